@@ -65,6 +65,15 @@ struct al_cell {
 	double real; /* REAL */
 };
 
+/* How LaTeX places a table, where it shall not be as usual. */
+struct al_placing {
+	const char *label; /* NULL: "tab:ID" */
+	const char *size; /* "footnotesize"; NULL: the text's, or what fits */
+	bool is_wide; /* across both columns of a page */
+	bool hides_notes;
+	bool merges_keys; /* what several rows are called first stands once (multirow) */
+};
+
 struct al_table {
 	struct al_arena arena;
 	const char *id, *title;
@@ -73,6 +82,7 @@ struct al_table {
 	struct al_cell **rows; /* rows[row][column] */
 	size_t n_rows, rows_room;
 	enum al_spread_form spread_form;
+	struct al_placing placing;
 	const char **notes;
 	size_t n_notes, notes_room;
 };

@@ -4,6 +4,7 @@
 #include "commands/page.h"
 #include "commands/progress.h"
 #include "commands/scenarios.h"
+#include "commands/venue.h"
 #include "report/numbers.h"
 
 #include <string.h>
@@ -14,7 +15,7 @@
 
 struct run_options {
 	struct al_output_options output;
-	const char *folder;
+	const char *folder, *profile;
 	bool prints_nothing;
 };
 
@@ -25,6 +26,9 @@ static const struct al_option_row folder_rows[] = {
 };
 
 static const struct al_option_row rows[] = {
+	OPTION_TEXT(struct run_options, profile, "profile", "NAME",
+		"make LaTeX tables and figures for the pages of a venue: acl, icml, ieee, neurips, "
+		"thesis (default: what the scenario says, if it does)"),
 	OPTION_FLAG(struct run_options, prints_nothing, "no-tables",
 		"write the files, print no tables"),
 	OPTION_END,
@@ -47,26 +51,17 @@ static bool add_table(struct al_files *files, const struct al_table *table,
 	return true;
 }
 
-static bool add_formats(struct al_files *files, const struct al_table *table, const char *folder,
-	struct al_error *err)
-{
-	static const char *const formats[] = {"csv", "latex", "markdown", "json"};
-	struct al_style style = {.command = "run"};
-
-	for (int i = 0; i < 4; i++)
-		if (!add_table(files, table, &style, folder, table->id, formats[i], err))
-			return false;
-	return true;
-}
-
 /* ---- a scenario ---- */
 
 struct job {
 	struct al_session *session;
 	struct al_scenario *scenario;
 	const char *folder;
+	const struct al_profile *profile; /* NULL: none */
 	struct al_files *files;
 	struct al_progress *progress;
+	const char **inputs; /* what the proof shows: names of LaTeX files */
+	size_t n_inputs, inputs_room;
 	struct al_text latex, json; /* the numbers of its own tables, one by one */
 	size_t n_numbers; /* in the JSON */
 	struct al_text *page; /* of --report; NULL: none */
@@ -74,6 +69,7 @@ struct job {
 
 struct jobs {
 	struct al_session *session;
+	const struct al_profile *profile; /* that the command line names */
 	const char *folder; /* of all scenarios */
 	struct al_progress progress;
 	struct al_text page; /* of --report */
@@ -81,6 +77,27 @@ struct jobs {
 	const char **names; /* of the scenarios so far */
 	size_t n_names, room;
 };
+
+static void add_input(struct job *job, const char *name)
+{
+	struct al_arena *arena = &job->session->arena;
+
+	job->inputs = al_grow(arena, job->inputs, job->n_inputs, &job->inputs_room,
+		sizeof(*job->inputs));
+	job->inputs[job->n_inputs++] = al_strdup(arena, name);
+}
+
+static bool add_formats(struct job *job, const struct al_table *table, struct al_error *err)
+{
+	static const char *const formats[] = {"csv", "latex", "markdown", "json"};
+	const struct al_style style = {.command = "run", .profile = job->profile};
+
+	for (int i = 0; i < 4; i++)
+		if (!add_table(job->files, table, &style, job->folder, table->id, formats[i], err))
+			return false;
+	add_input(job, table->id);
+	return true;
+}
 
 /* A curve of more rows is in its file; on paper it would bury the tables. */
 enum { MOST_PRINTED_POINTS = 50 };
@@ -105,7 +122,7 @@ static bool run_table(struct job *job, size_t index, struct al_error *err)
 	if (!al_scenario_table(job->scenario, index, &table, err))
 		return false;
 	al_progress_show(job->progress, al_scenario_name(job->scenario), table.id);
-	bool ok = add_formats(job->files, &table, job->folder, err);
+	bool ok = add_formats(job, &table, err);
 	if (index < al_scenario_n_own_tables(job->scenario)) {
 		al_numbers_add_latex(&job->latex, &table);
 		al_numbers_add_json(&job->json, &job->n_numbers, &table);
@@ -132,19 +149,24 @@ static bool run_tables(struct job *job, struct al_error *err)
  * id. */
 static bool run_figure(struct job *job, size_t index, struct al_error *err)
 {
-	const struct al_figure *figure = al_scenario_figure(job->scenario, index);
+	struct al_figure figure = *al_scenario_figure(job->scenario, index);
 	struct al_style style = {0};
 	struct al_table table;
 
-	al_progress_show(job->progress, al_scenario_name(job->scenario), figure->id);
+	al_progress_show(job->progress, al_scenario_name(job->scenario), figure.id);
 	if (!al_scenario_figure_table(job->scenario, index, &table, err))
 		return false;
-	const char *data = al_format(&table.arena, "%s-figure", figure->id);
-	bool ok = add_table(job->files, &table, &style, job->folder, data, "csv", err)
-		&& al_draw_into(job->files, figure, &table, job->folder, err);
+	const char *data = al_format(&table.arena, "%s-figure", figure.id);
+	bool ok = al_venue_fit(job->profile, &figure, &table, &figure, err)
+		&& add_table(job->files, &table, &style, job->folder, data, "csv", err)
+		&& al_draw_into(job->files, &figure, &table, job->folder, err);
+	if (ok) {
+		al_venue_add_figure(job->files, job->profile, &figure, &table, job->folder);
+		add_input(job, data);
+	}
 	if (ok && job->page)
-		al_page_add_picture(job->page, figure->title ? figure->title : figure->id,
-			al_files_find(job->files, job->folder, figure->id, "svg"));
+		al_page_add_picture(job->page, figure.title ? figure.title : figure.id,
+			al_files_find(job->files, job->folder, figure.id, "svg"));
 	al_table_finish(&table);
 	return ok || al_in(err, "%s", al_scenario_file(job->scenario));
 }
@@ -183,6 +205,9 @@ static bool run_scenario(struct job *job, struct al_error *err)
 	for (size_t i = 0; i < al_scenario_n_figures(job->scenario); i++)
 		if (!run_figure(job, i, err))
 			return false;
+	if (job->profile)
+		al_venue_add_proof(job->files, job->profile, job->folder, job->inputs,
+			job->n_inputs);
 	return true;
 }
 
@@ -210,6 +235,7 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 
 	jobs->n_figures += al_scenario_n_figures(scenario);
 	job.folder = al_path_join(&jobs->session->arena, jobs->folder, name);
+	job.profile = jobs->profile ? jobs->profile : al_scenario_profile(scenario);
 	job.page = jobs->session->output->report ? &jobs->page : NULL;
 	if (job.page)
 		al_page_begin_section(job.page, name, name, NULL);
@@ -265,6 +291,9 @@ static bool run(struct al_session *session, struct al_error *err)
 
 	if (!*o->folder)
 		return al_fail(err, AL_EINPUT, "-o: the folder's name is empty");
+	if (o->profile && !al_profile_find(&session->arena, o->profile, &jobs.profile, err))
+		return al_in(err, "--profile");
+	session->style.profile = jobs.profile;
 	session->prints_nothing = o->prints_nothing;
 	begin_page(&jobs);
 	al_progress_init(&jobs.progress, session);

@@ -113,13 +113,49 @@ static PangoContext *make_context(PangoFontMap *map)
 	return context;
 }
 
-static PangoLayout *make_layout(PangoContext *context, enum al_font font)
+static const char default_family[] = "DejaVu Sans";
+
+/* A family is used where it is installed, and not what a system takes in its place. */
+static bool is_installed(PangoFontFamily *const *installed, int n, const char *family)
+{
+	for (int i = 0; i < n; i++)
+		if (g_ascii_strcasecmp(pango_font_family_get_name(installed[i]), family) == 0)
+			return true;
+	return false;
+}
+
+static void choose_family(struct al_canvas *canvas, PangoFontMap *map,
+	const struct al_lettering *lettering)
+{
+	PangoFontFamily **installed = NULL;
+	const char *family = default_family;
+	int n = 0;
+
+	if (lettering->n_families > 0)
+		pango_font_map_list_families(map, &installed, &n);
+	for (size_t i = 0; i < lettering->n_families && family == default_family; i++)
+		if (is_installed(installed, n, lettering->families[i]))
+			family = lettering->families[i];
+	g_free(installed);
+	g_strlcpy(canvas->family, family, sizeof(canvas->family));
+}
+
+static void choose_sizes(struct al_canvas *canvas, const struct al_lettering *lettering)
+{
+	for (size_t i = 0; i < AL_N_FONTS; i++) {
+		const double wanted = i == AL_FONT_TICK ? lettering->tick_pt : lettering->title_pt;
+		canvas->sizes_pt[i] = wanted > 0 ? wanted : fonts[i].size_pt;
+	}
+}
+
+static PangoLayout *make_layout(const struct al_canvas *canvas, PangoContext *context,
+	enum al_font font)
 {
 	PangoLayout *layout = pango_layout_new(context);
 	PangoFontDescription *description = pango_font_description_new();
 
-	pango_font_description_set_family_static(description, "DejaVu Sans");
-	pango_font_description_set_absolute_size(description, fonts[font].size_pt * PANGO_SCALE);
+	pango_font_description_set_family(description, canvas->family);
+	pango_font_description_set_absolute_size(description, canvas->sizes_pt[font] * PANGO_SCALE);
 	pango_font_description_set_weight(description, fonts[font].weight);
 	pango_layout_set_font_description(layout, description);
 	pango_font_description_free(description);
@@ -129,13 +165,15 @@ static PangoLayout *make_layout(PangoContext *context, enum al_font font)
 }
 
 /* A font map of its own costs a canvas about a millisecond, and nothing is left behind. */
-static void make_fonts(struct al_canvas *canvas)
+static void make_fonts(struct al_canvas *canvas, const struct al_lettering *lettering)
 {
 	PangoFontMap *map = pango_cairo_font_map_new_for_font_type(CAIRO_FONT_TYPE_FT);
 	PangoContext *context = make_context(map);
 
+	choose_family(canvas, map, lettering);
+	choose_sizes(canvas, lettering);
 	for (size_t i = 0; i < AL_N_FONTS; i++)
-		canvas->layouts[i] = make_layout(context, (enum al_font)i);
+		canvas->layouts[i] = make_layout(canvas, context, (enum al_font)i);
 	g_object_unref(context);
 	g_object_unref(map);
 }
@@ -166,7 +204,7 @@ bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure, d
 	canvas->title = figure->title ? figure->title : figure->id;
 	al_svg_begin(&canvas->svg);
 	make_context_of(canvas, figure);
-	make_fonts(canvas);
+	make_fonts(canvas, &figure->lettering);
 	return check_status(cairo_status(canvas->cr), err);
 }
 
@@ -185,7 +223,8 @@ static void end_svg(struct al_canvas *canvas)
 	al_text_init(&levels);
 	al_typeset(canvas->title, &title, &levels);
 	al_svg_write(&canvas->svg,
-		&(struct al_svg_page){canvas->width_pt, canvas->height_pt, title.data},
+		&(struct al_svg_page){canvas->width_pt, canvas->height_pt, title.data,
+			canvas->family},
 		canvas->out);
 	al_text_finish(&title);
 	al_text_finish(&levels);
@@ -350,7 +389,7 @@ static PangoLayout *shape(struct al_canvas *canvas, const struct al_label *label
 	pango_layout_set_alignment(layout,
 		label->align == AL_ALIGN_CENTER ? PANGO_ALIGN_CENTER : PANGO_ALIGN_LEFT);
 	pango_layout_set_text(layout, plain.data, -1);
-	PangoAttrList *list = list_levels(levels, fonts[label->font].size_pt);
+	PangoAttrList *list = list_levels(levels, canvas->sizes_pt[label->font]);
 	pango_layout_set_attributes(layout, list);
 	pango_attr_list_unref(list);
 	pango_layout_get_extents(layout, NULL, extent);
@@ -426,7 +465,7 @@ static void show(struct al_canvas *canvas, const struct al_label *label, PangoLa
 		al_svg_add_text(&canvas->svg, canvas->cr,
 			&(struct al_svg_text){.layout = layout,
 				.levels = levels->data,
-				.size_pt = fonts[label->font].size_pt,
+				.size_pt = canvas->sizes_pt[label->font],
 				.is_bold = fonts[label->font].weight == PANGO_WEIGHT_BOLD,
 				.color = label->color});
 	else

@@ -20,7 +20,7 @@ struct al_segment {
 };
 
 enum al_font {
-	AL_FONT_TICK, /* 7 pt: tick labels, legends, labels at marks */
+	AL_FONT_TICK, /* 7 pt unless the figure says: tick labels, legends, labels at marks */
 	AL_FONT_TITLE, /* 8 pt: titles of axes and panels */
 	AL_FONT_HEADING, /* 8 pt bold: the figure's title */
 	AL_N_FONTS,
@@ -49,7 +49,9 @@ struct al_canvas {
 	struct al_svg svg;
 	struct al_color color;
 	double alpha;
+	double sizes_pt[AL_N_FONTS];
 	PangoLayout *layouts[AL_N_FONTS];
+	char family[64]; /* that it is lettered in */
 	double advances_pt[128]; /* of ASCII in the tick font; 0: not measured yet */
 };
 

@@ -33,6 +33,13 @@ struct al_strands {
 	size_t n_bands;
 };
 
+/* What a figure is lettered in. */
+struct al_lettering {
+	const char *const *families; /* the first that is installed; none: DejaVu Sans */
+	size_t n_families;
+	double tick_pt, title_pt; /* 0: 7 and 8 pt */
+};
+
 struct al_figure {
 	const char *id, *title; /* title: NULL for none */
 	const char *mark; /* "line", "bar", "point", "heatmap" */
@@ -60,6 +67,7 @@ struct al_figure {
 	const char *label; /* point: column that labels each point, or NULL */
 	struct al_reference_line *references;
 	size_t n_references;
+	struct al_lettering lettering;
 	double width_pt, height_pt; /* 0: AL_FIGURE_COLUMN_PT, and 0.68 of the width or more, as
 	                               the text needs */
 	bool legend; /* lines: a legend instead of direct labels at the line ends */

@@ -6,7 +6,8 @@
 
 #include "figure/typeset.h"
 
-static const char family[] = "DejaVu Sans, Verdana, sans-serif";
+/* What a reader without the family takes. */
+static const char families_behind[] = "Verdana, sans-serif";
 
 void al_svg_begin(struct al_svg *svg)
 {
@@ -365,7 +366,7 @@ void al_svg_write(const struct al_svg *svg, const struct al_svg_page *page, stru
 	al_text_add(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"");
 	al_text_addf(out, " width=\"%gpt\" height=\"%gpt\" viewBox=\"0 0 %g %g\"", page->width_pt,
 		page->height_pt, page->width_pt, page->height_pt);
-	al_text_addf(out, " font-family=\"%s\">\n<title>", family);
+	al_text_addf(out, " font-family=\"%s, %s\">\n<title>", page->family, families_behind);
 	add_escaped(out, page->title, strlen(page->title));
 	al_text_add(out, "</title>\n<style>\n");
 	add_variables(svg, false, out);

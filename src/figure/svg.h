@@ -23,6 +23,7 @@ struct al_svg {
 struct al_svg_page {
 	double width_pt, height_pt;
 	const char *title;
+	const char *family; /* installed where it was drawn; others stand behind it */
 };
 
 /* What a shape is filled or stroked with. */

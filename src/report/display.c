@@ -298,13 +298,19 @@ static bool mentions(const char *title, const char *unit)
 	return false;
 }
 
+const char *al_column_head_unit(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column)
+{
+	const char *unit = al_printable(arena, head_unit(arena, style, column));
+
+	return *unit && mentions(al_printable(arena, column->title), unit) ? "" : unit;
+}
+
 const char *al_column_head(struct al_arena *arena, const struct al_style *style,
 	const struct al_column *column)
 {
 	const char *title = al_printable(arena, column->title);
-	const char *unit = al_printable(arena, head_unit(arena, style, column));
+	const char *unit = al_column_head_unit(arena, style, column);
 
-	if (!*unit || mentions(title, unit))
-		return title;
-	return al_format(arena, "%s (%s)", title, unit);
+	return *unit ? al_format(arena, "%s (%s)", title, unit) : title;
 }

@@ -1,214 +1,274 @@
-/* LaTeX: a table environment of booktabs rules that compiles as it is (\usepackage{booktabs}, and
- * {siunitx} where the table asks for its columns). */
+/* LaTeX: a table environment of booktabs rules that compiles as it is (\usepackage{booktabs};
+ * {siunitx} where the table asks for its columns, {multirow} where names of rows are merged,
+ * {array} where texts are wrapped). */
 #include <string.h>
 
-#include "report/latex_number.h"
+#include "report/latex_layout.h"
 
-/* What LaTeX reads otherwise than it looks. A bracket or a star after \\ would be its argument;
- * the symbols below are those of the field for which pdflatex has no glyph outside mathematics. */
-static const struct replacement {
-	const char *text, *latex;
-} replacements[] = {
-	{"\\", "\\textbackslash{}"},
-	{"&", "\\&"},
-	{"%", "\\%"},
-	{"$", "\\$"},
-	{"#", "\\#"},
-	{"_", "\\_"},
-	{"{", "\\{"},
-	{"}", "\\}"},
-	{"~", "\\textasciitilde{}"},
-	{"^", "\\textasciicircum{}"},
-	{"<", "\\textless{}"},
-	{">", "\\textgreater{}"},
-	{"|", "\\textbar{}"},
-	{"\"", "{\\char34}"},
-	{"[", "{[}"},
-	{"]", "{]}"},
-	{"*", "{*}"},
-	{"\u2212", "$-$"},
-	{"\u2264", "$\\leq$"},
-	{"\u2265", "$\\geq$"},
-	{"\u2260", "$\\neq$"},
-	{"\u2248", "$\\approx$"},
-	{"\u223c", "$\\sim$"},
-	{"\u226a", "$\\ll$"},
-	{"\u226b", "$\\gg$"},
-	{"\u2192", "$\\rightarrow$"},
-	{"\u2190", "$\\leftarrow$"},
-	{"\u21d2", "$\\Rightarrow$"},
-	{"\u221a", "$\\surd$"},
-	{"\u221e", "$\\infty$"},
-	{"\u2208", "$\\in$"},
-	{"\u2211", "$\\sum$"},
-	{"\u220f", "$\\prod$"},
-	{"\u2297", "$\\otimes$"},
-	{"\u2299", "$\\odot$"},
-	{"\u22c5", "$\\cdot$"},
-	{"\u2032", "$'$"},
-	{"\u00b5", "$\\mu$"},
-	{"\u03b1", "$\\alpha$"},
-	{"\u03b2", "$\\beta$"},
-	{"\u03b3", "$\\gamma$"},
-	{"\u03b4", "$\\delta$"},
-	{"\u03b5", "$\\varepsilon$"},
-	{"\u03b7", "$\\eta$"},
-	{"\u03b8", "$\\theta$"},
-	{"\u03ba", "$\\kappa$"},
-	{"\u03bb", "$\\lambda$"},
-	{"\u03bc", "$\\mu$"},
-	{"\u03c0", "$\\pi$"},
-	{"\u03c1", "$\\rho$"},
-	{"\u03c3", "$\\sigma$"},
-	{"\u03c4", "$\\tau$"},
-	{"\u03c6", "$\\varphi$"},
-	{"\u03c9", "$\\omega$"},
-	{"\u0393", "$\\Gamma$"},
-	{"\u0394", "$\\Delta$"},
-	{"\u0398", "$\\Theta$"},
-	{"\u039b", "$\\Lambda$"},
-	{"\u03a3", "$\\Sigma$"},
-	{"\u03a6", "$\\Phi$"},
-	{"\u03a9", "$\\Omega$"},
+/* A table as it is being printed. */
+struct printing {
+	const struct al_table *table;
+	struct al_latex_layout layout;
+	struct al_arena *arena;
+	struct al_text *out;
 };
 
-static const struct replacement *replacement_at(const char *p)
+/* ---- heads ---- */
+
+/* Goes through the columns of a part, keys first: the one after `column`. */
+static size_t next_column(const struct al_latex_part *part, size_t column)
 {
-	for (size_t i = 0; i < sizeof(replacements) / sizeof(*replacements); i++)
-		if (strncmp(p, replacements[i].text, strlen(replacements[i].text)) == 0)
-			return &replacements[i];
-	return NULL;
+	return part->n_keys > 0 && column + 1 == part->n_keys ? part->from : column + 1;
 }
 
-static void add_escaped(struct al_text *out, const char *text)
+static size_t first_column(const struct al_latex_part *part)
 {
-	while (*text) {
-		const struct replacement *r = replacement_at(text);
-		if (r)
-			al_text_add(out, r->latex);
-		else
-			al_text_add_bytes(out, text, 1);
-		text += r ? strlen(r->text) : 1;
+	return part->n_keys > 0 ? 0 : part->from;
+}
+
+static size_t group_end(const struct printing *p, const struct al_latex_part *part, size_t column)
+{
+	const size_t end = al_latex_group_end(&p->layout.grid, column);
+	const size_t limit = column < part->n_keys ? part->n_keys : part->to;
+
+	return end < limit ? end : limit;
+}
+
+static size_t after_group(const struct printing *p, const struct al_latex_part *part, size_t column)
+{
+	const size_t end = group_end(p, part, column);
+
+	return part->n_keys > 0 && end == part->n_keys ? part->from : end;
+}
+
+static void write_group_names(struct printing *p, const struct al_latex_part *part)
+{
+	const size_t first = first_column(part);
+
+	for (size_t i = first; i < part->to; i = after_group(p, part, i)) {
+		const char *group = p->layout.grid.columns[i].group;
+		al_text_add(p->out, i != first ? " & " : "");
+		if (group)
+			al_text_addf(p->out, "\\multicolumn{%zu}{c}{%s}", group_end(p, part, i) - i,
+				group);
 	}
+	al_text_add(p->out, " \\\\\n");
 }
 
-static void add_cell(struct al_text *out, const struct al_style *style,
-	const struct al_table *table, size_t column, const struct al_cell *cell)
+static void write_group_rules(struct printing *p, const struct al_latex_part *part)
 {
-	struct al_arena arena;
+	size_t place = 1;
 
-	al_arena_init(&arena);
-	if (cell->kind == AL_CELL_MISSING)
-		al_text_add(out, al_latex_is_siunitx(table, column) ? "{--}" : "--");
-	else if (cell->kind == AL_CELL_TEXT && cell->latex)
-		al_text_add(out, cell->latex);
-	else if (cell->kind == AL_CELL_TEXT)
-		add_escaped(out, al_cell_display(&arena, style, &table->columns[column], cell));
-	else
-		al_latex_add_number(out, style, table, column, cell);
-	al_arena_finish(&arena);
-}
-
-/* The first column after those under the same heading as `column`. */
-static size_t group_end(const struct al_table *table, size_t column)
-{
-	size_t end = column + 1;
-
-	while (end < table->n_columns
-		&& al_column_same_group(&table->columns[column], &table->columns[end]))
-		end++;
-	return end;
-}
-
-static void write_groups(const struct al_table *table, struct al_arena *arena, struct al_text *out)
-{
-	for (size_t i = 0; i < table->n_columns; i = group_end(table, i)) {
-		al_text_add(out, i ? " & " : "");
-		if (!table->columns[i].group)
-			continue;
-		al_text_addf(out, "\\multicolumn{%zu}{c}{", group_end(table, i) - i);
-		add_escaped(out, al_printable(arena, table->columns[i].group));
-		al_text_add(out, "}");
+	for (size_t i = first_column(part); i < part->to; i = after_group(p, part, i)) {
+		const size_t wide = group_end(p, part, i) - i;
+		if (p->layout.grid.columns[i].group)
+			al_text_addf(p->out, "\\cmidrule(lr){%zu-%zu}", place, place + wide - 1);
+		place += wide;
 	}
-	al_text_add(out, " \\\\\n");
-	for (size_t i = 0; i < table->n_columns; i = group_end(table, i))
-		if (table->columns[i].group)
-			al_text_addf(out, "\\cmidrule(lr){%zu-%zu}", i + 1, group_end(table, i));
-	al_text_add(out, "\n");
+	al_text_add(p->out, "\n");
 }
 
-static void write_heads(const struct al_style *style, const struct al_table *table,
-	struct al_arena *arena, struct al_text *out)
+static void write_heads(struct printing *p, const struct al_latex_part *part)
 {
-	al_text_add(out, "\\toprule\n");
-	if (al_table_has_groups(table))
-		write_groups(table, arena, out);
-	for (size_t i = 0; i < table->n_columns; i++) {
-		al_text_add(out, i ? " & " : "");
-		al_text_add(out, al_latex_is_siunitx(table, i) ? "{" : "");
-		add_escaped(out, al_column_head(arena, style, &table->columns[i]));
-		al_text_add(out, al_latex_is_siunitx(table, i) ? "}" : "");
+	const size_t first = first_column(part);
+
+	al_text_add(p->out, "\\toprule\n");
+	if (al_latex_has_groups(&p->layout.grid)) {
+		write_group_names(p, part);
+		write_group_rules(p, part);
 	}
-	al_text_add(out, " \\\\\n\\midrule\n");
-}
-
-static void write_tabular(const struct al_style *style, const struct al_table *table,
-	struct al_arena *arena, struct al_text *out)
-{
-	al_text_add(out, "\\begin{tabular}{");
-	for (size_t i = 0; i < table->n_columns; i++)
-		al_latex_add_column(out, style, table, i);
-	al_text_add(out, "}\n");
-	write_heads(style, table, arena, out);
-	for (size_t row = 0; row < table->n_rows; row++) {
-		for (size_t i = 0; i < table->n_columns; i++) {
-			al_text_add(out, i ? " & " : "");
-			add_cell(out, style, table, i, &table->rows[row][i]);
-		}
-		al_text_add(out, " \\\\\n");
+	for (size_t i = first; i < part->to; i = next_column(part, i)) {
+		const struct al_latex_column *column = &p->layout.grid.columns[i];
+		const bool is_braced = al_latex_is_braced(column);
+		al_text_add(p->out, i != first ? " & " : "");
+		al_text_addf(p->out, "%s%s%s", is_braced ? "{" : "", column->head,
+			is_braced ? "}" : "");
 	}
-	al_text_add(out, "\\bottomrule\n\\end{tabular}\n");
+	al_text_add(p->out, " \\\\\n\\midrule\n");
 }
 
-static void write_notes(const struct al_table *table, struct al_arena *arena, struct al_text *out)
+/* ---- rows ---- */
+
+/* How many rows from this one on are called the same first. */
+static size_t rows_alike(const struct printing *p, size_t row, size_t end)
 {
-	if (table->n_notes == 0)
+	const struct al_latex_grid *grid = &p->layout.grid;
+	size_t n = 1;
+
+	while (row + n < end && strcmp(grid->rows[row][0], grid->rows[row + n][0]) == 0)
+		n++;
+	return n;
+}
+
+static bool merges(const struct printing *p, const struct al_latex_part *part)
+{
+	return p->table->placing.merges_keys && part->n_keys != 1 && p->layout.grid.n_columns > 1
+		&& p->layout.grid.columns[0].is_key && p->layout.grid.columns[1].is_key
+		&& !(p->layout.wrap_pt && p->layout.wrap_pt[0] > 0);
+}
+
+/* The name of several rows stands in the first of them alone, a rule before it. */
+static void write_merged_name(struct printing *p, size_t row, size_t from, size_t end)
+{
+	const char *name = p->layout.grid.rows[row][0];
+
+	if (row > from && strcmp(name, p->layout.grid.rows[row - 1][0]) == 0)
 		return;
-	al_text_add(out, "\n\\smallskip\n\\begin{minipage}{\\linewidth}\\footnotesize\n");
-	for (size_t i = 0; i < table->n_notes; i++) {
-		add_escaped(out, al_printable(arena, table->notes[i]));
-		al_text_add(out, "\\par\n");
+	al_text_add(p->out, row > from ? "\\midrule\n" : "");
+	if (rows_alike(p, row, end) > 1)
+		al_text_addf(p->out, "\\multirow{%zu}{*}{%s}", rows_alike(p, row, end), name);
+	else
+		al_text_add(p->out, name);
+}
+
+static void write_rows(struct printing *p, const struct al_latex_part *part, size_t from,
+	size_t end)
+{
+	const size_t first = first_column(part);
+	const bool is_merged = merges(p, part);
+
+	for (size_t row = from; row < end; row++) {
+		for (size_t i = first; i < part->to; i = next_column(part, i)) {
+			al_text_add(p->out, i != first ? " & " : "");
+			if (i == 0 && is_merged)
+				write_merged_name(p, row, from, end);
+			else
+				al_text_add(p->out, p->layout.grid.rows[row][i]);
+		}
+		al_text_add(p->out, " \\\\\n");
 	}
-	al_text_add(out, "\\end{minipage}\n");
+}
+
+static void write_specs(struct printing *p, const struct al_latex_part *part)
+{
+	const double *wrap_pt = p->layout.wrap_pt;
+	const char *edge = p->layout.size ? "@{}" : "";
+
+	al_text_addf(p->out, "\\begin{tabular}{%s", edge);
+	for (size_t i = first_column(part); i < part->to; i = next_column(part, i))
+		if (wrap_pt && wrap_pt[i] > 0)
+			al_text_addf(p->out, ">{\\raggedright\\arraybackslash}p{%.1fpt}",
+				wrap_pt[i]);
+		else
+			al_text_add(p->out, p->layout.grid.columns[i].spec);
+	al_text_addf(p->out, "%s}\n", edge);
+}
+
+static void write_tabular(struct printing *p, const struct al_latex_part *part, size_t from,
+	size_t end)
+{
+	write_specs(p, part);
+	write_heads(p, part);
+	write_rows(p, part, from, end);
+	al_text_add(p->out, "\\bottomrule\n\\end{tabular}\n");
+}
+
+/* ---- the table ---- */
+
+static void write_notes(struct printing *p)
+{
+	const struct al_table *table = p->table;
+
+	if (table->n_notes == 0 || table->placing.hides_notes)
+		return;
+	al_text_addf(p->out, "\n\\smallskip\n\\begin{minipage}{\\linewidth}\\footnotesize%s\n",
+		p->layout.size ? "\\raggedright" : "");
+	for (size_t i = 0; i < table->n_notes; i++) {
+		al_latex_add_escaped(p->out, al_printable(p->arena, table->notes[i]));
+		al_text_add(p->out, "\\par\n");
+	}
+	al_text_add(p->out, "\\end{minipage}\n");
 }
 
 /* A label takes no special characters. */
-static void add_label(struct al_text *out, const char *id)
+static void write_label(struct printing *p)
 {
-	al_text_add(out, "\\label{tab:");
-	for (; *id; id++)
-		al_text_add_bytes(out, strchr("\\{}%#&$~^_ ,", *id) ? "-" : id, 1);
-	al_text_add(out, "}\n");
+	const char *label = p->table->placing.label;
+
+	al_text_add(p->out, label ? "\\label{" : "\\label{tab:");
+	for (const char *c = label ? label : p->table->id; *c; c++)
+		al_text_add_bytes(p->out, strchr("\\{}%#&$~^_ ,", *c) ? "-" : c, 1);
+	al_text_add(p->out, "}\n");
+}
+
+/* A table that goes on is called as the first part, and isn't labelled again. */
+static void write_caption(struct printing *p, bool goes_on)
+{
+	if (!*p->table->title)
+		return;
+	al_text_add(p->out, "\\caption{");
+	al_latex_add_escaped(p->out, al_printable(p->arena, p->table->title));
+	al_text_add(p->out, goes_on ? " (continued)}\n" : "}\n");
+	if (!goes_on)
+		write_label(p);
+	al_text_add(p->out, "\\smallskip\n");
+}
+
+static void write_type(struct printing *p)
+{
+	const char *size = p->layout.size ? p->layout.size->name : p->table->placing.size;
+
+	if (size)
+		al_text_addf(p->out, "\\%s\n", size);
+	if (p->layout.size)
+		al_text_addf(p->out, "\\setlength{\\tabcolsep}{%gpt}\n", p->layout.gap_pt);
+}
+
+static void begin_table(struct printing *p, bool goes_on)
+{
+	al_text_addf(p->out, "\\begin{table%s}\n\\centering%s\n", p->layout.is_wide ? "*" : "",
+		p->layout.size ? "\\sloppy" : "");
+	write_caption(p, goes_on);
+	write_type(p);
+}
+
+static void end_table(struct printing *p)
+{
+	write_notes(p);
+	al_text_addf(p->out, "\\end{table%s}\n", p->layout.is_wide ? "*" : "");
+}
+
+/* All parts below each other. */
+static void write_whole(struct printing *p)
+{
+	begin_table(p, false);
+	for (size_t i = 0; i < p->layout.n_parts && p->table->n_columns > 0; i++) {
+		al_text_add(p->out, i ? "\n\\medskip\n" : "");
+		write_tabular(p, &p->layout.parts[i], 0, p->layout.grid.n_rows);
+	}
+	end_table(p);
+}
+
+/* Each part, and so many rows of it as a page holds, as a table of its own. */
+static void write_split(struct printing *p)
+{
+	const size_t n_rows = p->layout.grid.n_rows, most = p->layout.most_rows;
+
+	for (size_t i = 0; i < p->layout.n_parts; i++)
+		for (size_t row = 0; row < n_rows; row += most) {
+			const bool goes_on = i > 0 || row > 0;
+			al_text_add(p->out, goes_on ? "\n" : "");
+			begin_table(p, goes_on);
+			write_tabular(p, &p->layout.parts[i], row,
+				row + most < n_rows ? row + most : n_rows);
+			end_table(p);
+		}
 }
 
 static void write_table(const struct al_style *style, const struct al_table *table,
 	struct al_text *out)
 {
+	struct al_latex_grid grid;
 	struct al_arena arena;
+	struct printing p = {.table = table, .arena = &arena, .out = out};
 
 	al_arena_init(&arena);
-	al_text_add(out, "\\begin{table}\n\\centering\n");
-	if (*table->title) {
-		al_text_add(out, "\\caption{");
-		add_escaped(out, al_printable(&arena, table->title));
-		al_text_add(out, "}\n");
-		add_label(out, table->id);
-		al_text_add(out, "\\smallskip\n");
-	}
-	if (table->n_columns > 0)
-		write_tabular(style, table, &arena, out);
-	write_notes(table, &arena, out);
-	al_text_add(out, "\\end{table}\n");
+	al_latex_grid_init(&grid, &arena, style, table);
+	al_latex_lay_out(&p.layout, &arena, style->profile, table, &grid);
+	if (p.layout.is_split)
+		write_split(&p);
+	else
+		write_whole(&p);
 	al_arena_finish(&arena);
 }
 

@@ -16,11 +16,15 @@ enum al_units {
 	AL_UNITS_READABLE, /* bytes in KiB, MiB ..., FLOPs in MFLOP ..., counts exact */
 };
 
+struct al_profile;
+
 struct al_style {
 	enum al_units units; /* people's formats only */
 	size_t width; /* text: fold wider tables into parts; 0: no limit */
 	bool color; /* text: bold headings */
 	const char *command; /* JSON: "command"; NULL leaves the key out */
+	const struct al_profile *profile; /* LaTeX: the pages that tables are laid out for; NULL: as
+					      wide as they come */
 	const char *summary; /* the answer in a sentence: text and Markdown end in it, JSON:
 				"summary"; NULL: there is none */
 };

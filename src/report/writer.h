@@ -17,6 +17,10 @@ const char *al_printable(struct al_arena *arena, const char *text);
  * is not finite is "nan", "inf" or "-inf". */
 const char *al_cell_number_text(struct al_arena *arena, const struct al_cell *cell);
 
+/* The unit that a column's head says in brackets; "" where its title says it, or there is none. */
+const char *al_column_head_unit(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column);
+
 /* Columns of numbers stand at the right: one that holds a number, or nothing at all. */
 bool al_column_is_number(const struct al_table *table, size_t column);
 

@@ -8,12 +8,14 @@
 #include "scenario/claims.h"
 #include "scenario/figures.h"
 #include "scenario/scenario.h"
+#include "venue/profile.h"
 
 struct al_scenario {
 	struct al_arena arena;
 	struct al_json doc;
 	struct al_catalog *catalog;
 	const char *name, *file, *folder, *title;
+	const struct al_profile *profile; /* NULL: none is named */
 	const struct al_symbol *symbols; /* the standard ones */
 	size_t n_symbols;
 	struct al_case base; /* what all cases begin with; what it changes holds in every model */

@@ -12,6 +12,15 @@
 
 /* ---- the file ---- */
 
+static bool read_profile(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_scenario *s = context;
+	const char *name;
+
+	return al_json_text(&s->doc, node, &name, err)
+		&& (al_profile_find(&s->arena, name, out, err) || al_json_in(&s->doc, node, err));
+}
+
 #define AT(member) offsetof(struct al_scenario, member)
 #define PARTS(name, item, limit) \
 	{ \
@@ -22,6 +31,7 @@
 static const struct al_field scenario_fields[] = {
 	{AL_KEY("title", TEXT, AT(title)), .is_required = true},
 	{AL_KEY("source", BY, 0), .read = al_scenario_check_text},
+	{AL_KEY("profile", BY, AT(profile)), .read = read_profile},
 	{AL_KEY("model", BY, AT(base.model)), .read = al_scenario_read_model},
 	{AL_KEY("set", BY, 0), .read = al_scenario_check_object},
 	{AL_KEY("basis", BY, AT(base.changes)), .read = al_scenario_read_basis},
@@ -163,6 +173,11 @@ const char *al_scenario_file(const struct al_scenario *scenario)
 const char *al_scenario_title(const struct al_scenario *scenario)
 {
 	return scenario->title;
+}
+
+const struct al_profile *al_scenario_profile(const struct al_scenario *scenario)
+{
+	return scenario->profile;
 }
 
 /* ---- tables, sweeps and listings, in order; figures ---- */

@@ -23,6 +23,7 @@
 #include "ledger/ledger.h"
 
 struct al_scenario;
+struct al_profile;
 
 /* The scenarios that the binary holds. */
 extern const struct al_embedded_list al_embedded_scenarios;
@@ -48,6 +49,8 @@ void al_scenario_destroy(struct al_scenario *scenario);
 const char *al_scenario_name(const struct al_scenario *scenario);
 const char *al_scenario_file(const struct al_scenario *scenario); /* for messages */
 const char *al_scenario_title(const struct al_scenario *scenario);
+/* The venue that its tables and figures are made for; NULL: none is named. */
+const struct al_profile *al_scenario_profile(const struct al_scenario *scenario);
 
 /* Tables first, then sweeps and listings, in the file's order. `out` is the caller's to finish. */
 size_t al_scenario_n_tables(const struct al_scenario *scenario);

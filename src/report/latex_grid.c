@@ -1,0 +1,298 @@
+/* Tables as grids of LaTeX. */
+#include "report/latex_grid.h"
+
+#include <string.h>
+
+#include "report/latex_number.h"
+
+/* What LaTeX reads otherwise than it looks. A bracket or a star after \\ would be its argument;
+ * the symbols below are those of the field for which pdflatex has no glyph outside mathematics. */
+static const struct replacement {
+	const char *text, *latex;
+} replacements[] = {
+	{"\\", "\\textbackslash{}"},
+	{"&", "\\&"},
+	{"%", "\\%"},
+	{"$", "\\$"},
+	{"#", "\\#"},
+	{"_", "\\_"},
+	{"{", "\\{"},
+	{"}", "\\}"},
+	{"~", "\\textasciitilde{}"},
+	{"^", "\\textasciicircum{}"},
+	{"<", "\\textless{}"},
+	{">", "\\textgreater{}"},
+	{"|", "\\textbar{}"},
+	{"\"", "{\\char34}"},
+	{"[", "{[}"},
+	{"]", "{]}"},
+	{"*", "{*}"},
+	{"\u2212", "$-$"},
+	{"\u2264", "$\\leq$"},
+	{"\u2265", "$\\geq$"},
+	{"\u2260", "$\\neq$"},
+	{"\u2248", "$\\approx$"},
+	{"\u223c", "$\\sim$"},
+	{"\u226a", "$\\ll$"},
+	{"\u226b", "$\\gg$"},
+	{"\u2192", "$\\rightarrow$"},
+	{"\u2190", "$\\leftarrow$"},
+	{"\u21d2", "$\\Rightarrow$"},
+	{"\u221a", "$\\surd$"},
+	{"\u221e", "$\\infty$"},
+	{"\u2208", "$\\in$"},
+	{"\u2211", "$\\sum$"},
+	{"\u220f", "$\\prod$"},
+	{"\u2297", "$\\otimes$"},
+	{"\u2299", "$\\odot$"},
+	{"\u22c5", "$\\cdot$"},
+	{"\u2032", "$'$"},
+	{"\u00b5", "$\\mu$"},
+	{"\u03b1", "$\\alpha$"},
+	{"\u03b2", "$\\beta$"},
+	{"\u03b3", "$\\gamma$"},
+	{"\u03b4", "$\\delta$"},
+	{"\u03b5", "$\\varepsilon$"},
+	{"\u03b7", "$\\eta$"},
+	{"\u03b8", "$\\theta$"},
+	{"\u03ba", "$\\kappa$"},
+	{"\u03bb", "$\\lambda$"},
+	{"\u03bc", "$\\mu$"},
+	{"\u03c0", "$\\pi$"},
+	{"\u03c1", "$\\rho$"},
+	{"\u03c3", "$\\sigma$"},
+	{"\u03c4", "$\\tau$"},
+	{"\u03c6", "$\\varphi$"},
+	{"\u03c9", "$\\omega$"},
+	{"\u0393", "$\\Gamma$"},
+	{"\u0394", "$\\Delta$"},
+	{"\u0398", "$\\Theta$"},
+	{"\u039b", "$\\Lambda$"},
+	{"\u03a3", "$\\Sigma$"},
+	{"\u03a6", "$\\Phi$"},
+	{"\u03a9", "$\\Omega$"},
+};
+
+static const struct replacement *replacement_at(const char *p)
+{
+	for (size_t i = 0; i < sizeof(replacements) / sizeof(*replacements); i++)
+		if (strncmp(p, replacements[i].text, strlen(replacements[i].text)) == 0)
+			return &replacements[i];
+	return NULL;
+}
+
+void al_latex_add_escaped(struct al_text *out, const char *text)
+{
+	while (*text) {
+		const struct replacement *r = replacement_at(text);
+		if (r)
+			al_text_add(out, r->latex);
+		else
+			al_text_add_bytes(out, text, 1);
+		text += r ? strlen(r->text) : 1;
+	}
+}
+
+static void add_cell(struct al_text *out, const struct al_style *style,
+	const struct al_table *table, size_t column, const struct al_cell *cell)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	if (cell->kind == AL_CELL_MISSING)
+		al_text_add(out, al_latex_is_siunitx(table, column) ? "{--}" : "--");
+	else if (cell->kind == AL_CELL_TEXT && cell->latex)
+		al_text_add(out, cell->latex);
+	else if (cell->kind == AL_CELL_TEXT)
+		al_latex_add_escaped(out,
+			al_cell_display(&arena, style, &table->columns[column], cell));
+	else
+		al_latex_add_number(out, style, table, column, cell);
+	al_arena_finish(&arena);
+}
+
+/* Moves the text into the arena. */
+static const char *keep(struct al_arena *arena, struct al_text *text)
+{
+	const char *kept = al_strdup(arena, text->data ? text->data : "");
+
+	al_text_finish(text);
+	return kept;
+}
+
+static const char *escape(struct al_arena *arena, const char *text)
+{
+	struct al_text out;
+
+	al_text_init(&out);
+	al_latex_add_escaped(&out, text);
+	return keep(arena, &out);
+}
+
+/* ---- heads ---- */
+
+static size_t end_of_group(const struct al_table *table, size_t column)
+{
+	size_t end = column + 1;
+
+	while (end < table->n_columns
+		&& al_column_same_group(&table->columns[column], &table->columns[end]))
+		end++;
+	return end;
+}
+
+/* The unit that all columns of a group have: it is said once, above them. "" where they differ. */
+static const char *unit_of_group(struct al_arena *arena, const struct al_style *style,
+	const struct al_table *table, size_t from, size_t to)
+{
+	const char *unit = al_column_head_unit(arena, style, &table->columns[from]);
+
+	for (size_t i = from + 1; i < to; i++)
+		if (strcmp(unit, al_column_head_unit(arena, style, &table->columns[i])) != 0)
+			return "";
+	return to - from > 1 ? unit : "";
+}
+
+static void head_group(struct al_latex_grid *grid, struct al_arena *arena,
+	const struct al_style *style, const struct al_table *table, size_t from, size_t to)
+{
+	const char *group = table->columns[from].group;
+	const char *unit = group ? unit_of_group(arena, style, table, from, to) : "";
+
+	if (group && *unit)
+		group = al_format(arena, "%s (%s)", al_printable(arena, group), unit);
+	else if (group)
+		group = al_printable(arena, group);
+	for (size_t i = from; i < to; i++) {
+		const struct al_column *column = &table->columns[i];
+		struct al_text spec;
+		al_text_init(&spec);
+		al_latex_add_column(&spec, style, table, i);
+		grid->columns[i] = (struct al_latex_column){
+			.spec = keep(arena, &spec),
+			.group = group ? escape(arena, group) : NULL,
+			.head = escape(arena,
+				*unit ? al_printable(arena, column->title)
+				      : al_column_head(arena, style, column)),
+			.is_key = column->is_key,
+		};
+	}
+}
+
+static const char **build_row(struct al_arena *arena, const struct al_style *style,
+	const struct al_table *table, size_t row)
+{
+	const char **cells = al_new_array(arena, const char *, table->n_columns);
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		struct al_text text;
+		al_text_init(&text);
+		add_cell(&text, style, table, i, &table->rows[row][i]);
+		cells[i] = keep(arena, &text);
+	}
+	return cells;
+}
+
+void al_latex_grid_init(struct al_latex_grid *grid, struct al_arena *arena,
+	const struct al_style *style, const struct al_table *table)
+{
+	*grid = (struct al_latex_grid){
+		.columns = al_new_array(arena, struct al_latex_column, table->n_columns),
+		.n_columns = table->n_columns,
+		.rows = al_new_array(arena, const char **, table->n_rows),
+		.n_rows = table->n_rows,
+	};
+	for (size_t i = 0, end; i < table->n_columns; i = end) {
+		end = end_of_group(table, i);
+		head_group(grid, arena, style, table, i, end);
+	}
+	for (size_t i = 0; i < table->n_rows; i++)
+		grid->rows[i] = build_row(arena, style, table, i);
+}
+
+size_t al_latex_group_end(const struct al_latex_grid *grid, size_t column)
+{
+	const char *group = grid->columns[column].group;
+	size_t end = column + 1;
+
+	while (group && end < grid->n_columns && grid->columns[end].group
+		&& strcmp(group, grid->columns[end].group) == 0)
+		end++;
+	return end;
+}
+
+bool al_latex_has_groups(const struct al_latex_grid *grid)
+{
+	for (size_t i = 0; i < grid->n_columns; i++)
+		if (grid->columns[i].group)
+			return true;
+	return false;
+}
+
+bool al_latex_is_braced(const struct al_latex_column *column)
+{
+	return *column->spec == 'S';
+}
+
+/* ---- transposing ---- */
+
+static size_t count_keys(const struct al_latex_grid *grid)
+{
+	size_t n = 0;
+
+	while (n < grid->n_columns && grid->columns[n].is_key)
+		n++;
+	return n;
+}
+
+/* Its first columns name the rows, and no column is of one kind of number alone. */
+bool al_latex_grid_can_transpose(const struct al_latex_grid *grid)
+{
+	const size_t n_keys = count_keys(grid);
+
+	if (n_keys == 0 || n_keys > 2 || n_keys == grid->n_columns || grid->n_rows == 0)
+		return false;
+	for (size_t i = 0; i < grid->n_columns; i++)
+		if (al_latex_is_braced(&grid->columns[i])
+			|| (i >= n_keys && grid->columns[i].is_key))
+			return false;
+	return true;
+}
+
+static const char *name_of_row(const struct al_latex_grid *grid, struct al_arena *arena, size_t row,
+	size_t n_keys)
+{
+	const char *name = grid->rows[row][n_keys - 1];
+
+	return n_keys == 1 ? name : al_format(arena, "%s %s", grid->rows[row][n_keys - 2], name);
+}
+
+static const char *name_of_column(const struct al_latex_column *column, struct al_arena *arena)
+{
+	return column->group ? al_format(arena, "%s, %s", column->group, column->head)
+			     : column->head;
+}
+
+void al_latex_grid_transpose(const struct al_latex_grid *grid, struct al_arena *arena,
+	struct al_latex_grid *out)
+{
+	const size_t n_keys = count_keys(grid);
+
+	*out = (struct al_latex_grid){
+		.columns = al_new_array(arena, struct al_latex_column, grid->n_rows + 1),
+		.n_columns = grid->n_rows + 1,
+		.rows = al_new_array(arena, const char **, grid->n_columns),
+		.n_rows = grid->n_columns - n_keys,
+	};
+	out->columns[0] = (struct al_latex_column){.spec = "l", .head = "", .is_key = true};
+	for (size_t i = 0; i < grid->n_rows; i++)
+		out->columns[i + 1] = (struct al_latex_column){.spec = "r",
+			.head = name_of_row(grid, arena, i, n_keys)};
+	for (size_t i = 0; i < out->n_rows; i++) {
+		const size_t column = n_keys + i;
+		out->rows[i] = al_new_array(arena, const char *, out->n_columns);
+		out->rows[i][0] = name_of_column(&grid->columns[column], arena);
+		for (size_t row = 0; row < grid->n_rows; row++)
+			out->rows[i][row + 1] = grid->rows[row][column];
+	}
+}

@@ -1,0 +1,452 @@
+/* Choosing a table's layout. */
+#include "report/latex_layout.h"
+
+#include <math.h>
+#include <string.h>
+
+/* What is tried, in this order. */
+static const struct attempt {
+	bool is_wide, transposes, breaks_heads, wraps;
+	size_t n_sizes; /* of the profile's, largest first */
+} attempts[] = {
+	{.n_sizes = 2},
+	{.breaks_heads = true, .n_sizes = 2},
+	{.transposes = true, .breaks_heads = true, .n_sizes = 2},
+	{.is_wide = true, .n_sizes = 2},
+	{.is_wide = true, .breaks_heads = true, .n_sizes = 2},
+	{.is_wide = true, .breaks_heads = true, .wraps = true, .n_sizes = 2},
+	{.is_wide = true, .transposes = true, .breaks_heads = true, .n_sizes = 2},
+	{.is_wide = true, .breaks_heads = true, .n_sizes = 3},
+};
+
+static const double gaps_pt[] = {6, 4.5, 3};
+
+static const double least_wrap_pt = 60; /* narrower texts are hard to read */
+
+enum {
+	MOST_HEAD_LINES = 3,
+	LEAST_ROWS = 5, /* of a page's share of a long table */
+	LINES_AROUND = 9, /* caption, rules and notes of a table */
+	LINES_OF_HEADS = 5, /* of each further part */
+};
+
+/* What of a column was measured in one size. */
+struct extent {
+	double body, piece; /* widest cell, widest piece of a cell that can't be broken */
+	double head, broken_head;
+};
+
+struct fitting {
+	const struct al_profile *profile;
+	const struct al_table *table;
+	struct al_arena *arena;
+	const struct al_latex_grid *grid;
+	struct extent *extents; /* [n_columns] */
+	const struct al_profile_size *size;
+	double limit_pt, gap_pt;
+	bool breaks_heads;
+};
+
+static bool is_text(const struct al_latex_column *column)
+{
+	return *column->spec == 'l';
+}
+
+/* ---- heads ---- */
+
+/* The line of a head that begins at `head`, no wider than `limit` if it can be; its length. */
+static size_t line_of_head(const struct al_latex_type *type, struct al_arena *arena,
+	const char *head, double limit)
+{
+	size_t n = al_latex_piece(head);
+
+	while (head[n]) {
+		const size_t more = al_latex_piece(head + n);
+		if (al_latex_width(type, al_strndup(arena, head, n + more)) > limit)
+			break;
+		n += more;
+	}
+	return n;
+}
+
+static double width_in_lines(const struct al_latex_type *type, struct al_arena *arena,
+	const char *head, double limit, size_t *n_lines)
+{
+	double widest = 0;
+
+	for (*n_lines = 0; *head; ++*n_lines) {
+		const size_t n = line_of_head(type, arena, head, limit);
+		widest = fmax(widest, al_latex_width(type, al_strndup(arena, head, n)));
+		head += n;
+	}
+	return widest;
+}
+
+/* The narrowest width at least that of the body in which a head has few lines. */
+static double narrow_head(const struct al_latex_type *type, struct al_arena *arena,
+	const char *head, double body, double whole)
+{
+	const double first = fmax(body, al_latex_widest_piece(type, head));
+	size_t n_lines;
+
+	for (double limit = first; limit < whole; limit += 4) {
+		const double width = width_in_lines(type, arena, head, limit, &n_lines);
+		if (n_lines <= MOST_HEAD_LINES)
+			return width;
+	}
+	return whole;
+}
+
+/* ---- widths ---- */
+
+static void measure_column(struct fitting *f, size_t column)
+{
+	const struct al_latex_type type = {f->profile->typeface, f->size->pt};
+	const struct al_latex_column *head = &f->grid->columns[column];
+	struct extent *extent = &f->extents[column];
+
+	*extent = (struct extent){.head = al_latex_width(&type, head->head)};
+	for (size_t row = 0; row < f->grid->n_rows; row++) {
+		const char *cell = f->grid->rows[row][column];
+		extent->body = fmax(extent->body, al_latex_width(&type, cell));
+		extent->piece = fmax(extent->piece, al_latex_widest_piece(&type, cell));
+	}
+	if (al_latex_is_braced(head)) /* its numbers stand on the point */
+		extent->body *= 1.25;
+	extent->broken_head = narrow_head(&type, f->arena, head->head, extent->body, extent->head);
+}
+
+static void measure_columns(struct fitting *f, const struct al_profile_size *size)
+{
+	f->size = size;
+	for (size_t i = 0; i < f->grid->n_columns; i++)
+		measure_column(f, i);
+}
+
+static double head_width(const struct fitting *f, size_t column)
+{
+	return f->breaks_heads ? f->extents[column].broken_head : f->extents[column].head;
+}
+
+static double column_width(const struct fitting *f, size_t column)
+{
+	return fmax(f->extents[column].body, head_width(f, column));
+}
+
+/* How much wider than its columns the heading of a group is. */
+static double excess_of_group(const struct fitting *f, size_t from, size_t to)
+{
+	const struct al_latex_type type = {f->profile->typeface, f->size->pt};
+	const char *group = f->grid->columns[from].group;
+	double width = 2 * f->gap_pt * (double)(to - from - 1);
+
+	for (size_t i = from; i < to; i++)
+		width += column_width(f, i);
+	return group ? fmax(0, al_latex_width(&type, group) - width) : 0;
+}
+
+static double width_of_range(const struct fitting *f, size_t from, size_t to)
+{
+	double width = 0;
+
+	for (size_t i = from, end; i < to; i = end) {
+		end = al_latex_group_end(f->grid, i);
+		end = end < to ? end : to;
+		width += excess_of_group(f, i, end);
+	}
+	for (size_t i = from; i < to; i++)
+		width += column_width(f, i) + 2 * f->gap_pt;
+	return width;
+}
+
+static double width_of_part(const struct fitting *f, const struct al_latex_part *part)
+{
+	return width_of_range(f, 0, part->n_keys) + width_of_range(f, part->from, part->to)
+		- 2 * f->gap_pt;
+}
+
+/* ---- wrapping ---- */
+
+/* So narrow a column of text can be. */
+static double least_width(const struct fitting *f, size_t column)
+{
+	const struct extent *e = &f->extents[column];
+
+	return fmax(head_width(f, column),
+		is_text(&f->grid->columns[column]) ? fmin(e->body, fmax(e->piece, least_wrap_pt))
+						   : e->body);
+}
+
+/* The columns' widths where no text is wider than `most`. */
+static double width_wrapped(const struct fitting *f, const struct al_latex_part *part, double most)
+{
+	double width = -2 * f->gap_pt;
+
+	for (size_t i = 0; i < part->to; i++)
+		if (i < part->n_keys || i >= part->from)
+			width += 2 * f->gap_pt
+				+ fmin(column_width(f, i), fmax(most, least_width(f, i)));
+	return width;
+}
+
+/* Wraps the widest texts of a part so that it fits; false where they can't be narrow enough. */
+static bool wrap(const struct fitting *f, const struct al_latex_part *part, double *wrap_pt)
+{
+	double low = 0, high = f->limit_pt;
+
+	if (width_wrapped(f, part, low) > f->limit_pt)
+		return false;
+	for (int i = 0; i < 30; i++) {
+		const double middle = (low + high) / 2;
+		*(width_wrapped(f, part, middle) > f->limit_pt ? &high : &low) = middle;
+	}
+	for (size_t i = 0; i < part->to; i++) {
+		const double most = fmax(low, least_width(f, i));
+		if ((i < part->n_keys || i >= part->from) && is_text(&f->grid->columns[i])
+			&& f->extents[i].body > most)
+			wrap_pt[i] = wrap_pt[i] > 0 ? fmin(wrap_pt[i], most) : most;
+	}
+	return true;
+}
+
+/* ---- attempts ---- */
+
+static double limit_of(const struct al_profile *profile, bool is_wide)
+{
+	return (is_wide ? profile->page_pt : profile->column_pt) * (1 - AL_LATEX_MARGIN) - 1;
+}
+
+static bool try_size(struct fitting *f, const struct attempt *attempt,
+	struct al_latex_layout *layout)
+{
+	const struct al_latex_part all = {0, 0, f->grid->n_columns};
+
+	for (size_t i = 0; i < sizeof(gaps_pt) / sizeof(*gaps_pt); i++) {
+		f->gap_pt = gaps_pt[i];
+		if (!attempt->wraps && width_of_part(f, &all) > f->limit_pt)
+			continue;
+		layout->wrap_pt = attempt->wraps
+			? al_new_array(f->arena, double, f->grid->n_columns)
+			: NULL;
+		if (attempt->wraps && !wrap(f, &all, layout->wrap_pt))
+			continue;
+		layout->parts = al_new(f->arena, struct al_latex_part);
+		*layout->parts = all;
+		layout->n_parts = 1;
+		return true;
+	}
+	return false;
+}
+
+static bool is_size_wanted(const struct fitting *f, const struct al_profile_size *size)
+{
+	const char *wanted = f->table->placing.size;
+
+	return !wanted || strcmp(wanted, size->name) == 0;
+}
+
+/* A head in lines, one above the other. */
+static const char *stack(const struct fitting *f, size_t column)
+{
+	const struct al_latex_type type = {f->profile->typeface, f->size->pt};
+	const struct al_latex_column *c = &f->grid->columns[column];
+	const double limit = f->extents[column].broken_head + 0.01;
+	const char *head = c->head;
+	struct al_text out;
+
+	al_text_init(&out);
+	al_text_addf(&out, "\\shortstack[%s]{", is_text(c) ? "l" : "r");
+	while (*head) {
+		const size_t n = line_of_head(&type, f->arena, head, limit);
+		al_text_add_bytes(&out, head, n - (head[n - 1] == ' '));
+		head += n;
+		al_text_add(&out, *head ? "\\\\" : "}");
+	}
+	const char *stacked = al_strdup(f->arena, out.data);
+	al_text_finish(&out);
+	return stacked;
+}
+
+static void break_heads(const struct fitting *f, struct al_latex_grid *grid)
+{
+	struct al_latex_column *columns = al_new_array(f->arena, struct al_latex_column,
+		grid->n_columns);
+
+	memcpy(columns, grid->columns, grid->n_columns * sizeof(*columns));
+	for (size_t i = 0; i < grid->n_columns; i++)
+		if (f->extents[i].broken_head < f->extents[i].head)
+			columns[i].head = stack(f, i);
+	grid->columns = columns;
+}
+
+static void take(const struct fitting *f, bool is_wide, struct al_latex_layout *layout)
+{
+	layout->grid = *f->grid;
+	if (f->breaks_heads)
+		break_heads(f, &layout->grid);
+	layout->size = f->size;
+	layout->gap_pt = f->gap_pt;
+	layout->is_wide = is_wide && al_profile_has_columns(f->profile);
+}
+
+static bool try_attempt(struct fitting *f, const struct attempt *attempt,
+	struct al_latex_layout *layout)
+{
+	f->limit_pt = limit_of(f->profile, attempt->is_wide);
+	f->breaks_heads = attempt->breaks_heads;
+	for (size_t i = 0; i < f->profile->n_sizes; i++) {
+		if (!is_size_wanted(f, &f->profile->sizes[i])
+			|| (i >= attempt->n_sizes && !f->table->placing.size))
+			continue;
+		measure_columns(f, &f->profile->sizes[i]);
+		if (try_size(f, attempt, layout)) {
+			take(f, attempt->is_wide, layout);
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Exchanging rows and columns helps where there are few rows. */
+static bool is_sensible(const struct fitting *f, const struct attempt *attempt)
+{
+	enum { MOST_TRANSPOSED_ROWS = 8 };
+	const bool has_columns = al_profile_has_columns(f->profile);
+
+	if (attempt->is_wide ? !has_columns && !attempt->wraps && attempt->n_sizes < 3
+			     : f->table->placing.is_wide && has_columns)
+		return false;
+	return !attempt->transposes
+		|| (f->grid->n_rows < f->grid->n_columns && f->grid->n_rows <= MOST_TRANSPOSED_ROWS
+			&& al_latex_grid_can_transpose(f->grid));
+}
+
+static bool try_all(struct fitting *f, struct al_latex_layout *layout)
+{
+	const struct al_latex_grid *grid = f->grid;
+	struct al_latex_grid transposed;
+
+	for (size_t i = 0; i < sizeof(attempts) / sizeof(*attempts); i++) {
+		if (!is_sensible(f, &attempts[i]))
+			continue;
+		if (attempts[i].transposes) {
+			al_latex_grid_transpose(grid, f->arena, &transposed);
+			f->grid = &transposed;
+			f->extents = al_new_array(f->arena, struct extent, transposed.n_columns);
+		}
+		if (try_attempt(f, &attempts[i], layout))
+			return true;
+		f->grid = grid;
+		f->extents = al_new_array(f->arena, struct extent, grid->n_columns);
+	}
+	return false;
+}
+
+/* ---- parts ---- */
+
+static size_t count_keys(const struct al_latex_grid *grid)
+{
+	size_t n = 0;
+
+	while (n + 1 < grid->n_columns && grid->columns[n].is_key)
+		n++;
+	return n;
+}
+
+/* As many groups of columns as fit, at least one; of a group that doesn't fit as many columns as
+ * do, at least one. */
+static size_t end_of_part(const struct fitting *f, const struct al_latex_part *begun)
+{
+	struct al_latex_part part = *begun;
+	size_t end = begun->from, group_end;
+
+	for (; end < f->grid->n_columns; end = group_end) {
+		part.to = group_end = al_latex_group_end(f->grid, end);
+		if (width_wrapped(f, &part, least_wrap_pt) > f->limit_pt)
+			break;
+	}
+	if (end > begun->from)
+		return end;
+	for (part.to = begun->from + 1; part.to < f->grid->n_columns; part.to++) {
+		part.to++;
+		const bool fits = width_wrapped(f, &part, least_wrap_pt) <= f->limit_pt;
+		part.to--;
+		if (!fits)
+			break;
+	}
+	return part.to;
+}
+
+static void break_into_parts(struct fitting *f, struct al_latex_layout *layout)
+{
+	const size_t n_sizes = f->profile->n_sizes, n_keys = count_keys(f->grid);
+	const struct al_profile_size *size = &f->profile->sizes[n_sizes > 1 ? 1 : 0];
+
+	for (size_t i = 0; f->table->placing.size && i < n_sizes; i++)
+		if (is_size_wanted(f, &f->profile->sizes[i]))
+			size = &f->profile->sizes[i];
+	f->breaks_heads = true;
+	f->gap_pt = gaps_pt[1];
+	f->limit_pt = limit_of(f->profile, true);
+	measure_columns(f, size);
+	layout->wrap_pt = al_new_array(f->arena, double, f->grid->n_columns);
+	layout->parts = al_new_array(f->arena, struct al_latex_part, f->grid->n_columns);
+	for (size_t from = n_keys; from < f->grid->n_columns;) {
+		struct al_latex_part part = {.n_keys = n_keys, .from = from};
+		part.to = end_of_part(f, &part);
+		if (width_of_part(f, &part) > f->limit_pt && !wrap(f, &part, layout->wrap_pt))
+			for (size_t i = 0; i < f->grid->n_columns; i++)
+				layout->wrap_pt[i] = is_text(&f->grid->columns[i])
+						&& f->extents[i].body > least_wrap_pt
+					? least_wrap_pt
+					: 0;
+		layout->parts[layout->n_parts++] = part;
+		from = part.to;
+	}
+	take(f, true, layout);
+}
+
+/* ---- pages ---- */
+
+/* The most lines that a row of wrapped texts takes. */
+static double lines_of_row(const struct fitting *f, const struct al_latex_layout *layout)
+{
+	double lines = 1;
+
+	for (size_t i = 0; layout->wrap_pt && i < layout->grid.n_columns; i++)
+		if (layout->wrap_pt[i] > 0)
+			lines = fmax(lines, ceil(1.3 * f->extents[i].body / layout->wrap_pt[i]));
+	return lines;
+}
+
+static void choose_pages(const struct fitting *f, struct al_latex_layout *layout)
+{
+	const double lines = 0.92 * f->profile->height_pt / (1.12 * f->size->line_pt) - LINES_AROUND
+		- 2 * (double)f->table->n_notes;
+	const double a_row = lines_of_row(f, layout), n_parts = (double)layout->n_parts,
+		     rows = (double)layout->grid.n_rows;
+
+	layout->is_split = n_parts * (rows * a_row + LINES_OF_HEADS) > lines;
+	layout->most_rows = layout->is_split ? (size_t)fmax(LEAST_ROWS, floor(lines / a_row))
+					     : layout->grid.n_rows;
+}
+
+void al_latex_lay_out(struct al_latex_layout *layout, struct al_arena *arena,
+	const struct al_profile *profile, const struct al_table *table,
+	const struct al_latex_grid *grid)
+{
+	struct fitting f = {.profile = profile, .table = table, .arena = arena, .grid = grid};
+
+	*layout = (struct al_latex_layout){.grid = *grid, .most_rows = grid->n_rows};
+	if (!profile || grid->n_columns == 0) {
+		layout->is_wide = table->placing.is_wide;
+		layout->parts = al_new(arena, struct al_latex_part);
+		*layout->parts = (struct al_latex_part){0, 0, grid->n_columns};
+		layout->n_parts = 1;
+		return;
+	}
+	f.extents = al_new_array(arena, struct extent, grid->n_columns);
+	if (!try_all(&f, layout))
+		break_into_parts(&f, layout);
+	choose_pages(&f, layout);
+}
