@@ -2,12 +2,11 @@
  * the cheapest first. */
 #include "audit/measurement.h"
 #include "audit/merging.h"
+#include "audit/redundant.h"
 #include "audit/summary.h"
 
 #include <math.h>
 #include <string.h>
-
-static const double MOST_ERROR = .1;
 
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
@@ -52,7 +51,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	struct al_merging merging;
 
 	(void)audit;
-	if (!al_merging_find(&merging, module, MOST_ERROR, err))
+	if (!al_merging_find(&merging, module, AL_REDUNDANT_PERCENT / 100., err))
 		return false;
 	for (size_t i = 0; i < merging.n; i++)
 		add_row(table, module, &merging.steps[i]);
@@ -68,7 +67,7 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		"it "
 		"is dropped; in the order in which the larger error of scores and values grows "
 		"least, up to %g",
-		MOST_ERROR);
+		AL_REDUNDANT_PERCENT / 100.);
 }
 
 /* ---- the summary ---- */
@@ -101,12 +100,13 @@ static void summarise(struct al_table *summary, const struct al_audit *audit,
 
 	(void)audit;
 	if (redundant->n_rows == 0) {
-		al_summary_add(summary, "redundant heads", "none under 10 % error");
+		al_summary_add(summary, "redundant heads",
+			al_format(arena, "none under %d %% error", AL_REDUNDANT_PERCENT));
 		return;
 	}
 	al_summary_add(summary, "redundant heads",
-		al_format(arena, "%zu under 1 %% error of their module, %zu under 10 %%: %s%s",
-			count_up_to(redundant, .01), redundant->n_rows,
+		al_format(arena, "%zu under 1 %% error of their module, %zu under %d %%: %s%s",
+			count_up_to(redundant, .01), redundant->n_rows, AL_REDUNDANT_PERCENT,
 			print_head(arena, redundant, 0), redundant->n_rows > 1 ? " ..." : ""));
 }
 

@@ -5,6 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "audit/redundant.h"
+
 /* ---- redundant heads ---- */
 
 struct redundant {
@@ -109,9 +111,10 @@ static const char *say_needed(struct al_arena *arena, const char *judged,
 		return NULL;
 	(void)al_table_number(heads, best.row, "head", &head);
 	return al_format(arena,
-		"No head can go unnoticed: %s even the smallest, %s head %.0f, has %.0f %% of the "
-		"norm of its layer's values.",
-		judged, al_table_text(heads, best.row, "module"), head, 100 * best.share);
+		"No head can go unnoticed, %s: none under %d %% error of its module's scores and "
+		"values. The smallest W_V W_O, of %s head %.0f, has %.0f %% of its module's norm.",
+		judged, AL_REDUNDANT_PERCENT, al_table_text(heads, best.row, "module"), head,
+		100 * best.share);
 }
 
 const char *al_audit_verdict(struct al_arena *arena, const struct al_audit *audit,

@@ -1,4 +1,5 @@
 /* The page of an audit, from the verdict to the tables. */
+#include "audit/redundant.h"
 #include "page/audit_parts.h"
 
 #include <math.h>
@@ -52,8 +53,8 @@ static void add_tiles(struct al_text *out, const struct al_audit_page *page)
 	if (redundant && page->heads) {
 		const size_t twins = count_twins(redundant);
 		tiles[n++] = (struct al_page_tile){al_format(&arena, "%zu", redundant->n_rows),
-			al_format(&arena, "of %zu heads can go at 10 %% error or less",
-				page->heads->n_rows)};
+			al_format(&arena, "of %zu heads can go at %d %% error or less",
+				page->heads->n_rows, AL_REDUNDANT_PERCENT)};
 		tiles[n++] = (struct al_page_tile){al_format(&arena, "%zu", twins),
 			"repeat another head of their module"};
 		tiles[n++] = (struct al_page_tile){al_format(&arena, "%zu",
@@ -155,8 +156,8 @@ static void add_steps(struct al_text *out, const struct al_audit_page *page)
 			? "Heads that their module can do without, the cheapest first. A copy is "
 			  "merged: the head that stays takes over its outputs. A head that writes "
 			  "almost nothing is dropped."
-			: "No head can be dropped or merged at an error of 10 % or less. What "
-			  "other changes save and cost stands below.");
+			: "No head can be dropped or merged at so small an error. What other "
+			  "changes save and cost stands below.");
 	if (page->redundant->n_rows) {
 		al_page_steps_table(&steps, page->redundant);
 		add_commands(out, page, &steps);

@@ -95,8 +95,8 @@ const char *al_paper_plain(struct al_arena *arena, const char *text, size_t leng
 const char *al_paper_normal(struct al_arena *arena, const char *plain);
 
 /* All tables, and which lines are theirs (tables.c; those of LaTeX in tabular.c). */
-void al_paper_find_tables(struct al_paper *paper);
-void al_paper_find_tabulars(struct al_paper *paper);
+bool al_paper_find_tables(struct al_paper *paper, struct al_error *err) AL_MUST_CHECK;
+bool al_paper_find_tabulars(struct al_paper *paper, struct al_error *err) AL_MUST_CHECK;
 struct al_paper_table *al_paper_add_table(struct al_paper *paper);
 struct al_paper_row *al_paper_add_row(struct al_paper *paper, struct al_paper_table *table,
 	size_t line);

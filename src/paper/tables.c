@@ -78,12 +78,10 @@ static void add_table(struct al_paper *paper, size_t first, size_t n)
 	}
 }
 
-void al_paper_find_tables(struct al_paper *paper)
+bool al_paper_find_tables(struct al_paper *paper, struct al_error *err)
 {
-	if (paper->kind == AL_PAPER_TEX) {
-		al_paper_find_tabulars(paper);
-		return;
-	}
+	if (paper->kind == AL_PAPER_TEX)
+		return al_paper_find_tabulars(paper, err);
 	for (size_t i = 0; i < paper->n_lines;) {
 		const char separator = separator_of(paper, &paper->lines[i]);
 		size_t n = 1;
@@ -94,4 +92,5 @@ void al_paper_find_tables(struct al_paper *paper)
 			add_table(paper, i, n);
 		i += n;
 	}
+	return true;
 }

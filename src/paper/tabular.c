@@ -178,9 +178,12 @@ static void read_rows(struct reader *r, struct al_paper_table *table)
 	al_text_finish(&cell.text);
 }
 
+static const char word[] = "\\begin{tabular";
+
 /* \begin{tabular}[t]{lrr}, \begin{tabular*}{\linewidth}{lrr} */
-static void read_tabular(struct reader *r)
+static bool read_tabular(struct reader *r, struct al_error *err)
 {
+	const struct reader begin = *r;
 	struct al_paper_table *table = al_paper_add_table(r->paper);
 
 	if (begins(r, "*}") || begins(r, "x}")) {
@@ -191,12 +194,17 @@ static void read_tabular(struct reader *r)
 	take_option(r, '[', ']');
 	take_group(r, NULL);
 	read_rows(r, table);
+	return r->line < r->paper->n_lines
+		|| al_fail(err, AL_EINPUT, "%s:%zu:%zu: the tabular never ends", r->paper->file,
+			begin.line + 1, begin.at - strlen(word) + 1);
 }
 
-void al_paper_find_tabulars(struct al_paper *paper)
+bool al_paper_find_tabulars(struct al_paper *paper, struct al_error *err)
 {
 	struct reader r = {.paper = paper};
 
-	while (find(&r, "\\begin{tabular"))
-		read_tabular(&r);
+	while (find(&r, word))
+		if (!read_tabular(&r, err))
+			return false;
+	return true;
 }

@@ -160,11 +160,10 @@ bool al_paper_parse(struct al_paper *paper, const char *file, const char *text, 
 	*paper = (struct al_paper){.kind = ending ? ending->kind : AL_PAPER_TEXT};
 	al_arena_init(&paper->arena);
 	paper->file = al_strdup(&paper->arena, file);
-	if (!al_paper_split(paper, text, length, err)) {
+	if (!al_paper_split(paper, text, length, err) || !al_paper_find_tables(paper, err)) {
 		al_paper_finish(paper);
 		return false;
 	}
-	al_paper_find_tables(paper);
 	al_paper_find_claims(paper);
 	return true;
 }
