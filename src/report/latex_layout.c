@@ -43,6 +43,7 @@ struct fitting {
 	const struct al_latex_grid *grid;
 	struct extent *extents; /* [n_columns] */
 	const struct al_profile_size *size;
+	const char *wanted_size; /* of the profile's; NULL: what fits */
 	double limit_pt, gap_pt;
 	bool breaks_heads;
 };
@@ -240,9 +241,17 @@ static bool try_size(struct fitting *f, const struct attempt *attempt,
 
 static bool is_size_wanted(const struct fitting *f, const struct al_profile_size *size)
 {
-	const char *wanted = f->table->placing.size;
+	return !f->wanted_size || strcmp(f->wanted_size, size->name) == 0;
+}
 
-	return !wanted || strcmp(wanted, size->name) == 0;
+/* A size that the profile doesn't have is not asked for. */
+static void choose_wanted_size(struct fitting *f)
+{
+	f->wanted_size = f->table->placing.size;
+	for (size_t i = 0; f->wanted_size && i < f->profile->n_sizes; i++)
+		if (is_size_wanted(f, &f->profile->sizes[i]))
+			return;
+	f->wanted_size = NULL;
 }
 
 /* A head in lines, one above the other. */
@@ -296,7 +305,7 @@ static bool try_attempt(struct fitting *f, const struct attempt *attempt,
 	f->breaks_heads = attempt->breaks_heads;
 	for (size_t i = 0; i < f->profile->n_sizes; i++) {
 		if (!is_size_wanted(f, &f->profile->sizes[i])
-			|| (i >= attempt->n_sizes && !f->table->placing.size))
+			|| (i >= attempt->n_sizes && !f->wanted_size))
 			continue;
 		measure_columns(f, &f->profile->sizes[i]);
 		if (try_size(f, attempt, layout)) {
@@ -382,7 +391,7 @@ static void break_into_parts(struct fitting *f, struct al_latex_layout *layout)
 	const size_t n_sizes = f->profile->n_sizes, n_keys = count_keys(f->grid);
 	const struct al_profile_size *size = &f->profile->sizes[n_sizes > 1 ? 1 : 0];
 
-	for (size_t i = 0; f->table->placing.size && i < n_sizes; i++)
+	for (size_t i = 0; f->wanted_size && i < n_sizes; i++)
 		if (is_size_wanted(f, &f->profile->sizes[i]))
 			size = &f->profile->sizes[i];
 	f->breaks_heads = true;
@@ -445,6 +454,7 @@ void al_latex_lay_out(struct al_latex_layout *layout, struct al_arena *arena,
 		layout->n_parts = 1;
 		return;
 	}
+	choose_wanted_size(&f);
 	f.extents = al_new_array(arena, struct extent, grid->n_columns);
 	if (!try_all(&f, layout))
 		break_into_parts(&f, layout);

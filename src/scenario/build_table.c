@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
+#include "scenario/arrange.h"
 #include "scenario/best.h"
 #include "scenario/column.h"
 #include "scenario/evaluate.h"
@@ -228,6 +229,8 @@ bool al_table_build(struct al_evaluator *evaluator, const struct al_scenario_tab
 {
 	al_table_init(out, table->id, table->title);
 	out->spread_form = table->spread_form;
+	out->placing = table->placing;
+	out->placing.hides_notes = !table->shows_notes;
 	add_columns(table, out);
 	if (!build_rows(evaluator, table, out, err)
 		|| !add_notes(evaluator->scenario, table, out, err)) {
@@ -237,5 +240,8 @@ bool al_table_build(struct al_evaluator *evaluator, const struct al_scenario_tab
 	note_undeclared(evaluator, table, out);
 	al_significance_note(table, out);
 	al_table_mark_best(table, out);
-	return true;
+	if (al_table_arrange(table, out, err))
+		return true;
+	al_table_finish(out);
+	return al_in(err, "%s", evaluator->scenario->file);
 }

@@ -146,16 +146,86 @@ static bool read_rows(void *context, const struct cJSON *node, void *out, struct
 	return found >= 0;
 }
 
+/* "variant" alone makes groups of what columns show; anything else, or with "keys", of its own
+ * values. */
 static bool read_pivot(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
+	struct al_scenario_table *table = out;
 	const char *word;
 
 	if (!al_json_text(&s->doc, node, &word, err))
 		return false;
-	*(bool *)out = true;
-	return strcmp(word, "variant") == 0
-		|| al_json_fail(&s->doc, node, err, "pivot \"%s\", expected \"variant\"", word);
+	table->is_pivoted = strcmp(word, "variant") == 0 && table->n_keys == 0;
+	table->pivot_by = table->is_pivoted ? NULL : word;
+	return true;
+}
+
+static const struct al_field sort_fields[] = {
+	{AL_KEY("by", TEXT, offsetof(struct al_scenario_table, sort_by)), .is_required = true},
+	{AL_KEY("descending", BOOLEAN, offsetof(struct al_scenario_table, sort_descends))},
+};
+static const struct al_record sort_record = {.fields = AL_FIELDS(sort_fields)};
+
+/* A column, or an object that says more. */
+static bool read_sort(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_scenario *s = context;
+	struct al_scenario_table *table = out;
+
+	if (al_json_kind(node) == AL_JSON_OBJECT)
+		return al_object_read(s, &sort_record, node, out, err);
+	return al_json_text(&s->doc, node, &table->sort_by, err);
+}
+
+static bool read_size(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	static const char *const sizes[] = {"normalsize", "small", "footnotesize", "scriptsize",
+		"tiny"};
+	const int found = al_word_find(context, node, "size", sizes, 5, err);
+
+	if (found >= 0)
+		*(const char **)out = sizes[found];
+	return found >= 0;
+}
+
+/* Does the table have a column of that name, before it is pivoted? */
+static bool check_column(const struct al_scenario *s, const struct cJSON *node,
+	const struct al_scenario_table *table, const char *name, struct al_error *err)
+{
+	struct al_names names;
+
+	al_names_init(&names);
+	if (table->shows_case)
+		al_names_add(&names, "case");
+	if (table->shows_variant)
+		al_names_add(&names, "variant");
+	for (size_t i = 0; i < table->n_columns; i++)
+		al_names_add(&names, table->columns[i].column.key);
+	if (!al_names_hold(&names, name)) {
+		al_names_fail(&names, "column", name, err);
+		return al_json_in(&s->doc, node, err);
+	}
+	al_names_finish(&names);
+	return true;
+}
+
+static bool check_arrangement(const struct al_scenario *s, const struct cJSON *node,
+	const struct al_scenario_table *table, struct al_error *err)
+{
+	const struct cJSON *keys = al_json_get(node, "keys");
+	size_t i = 0;
+
+	if (keys && !table->pivot_by)
+		return al_json_fail(&s->doc, keys, err, "\"keys\" goes with \"pivot\"");
+	al_json_each (key, keys)
+		if (!check_column(s, key, table, table->keys[i++], err))
+			return false;
+	if (table->pivot_by
+		&& !check_column(s, al_json_get(node, "pivot"), table, table->pivot_by, err))
+		return false;
+	return !table->sort_by
+		|| check_column(s, al_json_get(node, "sort"), table, table->sort_by, err);
 }
 
 /* The symbols that the polynomials of the table are told in. */
@@ -190,7 +260,7 @@ static bool finish_table(void *context, const struct cJSON *node, void *out, str
 		choose_cases(s, table);
 	if (!table->variants)
 		choose_variants(s, table);
-	return add_rows(s, node, table, err)
+	return add_rows(s, node, table, err) && check_arrangement(s, node, table, err)
 		&& count_cells(s, node, table->n_rows, width_of(table), err);
 }
 
@@ -226,7 +296,15 @@ static const struct al_field table_fields[] = {
 	A_VARIANT("baseline", baseline),
 	A_VARIANT("retention", retention),
 	A_VARIANT("elasticity", elasticity),
-	{AL_KEY("pivot", BY, AT(is_pivoted)), .read = read_pivot},
+	{AL_KEY("keys", LIST, AT(keys)), .n_offset = AT(n_keys), .read = al_scenario_read_name,
+		.item_size = sizeof(const char *)},
+	{AL_KEY("pivot", BY, 0), .read = read_pivot},
+	{AL_KEY("sort", BY, 0), .read = read_sort},
+	{AL_KEY("label", TEXT, AT(placing.label))},
+	{AL_KEY("size", BY, AT(placing.size)), .read = read_size},
+	{AL_KEY("wide", BOOLEAN, AT(placing.is_wide))},
+	{AL_KEY("multirow", BOOLEAN, AT(placing.merges_keys))},
+	{AL_KEY("notes", BOOLEAN, AT(shows_notes)), .fallback = true},
 	{AL_KEY("substitute", BY, 0), .read = read_substitutions},
 	{AL_KEY("order", BY, AT(order)), .read = al_scenario_read_symbol_name},
 	A_VARIANT("against", against),

@@ -35,7 +35,15 @@ struct al_scenario_table {
 	const char *id, *title;
 	enum al_rows_kind kind;
 	bool shows_case, shows_variant;
-	bool is_pivoted, marks_best, marks_second;
+	bool is_pivoted; /* by variants: each column becomes a group of them */
+	const char *pivot_by; /* any other column whose values become groups of columns; or NULL */
+	const char **keys; /* columns that then name the rows; none: the case, the variant */
+	size_t n_keys;
+	const char *sort_by; /* a column, or NULL */
+	bool sort_descends;
+	struct al_placing placing;
+	bool shows_notes;
+	bool marks_best, marks_second;
 	enum al_spread_form spread_form;
 	const struct al_scenario_variant **best_among; /* only these compete; NULL: all */
 	size_t n_best_among;

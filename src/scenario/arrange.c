@@ -1,0 +1,280 @@
+/* Sorting and pivoting. */
+#include "scenario/arrange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+
+enum { MOST_PIVOTED_ROWS = 5000 }; /* each is looked for among those before it */
+
+/* ---- cells ---- */
+
+/* -1, 0 or 1; numbers by size before texts by letters, what is missing last. */
+static int compare_cells(const struct al_cell *a, const struct al_cell *b)
+{
+	static const int ranks[] = {[AL_CELL_EXACT] = 0,
+		[AL_CELL_REAL] = 0,
+		[AL_CELL_TEXT] = 1,
+		[AL_CELL_MISSING] = 2};
+	double left = 0, right = 0;
+
+	if (a->kind == AL_CELL_EXACT && b->kind == AL_CELL_EXACT)
+		return mpq_cmp(a->exact, b->exact);
+	if (ranks[a->kind] != ranks[b->kind] || a->kind == AL_CELL_MISSING)
+		return ranks[a->kind] - ranks[b->kind];
+	if (a->kind == AL_CELL_TEXT)
+		return strcmp(a->text, b->text);
+	al_cell_number(a, &left);
+	al_cell_number(b, &right);
+	return left < right ? -1 : left > right;
+}
+
+static const char *name_of(const struct al_cell *cell, struct al_arena *arena)
+{
+	if (cell->kind == AL_CELL_TEXT)
+		return cell->title ? cell->title : cell->text;
+	return cell->kind == AL_CELL_EXACT ? al_exact_text(arena, cell->exact) : "-";
+}
+
+/* ---- sorting ---- */
+
+struct sorted {
+	const struct al_cell *by;
+	size_t block, place; /* rows stay in their block; equal ones keep their order */
+	bool descends;
+};
+
+static int by_block(const void *a, const void *b)
+{
+	const struct sorted *left = a, *right = b;
+
+	if (left->block != right->block)
+		return left->block < right->block ? -1 : 1;
+	const int order = compare_cells(left->by, right->by);
+	const bool is_missing = left->by->kind == AL_CELL_MISSING
+		|| right->by->kind == AL_CELL_MISSING;
+	if (order != 0)
+		return left->descends && !is_missing ? -order : order;
+	return left->place < right->place ? -1 : left->place > right->place;
+}
+
+/* The column, or in a table whose columns stand once a variant the first of them. */
+static size_t find_column(const struct al_table *table, const char *key)
+{
+	const size_t n = strlen(key);
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const char *own = table->columns[i].key;
+		if (strncmp(own, key, n) == 0 && (!own[n] || own[n] == ':'))
+			return i;
+	}
+	return table->n_columns;
+}
+
+static void sort(const struct al_scenario_table *wanted, struct al_table *table)
+{
+	const size_t column = find_column(table, wanted->sort_by);
+	const bool has_blocks = table->n_columns > 1 && table->columns[0].is_key
+		&& table->columns[1].is_key && column != 0;
+	struct sorted *rows = al_new_array(&table->arena, struct sorted, table->n_rows);
+
+	if (column == table->n_columns)
+		return;
+	for (size_t i = 0; i < table->n_rows; i++) {
+		const bool is_new = i > 0 && has_blocks
+			&& compare_cells(table->rows[i], table->rows[i - 1]) != 0;
+		rows[i] = (struct sorted){&table->rows[i][column],
+			i ? rows[i - 1].block + is_new : 0, i, wanted->sort_descends};
+	}
+	struct al_cell **cells = al_new_array(&table->arena, struct al_cell *, table->n_rows);
+	qsort(rows, table->n_rows, sizeof(*rows), by_block);
+	for (size_t i = 0; i < table->n_rows; i++)
+		cells[i] = table->rows[rows[i].place];
+	table->rows = cells;
+	table->rows_room = table->n_rows;
+}
+
+/* ---- pivoting ---- */
+
+/* How the columns of a table take part. */
+struct pivot {
+	struct al_table *table;
+	size_t by;
+	size_t *keys, n_keys; /* that name the rows */
+	size_t *values, n_values;
+	const struct al_cell **groups; /* distinct cells of `by`, [n_groups] */
+	size_t n_groups;
+};
+
+static bool is_key(const struct al_scenario_table *wanted, const struct al_column *column)
+{
+	if (wanted->n_keys == 0)
+		return column->is_key;
+	return al_find_name(column->key, wanted->keys, wanted->n_keys) >= 0;
+}
+
+static void part_columns(const struct al_scenario_table *wanted, struct pivot *pivot)
+{
+	struct al_table *table = pivot->table;
+
+	pivot->by = find_column(table, wanted->pivot_by);
+	pivot->keys = al_new_array(&table->arena, size_t, table->n_columns);
+	pivot->values = al_new_array(&table->arena, size_t, table->n_columns);
+	for (size_t i = 0; i < table->n_columns; i++)
+		if (i == pivot->by)
+			continue;
+		else if (is_key(wanted, &table->columns[i]))
+			pivot->keys[pivot->n_keys++] = i;
+		else if (!table->columns[i].is_key)
+			pivot->values[pivot->n_values++] = i;
+}
+
+static size_t find_group(const struct pivot *pivot, const struct al_cell *cell)
+{
+	size_t i = 0;
+
+	while (i < pivot->n_groups && compare_cells(pivot->groups[i], cell) != 0)
+		i++;
+	return i;
+}
+
+static void gather_groups(struct pivot *pivot)
+{
+	struct al_table *table = pivot->table;
+
+	pivot->groups = al_new_array(&table->arena, const struct al_cell *, table->n_rows);
+	for (size_t row = 0; row < table->n_rows; row++) {
+		const struct al_cell *cell = &table->rows[row][pivot->by];
+		if (find_group(pivot, cell) == pivot->n_groups)
+			pivot->groups[pivot->n_groups++] = cell;
+	}
+}
+
+/* A group's columns are headed by its name; where each group has one column, by what it shows. */
+static struct al_column pivoted_column(const struct pivot *pivot, size_t group, size_t value)
+{
+	struct al_table *table = pivot->table;
+	struct al_column column = table->columns[pivot->values[value]];
+	const char *name = name_of(pivot->groups[group], &table->arena);
+	const char *id = pivot->groups[group]->kind == AL_CELL_TEXT ? pivot->groups[group]->text
+								    : name;
+
+	column.key = al_format(&table->arena, "%s:%s", column.key, id);
+	if (pivot->n_values == 1) {
+		column.group = column.title;
+		column.title = name;
+	} else {
+		column.group = name;
+	}
+	return column;
+}
+
+static struct al_column *pivot_columns(const struct pivot *pivot, size_t n_columns)
+{
+	struct al_column *columns = al_new_array(&pivot->table->arena, struct al_column, n_columns);
+	size_t n = 0;
+
+	for (size_t i = 0; i < pivot->n_keys; i++, n++) {
+		columns[n] = pivot->table->columns[pivot->keys[i]];
+		columns[n].is_key = true;
+	}
+	for (size_t group = 0; group < pivot->n_groups; group++)
+		for (size_t i = 0; i < pivot->n_values; i++)
+			columns[n++] = pivoted_column(pivot, group, i);
+	return columns;
+}
+
+static bool is_same_row(const struct pivot *pivot, const struct al_cell *turned,
+	const struct al_cell *row)
+{
+	for (size_t i = 0; i < pivot->n_keys; i++)
+		if (compare_cells(&turned[i], &row[pivot->keys[i]]) != 0)
+			return false;
+	return true;
+}
+
+static struct al_cell *begin_row(const struct pivot *pivot, const struct al_cell *row,
+	size_t n_columns)
+{
+	struct al_cell *turned = al_new_array(&pivot->table->arena, struct al_cell, n_columns);
+
+	for (size_t i = 0; i < pivot->n_keys; i++)
+		turned[i] = row[pivot->keys[i]];
+	return turned;
+}
+
+/* Puts a row's values into the columns of its group; `taken` are the places that are filled. */
+static bool place_row(const struct pivot *pivot, struct al_cell *turned, bool *taken,
+	const struct al_cell *row, struct al_error *err)
+{
+	const size_t group = find_group(pivot, &row[pivot->by]);
+
+	if (taken[group])
+		return al_fail(err, AL_EINPUT,
+			"table \"%s\": two rows of \"%s\" stand in one place of the pivoted table, "
+			"expected \"keys\" that tell them apart",
+			pivot->table->id, name_of(&row[pivot->by], &pivot->table->arena));
+	taken[group] = true;
+	for (size_t i = 0; i < pivot->n_values; i++)
+		turned[pivot->n_keys + group * pivot->n_values + i] = row[pivot->values[i]];
+	return true;
+}
+
+static bool pivot_rows(struct pivot *pivot, size_t n_columns, struct al_error *err)
+{
+	struct al_table *table = pivot->table;
+	struct al_cell **rows = al_new_array(&table->arena, struct al_cell *, table->n_rows);
+	bool **taken = al_new_array(&table->arena, bool *, table->n_rows);
+	size_t n = 0;
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		size_t i = 0;
+		while (i < n && !is_same_row(pivot, rows[i], table->rows[row]))
+			i++;
+		if (i == n) {
+			rows[n] = begin_row(pivot, table->rows[row], n_columns);
+			taken[n++] = al_new_array(&table->arena, bool, pivot->n_groups);
+		}
+		if (!place_row(pivot, rows[i], taken[i], table->rows[row], err))
+			return false;
+	}
+	table->rows = rows;
+	table->n_rows = table->rows_room = n;
+	return true;
+}
+
+static bool turn(const struct al_scenario_table *wanted, struct al_table *table,
+	struct al_error *err)
+{
+	struct pivot pivot = {.table = table};
+
+	if (table->n_rows > MOST_PIVOTED_ROWS)
+		return al_fail(err, AL_EINPUT,
+			"table \"%s\": %zu rows, expected at most %d to pivot", table->id,
+			table->n_rows, MOST_PIVOTED_ROWS);
+	part_columns(wanted, &pivot);
+	if (pivot.by == table->n_columns || pivot.n_keys == 0)
+		return al_fail(err, AL_EINPUT,
+			"table \"%s\": nothing names the rows beside \"%s\", expected \"keys\"",
+			table->id, wanted->pivot_by);
+	gather_groups(&pivot);
+	const size_t n_columns = pivot.n_keys + pivot.n_groups * pivot.n_values;
+	if (n_columns > 0 && table->n_rows > 4000000 / n_columns)
+		return al_fail(err, AL_EINPUT, "table \"%s\": the pivoted table is too large",
+			table->id);
+	struct al_column *columns = pivot_columns(&pivot, n_columns);
+	if (!pivot_rows(&pivot, n_columns, err))
+		return false;
+	table->columns = columns;
+	table->n_columns = table->columns_room = n_columns;
+	return true;
+}
+
+bool al_table_arrange(const struct al_scenario_table *wanted, struct al_table *table,
+	struct al_error *err)
+{
+	if (wanted->sort_by)
+		sort(wanted, table);
+	return !wanted->pivot_by || turn(wanted, table, err);
+}
