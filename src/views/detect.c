@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/number.h"
 #include "base/text.h"
+#include "catalog/family_names.h"
 #include "catalog/flax.h"
 
 /* What wrappers put before a model's names: torch.compile, DataParallel, a head around the
@@ -59,19 +61,20 @@ struct kinds {
 	bool *is_seen; /* [n] */
 };
 
-static char *kind_of(struct al_arena *arena, const char *name)
+/* Writes the kind of a name, which may stand in the same place, and says how long it is. */
+static size_t write_kind(const char *name, size_t length, char *kind)
 {
-	char *kind = al_strdup(arena, name), *to = kind;
+	char *to = kind;
 
-	for (const char *from = kind; *from;) {
-		bool is_number = *from >= '0' && *from <= '9';
-		char next = is_number ? '#' : *from++;
-		while (is_number && *from >= '0' && *from <= '9')
+	for (const char *from = name, *end = name + length; from < end;) {
+		const bool is_number = *from >= '0' && *from <= '9';
+		const char next = is_number ? '#' : *from++;
+		while (is_number && from < end && *from >= '0' && *from <= '9')
 			from++;
 		*to++ = next;
 	}
 	*to = '\0';
-	return kind;
+	return (size_t)(to - kind);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -79,17 +82,66 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static struct kinds list_kinds(struct al_model_view *view)
+/* Kinds that were met lately, by their hash: most names are of one of them. One that isn't found in
+ * a few places is listed once more, so that names whose hashes meet don't make it slow. */
+enum { N_PLACES = 1 << 12, MOST_PROBES = 8 };
+
+struct met {
+	const char *kinds[N_PLACES];
+};
+
+static bool was_met(struct met *met, const char *kind, size_t length, const char ***place)
+{
+	const uint64_t hash = al_hash(AL_HASH_EMPTY, kind, length);
+
+	*place = NULL;
+	for (size_t i = 0; i < MOST_PROBES; i++) {
+		const char **at = &met->kinds[(hash + i) % N_PLACES];
+		if (!*at) {
+			*place = at;
+			return false;
+		}
+		if (strcmp(*at, kind) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void collect_kinds(struct al_model_view *view, struct kinds *kinds)
 {
 	const struct al_checkpoint *checkpoint = view->checkpoint;
-	struct kinds kinds = {
-		.names = al_new_array(&view->arena, const char *, checkpoint->n_tensors + 1)};
+	struct met *met = al_new(&view->arena, struct met);
+	char *kind = NULL;
+	size_t room = 0, names_room = 0;
+
+	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
+		const char *name = checkpoint->tensors[i].name, **place;
+		const size_t length = strlen(name);
+		if (length >= room) {
+			room = 2 * length + 1;
+			kind = al_new_array(&view->arena, char, room);
+		}
+		const size_t kind_length = write_kind(name, length, kind);
+		if (was_met(met, kind, kind_length, &place))
+			continue;
+		kinds->names = al_grow(&view->arena, kinds->names, kinds->n, &names_room,
+			sizeof(*kinds->names));
+		kinds->names[kinds->n] = al_strndup(&view->arena, kind, kind_length);
+		if (place)
+			*place = kinds->names[kinds->n];
+		kinds->n++;
+	}
+}
+
+static struct kinds list_kinds(struct al_model_view *view)
+{
+	struct kinds kinds = {0};
 	size_t n = 0;
 
-	for (size_t i = 0; i < checkpoint->n_tensors; i++)
-		kinds.names[i] = kind_of(&view->arena, checkpoint->tensors[i].name);
-	qsort(kinds.names, checkpoint->n_tensors, sizeof(*kinds.names), compare_names);
-	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+	collect_kinds(view, &kinds);
+	if (kinds.n > 0)
+		qsort(kinds.names, kinds.n, sizeof(*kinds.names), compare_names);
+	for (size_t i = 0; i < kinds.n; i++)
 		if (n == 0 || strcmp(kinds.names[n - 1], kinds.names[i]) != 0)
 			kinds.names[n++] = kinds.names[i];
 	kinds.n = n;
@@ -100,8 +152,12 @@ static struct kinds list_kinds(struct al_model_view *view)
 static const char **find_kind(struct al_model_view *view, const struct kinds *kinds,
 	const char *name)
 {
-	const char *kind = kind_of(&view->arena, name);
+	const size_t length = strlen(name);
+	char *kind = al_new_array(&view->arena, char, length + 1);
 
+	write_kind(name, length, kind);
+	if (kinds->n == 0)
+		return NULL;
 	return bsearch(&kind, kinds->names, kinds->n, sizeof(kind), compare_names);
 }
 
@@ -365,6 +421,86 @@ static int compare_candidates(const void *a, const void *b)
 	return strcmp(x->family->name, y->family->name);
 }
 
+/* How many kinds a family knows at most, by the names that stand in its file. */
+struct bound {
+	const char *family;
+	size_t n_known;
+};
+
+struct bounding {
+	struct al_model_view *view;
+	const struct kinds *kinds;
+	bool has_stored;
+};
+
+/* "h.{layer}.attn" and "h.0.attn" are of the kind "h.#.attn". */
+static size_t write_pattern(const char *name, size_t length, char *kind)
+{
+	char *to = kind;
+
+	for (size_t i = 0; i < length; i++) {
+		const char *close = name[i] == '{' ? memchr(name + i, '}', length - i) : NULL;
+		*to++ = close ? '0' : name[i];
+		if (close)
+			i = (size_t)(close - name);
+	}
+	return write_kind(kind, (size_t)(to - kind), kind);
+}
+
+static void bound_name(void *context, const char *name, size_t length, bool is_stored)
+{
+	struct bounding *b = context;
+	char *kind = al_new_array(&b->view->arena, char, length + 1);
+
+	write_pattern(name, length, kind);
+	for (size_t i = 0; i < b->kinds->n; i++) {
+		if (!al_ends_with(b->kinds->names[i], kind))
+			continue;
+		b->kinds->is_seen[i] = true;
+		b->has_stored |= is_stored;
+	}
+}
+
+/* Under Flax's names all may be there. A family of which no attention tensor is there is none. */
+static size_t bound_known(struct al_model_view *view, const struct kinds *kinds, const char *family)
+{
+	struct bounding b = {view, kinds, false};
+	size_t n = 0;
+
+	if (view->flax_separator)
+		return kinds->n;
+	memset(kinds->is_seen, 0, kinds->n * sizeof(*kinds->is_seen));
+	al_family_each_name(family, bound_name, &b);
+	for (size_t i = 0; b.has_stored && i < kinds->n; i++)
+		n += kinds->is_seen[i];
+	return n;
+}
+
+static int compare_bounds(const void *a, const void *b)
+{
+	const struct bound *x = a, *y = b;
+
+	if (x->n_known != y->n_known)
+		return x->n_known > y->n_known ? -1 : 1;
+	return strcmp(x->family, y->family);
+}
+
+/* All families of which something may be there, the most first. */
+static struct bound *list_bounds(struct al_model_view *view, const struct kinds *kinds, size_t *n)
+{
+	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
+	struct bound *bounds = al_new_array(&view->arena, struct bound, files->n_files + 1);
+
+	*n = 0;
+	for (size_t i = 0; i < files->n_files; i++) {
+		bounds[*n] = (struct bound){files->files[i].name,
+			bound_known(view, kinds, files->files[i].name)};
+		*n += bounds[*n].n_known > 0;
+	}
+	qsort(bounds, *n, sizeof(*bounds), compare_bounds);
+	return bounds;
+}
+
 /* Families of which a whole module is there if its tensors may be of any layers: no other one can
  * be a candidate. */
 struct families {
@@ -372,56 +508,90 @@ struct families {
 	size_t n;
 };
 
-static bool list_fitting(struct al_model_view *view, struct al_catalog *catalog,
-	const struct kinds *kinds, struct families *out, struct al_error *err)
+static bool read_fitting(struct al_model_view *view, const char *name, const struct kinds *kinds,
+	struct families *out, struct al_error *err)
 {
-	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
+	const struct al_family *family;
 
-	out->items = al_new_array(&view->arena, const struct al_family *, files->n_files + 1);
-	out->n = 0;
-	for (size_t i = 0; i < files->n_files; i++) {
-		const struct al_family *family;
-		if (!al_catalog_family(catalog, files->files[i].name, &family, err)
-			|| !spell(view, &family, err))
-			return false;
-		if (choose_prefix(view, family, kinds) == 1000)
-			out->items[out->n++] = family;
-	}
+	if (!al_catalog_family(view->catalog, name, &family, err) || !spell(view, &family, err))
+		return false;
+	if (choose_prefix(view, family, kinds) == 1000)
+		out->items[out->n++] = family;
 	return true;
 }
 
 static size_t list_candidates(struct al_model_view *view, const struct families *families,
-	struct kinds *kinds, struct al_family_candidate *candidates)
+	size_t first, struct kinds *kinds, struct al_family_candidate *candidates)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < families->n; i++)
+	for (size_t i = first; i < families->n; i++)
 		if (choose_prefix(view, families->items[i], NULL) == 1000)
 			candidates[n++] = (struct al_family_candidate){families->items[i],
 				count_known(view, families->items[i], kinds)};
 	return n;
 }
 
-bool al_candidates_find(struct al_model_view *view, struct al_catalog *catalog,
-	struct al_family_candidate **candidates, size_t *n, struct al_error *err)
+static size_t most_known(const struct al_family_candidate *candidates, size_t n)
+{
+	size_t most = 0;
+
+	for (size_t i = 0; i < n; i++)
+		most = candidates[i].n_known > most ? candidates[i].n_known : most;
+	return most;
+}
+
+/* Reads families until no other one can know more than one that is there; all of them where `all`
+ * are asked for. */
+static bool read_families(struct al_model_view *view, struct kinds *kinds, bool all,
+	struct al_candidates *out, struct families *families, struct al_error *err)
+{
+	size_t n_bounds, i = 0;
+	const struct bound *bounds = list_bounds(view, kinds, &n_bounds);
+
+	families->items = al_new_array(&view->arena, const struct al_family *, n_bounds + 1);
+	out->items = al_new_array(&view->arena, struct al_family_candidate, n_bounds + 1);
+	while (i < n_bounds
+		&& (all || out->n == 0 || bounds[i].n_known >= most_known(out->items, out->n))) {
+		const size_t n = families->n;
+		if (!read_fitting(view, bounds[i++].family, kinds, families, err))
+			return false;
+		out->n += list_candidates(view, families, n, kinds, out->items + out->n);
+	}
+	out->n_least = i < n_bounds ? bounds[i].n_known : 0;
+	return true;
+}
+
+/* What families that weren't read may know as well isn't the best for certain. */
+static void keep_certain(struct al_candidates *candidates)
+{
+	candidates->is_all = candidates->n_least == 0;
+	while (candidates->n > 0
+		&& candidates->items[candidates->n - 1].n_known <= candidates->n_least
+		&& !candidates->is_all)
+		candidates->n--;
+}
+
+bool al_candidates_find(struct al_model_view *view, bool all, struct al_candidates *out,
+	struct al_error *err)
 {
 	struct kinds kinds = list_kinds(view);
-	struct families families;
+	struct families families = {0};
 	size_t n_tried = 0;
 
+	*out = (struct al_candidates){0};
 	view->first_layer = 0;
 	view->flax_separator = find_separator(view->checkpoint);
-	if (!list_fitting(view, catalog, &kinds, &families, err))
+	if (!read_families(view, &kinds, all, out, &families, err))
 		return false;
-	*candidates = al_new_array(&view->arena, struct al_family_candidate, families.n + 1);
-	do {
-		*n = list_candidates(view, &families, &kinds, *candidates);
-	} while (*n == 0 && families.n > 0 && move_to_next_layer(view, &n_tried));
-	if (*n == 0)
+	while (out->n == 0 && families.n > 0 && move_to_next_layer(view, &n_tried))
+		out->n = list_candidates(view, &families, 0, &kinds, out->items);
+	if (out->n == 0)
 		return al_fail(err, AL_EINPUT,
 			"%s: the tensors' names fit no known family (give a config.json or "
 			"--layout FILE)",
 			view->checkpoint->path);
-	qsort(*candidates, *n, sizeof(**candidates), compare_candidates);
+	qsort(out->items, out->n, sizeof(*out->items), compare_candidates);
+	keep_certain(out);
 	return true;
 }

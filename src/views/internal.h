@@ -10,9 +10,17 @@ struct al_family_candidate {
 	size_t n_known; /* kinds of stored tensors that it knows */
 };
 
-/* The families that fit the checkpoint's names, the best first; there is at least one. */
-bool al_candidates_find(struct al_model_view *view, struct al_catalog *catalog,
-	struct al_family_candidate **candidates, size_t *n, struct al_error *err);
+struct al_candidates {
+	struct al_family_candidate *items; /* the best first; at least one */
+	size_t n;
+	size_t n_least; /* private: what a family that wasn't read may know */
+	bool is_all; /* there are no others */
+};
+
+/* The families that fit the checkpoint's names: all of them, or at least the best, before which no
+ * other one comes. */
+bool al_candidates_find(struct al_model_view *view, bool all, struct al_candidates *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Sets the view's wrapper and prefix under which its family's tensors are stored, and the family as
  * Flax spells it where names are Flax's; false where no module's are there. */

@@ -320,6 +320,7 @@ static bool learn_heads(struct al_model_view *view, const struct al_view_options
 		learn_shared(view, shared);
 	else if (learn_record(view))
 		return true;
+	view->lacks_heads = n_heads < 1;
 	if (n_heads < 1)
 		return al_fail(err, AL_EINPUT,
 			"%s: how many heads there are is not known; give --heads H[:KV] or a "

@@ -387,22 +387,37 @@ static bool lay_recorded(struct al_model_view *view, const struct al_view_option
 	return lay_family(view, options, err);
 }
 
+static bool fits_one(struct al_model_view *view, const struct al_candidates *candidates,
+	const struct al_view_options *options)
+{
+	for (size_t i = 0; i < candidates->n; i++)
+		if (fits(view, candidates->items[i].family, options))
+			return true;
+	return false;
+}
+
 /* Families may share names and differ in shapes (GPT-2 and GPTBigCode): the first whose modules
- * fit. Where none does, the best by names says what is wrong. */
+ * fit. Where none does, the best by names says what is wrong; that the heads aren't known none of
+ * the others would change. */
 static bool lay_detected(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	struct al_family_candidate *candidates;
-	size_t n;
+	struct al_candidates candidates;
 
-	if (!al_candidates_find(view, view->catalog, &candidates, &n, err))
+	if (!al_candidates_find(view, options->runs, &candidates, err))
 		return false;
-	if (options->runs && !check_only_one_runs(view, options, candidates, n, err))
+	if (options->runs
+		&& !check_only_one_runs(view, options, candidates.items, candidates.n, err))
 		return false;
-	for (size_t i = 0; i < n; i++)
-		if (fits(view, candidates[i].family, options))
+	if (fits_one(view, &candidates, options))
+		return true;
+	if (!candidates.is_all && !view->lacks_heads) {
+		if (!al_candidates_find(view, true, &candidates, err))
+			return false;
+		if (fits_one(view, &candidates, options))
 			return true;
-	view->family = candidates[0].family;
+	}
+	view->family = candidates.items[0].family;
 	return lay_family(view, options, err);
 }
 

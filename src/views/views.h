@@ -97,6 +97,7 @@ struct al_model_view {
 	char flax_separator; /* between the parts of Flax's names; 0: they are of another kind */
 	const char *wrapper; /* what stands before the family's own prefixes: "module." */
 	const char *prefix; /* ... and before its attention tensors: "module.bert." */
+	bool lacks_heads; /* private: how many there are, nothing said */
 	int64_t first_layer; /* the first that is stored; 0 but for a part of a model */
 	struct al_attention *modules;
 	size_t n_modules;
