@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "linalg/internal.h"
+#include "linalg/tridiagonal.h"
 
 /* ---- by LAPACK's SVD ---- */
 
@@ -59,10 +60,8 @@ static bool reduce(const struct reduced *x, struct al_error *err)
 {
 	const lapack_int n = al_int(x->g.cols);
 
-	if (!al_check_info("dsytrd",
-		    LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', n, x->g.data, al_int(x->g.ld),
-			    column(x, DIAGONAL), column(x, OFF_DIAGONAL), column(x, REFLECTORS)),
-		    err))
+	if (!al_tridiagonal(x->g, column(x, DIAGONAL), column(x, OFF_DIAGONAL),
+		    column(x, REFLECTORS), err))
 		return false;
 	memcpy(column(x, VALUES), column(x, DIAGONAL), x->g.cols * sizeof(double));
 	memcpy(column(x, ROOM), column(x, OFF_DIAGONAL), x->g.cols * sizeof(double));

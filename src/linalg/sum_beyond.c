@@ -1,10 +1,11 @@
-/* What the largest eigenvalues of a matrix leave: LAPACK makes it tridiagonal, and only the
+/* What the largest eigenvalues of a matrix leave: it is made tridiagonal, and only the
  * eigenvalues that are asked for are found, by Sturm sequences and bisection, as many side by side
  * as fit into registers. */
 #include <float.h>
 #include <math.h>
 
 #include "linalg/internal.h"
+#include "linalg/tridiagonal.h"
 
 /* Eigenvalues. */
 enum { LANES = 32 };

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "linalg/internal.h"
+#include "linalg/tridiagonal.h"
 
 /* Where eigenvectors are asked for, LAPACK counts its workspace, 1 + 6n + 2n^2, in 32 bits. */
 enum { EIGENVECTORS_MOST = 32000 };
@@ -144,10 +145,7 @@ static bool find_all(struct al_matrix g, struct al_matrix room, struct al_matrix
 	const lapack_int n = al_int(g.cols), ld = al_int(g.ld);
 	double *diagonal = room.data, *beside = diagonal + room.ld, *factors = beside + room.ld;
 
-	return al_check_info("dsytrd",
-		       LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', n, g.data, ld, diagonal, beside,
-			       factors),
-		       err)
+	return al_tridiagonal(g, diagonal, beside, factors, err)
 		&& al_check_info("dstedc",
 			LAPACKE_dstedc(LAPACK_COL_MAJOR, 'I', n, diagonal, beside, all.data,
 				al_int(all.ld)),
