@@ -119,7 +119,8 @@ static void show_step(void *context, const char *step)
 {
 	struct al_audit_run *run = context;
 
-	al_progress_show(&run->progress, run->module, step);
+	al_progress_show(&run->progress, run->module, step,
+		(struct al_steps){run->steps.done - 1, run->steps.n});
 }
 
 static void begin(struct al_audit_run *run)
@@ -220,7 +221,8 @@ bool al_audit_run_measure(struct al_audit_run *run, const struct al_attention *a
 	bool ok = true;
 
 	run->module = attention->name;
-	al_progress_show(&run->progress, run->opened.checkpoint.path, run->module);
+	al_progress_show(&run->progress, run->opened.checkpoint.path, run->module, run->steps);
+	run->steps.done++;
 	if (!al_audit_module_init(&module, &run->audit, attention, err))
 		return leave_out(run, attention, err);
 	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)

@@ -136,6 +136,8 @@ static bool measure_all(struct sharding *s, struct al_error *err)
 	s->manifest.modules = al_new_array(&s->run.session->arena, struct al_fragment_module,
 		view->n_modules + 1);
 	for (size_t i = 0; i < view->n_modules; i++)
+		s->run.steps.n += s->shards[i] == s->part.shard;
+	for (size_t i = 0; i < view->n_modules; i++)
 		if (s->shards[i] == s->part.shard && !measure(s, i, err))
 			return false;
 	return true;

@@ -214,11 +214,11 @@ struct calibrating {
 	struct al_progress progress;
 };
 
-static void show(void *context, const char *part)
+static void show(void *context, const char *part, size_t done, size_t n)
 {
 	struct calibrating *c = context;
 
-	al_progress_show(&c->progress, c->opened.checkpoint.path, part);
+	al_progress_show(&c->progress, c->opened.checkpoint.path, part, (struct al_steps){done, n});
 }
 
 /* What it was recorded on. */

@@ -1,6 +1,7 @@
 /* compress: a smaller checkpoint and what it cost. */
 #include "commands/compress.h"
 
+#include "audit/select.h"
 #include "commands/kernel.h"
 #include "commands/progress.h"
 #include "linalg/kernel.h"
@@ -11,13 +12,25 @@ struct compression {
 	const struct al_compress_options *options;
 	const char *file;
 	struct al_progress progress;
+	struct al_steps steps; /* modules */
 };
 
 static void show(void *context, const char *module)
 {
 	struct compression *c = context;
 
-	al_progress_show(&c->progress, c->opened->checkpoint.path, module);
+	al_progress_show(&c->progress, c->opened->checkpoint.path, module, c->steps);
+	c->steps.done++;
+}
+
+/* With a budget each module is looked at before it is compressed. */
+static size_t count_steps(const struct al_model_view *view, const struct al_compress_options *o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < view->n_modules; i++)
+		n += !o->modules || al_select_module(o->modules, view->modules[i].name);
+	return o->budget > 0 ? 2 * n : n;
 }
 
 static bool check(void *context, const char *written, struct al_error *err)
@@ -55,6 +68,7 @@ static bool compress(struct al_session *session, struct al_opened_checkpoint *op
 		al_compress_add_head_columns(heads);
 	}
 	al_progress_init(&c.progress, session);
+	c.steps.n = count_steps(&opened->view, options);
 	options->watch = show;
 	options->check = check;
 	options->context = &c;

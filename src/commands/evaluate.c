@@ -50,11 +50,11 @@ struct evaluation {
 	struct al_table *last; /* the notes stand under it */
 };
 
-static void show(void *context, const char *part)
+static void show(void *context, const char *part, size_t done, size_t n)
 {
 	struct evaluation *e = context;
 
-	al_progress_show(&e->progress, e->opened.checkpoint.path, part);
+	al_progress_show(&e->progress, e->opened.checkpoint.path, part, (struct al_steps){done, n});
 }
 
 /* ---- a decoder's loss ---- */

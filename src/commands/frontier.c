@@ -167,11 +167,11 @@ struct run {
 	const char *path;
 };
 
-static void show(void *context, const char *part)
+static void show(void *context, const char *part, size_t done, size_t n)
 {
 	struct run *run = context;
 
-	al_progress_show(&run->progress, run->path, part);
+	al_progress_show(&run->progress, run->path, part, (struct al_steps){done, n});
 }
 
 static bool measure(struct al_session *session, struct al_network *network,

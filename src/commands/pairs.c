@@ -19,7 +19,7 @@ static void show(void *context, const char *module)
 {
 	struct at_work *work = context;
 
-	al_progress_show(&work->progress, work->path, module);
+	al_progress_show(&work->progress, work->path, module, (struct al_steps){0});
 }
 
 bool al_pairs_across(const struct al_measured_modules *pairs, struct al_table *table,

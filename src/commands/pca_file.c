@@ -121,7 +121,8 @@ static bool take_tensor(struct pca_run *run, const struct al_tensor *tensor, str
 {
 	const struct al_checkpoint *file = &run->outputs.checkpoint;
 
-	al_progress_show(&run->progress, file->path, tensor->name);
+	al_progress_show(&run->progress, file->path, tensor->name,
+		(struct al_steps){(size_t)(tensor - file->tensors), file->n_tensors});
 	if (run->options->weights ? take_given(run, tensor, err) : take_outputs(run, tensor, err))
 		return true;
 	if (file->n_tensors > 1 && !run->options->modules)

@@ -29,11 +29,11 @@ static const struct pca_options *options_of(const struct pca_model *m)
 	return m->source.session->options;
 }
 
-static void show(void *context, const char *part)
+static void show(void *context, const char *part, size_t done, size_t n)
 {
 	struct pca_model *m = context;
 
-	al_progress_show(&m->progress, m->opened.checkpoint.path, part);
+	al_progress_show(&m->progress, m->opened.checkpoint.path, part, (struct al_steps){done, n});
 }
 
 /* ---- the loss with layers in place ---- */
@@ -152,7 +152,7 @@ static bool take_modules(struct pca_model *m, struct al_error *err)
 	for (size_t i = 0; ok && i < view->n_modules; i++) {
 		if (!m->is_wanted[i])
 			continue;
-		show(m, view->modules[i].name);
+		show(m, view->modules[i].name, i, view->n_modules);
 		ok = pca_take_module(&m->source,
 			     &(struct pca_subject){.name = view->modules[i].name,
 				     .n_heads = (size_t)view->modules[i].n_heads,

@@ -1,31 +1,102 @@
 /* Progress: work of more than a second says on a terminal where it is. */
 #include "commands/progress.h"
 
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "base/text.h"
+
+static const double first_after = 1, at_most_every = 0.1;
+
+static double now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
 
 void al_progress_init(struct al_progress *progress, const struct al_session *session)
 {
-	progress->is_wanted = isatty(STDERR_FILENO) && !session->output->is_quiet;
-	progress->is_shown = false;
-	clock_gettime(CLOCK_MONOTONIC, &progress->begin);
+	*progress = (struct al_progress){.begin = now(),
+		.is_wanted = isatty(STDERR_FILENO) && !session->output->is_quiet};
 }
 
-void al_progress_show(struct al_progress *progress, const char *whole, const char *part)
+const char *al_progress_time(double seconds, char text[32])
 {
-	struct timespec now;
+	enum { MINUTE = 60, HOUR = 3600, DAY = 24 * HOUR };
+	const int s = (int)fmin(ceil(seconds), 999 * (double)DAY);
+
+	if (s < 2 * MINUTE)
+		snprintf(text, 32, "%d s", s);
+	else if (s < 2 * HOUR)
+		snprintf(text, 32, "%d min", (s + MINUTE / 2) / MINUTE);
+	else
+		snprintf(text, 32, "%d h %d min", s / HOUR, s % HOUR / MINUTE);
+	return text;
+}
+
+static size_t columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 ? size.ws_col - 1u
+									       : 79;
+}
+
+/* A stranger's text on one line that is not broken: what doesn't fit is left out. */
+static void add_cut(struct al_text *line, const char *text, size_t room)
+{
+	while (*text && al_text_columns(line->data) < room) {
+		char escaped[AL_ESCAPE_BYTES];
+		al_text_add_bytes(line, escaped, al_escape_control(&text, escaped));
+	}
+}
+
+static void add_steps(struct al_text *line, struct al_steps steps, double elapsed)
+{
+	char left[32];
+
+	if (steps.n == 0 || steps.done >= steps.n)
+		return;
+	al_text_addf(line, ", %zu of %zu", steps.done + 1, steps.n);
+	if (steps.done > 0)
+		al_text_addf(line, ", %s left",
+			al_progress_time(elapsed / (double)steps.done
+					* (double)(steps.n - steps.done),
+				left));
+}
+
+void al_progress_show(struct al_progress *progress, const char *whole, const char *part,
+	struct al_steps steps)
+{
+	struct al_text line, end;
 
 	if (!progress->is_wanted)
 		return;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (now.tv_sec - progress->begin.tv_sec < 1)
+	const double time = now(), elapsed = time - progress->begin;
+	if (elapsed < first_after || time - progress->shown < at_most_every)
 		return;
-	fprintf(stderr, "\r\033[K%s: %s", whole, part);
-	progress->is_shown = true;
+	al_text_init(&line);
+	al_text_init(&end);
+	add_steps(&end, steps, elapsed);
+	const size_t width = columns(), taken = al_text_columns(end.data);
+	const size_t room = width > taken ? width - taken : 0;
+	add_cut(&line, whole, room);
+	add_cut(&line, ": ", room);
+	add_cut(&line, part, room);
+	fprintf(stderr, "\r\033[K%s%s", line.data, end.data);
+	fflush(stderr);
+	al_text_finish(&line);
+	al_text_finish(&end);
+	progress->shown = time;
 }
 
 void al_progress_finish(struct al_progress *progress)
 {
-	if (progress->is_shown)
+	if (progress->shown > 0)
 		fprintf(stderr, "\r\033[K");
 }

@@ -62,6 +62,7 @@ struct job {
 	struct al_progress *progress;
 	const char **inputs; /* what the proof shows: names of LaTeX files */
 	size_t n_inputs, inputs_room;
+	struct al_steps steps; /* scenarios */
 	struct al_text latex, json; /* the numbers of its own tables, one by one */
 	size_t n_numbers; /* in the JSON */
 	struct al_text *page; /* of --report; NULL: none */
@@ -121,7 +122,7 @@ static bool run_table(struct job *job, size_t index, struct al_error *err)
 
 	if (!al_scenario_table(job->scenario, index, &table, err))
 		return false;
-	al_progress_show(job->progress, al_scenario_name(job->scenario), table.id);
+	al_progress_show(job->progress, al_scenario_name(job->scenario), table.id, job->steps);
 	bool ok = add_formats(job, &table, err);
 	if (index < al_scenario_n_own_tables(job->scenario)) {
 		al_numbers_add_latex(&job->latex, &table);
@@ -153,7 +154,7 @@ static bool run_figure(struct job *job, size_t index, struct al_error *err)
 	struct al_style style = {0};
 	struct al_table table;
 
-	al_progress_show(job->progress, al_scenario_name(job->scenario), figure.id);
+	al_progress_show(job->progress, al_scenario_name(job->scenario), figure.id, job->steps);
 	if (!al_scenario_figure_table(job->scenario, index, &table, err))
 		return false;
 	const char *data = al_format(&table.arena, "%s-figure", figure.id);
@@ -224,13 +225,21 @@ static bool take_name(struct jobs *jobs, const char *name, struct al_error *err)
 	return true;
 }
 
+static size_t n_scenarios(const struct al_session *session)
+{
+	const size_t n_named = session->line.n_words;
+
+	return n_named ? n_named : al_embedded_scenarios.n_files;
+}
+
 static bool run_one(void *context, struct al_scenario *scenario, struct al_error *err)
 {
 	struct jobs *jobs = context;
 	struct job job = {.session = jobs->session,
 		.scenario = scenario,
 		.files = &jobs->session->files,
-		.progress = &jobs->progress};
+		.progress = &jobs->progress,
+		.steps = {jobs->n_names, n_scenarios(jobs->session)}};
 	const char *name = al_scenario_name(scenario);
 
 	jobs->n_figures += al_scenario_n_figures(scenario);

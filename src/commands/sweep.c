@@ -2,6 +2,7 @@
 #include "commands/sweep.h"
 
 #include "commands/draw.h"
+#include "commands/progress.h"
 #include "commands/question.h"
 #include "scenario/sweep.h"
 
@@ -140,6 +141,31 @@ static void take_rows(void *context, const struct al_table *some_rows)
 	al_text_finish(&some);
 }
 
+struct sweeping {
+	struct al_progress progress;
+	const char *name;
+};
+
+static void show(void *context, const char *variant, size_t done, size_t n)
+{
+	struct sweeping *s = context;
+
+	al_progress_show(&s->progress, s->name, variant, (struct al_steps){done, n});
+}
+
+static bool run_watched(struct al_session *session, struct al_sweep *sweep, struct al_table *table,
+	struct al_error *err)
+{
+	struct sweeping sweeping = {.name = session->line.words[0]};
+
+	sweep->watch = show;
+	sweep->watch_context = &sweeping;
+	al_progress_init(&sweeping.progress, session);
+	bool ok = al_sweep_run(sweep, table, err);
+	al_progress_finish(&sweeping.progress);
+	return ok;
+}
+
 static bool answer(struct al_question *q, struct al_session *session, struct al_sweep *sweep,
 	struct al_error *err)
 {
@@ -160,7 +186,7 @@ static bool answer(struct al_question *q, struct al_session *session, struct al_
 	if (!read_axes(session, sweep, err) || !read_measures(sweep, &o->measures, err)
 		|| !al_substitutions_parse(&session->arena, o->ties, &sweep->ties, &sweep->n_ties,
 			err)
-		|| !check_symbols(q, sweep, err) || !al_sweep_run(sweep, &table, err))
+		|| !check_symbols(q, sweep, err) || !run_watched(session, sweep, &table, err))
 		return false;
 	al_note_cache_format(q, NULL, &table);
 	session->style.summary = al_sweep_say(&session->arena, &table, sweep);

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "commands/progress.h"
 #include "compress/judge.h"
 
 bool al_parse_number(const char *text, double *out)
@@ -12,6 +13,18 @@ bool al_parse_number(const char *text, double *out)
 
 	*out = strtod(text, &end);
 	return end != text && !*end && isfinite(*out);
+}
+
+struct verifying {
+	struct al_progress progress;
+	const char *path;
+};
+
+static void show(void *context, const char *module, size_t done, size_t n)
+{
+	struct verifying *v = context;
+
+	al_progress_show(&v->progress, v->path, module, (struct al_steps){done, n});
 }
 
 bool al_verify_add_table(struct al_session *session, struct al_model_view *view, const char *path,
@@ -26,7 +39,13 @@ bool al_verify_add_table(struct al_session *session, struct al_model_view *view,
 	struct al_table *table = al_session_table(session, "verify",
 		"Attention probabilities and outputs, original and compressed");
 	al_verify_add_columns(table);
-	bool ok = al_verify(view, &compressed, options, table, holds, err);
+	struct verifying verifying = {.path = shown};
+	struct al_verify_options watched = *options;
+	watched.watch = show;
+	watched.context = &verifying;
+	al_progress_init(&verifying.progress, session);
+	bool ok = al_verify(view, &compressed, &watched, table, holds, err);
+	al_progress_finish(&verifying.progress);
 	al_checkpoint_close(&compressed);
 	return ok;
 }

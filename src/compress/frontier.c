@@ -221,15 +221,13 @@ bool al_frontier_find(struct al_frontier *out, struct al_network *network,
 	const struct al_calibration *calibration, const struct al_batch *all,
 	const struct al_watch *watch, struct al_error *err)
 {
-	char part[64];
 	bool ok = true;
 
 	*out = (struct al_frontier){0};
 	list(out, network->view);
 	for (size_t i = 0; ok && i < out->n; i++) {
-		snprintf(part, sizeof(part), "conversion %zu of %zu", i + 1, out->n);
 		if (watch && watch->show)
-			watch->show(watch->context, part);
+			watch->show(watch->context, "conversions", i, out->n);
 		ok = measure(&out->items[i], network, calibration, all, err)
 			|| al_in(err, "%s", al_method_names[out->items[i].method]);
 	}

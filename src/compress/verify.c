@@ -237,6 +237,9 @@ static bool verify_modules(struct verification *v, struct al_error *err)
 		const struct al_job_module *module = &v->recorded.modules[i];
 		if (modules && !al_select_module(modules, module->layout.attention->name))
 			continue;
+		if (v->options->watch)
+			v->options->watch(v->options->context, module->layout.attention->name, i,
+				v->recorded.n_modules);
 		if (!verify_module(v, &module->layout, module->scale, err))
 			return false;
 		n++;

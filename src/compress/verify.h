@@ -11,6 +11,9 @@ struct al_verify_options {
 	const char *modules; /* al_select_module; NULL: all that were compressed */
 	bool has_tolerance;
 	double tolerance; /* the largest output error that passes */
+	/* Called before each module, the one after `done` of `n`; or NULL. */
+	void (*watch)(void *context, const char *module, size_t done, size_t n);
+	void *context;
 };
 
 /* Reads both files back and adds rows: module, layer, input, logit_max, probability_max,

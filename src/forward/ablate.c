@@ -68,6 +68,7 @@ struct ablating {
 	double *means; /* [n_layers][width]: of each number of the heads' outputs; NULL: zeros */
 	size_t width; /* n_heads*d_value */
 	struct al_alike alike;
+	size_t n_sequences, n_done; /* n_done: of them times the layers */
 };
 
 /* Rows of the left-out heads in the columns of one stream. */
@@ -123,17 +124,19 @@ static bool try_some(const struct ablating *a, const struct al_layer *layer,
 static bool try_layer(void *context, const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f x, struct al_view_f o, struct al_error *err)
 {
-	const struct ablating *a = context;
-	const size_t n = a->out->n / (size_t)a->network->n_layers;
+	struct ablating *a = context;
+	const size_t n_layers = (size_t)a->network->n_layers, n = a->out->n / n_layers;
 	const size_t most = STREAM_TOKENS / x.cols > 0 ? STREAM_TOKENS / x.cols : 1;
 	struct al_ablation *items = a->out->items + (size_t)layer->number * n;
 	bool ok = true;
 
 	if (a->watch && a->watch->show)
-		a->watch->show(a->watch->context, layer->attention->name);
+		a->watch->show(a->watch->context, layer->attention->name, a->n_done,
+			a->n_sequences * n_layers);
 	for (size_t first = 0; ok && first < n; first += most)
 		ok = try_some(a, layer, batch, x, o, items + first,
 			n - first < most ? n - first : most, err);
+	a->n_done += batch->n_sequences;
 	return ok;
 }
 
@@ -223,7 +226,10 @@ bool al_evaluate_ablations(struct al_network *network, const struct al_batch *al
 	enum al_ablated what, enum al_replacement by, const struct al_watch *watch,
 	struct al_ablations *out, struct al_error *err)
 {
-	struct ablating a = {.network = network, .watch = watch, .out = out};
+	struct ablating a = {.network = network,
+		.watch = watch,
+		.out = out,
+		.n_sequences = all->n_sequences};
 
 	*out = (struct al_ablations){0};
 	bool ok = al_network_check_tokens(network, all, err) && list_ablations(&a, what, err)

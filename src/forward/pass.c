@@ -61,16 +61,6 @@ static bool pass_batch(struct al_network *network, const struct al_visitor *v,
 	return ok;
 }
 
-static void show(const struct al_watch *watch, size_t first, size_t n)
-{
-	char text[64];
-
-	if (!watch || !watch->show)
-		return;
-	snprintf(text, sizeof(text), "sequences %zu of %zu", first, n);
-	watch->show(watch->context, text);
-}
-
 bool al_network_pass(struct al_network *network, const struct al_batch *all,
 	const struct al_watch *watch, const struct al_visitor *visitor, struct al_error *err)
 {
@@ -79,7 +69,8 @@ bool al_network_pass(struct al_network *network, const struct al_batch *all,
 	for (size_t first = 0; ok && first < all->n_sequences;) {
 		struct al_batch_part part;
 		al_batch_part_init(&part, all, first);
-		show(watch, first, all->n_sequences);
+		if (watch && watch->show)
+			watch->show(watch->context, "sequences", first, all->n_sequences);
 		ok = pass_batch(network, visitor, &part.batch, err);
 		first += part.batch.n_sequences;
 		al_batch_part_finish(&part);

@@ -4,9 +4,9 @@
 
 #include "forward/forward.h"
 
-/* Called from time to time with what is being computed. */
+/* Called from time to time with what is being computed, after `done` of `n` equal steps. */
 struct al_watch {
-	void (*show)(void *context, const char *part);
+	void (*show)(void *context, const char *part, size_t done, size_t n);
 	void *context;
 };
 

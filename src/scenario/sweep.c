@@ -342,9 +342,12 @@ static void hand_on(const struct al_sweep *sweep, size_t least, struct al_table 
 	begin_table(sweep, out);
 }
 
-static bool run_variant(const struct al_sweep *sweep, const struct al_configured_variant *variant,
-	int64_t n_points, size_t *n_evaluated, struct al_table *out, struct al_error *err)
+/* The variant at `index`. */
+static bool run_variant(const struct al_sweep *sweep, size_t index, int64_t n_points,
+	size_t *n_evaluated, struct al_table *out, struct al_error *err)
 {
+	const struct al_configured_variant *variant = sweep->variants[index];
+	const size_t done = index * (size_t)n_points;
 	int64_t indices[AL_SWEEP_MOST_AXES] = {0}, values[AL_SWEEP_MOST_AXES];
 	struct al_ledger ledger;
 	mpq_t number;
@@ -355,6 +358,9 @@ static bool run_variant(const struct al_sweep *sweep, const struct al_configured
 		|| al_in(err, "sweep \"%s\"", sweep->id);
 	mpq_init(number);
 	for (int64_t n = 0; ok && n < n_points; n++, next_point(sweep, indices)) {
+		if (sweep->watch)
+			sweep->watch(sweep->watch_context, variant->name, done + (size_t)n,
+				(size_t)n_points * sweep->n_variants);
 		for (size_t i = 0; i < sweep->n_axes; i++)
 			values[i] = axis_value(&sweep->axes[i], indices[i]);
 		ok = (add_point(sweep, variant, &ledger, values, number, out, err)
@@ -384,8 +390,8 @@ bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out, struct al_
 		return false;
 	begin_table(sweep, out);
 	for (size_t i = 0; i < sweep->n_variants; i++)
-		if (!run_variant(sweep, sweep->variants[i], points / (int64_t)sweep->n_variants,
-			    n_evaluated, out, err)) {
+		if (!run_variant(sweep, i, points / (int64_t)sweep->n_variants, n_evaluated, out,
+			    err)) {
 			al_table_finish(out);
 			return false;
 		}

@@ -37,6 +37,9 @@ struct al_sweep {
 	 * until the end. */
 	void (*take_rows)(void *context, const struct al_table *rows);
 	void *context;
+	/* Called before each point, the one after `done` of `n`; or NULL. */
+	void (*watch)(void *watch_context, const char *variant, size_t done, size_t n);
+	void *watch_context;
 };
 
 /* Parses "FROM:TO[:STEP]" or "A,B,C" into an axis. */
