@@ -7,7 +7,7 @@
 
 static const char bold[] = "\033[1m", plain[] = "\033[0m";
 
-enum { GAP = 2, LEAST_BROKEN = 20 };
+enum { GAP = 2, LEAST_BROKEN = 20, INDENT_BELOW = 4 };
 
 /* A table as texts, and how wide each column is on its own. */
 struct sheet {
@@ -26,6 +26,7 @@ struct part {
 	size_t *columns, *widths; /* [n] */
 	size_t n;
 	bool has_groups;
+	bool has_last_below; /* the table's last column stands under each row */
 };
 
 /* A line that never ends in spaces: they wait for what follows them. */
@@ -200,6 +201,21 @@ static void narrow(const struct sheet *sheet, struct part *part)
 			al_text_columns(sheet->heads[part->columns[last]]));
 }
 
+/* All columns but the last, whose long texts stand under each row: true where the others fit. */
+static bool take_all_but_last(const struct sheet *sheet, struct part *part)
+{
+	const size_t last = sheet->table->n_columns - 1, page = sheet->style->width;
+
+	part->n = last;
+	if (last < 2 || sheet->is_number[last] || sheet->table->columns[last].is_key
+		|| sheet->groups[last] || sheet->widths[last] + INDENT_BELOW <= page / 2)
+		return false;
+	lay_out(sheet, part);
+	narrow(sheet, part);
+	part->has_last_below = span_width(part, 0, part->n) <= page;
+	return part->has_last_below;
+}
+
 /* Adds words up to `page` columns, the first at column `at`; further lines begin at `indent`. */
 static void add_broken(struct al_text *out, const char *text, size_t at, size_t indent, size_t page,
 	struct al_arena *arena)
@@ -289,6 +305,16 @@ static bool sums_several(const struct al_table *table, size_t total)
 		&& !table->rows[total - 2][0].is_total;
 }
 
+/* What stands on a line of its own under a row: a source. */
+static void write_below(const struct sheet *sheet, const char **cells, struct line *line)
+{
+	const char *cell = cells[sheet->table->n_columns - 1];
+
+	al_text_add_repeated(line->out, ' ', INDENT_BELOW);
+	add_broken(line->out, cell, INDENT_BELOW, INDENT_BELOW, sheet->style->width, sheet->arena);
+	end_line(line);
+}
+
 static void write_rows(const struct sheet *sheet, const struct part *part, struct line *line)
 {
 	for (size_t row = 0; row < sheet->table->n_rows; row++) {
@@ -301,6 +327,10 @@ static void write_rows(const struct sheet *sheet, const struct part *part, struc
 		if (is_total && sheet->style->color)
 			al_text_add(line->out, plain);
 		end_line(line);
+		if (part->has_last_below
+			&& sheet->table->rows[row][sheet->table->n_columns - 1].kind
+				!= AL_CELL_MISSING)
+			write_below(sheet, sheet->cells + row * sheet->table->n_columns, line);
 	}
 }
 
@@ -312,8 +342,13 @@ static void write_part(const struct sheet *sheet, const struct part *part, struc
 	if (part->has_groups)
 		write_groups(sheet, part, &line);
 	write_cells(sheet, part, sheet->heads, &line);
+	if (part->has_last_below) {
+		end_line(&line);
+		write_below(sheet, sheet->heads, &line);
+	}
 	al_text_add(out, sheet->style->color ? plain : "");
-	end_line(&line);
+	if (!part->has_last_below)
+		end_line(&line);
 	for (size_t i = 0; i < part->n; i++) {
 		al_text_add_repeated(out, ' ', i ? GAP : 0);
 		al_text_add_repeated(out, '-', part->widths[i]);
@@ -332,6 +367,10 @@ static void write_parts(const struct sheet *sheet, struct al_arena *arena, struc
 
 	if (take_all(sheet, &part)) {
 		narrow(sheet, &part);
+		write_part(sheet, &part, out);
+		return;
+	}
+	if (take_all_but_last(sheet, &part)) {
 		write_part(sheet, &part, out);
 		return;
 	}
@@ -363,15 +402,14 @@ static const char *last_bracket(const char *text)
 static void write_note(const char *note, size_t page, struct al_arena *arena, struct al_text *out)
 {
 	const char *source = page > 0 && al_text_columns(note) > page ? last_bracket(note) : NULL;
+	const size_t before = source ? (size_t)(source - note) - 1 : 0;
 
-	if (!source) {
+	if (source && al_text_columns(al_strndup(arena, note, before)) <= page) {
+		al_text_add_bytes(out, note, before);
+		al_text_add(out, "\n  ");
+		add_broken(out, source, GAP, GAP, page, arena);
+	} else
 		add_broken(out, note, 0, GAP, page, arena);
-		al_text_add(out, "\n");
-		return;
-	}
-	add_broken(out, al_strndup(arena, note, (size_t)(source - note) - 1), 0, GAP, page, arena);
-	al_text_add(out, "\n  ");
-	add_broken(out, source, GAP, GAP, page, arena);
 	al_text_add(out, "\n");
 }
 

@@ -702,6 +702,38 @@ static void marks_totals_and_sources(void **state)
 	al_table_finish(&table);
 }
 
+/* A last column of long texts stands under each row where the others fit. */
+static void sets_long_texts_under_their_rows(void **state)
+{
+	struct al_table table;
+
+	(void)state;
+	al_table_init(&table, "t", "");
+	al_table_add_column(&table, (struct al_column){.key = "name", .is_key = true});
+	al_table_add_column(&table, (struct al_column){.key = "title"});
+	al_table_add_column(&table, (struct al_column){.key = "source"});
+	for (int i = 0; i < 2; i++) {
+		struct al_cell *row = al_table_add_row(&table);
+		al_cell_set_text(&table, &row[0], i ? "b" : "a");
+		al_cell_set_text(&table, &row[1],
+			i ? "short" : "a title too long for one line of it");
+		al_cell_set_text(&table, &row[2], "Somebody et al. 2020, section 3");
+	}
+	const struct al_table *const tables[] = {&table};
+	check_written("text", &(struct al_style){.width = 30}, tables, 1,
+		"name  title\n"
+		"    source\n"
+		"----  ------------------------\n"
+		"a     a title too long for one\n"
+		"      line of it\n"
+		"    Somebody et al. 2020,\n"
+		"    section 3\n"
+		"b     short\n"
+		"    Somebody et al. 2020,\n"
+		"    section 3\n");
+	al_table_finish(&table);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -723,6 +755,7 @@ int main(void)
 		cmocka_unit_test(writes_what_is_empty),
 		cmocka_unit_test(lays_out_narrow_text),
 		cmocka_unit_test(marks_totals_and_sources),
+		cmocka_unit_test(sets_long_texts_under_their_rows),
 		cmocka_unit_test(finds_writers),
 	};
 
