@@ -400,16 +400,21 @@ void al_help_add_wrapped(struct al_text *out, const char *text, size_t first)
 	al_text_add(out, "\n");
 }
 
+void al_option_help(const struct al_option_row *row, struct al_text *out)
+{
+	al_text_add(out, row->help);
+	if (row->kind == OPTION_IS_SET) {
+		al_text_add(out, ": ");
+		join(out, row, ", ");
+	}
+}
+
 static void add_help(struct al_text *out, const struct al_option_row *row)
 {
 	struct al_text help;
 
 	al_text_init(&help);
-	al_text_add(&help, row->help);
-	if (row->kind == OPTION_IS_SET) {
-		al_text_add(&help, ": ");
-		join(&help, row, ", ");
-	}
+	al_option_help(row, &help);
 	al_help_add_wrapped(out, help.data, HELP_COLUMN);
 	al_text_finish(&help);
 }

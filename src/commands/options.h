@@ -134,6 +134,9 @@ struct al_texts al_options_texts(const struct al_option_group *groups, const voi
  * text is already. */
 void al_help_add_wrapped(struct al_text *out, const char *text, size_t first);
 
+/* Adds what an option does, with the words of a set. */
+void al_option_help(const struct al_option_row *row, struct al_text *out);
+
 /* Adds the help lines of the options. */
 void al_options_help(const struct al_option_group *groups, struct al_text *out);
 

@@ -41,7 +41,8 @@ static const struct reading {
 	{"two tabulars", "a.tex",
 		"\\begin{tabular}{l}a\\end{tabular} and \\begin{tabular}{l}b\\\\\\end{tabular}",
 		"1|a\n1|b\n"},
-	{"a tabular that never ends", "a.tex", "x\n y \\begin{tabular}{l}a & b", "a.tex:2:4: the tabular never ends"},
+	{"a tabular that never ends", "a.tex", "x\n y \\begin{tabular}{l}a & b",
+		"a.tex:2:4: the tabular never ends"},
 	{"a brace in what LaTeX does not read", "a.tex",
 		"\\begin{verbatim}\n}}}\n\\end{verbatim}\n\\}\\{ % }\n", ""},
 
