@@ -193,8 +193,10 @@ bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor wha
 		return true;
 	const bool is_out_in = order == AL_ORDER_OUT_IN;
 	const int64_t shape[2] = {is_out_in ? rows : cols, is_out_in ? cols : rows};
+	const size_t is_row = is_out_in && rows == 1
+		&& tensor->n_dims == 1; /* [cols] is [1, cols] */
 	out->op = is_out_in ? AL_TRANSPOSED : AL_PLAIN;
-	if (read_rows(reading, names.weight, tensor, shape, 2, &out->weight, err)
+	if (read_rows(reading, names.weight, tensor, shape + is_row, 2 - is_row, &out->weight, err)
 		&& al_vector_read(reading, names.bias, rows, &out->bias, err))
 		return true;
 	al_linear_finish(out);

@@ -327,16 +327,20 @@ def meta_llama(w, c, ids):
 GGUF_KEYS = {"hidden_size": "embedding_length", "n_heads": "attention_head_count", "num_attention_heads": "attention_head_count",
              "n_kv_heads": "attention_head_count_kv", "num_key_value_heads": "attention_head_count_kv",
              "n_layers": "block_count", "num_hidden_layers": "block_count", "head_dim": "attention_key_length",
-             "tie_word_embeddings": "tie_word_embeddings"}
+             "tie_word_embeddings": "tie_word_embeddings", "n_head": "attention_head_count", "n_layer": "block_count",
+             "sliding_window": "attention_sliding_window", "attn_logit_softcapping": "attn_logit_softcapping",
+             "final_logit_softcapping": "final_logit_softcapping", "num_experts_per_tok": "expert_used_count"}
 
-def gguf(names, run):
+def gguf(names, run, undo=lambda name, value: value, **given):
+    """`undo`: what the converter did to a tensor; `given`: what GGUF files of the kind don't say."""
     def with_names(w, c, ids):
         renamed = {}
         for name, value in w.items():
+            value = undo(name, value)
             for ours, theirs in names:
                 name = name.replace(ours, theirs)
             renamed[name] = value
-        return run(renamed, {key: c[of] for key, of in GGUF_KEYS.items() if of in c}, ids)
+        return run(renamed, {key: c[of] for key, of in GGUF_KEYS.items() if of in c} | given, ids)
     return with_names
 
 gguf_llama = gguf([("blk", "layers"), ("attn_norm", "attention_norm"), ("attn_q.", "attention.wq."), ("attn_k.", "attention.wk."),
@@ -347,7 +351,7 @@ qwen_names = [("blk", "model.layers"), ("attn_norm", "input_layernorm"), ("attn_
               ("attn_k_norm", "self_attn.k_norm"), ("attn_q.", "self_attn.q_proj."), ("attn_k.", "self_attn.k_proj."),
               ("attn_v.", "self_attn.v_proj."), ("attn_output", "self_attn.o_proj"), ("ffn_norm", "post_attention_layernorm"),
               ("ffn_gate", "mlp.gate_proj"), ("ffn_up", "mlp.up_proj"), ("ffn_down", "mlp.down_proj"),
-              ("token_embd", "model.embed_tokens"), ("output_norm", "model.norm")]
+              ("token_embd", "model.embed_tokens"), ("output_norm", "model.norm"), ("output.weight", "lm_head.weight")]
 
 
 # ---- other decoders ----
@@ -591,12 +595,60 @@ def albert(w, c, ids):
     return x
 
 
+# ---- llama.cpp's names of families above: how its converter made them, undone ----
+
+def turned(name, value):
+    """GPT2Model: Conv1D's matrices are turned round."""
+    return value.T if value.ndim == 2 and "embd" not in name else value
+
+def without_one(name, value):
+    """GemmaModel: 1 is added to the norms' scales."""
+    return value - 1 if "norm" in name else value
+
+def as_row(name, value):
+    """What gates the shared expert is a vector: a matrix of one row."""
+    return value[None] if name.endswith("ffn_gate_inp_shexp.weight") else value
+
+def experts_apart(run):
+    """Qwen2MoeModel: the experts' matrices are stacked."""
+    def with_names(w, c, ids):
+        apart = {}
+        for name, value in w.items():
+            if ".experts." not in name:
+                apart[name] = value
+                continue
+            for e in range(len(value)):
+                apart[name.replace("experts.", f"experts.{e}.")] = value[e]
+        return run(apart, c, ids)
+    return with_names
+
+gpt2_names = [("blk", "transformer.h"), ("attn_norm", "ln_1"), ("ffn_norm", "ln_2"), ("attn_qkv", "attn.c_attn"), ("attn_output", "attn.c_proj"),
+              ("ffn_up", "mlp.c_fc"), ("ffn_down", "mlp.c_proj"), ("token_embd", "transformer.wte"), ("position_embd", "transformer.wpe"),
+              ("output_norm", "transformer.ln_f")]
+bert_names = [("attn_output_norm", "attention.output.LayerNorm"), ("layer_output_norm", "output.LayerNorm"), ("blk", "bert.encoder.layer"),
+              ("attn_q.", "attention.self.query."), ("attn_k.", "attention.self.key."), ("attn_v.", "attention.self.value."),
+              ("attn_output.", "attention.output.dense."), ("ffn_up", "intermediate.dense"), ("ffn_down", "output.dense"),
+              ("token_embd_norm", "bert.embeddings.LayerNorm"), ("token_embd", "bert.embeddings.word_embeddings"),
+              ("position_embd", "bert.embeddings.position_embeddings"), ("token_types", "bert.embeddings.token_type_embeddings")]
+phi3_names = [("attn_qkv", "self_attn.qkv_proj"), ("ffn_up", "mlp.gate_up_proj")] + qwen_names
+sandwich_names = [("post_attention_norm", "post_attention_layernorm"), ("post_ffw_norm", "post_feedforward_layernorm")]
+gemma2_names = sandwich_names + [("ffn_norm", "pre_feedforward_layernorm")] + [n for n in qwen_names if n[0] != "ffn_norm"]
+moe_names = [("ffn_gate_inp_shexp", "mlp.shared_expert_gate"), ("ffn_gate_shexp", "mlp.shared_expert.gate_proj"),
+             ("ffn_up_shexp", "mlp.shared_expert.up_proj"), ("ffn_down_shexp", "mlp.shared_expert.down_proj"), ("ffn_gate_inp", "mlp.gate"), ("ffn_gate_exps", "mlp.experts.gate_proj"), ("ffn_up_exps", "mlp.experts.up_proj"),
+             ("ffn_down_exps", "mlp.experts.down_proj")] + qwen_names
+
+GGUF = {"gguf_llama": gguf_llama, "gguf_qwen2": gguf(qwen_names, qwen2), "gguf_qwen3": gguf(qwen_names, qwen3),
+        "gguf_gpt2": gguf(gpt2_names, gpt2, turned), "gguf_bert": gguf(bert_names, bert), "gguf_phi3": gguf(phi3_names, phi3),
+        "gguf_olmo2": gguf(sandwich_names + qwen_names, olmo2), "gguf_stablelm": gguf(qwen_names, stablelm, partial_rotary_factor=1.0),
+        "gguf_gemma": gguf(qwen_names, gemma, without_one), "gguf_gemma2": gguf(gemma2_names, gemma2, without_one, query_pre_attn_scalar=4),
+        "gguf_qwen3moe": gguf(moe_names, experts_apart(qwen3_moe), norm_topk_prob=True),
+        "gguf_qwen2moe": gguf(moe_names, experts_apart(qwen2_moe), as_row, norm_topk_prob=False)}
+
 FAMILIES = {"llama": llama, "meta_llama": meta_llama, "mistral": mistral, "qwen2": qwen2, "qwen3": qwen3, "smollm3": smollm3,
             "gemma": gemma, "gemma2": gemma2, "phi3": phi3, "olmo2": olmo2, "stablelm": stablelm, "gpt2": gpt2,
             "gpt_neox": gpt_neox, "opt": opt, "bert": bert, "bert-collaborative": bert_collaborative, "roberta": roberta, "xlm-roberta": roberta,
             "distilbert": distilbert, "albert": albert, "bloom": bloom, "mpt": mpt, "t5": t5, "mixtral": mixtral,
-            "gguf_llama": gguf_llama, "gguf_qwen2": gguf(qwen_names, qwen2), "gguf_qwen3": gguf(qwen_names, qwen3),
-            "qwen2_moe": qwen2_moe, "qwen3_moe": qwen3_moe, "olmoe": olmoe, "gpt_oss": gpt_oss, "seeds": seeds}
+            **GGUF, "qwen2_moe": qwen2_moe, "qwen3_moe": qwen3_moe, "olmoe": olmoe, "gpt_oss": gpt_oss, "seeds": seeds}
 
 def main(write_tiny, cases):
     for path in cases:
