@@ -2,9 +2,11 @@
 #include "catalog/catalog.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/memory.h"
 #include "base/text.h"
@@ -176,9 +178,16 @@ static bool read_path(struct al_catalog *catalog, enum al_catalog_kind kind, con
 {
 	size_t length = strlen(path);
 
-	if (kind == AL_CATALOG_MODELS && is_folder(path))
+	if (kind == AL_CATALOG_MODELS && is_folder(path)) {
+		const char *folder = path;
 		path = al_format(&catalog->arena, "%s%sconfig.json", path,
 			path[length - 1] == '/' ? "" : "/");
+		if (access(path, F_OK) != 0 && errno == ENOENT)
+			return al_fail(err, AL_EINPUT,
+				"%s: holds no config.json, expected a model's folder, its "
+				"config.json or a model that `list models` names",
+				folder);
+	}
 	return kind == AL_CATALOG_MODELS ? al_json_read_python(doc, path, err)
 					 : al_json_read(doc, path, err);
 }

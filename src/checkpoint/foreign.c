@@ -54,6 +54,31 @@ const char *al_foreign_name(const char *name)
 	return NULL;
 }
 
+/* Printable characters and white space alone: no file of weights begins with eight of them, whose
+ * header's length or sizes they would be. */
+static bool is_text(const char *start, size_t length)
+{
+	enum { LEAST = 8 };
+
+	for (size_t i = 0; i < LEAST; i++)
+		if (i >= length || start[i] == 0x7F
+			|| (start[i] < ' ' && !memchr("\t\n\r", start[i], 3)))
+			return false;
+	return true;
+}
+
+static const char *text_kind(const char *start, size_t length)
+{
+	size_t at = 0;
+
+	while (at + 1 < length && memchr(" \t\n\r", start[at], 4))
+		at++;
+	return start[at] == '{' || start[at] == '['
+		? "JSON, which holds no weights, expected a checkpoint; count, memory and cache "
+		  "read a config.json"
+		: "a text, expected a checkpoint: .safetensors, .gguf, .npz, .npy, .pt or .bin";
+}
+
 bool al_foreign_refuse(const struct al_source *source, const char *start, size_t length,
 	struct al_error *err)
 {
@@ -65,5 +90,7 @@ bool al_foreign_refuse(const struct al_source *source, const char *start, size_t
 			return al_fail(err, AL_EINPUT, "%s: is %s", source->path,
 				beginnings[i].what);
 	}
+	if (!what && is_text(start, length))
+		what = text_kind(start, length);
 	return !what || al_fail(err, AL_EINPUT, "%s: is %s", source->path, what);
 }

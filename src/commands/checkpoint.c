@@ -2,6 +2,8 @@
 #include "commands/checkpoint.h"
 
 #include <inttypes.h>
+#include <strings.h>
+#include <unistd.h>
 
 #include "base/number.h"
 
@@ -87,12 +89,26 @@ bool al_checkpoint_view(struct al_model_view *view, struct al_session *session,
 		       : al_model_view_lay(view, session->catalog, checkpoint, &options, err);
 }
 
+/* Of a built-in model only sizes are known. */
+static bool fail_opening(const char *path, struct al_error *err)
+{
+	const struct al_embedded_list *models = al_catalog_files(AL_CATALOG_MODELS);
+
+	for (size_t i = 0; i < models->n_files; i++)
+		if (access(path, F_OK) != 0 && strcasecmp(models->files[i].name, path) == 0)
+			return al_fail(err, AL_EINPUT,
+				"%s: only the sizes of this built-in model are known, expected a "
+				"checkpoint: the folder or file of its weights",
+				path);
+	return false;
+}
+
 bool al_opened_checkpoint_init(struct al_opened_checkpoint *opened, struct al_session *session,
 	const struct al_layout_options *o, const char *path, const char *config, bool modules,
 	struct al_error *err)
 {
 	if (!al_checkpoint_open(&opened->checkpoint, path, err))
-		return false;
+		return fail_opening(path, err);
 	bool ok = al_checkpoint_view(&opened->view, session, o, &opened->checkpoint, config,
 		modules, err);
 	if (!ok)

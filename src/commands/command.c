@@ -3,6 +3,7 @@
 #include "commands/command.h"
 
 #include "commands/page.h"
+#include "commands/topics.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -230,6 +231,8 @@ static void help_all(struct al_text *out)
 		al_text_addf(out, "  %-10s ", commands[i].name);
 		al_help_add_wrapped(out, commands[i].summary, SUMMARY_COLUMN);
 	}
+	al_text_add(out, "\nattnledger help TOPIC tells what commands share:\n\n");
+	al_topics_list(out);
 	al_text_add(out,
 		"\nattnledger COMMAND --help begins with two examples.\n"
 		"attnledger --version prints the version.\n");
@@ -378,13 +381,39 @@ static int run_named(const struct al_program *program, const char *name, char **
 	return fail_usage(name);
 }
 
+static bool is_command(const char *name)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		if (strcmp(commands[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static int help_topic(const char *name)
+{
+	const char *names[N_COMMANDS + AL_MOST_TOPICS];
+	struct al_error err = {.status = AL_OK};
+	struct al_text text;
+
+	al_text_init(&text);
+	bool ok = al_topic_help(name, &text) && print(&text, &err);
+	if (!text.length) {
+		const size_t n = al_topic_names(names);
+		for (size_t i = 0; i < N_COMMANDS; i++)
+			names[n + i] = commands[i].name;
+		al_fail_unknown(&err, "command or topic", name, names, n + N_COMMANDS);
+	}
+	al_text_finish(&text);
+	return ok ? AL_OK : report_error("help", &err);
+}
+
 /* "help audit" is "audit --help". */
 static int help_with(const struct al_program *program, char *name, char **argv)
 {
 	char option[] = "--help";
 	char *asked[] = {argv[0], name, option, NULL};
 
-	return run_named(program, name, asked);
+	return is_command(name) ? run_named(program, name, asked) : help_topic(name);
 }
 
 int al_command_line(int argc, char **argv, const struct al_program *program)
