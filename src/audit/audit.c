@@ -118,8 +118,8 @@ bool al_audit_gram(struct al_audit_module *module, enum al_projection projection
 	return true;
 }
 
-/* Only the scores of rotary positions are asked for again, over all offsets: other Gram matrices,
- * which take as much memory as the weights, are let go. */
+/* Conversions ask for the keys' and values' Gram matrices again, what rotates over all offsets for
+ * the queries' too. The others, which take as much memory as the weights, are let go. */
 static bool find_inner(struct al_audit_module *module, enum al_form form, struct al_error *err)
 {
 	const bool is_qk = form == AL_FORM_QK;
@@ -131,10 +131,10 @@ static bool find_inner(struct al_audit_module *module, enum al_form form, struct
 		|| !al_audit_gram(module, right, &grams[right], err)
 		|| !al_form_inner_of_grams(&module->heads, grams, form, &module->inner[form], err))
 		return false;
-	if (!is_qk || !al_has_offset(module->attention)) {
-		al_matrix_finish(&module->grams[left]);
-		al_matrix_finish(&module->grams[right]);
-	}
+	if (!is_qk)
+		al_matrix_finish(&module->grams[AL_OUTPUT]);
+	else if (!al_has_offset(module->attention))
+		al_matrix_finish(&module->grams[AL_QUERY]);
 	return true;
 }
 

@@ -25,7 +25,74 @@ void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size
 	}
 }
 
-bool al_convert_mean(const struct al_stack *s, const struct al_attention *rotary,
+/* Block (a, b) of heads' Gram matrix. */
+static struct al_view block(const struct al_stack *s, size_t a, size_t b)
+{
+	const struct al_view column = al_columns(s->own_gram, b * s->width, s->width);
+
+	return (struct al_view){column.data + a * s->width, s->width, s->width, column.ld};
+}
+
+static void add_scaled(double scale, struct al_view from, struct al_matrix to)
+{
+	for (size_t j = 0; j < from.cols; j++)
+		for (size_t i = 0; i < from.rows; i++)
+			to.data[i + j * to.ld] += scale * from.data[i + j * from.ld];
+}
+
+static double trace(struct al_view square)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < square.cols; i++)
+		sum += square.data[i + i * square.ld];
+	return sum;
+}
+
+/* Of one group, with M its mean and W_k = R_k^T R_k: adds <(M - K_k)^T (M - K_k), W_k>, and the
+ * size of what is taken from each other for it. As W_k is symmetric, M^T K_k stands for K_k^T M. */
+static bool add_group_by_gram(const struct al_stack *s, const size_t *heads, size_t size,
+	double *squared, double *taken, struct al_error *err)
+{
+	const double part = 1 / (double)size;
+	struct al_matrix mean = {0}, difference = {0};
+	bool ok = al_matrix_init(&mean, s->width, s->width, err)
+		&& al_matrix_init(&difference, s->width, s->width, err);
+
+	for (size_t a = 0; ok && a < size; a++)
+		for (size_t b = 0; b < size; b++)
+			add_scaled(part * part, block(s, heads[a], heads[b]), mean);
+	for (size_t k = 0; ok && k < size; k++) {
+		const struct al_view own = block(s, heads[k], heads[k]);
+		const struct al_view weight = al_columns(al_view(s->weight_grams),
+			heads[k] * s->width, s->width);
+		ok = al_copy(al_view(mean), difference, err);
+		add_scaled(1, own, difference);
+		for (size_t a = 0; a < size; a++)
+			add_scaled(-2 * part, block(s, heads[a], heads[k]), difference);
+		*squared += al_inner(al_view(difference), weight);
+		*taken += (trace(al_view(mean)) + trace(own)) * trace(weight);
+	}
+	al_matrix_finish(&difference);
+	al_matrix_finish(&mean);
+	return ok;
+}
+
+/* The error of the groups' means, where the Gram matrix tells. */
+static bool mean_by_gram(const struct al_stack *s, const size_t *order, size_t size, double *error,
+	bool *is_shown, struct al_error *err)
+{
+	double squared = 0, taken = 0;
+	bool ok = true;
+
+	for (size_t first = 0; ok && first < s->n; first += size)
+		ok = add_group_by_gram(s, order + first, size, &squared, &taken, err);
+	*is_shown = squared > AL_GRAM_SHOWS * taken;
+	*error = sqrt(fmax(squared, 0)) / s->norm;
+	return ok;
+}
+
+static bool mean_by_itself(const struct al_stack *s, const struct al_attention *rotary,
 	const size_t *order, size_t size, double *error, double *mean_error, struct al_error *err)
 {
 	struct al_matrix mean;
@@ -34,11 +101,21 @@ bool al_convert_mean(const struct al_stack *s, const struct al_attention *rotary
 		return false;
 	for (size_t first = 0; first < s->n; first += size)
 		al_mean_heads(s->own, s->width, order + first, size, mean);
-	*mean_error = NAN;
 	bool ok = al_stack_error(s, al_view(mean), error, err)
 		&& (!rotary || al_rotary_error(s, rotary, al_view(mean), mean_error, err));
 	al_matrix_finish(&mean);
 	return ok;
+}
+
+bool al_convert_mean(const struct al_stack *s, const struct al_attention *rotary,
+	const size_t *order, size_t size, double *error, double *mean_error, struct al_error *err)
+{
+	bool is_shown = false;
+
+	*mean_error = NAN;
+	if (!rotary && s->own_gram.data && !mean_by_gram(s, order, size, error, &is_shown, err))
+		return false;
+	return is_shown || mean_by_itself(s, rotary, order, size, error, mean_error, err);
 }
 
 /* ||(K_u - mean) R_u^T||^2 over the heads of one group. */

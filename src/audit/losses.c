@@ -401,10 +401,11 @@ static bool form_grams(struct al_losses *x, struct al_error *err)
 {
 	if (al_losses_is_free(x) && !al_stack_form_gram(&x->keys, err))
 		return false;
-	if (x->is_rotary && !x->is_normed
-		&& !al_audit_gram(x->module, AL_KEY, &x->keys.own_gram, err))
+	if (!x->is_normed && !al_audit_gram(x->module, AL_KEY, &x->keys.own_gram, err))
 		return false;
-	return !x->has_values || al_stack_form_gram(&x->values, err);
+	return !x->has_values
+		|| (al_stack_form_gram(&x->values, err)
+			&& al_audit_gram(x->module, AL_VALUE, &x->values.own_gram, err));
 }
 
 static bool prepare(struct al_losses *x, struct al_error *err)

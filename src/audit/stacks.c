@@ -48,12 +48,23 @@ static bool weigh(const struct al_stack *s, struct al_error *err)
 	return ok;
 }
 
+static bool weigh_weights(const struct al_stack *s, struct al_error *err)
+{
+	bool ok = true;
+
+	for (size_t g = 0; ok && g < s->n; g++)
+		ok = al_gram(AL_TRANSPOSED, al_columns(al_view(s->weights), g * s->width, s->width),
+			al_part(s->weight_grams, 0, g * s->width, s->width, s->width), err);
+	return ok;
+}
+
 static bool fill(struct al_stack *s, const struct al_heads *heads, const struct al_triangles *t,
 	enum al_projection partner, struct al_error *err)
 {
 	size_t group = heads->n_heads / heads->n_kv_heads;
 
 	if (!al_matrix_init(&s->weights, s->width, s->n * s->width, err)
+		|| !al_matrix_init(&s->weight_grams, s->width, s->n * s->width, err)
 		|| !al_matrix_init(&s->weight_squares, s->n * s->width, 1, err)
 		|| !al_matrix_init(&s->weighed, s->own.rows, s->n * s->width, err))
 		return false;
@@ -61,7 +72,7 @@ static bool fill(struct al_stack *s, const struct al_heads *heads, const struct 
 		if (!weigh_head(t, partner, g * group, group,
 			    al_part(s->weights, 0, g * s->width, s->width, s->width), err))
 			return false;
-	if (!weigh(s, err))
+	if (!weigh_weights(s, err) || !weigh(s, err))
 		return false;
 	for (size_t j = 0; j < s->weights.cols; j++)
 		s->weight_squares.data[j] = al_squared_norm(al_columns(al_view(s->weights), j, 1));
@@ -90,6 +101,7 @@ bool al_stack_form_gram(struct al_stack *s, struct al_error *err)
 void al_stack_finish(struct al_stack *stack)
 {
 	al_matrix_finish(&stack->weights);
+	al_matrix_finish(&stack->weight_grams);
 	al_matrix_finish(&stack->weight_squares);
 	al_matrix_finish(&stack->weighed);
 	al_matrix_finish(&stack->gram);

@@ -14,7 +14,7 @@ static double unused; /* of errors that a test does not ask for */
 struct side {
 	struct al_triangles triangles;
 	struct al_stack keys, values;
-	struct al_matrix key_gram;
+	struct al_matrix key_gram, value_gram;
 };
 
 static struct side open_side(const struct module *m)
@@ -28,6 +28,9 @@ static struct side open_side(const struct module *m)
 	s.key_gram = new_matrix(s.keys.own.cols, s.keys.own.cols);
 	assert_true(al_gram(AL_TRANSPOSED, s.keys.own, s.key_gram, NULL));
 	s.keys.own_gram = al_view(s.key_gram);
+	s.value_gram = new_matrix(s.values.own.cols, s.values.own.cols);
+	assert_true(al_gram(AL_TRANSPOSED, s.values.own, s.value_gram, NULL));
+	s.values.own_gram = al_view(s.value_gram);
 	return s;
 }
 
@@ -35,6 +38,7 @@ static void close_side(struct side *s)
 {
 	al_stack_finish(&s->keys);
 	al_stack_finish(&s->values);
+	al_matrix_finish(&s->value_gram);
 	al_matrix_finish(&s->key_gram);
 	al_triangles_finish(&s->triangles);
 }
@@ -234,6 +238,10 @@ static void means_equal_the_converted_layer(void **state)
 		assert_true(
 			al_convert_mean(&s.keys, NULL, neighbours, size, &error, &unused, NULL));
 		assert_close(error, dense_error(&m, &c, AL_FORM_QK));
+		assert_true(
+			al_convert_mean(&s.values, NULL, neighbours, size, &error, &unused, NULL));
+		assert_close(error, dense_error(&m, &c, AL_FORM_OV));
+		s.values.own_gram.data = NULL;
 		assert_true(
 			al_convert_mean(&s.values, NULL, neighbours, size, &error, &unused, NULL));
 		assert_close(error, dense_error(&m, &c, AL_FORM_OV));
