@@ -160,16 +160,15 @@ static bool run_figure(struct job *job, size_t index, struct al_error *err)
 	const char *data = al_format(&table.arena, "%s-figure", figure.id);
 	bool ok = al_venue_fit(job->profile, &figure, &table, &figure, err)
 		&& add_table(job->files, &table, &style, job->folder, data, "csv", err)
-		&& al_draw_into(job->files, &figure, &table, job->folder, err);
-	if (ok) {
-		al_venue_add_figure(job->files, job->profile, &figure, &table, job->folder);
+		&& al_draw_into(job->files, &figure, &table, job->folder, err)
+		&& al_venue_add_figure(job->files, job->profile, &figure, &table, job->folder, err);
+	if (ok)
 		add_input(job, data);
-	}
 	if (ok && job->page)
 		al_page_add_picture(job->page, figure.title ? figure.title : figure.id,
 			al_files_find(job->files, job->folder, figure.id, "svg"));
 	al_table_finish(&table);
-	return ok || al_in(err, "%s", al_scenario_file(job->scenario));
+	return ok || al_scenario_figure_in(job->scenario, index, err);
 }
 
 static void add_file(struct job *job, const char *ending, const struct al_text *content)

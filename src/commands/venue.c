@@ -78,17 +78,23 @@ static bool is_wide(const struct al_profile *profile, const struct al_figure *fi
 	return al_profile_has_columns(profile) && figure->width_pt > profile->column_pt * tex_pt;
 }
 
-void al_venue_add_figure(struct al_files *files, const struct al_profile *profile,
-	const struct al_figure *figure, const struct al_table *table, const char *folder)
+bool al_venue_add_figure(struct al_files *files, const struct al_profile *profile,
+	const struct al_figure *figure, const struct al_table *table, const char *folder,
+	struct al_error *err)
 {
 	const char *star = is_wide(profile, figure) ? "*" : "";
 	const char *name = al_format(&files->arena, "%s-figure", figure->id);
 	struct al_text *out = al_files_add(files, folder, name, "tex");
+	struct al_text caption;
 
+	al_text_init(&caption);
+	const bool ok = al_figure_caption(figure, table, &caption, err);
 	al_text_addf(out, "\\begin{figure%s}\n\\centering%s\n\\includegraphics{%s.pdf}\n\\caption{",
 		star, profile ? "\\sloppy" : "", figure->id);
-	al_latex_add_escaped(out, figure->title ? figure->title : table->title);
+	al_latex_add_escaped(out, ok ? al_printable(&files->arena, caption.data) : "");
 	al_text_addf(out, "}\n\\label{fig:%s}\n\\end{figure%s}\n", figure->id, star);
+	al_text_finish(&caption);
+	return ok;
 }
 
 /* ---- proofs ---- */

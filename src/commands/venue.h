@@ -13,8 +13,9 @@ bool al_venue_fit(const struct al_profile *profile, const struct al_figure *figu
 	const struct al_table *table, struct al_figure *out, struct al_error *err) AL_MUST_CHECK;
 
 /* FOLDER/ID-figure.tex: the environment of a figure with its label and a drafted caption. */
-void al_venue_add_figure(struct al_files *files, const struct al_profile *profile,
-	const struct al_figure *figure, const struct al_table *table, const char *folder);
+bool al_venue_add_figure(struct al_files *files, const struct al_profile *profile,
+	const struct al_figure *figure, const struct al_table *table, const char *folder,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* FOLDER/proof.tex: a document with the profile's pages that shows what was written. `inputs` are
  * names without ".tex". */

@@ -63,6 +63,16 @@ static bool is_free(const struct al_scene *scene, size_t panel,
 
 /* ---- labels at points ---- */
 
+/* What is dominated is grey, and its label dark enough to be read. */
+static struct al_label label_of(const struct al_point *point)
+{
+	struct al_label label = al_tick_label(point->label);
+
+	if (point->is_dominated)
+		label.color = al_color_axis;
+	return label;
+}
+
 bool al_scene_put_near(struct al_scene *scene, size_t panel, const struct al_obstacles *obstacles,
 	struct al_label *label, double x, double y)
 {
@@ -143,7 +153,7 @@ static bool put_on_rings(struct al_scene *scene, size_t panel, struct al_obstacl
 static bool label_point(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles,
 	const struct al_point *point, enum effort effort)
 {
-	struct al_label label = al_tick_label(point->label);
+	struct al_label label = label_of(point);
 	double x = al_scene_x(scene, panel, point->x), y = al_scene_y(scene, panel, point->y);
 	bool is_far = effort >= KEEPS_OFF_CROWDS && is_crowded(obstacles, x, y);
 
@@ -205,7 +215,7 @@ static bool is_hopeless(struct al_scene *scene, size_t panel, const struct queue
 	double room = (frame->right - frame->left) * (frame->bottom - frame->top), covered = 0;
 
 	for (size_t i = 0; i < queue->n; i++) {
-		struct al_label label = al_tick_label(queue->items[i]->label);
+		struct al_label label = label_of(queue->items[i]);
 		double width, height;
 		al_label_measure(scene->canvas, &label, &width, &height);
 		covered += width * height;

@@ -17,7 +17,7 @@ static const double least_height_pt = 24; /* of a frame, where the page's height
 
 enum { N_MARKS = sizeof(marks) / sizeof(*marks) };
 
-static bool find_mark(const char *name, const struct al_mark **out, struct al_error *err)
+bool al_mark_find(const char *name, const struct al_mark **out, struct al_error *err)
 {
 	int index = al_find_name(name, al_figure_marks, N_MARKS);
 
@@ -154,7 +154,7 @@ bool al_figure_draw(const struct al_figure *figure, const struct al_table *table
 	const struct al_mark *mark = NULL;
 	struct al_plot plot;
 
-	if (!find_mark(figure->mark, &mark, err))
+	if (!al_mark_find(figure->mark, &mark, err))
 		return al_in(err, "figure \"%s\"", figure->id);
 	bool is_done = al_plot_init(&plot, figure, mark, table, err)
 		&& draw_plot(&plot, format, out, err);

@@ -19,4 +19,8 @@ extern const char *const al_figure_marks[];
 bool al_figure_draw(const struct al_figure *figure, const struct al_table *table,
 	enum al_figure_format format, struct al_text *out, struct al_error *err) AL_MUST_CHECK;
 
+/* A draft of its caption: the title, and what the points say. */
+bool al_figure_caption(const struct al_figure *figure, const struct al_table *table,
+	struct al_text *out, struct al_error *err) AL_MUST_CHECK;
+
 #endif

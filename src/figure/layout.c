@@ -4,6 +4,7 @@
  * margins. So the page is laid out again until the margins, which only grow, hold what they have
  * to. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "figure/mark.h"
@@ -111,6 +112,15 @@ static struct al_tick_request request(const struct al_dimension *d, const struct
 	};
 }
 
+static void name_ticks(const struct al_axis *axis, struct al_ticks *ticks)
+{
+	for (size_t i = 0; axis->tick_names && i < ticks->n; i++)
+		for (size_t j = 0; j < axis->n_ticks; j++)
+			if (axis->ticks[j] == ticks->items[i].value && axis->tick_names[j])
+				snprintf(ticks->items[i].label, AL_TICK_LABEL_SIZE, "%s",
+					axis->tick_names[j]);
+}
+
 /* Those that the figure asks for. */
 static bool take_ticks(const struct al_axis *axis, const struct al_dimension *d,
 	struct al_ticks *ticks)
@@ -120,6 +130,7 @@ static bool take_ticks(const struct al_axis *axis, const struct al_dimension *d,
 		if (axis->ticks[i] >= d->min && axis->ticks[i] <= d->max)
 			ticks->items[ticks->n++].value = axis->ticks[i];
 	al_ticks_label(ticks, d->quantity, d->is_log);
+	name_ticks(axis, ticks);
 	return axis->n_ticks > 0;
 }
 

@@ -21,6 +21,13 @@ struct al_mark {
 	void (*draw_key)(const struct al_scene *scene, size_t series, const struct al_box *box);
 };
 
+/* The two lines from a point of a panel's front to the next one; 0 where the frame cuts them. */
+size_t al_front_steps(const struct al_scene *scene, size_t panel, size_t index,
+	struct al_segment out[2]);
+
+/* By name; an unknown one names the nearest. */
+bool al_mark_find(const char *name, const struct al_mark **out, struct al_error *err) AL_MUST_CHECK;
+
 /* The one list of marks. */
 #define AL_MARKS(X) X(line) X(bar) X(point) X(heatmap)
 

@@ -168,8 +168,8 @@ static void trace_marker(struct al_canvas *canvas, const struct marker *marker, 
 }
 
 /* The white rim separates a marker from lines and other markers. */
-void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y,
-	double size_pt)
+void al_series_draw_marker_in(struct al_canvas *canvas, size_t series, struct al_color color,
+	double x, double y, double size_pt)
 {
 	const struct marker *marker = &markers[second(series, N_MARKERS)];
 
@@ -178,8 +178,14 @@ void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, do
 	cairo_set_dash(canvas->cr, NULL, 0, 0);
 	cairo_set_line_width(canvas->cr, 0.9);
 	al_canvas_stroke_preserve(canvas);
-	al_canvas_color(canvas, al_series_color(series));
+	al_canvas_color(canvas, color);
 	al_canvas_fill(canvas);
+}
+
+void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y,
+	double size_pt)
+{
+	al_series_draw_marker_in(canvas, series, al_series_color(series), x, y, size_pt);
 }
 
 /* ---- hatches ---- */

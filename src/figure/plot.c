@@ -325,6 +325,9 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 	if (figure->label && !mark->takes_labels)
 		return al_fail(err, AL_EINPUT, "\"label\" needs the mark point, found %s",
 			mark->name);
+	if (figure->frontier.is_drawn && !mark->takes_labels)
+		return al_fail(err, AL_EINPUT, "\"frontier\" needs the mark point, found %s",
+			mark->name);
 	if (mark->has_cells != (figure->color.column != NULL))
 		return al_fail(err, AL_EINPUT, "%s",
 			mark->has_cells ? "a heatmap needs the column of its colours"
@@ -429,5 +432,7 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const st
 	choose_looks(plot);
 	if (figure->strands.column)
 		al_plot_part_strands(plot);
+	if (figure->frontier.is_drawn)
+		al_plot_find_fronts(plot);
 	return al_plot_bound(plot, err);
 }

@@ -15,6 +15,7 @@ struct al_point {
 	double low, high; /* what strands reach, whose mean is y; or the spread of y */
 	size_t strand;
 	size_t row;
+	bool is_dominated; /* another point is better */
 	const char *label; /* NULL for none */
 };
 
@@ -40,6 +41,12 @@ struct al_beneath {
 	size_t n_lines;
 };
 
+/* The points of a panel that none is better than, in the order of x. */
+struct al_front {
+	const struct al_point **points;
+	size_t n;
+};
+
 struct al_plot {
 	struct al_arena arena;
 	const struct al_figure *figure;
@@ -57,6 +64,7 @@ struct al_plot {
 	struct al_points *points; /* see al_plot_points */
 	struct al_points *strands; /* NULL: none; see al_plot_strands */
 	size_t n_strands;
+	struct al_front *fronts; /* [n_panels]; NULL: none is drawn */
 };
 
 /* al_plot_finish must follow either way. */
@@ -74,6 +82,9 @@ bool al_plot_is_band(const struct al_plot *plot, size_t series);
 
 /* The points become strands, and the means of those the points (strands.c). */
 void al_plot_part_strands(struct al_plot *plot);
+
+/* Marks what is dominated (front.c). */
+void al_plot_find_fronts(struct al_plot *plot);
 
 /* Makes the lines beneath a panel of its first row; columns[n_beneath] (beneath.c). */
 void al_plot_add_beneath(struct al_plot *plot, const struct al_table *table, const int *columns,

@@ -4,7 +4,7 @@
 #include "figure/mark.h"
 #include "figure/palette.h"
 
-static const double marker_pt = 4.6;
+static const double marker_pt = 4.6, front_pt = 0.7;
 
 static void each_point(struct al_scene *scene, size_t panel,
 	void (*visit)(struct al_scene *scene, size_t panel, size_t series,
@@ -25,14 +25,29 @@ static void each_point(struct al_scene *scene, size_t panel,
 static void draw_point(struct al_scene *scene, size_t panel, size_t series,
 	const struct al_point *point, double x, double y, void *context)
 {
+	const size_t look = scene->plot->looks[series];
+	const struct al_color color = point->is_dominated ? al_color_dominated
+							  : al_series_color(look);
+
 	(void)context;
-	al_scene_draw_error_bar(scene, panel, point, x,
-		al_series_color(scene->plot->looks[series]));
-	al_series_draw_marker(scene->canvas, scene->plot->looks[series], x, y, marker_pt);
+	al_scene_draw_error_bar(scene, panel, point, x, color);
+	al_series_draw_marker_in(scene->canvas, look, color, x, y, marker_pt);
+}
+
+static void draw_front(struct al_scene *scene, size_t panel)
+{
+	const struct al_front *fronts = scene->plot->fronts;
+	struct al_segment steps[2];
+
+	for (size_t i = 0; fronts && i + 1 < fronts[panel].n; i++)
+		for (size_t j = 0; j < al_front_steps(scene, panel, i, steps); j++)
+			al_canvas_line(scene->canvas, steps[j].x0, steps[j].y0, steps[j].x1,
+				steps[j].y1, front_pt, al_color_axis);
 }
 
 static void draw(struct al_scene *scene, size_t panel)
 {
+	draw_front(scene, panel);
 	each_point(scene, panel, draw_point, NULL);
 }
 
@@ -49,6 +64,12 @@ static void avoid_point(struct al_scene *scene, size_t panel, size_t series,
 
 static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)
 {
+	const struct al_front *fronts = scene->plot->fronts;
+	struct al_segment steps[2];
+
+	for (size_t i = 0; fronts && i + 1 < fronts[panel].n; i++)
+		for (size_t j = 0; j < al_front_steps(scene, panel, i, steps); j++)
+			al_obstacles_add_segment(scene, obstacles, steps[j]);
 	each_point(scene, panel, avoid_point, obstacles);
 }
 

@@ -16,6 +16,7 @@ struct al_axis {
 	double min, max;
 	const double *ticks; /* what is labelled, rising, in base units; NULL: what reads best */
 	size_t n_ticks;
+	const char *const *tick_names; /* [n_ticks]; NULL: their values */
 };
 
 struct al_reference_line {
@@ -25,12 +26,20 @@ struct al_reference_line {
 
 enum { AL_FIGURE_COLUMN_PT = 240, AL_FIGURE_PAGE_PT = 504, AL_FIGURE_MOST_STACKED = 8 };
 
+/* Ticks that an axis may ask for, and the bytes of a name with its end. */
+enum { AL_FIGURE_MOST_TICKS = 32, AL_FIGURE_TICK_NAME = 40 };
+
 /* Lines: a series as many faint strands (heads, layers, draws) below their mean. */
 struct al_strands {
 	const char *column; /* one value a strand, whose rows follow each other; NULL: none */
 	const char *const
 		*bands; /* names of series of which the area that strands cover is drawn */
 	size_t n_bands;
+};
+
+/* Points: those that another one is better than are grey, the others are joined. */
+struct al_pareto {
+	bool is_drawn, x_is_higher, y_is_higher; /* better */
 };
 
 /* What a figure is lettered in. */
@@ -67,6 +76,7 @@ struct al_figure {
 	const char *label; /* point: column that labels each point, or NULL */
 	struct al_reference_line *references;
 	size_t n_references;
+	struct al_pareto frontier;
 	struct al_lettering lettering;
 	double width_pt, height_pt; /* 0: AL_FIGURE_COLUMN_PT, and 0.68 of the width or more, as
 	                               the text needs */

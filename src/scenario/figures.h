@@ -10,9 +10,11 @@
 
 struct al_scenario_figure {
 	struct al_figure figure;
+	const struct cJSON *node; /* in the file */
 	const struct al_scenario_table *table; /* one of the three */
 	const struct al_scenario_sweep *sweep;
 	const struct al_listing *listing;
+	int64_t panel_columns; /* in rows of so many; 0: all side by side */
 	const char **variants, **cases; /* only these rows; NULL: all */
 	size_t n_variants, n_cases;
 	const char **melted; /* columns that become rows, the column being the series */

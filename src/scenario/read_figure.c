@@ -32,6 +32,58 @@ static bool read_max(void *context, const struct cJSON *node, void *out, struct 
 	return al_json_real(&s->doc, node, &axis->max, err);
 }
 
+/* A value, or {"value", "name"}: "8k" for 8192. */
+struct tick {
+	double value;
+	const char *name;
+};
+
+static const struct al_field tick_fields[] = {
+	{AL_KEY("value", REAL, offsetof(struct tick, value)), .is_required = true},
+	{AL_KEY("name", TEXT, offsetof(struct tick, name)), .is_required = true},
+};
+static const struct al_record tick_record = {.fields = AL_FIELDS(tick_fields)};
+
+static bool read_tick(struct al_scenario *s, const struct cJSON *node, const struct tick *before,
+	struct tick *out, struct al_error *err)
+{
+	if (al_json_kind(node) == AL_JSON_OBJECT ? !al_object_read(s, &tick_record, node, out, err)
+						 : !al_json_real(&s->doc, node, &out->value, err))
+		return false;
+	if (before && out->value <= before->value)
+		return al_json_fail(&s->doc, node, err,
+			"the tick %g stands behind %g, expected "
+			"rising ticks",
+			out->value, before->value);
+	return !out->name || strlen(out->name) < AL_FIGURE_TICK_NAME
+		|| al_json_fail(&s->doc, node, err, "a tick's name of more than %d bytes",
+			AL_FIGURE_TICK_NAME - 1);
+}
+
+static bool read_ticks(void *context, const struct cJSON *list, void *out, struct al_error *err)
+{
+	struct al_scenario *s = context;
+	struct al_axis *axis = out;
+
+	if (!al_json_expect(&s->doc, list, AL_JSON_ARRAY, err)
+		|| !al_size_check(s, list, "ticks", AL_FIGURE_MOST_TICKS, err))
+		return false;
+	double *values = al_new_array(&s->arena, double, al_json_size(list));
+	const char **names = al_new_array(&s->arena, const char *, al_json_size(list));
+	struct tick before = {0};
+	al_json_each (node, list) {
+		struct tick tick = {0};
+		if (!read_tick(s, node, axis->n_ticks ? &before : NULL, &tick, err))
+			return false;
+		before = tick;
+		values[axis->n_ticks] = tick.value;
+		names[axis->n_ticks++] = tick.name;
+	}
+	axis->ticks = values;
+	axis->tick_names = names;
+	return true;
+}
+
 static bool check_columns(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
@@ -54,6 +106,7 @@ static const struct al_field axis_fields[] = {
 	{AL_KEY("scale", WORD, AT(axis.scale)), AL_WORDS(scales), .fallback = AL_AXIS_LINEAR},
 	{AL_KEY("min", BY, AT(axis)), .read = read_min},
 	{AL_KEY("max", BY, AT(axis)), .read = read_max},
+	{AL_KEY("ticks", BY, AT(axis)), .read = read_ticks},
 };
 #undef AT
 static const struct al_record axis_record = {
@@ -159,6 +212,30 @@ static bool read_beneath(void *context, const struct cJSON *node, void *out, str
 			|| al_json_fail(&s->doc, node, err, "\"beneath\" goes with \"panel\""));
 }
 
+static const char *const better_words[] = {"lower", "higher"};
+
+struct better {
+	unsigned x, y; /* places in better_words */
+};
+
+static const struct al_field better_fields[] = {
+	{AL_KEY("x", WORD, offsetof(struct better, x)), AL_WORDS(better_words)},
+	{AL_KEY("y", WORD, offsetof(struct better, y)), AL_WORDS(better_words), .fallback = 1},
+};
+static const struct al_record better_record = {.fields = AL_FIELDS(better_fields)};
+
+/* Which values are the better ones on each axis: where it isn't said the lower x, the higher y. */
+static bool read_frontier(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_pareto *frontier = out;
+	struct better better = {0};
+
+	if (!al_object_read(context, &better_record, node, &better, err))
+		return false;
+	*frontier = (struct al_pareto){true, better.x == 1, better.y == 1};
+	return true;
+}
+
 static bool read_mark(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	size_t n = 0;
@@ -243,6 +320,8 @@ static bool finish_figure(void *context, const struct cJSON *node, void *record,
 {
 	struct al_scenario_figure *figure = record;
 
+	figure->node = node;
+	figure->figure.panels_a_row = (size_t)figure->panel_columns;
 	if (figure->n_melted > 0) {
 		figure->figure.y.column = "value";
 		figure->figure.series = "column";
@@ -266,6 +345,8 @@ static const struct al_field figure_fields[] = {
 	{AL_KEY("panel", TEXT, AT(figure.panel))},
 	{AL_KEY("beneath", BY, 0), .read = read_beneath},
 	{AL_KEY("label", TEXT, AT(figure.label))},
+	{AL_KEY("frontier", BY, AT(figure.frontier)), .read = read_frontier},
+	{AL_KEY("panel_columns", WHOLE, AT(panel_columns)), .least = 1},
 	{AL_KEY("width", BY, AT(figure.width_pt)), .read = read_width},
 	{AL_KEY("height", BY, AT(figure.height_pt)), .read = read_points},
 	{AL_KEY("references", LIST, AT(figure.references)), .n_offset = AT(figure.n_references),

@@ -216,6 +216,11 @@ const struct al_figure *al_scenario_figure(const struct al_scenario *scenario, s
 	return &scenario->figures[index].figure;
 }
 
+bool al_scenario_figure_in(const struct al_scenario *scenario, size_t index, struct al_error *err)
+{
+	return al_json_in(&scenario->doc, scenario->figures[index].node, err);
+}
+
 static size_t find_source(const struct al_scenario *s, const struct al_scenario_figure *figure)
 {
 	if (figure->table)

@@ -61,6 +61,8 @@ bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_tab
 /* A figure and the rows that it draws. `out` is the caller's to finish. */
 size_t al_scenario_n_figures(const struct al_scenario *scenario);
 const struct al_figure *al_scenario_figure(const struct al_scenario *scenario, size_t index);
+/* Puts the figure's place in the file before a message. */
+bool al_scenario_figure_in(const struct al_scenario *scenario, size_t index, struct al_error *err);
 bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct al_table *out,
 	struct al_error *err) AL_MUST_CHECK;
 
