@@ -120,10 +120,12 @@ bool al_add_bounds(struct al_session *session, struct al_question *q,
 		fits ? "holds it" : "can't hold it", number(total->bytes) / 0x1p30,
 		(double)gpu.usable / 0x1p30);
 	al_table_note(table,
-		"bounds, not predictions: %lld bytes a second and %lld FLOPs a second of each "
-		"device, nothing lost (%s); the first token is of one prompt of %lld tokens, whose "
+		"bounds, not predictions: the first token is of one prompt of %lld tokens, whose "
 		"weights are read once",
-		(long long)gpu.bandwidth, (long long)peak, gpu.source, (long long)inference->seq);
+		(long long)inference->seq);
+	al_table_note(table,
+		"each device reads %.6g TB and computes %.6g TFLOP a second, nothing lost (%s)",
+		(double)gpu.bandwidth / 1e12, (double)peak / 1e12, gpu.source);
 	mpq_clear(flops);
 	return true;
 }

@@ -17,6 +17,7 @@
 #include "base/memory.h"
 #include "base/output.h"
 #include "base/touched.h"
+#include "report/writer.h"
 
 struct entry {
 	const char *name, *summary;
@@ -123,6 +124,16 @@ static bool print(const struct al_text *text, struct al_error *err)
 	return al_fail(err, AL_ESYSTEM, "can't write to standard output: %s", strerror(errno));
 }
 
+/* On a terminal, what lies where now. */
+static void say_written(struct al_session *session)
+{
+	const char *written = al_files_text(&session->files);
+
+	if (written && isatty(STDERR_FILENO) && !session->output->is_quiet)
+		fprintf(stderr, "attnledger: written: %s\n",
+			al_printable(&session->arena, written));
+}
+
 static bool deliver(struct al_session *session, struct al_error *err)
 {
 	const char *file = session->output->file;
@@ -130,12 +141,18 @@ static bool deliver(struct al_session *session, struct al_error *err)
 
 	if (file && !session->prints_nothing)
 		render(session, al_files_add_path(&session->files, file));
-	if (session->prints_nothing || file)
-		return al_files_write(&session->files, err);
+	if (session->prints_nothing || file) {
+		if (!al_files_write(&session->files, err))
+			return false;
+		say_written(session);
+		return true;
+	}
 	al_text_init(&text);
 	render(session, &text);
 	bool ok = al_files_write(&session->files, err) && print(&text, err);
 	al_text_finish(&text);
+	if (ok)
+		say_written(session);
 	return ok;
 }
 

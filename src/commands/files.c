@@ -124,3 +124,18 @@ bool al_files_write(struct al_files *files, struct al_error *err)
 	}
 	return true;
 }
+
+const char *al_files_text(struct al_files *files)
+{
+	enum { MOST_NAMED = 3 };
+	const size_t n = files->n;
+	const char *text = NULL;
+
+	if (n > MOST_NAMED)
+		return al_format(&files->arena, "%zu files, %s to %s", n, files->items[0].path,
+			files->items[n - 1].path);
+	for (size_t i = 0; i < n; i++)
+		text = al_format(&files->arena, "%s%s%s", text ? text : "", text ? ", " : "",
+			files->items[i].path);
+	return text;
+}

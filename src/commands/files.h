@@ -41,4 +41,7 @@ bool al_files_put_aside(struct al_files *files, const char *folder, const char *
  * Where that fails, no file stays that wasn't there before. */
 bool al_files_write(struct al_files *files, struct al_error *err) AL_MUST_CHECK;
 
+/* "out/heads.csv"; of more than three "18 files, out/across.csv to out/summary.csv"; NULL: none. */
+const char *al_files_text(struct al_files *files);
+
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "commands/say.h"
 
 static const struct al_option_row fit_rows[] = {
 	OPTION_TEXT(struct al_fit_options, memory, "memory", "SIZE",
@@ -315,8 +316,9 @@ static void note_budget(const struct al_fit *f, mpq_srcptr memory, mpq_srcptr bu
 	al_note_cache_format(f->question, "cache-dtype", table);
 	if (mpq_equal(memory, budget))
 		return;
-	al_table_note(table, "of %s bytes the engine takes %s, for %s",
-		al_exact_text(&table->arena, memory), al_exact_text(&table->arena, budget),
+	al_table_note(table, "of %s the engine takes %s (%s bytes), for %s",
+		al_say_bytes(&table->arena, memory), al_say_bytes(&table->arena, budget),
+		al_exact_text(&table->arena, budget),
 		f->question->engine.engine->covers == AL_COVERS_STATIC
 			? "weights and cache; what a forward holds is in the rest"
 			: "all that it holds");
