@@ -165,6 +165,16 @@ static PangoLayout *make_layout(const struct al_canvas *canvas, PangoContext *co
 	return layout;
 }
 
+/* Other families have their figures above or below the middle of a line, where ticks are. */
+static double rise_of(PangoLayout *layout)
+{
+	PangoRectangle ink, line;
+
+	pango_layout_set_text(layout, "0", -1);
+	pango_layout_get_extents(layout, &ink, &line);
+	return (ink.y + ink.height / 2.0 - line.y - line.height / 2.0) / PANGO_SCALE;
+}
+
 /* A font map of its own costs a canvas about a millisecond, and nothing is left behind. */
 static void make_fonts(struct al_canvas *canvas, const struct al_lettering *lettering)
 {
@@ -173,8 +183,11 @@ static void make_fonts(struct al_canvas *canvas, const struct al_lettering *lett
 
 	choose_family(canvas, map, lettering);
 	choose_sizes(canvas, lettering);
-	for (size_t i = 0; i < AL_N_FONTS; i++)
+	for (size_t i = 0; i < AL_N_FONTS; i++) {
 		canvas->layouts[i] = make_layout(canvas, context, (enum al_font)i);
+		if (strcmp(canvas->family, default_family) != 0)
+			canvas->rises_pt[i] = rise_of(canvas->layouts[i]);
+	}
 	g_object_unref(context);
 	g_object_unref(map);
 }
@@ -485,6 +498,7 @@ void al_label_draw(struct al_canvas *canvas, const struct al_label *label)
 		label->is_vertical ? label->box.bottom : label->box.top);
 	if (label->is_vertical)
 		cairo_rotate(canvas->cr, -G_PI_2);
+	cairo_translate(canvas->cr, 0, -canvas->rises_pt[label->font]);
 	cairo_move_to(canvas->cr, -(double)extent.x / PANGO_SCALE, -(double)extent.y / PANGO_SCALE);
 	show(canvas, label, layout, &levels);
 	cairo_restore(canvas->cr);

@@ -50,6 +50,7 @@ struct al_canvas {
 	struct al_color color;
 	double alpha;
 	double sizes_pt[AL_N_FONTS];
+	double rises_pt[AL_N_FONTS]; /* so that figures stand in the middle of their line */
 	PangoLayout *layouts[AL_N_FONTS];
 	char family[64]; /* that it is lettered in */
 	double advances_pt[128]; /* of ASCII in the tick font; 0: not measured yet */
