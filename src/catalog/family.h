@@ -33,6 +33,7 @@
  * quantised. A "depthwise" one has [channels, 1, taps], of taps x channels in its variant. One
  * with "heads": "n_heads" has two axes for that of its heads: Flax's kernels of queries are
  * [d_model, n_heads, d_head], those behind the heads [n_heads, d_head, d_model], both "in,out".
+ * With "apart": true each head is a matrix by itself, [n_heads, in, width].
  *
  * * A module's name is what answers call it: layers.{layer} (layers.{layer}.{half} of a layer with
  * two, layers.{layer}.mamba beside attention, layers.{layer}.cross of a text model that reads an
@@ -211,6 +212,7 @@ struct al_stored {
 	const struct al_formula *when; /* NULL: true */
 	bool is_optional; /* a checkpoint may lack it */
 	bool is_depthwise; /* [channels, 1, taps] */
+	bool is_apart; /* each head is a matrix by itself; needs heads */
 	const struct al_formula *heads; /* how many the axis of heads is cut into; NULL: it is one
 					   axis */
 	const char *scale; /* the tensor with a scale for each block of its numbers, which a

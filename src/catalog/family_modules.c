@@ -146,6 +146,9 @@ static bool finish_stored(void *context, const struct cJSON *node, void *record,
 	if (!stored->is == !al_json_get(node, "fused"))
 		return al_json_fail(reader->doc, node, err,
 			"expected either \"is\" (one tensor) or \"fused\" (several)");
+	if (stored->is_apart && (!stored->heads || stored->order != AL_ORDER_IN_OUT))
+		return al_json_fail(reader->doc, al_json_get(node, "apart"), err,
+			"\"apart\" needs \"heads\" and the order \"in,out\" beside it");
 	if (stored->heads && !stored->is)
 		return al_json_fail(reader->doc, al_json_get(node, "heads"), err,
 			"\"heads\" needs \"is\" beside it: one tensor's heads are cut apart");
@@ -165,6 +168,7 @@ static const struct al_field stored_fields[] = {
 	{AL_KEY("scale", TEXT, AT(scale))},
 	{AL_KEY("depthwise", BOOLEAN, AT(is_depthwise))},
 	{AL_KEY("heads", BY, AT(heads)), .read = al_read_formula},
+	{AL_KEY("apart", BOOLEAN, AT(is_apart))},
 };
 #undef AT
 static const struct al_record stored_record = {

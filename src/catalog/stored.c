@@ -116,6 +116,8 @@ static bool cut_heads(struct reading *r, struct al_stored_tensor *out, const str
 		return true;
 	if (!al_formula_whole(out->stored->heads, &r->scope, 1, &out->heads, err))
 		return false;
+	if (out->stored->is_apart && (is_input || out->n_dims != 2))
+		return al_fail(err, AL_EINPUT, "only what makes heads can be a matrix a head");
 	out->heads_are_first = out->n_dims < 2
 		|| (out->stored->order == AL_ORDER_OUT_IN) != is_input;
 	const int64_t axis = out->dims[out->heads_are_first ? 0 : out->n_dims - 1];
@@ -129,6 +131,12 @@ size_t al_stored_shape(const struct al_stored_tensor *tensor, int64_t shape[AL_S
 	const size_t cut = tensor->heads_are_first ? 0 : tensor->n_dims - 1;
 	size_t n = 0;
 
+	if (tensor->stored && tensor->stored->is_apart) {
+		shape[n++] = tensor->heads;
+		shape[n++] = tensor->dims[0];
+		shape[n++] = tensor->dims[1] / tensor->heads;
+		return n;
+	}
 	for (size_t i = 0; i < tensor->n_dims; i++) {
 		const bool is_cut = tensor->heads > 0 && i == cut;
 		if (is_cut)

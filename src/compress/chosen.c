@@ -112,6 +112,19 @@ static bool caches_nothing(const struct al_model_view *view)
 	return forward && forward->kind == AL_FORWARD_ENCODER;
 }
 
+/* Tensors are cut and put together as matrices. */
+static bool check_matrices(const struct al_attention *a, struct al_error *err)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		for (size_t i = 0; i < a->factors[p].n_runs; i++)
+			if (a->factors[p].runs[i].columns > 0)
+				return al_fail(err, AL_EINPUT,
+					"tensor %s has an axis of heads, which compress doesn't "
+					"write",
+					a->factors[p].runs[i].tensor->name);
+	return true;
+}
+
 /* All that can be refused before the work. */
 bool al_job_check(struct al_job *job, struct al_error *err)
 {
@@ -145,7 +158,8 @@ bool al_job_check(struct al_job *job, struct al_error *err)
 		const struct al_attention *a = &job->view->modules[i];
 		if (!al_job_takes(job, a))
 			continue;
-		if (!al_method_check(a, options->method, options->of_keys, err)
+		if (!check_matrices(a, err)
+			|| !al_method_check(a, options->method, options->of_keys, err)
 			|| (options->for_epfml && !al_epfml_check(a, err))
 			|| (al_method_drops(options->method) && !check_beside(job, a, err))
 			|| (options->ranks && !al_given_rank(job, a, index, &rank, err))

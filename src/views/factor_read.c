@@ -38,7 +38,8 @@ static struct al_selection select_block(const struct al_factor_run *run, int64_t
 {
 	if (run->columns == 0)
 		return al_select_block(run->tensor, first_row, n_rows, first_column, n_columns);
-	return (struct al_selection){.first = first_row * run->columns + first_column,
+	return (struct al_selection){.first = (run->first_row + first_row) * run->columns
+			+ first_column,
 		.run = n_columns,
 		.n_runs = n_rows,
 		.stride = run->columns};

@@ -123,6 +123,19 @@ static bool head_axis_is_slow(const struct al_stored *stored, bool is_output)
 	return (stored->order == AL_ORDER_OUT_IN) != is_output;
 }
 
+/* [heads, rows, width]: a run a head. */
+static void add_heads(struct al_arena *arena, struct al_factor *factor, size_t *room,
+	const struct al_stored_tensor *stored, struct al_factor_run run)
+{
+	const int64_t rows = stored->dims[0];
+
+	run.width = run.columns = stored->dims[1] / stored->heads;
+	for (int64_t head = 0; head < stored->heads; head++) {
+		run.first_row = head * rows;
+		add_run(arena, factor, room, run);
+	}
+}
+
 /* The runs of one of the variant's tensors. */
 bool al_factor_collect_runs(struct al_factor_maker *m, const struct al_entry *entry, bool is_output,
 	struct al_factor *factor, struct al_error *err)
@@ -153,7 +166,10 @@ bool al_factor_collect_runs(struct al_factor_maker *m, const struct al_entry *en
 						&& head_axis_is_slow(stored->stored, is_output)};
 				if (!find_scale(m, stored, &run, err))
 					return false;
-				add_run(&m->view->arena, factor, &room, run);
+				if (stored->stored->is_apart)
+					add_heads(&m->view->arena, factor, &room, stored, run);
+				else
+					add_run(&m->view->arena, factor, &room, run);
 				factor->rows = !is_matrix
 					? 1
 					: stored->dims[(stored->stored->order == AL_ORDER_OUT_IN)
