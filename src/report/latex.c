@@ -5,6 +5,9 @@
 
 #include "report/latex_layout.h"
 
+/* So many tables that have no place yet LaTeX keeps (18 in old versions). */
+enum { MOST_WAITING = 12 };
+
 /* A table as it is being printed. */
 struct printing {
 	const struct al_table *table;
@@ -243,11 +246,14 @@ static void write_whole(struct printing *p)
 static void write_split(struct printing *p)
 {
 	const size_t n_rows = p->layout.grid.n_rows, most = p->layout.most_rows;
+	size_t n_tables = 0;
 
 	for (size_t i = 0; i < p->layout.n_parts; i++)
 		for (size_t row = 0; row < n_rows; row += most) {
 			const bool goes_on = i > 0 || row > 0;
 			al_text_add(p->out, goes_on ? "\n" : "");
+			if (n_tables++ % MOST_WAITING == MOST_WAITING - 1)
+				al_text_add(p->out, "\\clearpage\n");
 			begin_table(p, goes_on);
 			write_tabular(p, &p->layout.parts[i], row,
 				row + most < n_rows ? row + most : n_rows);

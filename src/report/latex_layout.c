@@ -134,16 +134,46 @@ static double column_width(const struct fitting *f, size_t column)
 	return fmax(f->extents[column].body, head_width(f, column));
 }
 
+static double width_of_columns(const struct fitting *f, size_t from, size_t to)
+{
+	double width = 2 * f->gap_pt * (double)(to - from - 1);
+
+	for (size_t i = from; i < to; i++)
+		width += column_width(f, i);
+	return width;
+}
+
+/* The width at which the heading of a column's whole group is broken. */
+static double limit_of_group(const struct fitting *f, size_t column)
+{
+	const struct al_latex_type type = {f->profile->typeface, f->size->pt};
+	const char *group = f->grid->columns[column].group;
+	const size_t end = al_latex_group_end(f->grid, column);
+	size_t from = column;
+
+	while (from > 0 && f->grid->columns[from - 1].group
+		&& strcmp(group, f->grid->columns[from - 1].group) == 0)
+		from--;
+	/* a group that is wider than a page is cut */
+	const double width = fmin(width_of_columns(f, from, end), 0.6 * f->limit_pt);
+	return fmax(width, al_latex_widest_piece(&type, group)) + 0.01;
+}
+
 /* How much wider than its columns the heading of a group is. */
 static double excess_of_group(const struct fitting *f, size_t from, size_t to)
 {
 	const struct al_latex_type type = {f->profile->typeface, f->size->pt};
 	const char *group = f->grid->columns[from].group;
-	double width = 2 * f->gap_pt * (double)(to - from - 1);
+	size_t n_lines;
 
-	for (size_t i = from; i < to; i++)
-		width += column_width(f, i);
-	return group ? fmax(0, al_latex_width(&type, group) - width) : 0;
+	if (!group)
+		return 0;
+	const double whole = al_latex_width(&type, group), columns = width_of_columns(f, from, to);
+	if (whole <= columns || !f->breaks_heads)
+		return fmax(0, whole - columns);
+	return fmax(0,
+		width_in_lines(&type, f->arena, group, limit_of_group(f, from), &n_lines)
+			- columns);
 }
 
 static double width_of_range(const struct fitting *f, size_t from, size_t to)
@@ -254,17 +284,14 @@ static void choose_wanted_size(struct fitting *f)
 	f->wanted_size = NULL;
 }
 
-/* A head in lines, one above the other. */
-static const char *stack(const struct fitting *f, size_t column)
+/* A head in lines no wider than `limit`, one above the other. */
+static const char *stack(const struct fitting *f, const char *head, char alignment, double limit)
 {
 	const struct al_latex_type type = {f->profile->typeface, f->size->pt};
-	const struct al_latex_column *c = &f->grid->columns[column];
-	const double limit = f->extents[column].broken_head + 0.01;
-	const char *head = c->head;
 	struct al_text out;
 
 	al_text_init(&out);
-	al_text_addf(&out, "\\shortstack[%s]{", is_text(c) ? "l" : "r");
+	al_text_addf(&out, "\\shortstack[%c]{", alignment);
 	while (*head) {
 		const size_t n = line_of_head(&type, f->arena, head, limit);
 		al_text_add_bytes(&out, head, n - (head[n - 1] == ' '));
@@ -276,6 +303,18 @@ static const char *stack(const struct fitting *f, size_t column)
 	return stacked;
 }
 
+static void break_head(const struct fitting *f, size_t column, struct al_latex_column *out)
+{
+	const struct al_latex_type type = {f->profile->typeface, f->size->pt};
+	const struct extent *extent = &f->extents[column];
+
+	if (extent->broken_head < extent->head)
+		out->head = stack(f, out->head, is_text(out) ? 'l' : 'r',
+			extent->broken_head + 0.01);
+	if (out->group && al_latex_width(&type, out->group) > limit_of_group(f, column))
+		out->group = stack(f, out->group, 'c', limit_of_group(f, column));
+}
+
 static void break_heads(const struct fitting *f, struct al_latex_grid *grid)
 {
 	struct al_latex_column *columns = al_new_array(f->arena, struct al_latex_column,
@@ -283,8 +322,7 @@ static void break_heads(const struct fitting *f, struct al_latex_grid *grid)
 
 	memcpy(columns, grid->columns, grid->n_columns * sizeof(*columns));
 	for (size_t i = 0; i < grid->n_columns; i++)
-		if (f->extents[i].broken_head < f->extents[i].head)
-			columns[i].head = stack(f, i);
+		break_head(f, i, &columns[i]);
 	grid->columns = columns;
 }
 
