@@ -150,9 +150,12 @@ static bool run_pca(struct al_session *session, struct al_error *err)
 		return al_fail(err, AL_EINPUT, "--seed goes with --train RULE or --sample N");
 	if (!check_input(session, err) || !pca_training_check(session, err))
 		return false;
-	if (o->calibration)
-		return pca_run_calibration(session, err);
-	return pca_is_of_model(o) ? pca_run_model(session, err) : pca_run_file(session, err);
+	bool ok = o->calibration     ? pca_run_calibration(session, err)
+		: pca_is_of_model(o) ? pca_run_model(session, err)
+				     : pca_run_file(session, err);
+	if (ok)
+		session->style.summary = pca_say(session);
+	return ok;
 }
 
 const struct al_command al_command_pca = {

@@ -179,4 +179,7 @@ void pca_figures_finish(struct pca_tables *tables);
 bool pca_figures_draw(struct al_session *session, struct pca_tables *tables, const char *module,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* In a sentence, off the session's table of modules; NULL: it has none. */
+const char *pca_say(struct al_session *session);
+
 #endif
