@@ -7,9 +7,9 @@
 #include "linalg/tridiagonal.h"
 
 /* Around a register's lanes and the size above which LAPACK does it. */
-static const size_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 33, 64, 100, 192, 391, 400, 555};
+static const size_t sizes[] = {1, 2, 3, 7, 8, 9, 15, 16, 17, 33, 64, 100, 192, 391, 400, 801};
 
-enum kind { FULL, RANK_ONE, DIAGONAL, TRIDIAGONAL, ZERO, N_KINDS };
+enum kind { FULL, RANK_ONE, DIAGONAL, TRIDIAGONAL, NEARLY, ZERO, N_KINDS };
 
 static struct al_matrix new_matrix(size_t rows, size_t cols)
 {
@@ -30,7 +30,8 @@ static struct al_matrix example(enum kind kind, size_t n, double scale)
 			const double all[N_KINDS] = {[FULL] = x.data[i + j * n],
 				[RANK_ONE] = x.data[i] * x.data[j],
 				[DIAGONAL] = i == j ? x.data[i] : 0,
-				[TRIDIAGONAL] = i - j < 2 ? x.data[i + j * n] : 0};
+				[TRIDIAGONAL] = i - j < 2 ? x.data[i + j * n] : 0,
+				[NEARLY] = (i - j < 2 ? 1 : 0x1p-100) * x.data[i + j * n]};
 			g.data[i + j * n] = g.data[j + i * n] = scale * all[kind];
 		}
 	al_matrix_finish(&x);
