@@ -62,7 +62,9 @@ bool al_points_down(const double *x, size_t n)
 
 static bool syevd(char job, struct al_matrix g, double *values, struct al_error *err)
 {
-	return finish_syevd(call_syevd(job, g, values), values, g.cols, err);
+	lapack_int info = 0;
+
+	return call_syevd(job, g, values, &info, err) && finish_syevd(info, values, g.cols, err);
 }
 
 bool al_eigenvalues(struct al_matrix g, double *values, struct al_error *err)
@@ -103,9 +105,11 @@ bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err)
 		return false;
 	for (size_t i = 0; i < g.cols; i++)
 		diagonal.data[i] = g.data[i + i * g.ld];
-	const lapack_int info = call_syevd_f('N', g, values);
-	bool ok = info > 0 ? find_in_double(al_view_f(g), diagonal.data, values, err)
-			   : finish_syevd_f(info, values, g.cols, err);
+	lapack_int info = 0;
+	bool ok = call_syevd_f('N', g, values, &info, err);
+	if (ok)
+		ok = info > 0 ? find_in_double(al_view_f(g), diagonal.data, values, err)
+			      : finish_syevd_f(info, values, g.cols, err);
 	al_matrix_finish_f(&diagonal);
 	return ok;
 }

@@ -361,7 +361,9 @@ static const struct {
 	{find_variant, "no/such.json", "no/such.json: can't open: No such file or directory"},
 	{find_variant, "none.json", "none.json: can't open: No such file or directory"},
 	{find_variant, "tests/data/", "tests/data/: is a directory, expected a file"},
-	{find_model, "tests/data", "tests/data/config.json: can't open: No such file or directory"},
+	{find_model, "tests/data",
+		"tests/data: holds no config.json, expected a model's folder, its config.json or a "
+		"model that `list models` names"},
 	{find_model, "src/catalog/variants/mha.json",
 		"src/catalog/variants/mha.json:6:14: unknown key \"options\" (known: name, "
 		"title, source, symbols, family, config)"},
