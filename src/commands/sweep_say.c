@@ -28,7 +28,7 @@ static size_t rows_of_first(const struct al_table *table)
 	return n;
 }
 
-/* "Over seq = 1,024 to seq = 4,096 activations of mha go from 83.50 GiB to 874.00 GiB" */
+/* "Activations of mha from seq = 1,024 to seq = 4,096: 83.50 GiB to 874.00 GiB" */
 static const char *say_first(struct al_arena *arena, const struct al_table *table, size_t n_axes,
 	const char *measure, const char *title)
 {
@@ -40,12 +40,12 @@ static const char *say_first(struct al_arena *arena, const struct al_table *tabl
 	if (!*from || !*to)
 		return al_format(arena, "%s of %s: not known", title, of);
 	if (last == 0)
-		return al_format(arena, "At %s: %s of %s %s", point(arena, table, 0, n_axes), title,
-			of, from);
-	return al_format(arena, "From %s to %s: %s of %s %s %s%s%s", point(arena, table, 0, n_axes),
-		point(arena, table, last, n_axes), title, of,
-		strcmp(from, to) == 0 ? "begin and end at" : "go from", from,
-		strcmp(from, to) == 0 ? "" : " to ", strcmp(from, to) == 0 ? "" : to);
+		return al_format(arena, "%s of %s at %s: %s", title, of,
+			point(arena, table, 0, n_axes), from);
+	const char *values = strcmp(from, to) == 0 ? al_format(arena, "%s at both", from)
+						   : al_format(arena, "%s to %s", from, to);
+	return al_format(arena, "%s of %s from %s to %s: %s", title, of,
+		point(arena, table, 0, n_axes), point(arena, table, last, n_axes), values);
 }
 
 /* At the last point: "; there from least to most: ..." */
@@ -62,7 +62,7 @@ static const char *say_others(struct al_arena *arena, const struct al_table *tab
 			items[n++] = (struct al_said){al_table_text(table, row, "variant"),
 				al_say_cell(arena, table, row, measure), value};
 	}
-	return n > 1 ? al_format(arena, "; there %s", al_say_order(arena, items, n, 0)) : "";
+	return n > 1 ? al_format(arena, "; at the last %s", al_say_order(arena, items, n, 0)) : "";
 }
 
 static const char *recipe_text(struct al_arena *arena, enum al_measure measure,
@@ -77,13 +77,12 @@ const char *al_sweep_say(struct al_arena *arena, const struct al_table *table,
 	const struct al_sweep *sweep)
 {
 	const size_t n_axes = sweep->n_axes;
-
 	const struct al_column *measure = &table->columns[n_axes + 1];
 
 	if (table->n_rows == 0)
 		return NULL;
 	return al_format(arena, "%s%s%s.",
-		say_first(arena, table, n_axes, measure->key, measure->key),
+		say_first(arena, table, n_axes, measure->key, measure->title),
 		say_others(arena, table, measure->key),
 		recipe_text(arena, sweep->measures[0], sweep->question->recipe));
 }
