@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
+#include "checkpoint/format.h"
 #include "linalg/cp.h"
 
 enum { OF_VALUES, OF_KEYS, OF_BOTH, N_SIDES, BY_METHOD = -1 };
@@ -279,6 +281,19 @@ static bool check_data(const struct al_compress_words *o, enum al_method method,
 	return true;
 }
 
+/* A name that ends as another format's would be taken for one. */
+static bool check_file(const char *file, struct al_error *err)
+{
+	if (!file)
+		return al_fail(err, AL_EINPUT, "expected -o FILE, the checkpoint to write");
+	for (size_t i = 1; al_formats[i]; i++)
+		if (al_ends_with(file, al_formats[i]->ending))
+			return al_fail(err, AL_EINPUT,
+				"-o %s: compress writes safetensors, expected FILE%s or a folder",
+				file, al_formats[0]->ending);
+	return true;
+}
+
 bool al_compress_read(struct al_session *session, struct al_compress_options *out,
 	struct al_error *err)
 {
@@ -304,5 +319,5 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 		return al_fail(err, AL_EINPUT,
 			"--sweeps goes with --method collab or mhe-mul, not %s",
 			al_method_names[out->method]);
-	return o->file || al_fail(err, AL_EINPUT, "expected -o FILE, the checkpoint to write");
+	return check_file(o->file, err);
 }

@@ -183,7 +183,8 @@ static bool read_ends(struct writing *w, struct al_error *err)
 	if (n == 0)
 		return al_fail(err, AL_EINPUT,
 			"%s: names no bos_token_id, with which a text begins",
-			w->network->view->config_path);
+			w->network->view->config_path ? w->network->view->config_path
+						      : "a model without config.json");
 	w->ends[w->n_ends++] = w->bos;
 	return true;
 }
