@@ -7,7 +7,8 @@
 #include "base/json.h"
 #include "report/latex_number.h"
 
-/* TABLE/ROW/COLUMN, a row being called by all cells that name it, a column as in CSV. */
+/* TABLE/ROW/COLUMN, a row being called by all cells that name it (the case without cases has no
+ * name), a column as in CSV. */
 static const char *path_of(struct al_arena *arena, const struct al_table *table, size_t row,
 	size_t column)
 {
@@ -17,10 +18,10 @@ static const char *path_of(struct al_arena *arena, const struct al_table *table,
 	al_text_add(&path, table->id);
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const struct al_cell *cell = &table->rows[row][i];
-		if (!table->columns[i].is_key || cell->kind == AL_CELL_MISSING)
-			continue;
 		const char *number = al_cell_number_text(arena, cell);
-		al_text_addf(&path, "/%s", number ? number : cell->text);
+		const char *name = number ? number : cell->text;
+		if (table->columns[i].is_key && cell->kind != AL_CELL_MISSING && *name)
+			al_text_addf(&path, "/%s", name);
 	}
 	al_text_addf(&path, "/%s", table->columns[column].key);
 	const char *copy = al_strdup(arena, path.data);

@@ -77,6 +77,12 @@ static size_t width_of(const struct al_scenario_table *table)
 	return wide;
 }
 
+/* A scenario without cases has one, which has no name. */
+static bool is_unnamed(const struct al_scenario_table *table)
+{
+	return table->n_cases == 1 && !*table->cases[0]->id;
+}
+
 static void add_product(struct al_scenario *s, struct al_scenario_table *table)
 {
 	bool by_variant = table->kind != AL_ROWS_CASES && !table->is_pivoted;
@@ -90,8 +96,8 @@ static void add_product(struct al_scenario *s, struct al_scenario_table *table)
 		for (size_t j = 0; by_variant && j < table->n_variants; j++)
 			add_row(table, table->cases[i], table->variants[j]);
 	}
-	table->shows_case = table->kind != AL_ROWS_VARIANTS;
 	table->shows_variant = by_variant;
+	table->shows_case = table->kind != AL_ROWS_VARIANTS && !(by_variant && is_unnamed(table));
 }
 
 /* What varies is what rows are made of, where nothing is said. */
