@@ -1,8 +1,6 @@
 /* check PAPER...: the numbers of a .tex, .md or .txt file, by a map of its tables. */
 #include "commands/check_paper.h"
 
-#include "commands/say.h"
-
 #include <string.h>
 #include <unistd.h>
 
@@ -50,8 +48,6 @@ static bool lint(struct al_session *session, const struct al_paper *paper, struc
 
 static void note_counts(struct al_table *table, const struct al_lint_counts *counts)
 {
-	const size_t wrong = counts->verdicts[AL_INCONSISTENT] + counts->slips;
-
 	al_table_note(table,
 		"%zu numbers recomputed: %zu reproduced, %zu consistent within rounding, %zu "
 		"contradicted, %zu undecided",
@@ -61,11 +57,42 @@ static void note_counts(struct al_table *table, const struct al_lint_counts *cou
 		"%zu scores taken as they are; in running text %zu numbers of the tables again, "
 		"%zu contradicted; %zu places not read",
 		counts->scores, counts->in_prose, counts->slips, counts->gaps);
-	al_table_note(table, "%s",
-		wrong > 0		      ? "some numbers do not follow from the others"
-			: counts->numbers > 0 ? "all numbers that were recomputed hold"
-					      : "nothing was recomputed: a map says what tables "
-						"hold; --draft-map begins one");
+}
+
+/* "; of 3 it can't be told" */
+static const char *say_undecided(struct al_arena *arena, const struct al_lint_counts *counts)
+{
+	const size_t undecided = counts->verdicts[AL_UNDERIVABLE];
+
+	return undecided ? al_format(arena, "; of %zu it can't be told", undecided) : "";
+}
+
+/* " and 1 in running text" */
+static const char *say_slips(struct al_arena *arena, const struct al_lint_counts *counts)
+{
+	return counts->slips ? al_format(arena, " and %zu in running text", counts->slips) : "";
+}
+
+static const char *say(struct al_arena *arena, const struct al_lint_counts *counts)
+{
+	const size_t wrong = counts->verdicts[AL_INCONSISTENT];
+	const size_t decided = counts->numbers - counts->verdicts[AL_UNDERIVABLE];
+
+	if (wrong + counts->slips > 0)
+		return al_format(arena,
+			"%zu of %zu recomputed numbers%s don't follow from the others%s.", wrong,
+			counts->numbers, say_slips(arena, counts), say_undecided(arena, counts));
+	if (decided > 0)
+		return al_format(arena, "All %zu numbers that could be decided hold%s.", decided,
+			say_undecided(arena, counts));
+	return "Nothing was recomputed: a map says what tables hold; --draft-map begins one.";
+}
+
+static void render_text(struct al_session *session, const struct al_table *table)
+{
+	al_text_init(&session->rendered);
+	al_lint_text(table, &session->rendered);
+	al_text_addf(&session->rendered, "\n%s\n", session->style.summary);
 }
 
 static bool draft(struct al_session *session, const struct al_paper *paper, struct al_error *err)
@@ -108,12 +135,9 @@ bool al_check_papers(struct al_session *session, struct al_error *err)
 	if (options_of(session)->drafts_map)
 		return true;
 	note_counts(table, &counts);
-	session->style.summary = al_say_capital(&session->arena,
-		al_format(&session->arena, "%s.", table->notes[table->n_notes - 1]));
-	if (strcmp(session->writer->name, "text") == 0) {
-		al_text_init(&session->rendered);
-		al_lint_text(table, &session->rendered);
-	}
+	session->style.summary = say(&session->arena, &counts);
+	if (strcmp(session->writer->name, "text") == 0)
+		render_text(session, table);
 	session->answer_is_no = counts.verdicts[AL_INCONSISTENT] + counts.slips > 0;
 	return true;
 }

@@ -112,6 +112,42 @@ static bool list_symbols(struct al_session *session)
 	return true;
 }
 
+/* ---- in a sentence ---- */
+
+static const char *say_files(struct al_arena *arena, const char *kind, const struct al_table *table)
+{
+	return al_format(arena,
+		"%zu %s are built in; attnledger list %s --source NAME prints one's file, to copy.",
+		table->n_rows, kind, kind);
+}
+
+/* "24 symbols; not given, n_kv_heads is n_heads, d_head is d_model/n_heads." */
+static const char *say_symbols(struct al_arena *arena, const struct al_table *table)
+{
+	const char *defaults = "";
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		const char *formula = al_table_text(table, row, "default");
+		if (*formula)
+			defaults = al_format(arena, "%s%s %s is %s", defaults, *defaults ? "," : "",
+				al_table_text(table, row, "name"), formula);
+	}
+	return al_format(arena,
+		"%zu symbols are common to all formulas; where they aren't given,%s.",
+		table->n_rows, defaults);
+}
+
+static void say(struct al_session *session, enum kind kind)
+{
+	const struct al_table *table = session->tables[0];
+
+	session->style.summary = kind == SYMBOLS
+		? say_symbols(&session->arena, table)
+		: say_files(&session->arena, kind_names[kind], table);
+}
+
+/* ---- the command ---- */
+
 static bool print_source(struct al_session *session, enum kind kind, const char *name,
 	struct al_error *err)
 {
@@ -140,7 +176,10 @@ static bool run(struct al_session *session, struct al_error *err)
 		return al_fail_unknown(err, "list", word, kind_names, N_KINDS);
 	if (source)
 		return print_source(session, (enum kind)kind, source, err);
-	return kind == SYMBOLS ? list_symbols(session) : list_files(session, (enum kind)kind, err);
+	if (!(kind == SYMBOLS ? list_symbols(session) : list_files(session, (enum kind)kind, err)))
+		return false;
+	say(session, (enum kind)kind);
+	return true;
 }
 
 const struct al_command al_command_list = {

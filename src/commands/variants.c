@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "commands/question.h"
+#include "commands/variants.h"
 #include "compress/proof.h"
 #include "proof/proof.h"
 
@@ -204,6 +205,9 @@ static bool add_theory(struct theory *t, const struct al_configured_variants *va
 	for (size_t i = 0; i < t->n_substitutions; i++)
 		al_table_note(table, "%s = %s", t->substitutions[i].symbol,
 			al_formula_source(t->substitutions[i].formula));
+	if (table->n_rows > 0)
+		t->session->style.summary = al_variants_say(&t->session->arena, table, t->order,
+			t->reference ? t->against.name : NULL);
 	return true;
 }
 
@@ -313,7 +317,6 @@ static bool prove(struct al_session *session, struct al_error *err)
 	}
 	if (!add_identities(session, table, &n, err))
 		return false;
-	al_table_note(table, "%zu of %zu claims hold to %g", n, table->n_rows, AL_PROOF_TOLERANCE);
 	al_table_note(table,
 		"both sides in double: d_model %d, %d heads of %d, %d tokens, each seeing those "
 		"before it",
@@ -322,6 +325,11 @@ static bool prove(struct al_session *session, struct al_error *err)
 		"compress-...: a file of float64, compressed, and the largest difference that "
 		"verify "
 		"finds");
+	session->style.summary = n == table->n_rows
+		? al_format(&session->arena, "All %zu claims hold on random weights, to %g.", n,
+			AL_PROOF_TOLERANCE)
+		: al_format(&session->arena, "%zu of %zu claims don't hold.", table->n_rows - n,
+			table->n_rows);
 	session->answer_is_no = n < table->n_rows;
 	return true;
 }
