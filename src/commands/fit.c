@@ -358,6 +358,7 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
 		al_note_recipe(q, table);
 	al_fit_note(f, table, memory);
 	f->session->style.summary = al_fit_say(&f->session->arena, table, f);
+	al_fit_choose_digits(&f->session->style, table);
 	return true;
 }
 

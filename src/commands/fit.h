@@ -40,6 +40,9 @@ bool al_parse_device(struct al_arena *arena, const char *text, mpq_t out,
 /* The command that asks the same with nothing left to a default. */
 void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memory);
 
+/* Gives the columns of bytes as many decimals as tell unequal ones apart in each row. */
+void al_fit_choose_digits(const struct al_style *style, struct al_table *table);
+
 /* In a sentence; NULL: nothing is known. `like`: the variant to be matched. */
 const char *al_fit_say(struct al_arena *arena, const struct al_table *table,
 	const struct al_fit *f);

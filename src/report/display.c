@@ -123,8 +123,11 @@ static const char *decimal(struct al_arena *arena, mpq_srcptr q, int digits)
 static const char *unscaled(struct al_arena *arena, const struct al_style *style,
 	const struct al_column *column, mpq_srcptr q)
 {
+	/* Decimals of a column of bytes are those of its KiB and MiB. */
+	const bool is_whole = column->quantity == AL_QUANTITY_BYTES && al_exact_is_integer(q);
+
 	if (style->units != AL_UNITS_RAW)
-		return al_exact_grouped(arena, decimal(arena, q, column->digits));
+		return al_exact_grouped(arena, decimal(arena, q, is_whole ? 0 : column->digits));
 	if (column->quantity == AL_QUANTITY_PLAIN)
 		return decimal(arena, q, column->digits);
 	return al_exact_text(arena, q);
