@@ -251,6 +251,11 @@ static bool read_file(struct al_json *doc, const char *path, bool takes_python,
 	return ok;
 }
 
+bool al_json_is_path(const char *name)
+{
+	return strchr(name, '/') || (strlen(name) > 5 && al_ends_with(name, ".json"));
+}
+
 bool al_json_read(struct al_json *doc, const char *path, struct al_error *err)
 {
 	return read_file(doc, path, false, err);

@@ -41,6 +41,9 @@ enum { AL_JSON_DEPTH = 64, AL_JSON_FILE_LIMIT = 64 << 20 };
 bool al_json_parse(struct al_json *doc, const char *name, const char *text, size_t length,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Does a name mean a file, not something built in: has it a slash, or does it end in .json? */
+bool al_json_is_path(const char *name);
+
 /* Reads and parses a file of at most AL_JSON_FILE_LIMIT bytes. */
 bool al_json_read(struct al_json *doc, const char *path, struct al_error *err) AL_MUST_CHECK;
 

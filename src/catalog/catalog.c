@@ -167,10 +167,7 @@ static bool is_folder(const char *path)
 
 bool al_catalog_is_path(const char *name)
 {
-	size_t length = strlen(name);
-
-	return strchr(name, '/') || (length > 5 && strcmp(name + length - 5, ".json") == 0)
-		|| (!is_built_in(name) && is_folder(name));
+	return al_json_is_path(name) || (!is_built_in(name) && is_folder(name));
 }
 
 static bool read_path(struct al_catalog *catalog, enum al_catalog_kind kind, const char *path,

@@ -65,8 +65,8 @@ struct al_command {
  * The one list of commands, in the order of the help: name, who answers (LIGHT or FULL), what. */
 #define COMMANDS(X) \
 	X(list, LIGHT, \
-		"built-in models, families, variants, recipes, schemes, engines, scenarios or " \
-		"symbols") \
+		"built-in models, families, variants, recipes, schemes, engines, scenarios, " \
+		"profiles or symbols") \
 	X(variants, FULL, \
 		"tensors, formulas, order of growth, difference to another variant, cache") \
 	X(count, LIGHT, "parameters by part and in total") \
@@ -83,12 +83,12 @@ struct al_command {
 		"known " \
 		"erratum") \
 	X(inspect, FULL, \
-		"the tensors and attention modules of a checkpoint: a safetensors file or a " \
-		"model folder") \
+		"the tensors and attention modules of a checkpoint: a safetensors, GGUF, PyTorch " \
+		"or NumPy file, or a model folder") \
 	X(reconcile, FULL, "expected tensors against stored ones; exit status 1 if they differ") \
 	X(audit, FULL, "how redundant the heads of a checkpoint are") \
 	X(pca, FULL, "principal components across heads, of what heads put out for real tokens") \
-	X(compress, FULL, "a checkpoint with fewer query and key parameters, and what it cost") \
+	X(compress, FULL, "a checkpoint with fewer attention parameters, and what it cost") \
 	X(verify, FULL, \
 		"compare a checkpoint and its compressed copy: attention probabilities and " \
 		"outputs; exit " \

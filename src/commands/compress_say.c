@@ -62,21 +62,24 @@ static double sum_of(const struct al_table *table, const char *key)
 }
 
 /* "collab saves 33.3 % of the query and key parameters of 6 modules (1,183,104 of 3,548,160)" */
-static const char *say_saved(struct al_arena *arena, const struct al_table *table)
+static const char *say_saved(struct al_arena *arena, const struct al_table *table,
+	enum al_method method)
 {
 	const double original = sum_of(table, "original"), left = sum_of(table, "parameters");
 	const bool is_smaller = left <= original;
 
 	return al_format(arena,
-		"%s %s %s of the query and key parameters of %zu module%s (%s of %s are left)",
+		"%s %s %s of the %s parameters of %zu module%s (%s of %s are left)%s",
 		al_table_text(table, 0, "method"), is_smaller ? "saves" : "adds",
 		al_say_percent(arena, (is_smaller ? original - left : left - original) / original),
+		al_method_is_of_all(method) ? "attention" : "query and key",
 		table->n_rows, table->n_rows == 1 ? "" : "s",
 		al_exact_grouped(arena, al_format(arena, "%.0f", left)),
-		al_exact_grouped(arena, al_format(arena, "%.0f", original)));
+		al_exact_grouped(arena, al_format(arena, "%.0f", original)),
+		al_method_drops(method) ? " and what those heads have of values and outputs" : "");
 }
 
-const char *al_compress_say(struct al_session *session)
+const char *al_compress_say(struct al_session *session, enum al_method method)
 {
 	struct al_arena *arena = &session->arena;
 	const struct al_table *table = find_table(session, "compress");
@@ -85,7 +88,7 @@ const char *al_compress_say(struct al_session *session)
 	if (table->n_rows == 0 || !(sum_of(table, "original") > 0))
 		return "No module is changed: every tensor is copied.";
 	return al_format(arena, "%s%s%s. What it costs the model, verify --tokens measures.",
-		say_saved(arena, table), error ? "; " : "", error ? error : "");
+		say_saved(arena, table, method), error ? "; " : "", error ? error : "");
 }
 
 /* ---- verify ---- */

@@ -1,10 +1,11 @@
-/* list: built-in models, families, variants, recipes, schemes, scenarios or symbols. */
+/* list: what is built in, by kind. */
 #include "commands/command.h"
 
 #include <string.h>
 
 #include "ledger/ledger.h"
 #include "scenario/scenario.h"
+#include "venue/profile.h"
 
 struct list_options {
 	struct al_output_options output;
@@ -19,10 +20,10 @@ static const struct al_option_row rows[] = {
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {rows, 0}, {NULL, 0}};
 
-enum kind { MODELS, FAMILIES, VARIANTS, RECIPES, SCHEMES, ENGINES, SCENARIOS, SYMBOLS, N_KINDS };
+enum kind { MODELS, FAMILIES, VARIANTS, RECIPES, SCHEMES, ENGINES, SCENARIOS, PROFILES, SYMBOLS, N_KINDS };
 
 static const char *const kind_names[N_KINDS] = {"models", "families", "variants", "recipes",
-	"schemes", "engines", "scenarios", "symbols"};
+	"schemes", "engines", "scenarios", "profiles", "symbols"};
 
 static const struct al_embedded_list *files_of(enum kind kind)
 {
@@ -39,6 +40,8 @@ static const struct al_embedded_list *files_of(enum kind kind)
 		return al_catalog_files(AL_CATALOG_ENGINES);
 	case SCHEMES:
 		return al_catalog_files(AL_CATALOG_SCHEMES);
+	case PROFILES:
+		return &al_embedded_profiles;
 	default:
 		return &al_embedded_scenarios;
 	}
@@ -183,7 +186,7 @@ static bool run(struct al_session *session, struct al_error *err)
 }
 
 const struct al_command al_command_list = {
-	.words = "models|families|variants|recipes|schemes|engines|scenarios|symbols",
+	.words = "KIND",
 	.examples = {"list variants", "list variants --source gqa > my-variant.json"},
 	.options = groups,
 	.options_size = sizeof(struct list_options),

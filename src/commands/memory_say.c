@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "commands/say.h"
 
 static size_t find_row(const struct al_table *table, const char *state)
@@ -66,7 +67,9 @@ static const char *of_devices(struct al_arena *arena, int64_t n, bool has_stages
 
 static const char *tokens(struct al_arena *arena, int64_t batch, int64_t seq)
 {
-	return al_format(arena, " at batch %lld and %lld tokens", (long long)batch, (long long)seq);
+	return al_format(arena, " at batch %s and %s tokens",
+		al_exact_grouped(arena, al_format(arena, "%lld", (long long)batch)),
+		al_exact_grouped(arena, al_format(arena, "%lld", (long long)seq)));
 }
 
 /* "recipe megatron, flash attention, recompute none" */

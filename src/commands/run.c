@@ -27,8 +27,8 @@ static const struct al_option_row folder_rows[] = {
 
 static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct run_options, profile, "profile", "NAME",
-		"make LaTeX tables and figures for the pages of a venue: acl, icml, ieee, neurips, "
-		"thesis (default: what the scenario says, if it does)"),
+		"make LaTeX tables and figures for the pages of a venue, see attnledger list "
+		"profiles; a name or a file (default: what the scenario says, if it does)"),
 	OPTION_FLAG(struct run_options, prints_nothing, "no-tables",
 		"write the files, print no tables"),
 	OPTION_END,

@@ -13,10 +13,10 @@ static const struct topic {
 	{"models", "what MODEL may be",
 		{"MODEL is a built-in model, by its name in any case (attnledger count Llama-3-8B; "
 		 "attnledger list models has all names), a config.json, or a folder that holds "
-		 "one. "
-		 "A part of a name lists the models that it may mean.",
+		 "one. count, cache, memory and fit read a GGUF file's metadata, too. A part of a "
+		 "name lists the models that it may mean.",
 			"  attnledger count gpt2", "  attnledger count path/to/config.json",
-			"  attnledger count path/to/model-folder",
+			"  attnledger count path/to/model-folder", "  attnledger memory path/to/model.gguf",
 			"The commands on weights (inspect, reconcile, audit, pca, compress, "
 			"verify, "
 			"evaluate, calibrate) want a CHECKPOINT instead: see attnledger help "

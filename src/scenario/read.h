@@ -78,6 +78,8 @@ bool al_scenario_read_csv(struct al_scenario *s, const struct cJSON *node, const
 /* A list that may hold at most that many. */
 bool al_size_check(const struct al_scenario *s, const struct cJSON *list, const char *what,
 	size_t most, struct al_error *err);
+/* A file that a scenario names is looked for beside it; another name stays. */
+const char *al_scenario_beside(struct al_scenario *s, const char *name);
 /* A case or variant name: not empty, no '/', ',', '[' or ']'. */
 bool al_name_check(const struct al_scenario *s, const struct cJSON *node, const char *what,
 	const char *name, struct al_error *err);

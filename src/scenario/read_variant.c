@@ -23,13 +23,9 @@ bool al_name_check(const struct al_scenario *s, const struct cJSON *node, const 
 	return true;
 }
 
-/* A file that a scenario names is looked for beside it. */
-static const char *beside(struct al_scenario *s, const char *name)
+const char *al_scenario_beside(struct al_scenario *s, const char *name)
 {
-	size_t n = strlen(name);
-	bool is_file = strchr(name, '/') || (n > 5 && strcmp(name + n - 5, ".json") == 0);
-
-	if (!is_file || name[0] == '/' || !*s->folder)
+	if (!al_json_is_path(name) || name[0] == '/' || !*s->folder)
 		return name;
 	return al_path_join(&s->arena, s->folder, name);
 }
@@ -53,7 +49,7 @@ static bool find_configured(struct al_scenario *s, const char *name,
 {
 	if (strcmp(name, AL_OWN_ATTENTION) == 0)
 		return al_configured_variant_parse(&s->arena, s->catalog, name, out, err);
-	if (!al_catalog_variant(s->catalog, beside(s, name), &out->variant, err))
+	if (!al_catalog_variant(s->catalog, al_scenario_beside(s, name), &out->variant, err))
 		return false;
 	out->name = out->variant->name;
 	return true;

@@ -18,7 +18,8 @@ static bool read_profile(void *context, const struct cJSON *node, void *out, str
 	const char *name;
 
 	return al_json_text(&s->doc, node, &name, err)
-		&& (al_profile_find(&s->arena, name, out, err) || al_json_in(&s->doc, node, err));
+		&& (al_profile_find(&s->arena, al_scenario_beside(s, name), out, err)
+			|| al_json_in(&s->doc, node, err));
 }
 
 #define AT(member) offsetof(struct al_scenario, member)

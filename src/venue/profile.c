@@ -89,28 +89,61 @@ static const struct al_field profile_fields[] = {
 	{AL_KEY("figures", BY, 0), .is_required = true, .read = read_figures},
 };
 #undef AT
-static const struct al_record profile_record = {.fields = AL_FIELDS(profile_fields)};
+
+static bool check_profile(void *context, const struct cJSON *node, void *record,
+	struct al_error *err)
+{
+	const struct source *source = context;
+	const struct al_profile *profile = record;
+
+	if (profile->column_pt > profile->page_pt)
+		return al_json_fail(source->doc, al_json_get(node, "column_pt"), err,
+			"found %g pt, more than the page's %g", profile->column_pt,
+			profile->page_pt);
+	if (profile->n_sizes == 0 || profile->n_families == 0)
+		return al_json_fail(source->doc, node, err,
+			"expected one of \"sizes\" and one of \"families\" at least");
+	for (size_t i = 1; i < profile->n_sizes; i++)
+		if (profile->sizes[i].pt > profile->sizes[i - 1].pt)
+			return al_json_fail(source->doc,
+				al_json_at(al_json_get(node, "sizes"), i), err,
+				"found %g pt after %g, expected the largest size first",
+				profile->sizes[i].pt, profile->sizes[i - 1].pt);
+	return true;
+}
+
+static const struct al_record profile_record = {
+	.fields = AL_FIELDS(profile_fields),
+	.check = check_profile,
+};
+
+static bool read_document(struct al_json *doc, const char *name, struct al_error *err)
+{
+	const struct al_embedded *file = al_embedded_find(&al_embedded_profiles, name);
+	struct al_names names;
+
+	if (al_json_is_path(name))
+		return al_json_read(doc, name, err);
+	if (file)
+		return al_json_parse(doc, file->name, file->text, file->length, err);
+	al_names_init(&names);
+	for (size_t i = 0; i < al_embedded_profiles.n_files; i++)
+		al_names_add(&names, al_embedded_profiles.files[i].name);
+	return al_names_fail(&names, "profile", name, err);
+}
 
 bool al_profile_find(struct al_arena *arena, const char *name, const struct al_profile **out,
 	struct al_error *err)
 {
-	const struct al_embedded *file = al_embedded_find(&al_embedded_profiles, name);
 	struct al_profile *profile = al_new(arena, struct al_profile);
-	struct al_names names;
 	struct al_json doc;
 
-	al_names_init(&names);
-	for (size_t i = 0; !file && i < al_embedded_profiles.n_files; i++)
-		al_names_add(&names, al_embedded_profiles.files[i].name);
-	if (!file)
-		return al_names_fail(&names, "profile", name, err);
-	if (!al_json_parse(&doc, file->name, file->text, file->length, err))
+	if (!read_document(&doc, name, err))
 		return false;
 	struct source source = {arena, &doc};
 	const struct al_record_source record = {arena, &doc, &source};
 	bool ok = al_record_read(&record, &profile_record, doc.root, profile, err);
 	al_json_finish(&doc);
-	profile->name = file->name;
 	*out = profile;
 	return ok;
 }

@@ -14,7 +14,7 @@ struct al_profile_size {
 };
 
 struct al_profile {
-	const char *name, *title, *source, *document;
+	const char *title, *source, *document;
 	const struct al_typeface *typeface;
 	double column_pt, page_pt, height_pt; /* one column: column_pt is page_pt */
 	struct al_profile_size *sizes;
@@ -24,7 +24,7 @@ struct al_profile {
 	double tick_pt, title_pt; /* of figures */
 };
 
-/* By name; an unknown one names the nearest. */
+/* By name, an unknown one is told which are known; or of a file (al_json_is_path). */
 bool al_profile_find(struct al_arena *arena, const char *name, const struct al_profile **out,
 	struct al_error *err) AL_MUST_CHECK;
 
