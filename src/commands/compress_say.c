@@ -72,8 +72,8 @@ static const char *say_saved(struct al_arena *arena, const struct al_table *tabl
 		"%s %s %s of the %s parameters of %zu module%s (%s of %s are left)%s",
 		al_table_text(table, 0, "method"), is_smaller ? "saves" : "adds",
 		al_say_percent(arena, (is_smaller ? original - left : left - original) / original),
-		al_method_is_of_all(method) ? "attention" : "query and key",
-		table->n_rows, table->n_rows == 1 ? "" : "s",
+		al_method_is_of_all(method) ? "attention" : "query and key", table->n_rows,
+		table->n_rows == 1 ? "" : "s",
 		al_exact_grouped(arena, al_format(arena, "%.0f", left)),
 		al_exact_grouped(arena, al_format(arena, "%.0f", original)),
 		al_method_drops(method) ? " and what those heads have of values and outputs" : "");

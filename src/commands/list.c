@@ -20,7 +20,18 @@ static const struct al_option_row rows[] = {
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {rows, 0}, {NULL, 0}};
 
-enum kind { MODELS, FAMILIES, VARIANTS, RECIPES, SCHEMES, ENGINES, SCENARIOS, PROFILES, SYMBOLS, N_KINDS };
+enum kind {
+	MODELS,
+	FAMILIES,
+	VARIANTS,
+	RECIPES,
+	SCHEMES,
+	ENGINES,
+	SCENARIOS,
+	PROFILES,
+	SYMBOLS,
+	N_KINDS
+};
 
 static const char *const kind_names[N_KINDS] = {"models", "families", "variants", "recipes",
 	"schemes", "engines", "scenarios", "profiles", "symbols"};

@@ -16,7 +16,8 @@ static const struct topic {
 		 "one. count, cache, memory and fit read a GGUF file's metadata, too. A part of a "
 		 "name lists the models that it may mean.",
 			"  attnledger count gpt2", "  attnledger count path/to/config.json",
-			"  attnledger count path/to/model-folder", "  attnledger memory path/to/model.gguf",
+			"  attnledger count path/to/model-folder",
+			"  attnledger memory path/to/model.gguf",
 			"The commands on weights (inspect, reconcile, audit, pca, compress, "
 			"verify, "
 			"evaluate, calibrate) want a CHECKPOINT instead: see attnledger help "

@@ -105,9 +105,8 @@ static bool check_profile(void *context, const struct cJSON *node, void *record,
 			"expected one of \"sizes\" and one of \"families\" at least");
 	for (size_t i = 1; i < profile->n_sizes; i++)
 		if (profile->sizes[i].pt > profile->sizes[i - 1].pt)
-			return al_json_fail(source->doc,
-				al_json_at(al_json_get(node, "sizes"), i), err,
-				"found %g pt after %g, expected the largest size first",
+			return al_json_fail(source->doc, al_json_at(al_json_get(node, "sizes"), i),
+				err, "found %g pt after %g, expected the largest size first",
 				profile->sizes[i].pt, profile->sizes[i - 1].pt);
 	return true;
 }
