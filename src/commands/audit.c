@@ -60,8 +60,8 @@ static const struct al_option_row rows[] = {
 		"measure only the modules of part I of N, for `merge`; auto: as mpirun or srun "
 		"numbers this process"),
 	OPTION_TEXT(struct al_audit_asked, fragment, "fragment", "DIR",
-		"the folder that gets what --shard measured; --tables and --figures say what "
-		"`merge` will write"),
+		"the folder that gets what --shard measured; --tables, --figures and --report say "
+		"what `merge` will write"),
 	OPTION_END,
 };
 
@@ -137,10 +137,9 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 	const char *path = al_session_word(session, 0), *config = al_session_word(session, 1);
 	struct al_audit_run run;
 
-	if (o->report && (o->shard || o->fragment || o->against))
+	if (o->report && o->against)
 		return al_fail(err, AL_EINPUT,
-			"--report is the page of one whole checkpoint: it can't be used with %s",
-			o->against ? "--against" : "--shard");
+			"--report is the page of one checkpoint: it can't be used with --against");
 	if (o->shard || o->fragment)
 		return al_audit_shard(session, o, path, config, err);
 	if (!al_audit_run_init(&run, session, o, path, config, err))

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "commands/page.h"
 #include "page/audit.h"
 
 /* ---- what was left out ---- */
@@ -109,6 +108,24 @@ static const char *model_words(const struct al_audit_run *run)
 	return keep(arena, &text) + 1;
 }
 
+/* What shapes the page, in the order of the options: whether one process measured all or several
+ * did, the same. */
+static const char *command_text(const struct al_audit_run *run)
+{
+	struct al_arena *arena = &run->session->arena;
+	const struct al_command_line *line = &run->session->line;
+	const struct al_texts options = al_options_texts(al_audit_shaping, run->options, arena);
+	struct al_text text;
+
+	al_text_init(&text);
+	al_text_add(&text, "attnledger audit");
+	add_words(&text, arena, line->words, line->n_words);
+	add_words(&text, arena, options.items, options.n);
+	al_text_addf(&text, " --report %s",
+		al_page_shell_word(arena, last_name(arena, run->options->report)));
+	return keep(arena, &text);
+}
+
 static bool is_rotary(const struct al_audit_run *run)
 {
 	for (size_t i = 0; i < run->n_measured; i++)
@@ -150,7 +167,7 @@ void al_audit_report_add(struct al_audit_run *run)
 		.similarity = al_audit_run_table(run, "similarity"),
 		.redundant = al_audit_run_table(run, "redundant"),
 		.conversions = total_conversions(run, &totals),
-		.command = al_session_command_text(run->session),
+		.command = command_text(run),
 		.words = model_words(run),
 		.merge_needs_calibration = is_rotary(run),
 	};

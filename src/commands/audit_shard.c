@@ -185,6 +185,7 @@ static bool describe(struct sharding *s, const char *config, struct al_error *er
 		.n_options = options.n,
 		.has_tables = o->tables,
 		.has_figures = o->figures,
+		.has_report = o->report,
 		.kernel = run->kernel,
 		.kernel_note = run->kernel_note,
 	};

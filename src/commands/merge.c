@@ -30,6 +30,8 @@ static const struct al_option_row audit_rows[] = {
 	OPTION_TEXT(struct merge_options, audit.figures, "figures", "DIR",
 		"an audit: as `audit --figures`, likewise"),
 	AL_DRAWING_WIDTH_ROW(struct merge_options, audit.width),
+	OPTION_TEXT(struct merge_options, audit.report, "report", "FILE",
+		"an audit: as `audit --report`, likewise"),
 	OPTION_END,
 };
 

@@ -118,6 +118,7 @@ static bool read_options(struct merging *m, const struct al_merge_audit *options
 	m->asked.output = *m->session->output;
 	m->asked.tables = options->tables;
 	m->asked.figures = options->figures;
+	m->asked.report = options->report;
 	m->asked.width = options->width;
 	return true;
 }
@@ -131,9 +132,13 @@ static bool check_files(const struct merging *m, struct al_error *err)
 		return al_fail(err, AL_EINPUT,
 			"--tables: %s was measured without it, its matrices are missing",
 			first->path);
-	return !m->asked.figures || first->has_figures || first->has_tables
-		|| al_fail(err, AL_EINPUT,
+	if (m->asked.figures && !first->has_figures && !first->has_tables)
+		return al_fail(err, AL_EINPUT,
 			"--figures: %s was measured without it, curves may be missing",
+			first->path);
+	return !m->asked.report || first->has_report
+		|| al_fail(err, AL_EINPUT,
+			"--report: %s was measured without it, pairs of heads may be missing",
 			first->path);
 }
 
@@ -410,6 +415,19 @@ static bool merge_all(struct merging *m, struct al_error *err)
 	return al_audit_run_answer(&m->run, err);
 }
 
+/* The answer is of `audit PATH CONFIG`, and so is its page. */
+static void answer_as_audit(struct merging *m, const char *path)
+{
+	struct al_command_line *line = &m->session->line;
+	const char **words = al_new_array(&m->session->arena, const char *, 3);
+
+	words[0] = path;
+	words[1] = m->parts[0].config;
+	line->words = words;
+	line->n_words = words[1] ? 2 : 1;
+	m->session->style.command = "audit";
+}
+
 bool al_merge_audit(struct al_session *session, const struct al_merge_audit *options,
 	struct al_error *err)
 {
@@ -421,7 +439,7 @@ bool al_merge_audit(struct al_session *session, const struct al_merge_audit *opt
 	if (!check_checkpoint(&m, path, err)
 		|| !al_audit_run_init(&m.run, session, &m.asked, path, m.parts[0].config, err))
 		return false;
-	session->style.command = "audit"; /* whose answer it is */
+	answer_as_audit(&m, path);
 	bool ok = merge_all(&m, err);
 	al_audit_run_finish(&m.run);
 	return ok;

@@ -7,6 +7,7 @@
 struct al_merge_audit {
 	const char *checkpoint; /* where it is now; NULL: where it was */
 	const char *tables, *figures; /* folders, or NULL */
+	const char *report; /* a page, or NULL */
 	int width; /* enum al_drawing_width */
 };
 

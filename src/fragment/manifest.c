@@ -155,6 +155,7 @@ static const struct al_field fields[] = {
 		.item_size = sizeof(const char *), .n_offset = AT(n_options)},
 	{AL_KEY("tables", BOOLEAN, AT(has_tables)), .is_required = true},
 	{AL_KEY("figures", BOOLEAN, AT(has_figures)), .is_required = true},
+	{AL_KEY("report", BOOLEAN, AT(has_report))},
 	{AL_KEY("inputs", LIST, AT(inputs)), .is_required = true, .record = &input_record,
 		.n_offset = AT(n_inputs)},
 	{AL_KEY("kernel", TEXT, AT(kernel)), .is_required = true},
@@ -264,10 +265,13 @@ bool al_manifest_check_same(const struct al_manifest *m, const struct al_manifes
 			"), %s of another, %s (fnv1a %016" PRIx64 ")",
 			m->path, m->checkpoint, m->source, other->path, other->checkpoint,
 			other->source);
-	if (m->has_tables != other->has_tables || m->has_figures != other->has_figures)
+	const char *only_one = m->has_tables != other->has_tables ? "tables"
+		: m->has_figures != other->has_figures		  ? "figures"
+		: m->has_report != other->has_report		  ? "report"
+								  : NULL;
+	if (only_one)
 		return al_fail(err, AL_EINPUT, "%s and %s: only one was measured with --%s",
-			m->path, other->path,
-			m->has_tables != other->has_tables ? "tables" : "figures");
+			m->path, other->path, only_one);
 	return check_options(m, other, err) && check_options(other, m, err)
 		&& check_inputs(m, other, err);
 }

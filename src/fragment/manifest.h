@@ -44,7 +44,7 @@ struct al_manifest {
 	uint64_t source, header; /* fingerprints of the checkpoint: of all of it, of its headers */
 	const char *const *options; /* that shape the answer: "--seed=2" */
 	size_t n_options;
-	bool has_tables, has_figures; /* measured what they need */
+	bool has_tables, has_figures, has_report; /* measured what they need */
 	struct al_fragment_input *inputs;
 	size_t n_inputs;
 	const char *kernel, *kernel_note; /* of BLAS; NULL: nothing to say of why */

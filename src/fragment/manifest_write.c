@@ -30,8 +30,9 @@ static void add_options(struct al_text *out, const struct al_manifest *m)
 		al_text_add(out, i ? ", " : "");
 		al_json_quote(out, m->options[i]);
 	}
-	al_text_addf(out, "],\n \"tables\": %s,\n \"figures\": %s",
-		m->has_tables ? "true" : "false", m->has_figures ? "true" : "false");
+	al_text_addf(out, "],\n \"tables\": %s,\n \"figures\": %s,\n \"report\": %s",
+		m->has_tables ? "true" : "false", m->has_figures ? "true" : "false",
+		m->has_report ? "true" : "false");
 }
 
 static void add_inputs(struct al_text *out, const struct al_manifest *m)

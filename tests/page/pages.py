@@ -298,11 +298,21 @@ class Pages(unittest.TestCase):
             self.assertEqual(old.read(), 'old')
         self.assertEqual(os.listdir(self.folder.name), ['page.html'])
 
-    def test_parts_have_no_page(self):
-        for words in (['--shard', '1/2', '--fragment', self.folder.name], ['--against', BERT[0]]):
-            result = run('audit', *BERT, '--report', self.file, *words)
-            self.assertEqual((result.returncode, result.stdout), (2, b''))
-            self.assertIn(b'--report is the page of one whole checkpoint', result.stderr)
+    def test_two_checkpoints_have_no_page(self):
+        result = run('audit', *BERT, '--report', self.file, '--against', BERT[0])
+        self.assertEqual((result.returncode, result.stdout), (2, b''))
+        self.assertIn(b'--report is the page of one checkpoint', result.stderr)
+
+    def test_merged_parts_have_the_same_page(self):
+        page, _ = self.answer(*BERT, '--seed', '3')
+        os.remove(self.file)
+        parts = f'{self.folder.name}/parts'
+        for shard in ('1/2', '2/2'):
+            run('audit', '--seed', '3', *BERT, '--report', self.file, '--shard', shard, '--fragment', parts)
+        self.assertFalse(os.path.exists(self.file))
+        self.assertEqual(run('merge', parts, '--report', self.file).returncode, 0)
+        with open(self.file, encoding='utf-8') as merged:
+            self.assertEqual(merged.read(), page.raw)
 
 
 def models_of(test, layers, heads, **more):
