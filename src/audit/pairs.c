@@ -85,13 +85,68 @@ static void add_pairs(struct al_ranking *ranking, const struct al_audit_module *
 
 void al_pair_side_finish(struct al_pair_side *side)
 {
-	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		al_bases_finish(&side->bases[p]);
+		free(side->is_even[p]);
+		side->is_even[p] = NULL;
+	}
 }
 
-static bool need_bases(struct al_pair_side *side, enum al_projection p, struct al_error *err)
+/* One head of one projection. */
+struct place {
+	struct al_pair_side *side;
+	enum al_projection projection;
+	size_t head;
+};
+
+static struct al_view weights_at(struct place x)
 {
-	return side->bases[p].ranks || al_bases_init(&side->bases[p], &side->module->heads, p, err);
+	return al_head_of(&x.side->module->heads, x.projection, x.head);
+}
+
+static struct al_view triangle_at(struct place x)
+{
+	return al_triangle_of(&x.side->module->triangles, x.projection, x.head);
+}
+
+static bool judge(struct place x, bool *is_even, struct al_error *err)
+{
+	const struct al_audit_module *module = x.side->module;
+	bool **all = &x.side->is_even[x.projection];
+
+	if (!*all
+		&& !al_even_heads_find(&module->triangles, &module->heads, x.projection, all, err))
+		return false;
+	*is_even = (*all)[x.head];
+	return true;
+}
+
+static bool need_basis(struct place x, struct al_view *basis, struct al_error *err)
+{
+	struct al_bases *bases = &x.side->bases[x.projection];
+
+	if (!bases->ranks && !al_bases_init(bases, &x.side->module->heads, x.projection, err))
+		return false;
+	*basis = al_bases_head(bases, x.head);
+	return true;
+}
+
+/* U_a^T U_b, which the caller finishes. */
+static bool find_cosines(struct place a, struct place b, struct al_matrix *out,
+	struct al_error *err)
+{
+	const struct al_view wa = weights_at(a), wb = weights_at(b);
+	bool a_is_even, b_is_even;
+	struct al_view u, v;
+
+	if (!judge(a, &a_is_even, err) || !judge(b, &b_is_even, err))
+		return false;
+	if (a_is_even && b_is_even)
+		return al_matrix_init(out, wa.cols, wb.cols, err)
+			&& al_even_cosines(wa, triangle_at(a), wb, triangle_at(b), *out, err);
+	return need_basis(a, &u, err) && need_basis(b, &v, err)
+		&& al_matrix_init(out, u.cols, v.cols, err)
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, u, v, 0, *out, err);
 }
 
 /* Heads that share a key/value head have the same subspace there. */
@@ -109,11 +164,7 @@ static bool find_angles(struct al_head_pair *pair, struct al_pair_side *a, struc
 	pair->angles[p] = (struct al_angles){.kernel = 1};
 	if (a == b && i == j)
 		return true;
-	if (!need_bases(a, p, err) || !need_bases(b, p, err))
-		return false;
-	struct al_view u = al_bases_head(&a->bases[p], i), v = al_bases_head(&b->bases[p], j);
-	bool ok = al_matrix_init(&cosines, u.cols, v.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, u, v, 0, cosines, err)
+	bool ok = find_cosines((struct place){a, p, i}, (struct place){b, p, j}, &cosines, err)
 		&& al_angles_find(al_view(cosines), &pair->angles[p], err);
 	al_matrix_finish(&cosines);
 	return ok;

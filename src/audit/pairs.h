@@ -23,9 +23,11 @@ struct al_ranking {
 
 void al_ranking_finish(struct al_ranking *ranking);
 
-/* A module in memory and, once they are asked for, its heads' bases. */
+/* A module in memory and, once they are asked for, which of its heads need no bases, and those of
+ * the others. */
 struct al_pair_side {
 	const struct al_audit_module *module;
+	bool *is_even[AL_N_PROJECTIONS];
 	struct al_bases bases[AL_N_PROJECTIONS];
 };
 

@@ -1,4 +1,5 @@
-/* Subspaces of heads: bases by SVD, angles from the singular values of U_a^T U_b. */
+/* Subspaces of heads: bases by SVD, angles from the singular values of U_a^T U_b, which of most
+ * heads is known without their bases. */
 #include "audit/subspaces.h"
 
 #include <math.h>
@@ -107,6 +108,56 @@ bool al_bases_init(struct al_bases *b, const struct al_heads *heads, enum al_pro
 	if (!ok)
 		al_bases_finish(b);
 	return ok;
+}
+
+/* ---- without bases ---- */
+
+/* The least direction beside the largest. The products' rounding, 2^-52, may grow by its inverse,
+ * squared. */
+static const double EVEN = 1e-3;
+
+struct even_work {
+	const struct al_triangles *triangles;
+	const struct al_heads *heads;
+	enum al_projection projection;
+	bool *is_even;
+};
+
+static bool judge_evenness(void *context, size_t head, struct al_error *err)
+{
+	const struct even_work *work = context;
+	const struct al_view r = al_triangle_of(work->triangles, work->projection, head);
+	const size_t rows = al_heads_run(work->heads, work->projection).weights.rows;
+	const double least = fmax(EVEN, al_rank_tolerance(rows, work->heads->unit));
+	double *values = al_calloc(r.cols, sizeof(*values));
+	const bool ok = r.rows < r.cols || al_singular_values(r, values, err);
+
+	work->is_even[head] = ok && r.rows == r.cols && r.cols > 0
+		&& values[r.cols - 1] > least * values[0];
+	free(values);
+	return ok;
+}
+
+bool al_even_heads_find(const struct al_triangles *triangles, const struct al_heads *heads,
+	enum al_projection p, bool **is_even, struct al_error *err)
+{
+	const size_t n = al_heads_run(heads, p).n_heads;
+	struct even_work work = {triangles, heads, p, al_calloc(n, sizeof(bool))};
+
+	*is_even = work.is_even;
+	if (al_parallel(n, judge_evenness, &work, err))
+		return true;
+	free(work.is_even);
+	*is_even = NULL;
+	return false;
+}
+
+bool al_even_cosines(struct al_view a, struct al_view a_triangle, struct al_view b,
+	struct al_view b_triangle, struct al_matrix out, struct al_error *err)
+{
+	return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, a, b, 0, out, err)
+		&& al_solve(AL_LEFT, AL_TRANSPOSED, a_triangle, out, err)
+		&& al_solve(AL_RIGHT, AL_PLAIN, b_triangle, out, err);
 }
 
 /* ---- angles ---- */

@@ -26,6 +26,15 @@ static inline struct al_view al_bases_head(const struct al_bases *bases, size_t 
 	return al_columns(al_view(bases->u), head * bases->width, bases->ranks[head]);
 }
 
+/* Heads whose directions all count and are of like size, [n_heads], to be freed: their triangular
+ * factors tell their bases' cosines. */
+bool al_even_heads_find(const struct al_triangles *triangles, const struct al_heads *heads,
+	enum al_projection projection, bool **is_even, struct al_error *err) AL_MUST_CHECK;
+
+/* out = U_a^T U_b = R_a^-T (A^T B) R_b^-1 of two such heads, good to 1e-9. */
+bool al_even_cosines(struct al_view a, struct al_view a_triangle, struct al_view b,
+	struct al_view b_triangle, struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
+
 /* Between two subspaces: the mean squared cosine, and the extreme angles in degrees. */
 struct al_angles {
 	double kernel, smallest, largest;

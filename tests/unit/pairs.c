@@ -5,6 +5,7 @@
 #include "audit/against.h"
 #include "audit/matrices.h"
 #include "audit/measurement.h"
+#include "audit/subspaces.h"
 #include "checkpoint/npy.h"
 
 static void measure(const struct llama *m, size_t n_pairs, struct al_table *table)
@@ -157,6 +158,54 @@ static void few_are_the_first_of_all(void **state)
 	close_llama(&m);
 }
 
+/* ---- angles ---- */
+
+static void scale_column(struct al_matrix m, size_t j, double by)
+{
+	for (size_t i = 0; i < m.rows; i++)
+		m.data[i + j * m.ld] *= by;
+}
+
+/* A head of which one direction is much smaller than the others isn't even. */
+static void even_heads_need_no_bases(void **state)
+{
+	struct al_matrix w = new_matrix(D, 3 * WIDTH), found = new_matrix(WIDTH, WIDTH);
+	struct al_heads heads = {.query = al_view(w),
+		.key = al_view(w),
+		.n_heads = 3,
+		.n_kv_heads = 3,
+		.d_head = WIDTH};
+	struct al_matrix expected = new_matrix(WIDTH, WIDTH);
+	struct al_triangles triangles;
+	struct al_angles by_bases, by_triangles;
+	struct al_bases bases;
+	bool *is_even;
+
+	(void)state;
+	fill_normal(w.data, w.rows * w.cols, 5);
+	scale_column(w, 2 * WIDTH, 1e-4);
+	assert_true(al_triangles_take(&triangles, &heads, false, NULL)
+		&& al_even_heads_find(&triangles, &heads, AL_QUERY, &is_even, NULL)
+		&& al_bases_init(&bases, &heads, AL_QUERY, NULL));
+	assert_true(is_even[0] && is_even[1] && !is_even[2] && bases.ranks[2] == WIDTH);
+	assert_true(al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_bases_head(&bases, 0),
+		al_bases_head(&bases, 1), 0, expected, NULL));
+	assert_true(al_even_cosines(al_head_of(&heads, AL_QUERY, 0),
+		al_triangle_of(&triangles, AL_QUERY, 0), al_head_of(&heads, AL_QUERY, 1),
+		al_triangle_of(&triangles, AL_QUERY, 1), found, NULL));
+	assert_true(al_angles_find(al_view(expected), &by_bases, NULL)
+		&& al_angles_find(al_view(found), &by_triangles, NULL));
+	assert_near(by_triangles.kernel, by_bases.kernel);
+	assert_near(by_triangles.smallest, by_bases.smallest);
+	assert_near(by_triangles.largest, by_bases.largest);
+	free(is_even);
+	al_bases_finish(&bases);
+	al_triangles_finish(&triangles);
+	al_matrix_finish(&expected);
+	al_matrix_finish(&found);
+	al_matrix_finish(&w);
+}
+
 /* ---- two checkpoints ---- */
 
 static void heads_beside_their_counterparts(void **state)
@@ -305,6 +354,7 @@ int main(void)
 		cmocka_unit_test(copies_come_first),
 		cmocka_unit_test(rows_equal_dense_forms),
 		cmocka_unit_test(few_are_the_first_of_all),
+		cmocka_unit_test(even_heads_need_no_bases),
 		cmocka_unit_test(heads_beside_their_counterparts),
 		cmocka_unit_test(other_shapes_are_refused),
 		cmocka_unit_test(mixing_stands_beside_concatenation),
