@@ -188,35 +188,36 @@ static bool pair_gram(const struct pairing *x, size_t g, struct al_matrix out, s
 		al_columns(al_view(k->weighed), g * w, w), 0, al_part(out, w, 0, w, w), err);
 }
 
-/* A side is rows [first, first + w) of the eigenvectors: what the leading w of them leave of it. */
+/* A side is rows [first, first + w) of the leading w eigenvectors: what they leave of `total`. */
 static bool is_side_shown(struct al_matrix vectors, const double *values, size_t first,
-	double *left)
+	double total, double *left)
 {
-	size_t w = vectors.cols / 2;
-	double total = 0;
+	const size_t w = vectors.cols;
 
-	*left = 0;
-	for (size_t r = 2 * w; r-- > 0;) {
-		total += values[r] * al_squared_norm(al_view(al_part(vectors, first, r, w, 1)));
-		if (r == w)
-			*left = total;
-	}
+	*left = total;
+	for (size_t r = 0; r < w; r++)
+		*left -= values[r] * al_squared_norm(al_view(al_part(vectors, first, r, w, 1)));
 	return *left > AL_GRAM_SHOWS * total;
 }
 
 static bool share_head_by_values(const struct pairing *x, size_t g, bool *is_shown,
 	struct al_error *err)
 {
-	size_t w = x->keys->width;
-	struct al_matrix vectors = {0}, values = {0};
-	bool ok = al_matrix_init(&vectors, 2 * w, 2 * w, err)
-		&& al_matrix_init(&values, 2 * w, 1, err) && pair_gram(x, g, vectors, err)
-		&& al_eigenvectors(vectors, values.data, err);
+	const size_t w = x->keys->width;
+	struct al_matrix gram = {0}, vectors = {0}, values = {0};
+	double totals[2] = {0};
+	bool ok = al_matrix_init(&gram, 2 * w, 2 * w, err)
+		&& al_matrix_init(&vectors, 2 * w, w, err) && al_matrix_init(&values, w, 1, err)
+		&& pair_gram(x, g, gram, err);
 
-	*is_shown = ok && is_side_shown(vectors, values.data, 0, &x->squared[g][0])
-		&& is_side_shown(vectors, values.data, w, &x->squared[g][1]);
+	for (int i = 0; ok && i < 2; i++)
+		totals[i] = trace(al_view(al_part(gram, (size_t)i * w, (size_t)i * w, w, w)));
+	ok = ok && al_eigenvectors_top(gram, values.data, vectors, err);
+	*is_shown = ok && is_side_shown(vectors, values.data, 0, totals[0], &x->squared[g][0])
+		&& is_side_shown(vectors, values.data, w, totals[1], &x->squared[g][1]);
 	al_matrix_finish(&values);
 	al_matrix_finish(&vectors);
+	al_matrix_finish(&gram);
 	return ok;
 }
 
