@@ -14,6 +14,9 @@ static const double ROUNDING = 1e-13;
 /* Squared relative errors that are closer than this tie. */
 static const double TIE = 1e-12;
 
+/* Of squares: a head is half its twin where its cosines with it reach the root of this. */
+static const double HALF = 0.5;
+
 struct merger {
 	struct al_audit_module *module;
 	struct al_merging *out;
@@ -24,12 +27,17 @@ struct merger {
 	bool *is_gone; /* dropped, with all that were merged into it */
 	double *qk_cost, *ov_cost; /* of each head as it is now */
 	bool has_twins;
-	double most;
+	double most; /* INFINITY: heads that are half their twin are merged whatever that costs */
 };
 
 static double at(struct al_view m, size_t i, size_t j)
 {
 	return m.data[i + j * m.ld];
+}
+
+static double cosine_of(struct al_view inner, size_t i, size_t j)
+{
+	return al_cosine(at(inner, i, j), at(inner, i, i), at(inner, j, j));
 }
 
 /* ---- what a step costs ---- */
@@ -123,15 +131,35 @@ static bool is_better(const struct al_merge *step, const struct al_merge *best)
 	return gain > TIE || (gain >= -TIE && best->head < best->twin && step->head >= step->twin);
 }
 
+/* Is the head, and who was merged into it, half the twin in scores and values? */
+static bool is_half(const struct merger *x, size_t head, size_t twin)
+{
+	for (size_t m = 0; m < x->out->n_heads; m++)
+		if (x->into[m] == head && !x->is_gone[m]
+			&& !(cosine_of(al_view(x->qk), m, twin) >= sqrt(HALF)
+				&& cosine_of(x->ov, m, twin) >= sqrt(HALF)))
+			return false;
+	return true;
+}
+
+/* Could the step be one to take? */
+static bool is_open(const struct merger *x, size_t head, size_t twin)
+{
+	const double squared = x->most * x->most;
+
+	if (isinf(x->most))
+		return twin != head && is_half(x, head, twin);
+	return twin == head ? at(x->ov, head, head) <= squared * x->ov_total
+			    : qk_distance(x, head, twin) <= squared * x->qk_total;
+}
+
 /* The cost of a step, if it is cheaper than the best so far. */
 static bool consider(const struct merger *x, struct totals before, size_t head, size_t twin,
 	struct al_merge *best, struct al_error *err)
 {
 	double qk, ov;
 
-	if (twin != head && qk_distance(x, head, twin) > x->most * x->most * x->qk_total)
-		return true;
-	if (twin == head && at(x->ov, head, head) > x->most * x->most * x->ov_total)
+	if (!is_open(x, head, twin))
 		return true;
 	if (!find_cost(x, head, twin, &qk, &ov, err))
 		return false;
@@ -164,16 +192,10 @@ static bool find_best(const struct merger *x, struct totals before, struct al_me
 static void take_step(struct merger *x, struct al_merge step)
 {
 	const size_t head = step.head, twin = step.twin;
-	struct al_view qk = al_view(x->qk);
 
 	step.output_share = at(x->ov, head, head) / x->ov_total;
-	step.qk_cosine = step.ov_cosine = NAN;
-	if (twin != head) {
-		step.qk_cosine = al_cosine(at(qk, head, twin), at(qk, head, head),
-			at(qk, twin, twin));
-		step.ov_cosine = al_cosine(at(x->ov, head, twin), at(x->ov, head, head),
-			at(x->ov, twin, twin));
-	}
+	step.qk_cosine = twin == head ? NAN : cosine_of(al_view(x->qk), head, twin);
+	step.ov_cosine = twin == head ? NAN : cosine_of(x->ov, head, twin);
 	x->out->steps[x->out->n++] = step;
 }
 
@@ -193,23 +215,33 @@ static bool move(struct merger *x, size_t head, size_t twin, struct al_error *er
 	return true;
 }
 
-static bool take_steps(struct merger *x, struct al_error *err)
+/* Steps up to `x->most`, after those that `totals` adds up. */
+static bool take_steps_up_to(struct merger *x, struct totals *totals, struct al_error *err)
 {
-	struct totals totals = {0, 0};
 	struct al_merge best;
 
 	while (x->out->n + 1 < x->out->n_heads) {
-		if (!find_best(x, totals, &best, err))
+		if (!find_best(x, *totals, &best, err))
 			return false;
-		if (!(best.cumulative_error <= x->most))
+		if (isinf(best.cumulative_error) || best.cumulative_error > x->most)
 			return true;
-		totals.qk += best.qk_squared;
-		totals.ov += best.ov_squared;
+		totals->qk += best.qk_squared;
+		totals->ov += best.ov_squared;
 		take_step(x, best);
 		if (!move(x, best.head, best.twin, err))
 			return false;
 	}
 	return true;
+}
+
+static bool take_steps(struct merger *x, struct al_error *err)
+{
+	struct totals totals = {0, 0};
+
+	if (!take_steps_up_to(x, &totals, err))
+		return false;
+	x->most = INFINITY;
+	return !x->has_twins || take_steps_up_to(x, &totals, err);
 }
 
 /* ---- a module ---- */

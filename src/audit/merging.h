@@ -24,8 +24,10 @@ struct al_merging {
 	size_t n_heads;
 };
 
-/* Steps up to a cumulative error of `most`; at least one head stays. Heads whose scores are not
- * known from their forms alone (norms of queries and keys, latent keys) have no twins. */
+/* Steps up to a cumulative error of `most`, then those that merge heads which are half their twin:
+ * at least half of the squares of its scores and of its values lie along the twin's (both cosines
+ * reach 0.707). At least one head stays. Heads whose scores are not known from their forms alone
+ * (norms of queries and keys, latent keys) have no twins. */
 bool al_merging_find(struct al_merging *merging, struct al_audit_module *module, double most,
 	struct al_error *err) AL_MUST_CHECK;
 void al_merging_finish(struct al_merging *merging);

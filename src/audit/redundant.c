@@ -1,5 +1,5 @@
 /* Redundant heads: those that a module can do without at up to a tenth of its scores and values,
- * the cheapest first. */
+ * the cheapest first, then those that repeat another head with more noise than that. */
 #include "audit/measurement.h"
 #include "audit/merging.h"
 #include "audit/redundant.h"
@@ -66,7 +66,9 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		"twin: the head attends as its twin does, whose W_O takes its outputs too; silent: "
 		"it "
 		"is dropped; in the order in which the larger error of scores and values grows "
-		"least, up to %g",
+		"least, up to %g; after these, at any error, heads at least half of whose scores "
+		"and "
+		"values (of their squares: both cosines reach 0.707) are their twin's",
 		AL_REDUNDANT_PERCENT / 100.);
 }
 
@@ -97,16 +99,21 @@ static void summarise(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *redundant)
 {
 	struct al_arena *arena = &summary->arena;
+	const size_t within = count_up_to(redundant, AL_REDUNDANT_PERCENT / 100.);
 
 	(void)audit;
 	if (redundant->n_rows == 0) {
 		al_summary_add(summary, "redundant heads",
-			al_format(arena, "none under %d %% error", AL_REDUNDANT_PERCENT));
+			al_format(arena, "none under %d %% error, none half another's",
+				AL_REDUNDANT_PERCENT));
 		return;
 	}
 	al_summary_add(summary, "redundant heads",
-		al_format(arena, "%zu under 1 %% error of their module, %zu under %d %%: %s%s",
-			count_up_to(redundant, .01), redundant->n_rows, AL_REDUNDANT_PERCENT,
+		al_format(arena, "%zu under 1 %% error of their module, %zu under %d %%%s: %s%s",
+			count_up_to(redundant, .01), within, AL_REDUNDANT_PERCENT,
+			within < redundant->n_rows ? al_format(arena, ", %zu more half another's",
+				redundant->n_rows - within)
+						   : "",
 			print_head(arena, redundant, 0), redundant->n_rows > 1 ? " ..." : ""));
 }
 

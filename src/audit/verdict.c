@@ -112,7 +112,8 @@ static const char *say_needed(struct al_arena *arena, const char *judged,
 	(void)al_table_number(heads, best.row, "head", &head);
 	return al_format(arena,
 		"No head can go unnoticed, %s: none under %d %% error of its module's scores and "
-		"values. The smallest W_V W_O, of %s head %.0f, has %.0f %% of its module's norm.",
+		"values, none half another's. The smallest W_V W_O, of %s head %.0f, has %.0f %% "
+		"of its module's norm.",
 		judged, AL_REDUNDANT_PERCENT, al_table_text(heads, best.row, "module"), head,
 		100 * best.share);
 }

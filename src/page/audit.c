@@ -53,7 +53,9 @@ static void add_tiles(struct al_text *out, const struct al_audit_page *page)
 	if (redundant && page->heads) {
 		const size_t twins = count_twins(redundant);
 		tiles[n++] = (struct al_page_tile){al_format(&arena, "%zu", redundant->n_rows),
-			al_format(&arena, "of %zu heads can go at %d %% error or less",
+			al_format(&arena,
+				"of %zu heads can go: they cost %d %% or less, or are half "
+				"another head",
 				page->heads->n_rows, AL_REDUNDANT_PERCENT)};
 		tiles[n++] = (struct al_page_tile){al_format(&arena, "%zu", twins),
 			"repeat another head of their module"};
@@ -120,31 +122,39 @@ static const char *command(struct al_arena *arena, const struct al_audit_page *p
 	return line;
 }
 
+static void add_command(struct al_text *out, const struct al_audit_page *page,
+	const struct al_table *steps, size_t n, double most)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	const char *line = command(&arena, page, steps, n);
+	al_text_addf(out,
+		"<p>%zu head%s, and no module's scores and values change by more than %g %%:</p>\n",
+		n, n == 1 ? "" : "s", 100 * most);
+	al_page_commands(out, &line, 1);
+	al_arena_finish(&arena);
+}
+
+/* Heads up to 1, 5 and 10 %, and all. */
 static void add_commands(struct al_text *out, const struct al_audit_page *page,
 	const struct al_table *steps)
 {
-	static const double levels[] = {.01, .05, .1};
-	struct al_arena arena;
+	double levels[] = {.01, .05, .1, 0}, *last = &levels[3];
 	size_t before = 0;
 
-	al_arena_init(&arena);
+	(void)al_table_number(steps, steps->n_rows - 1, "cumulative_error", last);
+	*last = ceil(100 * *last) / 100;
 	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
 		const size_t n = count_up_to(steps, levels[i]);
-		if (n == before)
-			continue;
-		const char *line = command(&arena, page, steps, n);
-		al_text_addf(out,
-			"<p>%zu head%s, and no module's scores and values change by more than %g "
-			"%%:</p>\n",
-			n, n == 1 ? "" : "s", 100 * levels[i]);
-		al_page_commands(out, &line, 1);
-		before = n;
+		if (n > before)
+			add_command(out, page, steps, n, levels[i]);
+		before = n > before ? n : before;
 	}
 	if (page->merge_needs_calibration && count_twins(page->redundant))
 		al_text_add(out,
 			"<p class=note>DIR is what attnledger calibrate wrote: positions are "
 			"rotary, so that merging needs to know what heads put out.</p>\n");
-	al_arena_finish(&arena);
 }
 
 static void add_steps(struct al_text *out, const struct al_audit_page *page)
@@ -156,7 +166,7 @@ static void add_steps(struct al_text *out, const struct al_audit_page *page)
 			? "Heads that their module can do without, the cheapest first. A copy is "
 			  "merged: the head that stays takes over its outputs. A head that writes "
 			  "almost nothing is dropped."
-			: "No head can be dropped or merged at so small an error. What other "
+			: "No head can be dropped or merged at a small error. What other "
 			  "changes save and cost stands below.");
 	if (page->redundant->n_rows) {
 		al_page_steps_table(&steps, page->redundant);

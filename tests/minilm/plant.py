@@ -15,7 +15,8 @@ D_HEAD, D_MODEL, N_LAYERS = 32, 384, 6
 
 # Groups of heads that become copies of their first, and the noise of each copy relative to the
 # deviation of its numbers.
-COPIES = [(1, [4, 9], .01), (4, [0, 11], .25), (5, [1, 3, 8], .1), (7, [5, 3], .05), (9, [2, 6, 10], .1)]
+COPIES = [(1, [4, 9], .01), (3, [7, 2], .35), (4, [0, 11], .25), (5, [1, 3, 8], .1), (7, [5, 3], .5), (8, [2, 6, 10], .5),
+          (9, [2, 6, 10], .1), (11, [0, 9], .05)]
 # Heads whose W_O is scaled.
 SILENT = [(2, 7, .02), (10, 1, .05)]
 

@@ -485,6 +485,45 @@ static void twins_lose_what_differs(void **state)
 	close_audit(a);
 }
 
+/* Head 5 becomes head 2 with noise, in parts of the deviation of its numbers. */
+static void copy_with_noise(size_t l, double noise)
+{
+	double *normal = calloc((size_t)D * WIDTH, sizeof(*normal));
+
+	for (int p = AL_QUERY; p <= AL_OUTPUT; p++) {
+		double squares = 0;
+		fill_normal(normal, (size_t)D * WIDTH, 1000 + 10 * l + (size_t)p);
+		for (size_t i = 0; i < (size_t)D * WIDTH; i++)
+			squares += *at(l, p, 2, i / WIDTH, i % WIDTH)
+				* *at(l, p, 2, i / WIDTH, i % WIDTH);
+		for (size_t i = 0; i < (size_t)D * WIDTH; i++)
+			*at(l, p, 5, i / WIDTH, i % WIDTH) = *at(l, p, 2, i / WIDTH, i % WIDTH)
+				+ noise * sqrt(squares / (D * WIDTH)) * normal[i];
+	}
+	free(normal);
+}
+
+/* 50 % noise leaves cosines near 0.8 and costs more than a tenth; 150 % leave 0.3, no likeness. */
+static void noisy_twins_are_found(void **state)
+{
+	(void)state;
+	fill_layers();
+	copy_with_noise(0, .5);
+	copy_with_noise(1, 1.5);
+	struct answer *a = run_audit(0);
+	const struct al_table *redundant = table_of(a, "redundant");
+	assert_int_equal(redundant->n_rows, 1);
+	assert_string_equal(text(redundant, 0, "module"), "layers.0");
+	assert_string_equal(text(redundant, 0, "reason"), "twin");
+	assert_true(number(redundant, 0, "head") + number(redundant, 0, "twin") == 5 + 2);
+	assert_true(number(redundant, 0, "qk_cosine") > .707
+		&& number(redundant, 0, "ov_cosine") > .707);
+	assert_true(number(redundant, 0, "cumulative_error") > .1);
+	assert_non_null(
+		strstr(found(a, "redundant heads"), "0 under 10 %, 1 more half another's: "));
+	close_audit(a);
+}
+
 /* The heads of the first layer in the order of the permutation. */
 static void permute(const size_t *order)
 {
@@ -748,6 +787,7 @@ int main(void)
 		cmocka_unit_test(biases_tell_heads_apart),
 		cmocka_unit_test(redundant_heads_are_found),
 		cmocka_unit_test(twins_lose_what_differs),
+		cmocka_unit_test(noisy_twins_are_found),
 		cmocka_unit_test(permuted_heads_permute_the_answer),
 		cmocka_unit_test(another_basis_changes_what_is_raw),
 		cmocka_unit_test(conversions_save_what_the_ledger_says),
