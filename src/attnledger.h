@@ -23,6 +23,8 @@ enum al_status {
 	AL_EINPUT = 2, /* wrong input or usage */
 	AL_ESYSTEM = 3, /* the system or the numerics failed */
 	AL_ENOTFINITE = 4, /* wrong input: weights that are NaN or infinite */
+	AL_EFORMAT =
+		5, /* wrong input: a file of weights whose format this program has no reader of */
 };
 
 /* One line that says where, what was found and what was expected. */

@@ -17,7 +17,7 @@ const struct al_format *const al_formats[] = {AL_FORMATS(FORMAT) NULL};
 int main(int argc, char **argv)
 {
 	static const struct al_command *const commands[] = {COMMANDS(COMMAND)};
-	static const struct al_program light = {.commands = commands};
+	static const struct al_program light = {.is_light = true, .commands = commands};
 
 	return al_command_line(argc, argv, &light);
 }

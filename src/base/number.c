@@ -264,6 +264,11 @@ void al_exact_unit(mpq_t out, int digits, unsigned long parts)
 
 /* ---- decimals out ---- */
 
+bool al_exact_is_integer(mpq_srcptr q)
+{
+	return mpz_cmp_ui(mpq_denref(q), 1) == 0;
+}
+
 /* "-1234" with 2 digits -> "-12.34". */
 static char *place_point(struct al_arena *arena, mpz_srcptr scaled, int digits)
 {
@@ -291,16 +296,13 @@ char *al_exact_decimal(struct al_arena *arena, mpq_srcptr q, int digits)
 {
 	mpz_t scaled;
 
+	if (digits == 0 && al_exact_is_integer(q))
+		return place_point(arena, mpq_numref(q), 0);
 	mpz_init(scaled);
 	scaled_integer(scaled, q, digits);
 	char *text = place_point(arena, scaled, digits);
 	mpz_clear(scaled);
 	return text;
-}
-
-bool al_exact_is_integer(mpq_srcptr q)
-{
-	return mpz_cmp_ui(mpq_denref(q), 1) == 0;
 }
 
 static void drop_trailing_zeros(char *decimal)

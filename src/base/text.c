@@ -110,10 +110,22 @@ size_t al_utf8_length(const char *text, size_t left)
 	return n;
 }
 
+bool al_text_is_plain(const char *text, size_t length)
+{
+	unsigned n_others = 0;
+
+	for (size_t i = 0; i < length; i++) /* without a branch: many bytes at once */
+		n_others |= (unsigned char)(text[i] - ' ') > '~' - ' ';
+	return n_others == 0;
+}
+
 size_t al_text_columns(const char *utf8)
 {
+	const size_t length = strlen(utf8);
 	size_t columns = 0;
 
+	if (al_text_is_plain(utf8, length))
+		return length;
 	for (const unsigned char *p = (const unsigned char *)utf8; *p; p++)
 		if ((*p & 0xC0) != 0x80 && !is_combining(p))
 			columns++;

@@ -31,6 +31,9 @@ void al_text_addf(struct al_text *text, const char *format, ...) AL_PRINTF(2, 3)
  * where there is none. */
 size_t al_utf8_length(const char *text, size_t left);
 
+/* Printable ASCII alone. */
+bool al_text_is_plain(const char *text, size_t length);
+
 /* Columns that a UTF-8 text takes on a terminal: one a code point, none for combining marks. */
 size_t al_text_columns(const char *utf8);
 

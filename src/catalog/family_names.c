@@ -19,7 +19,7 @@ static const char *value_of(const char *at, const char *key)
 {
 	const size_t length = strlen(key);
 
-	if (strncmp(at, key, length) != 0)
+	if (at[1] != key[1] || strncmp(at, key, length) != 0)
 		return NULL;
 	at += length;
 	at += strspn(at, " \t\n");
@@ -45,19 +45,25 @@ static const char *end_of_list(const char *list)
 
 static void scan_text(const struct scan *scan, const char *text)
 {
-	const char *end_of_stored = text;
+	const char *end_of_stored = text, *end_of_tensors = text;
 
 	for (const char *p = text; (p = strchr(p, '"')); p++) {
 		const char *stored = value_of(p, "\"stored\"");
+		const char *tensors = value_of(p, "\"tensors\"");
 		const char *name = value_of(p, "\"name\""), *family = value_of(p, "\"family\"");
 		const char *value = name ? name : family;
 		if (stored)
 			end_of_stored = end_of_list(stored);
+		if (tensors)
+			end_of_tensors = end_of_list(tensors);
 		if (!value || *value != '"')
 			continue;
 		const size_t length = strcspn(value + 1, "\"");
 		if (name)
-			scan->see(scan->context, value + 1, length, p < end_of_stored);
+			scan->see(scan->context, value + 1, length,
+				p < end_of_stored	     ? AL_NAME_STORED
+					: p < end_of_tensors ? AL_NAME_TENSOR
+							     : AL_NAME_OTHER);
 		else
 			scan_family(scan, value + 1, length);
 		p = value + length + 1;

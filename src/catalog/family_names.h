@@ -2,12 +2,16 @@
 #ifndef ATTNLEDGER_CATALOG_FAMILY_NAMES_H
 #define ATTNLEDGER_CATALOG_FAMILY_NAMES_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
+/* What bears a name: a tensor of a module, one that the family lists beside its modules, or
+ * something else. */
+enum al_name_bearer { AL_NAME_OTHER, AL_NAME_STORED, AL_NAME_TENSOR };
+
 /* `name` is `length` bytes, with {layer} and the like as they stand and without what a composed
- * family puts before it. A module's tensor is_stored. */
-typedef void al_see_name(void *context, const char *name, size_t length, bool is_stored);
+ * family puts before it. */
+typedef void al_see_name(void *context, const char *name, size_t length,
+	enum al_name_bearer bearer);
 
 /* Everything that the family's file, and those of its components, call "name": each tensor is among
  * it. */

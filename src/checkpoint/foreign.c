@@ -87,7 +87,7 @@ bool al_foreign_refuse(const struct al_source *source, const char *start, size_t
 	for (size_t i = 0; i < N_BEGINNINGS; i++) {
 		const size_t m = strlen(beginnings[i].magic);
 		if (length >= m && memcmp(start, beginnings[i].magic, m) == 0)
-			return al_fail(err, AL_EINPUT, "%s: is %s", source->path,
+			return al_fail(err, AL_EFORMAT, "%s: is %s", source->path,
 				beginnings[i].what);
 	}
 	if (!what && is_text(start, length))

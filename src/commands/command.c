@@ -332,7 +332,9 @@ static int report_error(const char *command, const struct al_error *err)
 	if (err->message[0])
 		fprintf(stderr, "attnledger%s%s: %s\n", command ? " " : "", command ? command : "",
 			err->message);
-	return err->status == AL_ENOTFINITE ? AL_EINPUT : (int)err->status;
+	const bool is_input = err->status == AL_ENOTFINITE || err->status == AL_EFORMAT;
+
+	return is_input ? AL_EINPUT : (int)err->status;
 }
 
 static int run_session(const struct al_program *program, size_t index, char **argv)
@@ -352,6 +354,9 @@ static int run_session(const struct al_program *program, size_t index, char **ar
 	al_text_finish(&session.rendered);
 	al_arena_finish(&session.arena);
 	al_touched_end();
+	if (!ok && program->is_light && err.status == AL_EFORMAT
+		&& program->commands[index]->reads_weights)
+		return al_hand_over(commands[index].name, argv);
 	if (!ok)
 		return report_error(commands[index].name, &err);
 	return session.answer_is_no ? AL_ENO : AL_OK;

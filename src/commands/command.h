@@ -55,6 +55,7 @@ struct al_command {
 	const struct al_page_chart *charts; /* on the page of its tables; NULL: it writes one
 						     of its own, or none */
 	bool computes; /* with linear algebra, for long */
+	bool reads_weights; /* in any format: those that the light program lacks are the full's */
 	bool (*run)(struct al_session *session, struct al_error *err);
 };
 
@@ -82,10 +83,10 @@ struct al_command {
 		"recompute a paper's printed numbers; exit status 1 if one is wrong and not a " \
 		"known " \
 		"erratum") \
-	X(inspect, FULL, \
+	X(inspect, LIGHT, \
 		"the tensors and attention modules of a checkpoint: a safetensors, GGUF, PyTorch " \
 		"or NumPy file, or a model folder") \
-	X(reconcile, FULL, "expected tensors against stored ones; exit status 1 if they differ") \
+	X(reconcile, LIGHT, "expected tensors against stored ones; exit status 1 if they differ") \
 	X(audit, FULL, "how redundant the heads of a checkpoint are") \
 	X(pca, FULL, "principal components across heads, of what heads put out for real tokens") \
 	X(compress, FULL, "a checkpoint with fewer attention parameters, and what it cost") \
@@ -126,6 +127,7 @@ void al_end_exhausted(size_t bytes);
 
 /* What a program has of all this. */
 struct al_program {
+	bool is_light;
 	const struct al_command *const *commands; /* beside COMMANDS; NULL: the full program's */
 	void (*set_threads)(int n_threads); /* 0: as many as there are cores; NULL: it has none */
 	/* Before a command that computes; may begin the program once more. NULL: nothing to do. */

@@ -259,5 +259,6 @@ const struct al_command al_command_reconcile = {
 	.options_size = sizeof(struct reconcile_options),
 	.least_words = 1,
 	.most_words = 2,
+	.reads_weights = true,
 	.run = run,
 };

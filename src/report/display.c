@@ -147,6 +147,37 @@ static const char *fixed(struct al_arena *arena, const struct ladder *ladder, in
 	return text;
 }
 
+/* The same as climbed() below for a whole number below 2^48, of which most cells are: in machine
+ * numbers. */
+enum { WHOLE_BITS = 48, WHOLE_DIGITS = 3 };
+
+static bool is_small_whole(mpq_srcptr q)
+{
+	return al_exact_is_integer(q) && mpz_sgn(mpq_numref(q)) >= 0
+		&& mpz_sizeinbase(mpq_numref(q), 2) <= WHOLE_BITS;
+}
+
+static const char *climbed_whole(struct al_arena *arena, const struct ladder *ladder, uint64_t n,
+	int digits)
+{
+	static const uint64_t powers[WHOLE_DIGITS + 1] = {1, 10, 100, 1000};
+	const uint64_t parts = powers[digits];
+	uint64_t size = 1, rounded = n * parts;
+	int step = 0;
+
+	while (rounded >= ladder->step * parts && has_step(ladder, step + 1)) {
+		size *= ladder->step;
+		rounded = (2 * n * parts + size) / (2 * size); /* halves up */
+		step++;
+	}
+	if (step == 0)
+		return NULL;
+	const char *whole = al_exact_grouped(arena,
+		al_format(arena, "%llu", (unsigned long long)(rounded / parts)));
+	return al_format(arena, "%s.%0*llu%s%s", whole, digits,
+		(unsigned long long)(rounded % parts), ladder->gap, ladder->names[step]);
+}
+
 /* Is |q|, rounded to `digits` decimals, below the ladder's next step? */
 static bool fits_step(mpq_srcptr q, const struct ladder *ladder, int digits)
 {
@@ -169,6 +200,11 @@ static const char *climbed(struct al_arena *arena, const struct ladder *ladder,
 	int step = 0;
 	mpq_t scaled;
 
+	if (digits <= WHOLE_DIGITS && is_small_whole(q)) {
+		const char *text = climbed_whole(arena, ladder, mpz_get_ui(mpq_numref(q)), digits);
+		if (text)
+			return text;
+	}
 	mpq_init(scaled);
 	mpq_set(scaled, q);
 	while (!fits_step(scaled, ladder, digits) && has_step(ladder, step + 1))

@@ -9,7 +9,12 @@
 
 const char *al_printable(struct al_arena *arena, const char *text)
 {
-	char *printable = al_arena_alloc(arena, 4 * strlen(text) + 1, 1);
+	const size_t length = strlen(text);
+
+	if (al_text_is_plain(text, length)) /* nearly all of them */
+		return al_strndup(arena, text, length);
+
+	char *printable = al_arena_alloc(arena, 4 * length + 1, 1);
 	char *end = printable;
 
 	while (*text)

@@ -1,10 +1,10 @@
 /* Detecting: which family's names a checkpoint has, and after which prefixes. */
 #include "views/internal.h"
+#include "views/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "catalog/family_names.h"
@@ -50,115 +50,6 @@ char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *va
 char *al_name_fill(struct al_arena *arena, const char *name, int64_t index)
 {
 	return al_name_fill_loop(arena, name, NULL, index, index);
-}
-
-/* ---- kinds of names ---- */
-
-/* Kinds of names: numbers are "#", so that all layers' tensors are one. */
-struct kinds {
-	const char **names; /* sorted, each once */
-	size_t n;
-	bool *is_seen; /* [n] */
-};
-
-/* Writes the kind of a name, which may stand in the same place, and says how long it is. */
-static size_t write_kind(const char *name, size_t length, char *kind)
-{
-	char *to = kind;
-
-	for (const char *from = name, *end = name + length; from < end;) {
-		const bool is_number = *from >= '0' && *from <= '9';
-		const char next = is_number ? '#' : *from++;
-		while (is_number && from < end && *from >= '0' && *from <= '9')
-			from++;
-		*to++ = next;
-	}
-	*to = '\0';
-	return (size_t)(to - kind);
-}
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Kinds that were met lately, by their hash: most names are of one of them. One that isn't found in
- * a few places is listed once more, so that names whose hashes meet don't make it slow. */
-enum { N_PLACES = 1 << 12, MOST_PROBES = 8 };
-
-struct met {
-	const char *kinds[N_PLACES];
-};
-
-static bool was_met(struct met *met, const char *kind, size_t length, const char ***place)
-{
-	const uint64_t hash = al_hash(AL_HASH_EMPTY, kind, length);
-
-	*place = NULL;
-	for (size_t i = 0; i < MOST_PROBES; i++) {
-		const char **at = &met->kinds[(hash + i) % N_PLACES];
-		if (!*at) {
-			*place = at;
-			return false;
-		}
-		if (strcmp(*at, kind) == 0)
-			return true;
-	}
-	return false;
-}
-
-static void collect_kinds(struct al_model_view *view, struct kinds *kinds)
-{
-	const struct al_checkpoint *checkpoint = view->checkpoint;
-	struct met *met = al_new(&view->arena, struct met);
-	char *kind = NULL;
-	size_t room = 0, names_room = 0;
-
-	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
-		const char *name = checkpoint->tensors[i].name, **place;
-		const size_t length = strlen(name);
-		if (length >= room) {
-			room = 2 * length + 1;
-			kind = al_new_array(&view->arena, char, room);
-		}
-		const size_t kind_length = write_kind(name, length, kind);
-		if (was_met(met, kind, kind_length, &place))
-			continue;
-		kinds->names = al_grow(&view->arena, kinds->names, kinds->n, &names_room,
-			sizeof(*kinds->names));
-		kinds->names[kinds->n] = al_strndup(&view->arena, kind, kind_length);
-		if (place)
-			*place = kinds->names[kinds->n];
-		kinds->n++;
-	}
-}
-
-static struct kinds list_kinds(struct al_model_view *view)
-{
-	struct kinds kinds = {0};
-	size_t n = 0;
-
-	collect_kinds(view, &kinds);
-	if (kinds.n > 0)
-		qsort(kinds.names, kinds.n, sizeof(*kinds.names), compare_names);
-	for (size_t i = 0; i < kinds.n; i++)
-		if (n == 0 || strcmp(kinds.names[n - 1], kinds.names[i]) != 0)
-			kinds.names[n++] = kinds.names[i];
-	kinds.n = n;
-	kinds.is_seen = al_new_array(&view->arena, bool, n + 1);
-	return kinds;
-}
-
-static const char **find_kind(struct al_model_view *view, const struct kinds *kinds,
-	const char *name)
-{
-	const size_t length = strlen(name);
-	char *kind = al_new_array(&view->arena, char, length + 1);
-
-	write_kind(name, length, kind);
-	if (kinds->n == 0)
-		return NULL;
-	return bsearch(&kind, kinds->names, kinds->n, sizeof(kind), compare_names);
 }
 
 /* ---- prefixes ---- */
@@ -227,16 +118,16 @@ static bool is_wanted(const struct al_variant *variant, const struct al_stored *
 	return !stored->is_optional && !stored->when && !al_stored_has_bias(variant, stored, NULL);
 }
 
-static bool is_there(struct al_model_view *view, const struct kinds *kinds, const char *name)
+static bool is_there(struct al_model_view *view, const struct al_kinds *kinds, const char *name)
 {
-	return kinds ? find_kind(view, kinds, name) != NULL
+	return kinds ? al_kinds_find(view, kinds, name) != NULL
 		     : al_checkpoint_find(view->checkpoint, name) != NULL;
 }
 
 /* How much of a module is there, in thousandths; of conditional tensors any will do. With kinds:
  * in whatever layers. */
 static int64_t score_module(struct al_model_view *view, const struct al_family_module *module,
-	const char *prefix, const struct kinds *kinds)
+	const char *prefix, const struct al_kinds *kinds)
 {
 	const struct al_variant *variant = al_module_variant(view, module);
 	int64_t wanted = 0, found = 0, others = 0;
@@ -258,7 +149,7 @@ static int64_t score_module(struct al_model_view *view, const struct al_family_m
 }
 
 static int64_t score_modules(struct al_model_view *view, const struct al_family *family,
-	const char *prefix, const struct kinds *kinds)
+	const char *prefix, const struct al_kinds *kinds)
 {
 	int64_t best = 0;
 
@@ -271,7 +162,7 @@ static int64_t score_modules(struct al_model_view *view, const struct al_family 
 
 /* The prefix under which most of an attention module is there. */
 static int64_t choose_prefix(struct al_model_view *view, const struct al_family *family,
-	const struct kinds *kinds)
+	const struct al_kinds *kinds)
 {
 	int64_t best = 0;
 
@@ -377,13 +268,13 @@ bool al_prefix_find(struct al_model_view *view)
 
 /* ---- which family ---- */
 
-static void see(struct al_model_view *view, const struct al_family *family, struct kinds *kinds,
+static void see(struct al_model_view *view, const struct al_family *family, struct al_kinds *kinds,
 	const char *name)
 {
 	const char *filled = al_name_fill(&view->arena, name, view->first_layer);
 
 	for (size_t i = 0; i < count_prefixes(family); i++) {
-		const char **found = find_kind(view, kinds,
+		const char **found = al_kinds_find(view, kinds,
 			al_format(&view->arena, "%s%s%s", view->wrapper, own_prefix(family, i),
 				filled));
 		if (found)
@@ -393,7 +284,7 @@ static void see(struct al_model_view *view, const struct al_family *family, stru
 
 /* How many kinds of the checkpoint's tensors the family knows. */
 static size_t count_known(struct al_model_view *view, const struct al_family *family,
-	struct kinds *kinds)
+	struct al_kinds *kinds)
 {
 	size_t n = 0;
 
@@ -410,91 +301,86 @@ static size_t count_known(struct al_model_view *view, const struct al_family *fa
 
 /* The family that knows most tensors comes first; of equals the one that lists least besides, then
  * the one whose name comes first. */
-static int compare_candidates(const void *a, const void *b)
-{
-	const struct al_family_candidate *x = a, *y = b;
-
-	if (x->n_known != y->n_known)
-		return x->n_known > y->n_known ? -1 : 1;
-	if (x->family->n_tensors != y->family->n_tensors)
-		return x->family->n_tensors < y->family->n_tensors ? -1 : 1;
-	return strcmp(x->family->name, y->family->name);
-}
-
-/* How many kinds a family knows at most, by the names that stand in its file. */
-struct bound {
-	const char *family;
-	size_t n_known;
+struct rank {
+	size_t n_known, n_tensors;
+	const char *name;
 };
 
+static int compare_ranks(const struct rank *x, const struct rank *y)
+{
+	if (x->n_known != y->n_known)
+		return x->n_known > y->n_known ? -1 : 1;
+	if (x->n_tensors != y->n_tensors)
+		return x->n_tensors < y->n_tensors ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static struct rank rank_of(const struct al_family_candidate *candidate)
+{
+	const struct al_family *family = candidate->family;
+
+	return (struct rank){candidate->n_known, family->n_tensors, family->name};
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct rank x = rank_of(a), y = rank_of(b);
+
+	return compare_ranks(&x, &y);
+}
+
+/* How a family would rank that knows every name in its file that may be there. */
 struct bounding {
 	struct al_model_view *view;
-	const struct kinds *kinds;
+	const struct al_kinds *kinds;
+	struct rank best;
 	bool has_stored;
 };
 
-/* "h.{layer}.attn" and "h.0.attn" are of the kind "h.#.attn". */
-static size_t write_pattern(const char *name, size_t length, char *kind)
-{
-	char *to = kind;
-
-	for (size_t i = 0; i < length; i++) {
-		const char *close = name[i] == '{' ? memchr(name + i, '}', length - i) : NULL;
-		*to++ = close ? '0' : name[i];
-		if (close)
-			i = (size_t)(close - name);
-	}
-	return write_kind(kind, (size_t)(to - kind), kind);
-}
-
-static void bound_name(void *context, const char *name, size_t length, bool is_stored)
+static void bound_name(void *context, const char *name, size_t length, enum al_name_bearer bearer)
 {
 	struct bounding *b = context;
 	char *kind = al_new_array(&b->view->arena, char, length + 1);
 
-	write_pattern(name, length, kind);
+	b->best.n_tensors += bearer == AL_NAME_TENSOR;
+	al_kind_of_pattern(name, length, kind);
 	for (size_t i = 0; i < b->kinds->n; i++) {
 		if (!al_ends_with(b->kinds->names[i], kind))
 			continue;
 		b->kinds->is_seen[i] = true;
-		b->has_stored |= is_stored;
+		b->has_stored |= bearer == AL_NAME_STORED;
 	}
 }
 
 /* Under Flax's names all may be there. A family of which no attention tensor is there is none. */
-static size_t bound_known(struct al_model_view *view, const struct kinds *kinds, const char *family)
+static struct rank best_rank(struct al_model_view *view, const struct al_kinds *kinds,
+	const char *family)
 {
-	struct bounding b = {view, kinds, false};
-	size_t n = 0;
+	struct bounding b = {view, kinds, {0, 0, family}, false};
 
 	if (view->flax_separator)
-		return kinds->n;
+		return (struct rank){kinds->n, 0, family};
 	memset(kinds->is_seen, 0, kinds->n * sizeof(*kinds->is_seen));
 	al_family_each_name(family, bound_name, &b);
 	for (size_t i = 0; b.has_stored && i < kinds->n; i++)
-		n += kinds->is_seen[i];
-	return n;
+		b.best.n_known += kinds->is_seen[i];
+	return b.best;
 }
 
 static int compare_bounds(const void *a, const void *b)
 {
-	const struct bound *x = a, *y = b;
-
-	if (x->n_known != y->n_known)
-		return x->n_known > y->n_known ? -1 : 1;
-	return strcmp(x->family, y->family);
+	return compare_ranks(a, b);
 }
 
-/* All families of which something may be there, the most first. */
-static struct bound *list_bounds(struct al_model_view *view, const struct kinds *kinds, size_t *n)
+/* All families of which something may be there, the best first. */
+static struct rank *list_bounds(struct al_model_view *view, const struct al_kinds *kinds, size_t *n)
 {
 	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
-	struct bound *bounds = al_new_array(&view->arena, struct bound, files->n_files + 1);
+	struct rank *bounds = al_new_array(&view->arena, struct rank, files->n_files + 1);
 
 	*n = 0;
 	for (size_t i = 0; i < files->n_files; i++) {
-		bounds[*n] = (struct bound){files->files[i].name,
-			bound_known(view, kinds, files->files[i].name)};
+		bounds[*n] = best_rank(view, kinds, files->files[i].name);
 		*n += bounds[*n].n_known > 0;
 	}
 	qsort(bounds, *n, sizeof(*bounds), compare_bounds);
@@ -508,7 +394,7 @@ struct families {
 	size_t n;
 };
 
-static bool read_fitting(struct al_model_view *view, const char *name, const struct kinds *kinds,
+static bool read_fitting(struct al_model_view *view, const char *name, const struct al_kinds *kinds,
 	struct families *out, struct al_error *err)
 {
 	const struct al_family *family;
@@ -521,7 +407,7 @@ static bool read_fitting(struct al_model_view *view, const char *name, const str
 }
 
 static size_t list_candidates(struct al_model_view *view, const struct families *families,
-	size_t first, struct kinds *kinds, struct al_family_candidate *candidates)
+	size_t first, struct al_kinds *kinds, struct al_family_candidate *candidates)
 {
 	size_t n = 0;
 
@@ -532,57 +418,63 @@ static size_t list_candidates(struct al_model_view *view, const struct families 
 	return n;
 }
 
-static size_t most_known(const struct al_family_candidate *candidates, size_t n)
+static bool is_before(const struct al_family_candidate *candidate, const struct rank *bound)
 {
-	size_t most = 0;
+	const struct rank rank = rank_of(candidate);
 
-	for (size_t i = 0; i < n; i++)
-		most = candidates[i].n_known > most ? candidates[i].n_known : most;
-	return most;
+	return compare_ranks(&rank, bound) < 0;
 }
 
-/* Reads families until no other one can know more than one that is there; all of them where `all`
- * are asked for. */
-static bool read_families(struct al_model_view *view, struct kinds *kinds, bool all,
-	struct al_candidates *out, struct families *families, struct al_error *err)
+static bool any_is_before(const struct al_candidates *candidates, const struct rank *bound)
+{
+	for (size_t i = 0; i < candidates->n; i++)
+		if (is_before(&candidates->items[i], bound))
+			return true;
+	return false;
+}
+
+/* Reads families until no other one can come before one that is there; all of them where `all` are
+ * asked for. */
+static bool read_families(struct al_model_view *view, struct al_kinds *kinds, bool all,
+	struct al_candidates *out, struct families *families, const struct rank **unread,
+	struct al_error *err)
 {
 	size_t n_bounds, i = 0;
-	const struct bound *bounds = list_bounds(view, kinds, &n_bounds);
+	const struct rank *bounds = list_bounds(view, kinds, &n_bounds);
 
 	families->items = al_new_array(&view->arena, const struct al_family *, n_bounds + 1);
 	out->items = al_new_array(&view->arena, struct al_family_candidate, n_bounds + 1);
-	while (i < n_bounds
-		&& (all || out->n == 0 || bounds[i].n_known >= most_known(out->items, out->n))) {
+	while (i < n_bounds && (all || !any_is_before(out, &bounds[i]))) {
 		const size_t n = families->n;
-		if (!read_fitting(view, bounds[i++].family, kinds, families, err))
+		if (!read_fitting(view, bounds[i++].name, kinds, families, err))
 			return false;
 		out->n += list_candidates(view, families, n, kinds, out->items + out->n);
 	}
-	out->n_least = i < n_bounds ? bounds[i].n_known : 0;
+	*unread = i < n_bounds ? &bounds[i] : NULL;
 	return true;
 }
 
-/* What families that weren't read may know as well isn't the best for certain. */
-static void keep_certain(struct al_candidates *candidates)
+/* Before a candidate that is kept no family comes that wasn't read. */
+static void keep_certain(struct al_candidates *candidates, const struct rank *unread)
 {
-	candidates->is_all = candidates->n_least == 0;
-	while (candidates->n > 0
-		&& candidates->items[candidates->n - 1].n_known <= candidates->n_least
-		&& !candidates->is_all)
+	candidates->is_all = !unread;
+	while (unread && candidates->n > 0
+		&& !is_before(&candidates->items[candidates->n - 1], unread))
 		candidates->n--;
 }
 
 bool al_candidates_find(struct al_model_view *view, bool all, struct al_candidates *out,
 	struct al_error *err)
 {
-	struct kinds kinds = list_kinds(view);
+	struct al_kinds kinds = al_kinds_list(view);
 	struct families families = {0};
+	const struct rank *unread;
 	size_t n_tried = 0;
 
 	*out = (struct al_candidates){0};
 	view->first_layer = 0;
 	view->flax_separator = find_separator(view->checkpoint);
-	if (!read_families(view, &kinds, all, out, &families, err))
+	if (!read_families(view, &kinds, all, out, &families, &unread, err))
 		return false;
 	while (out->n == 0 && families.n > 0 && move_to_next_layer(view, &n_tried))
 		out->n = list_candidates(view, &families, 0, &kinds, out->items);
@@ -592,6 +484,6 @@ bool al_candidates_find(struct al_model_view *view, bool all, struct al_candidat
 			"--layout FILE)",
 			view->checkpoint->path);
 	qsort(out->items, out->n, sizeof(*out->items), compare_candidates);
-	keep_certain(out);
+	keep_certain(out, unread);
 	return true;
 }

@@ -13,7 +13,6 @@ struct al_family_candidate {
 struct al_candidates {
 	struct al_family_candidate *items; /* the best first; at least one */
 	size_t n;
-	size_t n_least; /* private: what a family that wasn't read may know */
 	bool is_all; /* there are no others */
 };
 

@@ -50,6 +50,19 @@ struct state_dict *state_dict_read(const char *name)
 	return dict;
 }
 
+struct state_dict *state_dict_read_numbered(const char *name)
+{
+	struct state_dict *dict = state_dict_read(name);
+
+	for (size_t i = 0; i < dict->n; i++) {
+		const size_t n = weight_elements(&dict->weights[i]);
+		double *values = al_new_array(&dict->arena, double, n + 1);
+		fill_normal(values, n, i);
+		dict->weights[i].values = values;
+	}
+	return dict;
+}
+
 void state_dict_finish(struct state_dict *dict)
 {
 	al_arena_finish(&dict->arena);

@@ -20,6 +20,8 @@ struct state_dict {
 
 /* Reads STATE_DICTS/NAME.txt; all weights are F32 and random. Free it with state_dict_finish. */
 struct state_dict *state_dict_read(const char *name);
+/* The same with numbers that are known, drawn from a normal distribution; they die with it. */
+struct state_dict *state_dict_read_numbered(const char *name);
 void state_dict_finish(struct state_dict *dict);
 
 struct weight *state_dict_find(struct state_dict *dict, const char *name);

@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "catalog/family.h"
+#include "catalog/family_names.h"
 
 /* ---- built-ins ---- */
 
@@ -48,6 +49,33 @@ static void every_family_loads_with_its_own_defaults(void **state)
 				&err);
 			assert_ptr_equal(again, family);
 		}
+	}
+}
+
+static void count_tensor(void *context, const char *name, size_t length, enum al_name_bearer bearer)
+{
+	size_t *n = context;
+
+	(void)name;
+	(void)length;
+	*n += bearer == AL_NAME_TENSOR;
+}
+
+/* Families of a file are ranked by it before they are parsed. */
+static void every_family_lists_as_many_tensors_as_its_text_names(void **state)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_FAMILIES);
+	struct al_error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < list->n_files; i++) {
+		const struct al_family *family;
+		size_t n = 0;
+		must(al_catalog_family(catalog, list->files[i].name, &family, &err), &err);
+		al_family_each_name(family->name, count_tensor, &n);
+		if (n != family->n_tensors)
+			fail_msg("%s: %zu tensors, its text names %zu", family->name,
+				family->n_tensors, n);
 	}
 }
 
@@ -485,6 +513,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_variant_loads_and_has_a_check),
 		cmocka_unit_test(every_family_loads_with_its_own_defaults),
+		cmocka_unit_test(every_family_lists_as_many_tensors_as_its_text_names),
 		cmocka_unit_test(every_recipe_loads),
 		cmocka_unit_test(every_model_gives_its_symbols),
 		cmocka_unit_test(symbols_have_latex),

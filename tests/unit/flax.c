@@ -9,19 +9,6 @@ enum { MOST_MODULES = 16, MOST_NUMBERS = 4096 };
 
 /* ---- the same numbers under Flax's names ---- */
 
-static struct state_dict *read_numbered(const char *name)
-{
-	struct state_dict *dict = state_dict_read(name);
-
-	for (size_t i = 0; i < dict->n; i++) {
-		const size_t n = weight_elements(&dict->weights[i]);
-		double *values = al_new_array(&dict->arena, double, n + 1);
-		fill_normal(values, n, i);
-		dict->weights[i].values = values;
-	}
-	return dict;
-}
-
 /* [rows][columns] -> [columns][rows] */
 static void transpose(struct state_dict *dict, struct weight *weight)
 {
@@ -150,7 +137,7 @@ static void check_same(const char *name, bool with_config, char separator)
 	const struct al_view_options none = {0}, heads = {.n_heads = 3};
 	const struct al_view_options *options = with_config ? &none : &heads;
 	const char *family = with_config ? name : NULL; /* T5's names are mT5's */
-	struct state_dict *dict = read_numbered(name);
+	struct state_dict *dict = state_dict_read_numbered(name);
 	struct numbers *expected = write_and_load(dict, with_config, options, family);
 
 	make_flax(dict, separator);
@@ -221,7 +208,7 @@ static struct state_dict *cut_into_heads(struct state_dict *from)
 static void heads_in_an_axis_of_their_own(void **state)
 {
 	const struct al_view_options heads = {.n_heads = HEADS}, none = {0};
-	struct state_dict *dict = read_numbered("vit"), *cut = cut_into_heads(dict);
+	struct state_dict *dict = state_dict_read_numbered("vit"), *cut = cut_into_heads(dict);
 	struct numbers *expected = write_and_load(dict, false, &heads, "vit");
 	struct numbers *found = write_and_load(cut, false, &none, "flax-vit");
 
@@ -235,7 +222,7 @@ static void heads_in_an_axis_of_their_own(void **state)
 
 static void heads_that_do_not_divide_a_kernel_are_refused(void **state)
 {
-	struct state_dict *dict = read_numbered("vit"), *cut = cut_into_heads(dict);
+	struct state_dict *dict = state_dict_read_numbered("vit"), *cut = cut_into_heads(dict);
 	const struct al_view_options options = {.n_heads = 5};
 	struct al_catalog *catalog = al_catalog_create();
 	struct al_checkpoint checkpoint;

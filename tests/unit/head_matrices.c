@@ -8,19 +8,6 @@
 enum { HEADS = 6, NOPE = 4, VALUE = 5, RANK = 8, MOST_NUMBERS = 4096 };
 #define LITE "counted/gguf-deepseek2-lite"
 
-static struct state_dict *read_numbered(const char *name)
-{
-	struct state_dict *dict = state_dict_read(name);
-
-	for (size_t i = 0; i < dict->n; i++) {
-		const size_t n = weight_elements(&dict->weights[i]);
-		double *values = al_new_array(&dict->arena, double, n + 1);
-		fill_normal(values, n, i);
-		dict->weights[i].values = values;
-	}
-	return dict;
-}
-
 /* [HEADS][NOPE + VALUE][RANK] -> [HEADS][RANK][NOPE] and [HEADS][VALUE][RANK] */
 static void cut(const double *joint, double *keys, double *values)
 {
@@ -93,7 +80,7 @@ static size_t load(const struct state_dict *dict, double *out)
 static void heads_are_those_of_the_joint_tensor(void **state)
 {
 	static double expected[MOST_NUMBERS], found[MOST_NUMBERS];
-	struct state_dict *joint = read_numbered(LITE), *apart = take_apart(joint);
+	struct state_dict *joint = state_dict_read_numbered(LITE), *apart = take_apart(joint);
 	const size_t n = load(joint, expected);
 
 	(void)state;
