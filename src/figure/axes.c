@@ -21,6 +21,8 @@ static void draw_references(const struct al_scene *scene, size_t panel)
 	cairo_set_dash(scene->canvas->cr, dashes, 2, 0);
 	for (size_t i = 0; i < figure->n_references; i++) {
 		double y = al_scene_y(scene, panel, figure->references[i].value);
+		if (y < frame->top || y > frame->bottom)
+			continue;
 		al_canvas_line(scene->canvas, frame->left, y, frame->right, y, 0.7, al_color_axis);
 	}
 	cairo_set_dash(scene->canvas->cr, NULL, 0, 0);

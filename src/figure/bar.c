@@ -65,6 +65,24 @@ static void each_bar(struct al_scene *scene, size_t panel,
 	}
 }
 
+/* Of a stack the end of all of it: what is positive above, what is negative below. */
+static void find_end(const struct al_scene *scene, size_t panel, size_t series,
+	const struct al_point *point, double *x_pt, double *y_pt)
+{
+	const struct al_plot *plot = scene->plot;
+	double end = plot->figure->n_stacked ? 0 : point->y;
+
+	for (size_t i = 0; plot->figure->n_stacked && i < plot->n_series; i++) {
+		const struct al_points *points = al_plot_points(plot, panel, i);
+		for (size_t k = 0; k < points->n; k++)
+			if (points->items[k].x == point->x && points->items[k].y > 0)
+				end += points->items[k].y;
+	}
+	const struct al_box box = bar_box(scene, panel, series, point->x, base_of(scene), end);
+	*x_pt = (box.left + box.right) / 2;
+	*y_pt = al_scene_y(scene, panel, clamp(scene, end));
+}
+
 static void draw_bar(struct al_scene *scene, size_t panel, size_t series,
 	const struct al_point *point, const struct al_box *box, void *context)
 {
@@ -106,5 +124,6 @@ const struct al_mark al_mark_bar = {
 	.key_pt = 11,
 	.draw = draw,
 	.avoid = avoid,
+	.find_end = find_end,
 	.draw_key = draw_key,
 };

@@ -54,7 +54,7 @@ static bool lies_in(const struct al_box *box, const struct al_box *frame)
 		&& box->bottom <= frame->bottom - 1;
 }
 
-static bool is_free(const struct al_scene *scene, size_t panel,
+bool al_scene_is_free(const struct al_scene *scene, size_t panel,
 	const struct al_obstacles *obstacles, const struct al_box *box)
 {
 	return lies_in(box, &scene->frames[panel]) && !meets_text(scene, box)
@@ -84,7 +84,7 @@ bool al_scene_put_near(struct al_scene *scene, size_t panel, const struct al_obs
 		double reach = dx != 0 && dy != 0 ? near_pt * 0.7 : near_pt;
 		label->box = al_box_at(width, height, x + dx * reach, y + dy * reach, (1 - dx) / 2,
 			(1 - dy) / 2);
-		if (is_free(scene, panel, obstacles, &label->box))
+		if (al_scene_is_free(scene, panel, obstacles, &label->box))
 			return true;
 	}
 	return false;
@@ -140,7 +140,7 @@ static bool put_on_rings(struct al_scene *scene, size_t panel, struct al_obstacl
 		label->box = al_box_at(width, height, x + dx * ring, y + dy * ring, (1 - dx) / 2,
 			(1 - dy) / 2);
 		struct al_segment leader = leader_to(&label->box, x, y);
-		if (!is_free(scene, panel, obstacles, &label->box)
+		if (!al_scene_is_free(scene, panel, obstacles, &label->box)
 			|| !is_clear(scene, &leader, effort))
 			continue;
 		al_scene_add_leader(scene, leader.x0, leader.y0, leader.x1, leader.y1);
@@ -304,10 +304,14 @@ bool al_scene_add_callouts(struct al_scene *scene, struct al_error *err)
 	const struct al_figure *figure = scene->plot->figure;
 	struct al_obstacles obstacles[AL_MOST_PANELS];
 
-	if (!figure->label && figure->n_references == 0)
+	if (!figure->label && figure->n_references == 0 && figure->n_ratios == 0
+		&& !figure->inset.is_drawn)
 		return true;
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++)
 		obstacles[panel] = al_scene_obstacles(scene, panel);
+	if (!al_scene_add_ratios(scene, obstacles, err)
+		|| !al_scene_add_inset(scene, &obstacles[0], err))
+		return false;
 	for (size_t i = 0; i < figure->n_references; i++)
 		if (!label_reference(scene, obstacles, &figure->references[i], err))
 			return false;

@@ -143,6 +143,57 @@ static bool has_spread(const struct al_plot *plot)
 	return false;
 }
 
+/* ---- what was left out, and laid over ---- */
+
+static void tell_gap(struct al_text *out, const struct al_dimension *axis, const char *name)
+{
+	if (!axis->is_broken)
+		return;
+	al_text_addf(out, " The %s axis leaves out ", name);
+	add_value(out, axis->gap_from, axis);
+	al_text_add(out, " to ");
+	add_value(out, axis->gap_to, axis);
+	al_text_add(out, ".");
+}
+
+static const char *title_of(const struct al_table *table, const char *key)
+{
+	return table->columns[al_table_find_column(table, key)].title;
+}
+
+static void tell_bands(struct al_text *out, const struct al_plot *plot,
+	const struct al_table *table)
+{
+	for (size_t i = 0; i < plot->figure->n_bands; i++)
+		if (plot->figure->bands[i].low)
+			al_text_addf(out, " Shaded areas reach from %s to %s.",
+				title_of(table, plot->figure->bands[i].low),
+				title_of(table, plot->figure->bands[i].high));
+	for (size_t i = 0; i < plot->n_between; i++)
+		al_text_addf(out, " The shaded area lies between %s and %s.",
+			plot->series[plot->between[i].one], plot->series[plot->between[i].other]);
+}
+
+static void tell_inset(struct al_text *out, const struct al_plot *plot)
+{
+	if (!plot->inset.is_drawn)
+		return;
+	al_text_add(out, " The inset enlarges what lies between ");
+	add_value(out, plot->inset.x_min, &plot->x);
+	al_text_add(out, " and ");
+	add_value(out, plot->inset.x_max, &plot->x);
+	al_text_add(out, " along x.");
+}
+
+static void tell_overlays(struct al_text *out, const struct al_plot *plot,
+	const struct al_table *table)
+{
+	tell_bands(out, plot, table);
+	tell_gap(out, &plot->x, "x");
+	tell_gap(out, &plot->y, "y");
+	tell_inset(out, plot);
+}
+
 bool al_figure_caption(const struct al_figure *figure, const struct al_table *table,
 	struct al_text *out, struct al_error *err)
 {
@@ -165,6 +216,7 @@ bool al_figure_caption(const struct al_figure *figure, const struct al_table *ta
 		if (!figure->n_stacked && has_spread(&plot))
 			al_text_add(out,
 				" Error bars are the spread that is printed with a score.");
+		tell_overlays(out, &plot, table);
 	}
 	al_plot_finish(&plot);
 	return is_done;

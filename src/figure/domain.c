@@ -42,6 +42,10 @@ static void include_points(const struct al_plot *plot, struct span *x, struct sp
 		include(x, point->x);
 		include(y, plot->y.is_log && point->low <= 0 ? point->y : point->low);
 		include(y, point->high);
+		if (!isnan(point->band_low)) {
+			include(y, point->band_low);
+			include(y, point->band_high);
+		}
 	}
 }
 

@@ -4,7 +4,6 @@
  * margins. So the page is laid out again until the margins, which only grow, hold what they have
  * to. */
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "figure/mark.h"
@@ -63,6 +62,12 @@ static bool check_frames(const struct al_scene *scene, struct al_error *err)
 		scene->plot->n_panels > 1 ? " with its panels side by side" : "");
 }
 
+static struct al_scale scale_of(const struct al_dimension *d, double start_pt, double end_pt)
+{
+	return (struct al_scale){d->is_log, d->min, d->max, start_pt, end_pt, d->is_broken,
+		d->gap_from, d->gap_to};
+}
+
 /* A mark that stands on the axis touches it; others keep away by a marker's size. */
 static void set_scales(struct al_scene *scene)
 {
@@ -76,122 +81,11 @@ static void set_scales(struct al_scene *scene)
 
 	for (size_t panel = 0; panel < plot->n_panels; panel++) {
 		const struct al_dimension *x = &plot->panel_x[panel];
-		scene->x[panel] = (struct al_scale){x->is_log && !plot->categories, x->min, x->max,
-			side, frame->right - frame->left - side};
+		scene->x[panel] = scale_of(x, side, frame->right - frame->left - side);
+		scene->x[panel].is_log &= !plot->categories;
 	}
-	scene->y = (struct al_scale){plot->y.is_log, plot->y.min, plot->y.max,
-		frame->bottom - (is_standing || has_cells ? 0 : AL_INSET_PT),
-		frame->top + (is_hanging || has_cells ? 0 : AL_INSET_PT)};
-}
-
-/* ---- ticks ---- */
-
-static double width_of_label(void *canvas, const char *label)
-{
-	return al_canvas_tick_width(canvas, label);
-}
-
-static double height_of_label(void *canvas, const char *label)
-{
-	(void)label;
-	return al_line_height(canvas, AL_FONT_TICK);
-}
-
-static struct al_tick_request request(const struct al_dimension *d, const struct al_scale *scale)
-{
-	return (struct al_tick_request){
-		.min = d->min,
-		.max = d->max,
-		.is_min_fixed = d->is_min_fixed,
-		.is_max_fixed = d->is_max_fixed,
-		.is_log = d->is_log,
-		.is_binary = d->is_binary,
-		.is_whole = d->is_whole,
-		.quantity = d->quantity,
-		.length_pt = fabs(scale->end_pt - scale->start_pt),
-	};
-}
-
-static void name_ticks(const struct al_axis *axis, struct al_ticks *ticks)
-{
-	for (size_t i = 0; axis->tick_names && i < ticks->n; i++)
-		for (size_t j = 0; j < axis->n_ticks; j++)
-			if (axis->ticks[j] == ticks->items[i].value && axis->tick_names[j])
-				snprintf(ticks->items[i].label, AL_TICK_LABEL_SIZE, "%s",
-					axis->tick_names[j]);
-}
-
-/* Those that the figure asks for. */
-static bool take_ticks(const struct al_axis *axis, const struct al_dimension *d,
-	struct al_ticks *ticks)
-{
-	*ticks = (struct al_ticks){0};
-	for (size_t i = 0; i < axis->n_ticks && ticks->n < AL_MOST_TICKS; i++)
-		if (axis->ticks[i] >= d->min && axis->ticks[i] <= d->max)
-			ticks->items[ticks->n++].value = axis->ticks[i];
-	al_ticks_label(ticks, d->quantity, d->is_log);
-	name_ticks(axis, ticks);
-	return axis->n_ticks > 0;
-}
-
-/* The axis grows to ticks that lie beyond the data. */
-static void reach_ticks(struct al_scale *scale, const struct al_ticks *ticks)
-{
-	if (ticks->n == 0)
-		return;
-	scale->min = fmin(scale->min, ticks->items[0].value);
-	scale->max = fmax(scale->max, ticks->items[ticks->n - 1].value);
-}
-
-/* To the side no room is spent on a tick beyond the data, as long as two stay. */
-static void drop_outer_ticks(const struct al_scale *scale, struct al_ticks *ticks)
-{
-	struct al_ticks inner = *ticks;
-
-	inner.n = 0;
-	for (size_t i = 0; i < ticks->n; i++)
-		if (ticks->items[i].value >= scale->min && ticks->items[i].value <= scale->max)
-			inner.items[inner.n++] = ticks->items[i];
-	if (inner.n >= 2)
-		*ticks = inner;
-}
-
-/* An axis too short for two labels gets none. */
-static void find_ticks(const struct al_tick_request *request, struct al_ticks *ticks)
-{
-	if (!al_ticks_find(request, ticks))
-		*ticks = (struct al_ticks){0};
-}
-
-static void find_y_ticks(struct al_scene *scene)
-{
-	struct al_tick_request r = request(&scene->plot->y, &scene->y);
-
-	if (take_ticks(&scene->plot->figure->y, &scene->plot->y, &scene->y_ticks))
-		return;
-	r.spacing_pt = fmax(26, r.length_pt / 6);
-	r.gap_pt = 1;
-	r.extent_pt = height_of_label;
-	r.context = scene->canvas;
-	find_ticks(&r, &scene->y_ticks);
-	reach_ticks(&scene->y, &scene->y_ticks);
-}
-
-static void find_x_ticks(struct al_scene *scene, size_t panel)
-{
-	const struct al_dimension *x = &scene->plot->panel_x[panel];
-	struct al_ticks *ticks = &scene->x_ticks[panel];
-	struct al_tick_request r = request(x, &scene->x[panel]);
-
-	if (take_ticks(&scene->plot->figure->x, x, ticks))
-		return;
-	r.spacing_pt = fmax(40, r.length_pt / 8);
-	r.gap_pt = 4;
-	r.extent_pt = width_of_label;
-	r.context = scene->canvas;
-	find_ticks(&r, ticks);
-	drop_outer_ticks(&scene->x[panel], ticks);
-	reach_ticks(&scene->x[panel], ticks);
+	scene->y = scale_of(&plot->y, frame->bottom - (is_standing || has_cells ? 0 : AL_INSET_PT),
+		frame->top + (is_hanging || has_cells ? 0 : AL_INSET_PT));
 }
 
 /* ---- text around the frames ---- */
@@ -448,11 +342,11 @@ static bool try_margins(struct al_scene *scene, struct margins *m, bool *holds,
 	if (!check_frames(scene, err))
 		return false;
 	set_scales(scene);
-	find_y_ticks(scene);
+	al_scene_find_y_ticks(scene, &scene->plot->y);
 	if (scene->plot->categories)
 		al_scene_fit_slot_names(scene);
 	for (size_t panel = 0; panel < scene->plot->n_panels && !scene->plot->categories; panel++)
-		find_x_ticks(scene, panel);
+		al_scene_find_x_ticks(scene, panel, &scene->plot->panel_x[panel]);
 	if (!add_top(scene, &top, err))
 		return false;
 	*holds = grow_all(scene, m, top);

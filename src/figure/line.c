@@ -298,6 +298,7 @@ static void draw(struct al_scene *scene, size_t panel)
 	size_t n = by_coverage(scene, order);
 
 	cairo_set_line_join(scene->canvas->cr, CAIRO_LINE_JOIN_ROUND);
+	al_scene_draw_bands(scene, panel);
 	draw_behind(scene, panel);
 	for (size_t i = 0; i < n; i++)
 		if (!al_plot_is_band(scene->plot, order[i]))

@@ -17,6 +17,10 @@ struct al_mark {
 	void (*draw)(struct al_scene *scene, size_t panel);
 	/* What labels must keep off. */
 	void (*avoid)(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles);
+	/* The end of a point's bar or stack, where that is another place than the point's; NULL:
+	 * it never is. */
+	void (*find_end)(const struct al_scene *scene, size_t panel, size_t series,
+		const struct al_point *point, double *x_pt, double *y_pt);
 	/* The sample of a series in a legend. */
 	void (*draw_key)(const struct al_scene *scene, size_t series, const struct al_box *box);
 };

@@ -8,108 +8,6 @@
 #include "base/number.h"
 #include "figure/mark.h"
 
-/* The columns that a figure names, as indices; -1: none. */
-struct columns {
-	int x, series, panel, label, color, strand;
-	int y[AL_FIGURE_MOST_STACKED];
-	size_t n_y;
-	int *beneath; /* [n_beneath] */
-};
-
-static bool find_column(const struct al_table *table, const char *key, int *out,
-	struct al_error *err)
-{
-	const char *known[64];
-	size_t n_known = table->n_columns < 64 ? table->n_columns : 64;
-
-	*out = al_table_find_column(table, key);
-	if (*out >= 0)
-		return true;
-	for (size_t i = 0; i < n_known; i++)
-		known[i] = table->columns[i].key;
-	return al_fail_unknown(err, "column", key, known, n_known);
-}
-
-static bool find_optional(const struct al_table *table, const char *key, int *out,
-	struct al_error *err)
-{
-	*out = -1;
-	return !key || find_column(table, key, out, err);
-}
-
-static bool has_numbers(const struct al_table *table, int column)
-{
-	double value;
-
-	for (size_t row = 0; row < table->n_rows; row++)
-		if (al_cell_number(&table->rows[row][column], &value))
-			return true;
-	return false;
-}
-
-static bool is_taken(const struct columns *columns, int column)
-{
-	return column == columns->x || column == columns->series || column == columns->panel
-		|| column == columns->label;
-}
-
-/* The default axes: x is the first column that nothing else uses, y the first measure. */
-static bool find_default_axis(const struct al_table *table, const struct columns *columns,
-	bool is_measure, int *out, struct al_error *err)
-{
-	for (int i = 0; i < (int)table->n_columns; i++) {
-		if (is_taken(columns, i)
-			|| (is_measure && (table->columns[i].is_key || !has_numbers(table, i))))
-			continue;
-		*out = i;
-		return true;
-	}
-	return al_fail(err, AL_EINPUT, "the table has no column left for the %s axis",
-		is_measure ? "y" : "x");
-}
-
-static bool find_y(const struct al_figure *figure, const struct al_table *table,
-	struct columns *columns, struct al_error *err)
-{
-	columns->n_y = figure->n_stacked ? figure->n_stacked : 1;
-	for (size_t i = 0; i < figure->n_stacked; i++)
-		if (!find_column(table, figure->stacked[i], &columns->y[i], err))
-			return false;
-	if (figure->n_stacked)
-		return true;
-	if (figure->y.column)
-		return find_column(table, figure->y.column, &columns->y[0], err);
-	return find_default_axis(table, columns, true, &columns->y[0], err);
-}
-
-static bool find_beneath(const struct al_figure *figure, const struct al_table *table,
-	struct al_arena *arena, int **out, struct al_error *err)
-{
-	int *columns = *out = al_new_array(arena, int, figure->n_beneath);
-
-	for (size_t i = 0; i < figure->n_beneath; i++)
-		if (!find_column(table, figure->beneath[i], &columns[i], err))
-			return false;
-	return true;
-}
-
-static bool find_columns(const struct al_figure *figure, const struct al_table *table,
-	struct columns *columns, struct al_error *err)
-{
-	columns->x = -1;
-	if (!find_optional(table, figure->series, &columns->series, err)
-		|| !find_optional(table, figure->panel, &columns->panel, err)
-		|| !find_optional(table, figure->label, &columns->label, err)
-		|| !find_optional(table, figure->strands.column, &columns->strand, err)
-		|| !find_optional(table, figure->x.column, &columns->x, err))
-		return false;
-	if (!figure->x.column && !find_default_axis(table, columns, false, &columns->x, err))
-		return false;
-	if (!find_optional(table, figure->color.column, &columns->color, err))
-		return false;
-	return find_y(figure, table, columns, err);
-}
-
 static const char *cell_text(struct al_arena *arena, const struct al_cell *cell)
 {
 	if (cell->kind == AL_CELL_TEXT)
@@ -132,6 +30,13 @@ static const char *cell_name(struct al_arena *arena, const struct al_column *col
 	return al_format(arena, "%s = %s", column->title, text);
 }
 
+const char *al_plot_name(struct al_arena *arena, const struct al_table *table, size_t row,
+	int column)
+{
+	return column < 0 ? ""
+			  : cell_name(arena, &table->columns[column], &table->rows[row][column]);
+}
+
 /* The index of `name` among distinct names, added if it is new; -1 where the list is full. */
 static int intern(const char **names, size_t *n, size_t most, const char *name)
 {
@@ -152,15 +57,12 @@ static bool fail_many(struct al_error *err, const char *what, size_t most)
 }
 
 static bool place_panel(struct al_plot *plot, const struct al_table *table,
-	const struct columns *columns, size_t row, int *out, struct al_error *err)
+	const struct al_plot_columns *columns, size_t row, int *out, struct al_error *err)
 {
 	const size_t n = plot->n_panels;
-	const int column = columns->panel;
-	const char *name = "";
 
-	if (column >= 0)
-		name = cell_name(&plot->arena, &table->columns[column], &table->rows[row][column]);
-	*out = intern(plot->panels, &plot->n_panels, AL_MOST_PANELS, name);
+	*out = intern(plot->panels, &plot->n_panels, AL_MOST_PANELS,
+		al_plot_name(&plot->arena, table, row, columns->panel));
 	if (*out < 0)
 		return fail_many(err, "panels", AL_MOST_PANELS);
 	if (plot->n_panels > n)
@@ -169,17 +71,16 @@ static bool place_panel(struct al_plot *plot, const struct al_table *table,
 }
 
 static bool place_series(struct al_plot *plot, const struct al_table *table,
-	const struct columns *columns, size_t row, size_t y, int *out, struct al_error *err)
+	const struct al_plot_columns *columns, size_t row, size_t y, int *out, struct al_error *err)
 {
-	const char *name = "";
-
 	*out = (int)y;
 	if (plot->figure->n_stacked)
 		return true;
-	if (columns->series >= 0)
-		name = cell_name(&plot->arena, &table->columns[columns->series],
-			&table->rows[row][columns->series]);
-	*out = intern(plot->series, &plot->n_series, AL_MOST_SERIES, name);
+	*out = intern(plot->series, &plot->n_series, AL_MOST_SERIES,
+		al_plot_name(&plot->arena, table, row, columns->series));
+	if (*out >= 0 && columns->series >= 0
+		&& table->rows[row][columns->series].kind == AL_CELL_TEXT)
+		plot->series_texts[*out] = table->rows[row][columns->series].text;
 	return *out >= 0 || fail_many(err, "series", AL_MOST_SERIES);
 }
 
@@ -245,8 +146,27 @@ static size_t find_strand(struct al_plot *plot, const struct al_table *table, in
 	return plot->n_strands;
 }
 
+static bool set_band(struct al_point *point, const struct al_cell *cells,
+	const struct al_plot_columns *columns, struct al_error *err)
+{
+	point->band_low = point->band_high = NAN;
+	if (columns->band_low < 0)
+		return true;
+	const double low = number_of(&cells[columns->band_low]),
+		     high = number_of(&cells[columns->band_high]);
+	if (low > high)
+		return al_fail(err, AL_EINPUT,
+			"row %zu: the band's low end, %g, lies above its high end, %g",
+			point->row + 1, low, high);
+	if (!isnan(low) && !isnan(high)) {
+		point->band_low = low;
+		point->band_high = high;
+	}
+	return true;
+}
+
 static bool add_row(struct al_plot *plot, const struct al_table *table,
-	const struct columns *columns, size_t row, struct al_error *err)
+	const struct al_plot_columns *columns, size_t row, struct al_error *err)
 {
 	const struct al_cell *cells = table->rows[row];
 	struct al_point point = {.row = row};
@@ -261,6 +181,8 @@ static bool add_row(struct al_plot *plot, const struct al_table *table,
 		point.strand = find_strand(plot, table, columns->strand, row);
 	if (columns->color >= 0)
 		point.color = number_of(&cells[columns->color]);
+	if (!set_band(&point, cells, columns, err))
+		return false;
 	for (size_t y = 0; y < columns->n_y; y++) {
 		if (!place_series(plot, table, columns, row, y, &series, err))
 			return false;
@@ -328,6 +250,22 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 	if (figure->frontier.is_drawn && !mark->takes_labels)
 		return al_fail(err, AL_EINPUT, "\"frontier\" needs the mark point, found %s",
 			mark->name);
+	if ((figure->x.is_broken && figure->x.scale == AL_AXIS_LOG)
+		|| (figure->y.is_broken && figure->y.scale == AL_AXIS_LOG))
+		return al_fail(err, AL_EINPUT,
+			"the log %s axis can't be broken: its lengths are ratios",
+			figure->x.is_broken && figure->x.scale == AL_AXIS_LOG ? "x" : "y");
+	if (figure->color.is_broken)
+		return al_fail(err, AL_EINPUT, "a range of colours can't be broken");
+	if (figure->n_bands && !mark->joins)
+		return al_fail(err, AL_EINPUT, "\"bands\" need the mark line, found %s",
+			mark->name);
+	if (figure->inset.is_drawn && (mark->has_slots || mark->has_cells))
+		return al_fail(err, AL_EINPUT, "an inset needs the mark line or point, found %s",
+			mark->name);
+	if (figure->n_ratios && mark->has_cells)
+		return al_fail(err, AL_EINPUT, "\"ratios\" need lines, bars or points, found %s",
+			mark->name);
 	if (mark->has_cells != (figure->color.column != NULL))
 		return al_fail(err, AL_EINPUT, "%s",
 			mark->has_cells ? "a heatmap needs the column of its colours"
@@ -375,6 +313,9 @@ static void describe(struct al_plot *plot, struct al_dimension *dimension,
 	dimension->is_max_fixed = axis->has_max;
 	dimension->min = axis->min;
 	dimension->max = axis->max;
+	dimension->is_broken = axis->is_broken;
+	dimension->gap_from = axis->gap_from;
+	dimension->gap_to = axis->gap_to;
 }
 
 /* A name among the figure's looks has its place there, any other one a place after them. */
@@ -402,19 +343,19 @@ const struct al_points *al_plot_points(const struct al_plot *plot, size_t panel,
 bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const struct al_mark *mark,
 	const struct al_table *table, struct al_error *err)
 {
-	struct columns columns = {0};
+	struct al_plot_columns columns = {0};
 
 	*plot = (struct al_plot){.figure = figure, .mark = mark};
 	al_arena_init(&plot->arena);
-	if (!check_spec(figure, mark, err) || !find_columns(figure, table, &columns, err)
-		|| !find_beneath(figure, table, &plot->arena, &columns.beneath, err))
+	if (!check_spec(figure, mark, err) || !al_plot_find_columns(plot, table, &columns, err))
 		return false;
 	plot->panels = al_new_array(&plot->arena, const char *, AL_MOST_PANELS);
 	plot->beneath = al_new_array(&plot->arena, struct al_beneath, AL_MOST_PANELS);
 	plot->series = al_new_array(&plot->arena, const char *, AL_MOST_SERIES);
+	plot->series_texts = al_new_array(&plot->arena, const char *, AL_MOST_SERIES);
 	plot->points = al_new_array(&plot->arena, struct al_points,
 		AL_MOST_PANELS * AL_MOST_SERIES);
-	if (mark->has_slots || !has_numbers(table, columns.x))
+	if (mark->has_slots || !al_plot_has_numbers(table, columns.x))
 		plot->categories = al_new_array(&plot->arena, const char *, AL_MOST_CATEGORIES);
 	describe(plot, &plot->x, &figure->x, &table->columns[columns.x]);
 	describe(plot, &plot->y, &figure->y, &table->columns[columns.y[0]]);
@@ -434,5 +375,8 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const st
 		al_plot_part_strands(plot);
 	if (figure->frontier.is_drawn)
 		al_plot_find_fronts(plot);
-	return al_plot_bound(plot, err);
+	if (!al_plot_find_bands(plot, err) || !al_plot_find_ratios(plot, table, &columns, err))
+		return false;
+	return al_plot_bound(plot, err) && al_plot_check_gaps(plot, err)
+		&& al_plot_bound_inset(plot, err);
 }

@@ -13,6 +13,7 @@ struct al_point {
 	double y; /* NAN where missing: a line has a gap there */
 	double color; /* heatmap: NAN where missing */
 	double low, high; /* what strands reach, whose mean is y; or the spread of y */
+	double band_low, band_high; /* of the area beside a line; NAN where there is none */
 	size_t strand;
 	size_t row;
 	bool is_dominated; /* another point is better */
@@ -33,6 +34,8 @@ struct al_dimension {
 	bool is_binary; /* ticks in powers of two */
 	bool is_min_fixed, is_max_fixed;
 	double min, max; /* min < max */
+	bool is_broken; /* between these two nothing is drawn: min < gap_from < gap_to < max */
+	double gap_from, gap_to;
 };
 
 /* Lines beneath a panel. */
@@ -47,6 +50,19 @@ struct al_front {
 	size_t n;
 };
 
+/* An area between the lines of two series. */
+struct al_between {
+	size_t one, other;
+};
+
+/* A ratio mark: from one point to another, and what it says. */
+struct al_plot_ratio {
+	size_t panel;
+	size_t series[2];
+	const struct al_point *points[2];
+	const char *label;
+};
+
 struct al_plot {
 	struct al_arena arena;
 	const struct al_figure *figure;
@@ -55,7 +71,9 @@ struct al_plot {
 	struct al_dimension *panel_x; /* [n_panels]: x, or their own limits */
 	const char **categories; /* along x, NULL where x is a number */
 	size_t n_categories;
-	const char **series;
+	const char **series; /* as they are shown */
+	const char **series_texts; /* as the table, which outlives the plot, holds them; NULL:
+				      numbers */
 	size_t n_series;
 	size_t looks[AL_MOST_SERIES]; /* each series' place in the palette */
 	const char **panels; /* their titles; one panel "" without a panel column */
@@ -65,6 +83,18 @@ struct al_plot {
 	struct al_points *strands; /* NULL: none; see al_plot_strands */
 	size_t n_strands;
 	struct al_front *fronts; /* [n_panels]; NULL: none is drawn */
+	struct al_between *between; /* [n_between] */
+	size_t n_between;
+	struct al_plot_ratio *ratios; /* [n_ratios of the figure] */
+	struct al_inset inset; /* with its limits along y */
+};
+
+/* The columns that a figure names, as indices; -1: none. */
+struct al_plot_columns {
+	int x, series, panel, label, color, strand, band_low, band_high;
+	int y[AL_FIGURE_MOST_STACKED];
+	size_t n_y;
+	int *beneath; /* [n_beneath] */
 };
 
 /* al_plot_finish must follow either way. */
@@ -89,6 +119,28 @@ void al_plot_find_fronts(struct al_plot *plot);
 /* Makes the lines beneath a panel of its first row; columns[n_beneath] (beneath.c). */
 void al_plot_add_beneath(struct al_plot *plot, const struct al_table *table, const int *columns,
 	size_t row, size_t panel);
+
+/* Which columns a figure names, or draws where it names none (columns.c). */
+bool al_plot_find_columns(struct al_plot *plot, const struct al_table *table,
+	struct al_plot_columns *columns, struct al_error *err) AL_MUST_CHECK;
+bool al_plot_has_numbers(const struct al_table *table, int column);
+
+/* Finds the series that areas lie between (band.c). */
+bool al_plot_find_bands(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
+
+/* Finds the points of ratios, and divides what the table holds there (ratio.c). */
+bool al_plot_find_ratios(struct al_plot *plot, const struct al_table *table,
+	const struct al_plot_columns *columns, struct al_error *err) AL_MUST_CHECK;
+
+/* Sets the limits of the inset: it must lie on the axes and hold a point (inset.c). */
+bool al_plot_bound_inset(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
+
+/* Refuses a gap that isn't within its axis, and one that hides something (gap.c). */
+bool al_plot_check_gaps(const struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
+
+/* The name of a panel or a series of a row, as it is shown. */
+const char *al_plot_name(struct al_arena *arena, const struct al_table *table, size_t row,
+	int column);
 
 /* Sets the limits of both axes (domain.c). */
 bool al_plot_bound(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;

@@ -13,6 +13,8 @@ struct al_scale {
 	bool is_log;
 	double min, max;
 	double start_pt, end_pt;
+	bool is_broken; /* gap_from and gap_to stand AL_GAP_PT apart */
+	double gap_from, gap_to;
 };
 
 double al_scale_at(const struct al_scale *scale, double value);
@@ -25,6 +27,13 @@ struct al_slot_names {
 	double height_pt;
 };
 
+/* Of a ratio: along the leg, from the level of the greater value to that of the less; a thin line
+ * at that level leads to the greater one. */
+struct al_arrow {
+	struct al_segment leg, level;
+	struct al_box label; /* cuts the leg where it stands upon it */
+};
+
 struct al_scene {
 	struct al_canvas *canvas;
 	const struct al_plot *plot;
@@ -33,6 +42,7 @@ struct al_scene {
 	struct al_box *frames; /* [n_panels] */
 	struct al_ticks *x_ticks; /* [n_panels] */
 	struct al_ticks y_ticks;
+	size_t least_asked_ticks; /* fewer of those that the figure asks for aren't taken */
 	struct al_slot_names slot_names; /* instead of x_ticks where x has slots */
 	struct al_scale *x, y; /* x [n_panels], from the left of a frame; y on the first panel */
 	struct al_label *labels; /* all text */
@@ -43,6 +53,10 @@ struct al_scene {
 	size_t n_keys;
 	bool has_end_labels; /* instead of a legend */
 	struct al_box color_bar; /* of a heat map */
+	struct al_scene *inset; /* the same plot within narrower axes; NULL: there is none */
+	struct al_box inset_page; /* the place that it takes, with its ticks */
+	struct al_arrow *arrows; /* of ratios, [n_arrows] */
+	size_t n_arrows;
 };
 
 /* Panels stand side by side, or in rows (al_figure.panels_a_row). */
@@ -67,6 +81,10 @@ void al_scene_add_leader(struct al_scene *scene, double x0, double y0, double x1
 
 /* Margins, ticks, frames, legend and all text but callouts (layout.c). */
 bool al_scene_lay_out(struct al_scene *scene, struct al_error *err) AL_MUST_CHECK;
+
+/* Ticks of an axis with these limits (axisticks.c). */
+void al_scene_find_x_ticks(struct al_scene *scene, size_t panel, const struct al_dimension *x);
+void al_scene_find_y_ticks(struct al_scene *scene, const struct al_dimension *y);
 
 /* Names of the slots along x (slots.c): how they fit the slots; their places. */
 void al_scene_fit_slot_names(struct al_scene *scene);
@@ -99,6 +117,29 @@ bool al_scene_add_callouts(struct al_scene *scene, struct al_error *err) AL_MUST
 /* Puts a label next to (x, y) where it meets nothing; false where all eight places are taken. */
 bool al_scene_put_near(struct al_scene *scene, size_t panel, const struct al_obstacles *obstacles,
 	struct al_label *label, double x, double y);
+
+/* Is the box within the panel's frame, off text and obstacles? (callouts.c) */
+bool al_scene_is_free(const struct al_scene *scene, size_t panel,
+	const struct al_obstacles *obstacles, const struct al_box *box);
+
+/* Ticks on both sides of a broken axis; what an axis leaves out, painted over the marks
+ * (gap.c). */
+void al_gap_find_ticks(const struct al_tick_request *request, const struct al_scale *scale,
+	struct al_ticks *out);
+void al_scene_draw_gaps(const struct al_scene *scene, size_t panel);
+
+/* Areas beside lines and between them, below the lines (band.c). */
+void al_scene_draw_bands(const struct al_scene *scene, size_t panel);
+
+/* A part of the plot once more, where the frame is free (inset.c). */
+bool al_scene_add_inset(struct al_scene *scene, struct al_obstacles *obstacles,
+	struct al_error *err) AL_MUST_CHECK;
+void al_scene_draw_inset(struct al_scene *scene);
+
+/* Arrows between two points, and how many times one is the other (ratio.c). */
+bool al_scene_add_ratios(struct al_scene *scene, struct al_obstacles *obstacles,
+	struct al_error *err) AL_MUST_CHECK;
+void al_scene_draw_ratios(const struct al_scene *scene);
 
 /* Grid, axes and ticks (axes.c). */
 void al_scene_draw_back(const struct al_scene *scene, size_t panel);

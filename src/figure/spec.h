@@ -17,6 +17,8 @@ struct al_axis {
 	const double *ticks; /* what is labelled, rising, in base units; NULL: what reads best */
 	size_t n_ticks;
 	const char *const *tick_names; /* [n_ticks]; NULL: their values */
+	bool is_broken; /* linear: what lies between these two is left out */
+	double gap_from, gap_to;
 };
 
 struct al_reference_line {
@@ -37,10 +39,41 @@ struct al_strands {
 	size_t n_bands;
 };
 
+/* Lines: an area between what two columns hold beside each line, or between the lines of two
+ * series; the other two are NULL. */
+struct al_band {
+	const char *low, *high; /* columns */
+	const char *one, *other; /* series */
+};
+
+/* A part of the axes that is drawn once more, enlarged. */
+struct al_inset {
+	bool is_drawn;
+	double x_min, x_max;
+	bool has_y; /* else what the points have between x_min and x_max */
+	double y_min, y_max;
+};
+
+/* A point (the end of a bar, a stack of bars) by what its row holds. */
+struct al_end {
+	const char *x; /* a text; NULL: x_value */
+	double x_value;
+	const char *series,
+		*panel; /* as their columns hold or show them; NULL where there is one */
+};
+
+/* "4.0x" at an arrow between two points: how many times `of` is `to`. */
+struct al_ratio {
+	struct al_end of, to;
+	int digits; /* after the point */
+};
+
 /* Points: those that another one is better than are grey, the others are joined. */
 struct al_pareto {
 	bool is_drawn, x_is_higher, y_is_higher; /* better */
 };
+
+enum { AL_FIGURE_MOST_BANDS = 16, AL_FIGURE_MOST_RATIOS = 16, AL_FIGURE_MOST_DIGITS = 6 };
 
 /* What a figure is lettered in. */
 struct al_lettering {
@@ -76,6 +109,11 @@ struct al_figure {
 	const char *label; /* point: column that labels each point, or NULL */
 	struct al_reference_line *references;
 	size_t n_references;
+	const struct al_band *bands;
+	size_t n_bands;
+	const struct al_ratio *ratios;
+	size_t n_ratios;
+	struct al_inset inset;
 	struct al_pareto frontier;
 	struct al_lettering lettering;
 	double width_pt, height_pt; /* 0: AL_FIGURE_COLUMN_PT, and 0.68 of the width or more, as

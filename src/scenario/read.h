@@ -22,6 +22,10 @@ extern const struct al_record al_case_record, al_data_record, al_table_record, a
 typedef bool al_scenario_reader(void *scenario, const struct cJSON *node, void *out,
 	struct al_error *err);
 
+/* What a figure leaves out of an axis, and lays over its marks (read_overlay.c). */
+extern const struct al_record al_band_record, al_ratio_record;
+al_scenario_reader al_scenario_read_break, al_scenario_read_inset;
+
 /* Lists that are read into the scenario or the table itself. */
 al_scenario_reader al_scenario_read_variants, al_scenario_read_cases, al_scenario_read_errata,
 	al_scenario_read_columns;

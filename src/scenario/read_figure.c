@@ -99,6 +99,7 @@ static const char *const scales[] = {[AL_AXIS_LINEAR] = "linear", [AL_AXIS_LOG] 
 
 #define AT(member) offsetof(struct axis, member)
 static const struct al_field axis_fields[] = {
+	{AL_KEY("break", BY, AT(axis)), .read = al_scenario_read_break},
 	{AL_KEY("column", TEXT, AT(axis.column))},
 	{AL_KEY("columns", LIST, AT(columns)), .n_offset = AT(n_columns),
 		.read = al_scenario_read_name, .item_size = sizeof(const char *)},
@@ -345,6 +346,11 @@ static const struct al_field figure_fields[] = {
 	{AL_KEY("panel", TEXT, AT(figure.panel))},
 	{AL_KEY("beneath", BY, 0), .read = read_beneath},
 	{AL_KEY("label", TEXT, AT(figure.label))},
+	{AL_KEY("bands", LIST, AT(figure.bands)), .n_offset = AT(figure.n_bands),
+		.record = &al_band_record, .most = AL_FIGURE_MOST_BANDS, .noun = "bands"},
+	{AL_KEY("inset", BY, AT(figure.inset)), .read = al_scenario_read_inset},
+	{AL_KEY("ratios", LIST, AT(figure.ratios)), .n_offset = AT(figure.n_ratios),
+		.record = &al_ratio_record, .most = AL_FIGURE_MOST_RATIOS, .noun = "ratios"},
 	{AL_KEY("frontier", BY, AT(figure.frontier)), .read = read_frontier},
 	{AL_KEY("panel_columns", WHOLE, AT(panel_columns)), .least = 1},
 	{AL_KEY("width", BY, AT(figure.width_pt)), .read = read_width},

@@ -14,7 +14,7 @@ void draw_case(const struct figure_case *c, const struct al_table *table,
 	figure.id = c->id;
 	al_text_init(out);
 	if (!al_figure_draw(&figure, table, format, out, &err))
-		fail_msg("%s", err.message);
+		fail_msg("%s: %s", c->id, err.message);
 }
 
 static int to_255(double level)

@@ -417,6 +417,8 @@ static void marks_lie_inside_the_axes(void **state)
 		for (size_t k = 0; k < d.svg.n_shapes; k++)
 			for (size_t f = 0; f < d.n_frames && is_mark(&d.svg.shapes[k]); f++) {
 				const struct svg_box *box = &d.svg.shapes[k].box;
+				if (f > 0 && lies_within(&d.frames[f], &d.frames[0]))
+					continue; /* an inset stands among the boxes of curves */
 				bool is_inside = lies_within(box, &d.frames[f]);
 				assert_true(is_inside || !svg_boxes_meet(box, &d.frames[f]));
 				n_inside += is_inside;

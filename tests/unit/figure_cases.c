@@ -312,6 +312,62 @@ static void fill_spreads(struct al_table *table)
 	}
 }
 
+/* Four low values and a high one; an exact 1/3 among them. */
+static void fill_outlier(struct al_table *table)
+{
+	static const double low[] = {20.1, 20.4, 21.2, 19.8};
+	mpq_t third;
+
+	key(table, "name", "Variant");
+	measure(table, "perplexity", "Perplexity", "", AL_QUANTITY_PLAIN);
+	for (size_t i = 0; i < 4; i++) {
+		struct al_cell *row = al_table_add_row(table);
+		al_cell_set_text(table, &row[0], variants[i]);
+		al_cell_set_real(&row[1], low[i]);
+	}
+	struct al_cell *row = al_table_add_row(table);
+	al_cell_set_text(table, &row[0], "random");
+	al_cell_set_real(&row[1], 87.5);
+	row = al_table_add_row(table);
+	al_cell_set_text(table, &row[0], "third");
+	mpq_init(third);
+	mpq_set_ui(third, 40, 3);
+	al_cell_set_exact(table, &row[1], third);
+	mpq_clear(third);
+}
+
+/* x from 1 to 9, of which 4 has no band. */
+static void fill_bands(struct al_table *table)
+{
+	key(table, "x", "x");
+	key(table, "name", "Name");
+	measure(table, "y", "y", "", AL_QUANTITY_PLAIN);
+	measure(table, "low", "Low", "", AL_QUANTITY_PLAIN);
+	measure(table, "high", "High", "", AL_QUANTITY_PLAIN);
+	for (int i = 0; i < 18; i++) {
+		const double y = (i % 9 + 1) * (i < 9 ? 1 : 3);
+		struct al_cell *row = al_table_add_row(table);
+		al_cell_set_int(table, &row[0], i % 9 + 1);
+		al_cell_set_text(table, &row[1], i < 9 ? "low" : "high");
+		al_cell_set_real(&row[2], y);
+		if (i % 9 == 3)
+			continue;
+		al_cell_set_real(&row[3], 0.9 * y);
+		al_cell_set_real(&row[4], 1.2 * y);
+	}
+}
+
+static const struct al_band column_band[] = {{.low = "low", .high = "high"}};
+static const struct al_band series_band[] = {{.one = "high", .other = "low"}};
+
+static const struct al_ratio outlier_ratios[] = {
+	{{.x = "random"}, {.x = "third"}, 4},
+	{{.x = "random"}, {.x = "MHA"}, 2},
+};
+static const struct al_ratio stack_ratio[] = {{{.x = "MHA"}, {.x = "SHA"}, 2}};
+static const struct al_ratio line_ratio[] = {
+	{{.x_value = 100, .series = "MHA"}, {.x_value = 100, .series = "EL-ATT"}, 1}};
+
 const struct figure_case figure_cases[] = {
 	{"mhe-figure-1", fill_figure_3,
 		.figure = {.mark = "line", .x = {.column = "n_heads"}, .series = "variant"}},
@@ -431,6 +487,69 @@ const struct figure_case figure_cases[] = {
 			.n_beneath = 4,
 			.width_pt = 504,
 			.height_pt = 180}},
+	{"gap", fill_outlier,
+		.figure = {.mark = "bar",
+			.x = {.column = "name"},
+			.y = {.column = "perplexity",
+				.is_broken = true,
+				.gap_from = 25,
+				.gap_to = 80},
+			.ratios = outlier_ratios,
+			.n_ratios = 2},
+		.is_hard = true},
+	{"gap-along-x", fill_powers,
+		.figure = {.mark = "point",
+			.x = {.column = "value",
+				.is_broken = true,
+				.gap_from = 1100,
+				.gap_to = 9000},
+			.y = {.column = "name"}}},
+	{"inset", fill_figure_3,
+		.figure = {.mark = "line",
+			.x = {.column = "n_heads"},
+			.series = "variant",
+			.inset = {.is_drawn = true, .x_min = 1, .x_max = 12}}},
+	{"inset-of-points", fill_scores,
+		.figure = {.mark = "point",
+			.x = {.column = "parameters"},
+			.y = {.column = "glue", .has_min = true, .min = 78},
+			.label = "variant",
+			.width_pt = 504,
+			.inset = {.is_drawn = true,
+				.x_min = 8.85e6,
+				.x_max = 9.2e6,
+				.has_y = true,
+				.y_min = 80.3,
+				.y_max = 80.8}},
+		.is_hard = true},
+	{"bands", fill_bands,
+		.figure = {.mark = "line",
+			.x = {.column = "x"},
+			.y = {.column = "y"},
+			.series = "name",
+			.bands = column_band,
+			.n_bands = 1}},
+	{"band-between", fill_bands,
+		.figure = {.mark = "line",
+			.x = {.column = "x"},
+			.y = {.column = "y"},
+			.series = "name",
+			.bands = series_band,
+			.n_bands = 1}},
+	{"ratio-of-stacks", fill_table_13,
+		.figure = {.mark = "bar",
+			.x = {.column = "variant"},
+			.n_stacked = 4,
+			.stacked = {"weights", "gradients", "optimizer", "activations"},
+			.ratios = stack_ratio,
+			.n_ratios = 1},
+		.is_hard = true},
+	{"ratio-of-lines", fill_figure_3,
+		.figure = {.mark = "line",
+			.x = {.column = "n_heads"},
+			.series = "variant",
+			.ratios = line_ratio,
+			.n_ratios = 1}},
 	{"long", fill_long,
 		.figure = {.mark = "line", .x = {.column = "n_heads"}, .series = "variant"}},
 };

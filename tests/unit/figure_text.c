@@ -88,7 +88,8 @@ static void any_size_holds(void **state)
 		const struct figure_case *c = figure_case_open(figure_cases[i].id, &table);
 		for (size_t w = 0; w < sizeof(widths) / sizeof(*widths); w++) {
 			bool is_drawn = holds_at(c, &table, widths[w], 0.7 * widths[w]);
-			assert_true(is_drawn || widths[w] < 200 || c->is_hard);
+			if (!is_drawn && widths[w] >= 200 && !c->is_hard)
+				fail_msg("%s has no room in %g pt", c->id, widths[w]);
 			(void)holds_at(c, &table, widths[w], 72);
 			(void)holds_at(c, &table, 72, widths[w]);
 		}

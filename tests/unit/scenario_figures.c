@@ -120,6 +120,12 @@ static void joins_what_stands_beneath(void **state)
 	al_catalog_destroy(catalog);
 }
 
+/* Two series of x = 1 and 2: 1, 2 and 0, 8; row 3 is 4 at x = 3. */
+#define OVERLAID(rest) \
+	"{" SMALL ", 'listings': [{'id': 'l', 'columns': ['x', 's', 'v', 'w'], 'rows': [[1, " \
+	"'a', 1, 0], [2, 'a', 2, 3], [3, 'a', 4, 5], [1, 'b', 0, 0], [2, 'b', 8, 9]]}], " \
+	"'figures': [{'id': 'f', 'of': 'l', 'mark': 'line', 'x': 'x', 'series': 's', " rest "}]}"
+
 static void refuses_what_cannot_be_drawn(void **state)
 {
 	static const struct {
@@ -145,6 +151,46 @@ static void refuses_what_cannot_be_drawn(void **state)
 			"there is no listing \"side\""},
 		{BENEATH("[['left', 1]]", "{'of': 'sides', 'columns': ['a']}"),
 			"\"beneath\" goes with \"panel\""},
+		{OVERLAID("'y': {'column': 'v', 'scale': 'log', 'break': {'from': 3, 'to': 5}}"),
+			"the log y axis can't be broken"},
+		{OVERLAID("'y': {'column': 'v', 'break': {'from': 3, 'to': 5}}"),
+			"the gap of the y axis from 3 to 5 hides 4 (row 3)"},
+		{OVERLAID("'y': {'column': 'v', 'break': {'from': 5, 'to': 5}}"),
+			"t.json:1:432: found 5 to 5, expected a range upwards"},
+		{OVERLAID("'y': {'column': 'v', 'break': {'from': 5, 'to': 900}}"),
+			"the gap of the y axis runs from 5 to 900, expected a range within 0 to 8"},
+		{OVERLAID("'y': {'column': 'v', 'break': {'from': 5}}"), "\"to\""},
+		{OVERLAID("'y': 'v', 'inset': {'x': {'min': 10, 'max': 20}}"),
+			"no point lies in the inset, x from 10 to 20"},
+		{OVERLAID("'y': 'v', 'inset': {'x': {'min': 3, 'max': 20}}"),
+			"reaches beyond the axes"},
+		{OVERLAID("'y': 'v', 'inset': {'y': {'min': 3, 'max': 20}}"), "\"x\""},
+		{OVERLAID("'y': 'v', 'bands': [{'low': 'w'}]"),
+			"expected either \"low\" and \"high\", two columns, or \"between\", two "
+			"series"},
+		{OVERLAID("'y': 'v', 'bands': [{'between': ['a']}]"),
+			"found 1 names, expected two"},
+		{OVERLAID("'y': 'v', 'bands': [{'between': ['a', 'c']}]"), "unknown series \"c\""},
+		{OVERLAID("'y': 'v', 'bands': [{'low': 'v', 'high': 'w'}]"),
+			"row 1: the band's low end, 1, lies above its high end, 0"},
+		{OVERLAID("'y': 'v', 'bands': [{'low': 'v', 'high': 'z'}]"),
+			"unknown column \"z\""},
+		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 1, 'series': 'a'}, 'to': {'x': 1, "
+			  "'series': 'b'}}]"),
+			"the ratio's end 1, b is 0, expected more than 0"},
+		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 1}, 'to': {'x': 2, 'series': 'b'}}]"),
+			"the ratio's end 1 is that of 2 rows, expected one"},
+		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 7}, 'to': {'x': 2, 'series': 'b'}}]"),
+			"the ratio's end 7 is that of 0 rows, expected one"},
+		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 2, 'series': 'b'}, 'to': {'x': 2, "
+			  "'series': 'b'}}]"),
+			"a ratio of 2, b to itself"},
+		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 2, 'panel': 'b'}, 'to': {'x': 2}}]"),
+			"the ratio's end 2, b names a panel, the figure none"},
+		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 1, 'series': 'a'}, 'to': {'x': 2, "
+			  "'series': 'b'}, 'digits': 7}]"),
+			"more than 6 digits"},
+		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 1, 'series': 'a'}}]"), "\"to\""},
 	};
 
 	(void)state;

@@ -1,0 +1,161 @@
+/* Bands: an area between what two columns hold beside a line, or between the lines of two
+ * series. */
+#include <math.h>
+#include <string.h>
+
+#include "figure/mark.h"
+#include "figure/palette.h"
+
+static const double rim_pt = 0.35;
+
+/* ---- which series ---- */
+
+static bool find_series(const struct al_plot *plot, const char *name, size_t *out,
+	struct al_error *err)
+{
+	int found = al_find_name(name, plot->series, plot->n_series);
+
+	for (size_t i = 0; found < 0 && i < plot->n_series; i++)
+		if (plot->series_texts[i] && strcmp(plot->series_texts[i], name) == 0)
+			found = (int)i;
+	if (found < 0)
+		return al_fail_unknown(err, "series", name, plot->series, plot->n_series);
+	*out = (size_t)found;
+	return true;
+}
+
+/* Where both series have a number. */
+static const struct al_point *partner(const struct al_points *points, double x)
+{
+	for (size_t i = 0; i < points->n; i++)
+		if (points->items[i].x == x && !isnan(points->items[i].y))
+			return &points->items[i];
+	return NULL;
+}
+
+static size_t count_shared(const struct al_plot *plot, const struct al_between *between)
+{
+	size_t n = 0;
+
+	for (size_t panel = 0; panel < plot->n_panels; panel++) {
+		const struct al_points *one = al_plot_points(plot, panel, between->one);
+		const struct al_points *other = al_plot_points(plot, panel, between->other);
+		for (size_t i = 0; i < one->n; i++)
+			n += !isnan(one->items[i].y) && partner(other, one->items[i].x);
+	}
+	return n;
+}
+
+static bool find_between(const struct al_plot *plot, const struct al_band *band,
+	struct al_between *out, struct al_error *err)
+{
+	if (!find_series(plot, band->one, &out->one, err)
+		|| !find_series(plot, band->other, &out->other, err))
+		return false;
+	if (out->one == out->other)
+		return al_fail(err, AL_EINPUT, "a band between \"%s\" and itself", band->one);
+	return count_shared(plot, out) > 1
+		|| al_fail(err, AL_EINPUT,
+			"no band between \"%s\" and \"%s\": they share fewer than two values of x",
+			band->one, band->other);
+}
+
+bool al_plot_find_bands(struct al_plot *plot, struct al_error *err)
+{
+	const struct al_figure *figure = plot->figure;
+
+	plot->between = al_new_array(&plot->arena, struct al_between, figure->n_bands);
+	for (size_t i = 0; i < figure->n_bands; i++)
+		if (figure->bands[i].one
+			&& !find_between(plot, &figure->bands[i], &plot->between[plot->n_between++],
+				err))
+			return false;
+	return true;
+}
+
+/* ---- drawing ---- */
+
+/* The two ends of an area at each x. */
+struct edge {
+	double x, low, high;
+};
+
+static void fill(const struct al_scene *scene, size_t series, const struct edge *edges, size_t n)
+{
+	cairo_t *cr = scene->canvas->cr;
+
+	if (n < 2)
+		return;
+	for (size_t i = 0; i < n; i++)
+		cairo_line_to(cr, edges[i].x, edges[i].high);
+	for (size_t i = n; i-- > 0;)
+		cairo_line_to(cr, edges[i].x, edges[i].low);
+	cairo_close_path(cr);
+	al_series_set_glass(scene->canvas, scene->plot->looks[series]);
+	al_canvas_fill_preserve(scene->canvas);
+	cairo_set_line_width(cr, rim_pt);
+	al_canvas_stroke(scene->canvas);
+}
+
+/* Ends where a value is missing. */
+static void draw_columns(const struct al_scene *scene, size_t panel, size_t series,
+	struct edge *edges)
+{
+	const struct al_points *points = al_plot_points(scene->plot, panel, series);
+	size_t n = 0;
+
+	for (size_t i = 0; i < points->n; i++) {
+		const struct al_point *point = &points->items[i];
+		if (isnan(point->band_low)) {
+			fill(scene, series, edges, n);
+			n = 0;
+			continue;
+		}
+		edges[n++] = (struct edge){al_scene_x(scene, panel, point->x),
+			al_scene_y(scene, panel, point->band_low),
+			al_scene_y(scene, panel, point->band_high)};
+	}
+	fill(scene, series, edges, n);
+}
+
+static void draw_between(const struct al_scene *scene, size_t panel,
+	const struct al_between *between, struct edge *edges)
+{
+	const struct al_points *one = al_plot_points(scene->plot, panel, between->one);
+	const struct al_points *other = al_plot_points(scene->plot, panel, between->other);
+	size_t n = 0;
+
+	for (size_t i = 0; i < one->n; i++) {
+		const struct al_point *from = &one->items[i], *to = partner(other, from->x);
+		if (!isnan(from->y) && to)
+			edges[n++] = (struct edge){al_scene_x(scene, panel, from->x),
+				al_scene_y(scene, panel, from->y), al_scene_y(scene, panel, to->y)};
+	}
+	fill(scene, between->one, edges, n);
+}
+
+static size_t most_points(const struct al_plot *plot, size_t panel)
+{
+	size_t most = 0;
+
+	for (size_t series = 0; series < plot->n_series; series++) {
+		const size_t n = al_plot_points(plot, panel, series)->n;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+void al_scene_draw_bands(const struct al_scene *scene, size_t panel)
+{
+	const struct al_plot *plot = scene->plot;
+
+	if (plot->figure->n_bands == 0)
+		return;
+	struct edge *edges = al_new_array(scene->arena, struct edge, most_points(plot, panel));
+	al_scene_clip(scene, panel);
+	for (size_t series = 0; series < plot->n_series; series++)
+		draw_columns(scene, panel, series, edges);
+	for (size_t i = 0; i < plot->n_between; i++)
+		draw_between(scene, panel, &plot->between[i], edges);
+	al_canvas_end_clip(scene->canvas);
+}

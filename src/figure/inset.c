@@ -1,0 +1,348 @@
+/* An inset: a part of the axes once more, enlarged, with axes of its own. It stands where the frame
+ * is free; a rectangle and two lines from it say what it shows. */
+#include <math.h>
+
+#include "figure/mark.h"
+#include "figure/measures.h"
+
+/* ---- limits ---- */
+
+static bool is_in_x(const struct al_inset *inset, const struct al_point *point)
+{
+	return !isnan(point->y) && point->x >= inset->x_min && point->x <= inset->x_max;
+}
+
+/* What the points within its limits along x reach. */
+static void reach_points(const struct al_plot *plot, struct al_inset *inset)
+{
+	inset->y_min = INFINITY;
+	inset->y_max = -INFINITY;
+	for (size_t series = 0; series < plot->n_series; series++) {
+		const struct al_points *points = al_plot_points(plot, 0, series);
+		for (size_t i = 0; i < points->n; i++) {
+			if (!is_in_x(inset, &points->items[i]))
+				continue;
+			inset->y_min = fmin(inset->y_min, points->items[i].y);
+			inset->y_max = fmax(inset->y_max, points->items[i].y);
+		}
+	}
+}
+
+/* Some air above and below, as far as the axis goes. */
+static void widen(const struct al_dimension *y, struct al_inset *inset)
+{
+	const double share = 0.06;
+	const double room = inset->y_max > inset->y_min ? share * (inset->y_max - inset->y_min)
+							: share * (y->max - y->min);
+	const double low = y->is_log ? inset->y_min / (1 + share) : inset->y_min - room;
+	const double high = y->is_log ? inset->y_max * (1 + share) : inset->y_max + room;
+
+	inset->y_min = fmax(y->min, low);
+	inset->y_max = fmin(y->max, high);
+}
+
+static size_t count_points(const struct al_plot *plot, const struct al_inset *inset)
+{
+	size_t n = 0;
+
+	for (size_t series = 0; series < plot->n_series; series++) {
+		const struct al_points *points = al_plot_points(plot, 0, series);
+		for (size_t i = 0; i < points->n; i++)
+			n += is_in_x(inset, &points->items[i]) && points->items[i].y >= inset->y_min
+				&& points->items[i].y <= inset->y_max;
+	}
+	return n;
+}
+
+bool al_plot_bound_inset(struct al_plot *plot, struct al_error *err)
+{
+	struct al_inset *inset = &plot->inset;
+
+	*inset = plot->figure->inset;
+	if (!inset->is_drawn)
+		return true;
+	if (plot->n_panels > 1 || plot->categories)
+		return al_fail(err, AL_EINPUT, "an inset needs %s",
+			plot->categories ? "numbers along x" : "a figure of one panel");
+	if (plot->x.is_broken || plot->y.is_broken)
+		return al_fail(err, AL_EINPUT, "either a broken axis or an inset, not both");
+	if (!inset->has_y)
+		reach_points(plot, inset);
+	if (count_points(plot, inset) == 0)
+		return al_fail(err, AL_EINPUT, "no point lies in the inset, x from %g to %g%s",
+			inset->x_min, inset->x_max,
+			inset->has_y ? al_format(&plot->arena, " and y from %g to %g", inset->y_min,
+				inset->y_max)
+				     : "");
+	if (!inset->has_y)
+		widen(&plot->y, inset);
+	return true;
+}
+
+/* ---- its own axes ---- */
+
+static struct al_dimension part_of(const struct al_dimension *whole, double min, double max)
+{
+	struct al_dimension part = *whole;
+
+	part.min = min;
+	part.max = max;
+	part.is_min_fixed = part.is_max_fixed = true;
+	return part;
+}
+
+static struct al_scale scale_of(const struct al_dimension *d, double start_pt, double end_pt)
+{
+	return (struct al_scale){
+		.is_log = d->is_log,
+		.min = d->min,
+		.max = d->max,
+		.start_pt = start_pt,
+		.end_pt = end_pt,
+	};
+}
+
+static double widest(struct al_canvas *canvas, const struct al_ticks *ticks)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < ticks->n; i++)
+		most = fmax(most, al_canvas_tick_width(canvas, ticks->items[i].label));
+	return most;
+}
+
+/* The frame within a page that begins at (0, 0). */
+static void set_frame(struct al_scene *inset, double width, double height)
+{
+	const struct al_inset *limits = &inset->plot->inset;
+	const double line = al_line_height(inset->canvas, AL_FONT_TICK);
+	const double outside = AL_TICK_PT + AL_TICK_GAP_PT + 1;
+	struct al_box *frame = &inset->frames[0];
+	struct al_dimension x = part_of(&inset->plot->panel_x[0], limits->x_min, limits->x_max);
+	struct al_dimension y = part_of(&inset->plot->y, limits->y_min, limits->y_max);
+
+	frame->left = outside + widest(inset->canvas, &inset->y_ticks);
+	frame->top = line / 2 + 1;
+	frame->right = width - 1 - widest(inset->canvas, &inset->x_ticks[0]) / 2;
+	frame->bottom = height - outside - line;
+	inset->x[0] = scale_of(&x, AL_INSET_PT, frame->right - frame->left - AL_INSET_PT);
+	inset->y = scale_of(&y, frame->bottom - AL_INSET_PT, frame->top + AL_INSET_PT);
+	al_scene_find_x_ticks(inset, 0, &x);
+	al_scene_find_y_ticks(inset, &y);
+}
+
+static void move_to(struct al_scene *inset, double left, double top)
+{
+	struct al_box *frame = &inset->frames[0];
+
+	*frame = (struct al_box){frame->left + left, frame->top + top, frame->right + left,
+		frame->bottom + top};
+	inset->y.start_pt += top;
+	inset->y.end_pt += top;
+}
+
+static struct al_scene *make_inset(struct al_scene *scene)
+{
+	struct al_scene *inset = al_new_array(scene->arena, struct al_scene, 1);
+
+	*inset = (struct al_scene){.canvas = scene->canvas,
+		.plot = scene->plot,
+		.arena = scene->arena,
+		.least_asked_ticks = 2};
+	inset->frames = al_new_array(scene->arena, struct al_box, 1);
+	inset->x = al_new_array(scene->arena, struct al_scale, 1);
+	inset->x_ticks = al_new_array(scene->arena, struct al_ticks, 1);
+	return inset;
+}
+
+/* ---- its place ---- */
+
+static struct al_box region_of(const struct al_scene *scene)
+{
+	const struct al_inset *limits = &scene->plot->inset;
+
+	return (struct al_box){al_scene_x(scene, 0, limits->x_min),
+		al_scene_y(scene, 0, limits->y_max), al_scene_x(scene, 0, limits->x_max),
+		al_scene_y(scene, 0, limits->y_min)};
+}
+
+static struct al_box grown(const struct al_box *box, double by)
+{
+	return (struct al_box){box->left - by, box->top - by, box->right + by, box->bottom + by};
+}
+
+static double distance(const struct al_box *a, const struct al_box *b)
+{
+	return hypot(a->left + a->right - b->left - b->right,
+		a->top + a->bottom - b->top - b->bottom);
+}
+
+enum { N_STATIONS = 13 };
+
+/* The free place nearest to what is enlarged. */
+static bool find_place(const struct al_scene *scene, const struct al_obstacles *obstacles,
+	double width, double height, struct al_box *out)
+{
+	const struct al_box *frame = &scene->frames[0], region = region_of(scene);
+	const struct al_box near = grown(&region, 4);
+	double best = INFINITY;
+
+	for (int i = 0; i < N_STATIONS * N_STATIONS; i++) {
+		const double across = (double)(i % N_STATIONS) / (N_STATIONS - 1);
+		const double down = (double)(i / N_STATIONS) / (N_STATIONS - 1);
+		const struct al_box box = al_box_at(width, height,
+			frame->left + 3 + across * (frame->right - frame->left - 5),
+			frame->top + 2 + down * (frame->bottom - frame->top - 5), across, down);
+		if (distance(&box, &region) >= best || al_box_meets(&box, &near)
+			|| !al_scene_is_free(scene, 0, obstacles, &box))
+			continue;
+		best = distance(&box, &region);
+		*out = box;
+	}
+	return isfinite(best);
+}
+
+static void add_labels(struct al_scene *scene, const struct al_scene *inset)
+{
+	const struct al_box *frame = &inset->frames[0];
+	const double away = AL_TICK_PT + AL_TICK_GAP_PT;
+
+	for (size_t i = 0; i < inset->x_ticks[0].n; i++) {
+		const struct al_tick *tick = &inset->x_ticks[0].items[i];
+		struct al_label label = al_tick_label(tick->label);
+		al_label_put(scene->canvas, &label, al_scene_x(inset, 0, tick->value),
+			frame->bottom + away, 0.5, 0);
+		al_scene_add_label(scene, &label);
+	}
+	for (size_t i = 0; i < inset->y_ticks.n; i++) {
+		const struct al_tick *tick = &inset->y_ticks.items[i];
+		struct al_label label = al_tick_label(tick->label);
+		al_label_put(scene->canvas, &label, frame->left - away,
+			al_scene_y(inset, 0, tick->value), 1, 0.5);
+		al_scene_add_label(scene, &label);
+	}
+}
+
+/* Lines between corners of the same side that cross neither box: the outline of both. */
+static size_t find_links(const struct al_box *a, const struct al_box *b, struct al_segment out[4])
+{
+	const struct al_box inner_a = grown(a, -0.1), inner_b = grown(b, -0.1);
+	const struct al_segment all[] = {{a->left, a->top, b->left, b->top},
+		{a->right, a->top, b->right, b->top}, {a->left, a->bottom, b->left, b->bottom},
+		{a->right, a->bottom, b->right, b->bottom}};
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		if (!al_segment_crosses(&all[i], &inner_a)
+			&& !al_segment_crosses(&all[i], &inner_b))
+			out[n++] = all[i];
+	return n;
+}
+
+static void avoid_inset(struct al_scene *scene, struct al_obstacles *obstacles)
+{
+	const struct al_box region = region_of(scene);
+	struct al_segment links[4];
+	const size_t n = find_links(&region, &scene->inset_page, links);
+
+	al_obstacles_add_box(scene, obstacles, grown(&scene->inset_page, 1));
+	al_obstacles_add_segment(scene, obstacles,
+		(struct al_segment){region.left, region.top, region.right, region.top});
+	al_obstacles_add_segment(scene, obstacles,
+		(struct al_segment){region.left, region.bottom, region.right, region.bottom});
+	al_obstacles_add_segment(scene, obstacles,
+		(struct al_segment){region.left, region.top, region.left, region.bottom});
+	al_obstacles_add_segment(scene, obstacles,
+		(struct al_segment){region.right, region.top, region.right, region.bottom});
+	for (size_t i = 0; i < n; i++)
+		al_obstacles_add_segment(scene, obstacles, links[i]);
+}
+
+static bool check_limits(const struct al_scene *scene, struct al_error *err)
+{
+	const struct al_inset *limits = &scene->plot->inset;
+	const struct al_scale *x = &scene->x[0], *y = &scene->y;
+
+	if (limits->x_min >= x->min && limits->x_max <= x->max && limits->y_min >= y->min
+		&& limits->y_max <= y->max)
+		return true;
+	return al_fail(err, AL_EINPUT,
+		"the inset, x from %g to %g and y from %g to %g, reaches beyond the axes, %g to %g "
+		"and %g to %g",
+		limits->x_min, limits->x_max, limits->y_min, limits->y_max, x->min, x->max, y->min,
+		y->max);
+}
+
+static const double least_frame_pt = 26;
+
+/* As large as it can be, with room for its ticks. */
+static bool place_inset(struct al_scene *scene, struct al_scene *inset,
+	const struct al_obstacles *obstacles)
+{
+	static const double shares[] = {.56, .52, .48, .44, .4, .36, .32};
+	const struct al_box *frame = &scene->frames[0], *own = &inset->frames[0];
+
+	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
+		const double width = shares[i] * (frame->right - frame->left);
+		const double height = shares[i] * (frame->bottom - frame->top);
+		inset->y_ticks.n = inset->x_ticks[0].n = 0;
+		for (int pass = 0; pass < 3; pass++)
+			set_frame(inset, width, height);
+		if (own->right - own->left < least_frame_pt
+			|| own->bottom - own->top < least_frame_pt)
+			break;
+		if (find_place(scene, obstacles, width, height, &scene->inset_page))
+			return true;
+	}
+	return false;
+}
+
+bool al_scene_add_inset(struct al_scene *scene, struct al_obstacles *obstacles,
+	struct al_error *err)
+{
+	if (!scene->plot->inset.is_drawn)
+		return true;
+	if (!check_limits(scene, err))
+		return false;
+	struct al_scene *inset = make_inset(scene);
+	if (!place_inset(scene, inset, obstacles))
+		return al_fail(err, AL_EINPUT,
+			"no free place for the inset, expected a larger figure or axes with more "
+			"room");
+	move_to(inset, scene->inset_page.left, scene->inset_page.top);
+	scene->inset = inset;
+	avoid_inset(scene, obstacles);
+	add_labels(scene, inset);
+	return true;
+}
+
+/* ---- drawing ---- */
+
+static void outline(const struct al_scene *scene, const struct al_box *box, struct al_color color)
+{
+	cairo_rectangle(scene->canvas->cr, box->left, box->top, box->right - box->left,
+		box->bottom - box->top);
+	al_canvas_color(scene->canvas, color);
+	cairo_set_line_width(scene->canvas->cr, 0.5);
+	al_canvas_stroke(scene->canvas);
+}
+
+void al_scene_draw_inset(struct al_scene *scene)
+{
+	struct al_segment links[4];
+
+	if (!scene->inset)
+		return;
+	const struct al_box region = region_of(scene);
+	const size_t n = find_links(&region, &scene->inset_page, links);
+	for (size_t i = 0; i < n; i++)
+		al_canvas_line(scene->canvas, links[i].x0, links[i].y0, links[i].x1, links[i].y1,
+			0.4, al_color_leader);
+	outline(scene, &region, al_color_axis);
+	al_canvas_color(scene->canvas, al_color_white);
+	al_canvas_fill_box(scene->canvas, &scene->inset_page);
+	outline(scene, &scene->inset_page, al_color_leader);
+	al_scene_draw_back(scene->inset, 0);
+	scene->plot->mark->draw(scene->inset, 0);
+	al_scene_draw_axes(scene->inset, 0);
+}

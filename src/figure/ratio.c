@@ -1,0 +1,331 @@
+/* Ratio marks: an arrow between two points, and how many times one is the other, divided exactly
+ * as the table holds them. */
+#include <math.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "figure/mark.h"
+#include "figure/measures.h"
+
+/* ---- which points ---- */
+
+/* What a cell holds, or shows. */
+static bool is_named(struct al_arena *arena, const struct al_table *table, size_t row, int column,
+	const char *name)
+{
+	const struct al_cell *cell = &table->rows[row][column];
+
+	return (cell->kind == AL_CELL_TEXT && strcmp(cell->text, name) == 0)
+		|| strcmp(al_plot_name(arena, table, row, column), name) == 0;
+}
+
+static bool is_at_x(struct al_arena *arena, const struct al_table *table, size_t row, int column,
+	const struct al_end *end)
+{
+	double value;
+
+	if (end->x)
+		return is_named(arena, table, row, column, end->x);
+	return al_cell_number(&table->rows[row][column], &value) && value == end->x_value;
+}
+
+static bool is_end(struct al_arena *arena, const struct al_table *table,
+	const struct al_plot_columns *columns, size_t row, const struct al_end *end)
+{
+	return is_at_x(arena, table, row, columns->x, end)
+		&& (!end->series || is_named(arena, table, row, columns->series, end->series))
+		&& (!end->panel || is_named(arena, table, row, columns->panel, end->panel));
+}
+
+static const char *tell(struct al_arena *arena, const struct al_end *end)
+{
+	const char *x = end->x ? end->x : al_format(arena, "%g", end->x_value);
+
+	return al_format(arena, "%s%s%s%s%s", x, end->series ? ", " : "",
+		end->series ? end->series : "", end->panel ? ", " : "",
+		end->panel ? end->panel : "");
+}
+
+/* The one row of an end. */
+static bool find_row(struct al_plot *plot, const struct al_table *table,
+	const struct al_plot_columns *columns, const struct al_end *end, size_t *out,
+	struct al_error *err)
+{
+	size_t n = 0;
+
+	if (end->series && columns->series < 0)
+		return al_fail(err, AL_EINPUT, "the ratio's end %s names a series, the figure none",
+			tell(&plot->arena, end));
+	if (end->panel && columns->panel < 0)
+		return al_fail(err, AL_EINPUT, "the ratio's end %s names a panel, the figure none",
+			tell(&plot->arena, end));
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (is_end(&plot->arena, table, columns, row, end)) {
+			*out = n++ == 0 ? row : *out;
+		}
+	if (n == 1)
+		return true;
+	return al_fail(err, AL_EINPUT, "the ratio's end %s is that of %zu rows, expected one",
+		tell(&plot->arena, end), n);
+}
+
+static bool find_point(const struct al_plot *plot, size_t row, struct al_plot_ratio *out,
+	size_t end)
+{
+	for (size_t panel = 0; panel < plot->n_panels; panel++)
+		for (size_t series = 0; series < plot->n_series; series++) {
+			const struct al_points *points = al_plot_points(plot, panel, series);
+			for (size_t i = 0; i < points->n; i++) {
+				if (points->items[i].row != row || isnan(points->items[i].y))
+					continue;
+				out->panel = panel;
+				out->series[end] = series;
+				out->points[end] = &points->items[i];
+				return true;
+			}
+		}
+	return false;
+}
+
+/* ---- what they hold ---- */
+
+/* A stack of bars is their sum. */
+static bool add_value(mpq_t sum, const struct al_cell *cell)
+{
+	mpq_t value;
+
+	if (cell->kind == AL_CELL_EXACT) {
+		al_exact_add(sum, cell->exact);
+		return true;
+	}
+	if (cell->kind != AL_CELL_REAL || !isfinite(cell->real))
+		return false;
+	mpq_init(value);
+	mpq_set_d(value, cell->real);
+	al_exact_add(sum, value);
+	mpq_clear(value);
+	return true;
+}
+
+static bool read_end(struct al_plot *plot, const struct al_table *table,
+	const struct al_plot_columns *columns, const struct al_end *end, size_t place,
+	struct al_plot_ratio *out, mpq_t value, struct al_error *err)
+{
+	size_t row = 0;
+	bool is_whole = true;
+
+	if (!find_row(plot, table, columns, end, &row, err))
+		return false;
+	for (size_t i = 0; i < columns->n_y; i++)
+		is_whole = add_value(value, &table->rows[row][columns->y[i]]) && is_whole;
+	if (!is_whole || !find_point(plot, row, out, place))
+		return al_fail(err, AL_EINPUT, "the ratio's end %s has no number",
+			tell(&plot->arena, end));
+	if (mpq_sgn(value) <= 0)
+		return al_fail(err, AL_EINPUT, "the ratio's end %s is %s, expected more than 0",
+			tell(&plot->arena, end), al_exact_text(&plot->arena, value));
+	return true;
+}
+
+static bool find_ratio(struct al_plot *plot, const struct al_table *table,
+	const struct al_plot_columns *columns, const struct al_ratio *ratio,
+	struct al_plot_ratio *out, mpq_t values[2], struct al_error *err)
+{
+	size_t panel;
+
+	if (!read_end(plot, table, columns, &ratio->of, 0, out, values[0], err))
+		return false;
+	panel = out->panel;
+	if (!read_end(plot, table, columns, &ratio->to, 1, out, values[1], err))
+		return false;
+	if (panel != out->panel)
+		return al_fail(err, AL_EINPUT, "the ratio's ends %s and %s are in two panels",
+			tell(&plot->arena, &ratio->of), tell(&plot->arena, &ratio->to));
+	if (out->points[0] == out->points[1])
+		return al_fail(err, AL_EINPUT, "a ratio of %s to itself",
+			tell(&plot->arena, &ratio->of));
+	mpq_div(values[0], values[0], values[1]);
+	out->label = al_format(&plot->arena, "%s\u00d7",
+		al_exact_grouped(&plot->arena,
+			al_exact_decimal(&plot->arena, values[0], ratio->digits)));
+	return true;
+}
+
+bool al_plot_find_ratios(struct al_plot *plot, const struct al_table *table,
+	const struct al_plot_columns *columns, struct al_error *err)
+{
+	const struct al_figure *figure = plot->figure;
+	bool ok = true;
+
+	plot->ratios = al_new_array(&plot->arena, struct al_plot_ratio, figure->n_ratios);
+	for (size_t i = 0; ok && i < figure->n_ratios; i++) {
+		mpq_t values[2];
+		mpq_init(values[0]);
+		mpq_init(values[1]);
+		ok = find_ratio(plot, table, columns, &figure->ratios[i], &plot->ratios[i], values,
+			err);
+		mpq_clear(values[0]);
+		mpq_clear(values[1]);
+	}
+	return ok;
+}
+
+/* ---- arrows ---- */
+
+static const double leg_pt = 0.7, head_pt = 3.2, label_gap_pt = 2.4, line_pt = 0.5;
+
+struct place {
+	double x, y;
+};
+
+static struct place place_of(const struct al_scene *scene, const struct al_plot_ratio *ratio,
+	size_t end)
+{
+	const struct al_point *point = ratio->points[end];
+	struct place place = {al_scene_x(scene, ratio->panel, point->x),
+		al_scene_y(scene, ratio->panel, point->y)};
+
+	if (scene->plot->mark->find_end)
+		scene->plot->mark->find_end(scene, ratio->panel, ratio->series[end], point,
+			&place.x, &place.y);
+	return place;
+}
+
+/* The leg stands over or beneath the end that is nearer to the axis. */
+static struct al_arrow arrow_of(const struct al_scene *scene, const struct al_plot_ratio *ratio)
+{
+	struct place far = place_of(scene, ratio, 0), near = place_of(scene, ratio, 1);
+
+	if (far.y > near.y) {
+		const struct place other = far;
+		far = near;
+		near = other;
+	}
+	return (struct al_arrow){.leg = {near.x, far.y, near.x, near.y},
+		.level = {far.x, far.y, near.x, far.y}};
+}
+
+/* Where a label would stand: on the right of the leg, on the left, upon it. */
+enum side { RIGHT, LEFT, UPON, N_SIDES };
+
+static void put_at(struct al_scene *scene, const struct al_segment *leg, double share,
+	enum side side, struct al_label *label)
+{
+	static const double away[] = {[RIGHT] = label_gap_pt, [LEFT] = -label_gap_pt, [UPON] = 0};
+	static const double across[] = {[RIGHT] = 0, [LEFT] = 1, [UPON] = 0.5};
+
+	al_label_put(scene->canvas, label, leg->x0 + away[side],
+		leg->y0 + share * (leg->y1 - leg->y0), across[side], 0.5);
+}
+
+/* Upon a leg there is room for its ends, too. */
+static bool fits(const struct al_segment *leg, enum side side, const struct al_box *box)
+{
+	return side != UPON
+		|| (box->top > fmin(leg->y0, leg->y1) + 2 * head_pt
+			&& box->bottom < fmax(leg->y0, leg->y1) - 2 * head_pt);
+}
+
+/* At the leg's middle first; else next to its end. */
+static bool put_label(struct al_scene *scene, size_t panel, const struct al_obstacles *obstacles,
+	const struct al_arrow *arrow, struct al_label *label)
+{
+	static const double shares[] = {.5, .4, .6, .3, .7, .2, .8, .1, .9, 0, 1};
+	const size_t n = sizeof(shares) / sizeof(*shares);
+
+	for (size_t i = 0; i < n * N_SIDES; i++) {
+		const enum side side = i < 2 * n ? (i % 2 ? LEFT : RIGHT) : UPON;
+		put_at(scene, &arrow->leg, shares[side == UPON ? i - 2 * n : i / 2], side, label);
+		if (fits(&arrow->leg, side, &label->box)
+			&& !al_segment_crosses(&arrow->level, &label->box)
+			&& al_scene_is_free(scene, panel, obstacles, &label->box))
+			return true;
+	}
+	return al_scene_put_near(scene, panel, obstacles, label, arrow->leg.x0, arrow->leg.y0)
+		&& !al_segment_crosses(&arrow->level, &label->box)
+		&& !al_segment_crosses(&arrow->leg, &label->box);
+}
+
+static bool add_ratio(struct al_scene *scene, const struct al_plot_ratio *ratio,
+	struct al_obstacles *obstacles, struct al_error *err)
+{
+	struct al_arrow arrow = arrow_of(scene, ratio);
+	struct al_label label = al_tick_label(ratio->label);
+
+	for (int end = 0; end < 2; end++)
+		if (!al_scene_holds(scene, ratio->panel, ratio->points[end]))
+			return al_fail(err, AL_EINPUT,
+				"the ratio %s has an end beyond the axes' limits", ratio->label);
+	if (!put_label(scene, ratio->panel, obstacles, &arrow, &label))
+		return al_fail(err, AL_EINPUT,
+			"no free place for the ratio %s, expected a larger figure", ratio->label);
+	arrow.label = label.box;
+	al_obstacles_add_segment(scene, obstacles, arrow.leg);
+	al_obstacles_add_segment(scene, obstacles, arrow.level);
+	al_scene_add_label(scene, &label);
+	scene->arrows[scene->n_arrows++] = arrow;
+	return true;
+}
+
+bool al_scene_add_ratios(struct al_scene *scene, struct al_obstacles *obstacles,
+	struct al_error *err)
+{
+	const size_t n = scene->plot->figure->n_ratios;
+
+	scene->arrows = al_new_array(scene->arena, struct al_arrow, n);
+	for (size_t i = 0; i < n; i++) {
+		const struct al_plot_ratio *ratio = &scene->plot->ratios[i];
+		if (!add_ratio(scene, ratio, &obstacles[ratio->panel], err))
+			return false;
+	}
+	return true;
+}
+
+static void draw_head(const struct al_scene *scene, double x, double y, double towards)
+{
+	cairo_t *cr = scene->canvas->cr;
+
+	cairo_move_to(cr, x, y);
+	cairo_line_to(cr, x - head_pt / 2.4, y - towards * head_pt);
+	cairo_line_to(cr, x + head_pt / 2.4, y - towards * head_pt);
+	cairo_close_path(cr);
+	al_canvas_color(scene->canvas, al_color_ink);
+	al_canvas_fill(scene->canvas);
+}
+
+static void draw_leg(const struct al_scene *scene, const struct al_segment *leg,
+	const struct al_box *label)
+{
+	const double x = leg->x0, top = fmin(leg->y0, leg->y1), bottom = fmax(leg->y0, leg->y1);
+
+	if (!al_segment_crosses(leg, label)) {
+		al_canvas_line(scene->canvas, x, top, x, bottom, leg_pt, al_color_ink);
+		return;
+	}
+	al_canvas_line(scene->canvas, x, top, x, label->top, leg_pt, al_color_ink);
+	al_canvas_line(scene->canvas, x, label->bottom, x, bottom, leg_pt, al_color_ink);
+}
+
+/* A leg that is too short for two heads has none. */
+static void draw_arrow(const struct al_scene *scene, const struct al_arrow *arrow)
+{
+	static const double dashes[] = {1.6, 1.4};
+	const struct al_segment *leg = &arrow->leg, *level = &arrow->level;
+	const double towards = leg->y1 > leg->y0 ? 1 : -1;
+
+	cairo_set_dash(scene->canvas->cr, dashes, 2, 0);
+	al_canvas_line(scene->canvas, level->x0, level->y0, level->x1, level->y1, line_pt,
+		al_color_ink);
+	cairo_set_dash(scene->canvas->cr, NULL, 0, 0);
+	draw_leg(scene, leg, &arrow->label);
+	if (fabs(leg->y1 - leg->y0) < 2.5 * head_pt)
+		return;
+	draw_head(scene, leg->x1, leg->y1, towards);
+	draw_head(scene, leg->x0, leg->y0, -towards);
+}
+
+void al_scene_draw_ratios(const struct al_scene *scene)
+{
+	for (size_t i = 0; i < scene->n_arrows; i++)
+		draw_arrow(scene, &scene->arrows[i]);
+}

@@ -1,0 +1,188 @@
+/* Reading what a figure leaves out of an axis, and what it lays over its marks: bands, an inset,
+ * ratios. */
+#include <stddef.h>
+
+#include "scenario/read.h"
+
+/* ---- broken axes ---- */
+
+struct range {
+	double from, to;
+};
+
+static bool check_range(void *context, const struct cJSON *node, void *record, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	const struct range *range = record;
+
+	return range->from < range->to
+		|| al_json_fail(&s->doc, node, err, "found %g to %g, expected a range upwards",
+			range->from, range->to);
+}
+
+static const struct al_field break_fields[] = {
+	{AL_KEY("from", REAL, offsetof(struct range, from)), .is_required = true},
+	{AL_KEY("to", REAL, offsetof(struct range, to)), .is_required = true},
+};
+static const struct al_record break_record = {
+	.fields = AL_FIELDS(break_fields),
+	.check = check_range,
+};
+
+bool al_scenario_read_break(void *context, const struct cJSON *node, void *out,
+	struct al_error *err)
+{
+	struct al_axis *axis = out;
+	struct range gap = {0};
+
+	if (!al_object_read(context, &break_record, node, &gap, err))
+		return false;
+	axis->is_broken = true;
+	axis->gap_from = gap.from;
+	axis->gap_to = gap.to;
+	return true;
+}
+
+/* ---- insets ---- */
+
+static const struct al_field limit_fields[] = {
+	{AL_KEY("min", REAL, offsetof(struct range, from)), .is_required = true},
+	{AL_KEY("max", REAL, offsetof(struct range, to)), .is_required = true},
+};
+static const struct al_record limit_record = {
+	.fields = AL_FIELDS(limit_fields),
+	.check = check_range,
+};
+
+static bool read_x(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_inset *inset = out;
+	struct range range = {0};
+
+	if (!al_object_read(context, &limit_record, node, &range, err))
+		return false;
+	inset->x_min = range.from;
+	inset->x_max = range.to;
+	return true;
+}
+
+static bool read_y(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_inset *inset = out;
+	struct range range = {0};
+
+	if (!al_object_read(context, &limit_record, node, &range, err))
+		return false;
+	inset->has_y = true;
+	inset->y_min = range.from;
+	inset->y_max = range.to;
+	return true;
+}
+
+static const struct al_field inset_fields[] = {
+	{AL_KEY("x", BY, 0), .is_required = true, .read = read_x},
+	{AL_KEY("y", BY, 0), .read = read_y},
+};
+static const struct al_record inset_record = {.fields = AL_FIELDS(inset_fields)};
+
+bool al_scenario_read_inset(void *context, const struct cJSON *node, void *out,
+	struct al_error *err)
+{
+	struct al_inset *inset = out;
+
+	inset->is_drawn = true;
+	return al_object_read(context, &inset_record, node, inset, err);
+}
+
+/* ---- bands ---- */
+
+static bool read_pair(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	struct al_band *band = out;
+
+	if (!al_json_expect(&s->doc, node, AL_JSON_ARRAY, err))
+		return false;
+	if (al_json_size(node) != 2)
+		return al_json_fail(&s->doc, node, err, "found %zu names, expected two series",
+			al_json_size(node));
+	al_json_each (item, node)
+		if (!al_scenario_read_name(context, item, band->one ? &band->other : &band->one,
+			    err))
+			return false;
+	return true;
+}
+
+static bool check_band(void *context, const struct cJSON *node, void *record, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	const struct al_band *band = record;
+
+	return (band->low && band->high && !band->one) || (band->one && !band->low && !band->high)
+		|| al_json_fail(&s->doc, node, err,
+			"expected either \"low\" and \"high\", two columns, or \"between\", two "
+			"series");
+}
+
+#define AT(member) offsetof(struct al_band, member)
+static const struct al_field band_fields[] = {
+	{AL_KEY("low", TEXT, AT(low))},
+	{AL_KEY("high", TEXT, AT(high))},
+	{AL_KEY("between", BY, 0), .read = read_pair},
+};
+#undef AT
+const struct al_record al_band_record = {
+	.fields = AL_FIELDS(band_fields),
+	.size = sizeof(struct al_band),
+	.check = check_band,
+};
+
+/* ---- ratios ---- */
+
+static bool read_place(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	struct al_end *end = out;
+
+	if (al_json_kind(node) == AL_JSON_NUMBER)
+		return al_json_real(&s->doc, node, &end->x_value, err);
+	return al_scenario_read_name(context, node, &end->x, err);
+}
+
+static const struct al_field end_fields[] = {
+	{AL_KEY("x", BY, 0), .is_required = true, .read = read_place},
+	{AL_KEY("series", TEXT, offsetof(struct al_end, series))},
+	{AL_KEY("panel", TEXT, offsetof(struct al_end, panel))},
+};
+static const struct al_record end_record = {.fields = AL_FIELDS(end_fields)};
+
+static bool read_end(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	return al_object_read(context, &end_record, node, out, err);
+}
+
+static bool read_digits(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	int64_t digits = 1;
+
+	if (node && !al_json_whole_from(&s->doc, node, 0, &digits, err))
+		return false;
+	if (digits > AL_FIGURE_MOST_DIGITS)
+		return al_json_fail(&s->doc, node, err, "more than %d digits",
+			AL_FIGURE_MOST_DIGITS);
+	*(int *)out = (int)digits;
+	return true;
+}
+
+#define AT(member) offsetof(struct al_ratio, member)
+static const struct al_field ratio_fields[] = {
+	{AL_KEY("of", BY, AT(of)), .is_required = true, .read = read_end},
+	{AL_KEY("to", BY, AT(to)), .is_required = true, .read = read_end},
+	{AL_KEY("digits", BY, AT(digits)), .reads_absent = true, .read = read_digits},
+};
+#undef AT
+const struct al_record al_ratio_record = {
+	.fields = AL_FIELDS(ratio_fields),
+	.size = sizeof(struct al_ratio),
+};
