@@ -31,20 +31,20 @@ static inline uint32_t al_choose_bits(bool condition, uint32_t yes, uint32_t no)
 	return (yes & mask) | (no & ~mask);
 }
 
-/* IEEE 754 binary16. A subnormal's fraction is put after the leading one of 2^-14, which is then
+/* IEEE 754 binary16. The exponent grows by the difference of the formats' biases; by as much again
+ * where it is all ones. A subnormal's fraction is put after the leading one of 2^-14, which is then
  * taken off. */
 static inline float al_f16_value(uint16_t stored)
 {
 	uint32_t sign = (uint32_t)(stored & 0x8000) << 16;
-	uint32_t magnitude = (uint32_t)(stored & 0x7FFF) << 13;
-	uint32_t normal = magnitude + (UINT32_C(112) << 23);
-	uint32_t special = magnitude | UINT32_C(0x7F800000);
-	uint32_t subnormal = al_bits_of_float(
-		al_float_of_bits(magnitude + (UINT32_C(113) << 23)) - 0x1p-14F);
-	uint32_t finite = al_choose_bits(magnitude < UINT32_C(1) << 23, subnormal, normal);
+	int32_t magnitude = (stored & 0x7FFF) << 13; /* signed: SSE2 compares no others */
+	uint32_t is_subnormal = -(uint32_t)(magnitude < INT32_C(1) << 23);
+	uint32_t is_special = -(uint32_t)(magnitude >= INT32_C(31) << 23);
+	uint32_t bits = (uint32_t)magnitude + (UINT32_C(112) << 23)
+		+ (is_subnormal & UINT32_C(1) << 23) + (is_special & UINT32_C(112) << 23);
+	float one = al_float_of_bits(is_subnormal & UINT32_C(113) << 23);
 
-	return al_float_of_bits(
-		sign | al_choose_bits(magnitude >= UINT32_C(31) << 23, special, finite));
+	return al_float_of_bits(sign | al_bits_of_float(al_float_of_bits(bits) - one));
 }
 
 #endif
