@@ -171,6 +171,7 @@ static const struct al_field embedding_fields[] = {
 	NAMES("types", TYPES),
 	NAMES("norm", EMBEDDING_NORM),
 	NAMES("project", EMBEDDING_PROJECT),
+	{AL_KEY("scale", BY, AT(embedding_scale)), .read = read_number},
 	{AL_KEY("scale_squared", BY, AT(scale_squared)), .read = al_read_formula},
 };
 
@@ -190,6 +191,7 @@ static const struct al_field attention_fields[] = {
 	NAMES("before", ATTENTION_BEFORE),
 	NAMES("behind", ATTENTION_BEHIND),
 	NAMES("sum", ATTENTION_SUM),
+	{AL_KEY("scale", BY, AT(score_scale)), .read = read_number},
 	{AL_KEY("cap", BY, AT(score_cap)), .read = read_number},
 	{AL_KEY("window", BY, AT(window)), .read = al_read_formula},
 	NAMES("query_norm", QUERY_NORM),
@@ -237,6 +239,7 @@ static const struct al_field last_fields[] = {
 	NAMES("norm", LAST_NORM),
 	NAMES("project", LAST_PROJECT),
 	NAMES("head", HEAD),
+	{AL_KEY("divide", BY, AT(logit_divisor)), .read = read_number},
 	{AL_KEY("cap", BY, AT(logit_cap)), .read = read_number},
 };
 
@@ -333,6 +336,7 @@ static const struct al_field forward_fields[] = {
 	{AL_KEY("norm", BY, 0), .read = read_norm, .is_required = true},
 	{AL_KEY("embedding", BY, 0), .read = read_embedding, .is_required = true},
 	{AL_KEY("parallel", BY, AT(parallel)), .read = al_read_formula},
+	{AL_KEY("residual", BY, AT(residual_scale)), .read = read_number},
 	{AL_KEY("attention", BY, 0), .read = read_attention, .is_required = true},
 	{AL_KEY("feed_forward", BY, 0), .read = read_feed_forward, .is_required = true},
 	{AL_KEY("experts", BY, 0), .read = read_experts},

@@ -26,10 +26,13 @@
  * feed-forward block without a norm of its own then reads what attention reads. "unit_offset": x
  * (1 + scale).
  *
- * * embedding: rows of "tokens", times sqrt("scale_squared"), "project_tokens"; plus the row of
+ * * embedding: rows of "tokens", times "scale" sqrt("scale_squared"), "project_tokens"; plus the row of
  * the position, counted from "first"; plus the first row of "types"; "norm"; "project".
  *
- * * attention: scores are capped to "cap" by tanh; a query sees the last "window" tokens, itself
+ * * residual: what a block gives is multiplied by it before it is added.
+ *
+ * * attention: scores are multiplied by "scale", where there is none by one over the root of the
+ * module's score_divisor; they are capped to "cap" by tanh; a query sees the last "window" tokens, itself
  * included; 0: all. "query_norm" and "key_norm" normalise each head ("over": "head"), all heads
  * at once ("all"), or each head with a scale of its own ("each", {head} in the name). Rotary
  * positions are the module's, and so are biases, which are added. "alibi": a score loses slope
@@ -44,6 +47,8 @@
  * feed_forward's, an expert {expert} in the names, or the first dimension of a tensor of all.
  * Shares are the softmax of all routed scores, of the chosen alone where "normalised" holds.
  * "shared": a block of all tokens, times the sigmoid of "weight".
+ *
+ * * last: logits are divided by "divide", then capped to "cap".
  *
  * * layers: how many there are (n_layers); "loops": what the variables in names count, as
  * formulas of `layer`, where it isn't the layer itself (ALBERT).
@@ -139,6 +144,7 @@ struct al_forward {
 	bool has_unit_offset;
 	enum al_norm_over qk_norm;
 	struct al_forward_number epsilon, longest, first_position, score_cap, logit_cap;
+	struct al_forward_number embedding_scale, score_scale, residual_scale, logit_divisor;
 	struct al_forward_number alibi, relative_distance; /* 0: none */
 	bool is_alternating; /* gate and up */
 	const struct al_formula *n_experts, *n_active, *normalised; /* NULL: 0, 0, false */

@@ -145,7 +145,8 @@ bool al_alike_find(struct al_network *network, struct al_alike *out, struct al_e
 	if (!al_head_open(network, &nothing, 0, &head, err))
 		return false;
 	out->width = (size_t)head.tensor->shape[1];
-	bool ok = head.bias.data || network->logit_cap > 0 || network->vocab < LEAST_WORDS
+	bool ok = head.bias.data || network->logit_cap > 0 || network->logit_divisor > 1
+		|| network->logit_divisor < 1 || network->vocab < LEAST_WORDS
 		|| find(&head, out, err);
 	al_matrix_finish_f(&head.bias);
 	if (!ok)

@@ -134,6 +134,7 @@ bool al_read_input(const struct al_norm *norm, struct al_view_f x, struct al_mat
 
 struct sum {
 	struct al_matrix_f x, y;
+	float scale; /* of y */
 };
 
 static void add_columns(void *context, size_t first, size_t n)
@@ -142,14 +143,15 @@ static void add_columns(void *context, size_t first, size_t n)
 
 	for (size_t j = first; j < first + n; j++)
 		for (size_t i = 0; i < sum->x.rows; i++)
-			sum->x.data[i + j * sum->x.ld] += sum->y.data[i + j * sum->y.ld];
+			sum->x.data[i + j * sum->x.ld] += sum->scale
+				* sum->y.data[i + j * sum->y.ld];
 }
 
-/* x += y, normed before or after. */
-static void add(struct al_matrix_f x, const struct al_norm *behind, struct al_matrix_f y,
-	const struct al_norm *after)
+/* x += scale y, normed before or after. */
+static void add(const struct al_layer *layer, struct al_matrix_f x, const struct al_norm *behind,
+	struct al_matrix_f y, const struct al_norm *after)
 {
-	struct sum sum = {x, y};
+	struct sum sum = {x, y, (float)layer->network->residual_scale};
 
 	if (al_norm_is_there(behind))
 		al_norm_apply(behind, y);
@@ -201,7 +203,7 @@ static bool add_beside(const struct al_layer *layer, const struct al_batch *batc
 		&& feed(layer, batch, al_view_f(x), fed, err);
 
 	if (ok)
-		add(x, &layer->feed_behind, fed, &layer->feed_sum);
+		add(layer, x, &layer->feed_behind, fed, &layer->feed_sum);
 	al_matrix_finish_f(&fed);
 	return ok;
 }
@@ -211,11 +213,11 @@ bool al_layer_add(const struct al_layer *layer, const struct al_batch *batch, st
 {
 	if (layer->is_parallel && !add_beside(layer, batch, x, err))
 		return false;
-	add(x, &layer->attention_behind, y, &layer->attention_sum);
+	add(layer, x, &layer->attention_behind, y, &layer->attention_sum);
 	if (!layer->is_parallel) {
 		if (!feed(layer, batch, al_view_f(x), y, err))
 			return false;
-		add(x, &layer->feed_behind, y, &layer->feed_sum);
+		add(layer, x, &layer->feed_behind, y, &layer->feed_sum);
 	}
 	return al_check_columns((struct al_place){layer->number, batch, 0}, al_view_f(x), err);
 }

@@ -188,8 +188,30 @@ static bool read_scale(struct al_network *network, struct al_error *err)
 	if (network->how->scale_squared
 		&& !al_formula_whole(network->how->scale_squared, &scope, 0, &squared, err))
 		return false;
-	network->embedding_scale = sqrt((double)squared);
+	network->embedding_scale *= sqrt((double)squared);
 	return true;
+}
+
+/* A factor that the config has beside its weights: more than 0. */
+static bool read_factor(const struct al_network *network, const struct al_forward_number *number,
+	double *out, struct al_error *err)
+{
+	return read_number(network, number, 1, out, err)
+		&& (*out > 0
+			|| al_fail(err, AL_EINPUT, "%s: %s is %g, expected more than 0",
+				network->view->config_path, number->n_keys ? number->keys[0] : "it",
+				*out));
+}
+
+static bool read_factors(struct al_network *network, struct al_error *err)
+{
+	const struct al_forward *how = network->how;
+
+	return read_factor(network, &how->embedding_scale, &network->embedding_scale, err)
+		&& read_scale(network, err)
+		&& read_factor(network, &how->residual_scale, &network->residual_scale, err)
+		&& read_factor(network, &how->logit_divisor, &network->logit_divisor, err)
+		&& read_number(network, &how->score_scale, 0, &network->score_scale, err);
 }
 
 /* Of learned positions there are as many as rows; the config may say fewer. */
@@ -248,7 +270,7 @@ static bool open_network(struct al_network *network, struct al_error *err)
 		if (!check_need(network, &how->needs[i], err))
 			return false;
 	return check_present(network, err) && check_when(network, err) && read_layers(network, err)
-		&& read_scale(network, err)
+		&& read_factors(network, err)
 		&& read_symbol(network, "d_model", &network->d_model, err)
 		&& read_number(network, &how->epsilon, 0, &network->epsilon, err)
 		&& read_number(network, &how->score_cap, 0, &network->score_cap, err)

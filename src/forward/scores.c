@@ -42,13 +42,14 @@ bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t ro
 	struct al_view_f x, size_t first, struct al_matrix_f logits, struct al_error *err)
 {
 	const struct al_place place = {AL_BEHIND_LAYERS, head->batch, first};
+	const float scale = (float)(1 / head->network->logit_divisor);
 
-	if (!al_multiply(place, AL_TRANSPOSED, 1, w, x, false, logits, err))
+	if (!al_multiply(place, AL_TRANSPOSED, scale, w, x, false, logits, err))
 		return false;
 	for (size_t j = 0; j < logits.cols; j++) {
 		float *column = logits.data + j * logits.ld;
 		for (size_t i = 0; head->bias.data && i < logits.rows; i++)
-			column[i] += head->bias.data[(size_t)row + i];
+			column[i] += scale * head->bias.data[(size_t)row + i];
 		if (head->network->logit_cap > 0)
 			cap(column, logits.rows, head->network->logit_cap);
 	}

@@ -131,14 +131,14 @@ def rotate(x, c, base, width=None, interleaved=False):
 def llama_like(w, c, ids, *, eps, norm=None, offset=0, scale_embedding=False, window=lambda c, i: None,
                rope=lambda c, i: True, base=10000.0, fused=False, qk="", post=False, sandwich=False,
                act="silu", act_key="hidden_act", score=None, cap=None, logit_cap=None, rotary_part=1.0,
-               parallel=False, feed=None):
+               parallel=False, feed=None, interleaved=False, embedding=1, residual=1, attention=None, divisor=1):
     d, H = c["hidden_size"], c["num_attention_heads"]
     K = c.get("num_key_value_heads") or H
     dh = c.get("head_dim") or d // H
-    base = c.get("rope_theta", base)
+    base = base if callable(base) else c.get("rope_theta", base)
     if norm is None:
         norm = lambda name, x: rms_norm(x, w[name + ".weight"] + offset, eps)
-    x = w["model.embed_tokens.weight"][ids] * (math.sqrt(d) if scale_embedding else 1)
+    x = w["model.embed_tokens.weight"][ids] * (math.sqrt(d) if scale_embedding else embedding)
     for i in range(c["num_hidden_layers"]):
         p = f"model.layers.{i}."
         h = x if post else norm(p + "input_layernorm", x)
@@ -158,8 +158,9 @@ def llama_like(w, c, ids, *, eps, norm=None, offset=0, scale_embedding=False, wi
             k = np.stack([layer_norm(k[j], w[p + f"self_attn.k_layernorm.norms.{j}.weight"], None, eps) for j in range(K)])
         if rope(c, i):
             width = int(dh * c.get("partial_rotary_factor", rotary_part))
-            q, k = rotate(q, c, base, width), rotate(k, c, base, width)
-        s = 1 / math.sqrt(score(c) if score else dh)
+            b = base(c, i) if callable(base) else base
+            q, k = rotate(q, c, b, width, interleaved), rotate(k, c, b, width, interleaved)
+        s = attention or 1 / math.sqrt(score(c) if score else dh)
         a = linear(w, p + "self_attn.o_proj", attend(q, k, v, causal(len(ids), window(c, i)), s, cap and cap(c), 0, sinks))
         def mlp(h):
             if feed and (out := feed(w, c, p, h)) is not None:
@@ -179,11 +180,11 @@ def llama_like(w, c, ids, *, eps, norm=None, offset=0, scale_embedding=False, wi
             x = x + norm(p + "post_attention_layernorm", a)
             x = x + norm(p + "post_feedforward_layernorm", mlp(norm(p + "pre_feedforward_layernorm", x)))
         else:
-            x = x + a
-            x = x + mlp(norm(p + "post_attention_layernorm", x))
+            x = x + a * residual
+            x = x + mlp(norm(p + "post_attention_layernorm", x)) * residual
     x = norm("model.norm", x)
     head = "model.embed_tokens.weight" if "lm_head.weight" not in w else "lm_head.weight"
-    logits = x @ w[head].T
+    logits = x @ w[head].T / divisor
     if logit_cap and logit_cap(c):
         logits = logit_cap(c) * np.tanh(logits / logit_cap(c))
     return logits
@@ -228,6 +229,20 @@ def gemma2(w, c, ids):
                       act_key="hidden_activation", sandwich=True, score=lambda c: c.get("query_pre_attn_scalar", 256),
                       cap=lambda c: c.get("attn_logit_softcapping", 50.0), logit_cap=lambda c: c.get("final_logit_softcapping", 30.0),
                       window=lambda c, i: c.get("sliding_window", 4096) if i % 2 == 0 else None)
+
+def gemma3(w, c, ids):
+    """modeling_gemma3.py: every sixth layer sees all tokens, and turns by a base of its own."""
+    tied(w, c, True)
+    is_global = lambda i: (i + 1) % 6 == 0
+    return llama_like(w, c, ids, eps=1e-6, offset=1, scale_embedding=True, act="gelu_pytorch_tanh",
+                      act_key="hidden_activation", sandwich=True, qk="head", score=lambda c: c["query_pre_attn_scalar"],
+                      base=lambda c, i: c["rope_theta"] if is_global(i) else 10000.0,
+                      window=lambda c, i: None if is_global(i) else c["sliding_window"])
+
+def granite(w, c, ids, interleaved=False):
+    tied(w, c, False)
+    return llama_like(w, c, ids, eps=1e-6, interleaved=interleaved, embedding=c["embedding_multiplier"],
+                      residual=c["residual_multiplier"], attention=c["attention_multiplier"], divisor=c["logits_scaling"])
 
 def phi3(w, c, ids):
     tied(w, c, False)
@@ -329,7 +344,9 @@ GGUF_KEYS = {"hidden_size": "embedding_length", "n_heads": "attention_head_count
              "n_layers": "block_count", "num_hidden_layers": "block_count", "head_dim": "attention_key_length",
              "tie_word_embeddings": "tie_word_embeddings", "n_head": "attention_head_count", "n_layer": "block_count",
              "sliding_window": "attention_sliding_window", "attn_logit_softcapping": "attn_logit_softcapping",
-             "final_logit_softcapping": "final_logit_softcapping", "num_experts_per_tok": "expert_used_count"}
+             "final_logit_softcapping": "final_logit_softcapping", "num_experts_per_tok": "expert_used_count",
+             "rope_theta": "rope_freq_base", "embedding_multiplier": "embedding_scale", "residual_multiplier": "residual_scale",
+             "attention_multiplier": "attention_scale", "logits_scaling": "logit_scale"}
 
 def gguf(names, run, undo=lambda name, value: value, **given):
     """`undo`: what the converter did to a tensor; `given`: what GGUF files of the kind don't say."""
@@ -641,11 +658,13 @@ GGUF = {"gguf_llama": gguf_llama, "gguf_qwen2": gguf(qwen_names, qwen2), "gguf_q
         "gguf_gpt2": gguf(gpt2_names, gpt2, turned), "gguf_bert": gguf(bert_names, bert), "gguf_phi3": gguf(phi3_names, phi3),
         "gguf_olmo2": gguf(sandwich_names + qwen_names, olmo2), "gguf_stablelm": gguf(qwen_names, stablelm, partial_rotary_factor=1.0),
         "gguf_gemma": gguf(qwen_names, gemma, without_one), "gguf_gemma2": gguf(gemma2_names, gemma2, without_one, query_pre_attn_scalar=4),
+        "gguf_gemma3": gguf(gemma2_names, gemma3, without_one, query_pre_attn_scalar=4),
+        "gguf_granite": gguf(qwen_names, lambda w, c, ids: granite(w, c, ids, interleaved=True)),
         "gguf_qwen3moe": gguf(moe_names, experts_apart(qwen3_moe), norm_topk_prob=True),
         "gguf_qwen2moe": gguf(moe_names, experts_apart(qwen2_moe), as_row, norm_topk_prob=False)}
 
 FAMILIES = {"llama": llama, "meta_llama": meta_llama, "mistral": mistral, "qwen2": qwen2, "qwen3": qwen3, "smollm3": smollm3,
-            "gemma": gemma, "gemma2": gemma2, "phi3": phi3, "olmo2": olmo2, "stablelm": stablelm, "gpt2": gpt2,
+            "gemma": gemma, "gemma2": gemma2, "granite": granite, "phi3": phi3, "olmo2": olmo2, "stablelm": stablelm, "gpt2": gpt2,
             "gpt_neox": gpt_neox, "opt": opt, "bert": bert, "bert-collaborative": bert_collaborative, "roberta": roberta, "xlm-roberta": roberta,
             "distilbert": distilbert, "albert": albert, "bloom": bloom, "mpt": mpt, "t5": t5, "mixtral": mixtral,
             **GGUF, "qwen2_moe": qwen2_moe, "qwen3_moe": qwen3_moe, "olmoe": olmoe, "gpt_oss": gpt_oss, "seeds": seeds}
