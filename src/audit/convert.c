@@ -7,6 +7,11 @@
 
 #include "base/memory.h"
 
+static size_t least(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
 /* ---- the mean ---- */
 
 void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size_t size,
@@ -263,50 +268,100 @@ bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *va
 	return ok;
 }
 
-/* ||X - B B^T X||^2 for columns [first, +n) of X; B^T X is there. */
-static bool outside(struct al_view basis, struct al_view heads, struct al_view inside, size_t first,
-	size_t n, double *squared, struct al_error *err)
+/* The Gram matrix of both sides' rows, each side of norm 1. */
+static bool sum_row_grams(const struct al_stack *keys, const struct al_stack *values,
+	struct al_matrix sum, struct al_error *err)
 {
-	struct al_view side = al_columns(heads, first, n);
-	double total = al_squared_norm(side);
+	const double of_keys = 1 / (keys->norm * keys->norm);
+	const double of_values = 1 / (values->norm * values->norm);
+	struct al_matrix other;
 
-	*squared = total - al_squared_norm(al_columns(inside, first, n));
-	return *squared > AL_GRAM_SHOWS * total || al_outside(basis, side, squared, err);
+	if (!al_matrix_init(&other, sum.rows, sum.cols, err))
+		return false;
+	bool ok = al_gram(AL_PLAIN, al_view(keys->weighed), sum, err)
+		&& al_gram(AL_PLAIN, al_view(values->weighed), other, err);
+	for (size_t i = 0; ok && i < sum.rows * sum.cols; i++)
+		sum.data[i] = of_keys * sum.data[i] + of_values * other.data[i];
+	al_matrix_finish(&other);
+	return ok;
 }
 
-/* What the first `rank` basis vectors leave of columns [first, +n): what all leave, and the rows of
- * B^T X beyond the rank; nothing large cancels. */
-static double left_behind(double outside, struct al_view inside, size_t rank, size_t first,
-	size_t n)
+/* The leading left singular vectors of both sides together, and the squares of the values. */
+static bool leading_of_both(const struct al_stack *keys, const struct al_stack *values,
+	struct al_matrix basis, double *squares, struct al_error *err)
 {
-	for (size_t j = first; j < first + n; j++)
-		for (size_t i = rank; i < inside.rows; i++)
-			outside += inside.data[i + j * inside.ld] * inside.data[i + j * inside.ld];
-	return sqrt(outside);
+	const size_t rows = keys->weighed.rows;
+	const bool is_tall = keys->weighed.cols + values->weighed.cols < rows;
+	struct al_matrix both = {0}, gram = {0};
+	bool ok;
+
+	if (is_tall)
+		ok = put_together(al_view(keys->weighed), keys->norm, al_view(values->weighed),
+			     values->norm, &both, err)
+			&& al_leading_vectors(al_view(both), basis, squares, err);
+	else
+		ok = al_matrix_init(&gram, rows, rows, err)
+			&& sum_row_grams(keys, values, gram, err)
+			&& al_eigenvectors_top(gram, squares, basis, err);
+	al_matrix_finish(&gram);
+	al_matrix_finish(&both);
+	return ok;
+}
+
+/* parts[i]: what basis vector i holds of a side, squared. */
+static bool hold_parts(const struct al_stack *side, struct al_matrix basis, double *parts,
+	struct al_error *err)
+{
+	struct al_matrix inside;
+	bool ok = al_matrix_init(&inside, side->weighed.cols, basis.cols, err)
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(side->weighed), al_view(basis), 0,
+			inside, err);
+
+	for (size_t i = 0; ok && i < basis.cols; i++)
+		parts[i] = al_squared_norm(al_columns(al_view(inside), i, 1))
+			/ (side->norm * side->norm);
+	al_matrix_finish(&inside);
+	return ok;
+}
+
+/* What the first `rank` basis vectors leave of a side of norm 1, which the residual itself tells
+ * where their parts don't. */
+static bool leave_behind(const struct al_stack *side, struct al_matrix basis, const double *parts,
+	size_t rank, double *error, struct al_error *err)
+{
+	double squared = 1;
+
+	for (size_t i = 0; i < rank; i++)
+		squared -= parts[i];
+	if (!(squared > AL_GRAM_SHOWS)) {
+		if (!al_outside(al_columns(al_view(basis), 0, rank), al_view(side->weighed),
+			    &squared, err))
+			return false;
+		squared /= side->norm * side->norm;
+	}
+	*error = sqrt(squared);
+	return true;
 }
 
 bool al_convert_latent(const struct al_stack *keys, const struct al_stack *values,
 	const size_t *ranks, size_t n_ranks, double (*errors)[2], struct al_error *err)
 {
-	size_t n_keys = keys->weighed.cols, n_values = values->weighed.cols;
-	struct al_matrix both = {0}, basis = {0}, inside = {0};
-	double left[2];
-	bool ok = put_together(al_view(keys->weighed), keys->norm, al_view(values->weighed),
-			  values->norm, &both, err)
-		&& al_leading_basis(al_view(both), ranks[0], &basis, err)
-		&& al_matrix_init(&inside, basis.cols, both.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(basis), al_view(both), 0, inside,
-			err)
-		&& outside(al_view(basis), al_view(both), al_view(inside), 0, n_keys, &left[0], err)
-		&& outside(al_view(basis), al_view(both), al_view(inside), n_keys, n_values,
-			&left[1], err);
+	const struct al_stack *sides[] = {keys, values};
+	const size_t rows = keys->weighed.rows;
+	const size_t most = least(ranks[0], least(rows, keys->weighed.cols + values->weighed.cols));
+	struct al_matrix basis = {0}, parts = {0};
+	bool ok = al_matrix_init(&basis, rows, most, err) && al_matrix_init(&parts, most, 2, err);
 
-	for (size_t i = 0; ok && i < n_ranks; i++) {
-		errors[i][0] = left_behind(left[0], al_view(inside), ranks[i], 0, n_keys);
-		errors[i][1] = left_behind(left[1], al_view(inside), ranks[i], n_keys, n_values);
-	}
-	al_matrix_finish(&inside);
+	/* The squares become the values' parts. */
+	ok = ok && leading_of_both(keys, values, basis, parts.data + parts.ld, err)
+		&& hold_parts(keys, basis, parts.data, err);
+	for (size_t i = 0; ok && i < most; i++)
+		parts.data[i + parts.ld] -= parts.data[i];
+	for (size_t i = 0; i < n_ranks; i++)
+		for (int side = 0; ok && side < 2; side++)
+			ok = leave_behind(sides[side], basis, parts.data + (size_t)side * parts.ld,
+				least(ranks[i], most), &errors[i][side], err);
+	al_matrix_finish(&parts);
 	al_matrix_finish(&basis);
-	al_matrix_finish(&both);
 	return ok;
 }

@@ -92,10 +92,25 @@ bool al_stack_init(struct al_stack *stack, const struct al_heads *heads,
 	return false;
 }
 
+/* Scaled to the norm, so that no square leaves single precision's range. */
+static void narrow_gram(struct al_stack *s)
+{
+	const double scale = 1 / (s->norm * s->norm);
+
+	for (size_t i = 0; i < s->gram.rows * s->gram.cols; i++)
+		s->gram_f.data[i] = (float)(s->gram.data[i] * scale);
+}
+
 bool al_stack_form_gram(struct al_stack *s, struct al_error *err)
 {
-	return al_matrix_init(&s->gram, s->n * s->width, s->n * s->width, err)
-		&& al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err);
+	const size_t n = s->n * s->width;
+
+	if (!al_matrix_init(&s->gram, n, n, err) || !al_matrix_init_f(&s->gram_f, n, n, err)
+		|| !al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err))
+		return false;
+	if (s->norm > 0)
+		narrow_gram(s);
+	return true;
 }
 
 void al_stack_finish(struct al_stack *stack)
@@ -104,6 +119,7 @@ void al_stack_finish(struct al_stack *stack)
 	al_matrix_finish(&stack->weight_grams);
 	al_matrix_finish(&stack->weight_squares);
 	al_matrix_finish(&stack->weighed);
+	al_matrix_finish_f(&stack->gram_f);
 	al_matrix_finish(&stack->gram);
 }
 
@@ -191,6 +207,12 @@ static bool leading_of_tall(struct al_view a, struct al_matrix basis, double *va
 	return ok;
 }
 
+bool al_leading_vectors(struct al_view a, struct al_matrix basis, double *squares,
+	struct al_error *err)
+{
+	return (a.cols < a.rows ? leading_of_tall : leading_of_wide)(a, basis, squares, err);
+}
+
 bool al_leading_basis(struct al_view a, size_t n, struct al_matrix *basis, struct al_error *err)
 {
 	size_t most = a.rows < a.cols ? a.rows : a.cols;
@@ -199,7 +221,7 @@ bool al_leading_basis(struct al_view a, size_t n, struct al_matrix *basis, struc
 	if (!al_matrix_init(basis, a.rows, n, err))
 		return false;
 	double *values = al_calloc(n, sizeof(*values));
-	bool ok = (a.cols < a.rows ? leading_of_tall : leading_of_wide)(a, *basis, values, err);
+	bool ok = al_leading_vectors(a, *basis, values, err);
 	free(values);
 	if (!ok)
 		al_matrix_finish(basis);
@@ -263,21 +285,17 @@ static bool share_by_basis(const struct al_stack *s, const size_t *heads, size_t
 	return ok;
 }
 
-/* In float, scaled to the norm, so that no square leaves its range. */
 static void gather_gram_f(const struct al_stack *s, const size_t *heads, size_t n,
 	struct al_matrix_f out)
 {
 	const size_t w = s->width;
-	const double scale = 1 / (s->norm * s->norm);
 
 	for (size_t j = 0; j < n * w; j++)
-		for (size_t i = 0; i < n; i++) {
-			const double *from = s->gram.data + heads[i] * w
-				+ (heads[j / w] * w + j % w) * s->gram.ld;
-			float *to = out.data + i * w + j * out.ld;
-			for (size_t k = 0; k < w; k++)
-				to[k] = (float)(from[k] * scale);
-		}
+		for (size_t i = 0; i < n; i++)
+			memcpy(out.data + i * w + j * out.ld,
+				s->gram_f.data + heads[i] * w
+					+ (heads[j / w] * w + j % w) * s->gram_f.ld,
+				w * sizeof(*out.data));
 }
 
 bool al_stack_estimate(const struct al_stack *stack, const size_t *heads, size_t n, double *cost,

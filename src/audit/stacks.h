@@ -14,6 +14,7 @@ struct al_stack {
 	struct al_matrix weights; /* R_g: [width][n*width] */
 	struct al_matrix weighed; /* L_g = K_g R_g^T: [rows][n*width] */
 	struct al_matrix gram; /* L^T L: [n*width][n*width], once al_stack_form_gram was called */
+	struct al_matrix_f gram_f; /* the same in single precision, over norm^2 */
 	struct al_view own_gram; /* K^T K, where the caller has set it */
 	struct al_matrix weight_grams; /* R_g^T R_g: [width][n*width] */
 	struct al_matrix weight_squares; /* of the norms of R's columns: [n*width][1] */
@@ -56,6 +57,11 @@ bool al_outside(struct al_view basis, struct al_view heads, double *squared,
 /* An orthonormal basis of the `n` leading left singular vectors of A, [rows][n], that the caller
  * finishes; n is cut to min(rows, cols). */
 bool al_leading_basis(struct al_view a, size_t n, struct al_matrix *basis,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The same into a basis that is there, of at most so many columns, and the squares of the singular
+ * values. */
+bool al_leading_vectors(struct al_view a, struct al_matrix basis, double *squares,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* ||A||_F^2 */
