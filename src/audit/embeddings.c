@@ -55,42 +55,56 @@ static bool convert(struct al_view heads, size_t n, size_t width, enum al_embedd
 
 /* ---- the error of a form both sides of which change ---- */
 
-/* <A^T B, C^T D> */
-static bool add_product(double scale, struct al_view a, struct al_view b, struct al_view c,
-	struct al_view d, double *sum, struct al_error *err)
-{
-	struct al_matrix left = {0}, right = {0};
-	bool ok = al_matrix_init(&left, a.cols, b.cols, err)
-		&& al_matrix_init(&right, c.cols, d.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, a, b, 0, left, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, c, d, 0, right, err);
+/* One side of a head, A, and what it loses, D: the products that their error is made of. */
+struct side {
+	struct al_matrix whole, cross, lost; /* A^T A, A^T D, D^T D */
+};
 
-	for (size_t j = 0; ok && j < left.cols; j++)
-		for (size_t i = 0; i < left.rows; i++)
-			*sum += scale * left.data[i + j * left.ld] * right.data[i + j * right.ld];
-	al_matrix_finish(&right);
-	al_matrix_finish(&left);
-	return ok;
+static void side_finish(struct side *s)
+{
+	al_matrix_finish(&s->lost);
+	al_matrix_finish(&s->cross);
+	al_matrix_finish(&s->whole);
 }
 
-/* Q K^T - Q' K'^T = (Q - Q') K^T + Q' (K - K')^T, squared: every term vanishes with the
- * differences. */
-static bool add_error(struct al_view q, struct al_matrix dq, struct al_view k, struct al_matrix dk,
+static bool side_init(struct side *s, struct al_view a, struct al_view d, struct al_error *err)
+{
+	*s = (struct side){{0}, {0}, {0}};
+	return al_matrix_init(&s->whole, a.cols, a.cols, err)
+		&& al_matrix_init(&s->cross, a.cols, a.cols, err)
+		&& al_matrix_init(&s->lost, a.cols, a.cols, err)
+		&& al_gram(AL_TRANSPOSED, a, s->whole, err)
+		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, a, d, 0, s->cross, err)
+		&& al_gram(AL_TRANSPOSED, d, s->lost, err);
+}
+
+/* Q K^T - Q' K'^T = D K^T + Q' E^T for what is lost, D = Q - Q' and E = K - K', squared: every term
+ * vanishes with D and E. */
+static double error_of(const struct side *q, const struct side *k)
+{
+	double sum = 0;
+
+	for (size_t j = 0; j < q->whole.cols; j++)
+		for (size_t i = 0; i < q->whole.rows; i++) {
+			const size_t at = i + j * q->whole.ld, across = j + i * q->whole.ld;
+			const double lost = q->lost.data[at], cross = q->cross.data[across] - lost;
+			const double left = q->whole.data[at] - q->cross.data[at] - cross;
+			sum += lost * k->whole.data[at] + 2 * cross * k->cross.data[at]
+				+ left * k->lost.data[at];
+		}
+	return sum;
+}
+
+static bool add_error(struct al_view q, struct al_view dq, struct al_view k, struct al_view dk,
 	double *sum, struct al_error *err)
 {
-	struct al_matrix other;
+	struct side queries, keys = {{0}, {0}, {0}};
+	bool ok = side_init(&queries, q, dq, err) && side_init(&keys, k, dk, err);
 
-	if (!al_matrix_init(&other, q.rows, q.cols, err))
-		return false;
-	for (size_t j = 0; j < q.cols; j++)
-		for (size_t i = 0; i < q.rows; i++)
-			other.data[i + j * other.ld] = q.data[i + j * q.ld]
-				- dq.data[i + j * dq.ld];
-	bool ok = add_product(1, al_view(dq), al_view(dq), k, k, sum, err)
-		&& add_product(2, al_view(dq), al_view(other), k, al_view(dk), sum, err)
-		&& add_product(1, al_view(other), al_view(other), al_view(dk), al_view(dk), sum,
-			err);
-	al_matrix_finish(&other);
+	if (ok)
+		*sum += error_of(&queries, &keys);
+	side_finish(&keys);
+	side_finish(&queries);
 	return ok;
 }
 
@@ -112,8 +126,8 @@ static bool forms_error(const struct al_heads *heads, struct al_matrix q, struct
 	subtract_from(heads->key, k);
 	for (size_t i = 0; ok && i < heads->n_heads; i++) {
 		size_t at = i * heads->d_head, n = heads->d_head;
-		ok = add_error(al_columns(heads->query, at, n), al_part(q, 0, at, q.rows, n),
-			al_columns(heads->key, at, n), al_part(k, 0, at, k.rows, n), &sum, err);
+		ok = add_error(al_columns(heads->query, at, n), al_columns(al_view(q), at, n),
+			al_columns(heads->key, at, n), al_columns(al_view(k), at, n), &sum, err);
 	}
 	*error = sqrt(fmax(sum, 0)) / norm;
 	return ok;
