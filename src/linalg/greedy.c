@@ -21,7 +21,7 @@ size_t al_head_values(const struct al_heads *heads)
 
 /* ---- one head ---- */
 
-/* T_i = query core key^T, the outer two with orthonormal columns once al_qr is through. */
+/* T_i = query key^T = U core V^T, U and V the two sides' bases. */
 struct head {
 	struct al_matrix query, key; /* [d_query][d_head], [d_key][d_head] */
 	struct al_matrix query_triangle, key_triangle;
@@ -163,18 +163,43 @@ static void share_values(struct svd *s)
 	}
 }
 
+/* A side and its triangle R: the side becomes a basis where R can't be trusted to divide by. */
+static bool factor_side(struct al_matrix side, struct al_matrix triangle, bool *is_basis,
+	struct al_error *err)
+{
+	const struct al_view none = {.ld = 1};
+	enum al_route route;
+
+	if (!al_triangle(al_view(side), none, triangle, &route, err))
+		return false;
+	*is_basis = route != AL_ROUTE_CHOLESKY;
+	return !*is_basis || al_qr(side, triangle, err);
+}
+
+/* out = basis vectors, for the basis that the side is or that it has, side R^-1. */
+static bool write_side(struct al_matrix side, struct al_matrix triangle, bool is_basis,
+	struct al_matrix vectors, struct al_matrix out, struct al_error *err)
+{
+	return (is_basis || al_solve(AL_LEFT, AL_PLAIN, al_view(triangle), vectors, err))
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(side), 0, triangle.rows),
+			al_view(vectors), 0, out, err);
+}
+
 static bool write_terms(struct head *h, struct svd *s, size_t first, size_t n,
 	struct al_terms *terms, struct al_error *err)
 {
-	const struct al_view query = al_columns(al_view(h->query), 0, h->query_triangle.rows);
-	const struct al_view key = al_columns(al_view(h->key), 0, h->key_triangle.rows);
+	bool query_is_basis, key_is_basis;
 
-	if (!al_svd(h->core, s->u, s->values.data, s->v, err))
+	if (!factor_side(h->query, h->query_triangle, &query_is_basis, err)
+		|| !factor_side(h->key, h->key_triangle, &key_is_basis, err) || !form_core(h, err)
+		|| !svd_init(s, h->core, err) || !al_svd(h->core, s->u, s->values.data, s->v, err))
 		return false;
 	share_values(s);
-	return al_gemm(AL_PLAIN, AL_PLAIN, 1, query, al_columns(al_view(s->u), 0, n), 0,
+	return write_side(h->query, h->query_triangle, query_is_basis,
+		       al_part(s->u, 0, 0, s->u.rows, n),
 		       al_part(terms->query, 0, first, terms->query.rows, n), err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, key, al_columns(al_view(s->v), 0, n), 0,
+		&& write_side(h->key, h->key_triangle, key_is_basis,
+			al_part(s->v, 0, 0, s->v.rows, n),
 			al_part(terms->key, 0, first, terms->key.rows, n), err);
 }
 
@@ -191,9 +216,7 @@ static bool fill_head(void *context, size_t i, struct al_error *err)
 		first += x->n_kept[j];
 	for (size_t r = 0; r < x->n_kept[i]; r++)
 		x->terms->mixing.data[i + (first + r) * x->terms->mixing.ld] = 1;
-	bool done = head_init(&h, x->heads, i, err) && al_qr(h.query, h.query_triangle, err)
-		&& al_qr(h.key, h.key_triangle, err) && form_core(&h, err)
-		&& svd_init(&svd, h.core, err)
+	bool done = head_init(&h, x->heads, i, err)
 		&& write_terms(&h, &svd, first, x->n_kept[i], x->terms, err);
 	svd_finish(&svd);
 	head_finish(&h);
