@@ -118,8 +118,8 @@ bool al_audit_gram(struct al_audit_module *module, enum al_projection projection
 	return true;
 }
 
-/* Conversions ask for the keys' and values' Gram matrices again, what rotates over all offsets for
- * the queries' too. The others, which take as much memory as the weights, are let go. */
+/* Conversions ask for the other Gram matrices again. That of the outputs, which takes as much
+ * memory as they do, is let go. */
 static bool find_inner(struct al_audit_module *module, enum al_form form, struct al_error *err)
 {
 	const bool is_qk = form == AL_FORM_QK;
@@ -133,8 +133,6 @@ static bool find_inner(struct al_audit_module *module, enum al_form form, struct
 		return false;
 	if (!is_qk)
 		al_matrix_finish(&module->grams[AL_OUTPUT]);
-	else if (!al_has_offset(module->attention))
-		al_matrix_finish(&module->grams[AL_QUERY]);
 	return true;
 }
 

@@ -61,10 +61,10 @@ bool al_convert_latent(const struct al_stack *keys, const struct al_stack *value
 enum al_embedding { AL_EMBEDDING_ADD, AL_EMBEDDING_MUL, AL_N_EMBEDDINGS };
 
 /* As stored: the mean of the heads; or of every column the best multiples of one across the
- * heads. */
-bool al_convert_embedding(const struct al_heads *heads, const struct al_stack *keys,
-	const struct al_stack *values, enum al_embedding kind, double errors[2],
-	struct al_error *err) AL_MUST_CHECK;
+ * heads. `query_gram` is Q^T Q, or without data. */
+bool al_convert_embedding(const struct al_heads *heads, struct al_view query_gram,
+	const struct al_stack *keys, const struct al_stack *values, enum al_embedding kind,
+	double errors[2], struct al_error *err) AL_MUST_CHECK;
 
 /* Of the score forms as A diag(m_i) C^T, multiplied embeddings in whatever basis suits them:
  * with d_head columns, as alternating least squares find it: the relative error over all heads. Q

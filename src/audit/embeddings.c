@@ -1,6 +1,10 @@
 /* Conversions to multiple-head embeddings: one projection for all heads, and a vector for each head
  * that is added to it or multiplied with it (Xue & Aletras 2023, arXiv:2310.07911, sections 3.2
- * and 3.3). */
+ * and 3.3).
+ *
+ * Both are Q'_i = M diag(e_i), M = sum of Q_b diag(e_b): added embeddings, whose best shared
+ * projection is the mean, with all e = n^-1/2. What they lose is in the heads' Gram matrix, unless
+ * it is so little that it drowns there. */
 #include "audit/convert.h"
 
 #include <math.h>
@@ -67,13 +71,17 @@ static void side_finish(struct side *s)
 	al_matrix_finish(&s->whole);
 }
 
-static bool side_init(struct side *s, struct al_view a, struct al_view d, struct al_error *err)
+static bool side_init(struct side *s, size_t width, struct al_error *err)
 {
 	*s = (struct side){{0}, {0}, {0}};
-	return al_matrix_init(&s->whole, a.cols, a.cols, err)
-		&& al_matrix_init(&s->cross, a.cols, a.cols, err)
-		&& al_matrix_init(&s->lost, a.cols, a.cols, err)
-		&& al_gram(AL_TRANSPOSED, a, s->whole, err)
+	return al_matrix_init(&s->whole, width, width, err)
+		&& al_matrix_init(&s->cross, width, width, err)
+		&& al_matrix_init(&s->lost, width, width, err);
+}
+
+static bool side_fill(struct side *s, struct al_view a, struct al_view d, struct al_error *err)
+{
+	return al_gram(AL_TRANSPOSED, a, s->whole, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, a, d, 0, s->cross, err)
 		&& al_gram(AL_TRANSPOSED, d, s->lost, err);
 }
@@ -99,7 +107,8 @@ static bool add_error(struct al_view q, struct al_view dq, struct al_view k, str
 	double *sum, struct al_error *err)
 {
 	struct side queries, keys = {{0}, {0}, {0}};
-	bool ok = side_init(&queries, q, dq, err) && side_init(&keys, k, dk, err);
+	bool ok = side_init(&queries, q.cols, err) && side_init(&keys, k.cols, err)
+		&& side_fill(&queries, q, dq, err) && side_fill(&keys, k, dk, err);
 
 	if (ok)
 		*sum += error_of(&queries, &keys);
@@ -133,7 +142,8 @@ static bool forms_error(const struct al_heads *heads, struct al_matrix q, struct
 	return ok;
 }
 
-bool al_convert_embedding(const struct al_heads *heads, const struct al_stack *keys,
+/* By what they become, good to rounding whatever is lost. */
+static bool convert_itself(const struct al_heads *heads, const struct al_stack *keys,
 	const struct al_stack *values, enum al_embedding kind, double errors[2],
 	struct al_error *err)
 {
@@ -149,4 +159,174 @@ bool al_convert_embedding(const struct al_heads *heads, const struct al_stack *k
 	al_matrix_finish(&k);
 	al_matrix_finish(&q);
 	return ok;
+}
+
+/* ---- the same from Gram matrices ---- */
+
+/* A projection of n heads, and M. */
+struct shared {
+	struct al_view gram; /* Q^T Q */
+	size_t n, width;
+	struct al_matrix multiples; /* e: [n][width] */
+	struct al_matrix cross; /* Q^T M: [n*width][width] */
+	struct al_matrix own; /* M^T M */
+};
+
+static void shared_finish(struct shared *x)
+{
+	al_matrix_finish(&x->own);
+	al_matrix_finish(&x->cross);
+	al_matrix_finish(&x->multiples);
+}
+
+/* The first eigenvector of column j's Gram matrix over all heads. */
+static bool find_multiples(struct shared *x, size_t j, struct al_error *err)
+{
+	const struct al_matrix e = al_part(x->multiples, 0, j, x->n, 1);
+	struct al_matrix gram;
+	double value;
+
+	if (!al_matrix_init(&gram, x->n, x->n, err))
+		return false;
+	for (size_t b = 0; b < x->n; b++)
+		for (size_t a = 0; a < x->n; a++)
+			gram.data[a + b * gram.ld] =
+				x->gram.data[a * x->width + j + (b * x->width + j) * x->gram.ld];
+	bool ok = al_eigenvectors_top(gram, &value, e, err);
+	al_matrix_finish(&gram);
+	return ok;
+}
+
+static void find_products(struct shared *x)
+{
+	for (size_t j = 0; j < x->width; j++) {
+		double *cross = x->cross.data + j * x->cross.ld;
+		for (size_t b = 0; b < x->n; b++) {
+			const double *gram = x->gram.data + (b * x->width + j) * x->gram.ld;
+			const double e = x->multiples.data[b + j * x->multiples.ld];
+			for (size_t i = 0; i < x->cross.rows; i++)
+				cross[i] += e * gram[i];
+		}
+		for (size_t i = 0; i < x->width; i++)
+			for (size_t a = 0; a < x->n; a++)
+				x->own.data[i + j * x->own.ld] +=
+					x->multiples.data[a + i * x->multiples.ld]
+					* cross[a * x->width + i];
+	}
+}
+
+static bool shared_init(struct shared *x, struct al_view gram, size_t n, enum al_embedding kind,
+	struct al_error *err)
+{
+	const size_t width = gram.cols / n;
+
+	*x = (struct shared){.gram = gram, .n = n, .width = width};
+	bool ok = al_matrix_init(&x->multiples, n, width, err)
+		&& al_matrix_init(&x->cross, gram.rows, width, err)
+		&& al_matrix_init(&x->own, width, width, err);
+	for (size_t i = 0; ok && kind == AL_EMBEDDING_ADD && i < n * width; i++)
+		x->multiples.data[i] = 1 / sqrt((double)n);
+	for (size_t j = 0; ok && kind == AL_EMBEDDING_MUL && j < width; j++)
+		ok = find_multiples(x, j, err);
+	if (ok)
+		find_products(x);
+	return ok;
+}
+
+/* Of head g: D = Q_g - M diag(e_g). */
+static void side_of_shared(const struct shared *x, size_t g, struct side *side)
+{
+	const double *e = x->multiples.data + g;
+
+	for (size_t j = 0; j < x->width; j++)
+		for (size_t i = 0; i < x->width; i++) {
+			const size_t row = g * x->width + i, column = g * x->width + j;
+			const size_t at = i + j * side->whole.ld;
+			const double ei = e[i * x->multiples.ld], ej = e[j * x->multiples.ld];
+			const double kept = x->cross.data[row + j * x->cross.ld] * ej;
+			const double mirrored = x->cross.data[column + i * x->cross.ld] * ei;
+			side->whole.data[at] = x->gram.data[row + column * x->gram.ld];
+			side->cross.data[at] = side->whole.data[at] - kept;
+			side->lost.data[at] = side->cross.data[at] - mirrored
+				+ ei * x->own.data[i + j * x->own.ld] * ej;
+		}
+}
+
+/* The squared error and, to compare it with, the size of what is taken from each other for it. */
+struct difference {
+	double squared, taken;
+};
+
+static double trace(struct al_matrix square)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < square.cols; i++)
+		sum += square.data[i + i * square.ld];
+	return sum;
+}
+
+static bool forms_by_gram(struct al_view query_gram, const struct al_stack *keys,
+	enum al_embedding kind, struct difference *out, struct al_error *err)
+{
+	struct shared query, key = {.n = 0};
+	struct side q = {{0}, {0}, {0}}, k = {{0}, {0}, {0}};
+	bool ok = shared_init(&query, query_gram, keys->n, kind, err)
+		&& shared_init(&key, keys->own_gram, keys->n, kind, err)
+		&& side_init(&q, keys->width, err) && side_init(&k, keys->width, err);
+
+	for (size_t g = 0; ok && g < keys->n; g++) {
+		side_of_shared(&query, g, &q);
+		side_of_shared(&key, g, &k);
+		out->squared += error_of(&q, &k);
+		out->taken += trace(q.whole) * trace(k.whole);
+	}
+	side_finish(&k);
+	side_finish(&q);
+	shared_finish(&key);
+	shared_finish(&query);
+	return ok;
+}
+
+static bool values_by_gram(const struct al_stack *values, enum al_embedding kind,
+	struct difference *out, struct al_error *err)
+{
+	struct shared value;
+	struct side v = {{0}, {0}, {0}};
+	bool ok = shared_init(&value, values->own_gram, values->n, kind, err)
+		&& side_init(&v, values->width, err);
+
+	for (size_t g = 0; ok && g < values->n; g++) {
+		const struct al_view weight = al_columns(al_view(values->weight_grams),
+			g * values->width, values->width);
+		side_of_shared(&value, g, &v);
+		out->squared += al_inner(al_view(v.lost), weight);
+		for (size_t i = 0; i < values->width; i++)
+			out->taken += trace(v.whole) * weight.data[i + i * weight.ld];
+	}
+	side_finish(&v);
+	shared_finish(&value);
+	return ok;
+}
+
+static bool take_error(struct difference d, const struct al_stack *stack, double *error)
+{
+	*error = sqrt(fmax(d.squared, 0)) / stack->norm;
+	return d.squared > AL_GRAM_SHOWS * d.taken;
+}
+
+bool al_convert_embedding(const struct al_heads *heads, struct al_view query_gram,
+	const struct al_stack *keys, const struct al_stack *values, enum al_embedding kind,
+	double errors[2], struct al_error *err)
+{
+	struct difference of_forms = {0, 0}, of_values = {0, 0};
+
+	if (!query_gram.data || !keys->own_gram.data)
+		return convert_itself(heads, keys, values, kind, errors, err);
+	if (!forms_by_gram(query_gram, keys, kind, &of_forms, err)
+		|| (values && !values_by_gram(values, kind, &of_values, err)))
+		return false;
+	return (take_error(of_forms, keys, &errors[0])
+		       && (!values || take_error(of_values, values, &errors[1])))
+		|| convert_itself(heads, keys, values, kind, errors, err);
 }

@@ -163,8 +163,8 @@ static bool find_latent(struct al_losses *x, const struct task *t, struct al_err
 
 static bool find_embedding(struct al_losses *x, const struct task *t, struct al_error *err)
 {
-	return al_convert_embedding(&x->module->heads, &x->keys, x->has_values ? &x->values : NULL,
-		(enum al_embedding)t->which, t->out->of, err);
+	return al_convert_embedding(&x->module->heads, x->query_gram, &x->keys,
+		x->has_values ? &x->values : NULL, (enum al_embedding)t->which, t->out->of, err);
 }
 
 /* One value for all heads, scaled or not, is what multi-query attention has; the query/key forms
@@ -401,7 +401,10 @@ static bool form_grams(struct al_losses *x, struct al_error *err)
 {
 	if (al_losses_is_free(x) && !al_stack_form_gram(&x->keys, err))
 		return false;
-	if (!x->is_normed && !al_audit_gram(x->module, AL_KEY, &x->keys.own_gram, err))
+	if (!x->is_normed
+		&& (!al_audit_gram(x->module, AL_KEY, &x->keys.own_gram, err)
+			|| (al_losses_has_embeddings(x)
+				&& !al_audit_gram(x->module, AL_QUERY, &x->query_gram, err))))
 		return false;
 	return !x->has_values
 		|| (al_stack_form_gram(&x->values, err)

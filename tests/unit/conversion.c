@@ -14,7 +14,7 @@ static double unused; /* of errors that a test does not ask for */
 struct side {
 	struct al_triangles triangles;
 	struct al_stack keys, values;
-	struct al_matrix key_gram, value_gram;
+	struct al_matrix query_gram, key_gram, value_gram;
 };
 
 static struct side open_side(const struct module *m)
@@ -25,6 +25,8 @@ static struct side open_side(const struct module *m)
 	assert_true(al_stack_init(&s.keys, &m->heads, &s.triangles, AL_FORM_QK, NULL));
 	assert_true(al_stack_init(&s.values, &m->heads, &s.triangles, AL_FORM_OV, NULL));
 	assert_true(al_stack_form_gram(&s.keys, NULL) && al_stack_form_gram(&s.values, NULL));
+	s.query_gram = new_matrix(m->heads.query.cols, m->heads.query.cols);
+	assert_true(al_gram(AL_TRANSPOSED, m->heads.query, s.query_gram, NULL));
 	s.key_gram = new_matrix(s.keys.own.cols, s.keys.own.cols);
 	assert_true(al_gram(AL_TRANSPOSED, s.keys.own, s.key_gram, NULL));
 	s.keys.own_gram = al_view(s.key_gram);
@@ -40,6 +42,7 @@ static void close_side(struct side *s)
 	al_stack_finish(&s->values);
 	al_matrix_finish(&s->value_gram);
 	al_matrix_finish(&s->key_gram);
+	al_matrix_finish(&s->query_gram);
 	al_triangles_finish(&s->triangles);
 }
 
@@ -331,6 +334,7 @@ static void embeddings_equal_the_converted_layer(void **state)
 	for (int kind = AL_EMBEDDING_ADD; kind <= AL_EMBEDDING_MUL; kind++) {
 		struct module m = new_module(&plain, 60), c = new_module(&plain, 60);
 		struct side s = open_side(&m);
+		const struct al_view grams[] = {al_view(s.query_gram), {0}};
 		double errors[2];
 		for (int p = AL_QUERY; p <= AL_VALUE; p++) {
 			if (kind == AL_EMBEDDING_ADD)
@@ -338,10 +342,12 @@ static void embeddings_equal_the_converted_layer(void **state)
 			for (size_t j = 0; kind == AL_EMBEDDING_MUL && j < 4; j++)
 				set_multiples(&c, (enum al_projection)p, j);
 		}
-		assert_true(al_convert_embedding(&m.heads, &s.keys, &s.values,
-			(enum al_embedding)kind, errors, NULL));
-		assert_close(errors[0], dense_error(&m, &c, AL_FORM_QK));
-		assert_close(errors[1], dense_error(&m, &c, AL_FORM_OV));
+		for (size_t i = 0; i < 2; i++) {
+			assert_true(al_convert_embedding(&m.heads, grams[i], &s.keys, &s.values,
+				(enum al_embedding)kind, errors, NULL));
+			assert_close(errors[0], dense_error(&m, &c, AL_FORM_QK));
+			assert_close(errors[1], dense_error(&m, &c, AL_FORM_OV));
+		}
 		close_side(&s);
 		finish_module(&c);
 		finish_module(&m);
@@ -371,11 +377,11 @@ static void exact_embeddings_lose_nothing(void **state)
 	double errors[2], best;
 
 	(void)state;
-	assert_true(
-		al_convert_embedding(&m.heads, &s.keys, &s.values, AL_EMBEDDING_MUL, errors, NULL));
+	assert_true(al_convert_embedding(&m.heads, al_view(s.query_gram), &s.keys, &s.values,
+		AL_EMBEDDING_MUL, errors, NULL));
 	assert_true(errors[0] < 1e-13 && errors[1] < 1e-13);
-	assert_true(
-		al_convert_embedding(&m.heads, &s.keys, &s.values, AL_EMBEDDING_ADD, errors, NULL));
+	assert_true(al_convert_embedding(&m.heads, al_view(s.query_gram), &s.keys, &s.values,
+		AL_EMBEDDING_ADD, errors, NULL));
 	assert_true(errors[0] > 0.05);
 	assert_true(al_convert_collaborative(m.heads.query, m.heads.key, 6, 4, 0, 1, &best, NULL));
 	assert_true(best < 1e-10);
