@@ -67,7 +67,7 @@ struct al_command {
 #define COMMANDS(X) \
 	X(list, LIGHT, \
 		"built-in models, families, variants, recipes, schemes, engines, scenarios, " \
-		"profiles or symbols") \
+		"profiles, schemas or symbols") \
 	X(variants, FULL, \
 		"tensors, formulas, order of growth, difference to another variant, cache") \
 	X(count, LIGHT, "parameters by part and in total") \

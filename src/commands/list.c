@@ -7,6 +7,8 @@
 #include "scenario/scenario.h"
 #include "venue/profile.h"
 
+extern const struct al_embedded_list al_embedded_schemas; /* schemas/ */
+
 struct list_options {
 	struct al_output_options output;
 	const char *source;
@@ -29,12 +31,13 @@ enum kind {
 	ENGINES,
 	SCENARIOS,
 	PROFILES,
+	SCHEMAS,
 	SYMBOLS,
 	N_KINDS
 };
 
 static const char *const kind_names[N_KINDS] = {"models", "families", "variants", "recipes",
-	"schemes", "engines", "scenarios", "profiles", "symbols"};
+	"schemes", "engines", "scenarios", "profiles", "schemas", "symbols"};
 
 static const struct al_embedded_list *files_of(enum kind kind)
 {
@@ -53,6 +56,8 @@ static const struct al_embedded_list *files_of(enum kind kind)
 		return al_catalog_files(AL_CATALOG_SCHEMES);
 	case PROFILES:
 		return &al_embedded_profiles;
+	case SCHEMAS:
+		return &al_embedded_schemas;
 	default:
 		return &al_embedded_scenarios;
 	}

@@ -1,5 +1,5 @@
-/* The JSON Schemas for editors hold for every scenario and variant file of this repository, and
- * refuse what the program refuses.
+/* The JSON Schemas hold for every scenario, variant, family and recipe file of this repository and
+ * for every JSON answer that a golden case keeps, and refuse what the program refuses.
  *
  * A validator of the part of draft 7 that they use; a keyword that it doesn't know fails the
  * test. */
@@ -8,13 +8,14 @@
 #include <glob.h>
 #include <regex.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 
-#define SCENARIO_SCHEMA "scenarios/attnledger-scenario.json"
-#define VARIANT_SCHEMA "src/catalog/attnledger-variant.json"
-
-static struct al_json scenario_schema, variant_schema;
+enum schema { ANSWER, FAMILY, RECIPE, SCENARIO, VARIANT, N_SCHEMAS };
+static const char *const schema_files[N_SCHEMAS] = {"answer.json", "family.json", "recipe.json",
+	"scenario.json", "variant.json"};
+static struct al_json schemas[N_SCHEMAS];
 
 /* One keyword of `schema`, whose file is `doc`, against a value. */
 typedef bool keyword_holds(const struct al_json *doc, const struct cJSON *keyword,
@@ -28,7 +29,7 @@ static const char *text_of(const struct cJSON *node)
 {
 	const char *text = NULL;
 
-	assert_true(al_json_text(&scenario_schema, node, &text, NULL));
+	assert_true(al_json_text(&schemas[SCENARIO], node, &text, NULL));
 	return text;
 }
 
@@ -36,7 +37,7 @@ static double number_of(const struct cJSON *node)
 {
 	double number = 0;
 
-	assert_true(al_json_real(&scenario_schema, node, &number, NULL));
+	assert_true(al_json_real(&schemas[SCENARIO], node, &number, NULL));
 	return number;
 }
 
@@ -60,17 +61,22 @@ static bool is_array(const struct cJSON *value)
 	return al_json_kind(value) == AL_JSON_ARRAY;
 }
 
-/* "#/definitions/NAME", or the whole variant schema. */
+/* "#/definitions/NAME", "variant.json", or "variant.json#/definitions/NAME" */
 static bool holds_reference(const struct al_json *doc, const char *reference,
 	const struct cJSON *value)
 {
 	static const char prefix[] = "#/definitions/";
+	const size_t length = strcspn(reference, "#");
 
-	if (strcmp(reference, "../" VARIANT_SCHEMA) == 0)
-		return holds(&variant_schema, variant_schema.root, value);
-	assert_int_equal(strncmp(reference, prefix, strlen(prefix)), 0);
+	for (size_t i = 0; i < N_SCHEMAS; i++)
+		if (length == strlen(schema_files[i])
+			&& strncmp(schema_files[i], reference, length) == 0)
+			doc = &schemas[i];
+	if (!reference[length])
+		return holds(doc, doc->root, value);
+	assert_int_equal(strncmp(reference + length, prefix, strlen(prefix)), 0);
 	const struct cJSON *definition = al_json_get(al_json_get(doc->root, "definitions"),
-		reference + strlen(prefix));
+		reference + length + strlen(prefix));
 	assert_non_null(definition);
 	return holds(doc, definition, value);
 }
@@ -98,6 +104,11 @@ static bool has_type(const struct al_json *doc, const struct cJSON *keyword,
 	int64_t whole;
 
 	(void)schema;
+	al_json_each (type, keyword)
+		if (has_type(doc, type, schema, value))
+			return true;
+	if (is_array(keyword))
+		return false;
 	if (strcmp(text_of(keyword), "integer") == 0)
 		return al_json_whole(doc, value, &whole, NULL);
 	return strcmp(text_of(keyword), names[al_json_kind(value)]) == 0;
@@ -277,12 +288,12 @@ static bool has_dependencies(const struct al_json *doc, const struct cJSON *keyw
 	return true;
 }
 
-static size_t count_holding(const struct al_json *doc, const struct cJSON *schemas,
+static size_t count_holding(const struct al_json *doc, const struct cJSON *among,
 	const struct cJSON *value)
 {
 	size_t n = 0;
 
-	al_json_each (schema, schemas)
+	al_json_each (schema, among)
 		n += holds(doc, schema, value);
 	return n;
 }
@@ -386,52 +397,96 @@ static bool holds(const struct al_json *doc, const struct cJSON *schema, const s
 
 static int read_schemas(void **state)
 {
+	char path[64];
+
 	(void)state;
-	return al_json_read(&scenario_schema, SCENARIO_SCHEMA, NULL)
-			&& al_json_read(&variant_schema, VARIANT_SCHEMA, NULL)
-		? 0
-		: -1;
+	for (size_t i = 0; i < N_SCHEMAS; i++) {
+		snprintf(path, sizeof(path), "schemas/%s", schema_files[i]);
+		if (!al_json_read(&schemas[i], path, NULL))
+			return -1;
+	}
+	return 0;
 }
 
 static int finish_schemas(void **state)
 {
 	(void)state;
-	al_json_finish(&scenario_schema);
-	al_json_finish(&variant_schema);
+	for (size_t i = 0; i < N_SCHEMAS; i++)
+		al_json_finish(&schemas[i]);
 	return 0;
 }
 
-static void check_file(const struct al_json *schema, const char *path)
+static void check_document(const struct al_json *schema, const struct al_json *doc)
 {
-	struct al_json file;
-
-	assert_true(al_json_read(&file, path, NULL));
-	if (!holds(schema, schema->root, file.root))
-		fail_msg("%s is not as %s has it", path, schema->name);
-	al_json_finish(&file);
+	if (!holds(schema, schema->root, doc->root))
+		fail_msg("%s is not as %s has it", doc->name, schema->name);
 }
 
-static void check_files(const struct al_json *schema, const char *pattern)
+/* Each file; how many there are. */
+static size_t check_files(enum schema schema, const char *pattern)
 {
+	struct al_json file;
 	glob_t found;
 
 	assert_int_equal(glob(pattern, 0, NULL, &found), 0);
-	for (size_t i = 0; i < found.gl_pathc; i++)
-		if (!strstr(found.gl_pathv[i], "attnledger-"))
-			check_file(schema, found.gl_pathv[i]);
+	const size_t n = found.gl_pathc;
+	for (size_t i = 0; i < n; i++) {
+		assert_true(al_json_read(&file, found.gl_pathv[i], NULL));
+		check_document(&schemas[schema], &file);
+		al_json_finish(&file);
+	}
 	globfree(&found);
+	return n;
 }
 
-static void scenario_files_are_valid(void **state)
+static void files_are_valid(void **state)
 {
 	(void)state;
-	check_files(&scenario_schema, "scenarios/*.json");
+	assert_true(check_files(SCENARIO, "scenarios/*.json") > 0);
+	assert_true(check_files(VARIANT, "src/catalog/variants/*.json") > 0);
+	assert_true(check_files(FAMILY, "src/catalog/families/*.json") > 0);
+	assert_true(check_files(RECIPE, "src/catalog/recipes/*.json") > 0);
 }
 
-static void variant_files_are_valid(void **state)
+/* ---- answers ---- */
+
+/* The answers of a golden case, each from a line "{" to the next "}"; how many there are. */
+static size_t check_answers(const char *path)
 {
+	struct al_text text;
+	size_t n = 0;
+
+	al_text_init(&text);
+	assert_true(al_file_read(&text, path, (size_t)64 << 20, NULL));
+	for (const char *from = strstr(text.data, "\n{\n"), *end; from;
+		from = strstr(end, "\n{\n")) {
+		struct al_json doc;
+		end = strstr(from, "\n}\n");
+		if (!end)
+			break;
+		end += strlen("\n}");
+		assert_true(al_json_parse(&doc, path, from, (size_t)(end - from), NULL));
+		if (al_json_get(doc.root, "attnledger")) {
+			check_document(&schemas[ANSWER], &doc);
+			n++;
+		}
+		al_json_finish(&doc);
+	}
+	al_text_finish(&text);
+	return n;
+}
+
+static void answers_are_valid(void **state)
+{
+	size_t n = 0;
+	glob_t found;
+
 	(void)state;
-	check_files(&variant_schema, "src/catalog/variants/*.json");
+	assert_int_equal(glob("tests/golden/*/*.test", 0, NULL, &found), 0);
+	for (size_t i = 0; i < found.gl_pathc; i++)
+		n += check_answers(found.gl_pathv[i]);
+	globfree(&found);
+	assert_true(n >= 10);
 }
 
 /* ---- texts ---- */
@@ -470,7 +525,7 @@ static void accepts_what_the_program_accepts(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (!text_holds(&scenario_schema, texts[i]))
+		if (!text_holds(&schemas[SCENARIO], texts[i]))
 			fail_msg("refuses %s", texts[i]);
 }
 
@@ -513,7 +568,7 @@ static void refuses_wrong_scenarios(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (text_holds(&scenario_schema, texts[i]))
+		if (text_holds(&schemas[SCENARIO], texts[i]))
 			fail_msg("accepts %s", texts[i]);
 }
 
@@ -538,18 +593,89 @@ static void refuses_wrong_variants(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (text_holds(&variant_schema, texts[i]))
+		if (text_holds(&schemas[VARIANT], texts[i]))
 			fail_msg("accepts %s", texts[i]);
+}
+
+static void refuse(enum schema schema, const char *const *texts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text_holds(&schemas[schema], texts[i]))
+			fail_msg("accepts %s", texts[i]);
+}
+
+static void refuses_wrong_families(void **state)
+{
+	static const char *const texts[] = {
+		"{'name': 'f'}",
+		"{'name': 'f', 'model_types': []}",
+		"{'name': 'f', 'model_types': ['f'], 'configs': {}}",
+		"{'name': 'f', 'model_types': ['f'], 'config': {'d_model': {}}}",
+		"{'name': 'f', 'model_types': ['f'], 'config': {'d_model': {'key': 'd', 'type': "
+		"'int'}}}",
+		"{'name': 'f', 'model_types': ['f'], 'modules': [{'name': 'm'}]}",
+		"{'name': 'f', 'model_types': ['f'], 'modules': [{'name': 'm', 'variant': 'mha', "
+		"'stored': [{'name': 'q'}]}]}",
+		"{'name': 'f', 'model_types': ['f'], 'tensors': [{'part': 'body', 'name': 't', "
+		"'shape': [1]}]}",
+		"{'name': 'f', 'model_types': ['f'], 'tensors': [{'part': 'head', 'name': 't', "
+		"'shape': [1], 'for': {'expert': ['n', 'k', 'm']}}]}",
+		"{'name': 'f', 'model_types': ['f'], 'components': {'smell': {'config': '', "
+		"'family': 'bert'}}}",
+		"{'name': 'f', 'model_types': ['f'], 'forward': {'kind': 'decoder'}}",
+	};
+
+	(void)state;
+	refuse(FAMILY, texts, sizeof(texts) / sizeof(*texts));
+}
+
+static void refuses_wrong_recipes(void **state)
+{
+	static const char *const texts[] = {
+		"{'name': 'r', 'weights': [2], 'gradients': [2], 'optimizer': [8]}",
+		"{'name': 'r', 'weights': 2, 'gradients': [2], 'optimizer': [8], 'activations': "
+		"{'ledger': 'eager'}}",
+		"{'name': 'r', 'weights': [2], 'gradients': [2], 'optimizer': [2000], "
+		"'activations': {'ledger': 'eager'}}",
+		"{'name': 'r', 'weights': [2], 'gradients': [2], 'optimizer': [8], 'activations': "
+		"{'ledger': 'eager', 'per_token': '1'}}",
+		"{'name': 'r', 'weights': [2], 'gradients': [2], 'optimizer': [8], 'activations': "
+		"{'ledger': 'eager'}, 'working': [{'name': 'w', 'bytes': '1'}]}",
+		"{'name': 'r', 'weights': [2], 'gradients': [2], 'optimizer': [8], 'activations': "
+		"{'ledger': 'eager'}, 'rank': 0}",
+	};
+
+	(void)state;
+	refuse(RECIPE, texts, sizeof(texts) / sizeof(*texts));
+}
+
+static void refuses_what_no_command_answers(void **state)
+{
+	static const char *const texts[] = {
+		"{}",
+		"{'attnledger': '0.1.0'}",
+		"{'attnledger': '0.1.0', 'tables': [{'id': 't'}]}",
+		"{'attnledger': '0.1.0', 'id': 't', 'title': '', 'columns': [], 'rows': [{'a': "
+		"true}], 'notes': []}",
+		"{'attnledger': '0.1.0', 'id': 't', 'title': '', 'columns': [], 'rows': [], "
+		"'notes': [], 'tables': []}",
+	};
+
+	(void)state;
+	refuse(ANSWER, texts, sizeof(texts) / sizeof(*texts));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(scenario_files_are_valid),
-		cmocka_unit_test(variant_files_are_valid),
+		cmocka_unit_test(files_are_valid),
+		cmocka_unit_test(answers_are_valid),
 		cmocka_unit_test(accepts_what_the_program_accepts),
 		cmocka_unit_test(refuses_wrong_scenarios),
 		cmocka_unit_test(refuses_wrong_variants),
+		cmocka_unit_test(refuses_wrong_families),
+		cmocka_unit_test(refuses_wrong_recipes),
+		cmocka_unit_test(refuses_what_no_command_answers),
 	};
 
 	return cmocka_run_group_tests(tests, read_schemas, finish_schemas);
