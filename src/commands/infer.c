@@ -121,12 +121,12 @@ void al_inference_columns(struct al_table *table)
 {
 	static const struct al_column columns[] = {
 		{.key = "read",
-			.title = "Read per new token",
+			.title = "Read/new token",
 			.unit = "B",
 			.quantity = AL_QUANTITY_BYTES,
 			.digits = AL_DIGITS_ALL},
 		{.key = "flops",
-			.title = "Computed per new token",
+			.title = "FLOPs/new token",
 			.unit = "FLOP",
 			.quantity = AL_QUANTITY_FLOPS,
 			.digits = AL_DIGITS_ALL},
@@ -143,7 +143,7 @@ static void add_columns(struct al_table *t)
 	al_inference_columns(t);
 	al_table_add_column(t,
 		(struct al_column){.key = "intensity",
-			.title = "FLOPs per byte read",
+			.title = "FLOPs per byte",
 			.digits = 2});
 }
 
