@@ -26,15 +26,15 @@
  * feed-forward block without a norm of its own then reads what attention reads. "unit_offset": x
  * (1 + scale).
  *
- * * embedding: rows of "tokens", times "scale" sqrt("scale_squared"), "project_tokens"; plus the row of
- * the position, counted from "first"; plus the first row of "types"; "norm"; "project".
+ * * embedding: rows of "tokens", times "scale" sqrt("scale_squared"), "project_tokens"; plus the
+ * row of the position, counted from "first"; plus the first row of "types"; "norm"; "project".
  *
  * * residual: what a block gives is multiplied by it before it is added.
  *
  * * attention: scores are multiplied by "scale", where there is none by one over the root of the
- * module's score_divisor; they are capped to "cap" by tanh; a query sees the last "window" tokens, itself
- * included; 0: all. "query_norm" and "key_norm" normalise each head ("over": "head"), all heads
- * at once ("all"), or each head with a scale of its own ("each", {head} in the name). Rotary
+ * module's score_divisor; they are capped to "cap" by tanh; a query sees the last "window" tokens,
+ * itself included; 0: all. "query_norm" and "key_norm" normalise each head ("over": "head"), all
+ * heads at once ("all"), or each head with a scale of its own ("each", {head} in the name). Rotary
  * positions are the module's, and so are biases, which are added. "alibi": a score loses slope
  * times its distance, head h of 2^k heads 2^(-alibi (h + 1)/2^k) of it. "relative": "bias" is a
  * tensor [buckets][n_heads] of what is added to a score by the bucket of its distance, as T5 counts

@@ -2,8 +2,8 @@
  * {"model_type": "gguf_ARCHITECTURE", ...}, where the key ARCHITECTURE.attention.head_count is
  * attention_head_count, and tokenizer.ggml.KEY is KEY. A list of texts, or one of more numbers than
  * a model has layers, is its length. What only the list of tensors says is said by vocab_size,
- * tie_word_embeddings, attention_bias, rope_freqs, attention_kv_b, and by quantization_config:
- * which tensors are in which number format. */
+ * tie_word_embeddings, attention_bias, rope_freqs, ffn_norm, attn_q_norm, attention_kv_b, and by
+ * quantization_config: which tensors are in which number format. */
 #include "checkpoint/gguf.h"
 
 #include <inttypes.h>
@@ -55,6 +55,8 @@ static void add_facts(struct al_checkpoint *checkpoint, const char *vocab_key,
 		al_checkpoint_find(checkpoint, "output.weight") ? "false" : "true");
 	add_presence(config, checkpoint, "attention_bias", "blk.0.attn_q.bias");
 	add_presence(config, checkpoint, "rope_freqs", "rope_freqs.weight");
+	add_presence(config, checkpoint, "ffn_norm", "blk.0.ffn_norm.weight");
+	add_presence(config, checkpoint, "attn_q_norm", "blk.0.attn_q_norm.weight");
 	if (al_checkpoint_find(checkpoint, "blk.0.attn_k_b.weight"))
 		add_presence(config, checkpoint, "attention_kv_b", "blk.0.attn_kv_b.weight");
 }

@@ -1,6 +1,6 @@
 /* Stored numbers into floats, in turn with memcpy, so that what else the machine does meets both:
- * GB/s of stored bytes and of the floats that they become, the best of several runs on one core, and
- * the bytes read and written as a share of those that memcpy reads and writes in that time. The
+ * GB/s of stored bytes and of the floats that they become, the best of several runs on one core,
+ * and the bytes read and written as a share of those that memcpy reads and writes in that time. The
  * numbers are more than caches hold. */
 #include <stdio.h>
 #include <stdlib.h>

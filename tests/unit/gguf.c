@@ -206,7 +206,8 @@ static void a_file(void **state)
 		"{\"model_type\": \"gguf_tiny\", \"attention_head_count\": 7, \"list\": [1, -1, "
 		"2], "
 		"\"tie_word_embeddings\": true, \"attention_bias\": false, \"rope_freqs\": false, "
-		"\"quantization_config\": {\"quant_method\": \"gguf\", \"formats\": {"
+		"\"ffn_norm\": false, \"attn_q_norm\": false, \"quantization_config\": "
+		"{\"quant_method\": \"gguf\", \"formats\": {"
 		"\"q8_0\": {\"type\": \"q8_0\", \"targets\": [\"a\"]}, "
 		"\"f32\": {\"type\": \"f32\", \"targets\": [\"b\"]}}}}");
 	const struct al_tensor *numbered = al_checkpoint_find(&checkpoint, "b");
