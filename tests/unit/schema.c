@@ -529,6 +529,13 @@ static void accepts_what_the_program_accepts(void **state)
 			fail_msg("refuses %s", texts[i]);
 }
 
+static void refuse(enum schema schema, const char *const *texts, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text_holds(&schemas[schema], texts[i]))
+			fail_msg("accepts %s", texts[i]);
+}
+
 static void refuses_wrong_scenarios(void **state)
 {
 	static const char *const texts[] = {
@@ -567,9 +574,7 @@ static void refuses_wrong_scenarios(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (text_holds(&schemas[SCENARIO], texts[i]))
-			fail_msg("accepts %s", texts[i]);
+	refuse(SCENARIO, texts, sizeof(texts) / sizeof(*texts));
 }
 
 static void refuses_wrong_variants(void **state)
@@ -592,16 +597,7 @@ static void refuses_wrong_variants(void **state)
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
-		if (text_holds(&schemas[VARIANT], texts[i]))
-			fail_msg("accepts %s", texts[i]);
-}
-
-static void refuse(enum schema schema, const char *const *texts, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (text_holds(&schemas[schema], texts[i]))
-			fail_msg("accepts %s", texts[i]);
+	refuse(VARIANT, texts, sizeof(texts) / sizeof(*texts));
 }
 
 static void refuses_wrong_families(void **state)
