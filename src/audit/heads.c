@@ -59,9 +59,12 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 			.unit = "of the largest value"});
 }
 
-static void set_measures(struct al_table *table, struct al_cell *cell, const struct al_measures *m)
+static void set_measures(struct al_table *table, struct al_cell *cell, const struct al_measures *m,
+	bool has_rank)
 {
-	al_cell_set_int(table, cell++, (int64_t)m->rank);
+	if (has_rank)
+		al_cell_set_int(table, cell, (int64_t)m->rank);
+	cell++;
 	al_cell_set_real(cell++, m->stable_rank);
 	al_cell_set_real(cell++, m->effective_rank);
 	al_cell_set_int(table, cell++, (int64_t)m->n50);
@@ -115,6 +118,7 @@ static bool add_head(struct al_audit_module *module, const struct al_spectra *sp
 	double norm = 0;
 	struct al_cell *cell = al_table_add_row(table);
 	size_t kv_head = al_kv_head(&module->heads, head);
+	const bool has_rank = al_rank_is_told(module->heads.unit);
 
 	al_audit_set_module(table, &cell, module);
 	al_cell_set_int(table, cell++, (int64_t)head);
@@ -126,16 +130,17 @@ static bool add_head(struct al_audit_module *module, const struct al_spectra *sp
 			continue;
 		struct al_measures m = al_measure(values->data + column * values->ld, values->rows,
 			dimension_of(&module->heads, kinds[i]), module->heads.unit);
-		set_measures(table, cell, &m);
+		set_measures(table, cell, &m, has_rank);
 		norm = kinds[i] == AL_SPECTRUM_QK ? m.norm : norm;
 	}
 	if (!set_bias_share(cell++, module, head, norm, err))
 		return false;
 	al_cell_set_text(table, cell++, route_of(module, head, kv_head));
-	al_cell_set_text(table, cell,
-		al_format(&table->arena, "%.2g",
-			al_rank_tolerance(dimension_of(&module->heads, AL_SPECTRUM_QK),
-				module->heads.unit)));
+	if (has_rank)
+		al_cell_set_text(table, cell,
+			al_format(&table->arena, "%.2g",
+				al_rank_tolerance(dimension_of(&module->heads, AL_SPECTRUM_QK),
+					module->heads.unit)));
 	return true;
 }
 

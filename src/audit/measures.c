@@ -79,6 +79,16 @@ double al_rank_tolerance(size_t dimension, double unit)
 	return fmax((double)dimension * 0x1p-52, 4 * unit);
 }
 
+bool al_rank_is_told(double unit)
+{
+	return al_rank_tolerance(1, unit) < 1;
+}
+
+double al_direction_tolerance(size_t dimension, double unit)
+{
+	return al_rank_tolerance(dimension, al_rank_is_told(unit) ? unit : 0);
+}
+
 struct al_measures al_measure(const double *values, size_t n, size_t dimension, double unit)
 {
 	if (is_zero(values, n))

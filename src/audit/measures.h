@@ -21,6 +21,14 @@ struct al_measures {
 /* Singular values above this part of the largest count for the numerical rank. */
 double al_rank_tolerance(size_t dimension, double unit);
 
+/* Do numbers that were stored with this unit roundoff tell a rank? In formats of two bits rounding
+ * may make all of the largest singular value. */
+bool al_rank_is_told(double unit);
+
+/* The tolerance for the directions of a subspace: all that are stored count where no rank is told.
+ */
+double al_direction_tolerance(size_t dimension, double unit);
+
 /* `values` [n], largest first, of a matrix whose longer side is `dimension`, made of numbers that
  * were stored with unit roundoff `unit`. All zeros have rank 0 and take 0 components. */
 struct al_measures al_measure(const double *values, size_t n, size_t dimension, double unit);

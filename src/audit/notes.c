@@ -2,6 +2,7 @@
 #include "audit/notes.h"
 
 #include "audit/losses.h"
+#include "audit/measures.h"
 #include "audit/rotary.h"
 #include "views/rotary.h"
 
@@ -200,6 +201,30 @@ static void note_imatrix(const struct al_imatrix *imatrix, struct al_table *tabl
 			"if it varied, and biases as if the mean were 0");
 }
 
+/* The coarsest format of a module's weights, where that leaves no rank to tell; else NULL. */
+static const struct al_dtype *too_coarse(const struct al_attention *a)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (a->factors[p].dtype && !al_rank_is_told(a->factors[p].dtype->epsilon / 2))
+			return a->factors[p].dtype;
+	return NULL;
+}
+
+static void note_ranks(const struct al_attention *const *measured, size_t n, struct al_table *table)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct al_dtype *dtype = too_coarse(measured[i]);
+		if (!dtype)
+			continue;
+		al_table_note(table,
+			"ranks are left out where weights are stored as %s: rounding to so few "
+			"bits may make as much as the largest singular value; what share how many "
+			"components hold is that of the stored numbers",
+			al_dtype_title(dtype));
+		return;
+	}
+}
+
 void al_audit_note(const struct al_audit *audit, const struct al_attention *const *measured,
 	size_t n, const char *kernel, struct al_table *table)
 {
@@ -215,6 +240,7 @@ void al_audit_note(const struct al_audit *audit, const struct al_attention *cons
 		note_norms(measured, n, table);
 	note_positions(audit, table);
 	note_forms(measured, n, table);
+	note_ranks(measured, n, table);
 	if (al_covariance_calibration(options->covariance))
 		note_calibration(&options->covariance->calibration, table);
 	else if (al_covariance_imatrix(options->covariance))

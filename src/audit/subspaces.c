@@ -20,7 +20,7 @@ void al_bases_finish(struct al_bases *b)
 /* How many singular values count. */
 static size_t count_directions(const double *values, size_t n, size_t rows, double unit)
 {
-	double least = n ? values[0] * al_rank_tolerance(rows, unit) : 0;
+	double least = n ? values[0] * al_direction_tolerance(rows, unit) : 0;
 	size_t rank = 0;
 
 	while (rank < n && values[rank] > least)
@@ -128,7 +128,7 @@ static bool judge_evenness(void *context, size_t head, struct al_error *err)
 	const struct even_work *work = context;
 	const struct al_view r = al_triangle_of(work->triangles, work->projection, head);
 	const size_t rows = al_heads_run(work->heads, work->projection).weights.rows;
-	const double least = fmax(EVEN, al_rank_tolerance(rows, work->heads->unit));
+	const double least = fmax(EVEN, al_direction_tolerance(rows, work->heads->unit));
 	double *values = al_calloc(r.cols, sizeof(*values));
 	const bool ok = r.rows < r.cols || al_singular_values(r, values, err);
 

@@ -51,6 +51,19 @@ static bool read_tokenizer(struct al_tokenizer *tokenizer, const char *path, boo
 	return ok && check_size(tokenizer, path, n_tokens, err);
 }
 
+static bool fail_missing(const struct al_checkpoint *checkpoint, const char *json,
+	struct al_error *err)
+{
+	static const char needs[] = "text needs the model's tokenizer, --tokens needs none";
+
+	if (checkpoint->shards[0].n_pairs > 0)
+		return al_fail(err, AL_EINPUT,
+			"%s: its metadata hold no tokenizer (tokenizer.ggml.model), and neither %s "
+			"nor tokenizer.bin is there: %s",
+			checkpoint->path, json, needs);
+	return al_fail(err, AL_EINPUT, "found neither %s nor tokenizer.bin: %s", json, needs);
+}
+
 bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoint *checkpoint,
 	int64_t n_tokens, struct al_error *err)
 {
@@ -67,10 +80,7 @@ bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoin
 	else if (access(bin, F_OK) == 0)
 		ok = read_tokenizer(tokenizer, bin, false, n_tokens, err);
 	else
-		ok = al_fail(err, AL_EINPUT,
-			"found neither %s nor tokenizer.bin: text needs the model's tokenizer, "
-			"--tokens needs none",
-			json);
+		ok = fail_missing(checkpoint, json, err);
 	al_arena_finish(&arena);
 	return ok;
 }

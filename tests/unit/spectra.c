@@ -431,6 +431,10 @@ static void measures(void **state)
 	assert_true(fabs(m.norm - 3 * sqrt(10)) < 1e-12);
 	assert_true(m.tolerance == 3 * 0x1p-22);
 	assert_true(al_measure(equal, 10, (size_t)1 << 40, 0).tolerance == 3 * 0x1p-12);
+	assert_true(al_rank_is_told(0x1p-3)); /* what has a roundoff of an eighth */
+	assert_false(al_rank_is_told(0x1p-2));
+	assert_true(al_direction_tolerance(10, 0x1p-3) == 0.5);
+	assert_true(al_direction_tolerance(10, 0x1p-2) == 10 * 0x1p-52);
 
 	m = al_measure(zeros, 4, 4, 0x1p-24);
 	assert_int_equal(m.rank + m.n50 + m.n99, 0);
