@@ -75,6 +75,9 @@ struct al_command {
 		"memory of a model in training or inference, or of attention variants in it") \
 	X(cache, LIGHT, "the KV cache by kind of layer, per token and at --seq") \
 	X(sweep, FULL, "a number as a curve over one or more symbols, as a table or figure") \
+	X(explore, FULL, \
+		"a page with all variants' formulas, sliders for their symbols and figures that " \
+		"follow them") \
 	X(fit, LIGHT, \
 		"the largest batch, context or model that fits, the next larger one, and what " \
 		"limits it") \

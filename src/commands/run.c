@@ -255,15 +255,12 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 
 /* ---- the page ---- */
 
+static const struct al_page_head page_head = {.title = "Tables and figures", .has_pictures = true};
+
 static void begin_page(struct jobs *jobs)
 {
-	const struct al_page_head head = {
-		.title = "Tables and figures",
-		.has_pictures = true,
-	};
-
 	al_text_init(&jobs->page);
-	al_page_begin(&jobs->page, &head);
+	al_page_begin(&jobs->page, &page_head);
 }
 
 static void put_page(struct jobs *jobs)
@@ -271,7 +268,7 @@ static void put_page(struct jobs *jobs)
 	struct al_session *session = jobs->session;
 	struct al_text *file;
 
-	al_page_end(&jobs->page, al_session_command_text(session), NULL);
+	al_page_end(&jobs->page, &page_head, al_session_command_text(session), NULL);
 	file = al_files_add_path(&session->files, session->output->report);
 	al_text_add_bytes(file, jobs->page.data, jobs->page.length);
 }

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "commands/formulas.h"
 #include "commands/question.h"
 #include "commands/variants.h"
 #include "compress/proof.h"
@@ -109,59 +110,16 @@ static void join_shape(struct al_text *out, const struct al_shape *shape)
 		al_text_addf(out, "%s%s", i ? " x " : "", al_formula_source(shape->dims[i]));
 }
 
-/* What a token adds to the cache, and what a sequence has once. */
-static bool cached(struct theory *t, struct al_ledger *ledger, bool is_once, struct al_text *text,
-	struct al_text *latex, struct al_error *err)
-{
-	struct al_polynomial *sum, *zero = al_polynomial_from_int(0);
-	bool ok = al_ledger_cache_polynomial(ledger, is_once, t->substitutions, t->n_substitutions,
-		&sum, err);
-
-	if (ok && !al_polynomial_equal(sum, zero)) {
-		al_text_addf(text, "%s%s", text->length ? ", " : "", is_once ? "once: " : "");
-		al_text_addf(latex, "%s%s", latex->length ? ",\\ " : "",
-			is_once ? "\\mathrm{once:}\\ " : "");
-		al_polynomial_text(sum, text);
-		al_polynomial_latex(sum, al_catalog_latex, t->session->catalog, latex);
-	}
-	if (ok)
-		al_polynomial_destroy(sum);
-	al_polynomial_destroy(zero);
-	return ok;
-}
-
-static bool write_cache(struct theory *t, struct al_ledger *ledger, struct al_table *table,
-	struct al_cell *cell, struct al_error *err)
-{
-	struct al_text text, latex;
-
-	al_text_init(&text);
-	al_text_init(&latex);
-	bool ok = cached(t, ledger, false, &text, &latex, err)
-		&& cached(t, ledger, true, &text, &latex, err);
-	if (ok && text.length)
-		al_cell_set_latex(table, cell, text.data,
-			al_format(&table->arena, "$%s$", latex.data));
-	else if (ok)
-		al_cell_set_text(table, cell, "none");
-	al_text_finish(&text);
-	al_text_finish(&latex);
-	return ok;
-}
-
 static bool set_cache(struct theory *t, struct al_table *table, struct al_cell *cell,
 	const struct al_configured_variant *configured, struct al_error *err)
 {
-	struct al_undeclared undeclared;
+	const struct al_substitutions substitutions = {t->substitutions, t->n_substitutions};
 	struct al_ledger ledger;
-	bool ok = true;
 
 	if (!al_ledger_open_module(&ledger, configured, &t->settings, &t->basis, err))
 		return false;
-	if (al_ledger_declares_list(&ledger, AL_LIST_CACHE, &undeclared))
-		ok = write_cache(t, &ledger, table, cell, err);
-	else
-		al_note_undeclared(&undeclared, table);
+	bool ok = al_cell_set_cached(table, cell, &ledger, &substitutions, t->session->catalog,
+		err);
 	al_ledger_close(&ledger);
 	return ok;
 }

@@ -58,6 +58,12 @@ enum al_along {
 enum al_along al_formula_along(const struct al_formula *formula, const char *variable,
 	const char *symbol);
 
+/* Adds the formula as other programs read it: operands before their operator, blanks between them.
+ * "n_heads d_head *"; of a sign "~", of not "!", of min and max how many they take: "min:2"; of a
+ * list's item "x[]" behind its index. */
+struct al_text;
+void al_formula_postfix(const struct al_formula *formula, struct al_text *out);
+
 /* ---- values ---- */
 
 enum al_value_kind {

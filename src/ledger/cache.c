@@ -154,7 +154,9 @@ static bool find_held(const struct keep *keep, struct al_cache_entry *line, stru
 	const struct al_engine_choice *choice = keep->ledger->ask.engine;
 	const bool is_cross = line->kind == AL_CACHE_CROSS;
 	const struct al_engine_scope scope = {.choice = choice,
-		.seq = is_cross ? keep->source_seq : keep->seq,
+		.seq = is_cross		  ? keep->source_seq
+			: line->limit > 0 ? keep->seq
+					  : line->tokens,
 		.window = is_cross ? 0 : line->limit,
 		.tp = keep->ledger->ask.tp,
 		.devices = keep->ledger->ask.tp};

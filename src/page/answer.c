@@ -33,5 +33,5 @@ void al_answer_page_write(const struct al_answer_page *page, struct al_text *out
 	al_page_begin(out, &page->head);
 	for (size_t i = 0; i < page->n_tables; i++)
 		add_table(out, page, page->tables[i]);
-	al_page_end(out, page->command, NULL);
+	al_page_end(out, &page->head, page->command, NULL);
 }

@@ -1,6 +1,7 @@
 /* The frame of a page. */
 #include "page/page.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/embedded.h"
@@ -17,18 +18,45 @@ static const struct al_embedded *file(const char *name)
 	return al_embedded_find(&al_embedded_page, name);
 }
 
-/* Nothing is fetched and nothing runs but these two texts, whatever else got into the page. */
+/* "explorer-style"; NULL: the page has no style of its own. */
+static const struct al_embedded *own_style(const char *own)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s-style", own ? own : "");
+	return own ? file(name) : NULL;
+}
+
+static void add_source(struct al_text *out, const struct al_embedded *text)
+{
+	char digest[AL_HTML_DIGEST_BYTES];
+
+	if (!text)
+		return;
+	al_html_digest(text->text, text->length, digest);
+	al_text_addf(out, " 'sha256-%s'", digest);
+}
+
+/* Nothing is fetched and nothing runs but these texts, whatever else got into the page. */
 static void add_policy(struct al_text *out, const struct al_page_head *head)
 {
-	char style[AL_HTML_DIGEST_BYTES], script[AL_HTML_DIGEST_BYTES];
-
-	al_html_digest(file("style")->text, file("style")->length, style);
-	al_html_digest(file("script")->text, file("script")->length, script);
-	al_text_addf(out,
+	al_text_add(out,
 		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-		"style-src 'sha256-%s'; script-src 'sha256-%s'; %sbase-uri 'none'; form-action "
-		"'none'\">\n",
-		style, script, head->has_pictures ? "img-src data:; " : "");
+		"style-src");
+	add_source(out, file("style"));
+	add_source(out, own_style(head->own));
+	al_text_add(out, "; script-src");
+	add_source(out, file("script"));
+	add_source(out, head->own ? file(head->own) : NULL);
+	al_text_addf(out, "; %sbase-uri 'none'; form-action 'none'\">\n",
+		head->has_pictures ? "img-src data:; " : "");
+}
+
+static void add_styles(struct al_text *out, const struct al_page_head *head)
+{
+	al_text_addf(out, "<style>%s</style>\n", file("style")->text);
+	if (head->own)
+		al_text_addf(out, "<style>%s</style>\n", own_style(head->own)->text);
 }
 
 static void add_facts(struct al_text *out, const struct al_texts *facts)
@@ -50,9 +78,9 @@ void al_page_begin(struct al_text *out, const struct al_page_head *head)
 		"<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
 		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
 	al_html_add(out, head->title);
-	al_text_addf(out, " \342\200\223 attnledger</title>\n<style>%s</style>\n</head>\n<body>",
-		file("style")->text);
-	al_text_add(out, "<main>\n<header>");
+	al_text_add(out, " \342\200\223 attnledger</title>\n");
+	add_styles(out, head);
+	al_text_add(out, "</head>\n<body><main>\n<header>");
 	al_html_add_element(out, "h1", head->title);
 	add_facts(out, &head->facts);
 	al_text_add(out, "<button id=\"theme\" hidden>Light or dark</button></header>\n");
@@ -128,7 +156,8 @@ void al_page_glossary(struct al_text *out, const struct al_page_term *terms, siz
 
 /* ---- end ---- */
 
-void al_page_end(struct al_text *out, const char *command, const struct al_table *noted)
+void al_page_end(struct al_text *out, const struct al_page_head *head, const char *command,
+	const struct al_table *noted)
 {
 	al_page_begin_section(out, "made", "How this was made", NULL);
 	al_page_commands(out, &command, 1);
@@ -140,7 +169,10 @@ void al_page_end(struct al_text *out, const char *command, const struct al_table
 	}
 	al_text_addf(out, "<li>attnledger %s\n</ul>", al_version());
 	al_page_end_section(out);
-	al_text_addf(out, "</main>\n<script>%s</script>\n</body></html>\n", file("script")->text);
+	al_text_addf(out, "</main>\n<script>%s</script>\n", file("script")->text);
+	if (head->own)
+		al_text_addf(out, "<script>%s</script>\n", file(head->own)->text);
+	al_text_add(out, "</body></html>\n");
 }
 
 /* ---- words for a shell ---- */

@@ -35,6 +35,12 @@
     body.append(...keyed.map(pair => pair[1]));
   }
 
+  /* Who fills a table again asks that it be sorted as it was. */
+  all('table').forEach(table => table.addEventListener('refilled', () => {
+    const heads = all('th', table), column = heads.findIndex(head => head.ariaSort);
+    if (column >= 0) sort(table, column, heads[column].ariaSort === 'ascending' ? 1 : -1);
+  }));
+
   all('table').forEach(table => all('th', table).forEach((head, column) => {
     const button = document.createElement('button');
     button.append(...head.childNodes);

@@ -1,0 +1,260 @@
+/* explore: the formulas of all variants as a page that evaluates them where it is read. */
+#include "commands/explore.h"
+
+#include <string.h>
+
+#include "commands/formulas.h"
+#include "commands/page.h"
+#include "commands/question.h"
+#include "commands/say.h"
+#include "page/explorer.h"
+
+static const char first_model[] = "llama-3-8b";
+
+struct explore_options {
+	struct al_output_options output;
+	struct al_asked asked;
+	const char *page, *dtype;
+};
+
+static const struct al_option_row page_rows[] = {
+	OPTION_TEXT(struct explore_options, page, "output", "FILE.html", "the page to write",
+		.letter = 'o'),
+	OPTION_END,
+};
+
+static const struct al_option_row rows[] = {
+	OPTION_TEXT(struct explore_options, dtype, "dtype", "NAME",
+		"the cache's number format when the page is opened (default bf16)"),
+	OPTION_END,
+};
+
+static const struct al_option_group groups[] = {{al_format_rows, 0}, {page_rows, 0},
+	{al_setting_rows, offsetof(struct explore_options, asked)},
+	{al_variant_rows, offsetof(struct explore_options, asked)}, {rows, 0}, {al_display_rows, 0},
+	{NULL, 0}};
+
+/* ---- formulas ---- */
+
+/* One block's; symbols that have a value where the page begins stay symbols. */
+static bool add_formulas(struct al_explore *e, const struct al_basis *block, struct al_table *table,
+	const struct al_configured_variant *configured, struct al_error *err)
+{
+	static const struct al_substitutions none = {NULL, 0};
+	struct al_catalog *catalog = e->session->catalog;
+	struct al_cell *cell = al_table_add_row(table);
+	struct al_polynomial *parameters;
+	struct al_ledger ledger;
+
+	if (!al_ledger_open_module(&ledger, configured, &e->settings, block, err))
+		return false;
+	al_cell_set_text(table, cell++, configured->name);
+	al_cell_set_text(table, cell++, configured->variant->title);
+	bool ok = al_ledger_polynomial(&ledger, NULL, 0, &parameters, err);
+	if (ok) {
+		al_cell_set_polynomial(table, cell++, parameters, catalog);
+		al_polynomial_destroy(parameters);
+		ok = al_cell_set_cached(table, cell, &ledger, &none, catalog, err);
+	}
+	al_ledger_close(&ledger);
+	return ok || al_in(err, "variant %s", configured->name);
+}
+
+static bool fill_formulas(struct al_explore *e, struct al_table *table, struct al_error *err)
+{
+	static const struct al_column columns[] = {
+		{.key = "variant", .title = "Variant", .is_key = true},
+		{.key = "title", .title = "Name"},
+		{.key = "parameters", .title = "Parameters"},
+		{.key = "cache", .title = "Cached per token"},
+	};
+	const struct al_configured_variants *variants = &e->question->variants;
+	struct al_basis block = e->basis;
+
+	block.per = AL_BASIS_MODULE;
+	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
+	for (size_t i = 0; i < variants->n; i++)
+		if (!add_formulas(e, &block, table, &variants->items[i], err))
+			return false;
+	al_table_note(table, "counted: %s", al_basis_text(&block, &table->arena));
+	return true;
+}
+
+/* ---- where the page begins ---- */
+
+static const enum al_measure measures[] = {AL_PARAMETERS, AL_CACHE, AL_CACHE_BYTES, AL_FLOPS};
+
+enum { N_MEASURES = sizeof(measures) / sizeof(*measures) };
+
+/* As far as it is known; the first reason why something isn't is told. */
+static bool measure(struct al_explore *e, struct al_table *table, struct al_cell *cell,
+	const struct al_configured_variant *configured, struct al_error *err)
+{
+	struct al_ledger_ask ask = al_question_ask(e->question, configured, false);
+	struct al_undeclared undeclared;
+	struct al_ledger ledger;
+	bool ok = true;
+	mpq_t value;
+
+	ask.settings = &e->settings;
+	if (!al_ledger_open(&ledger, &ask, err))
+		return false;
+	mpq_init(value);
+	for (int i = 0; i < N_MEASURES; i++) {
+		if (!al_ledger_declares(&ledger, measures[i], NULL, &undeclared))
+			continue;
+		if (al_ledger_measure(&ledger, measures[i], NULL, value, ok ? err : NULL))
+			al_cell_set_exact(table, &cell[i], value);
+		else
+			ok = false;
+	}
+	mpq_clear(value);
+	al_ledger_close(&ledger);
+	return ok;
+}
+
+/* A variant that lacks a symbol, or whose widths don't divide, says so here as on the page. */
+static void fill_answer(struct al_explore *e, struct al_table *table)
+{
+	const struct al_configured_variants *variants = &e->question->variants;
+
+	al_table_add_column(table,
+		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
+	for (int i = 0; i < N_MEASURES; i++)
+		al_table_add_column(table, al_measure_column(measures[i]));
+	for (size_t i = 0; i < variants->n; i++) {
+		struct al_cell *cell = al_table_add_row(table);
+		struct al_error err;
+		al_cell_set_text(table, cell++, variants->items[i].name);
+		if (!measure(e, table, cell, &variants->items[i], &err))
+			al_table_note(table, "not known at first: %s", err.message);
+	}
+	al_table_note(table, "counted: %s", al_basis_text(&e->question->basis, &table->arena));
+	al_table_note(table, "dtype: %s, but for cached elements with a format of their own",
+		e->question->cache.dtype->name);
+}
+
+/* ---- the page ---- */
+
+static bool write_page(struct al_explore *e, const struct al_table *formulas, struct al_error *err)
+{
+	struct al_session *session = e->session;
+	const struct explore_options *o = session->options;
+	struct al_text data;
+
+	al_text_init(&data);
+	bool ok = al_explore_add_data(e, &data, err);
+	if (ok) {
+		const struct al_explorer_page page = {
+			.head = {.title = "Attention variants by formula",
+				.summary = al_format(&session->arena,
+					"Parameters, cache and operations of %zu variants, exact "
+					"at every "
+					"setting; the page begins with %s.",
+					e->question->variants.n, e->question->title)},
+			.data = data.data,
+			.formulas = formulas,
+			.command = al_session_command_text(session),
+		};
+		al_explorer_page_write(&page, al_files_add_path(&session->files, o->page));
+	}
+	al_text_finish(&data);
+	return ok;
+}
+
+static const char *say(struct al_explore *e)
+{
+	const struct explore_options *o = e->session->options;
+
+	const size_t n = e->question->variants.n;
+
+	return al_format(&e->session->arena,
+		"%s has the formulas of %zu variant%s, begins with %s, and needs nothing but a "
+		"browser.",
+		o->page, n, n == 1 ? "" : "s", e->question->title);
+}
+
+static bool answer(struct al_explore *e, struct al_error *err)
+{
+	struct al_table formulas;
+
+	if (!al_explore_find_symbols(e, err))
+		return false;
+	al_table_init(&formulas, "formulas", "Formulas of variants");
+	bool ok = fill_formulas(e, &formulas, err) && write_page(e, &formulas, err);
+	al_table_finish(&formulas);
+	if (!ok)
+		return false;
+	fill_answer(e,
+		al_session_table(e->session, "explore",
+			al_format(&e->session->arena, "Where the page begins: %s",
+				al_question_covered(e->question, false))));
+	e->session->style.summary = say(e);
+	return true;
+}
+
+/* ---- the command ---- */
+
+static bool open_ledgers(struct al_explore *e, struct al_error *err)
+{
+	const struct al_configured_variants *variants = &e->question->variants;
+
+	e->ledgers = al_new_array(&e->session->arena, struct al_ledger, variants->n + 1);
+	for (; e->n_ledgers < variants->n; e->n_ledgers++)
+		if (!al_ledger_open_module(&e->ledgers[e->n_ledgers],
+			    &variants->items[e->n_ledgers], &e->settings, &e->basis, err))
+			return false;
+	return true;
+}
+
+static bool explore(struct al_explore *e, struct al_error *err)
+{
+	const struct explore_options *o = e->session->options;
+
+	if (e->question->basis.per == AL_BASIS_WHOLE)
+		return al_fail(err, AL_EINPUT,
+			"--basis per=whole: the page is of attention alone, expected per=module or "
+			"per=model");
+	e->basis = e->question->basis;
+	e->basis.per = AL_BASIS_MODEL;
+	al_settings_init(&e->settings, e->session->catalog);
+	al_settings_merge(&e->settings, &e->question->settings);
+	bool ok = al_question_cache_format(e->question, o->dtype, err) && open_ledgers(e, err)
+		&& answer(e, err);
+	while (e->n_ledgers > 0)
+		al_ledger_close(&e->ledgers[--e->n_ledgers]);
+	al_settings_finish(&e->settings);
+	return ok;
+}
+
+static bool run(struct al_session *session, struct al_error *err)
+{
+	static const char *const all[] = {"all"};
+	const struct explore_options *o = session->options;
+	const char *word = al_session_word(session, 0);
+	struct al_asked asked = o->asked;
+	struct al_question question;
+	struct al_explore e = {.session = session, .question = &question};
+
+	if (!o->page)
+		return al_fail(err, AL_EINPUT, "expected -o FILE.html, the page to write");
+	if (!al_names_variants(&asked))
+		asked.variants = (struct al_texts){all, 1};
+	asked.keeps_all = true;
+	if (!al_ask_question(&question, session, &asked, word ? word : first_model, false,
+		    AL_BASIS_MODEL, err))
+		return false;
+	bool ok = explore(&e, err);
+	al_question_finish(&question);
+	return ok;
+}
+
+const struct al_command al_command_explore = {
+	.words = "[MODEL]",
+	.examples = {"explore -o explorer.html",
+		"explore deepseek-v3 --variant all --variant ./mine.json -o explorer.html"},
+	.options = groups,
+	.options_size = sizeof(struct explore_options),
+	.most_words = 1,
+	.run = run,
+};

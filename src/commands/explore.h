@@ -1,0 +1,44 @@
+/* explore: the formulas of variants as data for the page that evaluates them. */
+#ifndef ATTNLEDGER_COMMANDS_EXPLORE_H
+#define ATTNLEDGER_COMMANDS_EXPLORE_H
+
+#include "commands/command.h"
+#include "question/question.h"
+
+struct al_explore {
+	struct al_session *session;
+	struct al_question *question; /* its variants are the page's */
+	struct al_basis basis; /* the question's, of all attention of a model */
+	struct al_settings settings; /* where the page begins */
+	struct al_ledger *ledgers; /* of each variant alone, open */
+	size_t n_ledgers;
+	const char **symbols; /* that formulas hold, the standard ones first */
+	size_t n_symbols, symbols_room;
+};
+
+/* Collects the symbols of all formulas, and finds a start for those that have none: the first
+ * number that a published check of a variant gives them. */
+bool al_explore_find_symbols(struct al_explore *e, struct al_error *err) AL_MUST_CHECK;
+
+/* Adds the data as one JSON object without '<', so that it can stand in a page.
+ * src/page/explorer.js reads it:
+ *
+ *   model     what the page begins with
+ *   per       "model" or "module": what numbers cover at first
+ *   symbols   {name, title, unit, default, start}; default: a formula's place, or null
+ *   formulas  [source, postfix]; lines name them by their places
+ *   times     how many of what is shared over module, layer, group, model all attention holds;
+ *             null: one
+ *   whole     formulas that a shape with sense makes whole: they are shown, not enforced
+ *   dtypes    [name, bytes, numbers that take them]
+ *   dtype     the place of that of the cache at first
+ *   variants  {name, title, source, symbols: {name: meaning}, options: [[name, 0 or 1, is fixed]],
+ *             fixed: {symbol: value}, tensors, cache, products: lines, or null where they aren't
+ *             declared}
+ *
+ * A line is [name, dims, shared, count, when, tokens, per, dtype, inner] without what is null at
+ * its end: `shared` counts from module, `per` is token, source_token or sequence. */
+bool al_explore_add_data(struct al_explore *e, struct al_text *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,501 @@
+/* The data of the page: formulas and where they begin. */
+#include "commands/explore.h"
+
+#include <string.h>
+
+#include "base/format.h"
+#include "ledger/lines.h"
+
+enum { N_LISTS = 3 };
+
+static const struct {
+	const char *key;
+	enum al_list list;
+} lists[N_LISTS] = {
+	{"tensors", AL_LIST_TENSORS},
+	{"cache", AL_LIST_CACHE},
+	{"products", AL_LIST_PRODUCTS},
+};
+
+/* What the page asks for whatever its formulas hold. */
+static const char *const always[] = {"d_model", "n_heads", "n_layers", "seq", "batch"};
+
+enum { N_ALWAYS = sizeof(always) / sizeof(*always) };
+
+/* ---- symbols ---- */
+
+struct visit {
+	struct al_explore *e;
+	const struct al_configured_variant *configured; /* NULL: a formula of all */
+};
+
+static bool is_fixed(const struct al_configured_variant *configured, const char *symbol)
+{
+	for (size_t i = 0; i < configured->n_with; i++)
+		if (strcmp(configured->with[i].symbol, symbol) == 0)
+			return true;
+	return false;
+}
+
+static void add_symbol(void *context, const char *symbol)
+{
+	const struct visit *visit = context;
+	const struct al_configured_variant *of = visit->configured;
+	struct al_explore *e = visit->e;
+
+	if ((of && (al_variant_has_option(of->variant, symbol) || is_fixed(of, symbol)))
+		|| al_find_name(symbol, e->symbols, e->n_symbols) >= 0)
+		return;
+	e->symbols = al_grow(&e->session->arena, e->symbols, e->n_symbols, &e->symbols_room,
+		sizeof(*e->symbols));
+	e->symbols[e->n_symbols++] = symbol;
+}
+
+static void add_formula_symbols(struct visit *visit, const struct al_formula *formula)
+{
+	if (formula)
+		al_formula_each_symbol(formula, add_symbol, visit);
+}
+
+static void add_line_symbols(struct visit *visit, const struct al_line *line)
+{
+	for (size_t i = 0; i < line->n_dims; i++)
+		add_formula_symbols(visit, line->dims[i]);
+	add_formula_symbols(visit, line->inner);
+	add_formula_symbols(visit, line->count);
+	add_formula_symbols(visit, line->entry->when);
+	add_formula_symbols(visit, line->entry->tokens);
+	if (line->entry->per == AL_PER_SOURCE_TOKEN)
+		add_symbol(visit, "source_seq");
+	add_formula_symbols(visit, al_ledger_times(&visit->e->ledgers[0], line->entry->shared));
+}
+
+static void add_variant_symbols(struct al_explore *e, size_t variant)
+{
+	struct visit visit = {e, &e->question->variants.items[variant]};
+
+	for (int i = 0; i < N_LISTS; i++) {
+		const struct al_lines lines = al_ledger_lines(&e->ledgers[variant], lists[i].list,
+			&e->session->arena);
+		for (size_t k = 0; k < lines.n; k++)
+			add_line_symbols(&visit, &lines.items[k]);
+	}
+}
+
+static const struct al_symbol *find_standard(const struct al_explore *e, const char *name)
+{
+	size_t n;
+	const struct al_symbol *symbols = al_catalog_symbols(e->session->catalog, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (strcmp(symbols[i].name, name) == 0)
+			return &symbols[i];
+	return NULL;
+}
+
+/* The standard symbols in their own order, then those of variants as they came. */
+static void order_symbols(struct al_explore *e)
+{
+	const char **found = e->symbols;
+	const size_t n_found = e->n_symbols;
+	size_t n;
+	const struct al_symbol *standard = al_catalog_symbols(e->session->catalog, &n);
+	struct visit all = {.e = e};
+
+	e->symbols = NULL;
+	e->n_symbols = e->symbols_room = 0;
+	for (size_t i = 0; i < n; i++)
+		if (al_find_name(standard[i].name, found, n_found) >= 0)
+			add_symbol(&all, standard[i].name);
+	for (size_t i = 0; i < n_found; i++)
+		add_symbol(&all, found[i]);
+}
+
+/* ---- where it begins ---- */
+
+static const struct al_binding *find_published(const struct al_explore *e, const char *symbol)
+{
+	const struct al_configured_variants *variants = &e->question->variants;
+
+	for (size_t i = 0; i < variants->n; i++) {
+		const struct al_variant *variant = variants->items[i].variant;
+		for (size_t k = 0; k < variant->n_checks; k++)
+			for (size_t j = 0; j < variant->checks[k].n_with; j++)
+				if (strcmp(variant->checks[k].with[j].symbol, symbol) == 0)
+					return &variant->checks[k].with[j];
+	}
+	return NULL;
+}
+
+/* False where the symbol has no value, and no default that can be told. */
+static bool find_start(struct al_explore *e, const char *symbol, int64_t *out)
+{
+	const struct al_setting *setting;
+
+	if (!al_settings_get(&e->settings, symbol, &setting, NULL) || !setting || setting->list
+		|| setting->value.kind != AL_VALUE_INTEGER)
+		return false;
+	*out = setting->value.integer;
+	return true;
+}
+
+static void set_start(struct al_explore *e, const char *symbol, int64_t value, const char *origin)
+{
+	if (!al_settings_gives(&e->settings, symbol))
+		al_settings_set(&e->settings, symbol, value, origin);
+}
+
+static void find_starts(struct al_explore *e)
+{
+	enum { TOKENS = 8192 };
+
+	set_start(e, "batch", 1, "explore");
+	set_start(e, "seq", TOKENS, "explore");
+	for (size_t i = 0; i < e->n_symbols; i++) {
+		const struct al_symbol *standard = find_standard(e, e->symbols[i]);
+		const struct al_binding *published = find_published(e, e->symbols[i]);
+		if (published && !(standard && standard->fallback))
+			set_start(e, e->symbols[i], published->value, "explore");
+	}
+}
+
+bool al_explore_find_symbols(struct al_explore *e, struct al_error *err)
+{
+	struct visit all = {.e = e};
+
+	for (int i = 0; i < N_ALWAYS; i++)
+		add_symbol(&all, always[i]);
+	for (size_t i = 0; i < e->n_ledgers; i++)
+		add_variant_symbols(e, i);
+	for (size_t i = 0; i < e->n_symbols; i++) {
+		const struct al_symbol *standard = find_standard(e, e->symbols[i]);
+		add_formula_symbols(&all, standard ? standard->fallback : NULL);
+	}
+	order_symbols(e);
+	if (al_settings_gives(&e->settings, "n_encoder_layers")
+		|| al_settings_gives(&e->settings, "n_decoder_layers"))
+		return al_fail(err, AL_EINPUT,
+			"%s is an encoder-decoder, and the page has one stack of layers",
+			e->question->name);
+	find_starts(e);
+	return true;
+}
+
+/* ---- JSON ---- */
+
+/* The formulas that were named so far. */
+struct data {
+	struct al_explore *e;
+	struct al_text *out, formulas;
+	const char **sources;
+	size_t n_sources, room;
+};
+
+/* '<' could end the element that the data stands in. */
+static void quote(struct al_text *out, const char *text)
+{
+	struct al_text quoted;
+
+	al_text_init(&quoted);
+	al_json_quote(&quoted, text);
+	for (const char *p = quoted.data; *p; p++)
+		if (*p == '<')
+			al_text_add(out, "\\u003c");
+		else
+			al_text_add_bytes(out, p, 1);
+	al_text_finish(&quoted);
+}
+
+static void add_member(struct al_text *out, const char *key, const char *text)
+{
+	al_text_addf(out, "\"%s\":", key);
+	if (text)
+		quote(out, text);
+	else
+		al_text_add(out, "null");
+}
+
+static void add_new_formula(struct data *d, const struct al_formula *formula)
+{
+	struct al_text postfix;
+
+	al_text_init(&postfix);
+	al_formula_postfix(formula, &postfix);
+	al_text_add(&d->formulas, d->n_sources ? ",\n[" : "[");
+	quote(&d->formulas, al_formula_source(formula));
+	al_text_add(&d->formulas, ",");
+	quote(&d->formulas, postfix.data);
+	al_text_add(&d->formulas, "]");
+	al_text_finish(&postfix);
+	d->sources = al_grow(&d->e->session->arena, d->sources, d->n_sources, &d->room,
+		sizeof(*d->sources));
+	d->sources[d->n_sources++] = al_formula_source(formula);
+}
+
+/* The formula's place, or null. */
+static void add_place(struct data *d, const struct al_formula *formula)
+{
+	if (!formula) {
+		al_text_add(d->out, "null");
+		return;
+	}
+	int place = al_find_name(al_formula_source(formula), d->sources, d->n_sources);
+	if (place < 0) {
+		add_new_formula(d, formula);
+		place = (int)d->n_sources - 1;
+	}
+	al_text_addf(d->out, "%d", place);
+}
+
+static void add_symbols(struct data *d)
+{
+	struct al_explore *e = d->e;
+
+	al_text_add(d->out, "\"symbols\":[");
+	for (size_t i = 0; i < e->n_symbols; i++) {
+		const struct al_symbol *standard = find_standard(e, e->symbols[i]);
+		const bool is_given = al_settings_gives(&e->settings, e->symbols[i]);
+		int64_t start;
+		al_text_add(d->out, i ? ",\n{" : "\n{");
+		add_member(d->out, "name", e->symbols[i]);
+		al_text_add(d->out, ",");
+		add_member(d->out, "title", standard ? standard->title : NULL);
+		al_text_add(d->out, ",");
+		add_member(d->out, "unit", standard ? standard->unit : NULL);
+		al_text_add(d->out, ",\"default\":");
+		add_place(d, standard ? standard->fallback : NULL);
+		if (is_given && find_start(e, e->symbols[i], &start))
+			al_text_addf(d->out, ",\"start\":%lld}", (long long)start);
+		else
+			al_text_add(d->out, ",\"start\":null}");
+	}
+	al_text_add(d->out, "],\n");
+}
+
+static void add_times(struct data *d)
+{
+	al_text_add(d->out, "\"times\":[");
+	for (int shared = 0; shared <= AL_PER_MODEL; shared++) {
+		al_text_add(d->out, shared ? "," : "");
+		add_place(d, al_ledger_times(&d->e->ledgers[0], (enum al_per)shared));
+	}
+	al_text_add(d->out, "],\n");
+}
+
+/* Query heads share key/value heads out evenly. */
+static bool add_whole(struct data *d, struct al_error *err)
+{
+	const struct al_formula *sharing;
+
+	if (!al_formula_parse(&d->e->session->arena, "n_heads/n_kv_heads", AL_DIALECT_CATALOG,
+		    &sharing, err))
+		return false;
+	al_text_add(d->out, "\"whole\":[");
+	add_place(d, sharing);
+	al_text_add(d->out, "],\n");
+	return true;
+}
+
+static void add_dtypes(struct data *d)
+{
+	const struct al_dtype *dtype;
+
+	al_text_add(d->out, "\"dtypes\":[");
+	for (size_t i = 0; (dtype = al_dtype_at(i)); i++) {
+		al_text_add(d->out, i ? ",[" : "[");
+		quote(d->out, dtype->name ? dtype->name : "");
+		al_text_addf(d->out, ",%zu,%zu]", dtype->block_bytes, dtype->block_elements);
+	}
+	al_text_add(d->out, "],\n");
+}
+
+static int place_of_dtype(const char *name)
+{
+	const struct al_dtype *named = al_dtype_named(name), *dtype;
+
+	for (int i = 0; (dtype = al_dtype_at((size_t)i)); i++)
+		if (dtype == named)
+			return i;
+	return -1;
+}
+
+static void add_dims(struct data *d, const struct al_line *line)
+{
+	al_text_add(d->out, "[");
+	for (size_t i = 0; i < line->n_dims; i++) {
+		al_text_add(d->out, i ? "," : "");
+		add_place(d, line->dims[i]);
+	}
+	al_text_add(d->out, "]");
+}
+
+/* What is null at the end of a line says nothing. */
+static void trim(struct al_text *out)
+{
+	static const char nothing[] = ",null";
+	const size_t n = sizeof(nothing) - 1;
+
+	while (out->length > n && strcmp(out->data + out->length - n, nothing) == 0)
+		out->data[out->length -= n] = '\0';
+}
+
+static void add_line(struct data *d, const struct al_line *line)
+{
+	const struct al_entry *entry = line->entry;
+	const struct al_formula *const formulas[] = {line->count, entry->when, entry->tokens};
+	const bool has_per = entry->per == AL_PER_SOURCE_TOKEN || entry->per == AL_PER_SEQUENCE;
+
+	al_text_add(d->out, "[");
+	quote(d->out, entry->name);
+	al_text_add(d->out, ",");
+	add_dims(d, line);
+	if (entry->shared == AL_PER_MODULE)
+		al_text_add(d->out, ",null");
+	else
+		al_text_addf(d->out, ",%d", (int)entry->shared);
+	for (size_t i = 0; i < sizeof(formulas) / sizeof(*formulas); i++) {
+		al_text_add(d->out, ",");
+		add_place(d, formulas[i]);
+	}
+	al_text_add(d->out, ",");
+	if (has_per)
+		quote(d->out, al_per_names[entry->per]);
+	else
+		al_text_add(d->out, "null");
+	if (entry->dtype)
+		al_text_addf(d->out, ",%d,", place_of_dtype(entry->dtype));
+	else
+		al_text_add(d->out, ",null,");
+	add_place(d, line->inner);
+	trim(d->out);
+	al_text_add(d->out, "]");
+}
+
+static void add_list(struct data *d, const struct al_ledger *ledger, const char *key,
+	enum al_list list)
+{
+	const struct al_lines lines = al_ledger_lines(ledger, list, &d->e->session->arena);
+
+	al_text_addf(d->out, ",\n\"%s\":", key);
+	if (!lines.is_declared) {
+		al_text_add(d->out, "null");
+		return;
+	}
+	al_text_add(d->out, "[");
+	for (size_t i = 0; i < lines.n; i++) {
+		al_text_add(d->out, i ? "," : "");
+		add_line(d, &lines.items[i]);
+	}
+	al_text_add(d->out, "]");
+}
+
+/* An option that the basis or the configured variant decides can't be changed. */
+static bool add_options(struct data *d, struct al_ledger *ledger,
+	const struct al_configured_variant *configured, struct al_error *err)
+{
+	const struct al_variant *variant = configured->variant;
+
+	al_text_add(d->out, ",\"options\":[");
+	for (size_t i = 0; i < variant->n_options; i++) {
+		const char *name = variant->options[i].name;
+		const bool is_decided = is_fixed(configured, name)
+			|| (d->e->basis.has_biases && strcmp(name, "biases") == 0);
+		int64_t value;
+		if (!al_ledger_symbol(ledger, name, 0, &value, err))
+			return false;
+		al_text_add(d->out, i ? ",[" : "[");
+		quote(d->out, name);
+		al_text_addf(d->out, ",%d,%d]", value != 0, is_decided);
+	}
+	al_text_add(d->out, "]");
+	return true;
+}
+
+static void add_fixed(struct data *d, const struct al_configured_variant *configured)
+{
+	size_t n = 0;
+
+	al_text_add(d->out, ",\"fixed\":{");
+	for (size_t i = 0; i < configured->n_with; i++) {
+		const struct al_binding *with = &configured->with[i];
+		if (al_variant_has_option(configured->variant, with->symbol))
+			continue;
+		al_text_add(d->out, n++ ? "," : "");
+		quote(d->out, with->symbol);
+		al_text_addf(d->out, ":%lld", (long long)with->value);
+	}
+	al_text_add(d->out, "}");
+}
+
+static void add_meanings(struct data *d, const struct al_variant *variant)
+{
+	al_text_add(d->out, ",\"symbols\":{");
+	for (size_t i = 0; i < variant->n_symbols; i++) {
+		al_text_add(d->out, i ? "," : "");
+		quote(d->out, variant->symbols[i].name);
+		al_text_add(d->out, ":");
+		quote(d->out, variant->symbols[i].text);
+	}
+	al_text_add(d->out, "}");
+}
+
+static bool add_variant(struct data *d, size_t i, struct al_error *err)
+{
+	const struct al_configured_variant *configured = &d->e->question->variants.items[i];
+	struct al_ledger *ledger = &d->e->ledgers[i];
+
+	al_text_add(d->out, i ? ",\n{" : "\n{");
+	add_member(d->out, "name", configured->name);
+	al_text_add(d->out, ",");
+	add_member(d->out, "title", configured->variant->title);
+	al_text_add(d->out, ",");
+	add_member(d->out, "source", configured->variant->source);
+	add_meanings(d, configured->variant);
+	add_fixed(d, configured);
+	if (!add_options(d, ledger, configured, err))
+		return al_in(err, "variant %s", configured->name);
+	for (int k = 0; k < N_LISTS; k++)
+		add_list(d, ledger, lists[k].key, lists[k].list);
+	al_text_add(d->out, "}");
+	return true;
+}
+
+static bool add_variants(struct data *d, struct al_error *err)
+{
+	al_text_add(d->out, "\"variants\":[");
+	for (size_t i = 0; i < d->e->n_ledgers; i++)
+		if (!add_variant(d, i, err))
+			return false;
+	al_text_add(d->out, "],\n");
+	return true;
+}
+
+static bool add_all(struct data *d, struct al_error *err)
+{
+	const struct al_explore *e = d->e;
+
+	al_text_add(d->out, "{");
+	add_member(d->out, "model", e->question->title);
+	al_text_addf(d->out, ",\"per\":\"%s\",\"dtype\":%d,\n",
+		e->question->basis.per == AL_BASIS_MODEL ? "model" : "module",
+		place_of_dtype(e->question->cache.dtype->name));
+	add_symbols(d);
+	add_times(d);
+	if (!add_whole(d, err))
+		return false;
+	add_dtypes(d);
+	if (!add_variants(d, err))
+		return false;
+	al_text_addf(d->out, "\"formulas\":[\n%s]}\n", d->formulas.data);
+	return true;
+}
+
+bool al_explore_add_data(struct al_explore *e, struct al_text *out, struct al_error *err)
+{
+	struct data d = {.e = e, .out = out};
+
+	al_text_init(&d.formulas);
+	bool ok = add_all(&d, err);
+	al_text_finish(&d.formulas);
+	return ok;
+}
