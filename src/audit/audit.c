@@ -88,22 +88,6 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 	return true;
 }
 
-bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module *module,
-	const struct al_spectra **out, struct al_error *err)
-{
-	struct al_spectra found;
-
-	if (!al_audit_layer_spectra(audit, module, 0, out, err))
-		return false;
-	const unsigned missing = AL_ALL_SPECTRA & ~module->layer_kinds & ~module->counted_kinds;
-	if (missing == 0)
-		return true;
-	if (!al_layer_counted(&found, &module->heads, &module->triangles, missing, err))
-		return false;
-	take_spectra(&found, missing, &module->layer_spectra, &module->counted_kinds);
-	return true;
-}
-
 bool al_audit_gram(struct al_audit_module *module, enum al_projection projection,
 	struct al_view *out, struct al_error *err)
 {
@@ -115,6 +99,34 @@ bool al_audit_gram(struct al_audit_module *module, enum al_projection projection
 			|| !al_gram(AL_TRANSPOSED, weights, *gram, err)))
 		return false;
 	*out = al_view(*gram);
+	return true;
+}
+
+/* The heads with those of their Gram matrices that others ask for anyway. */
+static bool with_grams(const struct al_audit *audit, struct al_audit_module *module,
+	struct al_heads *out, struct al_error *err)
+{
+	*out = module->heads;
+	return !audit->options.needs || !audit->options.needs->grams
+		|| (al_audit_gram(module, AL_QUERY, &out->query_gram, err)
+			&& al_audit_gram(module, AL_KEY, &out->key_gram, err));
+}
+
+bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module *module,
+	const struct al_spectra **out, struct al_error *err)
+{
+	struct al_spectra found;
+	struct al_heads heads;
+
+	if (!al_audit_layer_spectra(audit, module, 0, out, err))
+		return false;
+	const unsigned missing = AL_ALL_SPECTRA & ~module->layer_kinds & ~module->counted_kinds;
+	if (missing == 0)
+		return true;
+	if (!with_grams(audit, module, &heads, err)
+		|| !al_layer_counted(&found, &heads, &module->triangles, missing, err))
+		return false;
+	take_spectra(&found, missing, &module->layer_spectra, &module->counted_kinds);
 	return true;
 }
 

@@ -53,7 +53,9 @@ static bool find_values(struct al_view a, double *values, struct al_error *err)
 
 static bool find_values_f(struct al_view_f a, double *values, struct al_error *err)
 {
-	return find_by_gram_f(a, values, err);
+	const struct al_view no_gram = {0};
+
+	return find_by_gram_f(a, no_gram, values, err);
 }
 
 static bool find_triangle(struct al_view b, struct al_matrix *out, struct al_error *err)
