@@ -32,22 +32,16 @@ static bool decompose_narrowed(const struct al_heads *heads, struct al_cp_option
 	return ok;
 }
 
-bool al_convert_collaborative(struct al_view q, struct al_view k, size_t n_heads, size_t d_head,
-	double least_error, uint64_t seed, double *error, struct al_error *err)
+bool al_convert_collaborative(const struct al_heads *heads, double least_error, uint64_t seed,
+	double *error, struct al_error *err)
 {
-	const struct al_heads heads = {.query = q,
-		.key = k,
-		.n_heads = n_heads,
-		.n_kv_heads = n_heads,
-		.d_head = d_head};
-	struct al_cp_options options = {.rank = d_head,
+	struct al_cp_options options = {.rank = heads->d_head,
 		.n_sweeps = AL_CP_SWEEPS,
 		.stop = AL_CP_STOP,
 		.seed = seed};
 
 	if (least_error < NOISE)
-		return decompose(&heads, &options, error, err);
+		return decompose(heads, &options, error, err);
 	options.start = AL_CP_GREEDY;
-	return decompose_narrowed(&heads, &options, error)
-		|| decompose(&heads, &options, error, err);
+	return decompose_narrowed(heads, &options, error) || decompose(heads, &options, error, err);
 }

@@ -67,11 +67,11 @@ bool al_convert_embedding(const struct al_heads *heads, struct al_view query_gra
 	double errors[2], struct al_error *err) AL_MUST_CHECK;
 
 /* Of the score forms as A diag(m_i) C^T, multiplied embeddings in whatever basis suits them:
- * with d_head columns, as alternating least squares find it: the relative error over all heads. Q
- * and K hold the heads side by side, as many of the one as of the other. `least_error` is what no
- * such form can be below (one key projection for all heads): far from 0 the layer isn't
- * collaborative, its algebraic start is left out, and sweeps are in single precision. */
-bool al_convert_collaborative(struct al_view q, struct al_view k, size_t n_heads, size_t d_head,
-	double least_error, uint64_t seed, double *error, struct al_error *err) AL_MUST_CHECK;
+ * with d_head columns, as alternating least squares find it: the relative error over all heads.
+ * There are as many keys as queries. `least_error` is what no such form can be below (one key
+ * projection for all heads): far from 0 the layer isn't collaborative, its algebraic start is left
+ * out, and sweeps are in single precision. */
+bool al_convert_collaborative(const struct al_heads *heads, double least_error, uint64_t seed,
+	double *error, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -172,11 +172,17 @@ static bool find_embedding(struct al_losses *x, const struct task *t, struct al_
 static bool find_multiples(struct al_losses *x, const struct task *t, struct al_error *err)
 {
 	const struct al_heads *heads = &x->module->heads;
+	const struct al_heads forms = {.query = heads->query,
+		.key = heads->key,
+		.query_gram = x->query_gram,
+		.key_gram = x->keys.own_gram,
+		.n_heads = heads->n_heads,
+		.n_kv_heads = heads->n_heads,
+		.d_head = heads->d_head};
 	const double *one_key = &x->groupings[0].neighbours.of[AL_LOSS_QK];
 
-	return al_convert_collaborative(heads->query, heads->key, heads->n_heads, heads->d_head,
-		x->n_groupings ? *one_key : 0, x->audit->options.seed, &t->out->of[AL_LOSS_QK],
-		err);
+	return al_convert_collaborative(&forms, x->n_groupings ? *one_key : 0,
+		x->audit->options.seed, &t->out->of[AL_LOSS_QK], err);
 }
 
 /* ---- the list ---- */
@@ -395,20 +401,21 @@ static bool find_all(struct al_losses *x, struct al_error *err)
 	return ok;
 }
 
+static bool form_own_grams(struct al_losses *x, struct al_error *err)
+{
+	return (x->is_normed || al_audit_gram(x->module, AL_KEY, &x->keys.own_gram, err))
+		&& (x->is_normed || !al_losses_has_embeddings(x)
+			|| al_audit_gram(x->module, AL_QUERY, &x->query_gram, err))
+		&& (!x->has_values || al_audit_gram(x->module, AL_VALUE, &x->values.own_gram, err));
+}
+
 /* What keys share is found by the one matrix or by the other, or where they pass a norm by
  * neither. */
 static bool form_grams(struct al_losses *x, struct al_error *err)
 {
-	if (al_losses_is_free(x) && !al_stack_form_gram(&x->keys, err))
-		return false;
-	if (!x->is_normed
-		&& (!al_audit_gram(x->module, AL_KEY, &x->keys.own_gram, err)
-			|| (al_losses_has_embeddings(x)
-				&& !al_audit_gram(x->module, AL_QUERY, &x->query_gram, err))))
-		return false;
-	return !x->has_values
-		|| (al_stack_form_gram(&x->values, err)
-			&& al_audit_gram(x->module, AL_VALUE, &x->values.own_gram, err));
+	return form_own_grams(x, err)
+		&& (!al_losses_is_free(x) || al_stack_form_gram(&x->keys, err))
+		&& (!x->has_values || al_stack_form_gram(&x->values, err));
 }
 
 static bool prepare(struct al_losses *x, struct al_error *err)

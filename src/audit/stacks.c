@@ -101,12 +101,39 @@ static void narrow_gram(struct al_stack *s)
 		s->gram_f.data[i] = (float)(s->gram.data[i] * scale);
 }
 
+/* The upper triangle's blocks of one head's rows, R_g (K_g^T K_h) R_h^T, and what mirrors them. */
+static bool weigh_blocks(void *context, size_t g, struct al_error *err)
+{
+	const struct al_stack *s = context;
+	const size_t w = s->width, first = g * w, rest = s->n * w - first;
+	const struct al_view own = {s->own_gram.data + first + first * s->own_gram.ld, w, rest,
+		s->own_gram.ld};
+	struct al_matrix half;
+	bool ok = al_matrix_init(&half, w, rest, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(s->weights), first, w), own, 0,
+			half, err);
+
+	for (size_t at = 0; ok && at < rest; at += w) {
+		const struct al_view left = al_columns(al_view(half), at, w);
+		const struct al_view right = al_columns(al_view(s->weights), first + at, w);
+		const struct al_matrix above = al_part(s->gram, first, first + at, w, w);
+		const struct al_matrix below = al_part(s->gram, first + at, first, w, w);
+		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, left, right, 0, above, err);
+		for (size_t j = 0; ok && j < w; j++)
+			for (size_t i = 0; i < (at ? w : j); i++)
+				below.data[j + i * below.ld] = above.data[i + j * above.ld];
+	}
+	al_matrix_finish(&half);
+	return ok;
+}
+
 bool al_stack_form_gram(struct al_stack *s, struct al_error *err)
 {
 	const size_t n = s->n * s->width;
 
 	if (!al_matrix_init(&s->gram, n, n, err) || !al_matrix_init_f(&s->gram_f, n, n, err)
-		|| !al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err))
+		|| !(s->own_gram.data ? al_parallel(s->n, weigh_blocks, s, err)
+				      : al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err)))
 		return false;
 	if (s->norm > 0)
 		narrow_gram(s);

@@ -66,10 +66,8 @@ struct al_sweep *al_sweep_create(const struct al_heads *h, size_t rank, struct a
 	struct al_sweep *s = al_calloc(1, sizeof(*s));
 
 	s->is_single = al_heads_shape(h).is_single;
-	if (s->is_single ? sweep_init_f(&s->narrow, h->query_f, h->key_f, h->n_heads, h->n_kv_heads,
-		    rank, err)
-			 : sweep_init(&s->wide, h->query, h->key, h->n_heads, h->n_kv_heads, rank,
-				 err))
+	if (s->is_single ? sweep_init_f(&s->narrow, h, rank, err)
+			 : sweep_init(&s->wide, h, rank, err))
 		return s;
 	al_sweep_destroy(s);
 	return NULL;
