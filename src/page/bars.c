@@ -4,13 +4,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDTH = 720, PITCH = 24, BAR = 12, TOP = 8, BOTTOM = 44, LETTER = 8, LABEL_LETTERS = 28 };
+enum { HEIGHT = 18, BAR = 12 };
 
 struct layout {
 	const struct al_page_bars *bars;
 	struct al_arena *arena;
 	size_t *rows, n;
-	double most, left, right, bottom;
+	double most;
 };
 
 static bool value_of(const struct layout *l, size_t row, const char *key, double *out)
@@ -26,16 +26,6 @@ static const char *text_of(const struct layout *l, size_t row, const char *key)
 	return column < 0 ? "-"
 			  : al_cell_display(l->arena, &al_page_style, &table->columns[column],
 				  &table->rows[row][column]);
-}
-
-/* At most so many letters, from the first one on. */
-static const char *label_of(const struct layout *l, size_t row)
-{
-	const char *text = text_of(l, row, l->bars->label), *end = text;
-
-	for (size_t n = 0; *end && n < LABEL_LETTERS - 1; n++)
-		end += al_character_at(end).bytes;
-	return *end ? al_format(l->arena, "%.*s\342\200\246", (int)(end - text), text) : text;
 }
 
 static const char *number_of(const struct layout *l, size_t row)
@@ -56,69 +46,52 @@ static bool is_shown(const struct al_page_bars *bars, size_t row)
 
 static void measure(struct layout *l)
 {
-	size_t label = 0, number = 0;
-
 	for (size_t row = 0; row < l->bars->table->n_rows; row++) {
 		double value = 0, reference = 0;
 		if (!is_shown(l->bars, row) || !value_of(l, row, l->bars->value, &value))
 			continue;
 		value_of(l, row, l->bars->reference, &reference);
 		l->most = fmax(l->most, fmax(value, reference));
-		label = al_text_columns(label_of(l, row)) > label
-			? al_text_columns(label_of(l, row))
-			: label;
-		number = strlen(number_of(l, row)) > number ? strlen(number_of(l, row)) : number;
 		l->rows[l->n++] = row;
 	}
-	l->left = (double)(label * LETTER + 12);
-	l->right = WIDTH - (double)(number * LETTER + 12);
-	l->bottom = (double)(TOP + l->n * PITCH);
 }
 
-static double place(const struct layout *l, double value)
+static double percent(const struct layout *l, double value)
 {
-	return l->left + fmax(value, 0) / l->most * (l->right - l->left);
+	return 100 * fmax(value, 0) / l->most;
 }
 
-static void add_bar(struct al_text *out, const struct layout *l, size_t i)
+/* A bar is as wide as its page leaves it: percents, where a picture of one width would shrink with
+ * its letters on a phone. */
+static void add_bar(struct al_text *out, const struct layout *l, size_t row)
 {
-	const double y = (double)(TOP + i * PITCH), middle = y + PITCH / 2. + 4.5;
 	double value = 0, reference;
 
-	value_of(l, l->rows[i], l->bars->value, &value);
-	al_text_addf(out, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"end\">", l->left - 8, middle);
-	al_html_add(out, label_of(l, l->rows[i]));
+	value_of(l, row, l->bars->value, &value);
+	al_text_add(out, "<div><span>");
+	al_html_add(out, text_of(l, row, l->bars->label));
+	al_text_add(out, "</span><span>");
+	al_html_add(out, number_of(l, row));
 	al_text_addf(out,
-		"</text><rect class=\"bar\" x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%d\"/>",
-		l->left, y + (PITCH - BAR) / 2., place(l, value) - l->left, BAR);
-	if (value_of(l, l->rows[i], l->bars->reference, &reference))
-		al_text_addf(out, "<path class=\"mark\" d=\"M%.1f %.1fv%d\"/>", place(l, reference),
-			y + 3, PITCH - 6);
-	al_text_addf(out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">", WIDTH - 4, middle);
-	al_html_add(out, number_of(l, l->rows[i]));
-	al_text_add(out, "</text>\n");
-}
-
-static void add_axis(struct al_text *out, const struct layout *l)
-{
-	al_text_addf(out, "<path class=\"axis\" d=\"M%.1f %.1fH%.1f\"/>", l->left, l->bottom + 2,
-		l->right);
-	al_text_addf(out, "<text class=\"mu\" x=\"%.1f\" y=\"%.1f\">", l->left, l->bottom + 22);
-	al_html_add(out, l->bars->axis);
-	al_text_add(out, "</text>\n");
+		"</span><svg aria-hidden=\"true\" height=\"%d\"><rect class=\"bar\" y=\"%d\" "
+		"width=\"%.2f%%\" height=\"%d\"/>",
+		HEIGHT, (HEIGHT - BAR) / 2, percent(l, value), BAR);
+	if (value_of(l, row, l->bars->reference, &reference)) {
+		const double x = percent(l, reference);
+		al_text_addf(out,
+			"<line class=\"mark\" x1=\"%.2f%%\" x2=\"%.2f%%\" y1=\"0\" y2=\"%d\"/>", x,
+			x, HEIGHT);
+	}
+	al_text_add(out, "</svg></div>\n");
 }
 
 static void draw(struct al_text *out, const struct layout *l)
 {
-	al_text_addf(out, "<svg class=\"bars\" role=\"img\" width=\"%d\" height=\"%.0f\" ", WIDTH,
-		l->bottom + BOTTOM);
-	al_text_addf(out, "viewBox=\"0 0 %d %.0f\"", WIDTH, l->bottom + BOTTOM);
-	al_html_add_attribute(out, "aria-label", l->bars->axis);
-	al_text_add(out, ">\n");
+	al_text_add(out, "<figure class=\"bars\">\n");
 	for (size_t i = 0; i < l->n; i++)
-		add_bar(out, l, i);
-	add_axis(out, l);
-	al_text_add(out, "</svg>\n");
+		add_bar(out, l, l->rows[i]);
+	al_html_add_element(out, "figcaption", l->bars->axis);
+	al_text_add(out, "</figure>\n");
 }
 
 void al_page_add_bars(struct al_text *out, const struct al_page_bars *bars)

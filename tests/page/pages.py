@@ -170,7 +170,7 @@ class Pages(unittest.TestCase):
                                 self.same(text, expected[key], (words, key))
                     for note in table['notes']:
                         self.assertIn(note, [text for _, text in page.texts])
-                self.assertEqual([a.get('class') for tag, a in page.seen if tag == 'svg'].count('bars'), charts)
+                self.assertEqual([a.get('class') for tag, a in page.seen if tag == 'figure'].count('bars'), charts)
                 command = [text for tag, text in page.texts if tag == 'pre']
                 self.assertEqual(command, [f'attnledger {" ".join(words)} --report {self.file}'])
 
