@@ -186,7 +186,7 @@ double al_canvas_tick_width(struct al_canvas *canvas, const char *text)
 
 	for (const char *p = text; *p; p++) {
 		unsigned char c = (unsigned char)*p;
-		if (c >= 128 || c == '$')
+		if (c >= 128 || c == '$' || c == '_')
 			return width_of(canvas, text);
 		if (canvas->advances_pt[c] == 0)
 			canvas->advances_pt[c] = width_of(canvas, (const char[]){*p, '\0'});

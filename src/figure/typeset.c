@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base/symbol.h"
+
 static void put(struct al_text *plain, struct al_text *levels, const char *from, size_t length,
 	char level)
 {
@@ -53,12 +55,32 @@ static const char *put_math(struct al_text *plain, struct al_text *levels, const
 	return end + 1;
 }
 
+/* "d_model": the letter, and the rest lower, each further "_" as a space. */
+static void put_symbol(struct al_text *plain, struct al_text *levels, const char *p, size_t n)
+{
+	put(plain, levels, p, 1, AL_LEVEL_LINE);
+	for (size_t i = 2; i < n; i++)
+		put(plain, levels, p[i] == '_' ? " " : p + i, 1, AL_LEVEL_LOWER);
+}
+
+static void put_words(struct al_text *plain, struct al_text *levels, const char *text, size_t n)
+{
+	for (const char *p = text; p < text + n;) {
+		const size_t symbol = al_symbol_length(text, p);
+		if (symbol > 0)
+			put_symbol(plain, levels, p, symbol);
+		else
+			put(plain, levels, p, 1, AL_LEVEL_LINE);
+		p += symbol > 0 ? symbol : 1;
+	}
+}
+
 void al_typeset(const char *text, struct al_text *plain, struct al_text *levels)
 {
 	while (*text) {
 		const char *open = strchr(text, '$'), *close = open ? strchr(open + 1, '$') : NULL;
 		const size_t before = close ? (size_t)(open - text) : strlen(text);
-		put(plain, levels, text, before, AL_LEVEL_LINE);
+		put_words(plain, levels, text, before);
 		if (!close)
 			return;
 		text = put_math(plain, levels, open + 1, close);

@@ -1,5 +1,6 @@
-/* Math in a label: between dollar signs "_" sets what follows lower, "^" higher, one character or
- * what stands in braces, and spaces are left out: "$W_Q W_K^T$". A single dollar sign is one. */
+/* Math in a label: a symbol (base/symbol.h) that stands alone, "d_model"; and between dollar signs
+ * "_" sets what follows lower, "^" higher, one character or what stands in braces, and spaces are
+ * left out: "$W_Q W_K^T$". A single dollar sign is one. */
 #ifndef ATTNLEDGER_FIGURE_TYPESET_H
 #define ATTNLEDGER_FIGURE_TYPESET_H
 

@@ -131,6 +131,8 @@ static void write_rows(struct printing *p, const struct al_latex_part *part, siz
 	const bool is_merged = merges(p, part);
 
 	for (size_t row = from; row < end; row++) {
+		if (p->layout.grid.has_rule && p->layout.grid.has_rule[row] && row > from)
+			al_text_add(p->out, "\\midrule\n");
 		for (size_t i = first; i < part->to; i = next_column(part, i)) {
 			al_text_add(p->out, i != first ? " & " : "");
 			if (i == 0 && is_merged)

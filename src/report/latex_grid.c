@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "report/latex_math.h"
 #include "report/latex_number.h"
 
 /* What LaTeX reads otherwise than it looks. A bracket or a star after \\ would be its argument;
@@ -81,15 +82,29 @@ static const struct replacement *replacement_at(const char *p)
 	return NULL;
 }
 
+static const char *add_replaced(struct al_text *out, const char *p)
+{
+	const struct replacement *r = replacement_at(p);
+
+	if (r)
+		al_text_add(out, r->latex);
+	else
+		al_text_add_bytes(out, p, 1);
+	return p + (r ? strlen(r->text) : 1);
+}
+
+/* A cell's text may be a name that somebody types: it stays as it is. */
+static void add_plain(struct al_text *out, const char *text)
+{
+	while (*text)
+		text = add_replaced(out, text);
+}
+
 void al_latex_add_escaped(struct al_text *out, const char *text)
 {
-	while (*text) {
-		const struct replacement *r = replacement_at(text);
-		if (r)
-			al_text_add(out, r->latex);
-		else
-			al_text_add_bytes(out, text, 1);
-		text += r ? strlen(r->text) : 1;
+	for (const char *p = text; *p;) {
+		const char *end = al_latex_add_math(out, text, p);
+		p = end > p ? end : add_replaced(out, p);
 	}
 }
 
@@ -104,8 +119,7 @@ static void add_cell(struct al_text *out, const struct al_style *style,
 	else if (cell->kind == AL_CELL_TEXT && cell->latex)
 		al_text_add(out, cell->latex);
 	else if (cell->kind == AL_CELL_TEXT)
-		al_latex_add_escaped(out,
-			al_cell_display(&arena, style, &table->columns[column], cell));
+		add_plain(out, al_cell_display(&arena, style, &table->columns[column], cell));
 	else
 		al_latex_add_number(out, style, table, column, cell);
 	al_arena_finish(&arena);
@@ -206,8 +220,11 @@ void al_latex_grid_init(struct al_latex_grid *grid, struct al_arena *arena,
 		end = end_of_group(table, i);
 		head_group(grid, arena, style, table, i, end);
 	}
-	for (size_t i = 0; i < table->n_rows; i++)
+	grid->has_rule = al_new_array(arena, bool, table->n_rows);
+	for (size_t i = 0; i < table->n_rows; i++) {
 		grid->rows[i] = build_row(arena, style, table, i);
+		grid->has_rule[i] = al_table_has_rule(table, i);
+	}
 }
 
 size_t al_latex_group_end(const struct al_latex_grid *grid, size_t column)

@@ -14,10 +14,12 @@ struct al_latex_grid {
 	struct al_latex_column *columns;
 	size_t n_columns;
 	const char ***rows; /* [n_rows][n_columns] */
+	bool *has_rule; /* [n_rows]: over a total; NULL: none has */
 	size_t n_rows;
 };
 
-/* A text with what LaTeX reads otherwise than it looks. */
+/* A title or a note with what LaTeX reads otherwise than it looks; symbols ("d_model x d_model")
+ * and what stands between dollar signs are set as mathematics, as in figures. */
 void al_latex_add_escaped(struct al_text *out, const char *text);
 
 void al_latex_grid_init(struct al_latex_grid *grid, struct al_arena *arena,

@@ -428,6 +428,7 @@ static void break_into_parts(struct fitting *f, struct al_latex_layout *layout)
 {
 	const size_t n_sizes = f->profile->n_sizes, n_keys = count_keys(f->grid);
 	const struct al_profile_size *size = &f->profile->sizes[n_sizes > 1 ? 1 : 0];
+	struct al_latex_grid *broken = al_new(f->arena, struct al_latex_grid);
 
 	for (size_t i = 0; f->wanted_size && i < n_sizes; i++)
 		if (is_size_wanted(f, &f->profile->sizes[i]))
@@ -435,6 +436,10 @@ static void break_into_parts(struct fitting *f, struct al_latex_layout *layout)
 	f->breaks_heads = true;
 	f->gap_pt = gaps_pt[1];
 	f->limit_pt = limit_of(f->profile, true);
+	al_latex_grid_break_words(f->grid, f->arena,
+		&(struct al_latex_type){f->profile->typeface, size->pt},
+		f->limit_pt / (double)(n_keys + 2), broken);
+	f->grid = broken;
 	measure_columns(f, size);
 	layout->wrap_pt = al_new_array(f->arena, double, f->grid->n_columns);
 	layout->parts = al_new_array(f->arena, struct al_latex_part, f->grid->n_columns);

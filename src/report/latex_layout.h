@@ -30,4 +30,9 @@ void al_latex_lay_out(struct al_latex_layout *layout, struct al_arena *arena,
 	const struct al_profile *profile, const struct al_table *table,
 	const struct al_latex_grid *grid);
 
+/* The same with places to break at within words of texts and heads that are wider than `limit_pt`
+ * (latex_break.c). */
+void al_latex_grid_break_words(const struct al_latex_grid *grid, struct al_arena *arena,
+	const struct al_latex_type *type, double limit_pt, struct al_latex_grid *out);
+
 #endif

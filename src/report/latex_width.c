@@ -70,6 +70,8 @@ static const struct command {
 	{"char34", 0.55, false},
 	{"log", 1.3, false},
 	{"pm", 1.3, false},
+	{"times", 1.34, false},
+	{"allowbreak", 0, false},
 };
 
 static const struct command *command_at(const char *name, size_t n)
@@ -170,6 +172,8 @@ static size_t piece_of(const char *latex, bool *is_math)
 
 	for (const char *p = latex; *p; p++) {
 		depth += *p == '{' ? 1 : *p == '}' ? -1 : 0;
+		if (strncmp(p, "\\allowbreak{}", strlen("\\allowbreak{}")) == 0)
+			return (size_t)(p - latex) + strlen("\\allowbreak{}");
 		if (*p == '\\' && p[1])
 			p++;
 		else if (*p == '$')

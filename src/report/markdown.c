@@ -1,5 +1,5 @@
-/* Markdown as GitHub reads it. It has no headings over several columns: a group stands before the
- * title. */
+/* Markdown as GitHub reads it. It has no rules, so that totals are bold, and no headings over
+ * several columns: a group stands before the title. */
 #include <string.h>
 
 #include "report/writer.h"
@@ -56,11 +56,14 @@ static void write_row(const struct al_style *style, const struct al_table *table
 	al_arena_init(&arena);
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const char *cell = al_cell_display(&arena, style, &table->columns[i], &row[i]);
+		const bool is_bold = row[0].is_total && *cell && row[i].kind != AL_CELL_MISSING;
 		al_text_add(out, i ? " | " : "| ");
+		al_text_add(out, is_bold ? "**" : "");
 		if (row[i].kind == AL_CELL_TEXT)
 			add_escaped(out, cell);
 		else
 			al_text_add(out, cell);
+		al_text_add(out, is_bold ? "**" : "");
 	}
 	al_text_add(out, " |\n");
 	al_arena_finish(&arena);

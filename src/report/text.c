@@ -298,13 +298,6 @@ static void write_rule(const struct sheet *sheet, const struct part *part, struc
 	end_line(line);
 }
 
-/* A row alone needs no line under it. */
-static bool sums_several(const struct al_table *table, size_t total)
-{
-	return total > 1 && !table->rows[total - 1][0].is_total
-		&& !table->rows[total - 2][0].is_total;
-}
-
 /* What stands on a line of its own under a row: a source. */
 static void write_below(const struct sheet *sheet, const char **cells, struct line *line)
 {
@@ -319,7 +312,7 @@ static void write_rows(const struct sheet *sheet, const struct part *part, struc
 {
 	for (size_t row = 0; row < sheet->table->n_rows; row++) {
 		const bool is_total = sheet->table->rows[row][0].is_total;
-		if (is_total && sums_several(sheet->table, row))
+		if (al_table_has_rule(sheet->table, row))
 			write_rule(sheet, part, line);
 		if (is_total && sheet->style->color)
 			al_text_add(line->out, bold);

@@ -85,3 +85,9 @@ bool al_table_has_groups(const struct al_table *table)
 			return true;
 	return false;
 }
+
+bool al_table_has_rule(const struct al_table *table, size_t row)
+{
+	return row > 1 && table->rows[row][0].is_total && !table->rows[row - 1][0].is_total
+		&& !table->rows[row - 2][0].is_total;
+}

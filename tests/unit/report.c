@@ -185,7 +185,7 @@ static void writes_latex(void **state)
 	check_table("latex", &plain_style,
 		"\\begin{table}\n"
 		"\\centering\n"
-		"\\caption{Costs of W\\_O, 100\\% \\textbar{} exact}\n"
+		"\\caption{Costs of $W_O$, 100\\% \\textbar{} exact}\n"
 		"\\label{tab:table-1}\n"
 		"\\smallskip\n"
 		"\\begin{tabular}{lrrrrl}\n"
