@@ -118,7 +118,7 @@ static void tell_front(struct al_text *out, const struct al_plot *plot)
 				: i + 1 < front->n ? ", "
 						   : " and ",
 			front->points[i]->label);
-	al_text_addf(out, " (%s and %s is better); dominated points are grey.",
+	al_text_addf(out, " (%s and %s is better); dominated points are grey and open.",
 		wanted->x_is_higher ? "right" : "left", wanted->y_is_higher ? "up" : "down");
 }
 

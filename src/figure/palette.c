@@ -3,14 +3,15 @@
 
 #include <math.h>
 
-/* The hues of Okabe & Ito 2008, of lightnesses (CIE L*) that differ, so that grey print tells them
- * apart, neighbours most. */
+/* The hues of Okabe & Ito 2008, of lightnesses (CIE L*) that differ, so that grey print and readers
+ * who see no red or green tell them apart: the first four, of which stacked bars are made, by steps
+ * of ten at least. */
 static const struct al_color colors[AL_N_COLORS] = {
-	{0x00 / 255., 0x5A / 255., 0x9C / 255., false}, /* blue, 37 */
-	{0xD5 / 255., 0x5E / 255., 0x00 / 255., false}, /* vermilion, 54 */
-	{0x2F / 255., 0xB8 / 255., 0x8C / 255., false}, /* bluish green, 67 */
-	{0xA2 / 255., 0x45 / 255., 0x80 / 255., false}, /* reddish purple, 44 */
-	{0xF0 / 255., 0xB2 / 255., 0x2C / 255., false}, /* orange, 77 */
+	{0x00 / 255., 0x46 / 255., 0x7C / 255., false}, /* blue, 29 */
+	{0xC8 / 255., 0x58 / 255., 0x00 / 255., false}, /* vermilion, 51 */
+	{0x2D / 255., 0xB2 / 255., 0x87 / 255., false}, /* bluish green, 65 */
+	{0xF0 / 255., 0xB5 / 255., 0x38 / 255., false}, /* orange, 77 */
+	{0x98 / 255., 0x41 / 255., 0x78 / 255., false}, /* reddish purple, 41 */
 	{0x9A / 255., 0xD8 / 255., 0xF8 / 255., false}, /* sky blue, 83 */
 	{0x1A / 255., 0x1A / 255., 0x1A / 255., false}, /* black, 9 */
 	{0xF0 / 255., 0xE4 / 255., 0x42 / 255., false}, /* yellow, 90: faint on white, so last */
@@ -168,8 +169,8 @@ static void trace_marker(struct al_canvas *canvas, const struct marker *marker, 
 }
 
 /* The white rim separates a marker from lines and other markers. */
-void al_series_draw_marker_in(struct al_canvas *canvas, size_t series, struct al_color color,
-	double x, double y, double size_pt)
+void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y,
+	double size_pt)
 {
 	const struct marker *marker = &markers[second(series, N_MARKERS)];
 
@@ -178,14 +179,22 @@ void al_series_draw_marker_in(struct al_canvas *canvas, size_t series, struct al
 	cairo_set_dash(canvas->cr, NULL, 0, 0);
 	cairo_set_line_width(canvas->cr, 0.9);
 	al_canvas_stroke_preserve(canvas);
-	al_canvas_color(canvas, color);
+	al_canvas_color(canvas, al_series_color(series));
 	al_canvas_fill(canvas);
 }
 
-void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y,
-	double size_pt)
+/* Nothing but a rim: of two that overlap both show. */
+void al_series_draw_open_marker(struct al_canvas *canvas, size_t series, struct al_color color,
+	double x, double y, double size_pt)
 {
-	al_series_draw_marker_in(canvas, series, al_series_color(series), x, y, size_pt);
+	const struct marker *marker = &markers[second(series, N_MARKERS)];
+	const double rim_pt = 0.8;
+
+	trace_marker(canvas, marker, x, y, marker->scale * (size_pt - rim_pt) / 2);
+	al_canvas_color(canvas, color);
+	cairo_set_dash(canvas->cr, NULL, 0, 0);
+	cairo_set_line_width(canvas->cr, rim_pt);
+	al_canvas_stroke(canvas);
 }
 
 /* ---- hatches ---- */

@@ -35,8 +35,8 @@ struct al_color al_ramp_color(double share, bool is_diverging);
 void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y,
 	double size_pt);
 
-/* The same in another colour. */
-void al_series_draw_marker_in(struct al_canvas *canvas, size_t series, struct al_color color,
+/* Its rim alone, in another colour: of two that overlap both show. */
+void al_series_draw_open_marker(struct al_canvas *canvas, size_t series, struct al_color color,
 	double x, double y, double size_pt);
 
 /* A filled and hatched bar. */

@@ -31,7 +31,10 @@ static void draw_point(struct al_scene *scene, size_t panel, size_t series,
 
 	(void)context;
 	al_scene_draw_error_bar(scene, panel, point, x, color);
-	al_series_draw_marker_in(scene->canvas, look, color, x, y, marker_pt);
+	if (point->is_dominated)
+		al_series_draw_open_marker(scene->canvas, look, color, x, y, marker_pt);
+	else
+		al_series_draw_marker(scene->canvas, look, x, y, marker_pt);
 }
 
 static void draw_front(struct al_scene *scene, size_t panel)

@@ -68,7 +68,7 @@ struct al_ratio {
 	int digits; /* after the point */
 };
 
-/* Points: those that another one is better than are grey, the others are joined. */
+/* Points: those that another one is better than are grey and open, the others are joined. */
 struct al_pareto {
 	bool is_drawn, x_is_higher, y_is_higher; /* better */
 };
