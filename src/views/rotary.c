@@ -243,7 +243,39 @@ static bool check_flag(const struct al_json *doc, const struct cJSON *node, bool
 				"with rope_type, factor ..."));
 }
 
-bool al_rotary_rule_read(const struct al_model_view *view, const struct al_attention *attention,
+static bool check_divisors(const struct al_tensor *tensor, const double *divisors, size_t n,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!(isfinite(divisors[i]) && divisors[i] > 0))
+			return al_fail(err, AL_EINPUT,
+				"tensor %s: number %zu is %g, expected more "
+				"than 0",
+				tensor->name, i, divisors[i]);
+	return true;
+}
+
+/* llama.cpp's converter stores the rule of Llama 3 as what each pair's speed is divided by. */
+static bool read_divisors(const struct al_model_view *view, size_t n_pairs, struct al_arena *arena,
+	struct al_rotary_rule *rule, struct al_error *err)
+{
+	const struct al_tensor *tensor = view->checkpoint && view->family
+		? al_model_view_find(view, "rope_freqs.weight")
+		: NULL;
+
+	if (!tensor)
+		return true;
+	if (tensor->n_elements != (int64_t)n_pairs)
+		return al_fail(err, AL_EINPUT, "tensor %s has %lld numbers, expected %zu",
+			tensor->name, (long long)tensor->n_elements, n_pairs);
+	const struct al_selection all = al_select_all(tensor);
+	double *divisors = al_new_array(arena, double, n_pairs + 1);
+	rule->divisors = divisors;
+	return al_tensor_read_double(view->checkpoint, tensor, &all, divisors, n_pairs, err)
+		&& check_divisors(tensor, divisors, n_pairs, err);
+}
+
+static bool read_config_rule(const struct al_model_view *view, const struct al_attention *attention,
 	struct al_arena *arena, struct al_rotary_rule *rule, struct al_error *err)
 {
 	const struct al_config config = {.doc = &view->config, .object = view->config.root};
@@ -269,11 +301,20 @@ bool al_rotary_rule_read(const struct al_model_view *view, const struct al_atten
 			n_pairs);
 }
 
+bool al_rotary_rule_read(const struct al_model_view *view, const struct al_attention *attention,
+	struct al_arena *arena, struct al_rotary_rule *rule, struct al_error *err)
+{
+	return read_config_rule(view, attention, arena, rule, err)
+		&& read_divisors(view, (size_t)attention->rotary_width / 2, arena, rule, err);
+}
+
 /* ---- what it makes of positions ---- */
 
 const char *al_rotary_rule_name(const struct al_rotary_rule *rule)
 {
-	return rule->kind->speed == plain && !rule->kind->hangs_on_length ? NULL : rule->kind->name;
+	if (rule->kind->speed == plain && !rule->kind->hangs_on_length)
+		return rule->divisors ? "pair by pair" : NULL;
+	return rule->kind->name;
 }
 
 bool al_rotary_hangs_on_length(const struct al_rotary_rule *rule)
@@ -288,7 +329,7 @@ bool al_rotary_is_long(const struct al_rotary_rule *rule, size_t n)
 
 bool al_rotary_is_plain(const struct al_rotary_rule *rule)
 {
-	return rule->kind->speed == plain;
+	return rule->kind->speed == plain && !rule->divisors;
 }
 
 double al_rotary_speed(const struct al_rotary_rule *rule, const struct al_attention *attention,
@@ -300,6 +341,8 @@ double al_rotary_speed(const struct al_rotary_rule *rule, const struct al_attent
 		.index = index};
 
 	pair.speed = pow(pair.base, -2.0 * (double)index / pair.width);
+	if (rule->divisors)
+		pair.speed /= rule->divisors[index];
 	return rule->kind->speed(rule, &pair);
 }
 

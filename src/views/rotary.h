@@ -12,6 +12,7 @@ struct al_rotary_rule {
 	double original_positions; /* of training */
 	const double *short_factors, *long_factors; /* [n_factors] */
 	size_t n_factors;
+	const double *divisors; /* of each pair's speed, before the rule; NULL: none */
 	bool is_exact; /* YaRN's ramp isn't rounded to whole dimensions */
 };
 

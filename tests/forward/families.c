@@ -14,7 +14,7 @@
 #define FOLDER "tests/data/forward"
 #define TOLERANCE 1e-4
 
-enum { MOST_CASES = 64 };
+enum { MOST_CASES = 256 };
 
 static void must(bool ok, const char *what, const struct al_error *err)
 {

@@ -74,7 +74,7 @@ def causal(n, window=None):
 
 def frequencies(c, dim, base, n):
     """What transformers' modeling_rope_utils.py computes: inverse frequencies and a factor."""
-    inv = 1.0 / base ** (np.arange(0, dim, 2) / dim)
+    inv = 1.0 / base ** (np.arange(0, dim, 2) / dim) / c.get("rope_freqs", 1)
     s = c.get("rope_scaling") or c.get("rope_parameters") or {}
     kind = s.get("rope_type", s.get("type", "default"))
     if kind == "default":
@@ -329,7 +329,7 @@ def meta_llama(w, c, ids):
         p = f"layers.{i}."
         h = norm(p + "attention_norm", x)
         q, k, v = (heads(linear(w, p + f"attention.w{n}", h), m) for n, m in zip("qkv", (H, K, K)))
-        q, k = rotate(q, {}, 10000.0, None, True), rotate(k, {}, 10000.0, None, True)
+        q, k = rotate(q, c, 10000.0, None, True), rotate(k, c, 10000.0, None, True)
         x = x + linear(w, p + "attention.wo", attend(q, k, v, causal(len(ids)), 1 / math.sqrt(q.shape[2])))
         h = norm(p + "ffn_norm", x)
         x = x + linear(w, p + "feed_forward.w2", silu(linear(w, p + "feed_forward.w1", h)) * linear(w, p + "feed_forward.w3", h))
@@ -345,19 +345,19 @@ GGUF_KEYS = {"hidden_size": "embedding_length", "n_heads": "attention_head_count
              "tie_word_embeddings": "tie_word_embeddings", "n_head": "attention_head_count", "n_layer": "block_count",
              "sliding_window": "attention_sliding_window", "attn_logit_softcapping": "attn_logit_softcapping",
              "final_logit_softcapping": "final_logit_softcapping", "num_experts_per_tok": "expert_used_count",
-             "rope_theta": "rope_freq_base", "embedding_multiplier": "embedding_scale", "residual_multiplier": "residual_scale",
+             "rope_theta": "rope_freq_base", "rope_scaling": "rope_scaling", "embedding_multiplier": "embedding_scale", "residual_multiplier": "residual_scale",
              "attention_multiplier": "attention_scale", "logits_scaling": "logit_scale"}
 
 def gguf(names, run, undo=lambda name, value: value, **given):
     """`undo`: what the converter did to a tensor; `given`: what GGUF files of the kind don't say."""
     def with_names(w, c, ids):
-        renamed = {}
+        renamed, rotary = {}, {"rope_freqs": w["rope_freqs.weight"]} if "rope_freqs.weight" in w else {}
         for name, value in w.items():
             value = undo(name, value)
             for ours, theirs in names:
                 name = name.replace(ours, theirs)
             renamed[name] = value
-        return run(renamed, {key: c[of] for key, of in GGUF_KEYS.items() if of in c} | given, ids)
+        return run(renamed, {key: c[of] for key, of in GGUF_KEYS.items() if of in c} | given | rotary, ids)
     return with_names
 
 gguf_llama = gguf([("blk", "layers"), ("attn_norm", "attention_norm"), ("attn_q.", "attention.wq."), ("attn_k.", "attention.wk."),

@@ -158,6 +158,20 @@ static void put_file(struct bytes *b)
 	put(b, numbers, sizeof(numbers));
 }
 
+static void put_real(struct bytes *b, const char *key, float number)
+{
+	put_text(b, key);
+	put_u32(b, 6);
+	put(b, &number, sizeof(number));
+}
+
+static void put_word(struct bytes *b, const char *key, const char *word)
+{
+	put_text(b, key);
+	put_u32(b, 8);
+	put_text(b, word);
+}
+
 static bool open_bytes(struct al_checkpoint *checkpoint, const struct test_folder *folder,
 	const struct bytes *b, struct al_error *err)
 {
@@ -359,12 +373,70 @@ static void verdicts(void **state)
 	assert_between(n, 30, 1000);
 }
 
+/* The header of a file without tensors, of the architecture "tiny" and n_more pairs that follow. */
+static struct bytes *begin_metadata(unsigned n_more)
+{
+	static struct bytes b;
+
+	b.n = 0;
+	put(&b, "GGUF", 4);
+	put_u32(&b, 3);
+	put_u64(&b, 0);
+	put_u64(&b, 1 + n_more);
+	put_word(&b, "general.architecture", "tiny");
+	return &b;
+}
+
+static void check_scaling(struct bytes *b, const char *expected)
+{
+	struct test_folder folder;
+	struct al_checkpoint checkpoint;
+	struct al_error err;
+
+	test_folder_make(&folder);
+	if (!open_bytes(&checkpoint, &folder, b, &err))
+		fail_msg("%s", err.message);
+	const char *found = strstr(checkpoint.header_config, "\"rope_scaling\": ");
+	if (!expected)
+		assert_null(found);
+	else if (!found || strncmp(found, expected, strlen(expected)) != 0)
+		fail_msg("%s, expected %s", checkpoint.header_config, expected);
+	al_checkpoint_close(&checkpoint);
+	test_folder_remove(&folder);
+}
+
+/* llama.cpp's keys of rotary positions in long sequences, as a config.json says them. */
+static void rotary_rules(void **state)
+{
+	(void)state;
+	struct bytes *b = begin_metadata(2);
+	put_word(b, "tiny.rope.scaling.type", "none");
+	put_real(b, "tiny.rope.scaling.factor", 4);
+	check_scaling(b, NULL);
+	b = begin_metadata(1);
+	put_word(b, "tiny.rope.scaling.type", "linear");
+	check_scaling(b, NULL);
+	b = begin_metadata(1);
+	put_real(b, "tiny.rope.scale_linear", 4);
+	check_scaling(b, "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4}");
+	b = begin_metadata(5);
+	put_word(b, "tiny.rope.scaling.type", "yarn");
+	put_real(b, "tiny.rope.scaling.factor", 1);
+	put_real(b, "tiny.rope.scaling.attn_factor", 2);
+	put_number(b, "tiny.rope.scaling.original_context_length", 64);
+	put_number(b, "tiny.context_length", 256);
+	check_scaling(b,
+		"\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": 1, "
+		"\"original_max_position_embeddings\": 64, \"attention_factor\": 2}");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(decodes_blocks),
 		cmocka_unit_test(a_file),
 		cmocka_unit_test(cut_files),
+		cmocka_unit_test(rotary_rules),
 		cmocka_unit_test(refuses),
 		UNIT_TEST_OF_FIXTURES(as_other_readers),
 		UNIT_TEST_OF_FIXTURES(verdicts),
