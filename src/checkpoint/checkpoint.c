@@ -55,7 +55,7 @@ static const struct al_format *recognise(const struct al_source *source, struct 
 	size_t length = source->bytes < sizeof(start) ? (size_t)source->bytes : sizeof(start);
 
 	if (length == 0)
-		al_fail(err, AL_EINPUT, "%s: is empty, expected safetensors", source->path);
+		al_fail(err, AL_EINPUT, "%s: is empty, expected a checkpoint", source->path);
 	if (length == 0 || !al_source_read(source, 0, start, length, err))
 		return NULL;
 	for (const struct al_format *const *format = al_formats; *format; format++) {

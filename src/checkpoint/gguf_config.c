@@ -1,9 +1,10 @@
 /* The config.json that a GGUF file's metadata make, in place of the one that it hasn't beside it:
  * {"model_type": "gguf_ARCHITECTURE", ...}, where the key ARCHITECTURE.attention.head_count is
  * attention_head_count, and tokenizer.ggml.KEY is KEY. A list of texts, or one of more numbers than
- * a model has layers, is its length. Keys of rope.scaling are rope_scaling too, an object. What only the list of tensors says is said by vocab_size,
- * tie_word_embeddings, attention_bias, rope_freqs, ffn_norm, attn_q_norm, attention_kv_b, and by
- * quantization_config: which tensors are in which number format. */
+ * a model has layers, is its length. Keys of rope.scaling are rope_scaling too, an object. What
+ * only the list of tensors says is said by vocab_size, tie_word_embeddings, attention_bias,
+ * rope_freqs, ffn_norm, attn_q_norm, attention_kv_b, and by quantization_config: which tensors are
+ * in which number format. */
 #include "checkpoint/gguf.h"
 
 #include <inttypes.h>

@@ -424,7 +424,7 @@ static bool lay_detected(struct al_model_view *view, const struct al_view_option
 static bool lay(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	if (!al_view_read_shapes(view, err))
+	if (!al_view_check_purpose(view, err) || !al_view_read_shapes(view, err))
 		return false;
 	if (!options->layout && !options->runs && al_view_is_collaborative(view)) {
 		if (lay_detected(view, options, NULL))

@@ -184,7 +184,7 @@ static const struct {
 	size_t length;
 	const char *message;
 } no_safetensors[] = {
-	{"", 0, "is empty, expected safetensors"},
+	{"", 0, "is empty, expected a checkpoint"},
 	{"\x02\0\0\0\0\0\0", 7,
 		"has 7 bytes, expected at least 8 (the length of a safetensors header)"},
 	{"\x03\0\0\0\0\0\0\0{}", 10, "a header of 3 bytes, but only 2 follow"},
