@@ -9,14 +9,18 @@
 
 static const struct {
 	const char *magic, *what;
+	enum al_status status;
 } beginnings[] = {
-	{"version https://git-lfs", "a Git LFS pointer: the file itself has not been fetched"},
+	{"version https://git-lfs", "a Git LFS pointer: the file itself has not been fetched",
+		AL_EINPUT},
 	/* for a program that has no format for them */
-	{"PK\003\004", "a file of NumPy or PyTorch, which says nothing of its model's sizes"},
-	{"\x93NUMPY", "a NumPy array, which says nothing of its model's sizes"},
+	{"PK\003\004", "a file of NumPy or PyTorch, which says nothing of its model's sizes",
+		AL_EFORMAT},
+	{"\x93NUMPY", "a NumPy array, which says nothing of its model's sizes", AL_EFORMAT},
 	{"\x80\x02",
-		"a Python pickle, but not of torch.save; torch.save(state_dict, FILE) makes one"},
-	{"\x89HDF", HDF5},
+		"a Python pickle, but not of torch.save; torch.save(state_dict, FILE) makes one",
+		AL_EFORMAT},
+	{"\x89HDF", HDF5, AL_EINPUT},
 };
 enum { N_BEGINNINGS = sizeof(beginnings) / sizeof(*beginnings) };
 
@@ -87,7 +91,7 @@ bool al_foreign_refuse(const struct al_source *source, const char *start, size_t
 	for (size_t i = 0; i < N_BEGINNINGS; i++) {
 		const size_t m = strlen(beginnings[i].magic);
 		if (length >= m && memcmp(start, beginnings[i].magic, m) == 0)
-			return al_fail(err, AL_EFORMAT, "%s: is %s", source->path,
+			return al_fail(err, beginnings[i].status, "%s: is %s", source->path,
 				beginnings[i].what);
 	}
 	if (!what && is_text(start, length))
