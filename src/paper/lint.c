@@ -156,6 +156,20 @@ static void read_prose(struct linter *l)
 	l->counts->slips += prose.n_slips;
 }
 
+static void read_relations(struct linter *l)
+{
+	struct al_paper_relations relations;
+
+	al_paper_read_relations(l->paper, l->arena, &relations);
+	for (size_t i = 0; i < relations.n; i++)
+		add_finding(l, relations.items[i]);
+	for (size_t i = 0; i < AL_N_VERDICTS; i++) {
+		l->counts->verdicts[i] += relations.n_verdicts[i];
+		l->counts->numbers += relations.n_verdicts[i];
+	}
+	l->counts->gaps += relations.n_unread;
+}
+
 static void read_gaps(struct linter *l)
 {
 	for (size_t i = 0; i < l->bound->n_gaps; i++)
@@ -289,6 +303,7 @@ bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 	bool ok = map ? lint_by(&l, map, catalog, err) : lint_without(&l, catalog, err);
 	if (ok) {
 		read_prose(&l);
+		read_relations(&l);
 		read_gaps(&l);
 		tell(&l, table);
 		counts->numbers += bound.n_sites;

@@ -57,6 +57,17 @@ void al_paper_read_prose(const struct al_paper *paper, const struct al_paper_tru
 /* Do two numbers differ by one digit, or by two neighbours that changed places? */
 bool al_paper_is_slip(const char *a, const char *b);
 
+/* ---- relations.c ---- */
+
+/* Ratios and percentages whose two sides stand in the same sentence. */
+struct al_paper_relations {
+	struct al_paper_finding *items;
+	size_t n, room, n_unread;
+	size_t n_verdicts[4]; /* by enum al_verdict */
+};
+void al_paper_read_relations(const struct al_paper *paper, struct al_arena *arena,
+	struct al_paper_relations *out);
+
 /* ---- ledger.c ---- */
 
 /* The scenario of a file, to which claims are added: JSON objects, the first of its verdicts. */

@@ -61,12 +61,27 @@ static size_t macro_length(const char *text, size_t left)
 	return n;
 }
 
+/* Up to what may begin markup. */
+static size_t plain_length(const char *text, size_t left)
+{
+	size_t n = 0;
+
+	while (n < left && (is_letter(text[n]) || text[n] == ' ' || !strchr("{}_\\~*<$", text[n])))
+		n++;
+	return n;
+}
+
 const char *al_paper_plain(struct al_arena *arena, const char *text, size_t length)
 {
 	struct al_text out;
 
 	al_text_init(&out);
 	for (size_t i = 0; i < length;) {
+		const size_t n_plain = plain_length(text + i, length - i);
+		al_text_add_bytes(&out, text + i, n_plain);
+		i += n_plain;
+		if (i == length)
+			break;
 		const struct stand_in *stand_in = stand_in_at(text + i, length - i);
 		if (stand_in) {
 			al_text_add(&out, stand_in->plain);

@@ -8,6 +8,7 @@
  *             cells in cells.c, columns of scores in metrics.c
  *   claims    annotated numbers; ledger: those that a scenario's numbers.tex defines
  *   prose     numbers in running text that are a slip for one of the tables
+ *   relations ratios and percentages in running text, by the two numbers of their sentence (words)
  *   lint      all of it, and the lines of the answer
  *   draft     a map to begin with */
 #ifndef ATTNLEDGER_PAPER_PAPER_H

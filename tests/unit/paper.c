@@ -108,6 +108,61 @@ static void refuses_maps(void **state)
 	}
 }
 
+/* "LINE PRINTED VERDICT" of each ratio and percentage that is read. */
+static const struct {
+	const char *file, *text, *found;
+} relations[] = {
+	{"a.md", "It falls from 28.3M to 8.9M, a 3.2x reduction.", "1 3.2x reproduced\n"},
+	{"a.md", "It falls from 28.3M\nto 8.9M,\na 4.2x reduction.", "3 4.2x inconsistent\n"},
+	{"a.tex", "from $28.3$M to $8.9$M, a $3.2\\times$ % 4.2x\nreduction",
+		"1 3.2x reproduced\n"},
+	{"a.md", "It reduces heads by 37.5 % from 8 to 5.", "1 37.5 % reproduced\n"},
+	{"a.md", "47.5 % fewer (5 instead of 8).", "1 47.5 % inconsistent\n"},
+	{"a.md", "5x fewer parameters: 36,864 instead of 147,456", "1 5x inconsistent\n"},
+	{"a.md", "Memory grows from 16 GiB to 24 GiB, 50 % less.", "1 50 % inconsistent\n"},
+	{"a.md", "from 64 to 16 GB, 4x less; from 12.6M to 3.2M, 3.9x",
+		"1 4x reproduced\n1 3.9x reproduced\n"},
+	{"a.md", "from 3M to 1M, 2.5x less", "1 2.5x consistent\n"}, /* 2.5 / 1.5 to 3.5 / 0.5 */
+	{"a.md", "From 8 heads to 6, a quarter fewer.", "1 quarter reproduced\n"},
+	{"a.md", "From 8 heads to 4, a quarter fewer.", "1 quarter inconsistent\n"},
+	{"a.md", "more than 82% of its heads (36 out of 44)", "1 82% reproduced\n"},
+	{"a.md", "47 % of the heads (three out of eight)", "1 47 % inconsistent\n"},
+	/* what could be of something else is not read, or named */
+	{"a.md", "from 80 to 60 (25 %)", "1 25 % \n"},
+	{"a.md", "from 4 to 2 and from 8 to 2, a 2x reduction", "1 2x \n"},
+	{"a.md", "from 12 ms to 3 ms, 1.5x faster", ""},
+	{"a.md", "from 0 to 5, 3x more", ""},
+	{"a.md", "from 0.0 to 5.0, 3x more", ""},
+	{"a.md", "from 12 to 3 in Table 2, where 90 % fewer are used", ""},
+	{"a.md", "from GPT-2 to GPT-3, 100x larger", ""},
+	{"a.md", "from 12 GB to 3M, 7x less", ""},
+	{"a.md", "from 12\n\nto 3, 7x less", ""},
+};
+
+static void reads_relations(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < N_OF(relations); i++) {
+		struct al_paper_relations found;
+		struct al_error err = {0};
+		struct al_paper paper;
+		struct al_text told;
+		al_text_init(&told);
+		if (!al_paper_parse(&paper, relations[i].file, relations[i].text,
+			    strlen(relations[i].text), &err))
+			fail_msg("%s", err.message);
+		al_paper_read_relations(&paper, &paper.arena, &found);
+		for (size_t k = 0; k < found.n; k++)
+			al_text_addf(&told, "%zu %s %s\n", found.items[k].line,
+				found.items[k].printed,
+				found.items[k].verdict ? found.items[k].verdict : "");
+		if (strcmp(told.data ? told.data : "", relations[i].found) != 0)
+			fail_msg("\"%s\": found \"%s\"", relations[i].text, told.data);
+		al_text_finish(&told);
+		al_paper_finish(&paper);
+	}
+}
+
 static void knows_a_slip(void **state)
 {
 	(void)state;
@@ -158,6 +213,7 @@ int main(void)
 		cmocka_unit_test(refuses_a_nul),
 		cmocka_unit_test(refuses_maps),
 		cmocka_unit_test(knows_a_slip),
+		cmocka_unit_test(reads_relations),
 		cmocka_unit_test(reads_prose),
 	};
 

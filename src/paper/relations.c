@@ -1,0 +1,423 @@
+/* Ratios and percentages of running text whose two sides stand in the same sentence: "from 28.3M to
+ * 8.9M, a 3.2x reduction", "37.5 % fewer (5 instead of 8)". What isn't said in one of the forms
+ * below is not looked at: a number elsewhere in the sentence may be of something else. */
+#include <math.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "paper/lint.h"
+#include "paper/words.h"
+#include "scenario/scenario.h"
+
+/* What was, what is, and where in the sentence both stand. */
+struct pair {
+	struct al_word before, after;
+	size_t first, last; /* words */
+	bool is_share; /* "3 out of 8": what is is a part of what was */
+};
+
+enum { MOST_KEPT_WORDS = 10000 };
+
+struct reader {
+	struct al_arena *arena; /* of what is found */
+	struct al_paper_relations *out;
+	struct al_arena words; /* of the last sentences */
+	size_t n_words;
+	struct al_sentence sentence;
+};
+
+static bool is_word(const struct al_sentence *s, size_t i, const char *text)
+{
+	return i < s->n && s->words[i].kind == AL_WORD_LETTERS
+		&& strcmp(s->words[i].text, text) == 0;
+}
+
+#define N_OF(list) (sizeof(list) / sizeof(*(list)))
+
+static bool is_one_of(const struct al_word *word, const char *const *list, size_t n)
+{
+	return (word->kind == AL_WORD_LETTERS || word->kind == AL_WORD_SIGN)
+		&& al_find_name(word->text, list, n) >= 0;
+}
+
+/* ---- pairs ---- */
+
+/* A number within a few words of what it counts: "from about 12 heads". */
+static bool find_number(const struct al_sentence *s, size_t from, size_t most, size_t *out)
+{
+	for (size_t i = from; i < s->n && i <= from + most; i++) {
+		if (s->words[i].kind == AL_WORD_NUMBER) {
+			*out = i;
+			return true;
+		}
+		if (s->words[i].kind != AL_WORD_LETTERS)
+			return false;
+	}
+	return false;
+}
+
+static bool find_word(const struct al_sentence *s, size_t from, size_t most, const char *text,
+	size_t *out)
+{
+	for (*out = from; *out < s->n && *out <= from + most; ++*out) {
+		if (is_word(s, *out, text))
+			return true;
+		if (s->words[*out].kind != AL_WORD_LETTERS)
+			return false;
+	}
+	return false;
+}
+
+/* "from 64 to 16 GB": the first is of the unit of the second. */
+static void share_unit(struct al_word *first, const struct al_word *second)
+{
+	if (first->scale > 0 || second->scale == 0)
+		return;
+	first->half_unit = 0.5 * second->scale * pow(10, -first->digits);
+	first->value *= second->scale;
+	first->scale = second->scale;
+	first->family = second->family;
+}
+
+/* "from A to B" */
+static bool read_from_to(const struct al_sentence *s, size_t at, struct pair *out)
+{
+	size_t a, to, b;
+
+	if (!is_word(s, at, "from") || !find_number(s, at + 1, 1, &a)
+		|| !find_word(s, a + 1, 2, "to", &to) || !find_number(s, to + 1, 1, &b))
+		return false;
+	*out = (struct pair){s->words[a], s->words[b], at, b, false};
+	share_unit(&out->before, &out->after);
+	return true;
+}
+
+/* "B instead of A", "B rather than A" */
+static bool read_instead(const struct al_sentence *s, size_t at, struct pair *out)
+{
+	size_t a, link;
+
+	if (s->words[at].kind != AL_WORD_NUMBER)
+		return false;
+	if (!(find_word(s, at + 1, 2, "instead", &link) && is_word(s, link + 1, "of"))
+		&& !(find_word(s, at + 1, 2, "rather", &link) && is_word(s, link + 1, "than")))
+		return false;
+	if (!find_number(s, link + 2, 1, &a))
+		return false;
+	*out = (struct pair){s->words[a], s->words[at], at, a, false};
+	share_unit(&out->after, &out->before);
+	return true;
+}
+
+/* "3 out of 8" */
+static bool read_share(const struct al_sentence *s, size_t at, struct pair *out)
+{
+	if (s->words[at].kind != AL_WORD_NUMBER || !is_word(s, at + 1, "out")
+		|| !is_word(s, at + 2, "of") || at + 3 >= s->n
+		|| s->words[at + 3].kind != AL_WORD_NUMBER)
+		return false;
+	*out = (struct pair){s->words[at + 3], s->words[at], at, at + 3, true};
+	return true;
+}
+
+enum { MOST_PAIRS = 16 };
+
+static size_t find_pairs(const struct al_sentence *s, struct pair out[MOST_PAIRS])
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n && n < MOST_PAIRS; i++)
+		if (read_from_to(s, i, &out[n]) || read_instead(s, i, &out[n])
+			|| read_share(s, i, &out[n]))
+			i = out[n++].last;
+	return n;
+}
+
+/* ---- what is said of them ---- */
+
+/* What may stand between a pair and what is said of it. */
+static const char *const links[] = {",", "(", ")", ":", "a", "an", "the", "by", "about", "around",
+	"roughly", "nearly", "almost", "over", "~", "i", "e", ".", "that", "is", "or", "which",
+	"and", "of", "reduction", "reductions", "decrease", "saving", "savings", "increase", "gain",
+	"fewer", "less", "more", "lower", "smaller", "higher", "larger", "parameters", "heads",
+	"layers", "its", "their", "memory", "bytes", "cache", "flops", "weights", "drops", "drop",
+	"falls", "fall", "reduces", "reduced", "reducing", "shrinks", "grows", "factor", "going",
+	"down", "up"};
+static const char *const falling[] = {"reduction", "reductions", "reduces", "reduced", "reducing",
+	"reduce", "decrease", "decreases", "decreased", "saving", "savings", "saves", "fewer",
+	"less", "lower", "smaller", "drops", "drop", "falls", "fall", "shrinks", "shrink", "cuts",
+	"cut", "lowers"};
+static const char *const rising[] = {"increase", "increases", "increased", "more", "higher",
+	"larger", "grows", "grow", "rises", "rise", "gain", "gains", "raises"};
+static const char *const about[] = {"about", "around", "roughly", "nearly", "almost", "over", "~",
+	"approximately", "some"};
+/* Of time: two numbers of something else say nothing on it. */
+static const char *const of_time[] = {"faster", "slower", "speedup", "speed-up", "throughput",
+	"quicker"};
+
+static bool are_links(const struct al_sentence *s, size_t from, size_t to)
+{
+	enum { MOST_LINKS = 6 };
+
+	if (to > from + MOST_LINKS)
+		return false;
+	for (size_t i = from; i < to; i++)
+		if (!is_one_of(&s->words[i], links, N_OF(links)))
+			return false;
+	return true;
+}
+
+static bool is_said_of(const struct al_sentence *s, const struct pair *pair, size_t at)
+{
+	if (at + 1 < s->n && is_one_of(&s->words[at + 1], of_time, N_OF(of_time)))
+		return false;
+	return at > pair->last ? are_links(s, pair->last + 1, at)
+			       : at < pair->first && are_links(s, at + 1, pair->first);
+}
+
+static bool has_near(const struct al_sentence *s, size_t at, size_t reach, const char *const *list,
+	size_t n)
+{
+	const size_t from = at > reach ? at - reach : 0;
+
+	for (size_t i = from; i < s->n && i <= at + reach; i++)
+		if (i != at && is_one_of(&s->words[i], list, n))
+			return true;
+	return false;
+}
+
+/* ---- judging ---- */
+
+struct range {
+	double low, high;
+};
+
+static struct range range_of(const struct al_word *word)
+{
+	return (struct range){word->value - word->half_unit, word->value + word->half_unit};
+}
+
+static struct range quotient(struct range a, struct range b)
+{
+	return (struct range){a.low / b.high, a.high / b.low};
+}
+
+/* How many times the smaller the larger is; or by how many hundredths of what was it fell or
+ * rose. */
+static struct range relation_of(const struct pair *pair, enum al_word_kind kind)
+{
+	const struct range before = range_of(&pair->before), after = range_of(&pair->after);
+	const bool falls = pair->after.value < pair->before.value;
+
+	if (kind == AL_WORD_TIMES)
+		return falls ? quotient(before, after) : quotient(after, before);
+	const struct range share = quotient(after, before);
+	if (pair->is_share)
+		return (struct range){100 * share.low, 100 * share.high};
+	return falls ? (struct range){100 * (1 - share.high), 100 * (1 - share.low)}
+		     : (struct range){100 * (share.low - 1), 100 * (share.high - 1)};
+}
+
+static double point_of(const struct pair *pair, enum al_word_kind kind)
+{
+	const double before = pair->before.value, after = pair->after.value;
+
+	if (kind == AL_WORD_TIMES)
+		return fmax(before, after) / fmin(before, after);
+	return 100 * (pair->is_share ? after : fabs(after - before)) / before;
+}
+
+static void add(struct reader *r, const struct pair *pair, const struct al_word *said,
+	enum al_verdict verdict, const char *but)
+{
+	struct al_paper_relations *out = r->out;
+	const bool is_wrong = verdict == AL_INCONSISTENT;
+
+	out->items = al_grow(r->arena, out->items, out->n, &out->room, sizeof(*out->items));
+	out->items[out->n++] = (struct al_paper_finding){.line = said->line,
+		.printed = al_strdup(r->arena, said->text),
+		.expected = al_format(r->arena, "%.*f", said->digits + 1,
+			point_of(pair, said->kind)),
+		.verdict = al_verdict_names[verdict],
+		.note = is_wrong ? al_format(r->arena, "%s and %s in the same sentence%s",
+				pair->before.text, pair->after.text, but)
+				 : NULL};
+	out->n_verdicts[verdict]++;
+}
+
+static void add_unread(struct reader *r, const struct al_word *said, const char *why)
+{
+	struct al_paper_relations *out = r->out;
+
+	out->items = al_grow(r->arena, out->items, out->n, &out->room, sizeof(*out->items));
+	out->items[out->n++] = (struct al_paper_finding){.line = said->line,
+		.printed = al_strdup(r->arena, said->text),
+		.note = why};
+	out->n_unread++;
+}
+
+static void judge(struct reader *r, const struct pair *pair, size_t at)
+{
+	const struct al_sentence *s = &r->sentence;
+	const struct al_word *said = &s->words[at];
+	const bool falls = pair->after.value < pair->before.value;
+	const bool says_falls = has_near(s, at, 3, falling, N_OF(falling)),
+		   says_rises = has_near(s, at, 3, rising, N_OF(rising));
+	const double slack = 1e-9 * fmax(1, said->value); /* of the arithmetic in double */
+	const double rounding = said->half_unit * (has_near(s, at, 2, about, N_OF(about)) ? 3 : 1);
+	const struct range found = relation_of(pair, said->kind);
+	const double point = point_of(pair, said->kind);
+
+	const bool is_directed = said->kind == AL_WORD_PERCENT && !pair->is_share;
+
+	if (is_directed && says_falls == says_rises) {
+		add_unread(r, said, "of what it is a percentage is not said");
+		return;
+	}
+	if (is_directed && says_falls != falls)
+		add(r, pair, said, AL_INCONSISTENT, falls ? ": it falls" : ": it rises");
+	else if (fabs(said->value - point) <= said->half_unit + slack)
+		add(r, pair, said, AL_REPRODUCED, "");
+	else
+		add(r, pair, said,
+			found.high < said->value - rounding - slack
+					|| found.low > said->value + rounding + slack
+				? AL_INCONSISTENT
+				: AL_CONSISTENT,
+			"");
+}
+
+/* Nothing can be divided by what may have been rounded from zero. */
+static bool can_divide(const struct pair *pair)
+{
+	return range_of(&pair->before).low > 0 && range_of(&pair->after).low > 0
+		&& strcmp(pair->before.family, pair->after.family) == 0;
+}
+
+/* "a quarter fewer" is a percentage; a fraction p/q in words is what is nearer to it than
+ * 1/(2 q^2). */
+static void read_fraction(struct al_sentence *s, size_t at)
+{
+	static const struct {
+		const char *count, *name;
+		double p, q;
+	} fractions[] = {
+		{NULL, "half", 1, 2},
+		{"a", "third", 1, 3},
+		{"one", "third", 1, 3},
+		{"two", "thirds", 2, 3},
+		{"a", "quarter", 1, 4},
+		{"one", "quarter", 1, 4},
+		{"three", "quarters", 3, 4},
+	};
+	struct al_word *word = &s->words[at];
+
+	for (size_t i = 0; i < N_OF(fractions); i++) {
+		const char *count = fractions[i].count;
+		if (!is_word(s, at, fractions[i].name)
+			|| (count && (at == 0 || strcmp(s->words[at - 1].text, count) != 0)))
+			continue;
+		*word = (struct al_word){.kind = AL_WORD_PERCENT,
+			.text = word->text,
+			.line = word->line,
+			.value = 100 * fractions[i].p / fractions[i].q,
+			.half_unit = 50 / (fractions[i].q * fractions[i].q)};
+		return;
+	}
+}
+
+static bool has_direction(const struct al_sentence *s, size_t at)
+{
+	return at < s->n
+		&& (is_one_of(&s->words[at], falling, N_OF(falling))
+			|| is_one_of(&s->words[at], rising, N_OF(rising)));
+}
+
+/* "from 4 to 2 and from 8 to 2, a 2x reduction" could be of either. */
+static bool has_neighbour(const struct al_sentence *s, const struct pair *pairs, size_t n, size_t i)
+{
+	return (i > 0 && are_links(s, pairs[i - 1].last + 1, pairs[i].first))
+		|| (i + 1 < n && are_links(s, pairs[i].last + 1, pairs[i + 1].first));
+}
+
+static void read_relation(struct reader *r, const struct pair *pairs, size_t n_pairs, size_t at)
+{
+	const struct al_sentence *s = &r->sentence;
+	size_t n = 0, found = 0;
+
+	for (size_t i = 0; i < n_pairs; i++)
+		if (is_said_of(s, &pairs[i], at)) {
+			found = i;
+			n++;
+		}
+	if (n == 0)
+		return;
+	if (n > 1 || has_neighbour(s, pairs, n_pairs, found))
+		add_unread(r, &s->words[at], "it could be of several pairs of numbers");
+	else if (can_divide(&pairs[found]))
+		judge(r, &pairs[found], at);
+}
+
+static void read_sentence(struct reader *r)
+{
+	struct al_sentence *s = &r->sentence;
+	struct pair pairs[MOST_PAIRS];
+
+	for (size_t i = 0; i < s->n; i++)
+		if (has_direction(s, i + 1))
+			read_fraction(s, i);
+	const size_t n_pairs = find_pairs(s, pairs);
+	for (size_t i = 0; n_pairs > 0 && i < s->n; i++)
+		if (s->words[i].kind == AL_WORD_PERCENT || s->words[i].kind == AL_WORD_TIMES)
+			read_relation(r, pairs, n_pairs, i);
+	r->n_words += s->n;
+	s->n = 0;
+	if (r->n_words < MOST_KEPT_WORDS)
+		return;
+	al_arena_finish(&r->words);
+	al_arena_init(&r->words);
+	r->sentence = (struct al_sentence){0};
+	r->n_words = 0;
+}
+
+/* The line without a comment of LaTeX. */
+static size_t shown_length(const struct al_paper *paper, const struct al_paper_line *line)
+{
+	for (size_t i = 0; i < line->length && paper->kind == AL_PAPER_TEX; i++)
+		if (line->text[i] == '%' && (i == 0 || line->text[i - 1] != '\\'))
+			return i;
+	return line->length;
+}
+
+/* A sentence ends at a table and at an empty line, too. */
+static void read_line(struct reader *r, const struct al_paper *paper, size_t index,
+	struct al_arena *plain)
+{
+	const struct al_paper_line *line = &paper->lines[index];
+	const char *text = al_paper_plain(plain, line->text, shown_length(paper, line));
+	const char *rest = text;
+
+	if (line->is_of_table || !*text) {
+		read_sentence(r);
+		return;
+	}
+	while (al_sentence_add_line(&r->sentence, &r->words, text, index + 1, &rest))
+		read_sentence(r);
+}
+
+void al_paper_read_relations(const struct al_paper *paper, struct al_arena *arena,
+	struct al_paper_relations *out)
+{
+	struct reader r = {.arena = arena, .out = out};
+
+	*out = (struct al_paper_relations){0};
+	al_arena_init(&r.words);
+	for (size_t i = 0; i < paper->n_lines; i++) {
+		struct al_arena plain;
+		al_arena_init(&plain);
+		read_line(&r, paper, i, &plain);
+		al_arena_finish(&plain);
+	}
+	read_sentence(&r);
+	al_arena_finish(&r.words);
+}

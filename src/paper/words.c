@@ -1,0 +1,208 @@
+/* Sentences of running text as words and numbers, with the line of each. */
+#include "paper/words.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+/* What a number is of, right behind it; `scale` where it is one of its kind's units. */
+static const struct unit {
+	const char *name;
+	enum al_word_kind kind;
+	double scale;
+	const char *family; /* numbers of different ones are no two of a pair */
+} units[] = {
+	{"KiB", AL_WORD_NUMBER, 0x1p10, "bytes"},
+	{"MiB", AL_WORD_NUMBER, 0x1p20, "bytes"},
+	{"GiB", AL_WORD_NUMBER, 0x1p30, "bytes"},
+	{"TiB", AL_WORD_NUMBER, 0x1p40, "bytes"},
+	{"KB", AL_WORD_NUMBER, 1e3, "bytes"},
+	{"kB", AL_WORD_NUMBER, 1e3, "bytes"},
+	{"MB", AL_WORD_NUMBER, 1e6, "bytes"},
+	{"GB", AL_WORD_NUMBER, 1e9, "bytes"},
+	{"TB", AL_WORD_NUMBER, 1e12, "bytes"},
+	{"thousand", AL_WORD_NUMBER, 1e3, ""},
+	{"million", AL_WORD_NUMBER, 1e6, ""},
+	{"billion", AL_WORD_NUMBER, 1e9, ""},
+	{"k", AL_WORD_NUMBER, 1e3, ""},
+	{"K", AL_WORD_NUMBER, 1e3, ""},
+	{"M", AL_WORD_NUMBER, 1e6, ""},
+	{"B", AL_WORD_NUMBER, 1e9, ""},
+	{"%", AL_WORD_PERCENT, 1, "%"},
+	{"percent", AL_WORD_PERCENT, 1, "%"},
+	{"per cent", AL_WORD_PERCENT, 1, "%"},
+	{"x", AL_WORD_TIMES, 1, "x"},
+	{"\u00d7", AL_WORD_TIMES, 1, "x"},
+	{"times", AL_WORD_TIMES, 1, "x"},
+	{"-fold", AL_WORD_TIMES, 1, "x"},
+	{"fold", AL_WORD_TIMES, 1, "x"},
+};
+
+enum { N_UNITS = sizeof(units) / sizeof(*units) };
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+	return isalpha((unsigned char)c) || (unsigned char)c >= 128;
+}
+
+/* Digits with a point and commas between them. */
+static size_t number_length(const char *p)
+{
+	size_t n = 0;
+
+	while (is_digit(p[n]) || (n > 0 && (p[n] == '.' || p[n] == ',') && is_digit(p[n + 1])))
+		n++;
+	return n;
+}
+
+static const struct unit *unit_at(const char *p)
+{
+	for (size_t i = 0; i < N_UNITS; i++) {
+		const size_t n = strlen(units[i].name);
+		const char last = units[i].name[n - 1];
+		if (strncmp(p, units[i].name, n) == 0
+			&& (!isalpha((unsigned char)last) || (!is_letter(p[n]) && !is_digit(p[n]))))
+			return &units[i];
+	}
+	return NULL;
+}
+
+static bool set_value(const char *digits, size_t n, struct al_word *word)
+{
+	char plain[40];
+	size_t length = 0;
+	const char *point = memchr(digits, '.', n);
+
+	if (n >= sizeof(plain))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (digits[i] != ',')
+			plain[length++] = digits[i];
+	plain[length] = '\0';
+	char *end;
+	word->value = strtod(plain, &end);
+	word->half_unit = 0.5;
+	for (size_t i = point ? (size_t)(point - digits) + 1 : n; i < n; i++)
+		word->half_unit /= 10;
+	word->digits = point ? (int)(n - (size_t)(point - digits) - 1) : 0;
+	return *end == '\0';
+}
+
+/* A number that a sign, a letter or a slash stands at is part of a name, a range or a formula. */
+static bool is_alone(const char *text, const char *p, const char *end)
+{
+	const char before = p > text ? p[-1] : ' ';
+
+	return !is_letter(before) && !is_digit(before) && !strchr("-+./_^*=<>\\", before)
+		&& !strchr("/^_*=+", *end ? *end : ' ') && !(*end == '-' && is_digit(end[1]));
+}
+
+/* The word that begins at `p`; returns where the next may begin. */
+static const char *read_number(const char *text, const char *p, struct al_arena *arena,
+	struct al_word *word)
+{
+	const size_t n = number_length(p);
+	const char *end = p + n, *behind = end + (*end == ' ');
+	const struct unit *unit = unit_at(behind);
+
+	*word = (struct al_word){.kind = AL_WORD_NUMBER, .family = ""};
+	if (unit) {
+		end = behind + strlen(unit->name);
+		word->kind = unit->kind;
+		word->family = unit->family;
+	}
+	if (!set_value(p, n, word) || !is_alone(text, p, end) || (!unit && is_letter(*end)))
+		word->kind = AL_WORD_OTHER;
+	word->text = al_strndup(arena, p, (size_t)(end - p));
+	word->scale = unit ? unit->scale : 0;
+	word->value *= unit ? unit->scale : 1;
+	word->half_unit *= unit ? unit->scale : word->digits > 0 ? 1 : 0;
+	return end;
+}
+
+/* "three" is a count as 3 is. */
+static void read_count(struct al_word *word)
+{
+	static const char *const counts[] = {"two", "three", "four", "five", "six", "seven",
+		"eight", "nine", "ten", "eleven", "twelve"};
+	const int found = al_find_name(word->text, counts, sizeof(counts) / sizeof(*counts));
+
+	if (found < 0)
+		return;
+	word->kind = AL_WORD_NUMBER;
+	word->value = found + 2;
+	word->family = "";
+}
+
+static const char *read_letters(const char *p, struct al_arena *arena, struct al_word *word)
+{
+	size_t n = 0;
+
+	while (is_letter(p[n]) || (n > 0 && (p[n] == '-' || p[n] == '\'') && is_letter(p[n + 1])))
+		n++;
+	char *lower = al_strndup(arena, p, n);
+	for (size_t i = 0; i < n; i++)
+		lower[i] = (char)tolower((unsigned char)lower[i]);
+	*word = (struct al_word){.kind = AL_WORD_LETTERS, .text = lower};
+	read_count(word);
+	return p + n;
+}
+
+static const char *read_sign(const char *p, struct al_arena *arena, struct al_word *word)
+{
+	*word = (struct al_word){.kind = AL_WORD_SIGN, .text = al_strndup(arena, p, 1)};
+	return p + 1;
+}
+
+static bool is_abbreviation(const struct al_word *word)
+{
+	static const char *const known[] = {"vs", "e", "g", "i", "cf", "ca", "fig", "tab", "eq",
+		"sec", "approx", "al", "resp", "no"};
+
+	if (word->kind != AL_WORD_LETTERS)
+		return false;
+	return al_find_name(word->text, known, sizeof(known) / sizeof(*known)) >= 0;
+}
+
+static void add_word(struct al_sentence *s, struct al_arena *arena, struct al_word word)
+{
+	s->words = al_grow(arena, s->words, s->n, &s->room, sizeof(*s->words));
+	s->words[s->n++] = word;
+}
+
+bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const char *text,
+	size_t line, const char **rest)
+{
+	const char *p = *rest;
+
+	while (*p) {
+		struct al_word word;
+		if (isspace((unsigned char)*p)) {
+			p++;
+			continue;
+		}
+		const bool ends = strchr(".?!;", *p) && (!p[1] || isspace((unsigned char)p[1]))
+			&& !(*p == '.' && s->n > 0 && is_abbreviation(&s->words[s->n - 1]));
+		if (is_digit(*p))
+			p = read_number(text, p, arena, &word);
+		else if (is_letter(*p))
+			p = read_letters(p, arena, &word);
+		else
+			p = read_sign(p, arena, &word);
+		word.line = line;
+		*rest = p;
+		if (ends)
+			return true;
+		add_word(s, arena, word);
+		if (s->n == AL_SENTENCE_MOST_WORDS)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,41 @@
+/* Sentences of running text as words and numbers, with the line of each. */
+#ifndef ATTNLEDGER_PAPER_WORDS_H
+#define ATTNLEDGER_PAPER_WORDS_H
+
+#include <stdbool.h>
+
+#include "base/arena.h"
+
+enum al_word_kind {
+	AL_WORD_LETTERS, /* in small letters */
+	AL_WORD_SIGN, /* any other character */
+	AL_WORD_NUMBER, /* a quantity */
+	AL_WORD_PERCENT,
+	AL_WORD_TIMES, /* "4.2x" */
+	AL_WORD_OTHER, /* a number within a name, a range or a formula */
+};
+
+struct al_word {
+	enum al_word_kind kind;
+	const char *text; /* as it stands there, a number's unit with it */
+	size_t line;
+	double value, half_unit; /* of the last printed digit; 0: a count, which is exact */
+	double scale; /* of its unit; 0: it has none */
+	int digits; /* decimals */
+	const char *family; /* of its unit: "bytes", "" */
+};
+
+/* What goes on for longer is no sentence. */
+enum { AL_SENTENCE_MOST_WORDS = 1000 };
+
+struct al_sentence {
+	struct al_word *words;
+	size_t n, room;
+};
+
+/* Adds what is left of a line; true where the sentence ends in it, *rest being behind its end. The
+ * caller empties the sentence. */
+bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const char *text,
+	size_t line, const char **rest);
+
+#endif
