@@ -135,18 +135,20 @@ void al_across_add_columns(struct al_table *table)
 }
 
 static bool measure_all(struct al_ranking *ranking, const struct al_audit *audit,
-	const struct al_attention *const *modules, size_t n,
-	void (*show)(void *context, const char *module), void *context, struct al_error *err)
+	const struct al_attention *const *modules, size_t n, const struct al_across_watch *watch,
+	struct al_error *err)
 {
 	struct loaded a, b;
+	size_t done = 0;
 	bool ok = true;
 
 	for (size_t i = 0; ok && i + 1 < n; i++) {
 		if (!loaded_init(&a, audit, modules[i], err))
 			return false;
 		for (size_t j = i + 1; ok && j < n; j++) {
-			if (show)
-				show(context, modules[j]->name);
+			if (watch)
+				watch->show(watch->context, modules[i]->name, modules[j]->name,
+					done++, n * (n - 1) / 2);
 			ok = loaded_init(&b, audit, modules[j], err);
 			ok = ok && measure_two(ranking, &a, &b, err);
 			loaded_finish(&b);
@@ -157,11 +159,11 @@ static bool measure_all(struct al_ranking *ranking, const struct al_audit *audit
 }
 
 bool al_across_measure(const struct al_audit *audit, const struct al_attention *const *modules,
-	size_t n_modules, void (*show)(void *context, const char *module), void *context,
-	struct al_table *table, struct al_error *err)
+	size_t n_modules, const struct al_across_watch *watch, struct al_table *table,
+	struct al_error *err)
 {
 	struct al_ranking ranking = {.most = audit->options.n_pairs};
-	bool ok = measure_all(&ranking, audit, modules, n_modules, show, context, err);
+	bool ok = measure_all(&ranking, audit, modules, n_modules, watch, err);
 
 	if (ok)
 		al_pairs_add_rows(table, &ranking);

@@ -74,27 +74,36 @@ static void set_numbers(double numbers[N_NUMBERS], const struct al_deacon_step *
 	numbers[FALLS_BELOW] = isfinite(step->falls_below) ? step->falls_below : NAN;
 }
 
-/* `w` NULL: nobody looks. */
-static bool train_deacon(const struct pca_module *m, const struct al_deacon_options *options,
-	struct al_deacon *d, struct pca_watcher *w, struct seen *seen, struct al_error *err)
+static size_t find_steps(const struct pca_module *m)
 {
-	const struct pca_training *t = &m->options->training;
-	const size_t n = t->n_steps ? (size_t)t->n_steps : DEACON_STEPS;
+	const int64_t n = m->options->training.n_steps;
+
+	return n ? (size_t)n : DEACON_STEPS;
+}
+
+/* `is_watched`: each step has its row. */
+static bool train_deacon(const struct pca_module *m, const struct al_deacon_options *options,
+	struct al_deacon *d, struct pca_watcher *w, bool is_watched, struct seen *seen,
+	struct al_error *err)
+{
+	const size_t n = find_steps(m);
 	const double unit = al_deacon_unit(d);
 	double numbers[N_NUMBERS] = {d->loss / unit, NAN, NAN, NAN, NAN, NAN};
 
 	*seen = (struct seen){.loss = d->loss / unit, .falls_below = INFINITY};
 	for (size_t s = 0;; s++) {
 		struct al_deacon_step step;
-		if (w && !pca_look(w, al_view(d->weights), err))
+		if (is_watched && !pca_look(w, al_view(d->weights), err))
 			return false;
-		if (w && s == 0)
+		if (is_watched && s == 0)
 			seen->cosine = w->cosine_mean;
-		if (w)
+		if (is_watched)
 			pca_add_rows(w, s, numbers, N_NUMBERS, al_view(d->weights),
 				s == n || is_on_grid(s) || !m->session->writer->is_for_people);
 		if (s == n)
 			return true;
+		pca_show_step(w);
+		w->steps.done++;
 		if (!al_deacon_step(d, options, &step, err))
 			return al_in(err, "step %zu", s + 1);
 		see(seen, &step, options->delta_p, unit);
@@ -126,10 +135,17 @@ static void add_range(struct al_table *table, const struct pca_watcher *w, doubl
 }
 
 /* The paper's ranges, and an xi beyond them, at which both constraints can't hold. */
+static const double delta_ps[] = {.05, .1, .2, .3, .5}, xis[] = {.8, .85, .9, .95, .99, 1};
+
+enum {
+	N_XIS = sizeof(xis) / sizeof(*xis),
+	N_RANGES = sizeof(delta_ps) / sizeof(*delta_ps) * N_XIS,
+	N_TRAINED_RANGES = N_RANGES - N_RANGES / N_XIS,
+};
+
 static bool add_ranges(struct pca_watcher *w, const struct al_deacon_source *source,
 	struct al_deacon_options options, struct al_error *err)
 {
-	static const double delta_ps[] = {.05, .1, .2, .3, .5}, xis[] = {.8, .85, .9, .95, .99, 1};
 	struct al_table *table = w->tables->of[PCA_RANGES];
 	const struct pca_module *m = w->module;
 
@@ -139,11 +155,11 @@ static bool add_ranges(struct pca_watcher *w, const struct al_deacon_source *sou
 			"only the one straight down the gradient lowers the loss so far, and "
 			"nothing is left to choose by F",
 			m->name, m->label);
-	for (size_t k = 0; table && k < 30; k++) {
+	for (size_t k = 0; table && k < N_RANGES; k++) {
 		struct al_deacon d;
 		struct seen seen;
-		options.delta_p = delta_ps[k / 6];
-		options.xi = xis[k % 6];
+		options.delta_p = delta_ps[k / N_XIS];
+		options.xi = xis[k % N_XIS];
 		if (options.xi >= 1) {
 			add_range(table, w, options.delta_p, options.xi, NULL);
 			continue;
@@ -151,7 +167,7 @@ static bool add_ranges(struct pca_watcher *w, const struct al_deacon_source *sou
 		if (!al_deacon_init(&d, source, &m->principal, m->n_kept,
 			    (uint64_t)m->options->input.seed, err))
 			return false;
-		bool ok = train_deacon(m, &options, &d, NULL, &seen, err)
+		bool ok = train_deacon(m, &options, &d, w, false, &seen, err)
 			&& pca_look(w, al_view(d.weights), err);
 		al_deacon_finish(&d);
 		if (!ok)
@@ -242,7 +258,8 @@ bool pca_train_deacon(struct pca_watcher *w, const struct al_head_outputs *outpu
 		|| !al_deacon_init(&d, &source, &m->principal, m->n_kept,
 			(uint64_t)m->options->input.seed, err))
 		return false;
-	bool ok = train_deacon(m, &options, &d, w, &seen, err)
+	w->steps.n = find_steps(m) * (w->tables->of[PCA_RANGES] ? 1 + N_TRAINED_RANGES : 1);
+	bool ok = train_deacon(m, &options, &d, w, true, &seen, err)
 		&& al_copy(al_view(d.weights), weights, err);
 	al_deacon_finish(&d);
 	if (!ok)

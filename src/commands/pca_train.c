@@ -100,6 +100,14 @@ static bool watch(void *context, size_t step, double rate, struct al_view weight
 	return true;
 }
 
+static void show(void *context, size_t step)
+{
+	struct pca_watcher *w = context;
+
+	w->steps.done = step;
+	pca_show_step(w);
+}
+
 static size_t find_steps(const struct pca_training *t, const struct al_principal *p)
 {
 	if (t->n_steps)
@@ -123,10 +131,12 @@ static bool train_hebbian(struct pca_watcher *w, const struct al_head_outputs *o
 			: t->is_online	      ? (double)find_steps(t, p) / 10
 					      : 0,
 		.watch = watch,
+		.show = show,
 		.context = w};
 	const double fallback = t->is_online ? 1 / (ONLINE_TRACE * p->sum)
 					     : al_hebbian_default_rate(p);
 
+	w->steps.n = options.n_steps;
 	al_hebbian_start(weights, (uint64_t)w->module->options->input.seed);
 	return pca_read_real("rate", t->rate, fallback, 0, 1e300, &options.rate, err)
 		&& al_hebbian_train(p, outputs, &options, weights, err);
@@ -153,12 +163,17 @@ bool pca_train(const struct pca_module *m, const struct al_head_outputs *outputs
 {
 	struct pca_watcher w = {.module = m,
 		.tables = tables,
-		.cosines = al_new_array(&m->session->arena, double, m->n_kept)};
+		.cosines = al_new_array(&m->session->arena, double, m->n_kept),
+		.label = al_format(&m->session->arena, "%s, %s", m->label,
+			pca_rule_names[m->options->training.rule])};
 
-	if (m->options->training.rule == PCA_DEACON)
-		return pca_train_deacon(&w, outputs, weights, err);
-	if (!train_hebbian(&w, outputs, weights, err))
-		return false;
-	note_hebbian(&w, al_view(weights));
-	return true;
+	const bool is_deacon = m->options->training.rule == PCA_DEACON;
+
+	al_progress_init(&w.progress, m->session);
+	bool ok = is_deacon ? pca_train_deacon(&w, outputs, weights, err)
+			    : train_hebbian(&w, outputs, weights, err);
+	al_progress_finish(&w.progress);
+	if (ok && !is_deacon)
+		note_hebbian(&w, al_view(weights));
+	return ok;
 }

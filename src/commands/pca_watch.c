@@ -49,6 +49,11 @@ void pca_training_columns(struct al_table *table, const struct pca_options *o)
 	al_table_add_columns(table, alignment, sizeof(alignment) / sizeof(*alignment));
 }
 
+void pca_show_step(struct pca_watcher *w)
+{
+	al_progress_show(&w->progress, w->module->name, w->label, w->steps);
+}
+
 bool pca_look(struct pca_watcher *w, struct al_view weights, struct al_error *err)
 {
 	const struct al_view vectors = al_columns(al_view(w->module->principal.vectors), 0,

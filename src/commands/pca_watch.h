@@ -3,6 +3,7 @@
 #define ATTNLEDGER_COMMANDS_PCA_WATCH_H
 
 #include "commands/pca.h"
+#include "commands/progress.h"
 
 /* What is trained where the options don't say. */
 enum { PCA_INNER_STEPS = 500 };
@@ -13,7 +14,13 @@ struct pca_watcher {
 	struct pca_tables *tables;
 	double *cosines; /* [kept] */
 	double cosine_mean, cosine_least, angle_degrees; /* of the last look */
+	const char *label; /* "Direct-8, gha" */
+	struct al_progress progress;
+	struct al_steps steps; /* of training, all of its rounds */
 };
+
+/* Says on a terminal which step of the training it is. */
+void pca_show_step(struct pca_watcher *watcher);
 
 bool pca_look(struct pca_watcher *watcher, struct al_view weights,
 	struct al_error *err) AL_MUST_CHECK;

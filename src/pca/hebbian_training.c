@@ -58,6 +58,8 @@ static bool watch(struct learner *l, struct al_error *err)
 {
 	const struct al_hebbian_options *o = l->options;
 
+	if (o->show)
+		o->show(o->context, l->step);
 	if (l->step < l->next_watched && l->step != o->n_steps)
 		return true;
 	while (l->next_watched <= l->step)

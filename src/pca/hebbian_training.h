@@ -16,6 +16,7 @@ struct al_hebbian_options {
 	/* Called before the first step, after the last and in between at 1, 2, 5, 10, 20, 50 ... */
 	bool (*watch)(void *context, size_t step, double rate, struct al_view weights,
 		struct al_error *err);
+	void (*show)(void *context, size_t step); /* called before each step; may be NULL */
 	void *context;
 };
 

@@ -20,7 +20,7 @@ static void measure(const struct llama *m, size_t n_pairs, struct al_table *tabl
 	al_audit_init(&audit, &m->view, &options);
 	al_table_init(table, "across", "");
 	al_across_add_columns(table);
-	if (!al_across_measure(&audit, modules, LAYERS, NULL, NULL, table, &err))
+	if (!al_across_measure(&audit, modules, LAYERS, NULL, table, &err))
 		fail_msg("%s", err.message);
 	al_audit_finish(&audit);
 }
