@@ -19,7 +19,8 @@
 static bool fail_at(const struct al_json *doc, const char *place, struct al_error *err,
 	const char *message)
 {
-	return al_json_fail_at(doc->name, doc->text, place, err, message);
+	return doc->is_made ? al_fail(err, AL_EINPUT, "%s: %s", doc->name, message)
+			    : al_json_fail_at(doc->name, doc->text, place, err, message);
 }
 
 /* Walks the (valid) text beside the tree; `*found` is where `wanted` begins. */

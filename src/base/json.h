@@ -23,6 +23,7 @@ struct al_json {
 	size_t length;
 	struct cJSON *root;
 	const char *not_finite; /* the first NaN or Infinity in the text; NULL: none */
+	bool is_made; /* the text stands in no file: messages say no line of it */
 };
 
 enum al_json_kind {

@@ -332,8 +332,10 @@ bool al_catalog_add_config(struct al_catalog *catalog, const char *name, const c
 	struct al_json *doc = al_new(&catalog->arena, struct al_json);
 	void *item;
 
-	return al_json_parse(doc, name, text, strlen(text), err)
-		&& keep(catalog, AL_CATALOG_MODELS, name, name, doc, &item, err);
+	if (!al_json_parse(doc, name, text, strlen(text), err))
+		return false;
+	doc->is_made = true;
+	return keep(catalog, AL_CATALOG_MODELS, name, name, doc, &item, err);
 }
 
 /* ---- families by model_type ---- */
@@ -366,6 +368,9 @@ static const struct al_family *find_added(const struct al_catalog *catalog, cons
 	return NULL;
 }
 
+/* What the config of a GGUF file says before its architecture (checkpoint/gguf_config.c). */
+static const char of_gguf[] = "gguf_";
+
 /* Only a file that holds the quoted word can be the one: the others need no parsing. */
 bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 	const struct al_family **out, struct al_error *err)
@@ -384,10 +389,12 @@ bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 		if (has_model_type(*out, model_type))
 			return true;
 	}
+	const bool is_gguf = strncmp(model_type, of_gguf, strlen(of_gguf)) == 0;
 	return al_fail(err, AL_EINPUT,
-		"unknown model_type \"%s\": no built-in family is built like it, and another one's "
+		"unknown %s \"%s\": no built-in family is built like it, and another one's "
 		"count would be wrong",
-		model_type);
+		is_gguf ? "architecture" : "model_type",
+		model_type + (is_gguf ? strlen(of_gguf) : 0));
 }
 
 /* ---- symbols ---- */

@@ -90,6 +90,10 @@ const struct al_tensor *al_checkpoint_find(const struct al_checkpoint *checkpoin
 /* What the checkpoint says of itself under that key, in its first file that says it; or NULL. */
 const char *al_checkpoint_metadata(const struct al_checkpoint *checkpoint, const char *key);
 
+/* Refuses a file that says it is something else than a model: an imatrix, an adapter. */
+bool al_checkpoint_check_purpose(const struct al_checkpoint *checkpoint,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* Elements of a tensor, counted in storage order (the last dimension runs fastest): `n_runs` runs
  * of `run` neighbours; the first begins at element `first`, each `stride` after the one before. */
 struct al_selection {

@@ -111,9 +111,11 @@ static bool add_checkpoint(struct al_question *q, const char *path, struct al_er
 
 	if (!al_checkpoint_open(&checkpoint, path, err))
 		return false;
-	const bool ok = checkpoint.header_config
-		? al_catalog_add_config(q->catalog, path, checkpoint.header_config, err)
-		: al_fail(err, AL_EINPUT,
+	bool ok = al_checkpoint_check_purpose(&checkpoint, err);
+	if (ok && checkpoint.header_config)
+		ok = al_catalog_add_config(q->catalog, path, checkpoint.header_config, err);
+	else if (ok)
+		ok = al_fail(err, AL_EINPUT,
 			"%s: says nothing of its model's sizes, expected its config.json, or the "
 			"folder that holds it",
 			path);

@@ -53,9 +53,6 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_module *m
 /* Was it compressed into collaborative attention? Then its config.json is of another family. */
 bool al_view_is_collaborative(const struct al_model_view *view);
 
-/* Refuses a file that says it is something else than a model. */
-bool al_view_check_purpose(const struct al_model_view *view, struct al_error *err);
-
 /* The built-in family whose model `compress` says that it was; NULL: it doesn't. */
 const struct al_family *al_view_recorded_family(const struct al_model_view *view);
 

@@ -61,6 +61,7 @@ static bool read_config(struct al_model_view *view, const struct al_view_options
 	view->has_config = own
 		? al_json_parse(&view->config, view->config_path, own, strlen(own), err)
 		: al_json_read_python(&view->config, view->config_path, err);
+	view->config.is_made = own != NULL;
 	return view->has_config;
 }
 
@@ -424,7 +425,7 @@ static bool lay_detected(struct al_model_view *view, const struct al_view_option
 static bool lay(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	if (!al_view_check_purpose(view, err) || !al_view_read_shapes(view, err))
+	if (!al_checkpoint_check_purpose(view->checkpoint, err) || !al_view_read_shapes(view, err))
 		return false;
 	if (!options->layout && !options->runs && al_view_is_collaborative(view)) {
 		if (lay_detected(view, options, NULL))

@@ -1,6 +1,6 @@
 /* What a file says that it is for, where that isn't a model: general.type of GGUF's metadata.
  *= ggml-org/llama.cpp, gguf-py/gguf/constants.py, GGUFType */
-#include "views/internal.h"
+#include "checkpoint/checkpoint.h"
 
 #include <string.h>
 
@@ -18,13 +18,13 @@ static const struct {
 };
 enum { N_OTHERS = sizeof(others) / sizeof(*others) };
 
-bool al_view_check_purpose(const struct al_model_view *view, struct al_error *err)
+bool al_checkpoint_check_purpose(const struct al_checkpoint *checkpoint, struct al_error *err)
 {
-	const char *type = al_checkpoint_metadata(view->checkpoint, "general.type");
+	const char *type = al_checkpoint_metadata(checkpoint, "general.type");
 
 	for (size_t i = 0; type && i < N_OTHERS; i++)
 		if (strcmp(type, others[i].type) == 0)
-			return al_fail(err, AL_EINPUT, "%s: is %s", view->checkpoint->path,
+			return al_fail(err, AL_EINPUT, "%s: is %s", checkpoint->path,
 				others[i].what);
 	return true;
 }
