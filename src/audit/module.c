@@ -209,18 +209,31 @@ static bool read_part(const struct al_audit *audit, const struct al_attention *a
 	return true;
 }
 
+struct part_reading {
+	const struct al_audit *audit;
+	const struct al_audit_module *module;
+	size_t first, n; /* key/value heads */
+	struct part *part;
+};
+
+static bool read_projection(void *context, size_t p, struct al_error *err)
+{
+	const struct part_reading *x = context;
+	const size_t group = x->module->heads.n_heads / x->module->heads.n_kv_heads;
+	const size_t times = p == AL_KEY || p == AL_VALUE ? 1 : group;
+
+	return read_part(x->audit, x->module->attention, (enum al_projection)p, x->first * times,
+		x->n * times, x->part, err);
+}
+
 static bool add_part(struct al_audit_module *module, const struct al_audit *audit, size_t first,
 	size_t n, struct part *part, struct al_error *err)
 {
 	size_t group = module->heads.n_heads / module->heads.n_kv_heads;
 	struct al_heads heads = module->heads;
-	bool ok = true;
+	struct part_reading reading = {audit, module, first, n, part};
+	bool ok = al_parallel(AL_N_PROJECTIONS, read_projection, &reading, err);
 
-	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++) {
-		size_t times = p == AL_KEY || p == AL_VALUE ? 1 : group;
-		ok = read_part(audit, module->attention, (enum al_projection)p, first * times,
-			n * times, part, err);
-	}
 	heads.n_heads = n * group;
 	heads.n_kv_heads = n;
 	heads.query = al_view(part->weights[AL_QUERY]);
@@ -281,10 +294,23 @@ static bool init_by_parts(struct al_audit_module *module, const struct al_audit 
 	return false;
 }
 
+struct loading {
+	const struct al_audit *audit;
+	struct al_audit_module *module;
+};
+
+static bool load_projection(void *context, size_t p, struct al_error *err)
+{
+	const struct loading *x = context;
+
+	return load(x->audit, x->module->attention, (enum al_projection)p, &x->module->weights[p],
+		err);
+}
+
 bool al_audit_module_init(struct al_audit_module *module, const struct al_audit *audit,
 	const struct al_attention *attention, struct al_error *err)
 {
-	bool ok = true;
+	struct loading loading = {audit, module};
 
 	*module = (struct al_audit_module){.attention = attention,
 		.index = (uint64_t)(attention - audit->view->modules)};
@@ -294,9 +320,8 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 	}
 	if (can_take_parts(audit, attention))
 		return init_by_parts(module, audit, err);
-	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++)
-		ok = load(audit, attention, (enum al_projection)p, &module->weights[p], err);
-	ok = ok && change(module, &audit->options, err);
+	bool ok = al_parallel(AL_N_PROJECTIONS, load_projection, &loading, err)
+		&& change(module, &audit->options, err);
 	if (ok) {
 		set_factors(module);
 		ok = al_heads_check_projections(&module->heads, err);
