@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 
 enum { MOST_PIVOTED_ROWS = 5000 }; /* each is looked for among those before it */
 
@@ -72,7 +73,7 @@ static size_t find_column(const struct al_table *table, const char *key)
 	return table->n_columns;
 }
 
-static void sort(const struct al_scenario_table *wanted, struct al_table *table)
+static void sort(const struct al_arrangement *wanted, struct al_table *table)
 {
 	const size_t column = find_column(table, wanted->sort_by);
 	const bool has_blocks = table->n_columns > 1 && table->columns[0].is_key
@@ -107,14 +108,14 @@ struct pivot {
 	size_t n_groups;
 };
 
-static bool is_key(const struct al_scenario_table *wanted, const struct al_column *column)
+static bool is_key(const struct al_arrangement *wanted, const struct al_column *column)
 {
 	if (wanted->n_keys == 0)
 		return column->is_key;
 	return al_find_name(column->key, wanted->keys, wanted->n_keys) >= 0;
 }
 
-static void part_columns(const struct al_scenario_table *wanted, struct pivot *pivot)
+static void part_columns(const struct al_arrangement *wanted, struct pivot *pivot)
 {
 	struct al_table *table = pivot->table;
 
@@ -244,8 +245,7 @@ static bool pivot_rows(struct pivot *pivot, size_t n_columns, struct al_error *e
 	return true;
 }
 
-static bool turn(const struct al_scenario_table *wanted, struct al_table *table,
-	struct al_error *err)
+static bool turn(const struct al_arrangement *wanted, struct al_table *table, struct al_error *err)
 {
 	struct pivot pivot = {.table = table};
 
@@ -271,7 +271,7 @@ static bool turn(const struct al_scenario_table *wanted, struct al_table *table,
 	return true;
 }
 
-bool al_table_arrange(const struct al_scenario_table *wanted, struct al_table *table,
+bool al_table_arrange(const struct al_arrangement *wanted, struct al_table *table,
 	struct al_error *err)
 {
 	if (wanted->sort_by)

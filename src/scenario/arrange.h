@@ -3,9 +3,17 @@
 #ifndef ATTNLEDGER_SCENARIO_ARRANGE_H
 #define ATTNLEDGER_SCENARIO_ARRANGE_H
 
-#include "scenario/tables.h"
+#include "base/table.h"
 
-bool al_table_arrange(const struct al_scenario_table *wanted, struct al_table *table,
+struct al_arrangement {
+	const char *pivot_by; /* a column whose values become groups of columns; or NULL */
+	const char **keys; /* columns that then name the rows; none: all other keys */
+	size_t n_keys;
+	const char *sort_by; /* a column, or NULL */
+	bool sort_descends;
+};
+
+bool al_table_arrange(const struct al_arrangement *wanted, struct al_table *table,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

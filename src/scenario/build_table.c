@@ -240,7 +240,7 @@ bool al_table_build(struct al_evaluator *evaluator, const struct al_scenario_tab
 	note_undeclared(evaluator, table, out);
 	al_significance_note(table, out);
 	al_table_mark_best(table, out);
-	if (al_table_arrange(table, out, err))
+	if (al_table_arrange(&table->arrangement, out, err))
 		return true;
 	al_table_finish(out);
 	return al_in(err, "%s", evaluator->scenario->file);

@@ -26,6 +26,9 @@ typedef bool al_scenario_reader(void *scenario, const struct cJSON *node, void *
 extern const struct al_record al_band_record, al_ratio_record;
 al_scenario_reader al_scenario_read_break, al_scenario_read_inset;
 
+/* "sort" of a table or a sweep, into its struct al_arrangement (read_sweep.c). */
+al_scenario_reader al_scenario_read_sort;
+
 /* Lists that are read into the scenario or the table itself. */
 al_scenario_reader al_scenario_read_variants, al_scenario_read_cases, al_scenario_read_errata,
 	al_scenario_read_columns;

@@ -166,6 +166,72 @@ static bool choose_cases(struct al_scenario *s, const struct cJSON *node,
 	return true;
 }
 
+/* ---- how the table is arranged ---- */
+
+static const struct al_field sort_fields[] = {
+	{AL_KEY("by", TEXT, offsetof(struct al_arrangement, sort_by)), .is_required = true},
+	{AL_KEY("descending", BOOLEAN, offsetof(struct al_arrangement, sort_descends))},
+};
+static const struct al_record sort_record = {.fields = AL_FIELDS(sort_fields)};
+
+/* A column, or an object that says more. */
+bool al_scenario_read_sort(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_scenario *s = context;
+	struct al_arrangement *arrangement = out;
+
+	if (al_json_kind(node) == AL_JSON_OBJECT)
+		return al_object_read(s, &sort_record, node, out, err);
+	return al_json_text(&s->doc, node, &arrangement->sort_by, err);
+}
+
+static void add_columns(const struct al_scenario_sweep *sweep, bool with_measures,
+	struct al_names *names)
+{
+	if (sweep->shows_case)
+		al_names_add(names, "case");
+	for (size_t i = 0; i < sweep->sweep.n_axes; i++)
+		al_names_add(names, sweep->sweep.axes[i].symbol);
+	al_names_add(names, "variant");
+	for (size_t i = 0; with_measures && i < sweep->sweep.n_measures; i++)
+		al_names_add(names, al_measures[sweep->sweep.measures[i]].key);
+}
+
+static bool check_column(const struct al_scenario *s, const struct cJSON *node,
+	const struct al_scenario_sweep *sweep, bool can_measure, const char *name,
+	struct al_error *err)
+{
+	struct al_names names;
+
+	al_names_init(&names);
+	add_columns(sweep, can_measure, &names);
+	if (!al_names_hold(&names, name)) {
+		al_names_fail(&names, "column", name, err);
+		return al_json_in(&s->doc, node, err);
+	}
+	al_names_finish(&names);
+	return true;
+}
+
+static bool check_arrangement(const struct al_scenario *s, const struct cJSON *node,
+	const struct al_scenario_sweep *sweep, struct al_error *err)
+{
+	const struct al_arrangement *a = &sweep->arrangement;
+	const struct cJSON *keys = al_json_get(node, "keys");
+	size_t i = 0;
+
+	if (keys && !a->pivot_by)
+		return al_json_fail(&s->doc, keys, err, "\"keys\" goes with \"pivot\"");
+	al_json_each (key, keys)
+		if (!check_column(s, key, sweep, false, a->keys[i++], err))
+			return false;
+	if (a->pivot_by
+		&& !check_column(s, al_json_get(node, "pivot"), sweep, false, a->pivot_by, err))
+		return false;
+	return !a->sort_by
+		|| check_column(s, al_json_get(node, "sort"), sweep, true, a->sort_by, err);
+}
+
 /* ---- sweeps ---- */
 
 static bool count_points(struct al_scenario *s, const struct cJSON *node,
@@ -194,7 +260,7 @@ static bool finish_sweep(void *context, const struct cJSON *node, void *out, str
 		choose_all_variants(s, &sweep->sweep);
 	if (sweep->sweep.n_variants == 0)
 		return al_json_fail(&s->doc, node, err, "the sweep has no variants");
-	return count_points(s, node, sweep, err);
+	return count_points(s, node, sweep, err) && check_arrangement(s, node, sweep, err);
 }
 
 #define AT(member) offsetof(struct al_scenario_sweep, member)
@@ -209,6 +275,10 @@ static const struct al_field sweep_fields[] = {
 	{AL_KEY("over", BY, AT(sweep)), .is_required = true, .read = read_axes},
 	{AL_KEY("tie", BY, AT(sweep)), .read = read_ties},
 	AL_CHANGES(AT(changes)),
+	{AL_KEY("pivot", TEXT, AT(arrangement.pivot_by))},
+	{AL_KEY("keys", LIST, AT(arrangement.keys)), .n_offset = AT(arrangement.n_keys),
+		.read = al_scenario_read_name, .item_size = sizeof(const char *)},
+	{AL_KEY("sort", BY, AT(arrangement)), .read = al_scenario_read_sort},
 	{AL_KEY("measure", BY, AT(sweep)), .is_required = true, .read = read_measures},
 };
 #undef AT

@@ -162,26 +162,9 @@ static bool read_pivot(void *context, const struct cJSON *node, void *out, struc
 
 	if (!al_json_text(&s->doc, node, &word, err))
 		return false;
-	table->is_pivoted = strcmp(word, "variant") == 0 && table->n_keys == 0;
-	table->pivot_by = table->is_pivoted ? NULL : word;
+	table->is_pivoted = strcmp(word, "variant") == 0 && table->arrangement.n_keys == 0;
+	table->arrangement.pivot_by = table->is_pivoted ? NULL : word;
 	return true;
-}
-
-static const struct al_field sort_fields[] = {
-	{AL_KEY("by", TEXT, offsetof(struct al_scenario_table, sort_by)), .is_required = true},
-	{AL_KEY("descending", BOOLEAN, offsetof(struct al_scenario_table, sort_descends))},
-};
-static const struct al_record sort_record = {.fields = AL_FIELDS(sort_fields)};
-
-/* A column, or an object that says more. */
-static bool read_sort(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_scenario *s = context;
-	struct al_scenario_table *table = out;
-
-	if (al_json_kind(node) == AL_JSON_OBJECT)
-		return al_object_read(s, &sort_record, node, out, err);
-	return al_json_text(&s->doc, node, &table->sort_by, err);
 }
 
 static bool read_size(void *context, const struct cJSON *node, void *out, struct al_error *err)
@@ -222,16 +205,18 @@ static bool check_arrangement(const struct al_scenario *s, const struct cJSON *n
 	const struct cJSON *keys = al_json_get(node, "keys");
 	size_t i = 0;
 
-	if (keys && !table->pivot_by)
+	if (keys && !table->arrangement.pivot_by)
 		return al_json_fail(&s->doc, keys, err, "\"keys\" goes with \"pivot\"");
 	al_json_each (key, keys)
-		if (!check_column(s, key, table, table->keys[i++], err))
+		if (!check_column(s, key, table, table->arrangement.keys[i++], err))
 			return false;
-	if (table->pivot_by
-		&& !check_column(s, al_json_get(node, "pivot"), table, table->pivot_by, err))
+	if (table->arrangement.pivot_by
+		&& !check_column(s, al_json_get(node, "pivot"), table, table->arrangement.pivot_by,
+			err))
 		return false;
-	return !table->sort_by
-		|| check_column(s, al_json_get(node, "sort"), table, table->sort_by, err);
+	return !table->arrangement.sort_by
+		|| check_column(s, al_json_get(node, "sort"), table, table->arrangement.sort_by,
+			err);
 }
 
 /* The symbols that the polynomials of the table are told in. */
@@ -302,10 +287,10 @@ static const struct al_field table_fields[] = {
 	A_VARIANT("baseline", baseline),
 	A_VARIANT("retention", retention),
 	A_VARIANT("elasticity", elasticity),
-	{AL_KEY("keys", LIST, AT(keys)), .n_offset = AT(n_keys), .read = al_scenario_read_name,
-		.item_size = sizeof(const char *)},
+	{AL_KEY("keys", LIST, AT(arrangement.keys)), .n_offset = AT(arrangement.n_keys),
+		.read = al_scenario_read_name, .item_size = sizeof(const char *)},
 	{AL_KEY("pivot", BY, 0), .read = read_pivot},
-	{AL_KEY("sort", BY, 0), .read = read_sort},
+	{AL_KEY("sort", BY, AT(arrangement)), .read = al_scenario_read_sort},
 	{AL_KEY("label", TEXT, AT(placing.label))},
 	{AL_KEY("size", BY, AT(placing.size)), .read = read_size},
 	{AL_KEY("wide", BOOLEAN, AT(placing.is_wide))},

@@ -193,8 +193,9 @@ size_t al_scenario_n_own_tables(const struct al_scenario *scenario)
 	return scenario->n_tables;
 }
 
-bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_table *out,
-	struct al_error *err)
+/* Figures draw a sweep's rows as they come. */
+static bool build(struct al_scenario *scenario, size_t index, bool is_arranged,
+	struct al_table *out, struct al_error *err)
 {
 	if (index < scenario->n_tables)
 		return al_table_build(scenario->evaluator, &scenario->tables[index], out, err);
@@ -203,8 +204,19 @@ bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_tab
 		al_listing_build(&scenario->listings[index - scenario->n_sweeps], out);
 		return true;
 	}
-	return al_sweep_build(scenario->evaluator, &scenario->sweeps[index], out, err)
-		|| al_in(err, "%s", scenario->file);
+	const struct al_scenario_sweep *sweep = &scenario->sweeps[index];
+	if (!al_sweep_build(scenario->evaluator, sweep, out, err))
+		return al_in(err, "%s", scenario->file);
+	if (!is_arranged || al_table_arrange(&sweep->arrangement, out, err))
+		return true;
+	al_table_finish(out);
+	return al_in(err, "%s", scenario->file);
+}
+
+bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_table *out,
+	struct al_error *err)
+{
+	return build(scenario, index, true, out, err);
 }
 
 size_t al_scenario_n_figures(const struct al_scenario *scenario)
@@ -236,6 +248,6 @@ bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct
 {
 	const struct al_scenario_figure *figure = &scenario->figures[index];
 
-	return al_scenario_table(scenario, find_source(scenario, figure), out, err)
+	return build(scenario, find_source(scenario, figure), false, out, err)
 		&& al_figure_build(figure, out, err);
 }

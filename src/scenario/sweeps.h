@@ -2,6 +2,7 @@
 #ifndef ATTNLEDGER_SCENARIO_SWEEPS_H
 #define ATTNLEDGER_SCENARIO_SWEEPS_H
 
+#include "scenario/arrange.h"
 #include "scenario/conditions.h"
 #include "scenario/sweep.h"
 
@@ -11,6 +12,7 @@ struct al_scenario_sweep {
 	const struct al_case *one_case; /* named without a list; or NULL */
 	size_t n_cases;
 	bool shows_case; /* named by a column */
+	struct al_arrangement arrangement; /* of the table that is printed, not of figures */
 	struct al_changes changes;
 };
 

@@ -3,6 +3,7 @@
 #define ATTNLEDGER_SCENARIO_TABLES_H
 
 #include "base/table.h"
+#include "scenario/arrange.h"
 #include "scenario/conditions.h"
 #include "scenario/data.h"
 
@@ -36,11 +37,7 @@ struct al_scenario_table {
 	enum al_rows_kind kind;
 	bool shows_case, shows_variant;
 	bool is_pivoted; /* by variants: each column becomes a group of them */
-	const char *pivot_by; /* any other column whose values become groups of columns; or NULL */
-	const char **keys; /* columns that then name the rows; none: the case, the variant */
-	size_t n_keys;
-	const char *sort_by; /* a column, or NULL */
-	bool sort_descends;
+	struct al_arrangement arrangement;
 	struct al_placing placing;
 	bool shows_notes;
 	bool marks_best, marks_second;
