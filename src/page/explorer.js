@@ -4,6 +4,7 @@
   const by = id => document.getElementById(id);
   const data = JSON.parse(by('data').textContent);
   const LIMIT = 1n << 53n, MOST_LINES = 6;
+  Error.stackTraceLimit = 0; /* errors say why there is no number: many, and nobody traces them */
 
   /* ---- exact numbers: a fraction in lowest terms, its denominator above 0 ---- */
 
@@ -77,11 +78,11 @@
 
   function wholeOf(place, scope, least) {
     const formula = formulas[place], value = evaluate(formula.tree, scope);
+    if (value.d === 1n && value.n >= least && value.n < LIMIT) return value.n;
     const says = formula.source + ' = ' + fractionText(value);
     if (value.d !== 1n) throw new Error(says + ' is not a whole number');
     if (value.n < least) throw new Error(says + ', expected ' + least + ' or more');
-    if (value.n >= LIMIT) throw new Error(says + ', expected less than 2^53');
-    return value.n;
+    throw new Error(says + ', expected less than 2^53');
   }
 
   /* ---- state ---- */
@@ -108,26 +109,39 @@
 
   const isWhole = text => /^\d{1,16}$/.test(text) && BigInt(text) < LIMIT;
 
-  /* A symbol's value for a variant, which may hold it fixed; `used` learns what was asked for. */
-  function scopeOf(variant, used, seq) {
-    return function scope(name) {
-      if (variant && variant.fixed[name] !== undefined) return whole(variant.fixed[name]);
-      const option = variant && state.options.get(variant.name + '.' + name);
-      if (option !== undefined && option !== null) return whole(option);
-      used.add(name);
-      if (name === 'seq' && seq !== undefined) return whole(seq);
-      const symbol = symbols.get(name);
-      if (symbol && state.tied.has(name)) {
-        try {
-          return whole(wholeOf(symbol.default, scope, 0n));
-        } catch (error) {
-          throw new Error('default of ' + name + ': ' + error.message);
-        }
+  /* A symbol's value, where the variant neither holds it fixed nor has it as an option. */
+  function look(name, scope, seq) {
+    const symbol = symbols.get(name);
+    if (name === 'seq' && seq !== undefined) return whole(seq);
+    if (symbol && state.tied.has(name)) {
+      try {
+        return whole(wholeOf(symbol.default, scope, 0n));
+      } catch (error) {
+        throw new Error('default of ' + name + ': ' + error.message);
       }
-      const text = state.values.get(name);
-      if (text === undefined || !isWhole(text)) throw new Error('symbol "' + name + '" is not given');
-      return whole(text);
-    };
+    }
+    const text = state.values.get(name);
+    if (text === undefined || !isWhole(text)) throw new Error('symbol "' + name + '" is not given');
+    return whole(text);
+  }
+
+  /* What symbols are worth to a variant, each found once; `used` learns what was asked for. */
+  function scopeOf(variant, used, seq) {
+    const found = new Map();
+    function scope(name) {
+      let value = found.get(name);
+      if (value) return value;
+      const option = variant && state.options.get(variant.name + '.' + name);
+      if (variant && variant.fixed[name] !== undefined) value = whole(variant.fixed[name]);
+      else if (option !== undefined && option !== null) value = whole(option);
+      else {
+        used.add(name);
+        value = look(name, scope, seq);
+      }
+      found.set(name, value);
+      return value;
+    }
+    return scope;
   }
 
   function defaultText(symbol) {
@@ -158,8 +172,7 @@
 
   const nouns = {tensors: 'tensor', cache: 'cache', products: 'product'};
 
-  /* The lines of a list that are there; an error names the line. */
-  function lines(variant, list, scope) {
+  function evaluateLines(variant, list, scope) {
     const found = [];
     let wrong = null;
     for (const line of variant[list]) {
@@ -170,6 +183,13 @@
         wrong = wrong || new Error(nouns[list] + ' ' + line[NAME] + ': ' + error.message);
       }
     }
+    return {found, wrong};
+  }
+
+  /* The lines of a list that are there; an error names the line. Three columns sum the cache: a scope keeps its lines. */
+  function lines(variant, list, scope) {
+    scope.lists = scope.lists || {};
+    const {found, wrong} = scope.lists[list] = scope.lists[list] || evaluateLines(variant, list, scope);
     if (wrong) throw wrong;
     return found;
   }
@@ -206,10 +226,10 @@
   const listOf = {parameters: 'tensors', flops: 'products'};
 
   /* {value}, or {why}. */
-  function measure(name, variant, used, seq) {
+  function measure(name, variant, scope) {
     if (!variant[listOf[name] || 'cache']) return {why: 'its file declares no ' + (listOf[name] || 'cache')};
     try {
-      return {value: measures[name](variant, scopeOf(variant, used, seq))};
+      return {value: measures[name](variant, scope)};
     } catch (error) {
       return {why: error.message};
     }
@@ -368,7 +388,7 @@
       if (drawn.length === MOST_LINES) break;
       const points = [];
       for (let i = 0n; i <= BigInt(POINTS); i++) {
-        const at = last * i / BigInt(POINTS) || 1n, m = measure('cache_bytes', variant, new Set(), at);
+        const at = last * i / BigInt(POINTS) || 1n, m = measure('cache_bytes', variant, scopeOf(variant, new Set(), at));
         if (m.value) points.push([Number(at), real(m.value)]);
       }
       if (points.length) drawn.push({name: variant.name, points, color: drawn.length});
@@ -484,8 +504,8 @@
     const used = new Set(['d_model', 'n_heads', 'n_layers', 'seq', 'batch']);
     const chosen = Array.from(state.chosen, name => variants.get(name));
     const found = chosen.map(variant => {
-      const row = {variant};
-      for (const name of columns) row[name] = measure(name, variant, used);
+      const row = {variant}, scope = scopeOf(variant, used);
+      for (const name of columns) row[name] = measure(name, variant, scope);
       return row;
     });
     if (!variants.has(state.which)) state.which = variants.keys().next().value;

@@ -247,6 +247,17 @@ return Array.from(table.tBodies[0].rows).map(row => row.cells[heads.indexOf(argu
         urls = {event['params']['request']['url'] for event in events if event['method'] == 'Network.requestWillBeSent'}
         self.assertEqual(urls, {'file://' + path for path in self.pages.values()})
 
+    def test_prints(self):
+        """Headings of tables are there on paper, and what is only for a screen isn't."""
+        browser = self.browsers[False]
+        shown = 'return [...document.querySelectorAll(arguments[0])].filter(e => e.getClientRects().length).length'
+        browser.open(self.pages['copies'], WIDE)
+        heads, others = 'table[data-table=redundant] th button', '#theme, .copy'
+        for media, has_others in (('print', False), ('', True)):
+            browser.call('POST', '/goog/cdp/execute', {'cmd': 'Emulation.setEmulatedMedia', 'params': {'media': media}})
+            self.assertGreater(browser.run(shown, heads), 3)
+            self.assertEqual(browser.run(shown, others) > 0, has_others)
+
     def test_without_script(self):
         browser = self.browsers[False]
         browser.call('POST', '/goog/cdp/execute', {'cmd': 'Emulation.setScriptExecutionDisabled',

@@ -141,16 +141,21 @@ class Explorer(unittest.TestCase):
         self.assertGreater(n_refused, 10)
 
     def test_begins_where_the_answer_says(self):
-        one = self.browsers[False]
-        answer = read_json(run('explore', '-o', f'{self.folder.name}/other.html', '-f', 'json').stdout)
-        one.open(self.page, browser.WIDE)
-        one.click('#all')
-        rows = one.run(READ)
-        self.assertEqual(len(rows), len(answer['rows']))
-        self.assertEqual(len(rows), len(self.data['variants']))
-        for row in answer['rows']:
-            for key in ('parameters', 'cache', 'cache_bytes', 'flops'):
-                self.assertEqual(number(rows[row['variant']][key]), row[key], (row['variant'], key))
+        one, page = self.browsers[False], f'{self.folder.name}/other.html'
+        for words in ([], ['deepseek-v3', '--seq', '128k'], ['mixtral-8x22b', '--batch', '3', '--dtype', 'q8_0'],
+                      ['gpt2', '--basis', 'output_projection=full', '--basis', 'biases=true'],
+                      ['qwen3-8b', '--basis', 'roles=query,key', '--basis', 'per=module'],
+                      ['bert-base', '--basis', 'tensors=matrices', '--basis', 'output_projection=none']):
+            with self.subTest(words):
+                answer = read_json(run('explore', *words, '-o', page, '-f', 'json').stdout)
+                one.open(page, browser.WIDE)
+                one.click('#all')
+                rows = one.run(READ)
+                self.assertEqual(len(rows), len(answer['rows']))
+                self.assertEqual(len(rows), len(self.data['variants']))
+                for row in answer['rows']:
+                    for key in ('parameters', 'cache', 'cache_bytes', 'flops'):
+                        self.assertEqual(number(rows[row['variant']][key]), row[key], (row['variant'], key))
 
     def test_is_small_and_names_no_other_place(self):
         self.assertLess(self.size, 150000)
