@@ -141,7 +141,7 @@ static void check(const char *name)
 	struct test_folder folder;
 	struct al_error err;
 	char path[256];
-	size_t n;
+	size_t n = 0;
 
 	test_folder_make(&folder);
 	write_gguf(dict, test_path(path, &folder, "model.gguf"));
