@@ -28,8 +28,8 @@ bool al_stack_init(struct al_stack *stack, const struct al_heads *heads,
 	struct al_error *err) AL_MUST_CHECK;
 void al_stack_finish(struct al_stack *stack);
 
-/* What al_stack_share, al_stack_estimate and al_convert_shared_kv start from; made of own_gram where
- * that is set. */
+/* What al_stack_share, al_stack_estimate and al_convert_shared_kv start from. It is made of
+ * own_gram, where that is set. */
 bool al_stack_form_gram(struct al_stack *stack, struct al_error *err) AL_MUST_CHECK;
 
 /* ||the forms with `other`'s heads in the place of own's - the forms|| / ||the forms||: the other

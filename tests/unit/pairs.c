@@ -179,7 +179,7 @@ static void even_heads_need_no_bases(void **state)
 	struct al_triangles triangles;
 	struct al_angles by_bases, by_triangles;
 	struct al_bases bases;
-	bool *is_even;
+	bool *is_even = NULL;
 
 	(void)state;
 	fill_normal(w.data, w.rows * w.cols, 5);
