@@ -16,6 +16,8 @@ static bool is_named(struct al_arena *arena, const struct al_table *table, size_
 	const struct al_cell *cell = &table->rows[row][column];
 
 	return (cell->kind == AL_CELL_TEXT && strcmp(cell->text, name) == 0)
+		|| (cell->kind == AL_CELL_EXACT
+			&& strcmp(al_exact_text(arena, cell->exact), name) == 0)
 		|| strcmp(al_plot_name(arena, table, row, column), name) == 0;
 }
 
