@@ -541,13 +541,15 @@
     return '#' + parts.concat('per=' + state.per, 'dtype=' + state.dtype, 'one=' + encodeURIComponent(state.which)).join('&');
   }
 
+  /* Commas stand between names, and as %2C within one. */
+  function takeVariants(text) {
+    const names = text.split(',').filter(word => word).map(decodeURIComponent);
+    state.chosen = new Set(names.filter(name => variants.has(name)));
+    return names.every(name => variants.has(name));
+  }
+
   /* True where the name and its text make sense. */
   function take(name, text) {
-    if (name === 'v') {
-      const known = text.split(',').filter(word => variants.has(word));
-      state.chosen = new Set(known);
-      return known.length === text.split(',').filter(word => word).length;
-    }
     if (name === 'per') return ['model', 'module'].includes(text) && (state.per = text, true);
     if (name === 'dtype') return dtypes.some(d => d[0] === text) && (state.dtype = text, true);
     if (name === 'one') return variants.has(text) && (state.which = text, true);
@@ -565,12 +567,12 @@
     start();
     for (const part of location.hash.slice(1).split('&').filter(piece => piece)) {
       const at = part.indexOf('=');
-      let name = part, text = '';
+      const name = part.slice(0, at), text = part.slice(at + 1);
+      let isTaken = false;
       try {
-        name = decodeURIComponent(at < 0 ? part : part.slice(0, at));
-        text = decodeURIComponent(at < 0 ? '' : part.slice(at + 1));
+        isTaken = at > 0 && (name === 'v' ? takeVariants(text) : take(decodeURIComponent(name), decodeURIComponent(text)));
       } catch (error) { /* a stray % */ }
-      if (at < 0 || !take(name, text)) strange.push(part.slice(0, 40));
+      if (!isTaken) strange.push(part.slice(0, 40));
     }
     state.strange = strange.slice(0, 5).join(', ');
     render();

@@ -255,13 +255,20 @@ field.dispatchEvent(new Event('input'));''', text)
         with open(own, 'w', encoding='utf-8') as file:
             json.dump(variant, file)
         page = f'{self.folder.name}/mine.html'
-        result = run('explore', 'gpt2', '--variant', own, '--variant', 'gqa:n_kv_heads=4', '-o', page)
+        result = run('explore', 'gpt2', '--variant', own, '--variant', 'gqa:n_kv_heads=4,biases=true', '-o', page)
         self.assertEqual(result.returncode, 0, result.stderr)
         one.open(page, browser.WIDE)
         rows = one.run(READ)
         self.assertEqual(rows['mine']['parameters'], '21,233,664')
-        self.assertEqual(rows['gqa:n_kv_heads=4']['cache'], '6,144')
+        self.assertEqual(rows['gqa:n_kv_heads=4,biases=true']['cache'], '6,144')
         self.assertEqual(one.run('return document.querySelectorAll("main b").length'), 0)
+        one.click('#variants input[value=mine]')
+        time.sleep(.6)
+        rows, address = one.run(READ), one.run('return location.href')
+        self.assertEqual(list(rows), ['gqa:n_kv_heads=4,biases=true'])
+        one.call('POST', '/url', {'url': 'about:blank'})
+        one.call('POST', '/url', {'url': address})
+        self.assertEqual(one.run(READ), rows)
 
 
 if __name__ == '__main__':
