@@ -142,9 +142,7 @@ static void add_columns(struct al_table *t)
 		(struct al_column){.key = "state", .title = "State", .is_key = true});
 	al_inference_columns(t);
 	al_table_add_column(t,
-		(struct al_column){.key = "intensity",
-			.title = "FLOPs per byte",
-			.digits = 2});
+		(struct al_column){.key = "intensity", .title = "FLOPs per byte", .digits = 2});
 }
 
 /* What a variant doesn't declare is not known, and neither is a total with it. */
