@@ -159,11 +159,17 @@ static bool evaluate(struct evaluation *e, const char *key, struct al_scenario_c
 	return kind->evaluate(kind, &e->place, out, err);
 }
 
-static bool fail_unknown_column(const struct al_scenario *s, const struct al_scenario_table *table,
+/* No such column; or a symbol that this row's case doesn't give. */
+static bool fail_unknown_column(const struct al_scenario *s, const struct al_cell_place *place,
 	const char *key, struct al_error *err)
 {
+	const struct al_scenario_table *table = place->table;
+	const struct al_column_kind kind = al_column_kind_of(s, key);
 	struct al_names names;
 
+	if (al_column_is_known(s, &kind) && place->row.case_)
+		return al_fail(err, AL_EINPUT, "table \"%s\": case \"%s\" gives no %s", table->id,
+			place->row.case_->id, key);
 	al_names_init(&names);
 	for (size_t i = 0; i < table->n_columns; i++)
 		al_names_add(&names, table->columns[i].column.key);
@@ -179,7 +185,7 @@ bool al_cell_value(const struct al_cell_place *place, const char *key, struct al
 
 	return evaluate(&e, key, out, err)
 		&& (out->kind != AL_SCENARIO_UNKNOWN
-			|| fail_unknown_column(place->evaluator->scenario, place->table, key, err));
+			|| fail_unknown_column(place->evaluator->scenario, place, key, err));
 }
 
 /* ---- regions ---- */

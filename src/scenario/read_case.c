@@ -8,14 +8,12 @@ static bool settle(struct al_scenario *s, const struct cJSON *node, struct al_ca
 	const char *origin, struct al_error *err)
 {
 	struct al_question *q = &case_->question;
-	const struct al_changes symbols = {.symbols = s->base.changes.symbols,
-		.n_symbols = s->base.changes.n_symbols};
 
 	if (case_->model)
 		q->model = case_->model;
 	if (case_->model && !al_model_settings(case_->model, s->catalog, &q->settings, err))
 		return al_json_in(&s->doc, al_json_get(node, "model"), err);
-	return al_question_change(q, &symbols, s->name, err)
+	return al_question_change(q, &s->base.changes, s->name, err)
 		&& al_question_change(q, &case_->changes, origin, err);
 }
 
@@ -34,7 +32,10 @@ static bool finish_case(void *context, const struct cJSON *node, void *out, stru
 
 	if (al_case_find(s, case_->id, NULL))
 		return al_json_fail(&s->doc, node, err, "case \"%s\" appears twice", case_->id);
-	al_question_copy(&case_->question, &s->base.question);
+	if (case_->model) /* nothing of the file's model stays */
+		al_question_begin(&case_->question, &s->arena, s->catalog);
+	else
+		al_question_copy(&case_->question, &s->base.question);
 	if (settle(s, node, case_, case_->id, err))
 		return true;
 	al_question_finish(&case_->question);
