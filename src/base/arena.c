@@ -94,13 +94,21 @@ char *al_strdup(struct al_arena *arena, const char *text)
 
 char *al_format(struct al_arena *arena, const char *format, ...)
 {
-	char most[256]; /* longer texts are rare, and written twice */
-	va_list args, again;
+	va_list args;
 
 	va_start(args, format);
+	char *text = al_format_list(arena, format, args);
+	va_end(args);
+	return text;
+}
+
+char *al_format_list(struct al_arena *arena, const char *format, va_list args)
+{
+	char most[256]; /* longer texts are rare, and written twice */
+	va_list again;
+
 	va_copy(again, args);
 	int length = vsnprintf(most, sizeof(most), format, args);
-	va_end(args);
 	if (length < 0)
 		al_memory_exhausted(SIZE_MAX);
 

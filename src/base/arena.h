@@ -6,6 +6,7 @@
 #ifndef ATTNLEDGER_BASE_ARENA_H
 #define ATTNLEDGER_BASE_ARENA_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 #include "base/error.h"
@@ -32,5 +33,6 @@ void *al_grow(struct al_arena *arena, void *items, size_t count, size_t *capacit
 char *al_strdup(struct al_arena *arena, const char *text);
 char *al_strndup(struct al_arena *arena, const char *text, size_t length);
 char *al_format(struct al_arena *arena, const char *format, ...) AL_PRINTF(2, 3);
+char *al_format_list(struct al_arena *arena, const char *format, va_list args) AL_PRINTF(2, 0);
 
 #endif

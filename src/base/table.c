@@ -62,15 +62,14 @@ void al_table_mark_total(struct al_table *table)
 
 void al_table_note(struct al_table *table, const char *format, ...)
 {
-	char note[1024];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(note, sizeof(note), format, args);
+	const char *note = al_format_list(&table->arena, format, args);
 	va_end(args);
 	table->notes = al_grow(&table->arena, table->notes, table->n_notes, &table->notes_room,
 		sizeof(*table->notes));
-	table->notes[table->n_notes++] = al_strdup(&table->arena, note);
+	table->notes[table->n_notes++] = note;
 }
 
 void al_cell_set_text(struct al_table *table, struct al_cell *cell, const char *text)
