@@ -33,3 +33,12 @@ bool al_names_fail(struct al_names *names, const char *what, const char *name, s
 	al_names_finish(names);
 	return false;
 }
+
+bool al_names_check(struct al_names *names, const char *what, const char *name,
+	struct al_error *err)
+{
+	if (!al_names_hold(names, name))
+		return al_names_fail(names, what, name, err);
+	al_names_finish(names);
+	return true;
+}

@@ -20,4 +20,9 @@ void al_names_finish(struct al_names *names);
 bool al_names_fail(struct al_names *names, const char *what, const char *name,
 	struct al_error *err);
 
+/* Is the name held? Fails as al_names_fail does if not. Finishes the names either way: for
+ * `return`. */
+bool al_names_check(struct al_names *names, const char *what, const char *name,
+	struct al_error *err) AL_MUST_CHECK;
+
 #endif

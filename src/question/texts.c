@@ -121,10 +121,7 @@ bool al_symbol_check(const struct al_settings *settings,
 	for (size_t i = 0; i < variants->n; i++)
 		for (size_t j = 0; j < variants->items[i].variant->n_symbols; j++)
 			al_names_add(&names, variants->items[i].variant->symbols[j].name);
-	if (!al_names_hold(&names, symbol))
-		return al_names_fail(&names, "symbol", symbol, err);
-	al_names_finish(&names);
-	return true;
+	return al_names_check(&names, "symbol", symbol, err);
 }
 
 struct symbol_check {

@@ -205,12 +205,7 @@ static bool check_column(const struct al_scenario *s, const struct cJSON *node,
 
 	al_names_init(&names);
 	add_columns(sweep, can_measure, &names);
-	if (!al_names_hold(&names, name)) {
-		al_names_fail(&names, "column", name, err);
-		return al_json_in(&s->doc, node, err);
-	}
-	al_names_finish(&names);
-	return true;
+	return al_names_check(&names, "column", name, err) || al_json_in(&s->doc, node, err);
 }
 
 static bool check_arrangement(const struct al_scenario *s, const struct cJSON *node,

@@ -191,12 +191,7 @@ static bool check_column(const struct al_scenario *s, const struct cJSON *node,
 		al_names_add(&names, "variant");
 	for (size_t i = 0; i < table->n_columns; i++)
 		al_names_add(&names, table->columns[i].column.key);
-	if (!al_names_hold(&names, name)) {
-		al_names_fail(&names, "column", name, err);
-		return al_json_in(&s->doc, node, err);
-	}
-	al_names_finish(&names);
-	return true;
+	return al_names_check(&names, "column", name, err) || al_json_in(&s->doc, node, err);
 }
 
 static bool check_arrangement(const struct al_scenario *s, const struct cJSON *node,
