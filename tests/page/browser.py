@@ -144,6 +144,17 @@ class Browser:
         return self.call('POST', '/se/log', {'type': kind})
 
 
+def check_reads_well(test, browser, name, width, dark):
+    """Every text of the open page has contrast, none stands on another, nothing is wider than the page; `name`, `width`
+    and `dark` name its picture."""
+    seen = browser.run(CONTRASTS)
+    test.assertGreater(len(seen), 3)
+    test.assertEqual({k: v for k, v in seen.items() if v[0] < 4.5}, {})
+    test.assertEqual(browser.run(COLLISIONS), [])
+    if KEPT:
+        browser.picture(f'{KEPT}/{name}-{width}-{"dark" if dark else "light"}.png')
+
+
 def make_pages(folder):
     """By name, audits with copies, without, with keys that groups share, with a module that is left out."""
     commands = {
@@ -228,12 +239,7 @@ return Array.from(table.tBodies[0].rows).map(row => row.cells[heads.indexOf(argu
                     with self.subTest(name, width=width, dark=dark):
                         browser.open(path, width)
                         browser.run('document.querySelectorAll("details").forEach(part => { part.open = true; })')
-                        seen = browser.run(CONTRASTS)
-                        self.assertGreater(len(seen), 3)
-                        self.assertEqual({k: v for k, v in seen.items() if v[0] < 4.5}, {})
-                        self.assertEqual(browser.run(COLLISIONS), [])
-                        if KEPT:
-                            browser.picture(f'{KEPT}/{name}-{width}-{"dark" if dark else "light"}.png')
+                        check_reads_well(self, browser, name, width, dark)
 
     def test_is_quiet(self):
         browser = self.browsers[False]

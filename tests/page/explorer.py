@@ -219,12 +219,7 @@ field.dispatchEvent(new Event('input'));''', text)
                     with self.subTest(name, width=width, dark=dark):
                         one.call('POST', '/url', {'url': 'about:blank'})
                         one.open(self.page + address, width)
-                        seen = one.run(browser.CONTRASTS)
-                        self.assertGreater(len(seen), 3)
-                        self.assertEqual({k: v for k, v in seen.items() if v[0] < 4.5}, {})
-                        self.assertEqual(one.run(browser.COLLISIONS), [])
-                        if KEPT:
-                            one.picture(f'{KEPT}/explorer-{name}-{width}-{"dark" if dark else "light"}.png')
+                        browser.check_reads_well(self, one, f'explorer-{name}', width, dark)
 
     def test_is_quiet(self):
         one = self.browsers[False]
