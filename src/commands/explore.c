@@ -10,6 +10,7 @@
 #include "page/explorer.h"
 
 static const char first_model[] = "llama-3-8b";
+static const char cached_title[] = "Cached elements per token"; /* as explorer-live.html has it */
 
 struct explore_options {
 	struct al_output_options output;
@@ -66,7 +67,7 @@ static bool fill_formulas(struct al_explore *e, struct al_table *table, struct a
 		{.key = "variant", .title = "Variant", .is_key = true},
 		{.key = "title", .title = "Name"},
 		{.key = "parameters", .title = "Parameters"},
-		{.key = "cache", .title = "Cached per token"},
+		{.key = "cache", .title = cached_title},
 	};
 	const struct al_configured_variants *variants = &e->question->variants;
 	struct al_basis block = e->basis;
@@ -120,8 +121,12 @@ static void fill_answer(struct al_explore *e, struct al_table *table)
 
 	al_table_add_column(table,
 		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	for (int i = 0; i < N_MEASURES; i++)
-		al_table_add_column(table, al_measure_column(measures[i]));
+	for (int i = 0; i < N_MEASURES; i++) {
+		struct al_column column = al_measure_column(measures[i]);
+		if (measures[i] == AL_CACHE)
+			column.title = cached_title;
+		al_table_add_column(table, column);
+	}
 	for (size_t i = 0; i < variants->n; i++) {
 		struct al_cell *cell = al_table_add_row(table);
 		struct al_error err;

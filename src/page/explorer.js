@@ -444,7 +444,7 @@
     by('which').value = state.which;
     by('about').textContent = variant.title + '. ' + variant.source + '.';
     by('sum').textContent = isAsDeclared && written
-      ? 'Parameters of one block: ' + written.cells[2].textContent + '; cached per token: ' + written.cells[3].textContent
+      ? 'Parameters of one block: ' + written.cells[2].textContent + '; cached elements per token: ' + written.cells[3].textContent
       : 'Options were changed: the formulas below are of other lines.';
     const shown = variant.options.filter(([name]) => mentions(variant).has(name));
     by('options').hidden = !shown.length;
