@@ -4,6 +4,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "report/latex_head.h"
+
 /* What is tried, in this order. */
 static const struct attempt {
 	bool is_wide, transposes, breaks_heads, wraps;
@@ -24,7 +26,6 @@ static const double gaps_pt[] = {6, 4.5, 3};
 static const double least_wrap_pt = 60; /* narrower texts are hard to read */
 
 enum {
-	MOST_HEAD_LINES = 3,
 	LEAST_ROWS = 5, /* of a page's share of a long table */
 	LINES_AROUND = 9, /* caption, rules and notes of a table */
 	LINES_OF_HEADS = 5, /* of each further part */
@@ -53,51 +54,6 @@ static bool is_text(const struct al_latex_column *column)
 	return *column->spec == 'l';
 }
 
-/* ---- heads ---- */
-
-/* The line of a head that begins at `head`, no wider than `limit` if it can be; its length. */
-static size_t line_of_head(const struct al_latex_type *type, struct al_arena *arena,
-	const char *head, double limit)
-{
-	size_t n = al_latex_piece(head);
-
-	while (head[n]) {
-		const size_t more = al_latex_piece(head + n);
-		if (al_latex_width(type, al_strndup(arena, head, n + more)) > limit)
-			break;
-		n += more;
-	}
-	return n;
-}
-
-static double width_in_lines(const struct al_latex_type *type, struct al_arena *arena,
-	const char *head, double limit, size_t *n_lines)
-{
-	double widest = 0;
-
-	for (*n_lines = 0; *head; ++*n_lines) {
-		const size_t n = line_of_head(type, arena, head, limit);
-		widest = fmax(widest, al_latex_width(type, al_strndup(arena, head, n)));
-		head += n;
-	}
-	return widest;
-}
-
-/* The narrowest width at least that of the body in which a head has few lines. */
-static double narrow_head(const struct al_latex_type *type, struct al_arena *arena,
-	const char *head, double body, double whole)
-{
-	const double first = fmax(body, al_latex_widest_piece(type, head));
-	size_t n_lines;
-
-	for (double limit = first; limit < whole; limit += 4) {
-		const double width = width_in_lines(type, arena, head, limit, &n_lines);
-		if (n_lines <= MOST_HEAD_LINES)
-			return width;
-	}
-	return whole;
-}
-
 /* ---- widths ---- */
 
 static void measure_column(struct fitting *f, size_t column)
@@ -114,7 +70,8 @@ static void measure_column(struct fitting *f, size_t column)
 	}
 	if (al_latex_is_braced(head)) /* its numbers stand on the point */
 		extent->body *= 1.25;
-	extent->broken_head = narrow_head(&type, f->arena, head->head, extent->body, extent->head);
+	extent->broken_head = al_latex_head_narrow(&type, f->arena, head->head, extent->body,
+		extent->head);
 }
 
 static void measure_columns(struct fitting *f, const struct al_profile_size *size)
@@ -172,7 +129,7 @@ static double excess_of_group(const struct fitting *f, size_t from, size_t to)
 	if (whole <= columns || !f->breaks_heads)
 		return fmax(0, whole - columns);
 	return fmax(0,
-		width_in_lines(&type, f->arena, group, limit_of_group(f, from), &n_lines)
+		al_latex_head_width(&type, f->arena, group, limit_of_group(f, from), &n_lines)
 			- columns);
 }
 
@@ -284,35 +241,17 @@ static void choose_wanted_size(struct fitting *f)
 	f->wanted_size = NULL;
 }
 
-/* A head in lines no wider than `limit`, one above the other. */
-static const char *stack(const struct fitting *f, const char *head, char alignment, double limit)
-{
-	const struct al_latex_type type = {f->profile->typeface, f->size->pt};
-	struct al_text out;
-
-	al_text_init(&out);
-	al_text_addf(&out, "\\shortstack[%c]{", alignment);
-	while (*head) {
-		const size_t n = line_of_head(&type, f->arena, head, limit);
-		al_text_add_bytes(&out, head, n - (head[n - 1] == ' '));
-		head += n;
-		al_text_add(&out, *head ? "\\\\" : "}");
-	}
-	const char *stacked = al_strdup(f->arena, out.data);
-	al_text_finish(&out);
-	return stacked;
-}
-
 static void break_head(const struct fitting *f, size_t column, struct al_latex_column *out)
 {
 	const struct al_latex_type type = {f->profile->typeface, f->size->pt};
 	const struct extent *extent = &f->extents[column];
 
 	if (extent->broken_head < extent->head)
-		out->head = stack(f, out->head, is_text(out) ? 'l' : 'r',
-			extent->broken_head + 0.01);
+		out->head = al_latex_head_stack(&type, f->arena, out->head,
+			is_text(out) ? 'l' : 'r', extent->broken_head + 0.01);
 	if (out->group && al_latex_width(&type, out->group) > limit_of_group(f, column))
-		out->group = stack(f, out->group, 'c', limit_of_group(f, column));
+		out->group = al_latex_head_stack(&type, f->arena, out->group, 'c',
+			limit_of_group(f, column));
 }
 
 static void break_heads(const struct fitting *f, struct al_latex_grid *grid)
