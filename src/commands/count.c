@@ -1,58 +1,36 @@
 /* count: parameters by part and in total, of a model or with other attention in it. */
 #include "commands/count.h"
 
+#include "base/number.h"
 #include "commands/explain.h"
 #include "commands/page.h"
-#include "commands/question.h"
-
-#include <string.h>
-
-#include "base/number.h"
-
-struct count_options {
-	struct al_output_options output;
-	struct al_asked asked;
-	bool explains, shows_tensors, shows_active, shows_counts, is_whole, is_stored;
-	uint64_t components; /* a bit for each of al_component_names; 0: those of the model */
-};
 
 static const struct al_option_row rows[] = {
-	WHOLE_ROW(struct count_options, is_whole),
-	EXPLAIN_ROW(struct count_options, explains),
-	OPTION_FLAG(struct count_options, shows_tensors, "tensors", "a row for each tensor"),
-	OPTION_FLAG(struct count_options, shows_active, "active",
+	WHOLE_ROW(struct al_count_options, is_whole),
+	EXPLAIN_ROW(struct al_count_options, explains),
+	OPTION_FLAG(struct al_count_options, shows_tensors, "tensors", "a row for each tensor"),
+	OPTION_FLAG(struct al_count_options, shows_active, "active",
 		"add a column with the parameters that one token uses (mixture of experts)"),
-	OPTION_FLAG(struct count_options, shows_counts, "counts",
+	OPTION_FLAG(struct al_count_options, shows_counts, "counts",
 		"the counts that are often confused: without embeddings, stored, tied, buffers, "
 		"scales"),
-	OPTION_SET(struct count_options, components, "part", "A,B", "only these of a model's parts",
-		.words = al_component_names, .n_words = AL_N_COMPONENTS),
-	OPTION_FLAG(struct count_options, is_stored, "stored",
+	OPTION_SET(struct al_count_options, components, "part", "A,B",
+		"only these of a model's parts", .words = al_component_names,
+		.n_words = AL_N_COMPONENTS),
+	OPTION_FLAG(struct al_count_options, is_stored, "stored",
 		"all numbers that a checkpoint holds: also buffers, scales, and layers beside the "
 		"model"),
 	OPTION_END,
 };
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 0},
-	{al_setting_rows, offsetof(struct count_options, asked)},
-	{al_variant_rows, offsetof(struct count_options, asked)}, {rows, 0}, {NULL, 0}};
-
-/* One answer: a model with its own attention or with one variant in its place. */
-struct count {
-	struct al_session *session;
-	const struct count_options *options;
-	struct al_question *question;
-	struct al_table *table;
-	struct al_table *counts, *explanations; /* NULL: not asked for */
-	bool shows_model, shows_variant;
-	struct al_quantisation quantisation; /* of the question; name NULL: none is asked for */
-	const char *unknown; /* why it isn't known; or NULL */
-	struct al_count_facts facts;
-};
+	{al_setting_rows, offsetof(struct al_count_options, asked)},
+	{al_variant_rows, offsetof(struct al_count_options, asked)}, {rows, 0}, {NULL, 0}};
 
 /* ---- rows ---- */
 
-static struct al_cell *begin_row(struct count *c, struct al_table *table, const char *variant)
+static struct al_cell *begin_row(struct al_count_answer *c, struct al_table *table,
+	const char *variant)
 {
 	struct al_cell *cell = al_table_add_row(table);
 
@@ -63,7 +41,7 @@ static struct al_cell *begin_row(struct count *c, struct al_table *table, const 
 	return cell;
 }
 
-static void set_numbers(struct count *c, struct al_cell *cell, int64_t tensors,
+static void set_numbers(struct al_count_answer *c, struct al_cell *cell, int64_t tensors,
 	mpq_srcptr parameters, mpq_srcptr active)
 {
 	al_cell_set_int(c->table, cell++, tensors);
@@ -72,7 +50,7 @@ static void set_numbers(struct count *c, struct al_cell *cell, int64_t tensors,
 		al_cell_set_exact(c->table, cell, active);
 }
 
-static const char *join_dims(struct count *c, const int64_t *dims, size_t n)
+static const char *join_dims(struct al_count_answer *c, const int64_t *dims, size_t n)
 {
 	char *text = al_strdup(&c->session->arena, "");
 
@@ -82,8 +60,9 @@ static const char *join_dims(struct count *c, const int64_t *dims, size_t n)
 	return text;
 }
 
-static void add_tensor(struct count *c, const char *variant, const char *part, const char *name,
-	const char *shape, int64_t copies, mpq_srcptr parameters, mpq_srcptr active)
+static void add_tensor(struct al_count_answer *c, const char *variant, const char *part,
+	const char *name, const char *shape, int64_t copies, mpq_srcptr parameters,
+	mpq_srcptr active)
 {
 	struct al_cell *cell = begin_row(c, c->table, variant);
 
@@ -118,7 +97,8 @@ static void add_to(struct sum *sum, int64_t tensors, mpq_srcptr parameters, mpq_
 	al_exact_add(sum->active, active);
 }
 
-static void add_part(struct count *c, const char *variant, const char *part, const struct sum *sum)
+static void add_part(struct al_count_answer *c, const char *variant, const char *part,
+	const struct sum *sum)
 {
 	struct al_cell *cell = begin_row(c, c->table, variant);
 
@@ -126,7 +106,7 @@ static void add_part(struct count *c, const char *variant, const char *part, con
 	set_numbers(c, cell, sum->tensors, sum->parameters, sum->active);
 }
 
-static void finish_rows(struct count *c, const char *variant, const struct sum *total)
+static void finish_rows(struct al_count_answer *c, const char *variant, const struct sum *total)
 {
 	if (c->options->shows_tensors)
 		add_tensor(c, variant, "total", "", "", total->tensors, total->parameters,
@@ -138,7 +118,8 @@ static void finish_rows(struct count *c, const char *variant, const struct sum *
 
 /* ---- a ledger: of a whole model, of its attention, or of a block alone ---- */
 
-static void add_entry(struct count *c, const char *variant, const struct al_ledger_entry *t)
+static void add_entry(struct al_count_answer *c, const char *variant,
+	const struct al_ledger_entry *t)
 {
 	const char *module = t->module ? t->module->name : NULL;
 	const char *name = module && c->question->is_own
@@ -149,7 +130,7 @@ static void add_entry(struct count *c, const char *variant, const struct al_ledg
 		t->times * t->count, t->elements, t->active);
 }
 
-static bool is_asked_for(const struct count_options *o, const struct al_ledger_entry *t)
+static bool is_asked_for(const struct al_count_options *o, const struct al_ledger_entry *t)
 {
 	if (o->components && !(o->components >> t->component & 1))
 		return false;
@@ -158,8 +139,9 @@ static bool is_asked_for(const struct count_options *o, const struct al_ledger_e
 	return o->components ? al_entry_is_own(t) : t->is_parameter;
 }
 
-static void count_part(struct count *c, const char *variant, const struct al_ledger *ledger,
-	const struct al_ledger_list *tensors, enum al_part part, struct sum *total)
+static void count_part(struct al_count_answer *c, const char *variant,
+	const struct al_ledger *ledger, const struct al_ledger_list *tensors, enum al_part part,
+	struct sum *total)
 {
 	struct sum sum;
 
@@ -182,7 +164,7 @@ static void count_part(struct count *c, const char *variant, const struct al_led
 	sum_finish(&sum);
 }
 
-static bool add_counts(struct count *c, const char *variant, struct al_ledger *ledger,
+static bool add_counts(struct al_count_answer *c, const char *variant, struct al_ledger *ledger,
 	struct al_error *err)
 {
 	bool ok = true;
@@ -208,7 +190,7 @@ static bool has_component(const struct al_ledger_list *tensors, int component)
 }
 
 /* A part that the model hasn't would be a sum of nothing. */
-static bool check_components(const struct count *c, const struct al_ledger *ledger,
+static bool check_components(const struct al_count_answer *c, const struct al_ledger *ledger,
 	const struct al_ledger_list *tensors, struct al_error *err)
 {
 	const char *list = "";
@@ -230,25 +212,14 @@ static bool check_components(const struct count *c, const struct al_ledger *ledg
 			c->question->name, list);
 }
 
-static const char *list_components(const struct count *c)
-{
-	const char *list = "";
-
-	for (int i = 0; i < AL_N_COMPONENTS; i++)
-		if (c->options->components >> i & 1)
-			list = al_format(&c->session->arena, "%s%s%s", list, *list ? ", " : "",
-				al_component_names[i]);
-	return list;
-}
-
 /* For the sentence. */
-static bool note_facts(struct count *c, struct al_ledger *ledger, const struct sum *total,
+static bool note_facts(struct al_count_answer *c, struct al_ledger *ledger, const struct sum *total,
 	struct al_error *err)
 {
 	struct al_count_facts *facts = &c->facts;
 
 	facts->covered = al_question_covered(c->question, c->options->is_whole);
-	facts->components = list_components(c);
+	facts->components = al_count_components(c);
 	facts->is_model = ledger->is_model;
 	facts->is_stored = c->options->is_stored;
 	facts->projection = c->question->basis.output_projection;
@@ -256,7 +227,7 @@ static bool note_facts(struct count *c, struct al_ledger *ledger, const struct s
 	return !ledger->is_model || al_ledger_count(ledger, AL_COUNT_TIED, facts->tied, err);
 }
 
-static bool count_ledger(struct count *c, const char *variant, struct al_ledger *ledger,
+static bool count_ledger(struct al_count_answer *c, const char *variant, struct al_ledger *ledger,
 	struct al_error *err)
 {
 	const struct al_ledger_list *tensors;
@@ -278,7 +249,7 @@ static bool count_ledger(struct count *c, const char *variant, struct al_ledger 
 	return ok && (!c->counts || add_counts(c, variant, ledger, err));
 }
 
-static bool count_variant(struct count *c, const struct al_configured_variant *configured,
+static bool count_variant(struct al_count_answer *c, const struct al_configured_variant *configured,
 	struct al_error *err)
 {
 	struct al_ledger_ask ask = al_question_ask(c->question, configured,
@@ -300,7 +271,7 @@ static bool count_variant(struct count *c, const struct al_configured_variant *c
 
 /* ---- the table ---- */
 
-static void add_key_columns(struct count *c, struct al_table *table)
+static void add_key_columns(struct al_count_answer *c, struct al_table *table)
 {
 	if (c->shows_model)
 		al_table_add_column(table,
@@ -310,7 +281,7 @@ static void add_key_columns(struct count *c, struct al_table *table)
 			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 }
 
-static void add_columns(struct count *c)
+static void add_columns(struct al_count_answer *c)
 {
 	struct al_table *t = c->table;
 
@@ -334,7 +305,7 @@ static void add_columns(struct count *c)
 				.digits = AL_DIGITS_ALL});
 }
 
-static void open_counts(struct count *c)
+static void open_counts(struct al_count_answer *c)
 {
 	c->counts = al_session_table(c->session, "counts", "Counts that are often confused");
 	add_key_columns(c, c->counts);
@@ -347,73 +318,10 @@ static void open_counts(struct count *c)
 			.digits = AL_DIGITS_ALL});
 }
 
-static void note_list(struct count *c, const char *what, const char *const *items, size_t n)
-{
-	struct al_text list;
-
-	al_text_init(&list);
-	for (size_t i = 0; i < n; i++)
-		al_text_addf(&list, "%s%s", i ? ", " : "", items[i]);
-	if (n > 0)
-		al_table_note(c->table, "%s: %s: %s", c->question->name, what, list.data);
-	al_text_finish(&list);
-}
-
-/* What the config leaves to its family; and rotary settings, activation functions and the like,
- * which change nothing in a count. */
-static void note_keys(struct count *c)
-{
-	const struct al_question *q = c->question;
-	struct al_arena *arena = &c->session->arena;
-	const char *const *items;
-	size_t n = al_family_defaults(q->family, q->model->doc, q->model->config, &q->settings,
-		arena, &items);
-
-	note_list(c, "config keys left to the family's defaults", items, n);
-	n = al_family_ignored(q->family, q->model->config, arena, &items);
-	note_list(c, "config keys that change nothing", items, n);
-}
-
-static void note_parts(struct count *c)
-{
-	const char *list = list_components(c);
-
-	if (*list)
-		al_table_note(c->table, "of the whole model only: %s", list);
-	if (c->options->is_stored)
-		al_table_note(c->table,
-			"stored: with buffers, scales and what stands beside the model; a tied "
-			"tensor once, though some files hold it twice");
-}
-
-/* What the answer stands on. */
-static void add_notes(struct count *c)
-{
-	const struct al_question *q = c->question;
-
-	if (q->family && c->explanations)
-		note_keys(c);
-
-	al_note_question(q, c->options->is_whole, c->table);
-	note_parts(c);
-	if (c->unknown)
-		al_table_note(c->table, "scales are not counted: %s", c->unknown);
-	if (c->quantisation.scheme) {
-		al_table_note(c->table, "stored as %s", c->quantisation.name);
-		al_note_quantisation(&c->quantisation, c->explanations != NULL, c->table);
-	}
-	if (q->family)
-		al_table_note(c->table, "%s: %s", q->name,
-			q->model->source ? q->model->source : q->family->source);
-	else if (q->model)
-		al_table_note(c->table,
-			"%s: attention only, its vocabulary or other parts are not known", q->name);
-}
-
 /* Parameters are the same in any format: a quantisation that isn't known hides scales alone. */
-static void find_quantisation(struct count *c)
+static void find_quantisation(struct al_count_answer *c)
 {
-	const struct count_options *o = c->options;
+	const struct al_count_options *o = c->options;
 	struct al_question *q = c->question;
 	struct al_error unknown = {0};
 
@@ -426,7 +334,7 @@ static void find_quantisation(struct count *c)
 		c->unknown = al_strdup(&c->session->arena, unknown.message);
 }
 
-static bool count_variants(struct count *c, struct al_error *err)
+static bool count_variants(struct al_count_answer *c, struct al_error *err)
 {
 	struct al_question *q = c->question;
 	bool ok = al_check_whole(q, c->options->is_whole, err);
@@ -438,13 +346,13 @@ static bool count_variants(struct count *c, struct al_error *err)
 	for (size_t i = 0; ok && i < q->variants.n; i++)
 		ok = count_variant(c, &q->variants.items[i], err);
 	if (ok)
-		add_notes(c);
+		al_count_note(c);
 	if (c->quantisation.name)
 		al_quantisation_finish(&c->quantisation);
 	return ok;
 }
 
-static bool count_model(struct count *c, const char *word, struct al_error *err)
+static bool count_model(struct al_count_answer *c, const char *word, struct al_error *err)
 {
 	struct al_question question;
 
@@ -459,9 +367,9 @@ static bool count_model(struct count *c, const char *word, struct al_error *err)
 
 static bool run(struct al_session *session, struct al_error *err)
 {
-	const struct count_options *o = session->options;
+	const struct al_count_options *o = session->options;
 	const struct al_command_line *line = &session->line;
-	struct count c = {
+	struct al_count_answer c = {
 		.session = session,
 		.options = o,
 		.shows_model = line->n_words > 1,
@@ -497,7 +405,7 @@ const struct al_command al_command_count = {
 		"count gpt3-175b --variants mha,mqa,mhe-mul --basis output_projection=none"},
 	.options = groups,
 	.charts = charts,
-	.options_size = sizeof(struct count_options),
+	.options_size = sizeof(struct al_count_options),
 	.least_words = 1,
 	.most_words = 1000,
 	.run = run,

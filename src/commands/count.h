@@ -1,9 +1,8 @@
-/* What `count` says of its table. */
+/* What the command `count` is made of: its question, its table, what is said of it. */
 #ifndef ATTNLEDGER_COMMANDS_COUNT_H
 #define ATTNLEDGER_COMMANDS_COUNT_H
 
-#include "base/table.h"
-#include "ledger/basis.h"
+#include "commands/question.h"
 
 /* Beside the table; of one subject, where there are several of the last. */
 struct al_count_facts {
@@ -14,6 +13,32 @@ struct al_count_facts {
 	mpq_t active, tied;
 	enum al_output_projection projection;
 };
+
+struct al_count_options {
+	struct al_output_options output;
+	struct al_asked asked;
+	bool explains, shows_tensors, shows_active, shows_counts, is_whole, is_stored;
+	uint64_t components; /* a bit for each of al_component_names; 0: those of the model */
+};
+
+/* One answer: a model with its own attention or with one variant in its place. */
+struct al_count_answer {
+	struct al_session *session;
+	const struct al_count_options *options;
+	struct al_question *question;
+	struct al_table *table;
+	struct al_table *counts, *explanations; /* NULL: not asked for */
+	bool shows_model, shows_variant;
+	struct al_quantisation quantisation; /* of the question; name NULL: none is asked for */
+	const char *unknown; /* why it isn't known; or NULL */
+	struct al_count_facts facts;
+};
+
+/* The parts that are asked for, "text, vision"; "": those of the model. */
+const char *al_count_components(const struct al_count_answer *c);
+
+/* What the answer about a model stands on. */
+void al_count_note(const struct al_count_answer *c);
 
 /* NULL: the table has no total that is known. */
 const char *al_count_say(struct al_arena *arena, const struct al_table *table,
