@@ -1,7 +1,6 @@
 /* A block: a variant under settings and bases, and what its symbols are worth. */
 #include "ledger/block.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -70,25 +69,12 @@ static void apply_changes(struct al_block *block)
 
 /* ---- symbols ---- */
 
-/* The catalogue knows every symbol of its formulas: one without a value is not given. A sweep asks
- * for the same ones at every point: they are looked for where they were. */
+/* The catalogue knows every symbol of its formulas: one without a value is not given. */
 static bool find_setting(struct al_block *block, const char *symbol, const struct al_setting **out,
 	struct al_error *err)
 {
-	const struct al_settings *settings = &block->settings;
-	struct al_block_place *place = &block->places[(uintptr_t)symbol / 16 % AL_BLOCK_PLACES];
-
-	if (place->symbol == symbol && place->index < settings->n
-		&& strcmp(settings->items[place->index].symbol, symbol) == 0) {
-		*out = &settings->items[place->index];
-		return true;
-	}
-	if (!al_settings_get(&block->settings, symbol, out, err))
-		return false;
-	if (!*out)
-		return al_fail(err, AL_EINPUT, "symbol \"%s\" is not given", symbol);
-	*place = (struct al_block_place){symbol, (size_t)(*out - settings->items)};
-	return true;
+	return al_settings_get(&block->settings, symbol, out, err)
+		&& (*out || al_fail(err, AL_EINPUT, "symbol \"%s\" is not given", symbol));
 }
 
 static bool scope_lookup(void *context, const struct al_reference *reference, bool *found,

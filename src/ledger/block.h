@@ -7,16 +7,12 @@
 #include "ledger/basis.h"
 #include "ledger/configured.h"
 
-enum { AL_MOST_DIMS = AL_SHAPE_DIMS, AL_BLOCK_PLACES = 64 };
+enum { AL_MOST_DIMS = AL_SHAPE_DIMS };
 
 struct al_block {
 	const struct al_configured_variant *configured;
 	const struct al_basis *basis;
 	struct al_settings settings; /* the question's with the variant's changes and options */
-	struct al_block_place {
-		const char *symbol; /* as a formula holds it */
-		size_t index; /* where its setting was */
-	} places[AL_BLOCK_PLACES];
 	int64_t covered[AL_PER_MODEL + 1]; /* what al_block_times found; 0: not asked yet */
 	const struct al_formula *d_model; /* under the basis `full` */
 	const struct al_formula
