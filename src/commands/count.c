@@ -354,10 +354,12 @@ static bool count_variants(struct al_count_answer *c, struct al_error *err)
 
 static bool count_model(struct al_count_answer *c, const char *word, struct al_error *err)
 {
+	struct al_asked asked = c->options->asked;
 	struct al_question question;
 
-	if (!al_ask_question(&question, c->session, &c->options->asked, word, true, AL_BASIS_MODEL,
-		    err))
+	/* explained are defaults, too, which the tensors' shapes derive */
+	asked.only_modules = !c->options->explains;
+	if (!al_ask_question(&question, c->session, &asked, word, true, AL_BASIS_MODEL, err))
 		return false;
 	c->question = &question;
 	bool ok = count_variants(c, err);

@@ -135,6 +135,15 @@ static void device_elements(const struct al_inference *inference, const struct a
 
 /* ---- one more token of each sequence ---- */
 
+/* What one device has of a part of the tensor's numbers. */
+static void share_out(const struct al_ledger_entry *t, mpq_srcptr device, mpq_t numbers)
+{
+	if (mpq_sgn(t->elements) == 0 || mpq_equal(device, t->elements))
+		return;
+	mpq_mul(numbers, numbers, device);
+	mpq_div(numbers, numbers, t->elements);
+}
+
 /* Copies of a tensor that `batch` tokens use: an expert is read once however many of them it works
  * on, and they choose as many different ones as there are. */
 static void used_elements(const struct al_ledger_entry *t, int64_t batch, mpq_srcptr device,
@@ -145,10 +154,7 @@ static void used_elements(const struct al_ledger_entry *t, int64_t batch, mpq_sr
 		al_exact_multiply(out, batch);
 	if (mpq_cmp(out, t->elements) > 0)
 		mpq_set(out, t->elements);
-	if (mpq_sgn(t->elements) != 0) {
-		mpq_mul(out, out, device);
-		mpq_div(out, out, t->elements);
-	}
+	share_out(t, device, out);
 }
 
 /* A table is looked up, unless it makes the logits too. */
@@ -161,9 +167,8 @@ static bool is_looked_up(struct al_ledger *ledger, const struct al_ledger_entry 
 static void matrix_flops(const struct al_ledger_entry *t, int64_t batch, mpq_srcptr device,
 	mpq_t out)
 {
-	mpq_mul(out, t->active, device);
-	if (mpq_sgn(t->elements) != 0)
-		mpq_div(out, out, t->elements);
+	mpq_set(out, t->active);
+	share_out(t, device, out);
 	al_exact_multiply(out, 2 * batch);
 }
 
