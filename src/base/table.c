@@ -60,6 +60,14 @@ void al_table_mark_total(struct al_table *table)
 	table->rows[table->n_rows - 1][0].is_total = true;
 }
 
+static bool has_note(const struct al_table *table, const char *note)
+{
+	for (size_t i = 0; i < table->n_notes; i++)
+		if (strcmp(table->notes[i], note) == 0)
+			return true;
+	return false;
+}
+
 void al_table_note(struct al_table *table, const char *format, ...)
 {
 	va_list args;
@@ -67,6 +75,8 @@ void al_table_note(struct al_table *table, const char *format, ...)
 	va_start(args, format);
 	const char *note = al_format_list(&table->arena, format, args);
 	va_end(args);
+	if (has_note(table, note))
+		return;
 	table->notes = al_grow(&table->arena, table->notes, table->n_notes, &table->notes_room,
 		sizeof(*table->notes));
 	table->notes[table->n_notes++] = note;

@@ -101,6 +101,7 @@ struct al_cell *al_table_add_row(struct al_table *table);
 /* The last row is a sum of rows before it: text draws a line over it. */
 void al_table_mark_total(struct al_table *table);
 
+/* A note that stands there already is not said again. */
 void al_table_note(struct al_table *table, const char *format, ...) AL_PRINTF(2, 3);
 
 void al_cell_set_text(struct al_table *table, struct al_cell *cell, const char *text);
