@@ -1,12 +1,17 @@
 /* Exact principal components of the heads' outputs. */
 #include "pca/principal.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/memory.h"
 #include "pca/gram.h"
 #include "pca/within.h"
+
+/* Sums in single precision, as models make their heads' outputs, are good to a few of its last
+ * places. */
+static const double ROUNDING = 4 * FLT_EPSILON;
 
 /* ---- the outputs of a file ---- */
 
@@ -34,6 +39,7 @@ static bool feed_file(const void *context, struct al_sums *sums, struct al_error
 struct al_head_outputs al_head_outputs_of_file(const struct al_rows rows[2])
 {
 	return (struct al_head_outputs){.width = rows[0].width + rows[1].width,
+		.rounding = al_rows_are_single(&rows[0]) ? ROUNDING : 0,
 		.first = first_of_file,
 		.feed = feed_file,
 		.context = rows};
@@ -44,9 +50,12 @@ struct al_head_outputs al_head_outputs_of_file(const struct al_rows rows[2])
 static void set_norm(struct al_principal *p, size_t feature, double shift, double mean,
 	double variance, double epsilon)
 {
+	const double rounded = p->rounding * (shift + mean);
+	const bool is_constant = !(variance > rounded * rounded);
+
 	p->layer.mean[feature] = shift + mean;
-	p->layer.scale[feature] = variance > 0 ? 1 / sqrt(variance + epsilon) : 0;
-	p->n_constant += variance <= 0;
+	p->layer.scale[feature] = is_constant ? 0 : 1 / sqrt(variance + epsilon);
+	p->n_constant += is_constant;
 }
 
 static bool check_tokens(const struct al_principal *p, struct al_error *err)
@@ -243,9 +252,10 @@ static bool find_components(struct al_principal *p, struct al_error *err)
 		|| al_fail(err, AL_EINPUT, "all %zu features are constant", p->layer.n_norm);
 }
 
-static bool begin(struct al_principal *p, const struct al_pca_options *o, struct al_error *err)
+static bool begin(struct al_principal *p, const struct al_pca_options *o, double rounding,
+	struct al_error *err)
 {
-	*p = (struct al_principal){0};
+	*p = (struct al_principal){.rounding = rounding};
 	al_pca_layer_init(&p->layer, o->architecture, o->n_heads, o->d_head);
 	const size_t n = p->layer.n_features;
 	p->values = al_calloc(n, sizeof(*p->values));
@@ -256,7 +266,8 @@ bool al_principal_find(struct al_principal *out, const struct al_head_outputs *o
 	const struct al_pca_options *o, struct al_error *err)
 {
 	double *first = al_alloc(outputs->width, sizeof(*first));
-	bool ok = begin(out, o, err) && outputs->first(outputs->context, first, err)
+	bool ok = begin(out, o, outputs->rounding, err)
+		&& outputs->first(outputs->context, first, err)
 		&& find_covariance(out, outputs, first, o, err) && find_components(out, err);
 
 	free(first);
@@ -318,7 +329,7 @@ bool al_principal_of_moments(struct al_principal *out, const struct al_head_mome
 		return al_fail(err, AL_EINPUT,
 			"second moments of heads say nothing of their squares and products, which "
 			"the nonlinear architecture has");
-	bool ok = begin(out, o, err);
+	bool ok = begin(out, o, 0, err);
 	if (ok) {
 		take_moments(out, moments, o->epsilon);
 		ok = check_tokens(out, err) && find_components(out, err);

@@ -11,6 +11,7 @@
  * times. */
 struct al_head_outputs {
 	size_t width; /* of a row, with the target */
+	double rounding; /* of the numbers, relative: what differs by less is constant */
 	/* The first row that is finite. */
 	bool (*first)(const void *context, double *out, struct al_error *err);
 	/* All rows, by al_sums_add or al_stream; in the blocks that the statistic asks for where it
@@ -33,7 +34,8 @@ struct al_pca_options {
 struct al_principal {
 	struct al_pca_layer layer;
 	int64_t n_tokens, n_left_out;
-	size_t n_constant; /* features of the batch normalisation without variance */
+	double rounding; /* of the heads' outputs */
+	size_t n_constant; /* features of the batch normalisation without variance beyond it */
 	struct al_matrix covariance; /* [n_features][n_features], of the normalised features */
 	struct al_matrix vectors; /* its eigenvectors, by columns */
 	double *values; /* [n_features], largest first, none negative */

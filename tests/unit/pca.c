@@ -2,6 +2,7 @@
  * input. */
 #include "unit.h"
 
+#include <float.h>
 #include <math.h>
 #include <unistd.h>
 
@@ -322,6 +323,18 @@ static void constants(void **state)
 	open_outputs(&o, heads, WIDTH, NULL, TOKENS);
 	assert_false(al_principal_find(&p, &o.heads, &options, &err));
 	assert_string_equal(err.message, "all 12 features are constant");
+	close_outputs(&o);
+	/* single precision's rounding, in double precision a number, isn't one in single */
+	for (size_t i = 0; i < TOKENS * WIDTH; i++)
+		heads[i] = 0.1 * (1 + (double)(i * i % 7 % 3) * (double)FLT_EPSILON);
+	open_outputs(&o, heads, WIDTH, NULL, TOKENS);
+	o.heads.rounding = 4 * FLT_EPSILON;
+	assert_false(al_principal_find(&p, &o.heads, &options, &err));
+	assert_string_equal(err.message, "all 12 features are constant");
+	o.heads.rounding = 0;
+	assert_true(al_principal_find(&p, &o.heads, &options, &err));
+	assert_int_equal(p.n_constant, 0);
+	al_principal_finish(&p);
 	close_outputs(&o);
 	open_outputs(&o, heads, WIDTH, NULL, HEADS);
 	assert_false(al_principal_find(&p, &o.heads, &options, &err));
