@@ -72,6 +72,12 @@ static unsigned needed_of_layer(const struct al_audit *audit, const struct al_au
 		| (al_losses_take_spectra(module->attention) ? needs->loss_spectra : 0);
 }
 
+static void keep_exact(struct al_audit_module *module, struct al_spectra *found, unsigned kinds)
+{
+	take_spectra(found, kinds, &module->layer_spectra, &module->layer_kinds);
+	module->counted_kinds &= ~kinds;
+}
+
 bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
 	unsigned kinds, const struct al_spectra **out, struct al_error *err)
 {
@@ -83,8 +89,7 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 		return true;
 	if (!al_layer_spectra(&found, &module->heads, &module->triangles, missing, err))
 		return false;
-	take_spectra(&found, missing, &module->layer_spectra, &module->layer_kinds);
-	module->counted_kinds &= ~missing;
+	keep_exact(module, &found, missing);
 	return true;
 }
 
@@ -112,21 +117,44 @@ static bool with_grams(const struct al_audit *audit, struct al_audit_module *mod
 			&& al_audit_gram(module, AL_KEY, &out->key_gram, err));
 }
 
+/* Values of some kinds of spectra, and of others as far as they are counted by, side by side. */
+struct layer_spectra {
+	struct al_audit_module *module;
+	struct al_heads heads;
+	unsigned exact, counted;
+	struct al_spectra found_exact, found_counted;
+};
+
+static bool find_layer(void *context, size_t index, struct al_error *err)
+{
+	struct layer_spectra *x = context;
+	const struct al_triangles *triangles = &x->module->triangles;
+
+	if (index == 0)
+		return x->exact == 0
+			|| al_layer_spectra(&x->found_exact, &x->module->heads, triangles, x->exact,
+				err);
+	return x->counted == 0
+		|| al_layer_counted(&x->found_counted, &x->heads, triangles, x->counted, err);
+}
+
 bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module *module,
 	const struct al_spectra **out, struct al_error *err)
 {
-	struct al_spectra found;
-	struct al_heads heads;
+	const unsigned exact = needed_of_layer(audit, module) & ~module->layer_kinds;
+	struct layer_spectra x = {.module = module,
+		.exact = exact,
+		.counted = AL_ALL_SPECTRA & ~exact & ~module->layer_kinds & ~module->counted_kinds};
 
-	if (!al_audit_layer_spectra(audit, module, 0, out, err))
+	*out = &module->layer_spectra;
+	if ((x.counted && !with_grams(audit, module, &x.heads, err))
+		|| !al_parallel(2, find_layer, &x, err)) {
+		al_spectra_finish(&x.found_counted);
+		al_spectra_finish(&x.found_exact);
 		return false;
-	const unsigned missing = AL_ALL_SPECTRA & ~module->layer_kinds & ~module->counted_kinds;
-	if (missing == 0)
-		return true;
-	if (!with_grams(audit, module, &heads, err)
-		|| !al_layer_counted(&found, &heads, &module->triangles, missing, err))
-		return false;
-	take_spectra(&found, missing, &module->layer_spectra, &module->counted_kinds);
+	}
+	keep_exact(module, &x.found_exact, x.exact);
+	take_spectra(&x.found_counted, x.counted, &module->layer_spectra, &module->counted_kinds);
 	return true;
 }
 

@@ -104,7 +104,7 @@ struct task {
 	struct al_loss *out;
 	const size_t *order; /* heads, `size` neighbours a group */
 	size_t size;
-	int which; /* a form, or a kind of embedding */
+	int which; /* a form, a kind of embedding, or a grouping */
 };
 
 struct tasks {
@@ -185,76 +185,6 @@ static bool find_multiples(struct al_losses *x, const struct task *t, struct al_
 		x->audit->options.seed, &t->out->of[AL_LOSS_QK], err);
 }
 
-/* ---- the list ---- */
-
-static void add(struct tasks *tasks, struct task task)
-{
-	tasks->all[tasks->n++] = task;
-}
-
-/* For keys and for values. */
-static void add_sides(struct tasks *tasks, struct task task)
-{
-	for (task.which = AL_LOSS_QK; task.which < AL_N_LOSSES; task.which++)
-		if (task.which == AL_LOSS_QK || tasks->losses->has_values)
-			add(tasks, task);
-}
-
-static void add_grouping(struct tasks *tasks, struct al_grouping *g, const size_t *in_order)
-{
-	add_sides(tasks, (struct task){find_shared, &g->neighbours, in_order, g->size, 0});
-	add_sides(tasks, (struct task){find_mean, &g->mean, in_order, g->size, 0});
-}
-
-static void list_regrouped(struct tasks *tasks)
-{
-	const struct al_losses *x = tasks->losses;
-
-	tasks->n = 0;
-	for (size_t i = 0; i < x->n_groupings; i++) {
-		struct al_grouping *g = &x->groupings[i];
-		if (g->n_groups > 1)
-			add_sides(tasks,
-				(struct task){find_shared, &g->regrouped, g->order, g->size, 0});
-	}
-}
-
-static void add_embeddings(struct tasks *tasks)
-{
-	struct al_losses *x = tasks->losses;
-
-	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++)
-		add(tasks, (struct task){find_embedding, &x->embedding[kind], NULL, 0, kind});
-}
-
-static void list_tasks(struct tasks *tasks, const size_t *in_order)
-{
-	struct al_losses *x = tasks->losses;
-
-	if (al_losses_has_embeddings(x) && al_losses_is_free(x))
-		add(tasks,
-			(struct task){find_multiples, &x->embedding_best[AL_EMBEDDING_MUL], NULL, 0,
-				0});
-	if (x->n_ranks)
-		add(tasks, (struct task){find_latent, x->latent, NULL, 0, 0});
-	if (al_losses_has_shared_kv(x))
-		add(tasks, (struct task){find_shared_kv, &x->shared_kv, NULL, 0, 0});
-	for (size_t i = 0; i < x->n_groupings; i++)
-		add_grouping(tasks, &x->groupings[i], in_order);
-	if (al_losses_has_embeddings(x))
-		add_embeddings(tasks);
-}
-
-static bool do_task(void *context, size_t index, struct al_error *err)
-{
-	const struct tasks *tasks = context;
-	const struct task *task = &tasks->all[index];
-
-	return task->find(tasks->losses, task, err);
-}
-
-/* ---- what others start from ---- */
-
 /* What it costs that heads share a key, squared, within what positions and norms allow: over all
  * offsets under rotary positions. */
 static bool key_cost(const struct al_losses *x, const size_t *heads, size_t n, double *cost,
@@ -283,35 +213,117 @@ static bool group_cost(const void *context, const size_t *heads, size_t n, doubl
 	return true;
 }
 
-struct search {
-	struct al_losses *losses;
-	struct al_group_cost cost;
-	struct al_matrix pairs;
-};
-
-/* Under rotary positions and norms a group's cost isn't quite the share of its row's error. */
-static bool find_order(void *context, size_t index, struct al_error *err)
+/* Groups that are to share, once it is known what neighbours cost. Under rotary positions and norms
+ * a group's cost isn't quite the share of its row's error. */
+static bool find_order(struct al_losses *x, const struct task *t, struct al_error *err)
 {
-	const struct search *x = context;
-	struct al_grouping *g = &x->losses->groupings[index];
-	const double neighbours = al_losses_is_free(x->losses) ? al_loss_squared(&g->neighbours)
-							       : NAN;
+	const struct al_group_cost cost = {group_cost, x};
+	struct al_grouping *g = &x->groupings[t->which];
+	const double neighbours = al_losses_is_free(x) ? al_loss_squared(&g->neighbours) : NAN;
 
-	return g->n_groups == 1
-		|| al_group_heads(&x->cost, x->pairs, g->size, neighbours, g->order, err);
+	return al_group_heads(&cost, x->pairs, g->size, neighbours, g->order, err);
 }
 
-/* Groups that are to share, once it is known what neighbours cost. */
-static bool find_orders(struct al_losses *losses, struct al_error *err)
-{
-	struct search x = {losses, {group_cost, losses}, {0}};
+/* ---- the list ---- */
 
-	if (losses->n_groupings < 2)
-		return true;
-	bool ok = al_pair_costs(&x.cost, losses->keys.n, &x.pairs, err)
-		&& al_parallel(losses->n_groupings, find_order, &x, err);
-	al_matrix_finish(&x.pairs);
-	return ok;
+static void add(struct tasks *tasks, struct task task)
+{
+	tasks->all[tasks->n++] = task;
+}
+
+/* For keys and for values. */
+static void add_sides(struct tasks *tasks, struct task task)
+{
+	for (task.which = AL_LOSS_QK; task.which < AL_N_LOSSES; task.which++)
+		if (task.which == AL_LOSS_QK || tasks->losses->has_values)
+			add(tasks, task);
+}
+
+static void add_grouping(struct tasks *tasks, struct al_grouping *g, const size_t *in_order)
+{
+	add_sides(tasks, (struct task){find_shared, &g->neighbours, in_order, g->size, 0});
+	add_sides(tasks, (struct task){find_mean, &g->mean, in_order, g->size, 0});
+}
+
+static void list_neighbours(struct tasks *tasks, const size_t *in_order)
+{
+	struct al_losses *x = tasks->losses;
+
+	for (size_t i = 0; i < x->n_groupings; i++)
+		add_grouping(tasks, &x->groupings[i], in_order);
+}
+
+/* One group is all heads. */
+static void list_orders(struct tasks *tasks)
+{
+	const struct al_losses *x = tasks->losses;
+
+	for (size_t i = 0; i < x->n_groupings; i++)
+		if (x->groupings[i].n_groups > 1)
+			add(tasks, (struct task){find_order, NULL, NULL, 0, (int)i});
+}
+
+static void list_embeddings(struct tasks *tasks)
+{
+	struct al_losses *x = tasks->losses;
+
+	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++)
+		add(tasks, (struct task){find_embedding, &x->embedding[kind], NULL, 0, kind});
+}
+
+static void list_others(struct tasks *tasks)
+{
+	struct al_losses *x = tasks->losses;
+
+	if (x->n_ranks)
+		add(tasks, (struct task){find_latent, x->latent, NULL, 0, 0});
+	if (al_losses_has_embeddings(x) && al_losses_is_free(x))
+		add(tasks,
+			(struct task){find_multiples, &x->embedding_best[AL_EMBEDDING_MUL], NULL, 0,
+				0});
+	list_orders(tasks);
+	if (al_losses_has_shared_kv(x))
+		add(tasks, (struct task){find_shared_kv, &x->shared_kv, NULL, 0, 0});
+	if (al_losses_has_embeddings(x))
+		list_embeddings(tasks);
+}
+
+static void list_regrouped(struct tasks *tasks)
+{
+	const struct al_losses *x = tasks->losses;
+
+	for (size_t i = 0; i < x->n_groupings; i++) {
+		struct al_grouping *g = &x->groupings[i];
+		if (g->n_groups > 1)
+			add_sides(tasks,
+				(struct task){find_shared, &g->regrouped, g->order, g->size, 0});
+	}
+}
+
+static bool do_task(void *context, size_t index, struct al_error *err)
+{
+	const struct tasks *tasks = context;
+	const struct task *task = &tasks->all[index];
+
+	return task->find(tasks->losses, task, err);
+}
+
+/* Those that are listed, and then none are. */
+static bool do_tasks(struct tasks *tasks, struct al_error *err)
+{
+	const size_t n = tasks->n;
+
+	tasks->n = 0;
+	return al_parallel(n, do_task, tasks, err);
+}
+
+/* ---- what others start from ---- */
+
+static bool find_pair_costs(struct al_losses *x, struct al_error *err)
+{
+	const struct al_group_cost cost = {group_cost, x};
+
+	return x->n_groupings < 2 || al_pair_costs(&cost, x->keys.n, &x->pairs, err);
 }
 
 /* One key for all heads: what the unfolding's first d_head singular values leave, where they
@@ -372,17 +384,20 @@ static bool find(struct tasks *tasks, const size_t *in_order, struct al_error *e
 
 	if (al_losses_take_spectra(x->module->attention) && !find_common(x, in_order, err))
 		return false;
-	list_tasks(tasks, in_order);
-	if (!al_parallel(tasks->n, do_task, tasks, err) || !find_orders(x, err))
+	list_neighbours(tasks, in_order);
+	if (!do_tasks(tasks, err) || !find_pair_costs(x, err))
+		return false;
+	list_others(tasks);
+	if (!do_tasks(tasks, err))
 		return false;
 	list_regrouped(tasks);
-	if (!al_parallel(tasks->n, do_task, tasks, err))
+	if (!do_tasks(tasks, err))
 		return false;
 	share_values(x);
 	return true;
 }
 
-/* Two forms, up to two tasks a grouping at once, and five others. */
+/* In one list: up to four a grouping, and up to five of no grouping. */
 static size_t most_tasks(const struct al_losses *x)
 {
 	return 4 * x->n_groupings + 5;
@@ -468,6 +483,7 @@ void al_losses_finish(struct al_losses *x)
 	for (size_t i = 0; i < x->n_groupings; i++)
 		free(x->groupings[i].order);
 	free(x->groupings);
+	al_matrix_finish(&x->pairs);
 	al_stack_finish(&x->values);
 	al_stack_finish(&x->keys);
 	*x = (struct al_losses){0};

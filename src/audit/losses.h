@@ -36,6 +36,7 @@ struct al_losses {
 	struct al_audit_module *module;
 	struct al_stack keys, values;
 	struct al_view query_gram; /* Q^T Q, or without data */
+	struct al_matrix pairs; /* what two heads cost that share, [heads][heads] */
 	double keys_norm; /* of the scores' forms, over all offsets under rotary positions */
 	bool has_values;
 	bool is_rotary; /* keys can't be mixed freely */

@@ -104,7 +104,8 @@ bool al_is_finite_f(struct al_view_f a);
 void al_threads_set(int n_threads);
 
 /* Runs work(context, 0 .. n-1), side by side where that helps; the error is that of the lowest
- * index that failed. Inside, BLAS and al_parallel itself run on the one thread. */
+ * index that failed. Inside, BLAS runs on the one thread, and al_parallel itself on those that have
+ * nothing left to do. */
 bool al_parallel(size_t n, bool (*work)(void *context, size_t index, struct al_error *err),
 	void *context, struct al_error *err) AL_MUST_CHECK;
 

@@ -42,47 +42,73 @@ void al_threads_set(int n_threads)
 	omp_set_num_threads(n_threads > 0 ? n_threads : omp_get_num_procs());
 }
 
-/* The lowest index that failed, and why. */
-struct failure {
-	size_t index;
+/* Indices that whoever is free takes in order. */
+struct job {
+	size_t n, next;
+	bool (*work)(void *context, size_t index, struct al_error *err);
+	void *context;
+	size_t failed; /* the lowest index that failed, n for none, and why */
 	struct al_error err;
 };
 
-static void note_failure(struct failure *failure, size_t index, const struct al_error *err)
+static void note_failure(struct job *job, size_t index, const struct al_error *err)
 {
 #pragma omp critical(al_parallel_failure)
-	if (index < failure->index) {
-		failure->err = *err;
+	if (index < job->failed) {
+		job->err = *err;
 #pragma omp atomic write
-		failure->index = index;
+		job->failed = index;
 	}
 }
 
-/* Indices are handed out in order, so all below one that failed have at least begun. */
-static bool is_behind_failure(const struct failure *failure, size_t index)
+/* All indices below one that failed have at least begun. */
+static bool take_index(struct job *job, size_t *index)
 {
 	size_t failed;
 
+#pragma omp atomic capture
+	*index = job->next++;
 #pragma omp atomic read
-	failed = failure->index;
-	return index > failed;
+	failed = job->failed;
+	return *index < failed;
+}
+
+static void work_on(struct job *job)
+{
+	for (size_t i; take_index(job, &i);) {
+		struct al_error mine;
+		if (!job->work(job->context, i, &mine))
+			note_failure(job, i, &mine);
+	}
+}
+
+/* Within a job whose other threads may be idle, or will be: those come and help. */
+static void ask_for_help(struct job *job)
+{
+	const size_t others = (size_t)omp_get_num_threads() - 1;
+
+	for (size_t i = 0; i < others && i + 1 < job->n; i++)
+#pragma omp task
+		work_on(job);
+	work_on(job);
+#pragma omp taskwait
 }
 
 bool al_parallel(size_t n, bool (*work)(void *context, size_t index, struct al_error *err),
 	void *context, struct al_error *err)
 {
-	struct failure failure = {.index = n};
+	struct job job = {.n = n, .work = work, .context = context, .failed = n};
 
 	al_blas_hold();
-#pragma omp parallel for schedule(dynamic, 1) if (n > 1)
-	for (size_t i = 0; i < n; i++) {
-		struct al_error mine;
-		if (!is_behind_failure(&failure, i) && !work(context, i, &mine))
-			note_failure(&failure, i, &mine);
+	if (n > 1 && omp_in_parallel()) {
+		ask_for_help(&job);
+	} else {
+#pragma omp parallel if (n > 1)
+		work_on(&job);
 	}
 	al_blas_release();
 
-	if (failure.index < n && err)
-		*err = failure.err;
-	return failure.index == n;
+	if (job.failed < n && err)
+		*err = job.err;
+	return job.failed == n;
 }
