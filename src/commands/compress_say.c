@@ -1,6 +1,7 @@
 /* compress and verify in a sentence: what is saved, and at what error. */
 #include "commands/compress.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -102,6 +103,30 @@ static const char *say_loss(struct al_arena *arena, const struct al_table *loss)
 		al_say_cell(arena, loss, 0, "original"), al_say_cell(arena, loss, 0, "compressed"));
 }
 
+/* "No cosine of two sequences' embeddings changes by more than 0.0052"; NULL: an encoder didn't run
+ * on two sequences. */
+static const char *say_similarity(struct al_arena *arena, const struct al_table *similarity)
+{
+	double most = 0, original, compressed;
+
+	if (!similarity || similarity->n_rows == 0)
+		return NULL;
+	for (size_t row = 0; row < similarity->n_rows; row++)
+		if (al_table_number(similarity, row, "original", &original)
+			&& al_table_number(similarity, row, "compressed", &compressed))
+			most = fmax(most, fabs(original - compressed));
+	return al_format(arena, "No cosine of two sequences' embeddings changes by more than %.4f",
+		most);
+}
+
+/* What the models gave on tokens; NULL: they weren't run. */
+static const char *say_run(struct al_session *session)
+{
+	const char *loss = say_loss(&session->arena, find_table(session, "loss"));
+
+	return loss ? loss : say_similarity(&session->arena, find_table(session, "similarity"));
+}
+
 static const char *say_tolerance(struct al_arena *arena, const struct al_verify_options *options,
 	double worst)
 {
@@ -117,18 +142,18 @@ const char *al_verify_say(struct al_session *session, const struct al_verify_opt
 {
 	struct al_arena *arena = &session->arena;
 	const struct al_table *verify = find_table(session, "verify");
-	const char *loss = say_loss(arena, find_table(session, "loss"));
+	const char *cost = say_run(session);
 	const char *error = say_error(arena, verify);
 	double worst = 0;
 
 	if (error)
 		(void)find_worst(verify, &worst);
 	const bool is_copied = holds || (options->has_tolerance && worst > options->tolerance);
-	return al_format(arena, "%s%s%s%s%s.%s", loss ? loss : "", loss && error ? "; " : "",
-		error	       ? loss ? error : al_say_capital(arena, error)
-				 : loss ? ""
+	return al_format(arena, "%s%s%s%s%s.%s", cost ? cost : "", cost && error ? "; " : "",
+		error	       ? cost ? error : al_say_capital(arena, error)
+				 : cost ? ""
 			       : "No module was compressed",
 		error ? say_tolerance(arena, options, worst) : "",
 		is_copied ? "" : "; what was to be copied differs, as the notes say",
-		loss || !error ? "" : " What that costs the model, --tokens measures.");
+		cost || !error ? "" : " What that costs the model, --tokens measures.");
 }
