@@ -205,17 +205,32 @@ static int64_t count_iterations(const struct al_model_view *view, const struct a
 	return iterations;
 }
 
+/* "layers.3 is left out", "layers.3 to layers.5 are left out". */
+static void note_further(struct al_model_view *view, const struct al_family_module *module,
+	int64_t first)
+{
+	const char *name = al_name_fill(&view->arena, module->name, first), *who = NULL;
+
+	for (int64_t i = first;
+		al_model_view_find(view, al_name_fill(&view->arena, module->stored[0].name, i));
+		i++)
+		who = i == first ? al_format(&view->arena, "%s is", name)
+				 : al_format(&view->arena, "%s to %s are", name,
+					 al_name_fill(&view->arena, module->name, i));
+	if (who)
+		add_note(view,
+			al_format(&view->arena,
+				"%s left out: stored, but beyond the layers of the config", who));
+}
+
 /* Layers that are stored though the config doesn't have them: its number of layers may be wrong. */
 static void note_further_layers(struct al_model_view *view)
 {
 	for (size_t i = 0; view->has_config && i < view->family->n_modules; i++) {
 		const struct al_family_module *module = &view->family->modules[i];
-		int64_t iterations = count_iterations(view, module);
-		if (iterations > 0 && module->loops.n == 1 && module->n_stored > 0
-			&& al_model_view_find(view,
-				al_name_fill(&view->arena, module->stored[0].name, iterations)))
-			note(view, al_name_fill(&view->arena, module->name, iterations),
-				"it is stored, but beyond the layers of the config");
+		const int64_t iterations = count_iterations(view, module);
+		if (iterations > 0 && module->loops.n == 1 && module->n_stored > 0)
+			note_further(view, module, iterations);
 	}
 }
 
