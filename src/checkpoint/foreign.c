@@ -79,7 +79,7 @@ static const char *text_kind(const char *start, size_t length)
 		at++;
 	return start[at] == '{' || start[at] == '['
 		? "JSON, which holds no weights, expected a checkpoint; count, memory and cache "
-		  "read a config.json"
+		  "read a config whose name ends in .json"
 		: "a text, expected a checkpoint: .safetensors, .gguf, .npz, .npy, .pt or .bin";
 }
 
