@@ -49,7 +49,8 @@
  * "rope_theta", "scaling": ["rope_scaling"], "scaled": "not is_sliding[layer]"}. The config's rule
  * for long sequences is under the first key of "scaling" that is there, and holds where "scaled"
  * does. Scores are divided by the root of "score_divisor", of d_head where the family doesn't say;
- * "1" leaves them as they are.
+ * "1" leaves them as they are. Where a config says itself by what they are multiplied,
+ * "score_scale" names its key: {"key": "attention_multiplier", "default": 1}.
  *
  * * "forward" says how the tensors make a model that runs: catalog/forward.h.
  *
@@ -261,6 +262,7 @@ struct al_family_module {
 	struct al_rotary rotary;
 	const struct al_formula *uses; /* NULL: 1 */
 	const struct al_formula *score_divisor; /* NULL: d_head */
+	struct al_config_number score_scale; /* 0: one over the root of score_divisor */
 	struct al_stored *stored;
 	size_t n_stored;
 	const char *before; /* the module whose input it is, or NULL */

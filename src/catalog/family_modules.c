@@ -222,6 +222,7 @@ static const struct al_field module_fields[] = {
 	{AL_KEY("cross", BOOLEAN, AT(is_cross))},
 	{AL_KEY("uses", BY, AT(uses)), .read = al_read_formula},
 	{AL_KEY("score_divisor", BY, AT(score_divisor)), .read = al_read_formula},
+	{AL_KEY("score_scale", BY, AT(score_scale)), .read = al_read_config_number},
 	{AL_KEY("stored", LIST, AT(stored)), .n_offset = AT(n_stored), .record = &stored_record,
 		.most = AL_FAMILY_ITEMS},
 	{AL_KEY("before", TEXT, AT(before))},

@@ -24,6 +24,10 @@ bool al_read_text_list(void *reader, const struct cJSON *node, void *out,
 bool al_read_dtype(void *reader, const struct cJSON *node, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* A number, or an object that names the config's key, into a struct al_config_number. */
+bool al_read_config_number(void *reader, const struct cJSON *node, void *out,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* A formula, or true or false as 1 or 0. */
 bool al_read_formula_or_flag(struct al_reader *reader, const struct cJSON *node,
 	const struct al_formula **out, struct al_error *err) AL_MUST_CHECK;

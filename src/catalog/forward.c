@@ -44,22 +44,22 @@ static bool read_names(void *context, const struct cJSON *node, void *out, struc
 static bool read_number_keys(void *reader, const struct cJSON *node, void *out,
 	struct al_error *err)
 {
-	struct al_forward_number *number = out;
+	struct al_config_number *number = out;
 
 	return al_read_texts(reader, node, &number->keys, &number->n_keys, err);
 }
 
 static const struct al_field number_fields[] = {
 	{AL_KEY("key", BY, 0), .is_required = true, .read = read_number_keys},
-	{AL_KEY("default", REAL, offsetof(struct al_forward_number, fallback))},
-	{AL_KEY("plus", REAL, offsetof(struct al_forward_number, plus))},
+	{AL_KEY("default", REAL, offsetof(struct al_config_number, fallback))},
+	{AL_KEY("plus", REAL, offsetof(struct al_config_number, plus))},
 };
 static const struct al_record number_record = {.fields = AL_FIELDS(number_fields)};
 
-static bool read_number(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_read_config_number(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
-	struct al_forward_number *number = out;
+	struct al_config_number *number = out;
 	const bool is_object = al_json_kind(node) == AL_JSON_OBJECT;
 
 	number->has_fallback = !is_object || al_json_get(node, "default");
@@ -158,7 +158,7 @@ static bool read_loop(void *context, const struct cJSON *member, void *out, stru
 
 static const struct al_field norm_fields[] = {
 	{AL_KEY("kind", WORD, AT(norm)), AL_WORDS(norm_names), .is_required = true},
-	{AL_KEY("epsilon", BY, AT(epsilon)), .read = read_number, .is_required = true},
+	{AL_KEY("epsilon", BY, AT(epsilon)), .read = al_read_config_number, .is_required = true},
 	{AL_KEY("unit_offset", BOOLEAN, AT(has_unit_offset))},
 };
 
@@ -167,18 +167,19 @@ static const struct al_field embedding_fields[] = {
 		.is_required = true},
 	NAMES("project_tokens", TOKENS_PROJECT),
 	NAMES("positions", POSITIONS),
-	{AL_KEY("first", BY, AT(first_position)), .read = read_number},
+	{AL_KEY("first", BY, AT(first_position)), .read = al_read_config_number},
 	NAMES("types", TYPES),
 	NAMES("norm", EMBEDDING_NORM),
 	NAMES("project", EMBEDDING_PROJECT),
-	{AL_KEY("scale", BY, AT(embedding_scale)), .read = read_number},
+	{AL_KEY("scale", BY, AT(embedding_scale)), .read = al_read_config_number},
 	{AL_KEY("scale_squared", BY, AT(scale_squared)), .read = al_read_formula},
 };
 
 static const struct al_field relative_fields[] = {
 	{AL_KEY("bias", BY, AT(tensors[AL_FORWARD_RELATIVE])), .read = read_names,
 		.is_required = true},
-	{AL_KEY("distance", BY, AT(relative_distance)), .read = read_number, .is_required = true},
+	{AL_KEY("distance", BY, AT(relative_distance)), .read = al_read_config_number,
+		.is_required = true},
 };
 static const struct al_record relative_record = {.fields = AL_FIELDS(relative_fields)};
 
@@ -191,13 +192,12 @@ static const struct al_field attention_fields[] = {
 	NAMES("before", ATTENTION_BEFORE),
 	NAMES("behind", ATTENTION_BEHIND),
 	NAMES("sum", ATTENTION_SUM),
-	{AL_KEY("scale", BY, AT(score_scale)), .read = read_number},
-	{AL_KEY("cap", BY, AT(score_cap)), .read = read_number},
+	{AL_KEY("cap", BY, AT(score_cap)), .read = al_read_config_number},
 	{AL_KEY("window", BY, AT(window)), .read = al_read_formula},
 	NAMES("query_norm", QUERY_NORM),
 	NAMES("key_norm", KEY_NORM),
 	{AL_KEY("over", WORD, AT(qk_norm)), AL_WORDS(over_names), .fallback = AL_NORM_OVER_HEAD},
-	{AL_KEY("alibi", BY, AT(alibi)), .read = read_number},
+	{AL_KEY("alibi", BY, AT(alibi)), .read = al_read_config_number},
 	{AL_KEY("relative", BY, 0), .read = read_relative},
 	NAMES("sinks", SINKS),
 };
@@ -239,8 +239,8 @@ static const struct al_field last_fields[] = {
 	NAMES("norm", LAST_NORM),
 	NAMES("project", LAST_PROJECT),
 	NAMES("head", HEAD),
-	{AL_KEY("divide", BY, AT(logit_divisor)), .read = read_number},
-	{AL_KEY("cap", BY, AT(logit_cap)), .read = read_number},
+	{AL_KEY("divide", BY, AT(logit_divisor)), .read = al_read_config_number},
+	{AL_KEY("cap", BY, AT(logit_cap)), .read = al_read_config_number},
 };
 
 static bool check_block(const struct al_reader *reader, const struct cJSON *node,
@@ -332,11 +332,11 @@ static const struct al_field forward_fields[] = {
 	{AL_KEY("layers", BY, AT(layers)), .read = al_read_formula},
 	{AL_KEY("loops", MEMBERS, AT(loops)), .n_offset = AT(n_loops), .read = read_loop,
 		.item_size = sizeof(struct al_forward_loop), .most = AL_FAMILY_LOOPS},
-	{AL_KEY("longest", BY, AT(longest)), .read = read_number},
+	{AL_KEY("longest", BY, AT(longest)), .read = al_read_config_number},
 	{AL_KEY("norm", BY, 0), .read = read_norm, .is_required = true},
 	{AL_KEY("embedding", BY, 0), .read = read_embedding, .is_required = true},
 	{AL_KEY("parallel", BY, AT(parallel)), .read = al_read_formula},
-	{AL_KEY("residual", BY, AT(residual_scale)), .read = read_number},
+	{AL_KEY("residual", BY, AT(residual_scale)), .read = al_read_config_number},
 	{AL_KEY("attention", BY, 0), .read = read_attention, .is_required = true},
 	{AL_KEY("feed_forward", BY, 0), .read = read_feed_forward, .is_required = true},
 	{AL_KEY("experts", BY, 0), .read = read_experts},

@@ -31,14 +31,14 @@
  *
  * * residual: what a block gives is multiplied by it before it is added.
  *
- * * attention: scores are multiplied by "scale", where there is none by one over the root of the
- * module's score_divisor; they are capped to "cap" by tanh; a query sees the last "window" tokens,
- * itself included; 0: all. "query_norm" and "key_norm" normalise each head ("over": "head"), all
- * heads at once ("all"), or each head with a scale of its own ("each", {head} in the name). Rotary
- * positions are the module's, and so are biases, which are added. "alibi": a score loses slope
- * times its distance, head h of 2^k heads 2^(-alibi (h + 1)/2^k) of it. "relative": "bias" is a
- * tensor [buckets][n_heads] of what is added to a score by the bucket of its distance, as T5 counts
- * them, to "distance". "sinks" [n_heads] take part in a head's softmax, and no value.
+ * * attention: scores, which the module scales, are capped to "cap" by tanh; a query sees the last
+ * "window" tokens, itself included; 0: all. "query_norm" and "key_norm" normalise each head
+ * ("over": "head"), all heads at once ("all"), or each head with a scale of its own ("each", {head}
+ * in the name). Rotary positions are the module's, and so are biases, which are added. "alibi": a
+ * score loses slope times its distance, head h of 2^k heads 2^(-alibi (h + 1)/2^k) of it.
+ * "relative": "bias" is a tensor [buckets][n_heads] of what is added to a score by the bucket of
+ * its distance, as T5 counts them, to "distance". "sinks" [n_heads] take part in a head's softmax,
+ * and no value.
  *
  * * feed_forward: down(activation(gate x) * up x), or down(activation(up x)); "gate_up" is both
  * in one tensor, the gate first or, "alternating", number by number.
@@ -106,7 +106,8 @@ struct al_forward_names {
 	const struct al_formula *when; /* NULL: true */
 };
 
-struct al_forward_number {
+/* A number, or the first of a config's keys that is there. */
+struct al_config_number {
 	const char **keys;
 	size_t n_keys;
 	bool has_fallback;
@@ -143,9 +144,9 @@ struct al_forward {
 	enum al_norm_kind norm;
 	bool has_unit_offset;
 	enum al_norm_over qk_norm;
-	struct al_forward_number epsilon, longest, first_position, score_cap, logit_cap;
-	struct al_forward_number embedding_scale, score_scale, residual_scale, logit_divisor;
-	struct al_forward_number alibi, relative_distance; /* 0: none */
+	struct al_config_number epsilon, longest, first_position, score_cap, logit_cap;
+	struct al_config_number embedding_scale, residual_scale, logit_divisor;
+	struct al_config_number alibi, relative_distance; /* 0: none */
 	bool is_alternating; /* gate and up */
 	const struct al_formula *n_experts, *n_active, *normalised; /* NULL: 0, 0, false */
 	const struct al_formula *scale_squared, *window; /* NULL: 1, 0 */

@@ -6,11 +6,6 @@
 #include "compress/by_data.h"
 #include "compress/effective.h"
 
-double al_score_scale(const struct al_attention *attention)
-{
-	return 1 / sqrt((double)attention->score_divisor);
-}
-
 static void keep_counts(struct al_job_module *module, const struct al_scores *scores,
 	const struct al_pieces *pieces)
 {
@@ -80,7 +75,7 @@ static bool make_module(struct al_job *job, struct al_job_module *module,
 	keep_counts(module, t->scores, &pieces);
 	if (job->options->method == AL_METHOD_COLLAB)
 		al_count_dimensions(job, module, &pieces);
-	module->scale = al_score_scale(t->attention);
+	module->scale = t->attention->score_scale;
 	if (job->options->for_epfml)
 		al_epfml_fold(module, &pieces);
 	ok = ok && al_job_encode(job, module, &pieces, err);

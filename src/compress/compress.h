@@ -4,8 +4,8 @@
  * done: attnledger.method, .source (FNV-1a of the original's headers), .scale, .modules (a JSON
  * list: rank, relative error, parameters, the factor of the logits), .shapes (the heads that are
  * left of every module, and where each projection is that the family doesn't list), .config (of a
- * single file: the config.json that a folder has beside it). The factor stays 1/sqrt(d_head) of the
- * original whatever the new width is. */
+ * single file: the config.json that a folder has beside it). The factor stays the
+ * original's, mostly 1/sqrt(d_head), whatever the new width is. */
 #ifndef ATTNLEDGER_COMPRESS_COMPRESS_H
 #define ATTNLEDGER_COMPRESS_COMPRESS_H
 
@@ -54,8 +54,5 @@ bool al_compress(struct al_model_view *view, const struct al_compress_options *o
 
 void al_compress_add_columns(struct al_table *table);
 void al_compress_add_head_columns(struct al_table *table);
-
-/* The factor of the logits, which the family says: mostly 1/sqrt(d_head). */
-double al_score_scale(const struct al_attention *attention);
 
 #endif

@@ -37,7 +37,7 @@ static bool load(void *context, const struct al_attention *attention, enum al_pr
 	const size_t i = (size_t)(attention - c->view->modules);
 
 	if (al_method_mixes(c->layouts[i].method) && p <= AL_KEY)
-		return al_shared_make(&c->layouts[i], c->pieces[i].of, al_score_scale(attention), p,
+		return al_shared_make(&c->layouts[i], c->pieces[i].of, attention->score_scale, p,
 			is_bias, out, err);
 	*out = (struct al_matrix){0};
 	if (is_bias && attention->biases[p].n_runs == 0)

@@ -153,8 +153,10 @@ static void describe_shape(struct al_text *out, const struct al_attention *a,
 			method == AL_METHOD_QK ? layout->rank : a->d_head);
 	al_text_addf(out, ", \"d_value\": %" PRId64,
 		method == AL_METHOD_OV ? layout->rank : a->d_value);
-	if (!is_folded)
+	if (!is_folded && a->score_divisor > 0)
 		al_text_addf(out, ", \"score_divisor\": %" PRId64, a->score_divisor);
+	else if (!is_folded)
+		al_text_addf(out, ", \"score_scale\": %.17g", a->score_scale);
 	if (al_layout_unlisted(layout))
 		al_text_addf(out, ", \"unlisted\": \"%s\"", al_layout_unlisted(layout));
 	if (layout && !is_folded && is_apart(layout, config_says))

@@ -1,8 +1,6 @@
 /* Shared queries and keys as heads. */
 #include "compress/shared.h"
 
-#include <math.h>
-
 #include "views/shared_heads.h"
 
 bool al_shared_make(const struct al_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
@@ -15,7 +13,7 @@ bool al_shared_make(const struct al_layout *layout, const struct al_matrix piece
 			.mixing = pieces[AL_PIECE_MIXING],
 			.content = pieces[AL_PIECE_CONTENT],
 			.n_heads = (size_t)a->n_heads,
-			.factor = scale * sqrt((double)a->score_divisor)};
+			.factor = scale / a->score_scale};
 
 	return al_shared_heads_make(&heads, p == AL_QUERY, is_bias, out, err);
 }

@@ -24,7 +24,7 @@ bool al_side_load_original(struct al_side_scores *side, const struct al_model_vi
 {
 	*side = (struct al_side_scores){.n_heads = (size_t)a->n_heads,
 		.n_kv_heads = (size_t)a->n_kv_heads,
-		.scale = al_score_scale(a)};
+		.scale = a->score_scale};
 	for (int p = AL_QUERY; p < AL_N_PROJECTIONS; p++)
 		if ((a->factors[p].n_runs > 0
 			    && !al_factor_load(view->checkpoint, &a->factors[p], &side->of[p], err))

@@ -77,8 +77,9 @@ static bool scores_alike(const struct check *c, const struct al_model_module *mo
 	for (size_t i = 0; i < view->n_modules; i++) {
 		const struct al_attention *a = &view->modules[i];
 		if (strcmp(a->name, module->name) == 0
-			&& ((stored->score_divisor ? stored->score_divisor : a->d_head)
-					!= a->score_divisor
+			&& ((a->score_divisor > 0
+				    && (stored->score_divisor ? stored->score_divisor : a->d_head)
+					    != a->score_divisor)
 				|| (a->is_rotary && stored->rotary_width != a->rotary_width)))
 			return false;
 	}

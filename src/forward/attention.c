@@ -67,20 +67,13 @@ static struct span seen(const struct heads *h, size_t first, size_t end, size_t 
 		is_causal ? end : n};
 }
 
-static float score_scale(const struct al_layer *layer)
-{
-	const double own = layer->network->score_scale;
-
-	return (float)(own > 0 ? own : 1 / sqrt((double)layer->shape->score_divisor));
-}
-
 /* Queries [first, end) of a sequence: q, k, v, o are that head's columns of it. */
 static bool attend(const struct heads *h, size_t index, size_t first, size_t end,
 	struct al_view_f q, struct al_view_f k, struct al_view_f v, struct al_matrix_f o,
 	float *memory, struct al_error *err)
 {
 	const struct al_network *network = h->layer->network;
-	const float scale = score_scale(h->layer);
+	const float scale = (float)h->layer->shape->score_scale;
 	const size_t past = n_past(h->layer);
 	const struct span keys = seen(h, past + first, past + end, k.cols);
 	const size_t n = keys.high - keys.low;

@@ -31,7 +31,6 @@ struct al_network {
 	int64_t longest; /* tokens of a sequence; 0: any number */
 	int64_t first_position;
 	double epsilon, score_cap, logit_cap, embedding_scale; /* a cap of 0: none */
-	double score_scale; /* 0: one over the root of a module's score_divisor */
 	double residual_scale, logit_divisor;
 	double alibi; /* 0: none */
 	int64_t relative_distance;

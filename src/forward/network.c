@@ -10,58 +10,12 @@ enum { MOST_POSITIONS = 1 << 24 };
 
 /* ---- the config ---- */
 
-/* "a.b" is the key b of the object a. */
-static const struct cJSON *find_key(const struct al_network *network, const char *key)
-{
-	const struct cJSON *node = network->view->config.root;
-	char part[128];
-
-	while (node && *key) {
-		const size_t length = strcspn(key, ".");
-		if (length >= sizeof(part) || al_json_kind(node) != AL_JSON_OBJECT)
-			return NULL;
-		memcpy(part, key, length);
-		part[length] = '\0';
-		node = al_json_get(node, part);
-		key += length + (key[length] == '.');
-	}
-	return node;
-}
-
-/* The first of the keys that is there. */
-static const struct cJSON *find_keys(const struct al_network *network, const char *const *keys,
-	size_t n)
-{
-	const struct cJSON *node = NULL;
-
-	for (size_t i = 0; !node && i < n; i++)
-		node = find_key(network, keys[i]);
-	return node;
-}
-
-/* What isn't said, and a null, is `absent`. */
-static bool read_number(const struct al_network *network, const struct al_forward_number *number,
-	double absent, double *out, struct al_error *err)
-{
-	const struct cJSON *node = find_keys(network, number->keys, number->n_keys);
-
-	*out = number->has_fallback && !node ? number->fallback + number->plus : absent;
-	if (!node || al_json_kind(node) == AL_JSON_NULL)
-		return true;
-	if (!al_json_real(&network->view->config, node, out, err))
-		return false;
-	*out += number->plus;
-	return *out >= 0
-		|| al_json_fail(&network->view->config, node, err, "found %g, expected at least 0",
-			*out);
-}
-
-static bool read_count(const struct al_network *network, const struct al_forward_number *number,
+static bool read_count(const struct al_network *network, const struct al_config_number *number,
 	int64_t *out, struct al_error *err)
 {
 	double value;
 
-	if (!read_number(network, number, 0, &value, err))
+	if (!al_model_view_number(network->view, number, 0, &value, err))
 		return false;
 	if (value != floor(value) || value > MOST_POSITIONS)
 		return al_fail(err, AL_EINPUT, "%s: %s is %g, expected a whole number up to %d",
@@ -83,7 +37,7 @@ bool al_view_longest(struct al_model_view *view, int64_t *out, struct al_error *
 static bool read_activation(struct al_network *network, struct al_error *err)
 {
 	const struct al_forward_word *word = &network->how->activation;
-	const struct cJSON *node = find_keys(network, word->keys, word->n_keys);
+	const struct cJSON *node = al_model_view_key(network->view, word->keys, word->n_keys);
 	const char *name = word->fallback;
 
 	if (!node || al_json_kind(node) == AL_JSON_NULL)
@@ -120,7 +74,7 @@ static const char *value_text(struct al_network *network, const struct cJSON *no
 static bool check_need(struct al_network *network, const struct al_forward_need *need,
 	struct al_error *err)
 {
-	const struct cJSON *node = find_key(network, need->key);
+	const struct cJSON *node = al_model_view_key(network->view, &need->key, 1);
 	const char *value = node ? value_text(network, node) : NULL;
 	const char *expected = need->values[0];
 
@@ -138,7 +92,7 @@ static bool check_present(struct al_network *network, struct al_error *err)
 {
 	const struct al_forward *how = network->how;
 
-	return how->n_present == 0 || find_keys(network, how->present, how->n_present)
+	return how->n_present == 0 || al_model_view_key(network->view, how->present, how->n_present)
 		|| al_fail(err, AL_EINPUT, "%s has no %s; the forward pass of family %s needs it",
 			network->view->config_path, how->present[0], network->view->family->name);
 }
@@ -193,10 +147,10 @@ static bool read_scale(struct al_network *network, struct al_error *err)
 }
 
 /* A factor that the config has beside its weights: more than 0. */
-static bool read_factor(const struct al_network *network, const struct al_forward_number *number,
+static bool read_factor(const struct al_network *network, const struct al_config_number *number,
 	double *out, struct al_error *err)
 {
-	return read_number(network, number, 1, out, err)
+	return al_model_view_number(network->view, number, 1, out, err)
 		&& (*out > 0
 			|| al_fail(err, AL_EINPUT, "%s: %s is %g, expected more than 0",
 				network->view->config_path, number->n_keys ? number->keys[0] : "it",
@@ -210,8 +164,7 @@ static bool read_factors(struct al_network *network, struct al_error *err)
 	return read_factor(network, &how->embedding_scale, &network->embedding_scale, err)
 		&& read_scale(network, err)
 		&& read_factor(network, &how->residual_scale, &network->residual_scale, err)
-		&& read_factor(network, &how->logit_divisor, &network->logit_divisor, err)
-		&& read_number(network, &how->score_scale, 0, &network->score_scale, err);
+		&& read_factor(network, &how->logit_divisor, &network->logit_divisor, err);
 }
 
 /* Of learned positions there are as many as rows; the config may say fewer. */
@@ -272,10 +225,10 @@ static bool open_network(struct al_network *network, struct al_error *err)
 	return check_present(network, err) && check_when(network, err) && read_layers(network, err)
 		&& read_factors(network, err)
 		&& read_symbol(network, "d_model", &network->d_model, err)
-		&& read_number(network, &how->epsilon, 0, &network->epsilon, err)
-		&& read_number(network, &how->score_cap, 0, &network->score_cap, err)
-		&& read_number(network, &how->logit_cap, 0, &network->logit_cap, err)
-		&& read_number(network, &how->alibi, 0, &network->alibi, err)
+		&& al_model_view_number(network->view, &how->epsilon, 0, &network->epsilon, err)
+		&& al_model_view_number(network->view, &how->score_cap, 0, &network->score_cap, err)
+		&& al_model_view_number(network->view, &how->logit_cap, 0, &network->logit_cap, err)
+		&& al_model_view_number(network->view, &how->alibi, 0, &network->alibi, err)
 		&& read_count(network, &how->relative_distance, &network->relative_distance, err)
 		&& read_count(network, &how->longest, &network->longest, err)
 		&& read_count(network, &how->first_position, &network->first_position, err)
@@ -312,7 +265,7 @@ bool al_network_named_tokens(const struct al_network *network, const char *key, 
 	size_t room, size_t *n, struct al_error *err)
 {
 	const struct al_json *config = &network->view->config;
-	const struct cJSON *node = find_key(network, key), *item = node;
+	const struct cJSON *node = al_model_view_key(network->view, &key, 1), *item = node;
 
 	*n = 0;
 	if (!node || al_json_kind(node) == AL_JSON_NULL)

@@ -1,12 +1,14 @@
 /* Factors: a module's projections as matrices whose columns are heads. */
 #include "views/factor_runs.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
 #include "base/number.h"
 #include "ledger/ledger.h"
+#include "views/recorded.h"
 
 const char *const al_projection_names[AL_N_PROJECTIONS] = {"query", "key", "value", "output"};
 
@@ -367,6 +369,26 @@ static bool has_qk_norm(const struct al_stored_module *module)
 	return false;
 }
 
+/* What compress recorded goes before what the family says, which is of the widths of now. */
+static bool read_scale(const struct al_factor_maker *m, int64_t recorded, struct al_error *err)
+{
+	const struct al_recorded_shape *shape = al_view_find_shape(m->view, m->out->name);
+	struct al_attention *out = m->out;
+
+	if (shape && shape->score_scale > 0)
+		return out->score_scale = shape->score_scale, true;
+	if (!al_model_view_number(m->view, &m->module->module->score_scale, 0, &out->score_scale,
+		    err))
+		return false;
+	if (out->score_scale > 0)
+		return true;
+	out->score_divisor = recorded	  ? recorded
+		: m->stored.score_divisor ? m->stored.score_divisor
+					  : out->d_head;
+	out->score_scale = 1 / sqrt((double)out->score_divisor);
+	return true;
+}
+
 bool al_factors_make(struct al_model_view *view, const struct al_model_module *module,
 	struct al_attention *out, struct al_error *err)
 {
@@ -396,8 +418,5 @@ bool al_factors_make(struct al_model_view *view, const struct al_model_module *m
 	if (!find_base_origin(view, &out->rotary_base_origin, err) || !make_projections(&m, err)
 		|| !collect_tensors(&m, err))
 		return false;
-	out->score_divisor = divisor	 ? divisor
-		: m.stored.score_divisor ? m.stored.score_divisor
-					 : out->d_head;
-	return check_complete(out, view->runs, err);
+	return read_scale(&m, divisor, err) && check_complete(out, view->runs, err);
 }

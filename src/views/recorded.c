@@ -38,6 +38,7 @@ static const struct al_field shape_fields[] = {
 	{AL_KEY("stored", LIST, AT(stored)), .n_offset = AT(n_stored),
 		.record = &projection_record},
 	{AL_KEY("score_divisor", WHOLE, AT(score_divisor)), .least = 1},
+	{AL_KEY("score_scale", REAL, AT(score_scale))},
 };
 #undef AT
 static const struct al_record shape_record = {.fields = AL_FIELDS(shape_fields)};

@@ -25,7 +25,8 @@ enum al_recorded_symbol {
 struct al_recorded_shape {
 	const char *module;
 	int64_t values[AL_N_RECORDED]; /* 0: as the config has it */
-	int64_t score_divisor;
+	int64_t score_divisor; /* 0: score_scale is said instead */
+	double score_scale; /* 0: as the config has it */
 	const char *unlisted; /* what no family lists; NULL: nothing */
 	struct al_recorded_projection *stored;
 	size_t n_stored;

@@ -69,7 +69,8 @@ struct al_attention {
 	const double *rotary_speeds; /* [rotary_width/2], angles from a position to the next; NULL:
 					base^(-2i/width) */
 	const char *rotary_base_origin; /* who says so: a config's key, a default; NULL: nobody */
-	int64_t score_divisor; /* its root divides scores */
+	double score_scale; /* scores are multiplied by it */
+	int64_t score_divisor; /* ... one over the root of this; 0: the config says it itself */
 	int64_t n_heads, n_kv_heads, d_head, d_value;
 	struct al_factor factors[AL_N_PROJECTIONS];
 	struct al_factor biases[AL_N_PROJECTIONS]; /* one row; no runs where there is none */
@@ -133,6 +134,15 @@ bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
 /* The stored tensor of a family's name after the view's prefix or another of the family's, or
  * NULL. */
 const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name);
+
+/* The node of the first of the keys that the config has ("a.b": of the object a), or NULL. */
+const struct cJSON *al_model_view_key(const struct al_model_view *view, const char *const *keys,
+	size_t n);
+
+/* A number of at least 0 that the config says. What it doesn't say, and a null, is `absent` unless
+ * the family has a default. */
+bool al_model_view_number(const struct al_model_view *view, const struct al_config_number *number,
+	double absent, double *out, struct al_error *err) AL_MUST_CHECK;
 
 /* Heads [first, +n) of a factor into `out`, [rows][n*width], converted to double; biases are
  * factors of one row. The caller counts what isn't finite (al_factor_check_finite); what a composed

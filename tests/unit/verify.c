@@ -166,10 +166,10 @@ static void dropped_head_shows(void **state)
 
 /* One head of one rotary pair, which turns by one radian from token to token, among five
  * positions; its keys are diag(1, 1/2). */
-static void write_rotary(const struct test_folder *folder)
+static void write_rotary(const struct test_folder *folder, const char *family)
 {
-	static const char config[] =
-		"{\"model_type\": \"llama\", \"hidden_size\": 2, \"num_attention_heads\": 1, "
+	static const char format[] =
+		"{\"model_type\": %s, \"hidden_size\": 2, \"num_attention_heads\": 1, "
 		"\"num_hidden_layers\": 1, \"intermediate_size\": 2, \"vocab_size\": 2, "
 		"\"max_position_embeddings\": 5}";
 	static const double rows[] = {1, -1, -1, 1}, one[] = {1, 0, 0, 1}, key[] = {1, 0, 0, .5};
@@ -180,23 +180,24 @@ static void write_rotary(const struct test_folder *folder)
 		{"model.layers.0.self_attn.v_proj.weight", "F64", {2, 2}, 2, one},
 		{"model.layers.0.self_attn.o_proj.weight", "F64", {2, 2}, 2, one},
 	};
-	char path[256];
+	char path[256], config[512];
+	const int length = snprintf(config, sizeof(config), format, family);
 
 	write_weights(test_path(path, folder, "model.safetensors"), weights,
 		sizeof(weights) / sizeof(*weights));
-	test_write(test_path(path, folder, "config.json"), config, sizeof(config) - 1);
+	test_write(test_path(path, folder, "config.json"), config, (size_t)length);
 }
 
 /* The keys' latent of one dimension leaves diag(1, 0). The query (1, -1) is turned by t into (cos t
- * + sin t, sin t - cos t); its own key is (1, -1/2), the other token's that one's opposite. */
-static void offsets_by_hand(void **state)
+ * + sin t, sin t - cos t); its own key is (1, -1/2), the other token's that one's opposite. Scores
+ * are multiplied by `scale`. */
+static void check_offsets(struct fixture *f, const char *family, double scale)
 {
 	static const double offsets[] = {0, 1, 2, 4};
 	const struct al_compress_options options = {.method = AL_METHOD_LATENT,
 		.of_keys = true,
 		.ranks = &(int64_t){1},
 		.n_ranks = 1};
-	struct fixture *f = *state;
 	double logit = 0, variation = 0, error = 0, norm = 0;
 	struct al_checkpoint compressed;
 	struct al_table table, rows;
@@ -207,15 +208,15 @@ static void offsets_by_hand(void **state)
 
 	for (size_t i = 0; i < 4; i++) {
 		const double c = cos(offsets[i]), s = sin(offsets[i]);
-		const double p = probability((1.5 * c + 0.5 * s) / sqrt(2)),
-			     q = probability((c + s) / sqrt(2));
-		logit = fmax(logit, fabs(c - s) / 2 / sqrt(2));
+		const double p = probability(scale * (1.5 * c + 0.5 * s)),
+			     q = probability(scale * (c + s));
+		logit = fmax(logit, scale * fabs(c - s) / 2);
 		variation += fabs(p - q) / 4;
 		error += 4 * (p - q) * (p - q);
 		norm += (2 * p - 1) * (2 * p - 1);
 	}
 	test_folder_make(&folder);
-	write_rotary(&folder);
+	write_rotary(&folder, family);
 	open_model(&model, folder.path, 0, 0);
 	al_table_init(&rows, "compress", "");
 	al_compress_add_columns(&rows);
@@ -239,7 +240,23 @@ static void offsets_by_hand(void **state)
 	al_table_finish(&rows);
 	al_checkpoint_close(&compressed);
 	close_model(&model);
+	/* the compressed file alone says it, too */
+	open_model(&model, f->compressed, 0, 0);
+	assert_near(model.view.modules[0].score_scale, scale);
+	close_model(&model);
 	test_folder_remove(&folder);
+}
+
+static void offsets_by_hand(void **state)
+{
+	check_offsets(*state, "\"llama\"", 1 / sqrt(2));
+}
+
+/* Granite's config says itself by what scores are multiplied. */
+static void the_familys_scale_by_hand(void **state)
+{
+	check_offsets(*state, "\"granite\", \"attention_multiplier\": 0.3", 0.3);
+	check_offsets(*state, "\"granite\"", 1);
 }
 
 /* ---- errors ---- */
@@ -345,6 +362,7 @@ int main(void)
 		WITH_BERT(probabilities_by_hand),
 		WITH_BERT(dropped_head_shows),
 		WITH_BERT(offsets_by_hand),
+		WITH_BERT(the_familys_scale_by_hand),
 		WITH_BERT(errors_by_hand),
 		WITH_BERT(dimensions_by_hand),
 	};
