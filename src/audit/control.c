@@ -61,5 +61,5 @@ void al_control_set_cells(struct al_cell *cell, size_t original, size_t paramete
 }
 
 const char al_control_note[] =
-	"truncating: the largest singular triples of all heads, at as many parameters; gain: the "
-	"error of truncating over the method's error";
+	"truncating: the largest singular triples of all heads, at as many query and key "
+	"parameters; gain: the error of truncating over the method's error";

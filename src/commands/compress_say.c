@@ -69,15 +69,13 @@ static const char *say_saved(struct al_arena *arena, const struct al_table *tabl
 	const double original = sum_of(table, "original"), left = sum_of(table, "parameters");
 	const bool is_smaller = left <= original;
 
-	return al_format(arena,
-		"%s %s %s of the %s parameters of %zu module%s (%s of %s are left)%s",
+	return al_format(arena, "%s %s %s of the %s parameters of %zu module%s (%s of %s are left)",
 		al_table_text(table, 0, "method"), is_smaller ? "saves" : "adds",
 		al_say_percent(arena, (is_smaller ? original - left : left - original) / original),
-		al_method_is_of_all(method) ? "attention" : "query and key", table->n_rows,
+		al_method_touches_all(method) ? "attention" : "query and key", table->n_rows,
 		table->n_rows == 1 ? "" : "s",
 		al_exact_grouped(arena, al_format(arena, "%.0f", left)),
-		al_exact_grouped(arena, al_format(arena, "%.0f", original)),
-		al_method_drops(method) ? " and what those heads have of values and outputs" : "");
+		al_exact_grouped(arena, al_format(arena, "%.0f", original)));
 }
 
 const char *al_compress_say(struct al_session *session, enum al_method method)

@@ -156,7 +156,7 @@ void al_answer_fill(const struct al_job *job, struct al_table *table)
 {
 	bool has_estimate = false;
 
-	if (al_method_is_of_all(job->options->method))
+	if (al_method_touches_all(job->options->method))
 		table->columns[al_table_find_column(table, "original")].title =
 			"Attention parameters";
 	for (size_t i = 0; i < job->n_modules; i++) {

@@ -90,23 +90,13 @@ static bool convert(struct conversion *c, const struct al_candidate *candidate,
 
 /* ---- what it saves ---- */
 
-/* Dropped heads take their values and outputs along. */
-static int64_t parameters_of(const struct al_layout *layout)
-{
-	const struct al_attention *a = layout->attention;
-	const int64_t all = al_original_parameters(a, AL_METHOD_OV);
-
-	return al_method_drops(layout->method) ? all / a->n_heads * al_layout_heads(layout, false)
-					       : al_layout_parameters(layout);
-}
-
 static void count(const struct conversion *c, struct al_candidate *out)
 {
 	double squares = 0;
 
 	for (size_t i = 0; i < c->n; i++) {
 		const struct al_attention *a = c->layouts[i].attention;
-		out->parameters += parameters_of(&c->layouts[i]);
+		out->parameters += al_layout_parameters(&c->layouts[i]);
 		out->original += al_original_parameters(a, AL_METHOD_OV);
 		out->cached += al_layout_cached(&c->layouts[i]);
 		out->cached_originally += al_original_cached(a);

@@ -90,6 +90,9 @@ bool al_layout_has_values(const struct al_layout *layout);
 /* Does it leave out whole heads? */
 bool al_method_drops(enum al_method method);
 
+/* Does it change the number of parameters of all projections, not only of queries and keys? */
+bool al_method_touches_all(enum al_method method);
+
 /* Can the method treat the module at all? Of gqa with its keys, or its values alone. */
 bool al_method_check(const struct al_attention *attention, enum al_method method, bool of_keys,
 	struct al_error *err) AL_MUST_CHECK;
@@ -112,8 +115,8 @@ int64_t al_original_cached(const struct al_attention *attention);
 int64_t al_tucker_width(const struct al_attention *attention, enum al_projection projection,
 	int64_t rank);
 
-/* Query and key parameters, of methods on values those of all projections, biases included: of a
- * layout, of the original, and of the other methods but drop at a rank. */
+/* Query and key parameters, of methods that touch all projections those of all, biases included but
+ * for the output's: of a layout, of the original, and of methods on scores at a rank. */
 int64_t al_layout_parameters(const struct al_layout *layout);
 int64_t al_original_parameters(const struct al_attention *attention, enum al_method method);
 int64_t al_rank_parameters(const struct al_attention *attention, enum al_method method,

@@ -14,7 +14,7 @@ static enum al_measure best(const struct al_work *w)
 {
 	if (!w->statistics)
 		return AL_MEASURE_WEIGHTS;
-	if (!al_method_is_of_all(w->layout->method) && !al_method_drops(w->layout->method))
+	if (!al_method_touches_all(w->layout->method))
 		return AL_MEASURE_CENTRED;
 	if (al_method_drops(w->layout->method))
 		return AL_MEASURE_OUTPUTS;

@@ -31,6 +31,11 @@ bool al_method_drops(enum al_method method)
 	return method == AL_METHOD_DROP || method == AL_METHOD_MERGE;
 }
 
+bool al_method_touches_all(enum al_method method)
+{
+	return al_method_is_of_all(method) || al_method_drops(method);
+}
+
 /* A tensor of the variant that is no factor of heads (norms of queries and keys, gates, sinks)
  * makes its scores of more than W_Q W_K^T, or keeps numbers for each head. What all heads use as it
  * is stays where heads are left out; what changes scores alone stays where values are changed, and
@@ -182,11 +187,16 @@ static bool has_bias(const struct al_attention *a, enum al_projection p)
 	return a->biases[p].n_runs > 0;
 }
 
+/* Of so many heads, query or key/value heads. */
+static int64_t heads_parameters(const struct al_attention *a, enum al_projection p, int64_t heads)
+{
+	return heads * a->factors[p].width
+		* (a->factors[p].rows + (p != AL_OUTPUT && has_bias(a, p)));
+}
+
 static int64_t projection_parameters(const struct al_attention *a, enum al_projection p)
 {
-	const int64_t columns = a->factors[p].heads * a->factors[p].width;
-
-	return columns * (a->factors[p].rows + (p != AL_OUTPUT && has_bias(a, p)));
+	return heads_parameters(a, p, a->factors[p].heads);
 }
 
 /* All projections, the output's bias aside. */
@@ -203,19 +213,13 @@ int64_t al_original_parameters(const struct al_attention *a, enum al_method meth
 {
 	int64_t n = 0;
 
-	if (al_method_is_of_all(method))
+	if (al_method_touches_all(method))
 		return all_parameters(a);
 	for (int p = AL_QUERY; p <= AL_KEY; p++) {
 		const int64_t columns = a->factors[p].heads * a->factors[p].width;
 		n += columns * (a->factors[p].rows + (a->biases[p].n_runs > 0));
 	}
 	return n;
-}
-
-/* Of so many key/value heads. */
-static int64_t grouped_parameters(const struct al_attention *a, enum al_projection p, int64_t heads)
-{
-	return heads * a->factors[p].width * (a->factors[p].rows + has_bias(a, p));
 }
 
 /* Of methods on values. */
@@ -235,9 +239,8 @@ static int64_t value_parameters(const struct al_layout *layout, int64_t rank)
 		return others + rank * (value->rows + value->heads * value->width)
 			+ (has_bias(a, p) ? value->heads * value->width : 0);
 	default:
-		return all_parameters(a) - grouped_parameters(a, AL_VALUE, a->n_kv_heads - rank)
-			- (layout->of_keys ? grouped_parameters(a, AL_KEY, a->n_kv_heads - rank)
-					   : 0);
+		return all_parameters(a) - heads_parameters(a, AL_VALUE, a->n_kv_heads - rank)
+			- (layout->of_keys ? heads_parameters(a, AL_KEY, a->n_kv_heads - rank) : 0);
 	}
 }
 
@@ -278,6 +281,20 @@ int64_t al_layout_kv_heads(const struct al_layout *layout)
 								  : al_layout_heads(layout, true);
 }
 
+/* What the heads that are left have of all projections. */
+static int64_t kept_parameters(const struct al_layout *layout)
+{
+	const struct al_attention *a = layout->attention;
+	int64_t n = 0;
+
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		const bool is_grouped = p == AL_KEY || p == AL_VALUE;
+		n += heads_parameters(a, (enum al_projection)p,
+			al_layout_heads(layout, is_grouped));
+	}
+	return n;
+}
+
 int64_t al_layout_parameters(const struct al_layout *layout)
 {
 	const struct al_attention *a = layout->attention;
@@ -288,13 +305,9 @@ int64_t al_layout_parameters(const struct al_layout *layout)
 		return al_rank_parameters(a, AL_METHOD_COLLAB, layout->rank)
 			+ a->d_value * (a->factors[AL_VALUE].rows + has_bias(a, AL_VALUE))
 			+ projection_parameters(a, AL_OUTPUT);
-	if (!al_method_drops(layout->method))
-		return al_rank_parameters(a, layout->method, layout->rank);
-	const int64_t rows = a->factors[AL_QUERY].rows + has_bias(a, AL_QUERY);
-	const int64_t key_rows = a->factors[AL_KEY].rows + has_bias(a, AL_KEY);
-	return a->d_head
-		* (al_layout_heads(layout, false) * rows
-			+ al_layout_heads(layout, true) * key_rows);
+	return al_method_drops(layout->method)
+		? kept_parameters(layout)
+		: al_rank_parameters(a, layout->method, layout->rank);
 }
 
 bool al_method_has_rank(const struct al_attention *a, enum al_method method, int64_t rank)
