@@ -4,11 +4,14 @@
 #include <float.h>
 #include <math.h>
 
+#include "linalg/band.h"
 #include "linalg/internal.h"
-#include "linalg/tridiagonal.h"
 
 /* Eigenvalues. */
 enum { LANES = 32 };
+
+/* Of a large matrix's eigenvalues one in so many is found by bisection sooner than all by sterf. */
+enum { FEW = 8 };
 
 #define EPSILON DBL_EPSILON
 #define DIGITS DBL_MANT_DIG

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "linalg/band.h"
 #include "linalg/internal.h"
 #include "linalg/tridiagonal.h"
 
