@@ -24,12 +24,14 @@ static void scale(struct al_matrix_f m)
 bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_heads *heads,
 	struct al_error *err)
 {
+	double norm;
+
 	*tensor = (struct al_score_tensor){.heads = {.query = heads->query,
 						   .key = heads->key,
 						   .n_heads = heads->n_heads,
 						   .n_kv_heads = heads->n_kv_heads,
 						   .d_head = heads->d_head}};
-	if (!al_heads_check(&tensor->heads, err))
+	if (!al_heads_check(&tensor->heads, &norm, err))
 		return false;
 	if (heads->unit < 0x1p-24)
 		return true;

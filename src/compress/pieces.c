@@ -19,6 +19,7 @@ static bool fill(struct al_scores *s, const struct al_model_view *view, const st
 {
 	const struct al_checkpoint *checkpoint = view->checkpoint;
 	const struct al_attention *a = s->attention;
+	double norm;
 
 	if (!load(checkpoint, &a->factors[AL_QUERY], &s->query, err)
 		|| !load(checkpoint, &a->factors[AL_KEY], &s->key, err)
@@ -37,7 +38,7 @@ static bool fill(struct al_scores *s, const struct al_model_view *view, const st
 		&& a->factors[AL_KEY].dtype->epsilon >= 0x1p-23;
 	if (s->is_single && !al_narrow_heads_init(&s->narrow, &s->heads, err))
 		return false;
-	return al_heads_check(&s->heads, err)
+	return al_heads_check(&s->heads, &norm, err)
 		&& al_control_init(&s->control, s->is_single ? &s->narrow.heads : &s->heads, err);
 }
 

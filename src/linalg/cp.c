@@ -216,14 +216,11 @@ static bool check_options(const struct al_heads *heads, const struct al_cp_optio
 	return true;
 }
 
-static bool decompose(const struct al_heads *heads, const struct al_cp_options *o,
+static bool decompose(const struct al_heads *heads, const struct al_cp_options *o, double norm,
 	struct al_cp *out, struct al_error *err)
 {
-	double norm;
 	bool is_stopped;
 
-	if (!al_heads_norm(heads, &norm, err))
-		return false;
 	if (o->start == AL_CP_AUTO)
 		return try_both(heads, o, norm, out, err);
 	if (try_start(heads, o, norm, o->start, out, &is_stopped, err))
@@ -236,9 +233,11 @@ static bool decompose(const struct al_heads *heads, const struct al_cp_options *
 bool al_cp(const struct al_heads *heads, const struct al_cp_options *options, struct al_cp *out,
 	struct al_error *err)
 {
+	double norm;
+
 	*out = (struct al_cp){.n_sweeps = 0};
-	if (al_heads_check(heads, err) && check_options(heads, options, err)
-		&& decompose(heads, options, out, err) && finish_terms(heads, out, err))
+	if (al_heads_check(heads, &norm, err) && check_options(heads, options, err)
+		&& decompose(heads, options, norm, out, err) && finish_terms(heads, out, err))
 		return true;
 	al_cp_finish(out);
 	return false;
@@ -262,9 +261,9 @@ static int compare_numbers(const void *a, const void *b)
 bool al_cp_greedy_errors(const struct al_heads *heads, double *errors, struct al_error *err)
 {
 	const size_t n = al_cp_bound(heads);
-	double left = 0;
+	double norm, left = 0;
 
-	if (!al_heads_check(heads, err) || !al_heads_values(heads, errors + 1, err))
+	if (!al_heads_check(heads, &norm, err) || !al_heads_values(heads, errors + 1, err))
 		return false;
 	/* Smallest first, so that errors[n - i] is what i values leave. */
 	qsort(errors + 1, n, sizeof(*errors), compare_numbers);

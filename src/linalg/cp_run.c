@@ -18,13 +18,13 @@ static bool apply_mixing(const void *context, size_t head, struct al_view x, str
 	return true;
 }
 
-static bool measure(const struct al_heads *heads, const struct al_terms *t, double *error,
-	bool *is_estimate, struct al_error *err)
+static bool measure(struct al_cp_run *x, const struct al_terms *t, double *error,
+	struct al_error *err)
 {
 	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_mixing,
 		&t->mixing};
 
-	return al_residual(heads, &a, AL_RESIDUAL_FLOPS, error, is_estimate, err);
+	return al_residual(x->heads, x->norm, &a, AL_RESIDUAL_FLOPS, error, &x->is_estimate, err);
 }
 
 /* ---- sweeps from one start ---- */
@@ -44,8 +44,7 @@ static bool steer(struct al_cp_run *x, double explained, double *error, struct a
 	*error = sqrt(fmax(left, 0));
 	if (left > (x->is_single ? SHOWS_SINGLE : SHOWS))
 		return true;
-	return al_sweep_store(x->sweep, &x->swept, err)
-		&& measure(x->heads, &x->swept, error, &x->is_estimate, err);
+	return al_sweep_store(x->sweep, &x->swept, err) && measure(x, &x->swept, error, err);
 }
 
 /* Momentum: each sweep begins further along the way that the last ones took, further each time that
@@ -128,7 +127,7 @@ static bool sweep(struct al_cp_run *x, struct al_error *err)
 
 static bool keep_start(struct al_cp_run *x, struct al_error *err)
 {
-	if (!measure(x->heads, x->terms, &x->start_error, &x->is_estimate, err))
+	if (!measure(x, x->terms, &x->start_error, err))
 		return false;
 	x->error = x->start_error;
 	return true;
@@ -139,8 +138,7 @@ static bool accept(struct al_cp_run *x, struct al_error *err)
 {
 	double error;
 
-	if (!al_sweep_store(x->sweep, &x->swept, err)
-		|| !measure(x->heads, &x->swept, &error, &x->is_estimate, err))
+	if (!al_sweep_store(x->sweep, &x->swept, err) || !measure(x, &x->swept, &error, err))
 		return false;
 	if (error >= x->start_error)
 		return keep_start(x, err);

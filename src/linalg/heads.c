@@ -129,15 +129,13 @@ static bool check_data(const struct al_heads *heads, bool is_single, struct al_e
 		&& (al_is_finite(heads->key) || fail_infinite("key", err));
 }
 
-bool al_heads_check(const struct al_heads *heads, struct al_error *err)
+bool al_heads_check(const struct al_heads *heads, double *norm_squared, struct al_error *err)
 {
-	double norm;
-
 	if (!al_heads_check_shape(heads, false, err)
 		|| !check_data(heads, al_heads_shape(heads).is_single, err)
-		|| !al_heads_norm(heads, &norm, err))
+		|| !al_heads_norm(heads, norm_squared, err))
 		return false;
-	return norm > 0 || al_fail(err, AL_EINPUT, "every head is zero");
+	return *norm_squared > 0 || al_fail(err, AL_EINPUT, "every head is zero");
 }
 
 /* ---- copies ---- */

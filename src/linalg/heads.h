@@ -83,8 +83,10 @@ struct al_heads_shape {
 struct al_heads_shape al_heads_shape(const struct al_heads *heads);
 
 /* AL_EINPUT where shapes contradict each other, a factor isn't finite or every head is zero. What
- * takes heads calls it first. */
-bool al_heads_check(const struct al_heads *heads, struct al_error *err) AL_MUST_CHECK;
+ * takes heads calls it first. `*norm_squared` is al_heads_norm's, which costs a product of the
+ * heads: who goes on with the heads hands it on. */
+bool al_heads_check(const struct al_heads *heads, double *norm_squared,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ||T||^2, the sum over heads of <Q_i^T Q_i, K_g^T K_g>. */
 bool al_heads_norm(const struct al_heads *heads, double *norm_squared,
@@ -138,9 +140,9 @@ enum { AL_RESIDUAL_PROBES = 64 };
  * one, or, where that is less work, its parts inside and outside of the spaces that left and right
  * span. Nothing large cancels, so 1e-14 can be told from 1e-9. Where both would take more than
  * `most_flops`, Gaussian vectors x estimate it, by the mean of
- * ||(T_i - T'_i) x||^2. */
-bool al_residual(const struct al_heads *heads, const struct al_approximation *approximation,
-	double most_flops, double *relative_error, bool *is_estimate,
-	struct al_error *err) AL_MUST_CHECK;
+ * ||(T_i - T'_i) x||^2. `norm_squared` is al_heads_norm's. */
+bool al_residual(const struct al_heads *heads, double norm_squared,
+	const struct al_approximation *approximation, double most_flops, double *relative_error,
+	bool *is_estimate, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -164,7 +164,7 @@ static size_t width(size_t rank, size_t rows, size_t cols)
 	return most - rank < OVERSAMPLING ? most : rank + OVERSAMPLING;
 }
 
-static bool find_both(const struct al_heads *h, const struct al_tucker_options *o,
+static bool find_both(const struct al_heads *h, double norm, const struct al_tucker_options *o,
 	struct al_tucker *out, struct al_error *err)
 {
 	const size_t d = al_heads_shape(h).d_head;
@@ -174,6 +174,7 @@ static bool find_both(const struct al_heads *h, const struct al_tucker_options *
 		.n_other = h->n_kv_heads,
 		.d_head = d,
 		.rank = o->query_rank,
+		.norm = norm,
 		.width = width(o->query_rank, h->query_f.rows, h->query_f.cols)};
 	struct finder key = {.own = h->key_f,
 		.other = h->query_f,
@@ -181,12 +182,10 @@ static bool find_both(const struct al_heads *h, const struct al_tucker_options *
 		.n_other = h->n_heads,
 		.d_head = d,
 		.rank = o->key_rank,
+		.norm = norm,
 		.width = width(o->key_rank, h->key_f.rows, h->key_f.cols)};
 	double change;
 
-	if (!al_heads_norm(h, &query.norm, err))
-		return false;
-	key.norm = query.norm;
 	bool done = find(&query, o->seed, 0, &out->query, &out->core_query, &out->finder_change,
 		err);
 	finder_finish(&query);
@@ -197,13 +196,13 @@ static bool find_both(const struct al_heads *h, const struct al_tucker_options *
 	return done;
 }
 
-bool al_tucker_find_ranges(const struct al_heads *heads, const struct al_tucker_options *options,
-	struct al_tucker *out, struct al_error *err)
+bool al_tucker_find_ranges(const struct al_heads *heads, double norm,
+	const struct al_tucker_options *options, struct al_tucker *out, struct al_error *err)
 {
 	struct al_narrow_heads narrow;
 
 	bool done = al_narrow_heads_init(&narrow, heads, err)
-		&& find_both(&narrow.heads, options, out, err);
+		&& find_both(&narrow.heads, norm, options, out, err);
 	al_narrow_heads_finish(&narrow);
 	return done;
 }

@@ -323,23 +323,23 @@ static bool fits_spaces(const struct al_heads_shape *s, const struct al_approxim
 		&& count_flops_in_spaces(s, a) < count_flops(s, a);
 }
 
-bool al_residual(const struct al_heads *heads, const struct al_approximation *approximation,
-	double most_flops, double *relative_error, bool *is_estimate, struct al_error *err)
+bool al_residual(const struct al_heads *heads, double norm_squared,
+	const struct al_approximation *approximation, double most_flops, double *relative_error,
+	bool *is_estimate, struct al_error *err)
 {
 	struct residual x = {.heads = heads,
 		.shape = al_heads_shape(heads),
 		.approximation = approximation};
 	const bool in_spaces = fits_spaces(&x.shape, approximation);
-	double norm, sum = 0;
+	double sum = 0;
 
 	*is_estimate = (in_spaces ? count_flops_in_spaces : count_flops)(&x.shape, approximation)
 		> most_flops;
 	x.n_blocks = (x.shape.d_key + BLOCK - 1) / BLOCK;
-	if (!al_heads_norm(heads, &norm, err)
-		|| !(*is_estimate	    ? measure_by_probes
-				: in_spaces ? measure_in_spaces
-					    : measure)(&x, &sum, err))
+	if (!(*is_estimate		? measure_by_probes
+			    : in_spaces ? measure_in_spaces
+					: measure)(&x, &sum, err))
 		return false;
-	*relative_error = sqrt(sum / norm);
+	*relative_error = sqrt(sum / norm_squared);
 	return al_check_finite("residual", (struct al_view){relative_error, 1, 1, 1}, err);
 }

@@ -39,8 +39,10 @@ static inline struct al_mode al_key_mode(const struct al_heads *h)
 bool al_mode_weigh(const struct al_mode *mode, struct al_matrix *l,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The random range finder: both bases of a partial decomposition, in single precision. */
-bool al_tucker_find_ranges(const struct al_heads *heads, const struct al_tucker_options *options,
-	struct al_tucker *out, struct al_error *err) AL_MUST_CHECK;
+/* The random range finder: both bases of a partial decomposition, in single precision. `norm` is
+ * ||T||^2. */
+bool al_tucker_find_ranges(const struct al_heads *heads, double norm,
+	const struct al_tucker_options *options, struct al_tucker *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

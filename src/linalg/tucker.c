@@ -288,7 +288,7 @@ static bool decompose_large(const struct al_heads *heads, const struct al_tucker
 {
 	struct al_wide_heads wide;
 
-	if (!al_tucker_find_ranges(heads, o, t, err) || !measure_core(t, norm, err))
+	if (!al_tucker_find_ranges(heads, norm, o, t, err) || !measure_core(t, norm, err))
 		return false;
 	if (o->n_sweeps == 0)
 		return true;
@@ -297,14 +297,11 @@ static bool decompose_large(const struct al_heads *heads, const struct al_tucker
 	return done;
 }
 
-static bool decompose(const struct al_heads *heads, const struct al_tucker_options *o,
+static bool decompose(const struct al_heads *heads, const struct al_tucker_options *o, double norm,
 	struct al_tucker *t, struct al_error *err)
 {
 	const struct al_heads_shape s = al_heads_shape(heads);
-	double norm;
 
-	if (!al_heads_norm(heads, &norm, err))
-		return false;
 	if (al_tucker_is_random(&s, o))
 		return decompose_large(heads, o, norm, t, err);
 	return decompose_exactly(heads, o, norm, t, err);
@@ -313,9 +310,12 @@ static bool decompose(const struct al_heads *heads, const struct al_tucker_optio
 bool al_tucker(const struct al_heads *heads, const struct al_tucker_options *options,
 	struct al_tucker *out, struct al_error *err)
 {
+	double norm;
+
 	*out = (struct al_tucker){.n_heads = heads->n_heads, .n_kv_heads = heads->n_kv_heads};
-	if (al_heads_check(heads, err) && al_tucker_check(heads, options, err)
-		&& decompose(heads, options, out, err) && al_tucker_measure(heads, out, err))
+	if (al_heads_check(heads, &norm, err) && al_tucker_check(heads, options, err)
+		&& decompose(heads, options, norm, out, err)
+		&& al_tucker_measure(heads, norm, out, err))
 		return true;
 	al_tucker_finish(out);
 	return false;

@@ -14,8 +14,8 @@ bool al_tucker_is_random(const struct al_heads_shape *s, const struct al_tucker_
 bool al_tucker_mix_heads(const struct al_tucker *tucker, struct al_matrix p,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Sets relative_error and is_estimate. */
-bool al_tucker_measure(const struct al_heads *heads, struct al_tucker *tucker,
+/* Sets relative_error and is_estimate. `norm` is ||T||^2. */
+bool al_tucker_measure(const struct al_heads *heads, double norm, struct al_tucker *tucker,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

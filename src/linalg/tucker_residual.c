@@ -67,7 +67,8 @@ static bool apply_core(const void *context, size_t head, struct al_view x, struc
 	return (m->p.data ? apply_mixed : apply_own)(m, head, x, out, err);
 }
 
-bool al_tucker_measure(const struct al_heads *heads, struct al_tucker *t, struct al_error *err)
+bool al_tucker_measure(const struct al_heads *heads, double norm, struct al_tucker *t,
+	struct al_error *err)
 {
 	struct middle middle = {.tucker = t, .d_head = t->core_query.cols / t->n_heads};
 	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_core, &middle};
@@ -75,8 +76,8 @@ bool al_tucker_measure(const struct al_heads *heads, struct al_tucker *t, struct
 	bool done = (!t->head.data
 			    || (al_matrix_init(&middle.p, t->n_heads, t->n_heads, err)
 				    && al_tucker_mix_heads(t, middle.p, err)))
-		&& al_residual(heads, &a, AL_RESIDUAL_FLOPS, &t->relative_error, &t->is_estimate,
-			err);
+		&& al_residual(heads, norm, &a, AL_RESIDUAL_FLOPS, &t->relative_error,
+			&t->is_estimate, err);
 	al_matrix_finish(&middle.p);
 	return done;
 }

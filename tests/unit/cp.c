@@ -339,15 +339,16 @@ static void estimates_large_residuals(void **state)
 	struct layer layer = gaussian_layer((struct sizes){6, 2, 8, 70, 200}, 96);
 	struct al_matrix left = matrix(70, 1), right = matrix(200, 1);
 	bool is_estimate;
-	double error;
+	double error, norm;
 
 	(void)state;
+	assert_true(al_heads_check(&layer.heads, &norm, NULL));
 	const struct al_approximation nothing = {al_view(left), al_view(right),
 		approximate_by_nothing, NULL};
-	assert_true(al_residual(&layer.heads, &nothing, 1e12, &error, &is_estimate, NULL));
+	assert_true(al_residual(&layer.heads, norm, &nothing, 1e12, &error, &is_estimate, NULL));
 	assert_false(is_estimate);
 	assert_true(fabs(error - 1) < 1e-14);
-	assert_true(al_residual(&layer.heads, &nothing, 0, &error, &is_estimate, NULL));
+	assert_true(al_residual(&layer.heads, norm, &nothing, 0, &error, &is_estimate, NULL));
 	assert_true(is_estimate);
 	assert_true(fabs(error - 1) < 0.1 && error != 1);
 	al_matrix_finish(&right);
