@@ -322,23 +322,23 @@ bool al_qr(struct al_matrix a, struct al_matrix r, struct al_error *err)
 	return done;
 }
 
-/* ---- Haar ---- */
-
 /* Orthonormal to 2^-52 times this. A Gaussian matrix that is twice as tall as wide stays below. */
-static const double HAAR_CONDITION = 100;
+static const double ONE_DIVISION = 100;
 
-/* The Q of a Gaussian matrix is Haar where R's diagonal is positive; Cholesky's always is, and it
- * gives the same Q. */
-static bool turn_haar(struct al_matrix u, struct al_matrix r, struct al_error *err)
+bool al_orthonormalise(struct al_matrix a, struct al_matrix r, struct al_error *err)
 {
-	double condition;
+	double condition = INFINITY;
 
-	if (!al_gram(AL_TRANSPOSED, al_view(u), r, err) || !al_cholesky(r, &condition, err))
+	if (!al_gram(AL_TRANSPOSED, al_view(a), r, NULL) || !al_is_well_scaled(al_view(r)))
+		return al_qr(a, r, err);
+	if (!al_cholesky(r, &condition, err))
 		return false;
-	if (condition > HAAR_CONDITION)
-		return al_qr(u, r, err);
-	return al_solve(AL_RIGHT, AL_PLAIN, al_view(r), u, err);
+	if (condition > ONE_DIVISION)
+		return al_qr(a, r, err);
+	return al_solve(AL_RIGHT, AL_PLAIN, al_view(r), a, err);
 }
+
+/* ---- Haar ---- */
 
 bool al_haar(struct al_random *random, struct al_matrix u, struct al_error *err)
 {
@@ -353,7 +353,8 @@ bool al_haar(struct al_random *random, struct al_matrix u, struct al_error *err)
 		al_random_gaussian(random, u.data + j * u.ld, u.rows);
 	if (!al_matrix_init(&r, u.cols, u.cols, err))
 		return false;
-	bool done = turn_haar(u, r, err);
+	/* The Q of a Gaussian matrix is Haar where R's diagonal is positive: it always is here. */
+	bool done = al_orthonormalise(u, r, err);
 	al_matrix_finish(&r);
 	return done;
 }

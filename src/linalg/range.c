@@ -1,9 +1,14 @@
 /* A random range finder for the modes of the head tensor (Halko, Martinsson & Tropp 2011,
  * arXiv:0909.4061, algorithm 4.4), for ranks far below d_model.
  *
- * The Gram matrix of a mode is own blockdiag(G_b) own^T with G_b the d_head x d_head Gram matrices
- * of what it meets, so that one power iteration is two products with the factor. They run in single
- * precision; the basis is orthonormal to double precision. */
+ * The Gram matrix of a mode is M = own blockdiag(G_b) own^T with G_b the d_head x d_head Gram
+ * matrices of what it meets, so that one power iteration is two products with the factor. They run
+ * in single precision; the basis is orthonormal to double precision.
+ *
+ * Between the two products of an iteration the basis is turned to its Ritz vectors u_j with their
+ * values t_j (Parlett 1998, The Symmetric Eigenvalue Problem, section 11.3). The first product then
+ * gives M u_j / t_j = u_j + e_j, columns that are nearly orthonormal already, and e_j says what the
+ * iteration would gain before the second product is taken. */
 #include <math.h>
 
 #include "base/random.h"
@@ -11,29 +16,34 @@
 
 enum { OVERSAMPLING = 32 };
 
-/* What single precision can tell of the part of ||T||^2 that is left behind. */
-static const double LEFT_SHOWS = 1e-5;
+/* What single precision can tell of the part of ||T||^2 that is left behind; and of a value beside
+ * the largest. */
+static const double LEFT_SHOWS = 1e-5, VALUE_SHOWS = 1e-7;
 
 struct finder {
 	struct al_view_f own, other;
 	size_t n_own, n_other, d_head;
 	size_t rank, width;
 	double norm; /* ||T||^2 */
+	double left; /* the part of it that the `rank` best directions leave behind */
 	struct al_matrix_f grams; /* [d_head][n_own*d_head]: G_b side by side */
 	struct al_matrix basis; /* [d][width], orthonormal */
-	struct al_matrix_f narrow; /* the same */
-	struct al_matrix_f inner; /* own^T basis, [n_own*d_head][width] */
-	struct al_matrix_f weighted; /* blockdiag(G_b) times it */
-	struct al_matrix_f small_f; /* inner^T weighted: the mode's Gram matrix in the basis */
-	struct al_matrix small, values;
+	struct al_matrix_f narrow; /* the same, or what it becomes */
+	struct al_matrix_f
+		inner; /* own^T basis, [n_own*d_head][width]; then blockdiag(G_b) turned */
+	struct al_matrix_f turned; /* blockdiag(G_b) inner; then own^T of the Ritz vectors */
+	struct al_matrix_f small_f; /* basis^T M basis, then its eigenvectors */
+	struct al_matrix small, values; /* the same; its eigenvalues */
+	struct al_matrix leading; /* the first Ritz vectors, [d][rank] */
 };
 
 static void finder_finish(struct finder *f)
 {
+	al_matrix_finish(&f->leading);
 	al_matrix_finish(&f->values);
 	al_matrix_finish(&f->small);
 	al_matrix_finish_f(&f->small_f);
-	al_matrix_finish_f(&f->weighted);
+	al_matrix_finish_f(&f->turned);
 	al_matrix_finish_f(&f->inner);
 	al_matrix_finish_f(&f->narrow);
 	al_matrix_finish(&f->basis);
@@ -46,10 +56,11 @@ static bool finder_init(struct finder *f, struct al_error *err)
 		&& al_matrix_init(&f->basis, f->own.rows, f->width, err)
 		&& al_matrix_init_f(&f->narrow, f->own.rows, f->width, err)
 		&& al_matrix_init_f(&f->inner, f->own.cols, f->width, err)
-		&& al_matrix_init_f(&f->weighted, f->own.cols, f->width, err)
+		&& al_matrix_init_f(&f->turned, f->own.cols, f->width, err)
 		&& al_matrix_init_f(&f->small_f, f->width, f->width, err)
 		&& al_matrix_init(&f->small, f->width, f->width, err)
-		&& al_matrix_init(&f->values, f->width, 1, err);
+		&& al_matrix_init(&f->values, f->width, 1, err)
+		&& al_matrix_init(&f->leading, f->own.rows, f->rank, err);
 }
 
 /* G_b: the sum over all others that block b meets. */
@@ -62,99 +73,169 @@ static bool gram_block(void *context, size_t b, struct al_error *err)
 
 	for (size_t i = first; i < first + n; i++) {
 		const struct al_view_f other = al_columns_f(f->other, i * d, d);
-		if (!al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, other, other, i > first, g, err))
+		if (!(i == first ? al_gram_f(AL_TRANSPOSED, other, g, err)
+				 : al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, other, other, 1, g, err)))
 			return false;
 	}
 	return true;
 }
+
+struct weigh {
+	const struct finder *finder;
+	struct al_matrix_f from, to;
+};
 
 static bool weigh_block(void *context, size_t b, struct al_error *err)
 {
-	const struct finder *f = context;
-	const size_t d = f->d_head;
+	const struct weigh *x = context;
+	const size_t d = x->finder->d_head;
 
-	return al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_columns_f(al_view_f(f->grams), b * d, d),
-		al_view_f(al_part_f(f->inner, b * d, 0, d, f->width)), 0,
-		al_part_f(f->weighted, b * d, 0, d, f->width), err);
+	return al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_columns_f(al_view_f(x->finder->grams), b * d, d),
+		al_view_f(al_part_f(x->from, b * d, 0, d, x->from.cols)), 0,
+		al_part_f(x->to, b * d, 0, d, x->to.cols), err);
 }
 
-static bool iterate(struct finder *f, struct al_error *err)
+/* to = blockdiag(G_b) from */
+static bool weigh(const struct finder *f, struct al_matrix_f from, struct al_matrix_f to,
+	struct al_error *err)
 {
-	return al_gemm_f(AL_PLAIN, AL_PLAIN, 1, f->own, al_view_f(f->weighted), 0, f->narrow, err)
-		&& al_widen(al_view_f(f->narrow), f->basis, err) && al_qr(f->basis, f->small, err)
+	struct weigh x = {f, from, to};
+
+	return al_parallel(f->n_own, weigh_block, &x, err);
+}
+
+/* A basis of what `narrow` spans, and its own^T basis. */
+static bool take_basis(struct finder *f, struct al_error *err)
+{
+	return al_widen(al_view_f(f->narrow), f->basis, err)
+		&& al_orthonormalise(f->basis, f->small, err)
 		&& al_narrow(al_view(f->basis), f->narrow, err)
 		&& al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, f->own, al_view_f(f->narrow), 0, f->inner,
-			err)
-		&& al_parallel(f->n_own, weigh_block, f, err);
+			err);
 }
 
-/* The error that the `rank` best directions within the basis leave: they stay in `small`. */
-static bool measure(struct finder *f, double *error, struct al_error *err)
+/* The Ritz values and vectors of the basis, and what the `rank` best leave. */
+static bool measure(struct finder *f, struct al_error *err)
 {
-	double left = f->norm;
-
-	if (!al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, al_view_f(f->inner), al_view_f(f->weighted), 0,
-		    f->small_f, err)
+	if (!weigh(f, f->inner, f->turned, err)
+		|| !al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, al_view_f(f->inner), al_view_f(f->turned),
+			0, f->small_f, err)
 		|| !al_widen(al_view_f(f->small_f), f->small, err)
 		|| !al_eigenvectors(f->small, f->values.data, err))
 		return false;
+	f->left = f->norm;
 	for (size_t i = 0; i < f->rank; i++)
-		left -= f->values.data[i];
-	*error = sqrt(fmax(left / f->norm, LEFT_SHOWS));
+		f->left -= f->values.data[i];
 	return true;
 }
 
+static bool turn(struct finder *f, struct al_error *err)
+{
+	return al_narrow(al_view(f->small), f->small_f, err)
+		&& al_gemm_f(AL_PLAIN, AL_PLAIN, 1, al_view_f(f->inner), al_view_f(f->small_f), 0,
+			f->turned, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(f->basis),
+			al_columns(al_view(f->small), 0, f->rank), 0, f->leading, err);
+}
+
+/* t_j, or what can be told from nothing. */
+static double value(const struct finder *f, size_t j)
+{
+	return fmax(f->values.data[j], VALUE_SHOWS * f->values.data[0]);
+}
+
+/* narrow = M u_j / t_j. */
+static bool apply(struct finder *f, struct al_error *err)
+{
+	if (!weigh(f, f->turned, f->inner, err))
+		return false;
+	for (size_t j = 0; j < f->width; j++)
+		for (size_t i = 0; i < f->inner.rows; i++)
+			f->inner.data[i + j * f->inner.ld] /= (float)value(f, j);
+	return al_gemm_f(AL_PLAIN, AL_PLAIN, 1, f->own, al_view_f(f->inner), 0, f->narrow, err);
+}
+
+/* What another iteration would change of the error, relative to it: to first order it gains
+ * t_j ||e_j||^2 + <e_j, M e_j> in every direction, where M beyond the basis is below t_j; and half
+ * of that part of what is left is that part of the error. */
+static double foresee_change(const struct finder *f)
+{
+	double gain = 0;
+
+	for (size_t j = 0; j < f->rank; j++) {
+		double distance = 0;
+		for (size_t i = 0; i < f->narrow.rows; i++) {
+			const double e = (double)f->narrow.data[i + j * f->narrow.ld]
+				- f->leading.data[i + j * f->leading.ld];
+			distance += e * e;
+		}
+		gain += value(f, j) * distance;
+	}
+	return gain / fmax(f->left, LEFT_SHOWS * f->norm);
+}
+
+static double error_shown(const struct finder *f)
+{
+	return sqrt(fmax(f->left / f->norm, LEFT_SHOWS));
+}
+
+/* Until an iteration changed little or the next one would. */
 static bool settle(struct finder *f, double *change, struct al_error *err)
 {
-	double before, error = INFINITY;
+	double before = INFINITY;
 
-	*change = INFINITY;
-	for (int i = 0; i <= AL_TUCKER_POWER_MOST && *change > AL_TUCKER_SETTLED; i++) {
-		before = error;
-		if (!iterate(f, err) || !measure(f, &error, err))
+	for (int i = 0; i <= AL_TUCKER_POWER_MOST; i++) {
+		if (!take_basis(f, err) || !measure(f, err) || !turn(f, err))
 			return false;
-		if (i > 0)
-			*change = fabs(before - error) / error;
+		*change = (before - error_shown(f)) / error_shown(f);
+		before = error_shown(f);
+		if (i > 0 && fabs(*change) <= AL_TUCKER_SETTLED)
+			break;
+		if (!apply(f, err))
+			return false;
+		*change = foresee_change(f);
+		if (*change <= AL_TUCKER_SETTLED)
+			break;
 	}
+	*change = fabs(*change);
 	return true;
 }
 
-static void draw(struct finder *f, uint64_t seed, uint64_t mode)
+/* narrow = own blockdiag(G_b) times a Gaussian matrix. */
+static bool draw(struct finder *f, uint64_t seed, uint64_t mode, struct al_error *err)
 {
 	struct al_random *random = al_random_create(seed, mode, 0, 0);
 
 	al_random_gaussian_f(random, f->inner.data, f->inner.rows * f->inner.cols);
 	al_random_destroy(random);
+	return weigh(f, f->inner, f->turned, err)
+		&& al_gemm_f(AL_PLAIN, AL_PLAIN, 1, f->own, al_view_f(f->turned), 0, f->narrow,
+			err);
 }
 
-/* core = basis^T own, by way of single precision. */
-static bool project(struct finder *f, struct al_matrix basis, struct al_matrix core,
-	struct al_error *err)
+/* core = leading^T own, which `turned` holds in columns. */
+static void take_core(const struct finder *f, struct al_matrix core)
 {
-	struct al_matrix_f narrow = {0}, core_f = {0};
+	enum { BLOCK = 64 };
 
-	bool done = al_matrix_init_f(&narrow, basis.rows, basis.cols, err)
-		&& al_matrix_init_f(&core_f, core.rows, core.cols, err)
-		&& al_narrow(al_view(basis), narrow, err)
-		&& al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, al_view_f(narrow), f->own, 0, core_f, err)
-		&& al_widen(al_view_f(core_f), core, err);
-	al_matrix_finish_f(&core_f);
-	al_matrix_finish_f(&narrow);
-	return done;
+	for (size_t first = 0; first < core.cols; first += BLOCK)
+		for (size_t i = 0; i < core.rows; i++)
+			for (size_t j = first; j < core.cols && j < first + BLOCK; j++)
+				core.data[i + j * core.ld] =
+					(double)f->turned.data[j + i * f->turned.ld];
 }
 
 static bool find(struct finder *f, uint64_t seed, uint64_t mode, struct al_matrix *basis,
 	struct al_matrix *core, double *change, struct al_error *err)
 {
-	if (!finder_init(f, err) || !al_parallel(f->n_own, gram_block, f, err))
+	if (!finder_init(f, err) || !al_parallel(f->n_own, gram_block, f, err)
+		|| !draw(f, seed, mode, err) || !settle(f, change, err)
+		|| !al_matrix_init(core, f->rank, f->own.cols, err))
 		return false;
-	draw(f, seed, mode);
-	return al_parallel(f->n_own, weigh_block, f, err) && settle(f, change, err)
-		&& al_matrix_init(basis, f->own.rows, f->rank, err)
-		&& al_matrix_init(core, f->rank, f->own.cols, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(f->basis),
-			al_columns(al_view(f->small), 0, f->rank), 0, *basis, err)
-		&& project(f, *basis, *core, err);
+	take_core(f, *core);
+	*basis = f->leading;
+	f->leading = (struct al_matrix){0};
+	return true;
 }
 
 static size_t width(size_t rank, size_t rows, size_t cols)
