@@ -230,133 +230,151 @@ static bool fail_singular(size_t i, struct al_error *err)
 		i);
 }
 
+/* Rows or columns that are solved in one call: packing the triangle again for each is little. */
+enum { SOLVED_AT_ONCE = 512 };
+
 #include "linalg/in_double.h"
 #include "linalg/solve.inc"
 
 #include "linalg/in_single.h"
 #include "linalg/solve.inc"
 
-/* ---- orthonormal columns ---- */
+/* ---- orthonormal columns ----
+ *
+ * A divided by the triangular factor of its Gram matrix is orthonormal to 2^-52 times the Gram
+ * matrix's condition, divided again to rounding: CholeskyQR2, several times as fast as Householder's
+ * for tall matrices (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015, section 3). Columns that are
+ * too ill-conditioned for that are divided by a shifted factor before: CholeskyQR3 (Fukaya, Kannan,
+ * Nakatsukasa, Yamamoto & Yanagisawa 2020, section 3). */
 
 /* Beyond the rounding of a Gram matrix and of its factor, as a part of its trace. */
 static const double SHIFT = 0x1p-44;
 
-/* A Gram matrix, shifted, becomes its triangular factor: a = a R^-1 has columns that are nearly
- * orthonormal, however ill-conditioned they were, but for what they hold less of than the root of
- * SHIFT. */
-static bool shift_and_factor(struct al_matrix gram, bool *is_good, struct al_error *err)
+/* One division is enough below this condition of the Gram matrix: for al_qr, and for
+ * al_orthonormalise. A Gaussian matrix that is twice as tall as wide stays below the second. */
+static const double ENOUGH = 2, ENOUGH_LOOSELY = 100;
+
+enum { MOST_DIVISIONS = 4 };
+
+struct division {
+	struct al_matrix a;
+	struct al_matrix gram, factor; /* of a, [a.cols][a.cols] */
+	struct al_matrix r; /* takes the factors' product, or without data */
+	double enough;
+	bool is_shifted; /* a division was */
+};
+
+/* Columns that are nearly orthonormal, however ill-conditioned they were, but for what they hold
+ * less of than the root of SHIFT. */
+static bool factor_shifted(struct division *x, bool *is_good, struct al_error *err)
 {
 	double trace = 0;
 
-	*is_good = false;
-	if (!al_is_well_scaled(al_view(gram)))
+	if (!al_copy(al_view(x->gram), x->factor, err))
+		return false;
+	for (size_t i = 0; i < x->gram.cols; i++)
+		trace += x->gram.data[i + i * x->gram.ld];
+	for (size_t i = 0; i < x->gram.cols; i++)
+		x->factor.data[i + i * x->factor.ld] += SHIFT * trace;
+	x->is_shifted = true;
+	return al_cholesky_try(x->factor, is_good, err);
+}
+
+/* The triangular factor to divide by, where there is one; and the condition of the Gram matrix. */
+static bool find_factor(struct division *x, double *condition, bool *is_good, struct al_error *err)
+{
+	*is_good = al_gram(AL_TRANSPOSED, al_view(x->a), x->gram, NULL)
+		&& al_is_well_scaled(al_view(x->gram));
+	if (!*is_good)
 		return true;
-	for (size_t i = 0; i < gram.cols; i++)
-		trace += gram.data[i + i * gram.ld];
-	for (size_t i = 0; i < gram.cols; i++)
-		gram.data[i + i * gram.ld] += SHIFT * trace;
-	return al_cholesky_try(gram, is_good, err);
+	if (!al_copy(al_view(x->gram), x->factor, err) || !al_cholesky(x->factor, condition, err))
+		return false;
+	if (*condition <= AL_GRAM_CONDITION)
+		return true;
+	*is_good = false;
+	return x->is_shifted || factor_shifted(x, is_good, err);
 }
 
 /* r = factor r, both upper triangular. */
-static bool take_factor(struct al_matrix factor, struct al_matrix r, struct al_error *err)
+static bool take_factor(const struct division *x, struct al_error *err)
 {
+	if (!x->r.data)
+		return true;
 	al_blas_hold();
 	cblas_dtrmm(CblasColMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit,
-		al_int(r.rows), al_int(r.cols), 1, r.data, al_int(r.ld), factor.data,
-		al_int(factor.ld));
+		al_int(x->r.rows), al_int(x->r.cols), 1, x->r.data, al_int(x->r.ld), x->factor.data,
+		al_int(x->factor.ld));
 	al_blas_release();
-	return al_copy(al_view(factor), r, err);
+	return al_copy(al_view(x->factor), x->r, err);
 }
 
-/* a = a R^-1 and r = R r for the triangular factor R of a's Gram matrix, where there is one. */
-static bool divide(struct al_matrix a, struct al_matrix factor, struct al_matrix r,
-	bool (*find)(struct al_matrix gram, bool *is_good, struct al_error *err), bool *is_good,
-	struct al_error *err)
+static bool divide(struct division *x, struct al_error *err)
 {
-	*is_good = false;
-	return !al_gram(AL_TRANSPOSED, al_view(a), factor, NULL)
-		|| (find(factor, is_good, err)
-			&& (!*is_good
-				|| (al_solve(AL_RIGHT, AL_PLAIN, al_view(factor), a, err)
-					&& take_factor(factor, r, err))));
+	double condition = INFINITY;
+	bool is_good = true;
+
+	for (int i = 0; i < MOST_DIVISIONS && condition > x->enough; i++) {
+		if (!find_factor(x, &condition, &is_good, err))
+			return false;
+		if (!is_good)
+			break;
+		if (!al_solve(AL_RIGHT, AL_PLAIN, al_view(x->factor), x->a, err)
+			|| !take_factor(x, err))
+			return false;
+	}
+	return condition <= x->enough || (qr(x->a, x->factor, true, err) && take_factor(x, err));
 }
 
-/* One division leaves columns orthonormal to 2^-52 times the Gram matrix's condition, a second to
- * rounding: CholeskyQR2, several times as fast as Householder's for tall matrices (Yamamoto,
- * Nakatsukasa, Yanagisawa & Fukaya 2015, section 3). Columns that are too ill-conditioned for that
- * are divided by a shifted factor before: CholeskyQR3 (Fukaya, Kannan, Nakatsukasa, Yamamoto &
- * Yanagisawa 2020, section 3). */
-static bool qr_of_tall(struct al_matrix a, struct al_matrix factor, struct al_matrix r,
+static bool orthonormalise(struct al_matrix a, struct al_matrix r, double enough,
 	struct al_error *err)
 {
-	bool is_good, is_shifted;
+	struct division x = {.a = a, .r = r, .enough = enough};
 
-	if (!divide(a, factor, r, try_cholesky, &is_good, err))
-		return false;
-	if (!is_good
-		&& (!divide(a, factor, r, shift_and_factor, &is_shifted, err)
-			|| (is_shifted && !divide(a, factor, r, try_cholesky, &is_good, err))))
-		return false;
-	if (!is_good)
-		return qr(a, factor, true, err) && take_factor(factor, r, err);
-	return divide(a, factor, r, try_cholesky, &is_good, err)
-		&& (is_good || al_fail(err, AL_ESYSTEM, "QR: columns aren't orthonormal"));
+	bool done = al_matrix_init(&x.gram, a.cols, a.cols, err)
+		&& al_matrix_init(&x.factor, a.cols, a.cols, err) && divide(&x, err);
+	al_matrix_finish(&x.factor);
+	al_matrix_finish(&x.gram);
+	return done;
 }
 
 bool al_qr(struct al_matrix a, struct al_matrix r, struct al_error *err)
 {
-	struct al_matrix factor;
-
 	if (!check_qr(a, r, err))
 		return false;
 	if (a.rows < 2 * a.cols || a.cols == 0)
 		return qr(a, r, true, err);
-	if (!al_matrix_init(&factor, a.cols, a.cols, err))
-		return false;
 	for (size_t j = 0; j < r.cols; j++)
 		for (size_t i = 0; i < r.rows; i++)
 			r.data[i + j * r.ld] = i == j;
-	bool done = qr_of_tall(a, factor, r, err);
-	al_matrix_finish(&factor);
-	return done;
+	return orthonormalise(a, r, ENOUGH, err);
 }
 
-/* Orthonormal to 2^-52 times this. A Gaussian matrix that is twice as tall as wide stays below. */
-static const double ONE_DIVISION = 100;
-
-bool al_orthonormalise(struct al_matrix a, struct al_matrix r, struct al_error *err)
+static bool check_tall(struct al_matrix u, struct al_error *err)
 {
-	double condition = INFINITY;
+	return al_check("U", al_view(u), err)
+		&& (u.rows >= u.cols
+			|| al_fail(err, AL_EINPUT, "U: %zu orthonormal columns of %zu rows", u.cols,
+				u.rows));
+}
 
-	if (!al_gram(AL_TRANSPOSED, al_view(a), r, NULL) || !al_is_well_scaled(al_view(r)))
-		return al_qr(a, r, err);
-	if (!al_cholesky(r, &condition, err))
-		return false;
-	if (condition > ONE_DIVISION)
-		return al_qr(a, r, err);
-	return al_solve(AL_RIGHT, AL_PLAIN, al_view(r), a, err);
+bool al_orthonormalise(struct al_matrix u, struct al_error *err)
+{
+	const struct al_matrix none = {.ld = 1};
+
+	return check_tall(u, err) && al_check_finite("QR", al_view(u), err)
+		&& (u.cols == 0 || orthonormalise(u, none, ENOUGH_LOOSELY, err));
 }
 
 /* ---- Haar ---- */
 
 bool al_haar(struct al_random *random, struct al_matrix u, struct al_error *err)
 {
-	struct al_matrix r;
-
-	if (!al_check("U", al_view(u), err))
+	if (!check_tall(u, err))
 		return false;
-	if (u.rows < u.cols)
-		return al_fail(err, AL_EINPUT, "U: %zu orthonormal columns of %zu rows", u.cols,
-			u.rows);
 	for (size_t j = 0; j < u.cols; j++)
 		al_random_gaussian(random, u.data + j * u.ld, u.rows);
-	if (!al_matrix_init(&r, u.cols, u.cols, err))
-		return false;
 	/* The Q of a Gaussian matrix is Haar where R's diagonal is positive: it always is here. */
-	bool done = al_orthonormalise(u, r, err);
-	al_matrix_finish(&r);
-	return done;
+	return al_orthonormalise(u, err);
 }
 
 bool al_haar_f(struct al_random *random, struct al_matrix_f u, struct al_error *err)

@@ -156,9 +156,9 @@ bool al_cholesky_try(struct al_matrix g, bool *is_definite, struct al_error *err
 bool al_qr_r(struct al_matrix a, struct al_matrix r, struct al_error *err) AL_MUST_CHECK;
 bool al_qr(struct al_matrix a, struct al_matrix r, struct al_error *err) AL_MUST_CHECK;
 
-/* A, not wider than tall, becomes U as al_qr makes it, with columns orthonormal to 1e-13: where they
- * nearly are, at less than half of its cost. What R holds afterwards is of no use. */
-bool al_orthonormalise(struct al_matrix a, struct al_matrix r, struct al_error *err) AL_MUST_CHECK;
+/* U, not wider than tall, becomes what al_qr makes it, with columns orthonormal to 1e-13 at half of
+ * the cost. */
+bool al_orthonormalise(struct al_matrix u, struct al_error *err) AL_MUST_CHECK;
 
 /* R as above by the cheapest route that can be trusted. A is left as it is. `gram` is A's Gram
  * matrix A^T A where the caller has it (left as it is too), or a view without data. */

@@ -233,6 +233,28 @@ static void finds_triangles_by_the_route_that_holds(void **state)
 	check_triangle(new_matrix(8, 3), AL_ROUTE_QR);
 }
 
+/* More rows and columns than are solved in one call. */
+static void solves_in_parts(void **state)
+{
+	struct al_matrix r = new_matrix(20, 20), wide = gaussian(20, 1100, 4),
+			 tall = gaussian(1100, 20, 5);
+	struct al_matrix x = new_matrix(20, 1100), y = new_matrix(1100, 20),
+			 a = gaussian(60, 20, 6);
+
+	(void)state;
+	assert_true(al_qr(a, r, NULL));
+	assert_true(al_copy(al_view(wide), x, NULL) && al_copy(al_view(tall), y, NULL));
+	assert_true(al_solve(AL_LEFT, AL_PLAIN, al_view(r), x, NULL));
+	assert_true(al_solve(AL_RIGHT, AL_PLAIN, al_view(r), y, NULL));
+	struct al_matrix wide_again = multiply(AL_PLAIN, AL_PLAIN, r, x);
+	struct al_matrix tall_again = multiply(AL_PLAIN, AL_PLAIN, y, r);
+	assert_close(al_view(wide_again), al_view(wide), 1e-13);
+	assert_close(al_view(tall_again), al_view(tall), 1e-13);
+	struct al_matrix *all[] = {&r, &wide, &tall, &x, &y, &a, &wide_again, &tall_again};
+	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
+		al_matrix_finish(all[i]);
+}
+
 static void decomposes(void **state)
 {
 	struct al_matrix a = gaussian(40, 12, 10), copy = gaussian(40, 12, 10),
@@ -317,7 +339,25 @@ static void check_qr(struct al_matrix a)
 	assert_close(al_view(again), al_view(copy), 1e-14);
 	for (size_t i = 0; i < r.cols; i++)
 		assert_true(r.data[i + i * r.ld] >= 0);
+	assert_true(al_orthonormalise(copy, NULL));
+	assert_orthonormal(copy, 1e-13);
 	al_matrix_finish(&again);
+	al_matrix_finish(&r);
+	al_matrix_finish(&copy);
+	al_matrix_finish(&a);
+}
+
+/* Householder's factor without an explicit U, signs and all, is the one that divisions find. */
+static void check_factor(struct al_matrix a)
+{
+	struct al_matrix copy = new_matrix(a.rows, a.cols);
+	struct al_matrix r = new_matrix(a.cols, a.cols),
+			 by_reflections = new_matrix(a.cols, a.cols);
+
+	assert_true(al_copy(al_view(a), copy, NULL));
+	assert_true(al_qr(a, r, NULL) && al_qr_r(copy, by_reflections, NULL));
+	assert_close(al_view(r), al_view(by_reflections), 1e-14);
+	al_matrix_finish(&by_reflections);
 	al_matrix_finish(&r);
 	al_matrix_finish(&copy);
 	al_matrix_finish(&a);
@@ -326,6 +366,8 @@ static void check_qr(struct al_matrix a)
 static void decomposes_ill_conditioned_matrices(void **state)
 {
 	(void)state;
+	for (int digits = 0; digits <= 8; digits++)
+		check_factor(with_spectrum(60, 21, pow(10, digits / 20.)));
 	for (int digits = 0; digits <= 20; digits += 2)
 		check_qr(with_spectrum(60, 21, pow(10, digits / 20.)));
 	for (size_t first = 0; first < 20; first += 5) {
@@ -434,7 +476,7 @@ static void decomposes_into_signed_vectors(void **state)
 /* ---- threads ---- */
 
 struct answers {
-	struct al_matrix product, gram, values;
+	struct al_matrix product, gram, basis, values;
 	struct al_matrix_f product_f;
 };
 
@@ -442,8 +484,8 @@ static struct answers answer(int n_threads)
 {
 	struct al_matrix a = gaussian(700, 500, 14), b = gaussian(600, 500, 15);
 	struct al_matrix_f af = new_matrix_f(700, 500), bf = new_matrix_f(600, 500);
-	struct answers x = {new_matrix(700, 600), new_matrix(500, 500), new_matrix(500, 1),
-		new_matrix_f(700, 600)};
+	struct answers x = {new_matrix(700, 600), new_matrix(500, 500), gaussian(700, 500, 16),
+		new_matrix(500, 1), new_matrix_f(700, 600)};
 
 	al_threads_set(n_threads);
 	assert_true(al_narrow(al_view(a), af, NULL) && al_narrow(al_view(b), bf, NULL));
@@ -452,6 +494,7 @@ static struct answers answer(int n_threads)
 	assert_true(al_gemm_f(AL_PLAIN, AL_TRANSPOSED, 1, al_view_f(af), al_view_f(bf), 0,
 		x.product_f, NULL));
 	assert_true(al_gram(AL_TRANSPOSED, al_view(a), x.gram, NULL));
+	assert_true(al_orthonormalise(x.basis, NULL));
 	assert_true(al_singular_values(al_view(a), x.values.data, NULL));
 	al_threads_set(0);
 	al_matrix_finish_f(&bf);
@@ -470,6 +513,7 @@ static void forget(struct answers *x)
 {
 	al_matrix_finish(&x->product);
 	al_matrix_finish(&x->gram);
+	al_matrix_finish(&x->basis);
 	al_matrix_finish(&x->values);
 	al_matrix_finish_f(&x->product_f);
 }
@@ -483,6 +527,7 @@ static void gives_the_same_bits_for_any_threads(void **state)
 		struct answers more = answer(n);
 		assert_same(one.product, more.product);
 		assert_same(one.gram, more.gram);
+		assert_same(one.basis, more.basis);
 		assert_same(one.values, more.values);
 		assert_memory_equal(one.product_f.data, more.product_f.data,
 			700 * 600 * sizeof(float));
@@ -844,6 +889,7 @@ int main(void)
 		cmocka_unit_test(forms_grams),
 		cmocka_unit_test(finds_triangles_by_the_route_that_holds),
 		cmocka_unit_test(decomposes),
+		cmocka_unit_test(solves_in_parts),
 		cmocka_unit_test(decomposes_ill_conditioned_matrices),
 		cmocka_unit_test(estimates_conditions),
 		cmocka_unit_test(finds_singular_values_however_small),
