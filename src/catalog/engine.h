@@ -3,12 +3,13 @@
  * * "heads" are what a device has of key/value heads where there are fewer than tensor-parallel
  * devices: "divided", as if a head could be split, or "replicated". "latents" are divided,
  * "replicated" on every device, or "expanded" to the keys and values of all heads. "window" is how
- * many tokens a layer with a window holds of a sequence of `seq`, "block" what numbers of tokens
- * are rounded up to, "chunk" how many tokens of prompts are processed at once (0: all). "states" is
- * the format of what is cached once for a sequence and has no format of its own. "declared" are
- * the schemes of quantisation whose declared format of the cache it takes, with that format:
- * "modelopt fp8". "tile_rows" and "tile_columns" are what numbers of rows and columns its kernels
- * fill up where experts are stored packed (MXFP4); of their scales, rows alone.
+ * many tokens a layer with a window holds of a sequence of `seq`, "windows" what answers about
+ * models with such layers note of it, "block" what numbers of tokens are rounded up to, "chunk" how
+ * many tokens of prompts are processed at once (0: all). "states" is the format of what is cached
+ * once for a sequence and has no format of its own. "declared" are the schemes of quantisation
+ * whose declared format of the cache it takes, with that format: "modelopt fp8". "tile_rows" and
+ * "tile_columns" are what numbers of rows and columns its kernels fill up where experts are
+ * stored packed (MXFP4); of their scales, rows alone.
  *
  * * Of a device's memory the engine takes "utilization", for all it holds, or where "covers" is
  * "static" for weights and cache alone. "overhead" are bytes of the runtime and its graphs,
@@ -26,6 +27,7 @@ enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC };
 
 struct al_engine {
 	const char *name, *title, *version, *source;
+	const char *windows; /* NULL: nothing to say */
 	enum al_engine_heads heads;
 	enum al_engine_latents latents;
 	enum al_engine_covers covers;

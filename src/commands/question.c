@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/names.h"
+#include "ledger/infer.h"
 
 const struct al_option_row al_setting_rows[] = {
 	OPTION_LIST(struct al_asked, sets, "set", "KEY=VALUE", "give a symbol a value"),
@@ -90,11 +91,11 @@ struct al_column al_measure_column(enum al_measure measure)
 
 /* ---- what every answer says of its conventions ---- */
 
-/* How the model's attention is configured, but for what the basis says already. */
-static void note_own_attention(const struct al_question *q, struct al_table *table)
+/* "gqa, biases=false": what the family sets in a module, but for what the basis says already. */
+static const char *module_text(const struct al_question *q,
+	const struct al_configured_variant *configured, struct al_arena *arena)
 {
-	const struct al_configured_variant *configured = &q->variants.items[0];
-	const char *text = "";
+	const char *text = configured->variant->name;
 
 	for (size_t i = 0; i < configured->n_with; i++) {
 		const struct al_binding *with = &configured->with[i];
@@ -102,12 +103,65 @@ static void note_own_attention(const struct al_question *q, struct al_table *tab
 			continue;
 		const char *value = al_variant_has_option(configured->variant, with->symbol)
 			? with->value ? "true" : "false"
-			: al_format(&table->arena, "%lld", (long long)with->value);
-		text = al_format(&table->arena, "%s, %s=%s", text, with->symbol, value);
+			: al_format(arena, "%lld", (long long)with->value);
+		text = al_format(arena, "%s, %s=%s", text, with->symbol, value);
 	}
-	if (*text)
-		al_table_note(table, "%s's attention: %s%s", q->name, configured->variant->name,
-			text);
+	return text;
+}
+
+/* Modules that are configured alike. */
+struct alike {
+	const char *text;
+	int64_t n_modules;
+};
+enum { MOST_KINDS = 4 };
+
+/* Of the model's own layers: those of towers, and those beside the model, don't count. The last of
+ * `kinds` is there for what is one too many. */
+static size_t find_kinds(const struct al_question *q, const struct al_ledger *ledger,
+	struct al_arena *arena, struct alike kinds[MOST_KINDS + 1])
+{
+	size_t n = 0, k;
+
+	for (size_t i = 0; i < ledger->n_modules; i++) {
+		const struct al_ledger_module *module = &ledger->modules[i];
+		const char *text = module_text(q, &module->configured, arena);
+		if (module->extra || module->component != ledger->modules[0].component)
+			continue;
+		for (k = 0; k < n && strcmp(kinds[k].text, text) != 0;)
+			k++;
+		if (k == n && n <= MOST_KINDS)
+			kinds[n++] = (struct alike){.text = text};
+		if (k < n)
+			kinds[k].n_modules += module->copies;
+	}
+	return n;
+}
+
+/* How the model's attention is configured: "gqa, biases=false", or where modules differ "23 modules
+ * of mamba2, conv_bias=true; 6 of gqa". */
+static void note_own_attention(const struct al_question *q, struct al_table *table)
+{
+	struct al_ledger_ask ask = al_question_ask(q, &q->variants.items[0], true);
+	struct alike kinds[MOST_KINDS + 1];
+	struct al_ledger ledger;
+	const char *text = "";
+
+	ask.detail = AL_MODULES_BY_KIND;
+	if (!q->family || !al_ledger_open(&ledger, &ask, NULL))
+		return;
+	const size_t n = al_ledger_update(&ledger, NULL)
+		? find_kinds(q, &ledger, &table->arena, kinds)
+		: 0;
+	for (size_t i = 0; n > 1 && i < n && i < MOST_KINDS; i++)
+		text = al_format(&table->arena, "%s%s%lld %s%s", text, i ? "; " : "",
+			(long long)kinds[i].n_modules, i ? "of " : "modules of ", kinds[i].text);
+	if (n > 1)
+		al_table_note(table, "%s's attention: %s%s", q->name, text,
+			n > MOST_KINDS ? "; and others" : "");
+	else if (n == 1 && strchr(kinds[0].text, '='))
+		al_table_note(table, "%s's attention: %s", q->name, kinds[0].text);
+	al_ledger_close(&ledger);
 }
 
 /* The defaults that a block's tensors took: "d_head = 64 (default d_model/n_heads)". */
@@ -235,6 +289,32 @@ bool al_is_ideal(const struct al_question *q)
 	return strcmp(q->engine.engine->name, "ideal") == 0;
 }
 
+static bool holds_window(struct al_ledger *ledger, const struct al_question *q)
+{
+	struct al_cache_entries cache;
+	bool has = false;
+
+	if (al_ledger_cache(ledger, q->cache.dtype, 1, 1, &cache, NULL))
+		for (size_t i = 0; i < cache.n; i++)
+			has |= cache.lines[i].limit > 0;
+	return has;
+}
+
+/* Does a layer of the model, or of what stands in the place of its attention, have a window? */
+static bool has_windows(const struct al_question *q)
+{
+	struct al_ledger_ask ask = al_question_ask(q, &q->variants.items[0],
+		al_question_is_about_model(q, true));
+	struct al_ledger ledger;
+
+	ask.detail = AL_MODULES_BY_KIND;
+	if (!q->cache.dtype || !al_ledger_open(&ledger, &ask, NULL))
+		return false;
+	const bool has = holds_window(&ledger, q);
+	al_ledger_close(&ledger);
+	return has;
+}
+
 void al_note_engine(const struct al_question *q, struct al_table *table)
 {
 	const struct al_engine_choice *c = &q->engine;
@@ -242,9 +322,11 @@ void al_note_engine(const struct al_question *q, struct al_table *table)
 	if (al_is_ideal(q) && c->block == c->engine->block && c->chunk == c->engine->chunk)
 		return;
 	al_table_note(table,
-		"engine: %s %s, blocks of %lld tokens%s (list engines tells the sources)",
-		c->engine->title, c->engine->version, (long long)c->block,
+		"engine: %s %s, blocks of %lld token%s%s (list engines tells the sources)",
+		c->engine->title, c->engine->version, (long long)c->block, c->block == 1 ? "" : "s",
 		c->has_mtp ? ", with the layers that predict further tokens" : "");
+	if (c->engine->windows && has_windows(q))
+		al_table_note(table, "%s", c->engine->windows);
 }
 
 void al_note_cache_format(const struct al_question *q, const char *option, struct al_table *table)
