@@ -201,28 +201,40 @@ static void note_imatrix(const struct al_imatrix *imatrix, struct al_table *tabl
 			"if it varied, and biases as if the mean were 0");
 }
 
-/* The coarsest format of a module's weights, where that leaves no rank to tell; else NULL. */
-static const struct al_dtype *too_coarse(const struct al_attention *a)
+/* The coarsest format of the modules' weights; NULL: none is known. */
+static const struct al_dtype *coarsest(const struct al_attention *const *measured, size_t n)
 {
-	for (int p = 0; p < AL_N_PROJECTIONS; p++)
-		if (a->factors[p].dtype && !al_rank_is_told(a->factors[p].dtype->epsilon / 2))
-			return a->factors[p].dtype;
-	return NULL;
+	const struct al_dtype *found = NULL;
+
+	for (size_t i = 0; i < n; i++)
+		for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+			const struct al_dtype *dtype = measured[i]->factors[p].dtype;
+			if (dtype && (!found || dtype->epsilon > found->epsilon))
+				found = dtype;
+		}
+	return found;
 }
 
+/* Rounding to few bits hides small singular values, or all of them. */
 static void note_ranks(const struct al_attention *const *measured, size_t n, struct al_table *table)
 {
-	for (size_t i = 0; i < n; i++) {
-		const struct al_dtype *dtype = too_coarse(measured[i]);
-		if (!dtype)
-			continue;
+	static const double large = 0.125; /* of the largest singular value */
+	const struct al_dtype *dtype = coarsest(measured, n);
+	const double unit = dtype ? dtype->epsilon / 2 : 0, hidden = al_rank_tolerance(1, unit);
+
+	if (!al_rank_is_told(unit))
 		al_table_note(table,
 			"ranks are left out where weights are stored as %s: rounding to so few "
 			"bits may make as much as the largest singular value; what share how many "
 			"components hold is that of the stored numbers",
 			al_dtype_title(dtype));
-		return;
-	}
+	else if (hidden >= large)
+		al_table_note(table,
+			"ranks say little where weights are stored as %s: rounding to so few bits "
+			"may make singular values of %g of the largest, and only larger ones "
+			"count; "
+			"what share how many components hold is that of the stored numbers",
+			al_dtype_title(dtype), hidden);
 }
 
 void al_audit_note(const struct al_audit *audit, const struct al_attention *const *measured,

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "audit/notes.h"
 #include "audit/summary.h"
 #include "linalg/cp.h"
 #include "support/folder.h"
@@ -778,9 +779,47 @@ static void more_sweeps_do_not_beat_the_table(void **state)
 	close_audit(a);
 }
 
+/* Of weights of so few bits; a second module's keys are in `format`, all else in F64. */
+static bool is_noted(struct answer *a, const char *format, const char *begin)
+{
+	struct al_attention keys = a->view.modules[1];
+	const struct al_attention *const measured[] = {&a->view.modules[0], &keys};
+	struct al_table table;
+	bool is_there = false;
+
+	keys.factors[AL_KEY].dtype = al_dtype_named(format);
+	al_table_init(&table, "heads", "");
+	al_audit_note(&a->audit, measured, 2, "any", &table);
+	for (size_t i = 0; i < table.n_notes; i++)
+		is_there = is_there || strncmp(table.notes[i], begin, strlen(begin)) == 0;
+	al_table_finish(&table);
+	return is_there;
+}
+
+static void coarse_weights_are_noted(void **state)
+{
+	static const char none[] = "ranks are left out", little[] = "ranks say little";
+	static const struct {
+		const char *format;
+		bool none, little;
+	} cases[] = {{"f64", false, false}, {"bf16", false, false}, {"q8_0", false, false},
+		{"q6_k", false, false}, {"q5_k", false, true}, {"q4_0", false, true},
+		{"q3_k", false, true}, {"q2_k", true, false}};
+
+	(void)state;
+	fill_layers();
+	struct answer *a = run_audit(0);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(is_noted(a, cases[i].format, none), cases[i].none);
+		assert_int_equal(is_noted(a, cases[i].format, little), cases[i].little);
+	}
+	close_audit(a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(coarse_weights_are_noted),
 		cmocka_unit_test(ranks_are_exact),
 		cmocka_unit_test(copies_are_one_head),
 		cmocka_unit_test(different_heads_are_counted),
