@@ -36,6 +36,8 @@ struct answer {
 	const struct cache_options *options;
 	struct al_table *table, *explanations; /* explanations NULL: not asked for */
 	bool shows_model, shows_variant, is_noted;
+	const struct al_dtype *first; /* the first model's format; NULL: none was answered */
+	bool has_formats; /* another model's is another one */
 	/* of the question that is being answered: */
 	struct al_question *question;
 	const struct al_configured_variant *configured;
@@ -244,9 +246,24 @@ static bool read_tokens(struct answer *a, struct al_error *err)
 		&& read_symbol(a->question, "source_seq", a->seq, &a->source_seq, err);
 }
 
-static void add_notes(struct answer *a)
+/* An encoder reads all tokens at once: nothing is kept of them for others to come. */
+static void note_encoder(const struct al_question *q, struct al_table *table)
 {
-	al_note_question(a->question, true, a->table);
+	const struct al_forward *forward = q->family ? q->family->forward : NULL;
+	bool is_encoder = forward && forward->kind == AL_FORWARD_ENCODER;
+
+	for (size_t i = 0; is_encoder && i < q->family->n_modules; i++)
+		is_encoder = !q->family->modules[i].is_cross;
+	if (is_encoder)
+		al_table_note(table,
+			"%s is an encoder, which sees all tokens at once and keeps none: counted "
+			"are the keys and values that a decoder of its size would cache",
+			q->name);
+}
+
+/* What holds for all models that are asked about. */
+static void add_common_notes(struct answer *a)
+{
 	al_table_note(a->table, "dtype: %s, but for cached elements with a format of their own",
 		a->question->cache.dtype->name);
 	if (a->options->tp > 1)
@@ -271,7 +288,7 @@ static void say(struct answer *a)
 {
 	const struct al_question *q = a->question;
 	const struct al_cache_facts facts = {.covered = al_question_covered(q, true),
-		.dtype = q->cache.dtype->name,
+		.dtype = a->has_formats ? "each model's format" : q->cache.dtype->name,
 		.engine = al_is_ideal(q) ? "" : q->engine.engine->title,
 		.batch = a->batch,
 		.seq = a->seq};
@@ -286,9 +303,13 @@ static bool answer(struct answer *a, struct al_error *err)
 	for (size_t i = 0; i < a->question->variants.n; i++)
 		if (!answer_variant(a, i, err))
 			return false;
+	al_note_question(a->question, true, a->table);
+	note_encoder(a->question, a->table);
 	if (!a->is_noted)
-		add_notes(a);
+		add_common_notes(a);
 	a->is_noted = true;
+	a->first = a->first ? a->first : a->question->cache.dtype;
+	a->has_formats |= a->first != a->question->cache.dtype;
 	al_note_cache_format(a->question, "dtype", a->table);
 	say(a);
 	return true;

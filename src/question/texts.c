@@ -119,8 +119,11 @@ bool al_symbol_check(const struct al_settings *settings,
 	for (size_t i = 0; i < settings->n_symbols; i++)
 		al_names_add(&names, settings->symbols[i].name);
 	for (size_t i = 0; i < variants->n; i++)
-		for (size_t j = 0; j < variants->items[i].variant->n_symbols; j++)
-			al_names_add(&names, variants->items[i].variant->symbols[j].name);
+		for (size_t j = 0; j < variants->items[i].variant->n_symbols; j++) {
+			const char *own = variants->items[i].variant->symbols[j].name;
+			if (!al_names_hold(&names, own))
+				al_names_add(&names, own);
+		}
 	return al_names_check(&names, "symbol", symbol, err);
 }
 
