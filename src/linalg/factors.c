@@ -242,7 +242,7 @@ enum { SOLVED_AT_ONCE = 512 };
 /* ---- orthonormal columns ----
  *
  * A divided by the triangular factor of its Gram matrix is orthonormal to 2^-52 times the Gram
- * matrix's condition, divided again to rounding: CholeskyQR2, several times as fast as Householder's
+ * matrix's condition, divided again to rounding: CholeskyQR2, several times as fast as Householder
  * for tall matrices (Yamamoto, Nakatsukasa, Yanagisawa & Fukaya 2015, section 3). Columns that are
  * too ill-conditioned for that are divided by a shifted factor before: CholeskyQR3 (Fukaya, Kannan,
  * Nakatsukasa, Yamamoto & Yanagisawa 2020, section 3). */

@@ -2,9 +2,9 @@
  * approximation's spaces, and measured. */
 #include <math.h>
 
-#include "base/random.h"
 #include "linalg/heads.h"
 #include "linalg/internal.h"
+#include "linalg/probes.h"
 
 /* Columns of T_i that are formed at a time. */
 enum { BLOCK = 128 };
@@ -13,13 +13,11 @@ struct residual {
 	const struct al_heads *heads;
 	struct al_heads_shape shape;
 	const struct al_approximation *approximation;
-	struct al_view probes; /* [d_key][AL_RESIDUAL_PROBES], or without data: all columns */
-	struct al_view right; /* right^T probes */
 	size_t n_blocks; /* of one head */
 	double *parts; /* [n_heads*n_blocks] */
 };
 
-/* What one block needs: T_i x and T'_i x, for x a block of the identity or the probes. */
+/* What one block needs: T_i x and T'_i x, for x a block of the identity. */
 struct room {
 	struct al_matrix query, key; /* one head, in double precision */
 	struct al_matrix inner; /* K_g^T x */
@@ -60,26 +58,17 @@ static void transpose_rows(struct al_view from, size_t first, struct al_matrix t
 			to.data[i + j * to.ld] = from.data[first + j + i * from.ld];
 }
 
-static bool project(const struct residual *x, size_t block, struct room *room, struct al_error *err)
-{
-	if (x->probes.data)
-		return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(room->key), x->probes, 0,
-			       room->inner, err)
-			&& al_copy(x->right, room->right, err);
-	transpose_rows(al_view(room->key), block * BLOCK, room->inner);
-	transpose_rows(x->approximation->right, block * BLOCK, room->right);
-	return true;
-}
-
 static bool form_residual(const struct residual *x, size_t head, size_t block, struct room *room,
 	struct al_error *err)
 {
 	const struct al_approximation *a = x->approximation;
 
-	return al_head_copy(x->heads, AL_QUERY, head, room->query, err)
-		&& al_head_copy(x->heads, AL_KEY, al_kv_head(x->heads, head), room->key, err)
-		&& project(x, block, room, err)
-		&& a->middle(a->context, head, al_view(room->right), room->middle, err)
+	if (!al_head_copy(x->heads, AL_QUERY, head, room->query, err)
+		|| !al_head_copy(x->heads, AL_KEY, al_kv_head(x->heads, head), room->key, err))
+		return false;
+	transpose_rows(al_view(room->key), block * BLOCK, room->inner);
+	transpose_rows(a->right, block * BLOCK, room->right);
+	return a->middle(a->context, head, al_view(room->right), room->middle, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(room->query), al_view(room->inner), 0,
 			room->residual, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, a->left, al_view(room->middle), 1,
@@ -91,8 +80,7 @@ static bool measure_block(void *context, size_t index, struct al_error *err)
 	const struct residual *x = context;
 	const size_t head = index / x->n_blocks, block = index % x->n_blocks;
 	const size_t left_over = x->shape.d_key - block * BLOCK;
-	const size_t columns = left_over < BLOCK ? left_over : BLOCK;
-	const size_t width = x->probes.data ? x->probes.cols : columns;
+	const size_t width = left_over < BLOCK ? left_over : BLOCK;
 	struct room room;
 
 	bool done = room_init(&room, x, width, err) && form_residual(x, head, block, &room, err);
@@ -115,29 +103,6 @@ static bool measure(struct residual *x, double *sum, struct al_error *err)
 	for (size_t i = 0; i < n; i++)
 		*sum += parts.data[i];
 	al_matrix_finish(&parts);
-	return done;
-}
-
-static bool measure_by_probes(struct residual *x, double *sum, struct al_error *err)
-{
-	struct al_random *random = al_random_create(AL_RESIDUAL_PROBES, x->shape.n_heads, 0, 0);
-	struct al_matrix probes = {0}, right = {0};
-	const struct al_view terms = x->approximation->right;
-
-	bool done = al_matrix_init(&probes, x->shape.d_key, AL_RESIDUAL_PROBES, err)
-		&& al_matrix_init(&right, terms.cols, AL_RESIDUAL_PROBES, err);
-	if (done) {
-		al_random_gaussian(random, probes.data, probes.rows * probes.cols);
-		done = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, terms, al_view(probes), 0, right, err);
-		x->probes = al_view(probes);
-		x->right = al_view(right);
-		x->n_blocks = 1;
-	}
-	done = done && measure(x, sum, err);
-	*sum /= AL_RESIDUAL_PROBES;
-	al_matrix_finish(&right);
-	al_matrix_finish(&probes);
-	al_random_destroy(random);
 	return done;
 }
 
@@ -336,9 +301,9 @@ bool al_residual(const struct al_heads *heads, double norm_squared,
 	*is_estimate = (in_spaces ? count_flops_in_spaces : count_flops)(&x.shape, approximation)
 		> most_flops;
 	x.n_blocks = (x.shape.d_key + BLOCK - 1) / BLOCK;
-	if (!(*is_estimate		? measure_by_probes
-			    : in_spaces ? measure_in_spaces
-					: measure)(&x, &sum, err))
+	if (!(*is_estimate ? al_residual_estimate(heads, norm_squared, approximation, &sum, err)
+			    : in_spaces ? measure_in_spaces(&x, &sum, err)
+					: measure(&x, &sum, err)))
 		return false;
 	*relative_error = sqrt(sum / norm_squared);
 	return al_check_finite("residual", (struct al_view){relative_error, 1, 1, 1}, err);

@@ -356,6 +356,59 @@ static void estimates_large_residuals(void **state)
 	finish_layer(&layer);
 }
 
+struct scaled {
+	struct al_heads heads;
+	double by;
+};
+
+/* T'_i = by T_i, with the heads' factors for left and right. */
+static bool scale_head(const void *context, size_t head, struct al_view x, struct al_matrix out,
+	struct al_error *err)
+{
+	const struct scaled *s = context;
+	const size_t d = s->heads.d_head, from = al_kv_head(&s->heads, head) * d, to = head * d;
+
+	(void)err;
+	memset(out.data, 0, out.ld * out.cols * sizeof(double));
+	for (size_t j = 0; j < x.cols; j++)
+		for (size_t i = 0; i < d; i++)
+			out.data[to + i + j * out.ld] = s->by * x.data[from + i + j * x.ld];
+	return true;
+}
+
+/* The same vectors estimate a residual that is smaller by so much, in either precision. */
+static void check_estimates(const struct al_heads *heads)
+{
+	static const double parts[] = {1, 0.1, 2e-3, 1e-6, 1e-9};
+	struct al_wide_heads wide;
+	double error, norm, first = 0;
+	bool is_estimate;
+
+	assert_true(al_wide_heads_init(&wide, heads, NULL));
+	assert_true(al_heads_check(heads, &norm, NULL));
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		const struct scaled scaled = {wide.heads, 1 - parts[i]};
+		const struct al_approximation a = {wide.heads.query, wide.heads.key, scale_head,
+			&scaled};
+		assert_true(al_residual(heads, norm, &a, 0, &error, &is_estimate, NULL));
+		assert_true(is_estimate);
+		first = i ? first : error;
+		assert_true(fabs(error - parts[i] * first) < 1e-4 * parts[i] * first);
+		assert_true(fabs(error - parts[i]) < 0.1 * parts[i]);
+	}
+	al_wide_heads_finish(&wide);
+}
+
+static void estimates_in_the_heads_precision(void **state)
+{
+	struct layer layer = gaussian_layer((struct sizes){18, 6, 8, 70, 200}, 97);
+
+	(void)state;
+	check_estimates(&layer.heads);
+	check_estimates(&layer.single);
+	finish_layer(&layer);
+}
+
 /* The squared error of so many plain sweeps, each factor in turn, from truncated heads. */
 static double sweep_plainly(const struct al_heads *heads, size_t rank, size_t n_sweeps)
 {
@@ -500,6 +553,7 @@ int main(void)
 		cmocka_unit_test(gives_the_same_bits_for_any_threads),
 		cmocka_unit_test(gives_one_form),
 		cmocka_unit_test(estimates_large_residuals),
+		cmocka_unit_test(estimates_in_the_heads_precision),
 		cmocka_unit_test(momentum_saves_sweeps),
 		cmocka_unit_test(says_whether_it_converged),
 		cmocka_unit_test(stops_when_told),
