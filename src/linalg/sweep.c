@@ -45,12 +45,17 @@ static struct share share_at(size_t rows, size_t index)
 	return (struct share){first, rows - first < width ? rows - first : width};
 }
 
+/* The weight of the proximal term; and where the terms' squared norms exceed what they explain so
+ * many times, what they explain is counted in double precision. */
 #define PROXIMAL 1e-14
+#define CANCELLING INFINITY
 #include "linalg/in_double.h"
 #include "linalg/sweep.inc"
 #undef PROXIMAL
+#undef CANCELLING
 
 #define PROXIMAL 1e-6
+#define CANCELLING 4
 #include "linalg/in_single.h"
 #include "linalg/sweep.inc"
 
