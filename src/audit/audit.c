@@ -138,13 +138,6 @@ static bool find_layer(void *context, size_t index, struct al_error *err)
 		|| al_layer_counted(&x->found_counted, &x->heads, triangles, x->counted, err);
 }
 
-/* Each on its own takes all threads. */
-static bool find_layers(struct layer_spectra *x, struct al_error *err)
-{
-	return x->exact && x->counted ? al_parallel(2, find_layer, x, err)
-				      : find_layer(x, x->counted != 0, err);
-}
-
 bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module *module,
 	const struct al_spectra **out, struct al_error *err)
 {
@@ -154,7 +147,8 @@ bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module 
 		.counted = AL_ALL_SPECTRA & ~exact & ~module->layer_kinds & ~module->counted_kinds};
 
 	*out = &module->layer_spectra;
-	if ((x.counted && !with_grams(audit, module, &x.heads, err)) || !find_layers(&x, err)) {
+	if ((x.counted && !with_grams(audit, module, &x.heads, err))
+		|| !al_parallel(2, find_layer, &x, err)) {
 		al_spectra_finish(&x.found_counted);
 		al_spectra_finish(&x.found_exact);
 		return false;

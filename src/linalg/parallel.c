@@ -82,16 +82,19 @@ static void work_on(struct job *job)
 	}
 }
 
-/* Within a job whose other threads may be idle, or will be: those come and help. */
+/* Within a job whose other threads may be idle, or will be: those come and help. A group waits for
+ * its own tasks alone, not for help that this thread asked for further out. */
 static void ask_for_help(struct job *job)
 {
 	const size_t others = (size_t)omp_get_num_threads() - 1;
 
-	for (size_t i = 0; i < others && i + 1 < job->n; i++)
+#pragma omp taskgroup
+	{
+		for (size_t i = 0; i < others && i + 1 < job->n; i++)
 #pragma omp task
+			work_on(job);
 		work_on(job);
-	work_on(job);
-#pragma omp taskwait
+	}
 }
 
 bool al_parallel(size_t n, bool (*work)(void *context, size_t index, struct al_error *err),

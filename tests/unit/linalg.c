@@ -3,6 +3,8 @@
 #include "unit.h"
 
 #include <math.h>
+#include <stdatomic.h>
+#include <time.h>
 
 #include "base/random.h"
 #include "linalg/linalg.h"
@@ -560,6 +562,53 @@ static void reports_the_first_failure(void **state)
 	al_threads_set(0);
 }
 
+/* Two indices within a job: the second goes on until the first, which asks for help of its own, is
+ * done. */
+struct pair {
+	_Atomic bool is_done;
+};
+
+static bool do_nothing(void *context, size_t index, struct al_error *err)
+{
+	(void)context;
+	(void)index;
+	(void)err;
+	return true;
+}
+
+static bool work_or_wait(void *context, size_t index, struct al_error *err)
+{
+	struct pair *pair = context;
+	const time_t deadline = time(NULL) + 20;
+
+	if (index == 0) {
+		pair->is_done = al_parallel(4, do_nothing, NULL, err);
+		return pair->is_done;
+	}
+	while (!pair->is_done && time(NULL) < deadline) {
+	}
+	return pair->is_done || al_fail(err, AL_EINPUT, "the first waits for the second");
+}
+
+static bool leave_one_at_work(void *context, size_t index, struct al_error *err)
+{
+	struct pair pair = {false};
+
+	(void)context;
+	return index != 0 || al_parallel(2, work_or_wait, &pair, err);
+}
+
+static void waits_for_no_other_help(void **state)
+{
+	(void)state;
+	for (int n_threads = 1; n_threads <= 4; n_threads++) {
+		al_threads_set(n_threads);
+		for (int i = 0; i < 20; i++)
+			assert_true(al_parallel(4, leave_one_at_work, NULL, NULL));
+	}
+	al_threads_set(0);
+}
+
 /* ---- refusals ---- */
 
 static void refuses_wrong_shapes(void **state)
@@ -898,6 +947,7 @@ int main(void)
 		cmocka_unit_test(decomposes_into_signed_vectors),
 		cmocka_unit_test(gives_the_same_bits_for_any_threads),
 		cmocka_unit_test(reports_the_first_failure),
+		cmocka_unit_test(waits_for_no_other_help),
 		cmocka_unit_test(refuses_wrong_shapes),
 		cmocka_unit_test(refuses_each_argument),
 		cmocka_unit_test(sums_what_the_largest_eigenvalues_leave),
