@@ -276,13 +276,14 @@ void al_block_finish(struct al_block *block)
 	al_settings_finish(&block->settings);
 }
 
-void al_block_set(struct al_block *block, const char *symbol, int64_t value)
+bool al_block_set(struct al_block *block, const char *symbol, int64_t value)
 {
-	bool is_free = !al_block_fixed(block, symbol) && !basis_decides(block, symbol);
-
-	if (is_free && block->basis->per == AL_BASIS_WHOLE)
+	if (al_block_fixed(block, symbol) || basis_decides(block, symbol))
+		return false;
+	if (block->basis->per == AL_BASIS_WHOLE)
 		al_settings_ask(&block->settings, symbol, value, "set");
-	else if (is_free)
+	else
 		al_settings_set(&block->settings, symbol, value, "set");
 	memset(block->covered, 0, sizeof(block->covered));
+	return true;
 }

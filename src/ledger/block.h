@@ -28,9 +28,9 @@ bool al_block_init(struct al_block *block, const struct al_configured_variant *c
 void al_block_finish(struct al_block *block);
 
 /* Changes one symbol of the question's settings, as if the block had been made with it: defaults
- * that depend on it follow, what the configured variant fixes stays. Costs no parsing and no
- * memory. */
-void al_block_set(struct al_block *block, const char *symbol, int64_t value);
+ * that depend on it follow; false: the configured variant or the basis fixes it, and it stays.
+ * Costs no parsing and no memory. */
+bool al_block_set(struct al_block *block, const char *symbol, int64_t value);
 
 /* Refuses a number of query heads that the key/value heads asked for do not share out. */
 bool al_block_check(struct al_block *block, struct al_error *err) AL_MUST_CHECK;

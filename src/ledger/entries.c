@@ -147,7 +147,7 @@ static bool evaluate_shape(struct al_block *block, enum al_list list, const stru
 	return evaluate_counts(&shape, &scope, out, err);
 }
 
-static bool find_times(const struct al_ledger_module *module, enum al_list list,
+bool al_line_times(const struct al_ledger_module *module, enum al_list list,
 	const struct al_entry *entry, int64_t *out, struct al_error *err)
 {
 	if (module->of && is_tensor(list))
@@ -358,7 +358,7 @@ static bool add_line(struct al_ledger *ledger, struct al_ledger_module *module, 
 		return true;
 	if (!evaluate_shape(module->block, list, entry, &values, err))
 		return al_line_in(list, entry, err);
-	if (!find_times(module, list, entry, &values.times, err))
+	if (!al_line_times(module, list, entry, &values.times, err))
 		return false;
 	struct al_ledger_entry *e = al_ledger_list_add(ledger, list);
 	e->entry = entry;

@@ -25,6 +25,10 @@ bool al_line_in(enum al_list list, const struct al_entry *entry, struct al_error
 bool al_entry_is_wanted(const struct al_block *block, enum al_list list,
 	const struct al_entry *entry);
 
+/* How many of the line the basis covers, or the model has. */
+bool al_line_times(const struct al_ledger_module *module, enum al_list list,
+	const struct al_entry *entry, int64_t *out, struct al_error *err) AL_MUST_CHECK;
+
 /* Adds what a module has of a list. Errors name the line. */
 bool al_module_entries(struct al_ledger *ledger, struct al_ledger_module *module, enum al_list list,
 	struct al_error *err) AL_MUST_CHECK;

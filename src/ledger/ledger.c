@@ -235,19 +235,33 @@ static bool open_anew(struct al_ledger *ledger, struct al_error *err)
 	return ledger->is_open || in_model(ledger, err);
 }
 
-/* A module alone was checked when it was made. */
-static bool check_alone(struct al_ledger *ledger, struct al_error *err)
+static void forget_plan(struct al_ledger *ledger)
 {
-	if (ledger->is_set && !al_block_check(&ledger->block, err))
+	al_plan_destroy(ledger->plan);
+	ledger->plan = NULL;
+}
+
+/* A module alone was checked when it was made. Where no plan holds for long, one is made ever more
+ * rarely. */
+static bool update_alone(struct al_ledger *ledger, struct al_error *err)
+{
+	if (!ledger->is_set)
+		return true;
+	if (!al_block_check(&ledger->block, err))
 		return false;
 	ledger->is_set = false;
+	if (ledger->plan && al_plan_update(ledger->plan))
+		return true;
+	forget_plan(ledger);
+	if (al_is_power_of_two(++ledger->n_unplanned))
+		ledger->plan = al_plan_create(ledger);
 	return true;
 }
 
 bool al_ledger_update(struct al_ledger *ledger, struct al_error *err)
 {
 	if (!ledger->is_model)
-		return check_alone(ledger, err);
+		return update_alone(ledger, err);
 	if (ledger->is_open && !ledger->is_set)
 		return true;
 	const bool is_followed = ledger->is_set;
@@ -263,15 +277,20 @@ bool al_ledger_update(struct al_ledger *ledger, struct al_error *err)
 
 void al_ledger_set(struct al_ledger *ledger, const char *symbol, int64_t value)
 {
+	const bool is_fixed = ledger->has_block && !al_block_set(&ledger->block, symbol, value);
+
+	if (is_fixed && !ledger->is_model)
+		return;
 	forget_lists(ledger);
 	ledger->is_set = true;
-	if (ledger->has_block)
-		al_block_set(&ledger->block, symbol, value);
-	if (!ledger->is_model)
+	if (ledger->is_model)
+		al_settings_ask(&ledger->settings, symbol, value, "set");
+	if (ledger->plan && al_plan_set(ledger->plan, symbol, value))
 		return;
-	al_settings_ask(&ledger->settings, symbol, value, "set");
-	if (!ledger->plan || !al_plan_set(ledger->plan, symbol, value))
+	if (ledger->is_model)
 		ledger->is_open = false;
+	else
+		forget_plan(ledger);
 }
 
 struct al_settings *al_ledger_settings(struct al_ledger *ledger)

@@ -122,7 +122,8 @@ struct al_ledger {
 	struct al_arena cached; /* of the last al_ledger_cache */
 	struct al_saved_memory *saved; /* private: of the last al_ledger_saved; or NULL */
 	struct al_trained_states *trained; /* private: of the last al_ledger_train; or NULL */
-	struct al_plan *plan; /* private: how a whole model follows what is set; or NULL */
+	struct al_plan *plan; /* private: how the ledger follows what is set; or NULL */
+	uint64_t n_unplanned; /* private: updates of a module alone that no plan served */
 	const struct al_family *family; /* of a whole model */
 	struct al_settings settings; /* of a whole model */
 	struct al_tensor_list tensor_list;

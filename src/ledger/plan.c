@@ -89,11 +89,25 @@ static bool update_modules(struct al_plan *plan)
 	return true;
 }
 
+/* A module alone has the question's symbols for its own. */
+static void plan_alone(struct al_plan *plan)
+{
+	const struct al_settings *settings = &plan->ledger->block.settings;
+
+	plan->of_module = al_new_array(&plan->arena, size_t, 1);
+	plan->of_module[0] = al_plan_add_place(plan, "", 0);
+	for (size_t i = 0; i < settings->n; i++) {
+		if (settings->items[i].is_default)
+			continue;
+		const size_t place = al_plan_place_of(plan, 0, settings->items[i].symbol);
+		plan->owners[place].is_asked = true;
+	}
+}
+
 /* ---- update ---- */
 
-bool al_plan_update(struct al_plan *plan)
+static bool update_model(struct al_plan *plan)
 {
-	plan->clock++;
 	if (!al_plan_update_settings(plan, false))
 		return false;
 	for (size_t i = 0; i < plan->ledger->family->n_extras; i++) {
@@ -109,7 +123,31 @@ bool al_plan_update(struct al_plan *plan)
 	return true;
 }
 
+bool al_plan_update(struct al_plan *plan)
+{
+	plan->clock++;
+	return plan->ledger->is_model ? update_model(plan) : al_plan_update_settings(plan, true);
+}
+
 /* ---- making one ---- */
+
+static void plan_model(struct al_plan *plan)
+{
+	struct al_ledger *ledger = plan->ledger;
+
+	al_plan_settings(plan);
+	al_plan_check_order(plan);
+	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++)
+		if (al_config_must_hold(&al_config_conditions[i], &ledger->settings))
+			al_plan_require(plan, AL_PLAN_NO_MODULE, al_config_conditions[i].formula);
+	al_plan_extras(plan);
+	al_plan_items(plan);
+	plan->is_impossible |= !al_plan_find_layers(plan);
+	plan_modules(plan);
+	al_plan_link_settings(plan);
+	for (size_t i = 0; i < plan->n_items && !plan->is_impossible; i++)
+		plan->is_impossible = !al_plan_regroup(plan, &plan->items[i], 0);
+}
 
 struct al_plan *al_plan_create(struct al_ledger *ledger)
 {
@@ -124,18 +162,7 @@ struct al_plan *al_plan_create(struct al_ledger *ledger)
 		const size_t place = al_plan_add_place(plan, "", AL_PLAN_NO_MODULE);
 		plan->places[place] = (struct al_place){.number = 1, .is_known = true};
 	}
-	al_plan_settings(plan);
-	al_plan_check_order(plan);
-	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++)
-		if (al_config_must_hold(&al_config_conditions[i], &ledger->settings))
-			al_plan_require(plan, AL_PLAN_NO_MODULE, al_config_conditions[i].formula);
-	al_plan_extras(plan);
-	al_plan_items(plan);
-	plan->is_impossible |= !al_plan_find_layers(plan);
-	plan_modules(plan);
-	al_plan_link_settings(plan);
-	for (size_t i = 0; i < plan->n_items && !plan->is_impossible; i++)
-		plan->is_impossible = !al_plan_regroup(plan, &plan->items[i], 0);
+	(ledger->is_model ? plan_model : plan_alone)(plan);
 	if (!plan->is_impossible)
 		return plan;
 	al_plan_destroy(plan);
@@ -152,10 +179,10 @@ void al_plan_destroy(struct al_plan *plan)
 
 bool al_plan_set(struct al_plan *plan, const char *symbol, int64_t value)
 {
+	const int module = plan->ledger->is_model ? AL_PLAN_NO_MODULE : 0;
 	size_t place;
 
-	if (!al_plan_find_place(plan, symbol, AL_PLAN_NO_MODULE, &place)
-		|| !plan->owners[place].is_asked)
+	if (!al_plan_find_place(plan, symbol, module, &place) || !plan->owners[place].is_asked)
 		return false;
 	plan->clock++;
 	al_plan_set_number(plan, place, value);

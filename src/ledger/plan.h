@@ -1,6 +1,6 @@
-/* Inside the ledger: how a whole model is evaluated again after a symbol was set, without parsing
- * or memory. Every formula is bound to places, one a symbol of the question or of a module; a place
- * knows when it changed, and what mentions it is evaluated again.
+/* Inside the ledger: how it is evaluated again after a symbol was set, without parsing or memory.
+ * Every formula is bound to places, one a symbol of the question or of a module; a place knows when
+ * it changed, and what mentions it is evaluated again.
  *
  * Layers are in groups of equal ones: a group is evaluated once, in its first layer. Groups hang on
  * the symbols that stand beside a loop's variable; where one of these changed the loops are walked
@@ -13,15 +13,17 @@
 
 struct al_plan;
 
-/* The plan of a whole model that is open; NULL: it can't be planned (more than one device,
- * names). */
+/* The plan of a whole model that is open, or of a module alone; NULL: it can't be planned (more
+ * than one device, names). */
 struct al_plan *al_plan_create(struct al_ledger *ledger);
 void al_plan_destroy(struct al_plan *plan);
 
-/* Sets a symbol that was asked when the plan was made; false: it was not. */
+/* Sets a symbol that was asked, of a module alone given, when the plan was made; false: it was
+ * not. */
 bool al_plan_set(struct al_plan *plan, const char *symbol, int64_t value);
 
-/* Brings settings, modules and the family's tensors up to date; false: open the ledger anew. */
+/* Brings settings, modules and the family's tensors up to date; false: open the ledger anew, or make a
+ * new plan of a module alone. */
 bool al_plan_update(struct al_plan *plan);
 
 /* Binds the entries of a list that was filled. */

@@ -4,7 +4,16 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "ledger/entries.h"
+
+/* How many modules the basis covers hangs on what these mention, of one stack or of two. */
+static void bind_times(struct al_plan_binder *b, const struct al_block *block)
+{
+	for (int sides = 0; sides < 2; sides++)
+		for (int shared = 0; shared < AL_PER_MODEL; shared++)
+			al_plan_bind(b, block->times[sides][shared]);
+}
 
 static void bind_line(struct al_plan *plan, enum al_list list, const struct al_ledger_entry *e,
 	struct al_plan_entry *line)
@@ -19,6 +28,7 @@ static void bind_line(struct al_plan *plan, enum al_list list, const struct al_l
 	line->active = al_plan_bind(&b, shape.active);
 	if (list >= AL_LIST_PRODUCTS)
 		line->inner = al_plan_bind(&b, e->entry->right.dims[0]);
+	bind_times(&b, e->module->block);
 	al_plan_add_input(plan, &line->inputs, plan->of_module[module]);
 }
 
@@ -43,12 +53,18 @@ static void bind_condition(struct al_plan *plan, enum al_list list, size_t m,
 	lines->conditions[lines->n_conditions++] = c;
 }
 
+/* A list that can't be followed for long is bound ever more rarely. */
 void al_plan_bind_list(struct al_plan *plan, enum al_list list)
 {
 	const struct al_ledger_list *l = &plan->ledger->lists[list];
 	struct al_plan_entries *lines = &plan->lists[list];
 
-	*lines = (struct al_plan_entries){.n = l->n, .updated = plan->clock, .is_bound = true};
+	*lines = (struct al_plan_entries){.n = l->n,
+		.updated = plan->clock,
+		.n_fills = lines->n_fills + 1};
+	lines->is_bound = al_is_power_of_two(lines->n_fills);
+	if (!lines->is_bound)
+		return;
 	lines->items = al_new_array(&plan->arena, struct al_plan_entry, l->n);
 	for (size_t i = 0; i < l->n; i++)
 		if (l->items[i].module)
@@ -84,11 +100,9 @@ static bool update_line(const struct al_plan *plan, enum al_list list,
 {
 	const struct al_ledger_module *module = e->module;
 
-	if (!evaluate_line(plan, line, e))
+	if (!evaluate_line(plan, line, e)
+		|| !al_line_times(module, list, e->entry, &e->times, NULL))
 		return false;
-	e->times = list > AL_LIST_STORED	? module->copies * module->uses
-		: e->entry->per == AL_PER_MODEL ? 1
-						: module->copies;
 	e->n_layers = module->n_layers;
 	al_entry_multiply(e);
 	return true;

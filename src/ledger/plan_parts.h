@@ -87,7 +87,7 @@ struct al_plan_entries {
 	size_t n;
 	struct al_plan_condition *conditions; /* which lines are there */
 	size_t n_conditions, room;
-	uint64_t updated;
+	uint64_t updated, n_fills; /* when, and how often it was filled anew */
 	bool is_bound;
 };
 

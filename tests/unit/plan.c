@@ -1,5 +1,5 @@
 /* A ledger that follows what is set is a ledger that was opened so: over all presets and all
- * families with their defaults, and many settings. */
+ * families with their defaults, all variants alone, and many settings. */
 #include "unit.h"
 
 #include <stdlib.h>
@@ -37,11 +37,12 @@ static uint64_t next(uint64_t *random)
 	return *random >> 33;
 }
 
-/* One model under what was asked so far, and the ledger that follows it. */
+/* One model, or an attention module alone with its sizes, under what was asked so far, and the
+ * ledger that follows it. */
 struct subject {
 	struct al_arena arena;
 	const struct al_model *model;
-	const struct al_family *family;
+	const struct al_family *family; /* NULL: alone */
 	struct al_configured_variant configured;
 	struct al_basis basis;
 	struct al_settings settings; /* asked */
@@ -58,35 +59,67 @@ static bool open_ledger(struct subject *s, struct al_ledger *out)
 	return al_ledger_open(out, &ask, NULL);
 }
 
-static bool open_subject(struct subject *s, const char *model, const char *configured)
+static void forget_settings(struct subject *s)
+{
+	al_settings_finish(&s->settings);
+	al_arena_finish(&s->arena);
+}
+
+/* Without a ledger yet. */
+static bool open_settings(struct subject *s, const char *model, const char *configured,
+	const char *per)
 {
 	struct al_error err = {0};
 
-	if (!al_catalog_model(catalog, model, &s->model, &err) || !s->model->family)
-		return false;
-	must(al_catalog_family(catalog, s->model->family, &s->family, &err), &err);
+	must(al_catalog_model(catalog, model, &s->model, &err), &err);
+	s->family = NULL;
 	al_arena_init(&s->arena);
 	must(al_configured_variant_parse(&s->arena, catalog, configured, &s->configured, &err),
 		&err);
 	al_basis_init(&s->basis);
-	must(al_basis_set(&s->basis, "per", "whole", &err), &err);
+	must(al_basis_set(&s->basis, "per", per, &err), &err);
 	al_settings_init(&s->settings, catalog);
 	if (!al_model_settings(s->model, catalog, &s->settings, &err)) {
-		al_settings_finish(&s->settings);
-		al_arena_finish(&s->arena);
+		forget_settings(s);
 		return false;
 	}
 	al_settings_ask(&s->settings, "batch", 2, "test");
 	al_settings_ask(&s->settings, "seq", 256, "test");
+	return true;
+}
+
+static bool open_subject(struct subject *s, const char *model, const char *configured)
+{
+	struct al_error err = {0};
+
+	if (!al_catalog_model(catalog, model, &s->model, &err) || !s->model->family
+		|| !open_settings(s, model, configured, "whole"))
+		return false;
+	must(al_catalog_family(catalog, s->model->family, &s->family, &err), &err);
 	assert_true(open_ledger(s, &s->ledger));
 	return true;
+}
+
+/* A variant's own symbols have some sizes. */
+static bool open_alone(struct subject *s, const char *model, const char *configured,
+	const char *per)
+{
+	if (!open_settings(s, model, configured, per))
+		return false;
+	for (size_t i = 0; i < s->configured.variant->n_symbols; i++)
+		if (!al_settings_gives(&s->settings, s->configured.variant->symbols[i].name))
+			al_settings_ask(&s->settings, s->configured.variant->symbols[i].name,
+				8 << i % 3, "test");
+	if (open_ledger(s, &s->ledger))
+		return true;
+	forget_settings(s);
+	return false;
 }
 
 static void close_subject(struct subject *s)
 {
 	al_ledger_close(&s->ledger);
-	al_settings_finish(&s->settings);
-	al_arena_finish(&s->arena);
+	forget_settings(s);
 }
 
 /* ---- what is compared ---- */
@@ -109,7 +142,7 @@ static void assert_equal_numbers(const struct subject *s, const char *what, bool
 			mpq_get_str(NULL, 10, left), mpq_get_str(NULL, 10, right));
 }
 
-/* True where all measures have a value. */
+/* True where all measures that there are of it have a value. */
 static bool compare(struct subject *s, const struct al_recipe *recipe)
 {
 	struct al_ledger fresh;
@@ -119,7 +152,7 @@ static bool compare(struct subject *s, const struct al_recipe *recipe)
 	if (!open_ledger(s, &fresh))
 		return false;
 	mpq_inits(left, right, NULL);
-	for (int i = 0; i < AL_N_MEASURES; i++) {
+	for (int i = 0; i < (s->family ? AL_N_MEASURES : AL_ACTIVE); i++) {
 		struct al_error a = {0}, b = {0};
 		bool left_ok = al_ledger_measure(&s->ledger, (enum al_measure)i, recipe, left, &a);
 		bool right_ok = al_ledger_measure(&fresh, (enum al_measure)i, recipe, right, &b);
@@ -155,8 +188,10 @@ static bool is_number(struct subject *s, const char *symbol, int64_t *value)
 static const char *pick_symbol(struct subject *s, uint64_t *random)
 {
 	static const char *const tokens[] = {"seq", "batch"};
-	uint64_t i = next(random) % (s->family->n_config + 2);
+	uint64_t i = next(random) % ((s->family ? s->family->n_config : s->settings.n) + 2);
 
+	if (i >= 2 && !s->family)
+		return s->settings.items[i - 2].symbol;
 	return i < 2 ? tokens[i] : s->family->config[i - 2].symbol;
 }
 
@@ -261,12 +296,40 @@ static void a_variant_follows(void **state)
 	follows("mha", 6);
 }
 
+static void follow_alone(const char *model, const char *configured, const char *per, int steps)
+{
+	const struct al_recipe *recipe;
+	struct al_error err = {0};
+	struct subject s;
+
+	must(al_catalog_recipe(catalog, "korthikanti2022", &recipe, &err), &err);
+	if (!open_alone(&s, model, configured, per))
+		return;
+	follow(&s, recipe, steps);
+	close_subject(&s);
+}
+
+static void a_module_alone_follows(void **state)
+{
+	static const char *const models[] = {"bert-base", "llama-3-8b", "transformer-base"};
+	static const char *const bases[] = {"module", "layer", "model"};
+	const struct al_embedded_list *variants = al_catalog_files(AL_CATALOG_VARIANTS);
+
+	(void)state;
+	for (size_t i = 0; i < variants->n_files; i++)
+		for (size_t m = 0; m < sizeof(models) / sizeof(*models); m++)
+			for (size_t b = 0; b < sizeof(bases) / sizeof(*bases); b++)
+				follow_alone(models[m], variants->files[i].name, bases[b], 60);
+	follow_alone("bert-base", "gqa:n_kv_heads=2", "module", 60);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(own_attention_follows),
 		cmocka_unit_test(families_follow),
 		cmocka_unit_test(a_variant_follows),
+		cmocka_unit_test(a_module_alone_follows),
 	};
 
 	return cmocka_run_group_tests_name("plan", tests, set_up, tear_down);
