@@ -22,8 +22,8 @@ void al_plan_destroy(struct al_plan *plan);
  * not. */
 bool al_plan_set(struct al_plan *plan, const char *symbol, int64_t value);
 
-/* Brings settings, modules and the family's tensors up to date; false: open the ledger anew, or make a
- * new plan of a module alone. */
+/* Brings settings, modules and the family's tensors up to date; false: open the ledger anew, or
+ * make a new plan of a module alone. */
 bool al_plan_update(struct al_plan *plan);
 
 /* Binds the entries of a list that was filled. */
