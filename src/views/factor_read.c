@@ -45,29 +45,46 @@ static struct al_selection select_block(const struct al_factor_run *run, int64_t
 		.stride = run->columns};
 }
 
+/* So many rows are transposed at once: their part of each column is written in one go. */
+enum { ROWS_AT_ONCE = 64 };
+
+/* out[n_columns][n_rows], column by column, of rows that lie one after the other. */
+static void transpose(const double *rows, size_t n_rows, size_t n_columns, struct al_matrix out)
+{
+	for (size_t j = 0; j < n_columns; j++)
+		for (size_t i = 0; i < n_rows; i++)
+			out.data[i + j * out.ld] = rows[i * n_columns + j];
+}
+
+/* The head axis runs fastest in the file. */
+static bool read_transposed(const struct al_checkpoint *checkpoint, const struct al_factor_run *run,
+	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
+{
+	const int64_t most = rows < ROWS_AT_ONCE ? rows : ROWS_AT_ONCE;
+	double *some = al_try_calloc((size_t)most * (size_t)n, sizeof(*some), err);
+	bool ok = some || al_in(err, "%lld x %lld numbers", (long long)most, (long long)n);
+
+	for (int64_t row = 0; ok && row < rows; row += most) {
+		const int64_t n_rows = rows - row < most ? rows - row : most;
+		const struct al_selection selection = select_block(run, row, n_rows, first, n);
+		ok = al_tensor_read_double(checkpoint, run->tensor, &selection, some, (size_t)n,
+			err);
+		if (ok)
+			transpose(some, (size_t)n_rows, (size_t)n,
+				al_part(out, (size_t)row, 0, (size_t)n_rows, (size_t)n));
+	}
+	free(some);
+	return ok;
+}
+
 /* Columns [first, +n) of one run's tensor, [rows][n]. */
 static bool read_columns(const struct al_checkpoint *checkpoint, const struct al_factor_run *run,
 	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
 {
-	const struct al_tensor *tensor = run->tensor;
-	struct al_selection selection;
-
-	if (tensor->n_dims >= 2 && run->is_slow) {
-		selection = select_block(run, first, n, 0, rows);
-		return al_tensor_read_double(checkpoint, tensor, &selection, out.data, out.ld, err);
-	}
-	selection = select_block(run, 0, rows, first, n);
-
-	/* The head axis runs fastest in the file: read [rows][n], then transpose it. */
-	double *block = al_try_calloc((size_t)rows * (size_t)n, sizeof(*block), err);
-	if (!block)
-		return al_in(err, "%lld x %lld numbers", (long long)rows, (long long)n);
-	bool ok = al_tensor_read_double(checkpoint, tensor, &selection, block, (size_t)n, err);
-	for (int64_t i = 0; ok && i < rows; i++)
-		for (int64_t j = 0; j < n; j++)
-			out.data[(size_t)i + (size_t)j * out.ld] = block[i * n + j];
-	free(block);
-	return ok;
+	if (run->tensor->n_dims < 2 || !run->is_slow)
+		return read_transposed(checkpoint, run, rows, first, n, out, err);
+	const struct al_selection selection = select_block(run, first, n, 0, rows);
+	return al_tensor_read_double(checkpoint, run->tensor, &selection, out.data, out.ld, err);
 }
 
 /* Columns [first, +n) of the runs laid side by side. */
