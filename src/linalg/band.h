@@ -11,7 +11,7 @@ bool al_tridiagonal_by_band(struct al_matrix g, double *diagonal, double *beside
 bool al_tridiagonal_by_band_f(struct al_matrix_f g, float *diagonal, float *beside,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The same by whichever way is shorter; spare[n]. */
+/* The same by whichever way is shorter; spare[n]. It holds BLAS itself. */
 bool al_tridiagonal_values(struct al_matrix g, double *diagonal, double *beside, double *spare,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_tridiagonal_values_f(struct al_matrix_f g, float *diagonal, float *beside, float *spare,

@@ -179,13 +179,12 @@ bool al_solve_f(enum al_side side, enum al_op op, struct al_view_f r, struct al_
 
 /* ---- spectra ---- */
 
-/* Largest first. G symmetric (the lower triangle is read), destroyed. What doesn't converge in
- * single precision is tried again in double, from the upper triangle. */
+/* Largest first. G symmetric (the lower triangle is read), destroyed. */
 bool al_eigenvalues(struct al_matrix g, double *values, struct al_error *err) AL_MUST_CHECK;
 bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err) AL_MUST_CHECK;
 
 /* The sum of all eigenvalues of a symmetric matrix that has none below 0 but the `n_largest`, good
- * to 1e-14 of its trace, in single precision to 1e-6. Reads both triangles and destroys them. */
+ * to 1e-14 of its trace, in single precision to 1e-6. Reads the lower triangle and destroys it. */
 bool al_sum_beyond(struct al_matrix g, size_t n_largest, double *sum,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_sum_beyond_f(struct al_matrix_f g, size_t n_largest, double *sum,

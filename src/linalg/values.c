@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "linalg/band.h"
+#include "linalg/bisect.h"
 #include "linalg/internal.h"
 #include "linalg/tridiagonal.h"
 
@@ -61,58 +62,28 @@ bool al_points_down(const double *x, size_t n)
 #include "linalg/in_single.h"
 #include "linalg/values.inc"
 
-static bool syevd(char job, struct al_matrix g, double *values, struct al_error *err)
+static void reverse(double *values, size_t n)
 {
-	lapack_int info = 0;
-
-	return call_syevd(job, g, values, &info, err) && finish_syevd(info, values, g.cols, err);
-}
-
-bool al_eigenvalues(struct al_matrix g, double *values, struct al_error *err)
-{
-	return check_eigenvalues(g, err) && (g.cols == 0 || syevd('N', g, values, err));
-}
-
-/* What the single call destroyed is still above the diagonal. */
-static bool find_in_double(struct al_view_f above, const float *diagonal, float *values,
-	struct al_error *err)
-{
-	const size_t n = above.cols;
-	struct al_matrix wide = {0}, found = {0};
-	bool ok = al_matrix_init(&wide, n, n, err) && al_matrix_init(&found, n, 1, err);
-
-	for (size_t j = 0; ok && j < n; j++) {
-		wide.data[j + j * n] = (double)diagonal[j];
-		for (size_t i = 0; i < j; i++)
-			wide.data[j + i * n] = (double)above.data[i + j * above.ld];
+	for (size_t i = 0; i < n / 2; i++) {
+		double other = values[n - 1 - i];
+		values[n - 1 - i] = values[i];
+		values[i] = other;
 	}
-	ok = ok && syevd('N', wide, found.data, err);
-	for (size_t i = 0; ok && i < n; i++)
-		values[i] = (float)found.data[i];
-	al_matrix_finish(&found);
-	al_matrix_finish(&wide);
-	return ok;
 }
 
-bool al_eigenvalues_f(struct al_matrix_f g, float *values, struct al_error *err)
+/* From the lower triangle: its eigenvectors turn back by dormqr, the upper one's by dormql, which
+ * took twice as long. */
+static bool syevd(struct al_matrix g, double *values, struct al_error *err)
 {
-	struct al_matrix_f diagonal = {0};
-
-	if (!check_eigenvalues_f(g, err))
+	al_blas_hold();
+	const lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', al_int(g.cols), g.data,
+		al_int(g.ld), values);
+	al_blas_release();
+	if (!al_check_info("dsyevd", info, err)
+		|| !al_check_values("eigenvalues", values, g.cols, err))
 		return false;
-	if (g.cols == 0)
-		return true;
-	if (!al_matrix_init_f(&diagonal, g.cols, 1, err))
-		return false;
-	for (size_t i = 0; i < g.cols; i++)
-		diagonal.data[i] = g.data[i + i * g.ld];
-	lapack_int info = 0;
-	bool ok = call_syevd_f('N', g, values, &info, err);
-	if (ok)
-		ok = info > 0 ? find_in_double(al_view_f(g), diagonal.data, values, err)
-			      : finish_syevd_f(info, values, g.cols, err);
-	al_matrix_finish_f(&diagonal);
-	return ok;
+	reverse(values, g.cols);
+	return true;
 }
 
 static void turn_up(struct al_matrix vectors)
@@ -135,7 +106,7 @@ bool al_eigenvectors(struct al_matrix g, double *values, struct al_error *err)
 		return false;
 	if (g.cols == 0)
 		return true;
-	if (!syevd('V', g, values, err))
+	if (!syevd(g, values, err))
 		return false;
 	largest_first(g);
 	return al_check_finite("eigenvectors", al_view(g), err);

@@ -930,6 +930,78 @@ static void sums_what_the_largest_eigenvalues_leave(void **state)
 	al_matrix_finish_f(&zero);
 }
 
+/* Eigenvalues from k = 0 on, largest first. */
+typedef double spectrum_fn(size_t k);
+
+static double clustered(size_t k)
+{
+	return k < 20 ? 2 : 1 - 1e-12 * (double)k;
+}
+
+static double of_rank_one(size_t k)
+{
+	return k == 0 ? 5 : 0;
+}
+
+static double decaying(size_t k)
+{
+	return pow(10, -0.1 * (double)k);
+}
+
+/* (I - 2 v v^T) diag(spectrum) (I - 2 v v^T), v of equal elements. */
+static void reflect(struct al_matrix g, spectrum_fn *spectrum, double scale)
+{
+	const double size = (double)g.cols;
+	double mean = 0;
+
+	for (size_t k = 0; k < g.cols; k++)
+		mean += scale * spectrum(k) / size;
+	for (size_t j = 0; j < g.cols; j++)
+		for (size_t i = 0; i < g.rows; i++)
+			g.data[i + j * g.ld] = (i == j ? scale * spectrum(i) : 0)
+				- 2 / size * scale * (spectrum(i) + spectrum(j)) + 4 / size * mean;
+}
+
+static void check_known_sum(spectrum_fn *spectrum, size_t n, size_t n_largest, int exponent)
+{
+	const double scale = ldexp(1, exponent), scale_f = ldexp(1, exponent * 60 / 400);
+	struct al_matrix g = new_matrix(n, n);
+	struct al_matrix_f narrow = new_matrix_f(n, n);
+	double trace = 0, rest = 0, found;
+
+	for (size_t k = 0; k < n; k++) {
+		trace += spectrum(k);
+		rest += k < n_largest ? 0 : spectrum(k);
+	}
+	reflect(g, spectrum, scale_f);
+	assert_true(al_narrow(al_view(g), narrow, NULL));
+	assert_true(al_sum_beyond_f(narrow, n_largest, &found, NULL));
+	if (!(fabs(found / scale_f - rest) <= 1e-6 * trace))
+		fail_msg("%zu beyond %zu, times 2^%d: %g, expected %g", n, n_largest, exponent,
+			found / scale_f, rest);
+	reflect(g, spectrum, scale);
+	assert_true(al_sum_beyond(g, n_largest, &found, NULL));
+	if (!(fabs(found / scale - rest) <= 1e-14 * trace))
+		fail_msg("%zu beyond %zu, times 2^%d, in double: %g, expected %g", n, n_largest,
+			exponent, found / scale, rest);
+	al_matrix_finish_f(&narrow);
+	al_matrix_finish(&g);
+}
+
+static void sums_what_known_eigenvalues_leave(void **state)
+{
+	static spectrum_fn *const spectra[] = {clustered, of_rank_one, decaying};
+	static const size_t sizes[] = {1, 2, 5, 33, 70, 200, 500};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(spectra) / sizeof(*spectra); i++)
+		for (size_t s = 0; s < sizeof(sizes) / sizeof(*sizes); s++)
+			for (size_t part = 0; part <= 4; part++)
+				for (int exponent = -400; exponent <= 400; exponent += 400)
+					check_known_sum(spectra[i], sizes[s], sizes[s] * part / 4,
+						exponent);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -951,6 +1023,7 @@ int main(void)
 		cmocka_unit_test(refuses_wrong_shapes),
 		cmocka_unit_test(refuses_each_argument),
 		cmocka_unit_test(sums_what_the_largest_eigenvalues_leave),
+		cmocka_unit_test(sums_what_known_eigenvalues_leave),
 		cmocka_unit_test(takes_empty_matrices),
 		cmocka_unit_test(refuses_what_is_not_finite),
 		cmocka_unit_test(draws_streams_by_name),
