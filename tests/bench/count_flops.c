@@ -79,6 +79,22 @@ __attribute__((destructor)) static void write_counts(void)
 			blasint ldc), \
 		(order, uplo, t, n, k, alpha, a, lda, beta, c, ldc), sum, (n + 1.0) * n * k)
 
+#define SYMM(name, type, sum) \
+	COUNTED(void, , name, \
+		(enum CBLAS_ORDER order, enum CBLAS_SIDE side, enum CBLAS_UPLO uplo, blasint m, \
+			blasint n, type alpha, const type *a, blasint lda, const type *b, \
+			blasint ldb, type beta, type *c, blasint ldc), \
+		(order, side, uplo, m, n, alpha, a, lda, b, ldb, beta, c, ldc), sum, \
+		2.0 * m * n * (side == CblasLeft ? m : n))
+
+#define SYR2K(name, type, sum) \
+	COUNTED(void, , name, \
+		(enum CBLAS_ORDER order, enum CBLAS_UPLO uplo, enum CBLAS_TRANSPOSE t, blasint n, \
+			blasint k, type alpha, const type *a, blasint lda, const type *b, \
+			blasint ldb, type beta, type *c, blasint ldc), \
+		(order, uplo, t, n, k, alpha, a, lda, b, ldb, beta, c, ldc), sum, \
+		2.0 * (n + 1.0) * n * k)
+
 #define TRIANGLE(name, type, sum) \
 	COUNTED(void, , name, \
 		(enum CBLAS_ORDER order, enum CBLAS_SIDE side, enum CBLAS_UPLO uplo, \
@@ -91,6 +107,10 @@ GEMM(cblas_dgemm, double, in_double)
 GEMM(cblas_sgemm, float, in_single)
 SYRK(cblas_dsyrk, double, in_double)
 SYRK(cblas_ssyrk, float, in_single)
+SYMM(cblas_dsymm, double, in_double)
+SYMM(cblas_ssymm, float, in_single)
+SYR2K(cblas_dsyr2k, double, in_double)
+SYR2K(cblas_ssyr2k, float, in_single)
 TRIANGLE(cblas_dtrmm, double, in_double)
 TRIANGLE(cblas_dtrsm, double, in_double)
 TRIANGLE(cblas_strsm, float, in_single)
