@@ -131,6 +131,18 @@ static bool need_basis(struct place x, struct al_view *basis, struct al_error *e
 	return true;
 }
 
+/* What the cosines of two heads are found from, unless it is there already. */
+static bool prepare_cosines(struct place a, struct place b, struct al_error *err)
+{
+	bool a_is_even, b_is_even;
+	struct al_view basis;
+
+	if (!judge(a, &a_is_even, err) || !judge(b, &b_is_even, err))
+		return false;
+	return (a_is_even && b_is_even)
+		|| (need_basis(a, &basis, err) && need_basis(b, &basis, err));
+}
+
 /* U_a^T U_b, which the caller finishes. */
 static bool find_cosines(struct place a, struct place b, struct al_matrix *out,
 	struct al_error *err)
@@ -149,39 +161,62 @@ static bool find_cosines(struct place a, struct place b, struct al_matrix *out,
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, u, v, 0, *out, err);
 }
 
-/* Heads that share a key/value head have the same subspace there. */
-static bool find_angles(struct al_head_pair *pair, struct al_pair_side *a, struct al_pair_side *b,
-	enum al_projection p, struct al_error *err)
-{
-	const struct al_heads *fa = &a->module->heads, *fb = &b->module->heads;
-	struct al_view wa = al_heads_run(fa, p).weights, wb = al_heads_run(fb, p).weights;
-	size_t i = al_own_head(fa, p, pair->head_a), j = al_own_head(fb, p, pair->head_b);
-	struct al_matrix cosines = {0};
+/* One projection of the heads of a pair that came and stayed. */
+struct angle {
+	struct al_head_pair *pair;
+	enum al_projection projection;
+	struct place a, b;
+};
 
-	if (!wa.data || !wb.data || wa.rows != wb.rows)
-		return true;
-	pair->has_angles[p] = true;
-	pair->angles[p] = (struct al_angles){.kernel = 1};
-	if (a == b && i == j)
-		return true;
-	bool ok = find_cosines((struct place){a, p, i}, (struct place){b, p, j}, &cosines, err)
-		&& al_angles_find(al_view(cosines), &pair->angles[p], err);
+static bool find_angle(void *context, size_t index, struct al_error *err)
+{
+	const struct angle *x = &((const struct angle *)context)[index];
+	struct al_matrix cosines = {0};
+	bool ok = find_cosines(x->a, x->b, &cosines, err)
+		&& al_angles_find(al_view(cosines), &x->pair->angles[x->projection], err);
+
 	al_matrix_finish(&cosines);
 	return ok;
 }
 
-/* Of the pairs that came and stayed. */
+/* Are there angles to be found? Heads that share a key/value head have the same subspace there. */
+static bool lists_angle(struct al_head_pair *pair, struct al_pair_side *a, struct al_pair_side *b,
+	enum al_projection p, struct angle *out)
+{
+	const struct al_heads *fa = &a->module->heads, *fb = &b->module->heads;
+	struct al_view wa = al_heads_run(fa, p).weights, wb = al_heads_run(fb, p).weights;
+	size_t i = al_own_head(fa, p, pair->head_a), j = al_own_head(fb, p, pair->head_b);
+
+	if (!wa.data || !wb.data || wa.rows != wb.rows)
+		return false;
+	pair->has_angles[p] = true;
+	pair->angles[p] = (struct al_angles){.kernel = 1};
+	*out = (struct angle){pair, p, {a, p, i}, {b, p, j}};
+	return a != b || i != j;
+}
+
 static bool add_angles(struct al_ranking *ranking, struct al_pair_side *a, struct al_pair_side *b,
 	struct al_error *err)
 {
+	struct angle *all;
+	size_t n = 0;
+	bool ok = true;
+
+	for (size_t k = 0; k < ranking->n; k++)
+		n += ranking->items[k].is_new;
+	all = al_calloc(n * AL_N_PROJECTIONS, sizeof(*all));
+	n = 0;
 	for (size_t k = 0; k < ranking->n; k++) {
 		struct al_head_pair *pair = &ranking->items[k];
 		for (int p = 0; pair->is_new && p < AL_N_PROJECTIONS; p++)
-			if (!find_angles(pair, a, b, (enum al_projection)p, err))
-				return false;
+			n += lists_angle(pair, a, b, (enum al_projection)p, &all[n]);
 		pair->is_new = false;
 	}
-	return true;
+	for (size_t i = 0; ok && i < n; i++)
+		ok = prepare_cosines(all[i].a, all[i].b, err);
+	ok = ok && al_parallel(n, find_angle, all, err);
+	free(all);
+	return ok;
 }
 
 bool al_ranking_offer(struct al_ranking *ranking, struct al_pair_side *a, struct al_pair_side *b,
