@@ -100,7 +100,7 @@ bool al_audit_gram(struct al_audit_module *module, enum al_projection projection
 	struct al_matrix *gram = &module->grams[projection];
 
 	if (!gram->data
-		&& (!al_matrix_init(gram, weights.cols, weights.cols, err)
+		&& (!al_matrix_init_unset(gram, weights.cols, weights.cols, err)
 			|| !al_gram(AL_TRANSPOSED, weights, *gram, err)))
 		return false;
 	*out = al_view(*gram);

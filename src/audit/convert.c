@@ -166,7 +166,7 @@ static void put_scaled(struct al_view from, double norm, struct al_matrix out)
 static bool put_together(struct al_view keys, double key_norm, struct al_view values,
 	double value_norm, struct al_matrix *out, struct al_error *err)
 {
-	if (!al_matrix_init(out, keys.rows, keys.cols + values.cols, err))
+	if (!al_matrix_init_unset(out, keys.rows, keys.cols + values.cols, err))
 		return false;
 	put_scaled(keys, key_norm, al_part(*out, 0, 0, keys.rows, keys.cols));
 	put_scaled(values, value_norm, al_part(*out, 0, keys.cols, values.rows, values.cols));
@@ -276,7 +276,7 @@ static bool sum_row_grams(const struct al_stack *keys, const struct al_stack *va
 	const double of_values = 1 / (values->norm * values->norm);
 	struct al_matrix other;
 
-	if (!al_matrix_init(&other, sum.rows, sum.cols, err))
+	if (!al_matrix_init_unset(&other, sum.rows, sum.cols, err))
 		return false;
 	bool ok = al_gram(AL_PLAIN, al_view(keys->weighed), sum, err)
 		&& al_gram(AL_PLAIN, al_view(values->weighed), other, err);
@@ -300,7 +300,7 @@ static bool leading_of_both(const struct al_stack *keys, const struct al_stack *
 			     values->norm, &both, err)
 			&& al_leading_vectors(al_view(both), basis, squares, err);
 	else
-		ok = al_matrix_init(&gram, rows, rows, err)
+		ok = al_matrix_init_unset(&gram, rows, rows, err)
 			&& sum_row_grams(keys, values, gram, err)
 			&& al_eigenvectors_top(gram, squares, basis, err);
 	al_matrix_finish(&gram);
@@ -313,7 +313,7 @@ static bool hold_parts(const struct al_stack *side, struct al_matrix basis, doub
 	struct al_error *err)
 {
 	struct al_matrix inside;
-	bool ok = al_matrix_init(&inside, side->weighed.cols, basis.cols, err)
+	bool ok = al_matrix_init_unset(&inside, side->weighed.cols, basis.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(side->weighed), al_view(basis), 0,
 			inside, err);
 
@@ -350,7 +350,8 @@ bool al_convert_latent(const struct al_stack *keys, const struct al_stack *value
 	const size_t rows = keys->weighed.rows;
 	const size_t most = least(ranks[0], least(rows, keys->weighed.cols + values->weighed.cols));
 	struct al_matrix basis = {0}, parts = {0};
-	bool ok = al_matrix_init(&basis, rows, most, err) && al_matrix_init(&parts, most, 2, err);
+	bool ok = al_matrix_init_unset(&basis, rows, most, err)
+		&& al_matrix_init(&parts, most, 2, err);
 
 	/* The squares become the values' parts. */
 	ok = ok && leading_of_both(keys, values, basis, parts.data + parts.ld, err)

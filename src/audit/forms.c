@@ -33,7 +33,7 @@ static bool cross_gram(const struct al_heads *a, const struct al_heads *b, enum 
 	if (left.rows != right.rows)
 		return al_fail(err, AL_EINPUT, "projections of %zu and %zu rows can't be compared",
 			left.rows, right.rows);
-	if (!al_matrix_init(out, left.cols, right.cols, err))
+	if (!al_matrix_init_unset(out, left.cols, right.cols, err))
 		return false;
 	if (a == b ? al_gram(AL_TRANSPOSED, left, *out, err)
 		   : al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, left, right, 0, *out, err)) {
@@ -50,7 +50,8 @@ bool al_biased_gram_init(struct al_biased_gram *out, struct al_view gram, struct
 	*out = (struct al_biased_gram){.view = gram};
 	if (!bias.data)
 		return true;
-	if (!al_matrix_init(&out->own, gram.rows, gram.cols, err) || !al_copy(gram, out->own, err))
+	if (!al_matrix_init_unset(&out->own, gram.rows, gram.cols, err)
+		|| !al_copy(gram, out->own, err))
 		return false;
 	add_biases(bias, bias, out->own);
 	out->view = al_view(out->own);

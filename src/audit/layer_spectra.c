@@ -72,7 +72,7 @@ static bool find_triangle_f(struct al_view_f b, struct al_matrix_f *out, struct 
 {
 	struct al_matrix wide = {0}, r = {0};
 
-	bool done = al_matrix_init(&wide, b.rows, b.cols, err) && al_widen(b, wide, err)
+	bool done = al_matrix_init_unset(&wide, b.rows, b.cols, err) && al_widen(b, wide, err)
 		&& find_triangle(al_view(wide), &r, err)
 		&& al_matrix_init_f(out, r.rows, r.cols, err) && al_narrow(al_view(r), *out, err);
 	al_matrix_finish(&r);
@@ -154,7 +154,7 @@ static bool narrow_init(struct narrow *x, const struct al_heads *heads, struct a
 	*x = (struct narrow){.heads = *heads};
 	for (int p = 0; p < (al_has_values(heads) ? AL_N_PROJECTIONS : AL_VALUE); p++) {
 		const struct al_view w = al_projection_of(heads, (enum al_projection)p);
-		if (!al_matrix_init_f(&x->weights[p], w.rows, w.cols, err)
+		if (!al_matrix_init_unset_f(&x->weights[p], w.rows, w.cols, err)
 			|| !al_narrow(w, x->weights[p], err))
 			return false;
 	}

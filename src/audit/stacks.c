@@ -66,7 +66,7 @@ static bool fill(struct al_stack *s, const struct al_heads *heads, const struct 
 	if (!al_matrix_init(&s->weights, s->width, s->n * s->width, err)
 		|| !al_matrix_init(&s->weight_grams, s->width, s->n * s->width, err)
 		|| !al_matrix_init(&s->weight_squares, s->n * s->width, 1, err)
-		|| !al_matrix_init(&s->weighed, s->own.rows, s->n * s->width, err))
+		|| !al_matrix_init_unset(&s->weighed, s->own.rows, s->n * s->width, err))
 		return false;
 	for (size_t g = 0; g < s->n; g++)
 		if (!weigh_head(t, partner, g * group, group,
@@ -109,7 +109,7 @@ static bool weigh_blocks(void *context, size_t g, struct al_error *err)
 	const struct al_view own = {s->own_gram.data + first + first * s->own_gram.ld, w, rest,
 		s->own_gram.ld};
 	struct al_matrix half;
-	bool ok = al_matrix_init(&half, w, rest, err)
+	bool ok = al_matrix_init_unset(&half, w, rest, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(s->weights), first, w), own, 0,
 			half, err);
 
@@ -131,7 +131,7 @@ bool al_stack_form_gram(struct al_stack *s, struct al_error *err)
 {
 	const size_t n = s->n * s->width;
 
-	if (!al_matrix_init(&s->gram, n, n, err) || !al_matrix_init_f(&s->gram_f, n, n, err)
+	if (!al_matrix_init_unset(&s->gram, n, n, err) || !al_matrix_init_f(&s->gram_f, n, n, err)
 		|| !(s->own_gram.data ? al_parallel(s->n, weigh_blocks, s, err)
 				      : al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err)))
 		return false;
@@ -188,8 +188,8 @@ bool al_stack_error(const struct al_stack *s, struct al_view other, double *rela
 bool al_outside(struct al_view basis, struct al_view heads, double *squared, struct al_error *err)
 {
 	struct al_matrix inside = {0}, rest = {0};
-	bool ok = al_matrix_init(&inside, basis.cols, heads.cols, err)
-		&& al_matrix_init(&rest, heads.rows, heads.cols, err)
+	bool ok = al_matrix_init_unset(&inside, basis.cols, heads.cols, err)
+		&& al_matrix_init_unset(&rest, heads.rows, heads.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, basis, heads, 0, inside, err)
 		&& al_copy(heads, rest, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, basis, al_view(inside), 1, rest, err);
@@ -208,7 +208,7 @@ static bool leading_of_wide(struct al_view a, struct al_matrix basis, double *va
 {
 	struct al_matrix gram;
 
-	if (!al_matrix_init(&gram, a.rows, a.rows, err))
+	if (!al_matrix_init_unset(&gram, a.rows, a.rows, err))
 		return false;
 	bool ok = al_gram(AL_PLAIN, a, gram, err) && al_eigenvectors_top(gram, values, basis, err);
 	al_matrix_finish(&gram);
@@ -220,7 +220,7 @@ static bool leading_of_tall(struct al_view a, struct al_matrix basis, double *va
 	struct al_error *err)
 {
 	struct al_matrix gram = {0}, vectors = {0}, r = {0};
-	bool ok = al_matrix_init(&gram, a.cols, a.cols, err)
+	bool ok = al_matrix_init_unset(&gram, a.cols, a.cols, err)
 		&& al_matrix_init(&vectors, a.cols, basis.cols, err)
 		&& al_matrix_init(&r, basis.cols, basis.cols, err)
 		&& al_gram(AL_TRANSPOSED, a, gram, err)
@@ -285,7 +285,7 @@ static bool share_by_values(const struct al_stack *s, const size_t *heads, size_
 {
 	struct al_matrix gram = {0};
 	double total = 0;
-	bool ok = al_matrix_init(&gram, n * s->width, n * s->width, err);
+	bool ok = al_matrix_init_unset(&gram, n * s->width, n * s->width, err);
 
 	if (ok)
 		gather_gram(s, heads, n, gram);
@@ -301,7 +301,7 @@ static bool share_by_basis(const struct al_stack *s, const size_t *heads, size_t
 	struct al_error *err)
 {
 	struct al_matrix all = {0}, basis = {0};
-	bool ok = al_matrix_init(&all, s->own.rows, n * s->width, err);
+	bool ok = al_matrix_init_unset(&all, s->own.rows, n * s->width, err);
 
 	if (ok)
 		gather(s, heads, n, all);
@@ -329,7 +329,7 @@ bool al_stack_estimate(const struct al_stack *stack, const size_t *heads, size_t
 	struct al_error *err)
 {
 	struct al_matrix_f gram = {0};
-	bool ok = al_matrix_init_f(&gram, n * stack->width, n * stack->width, err);
+	bool ok = al_matrix_init_unset_f(&gram, n * stack->width, n * stack->width, err);
 
 	if (ok)
 		gather_gram_f(stack, heads, n, gram);

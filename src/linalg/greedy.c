@@ -34,11 +34,11 @@ static bool head_init(struct head *h, const struct al_heads *heads, size_t i, st
 	const size_t d = s.d_head, rows = least(s.d_query, d), cols = least(s.d_key, d);
 
 	*h = (struct head){{0}, {0}, {0}, {0}, {0}};
-	return al_matrix_init(&h->query, s.d_query, d, err)
-		&& al_matrix_init(&h->key, s.d_key, d, err)
+	return al_matrix_init_unset(&h->query, s.d_query, d, err)
+		&& al_matrix_init_unset(&h->key, s.d_key, d, err)
 		&& al_matrix_init(&h->query_triangle, rows, d, err)
 		&& al_matrix_init(&h->key_triangle, cols, d, err)
-		&& al_matrix_init(&h->core, rows, cols, err)
+		&& al_matrix_init_unset(&h->core, rows, cols, err)
 		&& al_head_copy(heads, AL_QUERY, i, h->query, err)
 		&& al_head_copy(heads, AL_KEY, al_kv_head(heads, i), h->key, err);
 }

@@ -178,8 +178,8 @@ bool al_narrow_heads_init(struct al_narrow_heads *narrow, const struct al_heads 
 	*narrow = (struct al_narrow_heads){.heads = *heads};
 	if (al_heads_shape(heads).is_single)
 		return true;
-	if (!al_matrix_init_f(&narrow->query, heads->query.rows, heads->query.cols, err)
-		|| !al_matrix_init_f(&narrow->key, heads->key.rows, heads->key.cols, err)
+	if (!al_matrix_init_unset_f(&narrow->query, heads->query.rows, heads->query.cols, err)
+		|| !al_matrix_init_unset_f(&narrow->key, heads->key.rows, heads->key.cols, err)
 		|| !al_narrow(heads->query, narrow->query, err)
 		|| !al_narrow(heads->key, narrow->key, err))
 		return false;

@@ -47,6 +47,12 @@ bool al_matrix_init(struct al_matrix *m, size_t rows, size_t cols,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_matrix_init_f(struct al_matrix_f *m, size_t rows, size_t cols,
 	struct al_error *err) AL_MUST_CHECK;
+/* The same, but that the elements are what the memory held: for what is written as a whole before
+ * it is read, such as a copy, a Gram matrix, or a product with beta 0. */
+bool al_matrix_init_unset(struct al_matrix *m, size_t rows, size_t cols,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_matrix_init_unset_f(struct al_matrix_f *m, size_t rows, size_t cols,
+	struct al_error *err) AL_MUST_CHECK;
 /* Safe on a zeroed struct and twice. Never on a part of another matrix. */
 void al_matrix_finish(struct al_matrix *m);
 void al_matrix_finish_f(struct al_matrix_f *m);

@@ -8,13 +8,15 @@
 
 /* ---- memory ---- */
 
-static void *allocate(size_t rows, size_t cols, size_t size, struct al_error *err)
+typedef void *allocator(size_t count, size_t size, struct al_error *err);
+
+static void *allocate(allocator *find, size_t rows, size_t cols, size_t size, struct al_error *err)
 {
 	size_t n;
 
 	if (__builtin_mul_overflow(rows, cols, &n))
 		n = SIZE_MAX;
-	void *data = al_try_calloc(n, size, err);
+	void *data = find(n, size, err);
 	if (!data)
 		al_in(err, "a matrix of %zu x %zu", rows, cols);
 	return data;

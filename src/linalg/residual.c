@@ -186,8 +186,8 @@ static bool side_init(struct side *side, size_t rows, size_t rank, size_t d_head
 	struct al_error *err)
 {
 	*side = (struct side){{0}, {0}, {0}, {0}};
-	return al_matrix_init(&side->rest, rows, d_head, err)
-		&& al_matrix_init(&side->inside, rank, d_head, err)
+	return al_matrix_init_unset(&side->rest, rows, d_head, err)
+		&& al_matrix_init_unset(&side->inside, rank, d_head, err)
 		&& al_matrix_init(&side->rest_gram, d_head, d_head, err)
 		&& al_matrix_init(&side->inside_gram, d_head, d_head, err);
 }
@@ -216,7 +216,7 @@ static bool measure_inside(const struct spaces *s, size_t head, const struct sid
 	const struct al_approximation *a = s->residual->approximation;
 	struct al_matrix middle = {0}, difference = {0};
 	bool done = al_matrix_init(&middle, s->left.cols, s->right.cols, err)
-		&& al_matrix_init(&difference, s->left.cols, s->right.cols, err)
+		&& al_matrix_init_unset(&difference, s->left.cols, s->right.cols, err)
 		&& a->middle(a->context, head, al_view(s->right_triangle), middle, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(query->inside), al_view(key->inside),
 			0, difference, err)

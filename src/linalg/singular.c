@@ -32,7 +32,7 @@ static bool by_svd(struct al_view a, double *values, struct al_error *err)
 	const struct al_matrix none = {.ld = 1};
 	struct al_matrix copy;
 
-	if (!al_matrix_init(&copy, a.rows, a.cols, err))
+	if (!al_matrix_init_unset(&copy, a.rows, a.cols, err))
 		return false;
 	bool done = al_copy(a, copy, err) && gesdd('N', copy, values, none, none, err);
 	al_matrix_finish(&copy);
@@ -99,7 +99,7 @@ static bool restrict_to(const struct reduced *x, struct al_view a, size_t n, dou
 	struct al_matrix vectors = {0}, support = {0}, image = {0};
 	bool done = al_matrix_init(&vectors, x->g.cols, n, err)
 		&& al_matrix_init(&support, n, 2, err)
-		&& al_matrix_init(&image, is_wide ? a.cols : a.rows, n, err);
+		&& al_matrix_init_unset(&image, is_wide ? a.cols : a.rows, n, err);
 
 	if (done) {
 		al_blas_hold();
@@ -174,7 +174,8 @@ bool al_singular_values(struct al_view a, double *values, struct al_error *err)
 		return false;
 	if (n == 0)
 		return true;
-	bool done = al_matrix_init(&x.g, n, n, err) && al_matrix_init(&x.columns, n, N_COLUMNS, err)
+	bool done = al_matrix_init_unset(&x.g, n, n, err)
+		&& al_matrix_init(&x.columns, n, N_COLUMNS, err)
 		&& by_gram(a, &x, values, &is_good, err);
 	al_matrix_finish(&x.columns);
 	al_matrix_finish(&x.g);

@@ -138,7 +138,7 @@ static bool top_of_all(struct al_matrix g, double *values, struct al_matrix vect
 	const size_t n = g.cols, wanted = vectors.cols;
 	struct al_matrix room = {0}, all = {0};
 
-	bool done = al_matrix_init(&room, n, 3, err) && al_matrix_init(&all, n, n, err);
+	bool done = al_matrix_init(&room, n, 3, err) && al_matrix_init_unset(&all, n, n, err);
 	if (done) {
 		const struct al_matrix top = al_part(all, 0, n - wanted, n, wanted);
 		al_blas_hold();
