@@ -132,8 +132,7 @@ static bool find_layer(void *context, size_t index, struct al_error *err)
 
 	if (index == 0)
 		return x->exact == 0
-			|| al_layer_spectra(&x->found_exact, &x->module->heads, triangles, x->exact,
-				err);
+			|| al_layer_spectra(&x->found_exact, &x->heads, triangles, x->exact, err);
 	return x->counted == 0
 		|| al_layer_counted(&x->found_counted, &x->heads, triangles, x->counted, err);
 }
@@ -147,7 +146,7 @@ bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module 
 		.counted = AL_ALL_SPECTRA & ~exact & ~module->layer_kinds & ~module->counted_kinds};
 
 	*out = &module->layer_spectra;
-	if ((x.counted && !with_grams(audit, module, &x.heads, err))
+	if (((x.exact || x.counted) && !with_grams(audit, module, &x.heads, err))
 		|| !al_parallel(2, find_layer, &x, err)) {
 		al_spectra_finish(&x.found_counted);
 		al_spectra_finish(&x.found_exact);

@@ -6,34 +6,11 @@
 
 #include "audit/measures.h"
 #include "audit/spectra.h"
+#include "audit/weighed_gram.h"
 
 static size_t least(size_t a, size_t b)
 {
 	return a < b ? a : b;
-}
-
-/* One factor of the Gram matrix that a group's heads add up to: R with R^T R = sum R_i^T R_i over
- * the query heads of a key/value head, [min(group*height, width)][width]. */
-static bool stack_group(const struct al_triangles *t, size_t kv_head, struct al_matrix *out,
-	struct al_error *err)
-{
-	const size_t group = t->shape.n_heads / t->shape.n_kv_heads, width = t->shape.d_head;
-	const size_t height = t->of[AL_QUERY].r.rows;
-	struct al_matrix stack;
-	bool done = true;
-
-	*out = (struct al_matrix){0};
-	if (!al_matrix_init(&stack, group * height, width, err))
-		return false;
-	for (size_t i = 0; i < group && done; i++)
-		done = al_copy(al_triangle_of(t, AL_QUERY, kv_head * group + i),
-			al_part(stack, i * height, 0, height, width), err);
-	done = done && al_matrix_init(out, least(stack.rows, width), width, err)
-		&& al_qr_r(stack, *out, err);
-	al_matrix_finish(&stack);
-	if (!done)
-		al_matrix_finish(out);
-	return done;
 }
 
 /* ---- from the Gram matrix alone ---- */
@@ -56,6 +33,33 @@ static bool find_values_f(struct al_view_f a, double *values, struct al_error *e
 	const struct al_view no_gram = {0};
 
 	return find_by_gram_f(a, no_gram, values, err);
+}
+
+/* Of weighed keys, whose Gram matrix takes less where the keys' own is known; but where squares
+ * overflow. */
+static bool find_weighed(struct al_view weighed, struct al_view weights,
+	const struct al_heads *heads, double *values, struct al_error *err)
+{
+	const struct al_view own = heads->key_gram;
+	const double size = own.data ? al_weighed_size(own, weights, heads->d_head) : INFINITY;
+	struct al_matrix gram;
+
+	if (!(size < 0x1p600) || weighed.rows < weighed.cols)
+		return find_values(weighed, values, err);
+	if (!al_matrix_init_unset(&gram, weighed.cols, weighed.cols, err))
+		return false;
+	bool done = al_weigh_gram(own, weights, heads->d_head, gram, err)
+		&& al_singular_values_by_gram(weighed, gram, size, values, err);
+	al_matrix_finish(&gram);
+	return done;
+}
+
+static bool find_weighed_f(struct al_view_f weighed, struct al_view weights,
+	const struct al_heads *heads, double *values, struct al_error *err)
+{
+	(void)weights;
+	(void)heads;
+	return find_values_f(weighed, values, err);
 }
 
 static bool find_triangle(struct al_view b, struct al_matrix *out, struct al_error *err)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/weighed_gram.h"
 #include "base/memory.h"
 
 double al_squared_norm(struct al_view a)
@@ -13,27 +14,6 @@ double al_squared_norm(struct al_view a)
 }
 
 /* ---- weights ---- */
-
-/* R_g of the query heads of one key/value head: the triangle of their triangles. */
-static bool weigh_head(const struct al_triangles *t, enum al_projection partner, size_t first,
-	size_t n, struct al_matrix out, struct al_error *err)
-{
-	struct al_view one = al_triangle_of(t, partner, first);
-	struct al_matrix all;
-
-	if (n == 1)
-		return al_copy(one, al_part(out, 0, 0, one.rows, one.cols), err);
-	if (!al_matrix_init(&all, n * one.rows, one.cols, err))
-		return false;
-	bool ok = true;
-	for (size_t i = 0; ok && i < n; i++)
-		ok = al_copy(al_triangle_of(t, partner, first + i),
-			al_part(all, i * one.rows, 0, one.rows, one.cols), err);
-	size_t height = all.rows < all.cols ? all.rows : all.cols;
-	ok = ok && al_qr_r(all, al_part(out, 0, 0, height, out.cols), err);
-	al_matrix_finish(&all);
-	return ok;
-}
 
 /* L_g = K_g R_g^T, head by head. */
 static bool weigh(const struct al_stack *s, struct al_error *err)
@@ -69,7 +49,7 @@ static bool fill(struct al_stack *s, const struct al_heads *heads, const struct 
 		|| !al_matrix_init_unset(&s->weighed, s->own.rows, s->n * s->width, err))
 		return false;
 	for (size_t g = 0; g < s->n; g++)
-		if (!weigh_head(t, partner, g * group, group,
+		if (!al_triangles_join(t, partner, g * group, group,
 			    al_part(s->weights, 0, g * s->width, s->width, s->width), err))
 			return false;
 	if (!weigh_weights(s, err) || !weigh(s, err))
@@ -101,38 +81,13 @@ static void narrow_gram(struct al_stack *s)
 		s->gram_f.data[i] = (float)(s->gram.data[i] * scale);
 }
 
-/* The upper triangle's blocks of one head's rows, R_g (K_g^T K_h) R_h^T, and what mirrors them. */
-static bool weigh_blocks(void *context, size_t g, struct al_error *err)
-{
-	const struct al_stack *s = context;
-	const size_t w = s->width, first = g * w, rest = s->n * w - first;
-	const struct al_view own = {s->own_gram.data + first + first * s->own_gram.ld, w, rest,
-		s->own_gram.ld};
-	struct al_matrix half;
-	bool ok = al_matrix_init_unset(&half, w, rest, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(s->weights), first, w), own, 0,
-			half, err);
-
-	for (size_t at = 0; ok && at < rest; at += w) {
-		const struct al_view left = al_columns(al_view(half), at, w);
-		const struct al_view right = al_columns(al_view(s->weights), first + at, w);
-		const struct al_matrix above = al_part(s->gram, first, first + at, w, w);
-		const struct al_matrix below = al_part(s->gram, first + at, first, w, w);
-		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, left, right, 0, above, err);
-		for (size_t j = 0; ok && j < w; j++)
-			for (size_t i = 0; i < (at ? w : j); i++)
-				below.data[j + i * below.ld] = above.data[i + j * above.ld];
-	}
-	al_matrix_finish(&half);
-	return ok;
-}
-
 bool al_stack_form_gram(struct al_stack *s, struct al_error *err)
 {
 	const size_t n = s->n * s->width;
 
 	if (!al_matrix_init_unset(&s->gram, n, n, err) || !al_matrix_init_f(&s->gram_f, n, n, err)
-		|| !(s->own_gram.data ? al_parallel(s->n, weigh_blocks, s, err)
+		|| !(s->own_gram.data ? al_weigh_gram(s->own_gram, al_view(s->weights), s->width,
+			     s->gram, err)
 				      : al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err)))
 		return false;
 	if (s->norm > 0)

@@ -180,3 +180,24 @@ bool al_triangles_take(struct al_triangles *t, const struct al_heads *heads, boo
 	al_triangles_finish(t);
 	return false;
 }
+
+/* The triangle of their triangles. */
+bool al_triangles_join(const struct al_triangles *t, enum al_projection projection, size_t first,
+	size_t n, struct al_matrix out, struct al_error *err)
+{
+	const struct al_view one = al_triangle_of(t, projection, first);
+	struct al_matrix all;
+
+	if (n == 1)
+		return al_copy(one, al_part(out, 0, 0, one.rows, one.cols), err);
+	if (!al_matrix_init(&all, n * one.rows, one.cols, err))
+		return false;
+	bool ok = true;
+	for (size_t i = 0; ok && i < n; i++)
+		ok = al_copy(al_triangle_of(t, projection, first + i),
+			al_part(all, i * one.rows, 0, one.rows, one.cols), err);
+	size_t height = all.rows < all.cols ? all.rows : all.cols;
+	ok = ok && al_qr_r(all, al_part(out, 0, 0, height, out.cols), err);
+	al_matrix_finish(&all);
+	return ok;
+}

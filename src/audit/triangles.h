@@ -38,4 +38,9 @@ bool al_triangles_take(struct al_triangles *triangles, const struct al_heads *he
 struct al_view al_triangle_of(const struct al_triangles *triangles, enum al_projection projection,
 	size_t head);
 
+/* R with R^T R = sum R_i^T R_i over `n` heads from `first` on: the first min(n*height, width) rows
+ * of `out`, which has `width` columns. */
+bool al_triangles_join(const struct al_triangles *triangles, enum al_projection projection,
+	size_t first, size_t n, struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
+
 #endif

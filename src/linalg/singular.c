@@ -42,10 +42,12 @@ static bool by_svd(struct al_view a, double *values, struct al_error *err)
 /* ---- from the Gram matrix ---- */
 
 /* G = H T H^T, T tridiagonal: H's reflectors in the lower triangle of g, and what T is, column by
- * column. */
+ * column. Rounding in G is as that of numbers of this size, or of its largest eigenvalue where that
+ * is more. */
 struct reduced {
 	struct al_matrix g;
 	struct al_matrix columns;
+	double size;
 };
 
 enum column { DIAGONAL, OFF_DIAGONAL, REFLECTORS, VALUES, ROOM, N_COLUMNS };
@@ -116,12 +118,15 @@ static bool restrict_to(const struct reduced *x, struct al_view a, size_t n, dou
 	return done;
 }
 
-/* How many eigenvalues the Gram matrix's rounding could show in. */
-static size_t count_small(const double *rising, size_t n)
+/* How many eigenvalues the Gram matrix's rounding could show in: what it makes of a root is the
+ * size over the root, and counts beside the largest root. */
+static size_t count_small(const double *rising, size_t n, double size)
 {
+	const double largest = rising[n - 1];
+	const double least = size > largest ? size * (size / largest) : largest;
 	size_t small = 0;
 
-	while (small < n && !(rising[small] * AL_GRAM_CONDITION > rising[n - 1]))
+	while (small < n && !(rising[small] * AL_GRAM_CONDITION > least))
 		small++;
 	return small;
 }
@@ -137,7 +142,7 @@ static int falling(const void *a, const void *b)
 static bool from_reduced(const struct reduced *x, struct al_view a, double *values, bool *is_good,
 	struct al_error *err)
 {
-	const size_t n = x->g.cols, small = count_small(column(x, VALUES), n);
+	const size_t n = x->g.cols, small = count_small(column(x, VALUES), n, x->size);
 
 	*is_good = small <= n / 4;
 	if (!*is_good)
@@ -150,13 +155,12 @@ static bool from_reduced(const struct reduced *x, struct al_view a, double *valu
 	return true;
 }
 
-/* Where squares overflow, the SVD will say whether A itself is finite. */
+/* The matrix g is a Gram matrix of A. */
 static bool by_gram(struct al_view a, const struct reduced *x, double *values, bool *is_good,
 	struct al_error *err)
 {
 	*is_good = false;
-	if (!al_gram(a.rows < a.cols ? AL_PLAIN : AL_TRANSPOSED, a, x->g, NULL)
-		|| !al_is_well_scaled(al_view(x->g)))
+	if (!al_is_well_scaled(al_view(x->g)))
 		return true;
 	al_blas_hold();
 	bool done = reduce(x, err);
@@ -164,10 +168,19 @@ static bool by_gram(struct al_view a, const struct reduced *x, double *values, b
 	return done && from_reduced(x, a, values, is_good, err);
 }
 
+/* Where squares overflow, the SVD will say whether A itself is finite. */
+static bool by_own_gram(struct al_view a, const struct reduced *x, double *values, bool *is_good,
+	struct al_error *err)
+{
+	*is_good = false;
+	return !al_gram(a.rows < a.cols ? AL_PLAIN : AL_TRANSPOSED, a, x->g, NULL)
+		|| by_gram(a, x, values, is_good, err);
+}
+
 bool al_singular_values(struct al_view a, double *values, struct al_error *err)
 {
 	const size_t n = a.rows < a.cols ? a.rows : a.cols;
-	struct reduced x = {{0}, {0}};
+	struct reduced x = {{0}, {0}, 0};
 	bool is_good = false;
 
 	if (!al_check("A", a, err))
@@ -176,12 +189,35 @@ bool al_singular_values(struct al_view a, double *values, struct al_error *err)
 		return true;
 	bool done = al_matrix_init_unset(&x.g, n, n, err)
 		&& al_matrix_init(&x.columns, n, N_COLUMNS, err)
-		&& by_gram(a, &x, values, &is_good, err);
+		&& by_own_gram(a, &x, values, &is_good, err);
 	al_matrix_finish(&x.columns);
 	al_matrix_finish(&x.g);
 	return done
 		&& (is_good ? al_check_values("singular values", values, n, err)
 			    : by_svd(a, values, err));
+}
+
+bool al_singular_values_by_gram(struct al_view a, struct al_matrix g, double size, double *values,
+	struct al_error *err)
+{
+	struct reduced x = {g, {0}, size};
+	bool is_good = false;
+
+	if (!al_check("A", a, err) || !al_check("G", al_view(g), err)
+		|| !al_check_shape("G", g.rows, g.cols, a.cols, a.cols, err)
+		|| !al_check_finite("singular values", al_view(g), err))
+		return false;
+	if (a.rows < a.cols)
+		return al_fail(err, AL_EINPUT, "A is %zu x %zu, expected as many rows as columns",
+			a.rows, a.cols);
+	if (a.cols == 0)
+		return true;
+	bool done = al_matrix_init(&x.columns, a.cols, N_COLUMNS, err)
+		&& by_gram(a, &x, values, &is_good, err);
+	al_matrix_finish(&x.columns);
+	return done
+		&& (is_good ? al_check_values("singular values", values, a.cols, err)
+			    : al_singular_values(a, values, err));
 }
 
 /* ---- vectors ---- */

@@ -61,8 +61,21 @@ static void make_zero(struct module *m)
 		memset(m->of[p].data, 0, m->of[p].rows * m->of[p].cols * sizeof(double));
 }
 
+/* One head's queries are large and its keys small: in their product they count as others do. */
+static void make_uneven(struct module *m)
+{
+	const size_t of_query = m->heads.d_head * m->of[AL_QUERY].ld;
+	const size_t of_key = m->heads.d_head * m->of[AL_KEY].ld;
+
+	for (size_t i = 0; i < of_query; i++)
+		m->of[AL_QUERY].data[i] *= 0x1p17;
+	for (size_t i = 0; i < of_key; i++)
+		m->of[AL_KEY].data[i] *= 0x1p-17;
+}
+
 static void (*const changes[])(struct module *m) = {
 	leave,
+	make_uneven,
 	make_ill_conditioned,
 	make_rank_deficient,
 	make_copies,
@@ -174,6 +187,27 @@ static void equal_those_of_dense_matrices(void **state)
 			check_layer(&m.heads, &layer);
 			al_spectra_finish(&layer);
 			al_spectra_finish(&heads);
+			finish_module(&m);
+		}
+	}
+}
+
+static void keys_may_have_a_known_gram(void **state)
+{
+	(void)state;
+	for (size_t s = 0; s < N_SHAPES; s++) {
+		for (size_t c = 0; c < sizeof(changes) / sizeof(*changes); c++) {
+			struct module m = new_module(&shapes[s], s);
+			struct al_matrix gram = new_matrix(m.heads.key.cols, m.heads.key.cols);
+			struct al_spectra heads, layer;
+			changes[c](&m);
+			assert_true(al_gram(AL_TRANSPOSED, m.heads.key, gram, NULL));
+			m.heads.key_gram = al_view(gram);
+			take(&m.heads, &heads, &layer);
+			check_layer(&m.heads, &layer);
+			al_spectra_finish(&layer);
+			al_spectra_finish(&heads);
+			al_matrix_finish(&gram);
 			finish_module(&m);
 		}
 	}
@@ -551,6 +585,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_those_of_dense_matrices),
+		cmocka_unit_test(keys_may_have_a_known_gram),
 		cmocka_unit_test(works_without_values),
 		cmocka_unit_test(says_which_route_it_took),
 		cmocka_unit_test(counts_exact_ranks),
