@@ -12,13 +12,15 @@
 #define AL_IS_SANITIZED
 #endif
 
-/* AVX2; AVX2 and AVX-512. */
+/* AVX2; AVX2 and AVX-512; those that fuse products with sums, for -ffp-contract=fast. */
 #if defined(__x86_64__) && defined(__GLIBC__) && !defined(AL_IS_SANITIZED)
 #define AL_WIDE __attribute__((target_clones("avx2", "default")))
 #define AL_WIDEST __attribute__((target_clones("avx512f", "avx2", "default")))
+#define AL_WIDEST_FUSED __attribute__((target_clones("avx512f", "fma", "default")))
 #else
 #define AL_WIDE
 #define AL_WIDEST
+#define AL_WIDEST_FUSED
 #endif
 
 /* What such a function calls is part of it. */
