@@ -5,8 +5,8 @@
  * taken of A itself, restricted to the few directions that the Gram matrix leaves to them. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "linalg/bisect.h"
 #include "linalg/internal.h"
 #include "linalg/tridiagonal.h"
 
@@ -57,17 +57,15 @@ static double *column(const struct reduced *x, enum column which)
 	return x->columns.data + (size_t)which * x->columns.ld;
 }
 
-/* All eigenvalues, smallest first. */
+/* All eigenvalues, largest first. */
 static bool reduce(const struct reduced *x, struct al_error *err)
 {
-	const lapack_int n = al_int(x->g.cols);
+	const size_t n = x->g.cols;
 
-	if (!al_tridiagonal(x->g, column(x, DIAGONAL), column(x, OFF_DIAGONAL),
-		    column(x, REFLECTORS), err))
-		return false;
-	memcpy(column(x, VALUES), column(x, DIAGONAL), x->g.cols * sizeof(double));
-	memcpy(column(x, ROOM), column(x, OFF_DIAGONAL), x->g.cols * sizeof(double));
-	return al_check_info("dsterf", LAPACKE_dsterf(n, column(x, VALUES), column(x, ROOM)), err);
+	return al_tridiagonal(x->g, column(x, DIAGONAL), column(x, OFF_DIAGONAL),
+		       column(x, REFLECTORS), err)
+		&& al_bisect(column(x, DIAGONAL), column(x, OFF_DIAGONAL), n, 0, column(x, VALUES),
+			n, err);
 }
 
 /* The eigenvectors of the smallest `vectors.cols` eigenvalues. */
@@ -120,18 +118,18 @@ static bool restrict_to(const struct reduced *x, struct al_view a, size_t n, dou
 
 /* How many eigenvalues the Gram matrix's rounding could show in: what it makes of a root is the
  * size over the root, and counts beside the largest root. */
-static size_t count_small(const double *rising, size_t n, double size)
+static size_t count_small(const double *falling, size_t n, double size)
 {
-	const double largest = rising[n - 1];
+	const double largest = falling[0];
 	const double least = size > largest ? size * (size / largest) : largest;
 	size_t small = 0;
 
-	while (small < n && !(rising[small] * AL_GRAM_CONDITION > least))
+	while (small < n && !(falling[n - 1 - small] * AL_GRAM_CONDITION > least))
 		small++;
 	return small;
 }
 
-static int falling(const void *a, const void *b)
+static int compare_falling(const void *a, const void *b)
 {
 	const double x = *(const double *)a, y = *(const double *)b;
 
@@ -147,11 +145,11 @@ static bool from_reduced(const struct reduced *x, struct al_view a, double *valu
 	*is_good = small <= n / 4;
 	if (!*is_good)
 		return true;
-	for (size_t i = small; i < n; i++)
-		values[n - 1 - i] = sqrt(column(x, VALUES)[i]);
+	for (size_t i = 0; i < n - small; i++)
+		values[i] = sqrt(column(x, VALUES)[i]);
 	if (small > 0 && !restrict_to(x, a, small, values + n - small, err))
 		return false;
-	qsort(values, n, sizeof(*values), falling);
+	qsort(values, n, sizeof(*values), compare_falling);
 	return true;
 }
 
