@@ -123,45 +123,31 @@ static void choose(const double *values, size_t n_heads, size_t n_values, size_t
 	free(triples);
 }
 
-/* ---- their vectors ---- */
+/* ---- all singular triples ---- */
 
-struct fill {
+/* What is kept of a head's T = U core V^T once its sides are let go: their triangles, which may not
+ * be trusted to divide by, and the core's singular vectors. */
+struct factors {
+	struct al_matrix query_triangle, key_triangle;
+	bool query_is_basis, key_is_basis;
+	struct al_matrix u, v;
+};
+
+static void factors_finish(struct factors *f)
+{
+	al_matrix_finish(&f->v);
+	al_matrix_finish(&f->u);
+	al_matrix_finish(&f->key_triangle);
+	al_matrix_finish(&f->query_triangle);
+}
+
+struct greedy {
 	const struct al_heads *heads;
 	struct al_terms *terms;
-	const size_t *n_kept;
+	struct factors *factors; /* [n_heads] */
+	struct al_matrix values; /* [n_head_values][n_heads] */
+	size_t *n_kept; /* [n_heads] */
 };
-
-struct svd {
-	struct al_matrix u, v, values;
-};
-
-static void svd_finish(struct svd *s)
-{
-	al_matrix_finish(&s->values);
-	al_matrix_finish(&s->v);
-	al_matrix_finish(&s->u);
-}
-
-static bool svd_init(struct svd *s, struct al_matrix core, struct al_error *err)
-{
-	const size_t n = least(core.rows, core.cols);
-
-	*s = (struct svd){{0}, {0}, {0}};
-	return al_matrix_init(&s->u, core.rows, n, err) && al_matrix_init(&s->v, core.cols, n, err)
-		&& al_matrix_init(&s->values, n, 1, err);
-}
-
-/* Both sides carry the root of the singular value. */
-static void share_values(struct svd *s)
-{
-	for (size_t j = 0; j < s->values.rows; j++) {
-		const double root = sqrt(s->values.data[j]);
-		for (size_t i = 0; i < s->u.rows; i++)
-			s->u.data[i + j * s->u.ld] *= root;
-		for (size_t i = 0; i < s->v.rows; i++)
-			s->v.data[i + j * s->v.ld] *= root;
-	}
-}
 
 /* A side and its triangle R: the side becomes a basis where R can't be trusted to divide by. */
 static bool factor_side(struct al_matrix side, struct al_matrix triangle, bool *is_basis,
@@ -176,66 +162,109 @@ static bool factor_side(struct al_matrix side, struct al_matrix triangle, bool *
 	return !*is_basis || al_qr(side, triangle, err);
 }
 
-/* out = basis vectors, for the basis that the side is or that it has, side R^-1. */
-static bool write_side(struct al_matrix side, struct al_matrix triangle, bool is_basis,
-	struct al_matrix vectors, struct al_matrix out, struct al_error *err)
+static bool factor_core(struct factors *f, struct al_matrix core, double *values,
+	struct al_error *err)
 {
-	return (is_basis || al_solve(AL_LEFT, AL_PLAIN, al_view(triangle), vectors, err))
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(side), 0, triangle.rows),
-			al_view(vectors), 0, out, err);
+	const size_t n = least(core.rows, core.cols);
+
+	return al_matrix_init_unset(&f->u, core.rows, n, err)
+		&& al_matrix_init_unset(&f->v, core.cols, n, err)
+		&& al_svd(core, f->u, values, f->v, err);
 }
 
-static bool write_terms(struct head *h, struct svd *s, size_t first, size_t n,
-	struct al_terms *terms, struct al_error *err)
+static bool factor_head(void *context, size_t i, struct al_error *err)
 {
-	bool query_is_basis, key_is_basis;
-
-	if (!factor_side(h->query, h->query_triangle, &query_is_basis, err)
-		|| !factor_side(h->key, h->key_triangle, &key_is_basis, err) || !form_core(h, err)
-		|| !svd_init(s, h->core, err) || !al_svd(h->core, s->u, s->values.data, s->v, err))
-		return false;
-	share_values(s);
-	return write_side(h->query, h->query_triangle, query_is_basis,
-		       al_part(s->u, 0, 0, s->u.rows, n),
-		       al_part(terms->query, 0, first, terms->query.rows, n), err)
-		&& write_side(h->key, h->key_triangle, key_is_basis,
-			al_part(s->v, 0, 0, s->v.rows, n),
-			al_part(terms->key, 0, first, terms->key.rows, n), err);
-}
-
-static bool fill_head(void *context, size_t i, struct al_error *err)
-{
-	const struct fill *x = context;
-	struct svd svd = {{0}, {0}, {0}};
-	size_t first = 0;
+	const struct greedy *x = context;
+	struct factors *f = &x->factors[i];
 	struct head h;
 
-	if (x->n_kept[i] == 0)
-		return true;
-	for (size_t j = 0; j < i; j++)
-		first += x->n_kept[j];
-	for (size_t r = 0; r < x->n_kept[i]; r++)
-		x->terms->mixing.data[i + (first + r) * x->terms->mixing.ld] = 1;
 	bool done = head_init(&h, x->heads, i, err)
-		&& write_terms(&h, &svd, first, x->n_kept[i], x->terms, err);
-	svd_finish(&svd);
+		&& factor_side(h.query, h.query_triangle, &f->query_is_basis, err)
+		&& factor_side(h.key, h.key_triangle, &f->key_is_basis, err) && form_core(&h, err)
+		&& factor_core(f, h.core, x->values.data + i * x->values.ld, err);
+	f->query_triangle = h.query_triangle;
+	f->key_triangle = h.key_triangle;
+	h.query_triangle = h.key_triangle = (struct al_matrix){0};
 	head_finish(&h);
 	return done;
 }
 
+/* ---- the terms of those that are kept ---- */
+
+/* Each of the two sides carries the root of the singular value. */
+static void share_values(struct al_matrix vectors, const double *values)
+{
+	for (size_t j = 0; j < vectors.cols; j++)
+		for (size_t i = 0; i < vectors.rows; i++)
+			vectors.data[i + j * vectors.ld] *= sqrt(values[j]);
+}
+
+/* out = basis vectors, for the basis that the head's side has, side R^-1, or is made again. */
+static bool write_side(const struct al_heads *heads, enum al_projection projection, size_t head,
+	struct al_matrix triangle, bool is_basis, struct al_matrix vectors, struct al_matrix out,
+	struct al_error *err)
+{
+	struct al_matrix side;
+
+	if (!al_matrix_init_unset(&side, out.rows, triangle.cols, err))
+		return false;
+	bool done = al_head_copy(heads, projection, head, side, err)
+		&& (is_basis ? al_qr(side, triangle, err)
+			     : al_solve(AL_LEFT, AL_PLAIN, al_view(triangle), vectors, err))
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(side), 0, triangle.rows),
+			al_view(vectors), 0, out, err);
+	al_matrix_finish(&side);
+	return done;
+}
+
+static bool write_head(void *context, size_t i, struct al_error *err)
+{
+	const struct greedy *x = context;
+	const struct factors *f = &x->factors[i];
+	const struct al_terms *t = x->terms;
+	const size_t n = x->n_kept[i];
+	const struct al_matrix u = al_part(f->u, 0, 0, f->u.rows, n);
+	const struct al_matrix v = al_part(f->v, 0, 0, f->v.rows, n);
+	const double *values = x->values.data + i * x->values.ld;
+	size_t first = 0;
+
+	if (n == 0)
+		return true;
+	for (size_t j = 0; j < i; j++)
+		first += x->n_kept[j];
+	for (size_t r = first; r < first + n; r++)
+		t->mixing.data[i + r * t->mixing.ld] = 1;
+	share_values(u, values);
+	share_values(v, values);
+	return write_side(x->heads, AL_QUERY, i, f->query_triangle, f->query_is_basis, u,
+		       al_part(t->query, 0, first, t->query.rows, n), err)
+		&& write_side(x->heads, AL_KEY, al_kv_head(x->heads, i), f->key_triangle,
+			f->key_is_basis, v, al_part(t->key, 0, first, t->key.rows, n), err);
+}
+
+static bool start(struct greedy *x, struct al_error *err)
+{
+	const size_t n = x->heads->n_heads, n_values = al_head_values(x->heads);
+
+	if (!al_matrix_init(&x->values, n_values, n, err) || !al_parallel(n, factor_head, x, err))
+		return false;
+	choose(x->values.data, n, n_values, x->terms->query.cols, x->n_kept);
+	return al_parallel(n, write_head, x, err);
+}
+
 bool al_start_greedy(const struct al_heads *heads, struct al_terms *terms, struct al_error *err)
 {
-	const size_t n = heads->n_heads, n_values = al_head_values(heads);
-	size_t *n_kept = al_calloc(n, sizeof(*n_kept));
-	struct fill fill = {heads, terms, n_kept};
-	struct al_matrix values = {0};
+	const size_t n = heads->n_heads;
+	struct greedy x = {.heads = heads,
+		.terms = terms,
+		.factors = al_calloc(n, sizeof(*x.factors)),
+		.n_kept = al_calloc(n, sizeof(*x.n_kept))};
+	bool done = start(&x, err);
 
-	bool done = al_matrix_init(&values, n_values, n, err)
-		&& al_heads_values(heads, values.data, err);
-	if (done)
-		choose(values.data, n, n_values, terms->query.cols, n_kept);
-	done = done && al_parallel(n, fill_head, &fill, err);
-	al_matrix_finish(&values);
-	free(n_kept);
+	for (size_t i = 0; i < n; i++)
+		factors_finish(&x.factors[i]);
+	al_matrix_finish(&x.values);
+	free(x.factors);
+	free(x.n_kept);
 	return done;
 }

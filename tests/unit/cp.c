@@ -3,6 +3,7 @@
 #include "tensors.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "linalg/cp.h"
 #include "linalg/sweep.h"
@@ -98,6 +99,31 @@ static void starts_at_truncated_heads(void **state)
 			assert_true(errors[rank] < errors[rank - 1]);
 			al_cp_finish(&cp);
 		}
+		finish_layer(&layer);
+	}
+}
+
+/* The last column of every head is its first: no triangle of these can be divided by. */
+static void repeat_columns(struct al_matrix m, size_t d_head)
+{
+	for (size_t first = 0; first < m.cols; first += d_head)
+		memcpy(m.data + (first + d_head - 1) * m.ld, m.data + first * m.ld,
+			m.rows * sizeof(double));
+}
+
+static void starts_with_dependent_columns(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < sizeof(small) / sizeof(*small); i++) {
+		struct layer layer = gaussian_layer(small[i], 60 + i);
+		repeat_columns(layer.query, layer.heads.d_head);
+		if (i % 2)
+			repeat_columns(layer.key, layer.heads.d_head);
+		struct al_cp cp = decompose(&layer.heads,
+			(struct al_cp_options){.rank = al_cp_bound(&layer.heads),
+				.start = AL_CP_GREEDY});
+		assert_true(cp.relative_error < 1e-12);
+		al_cp_finish(&cp);
 		finish_layer(&layer);
 	}
 }
@@ -548,6 +574,7 @@ int main(void)
 		cmocka_unit_test(reproduces_at_full_rank),
 		cmocka_unit_test(measures_the_residual),
 		cmocka_unit_test(starts_at_truncated_heads),
+		cmocka_unit_test(starts_with_dependent_columns),
 		cmocka_unit_test(never_increases_the_error),
 		cmocka_unit_test(survives_dependent_terms),
 		cmocka_unit_test(gives_the_same_bits_for_any_threads),
