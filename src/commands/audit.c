@@ -95,7 +95,8 @@ static bool measure_all(struct al_audit_run *run, struct al_error *err)
 		run->steps.n += al_audit_run_chooses(run, &view->modules[i]);
 	for (size_t i = 0; i < view->n_modules; i++)
 		if (al_audit_run_chooses(run, &view->modules[i])
-			&& !al_audit_run_measure(run, &view->modules[i], err))
+			&& (!al_audit_run_measure(run, &view->modules[i], err)
+				|| !al_audit_run_hand_on(run, err)))
 			return false;
 	return al_audit_run_check_modules(run, err);
 }

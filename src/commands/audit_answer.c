@@ -61,6 +61,41 @@ static bool write_table(struct al_session *session, const char *folder,
 	return true;
 }
 
+/* Nobody reads it, and no figure: its file is written as its rows come. */
+static bool is_for_file_alone(const struct al_audit_run *run, size_t i)
+{
+	const struct al_audit_asked *o = run->options;
+
+	return run->tables[i] && al_measurements[i]->measured == AL_MEASURED_FOR_FILES
+		&& !al_measurements[i]->finish && o->tables && !o->figures && !o->only;
+}
+
+static bool hand_on(struct al_audit_run *run, size_t i, struct al_error *err)
+{
+	struct al_session *session = run->session;
+	const char *name = al_format(&session->arena, "%s.csv", al_measurements[i]->id);
+	struct al_text lines;
+
+	al_text_init(&lines);
+	al_csv_add(run->tables[i], run->n_handed_on == 0, &lines);
+	bool ok = al_files_put_aside(&session->files, run->options->tables, name, &lines, err);
+	al_text_finish(&lines);
+	al_table_finish(run->tables[i]);
+	al_audit_run_begin_table(run, i);
+	return ok;
+}
+
+bool al_audit_run_hand_on(struct al_audit_run *run, struct al_error *err)
+{
+	if (run->n_measured == run->n_handed_on)
+		return true;
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (is_for_file_alone(run, i) && !hand_on(run, i, err))
+			return false;
+	run->n_handed_on = run->n_measured;
+	return true;
+}
+
 static bool write_tables(struct al_audit_run *run, struct al_error *err)
 {
 	const char *folder = run->options->tables;
@@ -70,7 +105,8 @@ static bool write_tables(struct al_audit_run *run, struct al_error *err)
 	bool ok = al_folder_make(folder, err)
 		&& write_table(run->session, folder, &run->summary, err);
 	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
-		ok = !run->tables[i] || write_table(run->session, folder, run->tables[i], err);
+		ok = !run->tables[i] || is_for_file_alone(run, i)
+			|| write_table(run->session, folder, run->tables[i], err);
 	if (ok && run->across.n_columns)
 		ok = write_table(run->session, folder, &run->across, err);
 	if (ok && run->against.n_columns)

@@ -55,16 +55,22 @@ const struct al_table *al_audit_run_table(const struct al_audit_run *run, const 
 	return NULL;
 }
 
+void al_audit_run_begin_table(struct al_audit_run *run, size_t measurement)
+{
+	const struct al_measurement *m = al_measurements[measurement];
+
+	al_table_init(run->tables[measurement], m->id, m->title);
+	m->add_columns(run->tables[measurement], &run->audit);
+}
+
 void al_audit_run_begin_tables(struct al_audit_run *run)
 {
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
-		const struct al_measurement *m = al_measurements[i];
 		if (!is_wanted(run, i))
 			continue;
 		if (!run->tables[i])
 			run->tables[i] = al_new(&run->session->arena, struct al_table);
-		al_table_init(run->tables[i], m->id, m->title);
-		m->add_columns(run->tables[i], &run->audit);
+		al_audit_run_begin_table(run, i);
 	}
 	al_table_init(&run->summary, "summary", "What the weights say");
 }

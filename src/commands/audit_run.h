@@ -39,7 +39,7 @@ struct al_audit_run {
 	const char *module; /* that is measured */
 	struct al_steps steps; /* modules */
 	const struct al_attention **measured;
-	size_t n_measured;
+	size_t n_measured, n_handed_on;
 	const char **left_out; /* why modules weren't measured */
 	size_t n_left_out, room;
 	int64_t *not_finite; /* of each tensor, how many of its numbers */
@@ -66,6 +66,13 @@ bool al_audit_run_chooses(const struct al_audit_run *run, const struct al_attent
  * failure. */
 bool al_audit_run_measure(struct al_audit_run *run, const struct al_attention *attention,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Begins the table of a measurement anew, without rows. */
+void al_audit_run_begin_table(struct al_audit_run *run, size_t measurement);
+
+/* Once the rows of another module are there: those that a file of --tables alone gets are put
+ * aside, so that they take no memory. */
+bool al_audit_run_hand_on(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
 /* That a module was measured, or why it wasn't. */
 void al_audit_run_add_measured(struct al_audit_run *run, const struct al_attention *attention);

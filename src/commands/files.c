@@ -1,11 +1,15 @@
 /* Files that are written together. */
 #include "commands/files.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/memory.h"
+#include "base/output.h"
 #include "base/path.h"
+#include "base/source.h"
 #include "base/touched.h"
 
 void al_files_init(struct al_files *files)
@@ -65,6 +69,25 @@ const struct al_text *al_files_find(const struct al_files *files, const char *fo
 
 /* ---- aside ---- */
 
+/* The last added are asked for again first. */
+static struct file *find_aside(const struct al_files *files, const char *path)
+{
+	for (size_t i = files->n; i-- > 0;)
+		if (files->items[i].n_pieces > 0 && strcmp(files->items[i].path, path) == 0)
+			return &files->items[i];
+	return NULL;
+}
+
+static struct file *need_aside(struct al_files *files, const char *path)
+{
+	struct file *file = find_aside(files, path);
+
+	if (file)
+		return file;
+	al_files_add_path(files, path);
+	return &files->items[files->n - 1];
+}
+
 bool al_files_put_aside(struct al_files *files, const char *folder, const char *name,
 	const struct al_text *content, struct al_error *err)
 {
@@ -77,27 +100,53 @@ bool al_files_put_aside(struct al_files *files, const char *folder, const char *
 		return false;
 	if (!al_aside_put(&files->aside, content->data, content->length, &at, err))
 		return false;
-	al_files_add_path(files, al_path_join(&files->arena, folder, name));
-	struct file *file = &files->items[files->n - 1];
-	file->aside_at = at;
-	file->aside_bytes = content->length;
+	struct file *file = need_aside(files, al_path_join(&files->arena, folder, name));
+	file->pieces = al_grow(&files->arena, file->pieces, file->n_pieces, &file->pieces_room,
+		sizeof(*file->pieces));
+	file->pieces[file->n_pieces++] = (struct al_file_piece){at, content->length};
 	return true;
-}
-
-/* Back into memory, as long as it is written. */
-static bool fetch(const struct al_files *files, struct file *file, struct al_error *err)
-{
-	al_text_add_repeated(&file->content, '\0', file->aside_bytes);
-	return file->aside_bytes == 0
-		|| al_aside_get(&files->aside, file->aside_at, file->content.data,
-			file->aside_bytes, err);
 }
 
 /* ---- writing ---- */
 
+static bool append_piece(const struct al_files *files, const struct al_file_piece *piece,
+	struct al_output *output, struct al_error *err)
+{
+	char *block = al_alloc(AL_BLOCK_BYTES, 1);
+	bool ok = true;
+
+	for (size_t done = 0; ok && done < piece->bytes;) {
+		const size_t left = piece->bytes - done;
+		const size_t now = left < AL_BLOCK_BYTES ? left : AL_BLOCK_BYTES;
+		ok = al_aside_get(&files->aside, piece->at + done, block, now, err)
+			&& al_output_append(output, block, now, err);
+		done += now;
+	}
+	free(block);
+	return ok;
+}
+
+static bool write_pieces(const struct al_files *files, const struct file *file,
+	struct al_error *err)
+{
+	struct al_output *output;
+	bool ok = true;
+
+	if (!al_output_open(&output, file->path, err))
+		return false;
+	for (size_t i = 0; ok && i < file->n_pieces; i++)
+		ok = append_piece(files, &file->pieces[i], output, err);
+	if (ok)
+		return al_output_commit(output, err);
+	al_output_abandon(output);
+	return false;
+}
+
 static bool write_file(const struct al_files *files, struct file *file, struct al_error *err)
 {
-	if ((file->folder && !al_folder_make(file->folder, err)) || !fetch(files, file, err))
+	if (file->n_pieces > 0)
+		return write_pieces(files, file, err);
+	if (file->folder && !al_folder_make(file->folder, err))
 		return false;
 	bool ok = al_file_write(file->path, file->content.data, file->content.length, err);
 	al_text_finish(&file->content);

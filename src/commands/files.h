@@ -6,13 +6,19 @@
 #include "base/aside.h"
 #include "base/text.h"
 
+/* Where in the file without a name a part of a file waits. */
+struct al_file_piece {
+	uint64_t at;
+	size_t bytes;
+};
+
 struct al_files {
 	struct al_arena arena;
 	struct file {
 		const char *folder, *path; /* folder: to be made; or NULL */
 		struct al_text content;
-		uint64_t aside_at;
-		size_t aside_bytes; /* 0: it isn't aside */
+		struct al_file_piece *pieces; /* in place of `content`, aside */
+		size_t n_pieces, pieces_room;
 	} * items;
 	size_t n, room;
 	struct al_aside aside;
@@ -33,7 +39,7 @@ const struct al_text *al_files_find(const struct al_files *files, const char *fo
 	const char *name, const char *ending);
 
 /* The same of FOLDER/NAME, which is too large or one of too many to keep in memory: it waits in a
- * file without a name in the folder, which is made. */
+ * file without a name in the folder, which is made. What is put aside again follows what was. */
 bool al_files_put_aside(struct al_files *files, const char *folder, const char *name,
 	const struct al_text *content, struct al_error *err) AL_MUST_CHECK;
 

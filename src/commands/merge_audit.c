@@ -304,7 +304,7 @@ static bool take_all(struct merging *m, const struct al_manifest *part,
 		if (!take_matrix(m, part, &rows->matrices[i], err))
 			return false;
 	al_audit_run_add_measured(&m->run, attention);
-	return true;
+	return al_audit_run_hand_on(&m->run, err);
 }
 
 /* A file that is broken says where; one that is whole and another is told by its fingerprint. */

@@ -123,22 +123,15 @@ static bool draw_figure(struct al_session *session, const struct al_sweep *sweep
 	return al_draw_to_file(&session->files, &figure, table, o->figure, err);
 }
 
-/* Rows of CSV are lines, which can be written before the last row is known: a million of them take
- * a tenth of the memory as text. The first line of each table is the header. */
+/* A million rows take a tenth of the memory as text. */
 static void take_rows(void *context, const struct al_table *some_rows)
 {
 	struct al_session *session = context;
-	struct al_text *all = &session->rendered, some;
+	const bool is_first = !session->rendered.data;
 
-	al_text_init(&some);
-	session->writer->write(&session->style, &some_rows, 1, &some);
-	const char *lines = strchr(some.data, '\n') + 1;
-	if (!all->data) {
-		al_text_init(all);
-		lines = some.data;
-	}
-	al_text_add(all, lines);
-	al_text_finish(&some);
+	if (is_first)
+		al_text_init(&session->rendered);
+	al_csv_add(some_rows, is_first, &session->rendered);
 }
 
 struct sweeping {

@@ -117,7 +117,7 @@ static void write_rows(const struct al_table *table, size_t first, const bool *h
 	al_arena_finish(&arena);
 }
 
-static void write_table(const struct al_table *table, struct al_text *out)
+void al_csv_add(const struct al_table *table, bool with_header, struct al_text *out)
 {
 	struct al_arena arena;
 
@@ -125,7 +125,8 @@ static void write_table(const struct al_table *table, struct al_text *out)
 	bool *has_spread = al_new_array(&arena, bool, table->n_columns);
 	for (size_t i = 0; i < table->n_columns; i++)
 		has_spread[i] = al_column_has_spread(table, i);
-	write_header(table, has_spread, &arena, out);
+	if (with_header)
+		write_header(table, has_spread, &arena, out);
 	for (size_t row = 0; row < table->n_rows; row += ROWS_AT_ONCE)
 		write_rows(table, row, has_spread, out);
 	al_arena_finish(&arena);
@@ -138,7 +139,7 @@ static void write_csv(const struct al_style *style, const struct al_table *const
 	for (size_t i = 0; i < n_tables; i++) {
 		if (n_tables > 1)
 			al_text_addf(out, "%s# %s\n", i ? "\n" : "", tables[i]->id);
-		write_table(tables[i], out);
+		al_csv_add(tables[i], true, out);
 	}
 }
 

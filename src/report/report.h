@@ -42,6 +42,9 @@ struct al_writer {
 /* All writers, NULL-terminated: text, json, csv, latex, markdown. */
 extern const struct al_writer *const al_writers[];
 
+/* Lines of CSV, which can be written before a table's last row is known. */
+void al_csv_add(const struct al_table *table, bool with_header, struct al_text *out);
+
 /* By name ("md" and "tex" too), or by a file's extension; errors name the nearest. */
 bool al_writer_find(const char *name, const struct al_writer **out,
 	struct al_error *err) AL_MUST_CHECK;
