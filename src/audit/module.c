@@ -194,7 +194,7 @@ static bool read_part(const struct al_audit *audit, const struct al_attention *a
 
 	if (factor->n_runs == 0)
 		return true;
-	if (!al_matrix_init(w, (size_t)factor->rows, n * (size_t)factor->width, err)
+	if (!al_matrix_init_unset(w, (size_t)factor->rows, n * (size_t)factor->width, err)
 		|| !al_factor_read(audit->view->checkpoint, factor, (int64_t)first, (int64_t)n, *w,
 			err))
 		return false;
