@@ -125,16 +125,28 @@ struct layer_spectra {
 	struct al_spectra found_exact, found_counted;
 };
 
+static bool find_exact(struct layer_spectra *x, size_t kind, struct al_error *err)
+{
+	struct al_spectra found;
+
+	if (!(x->exact & AL_SPECTRUM_BIT(kind)))
+		return true;
+	if (!al_layer_spectra(&found, &x->heads, &x->module->triangles, AL_SPECTRUM_BIT(kind), err))
+		return false;
+	x->found_exact.values[kind] = found.values[kind];
+	return true;
+}
+
+/* Those that take long first: kind by kind the exact ones, then what is counted. */
 static bool find_layer(void *context, size_t index, struct al_error *err)
 {
 	struct layer_spectra *x = context;
-	const struct al_triangles *triangles = &x->module->triangles;
 
-	if (index == 0)
-		return x->exact == 0
-			|| al_layer_spectra(&x->found_exact, &x->heads, triangles, x->exact, err);
+	if (index < AL_N_SPECTRA)
+		return find_exact(x, index, err);
 	return x->counted == 0
-		|| al_layer_counted(&x->found_counted, &x->heads, triangles, x->counted, err);
+		|| al_layer_counted(&x->found_counted, &x->heads, &x->module->triangles, x->counted,
+			err);
 }
 
 bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module *module,
@@ -147,7 +159,7 @@ bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module 
 
 	*out = &module->layer_spectra;
 	if (((x.exact || x.counted) && !with_grams(audit, module, &x.heads, err))
-		|| !al_parallel(2, find_layer, &x, err)) {
+		|| !al_parallel(AL_N_SPECTRA + 1, find_layer, &x, err)) {
 		al_spectra_finish(&x.found_counted);
 		al_spectra_finish(&x.found_exact);
 		return false;
