@@ -9,7 +9,7 @@
  * again for each panel is a few percent. */
 static size_t panel_width(size_t n)
 {
-	return n <= 1024 ? 128 : n < 2048 ? 256 : 512;
+	return n <= 1024 ? 192 : n < 2048 ? 256 : 512;
 }
 
 static size_t count_panels(size_t n)
