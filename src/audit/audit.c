@@ -78,21 +78,6 @@ static void keep_exact(struct al_audit_module *module, struct al_spectra *found,
 	module->counted_kinds &= ~kinds;
 }
 
-bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
-	unsigned kinds, const struct al_spectra **out, struct al_error *err)
-{
-	const unsigned missing = (needed_of_layer(audit, module) | kinds) & ~module->layer_kinds;
-	struct al_spectra found;
-
-	*out = &module->layer_spectra;
-	if (missing == 0)
-		return true;
-	if (!al_layer_spectra(&found, &module->heads, &module->triangles, missing, err))
-		return false;
-	keep_exact(module, &found, missing);
-	return true;
-}
-
 bool al_audit_gram(struct al_audit_module *module, enum al_projection projection,
 	struct al_view *out, struct al_error *err)
 {
@@ -107,14 +92,34 @@ bool al_audit_gram(struct al_audit_module *module, enum al_projection projection
 	return true;
 }
 
-/* The heads with those of their Gram matrices that others ask for anyway. */
-static bool with_grams(const struct al_audit *audit, struct al_audit_module *module,
+/* The heads with those of their Gram matrices that others ask for anyway, and always that of the
+ * keys where exact values start from it: their bits don't hang on what else is asked. */
+static bool with_grams(const struct al_audit *audit, struct al_audit_module *module, unsigned exact,
 	struct al_heads *out, struct al_error *err)
 {
+	const bool is_asked = audit->options.needs && audit->options.needs->grams;
+	const bool needs_keys = is_asked || exact & AL_SPECTRUM_BIT(AL_SPECTRUM_KU);
+
 	*out = module->heads;
-	return !audit->options.needs || !audit->options.needs->grams
-		|| (al_audit_gram(module, AL_QUERY, &out->query_gram, err)
-			&& al_audit_gram(module, AL_KEY, &out->key_gram, err));
+	return (!is_asked || al_audit_gram(module, AL_QUERY, &out->query_gram, err))
+		&& (!needs_keys || al_audit_gram(module, AL_KEY, &out->key_gram, err));
+}
+
+bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
+	unsigned kinds, const struct al_spectra **out, struct al_error *err)
+{
+	const unsigned missing = (needed_of_layer(audit, module) | kinds) & ~module->layer_kinds;
+	struct al_spectra found;
+	struct al_heads heads;
+
+	*out = &module->layer_spectra;
+	if (missing == 0)
+		return true;
+	if (!with_grams(audit, module, missing, &heads, err)
+		|| !al_layer_spectra(&found, &heads, &module->triangles, missing, err))
+		return false;
+	keep_exact(module, &found, missing);
+	return true;
 }
 
 /* Values of some kinds of spectra, and of others as far as they are counted by, side by side. */
@@ -158,7 +163,7 @@ bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module 
 		.counted = AL_ALL_SPECTRA & ~exact & ~module->layer_kinds & ~module->counted_kinds};
 
 	*out = &module->layer_spectra;
-	if (((x.exact || x.counted) && !with_grams(audit, module, &x.heads, err))
+	if (((x.exact || x.counted) && !with_grams(audit, module, x.exact, &x.heads, err))
 		|| !al_parallel(AL_N_SPECTRA + 1, find_layer, &x, err)) {
 		al_spectra_finish(&x.found_counted);
 		al_spectra_finish(&x.found_exact);
