@@ -1,6 +1,7 @@
 /* Tables: typed columns, rows of cells, notes. */
 #include "base/table.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -36,6 +37,9 @@ size_t al_table_add_column(struct al_table *table, struct al_column column)
 	table->columns = al_grow(&table->arena, table->columns, table->n_columns,
 		&table->columns_room, sizeof(*table->columns));
 	table->columns[table->n_columns] = column;
+	table->fields = al_grow(&table->arena, table->fields, table->n_columns, &table->fields_room,
+		sizeof(*table->fields));
+	table->fields[table->n_columns] = NULL;
 	return table->n_columns++;
 }
 
@@ -43,6 +47,17 @@ void al_table_add_columns(struct al_table *table, const struct al_column *column
 {
 	for (size_t i = 0; i < n; i++)
 		al_table_add_column(table, columns[i]);
+}
+
+void al_table_add_fields(struct al_table *table, const struct al_table_field *fields,
+	unsigned shown)
+{
+	for (const struct al_table_field *field = fields; field->column.key; field++) {
+		if ((field->when & shown) != field->when)
+			continue;
+		al_table_add_column(table, field->column);
+		table->fields[table->n_columns - 1] = field;
+	}
 }
 
 struct al_cell *al_table_add_row(struct al_table *table)
@@ -137,6 +152,56 @@ void al_cell_copy(struct al_table *table, struct al_cell *to, const struct al_ce
 	case AL_CELL_MISSING:
 		break;
 	}
+}
+
+/* member: of a record, of the type */
+static void set_member(struct al_table *table, struct al_cell *cell, enum al_member_type type,
+	const void *member)
+{
+	switch (type) {
+	case AL_MEMBER_NONE:
+		break;
+	case AL_MEMBER_TEXT:
+		if (*(const char *const *)member)
+			al_cell_set_text(table, cell, *(const char *const *)member);
+		break;
+	case AL_MEMBER_INT:
+		al_cell_set_int(table, cell, *(const int *)member);
+		break;
+	case AL_MEMBER_INT64:
+		if (*(const int64_t *)member != INT64_MIN)
+			al_cell_set_int(table, cell, *(const int64_t *)member);
+		break;
+	case AL_MEMBER_SIZE:
+		al_cell_set_int(table, cell, (int64_t) * (const size_t *)member);
+		break;
+	case AL_MEMBER_REAL:
+		if (!isnan(*(const double *)member))
+			al_cell_set_real(cell, *(const double *)member);
+		break;
+	case AL_MEMBER_EXACT:
+		al_cell_set_exact(table, cell, member);
+		break;
+	case AL_MEMBER_EXACT_AT:
+		if (*(const mpq_srcptr *)member)
+			al_cell_set_exact(table, cell, *(const mpq_srcptr *)member);
+		break;
+	}
+}
+
+struct al_cell *al_table_add_record(struct al_table *table, const void *record)
+{
+	struct al_cell *row = al_table_add_row(table);
+
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const struct al_table_field *field = table->fields[i];
+		if (field && field->get)
+			field->get(table, &row[i], record);
+		else if (field)
+			set_member(table, &row[i], field->type,
+				(const char *)record + field->offset);
+	}
+	return row;
 }
 
 int al_table_find_column(const struct al_table *table, const char *key)

@@ -8,6 +8,7 @@
 #define ATTNLEDGER_BASE_TABLE_H
 
 #include <gmp.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -49,6 +50,8 @@ enum al_spread_form {
 	AL_SPREAD_NONE,
 };
 
+struct al_table;
+
 struct al_cell {
 	enum al_cell_kind kind;
 	bool is_best; /* LaTeX sets it bold */
@@ -65,6 +68,48 @@ struct al_cell {
 	double real; /* REAL */
 };
 
+/* A column, and how a record gives its cell: by a member of the record, or by a function. A table
+ * is an array of these, so that the name of a column and its value are in one place:
+ *
+ *     static const struct al_table_field fields[] = {
+ *         {{.key = "name", .title = "Tensor", .is_key = true}, AL_MEMBER(struct row, name)},
+ *         {{.key = "shape", .title = "Shape"}, .get = get_shape},
+ *         {{.key = "size", .unit = "B"}, AL_MEMBER(struct row, bytes), .when = WITH_SIZES},
+ *         AL_FIELDS_END,
+ *     };
+ *
+ * A pointer that is NULL, a real that is NaN and an int64_t that is INT64_MIN are missing cells. */
+enum al_member_type {
+	AL_MEMBER_NONE,
+	AL_MEMBER_TEXT, /* const char * */
+	AL_MEMBER_INT,
+	AL_MEMBER_INT64,
+	AL_MEMBER_SIZE,
+	AL_MEMBER_REAL,
+	AL_MEMBER_EXACT, /* mpq_t */
+	AL_MEMBER_EXACT_AT, /* mpq_srcptr */
+};
+
+struct al_table_field {
+	struct al_column column;
+	enum al_member_type type;
+	size_t offset;
+	void (*get)(struct al_table *table, struct al_cell *cell, const void *record);
+	unsigned when; /* the column is shown where all these bits are asked for */
+};
+
+#define AL_MEMBER(record, member) \
+	.type = _Generic(((record *)0)->member, char *: AL_MEMBER_TEXT, \
+		const char *: AL_MEMBER_TEXT, int: AL_MEMBER_INT, int64_t: AL_MEMBER_INT64, \
+		size_t: AL_MEMBER_SIZE, double: AL_MEMBER_REAL, \
+		mpq_ptr: AL_MEMBER_EXACT, mpq_srcptr: AL_MEMBER_EXACT_AT), \
+	.offset = offsetof(record, member)
+
+#define AL_FIELDS_END \
+	{ \
+		.column = {.key = NULL } \
+	}
+
 /* How LaTeX places a table, where it shall not be as usual. */
 struct al_placing {
 	const char *label; /* NULL: "tab:ID" */
@@ -78,7 +123,8 @@ struct al_table {
 	struct al_arena arena;
 	const char *id, *title;
 	struct al_column *columns;
-	size_t n_columns, columns_room;
+	const struct al_table_field **fields; /* [n_columns]; NULL of columns without one */
+	size_t n_columns, columns_room, fields_room;
 	struct al_cell **rows; /* rows[row][column] */
 	size_t n_rows, rows_room;
 	enum al_spread_form spread_form;
@@ -95,8 +141,15 @@ void al_table_finish(struct al_table *table);
 size_t al_table_add_column(struct al_table *table, struct al_column column);
 void al_table_add_columns(struct al_table *table, const struct al_column *columns, size_t n);
 
+/* Adds the columns of the fields whose bits are among `shown`. The fields outlive the table. */
+void al_table_add_fields(struct al_table *table, const struct al_table_field *fields,
+	unsigned shown);
+
 /* A new row of missing cells, [n_columns]. */
 struct al_cell *al_table_add_row(struct al_table *table);
+
+/* A new row, whose columns with fields are filled from the record. */
+struct al_cell *al_table_add_record(struct al_table *table, const void *record);
 
 /* The last row is a sum of rows before it: text draws a line over it. */
 void al_table_mark_total(struct al_table *table);

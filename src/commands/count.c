@@ -29,26 +29,39 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 
 
 /* ---- rows ---- */
 
-static struct al_cell *begin_row(struct al_count_answer *c, struct al_table *table,
-	const char *variant)
-{
-	struct al_cell *cell = al_table_add_row(table);
+struct record {
+	const char *model, *variant, *part, *name, *shape;
+	int64_t tensors;
+	mpq_srcptr parameters, active;
+};
 
-	if (c->shows_model)
-		al_cell_set_text(table, cell++, c->question->name);
-	if (c->shows_variant)
-		al_cell_set_text(table, cell++, variant);
-	return cell;
-}
+enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_TENSORS = 4, WITH_ACTIVE = 8 };
 
-static void set_numbers(struct al_count_answer *c, struct al_cell *cell, int64_t tensors,
-	mpq_srcptr parameters, mpq_srcptr active)
-{
-	al_cell_set_int(c->table, cell++, tensors);
-	al_cell_set_exact(c->table, cell++, parameters);
-	if (c->options->shows_active)
-		al_cell_set_exact(c->table, cell, active);
-}
+static const struct al_table_field fields[] = {
+	{{.key = "model", .title = "Model", .is_key = true}, AL_MEMBER(struct record, model),
+		.when = WITH_MODEL},
+	{{.key = "variant", .title = "Variant", .is_key = true}, AL_MEMBER(struct record, variant),
+		.when = WITH_VARIANT},
+	{{.key = "part", .title = "Part", .is_key = true}, AL_MEMBER(struct record, part)},
+	{{.key = "name", .title = "Tensor"}, AL_MEMBER(struct record, name), .when = WITH_TENSORS},
+	{{.key = "shape", .title = "Shape"}, AL_MEMBER(struct record, shape), .when = WITH_TENSORS},
+	{{.key = "tensors",
+		 .title = "Tensors",
+		 .quantity = AL_QUANTITY_COUNT,
+		 .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct record, tensors)},
+	{{.key = "parameters",
+		 .title = "Parameters",
+		 .quantity = AL_QUANTITY_COUNT,
+		 .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct record, parameters)},
+	{{.key = "active",
+		 .title = "For one token",
+		 .quantity = AL_QUANTITY_COUNT,
+		 .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct record, active), .when = WITH_ACTIVE},
+	AL_FIELDS_END,
+};
 
 static const char *join_dims(struct al_count_answer *c, const int64_t *dims, size_t n)
 {
@@ -58,18 +71,6 @@ static const char *join_dims(struct al_count_answer *c, const int64_t *dims, siz
 		text = al_format(&c->session->arena, "%s%s%lld", text, i ? " x " : "",
 			(long long)dims[i]);
 	return text;
-}
-
-static void add_tensor(struct al_count_answer *c, const char *variant, const char *part,
-	const char *name, const char *shape, int64_t copies, mpq_srcptr parameters,
-	mpq_srcptr active)
-{
-	struct al_cell *cell = begin_row(c, c->table, variant);
-
-	al_cell_set_text(c->table, cell++, part);
-	al_cell_set_text(c->table, cell++, name);
-	al_cell_set_text(c->table, cell++, shape);
-	set_numbers(c, cell, copies, parameters, active);
 }
 
 /* ---- sums ---- */
@@ -97,23 +98,13 @@ static void add_to(struct sum *sum, int64_t tensors, mpq_srcptr parameters, mpq_
 	al_exact_add(sum->active, active);
 }
 
-static void add_part(struct al_count_answer *c, const char *variant, const char *part,
+/* A row of the part's sum; of no tensor in particular. */
+static void add_sum(struct al_count_answer *c, const char *variant, const char *part,
 	const struct sum *sum)
 {
-	struct al_cell *cell = begin_row(c, c->table, variant);
-
-	al_cell_set_text(c->table, cell++, part);
-	set_numbers(c, cell, sum->tensors, sum->parameters, sum->active);
-}
-
-static void finish_rows(struct al_count_answer *c, const char *variant, const struct sum *total)
-{
-	if (c->options->shows_tensors)
-		add_tensor(c, variant, "total", "", "", total->tensors, total->parameters,
-			total->active);
-	else
-		add_part(c, variant, "total", total);
-	al_table_mark_total(c->table);
+	al_table_add_record(c->table,
+		&(struct record){c->question->name, variant, part, "", "", sum->tensors,
+			sum->parameters, sum->active});
 }
 
 /* ---- a ledger: of a whole model, of its attention, or of a block alone ---- */
@@ -126,8 +117,10 @@ static void add_entry(struct al_count_answer *c, const char *variant,
 		? al_format(&c->session->arena, "%s: %s", module, t->name)
 		: t->name;
 
-	add_tensor(c, variant, al_part_names[t->part], name, join_dims(c, t->dims, t->n_dims),
-		t->times * t->count, t->elements, t->active);
+	al_table_add_record(c->table,
+		&(struct record){c->question->name, variant, al_part_names[t->part], name,
+			join_dims(c, t->dims, t->n_dims), t->times * t->count, t->elements,
+			t->active});
 }
 
 static bool is_asked_for(const struct al_count_options *o, const struct al_ledger_entry *t)
@@ -159,10 +152,37 @@ static void count_part(struct al_count_answer *c, const char *variant,
 	}
 	if (!c->options->shows_tensors
 		&& (sum.tensors > 0 || (part == AL_PART_ATTENTION && !c->options->components)))
-		add_part(c, variant, al_part_names[part], &sum);
+		add_sum(c, variant, al_part_names[part], &sum);
 	add_to(total, sum.tensors, sum.parameters, sum.active);
 	sum_finish(&sum);
 }
+
+struct count_record {
+	const char *model, *variant;
+	int count; /* enum al_count */
+	mpq_srcptr numbers;
+};
+
+static void get_count(struct al_table *table, struct al_cell *cell, const void *record)
+{
+	const int count = ((const struct count_record *)record)->count;
+
+	al_cell_set_titled(table, cell, al_counts[count].key, al_counts[count].title);
+}
+
+static const struct al_table_field count_fields[] = {
+	{{.key = "model", .title = "Model", .is_key = true}, AL_MEMBER(struct count_record, model),
+		.when = WITH_MODEL},
+	{{.key = "variant", .title = "Variant", .is_key = true},
+		AL_MEMBER(struct count_record, variant), .when = WITH_VARIANT},
+	{{.key = "count", .title = "Count", .is_key = true}, .get = get_count},
+	{{.key = "numbers",
+		 .title = "Numbers",
+		 .quantity = AL_QUANTITY_COUNT,
+		 .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct count_record, numbers)},
+	AL_FIELDS_END,
+};
 
 static bool add_counts(struct al_count_answer *c, const char *variant, struct al_ledger *ledger,
 	struct al_error *err)
@@ -172,10 +192,9 @@ static bool add_counts(struct al_count_answer *c, const char *variant, struct al
 
 	mpq_init(value);
 	for (int i = 0; ok && i < AL_N_COUNTS; i++) {
-		struct al_cell *cell = begin_row(c, c->counts, variant);
 		ok = al_ledger_count(ledger, (enum al_count)i, value, err);
-		al_cell_set_titled(c->counts, cell++, al_counts[i].key, al_counts[i].title);
-		al_cell_set_exact(c->counts, cell, value);
+		al_table_add_record(c->counts,
+			&(struct count_record){c->question->name, variant, i, value});
 	}
 	mpq_clear(value);
 	return ok;
@@ -239,7 +258,8 @@ static bool count_ledger(struct al_count_answer *c, const char *variant, struct 
 	sum_init(&total);
 	for (int part = 0; part < AL_N_PARTS; part++)
 		count_part(c, variant, ledger, tensors, (enum al_part)part, &total);
-	finish_rows(c, variant, &total);
+	add_sum(c, variant, "total", &total);
+	al_table_mark_total(c->table);
 	bool ok = note_facts(c, ledger, &total, err);
 	sum_finish(&total);
 	if (ok && c->counts && !ledger->is_model)
@@ -271,53 +291,6 @@ static bool count_variant(struct al_count_answer *c, const struct al_configured_
 
 /* ---- the table ---- */
 
-static void add_key_columns(struct al_count_answer *c, struct al_table *table)
-{
-	if (c->shows_model)
-		al_table_add_column(table,
-			(struct al_column){.key = "model", .title = "Model", .is_key = true});
-	if (c->shows_variant)
-		al_table_add_column(table,
-			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-}
-
-static void add_columns(struct al_count_answer *c)
-{
-	struct al_table *t = c->table;
-
-	add_key_columns(c, t);
-	al_table_add_column(t, (struct al_column){.key = "part", .title = "Part", .is_key = true});
-	if (c->options->shows_tensors) {
-		al_table_add_column(t, (struct al_column){.key = "name", .title = "Tensor"});
-		al_table_add_column(t, (struct al_column){.key = "shape", .title = "Shape"});
-	}
-	al_table_add_column(t,
-		(struct al_column){.key = "tensors",
-			.title = "Tensors",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL});
-	al_table_add_column(t, al_measure_column(AL_PARAMETERS));
-	if (c->options->shows_active)
-		al_table_add_column(t,
-			(struct al_column){.key = "active",
-				.title = "For one token",
-				.quantity = AL_QUANTITY_COUNT,
-				.digits = AL_DIGITS_ALL});
-}
-
-static void open_counts(struct al_count_answer *c)
-{
-	c->counts = al_session_table(c->session, "counts", "Counts that are often confused");
-	add_key_columns(c, c->counts);
-	al_table_add_column(c->counts,
-		(struct al_column){.key = "count", .title = "Count", .is_key = true});
-	al_table_add_column(c->counts,
-		(struct al_column){.key = "numbers",
-			.title = "Numbers",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL});
-}
-
 /* Parameters are the same in any format: a quantisation that isn't known hides scales alone. */
 static void find_quantisation(struct al_count_answer *c)
 {
@@ -340,7 +313,7 @@ static bool count_variants(struct al_count_answer *c, struct al_error *err)
 	bool ok = al_check_whole(q, c->options->is_whole, err);
 
 	find_quantisation(c);
-	if (!c->shows_model && q->model)
+	if (c->session->line.n_words == 1 && q->model)
 		c->table->title = al_format(&c->table->arena, "Parameters of %s",
 			al_question_covered(q, c->options->is_whole));
 	for (size_t i = 0; ok && i < q->variants.n; i++)
@@ -374,16 +347,19 @@ static bool run(struct al_session *session, struct al_error *err)
 	struct al_count_answer c = {
 		.session = session,
 		.options = o,
-		.shows_model = line->n_words > 1,
-		.shows_variant = al_names_variants(&o->asked),
 	};
+	const unsigned shown = (line->n_words > 1 ? WITH_MODEL : 0)
+		| (al_names_variants(&o->asked) ? WITH_VARIANT : 0)
+		| (o->shows_tensors ? WITH_TENSORS : 0) | (o->shows_active ? WITH_ACTIVE : 0);
 
 	c.table = al_session_table(session, "count",
 		line->n_words == 1 ? al_format(&session->arena, "Parameters of %s", line->words[0])
 				   : "Parameters");
-	add_columns(&c);
-	if (o->shows_counts)
-		open_counts(&c);
+	al_table_add_fields(c.table, fields, shown);
+	if (o->shows_counts) {
+		c.counts = al_session_table(session, "counts", "Counts that are often confused");
+		al_table_add_fields(c.counts, count_fields, shown);
+	}
 	if (o->explains)
 		c.explanations = al_explain_table(session);
 	mpq_inits(c.facts.active, c.facts.tied, NULL);

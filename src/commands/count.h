@@ -28,7 +28,6 @@ struct al_count_answer {
 	struct al_question *question;
 	struct al_table *table;
 	struct al_table *counts, *explanations; /* NULL: not asked for */
-	bool shows_model, shows_variant;
 	struct al_quantisation quantisation; /* of the question; name NULL: none is asked for */
 	const char *unknown; /* why it isn't known; or NULL */
 	struct al_count_facts facts;

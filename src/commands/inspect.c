@@ -95,45 +95,6 @@ static bool read_values(const struct al_checkpoint *checkpoint, const struct al_
 
 /* ---- rows ---- */
 
-static void add_columns(struct inspection *inspection)
-{
-	struct al_table *table = inspection->table;
-
-	al_table_add_column(table,
-		(struct al_column){.key = "name", .title = "Tensor", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "dtype", .title = "Format"});
-	al_table_add_column(table, (struct al_column){.key = "shape", .title = "Shape"});
-	al_table_add_column(table,
-		(struct al_column){.key = "bytes",
-			.title = "Size",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES});
-	if (inspection->shows_files)
-		al_table_add_column(table, (struct al_column){.key = "file", .title = "File"});
-	if (!inspection->shows_values)
-		return;
-	al_table_add_column(table,
-		(struct al_column){.key = "min", .title = "Smallest", .digits = AL_DIGITS_ALL});
-	al_table_add_column(table,
-		(struct al_column){.key = "max", .title = "Largest", .digits = AL_DIGITS_ALL});
-	al_table_add_column(table,
-		(struct al_column){.key = "mean", .title = "Mean", .digits = AL_DIGITS_ALL});
-	al_table_add_column(table, (struct al_column){.key = "nan", .title = "NaN"});
-	al_table_add_column(table, (struct al_column){.key = "inf", .title = "Infinite"});
-}
-
-static void set_values(struct inspection *inspection, struct al_cell *cell,
-	const struct values *values)
-{
-	if (values->n_finite) {
-		al_cell_set_real(&cell[0], values->min);
-		al_cell_set_real(&cell[1], values->max);
-		al_cell_set_real(&cell[2], values->sum / (double)values->n_finite);
-	}
-	al_cell_set_int(inspection->table, &cell[3], values->n_nan);
-	al_cell_set_int(inspection->table, &cell[4], values->n_infinite);
-}
-
 static const char *file_name(const struct al_checkpoint *checkpoint, size_t shard)
 {
 	const char *path = checkpoint->shards[shard].source.path;
@@ -142,24 +103,59 @@ static const char *file_name(const struct al_checkpoint *checkpoint, size_t shar
 	return slash ? slash + 1 : path;
 }
 
+struct record {
+	const char *name, *dtype, *shape, *file;
+	int64_t bytes;
+	double min, max, mean;
+	int64_t n_nan, n_infinite;
+};
+
+enum { WITH_FILES = 1, WITH_VALUES = 2 };
+
+static const struct al_table_field fields[] = {
+	{{.key = "name", .title = "Tensor", .is_key = true}, AL_MEMBER(struct record, name)},
+	{{.key = "dtype", .title = "Format"}, AL_MEMBER(struct record, dtype)},
+	{{.key = "shape", .title = "Shape"}, AL_MEMBER(struct record, shape)},
+	{{.key = "bytes", .title = "Size", .unit = "B", .quantity = AL_QUANTITY_BYTES},
+		AL_MEMBER(struct record, bytes)},
+	{{.key = "file", .title = "File"}, AL_MEMBER(struct record, file), .when = WITH_FILES},
+	{{.key = "min", .title = "Smallest", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct record, min), .when = WITH_VALUES},
+	{{.key = "max", .title = "Largest", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct record, max),
+		.when = WITH_VALUES},
+	{{.key = "mean", .title = "Mean", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct record, mean),
+		.when = WITH_VALUES},
+	{{.key = "nan", .title = "NaN"}, AL_MEMBER(struct record, n_nan), .when = WITH_VALUES},
+	{{.key = "inf", .title = "Infinite"}, AL_MEMBER(struct record, n_infinite),
+		.when = WITH_VALUES},
+	AL_FIELDS_END,
+};
+
+static void set_values(struct record *record, const struct values *values)
+{
+	record->n_nan = values->n_nan;
+	record->n_infinite = values->n_infinite;
+	if (!values->n_finite)
+		return;
+	record->min = values->min;
+	record->max = values->max;
+	record->mean = values->sum / (double)values->n_finite;
+}
+
 static bool add_row(struct inspection *inspection, const struct al_tensor *tensor,
 	struct values *values, struct al_error *err)
 {
-	struct al_table *table = inspection->table;
-	struct al_cell *cell = al_table_add_row(table);
+	struct record record = {tensor->name, al_dtype_title(tensor->dtype),
+		al_shape_text(&inspection->session->arena, tensor->shape, tensor->n_dims),
+		file_name(&inspection->checkpoint, tensor->shard), (int64_t)tensor->bytes, NAN, NAN,
+		NAN, INT64_MIN, INT64_MIN};
 
-	al_cell_set_text(table, cell++, tensor->name);
-	al_cell_set_text(table, cell++, al_dtype_title(tensor->dtype));
-	al_cell_set_text(table, cell++,
-		al_shape_text(&inspection->session->arena, tensor->shape, tensor->n_dims));
-	al_cell_set_int(table, cell++, (int64_t)tensor->bytes);
-	if (inspection->shows_files)
-		al_cell_set_text(table, cell++, file_name(&inspection->checkpoint, tensor->shard));
-	if (!inspection->shows_values || !tensor->dtype->to_double)
-		return true;
-	if (!read_values(&inspection->checkpoint, tensor, values, err))
-		return false;
-	set_values(inspection, cell, values);
+	if (inspection->shows_values && tensor->dtype->to_double) {
+		if (!read_values(&inspection->checkpoint, tensor, values, err))
+			return false;
+		set_values(&record, values);
+	}
+	al_table_add_record(inspection->table, &record);
 	return true;
 }
 
@@ -318,7 +314,9 @@ static bool list_tensors(struct inspection *inspection, struct al_error *err)
 	struct findings findings = {0};
 
 	inspection->table = al_session_table(inspection->session, "inspect", "");
-	add_columns(inspection);
+	al_table_add_fields(inspection->table, fields,
+		(inspection->shows_files ? WITH_FILES : 0)
+			| (inspection->shows_values ? WITH_VALUES : 0));
 	al_text_init(&findings.names);
 	bool ok = add_rows(inspection, &findings, err);
 	if (ok)

@@ -63,27 +63,35 @@ static const struct al_embedded_list *files_of(enum kind kind)
 	}
 }
 
-static void set_member(struct al_table *table, struct al_cell *cell, const struct al_json *doc,
-	const char *key)
+/* Title and source stand under the same keys in every kind of file. */
+struct file_record {
+	const char *name, *title, *source;
+};
+
+static const struct al_table_field file_fields[] = {
+	{{.key = "name", .title = "Name", .is_key = true}, AL_MEMBER(struct file_record, name)},
+	{{.key = "title", .title = "Title"}, AL_MEMBER(struct file_record, title)},
+	{{.key = "source", .title = "Source"}, AL_MEMBER(struct file_record, source)},
+	AL_FIELDS_END,
+};
+
+/* NULL where the document has no such text. */
+static const char *text_of(const struct al_json *doc, const char *key)
 {
 	const struct cJSON *node = al_json_get(doc->root, key);
 	const char *text;
 
-	if (node && al_json_text(doc, node, &text, NULL))
-		al_cell_set_text(table, cell, text);
+	return node && al_json_text(doc, node, &text, NULL) ? text : NULL;
 }
 
-/* Title and source stand under the same keys in every kind of file. */
 static bool add_file(struct al_table *table, const struct al_embedded *file, struct al_error *err)
 {
 	struct al_json doc;
 
 	if (!al_json_parse(&doc, file->name, file->text, file->length, err))
 		return false;
-	struct al_cell *row = al_table_add_row(table);
-	al_cell_set_text(table, &row[0], file->name);
-	set_member(table, &row[1], &doc, "title");
-	set_member(table, &row[2], &doc, "source");
+	al_table_add_record(table,
+		&(struct file_record){file->name, text_of(&doc, "title"), text_of(&doc, "source")});
 	al_json_finish(&doc);
 	return true;
 }
@@ -93,41 +101,47 @@ static bool list_files(struct al_session *session, enum kind kind, struct al_err
 	const struct al_embedded_list *files = files_of(kind);
 	struct al_table *table = al_session_table(session, kind_names[kind], "");
 
-	al_table_add_column(table,
-		(struct al_column){.key = "name", .title = "Name", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "title", .title = "Title"});
-	al_table_add_column(table, (struct al_column){.key = "source", .title = "Source"});
+	al_table_add_fields(table, file_fields, 0);
 	for (size_t i = 0; i < files->n_files; i++)
 		if (!add_file(table, &files->files[i], err))
 			return false;
 	return true;
 }
 
-static void add_symbol(struct al_table *table, const struct al_symbol *symbol)
+static void get_latex(struct al_table *table, struct al_cell *cell, const void *record)
 {
-	struct al_cell *row = al_table_add_row(table);
+	const struct al_symbol *symbol = record;
 
-	al_cell_set_text(table, &row[0], symbol->name);
-	al_cell_set_latex(table, &row[1], symbol->latex,
+	al_cell_set_latex(table, cell, symbol->latex,
 		al_format(&table->arena, "$%s$", symbol->latex));
-	al_cell_set_text(table, &row[2], symbol->title);
-	if (symbol->unit)
-		al_cell_set_text(table, &row[3], symbol->unit);
-	if (symbol->fallback)
-		al_cell_set_text(table, &row[4], al_formula_source(symbol->fallback));
 }
+
+static void get_default(struct al_table *table, struct al_cell *cell, const void *record)
+{
+	const struct al_symbol *symbol = record;
+
+	if (symbol->fallback)
+		al_cell_set_text(table, cell, al_formula_source(symbol->fallback));
+}
+
+static const struct al_table_field symbol_fields[] = {
+	{{.key = "name", .is_key = true}, AL_MEMBER(struct al_symbol, name)},
+	{{.key = "latex"}, .get = get_latex},
+	{{.key = "title"}, AL_MEMBER(struct al_symbol, title)},
+	{{.key = "unit"}, AL_MEMBER(struct al_symbol, unit)},
+	{{.key = "default"}, .get = get_default},
+	AL_FIELDS_END,
+};
 
 static bool list_symbols(struct al_session *session)
 {
-	static const char *const keys[] = {"name", "latex", "title", "unit", "default"};
 	struct al_table *table = al_session_table(session, "symbols", "");
 	size_t n;
 	const struct al_symbol *symbols = al_catalog_symbols(session->catalog, &n);
 
-	for (int i = 0; i < 5; i++)
-		al_table_add_column(table, (struct al_column){.key = keys[i], .is_key = i == 0});
+	al_table_add_fields(table, symbol_fields, 0);
 	for (size_t i = 0; i < n; i++)
-		add_symbol(table, &symbols[i]);
+		al_table_add_record(table, &symbols[i]);
 	return true;
 }
 
