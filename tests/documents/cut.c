@@ -1,5 +1,6 @@
 /* Every valid document of every parser is cut at every byte: what is left is refused in one line,
- * or is a valid shorter document; nothing behind it is read (AddressSanitizer sees that). */
+ * or is a valid shorter document; nothing behind it is read (AddressSanitizer sees that). Of long
+ * documents, which are JSON throughout, the end is cut at every 61st byte. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -11,6 +12,8 @@
 #include <cmocka.h>
 
 #include "documents/documents.h"
+
+enum { EVERY_BYTE = 2048, STEP = 61 };
 
 static size_t n_cuts;
 
@@ -38,7 +41,7 @@ static void check_document(const struct parser *parser, const char *name, const 
 
 	if (!parser->parse(text, length, &err))
 		fail_msg("%s: %s: %s", parser->name, name, err.message);
-	for (size_t n = 0; n < length; n++)
+	for (size_t n = 0; n < length; n += n < EVERY_BYTE ? 1 : STEP)
 		check_cut(parser, name, text, n);
 }
 
