@@ -67,36 +67,29 @@ bool al_scenario_cell_set_datum(struct al_scenario_cell *cell, struct al_data_bo
 	return al_scenario_cell_set_number(cell, i < box->n ? box->at[i] : datum->value);
 }
 
-/* ---- regions ---- */
+/* ---- the whole box ---- */
 
-/* The region's range of each datum that is used; all of it where the region's box has it not. */
-static void ranges_of(const struct al_data_box *used, const struct al_data_region *region,
-	mpq_srcptr *low, mpq_srcptr *high)
+void al_data_box_corner(const struct al_data_box *box, unsigned corner, mpq_srcptr *at)
 {
-	for (size_t i = 0; i < used->n; i++) {
-		size_t j = find_used(region->box, used->used[i]);
-		bool is_known = j < region->box->n;
-		low[i] = is_known ? region->low[j] : used->used[i]->low;
-		high[i] = is_known ? region->high[j] : used->used[i]->high;
-	}
+	for (size_t i = 0; i < box->n; i++)
+		at[i] = corner >> i & 1 ? box->used[i]->high : box->used[i]->low;
 }
 
-static bool holds_zero(const mpq_srcptr *low, const mpq_srcptr *high, size_t n)
+static bool holds_zero(const struct al_data_box *box)
 {
-	for (size_t i = 0; i < n; i++)
-		if (mpq_sgn(low[i]) <= 0 && mpq_sgn(high[i]) >= 0)
+	for (size_t i = 0; i < box->n; i++)
+		if (mpq_sgn(box->used[i]->low) <= 0 && mpq_sgn(box->used[i]->high) >= 0)
 			return true;
 	return false;
 }
 
 /* `at` is the box's own. */
 static bool include_corners(al_point_function *value, void *context, struct al_data_box *box,
-	mpq_srcptr *at, const mpq_srcptr *low, const mpq_srcptr *high,
-	struct al_scenario_cell *cell, struct al_interval *out, struct al_error *err)
+	mpq_srcptr *at, struct al_scenario_cell *cell, struct al_interval *out,
+	struct al_error *err)
 {
 	for (unsigned corner = 0; corner < 1u << box->n; corner++) {
-		for (size_t i = 0; i < box->n; i++)
-			at[i] = corner >> i & 1 ? high[i] : low[i];
+		al_data_box_corner(box, corner, at);
 		if (!value(context, box, cell, err))
 			return false;
 		if (cell->kind != AL_SCENARIO_NUMBER) {
@@ -110,23 +103,20 @@ static bool include_corners(al_point_function *value, void *context, struct al_d
 	return true;
 }
 
-bool al_enclose_by_corners(al_point_function *value, void *context,
-	const struct al_data_region *region, struct al_interval *out, struct al_error *err)
+bool al_enclose_by_corners(al_point_function *value, void *context, struct al_interval *out,
+	struct al_error *err)
 {
-	mpq_srcptr low[AL_MOST_DATA], high[AL_MOST_DATA], at[AL_MOST_DATA];
+	mpq_srcptr at[AL_MOST_DATA];
 	struct al_data_box used = {0};
 	struct al_scenario_cell cell;
 
 	al_scenario_cell_init(&cell);
 	bool ok = value(context, &used, &cell, err);
-	ranges_of(&used, region, low, high);
-	if (ok
-		&& (cell.kind != AL_SCENARIO_NUMBER
-			|| (!cell.datum && holds_zero(low, high, used.n)))) {
+	if (ok && (cell.kind != AL_SCENARIO_NUMBER || (!cell.datum && holds_zero(&used)))) {
 		al_interval_set_any(out);
 	} else if (ok) {
 		used.at = at;
-		ok = include_corners(value, context, &used, at, low, high, &cell, out, err);
+		ok = include_corners(value, context, &used, at, &cell, out, err);
 	}
 	al_scenario_cell_finish(&cell);
 	return ok;

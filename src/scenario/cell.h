@@ -15,11 +15,9 @@ struct al_data_box {
 	const mpq_srcptr *at; /* [n]; NULL: the point values, and what is used is taken in */
 };
 
-/* A part of a box: from low[i] to high[i] along used[i]. */
-struct al_data_region {
-	const struct al_data_box *box;
-	mpq_srcptr low[AL_MOST_DATA], high[AL_MOST_DATA];
-};
+/* The numbers at a corner: of each datum its low end, or the high one where the corner's bit is
+ * set. */
+void al_data_box_corner(const struct al_data_box *box, unsigned corner, mpq_srcptr *at);
 
 /* A number, a polynomial, an order in a symbol, or nothing. */
 enum al_scenario_cell_kind {
@@ -57,13 +55,12 @@ bool al_scenario_cell_set_int(struct al_scenario_cell *cell, int64_t number);
 bool al_scenario_cell_set_datum(struct al_scenario_cell *cell, struct al_data_box *box,
 	const struct al_datum *datum, struct al_error *err) AL_MUST_CHECK;
 
-/* What a value can be within a region, of a value that in each datum alone rises or falls all the
- * way: what it is at the corners. A value that is no plain datum may have a pole where a datum is
- * zero. */
+/* What a value can be within the box of its data, of a value that in each datum alone rises or
+ * falls all the way: what it is at the corners. A value that is no plain datum may have a pole
+ * where a datum is zero. */
 typedef bool al_point_function(void *context, struct al_data_box *box, struct al_scenario_cell *out,
 	struct al_error *err);
-bool al_enclose_by_corners(al_point_function *value, void *context,
-	const struct al_data_region *region, struct al_interval *out,
+bool al_enclose_by_corners(al_point_function *value, void *context, struct al_interval *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -31,9 +31,6 @@ void al_check_table_init(struct al_table *table)
 				.is_key = i == C_ID});
 }
 
-/* Parts of a box that are looked at for a verdict; to see how much a claim shows. */
-enum { MOST_REGIONS = 4096, ONE_REGION = 1 };
-
 enum { FRACTION_DIGITS = 2 }; /* of 2/3, which has none of its own */
 
 /* What is found of a claim, and the row of the answer that tells it. */
@@ -124,13 +121,13 @@ static void set_scaled(struct al_table *table, struct al_cell *cell, mpq_srcptr 
 }
 
 static bool reach_of(struct al_search *search, const struct al_claim *claim,
-	const struct al_printed *printed, int64_t factor, size_t most_regions, enum al_reach *reach,
+	const struct al_printed *printed, int64_t factor, enum al_reach *reach,
 	struct al_error *err)
 {
 	struct al_target target;
 
 	al_target_init(&target, claim, printed, factor);
-	bool ok = al_search_box(search, &target, most_regions, reach, err);
+	bool ok = al_search_box(search, &target, reach, err);
 	al_target_finish(&target);
 	return ok;
 }
@@ -158,7 +155,7 @@ static bool try_next_digit(struct al_search *search, const struct al_claim *clai
 
 	al_printed_init(&next);
 	al_printed_shift(&next, printed, 1);
-	bool ok = reach_of(search, claim, &next, factor, ONE_REGION, &reach, err);
+	bool ok = reach_of(search, claim, &next, factor, &reach, err);
 	*holds = ok && reach == AL_REACHED;
 	al_printed_finish(&next);
 	return ok;
@@ -183,7 +180,7 @@ static bool judge_value(struct al_derivation *d, mpq_srcptr point, const struct 
 	bool ok = al_search_corners(&search, err);
 	judgement->verdict = AL_REPRODUCED;
 	if (ok && !al_claim_is_reproduced(d->claim, row[C_VALUE].exact, printed)) {
-		ok = reach_of(&search, d->claim, printed, factor, MOST_REGIONS, &reach, err);
+		ok = reach_of(&search, d->claim, printed, factor, &reach, err);
 		judgement->verdict = ok ? verdicts[reach] : AL_UNDERIVABLE;
 		has_gap = judgement->verdict == AL_INCONSISTENT
 			&& passes_over(&search, d->claim, printed, factor);

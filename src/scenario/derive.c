@@ -72,30 +72,23 @@ bool al_derive_point(struct al_derivation *d, struct al_scenario_cell *out, stru
 	return al_path_value(d->evaluator, d->claim->path, &d->box, out, &d->column, err);
 }
 
-struct range_of_names {
-	const struct al_derivation *d;
-	const struct al_data_region *region;
-};
-
 static bool look_up_range(void *context, const struct al_reference *reference,
 	struct al_interval *out, struct al_error *err)
 {
-	const struct range_of_names *names = context;
-	const char *path = path_of(names->d->claim, reference->symbol);
+	struct al_derivation *d = context;
+	const char *path = path_of(d->claim, reference->symbol);
 
 	if (path)
-		return al_path_enclose(names->d->evaluator, path, names->region, out, err);
+		return al_path_enclose(d->evaluator, path, out, err);
 	al_interval_set_any(out);
 	return true;
 }
 
-bool al_derive_range(struct al_derivation *d, const struct al_data_region *region,
-	struct al_interval *out, struct al_error *err)
+bool al_derive_range(struct al_derivation *d, struct al_interval *out, struct al_error *err)
 {
-	struct range_of_names names = {.d = d, .region = region};
-	struct al_interval_scope scope = {.lookup = look_up_range, .context = &names};
+	struct al_interval_scope scope = {.lookup = look_up_range, .context = d};
 
 	if (!d->claim->formula)
-		return al_path_enclose(d->evaluator, d->claim->path, region, out, err);
+		return al_path_enclose(d->evaluator, d->claim->path, out, err);
 	return al_formula_enclose(d->claim->formula, &scope, out, err);
 }

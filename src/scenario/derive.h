@@ -1,5 +1,5 @@
 /* Deriving what a claim prints: its value at a point of the box of the data that it uses, and what
- * it can be within a region of that box. */
+ * it can be within that box. */
 #ifndef ATTNLEDGER_SCENARIO_DERIVE_H
 #define ATTNLEDGER_SCENARIO_DERIVE_H
 
@@ -16,7 +16,7 @@ struct al_derivation {
 bool al_derive_point(struct al_derivation *d, struct al_scenario_cell *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-bool al_derive_range(struct al_derivation *d, const struct al_data_region *region,
-	struct al_interval *out, struct al_error *err) AL_MUST_CHECK;
+bool al_derive_range(struct al_derivation *d, struct al_interval *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

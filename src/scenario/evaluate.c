@@ -188,22 +188,16 @@ bool al_cell_value(const struct al_cell_place *place, const char *key, struct al
 			|| fail_unknown_column(place->evaluator->scenario, place, key, err));
 }
 
-/* ---- regions ---- */
+/* ---- ranges ---- */
 
-struct enclosure {
-	struct al_cell_place place;
-	const struct al_data_region *region;
-	int nested;
-};
-
-static bool enclose(struct enclosure *e, const char *key, struct al_interval *out,
+static bool enclose(struct evaluation *e, const char *key, struct al_interval *out,
 	struct al_error *err);
 
 static bool look_up_range(void *context, const struct al_reference *reference,
 	struct al_interval *out, struct al_error *err)
 {
-	struct enclosure *outer = context;
-	struct enclosure inner = *outer;
+	struct evaluation *outer = context;
+	struct evaluation inner = *outer;
 
 	inner.nested++;
 	if (inner.nested > MOST_NESTED)
@@ -225,11 +219,10 @@ static bool listed_value(void *context, struct al_data_box *box, struct al_scena
 	struct al_cell_place place = *listed->place;
 
 	place.box = box;
-	out->datum = NULL;
 	return listed->kind->evaluate(listed->kind, &place, out, err);
 }
 
-static bool enclose(struct enclosure *e, const char *key, struct al_interval *out,
+static bool enclose(struct evaluation *e, const char *key, struct al_interval *out,
 	struct al_error *err)
 {
 	const struct al_scenario_column *column = find_column(e->place.table, key);
@@ -241,13 +234,13 @@ static bool enclose(struct enclosure *e, const char *key, struct al_interval *ou
 		return al_formula_enclose(column->formula, &scope, out, err);
 	struct listed listed = {.kind = al_evaluator_kind(e->place.evaluator, key),
 		.place = &e->place};
-	return al_enclose_by_corners(listed_value, &listed, e->region, out, err);
+	return al_enclose_by_corners(listed_value, &listed, out, err);
 }
 
-bool al_cell_enclose(const struct al_cell_place *place, const char *key,
-	const struct al_data_region *region, struct al_interval *out, struct al_error *err)
+bool al_cell_enclose(const struct al_cell_place *place, const char *key, struct al_interval *out,
+	struct al_error *err)
 {
-	struct enclosure e = {.place = *place, .region = region};
+	struct evaluation e = {.place = *place};
 
 	return enclose(&e, key, out, err);
 }

@@ -8,9 +8,8 @@
 bool al_cell_value(const struct al_cell_place *place, const char *key, struct al_scenario_cell *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What the cell can be within a region; more than that, perhaps. */
-bool al_cell_enclose(const struct al_cell_place *place, const char *key,
-	const struct al_data_region *region, struct al_interval *out,
+/* What the cell can be within the box of its data; more than that, perhaps. */
+bool al_cell_enclose(const struct al_cell_place *place, const char *key, struct al_interval *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

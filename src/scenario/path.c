@@ -260,7 +260,7 @@ bool al_path_value(struct al_evaluator *evaluator, const char *text, struct al_d
 	return ok;
 }
 
-/* ---- regions ---- */
+/* ---- ranges ---- */
 
 /* A path, at a point. */
 struct asked {
@@ -274,12 +274,11 @@ static bool asked_value(void *context, struct al_data_box *box, struct al_scenar
 	const struct asked *asked = context;
 	const struct al_column *column;
 
-	out->datum = NULL;
 	return al_path_value(asked->evaluator, asked->path, box, out, &column, err);
 }
 
-bool al_path_enclose(struct al_evaluator *evaluator, const char *text,
-	const struct al_data_region *region, struct al_interval *out, struct al_error *err)
+bool al_path_enclose(struct al_evaluator *evaluator, const char *text, struct al_interval *out,
+	struct al_error *err)
 {
 	struct asked asked = {.evaluator = evaluator, .path = text};
 	struct al_arena arena;
@@ -293,8 +292,8 @@ bool al_path_enclose(struct al_evaluator *evaluator, const char *text,
 		: NULL;
 	if (ok)
 		ok = table ? find_place(evaluator, table, &path, &place, err)
-				&& al_cell_enclose(&place, path.parts[path.n - 1], region, out, err)
-			   : al_enclose_by_corners(asked_value, &asked, region, out, err);
+				&& al_cell_enclose(&place, path.parts[path.n - 1], out, err)
+			   : al_enclose_by_corners(asked_value, &asked, out, err);
 	al_arena_finish(&arena);
 	return ok;
 }

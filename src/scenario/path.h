@@ -10,9 +10,8 @@ bool al_path_value(struct al_evaluator *evaluator, const char *path, struct al_d
 	struct al_scenario_cell *out, const struct al_column **column,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What it can be within a region; more than that, perhaps. */
-bool al_path_enclose(struct al_evaluator *evaluator, const char *path,
-	const struct al_data_region *region, struct al_interval *out,
+/* What it can be within the box of its data; more than that, perhaps. */
+bool al_path_enclose(struct al_evaluator *evaluator, const char *path, struct al_interval *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -1,5 +1,4 @@
-/* Searching the box of a claim's data: corners, a way between two of them, then regions that are
- * halved until each either gives a wanted number or can't.
+/* Searching the box of a claim's data: corners, and a way between two of them.
  *
  * A number is reached only where data were found that give it; it is missed only where interval
  * arithmetic shows that no data give it. */
@@ -7,16 +6,13 @@
 
 #include "base/number.h"
 
-enum {
-	MOST_STEPS = 64, /* between two corners */
-	MOST_HALVINGS = 24, /* along one datum */
-};
+enum { MOST_STEPS = 64 }; /* between two corners */
 
 void al_search_init(struct al_search *search, struct al_derivation *derivation, mpq_srcptr point)
 {
 	const struct al_data_box *box = &derivation->box;
 
-	*search = (struct al_search){.derivation = derivation};
+	*search = (struct al_search){.derivation = derivation, .point = point};
 	mpq_inits(search->low, search->high, search->least.value, search->greatest.value, NULL);
 	mpq_set(search->low, point);
 	mpq_set(search->high, point);
@@ -91,8 +87,7 @@ bool al_search_corners(struct al_search *search, struct al_error *err)
 
 	al_scenario_cell_init(&cell);
 	for (int corner = 0; ok && box->n > 0 && corner < 1 << box->n; corner++) {
-		for (size_t i = 0; i < box->n; i++)
-			at[i] = corner >> i & 1 ? box->used[i]->high : box->used[i]->low;
+		al_data_box_corner(box, (unsigned)corner, at);
 		ok = look_at(search, at, &cell, &has_value, err);
 		if (has_value && mpq_cmp(cell.number, search->least.value) < 0)
 			move_to(&search->least, cell.number, at, box->n);
@@ -103,26 +98,6 @@ bool al_search_corners(struct al_search *search, struct al_error *err)
 	return ok;
 }
 
-/* Room for a point of one's own. */
-struct point {
-	mpq_t numbers[AL_MOST_DATA];
-	mpq_srcptr at[AL_MOST_DATA];
-};
-
-static void point_init(struct point *point, size_t n)
-{
-	for (size_t i = 0; i < n; i++) {
-		mpq_init(point->numbers[i]);
-		point->at[i] = point->numbers[i];
-	}
-}
-
-static void point_finish(struct point *point, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		mpq_clear(point->numbers[i]);
-}
-
 /* out = from + share * (to - from) */
 static void between(mpq_t out, mpq_srcptr from, mpq_srcptr to, mpq_srcptr share)
 {
@@ -131,8 +106,9 @@ static void between(mpq_t out, mpq_srcptr from, mpq_srcptr to, mpq_srcptr share)
 	mpq_add(out, out, from);
 }
 
-/* Halves the way from the least value to the greatest. */
-static bool walk(struct al_search *search, struct point *point, struct al_error *err)
+/* Halves the way from the least value to the greatest; `at` are the box's numbers to try. */
+static bool walk(struct al_search *search, mpq_t *numbers, const mpq_srcptr *at,
+	struct al_error *err)
 {
 	size_t n_data = search->derivation->box.n;
 	mpq_t from, to, middle;
@@ -145,57 +121,31 @@ static bool walk(struct al_search *search, struct point *point, struct al_error 
 		mpq_add(middle, from, to);
 		al_exact_divide(middle, 2);
 		for (size_t i = 0; i < n_data; i++)
-			between(point->numbers[i], search->least.at[i], search->greatest.at[i],
-				middle);
-		ok = try_at(search, point->at, &side, err);
+			between(numbers[i], search->least.at[i], search->greatest.at[i], middle);
+		ok = try_at(search, at, &side, err);
 		mpq_set(side < 0 ? from : to, middle);
 	}
 	mpq_clears(from, to, middle, NULL);
 	return ok;
 }
 
-/* ---- regions ---- */
-
-/* Along each datum the `index`-th of 2^level equal parts. */
-struct part {
-	struct {
-		unsigned index, level;
-	} along[AL_MOST_DATA];
-};
-
-struct regions {
-	struct part *parts; /* those from `next` on are still to be looked at */
-	size_t n, room, next;
-	struct al_arena arena;
-	bool is_left; /* one was too small to be halved again */
-	struct point low, high, middle;
-};
-
-static void part_end(mpq_t out, const struct al_datum *datum, unsigned index, unsigned level)
+static bool search_way(struct al_search *search, struct al_error *err)
 {
-	mpq_t share;
+	size_t n_data = search->derivation->box.n;
+	mpq_t numbers[AL_MOST_DATA];
+	mpq_srcptr at[AL_MOST_DATA];
 
-	mpq_init(share);
-	mpq_set_ui(share, index, 1u << level);
-	mpq_canonicalize(share);
-	between(out, datum->low, datum->high, share);
-	mpq_clear(share);
-}
-
-static void set_region(struct regions *regions, const struct part *part,
-	struct al_data_region *region)
-{
-	const struct al_data_box *box = region->box;
-
-	for (size_t i = 0; i < box->n; i++) {
-		unsigned index = part->along[i].index, level = part->along[i].level;
-		part_end(regions->low.numbers[i], box->used[i], index, level);
-		part_end(regions->high.numbers[i], box->used[i], index + 1, level);
-		part_end(regions->middle.numbers[i], box->used[i], 2 * index + 1, level + 1);
-		region->low[i] = regions->low.at[i];
-		region->high[i] = regions->high.at[i];
+	for (size_t i = 0; i < n_data; i++) {
+		mpq_init(numbers[i]);
+		at[i] = numbers[i];
 	}
+	bool ok = walk(search, numbers, at, err);
+	for (size_t i = 0; i < n_data; i++)
+		mpq_clear(numbers[i]);
+	return ok;
 }
+
+/* ---- the whole box ---- */
 
 /* No number of the interval is wanted. */
 static bool misses(const struct al_target *target, const struct al_interval *interval)
@@ -214,95 +164,32 @@ static bool misses(const struct al_target *target, const struct al_interval *int
 	return false;
 }
 
-static void add_part(struct regions *regions, const struct part *part)
+static bool is_missed(const struct al_search *search)
 {
-	regions->parts = al_grow(&regions->arena, regions->parts, regions->n, &regions->room,
-		sizeof(*regions->parts));
-	regions->parts[regions->n++] = *part;
-}
-
-/* The two halves along the datum that was halved least. */
-static void halve(struct regions *regions, const struct part *part, size_t n_data)
-{
-	struct part half = *part;
-	size_t along = 0;
-
-	for (size_t i = 1; i < n_data; i++)
-		if (part->along[i].level < part->along[along].level)
-			along = i;
-	if (part->along[along].level == MOST_HALVINGS) {
-		regions->is_left = true;
-		return;
-	}
-	half.along[along].level++;
-	half.along[along].index *= 2;
-	add_part(regions, &half);
-	half.along[along].index++;
-	add_part(regions, &half);
-}
-
-static bool look_into(struct al_search *search, struct regions *regions, struct al_error *err)
-{
-	struct al_derivation *d = search->derivation;
-	struct al_data_region region = {.box = &d->box};
-	const struct part part = regions->parts[regions->next++];
 	struct al_interval interval;
 	struct al_error unseen = {0};
-	int side;
 
-	set_region(regions, &part, &region);
 	al_interval_init(&interval);
-	if (!al_derive_range(d, &region, &interval, &unseen))
-		al_interval_set_any(&interval);
-	bool is_missed = misses(search->target, &interval);
+	bool is = al_derive_range(search->derivation, &interval, &unseen)
+		&& misses(search->target, &interval);
 	al_interval_finish(&interval);
-	if (is_missed)
-		return al_evaluator_spend(d->evaluator, 0, err);
-	halve(regions, &part, d->box.n);
-	return try_at(search, regions->middle.at, &side, err);
+	return is;
 }
 
-static bool search_regions(struct al_search *search, size_t most, enum al_reach *reach,
+bool al_search_box(struct al_search *search, const struct al_target *target, enum al_reach *reach,
 	struct al_error *err)
 {
-	size_t n_data = search->derivation->box.n;
-	const struct part all = {0};
-	struct regions regions = {0};
-	bool ok = true;
-
-	al_arena_init(&regions.arena);
-	add_part(&regions, &all);
-	point_init(&regions.low, n_data);
-	point_init(&regions.high, n_data);
-	point_init(&regions.middle, n_data);
-	while (ok && !search->is_reached && regions.next < regions.n && regions.next < most)
-		ok = look_into(search, &regions, err);
-	*reach = search->is_reached				? AL_REACHED
-		: regions.next == regions.n && !regions.is_left ? AL_MISSED
-								: AL_UNDECIDED;
-	point_finish(&regions.low, n_data);
-	point_finish(&regions.high, n_data);
-	point_finish(&regions.middle, n_data);
-	al_arena_finish(&regions.arena);
-	return ok;
-}
-
-bool al_search_box(struct al_search *search, const struct al_target *target, size_t most,
-	enum al_reach *reach, struct al_error *err)
-{
-	size_t n_data = search->derivation->box.n;
 	int least = compare(target, search->least.value);
 	int greatest = compare(target, search->greatest.value);
-	struct point point;
 
 	search->target = target;
-	search->is_reached = least == 0 || greatest == 0;
-	*reach = search->is_reached ? AL_REACHED : AL_MISSED;
-	if (n_data == 0 || search->is_reached)
+	search->is_reached = least == 0 || greatest == 0 || compare(target, search->point) == 0;
+	if (search->derivation->box.n == 0) {
+		*reach = search->is_reached ? AL_REACHED : AL_MISSED;
 		return true;
-	point_init(&point, n_data);
-	bool ok = least != -1 || greatest != 1 || walk(search, &point, err);
-	point_finish(&point, n_data);
-	*reach = AL_REACHED;
-	return ok && (search->is_reached || search_regions(search, most, reach, err));
+	}
+	if (!search->is_reached && least == -1 && greatest == 1 && !search_way(search, err))
+		return false;
+	*reach = search->is_reached ? AL_REACHED : is_missed(search) ? AL_MISSED : AL_UNDECIDED;
+	return al_evaluator_spend(search->derivation->evaluator, 0, err);
 }
