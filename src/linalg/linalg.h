@@ -57,6 +57,41 @@ bool al_matrix_init_unset_f(struct al_matrix_f *m, size_t rows, size_t cols,
 void al_matrix_finish(struct al_matrix *m);
 void al_matrix_finish_f(struct al_matrix_f *m);
 
+/* Memory that is freed at once, last taken first: a function that needs matrices for a while has
+ *
+ *     AL_SCRATCH(scratch);
+ *     struct al_matrix g, r;
+ *
+ *     if (!al_take(&scratch, &g, n, n, err) || !al_take(&scratch, &r, n, n, err))
+ *             return false;
+ *
+ * and they are freed where the block ends in which AL_SCRATCH stands, whichever way that is left;
+ * in the body of a loop, at the end of each turn. A struct whose matrices live as long as it does
+ * has a scratch as a member. Zeroed is empty. One thread at a time takes from one scratch. */
+struct al_scratch {
+	struct al_scratch_block *newest;
+};
+
+#define AL_SCRATCH(name) __attribute__((cleanup(al_scratch_finish))) struct al_scratch name = {NULL}
+
+/* Frees all that was taken. Safe on an empty one and twice. */
+void al_scratch_finish(struct al_scratch *scratch);
+
+/* What al_matrix_init and al_matrix_init_unset make, but that the scratch owns it: never to be
+ * finished on its own. On failure the matrix is zeroed. */
+bool al_take(struct al_scratch *scratch, struct al_matrix *m, size_t rows, size_t cols,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_take_f(struct al_scratch *scratch, struct al_matrix_f *m, size_t rows, size_t cols,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_take_unset(struct al_scratch *scratch, struct al_matrix *m, size_t rows, size_t cols,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_take_unset_f(struct al_scratch *scratch, struct al_matrix_f *m, size_t rows, size_t cols,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Zeroed memory for anything else; NULL, and *err, where the system can't give so much. */
+void *al_take_array(struct al_scratch *scratch, size_t count, size_t size,
+	struct al_error *err) AL_MUST_CHECK;
+
 static inline struct al_view al_view(struct al_matrix m)
 {
 	return (struct al_view){m.data, m.rows, m.cols, m.ld};

@@ -1,5 +1,6 @@
 /* Matrices: memory, copies, and the checks that stand before every library call. */
 #include <math.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,54 @@ static void *allocate(allocator *find, size_t rows, size_t cols, size_t size, st
 	if (__builtin_mul_overflow(rows, cols, &n))
 		n = SIZE_MAX;
 	void *data = find(n, size, err);
+	if (!data)
+		al_in(err, "a matrix of %zu x %zu", rows, cols);
+	return data;
+}
+
+struct al_scratch_block {
+	struct al_scratch_block *older;
+	max_align_t data[];
+};
+
+void al_scratch_finish(struct al_scratch *scratch)
+{
+	while (scratch->newest) {
+		struct al_scratch_block *block = scratch->newest;
+		scratch->newest = block->older;
+		free(block);
+	}
+}
+
+static void *take(struct al_scratch *scratch, allocator *find, size_t count, size_t size,
+	struct al_error *err)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(count, size, &bytes)
+		|| __builtin_add_overflow(bytes, sizeof(struct al_scratch_block), &bytes))
+		bytes = SIZE_MAX;
+	struct al_scratch_block *block = find(bytes, 1, err);
+	if (!block)
+		return NULL;
+	block->older = scratch->newest;
+	scratch->newest = block;
+	return block->data;
+}
+
+void *al_take_array(struct al_scratch *scratch, size_t count, size_t size, struct al_error *err)
+{
+	return take(scratch, al_try_calloc, count, size, err);
+}
+
+static void *take_matrix(struct al_scratch *scratch, allocator *find, size_t rows, size_t cols,
+	size_t size, struct al_error *err)
+{
+	size_t n;
+
+	if (__builtin_mul_overflow(rows, cols, &n))
+		n = SIZE_MAX;
+	void *data = take(scratch, find, n, size, err);
 	if (!data)
 		al_in(err, "a matrix of %zu x %zu", rows, cols);
 	return data;
