@@ -92,7 +92,7 @@ class Browser:
             if 'started successfully on port' in line:
                 self.url = 'http://127.0.0.1:' + line.split('port')[1].strip(' .\n')
                 break
-        arguments = ['--headless=new', '--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--disable-dev-shm-usage']
+        arguments = ['--headless=new', '--disable-ipc-flooding-protection', '--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--disable-dev-shm-usage']
         if dark:
             arguments.append('--blink-settings=preferredColorScheme=0')
         options = {'goog:chromeOptions': {'args': arguments},
