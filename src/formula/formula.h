@@ -47,17 +47,6 @@ void al_formula_each_symbol(const struct al_formula *formula,
 /* Does the symbol stand anywhere in the formula? NULL, a formula that was left out, names none. */
 bool al_formula_mentions(const struct al_formula *formula, const char *symbol);
 
-/* Along a loop's variable, where another value of a symbol can make a difference. */
-enum al_along {
-	AL_ALONG_NOWHERE, /* the formula doesn't mention the symbol */
-	AL_ALONG_INDEX, /* only where the list's value at the variable is another: x[layer] */
-	AL_ALONG_BOUND, /* not below both values: layer >= x */
-	AL_ALONG_ALL,
-};
-
-enum al_along al_formula_along(const struct al_formula *formula, const char *variable,
-	const char *symbol);
-
 /* Adds the formula as other programs read it: operands before their operator, blanks between them.
  * "n_heads d_head *"; of a sign "~", of not "!", of min and max how many they take: "min:2"; of a
  * list's item "x[]" behind its index. */

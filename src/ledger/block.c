@@ -36,7 +36,8 @@ static bool basis_decides(const struct al_block *block, const char *option)
 		&& find_option(block->configured->variant, option);
 }
 
-const struct al_binding *al_block_fixed(const struct al_block *block, const char *symbol)
+/* What the configured variant fixes a symbol or an option to, or NULL. */
+static const struct al_binding *fixed(const struct al_block *block, const char *symbol)
 {
 	if (block->configured->is_models_own && basis_decides(block, symbol))
 		return NULL;
@@ -61,7 +62,7 @@ static void apply_changes(struct al_block *block)
 	}
 	for (size_t i = 0; i < block->configured->n_with; i++) {
 		const struct al_binding *with = &block->configured->with[i];
-		if (al_block_fixed(block, with->symbol))
+		if (fixed(block, with->symbol))
 			al_settings_set(settings, with->symbol, with->value,
 				block->configured->name);
 	}
@@ -278,7 +279,7 @@ void al_block_finish(struct al_block *block)
 
 bool al_block_set(struct al_block *block, const char *symbol, int64_t value)
 {
-	if (al_block_fixed(block, symbol) || basis_decides(block, symbol))
+	if (fixed(block, symbol) || basis_decides(block, symbol))
 		return false;
 	if (block->basis->per == AL_BASIS_WHOLE)
 		al_settings_ask(&block->settings, symbol, value, "set");

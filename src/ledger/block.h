@@ -41,9 +41,6 @@ bool al_block_in(const struct al_block *block, struct al_error *err);
 /* A scope over the block's settings. */
 struct al_scope al_block_scope(struct al_block *block);
 
-/* What the configured variant fixes a symbol or an option to, or NULL. */
-const struct al_binding *al_block_fixed(const struct al_block *block, const char *symbol);
-
 /* Is the symbol given, not only a default? */
 bool al_block_gives(const struct al_block *block, const char *symbol);
 

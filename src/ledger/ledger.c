@@ -6,7 +6,6 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "ledger/entries.h"
-#include "ledger/plan.h"
 
 /* ---- tensors of the other parts ---- */
 
@@ -143,15 +142,11 @@ bool al_ledger_entries(struct al_ledger *ledger, enum al_list list,
 	if (ledger->is_model && list == AL_LIST_TENSORS)
 		list = AL_LIST_STORED;
 	struct al_ledger_list *l = &ledger->lists[list];
-	if (!l->is_current && ledger->plan)
-		l->is_current = al_plan_update_list(ledger->plan, list);
 	if (!l->is_current) {
 		l->n = 0;
 		if (!fill_list(ledger, list, err))
 			return list == AL_LIST_STORED && in_model(ledger, err);
 		l->version++;
-		if (ledger->plan)
-			al_plan_bind_list(ledger->plan, list);
 		l->is_current = true;
 	}
 	*out = l;
@@ -235,43 +230,14 @@ static bool open_anew(struct al_ledger *ledger, struct al_error *err)
 	return ledger->is_open || in_model(ledger, err);
 }
 
-static void forget_plan(struct al_ledger *ledger)
-{
-	al_plan_destroy(ledger->plan);
-	ledger->plan = NULL;
-}
-
-/* A module alone was checked when it was made. Where no plan holds for long, one is made ever more
- * rarely. */
-static bool update_alone(struct al_ledger *ledger, struct al_error *err)
-{
-	if (!ledger->is_set)
-		return true;
-	if (!al_block_check(&ledger->block, err))
-		return false;
-	ledger->is_set = false;
-	if (ledger->plan && al_plan_update(ledger->plan))
-		return true;
-	forget_plan(ledger);
-	if (al_is_power_of_two(++ledger->n_unplanned))
-		ledger->plan = al_plan_create(ledger);
-	return true;
-}
-
 bool al_ledger_update(struct al_ledger *ledger, struct al_error *err)
 {
-	if (!ledger->is_model)
-		return update_alone(ledger, err);
-	if (ledger->is_open && !ledger->is_set)
+	if (ledger->is_model ? ledger->is_open : !ledger->is_set)
 		return true;
-	const bool is_followed = ledger->is_set;
-	ledger->is_set = false;
-	if (ledger->is_open && ledger->plan && al_plan_update(ledger->plan))
-		return true;
-	if (!open_anew(ledger, err))
+	/* a module alone was checked when it was made */
+	if (!(ledger->is_model ? open_anew(ledger, err) : al_block_check(&ledger->block, err)))
 		return false;
-	if (is_followed && !(ledger->ask.quantisation && ledger->ask.quantisation->scheme))
-		ledger->plan = al_plan_create(ledger);
+	ledger->is_set = false;
 	return true;
 }
 
@@ -283,14 +249,9 @@ void al_ledger_set(struct al_ledger *ledger, const char *symbol, int64_t value)
 		return;
 	forget_lists(ledger);
 	ledger->is_set = true;
+	ledger->is_open = false;
 	if (ledger->is_model)
 		al_settings_ask(&ledger->settings, symbol, value, "set");
-	if (ledger->plan && al_plan_set(ledger->plan, symbol, value))
-		return;
-	if (ledger->is_model)
-		ledger->is_open = false;
-	else
-		forget_plan(ledger);
 }
 
 struct al_settings *al_ledger_settings(struct al_ledger *ledger)

@@ -5,7 +5,6 @@
 
 #include "base/number.h"
 #include "ledger/entries.h"
-#include "ledger/plan.h"
 
 /* ---- layers ---- */
 
@@ -202,8 +201,6 @@ void al_ledger_open_alone(struct al_ledger *ledger)
 
 void al_ledger_close_modules(struct al_ledger *ledger)
 {
-	al_plan_destroy(ledger->plan);
-	ledger->plan = NULL;
 	for (size_t i = 0; i < ledger->n_modules; i++) {
 		struct al_ledger_module *module = &ledger->modules[i];
 		if (module->device != module->block)

@@ -536,32 +536,6 @@ static void values_change_their_kind(void **state)
 	mpq_clear(q);
 }
 
-static enum al_along along_of(const char *text)
-{
-	const struct al_formula *formula;
-	struct al_arena arena;
-	struct al_error err = {0};
-
-	al_arena_init(&arena);
-	assert_true(al_formula_parse(&arena, text, AL_DIALECT_CATALOG, &formula, &err));
-	enum al_along along = al_formula_along(formula, "layer", "x");
-	al_arena_finish(&arena);
-	return along;
-}
-
-static void where_along_a_loop(void **state)
-{
-	(void)state;
-	assert_int_equal(along_of("layer + y"), AL_ALONG_NOWHERE);
-	assert_int_equal(along_of("y > 0 and layer >= x"), AL_ALONG_BOUND);
-	assert_int_equal(along_of("x != layer"), AL_ALONG_BOUND);
-	assert_int_equal(along_of("layer < x + 1"), AL_ALONG_ALL);
-	assert_int_equal(along_of("x > 0 and layer >= x"), AL_ALONG_ALL);
-	assert_int_equal(along_of("not x[layer]"), AL_ALONG_INDEX);
-	assert_int_equal(along_of("x[layer + 1]"), AL_ALONG_ALL);
-	assert_int_equal(along_of("y[x]"), AL_ALONG_ALL);
-}
-
 /* ---- for other programs ---- */
 
 static void puts_operands_before_operators(void **state)
@@ -596,7 +570,6 @@ static void puts_operands_before_operators(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(where_along_a_loop),
 		cmocka_unit_test(evaluates_exactly),
 		cmocka_unit_test(refuses_with_a_column),
 		cmocka_unit_test(bounds_length_and_depth),

@@ -332,5 +332,5 @@ int main(void)
 		cmocka_unit_test(a_module_alone_follows),
 	};
 
-	return cmocka_run_group_tests_name("plan", tests, set_up, tear_down);
+	return cmocka_run_group_tests_name("following", tests, set_up, tear_down);
 }
