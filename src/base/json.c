@@ -435,15 +435,6 @@ bool al_json_get_text(const struct al_json *doc, const struct cJSON *object, con
 		&& (!node || al_json_text(doc, node, out, err));
 }
 
-bool al_json_get_boolean(const struct al_json *doc, const struct cJSON *object, const char *key,
-	bool required, bool *out, struct al_error *err)
-{
-	const struct cJSON *node;
-
-	return find_member(doc, object, key, required, &node, err)
-		&& (!node || al_json_boolean(doc, node, out, err));
-}
-
 bool al_json_get_whole(const struct al_json *doc, const struct cJSON *object, const char *key,
 	bool required, int64_t *out, struct al_error *err)
 {

@@ -100,8 +100,6 @@ bool al_json_expect(const struct al_json *doc, const struct cJSON *node, enum al
  * is left as it is. */
 bool al_json_get_text(const struct al_json *doc, const struct cJSON *object, const char *key,
 	bool required, const char **out, struct al_error *err) AL_MUST_CHECK;
-bool al_json_get_boolean(const struct al_json *doc, const struct cJSON *object, const char *key,
-	bool required, bool *out, struct al_error *err) AL_MUST_CHECK;
 bool al_json_get_whole(const struct al_json *doc, const struct cJSON *object, const char *key,
 	bool required, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 /* An array or object member; `*out` is NULL where it is absent and not required. */

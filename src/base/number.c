@@ -42,11 +42,6 @@ int64_t al_divide_up(int64_t a, int64_t b)
 	return a / b + (a % b != 0);
 }
 
-bool al_is_power_of_two(uint64_t n)
-{
-	return (n & (n - 1)) == 0;
-}
-
 bool al_multiply_dims(int64_t factor, const int64_t *dims, size_t n_dims, int64_t *out)
 {
 	bool is_empty = false;

@@ -23,9 +23,6 @@ size_t al_read_tokens(const char *text, int64_t *out);
 /* a/b, rounded up, of a >= 0 and b > 0. */
 int64_t al_divide_up(int64_t a, int64_t b);
 
-/* 0 counts as one. */
-bool al_is_power_of_two(uint64_t n);
-
 /* `factor` times all dimensions. False where one is negative, or where the product of those that
  * aren't zero is beyond 2^63 - 1: who multiplies in another order would overflow. */
 bool al_multiply_dims(int64_t factor, const int64_t *dims, size_t n_dims,

@@ -289,7 +289,9 @@ static bool fail_condition(const struct al_config *config, const struct al_confi
 		o->names[0], o->values[0], o->names[1], o->values[1]);
 }
 
-bool al_config_must_hold(const struct al_config_condition *c, const struct al_settings *settings)
+/* Heads needn't share the model's width where their own is given. */
+static bool config_must_hold(const struct al_config_condition *c,
+	const struct al_settings *settings)
 {
 	return c->kind != AL_CONDITION_SHARED_WIDTH || !al_settings_gives(settings, "d_head");
 }
@@ -302,7 +304,7 @@ static bool check_conditions(const struct al_config *config, enum al_condition_k
 	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++) {
 		const struct al_config_condition *c = &al_config_conditions[i];
 		if (c->kind < (int)from || c->kind > (int)to
-			|| !al_config_must_hold(c, config->settings)
+			|| !config_must_hold(c, config->settings)
 			|| !find_operands(config, c, &operands) || holds(config, c))
 			continue;
 		return fail_condition(config, c, &operands, err);

@@ -398,10 +398,6 @@ struct al_config_condition {
 };
 extern const struct al_config_condition al_config_conditions[AL_N_CONFIG_CONDITIONS];
 
-/* Heads needn't share the model's width where their own is given. */
-bool al_config_must_hold(const struct al_config_condition *condition,
-	const struct al_settings *settings);
-
 /* The sizes without which there is no model (width, heads, layers, vocabulary) that the config
  * leaves to the family's defaults: "hidden_size = 4096". */
 size_t al_family_left_out(const struct al_family *family, const struct al_json *doc,

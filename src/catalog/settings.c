@@ -47,7 +47,8 @@ bool al_settings_gives(const struct al_settings *settings, const char *symbol)
 
 /* ---- set ---- */
 
-void al_settings_forget_defaults(struct al_settings *settings)
+/* Defaults are derived again when they are asked for. */
+static void settings_forget_defaults(struct al_settings *settings)
 {
 	size_t kept = 0;
 
@@ -77,7 +78,7 @@ static struct al_setting *replace(struct al_settings *settings, const char *symb
 {
 	struct al_arena *arena = &settings->arena;
 
-	al_settings_forget_defaults(settings);
+	settings_forget_defaults(settings);
 	struct al_setting *item = find(settings, symbol);
 	if (!item)
 		return add(settings, al_strdup(arena, symbol), al_strdup(arena, origin));

@@ -75,9 +75,6 @@ bool al_settings_is_asked(const struct al_settings *settings, const char *symbol
 bool al_settings_get(struct al_settings *settings, const char *symbol,
 	const struct al_setting **out, struct al_error *err) AL_MUST_CHECK;
 
-/* Defaults are derived again when they are asked for. */
-void al_settings_forget_defaults(struct al_settings *settings);
-
 /* Is the symbol given, not only a default? */
 bool al_settings_gives(const struct al_settings *settings, const char *symbol);
 

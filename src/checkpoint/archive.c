@@ -329,7 +329,10 @@ static bool open_zip(struct reader *r, struct al_error *err)
 	return r->zip != NULL;
 }
 
-struct al_archive *al_archive_open(const struct al_source *source, struct al_arena *arena,
+/* The list of members is read and checked, no byte is unpacked. All are stored or deflated, none is
+ * encrypted; together they don't hold more than the file can. `source` stays open as long as the
+ * archive. NULL on failure; what is returned lies in the arena. */
+static struct al_archive *archive_open(const struct al_source *source, struct al_arena *arena,
 	struct al_error *err)
 {
 	struct reader *r = al_new(arena, struct reader);
@@ -351,7 +354,7 @@ bool al_archive_has(const struct al_source *source, const char *ending, bool *ha
 
 	*has = false;
 	al_arena_init(&arena);
-	struct al_archive *archive = al_archive_open(source, &arena, err);
+	struct al_archive *archive = archive_open(source, &arena, err);
 	for (size_t i = 0; archive && i < archive->n_members; i++) {
 		const char *name = archive->members[i].name;
 		const size_t n = strlen(name);
@@ -366,8 +369,7 @@ bool al_archive_has(const struct al_source *source, const char *ending, bool *ha
 bool al_archive_open_shard(struct al_listing *listing, struct al_error *err)
 {
 	struct al_shard *shard = listing->shard;
-	struct al_archive *archive = al_archive_open(&shard->source, &listing->checkpoint->arena,
-		err);
+	struct al_archive *archive = archive_open(&shard->source, &listing->checkpoint->arena, err);
 
 	if (!archive)
 		return false;

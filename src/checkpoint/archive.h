@@ -28,12 +28,6 @@ struct al_archive {
 	void (*close)(struct al_archive *archive);
 };
 
-/* The list of members is read and checked, no byte is unpacked. All are stored or deflated, none is
- * encrypted; together they don't hold more than the file can. `source` stays open as long as the
- * archive. NULL on failure; what is returned lies in the arena. */
-struct al_archive *al_archive_open(const struct al_source *source, struct al_arena *arena,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* Has such a file a member whose name ends so? */
 bool al_archive_has(const struct al_source *source, const char *ending, bool *has,
 	struct al_error *err) AL_MUST_CHECK;

@@ -26,7 +26,9 @@ int64_t al_count_not_finite(const double *numbers, size_t n)
 	return n_not_finite;
 }
 
-bool al_tensor_count_not_finite(const struct al_checkpoint *checkpoint,
+/* How many of a tensor's numbers are NaN or infinite, read in blocks; 0 where its number format has
+ * no conversion. */
+static bool tensor_count_not_finite(const struct al_checkpoint *checkpoint,
 	const struct al_tensor *tensor, int64_t *n, struct al_error *err)
 {
 	double *numbers;
@@ -54,7 +56,7 @@ bool al_tensor_check_finite(const struct al_checkpoint *checkpoint, const struct
 {
 	int64_t n;
 
-	return al_tensor_count_not_finite(checkpoint, tensor, &n, err)
+	return tensor_count_not_finite(checkpoint, tensor, &n, err)
 		&& al_check_not_finite(n, tensor->n_elements, tensor->name, err);
 }
 
@@ -74,8 +76,8 @@ bool al_checkpoint_count_not_finite(const struct al_checkpoint *checkpoint, cons
 {
 	for (size_t i = 0; i < checkpoint->n_tensors; i++)
 		if ((!is_counted || is_counted[i])
-			&& !al_tensor_count_not_finite(checkpoint, &checkpoint->tensors[i],
-				&counts[i], err))
+			&& !tensor_count_not_finite(checkpoint, &checkpoint->tensors[i], &counts[i],
+				err))
 			return false;
 	return true;
 }

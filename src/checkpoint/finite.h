@@ -13,11 +13,6 @@ bool al_check_not_finite(int64_t n_not_finite, int64_t n, const char *tensor,
 /* How many of n numbers are NaN or infinite. */
 int64_t al_count_not_finite(const double *numbers, size_t n);
 
-/* How many of a tensor's numbers are NaN or infinite, read in blocks; 0 where its number format has
- * no conversion. */
-bool al_tensor_count_not_finite(const struct al_checkpoint *checkpoint,
-	const struct al_tensor *tensor, int64_t *n, struct al_error *err) AL_MUST_CHECK;
-
 /* AL_ENOTFINITE, with the count and the tensor's name, where there are any. */
 bool al_tensor_check_finite(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
 	struct al_error *err) AL_MUST_CHECK;

@@ -27,14 +27,15 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 
 /* ---- what a size takes ---- */
 
-bool al_fit_only_tokens(const struct al_fit *f)
+/* The symbol is batch or seq: the model stays the same. */
+static bool fit_only_tokens(const struct al_fit *f)
 {
 	return strcmp(f->symbol, "batch") == 0 || strcmp(f->symbol, "seq") == 0;
 }
 
 int64_t al_fit_most_passed(const struct al_fit *f)
 {
-	return al_fit_only_tokens(f) ? 0 : INT64_C(1) << 12;
+	return fit_only_tokens(f) ? 0 : INT64_C(1) << 12;
 }
 
 static void set_tokens(struct al_fit *f, int64_t x)
@@ -91,7 +92,7 @@ static bool open_ledger(struct al_fit *f, struct al_error *err)
 
 static bool measure(struct al_fit *f, int64_t x, struct al_error *err)
 {
-	if (al_fit_only_tokens(f)) {
+	if (fit_only_tokens(f)) {
 		set_tokens(f, x);
 		return f->is_inference ? take_inference(f, err) : take_training(f, err);
 	}
@@ -280,7 +281,7 @@ static bool read_options(struct al_fit *f, struct al_error *err)
 
 	f->is_inference = f->options->devices.is_inference;
 	f->n_states = f->is_inference ? AL_N_INFERENCE_STATES : AL_N_TRAINING_STATES;
-	if (al_fit_only_tokens(f) && !al_question_set(q, f->symbol, 1, err))
+	if (fit_only_tokens(f) && !al_question_set(q, f->symbol, 1, err))
 		return false;
 	if (!al_settings_get(&q->settings, "batch", &given, err)
 		|| (!given && !al_question_set(q, "batch", 1, err)))

@@ -49,9 +49,6 @@ const char *al_fit_say(struct al_arena *arena, const struct al_table *table,
 const char *al_fit_say_match(struct al_arena *arena, const struct al_table *table,
 	const char *like);
 
-/* The symbol is batch or seq: the model stays the same. */
-bool al_fit_only_tokens(const struct al_fit *f);
-
 /* How many values in a row may be passed over: symbols that a model's shape hangs on must divide
  * each other; tokens need not. */
 int64_t al_fit_most_passed(const struct al_fit *f);

@@ -78,7 +78,7 @@ static enum al_measure measure_of(int state)
 	return state == TOTAL ? AL_TOTAL : (enum al_measure)(AL_WEIGHTS + state);
 }
 
-bool al_training_is_known(const struct al_training_figures *figures, int state)
+static bool training_is_known(const struct al_training_figures *figures, int state)
 {
 	return !figures->undeclared.variant
 		|| (state != AL_STATE_ACTIVATIONS && state != AL_TRAINING_TOTAL);
@@ -174,7 +174,7 @@ static void add_states(struct answer *a, const struct al_training_figures *figur
 		struct al_cell *row = al_table_add_row(table);
 		al_cell_set_titled(table, &row[0], al_training_state_name(state),
 			al_training_state_title(state));
-		if (al_training_is_known(figures, state))
+		if (training_is_known(figures, state))
 			al_cell_set_exact(table, &row[1], figures->values[state]);
 	}
 	al_table_mark_total(table);
@@ -262,11 +262,11 @@ static void add_row(struct answer *a, size_t i, const struct al_training_figures
 	for (int state = 0; state <= TOTAL; state++) {
 		if (!al_training_is_told(training_of(a), state))
 			continue;
-		if (al_training_is_known(figures, state))
+		if (training_is_known(figures, state))
 			al_cell_set_exact(a->table, cell, figures->values[state]);
 		cell++;
 	}
-	if (a->shows_variant && al_training_is_known(figures, TOTAL))
+	if (a->shows_variant && training_is_known(figures, TOTAL))
 		set_saving(a, cell, figures->values[TOTAL]);
 	if (figures->undeclared.variant)
 		al_note_undeclared(&figures->undeclared, a->table);
@@ -299,7 +299,7 @@ static bool find_base(struct answer *a, const char **out, struct al_error *err)
 		return al_fail_unknown(err, "baseline", name, names, variants->n);
 	figures_init(&figures);
 	bool ok = measure(a, found < 0 ? 0 : (size_t)found, &figures, err);
-	a->has_base = ok && al_training_is_known(&figures, TOTAL);
+	a->has_base = ok && training_is_known(&figures, TOTAL);
 	mpq_set(a->base, figures.values[TOTAL]);
 	figures_finish(&figures);
 	*out = names[found < 0 ? 0 : found];

@@ -30,8 +30,6 @@ struct al_training_figures {
 
 const char *al_training_state_name(int state); /* a key */
 const char *al_training_state_title(int state);
-bool al_training_is_known(const struct al_training_figures *figures, int state);
-
 /* Is the state one that is told of the training? The working set is where the recipe tells it;
  * `training` NULL: attention alone, which has none. */
 bool al_training_is_told(const struct al_training *training, int state);

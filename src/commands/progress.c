@@ -25,7 +25,8 @@ void al_progress_init(struct al_progress *progress, const struct al_session *ses
 		.is_wanted = isatty(STDERR_FILENO) && !session->output->is_quiet};
 }
 
-const char *al_progress_time(double seconds, char text[32])
+/* "20 s", "3 min", "1 h 40 min": of a number of seconds. */
+static const char *progress_time(double seconds, char text[32])
 {
 	enum { MINUTE = 60, HOUR = 3600, DAY = 24 * HOUR };
 	const int s = (int)fmin(ceil(seconds), 999 * (double)DAY);
@@ -65,8 +66,7 @@ static void add_steps(struct al_text *line, struct al_steps steps, double elapse
 	al_text_addf(line, ", %zu of %zu", steps.done + 1, steps.n);
 	if (steps.done > 0)
 		al_text_addf(line, ", %s left",
-			al_progress_time(elapsed / (double)steps.done
-					* (double)(steps.n - steps.done),
+			progress_time(elapsed / (double)steps.done * (double)(steps.n - steps.done),
 				left));
 }
 

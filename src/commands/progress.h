@@ -26,7 +26,4 @@ void al_progress_show(struct al_progress *progress, const char *whole, const cha
 /* Leaves an empty line behind. */
 void al_progress_finish(struct al_progress *progress);
 
-/* "20 s", "3 min", "1 h 40 min": of a number of seconds. */
-const char *al_progress_time(double seconds, char text[32]);
-
 #endif

@@ -60,9 +60,6 @@ bool al_formula_fail_at(const char *source, size_t offset, struct al_error *err,
 const char *al_value_apply(enum al_operator op, const struct al_value *a, const struct al_value *b,
 	struct al_value *out);
 
-/* The same of whole numbers; false where the result is none of 64 bits, or is not defined. */
-bool al_integer_apply(enum al_operator op, int64_t a, int64_t b, int64_t *out);
-
 /* Less than, equal to or greater than zero, as a is to b. */
 int al_value_compare(const struct al_value *a, const struct al_value *b);
 

@@ -92,7 +92,8 @@ static bool fast_divide(enum al_operator op, int64_t a, int64_t b, int64_t *out)
 	return true;
 }
 
-bool al_integer_apply(enum al_operator op, int64_t a, int64_t b, int64_t *out)
+/* The same of whole numbers; false where the result is none of 64 bits, or is not defined. */
+static bool integer_apply(enum al_operator op, int64_t a, int64_t b, int64_t *out)
 {
 	switch (op) {
 	case AL_OP_ADD:
@@ -190,7 +191,7 @@ const char *al_value_apply(enum al_operator op, const struct al_value *a, const 
 
 	int64_t result;
 	if (a->kind == AL_VALUE_INTEGER && b->kind == AL_VALUE_INTEGER
-		&& al_integer_apply(op, a->integer, b->integer, &result)) {
+		&& integer_apply(op, a->integer, b->integer, &result)) {
 		al_value_set_int(out, result);
 		return NULL;
 	}

@@ -77,11 +77,6 @@ struct al_reading {
 	int64_t expert, n_stacked;
 };
 
-/* The stored tensor that a name stands for; NULL where its "when" doesn't hold, or no name is
- * given. `what` as in "forward": what it is tied to is followed. */
-bool al_tensor_resolve(const struct al_reading *reading, const char *name,
-	const struct al_tensor **out, enum al_order *order, struct al_error *err) AL_MUST_CHECK;
-
 /* They stay empty where the family names nothing, or nothing that holds here. Numbers that aren't
  * finite are refused. */
 bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,

@@ -59,7 +59,9 @@ static bool find_stored(const struct al_reading *reading, const char *name, stru
 	return true;
 }
 
-bool al_tensor_resolve(const struct al_reading *reading, const char *name,
+/* The stored tensor that a name stands for; NULL where its "when" doesn't hold, or no name is
+ * given. `what` as in "forward": what it is tied to is followed. */
+static bool tensor_resolve(const struct al_reading *reading, const char *name,
 	const struct al_tensor **out, enum al_order *order, struct al_error *err)
 {
 	const struct al_model_view *view = reading->network->view;
@@ -73,7 +75,7 @@ bool al_tensor_resolve(const struct al_reading *reading, const char *name,
 	if (!listed.is_there)
 		return true;
 	if (listed.tied_to)
-		return al_tensor_resolve(reading, listed.tied_to, out, order, err);
+		return tensor_resolve(reading, listed.tied_to, out, order, err);
 	const char *full = al_iteration_name(reading->iteration, reading->arena, name);
 	*order = listed.order;
 	*out = al_model_view_find(view, full);
@@ -166,7 +168,7 @@ bool al_vector_read(const struct al_reading *reading, const char *name, int64_t 
 	const struct al_tensor *tensor;
 	enum al_order order;
 
-	if (!al_tensor_resolve(reading, name, &tensor, &order, err))
+	if (!tensor_resolve(reading, name, &tensor, &order, err))
 		return false;
 	return !tensor || read_rows(reading, name, tensor, &n, 1, out, err);
 }
@@ -187,7 +189,7 @@ bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor wha
 	enum al_order order;
 
 	if (!find_names(reading, what, &names, err)
-		|| !al_tensor_resolve(reading, names.weight, &tensor, &order, err))
+		|| !tensor_resolve(reading, names.weight, &tensor, &order, err))
 		return false;
 	if (!tensor)
 		return true;
@@ -212,7 +214,7 @@ bool al_input_width(const struct al_reading *reading, enum al_forward_tensor wha
 
 	*out = 0;
 	if (!find_names(reading, what, &names, err)
-		|| !al_tensor_resolve(reading, names.weight, &tensor, &order, err))
+		|| !tensor_resolve(reading, names.weight, &tensor, &order, err))
 		return false;
 	if (!tensor)
 		return true;
@@ -230,7 +232,7 @@ bool al_matrix_resolve(const struct al_reading *reading, enum al_forward_tensor 
 	enum al_order order = AL_ORDER_OUT_IN;
 
 	if (!find_names(reading, what, &names, err)
-		|| !al_tensor_resolve(reading, names.weight, out, &order, err))
+		|| !tensor_resolve(reading, names.weight, out, &order, err))
 		return false;
 	if (!*out)
 		return true;

@@ -147,7 +147,8 @@ static bool evaluate_shape(struct al_block *block, enum al_list list, const stru
 	return evaluate_counts(&shape, &scope, out, err);
 }
 
-bool al_line_times(const struct al_ledger_module *module, enum al_list list,
+/* How many of the line the basis covers, or the model has. */
+static bool line_times(const struct al_ledger_module *module, enum al_list list,
 	const struct al_entry *entry, int64_t *out, struct al_error *err)
 {
 	if (module->of && is_tensor(list))
@@ -185,7 +186,8 @@ static void clear_unused(struct al_ledger_entry *e)
 		mpq_set_ui(e->active, 0, 1);
 }
 
-void al_entry_multiply(struct al_ledger_entry *e)
+/* Sets `elements`, `active` and `device` from dimensions, counts and times. */
+static void entry_multiply(struct al_ledger_entry *e)
 {
 	product(mpq_numref(e->elements), e, e->times, e->count);
 	product(mpq_numref(e->active), e, e->times, e->active_count);
@@ -358,7 +360,7 @@ static bool add_line(struct al_ledger *ledger, struct al_ledger_module *module, 
 		return true;
 	if (!evaluate_shape(module->block, list, entry, &values, err))
 		return al_line_in(list, entry, err);
-	if (!al_line_times(module, list, entry, &values.times, err))
+	if (!line_times(module, list, entry, &values.times, err))
 		return false;
 	struct al_ledger_entry *e = al_ledger_list_add(ledger, list);
 	e->entry = entry;
@@ -368,7 +370,7 @@ static bool add_line(struct al_ledger *ledger, struct al_ledger_module *module, 
 	e->active_count = values.active_count;
 	e->times = values.times;
 	set_facts(module, list, e);
-	al_entry_multiply(e);
+	entry_multiply(e);
 	if (ledger->ask.explains && !write_texts(ledger, module->block, list, e, err))
 		return al_line_in(list, entry, err);
 	return set_device(module, list, e, err);

@@ -25,10 +25,6 @@ bool al_line_in(enum al_list list, const struct al_entry *entry, struct al_error
 bool al_entry_is_wanted(const struct al_block *block, enum al_list list,
 	const struct al_entry *entry);
 
-/* How many of the line the basis covers, or the model has. */
-bool al_line_times(const struct al_ledger_module *module, enum al_list list,
-	const struct al_entry *entry, int64_t *out, struct al_error *err) AL_MUST_CHECK;
-
 /* Adds what a module has of a list. Errors name the line. */
 bool al_module_entries(struct al_ledger *ledger, struct al_ledger_module *module, enum al_list list,
 	struct al_error *err) AL_MUST_CHECK;
@@ -63,9 +59,6 @@ const struct al_ledger_list *al_ledger_tensors(const struct al_ledger *ledger);
 
 /* Of a whole model's modules: how many tokens products are of. */
 void al_ledger_set_tokens(struct al_ledger *ledger, int64_t seq);
-
-/* Sets `elements`, `active` and `device` from dimensions, counts and times. */
-void al_entry_multiply(struct al_ledger_entry *entry);
 
 /* The same of an entry of the family: copies at work are counted by its loops. */
 void al_entry_multiply_stored(struct al_ledger_entry *entry);

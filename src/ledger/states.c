@@ -93,7 +93,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	return true;
 }
 
-const struct al_state_bytes *al_recipe_state(const struct al_recipe *recipe,
+static const struct al_state_bytes *recipe_state(const struct al_recipe *recipe,
 	enum al_memory_state state)
 {
 	const struct al_state_bytes *const states[AL_STATE_ACTIVATIONS] = {
@@ -127,7 +127,7 @@ static bool add_formula(struct facts *facts, const struct al_formula *formula, m
 bool al_state_of_tensor(const struct al_recipe *recipe, enum al_memory_state state,
 	const struct al_state_tensor *tensor, int64_t rank, mpq_t out, struct al_error *err)
 {
-	const struct al_state_bytes *bytes = al_recipe_state(recipe, state);
+	const struct al_state_bytes *bytes = recipe_state(recipe, state);
 	struct facts facts = {.recipe = recipe,
 		.tensor = tensor,
 		.rank = rank ? rank : recipe->rank};
@@ -146,7 +146,7 @@ bool al_state_of_tensor(const struct al_recipe *recipe, enum al_memory_state sta
 bool al_entry_state(const struct al_recipe *recipe, enum al_memory_state state,
 	const struct al_ledger_entry *e, int64_t rank, mpq_t out, struct al_error *err)
 {
-	const struct al_state_bytes *bytes = al_recipe_state(recipe, state);
+	const struct al_state_bytes *bytes = recipe_state(recipe, state);
 	int64_t dims[AL_SHAPE_DIMS];
 	const struct al_state_tensor tensor = {.dims = dims,
 		.n_dims = e->n_dims,

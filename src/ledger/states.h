@@ -31,9 +31,6 @@ struct al_state_tensor {
 	bool is_hidden; /* in the layers */
 };
 
-const struct al_state_bytes *al_recipe_state(const struct al_recipe *recipe,
-	enum al_memory_state state);
-
 /* Bytes of one such tensor, exactly (a block of a quantisation may end in the middle of a byte);
  * `rank` 0: the recipe's. */
 bool al_state_of_tensor(const struct al_recipe *recipe, enum al_memory_state state,

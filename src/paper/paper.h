@@ -84,10 +84,6 @@ void al_paper_finish(struct al_paper *paper);
 
 /* ---- what the parts above do, in their order ---- */
 
-/* Lines of the paper's own copy of the text, macros balanced (text.c). */
-bool al_paper_split(struct al_paper *paper, const char *text, size_t length,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* A piece of text as a reader sees it: without macros, emphasis, dollars and outer spaces
  * (markup.c). */
 const char *al_paper_plain(struct al_arena *arena, const char *text, size_t length);

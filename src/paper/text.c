@@ -144,7 +144,9 @@ static bool check_braces(const struct al_paper *paper, struct al_error *err)
 	return ok;
 }
 
-bool al_paper_split(struct al_paper *paper, const char *text, size_t length, struct al_error *err)
+/* Lines of the paper's own copy of the text, macros balanced (text.c). */
+static bool paper_split(struct al_paper *paper, const char *text, size_t length,
+	struct al_error *err)
 {
 	return add_lines(paper, al_strndup(&paper->arena, text, length), length, err)
 		&& (paper->kind != AL_PAPER_TEX || check_braces(paper, err));
@@ -160,7 +162,7 @@ bool al_paper_parse(struct al_paper *paper, const char *file, const char *text, 
 	*paper = (struct al_paper){.kind = ending ? ending->kind : AL_PAPER_TEXT};
 	al_arena_init(&paper->arena);
 	paper->file = al_strdup(&paper->arena, file);
-	if (!al_paper_split(paper, text, length, err) || !al_paper_find_tables(paper, err)) {
+	if (!paper_split(paper, text, length, err) || !al_paper_find_tables(paper, err)) {
 		al_paper_finish(paper);
 		return false;
 	}

@@ -78,14 +78,6 @@ bool al_column_same_group(const struct al_column *a, const struct al_column *b)
 	return a->group && b->group && strcmp(a->group, b->group) == 0;
 }
 
-bool al_table_has_groups(const struct al_table *table)
-{
-	for (size_t i = 0; i < table->n_columns; i++)
-		if (table->columns[i].group)
-			return true;
-	return false;
-}
-
 bool al_table_has_rule(const struct al_table *table, size_t row)
 {
 	return row > 1 && table->rows[row][0].is_total && !table->rows[row - 1][0].is_total

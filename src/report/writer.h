@@ -39,6 +39,4 @@ bool al_column_same_group(const struct al_column *a, const struct al_column *b);
 /* Does a rule stand over the row, which sums several? A row alone needs no line under it. */
 bool al_table_has_rule(const struct al_table *table, size_t row);
 
-bool al_table_has_groups(const struct al_table *table);
-
 #endif

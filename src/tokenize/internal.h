@@ -259,11 +259,6 @@ bool al_unigram_read(struct al_tokenizer_reader *r, const struct cJSON *node,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_scored_bpe_read(struct al_tokenizer_reader *r, const struct cJSON *node,
 	struct al_error *err) AL_MUST_CHECK;
-bool al_word_piece_read(struct al_tokenizer_reader *r, const struct cJSON *node,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_word_level_read(struct al_tokenizer_reader *r, const struct cJSON *node,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* ---- added tokens ---- */
 
 struct al_added {

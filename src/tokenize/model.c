@@ -100,7 +100,7 @@ static bool encode_word_piece(const struct al_token_model *model, struct al_aren
 	return true;
 }
 
-bool al_word_piece_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool word_piece_read(struct al_tokenizer_reader *r, const struct cJSON *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -135,7 +135,7 @@ static bool encode_word(const struct al_token_model *model, struct al_arena *mem
 	return true;
 }
 
-bool al_word_level_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool word_level_read(struct al_tokenizer_reader *r, const struct cJSON *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -155,9 +155,8 @@ bool al_word_level_read(struct al_tokenizer_reader *r, const struct cJSON *node,
 /* ---- all ---- */
 
 static const struct al_part parts[] = {
-	{"BPE", al_bpe_read}, {"Unigram", al_unigram_read}, {"WordLevel", al_word_level_read},
-	{"WordPiece", al_word_piece_read},
-	{"ScoredBPE", al_scored_bpe_read}, /* of GGUF files alone */
+	{"BPE", al_bpe_read}, {"Unigram", al_unigram_read}, {"WordLevel", word_level_read},
+	{"WordPiece", word_piece_read}, {"ScoredBPE", al_scored_bpe_read}, /* of GGUF files alone */
 };
 
 enum { N_PARTS = sizeof(parts) / sizeof(*parts) };
