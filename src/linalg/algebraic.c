@@ -24,18 +24,8 @@ struct algebra {
 	struct al_matrix mixing; /* [n_heads][R] */
 };
 
-static void algebra_finish(struct algebra *x)
-{
-	al_matrix_finish(&x->mixing);
-	al_matrix_finish(&x->pairs);
-	al_matrix_finish(&x->inverse);
-	al_matrix_finish(&x->vectors);
-	al_matrix_finish(&x->group);
-	al_matrix_finish(&x->second);
-	al_matrix_finish(&x->first);
-}
-
-static bool algebra_init(struct algebra *x, const struct al_tucker *t, struct al_error *err)
+static bool algebra_init(struct al_scratch *scratch, struct algebra *x, const struct al_tucker *t,
+	struct al_error *err)
 {
 	const size_t r = t->query.cols, n = t->n_heads;
 
@@ -44,12 +34,12 @@ static bool algebra_init(struct algebra *x, const struct al_tucker *t, struct al
 		.n_heads = n,
 		.n_kv_heads = t->n_kv_heads,
 		.d_head = t->core_query.cols / n};
-	return al_matrix_init(&x->first, r, r, err) && al_matrix_init(&x->second, r, r, err)
-		&& al_matrix_init(&x->group, r, t->core_key.cols, err)
-		&& al_matrix_init(&x->vectors, r, r, err)
-		&& al_matrix_init(&x->inverse, r, t->core_query.cols, err)
-		&& al_matrix_init(&x->pairs, r, n * n, err)
-		&& al_matrix_init(&x->mixing, n, r, err);
+	return al_take(scratch, &x->first, r, r, err) && al_take(scratch, &x->second, r, r, err)
+		&& al_take(scratch, &x->group, r, t->core_key.cols, err)
+		&& al_take(scratch, &x->vectors, r, r, err)
+		&& al_take(scratch, &x->inverse, r, t->core_query.cols, err)
+		&& al_take(scratch, &x->pairs, r, n * n, err)
+		&& al_take(scratch, &x->mixing, n, r, err);
 }
 
 static bool fail_none(struct al_error *err)
@@ -139,19 +129,16 @@ static bool invert(struct algebra *x, lapack_int *pivots, struct al_error *err)
 
 static bool solve(struct algebra *x, struct al_error *err)
 {
-	struct al_matrix values = {0}, pivots = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix values;
+	lapack_int *pivots = al_take_array(&scratch, x->rank, sizeof(*pivots), err);
 
-	bool done = al_matrix_init(&values, x->rank, 2, err)
-		&& al_matrix_init(&pivots, x->rank, 1, err);
-	if (done) {
-		lapack_int *numbers = (lapack_int *)(void *)pivots.data;
-		al_blas_hold();
-		done = divide(x, numbers, err) && find_vectors(x, values.data, err)
-			&& invert(x, numbers, err);
-		al_blas_release();
-	}
-	al_matrix_finish(&pivots);
-	al_matrix_finish(&values);
+	if (!pivots || !al_take(&scratch, &values, x->rank, 2, err))
+		return false;
+	al_blas_hold();
+	const bool done = divide(x, pivots, err) && find_vectors(x, values.data, err)
+		&& invert(x, pivots, err);
+	al_blas_release();
 	return done;
 }
 
@@ -176,40 +163,38 @@ static void sum_pairs(struct algebra *x, size_t i, struct al_matrix weighted)
 
 static bool pair_head(void *context, size_t i, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct algebra *x = context;
 	const struct al_view key = al_view(x->tucker->core_key);
 	const size_t d = x->d_head, kv_head = i * x->n_kv_heads / x->n_heads;
-	struct al_matrix gram = {0}, weighted = {0};
+	struct al_matrix gram, weighted;
 
-	bool done = al_matrix_init(&gram, d, key.cols, err)
-		&& al_matrix_init(&weighted, x->rank, key.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(key, kv_head * d, d), key, 0,
+	if (!al_take(&scratch, &gram, d, key.cols, err)
+		|| !al_take(&scratch, &weighted, x->rank, key.cols, err)
+		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(key, kv_head * d, d), key, 0,
 			gram, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(x->inverse), i * d, d),
-			al_view(gram), 0, weighted, err);
-	if (done)
-		sum_pairs(x, i, weighted);
-	al_matrix_finish(&weighted);
-	al_matrix_finish(&gram);
-	return done;
+		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(x->inverse), i * d, d),
+			al_view(gram), 0, weighted, err))
+		return false;
+	sum_pairs(x, i, weighted);
+	return true;
 }
 
 /* Column r of the mixing: the leading eigenvector over the heads. */
 static bool mix_term(void *context, size_t r, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct algebra *x = context;
 	const size_t n = x->n_heads;
-	struct al_matrix gram = {0};
+	struct al_matrix gram;
 	double value;
 
-	if (!al_matrix_init(&gram, n, n, err))
+	if (!al_take(&scratch, &gram, n, n, err))
 		return false;
 	for (size_t j = 0; j < n; j++)
 		for (size_t i = 0; i < n; i++)
 			gram.data[i + j * n] = x->pairs.data[r + (i + j * n) * x->pairs.ld];
-	bool done = al_eigenvectors_top(gram, &value, al_part(x->mixing, 0, r, n, 1), err);
-	al_matrix_finish(&gram);
-	return done;
+	return al_eigenvectors_top(gram, &value, al_part(x->mixing, 0, r, n, 1), err);
 }
 
 /* Y = core_key weights, with weights the rows of X^-1 core_query mixed over heads: [n_kv*d][R]. */
@@ -227,34 +212,33 @@ static void weigh(const struct algebra *x, struct al_matrix weights)
 
 static bool write_terms(struct algebra *x, struct al_terms *terms, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_tucker *t = x->tucker;
-	struct al_matrix weights = {0};
+	struct al_matrix weights;
 
-	if (!al_matrix_init(&weights, t->core_key.cols, x->rank, err))
+	if (!al_take(&scratch, &weights, t->core_key.cols, x->rank, err))
 		return false;
 	weigh(x, weights);
-	bool done = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_key), al_view(weights), 0,
-			    x->first, err)
+	return al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_key), al_view(weights), 0, x->first,
+		       err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->key), al_view(x->first), 0, terms->key,
 			err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->query), al_view(x->vectors), 0,
 			terms->query, err)
 		&& al_copy(al_view(x->mixing), terms->mixing, err);
-	al_matrix_finish(&weights);
-	return done;
 }
 
 static bool start(const struct al_tucker *tucker, uint64_t seed, struct al_terms *terms,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_random *random = al_random_create(seed, 0, 0, 1);
 	struct algebra x;
 
-	bool done = algebra_init(&x, tucker, err) && mix(&x, random, x.first, err)
+	bool done = algebra_init(&scratch, &x, tucker, err) && mix(&x, random, x.first, err)
 		&& mix(&x, random, x.second, err) && solve(&x, err)
 		&& al_parallel(x.n_heads, pair_head, &x, err)
 		&& al_parallel(x.rank, mix_term, &x, err) && write_terms(&x, terms, err);
-	algebra_finish(&x);
 	al_random_destroy(random);
 	return done;
 }
@@ -268,19 +252,19 @@ static const double ROUNDING = 1e-20, ROUNDING_SINGLE = 1e-11;
 static bool add_energies(struct al_view own, struct al_view other, double *energies,
 	struct al_error *err)
 {
-	struct al_matrix gram = {0}, weighted = {0};
-	bool done = al_matrix_init(&gram, other.cols, other.cols, err)
-		&& al_matrix_init(&weighted, own.rows, own.cols, err)
-		&& al_gram(AL_TRANSPOSED, other, gram, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, own, al_view(gram), 0, weighted, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix gram, weighted;
 
-	for (size_t j = 0; done && j < own.cols; j++)
+	if (!al_take(&scratch, &gram, other.cols, other.cols, err)
+		|| !al_take(&scratch, &weighted, own.rows, own.cols, err)
+		|| !al_gram(AL_TRANSPOSED, other, gram, err)
+		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, own, al_view(gram), 0, weighted, err))
+		return false;
+	for (size_t j = 0; j < own.cols; j++)
 		for (size_t r = 0; r < own.rows; r++)
 			energies[r] += weighted.data[r + j * weighted.ld]
 				* own.data[r + j * own.ld];
-	al_matrix_finish(&weighted);
-	al_matrix_finish(&gram);
-	return done;
+	return true;
 }
 
 static size_t count_filled(const double *energies, size_t n, double part)
@@ -298,24 +282,24 @@ static size_t count_filled(const double *energies, size_t n, double part)
  * alone. */
 static bool find_filled(const struct al_tucker *t, double part, size_t *rank, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_view query = al_view(t->core_query), key = al_view(t->core_key);
 	const size_t d = query.cols / t->n_heads, n_sharing = t->n_heads / t->n_kv_heads;
 	struct al_matrix energies;
-	bool done = true;
 
-	if (!al_matrix_init(&energies, query.rows, 2, err))
+	if (!al_take(&scratch, &energies, query.rows, 2, err))
 		return false;
-	for (size_t i = 0; done && i < t->n_heads; i++) {
+	for (size_t i = 0; i < t->n_heads; i++) {
 		const struct al_view q = al_columns(query, i * d, d);
 		const struct al_view k = al_columns(key, i / n_sharing * d, d);
-		done = add_energies(q, k, energies.data, err)
-			&& add_energies(k, q, energies.data + energies.ld, err);
+		if (!add_energies(q, k, energies.data, err)
+			|| !add_energies(k, q, energies.data + energies.ld, err))
+			return false;
 	}
 	const size_t of_query = count_filled(energies.data, query.rows, part);
 	const size_t of_key = count_filled(energies.data + energies.ld, query.rows, part);
 	*rank = of_query > of_key ? of_query : of_key;
-	al_matrix_finish(&energies);
-	return done;
+	return true;
 }
 
 /* The leading `rank` of the bases, views of them. */

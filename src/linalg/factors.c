@@ -129,16 +129,16 @@ static bool check_qr(struct al_matrix a, struct al_matrix r, struct al_error *er
 
 static bool qr(struct al_matrix a, struct al_matrix r, bool with_u, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_matrix tau;
 
 	if (al_is_empty(a.rows, a.cols))
 		return true;
-	if (!al_matrix_init(&tau, r.rows, 1, err))
+	if (!al_take(&scratch, &tau, r.rows, 1, err))
 		return false;
 	al_blas_hold();
 	bool done = decompose(a, r, tau.data, with_u, err);
 	al_blas_release();
-	al_matrix_finish(&tau);
 	if (!done)
 		return false;
 	fix_signs(a, r, with_u);
@@ -189,13 +189,12 @@ static bool by_cholesky(struct al_view a, struct al_view gram, struct al_matrix 
 
 static bool by_qr(struct al_view a, struct al_matrix r, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_matrix copy;
 
-	if (!al_matrix_init(&copy, a.rows, a.cols, err))
+	if (!al_take(&scratch, &copy, a.rows, a.cols, err))
 		return false;
-	bool done = al_copy(a, copy, err) && al_qr_r(copy, r, err);
-	al_matrix_finish(&copy);
-	return done;
+	return al_copy(a, copy, err) && al_qr_r(copy, r, err);
 }
 
 bool al_triangle(struct al_view a, struct al_view gram, struct al_matrix r, enum al_route *route,
@@ -328,13 +327,11 @@ static bool divide(struct division *x, struct al_error *err)
 static bool orthonormalise(struct al_matrix a, struct al_matrix r, double enough,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct division x = {.a = a, .r = r, .enough = enough};
 
-	bool done = al_matrix_init(&x.gram, a.cols, a.cols, err)
-		&& al_matrix_init(&x.factor, a.cols, a.cols, err) && divide(&x, err);
-	al_matrix_finish(&x.factor);
-	al_matrix_finish(&x.gram);
-	return done;
+	return al_take(&scratch, &x.gram, a.cols, a.cols, err)
+		&& al_take(&scratch, &x.factor, a.cols, a.cols, err) && divide(&x, err);
 }
 
 bool al_qr(struct al_matrix a, struct al_matrix r, struct al_error *err)
@@ -379,11 +376,10 @@ bool al_haar(struct al_random *random, struct al_matrix u, struct al_error *err)
 
 bool al_haar_f(struct al_random *random, struct al_matrix_f u, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_matrix wide;
 
-	if (!al_check_f("U", al_view_f(u), err) || !al_matrix_init(&wide, u.rows, u.cols, err))
+	if (!al_check_f("U", al_view_f(u), err) || !al_take(&scratch, &wide, u.rows, u.cols, err))
 		return false;
-	bool done = al_haar(random, wide, err) && al_narrow(al_view(wide), u, err);
-	al_matrix_finish(&wide);
-	return done;
+	return al_haar(random, wide, err) && al_narrow(al_view(wide), u, err);
 }

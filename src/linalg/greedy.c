@@ -28,28 +28,20 @@ struct head {
 	struct al_matrix core;
 };
 
-static bool head_init(struct head *h, const struct al_heads *heads, size_t i, struct al_error *err)
+/* The triangles may outlive the rest. */
+static bool head_init(struct al_scratch *scratch, struct al_scratch *triangles, struct head *h,
+	const struct al_heads *heads, size_t i, struct al_error *err)
 {
 	const struct al_heads_shape s = al_heads_shape(heads);
 	const size_t d = s.d_head, rows = least(s.d_query, d), cols = least(s.d_key, d);
 
-	*h = (struct head){{0}, {0}, {0}, {0}, {0}};
-	return al_matrix_init_unset(&h->query, s.d_query, d, err)
-		&& al_matrix_init_unset(&h->key, s.d_key, d, err)
-		&& al_matrix_init(&h->query_triangle, rows, d, err)
-		&& al_matrix_init(&h->key_triangle, cols, d, err)
-		&& al_matrix_init_unset(&h->core, rows, cols, err)
+	return al_take_unset(scratch, &h->query, s.d_query, d, err)
+		&& al_take_unset(scratch, &h->key, s.d_key, d, err)
+		&& al_take(triangles, &h->query_triangle, rows, d, err)
+		&& al_take(triangles, &h->key_triangle, cols, d, err)
+		&& al_take_unset(scratch, &h->core, rows, cols, err)
 		&& al_head_copy(heads, AL_QUERY, i, h->query, err)
 		&& al_head_copy(heads, AL_KEY, al_kv_head(heads, i), h->key, err);
-}
-
-static void head_finish(struct head *h)
-{
-	al_matrix_finish(&h->core);
-	al_matrix_finish(&h->key_triangle);
-	al_matrix_finish(&h->query_triangle);
-	al_matrix_finish(&h->key);
-	al_matrix_finish(&h->query);
 }
 
 static bool form_core(struct head *h, struct al_error *err)
@@ -67,19 +59,18 @@ struct values {
 
 static bool find_values(void *context, size_t i, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct values *x = context;
 	const struct al_view none = {.ld = 1};
 	enum al_route route;
 	struct head h;
 
-	bool done = head_init(&h, x->heads, i, err)
+	return head_init(&scratch, &scratch, &h, x->heads, i, err)
 		&& al_triangle(al_view(h.query), none, h.query_triangle, &route, err)
 		&& al_triangle(al_view(h.key), none, h.key_triangle, &route, err)
 		&& form_core(&h, err)
 		&& al_singular_values(al_view(h.core), x->values + i * al_head_values(x->heads),
 			err);
-	head_finish(&h);
-	return done;
 }
 
 bool al_heads_values(const struct al_heads *heads, double *values, struct al_error *err)
@@ -131,15 +122,8 @@ struct factors {
 	struct al_matrix query_triangle, key_triangle;
 	bool query_is_basis, key_is_basis;
 	struct al_matrix u, v;
+	struct al_scratch scratch; /* theirs */
 };
-
-static void factors_finish(struct factors *f)
-{
-	al_matrix_finish(&f->v);
-	al_matrix_finish(&f->u);
-	al_matrix_finish(&f->key_triangle);
-	al_matrix_finish(&f->query_triangle);
-}
 
 struct greedy {
 	const struct al_heads *heads;
@@ -167,26 +151,25 @@ static bool factor_core(struct factors *f, struct al_matrix core, double *values
 {
 	const size_t n = least(core.rows, core.cols);
 
-	return al_matrix_init_unset(&f->u, core.rows, n, err)
-		&& al_matrix_init_unset(&f->v, core.cols, n, err)
+	return al_take_unset(&f->scratch, &f->u, core.rows, n, err)
+		&& al_take_unset(&f->scratch, &f->v, core.cols, n, err)
 		&& al_svd(core, f->u, values, f->v, err);
 }
 
 static bool factor_head(void *context, size_t i, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct greedy *x = context;
 	struct factors *f = &x->factors[i];
 	struct head h;
 
-	bool done = head_init(&h, x->heads, i, err)
-		&& factor_side(h.query, h.query_triangle, &f->query_is_basis, err)
-		&& factor_side(h.key, h.key_triangle, &f->key_is_basis, err) && form_core(&h, err)
-		&& factor_core(f, h.core, x->values.data + i * x->values.ld, err);
+	if (!head_init(&scratch, &f->scratch, &h, x->heads, i, err))
+		return false;
 	f->query_triangle = h.query_triangle;
 	f->key_triangle = h.key_triangle;
-	h.query_triangle = h.key_triangle = (struct al_matrix){0};
-	head_finish(&h);
-	return done;
+	return factor_side(h.query, h.query_triangle, &f->query_is_basis, err)
+		&& factor_side(h.key, h.key_triangle, &f->key_is_basis, err) && form_core(&h, err)
+		&& factor_core(f, h.core, x->values.data + i * x->values.ld, err);
 }
 
 /* ---- the terms of those that are kept ---- */
@@ -204,17 +187,16 @@ static bool write_side(const struct al_heads *heads, enum al_projection projecti
 	struct al_matrix triangle, bool is_basis, struct al_matrix vectors, struct al_matrix out,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_matrix side;
 
-	if (!al_matrix_init_unset(&side, out.rows, triangle.cols, err))
+	if (!al_take_unset(&scratch, &side, out.rows, triangle.cols, err))
 		return false;
-	bool done = al_head_copy(heads, projection, head, side, err)
+	return al_head_copy(heads, projection, head, side, err)
 		&& (is_basis ? al_qr(side, triangle, err)
 			     : al_solve(AL_LEFT, AL_PLAIN, al_view(triangle), vectors, err))
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(side), 0, triangle.rows),
 			al_view(vectors), 0, out, err);
-	al_matrix_finish(&side);
-	return done;
 }
 
 static bool write_head(void *context, size_t i, struct al_error *err)
@@ -244,9 +226,11 @@ static bool write_head(void *context, size_t i, struct al_error *err)
 
 static bool start(struct greedy *x, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const size_t n = x->heads->n_heads, n_values = al_head_values(x->heads);
 
-	if (!al_matrix_init(&x->values, n_values, n, err) || !al_parallel(n, factor_head, x, err))
+	if (!al_take(&scratch, &x->values, n_values, n, err)
+		|| !al_parallel(n, factor_head, x, err))
 		return false;
 	choose(x->values.data, n, n_values, x->terms->query.cols, x->n_kept);
 	return al_parallel(n, write_head, x, err);
@@ -262,8 +246,7 @@ bool al_start_greedy(const struct al_heads *heads, struct al_terms *terms, struc
 	bool done = start(&x, err);
 
 	for (size_t i = 0; i < n; i++)
-		factors_finish(&x.factors[i]);
-	al_matrix_finish(&x.values);
+		al_scratch_finish(&x.factors[i].scratch);
 	free(x.factors);
 	free(x.n_kept);
 	return done;

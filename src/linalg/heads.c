@@ -209,22 +209,13 @@ struct norm_room {
 	struct al_matrix query, key, query_gram, key_gram;
 };
 
-static void norm_room_finish(struct norm_room *room)
+static bool norm_room_init(struct al_scratch *scratch, struct norm_room *room,
+	const struct al_heads_shape *s, struct al_error *err)
 {
-	al_matrix_finish(&room->key_gram);
-	al_matrix_finish(&room->query_gram);
-	al_matrix_finish(&room->key);
-	al_matrix_finish(&room->query);
-}
-
-static bool norm_room_init(struct norm_room *room, const struct al_heads_shape *s,
-	struct al_error *err)
-{
-	*room = (struct norm_room){{0}, {0}, {0}, {0}};
-	return al_matrix_init(&room->query, s->d_query, s->d_head, err)
-		&& al_matrix_init(&room->key, s->d_key, s->d_head, err)
-		&& al_matrix_init(&room->query_gram, s->d_head, s->d_head, err)
-		&& al_matrix_init(&room->key_gram, s->d_head, s->d_head, err);
+	return al_take(scratch, &room->query, s->d_query, s->d_head, err)
+		&& al_take(scratch, &room->key, s->d_key, s->d_head, err)
+		&& al_take(scratch, &room->query_gram, s->d_head, s->d_head, err)
+		&& al_take(scratch, &room->key_gram, s->d_head, s->d_head, err);
 }
 
 static bool sum_group(const struct norm *x, struct norm_room *room, size_t kv_head,
@@ -246,12 +237,11 @@ static bool sum_group(const struct norm *x, struct norm_room *room, size_t kv_he
 
 static bool norm_part(void *context, size_t kv_head, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct norm *x = context;
 	struct norm_room room;
 
-	bool done = norm_room_init(&room, &x->shape, err) && sum_group(x, &room, kv_head, err);
-	norm_room_finish(&room);
-	return done;
+	return norm_room_init(&scratch, &room, &x->shape, err) && sum_group(x, &room, kv_head, err);
 }
 
 /* <Q_i^T Q_i, K_g^T K_g>, both on the diagonals of Gram matrices. */
@@ -274,18 +264,18 @@ static bool norm_of_grams(const struct al_heads *heads, double *norm_squared, st
 
 bool al_heads_norm(const struct al_heads *heads, double *norm_squared, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct norm x = {.heads = heads, .shape = al_heads_shape(heads)};
 	struct al_matrix parts;
 
 	if (heads->query_gram.data && heads->key_gram.data)
 		return norm_of_grams(heads, norm_squared, err);
-	if (!al_matrix_init(&parts, heads->n_kv_heads, 1, err))
+	if (!al_take(&scratch, &parts, heads->n_kv_heads, 1, err))
 		return false;
 	x.parts = parts.data;
 	bool done = al_parallel(heads->n_kv_heads, norm_part, &x, err);
 	*norm_squared = 0;
 	for (size_t i = 0; i < heads->n_kv_heads; i++)
 		*norm_squared += parts.data[i];
-	al_matrix_finish(&parts);
 	return done && al_check_finite("norm", (struct al_view){norm_squared, 1, 1, 1}, err);
 }

@@ -32,13 +32,12 @@ static bool direction(enum al_hebbian rule, struct al_view covariance, struct al
 bool al_hebbian_direction(enum al_hebbian rule, struct al_view covariance, struct al_view weights,
 	struct al_matrix out, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_matrix s;
 
-	if (!al_matrix_init(&s, weights.cols, weights.cols, err))
+	if (!al_take(&scratch, &s, weights.cols, weights.cols, err))
 		return false;
-	bool ok = direction(rule, covariance, weights, out, s, err);
-	al_matrix_finish(&s);
-	return ok;
+	return direction(rule, covariance, weights, out, s, err);
 }
 
 /* Hebb's rule may grow for as long as products of weights are finite. */
@@ -73,9 +72,10 @@ bool al_hebbian_check(enum al_hebbian rule, struct al_view weights, double rate,
 bool al_hebbian_batch(enum al_hebbian rule, struct al_view covariance, double rate,
 	size_t first_step, size_t n_steps, struct al_matrix weights, struct al_error *err)
 {
-	struct al_matrix f = {0}, s = {0};
-	bool ok = al_matrix_init(&f, weights.rows, weights.cols, err)
-		&& al_matrix_init(&s, weights.cols, weights.cols, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix f, s;
+	bool ok = al_take(&scratch, &f, weights.rows, weights.cols, err)
+		&& al_take(&scratch, &s, weights.cols, weights.cols, err);
 
 	for (size_t step = 0; ok && step < n_steps; step++) {
 		ok = al_hebbian_check(rule, al_view(weights), rate, first_step + step, err)
@@ -84,8 +84,6 @@ bool al_hebbian_batch(enum al_hebbian rule, struct al_view covariance, double ra
 			for (size_t i = 0; i < weights.rows; i++)
 				weights.data[i + c * weights.ld] += rate * f.data[i + c * f.ld];
 	}
-	al_matrix_finish(&f);
-	al_matrix_finish(&s);
 	return ok && al_hebbian_check(rule, al_view(weights), rate, first_step + n_steps, err);
 }
 
@@ -138,12 +136,13 @@ static bool find_angle(struct al_matrix q, struct al_view vectors, struct al_mat
 bool al_hebbian_alignment(struct al_view weights, struct al_view vectors, double *cosines,
 	double *largest_angle, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const size_t m = weights.cols;
-	struct al_matrix q = {0}, r = {0}, values = {0};
+	struct al_matrix q, r, values;
 
 	take_cosines(weights, vectors, cosines);
-	bool ok = al_matrix_init(&q, weights.rows, m, err) && al_matrix_init(&r, m, m, err)
-		&& al_matrix_init(&values, m, 1, err) && al_copy(weights, q, err)
+	bool ok = al_take(&scratch, &q, weights.rows, m, err) && al_take(&scratch, &r, m, m, err)
+		&& al_take(&scratch, &values, m, 1, err) && al_copy(weights, q, err)
 		&& al_qr(q, r, err);
 	bool is_dependent = false;
 	for (size_t c = 0; ok && c < m; c++)
@@ -152,8 +151,5 @@ bool al_hebbian_alignment(struct al_view weights, struct al_view vectors, double
 		*largest_angle = acos(-1) / 2;
 	else
 		ok = ok && find_angle(q, vectors, r, values.data, largest_angle, err);
-	al_matrix_finish(&q);
-	al_matrix_finish(&r);
-	al_matrix_finish(&values);
 	return ok;
 }

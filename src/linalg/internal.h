@@ -20,11 +20,6 @@ bool al_check_shape(const char *name, size_t rows, size_t cols, size_t expected_
 bool al_check_finite(const char *what, struct al_view a, struct al_error *err) AL_MUST_CHECK;
 bool al_check_finite_f(const char *what, struct al_view_f a, struct al_error *err) AL_MUST_CHECK;
 
-/* Above this a matrix whose eigenvalues are all that is asked for is made a band first, by
- * products, and the band tridiagonal: half of the work of making it tridiagonal at once waits for
- * memory. At 1,024 a band takes 1.1 times as long, at 2,048 0.6 of the time, and less beyond. */
-enum { AL_BY_BAND = 1024 };
-
 bool al_check_values(const char *what, const double *values, size_t n,
 	struct al_error *err) AL_MUST_CHECK;
 

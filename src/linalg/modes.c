@@ -43,25 +43,24 @@ static bool triangle_of_others(const struct weigh *x, size_t b, struct al_matrix
 
 static bool weigh_block(void *context, size_t b, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct weigh *x = context;
 	const size_t d = x->d_head;
-	struct al_matrix stack = {0}, r = {0};
+	struct al_matrix stack, r;
 
-	bool done = al_matrix_init(&stack, x->n_sharing * d, d, err)
-		&& al_matrix_init(&r, d, d, err) && triangle_of_others(x, b, stack, r, err)
+	return al_take(&scratch, &stack, x->n_sharing * d, d, err)
+		&& al_take(&scratch, &r, d, d, err) && triangle_of_others(x, b, stack, r, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(x->mode.own, b * d, d),
 			al_view(r), 0, al_part(x->l, 0, b * d, x->l.rows, d), err);
-	al_matrix_finish(&r);
-	al_matrix_finish(&stack);
-	return done;
 }
 
-bool al_mode_weigh(const struct al_mode *mode, struct al_matrix *l, struct al_error *err)
+bool al_mode_weigh(struct al_scratch *scratch, const struct al_mode *mode, struct al_matrix *l,
+	struct al_error *err)
 {
 	struct weigh x = {.mode = *mode, .d_head = mode->own.cols / mode->n_own};
 
 	x.n_sharing = mode->n_other > mode->n_own ? mode->n_other / mode->n_own : 1;
-	if (!al_matrix_init(l, mode->own.rows, mode->own.cols, err))
+	if (!al_take(scratch, l, mode->own.rows, mode->own.cols, err))
 		return false;
 	x.l = *l;
 	return al_parallel(mode->n_own, weigh_block, &x, err);
@@ -99,15 +98,14 @@ struct spectrum {
 
 static bool by_svd(struct al_view l, struct spectrum *s, struct al_error *err)
 {
-	struct al_matrix copy = {0}, right = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix copy, right;
 
-	bool done = al_matrix_init(&copy, l.rows, l.cols, err)
-		&& al_matrix_init(&right, l.cols, l.rows, err) && al_copy(l, copy, err)
+	bool done = al_take(&scratch, &copy, l.rows, l.cols, err)
+		&& al_take(&scratch, &right, l.cols, l.rows, err) && al_copy(l, copy, err)
 		&& al_svd(copy, s->vectors, s->values.data, right, err);
 	for (size_t i = 0; i < l.rows; i++)
 		s->values.data[i] *= s->values.data[i];
-	al_matrix_finish(&right);
-	al_matrix_finish(&copy);
 	return done;
 }
 
@@ -134,17 +132,16 @@ static bool find_spectrum(struct al_view l, size_t rank, double allowance, struc
 static bool leading_of_wide(struct al_view l, size_t rank, double allowance,
 	struct al_matrix *basis, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct spectrum s = {{0}, {0}};
 
-	bool done = al_matrix_init(&s.vectors, l.rows, l.rows, err)
-		&& al_matrix_init(&s.values, l.rows, 1, err)
+	bool done = al_take(&scratch, &s.vectors, l.rows, l.rows, err)
+		&& al_take(&scratch, &s.values, l.rows, 1, err)
 		&& find_spectrum(l, rank, allowance, &s, err);
 	if (done && rank == 0)
 		rank = al_smallest_rank(s.values.data, l.rows, allowance);
 	done = done && al_matrix_init(basis, l.rows, rank, err)
 		&& al_copy(al_columns(al_view(s.vectors), 0, rank), *basis, err);
-	al_matrix_finish(&s.values);
-	al_matrix_finish(&s.vectors);
 	return done;
 }
 
@@ -152,16 +149,15 @@ static bool leading_of_wide(struct al_view l, size_t rank, double allowance,
 static bool leading_of_tall(struct al_view l, size_t rank, double allowance,
 	struct al_matrix *basis, struct al_error *err)
 {
-	struct al_matrix o = {0}, r = {0}, small = {0};
-
-	bool done = al_matrix_init(&o, l.rows, l.cols, err)
-		&& al_matrix_init(&r, l.cols, l.cols, err) && al_copy(l, o, err) && al_qr(o, r, err)
-		&& leading_of_wide(al_view(r), rank, allowance, &small, err)
+	AL_SCRATCH(scratch);
+	struct al_matrix o, r;
+	struct al_matrix small = {0};
+	bool done = al_take(&scratch, &o, l.rows, l.cols, err)
+		&& al_take(&scratch, &r, l.cols, l.cols, err) && al_copy(l, o, err)
+		&& al_qr(o, r, err) && leading_of_wide(al_view(r), rank, allowance, &small, err)
 		&& al_matrix_init(basis, l.rows, small.cols, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(o), al_view(small), 0, *basis, err);
 	al_matrix_finish(&small);
-	al_matrix_finish(&r);
-	al_matrix_finish(&o);
 	return done;
 }
 
@@ -200,15 +196,13 @@ static bool fill_row(const struct heads_gram *x, size_t i, struct al_matrix quer
 
 static bool gram_row(void *context, size_t i, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct heads_gram *x = context;
-	struct al_matrix query = {0}, key = {0};
+	struct al_matrix query, key;
 
-	bool done = al_matrix_init(&query, x->d_head, x->heads->query.cols, err)
-		&& al_matrix_init(&key, x->d_head, x->heads->key.cols, err)
+	return al_take(&scratch, &query, x->d_head, x->heads->query.cols, err)
+		&& al_take(&scratch, &key, x->d_head, x->heads->key.cols, err)
 		&& fill_row(x, i, query, key, err);
-	al_matrix_finish(&key);
-	al_matrix_finish(&query);
-	return done;
 }
 
 bool al_heads_gram(const struct al_heads *heads, struct al_matrix s, struct al_error *err)

@@ -37,30 +37,16 @@ struct finder {
 	struct al_matrix leading; /* the first Ritz vectors, [d][rank] */
 };
 
-static void finder_finish(struct finder *f)
+static bool finder_init(struct al_scratch *scratch, struct finder *f, struct al_error *err)
 {
-	al_matrix_finish(&f->leading);
-	al_matrix_finish(&f->values);
-	al_matrix_finish(&f->small);
-	al_matrix_finish_f(&f->small_f);
-	al_matrix_finish_f(&f->turned);
-	al_matrix_finish_f(&f->inner);
-	al_matrix_finish_f(&f->narrow);
-	al_matrix_finish(&f->basis);
-	al_matrix_finish_f(&f->grams);
-}
-
-static bool finder_init(struct finder *f, struct al_error *err)
-{
-	return al_matrix_init_f(&f->grams, f->d_head, f->own.cols, err)
-		&& al_matrix_init(&f->basis, f->own.rows, f->width, err)
-		&& al_matrix_init_f(&f->narrow, f->own.rows, f->width, err)
-		&& al_matrix_init_f(&f->inner, f->own.cols, f->width, err)
-		&& al_matrix_init_f(&f->turned, f->own.cols, f->width, err)
-		&& al_matrix_init_f(&f->small_f, f->width, f->width, err)
-		&& al_matrix_init(&f->small, f->width, f->width, err)
-		&& al_matrix_init(&f->values, f->width, 1, err)
-		&& al_matrix_init(&f->leading, f->own.rows, f->rank, err);
+	return al_take_f(scratch, &f->grams, f->d_head, f->own.cols, err)
+		&& al_take(scratch, &f->basis, f->own.rows, f->width, err)
+		&& al_take_f(scratch, &f->narrow, f->own.rows, f->width, err)
+		&& al_take_f(scratch, &f->inner, f->own.cols, f->width, err)
+		&& al_take_f(scratch, &f->turned, f->own.cols, f->width, err)
+		&& al_take_f(scratch, &f->small_f, f->width, f->width, err)
+		&& al_take(scratch, &f->small, f->width, f->width, err)
+		&& al_take(scratch, &f->values, f->width, 1, err);
 }
 
 /* G_b: the sum over all others that block b meets. */
@@ -227,13 +213,15 @@ static void take_core(const struct finder *f, struct al_matrix core)
 static bool find(struct finder *f, uint64_t seed, uint64_t mode, struct al_matrix *basis,
 	struct al_matrix *core, double *change, struct al_error *err)
 {
-	if (!finder_init(f, err) || !al_parallel(f->n_own, gram_block, f, err)
-		|| !draw(f, seed, mode, err) || !settle(f, change, err)
-		|| !al_matrix_init(core, f->rank, f->own.cols, err))
+	AL_SCRATCH(scratch);
+
+	if (!finder_init(&scratch, f, err) || !al_matrix_init(basis, f->own.rows, f->rank, err))
+		return false;
+	f->leading = *basis;
+	if (!al_parallel(f->n_own, gram_block, f, err) || !draw(f, seed, mode, err)
+		|| !settle(f, change, err) || !al_matrix_init(core, f->rank, f->own.cols, err))
 		return false;
 	take_core(f, *core);
-	*basis = f->leading;
-	f->leading = (struct al_matrix){0};
 	return true;
 }
 
@@ -266,14 +254,11 @@ static bool find_both(const struct al_heads *h, double norm, const struct al_tuc
 		.width = width(o->key_rank, h->key_f.rows, h->key_f.cols)};
 	double change;
 
-	bool done = find(&query, o->seed, 0, &out->query, &out->core_query, &out->finder_change,
-		err);
-	finder_finish(&query);
-	done = done && find(&key, o->seed, 1, &out->key, &out->core_key, &change, err);
-	finder_finish(&key);
-	if (done)
-		out->finder_change = fmax(out->finder_change, change);
-	return done;
+	if (!find(&query, o->seed, 0, &out->query, &out->core_query, &out->finder_change, err)
+		|| !find(&key, o->seed, 1, &out->key, &out->core_key, &change, err))
+		return false;
+	out->finder_change = fmax(out->finder_change, change);
+	return true;
 }
 
 bool al_tucker_find_ranges(const struct al_heads *heads, double norm,

@@ -26,29 +26,18 @@ struct room {
 	struct al_matrix residual;
 };
 
-static void room_finish(struct room *room)
-{
-	al_matrix_finish(&room->residual);
-	al_matrix_finish(&room->middle);
-	al_matrix_finish(&room->right);
-	al_matrix_finish(&room->inner);
-	al_matrix_finish(&room->key);
-	al_matrix_finish(&room->query);
-}
-
-static bool room_init(struct room *room, const struct residual *x, size_t width,
-	struct al_error *err)
+static bool room_init(struct al_scratch *scratch, struct room *room, const struct residual *x,
+	size_t width, struct al_error *err)
 {
 	const struct al_heads_shape *s = &x->shape;
 	const struct al_approximation *a = x->approximation;
 
-	*room = (struct room){{0}, {0}, {0}, {0}, {0}, {0}};
-	return al_matrix_init(&room->query, s->d_query, s->d_head, err)
-		&& al_matrix_init(&room->key, s->d_key, s->d_head, err)
-		&& al_matrix_init(&room->inner, s->d_head, width, err)
-		&& al_matrix_init(&room->right, a->right.cols, width, err)
-		&& al_matrix_init(&room->middle, a->left.cols, width, err)
-		&& al_matrix_init(&room->residual, s->d_query, width, err);
+	return al_take(scratch, &room->query, s->d_query, s->d_head, err)
+		&& al_take(scratch, &room->key, s->d_key, s->d_head, err)
+		&& al_take(scratch, &room->inner, s->d_head, width, err)
+		&& al_take(scratch, &room->right, a->right.cols, width, err)
+		&& al_take(scratch, &room->middle, a->left.cols, width, err)
+		&& al_take(scratch, &room->residual, s->d_query, width, err);
 }
 
 static void transpose_rows(struct al_view from, size_t first, struct al_matrix to)
@@ -77,32 +66,33 @@ static bool form_residual(const struct residual *x, size_t head, size_t block, s
 
 static bool measure_block(void *context, size_t index, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct residual *x = context;
 	const size_t head = index / x->n_blocks, block = index % x->n_blocks;
 	const size_t left_over = x->shape.d_key - block * BLOCK;
 	const size_t width = left_over < BLOCK ? left_over : BLOCK;
 	struct room room;
 
-	bool done = room_init(&room, x, width, err) && form_residual(x, head, block, &room, err);
+	bool done = room_init(&scratch, &room, x, width, err)
+		&& form_residual(x, head, block, &room, err);
 	if (done)
 		x->parts[index] = al_inner(al_view(room.residual), al_view(room.residual));
-	room_finish(&room);
 	return done;
 }
 
 static bool measure(struct residual *x, double *sum, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const size_t n = x->shape.n_heads * x->n_blocks;
 	struct al_matrix parts;
 
-	if (!al_matrix_init(&parts, n, 1, err))
+	if (!al_take(&scratch, &parts, n, 1, err))
 		return false;
 	x->parts = parts.data;
 	bool done = al_parallel(n, measure_block, x, err);
 	*sum = 0;
 	for (size_t i = 0; i < n; i++)
 		*sum += parts.data[i];
-	al_matrix_finish(&parts);
 	return done;
 }
 
@@ -128,14 +118,6 @@ struct spaces {
 	struct al_matrix right_triangle; /* W [q][q], then W^T */
 };
 
-static void spaces_finish(struct spaces *s)
-{
-	al_matrix_finish(&s->right_triangle);
-	al_matrix_finish(&s->left_triangle);
-	al_matrix_finish(&s->right);
-	al_matrix_finish(&s->left);
-}
-
 static void transpose(struct al_matrix square)
 {
 	for (size_t j = 0; j < square.cols; j++)
@@ -148,21 +130,22 @@ static void transpose(struct al_matrix square)
 		}
 }
 
-static bool orthonormalise(struct al_view a, struct al_matrix *basis, struct al_matrix *triangle,
-	struct al_error *err)
+static bool orthonormalise(struct al_scratch *scratch, struct al_view a, struct al_matrix *basis,
+	struct al_matrix *triangle, struct al_error *err)
 {
-	return al_matrix_init(basis, a.rows, a.cols, err)
-		&& al_matrix_init(triangle, a.cols, a.cols, err) && al_copy(a, *basis, err)
+	return al_take(scratch, basis, a.rows, a.cols, err)
+		&& al_take(scratch, triangle, a.cols, a.cols, err) && al_copy(a, *basis, err)
 		&& al_qr(*basis, *triangle, err);
 }
 
-static bool spaces_init(struct spaces *s, const struct residual *x, struct al_error *err)
+static bool spaces_init(struct al_scratch *scratch, struct spaces *s, const struct residual *x,
+	struct al_error *err)
 {
 	const struct al_approximation *a = x->approximation;
 
 	*s = (struct spaces){.residual = x};
-	if (!orthonormalise(a->left, &s->left, &s->left_triangle, err)
-		|| !orthonormalise(a->right, &s->right, &s->right_triangle, err))
+	if (!orthonormalise(scratch, a->left, &s->left, &s->left_triangle, err)
+		|| !orthonormalise(scratch, a->right, &s->right, &s->right_triangle, err))
 		return false;
 	transpose(s->right_triangle);
 	return true;
@@ -174,22 +157,13 @@ struct side {
 	struct al_matrix rest, inside, rest_gram, inside_gram;
 };
 
-static void side_finish(struct side *side)
+static bool side_init(struct al_scratch *scratch, struct side *side, size_t rows, size_t rank,
+	size_t d_head, struct al_error *err)
 {
-	al_matrix_finish(&side->inside_gram);
-	al_matrix_finish(&side->rest_gram);
-	al_matrix_finish(&side->inside);
-	al_matrix_finish(&side->rest);
-}
-
-static bool side_init(struct side *side, size_t rows, size_t rank, size_t d_head,
-	struct al_error *err)
-{
-	*side = (struct side){{0}, {0}, {0}, {0}};
-	return al_matrix_init_unset(&side->rest, rows, d_head, err)
-		&& al_matrix_init_unset(&side->inside, rank, d_head, err)
-		&& al_matrix_init(&side->rest_gram, d_head, d_head, err)
-		&& al_matrix_init(&side->inside_gram, d_head, d_head, err);
+	return al_take_unset(scratch, &side->rest, rows, d_head, err)
+		&& al_take_unset(scratch, &side->inside, rank, d_head, err)
+		&& al_take(scratch, &side->rest_gram, d_head, d_head, err)
+		&& al_take(scratch, &side->inside_gram, d_head, d_head, err);
 }
 
 /* `rest` holds the head. */
@@ -213,10 +187,11 @@ static double product_norm(struct al_matrix a, struct al_matrix b)
 static bool measure_inside(const struct spaces *s, size_t head, const struct side *query,
 	const struct side *key, double *sum, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_approximation *a = s->residual->approximation;
-	struct al_matrix middle = {0}, difference = {0};
-	bool done = al_matrix_init(&middle, s->left.cols, s->right.cols, err)
-		&& al_matrix_init_unset(&difference, s->left.cols, s->right.cols, err)
+	struct al_matrix middle, difference;
+	bool done = al_take(&scratch, &middle, s->left.cols, s->right.cols, err)
+		&& al_take_unset(&scratch, &difference, s->left.cols, s->right.cols, err)
 		&& a->middle(a->context, head, al_view(s->right_triangle), middle, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(query->inside), al_view(key->inside),
 			0, difference, err)
@@ -225,21 +200,20 @@ static bool measure_inside(const struct spaces *s, size_t head, const struct sid
 
 	if (done)
 		*sum = al_inner(al_view(difference), al_view(difference));
-	al_matrix_finish(&difference);
-	al_matrix_finish(&middle);
 	return done;
 }
 
 static bool measure_head(void *context, size_t head, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct spaces *s = context;
 	const struct al_heads_shape *shape = &s->residual->shape;
 	const struct al_heads *heads = s->residual->heads;
 	double *part = &s->residual->parts[head];
-	struct side query = {{0}, {0}, {0}, {0}}, key = {{0}, {0}, {0}, {0}};
+	struct side query, key;
 
-	bool done = side_init(&query, shape->d_query, s->left.cols, shape->d_head, err)
-		&& side_init(&key, shape->d_key, s->right.cols, shape->d_head, err)
+	bool done = side_init(&scratch, &query, shape->d_query, s->left.cols, shape->d_head, err)
+		&& side_init(&scratch, &key, shape->d_key, s->right.cols, shape->d_head, err)
 		&& al_head_copy(heads, AL_QUERY, head, query.rest, err)
 		&& al_head_copy(heads, AL_KEY, al_kv_head(heads, head), key.rest, err)
 		&& part_side(s->left, &query, err) && part_side(s->right, &key, err)
@@ -248,25 +222,23 @@ static bool measure_head(void *context, size_t head, struct al_error *err)
 		*part += product_norm(query.inside_gram, key.rest_gram)
 			+ product_norm(query.rest_gram, key.inside_gram)
 			+ product_norm(query.rest_gram, key.rest_gram);
-	side_finish(&key);
-	side_finish(&query);
 	return done;
 }
 
 static bool measure_in_spaces(struct residual *x, double *sum, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_matrix parts;
 	struct spaces s;
 
-	if (!al_matrix_init(&parts, x->shape.n_heads, 1, err))
+	if (!al_take(&scratch, &parts, x->shape.n_heads, 1, err))
 		return false;
 	x->parts = parts.data;
-	bool done = spaces_init(&s, x, err) && al_parallel(x->shape.n_heads, measure_head, &s, err);
+	bool done = spaces_init(&scratch, &s, x, err)
+		&& al_parallel(x->shape.n_heads, measure_head, &s, err);
 	*sum = 0;
 	for (size_t i = 0; i < parts.rows; i++)
 		*sum += parts.data[i];
-	spaces_finish(&s);
-	al_matrix_finish(&parts);
 	return done;
 }
 

@@ -5,10 +5,9 @@
  * taken of A itself, restricted to the few directions that the Gram matrix leaves to them. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "linalg/bisect.h"
 #include "linalg/internal.h"
-#include "linalg/tridiagonal.h"
 
 /* ---- by LAPACK's SVD ---- */
 
@@ -29,14 +28,13 @@ static bool gesdd(char job, struct al_matrix a, double *values, struct al_matrix
 
 static bool by_svd(struct al_view a, double *values, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_matrix none = {.ld = 1};
 	struct al_matrix copy;
 
-	if (!al_matrix_init_unset(&copy, a.rows, a.cols, err))
+	if (!al_take_unset(&scratch, &copy, a.rows, a.cols, err))
 		return false;
-	bool done = al_copy(a, copy, err) && gesdd('N', copy, values, none, none, err);
-	al_matrix_finish(&copy);
-	return done;
+	return al_copy(a, copy, err) && gesdd('N', copy, values, none, none, err);
 }
 
 /* ---- from the Gram matrix ---- */
@@ -57,15 +55,29 @@ static double *column(const struct reduced *x, enum column which)
 	return x->columns.data + (size_t)which * x->columns.ld;
 }
 
+static int compare_falling(const void *a, const void *b)
+{
+	const double x = *(const double *)a, y = *(const double *)b;
+
+	return (x < y) - (x > y);
+}
+
 /* All eigenvalues, largest first. */
 static bool reduce(const struct reduced *x, struct al_error *err)
 {
-	const size_t n = x->g.cols;
+	const lapack_int n = al_int(x->g.cols);
 
-	return al_tridiagonal(x->g, column(x, DIAGONAL), column(x, OFF_DIAGONAL),
-		       column(x, REFLECTORS), err)
-		&& al_bisect(column(x, DIAGONAL), column(x, OFF_DIAGONAL), n, 0, column(x, VALUES),
-			n, err);
+	if (!al_check_info("dsytrd",
+		    LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', n, x->g.data, al_int(x->g.ld),
+			    column(x, DIAGONAL), column(x, OFF_DIAGONAL), column(x, REFLECTORS)),
+		    err))
+		return false;
+	memcpy(column(x, VALUES), column(x, DIAGONAL), x->g.cols * sizeof(double));
+	memcpy(column(x, ROOM), column(x, OFF_DIAGONAL), x->g.cols * sizeof(double));
+	if (!al_check_info("dsterf", LAPACKE_dsterf(n, column(x, VALUES), column(x, ROOM)), err))
+		return false;
+	qsort(column(x, VALUES), x->g.cols, sizeof(double), compare_falling);
+	return true;
 }
 
 /* The eigenvectors of the smallest `vectors.cols` eigenvalues. */
@@ -95,25 +107,21 @@ static bool find_smallest(const struct reduced *x, struct al_matrix vectors, lap
 static bool restrict_to(const struct reduced *x, struct al_view a, size_t n, double *values,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const bool is_wide = a.rows < a.cols;
-	struct al_matrix vectors = {0}, support = {0}, image = {0};
-	bool done = al_matrix_init(&vectors, x->g.cols, n, err)
-		&& al_matrix_init(&support, n, 2, err)
-		&& al_matrix_init_unset(&image, is_wide ? a.cols : a.rows, n, err);
+	struct al_matrix vectors, image;
+	lapack_int *support = al_take_array(&scratch, 2 * n, sizeof(*support), err);
 
-	if (done) {
-		al_blas_hold();
-		done = find_smallest(x, vectors, (lapack_int *)(void *)support.data, err);
-		al_blas_release();
-	}
-	done = done
+	if (!support || !al_take(&scratch, &vectors, x->g.cols, n, err)
+		|| !al_take_unset(&scratch, &image, is_wide ? a.cols : a.rows, n, err))
+		return false;
+	al_blas_hold();
+	const bool done = find_smallest(x, vectors, support, err);
+	al_blas_release();
+	return done
 		&& al_gemm(is_wide ? AL_TRANSPOSED : AL_PLAIN, AL_PLAIN, 1, a, al_view(vectors), 0,
 			image, err)
 		&& by_svd(al_view(image), values, err);
-	al_matrix_finish(&image);
-	al_matrix_finish(&support);
-	al_matrix_finish(&vectors);
-	return done;
 }
 
 /* How many eigenvalues the Gram matrix's rounding could show in: what it makes of a root is the
@@ -127,13 +135,6 @@ static size_t count_small(const double *falling, size_t n, double size)
 	while (small < n && !(falling[n - 1 - small] * AL_GRAM_CONDITION > least))
 		small++;
 	return small;
-}
-
-static int compare_falling(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x < y) - (x > y);
 }
 
 /* Where more than a quarter is small, A's own SVD is as quick. */
@@ -177,6 +178,7 @@ static bool by_own_gram(struct al_view a, const struct reduced *x, double *value
 
 bool al_singular_values(struct al_view a, double *values, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const size_t n = a.rows < a.cols ? a.rows : a.cols;
 	struct reduced x = {{0}, {0}, 0};
 	bool is_good = false;
@@ -185,19 +187,19 @@ bool al_singular_values(struct al_view a, double *values, struct al_error *err)
 		return false;
 	if (n == 0)
 		return true;
-	bool done = al_matrix_init_unset(&x.g, n, n, err)
-		&& al_matrix_init(&x.columns, n, N_COLUMNS, err)
-		&& by_own_gram(a, &x, values, &is_good, err);
-	al_matrix_finish(&x.columns);
-	al_matrix_finish(&x.g);
-	return done
-		&& (is_good ? al_check_values("singular values", values, n, err)
-			    : by_svd(a, values, err));
+	if (!al_take_unset(&scratch, &x.g, n, n, err)
+		|| !al_take(&scratch, &x.columns, n, N_COLUMNS, err)
+		|| !by_own_gram(a, &x, values, &is_good, err))
+		return false;
+	al_scratch_finish(&scratch);
+	return is_good ? al_check_values("singular values", values, n, err)
+		       : by_svd(a, values, err);
 }
 
 bool al_singular_values_by_gram(struct al_view a, struct al_matrix g, double size, double *values,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct reduced x = {g, {0}, size};
 	bool is_good = false;
 
@@ -210,12 +212,11 @@ bool al_singular_values_by_gram(struct al_view a, struct al_matrix g, double siz
 			a.rows, a.cols);
 	if (a.cols == 0)
 		return true;
-	bool done = al_matrix_init(&x.columns, a.cols, N_COLUMNS, err)
-		&& by_gram(a, &x, values, &is_good, err);
-	al_matrix_finish(&x.columns);
-	return done
-		&& (is_good ? al_check_values("singular values", values, a.cols, err)
-			    : al_singular_values(a, values, err));
+	if (!al_take(&scratch, &x.columns, a.cols, N_COLUMNS, err)
+		|| !by_gram(a, &x, values, &is_good, err))
+		return false;
+	return is_good ? al_check_values("singular values", values, a.cols, err)
+		       : al_singular_values(a, values, err);
 }
 
 /* ---- vectors ---- */
@@ -236,6 +237,7 @@ static void turn_both(struct al_matrix u, struct al_matrix vt, struct al_matrix 
 bool al_svd(struct al_matrix a, struct al_matrix u, double *values, struct al_matrix v,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const size_t n = a.rows < a.cols ? a.rows : a.cols;
 	struct al_matrix vt;
 
@@ -246,12 +248,11 @@ bool al_svd(struct al_matrix a, struct al_matrix u, double *values, struct al_ma
 		return false;
 	if (n == 0)
 		return true;
-	if (!al_matrix_init(&vt, n, a.cols, err))
+	if (!al_take(&scratch, &vt, n, a.cols, err))
 		return false;
 	bool done = gesdd('S', a, values, u, vt, err);
 	if (done)
 		turn_both(u, vt, v);
-	al_matrix_finish(&vt);
 	return done && al_check_finite("singular vectors", al_view(u), err)
 		&& al_check_finite("singular vectors", al_view(v), err);
 }

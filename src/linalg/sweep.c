@@ -82,8 +82,8 @@ void al_sweep_destroy(struct al_sweep *s)
 {
 	if (!s)
 		return;
-	sweep_finish(&s->wide);
-	sweep_finish_f(&s->narrow);
+	al_scratch_finish(&s->wide.scratch);
+	al_scratch_finish(&s->narrow.scratch);
 	free(s);
 }
 

@@ -35,8 +35,8 @@ static inline struct al_mode al_key_mode(const struct al_heads *h)
 }
 
 /* L with L L^T the Gram matrix of the mode's unfolding: [own.rows][own.cols], block b is own_b
- * times the triangle of all other factors that it meets. Allocated. */
-bool al_mode_weigh(const struct al_mode *mode, struct al_matrix *l,
+ * times the triangle of all other factors that it meets. */
+bool al_mode_weigh(struct al_scratch *scratch, const struct al_mode *mode, struct al_matrix *l,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The random range finder: both bases of a partial decomposition, in single precision. `norm` is

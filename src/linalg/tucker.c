@@ -25,15 +25,14 @@ static struct al_heads core_heads(const struct al_tucker *t)
 /* trace(U^T S U) = <P, S>, S the Gram matrix of the projected heads. */
 static bool full_core_norm(const struct al_tucker *t, double *norm, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_heads core = core_heads(t);
-	struct al_matrix s = {0}, p = {0};
+	struct al_matrix s, p;
 
-	bool done = al_matrix_init(&s, t->n_heads, t->n_heads, err)
-		&& al_matrix_init(&p, t->n_heads, t->n_heads, err) && al_heads_gram(&core, s, err)
-		&& al_tucker_mix_heads(t, p, err);
+	bool done = al_take(&scratch, &s, t->n_heads, t->n_heads, err)
+		&& al_take(&scratch, &p, t->n_heads, t->n_heads, err)
+		&& al_heads_gram(&core, s, err) && al_tucker_mix_heads(t, p, err);
 	*norm = done ? al_inner(al_view(s), al_view(p)) : 0;
-	al_matrix_finish(&p);
-	al_matrix_finish(&s);
 	return done;
 }
 
@@ -61,28 +60,26 @@ static bool project(const struct al_heads *heads, struct al_tucker *t, struct al
 static bool find_mode(const struct al_mode *mode, size_t rank, double allowance,
 	struct al_matrix *basis, struct al_error *err)
 {
-	struct al_matrix l = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix l;
 
-	bool done = al_mode_weigh(mode, &l, err)
+	return al_mode_weigh(&scratch, mode, &l, err)
 		&& al_leading(al_view(l), rank, allowance, basis, err);
-	al_matrix_finish(&l);
-	return done;
 }
 
 static bool find_heads(const struct al_heads *heads, size_t rank, double allowance,
 	struct al_matrix *basis, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const size_t n = heads->n_heads;
-	struct al_matrix s = {0}, values = {0};
+	struct al_matrix s, values;
 
-	bool done = al_matrix_init(&s, n, n, err) && al_matrix_init(&values, n, 1, err)
+	bool done = al_take(&scratch, &s, n, n, err) && al_take(&scratch, &values, n, 1, err)
 		&& al_heads_gram(heads, s, err) && al_eigenvectors(s, values.data, err);
 	if (done && rank == 0)
 		rank = al_smallest_rank(values.data, n, allowance);
 	done = done && al_matrix_init(basis, n, rank, err)
 		&& al_copy(al_columns(al_view(s), 0, rank), *basis, err);
-	al_matrix_finish(&values);
-	al_matrix_finish(&s);
 	return done;
 }
 
@@ -165,59 +162,46 @@ struct pair_room {
 	struct al_matrix p, gram, w, half, unfolding, values;
 };
 
-static bool pair_room_init(struct pair_room *room, const struct al_mode *mode, size_t n_heads,
-	struct al_error *err)
+static bool pair_room_init(struct al_scratch *scratch, struct pair_room *room,
+	const struct al_mode *mode, size_t n_heads, struct al_error *err)
 {
-	return al_matrix_init(&room->p, n_heads, n_heads, err)
-		&& al_matrix_init(&room->gram, mode->other.cols, mode->other.cols, err)
-		&& al_matrix_init(&room->w, mode->own.cols, mode->own.cols, err)
-		&& al_matrix_init(&room->half, mode->own.rows, mode->own.cols, err)
-		&& al_matrix_init(&room->unfolding, mode->own.rows, mode->own.rows, err)
-		&& al_matrix_init(&room->values, mode->own.rows, 1, err);
-}
-
-static void pair_room_finish(struct pair_room *room)
-{
-	al_matrix_finish(&room->values);
-	al_matrix_finish(&room->unfolding);
-	al_matrix_finish(&room->half);
-	al_matrix_finish(&room->w);
-	al_matrix_finish(&room->gram);
-	al_matrix_finish(&room->p);
+	return al_take(scratch, &room->p, n_heads, n_heads, err)
+		&& al_take(scratch, &room->gram, mode->other.cols, mode->other.cols, err)
+		&& al_take(scratch, &room->w, mode->own.cols, mode->own.cols, err)
+		&& al_take(scratch, &room->half, mode->own.rows, mode->own.cols, err)
+		&& al_take(scratch, &room->unfolding, mode->own.rows, mode->own.rows, err)
+		&& al_take(scratch, &room->values, mode->own.rows, 1, err);
 }
 
 /* With mixed heads the blocks of a mode's weight no longer stand alone: Gram = own W own^T. */
 static bool improve_mixed(const struct al_mode *mode, const struct al_tucker *t,
 	struct al_matrix basis, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct pair_room room = {{0}, {0}, {0}, {0}, {0}, {0}};
 
-	bool done = pair_room_init(&room, mode, t->n_heads, err)
+	return pair_room_init(&scratch, &room, mode, t->n_heads, err)
 		&& al_tucker_mix_heads(t, room.p, err)
 		&& weigh_pairs(mode, al_view(room.p), room.gram, room.w, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, mode->own, al_view(room.w), 0, room.half, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(room.half), mode->own, 0,
 			room.unfolding, err)
 		&& al_eigenvectors_top(room.unfolding, room.values.data, basis, err);
-	pair_room_finish(&room);
-	return done;
 }
 
 /* A step of orthogonal iteration, where all eigenvectors of a large mode would cost too much: with
  * the other modes as they are it never loses anything. */
 static bool improve_step(const struct al_mode *mode, struct al_matrix basis, struct al_error *err)
 {
-	struct al_matrix l = {0}, inner = {0}, r = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix l, inner, r;
 
-	bool done = al_mode_weigh(mode, &l, err) && al_matrix_init(&inner, l.cols, basis.cols, err)
-		&& al_matrix_init(&r, basis.cols, basis.cols, err)
+	return al_mode_weigh(&scratch, mode, &l, err)
+		&& al_take(&scratch, &inner, l.cols, basis.cols, err)
+		&& al_take(&scratch, &r, basis.cols, basis.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(l), al_view(basis), 0, inner, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(l), al_view(inner), 0, basis, err)
 		&& al_qr(basis, r, err);
-	al_matrix_finish(&r);
-	al_matrix_finish(&inner);
-	al_matrix_finish(&l);
-	return done;
 }
 
 /* The best basis of one mode with the other modes as they are, or a better one. */

@@ -12,18 +12,17 @@ struct middle {
 static bool apply_own(const struct middle *m, size_t head, struct al_view x, struct al_matrix out,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_tucker *t = m->tucker;
 	const size_t d = m->d_head, kv_head = head * t->n_kv_heads / t->n_heads;
 	struct al_matrix inner;
 
-	if (!al_matrix_init(&inner, d, x.cols, err))
+	if (!al_take(&scratch, &inner, d, x.cols, err))
 		return false;
-	bool done = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1,
-			    al_columns(al_view(t->core_key), kv_head * d, d), x, 0, inner, err)
+	return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(al_view(t->core_key), kv_head * d, d),
+		       x, 0, inner, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(t->core_query), head * d, d),
 			al_view(inner), 0, out, err);
-	al_matrix_finish(&inner);
-	return done;
 }
 
 static void spread(const struct middle *m, size_t head, struct al_matrix inner,
@@ -43,19 +42,18 @@ static void spread(const struct middle *m, size_t head, struct al_matrix inner,
 static bool apply_mixed(const struct middle *m, size_t head, struct al_view x, struct al_matrix out,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_tucker *t = m->tucker;
-	struct al_matrix inner = {0}, all = {0};
+	struct al_matrix inner, all;
 
-	bool done = al_matrix_init(&inner, t->core_key.cols, x.cols, err)
-		&& al_matrix_init(&all, t->core_query.cols, x.cols, err)
+	bool done = al_take(&scratch, &inner, t->core_key.cols, x.cols, err)
+		&& al_take(&scratch, &all, t->core_query.cols, x.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(t->core_key), x, 0, inner, err);
 	if (done) {
 		spread(m, head, inner, all);
 		done = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_query), al_view(all), 0, out,
 			err);
 	}
-	al_matrix_finish(&all);
-	al_matrix_finish(&inner);
 	return done;
 }
 
@@ -70,16 +68,15 @@ static bool apply_core(const void *context, size_t head, struct al_view x, struc
 bool al_tucker_measure(const struct al_heads *heads, double norm, struct al_tucker *t,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct middle middle = {.tucker = t, .d_head = t->core_query.cols / t->n_heads};
 	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_core, &middle};
 
-	bool done = (!t->head.data
-			    || (al_matrix_init(&middle.p, t->n_heads, t->n_heads, err)
-				    && al_tucker_mix_heads(t, middle.p, err)))
+	return (!t->head.data
+		       || (al_take(&scratch, &middle.p, t->n_heads, t->n_heads, err)
+			       && al_tucker_mix_heads(t, middle.p, err)))
 		&& al_residual(heads, norm, &a, AL_RESIDUAL_FLOPS, &t->relative_error,
 			&t->is_estimate, err);
-	al_matrix_finish(&middle.p);
-	return done;
 }
 
 /* ---- parameters ---- */

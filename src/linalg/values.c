@@ -2,10 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "linalg/band.h"
-#include "linalg/bisect.h"
 #include "linalg/internal.h"
-#include "linalg/tridiagonal.h"
 
 /* Where eigenvectors are asked for, LAPACK counts its workspace, 1 + 6n + 2n^2, in 32 bits. */
 enum { EIGENVECTORS_MOST = 32000 };
@@ -14,20 +11,14 @@ enum { EIGENVECTORS_MOST = 32000 };
  * together. */
 enum { TOGETHER = 1024, MANY = 4 };
 
-static bool check_symmetric(struct al_view g, size_t most, struct al_error *err)
-{
-	if (!al_check("G", g, err) || !al_check_shape("G", g.rows, g.cols, g.cols, g.cols, err))
-		return false;
-	if (g.cols > most)
-		return al_fail(err, AL_EINPUT, "eigenvectors of %zu x %zu: at most %zu", g.rows,
-			g.cols, most);
-	return al_check_finite("eigenvalues", g, err);
-}
-
 bool al_check_values(const char *what, const double *values, size_t n, struct al_error *err)
 {
 	return al_check_finite(what, (struct al_view){values, n, 1, n ? n : 1}, err);
 }
+
+/* Above this a matrix whose eigenvalues are all that is asked for is made a band first, by
+ * products, and the band tridiagonal: at 4,096 in 0.65 of the time, at 768 in 1.2. */
+enum { TWO_STAGES = 1024 };
 
 static void swap_columns(struct al_matrix m, size_t a, size_t b)
 {
@@ -62,13 +53,12 @@ bool al_points_down(const double *x, size_t n)
 #include "linalg/in_single.h"
 #include "linalg/values.inc"
 
-static void reverse(double *values, size_t n)
+static bool check_vectors(struct al_matrix g, struct al_error *err)
 {
-	for (size_t i = 0; i < n / 2; i++) {
-		double other = values[n - 1 - i];
-		values[n - 1 - i] = values[i];
-		values[i] = other;
-	}
+	if (g.cols > EIGENVECTORS_MOST)
+		return al_fail(err, AL_EINPUT, "eigenvectors of %zu x %zu: at most %d", g.rows,
+			g.cols, EIGENVECTORS_MOST);
+	return check_symmetric(g, err);
 }
 
 /* From the lower triangle: its eigenvectors turn back by dormqr, the upper one's by dormql, which
@@ -102,7 +92,7 @@ static void largest_first(struct al_matrix vectors)
 
 bool al_eigenvectors(struct al_matrix g, double *values, struct al_error *err)
 {
-	if (!check_symmetric(al_view(g), EIGENVECTORS_MOST, err))
+	if (!check_vectors(g, err))
 		return false;
 	if (g.cols == 0)
 		return true;
@@ -121,7 +111,10 @@ static bool find_all(struct al_matrix g, struct al_matrix room, struct al_matrix
 	const lapack_int n = al_int(g.cols), ld = al_int(g.ld);
 	double *diagonal = room.data, *beside = diagonal + room.ld, *factors = beside + room.ld;
 
-	return al_tridiagonal(g, diagonal, beside, factors, err)
+	return al_check_info("dsytrd",
+		       LAPACKE_dsytrd(LAPACK_COL_MAJOR, 'L', n, g.data, ld, diagonal, beside,
+			       factors),
+		       err)
 		&& al_check_info("dstedc",
 			LAPACKE_dstedc(LAPACK_COL_MAJOR, 'I', n, diagonal, beside, all.data,
 				al_int(all.ld)),
@@ -135,24 +128,22 @@ static bool find_all(struct al_matrix g, struct al_matrix room, struct al_matrix
 static bool top_of_all(struct al_matrix g, double *values, struct al_matrix vectors,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const size_t n = g.cols, wanted = vectors.cols;
-	struct al_matrix room = {0}, all = {0};
+	struct al_matrix room, all;
 
-	bool done = al_matrix_init(&room, n, 3, err) && al_matrix_init_unset(&all, n, n, err);
-	if (done) {
-		const struct al_matrix top = al_part(all, 0, n - wanted, n, wanted);
-		al_blas_hold();
-		done = find_all(g, room, all, top, err);
-		al_blas_release();
-		done = done && al_copy(al_view(top), vectors, err);
-	}
-	for (size_t i = 0; done && i < wanted; i++)
+	if (!al_take(&scratch, &room, n, 3, err) || !al_take_unset(&scratch, &all, n, n, err))
+		return false;
+	const struct al_matrix top = al_part(all, 0, n - wanted, n, wanted);
+	al_blas_hold();
+	const bool done = find_all(g, room, all, top, err);
+	al_blas_release();
+	if (!done || !al_copy(al_view(top), vectors, err))
+		return false;
+	for (size_t i = 0; i < wanted; i++)
 		values[i] = room.data[n - 1 - i];
-	if (done)
-		largest_first(vectors);
-	al_matrix_finish(&all);
-	al_matrix_finish(&room);
-	return done && al_check_values("eigenvalues", values, wanted, err);
+	largest_first(vectors);
+	return al_check_values("eigenvalues", values, wanted, err);
 }
 
 static bool syevr(struct al_matrix g, double *values, struct al_matrix vectors, lapack_int *support,
@@ -174,32 +165,28 @@ static bool syevr(struct al_matrix g, double *values, struct al_matrix vectors, 
 	return true;
 }
 
-/* Room for the eigenvalues, of which dsyevr uses all n, and for its supports, two integers a
- * vector. */
+/* Of room for the eigenvalues dsyevr uses all n; its supports are two integers a vector. */
 static bool top_one_by_one(struct al_matrix g, double *values, struct al_matrix vectors,
 	struct al_error *err)
 {
-	struct al_matrix all = {0}, support = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix all;
+	lapack_int *support = al_take_array(&scratch, 2 * vectors.cols, sizeof(*support), err);
 
-	bool done = al_matrix_init(&all, g.cols, 1, err)
-		&& al_matrix_init(&support, vectors.cols, 2, err)
-		&& syevr(g, all.data, vectors, (lapack_int *)(void *)support.data, err);
-	if (done) {
-		memcpy(values, all.data, vectors.cols * sizeof(double));
-		reverse(values, vectors.cols);
-		largest_first(vectors);
-	}
-	al_matrix_finish(&support);
-	al_matrix_finish(&all);
-	return done && al_check_values("eigenvalues", values, vectors.cols, err)
+	if (!support || !al_take(&scratch, &all, g.cols, 1, err)
+		|| !syevr(g, all.data, vectors, support, err))
+		return false;
+	memcpy(values, all.data, vectors.cols * sizeof(double));
+	reverse(values, vectors.cols);
+	largest_first(vectors);
+	return al_check_values("eigenvalues", values, vectors.cols, err)
 		&& al_check_finite("eigenvectors", al_view(vectors), err);
 }
 
 bool al_eigenvectors_top(struct al_matrix g, double *values, struct al_matrix vectors,
 	struct al_error *err)
 {
-	if (!check_symmetric(al_view(g), EIGENVECTORS_MOST, err)
-		|| !al_check("vectors", al_view(vectors), err))
+	if (!check_vectors(g, err) || !al_check("vectors", al_view(vectors), err))
 		return false;
 	if (vectors.rows != g.rows || vectors.cols > g.cols)
 		return al_fail(err, AL_EINPUT,

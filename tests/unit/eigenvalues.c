@@ -5,7 +5,7 @@
 
 #include "linalg/linalg.h"
 
-/* Once by tridiagonal matrices alone, once by way of a band. */
+/* Once by tridiagonal matrices alone, once in two stages. */
 static const size_t sizes[] = {300, 2048};
 
 /* (I - 2 v v^T) diag(1 .. n) (I - 2 v v^T), v of equal elements. */
