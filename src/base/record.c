@@ -18,21 +18,35 @@ static void set_number(const struct al_field *field, int64_t value, void *out)
 		*(unsigned *)out = (unsigned)value;
 	else if (field->type == AL_FIELD_WHOLE)
 		*(int64_t *)out = value;
+	else if (field->type == AL_FIELD_INT)
+		*(int *)out = (int)value;
 }
 
-static bool read_word(const struct al_json *doc, const struct al_field *field,
-	const struct cJSON *node, void *out, struct al_error *err)
+static bool find_word(const struct al_json *doc, const struct al_field *field,
+	const struct cJSON *node, int *index, struct al_error *err)
 {
 	const char *text;
 
 	if (!al_json_text(doc, node, &text, err))
 		return false;
-	int index = al_find_name(text, field->words, field->n_words);
-	if (index < 0) {
-		al_fail_unknown(err, field->key, text, field->words, field->n_words);
-		return al_json_in(doc, node, err);
-	}
-	set_number(field, field->least + index, out);
+	*index = al_find_name(text, field->words, field->n_words);
+	if (*index >= 0)
+		return true;
+	al_fail_unknown(err, field->key, text, field->words, field->n_words);
+	return al_json_in(doc, node, err);
+}
+
+static bool read_word(const struct al_json *doc, const struct al_field *field,
+	const struct cJSON *node, void *out, struct al_error *err)
+{
+	int index;
+
+	if (!find_word(doc, field, node, &index, err))
+		return false;
+	if (field->type == AL_FIELD_TEXT)
+		*(const char **)out = field->words[index];
+	else
+		set_number(field, field->least + index, out);
 	return true;
 }
 
@@ -52,14 +66,18 @@ static bool read_text(const struct al_record_source *source, const struct cJSON 
 static bool read_item(const struct al_record_source *source, const struct al_field *field,
 	const struct cJSON *node, void *out, struct al_error *err)
 {
-	return field->record ? al_record_read(source, field->record, node, out, err)
-			     : field->read(source->context, node, out, err);
+	if (field->record)
+		return al_record_read(source, field->record, node, out, err);
+	return field->read ? field->read(source->context, node, out, err)
+			   : read_text(source, node, out, err);
 }
 
 bool al_record_read_items(const struct al_record_source *source, const struct al_field *field,
 	const struct cJSON *list, void *out, struct al_error *err)
 {
-	const size_t size = field->record ? field->record->size : field->item_size;
+	const size_t size = field->record ? field->record->size
+		: field->read		  ? field->item_size
+					  : sizeof(const char *);
 	const size_t n = al_json_size(list);
 	size_t *n_read = (void *)((char *)out + field->n_offset);
 
@@ -70,6 +88,9 @@ bool al_record_read_items(const struct al_record_source *source, const struct al
 		return al_json_fail(source->doc, list, err,
 			"\"%s\" has %zu %s, expected at most %zu", field->key, n,
 			field->noun ? field->noun : "items", field->most);
+	if (field->type == AL_FIELD_LIST && n < (size_t)field->least)
+		return al_json_fail(source->doc, list, err, "the list of %s is empty",
+			field->noun ? field->noun : "items");
 	char *items = al_arena_alloc(source->arena, n, size);
 	memcpy((char *)out + field->offset, &items, sizeof(items));
 	al_json_each (node, list) {
@@ -93,6 +114,24 @@ static bool read_absent(const struct al_record_source *source, const struct al_f
 	return true;
 }
 
+static bool read_int(const struct al_json *doc, const struct al_field *field,
+	const struct cJSON *node, int64_t *out, struct al_error *err)
+{
+	if (!al_json_whole_from(doc, node, field->least, out, err))
+		return false;
+	return *out <= (int64_t)field->most
+		|| al_json_fail(doc, node, err, "found %lld %s, expected at most %zu",
+			(long long)*out, field->noun ? field->noun : field->key, field->most);
+}
+
+static bool read_record(const struct al_record_source *source, const struct al_field *field,
+	const struct cJSON *node, void *record, struct al_error *err)
+{
+	if (field->or_text && al_json_kind(node) == AL_JSON_TEXT)
+		return read_text(source, node, (char *)record + field->or_text, err);
+	return al_record_read(source, field->record, node, (char *)record + field->offset, err);
+}
+
 static bool read_field(const struct al_record_source *source, const struct al_field *field,
 	const struct cJSON *node, void *record, struct al_error *err)
 {
@@ -100,13 +139,22 @@ static bool read_field(const struct al_record_source *source, const struct al_fi
 	int64_t number = 0;
 	bool is_true = false;
 
+	if (field->has_offset)
+		*(bool *)((char *)record + field->has_offset) = true;
 	switch (field->type) {
 	case AL_FIELD_TEXT:
-		return read_text(source, node, out, err);
+		if (!field->words)
+			return read_text(source, node, out, err);
+		return read_word(source->doc, field, node, out, err);
 	case AL_FIELD_WORD:
 		return read_word(source->doc, field, node, out, err);
 	case AL_FIELD_REAL:
 		return al_json_real(source->doc, node, out, err);
+	case AL_FIELD_NODE:
+		memcpy(out, &node, sizeof(node));
+		return al_json_expect(source->doc, node, field->kind, err);
+	case AL_FIELD_RECORD:
+		return read_record(source, field, node, record, err);
 	case AL_FIELD_BY:
 		return field->read(source->context, node, out, err);
 	case AL_FIELD_LIST:
@@ -119,6 +167,10 @@ static bool read_field(const struct al_record_source *source, const struct al_fi
 		break;
 	case AL_FIELD_WHOLE:
 		if (!al_json_whole_from(source->doc, node, field->least, &number, err))
+			return false;
+		break;
+	case AL_FIELD_INT:
+		if (!read_int(source->doc, field, node, &number, err))
 			return false;
 		break;
 	}

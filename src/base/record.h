@@ -19,11 +19,14 @@ struct al_record_source {
 };
 
 enum al_field_type {
-	AL_FIELD_TEXT, /* const char *, copied */
+	AL_FIELD_TEXT, /* const char *, copied; where there are `words`, one of them */
 	AL_FIELD_BOOLEAN, /* bool */
 	AL_FIELD_WORD, /* an enum: the index of one of `words`, plus `least` */
 	AL_FIELD_WHOLE, /* int64_t: a whole number of at least `least` */
+	AL_FIELD_INT, /* int: the same, of at most `most` */
 	AL_FIELD_REAL, /* double */
+	AL_FIELD_NODE, /* const struct cJSON *: the value as it stands, of the kind `kind` */
+	AL_FIELD_RECORD, /* what `record` makes of an object */
 	AL_FIELD_BY, /* what `read` makes of the value */
 	AL_FIELD_LIST, /* a list: a pointer to its items, and how many they are */
 	AL_FIELD_MEMBERS, /* the same of an object, the keys of which are anything */
@@ -37,21 +40,24 @@ struct al_field {
 	size_t offset; /* in the record, of what is set */
 	bool is_required;
 	bool reads_absent; /* BY: `read` is called, with NULL, where the key is absent too */
-	int64_t fallback; /* BOOLEAN, WORD, WHOLE: the value where the key is absent */
-	int64_t least;
+	int64_t fallback; /* BOOLEAN, WORD, WHOLE, INT: the value where the key is absent */
+	int64_t least; /* LIST: items */
+	size_t has_offset; /* in the record: a bool that says that the key is there; 0: none */
+	size_t or_text; /* RECORD: in the record: for a text instead of an object; 0: none */
+	enum al_json_kind kind;
 
 	const char *const *words;
 	size_t n_words;
 
 	/* BY: of the value, into what begins at `offset`. LIST and MEMBERS: of each item, where it
-	 * isn't a `record` itself. */
+	 * isn't a `record` itself; with neither, items are texts. */
 	bool (*read)(void *context, const struct cJSON *node, void *out, struct al_error *err);
 
 	const struct al_record *record;
 	size_t item_size; /* of what `read` makes of an item */
 	size_t n_offset; /* in the record: a size_t, the number of items */
-	size_t most; /* items; 0: any number */
-	const char *noun; /* for the message about too many: "entries"; NULL: "items" */
+	size_t most; /* items; 0: any number; INT: as it says */
+	const char *noun; /* for messages about how many: "entries"; NULL: "items" */
 };
 
 struct al_record {

@@ -14,7 +14,8 @@ struct al_scenario {
 	struct al_arena arena;
 	struct al_json doc;
 	struct al_catalog *catalog;
-	const char *name, *file, *folder, *title;
+	const char *name, *file, *folder, *title, *source;
+	const struct cJSON *set; /* read when variants are, whose symbols it may name */
 	const struct al_profile *profile; /* NULL: none is named */
 	const struct al_symbol *symbols; /* the standard ones */
 	size_t n_symbols;

@@ -7,6 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cJSON;
+
+/* Where rows come from, as an object names them; NULL: absent. */
+struct al_rows_source {
+	const struct cJSON *columns, *rows, *file;
+};
+
 /* A printed number: the interval of half a unit of its last digit around it. */
 struct al_datum {
 	const char *printed; /* NULL: missing */
@@ -29,7 +36,9 @@ struct al_data_row {
 };
 
 struct al_data_set {
-	const char *id, *title;
+	const char *id, *title, *source;
+	struct al_rows_source from;
+	const struct cJSON *metrics; /* which values are the better ones; NULL: not said */
 	bool is_exact, has_case, has_variant;
 	int64_t runs; /* that a number is the mean of; 0: not told */
 	struct al_data_column *columns; /* without case and variant */

@@ -15,6 +15,7 @@ struct al_scenario_figure {
 	const struct al_scenario_sweep *sweep;
 	const struct al_listing *listing;
 	int64_t panel_columns; /* in rows of so many; 0: all side by side */
+	unsigned better_x, better_y; /* of a frontier; 1: the higher one */
 	const char **variants, **cases; /* only these rows; NULL: all */
 	size_t n_variants, n_cases;
 	const char **melted; /* columns that become rows, the column being the series */

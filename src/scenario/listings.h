@@ -4,13 +4,15 @@
 #define ATTNLEDGER_SCENARIO_LISTINGS_H
 
 #include "base/table.h"
+#include "scenario/data.h"
 
 struct al_listing {
-	const char *id, *title;
+	const char *id, *title, *source;
+	struct al_rows_source from;
 	struct al_column *columns;
 	size_t n_columns;
 	const char ***rows; /* [n_rows][n_columns], NULL: missing */
-	size_t n_rows, rows_room;
+	size_t n_rows;
 };
 
 #endif

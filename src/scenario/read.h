@@ -23,15 +23,12 @@ typedef bool al_scenario_reader(void *scenario, const struct cJSON *node, void *
 	struct al_error *err);
 
 /* What a figure leaves out of an axis, and lays over its marks (read_overlay.c). */
-extern const struct al_record al_band_record, al_ratio_record;
-al_scenario_reader al_scenario_read_break, al_scenario_read_inset;
+extern const struct al_record al_band_record, al_inset_record, al_ratio_record;
+al_scenario_reader al_scenario_read_break;
 
-/* "sort" of a table or a sweep, into its struct al_arrangement (read_sweep.c). */
-al_scenario_reader al_scenario_read_sort;
-
-/* Lists that are read into the scenario or the table itself. */
+/* Lists that are read into the scenario itself; a table's column. */
 al_scenario_reader al_scenario_read_variants, al_scenario_read_cases, al_scenario_read_errata,
-	al_scenario_read_columns;
+	al_scenario_read_column;
 
 /* When all figures are read: which variant has which colour. */
 void al_looks_choose(struct al_scenario *s);
@@ -42,10 +39,8 @@ void al_looks_choose(struct al_scenario *s);
 bool al_object_read(struct al_scenario *s, const struct al_record *record, const struct cJSON *node,
 	void *out, struct al_error *err);
 
-/* Values: a text as it stands; a text, a list or an object that something else reads; the id of a
- * table, a sweep or a data set; a model. */
-al_scenario_reader al_scenario_read_name, al_scenario_check_text, al_scenario_check_list,
-	al_scenario_check_object, al_scenario_read_id, al_scenario_read_model;
+/* Values: the id of a table, a sweep or a data set; a model. */
+al_scenario_reader al_scenario_read_id, al_scenario_read_model;
 /* Names of what was read before: a case, a variant, a symbol that a variant could need. */
 al_scenario_reader al_scenario_read_case_name, al_scenario_read_variant_name,
 	al_scenario_read_symbol_name;
@@ -57,6 +52,29 @@ al_scenario_reader al_scenario_read_case_name, al_scenario_read_variant_name,
 	{ \
 		AL_KEY("recipe", BY, at), .read = al_scenario_read_recipe \
 	}
+/* "case" and "cases" of a table or a sweep. */
+#define AL_CASES(one, list, n) \
+	{AL_KEY("case", BY, one), .read = al_scenario_read_case_name}, \
+	{ \
+		AL_KEY("cases", LIST, list), .n_offset = (n), .read = al_scenario_read_case_name, \
+					     .item_size = sizeof(const struct al_case *), \
+					     .least = 1, .noun = "cases" \
+	}
+/* How its table is arranged, whose struct al_arrangement stands at `at`; "pivot" is its own. */
+#define AL_ARRANGEMENT(at) \
+	{AL_KEY("keys", LIST, (at) + offsetof(struct al_arrangement, keys)), \
+		.n_offset = (at) + offsetof(struct al_arrangement, n_keys)}, \
+	{ \
+		AL_KEY("sort", RECORD, at), \
+			.record = &al_sort_record, \
+			.or_text = (at) + offsetof(struct al_arrangement, sort_by) \
+	}
+extern const struct al_record al_sort_record;
+/* Are keys and pivot among `keys`, and what sorts among `all`? NULL: also those. Finishes both. */
+bool al_arrangement_check(const struct al_scenario *s, const struct cJSON *node,
+	const struct al_arrangement *arrangement, struct al_names *keys, struct al_names *all,
+	struct al_error *err);
+
 /* `per` beside the basis is short for the one within it, and stronger. */
 al_scenario_reader al_scenario_read_set, al_scenario_read_basis, al_scenario_read_recipe,
 	al_scenario_read_per;
@@ -76,11 +94,6 @@ bool al_member_symbol_check(const struct al_scenario *s, const struct cJSON *mem
 /* An object of SYMBOL: FORMULA; the symbols are `known` or letters of the claim's own. */
 bool al_substitutions_read(struct al_scenario *s, const struct cJSON *node, bool are_known,
 	struct al_substitution **out, size_t *n, struct al_error *err);
-
-/* The text of a CSV file that the scenario names, without its byte-order mark: it lies beside the
- * scenario, of an embedded one in the binary. */
-bool al_scenario_read_csv(struct al_scenario *s, const struct cJSON *node, const char **path,
-	char **text, struct al_error *err);
 
 /* A list that may hold at most that many. */
 bool al_size_check(const struct al_scenario *s, const struct cJSON *list, const char *what,

@@ -19,9 +19,10 @@ static bool settle(struct al_scenario *s, const struct cJSON *node, struct al_ca
 
 static bool read_case_id(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
+	const struct al_scenario *s = context;
 	const char **id = out;
 
-	return al_scenario_read_name(context, node, out, err)
+	return al_json_text(&s->doc, node, id, err)
 		&& al_name_check(context, node, "case id", *id, err);
 }
 
@@ -71,9 +72,8 @@ bool al_scenario_read_cases(void *context, const struct cJSON *list, void *out,
 {
 	struct al_scenario *s = context;
 	const struct al_record_source source = {&s->arena, &s->doc, s};
-	const struct cJSON *set = al_json_get(s->doc.root, "set");
 
-	if ((set && !al_scenario_read_set(s, set, &s->base.changes, err))
+	if ((s->set && !al_scenario_read_set(s, s->set, &s->base.changes, err))
 		|| !settle(s, s->doc.root, &s->base, s->name, err)
 		|| (list && !al_record_read_items(&source, &cases, list, out, err)))
 		return false;

@@ -56,36 +56,6 @@ static bool check_key(const struct al_scenario *s, const struct cJSON *node,
 	return al_json_in(&s->doc, node, err);
 }
 
-static bool read_quantity(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	static const char *const words[] = {
-		[AL_QUANTITY_PLAIN] = "plain",
-		[AL_QUANTITY_COUNT] = "count",
-		[AL_QUANTITY_BYTES] = "bytes",
-		[AL_QUANTITY_FLOPS] = "flops",
-	};
-	struct al_column *column = out;
-	int found = al_word_find(context, node, "quantity", words, 4, err);
-
-	if (found >= 0)
-		column->quantity = (enum al_quantity)found;
-	return found >= 0;
-}
-
-static bool read_digits(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	const struct al_scenario *s = context;
-	int64_t digits;
-
-	if (!al_json_whole_from(&s->doc, node, 0, &digits, err))
-		return false;
-	if (digits > 30)
-		return al_json_fail(&s->doc, node, err, "%lld digits, expected at most 30",
-			(long long)digits);
-	*(int *)out = (int)digits;
-	return true;
-}
-
 static bool read_formula(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
@@ -104,6 +74,10 @@ static bool finish_column(void *s, const struct cJSON *node, void *out, struct a
 	const char *unit = column->unit;
 
 	(void)s, (void)err;
+	if (!al_json_get(node, "digits"))
+		column->digits = wanted->kind->digits;
+	if (!al_json_get(node, "quantity"))
+		column->quantity = wanted->kind->quantity;
 	if (!al_json_get(node, "unit") || al_unit_factor(unit) == 1)
 		return true;
 	column->unit = wanted->kind->unit;
@@ -113,16 +87,23 @@ static bool finish_column(void *s, const struct cJSON *node, void *out, struct a
 	return true;
 }
 
+static const char *const quantities[] = {
+	[AL_QUANTITY_PLAIN] = "plain",
+	[AL_QUANTITY_COUNT] = "count",
+	[AL_QUANTITY_BYTES] = "bytes",
+	[AL_QUANTITY_FLOPS] = "flops",
+};
+
 #define AT(member) offsetof(struct al_scenario_column, member)
 static const struct al_field column_fields[] = {
 	{AL_KEY("key", BY, 0), .is_required = true, .read = read_key},
 	{AL_KEY("title", TEXT, AT(column.title))},
 	{AL_KEY("unit", TEXT, AT(column.unit))},
-	{AL_KEY("digits", BY, AT(column.digits)), .read = read_digits},
+	{AL_KEY("digits", INT, AT(column.digits)), .most = 30},
 	{AL_KEY("group", TEXT, AT(column.group))},
 	{AL_KEY("formula", BY, AT(formula)), .read = read_formula},
 	{AL_KEY("best", WORD, AT(best)), .words = al_direction_words, .n_words = 3},
-	{AL_KEY("quantity", BY, AT(column)), .read = read_quantity},
+	{AL_KEY("quantity", WORD, AT(column.quantity)), AL_WORDS(quantities)},
 	{AL_KEY("once", BOOLEAN, AT(is_once))},
 	{AL_KEY("variants", LIST, AT(only)), .n_offset = AT(n_only),
 		.read = al_scenario_read_variant_name,
@@ -147,9 +128,12 @@ static enum al_direction best_of(const struct al_scenario *s, const struct al_co
 }
 
 /* A column is a key alone, or an object that says more. */
-static bool read_column(struct al_scenario *s, const struct cJSON *node,
-	struct al_scenario_column *column, struct al_error *err)
+bool al_scenario_read_column(void *context, const struct cJSON *node, void *out,
+	struct al_error *err)
 {
+	struct al_scenario *s = context;
+	struct al_scenario_column *column = out;
+
 	if (al_json_kind(node) == AL_JSON_OBJECT
 			? !al_object_read(s, &column_record, node, column, err)
 			: !read_key(s, node, column, err))
@@ -157,27 +141,4 @@ static bool read_column(struct al_scenario *s, const struct cJSON *node,
 	if (column->best == AL_PLAIN)
 		column->best = best_of(s, column->kind);
 	return check_key(s, node, column, err);
-}
-
-bool al_scenario_read_columns(void *context, const struct cJSON *list, void *out,
-	struct al_error *err)
-{
-	struct al_scenario *s = context;
-	struct al_scenario_table *table = out;
-
-	if (!al_json_expect(&s->doc, list, AL_JSON_ARRAY, err)
-		|| !al_size_check(s, list, "columns", AL_MOST_PARTS_OF_A_KIND, err))
-		return false;
-	table->columns = al_new_array(&s->arena, struct al_scenario_column, al_json_size(list));
-	al_json_each (node, list) {
-		struct al_scenario_column *column = &table->columns[table->n_columns];
-		if (!read_column(s, node, column, err))
-			return false;
-		for (size_t i = 0; i < table->n_columns; i++)
-			if (strcmp(table->columns[i].column.key, column->column.key) == 0)
-				return al_json_fail(&s->doc, node, err,
-					"column \"%s\" appears twice", column->column.key);
-		table->n_columns++;
-	}
-	return table->n_columns > 0 || al_json_fail(&s->doc, list, err, "the table has no columns");
 }

@@ -1,18 +1,12 @@
 /* Reading measured numbers as printed, inline or from a CSV file, keyed by case and variant. */
-#include "scenario/read.h"
+#include "scenario/read_rows.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
 #include "base/number.h"
-#include "base/path.h"
-#include "base/text.h"
-#include "scenario/csv.h"
 #include "scenario/spread.h"
-
-enum { CSV_LIMIT = 16 << 20, MOST_COLUMNS = 256 };
 
 /* ---- a cell ---- */
 
@@ -124,10 +118,36 @@ static bool add_column(struct al_scenario *s, struct al_data_set *set, const cha
 	return true;
 }
 
-static bool read_metrics(struct al_scenario *s, const struct cJSON *metrics,
-	struct al_data_set *set, struct al_error *err)
+static const char *or_empty(const char *text)
 {
-	al_json_each (member, metrics) {
+	return text ? text : "";
+}
+
+/* A list names the columns, or a file's header, which is then `header`. */
+static bool add_columns(struct al_scenario *s, struct al_data_set *set, struct al_text_rows *texts,
+	struct al_error *err)
+{
+	const struct cJSON *node = al_json_first(set->from.columns);
+	const char *name;
+
+	set->columns = al_new_array(&s->arena, struct al_data_column, texts->n_columns + 1);
+	if (!texts->header)
+		texts->header = al_new_array(&s->arena, const char *, texts->n_columns);
+	for (size_t i = 0; i < texts->n_columns; i++) {
+		if (node && !al_json_text(&s->doc, node, &texts->header[i], err))
+			return false;
+		name = texts->header[i] = or_empty(texts->header[i]);
+		if (!add_column(s, set, name, err))
+			return node ? al_json_in(&s->doc, node, err)
+				    : al_in(err, "%s", texts->path);
+		node = node ? al_json_next(node) : NULL;
+	}
+	return true;
+}
+
+static bool read_metrics(struct al_scenario *s, struct al_data_set *set, struct al_error *err)
+{
+	al_json_each (member, set->metrics) {
 		size_t i = 0;
 		if (al_member_is_note(member))
 			continue;
@@ -196,23 +216,21 @@ static bool add_field(struct al_scenario *s, const struct al_data_set *set, stru
 	return !field || parse_datum(s, set, field, column, datum, err);
 }
 
-/* Fields as texts (NULL: missing) under the set's header. */
-static bool add_row(struct al_scenario *s, struct al_data_set *set, const char *const *header,
-	const char *const *fields, size_t n_fields, struct al_error *err)
+static bool add_rows(struct al_scenario *s, struct al_data_set *set,
+	const struct al_text_rows *texts, struct al_error *err)
 {
-	struct al_data_row *row = &set->rows[set->n_rows++];
-	struct al_datum *cells = al_new_array(&s->arena, struct al_datum, set->n_columns + 1);
-
-	row->cells = cells;
-	for (size_t i = 0; i < n_fields; i++)
-		if (!add_field(s, set, row, &cells, header[i], fields[i], err))
-			return false;
+	set->rows = al_new_array(&s->arena, struct al_data_row, texts->n);
+	for (; set->n_rows < texts->n; set->n_rows++) {
+		const struct al_text_row *from = &texts->rows[set->n_rows];
+		struct al_data_row *row = &set->rows[set->n_rows];
+		struct al_datum *cells = al_new_array(&s->arena, struct al_datum,
+			set->n_columns + 1);
+		row->cells = cells;
+		for (size_t i = 0; i < texts->n_columns; i++)
+			if (!add_field(s, set, row, &cells, texts->header[i], from->cells[i], err))
+				return al_text_row_in(s, texts, from, err);
+	}
 	return true;
-}
-
-static const char *or_empty(const char *text)
-{
-	return text ? text : "";
 }
 
 static int compare_rows(const void *a, const void *b)
@@ -247,182 +265,29 @@ static bool check_rows(struct al_scenario *s, const struct cJSON *node,
 	return ok;
 }
 
-static bool read_inline_row(struct al_scenario *s, const struct cJSON *node,
-	struct al_data_set *set, const char *const *header, size_t n_header, struct al_error *err)
-{
-	const char **fields = al_new_array(&s->arena, const char *, n_header);
-	size_t n = 0;
-
-	if (!al_json_expect(&s->doc, node, AL_JSON_ARRAY, err))
-		return false;
-	if (al_json_size(node) != n_header)
-		return al_json_fail(&s->doc, node, err, "the row has %zu cells, expected %zu",
-			al_json_size(node), n_header);
-	al_json_each (cell, node) {
-		if (al_json_kind(cell) != AL_JSON_NULL
-			&& !al_json_text(&s->doc, cell, &fields[n], err))
-			return false;
-		n++;
-	}
-	return add_row(s, set, header, fields, n_header, err) || al_json_in(&s->doc, node, err);
-}
-
-static bool read_inline(struct al_scenario *s, const struct cJSON *columns,
-	const struct cJSON *rows, struct al_data_set *set, struct al_error *err)
-{
-	size_t n = al_json_size(columns), i = 0;
-
-	if (!al_size_check(s, columns, "columns", MOST_COLUMNS, err))
-		return false;
-	const char **header = al_new_array(&s->arena, const char *, n + 1);
-	set->columns = al_new_array(&s->arena, struct al_data_column, n + 1);
-	set->rows = al_new_array(&s->arena, struct al_data_row, al_json_size(rows) + 1);
-	al_json_each (column, columns)
-		if (!al_json_text(&s->doc, column, &header[i], err)
-			|| (!add_column(s, set, header[i++], err)
-				&& !al_json_in(&s->doc, column, err)))
-			return false;
-	al_json_each (row, rows)
-		if (!read_inline_row(s, row, set, header, n, err))
-			return false;
-	return true;
-}
-
-/* ---- a CSV file ---- */
-
-static bool read_header(struct al_scenario *s, struct al_data_set *set, char **text,
-	const char **header, size_t *n, struct al_error *err)
-{
-	if (!al_csv_next_record(text, header, MOST_COLUMNS, n, err))
-		return false;
-	set->columns = al_new_array(&s->arena, struct al_data_column, MOST_COLUMNS);
-	set->rows = al_new_array(&s->arena, struct al_data_row, al_csv_count_line_ends(*text) + 1);
-	for (size_t i = 0; i < *n; i++)
-		if (!add_column(s, set, header[i] = or_empty(header[i]), err))
-			return false;
-	return true;
-}
-
-/* One record under the header; an empty line is none. */
-static bool read_record(struct al_scenario *s, struct al_data_set *set, char **text,
-	const char *const *header, size_t n_header, struct al_error *err)
-{
-	const char *fields[MOST_COLUMNS];
-	size_t n;
-
-	if (!al_csv_next_record(text, fields, MOST_COLUMNS, &n, err))
-		return false;
-	if (n == 1 && !fields[0])
-		return true;
-	if (n != n_header)
-		return al_fail(err, AL_EINPUT, "found %zu cells, expected %zu", n, n_header);
-	return add_row(s, set, header, fields, n, err);
-}
-
-static bool read_csv_text(struct al_scenario *s, struct al_data_set *set, const char *path,
-	char *text, struct al_error *err)
-{
-	const char **header = al_new_array(&s->arena, const char *, MOST_COLUMNS);
-	size_t n_header;
-
-	if (!read_header(s, set, &text, header, &n_header, err))
-		return al_in(err, "%s", path);
-	for (size_t record = 2; *text; record++)
-		if (!read_record(s, set, &text, header, n_header, err))
-			return al_in(err, "%s: record %zu", path, record);
-	return true;
-}
-
-/* "deacon-weights.csv" of an embedded scenario. */
-static const struct al_embedded *find_embedded(struct al_scenario *s, const char *name)
-{
-	const size_t n = strlen(name);
-
-	if (*s->folder || n <= 4 || strcmp(name + n - 4, ".csv") != 0)
-		return NULL;
-	return al_embedded_find(&al_embedded_listings, al_strndup(&s->arena, name, n - 4));
-}
-
-/* A copy in the arena; NULL on failure. */
-static char *read_text(struct al_scenario *s, const struct cJSON *node, const char *path,
-	size_t *length, struct al_error *err)
-{
-	const struct al_embedded *embedded = find_embedded(s, path);
-	struct al_text text;
-
-	*length = embedded ? embedded->length : 0;
-	if (embedded)
-		return al_strndup(&s->arena, embedded->text, embedded->length);
-	if (!al_file_read(&text, path, CSV_LIMIT, err)) {
-		al_json_in(&s->doc, node, err);
-		return NULL;
-	}
-	char *copy = al_strndup(&s->arena, text.data, text.length);
-	*length = text.length;
-	al_text_finish(&text);
-	return copy;
-}
-
-bool al_scenario_read_csv(struct al_scenario *s, const struct cJSON *node, const char **path,
-	char **text, struct al_error *err)
-{
-	const char *name;
-	size_t length;
-
-	if (!al_json_text(&s->doc, node, &name, err))
-		return false;
-	*path = name[0] == '/' || !*s->folder ? name : al_path_join(&s->arena, s->folder, name);
-	char *whole = read_text(s, node, *path, &length, err);
-	return whole && (al_csv_check(whole, length, text, err) || al_in(err, "%s", *path));
-}
-
-static bool read_csv(struct al_scenario *s, const struct cJSON *node, struct al_data_set *set,
-	struct al_error *err)
-{
-	const char *path;
-	char *text;
-
-	return al_scenario_read_csv(s, node, &path, &text, err)
-		&& read_csv_text(s, set, path, text, err);
-}
-
 /* ---- sets ---- */
 
-/* The columns and rows stand in the file of the scenario or in one beside it. */
-static bool read_rows(struct al_scenario *s, const struct cJSON *node, struct al_data_set *set,
-	struct al_error *err)
+static bool finish_set(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	static const char *const inline_keys[] = {"columns", "rows"};
-	const struct cJSON *file = al_json_get(node, "file"), *parts[2];
+	struct al_scenario *s = context;
+	struct al_data_set *set = out;
+	struct al_text_rows texts = {0};
 
-	for (int i = 0; i < 2; i++) {
-		parts[i] = al_json_get(node, inline_keys[i]);
-		if (!parts[i] && !file)
-			return al_json_fail(&s->doc, node, err, "key \"%s\" is missing",
-				inline_keys[i]);
-		if (parts[i] && file)
-			return al_json_fail(&s->doc, file, err,
-				"a file's columns and rows stand in it alone");
-	}
-	return file ? read_csv(s, file, set, err) : read_inline(s, parts[0], parts[1], set, err);
-}
-
-static bool finish_set(void *s, const struct cJSON *node, void *out, struct al_error *err)
-{
-	return read_rows(s, node, out, err)
-		&& read_metrics(s, al_json_get(node, "metric"), out, err)
-		&& check_rows(s, node, out, err);
+	if (set->from.file && set->from.columns)
+		return al_json_fail(&s->doc, set->from.file, err,
+			"a file's columns and rows stand in it alone");
+	return al_text_rows_read(s, node, &set->from, false, &texts, err)
+		&& add_columns(s, set, &texts, err) && add_rows(s, set, &texts, err)
+		&& read_metrics(s, set, err) && check_rows(s, node, set, err);
 }
 
 #define AT(member) offsetof(struct al_data_set, member)
 static const struct al_field data_fields[] = {
 	{AL_KEY("id", BY, AT(id)), .is_required = true, .read = al_scenario_read_id},
 	{AL_KEY("title", TEXT, AT(title))},
-	{AL_KEY("source", BY, 0), .read = al_scenario_check_text},
-	{AL_KEY("metric", BY, 0), .read = al_scenario_check_object},
-	{AL_KEY("columns", BY, 0), .read = al_scenario_check_list},
-	{AL_KEY("rows", BY, 0), .read = al_scenario_check_list},
-	{AL_KEY("file", BY, 0), .read = al_scenario_check_text},
+	{AL_KEY("source", TEXT, AT(source))},
+	{AL_KEY("metric", NODE, AT(metrics)), .kind = AL_JSON_OBJECT},
+	AL_ROWS_SOURCE(AT(from)),
 	{AL_KEY("exact", BOOLEAN, AT(is_exact))},
 	{AL_KEY("runs", WHOLE, AT(runs)), .least = 2},
 };

@@ -8,30 +8,6 @@
 
 /* ---- axes ---- */
 
-struct axis {
-	struct al_axis axis;
-	const char **columns; /* several side by side, the column being the series */
-	size_t n_columns;
-};
-
-static bool read_min(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	const struct al_scenario *s = context;
-	struct al_axis *axis = out;
-
-	axis->has_min = true;
-	return al_json_real(&s->doc, node, &axis->min, err);
-}
-
-static bool read_max(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	const struct al_scenario *s = context;
-	struct al_axis *axis = out;
-
-	axis->has_max = true;
-	return al_json_real(&s->doc, node, &axis->max, err);
-}
-
 /* A value, or {"value", "name"}: "8k" for 8192. */
 struct tick {
 	double value;
@@ -84,77 +60,29 @@ static bool read_ticks(void *context, const struct cJSON *list, void *out, struc
 	return true;
 }
 
-static bool check_columns(void *context, const struct cJSON *node, void *record,
-	struct al_error *err)
-{
-	const struct al_scenario *s = context;
-	const struct cJSON *columns = al_json_get(node, "columns");
-	const struct axis *axis = record;
-
-	return !columns || axis->n_columns > 0
-		|| al_json_fail(&s->doc, columns, err, "the list of columns is empty");
-}
-
 static const char *const scales[] = {[AL_AXIS_LINEAR] = "linear", [AL_AXIS_LOG] = "log"};
 
-#define AT(member) offsetof(struct axis, member)
-static const struct al_field axis_fields[] = {
-	{AL_KEY("break", BY, AT(axis)), .read = al_scenario_read_break},
-	{AL_KEY("column", TEXT, AT(axis.column))},
-	{AL_KEY("columns", LIST, AT(columns)), .n_offset = AT(n_columns),
-		.read = al_scenario_read_name, .item_size = sizeof(const char *)},
-	{AL_KEY("title", TEXT, AT(axis.title))},
-	{AL_KEY("scale", WORD, AT(axis.scale)), AL_WORDS(scales), .fallback = AL_AXIS_LINEAR},
-	{AL_KEY("min", BY, AT(axis)), .read = read_min},
-	{AL_KEY("max", BY, AT(axis)), .read = read_max},
-	{AL_KEY("ticks", BY, AT(axis)), .read = read_ticks},
-};
-#undef AT
-static const struct al_record axis_record = {
-	.fields = AL_FIELDS(axis_fields),
-	.check = check_columns,
-};
-
-static bool read_axis(struct al_scenario *s, const struct cJSON *node,
-	struct al_scenario_figure *figure, struct al_axis *out, struct al_error *err)
-{
-	struct axis axis = {.axis = *out};
-
-	if (al_json_kind(node) == AL_JSON_TEXT)
-		return al_json_text(&s->doc, node, &out->column, err);
-	if (!al_object_read(s, &axis_record, node, &axis, err))
-		return false;
-	if (axis.n_columns > 0 && out != &figure->figure.y)
-		return al_json_fail(&s->doc, al_json_get(node, "columns"), err,
-			"only \"y\" takes several columns");
-	*out = axis.axis;
-	if (axis.n_columns > 0) {
-		figure->melted = axis.columns;
-		figure->n_melted = axis.n_columns;
+#define AT(member) offsetof(struct al_scenario_figure, member)
+#define AXIS(axis) \
+	{AL_KEY("break", BY, AT(axis)), .read = al_scenario_read_break}, \
+		{AL_KEY("column", TEXT, AT(axis.column))}, \
+		{AL_KEY("title", TEXT, AT(axis.title))}, \
+		{AL_KEY("scale", WORD, AT(axis.scale)), AL_WORDS(scales)}, \
+		{AL_KEY("min", REAL, AT(axis.min)), .has_offset = AT(axis.has_min)}, \
+		{AL_KEY("max", REAL, AT(axis.max)), .has_offset = AT(axis.has_max)}, \
+	{ \
+		AL_KEY("ticks", BY, AT(axis)), .read = read_ticks \
 	}
-	return true;
-}
-
-static bool read_x(void *s, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_scenario_figure *figure = out;
-
-	return read_axis(s, node, figure, &figure->figure.x, err);
-}
-
-static bool read_y(void *s, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_scenario_figure *figure = out;
-
-	return read_axis(s, node, figure, &figure->figure.y, err);
-}
-
-static bool read_color(void *s, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_scenario_figure *figure = out;
-
-	return read_axis(s, node, figure, &figure->figure.color, err);
-}
+static const struct al_field x_fields[] = {AXIS(figure.x)};
+static const struct al_field y_fields[] = {
+	AXIS(figure.y),
+	{AL_KEY("columns", LIST, AT(melted)), .n_offset = AT(n_melted), .least = 1,
+		.noun = "columns"},
+};
+static const struct al_field color_fields[] = {AXIS(figure.color)};
+static const struct al_record x_record = {.fields = AL_FIELDS(x_fields)},
+			      y_record = {.fields = AL_FIELDS(y_fields)},
+			      color_record = {.fields = AL_FIELDS(color_fields)};
 
 /* ---- what is drawn ---- */
 
@@ -191,51 +119,35 @@ static bool read_listing(void *context, const struct cJSON *node, void *out, str
 		|| al_json_fail(&s->doc, node, err, "there is no listing \"%s\"", of);
 }
 
-#define AT(member) offsetof(struct al_scenario_figure, member)
+static bool check_beneath(void *context, const struct cJSON *node, void *record,
+	struct al_error *err)
+{
+	const struct al_scenario *s = context;
+	const struct al_scenario_figure *figure = record;
+
+	return figure->figure.panel
+		|| al_json_fail(&s->doc, node, err, "\"beneath\" goes with \"panel\"");
+}
+
+/* What stands beneath panels is told by a listing. */
 static const struct al_field beneath_fields[] = {
 	{AL_KEY("of", BY, AT(beneath)), .is_required = true, .read = read_listing},
 	{AL_KEY("by", TEXT, AT(beneath_by))},
 	{AL_KEY("columns", LIST, AT(figure.beneath)), .is_required = true,
-		.n_offset = AT(figure.n_beneath), .read = al_scenario_read_name,
-		.item_size = sizeof(const char *)},
+		.n_offset = AT(figure.n_beneath)},
 };
-#undef AT
-static const struct al_record beneath_record = {.fields = AL_FIELDS(beneath_fields)};
-
-/* What stands beneath panels is told by a listing. */
-static bool read_beneath(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_scenario *s = context;
-	const struct al_scenario_figure *figure = out;
-
-	return al_object_read(s, &beneath_record, node, out, err)
-		&& (figure->figure.panel
-			|| al_json_fail(&s->doc, node, err, "\"beneath\" goes with \"panel\""));
-}
-
-static const char *const better_words[] = {"lower", "higher"};
-
-struct better {
-	unsigned x, y; /* places in better_words */
+static const struct al_record beneath_record = {
+	.fields = AL_FIELDS(beneath_fields),
+	.check = check_beneath,
 };
-
-static const struct al_field better_fields[] = {
-	{AL_KEY("x", WORD, offsetof(struct better, x)), AL_WORDS(better_words)},
-	{AL_KEY("y", WORD, offsetof(struct better, y)), AL_WORDS(better_words), .fallback = 1},
-};
-static const struct al_record better_record = {.fields = AL_FIELDS(better_fields)};
 
 /* Which values are the better ones on each axis: where it isn't said the lower x, the higher y. */
-static bool read_frontier(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_pareto *frontier = out;
-	struct better better = {0};
-
-	if (!al_object_read(context, &better_record, node, &better, err))
-		return false;
-	*frontier = (struct al_pareto){true, better.x == 1, better.y == 1};
-	return true;
-}
+static const char *const better_words[] = {"lower", "higher"};
+static const struct al_field frontier_fields[] = {
+	{AL_KEY("x", WORD, AT(better_x)), AL_WORDS(better_words)},
+	{AL_KEY("y", WORD, AT(better_y)), AL_WORDS(better_words), .fallback = 1},
+};
+static const struct al_record frontier_record = {.fields = AL_FIELDS(frontier_fields)};
 
 static bool read_mark(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
@@ -266,12 +178,10 @@ static bool read_stacked(void *context, const struct cJSON *list, void *out, str
 	return true;
 }
 
-#define AT(member) offsetof(struct al_reference_line, member)
 static const struct al_field reference_fields[] = {
-	{AL_KEY("value", REAL, AT(value)), .is_required = true},
-	{AL_KEY("label", TEXT, AT(label))},
+	{AL_KEY("value", REAL, offsetof(struct al_reference_line, value)), .is_required = true},
+	{AL_KEY("label", TEXT, offsetof(struct al_reference_line, label))},
 };
-#undef AT
 static const struct al_record reference_record = {
 	.fields = AL_FIELDS(reference_fields),
 	.size = sizeof(struct al_reference_line),
@@ -323,6 +233,8 @@ static bool finish_figure(void *context, const struct cJSON *node, void *record,
 
 	figure->node = node;
 	figure->figure.panels_a_row = (size_t)figure->panel_columns;
+	figure->figure.frontier.x_is_higher = figure->better_x == 1;
+	figure->figure.frontier.y_is_higher = figure->better_y == 1;
 	if (figure->n_melted > 0) {
 		figure->figure.y.column = "value";
 		figure->figure.series = "column";
@@ -330,38 +242,37 @@ static bool finish_figure(void *context, const struct cJSON *node, void *record,
 	return check_figure_id(context, node, figure->figure.id, err);
 }
 
-#define AT(member) offsetof(struct al_scenario_figure, member)
 static const struct al_field figure_fields[] = {
 	{AL_KEY("id", TEXT, AT(figure.id)), .is_required = true},
 	{AL_KEY("title", TEXT, AT(figure.title))},
 	{AL_KEY("of", BY, 0), .is_required = true, .read = read_source},
 	{AL_KEY("mark", BY, AT(figure.mark)), .is_required = true, .read = read_mark},
-	{AL_KEY("x", BY, 0), .read = read_x},
-	{AL_KEY("y", BY, 0), .read = read_y},
-	{AL_KEY("color", BY, 0), .read = read_color},
+	{AL_KEY("x", RECORD, 0), .record = &x_record, .or_text = AT(figure.x.column)},
+	{AL_KEY("y", RECORD, 0), .record = &y_record, .or_text = AT(figure.y.column)},
+	{AL_KEY("color", RECORD, 0), .record = &color_record, .or_text = AT(figure.color.column)},
 	{AL_KEY("diverging", BOOLEAN, AT(figure.is_diverging))},
 	{AL_KEY("values", BOOLEAN, AT(figure.writes_values))},
 	{AL_KEY("stacked", BY, AT(figure)), .read = read_stacked},
 	{AL_KEY("series", TEXT, AT(figure.series))},
 	{AL_KEY("panel", TEXT, AT(figure.panel))},
-	{AL_KEY("beneath", BY, 0), .read = read_beneath},
+	{AL_KEY("beneath", RECORD, 0), .record = &beneath_record},
 	{AL_KEY("label", TEXT, AT(figure.label))},
 	{AL_KEY("bands", LIST, AT(figure.bands)), .n_offset = AT(figure.n_bands),
 		.record = &al_band_record, .most = AL_FIGURE_MOST_BANDS, .noun = "bands"},
-	{AL_KEY("inset", BY, AT(figure.inset)), .read = al_scenario_read_inset},
+	{AL_KEY("inset", RECORD, AT(figure.inset)), .record = &al_inset_record,
+		.has_offset = AT(figure.inset.is_drawn)},
 	{AL_KEY("ratios", LIST, AT(figure.ratios)), .n_offset = AT(figure.n_ratios),
 		.record = &al_ratio_record, .most = AL_FIGURE_MOST_RATIOS, .noun = "ratios"},
-	{AL_KEY("frontier", BY, AT(figure.frontier)), .read = read_frontier},
+	{AL_KEY("frontier", RECORD, 0), .record = &frontier_record,
+		.has_offset = AT(figure.frontier.is_drawn)},
 	{AL_KEY("panel_columns", WHOLE, AT(panel_columns)), .least = 1},
 	{AL_KEY("width", BY, AT(figure.width_pt)), .read = read_width},
 	{AL_KEY("height", BY, AT(figure.height_pt)), .read = read_points},
 	{AL_KEY("references", LIST, AT(figure.references)), .n_offset = AT(figure.n_references),
 		.record = &reference_record},
 	{AL_KEY("legend", BOOLEAN, AT(figure.legend))},
-	{AL_KEY("variants", LIST, AT(variants)), .n_offset = AT(n_variants),
-		.read = al_scenario_read_name, .item_size = sizeof(const char *)},
-	{AL_KEY("cases", LIST, AT(cases)), .n_offset = AT(n_cases), .read = al_scenario_read_name,
-		.item_size = sizeof(const char *)},
+	{AL_KEY("variants", LIST, AT(variants)), .n_offset = AT(n_variants)},
+	{AL_KEY("cases", LIST, AT(cases)), .n_offset = AT(n_cases)},
 };
 #undef AT
 const struct al_record al_figure_record = {

@@ -1,29 +1,10 @@
 /* Reading listings: rows inline, or a CSV file with a header. */
-#include "scenario/read.h"
+#include "scenario/read_rows.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "scenario/csv.h"
-
-enum { MOST_COLUMNS = 256 };
-
 /* ---- columns ---- */
-
-static bool read_digits(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	const struct al_scenario *s = context;
-	int64_t digits;
-
-	if (!al_json_whole_from(&s->doc, node, 0, &digits, err))
-		return false;
-	if (digits > 17)
-		return al_json_fail(&s->doc, node, err, "found %lld digits, expected at most 17",
-			(long long)digits);
-	*(int *)out = (int)digits;
-	return true;
-}
 
 #define AT(member) offsetof(struct al_column, member)
 static const struct al_field column_fields[] = {
@@ -31,7 +12,7 @@ static const struct al_field column_fields[] = {
 	{AL_KEY("title", TEXT, AT(title))},
 	{AL_KEY("unit", TEXT, AT(unit))},
 	{AL_KEY("group", TEXT, AT(group))},
-	{AL_KEY("digits", BY, AT(digits)), .read = read_digits},
+	{AL_KEY("digits", INT, AT(digits)), .fallback = AL_DIGITS_ALL, .most = 17},
 };
 #undef AT
 static const struct al_record column_record = {.fields = AL_FIELDS(column_fields)};
@@ -58,8 +39,6 @@ static bool read_column(struct al_scenario *s, const struct cJSON *node, struct 
 static bool read_columns(struct al_scenario *s, const struct cJSON *columns,
 	struct al_listing *listing, struct al_error *err)
 {
-	if (!al_size_check(s, columns, "columns", MOST_COLUMNS, err))
-		return false;
 	if (al_json_size(columns) == 0)
 		return al_json_fail(&s->doc, columns, err, "the list of columns is empty");
 	listing->columns = al_new_array(&s->arena, struct al_column, al_json_size(columns));
@@ -69,132 +48,59 @@ static bool read_columns(struct al_scenario *s, const struct cJSON *columns,
 	return true;
 }
 
+/* Without a list of columns all of the header are. */
+static void take_header(struct al_scenario *s, const struct al_text_rows *texts,
+	struct al_listing *listing)
+{
+	listing->columns = al_new_array(&s->arena, struct al_column, texts->n_columns);
+	for (; listing->n_columns < texts->n_columns; listing->n_columns++) {
+		const char *key = texts->header[listing->n_columns];
+		listing->columns[listing->n_columns] = (struct al_column){.key = key ? key : "",
+			.digits = AL_DIGITS_ALL};
+	}
+}
+
 /* ---- rows ---- */
 
-/* NULL where there are too many. */
-static const char **add_row(struct al_scenario *s, struct al_listing *listing, struct al_error *err)
+/* Which cell of a row is each column's. */
+static bool match_header(const struct al_listing *listing, const struct al_text_rows *texts,
+	size_t *places, struct al_error *err)
 {
-	if (listing->n_columns > AL_MOST_CELLS - s->n_cells) {
-		al_fail(err, AL_EINPUT, "more than %d cells in all tables", AL_MOST_CELLS);
-		return NULL;
-	}
-	s->n_cells += listing->n_columns;
-	listing->rows = al_grow(&s->arena, listing->rows, listing->n_rows, &listing->rows_room,
-		sizeof(*listing->rows));
-	return listing->rows[listing->n_rows++] = al_new_array(&s->arena, const char *,
-		       listing->n_columns);
-}
-
-static bool read_cell(struct al_scenario *s, const struct cJSON *node, const char **out,
-	struct al_error *err)
-{
-	double number;
-
-	switch (al_json_kind(node)) {
-	case AL_JSON_NULL:
-		*out = NULL;
-		return true;
-	case AL_JSON_NUMBER:
-		if (!al_json_real(&s->doc, node, &number, err))
-			return false;
-		*out = al_format(&s->arena, "%.17g", number);
-		return true;
-	default:
-		return al_json_text(&s->doc, node, out, err);
-	}
-}
-
-static bool read_row(struct al_scenario *s, const struct cJSON *node, struct al_listing *listing,
-	struct al_error *err)
-{
-	if (!al_json_expect(&s->doc, node, AL_JSON_ARRAY, err))
-		return false;
-	if (al_json_size(node) != listing->n_columns)
-		return al_json_fail(&s->doc, node, err, "the row has %zu cells, expected %zu",
-			al_json_size(node), listing->n_columns);
-	const char **cells = add_row(s, listing, err);
-	if (!cells)
-		return al_json_in(&s->doc, node, err);
-	al_json_each (cell, node)
-		if (!read_cell(s, cell, cells++, err))
-			return false;
-	return true;
-}
-
-static bool read_inline(struct al_scenario *s, const struct cJSON *node, const struct cJSON *rows,
-	struct al_listing *listing, struct al_error *err)
-{
-	if (!listing->columns)
-		return al_json_fail(&s->doc, node, err, "key \"columns\" is missing");
-	al_json_each (row, rows)
-		if (!read_row(s, row, listing, err))
-			return false;
-	return true;
-}
-
-/* ---- a CSV file ---- */
-
-/* Which cell of a record is each column's; without a list of columns all of the header are. */
-static bool match_header(struct al_scenario *s, struct al_listing *listing,
-	const char *const *header, size_t n, size_t *places, struct al_error *err)
-{
-	if (!listing->columns) {
-		listing->columns = al_new_array(&s->arena, struct al_column, n);
-		for (size_t i = 0; i < n; i++)
-			listing->columns[listing->n_columns++] = (struct al_column){.key = header[i]
-					? header[i]
-					: "",
-				.digits = AL_DIGITS_ALL};
-	}
 	for (size_t c = 0; c < listing->n_columns; c++) {
-		const char *key = listing->columns[c].key;
-		size_t i = 0, n_found = 0;
-		for (; i < n; i++)
-			if (header[i] && strcmp(header[i], key) == 0) {
+		size_t n_found = 0;
+		places[c] = c;
+		for (size_t i = 0; texts->header && i < texts->n_columns; i++)
+			if (texts->header[i]
+				&& strcmp(texts->header[i], listing->columns[c].key) == 0) {
 				places[c] = i;
 				n_found++;
 			}
-		if (n_found != 1)
-			return al_fail(err, AL_EINPUT, "%s column \"%s\"",
-				n_found ? "has more than one" : "has no", key);
+		if (texts->header && n_found != 1)
+			return al_fail(err, AL_EINPUT, "%s: %s column \"%s\"", texts->path,
+				n_found ? "has more than one" : "has no", listing->columns[c].key);
 	}
 	return true;
 }
 
-static bool read_records(struct al_scenario *s, struct al_listing *listing, char *text,
-	struct al_error *err)
+static bool add_rows(struct al_scenario *s, const struct cJSON *node, struct al_listing *listing,
+	const struct al_text_rows *texts, struct al_error *err)
 {
-	const char *fields[MOST_COLUMNS];
-	size_t places[MOST_COLUMNS], n_header, n;
+	size_t places[AL_MOST_DATA_COLUMNS];
 
-	if (!al_csv_next_record(&text, fields, MOST_COLUMNS, &n_header, err)
-		|| !match_header(s, listing, fields, n_header, places, err))
+	if (!match_header(listing, texts, places, err))
 		return false;
-	for (size_t record = 2; *text; record++) {
-		if (!al_csv_next_record(&text, fields, MOST_COLUMNS, &n, err))
-			return al_in(err, "record %zu", record);
-		if (n == 1 && !fields[0])
-			continue;
-		if (n != n_header)
-			return al_fail(err, AL_EINPUT, "record %zu: found %zu cells, expected %zu",
-				record, n, n_header);
-		const char **cells = add_row(s, listing, err);
-		if (!cells)
-			return false;
+	if (texts->n > (AL_MOST_CELLS - s->n_cells) / listing->n_columns)
+		return al_json_fail(&s->doc, node, err, "more than %d cells in all tables",
+			AL_MOST_CELLS);
+	s->n_cells += texts->n * listing->n_columns;
+	listing->rows = al_new_array(&s->arena, const char **, texts->n);
+	for (; listing->n_rows < texts->n; listing->n_rows++) {
+		const char **cells = al_new_array(&s->arena, const char *, listing->n_columns);
 		for (size_t c = 0; c < listing->n_columns; c++)
-			cells[c] = fields[places[c]];
+			cells[c] = texts->rows[listing->n_rows].cells[places[c]];
+		listing->rows[listing->n_rows] = cells;
 	}
 	return true;
-}
-
-static bool read_file(struct al_scenario *s, const struct cJSON *node, struct al_listing *listing,
-	struct al_error *err)
-{
-	const char *path;
-	char *text;
-
-	return al_scenario_read_csv(s, node, &path, &text, err)
-		&& (read_records(s, listing, text, err) || al_in(err, "%s", path));
 }
 
 /* ---- listings ---- */
@@ -202,23 +108,23 @@ static bool read_file(struct al_scenario *s, const struct cJSON *node, struct al
 static bool finish(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
-	const struct cJSON *columns = al_json_get(node, "columns"),
-			   *rows = al_json_get(node, "rows"), *file = al_json_get(node, "file");
+	struct al_listing *listing = out;
+	struct al_text_rows texts = {0};
 
-	if (!rows == !file)
-		return al_json_fail(&s->doc, node, err, "expected either \"rows\" or \"file\"");
-	return (!columns || read_columns(s, columns, out, err))
-		&& (file ? read_file(s, file, out, err) : read_inline(s, node, rows, out, err));
+	if ((listing->from.columns && !read_columns(s, listing->from.columns, listing, err))
+		|| !al_text_rows_read(s, node, &listing->from, true, &texts, err))
+		return false;
+	if (!listing->columns)
+		take_header(s, &texts, listing);
+	return add_rows(s, node, listing, &texts, err);
 }
 
 #define AT(member) offsetof(struct al_listing, member)
 static const struct al_field listing_fields[] = {
 	{AL_KEY("id", BY, AT(id)), .is_required = true, .read = al_scenario_read_id},
 	{AL_KEY("title", TEXT, AT(title))},
-	{AL_KEY("source", BY, 0), .read = al_scenario_check_text},
-	{AL_KEY("columns", BY, 0), .read = al_scenario_check_list},
-	{AL_KEY("rows", BY, 0), .read = al_scenario_check_list},
-	{AL_KEY("file", BY, 0), .read = al_scenario_check_text},
+	{AL_KEY("source", TEXT, AT(source))},
+	AL_ROWS_SOURCE(AT(from)),
 };
 #undef AT
 const struct al_record al_listing_record = {

@@ -45,6 +45,7 @@ bool al_scenario_read_break(void *context, const struct cJSON *node, void *out,
 
 /* ---- insets ---- */
 
+/* Into two numbers that follow each other. */
 static const struct al_field limit_fields[] = {
 	{AL_KEY("min", REAL, offsetof(struct range, from)), .is_required = true},
 	{AL_KEY("max", REAL, offsetof(struct range, to)), .is_required = true},
@@ -54,45 +55,13 @@ static const struct al_record limit_record = {
 	.check = check_range,
 };
 
-static bool read_x(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_inset *inset = out;
-	struct range range = {0};
-
-	if (!al_object_read(context, &limit_record, node, &range, err))
-		return false;
-	inset->x_min = range.from;
-	inset->x_max = range.to;
-	return true;
-}
-
-static bool read_y(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_inset *inset = out;
-	struct range range = {0};
-
-	if (!al_object_read(context, &limit_record, node, &range, err))
-		return false;
-	inset->has_y = true;
-	inset->y_min = range.from;
-	inset->y_max = range.to;
-	return true;
-}
-
+#define AT(member) offsetof(struct al_inset, member)
 static const struct al_field inset_fields[] = {
-	{AL_KEY("x", BY, 0), .is_required = true, .read = read_x},
-	{AL_KEY("y", BY, 0), .read = read_y},
+	{AL_KEY("x", RECORD, AT(x_min)), .is_required = true, .record = &limit_record},
+	{AL_KEY("y", RECORD, AT(y_min)), .record = &limit_record, .has_offset = AT(has_y)},
 };
-static const struct al_record inset_record = {.fields = AL_FIELDS(inset_fields)};
-
-bool al_scenario_read_inset(void *context, const struct cJSON *node, void *out,
-	struct al_error *err)
-{
-	struct al_inset *inset = out;
-
-	inset->is_drawn = true;
-	return al_object_read(context, &inset_record, node, inset, err);
-}
+#undef AT
+const struct al_record al_inset_record = {.fields = AL_FIELDS(inset_fields)};
 
 /* ---- bands ---- */
 
@@ -107,8 +76,7 @@ static bool read_pair(void *context, const struct cJSON *node, void *out, struct
 		return al_json_fail(&s->doc, node, err, "found %zu names, expected two series",
 			al_json_size(node));
 	al_json_each (item, node)
-		if (!al_scenario_read_name(context, item, band->one ? &band->other : &band->one,
-			    err))
+		if (!al_json_text(&s->doc, item, band->one ? &band->other : &band->one, err))
 			return false;
 	return true;
 }
@@ -146,7 +114,7 @@ static bool read_place(void *context, const struct cJSON *node, void *out, struc
 
 	if (al_json_kind(node) == AL_JSON_NUMBER)
 		return al_json_real(&s->doc, node, &end->x_value, err);
-	return al_scenario_read_name(context, node, &end->x, err);
+	return al_json_text(&s->doc, node, &end->x, err);
 }
 
 static const struct al_field end_fields[] = {
@@ -156,30 +124,11 @@ static const struct al_field end_fields[] = {
 };
 static const struct al_record end_record = {.fields = AL_FIELDS(end_fields)};
 
-static bool read_end(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	return al_object_read(context, &end_record, node, out, err);
-}
-
-static bool read_digits(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	const struct al_scenario *s = context;
-	int64_t digits = 1;
-
-	if (node && !al_json_whole_from(&s->doc, node, 0, &digits, err))
-		return false;
-	if (digits > AL_FIGURE_MOST_DIGITS)
-		return al_json_fail(&s->doc, node, err, "more than %d digits",
-			AL_FIGURE_MOST_DIGITS);
-	*(int *)out = (int)digits;
-	return true;
-}
-
 #define AT(member) offsetof(struct al_ratio, member)
 static const struct al_field ratio_fields[] = {
-	{AL_KEY("of", BY, AT(of)), .is_required = true, .read = read_end},
-	{AL_KEY("to", BY, AT(to)), .is_required = true, .read = read_end},
-	{AL_KEY("digits", BY, AT(digits)), .reads_absent = true, .read = read_digits},
+	{AL_KEY("of", RECORD, AT(of)), .is_required = true, .record = &end_record},
+	{AL_KEY("to", RECORD, AT(to)), .is_required = true, .record = &end_record},
+	{AL_KEY("digits", INT, AT(digits)), .fallback = 1, .most = AL_FIGURE_MOST_DIGITS},
 };
 #undef AT
 const struct al_record al_ratio_record = {

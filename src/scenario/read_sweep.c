@@ -151,14 +151,11 @@ static void choose_all_variants(struct al_scenario *s, struct al_sweep *sweep)
 static bool choose_cases(struct al_scenario *s, const struct cJSON *node,
 	struct al_scenario_sweep *sweep, struct al_error *err)
 {
-	const struct cJSON *list = al_json_get(node, "cases");
-
-	if (list && sweep->one_case)
-		return al_json_fail(&s->doc, list, err, "expected either \"case\" or \"cases\"");
-	sweep->shows_case = list != NULL;
-	if (list)
-		return sweep->n_cases > 0
-			|| al_json_fail(&s->doc, list, err, "the list of cases is empty");
+	if (sweep->n_cases > 0 && sweep->one_case)
+		return al_json_fail(&s->doc, node, err, "expected either \"case\" or \"cases\"");
+	sweep->shows_case = sweep->n_cases > 0;
+	if (sweep->shows_case)
+		return true;
 	if (!sweep->one_case)
 		sweep->one_case = &s->cases[0];
 	sweep->cases = &sweep->one_case;
@@ -167,23 +164,6 @@ static bool choose_cases(struct al_scenario *s, const struct cJSON *node,
 }
 
 /* ---- how the table is arranged ---- */
-
-static const struct al_field sort_fields[] = {
-	{AL_KEY("by", TEXT, offsetof(struct al_arrangement, sort_by)), .is_required = true},
-	{AL_KEY("descending", BOOLEAN, offsetof(struct al_arrangement, sort_descends))},
-};
-static const struct al_record sort_record = {.fields = AL_FIELDS(sort_fields)};
-
-/* A column, or an object that says more. */
-bool al_scenario_read_sort(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_scenario *s = context;
-	struct al_arrangement *arrangement = out;
-
-	if (al_json_kind(node) == AL_JSON_OBJECT)
-		return al_object_read(s, &sort_record, node, out, err);
-	return al_json_text(&s->doc, node, &arrangement->sort_by, err);
-}
 
 static void add_columns(const struct al_scenario_sweep *sweep, bool with_measures,
 	struct al_names *names)
@@ -197,34 +177,16 @@ static void add_columns(const struct al_scenario_sweep *sweep, bool with_measure
 		al_names_add(names, al_measures[sweep->sweep.measures[i]].key);
 }
 
-static bool check_column(const struct al_scenario *s, const struct cJSON *node,
-	const struct al_scenario_sweep *sweep, bool can_measure, const char *name,
-	struct al_error *err)
-{
-	struct al_names names;
-
-	al_names_init(&names);
-	add_columns(sweep, can_measure, &names);
-	return al_names_check(&names, "column", name, err) || al_json_in(&s->doc, node, err);
-}
-
 static bool check_arrangement(const struct al_scenario *s, const struct cJSON *node,
 	const struct al_scenario_sweep *sweep, struct al_error *err)
 {
-	const struct al_arrangement *a = &sweep->arrangement;
-	const struct cJSON *keys = al_json_get(node, "keys");
-	size_t i = 0;
+	struct al_names keys, all;
 
-	if (keys && !a->pivot_by)
-		return al_json_fail(&s->doc, keys, err, "\"keys\" goes with \"pivot\"");
-	al_json_each (key, keys)
-		if (!check_column(s, key, sweep, false, a->keys[i++], err))
-			return false;
-	if (a->pivot_by
-		&& !check_column(s, al_json_get(node, "pivot"), sweep, false, a->pivot_by, err))
-		return false;
-	return !a->sort_by
-		|| check_column(s, al_json_get(node, "sort"), sweep, true, a->sort_by, err);
+	al_names_init(&keys);
+	al_names_init(&all);
+	add_columns(sweep, false, &keys);
+	add_columns(sweep, true, &all);
+	return al_arrangement_check(s, node, &sweep->arrangement, &keys, &all, err);
 }
 
 /* ---- sweeps ---- */
@@ -262,18 +224,14 @@ static bool finish_sweep(void *context, const struct cJSON *node, void *out, str
 static const struct al_field sweep_fields[] = {
 	{AL_KEY("id", BY, AT(sweep.id)), .is_required = true, .read = al_scenario_read_id},
 	{AL_KEY("title", TEXT, AT(sweep.title))},
-	{AL_KEY("case", BY, AT(one_case)), .read = al_scenario_read_case_name},
-	{AL_KEY("cases", LIST, AT(cases)), .n_offset = AT(n_cases),
-		.read = al_scenario_read_case_name, .item_size = sizeof(const struct al_case *)},
+	AL_CASES(AT(one_case), AT(cases), AT(n_cases)),
 	{AL_KEY("variants", LIST, AT(sweep.variants)), .n_offset = AT(sweep.n_variants),
 		.read = read_variant, .item_size = sizeof(const struct al_configured_variant *)},
 	{AL_KEY("over", BY, AT(sweep)), .is_required = true, .read = read_axes},
 	{AL_KEY("tie", BY, AT(sweep)), .read = read_ties},
 	AL_CHANGES(AT(changes)),
 	{AL_KEY("pivot", TEXT, AT(arrangement.pivot_by))},
-	{AL_KEY("keys", LIST, AT(arrangement.keys)), .n_offset = AT(arrangement.n_keys),
-		.read = al_scenario_read_name, .item_size = sizeof(const char *)},
-	{AL_KEY("sort", BY, AT(arrangement)), .read = al_scenario_read_sort},
+	AL_ARRANGEMENT(AT(arrangement)),
 	{AL_KEY("measure", BY, AT(sweep)), .is_required = true, .read = read_measures},
 };
 #undef AT

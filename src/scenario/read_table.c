@@ -152,35 +152,8 @@ static bool read_rows(void *context, const struct cJSON *node, void *out, struct
 	return found >= 0;
 }
 
-/* "variant" alone makes groups of what columns show; anything else, or with "keys", of its own
- * values. */
-static bool read_pivot(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	const struct al_scenario *s = context;
-	struct al_scenario_table *table = out;
-	const char *word;
-
-	if (!al_json_text(&s->doc, node, &word, err))
-		return false;
-	table->is_pivoted = strcmp(word, "variant") == 0 && table->arrangement.n_keys == 0;
-	table->arrangement.pivot_by = table->is_pivoted ? NULL : word;
-	return true;
-}
-
-static bool read_size(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	static const char *const sizes[] = {"normalsize", "small", "footnotesize", "scriptsize",
-		"tiny"};
-	const int found = al_word_find(context, node, "size", sizes, 5, err);
-
-	if (found >= 0)
-		*(const char **)out = sizes[found];
-	return found >= 0;
-}
-
-/* Does the table have a column of that name, before it is pivoted? */
-static bool check_column(const struct al_scenario *s, const struct cJSON *node,
-	const struct al_scenario_table *table, const char *name, struct al_error *err)
+static bool check_arrangement(const struct al_scenario *s, const struct cJSON *node,
+	const struct al_scenario_table *table, struct al_error *err)
 {
 	struct al_names names;
 
@@ -191,27 +164,7 @@ static bool check_column(const struct al_scenario *s, const struct cJSON *node,
 		al_names_add(&names, "variant");
 	for (size_t i = 0; i < table->n_columns; i++)
 		al_names_add(&names, table->columns[i].column.key);
-	return al_names_check(&names, "column", name, err) || al_json_in(&s->doc, node, err);
-}
-
-static bool check_arrangement(const struct al_scenario *s, const struct cJSON *node,
-	const struct al_scenario_table *table, struct al_error *err)
-{
-	const struct cJSON *keys = al_json_get(node, "keys");
-	size_t i = 0;
-
-	if (keys && !table->arrangement.pivot_by)
-		return al_json_fail(&s->doc, keys, err, "\"keys\" goes with \"pivot\"");
-	al_json_each (key, keys)
-		if (!check_column(s, key, table, table->arrangement.keys[i++], err))
-			return false;
-	if (table->arrangement.pivot_by
-		&& !check_column(s, al_json_get(node, "pivot"), table, table->arrangement.pivot_by,
-			err))
-		return false;
-	return !table->arrangement.sort_by
-		|| check_column(s, al_json_get(node, "sort"), table, table->arrangement.sort_by,
-			err);
+	return al_arrangement_check(s, node, &table->arrangement, &names, NULL, err);
 }
 
 /* The symbols that the polynomials of the table are told in. */
@@ -226,30 +179,53 @@ static bool read_substitutions(void *context, const struct cJSON *node, void *ou
 
 /* ---- tables ---- */
 
+static bool check_columns(const struct al_scenario *s, const struct cJSON *node,
+	const struct al_scenario_table *table, struct al_error *err)
+{
+	for (size_t i = 0; i < table->n_columns; i++)
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(table->columns[i].column.key, table->columns[j].column.key) == 0)
+				return al_json_fail(&s->doc,
+					al_json_at(al_json_get(node, "columns"), i), err,
+					"column \"%s\" appears twice",
+					table->columns[i].column.key);
+	return true;
+}
+
+/* "variant" alone makes groups of what columns show; anything else, or with "keys", of its own
+ * values. */
+static void choose_pivot(struct al_scenario_table *table)
+{
+	struct al_arrangement *a = &table->arrangement;
+
+	table->is_pivoted = a->pivot_by && a->n_keys == 0 && strcmp(a->pivot_by, "variant") == 0;
+	if (table->is_pivoted)
+		a->pivot_by = NULL;
+}
+
 static bool finish_table(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
 	struct al_scenario_table *table = out;
-	const struct cJSON *cases = al_json_get(node, "cases");
 
-	if (cases && table->one_case)
-		return al_json_fail(&s->doc, node, err,
-			"both \"case\" and \"cases\", expected one of them");
-	if (cases && table->n_cases == 0)
-		return al_json_fail(&s->doc, cases, err, "the list of cases is empty");
+	if (table->n_cases > 0 && table->one_case)
+		return al_json_fail(&s->doc, node, err, "expected either \"case\" or \"cases\"");
 	if (table->marks_second && !table->marks_best)
 		return al_json_fail(&s->doc, node, err,
 			"\"mark_second\" needs \"mark_best\" to be true");
 	if (!table->title)
 		table->title = s->title;
-	if (!cases)
+	choose_pivot(table);
+	if (table->n_cases == 0)
 		choose_cases(s, table);
 	if (!table->variants)
 		choose_variants(s, table);
-	return add_rows(s, node, table, err) && check_arrangement(s, node, table, err)
+	return check_columns(s, node, table, err) && add_rows(s, node, table, err)
+		&& check_arrangement(s, node, table, err)
 		&& count_cells(s, node, table->n_rows, width_of(table), err);
 }
 
+static const char *const sizes[] = {"normalsize", "small", "footnotesize", "scriptsize", "tiny"};
 static const char *const spread_forms[] = {
 	[AL_SPREAD_BRACKETS] = "brackets",
 	[AL_SPREAD_SUBSCRIPT] = "subscript",
@@ -272,9 +248,7 @@ static const char *const spread_forms[] = {
 static const struct al_field table_fields[] = {
 	{AL_KEY("id", BY, AT(id)), .is_required = true, .read = al_scenario_read_id},
 	{AL_KEY("title", TEXT, AT(title))},
-	{AL_KEY("case", BY, AT(one_case)), .read = al_scenario_read_case_name},
-	{AL_KEY("cases", LIST, AT(cases)), .n_offset = AT(n_cases),
-		.read = al_scenario_read_case_name, .item_size = sizeof(const struct al_case *)},
+	AL_CASES(AT(one_case), AT(cases), AT(n_cases)),
 	SOME_VARIANTS("variants", variants),
 	{AL_KEY("rows", BY, 0), .read = read_rows},
 	AL_CHANGES(AT(changes)),
@@ -282,19 +256,19 @@ static const struct al_field table_fields[] = {
 	A_VARIANT("baseline", baseline),
 	A_VARIANT("retention", retention),
 	A_VARIANT("elasticity", elasticity),
-	{AL_KEY("keys", LIST, AT(arrangement.keys)), .n_offset = AT(arrangement.n_keys),
-		.read = al_scenario_read_name, .item_size = sizeof(const char *)},
-	{AL_KEY("pivot", BY, 0), .read = read_pivot},
-	{AL_KEY("sort", BY, AT(arrangement)), .read = al_scenario_read_sort},
+	AL_ARRANGEMENT(AT(arrangement)),
+	{AL_KEY("pivot", TEXT, AT(arrangement.pivot_by))},
 	{AL_KEY("label", TEXT, AT(placing.label))},
-	{AL_KEY("size", BY, AT(placing.size)), .read = read_size},
+	{AL_KEY("size", TEXT, AT(placing.size)), AL_WORDS(sizes)},
 	{AL_KEY("wide", BOOLEAN, AT(placing.is_wide))},
 	{AL_KEY("multirow", BOOLEAN, AT(placing.merges_keys))},
 	{AL_KEY("notes", BOOLEAN, AT(shows_notes)), .fallback = true},
 	{AL_KEY("substitute", BY, 0), .read = read_substitutions},
 	{AL_KEY("order", BY, AT(order)), .read = al_scenario_read_symbol_name},
 	A_VARIANT("against", against),
-	{AL_KEY("columns", BY, 0), .is_required = true, .read = al_scenario_read_columns},
+	{AL_KEY("columns", LIST, AT(columns)), .is_required = true, .n_offset = AT(n_columns),
+		.read = al_scenario_read_column, .item_size = sizeof(struct al_scenario_column),
+		.least = 1, .most = AL_MOST_PARTS_OF_A_KIND, .noun = "columns"},
 	{AL_KEY("mark_best", BOOLEAN, AT(marks_best))},
 	{AL_KEY("mark_second", BOOLEAN, AT(marks_second))},
 	SOME_VARIANTS("best_among", best_among),

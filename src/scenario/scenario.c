@@ -31,10 +31,10 @@ static bool read_profile(void *context, const struct cJSON *node, void *out, str
 /* Each may name what was read before it. */
 static const struct al_field scenario_fields[] = {
 	{AL_KEY("title", TEXT, AT(title)), .is_required = true},
-	{AL_KEY("source", BY, 0), .read = al_scenario_check_text},
+	{AL_KEY("source", TEXT, AT(source))},
 	{AL_KEY("profile", BY, AT(profile)), .read = read_profile},
 	{AL_KEY("model", BY, AT(base.model)), .read = al_scenario_read_model},
-	{AL_KEY("set", BY, 0), .read = al_scenario_check_object},
+	{AL_KEY("set", NODE, AT(set)), .kind = AL_JSON_OBJECT},
 	{AL_KEY("basis", BY, AT(base.changes)), .read = al_scenario_read_basis},
 	{AL_KEY("recipe", BY, AT(base.changes)), .read = al_scenario_read_recipe},
 	{AL_KEY("variants", BY, 0), .read = al_scenario_read_variants},

@@ -2,6 +2,7 @@
  * conditions, substitutions. */
 #include "scenario/read.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -21,40 +22,6 @@ bool al_object_read(struct al_scenario *s, const struct al_record *record, const
 }
 
 /* ---- values ---- */
-
-bool al_scenario_read_name(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	const struct al_scenario *s = context;
-
-	return al_json_text(&s->doc, node, out, err);
-}
-
-bool al_scenario_check_text(void *context, const struct cJSON *node, void *out,
-	struct al_error *err)
-{
-	const struct al_scenario *s = context;
-
-	(void)out;
-	return al_json_expect(&s->doc, node, AL_JSON_TEXT, err);
-}
-
-bool al_scenario_check_list(void *context, const struct cJSON *node, void *out,
-	struct al_error *err)
-{
-	const struct al_scenario *s = context;
-
-	(void)out;
-	return al_json_expect(&s->doc, node, AL_JSON_ARRAY, err);
-}
-
-bool al_scenario_check_object(void *context, const struct cJSON *node, void *out,
-	struct al_error *err)
-{
-	const struct al_scenario *s = context;
-
-	(void)out;
-	return al_json_expect(&s->doc, node, AL_JSON_OBJECT, err);
-}
 
 int al_word_find(const struct al_scenario *s, const struct cJSON *node, const char *what,
 	const char *const *words, size_t n, struct al_error *err)
@@ -140,7 +107,9 @@ static bool check_symbol(const struct al_scenario *s, const struct cJSON *node, 
 bool al_scenario_read_symbol_name(void *context, const struct cJSON *node, void *out,
 	struct al_error *err)
 {
-	return al_scenario_read_name(context, node, out, err)
+	const struct al_scenario *s = context;
+
+	return al_json_text(&s->doc, node, out, err)
 		&& check_symbol(context, node, *(const char **)out, err);
 }
 
@@ -252,6 +221,50 @@ bool al_scenario_read_recipe(void *context, const struct cJSON *node, void *out,
 	return al_json_text(&s->doc, node, &name, err)
 		&& (al_catalog_recipe(s->catalog, name, &changes->recipe, err)
 			|| al_json_in(&s->doc, node, err));
+}
+
+/* ---- how a table is arranged ---- */
+
+static const struct al_field sort_fields[] = {
+	{AL_KEY("by", TEXT, offsetof(struct al_arrangement, sort_by)), .is_required = true},
+	{AL_KEY("descending", BOOLEAN, offsetof(struct al_arrangement, sort_descends))},
+};
+const struct al_record al_sort_record = {.fields = AL_FIELDS(sort_fields)};
+
+static bool check_column(const struct al_scenario *s, const struct cJSON *node,
+	const struct al_names *names, const char *name, struct al_error *err)
+{
+	return !name || al_names_hold(names, name)
+		|| (!al_fail_unknown(err, "column", name, names->items, names->n)
+			&& al_json_in(&s->doc, node, err));
+}
+
+static bool check_columns(const struct al_scenario *s, const struct cJSON *node,
+	const struct al_arrangement *a, const struct al_names *names, const struct al_names *all,
+	struct al_error *err)
+{
+	const struct cJSON *keys = al_json_get(node, "keys");
+	size_t i = 0;
+
+	if (keys && !a->pivot_by)
+		return al_json_fail(&s->doc, keys, err, "\"keys\" goes with \"pivot\"");
+	al_json_each (key, keys)
+		if (!check_column(s, key, names, a->keys[i++], err))
+			return false;
+	return check_column(s, al_json_get(node, "pivot"), names, a->pivot_by, err)
+		&& check_column(s, al_json_get(node, "sort"), all, a->sort_by, err);
+}
+
+bool al_arrangement_check(const struct al_scenario *s, const struct cJSON *node,
+	const struct al_arrangement *arrangement, struct al_names *keys, struct al_names *all,
+	struct al_error *err)
+{
+	bool ok = check_columns(s, node, arrangement, keys, all ? all : keys, err);
+
+	al_names_finish(keys);
+	if (all)
+		al_names_finish(all);
+	return ok;
 }
 
 /* ---- substitutions ---- */

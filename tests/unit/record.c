@@ -19,6 +19,13 @@ struct drawing {
 	const char **labels;
 	size_t n_labels;
 	int n_read; /* what `read_twice` was called with */
+	int digits;
+	const char *pen, *shade;
+	struct point corner;
+	bool has_corner;
+	const char **tags;
+	size_t n_tags;
+	const struct cJSON *as_it_is;
 };
 
 static bool read_twice(void *context, const struct cJSON *node, void *out, struct al_error *err)
@@ -72,6 +79,12 @@ static const struct al_field drawing_fields[] = {
 	{AL_KEY("labels", MEMBERS, AT(labels)), .n_offset = AT(n_labels), .read = read_label,
 		.item_size = sizeof(char *), .most = 1},
 	{AL_KEY("twice", BY, 0), .read = read_twice, .reads_absent = true},
+	{AL_KEY("digits", INT, AT(digits)), .fallback = -1, .most = 6},
+	{AL_KEY("pen", TEXT, AT(pen)), AL_WORDS(colours)},
+	{AL_KEY("corner", RECORD, AT(corner)), .record = &point_record, .or_text = AT(shade),
+		.has_offset = AT(has_corner)},
+	{AL_KEY("tags", LIST, AT(tags)), .n_offset = AT(n_tags), .least = 1, .noun = "tags"},
+	{AL_KEY("raw", NODE, AT(as_it_is)), .kind = AL_JSON_ARRAY},
 };
 static const struct al_record drawing_record = {
 	.fields = AL_FIELDS(drawing_fields),
@@ -104,7 +117,9 @@ static void every_type_is_read(void **state)
 	assert_true(read_drawing(&arena,
 		"{\"note\": 1, \"twice\": null, \"name\": \"n\", \"closed\": false, "
 		"\"colour\": \"green\", \"width\": 9, "
-		"\"points\": [{\"x\": -10}, {\"y\": 1, \"x\": 2}], \"labels\": {\"a\": 0}}",
+		"\"points\": [{\"x\": -10}, {\"y\": 1, \"x\": 2}], \"labels\": {\"a\": 0}, "
+		"\"digits\": 2, \"pen\": \"blue\", \"corner\": {\"x\": 4}, \"tags\": [\"s\"], "
+		"\"raw\": []}",
 		&d, &err));
 	assert_string_equal(d.name, "n"); /* outlives the document */
 	assert_false(d.is_closed);
@@ -117,6 +132,14 @@ static void every_type_is_read(void **state)
 	assert_int_equal(d.n_labels, 1);
 	assert_string_equal(d.labels[0], "A");
 	assert_int_equal(d.n_read, 1);
+	assert_int_equal(d.digits, 2);
+	assert_string_equal(d.pen, "blue");
+	assert_true(d.has_corner);
+	assert_int_equal(d.corner.x, 4);
+	assert_null(d.shade);
+	assert_int_equal(d.n_tags, 1);
+	assert_string_equal(d.tags[0], "s");
+	assert_non_null(d.as_it_is);
 	al_arena_finish(&arena);
 }
 
@@ -134,6 +157,14 @@ static void what_is_absent_has_its_fallback(void **state)
 	assert_int_equal(d.n_points, 0);
 	assert_int_equal(d.n_labels, 0);
 	assert_int_equal(d.n_read, 2);
+	assert_int_equal(d.digits, -1);
+	assert_null(d.pen);
+	assert_false(d.has_corner);
+	assert_null(d.as_it_is);
+	al_arena_finish(&arena);
+	assert_true(read_drawing(&arena, "{\"name\": \"n\", \"corner\": \"round\"}", &d, &err));
+	assert_true(d.has_corner);
+	assert_string_equal(d.shade, "round");
 	al_arena_finish(&arena);
 }
 
@@ -147,7 +178,7 @@ static const struct {
 		"d.json:1:25: unknown key \"colors\" (did you mean \"colour\"?)"},
 	{"{\"name\": \"n\", \"zzzzzz\": 1}",
 		"d.json:1:25: unknown key \"zzzzzz\" (known: name, closed, colour, width, points, "
-		"labels, twice)"},
+		"labels, twice, digits, pen, corner, tags, raw)"},
 	{"{\"name\": \"n\", \"colour\": \"gren\"}",
 		"d.json:1:25: unknown colour \"gren\" (did you mean \"green\"?)"},
 	{"{\"name\": \"n\", \"width\": 0}", "d.json:1:24: found 0, expected 1 or more"},
@@ -163,6 +194,11 @@ static const struct {
 		"d.json:1:25: \"labels\" has 2 items, expected at most 1"},
 	{"{\"name\": \"n\", \"labels\": []}",
 		"d.json:1:25: \"labels\" is an array, expected an object"},
+	{"{\"name\": \"n\", \"digits\": 7}", "d.json:1:25: found 7 digits, expected at most 6"},
+	{"{\"name\": \"n\", \"pen\": \"ink\"}",
+		"d.json:1:22: unknown pen \"ink\" (known: red, green, blue)"},
+	{"{\"name\": \"n\", \"tags\": []}", "d.json:1:23: the list of tags is empty"},
+	{"{\"name\": \"n\", \"raw\": 1}", "d.json:1:22: \"raw\" is a number, expected an array"},
 	{"{\"name\": \"n\", \"points\": [{\"x\": 1}]}", "one point makes no drawing"},
 };
 

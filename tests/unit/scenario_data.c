@@ -169,7 +169,7 @@ static const struct table_case sets[] = {
 		"'columns': ['x'], 'rows': []}]}",
 		"t.json:2:77: column \"x\" stands in \"d\" already"},
 	{"a file and rows", "{" SMALL ",\n'data': [{'id': 'd', 'file': 'd.csv', 'rows': []}]}",
-		"t.json:2:30: a file's columns and rows stand in it alone"},
+		"t.json:2:10: expected either \"rows\" or \"file\""},
 };
 
 static void reads_data(void **state)

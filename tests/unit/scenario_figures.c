@@ -139,7 +139,7 @@ static void refuses_what_cannot_be_drawn(void **state)
 			"only a heatmap has a column of colours"},
 		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'line', 'y': 'parameters', 'x': "
 			 "{'columns': ['n_heads']}}"),
-			"only \"y\" takes several columns"},
+			"unknown key \"columns\""},
 		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'heatmap', 'x': 'n_heads', 'y': "
 			 "'n_layers', 'color': 'paramters'}"),
 			"paramters"},
@@ -189,7 +189,7 @@ static void refuses_what_cannot_be_drawn(void **state)
 			"the ratio's end 2, b names a panel, the figure none"},
 		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 1, 'series': 'a'}, 'to': {'x': 2, "
 			  "'series': 'b'}, 'digits': 7}]"),
-			"more than 6 digits"},
+			"found 7 digits, expected at most 6"},
 		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 1, 'series': 'a'}}]"), "\"to\""},
 	};
 
