@@ -12,7 +12,7 @@ static bool turn(struct al_work *w, struct al_pieces *out, size_t first, size_t 
 	size_t place, struct al_error *err)
 {
 	const size_t n = w->width, columns = kv * n;
-	struct al_matrix cross = {0}, left = {0}, right = {0}, turned = {0};
+	AL_OWNED struct al_matrix cross = {0}, left = {0}, right = {0}, turned = {0};
 	double *values = al_calloc(n, sizeof(*values));
 	bool ok = al_matrix_init(&cross, n, n, err) && al_matrix_init(&left, n, n, err)
 		&& al_matrix_init(&right, n, n, err) && al_matrix_init(&turned, n, n, err)
@@ -38,10 +38,6 @@ static bool turn(struct al_work *w, struct al_pieces *out, size_t first, size_t 
 			al_part(out->of[AL_PIECE_OUTPUT], 0, head, w->weights[AL_OUTPUT].rows, n),
 			err);
 	}
-	al_matrix_finish(&cross);
-	al_matrix_finish(&left);
-	al_matrix_finish(&right);
-	al_matrix_finish(&turned);
 	free(values);
 	return ok;
 }
@@ -52,7 +48,7 @@ static bool add_error(struct al_work *w, const struct al_pieces *out, size_t kv,
 {
 	const size_t n = w->width, rows = w->weights[AL_VALUE].rows;
 	struct al_work both = *w;
-	struct al_matrix pair = {0}, way = {0}, weights = {0};
+	AL_OWNED struct al_matrix pair = {0}, way = {0}, weights = {0}, gram = {0};
 	bool ok = al_matrix_init(&pair, rows, 2 * n, err)
 		&& al_matrix_init(&way, w->weights[AL_OUTPUT].rows, 2 * n, err)
 		&& al_matrix_init(&weights, 2 * n, 2 * n, err)
@@ -64,6 +60,7 @@ static bool add_error(struct al_work *w, const struct al_pieces *out, size_t kv,
 	both.weights[AL_VALUE] = pair;
 	both.gram = (struct al_matrix){0};
 	ok = ok && al_work_gram(&both, AL_VALUE, err);
+	gram = both.gram;
 	for (size_t i = 0; ok && i < w->group; i++) {
 		const size_t head = (kv * w->group + i) * n;
 		ok = al_copy(al_columns(al_view(w->weights[AL_OUTPUT]), head, n),
@@ -73,16 +70,12 @@ static bool add_error(struct al_work *w, const struct al_pieces *out, size_t kv,
 			&& al_gram(AL_TRANSPOSED, al_view(way), weights, err);
 		for (size_t c = 0; ok && c < 2 * n; c++)
 			for (size_t r = 0; r < 2 * n; r++) {
-				const double term = both.gram.data[r + c * both.gram.ld]
+				const double term = gram.data[r + c * gram.ld]
 					* weights.data[r + c * weights.ld];
 				w->lost += (r < n) == (c < n) ? term : -term;
 				w->whole += r < n && c < n ? term : 0;
 			}
 	}
-	al_matrix_finish(&both.gram);
-	al_matrix_finish(&pair);
-	al_matrix_finish(&way);
-	al_matrix_finish(&weights);
 	return ok;
 }
 

@@ -68,18 +68,16 @@ static bool put_out(const struct al_side_scores *original, const struct al_side_
 {
 	const size_t width = original->values.cols / original->n_kv_heads;
 	const size_t kv_head = head * original->n_kv_heads / original->n_heads;
-	struct al_matrix inner = {0};
+	AL_OWNED struct al_matrix inner = {0};
 
 	if (!to.data)
 		return true;
-	bool ok = al_matrix_init(&inner, weights.rows, width, err)
+	return al_matrix_init(&inner, weights.rows, width, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, weights,
 			al_columns(al_view(side->values), kv_head * width, width), 0, inner, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(inner),
 			al_columns(al_view(side->of[AL_PIECE_OUTPUT]), head * width, width), 1, to,
 			err);
-	al_matrix_finish(&inner);
-	return ok;
 }
 
 static void compare(struct al_difference *d, struct al_matrix a, struct al_matrix b)
@@ -111,33 +109,28 @@ bool al_difference_add(struct al_difference *d, const struct al_side_scores *ori
 	const struct al_side_scores *compressed, size_t counterpart, struct al_error *err)
 {
 	const size_t n = original->queries.rows, m = original->keys.rows;
-	struct al_matrix a = {0}, b = {0};
+	AL_OWNED struct al_matrix a = {0}, b = {0};
 
 	bool ok = al_matrix_init(&a, n, m, err) && al_matrix_init(&b, n, m, err)
 		&& al_side_logits(original, head, a, err)
 		&& al_side_logits(compressed, counterpart, b, err);
 	if (ok)
 		compare(d, a, b);
-	ok = ok && put_out(original, original, head, al_view(a), d->output, err)
+	return ok && put_out(original, original, head, al_view(a), d->output, err)
 		&& add_error(d, original, compressed, head, a, b, err);
-	al_matrix_finish(&a);
-	al_matrix_finish(&b);
-	return ok;
 }
 
 bool al_difference_add_dropped(struct al_difference *d, const struct al_side_scores *original,
 	size_t head, struct al_error *err)
 {
-	struct al_matrix a = {0};
+	AL_OWNED struct al_matrix a = {0};
 
 	bool ok = al_matrix_init(&a, original->queries.rows, original->keys.rows, err)
 		&& al_side_logits(original, head, a, err);
 	for (size_t i = 0; ok && i < a.rows; i++)
 		softmax(a, i);
-	ok = ok && put_out(original, original, head, al_view(a), d->output, err)
+	return ok && put_out(original, original, head, al_view(a), d->output, err)
 		&& put_out(original, original, head, al_view(a), d->error, err);
-	al_matrix_finish(&a);
-	return ok;
 }
 
 /* ---- all heads ---- */

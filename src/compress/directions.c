@@ -6,7 +6,7 @@
 
 #include "base/memory.h"
 
-/* Eigenvalues of W_O^T W_O below this share of the largest are rounding. */
+/* Eigenvalues below this share of the largest are rounding. */
 static const double ROUNDING = 0x1p-40;
 
 static double sum_of(const double *values, size_t first, size_t end)
@@ -34,68 +34,75 @@ bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_
 	return ok;
 }
 
-bool al_symmetric_roots(struct al_matrix gram, struct al_matrix root, struct al_matrix inverse,
-	struct al_error *err)
+/* The fourth root, of which columns times themselves make the root; or its inverse. */
+static double scale_of(double value, double largest, double least_share, int sign)
+{
+	if (least_share == 0)
+		return value > ROUNDING * largest ? pow(value, sign * .25) : 0;
+	value = fmax(value, least_share * largest);
+	return value > 0 ? pow(value, sign * .25) : 1;
+}
+
+bool al_symmetric_roots(struct al_matrix gram, double least_share, struct al_matrix root,
+	struct al_matrix inverse, struct al_error *err)
 {
 	const size_t n = gram.rows;
-	struct al_matrix scaled = {0};
+	AL_OWNED struct al_matrix scaled = {0};
 	double *values = al_calloc(n + 1, sizeof(*values));
 	bool ok = al_matrix_init(&scaled, n, n, err) && al_eigenvectors(gram, values, err);
 
 	for (int sign = 1; ok && sign >= -1; sign -= 2) {
 		for (size_t j = 0; j < n; j++) {
-			const bool is_there = values[j] > ROUNDING * values[0];
-			const double scale = is_there ? pow(values[j], sign * .25) : 0;
+			const double scale = scale_of(values[j], values[0], least_share, sign);
 			for (size_t i = 0; i < n; i++)
 				scaled.data[i + j * scaled.ld] = scale * gram.data[i + j * gram.ld];
 		}
 		ok = al_gram(AL_PLAIN, al_view(scaled), sign > 0 ? root : inverse, err);
 	}
-	al_matrix_finish(&scaled);
 	free(values);
 	return ok;
 }
 
 /* Of one key/value head, (sum W_O W_O^T)^1/2 over its query heads and its pseudo-inverse. */
-static bool output_roots(const struct al_work *w, size_t kv, struct al_matrix *root,
-	struct al_matrix *inverse, struct al_error *err)
+static bool output_roots(const struct al_work *w, size_t kv, struct al_matrix gram,
+	struct al_matrix root, struct al_matrix inverse, struct al_error *err)
 {
 	const size_t n = w->width;
-	struct al_matrix gram = {0};
-	bool ok = al_matrix_init(&gram, n, n, err) && al_matrix_init(root, n, n, err)
-		&& al_matrix_init(inverse, n, n, err);
 
-	for (size_t i = 0; ok && i < w->group; i++) {
+	for (size_t i = 0; i < w->group; i++) {
 		const struct al_view own = al_columns(al_view(w->weights[AL_OUTPUT]),
 			(kv * w->group + i) * n, n);
-		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, own, own, i > 0, gram, err);
-	}
-	ok = ok && al_symmetric_roots(gram, *root, *inverse, err);
-	al_matrix_finish(&gram);
-	return ok;
-}
-
-void al_output_roots_finish(struct al_output_roots *r)
-{
-	for (size_t i = 0; i < r->n; i++) {
-		al_matrix_finish(&r->root[i]);
-		al_matrix_finish(&r->inverse[i]);
-	}
-	free(r->root);
-	free(r->inverse);
-	*r = (struct al_output_roots){0};
-}
-
-bool al_output_roots_init(struct al_output_roots *r, const struct al_work *w, size_t first,
-	size_t n, struct al_error *err)
-{
-	*r = (struct al_output_roots){al_calloc(n, sizeof(*r->root)),
-		al_calloc(n, sizeof(*r->inverse)), n};
-	for (size_t i = 0; i < n; i++)
-		if (!output_roots(w, first + i, &r->root[i], &r->inverse[i], err)) {
-			al_output_roots_finish(r);
+		if (!al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, own, own, i > 0, gram, err))
 			return false;
-		}
+	}
+	return al_symmetric_roots(gram, 0, root, inverse, err);
+}
+
+bool al_roots_take(struct al_scratch *scratch, struct al_output_roots *r, size_t n, size_t width,
+	struct al_error *err)
+{
+	*r = (struct al_output_roots){al_take_array(scratch, n, sizeof(*r->root), err),
+		al_take_array(scratch, n, sizeof(*r->inverse), err), n};
+	if (!r->root || !r->inverse)
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!al_take(scratch, &r->root[i], width, width, err)
+			|| !al_take(scratch, &r->inverse[i], width, width, err))
+			return false;
+	return true;
+}
+
+bool al_output_roots_take(struct al_scratch *scratch, struct al_output_roots *r,
+	const struct al_work *w, size_t first, size_t n, struct al_error *err)
+{
+	AL_OWNED struct al_matrix gram = {0};
+
+	if (!al_matrix_init(&gram, w->width, w->width, err)
+		|| !al_roots_take(scratch, r, n, w->width, err))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		if (!output_roots(w, first + i, gram, r->root[i], r->inverse[i], err))
+			return false;
 	return true;
 }
 
@@ -118,7 +125,7 @@ bool al_work_lead_weighed(struct al_work *w, const struct al_output_roots *r, si
 	size_t rank, struct al_matrix *vectors, struct al_error *err)
 {
 	const size_t n = r->n * w->width, at = first * w->width;
-	struct al_matrix half = {0}, turned = {0}, all = {0};
+	AL_OWNED struct al_matrix half = {0}, turned = {0}, all = {0};
 	bool ok = al_matrix_init(&half, n, n, err) && al_matrix_init(&turned, n, n, err)
 		&& al_matrix_init(&all, n, n, err)
 		&& al_multiply_blocks(r->root, r->n, w->width,
@@ -131,9 +138,5 @@ bool al_work_lead_weighed(struct al_work *w, const struct al_output_roots *r, si
 	for (size_t j = 0; ok && j < n; j++)
 		for (size_t i = 0; i < j; i++)
 			all.data[i + j * all.ld] = all.data[j + i * all.ld];
-	ok = ok && al_work_lead(w, all, rank, vectors, err);
-	al_matrix_finish(&half);
-	al_matrix_finish(&turned);
-	al_matrix_finish(&all);
-	return ok;
+	return ok && al_work_lead(w, all, rank, vectors, err);
 }

@@ -29,23 +29,22 @@ bool al_work_drop(struct al_work *w, struct al_pieces *out, struct al_error *err
 	const struct al_matrix moment = w->statistics->of[AL_STATISTIC_HEADS];
 	const size_t kept = (size_t)al_layout_heads(w->layout, false) * w->width;
 	const struct al_view output = al_view(w->weights[AL_OUTPUT]);
-	struct al_matrix gram = {0}, cross = {0}, *new = &out->of[AL_PIECE_OUTPUT];
+	struct al_matrix *new = &out->of[AL_PIECE_OUTPUT];
+	AL_OWNED struct al_matrix gram = {0}, cross = {0};
 	double left = 0;
-	bool ok = al_matrix_init(&gram, kept, kept, err)
-		&& al_matrix_init(&cross, kept, moment.cols, err)
-		&& al_matrix_init(new, output.rows, kept, err);
 
-	if (ok) {
-		take_kept(w, al_view(moment), gram);
-		take_kept(w, al_view(moment), cross);
-		ok = al_output_refit(al_view(gram), al_view(cross), output, *new, err)
-			&& al_output_power(al_view(moment), output, &w->whole, err)
-			&& al_output_power(al_view(gram), al_view(*new), &left, err);
-	}
+	if (!al_matrix_init(&gram, kept, kept, err)
+		|| !al_matrix_init(&cross, kept, moment.cols, err)
+		|| !al_matrix_init(new, output.rows, kept, err))
+		return false;
+	take_kept(w, al_view(moment), gram);
+	take_kept(w, al_view(moment), cross);
+	if (!al_output_refit(al_view(gram), al_view(cross), output, *new, err)
+		|| !al_output_power(al_view(moment), output, &w->whole, err)
+		|| !al_output_power(al_view(gram), al_view(*new), &left, err))
+		return false;
 	w->lost = fmax(0, w->whole - left);
-	al_matrix_finish(&gram);
-	al_matrix_finish(&cross);
-	return ok;
+	return true;
 }
 
 static void mark_least(const struct al_head_worth *worth, size_t n_heads, size_t n,

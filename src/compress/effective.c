@@ -83,7 +83,7 @@ bool al_effective_make(const struct al_layout *layout, const struct al_matrix pi
 	const struct al_matrix piece = pieces[piece_of(p, is_bias)];
 	const enum al_piece down = is_bias ? AL_N_PIECES : down_of(p);
 	const size_t columns = (size_t)(factor->heads * factor->width);
-	struct al_matrix product = {0};
+	AL_OWNED struct al_matrix product = {0};
 
 	if (al_method_mixes(layout->method) && p <= AL_KEY)
 		return al_fail(err, AL_EINPUT,
@@ -96,7 +96,6 @@ bool al_effective_make(const struct al_layout *layout, const struct al_matrix pi
 				product, err);
 		if (ok)
 			spread(layout, p, al_view(product), *out);
-		al_matrix_finish(&product);
 	} else if (ok && piece.data)
 		spread(layout, p, al_view(piece), *out);
 	if (!ok)
@@ -118,17 +117,17 @@ bool al_effective_factor(const struct al_layout *layout, const struct al_matrix 
 bool al_effective_load(const struct al_layout *layout, const struct al_checkpoint *compressed,
 	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
 {
+	AL_OWNED struct al_matrix own = {0}, narrow = {0};
 	struct al_matrix pieces[AL_N_PIECES] = {{0}};
 	const enum al_piece piece = piece_of(p, is_bias), down = is_bias ? AL_N_PIECES : down_of(p);
-	bool ok = al_layout_read(layout, compressed, piece, &pieces[piece], err)
-		&& (down == AL_N_PIECES
-			|| al_layout_read(layout, compressed, down, &pieces[down], err))
-		&& al_effective_make(layout, pieces, p, is_bias, out, err);
 
-	al_matrix_finish(&pieces[piece]);
+	if (!al_layout_read(layout, compressed, piece, &own, err)
+		|| (down < AL_N_PIECES && !al_layout_read(layout, compressed, down, &narrow, err)))
+		return false;
+	pieces[piece] = own;
 	if (down < AL_N_PIECES)
-		al_matrix_finish(&pieces[down]);
-	return ok;
+		pieces[down] = narrow;
+	return al_effective_make(layout, pieces, p, is_bias, out, err);
 }
 
 bool al_effective_gather(const struct al_layout *layout, enum al_projection p,

@@ -22,17 +22,8 @@ struct keys {
 	struct al_matrix map, way; /* M and W of the group at hand, [size*d][d] */
 	size_t d, size, n_planes, first; /* key/value heads [first, +size) */
 	double lost, whole;
+	struct al_scratch *scratch; /* theirs */
 };
-
-static void finish(struct keys *k)
-{
-	for (int p = AL_QUERY; p <= AL_KEY; p++)
-		al_matrix_finish(&k->of[p]);
-	al_matrix_finish(&k->gram);
-	al_matrix_finish(&k->weights);
-	al_matrix_finish(&k->map);
-	al_matrix_finish(&k->way);
-}
 
 /* ---- in the measure ---- */
 
@@ -40,32 +31,28 @@ static bool load(struct keys *k, enum al_projection p, struct al_error *err)
 {
 	const struct al_attention *a = k->w->a;
 	const struct al_checkpoint *checkpoint = k->w->view->checkpoint;
-	struct al_matrix weights = {0}, bias = {0};
-	bool ok = al_factor_load(checkpoint, &a->factors[p], &weights, err)
+	AL_OWNED struct al_matrix weights = {0}, bias = {0};
+
+	return al_factor_load(checkpoint, &a->factors[p], &weights, err)
 		&& (a->biases[p].n_runs == 0
 			|| al_factor_load(checkpoint, &a->biases[p], &bias, err))
-		&& al_matrix_init(&k->of[p], weights.rows + bias.rows, weights.cols, err)
+		&& al_take(k->scratch, &k->of[p], weights.rows + bias.rows, weights.cols, err)
 		&& al_copy(al_view(weights), al_part(k->of[p], 0, 0, weights.rows, weights.cols),
 			err)
 		&& (!bias.data
 			|| al_copy(al_view(bias),
 				al_part(k->of[p], weights.rows, 0, bias.rows, bias.cols), err));
-
-	al_matrix_finish(&weights);
-	al_matrix_finish(&bias);
-	return ok;
 }
 
 /* E[(x, 1)^T (x, 1)], the 1 for a bias; what is centred doesn't see it. */
 static bool find_moment(const struct al_work *w, size_t n, bool has_bias, struct al_matrix *out,
 	struct al_error *err)
 {
-	struct al_matrix of_inputs = {0};
+	AL_OWNED struct al_matrix of_inputs = {0};
 	bool ok = al_work_moment(w, n, &of_inputs, err)
 		&& al_matrix_init(out, n + has_bias, n + has_bias, err)
 		&& al_copy(al_view(of_inputs), al_part(*out, 0, 0, n, n), err);
 
-	al_matrix_finish(&of_inputs);
 	if (!ok || !has_bias || w->measure == AL_MEASURE_CENTRED)
 		return ok;
 	out->data[n + n * out->ld] = 1;
@@ -83,16 +70,13 @@ static bool weigh(const struct keys *k, enum al_projection p, enum al_measure me
 	struct al_matrix *out, struct al_error *err)
 {
 	struct al_work w = *k->w;
-	struct al_matrix moment = {0};
+	AL_OWNED struct al_matrix moment = {0};
 	const bool has_bias = w.a->biases[p].n_runs > 0;
 
 	w.measure = measure;
-	bool ok = find_moment(&w, k->of[p].rows - has_bias, has_bias, &moment, err)
+	return find_moment(&w, k->of[p].rows - has_bias, has_bias, &moment, err)
 		&& al_matrix_init(out, k->of[p].rows, k->of[p].cols, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(moment), al_view(k->of[p]), 0, *out, err);
-
-	al_matrix_finish(&moment);
-	return ok;
 }
 
 /* The two columns of a plane, in a head. */
@@ -123,9 +107,9 @@ static void average(const struct keys *k, struct al_matrix p)
 static bool find_weights(struct keys *k, enum al_measure measure, struct al_error *err)
 {
 	const size_t d = k->d, group = k->w->group;
-	struct al_matrix weighed = {0};
+	AL_OWNED struct al_matrix weighed = {0};
 	bool ok = weigh(k, AL_QUERY, measure, &weighed, err)
-		&& al_matrix_init(&k->weights, d, k->w->n_kv * d, err);
+		&& al_take(k->scratch, &k->weights, d, k->w->n_kv * d, err);
 
 	for (size_t head = 0; ok && head < k->w->n_kv * group; head++)
 		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1,
@@ -134,20 +118,17 @@ static bool find_weights(struct keys *k, enum al_measure measure, struct al_erro
 			al_part(k->weights, 0, head / group * d, d, d), err);
 	for (size_t kv = 0; ok && kv < k->w->n_kv; kv++)
 		average(k, al_part(k->weights, 0, kv * d, d, d));
-	al_matrix_finish(&weighed);
 	return ok;
 }
 
 static bool find_gram(struct keys *k, enum al_measure measure, struct al_error *err)
 {
-	struct al_matrix weighed = {0};
-	bool ok = weigh(k, AL_KEY, measure, &weighed, err)
-		&& al_matrix_init(&k->gram, weighed.cols, weighed.cols, err)
+	AL_OWNED struct al_matrix weighed = {0};
+
+	return weigh(k, AL_KEY, measure, &weighed, err)
+		&& al_take(k->scratch, &k->gram, weighed.cols, weighed.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(k->of[AL_KEY]), al_view(weighed), 0,
 			k->gram, err);
-
-	al_matrix_finish(&weighed);
-	return ok;
 }
 
 /* What values are weighed by is nothing to keys. */
@@ -159,18 +140,21 @@ static enum al_measure measure_of_keys(const struct al_work *w)
 								  : AL_MEASURE_CENTRED;
 }
 
-static bool init(struct keys *k, const struct al_work *w, size_t left, struct al_error *err)
+static bool init(struct keys *k, struct al_scratch *scratch, const struct al_work *w, size_t left,
+	struct al_error *err)
 {
 	const enum al_measure of_keys = measure_of_keys(w);
 
 	*k = (struct keys){.w = w,
+		.scratch = scratch,
 		.d = (size_t)w->a->d_head,
 		.size = w->n_kv / left,
 		.n_planes = w->a->is_rotary ? (size_t)w->a->rotary_width / 2 : 0};
 	return load(k, AL_QUERY, err) && load(k, AL_KEY, err)
 		&& find_weights(k, of_keys == AL_MEASURE_CENTRED ? AL_MEASURE_INPUTS : of_keys, err)
-		&& find_gram(k, of_keys, err) && al_matrix_init(&k->map, k->size * k->d, k->d, err)
-		&& al_matrix_init(&k->way, k->size * k->d, k->d, err);
+		&& find_gram(k, of_keys, err)
+		&& al_take(k->scratch, &k->map, k->size * k->d, k->d, err)
+		&& al_take(k->scratch, &k->way, k->size * k->d, k->d, err);
 }
 
 /* ---- a plane ---- */
@@ -215,7 +199,7 @@ static bool join_plane(struct keys *k, const size_t at[2], struct al_error *err)
 {
 	const size_t n = k->size;
 	double *values = al_calloc(2 * n, sizeof(*values));
-	struct al_matrix h = {0};
+	AL_OWNED struct al_matrix h = {0};
 	bool ok = al_matrix_init(&h, 2 * n, 2 * n, err);
 
 	for (size_t j = 0; ok && j < n; j++)
@@ -234,7 +218,6 @@ static bool join_plane(struct keys *k, const size_t at[2], struct al_error *err)
 		set_plane(k, k->way, at, i,
 			(struct complex_number){inverse * u.re, inverse * u.im});
 	}
-	al_matrix_finish(&h);
 	free(values);
 	return ok;
 }
@@ -275,61 +258,58 @@ static struct al_matrix rest_of_gram(const struct keys *k, size_t i, size_t j)
 		k->d - from, k->d - from);
 }
 
-static bool find_roots(const struct keys *k, struct al_output_roots *r, struct al_error *err)
+static bool find_roots(struct al_scratch *scratch, const struct keys *k, struct al_output_roots *r,
+	struct al_error *err)
 {
 	const size_t from = 2 * k->n_planes, n = k->d - from;
-	struct al_matrix p = {0};
-	bool ok = al_matrix_init(&p, n, n, err);
+	AL_OWNED struct al_matrix p = {0};
 
-	*r = (struct al_output_roots){al_calloc(k->size, sizeof(*r->root)),
-		al_calloc(k->size, sizeof(*r->inverse)), k->size};
-	for (size_t i = 0; ok && i < k->size; i++)
-		ok = al_matrix_init(&r->root[i], n, n, err)
-			&& al_matrix_init(&r->inverse[i], n, n, err)
-			&& al_copy(al_view(al_part(k->weights, from, (k->first + i) * k->d + from,
-					   n, n)),
-				p, err)
-			&& al_symmetric_roots(p, r->root[i], r->inverse[i], err);
-	al_matrix_finish(&p);
-	return ok;
+	if (!al_matrix_init(&p, n, n, err) || !al_roots_take(scratch, r, k->size, n, err))
+		return false;
+	for (size_t i = 0; i < k->size; i++)
+		if (!al_copy(al_view(al_part(k->weights, from, (k->first + i) * k->d + from, n, n)),
+			    p, err)
+			|| !al_symmetric_roots(p, 0, r->root[i], r->inverse[i], err))
+			return false;
+	return true;
 }
 
 /* Leading eigenvectors U of P^1/2 G P^1/2: keys K P^1/2 U, queries Q P^-1/2 U. */
 static bool join_rest(struct keys *k, struct al_error *err)
 {
 	const size_t n = k->d - 2 * k->n_planes, all = k->size * n;
-	double *values = al_calloc(all + 1, sizeof(*values));
 	struct al_output_roots r;
-	struct al_matrix h = {0}, half = {0};
-	bool ok = find_roots(k, &r, err) && al_matrix_init(&h, all, all, err)
-		&& al_matrix_init(&half, n, n, err);
+	struct al_matrix h, half, values;
+	AL_SCRATCH(scratch);
 
-	for (size_t j = 0; ok && j < k->size; j++)
-		for (size_t i = 0; ok && i < k->size; i++)
-			ok = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(r.root[i]),
-				     al_view(rest_of_gram(k, i, j)), 0, half, err)
-				&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(half), al_view(r.root[j]),
-					0, al_part(h, i * n, j * n, n, n), err);
-	ok = ok && al_eigenvectors(h, values, err);
-	for (size_t i = 0; ok && i < k->size; i++) {
+	if (!find_roots(&scratch, k, &r, err) || !al_take(&scratch, &h, all, all, err)
+		|| !al_take(&scratch, &half, n, n, err) || !al_take(&scratch, &values, all, 1, err))
+		return false;
+	for (size_t j = 0; j < k->size; j++)
+		for (size_t i = 0; i < k->size; i++)
+			if (!al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(r.root[i]),
+				    al_view(rest_of_gram(k, i, j)), 0, half, err)
+				|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(half),
+					al_view(r.root[j]), 0, al_part(h, i * n, j * n, n, n), err))
+				return false;
+	if (!al_eigenvectors(h, values.data, err))
+		return false;
+	for (size_t i = 0; i < k->size; i++) {
 		const struct al_view u = al_view(al_part(h, i * n, 0, n, n));
-		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(r.root[i]), u, 0, rest_of(k, k->map, i),
-			     err)
-			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(r.inverse[i]), u, 0,
-				rest_of(k, k->way, i), err);
+		if (!al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(r.root[i]), u, 0, rest_of(k, k->map, i),
+			    err)
+			|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(r.inverse[i]), u, 0,
+				rest_of(k, k->way, i), err))
+			return false;
 	}
-	al_output_roots_finish(&r);
-	al_matrix_finish(&h);
-	al_matrix_finish(&half);
-	free(values);
-	return ok;
+	return true;
 }
 
 static bool align_rest(struct keys *k, struct al_error *err)
 {
 	const size_t n = k->d - 2 * k->n_planes;
 	double *values = al_calloc(n + 1, sizeof(*values));
-	struct al_matrix cross = {0}, left = {0}, right = {0};
+	AL_OWNED struct al_matrix cross = {0}, left = {0}, right = {0};
 	bool ok = al_matrix_init(&cross, n, n, err) && al_matrix_init(&left, n, n, err)
 		&& al_matrix_init(&right, n, n, err);
 
@@ -340,9 +320,6 @@ static bool align_rest(struct keys *k, struct al_error *err)
 				rest_of(k, k->way, i), err)
 			&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1 / (double)k->size, al_view(left),
 				al_view(right), 0, rest_of(k, k->map, i), err);
-	al_matrix_finish(&cross);
-	al_matrix_finish(&left);
-	al_matrix_finish(&right);
 	free(values);
 	return ok;
 }
@@ -367,7 +344,7 @@ static bool add_error(struct keys *k, size_t i, struct al_error *err)
 	const size_t d = k->d, n = k->size * d, at = k->first * d;
 	const struct al_view gram = al_view(al_part(k->gram, at, at, n, n));
 	const struct al_view weights = al_columns(al_view(k->weights), at + i * d, d);
-	struct al_matrix x = {0}, y = {0}, z = {0};
+	AL_OWNED struct al_matrix x = {0}, y = {0}, z = {0};
 	bool ok = al_matrix_init(&x, n, d, err) && al_matrix_init(&y, n, d, err)
 		&& al_matrix_init(&z, d, d, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, -1, al_view(k->map),
@@ -382,9 +359,6 @@ static bool add_error(struct keys *k, size_t i, struct al_error *err)
 		k->whole += al_inner(al_view(al_part(k->gram, at + i * d, at + i * d, d, d)),
 			weights);
 	}
-	al_matrix_finish(&x);
-	al_matrix_finish(&y);
-	al_matrix_finish(&z);
 	return ok;
 }
 
@@ -427,11 +401,12 @@ bool al_work_group_keys(const struct al_work *w, struct al_pieces *out, bool is_
 	double *relative_error, struct al_error *err)
 {
 	const size_t left = (size_t)w->layout->rank;
-	struct al_matrix keys = {0}, queries = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix keys, queries;
 	struct keys k;
-	bool ok = init(&k, w, left, err)
-		&& al_matrix_init(&keys, k.of[AL_KEY].rows, left * k.d, err)
-		&& al_matrix_init(&queries, k.of[AL_QUERY].rows, k.of[AL_QUERY].cols, err);
+	bool ok = init(&k, &scratch, w, left, err)
+		&& al_take(&scratch, &keys, k.of[AL_KEY].rows, left * k.d, err)
+		&& al_take(&scratch, &queries, k.of[AL_QUERY].rows, k.of[AL_QUERY].cols, err);
 
 	for (; ok && k.first < w->n_kv; k.first += k.size) {
 		ok = find_maps(&k, is_aligned, err) && apply(&k, keys, queries, err);
@@ -440,8 +415,5 @@ bool al_work_group_keys(const struct al_work *w, struct al_pieces *out, bool is_
 	}
 	ok = ok && split(&k, AL_KEY, keys, out, err) && split(&k, AL_QUERY, queries, out, err);
 	*relative_error = k.whole > 0 ? sqrt(fmax(0, k.lost) / k.whole) : 0;
-	al_matrix_finish(&keys);
-	al_matrix_finish(&queries);
-	finish(&k);
 	return ok;
 }

@@ -88,7 +88,7 @@ static bool find_roots(const struct al_work *w, double *out, size_t n, struct al
 static bool gram_by_rows(const struct al_work *w, struct al_view weights, struct al_matrix out,
 	struct al_error *err)
 {
-	struct al_matrix scaled = {0};
+	AL_OWNED struct al_matrix scaled = {0};
 	double *roots = al_calloc(weights.rows, sizeof(*roots));
 	bool ok = al_matrix_init(&scaled, weights.rows, weights.cols, err)
 		&& al_copy(weights, scaled, err) && find_roots(w, roots, weights.rows, err);
@@ -96,7 +96,6 @@ static bool gram_by_rows(const struct al_work *w, struct al_view weights, struct
 	if (ok && w->measure != AL_MEASURE_WEIGHTS)
 		scale_rows(scaled, roots);
 	ok = ok && al_gram(AL_TRANSPOSED, al_view(scaled), out, err);
-	al_matrix_finish(&scaled);
 	free(roots);
 	return ok;
 }
@@ -135,15 +134,12 @@ bool al_work_moment(const struct al_work *w, size_t n, struct al_matrix *out, st
 static bool gram_by_moment(const struct al_work *w, struct al_view weights, struct al_matrix out,
 	struct al_error *err)
 {
-	struct al_matrix moment = {0}, product = {0};
-	bool ok = take_moment(w, weights.rows, &moment, err)
+	AL_OWNED struct al_matrix moment = {0}, product = {0};
+
+	return take_moment(w, weights.rows, &moment, err)
 		&& al_matrix_init(&product, weights.rows, weights.cols, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(moment), weights, 0, product, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, weights, al_view(product), 0, out, err);
-
-	al_matrix_finish(&moment);
-	al_matrix_finish(&product);
-	return ok;
 }
 
 bool al_work_gram(struct al_work *w, enum al_projection p, struct al_error *err)

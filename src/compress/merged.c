@@ -34,7 +34,7 @@ static bool load_all(const struct al_work *w, enum al_projection p, bool has_bia
 	const size_t width = (size_t)a->factors[p].width, n = (size_t)a->n_heads;
 	const size_t group = n / (size_t)a->factors[p].heads;
 	const bool adds = has_bias && a->biases[p].n_runs > 0;
-	struct al_matrix weights = {0}, bias = {0};
+	AL_OWNED struct al_matrix weights = {0}, bias = {0};
 	bool ok = al_factor_load(w->view->checkpoint, &a->factors[p], &weights, err)
 		&& (!adds || al_factor_load(w->view->checkpoint, &a->biases[p], &bias, err))
 		&& al_matrix_init(out, weights.rows + adds, n * width, err);
@@ -46,21 +46,16 @@ static bool load_all(const struct al_work *w, enum al_projection p, bool has_bia
 		if (adds)
 			out->data[weights.rows + j * out->ld] = bias.data[from * bias.ld];
 	}
-	al_matrix_finish(&weights);
-	al_matrix_finish(&bias);
 	return ok;
 }
 
 static bool load_gram(const struct al_work *w, enum al_projection p, bool has_bias,
 	struct al_matrix *out, struct al_error *err)
 {
-	struct al_matrix all = {0};
-	bool ok = load_all(w, p, has_bias, &all, err)
-		&& al_matrix_init(out, all.cols, all.cols, err)
-		&& al_gram(AL_TRANSPOSED, al_view(all), *out, err);
+	AL_OWNED struct al_matrix all = {0};
 
-	al_matrix_finish(&all);
-	return ok;
+	return load_all(w, p, has_bias, &all, err) && al_matrix_init(out, all.cols, all.cols, err)
+		&& al_gram(AL_TRANSPOSED, al_view(all), *out, err);
 }
 
 /* <A_i, A_j> is the sum over the blocks' products of the Grams. A key's bias adds the same to all
@@ -68,7 +63,7 @@ static bool load_gram(const struct al_work *w, enum al_projection p, bool has_bi
 static bool find_scores(struct merging *m, struct al_error *err)
 {
 	const size_t width = (size_t)m->w->a->d_head;
-	struct al_matrix query = {0}, key = {0};
+	AL_OWNED struct al_matrix query = {0}, key = {0};
 	bool ok = load_gram(m->w, AL_QUERY, true, &query, err)
 		&& load_gram(m->w, AL_KEY, false, &key, err)
 		&& al_matrix_init(&m->scores, m->n, m->n, err);
@@ -79,8 +74,6 @@ static bool find_scores(struct merging *m, struct al_error *err)
 				al_inner(al_view(al_part(query, i * width, j * width, width,
 						 width)),
 					al_view(al_part(key, i * width, j * width, width, width)));
-	al_matrix_finish(&query);
-	al_matrix_finish(&key);
 	return ok;
 }
 
@@ -156,8 +149,9 @@ static bool take_in(const struct merging *m, size_t head, size_t twin, struct al
 	struct al_error *err)
 {
 	const size_t width = m->w->width;
-	struct al_matrix map = {0};
-	bool ok = al_matrix_init(&map, width, width, err)
+	AL_OWNED struct al_matrix map = {0};
+
+	return al_matrix_init(&map, width, width, err)
 		&& al_copy(al_view(al_part(m->moment, twin * width, head * width, width, width)),
 			map, err)
 		&& al_solve_moment(al_view(al_part(m->moment, twin * width, twin * width, width,
@@ -166,16 +160,13 @@ static bool take_in(const struct merging *m, size_t head, size_t twin, struct al
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1,
 			al_columns(al_view(m->w->weights[AL_OUTPUT]), head * width, width),
 			al_view(map), 1, al_part(output, 0, twin * width, output.rows, width), err);
-
-	al_matrix_finish(&map);
-	return ok;
 }
 
 /* The error of the outputs together, W_O less what takes its place. */
 static bool add_error(struct al_work *w, const struct merging *m, struct al_matrix merged,
 	struct al_error *err)
 {
-	struct al_matrix change = {0};
+	AL_OWNED struct al_matrix change = {0};
 	bool ok = al_matrix_init(&change, merged.rows, merged.cols, err)
 		&& al_copy(al_view(w->weights[AL_OUTPUT]), change, err);
 
@@ -187,7 +178,6 @@ static bool add_error(struct al_work *w, const struct merging *m, struct al_matr
 			err)
 		&& al_output_power(al_view(m->moment), al_view(change), &w->lost, err);
 	w->lost = fmax(0, w->lost);
-	al_matrix_finish(&change);
 	return ok;
 }
 
@@ -195,7 +185,7 @@ static bool merge(struct al_work *w, const struct merging *m, struct al_pieces *
 	struct al_error *err)
 {
 	const bool *is_dropped = w->layout->is_dropped;
-	struct al_matrix merged = {0};
+	AL_OWNED struct al_matrix merged = {0};
 	const struct al_matrix output = w->weights[AL_OUTPUT];
 	double scores = 0;
 	bool ok = al_matrix_init(&merged, output.rows, output.cols, err)
@@ -215,7 +205,6 @@ static bool merge(struct al_work *w, const struct merging *m, struct al_pieces *
 		&& al_effective_gather(w->layout, AL_OUTPUT, al_view(merged),
 			&out->of[AL_PIECE_OUTPUT], err);
 	w->lost += scores * w->whole;
-	al_matrix_finish(&merged);
 	return ok;
 }
 

@@ -6,26 +6,15 @@
 #include "compress/pieces.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "base/memory.h"
 
 struct group {
 	const struct al_scores *s;
 	size_t kv_head, n, first; /* query heads [first, +n) */
 	struct al_matrix basis, r; /* U [d_key][height], R [height][d_head] */
 	struct al_matrix right; /* V */
-	double *values;
+	struct al_matrix values;
 	double scale; /* keys times it, queries divided by it: balances their norms */
 };
-
-static void group_finish(struct group *g)
-{
-	al_matrix_finish(&g->basis);
-	al_matrix_finish(&g->r);
-	al_matrix_finish(&g->right);
-	free(g->values);
-}
 
 static struct al_view head_of(struct al_view all, size_t head, size_t d_head)
 {
@@ -33,36 +22,37 @@ static struct al_view head_of(struct al_view all, size_t head, size_t d_head)
 }
 
 /* The singular values and V of the stack [Q_i R^T]. */
-static bool decompose(struct group *g, struct al_error *err)
+static bool decompose(struct al_scratch *scratch, struct group *g, struct al_error *err)
 {
 	const struct al_view queries = al_scores_seen(g->s, AL_QUERY);
 	const size_t rows = queries.rows, tall = g->n * rows, height = g->r.rows;
 	const size_t n_values = tall < height ? tall : height;
-	struct al_matrix forms = {0}, left = {0};
-	bool ok = al_matrix_init(&forms, tall, height, err)
-		&& al_matrix_init(&left, tall, n_values, err)
-		&& al_matrix_init(&g->right, height, n_values, err);
+	struct al_matrix forms, left;
+	AL_SCRATCH(own);
 
-	for (size_t i = 0; ok && i < g->n; i++)
-		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, head_of(queries, g->first + i, g->r.cols),
-			al_view(g->r), 0, al_part(forms, i * rows, 0, rows, height), err);
-	g->values = al_calloc(n_values, sizeof(*g->values));
-	ok = ok && al_svd(forms, left, g->values, g->right, err);
-	g->scale = ok && g->values[0] > 0 ? sqrt(g->values[0]) : 1;
-	al_matrix_finish(&forms);
-	al_matrix_finish(&left);
-	return ok;
+	if (!al_take(&own, &forms, tall, height, err) || !al_take(&own, &left, tall, n_values, err)
+		|| !al_take(scratch, &g->right, height, n_values, err)
+		|| !al_take(scratch, &g->values, n_values, 1, err))
+		return false;
+	for (size_t i = 0; i < g->n; i++)
+		if (!al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, head_of(queries, g->first + i, g->r.cols),
+			    al_view(g->r), 0, al_part(forms, i * rows, 0, rows, height), err))
+			return false;
+	if (!al_svd(forms, left, g->values.data, g->right, err))
+		return false;
+	g->scale = g->values.data[0] > 0 ? sqrt(g->values.data[0]) : 1;
+	return true;
 }
 
-static bool group_init(struct group *g, struct al_error *err)
+static bool group_init(struct al_scratch *scratch, struct group *g, struct al_error *err)
 {
 	const size_t d_head = (size_t)g->s->attention->d_head;
 	const struct al_view keys = al_scores_seen(g->s, AL_KEY);
 	const size_t height = keys.rows < d_head ? keys.rows : d_head;
-	bool ok = al_matrix_init(&g->basis, keys.rows, d_head, err)
-		&& al_matrix_init(&g->r, height, d_head, err)
+	const bool ok = al_take(scratch, &g->basis, keys.rows, d_head, err)
+		&& al_take(scratch, &g->r, height, d_head, err)
 		&& al_copy(head_of(keys, g->kv_head, d_head), g->basis, err)
-		&& al_qr(g->basis, g->r, err) && decompose(g, err);
+		&& al_qr(g->basis, g->r, err) && decompose(scratch, g, err);
 
 	g->basis.cols = height;
 	return ok;
@@ -74,7 +64,7 @@ static double left_out(const struct group *g, size_t rank)
 	double sum = 0;
 
 	for (size_t k = g->right.cols; k-- > rank;)
-		sum += g->values[k] * g->values[k];
+		sum += g->values.data[k] * g->values.data[k];
 	return sum;
 }
 
@@ -84,36 +74,34 @@ static bool fill_queries(struct al_pieces *out, const struct group *g, struct al
 {
 	const struct al_scores *s = g->s;
 	const size_t rank = map.cols, d_head = map.rows;
-	bool ok = true;
 
-	for (size_t head = g->first; ok && head < g->first + g->n; head++)
-		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1 / g->scale,
-			     head_of(al_view(s->query), head, d_head), map, 0,
-			     al_part(out->of[AL_PIECE_QUERY], 0, head * rank, s->query.rows, rank),
-			     err)
-			&& (!s->query_bias.data
-				|| al_gemm(AL_PLAIN, AL_PLAIN, 1 / g->scale,
+	for (size_t head = g->first; head < g->first + g->n; head++)
+		if (!al_gemm(AL_PLAIN, AL_PLAIN, 1 / g->scale,
+			    head_of(al_view(s->query), head, d_head), map, 0,
+			    al_part(out->of[AL_PIECE_QUERY], 0, head * rank, s->query.rows, rank),
+			    err)
+			|| (s->query_bias.data
+				&& !al_gemm(AL_PLAIN, AL_PLAIN, 1 / g->scale,
 					head_of(al_view(s->query_bias), head, d_head), map, 0,
 					al_part(out->of[AL_PIECE_QUERY_BIAS], 0, head * rank, 1,
 						rank),
-					err));
-	return ok;
+					err)))
+			return false;
+	return true;
 }
 
 static bool fill_group(struct al_pieces *out, const struct group *g, size_t rank,
 	struct al_error *err)
 {
 	const struct al_view right = al_columns(al_view(g->right), 0, rank);
-	struct al_matrix map = {0};
-	bool ok = al_gemm(AL_PLAIN, AL_PLAIN, g->scale, al_view(g->basis), right, 0,
-			  al_part(out->of[AL_PIECE_KEY], 0, g->kv_head * rank, g->basis.rows, rank),
-			  err)
+	AL_OWNED struct al_matrix map = {0};
+
+	return al_gemm(AL_PLAIN, AL_PLAIN, g->scale, al_view(g->basis), right, 0,
+		       al_part(out->of[AL_PIECE_KEY], 0, g->kv_head * rank, g->basis.rows, rank),
+		       err)
 		&& al_matrix_init(&map, g->r.cols, rank, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(g->r), right, 0, map, err)
 		&& fill_queries(out, g, al_view(map), err);
-
-	al_matrix_finish(&map);
-	return ok;
 }
 
 /* The keys' bias gives every key of a query the same; softmax doesn't see it: zeros stand for it,
@@ -136,16 +124,17 @@ bool al_pieces_make_qk(struct al_pieces *out, const struct al_scores *s,
 {
 	const size_t rank = (size_t)layout->rank, n = s->heads.n_heads / s->heads.n_kv_heads;
 	double norm, sum = 0;
-	bool ok = al_heads_norm(&s->heads, &norm, err) && init_pieces(out, s, rank, err);
 
 	(void)effort;
-	for (size_t j = 0; ok && j < s->heads.n_kv_heads; j++) {
+	if (!al_heads_norm(&s->heads, &norm, err) || !init_pieces(out, s, rank, err))
+		return false;
+	for (size_t j = 0; j < s->heads.n_kv_heads; j++) {
 		struct group g = {.s = s, .kv_head = j, .n = n, .first = j * n};
-		ok = group_init(&g, err) && fill_group(out, &g, rank, err);
-		if (ok)
-			sum += left_out(&g, rank);
-		group_finish(&g);
+		AL_SCRATCH(scratch);
+		if (!group_init(&scratch, &g, err) || !fill_group(out, &g, rank, err))
+			return false;
+		sum += left_out(&g, rank);
 	}
-	out->relative_error = ok ? sqrt(sum / norm) : 0;
-	return ok && al_unwhiten(&s->whitened[AL_KEY], &out->of[AL_PIECE_KEY], err);
+	out->relative_error = sqrt(sum / norm);
+	return al_unwhiten(&s->whitened[AL_KEY], &out->of[AL_PIECE_KEY], err);
 }

@@ -139,7 +139,7 @@ static bool add_all(struct fitting *f, struct al_error *err)
 static bool fit(struct fitting *f, struct al_error *err)
 {
 	const struct al_attention *a = f->layout->attention;
-	struct al_matrix output = {0}, fitted = {0};
+	AL_OWNED struct al_matrix output = {0}, fitted = {0};
 	double whole = 0, left = 0;
 	bool ok = al_factor_load(f->r->network->view->checkpoint, &a->factors[AL_OUTPUT], &output,
 			  err)
@@ -153,8 +153,6 @@ static bool fit(struct fitting *f, struct al_error *err)
 
 	if (ok)
 		f->pieces->relative_error = whole > 0 ? sqrt(fmax(0, 1 - left / whole)) : 0;
-	al_matrix_finish(&output);
-	al_matrix_finish(&fitted);
 	return ok;
 }
 

@@ -73,7 +73,7 @@ static bool project(const struct al_side_scores *side, enum al_projection p, str
 	const struct al_matrix none = {0}, w = side->of[p];
 	const struct al_matrix down = p <= AL_KEY ? side->of[AL_PIECE_QUERY_DOWN + (int)p] : none;
 	const struct al_matrix bias = side->of[AL_PIECE_QUERY_BIAS + (int)p];
-	struct al_matrix narrow = {0};
+	AL_OWNED struct al_matrix narrow = {0};
 	bool ok = al_matrix_init(out, x.rows, w.cols, err);
 
 	if (ok && down.data)
@@ -86,7 +86,6 @@ static bool project(const struct al_side_scores *side, enum al_projection p, str
 	for (size_t j = 0; ok && bias.data && j < out->cols; j++)
 		for (size_t i = 0; i < out->rows; i++)
 			out->data[i + j * out->ld] += bias.data[j * bias.ld];
-	al_matrix_finish(&narrow);
 	return ok;
 }
 
@@ -114,7 +113,7 @@ static bool shared_logits(const struct al_side_scores *side, size_t head, struct
 	struct al_error *err)
 {
 	const struct al_matrix mixing = side->of[AL_PIECE_MIXING], content = side->contents;
-	struct al_matrix mixed;
+	AL_OWNED struct al_matrix mixed = {0};
 
 	if (!al_matrix_init(&mixed, side->queries.rows, side->queries.cols, err))
 		return false;
@@ -128,7 +127,6 @@ static bool shared_logits(const struct al_side_scores *side, size_t head, struct
 		for (size_t i = 0; i < out.rows; i++)
 			out.data[i + j * out.ld] += side->scale
 				* content.data[j + head * content.ld];
-	al_matrix_finish(&mixed);
 	return ok;
 }
 

@@ -14,13 +14,11 @@
 static bool join(struct al_work *w, struct al_pieces *out, size_t first, size_t n, size_t rank,
 	size_t place, struct al_matrix *map, struct al_error *err)
 {
-	struct al_matrix vectors = {0}, way = {0};
+	AL_OWNED struct al_matrix vectors = {0}, way = {0};
 	struct al_output_roots r;
-	bool ok = true;
-
-	if (!al_output_roots_init(&r, w, first, n, err))
-		return false;
-	ok = al_work_lead_weighed(w, &r, first, rank, &vectors, err)
+	AL_SCRATCH(scratch);
+	bool ok = al_output_roots_take(&scratch, &r, w, first, n, err)
+		&& al_work_lead_weighed(w, &r, first, rank, &vectors, err)
 		&& al_matrix_init(map, n * w->width, rank, err)
 		&& al_matrix_init(&way, n * w->width, rank, err)
 		&& al_multiply_blocks(r.root, n, w->width, al_view(vectors), *map, err)
@@ -40,9 +38,6 @@ static bool join(struct al_work *w, struct al_pieces *out, size_t first, size_t 
 				w->weights[AL_OUTPUT].rows, rank),
 			err);
 	}
-	al_output_roots_finish(&r);
-	al_matrix_finish(&vectors);
-	al_matrix_finish(&way);
 	return ok;
 }
 
@@ -65,7 +60,7 @@ static bool refit_ov(const struct al_work *w, struct al_pieces *out, const struc
 {
 	const struct al_matrix moment = w->statistics->of[AL_STATISTIC_HEADS];
 	const size_t n = (size_t)w->a->n_heads, rank = (size_t)w->layout->rank;
-	struct al_matrix cross = {0}, gram = {0};
+	AL_OWNED struct al_matrix cross = {0}, gram = {0};
 	bool ok = al_matrix_init(&cross, n * rank, moment.cols, err)
 		&& al_matrix_init(&gram, n * rank, n * rank, err);
 
@@ -78,12 +73,9 @@ static bool refit_ov(const struct al_work *w, struct al_pieces *out, const struc
 			al_columns(al_view(cross), i * w->width, w->width),
 			al_view(maps[i / w->group]), 0, al_part(gram, 0, i * rank, n * rank, rank),
 			err);
-	ok = ok
+	return ok
 		&& al_output_refit(al_view(gram), al_view(cross), al_view(w->weights[AL_OUTPUT]),
 			out->of[AL_PIECE_OUTPUT], err);
-	al_matrix_finish(&cross);
-	al_matrix_finish(&gram);
-	return ok;
 }
 
 /* The biases of heads [first, +n) go the way of their values. */
@@ -124,10 +116,9 @@ bool al_work_gqa(struct al_work *w, struct al_pieces *out, bool is_aligned, stru
 	if (ok && is_aligned)
 		return al_work_align(w, out, left, size, err);
 	for (size_t place = 0; ok && place < left; place++) {
-		struct al_matrix map = {0};
+		AL_OWNED struct al_matrix map = {0};
 		ok = join(w, out, place * size, size, w->width, place, &map, err)
 			&& map_bias(w, out, place * size, size, place, map, err);
-		al_matrix_finish(&map);
 	}
 	return ok;
 }
@@ -142,10 +133,11 @@ bool al_work_latent(struct al_work *w, struct al_pieces *out, struct al_error *e
 	const size_t rank = (size_t)w->layout->rank;
 	const bool is_weighed = w->measure == AL_MEASURE_WEIGHED && p == AL_VALUE;
 	struct al_matrix *down = &out->of[AL_PIECE_QUERY_DOWN + (int)p], *up = &out->of[p];
-	struct al_matrix vectors = {0}, left = {0}, right = {0};
+	AL_OWNED struct al_matrix vectors = {0}, left = {0}, right = {0};
 	struct al_output_roots r = {0};
+	AL_SCRATCH(scratch);
 	bool ok = al_work_gram(w, p, err)
-		&& (!is_weighed || al_output_roots_init(&r, w, 0, w->n_kv, err));
+		&& (!is_weighed || al_output_roots_take(&scratch, &r, w, 0, w->n_kv, err));
 
 	ok = ok
 		&& (is_weighed ? al_work_lead_weighed(w, &r, 0, rank, &vectors, err)
@@ -164,9 +156,5 @@ bool al_work_latent(struct al_work *w, struct al_pieces *out, struct al_error *e
 	for (size_t j = 0; ok && j < up->cols; j++)
 		for (size_t i = 0; i < rank; i++)
 			up->data[i + j * up->ld] = right.data[j + i * right.ld];
-	al_output_roots_finish(&r);
-	al_matrix_finish(&vectors);
-	al_matrix_finish(&left);
-	al_matrix_finish(&right);
 	return ok;
 }

@@ -1,52 +1,23 @@
 /* Queries and keys in the measure of their inputs. */
 #include "compress/whiten.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "compress/work.h"
 
 /* Directions of the inputs with less than this share of the largest one's variance are rounding of
  * float32 sums: they count as having so much, so that every root has an inverse. */
 static const double LEAST_SHARE = 0x1p-22;
 
-/* C^1/2 and C^-1/2. */
-static bool find_roots(struct al_matrix c, struct al_matrix *root, struct al_matrix *inverse,
-	struct al_error *err)
-{
-	double *values = al_calloc(c.rows + 1, sizeof(*values));
-	struct al_matrix scaled = {0};
-	bool ok = al_matrix_init(&scaled, c.rows, c.rows, err)
-		&& al_matrix_init(root, c.rows, c.rows, err)
-		&& al_matrix_init(inverse, c.rows, c.rows, err) && al_eigenvectors(c, values, err);
-
-	for (int sign = 1; ok && sign >= -1; sign -= 2) {
-		for (size_t j = 0; j < c.cols; j++) {
-			const double value = fmax(values[j], LEAST_SHARE * values[0]);
-			const double scale = value > 0 ? pow(value, sign * .25) : 1;
-			for (size_t i = 0; i < c.rows; i++)
-				scaled.data[i + j * scaled.ld] = scale * c.data[i + j * c.ld];
-		}
-		ok = al_gram(AL_PLAIN, al_view(scaled), sign > 0 ? *root : *inverse, err);
-	}
-	al_matrix_finish(&scaled);
-	free(values);
-	return ok;
-}
-
 static bool whiten(const struct al_work *w, struct al_view weights, struct al_whitened *out,
 	struct al_error *err)
 {
-	struct al_matrix moment = {0}, root = {0};
-	bool ok = al_work_moment(w, weights.rows, &moment, err)
-		&& find_roots(moment, &root, &out->inverse, err)
+	AL_OWNED struct al_matrix moment = {0}, root = {0};
+
+	return al_work_moment(w, weights.rows, &moment, err)
+		&& al_matrix_init(&root, weights.rows, weights.rows, err)
+		&& al_matrix_init(&out->inverse, weights.rows, weights.rows, err)
+		&& al_symmetric_roots(moment, LEAST_SHARE, root, out->inverse, err)
 		&& al_matrix_init(&out->weights, weights.rows, weights.cols, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(root), weights, 0, out->weights, err);
-
-	al_matrix_finish(&moment);
-	al_matrix_finish(&root);
-	return ok;
 }
 
 /* A number that all keys of a query have in common is nothing to the softmax: their inputs' mean
@@ -76,18 +47,17 @@ bool al_whiten(const struct al_model_view *view, const struct al_attention *atte
 
 bool al_unwhiten(const struct al_whitened *whitened, struct al_matrix *piece, struct al_error *err)
 {
-	struct al_matrix out = {0};
+	AL_OWNED struct al_matrix out = {0};
 
 	if (!whitened->weights.data)
 		return true;
 	if (!al_matrix_init(&out, piece->rows, piece->cols, err)
 		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(whitened->inverse), al_view(*piece), 0,
-			out, err)) {
-		al_matrix_finish(&out);
+			out, err))
 		return false;
-	}
 	al_matrix_finish(piece);
 	*piece = out;
+	out = (struct al_matrix){0};
 	return true;
 }
 

@@ -36,9 +36,11 @@ bool al_work_gram(struct al_work *w, enum al_projection p, struct al_error *err)
 bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The root of a symmetric matrix, which is destroyed, and its pseudo-inverse; both initialised. */
-bool al_symmetric_roots(struct al_matrix gram, struct al_matrix root, struct al_matrix inverse,
-	struct al_error *err) AL_MUST_CHECK;
+/* The root of a symmetric matrix, which is destroyed, and its pseudo-inverse; both initialised.
+ * Eigenvalues below this share of the largest count as that, so that the inverse is one; 0: as
+ * nothing. */
+bool al_symmetric_roots(struct al_matrix gram, double least_share, struct al_matrix root,
+	struct al_matrix inverse, struct al_error *err) AL_MUST_CHECK;
 
 /* K of several key/value heads from `first` on: blockdiag of (sum W_O W_O^T)^1/2 over each one's
  * query heads, and its pseudo-inverse. */
@@ -47,9 +49,12 @@ struct al_output_roots {
 	size_t n;
 };
 
-bool al_output_roots_init(struct al_output_roots *r, const struct al_work *w, size_t first,
-	size_t n, struct al_error *err) AL_MUST_CHECK;
-void al_output_roots_finish(struct al_output_roots *r);
+bool al_output_roots_take(struct al_scratch *scratch, struct al_output_roots *r,
+	const struct al_work *w, size_t first, size_t n, struct al_error *err) AL_MUST_CHECK;
+
+/* Room for roots of so many matrices. */
+bool al_roots_take(struct al_scratch *scratch, struct al_output_roots *r, size_t n, size_t width,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* out = blockdiag(blocks) x */
 bool al_multiply_blocks(const struct al_matrix *blocks, size_t n, size_t width, struct al_view x,

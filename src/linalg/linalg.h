@@ -57,6 +57,10 @@ bool al_matrix_init_unset_f(struct al_matrix_f *m, size_t rows, size_t cols,
 void al_matrix_finish(struct al_matrix *m);
 void al_matrix_finish_f(struct al_matrix_f *m);
 
+/* Before a declaration of matrices, which are zeroed there: they are finished where its block ends,
+ * whichever way that is left. One that is handed on is zeroed by hand. */
+#define AL_OWNED __attribute__((cleanup(al_matrix_finish)))
+
 /* Memory that is freed at once, last taken first: a function that needs matrices for a while has
  *
  *     AL_SCRATCH(scratch);
