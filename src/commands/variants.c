@@ -6,15 +6,12 @@
 #include "commands/formulas.h"
 #include "commands/question.h"
 #include "commands/variants.h"
-#include "compress/proof.h"
-#include "proof/proof.h"
 
 struct variants_options {
 	struct al_output_options output;
 	struct al_asked asked; /* variants, bases and settings of it */
 	struct al_texts substitutions;
 	const char *order, *against;
-	bool proves;
 };
 
 static const struct al_option_row set_rows[] = {
@@ -30,9 +27,6 @@ static const struct al_option_row rows[] = {
 		"the order of growth in a symbol"),
 	OPTION_TEXT(struct variants_options, against, "against", "NAME",
 		"also print the difference in parameters to NAME"),
-	OPTION_FLAG(struct variants_options, proves, "prove",
-		"run both sides of what is claimed of variants on random weights: the tensors that "
-		"a pass takes, and which variants are cases of others"),
 	OPTION_END,
 };
 
@@ -220,78 +214,6 @@ static void show_variant(struct al_session *session, const struct al_variant *va
 	al_table_note(table, "source: %s", variant->source);
 }
 
-/* ---- claims ---- */
-
-static void add_proof(struct al_table *table, const struct al_proof *proof)
-{
-	struct al_cell *cell = al_table_add_row(table);
-
-	al_cell_set_text(table, cell++, proof->id);
-	al_cell_set_text(table, cell++, proof->claim);
-	if (proof->is_compared)
-		al_cell_set_real(cell, proof->difference);
-	cell++;
-	al_cell_set_text(table, cell, al_proof_holds(proof) ? "yes" : "no");
-	if (proof->problem)
-		al_table_note(table, "%s: %s", proof->id, proof->problem);
-}
-
-/* The identity cases of compress. */
-static bool add_identities(struct al_session *session, struct al_table *table, size_t *n_true,
-	struct al_error *err)
-{
-	for (size_t i = 0; i < al_n_identities; i++) {
-		struct al_proof proof = {.id = al_identities[i].id,
-			.claim = al_identities[i].claim,
-			.is_compared = true};
-		if (!al_identity_run(&al_identities[i], session->catalog, 1, &proof.difference,
-			    err))
-			return false;
-		add_proof(table, &proof);
-		*n_true += al_proof_holds(&proof);
-	}
-	return true;
-}
-
-static bool prove(struct al_session *session, struct al_error *err)
-{
-	static const struct al_column columns[] = {
-		{.key = "id", .title = "Claim", .is_key = true},
-		{.key = "claim", .title = "What is claimed"},
-		{.key = "difference", .title = "Difference", .digits = AL_DIGITS_ALL},
-		{.key = "holds", .title = "Holds"},
-	};
-	struct al_table *table = al_session_table(session, "proofs",
-		"Claims of variants, run on random weights");
-	struct al_proofs proofs;
-	size_t n = 0;
-
-	if (!al_proofs_run(&proofs, &session->arena, session->catalog, 1, err))
-		return false;
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-	for (size_t i = 0; i < proofs.n; i++) {
-		add_proof(table, &proofs.items[i]);
-		n += al_proof_holds(&proofs.items[i]);
-	}
-	if (!add_identities(session, table, &n, err))
-		return false;
-	al_table_note(table,
-		"both sides in double: d_model %d, %d heads of %d, %d tokens, each seeing those "
-		"before it",
-		AL_PROOF_D_MODEL, AL_PROOF_HEADS, AL_PROOF_D_HEAD, AL_PROOF_TOKENS);
-	al_table_note(table,
-		"compress-...: a file of float64, compressed, and the largest difference that "
-		"verify "
-		"finds");
-	session->style.summary = n == table->n_rows
-		? al_format(&session->arena, "All %zu claims hold on random weights, to %g.", n,
-			AL_PROOF_TOLERANCE)
-		: al_format(&session->arena, "%zu of %zu claims don't hold.", table->n_rows - n,
-			table->n_rows);
-	session->answer_is_no = n < table->n_rows;
-	return true;
-}
-
 /* ---- the command ---- */
 
 static bool collect(struct al_session *session, struct al_configured_variants *variants,
@@ -365,23 +287,11 @@ static bool answer(struct theory *t, const struct al_configured_variants *varian
 	return true;
 }
 
-static bool asks_otherwise(const struct variants_options *o)
-{
-	return o->order || o->against || o->substitutions.n > 0 || o->asked.sets.n > 0
-		|| o->asked.bases.n > 0 || al_names_variants(&o->asked);
-}
-
 static bool run(struct al_session *session, struct al_error *err)
 {
-	const struct variants_options *o = session->options;
 	struct al_configured_variants variants = {.n = 0};
 	struct theory theory;
 
-	if (o->proves && (session->line.n_words > 0 || asks_otherwise(o)))
-		return al_fail(err, AL_EINPUT,
-			"--prove runs all claims: it takes no names, and only -f and -o beside it");
-	if (o->proves)
-		return prove(session, err);
 	if (!collect(session, &variants, err))
 		return false;
 	bool ok = theory_init(&theory, session, err) && answer(&theory, &variants, err);

@@ -1,7 +1,7 @@
 /* The identity case of every method: a small model in double, compressed so that nothing may be
  * lost, and both files compared as `verify` does. */
-#ifndef ATTNLEDGER_COMPRESS_PROOF_H
-#define ATTNLEDGER_COMPRESS_PROOF_H
+#ifndef TESTS_PROOF_IDENTITY_H
+#define TESTS_PROOF_IDENTITY_H
 
 #include "compress/compress.h"
 

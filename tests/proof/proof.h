@@ -4,8 +4,8 @@
  *
  * Everything is small (12 wide, 4 heads of 3, 5 tokens, causal) and written out in plain loops: it
  * is a definition to compare with, not a program to run models with. */
-#ifndef ATTNLEDGER_PROOF_PROOF_H
-#define ATTNLEDGER_PROOF_PROOF_H
+#ifndef TESTS_PROOF_PROOF_H
+#define TESTS_PROOF_PROOF_H
 
 #include "base/random.h"
 #include "catalog/catalog.h"

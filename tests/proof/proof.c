@@ -1,5 +1,5 @@
 /* What is claimed of variants holds on random weights, and what isn't so doesn't. */
-#include "unit.h"
+#include "unit/unit.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/output_folder.h"
-#include "compress/proof.h"
+#include "proof/identity.h"
 #include "proof/proof.h"
 #include "support/folder.h"
 
@@ -107,11 +107,28 @@ static void test_leftovers(void **state)
 	al_catalog_destroy(catalog);
 }
 
+/* Each method of compress at a setting at which nothing may be lost. */
+static void test_identities(void **state)
+{
+	struct al_catalog *catalog = al_catalog_create();
+
+	(void)state;
+	for (size_t i = 0; i < al_n_identities; i++) {
+		double difference;
+		struct al_error err;
+		must(al_identity_run(&al_identities[i], catalog, 1, &difference, &err), &err);
+		if (!(difference <= AL_PROOF_TOLERANCE))
+			fail_msg("%s: %g", al_identities[i].id, difference);
+	}
+	al_catalog_destroy(catalog);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_claims),
 		cmocka_unit_test(test_what_is_not_so),
+		cmocka_unit_test(test_identities),
 		cmocka_unit_test(test_leftovers),
 	};
 

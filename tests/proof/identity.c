@@ -1,5 +1,5 @@
 /* The identity case of every method. */
-#include "compress/proof.h"
+#include "proof/identity.h"
 
 #include <math.h>
 #include <stdio.h>
