@@ -336,7 +336,6 @@ struct al_family {
 				 the model; where there are some, one more behind the last layer */
 	struct al_architecture *architectures; /* the first is taken where a config says none */
 	size_t n_architectures;
-	bool is_flax; /* spelled as Flax does: flax.h */
 	bool has_dropout; /* "dropout": its training drops out; symbol `dropout` */
 	const char **prefixes;
 	size_t n_prefixes;

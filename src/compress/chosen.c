@@ -125,6 +125,16 @@ static bool check_matrices(const struct al_attention *a, struct al_error *err)
 	return true;
 }
 
+static bool has_head_axis(const struct al_family *family)
+{
+	for (size_t i = 0; i < family->n_modules; i++)
+		for (size_t j = 0; j < family->modules[i].n_stored; j++)
+			if (family->modules[i].stored[j].heads
+				&& !family->modules[i].stored[j].is_apart)
+				return true;
+	return false;
+}
+
 /* All that can be refused before the work. */
 bool al_job_check(struct al_job *job, struct al_error *err)
 {
@@ -136,11 +146,10 @@ bool al_job_check(struct al_job *job, struct al_error *err)
 
 	if (options->method == AL_METHOD_IDENTITY)
 		return true;
-	if (job->view->family->is_flax)
+	if (has_head_axis(job->view->family))
 		return al_fail(err, AL_EINPUT,
-			"%s: its tensors have Flax's names and shapes, which compress doesn't "
-			"write; from_pretrained(..., from_flax=True) and save_pretrained of "
-			"transformers make a file of PyTorch's of it",
+			"%s: its projections have an axis for the heads (Flax), which compress "
+			"doesn't write; convert it to PyTorch's names and shapes first",
 			job->view->checkpoint->path);
 	if (n == 0)
 		return al_fail(err, AL_EINPUT, "no module %s, the first is %s", options->modules,

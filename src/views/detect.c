@@ -8,7 +8,6 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "catalog/family_names.h"
-#include "catalog/flax.h"
 
 /* What wrappers put before a model's names: torch.compile, DataParallel, a head around the
  * model. */
@@ -16,12 +15,6 @@ static const char *const wrappers[] = {"", "_orig_mod.", "module.", "module._ori
 	"_orig_mod.module.", "model.", "_orig_mod.model.", "module.model.", "model._orig_mod.",
 	"model.module."};
 enum { N_WRAPPERS = sizeof(wrappers) / sizeof(*wrappers) };
-
-/* What stands before Flax's names, with the separator that names have: the collection of a module's
- * parameters, a training state's, a tower's. */
-static const char *const flax_wrappers[] = {"", "params/", "opt/target/", "params/params/", "img/",
-	"params/img/", "model/", "params/model/"};
-enum { N_FLAX_WRAPPERS = sizeof(flax_wrappers) / sizeof(*flax_wrappers) };
 
 char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
 	int64_t index, int64_t others)
@@ -62,23 +55,6 @@ static const char *own_prefix(const struct al_family *family, size_t i)
 static size_t count_prefixes(const struct al_family *family)
 {
 	return family->n_prefixes ? family->n_prefixes : 1;
-}
-
-static size_t count_wrappers(const struct al_family *family)
-{
-	return family->is_flax ? N_FLAX_WRAPPERS : N_WRAPPERS;
-}
-
-static const char *wrapper_of(struct al_model_view *view, const struct al_family *family, size_t i)
-{
-	char *wrapper;
-
-	if (!family->is_flax)
-		return wrappers[i];
-	wrapper = al_strdup(&view->arena, flax_wrappers[i]);
-	for (char *slash = wrapper; (slash = strchr(slash, '/'));)
-		*slash++ = view->flax_separator;
-	return wrapper;
 }
 
 const struct al_variant *al_module_variant(struct al_model_view *view,
@@ -167,15 +143,14 @@ static int64_t choose_prefix(struct al_model_view *view, const struct al_family 
 	int64_t best = 0;
 
 	view->wrapper = view->prefix = "";
-	for (size_t i = 0; i < count_wrappers(family); i++)
+	for (size_t i = 0; i < N_WRAPPERS; i++)
 		for (size_t j = 0; j < count_prefixes(family); j++) {
-			const char *wrapper = wrapper_of(view, family, i);
-			const char *prefix = al_format(&view->arena, "%s%s", wrapper,
+			const char *prefix = al_format(&view->arena, "%s%s", wrappers[i],
 				own_prefix(family, j));
 			int64_t score = score_modules(view, family, prefix, kinds);
 			if (score > best) {
 				best = score;
-				view->wrapper = wrapper;
+				view->wrapper = wrappers[i];
 				view->prefix = prefix;
 			}
 		}
@@ -220,29 +195,9 @@ static bool move_to_next_layer(struct al_model_view *view, size_t *n_tried)
 	return false;
 }
 
-/* ---- Flax's names ---- */
-
-static char find_separator(const struct al_checkpoint *checkpoint)
-{
-	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
-		const char separator = al_flax_separator(checkpoint->tensors[i].name);
-		if (separator)
-			return separator;
-	}
-	return '\0';
-}
-
-/* The family as the checkpoint spells it. */
-static bool spell(struct al_model_view *view, const struct al_family **family, struct al_error *err)
-{
-	return !view->flax_separator || (*family)->is_flax
-		|| al_family_in_flax(*family, view->catalog, &view->arena, view->flax_separator,
-			family, err);
-}
-
 /* ---- which prefix ---- */
 
-static bool find_prefix(struct al_model_view *view)
+bool al_prefix_find(struct al_model_view *view)
 {
 	size_t n_tried = 0;
 
@@ -252,18 +207,6 @@ static bool find_prefix(struct al_model_view *view)
 			return true;
 	} while (move_to_next_layer(view, &n_tried));
 	return false;
-}
-
-/* A user's family may stand in the file under the very names that it has. */
-bool al_prefix_find(struct al_model_view *view)
-{
-	const struct al_family *family = view->family;
-
-	view->flax_separator = find_separator(view->checkpoint);
-	if (spell(view, &view->family, NULL) && find_prefix(view))
-		return true;
-	view->family = family;
-	return view->flax_separator && !family->is_flax && find_prefix(view);
 }
 
 /* ---- which family ---- */
@@ -352,14 +295,12 @@ static void bound_name(void *context, const char *name, size_t length, enum al_n
 	}
 }
 
-/* Under Flax's names all may be there. A family of which no attention tensor is there is none. */
+/* A family of which no attention tensor is there is none. */
 static struct rank best_rank(struct al_model_view *view, const struct al_kinds *kinds,
 	const char *family)
 {
 	struct bounding b = {view, kinds, {0, 0, family}, false};
 
-	if (view->flax_separator)
-		return (struct rank){kinds->n, 0, family};
 	memset(kinds->is_seen, 0, kinds->n * sizeof(*kinds->is_seen));
 	al_family_each_name(family, bound_name, &b);
 	for (size_t i = 0; b.has_stored && i < kinds->n; i++)
@@ -399,7 +340,7 @@ static bool read_fitting(struct al_model_view *view, const char *name, const str
 {
 	const struct al_family *family;
 
-	if (!al_catalog_family(view->catalog, name, &family, err) || !spell(view, &family, err))
+	if (!al_catalog_family(view->catalog, name, &family, err))
 		return false;
 	if (choose_prefix(view, family, kinds) == 1000)
 		out->items[out->n++] = family;
@@ -473,7 +414,6 @@ bool al_candidates_find(struct al_model_view *view, bool all, struct al_candidat
 
 	*out = (struct al_candidates){0};
 	view->first_layer = 0;
-	view->flax_separator = find_separator(view->checkpoint);
 	if (!read_families(view, &kinds, all, out, &families, &unread, err))
 		return false;
 	while (out->n == 0 && families.n > 0 && move_to_next_layer(view, &n_tried))

@@ -21,8 +21,8 @@ struct al_candidates {
 bool al_candidates_find(struct al_model_view *view, bool all, struct al_candidates *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Sets the view's wrapper and prefix under which its family's tensors are stored, and the family as
- * Flax spells it where names are Flax's; false where no module's are there. */
+/* Sets the view's wrapper and prefix under which its family's tensors are stored; false where no
+ * module's are there. */
 bool al_prefix_find(struct al_model_view *view);
 
 /* Asks the view's settings for what --heads, the names and the shapes say of the family's

@@ -96,7 +96,6 @@ struct al_model_view {
 	const char *config_path;
 	struct al_settings settings;
 	struct al_tensor_list tensor_list; /* by name */
-	char flax_separator; /* between the parts of Flax's names; 0: they are of another kind */
 	const char *wrapper; /* what stands before the family's own prefixes: "module." */
 	const char *prefix; /* ... and before its attention tensors: "module.bert." */
 	bool lacks_heads; /* private: how many there are, nothing said */

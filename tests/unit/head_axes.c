@@ -1,4 +1,5 @@
-/* Flax's names: a model as Flax stores it has the heads of the same model as torch stores it. */
+/* Kernels with an axis for the heads, as Flax's vision transformers have them: the heads are those
+ * of the same model as torch stores it. */
 #include "support/state_dict.h"
 #include "unit.h"
 
@@ -6,8 +7,6 @@
 #include "views/views.h"
 
 enum { MOST_MODULES = 16, MOST_NUMBERS = 4096 };
-
-/* ---- the same numbers under Flax's names ---- */
 
 /* [rows][columns] -> [columns][rows] */
 static void transpose(struct state_dict *dict, struct weight *weight)
@@ -21,47 +20,6 @@ static void transpose(struct state_dict *dict, struct weight *weight)
 	weight->values = turned;
 	weight->shape[0] = columns;
 	weight->shape[1] = rows;
-}
-
-static bool is_table(const char *name)
-{
-	static const char *const tables[] = {"embed", "wte", "wpe", "shared", "relative"};
-
-	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
-		if (strstr(name, tables[i]))
-			return true;
-	return false;
-}
-
-/* "h.0.ln_1.weight" -> "params/h/0/ln_1/scale" */
-static void rename_weight(struct state_dict *dict, struct weight *weight, const char *ending,
-	char separator)
-{
-	const size_t cut = al_ends_with(weight->name, ".weight") ? strlen("weight") : 0;
-	char *name = al_format(&dict->arena, "params.%.*s%s", (int)(strlen(weight->name) - cut),
-		weight->name, cut > 0 ? ending : "");
-
-	for (char *p = name; *p; p++)
-		if (*p == '.')
-			*p = separator;
-	weight->name = name;
-}
-
-static void make_flax(struct state_dict *dict, char separator)
-{
-	for (size_t i = 0; i < dict->n; i++) {
-		struct weight *weight = &dict->weights[i];
-		const bool is_matrix = weight->n_dims == 2;
-		const bool is_kernel = is_matrix && al_ends_with(weight->name, ".weight")
-			&& !is_table(weight->name);
-		if (is_kernel)
-			transpose(dict, weight);
-		rename_weight(dict, weight,
-			is_kernel	    ? "kernel"
-				: is_matrix ? "embedding"
-					    : "scale",
-			separator);
-	}
 }
 
 /* ---- every factor of every module ---- */
@@ -130,36 +88,6 @@ static struct numbers *write_and_load(const struct state_dict *dict, bool with_c
 	struct numbers *numbers = load(folder.path, options, family);
 	test_folder_remove(&folder);
 	return numbers;
-}
-
-static void check_same(const char *name, bool with_config, char separator)
-{
-	const struct al_view_options none = {0}, heads = {.n_heads = 3};
-	const struct al_view_options *options = with_config ? &none : &heads;
-	const char *family = with_config ? name : NULL; /* T5's names are mT5's */
-	struct state_dict *dict = state_dict_read_numbered(name);
-	struct numbers *expected = write_and_load(dict, with_config, options, family);
-
-	make_flax(dict, separator);
-	struct numbers *found = write_and_load(dict, with_config, options, family);
-	if (memcmp(expected, found, sizeof(*found)) != 0)
-		fail_msg("%s with '%c': other numbers than torch's names give", name, separator);
-	free(expected);
-	free(found);
-	state_dict_finish(dict);
-}
-
-static void names_of_transformers_in_flax(void **state)
-{
-	static const char *const names[] = {"bert", "gpt2", "t5", "vit", "opt"};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		check_same(names[i], true, '/');
-		check_same(names[i], true, '.');
-		check_same(names[i], false, '/');
-		check_same(names[i], false, '.');
-	}
 }
 
 /* ---- heads in an axis of their own ---- */
@@ -247,7 +175,6 @@ static void heads_that_do_not_divide_a_kernel_are_refused(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(names_of_transformers_in_flax),
 		cmocka_unit_test(heads_in_an_axis_of_their_own),
 		cmocka_unit_test(heads_that_do_not_divide_a_kernel_are_refused),
 	};
