@@ -75,12 +75,9 @@ static void drop_outer_ticks(const struct al_scale *scale, struct al_ticks *tick
 }
 
 /* An axis too short for two labels gets none. */
-static void find_ticks(const struct al_tick_request *request, const struct al_scale *scale,
-	struct al_ticks *ticks)
+static void find_ticks(const struct al_tick_request *request, struct al_ticks *ticks)
 {
-	if (scale->is_broken)
-		al_gap_find_ticks(request, scale, ticks);
-	else if (!al_ticks_find(request, ticks))
+	if (!al_ticks_find(request, ticks))
 		*ticks = (struct al_ticks){0};
 }
 
@@ -94,7 +91,7 @@ void al_scene_find_y_ticks(struct al_scene *scene, const struct al_dimension *y)
 	r.gap_pt = 1;
 	r.extent_pt = height_of_label;
 	r.context = scene->canvas;
-	find_ticks(&r, &scene->y, &scene->y_ticks);
+	find_ticks(&r, &scene->y_ticks);
 	reach_ticks(&scene->y, &scene->y_ticks);
 }
 
@@ -109,7 +106,7 @@ void al_scene_find_x_ticks(struct al_scene *scene, size_t panel, const struct al
 	r.gap_pt = 4;
 	r.extent_pt = width_of_label;
 	r.context = scene->canvas;
-	find_ticks(&r, &scene->x[panel], ticks);
+	find_ticks(&r, ticks);
 	drop_outer_ticks(&scene->x[panel], ticks);
 	reach_ticks(&scene->x[panel], ticks);
 }

@@ -143,18 +143,7 @@ static bool has_spread(const struct al_plot *plot)
 	return false;
 }
 
-/* ---- what was left out, and laid over ---- */
-
-static void tell_gap(struct al_text *out, const struct al_dimension *axis, const char *name)
-{
-	if (!axis->is_broken)
-		return;
-	al_text_addf(out, " The %s axis leaves out ", name);
-	add_value(out, axis->gap_from, axis);
-	al_text_add(out, " to ");
-	add_value(out, axis->gap_to, axis);
-	al_text_add(out, ".");
-}
+/* ---- what was laid over ---- */
 
 static const char *title_of(const struct al_table *table, const char *key)
 {
@@ -189,8 +178,6 @@ static void tell_overlays(struct al_text *out, const struct al_plot *plot,
 	const struct al_table *table)
 {
 	tell_bands(out, plot, table);
-	tell_gap(out, &plot->x, "x");
-	tell_gap(out, &plot->y, "y");
 	tell_inset(out, plot);
 }
 

@@ -67,7 +67,6 @@ static void draw_scene(struct al_scene *scene)
 		al_scene_draw_back(scene, panel);
 		mark->draw(scene, panel);
 		al_scene_draw_axes(scene, panel);
-		al_scene_draw_gaps(scene, panel);
 	}
 	al_scene_draw_ratios(scene);
 	al_scene_draw_inset(scene);

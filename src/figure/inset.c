@@ -64,8 +64,6 @@ bool al_plot_bound_inset(struct al_plot *plot, struct al_error *err)
 	if (plot->n_panels > 1 || plot->categories)
 		return al_fail(err, AL_EINPUT, "an inset needs %s",
 			plot->categories ? "numbers along x" : "a figure of one panel");
-	if (plot->x.is_broken || plot->y.is_broken)
-		return al_fail(err, AL_EINPUT, "either a broken axis or an inset, not both");
 	if (!inset->has_y)
 		reach_points(plot, inset);
 	if (count_points(plot, inset) == 0)

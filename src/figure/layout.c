@@ -64,8 +64,7 @@ static bool check_frames(const struct al_scene *scene, struct al_error *err)
 
 static struct al_scale scale_of(const struct al_dimension *d, double start_pt, double end_pt)
 {
-	return (struct al_scale){d->is_log, d->min, d->max, start_pt, end_pt, d->is_broken,
-		d->gap_from, d->gap_to};
+	return (struct al_scale){d->is_log, d->min, d->max, start_pt, end_pt};
 }
 
 /* A mark that stands on the axis touches it; others keep away by a marker's size. */

@@ -7,7 +7,6 @@
 #define AL_TICK_GAP_PT 2.0 /* from a tick to its label */
 #define AL_TITLE_GAP_PT 3.0 /* from labels to the title beyond them */
 #define AL_INSET_PT 4.5 /* from the frame to the outermost value: a marker has room */
-#define AL_GAP_PT 13.0 /* between the two sides of a broken axis */
 #define AL_PANEL_GAP_PT 10.0 /* between two frames */
 #define AL_LINE_GAP_PT 2.0 /* between rows of a legend */
 #define AL_AXIS_WIDTH_PT 0.6

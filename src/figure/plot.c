@@ -250,13 +250,6 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 	if (figure->frontier.is_drawn && !mark->takes_labels)
 		return al_fail(err, AL_EINPUT, "\"frontier\" needs the mark point, found %s",
 			mark->name);
-	if ((figure->x.is_broken && figure->x.scale == AL_AXIS_LOG)
-		|| (figure->y.is_broken && figure->y.scale == AL_AXIS_LOG))
-		return al_fail(err, AL_EINPUT,
-			"the log %s axis can't be broken: its lengths are ratios",
-			figure->x.is_broken && figure->x.scale == AL_AXIS_LOG ? "x" : "y");
-	if (figure->color.is_broken)
-		return al_fail(err, AL_EINPUT, "a range of colours can't be broken");
 	if (figure->n_bands && !mark->joins)
 		return al_fail(err, AL_EINPUT, "\"bands\" need the mark line, found %s",
 			mark->name);
@@ -313,9 +306,6 @@ static void describe(struct al_plot *plot, struct al_dimension *dimension,
 	dimension->is_max_fixed = axis->has_max;
 	dimension->min = axis->min;
 	dimension->max = axis->max;
-	dimension->is_broken = axis->is_broken;
-	dimension->gap_from = axis->gap_from;
-	dimension->gap_to = axis->gap_to;
 }
 
 /* A name among the figure's looks has its place there, any other one a place after them. */
@@ -377,6 +367,5 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const st
 		al_plot_find_fronts(plot);
 	if (!al_plot_find_bands(plot, err) || !al_plot_find_ratios(plot, table, &columns, err))
 		return false;
-	return al_plot_bound(plot, err) && al_plot_check_gaps(plot, err)
-		&& al_plot_bound_inset(plot, err);
+	return al_plot_bound(plot, err) && al_plot_bound_inset(plot, err);
 }

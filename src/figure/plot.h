@@ -34,8 +34,6 @@ struct al_dimension {
 	bool is_binary; /* ticks in powers of two */
 	bool is_min_fixed, is_max_fixed;
 	double min, max; /* min < max */
-	bool is_broken; /* between these two nothing is drawn: min < gap_from < gap_to < max */
-	double gap_from, gap_to;
 };
 
 /* Lines beneath a panel. */
@@ -134,9 +132,6 @@ bool al_plot_find_ratios(struct al_plot *plot, const struct al_table *table,
 
 /* Sets the limits of the inset: it must lie on the axes and hold a point (inset.c). */
 bool al_plot_bound_inset(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
-
-/* Refuses a gap that isn't within its axis, and one that hides something (gap.c). */
-bool al_plot_check_gaps(const struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
 
 /* The name of a panel or a series of a row, as it is shown. */
 const char *al_plot_name(struct al_arena *arena, const struct al_table *table, size_t row,

@@ -5,30 +5,11 @@
 
 #include "figure/measures.h"
 
-/* Both sides of a gap have one scale, unless one of them had too little room for its ticks. */
-static const double least_side = 0.22;
-
-/* From the start of a broken axis. */
-static double length_to(const struct al_scale *scale, double value, double length)
-{
-	const double below = scale->gap_from - scale->min, above = scale->max - scale->gap_to;
-	const double share = fmin(1 - least_side, fmax(least_side, below / (below + above)));
-	const double first = share * (length - AL_GAP_PT), second = length - AL_GAP_PT - first;
-
-	if (value <= scale->gap_from)
-		return first * (value - scale->min) / below;
-	if (value >= scale->gap_to)
-		return length - second * (scale->max - value) / above;
-	return first + AL_GAP_PT * (value - scale->gap_from) / (scale->gap_to - scale->gap_from);
-}
-
 double al_scale_at(const struct al_scale *scale, double value)
 {
 	double low = scale->min, high = scale->max;
 	const double span = scale->end_pt - scale->start_pt;
 
-	if (scale->is_broken)
-		return scale->start_pt + copysign(length_to(scale, value, fabs(span)), span);
 	if (scale->is_log) {
 		low = log(low);
 		high = log(high);

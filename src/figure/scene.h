@@ -13,8 +13,6 @@ struct al_scale {
 	bool is_log;
 	double min, max;
 	double start_pt, end_pt;
-	bool is_broken; /* gap_from and gap_to stand AL_GAP_PT apart */
-	double gap_from, gap_to;
 };
 
 double al_scale_at(const struct al_scale *scale, double value);
@@ -121,12 +119,6 @@ bool al_scene_put_near(struct al_scene *scene, size_t panel, const struct al_obs
 /* Is the box within the panel's frame, off text and obstacles? (callouts.c) */
 bool al_scene_is_free(const struct al_scene *scene, size_t panel,
 	const struct al_obstacles *obstacles, const struct al_box *box);
-
-/* Ticks on both sides of a broken axis; what an axis leaves out, painted over the marks
- * (gap.c). */
-void al_gap_find_ticks(const struct al_tick_request *request, const struct al_scale *scale,
-	struct al_ticks *out);
-void al_scene_draw_gaps(const struct al_scene *scene, size_t panel);
 
 /* Areas beside lines and between them, below the lines (band.c). */
 void al_scene_draw_bands(const struct al_scene *scene, size_t panel);

@@ -17,8 +17,6 @@ struct al_axis {
 	const double *ticks; /* what is labelled, rising, in base units; NULL: what reads best */
 	size_t n_ticks;
 	const char *const *tick_names; /* [n_ticks]; NULL: their values */
-	bool is_broken; /* linear: what lies between these two is left out */
-	double gap_from, gap_to;
 };
 
 struct al_reference_line {

@@ -22,9 +22,8 @@ extern const struct al_record al_case_record, al_data_record, al_table_record, a
 typedef bool al_scenario_reader(void *scenario, const struct cJSON *node, void *out,
 	struct al_error *err);
 
-/* What a figure leaves out of an axis, and lays over its marks (read_overlay.c). */
+/* What a figure lays over its marks (read_overlay.c). */
 extern const struct al_record al_band_record, al_inset_record, al_ratio_record;
-al_scenario_reader al_scenario_read_break;
 
 /* Lists that are read into the scenario itself; a table's column. */
 al_scenario_reader al_scenario_read_variants, al_scenario_read_cases, al_scenario_read_errata,

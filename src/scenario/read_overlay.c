@@ -1,10 +1,7 @@
-/* Reading what a figure leaves out of an axis, and what it lays over its marks: bands, an inset,
- * ratios. */
+/* Reading what a figure lays over its marks: bands, an inset, ratios. */
 #include <stddef.h>
 
 #include "scenario/read.h"
-
-/* ---- broken axes ---- */
 
 struct range {
 	double from, to;
@@ -18,29 +15,6 @@ static bool check_range(void *context, const struct cJSON *node, void *record, s
 	return range->from < range->to
 		|| al_json_fail(&s->doc, node, err, "found %g to %g, expected a range upwards",
 			range->from, range->to);
-}
-
-static const struct al_field break_fields[] = {
-	{AL_KEY("from", REAL, offsetof(struct range, from)), .is_required = true},
-	{AL_KEY("to", REAL, offsetof(struct range, to)), .is_required = true},
-};
-static const struct al_record break_record = {
-	.fields = AL_FIELDS(break_fields),
-	.check = check_range,
-};
-
-bool al_scenario_read_break(void *context, const struct cJSON *node, void *out,
-	struct al_error *err)
-{
-	struct al_axis *axis = out;
-	struct range gap = {0};
-
-	if (!al_object_read(context, &break_record, node, &gap, err))
-		return false;
-	axis->is_broken = true;
-	axis->gap_from = gap.from;
-	axis->gap_to = gap.to;
-	return true;
 }
 
 /* ---- insets ---- */

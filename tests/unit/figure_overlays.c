@@ -1,4 +1,4 @@
-/* What is left out of an axis or laid over marks: gaps, insets, bands, ratios. */
+/* What is laid over marks: insets, bands, ratios. */
 #include "unit.h"
 
 #include <math.h>
@@ -14,80 +14,6 @@ static bool has_text(const struct drawing *d, const char *text)
 		if (strcmp(d->svg.texts[i].text, text) == 0)
 			return true;
 	return false;
-}
-
-/* ---- broken axes ---- */
-
-static size_t count_white_strips(const struct drawing *d, bool is_across)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < d->svg.n_shapes; i++) {
-		const struct svg_shape *shape = &d->svg.shapes[i];
-		const double width = shape->box.right - shape->box.left;
-		const double height = shape->box.bottom - shape->box.top;
-		n += has_color(shape->fill, al_color_white)
-			&& (is_across ? width > 20 * height : height > 20 * width);
-	}
-	return n;
-}
-
-/* The grid's lines, which stand at ticks, by their height. */
-static size_t find_grid(const struct drawing *d, double *out, size_t most)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < d->svg.n_shapes && n < most; i++)
-		if (has_color(d->svg.shapes[i].stroke, al_color_grid))
-			out[n++] = d->svg.shapes[i].points[0].y;
-	return n;
-}
-
-/* Below the gap 20.1 and 40/3 fix the scale, by which 0 lies at the frame's bottom; above it are
- * ticks at 80 and more, and the end of the high bar. */
-static void bars_agree_on_both_sides_of_a_gap(void **state)
-{
-	struct drawing d;
-	struct marks bars;
-	double grid[32];
-
-	(void)state;
-	open_drawing(&d, "gap");
-	find_marks(&d, 0, 0, false, &bars);
-	assert_int_equal(bars.n, 6);
-	const struct svg_box *frame = &d.frames[0];
-	struct calibration low = calibrate(false, 0, frame->bottom, 20.1, bars.items[0]->box.top);
-	for (size_t row = 0; row < 4; row++)
-		assert_true(
-			fabs(place(&low, cell(&d, row, "perplexity")) - bars.items[row]->box.top)
-			< tolerance_pt);
-	assert_true(fabs(place(&low, 40 / 3.) - bars.items[5]->box.top) < tolerance_pt);
-	const double high = bars.items[4]->box.top;
-	assert_true(high > frame->top && high < place(&low, 25) - 13);
-	assert_true(has_text(&d, "0") && has_text(&d, "80"));
-	size_t n = find_grid(&d, grid, 32), n_above = 0;
-	for (size_t i = 0; i < n; i++)
-		n_above += grid[i] < place(&low, 25) - 1;
-	assert_true(n_above >= 2 && n - n_above >= 2);
-	assert_int_equal(count_white_strips(&d, true), 1);
-	close_drawing(&d);
-}
-
-static void points_stand_on_both_sides_of_a_gap(void **state)
-{
-	struct drawing d;
-	struct marks points;
-
-	(void)state;
-	open_drawing(&d, "gap-along-x");
-	find_marks(&d, 0, 0, false, &points);
-	assert_int_equal(points.n, 3);
-	const double first = svg_center(&points.items[0]->box).x,
-		     second = svg_center(&points.items[1]->box).x,
-		     third = svg_center(&points.items[2]->box).x;
-	assert_true(first < second && second + 13 < third);
-	assert_int_equal(count_white_strips(&d, false), 1);
-	close_drawing(&d);
 }
 
 /* ---- insets ---- */
@@ -190,8 +116,8 @@ static void a_band_lies_between_two_lines(void **state)
 static const struct {
 	const char *id, *label;
 } ratios[] = {
-	{"gap", "6.5625\u00d7"}, /* 87.5 of 40/3 */
-	{"gap", "4.35\u00d7"}, /* 87.5 of 20.1 is 4.3532 */
+	{"outlier", "6.5625\u00d7"}, /* 87.5 of 40/3 */
+	{"outlier", "4.35\u00d7"}, /* 87.5 of 20.1 is 4.3532 */
 	{"ratio-of-stacks", "1.81\u00d7"}, /* 72351744 of 39911424 bytes */
 	{"ratio-of-lines", "3.0\u00d7"}, /* 3n^2 d^2 of n^2 d^2 */
 };
@@ -216,7 +142,7 @@ static void an_arrow_joins_two_levels(void **state)
 	bool begins = false, ends = false;
 
 	(void)state;
-	open_drawing(&d, "gap");
+	open_drawing(&d, "outlier");
 	find_marks(&d, 0, 0, false, &bars);
 	for (size_t i = 0; i < d.svg.n_shapes; i++) {
 		const struct svg_shape *line = &d.svg.shapes[i];
@@ -238,7 +164,6 @@ static void captions_tell_what_was_laid_over(void **state)
 	static const struct {
 		const char *id, *sentence;
 	} cases[] = {
-		{"gap", "The y axis leaves out 25 to 80."},
 		{"inset", "The inset enlarges what lies between 1 and 12 along x."},
 		{"bands", "Shaded areas reach from Low to High."},
 		{"band-between", "The shaded area lies between high and low."},
@@ -263,8 +188,6 @@ static void captions_tell_what_was_laid_over(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(bars_agree_on_both_sides_of_a_gap),
-		cmocka_unit_test(points_stand_on_both_sides_of_a_gap),
 		cmocka_unit_test(an_inset_stands_within_the_frame),
 		cmocka_unit_test(an_inset_shows_its_points_alone),
 		cmocka_unit_test(bands_reach_what_their_columns_say),
