@@ -280,11 +280,6 @@ bool al_cp_greedy_errors(const struct al_heads *heads, double *errors, struct al
 	return true;
 }
 
-size_t al_cp_parameters(const struct al_cp *cp)
-{
-	return cp->query.cols * (cp->query.rows + cp->key.rows + cp->mixing.rows);
-}
-
 double al_cp_sweep_flops(const struct al_heads *heads, size_t rank)
 {
 	const struct al_heads_shape s = al_heads_shape(heads);

@@ -57,9 +57,6 @@ void al_cp_finish(struct al_cp *cp);
 bool al_cp_greedy_errors(const struct al_heads *heads, double *errors,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* R (d_query + d_key + n_heads): query, key and mixing, without a content bias. */
-size_t al_cp_parameters(const struct al_cp *cp);
-
 /* What one sweep computes, in floating-point operations: products, Gram matrices, solves. */
 double al_cp_sweep_flops(const struct al_heads *heads, size_t rank);
 

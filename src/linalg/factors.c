@@ -373,13 +373,3 @@ bool al_haar(struct al_random *random, struct al_matrix u, struct al_error *err)
 	/* The Q of a Gaussian matrix is Haar where R's diagonal is positive: it always is here. */
 	return al_orthonormalise(u, err);
 }
-
-bool al_haar_f(struct al_random *random, struct al_matrix_f u, struct al_error *err)
-{
-	AL_SCRATCH(scratch);
-	struct al_matrix wide;
-
-	if (!al_check_f("U", al_view_f(u), err) || !al_take(&scratch, &wide, u.rows, u.cols, err))
-		return false;
-	return al_haar(random, wide, err) && al_narrow(al_view(wide), u, err);
-}

@@ -35,11 +35,11 @@ static bool head_init(struct al_scratch *scratch, struct al_scratch *triangles, 
 	const struct al_heads_shape s = al_heads_shape(heads);
 	const size_t d = s.d_head, rows = least(s.d_query, d), cols = least(s.d_key, d);
 
-	return al_take_unset(scratch, &h->query, s.d_query, d, err)
-		&& al_take_unset(scratch, &h->key, s.d_key, d, err)
+	return al_take(scratch, &h->query, s.d_query, d, err)
+		&& al_take(scratch, &h->key, s.d_key, d, err)
 		&& al_take(triangles, &h->query_triangle, rows, d, err)
 		&& al_take(triangles, &h->key_triangle, cols, d, err)
-		&& al_take_unset(scratch, &h->core, rows, cols, err)
+		&& al_take(scratch, &h->core, rows, cols, err)
 		&& al_head_copy(heads, AL_QUERY, i, h->query, err)
 		&& al_head_copy(heads, AL_KEY, al_kv_head(heads, i), h->key, err);
 }
@@ -151,8 +151,8 @@ static bool factor_core(struct factors *f, struct al_matrix core, double *values
 {
 	const size_t n = least(core.rows, core.cols);
 
-	return al_take_unset(&f->scratch, &f->u, core.rows, n, err)
-		&& al_take_unset(&f->scratch, &f->v, core.cols, n, err)
+	return al_take(&f->scratch, &f->u, core.rows, n, err)
+		&& al_take(&f->scratch, &f->v, core.cols, n, err)
 		&& al_svd(core, f->u, values, f->v, err);
 }
 
@@ -190,7 +190,7 @@ static bool write_side(const struct al_heads *heads, enum al_projection projecti
 	AL_SCRATCH(scratch);
 	struct al_matrix side;
 
-	if (!al_take_unset(&scratch, &side, out.rows, triangle.cols, err))
+	if (!al_take(&scratch, &side, out.rows, triangle.cols, err))
 		return false;
 	return al_head_copy(heads, projection, head, side, err)
 		&& (is_basis ? al_qr(side, triangle, err)

@@ -81,15 +81,11 @@ struct al_scratch {
 /* Frees all that was taken. Safe on an empty one and twice. */
 void al_scratch_finish(struct al_scratch *scratch);
 
-/* What al_matrix_init and al_matrix_init_unset make, but that the scratch owns it: never to be
- * finished on its own. On failure the matrix is zeroed. */
+/* What al_matrix_init makes, but that the scratch owns it: never to be finished on its own. On
+ * failure the matrix is zeroed. */
 bool al_take(struct al_scratch *scratch, struct al_matrix *m, size_t rows, size_t cols,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_take_f(struct al_scratch *scratch, struct al_matrix_f *m, size_t rows, size_t cols,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_take_unset(struct al_scratch *scratch, struct al_matrix *m, size_t rows, size_t cols,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_take_unset_f(struct al_scratch *scratch, struct al_matrix_f *m, size_t rows, size_t cols,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Zeroed memory for anything else; NULL, and *err, where the system can't give so much. */
@@ -263,6 +259,5 @@ bool al_svd(struct al_matrix a, struct al_matrix u, double *values, struct al_ma
 
 /* A point on the Stiefel manifold, Haar-distributed: orthonormal columns, rows >= cols. */
 bool al_haar(struct al_random *random, struct al_matrix u, struct al_error *err) AL_MUST_CHECK;
-bool al_haar_f(struct al_random *random, struct al_matrix_f u, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -37,15 +37,14 @@ void al_scratch_finish(struct al_scratch *scratch)
 	}
 }
 
-static void *take(struct al_scratch *scratch, allocator *find, size_t count, size_t size,
-	struct al_error *err)
+void *al_take_array(struct al_scratch *scratch, size_t count, size_t size, struct al_error *err)
 {
 	size_t bytes;
 
 	if (__builtin_mul_overflow(count, size, &bytes)
 		|| __builtin_add_overflow(bytes, sizeof(struct al_scratch_block), &bytes))
 		bytes = SIZE_MAX;
-	struct al_scratch_block *block = find(bytes, 1, err);
+	struct al_scratch_block *block = al_try_calloc(bytes, 1, err);
 	if (!block)
 		return NULL;
 	block->older = scratch->newest;
@@ -53,19 +52,14 @@ static void *take(struct al_scratch *scratch, allocator *find, size_t count, siz
 	return block->data;
 }
 
-void *al_take_array(struct al_scratch *scratch, size_t count, size_t size, struct al_error *err)
-{
-	return take(scratch, al_try_calloc, count, size, err);
-}
-
-static void *take_matrix(struct al_scratch *scratch, allocator *find, size_t rows, size_t cols,
-	size_t size, struct al_error *err)
+static void *take_matrix(struct al_scratch *scratch, size_t rows, size_t cols, size_t size,
+	struct al_error *err)
 {
 	size_t n;
 
 	if (__builtin_mul_overflow(rows, cols, &n))
 		n = SIZE_MAX;
-	void *data = take(scratch, find, n, size, err);
+	void *data = al_take_array(scratch, n, size, err);
 	if (!data)
 		al_in(err, "a matrix of %zu x %zu", rows, cols);
 	return data;

@@ -1,74 +1,63 @@
-/* Estimates of what an approximation leaves, by Gaussian vectors (Hutchinson 1990), in the
- * precision of the heads where that shows it. */
+/* Estimates of what an approximation leaves, by Gaussian vectors (Hutchinson 1990). */
 #include "linalg/probes.h"
 
 #include "base/random.h"
 #include "linalg/internal.h"
 
-/* Heads whose residuals are formed together, so that the product with the approximation's left side
- * is a wide one. */
-enum { GROUP = 8 };
+struct estimate {
+	const struct al_heads *heads;
+	const struct al_approximation *approximation;
+	struct al_matrix probes, right; /* [d_key][AL_RESIDUAL_PROBES]; right^T probes */
+	double *parts; /* of the heads */
+};
 
-/* Sums that run side by side: one would wait for each addition to end. */
-enum { LANES = 16 };
-
-/* Single precision shows a residual above this part of ||T||^2 to 1e-4 of it. */
-static const double SINGLE_SHOWS = 1e-6;
-
-static bool take_head(struct al_scratch *scratch, const struct al_heads *heads,
-	enum al_projection projection, size_t head, struct al_view *out, struct al_error *err)
+/* ||(T_i - T'_i) probes||^2 of one head. */
+static bool estimate_head(void *context, size_t head, struct al_error *err)
 {
-	struct al_matrix room;
+	AL_SCRATCH(scratch);
+	const struct estimate *x = context;
+	const struct al_approximation *a = x->approximation;
+	const struct al_heads_shape s = al_heads_shape(x->heads);
+	const size_t n = AL_RESIDUAL_PROBES;
+	struct al_matrix query, key, inner, middle, residual;
 
-	if (!al_heads_shape(heads).is_single) {
-		*out = al_head_of(heads, projection, head);
-		return true;
-	}
-	const struct al_view_f from = al_head_of_f(heads, projection, head);
-	if (!al_take(scratch, &room, from.rows, from.cols, err) || !al_widen(from, room, err))
+	if (!al_take(&scratch, &query, s.d_query, s.d_head, err)
+		|| !al_take(&scratch, &key, s.d_key, s.d_head, err)
+		|| !al_take(&scratch, &inner, s.d_head, n, err)
+		|| !al_take(&scratch, &middle, a->left.cols, n, err)
+		|| !al_take(&scratch, &residual, s.d_query, n, err)
+		|| !al_head_copy(x->heads, AL_QUERY, head, query, err)
+		|| !al_head_copy(x->heads, AL_KEY, al_kv_head(x->heads, head), key, err)
+		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(key), al_view(x->probes), 0, inner,
+			err)
+		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(query), al_view(inner), 0, residual, err)
+		|| !a->middle(a->context, head, al_view(x->right), middle, err)
+		|| !al_gemm(AL_PLAIN, AL_PLAIN, -1, a->left, al_view(middle), 1, residual, err))
 		return false;
-	*out = al_view(room);
+	x->parts[head] = al_inner(al_view(residual), al_view(residual));
 	return true;
 }
 
-static bool take_head_f(struct al_scratch *scratch, const struct al_heads *heads,
-	enum al_projection projection, size_t head, struct al_view_f *out, struct al_error *err)
-{
-	(void)scratch;
-	(void)err;
-	*out = al_head_of_f(heads, projection, head);
-	return true;
-}
-
-#include "linalg/in_double.h"
-#include "linalg/probes.inc"
-
-#include "linalg/in_single.h"
-#include "linalg/probes.inc"
-
-static bool estimate_by(const struct al_heads *heads, double norm_squared,
-	const struct al_approximation *a, struct al_view probes, struct al_view right, double *sum,
-	struct al_error *err)
-{
-	if (al_heads_shape(heads).is_single && estimate_f(heads, a, probes, right, sum, NULL)
-		&& *sum > SINGLE_SHOWS * norm_squared)
-		return true;
-	return estimate(heads, a, probes, right, sum, err);
-}
-
-bool al_residual_estimate(const struct al_heads *heads, double norm_squared,
-	const struct al_approximation *a, double *sum, struct al_error *err)
+bool al_residual_estimate(const struct al_heads *heads, const struct al_approximation *a,
+	double *sum, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
 	const struct al_heads_shape s = al_heads_shape(heads);
-	struct al_matrix probes, right;
+	struct estimate x = {.heads = heads,
+		.approximation = a,
+		.parts = al_take_array(&scratch, s.n_heads, sizeof(*x.parts), err)};
 
-	if (!al_take(&scratch, &probes, s.d_key, AL_RESIDUAL_PROBES, err)
-		|| !al_take(&scratch, &right, a->right.cols, AL_RESIDUAL_PROBES, err))
+	if (!x.parts || !al_take(&scratch, &x.probes, s.d_key, AL_RESIDUAL_PROBES, err)
+		|| !al_take(&scratch, &x.right, a->right.cols, AL_RESIDUAL_PROBES, err))
 		return false;
 	struct al_random *random = al_random_create(AL_RESIDUAL_PROBES, s.n_heads, 0, 0);
-	al_random_gaussian(random, probes.data, probes.rows * probes.cols);
+	al_random_gaussian(random, x.probes.data, x.probes.rows * x.probes.cols);
 	al_random_destroy(random);
-	return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, a->right, al_view(probes), 0, right, err)
-		&& estimate_by(heads, norm_squared, a, al_view(probes), al_view(right), sum, err);
+	if (!al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, a->right, al_view(x.probes), 0, x.right, err)
+		|| !al_parallel(s.n_heads, estimate_head, &x, err))
+		return false;
+	*sum = 0;
+	for (size_t i = 0; i < s.n_heads; i++)
+		*sum += x.parts[i] / AL_RESIDUAL_PROBES;
+	return true;
 }

@@ -5,8 +5,8 @@
 #include "linalg/heads.h"
 
 /* The mean of ||(T_i - T'_i) x||^2 over AL_RESIDUAL_PROBES vectors x, summed over the heads; see
- * al_residual. `norm_squared` is ||T||^2. */
-bool al_residual_estimate(const struct al_heads *heads, double norm_squared,
+ * al_residual. */
+bool al_residual_estimate(const struct al_heads *heads,
 	const struct al_approximation *approximation, double *sum,
 	struct al_error *err) AL_MUST_CHECK;
 

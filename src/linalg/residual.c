@@ -73,27 +73,32 @@ static bool measure_block(void *context, size_t index, struct al_error *err)
 	const size_t width = left_over < BLOCK ? left_over : BLOCK;
 	struct room room;
 
-	bool done = room_init(&scratch, &room, x, width, err)
-		&& form_residual(x, head, block, &room, err);
-	if (done)
-		x->parts[index] = al_inner(al_view(room.residual), al_view(room.residual));
-	return done;
+	if (!room_init(&scratch, &room, x, width, err)
+		|| !form_residual(x, head, block, &room, err))
+		return false;
+	x->parts[index] = al_inner(al_view(room.residual), al_view(room.residual));
+	return true;
+}
+
+/* Sums what `work` finds of n parts. */
+static bool add_parts(struct residual *x, size_t n,
+	bool (*work)(void *context, size_t index, struct al_error *err), void *context, double *sum,
+	struct al_error *err)
+{
+	AL_SCRATCH(scratch);
+
+	x->parts = al_take_array(&scratch, n, sizeof(*x->parts), err);
+	if (!x->parts || !al_parallel(n, work, context, err))
+		return false;
+	*sum = 0;
+	for (size_t i = 0; i < n; i++)
+		*sum += x->parts[i];
+	return true;
 }
 
 static bool measure(struct residual *x, double *sum, struct al_error *err)
 {
-	AL_SCRATCH(scratch);
-	const size_t n = x->shape.n_heads * x->n_blocks;
-	struct al_matrix parts;
-
-	if (!al_take(&scratch, &parts, n, 1, err))
-		return false;
-	x->parts = parts.data;
-	bool done = al_parallel(n, measure_block, x, err);
-	*sum = 0;
-	for (size_t i = 0; i < n; i++)
-		*sum += parts.data[i];
-	return done;
+	return add_parts(x, x->shape.n_heads * x->n_blocks, measure_block, x, sum, err);
 }
 
 static double count_flops(const struct al_heads_shape *s, const struct al_approximation *a)
@@ -160,8 +165,8 @@ struct side {
 static bool side_init(struct al_scratch *scratch, struct side *side, size_t rows, size_t rank,
 	size_t d_head, struct al_error *err)
 {
-	return al_take_unset(scratch, &side->rest, rows, d_head, err)
-		&& al_take_unset(scratch, &side->inside, rank, d_head, err)
+	return al_take(scratch, &side->rest, rows, d_head, err)
+		&& al_take(scratch, &side->inside, rank, d_head, err)
 		&& al_take(scratch, &side->rest_gram, d_head, d_head, err)
 		&& al_take(scratch, &side->inside_gram, d_head, d_head, err);
 }
@@ -191,15 +196,14 @@ static bool measure_inside(const struct spaces *s, size_t head, const struct sid
 	const struct al_approximation *a = s->residual->approximation;
 	struct al_matrix middle, difference;
 	bool done = al_take(&scratch, &middle, s->left.cols, s->right.cols, err)
-		&& al_take_unset(&scratch, &difference, s->left.cols, s->right.cols, err)
+		&& al_take(&scratch, &difference, s->left.cols, s->right.cols, err)
 		&& a->middle(a->context, head, al_view(s->right_triangle), middle, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(query->inside), al_view(key->inside),
 			0, difference, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, al_view(s->left_triangle), al_view(middle), 1,
 			difference, err);
 
-	if (done)
-		*sum = al_inner(al_view(difference), al_view(difference));
+	*sum = done ? al_inner(al_view(difference), al_view(difference)) : 0;
 	return done;
 }
 
@@ -228,18 +232,10 @@ static bool measure_head(void *context, size_t head, struct al_error *err)
 static bool measure_in_spaces(struct residual *x, double *sum, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	struct al_matrix parts;
 	struct spaces s;
 
-	if (!al_take(&scratch, &parts, x->shape.n_heads, 1, err))
-		return false;
-	x->parts = parts.data;
-	bool done = spaces_init(&scratch, &s, x, err)
-		&& al_parallel(x->shape.n_heads, measure_head, &s, err);
-	*sum = 0;
-	for (size_t i = 0; i < parts.rows; i++)
-		*sum += parts.data[i];
-	return done;
+	return spaces_init(&scratch, &s, x, err)
+		&& add_parts(x, x->shape.n_heads, measure_head, &s, sum, err);
 }
 
 /* The two QRs, then head by head four products with the bases and two of the spaces' widths. */
@@ -273,7 +269,7 @@ bool al_residual(const struct al_heads *heads, double norm_squared,
 	*is_estimate = (in_spaces ? count_flops_in_spaces : count_flops)(&x.shape, approximation)
 		> most_flops;
 	x.n_blocks = (x.shape.d_key + BLOCK - 1) / BLOCK;
-	if (!(*is_estimate ? al_residual_estimate(heads, norm_squared, approximation, &sum, err)
+	if (!(*is_estimate		? al_residual_estimate(heads, approximation, &sum, err)
 			    : in_spaces ? measure_in_spaces(&x, &sum, err)
 					: measure(&x, &sum, err)))
 		return false;

@@ -32,7 +32,7 @@ static bool by_svd(struct al_view a, double *values, struct al_error *err)
 	const struct al_matrix none = {.ld = 1};
 	struct al_matrix copy;
 
-	if (!al_take_unset(&scratch, &copy, a.rows, a.cols, err))
+	if (!al_take(&scratch, &copy, a.rows, a.cols, err))
 		return false;
 	return al_copy(a, copy, err) && gesdd('N', copy, values, none, none, err);
 }
@@ -113,7 +113,7 @@ static bool restrict_to(const struct reduced *x, struct al_view a, size_t n, dou
 	lapack_int *support = al_take_array(&scratch, 2 * n, sizeof(*support), err);
 
 	if (!support || !al_take(&scratch, &vectors, x->g.cols, n, err)
-		|| !al_take_unset(&scratch, &image, is_wide ? a.cols : a.rows, n, err))
+		|| !al_take(&scratch, &image, is_wide ? a.cols : a.rows, n, err))
 		return false;
 	al_blas_hold();
 	const bool done = find_smallest(x, vectors, support, err);
@@ -187,8 +187,7 @@ bool al_singular_values(struct al_view a, double *values, struct al_error *err)
 		return false;
 	if (n == 0)
 		return true;
-	if (!al_take_unset(&scratch, &x.g, n, n, err)
-		|| !al_take(&scratch, &x.columns, n, N_COLUMNS, err)
+	if (!al_take(&scratch, &x.g, n, n, err) || !al_take(&scratch, &x.columns, n, N_COLUMNS, err)
 		|| !by_own_gram(a, &x, values, &is_good, err))
 		return false;
 	al_scratch_finish(&scratch);

@@ -132,7 +132,7 @@ static bool top_of_all(struct al_matrix g, double *values, struct al_matrix vect
 	const size_t n = g.cols, wanted = vectors.cols;
 	struct al_matrix room, all;
 
-	if (!al_take(&scratch, &room, n, 3, err) || !al_take_unset(&scratch, &all, n, n, err))
+	if (!al_take(&scratch, &room, n, 3, err) || !al_take(&scratch, &all, n, n, err))
 		return false;
 	const struct al_matrix top = al_part(all, 0, n - wanted, n, wanted);
 	al_blas_hold();
