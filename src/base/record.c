@@ -152,7 +152,7 @@ static bool read_field(const struct al_record_source *source, const struct al_fi
 		return al_json_real(source->doc, node, out, err);
 	case AL_FIELD_NODE:
 		memcpy(out, &node, sizeof(node));
-		return al_json_expect(source->doc, node, field->kind, err);
+		return !field->kind || al_json_expect(source->doc, node, field->kind, err);
 	case AL_FIELD_RECORD:
 		return read_record(source, field, node, record, err);
 	case AL_FIELD_BY:

@@ -25,7 +25,7 @@ enum al_field_type {
 	AL_FIELD_WHOLE, /* int64_t: a whole number of at least `least` */
 	AL_FIELD_INT, /* int: the same, of at most `most` */
 	AL_FIELD_REAL, /* double */
-	AL_FIELD_NODE, /* const struct cJSON *: the value as it stands, of the kind `kind` */
+	AL_FIELD_NODE, /* const struct cJSON *: the value as it stands, of `kind`, if any */
 	AL_FIELD_RECORD, /* what `record` makes of an object */
 	AL_FIELD_BY, /* what `read` makes of the value */
 	AL_FIELD_LIST, /* a list: a pointer to its items, and how many they are */

@@ -220,14 +220,15 @@ static void bind_rows(struct al_binder *b, const struct al_paper_table *table)
 static bool bind_table(struct al_binder *b, const struct al_paper *paper, struct al_error *err)
 {
 	const struct al_paper_binding *binding = b->binding;
+	const size_t number = (size_t)binding->table;
 
-	if (binding->table > paper->n_tables)
+	if (number > paper->n_tables)
 		return al_json_fail(&b->map->doc, binding->node, err, "table %zu, but %s has %zu",
-			binding->table, paper->file, paper->n_tables);
-	const struct al_paper_table *table = &paper->tables[binding->table - 1];
+			number, paper->file, paper->n_tables);
+	const struct al_paper_table *table = &paper->tables[number - 1];
 	if (binding->n_columns != table->n_columns)
 		return al_json_fail(&b->map->doc, binding->node, err,
-			"table %zu (%s:%zu) has %zu columns, the map tells %zu", binding->table,
+			"table %zu (%s:%zu) has %zu columns, the map tells %zu", number,
 			paper->file, table->rows[0].line, table->n_columns, binding->n_columns);
 	al_text_init(&b->its_cases);
 	al_text_init(&b->its_variants);
@@ -250,7 +251,7 @@ static bool bind_table(struct al_binder *b, const struct al_paper *paper, struct
 static bool is_bound(const struct al_paper_map *map, size_t table)
 {
 	for (size_t i = 0; i < map->n_tables; i++)
-		if (map->tables[i].table == table)
+		if (map->tables[i].table == (int64_t)table)
 			return true;
 	return false;
 }
@@ -262,7 +263,8 @@ static bool bind_tables(struct al_binder *b, const struct al_paper *paper, struc
 		for (size_t k = 0; k < i; k++)
 			if (b->map->tables[k].table == b->binding->table)
 				return al_json_fail(&b->map->doc, b->binding->node, err,
-					"table %zu stands in the map already", b->binding->table);
+					"table %lld stands in the map already",
+					(long long)b->binding->table);
 		if (!bind_table(b, paper, err))
 			return false;
 	}
@@ -348,6 +350,7 @@ void al_bound_init(struct al_bound *bound)
 {
 	*bound = (struct al_bound){0};
 	al_arena_init(&bound->arena);
+	bound->gaps.arena = &bound->arena;
 	al_text_init(&bound->scenario);
 	al_text_init(&bound->annotated);
 }

@@ -14,11 +14,20 @@ struct al_paper_site {
 	bool is_of_ledger; /* parameters, bytes: not made of scores */
 };
 
-/* What could not be read, and why. */
-struct al_paper_gap {
+struct al_paper_finding {
 	size_t line;
-	const char *why;
+	const char *printed, *expected, *note; /* each may be NULL */
+	const char *verdict; /* NULL: it could not be read */
+	size_t place; /* among all findings, which sorting by line keeps */
 };
+
+struct al_paper_findings {
+	struct al_arena *arena;
+	struct al_paper_finding *items;
+	size_t n, room;
+};
+
+void al_paper_findings_add(struct al_paper_findings *findings, struct al_paper_finding finding);
 
 struct al_bound {
 	struct al_arena arena;
@@ -26,8 +35,7 @@ struct al_bound {
 	struct al_text annotated; /* JSON: claims of \claim that are to be put to map->scenario */
 	struct al_paper_site *sites;
 	size_t n_sites, sites_room;
-	struct al_paper_gap *gaps;
-	size_t n_gaps, gaps_room;
+	struct al_paper_findings gaps; /* what could not be read, and why */
 	size_t n_data; /* scores that are taken as they are */
 };
 

@@ -17,13 +17,18 @@ void al_list_add_text(struct al_text *list, const char *text)
 	al_json_quote(list, text);
 }
 
+void al_paper_findings_add(struct al_paper_findings *findings, struct al_paper_finding finding)
+{
+	finding.place = findings->n;
+	findings->items = al_grow(findings->arena, findings->items, findings->n, &findings->room,
+		sizeof(*findings->items));
+	findings->items[findings->n++] = finding;
+}
+
 void al_binder_add_gap(struct al_binder *b, size_t line, const char *why)
 {
-	struct al_bound *bound = b->bound;
-
-	bound->gaps = al_grow(b->arena, bound->gaps, bound->n_gaps, &bound->gaps_room,
-		sizeof(*bound->gaps));
-	bound->gaps[bound->n_gaps++] = (struct al_paper_gap){line, why};
+	al_paper_findings_add(&b->bound->gaps,
+		(struct al_paper_finding){.line = line, .note = why});
 }
 
 bool al_binder_counts(const struct al_binder *b, const char *variant)

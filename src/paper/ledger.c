@@ -176,57 +176,47 @@ static bool read_inputs(struct definitions *then, const struct al_paper *paper,
 
 /* ---- beside each other ---- */
 
-static struct al_paper_finding *add(struct al_paper_ledgers *out, struct al_arena *arena,
-	const struct al_paper_macro *macro)
-{
-	out->findings = al_grow(arena, out->findings, out->n_findings, &out->room,
-		sizeof(*out->findings));
-	out->findings[out->n_findings] = (struct al_paper_finding){.line = macro->line,
-		.printed = al_format(arena, "\\ledger{%s}", macro->argument)};
-	return &out->findings[out->n_findings++];
-}
-
-static void compare(struct al_paper_ledgers *out, const struct definitions *then,
-	const struct definitions *now, const char *scenario_file,
+static void compare(struct al_paper_findings *out, struct al_lint_counts *counts,
+	const struct definitions *then, const struct definitions *now, const char *scenario_file,
 	const struct al_paper_macro *macro)
 {
 	const char *printed = find_definition(then, macro->argument);
 	const char *right = find_definition(now, macro->argument);
+	struct al_paper_finding finding = {.line = macro->line,
+		.printed = al_format(out->arena, "\\ledger{%s}", macro->argument)};
 
-	if (printed && right && strcmp(printed, right) == 0) {
-		out->n_right++;
+	if (!scenario_file || (!printed && right)) {
+		counts->gaps++;
+		finding.note = scenario_file ? "no file that the paper inputs defines it"
+					     : "only a map with a \"scenario\" says what it is";
+		al_paper_findings_add(out, finding);
 		return;
 	}
-	struct al_paper_finding *finding = add(out, now->arena, macro);
-	if (!printed && right) {
-		finding->note = "no file that the paper inputs defines it";
+	const bool is_right = printed && right && strcmp(printed, right) == 0;
+	counts->numbers++;
+	counts->verdicts[is_right ? AL_REPRODUCED : AL_INCONSISTENT]++;
+	if (is_right)
 		return;
-	}
-	out->n_wrong++;
-	finding->verdict = al_verdict_names[AL_INCONSISTENT];
-	finding->printed = printed ? printed : finding->printed;
-	finding->expected = right ? right : al_format(now->arena, "a number of %s", scenario_file);
-	finding->note = right
-		? al_format(now->arena, "printed from an earlier %s: run it again", scenario_file)
+	finding.verdict = al_verdict_names[AL_INCONSISTENT];
+	finding.printed = printed ? printed : finding.printed;
+	finding.expected = right ? right : al_format(out->arena, "a number of %s", scenario_file);
+	finding.note = right
+		? al_format(out->arena, "printed from an earlier %s: run it again", scenario_file)
 		: "it has none of that path";
+	al_paper_findings_add(out, finding);
 }
 
 bool al_paper_read_ledgers(const struct al_paper *paper, struct al_scenario *scenario,
-	const char *scenario_file, struct al_arena *arena, struct al_paper_ledgers *out,
+	const char *scenario_file, struct al_paper_findings *out, struct al_lint_counts *counts,
 	struct al_error *err)
 {
-	struct definitions then = {.arena = arena}, now = {.arena = arena};
+	struct definitions then = {.arena = out->arena}, now = {.arena = out->arena};
 
-	*out = (struct al_paper_ledgers){0};
-	if (paper->ledgers.n == 0)
-		return true;
-	if (scenario && (!define_anew(&now, scenario, err) || !read_inputs(&then, paper, err)))
+	if (scenario && paper->ledgers.n > 0
+		&& (!define_anew(&now, scenario, err) || !read_inputs(&then, paper, err)))
 		return false;
 	for (size_t i = 0; i < paper->ledgers.n; i++)
-		if (scenario)
-			compare(out, &then, &now, scenario_file, &paper->ledgers.items[i]);
-		else
-			add(out, arena, &paper->ledgers.items[i])->note =
-				"only a map with a \"scenario\" says what it is";
+		compare(out, counts, &then, &now, scenario ? scenario_file : NULL,
+			&paper->ledgers.items[i]);
 	return true;
 }

@@ -11,19 +11,29 @@
 
 static const char not_read[] = "not read";
 
-enum { C_FILE, C_LINE, C_PRINTED, C_EXPECTED, C_VERDICT, C_NOTE };
+/* A finding in its paper. */
+struct told {
+	const char *file;
+	int64_t line;
+	const char *printed, *expected, *verdict, *note;
+};
+
+#define OF(member) AL_MEMBER(struct told, member)
+static const struct al_table_field fields[] = {
+	{{.key = "file", .is_key = true}, OF(file)},
+	{{.key = "line", .digits = AL_DIGITS_ALL, .is_key = true}, OF(line)},
+	{{.key = "printed"}, OF(printed)},
+	{{.key = "expected"}, OF(expected)},
+	{{.key = "verdict"}, OF(verdict)},
+	{{.key = "note"}, OF(note)},
+	AL_FIELDS_END,
+};
+#undef OF
 
 void al_lint_table_init(struct al_table *table)
 {
-	static const char *const keys[] = {"file", "line", "printed", "expected", "verdict",
-		"note"};
-
 	al_table_init(table, "paper", "Numbers of the paper that do not follow");
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		al_table_add_column(table,
-			(struct al_column){.key = keys[i],
-				.digits = AL_DIGITS_ALL,
-				.is_key = i <= C_LINE});
+	al_table_add_fields(table, fields, 0);
 }
 
 struct linter {
@@ -33,17 +43,9 @@ struct linter {
 	struct al_table *verdicts; /* of the claims, in their order */
 	struct al_paper_truth *truths;
 	size_t n_truths;
-	struct al_paper_finding *findings; /* to be sorted by line */
-	size_t n_findings, room;
+	struct al_paper_findings findings; /* to be sorted by line */
 	struct al_lint_counts *counts;
 };
-
-static void add_finding(struct linter *l, struct al_paper_finding finding)
-{
-	finding.place = l->n_findings;
-	l->findings = al_grow(l->arena, l->findings, l->n_findings, &l->room, sizeof(*l->findings));
-	l->findings[l->n_findings++] = finding;
-}
 
 static const char *cell_text(const struct linter *l, size_t row, const char *key)
 {
@@ -136,47 +138,17 @@ static void read_verdict(struct linter *l, size_t index)
 	l->counts->verdicts[verdict]++;
 	al_printed_init(&printed);
 	const bool is_number = al_printed_parse(&printed, site->printed);
-	add_finding(l, finding_of(l, index, value, &printed));
+	al_paper_findings_add(&l->findings, finding_of(l, index, value, &printed));
 	if (is_number && value->kind == AL_CELL_EXACT && site->is_of_ledger)
 		add_truth(l, site, value->exact, &printed, verdict == AL_INCONSISTENT);
 	al_printed_finish(&printed);
 }
 
-static void read_prose(struct linter *l)
-{
-	struct al_paper_prose prose;
-
-	al_paper_read_prose(l->paper, l->truths, l->n_truths, l->arena, &prose);
-	for (size_t i = 0; i < prose.n_slips; i++)
-		add_finding(l, prose.slips[i]);
-	for (size_t i = 0; i < prose.n_runs; i++)
-		add_finding(l, prose.runs[i]);
-	l->counts->gaps += prose.n_runs;
-	l->counts->in_prose += prose.n_repeats;
-	l->counts->slips += prose.n_slips;
-}
-
-static void read_relations(struct linter *l)
-{
-	struct al_paper_relations relations;
-
-	al_paper_read_relations(l->paper, l->arena, &relations);
-	for (size_t i = 0; i < relations.n; i++)
-		add_finding(l, relations.items[i]);
-	for (size_t i = 0; i < AL_N_VERDICTS; i++) {
-		l->counts->verdicts[i] += relations.n_verdicts[i];
-		l->counts->numbers += relations.n_verdicts[i];
-	}
-	l->counts->gaps += relations.n_unread;
-}
-
 static void read_gaps(struct linter *l)
 {
-	for (size_t i = 0; i < l->bound->n_gaps; i++)
-		add_finding(l,
-			(struct al_paper_finding){.line = l->bound->gaps[i].line,
-				.note = l->bound->gaps[i].why});
-	l->counts->gaps += l->bound->n_gaps;
+	for (size_t i = 0; i < l->bound->gaps.n; i++)
+		al_paper_findings_add(&l->findings, l->bound->gaps.items[i]);
+	l->counts->gaps += l->bound->gaps.n;
 }
 
 static int by_line(const void *a, const void *b)
@@ -190,21 +162,13 @@ static int by_line(const void *a, const void *b)
 
 static void tell(struct linter *l, struct al_table *table)
 {
-	if (l->n_findings > 0)
-		qsort(l->findings, l->n_findings, sizeof(*l->findings), by_line);
-	for (size_t i = 0; i < l->n_findings; i++) {
-		const struct al_paper_finding *finding = &l->findings[i];
-		struct al_cell *row = al_table_add_row(table);
-		al_cell_set_text(table, &row[C_FILE], l->paper->file);
-		al_cell_set_int(table, &row[C_LINE], (int64_t)finding->line);
-		if (finding->printed)
-			al_cell_set_text(table, &row[C_PRINTED], finding->printed);
-		if (finding->expected)
-			al_cell_set_text(table, &row[C_EXPECTED], finding->expected);
-		al_cell_set_text(table, &row[C_VERDICT],
-			finding->verdict ? finding->verdict : not_read);
-		if (finding->note && *finding->note)
-			al_cell_set_text(table, &row[C_NOTE], finding->note);
+	if (l->findings.n > 0)
+		qsort(l->findings.items, l->findings.n, sizeof(*l->findings.items), by_line);
+	for (size_t i = 0; i < l->findings.n; i++) {
+		const struct al_paper_finding *f = &l->findings.items[i];
+		const struct told told = {l->paper->file, (int64_t)f->line, f->printed, f->expected,
+			f->verdict ? f->verdict : not_read, f->note && *f->note ? f->note : NULL};
+		al_table_add_record(table, &told);
 	}
 }
 
@@ -244,22 +208,6 @@ static bool judge_annotated(struct linter *l, const struct al_paper_map *map,
 	return true;
 }
 
-static bool read_ledgers(struct linter *l, const struct al_paper_map *map,
-	struct al_scenario *scenario, struct al_error *err)
-{
-	struct al_paper_ledgers ledgers;
-
-	if (!al_paper_read_ledgers(l->paper, scenario, map->scenario, l->arena, &ledgers, err))
-		return false;
-	for (size_t i = 0; i < ledgers.n_findings; i++)
-		add_finding(l, ledgers.findings[i]);
-	l->counts->numbers += ledgers.n_right + ledgers.n_wrong;
-	l->counts->verdicts[AL_REPRODUCED] += ledgers.n_right;
-	l->counts->verdicts[AL_INCONSISTENT] += ledgers.n_wrong;
-	l->counts->gaps += ledgers.n_findings - ledgers.n_wrong;
-	return true;
-}
-
 static bool lint_by(struct linter *l, const struct al_paper_map *map, struct al_catalog *catalog,
 	struct al_error *err)
 {
@@ -268,7 +216,8 @@ static bool lint_by(struct linter *l, const struct al_paper_map *map, struct al_
 	bool ok = al_paper_bind(l->bound, l->paper, map, catalog, err)
 		&& judge(l, map, catalog, err)
 		&& (!map->scenario || judge_annotated(l, map, catalog, &scenario, err))
-		&& read_ledgers(l, map, scenario, err);
+		&& al_paper_read_ledgers(l->paper, scenario, map->scenario, &l->findings, l->counts,
+			err);
 	al_scenario_destroy(scenario);
 	return ok;
 }
@@ -298,12 +247,12 @@ bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 		.counts = counts};
 
 	al_bound_init(&bound);
-	l.arena = &bound.arena;
+	l.arena = l.findings.arena = &bound.arena;
 	al_check_table_init(&verdicts);
 	bool ok = map ? lint_by(&l, map, catalog, err) : lint_without(&l, catalog, err);
 	if (ok) {
-		read_prose(&l);
-		read_relations(&l);
+		al_paper_read_prose(paper, l.truths, l.n_truths, &l.findings, counts);
+		al_paper_read_relations(paper, &l.findings, counts);
 		read_gaps(&l);
 		tell(&l, table);
 		counts->numbers += bound.n_sites;
@@ -319,15 +268,16 @@ static size_t add_unread(const struct al_table *table, size_t first, const char 
 	struct al_text *out)
 {
 	const char *note = al_table_text(table, first, "note");
-	const struct al_cell *line = &table->rows[first][C_LINE];
+	double line = 0, other;
 	size_t end = first;
 
+	al_table_number(table, first, "line", &line);
 	al_text_addf(out, "%snot read: ", place);
 	for (; end < table->n_rows; end++) {
 		const char *printed = al_table_text(table, end, "printed");
 		if (strcmp(al_table_text(table, end, "verdict"), not_read) != 0
 			|| strcmp(al_table_text(table, end, "note"), note) != 0
-			|| !mpq_equal(table->rows[end][C_LINE].exact, line->exact))
+			|| !al_table_number(table, end, "line", &other) || other != line)
 			break;
 		al_text_addf(out, "%s%s", end > first && *printed ? ", " : "", printed);
 	}
@@ -342,8 +292,10 @@ void al_lint_text(const struct al_table *table, struct al_text *out)
 	al_arena_init(&arena);
 	for (size_t i = 0; i < table->n_rows;) {
 		const char *verdict = al_table_text(table, i, "verdict");
-		const char *place = al_format(&arena, "%s:%s: ", al_table_text(table, i, "file"),
-			al_exact_text(&arena, table->rows[i][C_LINE].exact));
+		double line = 0;
+		al_table_number(table, i, "line", &line);
+		const char *place = al_format(&arena, "%s:%.0f: ", al_table_text(table, i, "file"),
+			line);
 		if (strcmp(verdict, not_read) == 0) {
 			i = add_unread(table, i, place, out);
 			continue;

@@ -36,23 +36,10 @@ struct al_paper_truth {
 	bool is_contradicted;
 };
 
-struct al_paper_finding {
-	size_t line;
-	const char *printed, *expected, *note; /* each may be NULL */
-	const char *verdict; /* NULL: it could not be read */
-	size_t place; /* among all findings, which sorting by line keeps */
-};
-
-/* Numbers in running text: those that a table prints too, and those that differ from one of a
- * table's by a single digit. */
-struct al_paper_prose {
-	struct al_paper_finding *slips;
-	size_t n_slips, room, n_repeats;
-	struct al_paper_finding *runs; /* of several numbers that ran together */
-	size_t n_runs, runs_room;
-};
+/* Numbers in running text: those that a table prints too, those that differ from one of a table's
+ * by a single digit, and those that ran together. */
 void al_paper_read_prose(const struct al_paper *paper, const struct al_paper_truth *truths,
-	size_t n_truths, struct al_arena *arena, struct al_paper_prose *out);
+	size_t n_truths, struct al_paper_findings *out, struct al_lint_counts *counts);
 
 /* Do two numbers differ by one digit, or by two neighbours that changed places? */
 bool al_paper_is_slip(const char *a, const char *b);
@@ -60,13 +47,8 @@ bool al_paper_is_slip(const char *a, const char *b);
 /* ---- relations.c ---- */
 
 /* Ratios and percentages whose two sides stand in the same sentence. */
-struct al_paper_relations {
-	struct al_paper_finding *items;
-	size_t n, room, n_unread;
-	size_t n_verdicts[4]; /* by enum al_verdict */
-};
-void al_paper_read_relations(const struct al_paper *paper, struct al_arena *arena,
-	struct al_paper_relations *out);
+void al_paper_read_relations(const struct al_paper *paper, struct al_paper_findings *out,
+	struct al_lint_counts *counts);
 
 /* ---- ledger.c ---- */
 
@@ -75,13 +57,10 @@ bool al_paper_open_scenario(struct al_scenario **out, struct al_catalog *catalog
 	const char *claims, struct al_error *err) AL_MUST_CHECK;
 
 /* Each \ledger{PATH}: what the numbers.tex that the paper inputs prints there, beside what the
- * scenario gives now. `scenario` may be NULL, then none is read. */
-struct al_paper_ledgers {
-	struct al_paper_finding *findings; /* wrong ones and those that are not read */
-	size_t n_findings, room, n_right, n_wrong;
-};
+ * scenario gives now: wrong ones and those that are not read. `scenario` may be NULL, then none is
+ * read. */
 bool al_paper_read_ledgers(const struct al_paper *paper, struct al_scenario *scenario,
-	const char *scenario_file, struct al_arena *arena, struct al_paper_ledgers *out,
+	const char *scenario_file, struct al_paper_findings *out, struct al_lint_counts *counts,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- draft.c ---- */

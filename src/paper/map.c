@@ -2,8 +2,10 @@
 #include "paper/map.h"
 
 #include <cjson/cJSON.h>
+#include <stddef.h>
 #include <string.h>
 
+#include "base/record.h"
 #include "base/text.h"
 
 enum { MOST_NAMES = 10000 };
@@ -76,121 +78,116 @@ static bool check_column(const struct al_paper_map *map, const struct cJSON *nod
 	return true;
 }
 
-static bool read_columns(struct al_paper_map *map, const struct cJSON *list,
-	struct al_paper_binding *binding, struct al_error *err)
+static bool read_column(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
+	struct al_paper_map *map = context;
 	const char *text;
 
-	if (al_json_size(list) > AL_PAPER_MOST_COLUMNS)
-		return al_json_fail(&map->doc, list, err, "more than %d columns",
-			AL_PAPER_MOST_COLUMNS);
-	binding->columns = al_new_array(&map->arena, struct al_paper_column,
-		al_json_size(list) + 1);
-	al_json_each (node, list) {
-		struct al_paper_column *column = &binding->columns[binding->n_columns++];
-		if (!al_json_text(&map->doc, node, &text, err))
-			return false;
-		parse_column(al_strdup(&map->arena, text), column);
-		if (!check_column(map, node, column, err))
-			return false;
-	}
-	return true;
+	if (!al_json_text(&map->doc, node, &text, err))
+		return false;
+	parse_column(al_strdup(&map->arena, text), out);
+	return check_column(map, node, out, err);
 }
 
 /* ---- tables ---- */
 
-static bool read_table(struct al_paper_map *map, const struct cJSON *node,
-	struct al_paper_binding *binding, struct al_error *err)
+static bool finish_table(void *context, const struct cJSON *node, void *record,
+	struct al_error *err)
 {
-	static const char *const known[] = {"table", "id", "columns", "model", "set", "basis",
-		"recipe", "per", "baseline", "retention", "elasticity", "substitute", "order",
-		"against", "symbols"};
-	const struct cJSON *columns;
-	int64_t table = 0;
+	struct al_paper_map *map = context;
+	struct al_paper_binding *binding = record;
 
+	(void)err;
 	binding->node = node;
-	if (!al_json_expect(&map->doc, node, AL_JSON_OBJECT, err)
-		|| !al_json_only(&map->doc, node, known, sizeof(known) / sizeof(*known), err)
-		|| !al_json_get_whole(&map->doc, node, "table", true, &table, err)
-		|| !al_json_get_text(&map->doc, node, "id", false, &binding->id, err)
-		|| !al_json_get_node(&map->doc, node, "columns", AL_JSON_ARRAY, true, &columns,
-			err))
-		return false;
-	if (table < 1)
-		return al_json_fail(&map->doc, al_json_get(node, "table"), err,
-			"found %lld, expected 1 or more", (long long)table);
-	binding->table = (size_t)table;
 	if (!binding->id)
-		binding->id = al_format(&map->arena, "t%zu", binding->table);
-	return read_columns(map, columns, binding, err);
-}
-
-static bool read_tables(struct al_paper_map *map, struct al_error *err)
-{
-	const struct cJSON *list = NULL;
-
-	if (!al_json_get_node(&map->doc, map->doc.root, "tables", AL_JSON_ARRAY, !map->scenario,
-		    &list, err))
-		return false;
-	if (al_json_size(list) > AL_PAPER_MOST_TABLES)
-		return al_json_fail(&map->doc, list, err, "more than %d tables",
-			AL_PAPER_MOST_TABLES);
-	map->tables = al_new_array(&map->arena, struct al_paper_binding, al_json_size(list) + 1);
-	al_json_each (node, list)
-		if (!read_table(map, node, &map->tables[map->n_tables++], err))
-			return false;
+		binding->id = al_format(&map->arena, "t%lld", (long long)binding->table);
 	return true;
 }
 
-static bool read_names(struct al_paper_map *map, struct al_error *err)
-{
-	const struct cJSON *names = NULL;
-
-	if (!al_json_get_node(&map->doc, map->doc.root, "names", AL_JSON_OBJECT, false, &names,
-		    err))
-		return false;
-	if (!names)
-		return true;
-	if (al_json_size(names) > MOST_NAMES)
-		return al_json_fail(&map->doc, names, err, "more than %d names", MOST_NAMES);
-	map->names = al_new_array(&map->arena, struct al_paper_name, al_json_size(names) + 1);
-	al_json_each (node, names) {
-		struct al_paper_name *name = &map->names[map->n_names++];
-		name->label = al_paper_normal(&map->arena, al_json_key(node));
-		if (!al_json_text(&map->doc, node, &name->name, err))
-			return false;
+/* What goes into the scenario as it stands. */
+#define KEPT(key) \
+	{ \
+		AL_KEY(key, NODE, AT(kept)) \
 	}
-	return true;
+
+#define AT(member) offsetof(struct al_paper_binding, member)
+static const struct al_field table_fields[] = {
+	{AL_KEY("table", WHOLE, AT(table)), .is_required = true, .least = 1},
+	{AL_KEY("id", TEXT, AT(id))},
+	{AL_KEY("columns", LIST, AT(columns)), .is_required = true, .n_offset = AT(n_columns),
+		.read = read_column, .item_size = sizeof(struct al_paper_column),
+		.most = AL_PAPER_MOST_COLUMNS, .noun = "columns"},
+	KEPT("model"),
+	KEPT("set"),
+	KEPT("basis"),
+	KEPT("recipe"),
+	KEPT("per"),
+	KEPT("baseline"),
+	KEPT("retention"),
+	KEPT("elasticity"),
+	KEPT("substitute"),
+	KEPT("order"),
+	KEPT("against"),
+	KEPT("symbols"),
+};
+#undef AT
+static const struct al_record table_record = {
+	.fields = AL_FIELDS(table_fields),
+	.size = sizeof(struct al_paper_binding),
+	.check = finish_table,
+};
+
+/* ---- maps ---- */
+
+static bool read_name(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_paper_map *map = context;
+	struct al_paper_name *name = out;
+
+	name->label = al_paper_normal(&map->arena, al_json_key(node));
+	return al_json_text(&map->doc, node, &name->name, err);
 }
 
 /* A path of its own stays; others start where the map is. */
-static bool read_scenario(struct al_paper_map *map, struct al_error *err)
+static bool finish_map(void *context, const struct cJSON *node, void *record, struct al_error *err)
 {
+	struct al_paper_map *map = record;
 	const char *slash = strrchr(map->doc.name, '/');
 
-	if (!al_json_get_text(&map->doc, map->doc.root, "scenario", false, &map->scenario, err))
-		return false;
+	(void)context;
 	if (map->scenario && *map->scenario != '/' && slash)
 		map->scenario = al_format(&map->arena, "%.*s/%s", (int)(slash - map->doc.name),
 			map->doc.name, map->scenario);
-	return true;
+	return map->scenario || map->tables
+		|| al_json_fail(&map->doc, node, err, "key \"tables\" is missing");
 }
 
-static bool read_all(struct al_paper_map *map, struct al_error *err)
-{
-	static const char *const known[] = {"title", "model", "set", "basis", "recipe", "names",
-		"with", "scenario", "tables"};
-
-	return al_json_expect(&map->doc, map->doc.root, AL_JSON_OBJECT, err)
-		&& al_json_only(&map->doc, map->doc.root, known, sizeof(known) / sizeof(*known),
-			err)
-		&& read_scenario(map, err) && read_names(map, err) && read_tables(map, err);
-}
+#define AT(member) offsetof(struct al_paper_map, member)
+static const struct al_field map_fields[] = {
+	KEPT("title"),
+	KEPT("model"),
+	KEPT("set"),
+	KEPT("basis"),
+	KEPT("recipe"),
+	KEPT("with"),
+	{AL_KEY("scenario", TEXT, AT(scenario))},
+	{AL_KEY("names", MEMBERS, AT(names)), .n_offset = AT(n_names), .read = read_name,
+		.item_size = sizeof(struct al_paper_name), .most = MOST_NAMES, .noun = "names"},
+	{AL_KEY("tables", LIST, AT(tables)), .n_offset = AT(n_tables), .record = &table_record,
+		.most = AL_PAPER_MOST_TABLES, .noun = "tables"},
+};
+#undef AT
+static const struct al_record map_record = {
+	.fields = AL_FIELDS(map_fields),
+	.check = finish_map,
+};
 
 static bool finish_reading(struct al_paper_map *map, struct al_error *err)
 {
+	const struct al_record_source source = {&map->arena, &map->doc, map};
+
 	al_arena_init(&map->arena);
-	if (read_all(map, err))
+	if (al_record_read(&source, &map_record, map->doc.root, map, err))
 		return true;
 	al_paper_map_finish(map);
 	return false;

@@ -55,8 +55,8 @@ struct al_paper_column {
 };
 
 struct al_paper_binding {
-	const struct cJSON *node;
-	size_t table; /* from 1 */
+	const struct cJSON *node, *kept; /* kept: as a map's */
+	int64_t table; /* from 1 */
 	const char *id;
 	struct al_paper_column *columns;
 	size_t n_columns;
@@ -70,6 +70,7 @@ struct al_paper_map {
 	struct al_arena arena;
 	struct al_json doc;
 	const char *scenario; /* the path of its file; NULL: none */
+	const struct cJSON *kept; /* the last of what goes into the scenario as it stands */
 	struct al_paper_name *names;
 	size_t n_names;
 	struct al_paper_binding *tables;

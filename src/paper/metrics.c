@@ -46,7 +46,8 @@ void al_binder_find_metrics(struct al_binder *b)
 	}
 	b->n_metrics = b->n_left;
 	for (size_t i = 0; i < b->n_metrics; i++) {
-		b->metrics[i].name = al_format(b->arena, "t%zum%zu", binding->table, i + 1);
+		b->metrics[i].name = al_format(b->arena, "t%lldm%zu", (long long)binding->table,
+			i + 1);
 		al_text_init(&b->metrics[i].rows);
 	}
 }

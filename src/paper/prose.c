@@ -77,20 +77,20 @@ struct prose {
 	const struct al_paper_truth *truths;
 	size_t n_truths;
 	struct al_arena *arena;
-	struct al_paper_prose *out;
+	struct al_paper_findings *out;
+	struct al_lint_counts *counts;
 };
 
 static void add_slip(struct prose *p, size_t line, const char *number, const char *unit,
 	const struct al_paper_truth *truth, const char *note)
 {
-	struct al_paper_prose *out = p->out;
-
-	out->slips = al_grow(p->arena, out->slips, out->n_slips, &out->room, sizeof(*out->slips));
-	out->slips[out->n_slips++] = (struct al_paper_finding){.line = line,
-		.printed = al_format(p->arena, "%s%s", number, unit),
-		.expected = truth->expected,
-		.note = note,
-		.verdict = al_verdict_names[AL_INCONSISTENT]};
+	al_paper_findings_add(p->out,
+		(struct al_paper_finding){.line = line,
+			.printed = al_format(p->arena, "%s%s", number, unit),
+			.expected = truth->expected,
+			.note = note,
+			.verdict = al_verdict_names[AL_INCONSISTENT]});
+	p->counts->slips++;
 }
 
 /* Printed again, rightly or not; else a slip for one that nothing else looks like. */
@@ -104,11 +104,11 @@ static void judge(struct prose *p, size_t line, const char *number, const char *
 		if (strcmp(t->unit, unit) != 0)
 			continue;
 		if (strcmp(t->right, number) == 0) {
-			p->out->n_repeats++;
+			p->counts->in_prose++;
 			return;
 		}
 		if (strcmp(t->printed, number) == 0) {
-			p->out->n_repeats++;
+			p->counts->in_prose++;
 			if (t->is_contradicted)
 				add_slip(p, line, number, unit, t, "as the table prints it");
 			return;
@@ -136,12 +136,11 @@ static bool is_run_together(const char *number, size_t n)
 
 static void add_run(struct prose *p, size_t line, const char *number, size_t n)
 {
-	struct al_paper_prose *out = p->out;
-
-	out->runs = al_grow(p->arena, out->runs, out->n_runs, &out->runs_room, sizeof(*out->runs));
-	out->runs[out->n_runs++] = (struct al_paper_finding){.line = line,
-		.printed = al_strndup(p->arena, number, n),
-		.note = "numbers of several cells ran together"};
+	al_paper_findings_add(p->out,
+		(struct al_paper_finding){.line = line,
+			.printed = al_strndup(p->arena, number, n),
+			.note = "numbers of several cells ran together"});
+	p->counts->gaps++;
 }
 
 static void read_line(struct prose *p, const struct al_paper_line *line, size_t number)
@@ -163,11 +162,10 @@ static void read_line(struct prose *p, const struct al_paper_line *line, size_t 
 }
 
 void al_paper_read_prose(const struct al_paper *paper, const struct al_paper_truth *truths,
-	size_t n_truths, struct al_arena *arena, struct al_paper_prose *out)
+	size_t n_truths, struct al_paper_findings *out, struct al_lint_counts *counts)
 {
-	struct prose p = {.truths = truths, .n_truths = n_truths, .arena = arena, .out = out};
+	struct prose p = {truths, n_truths, out->arena, out, counts};
 
-	*out = (struct al_paper_prose){0};
 	for (size_t i = 0; i < paper->n_lines; i++)
 		if (!paper->lines[i].is_of_table)
 			read_line(&p, &paper->lines[i], i + 1);

@@ -20,7 +20,8 @@ enum { MOST_KEPT_WORDS = 10000 };
 
 struct reader {
 	struct al_arena *arena; /* of what is found */
-	struct al_paper_relations *out;
+	struct al_paper_findings *out;
+	struct al_lint_counts *counts;
 	struct al_arena words; /* of the last sentences */
 	size_t n_words;
 	struct al_sentence sentence;
@@ -230,30 +231,28 @@ static double point_of(const struct pair *pair, enum al_word_kind kind)
 static void add(struct reader *r, const struct pair *pair, const struct al_word *said,
 	enum al_verdict verdict, const char *but)
 {
-	struct al_paper_relations *out = r->out;
 	const bool is_wrong = verdict == AL_INCONSISTENT;
 
-	out->items = al_grow(r->arena, out->items, out->n, &out->room, sizeof(*out->items));
-	out->items[out->n++] = (struct al_paper_finding){.line = said->line,
-		.printed = al_strdup(r->arena, said->text),
-		.expected = al_format(r->arena, "%.*f", said->digits + 1,
-			point_of(pair, said->kind)),
-		.verdict = al_verdict_names[verdict],
-		.note = is_wrong ? al_format(r->arena, "%s and %s in the same sentence%s",
-				pair->before.text, pair->after.text, but)
-				 : NULL};
-	out->n_verdicts[verdict]++;
+	al_paper_findings_add(r->out,
+		(struct al_paper_finding){.line = said->line,
+			.printed = al_strdup(r->arena, said->text),
+			.expected = al_format(r->arena, "%.*f", said->digits + 1,
+				point_of(pair, said->kind)),
+			.verdict = al_verdict_names[verdict],
+			.note = is_wrong ? al_format(r->arena, "%s and %s in the same sentence%s",
+					pair->before.text, pair->after.text, but)
+					 : NULL});
+	r->counts->verdicts[verdict]++;
+	r->counts->numbers++;
 }
 
 static void add_unread(struct reader *r, const struct al_word *said, const char *why)
 {
-	struct al_paper_relations *out = r->out;
-
-	out->items = al_grow(r->arena, out->items, out->n, &out->room, sizeof(*out->items));
-	out->items[out->n++] = (struct al_paper_finding){.line = said->line,
-		.printed = al_strdup(r->arena, said->text),
-		.note = why};
-	out->n_unread++;
+	al_paper_findings_add(r->out,
+		(struct al_paper_finding){.line = said->line,
+			.printed = al_strdup(r->arena, said->text),
+			.note = why});
+	r->counts->gaps++;
 }
 
 static void judge(struct reader *r, const struct pair *pair, size_t at)
@@ -405,12 +404,11 @@ static void read_line(struct reader *r, const struct al_paper *paper, size_t ind
 		read_sentence(r);
 }
 
-void al_paper_read_relations(const struct al_paper *paper, struct al_arena *arena,
-	struct al_paper_relations *out)
+void al_paper_read_relations(const struct al_paper *paper, struct al_paper_findings *out,
+	struct al_lint_counts *counts)
 {
-	struct reader r = {.arena = arena, .out = out};
+	struct reader r = {.arena = out->arena, .out = out, .counts = counts};
 
-	*out = (struct al_paper_relations){0};
 	al_arena_init(&r.words);
 	for (size_t i = 0; i < paper->n_lines; i++) {
 		struct al_arena plain;

@@ -143,7 +143,8 @@ static void reads_relations(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < N_OF(relations); i++) {
-		struct al_paper_relations found;
+		struct al_paper_findings found = {0};
+		struct al_lint_counts counts = {0};
 		struct al_error err = {0};
 		struct al_paper paper;
 		struct al_text told;
@@ -151,7 +152,8 @@ static void reads_relations(void **state)
 		if (!al_paper_parse(&paper, relations[i].file, relations[i].text,
 			    strlen(relations[i].text), &err))
 			fail_msg("%s", err.message);
-		al_paper_read_relations(&paper, &paper.arena, &found);
+		found.arena = &paper.arena;
+		al_paper_read_relations(&paper, &found, &counts);
 		for (size_t k = 0; k < found.n; k++)
 			al_text_addf(&told, "%zu %s %s\n", found.items[k].line,
 				found.items[k].printed,
@@ -186,22 +188,25 @@ static void reads_prose(void **state)
 		{"12.59", "12.59", "M", "12.59", false},
 		{"14,155,776", "14,155,776", "", "14155776", false},
 	};
-	struct al_paper_prose prose;
+	struct al_lint_counts counts = {0};
 	struct al_paper paper;
 	struct al_arena arena;
+	struct al_paper_findings found = {.arena = &arena};
 
 	(void)state;
 	assert_true(al_paper_parse(&paper, "a.txt", text, strlen(text), NULL));
 	al_arena_init(&arena);
-	al_paper_read_prose(&paper, truths, N_OF(truths), &arena, &prose);
-	assert_int_equal(prose.n_repeats, 1);
-	assert_int_equal(prose.n_slips, 2);
-	assert_int_equal(prose.slips[0].line, 1);
-	assert_string_equal(prose.slips[0].printed, "19.87M");
-	assert_string_equal(prose.slips[0].note, "erratum? a slip for 18.87M");
-	assert_string_equal(prose.slips[1].printed, "14,155,767");
-	assert_int_equal(prose.n_runs, 1);
-	assert_int_equal(prose.runs[0].line, 3);
+	al_paper_read_prose(&paper, truths, N_OF(truths), &found, &counts);
+	assert_int_equal(counts.in_prose, 1);
+	assert_int_equal(counts.slips, 2);
+	assert_int_equal(counts.gaps, 1);
+	assert_int_equal(found.n, 3);
+	assert_int_equal(found.items[0].line, 1);
+	assert_string_equal(found.items[0].printed, "19.87M");
+	assert_string_equal(found.items[0].note, "erratum? a slip for 18.87M");
+	assert_string_equal(found.items[1].printed, "14,155,767");
+	assert_int_equal(found.items[2].line, 3);
+	assert_null(found.items[2].verdict);
 	al_arena_finish(&arena);
 	al_paper_finish(&paper);
 }
