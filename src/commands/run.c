@@ -6,6 +6,7 @@
 #include "commands/scenarios.h"
 #include "commands/venue.h"
 #include "report/numbers.h"
+#include "scenario/contents.h"
 
 #include <string.h>
 
@@ -106,7 +107,7 @@ enum { MOST_PRINTED_POINTS = 50 };
 /* People read whose table it is, and where a long curve is. */
 static void print_for_people(struct job *job, struct al_table *table, bool is_sweep)
 {
-	const char *name = al_scenario_name(job->scenario);
+	const char *name = job->scenario->name;
 
 	table->title = al_format(&table->arena, "%s/%s: %s", name, table->id, table->title);
 	if (is_sweep && table->n_rows > MOST_PRINTED_POINTS) {
@@ -122,9 +123,9 @@ static bool run_table(struct job *job, size_t index, struct al_error *err)
 
 	if (!al_scenario_table(job->scenario, index, &table, err))
 		return false;
-	al_progress_show(job->progress, al_scenario_name(job->scenario), table.id, job->steps);
+	al_progress_show(job->progress, job->scenario->name, table.id, job->steps);
 	bool ok = add_formats(job, &table, err);
-	if (index < al_scenario_n_own_tables(job->scenario)) {
+	if (index < job->scenario->n_tables) {
 		al_numbers_add_latex(&job->latex, &table);
 		al_numbers_add_json(&job->json, &job->n_numbers, &table);
 	}
@@ -133,7 +134,7 @@ static bool run_table(struct job *job, size_t index, struct al_error *err)
 			&(struct al_page_table){.table = &table,
 				.is_folded = table.n_rows > MOST_PRINTED_POINTS});
 	if (strcmp(job->session->writer->name, "text") == 0)
-		print_for_people(job, &table, index >= al_scenario_n_own_tables(job->scenario));
+		print_for_people(job, &table, index >= job->scenario->n_tables);
 	al_session_take(job->session, &table);
 	return ok;
 }
@@ -150,11 +151,11 @@ static bool run_tables(struct job *job, struct al_error *err)
  * id. */
 static bool run_figure(struct job *job, size_t index, struct al_error *err)
 {
-	struct al_figure figure = *al_scenario_figure(job->scenario, index);
+	struct al_figure figure = job->scenario->figures[index].figure;
 	struct al_style style = {0};
 	struct al_table table;
 
-	al_progress_show(job->progress, al_scenario_name(job->scenario), figure.id, job->steps);
+	al_progress_show(job->progress, job->scenario->name, figure.id, job->steps);
 	if (!al_scenario_figure_table(job->scenario, index, &table, err))
 		return false;
 	const char *data = al_format(&table.arena, "%s-figure", figure.id);
@@ -183,9 +184,9 @@ static bool run_tables_and_numbers(struct job *job, struct al_error *err)
 {
 	al_text_init(&job->latex);
 	al_text_init(&job->json);
-	al_numbers_begin_latex(&job->latex, al_scenario_title(job->scenario));
+	al_numbers_begin_latex(&job->latex, job->scenario->title);
 	al_text_add(&job->json, "{\n  \"title\": ");
-	al_json_quote(&job->json, al_scenario_title(job->scenario));
+	al_json_quote(&job->json, job->scenario->title);
 	al_text_add(&job->json, ",\n  \"numbers\": {");
 	bool ok = run_tables(job, err);
 	al_text_add(&job->json, job->n_numbers ? "\n  }\n}\n" : "}\n}\n");
@@ -202,7 +203,7 @@ static bool run_scenario(struct job *job, struct al_error *err)
 {
 	if (!run_tables_and_numbers(job, err))
 		return false;
-	for (size_t i = 0; i < al_scenario_n_figures(job->scenario); i++)
+	for (size_t i = 0; i < job->scenario->n_figures; i++)
 		if (!run_figure(job, i, err))
 			return false;
 	if (job->profile)
@@ -239,11 +240,11 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 		.files = &jobs->session->files,
 		.progress = &jobs->progress,
 		.steps = {jobs->n_names, n_scenarios(jobs->session)}};
-	const char *name = al_scenario_name(scenario);
+	const char *name = scenario->name;
 
-	jobs->n_figures += al_scenario_n_figures(scenario);
+	jobs->n_figures += scenario->n_figures;
 	job.folder = al_path_join(&jobs->session->arena, jobs->folder, name);
-	job.profile = jobs->profile ? jobs->profile : al_scenario_profile(scenario);
+	job.profile = jobs->profile ? jobs->profile : scenario->profile;
 	job.page = jobs->session->output->report ? &jobs->page : NULL;
 	if (job.page)
 		al_page_begin_section(job.page, name, name, NULL);

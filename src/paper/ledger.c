@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "paper/lint.h"
 #include "report/numbers.h"
+#include "scenario/contents.h"
 
 /* ---- the author's scenario ---- */
 
@@ -138,7 +139,7 @@ static bool define_anew(struct definitions *now, struct al_scenario *scenario, s
 	bool ok = true;
 
 	al_text_init(&text);
-	for (size_t i = 0; ok && i < al_scenario_n_own_tables(scenario); i++) {
+	for (size_t i = 0; ok && i < scenario->n_tables; i++) {
 		struct al_table table;
 		ok = al_scenario_table(scenario, i, &table, err);
 		if (ok) {

@@ -161,36 +161,11 @@ bool al_scenario_is_schema(const char *path)
 	return is_schema;
 }
 
-const char *al_scenario_name(const struct al_scenario *scenario)
-{
-	return scenario->name;
-}
-
-const char *al_scenario_file(const struct al_scenario *scenario)
-{
-	return scenario->file;
-}
-
-const char *al_scenario_title(const struct al_scenario *scenario)
-{
-	return scenario->title;
-}
-
-const struct al_profile *al_scenario_profile(const struct al_scenario *scenario)
-{
-	return scenario->profile;
-}
-
 /* ---- tables, sweeps and listings, in order; figures ---- */
 
 size_t al_scenario_n_tables(const struct al_scenario *scenario)
 {
 	return scenario->n_tables + scenario->n_sweeps + scenario->n_listings;
-}
-
-size_t al_scenario_n_own_tables(const struct al_scenario *scenario)
-{
-	return scenario->n_tables;
 }
 
 /* Figures draw a sweep's rows as they come. */
@@ -217,16 +192,6 @@ bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_tab
 	struct al_error *err)
 {
 	return build(scenario, index, true, out, err);
-}
-
-size_t al_scenario_n_figures(const struct al_scenario *scenario)
-{
-	return scenario->n_figures;
-}
-
-const struct al_figure *al_scenario_figure(const struct al_scenario *scenario, size_t index)
-{
-	return &scenario->figures[index].figure;
 }
 
 bool al_scenario_figure_in(const struct al_scenario *scenario, size_t index, struct al_error *err)

@@ -22,8 +22,7 @@
 #include "figure/figure.h"
 #include "ledger/ledger.h"
 
-struct al_scenario;
-struct al_profile;
+struct al_scenario; /* contents.h */
 
 /* The scenarios that the binary holds. */
 extern const struct al_embedded_list al_embedded_scenarios;
@@ -46,21 +45,12 @@ bool al_scenario_is_schema(const char *path);
 
 void al_scenario_destroy(struct al_scenario *scenario);
 
-const char *al_scenario_name(const struct al_scenario *scenario);
-const char *al_scenario_file(const struct al_scenario *scenario); /* for messages */
-const char *al_scenario_title(const struct al_scenario *scenario);
-/* The venue that its tables and figures are made for; NULL: none is named. */
-const struct al_profile *al_scenario_profile(const struct al_scenario *scenario);
-
 /* Tables first, then sweeps and listings, in the file's order. `out` is the caller's to finish. */
 size_t al_scenario_n_tables(const struct al_scenario *scenario);
-size_t al_scenario_n_own_tables(const struct al_scenario *scenario); /* alone */
 bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_table *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A figure and the rows that it draws. `out` is the caller's to finish. */
-size_t al_scenario_n_figures(const struct al_scenario *scenario);
-const struct al_figure *al_scenario_figure(const struct al_scenario *scenario, size_t index);
 /* Puts the figure's place in the file before a message. */
 bool al_scenario_figure_in(const struct al_scenario *scenario, size_t index, struct al_error *err);
 bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct al_table *out,

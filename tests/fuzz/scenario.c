@@ -83,7 +83,7 @@ static void evaluate(struct al_scenario *scenario)
 		return;
 	for (size_t i = 0; i < al_scenario_n_tables(scenario); i++)
 		build(scenario, i);
-	for (size_t i = 0; i < al_scenario_n_figures(scenario); i++)
+	for (size_t i = 0; i < scenario->n_figures; i++)
 		al_figure_build(scenario, i);
 	check(scenario);
 }

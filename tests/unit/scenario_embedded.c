@@ -116,7 +116,7 @@ static void builds_every_table_and_figure(void **state)
 			assert_true(table.n_rows > 0);
 			al_table_finish(&table);
 		}
-		for (size_t j = 0; j < al_scenario_n_figures(s); j++) {
+		for (size_t j = 0; j < s->n_figures; j++) {
 			if (!al_scenario_figure_table(s, j, &table, &err))
 				fail_msg("%s", err.message);
 			assert_true(table.n_rows > 0);

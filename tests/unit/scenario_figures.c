@@ -25,7 +25,7 @@ static bool draw(const char *scenario, size_t index, struct al_text *out)
 	bool ok = parse_text(&s, catalog, "", scenario, &err)
 		&& al_scenario_figure_table(s, index, &table, &err);
 	if (ok) {
-		ok = al_figure_draw(al_scenario_figure(s, index), &table, AL_FIGURE_SVG, out, &err);
+		ok = al_figure_draw(&s->figures[index].figure, &table, AL_FIGURE_SVG, out, &err);
 		al_table_finish(&table);
 	}
 	if (!ok) {

@@ -4,7 +4,7 @@
 #define ATTNLEDGER_TESTS_SCENARIO_TEXT_H
 
 #include "report/report.h"
-#include "scenario/scenario.h"
+#include "scenario/contents.h"
 #include "unit.h"
 
 /* d_head = d_value = 2, seq 3: MHA has 4 tensors of 4 x 4, MQA 4*4 + 2*(4*2) + 4*4, SHA 4 of 4 x
