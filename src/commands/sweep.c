@@ -37,7 +37,8 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 	{al_recipe_rows, offsetof(struct sweep_options, asked)},
 	{al_engine_rows, offsetof(struct sweep_options, asked)}, {rows, 0}, {NULL, 0}};
 
-static bool read_axes(struct al_session *session, struct al_sweep *sweep, struct al_error *err)
+static bool read_axes(struct al_session *session, struct al_ledger_sweep *sweep,
+	struct al_error *err)
 {
 	const struct al_texts *over = &((const struct sweep_options *)session->options)->over;
 
@@ -60,7 +61,7 @@ static bool read_axes(struct al_session *session, struct al_sweep *sweep, struct
 	return true;
 }
 
-static bool add_measure(struct al_sweep *sweep, const char *key, struct al_error *err)
+static bool add_measure(struct al_ledger_sweep *sweep, const char *key, struct al_error *err)
 {
 	const char *names[AL_N_MEASURES];
 	int found = al_measure_find(key);
@@ -76,7 +77,7 @@ static bool add_measure(struct al_sweep *sweep, const char *key, struct al_error
 	return true;
 }
 
-static bool read_measures(struct al_sweep *sweep, const struct al_texts *measures,
+static bool read_measures(struct al_ledger_sweep *sweep, const struct al_texts *measures,
 	struct al_error *err)
 {
 	for (size_t i = 0; i < measures->n; i++)
@@ -94,7 +95,8 @@ static bool check_axis(const struct al_question *q, struct al_sweep_axis *axis,
 	return al_question_check_symbol(q, key, err);
 }
 
-static bool check_symbols(struct al_question *q, struct al_sweep *sweep, struct al_error *err)
+static bool check_symbols(struct al_question *q, struct al_ledger_sweep *sweep,
+	struct al_error *err)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
 		if (!check_axis(q, &sweep->axes[i], err))
@@ -105,7 +107,7 @@ static bool check_symbols(struct al_question *q, struct al_sweep *sweep, struct 
 	return true;
 }
 
-static bool draw_figure(struct al_session *session, const struct al_sweep *sweep,
+static bool draw_figure(struct al_session *session, const struct al_ledger_sweep *sweep,
 	const struct al_table *table, struct al_error *err)
 {
 	const struct sweep_options *o = session->options;
@@ -146,8 +148,8 @@ static void show(void *context, const char *variant, size_t done, size_t n)
 	al_progress_show(&s->progress, s->name, variant, (struct al_steps){done, n});
 }
 
-static bool run_watched(struct al_session *session, struct al_sweep *sweep, struct al_table *table,
-	struct al_error *err)
+static bool run_watched(struct al_session *session, struct al_ledger_sweep *sweep,
+	struct al_table *table, struct al_error *err)
 {
 	struct sweeping sweeping = {.name = session->line.words[0]};
 
@@ -159,7 +161,7 @@ static bool run_watched(struct al_session *session, struct al_sweep *sweep, stru
 	return ok;
 }
 
-static bool answer(struct al_question *q, struct al_session *session, struct al_sweep *sweep,
+static bool answer(struct al_question *q, struct al_session *session, struct al_ledger_sweep *sweep,
 	struct al_error *err)
 {
 	const struct sweep_options *o = session->options;
@@ -221,7 +223,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	if (!al_ask_question(&question, session, &asked, session->line.words[0], true,
 		    AL_BASIS_MODEL, err))
 		return false;
-	struct al_sweep sweep = {.id = "sweep",
+	struct al_ledger_sweep sweep = {.id = "sweep",
 		.title = al_format(&session->arena, "Sweep of %s",
 			al_question_covered(&question, o->is_whole))};
 	if (al_question_is_about_model(&question, o->is_whole))

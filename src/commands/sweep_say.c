@@ -74,7 +74,7 @@ static const char *recipe_text(struct al_arena *arena, enum al_measure measure,
 }
 
 const char *al_sweep_say(struct al_arena *arena, const struct al_table *table,
-	const struct al_sweep *sweep)
+	const struct al_ledger_sweep *sweep)
 {
 	const size_t n_axes = sweep->n_axes;
 	const struct al_column *measure = &table->columns[n_axes + 1];

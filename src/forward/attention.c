@@ -80,7 +80,7 @@ static bool attend(const struct heads *h, size_t index, size_t first, size_t end
 	const size_t head = index % (size_t)h->layer->shape->n_heads;
 	const float *sink = h->layer->sinks.data ? &h->layer->sinks.data[head] : NULL;
 	const size_t sequence = index / (size_t)h->layer->shape->n_heads;
-	const struct al_place place = {h->layer->number, h->batch,
+	const struct al_pass_place place = {h->layer->number, h->batch,
 		h->batch->begin[sequence] + first};
 	struct al_matrix_f scores = {memory, n, end - first, n};
 	double entropy = 0;
@@ -289,7 +289,7 @@ static void place_tokens(struct heads *h)
 /* ---- all ---- */
 
 /* y = linear(x), initialised; x itself where there is no weight. */
-static bool project(const struct al_linear *linear, struct al_place place, struct al_view_f x,
+static bool project(const struct al_linear *linear, struct al_pass_place place, struct al_view_f x,
 	struct al_matrix_f *y, struct al_error *err)
 {
 	if (!al_linear_is_there(linear))
@@ -315,7 +315,7 @@ static bool run_traced(struct heads *h, struct al_trace *trace, struct al_error 
 bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_trace *trace, struct al_matrix_f *o, struct al_error *err)
 {
-	const struct al_place place = {layer->number, batch, 0};
+	const struct al_pass_place place = {layer->number, batch, 0};
 	struct heads h = {.layer = layer, .batch = batch};
 	struct al_matrix_f input = {0};
 

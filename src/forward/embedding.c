@@ -24,8 +24,8 @@ static bool add_row(const struct al_network *network, const struct al_tensor *ta
 }
 
 /* x becomes linear(x), where there is one. */
-static bool project(const struct al_linear *linear, struct al_place place, struct al_matrix_f *x,
-	struct al_error *err)
+static bool project(const struct al_linear *linear, struct al_pass_place place,
+	struct al_matrix_f *x, struct al_error *err)
 {
 	struct al_matrix_f y = {0};
 
@@ -56,7 +56,7 @@ static bool look_up(const struct al_reading *reading, const struct al_batch *bat
 	return true;
 }
 
-static bool project_tokens(const struct al_reading *reading, struct al_place place,
+static bool project_tokens(const struct al_reading *reading, struct al_pass_place place,
 	struct al_matrix_f *x, struct al_error *err)
 {
 	struct al_linear linear = {0};
@@ -93,7 +93,7 @@ static bool add_positions(const struct al_reading *reading, const struct al_batc
 
 /* Norm and projection, as one end of the model has them. */
 static bool pass_end(const struct al_reading *reading, enum al_forward_tensor norm_name,
-	enum al_forward_tensor project_name, int64_t rows, struct al_place place,
+	enum al_forward_tensor project_name, int64_t rows, struct al_pass_place place,
 	struct al_matrix_f *x, struct al_error *err)
 {
 	const int64_t width = (int64_t)x->rows;
@@ -117,7 +117,7 @@ bool al_network_embed_after(struct al_network *network, const struct al_batch *b
 	const struct al_reading reading = {.network = network,
 		.iteration = &iteration,
 		.arena = &network->arena};
-	const struct al_place place = {AL_BEFORE_LAYERS, batch, 0};
+	const struct al_pass_place place = {AL_BEFORE_LAYERS, batch, 0};
 
 	*x = (struct al_matrix_f){0};
 	bool ok = look_up(&reading, batch, x, err) && project_tokens(&reading, place, x, err)
@@ -156,7 +156,7 @@ bool al_network_finish(struct al_network *network, const struct al_batch *batch,
 	const struct al_reading reading = {.network = network,
 		.iteration = &iteration,
 		.arena = &network->arena};
-	const struct al_place place = {AL_BEHIND_LAYERS, batch, 0};
+	const struct al_pass_place place = {AL_BEHIND_LAYERS, batch, 0};
 	int64_t width;
 
 	*out = (struct al_matrix_f){0};

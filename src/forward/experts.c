@@ -157,7 +157,7 @@ static void add_times(float factor, const float *from, size_t n, float *to)
 
 /* An expert's part of out. A number that isn't finite is named where the layer ends. */
 static bool add_expert(const struct routing *routing, size_t expert,
-	const struct al_activation *activation, struct al_place place, struct al_view_f x,
+	const struct al_activation *activation, struct al_pass_place place, struct al_view_f x,
 	struct al_matrix_f out, size_t *memory, struct al_error *err)
 {
 	struct sent sent = {.tokens = memory};
@@ -178,7 +178,8 @@ static bool add_expert(const struct routing *routing, size_t expert,
 
 /* out becomes what the shared block gives, or 0. */
 static bool apply_shared(const struct al_experts *experts, const struct al_activation *activation,
-	struct al_place place, struct al_view_f x, struct al_matrix_f out, struct al_error *err)
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_error *err)
 {
 	struct al_matrix_f weight = {0};
 	bool ok = true;
@@ -204,7 +205,8 @@ static bool apply_shared(const struct al_experts *experts, const struct al_activ
 }
 
 bool al_experts_apply(const struct al_experts *experts, const struct al_activation *activation,
-	struct al_place place, struct al_view_f x, struct al_matrix_f out, struct al_error *err)
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_error *err)
 {
 	struct routing routing = {.experts = experts};
 	size_t *memory = al_alloc(x.cols, sizeof(*memory));

@@ -91,8 +91,8 @@ static size_t inner_width(const struct al_feed_block *block)
 
 /* `both` is room for gate and up of all columns of x. */
 static bool run_block(const struct al_feed_block *block, const struct al_activation *activation,
-	struct al_place place, struct al_view_f x, struct al_matrix_f both, struct al_matrix_f out,
-	struct al_error *err)
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f both,
+	struct al_matrix_f out, struct al_error *err)
 {
 	const size_t d_ff = inner_width(block);
 	struct inner inner = {.activation = activation,
@@ -113,7 +113,8 @@ static bool run_block(const struct al_feed_block *block, const struct al_activat
 }
 
 bool al_feed_block_apply(const struct al_feed_block *block, const struct al_activation *activation,
-	struct al_place place, struct al_view_f x, struct al_matrix_f out, struct al_error *err)
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_error *err)
 {
 	const size_t d_ff = inner_width(block);
 	const size_t room = x.cols < TOKENS_AT_ONCE ? x.cols : TOKENS_AT_ONCE;
@@ -123,7 +124,7 @@ bool al_feed_block_apply(const struct al_feed_block *block, const struct al_acti
 	for (size_t first = 0; ok && first < x.cols; first += TOKENS_AT_ONCE) {
 		const size_t left = x.cols - first;
 		const size_t n = left < TOKENS_AT_ONCE ? left : TOKENS_AT_ONCE;
-		const struct al_place from = {place.layer, place.batch, place.first + first};
+		const struct al_pass_place from = {place.layer, place.batch, place.first + first};
 		ok = run_block(block, activation, from, al_columns_f(x, first, n),
 			al_part_f(both, 0, 0, both.rows, n), al_part_f(out, 0, first, out.rows, n),
 			err);
@@ -153,7 +154,7 @@ void al_feed_forward_finish(struct al_layer *layer)
 bool al_feed_forward_apply(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f x, struct al_matrix_f out, struct al_error *err)
 {
-	const struct al_place place = {layer->number, batch, 0};
+	const struct al_pass_place place = {layer->number, batch, 0};
 	const struct al_activation *activation = layer->network->activation;
 
 	return layer->experts.items

@@ -10,7 +10,7 @@
 
 enum { AL_BEFORE_LAYERS = -1, AL_BEHIND_LAYERS = -2 };
 
-struct al_place {
+struct al_pass_place {
 	int64_t layer;
 	const struct al_batch *batch;
 	size_t first; /* the token of column 0 */
@@ -18,12 +18,12 @@ struct al_place {
 
 /* C = scale op(W) X, or that much more, a column a token. Where a number overflows or isn't one,
  * the first such token is named. */
-bool al_multiply(struct al_place place, enum al_op op, float scale, struct al_view_f w,
+bool al_multiply(struct al_pass_place place, enum al_op op, float scale, struct al_view_f w,
 	struct al_view_f x, bool is_added, struct al_matrix_f c,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Fails where a column isn't finite, and names its token. */
-bool al_check_columns(struct al_place place, struct al_view_f x,
+bool al_check_columns(struct al_pass_place place, struct al_view_f x,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Calls work(context, first, n) for runs of columns, side by side. */
@@ -48,7 +48,7 @@ static inline bool al_linear_is_there(const struct al_linear *linear)
 	return linear->weight.data != NULL;
 }
 /* y is [rows of y][cols of x]. */
-bool al_linear_apply(const struct al_linear *linear, struct al_place place, struct al_view_f x,
+bool al_linear_apply(const struct al_linear *linear, struct al_pass_place place, struct al_view_f x,
 	struct al_matrix_f y, struct al_error *err) AL_MUST_CHECK;
 
 struct al_norm {
@@ -177,7 +177,7 @@ bool al_feed_block_read(const struct al_reading *reading, enum al_forward_tensor
 void al_feed_block_finish(struct al_feed_block *block);
 /* x is what the block reads, out what it gives. */
 bool al_feed_block_apply(const struct al_feed_block *block, const struct al_activation *activation,
-	struct al_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
 	struct al_error *err) AL_MUST_CHECK;
 
 struct al_experts {
@@ -193,7 +193,7 @@ bool al_experts_load(struct al_experts *experts, const struct al_reading *readin
 	struct al_error *err) AL_MUST_CHECK;
 void al_experts_finish(struct al_experts *experts);
 bool al_experts_apply(const struct al_experts *experts, const struct al_activation *activation,
-	struct al_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- a variant's pass ---- */

@@ -183,7 +183,7 @@ static bool feed(const struct al_layer *layer, const struct al_batch *batch, str
 bool al_layer_project(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f o, struct al_matrix_f y, struct al_error *err)
 {
-	const struct al_place place = {layer->number, batch, 0};
+	const struct al_pass_place place = {layer->number, batch, 0};
 	struct al_matrix_f mixed = {0};
 
 	if (!layer->across.how)
@@ -219,7 +219,7 @@ bool al_layer_add(const struct al_layer *layer, const struct al_batch *batch, st
 			return false;
 		add(layer, x, &layer->feed_behind, y, &layer->feed_sum);
 	}
-	return al_check_columns((struct al_place){layer->number, batch, 0}, al_view_f(x), err);
+	return al_check_columns((struct al_pass_place){layer->number, batch, 0}, al_view_f(x), err);
 }
 
 bool al_layer_complete(const struct al_layer *layer, const struct al_batch *batch,

@@ -14,7 +14,8 @@ static const char *layer_text(char text[64], int64_t layer)
 	return text;
 }
 
-static bool fail_token(struct al_place place, size_t column, const char *what, struct al_error *err)
+static bool fail_token(struct al_pass_place place, size_t column, const char *what,
+	struct al_error *err)
 {
 	const struct al_batch *batch = place.batch;
 	const size_t token = place.first + column;
@@ -28,7 +29,7 @@ static bool fail_token(struct al_place place, size_t column, const char *what, s
 		token - batch->begin[sequence], what);
 }
 
-bool al_check_columns(struct al_place place, struct al_view_f x, struct al_error *err)
+bool al_check_columns(struct al_pass_place place, struct al_view_f x, struct al_error *err)
 {
 	if (al_is_finite_f(x))
 		return true;
@@ -53,10 +54,10 @@ bool al_fail_largest(const struct al_layer *layer, const struct al_batch *batch,
 		}
 	snprintf(what, sizeof(what),
 		"numbers of up to %.3g are too large to be squared and added up", most);
-	return fail_token((struct al_place){layer->number, batch, 0}, token, what, err);
+	return fail_token((struct al_pass_place){layer->number, batch, 0}, token, what, err);
 }
 
-bool al_multiply(struct al_place place, enum al_op op, float scale, struct al_view_f w,
+bool al_multiply(struct al_pass_place place, enum al_op op, float scale, struct al_view_f w,
 	struct al_view_f x, bool is_added, struct al_matrix_f c, struct al_error *err)
 {
 	struct al_error failure = {0};

@@ -41,7 +41,7 @@ static void cap(float *x, size_t n, double at)
 bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t row,
 	struct al_view_f x, size_t first, struct al_matrix_f logits, struct al_error *err)
 {
-	const struct al_place place = {AL_BEHIND_LAYERS, head->batch, first};
+	const struct al_pass_place place = {AL_BEHIND_LAYERS, head->batch, first};
 	const float scale = (float)(1 / head->network->logit_divisor);
 
 	if (!al_multiply(place, AL_TRANSPOSED, scale, w, x, false, logits, err))

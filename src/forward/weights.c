@@ -256,7 +256,7 @@ static void fill_columns(void *context, size_t first, size_t n)
 }
 
 /* A product that is added to the bias costs what one that is added to 0 does. */
-bool al_linear_apply(const struct al_linear *linear, struct al_place place, struct al_view_f x,
+bool al_linear_apply(const struct al_linear *linear, struct al_pass_place place, struct al_view_f x,
 	struct al_matrix_f y, struct al_error *err)
 {
 	struct bias bias = {linear->bias.data, y};

@@ -11,7 +11,7 @@ bool al_table_build(struct al_evaluator *evaluator, const struct al_scenario_tab
 bool al_sweep_build(struct al_evaluator *evaluator, const struct al_scenario_sweep *sweep,
 	struct al_table *out, struct al_error *err) AL_MUST_CHECK;
 
-void al_listing_build(const struct al_listing *listing, struct al_table *out);
+void al_listing_build(const struct al_scenario_listing *listing, struct al_table *out);
 
 /* Of the figure's table, sweep or listing, which is built already, what the figure draws. */
 bool al_figure_build(const struct al_scenario_figure *figure, struct al_table *table,

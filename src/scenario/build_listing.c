@@ -22,7 +22,7 @@ static void set_cell(struct al_table *table, struct al_cell *cell, const char *t
 		al_cell_set_text(table, cell, text);
 }
 
-void al_listing_build(const struct al_listing *listing, struct al_table *out)
+void al_listing_build(const struct al_scenario_listing *listing, struct al_table *out)
 {
 	al_table_init(out, listing->id, listing->title ? listing->title : listing->id);
 	for (size_t c = 0; c < listing->n_columns; c++)

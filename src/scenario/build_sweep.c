@@ -5,7 +5,7 @@ static bool run_case(struct al_evaluator *evaluator, const struct al_scenario_sw
 	const struct al_case *case_, struct al_table *out, struct al_error *err)
 {
 	struct al_question question;
-	struct al_sweep one;
+	struct al_ledger_sweep one;
 
 	if (!al_sweep_of_case(sweep, case_, &question, &one, err))
 		return false;

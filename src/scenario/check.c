@@ -17,7 +17,7 @@ const char *const al_verdict_names[AL_N_VERDICTS] = {"reproduced", "consistent",
 
 /* What is found of a claim. */
 struct judgement {
-	const struct al_claim *claim;
+	const struct al_scenario_claim *claim;
 	struct al_arena *arena; /* of the table */
 	const char *scenario, *id, *kind, *where, *printed, *verdict_name, *note;
 	const char *text; /* of a value that is no number */
@@ -71,7 +71,7 @@ static bool holds(const struct judgement *judgement)
 static const char *explain(const struct al_derivation *d, const struct al_printed *printed,
 	const struct judgement *judgement)
 {
-	const struct al_claim *claim = d->claim;
+	const struct al_scenario_claim *claim = d->claim;
 	struct al_arena *arena = judgement->arena;
 	int digits = printed->is_fraction ? FRACTION_DIGITS : printed->digits;
 	const char *point = al_exact_decimal(arena, judgement->value, digits + 2);
@@ -95,7 +95,7 @@ static const char *explain(const struct al_derivation *d, const struct al_printe
 }
 
 /* Compares a printed polynomial. */
-static bool judge_polynomial(struct al_evaluator *evaluator, const struct al_claim *claim,
+static bool judge_polynomial(struct al_evaluator *evaluator, const struct al_scenario_claim *claim,
 	const struct al_polynomial *found, struct judgement *judgement, struct al_error *err)
 {
 	const struct al_formula *formula;
@@ -114,7 +114,7 @@ static bool judge_polynomial(struct al_evaluator *evaluator, const struct al_cla
 	return true;
 }
 
-static void judge_order_of_growth(const struct al_claim *claim, int order,
+static void judge_order_of_growth(const struct al_scenario_claim *claim, int order,
 	struct judgement *judgement)
 {
 	judgement->text = order > 1 ? al_format(judgement->arena, "O(n^%d)", order)
@@ -145,7 +145,7 @@ static bool passes_over(const struct al_search *search, const struct al_target *
 }
 
 /* Would the claim hold too if the last digit were one more? Then it shows little. */
-static bool try_next_digit(struct al_search *search, const struct al_claim *claim,
+static bool try_next_digit(struct al_search *search, const struct al_scenario_claim *claim,
 	const struct al_printed *printed, int64_t factor, bool *holds, struct al_error *err)
 {
 	struct al_printed next;
@@ -215,7 +215,7 @@ static bool judge_value(struct al_derivation *d, mpq_srcptr point, const struct 
 static bool judge_number(struct al_derivation *d, mpq_srcptr point, struct judgement *judgement,
 	struct al_error *err)
 {
-	const struct al_claim *claim = d->claim;
+	const struct al_scenario_claim *claim = d->claim;
 	const char *unit = claim->unit ? claim->unit : d->column ? d->column->scale : NULL;
 	struct al_printed printed;
 
@@ -251,7 +251,7 @@ static bool judge_derived(struct al_derivation *d, const struct al_scenario_cell
 	return true;
 }
 
-static bool judge_claim(struct al_evaluator *evaluator, const struct al_claim *claim,
+static bool judge_claim(struct al_evaluator *evaluator, const struct al_scenario_claim *claim,
 	struct judgement *judgement, struct al_error *err)
 {
 	struct al_derivation d = {.evaluator = evaluator, .claim = claim};
@@ -283,7 +283,7 @@ static void count_number(const struct judgement *judgement, struct al_check_coun
 static void count_inconsistent(struct judgement *judgement, const struct judgement *held_by,
 	struct al_check_counts *counts)
 {
-	const struct al_claim *first = judgement->claim->first;
+	const struct al_scenario_claim *first = judgement->claim->first;
 	const char *note = judgement->note;
 
 	if (held_by) {
@@ -301,7 +301,7 @@ static void count_inconsistent(struct judgement *judgement, const struct judgeme
 static void count(struct judgement *judgement, const struct judgement *held_by,
 	struct al_check_counts *counts)
 {
-	const struct al_claim *claim = judgement->claim;
+	const struct al_scenario_claim *claim = judgement->claim;
 	const bool is_inconsistent = judgement->verdict == AL_INCONSISTENT;
 
 	counts->verdicts[judgement->verdict]++;
@@ -322,7 +322,7 @@ static void count(struct judgement *judgement, const struct judgement *held_by,
 
 static bool check_claim(struct al_scenario *s, struct judgement *judgement, struct al_error *err)
 {
-	const struct al_claim *claim = judgement->claim;
+	const struct al_scenario_claim *claim = judgement->claim;
 
 	judgement->scenario = s->name;
 	judgement->id = claim->id;

@@ -23,12 +23,12 @@ struct al_named_path {
 	const char *name, *path;
 };
 
-struct al_claim {
+struct al_scenario_claim {
 	const char *id, *where, *printed, *unit; /* where and unit may be NULL */
 	const struct cJSON *node; /* where it stands, for messages */
 	enum al_claim_kind kind;
 	const char *of; /* of a reading: the id of the claim whose number it reads */
-	struct al_claim *first; /* that claim; of all others itself */
+	struct al_scenario_claim *first; /* that claim; of all others itself */
 	const char *path; /* a value without `with` */
 	const struct al_formula *formula; /* a value with `with` */
 	struct al_named_path *with;

@@ -74,7 +74,7 @@ const struct al_scenario_sweep *al_sweep_find(const struct al_scenario *s, const
 	return NULL;
 }
 
-const struct al_listing *al_listing_find(const struct al_scenario *s, const char *id)
+const struct al_scenario_listing *al_listing_find(const struct al_scenario *s, const char *id)
 {
 	for (size_t i = 0; i < s->n_listings; i++)
 		if (strcmp(s->listings[i].id, id) == 0)

@@ -32,11 +32,11 @@ struct al_scenario {
 	size_t n_tables;
 	struct al_scenario_sweep *sweeps;
 	size_t n_sweeps;
-	struct al_listing *listings;
+	struct al_scenario_listing *listings;
 	size_t n_listings;
 	struct al_scenario_figure *figures;
 	size_t n_figures;
-	struct al_claim *claims;
+	struct al_scenario_claim *claims;
 	size_t n_claims;
 	size_t n_cells; /* counted against their bounds while the file is read */
 	int64_t n_points;
@@ -52,7 +52,7 @@ const struct al_scenario_variant *al_variant_find(const struct al_scenario *s, c
 	struct al_error *err);
 const struct al_scenario_table *al_table_find(const struct al_scenario *s, const char *id);
 const struct al_scenario_sweep *al_sweep_find(const struct al_scenario *s, const char *id);
-const struct al_listing *al_listing_find(const struct al_scenario *s, const char *id);
+const struct al_scenario_listing *al_listing_find(const struct al_scenario *s, const char *id);
 const struct al_data_set *al_data_find(const struct al_scenario *s, const char *id);
 /* The set and column of a metric. */
 bool al_metric_find(const struct al_scenario *s, const char *name, const struct al_data_set **set,

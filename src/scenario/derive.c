@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-static const char *path_of(const struct al_claim *claim, const char *name)
+static const char *path_of(const struct al_scenario_claim *claim, const char *name)
 {
 	for (size_t i = 0; i < claim->n_with; i++)
 		if (strcmp(claim->with[i].name, name) == 0)

@@ -7,7 +7,7 @@
 
 struct al_derivation {
 	struct al_evaluator *evaluator;
-	const struct al_claim *claim;
+	const struct al_scenario_claim *claim;
 	struct al_data_box box; /* begins empty: the value at the data's point values fills it */
 	const struct al_column *column; /* of a path alone; NULL where it is not printed */
 	bool is_missing;

@@ -6,7 +6,7 @@
 #include "base/table.h"
 #include "scenario/data.h"
 
-struct al_listing {
+struct al_scenario_listing {
 	const char *id, *title, *source;
 	struct al_rows_source from;
 	struct al_column *columns;

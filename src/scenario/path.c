@@ -96,8 +96,8 @@ static bool table_value(struct al_evaluator *evaluator, const struct al_scenario
 /* ---- sweeps ---- */
 
 /* "n_heads=64,n_layers=48" -> the axes' values; each axis once. */
-static bool parse_point(struct al_arena *arena, const struct al_sweep *sweep, const char *text,
-	int64_t *values, struct al_error *err)
+static bool parse_point(struct al_arena *arena, const struct al_ledger_sweep *sweep,
+	const char *text, int64_t *values, struct al_error *err)
 {
 	bool given[AL_SWEEP_MOST_AXES] = {false};
 	char *rest = al_strdup(arena, text);
@@ -144,7 +144,7 @@ static bool point_value(struct al_evaluator *evaluator, const struct al_scenario
 {
 	int64_t values[AL_SWEEP_MOST_AXES];
 	struct al_question question;
-	struct al_sweep one;
+	struct al_ledger_sweep one;
 
 	if (!al_evaluator_spend(evaluator, A_BLOCK, err)
 		|| !parse_point(&evaluator->arena, &sweep->sweep, point, values, err)

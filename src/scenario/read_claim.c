@@ -10,7 +10,7 @@
 static bool read_with(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
-	struct al_claim *claim = out;
+	struct al_scenario_claim *claim = out;
 
 	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
 		return false;
@@ -28,7 +28,7 @@ static bool read_with(void *context, const struct cJSON *node, void *out, struct
 
 static bool read_symbols(void *scenario, const struct cJSON *node, void *out, struct al_error *err)
 {
-	struct al_claim *claim = out;
+	struct al_scenario_claim *claim = out;
 
 	return al_substitutions_read(scenario, node, false, &claim->symbols, &claim->n_symbols,
 		err);
@@ -39,7 +39,7 @@ static bool finish_claim(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
 	struct al_scenario *s = context;
-	struct al_claim *claim = record;
+	struct al_scenario_claim *claim = record;
 
 	claim->node = node;
 	if ((claim->kind == AL_CLAIM_READING) != (claim->of != NULL))
@@ -65,7 +65,7 @@ static const char *const relations[] = {"=", "<", ">", "in"};
 static const char *const roundings[] = {"half", "truncated", "about", "more-than", "less-than",
 	"range"};
 
-#define AT(member) offsetof(struct al_claim, member)
+#define AT(member) offsetof(struct al_scenario_claim, member)
 static const struct al_field claim_fields[] = {
 	{AL_KEY("id", TEXT, AT(id)), .is_required = true},
 	{AL_KEY("where", TEXT, AT(where))},
@@ -84,7 +84,7 @@ static const struct al_field claim_fields[] = {
 #undef AT
 const struct al_record al_claim_record = {
 	.fields = AL_FIELDS(claim_fields),
-	.size = sizeof(struct al_claim),
+	.size = sizeof(struct al_scenario_claim),
 	.check = finish_claim,
 };
 
@@ -92,13 +92,14 @@ const struct al_record al_claim_record = {
 
 static int compare_claims(const void *a, const void *b)
 {
-	const struct al_claim *const *left = a, *const *right = b;
+	const struct al_scenario_claim *const *left = a, *const *right = b;
 
 	return strcmp((*left)->id, (*right)->id);
 }
 
 /* The claims by id, for look-ups and to see that none appears twice. */
-static bool sort_claims(struct al_scenario *s, struct al_claim **list, struct al_error *err)
+static bool sort_claims(struct al_scenario *s, struct al_scenario_claim **list,
+	struct al_error *err)
 {
 	for (size_t i = 0; i < s->n_claims; i++)
 		list[i] = &s->claims[i];
@@ -110,21 +111,22 @@ static bool sort_claims(struct al_scenario *s, struct al_claim **list, struct al
 	return true;
 }
 
-static struct al_claim *find_claim(const struct al_scenario *s, struct al_claim **sorted,
-	const char *id)
+static struct al_scenario_claim *find_claim(const struct al_scenario *s,
+	struct al_scenario_claim **sorted, const char *id)
 {
-	struct al_claim wanted = {.id = id}, *key = &wanted;
-	struct al_claim **found = bsearch(&key, sorted, s->n_claims, sizeof(*sorted),
+	struct al_scenario_claim wanted = {.id = id}, *key = &wanted;
+	struct al_scenario_claim **found = bsearch(&key, sorted, s->n_claims, sizeof(*sorted),
 		compare_claims);
 
 	return found ? *found : NULL;
 }
 
 /* A reading finds the claim whose number it reads. */
-static bool join_readings(struct al_scenario *s, struct al_claim **sorted, struct al_error *err)
+static bool join_readings(struct al_scenario *s, struct al_scenario_claim **sorted,
+	struct al_error *err)
 {
 	for (size_t i = 0; i < s->n_claims; i++) {
-		struct al_claim *claim = &s->claims[i];
+		struct al_scenario_claim *claim = &s->claims[i];
 		claim->first = claim->of ? find_claim(s, sorted, claim->of) : claim;
 		if (!claim->first || claim->first->of)
 			return al_json_fail(&s->doc, claim->node, err,
@@ -146,14 +148,14 @@ static const struct al_field erratum_fields[] = {
 };
 static const struct al_record erratum_record = {.fields = AL_FIELDS(erratum_fields)};
 
-static bool read_erratum(struct al_scenario *s, const struct cJSON *node, struct al_claim **sorted,
-	struct al_error *err)
+static bool read_erratum(struct al_scenario *s, const struct cJSON *node,
+	struct al_scenario_claim **sorted, struct al_error *err)
 {
 	struct erratum erratum = {0};
 
 	if (!al_object_read(s, &erratum_record, node, &erratum, err))
 		return false;
-	struct al_claim *found = find_claim(s, sorted, erratum.id);
+	struct al_scenario_claim *found = find_claim(s, sorted, erratum.id);
 	if (!found)
 		return al_json_fail(&s->doc, node, err,
 			"erratum of \"%s\", which is no claim of this file", erratum.id);
@@ -171,7 +173,8 @@ bool al_scenario_read_errata(void *context, const struct cJSON *errata, void *ou
 	struct al_error *err)
 {
 	struct al_scenario *s = context;
-	struct al_claim **sorted = al_new_array(&s->arena, struct al_claim *, s->n_claims);
+	struct al_scenario_claim **sorted = al_new_array(&s->arena, struct al_scenario_claim *,
+		s->n_claims);
 
 	(void)out;
 	if (!sort_claims(s, sorted, err) || !join_readings(s, sorted, err)

@@ -112,7 +112,7 @@ static bool read_listing(void *context, const struct cJSON *node, void *out, str
 
 	if (!al_json_text(&s->doc, node, &of, err))
 		return false;
-	*(const struct al_listing **)out = al_listing_find(s, of);
+	*(const struct al_scenario_listing **)out = al_listing_find(s, of);
 	return al_listing_find(s, of)
 		|| al_json_fail(&s->doc, node, err, "there is no listing \"%s\"", of);
 }

@@ -18,8 +18,8 @@ static const struct al_field column_fields[] = {
 static const struct al_record column_record = {.fields = AL_FIELDS(column_fields)};
 
 /* A name, or an object. */
-static bool read_column(struct al_scenario *s, const struct cJSON *node, struct al_listing *listing,
-	struct al_error *err)
+static bool read_column(struct al_scenario *s, const struct cJSON *node,
+	struct al_scenario_listing *listing, struct al_error *err)
 {
 	struct al_column *column = &listing->columns[listing->n_columns];
 
@@ -37,7 +37,7 @@ static bool read_column(struct al_scenario *s, const struct cJSON *node, struct 
 }
 
 static bool read_columns(struct al_scenario *s, const struct cJSON *columns,
-	struct al_listing *listing, struct al_error *err)
+	struct al_scenario_listing *listing, struct al_error *err)
 {
 	if (al_json_size(columns) == 0)
 		return al_json_fail(&s->doc, columns, err, "the list of columns is empty");
@@ -50,7 +50,7 @@ static bool read_columns(struct al_scenario *s, const struct cJSON *columns,
 
 /* Without a list of columns all of the header are. */
 static void take_header(struct al_scenario *s, const struct al_text_rows *texts,
-	struct al_listing *listing)
+	struct al_scenario_listing *listing)
 {
 	listing->columns = al_new_array(&s->arena, struct al_column, texts->n_columns);
 	for (; listing->n_columns < texts->n_columns; listing->n_columns++) {
@@ -63,8 +63,8 @@ static void take_header(struct al_scenario *s, const struct al_text_rows *texts,
 /* ---- rows ---- */
 
 /* Which cell of a row is each column's. */
-static bool match_header(const struct al_listing *listing, const struct al_text_rows *texts,
-	size_t *places, struct al_error *err)
+static bool match_header(const struct al_scenario_listing *listing,
+	const struct al_text_rows *texts, size_t *places, struct al_error *err)
 {
 	for (size_t c = 0; c < listing->n_columns; c++) {
 		size_t n_found = 0;
@@ -82,8 +82,8 @@ static bool match_header(const struct al_listing *listing, const struct al_text_
 	return true;
 }
 
-static bool add_rows(struct al_scenario *s, const struct cJSON *node, struct al_listing *listing,
-	const struct al_text_rows *texts, struct al_error *err)
+static bool add_rows(struct al_scenario *s, const struct cJSON *node,
+	struct al_scenario_listing *listing, const struct al_text_rows *texts, struct al_error *err)
 {
 	size_t places[AL_MOST_DATA_COLUMNS];
 
@@ -108,7 +108,7 @@ static bool add_rows(struct al_scenario *s, const struct cJSON *node, struct al_
 static bool finish(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
-	struct al_listing *listing = out;
+	struct al_scenario_listing *listing = out;
 	struct al_text_rows texts = {0};
 
 	if ((listing->from.columns && !read_columns(s, listing->from.columns, listing, err))
@@ -119,7 +119,7 @@ static bool finish(void *context, const struct cJSON *node, void *out, struct al
 	return add_rows(s, node, listing, &texts, err);
 }
 
-#define AT(member) offsetof(struct al_listing, member)
+#define AT(member) offsetof(struct al_scenario_listing, member)
 static const struct al_field listing_fields[] = {
 	{AL_KEY("id", BY, AT(id)), .is_required = true, .read = al_scenario_read_id},
 	{AL_KEY("title", TEXT, AT(title))},
@@ -129,6 +129,6 @@ static const struct al_field listing_fields[] = {
 #undef AT
 const struct al_record al_listing_record = {
 	.fields = AL_FIELDS(listing_fields),
-	.size = sizeof(struct al_listing),
+	.size = sizeof(struct al_scenario_listing),
 	.check = finish,
 };

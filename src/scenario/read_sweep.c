@@ -63,7 +63,7 @@ static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct al
 static bool read_axes(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
-	struct al_sweep *sweep = out;
+	struct al_ledger_sweep *sweep = out;
 
 	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
 		return false;
@@ -82,15 +82,15 @@ static bool read_axes(void *context, const struct cJSON *node, void *out, struct
 
 static bool read_ties(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
-	struct al_sweep *sweep = out;
+	struct al_ledger_sweep *sweep = out;
 
 	return al_substitutions_read(context, node, true, &sweep->ties, &sweep->n_ties, err);
 }
 
 /* ---- measures ---- */
 
-static bool add_measure(struct al_scenario *s, const struct cJSON *node, struct al_sweep *sweep,
-	struct al_error *err)
+static bool add_measure(struct al_scenario *s, const struct cJSON *node,
+	struct al_ledger_sweep *sweep, struct al_error *err)
 {
 	const char *names[AL_N_MEASURES];
 
@@ -110,7 +110,7 @@ static bool add_measure(struct al_scenario *s, const struct cJSON *node, struct 
 static bool read_measures(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
-	struct al_sweep *sweep = out;
+	struct al_ledger_sweep *sweep = out;
 
 	if (al_json_kind(node) != AL_JSON_ARRAY)
 		return add_measure(s, node, sweep, err);
@@ -137,7 +137,7 @@ static bool read_variant(void *context, const struct cJSON *node, void *out, str
 			variant->configured.name);
 }
 
-static void choose_all_variants(struct al_scenario *s, struct al_sweep *sweep)
+static void choose_all_variants(struct al_scenario *s, struct al_ledger_sweep *sweep)
 {
 	const struct al_configured_variant **list = al_new_array(&s->arena,
 		const struct al_configured_variant *, s->n_variants);

@@ -87,7 +87,7 @@ static int64_t axis_value(const struct al_sweep_axis *axis, int64_t index)
 }
 
 /* A symbol that goes over values doesn't follow others, nor goes twice. */
-static bool check_once(const struct al_sweep *sweep, struct al_error *err)
+static bool check_once(const struct al_ledger_sweep *sweep, struct al_error *err)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++) {
 		const char *symbol = sweep->axes[i].symbol;
@@ -103,7 +103,7 @@ static bool check_once(const struct al_sweep *sweep, struct al_error *err)
 	return true;
 }
 
-bool al_sweep_points(const struct al_sweep *sweep, int64_t *out, struct al_error *err)
+bool al_sweep_points(const struct al_ledger_sweep *sweep, int64_t *out, struct al_error *err)
 {
 	int64_t points = (int64_t)sweep->n_variants;
 
@@ -126,7 +126,7 @@ bool al_sweep_points(const struct al_sweep *sweep, int64_t *out, struct al_error
 
 /* The search for a tied symbol among a formula's symbols and what their defaults follow. */
 struct tie_search {
-	const struct al_sweep *sweep;
+	const struct al_ledger_sweep *sweep;
 	const struct al_settings *settings;
 	size_t n_before; /* ties that have a value already */
 	const char *tied;
@@ -135,7 +135,7 @@ struct tie_search {
 
 static bool is_given_here(const struct tie_search *search, const char *symbol)
 {
-	const struct al_sweep *sweep = search->sweep;
+	const struct al_ledger_sweep *sweep = search->sweep;
 
 	for (size_t i = 0; i < sweep->n_axes; i++)
 		if (strcmp(sweep->axes[i].symbol, symbol) == 0)
@@ -190,7 +190,7 @@ static bool fail_tie(const struct al_substitution *tie, const struct tie_search 
 
 /* d_model = n_heads*d_head says nothing while d_head is d_model/n_heads, nor what follows a symbol
  * that has no value yet. */
-static bool check_ties(const struct al_sweep *sweep, const struct al_settings *settings,
+static bool check_ties(const struct al_ledger_sweep *sweep, const struct al_settings *settings,
 	struct al_error *err)
 {
 	for (size_t i = 0; i < sweep->n_ties; i++)
@@ -208,8 +208,8 @@ static bool check_ties(const struct al_sweep *sweep, const struct al_settings *s
 
 /* ---- points ---- */
 
-static bool open_ledger(const struct al_sweep *sweep, const struct al_configured_variant *variant,
-	struct al_ledger *out, struct al_error *err)
+static bool open_ledger(const struct al_ledger_sweep *sweep,
+	const struct al_configured_variant *variant, struct al_ledger *out, struct al_error *err)
 {
 	const struct al_ledger_ask ask = al_question_ask(sweep->question, variant, false);
 
@@ -217,8 +217,8 @@ static bool open_ledger(const struct al_sweep *sweep, const struct al_configured
 }
 
 /* The symbols of a point, then those that follow them. */
-static bool go_to(const struct al_sweep *sweep, struct al_ledger *ledger, const int64_t *values,
-	struct al_error *err)
+static bool go_to(const struct al_ledger_sweep *sweep, struct al_ledger *ledger,
+	const int64_t *values, struct al_error *err)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
 		al_ledger_set(ledger, sweep->axes[i].symbol, values[i]);
@@ -232,7 +232,7 @@ static bool go_to(const struct al_sweep *sweep, struct al_ledger *ledger, const 
 	return true;
 }
 
-static void next_point(const struct al_sweep *sweep, int64_t *indices)
+static void next_point(const struct al_ledger_sweep *sweep, int64_t *indices)
 {
 	for (size_t i = sweep->n_axes; i-- > 0;) {
 		if (++indices[i] < axis_size(&sweep->axes[i]))
@@ -241,9 +241,9 @@ static void next_point(const struct al_sweep *sweep, int64_t *indices)
 	}
 }
 
-static bool add_point(const struct al_sweep *sweep, const struct al_configured_variant *variant,
-	struct al_ledger *ledger, const int64_t *values, mpq_t number, struct al_table *out,
-	struct al_error *err)
+static bool add_point(const struct al_ledger_sweep *sweep,
+	const struct al_configured_variant *variant, struct al_ledger *ledger,
+	const int64_t *values, mpq_t number, struct al_table *out, struct al_error *err)
 {
 	struct al_cell *cell = al_table_add_row(out);
 
@@ -269,8 +269,8 @@ static bool add_point(const struct al_sweep *sweep, const struct al_configured_v
 
 /* A model of many tensors has fewer points than a small block; a measure's sum and its cell cost as
  * much as some entries, and twice that in a file, whose tables are written in several formats. */
-static bool spend(const struct al_sweep *sweep, const struct al_ledger *ledger, size_t *n_evaluated,
-	struct al_error *err)
+static bool spend(const struct al_ledger_sweep *sweep, const struct al_ledger *ledger,
+	size_t *n_evaluated, struct al_error *err)
 {
 	const int most = sweep->take_rows ? AL_SWEEP_MOST_HANDED_ON : AL_SWEEP_MOST_ENTRIES;
 
@@ -284,7 +284,8 @@ static bool spend(const struct al_sweep *sweep, const struct al_ledger *ledger, 
 			most);
 }
 
-static bool fail_at(const struct al_sweep *sweep, const int64_t *values, struct al_error *err)
+static bool fail_at(const struct al_ledger_sweep *sweep, const int64_t *values,
+	struct al_error *err)
 {
 	for (size_t i = sweep->n_axes; i-- > 0;)
 		al_in(err, "%s = %lld", sweep->axes[i].symbol, (long long)values[i]);
@@ -292,7 +293,7 @@ static bool fail_at(const struct al_sweep *sweep, const int64_t *values, struct 
 }
 
 /* What people read for a symbol; the symbol itself where it is a variant's own. */
-static const char *symbol_title(const struct al_sweep *sweep, const char *symbol)
+static const char *symbol_title(const struct al_ledger_sweep *sweep, const char *symbol)
 {
 	const struct al_settings *settings = &sweep->question->settings;
 
@@ -302,7 +303,7 @@ static const char *symbol_title(const struct al_sweep *sweep, const char *symbol
 	return NULL;
 }
 
-static void add_columns(const struct al_sweep *sweep, struct al_table *out)
+static void add_columns(const struct al_ledger_sweep *sweep, struct al_table *out)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
 		al_table_add_column(out,
@@ -326,14 +327,14 @@ static void add_columns(const struct al_sweep *sweep, struct al_table *out)
 /* So many rows are handed on at once. */
 enum { ROWS_AT_ONCE = 512 };
 
-static void begin_table(const struct al_sweep *sweep, struct al_table *out)
+static void begin_table(const struct al_ledger_sweep *sweep, struct al_table *out)
 {
 	al_table_init(out, sweep->id, sweep->title);
 	add_columns(sweep, out);
 }
 
 /* What is handed on is forgotten. */
-static void hand_on(const struct al_sweep *sweep, size_t least, struct al_table *out)
+static void hand_on(const struct al_ledger_sweep *sweep, size_t least, struct al_table *out)
 {
 	if (!sweep->take_rows || out->n_rows < least)
 		return;
@@ -343,7 +344,7 @@ static void hand_on(const struct al_sweep *sweep, size_t least, struct al_table 
 }
 
 /* The variant at `index`. */
-static bool run_variant(const struct al_sweep *sweep, size_t index, int64_t n_points,
+static bool run_variant(const struct al_ledger_sweep *sweep, size_t index, int64_t n_points,
 	size_t *n_evaluated, struct al_table *out, struct al_error *err)
 {
 	const struct al_configured_variant *variant = sweep->variants[index];
@@ -373,7 +374,7 @@ static bool run_variant(const struct al_sweep *sweep, size_t index, int64_t n_po
 	return ok;
 }
 
-static void add_notes(const struct al_sweep *sweep, struct al_table *out)
+static void add_notes(const struct al_ledger_sweep *sweep, struct al_table *out)
 {
 	al_table_note(out, "counted: %s", al_basis_text(&sweep->question->basis, &out->arena));
 	for (size_t i = 0; i < sweep->n_ties; i++)
@@ -381,7 +382,7 @@ static void add_notes(const struct al_sweep *sweep, struct al_table *out)
 			al_formula_source(sweep->ties[i].formula));
 }
 
-bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out, struct al_error *err)
+bool al_sweep_run(const struct al_ledger_sweep *sweep, struct al_table *out, struct al_error *err)
 {
 	size_t alone = 0, *n_evaluated = sweep->n_evaluated ? sweep->n_evaluated : &alone;
 	int64_t points;
@@ -400,7 +401,7 @@ bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out, struct al_
 	return true;
 }
 
-bool al_sweep_at(const struct al_sweep *sweep, const struct al_configured_variant *variant,
+bool al_sweep_at(const struct al_ledger_sweep *sweep, const struct al_configured_variant *variant,
 	const int64_t *values, enum al_measure measure, mpq_t out, struct al_error *err)
 {
 	struct al_ledger ledger;

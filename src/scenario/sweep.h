@@ -21,7 +21,7 @@ struct al_sweep_axis {
 	size_t n_list;
 };
 
-struct al_sweep {
+struct al_ledger_sweep {
 	const char *id, *title;
 	struct al_sweep_axis axes[AL_SWEEP_MOST_AXES];
 	size_t n_axes;
@@ -48,16 +48,16 @@ bool al_sweep_axis_parse(struct al_arena *arena, const char *symbol, const char 
 
 /* The number of points; an error where there are more than AL_SWEEP_MOST_POINTS, or where a symbol
  * is swept twice or swept and tied. */
-bool al_sweep_points(const struct al_sweep *sweep, int64_t *out,
+bool al_sweep_points(const struct al_ledger_sweep *sweep, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A column a symbol, `variant`, a column a measure; rows run variant by variant, the last axis
  * fastest. `out` is the caller's to finish; with take_rows it has no rows left. */
-bool al_sweep_run(const struct al_sweep *sweep, struct al_table *out,
+bool al_sweep_run(const struct al_ledger_sweep *sweep, struct al_table *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* One measure at one point: values[n_axes]. */
-bool al_sweep_at(const struct al_sweep *sweep, const struct al_configured_variant *variant,
+bool al_sweep_at(const struct al_ledger_sweep *sweep, const struct al_configured_variant *variant,
 	const int64_t *values, enum al_measure measure, mpq_t out,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -2,7 +2,7 @@
 #include "scenario/sweeps.h"
 
 bool al_sweep_of_case(const struct al_scenario_sweep *sweep, const struct al_case *case_,
-	struct al_question *question, struct al_sweep *out, struct al_error *err)
+	struct al_question *question, struct al_ledger_sweep *out, struct al_error *err)
 {
 	if (!al_case_ask(question, case_, &sweep->changes, sweep->sweep.id, err))
 		return false;

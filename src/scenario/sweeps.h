@@ -7,7 +7,7 @@
 #include "scenario/sweep.h"
 
 struct al_scenario_sweep {
-	struct al_sweep sweep; /* without its question: that is the case's */
+	struct al_ledger_sweep sweep; /* without its question: that is the case's */
 	const struct al_case **cases; /* one curve after the other */
 	const struct al_case *one_case; /* named without a list; or NULL */
 	size_t n_cases;
@@ -18,6 +18,7 @@ struct al_scenario_sweep {
 
 /* The sweep as it runs for one case, and its question, which the caller finishes. */
 bool al_sweep_of_case(const struct al_scenario_sweep *sweep, const struct al_case *case_,
-	struct al_question *question, struct al_sweep *out, struct al_error *err) AL_MUST_CHECK;
+	struct al_question *question, struct al_ledger_sweep *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

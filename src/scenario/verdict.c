@@ -23,7 +23,7 @@ static void allow_fraction(bool is_about, struct al_printed *printed)
 	mpq_clear(width);
 }
 
-void al_claim_allow_rounding(const struct al_claim *claim, struct al_printed *printed)
+void al_claim_allow_rounding(const struct al_scenario_claim *claim, struct al_printed *printed)
 {
 	bool is_about = claim->is_approximate || claim->rounding == AL_ROUNDING_ABOUT
 		|| printed->is_about;
@@ -53,7 +53,7 @@ void al_claim_allow_rounding(const struct al_claim *claim, struct al_printed *pr
 /* ---- what it asks of a value ---- */
 
 /* Would the point be printed so? */
-static bool prints_as(const struct al_claim *claim, mpq_srcptr point,
+static bool prints_as(const struct al_scenario_claim *claim, mpq_srcptr point,
 	const struct al_printed *printed)
 {
 	mpq_t shown;
@@ -72,7 +72,7 @@ static bool prints_as(const struct al_claim *claim, mpq_srcptr point,
 
 enum question { EQUAL, WITHIN, GREATER, LESS };
 
-static enum question question_of(const struct al_claim *claim)
+static enum question question_of(const struct al_scenario_claim *claim)
 {
 	if (claim->relation == AL_RELATION_IN || claim->rounding == AL_ROUNDING_RANGE)
 		return WITHIN;
@@ -83,13 +83,13 @@ static enum question question_of(const struct al_claim *claim)
 	return EQUAL;
 }
 
-bool al_claim_is_equality(const struct al_claim *claim)
+bool al_claim_is_equality(const struct al_scenario_claim *claim)
 {
 	return question_of(claim) == EQUAL;
 }
 
 /* In units of the printed number's scale. */
-static bool prints_scaled(const struct al_claim *claim, mpq_srcptr value,
+static bool prints_scaled(const struct al_scenario_claim *claim, mpq_srcptr value,
 	const struct al_printed *printed)
 {
 	switch (question_of(claim)) {
@@ -105,7 +105,7 @@ static bool prints_scaled(const struct al_claim *claim, mpq_srcptr value,
 	return prints_as(claim, value, printed);
 }
 
-bool al_claim_is_reproduced(const struct al_claim *claim, mpq_srcptr value,
+bool al_claim_is_reproduced(const struct al_scenario_claim *claim, mpq_srcptr value,
 	const struct al_printed *printed)
 {
 	mpq_t scaled;
@@ -118,7 +118,7 @@ bool al_claim_is_reproduced(const struct al_claim *claim, mpq_srcptr value,
 	return is;
 }
 
-void al_target_init(struct al_target *target, const struct al_claim *claim,
+void al_target_init(struct al_target *target, const struct al_scenario_claim *claim,
 	const struct al_printed *printed, int64_t factor)
 {
 	enum question question = question_of(claim);

@@ -88,7 +88,7 @@ static struct al_piece piece_of(const struct al_piece *piece, size_t first, size
 }
 
 static bool find_added(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_pieces *out, struct al_error *err)
+	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
 {
 	const struct finder *finder = step->data;
 	size_t done = 0;
@@ -115,7 +115,7 @@ static bool find_added(const struct al_step *step, struct al_arena *memory,
 	return true;
 }
 
-void al_added_step(struct al_tokenizer_reader *r, bool is_normalized, struct al_steps *steps)
+void al_added_step(struct al_tokenizer_reader *r, bool is_normalized, struct al_text_steps *steps)
 {
 	struct finder *finder = al_new(r->arena, struct finder);
 	const struct al_json_tokenizer *t = r->tokenizer;
@@ -168,7 +168,7 @@ static bool check_item(void *context, const struct cJSON *node, void *record, st
 /* What the normaliser makes of an added token. */
 static bool normalize(struct al_tokenizer_reader *r, struct al_span *text, struct al_error *err)
 {
-	struct al_pieces pieces = {0};
+	struct al_text_pieces pieces = {0};
 
 	al_pieces_add(&pieces, r->arena, (struct al_piece){*text, -1, true});
 	if (!al_steps_run(&r->tokenizer->normalizer, r->arena, &pieces, err))

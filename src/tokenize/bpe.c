@@ -9,7 +9,7 @@
 
 struct al_pair_merge {
 	int32_t a, b; /* a -1: a free slot */
-	struct al_merge merge;
+	struct al_bpe_merge merge;
 };
 
 static struct al_pair_merge *find_slot(const struct al_token_model *model, int32_t a, int32_t b)
@@ -24,7 +24,7 @@ static struct al_pair_merge *find_slot(const struct al_token_model *model, int32
 	return &model->merges[i];
 }
 
-static bool find_merge(const void *context, int32_t a, int32_t b, struct al_merge *out)
+static bool find_merge(const void *context, int32_t a, int32_t b, struct al_bpe_merge *out)
 {
 	const struct al_pair_merge *slot = find_slot(context, a, b);
 

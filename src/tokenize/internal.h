@@ -63,12 +63,12 @@ int32_t al_vocab_find_byte(const struct al_vocab *vocab, unsigned char byte);
 /* ---- merges ---- */
 
 /* What two neighbours become; the lowest rank comes first. */
-struct al_merge {
+struct al_bpe_merge {
 	double rank;
 	int32_t token;
 };
 
-typedef bool al_merge_find(const void *context, int32_t a, int32_t b, struct al_merge *out);
+typedef bool al_merge_find(const void *context, int32_t a, int32_t b, struct al_bpe_merge *out);
 
 /* Joins neighbours, of those with the lowest rank the first, until none can be; returns how many
  * tokens are left. */
@@ -135,19 +135,19 @@ struct al_piece {
 	bool is_first; /* it begins where the text does */
 };
 
-struct al_pieces {
+struct al_text_pieces {
 	struct al_piece *items;
 	size_t n, room;
 };
 
 /* Added in the step's memory; pieces without text are left out. */
-void al_pieces_add(struct al_pieces *pieces, struct al_arena *memory, struct al_piece piece);
+void al_pieces_add(struct al_text_pieces *pieces, struct al_arena *memory, struct al_piece piece);
 
 struct al_step;
 
 /* Adds what becomes of one piece, which has no token yet. */
 typedef bool al_step_run(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_pieces *out, struct al_error *err);
+	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err);
 
 struct al_step {
 	al_step_run *run;
@@ -159,14 +159,14 @@ struct al_step {
 	const void *data;
 };
 
-struct al_steps {
+struct al_text_steps {
 	struct al_step *items;
 	size_t n, room;
 };
 
-void al_steps_add(struct al_steps *steps, struct al_arena *arena, struct al_step step);
-bool al_steps_run(const struct al_steps *steps, struct al_arena *memory, struct al_pieces *pieces,
-	struct al_error *err) AL_MUST_CHECK;
+void al_steps_add(struct al_text_steps *steps, struct al_arena *arena, struct al_step step);
+bool al_steps_run(const struct al_text_steps *steps, struct al_arena *memory,
+	struct al_text_pieces *pieces, struct al_error *err) AL_MUST_CHECK;
 
 /* What several parts of the file say. */
 al_step_run al_step_replace; /* matches by `text` */
@@ -183,7 +183,7 @@ struct al_tokenizer_reader {
 	struct al_arena *arena; /* the tokenizer's */
 	const struct al_json *doc;
 	struct al_json_tokenizer *tokenizer;
-	struct al_steps *steps; /* where steps go */
+	struct al_text_steps *steps; /* where steps go */
 	bool is_of_gguf;
 };
 
@@ -269,12 +269,12 @@ struct al_added {
 
 bool al_added_read(void *context, const struct cJSON *node, void *out, struct al_error *err);
 /* The step that finds those of one kind, where there are any. */
-void al_added_step(struct al_tokenizer_reader *r, bool is_normalized, struct al_steps *steps);
+void al_added_step(struct al_tokenizer_reader *r, bool is_normalized, struct al_text_steps *steps);
 
 struct al_json_tokenizer {
 	struct al_token_model model;
-	struct al_steps normalizer, all;
-	struct al_steps pre_tokenizer;
+	struct al_text_steps normalizer, all;
+	struct al_text_steps pre_tokenizer;
 	struct al_added *added;
 	size_t n_added;
 	int32_t *before, *after; /* tokens around a sequence */

@@ -12,7 +12,7 @@ struct symbol {
 
 struct candidate {
 	size_t at; /* the left one */
-	struct al_merge merge;
+	struct al_bpe_merge merge;
 };
 
 struct joining {
@@ -69,7 +69,7 @@ static void consider(struct joining *j, size_t at)
 static bool still_holds(const struct joining *j, const struct candidate *item)
 {
 	const struct symbol *left = &j->symbols[item->at];
-	struct al_merge now;
+	struct al_bpe_merge now;
 
 	return !left->is_gone && left->after != SIZE_MAX
 		&& j->find(j->context, left->token, j->symbols[left->after].token, &now)

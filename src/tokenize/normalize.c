@@ -20,15 +20,15 @@ static void add_replacement(struct al_tokenizer_reader *r, const char *pattern, 
 			.text = al_span_of(by)});
 }
 
-static void add_text(struct al_pieces *out, struct al_arena *memory, const struct al_piece *piece,
-	const char *text, size_t n)
+static void add_text(struct al_text_pieces *out, struct al_arena *memory,
+	const struct al_piece *piece, const char *text, size_t n)
 {
 	al_pieces_add(out, memory,
 		(struct al_piece){{al_strndup(memory, text, n), n}, piece->token, piece->is_first});
 }
 
 static bool run_form(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_pieces *out, struct al_error *err)
+	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
 {
 	const char *at = piece->text.data, *end = at + piece->text.n;
 	GString *all = g_string_new(NULL);
@@ -52,7 +52,7 @@ static bool run_form(const struct al_step *step, struct al_arena *memory,
 
 /* Character by character, without the rules that depend on neighbours. */
 static bool run_lowercase(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_pieces *out, struct al_error *err)
+	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
 {
 	const char *end = piece->text.data + piece->text.n;
 	GString *all = g_string_new(NULL);

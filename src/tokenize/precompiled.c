@@ -101,7 +101,7 @@ static void add_by_character(const struct al_charsmap *map, struct al_span text,
 }
 
 static bool run_charsmap(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_pieces *out, struct al_error *err)
+	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
 {
 	const struct al_charsmap *map = step->data;
 	struct al_matches all;

@@ -7,7 +7,7 @@ struct joining {
 	char *memory; /* of two pieces */
 };
 
-static bool find_joined(const void *context, int32_t a, int32_t b, struct al_merge *out)
+static bool find_joined(const void *context, int32_t a, int32_t b, struct al_bpe_merge *out)
 {
 	const struct joining *joining = context;
 	const struct al_scored_pieces *pieces = joining->pieces;

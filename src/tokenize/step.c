@@ -15,7 +15,7 @@ static bool check_length(size_t n, struct al_error *err)
 }
 
 /* Adds what the next step goes through. */
-static bool count_bytes(const struct al_pieces *pieces, size_t *n_bytes, struct al_error *err)
+static bool count_bytes(const struct al_text_pieces *pieces, size_t *n_bytes, struct al_error *err)
 {
 	size_t n = 0;
 
@@ -30,7 +30,7 @@ static bool count_bytes(const struct al_pieces *pieces, size_t *n_bytes, struct 
 				*n_bytes, most_bytes));
 }
 
-void al_pieces_add(struct al_pieces *pieces, struct al_arena *memory, struct al_piece piece)
+void al_pieces_add(struct al_text_pieces *pieces, struct al_arena *memory, struct al_piece piece)
 {
 	if (piece.text.n == 0)
 		return;
@@ -39,19 +39,19 @@ void al_pieces_add(struct al_pieces *pieces, struct al_arena *memory, struct al_
 	pieces->items[pieces->n++] = piece;
 }
 
-void al_steps_add(struct al_steps *steps, struct al_arena *arena, struct al_step step)
+void al_steps_add(struct al_text_steps *steps, struct al_arena *arena, struct al_step step)
 {
 	steps->items = al_grow(arena, steps->items, steps->n, &steps->room, sizeof(*steps->items));
 	steps->items[steps->n++] = step;
 }
 
-bool al_steps_run(const struct al_steps *steps, struct al_arena *memory, struct al_pieces *pieces,
-	struct al_error *err)
+bool al_steps_run(const struct al_text_steps *steps, struct al_arena *memory,
+	struct al_text_pieces *pieces, struct al_error *err)
 {
 	size_t n_bytes = 0;
 
 	for (size_t i = 0; i < steps->n; i++) {
-		struct al_pieces next = {0};
+		struct al_text_pieces next = {0};
 		if (!count_bytes(pieces, &n_bytes, err))
 			return false;
 		for (size_t j = 0; j < pieces->n; j++)
@@ -67,14 +67,14 @@ bool al_steps_run(const struct al_steps *steps, struct al_arena *memory, struct 
 
 /* ---- the same piece with another text ---- */
 
-static void add_text(struct al_pieces *out, struct al_arena *memory, const struct al_piece *piece,
-	char *text, size_t n)
+static void add_text(struct al_text_pieces *out, struct al_arena *memory,
+	const struct al_piece *piece, char *text, size_t n)
 {
 	al_pieces_add(out, memory, (struct al_piece){{text, n}, piece->token, piece->is_first});
 }
 
 bool al_step_replace(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_pieces *out, struct al_error *err)
+	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
 {
 	struct al_matches matches;
 	size_t n = 0;
@@ -99,7 +99,7 @@ bool al_step_replace(const struct al_step *step, struct al_arena *memory,
 }
 
 bool al_step_prefix(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_pieces *out, struct al_error *err)
+	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
 {
 	const struct al_span prefix = step->text;
 	const bool has_it = piece->text.n >= prefix.n
@@ -125,7 +125,7 @@ static bool is_itself(unsigned byte)
 }
 
 bool al_step_bytes(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_pieces *out, struct al_error *err)
+	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
 {
 	char *text = al_arena_alloc(memory, 2 * piece->text.n, 1);
 	unsigned codes[256], next = 0x100;
@@ -169,7 +169,7 @@ static bool belongs_to_previous(enum al_behavior behavior, const struct al_match
 }
 
 bool al_step_split(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_pieces *out, struct al_error *err)
+	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
 {
 	struct al_matches all;
 

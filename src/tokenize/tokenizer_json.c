@@ -161,7 +161,8 @@ static bool read_post_processor(void *context, const struct cJSON *node, void *o
 	return al_post_processor_read(context, node, err);
 }
 
-static void add_all(struct al_steps *to, const struct al_steps *steps, struct al_arena *arena)
+static void add_all(struct al_text_steps *to, const struct al_text_steps *steps,
+	struct al_arena *arena)
 {
 	for (size_t i = 0; i < steps->n; i++)
 		al_steps_add(to, arena, steps->items[i]);
@@ -209,7 +210,7 @@ static bool encode(const void *data, struct al_arena *memory, struct al_span tex
 	struct al_tokens *tokens, struct al_error *err)
 {
 	const struct al_json_tokenizer *t = data;
-	struct al_pieces pieces = {0};
+	struct al_text_pieces pieces = {0};
 
 	al_pieces_add(&pieces, memory, (struct al_piece){text, -1, true});
 	if (!al_steps_run(&t->all, memory, &pieces, err))
