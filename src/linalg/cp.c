@@ -251,13 +251,6 @@ void al_cp_finish(struct al_cp *cp)
 	*cp = (struct al_cp){.n_sweeps = 0};
 }
 
-static int compare_numbers(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 bool al_cp_greedy_errors(const struct al_heads *heads, double *errors, struct al_error *err)
 {
 	const size_t n = al_cp_bound(heads);
@@ -265,16 +258,13 @@ bool al_cp_greedy_errors(const struct al_heads *heads, double *errors, struct al
 
 	if (!al_heads_check(heads, &norm, err) || !al_heads_values(heads, errors + 1, err))
 		return false;
-	/* Smallest first, so that errors[n - i] is what i values leave. */
-	qsort(errors + 1, n, sizeof(*errors), compare_numbers);
-	for (size_t i = 1; i <= n; i++)
-		errors[i] = left += errors[i] * errors[i];
-	errors[0] = 0;
-	for (size_t i = 0; i < (n + 1) / 2; i++) {
-		const double other = errors[i];
-		errors[i] = errors[n - i];
-		errors[n - i] = other;
+	al_sort_falling(errors + 1, n);
+	for (size_t i = n; i > 0; i--) {
+		const double value = errors[i];
+		errors[i] = left;
+		left += value * value;
 	}
+	errors[0] = left;
 	for (size_t i = n + 1; i-- > 0;)
 		errors[i] = sqrt(errors[i] / left);
 	return true;

@@ -84,11 +84,6 @@ bool al_cholesky_try(struct al_matrix g, bool *is_definite, struct al_error *err
 
 /* ---- QR ---- */
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* LAPACK leaves the signs of R's diagonal as they come; here none is negative. */
 static void fix_signs(struct al_matrix a, struct al_matrix r, bool with_u)
 {
@@ -123,7 +118,7 @@ static bool decompose(struct al_matrix a, struct al_matrix r, double *tau, bool 
 static bool check_qr(struct al_matrix a, struct al_matrix r, struct al_error *err)
 {
 	return al_check("A", al_view(a), err) && al_check("R", al_view(r), err)
-		&& al_check_shape("R", r.rows, r.cols, least(a.rows, a.cols), a.cols, err)
+		&& al_check_shape("R", r.rows, r.cols, al_least(a.rows, a.cols), a.cols, err)
 		&& al_check_finite("QR", al_view(a), err);
 }
 
@@ -204,7 +199,7 @@ bool al_triangle(struct al_view a, struct al_view gram, struct al_matrix r, enum
 
 	*route = AL_ROUTE_QR;
 	if (!al_check("A", a, err) || !al_check("R", al_view(r), err)
-		|| !al_check_shape("R", r.rows, r.cols, least(a.rows, a.cols), a.cols, err)
+		|| !al_check_shape("R", r.rows, r.cols, al_least(a.rows, a.cols), a.cols, err)
 		|| (a.rows >= a.cols && !by_cholesky(a, gram, r, &is_good, err)))
 		return false;
 	if (!is_good)

@@ -315,13 +315,6 @@ static void make_rise(struct nodes *nodes)
 	}
 }
 
-static int falling(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x < y) - (x > y);
-}
-
 /* Fewer than this aren't told from none. */
 static const double NONE = 1e-9;
 
@@ -341,7 +334,7 @@ static void read_values(const struct solver *x, const struct nodes *nodes, doubl
 		out[k] = scale * sqrt(fmax(sum - before, 0) * x->height);
 		before = fmax(sum, before);
 	}
-	qsort(out, n, sizeof(*out), falling);
+	al_sort_falling(out, n);
 }
 
 /* ---- all of it ---- */

@@ -7,16 +7,11 @@
 #include "linalg/internal.h"
 #include "linalg/start.h"
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 size_t al_head_values(const struct al_heads *heads)
 {
 	const struct al_heads_shape s = al_heads_shape(heads);
 
-	return least(s.d_head, least(s.d_query, s.d_key));
+	return al_least(s.d_head, al_least(s.d_query, s.d_key));
 }
 
 /* ---- one head ---- */
@@ -33,7 +28,7 @@ static bool head_init(struct al_scratch *scratch, struct al_scratch *triangles, 
 	const struct al_heads *heads, size_t i, struct al_error *err)
 {
 	const struct al_heads_shape s = al_heads_shape(heads);
-	const size_t d = s.d_head, rows = least(s.d_query, d), cols = least(s.d_key, d);
+	const size_t d = s.d_head, rows = al_least(s.d_query, d), cols = al_least(s.d_key, d);
 
 	return al_take(scratch, &h->query, s.d_query, d, err)
 		&& al_take(scratch, &h->key, s.d_key, d, err)
@@ -149,7 +144,7 @@ static bool factor_side(struct al_matrix side, struct al_matrix triangle, bool *
 static bool factor_core(struct factors *f, struct al_matrix core, double *values,
 	struct al_error *err)
 {
-	const size_t n = least(core.rows, core.cols);
+	const size_t n = al_least(core.rows, core.cols);
 
 	return al_take(&f->scratch, &f->u, core.rows, n, err)
 		&& al_take(&f->scratch, &f->v, core.cols, n, err)

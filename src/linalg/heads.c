@@ -148,28 +148,22 @@ bool al_head_copy(const struct al_heads *heads, enum al_projection projection, s
 	return al_copy(al_head_of(heads, projection, head), out, err);
 }
 
-bool al_wide_heads_init(struct al_wide_heads *wide, const struct al_heads *heads,
+bool al_heads_widen(struct al_scratch *scratch, const struct al_heads *heads, struct al_heads *out,
 	struct al_error *err)
 {
-	*wide = (struct al_wide_heads){.heads = *heads};
+	struct al_matrix query, key;
+
+	*out = *heads;
 	if (!al_heads_shape(heads).is_single)
 		return true;
-	if (!al_matrix_init(&wide->query, heads->query_f.rows, heads->query_f.cols, err)
-		|| !al_matrix_init(&wide->key, heads->key_f.rows, heads->key_f.cols, err)
-		|| !al_widen(heads->query_f, wide->query, err)
-		|| !al_widen(heads->key_f, wide->key, err))
+	if (!al_take(scratch, &query, heads->query_f.rows, heads->query_f.cols, err)
+		|| !al_take(scratch, &key, heads->key_f.rows, heads->key_f.cols, err)
+		|| !al_widen(heads->query_f, query, err) || !al_widen(heads->key_f, key, err))
 		return false;
-	wide->heads = *heads;
-	wide->heads.query = al_view(wide->query);
-	wide->heads.key = al_view(wide->key);
-	wide->heads.query_f = wide->heads.key_f = (struct al_view_f){0};
+	out->query = al_view(query);
+	out->key = al_view(key);
+	out->query_f = out->key_f = (struct al_view_f){0};
 	return true;
-}
-
-void al_wide_heads_finish(struct al_wide_heads *wide)
-{
-	al_matrix_finish(&wide->key);
-	al_matrix_finish(&wide->query);
 }
 
 bool al_narrow_heads_init(struct al_narrow_heads *narrow, const struct al_heads *heads,
@@ -266,16 +260,14 @@ bool al_heads_norm(const struct al_heads *heads, double *norm_squared, struct al
 {
 	AL_SCRATCH(scratch);
 	struct norm x = {.heads = heads, .shape = al_heads_shape(heads)};
-	struct al_matrix parts;
 
 	if (heads->query_gram.data && heads->key_gram.data)
 		return norm_of_grams(heads, norm_squared, err);
-	if (!al_take(&scratch, &parts, heads->n_kv_heads, 1, err))
+	x.parts = al_take_array(&scratch, heads->n_kv_heads, sizeof(*x.parts), err);
+	if (!x.parts || !al_parallel(heads->n_kv_heads, norm_part, &x, err))
 		return false;
-	x.parts = parts.data;
-	bool done = al_parallel(heads->n_kv_heads, norm_part, &x, err);
 	*norm_squared = 0;
 	for (size_t i = 0; i < heads->n_kv_heads; i++)
-		*norm_squared += parts.data[i];
-	return done && al_check_finite("norm", (struct al_view){norm_squared, 1, 1, 1}, err);
+		*norm_squared += x.parts[i];
+	return al_check_finite("norm", (struct al_view){norm_squared, 1, 1, 1}, err);
 }

@@ -96,18 +96,13 @@ bool al_heads_norm(const struct al_heads *heads, double *norm_squared,
 bool al_head_copy(const struct al_heads *heads, enum al_projection projection, size_t head,
 	struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
 
-/* Heads in double precision: the same views where they are, a copy where they aren't. Finish it in
- * either case, on failure too. */
-struct al_wide_heads {
-	struct al_heads heads;
-	struct al_matrix query, key;
-};
-
-bool al_wide_heads_init(struct al_wide_heads *wide, const struct al_heads *heads,
+/* Heads in double precision: the same views where they are, copies in the scratch where they
+ * aren't. */
+bool al_heads_widen(struct al_scratch *scratch, const struct al_heads *heads, struct al_heads *out,
 	struct al_error *err) AL_MUST_CHECK;
-void al_wide_heads_finish(struct al_wide_heads *wide);
 
-/* The same for single precision. */
+/* The same for single precision, with copies of its own. Finish it in either case, on failure
+ * too. */
 struct al_narrow_heads {
 	struct al_heads heads;
 	struct al_matrix_f query, key;

@@ -74,17 +74,19 @@ bool al_hebbian_batch(enum al_hebbian rule, struct al_view covariance, double ra
 {
 	AL_SCRATCH(scratch);
 	struct al_matrix f, s;
-	bool ok = al_take(&scratch, &f, weights.rows, weights.cols, err)
-		&& al_take(&scratch, &s, weights.cols, weights.cols, err);
 
-	for (size_t step = 0; ok && step < n_steps; step++) {
-		ok = al_hebbian_check(rule, al_view(weights), rate, first_step + step, err)
-			&& direction(rule, covariance, al_view(weights), f, s, err);
-		for (size_t c = 0; ok && c < weights.cols; c++)
+	if (!al_take(&scratch, &f, weights.rows, weights.cols, err)
+		|| !al_take(&scratch, &s, weights.cols, weights.cols, err))
+		return false;
+	for (size_t step = 0; step < n_steps; step++) {
+		if (!al_hebbian_check(rule, al_view(weights), rate, first_step + step, err)
+			|| !direction(rule, covariance, al_view(weights), f, s, err))
+			return false;
+		for (size_t c = 0; c < weights.cols; c++)
 			for (size_t i = 0; i < weights.rows; i++)
 				weights.data[i + c * weights.ld] += rate * f.data[i + c * f.ld];
 	}
-	return ok && al_hebbian_check(rule, al_view(weights), rate, first_step + n_steps, err);
+	return al_hebbian_check(rule, al_view(weights), rate, first_step + n_steps, err);
 }
 
 /* ---- one pattern ---- */
@@ -141,15 +143,13 @@ bool al_hebbian_alignment(struct al_view weights, struct al_view vectors, double
 	struct al_matrix q, r, values;
 
 	take_cosines(weights, vectors, cosines);
-	bool ok = al_take(&scratch, &q, weights.rows, m, err) && al_take(&scratch, &r, m, m, err)
-		&& al_take(&scratch, &values, m, 1, err) && al_copy(weights, q, err)
-		&& al_qr(q, r, err);
-	bool is_dependent = false;
-	for (size_t c = 0; ok && c < m; c++)
-		is_dependent |= !(r.data[c + c * r.ld] > 1e-14 * norm(al_columns(weights, c, 1)));
-	if (is_dependent)
-		*largest_angle = acos(-1) / 2;
-	else
-		ok = ok && find_angle(q, vectors, r, values.data, largest_angle, err);
-	return ok;
+	if (!al_take(&scratch, &q, weights.rows, m, err) || !al_take(&scratch, &r, m, m, err)
+		|| !al_take(&scratch, &values, m, 1, err) || !al_copy(weights, q, err)
+		|| !al_qr(q, r, err))
+		return false;
+	*largest_angle = acos(-1) / 2;
+	for (size_t c = 0; c < m; c++)
+		if (!(r.data[c + c * r.ld] > 1e-14 * norm(al_columns(weights, c, 1))))
+			return true;
+	return find_angle(q, vectors, r, values.data, largest_angle, err);
 }

@@ -3,11 +3,6 @@
 
 #include "linalg/tensor.h"
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* ---- the weight of one mode ---- */
 
 struct weigh {
@@ -22,7 +17,7 @@ static bool triangle(struct al_view factor, struct al_matrix r, struct al_error 
 	const struct al_view none = {.ld = 1};
 	enum al_route route;
 
-	r.rows = least(factor.rows, factor.cols);
+	r.rows = al_least(factor.rows, factor.cols);
 	return al_triangle(factor, none, r, &route, err);
 }
 
@@ -135,14 +130,14 @@ static bool leading_of_wide(struct al_view l, size_t rank, double allowance,
 	AL_SCRATCH(scratch);
 	struct spectrum s = {{0}, {0}};
 
-	bool done = al_take(&scratch, &s.vectors, l.rows, l.rows, err)
-		&& al_take(&scratch, &s.values, l.rows, 1, err)
-		&& find_spectrum(l, rank, allowance, &s, err);
-	if (done && rank == 0)
+	if (!al_take(&scratch, &s.vectors, l.rows, l.rows, err)
+		|| !al_take(&scratch, &s.values, l.rows, 1, err)
+		|| !find_spectrum(l, rank, allowance, &s, err))
+		return false;
+	if (rank == 0)
 		rank = al_smallest_rank(s.values.data, l.rows, allowance);
-	done = done && al_matrix_init(basis, l.rows, rank, err)
+	return al_matrix_init(basis, l.rows, rank, err)
 		&& al_copy(al_columns(al_view(s.vectors), 0, rank), *basis, err);
-	return done;
 }
 
 /* L = O R, and R is small: its leading space turned by O. */
@@ -151,14 +146,13 @@ static bool leading_of_tall(struct al_view l, size_t rank, double allowance,
 {
 	AL_SCRATCH(scratch);
 	struct al_matrix o, r;
-	struct al_matrix small = {0};
-	bool done = al_take(&scratch, &o, l.rows, l.cols, err)
+	AL_OWNED struct al_matrix small = {0};
+
+	return al_take(&scratch, &o, l.rows, l.cols, err)
 		&& al_take(&scratch, &r, l.cols, l.cols, err) && al_copy(l, o, err)
 		&& al_qr(o, r, err) && leading_of_wide(al_view(r), rank, allowance, &small, err)
 		&& al_matrix_init(basis, l.rows, small.cols, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(o), al_view(small), 0, *basis, err);
-	al_matrix_finish(&small);
-	return done;
 }
 
 bool al_leading(struct al_view l, size_t rank, double allowance, struct al_matrix *basis,

@@ -4,7 +4,6 @@
  * the largest: a root of it is good as long as it is far above the root of that. The small ones are
  * taken of A itself, restricted to the few directions that the Gram matrix leaves to them. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "linalg/internal.h"
@@ -14,7 +13,7 @@
 static bool gesdd(char job, struct al_matrix a, double *values, struct al_matrix u,
 	struct al_matrix vt, struct al_error *err)
 {
-	const size_t n = a.rows < a.cols ? a.rows : a.cols;
+	const size_t n = al_least(a.rows, a.cols);
 
 	if (!al_check_finite("singular values", al_view(a), err))
 		return false;
@@ -55,13 +54,6 @@ static double *column(const struct reduced *x, enum column which)
 	return x->columns.data + (size_t)which * x->columns.ld;
 }
 
-static int compare_falling(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return (x < y) - (x > y);
-}
-
 /* All eigenvalues, largest first. */
 static bool reduce(const struct reduced *x, struct al_error *err)
 {
@@ -76,7 +68,7 @@ static bool reduce(const struct reduced *x, struct al_error *err)
 	memcpy(column(x, ROOM), column(x, OFF_DIAGONAL), x->g.cols * sizeof(double));
 	if (!al_check_info("dsterf", LAPACKE_dsterf(n, column(x, VALUES), column(x, ROOM)), err))
 		return false;
-	qsort(column(x, VALUES), x->g.cols, sizeof(double), compare_falling);
+	al_sort_falling(column(x, VALUES), x->g.cols);
 	return true;
 }
 
@@ -150,7 +142,7 @@ static bool from_reduced(const struct reduced *x, struct al_view a, double *valu
 		values[i] = sqrt(column(x, VALUES)[i]);
 	if (small > 0 && !restrict_to(x, a, small, values + n - small, err))
 		return false;
-	qsort(values, n, sizeof(*values), compare_falling);
+	al_sort_falling(values, n);
 	return true;
 }
 
@@ -179,7 +171,7 @@ static bool by_own_gram(struct al_view a, const struct reduced *x, double *value
 bool al_singular_values(struct al_view a, double *values, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	const size_t n = a.rows < a.cols ? a.rows : a.cols;
+	const size_t n = al_least(a.rows, a.cols);
 	struct reduced x = {{0}, {0}, 0};
 	bool is_good = false;
 
@@ -237,7 +229,7 @@ bool al_svd(struct al_matrix a, struct al_matrix u, double *values, struct al_ma
 	struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	const size_t n = a.rows < a.cols ? a.rows : a.cols;
+	const size_t n = al_least(a.rows, a.cols);
 	struct al_matrix vt;
 
 	if (!al_check("A", al_view(a), err) || !al_check("U", al_view(u), err)
@@ -247,11 +239,9 @@ bool al_svd(struct al_matrix a, struct al_matrix u, double *values, struct al_ma
 		return false;
 	if (n == 0)
 		return true;
-	if (!al_take(&scratch, &vt, n, a.cols, err))
+	if (!al_take(&scratch, &vt, n, a.cols, err) || !gesdd('S', a, values, u, vt, err))
 		return false;
-	bool done = gesdd('S', a, values, u, vt, err);
-	if (done)
-		turn_both(u, vt, v);
-	return done && al_check_finite("singular vectors", al_view(u), err)
+	turn_both(u, vt, v);
+	return al_check_finite("singular vectors", al_view(u), err)
 		&& al_check_finite("singular vectors", al_view(v), err);
 }

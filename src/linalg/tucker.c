@@ -74,13 +74,13 @@ static bool find_heads(const struct al_heads *heads, size_t rank, double allowan
 	const size_t n = heads->n_heads;
 	struct al_matrix s, values;
 
-	bool done = al_take(&scratch, &s, n, n, err) && al_take(&scratch, &values, n, 1, err)
-		&& al_heads_gram(heads, s, err) && al_eigenvectors(s, values.data, err);
-	if (done && rank == 0)
+	if (!al_take(&scratch, &s, n, n, err) || !al_take(&scratch, &values, n, 1, err)
+		|| !al_heads_gram(heads, s, err) || !al_eigenvectors(s, values.data, err))
+		return false;
+	if (rank == 0)
 		rank = al_smallest_rank(values.data, n, allowance);
-	done = done && al_matrix_init(basis, n, rank, err)
+	return al_matrix_init(basis, n, rank, err)
 		&& al_copy(al_columns(al_view(s), 0, rank), *basis, err);
-	return done;
 }
 
 struct hosvd {
@@ -258,27 +258,25 @@ static bool hooi(const struct al_heads *heads, const struct al_tucker_options *o
 static bool decompose_exactly(const struct al_heads *heads, const struct al_tucker_options *o,
 	double norm, struct al_tucker *t, struct al_error *err)
 {
-	struct al_wide_heads wide;
+	AL_SCRATCH(scratch);
+	struct al_heads wide;
 
-	bool done = al_wide_heads_init(&wide, heads, err) && hosvd(&wide.heads, o, norm, t, err)
-		&& measure_core(t, norm, err) && hooi(&wide.heads, o, norm, t, err);
-	al_wide_heads_finish(&wide);
-	return done;
+	return al_heads_widen(&scratch, heads, &wide, err) && hosvd(&wide, o, norm, t, err)
+		&& measure_core(t, norm, err) && hooi(&wide, o, norm, t, err);
 }
 
 /* A large tensor's modes are found at random, and swept in steps. */
 static bool decompose_large(const struct al_heads *heads, const struct al_tucker_options *o,
 	double norm, struct al_tucker *t, struct al_error *err)
 {
-	struct al_wide_heads wide;
+	AL_SCRATCH(scratch);
+	struct al_heads wide;
 
 	if (!al_tucker_find_ranges(heads, norm, o, t, err) || !measure_core(t, norm, err))
 		return false;
 	if (o->n_sweeps == 0)
 		return true;
-	bool done = al_wide_heads_init(&wide, heads, err) && hooi(&wide.heads, o, norm, t, err);
-	al_wide_heads_finish(&wide);
-	return done;
+	return al_heads_widen(&scratch, heads, &wide, err) && hooi(&wide, o, norm, t, err);
 }
 
 static bool decompose(const struct al_heads *heads, const struct al_tucker_options *o, double norm,

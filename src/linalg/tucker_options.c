@@ -1,19 +1,14 @@
 /* What is asked of a Tucker decomposition: whether it can be, and how it is found. */
 #include "linalg/tucker_parts.h"
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 struct al_tucker_bounds al_tucker_bounds(const struct al_heads *heads)
 {
 	const struct al_heads_shape s = al_heads_shape(heads);
 
 	return (struct al_tucker_bounds){
 		.head = s.n_heads,
-		.query = least(s.d_query, s.n_heads * s.d_head),
-		.key = least(s.d_key, s.n_kv_heads * s.d_head),
+		.query = al_least(s.d_query, s.n_heads * s.d_head),
+		.key = al_least(s.d_key, s.n_kv_heads * s.d_head),
 	};
 }
 

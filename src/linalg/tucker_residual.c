@@ -46,15 +46,12 @@ static bool apply_mixed(const struct middle *m, size_t head, struct al_view x, s
 	const struct al_tucker *t = m->tucker;
 	struct al_matrix inner, all;
 
-	bool done = al_take(&scratch, &inner, t->core_key.cols, x.cols, err)
-		&& al_take(&scratch, &all, t->core_query.cols, x.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(t->core_key), x, 0, inner, err);
-	if (done) {
-		spread(m, head, inner, all);
-		done = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_query), al_view(all), 0, out,
-			err);
-	}
-	return done;
+	if (!al_take(&scratch, &inner, t->core_key.cols, x.cols, err)
+		|| !al_take(&scratch, &all, t->core_query.cols, x.cols, err)
+		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(t->core_key), x, 0, inner, err))
+		return false;
+	spread(m, head, inner, all);
+	return al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_query), al_view(all), 0, out, err);
 }
 
 static bool apply_core(const void *context, size_t head, struct al_view x, struct al_matrix out,

@@ -405,23 +405,22 @@ static bool scale_head(const void *context, size_t head, struct al_view x, struc
 static void check_estimates(const struct al_heads *heads)
 {
 	static const double parts[] = {1, 0.1, 2e-3, 1e-6, 1e-9};
-	struct al_wide_heads wide;
+	AL_SCRATCH(scratch);
+	struct al_heads wide;
 	double error, norm, first = 0;
 	bool is_estimate;
 
-	assert_true(al_wide_heads_init(&wide, heads, NULL));
+	assert_true(al_heads_widen(&scratch, heads, &wide, NULL));
 	assert_true(al_heads_check(heads, &norm, NULL));
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		const struct scaled scaled = {wide.heads, 1 - parts[i]};
-		const struct al_approximation a = {wide.heads.query, wide.heads.key, scale_head,
-			&scaled};
+		const struct scaled scaled = {wide, 1 - parts[i]};
+		const struct al_approximation a = {wide.query, wide.key, scale_head, &scaled};
 		assert_true(al_residual(heads, norm, &a, 0, &error, &is_estimate, NULL));
 		assert_true(is_estimate);
 		first = i ? first : error;
 		assert_true(fabs(error - parts[i] * first) < 1e-4 * parts[i] * first);
 		assert_true(fabs(error - parts[i]) < 0.1 * parts[i]);
 	}
-	al_wide_heads_finish(&wide);
 }
 
 static void estimates_in_the_heads_precision(void **state)
