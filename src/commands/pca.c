@@ -1,8 +1,9 @@
 /* pca: principal components across heads, of what attention heads put out for real tokens. */
 #include "commands/pca.h"
 
-#include "commands/kernel.h"
-#include "linalg/kernel.h"
+#include <math.h>
+
+#include "commands/say.h"
 
 /* ---- options ---- */
 
@@ -36,7 +37,8 @@ static const struct al_option_row pca_rows[] = {
 		"of --weights: a component is a column (default: a row, as torch stores them)"),
 	OPTION_TEXT(struct pca_options, saved, "save", "FILE",
 		"write the weights, trained or exact, as a checkpoint that --weights reads"),
-	OPTION_TEXT(struct pca_options, figures, "figures", "DIR", "draw figures into DIR"),
+	OPTION_TEXT(struct pca_options, figures, "figures", "DIR",
+		"draw how alike the weights' components are into DIR"),
 	OPTION_SET(struct pca_options, only, "only", "A,B", "only these tables",
 		.words = pca_table_names, .n_words = PCA_N_TABLES, .noun = "table"),
 	OPTION_END,
@@ -91,7 +93,7 @@ static bool check_weights(const struct al_session *session, struct al_error *err
 static bool check_calibration(const struct al_session *session, struct al_error *err)
 {
 	static const char *const of_tokens[] = {"heads", "target", "strict", "tokens", "text",
-		"sequences", "sample", "online", "batch-tokens", "by-columns"};
+		"sequences", "sample", "by-columns"};
 
 	return check_alone(session, "calibration", of_tokens,
 		sizeof(of_tokens) / sizeof(*of_tokens), err);
@@ -141,6 +143,57 @@ static bool check_input(const struct al_session *session, struct al_error *err)
 	return pca_is_of_model(o) ? check_model(session, err) : check_file(session, err);
 }
 
+/* ---- in a sentence: how many components across heads hold 90 % of the variance ---- */
+
+/* Of a row; false where it has none. */
+static bool find_share(const struct al_table *table, size_t row, double *share)
+{
+	double n, features;
+
+	if (!al_table_number(table, row, "n90", &n)
+		|| !al_table_number(table, row, "features", &features) || !(features > 0))
+		return false;
+	*share = n / features;
+	return true;
+}
+
+/* "11 of 12 components in layers.0 direct" */
+static const char *say_row(struct al_arena *arena, const struct al_table *table, size_t row)
+{
+	double n = 0, features = 0;
+
+	(void)(al_table_number(table, row, "n90", &n)
+		&& al_table_number(table, row, "features", &features));
+	return al_format(arena, "%.0f of %.0f components in %s", n, features,
+		al_say_row(arena, table, row, ""));
+}
+
+static const char *say(struct al_session *session)
+{
+	const struct al_table *table = session->tables[0];
+	struct al_arena *arena = &session->arena;
+	double share, least = INFINITY, most = 0;
+	size_t at_least = 0, at_most = 0;
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		if (!find_share(table, row, &share))
+			continue;
+		at_least = share < least ? row : at_least;
+		at_most = share > most ? row : at_most;
+		least = fmin(least, share);
+		most = fmax(most, share);
+	}
+	if (!(most > 0))
+		return NULL;
+	const char *others = least < most
+		? al_format(arena, ", up to %s", say_row(arena, table, at_most))
+		: table->n_rows > 1 ? ", and as large a share in every other row"
+				    : "";
+	return al_format(arena, "Across heads, 90 %% of the variance takes %s%s, on %s tokens.",
+		say_row(arena, table, at_least), others,
+		al_say_cell(arena, table, at_least, "tokens"));
+}
+
 static bool run_pca(struct al_session *session, struct al_error *err)
 {
 	const struct pca_options *o = session->options;
@@ -154,7 +207,7 @@ static bool run_pca(struct al_session *session, struct al_error *err)
 		: pca_is_of_model(o) ? pca_run_model(session, err)
 				     : pca_run_file(session, err);
 	if (ok)
-		session->style.summary = pca_say(session);
+		session->style.summary = say(session);
 	return ok;
 }
 

@@ -4,18 +4,16 @@
 
 #include "commands/command.h"
 #include "commands/input.h"
-#include "pca/hebbian_training.h"
 #include "pca/in_place.h"
 
-/* What --train takes; the first three are enum al_hebbian's. */
-enum pca_rule { PCA_HEBB, PCA_OJA, PCA_GHA, PCA_DEACON, PCA_N_RULES };
+/* What --train takes. */
+enum pca_rule { PCA_GHA, PCA_DEACON, PCA_N_RULES };
 
 extern const char *const pca_rule_names[PCA_N_RULES];
 
 struct pca_training {
 	int rule; /* -1: none */
-	bool is_online, shows_ranges;
-	int64_t n_steps, n_inner, batch_tokens, halve_after; /* 0: not given */
+	int64_t n_steps, n_inner; /* 0: not given */
 	const char *rate, *delta_p, *xi;
 };
 
@@ -64,7 +62,6 @@ enum pca_table {
 	PCA_COMPONENTS,
 	PCA_LOADINGS,
 	PCA_TRAINING,
-	PCA_RANGES,
 	PCA_WEIGHTS,
 	PCA_CORRELATION,
 	PCA_LOSS,
@@ -72,6 +69,11 @@ enum pca_table {
 };
 
 extern const char *const pca_table_names[PCA_N_TABLES];
+
+/* Columns, shown by these bits and those of rules (1 << rule). */
+enum { PCA_WITH_TARGET = 1 << PCA_N_RULES };
+extern const struct al_table_field pca_training_fields[], pca_weights_fields[],
+	pca_correlation_fields[], pca_loss_fields[];
 
 /* Weights that --save writes: [components][features]. */
 struct pca_saved {
@@ -84,8 +86,7 @@ struct pca_tables {
 	struct al_table *of[PCA_N_TABLES];
 	struct pca_saved *saved;
 	size_t n_saved, saved_room;
-	struct al_table drawn[PCA_N_TABLES]; /* one module's, whole, for figures; without columns
-						where none are drawn */
+	struct al_table drawn; /* one module's correlation; without columns where none is drawn */
 };
 
 /* Fails where a table is asked for by name that the other options don't make. `has_loss`: there is
@@ -93,13 +94,11 @@ struct pca_tables {
 bool pca_tables_begin(struct pca_tables *tables, struct al_session *session, bool has_loss,
 	struct al_error *err) AL_MUST_CHECK;
 
-void pca_components_columns(struct al_table *table, bool with_target);
-
 /* Rows of the exact components. */
 void pca_tables_add(struct pca_tables *tables, const struct pca_module *module);
 
-/* A note below the first table of the answer. */
-void pca_note(const struct al_session *session, const char *format, ...) AL_PRINTF(2, 3);
+/* A note on this module, below the first table of the answer. */
+void pca_note(const struct pca_module *module, const char *format, ...) AL_PRINTF(2, 3);
 
 /* Notes on what all modules share. */
 void pca_note_options(const struct al_session *session);
@@ -134,7 +133,6 @@ bool pca_take_module(struct pca_source *source, const struct pca_subject *subjec
 bool pca_run_file(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
 bool pca_run_model(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
 bool pca_run_calibration(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
-void pca_loss_columns(struct al_table *table);
 
 /* ---- pca_train.c ---- */
 
@@ -143,19 +141,12 @@ extern const struct al_option_row pca_training_rows[];
 /* Refuses options of one rule that are given with another, or with none. */
 bool pca_training_check(const struct al_session *session, struct al_error *err) AL_MUST_CHECK;
 
-void pca_training_columns(struct al_table *table, const struct pca_options *options);
-void pca_ranges_columns(struct al_table *table);
-
-/* Trains `weights` [n_features][kept], from random ones. */
+/* Trains `weights` [n_features][kept], from random ones, with rows of `table`, which may be
+ * NULL. */
 bool pca_train(const struct pca_module *module, const struct al_head_outputs *outputs,
-	struct pca_tables *tables, struct al_matrix weights, struct al_error *err) AL_MUST_CHECK;
+	struct al_table *table, struct al_matrix weights, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- pca_weights.c ---- */
-
-void pca_weights_columns(struct al_table *table);
-void pca_correlation_columns(struct al_table *table);
-/* What stands beneath a panel of the correlation. */
-void pca_measures_columns(struct al_table *table);
 
 /* Norms of the columns of a PCA layer's weights, and how alike they are. `architecture` may be
  * NULL; `label` names its panel. */
@@ -169,17 +160,12 @@ void pca_save_add(struct pca_tables *tables, const struct pca_module *module,
 bool pca_save(const struct pca_tables *tables, struct al_session *session,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* ---- pca_figures.c ---- */
+/* ---- Figure 6 (pca_weights.c) ---- */
 
-/* Makes the tables that figures of one module need. */
 void pca_figures_begin(struct pca_tables *tables, const struct pca_options *options);
-void pca_figures_finish(struct pca_tables *tables);
 
-/* Draws them into the folder of --figures. */
-bool pca_figures_draw(struct al_session *session, struct pca_tables *tables, const char *module,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* In a sentence, off the session's table of modules; NULL: it has none. */
-const char *pca_say(struct al_session *session);
+/* Draws one module's into the folder of --figures, where `draws`, else returns false. */
+bool pca_figures_end(struct pca_tables *tables, struct al_session *session, const char *module,
+	bool draws, struct al_error *err) AL_MUST_CHECK;
 
 #endif

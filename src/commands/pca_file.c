@@ -93,11 +93,7 @@ static bool take_given(struct pca_run *run, const struct al_tensor *tensor, stru
 	if (ok)
 		pca_weights_add(tables, tensor->name, NULL, tensor->name, al_view(weights));
 	al_matrix_finish(&weights);
-	ok = ok
-		&& (!run->options->figures
-			|| pca_figures_draw(run->source.session, tables, tensor->name, err));
-	pca_figures_finish(tables);
-	return ok;
+	return pca_figures_end(tables, run->source.session, tensor->name, ok, err);
 }
 
 static bool take_outputs(struct pca_run *run, const struct al_tensor *tensor, struct al_error *err)

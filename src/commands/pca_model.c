@@ -38,21 +38,26 @@ static void show(void *context, const char *part, size_t done, size_t n)
 
 /* ---- the loss with layers in place ---- */
 
-void pca_loss_columns(struct al_table *table)
-{
-	static const struct al_column columns[] = {
-		{.key = "module", .title = "Module", .is_key = true},
-		{.key = "architecture", .title = "Architecture", .is_key = true},
-		{.key = "kept", .title = "Kept", .digits = AL_DIGITS_ALL},
-		{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 6},
-		{.key = "loss_increase",
-			.title = "More than without the layer",
-			.unit = "nats per token",
-			.digits = 6},
-	};
+struct row {
+	const char *module, *architecture;
+	size_t kept;
+	double loss, increase;
+};
 
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-}
+const struct al_table_field pca_loss_fields[] = {
+	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct row, module)},
+	{{.key = "architecture", .title = "Architecture", .is_key = true},
+		AL_MEMBER(struct row, architecture)},
+	{{.key = "kept", .title = "Kept", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, kept)},
+	{{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 6},
+		AL_MEMBER(struct row, loss)},
+	{{.key = "loss_increase",
+		 .title = "More than without the layer",
+		 .unit = "nats per token",
+		 .digits = 6},
+		AL_MEMBER(struct row, increase)},
+	AL_FIELDS_END,
+};
 
 static double mean_of(const struct al_loss *loss)
 {
@@ -67,16 +72,9 @@ static struct al_table *loss_table(const struct pca_model *m)
 static void add_loss(const struct pca_model *m, const char *module, int architecture, size_t kept,
 	const struct al_loss *loss, const struct al_loss *whole)
 {
-	struct al_table *table = loss_table(m);
-	struct al_cell *cell = al_table_add_row(table);
-
-	al_cell_set_text(table, cell++, module);
-	al_cell_set_text(table, cell++, al_architecture_names[architecture]);
-	al_cell_set_int(table, cell++, (int64_t)kept);
-	if (!loss)
-		return;
-	al_cell_set_real(cell++, mean_of(loss));
-	al_cell_set_real(cell, mean_of(loss) - mean_of(whole));
+	al_table_add_record(loss_table(m),
+		&(struct row){module, al_architecture_names[architecture], kept,
+			loss ? mean_of(loss) : NAN, loss ? mean_of(loss) - mean_of(whole) : NAN});
 }
 
 static bool measure(struct pca_model *m, const struct al_in_place *layers, struct al_loss *out,
@@ -167,10 +165,9 @@ static bool take_modules(struct pca_model *m, struct al_error *err)
 
 static double increase_of(const struct al_table *table, size_t row)
 {
-	const struct al_cell *cell =
-		&table->rows[row][al_table_find_column(table, "loss_increase")];
+	double increase;
 
-	return cell->kind == AL_CELL_REAL ? cell->real : NAN;
+	return al_table_number(table, row, "loss_increase", &increase) ? increase : NAN;
 }
 
 /* Of the modules of one architecture, whose rows begin at `first`: where the layer costs least. */

@@ -100,7 +100,7 @@ static bool take_weights(const struct pca_module *m, const struct al_head_output
 	if (!al_matrix_init(&weights, m->principal.layer.n_features, m->n_kept, err))
 		return false;
 	bool ok = m->options->training.rule >= 0
-		? pca_train(m, outputs, tables, weights, err)
+		? pca_train(m, outputs, tables->of[PCA_TRAINING], weights, err)
 		: al_copy(al_columns(al_view(m->principal.vectors), 0, m->n_kept), weights, err);
 	if (ok) {
 		pca_weights_add(tables, m->name, architecture, m->label, al_view(weights));
@@ -176,9 +176,5 @@ bool pca_take_module(struct pca_source *source, const struct pca_subject *subjec
 		if (wanted >> a & 1)
 			ok = take(&module, subject, &source->tables, err);
 	}
-	ok = ok
-		&& (!o->figures
-			|| pca_figures_draw(source->session, &source->tables, subject->name, err));
-	pca_figures_finish(&source->tables);
-	return ok;
+	return pca_figures_end(&source->tables, source->session, subject->name, ok, err);
 }

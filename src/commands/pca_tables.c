@@ -1,12 +1,10 @@
-/* pca: the tables of exact components. */
-#include "commands/pca.h"
-
+/* pca: its tables, and those of exact components. */
 #include <math.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "commands/kernel.h"
+#include "commands/pca.h"
 #include "linalg/kernel.h"
 
 const char *const pca_table_names[PCA_N_TABLES] = {
@@ -14,109 +12,103 @@ const char *const pca_table_names[PCA_N_TABLES] = {
 	[PCA_COMPONENTS] = "components",
 	[PCA_LOADINGS] = "loadings",
 	[PCA_TRAINING] = "training",
-	[PCA_RANGES] = "ranges",
 	[PCA_WEIGHTS] = "weights",
 	[PCA_CORRELATION] = "correlation",
 	[PCA_LOSS] = "loss",
 };
 
-static const char *const titles[PCA_N_TABLES] = {
-	[PCA_MODULES] = "Principal components across heads",
-	[PCA_COMPONENTS] = "Each component",
-	[PCA_LOADINGS] = "What each component is made of",
-	[PCA_TRAINING] = "Training, beside the exact components",
-	[PCA_RANGES] = "Training over the paper's ranges",
-	[PCA_WEIGHTS] = "How alike the components of the weights are",
-	[PCA_CORRELATION] = "Each pair of components of the weights",
-	[PCA_LOSS] = "Measured loss with the layer in place",
+/* A row of modules, components or loadings. */
+struct exact {
+	const char *module, *architecture, *feature;
+	int64_t tokens;
+	size_t features, n90, n95, n99, kept, component;
+	double eigenvalue, share, captured, error, target_error, target_change;
 };
 
-/* How many components hold so much of the variance. */
-static const struct share {
-	const char *key, *title;
-	double share;
-} shares[] = {{"n90", "90 %", .9}, {"n95", "95 %", .95}, {"n99", "99 %", .99}};
-enum { N_SHARES = sizeof(shares) / sizeof(*shares) };
+#define NAMES \
+	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct exact, module)}, \
+	{ \
+		{.key = "architecture", .title = "Architecture", .is_key = true}, \
+			AL_MEMBER(struct exact, architecture) \
+	}
+#define NUMBER(member, ...) \
+	{ \
+		{.key = #member, .digits = AL_DIGITS_ALL, __VA_ARGS__}, \
+			AL_MEMBER(struct exact, member) \
+	}
+#define ERRORS \
+	{{.key = "relative_error", .title = "Reconstruction error", .digits = 4}, \
+		AL_MEMBER(struct exact, error)}, \
+		{{.key = "target_error", .title = "Error", .group = "Target", .digits = 6}, \
+			AL_MEMBER(struct exact, target_error), .when = PCA_WITH_TARGET}, \
+	{ \
+		{.key = "target_change", \
+			.title = "More than by all", \
+			.group = "Target", \
+			.digits = 6}, \
+			AL_MEMBER(struct exact, target_change), .when = PCA_WITH_TARGET \
+	}
 
-static void add_columns(struct al_table *table, const struct al_column *columns, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		al_table_add_column(table, columns[i]);
-}
-#define ADD_COLUMNS(table, ...) \
-	add_columns(table, (const struct al_column[]){__VA_ARGS__}, \
-		sizeof((const struct al_column[]){__VA_ARGS__}) / sizeof(struct al_column))
+static const struct al_table_field
+	module_fields[] =
+		{
+			NAMES,
+			NUMBER(tokens, .title = "Tokens", .quantity = AL_QUANTITY_COUNT),
+			NUMBER(features, .title = "Features"),
+			NUMBER(n90, .title = "90 %", .group = "Components for"),
+			NUMBER(n95, .title = "95 %", .group = "Components for"),
+			NUMBER(n99, .title = "99 %", .group = "Components for"),
+			NUMBER(kept, .title = "Kept"),
+			{{.key = "captured", .title = "Captured", .digits = 4},
+				AL_MEMBER(struct exact, captured)},
+			ERRORS,
+			AL_FIELDS_END,
+},
+	component_fields[] =
+		{
+			NAMES,
+			NUMBER(component, .title = "Component", .is_key = true),
+			{{.key = "eigenvalue", .title = "Eigenvalue", .digits = 6},
+				AL_MEMBER(struct exact, eigenvalue)},
+			{{.key = "share", .title = "Share", .digits = 4},
+				AL_MEMBER(struct exact, share)},
+			{{.key = "cumulative", .title = "Captured", .digits = 4},
+				AL_MEMBER(struct exact, captured)},
+			ERRORS,
+			AL_FIELDS_END,
+},
+	/* So many components as are kept at most; their columns come with the first module. */
+	loading_fields[] = {
+		NAMES,
+		{{.key = "feature", .title = "Feature", .is_key = true},
+			AL_MEMBER(struct exact, feature)},
+		AL_FIELDS_END,
+};
 
-static void add_names(struct al_table *table)
-{
-	ADD_COLUMNS(table, {.key = "module", .title = "Module", .is_key = true},
-		{.key = "architecture", .title = "Architecture", .is_key = true});
-}
-
-static void add_target_columns(struct al_table *table)
-{
-	ADD_COLUMNS(table,
-		{.key = "target_error", .title = "Error", .group = "Target", .digits = 6},
-		{.key = "target_change",
-			.title = "More than by all",
-			.group = "Target",
-			.digits = 6});
-}
-
-static void begin_modules(struct al_table *table, bool with_target)
-{
-	add_names(table);
-	ADD_COLUMNS(table,
-		{.key = "tokens",
-			.title = "Tokens",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "features", .title = "Features", .digits = AL_DIGITS_ALL});
-	for (size_t i = 0; i < N_SHARES; i++)
-		ADD_COLUMNS(table,
-			{.key = shares[i].key,
-				.title = shares[i].title,
-				.group = "Components for",
-				.digits = AL_DIGITS_ALL});
-	ADD_COLUMNS(table, {.key = "kept", .title = "Kept", .digits = AL_DIGITS_ALL},
-		{.key = "captured", .title = "Captured", .digits = 4},
-		{.key = "relative_error", .title = "Reconstruction error", .digits = 4});
-	if (with_target)
-		add_target_columns(table);
-}
-
-void pca_components_columns(struct al_table *table, bool with_target)
-{
-	add_names(table);
-	ADD_COLUMNS(table,
-		{.key = "component", .title = "Component", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "eigenvalue", .title = "Eigenvalue", .digits = 6},
-		{.key = "share", .title = "Share", .digits = 4},
-		{.key = "cumulative", .title = "Captured", .digits = 4},
-		{.key = "relative_error", .title = "Reconstruction error", .digits = 4});
-	if (with_target)
-		add_target_columns(table);
-}
-
-/* So many components as are kept at most; their columns come with the first module. */
-static void begin_loadings(struct al_table *table)
-{
-	add_names(table);
-	ADD_COLUMNS(table, {.key = "feature", .title = "Feature", .is_key = true});
-}
+static const struct {
+	const char *title;
+	const struct al_table_field *fields;
+	const char *why_not; /* where the other options don't make it */
+} tables_of[PCA_N_TABLES] = {
+	[PCA_MODULES] = {"Principal components across heads", module_fields},
+	[PCA_COMPONENTS] = {"Each component", component_fields},
+	[PCA_LOADINGS] = {"What each component is made of", loading_fields},
+	[PCA_TRAINING] = {"Training, beside the exact components", pca_training_fields,
+		"goes with --train RULE"},
+	[PCA_WEIGHTS] = {"How alike the components of the weights are", pca_weights_fields},
+	[PCA_CORRELATION] = {"Each pair of components of the weights", pca_correlation_fields},
+	[PCA_LOSS] = {"Measured loss with the layer in place", pca_loss_fields,
+		"goes with a decoder that runs, on sequences of more than one token"},
+};
 
 /* Do the other options make this table? */
 static bool can_be(const struct pca_options *o, enum pca_table table, bool has_loss)
 {
 	if (table == PCA_LOSS)
 		return has_loss;
-	if (table == PCA_WEIGHTS || table == PCA_CORRELATION)
-		return true;
 	if (table == PCA_TRAINING)
 		return o->training.rule >= 0;
-	if (table == PCA_RANGES)
-		return o->training.shows_ranges;
-	return !o->weights;
+	return table > PCA_TRAINING || !o->weights;
 }
 
 /* Is it shown where none is named? What was trained or given is looked at instead of the exact
@@ -128,58 +120,16 @@ static bool is_usual(const struct pca_options *o, enum pca_table table, bool has
 	if (o->weights)
 		return table == PCA_WEIGHTS;
 	if (o->training.rule >= 0)
-		return table == PCA_MODULES || table == PCA_TRAINING || table == PCA_WEIGHTS
-			|| (table == PCA_RANGES && o->training.shows_ranges);
+		return table == PCA_MODULES || table == PCA_TRAINING || table == PCA_WEIGHTS;
 	return table <= PCA_LOADINGS;
-}
-
-static void begin_table(struct al_table *table, enum pca_table which, const struct pca_options *o)
-{
-	switch (which) {
-	case PCA_MODULES:
-		begin_modules(table, pca_has_target(o));
-		break;
-	case PCA_COMPONENTS:
-		pca_components_columns(table, pca_has_target(o));
-		break;
-	case PCA_LOADINGS:
-		begin_loadings(table);
-		break;
-	case PCA_TRAINING:
-		pca_training_columns(table, o);
-		break;
-	case PCA_RANGES:
-		pca_ranges_columns(table);
-		break;
-	case PCA_WEIGHTS:
-		pca_weights_columns(table);
-		break;
-	case PCA_LOSS:
-		pca_loss_columns(table);
-		break;
-	default:
-		pca_correlation_columns(table);
-	}
-}
-
-static const char *why_not(enum pca_table table)
-{
-	switch (table) {
-	case PCA_TRAINING:
-		return "goes with --train RULE";
-	case PCA_RANGES:
-		return "goes with --train deacon --ranges";
-	case PCA_LOSS:
-		return "goes with a decoder that runs, on sequences of more than one token";
-	default:
-		return "weights alone have no such table";
-	}
 }
 
 bool pca_tables_begin(struct pca_tables *tables, struct al_session *session, bool has_loss,
 	struct al_error *err)
 {
 	const struct pca_options *o = session->options;
+	const unsigned shown = (pca_has_target(o) ? PCA_WITH_TARGET : 0U)
+		| (o->training.rule >= 0 ? 1U << o->training.rule : 0U);
 
 	*tables = (struct pca_tables){0};
 	for (int i = 0; i < PCA_N_TABLES; i++) {
@@ -187,24 +137,25 @@ bool pca_tables_begin(struct pca_tables *tables, struct al_session *session, boo
 		const bool is_named = o->only >> i & 1;
 		if (is_named && !can_be(o, which, has_loss))
 			return al_fail(err, AL_EINPUT, "--only %s: %s", pca_table_names[i],
-				why_not(which));
+				tables_of[i].why_not ? tables_of[i].why_not
+						     : "weights alone have no such table");
 		if (!(o->only ? is_named : is_usual(o, which, has_loss)))
 			continue;
-		tables->of[i] = al_session_table(session, pca_table_names[i], titles[i]);
-		begin_table(tables->of[i], which, o);
+		tables->of[i] = al_session_table(session, pca_table_names[i], tables_of[i].title);
+		al_table_add_fields(tables->of[i], tables_of[i].fields, shown);
 	}
 	return true;
 }
 
-void pca_note(const struct al_session *session, const char *format, ...)
+void pca_note(const struct pca_module *m, const char *format, ...)
 {
-	char text[1024];
+	struct al_table *table = m->session->tables[0];
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
+	al_table_note(table, "%s, %s: %s", m->name, m->label,
+		al_format_list(&table->arena, format, args));
 	va_end(args);
-	al_table_note(session->tables[0], "%s", text);
 }
 
 void pca_note_options(const struct al_session *session)
@@ -245,46 +196,42 @@ bool pca_read_real(const char *name, const char *text, double fallback, double l
 
 /* ---- rows ---- */
 
-static struct al_cell *begin_row(struct al_table *table, const struct pca_module *m)
-{
-	struct al_cell *cell = al_table_add_row(table);
-
-	al_cell_set_text(table, cell++, m->name);
-	al_cell_set_text(table, cell++, al_architecture_names[m->architecture]);
-	return cell;
-}
-
 bool pca_target_is_fitted(const struct pca_module *m, size_t kept)
 {
 	return m->errors && !isnan(m->errors[kept])
 		&& kept * m->principal.layer.width < (size_t)m->principal.n_tokens;
 }
 
-static void set_target(const struct pca_module *m, struct al_cell *cell, size_t kept)
+/* What the first `kept` components hold, and leave of the target. */
+static struct exact describe(const struct pca_module *m, size_t kept)
 {
 	const size_t n = m->principal.layer.n_features;
+	const double error = al_principal_error(&m->principal, kept);
+	const bool is_fitted = pca_target_is_fitted(m, kept);
 
-	if (!pca_target_is_fitted(m, kept))
-		return;
-	al_cell_set_real(&cell[0], m->errors[kept]);
-	if (pca_target_is_fitted(m, n))
-		al_cell_set_real(&cell[1], m->errors[kept] - m->errors[n]);
+	return (struct exact){.module = m->name,
+		.architecture = al_architecture_names[m->architecture],
+		.features = n,
+		.kept = kept,
+		.component = kept,
+		.captured = 1 - error * error,
+		.error = error,
+		.target_error = is_fitted ? m->errors[kept] : NAN,
+		.target_change = is_fitted && pca_target_is_fitted(m, n)
+			? m->errors[kept] - m->errors[n]
+			: NAN};
 }
 
 static void add_module(struct al_table *table, const struct pca_module *m)
 {
 	const struct al_principal *p = &m->principal;
-	const double error = al_principal_error(p, m->n_kept);
-	struct al_cell *cell = begin_row(table, m);
+	struct exact row = describe(m, m->n_kept);
 
-	al_cell_set_int(table, cell++, p->n_tokens);
-	al_cell_set_int(table, cell++, (int64_t)p->layer.n_features);
-	for (size_t i = 0; i < N_SHARES; i++)
-		al_cell_set_int(table, cell++, (int64_t)al_principal_count(p, shares[i].share));
-	al_cell_set_int(table, cell++, (int64_t)m->n_kept);
-	al_cell_set_real(cell++, 1 - error * error);
-	al_cell_set_real(cell++, error);
-	set_target(m, cell, m->n_kept);
+	row.tokens = p->n_tokens;
+	row.n90 = al_principal_count(p, .9);
+	row.n95 = al_principal_count(p, .95);
+	row.n99 = al_principal_count(p, .99);
+	al_table_add_record(table, &row);
 }
 
 static void add_components(struct al_table *table, const struct pca_module *m)
@@ -292,14 +239,10 @@ static void add_components(struct al_table *table, const struct pca_module *m)
 	const struct al_principal *p = &m->principal;
 
 	for (size_t i = 0; i < p->layer.n_features; i++) {
-		const double error = al_principal_error(p, i + 1);
-		struct al_cell *cell = begin_row(table, m);
-		al_cell_set_int(table, cell++, (int64_t)i + 1);
-		al_cell_set_real(cell++, p->values[i]);
-		al_cell_set_real(cell++, p->values[i] / p->sum);
-		al_cell_set_real(cell++, 1 - error * error);
-		al_cell_set_real(cell++, error);
-		set_target(m, cell, i + 1);
+		struct exact row = describe(m, i + 1);
+		row.eigenvalue = p->values[i];
+		row.share = p->values[i] / p->sum;
+		al_table_add_record(table, &row);
 	}
 }
 
@@ -307,23 +250,21 @@ static void add_loadings(struct al_table *table, const struct pca_module *m)
 {
 	const struct al_principal *p = &m->principal;
 	struct al_arena *arena = &table->arena;
+	struct exact row = describe(m, m->n_kept);
 
-	for (size_t k = 0; k < p->layer.n_features; k++) {
-		struct al_cell *cell = begin_row(table, m);
-		al_cell_set_text(table, cell++, al_pca_feature_name(&p->layer, k, arena));
-		for (size_t c = 0; c < m->n_kept; c++)
-			al_cell_set_real(cell++, p->vectors.data[k + c * p->vectors.ld]);
-	}
-}
-
-static void add_loading_columns(struct al_table *table, size_t n)
-{
-	for (size_t c = 1; c <= n; c++)
-		ADD_COLUMNS(table,
-			{.key = al_format(&table->arena, "component_%zu", c),
-				.title = al_format(&table->arena, "%zu", c),
+	for (size_t c = 1; table->n_rows == 0 && c <= m->n_kept; c++)
+		al_table_add_column(table,
+			(struct al_column){.key = al_format(arena, "component_%zu", c),
+				.title = al_format(arena, "%zu", c),
 				.group = "Component",
 				.digits = 3});
+	const int first = al_table_find_column(table, "component_1");
+	for (size_t k = 0; k < p->layer.n_features; k++) {
+		row.feature = al_pca_feature_name(&p->layer, k, arena);
+		struct al_cell *cells = al_table_add_record(table, &row) + first;
+		for (size_t c = 0; c < m->n_kept; c++)
+			al_cell_set_real(&cells[c], p->vectors.data[k + c * p->vectors.ld]);
+	}
 }
 
 /* Errors are NAN from where the fit would take too much memory. */
@@ -335,10 +276,10 @@ static void note_unfitted(const struct pca_module *m)
 	while (m->errors && fitted <= n && !isnan(m->errors[fitted]))
 		fitted++;
 	if (m->errors && fitted <= n)
-		pca_note(m->session,
-			"%s, %s: the target is fitted with at most %zu of %zu components, whose "
-			"second moments fit into memory",
-			m->name, m->label, fitted - 1, n);
+		pca_note(m,
+			"the target is fitted with at most %zu of %zu components, whose second "
+			"moments fit into memory",
+			fitted - 1, n);
 }
 
 static void note_left_out(const struct pca_module *m)
@@ -347,51 +288,38 @@ static void note_left_out(const struct pca_module *m)
 			target = (long long)m->n_left_out - heads;
 
 	if (heads > 0)
-		pca_note(m->session,
-			"%s, %s: %lld token%s left out, since %s numbers that "
-			"aren't finite",
-			m->name, m->label, heads, heads == 1 ? " is" : "s are",
-			heads == 1 ? "it has" : "they have");
+		pca_note(m, "%lld token%s left out, since %s numbers that aren't finite", heads,
+			heads == 1 ? " is" : "s are", heads == 1 ? "it has" : "they have");
 	if (m->n_targets > 0 && target > 0)
-		pca_note(m->session,
-			"%s, %s: %lld token%s left out of the target's errors, since %s has "
-			"numbers there that aren't finite",
-			m->name, m->label, target, target == 1 ? " is" : "s are",
-			m->options->target);
+		pca_note(m,
+			"%lld token%s left out of the target's errors, since %s has numbers there "
+			"that aren't finite",
+			target, target == 1 ? " is" : "s are", m->options->target);
 }
 
-static void note(const struct pca_module *m)
+static void note_constant(const struct pca_module *m)
 {
 	const struct al_principal *p = &m->principal;
+	size_t first = 0;
 
-	note_left_out(m);
-	note_unfitted(m);
 	if (!p->n_constant)
 		return;
-	for (size_t k = 0; k < p->layer.n_norm; k++)
-		if (p->layer.scale[k] == 0) {
-			pca_note(m->session,
-				"%s, %s: %zu of %zu normalised features are constant and count as "
-				"0, the first is %s",
-				m->name, m->label, p->n_constant, p->layer.n_norm,
-				al_pca_norm_name(&p->layer, k, &m->session->arena));
-			return;
-		}
+	while (p->layer.scale[first] != 0)
+		first++;
+	pca_note(m, "%zu of %zu normalised features are constant and count as 0, the first is %s",
+		p->n_constant, p->layer.n_norm,
+		al_pca_norm_name(&p->layer, first, &m->session->arena));
 }
 
 void pca_tables_add(struct pca_tables *tables, const struct pca_module *m)
 {
-	struct al_table *loadings = tables->of[PCA_LOADINGS];
-
 	if (tables->of[PCA_MODULES])
 		add_module(tables->of[PCA_MODULES], m);
 	if (tables->of[PCA_COMPONENTS])
 		add_components(tables->of[PCA_COMPONENTS], m);
-	if (tables->drawn[PCA_COMPONENTS].n_columns)
-		add_components(&tables->drawn[PCA_COMPONENTS], m);
-	if (loadings && loadings->n_rows == 0)
-		add_loading_columns(loadings, m->n_kept);
-	if (loadings)
-		add_loadings(loadings, m);
-	note(m);
+	if (tables->of[PCA_LOADINGS])
+		add_loadings(tables->of[PCA_LOADINGS], m);
+	note_left_out(m);
+	note_unfitted(m);
+	note_constant(m);
 }

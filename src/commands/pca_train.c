@@ -1,179 +1,358 @@
-/* pca --train: Hebbian rules and DEACON's update, step by step beside the exact components. */
-#include "commands/pca.h"
-
+/* pca --train: Sanger's rule (GHA) and DEACON's constrained update, step by step beside the exact
+ * components. */
 #include <math.h>
 
-#include "commands/pca_watch.h"
+#include "commands/pca.h"
+#include "commands/progress.h"
+#include "linalg/hebbian.h"
+#include "pca/deacon.h"
 
-enum { STEPS = 2000, HEBB_STEPS = 100, ONLINE_TRACE = 20 };
+enum { GHA_STEPS = 2000, DEACON_STEPS = 100, INNER_STEPS = 500 };
 
 const char *const pca_rule_names[PCA_N_RULES] = {
-	[PCA_HEBB] = "hebb",
-	[PCA_OJA] = "oja",
 	[PCA_GHA] = "gha",
 	[PCA_DEACON] = "deacon",
 };
 
 /* ---- options ---- */
 
-enum { TRAIN, STEPS_ROW, INNER_ROW, RATE_ROW, ONLINE, BATCH, HALVE, DELTA_P, XI, RANGES };
+enum { TRAIN, STEPS, RATE, INNER, DELTA_P, XI, N_ROWS };
 
 const struct al_option_row pca_training_rows[] = {
 	[TRAIN] = OPTION_CHOICE(struct pca_training, rule, "train", "RULE",
-		"train the PCA layer by a rule: hebb, oja, gha (Sanger's) or deacon (needs "
-		"--target or a model)",
+		"train the PCA layer by a rule: gha (Sanger's) or deacon (needs --target or a "
+		"model)",
 		.words = pca_rule_names, .n_words = PCA_N_RULES, .noun = "rule", .fallback = -1),
-	[STEPS_ROW] = OPTION_COUNT(struct pca_training, n_steps, "steps", "N",
-		"steps on all tokens (default 2000; hebb, deacon 100); with --online or "
-		"--batch-tokens "
-		"tokens (default each once)",
-		.least = 1),
-	[INNER_ROW] = OPTION_COUNT(struct pca_training, n_inner, "inner", "N",
-		"steps of Sanger's rule on each batch, or for one step of deacon (default 500, as "
-		"in the paper)",
+	[STEPS] = OPTION_COUNT(struct pca_training, n_steps, "steps", "N",
+		"steps on all tokens (default 2000; deacon 100)", .least = 1),
+	[RATE] = OPTION_TEXT(struct pca_training, rate, "rate", "R",
+		"learning rate of Sanger's rule (default 0.5 over the largest eigenvalue)"),
+	[INNER] = OPTION_COUNT(struct pca_training, n_inner, "inner", "N",
+		"deacon: steps of Sanger's rule for one of its own (default 500, as in the paper)",
 		.least = 1, .most = 1 << 30),
-	[RATE_ROW] = OPTION_TEXT(struct pca_training, rate, "rate", "R",
-		"learning rate (default 0.5 over the largest eigenvalue; --online: 0.05 over the "
-		"sum of all)"),
-	[ONLINE] = OPTION_FLAG(struct pca_training, is_online, "online",
-		"take patterns one by one instead of all tokens at once"),
-	[BATCH] = OPTION_COUNT(struct pca_training, batch_tokens, "batch-tokens", "N",
-		"take batches of N tokens, --inner steps each", .least = 1, .most = 1 << 20),
-	[HALVE] = OPTION_COUNT(struct pca_training, halve_after, "halve-after", "N",
-		"the rate after t steps is R/(1 + t/N) (default: constant; --online: a tenth of "
-		"the steps)",
-		.least = 1),
 	[DELTA_P] = OPTION_TEXT(struct pca_training, delta_p, "delta-p", "D",
 		"deacon: the length of a step (default 0.2)"),
 	[XI] = OPTION_TEXT(struct pca_training, xi, "xi", "X",
 		"deacon: the part of the steepest fall that the loss must make (default 0.8)"),
-	[RANGES] = OPTION_FLAG(struct pca_training, shows_ranges, "ranges",
-		"deacon: also train over the paper's ranges of delta-p and xi"),
 	OPTION_END,
 };
 
-/* The first of the rows [from, to) that is given. */
-static const char *given(const struct al_session *session, int from, int to)
+/* Refuses the options from this row on. */
+static bool refuse(const struct al_session *session, int from, const char *goes_with,
+	struct al_error *err)
 {
-	for (int i = from; i < to; i++)
+	for (int i = from; i < N_ROWS; i++)
 		if (al_command_line_has(&session->line, &pca_training_rows[i]))
-			return pca_training_rows[i].name;
-	return NULL;
-}
-
-static bool refuse(const char *option, const char *goes_with, struct al_error *err)
-{
-	return !option || al_fail(err, AL_EINPUT, "--%s goes with --train %s", option, goes_with);
+			return al_fail(err, AL_EINPUT, "--%s goes with --train %s",
+				pca_training_rows[i].name, goes_with);
+	return true;
 }
 
 bool pca_training_check(const struct al_session *session, struct al_error *err)
 {
 	const struct pca_options *o = session->options;
-	const struct pca_training *t = &o->training;
 
-	if (t->rule < 0)
-		return refuse(given(session, STEPS_ROW, RANGES + 1), "RULE", err);
-	if (t->rule != PCA_DEACON && !refuse(given(session, DELTA_P, RANGES + 1), "deacon", err))
-		return false;
-	if (t->rule == PCA_DEACON)
-		return (pca_has_target(o)
-			       || al_fail(err, AL_EINPUT,
-				       "--train deacon needs --target FILE, whose squared error is "
-				       "its loss, or a model that runs"))
-			&& refuse(given(session, ONLINE, DELTA_P), "hebb, oja or gha", err);
-	if (t->is_online && t->batch_tokens)
-		return al_fail(err, AL_EINPUT, "--online takes no batches (--batch-tokens)");
-	return t->n_inner == 0 || t->batch_tokens
-		|| al_fail(err, AL_EINPUT, "--inner goes with --batch-tokens or --train deacon");
+	if (o->training.rule < 0)
+		return refuse(session, STEPS, "RULE", err);
+	if (o->training.rule == PCA_GHA)
+		return refuse(session, INNER, "deacon", err);
+	return pca_has_target(o)
+		|| al_fail(err, AL_EINPUT,
+			"--train deacon needs --target FILE, whose squared error is its loss, or a "
+			"model that runs");
 }
 
-/* ---- Hebbian rules ---- */
+/* ---- one training ---- */
 
-static bool watch(void *context, size_t step, double rate, struct al_view weights,
-	struct al_error *err)
+/* What came of all of DEACON's steps. */
+struct seen {
+	size_t n_fell, n_steps;
+	double length_off, fall_off; /* the largest, relative */
+	double falls_below; /* the least */
+	double cosine; /* the first */
+};
+
+struct trainer {
+	const struct pca_module *module;
+	struct al_table *table; /* NULL: not wanted */
+	struct al_matrix weights;
+	struct al_deacon *deacon; /* NULL: Sanger's rule */
+	struct al_deacon_options options; /* of Sanger's rule only the rate */
+	struct seen seen;
+	const char *label; /* "Direct-8, gha" */
+	struct al_progress progress;
+};
+
+/* A row of the table. */
+struct state {
+	const char *module, *architecture;
+	size_t step;
+	double loss, promised, curvature, loss_change, length, falls_below; /* DEACON's */
+	double rate; /* Sanger's */
+	double norm, angle, cosine_mean, cosine_least;
+	double *cosines; /* [kept] */
+};
+
+#define CHANGE .group = "Change of the loss by this step of W", .digits = 6
+#define LENGTH .group = "Length of the step", .digits = 6
+#define COSINE .group = "|Cosine| with exact components", .digits = 6
+enum { OF_GHA = 1 << PCA_GHA, OF_DEACON = 1 << PCA_DEACON };
+
+const struct al_table_field pca_training_fields[] = {
+	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct state, module)},
+	{{.key = "architecture", .title = "Architecture", .is_key = true},
+		AL_MEMBER(struct state, architecture)},
+	{{.key = "step", .title = "Step", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct state, step)},
+	{{.key = "loss", .title = "Loss", .digits = 6}, AL_MEMBER(struct state, loss),
+		.when = OF_DEACON},
+	{{.key = "promised", .title = "to first order", CHANGE}, AL_MEMBER(struct state, promised),
+		.when = OF_DEACON},
+	{{.key = "curvature", .title = "by curvature", CHANGE}, AL_MEMBER(struct state, curvature),
+		.when = OF_DEACON},
+	{{.key = "loss_change", .title = "in all", CHANGE}, AL_MEMBER(struct state, loss_change),
+		.when = OF_DEACON},
+	{{.key = "length", .title = "taken", LENGTH}, AL_MEMBER(struct state, length),
+		.when = OF_DEACON},
+	{{.key = "falls_below", .title = "loss falls below", LENGTH},
+		AL_MEMBER(struct state, falls_below), .when = OF_DEACON},
+	{{.key = "rate", .title = "Rate", .digits = 6}, AL_MEMBER(struct state, rate),
+		.when = OF_GHA},
+	{{.key = "norm", .title = "Norm of W", .digits = 4}, AL_MEMBER(struct state, norm)},
+	{{.key = "angle", .title = "Largest angle", .unit = "degrees", .digits = 4},
+		AL_MEMBER(struct state, angle)},
+	{{.key = "cosine_mean", .title = "mean", COSINE}, AL_MEMBER(struct state, cosine_mean)},
+	{{.key = "cosine_least", .title = "least", COSINE}, AL_MEMBER(struct state, cosine_least)},
+	AL_FIELDS_END,
+};
+
+/* How far weights are from the exact components. */
+static bool look(const struct trainer *t, struct state *s, struct al_error *err)
 {
-	struct pca_watcher *w = context;
+	const struct al_view weights = al_view(t->weights),
+			     vectors = al_columns(al_view(t->module->principal.vectors), 0,
+				     weights.cols);
+	double angle;
 
-	if (!pca_look(w, weights, err))
+	if (!al_hebbian_alignment(weights, vectors, s->cosines, &angle, err))
 		return false;
-	pca_add_rows(w, step, &rate, 1, weights, true);
+	s->norm = sqrt(al_inner(weights, weights));
+	s->angle = angle * 180 / acos(-1);
+	s->cosine_mean = 0;
+	s->cosine_least = 1;
+	for (size_t c = 0; c < weights.cols; c++) {
+		s->cosine_mean += s->cosines[c] / (double)weights.cols;
+		s->cosine_least = fmin(s->cosine_least, s->cosines[c]);
+	}
 	return true;
 }
 
-static void show(void *context, size_t step)
+/* The components' own columns come with the first row, as many as are kept. */
+static void add_row(struct al_table *table, const struct state *s, size_t n_kept)
 {
-	struct pca_watcher *w = context;
-
-	w->steps.done = step;
-	pca_show_step(w);
+	for (size_t c = 1; table->n_rows == 0 && c <= n_kept; c++)
+		al_table_add_column(table,
+			(struct al_column){.key = al_format(&table->arena, "cosine_%zu", c),
+				.title = al_format(&table->arena, "%zu", c),
+				.group = "|Cosine| of component",
+				.digits = 4});
+	struct al_cell *cells = al_table_add_record(table, s)
+		+ al_table_find_column(table, "cosine_1");
+	for (size_t c = 0; c < n_kept; c++)
+		al_cell_set_real(&cells[c], s->cosines[c]);
 }
 
-static size_t find_steps(const struct pca_training *t, const struct al_principal *p)
+/* ---- a step ---- */
+
+/* Of DEACON's, what is seen of all, and what this one's row says. */
+static void see(struct trainer *t, const struct al_deacon_step *step, struct state *s)
 {
-	if (t->n_steps)
-		return (size_t)t->n_steps;
-	if (t->is_online || t->batch_tokens)
-		return (size_t)p->n_tokens;
-	return t->rule == PCA_HEBB ? HEBB_STEPS : STEPS;
+	const struct al_constrained *c = &step->constraint;
+	const double unit = al_deacon_unit(t->deacon);
+	struct seen *seen = &t->seen;
+
+	seen->n_steps++;
+	seen->falls_below = fmin(seen->falls_below, step->falls_below);
+	seen->n_fell += step->loss_between < step->loss_before;
+	seen->length_off = fmax(seen->length_off, fabs(c->length / t->options.delta_p - 1));
+	seen->fall_off = fmax(seen->fall_off, fabs(c->decrease / c->delta_q - 1));
+	s->loss = step->loss_after / unit;
+	s->promised = c->delta_q / unit;
+	s->curvature = step->curvature / unit;
+	s->loss_change = (step->loss_between - step->loss_before) / unit;
+	s->length = c->length;
+	s->falls_below = isfinite(step->falls_below) ? step->falls_below : NAN;
 }
 
-static bool train_hebbian(struct pca_watcher *w, const struct al_head_outputs *outputs,
-	struct al_matrix weights, struct al_error *err)
+static bool take_step(struct trainer *t, struct state *s, struct al_error *err)
 {
-	const struct pca_training *t = &w->module->options->training;
-	const struct al_principal *p = &w->module->principal;
-	struct al_hebbian_options options = {.rule = (enum al_hebbian)t->rule,
-		.is_online = t->is_online,
-		.batch_tokens = (size_t)t->batch_tokens,
-		.n_steps = find_steps(t, p),
-		.n_inner = t->n_inner ? (size_t)t->n_inner : PCA_INNER_STEPS,
-		.halve_after = t->halve_after ? (double)t->halve_after
-			: t->is_online	      ? (double)find_steps(t, p) / 10
-					      : 0,
-		.watch = watch,
-		.show = show,
-		.context = w};
-	const double fallback = t->is_online ? 1 / (ONLINE_TRACE * p->sum)
-					     : al_hebbian_default_rate(p);
+	struct al_deacon_step step;
 
-	w->steps.n = options.n_steps;
-	al_hebbian_start(weights, (uint64_t)w->module->options->input.seed);
-	return pca_read_real("rate", t->rate, fallback, 0, 1e300, &options.rate, err)
-		&& al_hebbian_train(p, outputs, &options, weights, err);
+	if (!t->deacon)
+		return al_hebbian_batch(al_view(t->module->principal.covariance), t->options.rate,
+			s->step, 1, t->weights, err);
+	if (!al_deacon_step(t->deacon, &t->options, &step, err))
+		return al_in(err, "step %zu", s->step + 1);
+	see(t, &step, s);
+	return true;
 }
 
-static void note_hebbian(const struct pca_watcher *w, struct al_view weights)
+/* 0, 1, 2, 5, 10, 20, 50 ... */
+static bool is_on_grid(size_t step)
 {
-	const char *rule = pca_rule_names[w->module->options->training.rule];
+	while (step >= 10 && step % 10 == 0)
+		step /= 10;
+	return step == 0 || step == 1 || step == 2 || step == 5;
+}
 
-	if (!al_hebbian_is_bounded(weights))
-		pca_note(w->module->session,
-			"%s, %s: the weights' norm has grown to %.3g and goes on growing, as plain "
-			"Hebbian learning does",
-			w->module->name, w->module->label, sqrt(al_inner(weights, weights)));
+/* Leaves `s` as the last row is. */
+static bool run(struct trainer *t, struct state *s, struct al_error *err)
+{
+	const struct pca_module *m = t->module;
+	const int64_t asked = m->options->training.n_steps,
+		      usual = t->deacon ? DEACON_STEPS : GHA_STEPS;
+	const size_t n = (size_t)(asked ? asked : usual);
+	const bool shows_all = t->deacon && !m->session->writer->is_for_people;
+
+	for (;; s->step++) {
+		const bool is_shown = s->step == n || shows_all || is_on_grid(s->step);
+		if (is_shown && !look(t, s, err))
+			return false;
+		if (is_shown && t->table)
+			add_row(t->table, s, m->n_kept);
+		if (s->step == 0)
+			t->seen.cosine = s->cosine_mean;
+		if (s->step == n)
+			return true;
+		al_progress_show(&t->progress, m->name, t->label, (struct al_steps){s->step, n});
+		if (!take_step(t, s, err))
+			return false;
+	}
+}
+
+/* ---- what it comes to ---- */
+
+/* How exactly constraints hold. */
+static const char *off(const struct pca_module *m, const struct seen *seen)
+{
+	const double most = fmax(seen->length_off, seen->fall_off);
+
+	return most < 1e-12 ? "to rounding" : al_format(&m->session->arena, "to %.1e", most);
+}
+
+/* What holds, what doesn't, and why: that W's steps are of constant length, which the loss's
+ * curvature takes no notice of. */
+static void note_deacon(const struct trainer *t, const struct state *last)
+{
+	const struct pca_module *m = t->module;
+	const struct seen *seen = &t->seen;
+
+	pca_note(m,
+		"each of %zu steps of W is %g long and, to first order, lowers the loss by %g of "
+		"what a step of that length can: both hold %s",
+		seen->n_steps, t->options.delta_p, t->options.xi, off(m, seen));
+	if (seen->n_fell < seen->n_steps)
+		pca_note(m,
+			"in %zu of %zu steps of W the loss fell; in the others its curvature gave "
+			"back more than was promised: along the step the least loss lies before "
+			"its constant length. Shorter than %.3g the loss would have fallen along "
+			"each",
+			seen->n_fell, seen->n_steps, seen->falls_below);
 	else
-		pca_note(w->module->session,
-			"%s, %s: %s ends %.3f degrees from the space of the exact components; "
-			"|cosine| of each with its own at least %.4f",
-			w->module->name, w->module->label, rule, w->angle_degrees, w->cosine_least);
+		pca_note(m, "the loss fell in each of %zu steps of W", seen->n_steps);
+	pca_note(m,
+		"the mean |cosine| with the exact components went from %.4f, of random weights, "
+		"to %.4f; the loss, with W_O's own steps, to %.3g of the target's variance",
+		seen->cosine, last->cosine_mean, last->loss);
+}
+
+/* Why training takes so long, and so little memory. */
+static void note_passes(const struct pca_module *m)
+{
+	const struct al_pca_layer *layer = &m->principal.layer;
+	const double columns = (double)(layer->n_features * layer->width);
+
+	pca_note(m,
+		"each step reads all tokens twice, since second moments of %zu features in %zu "
+		"dimensions would take %.0f MB",
+		layer->n_features, layer->width, columns * columns * sizeof(double) / 1e6);
+}
+
+/* ---- the two rules ---- */
+
+static bool read_options(struct trainer *t, struct al_error *err)
+{
+	const struct pca_training *o = &t->module->options->training;
+
+	t->options.n_inner = o->n_inner ? (size_t)o->n_inner : INNER_STEPS;
+	return pca_read_real("rate", o->rate, al_hebbian_default_rate(&t->module->principal), 0,
+		       1e300, &t->options.rate, err)
+		&& pca_read_real("delta-p", o->delta_p, .2, 0, 1e300, &t->options.delta_p, err)
+		&& pca_read_real("xi", o->xi, .8, -1e300, 1e300, &t->options.xi, err);
+}
+
+static bool train_gha(struct trainer *t, struct state *s, struct al_error *err)
+{
+	s->rate = t->options.rate;
+	al_hebbian_start(t->weights, (uint64_t)t->module->options->input.seed);
+	if (!run(t, s, err))
+		return false;
+	pca_note(t->module,
+		"gha ends %.3f degrees from the space of the exact components; |cosine| of each "
+		"with its own at least %.4f",
+		s->angle, s->cosine_least);
+	return true;
+}
+
+static bool train_deacon(struct trainer *t, const struct al_head_outputs *outputs, struct state *s,
+	struct al_error *err)
+{
+	const struct pca_module *m = t->module;
+	const struct al_deacon_source source = {.moments = m->moments.features.data ? &m->moments
+										    : NULL,
+		.outputs = outputs,
+		.n_targets = m->n_targets};
+	const struct al_matrix out = t->weights;
+	struct al_deacon deacon;
+
+	if (!al_deacon_init(&deacon, &source, &m->principal, m->n_kept,
+		    (uint64_t)m->options->input.seed, err))
+		return false;
+	t->deacon = &deacon;
+	t->weights = deacon.weights;
+	s->loss = deacon.loss / al_deacon_unit(&deacon);
+	bool ok = run(t, s, err) && al_copy(al_view(deacon.weights), out, err);
+	al_deacon_finish(&deacon);
+	if (ok && !source.moments)
+		note_passes(m);
+	if (ok)
+		note_deacon(t, s);
+	return ok;
 }
 
 bool pca_train(const struct pca_module *m, const struct al_head_outputs *outputs,
-	struct pca_tables *tables, struct al_matrix weights, struct al_error *err)
+	struct al_table *table, struct al_matrix weights, struct al_error *err)
 {
-	struct pca_watcher w = {.module = m,
-		.tables = tables,
-		.cosines = al_new_array(&m->session->arena, double, m->n_kept),
-		.label = al_format(&m->session->arena, "%s, %s", m->label,
-			pca_rule_names[m->options->training.rule])};
+	const int rule = m->options->training.rule;
+	struct trainer t = {.module = m,
+		.table = table,
+		.weights = weights,
+		.seen.falls_below = INFINITY,
+		.label = al_format(&m->session->arena, "%s, %s", m->label, pca_rule_names[rule])};
+	struct state state = {.module = m->name,
+		.architecture = al_architecture_names[m->architecture],
+		.promised = NAN,
+		.curvature = NAN,
+		.loss_change = NAN,
+		.length = NAN,
+		.falls_below = NAN,
+		.cosines = al_new_array(&m->session->arena, double, m->n_kept)};
 
-	const bool is_deacon = m->options->training.rule == PCA_DEACON;
-
-	al_progress_init(&w.progress, m->session);
-	bool ok = is_deacon ? pca_train_deacon(&w, outputs, weights, err)
-			    : train_hebbian(&w, outputs, weights, err);
-	al_progress_finish(&w.progress);
-	if (ok && !is_deacon)
-		note_hebbian(&w, al_view(weights));
+	if (!read_options(&t, err))
+		return false;
+	al_progress_init(&t.progress, m->session);
+	bool ok = rule == PCA_GHA ? train_gha(&t, &state, err)
+				  : train_deacon(&t, outputs, &state, err);
+	al_progress_finish(&t.progress);
 	return ok;
 }

@@ -1,81 +1,85 @@
-/* pca: how alike the components of a PCA layer's weights are (Figure 6 of Ampazis & Sakketou 2024).
+/* pca: how alike the components of a PCA layer's weights are, and Figure 6 of Ampazis & Sakketou
+ * 2024, which draws it.
  *
  * The paper shows "the correlation matrix of the PCA layer's weights" and wants the identity. It
  * doesn't say which correlation: Pearson's takes the mean over a component's own weights off, and
  * of a complete orthonormal set it can never be the identity, since the constant vector is shared
  * out among its members; cosines are the identity exactly where weights are orthonormal. */
-#include "commands/pca.h"
-
 #include <math.h>
 
-static const struct al_column
-	key_columns[] = {{.key = "module", .title = "Module", .is_key = true},
-		{.key = "architecture", .title = "Architecture", .is_key = true}},
-	weight_columns[] =
-		{
-			{.key = "components", .title = "Components", .digits = AL_DIGITS_ALL},
-},
-	measure_columns[] =
-		{
-			{.key = "norm_min", .title = "least", .group = "Norm", .digits = 3},
-			{.key = "norm_max", .title = "largest", .group = "Norm", .digits = 3},
-			{.key = "cosine_largest",
-				.title = "largest",
-				.group = "|Cosine| of two",
-				.digits = 3},
-			{.key = "cosine_mean",
-				.title = "mean",
-				.group = "|Cosine| of two",
-				.digits = 3},
-			{.key = "pearson_largest",
-				.title = "largest",
-				.group = "|Pearson| of two",
-				.digits = 3},
-			{.key = "pearson_mean",
-				.title = "mean",
-				.group = "|Pearson| of two",
-				.digits = 3},
-},
-	correlation_columns[] = {
-		{.key = "weights", .title = "Weights", .is_key = true},
-		{.key = "component_a", .title = "Component", .digits = AL_DIGITS_ALL},
-		{.key = "component_b", .title = "and component", .digits = AL_DIGITS_ALL},
-		{.key = "cosine", .title = "Cosine", .digits = 3},
-		{.key = "pearson", .title = "Pearson", .digits = 3},
+#include "base/path.h"
+#include "commands/draw.h"
+#include "commands/pca.h"
+
+/* A layer, or of it a pair of components. */
+struct alike {
+	const char *module, *architecture, *weights;
+	size_t components, component_a, component_b;
+	double cosine, pearson;
+	/* Of the layer: norms of the columns; magnitudes off the diagonal, NAN for a single one. */
+	double norm_min, norm_max, largest[2], mean[2]; /* of cosines, of Pearson's */
 };
 
-#define ADD_ALL(table, columns) \
-	for (size_t i_ = 0; i_ < sizeof(columns) / sizeof(*(columns)); i_++) \
-	al_table_add_column(table, (columns)[i_])
+enum { WITH_MEASURES = 1 << 8 };
 
-void pca_weights_columns(struct al_table *table)
-{
-	ADD_ALL(table, key_columns);
-	ADD_ALL(table, weight_columns);
-	ADD_ALL(table, measure_columns);
-}
+#define NAMES \
+	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct alike, module)}, \
+	{ \
+		{.key = "architecture", .title = "Architecture", .is_key = true}, \
+			AL_MEMBER(struct alike, architecture) \
+	}
+#define NUMBER(member, name) \
+	{ \
+		{.key = #member, .title = (name), .digits = AL_DIGITS_ALL}, \
+			AL_MEMBER(struct alike, member) \
+	}
+#define MEASURE(name, member, head, of, bits) \
+	{ \
+		{.key = (name), .title = (head), .group = (of), .digits = 3}, \
+			AL_MEMBER(struct alike, member), .when = (bits) \
+	}
+#define MEASURES(bits) \
+	MEASURE("norm_min", norm_min, "least", "Norm", bits), \
+		MEASURE("norm_max", norm_max, "largest", "Norm", bits), \
+		MEASURE("cosine_largest", largest[0], "largest", "|Cosine| of two", bits), \
+		MEASURE("cosine_mean", mean[0], "mean", "|Cosine| of two", bits), \
+		MEASURE("pearson_largest", largest[1], "largest", "|Pearson| of two", bits), \
+		MEASURE("pearson_mean", mean[1], "mean", "|Pearson| of two", bits)
 
-void pca_measures_columns(struct al_table *table)
-{
-	ADD_ALL(table, measure_columns);
-}
+const struct al_table_field pca_weights_fields[] = {
+	NAMES,
+	NUMBER(components, "Components"),
+	MEASURES(0),
+	AL_FIELDS_END,
+};
 
-void pca_correlation_columns(struct al_table *table)
+const struct al_table_field pca_correlation_fields[] = {
+	NAMES,
+	{{.key = "weights", .title = "Weights", .is_key = true}, AL_MEMBER(struct alike, weights)},
+	NUMBER(component_a, "Component"),
+	NUMBER(component_b, "and component"),
+	MEASURE("cosine", cosine, "Cosine", NULL, 0),
+	MEASURE("pearson", pearson, "Pearson", NULL, 0),
+	MEASURES(WITH_MEASURES),
+	AL_FIELDS_END,
+};
+
+static const double *column(struct al_view w, size_t c)
 {
-	ADD_ALL(table, key_columns);
-	ADD_ALL(table, correlation_columns);
+	return w.data + c * w.ld;
 }
 
 /* Of two columns; about their means for Pearson. NAN where one has no length. */
-static double alike(const double *a, const double *b, size_t n, bool is_pearson)
+static double find_alike(struct al_view w, size_t left, size_t right, bool is_pearson)
 {
+	const double *a = column(w, left), *b = column(w, right);
 	double mean_a = 0, mean_b = 0, aa = 0, bb = 0, ab = 0;
 
-	for (size_t i = 0; i < n && is_pearson; i++) {
-		mean_a += a[i] / (double)n;
-		mean_b += b[i] / (double)n;
+	for (size_t i = 0; i < w.rows && is_pearson; i++) {
+		mean_a += a[i] / (double)w.rows;
+		mean_b += b[i] / (double)w.rows;
 	}
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < w.rows; i++) {
 		aa += (a[i] - mean_a) * (a[i] - mean_a);
 		bb += (b[i] - mean_b) * (b[i] - mean_b);
 		ab += (a[i] - mean_a) * (b[i] - mean_b);
@@ -83,119 +87,116 @@ static double alike(const double *a, const double *b, size_t n, bool is_pearson)
 	return aa > 0 && bb > 0 ? ab / sqrt(aa) / sqrt(bb) : NAN;
 }
 
-static void set_real(struct al_cell *cell, double value)
-{
-	if (isfinite(value))
-		al_cell_set_real(cell, value);
-}
-
-static const double *column(struct al_view w, size_t c)
-{
-	return w.data + c * w.ld;
-}
-
-static void add_pairs(struct al_table *table, const char *module, const char *architecture,
-	const char *label, struct al_view w)
-{
-	for (size_t a = 0; a < w.cols; a++)
-		for (size_t b = 0; b < w.cols; b++) {
-			struct al_cell *cell = al_table_add_row(table);
-			al_cell_set_text(table, cell++, module);
-			if (architecture)
-				al_cell_set_text(table, cell, architecture);
-			al_cell_set_text(table, ++cell, label);
-			al_cell_set_int(table, ++cell, (int64_t)a + 1);
-			al_cell_set_int(table, ++cell, (int64_t)b + 1);
-			set_real(++cell, alike(column(w, a), column(w, b), w.rows, false));
-			set_real(++cell, alike(column(w, a), column(w, b), w.rows, true));
-		}
-}
-
-/* Norms of the columns; largest and mean magnitude off the diagonal, NAN for a single component. */
-struct measures {
-	double norm_min, norm_max;
-	double largest[2], mean[2]; /* of cosines, of Pearson's */
-};
-
-static void measure_pairs(struct al_view w, bool is_pearson, struct measures *m)
+static void measure_pairs(struct al_view w, bool is_pearson, struct alike *out)
 {
 	double largest = NAN, sum = 0;
 	size_t n = 0;
 
 	for (size_t a = 0; a < w.cols; a++)
 		for (size_t b = 0; b < a; b++) {
-			const double x = fabs(
-				alike(column(w, a), column(w, b), w.rows, is_pearson));
+			const double x = fabs(find_alike(w, a, b, is_pearson));
 			if (isnan(x))
 				continue;
 			largest = fmax(largest, x);
 			sum += x;
 			n++;
 		}
-	m->largest[is_pearson] = largest;
-	m->mean[is_pearson] = n ? sum / (double)n : NAN;
+	out->largest[is_pearson] = largest;
+	out->mean[is_pearson] = n ? sum / (double)n : NAN;
 }
 
-static struct measures measure(struct al_view w)
+static void measure(struct al_view w, struct alike *out)
 {
-	struct measures m = {.norm_min = INFINITY};
-
+	out->components = w.cols;
+	out->norm_min = INFINITY;
 	for (size_t c = 0; c < w.cols; c++) {
 		const struct al_view one = al_columns(w, c, 1);
 		const double norm = sqrt(al_inner(one, one));
-		m.norm_min = fmin(m.norm_min, norm);
-		m.norm_max = fmax(m.norm_max, norm);
+		out->norm_min = fmin(out->norm_min, norm);
+		out->norm_max = fmax(out->norm_max, norm);
 	}
-	measure_pairs(w, false, &m);
-	measure_pairs(w, true, &m);
-	return m;
+	measure_pairs(w, false, out);
+	measure_pairs(w, true, out);
 }
 
-/* In the order of measure_columns. */
-static void set_measures(struct al_cell *cell, const struct measures *m)
+static void add_pairs(struct al_table *table, struct alike row, struct al_view w)
 {
-	al_cell_set_real(cell++, m->norm_min);
-	al_cell_set_real(cell++, m->norm_max);
-	for (int k = 0; k < 2; k++) {
-		set_real(cell++, m->largest[k]);
-		set_real(cell++, m->mean[k]);
-	}
-}
-
-static void add_summary(struct al_table *table, const char *module, const char *architecture,
-	size_t n, const struct measures *m)
-{
-	struct al_cell *cell = al_table_add_row(table);
-
-	al_cell_set_text(table, cell, module);
-	if (architecture)
-		al_cell_set_text(table, &cell[1], architecture);
-	al_cell_set_int(table, &cell[2], (int64_t)n);
-	set_measures(&cell[3], m);
-}
-
-/* As the table, with what stands beneath the panels behind. */
-static void add_drawn(struct al_table *table, const char *label, struct al_view w,
-	const struct measures *m)
-{
-	const size_t first = table->n_rows;
-	const int measures = al_table_find_column(table, measure_columns[0].key);
-
-	add_pairs(table, "", NULL, label, w);
-	for (size_t row = first; row < table->n_rows; row++)
-		set_measures(&table->rows[row][measures], m);
+	for (size_t a = 0; a < w.cols; a++)
+		for (size_t b = 0; b < w.cols; b++) {
+			row.component_a = a + 1;
+			row.component_b = b + 1;
+			row.cosine = find_alike(w, a, b, false);
+			row.pearson = find_alike(w, a, b, true);
+			al_table_add_record(table, &row);
+		}
 }
 
 void pca_weights_add(struct pca_tables *tables, const char *module, const char *architecture,
 	const char *label, struct al_view w)
 {
-	struct al_table *correlation = tables->of[PCA_CORRELATION];
-	const struct measures m = measure(w);
+	struct alike row = {.module = module, .architecture = architecture, .weights = label};
 
+	measure(w, &row);
 	if (tables->of[PCA_WEIGHTS])
-		add_summary(tables->of[PCA_WEIGHTS], module, architecture, w.cols, &m);
-	if (correlation)
-		add_pairs(correlation, module, architecture, label, w);
-	if (tables->drawn[PCA_CORRELATION].n_columns)
-		add_drawn(&tables->drawn[PCA_CORRELATION], label, w, &m);
+		al_table_add_record(tables->of[PCA_WEIGHTS], &row);
+	if (tables->of[PCA_CORRELATION])
+		add_pairs(tables->of[PCA_CORRELATION], row, w);
+	if (tables->drawn.n_columns)
+		add_pairs(&tables->drawn, row, w);
+}
+
+/* ---- Figure 6: a panel for each architecture ---- */
+
+#define MAP(column_name, color_title) \
+	{ \
+		.id = "weights-" column_name, .mark = "heatmap", \
+		.x = {.column = "component_b", .title = "Component"}, \
+		.y = {.column = "component_a", .title = "Component"}, \
+		.color = {.column = column_name, \
+			.title = color_title, \
+			.has_min = true, \
+			.has_max = true, \
+			.min = -1, \
+			.max = 1}, \
+		.is_diverging = true, .writes_values = true, .panel = "weights", \
+		.beneath = (const char *const[]){"norm_min", "norm_max", column_name "_largest", \
+			column_name "_mean"}, \
+		.n_beneath = 4, .width_pt = AL_FIGURE_PAGE_PT, .height_pt = 236, \
+	}
+
+static const struct al_figure maps[] = {
+	MAP("pearson", "Pearson correlation of two components' weights"),
+	MAP("cosine", "Cosine of two components' weights"),
+};
+
+void pca_figures_begin(struct pca_tables *tables, const struct pca_options *o)
+{
+	al_table_init(&tables->drawn, "", "");
+	if (o->figures)
+		al_table_add_fields(&tables->drawn, pca_correlation_fields, WITH_MEASURES);
+}
+
+/* A module's name may hold slashes. */
+static const char *name_folder(struct al_session *session, const char *module)
+{
+	const char *folder = ((const struct pca_options *)session->options)->figures;
+	char *name = al_strdup(&session->arena, module);
+
+	for (char *c = name; *c; c++)
+		if (*c == '/')
+			*c = '_';
+	return al_path_join(&session->arena, folder, *name == '.' ? "module" : name);
+}
+
+bool pca_figures_end(struct pca_tables *tables, struct al_session *session, const char *module,
+	bool draws, struct al_error *err)
+{
+	bool ok = draws;
+
+	for (size_t i = 0; ok && tables->drawn.n_rows && i < sizeof(maps) / sizeof(*maps); i++)
+		ok = al_draw_into(&session->files, &maps[i], &tables->drawn,
+			     name_folder(session, module), err)
+			|| al_in(err, "%s", maps[i].id);
+	al_table_finish(&tables->drawn);
+	return ok;
 }

@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "pca/hebbian_training.h"
+#include "linalg/hebbian.h"
 
 enum room { PREDICTION, RESIDUAL, CHANGE, OUTPUT_GRADIENT, GRADIENT, N_ROOM };
 
@@ -97,6 +97,25 @@ bool al_deacon_loss(struct al_deacon *d, struct al_matrix gradient, struct al_er
 
 /* ---- beginning ---- */
 
+void al_hebbian_start(struct al_matrix weights, uint64_t seed)
+{
+	struct al_random *random = al_random_create(seed, 0, 0, 0);
+
+	al_random_gaussian(random, weights.data, weights.rows * weights.cols);
+	al_random_destroy(random);
+	for (size_t c = 0; c < weights.cols; c++) {
+		const struct al_view column = al_columns(al_view(weights), c, 1);
+		const double length = sqrt(al_inner(column, column));
+		for (size_t i = 0; i < weights.rows; i++)
+			weights.data[i + c * weights.ld] /= length;
+	}
+}
+
+double al_hebbian_default_rate(const struct al_principal *principal)
+{
+	return 0.5 / principal->values[0];
+}
+
 /* Random weights whose predictions vary as much as the target. */
 static bool fill(struct al_deacon *d, uint64_t seed, struct al_error *err)
 {
@@ -163,10 +182,10 @@ static bool find_direction(struct al_deacon *d, const struct al_deacon_options *
 	const struct al_view covariance = al_view(d->principal->covariance);
 
 	if (o->n_inner <= 1)
-		return al_hebbian_direction(AL_SANGER, covariance, al_view(d->weights), out, err);
+		return al_hebbian_direction(covariance, al_view(d->weights), out, err);
 	if (!al_copy(al_view(d->weights), out, err))
 		return false;
-	if (!al_hebbian_batch(AL_SANGER, covariance, o->rate, 0, o->n_inner, out, err))
+	if (!al_hebbian_batch(covariance, o->rate, 0, o->n_inner, out, err))
 		return al_in(err, "the inner loop, from weights of norm %.3g",
 			sqrt(al_inner(al_view(d->weights), al_view(d->weights))));
 	for (size_t i = 0; i < out.rows * out.cols; i++)

@@ -14,6 +14,12 @@
 #include "linalg/constrained.h"
 #include "pca/regression.h"
 
+/* Where Sanger's rule (linalg/hebbian.h) begins: random directions of length 1. */
+void al_hebbian_start(struct al_matrix weights, uint64_t seed);
+
+/* Half of what keeps its steps from growing: 1/2 over the largest eigenvalue. */
+double al_hebbian_default_rate(const struct al_principal *principal);
+
 struct al_deacon_options {
 	double delta_p, xi;
 	/* Steps of Sanger's rule whose sum is the direction F; 1: F of the paper's equation 14. The

@@ -14,8 +14,7 @@ struct al_head_outputs {
 	double rounding; /* of the numbers, relative: what differs by less is constant */
 	/* The first row that is finite. */
 	bool (*first)(const void *context, double *out, struct al_error *err);
-	/* All rows, by al_sums_add or al_stream; in the blocks that the statistic asks for where it
-	 * wants them in order. */
+	/* All rows, by al_sums_add or al_stream. */
 	bool (*feed)(const void *context, struct al_sums *sums, struct al_error *err);
 	const void *context;
 };

@@ -183,22 +183,6 @@ static bool sum_wave(struct al_sums *sums, struct wave *wave, size_t n, struct a
 	return true;
 }
 
-static bool stream_in_order(struct al_sums *sums, const struct al_rows *rows,
-	const struct al_rows *beside, struct al_error *err)
-{
-	const size_t block = sums->statistic->block_rows;
-	double *room = al_alloc(block * sums->statistic->width, sizeof(*room));
-	bool ok = true;
-
-	for (size_t at = 0; ok && at < rows->n_rows; at += block) {
-		const size_t n = rows->n_rows - at < block ? rows->n_rows - at : block;
-		ok = read_beside(rows, beside, at, n, room, err)
-			&& add_block(sums, room, n, (int64_t)at, true, err);
-	}
-	free(room);
-	return ok;
-}
-
 bool al_stream(struct al_sums *sums, const struct al_rows *rows, const struct al_rows *beside,
 	struct al_error *err)
 {
@@ -207,8 +191,6 @@ bool al_stream(struct al_sums *sums, const struct al_rows *rows, const struct al
 	const size_t side_by_side = panels_side_by_side(sums->statistic);
 	bool ok = true;
 
-	if (sums->statistic->is_in_order)
-		return stream_in_order(sums, rows, beside, err);
 	for (size_t i = 0; ok && i < side_by_side; i++)
 		ok = al_sums_init(&panels[i], sums->statistic, err);
 	for (; ok && wave.first_row < rows->n_rows; wave.first_row += side_by_side * PANEL_ROWS) {

@@ -21,7 +21,6 @@ struct al_statistic {
 	bool (*add_singles)(const void *context, const float *rows, size_t n, double *sums,
 		struct al_error *err);
 	const void *context;
-	bool is_in_order; /* blocks come one by one, of block_rows rows, in the order of tokens */
 };
 
 struct al_sums {

@@ -6,8 +6,8 @@
 
 #include "base/random.h"
 #include "ledger/ledger.h"
+#include "linalg/hebbian.h"
 #include "pca/deacon.h"
-#include "pca/hebbian_training.h"
 #include "support/weights.h"
 
 enum { HEADS = 4, D_HEAD = 3, WIDTH = HEADS * D_HEAD, TARGETS = 6, TOKENS = 500, KEPT = 3 };
@@ -467,17 +467,6 @@ static const struct al_head_outputs gaussian = {.width = G_HEADS * G_DIMS,
 	.first = first_gaussian,
 	.feed = feed_gaussian};
 
-static bool ignore(void *context, size_t step, double rate, struct al_view weights,
-	struct al_error *err)
-{
-	(void)context;
-	(void)step;
-	(void)rate;
-	(void)weights;
-	(void)err;
-	return true;
-}
-
 static double largest_angle(struct al_view weights, struct al_view vectors)
 {
 	double cosines[G_HEADS], angle;
@@ -489,14 +478,12 @@ static double largest_angle(struct al_view weights, struct al_view vectors)
 	return angle;
 }
 
-/* Shares of variance along learned weights are LAPACK's to 1e-12, angles below 1e-3; pattern by
- * pattern, with a falling rate, they come as near as noise allows. */
+/* Shares of variance along learned weights are LAPACK's to 1e-12, angles below 1e-3. */
 static void gaussian_is_learned(void **state)
 {
 	const struct al_pca_options asked = {.architecture = AL_DIRECT,
 		.n_heads = G_HEADS,
 		.d_head = G_DIMS};
-	struct al_hebbian_options options = {.rule = AL_SANGER, .n_steps = 4000, .watch = ignore};
 	struct al_matrix w = {0}, truth = {0};
 	struct al_principal p;
 	double values[G_HEADS];
@@ -506,9 +493,9 @@ static void gaussian_is_learned(void **state)
 	assert_true(al_principal_find(&p, &gaussian, &asked, NULL)
 		&& al_matrix_init(&w, G_HEADS, G_HEADS, NULL)
 		&& al_matrix_init(&truth, G_HEADS, G_HEADS, NULL));
-	options.rate = al_hebbian_default_rate(&p);
 	al_hebbian_start(w, 1);
-	assert_true(al_hebbian_train(&p, NULL, &options, w, NULL));
+	assert_true(al_hebbian_batch(al_view(p.covariance), al_hebbian_default_rate(&p), 0, 4000, w,
+		NULL));
 	assert_true(largest_angle(al_view(w), al_view(p.vectors)) < 1e-3);
 	for (size_t c = 0; c < G_HEADS; c++) {
 		double share = 0;
@@ -526,25 +513,6 @@ static void gaussian_is_learned(void **state)
 	assert_true(largest_angle(al_view(p.vectors), al_view(truth)) < .02);
 	for (size_t c = 0; c < G_HEADS; c++)
 		assert_true(fabs(p.values[c] - values[c]) < .02);
-
-	struct al_view two = al_columns(al_view(w), 0, 2);
-	const struct al_matrix learned = {w.data, two.rows, two.cols, two.ld};
-	options.is_online = true;
-	options.n_steps = 3 * G_TOKENS;
-	options.rate = .02;
-	options.halve_after = 1000;
-	al_hebbian_start(learned, 2);
-	assert_true(al_hebbian_train(&p, &gaussian, &options, learned, NULL));
-	assert_true(largest_angle(two, al_view(p.vectors)) < .03);
-	options.is_online = false;
-	options.batch_tokens = 4000;
-	options.n_inner = 500;
-	options.n_steps = 5 * 4000;
-	options.halve_after = 0;
-	options.rate = al_hebbian_default_rate(&p);
-	al_hebbian_start(learned, 2);
-	assert_true(al_hebbian_train(&p, &gaussian, &options, learned, NULL));
-	assert_true(largest_angle(two, al_view(p.vectors)) < .05);
 	al_matrix_finish(&w);
 	al_matrix_finish(&truth);
 	al_principal_finish(&p);
