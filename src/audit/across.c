@@ -162,11 +162,13 @@ bool al_across_measure(const struct al_audit *audit, const struct al_attention *
 	size_t n_modules, const struct al_across_watch *watch, struct al_table *table,
 	struct al_error *err)
 {
-	struct al_ranking ranking = {.most = audit->options.n_pairs};
+	struct al_ranking ranking = {.most = audit->options.n_pairs, .least = AL_LIKE_NOTHING};
 	bool ok = measure_all(&ranking, audit, modules, n_modules, watch, err);
 
-	if (ok)
+	if (ok) {
 		al_pairs_add_rows(table, &ranking);
+		al_pairs_note(table, ranking.n_seen);
+	}
 	al_ranking_finish(&ranking);
 	return ok;
 }

@@ -4,33 +4,20 @@
 #include <stdlib.h>
 
 #include "audit/losses.h"
-#include "audit/pairs.h"
 #include "audit/rotary.h"
 #include "base/memory.h"
 
 void al_audit_init(struct al_audit *audit, const struct al_model_view *view,
 	const struct al_audit_options *options)
 {
-	*audit = (struct al_audit){.view = view,
-		.options = *options,
-		.similar = al_calloc(1, sizeof(*audit->similar))};
-	audit->similar->most = options->n_pairs;
+	*audit = (struct al_audit){.view = view, .options = *options};
 }
 
 void al_audit_finish(struct al_audit *audit)
 {
 	al_spectra_finish(&audit->gaussian_heads);
 	al_spectra_finish(&audit->gaussian_layer);
-	if (audit->similar)
-		al_ranking_finish(audit->similar);
-	free(audit->similar);
 	*audit = (struct al_audit){0};
-}
-
-void al_audit_forget_pairs(struct al_audit *audit)
-{
-	al_ranking_finish(audit->similar);
-	audit->similar->most = audit->options.n_pairs;
 }
 
 /* Moves what was found to what there is. */

@@ -66,15 +66,12 @@ struct al_audit {
 	struct al_spectra gaussian_heads, gaussian_layer; /* for gaussian_shape */
 	struct al_heads gaussian_shape;
 	bool has_gaussian;
-	struct al_ranking *similar; /* pairs of heads of one module, of all modules so far */
+	size_t n_pairs; /* of heads of one module, of all modules so far */
 };
 
 void al_audit_init(struct al_audit *audit, const struct al_model_view *view,
 	const struct al_audit_options *options);
 void al_audit_finish(struct al_audit *audit);
-
-/* Begins the ranking of pairs of heads anew. */
-void al_audit_forget_pairs(struct al_audit *audit);
 
 /* Loads a module. Weights that are not finite are an AL_EINPUT error that counts them and names
  * their tensors: the module is to be left out, the rest can be audited. On failure nothing is

@@ -67,11 +67,6 @@ struct al_measurement {
 	/* Adds the module's rows. */
 	bool (*add_module)(struct al_audit *audit, struct al_audit_module *module,
 		struct al_table *table, struct al_error *err);
-	/* In one process of several: makes rows of what the module left in the audit; and takes
-	 * them back, where processes are merged. NULL: its rows are all that it leaves. */
-	void (*give_rows)(struct al_audit *audit, struct al_table *table);
-	bool (*take_rows)(struct al_audit *audit, const struct al_attention *attention,
-		const struct al_table *rows, struct al_error *err);
 	/* After the last module: sorts, cuts. NULL: nothing to do. */
 	void (*finish)(struct al_audit *audit, struct al_table *table);
 	struct al_short_form short_form; /* without columns and `fill`: people get it when named */

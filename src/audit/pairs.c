@@ -9,20 +9,25 @@
 
 /* ---- the ranking ---- */
 
+/* The larger in size; -1 where there is neither. */
+static double rank(double qk, double ov)
+{
+	const double larger = fmax(fabs(qk), fabs(ov)); /* fmax passes NANs over */
+
+	return isnan(larger) ? -1 : larger;
+}
+
 static double likeness(const struct al_head_pair *p)
 {
-	return fmax(fabs(p->cosine[AL_FORM_QK]),
-		fabs(p->cosine[AL_FORM_OV])); /* fmax passes NANs over */
+	return rank(p->cosine[AL_FORM_QK], p->cosine[AL_FORM_OV]);
 }
 
 /* The most alike first; what is equally alike in the order of the checkpoint. */
 static int compare(const void *x, const void *y)
 {
 	const struct al_head_pair *p = x, *q = y;
-	double left = likeness(p), right = likeness(q);
+	const double left = likeness(p), right = likeness(q);
 
-	left = isnan(left) ? -1 : left;
-	right = isnan(right) ? -1 : right;
 	if (left != right)
 		return (left < right) - (left > right);
 	if (p->a != q->a)
@@ -40,6 +45,8 @@ static void cut(struct al_ranking *ranking)
 		qsort(ranking->items, ranking->n, sizeof(*ranking->items), compare);
 	if (ranking->most > 0 && ranking->n > ranking->most)
 		ranking->n = ranking->most;
+	while (ranking->n > 0 && likeness(&ranking->items[ranking->n - 1]) <= ranking->least)
+		ranking->n--;
 }
 
 static void add_pair(struct al_ranking *ranking, const struct al_head_pair *pair)
@@ -289,75 +296,53 @@ static void add_row(struct al_table *table, const struct al_head_pair *pair)
 		al_audit_set_number(cell++, pair->composition[p]);
 }
 
-void al_pairs_give_rows(struct al_table *table, const struct al_ranking *ranking)
+void al_pairs_add_rows(struct al_table *table, const struct al_ranking *ranking)
 {
 	for (size_t k = 0; k < ranking->n; k++)
 		add_row(table, &ranking->items[k]);
 }
 
-void al_pairs_add_rows(struct al_table *table, const struct al_ranking *ranking)
+void al_pairs_note(struct al_table *table, size_t n_seen)
 {
-	al_pairs_give_rows(table, ranking);
-	if (ranking->n < ranking->n_seen)
-		al_table_note(table, "the %zu most similar of %zu pairs", ranking->n,
-			ranking->n_seen);
+	if (table->n_rows < n_seen)
+		al_table_note(table, "the %zu most similar of %zu pairs", table->n_rows, n_seen);
 }
 
-/* ---- from the table ---- */
+/* A row, to be sorted with others. */
+struct ranked {
+	struct al_cell *cells;
+	double likeness;
+	size_t place;
+};
 
-static bool take_head(const struct al_cell *cell, const struct al_attention *attention, size_t *out,
-	struct al_error *err)
+static int compare_ranked(const void *x, const void *y)
 {
-	double head;
+	const struct ranked *a = x, *b = y;
 
-	if (!al_cell_number(cell, &head) || !(head >= 0 && head < (double)attention->n_heads))
-		return al_fail(err, AL_EINPUT, "a pair of heads that %s doesn't have",
-			attention->name);
-	*out = (size_t)head;
-	return true;
+	if (a->likeness != b->likeness)
+		return (a->likeness < b->likeness) - (a->likeness > b->likeness);
+	return (a->place > b->place) - (a->place < b->place);
 }
 
-static double take_number(const struct al_cell *cell)
+double al_pairs_likeness(const struct al_table *table, size_t row)
 {
-	double number;
+	double qk = NAN, ov = NAN;
 
-	return al_cell_number(cell, &number) ? number : NAN;
+	(void)al_table_number(table, row, "qk_cosine", &qk);
+	(void)al_table_number(table, row, "ov_cosine", &ov);
+	return rank(qk, ov);
 }
 
-/* The columns are those of al_pairs_add_columns, without composition. */
-static bool take_pair(const struct al_attention *attention, const struct al_cell *cells,
-	struct al_head_pair *pair, struct al_error *err)
+void al_pairs_cut(struct al_table *table, size_t most)
 {
-	const struct al_cell *cell = cells + 4;
+	struct ranked *all = al_calloc(table->n_rows + 1, sizeof(*all));
 
-	*pair = (struct al_head_pair){.a = attention, .b = attention};
-	for (int form = 0; form < AL_N_FORMS; form++)
-		pair->cosine[form] = take_number(cell++);
-	for (int p = 0; p < AL_N_PROJECTIONS; p++, cell += 3) {
-		pair->has_angles[p] = cell->kind != AL_CELL_MISSING;
-		pair->angles[p] = (struct al_angles){.kernel = take_number(&cell[0]),
-			.smallest = take_number(&cell[1]),
-			.largest = take_number(&cell[2])};
-	}
-	for (int p = 0; p < AL_N_READERS; p++)
-		pair->composition[p] = NAN;
-	return take_head(&cells[1], attention, &pair->head_a, err)
-		&& take_head(&cells[3], attention, &pair->head_b, err);
-}
-
-bool al_pairs_take_rows(struct al_ranking *ranking, const struct al_attention *attention,
-	const struct al_table *rows, struct al_error *err)
-{
-	const size_t n_heads = (size_t)attention->n_heads;
-	const size_t n_seen = ranking->n_seen + n_heads * (n_heads - 1) / 2;
-	struct al_head_pair pair;
-
-	for (size_t row = 0; row < rows->n_rows; row++) {
-		if (!take_pair(attention, rows->rows[row], &pair, err))
-			return false;
-		add_pair(ranking, &pair);
-	}
-	ranking->n_seen = n_seen;
-	cut(ranking);
-	return true;
+	for (size_t row = 0; row < table->n_rows; row++)
+		all[row] = (struct ranked){table->rows[row], al_pairs_likeness(table, row), row};
+	qsort(all, table->n_rows, sizeof(*all), compare_ranked);
+	for (size_t row = 0; row < table->n_rows; row++)
+		table->rows[row] = all[row].cells;
+	if (most > 0 && table->n_rows > most)
+		table->n_rows = most;
+	free(all);
 }

@@ -15,11 +15,14 @@ struct al_head_pair {
 	bool has_angles[AL_N_PROJECTIONS], is_new;
 };
 
-/* The best so far; `most` 0 keeps all. */
+/* The best so far, of those more alike than `least`; `most` 0 keeps all. */
 struct al_ranking {
 	struct al_head_pair *items;
 	size_t n, room, most, n_seen;
+	double least; /* AL_LIKE_NOTHING: all are */
 };
+
+enum { AL_LIKE_NOTHING = -2 };
 
 void al_ranking_finish(struct al_ranking *ranking);
 
@@ -46,10 +49,12 @@ bool al_ranking_offer(struct al_ranking *ranking, struct al_pair_side *a, struct
 void al_pairs_add_columns(struct al_table *table, bool with_composition);
 void al_pairs_add_rows(struct al_table *table, const struct al_ranking *ranking);
 
-/* What one module left in a ranking of its own as rows, without a note; and taken from them into
- * the ranking of all. */
-void al_pairs_give_rows(struct al_table *table, const struct al_ranking *ranking);
-bool al_pairs_take_rows(struct al_ranking *ranking, const struct al_attention *attention,
-	const struct al_table *rows, struct al_error *err) AL_MUST_CHECK;
+/* Says of how many pairs the rows are, where they aren't all. */
+void al_pairs_note(struct al_table *table, size_t n_seen);
+
+/* How alike the pair of a row is; sorts rows by that, equal ones as they stand, and keeps the first
+ * `most`, or all. */
+double al_pairs_likeness(const struct al_table *table, size_t row);
+void al_pairs_cut(struct al_table *table, size_t most);
 
 #endif

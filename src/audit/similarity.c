@@ -15,20 +15,29 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	al_pairs_add_columns(table, false);
 }
 
+/* Of each module only pairs that may be among the best of all. */
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	struct al_table *table, struct al_error *err)
 {
 	struct al_pair_side side = {.module = module};
 	struct al_matrix cosines[AL_N_FORMS] = {{0}};
 	struct al_pair_scores scores = {0};
+	const size_t most = audit->options.n_pairs;
+	struct al_ranking ranking = {.most = most, .least = AL_LIKE_NOTHING};
 	bool ok = true;
 
-	(void)table;
+	if (most > 0 && table->n_rows == most)
+		ranking.least = al_pairs_likeness(table, most - 1);
 	for (int form = 0; ok && form < AL_N_FORMS; form++) {
 		ok = al_module_cosines(module, (enum al_form)form, &cosines[form], err);
 		scores.cosine[form] = al_view(cosines[form]);
 	}
-	ok = ok && al_ranking_offer(audit->similar, &side, &side, &scores, err);
+	ok = ok && al_ranking_offer(&ranking, &side, &side, &scores, err);
+	if (ok)
+		al_pairs_add_rows(table, &ranking);
+	if (most > 0)
+		al_pairs_cut(table, most);
+	al_ranking_finish(&ranking);
 	for (int form = 0; form < AL_N_FORMS; form++)
 		al_matrix_finish(&cosines[form]);
 	al_pair_side_finish(&side);
@@ -37,19 +46,8 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 
 static void finish(struct al_audit *audit, struct al_table *table)
 {
-	al_pairs_add_rows(table, audit->similar);
-}
-
-/* The best pairs of all modules are among the best of each. */
-static void give_rows(struct al_audit *audit, struct al_table *table)
-{
-	al_pairs_give_rows(table, audit->similar);
-}
-
-static bool take_rows(struct al_audit *audit, const struct al_attention *attention,
-	const struct al_table *rows, struct al_error *err)
-{
-	return al_pairs_take_rows(audit->similar, attention, rows, err);
+	al_pairs_cut(table, audit->options.n_pairs);
+	al_pairs_note(table, audit->n_pairs);
 }
 
 /* ---- the summary ---- */
@@ -93,8 +91,6 @@ const struct al_measurement al_measurement_similarity = {
 	.needs = {.weights = true, .grams = true},
 	.add_columns = add_columns,
 	.add_module = add_module,
-	.give_rows = give_rows,
-	.take_rows = take_rows,
 	.finish = finish,
 	.short_form = {.columns = {"module_a", "head_a", "module_b", "head_b", "qk_cosine",
 			       "ov_cosine"},

@@ -1,8 +1,12 @@
-/* Shares of an audit, and what it reads. */
+/* Shares of an audit, and what its answer hangs on. */
 #include "commands/audit_part.h"
+
+#include <inttypes.h>
+#include <string.h>
 
 #include "audit/deal.h"
 #include "base/file.h"
+#include "base/fingerprint.h"
 #include "base/hash.h"
 
 /* ---- shares ---- */
@@ -63,58 +67,66 @@ const bool *al_audit_deal_tensors(const struct al_audit_run *run, const int64_t 
 	return is_mine;
 }
 
-/* ---- what is read ---- */
+/* ---- names ---- */
+
+const char *al_shard_name(struct al_arena *arena, int64_t shard, int64_t n_shards)
+{
+	return al_format(arena, "shard-%" PRId64 "-of-%" PRId64, shard, n_shards);
+}
+
+const char *al_shard_fingerprint(struct al_arena *arena, const struct al_text *text)
+{
+	return al_fingerprint_text(arena, al_hash(AL_HASH_EMPTY, text->data, text->length));
+}
+
+/* ---- what the answer hangs on ---- */
 
 enum { MOST_INPUT_BYTES = 1 << 30 };
 
-static bool hash_file(const char *path, uint64_t *out, struct al_error *err)
+static bool say_file(struct al_fragment *f, const char *name, const char *path,
+	struct al_error *err)
 {
 	struct al_text text;
 
 	if (!al_file_read(&text, path, MOST_INPUT_BYTES, err))
 		return false;
-	*out = al_hash(AL_HASH_EMPTY, text.data, text.length);
+	al_fragment_say(f, name, al_shard_fingerprint(&f->arena, &text));
 	al_text_finish(&text);
 	return true;
 }
 
 /* The same tokens of the same model are the same calibration. Of a folder of matrices each is read
  * by one part alone. */
-static bool hash_covariance(const struct al_covariance *covariance, uint64_t *out,
+static bool say_covariance(struct al_fragment *f, const struct al_covariance *covariance,
 	struct al_error *err)
 {
 	const struct al_calibration *c = al_covariance_calibration(covariance);
+	uint64_t hash = AL_HASH_EMPTY;
 
-	*out = AL_HASH_EMPTY;
 	if (!c)
-		return covariance->is_folder || hash_file(covariance->path, out, err);
-	*out = al_hash(*out, &c->source, sizeof(c->source));
-	*out = al_hash(*out, &c->n_queries, sizeof(c->n_queries));
-	*out = al_hash(*out, c->sequences, c->n_sequences * sizeof(*c->sequences));
+		return covariance->is_folder || say_file(f, "calibration", covariance->path, err);
+	hash = al_hash(hash, &c->source, sizeof(c->source));
+	hash = al_hash(hash, &c->n_queries, sizeof(c->n_queries));
+	hash = al_hash(hash, c->sequences, c->n_sequences * sizeof(*c->sequences));
+	al_fragment_say(f, "calibration", al_fingerprint_text(&f->arena, hash));
 	return true;
 }
 
-bool al_audit_inputs(const struct al_audit_run *run, struct al_fragment_input **out, size_t *n,
-	struct al_error *err)
+bool al_audit_say(const struct al_audit_run *run, struct al_fragment *f, struct al_error *err)
 {
 	const struct al_audit_asked *o = run->options;
 	const struct al_json *config = &run->opened.view.config;
-	struct al_fragment_input *input = al_new_array(&run->session->arena,
-		struct al_fragment_input, 3);
+	const struct al_text text = {.data = config->text, .length = config->length};
+	const struct al_texts options = al_options_texts(al_audit_shaping, o, &f->arena);
 
-	*out = input;
-	*input++ = (struct al_fragment_input){"config",
-		al_hash(AL_HASH_EMPTY, config->text, config->length)};
-	if (o->calibration) {
-		input->name = "calibration";
-		if (!hash_covariance(&run->covariance, &input++->fingerprint, err))
-			return false;
-	}
-	if (o->layout.layout) {
-		input->name = "layout";
-		if (!hash_file(o->layout.layout, &input++->fingerprint, err))
-			return false;
-	}
-	*n = (size_t)(input - *out);
-	return true;
+	al_fragment_say(f, "attnledger", al_version());
+	al_fragment_say(f, "header",
+		al_fingerprint_text(&f->arena, run->opened.checkpoint.header_hash));
+	for (size_t i = 0; i < options.n; i++)
+		al_fragment_say(f,
+			al_strndup(&f->arena, options.items[i], strcspn(options.items[i], "=")),
+			options.items[i]);
+	al_fragment_say(f, "configuration", al_shard_fingerprint(&f->arena, &text));
+	return (!o->calibration || say_covariance(f, &run->covariance, err))
+		&& (!o->layout.layout || say_file(f, "layout", o->layout.layout, err));
 }

@@ -1,10 +1,10 @@
 /* What a part of an audit and the merging of parts must come to alike: who measures which module,
- * and which files the answer hangs on. */
+ * what the answer hangs on, and how files are called. */
 #ifndef ATTNLEDGER_COMMANDS_AUDIT_PART_H
 #define ATTNLEDGER_COMMANDS_AUDIT_PART_H
 
 #include "commands/audit_run.h"
-#include "fragment/manifest.h"
+#include "fragment/fragment.h"
 
 /* The shard, from 1 on, of each of the checkpoint's modules, by size; 0: it isn't chosen. */
 const int64_t *al_audit_deal_modules(const struct al_audit_run *run, int64_t n_shards);
@@ -14,9 +14,15 @@ const int64_t *al_audit_deal_modules(const struct al_audit_run *run, int64_t n_s
 const bool *al_audit_deal_tensors(const struct al_audit_run *run, const int64_t *shards,
 	int64_t shard, int64_t n_shards);
 
-/* Fingerprints of what shapes the answer beside the checkpoint and the options: config, layout,
- * calibration. */
-bool al_audit_inputs(const struct al_audit_run *run, struct al_fragment_input **out, size_t *n,
+/* Says what shapes the answer: the program, the checkpoint's header, options, and fingerprints of
+ * what is read beside the checkpoint: config, layout, calibration. */
+bool al_audit_say(const struct al_audit_run *run, struct al_fragment *fragment,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* "shard-1-of-4" */
+const char *al_shard_name(struct al_arena *arena, int64_t shard, int64_t n_shards);
+
+/* Of a text or of a file's bytes, as facts and tables hold it. */
+const char *al_shard_fingerprint(struct al_arena *arena, const struct al_text *text);
 
 #endif

@@ -197,6 +197,9 @@ bool al_audit_run_chooses(const struct al_audit_run *run, const struct al_attent
 
 void al_audit_run_add_measured(struct al_audit_run *run, const struct al_attention *attention)
 {
+	const size_t n_heads = (size_t)attention->n_heads;
+
+	run->audit.n_pairs += n_heads * (n_heads - 1) / 2;
 	run->measured[run->n_measured++] = attention;
 }
 

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "fragment/manifest.h"
 
 static const struct launcher {
 	const char *rank, *size;

@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 
+enum { AL_MOST_SHARDS = 9999 };
+
 struct al_shard_of {
 	int64_t shard, n_shards; /* I, from 1 on, and N */
 };

@@ -5,29 +5,44 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/path.h"
 #include "commands/audit_part.h"
-#include "fragment/rows.h"
+#include "commands/launcher.h"
 
-enum { MOST_ROWS_BYTES = 1 << 30, MOST_MATRIX_BYTES = 1 << 30 };
+enum { MOST_FILE_BYTES = 1 << 30 };
+
+/* A manifest that was read. */
+struct part {
+	struct al_fragment manifest;
+	struct al_shard_of of;
+};
 
 struct merging {
 	struct al_session *session;
 	struct al_audit_asked asked; /* as the parts were */
 	struct al_audit_run run;
-	struct al_manifest *parts; /* in the order of shards, when all are there */
+	struct part *parts; /* in the order of shards, when all are there */
 	size_t n_parts, parts_room;
 	const int64_t *shards; /* of the checkpoint's modules */
-	bool takes_matrices;
 };
 
 /* ---- the folders ---- */
+
+/* Could it be the name of a manifest's file? */
+static bool is_manifest(const char *name)
+{
+	int64_t shard, n_shards;
+	int n = 0;
+
+	return sscanf(name, "shard-%" SCNd64 "-of-%" SCNd64 "%n", &shard, &n_shards, &n) == 2
+		&& strcmp(name + n, ".json") == 0;
+}
 
 bool al_holds_fragments(const char *folder)
 {
@@ -37,23 +52,49 @@ bool al_holds_fragments(const char *folder)
 	if (!stream)
 		return false;
 	for (struct dirent *entry; !is_found && (entry = readdir(stream));)
-		is_found = al_manifest_is_name(entry->d_name);
+		is_found = is_manifest(entry->d_name);
 	closedir(stream);
 	return is_found;
 }
 
-static bool read_part(struct merging *m, const char *path, struct al_error *err)
+/* Reads a file of facts and tables; `fingerprint` is what a manifest lists, or NULL. One that is
+ * broken says where; one that is whole and another is told by its fingerprint. */
+static bool read_fragment(struct al_fragment *f, const char *path, const char *fingerprint,
+	struct al_error *err)
 {
 	struct al_text text;
 
-	if (!al_file_read(&text, path, AL_JSON_FILE_LIMIT, err))
+	if (!al_file_read(&text, path, MOST_FILE_BYTES, err))
+		return false;
+	bool ok = al_fragment_parse(f, path, text.data, text.length, err);
+	if (ok && fingerprint && strcmp(al_shard_fingerprint(&f->arena, &text), fingerprint) != 0) {
+		al_fragment_finish(f);
+		ok = al_fail(err, AL_EINPUT, "%s: isn't what its manifest lists", path);
+	}
+	al_text_finish(&text);
+	return ok;
+}
+
+static bool read_part(struct merging *m, const char *path, struct al_error *err)
+{
+	struct part part;
+
+	if (!read_fragment(&part.manifest, path, NULL, err))
 		return false;
 	m->parts = al_grow(&m->session->arena, m->parts, m->n_parts, &m->parts_room,
 		sizeof(*m->parts));
-	bool ok = al_manifest_parse(&m->parts[m->n_parts++], &m->session->arena, path, text.data,
-		text.length, err);
-	al_text_finish(&text);
-	return ok;
+	m->parts[m->n_parts++] = part;
+	const char *shard = al_fragment_fact(&part.manifest, "shard");
+	const char *n_shards = al_fragment_fact(&part.manifest, "shards");
+	const char *checkpoint = al_fragment_fact(&part.manifest, "checkpoint");
+	const char *kernel = al_fragment_fact(&part.manifest, "kernel");
+	if (!shard || !n_shards || !checkpoint || !kernel)
+		return al_fail(err, AL_EINPUT,
+			"%s: expected facts \"shard\", \"shards\", \"checkpoint\" and \"kernel\"",
+			path);
+	return al_shard_of_read(al_format(&m->session->arena, "%s/%s", shard, n_shards),
+		       &m->parts[m->n_parts - 1].of, err)
+		|| al_in(err, "%s", path);
 }
 
 static bool read_folder(struct merging *m, const char *folder, struct al_error *err)
@@ -65,7 +106,7 @@ static bool read_folder(struct merging *m, const char *folder, struct al_error *
 	if (!stream)
 		return al_fail(err, AL_EINPUT, "%s: can't open: %s", folder, strerror(errno));
 	for (struct dirent *entry; ok && (entry = readdir(stream));)
-		if (al_manifest_is_name(entry->d_name))
+		if (is_manifest(entry->d_name))
 			ok = read_part(m, al_path_join(&m->session->arena, folder, entry->d_name),
 				err);
 	closedir(stream);
@@ -76,11 +117,36 @@ static bool read_folder(struct merging *m, const char *folder, struct al_error *
 
 static int compare_parts(const void *x, const void *y)
 {
-	const struct al_manifest *a = x, *b = y;
+	const struct part *a = x, *b = y;
 
-	if (a->shard != b->shard)
-		return a->shard < b->shard ? -1 : 1;
-	return strcmp(a->path, b->path);
+	if (a->of.shard != b->of.shard)
+		return a->of.shard < b->of.shard ? -1 : 1;
+	return strcmp(a->manifest.path, b->manifest.path);
+}
+
+/* Of facts that may differ. */
+static bool is_own(const char *fact)
+{
+	static const char *const own[] = {"shard", "checkpoint", "config", "kernel", "kernel_note"};
+
+	return al_find_name(fact, own, sizeof(own) / sizeof(*own)) >= 0;
+}
+
+/* What shapes the answer is the same of both, as far as `f` says it. */
+static bool check_facts(const struct al_fragment *f, const struct al_fragment *other,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < f->n_facts; i++) {
+		const char *name = f->facts[i].name, *here = f->facts[i].value;
+		const char *there = al_fragment_fact(other, name);
+		if (is_own(name) || (there && strcmp(here, there) == 0))
+			continue;
+		const bool is_option = strncmp(here, "--", 2) == 0;
+		return al_fail(err, AL_EINPUT, "%s was measured with %s%s%s, %s with%s%s", f->path,
+			is_option ? "" : name, is_option ? "" : " ", here, other->path,
+			there ? " " : "out", there ? there : "");
+	}
+	return true;
 }
 
 /* Parts of one audit, each once; whether all are there is known with the modules. */
@@ -90,12 +156,14 @@ static bool read_parts(struct merging *m, struct al_error *err)
 		if (!read_folder(m, al_session_word(m->session, i), err))
 			return false;
 	qsort(m->parts, m->n_parts, sizeof(*m->parts), compare_parts);
+	const struct al_fragment *first = &m->parts[0].manifest;
 	for (size_t i = 1; i < m->n_parts; i++) {
-		if (!al_manifest_check_same(&m->parts[0], &m->parts[i], err))
+		const struct al_fragment *part = &m->parts[i].manifest;
+		if (!check_facts(first, part, err) || !check_facts(part, first, err))
 			return false;
-		if (m->parts[i].shard == m->parts[i - 1].shard)
+		if (m->parts[i].of.shard == m->parts[i - 1].of.shard)
 			return al_fail(err, AL_EINPUT, "%s and %s are both shard %" PRId64,
-				m->parts[i - 1].path, m->parts[i].path, m->parts[i].shard);
+				m->parts[i - 1].manifest.path, part->path, m->parts[i].of.shard);
 	}
 	return true;
 }
@@ -105,14 +173,16 @@ static bool read_parts(struct merging *m, struct al_error *err)
 static bool read_options(struct merging *m, const struct al_merge_audit *options,
 	struct al_error *err)
 {
-	const struct al_manifest *first = &m->parts[0];
+	const struct al_fragment *first = &m->parts[0].manifest;
 	struct al_arena *arena = &m->session->arena;
-	char **argv = al_new_array(arena, char *, first->n_options + 1);
+	char **argv = al_new_array(arena, char *, first->n_facts + 1);
 	struct al_command_line line;
+	int n = 0;
 
-	for (size_t i = 0; i < first->n_options; i++)
-		argv[i] = al_strdup(arena, first->options[i]);
-	if (!al_command_line_split(&line, arena, (int)first->n_options, argv, al_audit_shaping, err)
+	for (size_t i = 0; i < first->n_facts; i++)
+		if (strncmp(first->facts[i].name, "--", 2) == 0)
+			argv[n++] = al_strdup(arena, first->facts[i].value);
+	if (!al_command_line_split(&line, arena, n, argv, al_audit_shaping, err)
 		|| !al_command_line_read(&line, arena, al_audit_shaping, &m->asked, err))
 		return al_in(err, "%s", first->path);
 	m->asked.output = *m->session->output;
@@ -126,61 +196,39 @@ static bool read_options(struct merging *m, const struct al_merge_audit *options
 /* The matrices and the tables for files alone are there where they were measured. */
 static bool check_files(const struct merging *m, struct al_error *err)
 {
-	const struct al_manifest *first = &m->parts[0];
+	const struct al_fragment *first = &m->parts[0].manifest;
+	const bool has_tables = al_fragment_fact(first, "tables");
+	const bool has_figures = has_tables || al_fragment_fact(first, "figures");
+	const char *missing = m->asked.tables && !has_tables		? "--tables"
+		: m->asked.figures && !has_figures			? "--figures"
+		: m->asked.report && !al_fragment_fact(first, "report") ? "--report"
+									: NULL;
 
-	if (m->asked.tables && !first->has_tables)
-		return al_fail(err, AL_EINPUT,
-			"--tables: %s was measured without it, its matrices are missing",
-			first->path);
-	if (m->asked.figures && !first->has_figures && !first->has_tables)
-		return al_fail(err, AL_EINPUT,
-			"--figures: %s was measured without it, curves may be missing",
-			first->path);
-	return !m->asked.report || first->has_report
-		|| al_fail(err, AL_EINPUT,
-			"--report: %s was measured without it, pairs of heads may be missing",
-			first->path);
+	return !missing
+		|| al_fail(err, AL_EINPUT, "%s: %s was measured without it", missing, first->path);
 }
 
-/* By its headers alone: numbers were compared where they were read. */
 static bool check_checkpoint(const struct merging *m, const char *path, struct al_error *err)
 {
-	const struct al_manifest *first = &m->parts[0];
-	struct al_checkpoint checkpoint;
-
-	if (access(path, F_OK) != 0)
-		return al_fail(err, AL_EINPUT,
-			"%s, of which %s is: %s; --checkpoint PATH says where it is now", path,
-			first->path, strerror(errno));
-	if (!al_checkpoint_open(&checkpoint, path, err))
-		return false;
-	const uint64_t header = checkpoint.header_hash;
-	al_checkpoint_close(&checkpoint);
-	return header == first->header
+	return access(path, F_OK) == 0
 		|| al_fail(err, AL_EINPUT,
-			"%s: the fingerprint of its header is %016" PRIx64
-			", %s is of %s, %016" PRIx64,
-			path, header, first->path, first->checkpoint, first->header);
+			"%s, of which %s is: %s; --checkpoint PATH says where it is now", path,
+			m->parts[0].manifest.path, strerror(errno));
 }
 
-static bool check_inputs(struct merging *m, struct al_error *err)
+/* The checkpoint by its headers alone: numbers were compared where they were read. */
+static bool check_same(const struct merging *m, struct al_error *err)
 {
-	struct al_manifest here = m->parts[0];
+	struct al_fragment here;
 
-	here.path = "what is there now";
-	return al_audit_inputs(&m->run, &here.inputs, &here.n_inputs, err)
-		&& al_manifest_check_same(&m->parts[0], &here, err);
+	al_fragment_init(&here, "what is there now");
+	bool ok = al_audit_say(&m->run, &here, err)
+		&& check_facts(&here, &m->parts[0].manifest, err);
+	al_fragment_finish(&here);
+	return ok;
 }
 
-/* ---- gaps and overlaps ---- */
-
-static const struct al_manifest *find_part(const struct merging *m, int64_t shard)
-{
-	for (size_t i = 0; i < m->n_parts; i++)
-		if (m->parts[i].shard == shard)
-			return &m->parts[i];
-	return NULL;
-}
+/* ---- gaps ---- */
 
 static bool fail_missing(const struct merging *m, int64_t shard, struct al_error *err)
 {
@@ -193,47 +241,23 @@ static bool fail_missing(const struct merging *m, int64_t shard, struct al_error
 		if (m->shards[i] == shard)
 			al_text_addf(&names, "%s%s", n++ ? ", " : "", view->modules[i].name);
 	al_fail(err, AL_EINPUT, "shard %" PRId64 "/%" PRId64 " is missing: %s%s", shard,
-		m->parts[0].n_shards, n ? "modules " : "without modules", names.data);
+		m->parts[0].of.n_shards, n ? "modules " : "without modules", names.data);
 	al_text_finish(&names);
 	return false;
 }
 
-/* A part lists the modules that it was dealt, in their order. */
-static bool check_modules(const struct merging *m, const struct al_manifest *part,
-	struct al_error *err)
-{
-	const struct al_model_view *view = &m->run.opened.view;
-	size_t n = 0;
-
-	for (size_t i = 0; i < view->n_modules; i++) {
-		if (m->shards[i] != part->shard)
-			continue;
-		if (n == part->n_modules || part->modules[n].place != (int64_t)i
-			|| strcmp(part->modules[n].name, view->modules[i].name) != 0)
-			return al_fail(err, AL_EINPUT, "%s: %s is missing among its modules",
-				part->path, view->modules[i].name);
-		n++;
-	}
-	return n == part->n_modules
-		|| al_fail(err, AL_EINPUT, "%s: %s is of another shard", part->path,
-			part->modules[n].name);
-}
-
+/* Parts are sorted, and each is there once. */
 static bool check_parts(const struct merging *m, struct al_error *err)
 {
-	for (int64_t shard = 1; shard <= m->parts[0].n_shards; shard++) {
-		const struct al_manifest *part = find_part(m, shard);
-		if (!part)
+	for (int64_t shard = 1; shard <= m->parts[0].of.n_shards; shard++)
+		if ((size_t)shard > m->n_parts || m->parts[shard - 1].of.shard != shard)
 			return fail_missing(m, shard, err);
-		if (!check_modules(m, part, err))
-			return false;
-	}
 	return true;
 }
 
 /* ---- rows ---- */
 
-static bool check_columns(const struct al_table *table, const struct al_fragment_rows *rows,
+static bool check_columns(const struct al_table *table, const struct al_fragment *rows,
 	const struct al_table *from, struct al_error *err)
 {
 	bool is_same = from && from->n_columns == table->n_columns;
@@ -241,7 +265,7 @@ static bool check_columns(const struct al_table *table, const struct al_fragment
 	for (size_t i = 0; is_same && i < table->n_columns; i++)
 		is_same = strcmp(from->columns[i].key, table->columns[i].key) == 0;
 	return is_same
-		|| al_fail(err, AL_EINPUT, "%s: %s table \"%s\"", rows->name,
+		|| al_fail(err, AL_EINPUT, "%s: %s table \"%s\"", rows->path,
 			from ? "has other columns in its" : "has no", table->id);
 }
 
@@ -254,134 +278,152 @@ static void copy_rows(struct al_table *table, const struct al_table *from)
 	}
 }
 
-static bool take_table(struct merging *m, const struct al_attention *attention,
-	const struct al_fragment_rows *rows, size_t measurement, struct al_error *err)
+static bool take_table(struct al_table *table, const struct al_fragment *rows, struct al_error *err)
 {
-	const struct al_measurement *what = al_measurements[measurement];
-	struct al_table *table = m->run.tables[measurement];
-	const struct al_table *from = al_fragment_rows_find(rows, what->id);
+	const struct al_table *from = al_fragment_table(rows, table->id);
 
 	if (!check_columns(table, rows, from, err))
 		return false;
 	for (size_t i = 0; i < from->n_notes; i++)
 		al_table_note(table, "%s", from->notes[i]);
-	if (what->take_rows)
-		return what->take_rows(&m->run.audit, attention, from, err)
-			|| al_in(err, "%s", rows->name);
 	copy_rows(table, from);
 	return true;
 }
 
-static bool take_matrix(struct merging *m, const struct al_manifest *part,
-	const struct al_fragment_matrix *matrix, struct al_error *err)
+/* FOLDER/shard-I-of-N.NAME */
+static const char *path_beside(const struct merging *m, const struct part *part, const char *name)
 {
-	const char *path = al_manifest_matrix_path(part, matrix->name, &m->session->arena);
-	struct al_text content;
+	struct al_arena *arena = &m->session->arena;
+	const char *path = part->manifest.path, *slash = strrchr(path, '/');
 
-	if (!al_file_read(&content, path, MOST_MATRIX_BYTES, err))
-		return false;
-	bool ok = al_hash(AL_HASH_EMPTY, content.data, content.length) == matrix->fingerprint
-		|| al_fail(err, AL_EINPUT, "%s: isn't what shard %" PRId64 " wrote", path,
-			part->shard);
-	ok = ok
-		&& al_files_put_aside(&m->session->files, m->asked.tables, matrix->name, &content,
-			err);
-	al_text_finish(&content);
-	return ok;
+	return al_format(arena, "%s%s.%s", al_strndup(arena, path, (size_t)(slash - path) + 1),
+		al_shard_name(arena, part->of.shard, part->of.n_shards), name);
 }
 
-static bool take_all(struct merging *m, const struct al_manifest *part,
-	const struct al_attention *attention, const struct al_fragment_rows *rows,
+static bool take_tables(struct merging *m, const struct part *part, size_t place,
+	const char *fingerprint, struct al_error *err)
+{
+	const char *name = al_format(&m->session->arena, "%zu.json", place);
+	struct al_fragment rows;
+	bool ok = true;
+
+	if (!read_fragment(&rows, path_beside(m, part, name), fingerprint, err))
+		return false;
+	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
+		ok = !m->run.tables[i] || take_table(m->run.tables[i], &rows, err);
+	al_fragment_finish(&rows);
+	al_audit_run_add_measured(&m->run, &m->run.opened.view.modules[place]);
+	return ok && al_audit_run_hand_on(&m->run, err);
+}
+
+/* A list of the manifest; one without rows where there is none. */
+static const struct al_table *list_of(const struct part *part, const char *id)
+{
+	static const struct al_table none = {0};
+	const struct al_table *list = al_fragment_table(&part->manifest, id);
+
+	return list ? list : &none;
+}
+
+static bool take_module(struct merging *m, const struct part *part, size_t place,
 	struct al_error *err)
 {
-	if (strcmp(rows->module, attention->name) != 0)
-		return al_fail(err, AL_EINPUT, "%s: of %s, expected %s", rows->name, rows->module,
-			attention->name);
-	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
-		if (m->run.tables[i] && !take_table(m, attention, rows, i, err))
-			return false;
-	for (size_t i = 0; m->asked.tables && i < rows->n_matrices; i++)
-		if (!take_matrix(m, part, &rows->matrices[i], err))
-			return false;
-	al_audit_run_add_measured(&m->run, attention);
-	return al_audit_run_hand_on(&m->run, err);
-}
+	const struct al_table *modules = list_of(part, "modules");
+	const char *name = m->run.opened.view.modules[place].name;
+	size_t row = 0;
 
-/* A file that is broken says where; one that is whole and another is told by its fingerprint. */
-static bool read_rows(struct al_fragment_rows *rows, const struct al_manifest *part,
-	const struct al_fragment_module *module, const char *path, struct al_error *err)
-{
-	struct al_text text;
-
-	if (!al_file_read(&text, path, MOST_ROWS_BYTES, err))
-		return false;
-	bool ok = al_fragment_rows_parse(rows, path, text.data, text.length, err);
-	if (ok && al_hash(AL_HASH_EMPTY, text.data, text.length) != module->fingerprint) {
-		al_fragment_rows_finish(rows);
-		ok = al_fail(err, AL_EINPUT, "%s: isn't what %s lists", path, part->path);
-	}
-	al_text_finish(&text);
-	return ok;
-}
-
-static bool take_module(struct merging *m, const struct al_manifest *part,
-	const struct al_fragment_module *module, struct al_error *err)
-{
-	const struct al_attention *attention = &m->run.opened.view.modules[module->place];
-	struct al_fragment_rows rows;
-
-	if (module->left_out) {
-		al_audit_run_add_left_out(&m->run, module->left_out);
-		return true;
-	}
-	if (!read_rows(&rows, part, module, al_manifest_rows_path(part, module, &m->session->arena),
-		    err))
-		return false;
-	bool ok = take_all(m, part, attention, &rows, err);
-	al_fragment_rows_finish(&rows);
-	return ok;
+	while (row < modules->n_rows && strcmp(al_table_text(modules, row, "module"), name) != 0)
+		row++;
+	if (row == modules->n_rows)
+		return al_fail(err, AL_EINPUT, "%s: %s is missing among its modules",
+			part->manifest.path, name);
+	const char *left_out = al_table_text(modules, row, "left_out");
+	if (!*left_out)
+		return take_tables(m, part, place, al_table_text(modules, row, "fingerprint"), err);
+	al_audit_run_add_left_out(&m->run, left_out);
+	return true;
 }
 
 static bool take_modules(struct merging *m, struct al_error *err)
 {
-	size_t *next = al_new_array(&m->session->arena, size_t, m->n_parts);
-
-	for (size_t i = 0; i < m->run.opened.view.n_modules; i++) {
-		if (m->shards[i] == 0)
-			continue;
-		const size_t place = (size_t)m->shards[i] - 1;
-		const struct al_manifest *part = &m->parts[place];
-		if (!take_module(m, part, &part->modules[next[place]++], err))
+	for (size_t i = 0; i < m->run.opened.view.n_modules; i++)
+		if (m->shards[i] > 0 && !take_module(m, &m->parts[m->shards[i] - 1], i, err))
 			return false;
-	}
 	return al_audit_run_check_modules(&m->run, err);
 }
 
-/* ---- what isn't of one module ---- */
+/* ---- what isn't rows of a module ---- */
 
-static bool take_counts(struct merging *m, struct al_error *err)
+static bool take_matrix(struct merging *m, const struct part *part, const char *name,
+	const char *fingerprint, struct al_error *err)
+{
+	const char *path = path_beside(m, part, name);
+	struct al_text content;
+
+	if (!*name || *name == '.' || strchr(name, '/'))
+		return al_fail(err, AL_EINPUT, "%s: found \"%.40s\", expected the name of a file",
+			part->manifest.path, name);
+	if (!al_file_read(&content, path, MOST_FILE_BYTES, err))
+		return false;
+	bool ok = strcmp(al_shard_fingerprint(&m->session->arena, &content), fingerprint) == 0
+		? al_files_put_aside(&m->session->files, m->asked.tables, name, &content, err)
+		: al_fail(err, AL_EINPUT, "%s: isn't what its manifest lists", path);
+	al_text_finish(&content);
+	return ok;
+}
+
+static bool take_matrices(struct merging *m, const struct part *part, struct al_error *err)
+{
+	const struct al_table *matrices = list_of(part, "matrices");
+
+	for (size_t row = 0; m->asked.tables && row < matrices->n_rows; row++)
+		if (!take_matrix(m, part, al_table_text(matrices, row, "matrix"),
+			    al_table_text(matrices, row, "fingerprint"), err))
+			return false;
+	return true;
+}
+
+static bool take_counts(struct merging *m, const struct part *part, const bool *is_counted,
+	struct al_error *err)
 {
 	const struct al_checkpoint *checkpoint = &m->run.opened.checkpoint;
-	bool *is_counted = al_new_array(&m->session->arena, bool, checkpoint->n_tensors + 1);
+	const struct al_table *counts = list_of(part, "not_finite");
+
+	for (size_t row = 0; row < counts->n_rows; row++) {
+		const char *name = al_table_text(counts, row, "tensor");
+		const struct al_tensor *t = al_checkpoint_find(checkpoint, name);
+		double n = 0;
+		if (!t || !al_table_number(counts, row, "count", &n))
+			return al_fail(err, AL_EINPUT, "%s: %s has no tensor %s",
+				part->manifest.path, checkpoint->path, name);
+		if (is_counted[t - checkpoint->tensors])
+			m->run.not_finite[t - checkpoint->tensors] = (int64_t)n;
+	}
+	return true;
+}
+
+static bool take_rest(struct merging *m, struct al_error *err)
+{
+	bool *is_counted = al_new_array(&m->session->arena, bool,
+		m->run.opened.checkpoint.n_tensors + 1);
 
 	al_audit_run_mark_counted(&m->run, is_counted);
 	for (size_t i = 0; i < m->n_parts; i++)
-		for (size_t k = 0; k < m->parts[i].n_not_finite; k++) {
-			const struct al_fragment_count *count = &m->parts[i].not_finite[k];
-			const struct al_tensor *t = al_checkpoint_find(checkpoint, count->tensor);
-			if (!t)
-				return al_fail(err, AL_EINPUT, "%s: %s has no tensor %s",
-					m->parts[i].path, checkpoint->path, count->tensor);
-			if (is_counted[t - checkpoint->tensors])
-				m->run.not_finite[t - checkpoint->tensors] = count->n;
-		}
+		if (!take_matrices(m, &m->parts[i], err)
+			|| !take_counts(m, &m->parts[i], is_counted, err))
+			return false;
 	return true;
+}
+
+static const char *kernel_of(const struct merging *m, size_t part)
+{
+	return al_fragment_fact(&m->parts[part].manifest, "kernel");
 }
 
 static bool is_first_with_kernel(const struct merging *m, size_t part)
 {
 	for (size_t i = 0; i < part; i++)
-		if (strcmp(m->parts[i].kernel, m->parts[part].kernel) == 0)
+		if (strcmp(kernel_of(m, i), kernel_of(m, part)) == 0)
 			return false;
 	return true;
 }
@@ -395,10 +437,10 @@ static void take_kernels(struct merging *m)
 	al_text_init(&kernels);
 	for (size_t i = 0; i < m->n_parts; i++)
 		if (is_first_with_kernel(m, i))
-			al_text_addf(&kernels, "%s%s", n++ ? ", " : "", m->parts[i].kernel);
+			al_text_addf(&kernels, "%s%s", n++ ? ", " : "", kernel_of(m, i));
 	m->run.kernel = al_strdup(&m->session->arena, kernels.data);
 	m->run.kernel_note = n == 1
-		? m->parts[0].kernel_note
+		? al_fragment_fact(&m->parts[0].manifest, "kernel_note")
 		: "shards ran on different BLAS kernels, whose numbers differ in the last digits";
 	al_text_finish(&kernels);
 }
@@ -407,40 +449,52 @@ static void take_kernels(struct merging *m)
 
 static bool merge_all(struct merging *m, struct al_error *err)
 {
-	m->shards = al_audit_deal_modules(&m->run, m->parts[0].n_shards);
-	if (!check_inputs(m, err) || !check_parts(m, err) || !take_modules(m, err)
-		|| !take_counts(m, err))
+	m->shards = al_audit_deal_modules(&m->run, m->parts[0].of.n_shards);
+	if (!check_same(m, err) || !check_parts(m, err) || !take_modules(m, err)
+		|| !take_rest(m, err))
 		return false;
 	take_kernels(m);
 	return al_audit_run_answer(&m->run, err);
 }
 
 /* The answer is of `audit PATH CONFIG`, and so is its page. */
-static void answer_as_audit(struct merging *m, const char *path)
+static void answer_as_audit(struct merging *m, const char *path, const char *config)
 {
 	struct al_command_line *line = &m->session->line;
 	const char **words = al_new_array(&m->session->arena, const char *, 3);
 
 	words[0] = path;
-	words[1] = m->parts[0].config;
+	words[1] = config;
 	line->words = words;
-	line->n_words = words[1] ? 2 : 1;
+	line->n_words = config ? 2 : 1;
 	m->session->style.command = "audit";
+}
+
+static bool merge(struct merging *m, const struct al_merge_audit *options, struct al_error *err)
+{
+	if (!read_parts(m, err) || !read_options(m, options, err) || !check_files(m, err))
+		return false;
+	const struct al_fragment *first = &m->parts[0].manifest;
+	const char *path = options->checkpoint ? options->checkpoint
+					       : al_fragment_fact(first, "checkpoint");
+	const char *config = al_fragment_fact(first, "config");
+	if (!check_checkpoint(m, path, err))
+		return false;
+	if (!al_audit_run_init(&m->run, m->session, &m->asked, path, config, err))
+		return al_in(err, "%s, measured as %s was", path, first->path);
+	answer_as_audit(m, path, config);
+	bool ok = merge_all(m, err);
+	al_audit_run_finish(&m->run);
+	return ok;
 }
 
 bool al_merge_audit(struct al_session *session, const struct al_merge_audit *options,
 	struct al_error *err)
 {
 	struct merging m = {.session = session};
+	bool ok = merge(&m, options, err);
 
-	if (!read_parts(&m, err) || !read_options(&m, options, err) || !check_files(&m, err))
-		return false;
-	const char *path = options->checkpoint ? options->checkpoint : m.parts[0].checkpoint;
-	if (!check_checkpoint(&m, path, err)
-		|| !al_audit_run_init(&m.run, session, &m.asked, path, m.parts[0].config, err))
-		return false;
-	answer_as_audit(&m, path);
-	bool ok = merge_all(&m, err);
-	al_audit_run_finish(&m.run);
+	for (size_t i = 0; i < m.n_parts; i++)
+		al_fragment_finish(&m.parts[i].manifest);
 	return ok;
 }

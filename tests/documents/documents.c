@@ -17,8 +17,7 @@
 #include "ledger/quantise.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/npy.h"
-#include "fragment/manifest.h"
-#include "fragment/rows.h"
+#include "fragment/fragment.h"
 #include "paper/lint.h"
 #include "scenario/csv.h"
 #include "scenario/scenario.h"
@@ -228,26 +227,15 @@ static bool parse_scenario(const char *text, size_t length, struct al_error *err
 
 /* ---- parts of an audit ---- */
 
-static bool parse_rows(const char *text, size_t length, struct al_error *err)
+static bool parse_fragment(const char *text, size_t length, struct al_error *err)
 {
-	struct al_fragment_rows rows;
+	struct al_fragment fragment;
 
 	if (!parse_json(text, length, err)
-		|| !al_fragment_rows_parse(&rows, "rows.json", text, length, err))
+		|| !al_fragment_parse(&fragment, "part.json", text, length, err))
 		return false;
-	al_fragment_rows_finish(&rows);
+	al_fragment_finish(&fragment);
 	return true;
-}
-
-static bool parse_manifest(const char *text, size_t length, struct al_error *err)
-{
-	struct al_manifest manifest;
-	struct al_arena arena;
-
-	al_arena_init(&arena);
-	bool ok = al_manifest_parse(&manifest, &arena, "manifest.json", text, length, err);
-	al_arena_finish(&arena);
-	return ok;
 }
 
 /* ---- what is no JSON ---- */
@@ -515,12 +503,9 @@ const struct parser parsers[] = {
 		.parse = parse_quantisation,
 		.files = "tests/data/quantised/[abcgq]*[a-z8t].json"},
 	{.name = "scenario", .parse = parse_scenario, .files = "scenarios/[c-w]*.json"},
-	{.name = "rows of an audit",
-		.parse = parse_rows,
-		.files = "tests/fuzz/corpus/fragment/rows"},
 	{.name = "part of an audit",
-		.parse = parse_manifest,
-		.files = "tests/fuzz/corpus/fragment/manifest"},
+		.parse = parse_fragment,
+		.files = "tests/fuzz/corpus/fragment/[mr]*"},
 	{.name = "CSV",
 		.parse = parse_csv,
 		.texts = {"\xef\xbb\xbf"

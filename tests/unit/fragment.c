@@ -6,8 +6,7 @@
 #include <math.h>
 
 #include "base/number.h"
-#include "fragment/manifest.h"
-#include "fragment/rows.h"
+#include "fragment/fragment.h"
 
 static const double reals[] = {0, -0.0, 1, -3, .1, 1.0 / 3, DBL_MIN, DBL_TRUE_MIN, DBL_MAX,
 	-DBL_MAX, 1e15, 123456789012345680.0, 2.5e-7, NAN, INFINITY, -INFINITY};
@@ -50,10 +49,9 @@ static void assert_same_cell(const struct al_cell *a, const struct al_cell *b)
 
 static void gives_every_cell_back(void **state)
 {
-	const struct al_fragment_matrix matrix = {"layers.7.qk.gram.npy", UINT64_MAX - 1};
 	struct al_table table, empty;
 	const struct al_table *tables[] = {&table, &empty};
-	struct al_fragment_rows rows;
+	struct al_fragment said, back;
 	struct al_error err = {0};
 	struct al_text text;
 
@@ -61,23 +59,26 @@ static void gives_every_cell_back(void **state)
 	fill(&table);
 	al_table_init(&empty, "empty", "");
 	al_text_init(&text);
-	al_fragment_rows_write("layers.7", tables, 2, &matrix, 1, &text);
-	if (!al_fragment_rows_parse(&rows, "t", text.data, text.length, &err))
+	al_fragment_init(&said, "");
+	al_fragment_say(&said, "module", "layers.\"7\"");
+	al_fragment_say(&said, "config", NULL);
+	al_fragment_write(&said, tables, 2, &text);
+	if (!al_fragment_parse(&back, "t", text.data, text.length, &err))
 		fail_msg("%s", err.message);
-	assert_string_equal(rows.module, "layers.7");
-	assert_int_equal(rows.n_tables, 2);
-	const struct al_table *back = al_fragment_rows_find(&rows, "numbers");
-	assert_non_null(back);
-	assert_null(al_fragment_rows_find(&rows, "number"));
-	assert_string_equal(back->columns[1].key, table.columns[1].key);
-	assert_string_equal(back->notes[0], "a note with 100 %");
-	assert_int_equal(back->n_rows, N_REALS);
+	assert_string_equal(al_fragment_fact(&back, "module"), "layers.\"7\"");
+	assert_null(al_fragment_fact(&back, "config"));
+	assert_int_equal(back.n_tables, 2);
+	const struct al_table *numbers = al_fragment_table(&back, "numbers");
+	assert_non_null(numbers);
+	assert_null(al_fragment_table(&back, "number"));
+	assert_string_equal(numbers->columns[1].key, table.columns[1].key);
+	assert_string_equal(numbers->notes[0], "a note with 100 %");
+	assert_int_equal(numbers->n_rows, N_REALS);
 	for (size_t row = 0; row < N_REALS; row++)
 		for (size_t i = 0; i < 2; i++)
-			assert_same_cell(&table.rows[row][i], &back->rows[row][i]);
-	assert_string_equal(rows.matrices[0].name, matrix.name);
-	assert_true(rows.matrices[0].fingerprint == matrix.fingerprint);
-	al_fragment_rows_finish(&rows);
+			assert_same_cell(&table.rows[row][i], &numbers->rows[row][i]);
+	al_fragment_finish(&back);
+	al_fragment_finish(&said);
 	al_text_finish(&text);
 	al_table_finish(&empty);
 	al_table_finish(&table);
@@ -86,93 +87,56 @@ static void gives_every_cell_back(void **state)
 /* The text is the inside of a row, or all. */
 static void check_refused(const char *text, const char *message)
 {
-	struct al_fragment_rows rows;
+	struct al_fragment fragment;
 	struct al_error err = {0};
 	char all[512];
 
 	snprintf(all, sizeof(all),
 		*text == '{' ? "%s"
-			     : "{\"module\": \"m\", \"tables\": [{\"id\": \"t\", \"columns\": "
-			       "[\"a\"],\n\"rows\": [[%s]]}]}",
+			     : "{\"facts\": {}, \"tables\": [{\"id\": \"t\", \"columns\": [\"a\"], "
+			       "\"notes\": [],\n\"rows\": [[%s]]}]}",
 		text);
-	assert_false(al_fragment_rows_parse(&rows, "t", all, strlen(all), &err));
+	assert_false(al_fragment_parse(&fragment, "t", all, strlen(all), &err));
 	assert_string_equal(err.message, message);
 }
 
 static void refuses_rows(void **state)
 {
+	static const char nothing[] = "expected \"exact\", \"real\" (nan, inf or -inf), or "
+				      "\"text\" and \"title\"";
+	static const char *const cases[] = {"{}", "{\"title\": \"a\"}", "{\"real\": \"1\"}"};
+	char message[128];
+
 	(void)state;
-	check_refused("1, 2", "t:2:14: one cell more than the table's 1 columns");
+	check_refused("1, 2", "t:2:10: 2 cells, the table has 1 columns");
 	check_refused("1], [", "t:2:15: 0 cells, the table has 1 columns");
 	check_refused("1e999", "t:2:11: found 1e999, expected a finite number");
-	check_refused("true",
-		"t:2:11: found a boolean, expected null, a text, a number or an object");
-	check_refused("[]", "t:2:11: found an array, expected null, a text, a number or an object");
-	check_refused(" {}", "t:2:12: a cell of nothing");
-	check_refused(" {\"title\": \"a\"}", "t:2:22: a title without a text");
+	check_refused("true", "t:2:11: found true or false, expected a string");
+	check_refused("[]", "t:2:11: found an array, expected a string");
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char cell[32];
+		snprintf(cell, sizeof(cell), " %s", cases[i]);
+		snprintf(message, sizeof(message), "t:2:12: %s", nothing);
+		check_refused(cell, message);
+	}
+	check_refused(" {\"latex\": \"1\"}",
+		"t:2:22: unknown key \"latex\" (known: text, title, exact, real)");
 	check_refused(" {\"exact\": \"1/0\"}",
-		"t:2:22: found \"1/0\", expected an exact number: 3 or 1/3");
+		"t:2:12: found \"1/0\", expected an exact number: 3 or 1/3");
 	check_refused(" {\"exact\": \"0x3\"}",
-		"t:2:22: found \"0x3\", expected an exact number: 3 or 1/3");
+		"t:2:12: found \"0x3\", expected an exact number: 3 or 1/3");
 	check_refused(" {\"exact\": \"1/\"}",
-		"t:2:22: found \"1/\", expected an exact number: 3 or 1/3");
-	check_refused(" {\"real\": \"1\"}", "t:2:21: found \"1\", expected nan, inf or -inf");
-	check_refused(" {\"latex\": \"1\"}", "t:2:22: unknown key \"latex\"");
+		"t:2:12: found \"1/\", expected an exact number: 3 or 1/3");
 }
 
 static void refuses_files(void **state)
 {
 	(void)state;
-	check_refused("{}", "t:1:1: no \"module\": these are no rows");
-	check_refused("{\"rows\": []}", "t:1:10: unknown key \"rows\"");
-	check_refused("{\"module\": 7}", "t:1:12: \"module\" is a number, expected a string");
-	check_refused("{\"module\": \"m\", \"tables\": [{}]}", "t:1:28: a table without an \"id\"");
-	check_refused("{\"module\": \"m\", \"tables\": [{\"rows\": [[]], \"columns\": [\"a\"]}]}",
-		"t:1:55: columns after rows");
-	check_refused("{\"module\": \"m\", \"matrices\": [{\"name\": \"a/b\"}]}",
-		"t:1:39: found \"a/b\", expected the name of a file");
-	check_refused("{\"module\": \"m\", \"matrices\": [{\"name\": \"..\"}]}",
-		"t:1:39: found \"..\", expected the name of a file");
-	check_refused("{\"module\": \"m\", \"matrices\": [{\"fingerprint\": \"fnv1a 7\"}]}",
-		"t:1:46: found \"fnv1a 7\", expected a fingerprint");
-	check_refused("{\"module\": \"m\", \"matrices\": [{}]}",
-		"t:1:30: a matrix without a \"name\"");
-}
-
-static void knows_names_of_manifests(void **state)
-{
-	(void)state;
-	assert_true(al_manifest_is_name("shard-1-of-2.json"));
-	assert_true(al_manifest_is_name("shard-12-of-240.json"));
-	assert_false(al_manifest_is_name("shard-1-of-2.0.json"));
-	assert_false(al_manifest_is_name("shard-1-of-2.layers.0.qk.gram.npy"));
-	assert_false(al_manifest_is_name("shard-1-of-2.json~"));
-	assert_false(al_manifest_is_name(".shard-1-of-2.json"));
-	assert_false(al_manifest_is_name("shard-1.json"));
-}
-
-static void refuses_manifests(void **state)
-{
-	static const char *const cases[][2] = {
-		{"{\"format\": 2}", "t:1:12: format 2 of fragments, this program reads format 1"},
-		{"{\"format\": 1}", "t:1:1: key \"attnledger\" is missing"},
-		{"{\"format\": 1, \"atnledger\": \"1\"}",
-			"t:1:28: unknown key \"atnledger\" (did you mean \"attnledger\"?)"},
-		{"{\"format\": 1, \"attnledger\": \"1\", \"shard\": 0}",
-			"t:1:43: found 0, expected 1 or more"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		struct al_manifest manifest;
-		struct al_error err = {0};
-		struct al_arena arena;
-		al_arena_init(&arena);
-		assert_false(al_manifest_parse(&manifest, &arena, "t", cases[i][0],
-			strlen(cases[i][0]), &err));
-		assert_string_equal(err.message, cases[i][1]);
-		al_arena_finish(&arena);
-	}
+	check_refused("{}", "t:1:1: key \"facts\" is missing");
+	check_refused("{\"rows\": []}", "t:1:10: unknown key \"rows\" (known: facts, tables)");
+	check_refused("{\"facts\": {\"shard\": 7}, \"tables\": []}",
+		"t:1:21: \"shard\" is a number, expected a string");
+	check_refused("{\"facts\": {}, \"tables\": [{}]}", "t:1:26: key \"id\" is missing");
 }
 
 int main(void)
@@ -181,8 +145,6 @@ int main(void)
 		cmocka_unit_test(gives_every_cell_back),
 		cmocka_unit_test(refuses_rows),
 		cmocka_unit_test(refuses_files),
-		cmocka_unit_test(knows_names_of_manifests),
-		cmocka_unit_test(refuses_manifests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
