@@ -173,7 +173,7 @@ bool al_conversion_add_row(struct al_converter *x, struct al_conversion *c, stru
 
 /* A conversion that keeps the heads' number and widths. */
 static struct al_conversion begin(const struct al_converter *x,
-	const struct al_conversion_target *to, const char *gauge, struct al_loss loss)
+	const struct al_conversion_target *to, const char *gauge, struct al_conversion_loss loss)
 {
 	const struct al_heads *heads = &x->module->heads;
 	struct al_conversion c = {.to = to,
@@ -191,7 +191,8 @@ static struct al_conversion begin(const struct al_converter *x,
 
 /* The same within what a module with a key for every head is: multi-head or, already, latent
  * attention. */
-struct al_conversion al_conversion_begin_same(const struct al_converter *x, struct al_loss loss)
+struct al_conversion al_conversion_begin_same(const struct al_converter *x,
+	struct al_conversion_loss loss)
 {
 	if (!x->losses->is_latent)
 		return begin(x, &own_keys, "optimal", loss);
@@ -211,7 +212,7 @@ static const char *best_gauge(const struct al_converter *x)
 /* ---- fewer key/value heads ---- */
 
 static bool add_grouping_row(struct al_converter *x, const struct al_grouping *g,
-	const char *setting, const char *gauge, struct al_loss loss, const size_t *order,
+	const char *setting, const char *gauge, struct al_conversion_loss loss, const size_t *order,
 	struct al_error *err)
 {
 	struct al_conversion c = begin(x, g->n_groups == 1 ? &one_key : &key_groups, gauge, loss);
@@ -273,7 +274,7 @@ static bool convert_latent(struct al_converter *x, struct al_error *err)
 {
 	for (size_t i = 0; i < x->losses->n_ranks; i++) {
 		size_t rank = x->losses->ranks[i];
-		struct al_loss loss = x->losses->latent[i];
+		struct al_conversion_loss loss = x->losses->latent[i];
 		struct al_conversion c = x->losses->is_latent
 			? al_conversion_begin_same(x, loss)
 			: begin(x, &latent, best_gauge(x), loss);

@@ -34,14 +34,15 @@ struct al_conversion {
 	const char *groups; /* which heads share, are merged or dropped; NULL: none */
 	struct al_binding changes[AL_MOST_CHANGES];
 	size_t n_changes;
-	struct al_loss loss;
+	struct al_conversion_loss loss;
 };
 
 /* In place of what it was. */
 void al_conversion_change(struct al_conversion *c, const char *symbol, size_t value);
 
 /* A row within what the module is: heads' number and widths are kept. */
-struct al_conversion al_conversion_begin_same(const struct al_converter *x, struct al_loss loss);
+struct al_conversion al_conversion_begin_same(const struct al_converter *x,
+	struct al_conversion_loss loss);
 
 /* Counted as the variant that it is of, or as said. */
 bool al_conversion_add_row(struct al_converter *x, struct al_conversion *c,

@@ -23,7 +23,8 @@ static double beyond(struct al_matrix spectrum, size_t rank, double norm)
 static bool convert_narrow(struct al_converter *x, size_t rank, struct al_error *err)
 {
 	const struct al_stack *keys = &x->losses->keys, *values = &x->losses->values;
-	struct al_conversion c = al_conversion_begin_same(x, (struct al_loss){{NAN, NAN}, NAN});
+	struct al_conversion c = al_conversion_begin_same(x,
+		(struct al_conversion_loss){{NAN, NAN}, NAN});
 	const struct al_spectra *heads;
 
 	if (!al_audit_head_spectra(x->audit, x->module, AL_CONVERSION_SPECTRA, &heads, err))
@@ -71,7 +72,8 @@ static const char *print_dropped(const struct al_converter *x, const struct weig
 /* Without the k heads whose value form is smallest; their scores go with them. */
 static bool convert_fewer(struct al_converter *x, size_t k, struct al_error *err)
 {
-	struct al_conversion c = al_conversion_begin_same(x, (struct al_loss){{NAN, NAN}, NAN});
+	struct al_conversion c = al_conversion_begin_same(x,
+		(struct al_conversion_loss){{NAN, NAN}, NAN});
 	const struct al_stack *values = &x->losses->values;
 	size_t n = values->n, width = values->width;
 	struct weighed *heads = al_calloc(n, sizeof(*heads));
@@ -152,7 +154,8 @@ static bool add_grouped_row(struct al_converter *x, struct al_conversion *c,
 static bool convert_merged(struct al_converter *x, const struct al_merging *merging, size_t n,
 	const char *setting, struct al_error *err)
 {
-	struct al_conversion c = al_conversion_begin_same(x, (struct al_loss){{0, 0}, NAN});
+	struct al_conversion c = al_conversion_begin_same(x,
+		(struct al_conversion_loss){{0, 0}, NAN});
 	double qk = 0, ov = 0;
 	struct al_text text;
 

@@ -63,14 +63,14 @@ static size_t count_divisors(size_t n)
 	return count;
 }
 
-static void set_unknown(struct al_loss *loss)
+static void set_unknown(struct al_conversion_loss *loss)
 {
 	for (int i = 0; i < AL_N_LOSSES; i++)
 		loss->of[i] = NAN;
 	loss->qk_mean = NAN;
 }
 
-double al_loss_squared(const struct al_loss *loss)
+double al_loss_squared(const struct al_conversion_loss *loss)
 {
 	const double qk = isnan(loss->qk_mean) ? loss->of[AL_LOSS_QK] : loss->qk_mean;
 	const double ov = isnan(loss->of[AL_LOSS_OV]) ? 0 : loss->of[AL_LOSS_OV];
@@ -101,7 +101,7 @@ static void list_groupings(struct al_losses *x)
 /* A task finds what is one loss, or one form of it. */
 struct task {
 	bool (*find)(struct al_losses *x, const struct task *task, struct al_error *err);
-	struct al_loss *out;
+	struct al_conversion_loss *out;
 	const size_t *order; /* heads, `size` neighbours a group */
 	size_t size;
 	int which; /* a form, a kind of embedding, or a grouping */

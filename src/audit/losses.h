@@ -14,20 +14,20 @@ enum { AL_MOST_LATENT_RANKS = 3 };
 enum { AL_LOSS_SPECTRA = AL_SPECTRUM_BIT(AL_SPECTRUM_QK) | AL_SPECTRUM_BIT(AL_SPECTRUM_KU) };
 
 /* Of one conversion; NAN where there is no such form, or nothing is known of it. */
-struct al_loss {
+struct al_conversion_loss {
 	double of[AL_N_LOSSES];
 	double qk_mean; /* under rotary positions over all offsets; of[] is at the queries' */
 };
 
 /* The sum of the squared errors of scores, over all offsets where there are some, and of values. */
-double al_loss_squared(const struct al_loss *loss);
+double al_loss_squared(const struct al_conversion_loss *loss);
 
 /* Key/value heads in groups of one size, each with one key and one value. */
 struct al_grouping {
 	size_t n_groups, size;
-	struct al_loss mean; /* as stored */
-	struct al_loss neighbours; /* the best within what positions allow */
-	struct al_loss regrouped; /* the same for groups that were looked for */
+	struct al_conversion_loss mean; /* as stored */
+	struct al_conversion_loss neighbours; /* the best within what positions allow */
+	struct al_conversion_loss regrouped; /* the same for groups that were looked for */
 	size_t *order; /* those: heads, `size` neighbours a group */
 };
 
@@ -47,11 +47,11 @@ struct al_losses {
 	struct al_grouping
 		*groupings; /* 1, then every other number of groups that divides the heads */
 	size_t n_groupings;
-	struct al_loss shared_kv;
+	struct al_conversion_loss shared_kv;
 	size_t ranks[AL_MOST_LATENT_RANKS], n_ranks; /* of a latent vector, falling */
-	struct al_loss latent[AL_MOST_LATENT_RANKS];
-	struct al_loss embedding[AL_N_EMBEDDINGS]; /* as stored */
-	struct al_loss embedding_best[AL_N_EMBEDDINGS]; /* in any basis */
+	struct al_conversion_loss latent[AL_MOST_LATENT_RANKS];
+	struct al_conversion_loss embedding[AL_N_EMBEDDINGS]; /* as stored */
+	struct al_conversion_loss embedding_best[AL_N_EMBEDDINGS]; /* in any basis */
 };
 
 /* Do the losses of such a module follow from spectra of all its heads together? */

@@ -127,7 +127,7 @@ static bool compress_with_data(struct al_session *session, struct al_opened_chec
 {
 	const struct al_compress_words *o = session->options;
 	struct al_calibration calibration;
-	struct al_data data = {.measure = (enum al_measure)o->measure,
+	struct al_data data = {.measure = (enum al_weighting)o->measure,
 		.refit = (enum al_refit)o->refit,
 		.is_aligned = o->is_aligned};
 

@@ -30,7 +30,7 @@ void al_compress_add_columns(struct al_table *table)
 
 static void add_row(const struct al_job_module *module, struct al_table *table)
 {
-	const struct al_layout *layout = &module->layout;
+	const struct al_module_layout *layout = &module->layout;
 	struct al_cell *cell = al_table_add_row(table);
 
 	al_cell_set_text(table, cell++, layout->attention->name);
@@ -101,7 +101,7 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 }
 
 /* Heads as many and as wide as they were? */
-static bool keeps_heads(const struct al_layout *layout)
+static bool keeps_heads(const struct al_module_layout *layout)
 {
 	const struct al_attention *a = layout->attention;
 
@@ -112,7 +112,7 @@ static bool keeps_heads(const struct al_layout *layout)
 /* Who can load what was written. */
 static void note_layout(const struct al_job *job, struct al_table *table)
 {
-	const struct al_layout *layout = job->n_modules > 0 ? &job->modules[0].layout : NULL;
+	const struct al_module_layout *layout = job->n_modules > 0 ? &job->modules[0].layout : NULL;
 
 	if (!layout || job->options->for_epfml || keeps_heads(layout))
 		return;

@@ -24,7 +24,7 @@ struct ladder {
 	size_t n, at;
 };
 
-static int64_t cost_of(const struct al_job *job, const struct al_layout *layout)
+static int64_t cost_of(const struct al_job *job, const struct al_module_layout *layout)
 {
 	return job->options->budget_is_cache ? al_layout_cached(layout)
 					     : al_layout_parameters(layout);
@@ -58,7 +58,7 @@ static bool climb(struct al_job *job, const struct al_treated *t, struct ladder 
 	*out = (struct ladder){.rungs = al_new_array(&job->arena, struct rung, (size_t)n)};
 	for (int64_t i = 1; i <= n; i++) {
 		struct rung *rung = &out->rungs[out->n];
-		const struct al_layout layout = al_treated_layout(job, t, i * bound / n);
+		const struct al_module_layout layout = al_treated_layout(job, t, i * bound / n);
 		*rung = (struct rung){.rank = layout.rank, .cost = cost_of(job, &layout)};
 		if (!al_method_has_rank(t->attention, method, rung->rank))
 			continue;

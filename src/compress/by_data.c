@@ -50,7 +50,8 @@ static bool make(struct al_work *w, const struct al_data *data, struct al_pieces
 	}
 }
 
-static struct al_work work_on(const struct al_model_view *view, const struct al_layout *layout)
+static struct al_work work_on(const struct al_model_view *view,
+	const struct al_module_layout *layout)
 {
 	const struct al_attention *a = layout->attention;
 
@@ -71,7 +72,7 @@ static void finish(struct al_work *w)
 }
 
 bool al_pieces_by_data(struct al_pieces *out, const struct al_model_view *view,
-	const struct al_layout *layout, const struct al_data *data, struct al_error *err)
+	const struct al_module_layout *layout, const struct al_data *data, struct al_error *err)
 {
 	struct al_work w = work_on(view, layout);
 
@@ -90,7 +91,7 @@ bool al_choose_dropped(const struct al_model_view *view, const struct al_data *d
 	enum al_method method, const struct al_attention *a, size_t n, bool *is_dropped,
 	struct al_error *err)
 {
-	const struct al_layout layout = {.attention = a, .method = method};
+	const struct al_module_layout layout = {.attention = a, .method = method};
 	struct al_work w = work_on(view, &layout);
 
 	if (n >= (size_t)a->n_heads || a->n_kv_heads != a->n_heads)

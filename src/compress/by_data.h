@@ -12,7 +12,7 @@
 #include "compress/refit.h"
 
 /* What errors are weighed by. */
-enum al_measure {
+enum al_weighting {
 	AL_MEASURE_AUTO, /* outputs for ov; weighed inputs for values, inputs for keys; weights
 			    without a calibration */
 	AL_MEASURE_WEIGHTS, /* nothing: E[x^T x] = 1 */
@@ -28,7 +28,7 @@ extern const char *const al_measure_names[AL_N_MEASURES];
 
 struct al_data {
 	const struct al_calibration *calibration; /* NULL: weights and gains alone */
-	enum al_measure measure;
+	enum al_weighting measure;
 	enum al_refit refit;
 	bool is_aligned; /* gqa: values are turned onto the group's first and averaged */
 	struct al_refitting running; /* where the model runs for it */
@@ -52,7 +52,7 @@ bool al_choose_dropped(const struct al_model_view *view, const struct al_data *d
 
 /* For methods on values, merge, and drop with a calibration. */
 bool al_pieces_by_data(struct al_pieces *out, const struct al_model_view *view,
-	const struct al_layout *layout, const struct al_data *data,
+	const struct al_module_layout *layout, const struct al_data *data,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -9,7 +9,7 @@
 static void keep_counts(struct al_job_module *module, const struct al_scores *scores,
 	const struct al_pieces *pieces)
 {
-	const struct al_layout *layout = &module->layout;
+	const struct al_module_layout *layout = &module->layout;
 
 	module->original = al_original_parameters(layout->attention, layout->method);
 	module->parameters = al_layout_parameters(layout);
@@ -37,8 +37,8 @@ static bool load_done(void *context, const struct al_attention *attention, enum 
 }
 
 /* W_O fitted anew: to the calibration's outputs, or to what the module's heads put out then. */
-static bool refit(struct al_job *job, const struct al_layout *layout, struct al_pieces *pieces,
-	struct al_error *err)
+static bool refit(struct al_job *job, const struct al_module_layout *layout,
+	struct al_pieces *pieces, struct al_error *err)
 {
 	const struct al_data *data = job->options->data;
 	const struct al_factor_source done = {.load = load_done, .context = job};
@@ -62,7 +62,7 @@ static bool make_module(struct al_job *job, struct al_job_module *module,
 	const struct al_treated *t, struct al_error *err)
 {
 	struct al_pieces pieces;
-	struct al_layout layout;
+	struct al_module_layout layout;
 	int64_t rank;
 
 	if (!al_choose_rank(job, t, &rank, err))

@@ -4,18 +4,18 @@
 #include <math.h>
 #include <string.h>
 
-bool al_difference_init(struct al_difference *d, const struct al_side_scores *original, size_t n,
-	struct al_error *err)
+bool al_difference_init(struct al_attention_difference *d, const struct al_side_scores *original,
+	size_t n, struct al_error *err)
 {
 	const size_t d_out = original->of[AL_PIECE_OUTPUT].rows;
 
-	*d = (struct al_difference){.n_queries = 0};
+	*d = (struct al_attention_difference){.n_queries = 0};
 	return !original->values.data
 		|| (al_matrix_init(&d->output, n, d_out, err)
 			&& al_matrix_init(&d->error, n, d_out, err));
 }
 
-void al_difference_finish(struct al_difference *d)
+void al_difference_finish(struct al_attention_difference *d)
 {
 	al_matrix_finish(&d->output);
 	al_matrix_finish(&d->error);
@@ -37,8 +37,8 @@ static void softmax(struct al_matrix m, size_t i)
 }
 
 /* What is common to a row goes. */
-static void compare_logits(struct al_difference *d, struct al_matrix a, struct al_matrix b,
-	size_t i)
+static void compare_logits(struct al_attention_difference *d, struct al_matrix a,
+	struct al_matrix b, size_t i)
 {
 	double mean = 0;
 
@@ -50,8 +50,8 @@ static void compare_logits(struct al_difference *d, struct al_matrix a, struct a
 }
 
 /* b becomes a - b. */
-static void compare_probabilities(struct al_difference *d, struct al_matrix a, struct al_matrix b,
-	size_t i)
+static void compare_probabilities(struct al_attention_difference *d, struct al_matrix a,
+	struct al_matrix b, size_t i)
 {
 	for (size_t j = 0; j < a.cols; j++) {
 		const double p = a.data[i + j * a.ld] - b.data[i + j * b.ld];
@@ -80,7 +80,7 @@ static bool put_out(const struct al_side_scores *original, const struct al_side_
 			err);
 }
 
-static void compare(struct al_difference *d, struct al_matrix a, struct al_matrix b)
+static void compare(struct al_attention_difference *d, struct al_matrix a, struct al_matrix b)
 {
 	for (size_t i = 0; i < a.rows; i++) {
 		compare_logits(d, a, b, i);
@@ -92,7 +92,7 @@ static void compare(struct al_difference *d, struct al_matrix a, struct al_matri
 }
 
 /* Of weights a and a - b, the original's and how they differ: b is destroyed. */
-static bool add_error(struct al_difference *d, const struct al_side_scores *original,
+static bool add_error(struct al_attention_difference *d, const struct al_side_scores *original,
 	const struct al_side_scores *compressed, size_t head, struct al_matrix a,
 	struct al_matrix b, struct al_error *err)
 {
@@ -105,8 +105,9 @@ static bool add_error(struct al_difference *d, const struct al_side_scores *orig
 		&& put_out(original, compressed, head, al_view(b), d->error, err);
 }
 
-bool al_difference_add(struct al_difference *d, const struct al_side_scores *original, size_t head,
-	const struct al_side_scores *compressed, size_t counterpart, struct al_error *err)
+bool al_difference_add(struct al_attention_difference *d, const struct al_side_scores *original,
+	size_t head, const struct al_side_scores *compressed, size_t counterpart,
+	struct al_error *err)
 {
 	const size_t n = original->queries.rows, m = original->keys.rows;
 	AL_OWNED struct al_matrix a = {0}, b = {0};
@@ -120,8 +121,8 @@ bool al_difference_add(struct al_difference *d, const struct al_side_scores *ori
 		&& add_error(d, original, compressed, head, a, b, err);
 }
 
-bool al_difference_add_dropped(struct al_difference *d, const struct al_side_scores *original,
-	size_t head, struct al_error *err)
+bool al_difference_add_dropped(struct al_attention_difference *d,
+	const struct al_side_scores *original, size_t head, struct al_error *err)
 {
 	AL_OWNED struct al_matrix a = {0};
 
@@ -141,7 +142,7 @@ static void clear(struct al_matrix m)
 		memset(m.data + j * m.ld, 0, m.rows * sizeof(*m.data));
 }
 
-void al_difference_settle(struct al_difference *d)
+void al_difference_settle(struct al_attention_difference *d)
 {
 	if (!d->output.data)
 		return;
@@ -151,7 +152,7 @@ void al_difference_settle(struct al_difference *d)
 	clear(d->error);
 }
 
-double al_difference_output_error(const struct al_difference *d)
+double al_difference_output_error(const struct al_attention_difference *d)
 {
 	return d->output_square > 0 ? sqrt(d->error_square / d->output_square) : NAN;
 }

@@ -3,18 +3,18 @@
 
 #include <string.h>
 
-static enum al_piece piece_of(enum al_projection p, bool is_bias)
+static enum al_module_piece piece_of(enum al_projection p, bool is_bias)
 {
-	return (enum al_piece)(is_bias ? AL_PIECE_QUERY_BIAS + (int)p : (int)p);
+	return (enum al_module_piece)(is_bias ? AL_PIECE_QUERY_BIAS + (int)p : (int)p);
 }
 
 /* The narrow matrix before a projection; AL_N_PIECES: no method has one. */
-static enum al_piece down_of(enum al_projection p)
+static enum al_module_piece down_of(enum al_projection p)
 {
-	return p <= AL_VALUE ? (enum al_piece)(AL_PIECE_QUERY_DOWN + (int)p) : AL_N_PIECES;
+	return p <= AL_VALUE ? (enum al_module_piece)(AL_PIECE_QUERY_DOWN + (int)p) : AL_N_PIECES;
 }
 
-bool al_layout_changes(const struct al_layout *layout, enum al_projection p, bool is_bias)
+bool al_layout_changes(const struct al_module_layout *layout, enum al_projection p, bool is_bias)
 {
 	for (size_t i = 0; i < layout->n_slices; i++)
 		if (layout->slices[i].piece == piece_of(p, is_bias) && !layout->slices[i].is_kept)
@@ -28,7 +28,8 @@ struct spot {
 	size_t at, width;
 };
 
-static struct spot find_spot(const struct al_layout *layout, enum al_projection p, size_t head)
+static struct spot find_spot(const struct al_module_layout *layout, enum al_projection p,
+	size_t head)
 {
 	const struct al_attention *a = layout->attention;
 	const bool is_shared = p == AL_KEY || p == AL_VALUE;
@@ -63,8 +64,8 @@ static struct spot find_spot(const struct al_layout *layout, enum al_projection 
 	}
 }
 
-static void spread(const struct al_layout *layout, enum al_projection p, struct al_view piece,
-	struct al_matrix out)
+static void spread(const struct al_module_layout *layout, enum al_projection p,
+	struct al_view piece, struct al_matrix out)
 {
 	const struct al_factor *factor = &layout->attention->factors[p];
 
@@ -76,12 +77,13 @@ static void spread(const struct al_layout *layout, enum al_projection p, struct 
 	}
 }
 
-bool al_effective_make(const struct al_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
-	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
+bool al_effective_make(const struct al_module_layout *layout,
+	const struct al_matrix pieces[AL_N_PIECES], enum al_projection p, bool is_bias,
+	struct al_matrix *out, struct al_error *err)
 {
 	const struct al_factor *factor = &layout->attention->factors[p];
 	const struct al_matrix piece = pieces[piece_of(p, is_bias)];
-	const enum al_piece down = is_bias ? AL_N_PIECES : down_of(p);
+	const enum al_module_piece down = is_bias ? AL_N_PIECES : down_of(p);
 	const size_t columns = (size_t)(factor->heads * factor->width);
 	AL_OWNED struct al_matrix product = {0};
 
@@ -103,9 +105,9 @@ bool al_effective_make(const struct al_layout *layout, const struct al_matrix pi
 	return ok;
 }
 
-bool al_effective_factor(const struct al_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
-	const struct al_checkpoint *checkpoint, enum al_projection p, bool is_bias,
-	struct al_matrix *out, struct al_error *err)
+bool al_effective_factor(const struct al_module_layout *layout,
+	const struct al_matrix pieces[AL_N_PIECES], const struct al_checkpoint *checkpoint,
+	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
 {
 	const struct al_attention *a = layout->attention;
 
@@ -114,12 +116,14 @@ bool al_effective_factor(const struct al_layout *layout, const struct al_matrix 
 		: al_factor_load(checkpoint, is_bias ? &a->biases[p] : &a->factors[p], out, err);
 }
 
-bool al_effective_load(const struct al_layout *layout, const struct al_checkpoint *compressed,
-	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
+bool al_effective_load(const struct al_module_layout *layout,
+	const struct al_checkpoint *compressed, enum al_projection p, bool is_bias,
+	struct al_matrix *out, struct al_error *err)
 {
 	AL_OWNED struct al_matrix own = {0}, narrow = {0};
 	struct al_matrix pieces[AL_N_PIECES] = {{0}};
-	const enum al_piece piece = piece_of(p, is_bias), down = is_bias ? AL_N_PIECES : down_of(p);
+	const enum al_module_piece piece = piece_of(p, is_bias),
+				   down = is_bias ? AL_N_PIECES : down_of(p);
 
 	if (!al_layout_read(layout, compressed, piece, &own, err)
 		|| (down < AL_N_PIECES && !al_layout_read(layout, compressed, down, &narrow, err)))
@@ -130,7 +134,7 @@ bool al_effective_load(const struct al_layout *layout, const struct al_checkpoin
 	return al_effective_make(layout, pieces, p, is_bias, out, err);
 }
 
-bool al_effective_gather(const struct al_layout *layout, enum al_projection p,
+bool al_effective_gather(const struct al_module_layout *layout, enum al_projection p,
 	struct al_view effective, struct al_matrix *piece, struct al_error *err)
 {
 	const struct al_factor *factor = &layout->attention->factors[p];

@@ -7,27 +7,28 @@
 #include "compress/layout.h"
 
 /* Does the layout change this projection (or its bias)? */
-bool al_layout_changes(const struct al_layout *layout, enum al_projection p, bool is_bias);
+bool al_layout_changes(const struct al_module_layout *layout, enum al_projection p, bool is_bias);
 
 /* Refused where a head needs more dimensions than the original's has (collab). out is
  * initialised. */
-bool al_effective_load(const struct al_layout *layout, const struct al_checkpoint *compressed,
-	enum al_projection p, bool is_bias, struct al_matrix *out,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_effective_load(const struct al_module_layout *layout,
+	const struct al_checkpoint *compressed, enum al_projection p, bool is_bias,
+	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 /* The same from pieces in memory, of a projection that the layout changes. */
-bool al_effective_make(const struct al_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
-	enum al_projection p, bool is_bias, struct al_matrix *out,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_effective_make(const struct al_module_layout *layout,
+	const struct al_matrix pieces[AL_N_PIECES], enum al_projection p, bool is_bias,
+	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of any projection: what has no piece is the checkpoint's own. */
-bool al_effective_factor(const struct al_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
-	const struct al_checkpoint *checkpoint, enum al_projection p, bool is_bias,
-	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+bool al_effective_factor(const struct al_module_layout *layout,
+	const struct al_matrix pieces[AL_N_PIECES], const struct al_checkpoint *checkpoint,
+	enum al_projection p, bool is_bias, struct al_matrix *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The other way: from the original's shape a piece, which is made anew; heads' numbers that have no
  * place in it are left out. */
-bool al_effective_gather(const struct al_layout *layout, enum al_projection p,
+bool al_effective_gather(const struct al_module_layout *layout, enum al_projection p,
 	struct al_view effective, struct al_matrix *piece, struct al_error *err) AL_MUST_CHECK;
 
 #endif

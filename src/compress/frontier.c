@@ -17,7 +17,7 @@ struct conversion {
 	struct al_arena arena;
 	struct al_model_view *view;
 	const struct al_calibration *calibration;
-	struct al_layout *layouts; /* [n_modules of the view] */
+	struct al_module_layout *layouts; /* [n_modules of the view] */
 	struct al_pieces *pieces;
 	size_t n;
 };
@@ -49,7 +49,7 @@ static bool load(void *context, const struct al_attention *attention, enum al_pr
 /* As compress makes them. */
 static bool make_pieces(struct conversion *c, const struct al_data *data, struct al_error *err)
 {
-	const struct al_layout *layout = &c->layouts[c->n];
+	const struct al_module_layout *layout = &c->layouts[c->n];
 	const struct al_compress_options options = {.method = layout->method,
 		.data = data,
 		.effort = {.n_sweeps = AL_CP_SWEEPS, .seed = 1}};
@@ -71,7 +71,7 @@ static bool convert(struct conversion *c, const struct al_candidate *candidate,
 {
 	const bool is_drop = al_method_drops(candidate->method);
 	const struct al_data data = {.calibration = c->calibration};
-	struct al_layout wanted = {.attention = a,
+	struct al_module_layout wanted = {.attention = a,
 		.method = candidate->method,
 		.rank = is_drop ? 0 : candidate->rank,
 		.is_refitted = is_drop,
@@ -116,7 +116,7 @@ static bool measure(struct al_candidate *candidate, struct al_network *network,
 	bool ok = true;
 
 	al_arena_init(&c.arena);
-	c.layouts = al_new_array(&c.arena, struct al_layout, view->n_modules);
+	c.layouts = al_new_array(&c.arena, struct al_module_layout, view->n_modules);
 	c.pieces = al_calloc(view->n_modules, sizeof(*c.pieces));
 	for (; ok && c.n < view->n_modules; c.n += ok)
 		ok = convert(&c, candidate, &view->modules[c.n], err);

@@ -66,7 +66,7 @@ static bool find_moment(const struct al_work *w, size_t n, bool has_bias, struct
 }
 
 /* C times queries or keys. */
-static bool weigh(const struct keys *k, enum al_projection p, enum al_measure measure,
+static bool weigh(const struct keys *k, enum al_projection p, enum al_weighting measure,
 	struct al_matrix *out, struct al_error *err)
 {
 	struct al_work w = *k->w;
@@ -104,7 +104,7 @@ static void average(const struct keys *k, struct al_matrix p)
 	}
 }
 
-static bool find_weights(struct keys *k, enum al_measure measure, struct al_error *err)
+static bool find_weights(struct keys *k, enum al_weighting measure, struct al_error *err)
 {
 	const size_t d = k->d, group = k->w->group;
 	AL_OWNED struct al_matrix weighed = {0};
@@ -121,7 +121,7 @@ static bool find_weights(struct keys *k, enum al_measure measure, struct al_erro
 	return ok;
 }
 
-static bool find_gram(struct keys *k, enum al_measure measure, struct al_error *err)
+static bool find_gram(struct keys *k, enum al_weighting measure, struct al_error *err)
 {
 	AL_OWNED struct al_matrix weighed = {0};
 
@@ -132,7 +132,7 @@ static bool find_gram(struct keys *k, enum al_measure measure, struct al_error *
 }
 
 /* What values are weighed by is nothing to keys. */
-static enum al_measure measure_of_keys(const struct al_work *w)
+static enum al_weighting measure_of_keys(const struct al_work *w)
 {
 	if (w->measure < AL_MEASURE_INPUTS || w->measure == AL_MEASURE_CENTRED)
 		return w->measure;
@@ -143,7 +143,7 @@ static enum al_measure measure_of_keys(const struct al_work *w)
 static bool init(struct keys *k, struct al_scratch *scratch, const struct al_work *w, size_t left,
 	struct al_error *err)
 {
-	const enum al_measure of_keys = measure_of_keys(w);
+	const enum al_weighting of_keys = measure_of_keys(w);
 
 	*k = (struct keys){.w = w,
 		.scratch = scratch,

@@ -6,7 +6,7 @@
 #include "compress/compress.h"
 
 struct al_job_module {
-	struct al_layout layout;
+	struct al_module_layout layout;
 	uint64_t *aside; /* beside layout.slices: where what is new of them waits; NULL: there is no
 			    result to write */
 	int64_t parameters, original;

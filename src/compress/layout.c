@@ -9,14 +9,14 @@
 /* ---- slices ---- */
 
 struct maker {
-	struct al_layout *layout;
+	struct al_module_layout *layout;
 	struct al_arena *arena;
 	const struct al_checkpoint *checkpoint;
 };
 
 static struct al_slice *add(struct maker *m, struct al_slice slice)
 {
-	struct al_layout *out = m->layout;
+	struct al_module_layout *out = m->layout;
 
 	out->slices = al_grow(m->arena, out->slices, out->n_slices, &out->room,
 		sizeof(*out->slices));
@@ -44,7 +44,7 @@ static char *stem_of(struct maker *m, const struct al_factor *factor)
 	return al_strndup(m->arena, name, n);
 }
 
-static bool add_new(struct maker *m, const char *name, enum al_piece piece, int64_t rows,
+static bool add_new(struct maker *m, const char *name, enum al_module_piece piece, int64_t rows,
 	int64_t width, struct al_error *err)
 {
 	const struct al_factor *query = &m->layout->attention->factors[AL_QUERY];
@@ -64,8 +64,8 @@ static bool add_new(struct maker *m, const char *name, enum al_piece piece, int6
 }
 
 /* All runs of a factor make room for `per_head` columns of each head instead of its width. */
-static void replace_runs(struct maker *m, const struct al_factor *factor, enum al_piece piece,
-	int64_t per_head)
+static void replace_runs(struct maker *m, const struct al_factor *factor,
+	enum al_module_piece piece, int64_t per_head)
 {
 	int64_t at = 0;
 
@@ -100,7 +100,7 @@ static bool check_runs(const struct al_factor *factor, struct al_error *err)
 	return true;
 }
 
-static void keep_runs(struct maker *m, const struct al_factor *factor, enum al_piece piece)
+static void keep_runs(struct maker *m, const struct al_factor *factor, enum al_module_piece piece)
 {
 	int64_t at = 0;
 
@@ -127,9 +127,9 @@ static bool share(struct maker *m, enum al_projection p, const char *name, int64
 {
 	const struct al_factor *factor = &m->layout->attention->factors[p];
 	const struct al_factor *bias = &m->layout->attention->biases[p];
-	const enum al_piece piece = (enum al_piece)p;
+	const enum al_module_piece piece = (enum al_module_piece)p;
 
-	replace_runs(m, bias, (enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p), 0);
+	replace_runs(m, bias, (enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p), 0);
 	if (!al_factor_is_alone(factor)) {
 		replace_runs(m, factor, piece, 0);
 		return add_new(m, name, piece, factor->rows, rank, err);
@@ -146,8 +146,8 @@ static bool share_columns(struct maker *m, enum al_projection p, int64_t columns
 {
 	const struct al_attention *a = m->layout->attention;
 	const struct al_factor *const factors[] = {&a->factors[p], &a->biases[p]};
-	const enum al_piece pieces[] = {(enum al_piece)p,
-		(enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p)};
+	const enum al_module_piece pieces[] = {(enum al_module_piece)p,
+		(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p)};
 	const char *const names[] = {p == AL_KEY ? "key.weight" : "value.weight",
 		p == AL_KEY ? "key.bias" : "value.bias"};
 
@@ -185,12 +185,12 @@ static bool lay_tucker(struct maker *m, struct al_error *err)
 		const struct al_factor *factor = &m->layout->attention->factors[p];
 		const int64_t rank = al_tucker_width(m->layout->attention, (enum al_projection)p,
 			m->layout->rank);
-		replace_runs(m, factor, (enum al_piece)p, 0);
+		replace_runs(m, factor, (enum al_module_piece)p, 0);
 		keep_runs(m, &m->layout->attention->biases[p],
-			(enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p));
-		if (!add_new(m, names[p][0], (enum al_piece)(AL_PIECE_QUERY_DOWN + p), factor->rows,
-			    rank, err)
-			|| !add_new(m, names[p][1], (enum al_piece)p, rank,
+			(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p));
+		if (!add_new(m, names[p][0], (enum al_module_piece)(AL_PIECE_QUERY_DOWN + p),
+			    factor->rows, rank, err)
+			|| !add_new(m, names[p][1], (enum al_module_piece)p, rank,
 				factor->heads * factor->width, err))
 			return false;
 	}
@@ -201,16 +201,16 @@ static bool lay_qk(struct maker *m, struct al_error *err)
 {
 	(void)err;
 	for (int p = AL_QUERY; p <= AL_KEY; p++) {
-		replace_runs(m, &m->layout->attention->factors[p], (enum al_piece)p,
+		replace_runs(m, &m->layout->attention->factors[p], (enum al_module_piece)p,
 			m->layout->rank);
 		replace_runs(m, &m->layout->attention->biases[p],
-			(enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p), m->layout->rank);
+			(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p), m->layout->rank);
 	}
 	return true;
 }
 
 /* A key/value head goes when all its query heads do. */
-static bool check_groups(const struct al_layout *layout, struct al_error *err)
+static bool check_groups(const struct al_module_layout *layout, struct al_error *err)
 {
 	const struct al_attention *a = layout->attention;
 	const int64_t group = a->n_heads / a->n_kv_heads;
@@ -227,7 +227,7 @@ static bool check_groups(const struct al_layout *layout, struct al_error *err)
 }
 
 /* Run by run and head by head: kept, or gone. */
-static void drop_heads(struct maker *m, const struct al_factor *factor, enum al_piece piece)
+static void drop_heads(struct maker *m, const struct al_factor *factor, enum al_module_piece piece)
 {
 	const struct al_attention *a = m->layout->attention;
 	int64_t head = 0, column = 0;
@@ -263,9 +263,10 @@ static bool lay_drop(struct maker *m, struct al_error *err)
 		|| !check_runs(&a->factors[AL_OUTPUT], err))
 		return false;
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		drop_heads(m, &a->factors[p], (enum al_piece)p);
+		drop_heads(m, &a->factors[p], (enum al_module_piece)p);
 		if (p != AL_OUTPUT)
-			drop_heads(m, &a->biases[p], (enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p));
+			drop_heads(m, &a->biases[p],
+				(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p));
 	}
 	return true;
 }
@@ -275,9 +276,9 @@ static bool lay_drop(struct maker *m, struct al_error *err)
 /* The projections that stay, for whoever compares them. */
 static void keep(struct maker *m, enum al_projection p)
 {
-	keep_runs(m, &m->layout->attention->factors[p], (enum al_piece)p);
+	keep_runs(m, &m->layout->attention->factors[p], (enum al_module_piece)p);
 	keep_runs(m, &m->layout->attention->biases[p],
-		(enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p));
+		(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p));
 }
 
 static bool check_values(const struct al_attention *a, struct al_error *err)
@@ -311,13 +312,13 @@ static bool lay_latent(struct maker *m, struct al_error *err)
 				m->layout->attention->factors[AL_OUTPUT].width);
 		else if (other != (int)p)
 			keep(m, (enum al_projection)other);
-	replace_runs(m, factor, (enum al_piece)p, 0);
+	replace_runs(m, factor, (enum al_module_piece)p, 0);
 	keep_runs(m, &m->layout->attention->biases[p],
-		(enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p));
+		(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p));
 	return check_values(m->layout->attention, err)
-		&& add_new(m, own[0], (enum al_piece)(AL_PIECE_QUERY_DOWN + (int)p), factor->rows,
-			m->layout->rank, err)
-		&& add_new(m, own[1], (enum al_piece)p, m->layout->rank,
+		&& add_new(m, own[0], (enum al_module_piece)(AL_PIECE_QUERY_DOWN + (int)p),
+			factor->rows, m->layout->rank, err)
+		&& add_new(m, own[1], (enum al_module_piece)p, m->layout->rank,
 			factor->heads * factor->width, err);
 }
 
@@ -356,8 +357,8 @@ static bool lay_mhe_mul(struct maker *m, struct al_error *err)
 	return true;
 }
 
-bool al_layout_make(struct al_layout *out, struct al_arena *arena,
-	const struct al_checkpoint *checkpoint, const struct al_layout *wanted,
+bool al_layout_make(struct al_module_layout *out, struct al_arena *arena,
+	const struct al_checkpoint *checkpoint, const struct al_module_layout *wanted,
 	struct al_error *err)
 {
 	static bool (*const methods[])(struct maker *, struct al_error *) = {lay_collab, lay_tucker,

@@ -8,7 +8,7 @@
 
 #include "views/views.h"
 
-enum al_piece {
+enum al_module_piece {
 	/* qk: [D][n*rank]; collab: [D][R], of all heads; tucker: [p][n*d_head], after
 	 * DOWN */
 	AL_PIECE_QUERY,
@@ -51,13 +51,13 @@ struct al_slice {
 	bool is_slow; /* the head axis is the tensor's first */
 	int64_t first, length; /* along the source's head axis; 0, 0 of a new tensor */
 	bool is_kept; /* its bytes are copied */
-	enum al_piece piece;
+	enum al_module_piece piece;
 	int64_t column, width; /* columns of the piece that stand here then; 0: none */
 	int64_t rows; /* of the piece */
 	const struct al_dtype *dtype;
 };
 
-struct al_layout {
+struct al_module_layout {
 	const struct al_attention *attention;
 	enum al_method method;
 	int64_t rank; /* but for drop and merge; gqa: how many values are left; mhe-mul: d_head */
@@ -71,8 +71,8 @@ struct al_layout {
 /* Lays a module out as `wanted` says, all but its slices; what it needs is allocated in the arena.
  * Refused: modules whose stored tensors or whose scores the method can't keep, with the reason.
  * `checkpoint` is the original one. */
-bool al_layout_make(struct al_layout *out, struct al_arena *arena,
-	const struct al_checkpoint *checkpoint, const struct al_layout *wanted,
+bool al_layout_make(struct al_module_layout *out, struct al_arena *arena,
+	const struct al_checkpoint *checkpoint, const struct al_module_layout *wanted,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Does the method work on values and outputs alone, or on one side's latent? */
@@ -85,7 +85,7 @@ bool al_method_mixes(enum al_method method);
 bool al_method_is_of_all(enum al_method method);
 
 /* Are its values others than the original's? */
-bool al_layout_has_values(const struct al_layout *layout);
+bool al_layout_has_values(const struct al_module_layout *layout);
 
 /* Does it leave out whole heads? */
 bool al_method_drops(enum al_method method);
@@ -107,7 +107,7 @@ bool al_factor_is_alone(const struct al_factor *factor);
 bool al_method_has_rank(const struct al_attention *attention, enum al_method method, int64_t rank);
 
 /* Numbers cached for a token. */
-int64_t al_layout_cached(const struct al_layout *layout);
+int64_t al_layout_cached(const struct al_module_layout *layout);
 int64_t al_original_cached(const struct al_attention *attention);
 
 /* The width of Tucker's basis of queries or keys at a rank: no more than they have dimensions,
@@ -117,25 +117,25 @@ int64_t al_tucker_width(const struct al_attention *attention, enum al_projection
 
 /* Query and key parameters, of methods that touch all projections those of all, biases included but
  * for the output's: of a layout, of the original, and of methods on scores at a rank. */
-int64_t al_layout_parameters(const struct al_layout *layout);
+int64_t al_layout_parameters(const struct al_module_layout *layout);
 int64_t al_original_parameters(const struct al_attention *attention, enum al_method method);
 int64_t al_rank_parameters(const struct al_attention *attention, enum al_method method,
 	int64_t rank);
 
 /* The kept heads of a module, all but for drop. */
-int64_t al_layout_heads(const struct al_layout *layout, bool of_keys);
+int64_t al_layout_heads(const struct al_module_layout *layout, bool of_keys);
 
 /* How many key/value heads there are in the copy. */
-int64_t al_layout_kv_heads(const struct al_layout *layout);
+int64_t al_layout_kv_heads(const struct al_module_layout *layout);
 
 /* What no family lists, whatever sizes its config says; NULL: its tensors are a family's. NULL for
  * a layout too. */
-const char *al_layout_unlisted(const struct al_layout *layout);
+const char *al_layout_unlisted(const struct al_module_layout *layout);
 
 /* A piece read from the compressed file, a matrix that the caller finishes; no data where the
  * layout hasn't got it. Tensors that are missing or have another shape are AL_EINPUT. */
-bool al_layout_read(const struct al_layout *layout, const struct al_checkpoint *compressed,
-	enum al_piece piece, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+bool al_layout_read(const struct al_module_layout *layout, const struct al_checkpoint *compressed,
+	enum al_module_piece piece, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 /* A stored tensor seen along the axis of its heads: [outer][axis][inner]. */
 struct al_head_axis {

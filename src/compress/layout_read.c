@@ -15,7 +15,8 @@ struct al_head_axis al_head_axis_of(const struct al_tensor *tensor, bool is_slow
 }
 
 /* Where a slice lies in the new tensor, and how long that one's head axis is. */
-static int64_t place(const struct al_layout *layout, const struct al_slice *slice, int64_t *length)
+static int64_t place(const struct al_module_layout *layout, const struct al_slice *slice,
+	int64_t *length)
 {
 	int64_t at = slice->first;
 
@@ -32,7 +33,7 @@ static int64_t place(const struct al_layout *layout, const struct al_slice *slic
 	return at;
 }
 
-static bool find_stored(const struct al_layout *layout, const struct al_slice *slice,
+static bool find_stored(const struct al_module_layout *layout, const struct al_slice *slice,
 	const struct al_checkpoint *compressed, const struct al_tensor **out, int64_t *at,
 	struct al_error *err)
 {
@@ -57,7 +58,7 @@ static bool find_stored(const struct al_layout *layout, const struct al_slice *s
 	return true;
 }
 
-static bool read_slice(const struct al_layout *layout, const struct al_slice *slice,
+static bool read_slice(const struct al_module_layout *layout, const struct al_slice *slice,
 	const struct al_checkpoint *compressed, struct al_matrix out, struct al_error *err)
 {
 	const struct al_tensor *tensor;
@@ -83,8 +84,8 @@ static bool read_slice(const struct al_layout *layout, const struct al_slice *sl
 			|| al_in(err, "%s", compressed->path));
 }
 
-bool al_layout_read(const struct al_layout *layout, const struct al_checkpoint *compressed,
-	enum al_piece piece, struct al_matrix *out, struct al_error *err)
+bool al_layout_read(const struct al_module_layout *layout, const struct al_checkpoint *compressed,
+	enum al_module_piece piece, struct al_matrix *out, struct al_error *err)
 {
 	int64_t rows = 0, columns = 0;
 

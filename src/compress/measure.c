@@ -10,7 +10,7 @@
 const char *const al_measure_names[AL_N_MEASURES] = {"auto", "weights", "gain", "diagonal",
 	"inputs", "centred", "weighed", "outputs"};
 
-static enum al_measure best(const struct al_work *w)
+static enum al_weighting best(const struct al_work *w)
 {
 	if (!w->statistics)
 		return AL_MEASURE_WEIGHTS;
@@ -25,7 +25,7 @@ static enum al_measure best(const struct al_work *w)
 	return AL_MEASURE_WEIGHED;
 }
 
-bool al_measure_choose(struct al_work *w, enum al_measure wanted, struct al_error *err)
+bool al_measure_choose(struct al_work *w, enum al_weighting wanted, struct al_error *err)
 {
 	w->measure = wanted == AL_MEASURE_AUTO ? best(w) : wanted;
 	return w->measure < AL_MEASURE_DIAGONAL || w->statistics

@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "compress/effective.h"
 
-static void describe_dropped(struct al_text *out, const struct al_layout *layout)
+static void describe_dropped(struct al_text *out, const struct al_module_layout *layout)
 {
 	const char *comma = "";
 
@@ -45,7 +45,7 @@ static void describe_modules(const struct al_job *job, struct al_text *out)
 	al_text_add(out, "]");
 }
 
-const char *al_layout_unlisted(const struct al_layout *layout)
+const char *al_layout_unlisted(const struct al_module_layout *layout)
 {
 	switch (layout ? layout->method : AL_METHOD_DROP) {
 	case AL_METHOD_TUCKER:
@@ -63,7 +63,8 @@ const char *al_layout_unlisted(const struct al_layout *layout)
 }
 
 /* The slice that stands in the copy for a piece; NULL: none does. */
-static const struct al_slice *find_slice(const struct al_layout *layout, enum al_piece piece)
+static const struct al_slice *find_slice(const struct al_module_layout *layout,
+	enum al_module_piece piece)
 {
 	for (size_t i = 0; i < layout->n_slices; i++)
 		if (layout->slices[i].piece == piece && layout->slices[i].width > 0)
@@ -71,8 +72,8 @@ static const struct al_slice *find_slice(const struct al_layout *layout, enum al
 	return NULL;
 }
 
-static void describe_name(struct al_text *out, const char *key, const struct al_layout *layout,
-	enum al_piece piece)
+static void describe_name(struct al_text *out, const char *key,
+	const struct al_module_layout *layout, enum al_module_piece piece)
 {
 	const struct al_slice *slice = find_slice(layout, piece);
 
@@ -83,7 +84,7 @@ static void describe_name(struct al_text *out, const char *key, const struct al_
 }
 
 /* How many values more heads share; 0: each has its own. */
-static int64_t shared_values(const struct al_layout *layout)
+static int64_t shared_values(const struct al_module_layout *layout)
 {
 	if (layout->method == AL_METHOD_GQA)
 		return layout->rank;
@@ -91,17 +92,18 @@ static int64_t shared_values(const struct al_layout *layout)
 }
 
 /* A projection that isn't where the family looks for it, or not as it looks for it. */
-static void describe_projection(struct al_text *out, const struct al_layout *layout,
+static void describe_projection(struct al_text *out, const struct al_module_layout *layout,
 	enum al_projection p)
 {
 	al_text_addf(out, "{\"is\": \"%s\"", al_projection_names[p]);
-	describe_name(out, "weight", layout, (enum al_piece)p);
-	describe_name(out, "down", layout, (enum al_piece)(AL_PIECE_QUERY_DOWN + (int)p));
-	if (!find_slice(layout, (enum al_piece)p)->is_slow)
+	describe_name(out, "weight", layout, (enum al_module_piece)p);
+	describe_name(out, "down", layout, (enum al_module_piece)(AL_PIECE_QUERY_DOWN + (int)p));
+	if (!find_slice(layout, (enum al_module_piece)p)->is_slow)
 		al_text_add(out, ", \"in_out\": true");
 	if (al_layout_changes(layout, p, true)) {
 		al_text_add(out, ", \"moves_bias\": true");
-		describe_name(out, "bias", layout, (enum al_piece)(AL_PIECE_QUERY_BIAS + (int)p));
+		describe_name(out, "bias", layout,
+			(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p));
 	}
 	if (p == AL_QUERY)
 		describe_name(out, "mixing", layout, AL_PIECE_MIXING);
@@ -112,7 +114,7 @@ static void describe_projection(struct al_text *out, const struct al_layout *lay
 	al_text_add(out, "}");
 }
 
-static void describe_stored(struct al_text *out, const struct al_layout *layout)
+static void describe_stored(struct al_text *out, const struct al_module_layout *layout)
 {
 	const char *comma = "";
 
@@ -127,7 +129,7 @@ static void describe_stored(struct al_text *out, const struct al_layout *layout)
 }
 
 /* Is it stored so that its family, whatever heads it has, doesn't find it? */
-static bool is_apart(const struct al_layout *layout, bool config_says)
+static bool is_apart(const struct al_module_layout *layout, bool config_says)
 {
 	return al_layout_unlisted(layout) || al_method_mixes(layout->method)
 		|| (layout->method == AL_METHOD_GQA && !config_says);
@@ -136,7 +138,7 @@ static bool is_apart(const struct al_layout *layout, bool config_says)
 /* Divided by, not multiplied: a whole number, but where a scale is folded in; that is the one that
  * the family of shared queries and keys says. */
 static void describe_shape(struct al_text *out, const struct al_attention *a,
-	const struct al_layout *layout, bool is_folded, bool config_says)
+	const struct al_module_layout *layout, bool is_folded, bool config_says)
 {
 	const enum al_method method = layout ? layout->method : AL_METHOD_DROP;
 	const bool is_dropped = layout && al_method_drops(method);

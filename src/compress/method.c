@@ -20,7 +20,7 @@ bool al_method_is_of_all(enum al_method method)
 	return al_method_is_of_values(method) || method == AL_METHOD_MHE_MUL;
 }
 
-bool al_layout_has_values(const struct al_layout *layout)
+bool al_layout_has_values(const struct al_module_layout *layout)
 {
 	return al_method_is_of_all(layout->method)
 		&& !(layout->method == AL_METHOD_LATENT && layout->of_keys);
@@ -223,7 +223,7 @@ int64_t al_original_parameters(const struct al_attention *a, enum al_method meth
 }
 
 /* Of methods on values. */
-static int64_t value_parameters(const struct al_layout *layout, int64_t rank)
+static int64_t value_parameters(const struct al_module_layout *layout, int64_t rank)
 {
 	const struct al_attention *a = layout->attention;
 	const enum al_projection p = layout->of_keys ? AL_KEY : AL_VALUE;
@@ -263,7 +263,7 @@ int64_t al_rank_parameters(const struct al_attention *a, enum al_method method, 
 	}
 }
 
-int64_t al_layout_heads(const struct al_layout *layout, bool of_keys)
+int64_t al_layout_heads(const struct al_module_layout *layout, bool of_keys)
 {
 	const struct al_attention *a = layout->attention;
 	const int64_t heads = of_keys ? a->n_kv_heads : a->n_heads;
@@ -275,14 +275,14 @@ int64_t al_layout_heads(const struct al_layout *layout, bool of_keys)
 	return n;
 }
 
-int64_t al_layout_kv_heads(const struct al_layout *layout)
+int64_t al_layout_kv_heads(const struct al_module_layout *layout)
 {
 	return layout->method == AL_METHOD_GQA && layout->of_keys ? layout->rank
 								  : al_layout_heads(layout, true);
 }
 
 /* What the heads that are left have of all projections. */
-static int64_t kept_parameters(const struct al_layout *layout)
+static int64_t kept_parameters(const struct al_module_layout *layout)
 {
 	const struct al_attention *a = layout->attention;
 	int64_t n = 0;
@@ -295,7 +295,7 @@ static int64_t kept_parameters(const struct al_layout *layout)
 	return n;
 }
 
-int64_t al_layout_parameters(const struct al_layout *layout)
+int64_t al_layout_parameters(const struct al_module_layout *layout)
 {
 	const struct al_attention *a = layout->attention;
 
@@ -324,7 +324,7 @@ int64_t al_original_cached(const struct al_attention *a)
 }
 
 /* Collab caches each head's content bias too, where queries have biases. */
-int64_t al_layout_cached(const struct al_layout *layout)
+int64_t al_layout_cached(const struct al_module_layout *layout)
 {
 	const struct al_attention *a = layout->attention;
 	const int64_t keys = a->n_kv_heads * a->d_head, values = a->n_kv_heads * a->d_value;

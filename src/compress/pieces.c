@@ -68,7 +68,7 @@ void al_scores_finish(struct al_scores *s)
 
 /* ---- the control ---- */
 
-int64_t al_layout_weights(const struct al_layout *layout)
+int64_t al_layout_weights(const struct al_module_layout *layout)
 {
 	const struct al_attention *a = layout->attention;
 	const int64_t d_query = a->factors[AL_QUERY].rows, d_key = a->factors[AL_KEY].rows;
@@ -110,7 +110,7 @@ static bool make_content(const struct al_scores *s, struct al_matrix *out, struc
 }
 
 static bool make_collab(struct al_pieces *out, const struct al_scores *s,
-	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
+	const struct al_module_layout *layout, const struct al_effort *effort, struct al_error *err)
 {
 	const struct al_cp_options options = {.rank = (size_t)layout->rank,
 		.start = AL_CP_AUTO,
@@ -141,7 +141,7 @@ static bool make_collab(struct al_pieces *out, const struct al_scores *s,
 /* ---- tucker ---- */
 
 static bool make_tucker(struct al_pieces *out, const struct al_scores *s,
-	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
+	const struct al_module_layout *layout, const struct al_effort *effort, struct al_error *err)
 {
 	struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL,
 		.query_rank = (size_t)al_tucker_width(layout->attention, AL_QUERY, layout->rank),
@@ -168,7 +168,7 @@ static bool make_tucker(struct al_pieces *out, const struct al_scores *s,
 /* ---- drop ---- */
 
 static bool make_drop(struct al_pieces *out, const struct al_scores *s,
-	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
+	const struct al_module_layout *layout, const struct al_effort *effort, struct al_error *err)
 {
 	const size_t d_head = (size_t)s->attention->d_head;
 	double norm, sum = 0, one;
@@ -195,10 +195,10 @@ static bool make_drop(struct al_pieces *out, const struct al_scores *s,
 }
 
 bool al_pieces_make(struct al_pieces *out, const struct al_scores *scores,
-	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
+	const struct al_module_layout *layout, const struct al_effort *effort, struct al_error *err)
 {
 	static bool (*const methods[])(struct al_pieces *, const struct al_scores *,
-		const struct al_layout *, const struct al_effort *,
+		const struct al_module_layout *, const struct al_effort *,
 		struct al_error *) = {make_collab, make_tucker, al_pieces_make_qk, make_drop};
 	const enum al_method method = al_method_mixes(layout->method) ? AL_METHOD_COLLAB
 								      : layout->method;

@@ -35,7 +35,7 @@ static inline struct al_view al_scores_seen(const struct al_scores *s, enum al_p
 }
 
 /* Query and key parameters of a layout without biases: what the control is allowed. */
-int64_t al_layout_weights(const struct al_layout *layout);
+int64_t al_layout_weights(const struct al_module_layout *layout);
 
 struct al_pieces {
 	struct al_matrix of[AL_N_PIECES]; /* those that the layout takes and that aren't copied */
@@ -50,12 +50,12 @@ struct al_effort {
 };
 
 bool al_pieces_make(struct al_pieces *out, const struct al_scores *scores,
-	const struct al_layout *layout, const struct al_effort *effort,
+	const struct al_module_layout *layout, const struct al_effort *effort,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Of method qk, which makes no effort. */
 bool al_pieces_make_qk(struct al_pieces *out, const struct al_scores *scores,
-	const struct al_layout *layout, const struct al_effort *effort,
+	const struct al_module_layout *layout, const struct al_effort *effort,
 	struct al_error *err) AL_MUST_CHECK;
 
 void al_pieces_finish(struct al_pieces *pieces);

@@ -120,7 +120,7 @@ static bool init_pieces(struct al_pieces *out, const struct al_scores *s, size_t
 }
 
 bool al_pieces_make_qk(struct al_pieces *out, const struct al_scores *s,
-	const struct al_layout *layout, const struct al_effort *effort, struct al_error *err)
+	const struct al_module_layout *layout, const struct al_effort *effort, struct al_error *err)
 {
 	const size_t rank = (size_t)layout->rank, n = s->heads.n_heads / s->heads.n_kv_heads;
 	double norm, sum = 0;

@@ -19,12 +19,12 @@ bool al_job_refits(const struct al_compress_options *options)
 			|| (is_drop && al_data_refits(data, options->method)));
 }
 
-struct al_layout al_treated_layout(const struct al_job *job, const struct al_treated *t,
+struct al_module_layout al_treated_layout(const struct al_job *job, const struct al_treated *t,
 	int64_t rank)
 {
 	const struct al_compress_options *options = job->options;
 
-	return (struct al_layout){.attention = t->attention,
+	return (struct al_module_layout){.attention = t->attention,
 		.method = options->method,
 		.rank = rank,
 		.is_dropped = t->is_dropped,
@@ -55,9 +55,9 @@ void al_treated_finish(struct al_treated *t, struct al_scores *scores)
 
 /* One value for all heads beside the shared scores; errors of both add up as squares. */
 static bool add_values(struct al_pieces *out, const struct al_model_view *view,
-	const struct al_layout *layout, const struct al_data *data, struct al_error *err)
+	const struct al_module_layout *layout, const struct al_data *data, struct al_error *err)
 {
-	static const enum al_piece pieces[] = {AL_PIECE_VALUE, AL_PIECE_OUTPUT,
+	static const enum al_module_piece pieces[] = {AL_PIECE_VALUE, AL_PIECE_OUTPUT,
 		AL_PIECE_VALUE_BIAS};
 	struct al_pieces values;
 
@@ -74,8 +74,8 @@ static bool add_values(struct al_pieces *out, const struct al_model_view *view,
 	return true;
 }
 
-bool al_treated_make(struct al_job *job, const struct al_treated *t, const struct al_layout *layout,
-	struct al_pieces *out, struct al_error *err)
+bool al_treated_make(struct al_job *job, const struct al_treated *t,
+	const struct al_module_layout *layout, struct al_pieces *out, struct al_error *err)
 {
 	static const struct al_data none = {0};
 	const struct al_data *data = job->options->data ? job->options->data : &none;
@@ -91,7 +91,7 @@ bool al_error_at(struct al_job *job, const struct al_treated *t, int64_t rank, d
 	struct al_error *err)
 {
 	struct al_pieces pieces;
-	const struct al_layout layout = al_treated_layout(job, t, rank);
+	const struct al_module_layout layout = al_treated_layout(job, t, rank);
 
 	if (!al_treated_make(job, t, &layout, &pieces, err))
 		return false;

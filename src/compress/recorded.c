@@ -116,7 +116,7 @@ static bool read_layout(struct al_recorded *v, const struct cJSON *node,
 		|| !check_rank(v, node, recorded.rank, a, err))
 		return false;
 	return al_layout_make(&module->layout, &v->arena, v->view->checkpoint,
-		&(struct al_layout){.attention = a,
+		&(struct al_module_layout){.attention = a,
 			.method = v->method,
 			.rank = recorded.rank,
 			.is_dropped = is_dropped,

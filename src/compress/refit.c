@@ -16,7 +16,7 @@ enum { TOKENS_AT_ONCE = 512 };
 struct fitting {
 	const struct al_refitting *r;
 	const struct al_factor_source *before;
-	const struct al_layout *layout;
+	const struct al_module_layout *layout;
 	struct al_pieces *pieces;
 	struct al_matrix moment, gram, cross; /* o^T o, p^T p, p^T o */
 	struct al_matrix_f product;
@@ -25,7 +25,7 @@ struct fitting {
 /* ---- the compressed module in the place of the original's ---- */
 
 /* Heads that are dropped put out nothing. */
-static void silence(const struct al_layout *layout, struct al_matrix values)
+static void silence(const struct al_module_layout *layout, struct al_matrix values)
 {
 	const struct al_attention *a = layout->attention;
 	const size_t width = (size_t)a->d_value, group = (size_t)(a->n_heads / a->n_kv_heads);
@@ -157,7 +157,7 @@ static bool fit(struct fitting *f, struct al_error *err)
 }
 
 bool al_refit_module(const struct al_refitting *refitting, const struct al_factor_source *before,
-	const struct al_layout *layout, struct al_pieces *pieces, struct al_error *err)
+	const struct al_module_layout *layout, struct al_pieces *pieces, struct al_error *err)
 {
 	const struct al_attention *a = layout->attention;
 	const size_t n = (size_t)(a->n_heads * a->d_value);

@@ -23,7 +23,7 @@ struct al_refitting {
 /* Fits pieces->of[AL_PIECE_OUTPUT] and sets the relative error of the module's output. `before`
  * gives the weights of the layers before it; NULL: the original's. */
 bool al_refit_module(const struct al_refitting *refitting, const struct al_factor_source *before,
-	const struct al_layout *layout, struct al_pieces *pieces,
+	const struct al_module_layout *layout, struct al_pieces *pieces,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

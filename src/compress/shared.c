@@ -3,9 +3,9 @@
 
 #include "views/shared_heads.h"
 
-bool al_shared_make(const struct al_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
-	double scale, enum al_projection p, bool is_bias, struct al_matrix *out,
-	struct al_error *err)
+bool al_shared_make(const struct al_module_layout *layout,
+	const struct al_matrix pieces[AL_N_PIECES], double scale, enum al_projection p,
+	bool is_bias, struct al_matrix *out, struct al_error *err)
 {
 	const struct al_attention *a = layout->attention;
 	const struct al_shared_heads heads =
@@ -18,11 +18,11 @@ bool al_shared_make(const struct al_layout *layout, const struct al_matrix piece
 	return al_shared_heads_make(&heads, p == AL_QUERY, is_bias, out, err);
 }
 
-bool al_shared_load(const struct al_layout *layout, const struct al_checkpoint *compressed,
+bool al_shared_load(const struct al_module_layout *layout, const struct al_checkpoint *compressed,
 	double scale, enum al_projection p, bool is_bias, struct al_matrix *out,
 	struct al_error *err)
 {
-	static const enum al_piece shared[] = {AL_PIECE_QUERY, AL_PIECE_KEY, AL_PIECE_MIXING,
+	static const enum al_module_piece shared[] = {AL_PIECE_QUERY, AL_PIECE_KEY, AL_PIECE_MIXING,
 		AL_PIECE_CONTENT};
 	enum { N = sizeof(shared) / sizeof(*shared) };
 	struct al_matrix pieces[AL_N_PIECES] = {{0}};

@@ -37,7 +37,7 @@ bool al_side_load_original(struct al_side_scores *side, const struct al_model_vi
 
 /* Values and outputs that are others than the original's, in its shape. */
 static bool load_outputs(struct al_side_scores *side, const struct al_checkpoint *compressed,
-	const struct al_layout *layout, struct al_error *err)
+	const struct al_module_layout *layout, struct al_error *err)
 {
 	for (int p = AL_VALUE; p <= AL_OUTPUT; p++) {
 		al_matrix_finish(&side->of[p]);
@@ -52,7 +52,7 @@ static bool load_outputs(struct al_side_scores *side, const struct al_checkpoint
 }
 
 bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkpoint *compressed,
-	const struct al_layout *layout, double scale, struct al_error *err)
+	const struct al_module_layout *layout, double scale, struct al_error *err)
 {
 	*side = (struct al_side_scores){.n_heads = (size_t)al_layout_heads(layout, false),
 		.n_kv_heads = (size_t)al_layout_kv_heads(layout),
@@ -61,7 +61,7 @@ bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkp
 		.is_shared = al_method_mixes(layout->method),
 		.has_outputs = layout->is_refitted || al_layout_has_values(layout)};
 	for (int i = 0; i < AL_N_PIECES; i++)
-		if (!al_layout_read(layout, compressed, (enum al_piece)i, &side->of[i], err))
+		if (!al_layout_read(layout, compressed, (enum al_module_piece)i, &side->of[i], err))
 			return false;
 	return !side->has_outputs || load_outputs(side, compressed, layout, err);
 }

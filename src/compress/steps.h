@@ -30,8 +30,8 @@ struct al_treated {
 bool al_job_refits(const struct al_compress_options *options);
 
 /* The layout that is asked for, without its slices. */
-struct al_layout al_treated_layout(const struct al_job *job, const struct al_treated *treated,
-	int64_t rank);
+struct al_module_layout al_treated_layout(const struct al_job *job,
+	const struct al_treated *treated, int64_t rank);
 
 /* Loads the scores that the method works on, into `scores`, where it works on scores. */
 bool al_treated_load(struct al_job *job, struct al_treated *treated, struct al_scores *scores,
@@ -43,7 +43,8 @@ bool al_error_at(struct al_job *job, const struct al_treated *treated, int64_t r
 	struct al_error *err) AL_MUST_CHECK;
 
 bool al_treated_make(struct al_job *job, const struct al_treated *treated,
-	const struct al_layout *layout, struct al_pieces *out, struct al_error *err) AL_MUST_CHECK;
+	const struct al_module_layout *layout, struct al_pieces *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The rank that the user gave module number `index` of those that are asked for. */
 bool al_given_rank(const struct al_job *job, const struct al_attention *attention, size_t index,

@@ -122,8 +122,9 @@ static bool input_init(struct input *input, const struct verification *v,
 /* ---- differences ---- */
 
 /* Heads that are left, in their order, beside themselves. */
-static bool compare_heads(const struct al_layout *layout, const struct al_side_scores *original,
-	const struct al_side_scores *compressed, struct al_difference *d, struct al_error *err)
+static bool compare_heads(const struct al_module_layout *layout,
+	const struct al_side_scores *original, const struct al_side_scores *compressed,
+	struct al_attention_difference *d, struct al_error *err)
 {
 	size_t left = 0;
 
@@ -137,9 +138,9 @@ static bool compare_heads(const struct al_layout *layout, const struct al_side_s
 }
 
 /* One offset after the other: queries are turned on from where they are. */
-static bool compare_offsets(const struct verification *v, const struct al_layout *layout,
-	struct al_side_scores *original, struct al_side_scores *compressed, struct al_difference *d,
-	struct al_error *err)
+static bool compare_offsets(const struct verification *v, const struct al_module_layout *layout,
+	struct al_side_scores *original, struct al_side_scores *compressed,
+	struct al_attention_difference *d, struct al_error *err)
 {
 	const struct al_attention *a = layout->attention;
 	const size_t n = al_has_offset(a) ? N_OFFSETS : 1;
@@ -174,7 +175,7 @@ void al_verify_add_columns(struct al_table *table)
 }
 
 static void add_row(struct verification *v, const struct al_attention *a, const char *input,
-	const struct al_difference *d)
+	const struct al_attention_difference *d)
 {
 	const double output_error = al_difference_output_error(d);
 	struct al_cell *cell = al_table_add_row(v->table);
@@ -190,11 +191,11 @@ static void add_row(struct verification *v, const struct al_attention *a, const 
 	v->n_beyond += v->options->has_tolerance && !(output_error <= v->options->tolerance);
 }
 
-static bool verify_input(struct verification *v, const struct al_layout *layout,
+static bool verify_input(struct verification *v, const struct al_module_layout *layout,
 	struct al_side_scores *original, struct al_side_scores *compressed,
 	const struct al_tensor *embedding, struct al_error *err)
 {
-	struct al_difference d = {0};
+	struct al_attention_difference d = {0};
 	struct input input = {0};
 
 	bool ok = input_init(&input, v, layout->attention, embedding, err)
@@ -211,8 +212,8 @@ static bool verify_input(struct verification *v, const struct al_layout *layout,
 	return ok;
 }
 
-static bool verify_module(struct verification *v, const struct al_layout *layout, double scale,
-	struct al_error *err)
+static bool verify_module(struct verification *v, const struct al_module_layout *layout,
+	double scale, struct al_error *err)
 {
 	const struct al_attention *a = layout->attention;
 	const struct al_tensor *embedding = al_embedding_find(v->view, a);

@@ -26,7 +26,7 @@ bool al_whiten(const struct al_model_view *view, const struct al_attention *atte
 	const struct al_data *data, struct al_view query, struct al_view key,
 	struct al_whitened out[2], struct al_error *err)
 {
-	const struct al_layout layout = {.attention = attention, .method = AL_METHOD_QK};
+	const struct al_module_layout layout = {.attention = attention, .method = AL_METHOD_QK};
 	struct al_work w = {.view = view, .layout = &layout, .a = attention};
 
 	if (data->calibration
@@ -36,7 +36,7 @@ bool al_whiten(const struct al_model_view *view, const struct al_attention *atte
 		return false;
 	if (w.measure == AL_MEASURE_WEIGHTS)
 		return true;
-	const enum al_measure of_keys = w.measure;
+	const enum al_weighting of_keys = w.measure;
 	if (w.measure == AL_MEASURE_CENTRED)
 		w.measure = AL_MEASURE_INPUTS;
 	if (!whiten(&w, query, &out[AL_QUERY], err))

@@ -7,9 +7,9 @@
 
 struct al_work {
 	const struct al_model_view *view;
-	const struct al_layout *layout;
+	const struct al_module_layout *layout;
 	const struct al_attention *a;
-	enum al_measure measure;
+	enum al_weighting measure;
 	const struct al_module_statistics *statistics; /* NULL: none */
 	struct al_matrix weights[AL_N_PROJECTIONS], value_bias;
 	struct al_matrix gram; /* of the values (keys): W^T C W, or the outputs' moment */
@@ -20,7 +20,7 @@ struct al_work {
 /* ---- measure.c ---- */
 
 /* The measure that is wanted, or the best that is known. */
-bool al_measure_choose(struct al_work *w, enum al_measure wanted,
+bool al_measure_choose(struct al_work *w, enum al_weighting wanted,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* E[x^T x] of inputs x of n numbers, as the measure has it. */

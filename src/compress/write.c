@@ -42,7 +42,7 @@ static bool encode(struct al_job *job, const struct al_slice *slice, struct al_v
 bool al_job_encode(struct al_job *job, struct al_job_module *module, const struct al_pieces *pieces,
 	struct al_error *err)
 {
-	struct al_layout *layout = &module->layout;
+	struct al_module_layout *layout = &module->layout;
 
 	module->aside = al_new_array(&job->arena, uint64_t, layout->n_slices);
 	for (size_t i = 0; i < layout->n_slices; i++) {

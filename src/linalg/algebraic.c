@@ -210,7 +210,7 @@ static void weigh(const struct algebra *x, struct al_matrix weights)
 					* x->inverse.data[r + (i * d + k) * x->inverse.ld];
 }
 
-static bool write_terms(struct algebra *x, struct al_terms *terms, struct al_error *err)
+static bool write_terms(struct algebra *x, struct al_cp_terms *terms, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
 	const struct al_tucker *t = x->tucker;
@@ -228,7 +228,7 @@ static bool write_terms(struct algebra *x, struct al_terms *terms, struct al_err
 		&& al_copy(al_view(x->mixing), terms->mixing, err);
 }
 
-static bool start(const struct al_tucker *tucker, uint64_t seed, struct al_terms *terms,
+static bool start(const struct al_tucker *tucker, uint64_t seed, struct al_cp_terms *terms,
 	struct al_error *err)
 {
 	AL_SCRATCH(scratch);
@@ -312,9 +312,9 @@ static struct al_tucker lead(const struct al_tucker *t, size_t rank)
 	return out;
 }
 
-static struct al_terms lead_terms(const struct al_terms *terms, size_t rank)
+static struct al_cp_terms lead_terms(const struct al_cp_terms *terms, size_t rank)
 {
-	struct al_terms out = *terms;
+	struct al_cp_terms out = *terms;
 
 	out.query.cols = out.key.cols = out.mixing.cols = rank;
 	return out;
@@ -323,18 +323,18 @@ static struct al_terms lead_terms(const struct al_terms *terms, size_t rank)
 /* With more terms than the heads fill, mixtures of the compressed heads can't be divided: the terms
  * that are needed are found, the others are zero. */
 static bool start_filled(const struct al_tucker *tucker, bool is_single, uint64_t seed,
-	struct al_terms *terms, struct al_error *err)
+	struct al_cp_terms *terms, struct al_error *err)
 {
 	size_t rank;
 
 	if (!find_filled(tucker, is_single ? ROUNDING_SINGLE : ROUNDING, &rank, err))
 		return false;
 	const struct al_tucker filled = lead(tucker, rank);
-	struct al_terms first = lead_terms(terms, rank);
+	struct al_cp_terms first = lead_terms(terms, rank);
 	return start(&filled, seed, &first, err);
 }
 
-bool al_start_algebraic(const struct al_heads *heads, uint64_t seed, struct al_terms *terms,
+bool al_start_algebraic(const struct al_heads *heads, uint64_t seed, struct al_cp_terms *terms,
 	struct al_error *err)
 {
 	const struct al_tucker_bounds bounds = al_tucker_bounds(heads);

@@ -15,7 +15,7 @@ size_t al_cp_bound(const struct al_heads *heads)
 	return heads->n_heads * al_head_values(heads);
 }
 
-void al_start_random(uint64_t seed, struct al_terms *t)
+void al_start_random(uint64_t seed, struct al_cp_terms *t)
 {
 	struct al_random *random = al_random_create(seed, 0, 0, 0);
 
@@ -28,7 +28,7 @@ void al_start_random(uint64_t seed, struct al_terms *t)
 /* ---- starts ---- */
 
 static bool start(const struct al_heads *heads, const struct al_cp_options *o,
-	enum al_cp_start start, struct al_terms *terms, struct al_error *err)
+	enum al_cp_start start, struct al_cp_terms *terms, struct al_error *err)
 {
 	if (start == AL_CP_GREEDY)
 		return al_start_greedy(heads, terms, err);
@@ -42,7 +42,7 @@ static bool start(const struct al_heads *heads, const struct al_cp_options *o,
 static bool try_start(const struct al_heads *heads, const struct al_cp_options *o, double norm,
 	enum al_cp_start which, struct al_cp *out, bool *is_stopped, struct al_error *err)
 {
-	struct al_terms terms;
+	struct al_cp_terms terms;
 	struct al_cp_run x = {.heads = heads,
 		.options = o,
 		.norm = norm,
@@ -52,7 +52,7 @@ static bool try_start(const struct al_heads *heads, const struct al_cp_options *
 	bool done = al_terms_init(&terms, heads, o->rank, err)
 		&& start(heads, o, which, &terms, err) && al_cp_run(&x, err);
 	if (done && (!out->query.data || x.error < out->relative_error)) {
-		const struct al_terms worse = {out->query, out->key, out->mixing};
+		const struct al_cp_terms worse = {out->query, out->key, out->mixing};
 		*out = (struct al_cp){terms.query, terms.key, terms.mixing, x.error, x.is_estimate,
 			x.start_error, which, x.n_sweeps, x.is_converged};
 		terms = worse;
@@ -69,7 +69,7 @@ enum { TRIAL_SWEEPS = 10 };
 static bool resume(const struct al_heads *heads, const struct al_cp_options *o, double norm,
 	struct al_cp *out, struct al_error *err)
 {
-	struct al_terms terms = {out->query, out->key, out->mixing};
+	struct al_cp_terms terms = {out->query, out->key, out->mixing};
 	struct al_cp_run x = {.heads = heads,
 		.options = o,
 		.norm = norm,
@@ -181,7 +181,7 @@ static void permute(struct al_matrix from, struct al_matrix to, const struct ord
 static bool finish_terms(const struct al_heads *heads, struct al_cp *cp, struct al_error *err)
 {
 	const size_t n = cp->query.cols;
-	struct al_terms sorted = {{0}, {0}, {0}}, old = {cp->query, cp->key, cp->mixing};
+	struct al_cp_terms sorted = {{0}, {0}, {0}}, old = {cp->query, cp->key, cp->mixing};
 
 	if (!al_terms_init(&sorted, heads, n, err)) {
 		al_terms_finish(&sorted);

@@ -18,7 +18,7 @@ static bool apply_mixing(const void *context, size_t head, struct al_view x, str
 	return true;
 }
 
-static bool measure(struct al_cp_run *x, const struct al_terms *t, double *error,
+static bool measure(struct al_cp_run *x, const struct al_cp_terms *t, double *error,
 	struct al_error *err)
 {
 	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_mixing,
@@ -142,7 +142,7 @@ static bool accept(struct al_cp_run *x, struct al_error *err)
 		return false;
 	if (error >= x->start_error)
 		return keep_start(x, err);
-	const struct al_terms better = x->swept;
+	const struct al_cp_terms better = x->swept;
 	x->swept = *x->terms;
 	*x->terms = better;
 	x->error = error;

@@ -13,7 +13,7 @@ struct al_cp_run {
 	const struct al_cp_options *options; /* whose n_sweeps counts those of `n_sweeps` too */
 	double norm; /* ||T||^2 */
 	bool is_single; /* of the heads */
-	struct al_terms *terms; /* the start, then the best */
+	struct al_cp_terms *terms; /* the start, then the best */
 
 	/* ---- what came of it ---- */
 	double start_error, error;
@@ -24,7 +24,7 @@ struct al_cp_run {
 
 	/* ---- while it runs ---- */
 	struct al_sweep *sweep;
-	struct al_terms swept;
+	struct al_cp_terms swept;
 	double swept_error, size; /* of the last sweep that wasn't taken back */
 	double momentum;
 	bool has_momentum, has_direction; /* the sweep at hand began further on; the next may */

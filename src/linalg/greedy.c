@@ -122,7 +122,7 @@ struct factors {
 
 struct greedy {
 	const struct al_heads *heads;
-	struct al_terms *terms;
+	struct al_cp_terms *terms;
 	struct factors *factors; /* [n_heads] */
 	struct al_matrix values; /* [n_head_values][n_heads] */
 	size_t *n_kept; /* [n_heads] */
@@ -198,7 +198,7 @@ static bool write_head(void *context, size_t i, struct al_error *err)
 {
 	const struct greedy *x = context;
 	const struct factors *f = &x->factors[i];
-	const struct al_terms *t = x->terms;
+	const struct al_cp_terms *t = x->terms;
 	const size_t n = x->n_kept[i];
 	const struct al_matrix u = al_part(f->u, 0, 0, f->u.rows, n);
 	const struct al_matrix v = al_part(f->v, 0, 0, f->v.rows, n);
@@ -231,7 +231,7 @@ static bool start(struct greedy *x, struct al_error *err)
 	return al_parallel(n, write_head, x, err);
 }
 
-bool al_start_greedy(const struct al_heads *heads, struct al_terms *terms, struct al_error *err)
+bool al_start_greedy(const struct al_heads *heads, struct al_cp_terms *terms, struct al_error *err)
 {
 	const size_t n = heads->n_heads;
 	struct greedy x = {.heads = heads,

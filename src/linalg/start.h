@@ -11,13 +11,13 @@ size_t al_head_values(const struct al_heads *heads);
 bool al_heads_values(const struct al_heads *heads, double *values,
 	struct al_error *err) AL_MUST_CHECK;
 
-bool al_start_greedy(const struct al_heads *heads, struct al_terms *terms,
+bool al_start_greedy(const struct al_heads *heads, struct al_cp_terms *terms,
 	struct al_error *err) AL_MUST_CHECK;
 
-void al_start_random(uint64_t seed, struct al_terms *terms);
+void al_start_random(uint64_t seed, struct al_cp_terms *terms);
 
 /* AL_ENO where the layer has no such start at this rank. */
-bool al_start_algebraic(const struct al_heads *heads, uint64_t seed, struct al_terms *terms,
+bool al_start_algebraic(const struct al_heads *heads, uint64_t seed, struct al_cp_terms *terms,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

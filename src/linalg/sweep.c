@@ -87,12 +87,12 @@ void al_sweep_destroy(struct al_sweep *s)
 	free(s);
 }
 
-bool al_sweep_load(struct al_sweep *s, const struct al_terms *terms, struct al_error *err)
+bool al_sweep_load(struct al_sweep *s, const struct al_cp_terms *terms, struct al_error *err)
 {
 	return s->is_single ? load_f(&s->narrow, terms, err) : load(&s->wide, terms, err);
 }
 
-bool al_sweep_store(struct al_sweep *s, struct al_terms *terms, struct al_error *err)
+bool al_sweep_store(struct al_sweep *s, struct al_cp_terms *terms, struct al_error *err)
 {
 	return s->is_single ? store_f(&s->narrow, terms, err) : store(&s->wide, terms, err);
 }
@@ -119,18 +119,18 @@ bool al_sweep_go_back(struct al_sweep *s, struct al_error *err)
 	return s->is_single ? go_back_f(&s->narrow, err) : go_back(&s->wide, err);
 }
 
-bool al_terms_init(struct al_terms *t, const struct al_heads *heads, size_t rank,
+bool al_terms_init(struct al_cp_terms *t, const struct al_heads *heads, size_t rank,
 	struct al_error *err)
 {
 	const struct al_heads_shape s = al_heads_shape(heads);
 
-	*t = (struct al_terms){{0}, {0}, {0}};
+	*t = (struct al_cp_terms){{0}, {0}, {0}};
 	return al_matrix_init(&t->query, s.d_query, rank, err)
 		&& al_matrix_init(&t->key, s.d_key, rank, err)
 		&& al_matrix_init(&t->mixing, s.n_heads, rank, err);
 }
 
-void al_terms_finish(struct al_terms *t)
+void al_terms_finish(struct al_cp_terms *t)
 {
 	al_matrix_finish(&t->mixing);
 	al_matrix_finish(&t->key);

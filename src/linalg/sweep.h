@@ -5,13 +5,13 @@
 #include "linalg/heads.h"
 
 /* The factors of T_i ~ query diag(mixing_i) key^T, [d_query][R], [d_key][R], [n_heads][R]. */
-struct al_terms {
+struct al_cp_terms {
 	struct al_matrix query, key, mixing;
 };
 
-bool al_terms_init(struct al_terms *terms, const struct al_heads *heads, size_t rank,
+bool al_terms_init(struct al_cp_terms *terms, const struct al_heads *heads, size_t rank,
 	struct al_error *err) AL_MUST_CHECK;
-void al_terms_finish(struct al_terms *terms);
+void al_terms_finish(struct al_cp_terms *terms);
 
 struct al_sweep;
 
@@ -22,9 +22,9 @@ struct al_sweep *al_sweep_create(const struct al_heads *heads, size_t rank,
 void al_sweep_destroy(struct al_sweep *sweep);
 
 /* Copies of the factors: in; and out what the last step made of them. */
-bool al_sweep_load(struct al_sweep *sweep, const struct al_terms *terms,
+bool al_sweep_load(struct al_sweep *sweep, const struct al_cp_terms *terms,
 	struct al_error *err) AL_MUST_CHECK;
-bool al_sweep_store(struct al_sweep *sweep, struct al_terms *terms,
+bool al_sweep_store(struct al_sweep *sweep, struct al_cp_terms *terms,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* ||T||^2 - ||residual||^2 of the factors that were loaded, as it comes out of the products. */

@@ -192,17 +192,17 @@ bool al_tokenizer_parse_of_gguf(struct al_tokenizer *tokenizer, const char *text
 	struct al_error *err) AL_MUST_CHECK;
 
 /* One "type" of an object, and what reads it. */
-struct al_part {
+struct al_step_type {
 	const char *type;
 	bool (*read)(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err);
 };
 
 /* Reads an object by its "type"; null is none. `what` names it in errors. */
 bool al_part_read(struct al_tokenizer_reader *r, const struct cJSON *node, const char *what,
-	const struct al_part *parts, size_t n, struct al_error *err) AL_MUST_CHECK;
+	const struct al_step_type *parts, size_t n, struct al_error *err) AL_MUST_CHECK;
 /* The same of all items under `key`. */
 bool al_part_read_all(struct al_tokenizer_reader *r, const struct cJSON *object, const char *key,
-	const char *what, const struct al_part *parts, size_t n,
+	const char *what, const struct al_step_type *parts, size_t n,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Refuses any key but "type". */

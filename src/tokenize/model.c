@@ -154,7 +154,7 @@ static bool word_level_read(struct al_tokenizer_reader *r, const struct cJSON *n
 
 /* ---- all ---- */
 
-static const struct al_part parts[] = {
+static const struct al_step_type parts[] = {
 	{"BPE", al_bpe_read}, {"Unigram", al_unigram_read}, {"WordLevel", word_level_read},
 	{"WordPiece", word_piece_read}, {"ScoredBPE", al_scored_bpe_read}, /* of GGUF files alone */
 };
@@ -162,7 +162,7 @@ static const struct al_part parts[] = {
 enum { N_PARTS = sizeof(parts) / sizeof(*parts) };
 
 /* Older files name no type: their keys tell. */
-static const struct al_part *part_by_keys(const struct cJSON *node)
+static const struct al_step_type *part_by_keys(const struct cJSON *node)
 {
 	const struct cJSON *vocab = al_json_get(node, "vocab");
 

@@ -264,7 +264,7 @@ static bool read_replace(struct al_tokenizer_reader *r, const struct cJSON *node
 static bool read_sequence(struct al_tokenizer_reader *r, const struct cJSON *node,
 	struct al_error *err);
 
-static const struct al_part parts[] = {
+static const struct al_step_type parts[] = {
 	{"BertNormalizer", read_bert},
 	{"ByteLevel", read_byte_level},
 	{"Lowercase", read_lowercase},

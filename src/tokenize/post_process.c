@@ -190,7 +190,7 @@ static bool read_byte_level(struct al_tokenizer_reader *r, const struct cJSON *n
 static bool read_sequence(struct al_tokenizer_reader *r, const struct cJSON *node,
 	struct al_error *err);
 
-static const struct al_part parts[] = {
+static const struct al_step_type parts[] = {
 	{"BertProcessing", read_ends},
 	{"ByteLevel", read_byte_level},
 	{"RobertaProcessing", read_ends},

@@ -215,7 +215,7 @@ static bool read_digits(struct al_tokenizer_reader *r, const struct cJSON *node,
 static bool read_sequence(struct al_tokenizer_reader *r, const struct cJSON *node,
 	struct al_error *err);
 
-static const struct al_part parts[] = {
+static const struct al_step_type parts[] = {
 	{"BertPreTokenizer", read_bert},
 	{"ByteLevel", read_byte_level},
 	{"Digits", read_digits},

@@ -76,7 +76,7 @@ bool al_read_type_alone(struct al_tokenizer_reader *r, const struct cJSON *node,
 enum { MOST_PARTS = 32, MOST_STEPS = 64 };
 
 static bool fail_unknown(struct al_tokenizer_reader *r, const struct cJSON *node, const char *what,
-	const char *type, const struct al_part *parts, size_t n, struct al_error *err)
+	const char *type, const struct al_step_type *parts, size_t n, struct al_error *err)
 {
 	const char *names[MOST_PARTS];
 
@@ -87,7 +87,7 @@ static bool fail_unknown(struct al_tokenizer_reader *r, const struct cJSON *node
 }
 
 bool al_part_read(struct al_tokenizer_reader *r, const struct cJSON *node, const char *what,
-	const struct al_part *parts, size_t n, struct al_error *err)
+	const struct al_step_type *parts, size_t n, struct al_error *err)
 {
 	const char *type;
 
@@ -103,7 +103,7 @@ bool al_part_read(struct al_tokenizer_reader *r, const struct cJSON *node, const
 }
 
 bool al_part_read_all(struct al_tokenizer_reader *r, const struct cJSON *object, const char *key,
-	const char *what, const struct al_part *parts, size_t n, struct al_error *err)
+	const char *what, const struct al_step_type *parts, size_t n, struct al_error *err)
 {
 	const char *const known[] = {"type", key};
 	const struct cJSON *list;

@@ -203,7 +203,7 @@ static void weights_are_parameters_without_biases(void **state)
 	a.factors[AL_QUERY] = (struct al_factor){.rows = 768, .heads = 12, .width = 64};
 	a.factors[AL_KEY] = (struct al_factor){.rows = 512, .heads = 4, .width = 64};
 	for (int method = 0; method < AL_METHOD_IDENTITY; method++) {
-		const struct al_layout layout = {.attention = &a,
+		const struct al_module_layout layout = {.attention = &a,
 			.method = (enum al_method)method,
 			.rank = 40,
 			.is_dropped = method == AL_METHOD_DROP ? is_dropped : NULL};

@@ -438,7 +438,7 @@ static double sweep_plainly(const struct al_heads *heads, size_t rank, size_t n_
 {
 	struct al_cp start = decompose(heads,
 		(struct al_cp_options){.rank = rank, .start = AL_CP_GREEDY});
-	const struct al_terms terms = {start.query, start.key, start.mixing};
+	const struct al_cp_terms terms = {start.query, start.key, start.mixing};
 	struct al_sweep *sweep = al_sweep_create(heads, rank, NULL);
 	struct al_swept swept = {0, 0};
 	double norm;
