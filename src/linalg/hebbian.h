@@ -16,14 +16,13 @@
 #include "linalg/linalg.h"
 
 /* F, the mean change that is asked for, [n][m]; `covariance` [n][n] is symmetric. */
-bool al_hebbian_direction(struct al_view covariance, struct al_view weights,
-	struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
+bool al_hebbian_direction(struct al_view covariance, struct al_view weights, struct al_matrix out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* `n_steps` steps W += rate F. AL_EINPUT where the weights grow without bound, naming the step
  * counted from `first_step`. */
-bool al_hebbian_batch(struct al_view covariance, double rate,
-	size_t first_step, size_t n_steps, struct al_matrix weights,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_hebbian_batch(struct al_view covariance, double rate, size_t first_step, size_t n_steps,
+	struct al_matrix weights, struct al_error *err) AL_MUST_CHECK;
 
 /* How far weights [n][m] are from given orthonormal vectors [n][m]: |cosine| of each column with
  * its own, cosines [m]; and the largest principal angle between the two spaces, in radians. A
