@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "question/question.h"
+#include "ledger/request/question.h"
 
 struct count {
 	struct al_arena arena;

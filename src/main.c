@@ -1,6 +1,6 @@
 /* attnledger: counts and audits attention. This program answers what needs exact numbers alone, and
  * leaves the rest to the full one. */
-#include "checkpoint/format.h"
+#include "formats/format.h"
 #include "commands/command.h"
 
 #define HAS_LIGHT(name) &al_command_##name

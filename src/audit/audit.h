@@ -9,7 +9,7 @@
 #include "audit/forms.h"
 #include "audit/nulls.h"
 #include "base/table.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 /* What the measurements will ask of a module besides its triangular factors. */
 struct al_needs {

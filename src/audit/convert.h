@@ -4,7 +4,7 @@
 #define ATTNLEDGER_AUDIT_CONVERT_H
 
 #include "audit/stacks.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 /* ---- groups of heads with one key (or value): order[n], `size` neighbours a group ---- */
 

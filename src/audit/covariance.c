@@ -9,7 +9,7 @@
 #include "audit/rotary.h"
 #include "base/memory.h"
 #include "base/text.h"
-#include "checkpoint/npy.h"
+#include "formats/npy.h"
 
 /* ---- the root ---- */
 

@@ -9,8 +9,8 @@
 #ifndef ATTNLEDGER_AUDIT_COVARIANCE_H
 #define ATTNLEDGER_AUDIT_COVARIANCE_H
 
-#include "calibration/calibration.h"
-#include "calibration/imatrix.h"
+#include "model/calibration/calibration.h"
+#include "model/calibration/imatrix.h"
 
 struct al_covariance {
 	const char *path;

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "views/views.h"
+#include "model/heads/views.h"
 
 /* Whose each of n items is, from 0 on: shards [n]. The largest first, each to the shard that has
  * least so far. */

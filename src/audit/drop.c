@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "calibration/outputs.h"
+#include "model/calibration/outputs.h"
 
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {

@@ -6,7 +6,7 @@
 
 #include "audit/forms.h"
 #include "base/text.h"
-#include "checkpoint/npy.h"
+#include "formats/npy.h"
 
 struct target {
 	const char *module;

@@ -4,7 +4,7 @@
 #include "audit/losses.h"
 #include "audit/measures.h"
 #include "audit/rotary.h"
-#include "views/rotary.h"
+#include "model/heads/rotary.h"
 
 static size_t count_rotary(const struct al_model_view *view)
 {

@@ -3,7 +3,7 @@
 #define ATTNLEDGER_AUDIT_ROTARY_H
 
 #include "linalg/heads.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 /* Has the module's query/key form an offset? (Of MLA the view leaves the rotated part out.) */
 static inline bool al_has_offset(const struct al_attention *attention)

@@ -1,4 +1,4 @@
-/* "forward": how a family's tensors make a model, as data for the forward pass (src/forward/). A
+/* "forward": how a family's tensors make a model, as data for the forward pass (src/model/forward/). A
  * family without it can be counted and audited, not run.
  *
  *     "forward": {

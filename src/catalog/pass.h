@@ -1,5 +1,5 @@
 /* "pass": what a variant's tensors do in a forward pass, where they are more than a projection of
- * each head: for the forward pass (src/forward/), which knows no variant by name.
+ * each head: for the forward pass (src/model/forward/), which knows no variant by name.
  *
  *     "pass": {
  *       "query": {"of": "W_Q", "bias": "b_Q", "scale": "e_Q"},

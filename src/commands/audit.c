@@ -7,7 +7,7 @@
 #include "commands/pairs.h"
 
 #include "base/file.h"
-#include "checkpoint/finite.h"
+#include "formats/finite.h"
 
 /* ---- options ---- */
 

@@ -7,7 +7,7 @@
 #include "audit/summary.h"
 #include "audit/verdict.h"
 #include "base/file.h"
-#include "checkpoint/finite.h"
+#include "formats/finite.h"
 
 static void finish_tables(struct al_audit_run *run)
 {

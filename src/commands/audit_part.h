@@ -4,7 +4,7 @@
 #define ATTNLEDGER_COMMANDS_AUDIT_PART_H
 
 #include "commands/audit_run.h"
-#include "fragment/fragment.h"
+#include "audit/shard/fragment.h"
 
 /* The shard, from 1 on, of each of the checkpoint's modules, by size; 0: it isn't chosen. */
 const int64_t *al_audit_deal_modules(const struct al_audit_run *run, int64_t n_shards);

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "page/audit.h"
+#include "report/page/audit.h"
 
 /* ---- what was left out ---- */
 

@@ -2,7 +2,7 @@
 #include "commands/audit_shard.h"
 
 #include "base/fingerprint.h"
-#include "checkpoint/finite.h"
+#include "formats/finite.h"
 #include "commands/audit_part.h"
 #include "commands/launcher.h"
 

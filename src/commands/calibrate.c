@@ -7,8 +7,8 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "calibration/imatrix_write.h"
-#include "checkpoint/finite.h"
+#include "model/calibration/imatrix_write.h"
+#include "formats/finite.h"
 #include "commands/checkpoint.h"
 #include "commands/input.h"
 #include "commands/kernel.h"

@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_COMMANDS_CALIBRATION_H
 #define ATTNLEDGER_COMMANDS_CALIBRATION_H
 
-#include "calibration/calibration.h"
+#include "model/calibration/calibration.h"
 #include "commands/command.h"
 
 /* -o DIR. */

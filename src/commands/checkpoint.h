@@ -3,7 +3,7 @@
 #define ATTNLEDGER_COMMANDS_CHECKPOINT_H
 
 #include "commands/command.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 struct al_opened_checkpoint {
 	struct al_checkpoint checkpoint;

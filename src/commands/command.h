@@ -6,7 +6,7 @@
 #include "catalog/catalog.h"
 #include "commands/files.h"
 #include "commands/options.h"
-#include "page/answer.h"
+#include "report/page/answer.h"
 #include "report/report.h"
 
 /* What every command takes; its struct of options begins with these. */

@@ -7,7 +7,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "checkpoint/format.h"
+#include "formats/format.h"
 #include "linalg/cp.h"
 
 enum { OF_VALUES, OF_KEYS, OF_BOTH, N_SIDES, BY_METHOD = -1 };

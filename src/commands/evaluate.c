@@ -1,12 +1,12 @@
 /* evaluate: a model run on tokens: a decoder's loss, an encoder's embeddings, and what is lost
  * without each head. */
-#include "checkpoint/finite.h"
+#include "formats/finite.h"
 #include "commands/checkpoint.h"
 #include "commands/input.h"
 #include "commands/kernel.h"
 #include "commands/progress.h"
 #include "commands/say.h"
-#include "forward/evaluate.h"
+#include "model/forward/evaluate.h"
 #include "linalg/kernel.h"
 
 #include <math.h>

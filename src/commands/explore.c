@@ -7,7 +7,7 @@
 #include "commands/page.h"
 #include "commands/question.h"
 #include "commands/say.h"
-#include "page/explorer.h"
+#include "report/page/explorer.h"
 
 static const char first_model[] = "llama-3-8b";
 static const char cached_title[] = "Cached elements per token"; /* as explorer-live.html has it */

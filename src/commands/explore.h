@@ -3,7 +3,7 @@
 #define ATTNLEDGER_COMMANDS_EXPLORE_H
 
 #include "commands/command.h"
-#include "question/question.h"
+#include "ledger/request/question.h"
 
 struct al_explore {
 	struct al_session *session;
@@ -35,7 +35,7 @@ const struct al_symbol *al_explore_standard(const struct al_explore *e, const ch
 bool al_explore_find_symbols(struct al_explore *e, struct al_error *err) AL_MUST_CHECK;
 
 /* Adds the data as one JSON object without '<', so that it can stand in a page.
- * src/page/explorer.js reads it:
+ * src/report/page/explorer.js reads it:
  *
  *   model     what the page begins with
  *   per       "model" or "module": what numbers cover at first

@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_COMMANDS_FRONTIER_H
 #define ATTNLEDGER_COMMANDS_FRONTIER_H
 
-#include "calibration/calibration.h"
+#include "model/calibration/calibration.h"
 #include "commands/checkpoint.h"
 #include "commands/input.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "forward/generate.h"
-#include "tokenize/tokenizer.h"
+#include "model/forward/generate.h"
+#include "model/tokenize/tokenizer.h"
 
 const struct al_option_row al_input_rows[] = {
 	OPTION_TEXT(struct al_input_options, tokens, "tokens", "FILE",

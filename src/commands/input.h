@@ -3,8 +3,8 @@
 #define ATTNLEDGER_COMMANDS_INPUT_H
 
 #include "commands/options.h"
-#include "forward/forward.h"
-#include "tokenize/tokens.h"
+#include "model/forward/forward.h"
+#include "model/tokenize/tokens.h"
 
 struct al_input_options {
 	const char *tokens, *text, *sequences;

@@ -5,7 +5,7 @@
 
 #include "ledger/ledger.h"
 #include "scenario/scenario.h"
-#include "venue/profile.h"
+#include "report/venue/profile.h"
 
 extern const struct al_embedded_list al_embedded_schemas; /* schemas/ */
 

@@ -5,7 +5,7 @@
 
 #include "audit/across.h"
 #include "audit/against.h"
-#include "checkpoint/finite.h"
+#include "formats/finite.h"
 #include "commands/progress.h"
 
 /* ---- different modules ---- */

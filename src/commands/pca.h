@@ -4,7 +4,7 @@
 
 #include "commands/command.h"
 #include "commands/input.h"
-#include "pca/in_place.h"
+#include "deacon/in_place.h"
 
 /* What --train takes. */
 enum pca_rule { PCA_GHA, PCA_DEACON, PCA_N_RULES };

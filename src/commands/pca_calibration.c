@@ -4,7 +4,7 @@
 #include "commands/pca.h"
 
 #include "audit/select.h"
-#include "calibration/calibration.h"
+#include "model/calibration/calibration.h"
 
 static bool take_module(struct pca_source *source, const struct al_module_statistics *module,
 	struct al_error *err)

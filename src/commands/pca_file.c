@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "audit/select.h"
-#include "checkpoint/finite.h"
+#include "formats/finite.h"
 #include "commands/checkpoint.h"
 #include "commands/progress.h"
 

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "commands/checkpoint.h"
 #include "commands/progress.h"
-#include "pca/recording.h"
+#include "deacon/recording.h"
 
 struct pca_model {
 	struct pca_source source;

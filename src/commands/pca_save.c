@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "checkpoint/safetensors.h"
+#include "formats/safetensors.h"
 
 void pca_save_add(struct pca_tables *tables, const struct pca_module *m, struct al_view weights)
 {

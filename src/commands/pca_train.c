@@ -5,7 +5,7 @@
 #include "commands/pca.h"
 #include "commands/progress.h"
 #include "linalg/hebbian.h"
-#include "pca/deacon.h"
+#include "deacon/deacon.h"
 
 enum { GHA_STEPS = 2000, DEACON_STEPS = 100, INNER_STEPS = 500 };
 

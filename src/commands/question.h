@@ -3,7 +3,7 @@
 #define ATTNLEDGER_COMMANDS_QUESTION_H
 
 #include "commands/command.h"
-#include "question/question.h"
+#include "ledger/request/question.h"
 
 /* Options that fill a struct al_asked: --set, --batch and --seq; --variant, --variants and --basis;
  * --recipe. */

@@ -1,7 +1,7 @@
 /* reconcile: what a family expects of a checkpoint against what is stored. */
 #include "commands/checkpoint.h"
 #include "commands/say.h"
-#include "views/reconcile.h"
+#include "model/heads/reconcile.h"
 
 #include <string.h>
 

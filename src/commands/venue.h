@@ -5,7 +5,7 @@
 
 #include "commands/files.h"
 #include "figure/figure.h"
-#include "venue/profile.h"
+#include "report/venue/profile.h"
 
 /* The figure as wide as the profile's column or page and lettered in its font: the first of a few
  * sizes that has room for all of its text. Without a profile it is `figure`. */

@@ -7,7 +7,7 @@
 #ifndef ATTNLEDGER_COMPRESS_BY_DATA_H
 #define ATTNLEDGER_COMPRESS_BY_DATA_H
 
-#include "calibration/calibration.h"
+#include "model/calibration/calibration.h"
 #include "compress/pieces.h"
 #include "compress/refit.h"
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "calibration/outputs.h"
+#include "model/calibration/outputs.h"
 
 /* The rows of `from` that are kept heads', or of both rows and columns. */
 static void take_kept(const struct al_work *w, struct al_view from, struct al_matrix to)

@@ -1,7 +1,7 @@
 /* The embedding whose rows are inputs. */
 #include "compress/embedding.h"
 
-#include "checkpoint/finite.h"
+#include "formats/finite.h"
 
 const struct al_tensor *al_embedding_find(const struct al_model_view *view,
 	const struct al_attention *attention)

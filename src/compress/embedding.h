@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_COMPRESS_EMBEDDING_H
 #define ATTNLEDGER_COMPRESS_EMBEDDING_H
 
-#include "views/views.h"
+#include "model/heads/views.h"
 
 /* The embedding of tokens: the family's first that is a table of rows as wide as the module's
  * queries take, or NULL. */

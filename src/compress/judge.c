@@ -6,8 +6,8 @@
 #include "base/memory.h"
 #include "compress/effective.h"
 #include "compress/shared.h"
-#include "forward/batches.h"
-#include "forward/evaluate.h"
+#include "model/forward/batches.h"
+#include "model/forward/evaluate.h"
 
 /* ---- the compressed file's weights ---- */
 

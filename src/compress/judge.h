@@ -3,7 +3,7 @@
 #define ATTNLEDGER_COMPRESS_JUDGE_H
 
 #include "compress/recorded.h"
-#include "forward/pass.h"
+#include "model/forward/pass.h"
 
 /* Means over the tokens but the last of each sequence: losses in nats; and, the first left out too,
  * KL(original || compressed) and how often the likeliest token is the same. */

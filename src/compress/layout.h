@@ -6,7 +6,7 @@
 #ifndef ATTNLEDGER_COMPRESS_LAYOUT_H
 #define ATTNLEDGER_COMPRESS_LAYOUT_H
 
-#include "views/views.h"
+#include "model/heads/views.h"
 
 enum al_module_piece {
 	/* qk: [D][n*rank]; collab: [D][R], of all heads; tucker: [p][n*d_head], after

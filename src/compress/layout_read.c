@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "checkpoint/finite.h"
+#include "formats/finite.h"
 #include "compress/layout.h"
 
 struct al_head_axis al_head_axis_of(const struct al_tensor *tensor, bool is_slow)

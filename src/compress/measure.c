@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "checkpoint/finite.h"
+#include "formats/finite.h"
 
 const char *const al_measure_names[AL_N_MEASURES] = {"auto", "weights", "gain", "diagonal",
 	"inputs", "centred", "weighed", "outputs"};

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "calibration/outputs.h"
+#include "model/calibration/outputs.h"
 #include "compress/effective.h"
 
 struct merging {

@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "calibration/outputs.h"
+#include "model/calibration/outputs.h"
 #include "compress/effective.h"
-#include "forward/batches.h"
+#include "model/forward/batches.h"
 
 const char *const al_refit_names[AL_N_REFITS] = {"auto", "none", "tokens", "sequential"};
 

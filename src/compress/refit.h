@@ -3,7 +3,7 @@
 #define ATTNLEDGER_COMPRESS_REFIT_H
 
 #include "compress/pieces.h"
-#include "forward/forward.h"
+#include "model/forward/forward.h"
 
 /* What W_O is fitted to. */
 enum al_refit {

@@ -1,7 +1,7 @@
 /* Shared queries and keys as heads. */
 #include "compress/shared.h"
 
-#include "views/shared_heads.h"
+#include "model/heads/shared_heads.h"
 
 bool al_shared_make(const struct al_module_layout *layout,
 	const struct al_matrix pieces[AL_N_PIECES], double scale, enum al_projection p,

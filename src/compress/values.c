@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "calibration/outputs.h"
+#include "model/calibration/outputs.h"
 
 /* ---- values of a group of key/value heads as one, and each head's way out of it ---- */
 

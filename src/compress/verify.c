@@ -12,14 +12,14 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/text.h"
-#include "checkpoint/finite.h"
+#include "formats/finite.h"
 #include "compress/compare.h"
 #include "compress/difference.h"
 #include "compress/embedding.h"
 #include "compress/recorded.h"
 #include "compress/side.h"
-#include "forward/forward.h"
-#include "views/rotary.h"
+#include "model/forward/forward.h"
+#include "model/heads/rotary.h"
 
 /* Of keys under rotary positions, whose scores hang on how far they stand before their query. */
 enum { N_OFFSETS = 4, POSITIONS = 512 };

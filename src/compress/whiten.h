@@ -4,7 +4,7 @@
 #define ATTNLEDGER_COMPRESS_WHITEN_H
 
 #include "linalg/linalg.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 struct al_data;
 

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "checkpoint/safetensors.h"
+#include "formats/safetensors.h"
 #include "compress/plan.h"
 
 #define AL_ALL_SHARDS SIZE_MAX

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "base/output_folder.h"
 #include "base/text.h"
-#include "checkpoint/index.h"
+#include "formats/index.h"
 #include "compress/write.h"
 
 static const char config_name[] = "config.json";

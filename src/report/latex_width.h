@@ -5,7 +5,7 @@
 #ifndef ATTNLEDGER_REPORT_LATEX_WIDTH_H
 #define ATTNLEDGER_REPORT_LATEX_WIDTH_H
 
-#include "venue/profile.h"
+#include "report/venue/profile.h"
 
 /* The share of a width that layouts leave free, as metrics are rounded and mathematics is
  * estimated. */

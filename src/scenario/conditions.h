@@ -3,7 +3,7 @@
 #ifndef ATTNLEDGER_SCENARIO_CONDITIONS_H
 #define ATTNLEDGER_SCENARIO_CONDITIONS_H
 
-#include "question/question.h"
+#include "ledger/request/question.h"
 
 struct al_scenario_variant {
 	struct al_configured_variant configured; /* its `variant` is NULL where only data know it */

@@ -8,7 +8,7 @@
 #include "scenario/claims.h"
 #include "scenario/figures.h"
 #include "scenario/scenario.h"
-#include "venue/profile.h"
+#include "report/venue/profile.h"
 
 struct al_scenario {
 	struct al_arena arena;

@@ -3,7 +3,7 @@
 #define ATTNLEDGER_SCENARIO_SWEEP_H
 
 #include "base/table.h"
-#include "question/question.h"
+#include "ledger/request/question.h"
 
 enum {
 	AL_SWEEP_MOST_AXES = 4,

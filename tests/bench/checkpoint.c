@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/safetensors.h"
+#include "formats/checkpoint.h"
+#include "formats/safetensors.h"
 
 enum { RUNS = 7, MANY_TENSORS = 100000, ROWS = 4096, COLUMNS = 8192 };
 

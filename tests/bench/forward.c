@@ -10,8 +10,8 @@
 #include <time.h>
 
 #include "base/memory.h"
-#include "calibration/calibration.h"
-#include "forward/evaluate.h"
+#include "model/calibration/calibration.h"
+#include "model/forward/evaluate.h"
 #include "support/folder.h"
 #include "support/weights.h"
 

@@ -7,8 +7,8 @@
 
 #include "base/memory.h"
 #include "base/text.h"
-#include "forward/evaluate.h"
-#include "forward/generate.h"
+#include "model/forward/evaluate.h"
+#include "model/forward/generate.h"
 #include "tests/forward/tiny.h"
 
 #define FOLDER "tests/data/forward"

@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_TESTS_FORWARD_TINY_H
 #define ATTNLEDGER_TESTS_FORWARD_TINY_H
 
-#include "forward/forward.h"
+#include "model/forward/forward.h"
 #include "support/state_dict.h"
 
 struct tiny {

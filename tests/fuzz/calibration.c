@@ -1,8 +1,8 @@
 /* A calibration: sums of finite numbers by module, or a refusal in one line that names the file. */
-#include "calibration/calibration.h"
+#include "model/calibration/calibration.h"
 #include "fuzz.h"
 #include "support/folder.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 static struct test_folder folder;
 static char path[256];

@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_TESTS_FUZZ_CHECKPOINT_H
 #define ATTNLEDGER_TESTS_FUZZ_CHECKPOINT_H
 
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint.h"
 #include "fuzz.h"
 #include "support/folder.h"
 

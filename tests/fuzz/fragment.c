@@ -1,6 +1,6 @@
 /* Facts and tables of a part of an audit: what is read is written as it was, or refused with its
  * place. */
-#include "fragment/fragment.h"
+#include "audit/shard/fragment.h"
 #include "fuzz.h"
 
 static void write_again(const struct al_fragment *fragment, struct al_text *out)

@@ -1,7 +1,7 @@
 /* The tokenizer in a GGUF file: tokens of a text within the vocabulary, or a refusal that names the
  * file. */
 #include "checkpoint.h"
-#include "tokenize/tokenizer.h"
+#include "model/tokenize/tokenizer.h"
 
 static void visit(const struct al_checkpoint *checkpoint)
 {

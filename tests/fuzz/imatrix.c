@@ -2,7 +2,7 @@
  * file. */
 #include <math.h>
 
-#include "calibration/imatrix.h"
+#include "model/calibration/imatrix.h"
 #include "fuzz.h"
 #include "support/folder.h"
 

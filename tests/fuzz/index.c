@@ -1,6 +1,6 @@
 /* The index of a folder that holds two small shards, one.safetensors with "a" and "b",
  * two.safetensors with "c". */
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint.h"
 #include "fuzz.h"
 #include "support/folder.h"
 #include "support/weights.h"

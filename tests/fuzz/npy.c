@@ -1,6 +1,6 @@
 /* An .npy file: a matrix or a one-line refusal that names it. */
 #include "base/error.h"
-#include "checkpoint/npy.h"
+#include "formats/npy.h"
 #include "fuzz.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -1,6 +1,6 @@
 /* llama2.c's tokenizer.bin: refused in one line, or any text becomes tokens that it holds. */
 #include "fuzz.h"
-#include "tokenize/tokenizer.h"
+#include "model/tokenize/tokenizer.h"
 
 static void encode(const struct al_tokenizer *tokenizer, const char *text)
 {

@@ -1,6 +1,6 @@
 /* tokenizer.json: refused in one line that says where, or any text becomes tokens or is refused. */
 #include "fuzz.h"
-#include "tokenize/tokenizer.h"
+#include "model/tokenize/tokenizer.h"
 
 static void encode(const struct al_tokenizer *tokenizer, const char *text)
 {

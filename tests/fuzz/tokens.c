@@ -1,6 +1,6 @@
 /* A file of tokens, text or .npy: sequences, none of them empty, or a one-line refusal. */
 #include "fuzz.h"
-#include "tokenize/tokens.h"
+#include "model/tokenize/tokens.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

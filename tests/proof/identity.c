@@ -7,7 +7,7 @@
 
 #include "base/output_folder.h"
 #include "base/random.h"
-#include "checkpoint/safetensors.h"
+#include "formats/safetensors.h"
 #include "compress/verify.h"
 
 const struct al_identity al_identities[] = {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "forward/generate.h"
-#include "tokenize/tokenizer.h"
+#include "model/forward/generate.h"
+#include "model/tokenize/tokenizer.h"
 
 static void must(bool ok, const struct al_error *err)
 {

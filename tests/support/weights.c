@@ -8,8 +8,8 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "checkpoint/npy.h"
-#include "checkpoint/safetensors.h"
+#include "formats/npy.h"
+#include "formats/safetensors.h"
 #include "support/folder.h"
 
 static struct al_error err;

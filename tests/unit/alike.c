@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "forward/alike.h"
+#include "model/forward/alike.h"
 #include "support/folder.h"
 #include "support/weights.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint.h"
 #include "support/folder.h"
 #include "support/weights.h"
 

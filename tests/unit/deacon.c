@@ -7,7 +7,7 @@
 #include "base/random.h"
 #include "ledger/ledger.h"
 #include "linalg/hebbian.h"
-#include "pca/deacon.h"
+#include "deacon/deacon.h"
 #include "support/weights.h"
 
 enum { HEADS = 4, D_HEAD = 3, WIDTH = HEADS * D_HEAD, TARGETS = 6, TOKENS = 500, KEPT = 3 };

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "forward/exponent.h"
+#include "model/forward/exponent.h"
 
 static void test_one(void **state)
 {

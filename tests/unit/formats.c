@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "views/views.h"
+#include "model/heads/views.h"
 
 enum { LAYERS = 5, HEADS = 8, GROUP = 2 };
 

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/number.h"
-#include "fragment/fragment.h"
+#include "audit/shard/fragment.h"
 
 static const double reals[] = {0, -0.0, 1, -3, .1, 1.0 / 3, DBL_MIN, DBL_TRUE_MIN, DBL_MAX,
 	-DBL_MAX, 1e15, 123456789012345680.0, 2.5e-7, NAN, INFINITY, -INFINITY};

@@ -6,9 +6,9 @@
 #include <math.h>
 
 #include "base/json.h"
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint.h"
 #include "support/folder.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 /* ---- block formats ---- */
 

@@ -8,7 +8,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "views/reconcile.h"
+#include "model/heads/reconcile.h"
 
 enum type { TYPE_U32 = 4, TYPE_BOOL = 7, TYPE_TEXT = 8, TYPE_F64 = 12 };
 

@@ -1,7 +1,7 @@
 /* A GGUF file as a model: its weights take what its list of tensors says. */
 #include "with_catalog.h"
 
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint.h"
 #include "ledger/infer.h"
 
 /* A model that is open, with the number formats that its file gives its tensors. */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/gguf_write.h"
+#include "formats/checkpoint.h"
+#include "formats/gguf_write.h"
 #include "support/one_folder.h"
 
 enum { PARTS = 3 };

@@ -7,9 +7,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint.h"
 #include "support/one_folder.h"
-#include "tokenize/tokenizer.h"
+#include "model/tokenize/tokenizer.h"
 
 #define FOLDER "tests/data/tokenizers/"
 

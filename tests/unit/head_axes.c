@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #include "base/text.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 enum { MOST_MODULES = 16, MOST_NUMBERS = 4096 };
 

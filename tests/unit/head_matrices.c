@@ -3,7 +3,7 @@
 #include "support/state_dict.h"
 #include "unit.h"
 
-#include "views/views.h"
+#include "model/heads/views.h"
 
 enum { HEADS = 6, NOPE = 4, VALUE = 5, RANK = 8, MOST_NUMBERS = 4096 };
 #define LITE "counted/gguf-deepseek2-lite"

@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "base/text.h"
-#include "calibration/imatrix.h"
-#include "calibration/outputs.h"
-#include "checkpoint/gguf_write.h"
+#include "model/calibration/imatrix.h"
+#include "model/calibration/outputs.h"
+#include "formats/gguf_write.h"
 #include "support/one_folder.h"
 
 static char path[256];

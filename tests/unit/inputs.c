@@ -3,7 +3,7 @@
 
 #include "audit/rotary.h"
 #include "base/file.h"
-#include "checkpoint/npy.h"
+#include "formats/npy.h"
 
 /* ---- offsets ---- */
 

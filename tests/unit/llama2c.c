@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "support/folder.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 /* dim 4, hidden 6, 2 layers, 2 heads of width 2, 1 key/value head, vocabulary 5, 3 positions */
 static const int32_t tiny[7] = {4, 6, 2, 2, 1, 5, 3};

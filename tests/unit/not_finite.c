@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint.h"
 #include "support/state_dict.h"
 
 static struct test_folder folder; /* what commands read and write */

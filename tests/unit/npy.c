@@ -1,7 +1,7 @@
 /* .npy files: what is read, what is refused, and that what was written comes back. */
 #include "unit.h"
 
-#include "checkpoint/npy.h"
+#include "formats/npy.h"
 #include "support/folder.h"
 #include "support/weights.h"
 

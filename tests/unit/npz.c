@@ -3,7 +3,7 @@
 
 #include <zip.h>
 
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint.h"
 #include "same_numbers.h"
 #include "support/folder.h"
 

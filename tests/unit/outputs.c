@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "calibration/outputs.h"
+#include "model/calibration/outputs.h"
 
 enum { HEADS = 3, WIDTH = 2, ALL = HEADS * WIDTH, D = 5, TOKENS = 40 };
 

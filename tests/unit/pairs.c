@@ -6,7 +6,7 @@
 #include "audit/matrices.h"
 #include "audit/measurement.h"
 #include "audit/subspaces.h"
-#include "checkpoint/npy.h"
+#include "formats/npy.h"
 
 static void measure(const struct llama *m, size_t n_pairs, struct al_table *table)
 {

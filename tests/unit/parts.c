@@ -5,7 +5,7 @@
 
 #include "support/folder.h"
 #include "support/weights.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 enum { D = 8, HEADS = 2 };
 

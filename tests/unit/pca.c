@@ -6,10 +6,10 @@
 #include <math.h>
 #include <unistd.h>
 
-#include "checkpoint/npy.h"
-#include "pca/gram.h"
-#include "pca/regression.h"
-#include "pca/within.h"
+#include "formats/npy.h"
+#include "deacon/gram.h"
+#include "deacon/regression.h"
+#include "deacon/within.h"
 #include "support/folder.h"
 #include "support/weights.h"
 

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "linalg/linalg.h"
-#include "pca/within.h"
+#include "deacon/within.h"
 #include "support/folder.h"
 #include "support/weights.h"
 

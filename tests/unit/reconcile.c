@@ -4,7 +4,7 @@
 #include <dirent.h>
 
 #include "support/state_dict.h"
-#include "views/reconcile.h"
+#include "model/heads/reconcile.h"
 
 static struct test_folder folder;
 static struct al_catalog *catalog;

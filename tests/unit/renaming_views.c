@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "catalog/family.h"
 #include "support/state_dict.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 static struct al_catalog *catalog;
 static struct test_folder folder;

@@ -7,7 +7,7 @@
 
 #include "audit/notes.h"
 #include "audit/rotary.h"
-#include "views/rotary.h"
+#include "model/heads/rotary.h"
 
 static const char *scaling[] = {"rope_scaling", "rope_parameters"};
 

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "checkpoint/checkpoint.h"
-#include "checkpoint/safetensors.h"
+#include "formats/checkpoint.h"
+#include "formats/safetensors.h"
 #include "support/folder.h"
 #include "support/weights.h"
 

@@ -4,7 +4,7 @@
 
 #include "unit.h"
 
-#include "checkpoint/checkpoint.h"
+#include "formats/checkpoint.h"
 
 /* Opens a file of the folder of fixtures. */
 static inline void open_fixture(struct al_checkpoint *checkpoint, const char *name)

@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "tokenize/tokenizer.h"
+#include "model/tokenize/tokenizer.h"
 
 #define FOLDER "tests/data/tokenizers/"
 

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "support/state_dict.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 static struct test_folder folder;
 static struct al_catalog *catalog;

@@ -5,7 +5,7 @@
 #include <dirent.h>
 
 #include "support/state_dict.h"
-#include "views/views.h"
+#include "model/heads/views.h"
 
 /* ---- where a head's numbers lie ---- */
 

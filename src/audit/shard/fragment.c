@@ -1,0 +1,225 @@
+/* Fragments, read. */
+#include "audit/shard/fragment.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+
+void al_fragment_init(struct al_fragment *f, const char *path)
+{
+	*f = (struct al_fragment){0};
+	al_arena_init(&f->arena);
+	f->path = al_strdup(&f->arena, path);
+}
+
+void al_fragment_finish(struct al_fragment *f)
+{
+	for (size_t i = 0; i < f->n_tables; i++)
+		al_table_finish(&f->tables[i]);
+	al_arena_finish(&f->arena);
+	*f = (struct al_fragment){0};
+}
+
+void al_fragment_say(struct al_fragment *f, const char *name, const char *value)
+{
+	if (!value)
+		return;
+	f->facts = al_grow(&f->arena, f->facts, f->n_facts, &f->facts_room, sizeof(*f->facts));
+	f->facts[f->n_facts++] = (struct al_fact){al_strdup(&f->arena, name),
+		al_strdup(&f->arena, value)};
+}
+
+const char *al_fragment_fact(const struct al_fragment *f, const char *name)
+{
+	for (size_t i = 0; i < f->n_facts; i++)
+		if (strcmp(f->facts[i].name, name) == 0)
+			return f->facts[i].value;
+	return NULL;
+}
+
+const struct al_table *al_fragment_table(const struct al_fragment *f, const char *id)
+{
+	for (size_t i = 0; i < f->n_tables; i++)
+		if (strcmp(f->tables[i].id, id) == 0)
+			return &f->tables[i];
+	return NULL;
+}
+
+struct parser {
+	const struct al_json *doc;
+	struct al_fragment *fragment;
+	struct al_table *table; /* that is read */
+};
+
+#define ONLY(p, node, err, ...) \
+	al_json_only((p)->doc, node, (const char *const[]){__VA_ARGS__}, \
+		sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *), err)
+
+/* ---- cells ---- */
+
+/* "-12" or "-1/3", of any length */
+static bool is_exact(const char *digits)
+{
+	digits += *digits == '-';
+	size_t n = strspn(digits, "0123456789");
+	if (n == 0 || digits[n] == '\0')
+		return n > 0;
+	digits += n + 1;
+	n = strspn(digits, "0123456789");
+	return digits[-1] == '/' && n > 0 && digits[0] != '0' && digits[n] == '\0';
+}
+
+static bool read_exact(struct parser *p, const struct cJSON *node, const char *digits,
+	struct al_cell *cell, struct al_error *err)
+{
+	mpq_t value;
+
+	if (!is_exact(digits))
+		return al_json_fail(p->doc, node, err,
+			"found \"%.40s\", expected an exact number: 3 or 1/3", digits);
+	mpq_init(value);
+	mpq_set_str(value, digits, 10);
+	mpq_canonicalize(value);
+	al_cell_set_exact(p->table, cell, value);
+	mpq_clear(value);
+	return true;
+}
+
+static bool read_object(struct parser *p, const struct cJSON *node, struct al_cell *cell,
+	struct al_error *err)
+{
+	static const char *const reals[] = {"nan", "inf", "-inf"};
+	const char *text = NULL, *title = NULL, *exact = NULL, *real = NULL;
+
+	if (!ONLY(p, node, err, "text", "title", "exact", "real")
+		|| !al_json_get_text(p->doc, node, "text", false, &text, err)
+		|| !al_json_get_text(p->doc, node, "title", false, &title, err)
+		|| !al_json_get_text(p->doc, node, "exact", false, &exact, err)
+		|| !al_json_get_text(p->doc, node, "real", false, &real, err))
+		return false;
+	if (exact)
+		return read_exact(p, node, exact, cell, err);
+	if (real && al_find_name(real, reals, sizeof(reals) / sizeof(*reals)) >= 0)
+		al_cell_set_real(cell, strtod(real, NULL));
+	else if (text && title)
+		al_cell_set_titled(p->table, cell, text, title);
+	else
+		return al_json_fail(p->doc, node, err,
+			"expected \"exact\", \"real\" (nan, inf or -inf), or \"text\" and "
+			"\"title\"");
+	return true;
+}
+
+static bool read_cell(struct parser *p, const struct cJSON *node, struct al_cell *cell,
+	struct al_error *err)
+{
+	const char *text;
+	double real;
+
+	switch (al_json_kind(node)) {
+	case AL_JSON_NULL:
+		return true;
+	case AL_JSON_OBJECT:
+		return read_object(p, node, cell, err);
+	case AL_JSON_NUMBER:
+		if (!al_json_real(p->doc, node, &real, err))
+			return false;
+		al_cell_set_real(cell, real);
+		return true;
+	default:
+		if (!al_json_text(p->doc, node, &text, err))
+			return false;
+		al_cell_set_text(p->table, cell, text);
+		return true;
+	}
+}
+
+/* ---- tables ---- */
+
+static bool read_row(struct parser *p, const struct cJSON *row, struct al_error *err)
+{
+	struct al_cell *cell = al_table_add_row(p->table);
+
+	if (!al_json_expect(p->doc, row, AL_JSON_ARRAY, err))
+		return false;
+	if (al_json_size(row) != p->table->n_columns)
+		return al_json_fail(p->doc, row, err, "%zu cells, the table has %zu columns",
+			al_json_size(row), p->table->n_columns);
+	al_json_each (node, row)
+		if (!read_cell(p, node, cell++, err))
+			return false;
+	return true;
+}
+
+static bool read_table(struct parser *p, const struct cJSON *node, struct al_error *err)
+{
+	const struct cJSON *columns, *notes, *rows;
+	const char *text;
+
+	if (!al_json_expect(p->doc, node, AL_JSON_OBJECT, err)
+		|| !ONLY(p, node, err, "id", "columns", "notes", "rows")
+		|| !al_json_get_text(p->doc, node, "id", true, &text, err)
+		|| !al_json_get_node(p->doc, node, "columns", AL_JSON_ARRAY, true, &columns, err)
+		|| !al_json_get_node(p->doc, node, "notes", AL_JSON_ARRAY, true, &notes, err)
+		|| !al_json_get_node(p->doc, node, "rows", AL_JSON_ARRAY, true, &rows, err))
+		return false;
+	al_table_init(p->table, al_strdup(&p->fragment->arena, text), "");
+	al_json_each (column, columns) {
+		if (!al_json_text(p->doc, column, &text, err))
+			return false;
+		al_table_add_column(p->table, (struct al_column){.key = text});
+	}
+	al_json_each (note, notes) {
+		if (!al_json_text(p->doc, note, &text, err))
+			return false;
+		al_table_note(p->table, "%s", text);
+	}
+	al_json_each (row, rows)
+		if (!read_row(p, row, err))
+			return false;
+	return true;
+}
+
+/* ---- the file ---- */
+
+static bool read_all(struct parser *p, struct al_error *err)
+{
+	const struct cJSON *facts, *tables, *root = p->doc->root;
+	struct al_fragment *f = p->fragment;
+	const char *value;
+
+	if (!al_json_expect(p->doc, root, AL_JSON_OBJECT, err)
+		|| !ONLY(p, root, err, "facts", "tables")
+		|| !al_json_get_node(p->doc, root, "facts", AL_JSON_OBJECT, true, &facts, err)
+		|| !al_json_get_node(p->doc, root, "tables", AL_JSON_ARRAY, true, &tables, err))
+		return false;
+	al_json_each (fact, facts) {
+		if (!al_json_text(p->doc, fact, &value, err))
+			return false;
+		al_fragment_say(f, al_json_key(fact), value);
+	}
+	f->tables = al_new_array(&f->arena, struct al_table, al_json_size(tables) + 1);
+	al_json_each (table, tables) {
+		p->table = &f->tables[f->n_tables++];
+		if (!read_table(p, table, err))
+			return false;
+	}
+	return true;
+}
+
+bool al_fragment_parse(struct al_fragment *f, const char *path, const char *text, size_t length,
+	struct al_error *err)
+{
+	struct al_json doc;
+	struct parser p = {.doc = &doc, .fragment = f};
+
+	if (!al_json_parse(&doc, path, text, length, err))
+		return false;
+	al_fragment_init(f, path);
+	bool ok = read_all(&p, err);
+	al_json_finish(&doc);
+	if (!ok)
+		al_fragment_finish(f);
+	return ok;
+}

@@ -1,0 +1,127 @@
+/* The Gram matrix of features, and their products with a target. */
+#include "deacon/gram.h"
+
+#include <stdlib.h>
+
+#include "base/memory.h"
+
+enum { MADE_ROWS = 4096, MOST_ROWS = 512 };
+
+static size_t n_products(const struct al_gram_sums *g)
+{
+	return g->n_columns * g->n_columns;
+}
+
+const double *al_gram_products(const struct al_gram_sums *g, const double *sums)
+{
+	return sums + g->n_columns;
+}
+
+const double *al_gram_target_sums(const struct al_gram_sums *g, const double *sums)
+{
+	return al_gram_products(g, sums) + n_products(g);
+}
+
+const double *al_gram_target_products(const struct al_gram_sums *g, const double *sums)
+{
+	return al_gram_target_sums(g, sums) + g->n_targets;
+}
+
+double al_gram_target_squares(const struct al_gram_sums *g, const double *sums)
+{
+	return al_gram_target_products(g, sums)[g->n_columns * g->n_targets];
+}
+
+/* What one block is made into. */
+struct made {
+	struct al_matrix rows; /* [n_columns][made rows] */
+	struct al_matrix targets; /* [n_targets][rows] */
+	struct al_matrix products; /* [n_columns][n_columns] */
+};
+
+static bool made_init(struct made *made, const struct al_gram_sums *g, size_t n,
+	struct al_error *err)
+{
+	*made = (struct made){0};
+	return al_matrix_init(&made->rows, g->n_columns, n * g->rows_each, err)
+		&& al_matrix_init(&made->targets, g->n_targets, n, err)
+		&& al_matrix_init(&made->products, g->n_columns, g->n_columns, err);
+}
+
+static void made_finish(struct made *made)
+{
+	al_matrix_finish(&made->rows);
+	al_matrix_finish(&made->targets);
+	al_matrix_finish(&made->products);
+}
+
+static void make_rows(const struct al_gram_sums *g, const double *rows, size_t n, struct made *made,
+	double *squares)
+{
+	const size_t width = g->row_width + g->n_targets, each = g->rows_each * g->n_columns;
+
+	for (size_t t = 0; t < n; t++) {
+		const double *row = rows + t * width;
+		double *target = made->targets.data + t * g->n_targets;
+		g->make(g->context, row, made->rows.data + t * each);
+		for (size_t k = 0; k < g->n_targets; k++) {
+			target[k] = row[g->row_width + k] - g->target_shift[k];
+			*squares += target[k] * target[k];
+		}
+	}
+}
+
+static void add_rows(double *sums, const struct al_matrix *rows)
+{
+	for (size_t r = 0; r < rows->cols; r++)
+		for (size_t i = 0; i < rows->rows; i++)
+			sums[i] += rows->data[r * rows->rows + i];
+}
+
+static bool add_products(const struct al_gram_sums *g, const struct made *made, double *sums,
+	struct al_error *err)
+{
+	const size_t n = g->n_columns;
+	const struct al_matrix cross = {sums + n + n * n + g->n_targets, n, g->n_targets, n};
+
+	if (!al_gram(AL_PLAIN, al_view(made->rows), made->products, err))
+		return false;
+	for (size_t i = 0; i < n * n; i++)
+		sums[n + i] += made->products.data[i];
+	return g->n_targets == 0
+		|| al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(made->rows), al_view(made->targets),
+			1, cross, err);
+}
+
+static bool add(const void *context, const double *rows, size_t n, double *sums,
+	struct al_error *err)
+{
+	const struct al_gram_sums *g = context;
+	const size_t products = g->n_columns + n_products(g);
+	struct made made;
+	bool ok = made_init(&made, g, n, err);
+
+	if (ok) {
+		make_rows(g, rows, n, &made,
+			sums + products + g->n_targets + g->n_columns * g->n_targets);
+		add_rows(sums, &made.rows);
+		add_rows(sums + products, &made.targets);
+		ok = add_products(g, &made, sums, err);
+	}
+	made_finish(&made);
+	return ok;
+}
+
+struct al_statistic al_gram_statistic(const struct al_gram_sums *g)
+{
+	const size_t block = MADE_ROWS / g->rows_each;
+
+	return (struct al_statistic){.width = g->row_width + g->n_targets,
+		.n_sums = g->n_columns + n_products(g)
+			+ (g->n_targets ? g->n_targets + g->n_columns * g->n_targets + 1 : 0),
+		.block_rows = block < 1	    ? 1
+			: block < MOST_ROWS ? block
+					    : MOST_ROWS,
+		.add = add,
+		.context = g};
+}

@@ -1,0 +1,30 @@
+/* Sums, and sums of products of all pairs of columns, of rows that are made from tokens' rows: the
+ * Gram matrix of features, and their products with a target. */
+#ifndef ATTNLEDGER_PCA_GRAM_H
+#define ATTNLEDGER_PCA_GRAM_H
+
+#include "linalg/linalg.h"
+#include "deacon/stream.h"
+
+struct al_gram_sums {
+	size_t n_columns; /* of a made row */
+	size_t rows_each; /* made rows of a token: 1, or one a dimension */
+	/* Makes out[rows_each][n_columns] of one token's row. */
+	void (*make)(const void *context, const double *row, double *out);
+	const void *context;
+	size_t row_width; /* of the token's row; n_targets numbers follow it */
+	size_t n_targets; /* 0: no target; otherwise rows_each is 1 */
+	const double *target_shift; /* [n_targets], taken off the targets */
+};
+
+struct al_statistic al_gram_statistic(const struct al_gram_sums *gram);
+
+/* Where things lie among its sums: [n_columns] sums, [n_columns][n_columns] products; of targets
+ * [n_targets] sums, [n_columns][n_targets] products with them, column-major, and the sum of their
+ * squares. */
+const double *al_gram_products(const struct al_gram_sums *gram, const double *sums);
+const double *al_gram_target_sums(const struct al_gram_sums *gram, const double *sums);
+const double *al_gram_target_products(const struct al_gram_sums *gram, const double *sums);
+double al_gram_target_squares(const struct al_gram_sums *gram, const double *sums);
+
+#endif

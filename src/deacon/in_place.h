@@ -1,0 +1,35 @@
+/* A PCA layer across heads in a model, in the place of its output projection: with the projection
+ * and the intercept that fit best what W_O makes of the heads, in least squares over the tokens
+ * that the moments are of. Where the kept components are all of the heads nothing changes. */
+#ifndef ATTNLEDGER_PCA_IN_PLACE_H
+#define ATTNLEDGER_PCA_IN_PLACE_H
+
+#include "model/forward/evaluate.h"
+#include "deacon/regression.h"
+
+struct al_in_place {
+	struct al_pca_layer layer;
+	struct al_matrix weights; /* W [n_features][m] */
+	struct al_matrix output; /* [m*width][d_model] */
+	struct al_matrix intercept; /* [d_model][1] */
+};
+
+/* Takes `weights` [n_features][m] over the features of `principal`, and the outputs with their
+ * n_targets numbers. On failure nothing is left to finish. */
+bool al_in_place_init(struct al_in_place *out, const struct al_head_outputs *outputs,
+	const struct al_principal *principal, struct al_view weights, size_t n_targets,
+	struct al_error *err) AL_MUST_CHECK;
+/* Safe on a zeroed struct. */
+void al_in_place_finish(struct al_in_place *in_place);
+
+/* Of head outputs o [n_heads*d_head][tokens]: y is [d_model][tokens]. */
+bool al_in_place_apply(const struct al_in_place *in_place, struct al_view_f o, struct al_matrix_f y,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The model's loss on all sequences with layers[i] in module i of its view; a module whose layer
+ * has no weights keeps its own W_O. */
+bool al_in_place_loss(struct al_network *network, const struct al_batch *all,
+	const struct al_in_place *layers, const struct al_watch *watch, struct al_loss *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

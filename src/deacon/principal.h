@@ -1,0 +1,70 @@
+/* Exact principal components of the heads' outputs, after batch normalisation. */
+#ifndef ATTNLEDGER_PCA_PRINCIPAL_H
+#define ATTNLEDGER_PCA_PRINCIPAL_H
+
+#include "linalg/linalg.h"
+#include "deacon/layer.h"
+#include "deacon/stream.h"
+
+/* Whoever has the head outputs of one attention module, a row [n_heads][d_head] for each token (and
+ * behind it the numbers of a target): a file, or a model that runs. Rows are asked for up to three
+ * times. */
+struct al_head_outputs {
+	size_t width; /* of a row, with the target */
+	double rounding; /* of the numbers, relative: what differs by less is constant */
+	/* The first row that is finite. */
+	bool (*first)(const void *context, double *out, struct al_error *err);
+	/* All rows, by al_sums_add or al_stream. */
+	bool (*feed)(const void *context, struct al_sums *sums, struct al_error *err);
+	const void *context;
+};
+
+/* The outputs that a file holds; `rows` [2] outlives them, the second without width where there is
+ * no target. */
+struct al_head_outputs al_head_outputs_of_file(const struct al_rows rows[2]);
+
+struct al_pca_options {
+	enum al_pca_architecture architecture;
+	size_t n_heads, d_head;
+	double epsilon; /* added to each variance before its root, as batch normalisation does */
+	bool is_strict; /* rows that aren't finite are refused, not left out */
+};
+
+struct al_principal {
+	struct al_pca_layer layer;
+	int64_t n_tokens, n_left_out;
+	double rounding; /* of the heads' outputs */
+	size_t n_constant; /* features of the batch normalisation without variance beyond it */
+	struct al_matrix covariance; /* [n_features][n_features], of the normalised features */
+	struct al_matrix vectors; /* its eigenvectors, by columns */
+	double *values; /* [n_features], largest first, none negative */
+	double sum; /* of the values */
+};
+
+/* AL_EINPUT: no more tokens than features, nothing but constants; rows that aren't finite where
+ * strict. On failure nothing is left to finish. */
+bool al_principal_find(struct al_principal *out, const struct al_head_outputs *outputs,
+	const struct al_pca_options *options, struct al_error *err) AL_MUST_CHECK;
+
+/* What a calibration keeps of heads' outputs o, added up over tokens. */
+struct al_head_moments {
+	struct al_view products; /* of o o^T: [n_heads*d_head][the same] */
+	const double *sums; /* of o */
+	int64_t n_tokens;
+};
+
+/* The same from moments alone: the direct and the average architecture ask no more of the tokens
+ * than these. AL_EINPUT for the non-linear one, whose squares and products have moments of their
+ * own. */
+bool al_principal_of_moments(struct al_principal *out, const struct al_head_moments *moments,
+	const struct al_pca_options *options, struct al_error *err) AL_MUST_CHECK;
+
+void al_principal_finish(struct al_principal *principal);
+
+/* How many components hold this share of the variance. */
+size_t al_principal_count(const struct al_principal *principal, double share);
+
+/* |X - X_m| / |X|, X_m being X in its first m components: the root of the share that is dropped. */
+double al_principal_error(const struct al_principal *principal, size_t m);
+
+#endif

@@ -1,0 +1,151 @@
+/* Recording the heads of a model that runs: module after module lie in the file, of each all
+ * tokens' head outputs and then all tokens' targets, as float32, which is what the model computes
+ * in. */
+#include "deacon/recording.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/memory.h"
+#include "base/temporary.h"
+#include "base/text.h"
+
+static const char *folder(void)
+{
+	const char *name = getenv("TMPDIR");
+
+	return name && *name ? name : "/tmp";
+}
+
+/* The name goes at once: what nobody can open nobody has to tidy up. */
+static bool open_file(struct al_recording *r, struct al_error *err)
+{
+	struct al_text path;
+	char *name = NULL;
+
+	al_text_init(&path);
+	al_text_addf(&path, "%s/", folder());
+	r->file = al_temporary_open(&name, path.data);
+	al_text_finish(&path);
+	if (r->file < 0)
+		return al_fail(err, AL_ESYSTEM, "%s: can't make a temporary file: %s", folder(),
+			strerror(errno));
+	unlink(name);
+	free(name);
+	return true;
+}
+
+/* Where each module's numbers lie. */
+static void place(struct al_recording *r, const struct al_network *network, const bool *is_wanted)
+{
+	const struct al_model_view *view = network->view;
+	size_t at = 0;
+
+	r->rows = al_calloc(view->n_modules, sizeof(*r->rows));
+	for (size_t i = 0; i < view->n_modules; i++) {
+		const struct al_attention *a = &view->modules[i];
+		const size_t widths[2] = {(size_t)(a->n_heads * a->d_value),
+			(size_t)network->d_model};
+		for (int k = 0; k < 2 && is_wanted[i]; k++) {
+			r->rows[i][k] = (struct al_rows){.name = a->name,
+				.n_rows = r->n_tokens,
+				.width = widths[k],
+				.recorded = &r->file,
+				.recorded_at = (off_t)(at * sizeof(float))};
+			at += r->n_tokens * widths[k];
+		}
+	}
+}
+
+/* ---- while the model runs ---- */
+
+struct recorder {
+	struct al_recording *recording;
+	const struct al_attention *modules;
+	size_t first_token; /* of the batch at hand */
+};
+
+static bool write_all(int file, const float *numbers, size_t n, off_t at, struct al_error *err)
+{
+	const char *bytes = (const char *)numbers;
+	size_t left = n * sizeof(*numbers);
+
+	while (left > 0) {
+		const ssize_t written = pwrite(file, bytes, left, at);
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return al_fail(err, AL_ESYSTEM,
+				"%s: can't write the heads' outputs to a temporary file: %s",
+				folder(), strerror(written < 0 ? errno : ENOSPC));
+		bytes += written;
+		left -= (size_t)written;
+		at += written;
+	}
+	return true;
+}
+
+/* The columns of a batch are rows of the file. */
+static bool record(const struct recorder *r, const struct al_rows *rows, struct al_view_f columns,
+	struct al_error *err)
+{
+	bool ok = true;
+
+	for (size_t j = 0; ok && j < columns.cols; j++)
+		ok = write_all(*rows->recorded, columns.data + j * columns.ld, rows->width,
+			rows->recorded_at
+				+ (off_t)((r->first_token + j) * rows->width * sizeof(float)),
+			err);
+	return ok;
+}
+
+static bool record_heads(void *context, const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f o, struct al_matrix_f y, struct al_error *err)
+{
+	const struct recorder *r = context;
+	const struct al_rows *rows = r->recording->rows[al_layer_attention(layer) - r->modules];
+
+	return al_layer_project(layer, batch, o, y, err)
+		&& (!rows[0].recorded
+			|| (record(r, &rows[0], o, err) && record(r, &rows[1], al_view_f(y), err)));
+}
+
+static bool go_on(void *context, const struct al_batch *batch, struct al_view_f hidden,
+	struct al_error *err)
+{
+	struct recorder *r = context;
+
+	(void)hidden;
+	(void)err;
+	r->first_token += al_batch_tokens(batch);
+	return true;
+}
+
+bool al_recording_make(struct al_recording *out, struct al_network *network,
+	const struct al_batch *all, const bool *is_wanted, const struct al_watch *watch,
+	struct al_error *err)
+{
+	struct recorder recorder = {.recording = out, .modules = network->view->modules};
+
+	*out = (struct al_recording){.file = -1, .n_tokens = al_batch_tokens(all)};
+	place(out, network, is_wanted);
+	if (open_file(out, err)
+		&& al_network_pass(network, all, watch,
+			&(struct al_visitor){.project = record_heads,
+				.hidden = go_on,
+				.context = &recorder},
+			err))
+		return true;
+	al_recording_finish(out);
+	return false;
+}
+
+void al_recording_finish(struct al_recording *recording)
+{
+	if (recording->file >= 0)
+		close(recording->file);
+	free(recording->rows);
+	*recording = (struct al_recording){.file = -1};
+}

@@ -1,0 +1,209 @@
+/* Least squares of a target in the first principal components, for all their numbers at once: with
+ * columns in the order of components, one triangular factor of their second moments serves every
+ * prefix. */
+#include "deacon/regression.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "deacon/gram.h"
+
+/* A column of which less than this part of its variance is its own counts as dependent. */
+static const double least_own = 1e-12;
+
+/* ---- moments ---- */
+
+static void take_moments(struct al_target_moments *out, const struct al_gram_sums *g,
+	const double *sums)
+{
+	const size_t w = g->n_columns;
+	const double n = (double)out->n_tokens, *products = al_gram_products(g, sums),
+		     *target = al_gram_target_sums(g, sums),
+		     *cross = al_gram_target_products(g, sums);
+
+	for (size_t k = 0; k < w; k++)
+		out->means.data[k] = sums[k] / n;
+	for (size_t k = 0; k < w; k++)
+		for (size_t i = 0; i < w; i++)
+			out->features.data[i + k * w] = products[i + k * w] / n
+				- sums[i] / n * sums[k] / n;
+	out->squares = al_gram_target_squares(g, sums) / n;
+	for (size_t k = 0; k < out->n_targets; k++) {
+		out->squares -= target[k] / n * target[k] / n;
+		out->target_mean[k] = g->target_shift[k] + target[k] / n;
+		for (size_t i = 0; i < w; i++)
+			out->cross.data[i + k * w] = cross[i + k * w] / n
+				- sums[i] / n * target[k] / n;
+	}
+}
+
+static bool find(struct al_target_moments *out, const struct al_head_outputs *outputs,
+	const struct al_gram_sums *gram, struct al_error *err)
+{
+	const struct al_statistic statistic = al_gram_statistic(gram);
+	struct al_sums sums = {0};
+	bool ok = al_sums_init(&sums, &statistic, err)
+		&& outputs->feed(outputs->context, &sums, err);
+
+	if (ok) {
+		out->n_tokens = sums.n_rows;
+		out->n_left_out = sums.n_left_out;
+		out->first_left_out = sums.first_left_out;
+		take_moments(out, gram, sums.sums);
+		ok = out->squares > 0 && isfinite(out->squares);
+		if (!ok)
+			al_fail(err, AL_EINPUT, "the target is %s",
+				out->squares > 0 ? "so large that its squares overflow"
+						 : "constant");
+	}
+	al_sums_finish(&sums);
+	return ok;
+}
+
+struct projection {
+	const struct al_pca_layer *layer;
+	const struct al_view *weights; /* NULL: features as they are */
+};
+
+/* out[m][width] of a token: W^T u in each dimension. */
+static void make_columns(const void *context, const double *row, double *out)
+{
+	const struct projection *p = context;
+	const size_t width = p->layer->width;
+
+	if (!p->weights) {
+		al_pca_features(p->layer, row, out);
+		return;
+	}
+	double *features = al_alloc(p->weights->rows * width, sizeof(*features));
+	al_pca_features(p->layer, row, features);
+	memset(out, 0, p->weights->cols * width * sizeof(*out));
+	for (size_t c = 0; c < p->weights->cols; c++)
+		for (size_t k = 0; k < p->weights->rows; k++) {
+			const double weight = p->weights->data[k + c * p->weights->ld];
+			for (size_t j = 0; j < width; j++)
+				out[c * width + j] += weight * features[k * width + j];
+		}
+	free(features);
+}
+
+bool al_target_moments_find(struct al_target_moments *out, const struct al_head_outputs *outputs,
+	const struct al_principal *p, const struct al_view *weights, size_t n_targets,
+	struct al_error *err)
+{
+	const size_t width = p->layer.n_heads * p->layer.d_head,
+		     columns = (weights ? weights->cols : p->layer.n_features) * p->layer.width;
+	const struct projection projection = {&p->layer, weights};
+	double *first = al_alloc(width + n_targets, sizeof(*first));
+	const struct al_gram_sums gram = {.n_columns = columns,
+		.rows_each = 1,
+		.make = make_columns,
+		.context = &projection,
+		.row_width = width,
+		.n_targets = n_targets,
+		.target_shift = first + width};
+
+	*out = (struct al_target_moments){.n_targets = n_targets,
+		.target_mean = al_alloc(n_targets, sizeof(*out->target_mean))};
+	bool ok = al_matrix_init(&out->features, columns, columns, err)
+		&& al_matrix_init(&out->cross, columns, n_targets, err)
+		&& al_matrix_init(&out->means, columns, 1, err)
+		&& outputs->first(outputs->context, first, err) && find(out, outputs, &gram, err);
+	free(first);
+	if (!ok)
+		al_target_moments_finish(out);
+	return ok;
+}
+
+void al_target_moments_finish(struct al_target_moments *moments)
+{
+	al_matrix_finish(&moments->features);
+	al_matrix_finish(&moments->cross);
+	al_matrix_finish(&moments->means);
+	free(moments->target_mean);
+	*moments = (struct al_target_moments){0};
+}
+
+/* ---- the factor ---- */
+
+static double dot(const double *x, const double *y, size_t n)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += x[i] * y[i];
+	return sum;
+}
+
+/* G = R^T R in place, R upper triangular. A column that those before it span gets a row of zeros
+ * and 1 on the diagonal, and is marked. */
+static void factor(struct al_matrix g, bool *is_dependent)
+{
+	for (size_t k = 0; k < g.cols; k++) {
+		double *column = g.data + k * g.ld;
+		const double whole = column[k];
+		for (size_t i = 0; i < k; i++)
+			column[i] = is_dependent[i]
+				? 0
+				: (column[i] - dot(g.data + i * g.ld, column, i))
+					/ g.data[i + i * g.ld];
+		const double own = whole - dot(column, column, k);
+		is_dependent[k] = !(own > least_own * whole);
+		column[k] = is_dependent[k] ? 1 : sqrt(own);
+		for (size_t i = k + 1; i < g.rows; i++)
+			column[i] = 0;
+	}
+}
+
+/* What each column explains of the target beyond those before it: rows of R^-T cross. */
+static bool explain(struct al_target_moments *m, bool *is_dependent, struct al_error *err)
+{
+	factor(m->features, is_dependent);
+	if (!al_solve(AL_LEFT, AL_TRANSPOSED, al_view(m->features), m->cross, err))
+		return false;
+	for (size_t c = 0; c < m->cross.cols; c++)
+		for (size_t i = 0; i < m->cross.rows; i++)
+			if (is_dependent[i])
+				m->cross.data[i + c * m->cross.ld] = 0;
+	return true;
+}
+
+static void take_errors(const struct al_target_moments *moments, size_t width, double *errors)
+{
+	const struct al_matrix cross = moments->cross;
+	double left = moments->squares;
+
+	errors[0] = 1;
+	for (size_t m = 0; m < cross.rows / width; m++) {
+		for (size_t i = m * width; i < (m + 1) * width; i++)
+			for (size_t c = 0; c < cross.cols; c++)
+				left -= cross.data[i + c * cross.ld] * cross.data[i + c * cross.ld];
+		errors[m + 1] = left > 0 ? sqrt(left / moments->squares) : 0;
+	}
+}
+
+bool al_regression_errors(struct al_target_moments *moments, size_t width, double *errors,
+	struct al_error *err)
+{
+	bool *is_dependent = al_calloc(moments->features.rows, sizeof(*is_dependent));
+	bool ok = explain(moments, is_dependent, err);
+
+	if (ok)
+		take_errors(moments, width, errors);
+	free(is_dependent);
+	return ok;
+}
+
+bool al_regression_fit(struct al_target_moments *moments, struct al_matrix out,
+	struct al_error *err)
+{
+	bool *is_dependent = al_calloc(moments->features.rows, sizeof(*is_dependent));
+	bool ok = explain(moments, is_dependent, err)
+		&& al_solve(AL_LEFT, AL_PLAIN, al_view(moments->features), moments->cross, err)
+		&& al_copy(al_view(moments->cross), out, err);
+
+	free(is_dependent);
+	return ok;
+}

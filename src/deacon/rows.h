@@ -1,0 +1,45 @@
+/* Head outputs in a file: a row for each token, from safetensors or .npy, read in blocks, so that a
+ * file may be larger than memory. */
+#ifndef ATTNLEDGER_PCA_ROWS_H
+#define ATTNLEDGER_PCA_ROWS_H
+
+#include <sys/types.h>
+
+#include "formats/checkpoint.h"
+
+struct al_rows_file {
+	struct al_checkpoint checkpoint;
+};
+
+/* The rows of one tensor: its last dimension is a row, the others are tokens. Or those that were
+ * recorded while a model ran (recording.h), float32 one after the other. */
+struct al_rows {
+	const char *name; /* of the tensor or the module */
+	size_t n_rows, width; /* width 0: there are none */
+	const struct al_rows_file *file;
+	const struct al_tensor *tensor;
+	const int *recorded; /* NULL: not recorded */
+	off_t recorded_at; /* bytes */
+};
+
+/* Whatever al_checkpoint_open reads. On failure nothing is left to close. */
+bool al_rows_file_open(struct al_rows_file *file, const char *path,
+	struct al_error *err) AL_MUST_CHECK;
+void al_rows_file_close(struct al_rows_file *file);
+
+/* AL_EINPUT where the tensor isn't a matrix of floating-point numbers. */
+bool al_rows_of(struct al_rows *rows, const struct al_rows_file *file,
+	const struct al_tensor *tensor, struct al_error *err) AL_MUST_CHECK;
+
+/* Does float32 hold every number exactly? */
+bool al_rows_are_single(const struct al_rows *rows);
+
+/* Reads rows [first, +n) of such into out[n][width]. */
+bool al_rows_read_single(const struct al_rows *rows, size_t first, size_t n, float *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Reads rows [first, +n) into out[n][leading]. Several threads may. */
+bool al_rows_read(const struct al_rows *rows, size_t first, size_t n, double *out, size_t leading,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

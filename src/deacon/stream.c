@@ -1,0 +1,218 @@
+/* Sums over tokens in one pass. */
+#include "deacon/stream.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "linalg/linalg.h"
+
+enum { PANEL_ROWS = 4096, MOST_PANELS = 256 };
+static const size_t wave_bytes = (size_t)24 << 20; /* of the sums of panels side by side */
+
+bool al_sums_init(struct al_sums *sums, const struct al_statistic *statistic, struct al_error *err)
+{
+	*sums = (struct al_sums){.statistic = statistic,
+		.sums = al_try_calloc(statistic->n_sums, sizeof(double), err)};
+	return sums->sums != NULL;
+}
+
+void al_sums_finish(struct al_sums *sums)
+{
+	free(sums->sums);
+	*sums = (struct al_sums){0};
+}
+
+/* x - x is 0 for a finite x alone; without a branch in the loop. */
+static bool is_finite(const double *row, size_t width)
+{
+	double rest[4] = {0};
+	size_t i = 0;
+
+	for (; i + 4 <= width; i += 4)
+		for (size_t k = 0; k < 4; k++)
+			rest[k] += row[i + k] - row[i + k];
+	for (; i < width; i++)
+		rest[0] += row[i] - row[i];
+	return rest[0] + rest[1] + rest[2] + rest[3] == 0;
+}
+
+/* Moves the finite rows together; their number. */
+static size_t keep_finite(struct al_sums *sums, double *rows, size_t n, int64_t first)
+{
+	const size_t width = sums->statistic->width;
+	size_t kept = 0;
+
+	for (size_t t = 0; t < n; t++) {
+		if (!is_finite(rows + t * width, width)) {
+			if (sums->n_left_out++ == 0)
+				sums->first_left_out = first + (int64_t)t;
+			continue;
+		}
+		if (kept != t)
+			memcpy(rows + kept * width, rows + t * width, width * sizeof(*rows));
+		kept++;
+	}
+	return kept;
+}
+
+static bool add_block(struct al_sums *sums, double *rows, size_t n, int64_t first, bool looks,
+	struct al_error *err)
+{
+	const size_t kept = looks ? keep_finite(sums, rows, n, first) : n;
+
+	sums->n_rows += (int64_t)kept;
+	return kept == 0
+		|| sums->statistic->add(sums->statistic->context, rows, kept, sums->sums, err);
+}
+
+bool al_sums_add(struct al_sums *sums, double *rows, size_t n, struct al_error *err)
+{
+	return add_block(sums, rows, n, sums->n_rows + sums->n_left_out, true, err);
+}
+
+/* ---- a file, in panels ---- */
+
+static void merge(struct al_sums *into, const struct al_sums *from)
+{
+	for (size_t i = 0; i < into->statistic->n_sums; i++)
+		into->sums[i] += from->sums[i];
+	if (into->n_left_out == 0)
+		into->first_left_out = from->first_left_out;
+	into->n_rows += from->n_rows;
+	into->n_left_out += from->n_left_out;
+}
+
+static bool read_beside(const struct al_rows *rows, const struct al_rows *beside, size_t first,
+	size_t n, double *out, struct al_error *err)
+{
+	const size_t width = rows->width + (beside ? beside->width : 0);
+
+	return al_rows_read(rows, first, n, out, width, err)
+		&& (!beside || al_rows_read(beside, first, n, out + rows->width, width, err));
+}
+
+/* Panels that are summed side by side. */
+struct wave {
+	const struct al_rows *rows, *beside;
+	struct al_sums *panels;
+	size_t first_row;
+};
+
+static void clear(struct al_sums *sums)
+{
+	double *cleared = sums->sums;
+
+	memset(cleared, 0, sums->statistic->n_sums * sizeof(*cleared));
+	*sums = (struct al_sums){.statistic = sums->statistic, .sums = cleared};
+}
+
+static bool sum_rows(const struct wave *wave, struct al_sums *sums, size_t first, size_t end,
+	bool looks, struct al_error *err)
+{
+	const size_t block = sums->statistic->block_rows;
+	double *rows = al_alloc(block * sums->statistic->width, sizeof(*rows));
+	bool ok = true;
+
+	clear(sums);
+	for (size_t at = first; ok && at < end; at += block) {
+		const size_t n = end - at < block ? end - at : block;
+		ok = read_beside(wave->rows, wave->beside, at, n, rows, err)
+			&& add_block(sums, rows, n, (int64_t)at, looks, err);
+	}
+	free(rows);
+	return ok;
+}
+
+static bool sum_singles(const struct wave *wave, struct al_sums *sums, size_t first, size_t end,
+	struct al_error *err)
+{
+	const struct al_statistic *s = sums->statistic;
+	float *rows = al_alloc(s->block_rows * s->width, sizeof(*rows));
+	bool ok = true;
+
+	clear(sums);
+	for (size_t at = first; ok && at < end; at += s->block_rows) {
+		const size_t n = end - at < s->block_rows ? end - at : s->block_rows;
+		ok = al_rows_read_single(wave->rows, at, n, rows, err)
+			&& s->add_singles(s->context, rows, n, sums->sums, err);
+	}
+	free(rows);
+	sums->n_rows = (int64_t)(end - first);
+	return ok;
+}
+
+/* As if all rows were finite. */
+static bool sum_unseen(const struct wave *wave, struct al_sums *sums, size_t first, size_t end,
+	struct al_error *err)
+{
+	return sums->statistic->add_singles && !wave->beside && al_rows_are_single(wave->rows)
+		? sum_singles(wave, sums, first, end, err)
+		: sum_rows(wave, sums, first, end, false, err);
+}
+
+/* One number that isn't finite makes sums that aren't, or that are refused: only then are rows
+ * looked at one by one. */
+static bool sum_panel(void *context, size_t index, struct al_error *err)
+{
+	const struct wave *wave = context;
+	struct al_sums *sums = &wave->panels[index];
+	const size_t first = wave->first_row + index * PANEL_ROWS,
+		     left = wave->rows->n_rows - first,
+		     end = first + (left < PANEL_ROWS ? left : PANEL_ROWS);
+
+	return (sum_unseen(wave, sums, first, end, err)
+		       && is_finite(sums->sums, sums->statistic->n_sums))
+		|| sum_rows(wave, sums, first, end, true, err);
+}
+
+static size_t panels_side_by_side(const struct al_statistic *statistic)
+{
+	const size_t fit = wave_bytes / sizeof(double) / (statistic->n_sums + 1);
+
+	return fit < 1 ? 1 : fit < MOST_PANELS ? fit : MOST_PANELS;
+}
+
+static bool sum_wave(struct al_sums *sums, struct wave *wave, size_t n, struct al_error *err)
+{
+	if (!al_parallel(n, sum_panel, wave, err))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		merge(sums, &wave->panels[i]);
+	return true;
+}
+
+bool al_stream(struct al_sums *sums, const struct al_rows *rows, const struct al_rows *beside,
+	struct al_error *err)
+{
+	struct al_sums panels[MOST_PANELS] = {{0}};
+	struct wave wave = {.rows = rows, .beside = beside, .panels = panels};
+	const size_t side_by_side = panels_side_by_side(sums->statistic);
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < side_by_side; i++)
+		ok = al_sums_init(&panels[i], sums->statistic, err);
+	for (; ok && wave.first_row < rows->n_rows; wave.first_row += side_by_side * PANEL_ROWS) {
+		const size_t left = (rows->n_rows - wave.first_row + PANEL_ROWS - 1) / PANEL_ROWS;
+		ok = sum_wave(sums, &wave, left < side_by_side ? left : side_by_side, err);
+	}
+	for (size_t i = 0; i < side_by_side; i++)
+		al_sums_finish(&panels[i]);
+	return ok;
+}
+
+bool al_stream_first(const struct al_rows *rows, const struct al_rows *beside, double *out,
+	struct al_error *err)
+{
+	const size_t width = rows->width + (beside ? beside->width : 0);
+
+	for (size_t t = 0; t < rows->n_rows; t++) {
+		if (!read_beside(rows, beside, t, 1, out, err))
+			return false;
+		if (is_finite(out, width))
+			return true;
+	}
+	return al_fail(err, AL_EINPUT, "tensor \"%.120s\": %s", rows->name,
+		rows->n_rows ? "no token's numbers are all finite" : "it has no tokens");
+}

@@ -1,0 +1,352 @@
+/* Opening a checkpoint: which files it is, and what each of them holds. */
+#include "formats/checkpoint.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+#include "base/path.h"
+#include "base/text.h"
+#include "formats/foreign.h"
+#include "formats/format.h"
+#include "formats/layout.h"
+
+static const char *const index_endings[] = {".safetensors.index.json", ".bin.index.json"};
+enum { N_INDEX_ENDINGS = sizeof(index_endings) / sizeof(*index_endings) };
+
+/* ---- one file ---- */
+
+static bool begins_with(const char *start, size_t length, const char *magic)
+{
+	return length >= strlen(magic) && memcmp(start, magic, strlen(magic)) == 0;
+}
+
+static bool is_index(const char *path)
+{
+	for (size_t i = 0; i < N_INDEX_ENDINGS; i++)
+		if (al_ends_with(path, index_endings[i]))
+			return true;
+	return false;
+}
+
+/* Of the formats without magic the one that the path ends like; else the first. */
+static const struct al_format *recognise_by_ending(const char *path)
+{
+	const struct al_format *first = NULL;
+
+	for (const struct al_format *const *format = al_formats; *format; format++) {
+		if (!(*format)->magic && al_ends_with(path, (*format)->ending))
+			return *format;
+		if (!(*format)->magic && !first)
+			first = *format;
+	}
+	return first;
+}
+
+/* The format whose magic fits; else one that has none. NULL on failure. */
+static const struct al_format *recognise(const struct al_source *source, struct al_error *err)
+{
+	char start[32];
+	bool is_close = false;
+	size_t length = source->bytes < sizeof(start) ? (size_t)source->bytes : sizeof(start);
+
+	if (length == 0)
+		al_fail(err, AL_EINPUT, "%s: is empty, expected a checkpoint", source->path);
+	if (length == 0 || !al_source_read(source, 0, start, length, err))
+		return NULL;
+	for (const struct al_format *const *format = al_formats; *format; format++) {
+		bool fits = (*format)->magic && begins_with(start, length, (*format)->magic);
+		is_close = is_close || fits;
+		if (fits && (*format)->fits && !(*format)->fits(source, &fits, err))
+			return NULL;
+		if (fits)
+			return *format;
+	}
+	if (is_close) {
+		al_fail(err, AL_EINPUT,
+			"%s: is a zip archive, but neither NumPy nor PyTorch wrote it",
+			source->path);
+		return NULL;
+	}
+	return al_foreign_refuse(source, start, length, err) ? recognise_by_ending(source->path)
+							     : NULL;
+}
+
+static bool open_shard(struct al_checkpoint *checkpoint, size_t shard_index,
+	const struct al_format **format, struct al_error *err)
+{
+	struct al_shard *shard = &checkpoint->shards[shard_index];
+	struct al_listing listing = {.checkpoint = checkpoint,
+		.shard = shard,
+		.shard_index = shard_index,
+		.first = checkpoint->n_tensors};
+
+	if (!al_source_open(&shard->source, shard->source.path, err))
+		return false;
+	*format = recognise(&shard->source, err);
+	if (!*format)
+		return false;
+	shard->format = (*format)->name;
+	if (!(*format)->list(&listing, err))
+		return false;
+	if (shard->header_text_bytes == 0)
+		shard->header_text_bytes = shard->header_bytes - shard->header_text;
+	return al_listing_check(&listing, *format, err);
+}
+
+/* So many shards stay open: a process may have as few as 1024 files, and callers have some too. */
+enum { OPEN_SHARDS = 256 };
+
+bool al_shards_open(struct al_checkpoint *checkpoint, const char *const *paths, size_t n,
+	struct al_error *err)
+{
+	const struct al_format *format;
+
+	checkpoint->shards = al_new_array(&checkpoint->arena, struct al_shard, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		checkpoint->shards[i].source = (struct al_source){.path = paths[i], .fd = -1};
+		checkpoint->n_shards++;
+		if (!open_shard(checkpoint, i, &format, err))
+			return false;
+		if (i >= OPEN_SHARDS)
+			al_source_park(&checkpoint->shards[i].source);
+	}
+	return true;
+}
+
+static bool open_file(struct al_checkpoint *checkpoint, const char *path, struct al_error *err)
+{
+	const struct al_format *format;
+
+	checkpoint->shards = al_new(&checkpoint->arena, struct al_shard);
+	checkpoint->n_shards = 1;
+	checkpoint->shards[0].source = (struct al_source){.path = path, .fd = -1};
+	if (!open_shard(checkpoint, 0, &format, err)
+		|| (format->open_others && !format->open_others(checkpoint, err))
+		|| !al_checkpoint_hash_names(checkpoint, err))
+		return false;
+	if (format->describe)
+		format->describe(checkpoint);
+	return true;
+}
+
+/* ---- a folder ---- */
+
+/* The format of files that are called so; NULL: none. */
+static const struct al_format *format_of_name(const char *name)
+{
+	for (const struct al_format *const *format = al_formats; *format; format++)
+		if (al_ends_with(name, (*format)->ending))
+			return *format;
+	return NULL;
+}
+
+/* The path of what has that name, or NULL where nothing has it. A pipe, a folder or a link to
+ * nothing isn't taken as absent: who opens it says what it is. */
+static const char *existing(struct al_arena *arena, const char *folder, const char *name)
+{
+	const char *path = al_path_join(arena, folder, name);
+	struct stat info;
+
+	return lstat(path, &info) == 0 ? path : NULL;
+}
+
+/* What a folder holds, where nothing in it has the usual name. */
+struct candidates {
+	const char *index, *file;
+	const char *alone; /* one that wants to be named itself */
+	const char *foreign; /* ... or that is read by other programs alone */
+	size_t n_indexes, n_files;
+};
+
+static bool look_around(struct al_checkpoint *checkpoint, const char *folder,
+	struct candidates *found, struct al_error *err)
+{
+	DIR *stream = opendir(folder);
+
+	if (!stream)
+		return al_fail(err, AL_EINPUT, "%s: can't open: %s", folder, strerror(errno));
+	for (struct dirent *entry; (entry = readdir(stream));) {
+		const char *name = entry->d_name;
+		if (is_index(name) && found->n_indexes++ == 0)
+			found->index = al_path_join(&checkpoint->arena, folder, name);
+		const struct al_format *format = format_of_name(name);
+		if (format && !format->is_alone && found->n_files++ == 0)
+			found->file = al_path_join(&checkpoint->arena, folder, name);
+		if (format && format->is_alone && (!found->alone || strcmp(name, found->alone) < 0))
+			found->alone = al_strdup(&checkpoint->arena, name);
+		if (al_foreign_name(name) && (!found->foreign || strcmp(name, found->foreign) < 0))
+			found->foreign = al_strdup(&checkpoint->arena, name);
+	}
+	closedir(stream);
+	return true;
+}
+
+/* The order in which the reference implementation of these models looks. */
+static const char *const usual_names[] = {"model.safetensors", "model.safetensors.index.json",
+	"pytorch_model.bin", "pytorch_model.bin.index.json"};
+enum { N_USUAL_NAMES = sizeof(usual_names) / sizeof(*usual_names) };
+
+static bool open_folder(struct al_checkpoint *checkpoint, const char *folder, struct al_error *err)
+{
+	struct candidates found = {0};
+
+	for (size_t i = 0; i < N_USUAL_NAMES; i++) {
+		const char *file = existing(&checkpoint->arena, folder, usual_names[i]);
+		if (file && is_index(file))
+			checkpoint->index = file;
+		if (file)
+			return checkpoint->index ? al_index_open(checkpoint, err)
+						 : open_file(checkpoint, file, err);
+	}
+	if (!look_around(checkpoint, folder, &found, err))
+		return false;
+	if (found.n_indexes == 1) {
+		checkpoint->index = found.index;
+		return al_index_open(checkpoint, err);
+	}
+	if (found.n_indexes == 0 && found.n_files == 1)
+		return open_file(checkpoint, found.file, err);
+	if (found.n_files == 0 && found.n_indexes == 0 && !found.alone && found.foreign)
+		return al_fail(err, AL_EINPUT, "%s: holds no .safetensors file; %s is %s", folder,
+			found.foreign, al_foreign_name(found.foreign));
+	if (found.n_files == 0 && found.n_indexes == 0)
+		return al_fail(err, AL_EINPUT, "%s: holds no .safetensors file%s%s", folder,
+			found.alone ? ": name the file itself, as " : "",
+			found.alone ? found.alone : "");
+	return al_fail(err, AL_EINPUT,
+		"%s: holds %zu .safetensors files and %zu indexes, expected "
+		"model.safetensors, model.safetensors.index.json or a single one",
+		folder, found.n_files, found.n_indexes);
+}
+
+/* ---- all ---- */
+
+static const char *folder_of(struct al_arena *arena, const char *path, bool is_folder)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (is_folder)
+		return path;
+	if (!slash)
+		return ".";
+	return slash == path ? "/" : al_strndup(arena, path, (size_t)(slash - path));
+}
+
+static void add_up(struct al_checkpoint *checkpoint)
+{
+	checkpoint->header_hash = checkpoint->n_shards == 1 ? checkpoint->shards[0].header_hash
+							    : AL_HASH_EMPTY;
+	for (size_t i = 0; i < checkpoint->n_shards; i++) {
+		const struct al_shard *shard = &checkpoint->shards[i];
+		checkpoint->bytes += shard->source.bytes;
+		if (checkpoint->n_shards > 1)
+			checkpoint->header_hash = al_hash(checkpoint->header_hash,
+				&shard->header_hash, sizeof(shard->header_hash));
+	}
+}
+
+static bool open_path(struct al_checkpoint *checkpoint, struct al_error *err)
+{
+	const char *path = checkpoint->path;
+	struct stat info;
+
+	if (stat(path, &info) != 0)
+		return al_fail(err, AL_EINPUT, "%s: can't open: %s", path, strerror(errno));
+	bool is_folder = S_ISDIR(info.st_mode);
+	checkpoint->config = existing(&checkpoint->arena,
+		folder_of(&checkpoint->arena, path, is_folder), "config.json");
+	if (is_folder)
+		return open_folder(checkpoint, path, err);
+	if (!is_index(path))
+		return open_file(checkpoint, path, err);
+	checkpoint->index = path;
+	return al_index_open(checkpoint, err);
+}
+
+bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path, struct al_error *err)
+{
+	*checkpoint = (struct al_checkpoint){0};
+	al_arena_init(&checkpoint->arena);
+	checkpoint->path = al_strdup(&checkpoint->arena, path);
+	if (open_path(checkpoint, err)) {
+		add_up(checkpoint);
+		return true;
+	}
+	al_checkpoint_close(checkpoint);
+	return false;
+}
+
+void al_checkpoint_close(struct al_checkpoint *checkpoint)
+{
+	al_layouts_close(checkpoint);
+	for (size_t i = 0; i < checkpoint->n_shards; i++)
+		al_source_close(&checkpoint->shards[i].source);
+	al_arena_finish(&checkpoint->arena);
+	*checkpoint = (struct al_checkpoint){0};
+}
+
+const char *al_checkpoint_metadata(const struct al_checkpoint *checkpoint, const char *key)
+{
+	for (size_t i = 0; i < checkpoint->n_metadata; i++)
+		if (strcmp(checkpoint->metadata[i].key, key) == 0)
+			return checkpoint->metadata[i].value;
+	return NULL;
+}
+
+/* ---- its hash ---- */
+
+static bool add_tensor(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	unsigned char *block, size_t room, uint64_t *hash, struct al_error *err)
+{
+	for (uint64_t first = 0; first < tensor->bytes; first += room) {
+		const size_t now = tensor->bytes - first < room ? (size_t)(tensor->bytes - first)
+								: room;
+		if (!al_tensor_read_bytes(checkpoint, tensor, first, block, now, err))
+			return false;
+		*hash = al_hash(*hash, block, now);
+	}
+	return true;
+}
+
+bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,
+	struct al_error *err)
+{
+	enum { ROOM = 1 << 20 };
+	unsigned char *block = al_alloc(ROOM, 1);
+	bool ok = true;
+
+	*hash = checkpoint->header_hash;
+	for (size_t i = 0; ok && i < checkpoint->n_tensors; i++)
+		ok = add_tensor(checkpoint, &checkpoint->tensors[i], block, ROOM, hash, err);
+	free(block);
+	return ok;
+}
+
+/* ---- has it been overwritten? ---- */
+
+static bool check_header(const struct al_shard *shard, struct al_error *err)
+{
+	const size_t length = (size_t)shard->header_text_bytes;
+	char *text = al_alloc(length + 1, 1);
+	bool ok = al_source_read(&shard->source, shard->header_text, text, length, err);
+
+	if (ok && al_hash(AL_HASH_EMPTY, text, length) != shard->header_hash)
+		ok = al_fail(err, AL_ESYSTEM, "%s: its header was changed while it was read",
+			shard->source.path);
+	free(text);
+	return ok;
+}
+
+bool al_checkpoint_check_unchanged(const struct al_checkpoint *checkpoint, struct al_error *err)
+{
+	for (size_t i = 0; i < checkpoint->n_shards; i++)
+		if (!al_source_check_unchanged(&checkpoint->shards[i].source, err)
+			|| !check_header(&checkpoint->shards[i], err))
+			return false;
+	return true;
+}

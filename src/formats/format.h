@@ -1,0 +1,87 @@
+/* Formats of checkpoint files: one file each with one const descriptor, and its name in the list in
+ * AL_FORMATS. A format only lists what the header says; al_listing_check holds it against the
+ * file. */
+#ifndef ATTNLEDGER_CHECKPOINT_FORMAT_H
+#define ATTNLEDGER_CHECKPOINT_FORMAT_H
+
+#include "formats/checkpoint.h"
+
+/* The tensors of one file, as they come. */
+struct al_listing {
+	struct al_checkpoint *checkpoint;
+	struct al_shard *shard;
+	size_t shard_index;
+	size_t first; /* of this file in checkpoint->tensors */
+	uint64_t data_offset; /* where the data begin: claimed places count from there */
+};
+
+/* What a header says about a tensor; begin and end count from data_offset. The texts and the shape
+ * are copied. */
+struct al_claim {
+	const char *name;
+	const struct al_dtype *dtype;
+	const int64_t *shape;
+	size_t n_dims;
+	uint64_t begin, end;
+	const struct al_layout *layout; /* copied; who makes one checks what it reaches */
+};
+
+struct al_format {
+	const char *name; /* "safetensors" */
+	const char *ending; /* ".safetensors" */
+	const char *magic; /* how files begin; NULL: tried where no other format's magic fits, by
+			      the ending, and last the first of the list */
+	/* NULL, or what tells formats of one magic apart: zip archives. */
+	bool (*fits)(const struct al_source *source, bool *fits, struct al_error *err);
+	bool is_alone; /* a file is named itself: in a folder other files end like it */
+	bool is_packed; /* the tensors fill the data without hole or overlap */
+	bool may_share; /* tensors may lie on each other, and in any order */
+
+	/* Reads the header and adds a claim for each tensor. Sets data_offset, and the shard's
+	 * header_bytes and header_hash. */
+	bool (*list)(struct al_listing *listing, struct al_error *err);
+
+	/* NULL, or opens the others of which the only file is one. */
+	bool (*open_others)(struct al_checkpoint *checkpoint, struct al_error *err);
+	/* NULL, or sets header_config when all files are listed. */
+	void (*describe)(struct al_checkpoint *checkpoint);
+};
+
+/* The one list of formats; those that the light program (commands/command.h) has need no libraries
+ * and may say what a model's sizes are. */
+#define AL_FORMATS(X) \
+	X(safetensors, LIGHT) \
+	X(gguf, LIGHT) \
+	X(llama2c, LIGHT) \
+	X(npy, FULL) \
+	X(npz, FULL) \
+	X(torch, FULL) \
+	X(torch_legacy, FULL)
+
+#define AL_DECLARE_FORMAT(name, program) extern const struct al_format al_format_##name;
+AL_FORMATS(AL_DECLARE_FORMAT)
+
+/* Those of the program, ended by NULL: all of them (formats.c), but for a program that brings a
+ * list of its own. */
+extern const struct al_format *const al_formats[];
+
+/* Adds a claim; one that contradicts itself or the file is refused. */
+bool al_listing_add(struct al_listing *listing, const struct al_claim *claim,
+	struct al_error *err) AL_MUST_CHECK;
+void al_listing_add_metadata(struct al_listing *listing, const char *key, const char *value);
+
+/* Checks how the tensors lie beside each other, and sorts them by place. */
+bool al_listing_check(struct al_listing *listing, const struct al_format *format,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Opens the files in that order and lists their tensors; the paths outlive the checkpoint. */
+bool al_shards_open(struct al_checkpoint *checkpoint, const char *const *paths, size_t n,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Makes al_checkpoint_find work; a name that comes twice is refused. */
+bool al_checkpoint_hash_names(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
+
+/* index.c: opens the shards that checkpoint->index names. */
+bool al_index_open(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,51 @@
+/* What a GGUF file says of itself: between its header, its metadata and its config.json. */
+#ifndef ATTNLEDGER_CHECKPOINT_GGUF_H
+#define ATTNLEDGER_CHECKPOINT_GGUF_H
+
+#include "base/cursor.h"
+#include "formats/format.h"
+
+enum { AL_GGUF_MOST_NAME = 1 << 16 };
+
+/* What a key stands for: as JSON, and where it is a text that itself. Of a list also where its
+ * items lie. */
+struct al_gguf_pair {
+	const char *key, *value, *text;
+	uint64_t items_at, n_items; /* items_at 0: no list */
+	int items_type;
+};
+
+struct al_gguf {
+	struct al_listing *listing;
+	struct al_cursor cursor;
+	struct al_arena *arena; /* the checkpoint's */
+	struct al_gguf_pair *pairs; /* [n_pairs] */
+	uint64_t n_pairs, n_tensors, alignment;
+};
+
+/* Takes a text of at most `most` bytes; one with a NUL in it, which would cut it, is refused. */
+bool al_gguf_take_text(struct al_gguf *gguf, uint64_t most, const char *what, const char **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Takes the metadata: all keys, each once. */
+bool al_gguf_take_pairs(struct al_gguf *gguf, struct al_error *err) AL_MUST_CHECK;
+
+/* The pair of that key, or NULL. */
+const struct al_gguf_pair *al_gguf_find_pair(const struct al_gguf_pair *pairs, uint64_t n,
+	const char *key);
+
+/* The items of a list of the checkpoint's first file, [*n] in the arena; a key that isn't there has
+ * none. A list of other values is refused, as is a number that isn't finite. */
+bool al_gguf_read_texts(const struct al_checkpoint *checkpoint, const char *key,
+	struct al_arena *arena, const char ***out, size_t *n, struct al_error *err) AL_MUST_CHECK;
+bool al_gguf_read_numbers(const struct al_checkpoint *checkpoint, const char *key,
+	struct al_arena *arena, double **out, size_t *n, struct al_error *err) AL_MUST_CHECK;
+
+/* gguf_split.c: where the only file says that it is one of several, opens them all. */
+bool al_gguf_open_parts(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
+
+/* gguf_config.c: makes the checkpoint's header_config, where the metadata of its first file name an
+ * architecture. */
+void al_gguf_set_config(struct al_checkpoint *checkpoint);
+
+#endif

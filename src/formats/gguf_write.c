@@ -1,0 +1,105 @@
+/* Writing GGUF. */
+#include "formats/gguf_write.h"
+
+#include <string.h>
+
+#include "base/output.h"
+#include "base/text.h"
+
+enum { VERSION = 3, ALIGNMENT = 32 };
+enum { VALUE_U32 = 4, VALUE_TEXT = 8, VALUE_LIST = 9, TYPE_F32 = 0 };
+
+static void add_u32(struct al_text *out, uint32_t number)
+{
+	al_text_add_bytes(out, (const char *)&number, sizeof(number));
+}
+
+static void add_u64(struct al_text *out, uint64_t number)
+{
+	al_text_add_bytes(out, (const char *)&number, sizeof(number));
+}
+
+static void add_text(struct al_text *out, const char *text)
+{
+	add_u64(out, strlen(text));
+	al_text_add(out, text);
+}
+
+static void add_entry(struct al_text *out, const struct al_gguf_entry *entry)
+{
+	add_text(out, entry->key);
+	if (entry->text) {
+		add_u32(out, VALUE_TEXT);
+		add_text(out, entry->text);
+	} else if (entry->list) {
+		add_u32(out, VALUE_LIST);
+		add_u32(out, VALUE_TEXT);
+		add_u64(out, entry->n_list);
+		for (size_t i = 0; i < entry->n_list; i++)
+			add_text(out, entry->list[i]);
+	} else {
+		add_u32(out, VALUE_U32);
+		add_u32(out, entry->number);
+	}
+}
+
+static uint64_t align(uint64_t bytes)
+{
+	return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static void add_tensor(struct al_text *out, const struct al_gguf_vector *vector, uint64_t *at)
+{
+	add_text(out, vector->name);
+	add_u32(out, 1);
+	add_u64(out, vector->n);
+	add_u32(out, TYPE_F32);
+	add_u64(out, *at);
+	*at = align(*at + vector->n * sizeof(float));
+}
+
+static void pad(struct al_text *out)
+{
+	al_text_add_repeated(out, '\0', (size_t)(align(out->length) - out->length));
+}
+
+static bool append(struct al_output *output, const struct al_gguf_vector *vector,
+	struct al_error *err)
+{
+	static const char zeros[ALIGNMENT];
+	const size_t bytes = vector->n * sizeof(float);
+
+	return al_output_append(output, vector->numbers, bytes, err)
+		&& al_output_append(output, zeros, (size_t)align(bytes) - bytes, err);
+}
+
+bool al_gguf_write(const char *path, const struct al_gguf_entry *entries, size_t n_entries,
+	const struct al_gguf_vector *vectors, size_t n_vectors, struct al_error *err)
+{
+	struct al_output *output = NULL;
+	struct al_text header;
+	uint64_t at = 0;
+
+	al_text_init(&header);
+	al_text_add(&header, "GGUF");
+	add_u32(&header, VERSION);
+	add_u64(&header, n_vectors);
+	add_u64(&header, n_entries);
+	for (size_t i = 0; i < n_entries; i++)
+		add_entry(&header, &entries[i]);
+	for (size_t i = 0; i < n_vectors; i++)
+		add_tensor(&header, &vectors[i], &at);
+	pad(&header);
+	bool ok = al_output_open(&output, path, err);
+	if (ok) {
+		ok = al_output_append(output, header.data, header.length, err);
+		for (size_t i = 0; ok && i < n_vectors; i++)
+			ok = append(output, &vectors[i], err);
+		if (ok)
+			ok = al_output_commit(output, err);
+		else
+			al_output_abandon(output);
+	}
+	al_text_finish(&header);
+	return ok;
+}

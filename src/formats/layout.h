@@ -1,0 +1,52 @@
+/* Tensors that don't lie in their file as they are read: packed in an archive, with the bytes of
+ * each number the other way round, or with their dimensions in another order. Each is laid out
+ * once, when it is first read, in a file without a name in the folder for temporary files
+ * (TMPDIR). */
+#ifndef ATTNLEDGER_CHECKPOINT_LAYOUT_H
+#define ATTNLEDGER_CHECKPOINT_LAYOUT_H
+
+#include "formats/archive.h"
+#include "formats/checkpoint.h"
+
+enum { AL_LAYOUT_MOST_DIMS = 64 };
+
+struct al_layout {
+	struct al_archive *archive; /* where the tensor is packed; else NULL */
+	size_t member;
+	uint64_t offset; /* of its first number, in the member or in the file */
+	const int64_t *strides; /* [n_dims], at least 0, in numbers; NULL: in order */
+	bool is_swapped;
+	bool is_aside; /* it was laid out, at `aside_at` */
+	uint64_t aside_at;
+};
+
+/* Where a tensor can be read in order. */
+struct al_place {
+	const struct al_source *source;
+	uint64_t offset;
+};
+
+bool al_tensor_place(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	struct al_place *place, struct al_error *err) AL_MUST_CHECK;
+
+/* A copy of it that dies with the checkpoint, for a tensor. */
+struct al_layout *al_layout_add(struct al_checkpoint *checkpoint, const struct al_layout *layout);
+
+/* How many numbers lie between a tensor's first one and the end of its last one. False where nobody
+ * counts so many. */
+bool al_layout_span(const int64_t *shape, const int64_t *strides, size_t n_dims,
+	int64_t *span) AL_MUST_CHECK;
+
+/* How many bytes laying it out reads: sparse tensors read what lies between their numbers. */
+uint64_t al_layout_work(const struct al_tensor *tensor);
+
+/* Turns the bytes of each number round. */
+void al_swap_numbers(void *bytes, size_t n, const struct al_dtype *dtype);
+
+/* The strides of that shape where the first dimension runs fastest. */
+const int64_t *al_layout_fortran(struct al_arena *arena, const int64_t *shape, size_t n_dims);
+
+/* Closes what was put aside and the archives. */
+void al_layouts_close(struct al_checkpoint *checkpoint);
+
+#endif

@@ -1,0 +1,224 @@
+/* What a header claims, held against itself and against the file. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/number.h"
+#include "formats/format.h"
+#include "formats/layout.h"
+
+/* Names may be long: the place in the message must not push out what is wrong. */
+static bool fail_tensor(const struct al_listing *listing, const char *name, struct al_error *err)
+{
+	return al_in(err, "%s: tensor \"%.120s\"", listing->shard->source.path, name);
+}
+
+/* ---- one tensor ---- */
+
+static bool check_size(const struct al_claim *claim, int64_t n_elements, struct al_error *err)
+{
+	const struct al_dtype *dtype = claim->dtype;
+	uint64_t bytes;
+
+	if (!al_dtype_size(dtype, n_elements, &bytes))
+		return al_fail(err, AL_EINPUT,
+			"%" PRId64 " elements of %s are no whole number of bytes below "
+			"2^64",
+			n_elements, al_dtype_title(dtype));
+	if (bytes != claim->end - claim->begin)
+		return al_fail(err, AL_EINPUT,
+			"takes %" PRIu64 " bytes, expected %" PRIu64 " for %" PRId64
+			" elements of %s",
+			claim->end - claim->begin, bytes, n_elements, al_dtype_title(dtype));
+	return true;
+}
+
+static bool check_claim(const struct al_listing *listing, const struct al_claim *claim,
+	int64_t *n_elements, struct al_error *err)
+{
+	uint64_t data_bytes = listing->shard->source.bytes - listing->data_offset;
+
+	if (!al_multiply_dims(1, claim->shape, claim->n_dims, n_elements))
+		return al_fail(err, AL_EINPUT, "the product of its dimensions is 2^63 or more");
+	if (claim->begin > claim->end)
+		return al_fail(err, AL_EINPUT, "begins at byte %" PRIu64 ", after its end %" PRIu64,
+			claim->begin, claim->end);
+	if (claim->end > data_bytes && !claim->layout)
+		return al_fail(err, AL_EINPUT,
+			"ends at byte %" PRIu64 " of the data, which has %" PRIu64, claim->end,
+			data_bytes);
+	return check_size(claim, *n_elements, err);
+}
+
+static const int64_t *copy_shape(struct al_arena *arena, const int64_t *shape, size_t n_dims)
+{
+	int64_t *copy = al_new_array(arena, int64_t, n_dims + 1);
+
+	if (n_dims)
+		memcpy(copy, shape, n_dims * sizeof(*shape));
+	return copy;
+}
+
+bool al_listing_add(struct al_listing *listing, const struct al_claim *claim, struct al_error *err)
+{
+	struct al_checkpoint *checkpoint = listing->checkpoint;
+	int64_t n_elements = 0;
+
+	if (!check_claim(listing, claim, &n_elements, err))
+		return fail_tensor(listing, claim->name, err);
+	checkpoint->tensors = al_grow(&checkpoint->arena, checkpoint->tensors,
+		checkpoint->n_tensors, &checkpoint->tensors_room, sizeof(*checkpoint->tensors));
+	checkpoint->tensors[checkpoint->n_tensors++] = (struct al_tensor){
+		.name = al_strdup(&checkpoint->arena, claim->name),
+		.dtype = claim->dtype,
+		.shape = copy_shape(&checkpoint->arena, claim->shape, claim->n_dims),
+		.n_dims = claim->n_dims,
+		.n_elements = n_elements,
+		.shard = listing->shard_index,
+		.offset = listing->data_offset + claim->begin,
+		.bytes = claim->end - claim->begin,
+		.layout = claim->layout ? al_layout_add(checkpoint, claim->layout) : NULL,
+	};
+	return true;
+}
+
+void al_listing_add_metadata(struct al_listing *listing, const char *key, const char *value)
+{
+	struct al_checkpoint *checkpoint = listing->checkpoint;
+
+	checkpoint->metadata = al_grow(&checkpoint->arena, checkpoint->metadata,
+		checkpoint->n_metadata, &checkpoint->metadata_room, sizeof(*checkpoint->metadata));
+	checkpoint->metadata[checkpoint->n_metadata++] = (struct al_metadata){
+		.key = al_strdup(&checkpoint->arena, key),
+		.value = al_strdup(&checkpoint->arena, value),
+		.shard = listing->shard_index,
+	};
+}
+
+/* ---- tensors beside each other ---- */
+
+/* An empty tensor lies before the one that begins where it does. */
+static int compare_places(const void *left, const void *right)
+{
+	const struct al_tensor *a = left, *b = right;
+
+	if (a->offset != b->offset)
+		return a->offset < b->offset ? -1 : 1;
+	if (a->bytes != b->bytes)
+		return a->bytes < b->bytes ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
+static bool check_neighbour(const struct al_listing *listing, const struct al_tensor *tensor,
+	uint64_t expected, bool is_packed, struct al_error *err)
+{
+	if (tensor->offset >= expected && (tensor->offset == expected || !is_packed))
+		return true;
+	al_fail(err, AL_EINPUT,
+		"begins at byte %" PRIu64 " of the data, expected %" PRIu64
+		", where the tensor before it ends",
+		tensor->offset - listing->data_offset, expected - listing->data_offset);
+	return fail_tensor(listing, tensor->name, err);
+}
+
+/* What a packed file can hold of bytes, and more than names share storage in any model. */
+enum { MOST_RATIO = 1032 };
+
+/* A small file must not make much work. */
+static bool check_work(const struct al_listing *listing, struct al_error *err)
+{
+	const struct al_checkpoint *checkpoint = listing->checkpoint;
+	const uint64_t bytes = listing->shard->source.bytes;
+	uint64_t left = bytes > UINT64_MAX / MOST_RATIO ? UINT64_MAX : bytes * MOST_RATIO;
+
+	for (size_t i = listing->first; i < checkpoint->n_tensors; i++) {
+		const struct al_tensor *tensor = &checkpoint->tensors[i];
+		const uint64_t work = tensor->layout ? al_layout_work(tensor) : tensor->bytes;
+		if (work > left)
+			return al_fail(err, AL_EINPUT,
+				"%s: its tensors are more than %d times as large as the file",
+				listing->shard->source.path, MOST_RATIO);
+		left -= work;
+	}
+	return true;
+}
+
+bool al_listing_check(struct al_listing *listing, const struct al_format *format,
+	struct al_error *err)
+{
+	struct al_checkpoint *checkpoint = listing->checkpoint;
+	size_t n = checkpoint->n_tensors - listing->first;
+	struct al_tensor *tensors = n ? checkpoint->tensors + listing->first : NULL;
+	uint64_t expected = listing->data_offset;
+
+	if (format->may_share)
+		return check_work(listing, err);
+	if (n)
+		qsort(tensors, n, sizeof(*tensors), compare_places);
+	for (size_t i = 0; i < n; i++) {
+		if (!check_neighbour(listing, &tensors[i], expected, format->is_packed, err))
+			return false;
+		expected = tensors[i].offset + tensors[i].bytes;
+	}
+	if (format->is_packed && expected != listing->shard->source.bytes)
+		return al_fail(err, AL_EINPUT,
+			"%s: has %" PRIu64 " bytes, expected %" PRIu64
+			", where its last tensor ends",
+			listing->shard->source.path, listing->shard->source.bytes, expected);
+	return true;
+}
+
+/* ---- names ---- */
+
+struct al_name {
+	uint64_t hash;
+	const struct al_tensor *tensor;
+};
+
+/* A sorted table can't be made slow by names whose hashes meet. */
+static int compare_names(const void *left, const void *right)
+{
+	const struct al_name *a = left, *b = right;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return strcmp(a->tensor->name, b->tensor->name);
+}
+
+static bool fail_twice(const struct al_checkpoint *checkpoint, const struct al_tensor *a,
+	const struct al_tensor *b, struct al_error *err)
+{
+	return al_fail(err, AL_EINPUT, "%s: tensor \"%.120s\" is in %s too",
+		checkpoint->shards[a->shard].source.path, a->name,
+		a->shard == b->shard ? "this file" : checkpoint->shards[b->shard].source.path);
+}
+
+static struct al_name name_of(const struct al_tensor *tensor)
+{
+	return (struct al_name){al_hash(AL_HASH_EMPTY, tensor->name, strlen(tensor->name)), tensor};
+}
+
+bool al_checkpoint_hash_names(struct al_checkpoint *checkpoint, struct al_error *err)
+{
+	size_t n = checkpoint->n_tensors;
+	struct al_name *names = al_new_array(&checkpoint->arena, struct al_name, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		names[i] = name_of(&checkpoint->tensors[i]);
+	qsort(names, n, sizeof(*names), compare_names);
+	for (size_t i = 1; i < n; i++)
+		if (compare_names(&names[i - 1], &names[i]) == 0)
+			return fail_twice(checkpoint, names[i - 1].tensor, names[i].tensor, err);
+	checkpoint->names = names;
+	return true;
+}
+
+const struct al_tensor *al_checkpoint_find(const struct al_checkpoint *checkpoint, const char *name)
+{
+	const struct al_name key = name_of(&(struct al_tensor){.name = name});
+	const struct al_name *found = bsearch(&key, checkpoint->names, checkpoint->n_tensors,
+		sizeof(key), compare_names);
+
+	return found ? found->tensor : NULL;
+}

@@ -1,0 +1,50 @@
+/* numpy's .npy files: one array. npy.c tells the format. */
+#ifndef ATTNLEDGER_CHECKPOINT_NPY_H
+#define ATTNLEDGER_CHECKPOINT_NPY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/text.h"
+#include "formats/checkpoint.h"
+
+struct al_npy {
+	double *data; /* [rows][cols], column-major whatever the file's order */
+	size_t rows, cols;
+	const struct al_dtype *dtype; /* as stored */
+};
+
+/* Reads a matrix of F16, F32 or F64, in either order of bytes, in C or Fortran order, of versions 1
+ * to 3; one dimension is one row.
+ * Anything else, and a file that is longer or shorter than its header says, is an AL_EINPUT error.
+ * On failure nothing is left to finish. */
+bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err) AL_MUST_CHECK;
+
+/* The same of bytes in memory; `path` names them in errors. */
+bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_t n,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Is it a file that begins as .npy files do? */
+bool al_npy_is(const char *path);
+
+/* Integers of 1 to 8 bytes, signed or not, [rows][cols] in C order whatever the file's; one
+ * dimension is one row. */
+struct al_npy_integers {
+	int64_t *data; /* the caller frees it */
+	size_t rows, cols;
+};
+
+bool al_npy_parse_integers(struct al_npy_integers *out, const char *path, const char *bytes,
+	size_t n, struct al_error *err) AL_MUST_CHECK;
+
+/* Do the bytes begin as an .npy file does? */
+bool al_npy_begins(const char *bytes, size_t n);
+
+/* Safe on a zeroed struct. */
+void al_npy_finish(struct al_npy *npy);
+
+/* Adds the file of a column-major matrix as F64, version 1: as [rows][cols] in Fortran order, or
+ * where `transposes` as [cols][rows] in C order, which are the same bytes. */
+void al_npy_add(struct al_text *out, const double *data, size_t rows, size_t cols, bool transposes);
+
+#endif

@@ -1,0 +1,98 @@
+/* numpy's .npz files: zip archives of .npy files, each a tensor named like its file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "formats/format.h"
+#include "formats/layout.h"
+#include "formats/npy_header.h"
+
+static const char ending[] = ".npy";
+
+static bool is_array(const char *name)
+{
+	const size_t n = strlen(name), m = strlen(ending);
+
+	return n > m && strcmp(name + n - m, ending) == 0;
+}
+
+/* Headers are padded to 64 bytes, and seldom longer than two of these. */
+enum { USUAL_HEADER = 256 };
+
+static bool read_header(struct al_archive *archive, size_t member, const char *path,
+	struct al_npy_header *header, struct al_error *err)
+{
+	const uint64_t bytes = archive->members[member].bytes;
+	const size_t most = bytes < AL_NPY_MOST_HEADER ? (size_t)bytes : AL_NPY_MOST_HEADER;
+	size_t n = most < USUAL_HEADER ? most : USUAL_HEADER;
+	char *start = al_alloc(AL_NPY_MOST_HEADER, 1);
+	bool ok = al_archive_read(archive, member, start, n, err);
+
+	if (ok && n < most && !al_npy_header_parse(header, path, start, n, NULL)) {
+		n = most;
+		ok = al_archive_read(archive, member, start, n, err);
+	}
+	ok = ok && al_npy_header_parse(header, path, start, n, err);
+	free(start);
+	return ok;
+}
+
+static bool add_array(struct al_listing *listing, size_t index, const char *path,
+	struct al_error *err)
+{
+	struct al_arena *arena = &listing->checkpoint->arena;
+	struct al_archive *archive = listing->shard->archive;
+	const struct al_member *member = &archive->members[index];
+	struct al_npy_header header;
+
+	if (!read_header(archive, index, path, &header, err)
+		|| (!member->is_packed && !al_archive_place(archive, index, err)))
+		return false;
+	const bool turns = header.is_fortran && header.n_dims > 1;
+	const struct al_layout layout = {.archive = member->is_packed ? archive : NULL,
+		.member = index,
+		.offset = member->offset + header.data,
+		.strides = turns ? al_layout_fortran(arena, header.shape, header.n_dims) : NULL,
+		.is_swapped = header.is_swapped};
+	const struct al_claim claim = {.name = al_strndup(arena, member->name,
+					       strlen(member->name) - strlen(ending)),
+		.dtype = header.dtype,
+		.shape = header.shape,
+		.n_dims = header.n_dims,
+		.begin = layout.offset,
+		.end = member->offset + member->bytes,
+		.layout = layout.archive || layout.strides || layout.is_swapped ? &layout : NULL};
+	return al_listing_add(listing, &claim, err);
+}
+
+static bool list(struct al_listing *listing, struct al_error *err)
+{
+	struct al_arena *arena = &listing->checkpoint->arena;
+	struct al_shard *shard = listing->shard;
+
+	if (!al_archive_open_shard(listing, err))
+		return false;
+	for (size_t i = 0; i < shard->archive->n_members; i++) {
+		const char *name = shard->archive->members[i].name;
+		if (is_array(name)
+			&& !add_array(listing, i,
+				al_format(arena, "%s: %s", shard->source.path, name), err))
+			return false;
+	}
+	return true;
+}
+
+static bool fits(const struct al_source *source, bool *does, struct al_error *err)
+{
+	return al_archive_has(source, ending, does, err);
+}
+
+const struct al_format al_format_npz = {
+	.name = "npz",
+	.ending = ".npz",
+	.magic = "PK\003\004",
+	.fits = fits,
+	.is_alone = true,
+	.may_share = true,
+	.list = list,
+};

@@ -1,0 +1,266 @@
+/* Numbers from a checkpoint, in blocks. */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "formats/layout.h"
+
+/* A gap between runs that is cheaper to read than to skip. */
+enum { GAP_BYTES = 4096 };
+
+struct al_selection al_select_all(const struct al_tensor *tensor)
+{
+	return (struct al_selection){.run = tensor->n_elements, .n_runs = 1};
+}
+
+struct al_selection al_select_block(const struct al_tensor *tensor, int64_t first_row,
+	int64_t n_rows, int64_t first_column, int64_t n_columns)
+{
+	int64_t width = tensor->n_dims ? tensor->shape[tensor->n_dims - 1] : 1;
+
+	assert(first_column >= 0 && n_columns >= 0 && n_columns <= width - first_column);
+	assert(first_row >= 0 && n_rows >= 0
+		&& (!width || first_row <= tensor->n_elements / width));
+	return (struct al_selection){.first = first_row * width + first_column,
+		.run = n_columns,
+		.n_runs = n_rows,
+		.stride = width};
+}
+
+/* The part of a tensor that is in memory: elements [first, first + n). */
+struct window {
+	struct al_place place;
+	const struct al_tensor *tensor;
+	unsigned char *bytes;
+	int64_t room, first, n;
+};
+
+/* Makes the block of element `at` the first of the window where it isn't in it; up to `limit` is of
+ * use. */
+static bool show(struct window *window, int64_t at, int64_t limit, struct al_error *err)
+{
+	const struct al_dtype *dtype = window->tensor->dtype;
+	const int64_t block = (int64_t)dtype->block_elements;
+
+	if (at >= window->first && at < window->first + window->n)
+		return true;
+	window->first = at - at % block;
+	const int64_t n = (limit + block - 1) / block * block - window->first;
+	window->n = n < window->room ? n : window->room;
+	return al_source_read(window->place.source,
+		window->place.offset + (uint64_t)(window->first / block) * dtype->block_bytes,
+		window->bytes, (size_t)(window->n / block) * dtype->block_bytes, err);
+}
+
+/* Where numbers go: one of the two is set. */
+struct target {
+	double *doubles;
+	float *floats;
+};
+
+static void convert(const struct al_dtype *dtype, const unsigned char *bytes, size_t n,
+	const struct target *target, size_t at)
+{
+	if (target->doubles)
+		dtype->to_double(bytes, n, target->doubles + at);
+	else
+		dtype->to_float(bytes, n, target->floats + at);
+}
+
+/* Elements [first, first + n) of a block. */
+static void convert_within(const struct al_dtype *dtype, const unsigned char *bytes, size_t first,
+	size_t n, const struct target *target, size_t at)
+{
+	double doubles[AL_MOST_BLOCK_ELEMENTS];
+	float floats[AL_MOST_BLOCK_ELEMENTS];
+
+	if (target->doubles) {
+		dtype->to_double(bytes, dtype->block_elements, doubles);
+		memcpy(target->doubles + at, doubles + first, n * sizeof(*doubles));
+	} else {
+		dtype->to_float(bytes, dtype->block_elements, floats);
+		memcpy(target->floats + at, floats + first, n * sizeof(*floats));
+	}
+}
+
+/* Elements [first, first + n) of neighbouring blocks: whole ones at once. */
+static void convert_blocks(const struct al_dtype *dtype, const unsigned char *bytes, size_t first,
+	size_t n, const struct target *target, size_t at)
+{
+	const size_t block = dtype->block_elements;
+
+	while (n > 0) {
+		const unsigned char *here = bytes + first / block * dtype->block_bytes;
+		const size_t within = first % block;
+		size_t now = n - n % block;
+		if (within == 0 && now > 0) {
+			convert(dtype, here, now, target, at);
+		} else {
+			now = block - within < n ? block - within : n;
+			convert_within(dtype, here, within, now, target, at);
+		}
+		first += now;
+		at += now;
+		n -= now;
+	}
+}
+
+static bool read_run(struct window *window, int64_t first, int64_t n, int64_t limit,
+	const struct target *target, size_t at, struct al_error *err)
+{
+	const struct al_dtype *dtype = window->tensor->dtype;
+
+	while (n > 0) {
+		if (!show(window, first, limit, err))
+			return false;
+		int64_t here = window->first + window->n - first;
+		here = here < n ? here : n;
+		convert_blocks(dtype, window->bytes, (size_t)(first - window->first), (size_t)here,
+			target, at);
+		first += here;
+		n -= here;
+		at += (size_t)here;
+	}
+	return true;
+}
+
+static bool read_runs(struct window *window, const struct al_selection *s,
+	const struct target *target, size_t leading, struct al_error *err)
+{
+	const struct al_dtype *dtype = window->tensor->dtype;
+	const int64_t gap = GAP_BYTES * (int64_t)dtype->block_elements
+		/ (int64_t)dtype->block_bytes;
+	bool skips = s->stride < s->run || s->stride - s->run > gap;
+	int64_t last = s->first + (s->n_runs - 1) * s->stride + s->run;
+
+	for (int64_t i = 0; i < s->n_runs; i++) {
+		int64_t first = s->first + i * s->stride;
+		int64_t limit = skips ? first + s->run : last;
+		if (!read_run(window, first, s->run, limit, target, (size_t)i * leading, err))
+			return false;
+	}
+	return true;
+}
+
+static bool is_within(const struct al_tensor *tensor, const struct al_selection *s)
+{
+	int64_t last;
+
+	return s->first >= 0 && s->run >= 0 && s->n_runs >= 0 && s->stride >= 0
+		&& (s->n_runs == 0
+			|| (!__builtin_mul_overflow(s->n_runs - 1, s->stride, &last)
+				&& !__builtin_add_overflow(last, s->first, &last)
+				&& !__builtin_add_overflow(last, s->run, &last)
+				&& last <= tensor->n_elements));
+}
+
+static bool check_read(const struct al_tensor *tensor, const struct al_selection *selection,
+	struct al_error *err)
+{
+	if (!tensor->dtype->to_double)
+		return al_fail(err, AL_EINPUT, "numbers of type %s can't be read",
+			al_dtype_title(tensor->dtype));
+	if (!is_within(tensor, selection))
+		return al_fail(err, AL_EINPUT,
+			"%lld runs of %lld elements from element %lld are not within "
+			"its %lld",
+			(long long)selection->n_runs, (long long)selection->run,
+			(long long)selection->first, (long long)tensor->n_elements);
+	return true;
+}
+
+static bool read_by_window(const struct al_place *place, const struct al_tensor *tensor,
+	const struct al_selection *selection, const struct target *target, size_t leading,
+	struct al_error *err)
+{
+	const size_t room = tensor->bytes < AL_BLOCK_BYTES ? tensor->bytes : AL_BLOCK_BYTES;
+	struct window window = {.place = *place,
+		.tensor = tensor,
+		.room = AL_BLOCK_BYTES / (int64_t)tensor->dtype->block_bytes
+			* (int64_t)tensor->dtype->block_elements,
+		.bytes = al_alloc(room, 1)};
+	bool ok = read_runs(&window, selection, target, leading, err);
+
+	free(window.bytes);
+	return ok;
+}
+
+/* Numbers that are stored as they are wanted, one after the other, need no window. */
+static bool is_as_stored(const struct al_tensor *tensor, const struct al_selection *s,
+	const struct target *target, size_t leading)
+{
+	return tensor->dtype == al_dtype_stored(target->floats ? "F32" : "F64")
+		&& (s->n_runs < 2 || (s->stride == s->run && leading == (size_t)s->run));
+}
+
+static bool read_as_stored(const struct al_place *place, const struct al_tensor *tensor,
+	const struct al_selection *s, const struct target *target, struct al_error *err)
+{
+	const size_t size = tensor->dtype->block_bytes;
+
+	return al_source_read(place->source, place->offset + (uint64_t)s->first * size,
+		target->floats ? (void *)target->floats : target->doubles,
+		(size_t)(s->n_runs * s->run) * size, err);
+}
+
+static bool read_numbers(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	const struct al_selection *selection, const struct target *target, size_t leading,
+	struct al_error *err)
+{
+	struct al_place place;
+
+	if (!check_read(tensor, selection, err)
+		|| !al_tensor_place(checkpoint, tensor, &place, err))
+		return al_in(err, "tensor \"%.120s\"", tensor->name);
+	assert(selection->n_runs < 2 || leading >= (size_t)selection->run);
+	return (is_as_stored(tensor, selection, target, leading)
+			       ? read_as_stored(&place, tensor, selection, target, err)
+			       : read_by_window(&place, tensor, selection, target, leading, err))
+		|| al_in(err, "tensor \"%.120s\"", tensor->name);
+}
+
+bool al_tensor_read_double(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	const struct al_selection *selection, double *out, size_t leading, struct al_error *err)
+{
+	return read_numbers(checkpoint, tensor, selection, &(struct target){.doubles = out},
+		leading, err);
+}
+
+bool al_tensor_read_float(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	const struct al_selection *selection, float *out, size_t leading, struct al_error *err)
+{
+	return read_numbers(checkpoint, tensor, selection, &(struct target){.floats = out}, leading,
+		err);
+}
+
+bool al_tensor_read_bytes(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	uint64_t first, void *out, size_t length, struct al_error *err)
+{
+	struct al_place place;
+
+	if (first > tensor->bytes || length > tensor->bytes - first)
+		return al_fail(err, AL_EINPUT,
+			"tensor \"%.120s\": %zu bytes from byte %llu are not within "
+			"its %llu",
+			tensor->name, length, (unsigned long long)first,
+			(unsigned long long)tensor->bytes);
+	return (al_tensor_place(checkpoint, tensor, &place, err)
+		       && al_source_read(place.source, place.offset + first, out, length, err))
+		|| al_in(err, "tensor \"%.120s\"", tensor->name);
+}
+
+char *al_shape_text(struct al_arena *arena, const int64_t *shape, size_t n_dims)
+{
+	struct al_text text;
+
+	if (n_dims == 0)
+		return al_strdup(arena, "scalar");
+	al_text_init(&text);
+	for (size_t i = 0; i < n_dims; i++)
+		al_text_addf(&text, "%s%lld", i ? " x " : "", (long long)shape[i]);
+	char *copy = al_strdup(arena, text.data);
+	al_text_finish(&text);
+	return copy;
+}

@@ -1,0 +1,42 @@
+/* Writing safetensors: the header first, then the data of each tensor in the order of the header.
+ *
+ * The file appears whole or not at all (base/output.h). */
+#ifndef ATTNLEDGER_CHECKPOINT_SAFETENSORS_H
+#define ATTNLEDGER_CHECKPOINT_SAFETENSORS_H
+
+#include "base/error.h"
+#include "formats/checkpoint.h"
+
+struct al_safetensors_writer;
+
+/* How many bytes a tensor of this dtype and shape takes. */
+bool al_safetensors_measure(const struct al_tensor *tensor, uint64_t *bytes,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Writes the header: name, dtype and shape of each tensor count, the rest is not looked at. Names
+ * must differ; "__metadata__" is none. Of the metadata key and value count. */
+bool al_safetensors_create(struct al_safetensors_writer **out, const char *path,
+	const struct al_tensor *tensors, size_t n_tensors, const struct al_metadata *metadata,
+	size_t n_metadata, struct al_error *err) AL_MUST_CHECK;
+
+/* The next bytes of the data. More than the header promises are refused. */
+bool al_safetensors_append(struct al_safetensors_writer *writer, const void *bytes, size_t length,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The same from numbers, rounded to the tensor's dtype. */
+bool al_safetensors_append_doubles(struct al_safetensors_writer *writer,
+	const struct al_dtype *dtype, const double *values, size_t n,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* al_output_written of the file. */
+const char *al_safetensors_written(const struct al_safetensors_writer *writer);
+
+/* Puts the file in its place; fewer bytes than promised are refused. The writer is gone afterwards,
+ * on failure too. */
+bool al_safetensors_commit(struct al_safetensors_writer *writer,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Leaves the old file as it was. The writer is gone afterwards; NULL is safe. */
+void al_safetensors_abandon(struct al_safetensors_writer *writer);
+
+#endif

@@ -1,0 +1,276 @@
+/* The state dict in a file of torch.save, or in a training checkpoint that holds one. A tensor is a
+ * view of a storage: its first element, shape and strides. */
+#include "formats/torch.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "formats/layout.h"
+
+enum { MOST_DEPTH = 16, MOST_TENSORS = 1 << 20 };
+
+/* What all names may cost: their bytes, and some for each. */
+enum { MOST_COST = 1 << 28, COST_OF_NAME = 32 };
+
+static int compare_places(const void *a, const void *b)
+{
+	return strcmp(((const struct al_torch_place *)a)->key,
+		((const struct al_torch_place *)b)->key);
+}
+
+const struct al_torch_place *al_torch_find_place(const struct al_torch_file *f, const char *key)
+{
+	const struct al_torch_place wanted = {.key = key};
+
+	return f->n_places
+		? bsearch(&wanted, f->places, f->n_places, sizeof(wanted), compare_places)
+		: NULL;
+}
+
+void al_torch_sort_places(struct al_torch_file *f)
+{
+	qsort(f->places, f->n_places, sizeof(*f->places), compare_places);
+}
+
+/* ---- one tensor ---- */
+
+struct view {
+	int64_t shape[AL_LAYOUT_MOST_DIMS], strides[AL_LAYOUT_MOST_DIMS];
+	size_t n_dims;
+	int64_t n_elements, span;
+};
+
+static bool take_sizes(const struct al_pickle_value *tuple, int64_t *out, struct al_error *err)
+{
+	for (size_t i = 0; i < tuple->n_items; i++) {
+		const struct al_pickle_value *size = tuple->items[i];
+		if (size->kind != AL_PICKLE_INTEGER || size->integer < 0)
+			return al_fail(err, AL_EINPUT,
+				"a dimension or stride is no whole number from 0 on");
+		out[i] = size->integer;
+	}
+	return true;
+}
+
+static bool take_view(const struct al_pickle_value *tensor, struct view *v, struct al_error *err)
+{
+	v->n_dims = tensor->shape->n_items;
+	if (v->n_dims > AL_LAYOUT_MOST_DIMS || tensor->strides->n_items != v->n_dims)
+		return al_fail(err, AL_EINPUT, "%zu dimensions and %zu strides", v->n_dims,
+			tensor->strides->n_items);
+	if (!take_sizes(tensor->shape, v->shape, err)
+		|| !take_sizes(tensor->strides, v->strides, err))
+		return false;
+	if (!al_multiply_dims(1, v->shape, v->n_dims, &v->n_elements)
+		|| !al_layout_span(v->shape, v->strides, v->n_dims, &v->span))
+		return al_fail(err, AL_EINPUT, "the product of its dimensions is 2^63 or more");
+	return true;
+}
+
+/* One that repeats its numbers (torch.expand) would take more than there is. */
+static bool check_view(const struct al_pickle_value *tensor, const struct view *v,
+	const struct al_torch_place *place, struct al_error *err)
+{
+	const struct al_pickle_value *storage = tensor->storage;
+	const int64_t size = (int64_t)tensor->dtype->block_bytes,
+		      stored = storage->dtype ? (int64_t)storage->dtype->block_bytes : 1;
+	int64_t bytes;
+
+	if (__builtin_mul_overflow(storage->integer, stored, &bytes)
+		|| (uint64_t)bytes > place->bytes)
+		return al_fail(err, AL_EINPUT,
+			"its storage has %" PRIu64 " bytes, expected %" PRId64
+			" elements of %" PRId64,
+			place->bytes, storage->integer, stored);
+	const int64_t n = bytes / size;
+	if (tensor->integer < 0 || tensor->integer > n || v->span > n - tensor->integer)
+		return al_fail(err, AL_EINPUT,
+			"reaches from element %" PRId64 " over %" PRId64
+			", beyond its storage's %" PRId64,
+			tensor->integer, v->span, n);
+	return v->n_elements <= n
+		|| al_fail(err, AL_EINPUT, "repeats the numbers of its storage: save a clone");
+}
+
+static bool is_in_order(const struct view *v)
+{
+	int64_t expected = 1;
+
+	for (size_t i = v->n_dims; i-- > 0 && v->n_elements > 0;) {
+		if (v->shape[i] > 1 && v->strides[i] != expected)
+			return false;
+		expected *= v->shape[i];
+	}
+	return true;
+}
+
+static const int64_t *copy_sizes(struct al_arena *arena, const int64_t *sizes, size_t n)
+{
+	int64_t *copy = al_new_array(arena, int64_t, n + 1);
+
+	memcpy(copy, sizes, n * sizeof(*sizes));
+	return copy;
+}
+
+static bool find_view(const struct al_torch_file *f, const struct al_pickle_value *tensor,
+	const struct al_torch_place **place, struct view *v, struct al_error *err)
+{
+	*place = al_torch_find_place(f, tensor->storage->text);
+	if (!*place)
+		return al_fail(err, AL_EINPUT, "its storage \"%.60s\" is not in the file",
+			tensor->storage->text);
+	return take_view(tensor, v, err) && check_view(tensor, v, *place, err);
+}
+
+static bool claim_view(struct al_torch_file *f, const char *name,
+	const struct al_pickle_value *tensor, const struct al_torch_place *place,
+	const struct view *v, struct al_error *err)
+{
+	const size_t size = tensor->dtype->block_bytes;
+	const uint64_t begin = place->offset + (uint64_t)tensor->integer * size;
+	const bool is_ordered = is_in_order(v), is_swapped = f->is_swapped && size > 1;
+	const struct al_layout layout = {.archive = place->archive,
+		.member = place->member,
+		.offset = begin,
+		.strides = is_ordered ? NULL : copy_sizes(f->arena, v->strides, v->n_dims),
+		.is_swapped = is_swapped};
+
+	return al_listing_add(f->listing,
+		&(struct al_claim){.name = name,
+			.dtype = tensor->dtype,
+			.shape = v->shape,
+			.n_dims = v->n_dims,
+			.begin = begin,
+			.end = begin + (uint64_t)v->n_elements * size,
+			.layout = place->archive || !is_ordered || is_swapped ? &layout : NULL},
+		err);
+}
+
+/* ---- the state dict ---- */
+
+static const char *key_text(struct al_torch_file *f, const struct al_pickle_value *key)
+{
+	if (key->kind == AL_PICKLE_INTEGER)
+		return al_format(f->arena, "%" PRId64, key->integer);
+	return key->kind == AL_PICKLE_TEXT ? key->text : NULL;
+}
+
+/* All tensors of a dict, also of dicts in it, whose names are joined by points. Dicts may be in
+ * each other many times, behind names of any length: what that costs is counted. */
+static bool walk(struct al_torch_file *f, const struct al_pickle_value *dict, const char *prefix,
+	size_t depth, al_torch_visit *visit, void *context, struct al_error *err)
+{
+	for (size_t i = 0; i + 1 < dict->n_items; i += 2) {
+		const struct al_pickle_value *value = dict->items[i + 1];
+		if (++f->cost > MOST_COST || depth > MOST_DEPTH)
+			return al_fail(err, AL_EINPUT, "%s: its dicts are too many or too deep",
+				f->path);
+		if (value->kind != AL_PICKLE_TENSOR && value->kind != AL_PICKLE_DICT)
+			continue;
+		const char *key = key_text(f, dict->items[i]);
+		if (!key)
+			continue;
+		f->cost += COST_OF_NAME + strlen(prefix) + strlen(key);
+		const char *name = *prefix ? al_format(f->arena, "%s.%s", prefix, key) : key;
+		if (value->kind == AL_PICKLE_TENSOR
+				? !visit(f, name, value, context, err)
+				: !walk(f, value, name, depth + 1, visit, context, err))
+			return false;
+	}
+	return true;
+}
+
+bool al_torch_each_tensor(struct al_torch_file *f, const struct al_pickle_value *dict,
+	al_torch_visit *visit, void *context, struct al_error *err)
+{
+	return walk(f, dict, "", 0, visit, context, err);
+}
+
+/* Where training programs keep the state dict: in one itself no dict stands under such a name. */
+static const struct al_pickle_value *find_nested(struct al_torch_file *f,
+	const struct al_pickle_value *root)
+{
+	static const char *const keys[] = {"state_dict", "model_state_dict", "model", "module"};
+
+	for (size_t depth = 0; depth < MOST_DEPTH; depth++) {
+		const struct al_pickle_value *found = NULL;
+		for (size_t i = 0; i < sizeof(keys) / sizeof(*keys) && !found; i++) {
+			found = al_pickle_get(root, keys[i]);
+			found = found && found->kind == AL_PICKLE_DICT ? found : NULL;
+			if (found)
+				al_listing_add_metadata(f->listing, "found under", keys[i]);
+		}
+		if (!found)
+			return root;
+		root = found;
+	}
+	return root;
+}
+
+/* Wrappers of a module put their names before those of its tensors. */
+static const char *const wrappers[] = {"module.", "_orig_mod."};
+
+static bool look_for_wrapper(struct al_torch_file *f, const char *name,
+	const struct al_pickle_value *tensor, void *context, struct al_error *err)
+{
+	const char **wrapper = context;
+	bool is_first = !**wrapper;
+
+	(void)tensor;
+	(void)err;
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers) && is_first; i++)
+		if (strncmp(name + f->cut, wrappers[i], strlen(wrappers[i])) == 0)
+			*wrapper = wrappers[i];
+	/* NULL would be none at all: a text that no name begins with */
+	if (!**wrapper || strncmp(name + f->cut, *wrapper, strlen(*wrapper)) != 0)
+		*wrapper = "\n";
+	return true;
+}
+
+static bool cut_wrappers(struct al_torch_file *f, const struct al_pickle_value *dict,
+	struct al_error *err)
+{
+	for (size_t depth = 0; depth < MOST_DEPTH; depth++) {
+		const char *wrapper = "";
+		if (!al_torch_each_tensor(f, dict, look_for_wrapper, &wrapper, err))
+			return false;
+		if (!*wrapper || *wrapper == '\n')
+			return true;
+		f->cut += strlen(wrapper);
+	}
+	return true;
+}
+
+static bool add_tensor(struct al_torch_file *f, const char *name,
+	const struct al_pickle_value *tensor, void *context, struct al_error *err)
+{
+	const struct al_torch_place *place;
+	struct view v;
+
+	(void)context;
+	name += f->cut;
+	if (f->listing->checkpoint->n_tensors - f->listing->first >= MOST_TENSORS)
+		return al_fail(err, AL_EINPUT, "%s: more than %d tensors", f->path, MOST_TENSORS);
+	return find_view(f, tensor, &place, &v, err)
+		? claim_view(f, name, tensor, place, &v, err)
+		: al_in(err, "%s: tensor \"%.120s\"", f->path, name);
+}
+
+bool al_torch_add_tensors(struct al_torch_file *f, const struct al_pickle_value *root,
+	struct al_error *err)
+{
+	const size_t before = f->listing->checkpoint->n_tensors;
+
+	if (root->kind != AL_PICKLE_DICT)
+		return al_fail(err, AL_EINPUT,
+			"%s: its pickle is no dict of tensors: save one, "
+			"torch.save(model.state_dict(), FILE)",
+			f->path);
+	const struct al_pickle_value *dict = find_nested(f, root);
+	if (!cut_wrappers(f, dict, err) || !al_torch_each_tensor(f, dict, add_tensor, NULL, err))
+		return false;
+	return f->listing->checkpoint->n_tensors > before || dict->n_items == 0
+		|| al_fail(err, AL_EINPUT, "%s: its pickle holds no tensors", f->path);
+}

@@ -1,0 +1,167 @@
+/* PyTorch's files of torch.save before 1.6: five pickles one after the other, a magic number, the
+ * protocol, facts of the machine, the objects, the keys of the storages; then for each key its
+ * number of elements (8 bytes) and the elements. */
+#include "formats/torch.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/memory.h"
+
+enum { MAGIC, PROTOCOL, MACHINE, OBJECTS, KEYS, N_PICKLES };
+
+static bool check_machine(struct al_torch_file *f, const struct al_pickle_value *machine,
+	struct al_error *err)
+{
+	const struct al_pickle_value *order = al_pickle_get(machine, "little_endian");
+
+	f->is_swapped = order && order->kind == AL_PICKLE_BOOL && !order->integer;
+	return order || al_fail(err, AL_EINPUT, "%s: doesn't say its order of bytes", f->path);
+}
+
+/* The bytes of an element of the storages, which only the tensors tell: the keys are sorted, with 0
+ * where no tensor asks for them. */
+static bool note_size(struct al_torch_file *f, const char *name,
+	const struct al_pickle_value *tensor, void *context, struct al_error *err)
+{
+	const struct al_torch_place *found = al_torch_find_place(f, tensor->storage->text);
+
+	(void)name;
+	(void)context;
+	(void)err;
+	if (found)
+		f->places[found - f->places].member = tensor->storage->dtype
+			? tensor->storage->dtype->block_bytes
+			: 1;
+	return true;
+}
+
+static bool take_storage(struct al_torch_file *f, struct al_torch_place *place, uint64_t *at,
+	struct al_error *err)
+{
+	const struct al_source *source = &f->listing->shard->source;
+	uint64_t n_elements;
+
+	if (source->bytes < 8 || *at > source->bytes - 8)
+		return al_fail(err, AL_EINPUT, "%s: ends before storage \"%.60s\"", f->path,
+			place->key);
+	if (!al_source_read(source, *at, &n_elements, 8, err))
+		return false;
+	*at += 8;
+	if (place->member == 0)
+		return al_fail(err, AL_EINPUT,
+			"%s: storage \"%.60s\" is of no tensor: how large it is isn't known",
+			f->path, place->key);
+	if (n_elements > (source->bytes - *at) / place->member)
+		return al_fail(err, AL_EINPUT,
+			"%s: storage \"%.60s\" has %" PRIu64 " elements, more than the file",
+			f->path, place->key, n_elements);
+	place->offset = *at;
+	place->bytes = n_elements * place->member;
+	*at += place->bytes;
+	return true;
+}
+
+static bool add_keys(struct al_torch_file *f, const struct al_pickle_value *keys,
+	struct al_error *err)
+{
+	if (keys->kind != AL_PICKLE_LIST)
+		return al_fail(err, AL_EINPUT, "%s: doesn't list its storages", f->path);
+	f->places = al_new_array(f->arena, struct al_torch_place, keys->n_items + 1);
+	for (size_t i = 0; i < keys->n_items; i++) {
+		if (keys->items[i]->kind != AL_PICKLE_TEXT)
+			return al_fail(err, AL_EINPUT, "%s: a storage's key is no text", f->path);
+		f->places[f->n_places++].key = al_strdup(f->arena, keys->items[i]->text);
+	}
+	al_torch_sort_places(f);
+	return true;
+}
+
+/* The storages lie in the order of the list of keys. */
+static bool take_storages(struct al_torch_file *f, const struct al_pickle_value *const *pickles,
+	size_t used, struct al_error *err)
+{
+	const struct al_pickle_value *keys = pickles[KEYS];
+	uint64_t at = used;
+
+	if (!check_machine(f, pickles[MACHINE], err) || !add_keys(f, keys, err)
+		|| (pickles[OBJECTS]->kind == AL_PICKLE_DICT
+			&& !al_torch_each_tensor(f, pickles[OBJECTS], note_size, NULL, err)))
+		return false;
+	for (size_t i = 0; i < keys->n_items; i++) {
+		const struct al_torch_place *found = al_torch_find_place(f, keys->items[i]->text);
+		if (!take_storage(f, &f->places[found - f->places], &at, err))
+			return false;
+	}
+	for (size_t i = 0; i < f->n_places; i++)
+		f->places[i].member = 0;
+	return al_torch_add_tensors(f, pickles[OBJECTS], err);
+}
+
+static bool read_pickles(struct al_torch_file *f, struct al_arena *scratch,
+	const unsigned char *bytes, size_t n, const struct al_pickle_value **pickles, size_t *used,
+	struct al_error *err)
+{
+	size_t now;
+
+	*used = 0;
+	for (size_t i = 0; i < N_PICKLES; i++, *used += now) {
+		pickles[i] = al_pickle_read(scratch, f->path, bytes + *used, n - *used, &now, err);
+		if (!pickles[i])
+			return false;
+	}
+	return true;
+}
+
+/* The file's first `n` bytes hold the pickles, or fewer than that do. */
+static bool list_within(struct al_torch_file *f, size_t n, bool *is_long_enough,
+	struct al_error *err)
+{
+	struct al_shard *shard = f->listing->shard;
+	const struct al_pickle_value *pickles[N_PICKLES];
+	unsigned char *bytes = al_alloc(n, 1);
+	struct al_arena scratch;
+	size_t used = 0;
+
+	al_arena_init(&scratch);
+	bool ok = al_source_read(&shard->source, 0, bytes, n, err)
+		&& read_pickles(f, &scratch, bytes, n, pickles, &used, err);
+	*is_long_enough = ok;
+	if (ok) {
+		shard->header_bytes = used;
+		shard->header_hash = al_hash(AL_HASH_EMPTY, bytes, used);
+		ok = take_storages(f, pickles, used, err);
+	}
+	al_arena_finish(&scratch);
+	free(bytes);
+	return ok;
+}
+
+static bool list_legacy(struct al_listing *listing, struct al_error *err)
+{
+	const uint64_t bytes = listing->shard->source.bytes,
+		       most = bytes < AL_TORCH_MOST_PICKLE ? bytes : AL_TORCH_MOST_PICKLE;
+	struct al_torch_file f = {.listing = listing,
+		.arena = &listing->checkpoint->arena,
+		.path = listing->shard->source.path};
+	bool is_long_enough = false, ok = false;
+
+	for (uint64_t n = 1 << 18; !ok && !is_long_enough; n *= 16) {
+		ok = list_within(&f, (size_t)(n < most ? n : most), &is_long_enough, err);
+		if (n >= most)
+			break;
+	}
+	return ok;
+}
+
+/* The magic number as a pickle, and the beginning of the protocol's. */
+const struct al_format al_format_torch_legacy = {
+	.name = "PyTorch, legacy",
+	.ending = ".pt",
+	.magic = "\x80\x02\x8a\x0al\xfc\x9c\x46\xf9 j\xa8P\x19.\x80\x02M",
+	.is_alone = true,
+	.may_share = true,
+	.list = list_legacy,
+};

@@ -1,0 +1,298 @@
+/* A question: a model (or bare symbols), bases, a recipe and the variants that are asked about. */
+#include "ledger/request/question.h"
+
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "ledger/request/texts.h"
+
+/* ---- symbols ---- */
+
+const char *al_question_symbol(const struct al_question *q, const char *name)
+{
+	for (size_t i = 0; q->family && i < q->family->n_config; i++) {
+		const struct al_config_key *key = &q->family->config[i];
+		if (al_find_name(name, key->keys, key->n_keys) >= 0)
+			return key->symbol;
+	}
+	return name;
+}
+
+static bool has_symbol(const struct al_question *q, const char *symbol)
+{
+	for (size_t i = 0; q->family && i < q->family->n_config; i++)
+		if (strcmp(q->family->config[i].symbol, symbol) == 0)
+			return true;
+	return false;
+}
+
+/* A family's own symbols (n_experts) belong to its models. */
+bool al_question_check_symbol(const struct al_question *q, const char *symbol, struct al_error *err)
+{
+	const char *known = al_question_symbol(q, symbol);
+
+	if (has_symbol(q, known) || (q->family && strcmp(known, "dropout") == 0))
+		return true;
+	if (strcmp(known, "n_layers") == 0 && has_symbol(q, "n_encoder_layers"))
+		return al_fail(err, AL_EINPUT,
+			"the layers of %s are n_encoder_layers and n_decoder_layers, found "
+			"n_layers",
+			q->name);
+	return al_symbol_check(&q->asked, &q->variants, symbol, err);
+}
+
+/* ---- settings ---- */
+
+/* "KEY=VALUE" */
+static bool ask(struct al_question *q, const char *text, const char *origin, struct al_error *err)
+{
+	const struct al_setting *setting;
+	const char *value, *name = al_text_cut(q->arena, text, &value);
+
+	if (!value)
+		return al_settings_parse(&q->asked, text, origin, err);
+	if (!al_question_check_symbol(q, name, err))
+		return al_in(err, "%s", origin);
+	const char *symbol = al_question_symbol(q, name);
+	if (!al_settings_parse(&q->asked, al_format(q->arena, "%s=%s", symbol, value), origin, err)
+		|| !al_settings_get(&q->asked, symbol, &setting, err))
+		return false;
+	al_settings_ask(&q->asked, symbol, setting->value.integer, origin);
+	return true;
+}
+
+/* "128k" -> "131072". Anything else stays. */
+static const char *in_full(struct al_arena *arena, const char *tokens)
+{
+	int64_t value;
+	const size_t n = al_read_tokens(tokens, &value);
+
+	return n > 0 && !tokens[n] && value >= 0 ? al_format(arena, "%lld", (long long)value)
+						 : tokens;
+}
+
+static bool ask_all(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	for (size_t i = 0; i < asked->sets.n; i++)
+		if (!ask(q, asked->sets.items[i], asked->origin ? asked->origin : "--set", err))
+			return false;
+	if (asked->batch && !ask(q, al_format(q->arena, "batch=%s", asked->batch), "--batch", err))
+		return false;
+	return !asked->seq
+		|| ask(q, al_format(q->arena, "seq=%s", in_full(q->arena, asked->seq)), "--seq",
+			err);
+}
+
+static bool add_families(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	for (size_t i = 0; i < asked->families.n; i++)
+		if (!al_catalog_add_family(q->catalog, asked->families.items[i], err))
+			return al_in(err, "--family");
+	return true;
+}
+
+/* The model's settings under what is asked. */
+static bool settle(struct al_question *q, struct al_error *err)
+{
+	al_settings_finish(&q->settings);
+	al_settings_init(&q->settings, q->catalog);
+	al_settings_merge(&q->settings, &q->asked);
+	return !q->model || al_model_settings(q->model, q->catalog, &q->settings, err);
+}
+
+bool al_question_set(struct al_question *q, const char *symbol, int64_t value, struct al_error *err)
+{
+	al_settings_ask(&q->asked, al_question_symbol(q, symbol), value, "set");
+	return settle(q, err);
+}
+
+/* ---- which of "all" can be counted ---- */
+
+static bool holds_name(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = list; (p = strstr(p, name)); p += n)
+		if ((p == list || p[-1] == ',') && (!p[n] || p[n] == ','))
+			return true;
+	return false;
+}
+
+static bool is_asked_by_name(const struct al_asked *asked, const char *name)
+{
+	for (size_t i = 0; i < asked->variants.n; i++)
+		if (strcmp(asked->variants.items[i], name) == 0)
+			return true;
+	for (size_t i = 0; i < asked->variant_lists.n; i++)
+		if (holds_name(asked->variant_lists.items[i], name))
+			return true;
+	return asked->subject && strcmp(asked->subject, name) == 0;
+}
+
+/* Are all symbols of the variant's tensors and cache known? */
+static bool is_countable(const struct al_question *q,
+	const struct al_configured_variant *configured, struct al_error *err)
+{
+	const struct al_ledger_list *list;
+	struct al_ledger ledger;
+
+	if (!al_ledger_open_module(&ledger, configured, &q->settings, &q->basis, err))
+		return false;
+	bool ok = al_ledger_list(&ledger, AL_LIST_STORED, &list, err)
+		&& al_ledger_list(&ledger, AL_LIST_CACHE, &list, err);
+	al_ledger_close(&ledger);
+	return ok;
+}
+
+/* "all" are those whose symbols are known: few models say what a low-rank variant would need. */
+static bool leave_out(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	size_t kept = 0;
+
+	if (asked->keeps_all || !is_asked_by_name(asked, "all"))
+		return true;
+	q->left_out = al_new_array(q->arena, const char *, q->variants.n + 1);
+	for (size_t i = 0; i < q->variants.n; i++) {
+		const struct al_configured_variant *configured = &q->variants.items[i];
+		if (!al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), configured->name)
+			|| is_asked_by_name(asked, configured->name)
+			|| is_countable(q, configured, err))
+			q->variants.items[kept++] = *configured;
+		else
+			q->left_out[q->n_left_out++] = al_strdup(q->arena, err->message);
+	}
+	if (kept == 0 && q->variants.n > 0)
+		return false;
+	q->variants.n = kept;
+	return true;
+}
+
+/* ---- making one ---- */
+
+/* Whether flash attention saves no scores, where a recipe sums up what is saved. */
+static bool choose_kernel(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	static const char *const kernels[] = {"eager", "flash"};
+	struct al_recipe *changed = al_new(q->arena, struct al_recipe);
+
+	*changed = *q->recipe;
+	if (asked->kernel) {
+		const int kernel = al_find_name(asked->kernel, kernels, 2);
+		if (kernel < 0)
+			return al_fail_unknown(err, "--attention", asked->kernel, kernels, 2);
+		if (q->recipe->activations_per_token)
+			return al_fail(err, AL_EINPUT,
+				"--attention changes what is saved, and the recipe %s has a rule "
+				"of its own for that",
+				q->recipe->name);
+		changed->is_flash = kernel == 1;
+	} else if (!asked->recipe)
+		changed->is_flash = true;
+	q->recipe = changed;
+	return true;
+}
+
+/* What people train with, where no recipe is named: Megatron's bytes, with flash attention. */
+static bool find_recipe(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	return al_catalog_recipe(q->catalog, asked->recipe ? asked->recipe : "megatron", &q->recipe,
+		       err)
+		&& choose_kernel(q, asked, err);
+}
+
+static bool find_engine(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	const char *name = asked->engine ? asked->engine : "ideal";
+	struct al_engine_choice *choice = &q->engine;
+
+	*choice = (struct al_engine_choice){.utilization = asked->utilization,
+		.has_mtp = asked->has_mtp};
+	if (!al_catalog_engine(q->catalog, name, &choice->engine, err))
+		return al_in(err, "--engine");
+	choice->block = asked->block ? asked->block : choice->engine->block;
+	choice->chunk = asked->chunk ? asked->chunk : choice->engine->chunk;
+	return true;
+}
+
+static bool fill(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+{
+	if (!add_families(q, asked, err) || !al_question_find_subject(q, asked, err))
+		return false;
+	q->basis.per = q->model ? asked->per : AL_BASIS_MODULE;
+	return al_configured_variants_parse(&q->variants, q->arena, q->catalog, asked, err)
+		&& al_basis_parse(&q->basis, q->arena, asked->bases, err)
+		&& find_recipe(q, asked, err) && find_engine(q, asked, err)
+		&& ask_all(q, asked, err) && settle(q, err) && leave_out(q, asked, err)
+		&& (q->variants.n > 0
+			|| al_question_add_own_block(q,
+				asked->only_modules && q->basis.per != AL_BASIS_MODULE
+					? AL_MODULES_BY_KIND
+					: AL_TENSORS_BY_KIND,
+				err));
+}
+
+void al_question_begin(struct al_question *q, struct al_arena *arena, struct al_catalog *catalog)
+{
+	*q = (struct al_question){.arena = arena, .catalog = catalog};
+	al_settings_init(&q->asked, catalog);
+	al_settings_init(&q->settings, catalog);
+	al_basis_init(&q->basis);
+}
+
+void al_question_copy(struct al_question *q, const struct al_question *of)
+{
+	*q = *of;
+	al_settings_init(&q->asked, of->catalog);
+	al_settings_init(&q->settings, of->catalog);
+	al_settings_merge(&q->asked, &of->asked);
+	al_settings_merge(&q->settings, &of->settings);
+}
+
+bool al_question_init(struct al_question *q, struct al_arena *arena, struct al_catalog *catalog,
+	const struct al_asked *asked, struct al_error *err)
+{
+	al_question_begin(q, arena, catalog);
+	if (fill(q, asked, err))
+		return true;
+	al_question_finish(q);
+	return false;
+}
+
+void al_question_finish(struct al_question *q)
+{
+	al_settings_finish(&q->asked);
+	al_settings_finish(&q->settings);
+}
+
+bool al_question_is_about_model(const struct al_question *q, bool is_whole)
+{
+	return q->family
+		&& (q->basis.per == AL_BASIS_WHOLE
+			|| (q->basis.per == AL_BASIS_MODEL && (q->is_own || is_whole)));
+}
+
+const char *al_question_covered(const struct al_question *q, bool is_whole)
+{
+	if (!q->model || al_question_is_about_model(q, is_whole))
+		return q->title;
+	return al_format(q->arena,
+		q->basis.per == AL_BASIS_MODULE		 ? "one attention module of %s"
+			: q->basis.per == AL_BASIS_LAYER ? "the attention of one layer of %s"
+							 : "the attention in %s",
+		q->title);
+}
+
+struct al_ledger_ask al_question_ask(const struct al_question *q,
+	const struct al_configured_variant *configured, bool is_model)
+{
+	return (struct al_ledger_ask){.catalog = q->catalog,
+		.model = q->model,
+		.family = is_model ? q->family : NULL,
+		.name = q->name,
+		.settings = &q->settings,
+		.basis = &q->basis,
+		.engine = q->engine.engine ? &q->engine : NULL,
+		.cache = q->cache.dtype,
+		.configured = is_model && q->is_own ? NULL : configured};
+}

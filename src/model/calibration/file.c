@@ -1,0 +1,303 @@
+/* Calibrations as files. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fingerprint.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "model/calibration/calibration.h"
+#include "model/calibration/imatrix.h"
+#include "formats/finite.h"
+#include "formats/safetensors.h"
+
+static const char VERSION[] = "1";
+static const char SEQUENCES[] = "sequences";
+
+/* ---- writing ---- */
+
+static struct al_tensor describe(struct al_arena *arena, const char *name, const char *dtype,
+	size_t rows, size_t cols)
+{
+	int64_t *shape = al_new_array(arena, int64_t, 2);
+
+	shape[0] = (int64_t)rows;
+	shape[1] = (int64_t)cols;
+	return (struct al_tensor){.name = name,
+		.dtype = al_dtype_stored(dtype),
+		.shape = shape,
+		.n_dims = cols == 1 ? 1 : 2};
+}
+
+static struct al_tensor *describe_all(const struct al_calibration *calibration,
+	struct al_arena *arena, size_t *n)
+{
+	struct al_tensor *tensors = al_new_array(arena, struct al_tensor,
+		calibration->n_modules * AL_N_STATISTICS + 1);
+
+	*n = 0;
+	for (size_t i = 0; i < calibration->n_modules; i++)
+		for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
+			const struct al_module_statistics *module = &calibration->modules[i];
+			tensors[(*n)++] = describe(arena,
+				al_format(arena, "%s.%s", module->name, al_statistic_names[kind]),
+				"F64", module->of[kind].rows, module->of[kind].cols);
+		}
+	tensors[(*n)++] = describe(arena, SEQUENCES, "U64", calibration->n_sequences, 1);
+	return tensors;
+}
+
+static bool append_sequences(struct al_safetensors_writer *writer,
+	const struct al_calibration *calibration, struct al_error *err)
+{
+	for (size_t i = 0; i < calibration->n_sequences; i++) {
+		unsigned char bytes[8];
+		for (int b = 0; b < 8; b++)
+			bytes[b] = (unsigned char)(calibration->sequences[i] >> (8 * b));
+		if (!al_safetensors_append(writer, bytes, sizeof(bytes), err))
+			return false;
+	}
+	return true;
+}
+
+/* Symmetric, or a vector: rows and columns are one. */
+static bool append_all(struct al_safetensors_writer *writer,
+	const struct al_calibration *calibration, struct al_error *err)
+{
+	const struct al_dtype *dtype = al_dtype_stored("F64");
+
+	for (size_t i = 0; i < calibration->n_modules; i++)
+		for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
+			const struct al_matrix m = calibration->modules[i].of[kind];
+			if (!al_safetensors_append_doubles(writer, dtype, m.data, m.rows * m.cols,
+				    err))
+				return false;
+		}
+	return append_sequences(writer, calibration, err);
+}
+
+bool al_calibration_write(const struct al_calibration *calibration, const char *path,
+	struct al_error *err)
+{
+	struct al_safetensors_writer *writer;
+	struct al_arena arena;
+	size_t n;
+
+	al_arena_init(&arena);
+	const struct al_tensor *tensors = describe_all(calibration, &arena, &n);
+	const struct al_metadata metadata[] = {
+		{.key = "attnledger", .value = al_version()},
+		{.key = "attnledger.calibration", .value = VERSION},
+		{.key = "attnledger.source",
+			.value = al_fingerprint_text(&arena, calibration->source)},
+		{.key = "attnledger.queries",
+			.value = al_format(&arena, "%" PRId64, calibration->n_queries)},
+	};
+	bool ok = al_safetensors_create(&writer, path, tensors, n, metadata,
+		sizeof(metadata) / sizeof(*metadata), err);
+	if (ok) {
+		ok = append_all(writer, calibration, err);
+		if (ok)
+			ok = al_safetensors_commit(writer, err);
+		else
+			al_safetensors_abandon(writer);
+	}
+	al_arena_finish(&arena);
+	return ok;
+}
+
+/* ---- reading ---- */
+
+static const char *find_metadata(const struct al_checkpoint *file, const char *key)
+{
+	for (size_t i = 0; i < file->n_metadata; i++)
+		if (strcmp(file->metadata[i].key, key) == 0)
+			return file->metadata[i].value;
+	return "";
+}
+
+static bool read_metadata(struct al_calibration *calibration, const struct al_checkpoint *file,
+	struct al_error *err)
+{
+	const char *version = find_metadata(file, "attnledger.calibration");
+	const char *source = find_metadata(file, "attnledger.source");
+	const char *queries = find_metadata(file, "attnledger.queries");
+	size_t n = al_read_digits(queries, &calibration->n_queries);
+
+	if (strcmp(version, VERSION) != 0)
+		return al_fail(err, AL_EINPUT,
+			"is no calibration: attnledger.calibration of its metadata is \"%.20s\", "
+			"expected \"%s\"",
+			version, VERSION);
+	if (!al_fingerprint_read(source, &calibration->source))
+		return al_fail(err, AL_EINPUT,
+			"attnledger.source of its metadata is \"%.40s\", expected a fingerprint",
+			source);
+	return (n > 0 && !queries[n] && calibration->n_queries >= 0)
+		|| al_fail(err, AL_EINPUT,
+			"attnledger.queries of its metadata is \"%.40s\", expected a number",
+			queries);
+}
+
+static bool read_sequences(struct al_calibration *calibration, const struct al_checkpoint *file,
+	struct al_error *err)
+{
+	const struct al_tensor *tensor = al_checkpoint_find(file, SEQUENCES);
+
+	if (!tensor || tensor->n_dims != 1 || strcmp(al_dtype_title(tensor->dtype), "U64") != 0)
+		return al_fail(err, AL_EINPUT, "expected a vector \"%s\" of U64", SEQUENCES);
+	calibration->n_sequences = (size_t)tensor->n_elements;
+	calibration->sequences = al_try_calloc(calibration->n_sequences, 8, err);
+	unsigned char *bytes = calibration->sequences
+		? al_try_calloc(calibration->n_sequences, 8, err)
+		: NULL;
+	bool ok = bytes
+		&& al_tensor_read_bytes(file, tensor, 0, bytes, calibration->n_sequences * 8, err);
+	for (size_t i = 0; ok && i < calibration->n_sequences * 8; i++)
+		calibration->sequences[i / 8] |= (uint64_t)bytes[i] << (8 * (i % 8));
+	free(bytes);
+	if (ok)
+		al_calibration_sort(calibration);
+	return ok;
+}
+
+static bool read_matrix(const struct al_checkpoint *file, const struct al_tensor *tensor,
+	struct al_matrix *out, struct al_error *err)
+{
+	const struct al_selection all = al_select_all(tensor);
+	const bool is_vector = tensor->n_dims == 1;
+
+	if (!tensor->dtype->to_double || tensor->n_dims < 1 || tensor->n_dims > 2
+		|| tensor->n_elements < 1 || (!is_vector && tensor->shape[0] != tensor->shape[1]))
+		return al_fail(err, AL_EINPUT, "expected a vector or a square matrix of numbers");
+	if (!al_matrix_init(out, (size_t)tensor->shape[0], is_vector ? 1 : (size_t)tensor->shape[1],
+		    err)
+		|| !al_tensor_read_double(file, tensor, &all, out->data, (size_t)all.run, err))
+		return false;
+	return al_check_not_finite(al_count_not_finite(out->data, (size_t)tensor->n_elements),
+		tensor->n_elements, tensor->name, err);
+}
+
+static bool check_squares(const struct al_module_statistics *module, enum al_statistic_kind kind,
+	struct al_error *err)
+{
+	const struct al_matrix m = module->of[kind];
+
+	for (size_t i = 0; i < m.rows; i++)
+		if (m.data[i + i * m.ld] < 0)
+			return al_fail(err, AL_EINPUT, "%s.%s: [%zu, %zu] is %g, a sum of squares",
+				module->name, al_statistic_names[kind], i, i, m.data[i + i * m.ld]);
+	return true;
+}
+
+static bool check_module(const struct al_module_statistics *module, struct al_error *err)
+{
+	const struct al_matrix *of = module->of;
+	const size_t n_heads = of[AL_STATISTIC_NORMS].rows;
+
+	if (of[AL_STATISTIC_INPUTS].cols < 2 || of[AL_STATISTIC_NORMS].cols != 1
+		|| of[AL_STATISTIC_ENTROPIES].cols != 1
+		|| of[AL_STATISTIC_ENTROPIES].rows != n_heads
+		|| of[AL_STATISTIC_DISTANCES].rows != n_heads
+		|| of[AL_STATISTIC_DISTANCES].cols != n_heads
+		|| of[AL_STATISTIC_HEADS].cols != of[AL_STATISTIC_HEADS].rows
+		|| of[AL_STATISTIC_HEADS].rows % n_heads != 0
+		|| of[AL_STATISTIC_SUMS].rows != of[AL_STATISTIC_HEADS].rows
+		|| of[AL_STATISTIC_SUMS].cols != 1)
+		return al_fail(err, AL_EINPUT,
+			"%s: its statistics are of different numbers of heads", module->name);
+	if (!check_squares(module, AL_STATISTIC_INPUTS, err)
+		|| !check_squares(module, AL_STATISTIC_HEADS, err))
+		return false;
+	return al_statistics_tokens(module) >= 1
+		|| al_fail(err, AL_EINPUT, "%s: counts no tokens", module->name);
+}
+
+static bool read_module(struct al_calibration *calibration, const struct al_checkpoint *file,
+	const char *name, struct al_error *err)
+{
+	struct al_module_statistics *module = &calibration->modules[calibration->n_modules++];
+
+	module->name = name;
+	for (int kind = 0; kind < AL_N_STATISTICS; kind++) {
+		const char *full = al_format(&calibration->arena, "%s.%s", name,
+			al_statistic_names[kind]);
+		const struct al_tensor *tensor = al_checkpoint_find(file, full);
+		if (!tensor)
+			return al_fail(err, AL_EINPUT, "tensor %s is missing", full);
+		if (!read_matrix(file, tensor, &module->of[kind], err))
+			return al_in(err, "tensor %s", full);
+	}
+	return check_module(module, err);
+}
+
+/* Every MODULE.inputs is a module. */
+static bool read_modules(struct al_calibration *calibration, const struct al_checkpoint *file,
+	struct al_error *err)
+{
+	const char *ending = ".inputs";
+
+	calibration->modules = al_new_array(&calibration->arena, struct al_module_statistics,
+		file->n_tensors);
+	for (size_t i = 0; i < file->n_tensors; i++) {
+		const char *name = file->tensors[i].name;
+		const size_t n = strlen(name), n_ending = strlen(ending);
+		if (n > n_ending && strcmp(name + n - n_ending, ending) == 0
+			&& !read_module(calibration, file,
+				al_strndup(&calibration->arena, name, n - n_ending), err))
+			return false;
+	}
+	return calibration->n_modules > 0 || al_fail(err, AL_EINPUT, "has no modules");
+}
+
+static const char *find_file(struct al_arena *arena, const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && S_ISDIR(about.st_mode)
+		? al_format(arena, "%s/calibration.safetensors", path)
+		: al_strdup(arena, path);
+}
+
+bool al_calibration_read(struct al_calibration *calibration, const char *path, struct al_error *err)
+{
+	struct al_checkpoint file;
+
+	*calibration = (struct al_calibration){0};
+	al_arena_init(&calibration->arena);
+	calibration->path = find_file(&calibration->arena, path);
+	if (al_imatrix_is(calibration->path))
+		al_fail(err, AL_EINPUT,
+			"%s: an imatrix holds mean squares alone, here whole moments are needed, "
+			"which `calibrate -o DIR` records",
+			calibration->path);
+	else if (al_checkpoint_open(&file, calibration->path, err)) {
+		bool ok = read_metadata(calibration, &file, err)
+			&& read_sequences(calibration, &file, err)
+			&& read_modules(calibration, &file, err);
+		al_checkpoint_close(&file);
+		if (ok)
+			return true;
+		al_in(err, "%s", calibration->path);
+	}
+	al_calibration_finish(calibration);
+	return false;
+}
+
+bool al_calibration_read_for(struct al_calibration *calibration, const char *path,
+	const struct al_checkpoint *checkpoint, struct al_error *err)
+{
+	uint64_t source;
+
+	if (!al_calibration_read(calibration, path, err))
+		return false;
+	if (al_checkpoint_hash(checkpoint, &source, err)
+		&& (source == calibration->source
+			|| al_fail(err, AL_EINPUT, "%s: is of another model than %s",
+				calibration->path, checkpoint->path)))
+		return true;
+	al_calibration_finish(calibration);
+	return false;
+}

@@ -1,0 +1,367 @@
+/* Importance matrices, read. */
+#include "model/calibration/imatrix.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "formats/npy.h"
+
+/* ---- files ---- */
+
+static bool is_gguf(const char *path)
+{
+	struct al_source source;
+	struct al_error err;
+	char magic[4] = "";
+
+	if (!al_source_open(&source, path, &err))
+		return false;
+	const bool is = source.bytes >= sizeof(magic)
+		&& al_source_read(&source, 0, magic, sizeof(magic), &err)
+		&& memcmp(magic, "GGUF", sizeof(magic)) == 0;
+	al_source_close(&source);
+	return is;
+}
+
+bool al_imatrix_is(const char *path)
+{
+	struct stat about;
+
+	return stat(path, &about) == 0 && S_ISREG(about.st_mode) && !al_npy_is(path)
+		&& (al_ends_with(path, ".imatrix") || al_ends_with(path, ".dat") || is_gguf(path));
+}
+
+/* ---- entries of the GGUF form ---- */
+
+static const char SQUARES[] = ".in_sum2", SUMS[] = ".in_sum", COUNTS[] = ".counts";
+
+static const struct al_tensor *find_beside(const struct al_imatrix *imatrix, const char *name,
+	const char *ending)
+{
+	struct al_text full;
+
+	al_text_init(&full);
+	al_text_addf(&full, "%s%s", name, ending);
+	const struct al_tensor *found = al_checkpoint_find(&imatrix->file, full.data);
+	al_text_finish(&full);
+	return found;
+}
+
+static bool has_shape_of(const struct al_tensor *a, const struct al_tensor *b)
+{
+	return a->n_dims == b->n_dims
+		&& memcmp(a->shape, b->shape, a->n_dims * sizeof(*a->shape)) == 0;
+}
+
+static bool check_entry(const struct al_imatrix *imatrix, const struct al_imatrix_entry *entry,
+	struct al_error *err)
+{
+	const struct al_tensor *squares = entry->squares, *counts = entry->counts;
+
+	if (!counts)
+		return al_fail(err, AL_EINPUT, "%s: has %s%s, and no %s%s", imatrix->path,
+			entry->name, SQUARES, entry->name, COUNTS);
+	const int64_t n = squares->n_dims == 2 ? squares->shape[0] : 1;
+	if (squares->n_elements < 1 || squares->n_dims > 2 || counts->n_elements != n)
+		return al_fail(err, AL_EINPUT,
+			"%s: %s: %s and %s are of different numbers of matrices", imatrix->path,
+			entry->name, SQUARES, COUNTS);
+	if (strcmp(squares->dtype->name, "f32") != 0 || strcmp(counts->dtype->name, "f32") != 0)
+		return al_fail(err, AL_EINPUT, "%s: %s: sums of %s and counts of %s, expected F32",
+			imatrix->path, entry->name, al_dtype_title(squares->dtype),
+			al_dtype_title(counts->dtype));
+	return !entry->sums
+		|| (has_shape_of(entry->sums, squares) && entry->sums->dtype == squares->dtype)
+		|| al_fail(err, AL_EINPUT, "%s: %s: %s is shaped otherwise than %s", imatrix->path,
+			entry->name, SUMS, SQUARES);
+}
+
+static bool add_entry(struct al_imatrix *imatrix, const struct al_tensor *squares,
+	struct al_error *err)
+{
+	struct al_imatrix_entry *entry = &imatrix->entries[imatrix->n_entries++];
+	const char *name = al_strndup(&imatrix->arena, squares->name,
+		strlen(squares->name) - strlen(SQUARES));
+
+	*entry = (struct al_imatrix_entry){.name = name,
+		.squares = squares,
+		.width = squares->n_elements,
+		.counts = find_beside(imatrix, name, COUNTS),
+		.sums = find_beside(imatrix, name, SUMS)};
+	return check_entry(imatrix, entry, err);
+}
+
+static bool check_type(const struct al_imatrix *imatrix, struct al_error *err)
+{
+	const char *type = al_checkpoint_metadata(&imatrix->file, "general.type");
+
+	return (type && strcmp(type, "imatrix") == 0)
+		|| al_fail(err, AL_EINPUT,
+			"%s: is no imatrix: general.type of its metadata is \"%.40s\", expected "
+			"\"imatrix\"",
+			imatrix->path, type ? type : "");
+}
+
+static bool list_gguf(struct al_imatrix *imatrix, struct al_error *err)
+{
+	if (!al_checkpoint_open(&imatrix->file, imatrix->path, err) || !check_type(imatrix, err))
+		return false;
+	imatrix->entries = al_new_array(&imatrix->arena, struct al_imatrix_entry,
+		imatrix->file.n_tensors + 1);
+	for (size_t i = 0; i < imatrix->file.n_tensors; i++)
+		if (al_ends_with(imatrix->file.tensors[i].name, SQUARES)
+			&& !add_entry(imatrix, &imatrix->file.tensors[i], err))
+			return false;
+	return true;
+}
+
+/* ---- all entries ---- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct al_imatrix_entry *x = a, *y = b;
+
+	return strcmp(x->name, y->name);
+}
+
+static bool sort_entries(struct al_imatrix *imatrix, struct al_error *err)
+{
+	if (imatrix->n_entries == 0)
+		return al_fail(err, AL_EINPUT, "%s: has no weight's mean squares", imatrix->path);
+	qsort(imatrix->entries, imatrix->n_entries, sizeof(*imatrix->entries), compare);
+	for (size_t i = 1; i < imatrix->n_entries; i++)
+		if (compare(&imatrix->entries[i - 1], &imatrix->entries[i]) == 0)
+			return al_fail(err, AL_EINPUT, "%s: weight \"%.120s\" comes twice",
+				imatrix->path, imatrix->entries[i].name);
+	return true;
+}
+
+static bool list_legacy(struct al_imatrix *imatrix, struct al_error *err)
+{
+	return al_source_open(&imatrix->source, imatrix->path, err)
+		&& al_imatrix_list_legacy(imatrix, err);
+}
+
+bool al_imatrix_open(struct al_imatrix *imatrix, const char *path, struct al_error *err)
+{
+	*imatrix = (struct al_imatrix){.path = path, .is_legacy = !is_gguf(path)};
+	imatrix->source.fd = -1;
+	al_arena_init(&imatrix->arena);
+	if ((imatrix->is_legacy ? list_legacy(imatrix, err) : list_gguf(imatrix, err))
+		&& sort_entries(imatrix, err))
+		return true;
+	al_imatrix_finish(imatrix);
+	return false;
+}
+
+void al_imatrix_finish(struct al_imatrix *imatrix)
+{
+	if (imatrix->path) {
+		al_checkpoint_close(&imatrix->file);
+		al_source_close(&imatrix->source);
+		al_arena_finish(&imatrix->arena);
+	}
+	*imatrix = (struct al_imatrix){0};
+}
+
+/* ---- names ---- */
+
+/* LLM_TENSOR_NAMES of llama.cpp's src/llama-arch.cpp: of what reads the module's input, or puts out
+ * its heads. */
+static const char *const weights[AL_N_PROJECTIONS][4] = {
+	[AL_QUERY] = {"attn_q", "attn_qkv", "attn_q_a"},
+	[AL_KEY] = {"attn_k", "attn_qkv", "attn_kv_a_mqa"},
+	[AL_VALUE] = {"attn_v", "attn_qkv", "attn_kv_a_mqa"},
+	[AL_OUTPUT] = {"attn_output"},
+};
+
+const char *al_imatrix_name(struct al_arena *arena, int64_t layer, int p, size_t i)
+{
+	const char *weight = weights[p][i];
+
+	return weight ? al_format(arena, "blk.%lld.%s.weight", (long long)layer, weight) : NULL;
+}
+
+static const struct al_imatrix_entry *find(const struct al_imatrix *imatrix, const char *name)
+{
+	const struct al_imatrix_entry wanted = {.name = name};
+
+	return bsearch(&wanted, imatrix->entries, imatrix->n_entries, sizeof(wanted), compare);
+}
+
+static const char *stored_name(const struct al_factor *factor)
+{
+	const struct al_factor *first = factor->down ? factor->down : factor;
+
+	return first->n_runs > 0 ? first->runs[0].tensor->name : "";
+}
+
+static bool find_entry(const struct al_imatrix *imatrix, const struct al_attention *attention,
+	int p, const struct al_imatrix_entry **out, struct al_error *err)
+{
+	struct al_arena scratch;
+	const char *name;
+
+	al_arena_init(&scratch);
+	*out = find(imatrix, stored_name(&attention->factors[p]));
+	for (size_t i = 0; !*out && attention->stack == AL_STACK_ONLY
+		&& (name = al_imatrix_name(&scratch, attention->layer, p, i));
+		i++)
+		*out = find(imatrix, name);
+	const bool ok = *out
+		|| al_fail(err, AL_EINPUT, "%s: has neither %s nor %s", imatrix->path,
+			stored_name(&attention->factors[p]),
+			al_imatrix_name(&scratch, attention->layer, p, 0));
+	al_arena_finish(&scratch);
+	return ok;
+}
+
+/* ---- of which model ---- */
+
+/* N of "blk.N."; -1: it is called otherwise. */
+static int64_t layer_of(const char *name)
+{
+	static const char begin[] = "blk.";
+	const size_t length = sizeof(begin) - 1;
+	int64_t layer;
+
+	if (strncmp(name, begin, length) != 0)
+		return -1;
+	const size_t digits = al_read_digits(name + length, &layer);
+	return digits > 0 && name[length + digits] == '.' ? layer : -1;
+}
+
+/* The largest number that a module or a tensor of the model begins to be counted by. */
+static int64_t last_layer(const struct al_model_view *view)
+{
+	const struct al_tensor_list *list = &view->tensor_list;
+	int64_t last = -1;
+
+	for (size_t i = 0; i < list->n_tensors; i++) {
+		const struct al_model_tensor *tensor = &list->tensors[i];
+		if (tensor->tensor->loops.n > 0 && tensor->iteration[0] > last)
+			last = tensor->iteration[0];
+	}
+	for (size_t i = 0; i < view->n_modules; i++)
+		last = view->modules[i].layer > last ? view->modules[i].layer : last;
+	return last;
+}
+
+bool al_imatrix_check_layers(const struct al_imatrix *imatrix, const struct al_model_view *view,
+	struct al_error *err)
+{
+	const int64_t last = last_layer(view);
+
+	for (size_t i = 0; last >= 0 && i < imatrix->n_entries; i++)
+		if (layer_of(imatrix->entries[i].name) > last)
+			return al_fail(err, AL_EINPUT,
+				"%s: is of another model: it has %.120s, and the last layer here "
+				"is %lld",
+				imatrix->path, imatrix->entries[i].name, (long long)last);
+	return true;
+}
+
+/* ---- numbers ---- */
+
+static bool read_tensor(const struct al_imatrix *imatrix, const struct al_tensor *tensor,
+	double *out, struct al_error *err)
+{
+	const struct al_selection all = al_select_all(tensor);
+
+	return al_tensor_read_double(&imatrix->file, tensor, &all, out, (size_t)all.run, err);
+}
+
+static bool read_floats(const struct al_imatrix *imatrix, uint64_t offset, double *out, size_t n,
+	struct al_error *err)
+{
+	float *numbers = al_try_calloc(n, sizeof(*numbers), err);
+	const bool ok = numbers
+		&& al_source_read(&imatrix->source, offset, numbers, n * sizeof(*numbers), err);
+
+	for (size_t i = 0; ok && i < n; i++)
+		out[i] = (double)numbers[i];
+	free(numbers);
+	return ok;
+}
+
+/* Sums, and what they are divided by. */
+static bool read_entry(const struct al_imatrix *imatrix, const struct al_imatrix_entry *entry,
+	struct al_diagonal *out, struct al_error *err)
+{
+	out->count = entry->calls;
+	out->squares = al_try_calloc(out->n, sizeof(double), err);
+	if (out->squares && imatrix->is_legacy)
+		return read_floats(imatrix, entry->offset, out->squares, out->n, err);
+	if (out->squares && entry->sums)
+		out->means = al_try_calloc(out->n, sizeof(double), err);
+	return out->squares && (out->means || !entry->sums)
+		&& read_tensor(imatrix, entry->counts, &out->count, err)
+		&& read_tensor(imatrix, entry->squares, out->squares, err)
+		&& (!entry->sums || read_tensor(imatrix, entry->sums, out->means, err));
+}
+
+/* Of float32 sums over many tokens. */
+#define ROUNDING 1e-2
+
+static bool divide(struct al_diagonal *d, struct al_error *err)
+{
+	if (!(d->count >= 1 && isfinite(d->count)))
+		return al_fail(err, AL_EINPUT, "%s: counts %g tokens, expected at least 1", d->name,
+			d->count);
+	for (size_t i = 0; i < d->n; i++) {
+		double *square = &d->squares[i];
+		if (!(*square >= 0 && isfinite(*square)))
+			return al_fail(err, AL_EINPUT,
+				"%s: number %zu is %g, expected a sum of squares", d->name, i,
+				*square);
+		*square /= d->count;
+		if (!d->means)
+			continue;
+		const double mean = d->means[i] /= d->count;
+		if (!(mean * mean <= *square * (1 + ROUNDING)))
+			return al_fail(err, AL_EINPUT,
+				"%s: number %zu has the mean %g and the mean square %g: no numbers "
+				"have both",
+				d->name, i, mean, *square);
+	}
+	return true;
+}
+
+bool al_imatrix_read(const struct al_imatrix *imatrix, const struct al_attention *attention, int p,
+	struct al_diagonal *out, struct al_error *err)
+{
+	const struct al_factor *factor = &attention->factors[p];
+	const int64_t width = p == AL_OUTPUT ? factor->heads * factor->width : factor->rows;
+	const struct al_imatrix_entry *entry;
+
+	*out = (struct al_diagonal){0};
+	if (!find_entry(imatrix, attention, p, &entry, err))
+		return false;
+	if (entry->counts && entry->counts->n_elements != 1)
+		return al_fail(err, AL_EINPUT,
+			"%s: %s: of %lld matrices (experts), expected of one", imatrix->path,
+			entry->name, (long long)entry->counts->n_elements);
+	if (entry->width != width)
+		return al_fail(err, AL_EINPUT,
+			"%s: %s: %lld mean squares, the module reads %lld numbers", imatrix->path,
+			entry->name, (long long)entry->width, (long long)width);
+	out->name = entry->name;
+	out->n = (size_t)width;
+	if (read_entry(imatrix, entry, out, err)
+		&& (divide(out, err) || al_in(err, "%s", imatrix->path)))
+		return true;
+	al_diagonal_finish(out);
+	return false;
+}
+
+void al_diagonal_finish(struct al_diagonal *diagonal)
+{
+	free(diagonal->squares);
+	free(diagonal->means);
+	*diagonal = (struct al_diagonal){0};
+}

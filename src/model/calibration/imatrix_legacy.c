@@ -1,0 +1,111 @@
+/* The .dat form of importance matrices. It names nothing of itself: what doesn't fit to the last
+ * byte isn't one. */
+#include "model/calibration/imatrix.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cursor.h"
+#include "base/text.h"
+
+enum { MOST_ENTRIES = 1 << 16, MOST_NAME = 1 << 10, LEAST_ENTRY = 17 };
+
+static bool take(struct al_cursor *cursor, int32_t *out, const char *what, struct al_error *err)
+{
+	return al_cursor_take(cursor, out, sizeof(*out), what, err);
+}
+
+static bool refuse(const struct al_cursor *cursor, int32_t found, const char *what,
+	struct al_error *err)
+{
+	return al_fail(err, AL_EINPUT, "%s: byte %" PRIu64 ": %" PRId32 " %s: is it an imatrix?",
+		cursor->source->path, cursor->at - sizeof(found), found, what);
+}
+
+static bool is_text(const char *text, size_t length)
+{
+	for (size_t at = 0; at < length;) {
+		const size_t n = al_utf8_length(text + at, length - at);
+		if (n == 0 || !text[at])
+			return false;
+		at += n;
+	}
+	return true;
+}
+
+static bool take_name(struct al_imatrix *imatrix, struct al_cursor *cursor, const char **out,
+	struct al_error *err)
+{
+	int32_t length;
+
+	if (!take(cursor, &length, "an entry", err))
+		return false;
+	if (length < 1 || length > MOST_NAME)
+		return refuse(cursor, length, "bytes of a weight's name", err);
+	char *name = al_new_array(&imatrix->arena, char, (size_t)length + 1);
+	*out = name;
+	return al_cursor_take(cursor, name, (size_t)length, "a weight's name", err)
+		&& (is_text(name, (size_t)length)
+			|| al_fail(err, AL_EINPUT,
+				"%s: byte %" PRIu64 ": a weight's name that is no text: is it an "
+				"imatrix?",
+				imatrix->path, cursor->at - (uint64_t)length));
+}
+
+static bool take_entry(struct al_imatrix *imatrix, struct al_cursor *cursor,
+	struct al_imatrix_entry *entry, struct al_error *err)
+{
+	int32_t calls, n;
+
+	if (!take_name(imatrix, cursor, &entry->name, err)
+		|| !take(cursor, &calls, "an entry", err))
+		return false;
+	if (calls < 0)
+		return refuse(cursor, calls, "calls of a weight", err);
+	if (!take(cursor, &n, "an entry", err))
+		return false;
+	if (n < 1)
+		return refuse(cursor, n, "mean squares of a weight", err);
+	entry->calls = calls;
+	entry->width = n;
+	entry->offset = cursor->at;
+	return al_cursor_take(cursor, NULL, 4 * (uint64_t)n, entry->name, err);
+}
+
+/* Calls and dataset, which old files don't have. */
+static bool take_end(const struct al_imatrix *imatrix, struct al_cursor *cursor,
+	struct al_error *err)
+{
+	int32_t calls, length;
+
+	if (al_cursor_left(cursor) == 0)
+		return true;
+	if (!take(cursor, &calls, "the number of calls", err))
+		return false;
+	if (al_cursor_left(cursor) == 0)
+		return true;
+	if (!take(cursor, &length, "the dataset's name", err))
+		return false;
+	return (length >= 0 && al_cursor_left(cursor) == (uint64_t)length)
+		|| al_fail(err, AL_EINPUT,
+			"%s: byte %" PRIu64 ": a dataset's name of %" PRId32 " bytes, %" PRIu64
+			" are left",
+			imatrix->path, cursor->at, length, al_cursor_left(cursor));
+}
+
+bool al_imatrix_list_legacy(struct al_imatrix *imatrix, struct al_error *err)
+{
+	struct al_cursor cursor;
+	int32_t n;
+
+	al_cursor_init(&cursor, &imatrix->source, imatrix->source.bytes);
+	if (!take(&cursor, &n, "the number of entries", err))
+		return false;
+	if (n < 1 || n > MOST_ENTRIES || (uint64_t)n > al_cursor_left(&cursor) / LEAST_ENTRY)
+		return refuse(&cursor, n, "entries", err);
+	imatrix->entries = al_new_array(&imatrix->arena, struct al_imatrix_entry, (size_t)n);
+	for (; imatrix->n_entries < (size_t)n; imatrix->n_entries++)
+		if (!take_entry(imatrix, &cursor, &imatrix->entries[imatrix->n_entries], err))
+			return false;
+	return take_end(imatrix, &cursor, err);
+}

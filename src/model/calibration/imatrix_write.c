@@ -1,0 +1,152 @@
+/* Importance matrices, written. */
+#include "model/calibration/imatrix_write.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/calibration/imatrix.h"
+#include "formats/gguf_write.h"
+
+struct writing {
+	struct al_arena *arena;
+	bool is_gguf; /* the checkpoint: weights are called as they are stored */
+	struct al_gguf_vector *vectors;
+	size_t n, room;
+};
+
+static void add_vector(struct writing *w, const char *name, const char *ending, float *numbers,
+	size_t n)
+{
+	w->vectors = al_grow(w->arena, w->vectors, w->n, &w->room, sizeof(*w->vectors));
+	w->vectors[w->n++] = (struct al_gguf_vector){.name = al_format(w->arena, "%s.%s", name,
+							     ending),
+		.numbers = numbers,
+		.n = n};
+}
+
+/* Sums of squares are the diagonal. */
+static float *take_diagonal(struct writing *w, struct al_matrix moment, size_t n)
+{
+	float *out = al_new_array(w->arena, float, n);
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = (float)moment.data[i + i * moment.ld];
+	return out;
+}
+
+static float *take_numbers(struct writing *w, const double *from, size_t n)
+{
+	float *out = al_new_array(w->arena, float, n);
+
+	for (size_t i = 0; i < n; i++)
+		out[i] = (float)from[i];
+	return out;
+}
+
+static bool has_name(const struct writing *w, const char *name)
+{
+	const size_t length = strlen(name);
+
+	for (size_t i = 0; i < w->n; i++)
+		if (strncmp(w->vectors[i].name, name, length) == 0
+			&& w->vectors[i].name[length] == '.')
+			return true;
+	return false;
+}
+
+static void add_weight(struct writing *w, const char *name,
+	const struct al_module_statistics *module, int p)
+{
+	const struct al_matrix inputs = module->of[AL_STATISTIC_INPUTS],
+			       heads = module->of[AL_STATISTIC_HEADS];
+	const double n_tokens = al_statistics_tokens(module);
+	const bool is_output = p == AL_OUTPUT;
+	const size_t n = is_output ? heads.rows : inputs.rows - 1;
+
+	if (has_name(w, name))
+		return;
+	add_vector(w, name, "in_sum2", take_diagonal(w, is_output ? heads : inputs, n), n);
+	add_vector(w, name, "counts", take_numbers(w, &n_tokens, 1), 1);
+	add_vector(w, name, "in_sum",
+		take_numbers(w,
+			is_output ? module->of[AL_STATISTIC_SUMS].data
+				  : inputs.data + (inputs.cols - 1) * inputs.ld,
+			n),
+		n);
+}
+
+/* Several projections in one tensor are one weight or several in llama.cpp, as its converter
+ * decides for each family: they get all names. */
+static void add_projection(struct writing *w, const struct al_attention *attention,
+	const struct al_module_statistics *module, int p)
+{
+	const struct al_factor *factor = &attention->factors[p],
+			       *first = factor->down ? factor->down : factor;
+	const bool is_fused = attention->factors[AL_QUERY].n_runs
+		&& attention->factors[AL_KEY].n_runs
+		&& attention->factors[AL_QUERY].runs[0].tensor
+			== attention->factors[AL_KEY].runs[0].tensor;
+	const char *name;
+
+	if (first->n_runs == 0)
+		return;
+	if (w->is_gguf) {
+		add_weight(w, first->runs[0].tensor->name, module, p);
+		return;
+	}
+	if (factor->down) {
+		add_weight(w, al_imatrix_name(w->arena, attention->layer, p, 2), module, p);
+		return;
+	}
+	for (size_t i = 0; i < (is_fused ? 2 : 1); i++)
+		if ((name = al_imatrix_name(w->arena, attention->layer, p, i)))
+			add_weight(w, name, module, p);
+}
+
+static bool add_module(struct writing *w, const struct al_calibration *calibration,
+	const struct al_attention *attention, struct al_error *err)
+{
+	const struct al_module_statistics *module;
+
+	if (attention->is_cross || attention->stack != AL_STACK_ONLY)
+		return al_fail(err, AL_EINPUT,
+			"%s: llama.cpp's imatrix has no names for an encoder-decoder's modules",
+			attention->name);
+	if (!al_calibration_find(calibration, attention->name, &module, err))
+		return false;
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		add_projection(w, attention, module, p);
+	return true;
+}
+
+static bool write_file(const struct writing *w, const struct al_calibration *calibration,
+	const char *dataset, const char *path, struct al_error *err)
+{
+	const double tokens = al_statistics_tokens(&calibration->modules[0]),
+		     n = (double)calibration->n_sequences;
+	const struct al_gguf_entry entries[] = {
+		{.key = "general.type", .text = "imatrix"},
+		{.key = "imatrix.datasets", .list = &dataset, .n_list = 1},
+		{.key = "imatrix.chunk_count", .number = (uint32_t)n},
+		{.key = "imatrix.chunk_size", .number = (uint32_t)ceil(tokens / n)},
+	};
+
+	return al_gguf_write(path, entries, sizeof(entries) / sizeof(*entries), w->vectors, w->n,
+		err);
+}
+
+bool al_imatrix_write(const struct al_calibration *calibration, const struct al_model_view *view,
+	const char *dataset, const char *path, struct al_error *err)
+{
+	struct al_arena arena;
+	struct writing w = {.arena = &arena,
+		.is_gguf = strcmp(view->checkpoint->shards[0].format, "GGUF") == 0};
+	bool ok = true;
+
+	al_arena_init(&arena);
+	for (size_t i = 0; ok && i < view->n_modules; i++)
+		ok = add_module(&w, calibration, &view->modules[i], err);
+	ok = ok && write_file(&w, calibration, dataset, path, err);
+	al_arena_finish(&arena);
+	return ok;
+}

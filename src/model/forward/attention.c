@@ -1,0 +1,350 @@
+/* Attention: queries, keys and values of all tokens, and what each head makes of its sequence. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/forward/exponent.h"
+#include "model/forward/internal.h"
+
+/* Queries that are scored together: what a head holds at a time is keys x this many. */
+enum { QUERIES_AT_ONCE = 128 };
+
+/* ---- softmax over the keys that a query sees ---- */
+
+/* exp over [low, high), the other keys 0; with the sink's, if there is one, the sum is 1. Returns
+ * the entropy in nats, that of scores s_i less their largest being log(sum e^s_i) - sum(s_i
+ * e^s_i)/sum e^s_i; a sink is one of them. */
+static double softmax(float *x, size_t n, size_t low, size_t high, const float *sink,
+	bool is_watched)
+{
+	const float own = al_largest(x + low, high - low), most = sink && *sink > own ? *sink : own;
+	double weighed = 0, sum;
+
+	memset(x, 0, low * sizeof(*x));
+	sum = al_exp_all(x + low, high - low, most, is_watched ? &weighed : NULL);
+	if (sink) {
+		const double score = (double)*sink - (double)most;
+		sum += exp(score);
+		weighed += score * exp(score);
+	}
+	al_scale(x + low, high - low, (float)(1 / sum));
+	memset(x + high, 0, (n - high) * sizeof(*x));
+	return is_watched ? log(sum) - weighed / sum : 0;
+}
+
+static void cap(float *x, size_t n, double at)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = (float)(at * tanh((double)x[i] / at));
+}
+
+/* ---- one head of one sequence ---- */
+
+struct heads {
+	const struct al_layer *layer;
+	const struct al_batch *batch;
+	struct al_matrix_f q, k, v, o;
+	struct al_watched *watched; /* NULL: nobody looks at the attention weights */
+};
+
+static size_t n_past(const struct al_layer *layer)
+{
+	return layer->cache ? layer->cache->past : 0;
+}
+
+/* Keys [low, high) that some query of the positions [first, end) sees. */
+struct span {
+	size_t low, high;
+};
+
+static struct span seen(const struct heads *h, size_t first, size_t end, size_t n)
+{
+	const size_t window = h->layer->window;
+	const bool is_causal = h->layer->network->how->kind == AL_FORWARD_DECODER;
+
+	return (struct span){window && first + 1 > window ? first + 1 - window : 0,
+		is_causal ? end : n};
+}
+
+/* Queries [first, end) of a sequence: q, k, v, o are that head's columns of it. */
+static bool attend(const struct heads *h, size_t index, size_t first, size_t end,
+	struct al_view_f q, struct al_view_f k, struct al_view_f v, struct al_matrix_f o,
+	float *memory, struct al_error *err)
+{
+	const struct al_network *network = h->layer->network;
+	const float scale = (float)h->layer->shape->score_scale;
+	const size_t past = n_past(h->layer);
+	const struct span keys = seen(h, past + first, past + end, k.cols);
+	const size_t n = keys.high - keys.low;
+	const size_t head = index % (size_t)h->layer->shape->n_heads;
+	const float *sink = h->layer->sinks.data ? &h->layer->sinks.data[head] : NULL;
+	const size_t sequence = index / (size_t)h->layer->shape->n_heads;
+	const struct al_pass_place place = {h->layer->number, h->batch,
+		h->batch->begin[sequence] + first};
+	struct al_matrix_f scores = {memory, n, end - first, n};
+	double entropy = 0;
+
+	if (!al_multiply(place, AL_TRANSPOSED, scale, al_columns_f(k, keys.low, n),
+		    al_columns_f(q, first, end - first), false, scores, err))
+		return false;
+	for (size_t j = first; j < end; j++) {
+		const struct span own = seen(h, past + j, past + j + 1, k.cols);
+		float *column = scores.data + (j - first) * scores.ld;
+		if (network->score_cap > 0)
+			cap(column, n, network->score_cap);
+		al_position_bias_add(&h->layer->bias, head, past + j, keys.low, n, column);
+		entropy += softmax(column, n, own.low - keys.low, own.high - keys.low, sink,
+			h->watched != NULL);
+	}
+	if (h->watched)
+		al_watch_weights(h->watched, index, first, keys.low, al_view_f(scores), entropy);
+	return al_multiply(place, AL_PLAIN, 1, al_columns_f(v, keys.low, n), al_view_f(scores),
+		false, al_part_f(o, 0, first, o.rows, end - first), err);
+}
+
+/* Rows of one head, some columns. */
+static struct al_matrix_f cut(struct al_matrix_f m, size_t head, size_t width, size_t first,
+	size_t n)
+{
+	return al_part_f(m, head * width, first, width, n);
+}
+
+static bool run_head(void *context, size_t index, struct al_error *err)
+{
+	const struct heads *h = context;
+	const struct al_attention *a = h->layer->shape;
+	const struct al_cache *cache = h->layer->cache;
+	const size_t n_heads = (size_t)a->n_heads, head = index % n_heads;
+	const size_t sequence = index / n_heads, first = h->batch->begin[sequence];
+	const size_t n = h->batch->begin[sequence + 1] - first, n_keys = n_past(h->layer) + n;
+	const size_t first_key = cache ? sequence * cache->length : first;
+	const size_t group = head * (size_t)a->n_kv_heads / n_heads;
+	const size_t d_head = (size_t)a->d_head, d_value = (size_t)a->d_value;
+	const size_t at_once = n < QUERIES_AT_ONCE ? n : QUERIES_AT_ONCE;
+	float *memory = al_alloc(n_keys * at_once, sizeof(*memory));
+	bool ok = true;
+
+	for (size_t from = 0; ok && from < n; from += at_once)
+		ok = attend(h, index, from, from + at_once < n ? from + at_once : n,
+			al_view_f(cut(h->q, head, d_head, first, n)),
+			al_view_f(cut(cache ? cache->k : h->k, group, d_head, first_key, n_keys)),
+			al_view_f(cut(cache ? cache->v : h->v, group, d_value, first_key, n_keys)),
+			cut(h->o, head, d_value, first, n), memory, err);
+	free(memory);
+	return ok;
+}
+
+static bool run_heads(struct heads *h, struct al_error *err)
+{
+	return al_parallel(h->batch->n_sequences * (size_t)h->layer->shape->n_heads, run_head, h,
+		err);
+}
+
+/* ---- norms and positions of queries and keys ---- */
+
+/* Where a token stands, and how much that turns it. */
+struct spot {
+	size_t position;
+	const struct al_turns *turns; /* NULL: no rotary positions */
+};
+
+struct turning {
+	const struct al_norm *norm;
+	const struct spot *spots; /* of each token */
+	struct al_matrix_f x;
+	size_t width;
+	enum al_norm_over over;
+};
+
+static void normalise(const struct turning *t, float *x)
+{
+	const struct al_norm *norm = t->norm;
+	const float *scale = norm->scale.data, *bias = norm->bias.data;
+
+	if (t->over == AL_NORM_OVER_ALL) {
+		al_norm_numbers(norm, scale, bias, t->x.rows, x, x);
+		return;
+	}
+	for (size_t at = 0; at < t->x.rows; at += t->width) {
+		const size_t own = t->over == AL_NORM_OVER_EACH ? at : 0;
+		al_norm_numbers(norm, scale + own, bias ? bias + own : NULL, t->width, x + at,
+			x + at);
+	}
+}
+
+static void turn_columns(void *context, size_t first, size_t n)
+{
+	const struct turning *t = context;
+
+	for (size_t j = first; j < first + n; j++) {
+		float *x = t->x.data + j * t->x.ld;
+		if (al_norm_is_there(t->norm))
+			normalise(t, x);
+		for (size_t at = 0; t->spots[j].turns && at < t->x.rows; at += t->width)
+			al_turn(t->spots[j].turns, t->spots[j].position, x + at);
+	}
+}
+
+static void turn(const struct al_layer *layer, const struct al_norm *norm, const struct spot *spots,
+	struct al_matrix_f x)
+{
+	struct turning turning = {norm, spots, x, (size_t)layer->shape->d_head,
+		layer->network->how->qk_norm};
+
+	if (al_norm_is_there(norm) || layer->attention->is_rotary)
+		al_each_columns(x.cols, turn_columns, &turning);
+}
+
+/* A rule may turn the tokens of long sequences otherwise: [0] for the others, [1] for long ones. */
+static void init_turns(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_turns turns[2])
+{
+	size_t longest[2] = {0, 0};
+
+	for (size_t i = 0; i < batch->n_sequences; i++) {
+		const size_t n = batch->begin[i + 1] - batch->begin[i];
+		size_t *most = &longest[al_rotary_is_long(&layer->network->rotary, n)];
+		*most = n > *most ? n : *most;
+	}
+	for (int i = 0; i < 2; i++)
+		if (longest[i] > 0)
+			al_turns_init(&turns[i], layer->network, layer->attention, longest[i]);
+}
+
+static struct spot *find_spots(const struct al_layer *layer, const struct al_batch *batch,
+	const struct al_turns turns[2])
+{
+	struct spot *spots = al_alloc(al_batch_tokens(batch), sizeof(*spots));
+
+	for (size_t i = 0; i < batch->n_sequences; i++) {
+		const size_t first = batch->begin[i], n = batch->begin[i + 1] - first;
+		for (size_t j = 0; j < n; j++)
+			spots[first + j] = (struct spot){j,
+				layer->attention->is_rotary
+					? &turns[al_rotary_is_long(&layer->network->rotary, n)]
+					: NULL};
+	}
+	return spots;
+}
+
+/* After cached tokens: all sequences are equally long, and their turns are kept. */
+static void place_after(struct heads *h)
+{
+	const struct al_layer *layer = h->layer;
+	const struct al_batch *batch = h->batch;
+	struct spot *spots = al_alloc(al_batch_tokens(batch), sizeof(*spots));
+
+	for (size_t i = 0; i < batch->n_sequences; i++)
+		for (size_t j = batch->begin[i]; j < batch->begin[i + 1]; j++)
+			spots[j] = (struct spot){layer->cache->past + j - batch->begin[i],
+				layer->attention->is_rotary ? &layer->cache->turns : NULL};
+	turn(layer, &layer->query_norm, spots, h->q);
+	turn(layer, &layer->key_norm, spots, h->k);
+	free(spots);
+}
+
+static void copy_columns(struct al_matrix_f from, size_t first, struct al_matrix_f to, size_t at,
+	size_t n)
+{
+	for (size_t j = 0; j < n; j++)
+		memcpy(to.data + (at + j) * to.ld, from.data + (first + j) * from.ld,
+			from.rows * sizeof(float));
+}
+
+static void fill_cache(const struct heads *h)
+{
+	const struct al_batch *batch = h->batch;
+	struct al_cache *cache = h->layer->cache;
+
+	for (size_t i = 0; i < batch->n_sequences; i++) {
+		const size_t first = batch->begin[i], n = batch->begin[i + 1] - first;
+		const size_t at = i * cache->length + cache->past;
+		copy_columns(h->k, first, cache->k, at, n);
+		copy_columns(h->v, first, cache->v, at, n);
+	}
+}
+
+static void place_tokens(struct heads *h)
+{
+	const struct al_layer *layer = h->layer;
+	struct al_turns turns[2] = {{0}, {0}};
+
+	if (layer->cache) {
+		place_after(h);
+		fill_cache(h);
+		return;
+	}
+
+	if (layer->attention->is_rotary)
+		init_turns(layer, h->batch, turns);
+	struct spot *spots = find_spots(layer, h->batch, turns);
+	turn(layer, &layer->query_norm, spots, h->q);
+	turn(layer, &layer->key_norm, spots, h->k);
+	free(spots);
+	al_turns_finish(&turns[0]);
+	al_turns_finish(&turns[1]);
+}
+
+/* ---- all ---- */
+
+/* y = linear(x), initialised; x itself where there is no weight. */
+static bool project(const struct al_linear *linear, struct al_pass_place place, struct al_view_f x,
+	struct al_matrix_f *y, struct al_error *err)
+{
+	if (!al_linear_is_there(linear))
+		return al_read_input(&(struct al_norm){0}, x, y, err);
+	return al_matrix_init_f(y, al_linear_rows(linear), x.cols, err)
+		&& al_linear_apply(linear, place, x, *y, err);
+}
+
+/* The heads' outputs, and what the trace wants of the attention weights. */
+static bool run_traced(struct heads *h, struct al_trace *trace, struct al_error *err)
+{
+	struct al_watched watched;
+
+	if (!trace)
+		return run_heads(h, err);
+	al_watched_init(&watched, h->layer, h->batch);
+	h->watched = &watched;
+	bool ok = run_heads(h, err) && al_watched_add_up(&watched, trace, err);
+	al_watched_finish(&watched);
+	return ok;
+}
+
+bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
+	struct al_trace *trace, struct al_matrix_f *o, struct al_error *err)
+{
+	const struct al_pass_place place = {layer->number, batch, 0};
+	struct heads h = {.layer = layer, .batch = batch};
+	struct al_matrix_f input = {0};
+
+	if (trace)
+		*trace = (struct al_trace){0};
+	bool ok = al_read_input(&layer->attention_before, x, &input, err)
+		&& project(&layer->query, place, al_view_f(input), &h.q, err)
+		&& project(&layer->key, place, al_view_f(input), &h.k, err)
+		&& project(&layer->value, place, al_view_f(input), &h.v, err);
+
+	if (trace)
+		trace->batch = batch;
+	if (trace && ok)
+		trace->input = input;
+	else
+		al_matrix_finish_f(&input);
+	if (ok)
+		place_tokens(&h);
+	ok = ok
+		&& al_matrix_init_f(&h.o, (size_t)(layer->shape->n_heads * layer->shape->d_value),
+			x.cols, err)
+		&& run_traced(&h, trace, err);
+	al_matrix_finish_f(&h.q);
+	al_matrix_finish_f(&h.k);
+	al_matrix_finish_f(&h.v);
+	if (!ok) {
+		al_matrix_finish_f(&h.o);
+		al_trace_finish(trace);
+	}
+	*o = h.o;
+	return ok;
+}

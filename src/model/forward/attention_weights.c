@@ -1,0 +1,189 @@
+/* Attention's weights, as the forward pass takes them: dense, each head's rows together. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/forward/internal.h"
+#include "model/heads/shared_heads.h"
+
+static bool load_factor(const struct al_layer *layer, enum al_projection p, bool is_bias,
+	struct al_matrix *out, struct al_error *err)
+{
+	const struct al_attention *a = layer->attention;
+	const struct al_factor_source *source = layer->network->factors;
+
+	if (!source && a->is_shared && p <= AL_KEY)
+		return al_shared_heads_load(layer->network->view->checkpoint, a, p == AL_QUERY,
+			is_bias, out, err);
+	return source ? source->load(source->context, a, p, is_bias, out, err)
+		      : al_factor_load(layer->network->view->checkpoint,
+			      is_bias ? &a->biases[p] : &a->factors[p], out, err);
+}
+
+static bool read_factor(const struct al_layer *layer, enum al_projection p, bool is_bias,
+	struct al_matrix_f *out, struct al_error *err)
+{
+	struct al_matrix numbers = {0};
+	bool ok = load_factor(layer, p, is_bias, &numbers, err)
+		&& (!numbers.data
+			|| (al_matrix_init_f(out, numbers.rows, numbers.cols, err)
+				&& al_narrow(al_view(numbers), *out, err)));
+
+	al_matrix_finish(&numbers);
+	return ok;
+}
+
+/* A bias is one row of the heads' columns; here it is a column. */
+static void stand_up(struct al_matrix_f *bias)
+{
+	*bias = (struct al_matrix_f){bias->data, bias->cols, 1, bias->cols};
+}
+
+static bool read_projection(const struct al_layer *layer, enum al_projection p,
+	struct al_linear *out, struct al_error *err)
+{
+	const struct al_attention *a = layer->attention;
+	const struct al_factor_source *source = layer->network->factors;
+
+	out->op = p == AL_OUTPUT ? AL_PLAIN : AL_TRANSPOSED;
+	if (!read_factor(layer, p, false, &out->weight, err))
+		return false;
+	const bool widens = source ? source->widens && p != AL_OUTPUT : a->is_shared && p <= AL_KEY;
+	if (a->biases[p].n_runs == 0 && !widens)
+		return true;
+	if (!read_factor(layer, p, true, &out->bias, err))
+		return false;
+	stand_up(&out->bias);
+	return true;
+}
+
+/* Queries and keys of other widths than the module's: the heads run as wide as they are. */
+static void widen(struct al_layer *layer)
+{
+	const struct al_attention *a = layer->attention;
+	const int64_t width = (int64_t)layer->query.weight.cols / a->n_heads;
+	const int64_t key_columns = (int64_t)layer->key.weight.cols;
+	struct al_attention *shape;
+
+	if (width == a->d_head && key_columns == a->n_kv_heads * width)
+		return;
+	shape = al_new(&layer->arena, struct al_attention);
+	*shape = *a;
+	shape->d_head = width;
+	shape->n_kv_heads = key_columns / width;
+	layer->shape = shape;
+}
+
+/* Values of fewer heads than there are keys, once for each of these. */
+static bool repeat_values(struct al_layer *layer, struct al_error *err)
+{
+	const size_t n = (size_t)layer->shape->n_kv_heads, width = (size_t)layer->shape->d_value;
+	const size_t had = layer->value.weight.cols / width;
+	struct al_linear all = {.op = layer->value.op};
+	bool ok = true;
+
+	if (had == n)
+		return true;
+	ok = al_matrix_init_f(&all.weight, layer->value.weight.rows, n * width, err)
+		&& (!layer->value.bias.data || al_matrix_init_f(&all.bias, n * width, 1, err));
+	for (size_t j = 0; ok && j < n * width; j++) {
+		const size_t from = j / width * had / n * width + j % width;
+		memcpy(all.weight.data + j * all.weight.ld,
+			layer->value.weight.data + from * layer->value.weight.ld,
+			all.weight.rows * sizeof(float));
+		if (all.bias.data)
+			all.bias.data[j] = layer->value.bias.data[from];
+	}
+	al_linear_finish(ok ? &layer->value : &all);
+	if (ok)
+		layer->value = all;
+	return ok;
+}
+
+/* The stored tensor that is the output projection's bias; NULL: the family names none. */
+static const char *output_bias_name(const struct al_layer *layer)
+{
+	const struct al_family_module *module = &layer->network->view->family->modules[0];
+	const struct al_entries *entries = &layer->attention->variant->tensors;
+
+	for (size_t i = 0; i < module->n_stored; i++)
+		for (size_t j = 0; module->stored[i].is && j < entries->n; j++)
+			if (entries->items[j].kind == AL_TENSOR_BIAS
+				&& entries->items[j].factor == AL_FACTOR_OUTPUT
+				&& strcmp(entries->items[j].name, module->stored[i].is) == 0)
+				return module->stored[i].name;
+	return NULL;
+}
+
+/* A norm for each head has a name for each: {head}. */
+static bool read_each(const struct al_reading *reading, enum al_forward_tensor what, int64_t heads,
+	int64_t d_head, struct al_norm *out, struct al_error *err)
+{
+	struct al_iteration *iteration = reading->iteration;
+	bool ok = true;
+
+	iteration->variables[iteration->n++] = "head";
+	for (int64_t head = 0; ok && head < heads; head++) {
+		struct al_norm one = {0};
+		iteration->values[iteration->n - 1] = head;
+		ok = al_norm_read(reading, what, d_head, &one, err);
+		if (ok && head == 0 && al_norm_is_there(&one)) {
+			*out = one;
+			ok = al_matrix_init_f(&out->scale, (size_t)(heads * d_head), 1, err);
+			out->bias = (struct al_matrix_f){0};
+			memcpy(out->scale.data, one.scale.data, (size_t)d_head * sizeof(float));
+		} else if (ok && al_norm_is_there(out) && al_norm_is_there(&one))
+			memcpy(out->scale.data + head * d_head, one.scale.data,
+				(size_t)d_head * sizeof(float));
+		al_norm_finish(&one);
+	}
+	iteration->n--;
+	return ok;
+}
+
+static bool read_qk_norm(const struct al_reading *reading, enum al_forward_tensor what,
+	int64_t heads, int64_t d_head, struct al_norm *out, struct al_error *err)
+{
+	switch (reading->network->how->qk_norm) {
+	case AL_NORM_OVER_EACH:
+		return read_each(reading, what, heads, d_head, out, err);
+	case AL_NORM_OVER_ALL:
+		return al_norm_read(reading, what, heads * d_head, out, err);
+	default:
+		return al_norm_read(reading, what, d_head, out, err);
+	}
+}
+
+static bool read_projections(struct al_layer *layer, const struct al_reading *reading,
+	struct al_error *err)
+{
+	const struct al_attention *a = layer->attention;
+	const int64_t d_model = layer->network->d_model;
+
+	if (a->factors[AL_QUERY].rows != d_model || a->factors[AL_OUTPUT].rows != d_model)
+		return al_fail(err, AL_EINPUT, "%s: attention is %lld wide, the embedding %lld",
+			a->name, (long long)a->factors[AL_QUERY].rows, (long long)d_model);
+	if (!read_projection(layer, AL_QUERY, &layer->query, err)
+		|| !read_projection(layer, AL_KEY, &layer->key, err))
+		return false;
+	widen(layer);
+	return read_projection(layer, AL_VALUE, &layer->value, err) && repeat_values(layer, err)
+		&& read_projection(layer, AL_OUTPUT, &layer->output, err)
+		&& al_vector_read(reading, output_bias_name(layer), d_model, &layer->output.bias,
+			err);
+}
+
+bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
+	struct al_error *err)
+{
+	const struct al_attention *a = layer->shape = layer->attention;
+
+	return (a->tensors ? al_variant_load(layer, err) : read_projections(layer, reading, err))
+		&& al_vector_read(reading, layer->network->how->tensors[AL_FORWARD_SINKS].weight,
+			a->n_heads, &layer->sinks, err)
+		&& al_position_bias_load(&layer->bias, reading, (size_t)a->n_heads, err)
+		&& read_qk_norm(reading, AL_FORWARD_QUERY_NORM, a->n_heads, a->d_head,
+			&layer->query_norm, err)
+		&& read_qk_norm(reading, AL_FORWARD_KEY_NORM, layer->shape->n_kv_heads, a->d_head,
+			&layer->key_norm, err);
+}

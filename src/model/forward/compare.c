@@ -1,0 +1,135 @@
+/* Two models' next tokens side by side. The head is read once, in blocks of rows; for each token
+ * the sums over what has been read are relative to the largest logit so far. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/memory.h"
+#include "model/forward/internal.h"
+
+/* Numbers of logits of one model that are in memory at once. */
+enum { LOGITS = 1 << 22 };
+
+/* One token: the largest logits, sums of exponentials relative to them, and the first model's
+ * sum of e^a (a - b). */
+struct running {
+	float most[2];
+	int32_t best[2];
+	double sums[2], targets[2], weighed;
+};
+
+struct comparing {
+	const struct al_head *head;
+	struct al_view_f hidden[2];
+	const int32_t *targets;
+	struct running *running; /* [tokens] */
+};
+
+struct adding {
+	struct al_matrix_f logits[2];
+	struct running *running;
+	const int32_t *targets;
+	int64_t row;
+};
+
+static void raise(struct running *r, int model, const float *x, size_t n, int64_t row)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < n; i++)
+		best = x[i] > x[best] ? i : best;
+	if (!(x[best] > r->most[model]))
+		return;
+	const double scale = exp((double)r->most[model] - (double)x[best]);
+	r->sums[model] *= scale;
+	if (model == 0)
+		r->weighed *= scale;
+	r->most[model] = x[best];
+	r->best[model] = (int32_t)(row + (int64_t)best);
+}
+
+static void add_columns(void *context, size_t first, size_t n)
+{
+	const struct adding *add = context;
+	const size_t rows = add->logits[0].rows;
+
+	for (size_t j = first; j < first + n; j++) {
+		const float *a = add->logits[0].data + j * add->logits[0].ld;
+		const float *b = add->logits[1].data + j * add->logits[1].ld;
+		struct running *r = &add->running[j];
+		const int64_t target = add->targets[j] - add->row;
+		raise(r, 0, a, rows, add->row);
+		raise(r, 1, b, rows, add->row);
+		for (size_t i = 0; i < rows; i++) {
+			const double e = (double)expf(a[i] - r->most[0]);
+			r->sums[0] += e;
+			r->weighed += e * ((double)a[i] - (double)b[i]);
+			r->sums[1] += (double)expf(b[i] - r->most[1]);
+		}
+		if (target >= 0 && target < (int64_t)rows) {
+			r->targets[0] = (double)a[target];
+			r->targets[1] = (double)b[target];
+		}
+	}
+}
+
+static bool add_part(const struct comparing *c, struct al_view_f w, int64_t row, size_t first,
+	size_t n, struct al_error *err)
+{
+	struct adding add = {.running = c->running + first,
+		.targets = c->targets + first,
+		.row = row};
+	bool ok = true;
+
+	for (int model = 0; ok && model < 2; model++)
+		ok = al_matrix_init_f(&add.logits[model], w.cols, n, err)
+			&& al_head_multiply(c->head, w, row,
+				al_columns_f(c->hidden[model], first, n), first, add.logits[model],
+				err);
+	if (ok)
+		al_each_columns(n, add_columns, &add);
+	al_matrix_finish_f(&add.logits[0]);
+	al_matrix_finish_f(&add.logits[1]);
+	return ok;
+}
+
+static bool add_block(void *context, struct al_view_f w, int64_t row, struct al_error *err)
+{
+	const struct comparing *c = context;
+	const size_t all = c->hidden[0].cols, room = LOGITS / w.cols > 0 ? LOGITS / w.cols : 1;
+	bool ok = true;
+
+	for (size_t first = 0; ok && first < all; first += room)
+		ok = add_part(c, w, row, first, all - first < room ? all - first : room, err);
+	return ok;
+}
+
+static void give(const struct running *r, int32_t target, struct al_comparison *out)
+{
+	double logs[2];
+
+	for (int model = 0; model < 2; model++) {
+		logs[model] = (double)r->most[model] + log(r->sums[model]);
+		out->losses[model] = target < 0 ? 0 : logs[model] - r->targets[model];
+	}
+	/* sum p (log p - log q) */
+	out->divergence = fmax(0, r->weighed / r->sums[0] - logs[0] + logs[1]);
+	out->agree = r->best[0] == r->best[1];
+}
+
+bool al_network_compare(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f a, struct al_view_f b, const int32_t *targets, struct al_comparison *out,
+	struct al_error *err)
+{
+	struct al_head head;
+	struct comparing c = {&head, {a, b}, targets, al_calloc(a.cols, sizeof(*c.running))};
+
+	for (size_t i = 0; i < a.cols; i++)
+		c.running[i] = (struct running){.most = {-INFINITY, -INFINITY}};
+	bool ok = al_head_open(network, batch, a.rows, &head, err)
+		&& al_head_each_block(&head, (int64_t)a.rows, add_block, &c, err);
+	for (size_t i = 0; ok && i < a.cols; i++)
+		give(&c.running[i], targets[i], &out[i]);
+	al_matrix_finish_f(&head.bias);
+	free(c.running);
+	return ok;
+}

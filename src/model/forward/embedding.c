@@ -1,0 +1,183 @@
+/* The two ends: from tokens to hidden states, and what is behind the last layer. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/forward/internal.h"
+
+static struct al_iteration no_loops(struct al_network *network)
+{
+	return (struct al_iteration){.settings = &network->view->settings};
+}
+
+/* Adds row[index] of a table, times `scale`, to column j. */
+static bool add_row(const struct al_network *network, const struct al_tensor *table, int64_t index,
+	float scale, float *column, struct al_error *err)
+{
+	struct al_matrix_f row = {0};
+
+	if (!al_weight_rows_read(network, table, index, 1, &row, err))
+		return false;
+	for (size_t i = 0; i < row.rows; i++)
+		column[i] += scale * row.data[i];
+	al_matrix_finish_f(&row);
+	return true;
+}
+
+/* x becomes linear(x), where there is one. */
+static bool project(const struct al_linear *linear, struct al_pass_place place,
+	struct al_matrix_f *x, struct al_error *err)
+{
+	struct al_matrix_f y = {0};
+
+	if (!al_linear_is_there(linear))
+		return true;
+	bool ok = al_matrix_init_f(&y, al_linear_rows(linear), x->cols, err)
+		&& al_linear_apply(linear, place, al_view_f(*x), y, err);
+	al_matrix_finish_f(ok ? x : &y);
+	if (ok)
+		*x = y;
+	return ok;
+}
+
+/* A row of the table for each token. */
+static bool look_up(const struct al_reading *reading, const struct al_batch *batch,
+	struct al_matrix_f *x, struct al_error *err)
+{
+	const struct al_network *network = reading->network;
+	const struct al_tensor *tokens;
+
+	if (!al_matrix_resolve(reading, AL_FORWARD_TOKENS, network->vocab, 0, &tokens, err)
+		|| !al_matrix_init_f(x, (size_t)tokens->shape[1], al_batch_tokens(batch), err))
+		return false;
+	for (size_t at = 0; at < x->cols; at++)
+		if (!add_row(network, tokens, batch->tokens[at], (float)network->embedding_scale,
+			    x->data + at * x->ld, err))
+			return false;
+	return true;
+}
+
+static bool project_tokens(const struct al_reading *reading, struct al_pass_place place,
+	struct al_matrix_f *x, struct al_error *err)
+{
+	struct al_linear linear = {0};
+	bool ok = al_linear_read(reading, AL_FORWARD_TOKENS_PROJECT, reading->network->d_model,
+			  (int64_t)x->rows, &linear, err)
+		&& project(&linear, place, x, err);
+
+	al_linear_finish(&linear);
+	return ok;
+}
+
+/* Learned positions, and that all tokens are of the first type. */
+static bool add_positions(const struct al_reading *reading, const struct al_batch *batch,
+	size_t past, struct al_matrix_f x, struct al_error *err)
+{
+	const struct al_network *network = reading->network;
+	const int64_t width = (int64_t)x.rows;
+	const struct al_tensor *positions, *types;
+
+	if (!al_matrix_resolve(reading, AL_FORWARD_POSITIONS, 0, width, &positions, err)
+		|| !al_matrix_resolve(reading, AL_FORWARD_TYPES, 0, width, &types, err))
+		return false;
+	for (size_t i = 0; i < batch->n_sequences; i++)
+		for (size_t at = batch->begin[i]; at < batch->begin[i + 1]; at++) {
+			float *column = x.data + at * x.ld;
+			const int64_t position = network->first_position
+				+ (int64_t)(past + at - batch->begin[i]);
+			if ((positions && !add_row(network, positions, position, 1, column, err))
+				|| (types && !add_row(network, types, 0, 1, column, err)))
+				return false;
+		}
+	return true;
+}
+
+/* Norm and projection, as one end of the model has them. */
+static bool pass_end(const struct al_reading *reading, enum al_forward_tensor norm_name,
+	enum al_forward_tensor project_name, int64_t rows, struct al_pass_place place,
+	struct al_matrix_f *x, struct al_error *err)
+{
+	const int64_t width = (int64_t)x->rows;
+	struct al_linear linear = {0};
+	struct al_norm norm;
+	bool ok = al_norm_read(reading, norm_name, width, &norm, err)
+		&& al_linear_read(reading, project_name, rows, width, &linear, err);
+
+	if (ok && al_norm_is_there(&norm))
+		al_norm_apply(&norm, *x);
+	ok = ok && project(&linear, place, x, err);
+	al_norm_finish(&norm);
+	al_linear_finish(&linear);
+	return ok && al_check_columns(place, al_view_f(*x), err);
+}
+
+bool al_network_embed_after(struct al_network *network, const struct al_batch *batch, size_t past,
+	struct al_matrix_f *x, struct al_error *err)
+{
+	struct al_iteration iteration = no_loops(network);
+	const struct al_reading reading = {.network = network,
+		.iteration = &iteration,
+		.arena = &network->arena};
+	const struct al_pass_place place = {AL_BEFORE_LAYERS, batch, 0};
+
+	*x = (struct al_matrix_f){0};
+	bool ok = look_up(&reading, batch, x, err) && project_tokens(&reading, place, x, err)
+		&& add_positions(&reading, batch, past, *x, err)
+		&& pass_end(&reading, AL_FORWARD_EMBEDDING_NORM, AL_FORWARD_EMBEDDING_PROJECT,
+			network->d_model, place, x, err);
+	if (ok && (int64_t)x->rows != network->d_model)
+		ok = al_fail(err, AL_EINPUT, "the embedding is %zu wide, d_model is %lld", x->rows,
+			(long long)network->d_model);
+	if (!ok)
+		al_matrix_finish_f(x);
+	return ok;
+}
+
+bool al_network_embed(struct al_network *network, const struct al_batch *batch,
+	struct al_matrix_f *x, struct al_error *err)
+{
+	return al_network_embed_after(network, batch, 0, x, err);
+}
+
+/* The width of what the head reads: that of the embedding where something is projected back. */
+static bool read_head_width(const struct al_reading *reading, int64_t *out, struct al_error *err)
+{
+	const struct al_tensor *tokens;
+
+	if (!al_matrix_resolve(reading, AL_FORWARD_TOKENS, 0, 0, &tokens, err))
+		return false;
+	*out = tokens->shape[1];
+	return true;
+}
+
+bool al_network_finish(struct al_network *network, const struct al_batch *batch, struct al_view_f x,
+	struct al_matrix_f *out, struct al_error *err)
+{
+	struct al_iteration iteration = no_loops(network);
+	const struct al_reading reading = {.network = network,
+		.iteration = &iteration,
+		.arena = &network->arena};
+	const struct al_pass_place place = {AL_BEHIND_LAYERS, batch, 0};
+	int64_t width;
+
+	*out = (struct al_matrix_f){0};
+	if (read_head_width(&reading, &width, err)
+		&& al_read_input(&(struct al_norm){0}, x, out, err)
+		&& pass_end(&reading, AL_FORWARD_LAST_NORM, AL_FORWARD_LAST_PROJECT, width, place,
+			out, err))
+		return true;
+	al_matrix_finish_f(out);
+	return false;
+}
+
+bool al_network_run_from(struct al_network *network, int64_t first, const struct al_batch *batch,
+	struct al_matrix_f x, struct al_matrix_f *out, struct al_error *err)
+{
+	for (int64_t number = first; number < network->n_layers; number++) {
+		struct al_layer *layer = al_layer_load(network, number, err);
+		const bool ok = layer && al_layer_run(layer, batch, x, err);
+		al_layer_free(layer);
+		if (!ok)
+			return false;
+	}
+	return al_network_finish(network, batch, al_view_f(x), out, err);
+}

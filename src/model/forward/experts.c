@@ -1,0 +1,224 @@
+/* Experts: feed-forward blocks of which a router chooses some for each token. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/forward/internal.h"
+
+/* ---- weights ---- */
+
+static bool read_count(const struct al_reading *reading, const struct al_formula *formula,
+	size_t *out, struct al_error *err)
+{
+	const struct al_scope scope = al_iteration_scope(reading->iteration);
+	int64_t count;
+
+	if (!al_formula_whole(formula, &scope, 1, &count, err))
+		return false;
+	*out = (size_t)count;
+	return true;
+}
+
+static bool read_counts(struct al_experts *experts, const struct al_reading *reading,
+	struct al_error *err)
+{
+	const struct al_forward *how = reading->network->how;
+	const struct al_scope scope = al_iteration_scope(reading->iteration);
+
+	if (!read_count(reading, how->n_experts, &experts->n, err)
+		|| !read_count(reading, how->n_active, &experts->n_active, err))
+		return false;
+	if (experts->n_active > experts->n)
+		return al_fail(err, AL_EINPUT, "a token goes to %zu experts, there are %zu",
+			experts->n_active, experts->n);
+	return !how->normalised
+		|| al_formula_holds(how->normalised, &scope, &experts->is_normalised, err);
+}
+
+static bool read_experts(struct al_experts *experts, const struct al_reading *reading,
+	struct al_error *err)
+{
+	struct al_iteration *iteration = reading->iteration;
+	struct al_reading of = *reading;
+	bool ok = true;
+
+	of.n_stacked = (int64_t)experts->n;
+	iteration->variables[iteration->n++] = "expert";
+	for (size_t i = 0; ok && i < experts->n; i++) {
+		of.expert = iteration->values[iteration->n - 1] = (int64_t)i;
+		ok = al_feed_block_read(&of, AL_FORWARD_EXPERT, &experts->items[i], err)
+			&& (al_linear_is_there(&experts->items[i].down)
+				|| al_fail(err, AL_EINPUT, "expert %zu has no weights", i));
+	}
+	iteration->n--;
+	return ok;
+}
+
+bool al_experts_load(struct al_experts *experts, const struct al_reading *reading,
+	struct al_error *err)
+{
+	const int64_t d_model = reading->network->d_model;
+	int64_t width;
+
+	if (!al_input_width(reading, AL_FORWARD_ROUTER, &width, err))
+		return false;
+	if (width == 0)
+		return true;
+	if (!read_counts(experts, reading, err))
+		return false;
+	experts->items = al_calloc(experts->n, sizeof(*experts->items));
+	return al_linear_read(reading, AL_FORWARD_ROUTER, (int64_t)experts->n, d_model,
+		       &experts->router, err)
+		&& read_experts(experts, reading, err)
+		&& al_feed_block_read(reading, AL_FORWARD_SHARED, &experts->shared, err)
+		&& al_linear_read(reading, AL_FORWARD_SHARED_WEIGHT, 1, d_model,
+			&experts->shared_weight, err);
+}
+
+void al_experts_finish(struct al_experts *experts)
+{
+	for (size_t i = 0; experts->items && i < experts->n; i++)
+		al_feed_block_finish(&experts->items[i]);
+	free(experts->items);
+	al_linear_finish(&experts->router);
+	al_feed_block_finish(&experts->shared);
+	al_linear_finish(&experts->shared_weight);
+}
+
+/* ---- the router ---- */
+
+/* What each token gives to each expert, in place of the routed scores; 0: it isn't sent there. */
+struct routing {
+	const struct al_experts *experts;
+	struct al_matrix_f shares; /* [n][tokens] */
+};
+
+/* The chosen are those with the largest scores, the first of equal ones. */
+static void route(const struct al_experts *experts, float *scores)
+{
+	const size_t n = experts->n;
+	double *shares = al_calloc(n, sizeof(*shares)), all = 0, chosen = 0;
+	float most = scores[0];
+
+	for (size_t i = 1; i < n; i++)
+		most = scores[i] > most ? scores[i] : most;
+	for (size_t i = 0; i < n; i++)
+		all += exp((double)scores[i] - (double)most);
+	for (size_t k = 0; k < experts->n_active; k++) {
+		size_t best = n;
+		for (size_t i = 0; i < n; i++)
+			if (shares[i] == 0 && (best == n || scores[i] > scores[best]))
+				best = i;
+		shares[best] = fmax(exp((double)scores[best] - (double)most), 1e-300);
+		chosen += shares[best];
+	}
+	for (size_t i = 0; i < n; i++)
+		scores[i] = (float)(shares[i] / (experts->is_normalised ? chosen : all));
+	free(shares);
+}
+
+static void route_columns(void *context, size_t first, size_t n)
+{
+	const struct routing *routing = context;
+
+	for (size_t j = first; j < first + n; j++)
+		route(routing->experts, routing->shares.data + j * routing->shares.ld);
+}
+
+/* ---- the blocks ---- */
+
+struct sent {
+	struct al_matrix_f x, y;
+	size_t *tokens;
+	size_t n;
+};
+
+static bool init_sent(struct sent *sent, const struct routing *routing, size_t expert,
+	struct al_view_f x, size_t rows, struct al_error *err)
+{
+	for (size_t j = 0; j < x.cols; j++)
+		if (routing->shares.data[expert + j * routing->shares.ld] > 0)
+			sent->tokens[sent->n++] = j;
+	if (!al_matrix_init_f(&sent->x, x.rows, sent->n, err)
+		|| !al_matrix_init_f(&sent->y, rows, sent->n, err))
+		return false;
+	for (size_t j = 0; j < sent->n; j++)
+		memcpy(sent->x.data + j * sent->x.ld, x.data + sent->tokens[j] * x.ld,
+			x.rows * sizeof(float));
+	return true;
+}
+
+static void add_times(float factor, const float *from, size_t n, float *to)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] += factor * from[i];
+}
+
+/* An expert's part of out. A number that isn't finite is named where the layer ends. */
+static bool add_expert(const struct routing *routing, size_t expert,
+	const struct al_activation *activation, struct al_pass_place place, struct al_view_f x,
+	struct al_matrix_f out, size_t *memory, struct al_error *err)
+{
+	struct sent sent = {.tokens = memory};
+	bool ok = init_sent(&sent, routing, expert, x, out.rows, err)
+		&& (sent.n == 0
+			|| al_feed_block_apply(&routing->experts->items[expert], activation, place,
+				al_view_f(sent.x), sent.y, err));
+
+	for (size_t j = 0; ok && j < sent.n; j++) {
+		const size_t at = sent.tokens[j];
+		add_times(routing->shares.data[expert + at * routing->shares.ld],
+			sent.y.data + j * sent.y.ld, out.rows, out.data + at * out.ld);
+	}
+	al_matrix_finish_f(&sent.x);
+	al_matrix_finish_f(&sent.y);
+	return ok;
+}
+
+/* out becomes what the shared block gives, or 0. */
+static bool apply_shared(const struct al_experts *experts, const struct al_activation *activation,
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_error *err)
+{
+	struct al_matrix_f weight = {0};
+	bool ok = true;
+
+	if (!al_linear_is_there(&experts->shared.down)) {
+		for (size_t j = 0; j < out.cols; j++)
+			memset(out.data + j * out.ld, 0, out.rows * sizeof(float));
+		return true;
+	}
+	if (!al_feed_block_apply(&experts->shared, activation, place, x, out, err))
+		return false;
+	if (!al_linear_is_there(&experts->shared_weight))
+		return true;
+	ok = al_matrix_init_f(&weight, 1, x.cols, err)
+		&& al_linear_apply(&experts->shared_weight, place, x, weight, err);
+	for (size_t j = 0; ok && j < out.cols; j++) {
+		const double share = 1 / (1 + exp(-(double)weight.data[j * weight.ld]));
+		for (size_t i = 0; i < out.rows; i++)
+			out.data[i + j * out.ld] *= (float)share;
+	}
+	al_matrix_finish_f(&weight);
+	return ok;
+}
+
+bool al_experts_apply(const struct al_experts *experts, const struct al_activation *activation,
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_error *err)
+{
+	struct routing routing = {.experts = experts};
+	size_t *memory = al_alloc(x.cols, sizeof(*memory));
+	bool ok = apply_shared(experts, activation, place, x, out, err)
+		&& al_matrix_init_f(&routing.shares, experts->n, x.cols, err)
+		&& al_linear_apply(&experts->router, place, x, routing.shares, err);
+
+	if (ok)
+		al_each_columns(x.cols, route_columns, &routing);
+	for (size_t i = 0; ok && i < experts->n; i++)
+		ok = add_expert(&routing, i, activation, place, x, out, memory, err);
+	al_matrix_finish_f(&routing.shares);
+	free(memory);
+	return ok;
+}

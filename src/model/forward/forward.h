@@ -1,0 +1,174 @@
+/* The forward pass: a checkpoint run on tokens, as its family's "forward" says (catalog/forward.h).
+ *
+ * Activations are [width][tokens], a column a token, sequence after sequence. Products are float32;
+ * sums of norms, softmax and losses are double. Weights are read a layer at a time, so that memory
+ * is one layer and one batch of activations. The answer doesn't depend on the number of threads. */
+#ifndef ATTNLEDGER_FORWARD_FORWARD_H
+#define ATTNLEDGER_FORWARD_FORWARD_H
+
+#include "model/heads/rotary.h"
+
+/* ---- a model that runs ---- */
+
+struct al_activation; /* feed_forward.c */
+
+/* Other weights in the place of a module's own: out is initialised, of the shape that
+ * al_factor_load gives the module's factor (or bias). One that `widens` may give heads whose
+ * queries and keys are wider, keys for every head; and biases where the module has none, or none:
+ * no data. */
+struct al_factor_source {
+	bool (*load)(void *context, const struct al_attention *attention, enum al_projection p,
+		bool is_bias, struct al_matrix *out, struct al_error *err);
+	void *context;
+	bool widens;
+};
+
+struct al_network {
+	struct al_arena arena;
+	struct al_model_view *view; /* the caller's; it outlives the network */
+	const struct al_forward *how;
+	int64_t n_layers, d_model, vocab;
+	int64_t longest; /* tokens of a sequence; 0: any number */
+	int64_t first_position;
+	double epsilon, score_cap, logit_cap, embedding_scale; /* a cap of 0: none */
+	double residual_scale, logit_divisor;
+	double alibi; /* 0: none */
+	int64_t relative_distance;
+	const struct al_activation *activation;
+	struct al_matrix_f head; /* [width][vocab], where it is kept in memory; else empty */
+	struct al_rotary_rule rotary; /* of every module that has rotary positions */
+	const struct al_factor_source *factors; /* the caller's; NULL: the checkpoint's own */
+};
+
+/* Refuses a family without "forward", and a config under which it isn't true. On failure nothing is
+ * left to close. */
+bool al_network_open(struct al_network *network, struct al_model_view *view,
+	struct al_error *err) AL_MUST_CHECK;
+void al_network_close(struct al_network *network);
+
+/* ---- tokens ---- */
+
+/* Sequence i is tokens[begin[i] .. begin[i + 1]). */
+struct al_batch {
+	const int32_t *tokens;
+	const size_t *begin; /* [n_sequences + 1] */
+	size_t n_sequences;
+	size_t first_sequence; /* its number in the caller's file, for messages */
+};
+
+static inline size_t al_batch_tokens(const struct al_batch *batch)
+{
+	return batch->begin[batch->n_sequences];
+}
+
+/* The positions that the config gives; 0: it has none, or the family can't be run. */
+bool al_view_longest(struct al_model_view *view, int64_t *out, struct al_error *err) AL_MUST_CHECK;
+
+/* A token beyond the vocabulary, a sequence without tokens or beyond the positions. */
+bool al_network_check_tokens(const struct al_network *network, const struct al_batch *batch,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The tokens that the config names under a key ("bos_token_id"), one or a list; none where it has
+ * no such key, or null. `room` is what `out` takes. */
+bool al_network_named_tokens(const struct al_network *network, const char *key, int32_t *out,
+	size_t room, size_t *n, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- layer by layer ---- */
+
+struct al_layer;
+
+/* Reads the weights of layer number `layer`. NULL on failure. */
+struct al_layer *al_layer_load(struct al_network *network, int64_t layer, struct al_error *err);
+void al_layer_free(struct al_layer *layer);
+const struct al_attention *al_layer_attention(const struct al_layer *layer);
+
+/* The hidden states before the first layer: x is initialised, [d_model][tokens]. */
+bool al_network_embed(struct al_network *network, const struct al_batch *batch,
+	struct al_matrix_f *x, struct al_error *err) AL_MUST_CHECK;
+
+/* What a layer's attention shows of itself on a batch, for statistics. */
+struct al_trace {
+	struct al_matrix_f input; /* [d_model][tokens]: what W_Q, W_K and W_V read */
+	double *entropy; /* [n_heads]: of attention weights in nats, added up over tokens */
+	double *distance; /* [n_heads][n_heads]: the square root of the Jensen-Shannon divergence
+			     (nats) of two heads' weights, added up over n_sampled queries */
+	const struct al_batch *batch;
+	size_t n_sampled; /* up to AL_SAMPLED_QUERIES of each sequence, evenly apart */
+};
+
+enum { AL_SAMPLED_QUERIES = 16 };
+
+/* Safe on NULL and on a zeroed struct. */
+void al_trace_finish(struct al_trace *trace);
+
+/* Fails, AL_ENOTFINITE: the largest number of x [][tokens] is one of this token's, whose sums of
+ * squares overflowed. */
+bool al_fail_largest(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* What the heads give before W_O: o is initialised, [n_heads*d_value][tokens]. `trace`, which may
+ * be NULL, is filled. */
+bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
+	struct al_trace *trace, struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
+
+/* W_O o and its bias: y is [d_model][tokens]. */
+bool al_layer_project(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f o, struct al_matrix_f y, struct al_error *err) AL_MUST_CHECK;
+
+/* The rest of the layer, from its input x and what attention puts out, y, which is destroyed: x
+ * becomes the layer's output. */
+bool al_layer_add(const struct al_layer *layer, const struct al_batch *batch, struct al_matrix_f y,
+	struct al_matrix_f x, struct al_error *err) AL_MUST_CHECK;
+
+/* The rest of the layer, from its input x and its heads' outputs: x becomes its output. */
+bool al_layer_complete(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f o, struct al_matrix_f x, struct al_error *err) AL_MUST_CHECK;
+
+/* Both. */
+bool al_layer_run(const struct al_layer *layer, const struct al_batch *batch, struct al_matrix_f x,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The norm and projection behind the last layer: out is initialised. */
+bool al_network_finish(struct al_network *network, const struct al_batch *batch, struct al_view_f x,
+	struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+
+/* Layers [first, n_layers) and what is behind the last, x destroyed. */
+bool al_network_run_from(struct al_network *network, int64_t first, const struct al_batch *batch,
+	struct al_matrix_f x, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- a decoder's scores ---- */
+
+/* What a decoder says of each token: losses[i] is -log p(targets[i]) in nats after token i, 0 where
+ * the target is negative; best[i] the token with the largest logit (the first such). Either may be
+ * NULL. The head is read in blocks. With `alike`, where `best` is NULL, a group of words is taken
+ * together: losses to 1e-7 nats. */
+struct al_alike; /* alike.h */
+
+struct al_token_scores {
+	const int32_t *targets;
+	double *losses;
+	int32_t *best;
+	const struct al_alike *alike; /* NULL: word by word */
+};
+
+bool al_network_score(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f hidden, const struct al_token_scores *scores,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* What two models that have one head say of each token, of their hidden states a and b. */
+struct al_comparison {
+	double losses[2]; /* -log p(target) in nats; 0 where the target is negative */
+	double divergence; /* KL(a || b) in nats */
+	bool agree; /* the same likeliest token */
+};
+
+/* out [tokens]; a and b have a column a token. */
+bool al_network_compare(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f a, struct al_view_f b, const int32_t *targets, struct al_comparison *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The logits of all tokens: out is initialised, [vocab][tokens]. For few tokens. */
+bool al_network_logits(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f hidden, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+
+#endif

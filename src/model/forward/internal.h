@@ -1,0 +1,282 @@
+/* What the files of this folder share. */
+#ifndef ATTNLEDGER_FORWARD_INTERNAL_H
+#define ATTNLEDGER_FORWARD_INTERNAL_H
+
+#include "catalog/iteration.h"
+#include "catalog/pass.h"
+#include "model/forward/forward.h"
+
+/* ---- where something is, for messages ---- */
+
+enum { AL_BEFORE_LAYERS = -1, AL_BEHIND_LAYERS = -2 };
+
+struct al_pass_place {
+	int64_t layer;
+	const struct al_batch *batch;
+	size_t first; /* the token of column 0 */
+};
+
+/* C = scale op(W) X, or that much more, a column a token. Where a number overflows or isn't one,
+ * the first such token is named. */
+bool al_multiply(struct al_pass_place place, enum al_op op, float scale, struct al_view_f w,
+	struct al_view_f x, bool is_added, struct al_matrix_f c,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Fails where a column isn't finite, and names its token. */
+bool al_check_columns(struct al_pass_place place, struct al_view_f x,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Calls work(context, first, n) for runs of columns, side by side. */
+void al_each_columns(size_t n, void (*work)(void *context, size_t first, size_t n), void *context);
+
+/* ---- weights ---- */
+
+/* y = op(weight) x + bias */
+struct al_linear {
+	struct al_matrix_f weight;
+	enum al_op op;
+	struct al_matrix_f bias; /* [rows of y][1], or empty */
+};
+
+void al_linear_finish(struct al_linear *linear);
+static inline size_t al_linear_rows(const struct al_linear *linear)
+{
+	return linear->op == AL_PLAIN ? linear->weight.rows : linear->weight.cols;
+}
+static inline bool al_linear_is_there(const struct al_linear *linear)
+{
+	return linear->weight.data != NULL;
+}
+/* y is [rows of y][cols of x]. */
+bool al_linear_apply(const struct al_linear *linear, struct al_pass_place place, struct al_view_f x,
+	struct al_matrix_f y, struct al_error *err) AL_MUST_CHECK;
+
+struct al_norm {
+	enum al_norm_kind kind;
+	double epsilon;
+	struct al_matrix_f scale, bias; /* [n][1]; with the offset added; bias may be empty */
+};
+
+void al_norm_finish(struct al_norm *norm);
+static inline bool al_norm_is_there(const struct al_norm *norm)
+{
+	return norm->scale.data != NULL;
+}
+/* In place, [n][columns]. */
+void al_norm_apply(const struct al_norm *norm, struct al_matrix_f x);
+/* n numbers of one column. */
+void al_norm_numbers(const struct al_norm *norm, const float *scale, const float *bias, size_t n,
+	const float *x, float *out);
+
+/* The names of a layer, or of the model where iteration->n is 0. */
+struct al_reading {
+	struct al_network *network;
+	struct al_iteration *iteration;
+	struct al_arena *arena;
+	/* An expert: a name without {expert} is a tensor of n_stacked, of which it is one. */
+	int64_t expert, n_stacked;
+};
+
+/* They stay empty where the family names nothing, or nothing that holds here. Numbers that aren't
+ * finite are refused. */
+bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
+	int64_t cols, struct al_linear *out, struct al_error *err) AL_MUST_CHECK;
+/* How many numbers the matrix of that name takes; 0 where there is none. */
+bool al_input_width(const struct al_reading *reading, enum al_forward_tensor what, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_norm_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t n,
+	struct al_norm *out, struct al_error *err) AL_MUST_CHECK;
+/* A vector of n numbers under a family's name. */
+bool al_vector_read(const struct al_reading *reading, const char *name, int64_t n,
+	struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+/* Rows [first, +n) of a matrix stored [rows][cols]: out is initialised, [cols][n]. */
+bool al_weight_rows_read(const struct al_network *network, const struct al_tensor *tensor,
+	int64_t first, int64_t n, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+/* The tensor of that name as a matrix [rows][cols]; rows 0: as many as there are. */
+bool al_matrix_resolve(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
+	int64_t cols, const struct al_tensor **out, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- rotary positions ---- */
+
+struct al_turns {
+	size_t n_pairs, n_positions;
+	float *cos, *sin; /* [n_pairs][n_positions], a column a position */
+	enum al_pairs pairs;
+};
+
+void al_turns_init(struct al_turns *turns, const struct al_network *network,
+	const struct al_attention *attention, size_t n_positions);
+void al_turns_finish(struct al_turns *turns);
+/* One head's vector at a position. */
+void al_turn(const struct al_turns *turns, size_t position, float *x);
+
+/* ---- the head ---- */
+
+struct al_head {
+	struct al_network *network;
+	const struct al_batch *batch;
+	const struct al_tensor *tensor;
+	struct al_matrix_f bias; /* [vocab][1], or empty; who opened it finishes it */
+};
+
+/* An encoder has none. */
+bool al_head_open(struct al_network *network, const struct al_batch *batch, size_t width,
+	struct al_head *head, struct al_error *err) AL_MUST_CHECK;
+
+/* Calls `block` for one block of the head's rows after the other, [width][n] from `row` on. */
+bool al_head_each_block(const struct al_head *head, int64_t width,
+	bool (*block)(void *context, struct al_view_f w, int64_t row, struct al_error *err),
+	void *context, struct al_error *err) AL_MUST_CHECK;
+
+/* Of such a block, logits [rows of w][columns of x]; `first` is x's first token. */
+bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t row,
+	struct al_view_f x, size_t first, struct al_matrix_f logits,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- activations ---- */
+
+/* The activation of that name, or an error that lists those known. */
+bool al_activation_find(const char *name, const struct al_activation **out,
+	struct al_error *err) AL_MUST_CHECK;
+/* up becomes activation(gate) * up, or activation(up) where gate is NULL; gate is destroyed. */
+void al_activate(const struct al_activation *activation, float *gate, float *up, size_t n);
+
+/* From now on the head stays in memory, until the network is closed. */
+bool al_network_keep_head(struct al_network *network, struct al_error *err) AL_MUST_CHECK;
+
+/* al_network_embed, where `past` tokens of each sequence came before. */
+bool al_network_embed_after(struct al_network *network, const struct al_batch *batch, size_t past,
+	struct al_matrix_f *x, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- positions in scores ---- */
+
+/* What is added to a score by the distance of key and query. */
+struct al_position_bias {
+	double *slopes; /* [n_heads]: ALiBi's; NULL: none */
+	float *table; /* [n_heads][2*farthest + 1], from the farthest key before; NULL: none */
+	size_t farthest; /* beyond it the bias stays */
+};
+
+bool al_position_bias_load(struct al_position_bias *bias, const struct al_reading *reading,
+	size_t n_heads, struct al_error *err) AL_MUST_CHECK;
+void al_position_bias_finish(struct al_position_bias *bias);
+/* To a query's scores of n keys from `first_key` on. */
+void al_position_bias_add(const struct al_position_bias *bias, size_t head, size_t query,
+	size_t first_key, size_t n, float *scores);
+
+/* ---- feed-forward blocks ---- */
+
+/* Without data where there is none. */
+struct al_feed_block {
+	struct al_linear gate, up, gate_up, down;
+};
+
+/* The tensors of the block that begins at `first`; empty where the family names none that holds. */
+bool al_feed_block_read(const struct al_reading *reading, enum al_forward_tensor first,
+	struct al_feed_block *block, struct al_error *err) AL_MUST_CHECK;
+void al_feed_block_finish(struct al_feed_block *block);
+/* x is what the block reads, out what it gives. */
+bool al_feed_block_apply(const struct al_feed_block *block, const struct al_activation *activation,
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_error *err) AL_MUST_CHECK;
+
+struct al_experts {
+	struct al_linear router;
+	struct al_feed_block *items; /* [n]; NULL: the layer has none */
+	size_t n, n_active;
+	bool is_normalised;
+	struct al_feed_block shared;
+	struct al_linear shared_weight;
+};
+
+bool al_experts_load(struct al_experts *experts, const struct al_reading *reading,
+	struct al_error *err) AL_MUST_CHECK;
+void al_experts_finish(struct al_experts *experts);
+bool al_experts_apply(const struct al_experts *experts, const struct al_activation *activation,
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- a variant's pass ---- */
+
+/* Between the heads' outputs and W_O; see catalog/pass.h. */
+struct al_across {
+	const struct al_pass_across *how; /* NULL: nothing */
+	size_t n_heads, width;
+	struct al_matrix norm[AL_N_PASS_NORMS]; /* one row each */
+	struct al_matrix weight, bias; /* [features][kept], [1][kept] */
+};
+
+void al_across_finish(struct al_across *across);
+/* out is initialised, [kept*width][tokens]. */
+bool al_across_apply(const struct al_across *across, struct al_view_f o, struct al_matrix_f *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+struct al_layer;
+
+/* Projections of a variant with a pass, each head's columns as that makes them. */
+bool al_variant_load(struct al_layer *layer, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- a layer ---- */
+
+/* Keys and values of what came before: sequence i has columns [i*length, (i + 1)*length), a token
+ * each. */
+struct al_cache {
+	struct al_matrix_f k, v; /* [n_kv_heads*d_head], [n_kv_heads*d_value] */
+	size_t length, past; /* tokens that there is room for, and that came before */
+	struct al_turns turns; /* of `length` positions; empty where there are none */
+};
+
+struct al_layer {
+	struct al_network *network;
+	struct al_arena arena;
+	int64_t number;
+	const struct al_attention *attention;
+	const struct al_attention *shape; /* its heads as they run: a pass may have wider ones */
+	bool is_parallel;
+	size_t window; /* 0: none */
+	struct al_linear query, key, value, output;
+	struct al_norm attention_before, attention_behind, attention_sum;
+	struct al_norm query_norm, key_norm; /* scale [d_head], or of all heads */
+	struct al_across across;
+	struct al_matrix_f sinks; /* [n_heads][1], or empty */
+	struct al_position_bias bias;
+	struct al_norm feed_before, feed_behind, feed_sum;
+	struct al_feed_block feed; /* empty where there are experts */
+	struct al_experts experts;
+	struct al_cache *cache; /* the caller's; NULL: none */
+};
+
+/* norm(x), or x itself where there is no norm: out is initialised. */
+bool al_read_input(const struct al_norm *norm, struct al_view_f x, struct al_matrix_f *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Attention weights as they come: a head of a sequence is number sequence*n_heads + head. */
+struct al_watched {
+	const struct al_batch *batch;
+	size_t n_heads;
+	double *entropy; /* of each head of each sequence, added up over its queries */
+	float *rows; /* of each sequence [sampled query][head][tokens] */
+	size_t *first_row; /* [n_sequences]: where in `rows` a sequence begins */
+};
+
+void al_watched_init(struct al_watched *watched, const struct al_layer *layer,
+	const struct al_batch *batch);
+void al_watched_finish(struct al_watched *watched);
+/* Of queries from `first` on, a column each: weights of keys from `low` on. From several threads,
+ * each for another head of a sequence. */
+void al_watch_weights(struct al_watched *watched, size_t index, size_t first, size_t low,
+	struct al_view_f weights, double entropy);
+/* Of all heads and sequences. */
+bool al_watched_add_up(const struct al_watched *watched, struct al_trace *trace,
+	struct al_error *err) AL_MUST_CHECK;
+
+bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_feed_forward_load(struct al_layer *layer, const struct al_reading *reading,
+	struct al_error *err) AL_MUST_CHECK;
+/* x is what the block or the experts read, out what they give. */
+bool al_feed_forward_apply(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f x, struct al_matrix_f out, struct al_error *err) AL_MUST_CHECK;
+void al_feed_forward_finish(struct al_layer *layer);
+
+#endif

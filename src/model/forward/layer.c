@@ -1,0 +1,246 @@
+/* A layer: attention and a feed-forward block, with their norms, added to what passes by. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/forward/internal.h"
+
+/* ---- loading ---- */
+
+/* The variables that names and conditions of this layer count. */
+static bool iterate(struct al_layer *layer, struct al_iteration *out, struct al_error *err)
+{
+	struct al_network *network = layer->network;
+	struct al_iteration alone = {.settings = &network->view->settings,
+		.variables = {"layer"},
+		.values = {layer->number},
+		.n = 1};
+	const struct al_scope scope = al_iteration_scope(&alone);
+
+	*out = alone;
+	for (size_t i = 0; i < network->how->n_loops; i++) {
+		const struct al_forward_loop *loop = &network->how->loops[i];
+		out->variables[out->n] = loop->variable;
+		if (!al_formula_whole(loop->value, &scope, 0, &out->values[out->n++], err))
+			return al_in(err, "loops: %s", loop->variable);
+	}
+	return true;
+}
+
+static bool find_attention(struct al_layer *layer, const struct al_iteration *iteration,
+	struct al_error *err)
+{
+	const struct al_model_view *view = layer->network->view;
+	const char *name = al_iteration_name(iteration, &layer->arena,
+		view->family->modules[0].name);
+
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (strcmp(view->modules[i].name, name) == 0)
+			layer->attention = &view->modules[i];
+	return layer->attention
+		|| al_fail(err, AL_EINPUT, "%s: module %s is missing", view->checkpoint->path,
+			name);
+}
+
+static bool read_rules(struct al_layer *layer, struct al_iteration *iteration, struct al_error *err)
+{
+	const struct al_forward *how = layer->network->how;
+	const struct al_scope scope = al_iteration_scope(iteration);
+	int64_t window = 0;
+
+	if (how->parallel && !al_formula_holds(how->parallel, &scope, &layer->is_parallel, err))
+		return false;
+	if (how->window && !al_formula_whole(how->window, &scope, 0, &window, err))
+		return false;
+	layer->window = (size_t)window;
+	return true;
+}
+
+static bool load(struct al_layer *layer, struct al_error *err)
+{
+	const int64_t d_model = layer->network->d_model;
+	struct al_iteration iteration;
+	const struct al_reading reading = {.network = layer->network,
+		.iteration = &iteration,
+		.arena = &layer->arena};
+
+	return iterate(layer, &iteration, err) && find_attention(layer, &iteration, err)
+		&& read_rules(layer, &iteration, err) && al_attention_load(layer, &reading, err)
+		&& al_feed_forward_load(layer, &reading, err)
+		&& al_norm_read(&reading, AL_FORWARD_ATTENTION_BEFORE, d_model,
+			&layer->attention_before, err)
+		&& al_norm_read(&reading, AL_FORWARD_ATTENTION_BEHIND, d_model,
+			&layer->attention_behind, err)
+		&& al_norm_read(&reading, AL_FORWARD_ATTENTION_SUM, d_model, &layer->attention_sum,
+			err)
+		&& al_norm_read(&reading, AL_FORWARD_FEED_BEFORE, d_model, &layer->feed_before, err)
+		&& al_norm_read(&reading, AL_FORWARD_FEED_BEHIND, d_model, &layer->feed_behind, err)
+		&& al_norm_read(&reading, AL_FORWARD_FEED_SUM, d_model, &layer->feed_sum, err);
+}
+
+struct al_layer *al_layer_load(struct al_network *network, int64_t number, struct al_error *err)
+{
+	struct al_layer *layer = al_calloc(1, sizeof(*layer));
+
+	layer->network = network;
+	layer->number = number;
+	al_arena_init(&layer->arena);
+	if (load(layer, err))
+		return layer;
+	al_layer_free(layer);
+	al_in(err, "layer %lld", (long long)number);
+	return NULL;
+}
+
+void al_layer_free(struct al_layer *layer)
+{
+	if (!layer)
+		return;
+	struct al_linear *const linears[] = {&layer->query, &layer->key, &layer->value,
+		&layer->output};
+	struct al_norm *const norms[] = {&layer->attention_before, &layer->attention_behind,
+		&layer->attention_sum, &layer->query_norm, &layer->key_norm, &layer->feed_before,
+		&layer->feed_behind, &layer->feed_sum};
+	for (size_t i = 0; i < sizeof(linears) / sizeof(*linears); i++)
+		al_linear_finish(linears[i]);
+	for (size_t i = 0; i < sizeof(norms) / sizeof(*norms); i++)
+		al_norm_finish(norms[i]);
+	al_matrix_finish_f(&layer->sinks);
+	al_position_bias_finish(&layer->bias);
+	al_across_finish(&layer->across);
+	al_feed_forward_finish(layer);
+	al_arena_finish(&layer->arena);
+	free(layer);
+}
+
+const struct al_attention *al_layer_attention(const struct al_layer *layer)
+{
+	return layer->attention;
+}
+
+/* ---- running ---- */
+
+bool al_read_input(const struct al_norm *norm, struct al_view_f x, struct al_matrix_f *out,
+	struct al_error *err)
+{
+	if (!al_matrix_init_f(out, x.rows, x.cols, err))
+		return false;
+	for (size_t j = 0; j < x.cols; j++)
+		memcpy(out->data + j * out->ld, x.data + j * x.ld, x.rows * sizeof(float));
+	if (al_norm_is_there(norm))
+		al_norm_apply(norm, *out);
+	return true;
+}
+
+struct sum {
+	struct al_matrix_f x, y;
+	float scale; /* of y */
+};
+
+static void add_columns(void *context, size_t first, size_t n)
+{
+	const struct sum *sum = context;
+
+	for (size_t j = first; j < first + n; j++)
+		for (size_t i = 0; i < sum->x.rows; i++)
+			sum->x.data[i + j * sum->x.ld] += sum->scale
+				* sum->y.data[i + j * sum->y.ld];
+}
+
+/* x += scale y, normed before or after. */
+static void add(const struct al_layer *layer, struct al_matrix_f x, const struct al_norm *behind,
+	struct al_matrix_f y, const struct al_norm *after)
+{
+	struct sum sum = {x, y, (float)layer->network->residual_scale};
+
+	if (al_norm_is_there(behind))
+		al_norm_apply(behind, y);
+	al_each_columns(x.cols, add_columns, &sum);
+	if (al_norm_is_there(after))
+		al_norm_apply(after, x);
+}
+
+/* What the feed-forward block reads beside attention: its own norm of x, or attention's. */
+static const struct al_norm *feed_norm(const struct al_layer *layer)
+{
+	return layer->is_parallel && !al_norm_is_there(&layer->feed_before)
+		? &layer->attention_before
+		: &layer->feed_before;
+}
+
+/* y = feed-forward(norm(x)) */
+static bool feed(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
+	struct al_matrix_f y, struct al_error *err)
+{
+	struct al_matrix_f input = {0};
+	bool ok = al_read_input(feed_norm(layer), x, &input, err)
+		&& al_feed_forward_apply(layer, batch, al_view_f(input), y, err);
+
+	al_matrix_finish_f(&input);
+	return ok;
+}
+
+bool al_layer_project(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f o, struct al_matrix_f y, struct al_error *err)
+{
+	const struct al_pass_place place = {layer->number, batch, 0};
+	struct al_matrix_f mixed = {0};
+
+	if (!layer->across.how)
+		return al_linear_apply(&layer->output, place, o, y, err);
+	bool ok = al_across_apply(&layer->across, o, &mixed, err)
+		&& al_linear_apply(&layer->output, place, al_view_f(mixed), y, err);
+	al_matrix_finish_f(&mixed);
+	return ok;
+}
+
+/* The feed-forward block of a parallel layer reads what attention reads, so it comes first. */
+static bool add_beside(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_matrix_f x, struct al_error *err)
+{
+	struct al_matrix_f fed = {0};
+	bool ok = al_matrix_init_f(&fed, x.rows, x.cols, err)
+		&& feed(layer, batch, al_view_f(x), fed, err);
+
+	if (ok)
+		add(layer, x, &layer->feed_behind, fed, &layer->feed_sum);
+	al_matrix_finish_f(&fed);
+	return ok;
+}
+
+bool al_layer_add(const struct al_layer *layer, const struct al_batch *batch, struct al_matrix_f y,
+	struct al_matrix_f x, struct al_error *err)
+{
+	if (layer->is_parallel && !add_beside(layer, batch, x, err))
+		return false;
+	add(layer, x, &layer->attention_behind, y, &layer->attention_sum);
+	if (!layer->is_parallel) {
+		if (!feed(layer, batch, al_view_f(x), y, err))
+			return false;
+		add(layer, x, &layer->feed_behind, y, &layer->feed_sum);
+	}
+	return al_check_columns((struct al_pass_place){layer->number, batch, 0}, al_view_f(x), err);
+}
+
+bool al_layer_complete(const struct al_layer *layer, const struct al_batch *batch,
+	struct al_view_f o, struct al_matrix_f x, struct al_error *err)
+{
+	struct al_matrix_f y = {0};
+	bool ok = al_matrix_init_f(&y, x.rows, x.cols, err)
+		&& al_layer_project(layer, batch, o, y, err)
+		&& al_layer_add(layer, batch, y, x, err);
+
+	al_matrix_finish_f(&y);
+	return ok;
+}
+
+bool al_layer_run(const struct al_layer *layer, const struct al_batch *batch, struct al_matrix_f x,
+	struct al_error *err)
+{
+	struct al_matrix_f o = {0};
+	bool ok = al_layer_heads(layer, batch, al_view_f(x), NULL, &o, err)
+		&& al_layer_complete(layer, batch, al_view_f(o), x, err);
+
+	al_matrix_finish_f(&o);
+	return ok;
+}

@@ -1,0 +1,314 @@
+/* A model that runs: what its family says of it, and what its config says of that. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/forward/internal.h"
+
+enum { MOST_POSITIONS = 1 << 24 };
+
+/* ---- the config ---- */
+
+static bool read_count(const struct al_network *network, const struct al_config_number *number,
+	int64_t *out, struct al_error *err)
+{
+	double value;
+
+	if (!al_model_view_number(network->view, number, 0, &value, err))
+		return false;
+	if (value != floor(value) || value > MOST_POSITIONS)
+		return al_fail(err, AL_EINPUT, "%s: %s is %g, expected a whole number up to %d",
+			network->view->config_path, number->n_keys ? number->keys[0] : "it", value,
+			MOST_POSITIONS);
+	*out = (int64_t)value;
+	return true;
+}
+
+bool al_view_longest(struct al_model_view *view, int64_t *out, struct al_error *err)
+{
+	const struct al_network network = {.view = view, .how = view->family->forward};
+
+	*out = 0;
+	return !network.how || !view->has_config
+		|| read_count(&network, &network.how->longest, out, err);
+}
+
+static bool read_activation(struct al_network *network, struct al_error *err)
+{
+	const struct al_forward_word *word = &network->how->activation;
+	const struct cJSON *node = al_model_view_key(network->view, word->keys, word->n_keys);
+	const char *name = word->fallback;
+
+	if (!node || al_json_kind(node) == AL_JSON_NULL)
+		return al_activation_find(name, &network->activation, err);
+	return al_json_text(&network->view->config, node, &name, err)
+		&& (al_activation_find(name, &network->activation, err)
+			|| al_json_in(&network->view->config, node, err));
+}
+
+/* A config's value as the family's file writes it. */
+static const char *value_text(struct al_network *network, const struct cJSON *node)
+{
+	const char *text = "";
+	double real = 0;
+	bool flag = false;
+
+	switch (al_json_kind(node)) {
+	case AL_JSON_NULL:
+		return "null";
+	case AL_JSON_BOOLEAN:
+		return al_json_boolean(&network->view->config, node, &flag, NULL) && flag ? "true"
+											  : "false";
+	case AL_JSON_NUMBER:
+		return al_json_real(&network->view->config, node, &real, NULL)
+			? al_format(&network->arena, "%.17g", real)
+			: "";
+	case AL_JSON_TEXT:
+		return al_json_text(&network->view->config, node, &text, NULL) ? text : "";
+	default:
+		return "a list or an object";
+	}
+}
+
+static bool check_need(struct al_network *network, const struct al_forward_need *need,
+	struct al_error *err)
+{
+	const struct cJSON *node = al_model_view_key(network->view, &need->key, 1);
+	const char *value = node ? value_text(network, node) : NULL;
+	const char *expected = need->values[0];
+
+	if (!value || al_find_name(value, need->values, need->n_values) >= 0)
+		return true;
+	for (size_t i = 1; i < need->n_values; i++)
+		expected = al_format(&network->arena, "%s or %s", expected, need->values[i]);
+	return al_json_fail(&network->view->config, node, err,
+		"%s is %s; the forward pass of family %s knows %s alone", need->key, value,
+		network->view->family->name, expected);
+}
+
+/* What the reference implementation assumes where a key is absent isn't always what is read. */
+static bool check_present(struct al_network *network, struct al_error *err)
+{
+	const struct al_forward *how = network->how;
+
+	return how->n_present == 0 || al_model_view_key(network->view, how->present, how->n_present)
+		|| al_fail(err, AL_EINPUT, "%s has no %s; the forward pass of family %s needs it",
+			network->view->config_path, how->present[0], network->view->family->name);
+}
+
+static bool check_when(struct al_network *network, struct al_error *err)
+{
+	const struct al_scope scope = al_settings_scope(&network->view->settings);
+	bool holds = true;
+
+	if (network->how->when && !al_formula_holds(network->how->when, &scope, &holds, err))
+		return false;
+	return holds
+		|| al_fail(err, AL_EINPUT, "the forward pass of family %s runs %s alone",
+			network->view->family->name, network->how->only);
+}
+
+/* ---- sizes ---- */
+
+static bool read_symbol(struct al_network *network, const char *symbol, int64_t *out,
+	struct al_error *err)
+{
+	const struct al_setting *setting;
+
+	if (!al_settings_get(&network->view->settings, symbol, &setting, err))
+		return false;
+	if (!setting)
+		return al_fail(err, AL_EINPUT, "family %s doesn't say %s",
+			network->view->family->name, symbol);
+	*out = setting->value.integer;
+	return true;
+}
+
+static bool read_layers(struct al_network *network, struct al_error *err)
+{
+	const struct al_scope scope = al_settings_scope(&network->view->settings);
+
+	return network->how->layers
+		? al_formula_whole(network->how->layers, &scope, 0, &network->n_layers, err)
+		: read_symbol(network, "n_layers", &network->n_layers, err);
+}
+
+static bool read_scale(struct al_network *network, struct al_error *err)
+{
+	const struct al_scope scope = al_settings_scope(&network->view->settings);
+	int64_t squared = 1;
+
+	if (network->how->scale_squared
+		&& !al_formula_whole(network->how->scale_squared, &scope, 0, &squared, err))
+		return false;
+	network->embedding_scale *= sqrt((double)squared);
+	return true;
+}
+
+/* A factor that the config has beside its weights: more than 0. */
+static bool read_factor(const struct al_network *network, const struct al_config_number *number,
+	double *out, struct al_error *err)
+{
+	return al_model_view_number(network->view, number, 1, out, err)
+		&& (*out > 0
+			|| al_fail(err, AL_EINPUT, "%s: %s is %g, expected more than 0",
+				network->view->config_path, number->n_keys ? number->keys[0] : "it",
+				*out));
+}
+
+static bool read_factors(struct al_network *network, struct al_error *err)
+{
+	const struct al_forward *how = network->how;
+
+	return read_factor(network, &how->embedding_scale, &network->embedding_scale, err)
+		&& read_scale(network, err)
+		&& read_factor(network, &how->residual_scale, &network->residual_scale, err)
+		&& read_factor(network, &how->logit_divisor, &network->logit_divisor, err);
+}
+
+/* Of learned positions there are as many as rows; the config may say fewer. */
+static bool limit_positions(struct al_network *network, const struct al_reading *reading,
+	struct al_error *err)
+{
+	const struct al_tensor *positions;
+
+	if (!al_matrix_resolve(reading, AL_FORWARD_POSITIONS, 0, 0, &positions, err))
+		return false;
+	if (!positions)
+		return true;
+	const int64_t rows = positions->shape[0] - network->first_position;
+	if (network->longest == 0 || rows < network->longest)
+		network->longest = rows;
+	return network->longest > 0
+		|| al_fail(err, AL_EINPUT, "tensor %s has %lld rows, positions begin at %lld",
+			positions->name, (long long)positions->shape[0],
+			(long long)network->first_position);
+}
+
+static bool read_tables(struct al_network *network, struct al_error *err)
+{
+	struct al_iteration iteration = {.settings = &network->view->settings};
+	const struct al_reading reading = {.network = network,
+		.iteration = &iteration,
+		.arena = &network->arena};
+	const struct al_tensor *tokens;
+
+	if (!al_matrix_resolve(&reading, AL_FORWARD_TOKENS, 0, 0, &tokens, err))
+		return false;
+	network->vocab = tokens->shape[0];
+	if (network->vocab < 1 || network->vocab > INT32_MAX)
+		return al_fail(err, AL_EINPUT, "tensor %s has %lld rows", tokens->name,
+			(long long)network->vocab);
+	return limit_positions(network, &reading, err);
+}
+
+/* One rule of the config, whichever module asks for it. */
+static bool read_rotary(struct al_network *network, struct al_error *err)
+{
+	const struct al_model_view *view = network->view;
+	const struct al_attention *found = &view->modules[0];
+
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (view->modules[i].is_rotary)
+			found = &view->modules[i];
+	return al_rotary_rule_read(view, found, &network->arena, &network->rotary, err);
+}
+
+static bool open_network(struct al_network *network, struct al_error *err)
+{
+	const struct al_forward *how = network->how;
+
+	for (size_t i = 0; i < how->n_needs; i++)
+		if (!check_need(network, &how->needs[i], err))
+			return false;
+	return check_present(network, err) && check_when(network, err) && read_layers(network, err)
+		&& read_factors(network, err)
+		&& read_symbol(network, "d_model", &network->d_model, err)
+		&& al_model_view_number(network->view, &how->epsilon, 0, &network->epsilon, err)
+		&& al_model_view_number(network->view, &how->score_cap, 0, &network->score_cap, err)
+		&& al_model_view_number(network->view, &how->logit_cap, 0, &network->logit_cap, err)
+		&& al_model_view_number(network->view, &how->alibi, 0, &network->alibi, err)
+		&& read_count(network, &how->relative_distance, &network->relative_distance, err)
+		&& read_count(network, &how->longest, &network->longest, err)
+		&& read_count(network, &how->first_position, &network->first_position, err)
+		&& read_activation(network, err) && read_rotary(network, err)
+		&& read_tables(network, err);
+}
+
+bool al_network_open(struct al_network *network, struct al_model_view *view, struct al_error *err)
+{
+	*network = (struct al_network){.view = view, .how = view->family->forward};
+	if (!network->how)
+		return al_fail(err, AL_EINPUT,
+			"family %s doesn't say how its tensors make a model (\"forward\"): it "
+			"can't be "
+			"run",
+			view->family->name);
+	al_arena_init(&network->arena);
+	if (open_network(network, err))
+		return true;
+	al_network_close(network);
+	return false;
+}
+
+void al_network_close(struct al_network *network)
+{
+	al_matrix_finish_f(&network->head);
+	al_arena_finish(&network->arena);
+	*network = (struct al_network){0};
+}
+
+/* ---- tokens ---- */
+
+bool al_network_named_tokens(const struct al_network *network, const char *key, int32_t *out,
+	size_t room, size_t *n, struct al_error *err)
+{
+	const struct al_json *config = &network->view->config;
+	const struct cJSON *node = al_model_view_key(network->view, &key, 1), *item = node;
+
+	*n = 0;
+	if (!node || al_json_kind(node) == AL_JSON_NULL)
+		return true;
+	if (al_json_kind(node) == AL_JSON_ARRAY)
+		item = al_json_first(node);
+	for (; item && *n < room; item = item == node ? NULL : al_json_next(item)) {
+		int64_t token;
+		if (!al_json_whole_from(config, item, 0, &token, err))
+			return false;
+		if (token >= network->vocab)
+			return al_json_fail(config, item, err,
+				"token %lld is beyond the vocabulary of %lld", (long long)token,
+				(long long)network->vocab);
+		out[(*n)++] = (int32_t)token;
+	}
+	return true;
+}
+
+static bool check_sequence(const struct al_network *network, const struct al_batch *batch,
+	size_t sequence, struct al_error *err)
+{
+	const size_t first = batch->begin[sequence], n = batch->begin[sequence + 1] - first;
+
+	if (n == 0)
+		return al_fail(err, AL_EINPUT, "it has no tokens");
+	if (network->longest > 0 && n > (size_t)network->longest)
+		return al_fail(err, AL_EINPUT, "it has %zu tokens, the model %lld positions", n,
+			(long long)network->longest);
+	for (size_t i = 0; i < n; i++)
+		if (batch->tokens[first + i] < 0 || batch->tokens[first + i] >= network->vocab)
+			return al_fail(err, AL_EINPUT,
+				"token %zu is %d, beyond the vocabulary of %lld", i,
+				batch->tokens[first + i], (long long)network->vocab);
+	return true;
+}
+
+bool al_network_check_tokens(const struct al_network *network, const struct al_batch *batch,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < batch->n_sequences; i++)
+		if (!check_sequence(network, batch, i, err))
+			return al_in(err, "sequence %zu (counted from 0)",
+				batch->first_sequence + i);
+	return true;
+}

@@ -1,0 +1,36 @@
+/* Passes of a model over all sequences, batch by batch, with somebody who looks at each layer. */
+#ifndef ATTNLEDGER_FORWARD_PASS_H
+#define ATTNLEDGER_FORWARD_PASS_H
+
+#include "model/forward/forward.h"
+
+/* Called from time to time with what is being computed, after `done` of `n` equal steps. */
+struct al_watch {
+	void (*show)(void *context, const char *part, size_t done, size_t n);
+	void *context;
+};
+
+/* Who looks; what is NULL isn't called. Columns are tokens. */
+struct al_visitor {
+	/* At each layer: x [d_model] goes into it, its heads put out o [n_heads*d_value], side by
+	 * side as W_O reads them (al_layer_project). */
+	bool (*heads)(void *context, const struct al_layer *layer, const struct al_batch *batch,
+		struct al_view_f x, struct al_view_f o, struct al_error *err);
+	/* The same, beside what attention shows of itself, which costs some time. */
+	bool (*trace)(void *context, const struct al_layer *layer, const struct al_trace *trace,
+		struct al_view_f o, struct al_error *err);
+	/* Makes y [d_model] of o in the place of W_O and its bias. */
+	bool (*project)(void *context, const struct al_layer *layer, const struct al_batch *batch,
+		struct al_view_f o, struct al_matrix_f y, struct al_error *err);
+	/* Behind the last layer, as al_network_finish gives it. */
+	bool (*hidden)(void *context, const struct al_batch *batch, struct al_view_f hidden,
+		struct al_error *err);
+	void *context;
+};
+
+/* Checks all tokens first. `watch` may be NULL. */
+bool al_network_pass(struct al_network *network, const struct al_batch *all,
+	const struct al_watch *watch, const struct al_visitor *visitor,
+	struct al_error *err) AL_MUST_CHECK;
+
+#endif

@@ -1,0 +1,358 @@
+/* What a decoder says of the next token. The head is read in blocks of rows: for each token the sum
+ * of exponentials over what has been read, in double, relative to the largest logit so far. */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "model/forward/alike.h"
+#include "model/forward/exponent.h"
+
+/* Numbers of the head, and of logits, that are in memory at once: they stay in the cache. */
+enum { HEAD_NUMBERS = 1 << 20, LOGITS = 1 << 20 };
+
+struct running {
+	float most;
+	int32_t best;
+	double sum, target;
+};
+
+static bool find_head(const struct al_reading *reading, int64_t width, struct al_head *out,
+	struct al_error *err)
+{
+	const struct al_network *network = reading->network;
+	const char *bias = network->how->tensors[AL_FORWARD_HEAD].bias;
+
+	if (!al_matrix_resolve(reading, AL_FORWARD_HEAD, network->vocab, width, &out->tensor, err))
+		return false;
+	if (!out->tensor)
+		return al_fail(err, AL_EINPUT, "%s: the model has no head",
+			network->view->checkpoint->path);
+	return al_vector_read(reading, bias, network->vocab, &out->bias, err);
+}
+
+static void cap(float *x, size_t n, double at)
+{
+	for (size_t i = 0; i < n; i++)
+		x[i] = (float)(at * tanh((double)x[i] / at));
+}
+
+bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t row,
+	struct al_view_f x, size_t first, struct al_matrix_f logits, struct al_error *err)
+{
+	const struct al_pass_place place = {AL_BEHIND_LAYERS, head->batch, first};
+	const float scale = (float)(1 / head->network->logit_divisor);
+
+	if (!al_multiply(place, AL_TRANSPOSED, scale, w, x, false, logits, err))
+		return false;
+	for (size_t j = 0; j < logits.cols; j++) {
+		float *column = logits.data + j * logits.ld;
+		for (size_t i = 0; head->bias.data && i < logits.rows; i++)
+			column[i] += scale * head->bias.data[(size_t)row + i];
+		if (head->network->logit_cap > 0)
+			cap(column, logits.rows, head->network->logit_cap);
+	}
+	return true;
+}
+
+/* ---- sums ---- */
+
+struct adding {
+	struct al_matrix_f logits;
+	struct running *running; /* [columns] */
+	const int32_t *targets; /* [columns], or NULL */
+	int64_t row; /* the token of the first row */
+};
+
+static void add_column(const struct adding *a, size_t j)
+{
+	float *x = a->logits.data + j * a->logits.ld;
+	struct running *r = &a->running[j];
+	const int64_t target = a->targets ? a->targets[j] - a->row : -1;
+	const float most = al_largest(x, a->logits.rows);
+	size_t best = 0;
+
+	if (most > r->most) {
+		while (x[best] != most)
+			best++;
+		r->sum *= exp((double)r->most - (double)most);
+		r->most = most;
+		r->best = (int32_t)(a->row + (int64_t)best);
+	}
+	if (target >= 0 && target < (int64_t)a->logits.rows)
+		r->target = (double)x[target];
+	r->sum += al_exp_all(x, a->logits.rows, r->most, NULL);
+}
+
+static void add_columns(void *context, size_t first, size_t n)
+{
+	for (size_t j = first; j < first + n; j++)
+		add_column(context, j);
+}
+
+static bool add_block(const struct al_head *head, struct al_view_f w, int64_t row,
+	struct al_view_f x, const int32_t *targets, struct running *running, struct al_error *err)
+{
+	const size_t room = LOGITS / w.cols > 0 ? LOGITS / w.cols : 1;
+	struct al_matrix_f memory;
+	bool ok = al_matrix_init_f(&memory, w.cols, room < x.cols ? room : x.cols, err);
+
+	for (size_t first = 0; ok && first < x.cols; first += room) {
+		const size_t n = x.cols - first < room ? x.cols - first : room;
+		const struct al_matrix_f logits = al_part_f(memory, 0, 0, w.cols, n);
+		struct adding adding = {logits, running + first, targets ? targets + first : NULL,
+			row};
+		ok = al_head_multiply(head, w, row, al_columns_f(x, first, n), first, logits, err);
+		if (ok)
+			al_each_columns(n, add_columns, &adding);
+	}
+	al_matrix_finish_f(&memory);
+	return ok;
+}
+
+bool al_head_each_block(const struct al_head *head, int64_t width,
+	bool (*block)(void *context, struct al_view_f w, int64_t row, struct al_error *err),
+	void *context, struct al_error *err)
+{
+	const int64_t vocab = head->network->vocab;
+	const int64_t most = HEAD_NUMBERS / width > 0 ? HEAD_NUMBERS / width : 1;
+	bool ok = true;
+
+	for (int64_t row = 0; ok && row < vocab; row += most) {
+		const int64_t n = vocab - row < most ? vocab - row : most;
+		const struct al_matrix_f kept = head->network->head;
+		struct al_matrix_f w = {0};
+		if (kept.data) {
+			ok = block(context, al_columns_f(al_view_f(kept), (size_t)row, (size_t)n),
+				row, err);
+			continue;
+		}
+		ok = al_weight_rows_read(head->network, head->tensor, row, n, &w, err)
+			&& block(context, al_view_f(w), row, err);
+		al_matrix_finish_f(&w);
+	}
+	return ok;
+}
+
+struct scoring {
+	const struct al_head *head;
+	struct al_view_f hidden;
+	const int32_t *targets; /* NULL: none */
+	struct running *running;
+	const struct al_alike *alike; /* NULL: all words */
+	bool is_in; /* with `alike`: the words of the group, or all others */
+};
+
+/* Copies the rows of those words. */
+static bool pick(const struct scoring *s, struct al_view_f w, int64_t row, struct al_matrix_f *out,
+	struct al_error *err)
+{
+	const bool *is_in = s->alike->is_in + row;
+	size_t n = 0;
+
+	if (!al_matrix_init_f(out, w.rows, w.cols, err))
+		return false;
+	for (size_t j = 0; j < w.cols; j++)
+		if (is_in[j] == s->is_in)
+			memcpy(out->data + n++ * out->ld, w.data + j * w.ld,
+				w.rows * sizeof(float));
+	out->cols = n;
+	return true;
+}
+
+/* The targets' logits, of whatever words. */
+static void add_targets(const struct scoring *s, struct al_view_f w, int64_t row)
+{
+	for (size_t j = 0; s->targets && j < s->hidden.cols; j++) {
+		const int64_t target = s->targets[j] - row;
+		const float *x = s->hidden.data + j * s->hidden.ld;
+		if (target < 0 || target >= (int64_t)w.cols)
+			continue;
+		s->running[j].target = 0;
+		for (size_t i = 0; i < w.rows; i++)
+			s->running[j].target += (double)w.data[i + (size_t)target * w.ld]
+				* (double)x[i];
+	}
+}
+
+static bool score_block(void *context, struct al_view_f w, int64_t row, struct al_error *err)
+{
+	const struct scoring *s = context;
+	struct al_matrix_f some = {0};
+
+	if (!s->alike)
+		return add_block(s->head, w, row, s->hidden, s->targets, s->running, err);
+	add_targets(s, w, row);
+	bool ok = pick(s, w, row, &some, err)
+		&& (some.cols == 0
+			|| add_block(s->head, al_view_f(some), row, s->hidden, NULL, s->running,
+				err));
+	al_matrix_finish_f(&some);
+	return ok;
+}
+
+static bool score_words(struct scoring *s, struct al_error *err)
+{
+	return al_head_each_block(s->head, (int64_t)s->hidden.rows, score_block, s, err);
+}
+
+/* ---- words that are alike ---- */
+
+/* Adds the group as if each of its words had their mean logit, where that is exact enough. */
+static bool add_group(const struct al_alike *alike, const float *hidden, struct running *r)
+{
+	const double logit = al_alike_logit(alike, hidden);
+	const float most = (double)r->most > logit ? r->most : (float)logit;
+	const double others = r->sum * exp((double)r->most - (double)most);
+	const double group = (double)alike->n * exp(logit - (double)most);
+
+	if (!(group / (others + group) * al_alike_error(alike, hidden) <= AL_ALIKE_NATS))
+		return false;
+	r->most = most;
+	r->sum = others + group;
+	return true;
+}
+
+/* Some columns of a scoring, whose group is gone through word by word. */
+static bool score_group(const struct scoring *all, const size_t *columns, size_t n,
+	struct al_error *err)
+{
+	struct al_matrix_f hidden = {0};
+	struct running *running = al_alloc(n, sizeof(*running));
+	bool ok = al_matrix_init_f(&hidden, all->hidden.rows, n, err);
+
+	for (size_t j = 0; ok && j < n; j++) {
+		memcpy(hidden.data + j * hidden.ld, all->hidden.data + columns[j] * all->hidden.ld,
+			hidden.rows * sizeof(float));
+		running[j] = all->running[columns[j]];
+	}
+	ok = ok
+		&& score_words(&(struct scoring){.head = all->head,
+				       .hidden = al_view_f(hidden),
+				       .running = running,
+				       .alike = all->alike,
+				       .is_in = true},
+			err);
+	for (size_t j = 0; ok && j < n; j++)
+		all->running[columns[j]] = running[j];
+	free(running);
+	al_matrix_finish_f(&hidden);
+	return ok;
+}
+
+static bool score_alike(const struct scoring *s, struct al_error *err)
+{
+	size_t *columns = al_alloc(s->hidden.cols, sizeof(*columns)), n = 0;
+
+	for (size_t j = 0; j < s->hidden.cols; j++)
+		if (!add_group(s->alike, s->hidden.data + j * s->hidden.ld, &s->running[j]))
+			columns[n++] = j;
+	const bool ok = n == 0 || score_group(s, columns, n, err);
+	free(columns);
+	return ok;
+}
+
+static void give(const struct scoring *s, const struct al_token_scores *scores)
+{
+	for (size_t i = 0; i < s->hidden.cols; i++) {
+		const struct running *r = &s->running[i];
+		if (scores->best)
+			scores->best[i] = r->best;
+		if (scores->losses)
+			scores->losses[i] = scores->targets[i] < 0
+				? 0
+				: (double)r->most + log(r->sum) - r->target;
+	}
+}
+
+/* ---- logits as they are ---- */
+
+struct keeping {
+	const struct al_head *head;
+	struct al_view_f hidden;
+	struct al_matrix_f out;
+};
+
+static bool keep_block(void *context, struct al_view_f w, int64_t row, struct al_error *err)
+{
+	const struct keeping *k = context;
+
+	return al_head_multiply(k->head, w, row, k->hidden, 0,
+		al_part_f(k->out, (size_t)row, 0, w.cols, k->out.cols), err);
+}
+
+bool al_head_open(struct al_network *network, const struct al_batch *batch, size_t width,
+	struct al_head *head, struct al_error *err)
+{
+	struct al_iteration iteration = {.settings = &network->view->settings};
+	const struct al_reading reading = {.network = network,
+		.iteration = &iteration,
+		.arena = &network->arena};
+
+	*head = (struct al_head){.network = network, .batch = batch};
+	if (network->how->kind != AL_FORWARD_DECODER)
+		return al_fail(err, AL_EINPUT, "family %s is an encoder: it predicts no next token",
+			network->view->family->name);
+	return find_head(&reading, (int64_t)width, head, err);
+}
+
+bool al_network_keep_head(struct al_network *network, struct al_error *err)
+{
+	struct al_iteration iteration = {.settings = &network->view->settings};
+	const struct al_reading reading = {.network = network,
+		.iteration = &iteration,
+		.arena = &network->arena};
+	const struct al_tensor *tensor;
+
+	if (network->head.data)
+		return true;
+	return al_matrix_resolve(&reading, AL_FORWARD_HEAD, network->vocab, 0, &tensor, err)
+		&& (tensor
+			|| al_fail(err, AL_EINPUT, "%s: the model has no head",
+				network->view->checkpoint->path))
+		&& al_weight_rows_read(network, tensor, 0, network->vocab, &network->head, err);
+}
+
+bool al_network_score(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f hidden, const struct al_token_scores *scores, struct al_error *err)
+{
+	const bool has_group = scores->alike && scores->alike->n > 0;
+	struct al_head head;
+	struct scoring s = {.head = &head,
+		.hidden = hidden,
+		.targets = scores->targets,
+		.alike = has_group ? scores->alike : NULL};
+
+	assert(!has_group || !scores->best);
+	if (!al_head_open(network, batch, hidden.rows, &head, err))
+		return false;
+	s.running = al_alloc(hidden.cols, sizeof(*s.running));
+	for (size_t i = 0; i < hidden.cols; i++)
+		s.running[i] = (struct running){.most = -INFINITY};
+	bool ok = score_words(&s, err) && (!has_group || score_alike(&s, err));
+	if (ok)
+		give(&s, scores);
+	free(s.running);
+	al_matrix_finish_f(&head.bias);
+	return ok;
+}
+
+bool al_network_logits(struct al_network *network, const struct al_batch *batch,
+	struct al_view_f hidden, struct al_matrix_f *out, struct al_error *err)
+{
+	struct keeping k = {.hidden = hidden};
+	struct al_head head;
+
+	*out = (struct al_matrix_f){0};
+	if (!al_head_open(network, batch, hidden.rows, &head, err))
+		return false;
+	k.head = &head;
+	bool ok = al_matrix_init_f(out, (size_t)network->vocab, hidden.cols, err);
+	k.out = *out;
+	ok = ok && al_head_each_block(&head, (int64_t)hidden.rows, keep_block, &k, err);
+	al_matrix_finish_f(&head.bias);
+	if (!ok)
+		al_matrix_finish_f(out);
+	return ok;
+}

@@ -1,0 +1,429 @@
+/* Detecting: which family's names a checkpoint has, and after which prefixes. */
+#include "model/heads/internal.h"
+#include "model/heads/kinds.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/text.h"
+#include "catalog/family_names.h"
+
+/* What wrappers put before a model's names: torch.compile, DataParallel, a head around the
+ * model. */
+static const char *const wrappers[] = {"", "_orig_mod.", "module.", "module._orig_mod.",
+	"_orig_mod.module.", "model.", "_orig_mod.model.", "module.model.", "model._orig_mod.",
+	"model.module."};
+enum { N_WRAPPERS = sizeof(wrappers) / sizeof(*wrappers) };
+
+char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
+	int64_t index, int64_t others)
+{
+	struct al_text text;
+
+	al_text_init(&text);
+	while (*name) {
+		const char *open = strchr(name, '{'), *close = open ? strchr(open, '}') : NULL;
+		if (!close) {
+			al_text_add(&text, name);
+			break;
+		}
+		size_t length = (size_t)(close - open - 1);
+		bool is_it = !variable
+			|| (strlen(variable) == length && strncmp(open + 1, variable, length) == 0);
+		al_text_add_bytes(&text, name, (size_t)(open - name));
+		al_text_addf(&text, "%lld", (long long)(is_it ? index : others));
+		name = close + 1;
+	}
+	char *copy = al_strdup(arena, text.data);
+	al_text_finish(&text);
+	return copy;
+}
+
+char *al_name_fill(struct al_arena *arena, const char *name, int64_t index)
+{
+	return al_name_fill_loop(arena, name, NULL, index, index);
+}
+
+/* ---- prefixes ---- */
+
+static const char *own_prefix(const struct al_family *family, size_t i)
+{
+	return family->n_prefixes ? family->prefixes[i] : "";
+}
+
+static size_t count_prefixes(const struct al_family *family)
+{
+	return family->n_prefixes ? family->n_prefixes : 1;
+}
+
+const struct al_variant *al_module_variant(struct al_model_view *view,
+	const struct al_family_module *module)
+{
+	const struct al_variant *variant;
+
+	return al_catalog_variant(view->catalog, module->variant, &variant, NULL) ? variant : NULL;
+}
+
+/* Is one of the variant's tensors a bias, which the option switches? NULL: any option. */
+static bool is_bias(const struct al_variant *variant, const char *tensor, const char *option)
+{
+	for (size_t i = 0; variant && i < variant->tensors.n; i++) {
+		const struct al_entry *entry = &variant->tensors.items[i];
+		if (entry->kind == AL_TENSOR_BIAS && strcmp(entry->name, tensor) == 0
+			&& (!option || al_formula_mentions(entry->when, option)))
+			return true;
+	}
+	return false;
+}
+
+bool al_stored_has_bias(const struct al_variant *variant, const struct al_stored *stored,
+	const char *option)
+{
+	if (stored->is)
+		return is_bias(variant, stored->is, option);
+	for (size_t i = 0; i < stored->n_parts; i++)
+		if (is_bias(variant, stored->parts[i].tensor, option))
+			return true;
+	return false;
+}
+
+/* Biases are a matter of options, and so is what has a condition: a module may lack them. */
+static bool is_wanted(const struct al_variant *variant, const struct al_stored *stored)
+{
+	return !stored->is_optional && !stored->when && !al_stored_has_bias(variant, stored, NULL);
+}
+
+static bool is_there(struct al_model_view *view, const struct al_kinds *kinds, const char *name)
+{
+	return kinds ? al_kinds_find(view, kinds, name) != NULL
+		     : al_checkpoint_find(view->checkpoint, name) != NULL;
+}
+
+/* How much of a module is there, in thousandths; of conditional tensors any will do. With kinds:
+ * in whatever layers. */
+static int64_t score_module(struct al_model_view *view, const struct al_family_module *module,
+	const char *prefix, const struct al_kinds *kinds)
+{
+	const struct al_variant *variant = al_module_variant(view, module);
+	int64_t wanted = 0, found = 0, others = 0;
+
+	for (size_t i = 0; i < module->n_stored; i++) {
+		const char *name = al_name_fill(&view->arena, module->stored[i].name,
+			view->first_layer);
+		bool is_found = is_there(view, kinds,
+			al_format(&view->arena, "%s%s", prefix, name));
+		if (is_wanted(variant, &module->stored[i])) {
+			wanted++;
+			found += is_found;
+		} else
+			others += is_found;
+	}
+	if (wanted == 0)
+		return others > 0 ? 1000 : 0;
+	return found * 1000 / wanted;
+}
+
+static int64_t score_modules(struct al_model_view *view, const struct al_family *family,
+	const char *prefix, const struct al_kinds *kinds)
+{
+	int64_t best = 0;
+
+	for (size_t i = 0; i < family->n_modules; i++) {
+		int64_t score = score_module(view, &family->modules[i], prefix, kinds);
+		best = score > best ? score : best;
+	}
+	return best;
+}
+
+/* The prefix under which most of an attention module is there. */
+static int64_t choose_prefix(struct al_model_view *view, const struct al_family *family,
+	const struct al_kinds *kinds)
+{
+	int64_t best = 0;
+
+	view->wrapper = view->prefix = "";
+	for (size_t i = 0; i < N_WRAPPERS; i++)
+		for (size_t j = 0; j < count_prefixes(family); j++) {
+			const char *prefix = al_format(&view->arena, "%s%s", wrappers[i],
+				own_prefix(family, j));
+			int64_t score = score_modules(view, family, prefix, kinds);
+			if (score > best) {
+				best = score;
+				view->wrapper = wrappers[i];
+				view->prefix = prefix;
+			}
+		}
+	return best;
+}
+
+static bool is_between(char c)
+{
+	return c == '.' || c == '/';
+}
+
+/* The next number after `last` that stands between dots, or slashes, in a tensor's name; -1: there
+ * is none. */
+static int64_t next_number(const struct al_checkpoint *checkpoint, int64_t last)
+{
+	int64_t next = -1;
+
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		for (const char *dot = checkpoint->tensors[i].name; dot;
+			dot = strpbrk(dot + 1, "./")) {
+			int64_t number;
+			const char *digits = is_between(*dot) ? dot + 1 : dot;
+			const size_t n = al_read_digits(digits, &number);
+			if (n > 0 && is_between(digits[n]) && number > last
+				&& (next < 0 || number < next))
+				next = number;
+		}
+	return next;
+}
+
+/* A shard begins with any layer: those are tried that names have. */
+enum { MOST_FIRST_LAYERS = 256 };
+
+static bool move_to_next_layer(struct al_model_view *view, size_t *n_tried)
+{
+	view->first_layer = ++*n_tried > MOST_FIRST_LAYERS
+		? -1
+		: next_number(view->checkpoint, view->first_layer);
+	if (view->first_layer >= 0)
+		return true;
+	view->first_layer = 0;
+	return false;
+}
+
+/* ---- which prefix ---- */
+
+bool al_prefix_find(struct al_model_view *view)
+{
+	size_t n_tried = 0;
+
+	view->first_layer = 0;
+	do {
+		if (choose_prefix(view, view->family, NULL) > 0)
+			return true;
+	} while (move_to_next_layer(view, &n_tried));
+	return false;
+}
+
+/* ---- which family ---- */
+
+static void see(struct al_model_view *view, const struct al_family *family, struct al_kinds *kinds,
+	const char *name)
+{
+	const char *filled = al_name_fill(&view->arena, name, view->first_layer);
+
+	for (size_t i = 0; i < count_prefixes(family); i++) {
+		const char **found = al_kinds_find(view, kinds,
+			al_format(&view->arena, "%s%s%s", view->wrapper, own_prefix(family, i),
+				filled));
+		if (found)
+			kinds->is_seen[found - kinds->names] = true;
+	}
+}
+
+/* How many kinds of the checkpoint's tensors the family knows. */
+static size_t count_known(struct al_model_view *view, const struct al_family *family,
+	struct al_kinds *kinds)
+{
+	size_t n = 0;
+
+	memset(kinds->is_seen, 0, kinds->n * sizeof(*kinds->is_seen));
+	for (size_t i = 0; i < family->n_modules; i++)
+		for (size_t j = 0; j < family->modules[i].n_stored; j++)
+			see(view, family, kinds, family->modules[i].stored[j].name);
+	for (size_t i = 0; i < family->n_tensors; i++)
+		see(view, family, kinds, family->tensors[i].entry.name);
+	for (size_t i = 0; i < kinds->n; i++)
+		n += kinds->is_seen[i];
+	return n;
+}
+
+/* The family that knows most tensors comes first; of equals the one that lists least besides, then
+ * the one whose name comes first. */
+struct rank {
+	size_t n_known, n_tensors;
+	const char *name;
+};
+
+static int compare_ranks(const struct rank *x, const struct rank *y)
+{
+	if (x->n_known != y->n_known)
+		return x->n_known > y->n_known ? -1 : 1;
+	if (x->n_tensors != y->n_tensors)
+		return x->n_tensors < y->n_tensors ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static struct rank rank_of(const struct al_family_candidate *candidate)
+{
+	const struct al_family *family = candidate->family;
+
+	return (struct rank){candidate->n_known, family->n_tensors, family->name};
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+	const struct rank x = rank_of(a), y = rank_of(b);
+
+	return compare_ranks(&x, &y);
+}
+
+/* How a family would rank that knows every name in its file that may be there. */
+struct bounding {
+	struct al_model_view *view;
+	const struct al_kinds *kinds;
+	struct rank best;
+	bool has_stored;
+};
+
+static void bound_name(void *context, const char *name, size_t length, enum al_name_bearer bearer)
+{
+	struct bounding *b = context;
+	char *kind = al_new_array(&b->view->arena, char, length + 1);
+
+	b->best.n_tensors += bearer == AL_NAME_TENSOR;
+	al_kind_of_pattern(name, length, kind);
+	for (size_t i = 0; i < b->kinds->n; i++) {
+		if (!al_ends_with(b->kinds->names[i], kind))
+			continue;
+		b->kinds->is_seen[i] = true;
+		b->has_stored |= bearer == AL_NAME_STORED;
+	}
+}
+
+/* A family of which no attention tensor is there is none. */
+static struct rank best_rank(struct al_model_view *view, const struct al_kinds *kinds,
+	const char *family)
+{
+	struct bounding b = {view, kinds, {0, 0, family}, false};
+
+	memset(kinds->is_seen, 0, kinds->n * sizeof(*kinds->is_seen));
+	al_family_each_name(family, bound_name, &b);
+	for (size_t i = 0; b.has_stored && i < kinds->n; i++)
+		b.best.n_known += kinds->is_seen[i];
+	return b.best;
+}
+
+static int compare_bounds(const void *a, const void *b)
+{
+	return compare_ranks(a, b);
+}
+
+/* All families of which something may be there, the best first. */
+static struct rank *list_bounds(struct al_model_view *view, const struct al_kinds *kinds, size_t *n)
+{
+	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
+	struct rank *bounds = al_new_array(&view->arena, struct rank, files->n_files + 1);
+
+	*n = 0;
+	for (size_t i = 0; i < files->n_files; i++) {
+		bounds[*n] = best_rank(view, kinds, files->files[i].name);
+		*n += bounds[*n].n_known > 0;
+	}
+	qsort(bounds, *n, sizeof(*bounds), compare_bounds);
+	return bounds;
+}
+
+/* Families of which a whole module is there if its tensors may be of any layers: no other one can
+ * be a candidate. */
+struct families {
+	const struct al_family **items;
+	size_t n;
+};
+
+static bool read_fitting(struct al_model_view *view, const char *name, const struct al_kinds *kinds,
+	struct families *out, struct al_error *err)
+{
+	const struct al_family *family;
+
+	if (!al_catalog_family(view->catalog, name, &family, err))
+		return false;
+	if (choose_prefix(view, family, kinds) == 1000)
+		out->items[out->n++] = family;
+	return true;
+}
+
+static size_t list_candidates(struct al_model_view *view, const struct families *families,
+	size_t first, struct al_kinds *kinds, struct al_family_candidate *candidates)
+{
+	size_t n = 0;
+
+	for (size_t i = first; i < families->n; i++)
+		if (choose_prefix(view, families->items[i], NULL) == 1000)
+			candidates[n++] = (struct al_family_candidate){families->items[i],
+				count_known(view, families->items[i], kinds)};
+	return n;
+}
+
+static bool is_before(const struct al_family_candidate *candidate, const struct rank *bound)
+{
+	const struct rank rank = rank_of(candidate);
+
+	return compare_ranks(&rank, bound) < 0;
+}
+
+static bool any_is_before(const struct al_candidates *candidates, const struct rank *bound)
+{
+	for (size_t i = 0; i < candidates->n; i++)
+		if (is_before(&candidates->items[i], bound))
+			return true;
+	return false;
+}
+
+/* Reads families until no other one can come before one that is there; all of them where `all` are
+ * asked for. */
+static bool read_families(struct al_model_view *view, struct al_kinds *kinds, bool all,
+	struct al_candidates *out, struct families *families, const struct rank **unread,
+	struct al_error *err)
+{
+	size_t n_bounds, i = 0;
+	const struct rank *bounds = list_bounds(view, kinds, &n_bounds);
+
+	families->items = al_new_array(&view->arena, const struct al_family *, n_bounds + 1);
+	out->items = al_new_array(&view->arena, struct al_family_candidate, n_bounds + 1);
+	while (i < n_bounds && (all || !any_is_before(out, &bounds[i]))) {
+		const size_t n = families->n;
+		if (!read_fitting(view, bounds[i++].name, kinds, families, err))
+			return false;
+		out->n += list_candidates(view, families, n, kinds, out->items + out->n);
+	}
+	*unread = i < n_bounds ? &bounds[i] : NULL;
+	return true;
+}
+
+/* Before a candidate that is kept no family comes that wasn't read. */
+static void keep_certain(struct al_candidates *candidates, const struct rank *unread)
+{
+	candidates->is_all = !unread;
+	while (unread && candidates->n > 0
+		&& !is_before(&candidates->items[candidates->n - 1], unread))
+		candidates->n--;
+}
+
+bool al_candidates_find(struct al_model_view *view, bool all, struct al_candidates *out,
+	struct al_error *err)
+{
+	struct al_kinds kinds = al_kinds_list(view);
+	struct families families = {0};
+	const struct rank *unread;
+	size_t n_tried = 0;
+
+	*out = (struct al_candidates){0};
+	view->first_layer = 0;
+	if (!read_families(view, &kinds, all, out, &families, &unread, err))
+		return false;
+	while (out->n == 0 && families.n > 0 && move_to_next_layer(view, &n_tried))
+		out->n = list_candidates(view, &families, 0, &kinds, out->items);
+	if (out->n == 0)
+		return al_fail(err, AL_EINPUT,
+			"%s: the tensors' names fit no known family (give a config.json or "
+			"--layout FILE)",
+			view->checkpoint->path);
+	qsort(out->items, out->n, sizeof(*out->items), compare_candidates);
+	keep_certain(out, unread);
+	return true;
+}

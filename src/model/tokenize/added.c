@@ -1,0 +1,220 @@
+/* "added_tokens" of tokenizer.json: texts that are a token before anything else is looked at. Those
+ * that aren't "normalized" are found in the text as it is, the others in what is normalised; of
+ * those that begin at one place the longest counts.
+ *= huggingface/tokenizers, tokenizers/src/tokenizer/added_vocabulary.rs */
+#include "model/tokenize/internal.h"
+
+#include <string.h>
+
+/* What a step knows of some added tokens. */
+struct finder {
+	struct al_vocab vocab; /* of indices into `items` */
+	const struct al_added *items;
+	bool begins[256]; /* does one begin with this byte? */
+	const struct al_pattern *word, *blank_before, *blank_after;
+};
+
+/* ---- the step ---- */
+
+struct found {
+	const struct al_added *added;
+	size_t first, end;
+};
+
+/* The longest that begins at `at`; NULL: none. */
+static const struct al_added *longest_at(const struct finder *finder, struct al_span text,
+	size_t at)
+{
+	const struct al_added *best = NULL;
+	uint64_t hash = AL_HASH_EMPTY;
+
+	if (!finder->begins[(unsigned char)text.data[at]])
+		return NULL;
+	for (size_t n = 1; n <= text.n - at && n <= finder->vocab.longest; n++) {
+		hash = al_hash(hash, text.data + at + n - 1, 1);
+		const int32_t index = al_vocab_find_hashed(&finder->vocab,
+			al_span_part(text, at, at + n), hash);
+		if (index >= 0)
+			best = &finder->items[index];
+	}
+	return best;
+}
+
+static size_t before_character(struct al_span text, size_t at)
+{
+	do
+		at -= at > 0;
+	while (at > 0 && ((unsigned char)text.data[at] & 0xc0) == 0x80);
+	return at;
+}
+
+static bool is_inside_word(const struct finder *finder, struct al_arena *memory,
+	struct al_span text, const struct found *found)
+{
+	const size_t last = before_character(text, found->first);
+
+	return al_pattern_is_in(finder->word, memory, al_span_part(text, last, found->first))
+		|| al_pattern_is_in(finder->word, memory, al_span_part(text, found->end, text.n));
+}
+
+/* Blanks that belong to the token. */
+static bool widen(const struct finder *finder, struct al_arena *memory, struct al_span text,
+	size_t done, struct found *found, struct al_error *err)
+{
+	const struct al_span left = al_span_part(text, done, found->first);
+	const struct al_span right = al_span_part(text, found->end, text.n);
+	struct al_matches matches;
+
+	if (found->added->takes_left) {
+		if (!al_pattern_find(finder->blank_before, memory, left, &matches, err))
+			return false;
+		if (matches.n > 0 && matches.items[matches.n - 1].is_match)
+			found->first = done + matches.items[matches.n - 1].first;
+	}
+	if (found->added->takes_right) {
+		if (!al_pattern_find(finder->blank_after, memory, right, &matches, err))
+			return false;
+		if (matches.n > 0 && matches.items[0].is_match)
+			found->end += matches.items[0].end;
+	}
+	return true;
+}
+
+static struct al_piece piece_of(const struct al_piece *piece, size_t first, size_t end,
+	int32_t token)
+{
+	return (struct al_piece){al_span_part(piece->text, first, end), token,
+		piece->is_first && first == 0};
+}
+
+static bool find_added(const struct al_step *step, struct al_arena *memory,
+	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
+{
+	const struct finder *finder = step->data;
+	size_t done = 0;
+
+	if (!al_vocab_check_lookups(&finder->vocab, piece->text.n, err))
+		return false;
+	for (size_t at = 0, next; at < piece->text.n; at = next) {
+		struct found found = {longest_at(finder, piece->text, at), at, 0};
+		next = at + 1;
+		if (!found.added)
+			continue;
+		next = found.end = at + found.added->text.n;
+		if (found.added->is_word && is_inside_word(finder, memory, piece->text, &found))
+			continue;
+		if (!widen(finder, memory, piece->text, done, &found, err))
+			return false;
+		al_pieces_add(out, memory, piece_of(piece, done, found.first, -1));
+		al_pieces_add(out, memory,
+			piece_of(piece, found.first, found.end, found.added->token));
+		done = found.end;
+		next = next > done ? next : done;
+	}
+	al_pieces_add(out, memory, piece_of(piece, done, piece->text.n, -1));
+	return true;
+}
+
+void al_added_step(struct al_tokenizer_reader *r, bool is_normalized, struct al_text_steps *steps)
+{
+	struct finder *finder = al_new(r->arena, struct finder);
+	const struct al_json_tokenizer *t = r->tokenizer;
+	size_t n = 0;
+
+	finder->items = t->added;
+	al_vocab_init(&finder->vocab, r->arena, t->n_added);
+	for (size_t i = 0; i < t->n_added; i++)
+		if (t->added[i].is_normalized == is_normalized && t->added[i].text.n > 0) {
+			al_vocab_add(&finder->vocab, t->added[i].text, (int32_t)i);
+			finder->begins[(unsigned char)t->added[i].text.data[0]] = true;
+			n++;
+		}
+	if (n == 0)
+		return;
+	finder->word = al_pattern_of(r->arena,
+		"\\A[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}]");
+	finder->blank_before = al_pattern_of(r->arena, "\\p{White_Space}+\\z");
+	finder->blank_after = al_pattern_of(r->arena, "\\A\\p{White_Space}+");
+	al_steps_add(steps, r->arena, (struct al_step){.run = find_added, .data = finder});
+}
+
+/* ---- the file ---- */
+
+struct item {
+	const char *content;
+	int32_t token;
+	bool is_word, takes_left, takes_right, is_normalized;
+};
+
+static bool read_id(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct al_tokenizer_reader *r = context;
+
+	return al_read_token(r->doc, node, out, err);
+}
+
+static bool check_item(void *context, const struct cJSON *node, void *record, struct al_error *err)
+{
+	const struct al_tokenizer_reader *r = context;
+	const struct item *item = record;
+	const int32_t known = al_vocab_find(&r->tokenizer->model.vocab, al_span_of(item->content));
+
+	return known < 0 || known == item->token
+		|| al_json_fail(r->doc, node, err,
+			"\"%.60s\" is token %d here and %d of the vocabulary", item->content,
+			item->token, known);
+}
+
+/* What the normaliser makes of an added token. */
+static bool normalize(struct al_tokenizer_reader *r, struct al_span *text, struct al_error *err)
+{
+	struct al_text_pieces pieces = {0};
+
+	al_pieces_add(&pieces, r->arena, (struct al_piece){*text, -1, true});
+	if (!al_steps_run(&r->tokenizer->normalizer, r->arena, &pieces, err))
+		return false;
+	*text = pieces.n > 0 ? pieces.items[0].text : (struct al_span){"", 0};
+	return true;
+}
+
+static bool take_item(struct al_tokenizer_reader *r, const struct item *item, struct al_error *err)
+{
+	struct al_json_tokenizer *t = r->tokenizer;
+	struct al_added *added = &t->added[t->n_added];
+
+	*added = (struct al_added){al_span_of(item->content), item->token, item->is_word,
+		item->takes_left, item->takes_right, item->is_normalized};
+	t->n_added += item->content[0] != '\0';
+	return !item->is_normalized || normalize(r, &added->text, err);
+}
+
+bool al_added_read(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	static const struct al_field fields[] = {
+		{AL_KEY("id", BY, offsetof(struct item, token)), .read = read_id,
+			.is_required = true},
+		{AL_KEY("content", TEXT, offsetof(struct item, content)), .is_required = true},
+		{AL_KEY("single_word", BOOLEAN, offsetof(struct item, is_word)),
+			.is_required = true},
+		{AL_KEY("lstrip", BOOLEAN, offsetof(struct item, takes_left)), .is_required = true},
+		{AL_KEY("rstrip", BOOLEAN, offsetof(struct item, takes_right)),
+			.is_required = true},
+		{AL_KEY("normalized", BOOLEAN, offsetof(struct item, is_normalized)),
+			.is_required = true},
+		{AL_KEY("special", BY, 0), .read = al_read_nothing, .is_required = true},
+	};
+	static const struct al_record record = {.fields = AL_FIELDS(fields), .check = check_item};
+	struct al_tokenizer_reader *r = context;
+
+	(void)out;
+	if (!al_json_expect(r->doc, node, AL_JSON_ARRAY, err))
+		return false;
+	r->tokenizer->added = al_new_array(r->arena, struct al_added, al_json_size(node));
+	al_json_each (child, node) {
+		struct item item = {0};
+		if (!al_record_read(&r->source, &record, child, &item, err)
+			|| !take_item(r, &item, err))
+			return false;
+	}
+	return true;
+}

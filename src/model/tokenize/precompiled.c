@@ -1,0 +1,188 @@
+/* SentencePiece's replacements, "precompiled_charsmap" in base64: uint32 bytes of a double-array
+ * trie; its units; then what texts become, each ended by NUL, at the offsets that the trie gives.
+ * A grapheme of up to five bytes is replaced by what its first known prefix becomes, else character
+ * by character: so the reference implementation does it.
+ *= huggingface/spm_precompiled; google/sentencepiece, third_party/darts_clone */
+#include "model/tokenize/internal.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+enum { MOST_GRAPHEME = 5 };
+
+struct al_charsmap {
+	const uint32_t *units;
+	size_t n_units;
+	const char *texts; /* ended by NUL */
+	size_t n_texts;
+	const struct al_pattern *graphemes;
+};
+
+/* ---- base64 ---- */
+
+static int sextet(char c)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const char *found = c ? strchr(digits, c) : NULL;
+
+	return found ? (int)(found - digits) : -1;
+}
+
+/* How many bytes; SIZE_MAX: it is no base64. */
+static size_t decode(const char *text, unsigned char *out)
+{
+	size_t n = 0, length = strlen(text);
+	unsigned bits = 0;
+
+	while (length > 0 && length % 4 != 1 && text[length - 1] == '=')
+		length--;
+	for (size_t i = 0; i < length; i++) {
+		const int value = sextet(text[i]);
+		if (value < 0)
+			return SIZE_MAX;
+		bits = bits << 6 | (unsigned)value;
+		if (i % 4 > 0)
+			out[n++] = (unsigned char)(bits >> (6 - 2 * (i % 4)));
+	}
+	return n;
+}
+
+/* ---- the trie (Darts-clone) ---- */
+
+static uint32_t offset_of(uint32_t unit)
+{
+	return unit >> 10 << ((unit & 1u << 9) >> 6);
+}
+
+/* No text begins within a character: it would not be UTF-8. */
+static const char *text_at(const struct al_charsmap *map, uint32_t unit)
+{
+	const uint32_t at = unit & 0x7fffffffu;
+
+	return at < map->n_texts && (map->texts[at] & 0xC0) != 0x80 ? map->texts + at : NULL;
+}
+
+/* What the shortest known prefix of a text becomes; NULL: none is known. */
+static const char *find(const struct al_charsmap *map, struct al_span text)
+{
+	uint32_t node = map->n_units > 0 ? offset_of(map->units[0]) : 0;
+
+	for (size_t i = 0; i < text.n; i++) {
+		const unsigned char byte = (unsigned char)text.data[i];
+		node ^= byte;
+		if (byte == 0 || node >= map->n_units
+			|| (map->units[node] & (1u << 31 | 0xff)) != byte)
+			return NULL;
+		const uint32_t unit = map->units[node];
+		node ^= offset_of(unit);
+		if (node >= map->n_units)
+			return NULL;
+		if (unit >> 8 & 1)
+			return text_at(map, map->units[node]);
+	}
+	return NULL;
+}
+
+/* ---- the step ---- */
+
+static void add_by_character(const struct al_charsmap *map, struct al_span text,
+	struct al_text *out)
+{
+	for (size_t at = 0, n; at < text.n; at += n) {
+		n = al_utf8_length(text.data + at, text.n - at);
+		const char *by = find(map, al_span_part(text, at, at + n));
+		if (by)
+			al_text_add(out, by);
+		else
+			al_text_add_bytes(out, text.data + at, n);
+	}
+}
+
+static bool run_charsmap(const struct al_step *step, struct al_arena *memory,
+	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
+{
+	const struct al_charsmap *map = step->data;
+	struct al_matches all;
+	struct al_text text;
+
+	if (!al_pattern_find(map->graphemes, memory, piece->text, &all, err))
+		return false;
+	al_text_init(&text);
+	for (size_t i = 0; i < all.n; i++) {
+		const struct al_span part = al_span_part(piece->text, all.items[i].first,
+			all.items[i].end);
+		const char *by = part.n <= MOST_GRAPHEME ? find(map, part) : NULL;
+		if (by)
+			al_text_add(&text, by);
+		else
+			add_by_character(map, part, &text);
+	}
+	al_pieces_add(out, memory,
+		(struct al_piece){{al_strndup(memory, text.data, text.length), text.length},
+			piece->token, piece->is_first});
+	al_text_finish(&text);
+	return true;
+}
+
+/* ---- the file ---- */
+
+static bool is_utf8(const char *text, size_t n)
+{
+	for (size_t at = 0, length; at < n; at += length)
+		if (!(length = al_utf8_length(text + at, n - at)))
+			return false;
+	return true;
+}
+
+/* Bytes of the file are little-endian, as this program's machines are. */
+static bool take(struct al_tokenizer_reader *r, struct al_charsmap *map, unsigned char *bytes,
+	size_t n)
+{
+	uint32_t n_trie = 0;
+
+	if (n < 4)
+		return false;
+	memcpy(&n_trie, bytes, 4);
+	if (n_trie % 4 != 0 || n_trie > n - 4)
+		return false;
+	uint32_t *units = al_new_array(r->arena, uint32_t, n_trie / 4);
+	memcpy(units, bytes + 4, n_trie);
+	map->units = units;
+	map->n_units = n_trie / 4;
+	map->n_texts = n - 4 - n_trie;
+	map->texts = al_strndup(r->arena, (char *)bytes + 4 + n_trie, map->n_texts);
+	return is_utf8(map->texts, map->n_texts);
+}
+
+static bool read_charsmap(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	struct al_tokenizer_reader *r = context;
+	const char *text;
+
+	if (!al_json_text(r->doc, node, &text, err))
+		return false;
+	unsigned char *bytes = al_arena_alloc(r->arena, strlen(text) + 4, 1);
+	const size_t n = decode(text, bytes);
+	return (n != SIZE_MAX && take(r, out, bytes, n))
+		|| al_json_fail(r->doc, node, err,
+			"\"precompiled_charsmap\" isn't a table of replacements in base64");
+}
+
+bool al_precompiled_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+	struct al_error *err)
+{
+	static const struct al_field fields[] = {
+		{AL_KEY("type", BY, 0), .read = al_read_nothing},
+		{AL_KEY("precompiled_charsmap", BY, 0), .read = read_charsmap, .is_required = true},
+	};
+	static const struct al_record record = {.fields = AL_FIELDS(fields)};
+	struct al_charsmap *map = al_new(r->arena, struct al_charsmap);
+
+	if (!al_record_read(&r->source, &record, node, map, err))
+		return false;
+	map->graphemes = al_pattern_of(r->arena, "\\X");
+	al_steps_add(r->steps, r->arena, (struct al_step){.run = run_charsmap, .data = map});
+	return true;
+}

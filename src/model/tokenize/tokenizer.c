@@ -1,0 +1,156 @@
+/* The tokenizer beside a checkpoint, and the lines of a text as sequences of tokens. */
+#include "model/tokenize/gguf.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/file.h"
+#include "base/path.h"
+#include "base/text.h"
+
+enum { MOST_LINE = 1 << 20 };
+
+static const size_t largest_file = (size_t)1 << 30;
+
+/* ---- beside a checkpoint ---- */
+
+static const char *beside(struct al_arena *arena, const char *checkpoint, const char *name)
+{
+	const char *slash = strrchr(checkpoint, '/');
+	struct stat info;
+
+	if (stat(checkpoint, &info) == 0 && S_ISDIR(info.st_mode))
+		return al_path_join(arena, checkpoint, name);
+	return slash ? al_format(arena, "%.*s/%s", (int)(slash - checkpoint), checkpoint, name)
+		     : al_strdup(arena, name);
+}
+
+/* tokenizer.bin is without names: only its number of pieces tells whether it is the model's. */
+static bool check_size(struct al_tokenizer *tokenizer, const char *path, int64_t n_tokens,
+	struct al_error *err)
+{
+	if (tokenizer->n_tokens == 0 || tokenizer->n_tokens == n_tokens)
+		return true;
+	al_fail(err, AL_EINPUT, "%s: holds %lld pieces, the model has %lld tokens", path,
+		(long long)tokenizer->n_tokens, (long long)n_tokens);
+	al_tokenizer_finish(tokenizer);
+	return false;
+}
+
+static bool read_tokenizer(struct al_tokenizer *tokenizer, const char *path, bool is_json,
+	int64_t n_tokens, struct al_error *err)
+{
+	struct al_text text;
+
+	if (!al_file_read(&text, path, largest_file, err))
+		return false;
+	bool ok = (is_json ? al_tokenizer_parse_json : al_tokenizer_parse_bin)(tokenizer, path,
+		text.data, text.length, err);
+	al_text_finish(&text);
+	return ok && check_size(tokenizer, path, n_tokens, err);
+}
+
+static bool fail_missing(const struct al_checkpoint *checkpoint, const char *json,
+	struct al_error *err)
+{
+	static const char needs[] = "text needs the model's tokenizer, --tokens needs none";
+
+	if (checkpoint->shards[0].n_pairs > 0)
+		return al_fail(err, AL_EINPUT,
+			"%s: its metadata hold no tokenizer (tokenizer.ggml.model), and neither %s "
+			"nor tokenizer.bin is there: %s",
+			checkpoint->path, json, needs);
+	return al_fail(err, AL_EINPUT, "found neither %s nor tokenizer.bin: %s", json, needs);
+}
+
+bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoint *checkpoint,
+	int64_t n_tokens, struct al_error *err)
+{
+	struct al_arena arena;
+
+	if (al_gguf_has_tokenizer(checkpoint))
+		return al_gguf_tokenizer_open(tokenizer, checkpoint, err);
+	al_arena_init(&arena);
+	const char *json = beside(&arena, checkpoint->path, "tokenizer.json");
+	const char *bin = beside(&arena, checkpoint->path, "tokenizer.bin");
+	bool ok;
+	if (access(json, F_OK) == 0)
+		ok = read_tokenizer(tokenizer, json, true, n_tokens, err);
+	else if (access(bin, F_OK) == 0)
+		ok = read_tokenizer(tokenizer, bin, false, n_tokens, err);
+	else
+		ok = fail_missing(checkpoint, json, err);
+	al_arena_finish(&arena);
+	return ok;
+}
+
+void al_tokenizer_finish(struct al_tokenizer *tokenizer)
+{
+	al_arena_finish(&tokenizer->arena);
+	*tokenizer = (struct al_tokenizer){0};
+}
+
+/* ---- text ---- */
+
+static bool check_utf8(const char *text, size_t length, struct al_error *err)
+{
+	for (size_t at = 0, n; at < length; at += n)
+		if (!(n = al_utf8_length(text + at, length - at)))
+			return al_fail(err, AL_EINPUT, "byte %zu is no UTF-8", at);
+	return true;
+}
+
+bool al_tokenizer_encode(const struct al_tokenizer *tokenizer, const char *text, size_t length,
+	struct al_tokens *tokens, struct al_error *err)
+{
+	struct al_arena memory;
+
+	if (length > MOST_LINE)
+		return al_fail(err, AL_EINPUT, "%zu bytes, expected at most %d", length, MOST_LINE);
+	if (!check_utf8(text, length, err))
+		return false;
+	al_arena_init(&memory);
+	bool ok = tokenizer->kind->encode(tokenizer->data, &memory, (struct al_span){text, length},
+		tokens, err);
+	al_arena_finish(&memory);
+	if (ok)
+		al_tokens_end_sequence(tokens);
+	return ok;
+}
+
+/* ---- a file ---- */
+
+static bool encode_lines(const struct al_tokenizer *tokenizer, const struct al_text *text,
+	struct al_tokens *tokens, struct al_error *err)
+{
+	const char *end = text->data + text->length;
+	size_t line = 1;
+
+	for (const char *at = text->data; at < end; line++) {
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		size_t length = (size_t)((stop ? stop : end) - at);
+		const bool has_return = length > 0 && at[length - 1] == '\r';
+		if (length > (size_t)has_return
+			&& !al_tokenizer_encode(tokenizer, at, length - (size_t)has_return, tokens,
+				err))
+			return al_in(err, "line %zu", line);
+		at += length + 1;
+	}
+	return tokens->n_sequences > 0 || al_fail(err, AL_EINPUT, "holds no text");
+}
+
+bool al_tokenizer_encode_file(const struct al_tokenizer *tokenizer, const char *path,
+	struct al_tokens *tokens, struct al_error *err)
+{
+	struct al_text text;
+
+	if (!al_file_read(&text, path, largest_file, err))
+		return false;
+	al_tokens_init(tokens);
+	bool ok = encode_lines(tokenizer, &text, tokens, err) || al_in(err, "%s", path);
+	al_text_finish(&text);
+	if (!ok)
+		al_tokens_finish(tokens);
+	return ok;
+}

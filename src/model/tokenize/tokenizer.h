@@ -1,0 +1,41 @@
+/* Tokenizers: text into tokens, a sequence a line. Read are tokenizer.json, as the
+ * reference implementation of tokenizers writes it, what GGUF files of models hold, and llama2.c's
+ * tokenizer.bin. */
+#ifndef ATTNLEDGER_TOKENIZE_TOKENIZER_H
+#define ATTNLEDGER_TOKENIZE_TOKENIZER_H
+
+#include "base/arena.h"
+#include "model/tokenize/tokens.h"
+
+struct al_checkpoint;
+struct al_tokenizer_kind;
+
+struct al_tokenizer {
+	struct al_arena arena;
+	const struct al_tokenizer_kind *kind;
+	void *data; /* the kind's */
+	int64_t n_tokens; /* 0: not said */
+};
+
+/* The tokenizer in a checkpoint's own file, or the one beside it, for a model of `n_tokens`. On
+ * failure nothing is left to finish. */
+bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoint *checkpoint,
+	int64_t n_tokens, struct al_error *err) AL_MUST_CHECK;
+void al_tokenizer_finish(struct al_tokenizer *tokenizer);
+
+/* tokenizer.bin or tokenizer.json in memory; `path` names it in errors. */
+bool al_tokenizer_parse_bin(struct al_tokenizer *tokenizer, const char *path, const char *bytes,
+	size_t n, struct al_error *err) AL_MUST_CHECK;
+bool al_tokenizer_parse_json(struct al_tokenizer *tokenizer, const char *path, const char *text,
+	size_t n, struct al_error *err) AL_MUST_CHECK;
+
+/* Adds a line's tokens as a sequence, with the tokens that the file puts before and after it; text
+ * that isn't UTF-8 is refused. */
+bool al_tokenizer_encode(const struct al_tokenizer *tokenizer, const char *text, size_t length,
+	struct al_tokens *tokens, struct al_error *err) AL_MUST_CHECK;
+
+/* All lines of a file that aren't empty. On failure nothing is left to finish. */
+bool al_tokenizer_encode_file(const struct al_tokenizer *tokenizer, const char *path,
+	struct al_tokens *tokens, struct al_error *err) AL_MUST_CHECK;
+
+#endif

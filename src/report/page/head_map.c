@@ -1,0 +1,207 @@
+/* The head map: a line each module, a square each head. */
+#include "report/page/heads.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { TOP = 46, LETTER = 9, GROUP_GAP = 8, LABEL_LETTERS = 26 };
+
+struct layout {
+	const struct al_page_heads *heads;
+	const struct al_page_left_out *left_out;
+	size_t n_left_out, n_lines, n_columns;
+	int pitch, left, group_size; /* group_size 0: no groups */
+};
+
+/* ---- layout ---- */
+
+static void take_label(size_t *most, const char *name)
+{
+	const size_t columns = al_text_columns(name);
+
+	*most = columns > *most ? columns : *most;
+}
+
+/* How many neighbours read one key, where that is alike in all modules. */
+static int find_group_size(const struct al_page_heads *heads)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < heads->n_modules; i++) {
+		const struct al_page_module *m = &heads->modules[i];
+		size_t own = 1;
+		while (own < m->n && m->groups[own] == m->groups[0])
+			own++;
+		if (!m->has_groups || (size > 0 && own != size))
+			return 0;
+		size = own;
+	}
+	return (int)size;
+}
+
+static struct layout arrange(const struct al_page_heads *heads,
+	const struct al_page_left_out *left_out, size_t n_left_out)
+{
+	struct layout l = {heads, left_out, n_left_out, heads->n_modules + n_left_out, 0, 0, 0,
+		find_group_size(heads)};
+	size_t label = 0;
+
+	for (size_t i = 0; i < heads->n_modules; i++) {
+		take_label(&label, heads->modules[i].name);
+		l.n_columns = heads->modules[i].n > l.n_columns ? heads->modules[i].n : l.n_columns;
+	}
+	for (size_t i = 0; i < n_left_out; i++) {
+		take_label(&label, left_out[i].module);
+		l.n_columns = left_out[i].n_heads > l.n_columns ? left_out[i].n_heads : l.n_columns;
+	}
+	label = label < LABEL_LETTERS ? label : LABEL_LETTERS;
+	l.pitch = l.n_columns <= 12 ? 44 : l.n_columns <= 16 ? 36 : l.n_columns <= 32 ? 26 : 20;
+	l.left = (int)label * LETTER + 14;
+	return l;
+}
+
+static int place(const struct layout *l, size_t column)
+{
+	const int gaps = l->group_size ? (int)column / l->group_size * GROUP_GAP : 0;
+
+	return l->left + (int)column * l->pitch + gaps;
+}
+
+/* ---- parts ---- */
+
+static void add_label(struct al_text *out, const struct layout *l, const char *name, int y)
+{
+	const char *end = name;
+
+	for (size_t n = 0; *end && n < LABEL_LETTERS; n++)
+		end += al_character_at(end).bytes;
+	al_text_addf(out, "<text class=mu x=%d y=%d text-anchor=end>", l->left - 8,
+		y + l->pitch / 2 + 4);
+	if (*end) {
+		struct al_text cut;
+		al_text_init(&cut);
+		al_text_add_bytes(&cut, name, (size_t)(end - name));
+		al_html_add(out, cut.data);
+		al_text_add(out, "\342\200\246");
+		al_text_finish(&cut);
+	} else {
+		al_html_add(out, name);
+	}
+	al_text_add(out, "</text>");
+}
+
+static const char *name_class(const struct al_page_module *m, size_t head, char out[16])
+{
+	const int64_t nearest = al_page_nearest(m, head, 0);
+
+	if (nearest < 0)
+		return "unknown";
+	strcpy(out, "s0");
+	out[1] = (char)('0' + al_page_shade(fmax(al_page_likeness(m, head, (size_t)nearest), 0)));
+	return out;
+}
+
+static void add_head(struct al_text *out, const struct layout *l, const struct al_page_module *m,
+	size_t head, int y)
+{
+	const int side = l->pitch - 3, x = place(l, head);
+	char class[16];
+
+	al_text_addf(out, "<g class=\"head%s\"><rect class=%s x=%d y=%d width=%d height=%d rx=3 />",
+		m->marks[head] ? " marked" : "", name_class(m, head, class), x, y, side, side);
+	if (m->marks[head])
+		al_text_addf(out, "<text class=letter x=%d y=%d text-anchor=middle>%s</text>",
+			x + side / 2, y + side / 2 + 5, m->marks[head]);
+	al_text_add(out, "</g>");
+}
+
+static void add_module(struct al_text *out, const struct layout *l, const struct al_page_module *m,
+	int y)
+{
+	al_text_add(out, "<g>");
+	add_label(out, l, m->name, y);
+	for (size_t head = 0; head < m->n; head++)
+		add_head(out, l, m, head, y);
+	al_text_add(out, "</g>\n");
+}
+
+static void add_left_out(struct al_text *out, const struct layout *l,
+	const struct al_page_left_out *module, int y)
+{
+	const size_t last = module->n_heads > 0 ? module->n_heads - 1 : 0;
+
+	al_text_add(out, "<g class=hatched><title>");
+	al_html_add(out, module->why);
+	al_text_add(out, "</title>");
+	add_label(out, l, module->module, y);
+	al_text_addf(out, "<rect fill=\"url(#hatch)\" x=%d y=%d width=%d height=%d rx=3 /></g>\n",
+		l->left, y, place(l, last) + l->pitch - 3 - l->left, l->pitch - 3);
+}
+
+static void add_lines(struct al_text *out, const struct layout *l)
+{
+	size_t module = 0, left_out = 0;
+
+	for (size_t line = 0; line < l->n_lines; line++) {
+		const int y = TOP + (int)line * l->pitch;
+		if (left_out < l->n_left_out && l->left_out[left_out].before <= module)
+			add_left_out(out, l, &l->left_out[left_out++], y);
+		else
+			add_module(out, l, &l->heads->modules[module++], y);
+	}
+}
+
+static void add_numbers(struct al_text *out, const struct layout *l)
+{
+	const size_t step = l->pitch < 24 ? 4 : 1;
+
+	al_text_addf(out, "<text x=%d y=16>%s</text>\n", l->left,
+		l->group_size ? "head; those of a group read one key and value" : "head");
+	for (size_t i = 0; i < l->n_columns; i += step)
+		al_text_addf(out, "<text class=mu x=%d y=38 text-anchor=middle>%zu</text>",
+			place(l, i) + (l->pitch - 3) / 2, i);
+	al_text_add(out, "\n");
+}
+
+/* ---- the key ---- */
+
+static void add_key(struct al_text *out, const struct layout *l)
+{
+	al_text_add(out, "<p class=key><span>nearest head unlike <svg width=126 height=14>");
+	for (int i = 0; i < AL_PAGE_SHADES; i++)
+		al_text_addf(out, "<rect class=s%d x=%d width=18 height=14 />", i, 18 * i);
+	al_text_add(out, "</svg> alike (from ");
+	for (int i = 1; i < AL_PAGE_SHADES; i++)
+		al_text_addf(out, "%s%g", i > 1 ? ", " : "", al_page_shade_least(i));
+	al_text_add(out,
+		")</span><span><b>A A</b> the same letter: copies of each other</span>"
+		"<span><b>x</b> writes almost nothing</span>");
+	if (l->n_left_out)
+		al_text_add(out, "<span>hatched: not measured</span>");
+	al_text_add(out, "</p>\n");
+}
+
+void al_page_head_map(struct al_text *out, const struct al_page_heads *heads,
+	const struct al_page_left_out *left_out, size_t n_left_out)
+{
+	const struct layout l = arrange(heads, left_out, n_left_out);
+	const int width = place(&l, l.n_columns) + 6, height = TOP + (int)l.n_lines * l.pitch + 4;
+
+	al_text_addf(out,
+		"<div class=scroll><svg id=map class=\"%s\" role=grid width=%d height=%d "
+		"viewBox=\"0 0 %d %d\" aria-label=\"Map of heads: a row each module, a column each "
+		"head; the darker, the more like the nearest head of its module\">\n",
+		l.n_columns > 16 ? "wide" : "", width, height, width, height);
+	al_text_add(out,
+		"<defs><pattern id=hatch class=hatch width=6 height=6 patternUnits=userSpaceOnUse "
+		"patternTransform=\"rotate(45)\"><path d=\"M0 0V6\"/></pattern></defs>\n");
+	add_numbers(out, &l);
+	add_lines(out, &l);
+	al_text_add(out, "</svg></div>\n");
+	add_key(out, &l);
+	for (size_t i = 0; i < n_left_out; i++) {
+		al_text_add(out, "<p class=note>");
+		al_html_add(out, left_out[i].why);
+		al_text_add(out, "</p>\n");
+	}
+}

@@ -1,0 +1,54 @@
+/* The heads of an audit side by side: who is nearest to whom, and which repeat each other. Read off
+ * the audit's tables; no number is computed. */
+#ifndef ATTNLEDGER_PAGE_HEADS_H
+#define ATTNLEDGER_PAGE_HEADS_H
+
+#include "report/page/page.h"
+
+enum { AL_PAGE_NO_HEAD = -1, AL_PAGE_SHADES = 7 };
+
+/* A module's heads are rows first .. first+n-1 of the table `heads`. */
+struct al_page_module {
+	const char *name;
+	size_t first, n;
+	double *scores, *values; /* cosines, [n][n]; NAN: unknown */
+	int64_t *groups; /* the key/value head that each reads, [n] */
+	bool has_groups; /* several read one */
+	const char **marks; /* a letter that copies share, "x": silent, NULL: neither; [n] */
+};
+
+struct al_page_heads {
+	const struct al_table *heads;
+	struct al_page_module *modules;
+	size_t n_modules;
+};
+
+/* `pairs`: cosines of all pairs, `redundant`: heads to do without; NULL: unknown. */
+void al_page_heads_read(struct al_page_heads *out, struct al_arena *arena,
+	const struct al_table *heads, const struct al_table *pairs,
+	const struct al_table *redundant);
+
+/* The smaller of the cosines of scores and of values (without its sign, which W_O can turn); one of
+ * them where only that is known; else NAN. */
+double al_page_likeness(const struct al_page_module *module, size_t a, size_t b);
+
+/* The head that is `place`-th nearest, from 0 on, or AL_PAGE_NO_HEAD. */
+int64_t al_page_nearest(const struct al_page_module *module, size_t head, size_t place);
+
+/* 0 to AL_PAGE_SHADES - 1; and the least number of a shade. */
+int al_page_shade(double cosine);
+double al_page_shade_least(int shade);
+
+/* A module that was left out, and why. */
+struct al_page_left_out {
+	const char *module, *why;
+	size_t n_heads, before; /* the number of measured modules that stand before it */
+};
+
+void al_page_head_map(struct al_text *out, const struct al_page_heads *heads,
+	const struct al_page_left_out *left_out, size_t n_left_out);
+
+/* Every pair, a picture each module: scores above, values below the diagonal. */
+void al_page_pair_maps(struct al_text *out, const struct al_page_heads *heads);
+
+#endif

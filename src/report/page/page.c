@@ -1,0 +1,206 @@
+/* The frame of a page. */
+#include "report/page/page.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/embedded.h"
+#include "attnledger.h"
+
+extern const struct al_embedded_list al_embedded_page;
+
+const struct al_style al_page_style = {.units = AL_UNITS_DEFAULT};
+
+/* ---- head ---- */
+
+static const struct al_embedded *file(const char *name)
+{
+	return al_embedded_find(&al_embedded_page, name);
+}
+
+/* "explorer-style"; NULL: the page has no style of its own. */
+static const struct al_embedded *own_style(const char *own)
+{
+	char name[64];
+
+	snprintf(name, sizeof(name), "%s-style", own ? own : "");
+	return own ? file(name) : NULL;
+}
+
+static void add_source(struct al_text *out, const struct al_embedded *text)
+{
+	char digest[AL_HTML_DIGEST_BYTES];
+
+	if (!text)
+		return;
+	al_html_digest(text->text, text->length, digest);
+	al_text_addf(out, " 'sha256-%s'", digest);
+}
+
+/* Nothing is fetched and nothing runs but these texts, whatever else got into the page. */
+static void add_policy(struct al_text *out, const struct al_page_head *head)
+{
+	al_text_add(out,
+		"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+		"style-src");
+	add_source(out, file("style"));
+	add_source(out, own_style(head->own));
+	al_text_add(out, "; script-src");
+	add_source(out, file("script"));
+	add_source(out, head->own ? file(head->own) : NULL);
+	al_text_addf(out, "; %sbase-uri 'none'; form-action 'none'\">\n",
+		head->has_pictures ? "img-src data:; " : "");
+}
+
+static void add_styles(struct al_text *out, const struct al_page_head *head)
+{
+	al_text_addf(out, "<style>%s</style>\n", file("style")->text);
+	if (head->own)
+		al_text_addf(out, "<style>%s</style>\n", own_style(head->own)->text);
+}
+
+static void add_facts(struct al_text *out, const struct al_texts *facts)
+{
+	al_text_add(out, "<p class=\"facts\">");
+	for (size_t i = 0; i < facts->n; i++) {
+		al_text_add(out, i ? " \302\267 <span>" : "<span>");
+		al_html_add(out, facts->items[i]);
+		al_text_add(out, "</span>");
+	}
+	al_text_add(out, "</p>");
+}
+
+void al_page_begin(struct al_text *out, const struct al_page_head *head)
+{
+	al_text_add(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
+	add_policy(out, head);
+	al_text_add(out,
+		"<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
+		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
+	al_html_add(out, head->title);
+	al_text_add(out, " \342\200\223 attnledger</title>\n");
+	add_styles(out, head);
+	al_text_add(out, "</head>\n<body><main>\n<header>");
+	al_html_add_element(out, "h1", head->title);
+	add_facts(out, &head->facts);
+	al_text_add(out, "<button id=\"theme\" hidden>Light or dark</button></header>\n");
+	if (head->summary) {
+		al_text_add(out, "<p class=\"lead\">");
+		al_html_add(out, head->summary);
+		al_text_add(out, "</p>\n");
+	}
+}
+
+/* ---- sections ---- */
+
+void al_page_begin_section(struct al_text *out, const char *id, const char *title, const char *text)
+{
+	al_text_add(out, "<section");
+	al_html_add_attribute(out, "id", id);
+	al_text_add(out, ">");
+	al_html_add_element(out, "h2", title);
+	if (text)
+		al_html_add_element(out, "p", text);
+	al_text_add(out, "\n");
+}
+
+void al_page_end_section(struct al_text *out)
+{
+	al_text_add(out, "</section>\n");
+}
+
+void al_page_tiles(struct al_text *out, const struct al_page_tile *tiles, size_t n)
+{
+	al_text_add(out, "<div class=\"tiles\">");
+	for (size_t i = 0; i < n; i++) {
+		al_text_add(out, "<div>");
+		al_html_add_element(out, "b", tiles[i].number);
+		al_html_add_element(out, "span", tiles[i].text);
+		al_text_add(out, "</div>");
+	}
+	al_text_add(out, "</div>\n");
+}
+
+void al_page_add_picture(struct al_text *out, const char *title, const struct al_text *svg)
+{
+	al_text_add(out, "<figure><img src=\"data:image/svg+xml;base64,");
+	al_html_add_base64(out, svg->data, svg->length);
+	al_text_add(out, "\"");
+	al_html_add_attribute(out, "alt", title);
+	al_text_add(out, ">");
+	al_html_add_element(out, "figcaption", title);
+	al_text_add(out, "</figure>\n");
+}
+
+void al_page_commands(struct al_text *out, const char *const *lines, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		al_text_add(out, "<div class=\"command\"><pre tabindex=\"0\">");
+		al_html_add(out, lines[i]);
+		al_text_add(out, "</pre><button class=\"copy\" hidden>Copy</button></div>\n");
+	}
+}
+
+void al_page_glossary(struct al_text *out, const struct al_page_term *terms, size_t n)
+{
+	al_page_begin_section(out, "glossary", "Words", NULL);
+	al_text_add(out, "<dl class=\"glossary\">\n");
+	for (size_t i = 0; i < n; i++) {
+		al_html_add_element(out, "dt", terms[i].term);
+		al_html_add_element(out, "dd", terms[i].meaning);
+		al_text_add(out, "\n");
+	}
+	al_text_add(out, "</dl>");
+	al_page_end_section(out);
+}
+
+/* ---- end ---- */
+
+void al_page_end(struct al_text *out, const struct al_page_head *head, const char *command,
+	const struct al_table *noted)
+{
+	al_page_begin_section(out, "made", "How this was made", NULL);
+	al_page_commands(out, &command, 1);
+	al_text_add(out, "<ul>\n");
+	for (size_t i = 0; noted && i < noted->n_notes; i++) {
+		al_text_add(out, "<li>");
+		al_html_add(out, noted->notes[i]);
+		al_text_add(out, "\n");
+	}
+	al_text_addf(out, "<li>attnledger %s\n</ul>", al_version());
+	al_page_end_section(out);
+	al_text_addf(out, "</main>\n<script>%s</script>\n", file("script")->text);
+	if (head->own)
+		al_text_addf(out, "<script>%s</script>\n", file(head->own)->text);
+	al_text_add(out, "</body></html>\n");
+}
+
+/* ---- words for a shell ---- */
+
+static bool is_plain(const char *word)
+{
+	for (const char *p = word; *p; p++)
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')
+			    || (*p >= '0' && *p <= '9') || strchr("_-./,:=%+@", *p)))
+			return false;
+	return *word;
+}
+
+const char *al_page_shell_word(struct al_arena *arena, const char *path)
+{
+	struct al_text word;
+
+	if (is_plain(path))
+		return path;
+	al_text_init(&word);
+	al_text_add(&word, "'");
+	for (; *path; path++)
+		if (*path == '\'')
+			al_text_add(&word, "'\\''");
+		else
+			al_text_add_bytes(&word, path, 1);
+	al_text_add(&word, "'");
+	const char *copy = al_strdup(arena, word.data);
+	al_text_finish(&word);
+	return copy;
+}

@@ -1,0 +1,95 @@
+/* Pages: an answer as one HTML file that needs nothing else. It is readable without its script,
+ * which sorts tables, chooses a head and switches between light and dark; no request leaves it.
+ *
+ * What a page shows are the answer's own tables, with the digits that people read; nothing is
+ * computed here that isn't in them. The style and the script are style.css and script.js. */
+#ifndef ATTNLEDGER_PAGE_PAGE_H
+#define ATTNLEDGER_PAGE_PAGE_H
+
+#include "report/page/html.h"
+#include "report/report.h"
+
+/* Numbers stand as they are, in the column's unit, with thousands commas: so they can be sorted. */
+extern const struct al_style al_page_style;
+
+struct al_page_head {
+	const char *title;
+	struct al_texts facts; /* one line below it */
+	const char *summary; /* the answer in a sentence; NULL: there is none */
+	bool has_pictures; /* al_page_add_picture will be called */
+	const char *own; /* a style and a script beside those of all pages: OWN-style.css, OWN.js;
+			    NULL: none */
+};
+
+void al_page_begin(struct al_text *out, const struct al_page_head *head);
+
+/* The last section: the command that made the page, what it notes, and the version. */
+void al_page_end(struct al_text *out, const struct al_page_head *head, const char *command,
+	const struct al_table *noted);
+
+/* A section; `text` says how its content is read, NULL: nothing. */
+void al_page_begin_section(struct al_text *out, const char *id, const char *title,
+	const char *text);
+void al_page_end_section(struct al_text *out);
+
+/* ---- what stands in sections ---- */
+
+struct al_page_tile {
+	const char *number, *text;
+};
+
+void al_page_tiles(struct al_text *out, const struct al_page_tile *tiles, size_t n);
+
+struct al_page_table {
+	const struct al_table *table;
+	const char *const *columns; /* NULL-terminated; those that the table has. NULL: all */
+	const char *caption; /* NULL: the table's title; "": none */
+	bool is_folded; /* behind its caption until somebody opens it */
+	bool hides_notes; /* they stand elsewhere */
+};
+
+/* A table that can be sorted by each column; one without rows says so. */
+void al_page_add_table(struct al_text *out, const struct al_page_table *shown);
+
+/* A picture in SVG that keeps to itself: nothing of its style is the page's. */
+void al_page_add_picture(struct al_text *out, const char *title, const struct al_text *svg);
+
+/* Lines to copy into a terminal. */
+void al_page_commands(struct al_text *out, const char *const *lines, size_t n);
+
+/* A bar each row of a table, from 0 on, beside a mark where there is a reference. */
+struct al_page_bars {
+	const struct al_table *table;
+	const char *label, *value, *reference; /* keys; reference NULL: none */
+	const char *leaves_out; /* a row with this label, a total; NULL: none */
+	const char *axis; /* what the numbers are */
+};
+
+/* Adds nothing where no row has a positive number. */
+void al_page_add_bars(struct al_text *out, const struct al_page_bars *bars);
+
+/* What rows of a table save against the largest of their errors. */
+struct al_page_points {
+	const struct al_table *table;
+	const char *x, *x_title, *y_title;
+	const char *const *y; /* NULL-terminated keys: the largest counts */
+	const char *const *names; /* NULL-terminated keys */
+};
+
+/* Which rows no other row outdoes, by growing x; the array is the arena's. */
+const size_t *al_page_frontier(struct al_arena *arena, const struct al_page_points *points,
+	size_t *n);
+
+/* A circle each row, numbered on the frontier. */
+void al_page_add_points(struct al_text *out, const struct al_page_points *points);
+
+struct al_page_term {
+	const char *term, *meaning;
+};
+
+void al_page_glossary(struct al_text *out, const struct al_page_term *terms, size_t n);
+
+/* `path` as a shell's word. */
+const char *al_page_shell_word(struct al_arena *arena, const char *path);
+
+#endif

@@ -1,0 +1,117 @@
+/* Tables of a page. */
+#include "report/page/page.h"
+
+#include "report/writer.h"
+
+struct shown_columns {
+	size_t *at, n;
+	bool *is_number;
+};
+
+static void show_column(struct shown_columns *shown, const struct al_table *table, size_t column)
+{
+	shown->is_number[shown->n] = al_column_is_number(table, column);
+	shown->at[shown->n++] = column;
+}
+
+static struct shown_columns choose_columns(struct al_arena *arena, const struct al_page_table *page)
+{
+	const struct al_table *table = page->table;
+	const size_t room = table->n_columns + 1;
+	struct shown_columns shown = {.at = al_new_array(arena, size_t, room),
+		.is_number = al_new_array(arena, bool, room)};
+
+	for (size_t i = 0; !page->columns && i < table->n_columns; i++)
+		show_column(&shown, table, i);
+	for (const char *const *key = page->columns; key && *key; key++) {
+		const int column = al_table_find_column(table, *key);
+		if (column >= 0)
+			show_column(&shown, table, (size_t)column);
+	}
+	return shown;
+}
+
+/* "QK: 90 %": a heading over several columns belongs to each where they are sorted one by one. */
+static void add_heads(struct al_text *out, struct al_arena *arena, const struct al_table *table,
+	const struct shown_columns *shown)
+{
+	al_text_add(out, "<thead><tr>");
+	for (size_t i = 0; i < shown->n; i++) {
+		const struct al_column *column = &table->columns[shown->at[i]];
+		al_text_add(out, shown->is_number[i] ? "<th" : "<th class=\"w\"");
+		al_html_add_attribute(out, "data-key", column->key);
+		al_text_add(out, ">");
+		if (column->group) {
+			al_html_add(out, column->group);
+			al_text_add(out, ": ");
+		}
+		al_html_add(out, al_column_head(arena, &al_page_style, column));
+		al_text_add(out, "</th>");
+	}
+	al_text_add(out, "</tr></thead>\n");
+}
+
+/* End tags of cells and rows may be left out, which halves the largest tables. */
+static void add_row(struct al_text *out, const struct al_table *table, size_t row,
+	const struct shown_columns *shown)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	al_text_add(out, "<tr>");
+	for (size_t i = 0; i < shown->n; i++) {
+		const size_t column = shown->at[i];
+		al_text_add(out, shown->is_number[i] ? "<td>" : "<td class=w>");
+		al_html_add(out,
+			al_cell_display(&arena, &al_page_style, &table->columns[column],
+				&table->rows[row][column]));
+	}
+	al_text_add(out, "\n");
+	al_arena_finish(&arena);
+}
+
+static void add_rows(struct al_text *out, const struct al_page_table *page)
+{
+	struct al_arena arena;
+
+	al_arena_init(&arena);
+	const struct shown_columns shown = choose_columns(&arena, page);
+	al_text_add(out, "<div class=\"scroll\" tabindex=\"0\"><table");
+	al_html_add_attribute(out, "data-table", page->table->id);
+	al_html_add_attribute(out, "aria-label", page->table->title);
+	al_text_add(out, ">");
+	add_heads(out, &arena, page->table, &shown);
+	al_text_add(out, "<tbody>");
+	for (size_t row = 0; row < page->table->n_rows; row++)
+		add_row(out, page->table, row, &shown);
+	al_text_add(out, "</tbody></table></div>\n");
+	al_arena_finish(&arena);
+}
+
+static void add_notes(struct al_text *out, const struct al_table *table)
+{
+	for (size_t i = 0; i < table->n_notes; i++) {
+		al_text_add(out, "<p class=\"note\">");
+		al_html_add(out, table->notes[i]);
+		al_text_add(out, "</p>\n");
+	}
+}
+
+void al_page_add_table(struct al_text *out, const struct al_page_table *page)
+{
+	const char *caption = page->caption ? page->caption : page->table->title;
+
+	if (page->is_folded)
+		al_text_add(out, "<details>");
+	if (*caption)
+		al_html_add_element(out, page->is_folded ? "summary" : "h3", caption);
+	al_text_add(out, "\n");
+	if (page->table->n_rows == 0)
+		al_text_add(out, "<p>There is nothing to show.</p>\n");
+	else
+		add_rows(out, page);
+	if (!page->hides_notes)
+		add_notes(out, page->table);
+	if (page->is_folded)
+		al_text_add(out, "</details>\n");
+}

@@ -1,0 +1,153 @@
+/* Reading profiles. */
+#include "report/venue/profile.h"
+
+#include "base/embedded.h"
+#include "base/names.h"
+#include "base/record.h"
+
+struct source {
+	struct al_arena *arena;
+	const struct al_json *doc;
+};
+
+static bool read_typeface(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct source *source = context;
+	const char *name;
+
+	return al_json_text(source->doc, node, &name, err)
+		&& (al_typeface_find(source->arena, name, out, err)
+			|| al_json_in(source->doc, node, err));
+}
+
+static bool read_points(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct source *source = context;
+	double *points = out;
+
+	return al_json_real(source->doc, node, points, err)
+		&& ((*points > 0 && *points <= 4096)
+			|| al_json_fail(source->doc, node, err,
+				"found %g pt, expected more than 0, at most 4096", *points));
+}
+
+static bool read_family(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct source *source = context;
+	const char *name;
+
+	if (!al_json_text(source->doc, node, &name, err))
+		return false;
+	*(const char **)out = al_strdup(source->arena, name);
+	return true;
+}
+
+#define POINTS(key, at) \
+	{ \
+		AL_KEY(key, BY, at), .is_required = true, .read = read_points \
+	}
+
+#define AT(member) offsetof(struct al_profile_size, member)
+static const struct al_field size_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	POINTS("pt", AT(pt)),
+	POINTS("line_pt", AT(line_pt)),
+};
+#undef AT
+static const struct al_record size_record = {
+	.fields = AL_FIELDS(size_fields),
+	.size = sizeof(struct al_profile_size),
+};
+
+#define AT(member) offsetof(struct al_profile, member)
+static const struct al_field figures_fields[] = {
+	{AL_KEY("families", LIST, AT(families)), .is_required = true, .n_offset = AT(n_families),
+		.read = read_family, .item_size = sizeof(const char *)},
+	POINTS("tick_pt", AT(tick_pt)),
+	POINTS("title_pt", AT(title_pt)),
+};
+static const struct al_record figures_record = {.fields = AL_FIELDS(figures_fields)};
+
+static bool read_figures(void *context, const struct cJSON *node, void *out, struct al_error *err)
+{
+	const struct source *source = context;
+	const struct al_record_source record = {source->arena, source->doc, context};
+
+	return al_record_read(&record, &figures_record, node, out, err);
+}
+
+static const struct al_field profile_fields[] = {
+	{AL_KEY("title", TEXT, AT(title)), .is_required = true},
+	{AL_KEY("source", TEXT, AT(source)), .is_required = true},
+	{AL_KEY("document", TEXT, AT(document)), .is_required = true},
+	{AL_KEY("typeface", BY, AT(typeface)), .is_required = true, .read = read_typeface},
+	POINTS("column_pt", AT(column_pt)),
+	POINTS("page_pt", AT(page_pt)),
+	POINTS("height_pt", AT(height_pt)),
+	{AL_KEY("sizes", LIST, AT(sizes)), .is_required = true, .n_offset = AT(n_sizes),
+		.record = &size_record},
+	{AL_KEY("figures", BY, 0), .is_required = true, .read = read_figures},
+};
+#undef AT
+
+static bool check_profile(void *context, const struct cJSON *node, void *record,
+	struct al_error *err)
+{
+	const struct source *source = context;
+	const struct al_profile *profile = record;
+
+	if (profile->column_pt > profile->page_pt)
+		return al_json_fail(source->doc, al_json_get(node, "column_pt"), err,
+			"found %g pt, more than the page's %g", profile->column_pt,
+			profile->page_pt);
+	if (profile->n_sizes == 0 || profile->n_families == 0)
+		return al_json_fail(source->doc, node, err,
+			"expected one of \"sizes\" and one of \"families\" at least");
+	for (size_t i = 1; i < profile->n_sizes; i++)
+		if (profile->sizes[i].pt > profile->sizes[i - 1].pt)
+			return al_json_fail(source->doc, al_json_at(al_json_get(node, "sizes"), i),
+				err, "found %g pt after %g, expected the largest size first",
+				profile->sizes[i].pt, profile->sizes[i - 1].pt);
+	return true;
+}
+
+static const struct al_record profile_record = {
+	.fields = AL_FIELDS(profile_fields),
+	.check = check_profile,
+};
+
+static bool read_document(struct al_json *doc, const char *name, struct al_error *err)
+{
+	const struct al_embedded *file = al_embedded_find(&al_embedded_profiles, name);
+	struct al_names names;
+
+	if (al_json_is_path(name))
+		return al_json_read(doc, name, err);
+	if (file)
+		return al_json_parse(doc, file->name, file->text, file->length, err);
+	al_names_init(&names);
+	for (size_t i = 0; i < al_embedded_profiles.n_files; i++)
+		al_names_add(&names, al_embedded_profiles.files[i].name);
+	return al_names_fail(&names, "profile", name, err);
+}
+
+bool al_profile_find(struct al_arena *arena, const char *name, const struct al_profile **out,
+	struct al_error *err)
+{
+	struct al_profile *profile = al_new(arena, struct al_profile);
+	struct al_json doc;
+
+	if (!read_document(&doc, name, err))
+		return false;
+	struct source source = {arena, &doc};
+	const struct al_record_source record = {arena, &doc, &source};
+	bool ok = al_record_read(&record, &profile_record, doc.root, profile, err);
+	al_json_finish(&doc);
+	*out = profile;
+	return ok;
+}
+
+bool al_profile_has_columns(const struct al_profile *profile)
+{
+	return profile->column_pt < profile->page_pt;
+}
