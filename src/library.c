@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "ledger/request/question.h"
+#include "ledger/request/request.h"
 
 struct count {
 	struct al_arena arena;
@@ -27,10 +27,10 @@ static void count_finish(struct count *c)
 	al_arena_finish(&c->arena);
 }
 
-static bool measure(struct count *c, const struct al_question *question, struct al_error *err)
+static bool measure(struct count *c, const struct al_request *request, struct al_error *err)
 {
-	struct al_ledger_ask ask = al_question_ask(question, &question->variants.items[0],
-		question->family);
+	struct al_ledger_ask ask = al_request_ask(request, &request->variants.items[0],
+		request->family);
 	struct al_ledger ledger;
 
 	ask.name = NULL; /* the caller knows which model it named */
@@ -43,14 +43,14 @@ static bool measure(struct count *c, const struct al_question *question, struct 
 
 static bool count(struct count *c, const struct al_asked *asked, struct al_error *err)
 {
-	struct al_question question;
+	struct al_request request;
 
-	if (!al_question_init(&question, &c->arena, c->catalog, asked, err))
+	if (!al_request_init(&request, &c->arena, c->catalog, asked, err))
 		return false;
-	bool ok = question.variants.n == 1
-		? measure(c, &question, err)
-		: al_fail(err, AL_EINPUT, "found %zu variants, expected one", question.variants.n);
-	al_question_finish(&question);
+	bool ok = request.variants.n == 1
+		? measure(c, &request, err)
+		: al_fail(err, AL_EINPUT, "found %zu variants, expected one", request.variants.n);
+	al_request_finish(&request);
 	return ok;
 }
 

@@ -153,7 +153,7 @@ static void bind_to(struct binding *b, const char *symbol, const char *formula)
 	module->n_set++;
 }
 
-static bool is_of_question(const char *symbol)
+static bool is_of_request(const char *symbol)
 {
 	static const char *const names[] = {"seq", "batch", "source_seq"};
 
@@ -179,7 +179,7 @@ static void bind_symbol(void *context, const char *symbol)
 	const char *own = al_format(b->reader->arena, "%s%s", b->reader->prefix, symbol);
 	const char *of = find_default(b, symbol);
 
-	if (!b->is_ok || find_set(b->module, symbol) || is_of_question(symbol)
+	if (!b->is_ok || find_set(b->module, symbol) || is_of_request(symbol)
 		|| al_variant_has_option(b->variant, symbol))
 		return;
 	if (al_find_name(own, b->reader->symbols, b->reader->n_symbols) >= 0)

@@ -16,7 +16,7 @@ static const struct al_config_key *find_key(const struct al_config *config, cons
 	return NULL;
 }
 
-/* Where the config gives the symbol; NULL: nowhere, or the question gives another value. */
+/* Where the config gives the symbol; NULL: nowhere, or the request gives another value. */
 static const struct cJSON *find_given(const struct al_config *config,
 	const struct al_config_key *key)
 {
@@ -24,7 +24,7 @@ static const struct cJSON *find_given(const struct al_config *config,
 								   : al_config_find(config, key);
 }
 
-/* "num_key_value_heads", as the config says or would; the symbol of what the question gives. */
+/* "num_key_value_heads", as the config says or would; the symbol of what the request gives. */
 static const char *name_of(const struct al_config *config, const struct al_config_key *key)
 {
 	const struct cJSON *node = find_given(config, key);

@@ -1,4 +1,4 @@
-/* Settings: what the symbols of a question are worth, and who said so. */
+/* Settings: what the symbols of a request are worth, and who said so. */
 #ifndef ATTNLEDGER_CATALOG_SETTINGS_H
 #define ATTNLEDGER_CATALOG_SETTINGS_H
 

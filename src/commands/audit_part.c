@@ -112,7 +112,7 @@ static bool say_covariance(struct al_fragment *f, const struct al_covariance *co
 	return true;
 }
 
-bool al_audit_say(const struct al_audit_run *run, struct al_fragment *f, struct al_error *err)
+bool al_audit_summarize(const struct al_audit_run *run, struct al_fragment *f, struct al_error *err)
 {
 	const struct al_audit_asked *o = run->options;
 	const struct al_json *config = &run->opened.view.config;

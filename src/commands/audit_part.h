@@ -16,7 +16,7 @@ const bool *al_audit_deal_tensors(const struct al_audit_run *run, const int64_t 
 
 /* Says what shapes the answer: the program, the checkpoint's header, options, and fingerprints of
  * what is read beside the checkpoint: config, layout, calibration. */
-bool al_audit_say(const struct al_audit_run *run, struct al_fragment *fragment,
+bool al_audit_summarize(const struct al_audit_run *run, struct al_fragment *fragment,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* "shard-1-of-4" */

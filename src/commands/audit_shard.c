@@ -229,7 +229,7 @@ static bool describe(struct sharding *s, const char *config, struct al_error *er
 	al_fragment_say(m, "tables", o->tables ? "--tables" : NULL);
 	al_fragment_say(m, "figures", o->figures ? "--figures" : NULL);
 	al_fragment_say(m, "report", o->report ? "--report" : NULL);
-	if (!al_audit_say(run, m, err)
+	if (!al_audit_summarize(run, m, err)
 		|| !al_checkpoint_hash(&run->opened.checkpoint, &source, err))
 		return false;
 	al_fragment_say(m, "source", al_fingerprint_text(&m->arena, source));

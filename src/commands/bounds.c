@@ -72,9 +72,9 @@ static int64_t peak_of(const struct al_inference *inference, const struct al_gpu
 }
 
 /* FLOPs of a forward over one prompt; false: not known. */
-static bool count_forward(struct al_question *q, mpq_t out)
+static bool count_forward(struct al_request *q, mpq_t out)
 {
-	struct al_ledger_ask ask = al_question_ask(q, &q->variants.items[0], false);
+	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0], false);
 	struct al_basis basis = q->basis;
 	const struct al_setting *batch;
 	struct al_ledger ledger;
@@ -92,7 +92,7 @@ static bool count_forward(struct al_question *q, mpq_t out)
 	return ok;
 }
 
-bool al_add_bounds(struct al_session *session, struct al_question *q,
+bool al_add_bounds(struct al_session *session, struct al_request *q,
 	const struct al_inference *inference, const struct al_inference_row *total,
 	mpq_srcptr weights, struct al_error *err)
 {

@@ -4,7 +4,7 @@
 #include "base/number.h"
 #include "commands/explain.h"
 #include "commands/page.h"
-#include "commands/question.h"
+#include "commands/request.h"
 #include "ledger/infer.h"
 
 struct cache_options {
@@ -38,8 +38,8 @@ struct answer {
 	bool shows_model, shows_variant, is_noted;
 	const struct al_dtype *first; /* the first model's format; NULL: none was answered */
 	bool has_formats; /* another model's is another one */
-	/* of the question that is being answered: */
-	struct al_question *question;
+	/* of the request that is being answered: */
+	struct al_request *request;
 	const struct al_configured_variant *configured;
 	int64_t batch, seq, source_seq; /* seq 0: not given */
 };
@@ -136,7 +136,7 @@ static struct al_cell *begin_row(struct answer *a, int kind)
 	struct al_cell *cell = al_table_add_row(a->table);
 
 	if (a->shows_model)
-		al_cell_set_titled(a->table, cell++, a->question->name, a->question->title);
+		al_cell_set_titled(a->table, cell++, a->request->name, a->request->title);
 	if (a->shows_variant)
 		al_cell_set_text(a->table, cell++, a->configured->name);
 	if (kind == AL_N_CACHE_KINDS)
@@ -184,7 +184,7 @@ static void add_kind(struct answer *a, const struct al_cache_entries *cache, int
 	sum_finish(&sum);
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 static bool answer_ledger(struct answer *a, struct al_ledger *ledger, struct al_error *err)
 {
@@ -192,7 +192,7 @@ static bool answer_ledger(struct answer *a, struct al_ledger *ledger, struct al_
 
 	struct al_undeclared undeclared;
 
-	if (!al_ledger_cache(ledger, a->question->cache.dtype, a->seq, a->source_seq, &cache, err))
+	if (!al_ledger_cache(ledger, a->request->cache.dtype, a->seq, a->source_seq, &cache, err))
 		return false;
 	if (!al_ledger_declares_list(ledger, AL_LIST_CACHE, &undeclared)) {
 		begin_row(a, AL_N_CACHE_KINDS);
@@ -202,7 +202,7 @@ static bool answer_ledger(struct answer *a, struct al_ledger *ledger, struct al_
 	for (int kind = 0; kind <= AL_N_CACHE_KINDS; kind++)
 		add_kind(a, &cache, kind);
 	for (size_t i = 0; a->explanations && i < cache.n; i++)
-		al_explain_cached(a->explanations, a->question->name, &cache.lines[i], a->batch,
+		al_explain_cached(a->explanations, a->request->name, &cache.lines[i], a->batch,
 			a->seq > 0);
 	return true;
 }
@@ -212,9 +212,9 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 {
 	struct al_ledger ledger;
 
-	a->configured = &a->question->variants.items[i];
-	struct al_ledger_ask ask = al_question_ask(a->question, a->configured,
-		al_question_is_about_model(a->question, true));
+	a->configured = &a->request->variants.items[i];
+	struct al_ledger_ask ask = al_request_ask(a->request, a->configured,
+		al_request_is_about_model(a->request, true));
 	ask.explains = a->explanations != NULL;
 	ask.tp = a->options->tp;
 	if (ask.tp > 1 && !ask.family)
@@ -226,7 +226,7 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 	return ok;
 }
 
-static bool read_symbol(struct al_question *q, const char *symbol, int64_t fallback, int64_t *out,
+static bool read_symbol(struct al_request *q, const char *symbol, int64_t fallback, int64_t *out,
 	struct al_error *err)
 {
 	const struct al_setting *setting;
@@ -241,13 +241,13 @@ static bool read_symbol(struct al_question *q, const char *symbol, int64_t fallb
 
 static bool read_tokens(struct answer *a, struct al_error *err)
 {
-	return read_symbol(a->question, "seq", 0, &a->seq, err)
-		&& read_symbol(a->question, "batch", 1, &a->batch, err)
-		&& read_symbol(a->question, "source_seq", a->seq, &a->source_seq, err);
+	return read_symbol(a->request, "seq", 0, &a->seq, err)
+		&& read_symbol(a->request, "batch", 1, &a->batch, err)
+		&& read_symbol(a->request, "source_seq", a->seq, &a->source_seq, err);
 }
 
 /* An encoder reads all tokens at once: nothing is kept of them for others to come. */
-static void note_encoder(const struct al_question *q, struct al_table *table)
+static void note_encoder(const struct al_request *q, struct al_table *table)
 {
 	const struct al_forward *forward = q->family ? q->family->forward : NULL;
 	bool is_encoder = forward && forward->kind == AL_FORWARD_ENCODER;
@@ -265,11 +265,11 @@ static void note_encoder(const struct al_question *q, struct al_table *table)
 static void add_common_notes(struct answer *a)
 {
 	al_table_note(a->table, "dtype: %s, but for cached elements with a format of their own",
-		a->question->cache.dtype->name);
+		a->request->cache.dtype->name);
 	if (a->options->tp > 1)
 		al_table_note(a->table, "on one of %lld tensor-parallel devices",
 			(long long)a->options->tp);
-	al_note_engine(a->question, a->table);
+	al_note_engine(a->request, a->table);
 	if (!a->seq) {
 		al_table_note(a->table, "give --seq for the cache of whole sequences");
 		return;
@@ -279,38 +279,38 @@ static void add_common_notes(struct answer *a)
 		a->source_seq == a->seq ? ""
 					: al_format(&a->table->arena, ", %lld source tokens",
 						(long long)a->source_seq),
-		al_is_ideal(a->question)
+		al_is_ideal(a->request)
 			? "; the least that must be held: --engine NAME says what an engine holds"
 			: "");
 }
 
 static void say(struct answer *a)
 {
-	const struct al_question *q = a->question;
-	const struct al_cache_facts facts = {.covered = al_question_covered(q, true),
+	const struct al_request *q = a->request;
+	const struct al_cache_facts facts = {.covered = al_request_covered(q, true),
 		.dtype = a->has_formats ? "each model's format" : q->cache.dtype->name,
 		.engine = al_is_ideal(q) ? "" : q->engine.engine->title,
 		.batch = a->batch,
 		.seq = a->seq};
 
-	a->session->style.summary = al_cache_say(&a->session->arena, a->table, &facts);
+	a->session->style.summary = al_cache_summarize(&a->session->arena, a->table, &facts);
 }
 
 static bool answer(struct answer *a, struct al_error *err)
 {
-	if (!read_tokens(a, err) || !al_question_cache_format(a->question, a->options->dtype, err))
+	if (!read_tokens(a, err) || !al_request_cache_format(a->request, a->options->dtype, err))
 		return false;
-	for (size_t i = 0; i < a->question->variants.n; i++)
+	for (size_t i = 0; i < a->request->variants.n; i++)
 		if (!answer_variant(a, i, err))
 			return false;
-	al_note_question(a->question, true, a->table);
-	note_encoder(a->question, a->table);
+	al_note_request(a->request, true, a->table);
+	note_encoder(a->request, a->table);
 	if (!a->is_noted)
 		add_common_notes(a);
 	a->is_noted = true;
-	a->first = a->first ? a->first : a->question->cache.dtype;
-	a->has_formats |= a->first != a->question->cache.dtype;
-	al_note_cache_format(a->question, "dtype", a->table);
+	a->first = a->first ? a->first : a->request->cache.dtype;
+	a->has_formats |= a->first != a->request->cache.dtype;
+	al_note_cache_format(a->request, "dtype", a->table);
 	say(a);
 	return true;
 }
@@ -320,7 +320,7 @@ static void open_tables(struct answer *a)
 	a->table = al_session_table(a->session, "cache",
 		a->shows_model ? "KV cache"
 			       : al_format(&a->session->arena, "KV cache of %s",
-				       al_question_covered(a->question, true)));
+				       al_request_covered(a->request, true)));
 	add_columns(a);
 	if (a->options->explains)
 		a->explanations = al_explain_table(a->session);
@@ -337,16 +337,16 @@ static bool run(struct al_session *session, struct al_error *err)
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < line->n_words; i++) {
-		struct al_question question;
-		if (!al_ask_question(&question, session, &o->asked, line->words[i], true,
+		struct al_request request;
+		if (!al_ask_request(&request, session, &o->asked, line->words[i], true,
 			    AL_BASIS_MODEL, err))
 			return false;
-		a.question = &question;
+		a.request = &request;
 		if (i == 0)
 			open_tables(&a);
-		ok = al_check_whole(&question, o->is_whole, err)
-			&& al_refuse_unused_engine(&o->asked, &question, err) && answer(&a, err);
-		al_question_finish(&question);
+		ok = al_check_whole(&request, o->is_whole, err)
+			&& al_refuse_unused_engine(&o->asked, &request, err) && answer(&a, err);
+		al_request_finish(&request);
 	}
 	return ok;
 }

@@ -15,7 +15,7 @@ struct al_cache_facts {
 };
 
 /* NULL: nothing is known. */
-const char *al_cache_say(struct al_arena *arena, const struct al_table *table,
+const char *al_cache_summarize(struct al_arena *arena, const struct al_table *table,
 	const struct al_cache_facts *facts);
 
 #endif

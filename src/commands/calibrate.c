@@ -13,7 +13,7 @@
 #include "commands/input.h"
 #include "commands/kernel.h"
 #include "commands/progress.h"
-#include "commands/say.h"
+#include "commands/summary.h"
 
 const struct al_option_row al_calibration_folder_rows[] = {
 	OPTION_TEXT(struct al_calibration_options, folder, "output", "DIR",
@@ -138,10 +138,10 @@ static const char *say_nearest(struct al_arena *arena, const struct al_table *ta
 	return row == table->n_rows
 		? ""
 		: al_format(arena, "; the heads that attend most alike are %s and %s of %s (%s)",
-			al_say_cell(arena, table, row, "head"),
-			al_say_cell(arena, table, row, "nearest"),
+			al_text_of_cell(arena, table, row, "head"),
+			al_text_of_cell(arena, table, row, "nearest"),
 			al_table_text(table, row, "module"),
-			al_say_cell(arena, table, row, "distance"));
+			al_text_of_cell(arena, table, row, "distance"));
 }
 
 static const char *say(struct al_arena *arena, const struct al_table *table,

@@ -356,7 +356,7 @@ static int run_session(const struct al_program *program, size_t index, char **ar
 	al_touched_end();
 	if (!ok && program->is_light && err.status == AL_EFORMAT
 		&& program->commands[index]->reads_weights)
-		return al_hand_over(commands[index].name, argv);
+		return al_exec_full(commands[index].name, argv);
 	if (!ok)
 		return report_error(commands[index].name, &err);
 	return session.answer_is_no ? AL_ENO : AL_OK;
@@ -399,7 +399,7 @@ static int run_named(const struct al_program *program, const char *name, char **
 	for (size_t i = 0; i < N_COMMANDS; i++)
 		if (strcmp(commands[i].name, name) == 0)
 			return program->commands[i] ? run_session(program, i, argv)
-						    : al_hand_over(name, argv);
+						    : al_exec_full(name, argv);
 	return fail_usage(name);
 }
 

@@ -144,6 +144,6 @@ int al_command_line(int argc, char **argv, const struct al_program *program);
 
 /* Goes on as the full program, with the same arguments. Returns only where that can't be, the exit
  * status. */
-int al_hand_over(const char *command, char **argv);
+int al_exec_full(const char *command, char **argv);
 
 #endif

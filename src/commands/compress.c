@@ -156,7 +156,7 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 		return false;
 	bool ok = compress_with_data(session, &opened, &options, err);
 	if (ok)
-		session->style.summary = al_compress_say(session, options.method);
+		session->style.summary = al_compress_summarize(session, options.method);
 	al_opened_checkpoint_finish(&opened);
 	return ok;
 }

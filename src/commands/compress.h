@@ -36,8 +36,8 @@ bool al_verify_add_table(struct al_session *session, struct al_model_view *view,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* In a sentence, off the session's tables. */
-const char *al_compress_say(struct al_session *session, enum al_method method);
-const char *al_verify_say(struct al_session *session, const struct al_verify_options *options,
+const char *al_compress_summarize(struct al_session *session, enum al_method method);
+const char *al_verify_summarize(struct al_session *session, const struct al_verify_options *options,
 	bool holds);
 
 #endif

@@ -103,7 +103,7 @@ static void add_sum(struct al_count_answer *c, const char *variant, const char *
 	const struct sum *sum)
 {
 	al_table_add_record(c->table,
-		&(struct record){c->question->name, variant, part, "", "", sum->tensors,
+		&(struct record){c->request->name, variant, part, "", "", sum->tensors,
 			sum->parameters, sum->active});
 }
 
@@ -113,12 +113,12 @@ static void add_entry(struct al_count_answer *c, const char *variant,
 	const struct al_ledger_entry *t)
 {
 	const char *module = t->module ? t->module->name : NULL;
-	const char *name = module && c->question->is_own
+	const char *name = module && c->request->is_own
 		? al_format(&c->session->arena, "%s: %s", module, t->name)
 		: t->name;
 
 	al_table_add_record(c->table,
-		&(struct record){c->question->name, variant, al_part_names[t->part], name,
+		&(struct record){c->request->name, variant, al_part_names[t->part], name,
 			join_dims(c, t->dims, t->n_dims), t->times * t->count, t->elements,
 			t->active});
 }
@@ -147,7 +147,7 @@ static void count_part(struct al_count_answer *c, const char *variant,
 		if (c->options->shows_tensors)
 			add_entry(c, variant, t);
 		if (c->explanations)
-			al_explain_entry(c->explanations, c->question->name, variant, t,
+			al_explain_entry(c->explanations, c->request->name, variant, t,
 				al_part_names[part], ledger->is_model);
 	}
 	if (!c->options->shows_tensors
@@ -194,7 +194,7 @@ static bool add_counts(struct al_count_answer *c, const char *variant, struct al
 	for (int i = 0; ok && i < AL_N_COUNTS; i++) {
 		ok = al_ledger_count(ledger, (enum al_count)i, value, err);
 		al_table_add_record(c->counts,
-			&(struct count_record){c->question->name, variant, i, value});
+			&(struct count_record){c->request->name, variant, i, value});
 	}
 	mpq_clear(value);
 	return ok;
@@ -218,7 +218,7 @@ static bool check_components(const struct al_count_answer *c, const struct al_le
 	if ((c->options->components || c->options->is_stored) && !ledger->is_model)
 		return al_fail(err, AL_EINPUT,
 			"--part and --stored tell of a whole model%s, found attention alone",
-			c->question->family ? " (--whole)" : "");
+			c->request->family ? " (--whole)" : "");
 	for (int i = AL_N_COMPONENTS - 1; i >= 0; i--) {
 		if (has_component(tensors, i))
 			list = al_format(&c->session->arena, "%s%s%s", al_component_names[i],
@@ -228,7 +228,7 @@ static bool check_components(const struct al_count_answer *c, const struct al_le
 	}
 	return missing == AL_N_COMPONENTS
 		|| al_fail(err, AL_EINPUT, "--part %s: %s has %s", al_component_names[missing],
-			c->question->name, list);
+			c->request->name, list);
 }
 
 /* For the sentence. */
@@ -237,11 +237,11 @@ static bool note_facts(struct al_count_answer *c, struct al_ledger *ledger, cons
 {
 	struct al_count_facts *facts = &c->facts;
 
-	facts->covered = al_question_covered(c->question, c->options->is_whole);
+	facts->covered = al_request_covered(c->request, c->options->is_whole);
 	facts->components = al_count_components(c);
 	facts->is_model = ledger->is_model;
 	facts->is_stored = c->options->is_stored;
-	facts->projection = c->question->basis.output_projection;
+	facts->projection = c->request->basis.output_projection;
 	mpq_set(facts->active, total->active);
 	return !ledger->is_model || al_ledger_count(ledger, AL_COUNT_TIED, facts->tied, err);
 }
@@ -265,15 +265,15 @@ static bool count_ledger(struct al_count_answer *c, const char *variant, struct 
 	if (ok && c->counts && !ledger->is_model)
 		return al_fail(err, AL_EINPUT,
 			"--counts tells of a whole model%s, found attention alone",
-			c->question->family ? " (--whole)" : "");
+			c->request->family ? " (--whole)" : "");
 	return ok && (!c->counts || add_counts(c, variant, ledger, err));
 }
 
 static bool count_variant(struct al_count_answer *c, const struct al_configured_variant *configured,
 	struct al_error *err)
 {
-	struct al_ledger_ask ask = al_question_ask(c->question, configured,
-		al_question_is_about_model(c->question, c->options->is_whole));
+	struct al_ledger_ask ask = al_request_ask(c->request, configured,
+		al_request_is_about_model(c->request, c->options->is_whole));
 	struct al_ledger ledger;
 
 	ask.explains = c->explanations != NULL;
@@ -295,7 +295,7 @@ static bool count_variant(struct al_count_answer *c, const struct al_configured_
 static void find_quantisation(struct al_count_answer *c)
 {
 	const struct al_count_options *o = c->options;
-	struct al_question *q = c->question;
+	struct al_request *q = c->request;
 	struct al_error unknown = {0};
 
 	c->quantisation = (struct al_quantisation){0};
@@ -309,13 +309,13 @@ static void find_quantisation(struct al_count_answer *c)
 
 static bool count_variants(struct al_count_answer *c, struct al_error *err)
 {
-	struct al_question *q = c->question;
+	struct al_request *q = c->request;
 	bool ok = al_check_whole(q, c->options->is_whole, err);
 
 	find_quantisation(c);
 	if (c->session->line.n_words == 1 && q->model)
 		c->table->title = al_format(&c->table->arena, "Parameters of %s",
-			al_question_covered(q, c->options->is_whole));
+			al_request_covered(q, c->options->is_whole));
 	for (size_t i = 0; ok && i < q->variants.n; i++)
 		ok = count_variant(c, &q->variants.items[i], err);
 	if (ok)
@@ -328,15 +328,15 @@ static bool count_variants(struct al_count_answer *c, struct al_error *err)
 static bool count_model(struct al_count_answer *c, const char *word, struct al_error *err)
 {
 	struct al_asked asked = c->options->asked;
-	struct al_question question;
+	struct al_request request;
 
 	/* explained are defaults, too, which the tensors' shapes derive */
 	asked.only_modules = !c->options->explains;
-	if (!al_ask_question(&question, c->session, &asked, word, true, AL_BASIS_MODEL, err))
+	if (!al_ask_request(&request, c->session, &asked, word, true, AL_BASIS_MODEL, err))
 		return false;
-	c->question = &question;
+	c->request = &request;
 	bool ok = count_variants(c, err);
-	al_question_finish(&question);
+	al_request_finish(&request);
 	return ok;
 }
 
@@ -367,7 +367,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	for (size_t i = 0; ok && i < line->n_words; i++)
 		ok = count_model(&c, line->words[i], err);
 	if (ok)
-		session->style.summary = al_count_say(&session->arena, c.table, &c.facts);
+		session->style.summary = al_count_summarize(&session->arena, c.table, &c.facts);
 	mpq_clears(c.facts.active, c.facts.tied, NULL);
 	return ok;
 }

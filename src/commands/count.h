@@ -1,8 +1,8 @@
-/* What the command `count` is made of: its question, its table, what is said of it. */
+/* What the command `count` is made of: its request, its table, what is said of it. */
 #ifndef ATTNLEDGER_COMMANDS_COUNT_H
 #define ATTNLEDGER_COMMANDS_COUNT_H
 
-#include "commands/question.h"
+#include "commands/request.h"
 
 /* Beside the table; of one subject, where there are several of the last. */
 struct al_count_facts {
@@ -25,10 +25,10 @@ struct al_count_options {
 struct al_count_answer {
 	struct al_session *session;
 	const struct al_count_options *options;
-	struct al_question *question;
+	struct al_request *request;
 	struct al_table *table;
 	struct al_table *counts, *explanations; /* NULL: not asked for */
-	struct al_quantisation quantisation; /* of the question; name NULL: none is asked for */
+	struct al_quantisation quantisation; /* of the request; name NULL: none is asked for */
 	const char *unknown; /* why it isn't known; or NULL */
 	struct al_count_facts facts;
 };
@@ -40,7 +40,7 @@ const char *al_count_components(const struct al_count_answer *c);
 void al_count_note(const struct al_count_answer *c);
 
 /* NULL: the table has no total that is known. */
-const char *al_count_say(struct al_arena *arena, const struct al_table *table,
+const char *al_count_summarize(struct al_arena *arena, const struct al_table *table,
 	const struct al_count_facts *facts);
 
 #endif

@@ -21,7 +21,7 @@ static void note_list(const struct al_count_answer *c, const char *what, const c
 	for (size_t i = 0; i < n; i++)
 		al_text_addf(&list, "%s%s", i ? ", " : "", items[i]);
 	if (n > 0)
-		al_table_note(c->table, "%s: %s: %s", c->question->name, what, list.data);
+		al_table_note(c->table, "%s: %s: %s", c->request->name, what, list.data);
 	al_text_finish(&list);
 }
 
@@ -29,7 +29,7 @@ static void note_list(const struct al_count_answer *c, const char *what, const c
  * which change nothing in a count. */
 static void note_keys(const struct al_count_answer *c)
 {
-	const struct al_question *q = c->question;
+	const struct al_request *q = c->request;
 	struct al_arena *arena = &c->session->arena;
 	const char *const *items;
 	size_t n = al_family_defaults(q->family, q->model->doc, q->model->config, &q->settings,
@@ -54,12 +54,12 @@ static void note_parts(const struct al_count_answer *c)
 
 void al_count_note(const struct al_count_answer *c)
 {
-	const struct al_question *q = c->question;
+	const struct al_request *q = c->request;
 
 	if (q->family && c->explanations)
 		note_keys(c);
 
-	al_note_question(q, c->options->is_whole, c->table);
+	al_note_request(q, c->options->is_whole, c->table);
 	note_parts(c);
 	if (c->unknown)
 		al_table_note(c->table, "scales are not counted: %s", c->unknown);

@@ -87,10 +87,10 @@ static bool read_share(struct al_arena *arena, const char *parts, struct al_shar
 }
 
 bool al_devices_init(struct al_training *t, const struct al_device_options *o,
-	const struct al_question *question, struct al_error *err)
+	const struct al_request *request, struct al_error *err)
 {
 	*t = (struct al_training){
-		.recipe = question->recipe,
+		.recipe = request->recipe,
 		.tp = o->tp,
 		.pp = o->pp,
 		.interleave = o->interleave,
@@ -101,20 +101,20 @@ bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 		.zero = (int)o->zero,
 		.is_sequence_parallel = o->is_sequence_parallel,
 		.recompute = (enum al_recompute)o->recompute,
-		.is_flash = question->recipe->is_flash,
+		.is_flash = request->recipe->is_flash,
 	};
-	if (o->recompute != AL_RECOMPUTE_NONE && question->recipe->activations_per_token)
+	if (o->recompute != AL_RECOMPUTE_NONE && request->recipe->activations_per_token)
 		return al_fail(err, AL_EINPUT,
 			"--recompute changes what is saved, and the recipe %s has a rule of its "
 			"own for that",
-			question->recipe->name);
+			request->recipe->name);
 	if (o->zero > 3)
 		return al_fail(err, AL_EINPUT, "--zero %lld: expected 0, 1, 2 or 3",
 			(long long)o->zero);
-	return read_share(question->arena, o->parts, &t->share, err);
+	return read_share(request->arena, o->parts, &t->share, err);
 }
 
-static bool read_number(struct al_question *q, const char *symbol, bool required, int64_t *out,
+static bool read_number(struct al_request *q, const char *symbol, bool required, int64_t *out,
 	struct al_error *err)
 {
 	const struct al_setting *setting;
@@ -131,7 +131,7 @@ static bool read_number(struct al_question *q, const char *symbol, bool required
 			(long long)*out);
 }
 
-bool al_devices_tokens(struct al_training *t, struct al_question *q, struct al_error *err)
+bool al_devices_tokens(struct al_training *t, struct al_request *q, struct al_error *err)
 {
 	return read_number(q, "batch", true, &t->batch, err)
 		&& read_number(q, "seq", true, &t->seq, err)
@@ -164,17 +164,17 @@ bool al_devices_check_mode(const struct al_command_line *line, const struct al_d
 	return true;
 }
 
-bool al_devices_refuse(const struct al_command_line *line, const struct al_question *question,
+bool al_devices_refuse(const struct al_command_line *line, const struct al_request *request,
 	struct al_error *err)
 {
 	const char *given = al_command_line_first_of(line, al_device_rows);
 
 	return !given
 		|| al_fail(err, AL_EINPUT,
-			question->family ? "--%s needs a whole model, and variants are "
-					   "compared as attention blocks: add --whole"
-					 : "--%s needs a whole model, and only its "
-					   "attention is known",
+			request->family ? "--%s needs a whole model, and variants are "
+					  "compared as attention blocks: add --whole"
+					: "--%s needs a whole model, and only its "
+					  "attention is known",
 			given);
 }
 
@@ -206,11 +206,11 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 			t->zero);
 }
 
-bool al_open_model(struct al_question *q, const struct al_configured_variant *configured,
-	int64_t tp, enum al_tensor_list_detail detail, struct al_quantisation *quantisation,
+bool al_open_model(struct al_request *q, const struct al_configured_variant *configured, int64_t tp,
+	enum al_tensor_list_detail detail, struct al_quantisation *quantisation,
 	struct al_ledger *ledger, struct al_error *err)
 {
-	struct al_ledger_ask ask = al_question_ask(q, configured, true);
+	struct al_ledger_ask ask = al_request_ask(q, configured, true);
 
 	ask.configured = configured;
 	ask.tp = tp;
@@ -225,7 +225,7 @@ bool al_open_model(struct al_question *q, const struct al_configured_variant *co
 	return false;
 }
 
-bool al_open_training(struct al_question *q, const struct al_configured_variant *configured,
+bool al_open_training(struct al_request *q, const struct al_configured_variant *configured,
 	const struct al_training *t, struct al_ledger *ledger, struct al_error *err)
 {
 	return al_open_model(q, configured, t->tp,

@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_COMMANDS_DEVICES_H
 #define ATTNLEDGER_COMMANDS_DEVICES_H
 
-#include "commands/question.h"
+#include "commands/request.h"
 #include "ledger/train.h"
 
 struct al_device_options {
@@ -17,10 +17,10 @@ extern const struct al_option_row al_weight_rows[], al_device_rows[];
 
 /* Lays out the training that the options describe; batch and seq are left to devices_tokens. */
 bool al_devices_init(struct al_training *training, const struct al_device_options *options,
-	const struct al_question *question, struct al_error *err) AL_MUST_CHECK;
+	const struct al_request *request, struct al_error *err) AL_MUST_CHECK;
 
-/* Sets batch, seq and rank from the question's settings. */
-bool al_devices_tokens(struct al_training *training, struct al_question *question,
+/* Sets batch, seq and rank from the request's settings. */
+bool al_devices_tokens(struct al_training *training, struct al_request *request,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Refuses what training (inference) leaves unheard. */
@@ -28,20 +28,20 @@ bool al_devices_check_mode(const struct al_command_line *line,
 	const struct al_device_options *options, struct al_error *err) AL_MUST_CHECK;
 
 /* Refuses options that only a whole model has. */
-bool al_devices_refuse(const struct al_command_line *line, const struct al_question *question,
+bool al_devices_refuse(const struct al_command_line *line, const struct al_request *request,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* "zero=1, tp=8, ...": what isn't as on one device. */
 void al_devices_note(const struct al_training *training, struct al_table *table);
 
-/* Opens the whole model of a question; `configured` NULL: with its own attention, `quantisation`
+/* Opens the whole model of a request; `configured` NULL: with its own attention, `quantisation`
  * NULL: none is asked for. */
-bool al_open_model(struct al_question *question, const struct al_configured_variant *configured,
+bool al_open_model(struct al_request *request, const struct al_configured_variant *configured,
 	int64_t tp, enum al_tensor_list_detail detail, struct al_quantisation *quantisation,
 	struct al_ledger *ledger, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of a model in training. */
-bool al_open_training(struct al_question *question, const struct al_configured_variant *configured,
+bool al_open_training(struct al_request *request, const struct al_configured_variant *configured,
 	const struct al_training *training, struct al_ledger *ledger,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -5,7 +5,7 @@
 #include "commands/input.h"
 #include "commands/kernel.h"
 #include "commands/progress.h"
-#include "commands/say.h"
+#include "commands/summary.h"
 #include "model/forward/evaluate.h"
 #include "linalg/kernel.h"
 
@@ -164,7 +164,7 @@ static void conclude_ablations(struct evaluation *e, const struct al_ablations *
 		"%s is missed least (%+.4f nats a token), %s most (%+.4f)",
 		ablation_text(table, &all->items[least], what), increase(all, least),
 		ablation_text(table, &all->items[most], what), increase(all, most));
-	e->session->style.summary = al_say_capital(&e->session->arena,
+	e->session->style.summary = al_text_of_capital(&e->session->arena,
 		al_format(&e->session->arena, "%s, on these tokens.", said));
 }
 

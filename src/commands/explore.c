@@ -5,8 +5,8 @@
 
 #include "commands/formulas.h"
 #include "commands/page.h"
-#include "commands/question.h"
-#include "commands/say.h"
+#include "commands/request.h"
+#include "commands/summary.h"
 #include "report/page/explorer.h"
 
 static const char first_model[] = "llama-3-8b";
@@ -69,7 +69,7 @@ static bool fill_formulas(struct al_explore *e, struct al_table *table, struct a
 		{.key = "parameters", .title = "Parameters"},
 		{.key = "cache", .title = cached_title},
 	};
-	const struct al_configured_variants *variants = &e->question->variants;
+	const struct al_configured_variants *variants = &e->request->variants;
 	struct al_basis block = e->basis;
 
 	block.per = AL_BASIS_MODULE;
@@ -91,7 +91,7 @@ enum { N_MEASURES = sizeof(measures) / sizeof(*measures) };
 static bool measure(struct al_explore *e, struct al_table *table, struct al_cell *cell,
 	const struct al_configured_variant *configured, struct al_error *err)
 {
-	struct al_ledger_ask ask = al_question_ask(e->question, configured, false);
+	struct al_ledger_ask ask = al_request_ask(e->request, configured, false);
 	struct al_undeclared undeclared;
 	struct al_ledger ledger;
 	bool ok = true;
@@ -117,7 +117,7 @@ static bool measure(struct al_explore *e, struct al_table *table, struct al_cell
 /* A variant that lacks a symbol, or whose widths don't divide, says so here as on the page. */
 static void fill_answer(struct al_explore *e, struct al_table *table)
 {
-	const struct al_configured_variants *variants = &e->question->variants;
+	const struct al_configured_variants *variants = &e->request->variants;
 
 	al_table_add_column(table,
 		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
@@ -134,9 +134,9 @@ static void fill_answer(struct al_explore *e, struct al_table *table)
 		if (!measure(e, table, cell, &variants->items[i], &err))
 			al_table_note(table, "not known at first: %s", err.message);
 	}
-	al_table_note(table, "counted: %s", al_basis_text(&e->question->basis, &table->arena));
+	al_table_note(table, "counted: %s", al_basis_text(&e->request->basis, &table->arena));
 	al_table_note(table, "dtype: %s, but for cached elements with a format of their own",
-		e->question->cache.dtype->name);
+		e->request->cache.dtype->name);
 }
 
 /* ---- the page ---- */
@@ -156,7 +156,7 @@ static bool write_page(struct al_explore *e, const struct al_table *formulas, st
 					"Parameters, cache and operations of %zu variants, exact "
 					"at every "
 					"setting; the page begins with %s.",
-					e->question->variants.n, e->question->title)},
+					e->request->variants.n, e->request->title)},
 			.data = data.data,
 			.formulas = formulas,
 			.command = al_session_command_text(session),
@@ -171,12 +171,12 @@ static const char *say(struct al_explore *e)
 {
 	const struct explore_options *o = e->session->options;
 
-	const size_t n = e->question->variants.n;
+	const size_t n = e->request->variants.n;
 
 	return al_format(&e->session->arena,
 		"%s has the formulas of %zu variant%s, begins with %s, and needs nothing but a "
 		"browser.",
-		o->page, n, n == 1 ? "" : "s", e->question->title);
+		o->page, n, n == 1 ? "" : "s", e->request->title);
 }
 
 static bool answer(struct al_explore *e, struct al_error *err)
@@ -193,7 +193,7 @@ static bool answer(struct al_explore *e, struct al_error *err)
 	fill_answer(e,
 		al_session_table(e->session, "explore",
 			al_format(&e->session->arena, "Where the page begins: %s",
-				al_question_covered(e->question, false))));
+				al_request_covered(e->request, false))));
 	e->session->style.summary = say(e);
 	return true;
 }
@@ -202,7 +202,7 @@ static bool answer(struct al_explore *e, struct al_error *err)
 
 static bool open_ledgers(struct al_explore *e, struct al_error *err)
 {
-	const struct al_configured_variants *variants = &e->question->variants;
+	const struct al_configured_variants *variants = &e->request->variants;
 
 	e->ledgers = al_new_array(&e->session->arena, struct al_ledger, variants->n + 1);
 	for (; e->n_ledgers < variants->n; e->n_ledgers++)
@@ -216,15 +216,15 @@ static bool explore(struct al_explore *e, struct al_error *err)
 {
 	const struct explore_options *o = e->session->options;
 
-	if (e->question->basis.per == AL_BASIS_WHOLE)
+	if (e->request->basis.per == AL_BASIS_WHOLE)
 		return al_fail(err, AL_EINPUT,
 			"--basis per=whole: the page is of attention alone, expected per=module or "
 			"per=model");
-	e->basis = e->question->basis;
+	e->basis = e->request->basis;
 	e->basis.per = AL_BASIS_MODEL;
 	al_settings_init(&e->settings, e->session->catalog);
-	al_settings_merge(&e->settings, &e->question->settings);
-	bool ok = al_question_cache_format(e->question, o->dtype, err) && open_ledgers(e, err)
+	al_settings_merge(&e->settings, &e->request->settings);
+	bool ok = al_request_cache_format(e->request, o->dtype, err) && open_ledgers(e, err)
 		&& answer(e, err);
 	while (e->n_ledgers > 0)
 		al_ledger_close(&e->ledgers[--e->n_ledgers]);
@@ -238,19 +238,19 @@ static bool run(struct al_session *session, struct al_error *err)
 	const struct explore_options *o = session->options;
 	const char *word = al_session_word(session, 0);
 	struct al_asked asked = o->asked;
-	struct al_question question;
-	struct al_explore e = {.session = session, .question = &question};
+	struct al_request request;
+	struct al_explore e = {.session = session, .request = &request};
 
 	if (!o->page)
 		return al_fail(err, AL_EINPUT, "expected -o FILE.html, the page to write");
 	if (!al_names_variants(&asked))
 		asked.variants = (struct al_texts){all, 1};
 	asked.keeps_all = true;
-	if (!al_ask_question(&question, session, &asked, word ? word : first_model, false,
+	if (!al_ask_request(&request, session, &asked, word ? word : first_model, false,
 		    AL_BASIS_MODEL, err))
 		return false;
 	bool ok = explore(&e, err);
-	al_question_finish(&question);
+	al_request_finish(&request);
 	return ok;
 }
 

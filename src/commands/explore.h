@@ -3,12 +3,12 @@
 #define ATTNLEDGER_COMMANDS_EXPLORE_H
 
 #include "commands/command.h"
-#include "ledger/request/question.h"
+#include "ledger/request/request.h"
 
 struct al_explore {
 	struct al_session *session;
-	struct al_question *question; /* its variants are the page's */
-	struct al_basis basis; /* the question's, of all attention of a model */
+	struct al_request *request; /* its variants are the page's */
+	struct al_basis basis; /* the request's, of all attention of a model */
 	struct al_settings settings; /* where the page begins */
 	struct al_ledger *ledgers; /* of each variant alone, open */
 	size_t n_ledgers;

@@ -278,7 +278,7 @@ static void add_meanings(struct data *d, const struct al_variant *variant)
 
 static bool add_variant(struct data *d, size_t i, struct al_error *err)
 {
-	const struct al_configured_variant *configured = &d->e->question->variants.items[i];
+	const struct al_configured_variant *configured = &d->e->request->variants.items[i];
 	struct al_ledger *ledger = &d->e->ledgers[i];
 
 	al_text_add(d->out, i ? ",\n{" : "\n{");
@@ -312,10 +312,10 @@ static bool add_all(struct data *d, struct al_error *err)
 	const struct al_explore *e = d->e;
 
 	al_text_add(d->out, "{");
-	add_member(d->out, "model", e->question->title);
+	add_member(d->out, "model", e->request->title);
 	al_text_addf(d->out, ",\"per\":\"%s\",\"dtype\":%d,\n",
-		e->question->basis.per == AL_BASIS_MODEL ? "model" : "module",
-		place_of_dtype(e->question->cache.dtype->name));
+		e->request->basis.per == AL_BASIS_MODEL ? "model" : "module",
+		place_of_dtype(e->request->cache.dtype->name));
 	add_symbols(d);
 	add_times(d);
 	if (!add_whole(d, err))

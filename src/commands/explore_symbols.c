@@ -66,7 +66,7 @@ static void add_line_symbols(struct visit *visit, const struct al_line *line)
 
 static void add_variant_symbols(struct al_explore *e, size_t variant)
 {
-	struct visit visit = {e, &e->question->variants.items[variant]};
+	struct visit visit = {e, &e->request->variants.items[variant]};
 
 	for (int i = 0; i < AL_EXPLORE_LISTS; i++) {
 		const struct al_lines lines = al_ledger_lines(&e->ledgers[variant],
@@ -109,7 +109,7 @@ static void order_symbols(struct al_explore *e)
 
 static const struct al_binding *find_published(const struct al_explore *e, const char *symbol)
 {
-	const struct al_configured_variants *variants = &e->question->variants;
+	const struct al_configured_variants *variants = &e->request->variants;
 
 	for (size_t i = 0; i < variants->n; i++) {
 		const struct al_variant *variant = variants->items[i].variant;
@@ -158,7 +158,7 @@ bool al_explore_find_symbols(struct al_explore *e, struct al_error *err)
 		|| al_settings_gives(&e->settings, "n_decoder_layers"))
 		return al_fail(err, AL_EINPUT,
 			"%s is an encoder-decoder, and the page has one stack of layers",
-			e->question->name);
+			e->request->name);
 	find_starts(e);
 	return true;
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "commands/say.h"
+#include "commands/summary.h"
 
 static const struct al_option_row fit_rows[] = {
 	OPTION_TEXT(struct al_fit_options, memory, "memory", "SIZE",
@@ -71,7 +71,7 @@ static bool take_inference(struct al_fit *f, struct al_error *err)
 	bool ok = al_ledger_infer_largest(&f->ledger, &f->inference, rows, err);
 	for (int i = 0; ok && i < AL_N_INFERENCE_STATES; i++)
 		mpq_set(f->states[i], rows[al_inference_states[i]].bytes);
-	if (f->question->engine.engine->covers == AL_COVERS_STATIC)
+	if (f->request->engine.engine->covers == AL_COVERS_STATIC)
 		for (int i = 0; i < AL_N_INFERENCE_STATES; i++)
 			if (al_inference_states[i] == AL_STATE_ACTIVATIONS
 				|| al_inference_states[i] == AL_STATE_OVERHEAD)
@@ -85,9 +85,9 @@ static bool open_ledger(struct al_fit *f, struct al_error *err)
 	const struct al_inference *i = &f->inference;
 
 	return f->is_inference
-		? al_open_model(f->question, f->configured, i->tp, al_inference_detail(i),
+		? al_open_model(f->request, f->configured, i->tp, al_inference_detail(i),
 			i->weights, &f->ledger, err)
-		: al_open_training(f->question, f->configured, &f->training, &f->ledger, err);
+		: al_open_training(f->request, f->configured, &f->training, &f->ledger, err);
 }
 
 static bool measure(struct al_fit *f, int64_t x, struct al_error *err)
@@ -200,7 +200,7 @@ static bool add_answer(struct al_fit *f, struct al_table *table, mpq_srcptr memo
 	round_up(total);
 	round_up(next);
 	if (ok) {
-		if (!f->question->is_own)
+		if (!f->request->is_own)
 			al_cell_set_text(table, cell++, f->configured->name);
 		al_cell_set_text(table, &cell[0], f->symbol);
 		if (largest->fits) {
@@ -242,7 +242,7 @@ static void add_unknown(struct al_fit *f, struct al_table *table, mpq_srcptr mem
 {
 	struct al_cell *cell = al_table_add_row(table);
 
-	if (!f->question->is_own)
+	if (!f->request->is_own)
 		al_cell_set_text(table, cell++, f->configured->name);
 	al_cell_set_text(table, &cell[0], f->symbol);
 	al_cell_set_exact(table, &cell[5], memory);
@@ -271,20 +271,20 @@ static bool solve(struct al_fit *f, struct al_table *table, mpq_srcptr memory, s
 	return ok || al_in(err, "--solve %s", f->symbol);
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
 /* What is solved for need not be given: it starts at 1. */
 static bool read_options(struct al_fit *f, struct al_error *err)
 {
-	struct al_question *q = f->question;
+	struct al_request *q = f->request;
 	const struct al_setting *given;
 
 	f->is_inference = f->options->devices.is_inference;
 	f->n_states = f->is_inference ? AL_N_INFERENCE_STATES : AL_N_TRAINING_STATES;
-	if (fit_only_tokens(f) && !al_question_set(q, f->symbol, 1, err))
+	if (fit_only_tokens(f) && !al_request_set(q, f->symbol, 1, err))
 		return false;
 	if (!al_settings_get(&q->settings, "batch", &given, err)
-		|| (!given && !al_question_set(q, "batch", 1, err)))
+		|| (!given && !al_request_set(q, "batch", 1, err)))
 		return false;
 	return al_devices_init(&f->training, &f->options->devices, q, err)
 		&& al_devices_tokens(&f->training, q, err)
@@ -296,7 +296,7 @@ static bool read_options(struct al_fit *f, struct al_error *err)
 static bool find_budget(const struct al_fit *f, mpq_srcptr memory, mpq_t out, struct al_error *err)
 {
 	const struct al_inference *i = &f->inference;
-	const struct al_engine_scope scope = {.choice = &f->question->engine,
+	const struct al_engine_scope scope = {.choice = &f->request->engine,
 		.tp = i->tp,
 		.devices = i->tp * i->pp * f->training.dp};
 
@@ -313,14 +313,14 @@ static void note_budget(const struct al_fit *f, mpq_srcptr memory, mpq_srcptr bu
 {
 	if (!f->is_inference)
 		return;
-	al_note_engine(f->question, table);
-	al_note_cache_format(f->question, "cache-dtype", table);
+	al_note_engine(f->request, table);
+	al_note_cache_format(f->request, "cache-dtype", table);
 	if (mpq_equal(memory, budget))
 		return;
 	al_table_note(table, "of %s the engine takes %s (%s bytes), for %s",
-		al_say_bytes(&table->arena, memory), al_say_bytes(&table->arena, budget),
+		al_text_of_bytes(&table->arena, memory), al_text_of_bytes(&table->arena, budget),
 		al_exact_text(&table->arena, budget),
-		f->question->engine.engine->covers == AL_COVERS_STATIC
+		f->request->engine.engine->covers == AL_COVERS_STATIC
 			? "weights and cache; what a forward holds is in the rest"
 			: "all that it holds");
 }
@@ -343,7 +343,7 @@ static bool fit_variant(struct al_fit *f, struct al_table *table, mpq_srcptr mem
 
 static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err)
 {
-	struct al_question *q = f->question;
+	struct al_request *q = f->request;
 	struct al_table *table = al_session_table(f->session, "fit",
 		al_format(&f->session->arena, "What fits of %s, the whole model%s", q->title,
 			q->is_own ? "" : " with each variant as its attention"));
@@ -354,11 +354,11 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
 		if (!fit_variant(f, table, memory, i + 1 == q->variants.n, err))
 			return false;
 	}
-	al_note_question(q, true, table);
+	al_note_request(q, true, table);
 	if (!f->is_inference)
 		al_note_recipe(q, table);
 	al_fit_note(f, table, memory);
-	f->session->style.summary = al_fit_say(&f->session->arena, table, f);
+	f->session->style.summary = al_fit_summarize(&f->session->arena, table, f);
 	al_fit_choose_digits(&f->session->style, table);
 	return true;
 }
@@ -378,7 +378,7 @@ static bool answer(struct al_fit *f, struct al_error *err)
 	bool ok;
 	mpq_t memory;
 
-	if (!al_question_is_about_model(f->question, true))
+	if (!al_request_is_about_model(f->request, true))
 		return al_fail(err, AL_EINPUT,
 			"--basis per=... asks for less than the model that is to fit");
 	if (!match == !size)
@@ -386,10 +386,10 @@ static bool answer(struct al_fit *f, struct al_error *err)
 			"expected either --memory SIZE (or --device NAME with --inference) or "
 			"--match "
 			"parameters=VARIANT");
-	if (!al_question_check_symbol(f->question, symbol, err))
+	if (!al_request_check_symbol(f->request, symbol, err))
 		return al_in(err, "--solve");
-	f->symbol = al_question_symbol(f->question, symbol);
-	if (al_settings_is_asked(&f->question->settings, f->symbol))
+	f->symbol = al_request_symbol(f->request, symbol);
+	if (al_settings_is_asked(&f->request->settings, f->symbol))
 		return al_fail(err, AL_EINPUT,
 			"%s is given, and it is what is solved for%s: expected one of them", symbol,
 			f->options->solve ? "" : " without --solve SYMBOL");
@@ -406,25 +406,25 @@ static bool answer(struct al_fit *f, struct al_error *err)
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct al_fit_options *o = session->options;
-	struct al_question question;
-	struct al_fit f = {.session = session, .options = o, .question = &question};
+	struct al_request request;
+	struct al_fit f = {.session = session, .options = o, .request = &request};
 	struct al_asked asked = o->asked;
 
 	asked.only_modules = true;
 	if (!al_devices_check_mode(&session->line, &o->devices, err)
-		|| !al_ask_question(&question, session, &asked, session->line.words[0], false,
+		|| !al_ask_request(&request, session, &asked, session->line.words[0], false,
 			AL_BASIS_MODEL, err))
 		return false;
 	for (int i = 0; i < AL_FIT_STATES; i++)
 		mpq_init(f.states[i]);
-	bool ok = question.family
+	bool ok = request.family
 		? answer(&f, err)
 		: al_fail(err, AL_EINPUT, "%s: only its attention is known, expected a whole model",
-			question.name);
+			request.name);
 	for (int i = 0; i < AL_FIT_STATES; i++)
 		mpq_clear(f.states[i]);
 	al_inference_finish(&f.inference);
-	al_question_finish(&question);
+	al_request_finish(&request);
 	return ok;
 }
 

@@ -18,7 +18,7 @@ enum { AL_FIT_STATES = 5 };
 struct al_fit {
 	struct al_session *session;
 	const struct al_fit_options *options;
-	struct al_question *question;
+	struct al_request *request;
 	const struct al_configured_variant *configured; /* NULL: the model's own attention */
 	const char *symbol;
 	bool is_inference;
@@ -44,9 +44,9 @@ void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memo
 void al_fit_choose_digits(const struct al_style *style, struct al_table *table);
 
 /* In a sentence; NULL: nothing is known. `like`: the variant to be matched. */
-const char *al_fit_say(struct al_arena *arena, const struct al_table *table,
+const char *al_fit_summarize(struct al_arena *arena, const struct al_table *table,
 	const struct al_fit *f);
-const char *al_fit_say_match(struct al_arena *arena, const struct al_table *table,
+const char *al_fit_summarize_match(struct al_arena *arena, const struct al_table *table,
 	const char *like);
 
 /* How many values in a row may be passed over: symbols that a model's shape hangs on must divide

@@ -49,7 +49,7 @@ static bool add_neighbour(struct al_fit *f, struct al_table *table, int64_t valu
 	mpq_init(parameters);
 	bool ok = count_at(f, value, parameters, err);
 	if (ok) {
-		if (!f->question->is_own)
+		if (!f->request->is_own)
 			al_cell_set_text(table, cell++, f->configured->name);
 		al_cell_set_text(table, cell++, f->symbol);
 		al_cell_set_int(table, cell++, value);
@@ -68,8 +68,7 @@ static bool match_variant(struct al_fit *f, struct al_table *table, mpq_srcptr t
 	const struct al_growth growth = {count_at, f, 1, 1, al_fit_most_passed(f)};
 	struct al_largest largest;
 
-	if (!al_open_model(f->question, f->configured, 1, AL_TENSORS_BY_KIND, NULL, &f->ledger,
-		    err))
+	if (!al_open_model(f->request, f->configured, 1, AL_TENSORS_BY_KIND, NULL, &f->ledger, err))
 		return false;
 	bool ok = al_solve_largest(&growth, target, &largest, err)
 		|| al_in(err, "--solve %s", f->symbol);
@@ -81,7 +80,7 @@ static bool match_variant(struct al_fit *f, struct al_table *table, mpq_srcptr t
 	return ok;
 }
 
-static bool count_like(struct al_question *q, const struct al_configured_variant *like, mpq_t out,
+static bool count_like(struct al_request *q, const struct al_configured_variant *like, mpq_t out,
 	struct al_error *err)
 {
 	struct al_ledger ledger;
@@ -96,7 +95,7 @@ static bool count_like(struct al_question *q, const struct al_configured_variant
 bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err)
 {
 	static const char key[] = "parameters=";
-	struct al_question *q = f->question;
+	struct al_request *q = f->request;
 	struct al_configured_variant like;
 	mpq_t target;
 
@@ -115,8 +114,8 @@ bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err
 		f->configured = q->is_own ? NULL : &q->variants.items[i];
 		ok = match_variant(f, table, target, err);
 	}
-	al_note_question(q, true, table);
-	f->session->style.summary = al_fit_say_match(&f->session->arena, table, like.name);
+	al_note_request(q, true, table);
+	f->session->style.summary = al_fit_summarize_match(&f->session->arena, table, like.name);
 	mpq_clear(target);
 	return ok;
 }

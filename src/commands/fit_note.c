@@ -15,8 +15,8 @@ static void add_number(struct al_text *out, const struct al_fit *f, const char *
 static void add_settings(struct al_text *out, const struct al_fit *f)
 {
 	static const char *const tokens[] = {"batch", "seq", "rank"};
-	const struct al_settings *asked = &f->question->asked;
-	int64_t rank = f->training.rank ? f->training.rank : f->question->recipe->rank;
+	const struct al_settings *asked = &f->request->asked;
+	int64_t rank = f->training.rank ? f->training.rank : f->request->recipe->rank;
 
 	for (size_t i = 0; i < asked->n; i++)
 		if (al_find_name(asked->items[i].symbol, tokens, 3) < 0
@@ -42,7 +42,7 @@ static void add_variant(struct al_text *out, const struct al_configured_variant 
 
 static void add_variants(struct al_text *out, const struct al_fit *f)
 {
-	const struct al_question *q = f->question;
+	const struct al_request *q = f->request;
 	const struct al_texts *bases = &f->options->asked.bases;
 
 	for (size_t i = 0; !q->is_own && i < q->variants.n; i++)
@@ -78,7 +78,7 @@ static void add_training(struct al_text *out, const struct al_fit *f)
 static void add_inference(struct al_text *out, const struct al_fit *f)
 {
 	const struct al_inference *i = &f->inference;
-	const struct al_engine_choice *choice = &f->question->engine;
+	const struct al_engine_choice *choice = &f->request->engine;
 
 	al_text_addf(out, " --inference%s%s --cache-dtype %s --tp %lld",
 		i->weights->is_config ? "" : " --dtype ",
@@ -89,7 +89,7 @@ static void add_inference(struct al_text *out, const struct al_fit *f)
 		al_text_addf(out, " --dp %lld", (long long)f->training.dp);
 	if (i->ep > 1)
 		al_text_addf(out, " --ep %lld", (long long)i->ep);
-	if (!al_is_ideal(f->question))
+	if (!al_is_ideal(f->request))
 		al_text_addf(out, " --engine %s --block %lld", choice->engine->name,
 			(long long)choice->block);
 	if (choice->chunk > 0)
@@ -105,7 +105,7 @@ void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memo
 	struct al_text text;
 
 	al_text_init(&text);
-	al_text_addf(&text, "%s --memory %s --solve %s", f->question->name,
+	al_text_addf(&text, "%s --memory %s --solve %s", f->request->name,
 		al_exact_text(&table->arena, memory), f->symbol);
 	add_variants(&text, f);
 	add_settings(&text, f);

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-static bool check_stages(struct al_question *q, int64_t pp, struct al_error *err)
+static bool check_stages(struct al_request *q, int64_t pp, struct al_error *err)
 {
 	const struct al_setting *layers;
 
@@ -20,7 +20,7 @@ static bool check_stages(struct al_question *q, int64_t pp, struct al_error *err
 }
 
 /* Experts are dealt out over devices that hold the same layers. */
-static bool check_experts(struct al_question *q, int64_t devices, int64_t ep, struct al_error *err)
+static bool check_experts(struct al_request *q, int64_t devices, int64_t ep, struct al_error *err)
 {
 	const struct al_setting *experts = NULL;
 
@@ -39,7 +39,7 @@ static bool check_experts(struct al_question *q, int64_t devices, int64_t ep, st
 			(long long)experts->value.integer, (long long)ep);
 }
 
-static bool check_engine(const struct al_question *q, struct al_error *err)
+static bool check_engine(const struct al_request *q, struct al_error *err)
 {
 	return !q->engine.has_mtp || (q->family && q->family->n_extras > 0)
 		|| al_fail(err, AL_EINPUT, "--mtp: %s has no layers that predict further tokens",
@@ -48,7 +48,7 @@ static bool check_engine(const struct al_question *q, struct al_error *err)
 
 /* "H200x8": tensor parallelism over all where no degree was given; else the degrees make up the
  * number. */
-static bool lay_out_device(struct al_question *q, const struct al_device_options *o,
+static bool lay_out_device(struct al_request *q, const struct al_device_options *o,
 	struct al_training *training, struct al_error *err)
 {
 	struct al_gpu gpu;
@@ -67,7 +67,7 @@ static bool lay_out_device(struct al_question *q, const struct al_device_options
 }
 
 bool al_inference_init(struct al_inference *inference, const struct al_device_options *o,
-	struct al_question *q, struct al_error *err)
+	struct al_request *q, struct al_error *err)
 {
 	struct al_training training;
 	const struct al_setting *source;
@@ -75,7 +75,7 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 	*inference = (struct al_inference){.activation_bytes = 2};
 	if (!check_engine(q, err) || !al_devices_init(&training, o, q, err)
 		|| !al_devices_tokens(&training, q, err)
-		|| !al_question_cache_format(q, o->cache_dtype, err)
+		|| !al_request_cache_format(q, o->cache_dtype, err)
 		|| !al_settings_get(&q->settings, "source_seq", &source, err))
 		return false;
 	if (training.interleave > 1 || training.cp > 1 || training.zero > 0)
@@ -207,10 +207,10 @@ static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_S
 	al_table_mark_total(a->table);
 }
 
-static void add_notes(struct al_table *table, const struct al_question *q,
+static void add_notes(struct al_table *table, const struct al_request *q,
 	const struct al_inference *inference, const struct al_device_options *o, bool explains)
 {
-	al_note_question(q, true, table);
+	al_note_request(q, true, table);
 	al_table_note(table, "weights: %s, cache: %s; batch %lld, %lld tokens, tp=%lld",
 		inference->weights->name, inference->cache->name, (long long)inference->batch,
 		(long long)inference->seq, (long long)inference->tp);
@@ -273,13 +273,13 @@ static const struct al_table *find_bounds(const struct al_session *session)
 	return NULL;
 }
 
-static bool answer(struct al_session *session, struct al_question *q,
-	struct al_inference *inference, struct al_ledger *ledger, struct al_error *err)
+static bool answer(struct al_session *session, struct al_request *q, struct al_inference *inference,
+	struct al_ledger *ledger, struct al_error *err)
 {
 	const struct al_memory_options *o = session->options;
 	struct answer a = {.table = al_session_table(session, "memory",
 				   al_format(&session->arena, "Inference memory of %s",
-					   al_question_covered(q, o->devices.is_whole))),
+					   al_request_covered(q, o->devices.is_whole))),
 		.ledger = ledger,
 		.inference = inference};
 	struct al_inference_row rows[AL_N_STATES];
@@ -304,15 +304,15 @@ static bool answer(struct al_session *session, struct al_question *q,
 	add_notes(a.table, q, inference, &o->devices, o->explains);
 	note_packed(a.table, inference, ledger);
 	if (ok)
-		session->style.summary = al_memory_say_inference(&session->arena, a.table,
+		session->style.summary = al_memory_summarize_inference(&session->arena, a.table,
 			find_bounds(session), q, inference, &o->devices);
 	return ok;
 }
 
-bool al_infer_answer(struct al_session *session, struct al_question *q, struct al_error *err)
+bool al_infer_answer(struct al_session *session, struct al_request *q, struct al_error *err)
 {
 	const struct al_memory_options *o = session->options;
-	struct al_ledger_ask ask = al_question_ask(q, &q->variants.items[0], true);
+	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0], true);
 	struct al_inference inference;
 	struct al_ledger ledger;
 

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "commands/checkpoint.h"
 #include "commands/modules.h"
-#include "commands/say.h"
+#include "commands/summary.h"
 
 enum { NUMBERS_AT_ONCE = 64 * 1024, MOST_VALUE_BYTES = 120, MOST_METADATA = 20, MOST_NAMES = 3 };
 
@@ -356,7 +356,7 @@ static const char *say(struct inspection *inspection)
 
 	mpq_init(bytes);
 	mpq_set_ui(bytes, all.bytes, 1);
-	const char *size = al_say_bytes(arena, bytes);
+	const char *size = al_text_of_bytes(arena, bytes);
 	mpq_clear(bytes);
 	return al_format(arena, "%s of %s in %s%s%s.", al_count_text(arena, all.tensors, "tensor"),
 		al_count_text(arena, all.elements, "number"), size,

@@ -23,15 +23,15 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 
 	{al_engine_rows, offsetof(struct al_memory_options, asked)}, {rows, 0},
 	{al_device_rows, offsetof(struct al_memory_options, devices)}, {NULL, 0}};
 
-/* An answer about training: of one question, or of several models. */
+/* An answer about training: of one request, or of several models. */
 struct answer {
 	struct al_session *session;
 	const struct al_memory_options *options;
 	struct al_table *table;
 	const char *base_name; /* the variant of that; NULL: none */
 	bool shows_model, shows_variant, is_noted;
-	/* of the question that is being answered: */
-	struct al_question *question;
+	/* of the request that is being answered: */
+	struct al_request *request;
 	struct al_training training; /* of a model */
 	bool is_about_model;
 	mpq_t base; /* the total that savings compare with */
@@ -100,7 +100,7 @@ static bool measure_model(struct answer *a, struct al_ledger *ledger,
 static bool measure_attention(struct answer *a, struct al_ledger *ledger,
 	struct al_training_figures *out, struct al_error *err)
 {
-	const struct al_recipe *recipe = a->question->recipe;
+	const struct al_recipe *recipe = a->request->recipe;
 
 	for (int state = 0; state <= TOTAL; state++)
 		if (al_training_is_told(NULL, state)
@@ -113,7 +113,7 @@ static bool measure_attention(struct answer *a, struct al_ledger *ledger,
 
 static bool open_ledger(struct answer *a, size_t i, struct al_ledger *ledger, struct al_error *err)
 {
-	struct al_question *q = a->question;
+	struct al_request *q = a->request;
 
 	if (!a->is_about_model)
 		return al_ledger_open_module(ledger, &q->variants.items[i], &q->settings, &q->basis,
@@ -132,7 +132,7 @@ static bool measure(struct answer *a, size_t i, struct al_training_figures *out,
 	bool ok = a->is_about_model ? measure_model(a, &ledger, out, err)
 				    : measure_attention(a, &ledger, out, err);
 	if (ok && (!a->is_about_model || (a->training.share.parts >> AL_PART_ATTENTION & 1)))
-		(void)al_ledger_declares(&ledger, AL_TOTAL, a->question->recipe, &out->undeclared);
+		(void)al_ledger_declares(&ledger, AL_TOTAL, a->request->recipe, &out->undeclared);
 	al_ledger_close(&ledger);
 	return ok;
 }
@@ -146,9 +146,9 @@ static const struct al_training *training_of(const struct answer *a)
 
 static void add_notes(struct answer *a)
 {
-	const struct al_question *q = a->question;
+	const struct al_request *q = a->request;
 
-	al_note_question(q, a->options->devices.is_whole, a->table);
+	al_note_request(q, a->options->devices.is_whole, a->table);
 	al_note_recipe(q, a->table);
 	if (a->is_about_model)
 		al_devices_note(&a->training, a->table);
@@ -189,8 +189,8 @@ static bool answer_by_state(struct answer *a, struct al_error *err)
 	if (ok) {
 		add_states(a, &figures);
 		add_notes(a);
-		a->session->style.summary = al_memory_say_training(&a->session->arena, a->table,
-			a->question, training_of(a), a->options->devices.is_whole);
+		a->session->style.summary = al_memory_summarize_training(&a->session->arena,
+			a->table, a->request, training_of(a), a->options->devices.is_whole);
 		if (figures.undeclared.variant)
 			al_note_undeclared(&figures.undeclared, a->table);
 		if (a->is_about_model && a->training.pp > 1)
@@ -198,7 +198,7 @@ static bool answer_by_state(struct answer *a, struct al_error *err)
 				(long long)figures.stage_index + 1, (long long)a->training.pp);
 	}
 	if (ok && a->options->explains && a->is_about_model)
-		ok = al_explain_training(a->session, a->question, &a->training, &figures, err);
+		ok = al_explain_training(a->session, a->request, &a->training, &figures, err);
 	figures_finish(&figures);
 	return ok;
 }
@@ -250,11 +250,11 @@ static void set_saving(struct answer *a, struct al_cell *cell, mpq_srcptr total)
 
 static void add_row(struct answer *a, size_t i, const struct al_training_figures *figures)
 {
-	const struct al_configured_variant *configured = &a->question->variants.items[i];
+	const struct al_configured_variant *configured = &a->request->variants.items[i];
 	struct al_cell *cell = al_table_add_row(a->table);
 
 	if (a->shows_model)
-		al_cell_set_titled(a->table, cell++, a->question->name, a->question->title);
+		al_cell_set_titled(a->table, cell++, a->request->name, a->request->title);
 	if (a->shows_variant)
 		al_cell_set_titled(a->table, cell++, configured->name,
 			configured->title ? configured->title : configured->name);
@@ -287,7 +287,7 @@ static bool add_variant(struct answer *a, size_t i, struct al_error *err)
 /* The total that savings compare with: --baseline, mha, or the first. */
 static bool find_base(struct answer *a, const char **out, struct al_error *err)
 {
-	const struct al_configured_variants *variants = &a->question->variants;
+	const struct al_configured_variants *variants = &a->request->variants;
 	const char *name = a->options->baseline;
 	const char **names = al_new_array(&a->session->arena, const char *, variants->n + 1);
 	struct al_training_figures figures;
@@ -310,7 +310,7 @@ static bool answer_by_variant(struct answer *a, struct al_error *err)
 {
 	if (a->shows_variant && !find_base(a, &a->base_name, err))
 		return false;
-	for (size_t i = 0; i < a->question->variants.n; i++)
+	for (size_t i = 0; i < a->request->variants.n; i++)
 		if (!add_variant(a, i, err))
 			return false;
 	if (!a->is_noted)
@@ -318,18 +318,18 @@ static bool answer_by_variant(struct answer *a, struct al_error *err)
 	if (!a->is_noted && a->base_name)
 		al_table_note(a->table, "saving: against %s", a->base_name);
 	a->is_noted = true;
-	a->session->style.summary = al_memory_say_compared(&a->session->arena, a->table,
-		a->question->recipe, training_of(a), a->shows_model ? NULL : a->base_name);
+	a->session->style.summary = al_memory_summarize_compared(&a->session->arena, a->table,
+		a->request->recipe, training_of(a), a->shows_model ? NULL : a->base_name);
 	return true;
 }
 
-/* ---- questions ---- */
+/* ---- requests ---- */
 
-static bool begin_question(struct answer *a, struct al_error *err)
+static bool begin_request(struct answer *a, struct al_error *err)
 {
-	struct al_question *q = a->question;
+	struct al_request *q = a->request;
 
-	a->is_about_model = al_question_is_about_model(q, a->options->devices.is_whole);
+	a->is_about_model = al_request_is_about_model(q, a->options->devices.is_whole);
 	if (!a->is_about_model)
 		return al_devices_refuse(&a->session->line, q, err);
 	return al_devices_init(&a->training, &a->options->devices, q, err)
@@ -340,16 +340,16 @@ static bool begin_question(struct answer *a, struct al_error *err)
 static bool is_by_state(const struct answer *a)
 {
 	return !a->options->baseline
-		&& (a->is_about_model ? a->question->is_own : a->question->variants.n == 1);
+		&& (a->is_about_model ? a->request->is_own : a->request->variants.n == 1);
 }
 
 static bool answer_one(struct answer *a, struct al_error *err)
 {
-	if (!begin_question(a, err))
+	if (!begin_request(a, err))
 		return false;
 	a->table = al_session_table(a->session, "memory",
 		al_format(&a->session->arena, "Training memory of %s",
-			al_question_covered(a->question, a->options->devices.is_whole)));
+			al_request_covered(a->request, a->options->devices.is_whole)));
 	if (is_by_state(a)) {
 		if (!answer_by_state(a, err))
 			return false;
@@ -363,18 +363,18 @@ static bool answer_one(struct answer *a, struct al_error *err)
 			return false;
 	}
 	return !a->options->explains || a->is_about_model
-		|| al_explain_attention(a->session, a->question, err);
+		|| al_explain_attention(a->session, a->request, err);
 }
 
 static bool add_model(struct answer *a, struct al_error *err)
 {
-	const struct al_question *q = a->question;
+	const struct al_request *q = a->request;
 
-	if (!al_question_is_about_model(q, a->options->devices.is_whole))
+	if (!al_request_is_about_model(q, a->options->devices.is_whole))
 		return al_fail(err, AL_EINPUT, "%s: comparing several models needs %s", q->name,
 			q->is_own ? "models whose parts are all known"
 				  : "--whole (attention alone cannot be compared)");
-	if (!begin_question(a, err))
+	if (!begin_request(a, err))
 		return false;
 	if (a->table->n_columns == 0)
 		add_columns(a);
@@ -391,29 +391,29 @@ static bool answer_several(struct answer *a, struct al_error *err)
 			a->options->explains ? "explain" : "inference", line->n_words);
 	a->table = al_session_table(a->session, "memory", "Training memory");
 	for (size_t i = 0; ok && i < line->n_words; i++) {
-		struct al_question question;
-		if (!al_ask_question(&question, a->session, &a->options->asked, line->words[i],
-			    false, AL_BASIS_MODEL, err))
+		struct al_request request;
+		if (!al_ask_request(&request, a->session, &a->options->asked, line->words[i], false,
+			    AL_BASIS_MODEL, err))
 			return false;
-		a->question = &question;
+		a->request = &request;
 		ok = add_model(a, err);
-		al_question_finish(&question);
+		al_request_finish(&request);
 	}
 	return ok;
 }
 
-static bool answer_question(struct answer *a, struct al_error *err)
+static bool answer_request(struct answer *a, struct al_error *err)
 {
-	struct al_question question;
+	struct al_request request;
 
-	if (!al_ask_question(&question, a->session, &a->options->asked, a->session->line.words[0],
+	if (!al_ask_request(&request, a->session, &a->options->asked, a->session->line.words[0],
 		    true, AL_BASIS_MODEL, err))
 		return false;
-	a->question = &question;
+	a->request = &request;
 	bool is_inference = a->options->devices.is_inference
-		&& al_question_is_about_model(&question, a->options->devices.is_whole);
-	bool ok = is_inference ? al_infer_answer(a->session, &question, err) : answer_one(a, err);
-	al_question_finish(&question);
+		&& al_request_is_about_model(&request, a->options->devices.is_whole);
+	bool ok = is_inference ? al_infer_answer(a->session, &request, err) : answer_one(a, err);
+	al_request_finish(&request);
 	return ok;
 }
 
@@ -431,7 +431,7 @@ static bool run(struct al_session *session, struct al_error *err)
 		return al_fail(err, AL_EINPUT,
 			"--baseline names one of several variants, expected --variants A,B,C");
 	mpq_init(a.base);
-	bool ok = session->line.n_words > 1 ? answer_several(&a, err) : answer_question(&a, err);
+	bool ok = session->line.n_words > 1 ? answer_several(&a, err) : answer_request(&a, err);
 	mpq_clear(a.base);
 	return ok;
 }

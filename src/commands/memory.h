@@ -20,7 +20,7 @@ enum {
 	AL_N_TRAINING_FIGURES,
 };
 
-/* What training a model, or the attention in it, takes with one of a question's variants. */
+/* What training a model, or the attention in it, takes with one of a request's variants. */
 struct al_training_figures {
 	mpq_t values[AL_N_TRAINING_FIGURES];
 	struct al_undeclared undeclared; /* why activations are not known; variant NULL: they are */
@@ -35,11 +35,11 @@ const char *al_training_state_title(int state);
 bool al_training_is_told(const struct al_training *training, int state);
 
 /* --explain of attention alone: formula, substitution and result of each number. */
-bool al_explain_attention(struct al_session *session, struct al_question *question,
+bool al_explain_attention(struct al_session *session, struct al_request *request,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* --explain of a model: its parts, the recipe's rules, every tensor that is saved. */
-bool al_explain_training(struct al_session *session, struct al_question *question,
+bool al_explain_training(struct al_session *session, struct al_request *request,
 	const struct al_training *training, const struct al_training_figures *figures,
 	struct al_error *err) AL_MUST_CHECK;
 
@@ -48,7 +48,7 @@ void al_inference_columns(struct al_table *table);
 
 /* The options of inference. */
 bool al_inference_init(struct al_inference *inference, const struct al_device_options *options,
-	struct al_question *question, struct al_error *err) AL_MUST_CHECK;
+	struct al_request *request, struct al_error *err) AL_MUST_CHECK;
 
 void al_inference_finish(struct al_inference *inference);
 
@@ -64,22 +64,22 @@ void al_explain_inference(struct al_session *session, const struct al_inference 
 	struct al_inference_explainer *explainer);
 
 /* What the data sheet of --device bounds: a table of its own. */
-bool al_add_bounds(struct al_session *session, struct al_question *question,
+bool al_add_bounds(struct al_session *session, struct al_request *request,
 	const struct al_inference *inference, const struct al_inference_row *total,
 	mpq_srcptr weights, struct al_error *err) AL_MUST_CHECK;
 
-/* In a sentence: training of one question by state (`training` NULL: attention alone), of several
+/* In a sentence: training of one request by state (`training` NULL: attention alone), of several
  * beside the variant `base` (NULL: the first), and inference (`bounds` NULL: no device). */
-const char *al_memory_say_training(struct al_arena *arena, const struct al_table *table,
-	const struct al_question *question, const struct al_training *training, bool is_whole);
-const char *al_memory_say_compared(struct al_arena *arena, const struct al_table *table,
+const char *al_memory_summarize_training(struct al_arena *arena, const struct al_table *table,
+	const struct al_request *request, const struct al_training *training, bool is_whole);
+const char *al_memory_summarize_compared(struct al_arena *arena, const struct al_table *table,
 	const struct al_recipe *recipe, const struct al_training *training, const char *base);
-const char *al_memory_say_inference(struct al_arena *arena, const struct al_table *table,
-	const struct al_table *bounds, const struct al_question *question,
+const char *al_memory_summarize_inference(struct al_arena *arena, const struct al_table *table,
+	const struct al_table *bounds, const struct al_request *request,
 	const struct al_inference *inference, const struct al_device_options *options);
 
 /* Inference of one model. */
-bool al_infer_answer(struct al_session *session, struct al_question *question,
+bool al_infer_answer(struct al_session *session, struct al_request *request,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

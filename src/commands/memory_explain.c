@@ -19,7 +19,7 @@ static const char *bytes_formula(struct al_arena *arena, const struct al_state_b
 	return sum;
 }
 
-static void explain_state(struct al_table *table, const struct al_question *q, const char *variant,
+static void explain_state(struct al_table *table, const struct al_request *q, const char *variant,
 	const char *of, const struct al_state_bytes *bytes)
 {
 	const char *sum = bytes_formula(&table->arena, bytes);
@@ -37,7 +37,7 @@ static void explain_state(struct al_table *table, const struct al_question *q, c
 }
 
 /* The rule that makes activations without looking at the variant. */
-static bool explain_rule(struct al_table *table, const struct al_question *q,
+static bool explain_rule(struct al_table *table, const struct al_request *q,
 	struct al_ledger *ledger, const char *variant, struct al_error *err)
 {
 	const struct al_formula *rule = q->recipe->activations_per_token;
@@ -71,7 +71,7 @@ static const char *substituted_tokens(struct al_arena *arena, int power, int64_t
 }
 
 /* A saved tensor's bytes: elements, times tokens or pairs of tokens, times its size. */
-static bool explain_saved(struct al_table *table, const struct al_question *q,
+static bool explain_saved(struct al_table *table, const struct al_request *q,
 	struct al_ledger *ledger, const struct al_ledger_entry *line, struct al_error *err)
 {
 	const struct al_entry *entry = line->entry;
@@ -107,7 +107,7 @@ static bool explain_saved(struct al_table *table, const struct al_question *q,
 	return true;
 }
 
-static bool explain_activations(struct al_table *table, const struct al_question *q,
+static bool explain_activations(struct al_table *table, const struct al_request *q,
 	struct al_ledger *ledger, struct al_error *err)
 {
 	const struct al_ledger_list *saved;
@@ -121,7 +121,7 @@ static bool explain_activations(struct al_table *table, const struct al_question
 	return true;
 }
 
-static bool explain_ledger(struct al_table *table, const struct al_question *q, const char *variant,
+static bool explain_ledger(struct al_table *table, const struct al_request *q, const char *variant,
 	struct al_ledger *ledger, struct al_error *err)
 {
 	const struct al_ledger_list *tensors;
@@ -137,10 +137,10 @@ static bool explain_ledger(struct al_table *table, const struct al_question *q, 
 						: explain_activations(table, q, ledger, err);
 }
 
-static bool explain_variant(struct al_question *q, const struct al_configured_variant *configured,
+static bool explain_variant(struct al_request *q, const struct al_configured_variant *configured,
 	struct al_table *table, struct al_error *err)
 {
-	struct al_ledger_ask ask = al_question_ask(q, configured, false);
+	struct al_ledger_ask ask = al_request_ask(q, configured, false);
 	struct al_ledger ledger;
 
 	ask.explains = true;
@@ -151,7 +151,7 @@ static bool explain_variant(struct al_question *q, const struct al_configured_va
 	return ok;
 }
 
-bool al_explain_attention(struct al_session *session, struct al_question *q, struct al_error *err)
+bool al_explain_attention(struct al_session *session, struct al_request *q, struct al_error *err)
 {
 	struct al_table *table = al_explain_table(session);
 
@@ -197,7 +197,7 @@ static void add_parts(struct al_session *session, const struct al_training *t,
 
 /* ---- where the bytes come from ---- */
 
-static void add_rules(struct al_session *session, const struct al_question *q)
+static void add_rules(struct al_session *session, const struct al_request *q)
 {
 	struct al_table *table = al_session_table(session, "rules", "Bytes per parameter");
 	const struct al_recipe *r = q->recipe;
@@ -243,8 +243,8 @@ static void add_saved_row(struct al_table *table, const struct al_saved_entry *l
 }
 
 /* Every tensor that is saved for backward, of the whole model on one device. */
-static bool add_saved(struct al_session *session, struct al_question *q,
-	const struct al_training *t, struct al_error *err)
+static bool add_saved(struct al_session *session, struct al_request *q, const struct al_training *t,
+	struct al_error *err)
 {
 	struct al_table *table = al_session_table(session, "saved", "What is saved for backward");
 	struct al_saved_entries saved;
@@ -310,7 +310,7 @@ static void add_working_row(struct al_table *table, const struct al_working_row 
 	al_cell_set_text(table, cell, term->source);
 }
 
-static bool fill_working(struct al_table *table, struct al_question *q, const struct al_training *t,
+static bool fill_working(struct al_table *table, struct al_request *q, const struct al_training *t,
 	int64_t stage, struct al_error *err)
 {
 	const struct al_working_row *rows;
@@ -326,7 +326,7 @@ static bool fill_working(struct al_table *table, struct al_question *q, const st
 }
 
 /* What the recipe's framework holds beyond states and saved activations, term by term. */
-static bool add_working(struct al_session *session, struct al_question *q,
+static bool add_working(struct al_session *session, struct al_request *q,
 	const struct al_training *t, int64_t stage, struct al_error *err)
 {
 	if (!al_training_has_working(t))
@@ -341,7 +341,7 @@ static bool add_working(struct al_session *session, struct al_question *q,
 	return true;
 }
 
-bool al_explain_training(struct al_session *session, struct al_question *q,
+bool al_explain_training(struct al_session *session, struct al_request *q,
 	const struct al_training *t, const struct al_training_figures *figures,
 	struct al_error *err)
 {

@@ -222,7 +222,7 @@ static bool check_same(const struct merging *m, struct al_error *err)
 	struct al_fragment here;
 
 	al_fragment_init(&here, "what is there now");
-	bool ok = al_audit_say(&m->run, &here, err)
+	bool ok = al_audit_summarize(&m->run, &here, err)
 		&& check_facts(&here, &m->parts[0].manifest, err);
 	al_fragment_finish(&here);
 	return ok;

@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "commands/say.h"
+#include "commands/summary.h"
 
 /* ---- options ---- */
 
@@ -165,7 +165,7 @@ static const char *say_row(struct al_arena *arena, const struct al_table *table,
 	(void)(al_table_number(table, row, "n90", &n)
 		&& al_table_number(table, row, "features", &features));
 	return al_format(arena, "%.0f of %.0f components in %s", n, features,
-		al_say_row(arena, table, row, ""));
+		al_text_of_row(arena, table, row, ""));
 }
 
 static const char *say(struct al_session *session)
@@ -191,7 +191,7 @@ static const char *say(struct al_session *session)
 				    : "";
 	return al_format(arena, "Across heads, 90 %% of the variance takes %s%s, on %s tokens.",
 		say_row(arena, table, at_least), others,
-		al_say_cell(arena, table, at_least, "tokens"));
+		al_text_of_cell(arena, table, at_least, "tokens"));
 }
 
 static bool run_pca(struct al_session *session, struct al_error *err)

@@ -1,6 +1,6 @@
 /* reconcile: what a family expects of a checkpoint against what is stored. */
 #include "commands/checkpoint.h"
-#include "commands/say.h"
+#include "commands/summary.h"
 #include "model/heads/reconcile.h"
 
 #include <string.h>
@@ -209,18 +209,18 @@ static const char *say(struct al_session *session, const struct al_reconciled *e
 	const size_t all = parts->n_rows - 1;
 	const char *faults = list_differences(arena, entries, n, true);
 	const char *others = list_differences(arena, entries, n, false);
-	const char *found = al_say_cell(arena, parts, all, "found_parameters");
+	const char *found = al_text_of_cell(arena, parts, all, "found_parameters");
 
 	if (*faults)
 		return al_format(arena,
 			"The checkpoint is not what family %s expects: %s; %s parameters expected, "
 			"%s found.",
-			family, faults, al_say_cell(arena, parts, all, "expected_parameters"),
+			family, faults, al_text_of_cell(arena, parts, all, "expected_parameters"),
 			found);
 	return al_format(arena,
 		"Family %s explains all %s tensors%s%s%s: %s parameters, by names and shapes; no "
 		"numbers were read.",
-		family, al_say_cell(arena, parts, all, "found_tensors"), *others ? " (" : "",
+		family, al_text_of_cell(arena, parts, all, "found_tensors"), *others ? " (" : "",
 		others, *others ? ")" : "", found);
 }
 

@@ -3,7 +3,7 @@
 
 #include "commands/draw.h"
 #include "commands/progress.h"
-#include "commands/question.h"
+#include "commands/request.h"
 #include "scenario/sweep.h"
 
 #include <string.h>
@@ -86,23 +86,21 @@ static bool read_measures(struct al_ledger_sweep *sweep, const struct al_texts *
 	return sweep->n_measures > 0 || add_measure(sweep, "parameters", err);
 }
 
-static bool check_axis(const struct al_question *q, struct al_sweep_axis *axis,
-	struct al_error *err)
+static bool check_axis(const struct al_request *q, struct al_sweep_axis *axis, struct al_error *err)
 {
 	const char *key = axis->symbol;
 
-	axis->symbol = al_question_symbol(q, key);
-	return al_question_check_symbol(q, key, err);
+	axis->symbol = al_request_symbol(q, key);
+	return al_request_check_symbol(q, key, err);
 }
 
-static bool check_symbols(struct al_question *q, struct al_ledger_sweep *sweep,
-	struct al_error *err)
+static bool check_symbols(struct al_request *q, struct al_ledger_sweep *sweep, struct al_error *err)
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
 		if (!check_axis(q, &sweep->axes[i], err))
 			return false;
 	for (size_t i = 0; i < sweep->n_ties; i++)
-		if (!al_question_check_symbol(q, sweep->ties[i].symbol, err))
+		if (!al_request_check_symbol(q, sweep->ties[i].symbol, err))
 			return false;
 	return true;
 }
@@ -161,7 +159,7 @@ static bool run_watched(struct al_session *session, struct al_ledger_sweep *swee
 	return ok;
 }
 
-static bool answer(struct al_question *q, struct al_session *session, struct al_ledger_sweep *sweep,
+static bool answer(struct al_request *q, struct al_session *session, struct al_ledger_sweep *sweep,
 	struct al_error *err)
 {
 	const struct sweep_options *o = session->options;
@@ -173,7 +171,7 @@ static bool answer(struct al_question *q, struct al_session *session, struct al_
 		variants[i] = &q->variants.items[i];
 	sweep->variants = variants;
 	sweep->n_variants = q->variants.n;
-	sweep->question = q;
+	sweep->request = q;
 	if (strcmp(session->writer->name, "csv") == 0 && !o->figure) {
 		sweep->take_rows = take_rows;
 		sweep->context = session;
@@ -184,7 +182,7 @@ static bool answer(struct al_question *q, struct al_session *session, struct al_
 		|| !check_symbols(q, sweep, err) || !run_watched(session, sweep, &table, err))
 		return false;
 	al_note_cache_format(q, NULL, &table);
-	session->style.summary = al_sweep_say(&session->arena, &table, sweep);
+	session->style.summary = al_sweep_summarize(&session->arena, &table, sweep);
 	al_session_take(session, &table);
 	return !o->figure || draw_figure(session, sweep, &table, err);
 }
@@ -198,39 +196,39 @@ static bool is_of_cache(const struct sweep_options *o)
 }
 
 /* An engine changes what is cached, and nothing else that can be swept. */
-static bool check_engine(struct al_session *session, struct al_question *question,
+static bool check_engine(struct al_session *session, struct al_request *request,
 	struct al_error *err)
 {
 	const struct sweep_options *o = session->options;
 	const char *given = al_command_line_first_of(&session->line, al_engine_rows);
 
-	if (is_of_cache(o) && !al_question_cache_format(question, NULL, err))
+	if (is_of_cache(o) && !al_request_cache_format(request, NULL, err))
 		return false;
 	if (given && !is_of_cache(o))
 		return al_fail(err, AL_EINPUT,
 			"--%s changes nothing but cache_bytes, expected --measure cache_bytes",
 			given);
-	return al_refuse_unused_engine(&o->asked, question, err);
+	return al_refuse_unused_engine(&o->asked, request, err);
 }
 
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct sweep_options *o = session->options;
 	struct al_asked asked = o->asked;
-	struct al_question question;
+	struct al_request request;
 
 	asked.keeps_all = o->over.n > 0;
-	if (!al_ask_question(&question, session, &asked, session->line.words[0], true,
-		    AL_BASIS_MODEL, err))
+	if (!al_ask_request(&request, session, &asked, session->line.words[0], true, AL_BASIS_MODEL,
+		    err))
 		return false;
 	struct al_ledger_sweep sweep = {.id = "sweep",
 		.title = al_format(&session->arena, "Sweep of %s",
-			al_question_covered(&question, o->is_whole))};
-	if (al_question_is_about_model(&question, o->is_whole))
-		question.basis.per = AL_BASIS_WHOLE;
-	bool ok = al_check_whole(&question, o->is_whole, err)
-		&& check_engine(session, &question, err) && answer(&question, session, &sweep, err);
-	al_question_finish(&question);
+			al_request_covered(&request, o->is_whole))};
+	if (al_request_is_about_model(&request, o->is_whole))
+		request.basis.per = AL_BASIS_WHOLE;
+	bool ok = al_check_whole(&request, o->is_whole, err) && check_engine(session, &request, err)
+		&& answer(&request, session, &sweep, err);
+	al_request_finish(&request);
 	return ok;
 }
 

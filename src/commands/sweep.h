@@ -5,7 +5,7 @@
 #include "scenario/sweep.h"
 
 /* Of the first measure; NULL: the rows were handed on. */
-const char *al_sweep_say(struct al_arena *arena, const struct al_table *table,
+const char *al_sweep_summarize(struct al_arena *arena, const struct al_table *table,
 	const struct al_ledger_sweep *sweep);
 
 #endif

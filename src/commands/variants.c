@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "commands/formulas.h"
-#include "commands/question.h"
+#include "commands/request.h"
 #include "commands/variants.h"
 
 struct variants_options {
@@ -158,8 +158,8 @@ static bool add_theory(struct theory *t, const struct al_configured_variants *va
 		al_table_note(table, "%s = %s", t->substitutions[i].symbol,
 			al_formula_source(t->substitutions[i].formula));
 	if (table->n_rows > 0)
-		t->session->style.summary = al_variants_say(&t->session->arena, table, t->order,
-			t->reference ? t->against.name : NULL);
+		t->session->style.summary = al_variants_summarize(&t->session->arena, table,
+			t->order, t->reference ? t->against.name : NULL);
 	return true;
 }
 

@@ -6,7 +6,7 @@
 
 /* Of the table of formulas; `order` is the symbol of its column `order`, `against` the variant of
  * its column `difference`, NULL where it has no such column. */
-const char *al_variants_say(struct al_arena *arena, const struct al_table *table, const char *order,
-	const char *against);
+const char *al_variants_summarize(struct al_arena *arena, const struct al_table *table,
+	const char *order, const char *against);
 
 #endif

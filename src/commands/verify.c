@@ -236,7 +236,7 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 			&holds, err);
 	session->answer_is_no = !holds;
 	if (ok)
-		session->style.summary = al_verify_say(session, &options, holds);
+		session->style.summary = al_verify_summarize(session, &options, holds);
 	if (ok)
 		al_opened_checkpoint_note(&opened, session->tables[0]);
 	al_opened_checkpoint_finish(&opened);

@@ -47,7 +47,7 @@ static const struct al_binding *fixed(const struct al_block *block, const char *
 	return NULL;
 }
 
-/* From weak to strong; the question's settings are there already. */
+/* From weak to strong; the request's settings are there already. */
 static void apply_changes(struct al_block *block)
 {
 	const struct al_variant *variant = block->configured->variant;

@@ -12,7 +12,7 @@ enum { AL_MOST_DIMS = AL_SHAPE_DIMS };
 struct al_block {
 	const struct al_configured_variant *configured;
 	const struct al_basis *basis;
-	struct al_settings settings; /* the question's with the variant's changes and options */
+	struct al_settings settings; /* the request's with the variant's changes and options */
 	int64_t covered[AL_PER_MODEL + 1]; /* what al_block_times found; 0: not asked yet */
 	const struct al_formula *d_model; /* under the basis `full` */
 	const struct al_formula
@@ -27,7 +27,7 @@ bool al_block_init(struct al_block *block, const struct al_configured_variant *c
 	struct al_error *err) AL_MUST_CHECK;
 void al_block_finish(struct al_block *block);
 
-/* Changes one symbol of the question's settings, as if the block had been made with it: defaults
+/* Changes one symbol of the request's settings, as if the block had been made with it: defaults
  * that depend on it follow; false: the configured variant or the basis fixes it, and it stays.
  * Costs no parsing and no memory. */
 bool al_block_set(struct al_block *block, const char *symbol, int64_t value);

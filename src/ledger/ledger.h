@@ -156,7 +156,7 @@ bool al_ledger_update(struct al_ledger *ledger, struct al_error *err) AL_MUST_CH
 bool al_ledger_list(struct al_ledger *ledger, enum al_list list, const struct al_ledger_list **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The symbols of the module alone, of a whole model the question's. */
+/* The symbols of the module alone, of a whole model the request's. */
 struct al_settings *al_ledger_settings(struct al_ledger *ledger);
 
 /* The value of a symbol, at least `least`. */

@@ -32,7 +32,7 @@ bool al_ledger_layers(struct al_ledger *ledger, const struct al_loops *loops,
 
 /* ---- what one tensor-parallel device has of a module ---- */
 
-/* The question's own symbols that a device has fewer of. */
+/* The request's own symbols that a device has fewer of. */
 static const char *const shared_symbols[] = {"d_head", "d_value", "n_heads", "n_kv_heads"};
 enum { N_SHARED = sizeof(shared_symbols) / sizeof(*shared_symbols) };
 

@@ -74,7 +74,7 @@ int64_t al_training_etp(const struct al_training *training);
  * shares and not into tp. */
 void al_training_respread(const struct al_training *training, bool is_expert, mpq_t numbers);
 
-/* Degrees that don't fit each other or the question. */
+/* Degrees that don't fit each other or the request. */
 bool al_training_check(const struct al_training *training, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -22,7 +22,7 @@ void al_working_facts_finish(struct al_working_facts *facts);
 void al_working_facts_count(const struct al_stage *stage, const struct al_ledger_list *tensors,
 	const struct al_saved_entries *saved, struct al_working_facts *facts);
 
-/* Does the training have a working set that is known? The recipe must tell one, and the question
+/* Does the training have a working set that is known? The recipe must tell one, and the request
  * must be about the whole model. */
 bool al_training_has_working(const struct al_training *training);
 

@@ -4,14 +4,14 @@
 static bool run_case(struct al_evaluator *evaluator, const struct al_scenario_sweep *sweep,
 	const struct al_case *case_, struct al_table *out, struct al_error *err)
 {
-	struct al_question question;
+	struct al_request request;
 	struct al_ledger_sweep one;
 
-	if (!al_sweep_of_case(sweep, case_, &question, &one, err))
+	if (!al_sweep_of_case(sweep, case_, &request, &one, err))
 		return false;
 	one.n_evaluated = &evaluator->n_evaluated;
 	bool ok = al_sweep_run(&one, out, err);
-	al_question_finish(&question);
+	al_request_finish(&request);
 	return ok;
 }
 

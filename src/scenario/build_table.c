@@ -177,7 +177,7 @@ static bool add_notes(const struct al_scenario *s, const struct al_scenario_tabl
 {
 	const struct al_case *case_ = table->n_rows ? table->rows[0].case_ : &s->base;
 	const struct needs needs = needs_of(s, table);
-	struct al_question q;
+	struct al_request q;
 
 	if (!needs.basis)
 		return true;
@@ -186,7 +186,7 @@ static bool add_notes(const struct al_scenario *s, const struct al_scenario_tabl
 	al_table_note(out, "counted: %s", al_basis_text(&q.basis, &out->arena));
 	if (needs.recipe && q.recipe)
 		al_table_note(out, "recipe: %s (%s)", q.recipe->name, q.recipe->source);
-	al_question_finish(&q);
+	al_request_finish(&q);
 	return true;
 }
 

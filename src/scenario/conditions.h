@@ -3,7 +3,7 @@
 #ifndef ATTNLEDGER_SCENARIO_CONDITIONS_H
 #define ATTNLEDGER_SCENARIO_CONDITIONS_H
 
-#include "ledger/request/question.h"
+#include "ledger/request/request.h"
 
 struct al_scenario_variant {
 	struct al_configured_variant configured; /* its `variant` is NULL where only data know it */
@@ -29,16 +29,16 @@ struct al_case {
 	const char *id, *title; /* "" where the scenario has no cases */
 	const struct al_model *model; /* or NULL */
 	struct al_changes changes;
-	struct al_question question;
+	struct al_request request;
 };
 
 /* `origin` is who asks: it is said with a symbol's value. */
-bool al_question_change(struct al_question *question, const struct al_changes *changes,
+bool al_request_change(struct al_request *request, const struct al_changes *changes,
 	const char *origin, struct al_error *err) AL_MUST_CHECK;
 
-/* The case's question, changed; the caller finishes it. Whatever a scenario asks of the ledger, it
- * asks through such a question. */
-bool al_case_ask(struct al_question *question, const struct al_case *case_,
+/* The case's request, changed; the caller finishes it. Whatever a scenario asks of the ledger, it
+ * asks through such a request. */
+bool al_case_ask(struct al_request *request, const struct al_case *case_,
 	const struct al_changes *changes, const char *origin, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -24,10 +24,8 @@ static bool compute(struct al_evaluator *evaluator, struct al_memo *memo, enum a
 	mpq_t number;
 
 	mpq_init(number);
-	bool ok = al_ledger_measure(&memo->ledger, which, memo->question.recipe, number, err);
-	if (ok
-		&& al_ledger_declares(&memo->ledger, which, memo->question.recipe,
-			&memo->undeclared))
+	bool ok = al_ledger_measure(&memo->ledger, which, memo->request.recipe, number, err);
+	if (ok && al_ledger_declares(&memo->ledger, which, memo->request.recipe, &memo->undeclared))
 		memo->measures[which] = al_exact_copy(&evaluator->arena, number);
 	mpq_clear(number);
 	return ok;
@@ -100,7 +98,7 @@ bool al_column_symbol(const struct al_column_kind *kind, const struct al_cell_pl
 	if (!al_memo_find(place->evaluator, place->table, place->row, &memo, err))
 		return false;
 	struct al_settings *settings = memo->has_ledger ? al_ledger_settings(&memo->ledger)
-							: &memo->question.settings;
+							: &memo->request.settings;
 	if (!al_settings_get(settings, kind->name, &setting, err))
 		return false;
 	if (setting && setting->value.kind == AL_VALUE_INTEGER)

@@ -8,19 +8,19 @@ enum {
 	MOST_LOOK_UPS = 1 << 23, /* cells looked up */
 };
 
-/* The question, and the ledger of a variant that has one. */
+/* The request, and the ledger of a variant that has one. */
 static bool memo_fill(const struct al_scenario_table *table, struct al_memo *memo,
 	struct al_error *err)
 {
 	const struct al_scenario_row *row = &memo->row;
 
-	memo->has_question = al_case_ask(&memo->question, row->case_, &table->changes, table->id,
+	memo->has_request = al_case_ask(&memo->request, row->case_, &table->changes, table->id,
 		err);
-	if (!memo->has_question)
+	if (!memo->has_request)
 		return false;
 	if (!row->variant || !row->variant->configured.variant)
 		return true;
-	const struct al_ledger_ask ask = al_question_ask(&memo->question, &row->variant->configured,
+	const struct al_ledger_ask ask = al_request_ask(&memo->request, &row->variant->configured,
 		false);
 	memo->has_ledger = al_ledger_open(&memo->ledger, &ask, err);
 	return memo->has_ledger;
@@ -30,8 +30,8 @@ static void memo_finish(struct al_memo *memo)
 {
 	if (memo->has_ledger)
 		al_ledger_close(&memo->ledger);
-	if (memo->has_question)
-		al_question_finish(&memo->question);
+	if (memo->has_request)
+		al_request_finish(&memo->request);
 	al_polynomial_destroy(memo->formula);
 	al_polynomial_destroy(memo->difference);
 }

@@ -9,8 +9,8 @@
 struct al_memo {
 	struct al_memo *next;
 	struct al_scenario_row row;
-	bool has_question, has_ledger;
-	struct al_question question;
+	bool has_request, has_ledger;
+	struct al_request request;
 	struct al_ledger ledger;
 	mpq_srcptr measures[AL_N_MEASURES]; /* NULL: not asked yet, or not known */
 	struct al_undeclared undeclared; /* why a measure is not known; variant NULL: all are */

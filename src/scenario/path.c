@@ -143,15 +143,15 @@ static bool point_value(struct al_evaluator *evaluator, const struct al_scenario
 	mpq_t out, struct al_error *err)
 {
 	int64_t values[AL_SWEEP_MOST_AXES];
-	struct al_question question;
+	struct al_request request;
 	struct al_ledger_sweep one;
 
 	if (!al_evaluator_spend(evaluator, A_BLOCK, err)
 		|| !parse_point(&evaluator->arena, &sweep->sweep, point, values, err)
-		|| !al_sweep_of_case(sweep, sweep->cases[0], &question, &one, err))
+		|| !al_sweep_of_case(sweep, sweep->cases[0], &request, &one, err))
 		return false;
 	bool ok = al_sweep_at(&one, &variant->configured, values, measure, out, err);
-	al_question_finish(&question);
+	al_request_finish(&request);
 	return ok;
 }
 

@@ -7,14 +7,14 @@
 static bool settle(struct al_scenario *s, const struct cJSON *node, struct al_case *case_,
 	const char *origin, struct al_error *err)
 {
-	struct al_question *q = &case_->question;
+	struct al_request *q = &case_->request;
 
 	if (case_->model)
 		q->model = case_->model;
 	if (case_->model && !al_model_settings(case_->model, s->catalog, &q->settings, err))
 		return al_json_in(&s->doc, al_json_get(node, "model"), err);
-	return al_question_change(q, &s->base.changes, s->name, err)
-		&& al_question_change(q, &case_->changes, origin, err);
+	return al_request_change(q, &s->base.changes, s->name, err)
+		&& al_request_change(q, &case_->changes, origin, err);
 }
 
 static bool read_case_id(void *context, const struct cJSON *node, void *out, struct al_error *err)
@@ -34,12 +34,12 @@ static bool finish_case(void *context, const struct cJSON *node, void *out, stru
 	if (al_case_find(s, case_->id, NULL))
 		return al_json_fail(&s->doc, node, err, "case \"%s\" appears twice", case_->id);
 	if (case_->model) /* nothing of the file's model stays */
-		al_question_begin(&case_->question, &s->arena, s->catalog);
+		al_request_begin(&case_->request, &s->arena, s->catalog);
 	else
-		al_question_copy(&case_->question, &s->base.question);
+		al_request_copy(&case_->request, &s->base.request);
 	if (settle(s, node, case_, case_->id, err))
 		return true;
-	al_question_finish(&case_->question);
+	al_request_finish(&case_->request);
 	return false;
 }
 
@@ -81,7 +81,7 @@ bool al_scenario_read_cases(void *context, const struct cJSON *list, void *out,
 		return true;
 	s->cases = al_new(&s->arena, struct al_case);
 	s->cases[0].id = "";
-	al_question_copy(&s->cases[0].question, &s->base.question);
+	al_request_copy(&s->cases[0].request, &s->base.request);
 	s->n_cases = 1;
 	return true;
 }

@@ -63,7 +63,7 @@ bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, con
 	s->file = al_strdup(&s->arena, file);
 	s->folder = al_strdup(&s->arena, folder);
 	s->symbols = al_catalog_symbols(catalog, &s->n_symbols);
-	al_question_begin(&s->base.question, &s->arena, catalog);
+	al_request_begin(&s->base.request, &s->arena, catalog);
 	if (al_json_parse(&s->doc, file, text, length, err)
 		&& al_object_read(s, &scenario_record, s->doc.root, s, err)) {
 		al_looks_choose(s);
@@ -81,8 +81,8 @@ void al_scenario_destroy(struct al_scenario *scenario)
 		return;
 	al_evaluator_destroy(scenario->evaluator);
 	for (size_t i = 0; i < scenario->n_cases; i++)
-		al_question_finish(&scenario->cases[i].question);
-	al_question_finish(&scenario->base.question);
+		al_request_finish(&scenario->cases[i].request);
+	al_request_finish(&scenario->base.request);
 	al_json_finish(&scenario->doc);
 	struct al_arena arena = scenario->arena;
 	al_arena_finish(&arena);

@@ -211,7 +211,7 @@ static bool check_ties(const struct al_ledger_sweep *sweep, const struct al_sett
 static bool open_ledger(const struct al_ledger_sweep *sweep,
 	const struct al_configured_variant *variant, struct al_ledger *out, struct al_error *err)
 {
-	const struct al_ledger_ask ask = al_question_ask(sweep->question, variant, false);
+	const struct al_ledger_ask ask = al_request_ask(sweep->request, variant, false);
 
 	return al_ledger_open(out, &ask, err);
 }
@@ -253,11 +253,11 @@ static bool add_point(const struct al_ledger_sweep *sweep,
 		al_cell_set_int(out, cell++, values[i]);
 	al_cell_set_titled(out, cell++, variant->name, variant->title);
 	for (size_t i = 0; i < sweep->n_measures; i++) {
-		if (!al_ledger_measure(ledger, sweep->measures[i], sweep->question->recipe, number,
+		if (!al_ledger_measure(ledger, sweep->measures[i], sweep->request->recipe, number,
 			    err))
 			return false;
 		struct al_undeclared undeclared;
-		if (al_ledger_declares(ledger, sweep->measures[i], sweep->question->recipe,
+		if (al_ledger_declares(ledger, sweep->measures[i], sweep->request->recipe,
 			    &undeclared))
 			al_cell_set_exact(out, cell, number);
 		else
@@ -295,7 +295,7 @@ static bool fail_at(const struct al_ledger_sweep *sweep, const int64_t *values,
 /* What people read for a symbol; the symbol itself where it is a variant's own. */
 static const char *symbol_title(const struct al_ledger_sweep *sweep, const char *symbol)
 {
-	const struct al_settings *settings = &sweep->question->settings;
+	const struct al_settings *settings = &sweep->request->settings;
 
 	for (size_t i = 0; i < settings->n_symbols; i++)
 		if (strcmp(settings->symbols[i].name, symbol) == 0)
@@ -376,7 +376,7 @@ static bool run_variant(const struct al_ledger_sweep *sweep, size_t index, int64
 
 static void add_notes(const struct al_ledger_sweep *sweep, struct al_table *out)
 {
-	al_table_note(out, "counted: %s", al_basis_text(&sweep->question->basis, &out->arena));
+	al_table_note(out, "counted: %s", al_basis_text(&sweep->request->basis, &out->arena));
 	for (size_t i = 0; i < sweep->n_ties; i++)
 		al_table_note(out, "%s = %s", sweep->ties[i].symbol,
 			al_formula_source(sweep->ties[i].formula));
@@ -410,9 +410,9 @@ bool al_sweep_at(const struct al_ledger_sweep *sweep, const struct al_configured
 		return al_in(err, "sweep \"%s\"", sweep->id);
 	bool ok = check_ties(sweep, al_ledger_settings(&ledger), err)
 		&& go_to(sweep, &ledger, values, err)
-		&& al_ledger_measure(&ledger, measure, sweep->question->recipe, out, err);
+		&& al_ledger_measure(&ledger, measure, sweep->request->recipe, out, err);
 	struct al_undeclared undeclared;
-	if (ok && !al_ledger_declares(&ledger, measure, sweep->question->recipe, &undeclared))
+	if (ok && !al_ledger_declares(&ledger, measure, sweep->request->recipe, &undeclared))
 		ok = al_fail(err, AL_EINPUT, "%s: variant %s has no list \"%s\"",
 			al_measures[measure].key, undeclared.variant, undeclared.list);
 	al_ledger_close(&ledger);

@@ -3,7 +3,7 @@
 #define ATTNLEDGER_SCENARIO_SWEEP_H
 
 #include "base/table.h"
-#include "ledger/request/question.h"
+#include "ledger/request/request.h"
 
 enum {
 	AL_SWEEP_MOST_AXES = 4,
@@ -31,7 +31,7 @@ struct al_ledger_sweep {
 	size_t n_measures;
 	const struct al_configured_variant *const *variants;
 	size_t n_variants;
-	const struct al_question *question; /* its recipe may be NULL where no measure needs one */
+	const struct al_request *request; /* its recipe may be NULL where no measure needs one */
 	size_t *n_evaluated; /* entries, of all sweeps that share a bound; NULL: this one alone */
 	/* Takes rows as they come, some at a time, in a table with all columns; NULL: they are kept
 	 * until the end. */

@@ -2,11 +2,11 @@
 #include "scenario/sweeps.h"
 
 bool al_sweep_of_case(const struct al_scenario_sweep *sweep, const struct al_case *case_,
-	struct al_question *question, struct al_ledger_sweep *out, struct al_error *err)
+	struct al_request *request, struct al_ledger_sweep *out, struct al_error *err)
 {
-	if (!al_case_ask(question, case_, &sweep->changes, sweep->sweep.id, err))
+	if (!al_case_ask(request, case_, &sweep->changes, sweep->sweep.id, err))
 		return false;
 	*out = sweep->sweep;
-	out->question = question;
+	out->request = request;
 	return true;
 }

@@ -7,7 +7,7 @@
 #include "scenario/sweep.h"
 
 struct al_scenario_sweep {
-	struct al_ledger_sweep sweep; /* without its question: that is the case's */
+	struct al_ledger_sweep sweep; /* without its request: that is the case's */
 	const struct al_case **cases; /* one curve after the other */
 	const struct al_case *one_case; /* named without a list; or NULL */
 	size_t n_cases;
@@ -16,9 +16,9 @@ struct al_scenario_sweep {
 	struct al_changes changes;
 };
 
-/* The sweep as it runs for one case, and its question, which the caller finishes. */
+/* The sweep as it runs for one case, and its request, which the caller finishes. */
 bool al_sweep_of_case(const struct al_scenario_sweep *sweep, const struct al_case *case_,
-	struct al_question *question, struct al_ledger_sweep *out,
+	struct al_request *request, struct al_ledger_sweep *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

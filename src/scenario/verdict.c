@@ -70,9 +70,9 @@ static bool prints_as(const struct al_scenario_claim *claim, mpq_srcptr point,
 	return same;
 }
 
-enum question { EQUAL, WITHIN, GREATER, LESS };
+enum request { EQUAL, WITHIN, GREATER, LESS };
 
-static enum question question_of(const struct al_scenario_claim *claim)
+static enum request request_of(const struct al_scenario_claim *claim)
 {
 	if (claim->relation == AL_RELATION_IN || claim->rounding == AL_ROUNDING_RANGE)
 		return WITHIN;
@@ -85,14 +85,14 @@ static enum question question_of(const struct al_scenario_claim *claim)
 
 bool al_claim_is_equality(const struct al_scenario_claim *claim)
 {
-	return question_of(claim) == EQUAL;
+	return request_of(claim) == EQUAL;
 }
 
 /* In units of the printed number's scale. */
 static bool prints_scaled(const struct al_scenario_claim *claim, mpq_srcptr value,
 	const struct al_printed *printed)
 {
-	switch (question_of(claim)) {
+	switch (request_of(claim)) {
 	case WITHIN:
 		return mpq_cmp(value, printed->first) >= 0 && mpq_cmp(value, printed->last) <= 0;
 	case GREATER:
@@ -121,11 +121,11 @@ bool al_claim_is_reproduced(const struct al_scenario_claim *claim, mpq_srcptr va
 void al_target_init(struct al_target *target, const struct al_scenario_claim *claim,
 	const struct al_printed *printed, int64_t factor)
 {
-	enum question question = question_of(claim);
-	bool is_order = question == GREATER || question == LESS;
+	enum request request = request_of(claim);
+	bool is_order = request == GREATER || request == LESS;
 
-	*target = (struct al_target){.has_low = question != LESS,
-		.has_high = question != GREATER,
+	*target = (struct al_target){.has_low = request != LESS,
+		.has_high = request != GREATER,
 		.is_open = is_order};
 	mpq_inits(target->low, target->high, NULL);
 	mpq_set(target->low, is_order ? printed->first : printed->low);

@@ -9,7 +9,7 @@
 
 /* Settings and bases are KEY=VALUE with blanks between them; a word without `=` is a model. A
  * variant that begins with a brace is the file inline.json. */
-struct question {
+struct request {
 	const char *variant, *set, *basis, *recipe;
 };
 
@@ -83,29 +83,29 @@ static void close_block(struct asked *asked)
 	al_arena_finish(&asked->arena);
 }
 
-static bool try_open(struct asked *asked, const struct question *question, struct al_error *err)
+static bool try_open(struct asked *asked, const struct request *request, struct al_error *err)
 {
 	*asked = (struct asked){.catalog = al_catalog_create()};
 	al_arena_init(&asked->arena);
 	al_settings_init(&asked->settings, asked->catalog);
 	al_basis_init(&asked->basis);
-	if (question->recipe
-		&& !al_catalog_recipe(asked->catalog, question->recipe, &asked->recipe, err))
+	if (request->recipe
+		&& !al_catalog_recipe(asked->catalog, request->recipe, &asked->recipe, err))
 		return false;
-	asked->has_ledger = each_word(asked, question->set, apply_setting, err)
-		&& each_word(asked, question->basis, apply_basis, err)
-		&& find_variant(asked, question->variant, err)
+	asked->has_ledger = each_word(asked, request->set, apply_setting, err)
+		&& each_word(asked, request->basis, apply_basis, err)
+		&& find_variant(asked, request->variant, err)
 		&& al_ledger_open_module(&asked->ledger, &asked->configured, &asked->settings,
 			&asked->basis, err);
 	return asked->has_ledger;
 }
 
-static void open_block(struct asked *asked, const struct question *question)
+static void open_block(struct asked *asked, const struct request *request)
 {
 	struct al_error err = {0};
 
-	if (!try_open(asked, question, &err))
-		fail_msg("%s: %s", question->variant, err.message);
+	if (!try_open(asked, request, &err))
+		fail_msg("%s: %s", request->variant, err.message);
 }
 
 static void ask_open(struct asked *asked, enum al_measure measure, mpq_t out)
@@ -116,25 +116,25 @@ static void ask_open(struct asked *asked, enum al_measure measure, mpq_t out)
 		fail_msg("%s: %s", al_measures[measure].key, err.message);
 }
 
-static void ask(const struct question *question, enum al_measure measure, mpq_t out)
+static void ask(const struct request *request, enum al_measure measure, mpq_t out)
 {
 	struct asked asked;
 
-	open_block(&asked, question);
+	open_block(&asked, request);
 	ask_open(&asked, measure, out);
 	close_block(&asked);
 }
 
-static void check(const struct question *question, enum al_measure measure, const char *expected)
+static void check(const struct request *request, enum al_measure measure, const char *expected)
 {
 	char *text;
 	mpq_t value;
 
 	mpq_init(value);
-	ask(question, measure, value);
+	ask(request, measure, value);
 	text = mpq_get_str(NULL, 10, value);
 	if (strcmp(text, expected) != 0)
-		fail_msg("%s, %s: %s is %s, expected %s", question->variant, question->set,
+		fail_msg("%s, %s: %s is %s, expected %s", request->variant, request->set,
 			al_measures[measure].key, text, expected);
 	free(text);
 	mpq_clear(value);
@@ -156,16 +156,16 @@ static const struct table_13 {
 	{"mhe-mul", "4437504", "5916672", "39957504", "44.77"},
 };
 
-static void check_saving(const struct question *question, const char *expected)
+static void check_saving(const struct request *request, const char *expected)
 {
-	struct question mha = *question;
+	struct request mha = *request;
 	struct al_arena arena;
 	mpq_t total, baseline, hundred;
 
 	al_arena_init(&arena);
 	mpq_inits(total, baseline, hundred, NULL);
 	mha.variant = "mha";
-	ask(question, AL_TOTAL, total);
+	ask(request, AL_TOTAL, total);
 	ask(&mha, AL_TOTAL, baseline);
 	mpq_set_ui(hundred, 100, 1);
 	mpq_sub(total, baseline, total);
@@ -181,19 +181,19 @@ static void shows_table_13(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(table_13); i++) {
 		const struct table_13 *row = &table_13[i];
-		struct question question = {row->variant, "bert-base batch=32 seq=512",
+		struct request request = {row->variant, "bert-base batch=32 seq=512",
 			"output_projection=full", "smith2022"};
-		check(&question, AL_WEIGHTS, row->weights);
-		check(&question, AL_GRADIENTS, row->weights);
-		check(&question, AL_OPTIMIZER, row->optimizer);
-		check(&question, AL_ACTIVATIONS, "25165824");
-		check(&question, AL_TOTAL, row->total);
-		check_saving(&question, row->saving);
+		check(&request, AL_WEIGHTS, row->weights);
+		check(&request, AL_GRADIENTS, row->weights);
+		check(&request, AL_OPTIMIZER, row->optimizer);
+		check(&request, AL_ACTIVATIONS, "25165824");
+		check(&request, AL_TOTAL, row->total);
+		check_saving(&request, row->saving);
 	}
 }
 
 static const struct numbers {
-	struct question question;
+	struct request request;
 	enum al_measure measure;
 	const char *expected;
 } papers[] = {
@@ -282,7 +282,7 @@ static void shows_the_papers_numbers(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(papers); i++)
-		check(&papers[i].question, papers[i].measure, papers[i].expected);
+		check(&papers[i].request, papers[i].measure, papers[i].expected);
 }
 
 /* ---- counts worked by hand ---- */
@@ -331,10 +331,10 @@ static void counts_odd_shapes(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(by_hand); i++) {
-		struct question question = {by_hand[i].variant, by_hand[i].set, NULL, NULL};
-		check(&question, AL_PARAMETERS, by_hand[i].parameters);
-		question.basis = "biases=true";
-		check(&question, AL_PARAMETERS, by_hand[i].with_biases);
+		struct request request = {by_hand[i].variant, by_hand[i].set, NULL, NULL};
+		check(&request, AL_PARAMETERS, by_hand[i].parameters);
+		request.basis = "biases=true";
+		check(&request, AL_PARAMETERS, by_hand[i].with_biases);
 	}
 }
 
@@ -393,7 +393,7 @@ static void follows_the_bases(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(bases); i++)
-		check(&bases[i].question, bases[i].measure, bases[i].expected);
+		check(&bases[i].request, bases[i].measure, bases[i].expected);
 }
 
 static const struct basis_text {
@@ -416,7 +416,7 @@ static void says_its_basis(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(basis_texts); i++) {
 		struct asked asked;
-		open_block(&asked, &(struct question){"mha", NULL, basis_texts[i].basis, NULL});
+		open_block(&asked, &(struct request){"mha", NULL, basis_texts[i].basis, NULL});
 		assert_string_equal(al_basis_text(&asked.basis, &asked.arena), basis_texts[i].text);
 		close_block(&asked);
 	}
@@ -466,7 +466,7 @@ static void counts_what_is_shared_and_cached(void **state)
 {
 	(void)state;
 	for (size_t i = 0; i < COUNT(inline_numbers); i++)
-		check(&inline_numbers[i].question, inline_numbers[i].measure,
+		check(&inline_numbers[i].request, inline_numbers[i].measure,
 			inline_numbers[i].expected);
 }
 
@@ -479,7 +479,7 @@ static void lists_its_tensors(void **state)
 
 	(void)state;
 	open_block(&asked,
-		&(struct question){SHARED, "k=6 n_layers=3 n_groups=2", "per=model", NULL});
+		&(struct request){SHARED, "k=6 n_layers=3 n_groups=2", "per=model", NULL});
 	asked.ledger.ask.explains = true;
 	assert_true(al_ledger_list(&asked.ledger, AL_LIST_STORED, &list, &err));
 	assert_true(al_ledger_modules(&asked.ledger, false, &modules, &err));
@@ -531,7 +531,7 @@ static void explains_a_number(void **state)
 		struct asked asked;
 		const struct al_ledger_list *list;
 		struct al_error err;
-		open_block(&asked, &(struct question){row->variant, "bert-base", row->basis, NULL});
+		open_block(&asked, &(struct request){row->variant, "bert-base", row->basis, NULL});
 		asked.ledger.ask.explains = true;
 		assert_true(al_ledger_list(&asked.ledger, AL_LIST_TENSORS, &list, &err));
 		assert_string_equal(list->items[row->entry].formula, row->formula);
@@ -609,9 +609,9 @@ static void gqa_lies_between_mha_and_mqa(void **state)
 	int64_t n_heads;
 
 	(void)state;
-	open_block(&gqa, &(struct question){"gqa", ALL_GIVEN, NULL, "korthikanti2022"});
-	open_block(&mha, &(struct question){"mha", ALL_GIVEN, NULL, "korthikanti2022"});
-	open_block(&mqa, &(struct question){"mqa", ALL_GIVEN, NULL, "korthikanti2022"});
+	open_block(&gqa, &(struct request){"gqa", ALL_GIVEN, NULL, "korthikanti2022"});
+	open_block(&mha, &(struct request){"mha", ALL_GIVEN, NULL, "korthikanti2022"});
+	open_block(&mqa, &(struct request){"mqa", ALL_GIVEN, NULL, "korthikanti2022"});
 	for (uint64_t seed = 1; seed <= 20; seed++) {
 		uint64_t a = seed, b = seed, c = seed;
 		reshape(&gqa, &a);
@@ -692,7 +692,7 @@ static void check_variant(const char *variant, const char *basis)
 	struct al_text text;
 	uint64_t random = 42;
 
-	open_block(&asked, &(struct question){variant, ALL_GIVEN, basis, "korthikanti2022"});
+	open_block(&asked, &(struct request){variant, ALL_GIVEN, basis, "korthikanti2022"});
 	al_text_init(&text);
 	write_polynomial(&asked, &text);
 	for (int i = 0; i < 10; i++) {
@@ -750,14 +750,14 @@ static void a_changed_block_is_a_new_one(void **state)
 
 	(void)state;
 	open_block(&changed,
-		&(struct question){"gqa:n_kv_heads=4", "d_model=768 n_heads=12 batch=1 seq=8",
+		&(struct request){"gqa:n_kv_heads=4", "d_model=768 n_heads=12 batch=1 seq=8",
 			"biases=true", "smith2022"});
 	assert_parts_sum(&changed);
 	al_ledger_set(&changed.ledger, "n_heads", 24);
 	al_ledger_set(&changed.ledger, "n_kv_heads", 2);
 	al_ledger_set(&changed.ledger, "biases", 0);
 	open_block(&made,
-		&(struct question){"gqa:n_kv_heads=4", "d_model=768 n_heads=24 batch=1 seq=8",
+		&(struct request){"gqa:n_kv_heads=4", "d_model=768 n_heads=24 batch=1 seq=8",
 			"biases=true", "smith2022"});
 	assert_same(&changed, &made);
 	close_block(&changed);
@@ -773,7 +773,7 @@ static void refuses_groups_that_are_set(void **state)
 
 	(void)state;
 	open_block(&asked,
-		&(struct question){"gqa:n_kv_heads=4", "d_model=480 n_heads=12 batch=1 seq=8", NULL,
+		&(struct request){"gqa:n_kv_heads=4", "d_model=480 n_heads=12 batch=1 seq=8", NULL,
 			"smith2022"});
 	mpq_init(out);
 	for (enum al_measure measure = 0; measure < AL_N_BLOCK_MEASURES; measure++) {
@@ -863,7 +863,7 @@ static void derives_theory_from_tensors(void **state)
 		struct al_text text;
 		struct asked asked;
 		int order;
-		open_block(&asked, &(struct question){row->variant, row->set, row->basis, NULL});
+		open_block(&asked, &(struct request){row->variant, row->set, row->basis, NULL});
 		if (!make_polynomial(&asked, row->substitution, &polynomial, &err))
 			fail_msg("%s", err.message);
 		al_text_init(&text);
@@ -880,7 +880,7 @@ static void derives_theory_from_tensors(void **state)
 /* The abstract of Xue & Aletras 2023: MHA takes (3n^2-3n)d^2 - 3nd more than MHE. */
 static void derives_what_mhe_saves(void **state)
 {
-	struct question questions[2] = {
+	struct request requests[2] = {
 		{"mha", NULL, "output_projection=none", NULL},
 		{"mhe-mul", NULL, "output_projection=none", NULL},
 	};
@@ -891,7 +891,7 @@ static void derives_what_mhe_saves(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		struct asked asked;
-		open_block(&asked, &questions[i]);
+		open_block(&asked, &requests[i]);
 		assert_true(make_polynomial(&asked, PER_HEADS, &polynomials[i], &err));
 		close_block(&asked);
 	}
@@ -923,7 +923,7 @@ static void names_a_configured_variant(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT(configured_names); i++) {
 		struct asked asked;
-		open_block(&asked, &(struct question){configured_names[i].text, NULL, NULL, NULL});
+		open_block(&asked, &(struct request){configured_names[i].text, NULL, NULL, NULL});
 		assert_string_equal(asked.configured.name, configured_names[i].name);
 		close_block(&asked);
 	}
@@ -932,7 +932,7 @@ static void names_a_configured_variant(void **state)
 /* ---- refusals ---- */
 
 static const struct refusal {
-	struct question question;
+	struct request request;
 	enum al_measure measure;
 	const char *message;
 } refusals[] = {
@@ -1037,7 +1037,7 @@ static void refuses_in_one_line(void **state)
 		const struct refusal *row = &refusals[i];
 		struct al_error err = {0};
 		struct asked asked;
-		if (try_open(&asked, &row->question, &err)
+		if (try_open(&asked, &row->request, &err)
 			&& al_ledger_measure(&asked.ledger, row->measure, asked.recipe, value,
 				&err))
 			fail_msg("not refused: %s", row->message);
@@ -1057,7 +1057,7 @@ static void refusals_leave_nothing(void **state)
 	struct al_error err;
 
 	(void)state;
-	open_block(&asked, &(struct question){SHARED, NULL, NULL, NULL});
+	open_block(&asked, &(struct request){SHARED, NULL, NULL, NULL});
 	assert_false(al_ledger_list(&asked.ledger, AL_LIST_TENSORS, &list, &err));
 	assert_string_equal(err.message,
 		"variant mine (inline.json): tensor A: symbol \"k\" is not given");
@@ -1068,7 +1068,7 @@ static void refusals_leave_nothing(void **state)
 	assert_null(polynomial);
 	close_block(&asked);
 
-	open_block(&asked, &(struct question){"mha", "transformer-base", "per=layer", NULL});
+	open_block(&asked, &(struct request){"mha", "transformer-base", "per=layer", NULL});
 	assert_false(make_polynomial(&asked, NULL, &polynomial, &err));
 	assert_null(polynomial);
 	close_block(&asked);

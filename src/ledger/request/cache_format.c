@@ -1,11 +1,11 @@
-/* The number format of a question's cache: what was asked for, what the model's files declare where
+/* The number format of a request's cache: what was asked for, what the model's files declare where
  * the engine takes that, or else bf16. */
 #include "base/names.h"
 #include "base/text.h"
 #include "catalog/scheme.h"
-#include "ledger/request/question.h"
+#include "ledger/request/request.h"
 
-static bool takes(const struct al_question *q, const struct al_declared_cache *cache)
+static bool takes(const struct al_request *q, const struct al_declared_cache *cache)
 {
 	const struct al_texts *declared = &q->engine.engine->declared;
 	const char *text = al_format(q->arena, "%s %s", cache->scheme, cache->dtype);
@@ -13,7 +13,7 @@ static bool takes(const struct al_question *q, const struct al_declared_cache *c
 	return al_find_name(text, declared->items, declared->n) >= 0;
 }
 
-bool al_question_cache_format(struct al_question *q, const char *asked, struct al_error *err)
+bool al_request_cache_format(struct al_request *q, const char *asked, struct al_error *err)
 {
 	struct al_declared_cache cache = {0};
 

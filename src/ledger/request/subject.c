@@ -1,4 +1,4 @@
-/* The subject of a question: a model, or one attention block alone. */
+/* The subject of a request: a model, or one attention block alone. */
 #include "ledger/request/texts.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@
 
 /* ---- the attention block that the model itself has ---- */
 
-static bool add_module(struct al_question *q, const struct al_model_module *module,
+static bool add_module(struct al_request *q, const struct al_model_module *module,
 	struct al_error *err)
 {
 	struct al_configured_variants *variants = &q->variants;
@@ -28,7 +28,7 @@ static bool add_module(struct al_question *q, const struct al_model_module *modu
 	return true;
 }
 
-bool al_question_add_own_block(struct al_question *q, enum al_tensor_list_detail detail,
+bool al_request_add_own_block(struct al_request *q, enum al_tensor_list_detail detail,
 	struct al_error *err)
 {
 	struct al_tensor_list tensor_list;
@@ -105,7 +105,7 @@ static bool is_checkpoint(const char *word)
 }
 
 /* A checkpoint is asked about by the config.json that its header is. */
-static bool add_checkpoint(struct al_question *q, const char *path, struct al_error *err)
+static bool add_checkpoint(struct al_request *q, const char *path, struct al_error *err)
 {
 	struct al_checkpoint checkpoint;
 
@@ -123,7 +123,7 @@ static bool add_checkpoint(struct al_question *q, const char *path, struct al_er
 	return ok;
 }
 
-bool al_question_find_subject(struct al_question *q, const struct al_asked *asked,
+bool al_request_find_subject(struct al_request *q, const struct al_asked *asked,
 	struct al_error *err)
 {
 	const char *word = find_built_in(asked->subject);

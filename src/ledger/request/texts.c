@@ -1,4 +1,4 @@
-/* The parts of a question that stand in texts: configured variants, bases, substitutions, and which
+/* The parts of a request that stand in texts: configured variants, bases, substitutions, and which
  * symbols they know. */
 #include "ledger/request/texts.h"
 

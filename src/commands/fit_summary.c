@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "commands/say.h"
+#include "commands/summary.h"
 
 /* ---- into a memory ---- */
 
@@ -14,7 +14,7 @@ static const char *size(struct al_arena *arena, const struct al_table *table, si
 	const char *key)
 {
 	const char *symbol = al_table_text(table, row, "symbol");
-	const char *value = al_say_cell(arena, table, row, key);
+	const char *value = al_text_of_cell(arena, table, row, key);
 
 	if (strcmp(symbol, "seq") == 0)
 		return al_format(arena, "a context of %s tokens", value);
@@ -29,7 +29,7 @@ static const char *difference(struct al_arena *arena, mpq_srcptr more, mpq_srcpt
 
 	mpq_init(between);
 	mpq_sub(between, more, less);
-	const char *text = al_say_bytes(arena, between);
+	const char *text = al_text_of_bytes(arena, between);
 	mpq_clear(between);
 	return text;
 }
@@ -45,21 +45,21 @@ static const char *say_next(struct al_arena *arena, const struct al_table *table
 		return "";
 	return al_format(arena, "%s needs %s more than there is, %s %s",
 		size(arena, table, row, "next"), difference(arena, next, memory), because,
-		al_say_cell(arena, table, row, "binds"));
+		al_text_of_cell(arena, table, row, "binds"));
 }
 
 static const char *say_largest(struct al_arena *arena, const struct al_table *table, size_t row)
 {
 	mpq_srcptr bytes = al_cell_exact(table, row, "bytes"),
 		   memory = al_cell_exact(table, row, "memory");
-	const char *all = al_say_cell(arena, table, row, "memory");
+	const char *all = al_text_of_cell(arena, table, row, "memory");
 	const char *next = say_next(arena, table, row, "and what grows most is");
 
 	if (!memory)
 		return NULL;
 	if (bytes)
 		return al_format(arena, "%s is the largest that fits into %s, with %s to spare%s%s",
-			al_say_capital(arena, size(arena, table, row, "value")), all,
+			al_text_of_capital(arena, size(arena, table, row, "value")), all,
 			difference(arena, memory, bytes), *next ? "; " : "", next);
 	if (!*next)
 		return al_format(arena, "What fits into %s is not known", all);
@@ -94,13 +94,13 @@ static const char *say_each(struct al_arena *arena, const struct al_table *table
 static const char *say_several(struct al_arena *arena, const struct al_table *table)
 {
 	const char *symbol = al_table_text(table, 0, "symbol");
-	const char *compared = al_say_compared(arena, table, "symbol", symbol, "value");
+	const char *compared = al_text_of_compared(arena, table, "symbol", symbol, "value");
 
 	if (!compared)
 		return say_each(arena, table);
 	return al_format(arena, "Largest %s that fits into %s %s%s",
 		strcmp(symbol, "seq") == 0 ? "context" : symbol,
-		al_say_cell(arena, table, 0, "memory"), compared, say_left_out(arena, table));
+		al_text_of_cell(arena, table, 0, "memory"), compared, say_left_out(arena, table));
 }
 
 /* What isn't solved for: "batch 8, ", "1024 tokens, ". */
@@ -124,15 +124,16 @@ static const char *assumed(struct al_arena *arena, const struct al_fit *f)
 	if (f->is_inference)
 		return al_format(arena, "weights in %s, cache in %s%s", f->inference.weights->name,
 			f->inference.cache->name,
-			al_is_ideal(f->question) ? ", the least that must be held"
-						 : al_format(arena, ", as %s holds it",
-							 f->question->engine.engine->title));
+			al_is_ideal(f->request) ? ", the least that must be held"
+						: al_format(arena, ", as %s holds it",
+							f->request->engine.engine->title));
 	return al_format(arena, "recipe %s%s%s", t->recipe->name,
 		t->recipe->activations_per_token ? "" : ", recompute ",
 		t->recipe->activations_per_token ? "" : al_recompute_names[t->recompute]);
 }
 
-const char *al_fit_say(struct al_arena *arena, const struct al_table *table, const struct al_fit *f)
+const char *al_fit_summarize(struct al_arena *arena, const struct al_table *table,
+	const struct al_fit *f)
 {
 	const char *said = NULL;
 
@@ -164,15 +165,16 @@ static const char *say_match(struct al_arena *arena, const struct al_table *tabl
 
 	return al_format(arena, "%s%s%s = %s has %s parameters, %s", variant,
 		*variant ? " with " : "", al_table_text(table, row, "symbol"),
-		al_say_cell(arena, table, row, "value"),
-		al_say_cell(arena, table, row, "parameters"),
+		al_text_of_cell(arena, table, row, "value"),
+		al_text_of_cell(arena, table, row, "parameters"),
 		distance == 0 ? al_format(arena, "as many as %s", like)
 			      : al_format(arena, "%s %s than %s", far,
 				      distance > 0 ? "more" : "fewer", like));
 }
 
 /* Rows of a variant follow each other: the nearest of them. */
-const char *al_fit_say_match(struct al_arena *arena, const struct al_table *table, const char *like)
+const char *al_fit_summarize_match(struct al_arena *arena, const struct al_table *table,
+	const char *like)
 {
 	const char *text = NULL;
 

@@ -1,8 +1,8 @@
-/* A question: what is asked (a model, or one attention block alone), under which settings, basis
+/* A request: what is asked (a model, or one attention block alone), under which settings, basis
  * and recipe, and of which configured variants. Commands, scenarios and the public library ask
- * through it. A checkpoint as the subject of a question is its config.json. */
-#ifndef ATTNLEDGER_QUESTION_QUESTION_H
-#define ATTNLEDGER_QUESTION_QUESTION_H
+ * through it. A checkpoint as the subject of a request is its config.json. */
+#ifndef ATTNLEDGER_LEDGER_REQUEST_H
+#define ATTNLEDGER_LEDGER_REQUEST_H
 
 #include "catalog/engine.h"
 #include "catalog/family.h"
@@ -45,7 +45,7 @@ struct al_cache_format {
 	bool is_declared; /* the engine takes that, so that `dtype` is it; else it is bf16 */
 };
 
-struct al_question {
+struct al_request {
 	struct al_arena *arena; /* the asker's: texts and variants live there */
 	struct al_catalog *catalog;
 	const char *name, *title; /* of the subject */
@@ -64,50 +64,49 @@ struct al_question {
 	size_t n_left_out;
 };
 
-/* `arena` and `catalog` must outlive the question. On failure there is nothing to finish. */
-bool al_question_init(struct al_question *question, struct al_arena *arena,
-	struct al_catalog *catalog, const struct al_asked *asked,
-	struct al_error *err) AL_MUST_CHECK;
-void al_question_finish(struct al_question *question);
+/* `arena` and `catalog` must outlive the request. On failure there is nothing to finish. */
+bool al_request_init(struct al_request *request, struct al_arena *arena, struct al_catalog *catalog,
+	const struct al_asked *asked, struct al_error *err) AL_MUST_CHECK;
+void al_request_finish(struct al_request *request);
 
-/* A question of which nothing is known yet, for who fills it with parts of its own, and a copy of
+/* A request of which nothing is known yet, for who fills it with parts of its own, and a copy of
  * one: both are the caller's to finish. */
-void al_question_begin(struct al_question *question, struct al_arena *arena,
+void al_request_begin(struct al_request *request, struct al_arena *arena,
 	struct al_catalog *catalog);
-void al_question_copy(struct al_question *question, const struct al_question *of);
+void al_request_copy(struct al_request *request, const struct al_request *of);
 
 /* Replaces the settings: one more asked value. `symbol` is a symbol or a key of the model's
  * config. */
-bool al_question_set(struct al_question *question, const char *symbol, int64_t value,
+bool al_request_set(struct al_request *request, const char *symbol, int64_t value,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A key of the model's config as the symbol that it gives; any other name as it is. */
-const char *al_question_symbol(const struct al_question *question, const char *name);
+const char *al_request_symbol(const struct al_request *request, const char *name);
 
-/* Fails where neither the standard symbols nor the question's variants know the symbol: setting it
+/* Fails where neither the standard symbols nor the request's variants know the symbol: setting it
  * would change nothing. */
-bool al_question_check_symbol(const struct al_question *question, const char *symbol,
+bool al_request_check_symbol(const struct al_request *request, const char *symbol,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* What is asked of the ledger about a configured variant: alone, or in the place of all attention
  * of the whole model (the model's own stays). */
-struct al_ledger_ask al_question_ask(const struct al_question *question,
+struct al_ledger_ask al_request_ask(const struct al_request *request,
 	const struct al_configured_variant *configured, bool is_model);
 
 /* Is the answer about a model with all its parts? Without variants MODEL is all of it, as far as it
  * is known; with variants, the attention of all its modules, unless `is_whole` (--whole) asks for
  * the model with them; the basis per=module asks for one attention block. */
-bool al_question_is_about_model(const struct al_question *question, bool is_whole);
+bool al_request_is_about_model(const struct al_request *request, bool is_whole);
 
 /* What the answer covers, for its title: "Llama 3 8B", "the attention in GPT-3 175B", "one
  * attention module of BERT base". */
-const char *al_question_covered(const struct al_question *question, bool is_whole);
+const char *al_request_covered(const struct al_request *request, bool is_whole);
 
 /* Fills `cache`; `asked` NULL: nobody asked for a format. */
-bool al_question_cache_format(struct al_question *question, const char *asked,
+bool al_request_cache_format(struct al_request *request, const char *asked,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* ---- the parts of a question, for who asks without a subject ---- */
+/* ---- the parts of a request, for who asks without a subject ---- */
 
 /* The variants of `asked`. */
 bool al_configured_variants_parse(struct al_configured_variants *variants, struct al_arena *arena,

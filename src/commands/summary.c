@@ -1,5 +1,5 @@
 /* What sentences are put together from. */
-#include "commands/say.h"
+#include "commands/summary.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ enum { MOST_IN_ORDER = 5 };
 
 static const struct al_style iec = {.units = AL_UNITS_IEC}, whole = {.units = AL_UNITS_DEFAULT};
 
-const char *al_say_bytes(struct al_arena *arena, mpq_srcptr bytes)
+const char *al_text_of_bytes(struct al_arena *arena, mpq_srcptr bytes)
 {
 	static const struct al_column column = {.unit = "B",
 		.quantity = AL_QUANTITY_BYTES,
@@ -33,7 +33,7 @@ mpq_srcptr al_cell_exact(const struct al_table *table, size_t row, const char *k
 	return table->rows[row][column].exact;
 }
 
-const char *al_say_cell(struct al_arena *arena, const struct al_table *table, size_t row,
+const char *al_text_of_cell(struct al_arena *arena, const struct al_table *table, size_t row,
 	const char *key)
 {
 	const int column = al_table_find_column(table, key);
@@ -56,7 +56,7 @@ static const char *three_digits(struct al_arena *arena, double number)
 	return al_exact_grouped(arena, al_format(arena, "%.*f", decimals, number));
 }
 
-const char *al_say_percent(struct al_arena *arena, double share)
+const char *al_text_of_percent(struct al_arena *arena, double share)
 {
 	if (share > 0.9995 && share < 1)
 		return "nearly 100 %";
@@ -76,10 +76,12 @@ static const char *beside(struct al_arena *arena, double value, const struct al_
 	if (ratio == 1)
 		return al_format(arena, " (as %s)", base->name);
 	if (fabs(ratio - 1) < 0.005)
-		return al_format(arena, " (%s %s than %s)", al_say_percent(arena, fabs(ratio - 1)),
-			ratio < 1 ? "less" : "more", base->name);
+		return al_format(arena, " (%s %s than %s)",
+			al_text_of_percent(arena, fabs(ratio - 1)), ratio < 1 ? "less" : "more",
+			base->name);
 	if (ratio < 1)
-		return al_format(arena, " (%s of %s's)", al_say_percent(arena, ratio), base->name);
+		return al_format(arena, " (%s of %s's)", al_text_of_percent(arena, ratio),
+			base->name);
 	return al_format(arena, " (%s times %s's)", three_digits(arena, ratio), base->name);
 }
 
@@ -106,7 +108,8 @@ static const char *one(struct al_arena *arena, const struct ordered *item,
 		item->place == base ? "" : beside(arena, item->said.value, &items[base]));
 }
 
-const char *al_say_order(struct al_arena *arena, const struct al_said *items, size_t n, size_t base)
+const char *al_text_of_order(struct al_arena *arena, const struct al_said *items, size_t n,
+	size_t base)
 {
 	struct ordered *ordered = al_new_array(arena, struct ordered, n);
 	const char *text = "";
@@ -126,7 +129,7 @@ const char *al_say_order(struct al_arena *arena, const struct al_said *items, si
 
 /* ---- rows ---- */
 
-const char *al_say_capital(struct al_arena *arena, const char *text)
+const char *al_text_of_capital(struct al_arena *arena, const char *text)
 {
 	static const char small[] = "abcdefghijklmnopqrstuvwxyz";
 	char *copy = al_strdup(arena, text);
@@ -136,7 +139,7 @@ const char *al_say_capital(struct al_arena *arena, const char *text)
 	return copy;
 }
 
-const char *al_say_row(struct al_arena *arena, const struct al_table *table, size_t row,
+const char *al_text_of_row(struct al_arena *arena, const struct al_table *table, size_t row,
 	const char *except)
 {
 	const char *name = "";
@@ -151,8 +154,8 @@ const char *al_say_row(struct al_arena *arena, const struct al_table *table, siz
 	return name;
 }
 
-const char *al_say_compared(struct al_arena *arena, const struct al_table *table, const char *key,
-	const char *text, const char *of)
+const char *al_text_of_compared(struct al_arena *arena, const struct al_table *table,
+	const char *key, const char *text, const char *of)
 {
 	struct al_said *items = al_new_array(arena, struct al_said, table->n_rows + 1);
 	size_t n = 0;
@@ -162,8 +165,8 @@ const char *al_say_compared(struct al_arena *arena, const struct al_table *table
 		if ((*key && strcmp(al_table_text(table, row, key), text) != 0)
 			|| !al_table_number(table, row, of, &value))
 			continue;
-		items[n++] = (struct al_said){al_say_row(arena, table, row, key),
-			al_say_cell(arena, table, row, of), value};
+		items[n++] = (struct al_said){al_text_of_row(arena, table, row, key),
+			al_text_of_cell(arena, table, row, of), value};
 	}
-	return n < 2 ? NULL : al_say_order(arena, items, n, 0);
+	return n < 2 ? NULL : al_text_of_order(arena, items, n, 0);
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "commands/say.h"
+#include "commands/summary.h"
 
 static const struct al_table *find_table(const struct al_session *session, const char *id)
 {
@@ -46,7 +46,7 @@ static const char *say_error(struct al_arena *arena, const struct al_table *veri
 	if (worst == 0)
 		return "no module's output changes";
 	return al_format(arena, "a module's output changes by %s at most (%s, %s inputs)",
-		al_say_percent(arena, worst), al_table_text(verify, row, "module"),
+		al_text_of_percent(arena, worst), al_table_text(verify, row, "module"),
 		al_table_text(verify, row, "input"));
 }
 
@@ -71,14 +71,15 @@ static const char *say_saved(struct al_arena *arena, const struct al_table *tabl
 
 	return al_format(arena, "%s %s %s of the %s parameters of %zu module%s (%s of %s are left)",
 		al_table_text(table, 0, "method"), is_smaller ? "saves" : "adds",
-		al_say_percent(arena, (is_smaller ? original - left : left - original) / original),
+		al_text_of_percent(arena,
+			(is_smaller ? original - left : left - original) / original),
 		al_method_touches_all(method) ? "attention" : "query and key", table->n_rows,
 		table->n_rows == 1 ? "" : "s",
 		al_exact_grouped(arena, al_format(arena, "%.0f", left)),
 		al_exact_grouped(arena, al_format(arena, "%.0f", original)));
 }
 
-const char *al_compress_say(struct al_session *session, enum al_method method)
+const char *al_compress_summarize(struct al_session *session, enum al_method method)
 {
 	struct al_arena *arena = &session->arena;
 	const struct al_table *table = find_table(session, "compress");
@@ -98,7 +99,8 @@ static const char *say_loss(struct al_arena *arena, const struct al_table *loss)
 	if (!loss)
 		return NULL;
 	return al_format(arena, "The loss goes from %s to %s nats per token",
-		al_say_cell(arena, loss, 0, "original"), al_say_cell(arena, loss, 0, "compressed"));
+		al_text_of_cell(arena, loss, 0, "original"),
+		al_text_of_cell(arena, loss, 0, "compressed"));
 }
 
 /* "No cosine of two sequences' embeddings changes by more than 0.0052"; NULL: an encoder didn't run
@@ -132,10 +134,10 @@ static const char *say_tolerance(struct al_arena *arena, const struct al_verify_
 		return "";
 	return al_format(arena, ", %s the tolerance of %s",
 		worst > options->tolerance ? "more than" : "within",
-		al_say_percent(arena, options->tolerance));
+		al_text_of_percent(arena, options->tolerance));
 }
 
-const char *al_verify_say(struct al_session *session, const struct al_verify_options *options,
+const char *al_verify_summarize(struct al_session *session, const struct al_verify_options *options,
 	bool holds)
 {
 	struct al_arena *arena = &session->arena;
@@ -148,7 +150,7 @@ const char *al_verify_say(struct al_session *session, const struct al_verify_opt
 		(void)find_worst(verify, &worst);
 	const bool is_copied = holds || (options->has_tolerance && worst > options->tolerance);
 	return al_format(arena, "%s%s%s%s%s.%s", cost ? cost : "", cost && error ? "; " : "",
-		error	       ? cost ? error : al_say_capital(arena, error)
+		error	       ? cost ? error : al_text_of_capital(arena, error)
 				 : cost ? ""
 			       : "No module was compressed",
 		error ? say_tolerance(arena, options, worst) : "",

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "commands/say.h"
+#include "commands/summary.h"
 
 static size_t find_row(const struct al_table *table, const char *state)
 {
@@ -42,9 +42,9 @@ static const char *say_total(struct al_arena *arena, const struct al_table *tabl
 		|| !al_table_number(table, total, "bytes", &all)
 		|| !al_table_number(table, largest, "bytes", &most))
 		return NULL;
-	return al_format(arena, "%s%s, %s of it %s", al_say_cell(arena, table, total, "bytes"),
-		where, al_say_percent(arena, most / all),
-		al_say_cell(arena, table, largest, "state"));
+	return al_format(arena, "%s%s, %s of it %s", al_text_of_cell(arena, table, total, "bytes"),
+		where, al_text_of_percent(arena, most / all),
+		al_text_of_cell(arena, table, largest, "state"));
 }
 
 static const char *unknown(struct al_arena *arena, const char *subject)
@@ -83,10 +83,10 @@ static const char *training_assumed(struct al_arena *arena, const struct al_reci
 		training ? al_recompute_names[training->recompute] : "");
 }
 
-const char *al_memory_say_training(struct al_arena *arena, const struct al_table *table,
-	const struct al_question *q, const struct al_training *t, bool is_whole)
+const char *al_memory_summarize_training(struct al_arena *arena, const struct al_table *table,
+	const struct al_request *q, const struct al_training *t, bool is_whole)
 {
-	const char *covered = al_question_covered(q, is_whole);
+	const char *covered = al_request_covered(q, is_whole);
 	const char *where = t ? of_devices(arena, t->tp * t->pp * t->dp * t->cp, t->pp > 1) : "";
 	const char *total = say_total(arena, table, where);
 
@@ -97,7 +97,7 @@ const char *al_memory_say_training(struct al_arena *arena, const struct al_table
 		training_assumed(arena, q->recipe, t));
 }
 
-const char *al_memory_say_compared(struct al_arena *arena, const struct al_table *table,
+const char *al_memory_summarize_compared(struct al_arena *arena, const struct al_table *table,
 	const struct al_recipe *recipe, const struct al_training *t, const char *base)
 {
 	struct al_said *items = al_new_array(arena, struct al_said, table->n_rows + 1);
@@ -109,8 +109,8 @@ const char *al_memory_say_compared(struct al_arena *arena, const struct al_table
 			continue;
 		if (base && strcmp(al_table_text(table, row, "variant"), base) == 0)
 			base_at = n;
-		items[n++] = (struct al_said){al_say_row(arena, table, row, ""),
-			al_say_cell(arena, table, row, "total"), value};
+		items[n++] = (struct al_said){al_text_of_row(arena, table, row, ""),
+			al_text_of_cell(arena, table, row, "total"), value};
 	}
 	if (n == 0)
 		return unknown(arena, "training");
@@ -119,8 +119,8 @@ const char *al_memory_say_compared(struct al_arena *arena, const struct al_table
 			t ? tokens(arena, t->batch, t->seq) : "", items[0].text,
 			training_assumed(arena, recipe, t));
 	return al_format(arena, "Training memory%s %s; assumed: %s.",
-		t ? tokens(arena, t->batch, t->seq) : "", al_say_order(arena, items, n, base_at),
-		training_assumed(arena, recipe, t));
+		t ? tokens(arena, t->batch, t->seq) : "",
+		al_text_of_order(arena, items, n, base_at), training_assumed(arena, recipe, t));
 }
 
 /* ---- inference ---- */
@@ -129,19 +129,20 @@ const char *al_memory_say_compared(struct al_arena *arena, const struct al_table
 static const char *say_bound(struct al_arena *arena, const struct al_table *bounds,
 	const char *device)
 {
-	if (!bounds || bounds->n_rows == 0 || !*al_say_cell(arena, bounds, 0, "tokens_per_second"))
+	if (!bounds || bounds->n_rows == 0
+		|| !*al_text_of_cell(arena, bounds, 0, "tokens_per_second"))
 		return "";
 	return al_format(arena,
 		" %s gives at most %s new tokens per second, limited by %s, if nothing is lost.",
-		device, al_say_cell(arena, bounds, 0, "tokens_per_second"),
-		al_say_cell(arena, bounds, 0, "limited_by"));
+		device, al_text_of_cell(arena, bounds, 0, "tokens_per_second"),
+		al_text_of_cell(arena, bounds, 0, "limited_by"));
 }
 
-const char *al_memory_say_inference(struct al_arena *arena, const struct al_table *table,
-	const struct al_table *bounds, const struct al_question *q,
+const char *al_memory_summarize_inference(struct al_arena *arena, const struct al_table *table,
+	const struct al_table *bounds, const struct al_request *q,
 	const struct al_inference *inference, const struct al_device_options *o)
 {
-	const char *covered = al_question_covered(q, o->is_whole);
+	const char *covered = al_request_covered(q, o->is_whole);
 	const char *where = of_devices(arena, inference->tp * inference->pp * o->dp,
 		inference->pp > 1);
 	const char *total = say_total(arena, table, where);

@@ -48,7 +48,7 @@ static char *join(const char *own, const char *folder, char *out, size_t size)
 	return out;
 }
 
-int al_hand_over(const char *command, char **argv)
+int al_exec_full(const char *command, char **argv)
 {
 	char own[4096], path[N_FOLDERS][2 * sizeof(own)];
 	int reason = ENOENT;

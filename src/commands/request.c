@@ -1,5 +1,5 @@
-/* Questions as the options of the command line ask them. */
-#include "commands/question.h"
+/* Requests as the options of the command line ask them. */
+#include "commands/request.h"
 
 #include <string.h>
 
@@ -56,7 +56,7 @@ bool al_names_variants(const struct al_asked *asked)
 	return asked->variants.n > 0 || asked->variant_lists.n > 0;
 }
 
-bool al_ask_question(struct al_question *question, struct al_session *session,
+bool al_ask_request(struct al_request *request, struct al_session *session,
 	const struct al_asked *options, const char *word, bool takes_variant, enum al_basis_per per,
 	struct al_error *err)
 {
@@ -65,12 +65,12 @@ bool al_ask_question(struct al_question *question, struct al_session *session,
 	asked.subject = word;
 	asked.takes_variant = takes_variant;
 	asked.per = per;
-	return al_question_init(question, &session->arena, session->catalog, &asked, err);
+	return al_request_init(request, &session->arena, session->catalog, &asked, err);
 }
 
-bool al_check_whole(const struct al_question *q, bool is_whole, struct al_error *err)
+bool al_check_whole(const struct al_request *q, bool is_whole, struct al_error *err)
 {
-	return !is_whole || al_question_is_about_model(q, true)
+	return !is_whole || al_request_is_about_model(q, true)
 		|| al_fail(err, AL_EINPUT,
 			q->family ? "--whole asks for the model and --basis per=... for less of "
 				    "it: give "
@@ -92,7 +92,7 @@ struct al_column al_measure_column(enum al_measure measure)
 /* ---- what every answer says of its conventions ---- */
 
 /* "gqa, biases=false": what the family sets in a module, but for what the basis says already. */
-static const char *module_text(const struct al_question *q,
+static const char *module_text(const struct al_request *q,
 	const struct al_configured_variant *configured, struct al_arena *arena)
 {
 	const char *text = configured->variant->name;
@@ -118,7 +118,7 @@ enum { MOST_KINDS = 4 };
 
 /* Of the model's own layers: those of towers, and those beside the model, don't count. The last of
  * `kinds` is there for what is one too many. */
-static size_t find_kinds(const struct al_question *q, const struct al_ledger *ledger,
+static size_t find_kinds(const struct al_request *q, const struct al_ledger *ledger,
 	struct al_arena *arena, struct alike kinds[MOST_KINDS + 1])
 {
 	size_t n = 0, k;
@@ -140,9 +140,9 @@ static size_t find_kinds(const struct al_question *q, const struct al_ledger *le
 
 /* How the model's attention is configured: "gqa, biases=false", or where modules differ "23 modules
  * of mamba2, conv_bias=true; 6 of gqa". */
-static void note_own_attention(const struct al_question *q, struct al_table *table)
+static void note_own_attention(const struct al_request *q, struct al_table *table)
 {
-	struct al_ledger_ask ask = al_question_ask(q, &q->variants.items[0], true);
+	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0], true);
 	struct alike kinds[MOST_KINDS + 1];
 	struct al_ledger ledger;
 	const char *text = "";
@@ -182,7 +182,7 @@ static void note_defaults_of(const struct al_settings *settings, struct al_names
 }
 
 /* Where a variant alone is asked for; a model's sizes are its own. */
-static void note_defaults(const struct al_question *q, struct al_table *table)
+static void note_defaults(const struct al_request *q, struct al_table *table)
 {
 	struct al_names told;
 
@@ -201,7 +201,7 @@ static void note_defaults(const struct al_question *q, struct al_table *table)
 }
 
 /* The sizes that a config leaves to its family. */
-static void note_left_out(const struct al_question *q, struct al_table *table)
+static void note_left_out(const struct al_request *q, struct al_table *table)
 {
 	const char *const *sizes, *list = "";
 	size_t n = al_family_left_out(q->family, q->model->doc, q->model->config, &q->settings,
@@ -223,7 +223,7 @@ static bool lacks(const struct al_settings *settings, const char *has)
 }
 
 /* A model of text and more whose config lacks what tells of a tower. */
-static void note_components(const struct al_question *q, struct al_table *table)
+static void note_components(const struct al_request *q, struct al_table *table)
 {
 	for (size_t i = 0; i < q->family->n_components; i++) {
 		const struct al_family_component *c = &q->family->components[i];
@@ -234,7 +234,7 @@ static void note_components(const struct al_question *q, struct al_table *table)
 }
 
 /* Where a config names a class whose heads the family doesn't know. */
-static void note_architecture(const struct al_question *q, struct al_table *table)
+static void note_architecture(const struct al_request *q, struct al_table *table)
 {
 	const char *unknown = q->family && q->model
 		? al_family_unknown_architecture(q->family, q->model->doc, q->model->config)
@@ -248,7 +248,7 @@ static void note_architecture(const struct al_question *q, struct al_table *tabl
 }
 
 /* The config.json of a folder that compress wrote describes the original. */
-static void note_compressed(const struct al_question *q, struct al_table *table)
+static void note_compressed(const struct al_request *q, struct al_table *table)
 {
 	if (q->model && q->model->config && al_json_get(q->model->config, AL_CONFIG_COMPRESSED))
 		al_table_note(table,
@@ -257,7 +257,7 @@ static void note_compressed(const struct al_question *q, struct al_table *table)
 			q->name);
 }
 
-void al_note_recipe(const struct al_question *q, struct al_table *table)
+void al_note_recipe(const struct al_request *q, struct al_table *table)
 {
 	const struct al_recipe *r = q->recipe;
 
@@ -268,7 +268,7 @@ void al_note_recipe(const struct al_question *q, struct al_table *table)
 		r->source);
 }
 
-bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_question *q,
+bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_request *q,
 	struct al_error *err)
 {
 	const struct al_engine *engine = q->engine.engine;
@@ -284,12 +284,12 @@ bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_quest
 			q->name);
 }
 
-bool al_is_ideal(const struct al_question *q)
+bool al_is_ideal(const struct al_request *q)
 {
 	return strcmp(q->engine.engine->name, "ideal") == 0;
 }
 
-static bool holds_window(struct al_ledger *ledger, const struct al_question *q)
+static bool holds_window(struct al_ledger *ledger, const struct al_request *q)
 {
 	struct al_cache_entries cache;
 	bool has = false;
@@ -301,10 +301,10 @@ static bool holds_window(struct al_ledger *ledger, const struct al_question *q)
 }
 
 /* Does a layer of the model, or of what stands in the place of its attention, have a window? */
-static bool has_windows(const struct al_question *q)
+static bool has_windows(const struct al_request *q)
 {
-	struct al_ledger_ask ask = al_question_ask(q, &q->variants.items[0],
-		al_question_is_about_model(q, true));
+	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0],
+		al_request_is_about_model(q, true));
 	struct al_ledger ledger;
 
 	ask.detail = AL_MODULES_BY_KIND;
@@ -315,7 +315,7 @@ static bool has_windows(const struct al_question *q)
 	return has;
 }
 
-void al_note_engine(const struct al_question *q, struct al_table *table)
+void al_note_engine(const struct al_request *q, struct al_table *table)
 {
 	const struct al_engine_choice *c = &q->engine;
 
@@ -329,7 +329,7 @@ void al_note_engine(const struct al_question *q, struct al_table *table)
 		al_table_note(table, "%s", c->engine->windows);
 }
 
-void al_note_cache_format(const struct al_question *q, const char *option, struct al_table *table)
+void al_note_cache_format(const struct al_request *q, const char *option, struct al_table *table)
 {
 	const struct al_cache_format *format = &q->cache;
 	const char *otherwise = option
@@ -347,11 +347,11 @@ void al_note_cache_format(const struct al_question *q, const char *option, struc
 			format->dtype->name, otherwise);
 }
 
-void al_note_question(const struct al_question *q, bool is_whole, struct al_table *table)
+void al_note_request(const struct al_request *q, bool is_whole, struct al_table *table)
 {
 	struct al_basis basis = q->basis;
 
-	if (al_question_is_about_model(q, is_whole))
+	if (al_request_is_about_model(q, is_whole))
 		basis.per = AL_BASIS_WHOLE;
 	al_table_note(table, "counted: %s", al_basis_text(&basis, &table->arena));
 	if (!q->model)

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "commands/say.h"
+#include "commands/summary.h"
 #include "ledger/infer.h"
 
 static bool is_total(const struct al_table *table, size_t row)
@@ -37,11 +37,11 @@ static const char *windows(struct al_arena *arena, const struct al_table *table)
 	const size_t last = table->n_rows - 1;
 
 	for (size_t row = 0; row < last; row++)
-		if (*al_say_cell(arena, table, row, "ends_at"))
+		if (*al_text_of_cell(arena, table, row, "ends_at"))
 			return al_format(arena, "; windows of %s tokens in %s of %s modules",
-				al_say_cell(arena, table, row, "ends_at"),
-				al_say_cell(arena, table, row, "layers"),
-				al_say_cell(arena, table, last, "layers"));
+				al_text_of_cell(arena, table, row, "ends_at"),
+				al_text_of_cell(arena, table, row, "layers"),
+				al_text_of_cell(arena, table, last, "layers"));
 	return "";
 }
 
@@ -71,14 +71,14 @@ static const char *say_one(struct al_arena *arena, const struct al_table *table,
 {
 	const size_t total = table->n_rows - 1;
 	mpq_srcptr per_token = al_cell_exact(table, total, "bytes_per_token");
-	const char *all = f->seq ? al_say_cell(arena, table, total, "bytes") : "";
+	const char *all = f->seq ? al_text_of_cell(arena, table, total, "bytes") : "";
 
 	if (!per_token)
 		return al_format(arena, "What %s caches is not known: it isn't declared.",
 			f->covered);
 	const char *token = mpq_sgn(per_token)
 		? al_format(arena, "Each token of %s takes %s of cache", f->covered,
-			al_say_bytes(arena, per_token))
+			al_text_of_bytes(arena, per_token))
 		: al_format(arena, "A new token of %s adds nothing to the cache", f->covered);
 	return al_format(arena, "%s%s%s; numbers in %s%s%s.", token,
 		*all ? al_format(arena, ", %s%s %s", sequences(arena, f), besides(table), all) : "",
@@ -87,13 +87,13 @@ static const char *say_one(struct al_arena *arena, const struct al_table *table,
 		f->seq ? "" : "; --seq N gives the cache of whole sequences");
 }
 
-const char *al_cache_say(struct al_arena *arena, const struct al_table *table,
+const char *al_cache_summarize(struct al_arena *arena, const struct al_table *table,
 	const struct al_cache_facts *f)
 {
 	const char *compared = NULL;
 
 	if (count_totals(table) > 1)
-		compared = al_say_compared(arena, table, "kind", "total",
+		compared = al_text_of_compared(arena, table, "kind", "total",
 			f->seq ? "bytes" : "bytes_per_token");
 	else if (table->n_rows)
 		return say_one(arena, table, f);

@@ -108,8 +108,8 @@ static const char *say_cached(struct al_arena *arena, const struct al_table *tab
 		n[UNKNOWN] ? al_format(arena, ", of %zu it isn't declared", n[UNKNOWN]) : "");
 }
 
-const char *al_variants_say(struct al_arena *arena, const struct al_table *table, const char *order,
-	const char *against)
+const char *al_variants_summarize(struct al_arena *arena, const struct al_table *table,
+	const char *order, const char *against)
 {
 	if (order && against)
 		return al_format(arena, "%s; %s.", say_growth(arena, table, order),

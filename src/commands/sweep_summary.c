@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "commands/say.h"
+#include "commands/summary.h"
 
 /* "n_heads = 1" of a row, over all axes. */
 static const char *point(struct al_arena *arena, const struct al_table *table, size_t row,
@@ -13,7 +13,7 @@ static const char *point(struct al_arena *arena, const struct al_table *table, s
 
 	for (size_t i = 0; i < n_axes; i++)
 		text = al_format(arena, "%s%s%s = %s", text, i ? ", " : "", table->columns[i].key,
-			al_say_cell(arena, table, row, table->columns[i].key));
+			al_text_of_cell(arena, table, row, table->columns[i].key));
 	return text;
 }
 
@@ -33,8 +33,8 @@ static const char *say_first(struct al_arena *arena, const struct al_table *tabl
 	const char *measure, const char *title)
 {
 	const size_t last = rows_of_first(table) - 1;
-	const char *from = al_say_cell(arena, table, 0, measure);
-	const char *to = al_say_cell(arena, table, last, measure);
+	const char *from = al_text_of_cell(arena, table, 0, measure);
+	const char *to = al_text_of_cell(arena, table, last, measure);
 	const char *of = al_table_text(table, 0, "variant");
 
 	if (!*from || !*to)
@@ -60,9 +60,10 @@ static const char *say_others(struct al_arena *arena, const struct al_table *tab
 		double value;
 		if (al_table_number(table, row, measure, &value))
 			items[n++] = (struct al_said){al_table_text(table, row, "variant"),
-				al_say_cell(arena, table, row, measure), value};
+				al_text_of_cell(arena, table, row, measure), value};
 	}
-	return n > 1 ? al_format(arena, "; at the last %s", al_say_order(arena, items, n, 0)) : "";
+	return n > 1 ? al_format(arena, "; at the last %s", al_text_of_order(arena, items, n, 0))
+		     : "";
 }
 
 static const char *recipe_text(struct al_arena *arena, enum al_measure measure,
@@ -73,7 +74,7 @@ static const char *recipe_text(struct al_arena *arena, enum al_measure measure,
 	return hangs_on_it && recipe ? al_format(arena, "; assumed: recipe %s", recipe->name) : "";
 }
 
-const char *al_sweep_say(struct al_arena *arena, const struct al_table *table,
+const char *al_sweep_summarize(struct al_arena *arena, const struct al_table *table,
 	const struct al_ledger_sweep *sweep)
 {
 	const size_t n_axes = sweep->n_axes;
@@ -84,5 +85,5 @@ const char *al_sweep_say(struct al_arena *arena, const struct al_table *table,
 	return al_format(arena, "%s%s%s.",
 		say_first(arena, table, n_axes, measure->key, measure->title),
 		say_others(arena, table, measure->key),
-		recipe_text(arena, sweep->measures[0], sweep->question->recipe));
+		recipe_text(arena, sweep->measures[0], sweep->request->recipe));
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "commands/say.h"
+#include "commands/summary.h"
 
 static bool is_total(const struct al_table *table, size_t row)
 {
@@ -52,7 +52,7 @@ static const char *largest_part(struct al_arena *arena, const struct al_table *t
 	if (!largest || most == total)
 		return "";
 	return al_format(arena, ", %s of them in the largest part, %s",
-		al_say_percent(arena, most / total), largest);
+		al_text_of_percent(arena, most / total), largest);
 }
 
 static const char *projection_text(const struct al_count_facts *f)
@@ -75,7 +75,7 @@ static const char *assumption(struct al_arena *arena, const struct al_count_fact
 	if (mpq_cmp(f->active, total) < 0)
 		return al_format(arena, "; one token uses %s of them (%s)",
 			al_exact_grouped(arena, al_exact_text(arena, f->active)),
-			al_say_percent(arena, mpq_get_d(f->active) / mpq_get_d(total)));
+			al_text_of_percent(arena, mpq_get_d(f->active) / mpq_get_d(total)));
 	if (mpq_sgn(f->tied) > 0)
 		return al_format(arena,
 			"; tied tensors count once: a file that stores them again holds %s more",
@@ -91,13 +91,13 @@ static const char *say_one(struct al_arena *arena, const struct al_table *table,
 
 	if (!n)
 		return NULL;
-	return al_format(arena, "%s%s has %s %s%s%s.", al_say_capital(arena, f->covered), parts,
-		al_say_cell(arena, table, total, "parameters"),
+	return al_format(arena, "%s%s has %s %s%s%s.", al_text_of_capital(arena, f->covered), parts,
+		al_text_of_cell(arena, table, total, "parameters"),
 		f->is_stored ? "stored numbers" : "parameters",
 		largest_part(arena, table, mpq_get_d(n)), assumption(arena, f, n));
 }
 
-const char *al_count_say(struct al_arena *arena, const struct al_table *table,
+const char *al_count_summarize(struct al_arena *arena, const struct al_table *table,
 	const struct al_count_facts *f)
 {
 	size_t last = 0;
@@ -106,6 +106,6 @@ const char *al_count_say(struct al_arena *arena, const struct al_table *table,
 	if (n < 2)
 		return n ? say_one(arena, table, last, f) : NULL;
 	return al_format(arena, "%s %s%s.", f->is_stored ? "Stored numbers" : "Parameters",
-		al_say_compared(arena, table, "part", "total", "parameters"),
+		al_text_of_compared(arena, table, "part", "total", "parameters"),
 		*f->components ? "" : projection_text(f));
 }

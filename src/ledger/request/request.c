@@ -1,5 +1,5 @@
-/* A question: a model (or bare symbols), bases, a recipe and the variants that are asked about. */
-#include "ledger/request/question.h"
+/* A request: a model (or bare symbols), bases, a recipe and the variants that are asked about. */
+#include "ledger/request/request.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 
 /* ---- symbols ---- */
 
-const char *al_question_symbol(const struct al_question *q, const char *name)
+const char *al_request_symbol(const struct al_request *q, const char *name)
 {
 	for (size_t i = 0; q->family && i < q->family->n_config; i++) {
 		const struct al_config_key *key = &q->family->config[i];
@@ -19,7 +19,7 @@ const char *al_question_symbol(const struct al_question *q, const char *name)
 	return name;
 }
 
-static bool has_symbol(const struct al_question *q, const char *symbol)
+static bool has_symbol(const struct al_request *q, const char *symbol)
 {
 	for (size_t i = 0; q->family && i < q->family->n_config; i++)
 		if (strcmp(q->family->config[i].symbol, symbol) == 0)
@@ -28,9 +28,9 @@ static bool has_symbol(const struct al_question *q, const char *symbol)
 }
 
 /* A family's own symbols (n_experts) belong to its models. */
-bool al_question_check_symbol(const struct al_question *q, const char *symbol, struct al_error *err)
+bool al_request_check_symbol(const struct al_request *q, const char *symbol, struct al_error *err)
 {
-	const char *known = al_question_symbol(q, symbol);
+	const char *known = al_request_symbol(q, symbol);
 
 	if (has_symbol(q, known) || (q->family && strcmp(known, "dropout") == 0))
 		return true;
@@ -45,16 +45,16 @@ bool al_question_check_symbol(const struct al_question *q, const char *symbol, s
 /* ---- settings ---- */
 
 /* "KEY=VALUE" */
-static bool ask(struct al_question *q, const char *text, const char *origin, struct al_error *err)
+static bool ask(struct al_request *q, const char *text, const char *origin, struct al_error *err)
 {
 	const struct al_setting *setting;
 	const char *value, *name = al_text_cut(q->arena, text, &value);
 
 	if (!value)
 		return al_settings_parse(&q->asked, text, origin, err);
-	if (!al_question_check_symbol(q, name, err))
+	if (!al_request_check_symbol(q, name, err))
 		return al_in(err, "%s", origin);
-	const char *symbol = al_question_symbol(q, name);
+	const char *symbol = al_request_symbol(q, name);
 	if (!al_settings_parse(&q->asked, al_format(q->arena, "%s=%s", symbol, value), origin, err)
 		|| !al_settings_get(&q->asked, symbol, &setting, err))
 		return false;
@@ -72,7 +72,7 @@ static const char *in_full(struct al_arena *arena, const char *tokens)
 						 : tokens;
 }
 
-static bool ask_all(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+static bool ask_all(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
 	for (size_t i = 0; i < asked->sets.n; i++)
 		if (!ask(q, asked->sets.items[i], asked->origin ? asked->origin : "--set", err))
@@ -84,7 +84,7 @@ static bool ask_all(struct al_question *q, const struct al_asked *asked, struct 
 			err);
 }
 
-static bool add_families(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+static bool add_families(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
 	for (size_t i = 0; i < asked->families.n; i++)
 		if (!al_catalog_add_family(q->catalog, asked->families.items[i], err))
@@ -93,7 +93,7 @@ static bool add_families(struct al_question *q, const struct al_asked *asked, st
 }
 
 /* The model's settings under what is asked. */
-static bool settle(struct al_question *q, struct al_error *err)
+static bool settle(struct al_request *q, struct al_error *err)
 {
 	al_settings_finish(&q->settings);
 	al_settings_init(&q->settings, q->catalog);
@@ -101,9 +101,9 @@ static bool settle(struct al_question *q, struct al_error *err)
 	return !q->model || al_model_settings(q->model, q->catalog, &q->settings, err);
 }
 
-bool al_question_set(struct al_question *q, const char *symbol, int64_t value, struct al_error *err)
+bool al_request_set(struct al_request *q, const char *symbol, int64_t value, struct al_error *err)
 {
-	al_settings_ask(&q->asked, al_question_symbol(q, symbol), value, "set");
+	al_settings_ask(&q->asked, al_request_symbol(q, symbol), value, "set");
 	return settle(q, err);
 }
 
@@ -131,8 +131,8 @@ static bool is_asked_by_name(const struct al_asked *asked, const char *name)
 }
 
 /* Are all symbols of the variant's tensors and cache known? */
-static bool is_countable(const struct al_question *q,
-	const struct al_configured_variant *configured, struct al_error *err)
+static bool is_countable(const struct al_request *q, const struct al_configured_variant *configured,
+	struct al_error *err)
 {
 	const struct al_ledger_list *list;
 	struct al_ledger ledger;
@@ -146,7 +146,7 @@ static bool is_countable(const struct al_question *q,
 }
 
 /* "all" are those whose symbols are known: few models say what a low-rank variant would need. */
-static bool leave_out(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+static bool leave_out(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
 	size_t kept = 0;
 
@@ -171,7 +171,7 @@ static bool leave_out(struct al_question *q, const struct al_asked *asked, struc
 /* ---- making one ---- */
 
 /* Whether flash attention saves no scores, where a recipe sums up what is saved. */
-static bool choose_kernel(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+static bool choose_kernel(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
 	static const char *const kernels[] = {"eager", "flash"};
 	struct al_recipe *changed = al_new(q->arena, struct al_recipe);
@@ -194,14 +194,14 @@ static bool choose_kernel(struct al_question *q, const struct al_asked *asked, s
 }
 
 /* What people train with, where no recipe is named: Megatron's bytes, with flash attention. */
-static bool find_recipe(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+static bool find_recipe(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
 	return al_catalog_recipe(q->catalog, asked->recipe ? asked->recipe : "megatron", &q->recipe,
 		       err)
 		&& choose_kernel(q, asked, err);
 }
 
-static bool find_engine(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+static bool find_engine(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
 	const char *name = asked->engine ? asked->engine : "ideal";
 	struct al_engine_choice *choice = &q->engine;
@@ -215,9 +215,9 @@ static bool find_engine(struct al_question *q, const struct al_asked *asked, str
 	return true;
 }
 
-static bool fill(struct al_question *q, const struct al_asked *asked, struct al_error *err)
+static bool fill(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
-	if (!add_families(q, asked, err) || !al_question_find_subject(q, asked, err))
+	if (!add_families(q, asked, err) || !al_request_find_subject(q, asked, err))
 		return false;
 	q->basis.per = q->model ? asked->per : AL_BASIS_MODULE;
 	return al_configured_variants_parse(&q->variants, q->arena, q->catalog, asked, err)
@@ -225,22 +225,22 @@ static bool fill(struct al_question *q, const struct al_asked *asked, struct al_
 		&& find_recipe(q, asked, err) && find_engine(q, asked, err)
 		&& ask_all(q, asked, err) && settle(q, err) && leave_out(q, asked, err)
 		&& (q->variants.n > 0
-			|| al_question_add_own_block(q,
+			|| al_request_add_own_block(q,
 				asked->only_modules && q->basis.per != AL_BASIS_MODULE
 					? AL_MODULES_BY_KIND
 					: AL_TENSORS_BY_KIND,
 				err));
 }
 
-void al_question_begin(struct al_question *q, struct al_arena *arena, struct al_catalog *catalog)
+void al_request_begin(struct al_request *q, struct al_arena *arena, struct al_catalog *catalog)
 {
-	*q = (struct al_question){.arena = arena, .catalog = catalog};
+	*q = (struct al_request){.arena = arena, .catalog = catalog};
 	al_settings_init(&q->asked, catalog);
 	al_settings_init(&q->settings, catalog);
 	al_basis_init(&q->basis);
 }
 
-void al_question_copy(struct al_question *q, const struct al_question *of)
+void al_request_copy(struct al_request *q, const struct al_request *of)
 {
 	*q = *of;
 	al_settings_init(&q->asked, of->catalog);
@@ -249,32 +249,32 @@ void al_question_copy(struct al_question *q, const struct al_question *of)
 	al_settings_merge(&q->settings, &of->settings);
 }
 
-bool al_question_init(struct al_question *q, struct al_arena *arena, struct al_catalog *catalog,
+bool al_request_init(struct al_request *q, struct al_arena *arena, struct al_catalog *catalog,
 	const struct al_asked *asked, struct al_error *err)
 {
-	al_question_begin(q, arena, catalog);
+	al_request_begin(q, arena, catalog);
 	if (fill(q, asked, err))
 		return true;
-	al_question_finish(q);
+	al_request_finish(q);
 	return false;
 }
 
-void al_question_finish(struct al_question *q)
+void al_request_finish(struct al_request *q)
 {
 	al_settings_finish(&q->asked);
 	al_settings_finish(&q->settings);
 }
 
-bool al_question_is_about_model(const struct al_question *q, bool is_whole)
+bool al_request_is_about_model(const struct al_request *q, bool is_whole)
 {
 	return q->family
 		&& (q->basis.per == AL_BASIS_WHOLE
 			|| (q->basis.per == AL_BASIS_MODEL && (q->is_own || is_whole)));
 }
 
-const char *al_question_covered(const struct al_question *q, bool is_whole)
+const char *al_request_covered(const struct al_request *q, bool is_whole)
 {
-	if (!q->model || al_question_is_about_model(q, is_whole))
+	if (!q->model || al_request_is_about_model(q, is_whole))
 		return q->title;
 	return al_format(q->arena,
 		q->basis.per == AL_BASIS_MODULE		 ? "one attention module of %s"
@@ -283,7 +283,7 @@ const char *al_question_covered(const struct al_question *q, bool is_whole)
 		q->title);
 }
 
-struct al_ledger_ask al_question_ask(const struct al_question *q,
+struct al_ledger_ask al_request_ask(const struct al_request *q,
 	const struct al_configured_variant *configured, bool is_model)
 {
 	return (struct al_ledger_ask){.catalog = q->catalog,
