@@ -1,5 +1,5 @@
-/* "forward": how a family's tensors make a model, as data for the forward pass (src/model/forward/).
- * A family without it can be counted and audited, not run.
+/* "forward": how a family's tensors make a model, as data for the forward pass. A family without it
+ * can be counted and audited, not run.
  *
  *     "forward": {
  *       "kind": "decoder", "longest": {"key": "max_position_embeddings"},
