@@ -90,13 +90,15 @@ static const struct {
 	const struct al_table_field *fields;
 	const char *why_not; /* where the other options don't make it */
 } tables_of[PCA_N_TABLES] = {
-	[PCA_MODULES] = {"Principal components across heads", module_fields},
-	[PCA_COMPONENTS] = {"Each component", component_fields},
-	[PCA_LOADINGS] = {"What each component is made of", loading_fields},
+	[PCA_MODULES] = {.title = "Principal components across heads", .fields = module_fields},
+	[PCA_COMPONENTS] = {.title = "Each component", .fields = component_fields},
+	[PCA_LOADINGS] = {.title = "What each component is made of", .fields = loading_fields},
 	[PCA_TRAINING] = {"Training, beside the exact components", pca_training_fields,
 		"goes with --train RULE"},
-	[PCA_WEIGHTS] = {"How alike the components of the weights are", pca_weights_fields},
-	[PCA_CORRELATION] = {"Each pair of components of the weights", pca_correlation_fields},
+	[PCA_WEIGHTS] = {.title = "How alike the components of the weights are",
+		.fields = pca_weights_fields},
+	[PCA_CORRELATION] = {.title = "Each pair of components of the weights",
+		.fields = pca_correlation_fields},
 	[PCA_LOSS] = {"Measured loss with the layer in place", pca_loss_fields,
 		"goes with a decoder that runs, on sequences of more than one token"},
 };
