@@ -40,11 +40,9 @@ double bench_median(double *values, size_t n)
 	return values[n / 2];
 }
 
-static void print_figure(const char *what, double value, const char *unit, double goal)
+static void print_figure(const char *what, double value, const char *unit)
 {
-	printf("%-52s %9.3f %-4s", what, value, unit);
-	if (goal > 0)
-		printf("  goal %7.2f %-4s  %5.2f of it", goal, unit, value / goal);
+	printf("%-52s %9.3f %-5s", what, value, unit);
 }
 
 static void end_line(void)
@@ -53,10 +51,28 @@ static void end_line(void)
 	fflush(stdout);
 }
 
-void bench_report(const char *what, double value, const char *unit, double goal)
+static void end_goal(const char *relation, double goal, bool is_met)
 {
-	print_figure(what, value, unit, goal);
+	printf("  goal: %s %g, %s", relation, goal, is_met ? "met" : "missed");
 	end_line();
+}
+
+void bench_report(const char *what, double value, const char *unit)
+{
+	print_figure(what, value, unit);
+	end_line();
+}
+
+void bench_report_most(const char *what, double value, const char *unit, double goal)
+{
+	print_figure(what, value, unit);
+	end_goal("at most", goal, value <= goal);
+}
+
+void bench_report_least(const char *what, double value, const char *unit, double goal)
+{
+	print_figure(what, value, unit);
+	end_goal("at least", goal, value >= goal);
 }
 
 void bench_report_memory(double goal)
@@ -64,8 +80,8 @@ void bench_report_memory(double goal)
 	struct rusage usage;
 
 	getrusage(RUSAGE_SELF, &usage);
-	bench_report("  peak memory of this process", (double)usage.ru_maxrss / (1 << 20), "GiB",
-		goal);
+	bench_report_most("  peak memory of bench-tensors", (double)usage.ru_maxrss / (1 << 20),
+		"GiB", goal);
 }
 
 /* ---- rates ---- */
@@ -134,36 +150,13 @@ static double rate(bool (*product)(const struct operands *x, struct al_error *er
 	return 2.0 * SIZE * SIZE * SIZE / bench_median(seconds, RUNS);
 }
 
-struct bench_rates bench_rates(void)
-{
-	static struct bench_rates rates;
-
-	if (rates.dgemm == 0)
-		rates = (struct bench_rates){rate(multiply, 0), rate(multiply_f, 0)};
-	return rates;
-}
-
 void bench_report_rates(void)
 {
 	char version[16];
 
 	printf("OpenBLAS %s, kernel %s\n", al_blas_version(version), al_blas_kernel());
-	bench_report("dgemm, one thread", rate(multiply, 1) / 1e9, "GF/s", 0);
-	bench_report("dgemm, all threads", bench_rates().dgemm / 1e9, "GF/s", 0);
-	bench_report("sgemm, one thread", rate(multiply_f, 1) / 1e9, "GF/s", 0);
-	bench_report("sgemm, all threads", bench_rates().sgemm / 1e9, "GF/s", 0);
-}
-
-double bench_as_products(struct flops flops)
-{
-	const struct bench_rates rates = bench_rates();
-
-	return flops.in_double / rates.dgemm + flops.in_single / rates.sgemm;
-}
-
-void bench_report_work(const char *what, double seconds, struct flops flops, double goal)
-{
-	print_figure(what, seconds, "s", goal);
-	printf("  %4.0f %% of the gemm rate", 100 * bench_as_products(flops) / seconds);
-	end_line();
+	bench_report("dgemm, one thread", rate(multiply, 1) / 1e9, "GF/s");
+	bench_report("dgemm, all threads", rate(multiply, 0) / 1e9, "GF/s");
+	bench_report("sgemm, one thread", rate(multiply_f, 1) / 1e9, "GF/s");
+	bench_report("sgemm, all threads", rate(multiply_f, 0) / 1e9, "GF/s");
 }

@@ -1,10 +1,8 @@
-/* What the benches share: a clock, medians, lines of figures, and the rate of a product, the
- * machine's own limit, beside which a figure is read. */
+/* What the benches share: a clock, medians, lines of figures, and the rate of a product. */
 #ifndef ATTNLEDGER_BENCH_BENCH_H
 #define ATTNLEDGER_BENCH_BENCH_H
 
 #include "base/error.h"
-#include "count_flops.h"
 
 #include <stddef.h>
 
@@ -17,27 +15,18 @@ void bench_require(bool done, const struct al_error *err);
 /* Sorts the values. */
 double bench_median(double *values, size_t n);
 
-/* "WHAT VALUE UNIT", and beside it the goal (none: 0) and the value as a part of it. */
-void bench_report(const char *what, double value, const char *unit, double goal);
+/* A line: WHAT VALUE UNIT. */
+void bench_report(const char *what, double value, const char *unit);
+
+/* The same, with a goal; the line ends in "met" or "missed". */
+void bench_report_most(const char *what, double value, const char *unit, double goal);
+void bench_report_least(const char *what, double value, const char *unit, double goal);
 
 /* Peak memory of this process, in GiB. */
 void bench_report_memory(double goal);
 
-/* Rates of products of 1536 x 1536 matrices on all threads, in operations a second; measured
- * when first asked for. */
-struct bench_rates {
-	double dgemm, sgemm;
-};
-
-struct bench_rates bench_rates(void);
-
-/* The library's version and kernel, and products in both precisions on one thread and on all. */
+/* The library's version and kernel, and the rates of products of 1536 x 1536 matrices in both
+ * precisions on one thread and on all: the machine's own limit. */
 void bench_report_rates(void);
-
-/* Seconds that the same number of operations would take as products. */
-double bench_as_products(struct flops flops);
-
-/* As bench_report, in seconds; then the share of it that its operations would take as products. */
-void bench_report_work(const char *what, double seconds, struct flops flops, double goal);
 
 #endif

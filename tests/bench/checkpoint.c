@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bench.h"
 #include "formats/checkpoint.h"
 #include "formats/safetensors.h"
 
@@ -15,23 +16,15 @@ static struct al_error err;
 
 static void must(bool ok)
 {
-	if (ok)
-		return;
-	fprintf(stderr, "bench-checkpoint: %s\n", err.message);
-	exit(EXIT_FAILURE);
+	bench_require(ok, &err);
 }
 
-static double seconds(clockid_t clock)
+static double cpu_now(void)
 {
 	struct timespec time;
 
-	clock_gettime(clock, &time);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
 	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static double now(void)
-{
-	return seconds(CLOCK_MONOTONIC);
 }
 
 static void write_checkpoint(const char *path, const struct al_tensor *tensors, size_t n)
@@ -78,18 +71,18 @@ static void bench_opening(const char *path)
 	write_many(path);
 	for (int run = 0; run < RUNS; run++) {
 		struct al_checkpoint checkpoint;
-		double start = now(), start_computing = seconds(CLOCK_PROCESS_CPUTIME_ID);
+		double start = bench_now(), start_computing = cpu_now();
 		must(al_checkpoint_open(&checkpoint, path, &err));
-		double taken = now() - start;
-		double computing = seconds(CLOCK_PROCESS_CPUTIME_ID) - start_computing;
+		double taken = bench_now() - start;
+		double computing = cpu_now() - start_computing;
 		best = taken < best ? taken : best;
 		best_computing = computing < best_computing ? computing : best_computing;
 		if (!al_checkpoint_find(&checkpoint, "model.layers.19999.mlp.up_proj.weight"))
 			exit(EXIT_FAILURE);
 		al_checkpoint_close(&checkpoint);
 	}
-	printf("open %d tensors: %.0f ms, %.0f ms of computing; goal 200 ms\n", MANY_TENSORS,
-		1e3 * best, 1e3 * best_computing);
+	bench_report("open 100,000 tensors", 1e3 * best, "ms");
+	bench_report_most("open 100,000 tensors: of computing", 1e3 * best_computing, "ms", 200);
 }
 
 /* ---- reading ---- */
@@ -101,10 +94,10 @@ static double time_plain(const char *path)
 
 	for (int run = 0; run < RUNS; run++) {
 		int fd = open(path, O_RDONLY);
-		double start = now();
+		double start = bench_now();
 		while (fd >= 0 && read(fd, block, sizeof(block)) > 0)
 			;
-		double taken = now() - start;
+		double taken = bench_now() - start;
 		best = taken < best ? taken : best;
 		close(fd);
 	}
@@ -119,14 +112,14 @@ static double time_selection(const char *path, const struct al_selection *select
 
 	must(al_checkpoint_open(&checkpoint, path, &err));
 	for (int run = 0; run < RUNS; run++) {
-		double start = now();
+		double start = bench_now();
 		if (is_double)
 			must(al_tensor_read_double(&checkpoint, checkpoint.tensors, selection, out,
 				COLUMNS, &err));
 		else
 			must(al_tensor_read_float(&checkpoint, checkpoint.tensors, selection, out,
 				COLUMNS, &err));
-		double taken = now() - start;
+		double taken = bench_now() - start;
 		best = taken < best ? taken : best;
 	}
 	al_checkpoint_close(&checkpoint);
@@ -148,12 +141,11 @@ static void bench_reading(const char *path, const char *dtype, void *out)
 	double bytes = (double)tensor.n_elements * (double)tensor.dtype->block_bytes;
 	double plain = time_plain(path), floats = time_selection(path, &all, false, out);
 	double doubles = time_selection(path, &all, true, out);
-	printf("%-8s read(2) %5.2f GB/s; to float %5.2f GB/s (%.2f of its time), to double %5.2f "
-	       "GB/s "
-	       "(%.2f); 128 of %d columns %.2f ms\n",
-		dtype, 1e-9 * bytes / plain, 1e-9 * bytes / floats, floats / plain,
-		1e-9 * bytes / doubles, doubles / plain, COLUMNS,
-		1e3 * time_selection(path, &head, false, out));
+	puts(dtype);
+	bench_report("  read(2)", 1e-9 * bytes / plain, "GB/s");
+	bench_report("  to float", 1e-9 * bytes / floats, "GB/s");
+	bench_report("  to double", 1e-9 * bytes / doubles, "GB/s");
+	bench_report("  128 of 8192 columns", 1e3 * time_selection(path, &head, false, out), "ms");
 }
 
 int main(void)

@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "base/memory.h"
+#include "bench.h"
 #include "model/calibration/calibration.h"
 #include "model/forward/evaluate.h"
 #include "support/folder.h"
@@ -17,14 +18,6 @@
 
 enum { WIDE = 768, INNER = 3072, HEADS = 12, VOCAB = 64, SEQUENCES = 8, LENGTH = 512, REPEATS = 3 };
 enum { TOKENS = SEQUENCES * LENGTH, MOST_WEIGHTS = 512 };
-
-static void require(bool done, const struct al_error *err)
-{
-	if (done)
-		return;
-	fprintf(stderr, "%s\n", err->message);
-	exit(EXIT_FAILURE);
-}
 
 static double cpu_seconds(void)
 {
@@ -110,7 +103,8 @@ static double sgemm_rate(void)
 	struct al_error err;
 	double best = 0;
 
-	require(al_matrix_init_f(&a, WIDE, INNER, &err) && al_matrix_init_f(&b, WIDE, TOKENS, &err)
+	bench_require(al_matrix_init_f(&a, WIDE, INNER, &err)
+			&& al_matrix_init_f(&b, WIDE, TOKENS, &err)
 			&& al_matrix_init_f(&c, INNER, TOKENS, &err),
 		&err);
 	for (int i = 0; i < REPEATS; i++) {
@@ -131,7 +125,7 @@ static void pass(struct al_network *network, const struct al_batch *batch)
 	struct al_matrix embeddings;
 	struct al_error err;
 
-	require(al_evaluate_embeddings(network, batch, NULL, &embeddings, &err), &err);
+	bench_require(al_evaluate_embeddings(network, batch, NULL, &embeddings, &err), &err);
 	al_matrix_finish(&embeddings);
 }
 
@@ -140,7 +134,7 @@ static void record(struct al_network *network, const struct al_batch *batch)
 	struct al_calibration calibration;
 	struct al_error err;
 
-	require(al_calibration_record(&calibration, network, batch, NULL, &err), &err);
+	bench_require(al_calibration_record(&calibration, network, batch, NULL, &err), &err);
 	al_calibration_finish(&calibration);
 }
 
@@ -172,10 +166,11 @@ static void compare(struct al_network *network, int layers, int threads)
 		     rate = layers * layer_operations() / plain,
 		     recorded = seconds_of(record, network);
 
-	printf("forward, %d layers of BERT base, 8 x 512 tokens, threads %d: %.1f GF/s of a core, "
-	       "sgemm %.1f: %.0f %% (goal 75 %%)\n",
-		layers, threads, rate / 1e9, limit / 1e9, 100 * rate / limit);
-	printf("  statistics add %.0f %% (goal: less than 15 %%)\n", 100 * (recorded / plain - 1));
+	printf("%d layers of BERT base, 8 x 512 tokens, threads %d\n", layers, threads);
+	bench_report("  sgemm, of a core", limit / 1e9, "GF/s");
+	bench_report("  forward pass, of a core", rate / 1e9, "GF/s");
+	bench_report_least("  forward pass by sgemm", rate / limit, "x", 0.75);
+	bench_report_most("  forward pass with statistics by without", recorded / plain, "x", 1.25);
 }
 
 int main(int argc, char **argv)
@@ -191,10 +186,11 @@ int main(int argc, char **argv)
 	openblas_set_num_threads(1);
 	test_folder_make(&folder);
 	write_model(&folder, layers);
-	require(al_checkpoint_open(&checkpoint, folder.path, &err), &err);
-	require(al_model_view_open(&view, catalog, &checkpoint, &(struct al_view_options){0}, &err),
+	bench_require(al_checkpoint_open(&checkpoint, folder.path, &err), &err);
+	bench_require(al_model_view_open(&view, catalog, &checkpoint, &(struct al_view_options){0},
+			      &err),
 		&err);
-	require(al_network_open(&network, &view, &err), &err);
+	bench_require(al_network_open(&network, &view, &err), &err);
 	for (int threads = 1; threads <= 2; threads++)
 		compare(&network, layers, threads);
 	al_network_close(&network);
