@@ -48,12 +48,6 @@ void al_entry_replace(struct al_ledger_entry *entry, struct al_ledger_entry by);
 bool al_ledger_entries(struct al_ledger *ledger, enum al_list list,
 	const struct al_ledger_list **out, struct al_error *err) AL_MUST_CHECK;
 
-/* Forgets what is remembered of saved lines; NULL: nothing. */
-void al_saved_destroy(struct al_saved_memory *saved);
-
-/* The same of states in training. */
-void al_trained_states_destroy(struct al_trained_states *states);
-
 /* The list of tensors, where it is known to be current. */
 const struct al_ledger_list *al_ledger_tensors(const struct al_ledger *ledger);
 

@@ -146,7 +146,6 @@ bool al_ledger_entries(struct al_ledger *ledger, enum al_list list,
 		l->n = 0;
 		if (!fill_list(ledger, list, err))
 			return list == AL_LIST_STORED && in_model(ledger, err);
-		l->version++;
 		l->is_current = true;
 	}
 	*out = l;
@@ -286,6 +285,7 @@ bool al_ledger_open(struct al_ledger *ledger, const struct al_ledger_ask *ask, s
 		return false;
 	al_arena_init(&ledger->arena);
 	al_arena_init(&ledger->cached);
+	al_arena_init(&ledger->saved);
 	ledger->settings.symbols = settings->symbols;
 	ledger->settings.n_symbols = settings->n_symbols;
 	al_arena_init(&ledger->settings.arena);
@@ -319,8 +319,7 @@ void al_ledger_close(struct al_ledger *ledger)
 	if (ledger->has_block)
 		al_block_finish(&ledger->block);
 	al_settings_finish(&ledger->settings);
-	al_saved_destroy(ledger->saved);
-	al_trained_states_destroy(ledger->trained);
+	al_arena_finish(&ledger->saved);
 	al_arena_finish(&ledger->cached);
 	al_arena_finish(&ledger->arena);
 	*ledger = (struct al_ledger){0};

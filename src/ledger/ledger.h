@@ -93,7 +93,6 @@ struct al_ledger_list {
 	struct al_ledger_entry *items;
 	size_t n;
 	size_t n_made, room; /* private */
-	uint64_t version; /* private: grows where the list is filled */
 	bool is_current; /* private */
 };
 
@@ -120,8 +119,7 @@ struct al_ledger {
 	bool has_block, is_model, is_open;
 	bool is_set; /* private: a symbol was set since the last update */
 	struct al_arena cached; /* of the last al_ledger_cache */
-	struct al_saved_memory *saved; /* private: of the last al_ledger_saved; or NULL */
-	struct al_trained_states *trained; /* private: of the last al_ledger_train; or NULL */
+	struct al_arena saved; /* of the last al_ledger_saved */
 	const struct al_family *family; /* of a whole model */
 	struct al_settings settings; /* of a whole model */
 	struct al_tensor_list tensor_list;

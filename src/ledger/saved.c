@@ -1,25 +1,9 @@
 /* What training saves for backward in a whole model. */
 #include "ledger/saved.h"
 
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "ledger/entries.h"
-
-/* The lines of one kernel, as long as nothing that they are made of changes. */
-struct remembered {
-	struct al_arena arena;
-	struct al_saved_entries lines;
-	uint64_t tensors, saved; /* versions */
-	int64_t d_model;
-	bool has_dropout, is_made;
-};
-
-struct al_saved_memory {
-	struct remembered of[2]; /* of an eager and of a flash kernel */
-};
 
 struct build {
 	struct al_ledger *ledger;
@@ -401,93 +385,22 @@ int64_t al_saved_bytes(const struct al_saved_entry *line, const struct al_recipe
 	return line->bytes ? line->bytes : recipe->activation_bytes;
 }
 
-/* ---- sums ---- */
-
-/* Are both lines on the same stages and devices, as often, and worth as many bytes a number? */
-static bool are_summed(const struct al_saved_entry *a, const struct al_saved_entry *b)
-{
-	return a->part == b->part && a->layer == b->layer && a->n_layers == b->n_layers
-		&& a->bytes == b->bytes && a->per == b->per && a->is_input == b->is_input
-		&& a->is_first == b->is_first && a->is_last == b->is_last
-		&& a->is_logits == b->is_logits && a->is_routed == b->is_routed
-		&& mpq_equal(a->elements, a->device) == mpq_equal(b->elements, b->device);
-}
-
-static mpq_srcptr plus(struct build *b, mpq_srcptr x, mpq_srcptr y)
-{
-	mpq_t sum;
-
-	mpq_init(sum);
-	mpq_add(sum, x, y);
-	mpq_srcptr copy = al_exact_copy(b->arena, sum);
-	mpq_clear(sum);
-	return copy;
-}
-
-static void sum_lines(struct build *b)
-{
-	struct al_saved_entries *all = b->out;
-
-	all->sums = al_new_array(b->arena, struct al_saved_entry, all->n);
-	for (size_t i = 0; i < all->n; i++) {
-		const struct al_saved_entry *line = &all->lines[i];
-		size_t k = 0;
-		while (k < all->n_sums && !are_summed(&all->sums[k], line))
-			k++;
-		struct al_saved_entry *sum = &all->sums[k];
-		if (k == all->n_sums) {
-			all->sums[all->n_sums++] = *line;
-			continue;
-		}
-		sum->elements = plus(b, sum->elements, line->elements);
-		sum->device = plus(b, sum->device, line->device);
-	}
-}
-
-static bool is_as_before(const struct remembered *r, const struct build *b,
-	const struct al_ledger_list *tensors, const struct al_ledger_list *lines)
-{
-	return r->is_made && r->tensors == tensors->version && r->saved == lines->version
-		&& r->d_model == b->d_model && r->has_dropout == b->has_dropout;
-}
-
-static void remember(struct remembered *r, struct build *b, const struct al_ledger_list *tensors,
-	const struct al_ledger_list *lines)
-{
-	al_arena_finish(&r->arena);
-	*r = (struct remembered){.tensors = tensors->version,
-		.saved = lines->version,
-		.d_model = b->d_model,
-		.has_dropout = b->has_dropout,
-		.is_made = true};
-	b->arena = &r->arena;
-	b->out = &r->lines;
-	fill(b, tensors, lines);
-	sum_lines(b);
-}
-
 bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_entries *out,
 	struct al_error *err)
 {
-	struct build b = {.ledger = ledger, .tp = ledger->ask.tp > 1 ? ledger->ask.tp : 1};
+	struct build b = {.ledger = ledger,
+		.arena = &ledger->saved,
+		.out = out,
+		.tp = ledger->ask.tp > 1 ? ledger->ask.tp : 1};
 	const struct al_ledger_list *tensors, *lines;
 
 	if (!al_ledger_entries(ledger, AL_LIST_TENSORS, &tensors, err)
 		|| !al_ledger_entries(ledger, is_flash ? AL_LIST_FLASH : AL_LIST_EAGER, &lines, err)
 		|| !read_settings(&b, err))
 		return false;
-	if (!ledger->saved)
-		ledger->saved = al_calloc(1, sizeof(*ledger->saved));
-	struct remembered *r = &ledger->saved->of[is_flash];
-	if (!is_as_before(r, &b, tensors, lines))
-		remember(r, &b, tensors, lines);
-	*out = r->lines;
+	*out = (struct al_saved_entries){0};
+	al_arena_finish(&ledger->saved);
+	al_arena_init(&ledger->saved);
+	fill(&b, tensors, lines);
 	return true;
-}
-
-void al_saved_destroy(struct al_saved_memory *saved)
-{
-	for (int i = 0; saved && i < 2; i++)
-		al_arena_finish(&saved->of[i].arena);
-	free(saved);
 }

@@ -36,10 +36,6 @@ struct al_saved_entry {
 struct al_saved_entries {
 	struct al_saved_entry *lines;
 	size_t n, room;
-	struct al_saved_entry
-		*sums; /* the same bytes in fewer lines: what is multiplied by the same
-				       factors is one, without name and block */
-	size_t n_sums;
 };
 
 /* The bytes of a number of the line. */
@@ -48,7 +44,7 @@ int64_t al_saved_bytes(const struct al_saved_entry *line, const struct al_recipe
 /* Is it the matrix that makes the logits? */
 bool al_entry_is_logit_head(const struct al_ledger_entry *entry);
 
-/* Lines are good until a symbol is set. `is_flash`: the attention kernel. */
+/* Lines are good until they are asked for again. `is_flash`: the attention kernel. */
 bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_entries *out,
 	struct al_error *err) AL_MUST_CHECK;
 

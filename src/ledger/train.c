@@ -1,9 +1,6 @@
 /* Training memory of a whole model on one device. */
 #include "ledger/train.h"
 
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "base/number.h"
 #include "ledger/entries.h"
 #include "ledger/stage.h"
@@ -238,152 +235,28 @@ static void add_module(const struct al_ledger_module *module, const struct al_st
 	mpq_clear(bytes);
 }
 
-static bool add_rule(struct al_ledger *ledger, const struct al_training *t,
-	struct al_stage_memory *stages, struct al_error *err)
-{
-	struct al_scope scope = al_settings_scope(&ledger->settings);
-	int64_t per_token;
-
-	if (!al_formula_whole(t->recipe->activations_per_token, &scope, 0, &per_token, err))
-		return al_in(err, "recipe %s", t->recipe->name);
-	for (int64_t index = 0; index < t->pp; index++) {
-		const struct al_stage place = {t, index};
-		for (size_t i = 0; i < ledger->n_modules; i++)
-			add_module(&ledger->modules[i], &place, per_token, &stages[index]);
-	}
-	return true;
-}
-
-static bool add_activations(struct al_ledger *ledger, const struct al_training *t,
-	struct al_stage_memory *stages, struct al_error *err)
-{
-	struct al_saved_entries saved;
-
-	if (t->recipe->activations_per_token)
-		return add_rule(ledger, t, stages, err);
-	if (!al_ledger_saved(ledger, t->is_flash, &saved, err))
-		return false;
-	for (size_t i = 0; i < saved.n_sums; i++) {
-		const struct al_saved_entry *line = &saved.sums[i];
-		if (!is_kept(t, line) || !is_wanted(&t->share, line->part, line->n_layers > 0))
-			continue;
-		for (int64_t index = 0; index < t->pp; index++) {
-			const struct al_stage place = {t, index};
-			if (is_line_here(&place, line))
-				add_saved(&place, line, &stages[index]);
-		}
-	}
-	return true;
-}
-
-static void clear_stage(struct al_stage_memory *stage)
-{
-	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
-		for (int part = 0; part < AL_N_PARTS; part++)
-			mpq_set_ui(stage->bytes[state][part], 0, 1);
-}
-
-bool al_ledger_train_activations(struct al_ledger *ledger, const struct al_training *t,
-	struct al_stage_memory *stages, struct al_error *err)
-{
-	for (int64_t index = 0; index < t->pp; index++)
-		clear_stage(&stages[index]);
-	return al_training_check(t, err) && add_activations(ledger, t, stages, err);
-}
-
-/* ---- states, as long as nothing that they are made of changes ---- */
-
-struct al_trained_states {
-	uint64_t version; /* of the tensors */
-	struct al_training training;
-	struct al_stage_memory *stages; /* [training.pp] */
-	struct al_working_facts *facts; /* [training.pp] */
-	struct al_working_row **rows; /* [training.pp][n_rows] */
-	size_t n_rows; /* terms of the recipe's working set */
+/* What one fill of the stages reads. */
+struct run {
+	struct al_ledger *ledger;
+	const struct al_training *t;
+	const struct al_ledger_list *tensors;
+	struct al_saved_entries saved; /* none where the recipe has a rule of its own */
+	int64_t per_token; /* that rule's bytes */
 };
 
-/* States and facts don't ask how many tokens there are, nor what is saved of them. */
-static bool have_same_states(const struct al_training *a, const struct al_training *b)
+static void add_activations(const struct run *run, const struct al_stage *place,
+	struct al_stage_memory *stage)
 {
-	return a->recipe == b->recipe && a->share.parts == b->share.parts
-		&& a->share.only_layers == b->share.only_layers && a->pp == b->pp && a->dp == b->dp
-		&& a->cp == b->cp && a->ep == b->ep && a->etp == b->etp
-		&& a->is_sequence_parallel == b->is_sequence_parallel
-		&& a->interleave == b->interleave && a->zero == b->zero && a->rank == b->rank;
-}
+	const struct al_training *t = run->t;
 
-void al_trained_states_destroy(struct al_trained_states *states)
-{
-	if (!states)
-		return;
-	for (int64_t i = 0; i < states->training.pp; i++) {
-		al_stage_memory_finish(&states->stages[i]);
-		al_working_facts_finish(&states->facts[i]);
-		al_working_rows_destroy(states->rows[i], states->n_rows);
+	for (size_t i = 0; t->recipe->activations_per_token && i < run->ledger->n_modules; i++)
+		add_module(&run->ledger->modules[i], place, run->per_token, stage);
+	for (size_t i = 0; i < run->saved.n; i++) {
+		const struct al_saved_entry *line = &run->saved.lines[i];
+		if (is_kept(t, line) && is_wanted(&t->share, line->part, line->n_layers > 0)
+			&& is_line_here(place, line))
+			add_saved(place, line, stage);
 	}
-	free(states->stages);
-	free(states->facts);
-	free(states->rows);
-	free(states);
-}
-
-static struct al_trained_states *make_states(const struct al_training *t, uint64_t version)
-{
-	struct al_trained_states *states = al_calloc(1, sizeof(*states));
-
-	*states = (struct al_trained_states){.version = version,
-		.training = *t,
-		.stages = al_calloc((size_t)t->pp, sizeof(*states->stages)),
-		.facts = al_calloc((size_t)t->pp, sizeof(*states->facts)),
-		.rows = al_calloc((size_t)t->pp, sizeof(*states->rows)),
-		.n_rows = t->recipe->n_working};
-	for (int64_t i = 0; i < t->pp; i++) {
-		states->rows[i] = al_working_rows_create(states->n_rows);
-		al_stage_memory_init(&states->stages[i]);
-		al_working_facts_init(&states->facts[i]);
-	}
-	return states;
-}
-
-static bool add_all_states(struct al_ledger *ledger, struct al_trained_states *states,
-	struct al_error *err)
-{
-	const struct al_ledger_list *tensors = al_ledger_tensors(ledger);
-	const struct al_training *t = &states->training;
-	struct al_saved_entries saved;
-
-	if (al_training_has_working(t) && !al_ledger_saved(ledger, t->is_flash, &saved, err))
-		return false;
-	for (int64_t index = 0; index < t->pp; index++) {
-		const struct al_stage place = {t, index};
-		for (size_t i = 0; i < tensors->n; i++)
-			if (is_counted(&place, &tensors->items[i])
-				&& !add_states(t, &tensors->items[i], &states->stages[index], err))
-				return false;
-		if (al_training_has_working(t))
-			al_working_facts_count(&place, tensors, &saved, &states->facts[index]);
-	}
-	return true;
-}
-
-/* Those of the ledger, made where the last ones are of something else; NULL: an error. */
-static const struct al_trained_states *states_of(struct al_ledger *ledger,
-	const struct al_training *t, struct al_error *err)
-{
-	const struct al_ledger_list *tensors;
-	struct al_trained_states *states = ledger->trained;
-
-	if (!al_ledger_entries(ledger, AL_LIST_TENSORS, &tensors, err))
-		return NULL;
-	if (states && states->version == tensors->version && have_same_states(&states->training, t))
-		return states;
-	al_trained_states_destroy(states);
-	ledger->trained = NULL;
-	states = make_states(t, tensors->version);
-	if (add_all_states(ledger, states, err))
-		return ledger->trained = states;
-	al_trained_states_destroy(states);
-	return NULL;
 }
 
 /* ---- the working set ---- */
@@ -406,8 +279,8 @@ static void add_recomputed(const struct al_stage *place, const struct al_saved_e
 	mpq_t bytes;
 
 	mpq_init(bytes);
-	for (size_t i = 0; t->recompute == AL_RECOMPUTE_FULL && i < saved->n_sums; i++) {
-		const struct al_saved_entry *line = &saved->sums[i];
+	for (size_t i = 0; t->recompute == AL_RECOMPUTE_FULL && i < saved->n; i++) {
+		const struct al_saved_entry *line = &saved->lines[i];
 		if (line->n_layers == 0 || line->is_input || !is_line_here(place, line))
 			continue;
 		saved_bytes(t, line, bytes);
@@ -418,63 +291,101 @@ static void add_recomputed(const struct al_stage *place, const struct al_saved_e
 	mpq_clear(bytes);
 }
 
-static bool evaluate_working(struct al_ledger *ledger, const struct al_trained_states *states,
-	const struct al_stage *place, mpq_t total, struct al_error *err)
+static bool evaluate_working(const struct run *run, const struct al_stage *place,
+	const struct al_working_row **rows, mpq_t total, struct al_error *err)
 {
-	struct al_saved_entries saved;
 	mpq_t layer_bytes;
 
-	if (!al_ledger_saved(ledger, place->training->is_flash, &saved, err))
-		return false;
 	mpq_init(layer_bytes);
-	add_recomputed(place, &saved, layer_bytes);
-	bool ok = al_working_evaluate(place, &ledger->settings, &states->facts[place->index],
-		layer_bytes, states->rows[place->index], total, err);
+	add_recomputed(place, &run->saved, layer_bytes);
+	bool ok = al_working_evaluate(place, run->ledger, run->tensors, &run->saved, layer_bytes,
+		rows, total, err);
 	mpq_clear(layer_bytes);
 	return ok;
 }
 
-bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training *t, int64_t index,
-	const struct al_working_row **rows, struct al_error *err)
-{
-	const struct al_trained_states *states = states_of(ledger, t, err);
-	const struct al_stage place = {t, index};
-	mpq_t total;
+/* ---- all of it ---- */
 
-	if (!states)
-		return false;
-	mpq_init(total);
-	bool ok = evaluate_working(ledger, states, &place, total, err);
-	mpq_clear(total);
-	*rows = states->rows[index];
-	return ok;
-}
-
-static bool add_working(struct al_ledger *ledger, const struct al_training *t,
-	const struct al_trained_states *states, struct al_stage_memory *stages,
+static bool start(struct run *run, struct al_ledger *ledger, const struct al_training *t,
 	struct al_error *err)
 {
+	const struct al_formula *rule = t->recipe->activations_per_token;
+
+	*run = (struct run){.ledger = ledger, .t = t};
+	if (!al_training_check(t, err)
+		|| !al_ledger_entries(ledger, AL_LIST_TENSORS, &run->tensors, err))
+		return false;
+	if (!rule)
+		return al_ledger_saved(ledger, t->is_flash, &run->saved, err);
+	struct al_scope scope = al_settings_scope(&ledger->settings);
+	return al_formula_whole(rule, &scope, 0, &run->per_token, err)
+		|| al_in(err, "recipe %s", t->recipe->name);
+}
+
+static void clear_stage(struct al_stage_memory *stage)
+{
+	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
+		for (int part = 0; part < AL_N_PARTS; part++)
+			mpq_set_ui(stage->bytes[state][part], 0, 1);
+}
+
+bool al_ledger_train_activations(struct al_ledger *ledger, const struct al_training *t,
+	struct al_stage_memory *stages, struct al_error *err)
+{
+	struct run run;
+
+	if (!start(&run, ledger, t, err))
+		return false;
 	for (int64_t index = 0; index < t->pp; index++) {
 		const struct al_stage place = {t, index};
-		if (!evaluate_working(ledger, states, &place,
-			    stages[index].bytes[AL_STATE_WORKING][AL_PART_OTHER], err))
-			return false;
+		clear_stage(&stages[index]);
+		add_activations(&run, &place, &stages[index]);
 	}
 	return true;
+}
+
+static bool fill_stage(const struct run *run, const struct al_stage *place,
+	struct al_stage_memory *stage, struct al_error *err)
+{
+	const struct al_working_row *rows;
+
+	clear_stage(stage);
+	for (size_t i = 0; i < run->tensors->n; i++)
+		if (is_counted(place, &run->tensors->items[i])
+			&& !add_states(run->t, &run->tensors->items[i], stage, err))
+			return false;
+	add_activations(run, place, stage);
+	return !al_training_has_working(run->t)
+		|| evaluate_working(run, place, &rows,
+			stage->bytes[AL_STATE_WORKING][AL_PART_OTHER], err);
 }
 
 bool al_ledger_train(struct al_ledger *ledger, const struct al_training *t,
 	struct al_stage_memory *stages, struct al_error *err)
 {
-	const struct al_trained_states *states;
+	struct run run;
 
-	if (!al_training_check(t, err) || !(states = states_of(ledger, t, err)))
+	if (!start(&run, ledger, t, err))
 		return false;
-	for (int64_t index = 0; index < t->pp; index++)
-		for (int state = 0; state < AL_N_TRAINING_STATES; state++)
-			for (int part = 0; part < AL_N_PARTS; part++)
-				mpq_set(stages[index].bytes[state][part],
-					states->stages[index].bytes[state][part]);
-	return add_activations(ledger, t, stages, err)
-		&& (!al_training_has_working(t) || add_working(ledger, t, states, stages, err));
+	for (int64_t index = 0; index < t->pp; index++) {
+		const struct al_stage place = {t, index};
+		if (!fill_stage(&run, &place, &stages[index], err))
+			return false;
+	}
+	return true;
+}
+
+bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training *t, int64_t index,
+	const struct al_working_row **rows, struct al_error *err)
+{
+	const struct al_stage place = {t, index};
+	struct run run;
+	mpq_t total;
+
+	if (!start(&run, ledger, t, err))
+		return false;
+	mpq_init(total);
+	bool ok = evaluate_working(&run, &place, rows, total, err);
+	mpq_clear(total);
+	return ok;
 }

@@ -8,45 +8,22 @@
 #include "base/number.h"
 #include "base/text.h"
 
-void al_working_facts_init(struct al_working_facts *facts)
-{
-	for (int i = 0; i < AL_N_WORKING_FACTS; i++)
-		mpq_init(facts->of[i]);
-}
-
-void al_working_facts_finish(struct al_working_facts *facts)
-{
-	for (int i = 0; i < AL_N_WORKING_FACTS; i++)
-		mpq_clear(facts->of[i]);
-}
-
 bool al_training_has_working(const struct al_training *t)
 {
 	return t->recipe->n_working > 0 && t->share.parts == AL_ALL_PARTS && !t->share.only_layers;
 }
 
-struct al_working_row *al_working_rows_create(size_t n)
-{
-	struct al_working_row *rows = al_calloc(n, sizeof(*rows));
-
-	for (size_t i = 0; i < n; i++)
-		mpq_init(rows[i].bytes);
-	return rows;
-}
-
-void al_working_rows_destroy(struct al_working_row *rows, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		mpq_clear(rows[i].bytes);
-	free(rows);
-}
+/* What the formulas of a stage may speak of; `of` by enum al_working_fact. */
+struct facts {
+	mpq_t of[AL_N_WORKING_FACTS];
+};
 
 /* ---- what tensors say ---- */
 
 struct counting {
 	const struct al_stage *stage;
 	const struct al_ledger_list *tensors;
-	struct al_working_facts *facts;
+	struct facts *facts;
 };
 
 static bool is_weight(const struct counting *c, const struct al_ledger_entry *t)
@@ -240,8 +217,8 @@ static void count_tensor(const struct counting *c, const struct al_ledger_entry 
 		count_heads(c, t);
 }
 
-void al_working_facts_count(const struct al_stage *stage, const struct al_ledger_list *tensors,
-	const struct al_saved_entries *saved, struct al_working_facts *facts)
+static void count_facts(const struct al_stage *stage, const struct al_ledger_list *tensors,
+	const struct al_saved_entries *saved, struct facts *facts)
 {
 	const struct counting c = {stage, tensors, facts};
 
@@ -254,8 +231,7 @@ void al_working_facts_count(const struct al_stage *stage, const struct al_ledger
 
 /* ---- what the training says ---- */
 
-static void set_degrees(const struct al_stage *stage, mpq_srcptr layer_bytes,
-	struct al_working_facts *facts)
+static void set_degrees(const struct al_stage *stage, mpq_srcptr layer_bytes, struct facts *facts)
 {
 	const struct al_training *t = stage->training;
 	const struct {
@@ -281,7 +257,7 @@ static void set_degrees(const struct al_stage *stage, mpq_srcptr layer_bytes,
 /* ---- terms ---- */
 
 struct scope {
-	const struct al_working_facts *facts;
+	const struct facts *facts;
 	struct al_scope settings;
 };
 
@@ -298,52 +274,26 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	return true;
 }
 
-static void visit_symbol(void *context, const char *symbol)
-{
-	const int fact = al_find_name(symbol, al_working_fact_names, AL_N_WORKING_FACTS);
-	bool *is_settled = context;
-
-	if (fact < 0 || fact == AL_WORKING_TOKENS || fact == AL_WORKING_LAYER_BYTES)
-		*is_settled = false;
-}
-
-/* Do only facts decide on the formula that are the same for any number of tokens? NULL: none. */
-static bool is_settled(const struct al_formula *formula)
-{
-	bool answer = true;
-
-	if (formula)
-		al_formula_each_symbol(formula, visit_symbol, &answer);
-	return answer;
-}
-
-static enum al_working_row_state find_state(const struct al_working_row *row)
-{
-	const struct al_working_term *term = row->term;
-	bool answer = is_settled(term->when) && (!row->occurs || is_settled(term->bytes));
-
-	return answer ? AL_ROW_SETTLED : AL_ROW_OF_TOKENS;
-}
-
-static bool evaluate_term(const struct al_scope *scope, struct al_working_row *row,
-	struct al_error *err)
+static bool evaluate_term(const struct al_scope *scope, struct al_arena *arena,
+	struct al_working_row *row, struct al_error *err)
 {
 	struct al_value value;
+	mpq_t bytes;
 
-	if (row->state == AL_ROW_SETTLED)
-		return true;
 	row->occurs = true;
+	row->bytes = al_exact_from_int(arena, 0);
 	if (row->term->when && !al_formula_holds(row->term->when, scope, &row->occurs, err))
 		return false;
-	mpq_set_ui(row->bytes, 0, 1);
-	if (row->state == AL_ROW_NEW)
-		row->state = find_state(row);
 	if (!row->occurs)
 		return true;
 	al_value_init(&value);
+	mpq_init(bytes);
 	bool ok = al_formula_eval(row->term->bytes, scope, &value, err);
-	if (ok)
-		al_value_get(&value, row->bytes);
+	if (ok) {
+		al_value_get(&value, bytes);
+		row->bytes = al_exact_copy(arena, bytes);
+	}
+	mpq_clear(bytes);
 	al_value_finish(&value);
 	return ok;
 }
@@ -383,27 +333,52 @@ static const char *find_peak(const struct al_working_row *rows, size_t n, mpq_t 
 	return peak;
 }
 
-bool al_working_evaluate(const struct al_stage *stage, struct al_settings *settings,
-	struct al_working_facts *facts, mpq_srcptr layer_bytes, struct al_working_row *rows,
-	mpq_t total, struct al_error *err)
+static bool evaluate_terms(const struct al_recipe *recipe, struct al_ledger *ledger,
+	const struct facts *facts, struct al_working_row *rows, struct al_error *err)
 {
-	const struct al_recipe *recipe = stage->training->recipe;
-	struct scope context = {facts, al_settings_scope(settings)};
+	struct scope context = {facts, al_settings_scope(&ledger->settings)};
 	const struct al_scope scope = {look_up, context.settings.known, &context};
-	mpq_t most;
 
-	set_degrees(stage, layer_bytes, facts);
 	for (size_t i = 0; i < recipe->n_working; i++) {
 		rows[i].term = &recipe->working[i];
-		if (!evaluate_term(&scope, &rows[i], err))
+		if (!evaluate_term(&scope, &ledger->saved, &rows[i], err))
 			return al_in(err, "recipe %s: %s", recipe->name, rows[i].term->name);
 	}
+	return true;
+}
+
+static void find_total(struct al_working_row *rows, size_t n, mpq_t total)
+{
+	mpq_t most;
+
 	mpq_init(most);
-	const char *peak = find_peak(rows, recipe->n_working, most);
-	sum_moment(rows, recipe->n_working, NULL, total);
+	const char *peak = find_peak(rows, n, most);
+	sum_moment(rows, n, NULL, total);
 	al_exact_add(total, most);
-	for (size_t i = 0; i < recipe->n_working; i++)
+	for (size_t i = 0; i < n; i++)
 		rows[i].is_in_peak = is_of(&rows[i], NULL) || (peak && is_of(&rows[i], peak));
 	mpq_clear(most);
-	return true;
+}
+
+bool al_working_evaluate(const struct al_stage *stage, struct al_ledger *ledger,
+	const struct al_ledger_list *tensors, const struct al_saved_entries *saved,
+	mpq_srcptr layer_bytes, const struct al_working_row **out, mpq_t total,
+	struct al_error *err)
+{
+	const struct al_recipe *recipe = stage->training->recipe;
+	struct al_working_row *rows = al_new_array(&ledger->saved, struct al_working_row,
+		recipe->n_working);
+	struct facts facts;
+
+	for (int i = 0; i < AL_N_WORKING_FACTS; i++)
+		mpq_init(facts.of[i]);
+	count_facts(stage, tensors, saved, &facts);
+	set_degrees(stage, layer_bytes, &facts);
+	bool ok = evaluate_terms(recipe, ledger, &facts, rows, err);
+	for (int i = 0; i < AL_N_WORKING_FACTS; i++)
+		mpq_clear(facts.of[i]);
+	if (ok)
+		find_total(rows, recipe->n_working, total);
+	*out = rows;
+	return ok;
 }
