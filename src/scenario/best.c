@@ -70,7 +70,7 @@ static void judge(struct contest *contest)
 }
 
 static bool competes(const struct al_scenario_table *table,
-	const struct al_scenario_variant *variant)
+	const struct al_configured_variant *variant)
 {
 	if (!table->best_among)
 		return true;
@@ -124,7 +124,7 @@ static void judge_group(const struct al_scenario_table *table,
 	struct contest *contest)
 {
 	size_t n;
-	const struct al_scenario_variant *const *variants = al_column_pivot(table, wanted, &n);
+	const struct al_configured_variant *const *variants = al_column_pivot(table, wanted, &n);
 
 	contest->column = &out->columns[first];
 	for (size_t row = 0; row < out->n_rows; row++) {

@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_SCENARIO_BEST_H
 #define ATTNLEDGER_SCENARIO_BEST_H
 
-#include "scenario/tables.h"
+#include "scenario/contents.h"
 
 /* Where the table asks for it: of each column that has a better and a worse, the best of the
  * variants that compete within a case; without variants, of all rows; and the second best. Cells

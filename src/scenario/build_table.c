@@ -24,7 +24,7 @@ static void add_pivoted_column(const struct al_scenario_table *table,
 	const struct al_scenario_column *wanted, struct al_table *out)
 {
 	size_t n;
-	const struct al_scenario_variant *const *variants = al_column_pivot(table, wanted, &n);
+	const struct al_configured_variant *const *variants = al_column_pivot(table, wanted, &n);
 
 	if (wanted->is_once) {
 		al_table_add_column(out, wanted->column);
@@ -35,10 +35,8 @@ static void add_pivoted_column(const struct al_scenario_table *table,
 		const char *title = column.title ? column.title : column.key;
 		column.group = column.group ? al_format(&out->arena, "%s %s", column.group, title)
 					    : title;
-		column.title = variants[i]->configured.title ? variants[i]->configured.title
-							     : variants[i]->configured.name;
-		column.key = al_format(&out->arena, "%s:%s", column.key,
-			variants[i]->configured.name);
+		column.title = variants[i]->title ? variants[i]->title : variants[i]->name;
+		column.key = al_format(&out->arena, "%s:%s", column.key, variants[i]->name);
 		al_table_add_column(out, column);
 	}
 }
@@ -99,8 +97,7 @@ static void name_row(const struct al_cell_place *place, struct al_table *out, st
 		++*cell;
 	}
 	if (place->table->shows_variant && row->variant)
-		al_cell_set_titled(out, *cell, row->variant->configured.name,
-			row->variant->configured.title);
+		al_cell_set_titled(out, *cell, row->variant->name, row->variant->title);
 	*cell += place->table->shows_variant;
 }
 
@@ -108,7 +105,7 @@ static bool fill_pivoted(const struct al_cell_place *place, const struct al_scen
 	struct al_table *out, struct al_cell **cell, struct al_error *err)
 {
 	size_t n;
-	const struct al_scenario_variant *const *variants = al_column_pivot(place->table, column,
+	const struct al_configured_variant *const *variants = al_column_pivot(place->table, column,
 		&n);
 	struct al_cell_place group = *place;
 

@@ -129,5 +129,5 @@ void al_column_add_keys(const struct al_scenario *s, struct al_names *names)
 	for (size_t i = 0; i < N_KINDS; i++)
 		if (!names_metric(kinds[i].key))
 			al_names_add(names, kinds[i].key);
-	al_symbol_add_names(s, names);
+	al_names_add_of(s, AL_NAMES_SYMBOLS, names);
 }

@@ -56,11 +56,11 @@ al_column_function al_column_formula, al_column_difference, al_column_order;
 
 /* The row of another variant in the same case. */
 struct al_scenario_row al_place_row_of_variant(const struct al_cell_place *place,
-	const struct al_scenario_variant *variant);
+	const struct al_configured_variant *variant);
 
 /* Fails where the table doesn't name the variant that a column compares with. */
 bool al_place_need_reference(const struct al_cell_place *place,
-	const struct al_scenario_variant *reference, const char *key, const char *column,
+	const struct al_configured_variant *reference, const char *key, const char *column,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -1,50 +1,69 @@
-/* The contents of a scenario: finding its parts by name. */
+/* The contents of a scenario: finding its parts by name, and a case as something asks of it. */
 #include "scenario/contents.h"
 
 #include <string.h>
 
-static const struct al_scenario_variant *variant_among(struct al_scenario_variant *const *variants,
-	size_t n, const char *name)
+/* ---- names ---- */
+
+static void add_metrics(const struct al_scenario *s, struct al_names *names)
 {
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(variants[i]->configured.name, name) == 0)
-			return variants[i];
+	for (size_t i = 0; i < s->n_data; i++)
+		for (size_t j = 0; j < s->data[i].n_columns; j++)
+			al_names_add(names, s->data[i].columns[j].name);
+}
+
+static void add_symbols(const struct al_scenario *s, struct al_names *names)
+{
+	for (size_t i = 0; i < s->n_symbols; i++)
+		al_names_add(names, s->symbols[i].name);
+	for (size_t i = 0; i < s->n_variants; i++) {
+		const struct al_variant *variant = s->variants[i]->variant;
+		for (size_t j = 0; j < variant->n_symbols; j++)
+			al_names_add(names, variant->symbols[j].name);
+	}
+}
+
+void al_names_add_of(const struct al_scenario *s, unsigned which, struct al_names *names)
+{
+	for (size_t i = 0; which & AL_NAMES_VARIANTS && i < s->n_known; i++)
+		al_names_add(names, s->variants[i]->name);
+	for (size_t i = 0; which & AL_NAMES_CASES && i < s->n_cases; i++)
+		al_names_add(names, s->cases[i].id);
+	for (size_t i = 0; which & AL_NAMES_DRAWABLE && i < s->n_tables; i++)
+		al_names_add(names, s->tables[i].id);
+	for (size_t i = 0; which & AL_NAMES_DRAWABLE && i < s->n_sweeps; i++)
+		al_names_add(names, s->sweeps[i].sweep.id);
+	for (size_t i = 0; which & AL_NAMES_DRAWABLE && i < s->n_listings; i++)
+		al_names_add(names, s->listings[i].id);
+	for (size_t i = 0; which & AL_NAMES_DATA && i < s->n_data; i++)
+		al_names_add(names, s->data[i].id);
+	if (which & AL_NAMES_METRICS)
+		add_metrics(s, names);
+	if (which & AL_NAMES_SYMBOLS)
+		add_symbols(s, names);
+}
+
+bool al_unknown_fail(const struct al_scenario *s, unsigned which, const char *what,
+	const char *name, struct al_error *err)
+{
+	struct al_names names;
+
+	al_names_init(&names);
+	al_names_add_of(s, which, &names);
+	return al_names_fail(&names, what, name, err);
+}
+
+/* ---- parts ---- */
+
+const struct al_configured_variant *al_variant_find(const struct al_scenario *s, const char *name,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < s->n_known; i++)
+		if (strcmp(s->variants[i]->name, name) == 0)
+			return s->variants[i];
+	if (err)
+		al_unknown_fail(s, AL_NAMES_VARIANTS, "variant", name, err);
 	return NULL;
-}
-
-static bool fail_unknown_variant(const struct al_scenario *s, const char *name,
-	struct al_error *err)
-{
-	struct al_names names;
-
-	al_names_init(&names);
-	for (size_t i = 0; i < s->n_variants; i++)
-		al_names_add(&names, s->variants[i]->configured.name);
-	for (size_t i = 0; i < s->n_data_variants; i++)
-		al_names_add(&names, s->data_variants[i]->configured.name);
-	return al_names_fail(&names, "variant", name, err);
-}
-
-const struct al_scenario_variant *al_variant_find(const struct al_scenario *s, const char *name,
-	struct al_error *err)
-{
-	const struct al_scenario_variant *found = variant_among(s->variants, s->n_variants, name);
-
-	if (!found)
-		found = variant_among(s->data_variants, s->n_data_variants, name);
-	if (!found && err)
-		fail_unknown_variant(s, name, err);
-	return found;
-}
-
-static bool fail_unknown_case(const struct al_scenario *s, const char *id, struct al_error *err)
-{
-	struct al_names names;
-
-	al_names_init(&names);
-	for (size_t i = 0; i < s->n_cases; i++)
-		al_names_add(&names, s->cases[i].id);
-	return al_names_fail(&names, "case", id, err);
 }
 
 const struct al_case *al_case_find(const struct al_scenario *s, const char *id,
@@ -54,7 +73,7 @@ const struct al_case *al_case_find(const struct al_scenario *s, const char *id,
 		if (strcmp(s->cases[i].id, id) == 0)
 			return &s->cases[i];
 	if (err)
-		fail_unknown_case(s, id, err);
+		al_unknown_fail(s, AL_NAMES_CASES, "case", id, err);
 	return NULL;
 }
 
@@ -109,7 +128,7 @@ bool al_symbol_is_known(const struct al_scenario *s, const char *symbol)
 		if (strcmp(s->symbols[i].name, symbol) == 0)
 			return true;
 	for (size_t i = 0; i < s->n_variants; i++) {
-		const struct al_variant *variant = s->variants[i]->configured.variant;
+		const struct al_variant *variant = s->variants[i]->variant;
 		for (size_t j = 0; j < variant->n_symbols; j++)
 			if (strcmp(variant->symbols[j].name, symbol) == 0)
 				return true;
@@ -117,23 +136,62 @@ bool al_symbol_is_known(const struct al_scenario *s, const char *symbol)
 	return false;
 }
 
-void al_symbol_add_names(const struct al_scenario *s, struct al_names *names)
+/* ---- conditions ---- */
+
+bool al_request_change(struct al_request *request, const struct al_changes *changes,
+	const char *origin, struct al_error *err)
 {
-	for (size_t i = 0; i < s->n_symbols; i++)
-		al_names_add(names, s->symbols[i].name);
-	for (size_t i = 0; i < s->n_variants; i++) {
-		const struct al_variant *variant = s->variants[i]->configured.variant;
-		for (size_t j = 0; j < variant->n_symbols; j++)
-			al_names_add(names, variant->symbols[j].name);
-	}
+	for (size_t i = 0; i < changes->n_symbols; i++)
+		al_settings_ask(&request->settings, changes->symbols[i].symbol,
+			changes->symbols[i].value, origin);
+	if (changes->recipe)
+		request->recipe = changes->recipe;
+	for (size_t i = 0; i < changes->n_bases; i++)
+		if (!al_basis_set(&request->basis, changes->bases[i].key, changes->bases[i].value,
+			    err))
+			return false;
+	return true;
 }
 
-void al_drawable_add_ids(const struct al_scenario *s, struct al_names *names)
+bool al_case_ask(struct al_request *request, const struct al_case *case_,
+	const struct al_changes *changes, const char *origin, struct al_error *err)
 {
-	for (size_t i = 0; i < s->n_tables; i++)
-		al_names_add(names, s->tables[i].id);
-	for (size_t i = 0; i < s->n_sweeps; i++)
-		al_names_add(names, s->sweeps[i].sweep.id);
-	for (size_t i = 0; i < s->n_listings; i++)
-		al_names_add(names, s->listings[i].id);
+	al_request_copy(request, &case_->request);
+	if (al_request_change(request, changes, origin, err))
+		return true;
+	al_request_finish(request);
+	return false;
+}
+
+bool al_sweep_of_case(const struct al_scenario_sweep *sweep, const struct al_case *case_,
+	struct al_request *request, struct al_ledger_sweep *out, struct al_error *err)
+{
+	if (!al_case_ask(request, case_, &sweep->changes, sweep->sweep.id, err))
+		return false;
+	*out = sweep->sweep;
+	out->request = request;
+	return true;
+}
+
+/* ---- rows and columns ---- */
+
+const struct al_datum *al_datum_find(const struct al_data_set *set, struct al_scenario_row row,
+	size_t column)
+{
+	for (size_t i = 0; i < set->n_rows; i++) {
+		const struct al_scenario_row *found = &set->rows[i].row;
+		if ((!found->case_ || found->case_ == row.case_)
+			&& (!found->variant || found->variant == row.variant))
+			return &set->rows[i].cells[column];
+	}
+	return NULL;
+}
+
+const struct al_configured_variant *const *al_column_pivot(const struct al_scenario_table *table,
+	const struct al_scenario_column *column, size_t *n)
+{
+	*n = column->only ? column->n_only : table->n_variants;
+	if (column->is_once && *n > 1)
+		*n = 1;
+	return column->only ? column->only : table->variants;
 }

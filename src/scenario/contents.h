@@ -1,14 +1,241 @@
-/* The contents of a scenario: all that its file says, checked, and nothing that was computed.
+/* The contents of a scenario: all that its file can state, checked, and nothing that was computed.
  * Everything lives in its arena. */
 #ifndef ATTNLEDGER_SCENARIO_CONTENTS_H
 #define ATTNLEDGER_SCENARIO_CONTENTS_H
 
 #include "base/json.h"
 #include "base/names.h"
-#include "scenario/claims.h"
-#include "scenario/figures.h"
-#include "scenario/scenario.h"
+#include "formula/polynomial.h"
 #include "report/venue/profile.h"
+#include "scenario/arrange.h"
+#include "scenario/scenario.h"
+#include "scenario/sweep.h"
+
+struct al_column_kind;
+
+/* ---- conditions: a case gives them, what asks of it may change them ---- */
+
+/* What a case, a table or a sweep says otherwise than what it begins with: checked, so that it can
+ * be applied to any case. */
+struct al_changes {
+	struct al_change_of_symbol {
+		const char *symbol;
+		int64_t value;
+	} * symbols;
+	size_t n_symbols;
+	struct al_change_of_basis {
+		const char *key, *value; /* as al_basis_set takes them */
+	} * bases;
+	size_t n_bases, bases_room;
+	const struct al_recipe *recipe; /* NULL: as before */
+};
+
+/* A case: a model, or settings alone. */
+struct al_case {
+	const char *id, *title; /* "" where the scenario has no cases */
+	const struct al_model *model; /* or NULL */
+	struct al_changes changes;
+	struct al_request request;
+};
+
+/* `origin` is who asks: it is said with a symbol's value. */
+bool al_request_change(struct al_request *request, const struct al_changes *changes,
+	const char *origin, struct al_error *err) AL_MUST_CHECK;
+
+/* The case's request, changed; the caller finishes it. Whatever a scenario asks of the ledger, it
+ * asks through such a request. */
+bool al_case_ask(struct al_request *request, const struct al_case *case_,
+	const struct al_changes *changes, const char *origin, struct al_error *err) AL_MUST_CHECK;
+
+/* "case" or "cases" of a table or a sweep. */
+struct al_chosen_cases {
+	const struct al_case **items, *one; /* one: named without a list; or NULL */
+	size_t n;
+};
+
+/* A row: a case under a variant. */
+struct al_scenario_row {
+	const struct al_case *case_;
+	const struct al_configured_variant *variant; /* NULL in a table of cases; its `variant` is
+							NULL where only data know it */
+};
+
+/* ---- measured numbers ---- */
+
+/* Where rows come from, as an object names them; NULL: absent. */
+struct al_rows_source {
+	const struct cJSON *columns, *rows, *file;
+};
+
+/* A printed number: the interval of half a unit of its last digit around it. */
+struct al_datum {
+	const char *printed; /* NULL: missing */
+	mpq_srcptr value, low, high; /* all equal in an exact set */
+	mpq_srcptr spread; /* or NULL */
+	int digits, spread_digits; /* decimals as printed */
+};
+
+enum al_direction { AL_PLAIN, AL_HIGHER_IS_BETTER, AL_LOWER_IS_BETTER };
+
+struct al_data_column {
+	const char *name;
+	enum al_direction direction;
+};
+
+struct al_data_row {
+	struct al_scenario_row row; /* NULL where the set has no such column */
+	const struct al_datum *cells; /* [n_columns] of the set */
+};
+
+struct al_data_set {
+	const char *id, *title, *source;
+	struct al_rows_source from;
+	const struct cJSON *metrics; /* which values are the better ones; NULL: not said */
+	bool is_exact, has_case, has_variant;
+	int64_t runs; /* that a number is the mean of; 0: not told */
+	struct al_data_column *columns; /* without case and variant */
+	size_t n_columns;
+	struct al_data_row *rows;
+	size_t n_rows;
+};
+
+/* The datum of a row; NULL where the set has no such row. */
+const struct al_datum *al_datum_find(const struct al_data_set *set, struct al_scenario_row row,
+	size_t column);
+
+/* ---- tables ---- */
+
+struct al_scenario_column {
+	struct al_column column;
+	const struct al_column_kind *kind; /* what the key says; or */
+	const struct al_formula *formula; /* a formula over other cells */
+	enum al_direction best;
+	bool is_once; /* in a pivoted table: not once a variant */
+	const struct al_configured_variant *
+		*only; /* in a pivoted table: these variants; NULL: all */
+	size_t n_only;
+};
+
+enum al_rows_kind {
+	AL_ROWS_OF_WHAT_VARIES, /* until the table is read */
+	AL_ROWS_VARIANTS,
+	AL_ROWS_CASES,
+	AL_ROWS_PRODUCT,
+};
+
+struct al_scenario_table {
+	const char *id, *title;
+	enum al_rows_kind kind;
+	bool shows_case, shows_variant;
+	bool is_pivoted; /* by variants: each column becomes a group of them */
+	struct al_arrangement arrangement;
+	struct al_placing placing;
+	bool shows_notes;
+	bool marks_best, marks_second;
+	enum al_spread_form spread_form;
+	const struct al_configured_variant **best_among; /* only these compete; NULL: all */
+	size_t n_best_among;
+	struct al_chosen_cases cases;
+	const struct al_configured_variant **variants; /* a pivoted table's groups of columns */
+	size_t n_variants;
+	const struct al_data_set *of_data; /* whose rows these are; NULL: of cases and variants */
+	struct al_scenario_row *rows;
+	size_t n_rows;
+	struct al_changes changes;
+	const struct al_configured_variant *baseline, *retention, *elasticity, *against,
+		*significance; /* or NULL */
+	const char *order; /* a symbol, or NULL */
+	struct al_substitution *substitutions;
+	size_t n_substitutions;
+	struct al_scenario_column *columns;
+	size_t n_columns;
+};
+
+/* The variants that a column of a pivoted table shows; a column that stands once shows its
+ * first. */
+const struct al_configured_variant *const *al_column_pivot(const struct al_scenario_table *table,
+	const struct al_scenario_column *column, size_t *n);
+
+/* ---- sweeps: a curve for each of some cases ---- */
+
+struct al_scenario_sweep {
+	struct al_ledger_sweep sweep; /* without its request: that is the case's */
+	struct al_chosen_cases cases; /* one curve after the other */
+	bool shows_case; /* named by a column */
+	struct al_arrangement arrangement; /* of the table that is printed, not of figures */
+	struct al_changes changes;
+};
+
+/* The sweep as it runs for one case, and its request, which the caller finishes. */
+bool al_sweep_of_case(const struct al_scenario_sweep *sweep, const struct al_case *case_,
+	struct al_request *request, struct al_ledger_sweep *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- listings: rows taken as they are ---- */
+
+struct al_scenario_listing {
+	const char *id, *title, *source;
+	struct al_rows_source from;
+	struct al_column *columns;
+	size_t n_columns;
+	const char ***rows; /* [n_rows][n_columns], NULL: missing */
+	size_t n_rows;
+};
+
+/* ---- figures ---- */
+
+struct al_scenario_figure {
+	struct al_figure figure;
+	const struct cJSON *node; /* in the file */
+	const struct al_scenario_table *table; /* one of the three */
+	const struct al_scenario_sweep *sweep;
+	const struct al_scenario_listing *listing;
+	int64_t panel_columns; /* in rows of so many; 0: all side by side */
+	unsigned better_x, better_y; /* of a frontier; 1: the higher one */
+	const char **variants, **cases; /* only these rows; NULL: all */
+	size_t n_variants, n_cases;
+	const char **melted; /* columns that become rows, the column being the series */
+	size_t n_melted;
+	const struct al_scenario_listing *beneath; /* has figure.beneath; NULL: none */
+	const char *beneath_by; /* a column of both, by which rows go together; NULL: the panel's */
+};
+
+/* ---- claims: numbers that a paper prints ---- */
+
+enum al_relation { AL_RELATION_EQUAL, AL_RELATION_LESS, AL_RELATION_GREATER, AL_RELATION_IN };
+enum al_rounding {
+	AL_ROUNDING_HALF,
+	AL_ROUNDING_TRUNCATED,
+	AL_ROUNDING_ABOUT,
+	AL_ROUNDING_MORE_THAN,
+	AL_ROUNDING_LESS_THAN,
+	AL_ROUNDING_RANGE,
+};
+
+struct al_named_path {
+	const char *name, *path;
+};
+
+struct al_scenario_claim {
+	const char *id, *where, *printed, *unit; /* where and unit may be NULL */
+	const struct cJSON *node; /* where it stands, for messages */
+	enum al_claim_kind kind;
+	const char *of; /* of a reading: the id of the claim whose number it reads */
+	struct al_scenario_claim *first; /* that claim; of all others itself */
+	const char *path; /* a value without `with` */
+	const struct al_formula *formula; /* a value with `with` */
+	struct al_named_path *with;
+	size_t n_with;
+	enum al_relation relation;
+	enum al_rounding rounding;
+	bool is_approximate;
+	struct al_substitution *symbols; /* a printed polynomial's letters */
+	size_t n_symbols;
+	const char *underivable;
+	const char *erratum; /* the reason, or NULL */
+};
+
+/* ---- the file ---- */
 
 struct al_scenario {
 	struct al_arena arena;
@@ -20,10 +247,8 @@ struct al_scenario {
 	const struct al_symbol *symbols; /* the standard ones */
 	size_t n_symbols;
 	struct al_case base; /* what all cases begin with; what it changes holds in every model */
-	struct al_scenario_variant **variants;
-	size_t n_variants;
-	struct al_scenario_variant **data_variants; /* known from data alone */
-	size_t n_data_variants, data_variants_room;
+	const struct al_configured_variant **variants; /* [n_known], the others from data alone */
+	size_t n_variants, n_known, known_room;
 	struct al_case *cases;
 	size_t n_cases;
 	struct al_data_set *data;
@@ -48,7 +273,7 @@ struct al_scenario {
 const struct al_case *al_case_find(const struct al_scenario *s, const char *id,
 	struct al_error *err);
 /* Also a variant that only data know. */
-const struct al_scenario_variant *al_variant_find(const struct al_scenario *s, const char *name,
+const struct al_configured_variant *al_variant_find(const struct al_scenario *s, const char *name,
 	struct al_error *err);
 const struct al_scenario_table *al_table_find(const struct al_scenario *s, const char *id);
 const struct al_scenario_sweep *al_sweep_find(const struct al_scenario *s, const char *id);
@@ -60,8 +285,19 @@ bool al_metric_find(const struct al_scenario *s, const char *name, const struct 
 /* Is it a standard symbol or a variant's own? */
 bool al_symbol_is_known(const struct al_scenario *s, const char *symbol);
 
-/* For messages: the known symbols, what a figure may draw. */
-void al_symbol_add_names(const struct al_scenario *s, struct al_names *names);
-void al_drawable_add_ids(const struct al_scenario *s, struct al_names *names);
+/* Known names, for messages. */
+enum {
+	AL_NAMES_VARIANTS = 1,
+	AL_NAMES_CASES = 2,
+	AL_NAMES_DRAWABLE = 4, /* tables, sweeps and listings */
+	AL_NAMES_DATA = 8,
+	AL_NAMES_METRICS = 16,
+	AL_NAMES_SYMBOLS = 32,
+};
+void al_names_add_of(const struct al_scenario *s, unsigned which, struct al_names *names);
+
+/* Fails with "unknown WHAT "NAME" (did you mean ...". */
+bool al_unknown_fail(const struct al_scenario *s, unsigned which, const char *what,
+	const char *name, struct al_error *err);
 
 #endif

@@ -30,7 +30,7 @@ static void add_looks(struct looks *looks, const struct al_scenario_figure *figu
 
 	for (size_t i = 0; table && i < table->n_rows; i++)
 		if (table->rows[i].variant)
-			add_look(looks, figure, &table->rows[i].variant->configured);
+			add_look(looks, figure, table->rows[i].variant);
 	for (size_t i = 0; !table && i < figure->sweep->sweep.n_variants; i++)
 		add_look(looks, figure, figure->sweep->sweep.variants[i]);
 }

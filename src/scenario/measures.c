@@ -4,13 +4,13 @@
 #include "base/number.h"
 
 struct al_scenario_row al_place_row_of_variant(const struct al_cell_place *place,
-	const struct al_scenario_variant *variant)
+	const struct al_configured_variant *variant)
 {
 	return (struct al_scenario_row){place->row.case_, variant};
 }
 
 bool al_place_need_reference(const struct al_cell_place *place,
-	const struct al_scenario_variant *reference, const char *key, const char *column,
+	const struct al_configured_variant *reference, const char *key, const char *column,
 	struct al_error *err)
 {
 	return reference
@@ -39,7 +39,7 @@ bool al_place_measure(const struct al_cell_place *place, struct al_scenario_row 
 	if (!row.variant)
 		return al_fail(err, AL_EINPUT, "table \"%s\": %s of a case needs a variant",
 			place->table->id, al_measures[which].key);
-	if (!row.variant->configured.variant)
+	if (!row.variant->variant)
 		return al_scenario_cell_set_missing(out);
 	if (!al_memo_find(place->evaluator, place->table, row, &memo, err))
 		return false;
@@ -59,7 +59,7 @@ bool al_column_measure(const struct al_column_kind *kind, const struct al_cell_p
 bool al_column_saving(const struct al_column_kind *kind, const struct al_cell_place *place,
 	struct al_scenario_cell *out, struct al_error *err)
 {
-	const struct al_scenario_variant *baseline = place->table->baseline;
+	const struct al_configured_variant *baseline = place->table->baseline;
 	struct al_scenario_cell base;
 
 	if (!al_place_need_reference(place, baseline, "baseline", kind->key, err)

@@ -18,10 +18,9 @@ static bool memo_fill(const struct al_scenario_table *table, struct al_memo *mem
 		err);
 	if (!memo->has_request)
 		return false;
-	if (!row->variant || !row->variant->configured.variant)
+	if (!row->variant || !row->variant->variant)
 		return true;
-	const struct al_ledger_ask ask = al_request_ask(&memo->request, &row->variant->configured,
-		false);
+	const struct al_ledger_ask ask = al_request_ask(&memo->request, row->variant, false);
 	memo->has_ledger = al_ledger_open(&memo->ledger, &ask, err);
 	return memo->has_ledger;
 }

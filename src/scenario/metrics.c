@@ -11,9 +11,7 @@ static bool score_of(const struct al_column_kind *kind, const struct al_cell_pla
 		return al_fail(err, AL_EINPUT, "no data for the metric \"%s\"", kind->name);
 	return al_evaluator_spend(place->evaluator, set->n_rows / 16, err)
 		&& al_scenario_cell_set_datum(out, place->box,
-			al_datum_find(set, row.case_->id,
-				row.variant ? row.variant->configured.name : NULL, kind->metric),
-			err);
+			al_datum_find(set, row, kind->metric), err);
 }
 
 bool al_column_score(const struct al_column_kind *kind, const struct al_cell_place *place,
@@ -37,7 +35,7 @@ static bool check_direction(const struct al_column_kind *kind, struct al_error *
 bool al_column_retention(const struct al_column_kind *kind, const struct al_cell_place *place,
 	struct al_scenario_cell *out, struct al_error *err)
 {
-	const struct al_scenario_variant *whose = place->table->retention;
+	const struct al_configured_variant *whose = place->table->retention;
 	struct al_scenario_cell reference;
 
 	if (!al_place_need_reference(place, whose, "retention", "prr", err)

@@ -139,7 +139,7 @@ static bool read_measure(const struct path *path, enum al_measure *out, struct a
 }
 
 static bool point_value(struct al_evaluator *evaluator, const struct al_scenario_sweep *sweep,
-	const struct al_scenario_variant *variant, const char *point, enum al_measure measure,
+	const struct al_configured_variant *variant, const char *point, enum al_measure measure,
 	mpq_t out, struct al_error *err)
 {
 	int64_t values[AL_SWEEP_MOST_AXES];
@@ -148,9 +148,9 @@ static bool point_value(struct al_evaluator *evaluator, const struct al_scenario
 
 	if (!al_evaluator_spend(evaluator, A_BLOCK, err)
 		|| !parse_point(&evaluator->arena, &sweep->sweep, point, values, err)
-		|| !al_sweep_of_case(sweep, sweep->cases[0], &request, &one, err))
+		|| !al_sweep_of_case(sweep, sweep->cases.items[0], &request, &one, err))
 		return false;
-	bool ok = al_sweep_at(&one, &variant->configured, values, measure, out, err);
+	bool ok = al_sweep_at(&one, variant, values, measure, out, err);
 	al_request_finish(&request);
 	return ok;
 }
@@ -165,11 +165,11 @@ static bool sweep_value(struct al_evaluator *evaluator, const struct al_scenario
 			sweep->sweep.id);
 	if (!read_measure(path, &measure, err))
 		return false;
-	const struct al_scenario_variant *variant = al_variant_find(evaluator->scenario,
+	const struct al_configured_variant *variant = al_variant_find(evaluator->scenario,
 		path->parts[1], err);
-	if (variant && !variant->configured.variant)
+	if (variant && !variant->variant)
 		return al_fail(err, AL_EINPUT, "variant \"%s\" is known from data only",
-			variant->configured.name);
+			variant->name);
 	out->kind = AL_SCENARIO_NUMBER;
 	return variant
 		&& point_value(evaluator, sweep, variant, path->parts[2], measure, out->number,
@@ -218,24 +218,10 @@ static bool data_value(struct al_evaluator *evaluator, const struct al_data_set 
 	if (column == set->n_columns)
 		return fail_unknown_column(set, path->parts[path->n - 1], err);
 	return al_evaluator_spend(evaluator, 1 + set->n_rows / 16, err)
-		&& al_scenario_cell_set_datum(out, box,
-			al_datum_find(set, row.case_->id,
-				row.variant ? row.variant->configured.name : NULL, column),
-			err);
+		&& al_scenario_cell_set_datum(out, box, al_datum_find(set, row, column), err);
 }
 
 /* ---- any path ---- */
-
-static bool fail_unknown_id(const struct al_scenario *s, const char *id, struct al_error *err)
-{
-	struct al_names names;
-
-	al_names_init(&names);
-	al_drawable_add_ids(s, &names);
-	for (size_t i = 0; i < s->n_data; i++)
-		al_names_add(&names, s->data[i].id);
-	return al_names_fail(&names, "table, sweep or data set", id, err);
-}
 
 bool al_path_value(struct al_evaluator *evaluator, const char *text, struct al_data_box *box,
 	struct al_scenario_cell *out, const struct al_column **column, struct al_error *err)
@@ -254,7 +240,8 @@ bool al_path_value(struct al_evaluator *evaluator, const char *text, struct al_d
 		ok = table	? table_value(evaluator, table, &path, box, out, column, err)
 			: sweep ? sweep_value(evaluator, sweep, &path, out, err)
 			: set	? data_value(evaluator, set, &path, box, out, err)
-				: fail_unknown_id(s, path.parts[0], err);
+				: al_unknown_fail(s, AL_NAMES_DRAWABLE | AL_NAMES_DATA,
+					"table, sweep or data set", path.parts[0], err);
 	}
 	al_arena_finish(&arena);
 	return ok;

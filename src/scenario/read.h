@@ -51,14 +51,19 @@ al_scenario_reader al_scenario_read_case_name, al_scenario_read_variant_name,
 	{ \
 		AL_KEY("recipe", BY, at), .read = al_scenario_read_recipe \
 	}
-/* "case" and "cases" of a table or a sweep. */
-#define AL_CASES(one, list, n) \
-	{AL_KEY("case", BY, one), .read = al_scenario_read_case_name}, \
+/* "case" and "cases" of a table or a sweep, whose struct al_chosen_cases is at `at`. */
+#define AL_CASES(at) \
+	{AL_KEY("case", BY, (at) + offsetof(struct al_chosen_cases, one)), \
+		.read = al_scenario_read_case_name}, \
 	{ \
-		AL_KEY("cases", LIST, list), .n_offset = (n), .read = al_scenario_read_case_name, \
-					     .item_size = sizeof(const struct al_case *), \
-					     .least = 1, .noun = "cases" \
+		AL_KEY("cases", LIST, (at) + offsetof(struct al_chosen_cases, items)), \
+			.n_offset = (at) + offsetof(struct al_chosen_cases, n), \
+			.read = al_scenario_read_case_name, \
+			.item_size = sizeof(const struct al_case *), .least = 1, .noun = "cases" \
 	}
+/* Where no list is given: the one case that is named, or the first `n` of the file. */
+bool al_chosen_cases_complete(struct al_scenario *s, const struct cJSON *node, size_t n,
+	struct al_chosen_cases *cases, struct al_error *err);
 /* How its table is arranged, whose struct al_arrangement stands at `at`; "pivot" is its own. */
 #define AL_ARRANGEMENT(at) \
 	{AL_KEY("keys", LIST, (at) + offsetof(struct al_arrangement, keys)), \

@@ -11,17 +11,11 @@ static bool check_metric(const struct al_scenario *s, const struct cJSON *node, 
 	struct al_error *err)
 {
 	const struct al_data_set *set;
-	struct al_names names;
 	size_t column;
 
-	if (al_metric_find(s, name, &set, &column))
-		return true;
-	al_names_init(&names);
-	for (size_t i = 0; i < s->n_data; i++)
-		for (size_t j = 0; j < s->data[i].n_columns; j++)
-			al_names_add(&names, s->data[i].columns[j].name);
-	al_names_fail(&names, "metric", name, err);
-	return al_json_in(&s->doc, node, err);
+	return al_metric_find(s, name, &set, &column)
+		|| al_unknown_fail(s, AL_NAMES_METRICS, "metric", name, err)
+		|| al_json_in(&s->doc, node, err);
 }
 
 /* What a key says by itself: title, unit, kind of quantity, which cell is the best. */
@@ -107,7 +101,7 @@ static const struct al_field column_fields[] = {
 	{AL_KEY("once", BOOLEAN, AT(is_once))},
 	{AL_KEY("variants", LIST, AT(only)), .n_offset = AT(n_only),
 		.read = al_scenario_read_variant_name,
-		.item_size = sizeof(const struct al_scenario_variant *)},
+		.item_size = sizeof(const struct al_configured_variant *)},
 };
 #undef AT
 static const struct al_record column_record = {

@@ -168,36 +168,24 @@ static bool read_metrics(struct al_scenario *s, struct al_data_set *set, struct 
 /* ---- rows ---- */
 
 /* The variant of that name; one that stands only in data gets its name here. */
-static bool find_variant(struct al_scenario *s, const char *name, const char **out,
-	struct al_error *err)
+static bool find_variant(struct al_scenario *s, const char *name,
+	const struct al_configured_variant **out, struct al_error *err)
 {
-	const struct al_scenario_variant *found = al_variant_find(s, name, NULL);
-
-	*out = found ? found->configured.name : name;
-	if (found)
+	*out = al_variant_find(s, name, NULL);
+	if (*out)
 		return true;
 	if (!*name || strpbrk(name, "/,[]"))
 		return al_fail(err, AL_EINPUT,
 			"the variant name \"%s\" must not be empty or hold '/', ',', '[' or ']'",
 			name);
-	if (s->n_data_variants == AL_MOST_NAMES)
+	if (s->n_known - s->n_variants == AL_MOST_NAMES)
 		return al_fail(err, AL_EINPUT, "more than %d variants", AL_MOST_NAMES);
-	struct al_scenario_variant *variant = al_new(&s->arena, struct al_scenario_variant);
-	variant->configured.name = name;
-	s->data_variants = al_grow(&s->arena, s->data_variants, s->n_data_variants,
-		&s->data_variants_room, sizeof(*s->data_variants));
-	s->data_variants[s->n_data_variants++] = variant;
+	struct al_configured_variant *variant = al_new(&s->arena, struct al_configured_variant);
+	variant->name = name;
+	s->variants = al_grow(&s->arena, s->variants, s->n_known, &s->known_room,
+		sizeof(*s->variants));
+	s->variants[s->n_known++] = *out = variant;
 	return true;
-}
-
-static bool find_case(const struct al_scenario *s, const char *id, const char **out,
-	struct al_error *err)
-{
-	const struct al_case *found = al_case_find(s, id, err);
-
-	if (found)
-		*out = found->id;
-	return found != NULL;
 }
 
 /* One field under its column's name: what names the row, or the next of its cells. */
@@ -209,9 +197,9 @@ static bool add_field(struct al_scenario *s, const struct al_data_set *set, stru
 	if ((is_case || is_variant) && !field)
 		return al_fail(err, AL_EINPUT, "the %s is missing", column);
 	if (is_case)
-		return find_case(s, field, &row->case_, err);
+		return (row->row.case_ = al_case_find(s, field, err)) != NULL;
 	if (is_variant)
-		return find_variant(s, field, &row->variant, err);
+		return find_variant(s, field, &row->row.variant, err);
 	struct al_datum *datum = (*cell)++;
 	return !field || parse_datum(s, set, field, column, datum, err);
 }
@@ -233,12 +221,21 @@ static bool add_rows(struct al_scenario *s, struct al_data_set *set,
 	return true;
 }
 
+static const char *case_of(const struct al_data_row *row)
+{
+	return row->row.case_ ? row->row.case_->id : "";
+}
+
+static const char *variant_of(const struct al_data_row *row)
+{
+	return row->row.variant ? row->row.variant->name : "";
+}
+
 static int compare_rows(const void *a, const void *b)
 {
-	const struct al_data_row *left = a, *right = b;
-	int order = strcmp(or_empty(left->case_), or_empty(right->case_));
+	int order = strcmp(case_of(a), case_of(b));
 
-	return order ? order : strcmp(or_empty(left->variant), or_empty(right->variant));
+	return order ? order : strcmp(variant_of(a), variant_of(b));
 }
 
 /* Of two rows of one case and variant only one could ever be asked for. */
@@ -258,9 +255,8 @@ static bool check_rows(struct al_scenario *s, const struct cJSON *node,
 			twice = &sorted[i];
 	bool ok = !twice
 		|| al_json_fail(&s->doc, node, err, "data set \"%s\" has two rows of %s%s%s",
-			set->id,
-			twice->case_ || twice->variant ? or_empty(twice->case_) : "everything",
-			twice->case_ && twice->variant ? "/" : "", or_empty(twice->variant));
+			set->id, set->has_case || set->has_variant ? case_of(twice) : "everything",
+			set->has_case && set->has_variant ? "/" : "", variant_of(twice));
 	al_arena_finish(&arena);
 	return ok;
 }

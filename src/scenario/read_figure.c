@@ -97,11 +97,7 @@ static bool read_source(void *context, const struct cJSON *node, void *out, stru
 	figure->listing = al_listing_find(s, of);
 	if (figure->table || figure->sweep || figure->listing)
 		return true;
-
-	struct al_names names;
-	al_names_init(&names);
-	al_drawable_add_ids(s, &names);
-	al_names_fail(&names, "table, sweep or listing", of, err);
+	al_unknown_fail(s, AL_NAMES_DRAWABLE, "table, sweep or listing", of, err);
 	return al_json_in(&s->doc, node, err);
 }
 

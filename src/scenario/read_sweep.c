@@ -127,40 +127,14 @@ static bool read_variant(void *context, const struct cJSON *node, void *out, str
 {
 	const struct al_scenario *s = context;
 	const struct al_configured_variant **configured = out;
-	const struct al_scenario_variant *variant;
+	const struct al_configured_variant *variant;
 
 	if (!al_scenario_read_variant_name(context, node, &variant, err))
 		return false;
-	*configured = &variant->configured;
-	return variant->configured.variant
+	*configured = variant;
+	return variant->variant
 		|| al_json_fail(&s->doc, node, err, "variant \"%s\" is known from data only",
-			variant->configured.name);
-}
-
-static void choose_all_variants(struct al_scenario *s, struct al_ledger_sweep *sweep)
-{
-	const struct al_configured_variant **list = al_new_array(&s->arena,
-		const struct al_configured_variant *, s->n_variants);
-
-	for (size_t i = 0; i < s->n_variants; i++)
-		list[sweep->n_variants++] = &s->variants[i]->configured;
-	sweep->variants = list;
-}
-
-/* "case", "cases", or the first that there is. */
-static bool choose_cases(struct al_scenario *s, const struct cJSON *node,
-	struct al_scenario_sweep *sweep, struct al_error *err)
-{
-	if (sweep->n_cases > 0 && sweep->one_case)
-		return al_json_fail(&s->doc, node, err, "expected either \"case\" or \"cases\"");
-	sweep->shows_case = sweep->n_cases > 0;
-	if (sweep->shows_case)
-		return true;
-	if (!sweep->one_case)
-		sweep->one_case = &s->cases[0];
-	sweep->cases = &sweep->one_case;
-	sweep->n_cases = 1;
-	return true;
+			variant->name);
 }
 
 /* ---- how the table is arranged ---- */
@@ -198,7 +172,7 @@ static bool count_points(struct al_scenario *s, const struct cJSON *node,
 
 	if (!al_sweep_points(&sweep->sweep, &points, err))
 		return al_json_in(&s->doc, node, err);
-	s->n_points += points * (int64_t)sweep->n_cases;
+	s->n_points += points * (int64_t)sweep->cases.n;
 	return s->n_points <= AL_SWEEP_MOST_POINTS
 		|| al_json_fail(&s->doc, node, err, "the file's sweeps have more than %d points",
 			AL_SWEEP_MOST_POINTS);
@@ -211,10 +185,13 @@ static bool finish_sweep(void *context, const struct cJSON *node, void *out, str
 
 	if (!sweep->sweep.title)
 		sweep->sweep.title = s->title;
-	if (!choose_cases(s, node, sweep, err))
+	sweep->shows_case = sweep->cases.n > 0;
+	if (!al_chosen_cases_complete(s, node, 1, &sweep->cases, err))
 		return false;
-	if (!sweep->sweep.variants)
-		choose_all_variants(s, &sweep->sweep);
+	if (!sweep->sweep.variants) {
+		sweep->sweep.variants = s->variants;
+		sweep->sweep.n_variants = s->n_variants;
+	}
 	if (sweep->sweep.n_variants == 0)
 		return al_json_fail(&s->doc, node, err, "the sweep has no variants");
 	return count_points(s, node, sweep, err) && check_arrangement(s, node, sweep, err);
@@ -224,7 +201,7 @@ static bool finish_sweep(void *context, const struct cJSON *node, void *out, str
 static const struct al_field sweep_fields[] = {
 	{AL_KEY("id", BY, AT(sweep.id)), .is_required = true, .read = al_scenario_read_id},
 	{AL_KEY("title", TEXT, AT(sweep.title))},
-	AL_CASES(AT(one_case), AT(cases), AT(n_cases)),
+	AL_CASES(AT(cases)),
 	{AL_KEY("variants", LIST, AT(sweep.variants)), .n_offset = AT(sweep.n_variants),
 		.read = read_variant, .item_size = sizeof(const struct al_configured_variant *)},
 	{AL_KEY("over", BY, AT(sweep)), .is_required = true, .read = read_axes},

@@ -8,26 +8,8 @@
 
 /* ---- rows ---- */
 
-/* Where no list is given: the one case that is named, or all. */
-static void choose_cases(struct al_scenario *s, struct al_scenario_table *table)
-{
-	table->n_cases = table->one_case ? 1 : s->n_cases;
-	table->cases = al_new_array(&s->arena, const struct al_case *, table->n_cases);
-	for (size_t i = 0; i < table->n_cases; i++)
-		table->cases[i] = table->one_case ? table->one_case : &s->cases[i];
-}
-
-static void choose_variants(struct al_scenario *s, struct al_scenario_table *table)
-{
-	table->n_variants = s->n_variants;
-	table->variants = al_new_array(&s->arena, const struct al_scenario_variant *,
-		s->n_variants);
-	for (size_t i = 0; i < s->n_variants; i++)
-		table->variants[i] = s->variants[i];
-}
-
 static void add_row(struct al_scenario_table *table, const struct al_case *case_,
-	const struct al_scenario_variant *variant)
+	const struct al_configured_variant *variant)
 {
 	table->rows[table->n_rows++] = (struct al_scenario_row){case_, variant};
 }
@@ -39,10 +21,8 @@ static void add_data_rows(struct al_scenario *s, struct al_scenario_table *table
 
 	table->rows = al_new_array(&s->arena, struct al_scenario_row, set->n_rows);
 	for (size_t i = 0; i < set->n_rows; i++) {
-		const struct al_data_row *row = &set->rows[i];
-		const struct al_case *case_ = row->case_ ? al_case_find(s, row->case_, NULL)
-							 : table->cases[0];
-		add_row(table, case_, row->variant ? al_variant_find(s, row->variant, NULL) : NULL);
+		const struct al_scenario_row *row = &set->rows[i].row;
+		add_row(table, row->case_ ? row->case_ : table->cases.items[0], row->variant);
 	}
 	table->kind = !set->has_variant ? AL_ROWS_CASES
 		: set->has_case		? AL_ROWS_PRODUCT
@@ -80,21 +60,22 @@ static size_t width_of(const struct al_scenario_table *table)
 /* A scenario without cases has one, which has no name. */
 static bool is_unnamed(const struct al_scenario_table *table)
 {
-	return table->n_cases == 1 && !*table->cases[0]->id;
+	return table->cases.n == 1 && !*table->cases.items[0]->id;
 }
 
 static void add_product(struct al_scenario *s, struct al_scenario_table *table)
 {
 	bool by_variant = table->kind != AL_ROWS_CASES && !table->is_pivoted;
-	const struct al_scenario_variant *only = table->n_variants == 1 ? table->variants[0] : NULL;
+	const struct al_configured_variant *only = table->n_variants == 1 ? table->variants[0]
+									  : NULL;
 
 	table->rows = al_new_array(&s->arena, struct al_scenario_row,
-		table->n_cases * (table->n_variants + 1));
-	for (size_t i = 0; i < table->n_cases; i++) {
+		table->cases.n * (table->n_variants + 1));
+	for (size_t i = 0; i < table->cases.n; i++) {
 		if (!by_variant)
-			add_row(table, table->cases[i], table->is_pivoted ? NULL : only);
+			add_row(table, table->cases.items[i], table->is_pivoted ? NULL : only);
 		for (size_t j = 0; by_variant && j < table->n_variants; j++)
-			add_row(table, table->cases[i], table->variants[j]);
+			add_row(table, table->cases.items[i], table->variants[j]);
 	}
 	table->shows_variant = by_variant;
 	table->shows_case = table->kind != AL_ROWS_VARIANTS && !(by_variant && is_unnamed(table));
@@ -105,7 +86,7 @@ static enum al_rows_kind kind_of_rows(const struct al_scenario_table *table)
 {
 	if (table->kind != AL_ROWS_OF_WHAT_VARIES)
 		return table->kind;
-	if (table->n_variants > 0 && table->n_cases == 1)
+	if (table->n_variants > 0 && table->cases.n == 1)
 		return AL_ROWS_VARIANTS;
 	return table->n_variants > 1 ? AL_ROWS_PRODUCT : AL_ROWS_CASES;
 }
@@ -118,12 +99,12 @@ static bool add_rows(struct al_scenario *s, const struct cJSON *node,
 		return true;
 	}
 	table->kind = kind_of_rows(table);
-	if (table->kind == AL_ROWS_VARIANTS && table->n_cases > 1)
+	if (table->kind == AL_ROWS_VARIANTS && table->cases.n > 1)
 		return al_json_fail(&s->doc, node, err,
-			"rows are variants, but there are %zu cases", table->n_cases);
-	if (!count_cells(s, node, table->n_cases, table->n_variants + 1, err))
+			"rows are variants, but there are %zu cases", table->cases.n);
+	if (!count_cells(s, node, table->cases.n, table->n_variants + 1, err))
 		return false;
-	s->n_cells -= table->n_cases * (table->n_variants + 1);
+	s->n_cells -= table->cases.n * (table->n_variants + 1);
 	add_product(s, table);
 	return true;
 }
@@ -208,18 +189,18 @@ static bool finish_table(void *context, const struct cJSON *node, void *out, str
 	struct al_scenario *s = context;
 	struct al_scenario_table *table = out;
 
-	if (table->n_cases > 0 && table->one_case)
-		return al_json_fail(&s->doc, node, err, "expected either \"case\" or \"cases\"");
+	if (!al_chosen_cases_complete(s, node, s->n_cases, &table->cases, err))
+		return false;
 	if (table->marks_second && !table->marks_best)
 		return al_json_fail(&s->doc, node, err,
 			"\"mark_second\" needs \"mark_best\" to be true");
 	if (!table->title)
 		table->title = s->title;
 	choose_pivot(table);
-	if (table->n_cases == 0)
-		choose_cases(s, table);
-	if (!table->variants)
-		choose_variants(s, table);
+	if (!table->variants) {
+		table->variants = s->variants;
+		table->n_variants = s->n_variants;
+	}
 	return check_columns(s, node, table, err) && add_rows(s, node, table, err)
 		&& check_arrangement(s, node, table, err)
 		&& count_cells(s, node, table->n_rows, width_of(table), err);
@@ -243,12 +224,12 @@ static const char *const spread_forms[] = {
 	{ \
 		AL_KEY(key, LIST, AT(member)), \
 			.n_offset = AT(n_##member), .read = al_scenario_read_variant_name, \
-			.item_size = sizeof(const struct al_scenario_variant *) \
+			.item_size = sizeof(const struct al_configured_variant *) \
 	}
 static const struct al_field table_fields[] = {
 	{AL_KEY("id", BY, AT(id)), .is_required = true, .read = al_scenario_read_id},
 	{AL_KEY("title", TEXT, AT(title))},
-	AL_CASES(AT(one_case), AT(cases), AT(n_cases)),
+	AL_CASES(AT(cases)),
 	SOME_VARIANTS("variants", variants),
 	{AL_KEY("rows", BY, 0), .read = read_rows},
 	AL_CHANGES(AT(changes)),

@@ -74,7 +74,7 @@ static bool check_has_use(const struct al_scenario *s, const struct cJSON *node,
 
 /* {"use": "gqa", "as": "gqa-4", "n_kv_heads": 4} */
 static bool read_configured(struct al_scenario *s, const struct cJSON *node,
-	struct al_scenario_variant *variant, struct al_error *err)
+	struct al_configured_variant *variant, struct al_error *err)
 {
 	static const char *const own[] = {"use", "as", "title", "note"};
 	const char *name;
@@ -82,7 +82,7 @@ static bool read_configured(struct al_scenario *s, const struct cJSON *node,
 	if (!check_has_use(s, node, own, err)
 		|| !al_json_get_text(&s->doc, node, "use", true, &name, err))
 		return false;
-	if (!find_configured(s, name, &variant->configured, err))
+	if (!find_configured(s, name, variant, err))
 		return al_json_in(&s->doc, al_json_get(node, "use"), err);
 	al_json_each (member, node) {
 		int64_t value;
@@ -90,18 +90,18 @@ static bool read_configured(struct al_scenario *s, const struct cJSON *node,
 			continue;
 		if (!binding_value(s, member, &value, err))
 			return false;
-		if (!al_configured_variant_set(&s->arena, &variant->configured, al_json_key(member),
-			    value, s->symbols, s->n_symbols, err))
+		if (!al_configured_variant_set(&s->arena, variant, al_json_key(member), value,
+			    s->symbols, s->n_symbols, err))
 			return al_json_in(&s->doc, member, err);
 	}
-	if (!al_configured_variant_check(&variant->configured, s->symbols, s->n_symbols, err))
+	if (!al_configured_variant_check(variant, s->symbols, s->n_symbols, err))
 		return al_json_in(&s->doc, node, err);
-	return al_json_get_text(&s->doc, node, "as", false, &variant->configured.name, err)
-		&& al_json_get_text(&s->doc, node, "title", false, &variant->configured.title, err);
+	return al_json_get_text(&s->doc, node, "as", false, &variant->name, err)
+		&& al_json_get_text(&s->doc, node, "title", false, &variant->title, err);
 }
 
 static bool read_variant(struct al_scenario *s, const struct cJSON *node,
-	struct al_scenario_variant *variant, struct al_error *err)
+	struct al_configured_variant *variant, struct al_error *err)
 {
 	const char *name;
 	struct al_variant *own;
@@ -109,17 +109,16 @@ static bool read_variant(struct al_scenario *s, const struct cJSON *node,
 	if (al_json_kind(node) == AL_JSON_OBJECT && al_json_get(node, "tensors")) {
 		if (!al_variant_parse(&s->arena, &s->doc, node, s->file, &own, err))
 			return false;
-		variant->configured.variant = own;
-		variant->configured.name = own->name;
-		variant->configured.title = own->title;
+		variant->variant = own;
+		variant->name = own->name;
+		variant->title = own->title;
 		return true;
 	}
 	if (al_json_kind(node) == AL_JSON_OBJECT)
 		return read_configured(s, node, variant, err);
 	if (!al_json_text(&s->doc, node, &name, err))
 		return false;
-	return find_configured(s, name, &variant->configured, err)
-		|| al_json_in(&s->doc, node, err);
+	return find_configured(s, name, variant, err) || al_json_in(&s->doc, node, err);
 }
 
 bool al_scenario_read_variants(void *context, const struct cJSON *list, void *out,
@@ -131,17 +130,20 @@ bool al_scenario_read_variants(void *context, const struct cJSON *list, void *ou
 	if (!al_json_expect(&s->doc, list, AL_JSON_ARRAY, err)
 		|| !al_size_check(s, list, "variants", AL_MOST_NAMES, err))
 		return false;
-	s->variants = al_new_array(&s->arena, struct al_scenario_variant *, al_json_size(list));
+	s->variants = al_new_array(&s->arena, const struct al_configured_variant *,
+		al_json_size(list));
 	al_json_each (node, list) {
-		struct al_scenario_variant *variant = al_new(&s->arena, struct al_scenario_variant);
+		struct al_configured_variant *variant = al_new(&s->arena,
+			struct al_configured_variant);
 		if (!read_variant(s, node, variant, err)
-			|| !al_name_check(s, node, "variant name", variant->configured.name, err))
+			|| !al_name_check(s, node, "variant name", variant->name, err))
 			return false;
-		if (al_variant_find(s, variant->configured.name, NULL))
+		if (al_variant_find(s, variant->name, NULL))
 			return al_json_fail(&s->doc, node, err,
 				"variant \"%s\" appears twice; give one another name with \"as\"",
-				variant->configured.name);
+				variant->name);
 		s->variants[s->n_variants++] = variant;
+		s->n_known = s->known_room = s->n_variants;
 	}
 	return true;
 }

@@ -3,9 +3,8 @@
  *
  * The files in their order; each uses only what stands above it:
  *
- *   conditions, data, tables, sweeps, listings, figures, claims    what a file can state, plain; a
- *                 case is a request, which tables and sweeps may change
- *   contents      all that one file states; finding its parts by name
+ *   contents      what a file can state, plain; a case is a request, which tables and sweeps may
+ *                 change; finding its parts by name
  *   memo, cell    the evaluator, which only reads the contents; the value of one cell
  *   measures, metrics, theory    what a column computes
  *   column        the one list of columns

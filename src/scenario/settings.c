@@ -84,7 +84,7 @@ bool al_scenario_read_variant_name(void *context, const struct cJSON *node, void
 	struct al_error *err)
 {
 	const struct al_scenario *s = context;
-	const struct al_scenario_variant **variant = out;
+	const struct al_configured_variant **variant = out;
 	const char *name;
 
 	return al_json_text(&s->doc, node, &name, err)
@@ -94,14 +94,9 @@ bool al_scenario_read_variant_name(void *context, const struct cJSON *node, void
 static bool check_symbol(const struct al_scenario *s, const struct cJSON *node, const char *symbol,
 	struct al_error *err)
 {
-	struct al_names names;
-
-	if (al_symbol_is_known(s, symbol))
-		return true;
-	al_names_init(&names);
-	al_symbol_add_names(s, &names);
-	al_names_fail(&names, "symbol", symbol, err);
-	return al_json_in(&s->doc, node, err);
+	return al_symbol_is_known(s, symbol)
+		|| al_unknown_fail(s, AL_NAMES_SYMBOLS, "symbol", symbol, err)
+		|| al_json_in(&s->doc, node, err);
 }
 
 bool al_scenario_read_symbol_name(void *context, const struct cJSON *node, void *out,
@@ -122,6 +117,20 @@ bool al_member_symbol_check(const struct al_scenario *s, const struct cJSON *mem
 bool al_member_is_note(const struct cJSON *member)
 {
 	return strcmp(al_json_key(member), "note") == 0;
+}
+
+bool al_chosen_cases_complete(struct al_scenario *s, const struct cJSON *node, size_t n,
+	struct al_chosen_cases *cases, struct al_error *err)
+{
+	if (cases->n > 0)
+		return !cases->one
+			|| al_json_fail(&s->doc, node, err,
+				"expected either \"case\" or \"cases\"");
+	cases->n = cases->one ? 1 : n;
+	cases->items = al_new_array(&s->arena, const struct al_case *, cases->n);
+	for (size_t i = 0; i < cases->n; i++)
+		cases->items[i] = cases->one ? cases->one : &s->cases[i];
+	return true;
 }
 
 /* ---- changes of a case's conditions ---- */

@@ -88,9 +88,8 @@ void al_significance_note(const struct al_scenario_table *table, struct al_table
 	}
 	if (most == 0)
 		return;
-	const char *name = table->significance->configured.title
-		? table->significance->configured.title
-		: table->significance->configured.name;
+	const char *name = table->significance->title ? table->significance->title
+						      : table->significance->name;
 	const char *runs = least == most
 		? al_format(&out->arena, "%lld", (long long)most)
 		: al_format(&out->arena, "%lld to %lld", (long long)least, (long long)most);

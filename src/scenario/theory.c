@@ -17,11 +17,10 @@ static bool polynomial_of(const struct al_cell_place *place, struct al_scenario_
 static bool polynomial_of_row(const struct al_cell_place *place, struct al_memo **memo,
 	struct al_error *err)
 {
-	const struct al_scenario_variant *variant = place->row.variant;
+	const struct al_configured_variant *variant = place->row.variant;
 
 	*memo = NULL;
-	return !variant || !variant->configured.variant
-		|| polynomial_of(place, place->row, memo, err)
+	return !variant || !variant->variant || polynomial_of(place, place->row, memo, err)
 		|| al_in(err, "table \"%s\"", place->table->id);
 }
 
@@ -42,7 +41,7 @@ bool al_column_formula(const struct al_column_kind *kind, const struct al_cell_p
 
 static bool subtract(const struct al_cell_place *place, struct al_memo *memo, struct al_error *err)
 {
-	const struct al_scenario_variant *whose = place->table->against;
+	const struct al_configured_variant *whose = place->table->against;
 	struct al_memo *against;
 
 	return al_place_need_reference(place, whose, "against", "difference", err)
