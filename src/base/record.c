@@ -78,11 +78,13 @@ bool al_record_read_items(const struct al_record_source *source, const struct al
 	const size_t size = field->record ? field->record->size
 		: field->read		  ? field->item_size
 					  : sizeof(const char *);
-	const size_t n = al_json_size(list);
+	const bool is_one = field->or_one && al_json_kind(list) != AL_JSON_ARRAY;
+	const size_t n = is_one ? 1 : al_json_size(list);
 	size_t *n_read = (void *)((char *)out + field->n_offset);
 
-	if (!al_json_expect(source->doc, list,
-		    field->type == AL_FIELD_LIST ? AL_JSON_ARRAY : AL_JSON_OBJECT, err))
+	if (!is_one
+		&& !al_json_expect(source->doc, list,
+			field->type == AL_FIELD_LIST ? AL_JSON_ARRAY : AL_JSON_OBJECT, err))
 		return false;
 	if (field->most && n > field->most)
 		return al_json_fail(source->doc, list, err,
@@ -93,11 +95,10 @@ bool al_record_read_items(const struct al_record_source *source, const struct al
 			field->noun ? field->noun : "items");
 	char *items = al_arena_alloc(source->arena, n, size);
 	memcpy((char *)out + field->offset, &items, sizeof(items));
-	al_json_each (node, list) {
+	for (const struct cJSON *node = is_one ? list : al_json_first(list); *n_read < n;
+		node = al_json_next(node), ++*n_read)
 		if (!read_item(source, field, node, items + *n_read * size, err))
 			return false;
-		++*n_read;
-	}
 	return true;
 }
 

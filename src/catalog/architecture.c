@@ -7,28 +7,35 @@
 
 /* ---- in a family's file ---- */
 
+static bool read_setting(void *reader, const struct cJSON *member, void *out, struct al_error *err)
+{
+	struct al_module_set *set = out;
+
+	if (!al_read_own_symbol(reader, member, &set->symbol, err)
+		|| !al_read_formula_or_flag(reader, member, &set->value, err))
+		return false;
+	al_reader_know(reader, set->symbol);
+	return true;
+}
+
+static const struct al_field settings_field = {
+	AL_KEY("architectures", MEMBERS, offsetof(struct al_architecture, set)),
+	.n_offset = offsetof(struct al_architecture, n_set),
+	.read = read_setting,
+	.item_size = sizeof(struct al_module_set),
+	.most = AL_FAMILY_ITEMS,
+	.noun = "symbols",
+};
+
 bool al_read_architecture(void *context, const struct cJSON *member, void *out,
 	struct al_error *err)
 {
 	struct al_reader *reader = context;
+	const struct al_record_source source = al_reader_source(reader);
 	struct al_architecture *architecture = out;
-	size_t n = al_json_size(member);
 
-	if (!al_json_expect(reader->doc, member, AL_JSON_OBJECT, err))
-		return false;
-	if (n > AL_FAMILY_ITEMS)
-		return al_json_fail(reader->doc, member, err,
-			"found %zu symbols, expected at most %d", n, AL_FAMILY_ITEMS);
 	architecture->name = al_strdup(reader->arena, al_json_key(member));
-	architecture->set = al_new_array(reader->arena, struct al_module_set, n);
-	al_json_each (item, member) {
-		struct al_module_set *set = &architecture->set[architecture->n_set++];
-		if (!al_read_own_symbol(reader, item, &set->symbol, err)
-			|| !al_read_formula_or_flag(reader, item, &set->value, err))
-			return false;
-		al_reader_know(reader, set->symbol);
-	}
-	return true;
+	return al_record_read_items(&source, &settings_field, member, architecture, err);
 }
 
 /* ---- in a config ---- */

@@ -275,7 +275,7 @@ void al_component_take_key(const struct al_family_component *as, const char *sym
 {
 	if (!as)
 		return;
-	key->place = as->place;
+	key->place = &as->place;
 	for (size_t i = 0; i < as->n_defaults; i++)
 		if (strcmp(as->defaults[i].symbol, symbol) == 0) {
 			key->fallback = as->defaults[i].value;
@@ -285,45 +285,27 @@ void al_component_take_key(const struct al_family_component *as, const char *sym
 
 /* ---- in the outer family's file ---- */
 
-static bool read_objects(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_family_component *component = out;
-
-	return al_read_texts(reader, node, &component->place->objects, &component->place->n_objects,
-		err);
-}
-
-static bool read_around(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_family_component *component = out;
-
-	return al_read_texts(reader, node, &component->place->around, &component->place->n_around,
-		err);
-}
-
 /* ["version", "2.6=qwen2", ...] */
-static bool read_by(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool check_by(void *context, const struct cJSON *node, void *record, struct al_error *err)
 {
-	struct al_reader *reader = context;
-	struct al_family_component *component = out;
+	const struct al_reader *reader = context;
+	const struct al_family_component *component = record;
 	size_t n = 0;
 
-	if (!al_read_texts(reader, node, &component->by, &component->n_by, err))
-		return false;
 	while (n < component->n_by && !strchr(component->by[n], '=') == (n == 0))
 		n++;
-	return (n > 1 && n == component->n_by)
-		|| al_json_fail(reader->doc, node, err,
+	return (n != 1 && n == component->n_by)
+		|| al_json_fail(reader->doc, al_json_get(node, "by"), err,
 			"expected a key, and \"value=family\" for each value of it");
 }
 
 #define AT(member) offsetof(struct al_family_component, member)
 static const struct al_field component_fields[] = {
-	{AL_KEY("config", BY, 0), .is_required = true, .read = read_objects},
-	{AL_KEY("around", BY, 0), .read = read_around},
+	{AL_TEXTS_FIELD("config", AT(place.objects), AT(place.n_objects)), .is_required = true},
+	{AL_TEXTS_FIELD("around", AT(place.around), AT(place.n_around))},
 	{AL_KEY("family", TEXT, AT(family)), .is_required = true},
 	{AL_KEY("by_model_type", BOOLEAN, AT(by_model_type))},
-	{AL_KEY("by", BY, 0), .read = read_by},
+	{AL_TEXTS_FIELD("by", AT(by), AT(n_by))},
 	{AL_KEY("names", TEXT, AT(names))},
 	{AL_KEY("head_names", TEXT, AT(head_names))},
 	{AL_KEY("mtp_names", TEXT, AT(mtp_names))},
@@ -331,7 +313,10 @@ static const struct al_field component_fields[] = {
 		.item_size = sizeof(struct al_module_set), .most = AL_FAMILY_ITEMS},
 };
 #undef AT
-static const struct al_record component_record = {.fields = AL_FIELDS(component_fields)};
+static const struct al_record component_record = {
+	.fields = AL_FIELDS(component_fields),
+	.check = check_by,
+};
 
 static bool has_symbol(const struct al_family *family, const char *symbol)
 {
@@ -399,7 +384,6 @@ bool al_read_component(void *context, const struct cJSON *member, void *out, str
 			"a family with components can't be a component of another one");
 	component->component = (enum al_component)index;
 	component->prefix = "";
-	component->place = al_new(reader->arena, struct al_config_place);
 	if (!al_read_record(reader, &component_record, member, component, err))
 		return false;
 	if (!component->names)

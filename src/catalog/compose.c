@@ -92,7 +92,7 @@ static bool choose_component(struct al_catalog *catalog, const struct al_json *d
 	const struct al_config *config, const struct al_family_component *component,
 	const char **out, struct al_error *err)
 {
-	const struct cJSON *object = al_config_object(config, component->place);
+	const struct cJSON *object = al_config_object(config, &component->place);
 	const struct cJSON *node = object == config->object ? NULL
 							    : al_json_get(object, "model_type");
 	const struct al_family *family;

@@ -374,15 +374,15 @@ static bool set_components(const struct al_config *config, struct al_error *err)
 
 	for (size_t i = 0; i < family->n_components; i++) {
 		const struct al_family_component *component = &family->components[i];
-		const bool is_there = al_config_object(config, component->place) != NULL;
-		if (!expect_objects(config, component->place, err))
+		const bool is_there = al_config_object(config, &component->place) != NULL;
+		if (!expect_objects(config, &component->place, err))
 			return false;
 		if (component->has)
 			al_settings_set(config->settings, component->has, is_there, config->origin);
 		else if (!is_there && !config->settings->may_lack)
 			return al_json_fail(config->doc, config->object, err,
 				"key \"%s\" is missing, expected an object",
-				component->place->objects[0]);
+				component->place.objects[0]);
 	}
 	return true;
 }

@@ -44,7 +44,7 @@ static const struct al_config_place *find_place(const struct al_config *config,
 	const struct cJSON *object)
 {
 	for (size_t i = 0; i < config->family->n_components; i++) {
-		const struct al_config_place *place = config->family->components[i].place;
+		const struct al_config_place *place = &config->family->components[i].place;
 		if (al_config_object(config, place) == object)
 			return place;
 	}

@@ -33,7 +33,7 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("tile_rows", WHOLE, AT(tile_rows)), .least = 1, .fallback = 1},
 	{AL_KEY("tile_columns", WHOLE, AT(tile_columns)), .least = 1, .fallback = 1},
 	{AL_KEY("states", BY, AT(states)), .read = al_read_dtype},
-	{AL_KEY("declared", BY, AT(declared)), .read = al_read_text_list},
+	{AL_TEXTS_FIELD("declared", AT(declared.items), AT(declared.n))},
 };
 #undef AT
 static const struct al_record engine_record = {.fields = AL_FIELDS(engine_fields)};

@@ -44,41 +44,6 @@ bool al_shape_mentions(const struct al_shape *shape, const char *symbol)
 	return false;
 }
 
-/* ---- shapes ---- */
-
-static bool read_dims(struct al_reader *reader, const struct cJSON *list, size_t most,
-	struct al_shape *out, struct al_error *err)
-{
-	if (!al_json_expect(reader->doc, list, AL_JSON_ARRAY, err))
-		return false;
-	size_t n = al_json_size(list);
-	if (n < 1 || n > most)
-		return al_json_fail(reader->doc, list, err,
-			"\"%s\" has %zu dimensions, expected 1 to %zu", al_json_key(list), n, most);
-	out->dims = al_new_array(reader->arena, const struct al_formula *, n);
-	al_json_each (node, list)
-		if (!al_read_formula(reader, node, &out->dims[out->n_dims++], err))
-			return false;
-	return true;
-}
-
-bool al_read_shape(void *reader, const struct cJSON *list, void *out, struct al_error *err)
-{
-	return read_dims(reader, list, AL_SHAPE_DIMS, out, err);
-}
-
-/* One side of a product: [m, k] or [k, n]. */
-static bool read_side(void *context, const struct cJSON *list, void *out, struct al_error *err)
-{
-	struct al_reader *reader = context;
-	struct al_shape *side = out;
-
-	return read_dims(reader, list, 2, side, err)
-		&& (side->n_dims == 2
-			|| al_json_fail(reader->doc, list, err,
-				"\"%s\" has 1 dimension, expected 2", al_json_key(list)));
-}
-
 /* ---- the forms of an entry ---- */
 
 #define AT(member) offsetof(struct al_entry, member)
@@ -89,10 +54,6 @@ static bool read_side(void *context, const struct cJSON *list, void *out, struct
 #define ROLE \
 	{ \
 		AL_KEY("role", WORD, AT(role)), AL_WORDS(al_role_names), .fallback = AL_ROLE_OTHER \
-	}
-#define SHAPE \
-	{ \
-		AL_KEY("shape", BY, AT(shape)), .is_required = true, .read = al_read_shape \
 	}
 #define FORMULA(name, member) \
 	{ \
@@ -116,7 +77,7 @@ static bool read_side(void *context, const struct cJSON *list, void *out, struct
 static const struct al_field tensor_fields[] = {
 	NAME,
 	{AL_KEY("role", WORD, AT(role)), AL_WORDS(al_role_names), .is_required = true},
-	SHAPE,
+	AL_SHAPE_FIELD("shape", AT(shape), AL_SHAPE_DIMS),
 	{AL_KEY("kind", WORD, AT(kind)), AL_WORDS(al_tensor_kind_names)},
 	FORMULA("count", count),
 	FORMULA("active", active),
@@ -135,7 +96,7 @@ static const struct al_field tensor_fields[] = {
 static const struct al_field cache_fields[] = {
 	NAME,
 	ROLE,
-	SHAPE,
+	AL_SHAPE_FIELD("shape", AT(shape), AL_SHAPE_DIMS),
 	FORMULA("count", count),
 	PER(AL_PER_SOURCE_TOKEN, AL_PER_TOKEN, AL_PER_TOKEN),
 	FORMULA("tokens", tokens),
@@ -147,7 +108,7 @@ static const struct al_field cache_fields[] = {
 static const struct al_field activation_fields[] = {
 	NAME,
 	ROLE,
-	SHAPE,
+	AL_SHAPE_FIELD("shape", AT(shape), AL_SHAPE_DIMS),
 	FORMULA("count", count),
 	PER(AL_PER_SEQUENCE, AL_PER_PAIR, AL_PER_TOKEN),
 	{AL_KEY("saved", WORD, AT(saved)), AL_WORDS(al_saved_names)},
@@ -158,8 +119,8 @@ static const struct al_field activation_fields[] = {
 static const struct al_field product_fields[] = {
 	NAME,
 	ROLE,
-	{AL_KEY("left", BY, AT(left)), .is_required = true, .read = read_side},
-	{AL_KEY("right", BY, AT(right)), .is_required = true, .read = read_side},
+	AL_SHAPE_FIELD("left", AT(left), 2),
+	AL_SHAPE_FIELD("right", AT(right), 2),
 	FORMULA("count", count),
 	SHARED,
 	FORMULA("when", when),
@@ -177,6 +138,18 @@ static bool share_tensor(void *context, const struct cJSON *node, void *record,
 	return true;
 }
 
+/* [m, k] and [k, n] */
+static bool check_sides(void *context, const struct cJSON *node, void *record, struct al_error *err)
+{
+	const struct al_reader *reader = context;
+	const struct al_entry *product = record;
+	const char *key = product->left.n_dims < 2 ? "left" : "right";
+
+	return (product->left.n_dims == 2 && product->right.n_dims == 2)
+		|| al_json_fail(reader->doc, al_json_get(node, key), err,
+			"\"%s\" has 1 dimension, expected 2", key);
+}
+
 const struct al_record al_entry_records[AL_N_FORMS] = {
 	[AL_FORM_TENSOR] = {.fields = AL_FIELDS(tensor_fields),
 		.size = sizeof(struct al_entry),
@@ -184,7 +157,9 @@ const struct al_record al_entry_records[AL_N_FORMS] = {
 	[AL_FORM_CACHE] = {.fields = AL_FIELDS(cache_fields), .size = sizeof(struct al_entry)},
 	[AL_FORM_ACTIVATION] = {.fields = AL_FIELDS(activation_fields),
 		.size = sizeof(struct al_entry)},
-	[AL_FORM_PRODUCT] = {.fields = AL_FIELDS(product_fields), .size = sizeof(struct al_entry)},
+	[AL_FORM_PRODUCT] = {.fields = AL_FIELDS(product_fields),
+		.size = sizeof(struct al_entry),
+		.check = check_sides},
 };
 
 /* Two entries may share a name only where conditions tell them apart. */

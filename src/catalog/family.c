@@ -20,19 +20,19 @@ static const char *const stage_names[AL_N_STAGES] = {"first", "last"};
 
 #define AT(member) offsetof(struct al_family_tensor, member)
 static const struct al_field tensor_fields[] = {
+	AL_LOOPS_FIELD(AT(loops)),
 	{AL_KEY("part", WORD, AT(part)), AL_WORDS(al_part_names), .is_required = true},
 	{AL_KEY("role", WORD, AT(role)), AL_WORDS(role_names), .fallback = AL_FEED_NONE},
 	AL_COMPONENT_FIELD(AT(component)),
 	AL_STACK_FIELD(AT(stack)),
 	{AL_KEY("stage", WORD, AT(stage)), AL_WORDS(stage_names), .fallback = AL_STAGE_NOT_SAID},
 	{AL_KEY("name", TEXT, AT(entry.name)), .is_required = true},
-	{AL_KEY("shape", BY, AT(entry.shape)), .is_required = true, .read = al_read_shape},
+	AL_SHAPE_FIELD("shape", AT(entry.shape), AL_SHAPE_DIMS),
 	{AL_KEY("kind", WORD, AT(entry.kind)), AL_WORDS(al_tensor_kind_names)},
 	{AL_KEY("count", BY, AT(entry.count)), .read = al_read_formula},
 	{AL_KEY("active", BY, AT(entry.active)), .read = al_read_formula},
 	{AL_KEY("when", BY, AT(entry.when)), .read = al_read_formula},
 	AL_ORDER_FIELD(AT(order)),
-	{AL_KEY("for", BY, AT(loops)), .read = al_read_with_other},
 	{AL_KEY("tied_to", TEXT, AT(tied_to))},
 	{AL_KEY("packed", WHOLE, AT(packed)), .least = 1, .fallback = 1},
 	{AL_KEY("optional", BOOLEAN, AT(is_optional))},
@@ -43,18 +43,16 @@ static const struct al_field tensor_fields[] = {
 #undef AT
 static const struct al_record tensor_record = {.fields = AL_FIELDS(tensor_fields)};
 
-/* The shape and conditions, which stand anywhere, may use the variables of "for". */
+/* The variables of "for" are known within the tensor only. */
 static bool read_tensor(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_family_tensor *tensor = out;
-	const struct cJSON *loops = al_json_get(node, "for");
 	size_t n_symbols = reader->n_symbols;
 
 	tensor->entry.role = AL_ROLE_OTHER;
 	tensor->entry.per = tensor->entry.shared = AL_PER_MODEL;
-	bool ok = (!loops || al_read_loops(reader, loops, &tensor->loops, err))
-		&& al_read_record(reader, &tensor_record, node, tensor, err)
+	bool ok = al_read_record(reader, &tensor_record, node, tensor, err)
 		&& al_check_loop_variables(reader, node, tensor->entry.name, &tensor->loops, err);
 	reader->n_symbols = n_symbols;
 	return ok;
@@ -62,9 +60,10 @@ static bool read_tensor(void *context, const struct cJSON *node, void *out, stru
 
 /* ---- what is not part of the model ---- */
 
-static bool read_extra(struct al_reader *reader, const struct cJSON *member, struct al_extra *extra,
-	struct al_error *err)
+static bool read_extra(void *context, const struct cJSON *member, void *out, struct al_error *err)
 {
+	struct al_reader *reader = context;
+	struct al_extra *extra = out;
 	const struct cJSON *loop = al_json_first(member);
 
 	if (!al_json_expect(reader->doc, member, AL_JSON_OBJECT, err))
@@ -76,24 +75,6 @@ static bool read_extra(struct al_reader *reader, const struct cJSON *member, str
 	extra->name = al_strdup(reader->arena, al_json_key(member));
 	return al_read_symbol(reader, loop, &extra->variable, err)
 		&& al_read_formula(reader, loop, &extra->from, err);
-}
-
-static bool read_extras(void *context, const struct cJSON *object, void *out, struct al_error *err)
-{
-	struct al_reader *reader = context;
-	struct al_family *family = out;
-	size_t n = al_json_size(object);
-
-	if (!al_json_expect(reader->doc, object, AL_JSON_OBJECT, err))
-		return false;
-	if (n > AL_FAMILY_EXTRAS)
-		return al_json_fail(reader->doc, object, err,
-			"found %zu names, expected at most %d", n, AL_FAMILY_EXTRAS);
-	family->extras = al_new_array(reader->arena, struct al_extra, n);
-	al_json_each (member, object)
-		if (!read_extra(reader, member, &family->extras[family->n_extras++], err))
-			return false;
-	return true;
 }
 
 /* ---- references within the file ---- */
@@ -143,48 +124,18 @@ static bool check_references(const struct al_reader *reader, const struct al_fam
 
 /* ---- families ---- */
 
-static bool read_model_types(void *context, const struct cJSON *node, void *out,
-	struct al_error *err)
-{
-	struct al_reader *reader = context;
-	struct al_family *family = out;
-
-	return al_json_expect(reader->doc, node, AL_JSON_ARRAY, err)
-		&& al_read_texts(reader, node, &family->model_types, &family->n_model_types, err);
-}
-
-static bool read_prefixes(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_reader *reader = context;
-	struct al_family *family = out;
-
-	return al_json_expect(reader->doc, node, AL_JSON_ARRAY, err)
-		&& al_read_texts(reader, node, &family->prefixes, &family->n_prefixes, err);
-}
-
-static bool read_old_endings(void *context, const struct cJSON *node, void *out,
-	struct al_error *err)
-{
-	struct al_reader *reader = context;
-	struct al_family *family = out;
-
-	return al_json_expect(reader->doc, node, AL_JSON_ARRAY, err)
-		&& al_read_texts(reader, node, &family->old_endings, &family->n_old_endings, err)
-		&& (family->n_old_endings % 2 == 0
-			|| al_json_fail(reader->doc, node, err,
-				"%zu endings, expected pairs of what names end in now and once",
-				family->n_old_endings));
-}
-
 static bool finish_family(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_family *family = record;
 
-	(void)node;
 	if (!family->title)
 		family->title = family->name;
+	if (family->n_old_endings % 2 != 0)
+		return al_json_fail(reader->doc, al_json_get(node, "old_endings"), err,
+			"%zu endings, expected pairs of what names end in now and once",
+			family->n_old_endings);
 	return check_references(reader, family, err)
 		&& al_family_check_facts(family, reader->doc, err);
 }
@@ -193,7 +144,7 @@ static bool finish_family(void *context, const struct cJSON *node, void *record,
 static const struct al_field family_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
 	{AL_KEY("title", TEXT, AT(title))},
-	{AL_KEY("model_types", BY, 0), .is_required = true, .read = read_model_types},
+	{AL_TEXTS_FIELD("model_types", AT(model_types), AT(n_model_types)), .is_required = true},
 	{AL_KEY("source", TEXT, AT(source))},
 	{AL_KEY("components", MEMBERS, AT(components)), .n_offset = AT(n_components),
 		.read = al_read_component, .item_size = sizeof(struct al_family_component),
@@ -204,14 +155,15 @@ static const struct al_field family_fields[] = {
 	{AL_KEY("architectures", MEMBERS, AT(architectures)), .n_offset = AT(n_architectures),
 		.read = al_read_architecture, .item_size = sizeof(struct al_architecture),
 		.most = AL_FAMILY_ITEMS},
-	{AL_KEY("prefixes", BY, 0), .read = read_prefixes},
-	{AL_KEY("old_endings", BY, 0), .read = read_old_endings},
+	{AL_TEXTS_FIELD("prefixes", AT(prefixes), AT(n_prefixes))},
+	{AL_TEXTS_FIELD("old_endings", AT(old_endings), AT(n_old_endings))},
 	{AL_KEY("modules", LIST, AT(modules)), .n_offset = AT(n_modules),
 		.read = al_read_family_module, .item_size = sizeof(struct al_family_module),
 		.most = AL_FAMILY_ITEMS},
 	{AL_KEY("tensors", LIST, AT(tensors)), .n_offset = AT(n_tensors), .read = read_tensor,
 		.item_size = sizeof(struct al_family_tensor), .most = AL_FAMILY_ITEMS},
-	{AL_KEY("apart", BY, 0), .read = read_extras},
+	{AL_KEY("apart", MEMBERS, AT(extras)), .n_offset = AT(n_extras), .read = read_extra,
+		.item_size = sizeof(struct al_extra), .most = AL_FAMILY_EXTRAS, .noun = "names"},
 	{AL_KEY("dropout", BOOLEAN, AT(has_dropout))},
 	{AL_KEY("forward", BY, 0), .read = al_forward_read},
 	{AL_KEY("bare_norms", WHOLE, AT(n_bare_norms))},

@@ -118,7 +118,7 @@ struct al_family_component {
 	bool by_model_type;
 	const char **by; /* a key, and "value=family" for each that it may have; none: no key */
 	size_t n_by;
-	struct al_config_place *place;
+	struct al_config_place place;
 	const char *names, *head_names, *mtp_names; /* stand before those of its tensors */
 	struct al_module_set *defaults; /* of the family's symbols */
 	size_t n_defaults;

@@ -19,34 +19,6 @@ static const char *const type_names[AL_N_CONFIG_TYPES] = {
 	"group",
 };
 
-bool al_read_texts(struct al_reader *reader, const struct cJSON *node, const char ***out, size_t *n,
-	struct al_error *err)
-{
-	const struct cJSON *first = al_json_kind(node) == AL_JSON_ARRAY ? al_json_first(node)
-									: node;
-	size_t room = al_json_kind(node) == AL_JSON_ARRAY ? al_json_size(node) : 1;
-
-	if (room < 1 || room > AL_FAMILY_ITEMS)
-		return al_json_fail(reader->doc, node, err, "found %zu texts, expected 1 to %d",
-			room, AL_FAMILY_ITEMS);
-	*out = al_new_array(reader->arena, const char *, room);
-	for (*n = 0; *n < room; first = al_json_next(first))
-		if (!al_read_text(reader, first, &(*out)[(*n)++], err))
-			return false;
-	return true;
-}
-
-bool al_read_text_list(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_texts *texts = out;
-	const char **items;
-
-	if (!al_read_texts(context, node, &items, &texts->n, err))
-		return false;
-	texts->items = items;
-	return true;
-}
-
 bool al_read_dtype(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
@@ -57,9 +29,10 @@ bool al_read_dtype(void *context, const struct cJSON *node, void *out, struct al
 		&& (al_dtype_find(*name, &found, err) || al_json_in(reader->doc, node, err));
 }
 
-bool al_read_formula_or_flag(struct al_reader *reader, const struct cJSON *node,
-	const struct al_formula **out, struct al_error *err)
+bool al_read_formula_or_flag(void *context, const struct cJSON *node, void *out,
+	struct al_error *err)
 {
+	struct al_reader *reader = context;
 	int64_t value;
 
 	if (al_json_kind(node) != AL_JSON_BOOLEAN)
@@ -70,33 +43,16 @@ bool al_read_formula_or_flag(struct al_reader *reader, const struct cJSON *node,
 
 /* ---- config ---- */
 
-static bool read_keys(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_config_key *key = out;
-
-	return al_read_texts(reader, node, &key->keys, &key->n_keys, err);
-}
-
-static bool read_words(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_config_key *key = out;
-
-	return al_read_texts(reader, node, &key->words, &key->n_words, err);
-}
-
 /* A default's type may say of which type the key is; the key's type says what a default is. */
-static bool read_default(struct al_reader *reader, const struct cJSON *object,
-	struct al_config_key *key, struct al_error *err)
+static bool read_default(void *reader, const struct cJSON *node, void *out, struct al_error *err)
 {
-	const struct cJSON *fallback = al_json_get(object, "default");
+	struct al_config_key *key = out;
 
-	if (!fallback)
-		return true;
-	if (al_json_kind(fallback) == AL_JSON_BOOLEAN && !al_json_get(object, "type"))
+	if (al_json_kind(node) == AL_JSON_BOOLEAN && key->type == AL_CONFIG_WHOLE)
 		key->type = AL_CONFIG_BOOLEAN;
 	return key->type == AL_CONFIG_WORD
-		? al_read_text(reader, fallback, &key->word, err)
-		: al_read_formula_or_flag(reader, fallback, &key->fallback, err);
+		? al_read_text(reader, node, &key->word, err)
+		: al_read_formula_or_flag(reader, node, &key->fallback, err);
 }
 
 /* A member that only some types of key have. */
@@ -129,8 +85,6 @@ static bool finish_key(void *context, const struct cJSON *object, void *record,
 	if (key->n_keys == 0 && !al_json_get(object, "default"))
 		return al_json_fail(reader->doc, object, err,
 			"found neither \"key\" nor \"default\"");
-	if (!read_default(reader, object, key, err))
-		return false;
 	bool is_list = key->type == AL_CONFIG_LIST, is_indices = key->type == AL_CONFIG_INDICES;
 	if (!check_only(reader, al_json_get(object, "length"), is_list || is_indices,
 		    "a list has a \"length\"", err)
@@ -151,14 +105,14 @@ static bool finish_key(void *context, const struct cJSON *object, void *record,
 
 #define AT(member) offsetof(struct al_config_key, member)
 static const struct al_field config_fields[] = {
-	{AL_KEY("key", BY, 0), .read = read_keys},
-	{AL_KEY("default", BY, 0), .read = al_read_with_other},
-	{AL_KEY("null", BY, AT(null)), .read = al_read_formula},
+	{AL_TEXTS_FIELD("key", AT(keys), AT(n_keys))},
 	{AL_KEY("type", WORD, AT(type)), AL_WORDS(type_names), .fallback = AL_CONFIG_WHOLE},
+	{AL_KEY("default", BY, 0), .read = read_default},
+	{AL_KEY("null", BY, AT(null)), .read = al_read_formula},
 	{AL_KEY("length", BY, AT(length)), .read = al_read_formula},
 	{AL_KEY("or_length", BY, AT(or_length)), .read = al_read_formula},
 	{AL_KEY("first", WHOLE, AT(first))},
-	{AL_KEY("words", BY, 0), .read = read_words},
+	{AL_TEXTS_FIELD("words", AT(words), AT(n_words))},
 	{AL_KEY("of", TEXT, AT(of))},
 	{AL_KEY("others", TEXT, AT(others))},
 };

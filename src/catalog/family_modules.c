@@ -7,15 +7,6 @@ const char *const al_order_names[] = {"out,in", "in,out"};
 const char *const al_stack_names[AL_N_STACKS] = {"encoder", "decoder"};
 static const char *const pairs_names[] = {"halves", "interleaved"};
 
-bool al_read_with_other(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	(void)context;
-	(void)node;
-	(void)out;
-	(void)err;
-	return true;
-}
-
 /* ---- loops and names ---- */
 
 /* "n_layers", or ["n_experts", "n_active"] */
@@ -33,31 +24,14 @@ static bool read_loop_count(struct al_reader *reader, const struct cJSON *node,
 		&& al_read_formula(reader, al_json_at(node, 1), &loop->active, err);
 }
 
-static bool read_loop(struct al_reader *reader, const struct cJSON *member, struct al_loop *loop,
-	struct al_error *err)
+bool al_read_loop(void *reader, const struct cJSON *member, void *out, struct al_error *err)
 {
+	struct al_loop *loop = out;
+
 	if (!al_read_symbol(reader, member, &loop->variable, err)
 		|| !read_loop_count(reader, member, loop, err))
 		return false;
 	al_reader_know(reader, loop->variable);
-	return true;
-}
-
-bool al_read_loops(void *context, const struct cJSON *object, void *out, struct al_error *err)
-{
-	struct al_reader *reader = context;
-	struct al_loops *loops = out;
-	size_t n = al_json_size(object);
-
-	if (!al_json_expect(reader->doc, object, AL_JSON_OBJECT, err))
-		return false;
-	if (n > AL_FAMILY_LOOPS)
-		return al_json_fail(reader->doc, object, err,
-			"found %zu loops, expected at most %d", n, AL_FAMILY_LOOPS);
-	loops->items = al_new_array(reader->arena, struct al_loop, n);
-	al_json_each (member, object)
-		if (!read_loop(reader, member, &loops->items[loops->n++], err))
-			return false;
 	return true;
 }
 
@@ -132,11 +106,6 @@ static const struct al_record fused_record = {
 	.check = check_fused,
 };
 
-static bool read_fused(void *reader, const struct cJSON *node, void *stored, struct al_error *err)
-{
-	return al_read_record(reader, &fused_record, node, stored, err);
-}
-
 static bool finish_stored(void *context, const struct cJSON *node, void *record,
 	struct al_error *err)
 {
@@ -162,7 +131,7 @@ static const struct al_field stored_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
 	AL_ORDER_FIELD(AT(order)),
 	{AL_KEY("is", TEXT, AT(is))},
-	{AL_KEY("fused", BY, 0), .read = read_fused},
+	{AL_KEY("fused", RECORD, 0), .record = &fused_record},
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
 	{AL_KEY("optional", BOOLEAN, AT(is_optional))},
 	{AL_KEY("scale", TEXT, AT(scale))},
@@ -177,20 +146,13 @@ static const struct al_record stored_record = {
 	.check = finish_stored,
 };
 
-static bool read_scaling(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_rotary *rotary = out;
-
-	return al_read_texts(reader, node, &rotary->scaling, &rotary->n_scaling, err);
-}
-
 #define AT(member) offsetof(struct al_rotary, member)
 static const struct al_field rotary_fields[] = {
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
 	{AL_KEY("width", BY, AT(width)), .read = al_read_formula},
 	{AL_KEY("pairs", WORD, AT(pairs)), AL_WORDS(pairs_names), .fallback = AL_PAIRS_HALVES},
 	{AL_KEY("base", BY, AT(base)), .read = al_read_formula},
-	{AL_KEY("scaling", BY, 0), .read = read_scaling},
+	{AL_TEXTS_FIELD("scaling", AT(scaling), AT(n_scaling))},
 	{AL_KEY("scaled", BY, AT(scaled)), .read = al_read_formula},
 };
 #undef AT
@@ -213,7 +175,7 @@ static const struct al_field module_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
 	AL_STACK_FIELD(AT(stack)),
 	AL_COMPONENT_FIELD(AT(component)),
-	{AL_KEY("for", BY, AT(loops)), .read = al_read_loops},
+	AL_LOOPS_FIELD(AT(loops)),
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
 	{AL_KEY("variant", TEXT, AT(variant)), .is_required = true},
 	{AL_KEY("set", MEMBERS, AT(set)), .n_offset = AT(n_set), .read = al_read_set,

@@ -8,18 +8,6 @@
 
 enum { AL_FAMILY_ITEMS = 1024 };
 
-/* The row of a member that is read together with another one. */
-bool al_read_with_other(void *reader, const struct cJSON *node, void *out,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* A text, or a list of texts. */
-bool al_read_texts(struct al_reader *reader, const struct cJSON *node, const char ***out, size_t *n,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* The same as a record's rows call it, into a struct al_texts. */
-bool al_read_text_list(void *reader, const struct cJSON *node, void *out,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* The name of a number format, into a const char *. */
 bool al_read_dtype(void *reader, const struct cJSON *node, void *out,
 	struct al_error *err) AL_MUST_CHECK;
@@ -28,17 +16,17 @@ bool al_read_dtype(void *reader, const struct cJSON *node, void *out,
 bool al_read_config_number(void *reader, const struct cJSON *node, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* A formula, or true or false as 1 or 0. */
-bool al_read_formula_or_flag(struct al_reader *reader, const struct cJSON *node,
-	const struct al_formula **out, struct al_error *err) AL_MUST_CHECK;
+/* A formula, or true or false as 1 or 0, into a const struct al_formula *. */
+bool al_read_formula_or_flag(void *reader, const struct cJSON *node, void *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* A member of "config", into a struct al_config_key. A default may use the symbols before it: no
  * chain of defaults comes back to itself. */
 bool al_read_config_key(void *reader, const struct cJSON *member, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* A "for", into a struct al_loops. */
-bool al_read_loops(void *reader, const struct cJSON *object, void *out,
+/* A member of a "for", into a struct al_loop. What follows may use its variable. */
+bool al_read_loop(void *reader, const struct cJSON *member, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Every {variable} of a name must be a loop's. */
@@ -79,6 +67,17 @@ bool al_read_family_module(void *reader, const struct cJSON *node, void *out,
 extern const char *const al_order_names[2];
 extern const char *const al_stack_names[AL_N_STACKS];
 
+/* A text, or a list of texts. */
+#define AL_TEXTS_FIELD(key, at, n_at) \
+	AL_KEY(key, LIST, at), .n_offset = (n_at), .or_one = true, .least = 1, \
+			       .most = AL_FAMILY_ITEMS, .noun = "texts"
+#define AL_LOOPS_FIELD(at) \
+	{ \
+		AL_KEY("for", MEMBERS, (at) + offsetof(struct al_loops, items)), \
+			.n_offset = (at) + offsetof(struct al_loops, n), .read = al_read_loop, \
+			.item_size = sizeof(struct al_loop), .most = AL_FAMILY_LOOPS, \
+			.noun = "loops" \
+	}
 #define AL_COMPONENT_FIELD(at) \
 	{ \
 		AL_KEY("component", WORD, at), AL_WORDS(al_component_names), \

@@ -41,71 +41,51 @@ static bool read_names(void *context, const struct cJSON *node, void *out, struc
 
 /* ---- numbers and words of a config ---- */
 
-static bool read_number_keys(void *reader, const struct cJSON *node, void *out,
-	struct al_error *err)
-{
-	struct al_config_number *number = out;
-
-	return al_read_texts(reader, node, &number->keys, &number->n_keys, err);
-}
-
+#define AT(member) offsetof(struct al_config_number, member)
 static const struct al_field number_fields[] = {
-	{AL_KEY("key", BY, 0), .is_required = true, .read = read_number_keys},
-	{AL_KEY("default", REAL, offsetof(struct al_config_number, fallback))},
-	{AL_KEY("plus", REAL, offsetof(struct al_config_number, plus))},
+	{AL_TEXTS_FIELD("key", AT(keys), AT(n_keys)), .is_required = true},
+	{AL_KEY("default", REAL, AT(fallback)), .has_offset = AT(has_fallback)},
+	{AL_KEY("plus", REAL, AT(plus))},
 };
+#undef AT
 static const struct al_record number_record = {.fields = AL_FIELDS(number_fields)};
 
 bool al_read_config_number(void *context, const struct cJSON *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_config_number *number = out;
-	const bool is_object = al_json_kind(node) == AL_JSON_OBJECT;
 
-	number->has_fallback = !is_object || al_json_get(node, "default");
-	return is_object ? al_read_record(reader, &number_record, node, number, err)
-			 : al_json_real(reader->doc, node, &number->fallback, err);
+	if (al_json_kind(node) == AL_JSON_OBJECT)
+		return al_read_record(reader, &number_record, node, number, err);
+	number->has_fallback = true;
+	return al_json_real(reader->doc, node, &number->fallback, err);
 }
 
-static bool read_word_keys(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_forward_word *word = out;
-
-	return al_read_texts(reader, node, &word->keys, &word->n_keys, err);
-}
-
+#define AT(member) offsetof(struct al_forward_word, member)
 static const struct al_field word_fields[] = {
-	{AL_KEY("key", BY, 0), .is_required = true, .read = read_word_keys},
-	{AL_KEY("default", TEXT, offsetof(struct al_forward_word, fallback)), .is_required = true},
+	{AL_TEXTS_FIELD("key", AT(keys), AT(n_keys)), .is_required = true},
+	{AL_KEY("default", TEXT, AT(fallback)), .is_required = true},
 };
+#undef AT
 static const struct al_record word_record = {.fields = AL_FIELDS(word_fields)};
-
-static bool read_word(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_reader *reader = context;
-	struct al_forward_word *word = out;
-
-	return al_json_kind(node) == AL_JSON_OBJECT
-		? al_read_record(reader, &word_record, node, word, err)
-		: al_read_text(reader, node, &word->fallback, err);
-}
 
 /* ---- what is needed ---- */
 
-static bool read_value(struct al_reader *reader, const struct cJSON *node, const char **out,
-	struct al_error *err)
+static bool read_value(void *context, const struct cJSON *node, void *value, struct al_error *err)
 {
+	struct al_reader *reader = context;
+	const char **out = value;
 	double number;
-	bool value;
+	bool is_true;
 
 	switch (al_json_kind(node)) {
 	case AL_JSON_NULL:
 		*out = "null";
 		return true;
 	case AL_JSON_BOOLEAN:
-		if (!al_json_boolean(reader->doc, node, &value, err))
+		if (!al_json_boolean(reader->doc, node, &is_true, err))
 			return false;
-		*out = value ? "true" : "false";
+		*out = is_true ? "true" : "false";
 		return true;
 	case AL_JSON_NUMBER:
 		if (!al_json_real(reader->doc, node, &number, err))
@@ -119,25 +99,19 @@ static bool read_value(struct al_reader *reader, const struct cJSON *node, const
 
 static bool read_need(void *context, const struct cJSON *member, void *out, struct al_error *err)
 {
+	static const struct al_field values = {
+		AL_KEY("requires", LIST, offsetof(struct al_forward_need, values)),
+		.n_offset = offsetof(struct al_forward_need, n_values),
+		.or_one = true,
+		.read = read_value,
+		.item_size = sizeof(const char *),
+	};
 	struct al_reader *reader = context;
+	const struct al_record_source source = al_reader_source(reader);
 	struct al_forward_need *need = out;
-	const bool is_list = al_json_kind(member) == AL_JSON_ARRAY;
-	const struct cJSON *node = is_list ? al_json_first(member) : member;
-	const size_t n = is_list ? al_json_size(member) : 1;
 
 	need->key = al_strdup(reader->arena, al_json_key(member));
-	need->values = al_new_array(reader->arena, const char *, n);
-	for (; need->n_values < n; node = al_json_next(node))
-		if (!read_value(reader, node, &need->values[need->n_values++], err))
-			return false;
-	return true;
-}
-
-static bool read_present(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_forward *forward = out;
-
-	return al_read_texts(reader, node, &forward->present, &forward->n_present, err);
+	return al_record_read_items(&source, &values, member, need, err);
 }
 
 static bool read_loop(void *context, const struct cJSON *member, void *out, struct al_error *err)
@@ -183,11 +157,6 @@ static const struct al_field relative_fields[] = {
 };
 static const struct al_record relative_record = {.fields = AL_FIELDS(relative_fields)};
 
-static bool read_relative(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	return al_read_record(reader, &relative_record, node, out, err);
-}
-
 static const struct al_field attention_fields[] = {
 	NAMES("before", ATTENTION_BEFORE),
 	NAMES("behind", ATTENTION_BEHIND),
@@ -198,50 +167,15 @@ static const struct al_field attention_fields[] = {
 	NAMES("key_norm", KEY_NORM),
 	{AL_KEY("over", WORD, AT(qk_norm)), AL_WORDS(over_names), .fallback = AL_NORM_OVER_HEAD},
 	{AL_KEY("alibi", BY, AT(alibi)), .read = al_read_config_number},
-	{AL_KEY("relative", BY, 0), .read = read_relative},
+	{AL_KEY("relative", RECORD, 0), .record = &relative_record},
 	NAMES("sinks", SINKS),
 };
-
-static bool read_condition(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	return al_read_formula_or_flag(reader, node, out, err);
-}
 
 /* The tensors of a block that begin at `of`. */
 #define BLOCK(of) \
 	NAMES("gate", of + (int)AL_BLOCK_GATE), NAMES("up", of + (int)AL_BLOCK_UP), \
 		NAMES("gate_up", of + (int)AL_BLOCK_GATE_UP), \
 		NAMES("down", of + (int)AL_BLOCK_DOWN)
-
-static const struct al_field feed_forward_fields[] = {
-	NAMES("before", FEED_BEFORE),
-	NAMES("behind", FEED_BEHIND),
-	NAMES("sum", FEED_SUM),
-	BLOCK(FEED),
-	{AL_KEY("activation", BY, AT(activation)), .read = read_word, .is_required = true},
-	{AL_KEY("alternating", BOOLEAN, AT(is_alternating))},
-};
-
-static const struct al_field shared_fields[] = {BLOCK(SHARED), NAMES("weight", SHARED_WEIGHT)};
-static bool read_shared(void *reader, const struct cJSON *node, void *out, struct al_error *err);
-
-static const struct al_field experts_fields[] = {
-	{AL_KEY("router", BY, AT(tensors[AL_FORWARD_ROUTER])), .read = read_names,
-		.is_required = true},
-	{AL_KEY("count", BY, AT(n_experts)), .read = al_read_formula, .is_required = true},
-	{AL_KEY("active", BY, AT(n_active)), .read = al_read_formula, .is_required = true},
-	{AL_KEY("normalised", BY, AT(normalised)), .read = read_condition},
-	BLOCK(EXPERT),
-	{AL_KEY("shared", BY, 0), .read = read_shared},
-};
-
-static const struct al_field last_fields[] = {
-	NAMES("norm", LAST_NORM),
-	NAMES("project", LAST_PROJECT),
-	NAMES("head", HEAD),
-	{AL_KEY("divide", BY, AT(logit_divisor)), .read = al_read_config_number},
-	{AL_KEY("cap", BY, AT(logit_cap)), .read = al_read_config_number},
-};
 
 static bool check_block(const struct al_reader *reader, const struct cJSON *node,
 	const struct al_forward_names *block, struct al_error *err)
@@ -252,62 +186,77 @@ static bool check_block(const struct al_reader *reader, const struct cJSON *node
 			"expected \"down\", and either \"up\" or \"gate_up\" (both in one)");
 }
 
+/* A family whose layers all have experts says the norms and the activation alone. */
+static bool check_feed_forward(void *reader, const struct cJSON *node, void *record,
+	struct al_error *err)
+{
+	const struct al_forward *forward = record;
+
+	return !al_json_get(node, "down")
+		|| check_block(reader, node, &forward->tensors[AL_FORWARD_FEED], err);
+}
+
+static bool check_experts(void *reader, const struct cJSON *node, void *record,
+	struct al_error *err)
+{
+	const struct al_forward *forward = record;
+
+	return check_block(reader, node, &forward->tensors[AL_FORWARD_EXPERT], err);
+}
+
+static bool check_shared(void *reader, const struct cJSON *node, void *record, struct al_error *err)
+{
+	const struct al_forward *forward = record;
+
+	return check_block(reader, node, &forward->tensors[AL_FORWARD_SHARED], err);
+}
+
+static const struct al_field feed_forward_fields[] = {
+	NAMES("before", FEED_BEFORE),
+	NAMES("behind", FEED_BEHIND),
+	NAMES("sum", FEED_SUM),
+	BLOCK(FEED),
+	{AL_KEY("activation", RECORD, AT(activation)), .record = &word_record,
+		.or_text = AT(activation.fallback), .is_required = true},
+	{AL_KEY("alternating", BOOLEAN, AT(is_alternating))},
+};
+
+static const struct al_field shared_fields[] = {BLOCK(SHARED), NAMES("weight", SHARED_WEIGHT)};
+static const struct al_record shared_record = {
+	.fields = AL_FIELDS(shared_fields),
+	.check = check_shared,
+};
+
+static const struct al_field experts_fields[] = {
+	{AL_KEY("router", BY, AT(tensors[AL_FORWARD_ROUTER])), .read = read_names,
+		.is_required = true},
+	{AL_KEY("count", BY, AT(n_experts)), .read = al_read_formula, .is_required = true},
+	{AL_KEY("active", BY, AT(n_active)), .read = al_read_formula, .is_required = true},
+	{AL_KEY("normalised", BY, AT(normalised)), .read = al_read_formula_or_flag},
+	BLOCK(EXPERT),
+	{AL_KEY("shared", RECORD, 0), .record = &shared_record},
+};
+
+static const struct al_field last_fields[] = {
+	NAMES("norm", LAST_NORM),
+	NAMES("project", LAST_PROJECT),
+	NAMES("head", HEAD),
+	{AL_KEY("divide", BY, AT(logit_divisor)), .read = al_read_config_number},
+	{AL_KEY("cap", BY, AT(logit_cap)), .read = al_read_config_number},
+};
+
 static const struct al_record norm_record = {.fields = AL_FIELDS(norm_fields)};
 static const struct al_record embedding_record = {.fields = AL_FIELDS(embedding_fields)};
 static const struct al_record attention_record = {.fields = AL_FIELDS(attention_fields)};
-static const struct al_record feed_forward_record = {.fields = AL_FIELDS(feed_forward_fields)};
-static const struct al_record experts_record = {.fields = AL_FIELDS(experts_fields)};
-static const struct al_record shared_record = {.fields = AL_FIELDS(shared_fields)};
+static const struct al_record feed_forward_record = {
+	.fields = AL_FIELDS(feed_forward_fields),
+	.check = check_feed_forward,
+};
+static const struct al_record experts_record = {
+	.fields = AL_FIELDS(experts_fields),
+	.check = check_experts,
+};
 static const struct al_record last_record = {.fields = AL_FIELDS(last_fields)};
-
-static bool read_norm(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	return al_read_record(reader, &norm_record, node, out, err);
-}
-
-static bool read_embedding(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	return al_read_record(reader, &embedding_record, node, out, err);
-}
-
-static bool read_attention(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	return al_read_record(reader, &attention_record, node, out, err);
-}
-
-static bool read_block(struct al_reader *reader, const struct al_record *record,
-	const struct cJSON *node, struct al_forward *forward, int block, struct al_error *err)
-{
-	return al_read_record(reader, record, node, forward, err)
-		&& check_block(reader, node, &forward->tensors[block], err);
-}
-
-/* A family whose layers all have experts says the norms and the activation alone. */
-static bool read_feed_forward(void *context, const struct cJSON *node, void *out,
-	struct al_error *err)
-{
-	struct al_reader *reader = context;
-	struct al_forward *forward = out;
-
-	return al_json_get(node, "down")
-		? read_block(reader, &feed_forward_record, node, forward, AL_FORWARD_FEED, err)
-		: al_read_record(reader, &feed_forward_record, node, forward, err);
-}
-
-static bool read_experts(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	return read_block(reader, &experts_record, node, out, AL_FORWARD_EXPERT, err);
-}
-
-static bool read_shared(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	return read_block(reader, &shared_record, node, out, AL_FORWARD_SHARED, err);
-}
-
-static bool read_last(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	return al_read_record(reader, &last_record, node, out, err);
-}
 
 /* Both kinds end in hidden states; a decoder's become logits. */
 static bool check_kind(void *context, const struct cJSON *node, void *record, struct al_error *err)
@@ -333,17 +282,17 @@ static const struct al_field forward_fields[] = {
 	{AL_KEY("loops", MEMBERS, AT(loops)), .n_offset = AT(n_loops), .read = read_loop,
 		.item_size = sizeof(struct al_forward_loop), .most = AL_FAMILY_LOOPS},
 	{AL_KEY("longest", BY, AT(longest)), .read = al_read_config_number},
-	{AL_KEY("norm", BY, 0), .read = read_norm, .is_required = true},
-	{AL_KEY("embedding", BY, 0), .read = read_embedding, .is_required = true},
+	{AL_KEY("norm", RECORD, 0), .record = &norm_record, .is_required = true},
+	{AL_KEY("embedding", RECORD, 0), .record = &embedding_record, .is_required = true},
 	{AL_KEY("parallel", BY, AT(parallel)), .read = al_read_formula},
 	{AL_KEY("residual", BY, AT(residual_scale)), .read = al_read_config_number},
-	{AL_KEY("attention", BY, 0), .read = read_attention, .is_required = true},
-	{AL_KEY("feed_forward", BY, 0), .read = read_feed_forward, .is_required = true},
-	{AL_KEY("experts", BY, 0), .read = read_experts},
-	{AL_KEY("last", BY, 0), .read = read_last},
+	{AL_KEY("attention", RECORD, 0), .record = &attention_record, .is_required = true},
+	{AL_KEY("feed_forward", RECORD, 0), .record = &feed_forward_record, .is_required = true},
+	{AL_KEY("experts", RECORD, 0), .record = &experts_record},
+	{AL_KEY("last", RECORD, 0), .record = &last_record},
 	{AL_KEY("requires", MEMBERS, AT(needs)), .n_offset = AT(n_needs), .read = read_need,
 		.item_size = sizeof(struct al_forward_need), .most = MOST_NEEDS},
-	{AL_KEY("present", BY, 0), .read = read_present},
+	{AL_TEXTS_FIELD("present", AT(present), AT(n_present))},
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
 	{AL_KEY("only", TEXT, AT(only))},
 };

@@ -38,43 +38,35 @@ static const struct al_field projection_fields[] = {
 #undef AT
 static const struct al_record projection_record = {.fields = AL_FIELDS(projection_fields)};
 
-static bool read_projection(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+static bool check_norm(void *context, const struct cJSON *node, void *record, struct al_error *err)
 {
-	return al_read_record(reader, &projection_record, node, out, err);
-}
+	const struct al_reader *reader = context;
+	const struct al_pass_across *across = record;
 
-static bool read_norm(void *context, const struct cJSON *node, void *out, struct al_error *err)
-{
-	struct al_reader *reader = context;
-	struct al_pass_across *across = out;
-
-	return al_read_texts(reader, node, &across->norm, &across->n_norm, err)
-		&& (across->n_norm == AL_N_PASS_NORMS
-			|| al_json_fail(reader->doc, node, err,
-				"found %zu names, expected those of scale, bias, mean and variance",
-				across->n_norm));
+	return across->n_norm == AL_N_PASS_NORMS
+		|| al_json_fail(reader->doc, al_json_get(node, "norm"), err,
+			"found %zu names, expected those of scale, bias, mean and variance",
+			across->n_norm);
 }
 
 #define AT(member) offsetof(struct al_pass_across, member)
 static const struct al_field across_fields[] = {
-	{AL_KEY("norm", BY, 0), .is_required = true, .read = read_norm},
+	{AL_TEXTS_FIELD("norm", AT(norm), AT(n_norm)), .is_required = true},
 	{AL_KEY("weight", TEXT, AT(weight)), .is_required = true},
 	{AL_KEY("bias", TEXT, AT(bias)), .is_required = true},
 	{AL_KEY("averages", BOOLEAN, AT(averages))},
 	{AL_KEY("multiplies", BOOLEAN, AT(multiplies))},
 };
 #undef AT
-static const struct al_record across_record = {.fields = AL_FIELDS(across_fields)};
-
-static bool read_across(void *reader, const struct cJSON *node, void *out, struct al_error *err)
-{
-	return al_read_record(reader, &across_record, node, out, err);
-}
+static const struct al_record across_record = {
+	.fields = AL_FIELDS(across_fields),
+	.check = check_norm,
+};
 
 #define AT(member) offsetof(struct al_pass, member)
 #define PROJECTION(name) \
 	{ \
-		AL_KEY(#name, BY, AT(name)), .is_required = true, .read = read_projection \
+		AL_KEY(#name, RECORD, AT(name)), .is_required = true, .record = &projection_record \
 	}
 static const struct al_field pass_fields[] = {
 	PROJECTION(query),
@@ -82,7 +74,7 @@ static const struct al_field pass_fields[] = {
 	PROJECTION(value),
 	PROJECTION(output),
 	{AL_KEY("content", TEXT, AT(content))},
-	{AL_KEY("across", BY, AT(across)), .read = read_across},
+	{AL_KEY("across", RECORD, AT(across)), .record = &across_record},
 };
 #undef AT
 static const struct al_record pass_record = {.fields = AL_FIELDS(pass_fields)};

@@ -91,9 +91,14 @@ enum al_entry_form {
 };
 extern const struct al_record al_entry_records[AL_N_FORMS];
 
-/* As a record's rows call it: a list of 1 to AL_SHAPE_DIMS formulas, into a struct al_shape. */
-bool al_read_shape(void *reader, const struct cJSON *list, void *out,
-	struct al_error *err) AL_MUST_CHECK;
+/* A list of 1 to `n` formulas, into a struct al_shape. */
+#define AL_SHAPE_FIELD(key, at, n) \
+	{ \
+		AL_KEY(key, LIST, (at) + offsetof(struct al_shape, dims)), \
+			.is_required = true, .n_offset = (at) + offsetof(struct al_shape, n_dims), \
+			.read = al_read_formula, .item_size = sizeof(struct al_formula *), \
+			.least = 1, .most = (n), .noun = "dimensions" \
+	}
 
 /* Refuses two entries of a list that could exist under the same name. */
 bool al_entries_check(struct al_reader *reader, const struct cJSON *list,

@@ -229,7 +229,7 @@ static void note_components(const struct al_request *q, struct al_table *table)
 		const struct al_family_component *c = &q->family->components[i];
 		if (c->has && lacks(&q->settings, c->has))
 			al_table_note(table, "%s has no %s: no %s tower is counted", q->name,
-				c->place->objects[0], al_component_names[c->component]);
+				c->place.objects[0], al_component_names[c->component]);
 	}
 }
 

@@ -628,8 +628,7 @@ static const struct refusal families[] = {
 	{FAMILY("\"config\": {\"d_model\": \"width\"}"),
 		":1:59: \"d_model\" is a string, expected an object"},
 	{FAMILY("\"config\": {\"d_model\": {}}"), ":1:59: found neither \"key\" nor \"default\""},
-	{FAMILY("\"config\": {\"d_model\": {\"key\": []}}"),
-		":1:67: found 0 texts, expected 1 to 1024"},
+	{FAMILY("\"config\": {\"d_model\": {\"key\": []}}"), ":1:67: the list of texts is empty"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"default\": \"4*d_modle\"}}"),
 		":1:81: column 3: unknown symbol \"d_modle\" (did you mean \"d_model\"?)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"integer\"}}"),
@@ -697,7 +696,7 @@ static const struct refusal families[] = {
 	{TENSOR("\"part\": \"norm\", \"before\": \"attn\""),
 		":1:103: unknown module \"attn\": the family has none"},
 	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1}"),
-		":1:100: found 5 loops, expected at most 4"},
+		":1:100: \"for\" has 5 loops, expected at most 4"},
 	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": [3, 2, 1]}"),
 		":1:106: found 3 items, expected how many there are and how many of them are "
 		"active"},
