@@ -42,20 +42,26 @@ void al_aside_close(struct al_aside *aside)
 	*aside = (struct al_aside){0};
 }
 
-bool al_aside_put(struct al_aside *aside, const void *bytes, size_t length, uint64_t *at,
+bool al_aside_put_at(const struct al_aside *aside, uint64_t at, const void *bytes, size_t length,
 	struct al_error *err)
 {
 	const char *next = bytes;
 
-	*at = aside->bytes;
 	for (size_t done = 0; done < length;) {
-		ssize_t n = write(aside->fd, next + done, length - done);
+		ssize_t n = pwrite(aside->fd, next + done, length - done, (off_t)(at + done));
 		if (n < 0 && errno != EINTR)
 			return fail(aside, "write", err);
 		done += n > 0 ? (size_t)n : 0;
 	}
-	aside->bytes += length;
 	return true;
+}
+
+bool al_aside_put(struct al_aside *aside, const void *bytes, size_t length, uint64_t *at,
+	struct al_error *err)
+{
+	*at = aside->bytes;
+	aside->bytes += length;
+	return al_aside_put_at(aside, *at, bytes, length, err);
 }
 
 bool al_aside_get(const struct al_aside *aside, uint64_t at, void *out, size_t length,

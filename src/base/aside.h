@@ -20,6 +20,9 @@ void al_aside_close(struct al_aside *aside); /* one that is all zeros, too */
 /* `at` is where the bytes are to be found. */
 bool al_aside_put(struct al_aside *aside, const void *bytes, size_t length, uint64_t *at,
 	struct al_error *err) AL_MUST_CHECK;
+/* The same where the caller says. */
+bool al_aside_put_at(const struct al_aside *aside, uint64_t at, const void *bytes, size_t length,
+	struct al_error *err) AL_MUST_CHECK;
 bool al_aside_get(const struct al_aside *aside, uint64_t at, void *out, size_t length,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -92,7 +92,7 @@ static bool measure_all(struct al_audit_run *run, struct al_error *err)
 	const struct al_model_view *view = &run->opened.view;
 
 	for (size_t i = 0; i < view->n_modules; i++)
-		run->steps.n += al_audit_run_chooses(run, &view->modules[i]);
+		run->n_steps += al_audit_run_chooses(run, &view->modules[i]);
 	for (size_t i = 0; i < view->n_modules; i++)
 		if (al_audit_run_chooses(run, &view->modules[i])
 			&& (!al_audit_run_measure(run, &view->modules[i], err)

@@ -126,8 +126,8 @@ static void show_step(void *context, const char *step)
 {
 	struct al_audit_run *run = context;
 
-	al_progress_show(&run->progress, run->module, step,
-		(struct al_steps){run->steps.done - 1, run->steps.n});
+	run->progress.whole = run->module;
+	al_progress_show(&run->progress, step, run->n_done - 1, run->n_steps);
 }
 
 static void begin(struct al_audit_run *run)
@@ -155,7 +155,7 @@ static void begin(struct al_audit_run *run)
 	run->kernel = al_blas_kernel();
 	run->kernel_note = al_kernel_reason(arena);
 	al_audit_init(&run->audit, &run->opened.view, &options);
-	al_progress_init(&run->progress, run->session);
+	al_progress_init(&run->progress, run->session, NULL);
 	al_audit_run_begin_tables(run);
 }
 
@@ -231,8 +231,8 @@ bool al_audit_run_measure(struct al_audit_run *run, const struct al_attention *a
 	bool ok = true;
 
 	run->module = attention->name;
-	al_progress_show(&run->progress, run->opened.checkpoint.path, run->module, run->steps);
-	run->steps.done++;
+	run->progress.whole = run->opened.checkpoint.path;
+	al_progress_show(&run->progress, run->module, run->n_done++, run->n_steps);
 	if (!al_audit_module_init(&module, &run->audit, attention, err))
 		return leave_out(run, attention, err);
 	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)

@@ -37,7 +37,7 @@ struct al_audit_run {
 	struct al_table across, against; /* without columns where they weren't asked for */
 	struct al_progress progress;
 	const char *module; /* that is measured */
-	struct al_steps steps; /* modules */
+	size_t n_done, n_steps; /* modules */
 	const struct al_attention **measured;
 	size_t n_measured, n_handed_on;
 	const char **left_out; /* why modules weren't measured */

@@ -185,7 +185,7 @@ static bool measure_all(struct sharding *s, struct al_error *err)
 	const struct al_model_view *view = &s->run.opened.view;
 
 	for (size_t i = 0; i < view->n_modules; i++)
-		s->run.steps.n += s->shards[i] == s->part.shard;
+		s->run.n_steps += s->shards[i] == s->part.shard;
 	for (size_t i = 0; i < view->n_modules; i++)
 		if (s->shards[i] == s->part.shard && !measure(s, i, err))
 			return false;

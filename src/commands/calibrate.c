@@ -15,12 +15,6 @@
 #include "commands/progress.h"
 #include "commands/summary.h"
 
-const struct al_option_row al_calibration_folder_rows[] = {
-	OPTION_TEXT(struct al_calibration_options, folder, "output", "DIR",
-		"the folder that gets calibration.safetensors", .letter = 'o'),
-	OPTION_END,
-};
-
 /* ---- the folder ---- */
 
 bool al_calibration_folder_make(const char *folder, bool *is_new, struct al_error *err)
@@ -45,40 +39,48 @@ static bool is_imatrix(const char *path)
 
 /* ---- the answer ---- */
 
-static void add_columns(struct al_table *table)
-{
-	static const struct al_column columns[] = {
-		{.key = "module", .title = "Module", .is_key = true},
-		{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "tokens", .title = "Tokens", .digits = AL_DIGITS_ALL},
-		{.key = "norm", .title = "Output norm", .digits = 4},
-		{.key = "entropy", .title = "Attention entropy", .unit = "nats", .digits = 4},
-		{.key = "nearest", .title = "Nearest head", .digits = AL_DIGITS_ALL},
-		{.key = "distance", .title = "Its distance", .digits = 4},
-		{.key = "mean_distance", .title = "Distance to others", .digits = 4},
-	};
+struct head {
+	const char *module;
+	size_t head;
+	int64_t tokens, nearest;
+	double norm, entropy, distance, mean_distance;
+};
 
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-}
+static const struct al_table_field fields[] = {
+	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct head, module)},
+	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct head, head)},
+	{{.key = "tokens", .title = "Tokens", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct head, tokens)},
+	{{.key = "norm", .title = "Output norm", .digits = 4}, AL_MEMBER(struct head, norm)},
+	{{.key = "entropy", .title = "Attention entropy", .unit = "nats", .digits = 4},
+		AL_MEMBER(struct head, entropy)},
+	{{.key = "nearest", .title = "Nearest head", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct head, nearest)},
+	{{.key = "distance", .title = "Its distance", .digits = 4},
+		AL_MEMBER(struct head, distance)},
+	{{.key = "mean_distance", .title = "Distance to others", .digits = 4},
+		AL_MEMBER(struct head, mean_distance)},
+	AL_FIELDS_END,
+};
 
 /* Of the distances to the other heads. */
-static void add_distances(struct al_table *table, struct al_cell *cell, struct al_matrix distances,
-	size_t head, double n_queries)
+static void find_distances(struct head *row, struct al_matrix distances, double n_queries)
 {
-	const double *own = distances.data + head * distances.ld;
-	size_t nearest = head == 0;
+	const double *own = distances.data + row->head * distances.ld;
+	size_t nearest = row->head == 0;
 	double sum = 0;
 
 	if (distances.rows < 2)
 		return;
 	for (size_t i = 0; i < distances.rows; i++) {
 		sum += own[i];
-		if (i != head && own[i] < own[nearest])
+		if (i != row->head && own[i] < own[nearest])
 			nearest = i;
 	}
-	al_cell_set_int(table, cell++, (int64_t)nearest);
-	al_cell_set_real(cell++, own[nearest] / n_queries);
-	al_cell_set_real(cell, sum / (double)(distances.rows - 1) / n_queries);
+	row->nearest = (int64_t)nearest;
+	row->distance = own[nearest] / n_queries;
+	row->mean_distance = sum / (double)(distances.rows - 1) / n_queries;
 }
 
 static void add_module(struct al_table *table, const struct al_module_statistics *module,
@@ -87,13 +89,16 @@ static void add_module(struct al_table *table, const struct al_module_statistics
 	const double n = al_statistics_tokens(module);
 
 	for (size_t head = 0; head < al_statistics_heads(module); head++) {
-		struct al_cell *cell = al_table_add_row(table);
-		al_cell_set_text(table, cell++, module->name);
-		al_cell_set_int(table, cell++, (int64_t)head);
-		al_cell_set_int(table, cell++, (int64_t)n);
-		al_cell_set_real(cell++, module->of[AL_STATISTIC_NORMS].data[head] / n);
-		al_cell_set_real(cell++, module->of[AL_STATISTIC_ENTROPIES].data[head] / n);
-		add_distances(table, cell, module->of[AL_STATISTIC_DISTANCES], head, n_queries);
+		struct head row = {.module = module->name,
+			.head = head,
+			.tokens = (int64_t)n,
+			.norm = module->of[AL_STATISTIC_NORMS].data[head] / n,
+			.entropy = module->of[AL_STATISTIC_ENTROPIES].data[head] / n,
+			.nearest = INT64_MIN,
+			.distance = NAN,
+			.mean_distance = NAN};
+		find_distances(&row, module->of[AL_STATISTIC_DISTANCES], n_queries);
+		al_table_add_record(table, &row);
 	}
 }
 
@@ -168,7 +173,7 @@ void al_calibration_add_table(struct al_session *session, const struct al_calibr
 	struct al_table *table = al_session_table(session, "calibration",
 		al_format(&session->arena, "Attention on tokens, recorded in %s", folder));
 
-	add_columns(table);
+	al_table_add_fields(table, fields, 0);
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		add_module(table, &calibration->modules[i], (double)calibration->n_queries);
 	al_table_note(table, "%s, %s",
@@ -186,13 +191,14 @@ void al_calibration_add_table(struct al_session *session, const struct al_calibr
 /* ---- the command ---- */
 
 struct calibrate_options {
-	struct al_calibration_options calibration;
+	struct al_output_options output;
+	const char *target; /* a folder, or a file of an imatrix */
 	struct al_layout_options layout;
 	struct al_input_options input;
 };
 
 static const struct al_option_row output_rows[] = {
-	OPTION_TEXT(struct al_calibration_options, folder, "output", "DIR|FILE",
+	OPTION_TEXT(struct calibrate_options, target, "output", "DIR|FILE",
 		"the folder that gets calibration.safetensors; FILE.imatrix or FILE.gguf: the mean "
 		"squares alone, for llama.cpp's quantiser",
 		.letter = 'o'),
@@ -209,17 +215,8 @@ struct calibrating {
 	struct al_session *session;
 	const struct calibrate_options *options;
 	struct al_opened_checkpoint opened;
-	struct al_network network;
-	struct al_tokens tokens;
-	struct al_progress progress;
+	struct al_running model;
 };
-
-static void show(void *context, const char *part, size_t done, size_t n)
-{
-	struct calibrating *c = context;
-
-	al_progress_show(&c->progress, c->opened.checkpoint.path, part, (struct al_steps){done, n});
-}
 
 /* What it was recorded on. */
 static const char *dataset(const struct al_input_options *input)
@@ -237,13 +234,13 @@ static bool put_imatrix(struct calibrating *c, const struct al_calibration *cali
 		"squares; llama.cpp quantises the others as without one, and refuses to where a "
 		"type needs it");
 	return al_imatrix_write(calibration, &c->opened.view, dataset(&c->options->input),
-		c->options->calibration.folder, err);
+		c->options->target, err);
 }
 
 static bool put(struct calibrating *c, const struct al_calibration *calibration,
 	struct al_error *err)
 {
-	const char *path = c->options->calibration.folder;
+	const char *path = c->options->target;
 
 	return is_imatrix(path) ? put_imatrix(c, calibration, err)
 				: al_calibration_put(c->session, calibration, path, err);
@@ -251,17 +248,17 @@ static bool put(struct calibrating *c, const struct al_calibration *calibration,
 
 static bool record(struct calibrating *c, struct al_error *err)
 {
-	const char *folder = c->options->calibration.folder;
-	const struct al_batch all = al_input_batch(&c->tokens);
-	const struct al_watch watch = {show, c};
+	struct al_progress progress;
+	const struct al_watch watch = {al_progress_show, &progress};
 	struct al_calibration calibration;
 
-	al_progress_init(&c->progress, c->session);
-	bool ok = al_calibration_record(&calibration, &c->network, &all, &watch, err);
-	al_progress_finish(&c->progress);
+	al_progress_init(&progress, c->session, c->opened.checkpoint.path);
+	bool ok = al_calibration_record(&calibration, &c->model.network, &c->model.all, &watch,
+		err);
+	al_progress_finish(&progress);
 	if (!ok)
 		return false;
-	al_calibration_add_table(c->session, &calibration, folder);
+	al_calibration_add_table(c->session, &calibration, c->options->target);
 	al_opened_checkpoint_note(&c->opened, c->session->tables[0]);
 	al_kernel_note(c->session->tables[0]);
 	/* What the tokens didn't need may hold NaN: rows of embeddings, the last projection. */
@@ -275,7 +272,7 @@ static bool record(struct calibrating *c, struct al_error *err)
 /* The folder is made first: what can't be written needs no recording. */
 static bool record_in_folder(struct calibrating *c, struct al_error *err)
 {
-	const char *folder = c->options->calibration.folder;
+	const char *folder = c->options->target;
 	bool is_new;
 
 	if (!al_calibration_folder_make(folder, &is_new, err))
@@ -287,33 +284,22 @@ static bool record_in_folder(struct calibrating *c, struct al_error *err)
 	return false;
 }
 
-static bool run_network(struct calibrating *c, struct al_error *err)
-{
-
-	if (!al_network_open(&c->network, &c->opened.view, err))
-		return false;
-	bool ok = al_input_read(&c->options->input, &c->network, &c->tokens, err);
-	if (ok) {
-		ok = is_imatrix(c->options->calibration.folder) ? record(c, err)
-								: record_in_folder(c, err);
-		al_tokens_finish(&c->tokens);
-	}
-	al_network_close(&c->network);
-	return ok;
-}
-
 static bool run_calibrate(struct al_session *session, struct al_error *err)
 {
 	struct calibrating c = {.session = session, .options = session->options};
 
-	if (!c.options->calibration.folder)
+	if (!c.options->target)
 		return al_fail(err, AL_EINPUT,
 			"expected -o DIR, the folder to write to, or -o FILE.imatrix");
 	if (!al_input_check(&c.options->input, err)
 		|| !al_opened_checkpoint_init(&c.opened, session, &c.options->layout,
 			al_session_word(session, 0), al_session_word(session, 1), true, err))
 		return false;
-	bool ok = run_network(&c, err);
+	bool ok = al_running_begin(&c.model, &c.opened.view, &c.options->input, err);
+	if (ok) {
+		ok = is_imatrix(c.options->target) ? record(&c, err) : record_in_folder(&c, err);
+		al_running_end(&c.model);
+	}
 	al_opened_checkpoint_finish(&c.opened);
 	return ok;
 }

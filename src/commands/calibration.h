@@ -5,13 +5,6 @@
 #include "model/calibration/calibration.h"
 #include "commands/command.h"
 
-/* -o DIR. */
-struct al_calibration_options {
-	struct al_output_options output;
-	const char *folder;
-};
-extern const struct al_option_row al_calibration_folder_rows[];
-
 /* Makes the folder. `is_new`: it wasn't there. */
 bool al_calibration_folder_make(const char *folder, bool *is_new,
 	struct al_error *err) AL_MUST_CHECK;

@@ -12,15 +12,14 @@ struct compression {
 	const struct al_compress_options *options;
 	const char *file;
 	struct al_progress progress;
-	struct al_steps steps; /* modules */
+	size_t n_done, n; /* modules */
 };
 
 static void show(void *context, const char *module)
 {
 	struct compression *c = context;
 
-	al_progress_show(&c->progress, c->opened->checkpoint.path, module, c->steps);
-	c->steps.done++;
+	al_progress_show(&c->progress, module, c->n_done++, c->n);
 }
 
 /* With a budget each module is looked at before it is compressed. */
@@ -67,8 +66,8 @@ static bool compress(struct al_session *session, struct al_opened_checkpoint *op
 			"Shared dimensions of each head");
 		al_compress_add_head_columns(heads);
 	}
-	al_progress_init(&c.progress, session);
-	c.steps.n = count_steps(&opened->view, options);
+	al_progress_init(&c.progress, session, opened->checkpoint.path);
+	c.n = count_steps(&opened->view, options);
 	options->watch = show;
 	options->check = check;
 	options->context = &c;
@@ -104,21 +103,15 @@ static bool compress_running(struct al_session *session, struct al_opened_checkp
 	struct al_compress_options *options, struct al_data *data, struct al_error *err)
 {
 	const struct al_compress_words *o = session->options;
-	struct al_network network;
-	struct al_tokens tokens;
+	struct al_running running;
 
 	if (!al_refit_runs(data->refit))
 		return compress(session, opened, options, err);
-	if (!al_network_open(&network, &opened->view, err))
+	if (!al_running_begin(&running, &opened->view, &o->input, err))
 		return false;
-	bool ok = al_input_read(&o->input, &network, &tokens, err);
-	if (ok) {
-		const struct al_batch all = al_input_batch(&tokens);
-		data->running = (struct al_refitting){&network, &all};
-		ok = compress(session, opened, options, err);
-		al_tokens_finish(&tokens);
-	}
-	al_network_close(&network);
+	data->running = (struct al_refitting){&running.network, &running.all};
+	bool ok = compress(session, opened, options, err);
+	al_running_end(&running);
 	return ok;
 }
 

@@ -43,50 +43,48 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 struct evaluation {
 	struct al_session *session;
 	struct al_opened_checkpoint opened;
-	struct al_network network;
-	struct al_tokens tokens;
+	struct al_running model;
 	struct al_progress progress;
 	struct al_watch watch;
 	struct al_table *last; /* the notes stand under it */
 };
 
-static void show(void *context, const char *part, size_t done, size_t n)
-{
-	struct evaluation *e = context;
-
-	al_progress_show(&e->progress, e->opened.checkpoint.path, part, (struct al_steps){done, n});
-}
-
 /* ---- a decoder's loss ---- */
+
+struct loss {
+	size_t sequences, tokens, predicted;
+	double loss, perplexity;
+};
+
+static const struct al_table_field loss_fields[] = {
+	{{.key = "sequences", .title = "Sequences", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct loss, sequences)},
+	{{.key = "tokens", .title = "Tokens", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct loss, tokens)},
+	{{.key = "predicted", .title = "Predicted", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct loss, predicted)},
+	{{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 6},
+		AL_MEMBER(struct loss, loss)},
+	{{.key = "perplexity", .title = "Perplexity", .digits = 4},
+		AL_MEMBER(struct loss, perplexity)},
+	AL_FIELDS_END,
+};
 
 static void add_loss(struct evaluation *e, const struct al_loss *loss)
 {
-	static const struct al_column columns[] = {
-		{.key = "sequences", .title = "Sequences", .digits = AL_DIGITS_ALL},
-		{.key = "tokens", .title = "Tokens", .digits = AL_DIGITS_ALL},
-		{.key = "predicted", .title = "Predicted", .digits = AL_DIGITS_ALL},
-		{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 6},
-		{.key = "perplexity", .title = "Perplexity", .digits = 4},
-	};
-	const struct al_batch all = al_input_batch(&e->tokens);
-	struct al_table *table = al_session_table(e->session, "loss", "Loss on the tokens");
+	const struct al_batch *all = &e->model.all;
 	const double mean = loss->nats / (double)loss->n_predicted;
 
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-	struct al_cell *cell = al_table_add_row(table);
-	al_cell_set_int(table, cell++, (int64_t)all.n_sequences);
-	al_cell_set_int(table, cell++, (int64_t)al_batch_tokens(&all));
-	al_cell_set_int(table, cell++, (int64_t)loss->n_predicted);
-	al_cell_set_real(cell++, mean);
-	al_cell_set_real(cell, exp(mean));
-	e->last = table;
+	e->last = al_session_table(e->session, "loss", "Loss on the tokens");
+	al_table_add_fields(e->last, loss_fields, 0);
+	al_table_add_record(e->last,
+		&(struct loss){all->n_sequences, al_batch_tokens(all), (size_t)loss->n_predicted,
+			mean, exp(mean)});
 }
 
 static bool check_predicted(const struct evaluation *e, struct al_error *err)
 {
-	const struct al_batch all = al_input_batch(&e->tokens);
-
-	return al_batch_tokens(&all) > all.n_sequences
+	return al_batch_tokens(&e->model.all) > e->model.all.n_sequences
 		|| al_fail(err, AL_EINPUT, "every sequence is one token: nothing is predicted");
 }
 
@@ -106,39 +104,29 @@ static void conclude_loss(struct evaluation *e, const struct al_loss *loss)
 
 /* ---- without heads ---- */
 
-static void add_ablation_columns(struct al_table *table)
-{
-	static const struct al_column columns[] = {
-		{.key = "module", .title = "Module", .is_key = true},
-		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "heads", .title = "Heads left out", .digits = AL_DIGITS_ALL},
-		{.key = "loss_increase",
-			.title = "Loss added",
-			.unit = "nats per token",
-			.digits = 6},
-	};
-
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-}
-
 static double increase(const struct al_ablations *all, size_t i)
 {
 	return (all->items[i].nats - all->whole.nats) / (double)all->whole.n_predicted;
 }
 
-static void add_ablation(struct al_table *table, const struct al_ablation *one, double added,
-	bool is_layer)
-{
-	struct al_cell *cell = al_table_add_row(table);
+struct ablated {
+	const char *module;
+	int64_t layer, head, heads;
+	double loss_increase;
+};
 
-	al_cell_set_text(table, cell++, one->attention->name);
-	al_cell_set_int(table, cell++, one->layer);
-	if (!is_layer)
-		al_cell_set_int(table, cell, one->first);
-	al_cell_set_int(table, ++cell, one->n);
-	al_cell_set_real(++cell, added);
-}
+static const struct al_table_field ablated_fields[] = {
+	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct ablated, module)},
+	{{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct ablated, layer)},
+	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct ablated, head)},
+	{{.key = "heads", .title = "Heads left out", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct ablated, heads)},
+	{{.key = "loss_increase", .title = "Loss added", .unit = "nats per token", .digits = 6},
+		AL_MEMBER(struct ablated, loss_increase)},
+	AL_FIELDS_END,
+};
 
 static const char *ablation_text(struct al_table *table, const struct al_ablation *one,
 	enum al_ablated what)
@@ -171,10 +159,9 @@ static void conclude_ablations(struct evaluation *e, const struct al_ablations *
 static bool ablate(struct evaluation *e, struct al_error *err)
 {
 	const struct evaluate_options *o = e->session->options;
-	const struct al_batch all = al_input_batch(&e->tokens);
 	struct al_ablations ablations;
 
-	if (!al_evaluate_ablations(&e->network, &all, (enum al_ablated)o->ablated,
+	if (!al_evaluate_ablations(&e->model.network, &e->model.all, (enum al_ablated)o->ablated,
 		    (enum al_replacement)o->replacement, &e->watch, &ablations, err))
 		return false;
 	add_loss(e, &ablations.whole);
@@ -182,10 +169,14 @@ static bool ablate(struct evaluation *e, struct al_error *err)
 		al_format(&e->session->arena, "Loss without each %.*s, its output replaced by %s",
 			(int)strlen(al_ablated_names[o->ablated]) - 1, al_ablated_names[o->ablated],
 			o->replacement == AL_REPLACE_ZERO ? "zero" : "its mean"));
-	add_ablation_columns(table);
-	for (size_t i = 0; i < ablations.n; i++)
-		add_ablation(table, &ablations.items[i], increase(&ablations, i),
-			o->ablated == AL_ABLATE_LAYERS);
+	al_table_add_fields(table, ablated_fields, 0);
+	for (size_t i = 0; i < ablations.n; i++) {
+		const struct al_ablation *one = &ablations.items[i];
+		al_table_add_record(table,
+			&(struct ablated){one->attention->name, one->layer,
+				o->ablated == AL_ABLATE_LAYERS ? INT64_MIN : one->first, one->n,
+				increase(&ablations, i)});
+	}
 	e->last = table;
 	conclude_ablations(e, &ablations, (enum al_ablated)o->ablated);
 	free(ablations.items);
@@ -195,14 +186,13 @@ static bool ablate(struct evaluation *e, struct al_error *err)
 static bool evaluate_decoder(struct evaluation *e, struct al_error *err)
 {
 	const struct evaluate_options *o = e->session->options;
-	const struct al_batch all = al_input_batch(&e->tokens);
 	struct al_loss loss;
 
 	if (!check_predicted(e, err))
 		return false;
 	if (o->ablated >= 0)
 		return ablate(e, err);
-	if (!al_evaluate_loss(&e->network, &all, &e->watch, &loss, err))
+	if (!al_evaluate_loss(&e->model.network, &e->model.all, &e->watch, &loss, err))
 		return false;
 	add_loss(e, &loss);
 	conclude_loss(e, &loss);
@@ -216,25 +206,32 @@ static double cosine(const struct al_matrix *m, size_t a, size_t b)
 	return al_inner(al_columns(al_view(*m), a, 1), al_columns(al_view(*m), b, 1));
 }
 
+struct pair {
+	size_t a, b;
+	double cosine;
+};
+
+static const struct al_table_field pair_fields[] = {
+	{{.key = "a", .title = "Sequence", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct pair, a)},
+	{{.key = "b", .title = "And", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct pair, b)},
+	{{.key = "cosine", .title = "Cosine", .digits = 4}, AL_MEMBER(struct pair, cosine)},
+	AL_FIELDS_END,
+};
+
 static void add_similarity(struct evaluation *e, const struct al_matrix *embeddings)
 {
-	static const struct al_column columns[] = {
-		{.key = "a", .title = "Sequence", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "b", .title = "And", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "cosine", .title = "Cosine", .digits = 4},
-	};
 	struct al_table *table = al_session_table(e->session, "similarity",
 		"Cosines between the sequences' embeddings");
 	size_t best[2] = {0, 1};
 
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
+	al_table_add_fields(table, pair_fields, 0);
 	for (size_t a = 0; a < embeddings->cols; a++)
 		for (size_t b = a + 1; b < embeddings->cols; b++) {
-			struct al_cell *cell = al_table_add_row(table);
-			al_cell_set_int(table, cell++, (int64_t)a);
-			al_cell_set_int(table, cell++, (int64_t)b);
-			al_cell_set_real(cell, cosine(embeddings, a, b));
-			if (cosine(embeddings, a, b) > cosine(embeddings, best[0], best[1])) {
+			const struct pair pair = {a, b, cosine(embeddings, a, b)};
+			al_table_add_record(table, &pair);
+			if (pair.cosine > cosine(embeddings, best[0], best[1])) {
 				best[0] = a;
 				best[1] = b;
 			}
@@ -252,14 +249,13 @@ static void add_similarity(struct evaluation *e, const struct al_matrix *embeddi
 static bool evaluate_encoder(struct evaluation *e, struct al_error *err)
 {
 	const struct evaluate_options *o = e->session->options;
-	const struct al_batch all = al_input_batch(&e->tokens);
 	struct al_matrix embeddings;
 
 	if (o->ablated >= 0)
 		return al_fail(err, AL_EINPUT,
 			"--ablate: family %s is an encoder, which has no loss on tokens",
 			e->opened.view.family->name);
-	if (!al_evaluate_embeddings(&e->network, &all, &e->watch, &embeddings, err))
+	if (!al_evaluate_embeddings(&e->model.network, &e->model.all, &e->watch, &embeddings, err))
 		return false;
 	add_similarity(e, &embeddings);
 	al_matrix_finish(&embeddings);
@@ -270,10 +266,10 @@ static bool evaluate_encoder(struct evaluation *e, struct al_error *err)
 
 static bool evaluate(struct evaluation *e, struct al_error *err)
 {
-	al_progress_init(&e->progress, e->session);
-	e->watch = (struct al_watch){show, e};
-	bool ok = e->network.how->kind == AL_FORWARD_DECODER ? evaluate_decoder(e, err)
-							     : evaluate_encoder(e, err);
+	al_progress_init(&e->progress, e->session, e->opened.checkpoint.path);
+	e->watch = (struct al_watch){al_progress_show, &e->progress};
+	bool ok = e->model.network.how->kind == AL_FORWARD_DECODER ? evaluate_decoder(e, err)
+								   : evaluate_encoder(e, err);
 	al_progress_finish(&e->progress);
 	/* What the tokens didn't need may hold NaN: rows of embeddings, tensors that are tied. */
 	ok = ok
@@ -287,21 +283,6 @@ static bool evaluate(struct evaluation *e, struct al_error *err)
 	return true;
 }
 
-static bool run_network(struct evaluation *e, struct al_error *err)
-{
-	const struct evaluate_options *o = e->session->options;
-
-	if (!al_network_open(&e->network, &e->opened.view, err))
-		return false;
-	bool ok = al_input_read(&o->input, &e->network, &e->tokens, err);
-	if (ok) {
-		ok = evaluate(e, err);
-		al_tokens_finish(&e->tokens);
-	}
-	al_network_close(&e->network);
-	return ok;
-}
-
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct evaluate_options *o = session->options;
@@ -313,7 +294,11 @@ static bool run(struct al_session *session, struct al_error *err)
 		|| !al_opened_checkpoint_init(&e.opened, session, &layout,
 			al_session_word(session, 0), al_session_word(session, 1), true, err))
 		return false;
-	bool ok = run_network(&e, err);
+	bool ok = al_running_begin(&e.model, &e.opened.view, &o->input, err);
+	if (ok) {
+		ok = evaluate(&e, err);
+		al_running_end(&e.model);
+	}
 	al_opened_checkpoint_finish(&e.opened);
 	return ok;
 }

@@ -10,25 +10,6 @@
 #include "commands/progress.h"
 #include "compress/frontier.h"
 
-static void add_columns(struct al_table *table)
-{
-	static const struct al_column columns[] = {
-		{.key = "method", .title = "Conversion", .is_key = true},
-		{.key = "setting", .title = "Setting", .is_key = true},
-		{.key = "saving", .title = "Parameters saved", .unit = "%", .digits = 1},
-		{.key = "cached", .title = "Cached numbers a token", .digits = AL_DIGITS_ALL},
-		{.key = "cache_saving", .title = "Cache saved", .unit = "%", .digits = 1},
-		{.key = "error", .title = "Error in sample", .digits = 4},
-		{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 4},
-		{.key = "kl", .title = "KL divergence", .unit = "nats per token", .digits = 4},
-		{.key = "agreement", .title = "Same likeliest token", .unit = "%", .digits = 1},
-		{.key = "frontier", .title = "Frontier"},
-		{.key = "label", .title = "Point"},
-	};
-
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-}
-
 static const char *setting_of(struct al_table *table, const struct al_candidate *c)
 {
 	switch (c->method) {
@@ -54,21 +35,49 @@ static double saving(int64_t now, int64_t before)
 	return 100 * (1 - (double)now / (double)before);
 }
 
+struct row {
+	const char *method, *setting, *frontier, *label;
+	int64_t cached;
+	double saving, cache_saving, error, loss, kl, agreement;
+};
+
+static const struct al_table_field fields[] = {
+	{{.key = "method", .title = "Conversion", .is_key = true}, AL_MEMBER(struct row, method)},
+	{{.key = "setting", .title = "Setting", .is_key = true}, AL_MEMBER(struct row, setting)},
+	{{.key = "saving", .title = "Parameters saved", .unit = "%", .digits = 1},
+		AL_MEMBER(struct row, saving)},
+	{{.key = "cached", .title = "Cached numbers a token", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct row, cached)},
+	{{.key = "cache_saving", .title = "Cache saved", .unit = "%", .digits = 1},
+		AL_MEMBER(struct row, cache_saving)},
+	{{.key = "error", .title = "Error in sample", .digits = 4}, AL_MEMBER(struct row, error)},
+	{{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 4},
+		AL_MEMBER(struct row, loss)},
+	{{.key = "kl", .title = "KL divergence", .unit = "nats per token", .digits = 4},
+		AL_MEMBER(struct row, kl)},
+	{{.key = "agreement", .title = "Same likeliest token", .unit = "%", .digits = 1},
+		AL_MEMBER(struct row, agreement)},
+	{{.key = "frontier", .title = "Frontier"}, AL_MEMBER(struct row, frontier)},
+	{{.key = "label", .title = "Point"}, AL_MEMBER(struct row, label)},
+	AL_FIELDS_END,
+};
+
 static void add_row(struct al_table *table, const struct al_candidate *c)
 {
-	struct al_cell *cell = al_table_add_row(table);
+	const char *setting = setting_of(table, c);
 
-	al_cell_set_text(table, cell++, al_method_names[c->method]);
-	al_cell_set_text(table, cell++, setting_of(table, c));
-	al_cell_set_real(cell++, saving(c->parameters, c->original));
-	al_cell_set_int(table, cell++, c->cached);
-	al_cell_set_real(cell++, saving(c->cached, c->cached_originally));
-	al_cell_set_real(cell++, c->error);
-	al_cell_set_real(cell++, c->measured.compressed);
-	al_cell_set_real(cell++, c->measured.divergence);
-	al_cell_set_real(cell++, 100 * c->measured.agreement);
-	al_cell_set_text(table, cell++, c->is_best ? "on it" : "inside");
-	al_cell_set_text(table, cell, c->is_best ? setting_of(table, c) : "");
+	al_table_add_record(table,
+		&(struct row){.method = al_method_names[c->method],
+			.setting = setting,
+			.saving = saving(c->parameters, c->original),
+			.cached = c->cached,
+			.cache_saving = saving(c->cached, c->cached_originally),
+			.error = c->error,
+			.loss = c->measured.compressed,
+			.kl = c->measured.divergence,
+			.agreement = 100 * c->measured.agreement,
+			.frontier = c->is_best ? "on it" : "inside",
+			.label = c->is_best ? setting : ""});
 }
 
 static bool saves_more(const struct al_candidate *a, const struct al_candidate *b)
@@ -162,34 +171,22 @@ static bool draw(struct al_session *session, const struct al_table *table,
 			&& al_draw_into(&session->files, &figure, table, folder, err));
 }
 
-struct run {
-	struct al_progress progress;
-	const char *path;
-};
-
-static void show(void *context, const char *part, size_t done, size_t n)
-{
-	struct run *run = context;
-
-	al_progress_show(&run->progress, run->path, part, (struct al_steps){done, n});
-}
-
 static bool measure(struct al_session *session, struct al_network *network,
 	const struct al_calibration *calibration, const struct al_batch *all, const char *figures,
 	struct al_error *err)
 {
-	struct run run = {.path = network->view->checkpoint->path};
-	const struct al_watch watch = {show, &run};
+	struct al_progress progress;
+	const struct al_watch watch = {al_progress_show, &progress};
 	struct al_frontier frontier;
 
-	al_progress_init(&run.progress, session);
+	al_progress_init(&progress, session, network->view->checkpoint->path);
 	bool ok = al_frontier_find(&frontier, network, calibration, all, &watch, err);
-	al_progress_finish(&run.progress);
+	al_progress_finish(&progress);
 	if (!ok)
 		return false;
 	struct al_table *table = al_session_table(session, "frontier",
 		"What conversions cost, measured");
-	add_columns(table);
+	al_table_add_fields(table, fields, 0);
 	for (size_t i = 0; i < frontier.n; i++)
 		add_row(table, &frontier.items[i]);
 	if (frontier.n > 0) {
@@ -205,17 +202,11 @@ bool al_frontier_add(struct al_session *session, struct al_opened_checkpoint *op
 	const struct al_calibration *calibration, const struct al_input_options *input,
 	const char *figures, struct al_error *err)
 {
-	struct al_network network;
-	struct al_tokens tokens;
+	struct al_running running;
 
-	if (!al_network_open(&network, &opened->view, err))
+	if (!al_running_begin(&running, &opened->view, input, err))
 		return false;
-	bool ok = al_input_read(input, &network, &tokens, err);
-	if (ok) {
-		const struct al_batch all = al_input_batch(&tokens);
-		ok = measure(session, &network, calibration, &all, figures, err);
-		al_tokens_finish(&tokens);
-	}
-	al_network_close(&network);
+	bool ok = measure(session, &running.network, calibration, &running.all, figures, err);
+	al_running_end(&running);
 	return ok;
 }

@@ -120,7 +120,7 @@ static bool select_sequences(struct al_tokens *tokens, const char *range, struct
 	return true;
 }
 
-bool al_input_read(const struct al_input_options *o, struct al_network *network,
+static bool read_selected(const struct al_input_options *o, struct al_network *network,
 	struct al_tokens *out, struct al_error *err)
 {
 	if (!read_input(o, network, out, err))
@@ -129,4 +129,26 @@ bool al_input_read(const struct al_input_options *o, struct al_network *network,
 		return true;
 	al_tokens_finish(out);
 	return false;
+}
+
+bool al_running_begin(struct al_running *running, struct al_model_view *view,
+	const struct al_input_options *o, struct al_error *err)
+{
+	const struct al_tokens *tokens = &running->tokens;
+
+	if (!al_network_open(&running->network, view, err))
+		return false;
+	bool ok = read_selected(o, &running->network, &running->tokens, err);
+	if (ok)
+		running->all = (struct al_batch){tokens->items, tokens->begin, tokens->n_sequences,
+			0};
+	else
+		al_network_close(&running->network);
+	return ok;
+}
+
+void al_running_end(struct al_running *running)
+{
+	al_tokens_finish(&running->tokens);
+	al_network_close(&running->network);
 }

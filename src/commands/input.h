@@ -23,13 +23,16 @@ bool al_input_is_given(const struct al_input_options *options);
 /* Fails unless exactly one input is given. */
 bool al_input_check(const struct al_input_options *options, struct al_error *err) AL_MUST_CHECK;
 
-/* On failure nothing is left to finish. */
-bool al_input_read(const struct al_input_options *options, struct al_network *network,
-	struct al_tokens *out, struct al_error *err) AL_MUST_CHECK;
+/* A model that runs, and what it reads. */
+struct al_running {
+	struct al_network network;
+	struct al_tokens tokens;
+	struct al_batch all;
+};
 
-static inline struct al_batch al_input_batch(const struct al_tokens *tokens)
-{
-	return (struct al_batch){tokens->items, tokens->begin, tokens->n_sequences, 0};
-}
+/* On failure nothing is left to end. */
+bool al_running_begin(struct al_running *running, struct al_model_view *view,
+	const struct al_input_options *options, struct al_error *err) AL_MUST_CHECK;
+void al_running_end(struct al_running *running);
 
 #endif

@@ -10,35 +10,28 @@
 
 /* ---- different modules ---- */
 
-struct at_work {
-	struct al_progress progress;
-	const char *path;
-};
-
-static void show(void *context, const char *a, const char *b, size_t done, size_t n)
+static void show(void *progress, const char *a, const char *b, size_t done, size_t n)
 {
-	struct at_work *work = context;
 	struct al_arena arena;
 
 	al_arena_init(&arena);
-	al_progress_show(&work->progress, work->path, al_format(&arena, "%s beside %s", a, b),
-		(struct al_steps){done, n});
+	al_progress_show(progress, al_format(&arena, "%s beside %s", a, b), done, n);
 	al_arena_finish(&arena);
 }
 
 bool al_pairs_across(const struct al_measured_modules *pairs, struct al_table *table,
 	struct al_error *err)
 {
-	struct at_work work = {.path = pairs->audit->view->checkpoint->path};
-	const struct al_across_watch watch = {show, &work};
+	struct al_progress progress;
+	const struct al_across_watch watch = {show, &progress};
 
 	al_table_init(table, "across",
 		"Pairs of heads of different modules, the most similar first");
 	al_across_add_columns(table);
-	al_progress_init(&work.progress, pairs->session);
+	al_progress_init(&progress, pairs->session, pairs->audit->view->checkpoint->path);
 	bool ok = al_across_measure(pairs->audit, pairs->modules, pairs->n_modules, &watch, table,
 		err);
-	al_progress_finish(&work.progress);
+	al_progress_finish(&progress);
 	return ok;
 }
 

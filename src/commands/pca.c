@@ -2,8 +2,10 @@
 #include "commands/pca.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "commands/summary.h"
+#include "formats/safetensors.h"
 
 /* ---- options ---- */
 
@@ -25,16 +27,12 @@ static const struct al_option_row pca_rows[] = {
 		"only these tensors of FILE, or modules of MODEL: layers.0-5,encoder.*.self"),
 	OPTION_TEXT(struct pca_options, epsilon, "epsilon", "E",
 		"added to each variance before its root (default 0; torch adds 1e-5)"),
-	OPTION_FLAG(struct pca_options, is_strict, "strict",
-		"refuse tokens with numbers that aren't finite instead of leaving them out"),
 	OPTION_TEXT(struct pca_options, weights, "weights", "FILE",
-		"instead of head outputs the weights of PCA layers, as a checkpoint holds them: "
-		"how alike their components are"),
+		"instead of head outputs the weights of PCA layers, a component a row, as a "
+		"checkpoint holds them: how alike their components are"),
 	OPTION_TEXT(struct pca_options, calibration, "calibration", "DIR",
 		"instead of head outputs the moments that a calibration of a model holds (direct "
 		"and average)"),
-	OPTION_FLAG(struct pca_options, is_by_columns, "by-columns",
-		"of --weights: a component is a column (default: a row, as torch stores them)"),
 	OPTION_TEXT(struct pca_options, saved, "save", "FILE",
 		"write the weights, trained or exact, as a checkpoint that --weights reads"),
 	OPTION_TEXT(struct pca_options, figures, "figures", "DIR",
@@ -55,58 +53,49 @@ static const struct al_option_row drawn_rows[] = {
 	OPTION_END,
 };
 
-static const struct al_option_group groups[] = {OUTPUT_GROUPS, {pca_rows, 0},
-	{al_input_rows, offsetof(struct pca_options, input)}, {drawn_rows, 0},
-	{pca_training_rows, offsetof(struct pca_options, training)}, {NULL, 0}};
+static const struct al_option_row training_rows[] = {
+	OPTION_CHOICE(struct pca_options, rule, "train", "RULE",
+		"train the PCA layer by a rule: gha (Sanger's) or deacon (needs --target or a "
+		"model)",
+		.words = pca_rule_names, .n_words = PCA_N_RULES, .noun = "rule", .fallback = -1),
+	OPTION_COUNT(struct pca_options, n_steps, "steps", "N",
+		"steps on all tokens (default 2000; deacon 100)", .least = 1),
+	OPTION_TEXT(struct pca_options, delta_p, "delta-p", "D",
+		"deacon: the length of a step (default 0.2)"),
+	OPTION_TEXT(struct pca_options, xi, "xi", "X",
+		"deacon: the part of the steepest fall that the loss must make (default 0.8)"),
+	OPTION_END,
+};
 
-/* The first option given that is one of these. */
-static const char *given(const struct al_session *session, const char *const *names, size_t n)
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {pca_rows, 0},
+	{al_input_rows, offsetof(struct pca_options, input)}, {drawn_rows, 0}, {training_rows, 0},
+	{NULL, 0}};
+
+/* Refuses the first option given that is one of `names`, ended by NULL. */
+static bool refuse(const struct al_session *session, const char *const *names, const char *before,
+	const char *after, struct al_error *err)
 {
 	for (size_t i = 0; i < session->line.n_given; i++)
-		if (al_find_name(session->line.given[i].row->name, names, n) >= 0)
-			return session->line.given[i].row->name;
-	return NULL;
+		for (const char *const *name = names; *name; name++)
+			if (strcmp(session->line.given[i].row->name, *name) == 0)
+				return al_fail(err, AL_EINPUT, "%s--%s%s", before, *name, after);
+	return true;
 }
 
 /* --weights and --calibration stand in the place of head outputs. */
-static bool check_alone(const struct al_session *session, const char *option,
-	const char *const *others, size_t n, struct al_error *err)
+static bool check_alone(const struct al_session *session, bool is_weights, struct al_error *err)
 {
-	const char *other = given(session, others, n);
+	enum { OF_CALIBRATION = 6 };
+	static const char *const others[] = {"architecture", "keep", "epsilon", "train",
+		"calibration", "save", [OF_CALIBRATION] = "heads", "target", "tokens", "text",
+		"sequences", "sample", NULL};
 
 	if (session->line.n_words > 0)
-		return al_fail(err, AL_EINPUT, "--%s takes no head outputs beside it (%s)", option,
-			al_session_word(session, 0));
-	return !other || al_fail(err, AL_EINPUT, "--%s takes no --%s", option, other);
-}
-
-static bool check_weights(const struct al_session *session, struct al_error *err)
-{
-	static const char *const of_outputs[] = {"heads", "architecture", "keep", "target",
-		"epsilon", "strict", "tokens", "text", "sequences", "sample", "train",
-		"calibration", "save"};
-
-	return check_alone(session, "weights", of_outputs, sizeof(of_outputs) / sizeof(*of_outputs),
-		err);
-}
-
-static bool check_calibration(const struct al_session *session, struct al_error *err)
-{
-	static const char *const of_tokens[] = {"heads", "target", "strict", "tokens", "text",
-		"sequences", "sample", "by-columns"};
-
-	return check_alone(session, "calibration", of_tokens,
-		sizeof(of_tokens) / sizeof(*of_tokens), err);
-}
-
-static bool check_model(const struct al_session *session, struct al_error *err)
-{
-	const struct pca_options *o = session->options;
-
-	return !o->target
-		|| al_fail(err, AL_EINPUT,
-			"--target goes with a file of head outputs: a model's targets are what its "
-			"output projections make");
+		return al_fail(err, AL_EINPUT, "--%s takes no head outputs beside it (%s)",
+			is_weights ? "weights" : "calibration", al_session_word(session, 0));
+	return is_weights
+		? refuse(session, others, "--weights takes no ", "", err)
+		: refuse(session, others + OF_CALIBRATION, "--calibration takes no ", "", err);
 }
 
 static bool check_file(const struct al_session *session, struct al_error *err)
@@ -131,30 +120,74 @@ static bool check_input(const struct al_session *session, struct al_error *err)
 {
 	const struct pca_options *o = session->options;
 
-	if (o->weights)
-		return check_weights(session, err);
-	if (o->calibration)
-		return check_calibration(session, err);
+	if (o->weights || o->calibration)
+		return check_alone(session, o->weights, err);
 	if (session->line.n_words == 0)
 		return al_fail(err, AL_EINPUT,
 			"expected FILE, MODEL, --calibration DIR or --weights FILE");
-	if (o->is_by_columns)
-		return al_fail(err, AL_EINPUT, "--by-columns goes with --weights");
-	return pca_is_of_model(o) ? check_model(session, err) : check_file(session, err);
+	if (!pca_is_of_model(o))
+		return check_file(session, err);
+	return !o->target
+		|| al_fail(err, AL_EINPUT,
+			"--target goes with a file of head outputs: a model's targets are what its "
+			"output projections make");
+}
+
+/* Refuses options of one rule that are given with another, or with none. */
+static bool check_training(const struct al_session *session, struct al_error *err)
+{
+	static const char *const of_rules[] = {"steps", "delta-p", "xi", NULL},
+				 *const of_draws[] = {"seed", NULL};
+	const struct pca_options *o = session->options;
+
+	if (o->rule < 0)
+		return refuse(session, of_rules, "", " goes with --train RULE", err)
+			&& (o->input.sample
+				|| refuse(session, of_draws, "",
+					" goes with --train RULE or --sample N", err));
+	if (o->rule == PCA_GHA)
+		return refuse(session, of_rules + 1, "", " goes with --train deacon", err);
+	return pca_has_target(o)
+		|| al_fail(err, AL_EINPUT,
+			"--train deacon needs --target FILE, whose squared error is its loss, or a "
+			"model that runs");
+}
+
+/* ---- --save ---- */
+
+static bool append(struct al_safetensors_writer *writer, const struct pca *pca,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < pca->n_saved; i++)
+		if (!al_safetensors_append_doubles(writer, pca->saved[i].dtype, pca->numbers[i],
+			    (size_t)(pca->saved[i].shape[0] * pca->saved[i].shape[1]), err))
+			return false;
+	return true;
+}
+
+static bool save(const struct pca *pca, struct al_error *err)
+{
+	const struct al_metadata version = {.key = "attnledger", .value = al_version()};
+	struct al_safetensors_writer *writer;
+
+	if (!pca->options->saved)
+		return true;
+	if (!al_safetensors_create(&writer, pca->options->saved, pca->saved, pca->n_saved, &version,
+		    1, err))
+		return false;
+	if (append(writer, pca, err))
+		return al_safetensors_commit(writer, err);
+	al_safetensors_abandon(writer);
+	return false;
 }
 
 /* ---- in a sentence: how many components across heads hold 90 % of the variance ---- */
 
-/* Of a row; false where it has none. */
-static bool find_share(const struct al_table *table, size_t row, double *share)
+/* Of a row: how many, of how many; false where it has none. */
+static bool find_share(const struct al_table *table, size_t row, double *n, double *features)
 {
-	double n, features;
-
-	if (!al_table_number(table, row, "n90", &n)
-		|| !al_table_number(table, row, "features", &features) || !(features > 0))
-		return false;
-	*share = n / features;
-	return true;
+	return al_table_number(table, row, "n90", n)
+		&& al_table_number(table, row, "features", features) && *features > 0;
 }
 
 /* "11 of 12 components in layers.0 direct" */
@@ -162,8 +195,7 @@ static const char *say_row(struct al_arena *arena, const struct al_table *table,
 {
 	double n = 0, features = 0;
 
-	(void)(al_table_number(table, row, "n90", &n)
-		&& al_table_number(table, row, "features", &features));
+	(void)find_share(table, row, &n, &features);
 	return al_format(arena, "%.0f of %.0f components in %s", n, features,
 		al_text_of_row(arena, table, row, ""));
 }
@@ -172,12 +204,13 @@ static const char *say(struct al_session *session)
 {
 	const struct al_table *table = session->tables[0];
 	struct al_arena *arena = &session->arena;
-	double share, least = INFINITY, most = 0;
+	double n, features, least = INFINITY, most = 0;
 	size_t at_least = 0, at_most = 0;
 
 	for (size_t row = 0; row < table->n_rows; row++) {
-		if (!find_share(table, row, &share))
+		if (!find_share(table, row, &n, &features))
 			continue;
+		const double share = n / features;
 		at_least = share < least ? row : at_least;
 		at_most = share > most ? row : at_most;
 		least = fmin(least, share);
@@ -197,18 +230,20 @@ static const char *say(struct al_session *session)
 static bool run_pca(struct al_session *session, struct al_error *err)
 {
 	const struct pca_options *o = session->options;
-	static const char *const seed[] = {"seed"};
+	struct pca pca = {.session = session, .options = o};
 
-	if (given(session, seed, 1) && o->training.rule < 0 && !o->input.sample)
-		return al_fail(err, AL_EINPUT, "--seed goes with --train RULE or --sample N");
-	if (!check_input(session, err) || !pca_training_check(session, err))
+	if (!check_input(session, err) || !check_training(session, err))
 		return false;
-	bool ok = o->calibration     ? pca_run_calibration(session, err)
-		: pca_is_of_model(o) ? pca_run_model(session, err)
-				     : pca_run_file(session, err);
-	if (ok)
-		session->style.summary = say(session);
-	return ok;
+	al_progress_init(&pca.progress, session, NULL);
+	bool ok = o->calibration     ? pca_run_calibration(&pca, err)
+		: pca_is_of_model(o) ? pca_run_model(&pca, err)
+				     : pca_run_files(&pca, err);
+	al_progress_finish(&pca.progress);
+	if (!ok)
+		return false;
+	pca_note_options(session);
+	session->style.summary = say(session);
+	return save(&pca, err);
 }
 
 const struct al_command al_command_pca = {

@@ -2,8 +2,8 @@
 #ifndef ATTNLEDGER_COMMANDS_PCA_H
 #define ATTNLEDGER_COMMANDS_PCA_H
 
-#include "commands/command.h"
 #include "commands/input.h"
+#include "commands/progress.h"
 #include "deacon/in_place.h"
 
 /* What --train takes. */
@@ -11,20 +11,14 @@ enum pca_rule { PCA_GHA, PCA_DEACON, PCA_N_RULES };
 
 extern const char *const pca_rule_names[PCA_N_RULES];
 
-struct pca_training {
-	int rule; /* -1: none */
-	int64_t n_steps, n_inner; /* 0: not given */
-	const char *rate, *delta_p, *xi;
-};
-
 struct pca_options {
 	struct al_output_options output;
-	int64_t n_heads, keep; /* 0: not given */
-	uint64_t architectures, only; /* a bit for each; 0: not given */
+	int64_t n_heads, keep, n_steps; /* 0: not given */
+	uint64_t architectures, only; /* a bit for each */
 	const char *target, *modules, *epsilon, *figures, *weights, *calibration, *saved;
-	bool is_strict, is_by_columns;
+	const char *delta_p, *xi;
+	int rule; /* of --train; -1: none */
 	struct al_input_options input; /* of a model that runs */
-	struct pca_training training;
 };
 
 static inline bool pca_is_of_model(const struct pca_options *options)
@@ -38,25 +32,13 @@ static inline bool pca_has_target(const struct pca_options *options)
 	return options->target || pca_is_of_model(options);
 }
 
-/* One module in one architecture. */
-struct pca_module {
-	struct al_session *session;
-	const struct pca_options *options;
-	const char *name;
-	size_t n_heads;
-	enum al_pca_architecture architecture;
-	const char *label; /* "Direct-8", as the paper calls it */
-	struct al_principal principal;
-	size_t n_kept;
-	size_t n_targets; /* 0: no target */
-	struct al_target_moments moments; /* of all features, for --train deacon; without data
-					     where they are too large */
-	double *errors; /* [n_features + 1], of the target; NAN: not fitted; NULL: no target */
-	int64_t n_left_out; /* tokens whose heads or target aren't finite */
-	struct al_in_place *in_place; /* [AL_N_ARCHITECTURES]: takes the layer; NULL: nobody does */
-};
+static inline bool pca_takes(const struct pca_options *options, int architecture)
+{
+	return (options->architectures ? options->architectures : UINT64_C(1) << AL_DIRECT)
+		>> architecture
+		& 1;
+}
 
-/* The tables of the answer; NULL: not wanted. */
 enum pca_table {
 	PCA_MODULES,
 	PCA_COMPONENTS,
@@ -75,27 +57,51 @@ enum { PCA_WITH_TARGET = 1 << PCA_N_RULES };
 extern const struct al_table_field pca_training_fields[], pca_weights_fields[],
 	pca_correlation_fields[], pca_loss_fields[];
 
-/* Weights that --save writes: [components][features]. */
-struct pca_saved {
-	const char *name;
-	const double *numbers;
-	int64_t shape[2];
+/* One answer. */
+struct pca {
+	struct al_session *session;
+	const struct pca_options *options;
+	struct al_progress progress;
+	struct al_table *tables[PCA_N_TABLES]; /* NULL: not wanted */
+	struct al_table drawn; /* one module's correlation; without columns where none is drawn */
+	struct al_tensor *saved; /* of --save: weights [components][features] */
+	const double **numbers; /* beside them */
+	size_t n_saved, saved_room, numbers_room;
 };
 
-struct pca_tables {
-	struct al_table *of[PCA_N_TABLES];
-	struct pca_saved *saved;
-	size_t n_saved, saved_room;
-	struct al_table drawn; /* one module's correlation; without columns where none is drawn */
+/* One module: the rows of its heads or what was added up over them; and in one architecture. */
+struct pca_module {
+	struct pca *pca;
+	const char *name;
+	size_t n_heads, width; /* numbers of a token: n_heads*d_head */
+	const struct al_rows *rows; /* [2]: head outputs and targets */
+	const struct al_head_moments *moments;
+	struct al_in_place *in_place; /* [AL_N_ARCHITECTURES]: takes the layers; may be NULL */
+
+	enum al_pca_architecture architecture;
+	const char *label; /* "Direct-8", as the paper calls it */
+	struct al_principal principal;
+	size_t n_kept;
+	double *errors; /* [n_features + 1], of the target; NAN: not fitted; NULL: no target */
+	int64_t n_left_out; /* tokens whose heads or target aren't finite */
 };
+
+/* Takes all architectures that are asked for. */
+bool pca_take_module(struct pca_module *module, struct al_error *err) AL_MUST_CHECK;
+
+/* Whoever has head outputs: begins the tables, takes its modules, and says what they are of. */
+bool pca_run_files(struct pca *pca, struct al_error *err) AL_MUST_CHECK;
+bool pca_run_model(struct pca *pca, struct al_error *err) AL_MUST_CHECK;
+bool pca_run_calibration(struct pca *pca, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- pca_tables.c ---- */
 
 /* Fails where a table is asked for by name that the other options don't make. `has_loss`: there is
  * a model whose loss is measured. */
-bool pca_tables_begin(struct pca_tables *tables, struct al_session *session, bool has_loss,
-	struct al_error *err) AL_MUST_CHECK;
+bool pca_tables_begin(struct pca *pca, bool has_loss, struct al_error *err) AL_MUST_CHECK;
 
 /* Rows of the exact components. */
-void pca_tables_add(struct pca_tables *tables, const struct pca_module *module);
+void pca_tables_add(const struct pca_module *module);
 
 /* A note on this module, below the first table of the answer. */
 void pca_note(const struct pca_module *module, const char *format, ...) AL_PRINTF(2, 3);
@@ -106,66 +112,27 @@ void pca_note_options(const struct al_session *session);
 /* A fit with as many unknowns as tokens meets any target: its error says nothing. */
 bool pca_target_is_fitted(const struct pca_module *module, size_t kept);
 
-/* "--NAME TEXT" as a number; NULL: `fallback`. The limits themselves are allowed. */
-bool pca_read_real(const char *name, const char *text, double fallback, double least, double most,
-	double *out, struct al_error *err) AL_MUST_CHECK;
-
-/* ---- whoever has the head outputs of modules ---- */
-
-struct pca_source {
-	struct al_session *session;
-	struct pca_tables tables;
-};
-
-/* One module: its rows, or of a calibration what was added up over them. */
-struct pca_subject {
-	const char *name;
-	size_t n_heads, width; /* numbers of a token: n_heads*d_head */
-	const struct al_rows *rows; /* [2]: head outputs and targets */
-	const struct al_head_moments *moments;
-	struct al_in_place *in_place; /* [AL_N_ARCHITECTURES]: takes the layers; may be NULL */
-};
-
-/* All architectures that are asked for. */
-bool pca_take_module(struct pca_source *source, const struct pca_subject *subject,
-	struct al_error *err) AL_MUST_CHECK;
-
-bool pca_run_file(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
-bool pca_run_model(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
-bool pca_run_calibration(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
-
 /* ---- pca_train.c ---- */
 
-extern const struct al_option_row pca_training_rows[];
+/* "--NAME TEXT" as a number; NULL: `fallback`. */
+bool pca_read_real(const char *name, const char *text, double fallback, double least, double *out,
+	struct al_error *err) AL_MUST_CHECK;
 
-/* Refuses options of one rule that are given with another, or with none. */
-bool pca_training_check(const struct al_session *session, struct al_error *err) AL_MUST_CHECK;
+/* Trains `weights` [n_features][kept], from random ones. */
+bool pca_train(const struct pca_module *module, struct al_matrix weights,
+	struct al_error *err) AL_MUST_CHECK;
 
-/* Trains `weights` [n_features][kept], from random ones, with rows of `table`, which may be
- * NULL. */
-bool pca_train(const struct pca_module *module, const struct al_head_outputs *outputs,
-	struct al_table *table, struct al_matrix weights, struct al_error *err) AL_MUST_CHECK;
-
-/* ---- pca_weights.c ---- */
+/* ---- pca_weights.c: how alike components are, and Figure 6 ---- */
 
 /* Norms of the columns of a PCA layer's weights, and how alike they are. `architecture` may be
  * NULL; `label` names its panel. */
-void pca_weights_add(struct pca_tables *tables, const char *module, const char *architecture,
+void pca_weights_add(struct pca *pca, const char *module, const char *architecture,
 	const char *label, struct al_view weights);
 
-/* ---- pca_save.c ---- */
-
-void pca_save_add(struct pca_tables *tables, const struct pca_module *module,
-	struct al_view weights);
-bool pca_save(const struct pca_tables *tables, struct al_session *session,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* ---- Figure 6 (pca_weights.c) ---- */
-
-void pca_figures_begin(struct pca_tables *tables, const struct pca_options *options);
+void pca_figures_begin(struct pca *pca);
 
 /* Draws one module's into the folder of --figures, where `draws`, else returns false. */
-bool pca_figures_end(struct pca_tables *tables, struct al_session *session, const char *module,
-	bool draws, struct al_error *err) AL_MUST_CHECK;
+bool pca_figures_end(struct pca *pca, const char *module, bool draws,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

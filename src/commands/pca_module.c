@@ -4,37 +4,24 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <string.h>
 
 /* Of the second moments that a target is fitted by: 19 MB. */
 enum { MOST_COLUMNS = 1536 };
 
-static bool find_kept(struct pca_module *m, size_t n_features, struct al_error *err)
+static bool find_kept(struct pca_module *m, struct al_error *err)
 {
-	const struct pca_options *o = m->options;
+	const size_t n_features = m->principal.layer.n_features;
+	const int64_t keep = m->pca->options->keep;
 
-	m->n_kept = o->keep ? (size_t)o->keep : m->n_heads;
+	m->n_kept = keep ? (size_t)keep : m->n_heads;
 	return m->n_kept <= n_features
 		|| al_fail(err, AL_EINPUT,
 			"--keep %zu: the %s architecture has %zu components of %zu heads",
 			m->n_kept, al_architecture_names[m->architecture], n_features, m->n_heads);
 }
 
-/* Tokens whose heads are finite, and whose target isn't. */
-static bool check_target(struct pca_module *m, const struct al_target_moments *moments,
-	struct al_error *err)
-{
-	m->n_left_out = moments->n_left_out;
-	return !m->options->is_strict || moments->n_left_out == 0
-		|| al_fail(err, AL_EINPUT,
-			"%s: %lld of %lld tokens %s numbers that aren't finite, the first is "
-			"token %lld",
-			m->options->target, (long long)moments->n_left_out,
-			(long long)(moments->n_left_out + moments->n_tokens),
-			moments->n_left_out == 1 ? "has" : "have",
-			(long long)moments->first_left_out);
-}
-
-/* So many components that their second moments fit into memory, at least those that are kept. */
+/* So many components as fit into memory with their second moments, at least those that are kept. */
 static size_t count_fitted(const struct pca_module *m)
 {
 	const size_t n = m->principal.layer.n_features,
@@ -43,78 +30,76 @@ static size_t count_fitted(const struct pca_module *m)
 	return room >= n ? n : room > m->n_kept ? room : m->n_kept;
 }
 
-static bool find_errors(struct pca_module *m, const struct al_head_outputs *outputs,
-	struct al_error *err)
+static bool fit_target(struct pca_module *m, struct al_error *err)
 {
+	const size_t n = m->principal.layer.n_features;
 	const struct al_view vectors = al_columns(al_view(m->principal.vectors), 0,
 		count_fitted(m));
 	struct al_target_moments moments;
 
-	if (!al_target_moments_find(&moments, outputs, &m->principal, &vectors, m->n_targets, err))
+	m->errors = al_new_array(&m->pca->session->arena, double, n + 1);
+	for (size_t i = 0; i <= n; i++)
+		m->errors[i] = NAN;
+	if (!al_target_moments_find(&moments, m->rows, &m->principal, &vectors, err))
 		return false;
-	bool ok = check_target(m, &moments, err)
-		&& al_regression_errors(&moments, m->principal.layer.width, m->errors, err);
+	m->n_left_out = moments.n_left_out;
+	bool ok = al_regression_errors(&moments, m->principal.layer.width, m->errors, err);
 	al_target_moments_finish(&moments);
 	return ok;
 }
 
-/* Of all features, for --train deacon: no larger than those of the components that are kept need
- * be, or no larger than they may be. */
-static bool moments_fit(const struct pca_module *m)
+/* For --save. */
+static void keep_weights(const struct pca_module *m, struct al_view weights)
 {
-	const size_t n = m->principal.layer.n_features;
+	struct pca *pca = m->pca;
+	struct al_arena *arena = &pca->session->arena;
+	double *numbers = al_new_array(arena, double, weights.rows *weights.cols);
+	int64_t *shape = al_new_array(arena, int64_t, 2);
 
-	return n == m->n_kept || n * m->principal.layer.width <= MOST_COLUMNS;
+	shape[0] = (int64_t)weights.cols;
+	shape[1] = (int64_t)weights.rows;
+	for (size_t c = 0; c < weights.cols; c++)
+		memcpy(numbers + c * weights.rows, weights.data + c * weights.ld,
+			weights.rows * sizeof(*numbers));
+	pca->saved = al_grow(arena, pca->saved, pca->n_saved, &pca->saved_room,
+		sizeof(*pca->saved));
+	pca->numbers = al_grow(arena, pca->numbers, pca->n_saved, &pca->numbers_room,
+		sizeof(*pca->numbers));
+	pca->numbers[pca->n_saved] = numbers;
+	pca->saved[pca->n_saved++] =
+		(struct al_tensor){.name = al_format(arena, "%s.%s.W_PCA", m->name,
+					   al_architecture_names[m->architecture]),
+			.dtype = al_dtype_stored("F64"),
+			.shape = shape,
+			.n_dims = 2};
 }
 
-static bool fit_target(struct pca_module *m, const struct al_head_outputs *outputs,
-	struct al_error *err)
+/* The weights that are trained, or the exact ones: how alike their components are; and the layer
+ * in the model, where the fit of its output says something. */
+static bool take_weights(const struct pca_module *m, struct al_error *err)
 {
-	const size_t n = m->principal.layer.n_features;
-
-	m->errors = al_new_array(&m->session->arena, double, n + 1);
-	for (size_t i = 0; i <= n; i++)
-		m->errors[i] = NAN;
-	return find_errors(m, outputs, err)
-		&& (m->options->training.rule != PCA_DEACON || !moments_fit(m)
-			|| al_target_moments_find(&m->moments, outputs, &m->principal, NULL,
-				m->n_targets, err));
-}
-
-/* The layer goes into the model with its weights, where the fit of its output says something. */
-static bool put_in_place(const struct pca_module *m, const struct al_head_outputs *outputs,
-	struct al_view weights, struct al_error *err)
-{
-	return !m->in_place || !pca_target_is_fitted(m, m->n_kept)
-		|| al_in_place_init(&m->in_place[m->architecture], outputs, &m->principal, weights,
-			m->n_targets, err);
-}
-
-/* The weights that are trained, or the exact ones, and how alike their components are. */
-static bool take_weights(const struct pca_module *m, const struct al_head_outputs *outputs,
-	struct pca_tables *tables, struct al_error *err)
-{
-	const char *architecture = al_architecture_names[m->architecture];
+	const struct al_view vectors = al_view(m->principal.vectors);
 	struct al_matrix weights;
+	AL_SCRATCH(scratch);
 
-	if (!al_matrix_init(&weights, m->principal.layer.n_features, m->n_kept, err))
+	if (!al_take(&scratch, &weights, m->principal.layer.n_features, m->n_kept, err)
+		|| !(m->pca->options->rule >= 0
+				? pca_train(m, weights, err)
+				: al_copy(al_columns(vectors, 0, m->n_kept), weights, err)))
 		return false;
-	bool ok = m->options->training.rule >= 0
-		? pca_train(m, outputs, tables->of[PCA_TRAINING], weights, err)
-		: al_copy(al_columns(al_view(m->principal.vectors), 0, m->n_kept), weights, err);
-	if (ok) {
-		pca_weights_add(tables, m->name, architecture, m->label, al_view(weights));
-		pca_save_add(tables, m, al_view(weights));
-	}
-	ok = ok && put_in_place(m, outputs, al_view(weights), err);
-	al_matrix_finish(&weights);
-	return ok;
+	pca_weights_add(m->pca, m->name, al_architecture_names[m->architecture], m->label,
+		al_view(weights));
+	if (m->pca->options->saved)
+		keep_weights(m, al_view(weights));
+	return !m->in_place || !pca_target_is_fitted(m, m->n_kept)
+		|| al_in_place_init(&m->in_place[m->architecture], m->rows, &m->principal,
+			al_view(weights), err);
 }
 
 /* "Direct-8" */
 static const char *make_label(const struct pca_module *m)
 {
-	char *label = al_format(&m->session->arena, "%s-%zu",
+	char *label = al_format(&m->pca->session->arena, "%s-%zu",
 		m->architecture == AL_NONLINEAR ? "Non-Linear"
 						: al_architecture_names[m->architecture],
 		m->n_kept);
@@ -123,58 +108,41 @@ static const char *make_label(const struct pca_module *m)
 	return label;
 }
 
-static bool find_components(struct pca_module *m, const struct pca_subject *subject,
-	const struct al_head_outputs *outputs, struct al_error *err)
+static bool find_components(struct pca_module *m, struct al_error *err)
 {
 	struct al_pca_options options = {.architecture = m->architecture,
 		.n_heads = m->n_heads,
-		.d_head = subject->width / m->n_heads,
-		.is_strict = m->options->is_strict};
+		.d_head = m->width / m->n_heads};
 
-	return pca_read_real("epsilon", m->options->epsilon, 0, 0, 1e300, &options.epsilon, err)
-		&& (subject->moments ? al_principal_of_moments(&m->principal, subject->moments,
-			    &options, err)
-				     : al_principal_find(&m->principal, outputs, &options, err));
+	if (!pca_read_real("epsilon", m->pca->options->epsilon, 0, 0, &options.epsilon, err))
+		return false;
+	return m->moments ? al_principal_of_moments(&m->principal, m->moments, &options, err)
+			  : al_principal_find(&m->principal, m->rows, &options, err);
 }
 
-static bool take(struct pca_module *m, const struct pca_subject *subject, struct pca_tables *tables,
-	struct al_error *err)
+static bool take(struct pca_module *m, struct al_error *err)
 {
-	struct al_head_outputs heads = {0};
-
-	if (subject->rows)
-		heads = al_head_outputs_of_file(subject->rows);
-	if (!find_components(m, subject, &heads, err))
+	if (!find_components(m, err))
 		return false;
-	bool ok = find_kept(m, m->principal.layer.n_features, err);
+	bool ok = find_kept(m, err);
 	m->label = make_label(m);
-	ok = ok && (m->n_targets == 0 || fit_target(m, &heads, err));
+	ok = ok && (!m->rows || !m->rows[1].width || fit_target(m, err));
 	if (ok)
-		pca_tables_add(tables, m);
-	ok = ok && take_weights(m, &heads, tables, err);
-	al_target_moments_finish(&m->moments);
+		pca_tables_add(m);
+	ok = ok && take_weights(m, err);
 	al_principal_finish(&m->principal);
 	return ok;
 }
 
-bool pca_take_module(struct pca_source *source, const struct pca_subject *subject,
-	struct al_error *err)
+bool pca_take_module(struct pca_module *m, struct al_error *err)
 {
-	const struct pca_options *o = source->session->options;
-	const uint64_t wanted = o->architectures ? o->architectures : UINT64_C(1) << AL_DIRECT;
 	bool ok = true;
 
-	pca_figures_begin(&source->tables, o);
+	pca_figures_begin(m->pca);
 	for (int a = 0; ok && a < AL_N_ARCHITECTURES; a++) {
-		struct pca_module module = {.session = source->session,
-			.options = o,
-			.name = subject->name,
-			.n_heads = subject->n_heads,
-			.architecture = (enum al_pca_architecture)a,
-			.n_targets = subject->rows ? subject->rows[1].width : 0,
-			.in_place = subject->in_place};
-		if (wanted >> a & 1)
-			ok = take(&module, subject, &source->tables, err);
+		m->architecture = (enum al_pca_architecture)a;
+		if (pca_takes(m->pca->options, a))
+			ok = take(m, err);
 	}
-	return pca_figures_end(&source->tables, source->session, subject->name, ok, err);
+	return pca_figures_end(m->pca, m->name, ok, err);
 }

@@ -109,7 +109,7 @@ static bool can_be(const struct pca_options *o, enum pca_table table, bool has_l
 	if (table == PCA_LOSS)
 		return has_loss;
 	if (table == PCA_TRAINING)
-		return o->training.rule >= 0;
+		return o->rule >= 0;
 	return table > PCA_TRAINING || !o->weights;
 }
 
@@ -121,19 +121,17 @@ static bool is_usual(const struct pca_options *o, enum pca_table table, bool has
 		return has_loss;
 	if (o->weights)
 		return table == PCA_WEIGHTS;
-	if (o->training.rule >= 0)
+	if (o->rule >= 0)
 		return table == PCA_MODULES || table == PCA_TRAINING || table == PCA_WEIGHTS;
 	return table <= PCA_LOADINGS;
 }
 
-bool pca_tables_begin(struct pca_tables *tables, struct al_session *session, bool has_loss,
-	struct al_error *err)
+bool pca_tables_begin(struct pca *pca, bool has_loss, struct al_error *err)
 {
-	const struct pca_options *o = session->options;
+	const struct pca_options *o = pca->options;
 	const unsigned shown = (pca_has_target(o) ? PCA_WITH_TARGET : 0U)
-		| (o->training.rule >= 0 ? 1U << o->training.rule : 0U);
+		| (o->rule >= 0 ? 1U << o->rule : 0U);
 
-	*tables = (struct pca_tables){0};
 	for (int i = 0; i < PCA_N_TABLES; i++) {
 		const enum pca_table which = (enum pca_table)i;
 		const bool is_named = o->only >> i & 1;
@@ -143,15 +141,16 @@ bool pca_tables_begin(struct pca_tables *tables, struct al_session *session, boo
 						     : "weights alone have no such table");
 		if (!(o->only ? is_named : is_usual(o, which, has_loss)))
 			continue;
-		tables->of[i] = al_session_table(session, pca_table_names[i], tables_of[i].title);
-		al_table_add_fields(tables->of[i], tables_of[i].fields, shown);
+		pca->tables[i] = al_session_table(pca->session, pca_table_names[i],
+			tables_of[i].title);
+		al_table_add_fields(pca->tables[i], tables_of[i].fields, shown);
 	}
 	return true;
 }
 
 void pca_note(const struct pca_module *m, const char *format, ...)
 {
-	struct al_table *table = m->session->tables[0];
+	struct al_table *table = m->pca->session->tables[0];
 	va_list args;
 
 	va_start(args, format);
@@ -175,25 +174,11 @@ void pca_note_options(const struct al_session *session)
 		al_table_note(table,
 			"target: %serrors of the best linear fit with an intercept, relative",
 			o->target ? "" : "what W_O makes of the heads; ");
-	if (o->training.rule >= 0)
+	if (o->rule >= 0)
 		al_table_note(table, "trained from random weights, seed: %lld",
 			(long long)o->input.seed);
 	al_table_note(table, "BLAS kernel: %s", al_blas_kernel());
 	al_kernel_note(table);
-}
-
-bool pca_read_real(const char *name, const char *text, double fallback, double least, double most,
-	double *out, struct al_error *err)
-{
-	char *end;
-
-	*out = fallback;
-	if (!text)
-		return true;
-	*out = strtod(text, &end);
-	return (end != text && !*end && *out >= least && *out <= most)
-		|| al_fail(err, AL_EINPUT, "--%s %s: expected a number of at least %g", name, text,
-			least);
 }
 
 /* ---- rows ---- */
@@ -292,11 +277,11 @@ static void note_left_out(const struct pca_module *m)
 	if (heads > 0)
 		pca_note(m, "%lld token%s left out, since %s numbers that aren't finite", heads,
 			heads == 1 ? " is" : "s are", heads == 1 ? "it has" : "they have");
-	if (m->n_targets > 0 && target > 0)
+	if (target > 0)
 		pca_note(m,
 			"%lld token%s left out of the target's errors, since %s has numbers there "
 			"that aren't finite",
-			target, target == 1 ? " is" : "s are", m->options->target);
+			target, target == 1 ? " is" : "s are", m->pca->options->target);
 }
 
 static void note_constant(const struct pca_module *m)
@@ -310,17 +295,19 @@ static void note_constant(const struct pca_module *m)
 		first++;
 	pca_note(m, "%zu of %zu normalised features are constant and count as 0, the first is %s",
 		p->n_constant, p->layer.n_norm,
-		al_pca_norm_name(&p->layer, first, &m->session->arena));
+		al_pca_norm_name(&p->layer, first, &m->pca->session->arena));
 }
 
-void pca_tables_add(struct pca_tables *tables, const struct pca_module *m)
+void pca_tables_add(const struct pca_module *m)
 {
-	if (tables->of[PCA_MODULES])
-		add_module(tables->of[PCA_MODULES], m);
-	if (tables->of[PCA_COMPONENTS])
-		add_components(tables->of[PCA_COMPONENTS], m);
-	if (tables->of[PCA_LOADINGS])
-		add_loadings(tables->of[PCA_LOADINGS], m);
+	struct al_table *const *tables = m->pca->tables;
+
+	if (tables[PCA_MODULES])
+		add_module(tables[PCA_MODULES], m);
+	if (tables[PCA_COMPONENTS])
+		add_components(tables[PCA_COMPONENTS], m);
+	if (tables[PCA_LOADINGS])
+		add_loadings(tables[PCA_LOADINGS], m);
 	note_left_out(m);
 	note_unfitted(m);
 	note_constant(m);

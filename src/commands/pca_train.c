@@ -1,9 +1,9 @@
 /* pca --train: Sanger's rule (GHA) and DEACON's constrained update, step by step beside the exact
  * components. */
 #include <math.h>
+#include <stdlib.h>
 
 #include "commands/pca.h"
-#include "commands/progress.h"
 #include "linalg/hebbian.h"
 #include "deacon/deacon.h"
 
@@ -14,53 +14,8 @@ const char *const pca_rule_names[PCA_N_RULES] = {
 	[PCA_DEACON] = "deacon",
 };
 
-/* ---- options ---- */
-
-enum { TRAIN, STEPS, RATE, INNER, DELTA_P, XI, N_ROWS };
-
-const struct al_option_row pca_training_rows[] = {
-	[TRAIN] = OPTION_CHOICE(struct pca_training, rule, "train", "RULE",
-		"train the PCA layer by a rule: gha (Sanger's) or deacon (needs --target or a "
-		"model)",
-		.words = pca_rule_names, .n_words = PCA_N_RULES, .noun = "rule", .fallback = -1),
-	[STEPS] = OPTION_COUNT(struct pca_training, n_steps, "steps", "N",
-		"steps on all tokens (default 2000; deacon 100)", .least = 1),
-	[RATE] = OPTION_TEXT(struct pca_training, rate, "rate", "R",
-		"learning rate of Sanger's rule (default 0.5 over the largest eigenvalue)"),
-	[INNER] = OPTION_COUNT(struct pca_training, n_inner, "inner", "N",
-		"deacon: steps of Sanger's rule for one of its own (default 500, as in the paper)",
-		.least = 1, .most = 1 << 30),
-	[DELTA_P] = OPTION_TEXT(struct pca_training, delta_p, "delta-p", "D",
-		"deacon: the length of a step (default 0.2)"),
-	[XI] = OPTION_TEXT(struct pca_training, xi, "xi", "X",
-		"deacon: the part of the steepest fall that the loss must make (default 0.8)"),
-	OPTION_END,
-};
-
-/* Refuses the options from this row on. */
-static bool refuse(const struct al_session *session, int from, const char *goes_with,
-	struct al_error *err)
-{
-	for (int i = from; i < N_ROWS; i++)
-		if (al_command_line_has(&session->line, &pca_training_rows[i]))
-			return al_fail(err, AL_EINPUT, "--%s goes with --train %s",
-				pca_training_rows[i].name, goes_with);
-	return true;
-}
-
-bool pca_training_check(const struct al_session *session, struct al_error *err)
-{
-	const struct pca_options *o = session->options;
-
-	if (o->training.rule < 0)
-		return refuse(session, STEPS, "RULE", err);
-	if (o->training.rule == PCA_GHA)
-		return refuse(session, INNER, "deacon", err);
-	return pca_has_target(o)
-		|| al_fail(err, AL_EINPUT,
-			"--train deacon needs --target FILE, whose squared error is its loss, or a "
-			"model that runs");
-}
+/* The second moments of all features take 512 MB. */
+enum { MOST_COLUMNS = 8192 };
 
 /* ---- one training ---- */
 
@@ -74,13 +29,11 @@ struct seen {
 
 struct trainer {
 	const struct pca_module *module;
-	struct al_table *table; /* NULL: not wanted */
 	struct al_matrix weights;
 	struct al_deacon *deacon; /* NULL: Sanger's rule */
 	struct al_deacon_options options; /* of Sanger's rule only the rate */
 	struct seen seen;
 	const char *label; /* "Direct-8, gha" */
-	struct al_progress progress;
 };
 
 /* A row of the table. */
@@ -209,22 +162,23 @@ static bool is_on_grid(size_t step)
 static bool run(struct trainer *t, struct state *s, struct al_error *err)
 {
 	const struct pca_module *m = t->module;
-	const int64_t asked = m->options->training.n_steps,
+	const int64_t asked = m->pca->options->n_steps,
 		      usual = t->deacon ? DEACON_STEPS : GHA_STEPS;
 	const size_t n = (size_t)(asked ? asked : usual);
-	const bool shows_all = t->deacon && !m->session->writer->is_for_people;
+	const bool shows_all = t->deacon && !m->pca->session->writer->is_for_people;
 
 	for (;; s->step++) {
 		const bool is_shown = s->step == n || shows_all || is_on_grid(s->step);
 		if (is_shown && !look(t, s, err))
 			return false;
-		if (is_shown && t->table)
-			add_row(t->table, s, m->n_kept);
+		if (is_shown && m->pca->tables[PCA_TRAINING])
+			add_row(m->pca->tables[PCA_TRAINING], s, m->n_kept);
 		if (s->step == 0)
 			t->seen.cosine = s->cosine_mean;
 		if (s->step == n)
 			return true;
-		al_progress_show(&t->progress, m->name, t->label, (struct al_steps){s->step, n});
+		m->pca->progress.whole = m->name;
+		al_progress_show(&m->pca->progress, t->label, s->step, n);
 		if (!take_step(t, s, err))
 			return false;
 	}
@@ -237,7 +191,7 @@ static const char *off(const struct pca_module *m, const struct seen *seen)
 {
 	const double most = fmax(seen->length_off, seen->fall_off);
 
-	return most < 1e-12 ? "to rounding" : al_format(&m->session->arena, "to %.1e", most);
+	return most < 1e-12 ? "to rounding" : al_format(&m->pca->session->arena, "to %.1e", most);
 }
 
 /* What holds, what doesn't, and why: that W's steps are of constant length, which the loss's
@@ -266,35 +220,36 @@ static void note_deacon(const struct trainer *t, const struct state *last)
 		seen->cosine, last->cosine_mean, last->loss);
 }
 
-/* Why training takes so long, and so little memory. */
-static void note_passes(const struct pca_module *m)
-{
-	const struct al_pca_layer *layer = &m->principal.layer;
-	const double columns = (double)(layer->n_features * layer->width);
-
-	pca_note(m,
-		"each step reads all tokens twice, since second moments of %zu features in %zu "
-		"dimensions would take %.0f MB",
-		layer->n_features, layer->width, columns * columns * sizeof(double) / 1e6);
-}
-
 /* ---- the two rules ---- */
+
+bool pca_read_real(const char *name, const char *text, double fallback, double least, double *out,
+	struct al_error *err)
+{
+	char *end;
+
+	*out = fallback;
+	if (!text)
+		return true;
+	*out = strtod(text, &end);
+	return (end != text && !*end && *out >= least && *out <= 1e300)
+		|| al_fail(err, AL_EINPUT, "--%s %s: expected a number of at least %g", name, text,
+			least);
+}
 
 static bool read_options(struct trainer *t, struct al_error *err)
 {
-	const struct pca_training *o = &t->module->options->training;
+	const struct pca_options *o = t->module->pca->options;
 
-	t->options.n_inner = o->n_inner ? (size_t)o->n_inner : INNER_STEPS;
-	return pca_read_real("rate", o->rate, al_hebbian_default_rate(&t->module->principal), 0,
-		       1e300, &t->options.rate, err)
-		&& pca_read_real("delta-p", o->delta_p, .2, 0, 1e300, &t->options.delta_p, err)
-		&& pca_read_real("xi", o->xi, .8, -1e300, 1e300, &t->options.xi, err);
+	t->options.n_inner = INNER_STEPS;
+	t->options.rate = al_hebbian_default_rate(&t->module->principal);
+	return pca_read_real("delta-p", o->delta_p, .2, 0, &t->options.delta_p, err)
+		&& pca_read_real("xi", o->xi, .8, -1e300, &t->options.xi, err);
 }
 
 static bool train_gha(struct trainer *t, struct state *s, struct al_error *err)
 {
 	s->rate = t->options.rate;
-	al_hebbian_start(t->weights, (uint64_t)t->module->options->input.seed);
+	al_hebbian_start(t->weights, (uint64_t)t->module->pca->options->input.seed);
 	if (!run(t, s, err))
 		return false;
 	pca_note(t->module,
@@ -304,41 +259,53 @@ static bool train_gha(struct trainer *t, struct state *s, struct al_error *err)
 	return true;
 }
 
-static bool train_deacon(struct trainer *t, const struct al_head_outputs *outputs, struct state *s,
+static bool train_with(struct trainer *t, const struct al_target_moments *moments, struct state *s,
 	struct al_error *err)
 {
 	const struct pca_module *m = t->module;
-	const struct al_deacon_source source = {.moments = m->moments.features.data ? &m->moments
-										    : NULL,
-		.outputs = outputs,
-		.n_targets = m->n_targets};
 	const struct al_matrix out = t->weights;
 	struct al_deacon deacon;
 
-	if (!al_deacon_init(&deacon, &source, &m->principal, m->n_kept,
-		    (uint64_t)m->options->input.seed, err))
+	if (!al_deacon_init(&deacon, moments, &m->principal, m->n_kept,
+		    (uint64_t)m->pca->options->input.seed, err))
 		return false;
 	t->deacon = &deacon;
 	t->weights = deacon.weights;
 	s->loss = deacon.loss / al_deacon_unit(&deacon);
 	bool ok = run(t, s, err) && al_copy(al_view(deacon.weights), out, err);
 	al_deacon_finish(&deacon);
-	if (ok && !source.moments)
-		note_passes(m);
 	if (ok)
 		note_deacon(t, s);
 	return ok;
 }
 
-bool pca_train(const struct pca_module *m, const struct al_head_outputs *outputs,
-	struct al_table *table, struct al_matrix weights, struct al_error *err)
+static bool train_deacon(struct trainer *t, struct state *s, struct al_error *err)
 {
-	const int rule = m->options->training.rule;
+	const struct pca_module *m = t->module;
+	const struct al_pca_layer *layer = &m->principal.layer;
+	struct al_target_moments moments;
+
+	if (layer->n_features * layer->width > MOST_COLUMNS)
+		return al_fail(err, AL_EINPUT,
+			"--train deacon takes second moments of at most %d numbers a token, the "
+			"%s architecture has %zu features in %zu dimensions",
+			MOST_COLUMNS, al_architecture_names[m->architecture], layer->n_features,
+			layer->width);
+	if (!al_target_moments_find(&moments, m->rows, &m->principal, NULL, err))
+		return false;
+	bool ok = train_with(t, &moments, s, err);
+	al_target_moments_finish(&moments);
+	return ok;
+}
+
+bool pca_train(const struct pca_module *m, struct al_matrix weights, struct al_error *err)
+{
+	const int rule = m->pca->options->rule;
+	struct al_arena *arena = &m->pca->session->arena;
 	struct trainer t = {.module = m,
-		.table = table,
 		.weights = weights,
 		.seen.falls_below = INFINITY,
-		.label = al_format(&m->session->arena, "%s, %s", m->label, pca_rule_names[rule])};
+		.label = al_format(arena, "%s, %s", m->label, pca_rule_names[rule])};
 	struct state state = {.module = m->name,
 		.architecture = al_architecture_names[m->architecture],
 		.promised = NAN,
@@ -346,13 +313,8 @@ bool pca_train(const struct pca_module *m, const struct al_head_outputs *outputs
 		.loss_change = NAN,
 		.length = NAN,
 		.falls_below = NAN,
-		.cosines = al_new_array(&m->session->arena, double, m->n_kept)};
+		.cosines = al_new_array(arena, double, m->n_kept)};
 
-	if (!read_options(&t, err))
-		return false;
-	al_progress_init(&t.progress, m->session);
-	bool ok = rule == PCA_GHA ? train_gha(&t, &state, err)
-				  : train_deacon(&t, outputs, &state, err);
-	al_progress_finish(&t.progress);
-	return ok;
+	return read_options(&t, err)
+		&& (rule == PCA_GHA ? train_gha(&t, &state, err) : train_deacon(&t, &state, err));
 }

@@ -131,18 +131,18 @@ static void add_pairs(struct al_table *table, struct alike row, struct al_view w
 		}
 }
 
-void pca_weights_add(struct pca_tables *tables, const char *module, const char *architecture,
+void pca_weights_add(struct pca *pca, const char *module, const char *architecture,
 	const char *label, struct al_view w)
 {
 	struct alike row = {.module = module, .architecture = architecture, .weights = label};
 
 	measure(w, &row);
-	if (tables->of[PCA_WEIGHTS])
-		al_table_add_record(tables->of[PCA_WEIGHTS], &row);
-	if (tables->of[PCA_CORRELATION])
-		add_pairs(tables->of[PCA_CORRELATION], row, w);
-	if (tables->drawn.n_columns)
-		add_pairs(&tables->drawn, row, w);
+	if (pca->tables[PCA_WEIGHTS])
+		al_table_add_record(pca->tables[PCA_WEIGHTS], &row);
+	if (pca->tables[PCA_CORRELATION])
+		add_pairs(pca->tables[PCA_CORRELATION], row, w);
+	if (pca->drawn.n_columns)
+		add_pairs(&pca->drawn, row, w);
 }
 
 /* ---- Figure 6: a panel for each architecture ---- */
@@ -169,34 +169,33 @@ static const struct al_figure maps[] = {
 	MAP("cosine", "Cosine of two components' weights"),
 };
 
-void pca_figures_begin(struct pca_tables *tables, const struct pca_options *o)
+void pca_figures_begin(struct pca *pca)
 {
-	al_table_init(&tables->drawn, "", "");
-	if (o->figures)
-		al_table_add_fields(&tables->drawn, pca_correlation_fields, WITH_MEASURES);
+	al_table_init(&pca->drawn, "", "");
+	if (pca->options->figures)
+		al_table_add_fields(&pca->drawn, pca_correlation_fields, WITH_MEASURES);
 }
 
 /* A module's name may hold slashes. */
-static const char *name_folder(struct al_session *session, const char *module)
+static const char *name_folder(const struct pca *pca, const char *module)
 {
-	const char *folder = ((const struct pca_options *)session->options)->figures;
-	char *name = al_strdup(&session->arena, module);
+	struct al_arena *arena = &pca->session->arena;
+	char *name = al_strdup(arena, module);
 
 	for (char *c = name; *c; c++)
 		if (*c == '/')
 			*c = '_';
-	return al_path_join(&session->arena, folder, *name == '.' ? "module" : name);
+	return al_path_join(arena, pca->options->figures, *name == '.' ? "module" : name);
 }
 
-bool pca_figures_end(struct pca_tables *tables, struct al_session *session, const char *module,
-	bool draws, struct al_error *err)
+bool pca_figures_end(struct pca *pca, const char *module, bool draws, struct al_error *err)
 {
 	bool ok = draws;
 
-	for (size_t i = 0; ok && tables->drawn.n_rows && i < sizeof(maps) / sizeof(*maps); i++)
-		ok = al_draw_into(&session->files, &maps[i], &tables->drawn,
-			     name_folder(session, module), err)
+	for (size_t i = 0; ok && pca->drawn.n_rows && i < sizeof(maps) / sizeof(*maps); i++)
+		ok = al_draw_into(&pca->session->files, &maps[i], &pca->drawn,
+			     name_folder(pca, module), err)
 			|| al_in(err, "%s", maps[i].id);
-	al_table_finish(&tables->drawn);
+	al_table_finish(&pca->drawn);
 	return ok;
 }

@@ -19,9 +19,11 @@ static double now(void)
 	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-void al_progress_init(struct al_progress *progress, const struct al_session *session)
+void al_progress_init(struct al_progress *progress, const struct al_session *session,
+	const char *whole)
 {
-	*progress = (struct al_progress){.begin = now(),
+	*progress = (struct al_progress){.whole = whole,
+		.begin = now(),
 		.is_wanted = isatty(STDERR_FILENO) && !session->output->is_quiet};
 }
 
@@ -57,22 +59,21 @@ static void add_cut(struct al_text *line, const char *text, size_t room)
 	}
 }
 
-static void add_steps(struct al_text *line, struct al_steps steps, double elapsed)
+static void add_steps(struct al_text *line, size_t done, size_t n, double elapsed)
 {
 	char left[32];
 
-	if (steps.n == 0 || steps.done >= steps.n)
+	if (done >= n)
 		return;
-	al_text_addf(line, ", %zu of %zu", steps.done + 1, steps.n);
-	if (steps.done > 0)
+	al_text_addf(line, ", %zu of %zu", done + 1, n);
+	if (done > 0)
 		al_text_addf(line, ", %s left",
-			progress_time(elapsed / (double)steps.done * (double)(steps.n - steps.done),
-				left));
+			progress_time(elapsed / (double)done * (double)(n - done), left));
 }
 
-void al_progress_show(struct al_progress *progress, const char *whole, const char *part,
-	struct al_steps steps)
+void al_progress_show(void *context, const char *part, size_t done, size_t n)
 {
+	struct al_progress *progress = context;
 	struct al_text line, end;
 
 	if (!progress->is_wanted)
@@ -82,10 +83,10 @@ void al_progress_show(struct al_progress *progress, const char *whole, const cha
 		return;
 	al_text_init(&line);
 	al_text_init(&end);
-	add_steps(&end, steps, elapsed);
+	add_steps(&end, done, n, elapsed);
 	const size_t width = columns(), taken = al_text_columns(end.data);
 	const size_t room = width > taken ? width - taken : 0;
-	add_cut(&line, whole, room);
+	add_cut(&line, progress->whole, room);
 	add_cut(&line, ": ", room);
 	add_cut(&line, part, room);
 	fprintf(stderr, "\r\033[K%s%s", line.data, end.data);

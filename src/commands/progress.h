@@ -8,20 +8,18 @@
 #include "commands/command.h"
 
 struct al_progress {
+	const char *whole; /* what is worked on */
 	double begin, shown; /* seconds of a clock; shown 0: nothing yet */
 	bool is_wanted;
 };
 
-/* Steps of equal weight; n 0: nobody knows how many there are. */
-struct al_steps {
-	size_t done, n;
-};
+void al_progress_init(struct al_progress *progress, const struct al_session *session,
+	const char *whole);
 
-void al_progress_init(struct al_progress *progress, const struct al_session *session);
-
-/* "model: layers.3, 4 of 12, 20 s left": `part` is the step after those that are done. */
-void al_progress_show(struct al_progress *progress, const char *whole, const char *part,
-	struct al_steps steps);
+/* "model: layers.3, 4 of 12, 20 s left": `part` is the step after those that are done, of n of
+ * equal weight; n 0: nobody knows how many there are. `progress` is a struct al_progress: whoever
+ * watches work takes it with this function. */
+void al_progress_show(void *progress, const char *part, size_t done, size_t n);
 
 /* Leaves an empty line behind. */
 void al_progress_finish(struct al_progress *progress);

@@ -63,7 +63,7 @@ struct job {
 	struct al_progress *progress;
 	const char **inputs; /* what the proof shows: names of LaTeX files */
 	size_t n_inputs, inputs_room;
-	struct al_steps steps; /* scenarios */
+	size_t n_done, n_all; /* scenarios */
 	struct al_text latex, json; /* the numbers of its own tables, one by one */
 	size_t n_numbers; /* in the JSON */
 	struct al_text *page; /* of --report; NULL: none */
@@ -123,7 +123,7 @@ static bool run_table(struct job *job, size_t index, struct al_error *err)
 
 	if (!al_scenario_table(job->scenario, index, &table, err))
 		return false;
-	al_progress_show(job->progress, job->scenario->name, table.id, job->steps);
+	al_progress_show(job->progress, table.id, job->n_done, job->n_all);
 	bool ok = add_formats(job, &table, err);
 	if (index < job->scenario->n_tables) {
 		al_numbers_add_latex(&job->latex, &table);
@@ -155,7 +155,7 @@ static bool run_figure(struct job *job, size_t index, struct al_error *err)
 	struct al_style style = {0};
 	struct al_table table;
 
-	al_progress_show(job->progress, job->scenario->name, figure.id, job->steps);
+	al_progress_show(job->progress, figure.id, job->n_done, job->n_all);
 	if (!al_scenario_figure_table(job->scenario, index, &table, err))
 		return false;
 	const char *data = al_format(&table.arena, "%s-figure", figure.id);
@@ -239,9 +239,11 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 		.scenario = scenario,
 		.files = &jobs->session->files,
 		.progress = &jobs->progress,
-		.steps = {jobs->n_names, n_scenarios(jobs->session)}};
+		.n_done = jobs->n_names,
+		.n_all = n_scenarios(jobs->session)};
 	const char *name = scenario->name;
 
+	jobs->progress.whole = name;
 	jobs->n_figures += scenario->n_figures;
 	job.folder = al_path_join(&jobs->session->arena, jobs->folder, name);
 	job.profile = jobs->profile ? jobs->profile : scenario->profile;
@@ -302,7 +304,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	session->style.profile = jobs.profile;
 	session->prints_nothing = o->prints_nothing;
 	begin_page(&jobs);
-	al_progress_init(&jobs.progress, session);
+	al_progress_init(&jobs.progress, session, NULL);
 	bool ok = al_each_scenario(session, run_one, &jobs, err);
 	if (ok)
 		session->style.summary = say(&jobs);

@@ -134,28 +134,16 @@ static void take_rows(void *context, const struct al_table *some_rows)
 	al_csv_add(some_rows, is_first, &session->rendered);
 }
 
-struct sweeping {
-	struct al_progress progress;
-	const char *name;
-};
-
-static void show(void *context, const char *variant, size_t done, size_t n)
-{
-	struct sweeping *s = context;
-
-	al_progress_show(&s->progress, s->name, variant, (struct al_steps){done, n});
-}
-
 static bool run_watched(struct al_session *session, struct al_ledger_sweep *sweep,
 	struct al_table *table, struct al_error *err)
 {
-	struct sweeping sweeping = {.name = session->line.words[0]};
+	struct al_progress progress;
 
-	sweep->watch = show;
-	sweep->watch_context = &sweeping;
-	al_progress_init(&sweeping.progress, session);
+	sweep->watch = al_progress_show;
+	sweep->watch_context = &progress;
+	al_progress_init(&progress, session, session->line.words[0]);
 	bool ok = al_sweep_run(sweep, table, err);
-	al_progress_finish(&sweeping.progress);
+	al_progress_finish(&progress);
 	return ok;
 }
 

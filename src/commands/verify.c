@@ -15,18 +15,6 @@ bool al_parse_number(const char *text, double *out)
 	return end != text && !*end && isfinite(*out);
 }
 
-struct verifying {
-	struct al_progress progress;
-	const char *path;
-};
-
-static void show(void *context, const char *module, size_t done, size_t n)
-{
-	struct verifying *v = context;
-
-	al_progress_show(&v->progress, v->path, module, (struct al_steps){done, n});
-}
-
 bool al_verify_add_table(struct al_session *session, struct al_model_view *view, const char *path,
 	const char *shown, const struct al_verify_options *options, bool *holds,
 	struct al_error *err)
@@ -39,13 +27,13 @@ bool al_verify_add_table(struct al_session *session, struct al_model_view *view,
 	struct al_table *table = al_session_table(session, "verify",
 		"Attention probabilities and outputs, original and compressed");
 	al_verify_add_columns(table);
-	struct verifying verifying = {.path = shown};
+	struct al_progress progress;
 	struct al_verify_options watched = *options;
-	watched.watch = show;
-	watched.context = &verifying;
-	al_progress_init(&verifying.progress, session);
+	watched.watch = al_progress_show;
+	watched.context = &progress;
+	al_progress_init(&progress, session, shown);
 	bool ok = al_verify(view, &compressed, &watched, table, holds, err);
-	al_progress_finish(&verifying.progress);
+	al_progress_finish(&progress);
 	al_checkpoint_close(&compressed);
 	return ok;
 }
@@ -72,29 +60,38 @@ static const struct al_option_group verify_groups[] = {OUTPUT_GROUPS,
 
 /* ---- on tokens ---- */
 
+struct loss {
+	size_t sequences, predicted;
+	double original, compressed, kl, agreement;
+};
+
+static const struct al_table_field loss_fields[] = {
+	{{.key = "sequences", .title = "Sequences", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct loss, sequences)},
+	{{.key = "predicted", .title = "Predicted", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct loss, predicted)},
+	{{.key = "original", .title = "Loss", .unit = "nats per token", .digits = 6},
+		AL_MEMBER(struct loss, original)},
+	{{.key = "compressed", .title = "Compressed", .unit = "nats per token", .digits = 6},
+		AL_MEMBER(struct loss, compressed)},
+	{{.key = "kl", .title = "KL divergence", .unit = "nats per token", .digits = 6},
+		AL_MEMBER(struct loss, kl)},
+	{{.key = "agreement", .title = "Same likeliest token", .unit = "%", .digits = 2},
+		AL_MEMBER(struct loss, agreement)},
+	AL_FIELDS_END,
+};
+
 static void add_loss(struct al_session *session, const struct al_judgement *judgement,
 	const struct al_batch *all)
 {
-	static const struct al_column columns[] = {
-		{.key = "sequences", .title = "Sequences", .digits = AL_DIGITS_ALL},
-		{.key = "predicted", .title = "Predicted", .digits = AL_DIGITS_ALL},
-		{.key = "original", .title = "Loss", .unit = "nats per token", .digits = 6},
-		{.key = "compressed", .title = "Compressed", .unit = "nats per token", .digits = 6},
-		{.key = "kl", .title = "KL divergence", .unit = "nats per token", .digits = 6},
-		{.key = "agreement", .title = "Same likeliest token", .unit = "%", .digits = 2},
-	};
 	struct al_table *table = al_session_table(session, "loss",
 		"Original and compressed on the tokens");
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
-	struct al_cell *cell = al_table_add_row(table);
-	al_cell_set_int(table, cell++, (int64_t)all->n_sequences);
-	al_cell_set_int(table, cell++, (int64_t)judgement->n_predicted);
-	al_cell_set_real(cell++, judgement->original);
-	al_cell_set_real(cell++, judgement->compressed);
-	al_cell_set_real(cell++, judgement->divergence);
-	al_cell_set_real(cell, 100 * judgement->agreement);
+	al_table_add_fields(table, loss_fields, 0);
+	al_table_add_record(table,
+		&(struct loss){all->n_sequences, (size_t)judgement->n_predicted,
+			judgement->original, judgement->compressed, judgement->divergence,
+			100 * judgement->agreement});
 	al_table_note(table,
 		"the compressed model gives each next token %.4g times the probability (the "
 		"geometric mean); KL(original || compressed) and agreement leave out each "
@@ -110,31 +107,38 @@ static double cosine(struct al_matrix a, size_t i, struct al_matrix b, size_t j)
 	return al_inner(al_columns(al_view(a), i, 1), al_columns(al_view(b), j, 1));
 }
 
+struct pair {
+	size_t a, b;
+	double original, compressed; /* cosines */
+};
+
+static const struct al_table_field pair_fields[] = {
+	{{.key = "a", .title = "Sequence", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct pair, a)},
+	{{.key = "b", .title = "And", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct pair, b)},
+	{{.key = "original", .title = "Cosine", .digits = 4}, AL_MEMBER(struct pair, original)},
+	{{.key = "compressed", .title = "Compressed", .digits = 4},
+		AL_MEMBER(struct pair, compressed)},
+	AL_FIELDS_END,
+};
+
 /* An encoder's: what the sequences' embeddings have in common, in each model and across both. */
 static void add_similarity(struct al_session *session, const struct al_matrix of[2])
 {
-	static const struct al_column columns[] = {
-		{.key = "a", .title = "Sequence", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "b", .title = "And", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "original", .title = "Cosine", .digits = 4},
-		{.key = "compressed", .title = "Compressed", .digits = 4},
-	};
 	struct al_table *table = al_session_table(session, "similarity",
 		"Cosines between the sequences' embeddings, original and compressed");
 	double sum = 0, least = 1;
 
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
+	al_table_add_fields(table, pair_fields, 0);
 	for (size_t i = 0; i < of[0].cols; i++) {
 		const double own = cosine(of[0], i, of[1], i);
 		sum += own;
 		least = own < least ? own : least;
-		for (size_t j = i + 1; j < of[0].cols; j++) {
-			struct al_cell *cell = al_table_add_row(table);
-			al_cell_set_int(table, cell++, (int64_t)i);
-			al_cell_set_int(table, cell++, (int64_t)j);
-			al_cell_set_real(cell++, cosine(of[0], i, of[0], j));
-			al_cell_set_real(cell, cosine(of[1], i, of[1], j));
-		}
+		for (size_t j = i + 1; j < of[0].cols; j++)
+			al_table_add_record(table,
+				&(struct pair){i, j, cosine(of[0], i, of[0], j),
+					cosine(of[1], i, of[1], j)});
 	}
 	al_table_note(table,
 		"a sequence's embeddings by the original and by the copy have a cosine of %.4f on "
@@ -156,23 +160,17 @@ static bool compare_embeddings(struct al_session *session, struct al_network *ne
 	return true;
 }
 
-static bool judge_on(struct al_session *session, struct al_network *network,
-	const struct al_recorded *recorded, const struct al_input_options *input,
-	struct al_error *err)
+static bool judge_on(struct al_session *session, struct al_running *running,
+	const struct al_recorded *recorded, struct al_error *err)
 {
 	struct al_judgement judgement;
-	struct al_tokens tokens;
 
-	if (!al_input_read(input, network, &tokens, err))
+	if (running->network.how->kind == AL_FORWARD_ENCODER)
+		return compare_embeddings(session, &running->network, recorded, &running->all, err);
+	if (!al_judge_compressed(&running->network, recorded, &running->all, NULL, &judgement, err))
 		return false;
-	const struct al_batch all = al_input_batch(&tokens);
-	const bool is_encoder = network->how->kind == AL_FORWARD_ENCODER;
-	bool ok = is_encoder ? compare_embeddings(session, network, recorded, &all, err)
-			     : al_judge_compressed(network, recorded, &all, NULL, &judgement, err);
-	if (ok && !is_encoder)
-		add_loss(session, &judgement, &all);
-	al_tokens_finish(&tokens);
-	return ok;
+	add_loss(session, &judgement, &running->all);
+	return true;
 }
 
 static bool judge_recorded(struct al_session *session, struct al_model_view *view,
@@ -180,14 +178,14 @@ static bool judge_recorded(struct al_session *session, struct al_model_view *vie
 	struct al_error *err)
 {
 	struct al_recorded recorded;
-	struct al_network network;
+	struct al_running running;
 
 	if (!al_recorded_open(&recorded, view, compressed, err))
 		return false;
-	bool ok = al_network_open(&network, view, err);
+	bool ok = al_running_begin(&running, view, input, err);
 	if (ok) {
-		ok = judge_on(session, &network, &recorded, input, err);
-		al_network_close(&network);
+		ok = judge_on(session, &running, &recorded, err);
+		al_running_end(&running);
 	}
 	al_recorded_close(&recorded);
 	return ok;

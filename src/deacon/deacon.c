@@ -6,36 +6,9 @@
 #include "base/random.h"
 #include "linalg/hebbian.h"
 
-enum room { PREDICTION, RESIDUAL, CHANGE, OUTPUT_GRADIENT, GRADIENT, N_ROOM };
-
-/* ---- moments ---- */
-
-static const struct al_target_moments *moments_of(const struct al_deacon *d)
-{
-	return d->source.moments ? d->source.moments : &d->own;
-}
-
-/* What makes components of the moments' columns. */
-static struct al_view map_of(const struct al_deacon *d)
-{
-	return al_view(d->source.moments ? d->weights : d->identity);
-}
-
-/* After W has changed. */
-static bool renew_moments(struct al_deacon *d, struct al_error *err)
-{
-	const struct al_view weights = al_view(d->weights);
-
-	if (d->source.moments)
-		return true;
-	al_target_moments_finish(&d->own);
-	return al_target_moments_find(&d->own, d->source.outputs, d->principal, &weights,
-		d->source.n_targets, err);
-}
-
 double al_deacon_unit(const struct al_deacon *d)
 {
-	return moments_of(d)->squares / 2;
+	return d->moments->squares / 2;
 }
 
 /* ---- V = (W (x) I) W_O, and back ---- */
@@ -54,19 +27,19 @@ static bool expand(const struct al_deacon *d, struct al_matrix output, struct al
 
 	for (size_t c = 0; ok && c < out.cols; c++)
 		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(column_of(output, c, width)),
-			map_of(d), 0, column_of(out, c, width), err);
+			al_view(d->weights), 0, column_of(out, c, width), err);
 	return ok;
 }
 
 /* Half of E|z - V^T u|^2 = E|z|^2 - 2 V.B + V.AV, and the residual A V - B, its derivative by V. */
 static bool measure(struct al_deacon *d, double *loss, struct al_error *err)
 {
-	const struct al_target_moments *moments = moments_of(d);
-	const struct al_view v = al_view(d->room[PREDICTION]), a = al_view(moments->features),
+	const struct al_target_moments *moments = d->moments;
+	const struct al_view v = al_view(d->prediction), a = al_view(moments->features),
 			     b = al_view(moments->cross);
-	const struct al_matrix residual = d->room[RESIDUAL];
+	const struct al_matrix residual = d->residual;
 
-	if (!expand(d, d->output, d->room[PREDICTION], err) || !al_copy(b, residual, err)
+	if (!expand(d, d->output, d->prediction, err) || !al_copy(b, residual, err)
 		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, a, v, -1, residual, err))
 		return false;
 	*loss = (moments->squares - al_inner(v, b) + al_inner(v, al_view(residual))) / 2;
@@ -80,19 +53,15 @@ static bool differentiate(const struct al_deacon *d, struct al_matrix gradient,
 	const size_t width = d->principal->layer.width;
 	bool ok = true;
 
-	if (!d->source.moments)
-		return al_deacon_gradient(d, gradient, err);
 	for (size_t c = 0; ok && c < d->output.cols; c++)
-		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1,
-			al_view(column_of(d->room[RESIDUAL], c, width)),
+		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(column_of(d->residual, c, width)),
 			al_view(column_of(d->output, c, width)), c > 0, gradient, err);
 	return ok;
 }
 
 bool al_deacon_loss(struct al_deacon *d, struct al_matrix gradient, struct al_error *err)
 {
-	return renew_moments(d, err) && measure(d, &d->loss, err)
-		&& differentiate(d, gradient, err);
+	return measure(d, &d->loss, err) && differentiate(d, gradient, err);
 }
 
 /* ---- beginning ---- */
@@ -124,38 +93,34 @@ static bool fill(struct al_deacon *d, uint64_t seed, struct al_error *err)
 	al_random_gaussian(random, d->output.data, d->output.rows * d->output.cols);
 	al_random_destroy(random);
 	al_hebbian_start(d->weights, seed);
-	if (!renew_moments(d, err) || !expand(d, d->output, d->room[PREDICTION], err)
-		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(moments_of(d)->features),
-			al_view(d->room[PREDICTION]), 0, d->room[CHANGE], err))
+	if (!expand(d, d->output, d->prediction, err)
+		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(d->moments->features),
+			al_view(d->prediction), 0, d->change, err))
 		return false;
-	const double squares = al_inner(al_view(d->room[PREDICTION]), al_view(d->room[CHANGE]));
+	const double squares = al_inner(al_view(d->prediction), al_view(d->change));
 	for (size_t i = 0; squares > 0 && i < d->output.rows * d->output.cols; i++)
-		d->output.data[i] *= sqrt(moments_of(d)->squares / squares);
+		d->output.data[i] *= sqrt(d->moments->squares / squares);
 	return true;
 }
 
 static bool make_room(struct al_deacon *d, size_t m, struct al_error *err)
 {
 	const size_t n = d->principal->layer.n_features, width = d->principal->layer.width,
-		     columns = d->source.moments ? n : m, targets = d->source.n_targets;
-	bool ok = true;
+		     targets = d->moments->n_targets;
+	struct al_scratch *s = &d->scratch;
 
-	for (int i = PREDICTION; ok && i <= CHANGE; i++)
-		ok = al_matrix_init(&d->room[i], columns * width, targets, err);
-	ok = ok && al_matrix_init(&d->room[OUTPUT_GRADIENT], m * width, targets, err)
-		&& al_matrix_init(&d->room[GRADIENT], n, m, err)
-		&& al_matrix_init(&d->weights, n, m, err)
-		&& al_matrix_init(&d->output, m * width, targets, err)
-		&& al_matrix_init(&d->identity, m, m, err);
-	for (size_t i = 0; ok && i < m; i++)
-		d->identity.data[i + i * m] = 1;
-	return ok;
+	return al_take(s, &d->prediction, n * width, targets, err)
+		&& al_take(s, &d->residual, n * width, targets, err)
+		&& al_take(s, &d->change, n * width, targets, err)
+		&& al_take(s, &d->output_gradient, m * width, targets, err)
+		&& al_take(s, &d->gradient, n, m, err) && al_take(s, &d->weights, n, m, err)
+		&& al_take(s, &d->output, m * width, targets, err);
 }
 
-bool al_deacon_init(struct al_deacon *d, const struct al_deacon_source *source,
+bool al_deacon_init(struct al_deacon *d, const struct al_target_moments *moments,
 	const struct al_principal *principal, size_t m, uint64_t seed, struct al_error *err)
 {
-	*d = (struct al_deacon){.source = *source, .principal = principal};
+	*d = (struct al_deacon){.moments = moments, .principal = principal};
 	bool ok = make_room(d, m, err) && fill(d, seed, err) && measure(d, &d->loss, err);
 	if (!ok)
 		al_deacon_finish(d);
@@ -164,13 +129,7 @@ bool al_deacon_init(struct al_deacon *d, const struct al_deacon_source *source,
 
 void al_deacon_finish(struct al_deacon *d)
 {
-	for (int i = 0; i < N_ROOM; i++)
-		al_matrix_finish(&d->room[i]);
-	al_matrix_finish(&d->weights);
-	al_matrix_finish(&d->output);
-	al_matrix_finish(&d->identity);
-	al_target_moments_finish(&d->own);
-	*d = (struct al_deacon){0};
+	al_scratch_finish(&d->scratch);
 }
 
 /* ---- a step ---- */
@@ -197,18 +156,18 @@ static bool move_weights(struct al_deacon *d, const struct al_deacon_options *o,
 	struct al_constrained *constraint, struct al_error *err)
 {
 	const size_t n = d->weights.rows * d->weights.cols;
-	struct al_matrix direction = {0}, step = {0};
-	bool ok = al_matrix_init(&direction, d->weights.rows, d->weights.cols, err)
-		&& al_matrix_init(&step, d->weights.rows, d->weights.cols, err)
-		&& find_direction(d, o, direction, err)
-		&& al_constrained_step(d->room[GRADIENT].data, direction.data, n, o->delta_p, o->xi,
-			step.data, constraint, err);
+	struct al_matrix direction, step;
+	AL_SCRATCH(scratch);
 
-	for (size_t i = 0; ok && i < n; i++)
+	if (!al_take(&scratch, &direction, d->weights.rows, d->weights.cols, err)
+		|| !al_take(&scratch, &step, d->weights.rows, d->weights.cols, err)
+		|| !find_direction(d, o, direction, err)
+		|| !al_constrained_step(d->gradient.data, direction.data, n, o->delta_p, o->xi,
+			step.data, constraint, err))
+		return false;
+	for (size_t i = 0; i < n; i++)
 		d->weights.data[i] += step.data[i];
-	al_matrix_finish(&direction);
-	al_matrix_finish(&step);
-	return ok;
+	return true;
 }
 
 /* Down W_O's gradient g, by |g|^2 / (g.Hg): there the loss, a parabola along g, is least. Residual
@@ -216,23 +175,23 @@ static bool move_weights(struct al_deacon *d, const struct al_deacon_options *o,
 static bool move_output(struct al_deacon *d, struct al_error *err)
 {
 	const size_t width = d->principal->layer.width, n = d->output.rows * d->output.cols;
-	const struct al_matrix g = d->room[OUTPUT_GRADIENT];
+	const struct al_matrix g = d->output_gradient;
 	bool ok = true;
 
 	for (size_t c = 0; ok && c < g.cols; c++)
-		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(column_of(d->room[RESIDUAL], c, width)),
-			map_of(d), 0, column_of(g, c, width), err);
-	ok = ok && expand(d, g, d->room[PREDICTION], err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(moments_of(d)->features),
-			al_view(d->room[PREDICTION]), 0, d->room[CHANGE], err);
+		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(column_of(d->residual, c, width)),
+			al_view(d->weights), 0, column_of(g, c, width), err);
+	ok = ok && expand(d, g, d->prediction, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(d->moments->features),
+			al_view(d->prediction), 0, d->change, err);
 	if (!ok)
 		return false;
-	const double bend = al_inner(al_view(d->room[PREDICTION]), al_view(d->room[CHANGE])),
+	const double bend = al_inner(al_view(d->prediction), al_view(d->change)),
 		     slope = al_inner(al_view(g), al_view(g)), rate = bend > 0 ? slope / bend : 0;
 	for (size_t i = 0; i < n; i++)
 		d->output.data[i] -= rate * g.data[i];
-	for (size_t i = 0; i < d->room[RESIDUAL].rows * d->room[RESIDUAL].cols; i++)
-		d->room[RESIDUAL].data[i] -= rate * d->room[CHANGE].data[i];
+	for (size_t i = 0; i < d->residual.rows * d->residual.cols; i++)
+		d->residual.data[i] -= rate * d->change.data[i];
 	d->loss -= rate * slope / 2;
 	return true;
 }
@@ -249,8 +208,8 @@ bool al_deacon_step(struct al_deacon *d, const struct al_deacon_options *o,
 	struct al_deacon_step *step, struct al_error *err)
 {
 	step->loss_before = d->loss;
-	if (!differentiate(d, d->room[GRADIENT], err) || !move_weights(d, o, &step->constraint, err)
-		|| !renew_moments(d, err) || !measure(d, &d->loss, err))
+	if (!differentiate(d, d->gradient, err) || !move_weights(d, o, &step->constraint, err)
+		|| !measure(d, &d->loss, err))
 		return false;
 	step->loss_between = d->loss;
 	see_parabola(step, o->delta_p);

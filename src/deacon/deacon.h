@@ -3,11 +3,8 @@
  *
  * The loss is half the mean squared error of a token. It and its gradients follow from second
  * moments of all features, of n_features*width numbers, so that every step is of all tokens and
- * reads none of them again. Where these don't fit into memory (the non-linear architecture has many
- * features), moments of what W makes of them, of m*width numbers, are taken at each step, and the
- * gradient by W from the tokens: two passes a step, for the same steps. W_O is "the
- * rest of the network", which any optimiser may train: after each step of W it goes down its own
- * gradient to where the loss is least on that line. */
+ * reads none of them again. W_O is "the rest of the network", which any optimiser may train: after
+ * each step of W it goes down its own gradient to where the loss is least on that line. */
 #ifndef ATTNLEDGER_PCA_DEACON_H
 #define ATTNLEDGER_PCA_DEACON_H
 
@@ -30,29 +27,21 @@ struct al_deacon_options {
 	double rate; /* of them */
 };
 
-/* What the loss follows from: one of the two. */
-struct al_deacon_source {
-	const struct al_target_moments *moments; /* of all features */
-	const struct al_head_outputs *outputs; /* tokens, with n_targets numbers behind heads */
-	size_t n_targets;
-};
-
 /* A PCA layer with its output projection, in training. */
 struct al_deacon {
-	struct al_deacon_source source;
+	const struct al_target_moments *moments; /* of all features */
 	const struct al_principal *principal;
-	struct al_target_moments own; /* of these weights, where the source is tokens */
-	struct al_matrix identity; /* [m][m], there */
+	struct al_scratch scratch; /* of what follows */
 	struct al_matrix weights; /* W [n_features][m] */
 	struct al_matrix output; /* W_O [m*width][n_targets] */
 	double loss; /* of these weights */
-	struct al_matrix room[5]; /* of the shapes of V = (W (x) I) W_O three times, W_O, W; of
-				     tokens W is the identity here, since `own` has it already */
+	/* Of the shape of V = (W (x) I) W_O; of W_O; of W. */
+	struct al_matrix prediction, residual, change, output_gradient, gradient;
 };
 
 /* Weights are random: columns of W of length 1, W_O such that its predictions are as large as the
  * target. */
-bool al_deacon_init(struct al_deacon *deacon, const struct al_deacon_source *source,
+bool al_deacon_init(struct al_deacon *deacon, const struct al_target_moments *moments,
 	const struct al_principal *principal, size_t m, uint64_t seed,
 	struct al_error *err) AL_MUST_CHECK;
 void al_deacon_finish(struct al_deacon *deacon);
@@ -63,10 +52,6 @@ double al_deacon_unit(const struct al_deacon *deacon);
 /* Takes the loss of weights that somebody else has changed, and its derivative by W,
  * [n_features][m]. */
 bool al_deacon_loss(struct al_deacon *deacon, struct al_matrix gradient,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* The derivative by W from the tokens of the source (deacon_tokens.c). */
-bool al_deacon_gradient(const struct al_deacon *deacon, struct al_matrix gradient,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* What a step did. As W moves by t dW the loss, a parabola in W, is

@@ -39,22 +39,6 @@ struct made {
 	struct al_matrix products; /* [n_columns][n_columns] */
 };
 
-static bool made_init(struct made *made, const struct al_gram_sums *g, size_t n,
-	struct al_error *err)
-{
-	*made = (struct made){0};
-	return al_matrix_init(&made->rows, g->n_columns, n * g->rows_each, err)
-		&& al_matrix_init(&made->targets, g->n_targets, n, err)
-		&& al_matrix_init(&made->products, g->n_columns, g->n_columns, err);
-}
-
-static void made_finish(struct made *made)
-{
-	al_matrix_finish(&made->rows);
-	al_matrix_finish(&made->targets);
-	al_matrix_finish(&made->products);
-}
-
 static void make_rows(const struct al_gram_sums *g, const double *rows, size_t n, struct made *made,
 	double *squares)
 {
@@ -99,17 +83,16 @@ static bool add(const void *context, const double *rows, size_t n, double *sums,
 	const struct al_gram_sums *g = context;
 	const size_t products = g->n_columns + n_products(g);
 	struct made made;
-	bool ok = made_init(&made, g, n, err);
+	AL_SCRATCH(scratch);
 
-	if (ok) {
-		make_rows(g, rows, n, &made,
-			sums + products + g->n_targets + g->n_columns * g->n_targets);
-		add_rows(sums, &made.rows);
-		add_rows(sums + products, &made.targets);
-		ok = add_products(g, &made, sums, err);
-	}
-	made_finish(&made);
-	return ok;
+	if (!al_take(&scratch, &made.rows, g->n_columns, n * g->rows_each, err)
+		|| !al_take(&scratch, &made.targets, g->n_targets, n, err)
+		|| !al_take(&scratch, &made.products, g->n_columns, g->n_columns, err))
+		return false;
+	make_rows(g, rows, n, &made, sums + products + g->n_targets + g->n_columns * g->n_targets);
+	add_rows(sums, &made.rows);
+	add_rows(sums + products, &made.targets);
+	return add_products(g, &made, sums, err);
 }
 
 struct al_statistic al_gram_statistic(const struct al_gram_sums *g)

@@ -18,13 +18,13 @@ static bool find_intercept(struct al_in_place *out, const struct al_target_momen
 		1, out->intercept, err);
 }
 
-static bool fit(struct al_in_place *out, const struct al_head_outputs *outputs,
-	const struct al_principal *principal, size_t n_targets, struct al_error *err)
+static bool fit(struct al_in_place *out, const struct al_rows rows[2],
+	const struct al_principal *principal, struct al_error *err)
 {
 	const struct al_view weights = al_view(out->weights);
 	struct al_target_moments moments;
 
-	if (!al_target_moments_find(&moments, outputs, principal, &weights, n_targets, err))
+	if (!al_target_moments_find(&moments, rows, principal, &weights, err))
 		return false;
 	bool ok = al_regression_fit(&moments, out->output, err)
 		&& find_intercept(out, &moments, err);
@@ -32,11 +32,11 @@ static bool fit(struct al_in_place *out, const struct al_head_outputs *outputs,
 	return ok;
 }
 
-bool al_in_place_init(struct al_in_place *out, const struct al_head_outputs *outputs,
-	const struct al_principal *principal, struct al_view weights, size_t n_targets,
-	struct al_error *err)
+bool al_in_place_init(struct al_in_place *out, const struct al_rows rows[2],
+	const struct al_principal *principal, struct al_view weights, struct al_error *err)
 {
 	const struct al_pca_layer *layer = &principal->layer;
+	const size_t n_targets = rows[1].width;
 
 	*out = (struct al_in_place){0};
 	al_pca_layer_init(&out->layer, layer->architecture, layer->n_heads, layer->d_head);
@@ -46,7 +46,7 @@ bool al_in_place_init(struct al_in_place *out, const struct al_head_outputs *out
 		&& al_copy(weights, out->weights, err)
 		&& al_matrix_init(&out->output, weights.cols * layer->width, n_targets, err)
 		&& al_matrix_init(&out->intercept, n_targets, 1, err)
-		&& fit(out, outputs, principal, n_targets, err);
+		&& fit(out, rows, principal, err);
 	if (!ok)
 		al_in_place_finish(out);
 	return ok;
@@ -115,17 +115,14 @@ static bool apply_block(void *context, size_t index, struct al_error *err)
 	const struct al_in_place *p = a->in_place;
 	const size_t first = index * TOKENS_AT_ONCE, left = a->o.cols - first,
 		     n = left < TOKENS_AT_ONCE ? left : TOKENS_AT_ONCE;
-	struct al_matrix u = {0}, kept = {0}, y = {0};
-	bool ok = al_matrix_init(&u, p->layer.n_features * p->layer.width, n, err)
-		&& al_matrix_init(&kept, p->output.rows, n, err)
-		&& al_matrix_init(&y, a->y.rows, n, err)
+	struct al_matrix u, kept, y;
+	AL_SCRATCH(scratch);
+
+	return al_take(&scratch, &u, p->layer.n_features * p->layer.width, n, err)
+		&& al_take(&scratch, &kept, p->output.rows, n, err)
+		&& al_take(&scratch, &y, a->y.rows, n, err)
 		&& apply(p, al_columns_f(a->o, first, n), u, kept, y, err)
 		&& al_narrow(al_view(y), al_part_f(a->y, 0, first, a->y.rows, n), err);
-
-	al_matrix_finish(&u);
-	al_matrix_finish(&kept);
-	al_matrix_finish(&y);
-	return ok;
 }
 
 bool al_in_place_apply(const struct al_in_place *in_place, struct al_view_f o, struct al_matrix_f y,

@@ -14,10 +14,10 @@ struct al_in_place {
 	struct al_matrix intercept; /* [d_model][1] */
 };
 
-/* Takes `weights` [n_features][m] over the features of `principal`, and the outputs with their
- * n_targets numbers. On failure nothing is left to finish. */
-bool al_in_place_init(struct al_in_place *out, const struct al_head_outputs *outputs,
-	const struct al_principal *principal, struct al_view weights, size_t n_targets,
+/* Takes `weights` [n_features][m] over the features of `principal`, and heads and targets. On
+ * failure nothing is left to finish. */
+bool al_in_place_init(struct al_in_place *out, const struct al_rows rows[2],
+	const struct al_principal *principal, struct al_view weights,
 	struct al_error *err) AL_MUST_CHECK;
 /* Safe on a zeroed struct. */
 void al_in_place_finish(struct al_in_place *in_place);

@@ -124,23 +124,3 @@ const char *al_pca_norm_name(const struct al_pca_layer *layer, size_t feature,
 	return al_format(arena, "head %zu, dimension %zu", feature / layer->d_head,
 		feature % layer->d_head);
 }
-
-/* ---- its tensors ---- */
-
-void al_pca_layer_tensors(const struct al_pca_layer *layer, size_t n_pca, size_t d_model,
-	struct al_pca_tensor out[AL_PCA_TENSORS])
-{
-	const size_t norm = layer->n_norm, kept = n_pca * layer->width;
-	const struct al_pca_tensor tensors[AL_PCA_TENSORS] = {
-		{"g_norm", {norm}},
-		{"b_norm", {norm}},
-		{"mean_norm", {norm}},
-		{"var_norm", {norm}},
-		{"W_PCA", {layer->n_features, n_pca}},
-		{"b_PCA", {n_pca}},
-		{"W_O", {kept, d_model}},
-	};
-
-	for (size_t i = 0; i < AL_PCA_TENSORS; i++)
-		out[i] = tensors[i];
-}

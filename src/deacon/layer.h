@@ -44,15 +44,4 @@ const char *al_pca_feature_name(const struct al_pca_layer *layer, size_t feature
 const char *al_pca_norm_name(const struct al_pca_layer *layer, size_t feature,
 	struct al_arena *arena);
 
-enum { AL_PCA_TENSORS = 7 };
-
-struct al_pca_tensor {
-	const char *name; /* as the catalogue's variants call it: "W_PCA" */
-	size_t shape[2]; /* shape[1] 0: a vector */
-};
-
-/* The tensors of a module beyond queries, keys and values, where n_pca components stay. */
-void al_pca_layer_tensors(const struct al_pca_layer *layer, size_t n_pca, size_t d_model,
-	struct al_pca_tensor out[AL_PCA_TENSORS]);
-
 #endif

@@ -13,38 +13,6 @@
  * places. */
 static const double ROUNDING = 4 * FLT_EPSILON;
 
-/* ---- the outputs of a file ---- */
-
-static const struct al_rows *beside(const struct al_rows rows[2])
-{
-	return rows[1].width ? &rows[1] : NULL;
-}
-
-static bool first_of_file(const void *context, double *out, struct al_error *err)
-{
-	const struct al_rows *rows = context;
-
-	return al_stream_first(rows, beside(rows), out, err);
-}
-
-static bool feed_file(const void *context, struct al_sums *sums, struct al_error *err)
-{
-	const struct al_rows *rows = context;
-
-	/* heads alone where the statistic asks for no target */
-	return al_stream(sums, rows, sums->statistic->width > rows->width ? beside(rows) : NULL,
-		err);
-}
-
-struct al_head_outputs al_head_outputs_of_file(const struct al_rows rows[2])
-{
-	return (struct al_head_outputs){.width = rows[0].width + rows[1].width,
-		.rounding = al_rows_are_single(&rows[0]) ? ROUNDING : 0,
-		.first = first_of_file,
-		.feed = feed_file,
-		.context = rows};
-}
-
 /* ---- batch normalisation ---- */
 
 static void set_norm(struct al_principal *p, size_t feature, double shift, double mean,
@@ -67,17 +35,10 @@ static bool check_tokens(const struct al_principal *p, struct al_error *err)
 			(long long)p->n_tokens, p->layer.n_features);
 }
 
-static bool take_counts(struct al_principal *p, const struct al_sums *sums,
-	const struct al_pca_options *o, struct al_error *err)
+static bool take_counts(struct al_principal *p, const struct al_sums *sums, struct al_error *err)
 {
 	p->n_tokens = sums->n_rows;
 	p->n_left_out = sums->n_left_out;
-	if (o->is_strict && sums->n_left_out)
-		return al_fail(err, AL_EINPUT,
-			"%lld of %lld tokens %s numbers that aren't finite, the first is token "
-			"%lld",
-			(long long)sums->n_left_out, (long long)(sums->n_left_out + sums->n_rows),
-			sums->n_left_out == 1 ? "has" : "have", (long long)sums->first_left_out);
 	if (!check_tokens(p, err))
 		return false;
 	for (size_t i = 0; i < sums->statistic->n_sums; i++)
@@ -87,12 +48,16 @@ static bool take_counts(struct al_principal *p, const struct al_sums *sums,
 	return true;
 }
 
+/* On failure nothing is left to finish. */
 static bool sum_up(struct al_principal *p, const struct al_statistic *statistic,
-	const struct al_head_outputs *outputs, const struct al_pca_options *o, struct al_sums *sums,
-	struct al_error *err)
+	const struct al_rows rows[2], struct al_sums *sums, struct al_error *err)
 {
-	return al_sums_init(sums, statistic, err) && outputs->feed(outputs->context, sums, err)
-		&& take_counts(p, sums, o, err);
+	if (!al_sums_find(sums, statistic, rows, err))
+		return false;
+	bool ok = take_counts(p, sums, err);
+	if (!ok)
+		al_sums_finish(sums);
+	return ok;
 }
 
 /* ---- direct, and the statistics of average ---- */
@@ -128,23 +93,22 @@ static double correlation(const struct al_principal *p, const struct al_within *
 	return sum / (double)d;
 }
 
-static bool find_within(struct al_principal *p, const struct al_head_outputs *outputs,
-	const double *shift, const struct al_pca_options *o, struct al_error *err)
+static bool find_within(struct al_principal *p, const struct al_rows rows[2], const double *shift,
+	const struct al_pca_options *o, struct al_error *err)
 {
 	const struct al_within w = {o->n_heads, o->d_head, shift};
 	const struct al_statistic statistic = al_within_statistic(&w);
-	struct al_sums sums = {0};
-	bool ok = sum_up(p, &statistic, outputs, o, &sums, err);
+	struct al_sums sums;
 
-	if (ok) {
-		normalise_heads(p, &w, sums.sums, o->epsilon);
-		for (size_t k = 0; k < w.n_heads && o->architecture == AL_DIRECT; k++)
-			for (size_t i = 0; i < w.n_heads; i++)
-				p->covariance.data[i + k * p->covariance.ld] = correlation(p, &w,
-					sums.sums, i, k);
-	}
+	if (!sum_up(p, &statistic, rows, &sums, err))
+		return false;
+	normalise_heads(p, &w, sums.sums, o->epsilon);
+	for (size_t k = 0; k < w.n_heads && o->architecture == AL_DIRECT; k++)
+		for (size_t i = 0; i < w.n_heads; i++)
+			p->covariance.data[i + k * p->covariance.ld] = correlation(p, &w, sums.sums,
+				i, k);
 	al_sums_finish(&sums);
-	return ok;
+	return true;
 }
 
 /* ---- average and non-linear: from rows that are made ---- */
@@ -166,7 +130,7 @@ static void expand_shifted(const void *context, const double *row, double *out)
 }
 
 /* Averages of normalised numbers have mean zero. */
-static bool find_averages(struct al_principal *p, const struct al_head_outputs *outputs,
+static bool find_averages(struct al_principal *p, const struct al_rows rows[2],
 	const struct al_pca_options *o, struct al_error *err)
 {
 	const struct al_gram_sums gram = {.n_columns = o->n_heads,
@@ -175,13 +139,14 @@ static bool find_averages(struct al_principal *p, const struct al_head_outputs *
 		.context = &p->layer,
 		.row_width = o->n_heads * o->d_head};
 	const struct al_statistic statistic = al_gram_statistic(&gram);
-	struct al_sums sums = {0};
-	bool ok = sum_up(p, &statistic, outputs, o, &sums, err);
+	struct al_sums sums;
 
-	for (size_t i = 0; ok && i < o->n_heads * o->n_heads; i++)
+	if (!sum_up(p, &statistic, rows, &sums, err))
+		return false;
+	for (size_t i = 0; i < o->n_heads * o->n_heads; i++)
 		p->covariance.data[i] = al_gram_products(&gram, sums.sums)[i] / (double)p->n_tokens;
 	al_sums_finish(&sums);
-	return ok;
+	return true;
 }
 
 static void normalise_expansion(struct al_principal *p, const struct al_gram_sums *gram,
@@ -202,8 +167,8 @@ static void normalise_expansion(struct al_principal *p, const struct al_gram_sum
 				* scale[i] * scale[k];
 }
 
-static bool find_expanded(struct al_principal *p, const struct al_head_outputs *outputs,
-	const double *first, const struct al_pca_options *o, struct al_error *err)
+static bool find_expanded(struct al_principal *p, const struct al_rows rows[2], const double *first,
+	const struct al_pca_options *o, struct al_error *err)
 {
 	double *shift = al_alloc(o->d_head, p->layer.n_features * sizeof(*shift));
 	const struct expansion expansion = {&p->layer, shift};
@@ -213,29 +178,30 @@ static bool find_expanded(struct al_principal *p, const struct al_head_outputs *
 		.context = &expansion,
 		.row_width = o->n_heads * o->d_head};
 	const struct al_statistic statistic = al_gram_statistic(&gram);
-	struct al_sums sums = {0};
+	struct al_sums sums;
 
 	al_pca_expand(&p->layer, first, shift);
-	bool ok = sum_up(p, &statistic, outputs, o, &sums, err);
-	if (ok)
+	bool ok = sum_up(p, &statistic, rows, &sums, err);
+	if (ok) {
 		normalise_expansion(p, &gram, sums.sums, shift, o->epsilon);
-	al_sums_finish(&sums);
+		al_sums_finish(&sums);
+	}
 	free(shift);
 	return ok;
 }
 
 /* ---- all ---- */
 
-static bool find_covariance(struct al_principal *p, const struct al_head_outputs *outputs,
+static bool find_covariance(struct al_principal *p, const struct al_rows rows[2],
 	const double *first, const struct al_pca_options *o, struct al_error *err)
 {
 	switch (o->architecture) {
 	case AL_NONLINEAR:
-		return find_expanded(p, outputs, first, o, err);
+		return find_expanded(p, rows, first, o, err);
 	case AL_AVERAGE:
-		return find_within(p, outputs, first, o, err) && find_averages(p, outputs, o, err);
+		return find_within(p, rows, first, o, err) && find_averages(p, rows, o, err);
 	default:
-		return find_within(p, outputs, first, o, err);
+		return find_within(p, rows, first, o, err);
 	}
 }
 
@@ -262,13 +228,13 @@ static bool begin(struct al_principal *p, const struct al_pca_options *o, double
 	return al_matrix_init(&p->covariance, n, n, err) && al_matrix_init(&p->vectors, n, n, err);
 }
 
-bool al_principal_find(struct al_principal *out, const struct al_head_outputs *outputs,
+bool al_principal_find(struct al_principal *out, const struct al_rows rows[2],
 	const struct al_pca_options *o, struct al_error *err)
 {
-	double *first = al_alloc(outputs->width, sizeof(*first));
-	bool ok = begin(out, o, outputs->rounding, err)
-		&& outputs->first(outputs->context, first, err)
-		&& find_covariance(out, outputs, first, o, err) && find_components(out, err);
+	double *first = al_alloc(rows[0].width + rows[1].width, sizeof(*first));
+	bool ok = begin(out, o, al_rows_are_single(&rows[0]) ? ROUNDING : 0, err)
+		&& al_rows_first(rows, first, err) && find_covariance(out, rows, first, o, err)
+		&& find_components(out, err);
 
 	free(first);
 	if (!ok)

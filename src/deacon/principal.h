@@ -6,28 +6,10 @@
 #include "deacon/layer.h"
 #include "deacon/stream.h"
 
-/* Whoever has the head outputs of one attention module, a row [n_heads][d_head] for each token (and
- * behind it the numbers of a target): a file, or a model that runs. Rows are asked for up to three
- * times. */
-struct al_head_outputs {
-	size_t width; /* of a row, with the target */
-	double rounding; /* of the numbers, relative: what differs by less is constant */
-	/* The first row that is finite. */
-	bool (*first)(const void *context, double *out, struct al_error *err);
-	/* All rows, by al_sums_add or al_stream. */
-	bool (*feed)(const void *context, struct al_sums *sums, struct al_error *err);
-	const void *context;
-};
-
-/* The outputs that a file holds; `rows` [2] outlives them, the second without width where there is
- * no target. */
-struct al_head_outputs al_head_outputs_of_file(const struct al_rows rows[2]);
-
 struct al_pca_options {
 	enum al_pca_architecture architecture;
 	size_t n_heads, d_head;
 	double epsilon; /* added to each variance before its root, as batch normalisation does */
-	bool is_strict; /* rows that aren't finite are refused, not left out */
 };
 
 struct al_principal {
@@ -41,9 +23,10 @@ struct al_principal {
 	double sum; /* of the values */
 };
 
-/* AL_EINPUT: no more tokens than features, nothing but constants; rows that aren't finite where
- * strict. On failure nothing is left to finish. */
-bool al_principal_find(struct al_principal *out, const struct al_head_outputs *outputs,
+/* Of one attention module's heads, a row [n_heads][d_head] for each token, and the numbers of a
+ * target (rows [1], without width where there is none). AL_EINPUT: no more tokens than features,
+ * nothing but constants. On failure nothing is left to finish. */
+bool al_principal_find(struct al_principal *out, const struct al_rows rows[2],
 	const struct al_pca_options *options, struct al_error *err) AL_MUST_CHECK;
 
 /* What a calibration keeps of heads' outputs o, added up over tokens. */

@@ -3,38 +3,21 @@
  * in. */
 #include "deacon/recording.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/memory.h"
-#include "base/temporary.h"
 #include "base/text.h"
 
-static const char *folder(void)
-{
-	const char *name = getenv("TMPDIR");
-
-	return name && *name ? name : "/tmp";
-}
-
-/* The name goes at once: what nobody can open nobody has to tidy up. */
 static bool open_file(struct al_recording *r, struct al_error *err)
 {
+	const char *folder = getenv("TMPDIR");
 	struct al_text path;
-	char *name = NULL;
 
 	al_text_init(&path);
-	al_text_addf(&path, "%s/", folder());
-	r->file = al_temporary_open(&name, path.data);
+	al_text_addf(&path, "%s/", folder && *folder ? folder : "/tmp");
+	bool ok = al_aside_open(&r->file, path.data, err);
 	al_text_finish(&path);
-	if (r->file < 0)
-		return al_fail(err, AL_ESYSTEM, "%s: can't make a temporary file: %s", folder(),
-			strerror(errno));
-	unlink(name);
-	free(name);
-	return true;
+	return ok || al_in(err, "the heads' outputs wait in a temporary file");
 }
 
 /* Where each module's numbers lie. */
@@ -53,7 +36,7 @@ static void place(struct al_recording *r, const struct al_network *network, cons
 				.n_rows = r->n_tokens,
 				.width = widths[k],
 				.recorded = &r->file,
-				.recorded_at = (off_t)(at * sizeof(float))};
+				.recorded_at = at * sizeof(float)};
 			at += r->n_tokens * widths[k];
 		}
 	}
@@ -67,26 +50,6 @@ struct recorder {
 	size_t first_token; /* of the batch at hand */
 };
 
-static bool write_all(int file, const float *numbers, size_t n, off_t at, struct al_error *err)
-{
-	const char *bytes = (const char *)numbers;
-	size_t left = n * sizeof(*numbers);
-
-	while (left > 0) {
-		const ssize_t written = pwrite(file, bytes, left, at);
-		if (written < 0 && errno == EINTR)
-			continue;
-		if (written <= 0)
-			return al_fail(err, AL_ESYSTEM,
-				"%s: can't write the heads' outputs to a temporary file: %s",
-				folder(), strerror(written < 0 ? errno : ENOSPC));
-		bytes += written;
-		left -= (size_t)written;
-		at += written;
-	}
-	return true;
-}
-
 /* The columns of a batch are rows of the file. */
 static bool record(const struct recorder *r, const struct al_rows *rows, struct al_view_f columns,
 	struct al_error *err)
@@ -94,10 +57,9 @@ static bool record(const struct recorder *r, const struct al_rows *rows, struct 
 	bool ok = true;
 
 	for (size_t j = 0; ok && j < columns.cols; j++)
-		ok = write_all(*rows->recorded, columns.data + j * columns.ld, rows->width,
-			rows->recorded_at
-				+ (off_t)((r->first_token + j) * rows->width * sizeof(float)),
-			err);
+		ok = al_aside_put_at(rows->recorded,
+			rows->recorded_at + (r->first_token + j) * rows->width * sizeof(float),
+			columns.data + j * columns.ld, rows->width * sizeof(float), err);
 	return ok;
 }
 
@@ -129,7 +91,7 @@ bool al_recording_make(struct al_recording *out, struct al_network *network,
 {
 	struct recorder recorder = {.recording = out, .modules = network->view->modules};
 
-	*out = (struct al_recording){.file = -1, .n_tokens = al_batch_tokens(all)};
+	*out = (struct al_recording){.n_tokens = al_batch_tokens(all)};
 	place(out, network, is_wanted);
 	if (open_file(out, err)
 		&& al_network_pass(network, all, watch,
@@ -144,8 +106,7 @@ bool al_recording_make(struct al_recording *out, struct al_network *network,
 
 void al_recording_finish(struct al_recording *recording)
 {
-	if (recording->file >= 0)
-		close(recording->file);
+	al_aside_close(&recording->file);
 	free(recording->rows);
-	*recording = (struct al_recording){.file = -1};
+	*recording = (struct al_recording){0};
 }

@@ -8,7 +8,7 @@
 #include "deacon/rows.h"
 
 struct al_recording {
-	int file; /* -1: none */
+	struct al_aside file;
 	size_t n_tokens;
 	struct al_rows (*rows)[2]; /* [modules of the view]: heads and targets; without rows where a
 				      module wasn't wanted */

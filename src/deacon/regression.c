@@ -39,27 +39,22 @@ static void take_moments(struct al_target_moments *out, const struct al_gram_sum
 	}
 }
 
-static bool find(struct al_target_moments *out, const struct al_head_outputs *outputs,
+static bool find(struct al_target_moments *out, const struct al_rows rows[2],
 	const struct al_gram_sums *gram, struct al_error *err)
 {
 	const struct al_statistic statistic = al_gram_statistic(gram);
-	struct al_sums sums = {0};
-	bool ok = al_sums_init(&sums, &statistic, err)
-		&& outputs->feed(outputs->context, &sums, err);
+	struct al_sums sums;
 
-	if (ok) {
-		out->n_tokens = sums.n_rows;
-		out->n_left_out = sums.n_left_out;
-		out->first_left_out = sums.first_left_out;
-		take_moments(out, gram, sums.sums);
-		ok = out->squares > 0 && isfinite(out->squares);
-		if (!ok)
-			al_fail(err, AL_EINPUT, "the target is %s",
-				out->squares > 0 ? "so large that its squares overflow"
-						 : "constant");
-	}
+	if (!al_sums_find(&sums, &statistic, rows, err))
+		return false;
+	out->n_tokens = sums.n_rows;
+	out->n_left_out = sums.n_left_out;
+	take_moments(out, gram, sums.sums);
 	al_sums_finish(&sums);
-	return ok;
+	if (!(out->squares > 0))
+		return al_fail(err, AL_EINPUT, "the target is constant");
+	return isfinite(out->squares)
+		|| al_fail(err, AL_EINPUT, "the target is so large that its squares overflow");
 }
 
 struct projection {
@@ -89,11 +84,10 @@ static void make_columns(const void *context, const double *row, double *out)
 	free(features);
 }
 
-bool al_target_moments_find(struct al_target_moments *out, const struct al_head_outputs *outputs,
-	const struct al_principal *p, const struct al_view *weights, size_t n_targets,
-	struct al_error *err)
+bool al_target_moments_find(struct al_target_moments *out, const struct al_rows rows[2],
+	const struct al_principal *p, const struct al_view *weights, struct al_error *err)
 {
-	const size_t width = p->layer.n_heads * p->layer.d_head,
+	const size_t width = rows[0].width, n_targets = rows[1].width,
 		     columns = (weights ? weights->cols : p->layer.n_features) * p->layer.width;
 	const struct projection projection = {&p->layer, weights};
 	double *first = al_alloc(width + n_targets, sizeof(*first));
@@ -109,8 +103,8 @@ bool al_target_moments_find(struct al_target_moments *out, const struct al_head_
 		.target_mean = al_alloc(n_targets, sizeof(*out->target_mean))};
 	bool ok = al_matrix_init(&out->features, columns, columns, err)
 		&& al_matrix_init(&out->cross, columns, n_targets, err)
-		&& al_matrix_init(&out->means, columns, 1, err)
-		&& outputs->first(outputs->context, first, err) && find(out, outputs, &gram, err);
+		&& al_matrix_init(&out->means, columns, 1, err) && al_rows_first(rows, first, err)
+		&& find(out, rows, &gram, err);
 	free(first);
 	if (!ok)
 		al_target_moments_finish(out);

@@ -10,7 +10,7 @@
 struct al_target_moments {
 	size_t n_targets;
 	int64_t n_tokens;
-	int64_t n_left_out, first_left_out; /* tokens with numbers that aren't finite, in either */
+	int64_t n_left_out; /* tokens with numbers that aren't finite, in either */
 	struct al_matrix features; /* [columns][columns], E u u^T */
 	struct al_matrix cross; /* [columns][n_targets], E u z^T */
 	double squares; /* E |z|^2 */
@@ -18,11 +18,11 @@ struct al_target_moments {
 	double *target_mean; /* [n_targets] */
 };
 
-/* `outputs` has rows of heads with n_targets numbers behind them. Of what projections `weights`
- * [n_features][m] make of the features of each dimension: memory goes with the square of m*width.
- * NULL: of the features themselves. On failure nothing is left to finish. */
-bool al_target_moments_find(struct al_target_moments *out, const struct al_head_outputs *outputs,
-	const struct al_principal *principal, const struct al_view *weights, size_t n_targets,
+/* Of heads (rows [0]) and the target (rows [1]), and of what projections `weights` [n_features][m]
+ * make of the features of each dimension: memory goes with the square of m*width. NULL: of the
+ * features themselves. On failure nothing is left to finish. */
+bool al_target_moments_find(struct al_target_moments *out, const struct al_rows rows[2],
+	const struct al_principal *principal, const struct al_view *weights,
 	struct al_error *err) AL_MUST_CHECK;
 void al_target_moments_finish(struct al_target_moments *moments);
 

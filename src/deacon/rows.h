@@ -3,32 +3,22 @@
 #ifndef ATTNLEDGER_PCA_ROWS_H
 #define ATTNLEDGER_PCA_ROWS_H
 
-#include <sys/types.h>
-
+#include "base/aside.h"
 #include "formats/checkpoint.h"
-
-struct al_rows_file {
-	struct al_checkpoint checkpoint;
-};
 
 /* The rows of one tensor: its last dimension is a row, the others are tokens. Or those that were
  * recorded while a model ran (recording.h), float32 one after the other. */
 struct al_rows {
 	const char *name; /* of the tensor or the module */
 	size_t n_rows, width; /* width 0: there are none */
-	const struct al_rows_file *file;
+	const struct al_checkpoint *file;
 	const struct al_tensor *tensor;
-	const int *recorded; /* NULL: not recorded */
-	off_t recorded_at; /* bytes */
+	const struct al_aside *recorded; /* NULL: not recorded */
+	uint64_t recorded_at; /* bytes */
 };
 
-/* Whatever al_checkpoint_open reads. On failure nothing is left to close. */
-bool al_rows_file_open(struct al_rows_file *file, const char *path,
-	struct al_error *err) AL_MUST_CHECK;
-void al_rows_file_close(struct al_rows_file *file);
-
 /* AL_EINPUT where the tensor isn't a matrix of floating-point numbers. */
-bool al_rows_of(struct al_rows *rows, const struct al_rows_file *file,
+bool al_rows_of(struct al_rows *rows, const struct al_checkpoint *file,
 	const struct al_tensor *tensor, struct al_error *err) AL_MUST_CHECK;
 
 /* Does float32 hold every number exactly? */

@@ -11,13 +11,6 @@
 enum { PANEL_ROWS = 4096, MOST_PANELS = 256 };
 static const size_t wave_bytes = (size_t)24 << 20; /* of the sums of panels side by side */
 
-bool al_sums_init(struct al_sums *sums, const struct al_statistic *statistic, struct al_error *err)
-{
-	*sums = (struct al_sums){.statistic = statistic,
-		.sums = al_try_calloc(statistic->n_sums, sizeof(double), err)};
-	return sums->sums != NULL;
-}
-
 void al_sums_finish(struct al_sums *sums)
 {
 	free(sums->sums);
@@ -39,63 +32,54 @@ static bool is_finite(const double *row, size_t width)
 }
 
 /* Moves the finite rows together; their number. */
-static size_t keep_finite(struct al_sums *sums, double *rows, size_t n, int64_t first)
+static size_t keep_finite(struct al_sums *sums, double *rows, size_t n)
 {
 	const size_t width = sums->statistic->width;
 	size_t kept = 0;
 
 	for (size_t t = 0; t < n; t++) {
-		if (!is_finite(rows + t * width, width)) {
-			if (sums->n_left_out++ == 0)
-				sums->first_left_out = first + (int64_t)t;
+		if (!is_finite(rows + t * width, width))
 			continue;
-		}
 		if (kept != t)
 			memcpy(rows + kept * width, rows + t * width, width * sizeof(*rows));
 		kept++;
 	}
+	sums->n_left_out += (int64_t)(n - kept);
 	return kept;
 }
 
-static bool add_block(struct al_sums *sums, double *rows, size_t n, int64_t first, bool looks,
+static bool add_block(struct al_sums *sums, double *rows, size_t n, bool looks,
 	struct al_error *err)
 {
-	const size_t kept = looks ? keep_finite(sums, rows, n, first) : n;
+	const size_t kept = looks ? keep_finite(sums, rows, n) : n;
 
 	sums->n_rows += (int64_t)kept;
 	return kept == 0
 		|| sums->statistic->add(sums->statistic->context, rows, kept, sums->sums, err);
 }
 
-bool al_sums_add(struct al_sums *sums, double *rows, size_t n, struct al_error *err)
-{
-	return add_block(sums, rows, n, sums->n_rows + sums->n_left_out, true, err);
-}
-
-/* ---- a file, in panels ---- */
+/* ---- in panels ---- */
 
 static void merge(struct al_sums *into, const struct al_sums *from)
 {
 	for (size_t i = 0; i < into->statistic->n_sums; i++)
 		into->sums[i] += from->sums[i];
-	if (into->n_left_out == 0)
-		into->first_left_out = from->first_left_out;
 	into->n_rows += from->n_rows;
 	into->n_left_out += from->n_left_out;
 }
 
-static bool read_beside(const struct al_rows *rows, const struct al_rows *beside, size_t first,
-	size_t n, double *out, struct al_error *err)
+/* Rows of `width` numbers: heads, and where that is more than theirs targets behind them. */
+static bool read_rows(const struct al_rows rows[2], size_t first, size_t n, double *out,
+	size_t width, struct al_error *err)
 {
-	const size_t width = rows->width + (beside ? beside->width : 0);
-
-	return al_rows_read(rows, first, n, out, width, err)
-		&& (!beside || al_rows_read(beside, first, n, out + rows->width, width, err));
+	return al_rows_read(&rows[0], first, n, out, width, err)
+		&& (width == rows[0].width
+			|| al_rows_read(&rows[1], first, n, out + rows[0].width, width, err));
 }
 
 /* Panels that are summed side by side. */
 struct wave {
-	const struct al_rows *rows, *beside;
+	const struct al_rows *rows; /* [2] */
 	struct al_sums *panels;
 	size_t first_row;
 };
@@ -118,8 +102,8 @@ static bool sum_rows(const struct wave *wave, struct al_sums *sums, size_t first
 	clear(sums);
 	for (size_t at = first; ok && at < end; at += block) {
 		const size_t n = end - at < block ? end - at : block;
-		ok = read_beside(wave->rows, wave->beside, at, n, rows, err)
-			&& add_block(sums, rows, n, (int64_t)at, looks, err);
+		ok = read_rows(wave->rows, at, n, rows, sums->statistic->width, err)
+			&& add_block(sums, rows, n, looks, err);
 	}
 	free(rows);
 	return ok;
@@ -147,7 +131,9 @@ static bool sum_singles(const struct wave *wave, struct al_sums *sums, size_t fi
 static bool sum_unseen(const struct wave *wave, struct al_sums *sums, size_t first, size_t end,
 	struct al_error *err)
 {
-	return sums->statistic->add_singles && !wave->beside && al_rows_are_single(wave->rows)
+	const struct al_statistic *s = sums->statistic;
+
+	return s->add_singles && s->width == wave->rows->width && al_rows_are_single(wave->rows)
 		? sum_singles(wave, sums, first, end, err)
 		: sum_rows(wave, sums, first, end, false, err);
 }
@@ -183,32 +169,35 @@ static bool sum_wave(struct al_sums *sums, struct wave *wave, size_t n, struct a
 	return true;
 }
 
-bool al_stream(struct al_sums *sums, const struct al_rows *rows, const struct al_rows *beside,
-	struct al_error *err)
+bool al_sums_find(struct al_sums *sums, const struct al_statistic *statistic,
+	const struct al_rows rows[2], struct al_error *err)
 {
-	struct al_sums panels[MOST_PANELS] = {{0}};
-	struct wave wave = {.rows = rows, .beside = beside, .panels = panels};
-	const size_t side_by_side = panels_side_by_side(sums->statistic);
-	bool ok = true;
+	const size_t side_by_side = panels_side_by_side(statistic), n_sums = statistic->n_sums;
+	struct al_sums panels[MOST_PANELS];
+	struct wave wave = {.rows = rows, .panels = panels};
+	AL_SCRATCH(scratch);
+	double *room = al_take_array(&scratch, side_by_side * n_sums, sizeof(*room), err);
 
+	*sums = (struct al_sums){.statistic = statistic,
+		.sums = room ? al_try_calloc(n_sums, sizeof(double), err) : NULL};
+	bool ok = sums->sums != NULL;
 	for (size_t i = 0; ok && i < side_by_side; i++)
-		ok = al_sums_init(&panels[i], sums->statistic, err);
+		panels[i] = (struct al_sums){.statistic = statistic, .sums = room + i * n_sums};
 	for (; ok && wave.first_row < rows->n_rows; wave.first_row += side_by_side * PANEL_ROWS) {
 		const size_t left = (rows->n_rows - wave.first_row + PANEL_ROWS - 1) / PANEL_ROWS;
 		ok = sum_wave(sums, &wave, left < side_by_side ? left : side_by_side, err);
 	}
-	for (size_t i = 0; i < side_by_side; i++)
-		al_sums_finish(&panels[i]);
+	if (!ok)
+		al_sums_finish(sums);
 	return ok;
 }
 
-bool al_stream_first(const struct al_rows *rows, const struct al_rows *beside, double *out,
-	struct al_error *err)
+bool al_rows_first(const struct al_rows rows[2], double *out, struct al_error *err)
 {
-	const size_t width = rows->width + (beside ? beside->width : 0);
+	const size_t width = rows[0].width + rows[1].width;
 
 	for (size_t t = 0; t < rows->n_rows; t++) {
-		if (!read_beside(rows, beside, t, 1, out, err))
+		if (!read_rows(rows, t, 1, out, width, err))
 			return false;
 		if (is_finite(out, width))
 			return true;

@@ -43,9 +43,8 @@ static void make(double *heads, double *targets, size_t n)
 /* A file of heads, and perhaps one of targets, opened. */
 struct outputs {
 	struct test_folder folder;
-	struct al_rows_file files[2];
+	struct al_checkpoint files[2];
 	struct al_rows rows[2];
-	struct al_head_outputs heads;
 };
 
 static void open_one(struct outputs *o, int i, const char *name)
@@ -54,8 +53,8 @@ static void open_one(struct outputs *o, int i, const char *name)
 	struct al_error err;
 
 	test_path(path, &o->folder, name);
-	if (!al_rows_file_open(&o->files[i], path, &err)
-		|| !al_rows_of(&o->rows[i], &o->files[i], &o->files[i].checkpoint.tensors[0], &err))
+	if (!al_checkpoint_open(&o->files[i], path, &err)
+		|| !al_rows_of(&o->rows[i], &o->files[i], &o->files[i].tensors[0], &err))
 		fail_msg("%s", err.message);
 }
 
@@ -72,14 +71,25 @@ static void open_outputs(struct outputs *o, const double *heads, size_t width,
 		write_npy(test_path(path, &o->folder, "targets.npy"), targets, TARGETS, n, true);
 		open_one(o, 1, "targets.npy");
 	}
-	o->heads = al_head_outputs_of_file(o->rows);
+}
+
+/* In single precision. */
+static void open_singles(struct outputs *o, const double *heads)
+{
+	const struct weight weight = {"heads", "F32", {TOKENS, WIDTH}, 2, heads};
+	char path[256];
+
+	*o = (struct outputs){0};
+	test_folder_make(&o->folder);
+	write_weights(test_path(path, &o->folder, "heads.safetensors"), &weight, 1);
+	open_one(o, 0, "heads.safetensors");
 }
 
 static void close_outputs(struct outputs *o)
 {
 	for (int i = 0; i < 2; i++)
 		if (o->rows[i].width)
-			al_rows_file_close(&o->files[i]);
+			al_checkpoint_close(&o->files[i]);
 	test_folder_remove(&o->folder);
 }
 
@@ -91,7 +101,7 @@ static void find(struct al_principal *p, const struct outputs *o, enum al_pca_ar
 		.d_head = o->rows[0].width / n_heads};
 	struct al_error err;
 
-	if (!al_principal_find(p, &o->heads, &options, &err))
+	if (!al_principal_find(p, o->rows, &options, &err))
 		fail_msg("%s", err.message);
 }
 
@@ -129,7 +139,7 @@ static void numpy_agrees(void **state)
 		find(&p, &o, numpy[k].architecture, HEADS);
 		assert_int_equal(p.layer.n_features, numpy[k].n);
 		const struct al_view vectors = al_view(p.vectors);
-		assert_true(al_target_moments_find(&moments, &o.heads, &p, &vectors, TARGETS, NULL)
+		assert_true(al_target_moments_find(&moments, o.rows, &p, &vectors, NULL)
 			&& al_regression_errors(&moments, p.layer.width, errors, NULL));
 		for (size_t i = 0; i < numpy[k].n; i++) {
 			assert_true(fabs(p.values[i] - numpy[k].values[i]) < 1e-12 * p.sum);
@@ -226,50 +236,6 @@ static void far_from_zero(void **state)
 	}
 }
 
-/* A model that runs hands over its blocks; the answer is the file's. */
-static bool feed_blocks(const void *context, struct al_sums *sums, struct al_error *err)
-{
-	double block[7 * WIDTH];
-
-	(void)context;
-	for (size_t first = 0; first < TOKENS; first += 7) {
-		const size_t n = TOKENS - first < 7 ? TOKENS - first : 7;
-		for (size_t i = 0; i < n * WIDTH; i++)
-			block[i] = made_head((int64_t)(first + i / WIDTH), (int64_t)(i % WIDTH));
-		if (!al_sums_add(sums, block, n, err))
-			return false;
-	}
-	return true;
-}
-
-static bool first_block(const void *context, double *out, struct al_error *err)
-{
-	(void)context;
-	(void)err;
-	for (size_t k = 0; k < WIDTH; k++)
-		out[k] = made_head(0, (int64_t)k);
-	return true;
-}
-
-static void blocks_of_a_model(void **state)
-{
-	const struct al_head_outputs model = {.width = WIDTH,
-		.first = first_block,
-		.feed = feed_blocks};
-
-	(void)state;
-	for (size_t k = 0; k < sizeof(numpy) / sizeof(*numpy); k++) {
-		const struct al_pca_options options = {.architecture = numpy[k].architecture,
-			.n_heads = HEADS,
-			.d_head = D_HEAD};
-		struct al_principal p;
-		assert_true(al_principal_find(&p, &model, &options, NULL));
-		for (size_t i = 0; i < numpy[k].n; i++)
-			assert_true(fabs(p.values[i] - numpy[k].values[i]) < 1e-12 * p.sum);
-		al_principal_finish(&p);
-	}
-}
-
 /* ---- bad input ---- */
 
 static void not_finite(void **state)
@@ -277,7 +243,6 @@ static void not_finite(void **state)
 	static double heads[TOKENS * WIDTH];
 	struct outputs o;
 	struct al_principal p, without;
-	struct al_error err;
 
 	(void)state;
 	make(heads, NULL, TOKENS);
@@ -287,10 +252,6 @@ static void not_finite(void **state)
 	find(&p, &o, AL_DIRECT, HEADS);
 	assert_int_equal(p.n_left_out, 2);
 	assert_int_equal(p.n_tokens, TOKENS - 2);
-	const struct al_pca_options strict = {AL_DIRECT, HEADS, D_HEAD, 0, true};
-	assert_false(al_principal_find(&without, &o.heads, &strict, &err));
-	assert_string_equal(err.message,
-		"2 of 300 tokens have numbers that aren't finite, the first is token 0");
 	close_outputs(&o);
 	open_outputs(&o, heads + WIDTH, WIDTH, NULL, TOKENS - 2);
 	find(&without, &o, AL_DIRECT, HEADS);
@@ -306,7 +267,7 @@ static void constants(void **state)
 	struct outputs o;
 	struct al_principal p;
 	struct al_error err;
-	const struct al_pca_options options = {AL_DIRECT, HEADS, D_HEAD, 0, false};
+	const struct al_pca_options options = {AL_DIRECT, HEADS, D_HEAD, 0};
 
 	(void)state;
 	make(heads, NULL, TOKENS);
@@ -321,23 +282,23 @@ static void constants(void **state)
 	for (size_t i = 0; i < TOKENS * WIDTH; i++)
 		heads[i] = 0.1;
 	open_outputs(&o, heads, WIDTH, NULL, TOKENS);
-	assert_false(al_principal_find(&p, &o.heads, &options, &err));
+	assert_false(al_principal_find(&p, o.rows, &options, &err));
 	assert_string_equal(err.message, "all 12 features are constant");
 	close_outputs(&o);
 	/* single precision's rounding, in double precision a number, isn't one in single */
 	for (size_t i = 0; i < TOKENS * WIDTH; i++)
 		heads[i] = 0.1 * (1 + (double)(i * i % 7 % 3) * (double)FLT_EPSILON);
-	open_outputs(&o, heads, WIDTH, NULL, TOKENS);
-	o.heads.rounding = 4 * FLT_EPSILON;
-	assert_false(al_principal_find(&p, &o.heads, &options, &err));
+	open_singles(&o, heads);
+	assert_false(al_principal_find(&p, o.rows, &options, &err));
 	assert_string_equal(err.message, "all 12 features are constant");
-	o.heads.rounding = 0;
-	assert_true(al_principal_find(&p, &o.heads, &options, &err));
+	close_outputs(&o);
+	open_outputs(&o, heads, WIDTH, NULL, TOKENS);
+	assert_true(al_principal_find(&p, o.rows, &options, &err));
 	assert_int_equal(p.n_constant, 0);
 	al_principal_finish(&p);
 	close_outputs(&o);
 	open_outputs(&o, heads, WIDTH, NULL, HEADS);
-	assert_false(al_principal_find(&p, &o.heads, &options, &err));
+	assert_false(al_principal_find(&p, o.rows, &options, &err));
 	assert_string_equal(err.message,
 		"found 3 tokens whose numbers are finite, expected more than the 3 features");
 	close_outputs(&o);
@@ -361,7 +322,7 @@ static void all_components_change_nothing(void **state)
 	open_outputs(&o, heads, WIDTH, targets, TOKENS);
 	find(&p, &o, AL_DIRECT, HEADS);
 	const struct al_view vectors = al_view(p.vectors);
-	assert_true(al_target_moments_find(&moments, &o.heads, &p, &vectors, TARGETS, NULL)
+	assert_true(al_target_moments_find(&moments, o.rows, &p, &vectors, NULL)
 		&& al_regression_errors(&moments, p.layer.width, errors, NULL));
 	assert_true(errors[0] == 1 && errors[1] > 0.1 && errors[HEADS] < 1e-6);
 	assert_true(al_principal_error(&p, HEADS) == 0);
@@ -443,7 +404,7 @@ static void moments_say_what_rows_say(void **state)
 			.n_heads = HEADS,
 			.d_head = D_HEAD,
 			.epsilon = 1e-5};
-		if (!al_principal_find(&rows, &o.heads, &options, &err)
+		if (!al_principal_find(&rows, o.rows, &options, &err)
 			|| !al_principal_of_moments(&p, &moments, &options, &err))
 			fail_msg("%s", err.message);
 		assert_int_equal(p.n_tokens, rows.n_tokens);
@@ -469,7 +430,7 @@ static void tokens_must_exceed_features(void **state)
 	(void)state;
 	make(heads, NULL, HEADS + 1);
 	open_outputs(&o, heads, WIDTH, NULL, HEADS);
-	assert_false(al_principal_find(&p, &o.heads, &options, &err));
+	assert_false(al_principal_find(&p, o.rows, &options, &err));
 	assert_string_equal(err.message,
 		"found 3 tokens whose numbers are finite, expected more than the 3 features");
 	close_outputs(&o);
@@ -486,7 +447,6 @@ int main(void)
 		cmocka_unit_test(sums_within_dimensions),
 		cmocka_unit_test(threads_agree),
 		cmocka_unit_test(far_from_zero),
-		cmocka_unit_test(blocks_of_a_model),
 		cmocka_unit_test(not_finite),
 		cmocka_unit_test(constants),
 		cmocka_unit_test(all_components_change_nothing),
