@@ -24,7 +24,7 @@ static bool fail_at(const struct al_json *doc, const char *place, struct al_erro
 }
 
 /* Walks the (valid) text beside the tree; `*found` is where `wanted` begins. */
-static void walk(struct al_json_scan *s, const struct cJSON *node, const struct cJSON *wanted,
+static void walk(struct al_json_scan *s, const struct al_item *node, const struct al_item *wanted,
 	const char **found)
 {
 	if (node == wanted)
@@ -34,7 +34,7 @@ static void walk(struct al_json_scan *s, const struct cJSON *node, const struct 
 		return;
 	}
 	s->p++;
-	for (const struct cJSON *child = node->child; child && !*found; child = child->next) {
+	for (const struct al_item *child = node->child; child && !*found; child = child->next) {
 		al_json_skip_space(s);
 		if (cJSON_IsObject(node)) {
 			(void)al_json_scan_string(s);
@@ -50,7 +50,7 @@ static void walk(struct al_json_scan *s, const struct cJSON *node, const struct 
 	s->p++;
 }
 
-const char *al_json_place(const struct al_json *doc, const struct cJSON *node)
+const char *al_json_place(const struct al_json *doc, const struct al_item *node)
 {
 	struct al_json_scan s = {.p = doc->text,
 		.end = doc->text + doc->length,
@@ -62,7 +62,7 @@ const char *al_json_place(const struct al_json *doc, const struct cJSON *node)
 	return found ? found : doc->text;
 }
 
-bool al_json_fail(const struct al_json *doc, const struct cJSON *node, struct al_error *err,
+bool al_json_fail(const struct al_json *doc, const struct al_item *node, struct al_error *err,
 	const char *format, ...)
 {
 	char message[sizeof(err->message)];
@@ -74,7 +74,7 @@ bool al_json_fail(const struct al_json *doc, const struct cJSON *node, struct al
 	return fail_at(doc, al_json_place(doc, node), err, message);
 }
 
-bool al_json_in(const struct al_json *doc, const struct cJSON *node, struct al_error *err)
+bool al_json_in(const struct al_json *doc, const struct al_item *node, struct al_error *err)
 {
 	char message[sizeof(err->message)];
 
@@ -94,7 +94,7 @@ enum { FEW_MEMBERS = 8 };
 
 struct member {
 	uint64_t hash;
-	const struct cJSON *node;
+	const struct al_item *node;
 };
 
 /* By hash first, which is cheap; names with the same hash need not be the same. */
@@ -107,32 +107,32 @@ static int compare_members(const void *left, const void *right)
 	return strcmp(a->node->string, b->node->string);
 }
 
-static bool is_few(const struct cJSON *object)
+static bool is_few(const struct al_item *object)
 {
 	size_t n = 0;
 
-	for (const struct cJSON *child = object->child; child && n <= FEW_MEMBERS;
+	for (const struct al_item *child = object->child; child && n <= FEW_MEMBERS;
 		child = child->next)
 		n++;
 	return n <= FEW_MEMBERS;
 }
 
-static const struct cJSON *repeated_among_few(const struct cJSON *object)
+static const struct al_item *repeated_among_few(const struct al_item *object)
 {
-	for (const struct cJSON *a = object->child; a; a = a->next)
-		for (const struct cJSON *b = a->next; b; b = b->next)
+	for (const struct al_item *a = object->child; a; a = a->next)
+		for (const struct al_item *b = a->next; b; b = b->next)
 			if (strcmp(a->string, b->string) == 0)
 				return b;
 	return NULL;
 }
 
-static const struct cJSON *repeated_among_many(const struct cJSON *object)
+static const struct al_item *repeated_among_many(const struct al_item *object)
 {
 	size_t n = al_json_size(object);
 	struct member *members = al_calloc(n, sizeof(*members)), *out = members;
-	const struct cJSON *repeated = NULL;
+	const struct al_item *repeated = NULL;
 
-	for (const struct cJSON *child = object->child; child; child = child->next)
+	for (const struct al_item *child = object->child; child; child = child->next)
 		*out++ = (struct member){al_hash(AL_HASH_EMPTY, child->string,
 						 strlen(child->string)),
 			child};
@@ -145,15 +145,15 @@ static const struct cJSON *repeated_among_many(const struct cJSON *object)
 }
 
 /* The second of two members with the same key, or NULL. */
-static const struct cJSON *repeated_member(const struct cJSON *object)
+static const struct al_item *repeated_member(const struct al_item *object)
 {
 	return is_few(object) ? repeated_among_few(object) : repeated_among_many(object);
 }
 
-static bool check_keys(const struct al_json *doc, const struct cJSON *node, struct al_error *err)
+static bool check_keys(const struct al_json *doc, const struct al_item *node, struct al_error *err)
 {
 	if (cJSON_IsObject(node)) {
-		const struct cJSON *repeated = repeated_member(node);
+		const struct al_item *repeated = repeated_member(node);
 		if (repeated)
 			return al_json_fail(doc, repeated, err, "key \"%s\" appears twice",
 				repeated->string);
@@ -188,7 +188,7 @@ static void replace_not_finite(const struct al_json *doc, struct al_text *out)
 	}
 }
 
-static struct cJSON *parse_tree(const struct al_json *doc)
+static struct al_item *parse_tree(const struct al_json *doc)
 {
 	struct al_text text;
 
@@ -196,7 +196,7 @@ static struct cJSON *parse_tree(const struct al_json *doc)
 		return cJSON_ParseWithLength(doc->text, doc->length + 1);
 	al_text_init(&text);
 	replace_not_finite(doc, &text);
-	struct cJSON *root = cJSON_ParseWithLength(text.data, text.length + 1);
+	struct al_item *root = cJSON_ParseWithLength(text.data, text.length + 1);
 	al_text_finish(&text);
 	return root;
 }
@@ -282,7 +282,7 @@ void al_json_finish(struct al_json *doc)
 
 /* ---- nodes ---- */
 
-enum al_json_kind al_json_kind(const struct cJSON *node)
+enum al_json_kind al_json_kind(const struct al_item *node)
 {
 	if (cJSON_IsBool(node))
 		return AL_JSON_BOOLEAN;
@@ -295,40 +295,40 @@ enum al_json_kind al_json_kind(const struct cJSON *node)
 	return cJSON_IsObject(node) ? AL_JSON_OBJECT : AL_JSON_NULL;
 }
 
-const char *al_json_key(const struct cJSON *node)
+const char *al_json_key(const struct al_item *node)
 {
 	return node->string;
 }
 
-size_t al_json_size(const struct cJSON *node)
+size_t al_json_size(const struct al_item *node)
 {
 	size_t n = 0;
 
-	for (const struct cJSON *child = al_json_first(node); child; child = child->next)
+	for (const struct al_item *child = al_json_first(node); child; child = child->next)
 		n++;
 	return n;
 }
 
-const struct cJSON *al_json_first(const struct cJSON *node)
+const struct al_item *al_json_first(const struct al_item *node)
 {
 	return node ? node->child : NULL;
 }
 
-const struct cJSON *al_json_next(const struct cJSON *node)
+const struct al_item *al_json_next(const struct al_item *node)
 {
 	return node->next;
 }
 
-const struct cJSON *al_json_at(const struct cJSON *array, size_t index)
+const struct al_item *al_json_at(const struct al_item *array, size_t index)
 {
-	const struct cJSON *child = al_json_first(array);
+	const struct al_item *child = al_json_first(array);
 
 	while (child && index--)
 		child = child->next;
 	return child;
 }
 
-const struct cJSON *al_json_get(const struct cJSON *object, const char *key)
+const struct al_item *al_json_get(const struct al_item *object, const char *key)
 {
 	if (!object || !cJSON_IsObject(object))
 		return NULL;
@@ -338,7 +338,7 @@ const struct cJSON *al_json_get(const struct cJSON *object, const char *key)
 	return NULL;
 }
 
-bool al_json_expect(const struct al_json *doc, const struct cJSON *node, enum al_json_kind kind,
+bool al_json_expect(const struct al_json *doc, const struct al_item *node, enum al_json_kind kind,
 	struct al_error *err)
 {
 	enum al_json_kind found = al_json_kind(node);
@@ -352,7 +352,7 @@ bool al_json_expect(const struct al_json *doc, const struct cJSON *node, enum al
 		al_json_kind_name(kind));
 }
 
-bool al_json_text(const struct al_json *doc, const struct cJSON *node, const char **out,
+bool al_json_text(const struct al_json *doc, const struct al_item *node, const char **out,
 	struct al_error *err)
 {
 	if (!al_json_expect(doc, node, AL_JSON_TEXT, err))
@@ -361,7 +361,7 @@ bool al_json_text(const struct al_json *doc, const struct cJSON *node, const cha
 	return true;
 }
 
-bool al_json_boolean(const struct al_json *doc, const struct cJSON *node, bool *out,
+bool al_json_boolean(const struct al_json *doc, const struct al_item *node, bool *out,
 	struct al_error *err)
 {
 	if (!al_json_expect(doc, node, AL_JSON_BOOLEAN, err))
@@ -370,7 +370,7 @@ bool al_json_boolean(const struct al_json *doc, const struct cJSON *node, bool *
 	return true;
 }
 
-bool al_json_real(const struct al_json *doc, const struct cJSON *node, double *out,
+bool al_json_real(const struct al_json *doc, const struct al_item *node, double *out,
 	struct al_error *err)
 {
 	if (!al_json_expect(doc, node, AL_JSON_NUMBER, err))
@@ -385,7 +385,7 @@ bool al_json_real(const struct al_json *doc, const struct cJSON *node, double *o
 	return true;
 }
 
-bool al_json_whole(const struct al_json *doc, const struct cJSON *node, int64_t *out,
+bool al_json_whole(const struct al_json *doc, const struct al_item *node, int64_t *out,
 	struct al_error *err)
 {
 	double value;
@@ -401,7 +401,7 @@ bool al_json_whole(const struct al_json *doc, const struct cJSON *node, int64_t 
 	return true;
 }
 
-bool al_json_whole_from(const struct al_json *doc, const struct cJSON *node, int64_t least,
+bool al_json_whole_from(const struct al_json *doc, const struct al_item *node, int64_t least,
 	int64_t *out, struct al_error *err)
 {
 	int64_t value;
@@ -417,8 +417,8 @@ bool al_json_whole_from(const struct al_json *doc, const struct cJSON *node, int
 
 /* ---- members ---- */
 
-static bool find_member(const struct al_json *doc, const struct cJSON *object, const char *key,
-	bool required, const struct cJSON **out, struct al_error *err)
+static bool find_member(const struct al_json *doc, const struct al_item *object, const char *key,
+	bool required, const struct al_item **out, struct al_error *err)
 {
 	*out = al_json_get(object, key);
 	if (!*out && required)
@@ -426,32 +426,32 @@ static bool find_member(const struct al_json *doc, const struct cJSON *object, c
 	return true;
 }
 
-bool al_json_get_text(const struct al_json *doc, const struct cJSON *object, const char *key,
+bool al_json_get_text(const struct al_json *doc, const struct al_item *object, const char *key,
 	bool required, const char **out, struct al_error *err)
 {
-	const struct cJSON *node;
+	const struct al_item *node;
 
 	return find_member(doc, object, key, required, &node, err)
 		&& (!node || al_json_text(doc, node, out, err));
 }
 
-bool al_json_get_whole(const struct al_json *doc, const struct cJSON *object, const char *key,
+bool al_json_get_whole(const struct al_json *doc, const struct al_item *object, const char *key,
 	bool required, int64_t *out, struct al_error *err)
 {
-	const struct cJSON *node;
+	const struct al_item *node;
 
 	return find_member(doc, object, key, required, &node, err)
 		&& (!node || al_json_whole(doc, node, out, err));
 }
 
-bool al_json_get_node(const struct al_json *doc, const struct cJSON *object, const char *key,
-	enum al_json_kind kind, bool required, const struct cJSON **out, struct al_error *err)
+bool al_json_get_node(const struct al_json *doc, const struct al_item *object, const char *key,
+	enum al_json_kind kind, bool required, const struct al_item **out, struct al_error *err)
 {
 	return find_member(doc, object, key, required, out, err)
 		&& (!*out || al_json_expect(doc, *out, kind, err));
 }
 
-bool al_json_only(const struct al_json *doc, const struct cJSON *object, const char *const *known,
+bool al_json_only(const struct al_json *doc, const struct al_item *object, const char *const *known,
 	size_t n_known, struct al_error *err)
 {
 	if (!al_json_expect(doc, object, AL_JSON_OBJECT, err))

@@ -16,12 +16,13 @@
 #include "base/error.h"
 
 struct cJSON;
+#define al_item cJSON
 
 struct al_json {
 	char *name; /* the file's name, for messages */
 	char *text;
 	size_t length;
-	struct cJSON *root;
+	struct al_item *root;
 	const char *not_finite; /* the first NaN or Infinity in the text; NULL: none */
 	bool is_made; /* the text stands in no file: messages say no line of it */
 };
@@ -57,59 +58,59 @@ bool al_json_check_strict(const struct al_json *doc, struct al_error *err) AL_MU
 
 void al_json_finish(struct al_json *doc);
 
-enum al_json_kind al_json_kind(const struct cJSON *node);
-const char *al_json_key(const struct cJSON *node); /* of a member; NULL in an array */
-size_t al_json_size(const struct cJSON *node); /* children of an array or object */
-const struct cJSON *al_json_first(const struct cJSON *node);
-const struct cJSON *al_json_next(const struct cJSON *node);
-const struct cJSON *al_json_at(const struct cJSON *array, size_t index);
-const struct cJSON *al_json_get(const struct cJSON *object,
+enum al_json_kind al_json_kind(const struct al_item *node);
+const char *al_json_key(const struct al_item *node); /* of a member; NULL in an array */
+size_t al_json_size(const struct al_item *node); /* children of an array or object */
+const struct al_item *al_json_first(const struct al_item *node);
+const struct al_item *al_json_next(const struct al_item *node);
+const struct al_item *al_json_at(const struct al_item *array, size_t index);
+const struct al_item *al_json_get(const struct al_item *object,
 	const char *key); /* NULL where absent */
 
 #define al_json_each(child, node) \
-	for (const struct cJSON *child = al_json_first(node); child; child = al_json_next(child))
+	for (const struct al_item *child = al_json_first(node); child; child = al_json_next(child))
 
 /* Where the node's value begins in the document's text. */
-const char *al_json_place(const struct al_json *doc, const struct cJSON *node);
+const char *al_json_place(const struct al_json *doc, const struct al_item *node);
 
 /* Fails with "name:line:column: message". */
-bool al_json_fail(const struct al_json *doc, const struct cJSON *node, struct al_error *err,
+bool al_json_fail(const struct al_json *doc, const struct al_item *node, struct al_error *err,
 	const char *format, ...) AL_PRINTF(4, 5);
 
 /* Puts "name:line:column: " before a message that is already set (a formula's, say). */
-bool al_json_in(const struct al_json *doc, const struct cJSON *node, struct al_error *err);
+bool al_json_in(const struct al_json *doc, const struct al_item *node, struct al_error *err);
 
 /* The value of a node, or an error that says what was found and what was expected. */
-bool al_json_text(const struct al_json *doc, const struct cJSON *node, const char **out,
+bool al_json_text(const struct al_json *doc, const struct al_item *node, const char **out,
 	struct al_error *err) AL_MUST_CHECK;
-bool al_json_boolean(const struct al_json *doc, const struct cJSON *node, bool *out,
+bool al_json_boolean(const struct al_json *doc, const struct al_item *node, bool *out,
 	struct al_error *err) AL_MUST_CHECK;
 /* A whole number within (-2^53, 2^53), where a double is exact. */
-bool al_json_whole(const struct al_json *doc, const struct cJSON *node, int64_t *out,
+bool al_json_whole(const struct al_json *doc, const struct al_item *node, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 /* The same, and at least `least`. */
-bool al_json_whole_from(const struct al_json *doc, const struct cJSON *node, int64_t least,
+bool al_json_whole_from(const struct al_json *doc, const struct al_item *node, int64_t least,
 	int64_t *out, struct al_error *err) AL_MUST_CHECK;
 /* Any finite number. */
-bool al_json_real(const struct al_json *doc, const struct cJSON *node, double *out,
+bool al_json_real(const struct al_json *doc, const struct al_item *node, double *out,
 	struct al_error *err) AL_MUST_CHECK;
-bool al_json_expect(const struct al_json *doc, const struct cJSON *node, enum al_json_kind kind,
+bool al_json_expect(const struct al_json *doc, const struct al_item *node, enum al_json_kind kind,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The same for a member. Where it is absent: `required` fails and names the key; otherwise `*out`
  * is left as it is. */
-bool al_json_get_text(const struct al_json *doc, const struct cJSON *object, const char *key,
+bool al_json_get_text(const struct al_json *doc, const struct al_item *object, const char *key,
 	bool required, const char **out, struct al_error *err) AL_MUST_CHECK;
-bool al_json_get_whole(const struct al_json *doc, const struct cJSON *object, const char *key,
+bool al_json_get_whole(const struct al_json *doc, const struct al_item *object, const char *key,
 	bool required, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 /* An array or object member; `*out` is NULL where it is absent and not required. */
-bool al_json_get_node(const struct al_json *doc, const struct cJSON *object, const char *key,
-	enum al_json_kind kind, bool required, const struct cJSON **out,
+bool al_json_get_node(const struct al_json *doc, const struct al_item *object, const char *key,
+	enum al_json_kind kind, bool required, const struct al_item **out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Refuses any key that is not among `known`, naming the nearest. "$schema" and "note" are always
  * allowed at any level of our own formats. */
-bool al_json_only(const struct al_json *doc, const struct cJSON *object, const char *const *known,
+bool al_json_only(const struct al_json *doc, const struct al_item *object, const char *const *known,
 	size_t n_known, struct al_error *err) AL_MUST_CHECK;
 
 /* Adds `text` to `out` as a JSON string with its quotes. A byte that isn't UTF-8 (in a file's name)

@@ -23,7 +23,7 @@ static void set_number(const struct al_field *field, int64_t value, void *out)
 }
 
 static bool find_word(const struct al_json *doc, const struct al_field *field,
-	const struct cJSON *node, int *index, struct al_error *err)
+	const struct al_item *node, int *index, struct al_error *err)
 {
 	const char *text;
 
@@ -37,7 +37,7 @@ static bool find_word(const struct al_json *doc, const struct al_field *field,
 }
 
 static bool read_word(const struct al_json *doc, const struct al_field *field,
-	const struct cJSON *node, void *out, struct al_error *err)
+	const struct al_item *node, void *out, struct al_error *err)
 {
 	int index;
 
@@ -50,7 +50,7 @@ static bool read_word(const struct al_json *doc, const struct al_field *field,
 	return true;
 }
 
-static bool read_text(const struct al_record_source *source, const struct cJSON *node, void *out,
+static bool read_text(const struct al_record_source *source, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	const char *text;
@@ -64,7 +64,7 @@ static bool read_text(const struct al_record_source *source, const struct cJSON 
 /* ---- items ---- */
 
 static bool read_item(const struct al_record_source *source, const struct al_field *field,
-	const struct cJSON *node, void *out, struct al_error *err)
+	const struct al_item *node, void *out, struct al_error *err)
 {
 	if (field->record)
 		return al_record_read(source, field->record, node, out, err);
@@ -73,7 +73,7 @@ static bool read_item(const struct al_record_source *source, const struct al_fie
 }
 
 bool al_record_read_items(const struct al_record_source *source, const struct al_field *field,
-	const struct cJSON *list, void *out, struct al_error *err)
+	const struct al_item *list, void *out, struct al_error *err)
 {
 	const size_t size = field->record ? field->record->size
 		: field->read		  ? field->item_size
@@ -95,7 +95,7 @@ bool al_record_read_items(const struct al_record_source *source, const struct al
 			field->noun ? field->noun : "items");
 	char *items = al_arena_alloc(source->arena, n, size);
 	memcpy((char *)out + field->offset, &items, sizeof(items));
-	for (const struct cJSON *node = is_one ? list : al_json_first(list); *n_read < n;
+	for (const struct al_item *node = is_one ? list : al_json_first(list); *n_read < n;
 		node = al_json_next(node), ++*n_read)
 		if (!read_item(source, field, node, items + *n_read * size, err))
 			return false;
@@ -105,7 +105,7 @@ bool al_record_read_items(const struct al_record_source *source, const struct al
 /* ---- records ---- */
 
 static bool read_absent(const struct al_record_source *source, const struct al_field *field,
-	const struct cJSON *object, void *out, struct al_error *err)
+	const struct al_item *object, void *out, struct al_error *err)
 {
 	if (field->is_required)
 		return al_json_fail(source->doc, object, err, "key \"%s\" is missing", field->key);
@@ -116,7 +116,7 @@ static bool read_absent(const struct al_record_source *source, const struct al_f
 }
 
 static bool read_int(const struct al_json *doc, const struct al_field *field,
-	const struct cJSON *node, int64_t *out, struct al_error *err)
+	const struct al_item *node, int64_t *out, struct al_error *err)
 {
 	if (!al_json_whole_from(doc, node, field->least, out, err))
 		return false;
@@ -126,7 +126,7 @@ static bool read_int(const struct al_json *doc, const struct al_field *field,
 }
 
 static bool read_record(const struct al_record_source *source, const struct al_field *field,
-	const struct cJSON *node, void *record, struct al_error *err)
+	const struct al_item *node, void *record, struct al_error *err)
 {
 	if (field->or_text && al_json_kind(node) == AL_JSON_TEXT)
 		return read_text(source, node, (char *)record + field->or_text, err);
@@ -134,7 +134,7 @@ static bool read_record(const struct al_record_source *source, const struct al_f
 }
 
 static bool read_field(const struct al_record_source *source, const struct al_field *field,
-	const struct cJSON *node, void *record, struct al_error *err)
+	const struct al_item *node, void *record, struct al_error *err)
 {
 	void *out = (char *)record + field->offset;
 	int64_t number = 0;
@@ -180,7 +180,7 @@ static bool read_field(const struct al_record_source *source, const struct al_fi
 }
 
 static bool check_keys(const struct al_record_source *source, const struct al_record *record,
-	const struct cJSON *object, struct al_error *err)
+	const struct al_item *object, struct al_error *err)
 {
 	const char *keys[AL_RECORD_FIELDS];
 
@@ -191,13 +191,13 @@ static bool check_keys(const struct al_record_source *source, const struct al_re
 }
 
 bool al_record_read(const struct al_record_source *source, const struct al_record *record,
-	const struct cJSON *object, void *out, struct al_error *err)
+	const struct al_item *object, void *out, struct al_error *err)
 {
 	if (!check_keys(source, record, object, err))
 		return false;
 	for (size_t i = 0; i < record->n_fields; i++) {
 		const struct al_field *field = &record->fields[i];
-		const struct cJSON *node = al_json_get(object, field->key);
+		const struct al_item *node = al_json_get(object, field->key);
 		if (node ? !read_field(source, field, node, out, err)
 			 : !read_absent(source, field, object, (char *)out + field->offset, err))
 			return false;

@@ -25,7 +25,7 @@ enum al_field_type {
 	AL_FIELD_WHOLE, /* int64_t: a whole number of at least `least` */
 	AL_FIELD_INT, /* int: the same, of at most `most` */
 	AL_FIELD_REAL, /* double */
-	AL_FIELD_NODE, /* const struct cJSON *: the value as it stands, of `kind`, if any */
+	AL_FIELD_NODE, /* const struct al_item *: the value as it stands, of `kind`, if any */
 	AL_FIELD_RECORD, /* what `record` makes of an object */
 	AL_FIELD_BY, /* what `read` makes of the value */
 	AL_FIELD_LIST, /* a list: a pointer to its items, and how many they are; `or_one` */
@@ -52,7 +52,7 @@ struct al_field {
 
 	/* BY: of the value, into what begins at `offset`. LIST and MEMBERS: of each item, where it
 	 * isn't a `record` itself; with neither, items are texts. */
-	bool (*read)(void *context, const struct cJSON *node, void *out, struct al_error *err);
+	bool (*read)(void *context, const struct al_item *node, void *out, struct al_error *err);
 
 	const struct al_record *record;
 	size_t item_size; /* of what `read` makes of an item */
@@ -67,7 +67,7 @@ struct al_record {
 	size_t size; /* of the struct */
 
 	/* What no row can say, when all are read: of two keys, one and only one. May be NULL. */
-	bool (*check)(void *context, const struct cJSON *object, void *record,
+	bool (*check)(void *context, const struct al_item *object, void *record,
 		struct al_error *err);
 };
 
@@ -84,11 +84,11 @@ enum { AL_RECORD_FIELDS = 32 };
 
 /* `out` is zeroed by the caller. Absent text stays NULL and an absent list has no items. */
 bool al_record_read(const struct al_record_source *source, const struct al_record *record,
-	const struct cJSON *object, void *out, struct al_error *err) AL_MUST_CHECK;
+	const struct al_item *object, void *out, struct al_error *err) AL_MUST_CHECK;
 
 /* Reads a whole list, or the members of an object, by a row of type LIST or MEMBERS, the offsets of
  * which are those in `out`. */
 bool al_record_read_items(const struct al_record_source *source, const struct al_field *field,
-	const struct cJSON *list, void *out, struct al_error *err) AL_MUST_CHECK;
+	const struct al_item *list, void *out, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -7,7 +7,8 @@
 
 /* ---- in a family's file ---- */
 
-static bool read_setting(void *reader, const struct cJSON *member, void *out, struct al_error *err)
+static bool read_setting(void *reader, const struct al_item *member, void *out,
+	struct al_error *err)
 {
 	struct al_module_set *set = out;
 
@@ -27,7 +28,7 @@ static const struct al_field settings_field = {
 	.noun = "symbols",
 };
 
-bool al_read_architecture(void *context, const struct cJSON *member, void *out,
+bool al_read_architecture(void *context, const struct al_item *member, void *out,
 	struct al_error *err)
 {
 	struct al_reader *reader = context;
@@ -49,9 +50,9 @@ static const struct al_architecture *find(const struct al_family *family, const 
 }
 
 /* The first name that a config says; NULL: none. What is no text says nothing. */
-static const char *name_of(const struct al_json *doc, const struct cJSON *config)
+static const char *name_of(const struct al_json *doc, const struct al_item *config)
 {
-	const struct cJSON *node = al_json_get(config, "architectures");
+	const struct al_item *node = al_json_get(config, "architectures");
 	const char *name;
 
 	if (node && al_json_kind(node) == AL_JSON_ARRAY)
@@ -60,7 +61,7 @@ static const char *name_of(const struct al_json *doc, const struct cJSON *config
 }
 
 const char *al_family_unknown_architecture(const struct al_family *family,
-	const struct al_json *doc, const struct cJSON *config)
+	const struct al_json *doc, const struct al_item *config)
 {
 	const char *name = name_of(doc, config);
 

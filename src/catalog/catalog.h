@@ -166,7 +166,7 @@ bool al_variant_has_factor(const struct al_variant *variant, enum al_head_factor
 bool al_variant_has_option(const struct al_variant *variant, const char *name);
 
 /* Parses one variant object (also one that stands inside a scenario). It lives in the arena. */
-bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const struct cJSON *node,
+bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const struct al_item *node,
 	const char *file, struct al_variant **out, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- recipes ---- */
@@ -250,7 +250,7 @@ struct al_model {
 	struct al_binding *symbols; /* without a family */
 	size_t n_symbols;
 	const struct al_json *doc; /* the file, and ... */
-	const struct cJSON *config; /* ... its "config", or text_config; NULL without a family */
+	const struct al_item *config; /* ... its "config", or text_config; NULL without a family */
 	const char *note; /* which part of a config.json this is; NULL: all */
 };
 
@@ -327,7 +327,7 @@ bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 /* The family of a config.json with the families of its components; `name` is where
  * al_catalog_family finds it again: "llava(text=qwen2)". */
 bool al_catalog_family_for(struct al_catalog *catalog, const struct al_json *doc,
-	const struct cJSON *config, const struct al_family **out, const char **name,
+	const struct al_item *config, const struct al_family **out, const char **name,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The standard symbols, in the order of symbols.json. */

@@ -38,7 +38,7 @@ static struct names symbol_names(struct al_arena *arena, struct al_catalog *cata
 	return names;
 }
 
-static bool check_tensor(const struct al_json *doc, const struct cJSON *node,
+static bool check_tensor(const struct al_json *doc, const struct al_item *node,
 	const struct names *tensors, const struct al_variant *variant, const char *name,
 	struct al_error *err)
 {
@@ -49,11 +49,11 @@ static bool check_tensor(const struct al_json *doc, const struct cJSON *node,
 	return al_json_in(doc, node, err);
 }
 
-static bool check_stored(const struct al_json *doc, const struct cJSON *node,
+static bool check_stored(const struct al_json *doc, const struct al_item *node,
 	const struct names *tensors, const struct al_variant *variant,
 	const struct al_stored *stored, struct al_error *err)
 {
-	const struct cJSON *part = al_json_first(al_json_get(al_json_get(node, "fused"), "of"));
+	const struct al_item *part = al_json_first(al_json_get(al_json_get(node, "fused"), "of"));
 
 	if (stored->is)
 		return check_tensor(doc, al_json_get(node, "is"), tensors, variant, stored->is,
@@ -64,7 +64,7 @@ static bool check_stored(const struct al_json *doc, const struct cJSON *node,
 	return true;
 }
 
-static bool check_set(const struct al_json *doc, const struct cJSON *node,
+static bool check_set(const struct al_json *doc, const struct al_item *node,
 	const struct names *symbols, const struct al_variant *variant,
 	const struct al_module_set *set, struct al_error *err)
 {
@@ -88,7 +88,7 @@ static bool check_symbols(const struct al_json *doc, const struct al_family *fam
 	const struct al_family_module *module, const struct al_variant *variant,
 	struct al_error *err)
 {
-	const struct cJSON *config = al_json_get(doc->root, "config");
+	const struct al_item *config = al_json_get(doc->root, "config");
 
 	for (size_t i = 0; i < family->n_config; i++) {
 		const char *symbol = family->config[i].symbol;
@@ -100,11 +100,11 @@ static bool check_symbols(const struct al_json *doc, const struct al_family *fam
 	return true;
 }
 
-static bool check_module(const struct al_json *doc, const struct cJSON *node,
+static bool check_module(const struct al_json *doc, const struct al_item *node,
 	const struct al_family *family, const struct al_family_module *module,
 	struct al_catalog *catalog, struct al_arena *arena, struct al_error *err)
 {
-	const struct cJSON *stored = al_json_first(al_json_get(node, "stored"));
+	const struct al_item *stored = al_json_first(al_json_get(node, "stored"));
 	const struct al_variant *variant;
 
 	if (!al_catalog_variant(catalog, module->variant, &variant, err))
@@ -123,8 +123,8 @@ static bool check_module(const struct al_json *doc, const struct cJSON *node,
 bool al_family_check(const struct al_family *family, const struct al_json *doc,
 	struct al_catalog *catalog, struct al_error *err)
 {
-	const struct cJSON *modules = al_json_get(doc->root, "modules");
-	const struct cJSON *node = modules ? al_json_first(modules) : NULL;
+	const struct al_item *modules = al_json_get(doc->root, "modules");
+	const struct al_item *node = modules ? al_json_first(modules) : NULL;
 	const size_t n = modules ? al_json_size(modules) : 0; /* behind the components' */
 	struct al_arena arena;
 	bool ok = true;

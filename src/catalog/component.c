@@ -286,7 +286,7 @@ void al_component_take_key(const struct al_family_component *as, const char *sym
 /* ---- in the outer family's file ---- */
 
 /* ["version", "2.6=qwen2", ...] */
-static bool check_by(void *context, const struct cJSON *node, void *record, struct al_error *err)
+static bool check_by(void *context, const struct al_item *node, void *record, struct al_error *err)
 {
 	const struct al_reader *reader = context;
 	const struct al_family_component *component = record;
@@ -326,10 +326,10 @@ static bool has_symbol(const struct al_family *family, const char *symbol)
 	return false;
 }
 
-static bool check_defaults(const struct al_reader *reader, const struct cJSON *member,
+static bool check_defaults(const struct al_reader *reader, const struct al_item *member,
 	const struct al_family_component *component, struct al_error *err)
 {
-	const struct cJSON *defaults = al_json_get(member, "defaults");
+	const struct al_item *defaults = al_json_get(member, "defaults");
 
 	for (size_t i = 0; i < component->n_defaults; i++) {
 		const char *symbol = component->defaults[i].symbol;
@@ -342,7 +342,7 @@ static bool check_defaults(const struct al_reader *reader, const struct cJSON *m
 }
 
 /* Reads the family that the component is, and knows its symbols from here on. */
-static bool read_family(struct al_reader *reader, const struct cJSON *member,
+static bool read_family(struct al_reader *reader, const struct al_item *member,
 	struct al_family_component *component, struct al_error *err)
 {
 	const struct al_composition *whole = reader->composition;
@@ -368,7 +368,7 @@ static bool read_family(struct al_reader *reader, const struct cJSON *member,
 	return true;
 }
 
-bool al_read_component(void *context, const struct cJSON *member, void *out, struct al_error *err)
+bool al_read_component(void *context, const struct al_item *member, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_family_component *component = out;

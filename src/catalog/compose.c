@@ -22,10 +22,10 @@ static const char *name_composed(struct al_catalog *catalog, const struct al_fam
 
 /* The text model's config in that of a model of text and more, where its family is known; else
  * NULL. */
-static const struct cJSON *find_text_config(struct al_catalog *catalog, const struct al_json *doc,
+static const struct al_item *find_text_config(struct al_catalog *catalog, const struct al_json *doc,
 	const struct al_family **family)
 {
-	const struct cJSON *text = al_json_get(doc->root, "text_config");
+	const struct al_item *text = al_json_get(doc->root, "text_config");
 	const char *model_type;
 
 	return text && al_json_kind(text) == AL_JSON_OBJECT
@@ -37,7 +37,7 @@ static const struct cJSON *find_text_config(struct al_catalog *catalog, const st
 
 /* Of a tower that no family is built like: what can be counted all the same. */
 static bool fail_tower(struct al_catalog *catalog, const struct al_json *doc,
-	const struct cJSON *node, struct al_error *err)
+	const struct al_item *node, struct al_error *err)
 {
 	const struct al_family *text;
 
@@ -49,7 +49,7 @@ static bool fail_tower(struct al_catalog *catalog, const struct al_json *doc,
 
 /* 2.6 and "2.6" alike. */
 static bool read_value(struct al_catalog *catalog, const struct al_json *doc,
-	const struct cJSON *node, const char **out, struct al_error *err)
+	const struct al_item *node, const char **out, struct al_error *err)
 {
 	double number;
 
@@ -63,10 +63,10 @@ static bool read_value(struct al_catalog *catalog, const struct al_json *doc,
 
 /* The family that a key of the config's object stands for. */
 static bool choose_by_key(struct al_catalog *catalog, const struct al_json *doc,
-	const struct cJSON *object, const struct al_family_component *component, const char **out,
+	const struct al_item *object, const struct al_family_component *component, const char **out,
 	struct al_error *err)
 {
-	const struct cJSON *node = al_json_get(object, component->by[0]);
+	const struct al_item *node = al_json_get(object, component->by[0]);
 	const char *value = "none", *list = "";
 
 	if (node && !read_value(catalog, doc, node, &value, err))
@@ -92,9 +92,9 @@ static bool choose_component(struct al_catalog *catalog, const struct al_json *d
 	const struct al_config *config, const struct al_family_component *component,
 	const char **out, struct al_error *err)
 {
-	const struct cJSON *object = al_config_object(config, &component->place);
-	const struct cJSON *node = object == config->object ? NULL
-							    : al_json_get(object, "model_type");
+	const struct al_item *object = al_config_object(config, &component->place);
+	const struct al_item *node = object == config->object ? NULL
+							      : al_json_get(object, "model_type");
 	const struct al_family *family;
 	const char *model_type;
 
@@ -134,7 +134,7 @@ static bool compose(struct al_catalog *catalog, const struct al_family *family,
 
 /* The name of the config's family, under which the catalogue has it. */
 static bool choose_family(struct al_catalog *catalog, const struct al_json *doc,
-	const struct cJSON *object, const struct al_family *family, const char **name,
+	const struct al_item *object, const struct al_family *family, const char **name,
 	struct al_error *err)
 {
 	const struct al_config config = {.family = family, .doc = doc, .object = object};
@@ -150,7 +150,7 @@ static bool choose_family(struct al_catalog *catalog, const struct al_json *doc,
 
 /* "vision_config and audio_config and ": the configs of further parts. */
 static const char *list_parts(struct al_catalog *catalog, const struct al_json *doc,
-	const struct cJSON *text)
+	const struct al_item *text)
 {
 	const char *list = "";
 
@@ -190,7 +190,7 @@ bool al_catalog_config(struct al_catalog *catalog, const struct al_json *doc, st
 }
 
 bool al_catalog_family_for(struct al_catalog *catalog, const struct al_json *doc,
-	const struct cJSON *config, const struct al_family **out, const char **name,
+	const struct al_item *config, const struct al_family **out, const char **name,
 	struct al_error *err)
 {
 	const struct al_family *family;

@@ -17,7 +17,7 @@ static const struct al_config_key *find_key(const struct al_config *config, cons
 }
 
 /* Where the config gives the symbol; NULL: nowhere, or the request gives another value. */
-static const struct cJSON *find_given(const struct al_config *config,
+static const struct al_item *find_given(const struct al_config *config,
 	const struct al_config_key *key)
 {
 	return al_settings_is_asked(config->settings, key->symbol) ? NULL
@@ -27,7 +27,7 @@ static const struct cJSON *find_given(const struct al_config *config,
 /* "num_key_value_heads", as the config says or would; the symbol of what the request gives. */
 static const char *name_of(const struct al_config *config, const struct al_config_key *key)
 {
-	const struct cJSON *node = find_given(config, key);
+	const struct al_item *node = find_given(config, key);
 
 	if (node)
 		return al_json_key(node);
@@ -41,7 +41,7 @@ static const char *name_of(const struct al_config *config, const struct al_confi
 struct naming {
 	const struct al_config *config;
 	struct al_text *out;
-	const struct cJSON *place; /* the last of them that the config gives */
+	const struct al_item *place; /* the last of them that the config gives */
 };
 
 static void name_value(void *context, const char *symbol)
@@ -175,7 +175,7 @@ static const char *expectation(const struct al_config_key *key)
 }
 
 /* "auto", where the reference implementation derives a number, is as null. */
-static bool is_automatic(const struct al_config *config, const struct cJSON *node,
+static bool is_automatic(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key)
 {
 	const char *word;
@@ -188,10 +188,10 @@ static bool is_automatic(const struct al_config *config, const struct cJSON *nod
 static bool is_left_out(const struct al_config *config, const struct al_config_key *key, bool *out,
 	struct al_error *err)
 {
-	const struct cJSON *node = al_config_find(config, key);
+	const struct al_item *node = al_config_find(config, key);
 	bool is_null = node && al_json_kind(node) == AL_JSON_NULL;
 
-	const struct cJSON *object = al_config_object(config, key->place);
+	const struct al_item *object = al_config_object(config, key->place);
 	if (object && !node && !key->fallback && !key->word && !config->settings->may_lack)
 		return al_json_fail(config->doc, object, err, "key \"%s\" is missing, expected %s",
 			key->keys[0], expectation(key));
@@ -277,8 +277,8 @@ static bool fail_condition(const struct al_config *config, const struct al_confi
 {
 	bool is_of_second = c->kind == AL_CONDITION_MULTIPLE
 		|| c->kind == AL_CONDITION_SHARED_WIDTH;
-	const struct cJSON *given = find_given(config, o->keys[is_of_second]);
-	const struct cJSON *node = given ? given : config->object;
+	const struct al_item *given = find_given(config, o->keys[is_of_second]);
+	const struct al_item *node = given ? given : config->object;
 
 	if (c->kind == AL_CONDITION_AT_LEAST_ONE)
 		return al_json_fail(config->doc, node, err,
@@ -357,7 +357,7 @@ static bool expect_objects(const struct al_config *config, const struct al_confi
 	struct al_error *err)
 {
 	for (size_t i = 0; i < place->n_objects; i++) {
-		const struct cJSON *node = *place->objects[i]
+		const struct al_item *node = *place->objects[i]
 			? al_config_find_nested(config->object, place->objects[i])
 			: NULL;
 		if (node && al_json_kind(node) != AL_JSON_NULL
@@ -388,7 +388,7 @@ static bool set_components(const struct al_config *config, struct al_error *err)
 }
 
 bool al_family_settings(const struct al_family *family, const struct al_json *doc,
-	const struct cJSON *object, const char *origin, struct al_settings *settings,
+	const struct al_item *object, const char *origin, struct al_settings *settings,
 	struct al_error *err)
 {
 	const struct al_config config = {family, doc, object, origin, settings};

@@ -13,7 +13,7 @@ static const struct al_config_key *find_key(const struct al_family *family, cons
 	return NULL;
 }
 
-static const struct cJSON *find_value(const struct al_family *family, const struct al_json *doc,
+static const struct al_item *find_value(const struct al_family *family, const struct al_json *doc,
 	const char *symbol)
 {
 	const struct al_config config = {.family = family, .doc = doc, .object = doc->root};
@@ -51,7 +51,7 @@ static const char *own_name(const char *key)
 	return dot ? dot + 1 : key;
 }
 
-static void replace(struct al_text *text, const struct al_json *doc, const struct cJSON *node,
+static void replace(struct al_text *text, const struct al_json *doc, const struct al_item *node,
 	int64_t value)
 {
 	const char *place = al_json_place(doc, node), *rest = place + value_length(place);
@@ -61,7 +61,7 @@ static void replace(struct al_text *text, const struct al_json *doc, const struc
 	al_text_add_bytes(text, rest, doc->length - (size_t)(rest - doc->text));
 }
 
-static void insert(struct al_text *text, const struct al_json *doc, const struct cJSON *behind,
+static void insert(struct al_text *text, const struct al_json *doc, const struct al_item *behind,
 	const char *key, int64_t value)
 {
 	const char *place = al_json_place(doc, behind), *indent;
@@ -79,8 +79,8 @@ static void edit(const struct al_family *family, const struct al_json *doc, stru
 	const struct al_binding *value, const char *first)
 {
 	const struct al_config_key *key = find_key(family, value->symbol);
-	const struct cJSON *node = find_value(family, doc, value->symbol);
-	const struct cJSON *behind = find_value(family, doc, first);
+	const struct al_item *node = find_value(family, doc, value->symbol);
+	const struct al_item *behind = find_value(family, doc, first);
 
 	if (node)
 		replace(text, doc, node, value->value);

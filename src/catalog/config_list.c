@@ -15,7 +15,7 @@ bool al_config_is_list(const struct al_config_key *key)
 }
 
 /* No number is like another: all are named. */
-static bool fail_number(const struct al_config *config, const struct cJSON *node,
+static bool fail_number(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, const char *name, const char *number, struct al_error *err)
 {
 	const char *expected = "";
@@ -28,7 +28,7 @@ static bool fail_number(const struct al_config *config, const struct cJSON *node
 }
 
 /* A word's place among those that the key takes; a whole number is the word of its digits. */
-static bool read_listed_word(const struct al_config *config, const struct cJSON *node,
+static bool read_listed_word(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, const char *name, struct al_value *out,
 	struct al_error *err)
 {
@@ -55,7 +55,8 @@ static bool read_listed_word(const struct al_config *config, const struct cJSON 
 }
 
 /* Of "a.*.b" the b of an item of a, where it has one. */
-static const struct cJSON *find_in_item(const struct cJSON *item, const struct al_config_key *key)
+static const struct al_item *find_in_item(const struct al_item *item,
+	const struct al_config_key *key)
 {
 	const char *star = strstr(key->keys[0], ".*.");
 
@@ -63,7 +64,7 @@ static const struct cJSON *find_in_item(const struct cJSON *item, const struct a
 }
 
 /* What stands for null in an item. */
-static bool read_null(const struct al_config *config, const struct cJSON *item,
+static bool read_null(const struct al_config *config, const struct al_item *item,
 	const struct al_config_key *key, struct al_value *out, struct al_error *err)
 {
 	struct al_scope scope = al_settings_scope(config->settings);
@@ -78,11 +79,11 @@ static bool read_null(const struct al_config *config, const struct cJSON *item,
 	return true;
 }
 
-static bool read_item(const struct al_config *config, const struct cJSON *item,
+static bool read_item(const struct al_config *config, const struct al_item *item,
 	const struct al_config_key *key, const char *name, struct al_value *out,
 	struct al_error *err)
 {
-	const struct cJSON *node = find_in_item(item, key);
+	const struct al_item *node = find_in_item(item, key);
 	const char *word;
 	int64_t number = 0;
 
@@ -135,7 +136,7 @@ static const struct al_formula *find_length(const struct al_config *config,
 }
 
 /* `n` items, which must be as many as the key's list has. */
-static bool check_length(const struct al_config *config, const struct cJSON *node,
+static bool check_length(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, size_t n, struct al_error *err)
 {
 	int64_t length;
@@ -151,7 +152,7 @@ static bool check_length(const struct al_config *config, const struct cJSON *nod
 			is_number ? "" : " = ", (long long)length);
 }
 
-static bool fail_letter(const struct al_config *config, const struct cJSON *node,
+static bool fail_letter(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, size_t layer, const char *letter, struct al_error *err)
 {
 	const char *expected = "";
@@ -166,7 +167,7 @@ static bool fail_letter(const struct al_config *config, const struct cJSON *node
 }
 
 /* "MEM*": a letter a layer, which stands for its place among those that the key takes. */
-static bool read_pattern(const struct al_config *config, const struct cJSON *node,
+static bool read_pattern(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, const char *origin, struct al_error *err)
 {
 	struct al_settings *settings = config->settings;
@@ -189,7 +190,7 @@ static bool read_pattern(const struct al_config *config, const struct cJSON *nod
 	return true;
 }
 
-bool al_config_read_list(const struct al_config *config, const struct cJSON *node,
+bool al_config_read_list(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, const char *origin, struct al_error *err)
 {
 	struct al_settings *settings = config->settings;
@@ -211,7 +212,7 @@ bool al_config_read_list(const struct al_config *config, const struct cJSON *nod
 }
 
 /* Marks layer `index` of those that a key of indices has. */
-static bool mark_layer(const struct al_config *config, const struct cJSON *node,
+static bool mark_layer(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, const char *name, int64_t index, struct al_value *flags,
 	int64_t length, struct al_error *err)
 {
@@ -224,7 +225,7 @@ static bool mark_layer(const struct al_config *config, const struct cJSON *node,
 }
 
 /* "3,5" as [3, 5] */
-static bool mark_layers_of_text(const struct al_config *config, const struct cJSON *node,
+static bool mark_layers_of_text(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, struct al_value *flags, int64_t length,
 	struct al_error *err)
 {
@@ -248,7 +249,7 @@ static bool mark_layers_of_text(const struct al_config *config, const struct cJS
 }
 
 /* Where the layers that a key names are those that another doesn't. */
-static bool check_others(const struct al_config *config, const struct cJSON *node,
+static bool check_others(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, const struct al_value *flags, int64_t length,
 	struct al_error *err)
 {
@@ -268,7 +269,7 @@ static bool check_others(const struct al_config *config, const struct cJSON *nod
 }
 
 /* [3, 5] of 6 layers -> 0, 0, 0, 1, 0, 1 */
-bool al_config_read_indices(const struct al_config *config, const struct cJSON *node,
+bool al_config_read_indices(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, const char *origin, struct al_error *err)
 {
 	struct al_settings *settings = config->settings;

@@ -41,7 +41,7 @@ static bool uses_key(const struct al_family *family, const struct al_config_plac
 
 /* The place whose object this is; NULL: none's. */
 static const struct al_config_place *find_place(const struct al_config *config,
-	const struct cJSON *object)
+	const struct al_item *object)
 {
 	for (size_t i = 0; i < config->family->n_components; i++) {
 		const struct al_config_place *place = &config->family->components[i].place;
@@ -58,7 +58,7 @@ struct ignored {
 	size_t n, room;
 };
 
-static void add_ignored(struct ignored *ignored, const struct cJSON *object,
+static void add_ignored(struct ignored *ignored, const struct al_item *object,
 	const struct al_config_place *place, const char *path)
 {
 	const struct al_config *config = ignored->config;
@@ -78,7 +78,7 @@ static void add_ignored(struct ignored *ignored, const struct cJSON *object,
 	}
 }
 
-size_t al_family_ignored(const struct al_family *family, const struct cJSON *object,
+size_t al_family_ignored(const struct al_family *family, const struct al_item *object,
 	struct al_arena *arena, const char *const **keys)
 {
 	const struct al_config config = {.family = family, .object = object};
@@ -100,7 +100,7 @@ static const struct al_config_key *find_key(const struct al_family *family, cons
 }
 
 size_t al_family_left_out(const struct al_family *family, const struct al_json *doc,
-	const struct cJSON *object, const struct al_settings *settings, struct al_arena *arena,
+	const struct al_item *object, const struct al_settings *settings, struct al_arena *arena,
 	const char *const **sizes)
 {
 	const struct al_config config = {family, doc, object, family->name, NULL};
@@ -139,7 +139,7 @@ static const char *describe_default(const struct al_config_key *key,
 }
 
 size_t al_family_defaults(const struct al_family *family, const struct al_json *doc,
-	const struct cJSON *object, const struct al_settings *settings, struct al_arena *arena,
+	const struct al_item *object, const struct al_settings *settings, struct al_arena *arena,
 	const char *const **defaults)
 {
 	const struct al_config config = {family, doc, object, family->name, NULL};
@@ -148,7 +148,7 @@ size_t al_family_defaults(const struct al_family *family, const struct al_json *
 
 	for (size_t i = 0; i < family->n_config; i++) {
 		const struct al_config_key *key = &family->config[i];
-		const struct cJSON *node = al_config_find(&config, key);
+		const struct al_item *node = al_config_find(&config, key);
 		const char *described = key->n_keys > 0
 				&& (!node || al_json_kind(node) == AL_JSON_NULL)
 				&& al_config_object(&config, key->place)

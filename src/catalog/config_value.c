@@ -14,7 +14,7 @@ enum { MOST_KEY = 64 };
 
 /* "a.b": the key b of the object a; what isn't an object has no keys. "a.=": a where it isn't an
  * object. "a.*.b": the array a, each of whose items has a key b. */
-const struct cJSON *al_config_find_nested(const struct cJSON *object, const char *path)
+const struct al_item *al_config_find_nested(const struct al_item *object, const char *path)
 {
 	char key[MOST_KEY];
 
@@ -36,7 +36,7 @@ const struct cJSON *al_config_find_nested(const struct cJSON *object, const char
 }
 
 /* Of a text_config: whether its embeddings are tied stands in the config around it. */
-static const struct cJSON *find_around(const struct al_config *config,
+static const struct al_item *find_around(const struct al_config *config,
 	const struct al_config_key *key)
 {
 	static const char tied[] = "tie_word_embeddings";
@@ -47,13 +47,13 @@ static const struct cJSON *find_around(const struct al_config *config,
 		: NULL;
 }
 
-const struct cJSON *al_config_object(const struct al_config *config,
+const struct al_item *al_config_object(const struct al_config *config,
 	const struct al_config_place *place)
 {
 	if (!place)
 		return config->object;
 	for (size_t i = 0; i < place->n_objects; i++) {
-		const struct cJSON *object = *place->objects[i]
+		const struct al_item *object = *place->objects[i]
 			? al_config_find_nested(config->object, place->objects[i])
 			: config->object;
 		if (object && al_json_kind(object) == AL_JSON_OBJECT)
@@ -62,20 +62,21 @@ const struct cJSON *al_config_object(const struct al_config *config,
 	return NULL;
 }
 
-static const struct cJSON *find_in(const struct cJSON *object, const struct al_config_key *key)
+static const struct al_item *find_in(const struct al_item *object, const struct al_config_key *key)
 {
 	for (size_t i = 0; object && i < key->n_keys; i++) {
-		const struct cJSON *node = al_config_find_nested(object, key->keys[i]);
+		const struct al_item *node = al_config_find_nested(object, key->keys[i]);
 		if (node)
 			return node;
 	}
 	return NULL;
 }
 
-const struct cJSON *al_config_find(const struct al_config *config, const struct al_config_key *key)
+const struct al_item *al_config_find(const struct al_config *config,
+	const struct al_config_key *key)
 {
 	const struct al_config_place *place = key->place;
-	const struct cJSON *node = NULL;
+	const struct al_item *node = NULL;
 
 	for (size_t i = 0; place && !node && i < place->n_around; i++)
 		if (al_find_name(place->around[i], key->keys, key->n_keys) >= 0)
@@ -88,7 +89,7 @@ const struct cJSON *al_config_find(const struct al_config *config, const struct 
 /* ---- values ---- */
 
 /* A whole number, or true and false as 1 and 0 where `takes_boolean`. */
-bool al_config_read_number(const struct al_config *config, const struct cJSON *node,
+bool al_config_read_number(const struct al_config *config, const struct al_item *node,
 	const char *key, bool takes_boolean, int64_t *out, struct al_error *err)
 {
 	double number;
@@ -111,7 +112,7 @@ bool al_config_read_number(const struct al_config *config, const struct cJSON *n
 }
 
 /* 0.25 -> 250000. A decimal of six places, as a double, is within half an ulp of itself. */
-bool al_config_read_millionths(const struct al_config *config, const struct cJSON *node,
+bool al_config_read_millionths(const struct al_config *config, const struct al_item *node,
 	const char *name, int64_t *out, struct al_error *err)
 {
 	double number;
@@ -129,7 +130,7 @@ bool al_config_read_millionths(const struct al_config *config, const struct cJSO
 
 /* A text, or the first of a list of texts; where the default is "true" or "false", also true and
  * false. */
-static bool read_word(const struct al_config *config, const struct cJSON *node,
+static bool read_word(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, const char **out, struct al_error *err)
 {
 	const bool takes_boolean = key->word
@@ -150,7 +151,7 @@ static bool read_word(const struct al_config *config, const struct cJSON *node,
 	return al_json_text(config->doc, al_json_first(node), out, err);
 }
 
-static bool read_size(const struct al_config *config, const struct cJSON *node, const char *name,
+static bool read_size(const struct al_config *config, const struct al_item *node, const char *name,
 	int64_t *out, struct al_error *err)
 {
 	enum al_json_kind kind = al_json_kind(node);
@@ -162,8 +163,8 @@ static bool read_size(const struct al_config *config, const struct cJSON *node, 
 }
 
 /* 3 layers: 3, "ME*", or a list of three. */
-static bool read_layers(const struct al_config *config, const struct cJSON *node, const char *name,
-	int64_t *out, struct al_error *err)
+static bool read_layers(const struct al_config *config, const struct al_item *node,
+	const char *name, int64_t *out, struct al_error *err)
 {
 	const char *text;
 
@@ -176,7 +177,7 @@ static bool read_layers(const struct al_config *config, const struct cJSON *node
 }
 
 /* As the reference implementations multiply, in doubles. */
-static bool read_times(const struct al_config *config, const struct cJSON *node,
+static bool read_times(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, const char *name, int64_t *out, struct al_error *err)
 {
 	const struct al_setting *of;
@@ -194,7 +195,7 @@ static bool read_times(const struct al_config *config, const struct cJSON *node,
 }
 
 /* -1 stands for a whole row. */
-static bool read_group(const struct al_config *config, const struct cJSON *node, const char *name,
+static bool read_group(const struct al_config *config, const struct al_item *node, const char *name,
 	int64_t *out, struct al_error *err)
 {
 	int64_t number;
@@ -205,7 +206,7 @@ static bool read_group(const struct al_config *config, const struct cJSON *node,
 	return true;
 }
 
-static bool read_count(const struct al_config *config, const struct cJSON *node,
+static bool read_count(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, int64_t *out, struct al_error *err)
 {
 	const char *name = al_json_key(node);
@@ -227,7 +228,7 @@ static bool read_count(const struct al_config *config, const struct cJSON *node,
 	return al_config_read_number(config, node, name, false, out, err);
 }
 
-bool al_config_read(const struct al_config *config, const struct cJSON *node,
+bool al_config_read(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, struct al_error *err)
 {
 	struct al_settings *settings = config->settings;

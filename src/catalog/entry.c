@@ -126,7 +126,7 @@ static const struct al_field product_fields[] = {
 	FORMULA("when", when),
 };
 
-static bool share_tensor(void *context, const struct cJSON *node, void *record,
+static bool share_tensor(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	struct al_entry *tensor = record;
@@ -139,7 +139,8 @@ static bool share_tensor(void *context, const struct cJSON *node, void *record,
 }
 
 /* [m, k] and [k, n] */
-static bool check_sides(void *context, const struct cJSON *node, void *record, struct al_error *err)
+static bool check_sides(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
 {
 	const struct al_reader *reader = context;
 	const struct al_entry *product = record;
@@ -168,10 +169,10 @@ static bool is_twin(const struct al_entry *a, const struct al_entry *b)
 	return strcmp(a->name, b->name) == 0 && !(a->when && b->when);
 }
 
-bool al_entries_check(struct al_reader *reader, const struct cJSON *list,
+bool al_entries_check(struct al_reader *reader, const struct al_item *list,
 	const struct al_entries *entries, struct al_error *err)
 {
-	const struct cJSON *node = al_json_first(list);
+	const struct al_item *node = al_json_first(list);
 
 	for (size_t i = 0; i < entries->n; i++, node = al_json_next(node))
 		for (size_t j = 0; j < i; j++)

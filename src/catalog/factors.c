@@ -16,15 +16,15 @@ bool al_variant_has_factor(const struct al_variant *variant, enum al_head_factor
 }
 
 /* A key that only makes sense beside another one. */
-static bool check_beside(const struct al_reader *reader, const struct cJSON *node, const char *key,
-	bool is_beside, const char *other, struct al_error *err)
+static bool check_beside(const struct al_reader *reader, const struct al_item *node,
+	const char *key, bool is_beside, const char *other, struct al_error *err)
 {
 	return is_beside || !al_json_get(node, key)
 		|| al_json_fail(reader->doc, al_json_get(node, key), err,
 			"\"%s\" needs \"%s\" beside it", key, other);
 }
 
-static bool check_keys(const struct al_reader *reader, const struct cJSON *node,
+static bool check_keys(const struct al_reader *reader, const struct al_item *node,
 	const struct al_entry *tensor, struct al_error *err)
 {
 	const bool is_factor = tensor->factor != AL_FACTOR_NONE;
@@ -45,7 +45,7 @@ static bool check_keys(const struct al_reader *reader, const struct cJSON *node,
 }
 
 /* "down" and "gain" name one of the variant's tensors. */
-static bool check_reference(const struct al_reader *reader, const struct cJSON *reference,
+static bool check_reference(const struct al_reader *reader, const struct al_item *reference,
 	const struct al_entries *tensors, const char *name, struct al_error *err)
 {
 	const char **names = al_new_array(reader->arena, const char *, tensors->n);
@@ -67,7 +67,7 @@ static bool are_both(const struct al_entry *a, const struct al_entry *b)
 		&& !(a->when && b->when);
 }
 
-static bool check_once(const struct al_reader *reader, const struct cJSON *node,
+static bool check_once(const struct al_reader *reader, const struct al_item *node,
 	const struct al_entries *tensors, size_t i, struct al_error *err)
 {
 	const struct al_entry *tensor = &tensors->items[i];
@@ -83,10 +83,10 @@ static bool check_once(const struct al_reader *reader, const struct cJSON *node,
 	return true;
 }
 
-bool al_factors_check(struct al_reader *reader, const struct cJSON *list,
+bool al_factors_check(struct al_reader *reader, const struct al_item *list,
 	const struct al_entries *tensors, struct al_error *err)
 {
-	const struct cJSON *node = al_json_first(list);
+	const struct al_item *node = al_json_first(list);
 
 	for (size_t i = 0; i < tensors->n; i++, node = al_json_next(node)) {
 		const struct al_entry *tensor = &tensors->items[i];

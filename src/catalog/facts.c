@@ -14,7 +14,7 @@ static bool has_stacks(const struct al_family *family)
 static bool check_modules(const struct al_family *family, const struct al_json *doc,
 	struct al_error *err)
 {
-	const struct cJSON *node = al_json_first(al_json_get(doc->root, "modules"));
+	const struct al_item *node = al_json_first(al_json_get(doc->root, "modules"));
 
 	for (size_t i = 0; i < family->n_modules; i++, node = al_json_next(node))
 		if (has_stacks(family) && family->modules[i].stack == AL_STACK_ONLY)
@@ -27,7 +27,7 @@ static bool check_modules(const struct al_family *family, const struct al_json *
 
 /* A norm's input is saved once, for its scale, not for its bias. */
 static bool check_norm(const struct al_family_tensor *tensor, const struct al_json *doc,
-	const struct cJSON *node, struct al_error *err)
+	const struct al_item *node, struct al_error *err)
 {
 	bool is_outside = tensor->part == AL_PART_NORM && tensor->loops.n == 0;
 
@@ -55,8 +55,8 @@ static bool needs_role(const struct al_family_tensor *tensor)
 }
 
 static bool check_feed_forward(const struct al_family *family,
-	const struct al_family_tensor *tensor, const struct al_json *doc, const struct cJSON *node,
-	struct al_error *err)
+	const struct al_family_tensor *tensor, const struct al_json *doc,
+	const struct al_item *node, struct al_error *err)
 {
 	if (tensor->role != AL_FEED_NONE && tensor->part != AL_PART_FEED_FORWARD)
 		return al_json_fail(doc, al_json_get(node, "role"), err,
@@ -79,7 +79,7 @@ static bool check_feed_forward(const struct al_family *family,
 static bool check_tensors(const struct al_family *family, const struct al_json *doc,
 	struct al_error *err)
 {
-	const struct cJSON *node = al_json_first(al_json_get(doc->root, "tensors"));
+	const struct al_item *node = al_json_first(al_json_get(doc->root, "tensors"));
 
 	for (size_t i = 0; i < family->n_tensors; i++, node = al_json_next(node))
 		if (!check_norm(&family->tensors[i], doc, node, err)

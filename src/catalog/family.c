@@ -44,7 +44,7 @@ static const struct al_field tensor_fields[] = {
 static const struct al_record tensor_record = {.fields = AL_FIELDS(tensor_fields)};
 
 /* The variables of "for" are known within the tensor only. */
-static bool read_tensor(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_tensor(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_family_tensor *tensor = out;
@@ -60,11 +60,11 @@ static bool read_tensor(void *context, const struct cJSON *node, void *out, stru
 
 /* ---- what is not part of the model ---- */
 
-static bool read_extra(void *context, const struct cJSON *member, void *out, struct al_error *err)
+static bool read_extra(void *context, const struct al_item *member, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_extra *extra = out;
-	const struct cJSON *loop = al_json_first(member);
+	const struct al_item *loop = al_json_first(member);
 
 	if (!al_json_expect(reader->doc, member, AL_JSON_OBJECT, err))
 		return false;
@@ -80,10 +80,10 @@ static bool read_extra(void *context, const struct cJSON *member, void *out, str
 /* ---- references within the file ---- */
 
 /* The member `key` names a module, or a tensor, of the same file. */
-static bool check_reference(const struct al_reader *reader, const struct cJSON *node,
+static bool check_reference(const struct al_reader *reader, const struct al_item *node,
 	const char *key, const char *what, const char *const *names, size_t n, struct al_error *err)
 {
-	const struct cJSON *member = al_json_get(node, key);
+	const struct al_item *member = al_json_get(node, key);
 	const char *name;
 
 	if (!member)
@@ -124,7 +124,7 @@ static bool check_references(const struct al_reader *reader, const struct al_fam
 
 /* ---- families ---- */
 
-static bool finish_family(void *context, const struct cJSON *node, void *record,
+static bool finish_family(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	struct al_reader *reader = context;

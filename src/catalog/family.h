@@ -368,7 +368,7 @@ bool al_family_check(const struct al_family *family, const struct al_json *doc,
  * missing, null, negative, fractional or of another type: one line with the key, what was found
  * and what was expected. `origin` names the model. */
 bool al_family_settings(const struct al_family *family, const struct al_json *doc,
-	const struct cJSON *config, const char *origin, struct al_settings *settings,
+	const struct al_item *config, const char *origin, struct al_settings *settings,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Gives symbols other whole numbers in a config.json, whose text it is: all else stays as it
@@ -380,7 +380,7 @@ bool al_config_edit(const struct al_family *family, struct al_text *text,
 
 /* The architecture that a config says where the family knows others and not this one; or NULL. */
 const char *al_family_unknown_architecture(const struct al_family *family,
-	const struct al_json *doc, const struct cJSON *config);
+	const struct al_json *doc, const struct al_item *config);
 
 /* What a model gives: a preset's symbols; with a family, those that its config gives. What was
  * asked of the settings stays, and what the family derives follows it. */
@@ -400,17 +400,17 @@ extern const struct al_config_condition al_config_conditions[AL_N_CONFIG_CONDITI
 /* The sizes without which there is no model (width, heads, layers, vocabulary) that the config
  * leaves to the family's defaults: "hidden_size = 4096". */
 size_t al_family_left_out(const struct al_family *family, const struct al_json *doc,
-	const struct cJSON *config, const struct al_settings *settings, struct al_arena *arena,
+	const struct al_item *config, const struct al_settings *settings, struct al_arena *arena,
 	const char *const **sizes);
 
 /* Every key that the config leaves to the family, and what it is worth: "head_dim = 128"; of a list
  * the formula of a layer: "layer_types by mod(layer, 3) > 0". */
 size_t al_family_defaults(const struct al_family *family, const struct al_json *doc,
-	const struct cJSON *config, const struct al_settings *settings, struct al_arena *arena,
+	const struct al_item *config, const struct al_settings *settings, struct al_arena *arena,
 	const char *const **defaults);
 
 /* The config's keys that the family doesn't use, in their order. */
-size_t al_family_ignored(const struct al_family *family, const struct cJSON *config,
+size_t al_family_ignored(const struct al_family *family, const struct al_item *config,
 	struct al_arena *arena, const char *const **keys);
 
 #endif

@@ -19,7 +19,7 @@ static const char *const type_names[AL_N_CONFIG_TYPES] = {
 	"group",
 };
 
-bool al_read_dtype(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_read_dtype(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	const char **name = out;
@@ -29,7 +29,7 @@ bool al_read_dtype(void *context, const struct cJSON *node, void *out, struct al
 		&& (al_dtype_find(*name, &found, err) || al_json_in(reader->doc, node, err));
 }
 
-bool al_read_formula_or_flag(void *context, const struct cJSON *node, void *out,
+bool al_read_formula_or_flag(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	struct al_reader *reader = context;
@@ -44,7 +44,7 @@ bool al_read_formula_or_flag(void *context, const struct cJSON *node, void *out,
 /* ---- config ---- */
 
 /* A default's type may say of which type the key is; the key's type says what a default is. */
-static bool read_default(void *reader, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_default(void *reader, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_config_key *key = out;
 
@@ -56,17 +56,17 @@ static bool read_default(void *reader, const struct cJSON *node, void *out, stru
 }
 
 /* A member that only some types of key have. */
-static bool check_only(const struct al_reader *reader, const struct cJSON *member, bool is_fitting,
-	const char *only, struct al_error *err)
+static bool check_only(const struct al_reader *reader, const struct al_item *member,
+	bool is_fitting, const char *only, struct al_error *err)
 {
 	return !member || is_fitting || al_json_fail(reader->doc, member, err, "only %s", only);
 }
 
 /* "of": what a decimal is of, or of what a list's items are. */
-static bool check_of(const struct al_reader *reader, const struct cJSON *object,
+static bool check_of(const struct al_reader *reader, const struct al_item *object,
 	const struct al_config_key *key, struct al_error *err)
 {
-	const struct cJSON *of = al_json_get(object, "of");
+	const struct al_item *of = al_json_get(object, "of");
 
 	if (key->type == AL_CONFIG_TIMES)
 		return of || al_json_fail(reader->doc, object, err, "found no \"of\"");
@@ -76,7 +76,7 @@ static bool check_of(const struct al_reader *reader, const struct cJSON *object,
 }
 
 /* What has no key is always worth its default. */
-static bool finish_key(void *context, const struct cJSON *object, void *record,
+static bool finish_key(void *context, const struct al_item *object, void *record,
 	struct al_error *err)
 {
 	struct al_reader *reader = context;
@@ -122,7 +122,8 @@ static const struct al_record config_record = {
 	.check = finish_key,
 };
 
-bool al_read_config_key(void *context, const struct cJSON *member, void *out, struct al_error *err)
+bool al_read_config_key(void *context, const struct al_item *member, void *out,
+	struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_config_key *key = out;

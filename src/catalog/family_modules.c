@@ -10,7 +10,7 @@ static const char *const pairs_names[] = {"halves", "interleaved"};
 /* ---- loops and names ---- */
 
 /* "n_layers", or ["n_experts", "n_active"] */
-static bool read_loop_count(struct al_reader *reader, const struct cJSON *node,
+static bool read_loop_count(struct al_reader *reader, const struct al_item *node,
 	struct al_loop *loop, struct al_error *err)
 {
 	if (al_json_kind(node) != AL_JSON_ARRAY)
@@ -24,7 +24,7 @@ static bool read_loop_count(struct al_reader *reader, const struct cJSON *node,
 		&& al_read_formula(reader, al_json_at(node, 1), &loop->active, err);
 }
 
-bool al_read_loop(void *reader, const struct cJSON *member, void *out, struct al_error *err)
+bool al_read_loop(void *reader, const struct al_item *member, void *out, struct al_error *err)
 {
 	struct al_loop *loop = out;
 
@@ -44,7 +44,7 @@ static bool has_variable(const struct al_loops *loops, const char *name, size_t 
 	return false;
 }
 
-bool al_check_loop_variables(struct al_reader *reader, const struct cJSON *node, const char *name,
+bool al_check_loop_variables(struct al_reader *reader, const struct al_item *node, const char *name,
 	const struct al_loops *loops, struct al_error *err)
 {
 	for (const char *p = name; (p = strchr(p, '{')); p++) {
@@ -61,7 +61,7 @@ bool al_check_loop_variables(struct al_reader *reader, const struct cJSON *node,
 
 /* ---- modules ---- */
 
-bool al_read_set(void *context, const struct cJSON *member, void *out, struct al_error *err)
+bool al_read_set(void *context, const struct al_item *member, void *out, struct al_error *err)
 {
 	struct al_module_set *set = out;
 
@@ -70,7 +70,7 @@ bool al_read_set(void *context, const struct cJSON *member, void *out, struct al
 }
 
 /* ["W_Q", "n_heads*d_head"] */
-static bool read_fused_part(void *context, const struct cJSON *node, void *record,
+static bool read_fused_part(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	struct al_reader *reader = context;
@@ -86,7 +86,8 @@ static bool read_fused_part(void *context, const struct cJSON *node, void *recor
 		&& al_read_formula(reader, al_json_at(node, 1), &out->width, err);
 }
 
-static bool check_fused(void *context, const struct cJSON *node, void *record, struct al_error *err)
+static bool check_fused(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
 {
 	const struct al_reader *reader = context;
 	const struct al_stored *stored = record;
@@ -106,7 +107,7 @@ static const struct al_record fused_record = {
 	.check = check_fused,
 };
 
-static bool finish_stored(void *context, const struct cJSON *node, void *record,
+static bool finish_stored(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	struct al_reader *reader = context;
@@ -159,7 +160,7 @@ static const struct al_field rotary_fields[] = {
 static const struct al_record rotary_record = {.fields = AL_FIELDS(rotary_fields)};
 
 /* true, false, or {"width": "rotary_dim", "pairs": "interleaved"} */
-static bool read_rotary(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_rotary(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_family_module *module = out;
@@ -193,7 +194,8 @@ static const struct al_field module_fields[] = {
 static const struct al_record module_record = {.fields = AL_FIELDS(module_fields)};
 
 /* A loop's variable is known within its item only. */
-bool al_read_family_module(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_read_family_module(void *context, const struct al_item *node, void *out,
+	struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_family_module *module = out;

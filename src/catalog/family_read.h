@@ -9,42 +9,42 @@
 enum { AL_FAMILY_ITEMS = 1024 };
 
 /* The name of a number format, into a const char *. */
-bool al_read_dtype(void *reader, const struct cJSON *node, void *out,
+bool al_read_dtype(void *reader, const struct al_item *node, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A number, or an object that names the config's key, into a struct al_config_number. */
-bool al_read_config_number(void *reader, const struct cJSON *node, void *out,
+bool al_read_config_number(void *reader, const struct al_item *node, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A formula, or true or false as 1 or 0, into a const struct al_formula *. */
-bool al_read_formula_or_flag(void *reader, const struct cJSON *node, void *out,
+bool al_read_formula_or_flag(void *reader, const struct al_item *node, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A member of "config", into a struct al_config_key. A default may use the symbols before it: no
  * chain of defaults comes back to itself. */
-bool al_read_config_key(void *reader, const struct cJSON *member, void *out,
+bool al_read_config_key(void *reader, const struct al_item *member, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A member of a "for", into a struct al_loop. What follows may use its variable. */
-bool al_read_loop(void *reader, const struct cJSON *member, void *out,
+bool al_read_loop(void *reader, const struct al_item *member, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Every {variable} of a name must be a loop's. */
-bool al_check_loop_variables(struct al_reader *reader, const struct cJSON *node, const char *name,
+bool al_check_loop_variables(struct al_reader *reader, const struct al_item *node, const char *name,
 	const struct al_loops *loops, struct al_error *err) AL_MUST_CHECK;
 
 /* A symbol and its value, into a struct al_module_set. */
-bool al_read_set(void *reader, const struct cJSON *member, void *out,
+bool al_read_set(void *reader, const struct al_item *member, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A member of "architectures", into a struct al_architecture. Formulas that follow may use the
  * symbols that it sets. */
-bool al_read_architecture(void *reader, const struct cJSON *member, void *out,
+bool al_read_architecture(void *reader, const struct al_item *member, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A member of "components", into a struct al_family_component, with its family read. Formulas that
  * follow may use its symbols. */
-bool al_read_component(void *reader, const struct cJSON *member, void *out,
+bool al_read_component(void *reader, const struct al_item *member, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* What a family's key becomes in a component; NULL: stays as it is. `symbol` is as the family calls
@@ -61,7 +61,7 @@ bool al_component_adapt(struct al_reader *reader, struct al_family *family,
 void al_family_compose(struct al_family *family, struct al_arena *arena);
 
 /* An item of "modules", into a struct al_family_module. */
-bool al_read_family_module(void *reader, const struct cJSON *node, void *out,
+bool al_read_family_module(void *reader, const struct al_item *node, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 extern const char *const al_order_names[2];

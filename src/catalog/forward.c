@@ -23,7 +23,7 @@ static const struct al_field names_fields[] = {
 static const struct al_record names_record = {.fields = AL_FIELDS(names_fields)};
 
 /* A text, [weight, bias], or an object. */
-static bool read_names(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_names(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_forward_names *names = out;
@@ -50,7 +50,8 @@ static const struct al_field number_fields[] = {
 #undef AT
 static const struct al_record number_record = {.fields = AL_FIELDS(number_fields)};
 
-bool al_read_config_number(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_read_config_number(void *context, const struct al_item *node, void *out,
+	struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_config_number *number = out;
@@ -71,7 +72,7 @@ static const struct al_record word_record = {.fields = AL_FIELDS(word_fields)};
 
 /* ---- what is needed ---- */
 
-static bool read_value(void *context, const struct cJSON *node, void *value, struct al_error *err)
+static bool read_value(void *context, const struct al_item *node, void *value, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	const char **out = value;
@@ -97,7 +98,7 @@ static bool read_value(void *context, const struct cJSON *node, void *value, str
 	}
 }
 
-static bool read_need(void *context, const struct cJSON *member, void *out, struct al_error *err)
+static bool read_need(void *context, const struct al_item *member, void *out, struct al_error *err)
 {
 	static const struct al_field values = {
 		AL_KEY("requires", LIST, offsetof(struct al_forward_need, values)),
@@ -114,7 +115,7 @@ static bool read_need(void *context, const struct cJSON *member, void *out, stru
 	return al_record_read_items(&source, &values, member, need, err);
 }
 
-static bool read_loop(void *context, const struct cJSON *member, void *out, struct al_error *err)
+static bool read_loop(void *context, const struct al_item *member, void *out, struct al_error *err)
 {
 	struct al_forward_loop *loop = out;
 
@@ -177,7 +178,7 @@ static const struct al_field attention_fields[] = {
 		NAMES("gate_up", of + (int)AL_BLOCK_GATE_UP), \
 		NAMES("down", of + (int)AL_BLOCK_DOWN)
 
-static bool check_block(const struct al_reader *reader, const struct cJSON *node,
+static bool check_block(const struct al_reader *reader, const struct al_item *node,
 	const struct al_forward_names *block, struct al_error *err)
 {
 	return (block[AL_BLOCK_DOWN].weight
@@ -187,7 +188,7 @@ static bool check_block(const struct al_reader *reader, const struct cJSON *node
 }
 
 /* A family whose layers all have experts says the norms and the activation alone. */
-static bool check_feed_forward(void *reader, const struct cJSON *node, void *record,
+static bool check_feed_forward(void *reader, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	const struct al_forward *forward = record;
@@ -196,7 +197,7 @@ static bool check_feed_forward(void *reader, const struct cJSON *node, void *rec
 		|| check_block(reader, node, &forward->tensors[AL_FORWARD_FEED], err);
 }
 
-static bool check_experts(void *reader, const struct cJSON *node, void *record,
+static bool check_experts(void *reader, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	const struct al_forward *forward = record;
@@ -204,7 +205,8 @@ static bool check_experts(void *reader, const struct cJSON *node, void *record,
 	return check_block(reader, node, &forward->tensors[AL_FORWARD_EXPERT], err);
 }
 
-static bool check_shared(void *reader, const struct cJSON *node, void *record, struct al_error *err)
+static bool check_shared(void *reader, const struct al_item *node, void *record,
+	struct al_error *err)
 {
 	const struct al_forward *forward = record;
 
@@ -259,7 +261,8 @@ static const struct al_record experts_record = {
 static const struct al_record last_record = {.fields = AL_FIELDS(last_fields)};
 
 /* Both kinds end in hidden states; a decoder's become logits. */
-static bool check_kind(void *context, const struct cJSON *node, void *record, struct al_error *err)
+static bool check_kind(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
 {
 	const struct al_reader *reader = context;
 	const struct al_forward *forward = record;
@@ -316,7 +319,7 @@ static bool is_stored(const struct al_family *family, const char *name)
 	return false;
 }
 
-static bool check_names(const struct al_reader *reader, const struct cJSON *node,
+static bool check_names(const struct al_reader *reader, const struct al_item *node,
 	const struct al_family *family, const struct al_forward *forward, struct al_error *err)
 {
 	for (int i = 0; i < AL_N_FORWARD_TENSORS; i++) {
@@ -336,7 +339,7 @@ static bool check_names(const struct al_reader *reader, const struct cJSON *node
 	return true;
 }
 
-bool al_forward_read(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_forward_read(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_family *family = out;

@@ -162,7 +162,7 @@ struct al_forward {
 
 /* As a record's rows call it: "forward", into a struct al_family whose modules and tensors are
  * read. */
-bool al_forward_read(void *reader, const struct cJSON *node, void *family,
+bool al_forward_read(void *reader, const struct al_item *node, void *family,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -3,7 +3,8 @@
 #include "catalog/family.h"
 #include "catalog/read.h"
 
-static bool read_symbol(void *context, const struct cJSON *member, void *out, struct al_error *err)
+static bool read_symbol(void *context, const struct al_item *member, void *out,
+	struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_binding *binding = out;
@@ -12,7 +13,7 @@ static bool read_symbol(void *context, const struct cJSON *member, void *out, st
 		&& al_json_whole_from(reader->doc, member, 0, &binding->value, err);
 }
 
-static bool read_config(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_config(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_model *model = out;
@@ -22,7 +23,7 @@ static bool read_config(void *context, const struct cJSON *node, void *out, stru
 	return al_json_expect(reader->doc, node, AL_JSON_OBJECT, err);
 }
 
-static bool check_preset(void *context, const struct cJSON *node, void *record,
+static bool check_preset(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	struct al_reader *reader = context;

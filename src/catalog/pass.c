@@ -15,7 +15,7 @@ static bool is_tensor(const struct al_variant *variant, const char *name)
 	return false;
 }
 
-static bool check_names(const struct al_reader *reader, const struct cJSON *node,
+static bool check_names(const struct al_reader *reader, const struct al_item *node,
 	const struct al_variant *variant, const char *const *names, size_t n, struct al_error *err)
 {
 	for (size_t i = 0; i < n; i++)
@@ -38,7 +38,8 @@ static const struct al_field projection_fields[] = {
 #undef AT
 static const struct al_record projection_record = {.fields = AL_FIELDS(projection_fields)};
 
-static bool check_norm(void *context, const struct cJSON *node, void *record, struct al_error *err)
+static bool check_norm(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
 {
 	const struct al_reader *reader = context;
 	const struct al_pass_across *across = record;
@@ -79,7 +80,7 @@ static const struct al_field pass_fields[] = {
 #undef AT
 static const struct al_record pass_record = {.fields = AL_FIELDS(pass_fields)};
 
-static bool check_pass(const struct al_reader *reader, const struct cJSON *node,
+static bool check_pass(const struct al_reader *reader, const struct al_item *node,
 	const struct al_variant *variant, const struct al_pass *pass, struct al_error *err)
 {
 	const struct al_pass_projection *const all[] = {&pass->query, &pass->key, &pass->value,
@@ -96,7 +97,7 @@ static bool check_pass(const struct al_reader *reader, const struct cJSON *node,
 		&& check_names(reader, node, variant, pass->across.norm, pass->across.n_norm, err);
 }
 
-bool al_pass_read(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_pass_read(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_variant *variant = out;

@@ -45,7 +45,7 @@ struct al_pass {
 };
 
 /* As a record's row calls it, into a struct al_variant whose tensors are read. */
-bool al_pass_read(void *reader, const struct cJSON *node, void *variant,
+bool al_pass_read(void *reader, const struct al_item *node, void *variant,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

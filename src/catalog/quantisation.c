@@ -9,13 +9,13 @@
 /* ---- where it stands ---- */
 
 /* `out` stays NULL where the config says none, or null. */
-static bool find_object(const struct al_json *doc, const struct cJSON *object,
-	const struct cJSON **out, struct al_error *err)
+static bool find_object(const struct al_json *doc, const struct al_item *object,
+	const struct al_item **out, struct al_error *err)
 {
 	static const char *const keys[] = {"quantization_config", "compression_config"};
 
 	for (size_t i = 0; object && !*out && i < sizeof(keys) / sizeof(*keys); i++) {
-		const struct cJSON *node = al_json_get(object, keys[i]);
+		const struct al_item *node = al_json_get(object, keys[i]);
 		if (!node || al_json_kind(node) == AL_JSON_NULL)
 			continue;
 		if (!al_json_expect(doc, node, AL_JSON_OBJECT, err))
@@ -121,9 +121,9 @@ static bool read_method(struct al_quantisation_config *q, bool is_beside, struct
 			!al_json_get(q->object, "quant_algo"), &q->method, err);
 }
 
-static const struct cJSON *member(const struct cJSON *object, const char *key)
+static const struct al_item *member(const struct al_item *object, const char *key)
 {
-	const struct cJSON *node = object ? al_json_get(object, key) : NULL;
+	const struct al_item *node = object ? al_json_get(object, key) : NULL;
 
 	return node && al_json_kind(node) == AL_JSON_OBJECT ? node : NULL;
 }
@@ -160,7 +160,7 @@ bool al_model_quantisation(const struct al_model *model, struct al_catalog *cata
 		return false;
 	if (!out->object || out->scheme)
 		return true;
-	const struct cJSON *node = al_json_get(out->object, "quant_method");
+	const struct al_item *node = al_json_get(out->object, "quant_method");
 	return fail_unknown(catalog, out->method, err)
 		|| al_json_in(out->doc, node ? node : out->object, err);
 }
@@ -208,11 +208,11 @@ bool al_model_cache(const struct al_model *model, struct al_catalog *catalog,
 const char *al_model_dtype(const struct al_model *model)
 {
 	static const char *const keys[] = {"torch_dtype", "dtype"};
-	const struct cJSON *places[] = {model->config, member(model->config, "text_config")};
+	const struct al_item *places[] = {model->config, member(model->config, "text_config")};
 
 	for (size_t p = 0; p < sizeof(places) / sizeof(*places); p++)
 		for (size_t i = 0; places[p] && i < sizeof(keys) / sizeof(*keys); i++) {
-			const struct cJSON *node = al_json_get(places[p], keys[i]);
+			const struct al_item *node = al_json_get(places[p], keys[i]);
 			const char *text;
 			if (node && al_json_text(model->doc, node, &text, NULL))
 				return text;

@@ -26,14 +26,14 @@ struct al_record_source al_reader_source(struct al_reader *reader)
 }
 
 bool al_read_record(struct al_reader *reader, const struct al_record *record,
-	const struct cJSON *object, void *out, struct al_error *err)
+	const struct al_item *object, void *out, struct al_error *err)
 {
 	const struct al_record_source source = al_reader_source(reader);
 
 	return al_record_read(&source, record, object, out, err);
 }
 
-bool al_read_text(struct al_reader *reader, const struct cJSON *node, const char **out,
+bool al_read_text(struct al_reader *reader, const struct al_item *node, const char **out,
 	struct al_error *err)
 {
 	const char *text;
@@ -44,7 +44,7 @@ bool al_read_text(struct al_reader *reader, const struct cJSON *node, const char
 	return true;
 }
 
-bool al_read_value(struct al_reader *reader, const struct cJSON *node, int64_t *out,
+bool al_read_value(struct al_reader *reader, const struct al_item *node, int64_t *out,
 	struct al_error *err)
 {
 	bool is_true;
@@ -82,7 +82,7 @@ bool al_symbol_is_name(const char *text)
 	return al_find_name(text, reserved, sizeof(reserved) / sizeof(*reserved)) < 0;
 }
 
-bool al_read_symbol(struct al_reader *reader, const struct cJSON *member, const char **out,
+bool al_read_symbol(struct al_reader *reader, const struct al_item *member, const char **out,
 	struct al_error *err)
 {
 	const char *name = al_json_key(member);
@@ -94,7 +94,7 @@ bool al_read_symbol(struct al_reader *reader, const struct cJSON *member, const 
 	return true;
 }
 
-bool al_read_own_symbol(struct al_reader *reader, const struct cJSON *member, const char **out,
+bool al_read_own_symbol(struct al_reader *reader, const struct al_item *member, const char **out,
 	struct al_error *err)
 {
 	const char *name;
@@ -184,7 +184,7 @@ static bool check_symbols(struct al_reader *reader, const struct al_formula *for
 	return al_in(err, "column %zu", column_of(al_formula_source(formula), search.unknown));
 }
 
-bool al_read_formula(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_read_formula(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	const struct al_formula *formula;

@@ -54,30 +54,30 @@ void al_reader_know(struct al_reader *reader, const char *symbol);
 
 /* Reads an object; functions of its rows get the reader as their context. */
 bool al_read_record(struct al_reader *reader, const struct al_record *record,
-	const struct cJSON *object, void *out, struct al_error *err) AL_MUST_CHECK;
+	const struct al_item *object, void *out, struct al_error *err) AL_MUST_CHECK;
 
 struct al_record_source al_reader_source(struct al_reader *reader);
 
 /* A text, copied. */
-bool al_read_text(struct al_reader *reader, const struct cJSON *node, const char **out,
+bool al_read_text(struct al_reader *reader, const struct al_item *node, const char **out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The key of a member, which must be the name of a symbol, copied: a variable, or what a variant
  * calls so. */
-bool al_read_symbol(struct al_reader *reader, const struct cJSON *member, const char **out,
+bool al_read_symbol(struct al_reader *reader, const struct al_item *member, const char **out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The same of a symbol that the file defines, with the reader's prefix. */
-bool al_read_own_symbol(struct al_reader *reader, const struct cJSON *member, const char **out,
+bool al_read_own_symbol(struct al_reader *reader, const struct al_item *member, const char **out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A formula: a text, or a whole number of at least 0. As a record's rows call it: of an al_reader,
  * into a const struct al_formula *. */
-bool al_read_formula(void *reader, const struct cJSON *node, void *out,
+bool al_read_formula(void *reader, const struct al_item *node, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* A symbol's value: a whole number of at least 0, or true and false as 1 and 0. */
-bool al_read_value(struct al_reader *reader, const struct cJSON *node, int64_t *out,
+bool al_read_value(struct al_reader *reader, const struct al_item *node, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- entries ---- */
@@ -101,17 +101,17 @@ extern const struct al_record al_entry_records[AL_N_FORMS];
 	}
 
 /* Refuses two entries of a list that could exist under the same name. */
-bool al_entries_check(struct al_reader *reader, const struct cJSON *list,
+bool al_entries_check(struct al_reader *reader, const struct al_item *list,
 	const struct al_entries *entries, struct al_error *err) AL_MUST_CHECK;
 
 /* What the tensors of a variant say of heads: references name tensors, and no two tensors can be
  * the same factor at once. */
-bool al_factors_check(struct al_reader *reader, const struct cJSON *list,
+bool al_factors_check(struct al_reader *reader, const struct al_item *list,
 	const struct al_entries *tensors, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- whole files ---- */
 
-bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const struct cJSON *node,
+bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const struct al_item *node,
 	const char *file, const struct al_symbols *standard, struct al_variant **out,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,

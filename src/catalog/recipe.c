@@ -30,7 +30,7 @@ const char *const al_working_fact_names[AL_N_WORKING_FACTS] = {
 
 /* ---- states ---- */
 
-static bool read_term(struct al_reader *reader, const struct cJSON *node,
+static bool read_term(struct al_reader *reader, const struct al_item *node,
 	struct al_state_bytes *state, struct al_error *err)
 {
 	struct al_state_term *term = &state->parts[state->n_parts++];
@@ -51,7 +51,7 @@ static bool read_term(struct al_reader *reader, const struct cJSON *node,
 
 /* [2, 4]: a 2-byte working copy and a 4-byte master copy; ["4*if(matrix, rows + cols,
  * elements)"]. */
-static bool read_state(void *context, const struct cJSON *list, void *out, struct al_error *err)
+static bool read_state(void *context, const struct al_item *list, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 
@@ -68,7 +68,8 @@ static bool read_state(void *context, const struct cJSON *list, void *out, struc
 }
 
 /* `trainable` may not be a formula of itself. */
-static bool read_trainable(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_trainable(void *context, const struct al_item *node, void *out,
+	struct al_error *err)
 {
 	struct al_reader *reader = context;
 
@@ -101,8 +102,8 @@ static const struct al_field formula_fields[] = {
 };
 static const struct al_record formula_record = {.fields = AL_FIELDS(formula_fields)};
 
-static bool read_rule(struct al_reader *reader, const struct cJSON *rule, struct al_recipe *recipe,
-	struct al_error *err)
+static bool read_rule(struct al_reader *reader, const struct al_item *rule,
+	struct al_recipe *recipe, struct al_error *err)
 {
 	struct ledger_rule ledger = {0};
 	bool has_formula = al_json_get(rule, "per_token");
@@ -121,7 +122,7 @@ static bool read_rule(struct al_reader *reader, const struct cJSON *rule, struct
 }
 
 /* A rule for activations is about a module, not about one of its tensors. */
-static bool read_activations(void *context, const struct cJSON *rule, void *recipe,
+static bool read_activations(void *context, const struct al_item *rule, void *recipe,
 	struct al_error *err)
 {
 	struct al_reader *reader = context;
@@ -157,7 +158,7 @@ static void share_moment(const struct al_recipe *recipe, struct al_working_term 
 
 /* Its formulas are about a device, not about one of its tensors: what these know gives way, so
  * that this is the last key that is read. */
-static bool read_working(void *context, const struct cJSON *list, void *out, struct al_error *err)
+static bool read_working(void *context, const struct al_item *list, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_recipe *recipe = out;

@@ -42,7 +42,7 @@ enum { MOST_ITEMS = 64 };
 /* ---- tensors beside a converted one ---- */
 
 /* A format by name, or bits of a number; neither is the format of what isn't converted. */
-static bool check_format(struct al_reader *reader, const struct cJSON *object, const char *dtype,
+static bool check_format(struct al_reader *reader, const struct al_item *object, const char *dtype,
 	const struct al_formula *other, struct al_error *err)
 {
 	const struct al_dtype *found;
@@ -55,7 +55,7 @@ static bool check_format(struct al_reader *reader, const struct cJSON *object, c
 	return true;
 }
 
-static bool check_beside(void *context, const struct cJSON *object, void *record,
+static bool check_beside(void *context, const struct al_item *object, void *record,
 	struct al_error *err)
 {
 	struct al_scheme_tensor *tensor = record;
@@ -81,7 +81,7 @@ static const struct al_record beside_record = {
 
 /* ---- rules ---- */
 
-static bool check_rule(void *context, const struct cJSON *object, void *record,
+static bool check_rule(void *context, const struct al_item *object, void *record,
 	struct al_error *err)
 {
 	const struct al_scheme_rule *rule = record;

@@ -135,7 +135,7 @@ bool al_catalog_scheme(struct al_catalog *catalog, const char *name, const struc
 struct al_quantisation_config {
 	const struct al_scheme *scheme; /* NULL: they say none */
 	const struct al_json *doc; /* config.json or hf_quant_config.json, and ... */
-	const struct cJSON *object; /* ... the object in it */
+	const struct al_item *object; /* ... the object in it */
 	const char *method;
 	bool is_of_text; /* it stands in the text model's part of the config: towers stay as they
 			    are */

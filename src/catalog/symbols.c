@@ -4,7 +4,7 @@
 extern const struct al_embedded_list al_embedded_symbols;
 
 /* A default may use the symbols before it, so that no chain of defaults can come back to itself. */
-static bool finish_symbol(void *context, const struct cJSON *node, void *record,
+static bool finish_symbol(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	struct al_reader *reader = context;

@@ -19,7 +19,8 @@ enum { MOST_NAMES = 256, MOST_ENTRIES = 1024 };
 
 /* ---- symbols and options ---- */
 
-static bool read_symbol(void *context, const struct cJSON *member, void *out, struct al_error *err)
+static bool read_symbol(void *context, const struct al_item *member, void *out,
+	struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_named_text *symbol = out;
@@ -31,7 +32,8 @@ static bool read_symbol(void *context, const struct cJSON *member, void *out, st
 	return true;
 }
 
-static bool read_option(void *context, const struct cJSON *member, void *out, struct al_error *err)
+static bool read_option(void *context, const struct al_item *member, void *out,
+	struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_option *option = out;
@@ -48,7 +50,7 @@ static bool read_option(void *context, const struct cJSON *member, void *out, st
 
 /* ---- checks ---- */
 
-static bool read_with(void *context, const struct cJSON *member, void *out, struct al_error *err)
+static bool read_with(void *context, const struct al_item *member, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_binding *binding = out;
@@ -63,7 +65,7 @@ static bool read_with(void *context, const struct cJSON *member, void *out, stru
 }
 
 /* A basis' value as KEY=VALUE has it: a word, true or false, or names with commas. */
-static bool basis_text(struct al_reader *reader, const struct cJSON *node, struct al_text *out,
+static bool basis_text(struct al_reader *reader, const struct al_item *node, struct al_text *out,
 	struct al_error *err)
 {
 	const char *text;
@@ -90,7 +92,7 @@ static bool basis_text(struct al_reader *reader, const struct cJSON *node, struc
 	}
 }
 
-static bool read_basis(void *context, const struct cJSON *member, void *out, struct al_error *err)
+static bool read_basis(void *context, const struct al_item *member, void *out, struct al_error *err)
 {
 	struct al_reader *reader = context;
 	struct al_named_text *pair = out;
@@ -104,7 +106,7 @@ static bool read_basis(void *context, const struct cJSON *member, void *out, str
 	return ok;
 }
 
-static bool finish_check(void *context, const struct cJSON *node, void *record,
+static bool finish_check(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	struct al_reader *reader = context;
@@ -139,16 +141,16 @@ static const struct al_record check_record = {
 /* ---- variants ---- */
 
 /* A list that is there may be empty: none. One that isn't says nothing. */
-static bool finish_entries(void *context, const struct cJSON *node, const char *key,
+static bool finish_entries(void *context, const struct al_item *node, const char *key,
 	struct al_entries *entries, struct al_error *err)
 {
-	const struct cJSON *list = al_json_get(node, key);
+	const struct al_item *list = al_json_get(node, key);
 
 	entries->is_declared = list != NULL;
 	return al_entries_check(context, list, entries, err);
 }
 
-static bool finish_variant(void *context, const struct cJSON *node, void *record,
+static bool finish_variant(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	struct al_variant *variant = record;
@@ -187,7 +189,7 @@ static const struct al_record variant_record = {
 	.check = finish_variant,
 };
 
-bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const struct cJSON *node,
+bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const struct al_item *node,
 	const char *file, const struct al_symbols *standard, struct al_variant **out,
 	struct al_error *err)
 {
@@ -202,7 +204,7 @@ bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const st
 	return true;
 }
 
-bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const struct cJSON *node,
+bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const struct al_item *node,
 	const char *file, struct al_variant **out, struct al_error *err)
 {
 	struct al_symbols standard;

@@ -78,7 +78,7 @@ static const struct al_table_field file_fields[] = {
 /* NULL where the document has no such text. */
 static const char *text_of(const struct al_json *doc, const char *key)
 {
-	const struct cJSON *node = al_json_get(doc->root, key);
+	const struct al_item *node = al_json_get(doc->root, key);
 	const char *text;
 
 	return node && al_json_text(doc, node, &text, NULL) ? text : NULL;

@@ -45,7 +45,7 @@ struct recorded {
 	double relative_error;
 };
 
-static bool read_head(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_head(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	return al_json_whole_from(context, node, 0, out, err);
 }
@@ -66,7 +66,7 @@ static const struct al_field recorded_fields[] = {
 static const struct al_record recorded_module = {.fields = AL_FIELDS(recorded_fields)};
 
 /* Which of the original's heads are gone; NULL where the method leaves out none. */
-static bool mark_dropped(struct al_recorded *v, const struct cJSON *node,
+static bool mark_dropped(struct al_recorded *v, const struct al_item *node,
 	const struct recorded *recorded, const struct al_attention *a, bool **out,
 	struct al_error *err)
 {
@@ -85,7 +85,7 @@ static bool mark_dropped(struct al_recorded *v, const struct cJSON *node,
 	return true;
 }
 
-static bool check_rank(const struct al_recorded *v, const struct cJSON *node, int64_t rank,
+static bool check_rank(const struct al_recorded *v, const struct al_item *node, int64_t rank,
 	const struct al_attention *a, struct al_error *err)
 {
 	if (al_method_drops(v->method))
@@ -97,7 +97,7 @@ static bool check_rank(const struct al_recorded *v, const struct cJSON *node, in
 			rank, al_method_bound(a, v->method));
 }
 
-static bool read_layout(struct al_recorded *v, const struct cJSON *node,
+static bool read_layout(struct al_recorded *v, const struct al_item *node,
 	struct al_job_module *module, struct al_error *err)
 {
 	const struct al_record_source source = {&v->arena, &v->record, &v->record};

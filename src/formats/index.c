@@ -29,8 +29,8 @@ struct shard_names {
 	size_t n;
 };
 
-static bool read_names(const struct al_json *json, const struct cJSON *map, struct al_arena *arena,
-	struct shard_names *names, struct al_error *err)
+static bool read_names(const struct al_json *json, const struct al_item *map,
+	struct al_arena *arena, struct shard_names *names, struct al_error *err)
 {
 	size_t n = 0;
 
@@ -69,7 +69,7 @@ static bool open_shards(struct al_checkpoint *checkpoint, const struct shard_nam
 }
 
 static bool check_map(struct al_checkpoint *checkpoint, const struct al_json *json,
-	const struct cJSON *map, const struct shard_names *names, struct al_error *err)
+	const struct al_item *map, const struct shard_names *names, struct al_error *err)
 {
 	checkpoint->n_unlisted = checkpoint->n_tensors - al_json_size(map);
 	al_json_each (member, map) {
@@ -91,7 +91,7 @@ static bool check_map(struct al_checkpoint *checkpoint, const struct al_json *js
 static bool open_map(struct al_checkpoint *checkpoint, const struct al_json *json,
 	struct al_error *err)
 {
-	const struct cJSON *map;
+	const struct al_item *map;
 	struct shard_names names = {0};
 
 	return al_json_expect(json, json->root, AL_JSON_OBJECT, err)

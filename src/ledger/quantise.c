@@ -36,8 +36,8 @@ static bool add_pattern(struct al_quantisation *q, struct al_patterns *patterns,
 	return al_patterns_add(patterns, text, err);
 }
 
-static bool add_list(struct al_quantisation *q, const struct al_json *doc, const struct cJSON *list,
-	struct al_quantisation_group *group, struct al_error *err)
+static bool add_list(struct al_quantisation *q, const struct al_json *doc,
+	const struct al_item *list, struct al_quantisation_group *group, struct al_error *err)
 {
 	const char *text;
 
@@ -76,7 +76,7 @@ static bool read_kept(struct al_quantisation *q, const struct al_quantisation_co
 
 /* What is asked for by name is read from nothing: all its defaults. */
 static bool read_keys(struct al_quantisation *q, const struct al_family *keys,
-	const struct al_json *doc, const struct cJSON *object, struct al_settings *settings,
+	const struct al_json *doc, const struct al_item *object, struct al_settings *settings,
 	struct al_error *err)
 {
 	struct al_json *empty = NULL;
@@ -95,7 +95,7 @@ static bool read_keys(struct al_quantisation *q, const struct al_family *keys,
 }
 
 static bool check_known(const struct al_quantisation *q, const struct al_json *doc,
-	const struct cJSON *object, struct al_quantisation_group *group, struct al_error *err)
+	const struct al_item *object, struct al_quantisation_group *group, struct al_error *err)
 {
 	const struct al_formula *known = q->scheme->known;
 	struct al_scope scope = al_settings_scope(&group->settings);
@@ -112,10 +112,10 @@ static bool check_known(const struct al_quantisation *q, const struct al_json *d
 }
 
 static bool read_group(struct al_quantisation *q, const struct al_model *model,
-	const struct al_quantisation_config *config, const struct cJSON *object,
+	const struct al_quantisation_config *config, const struct al_item *object,
 	struct al_quantisation_group *group, struct al_error *err)
 {
-	const struct cJSON *whole = model ? model->config : NULL;
+	const struct al_item *whole = model ? model->config : NULL;
 
 	al_settings_init(&group->settings, q->catalog);
 	q->n_groups++;
@@ -128,11 +128,11 @@ static bool read_group(struct al_quantisation *q, const struct al_model *model,
 }
 
 /* The members of the first list of groups that is there; NULL: none. */
-static const struct cJSON *find_groups(const struct al_scheme *scheme, const struct cJSON *object,
-	const struct al_scheme_groups **out)
+static const struct al_item *find_groups(const struct al_scheme *scheme,
+	const struct al_item *object, const struct al_scheme_groups **out)
 {
 	for (size_t i = 0; object && i < scheme->n_groups; i++) {
-		const struct cJSON *list = al_json_get(object, scheme->groups[i].key);
+		const struct al_item *list = al_json_get(object, scheme->groups[i].key);
 		*out = &scheme->groups[i];
 		if (list && al_json_kind(list) == AL_JSON_OBJECT && al_json_size(list) > 0)
 			return list;
@@ -142,7 +142,7 @@ static const struct cJSON *find_groups(const struct al_scheme *scheme, const str
 
 static bool read_member(struct al_quantisation *q, const struct al_model *model,
 	const struct al_quantisation_config *config, const struct al_scheme_groups *groups,
-	const struct cJSON *node, struct al_error *err)
+	const struct al_item *node, struct al_error *err)
 {
 	struct al_quantisation_group *group = &q->groups[q->n_groups];
 	const char *name = al_json_key(node);
@@ -166,7 +166,7 @@ static bool read_groups(struct al_quantisation *q, const struct al_model *model,
 	const struct al_quantisation_config *config, struct al_error *err)
 {
 	const struct al_scheme_groups *groups = NULL;
-	const struct cJSON *list = find_groups(q->scheme, config->object, &groups);
+	const struct al_item *list = find_groups(q->scheme, config->object, &groups);
 
 	q->groups = al_new_array(q->arena, struct al_quantisation_group,
 		(list ? al_json_size(list) : 0) + 1);

@@ -21,7 +21,7 @@ static void list_references(struct al_binder *b)
 	const char *name;
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
-		const struct cJSON *node = al_json_get(b->binding->node, keys[i]);
+		const struct al_item *node = al_json_get(b->binding->node, keys[i]);
 		if (node && al_json_text(&b->map->doc, node, &name, NULL))
 			list_variant(b, name);
 	}
@@ -277,7 +277,7 @@ static bool bind_tables(struct al_binder *b, const struct al_paper *paper, struc
 
 /* ---- \claim ---- */
 
-static bool names_any(const struct cJSON *with, const char *value)
+static bool names_any(const struct al_item *with, const char *value)
 {
 	al_json_each (name, with) {
 		const char *key = al_json_key(name);
@@ -301,7 +301,7 @@ static bool can_be_derived(const struct al_binder *b, const char *value)
 static void bind_annotated(struct al_binder *b, const struct al_paper *paper)
 {
 	static const char *const keys[] = {"with"};
-	const struct cJSON *with = al_json_get(b->map->doc.root, "with");
+	const struct al_item *with = al_json_get(b->map->doc.root, "with");
 
 	for (size_t i = 0; i < paper->n_claims; i++) {
 		const struct al_paper_claim *claim = &paper->claims[i];

@@ -65,7 +65,7 @@ static void parse_column(char *text, struct al_paper_column *column)
 	}
 }
 
-static bool check_column(const struct al_paper_map *map, const struct cJSON *node,
+static bool check_column(const struct al_paper_map *map, const struct al_item *node,
 	const struct al_paper_column *column, struct al_error *err)
 {
 	const bool is_score = column->kind == AL_PAPER_SCORE || column->kind == AL_PAPER_LOSS;
@@ -78,7 +78,7 @@ static bool check_column(const struct al_paper_map *map, const struct cJSON *nod
 	return true;
 }
 
-static bool read_column(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_column(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_paper_map *map = context;
 	const char *text;
@@ -91,7 +91,7 @@ static bool read_column(void *context, const struct cJSON *node, void *out, stru
 
 /* ---- tables ---- */
 
-static bool finish_table(void *context, const struct cJSON *node, void *record,
+static bool finish_table(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	struct al_paper_map *map = context;
@@ -139,7 +139,7 @@ static const struct al_record table_record = {
 
 /* ---- maps ---- */
 
-static bool read_name(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_name(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_paper_map *map = context;
 	struct al_paper_name *name = out;
@@ -149,7 +149,8 @@ static bool read_name(void *context, const struct cJSON *node, void *out, struct
 }
 
 /* A path of its own stays; others start where the map is. */
-static bool finish_map(void *context, const struct cJSON *node, void *record, struct al_error *err)
+static bool finish_map(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
 {
 	struct al_paper_map *map = record;
 	const char *slash = strrchr(map->doc.name, '/');
@@ -212,11 +213,11 @@ void al_paper_map_finish(struct al_paper_map *map)
 	al_json_finish(&map->doc);
 }
 
-void al_paper_map_keep(const struct cJSON *object, const char *const *keys, size_t n_keys,
+void al_paper_map_keep(const struct al_item *object, const char *const *keys, size_t n_keys,
 	struct al_text *out)
 {
 	for (size_t i = 0; i < n_keys; i++) {
-		const struct cJSON *value = al_json_get(object, keys[i]);
+		const struct al_item *value = al_json_get(object, keys[i]);
 		char *text = value ? cJSON_PrintUnformatted(value) : NULL;
 		if (text)
 			al_text_addf(out, ",\"%s\":%s", keys[i], text);

@@ -55,7 +55,7 @@ struct al_paper_column {
 };
 
 struct al_paper_binding {
-	const struct cJSON *node, *kept; /* kept: as a map's */
+	const struct al_item *node, *kept; /* kept: as a map's */
 	int64_t table; /* from 1 */
 	const char *id;
 	struct al_paper_column *columns;
@@ -70,7 +70,7 @@ struct al_paper_map {
 	struct al_arena arena;
 	struct al_json doc;
 	const char *scenario; /* the path of its file; NULL: none */
-	const struct cJSON *kept; /* the last of what goes into the scenario as it stands */
+	const struct al_item *kept; /* the last of what goes into the scenario as it stands */
 	struct al_paper_name *names;
 	size_t n_names;
 	struct al_paper_binding *tables;
@@ -85,7 +85,7 @@ bool al_paper_map_parse(struct al_paper_map *map, const char *name, const char *
 void al_paper_map_finish(struct al_paper_map *map);
 
 /* ",\"KEY\":VALUE" for each of the keys that the object has. */
-void al_paper_map_keep(const struct cJSON *object, const char *const *keys, size_t n_keys,
+void al_paper_map_keep(const struct al_item *object, const char *const *keys, size_t n_keys,
 	struct al_text *out);
 
 #endif

@@ -64,7 +64,7 @@ struct al_scenario_row {
 
 /* Where rows come from, as an object names them; NULL: absent. */
 struct al_rows_source {
-	const struct cJSON *columns, *rows, *file;
+	const struct al_item *columns, *rows, *file;
 };
 
 /* A printed number: the interval of half a unit of its last digit around it. */
@@ -90,7 +90,7 @@ struct al_data_row {
 struct al_data_set {
 	const char *id, *title, *source;
 	struct al_rows_source from;
-	const struct cJSON *metrics; /* which values are the better ones; NULL: not said */
+	const struct al_item *metrics; /* which values are the better ones; NULL: not said */
 	bool is_exact, has_case, has_variant;
 	int64_t runs; /* that a number is the mean of; 0: not told */
 	struct al_data_column *columns; /* without case and variant */
@@ -186,7 +186,7 @@ struct al_scenario_listing {
 
 struct al_scenario_figure {
 	struct al_figure figure;
-	const struct cJSON *node; /* in the file */
+	const struct al_item *node; /* in the file */
 	const struct al_scenario_table *table; /* one of the three */
 	const struct al_scenario_sweep *sweep;
 	const struct al_scenario_listing *listing;
@@ -218,7 +218,7 @@ struct al_named_path {
 
 struct al_scenario_claim {
 	const char *id, *where, *printed, *unit; /* where and unit may be NULL */
-	const struct cJSON *node; /* where it stands, for messages */
+	const struct al_item *node; /* where it stands, for messages */
 	enum al_claim_kind kind;
 	const char *of; /* of a reading: the id of the claim whose number it reads */
 	struct al_scenario_claim *first; /* that claim; of all others itself */
@@ -242,7 +242,7 @@ struct al_scenario {
 	struct al_json doc;
 	struct al_catalog *catalog;
 	const char *name, *file, *folder, *title, *source;
-	const struct cJSON *set; /* read when variants are, whose symbols it may name */
+	const struct al_item *set; /* read when variants are, whose symbols it may name */
 	const struct al_profile *profile; /* NULL: none is named */
 	const struct al_symbol *symbols; /* the standard ones */
 	size_t n_symbols;

@@ -19,7 +19,7 @@ extern const struct al_record al_case_record, al_data_record, al_table_record, a
 	al_listing_record, al_figure_record, al_claim_record;
 
 /* What a row of a record calls; the context is the scenario. */
-typedef bool al_scenario_reader(void *scenario, const struct cJSON *node, void *out,
+typedef bool al_scenario_reader(void *scenario, const struct al_item *node, void *out,
 	struct al_error *err);
 
 /* What a figure lays over its marks (read_overlay.c). */
@@ -35,8 +35,8 @@ void al_looks_choose(struct al_scenario *s);
 /* ---- what the parts share ---- */
 
 /* Reads an object; functions of its rows get the scenario as their context. */
-bool al_object_read(struct al_scenario *s, const struct al_record *record, const struct cJSON *node,
-	void *out, struct al_error *err);
+bool al_object_read(struct al_scenario *s, const struct al_record *record,
+	const struct al_item *node, void *out, struct al_error *err);
 
 /* Values: the id of a table, a sweep or a data set; a model. */
 al_scenario_reader al_scenario_read_id, al_scenario_read_model;
@@ -62,7 +62,7 @@ al_scenario_reader al_scenario_read_case_name, al_scenario_read_variant_name,
 			.item_size = sizeof(const struct al_case *), .least = 1, .noun = "cases" \
 	}
 /* Where no list is given: the one case that is named, or the first `n` of the file. */
-bool al_chosen_cases_complete(struct al_scenario *s, const struct cJSON *node, size_t n,
+bool al_chosen_cases_complete(struct al_scenario *s, const struct al_item *node, size_t n,
 	struct al_chosen_cases *cases, struct al_error *err);
 /* How its table is arranged, whose struct al_arrangement stands at `at`; "pivot" is its own. */
 #define AL_ARRANGEMENT(at) \
@@ -75,7 +75,7 @@ bool al_chosen_cases_complete(struct al_scenario *s, const struct cJSON *node, s
 	}
 extern const struct al_record al_sort_record;
 /* Are keys and pivot among `keys`, and what sorts among `all`? NULL: also those. Finishes both. */
-bool al_arrangement_check(const struct al_scenario *s, const struct cJSON *node,
+bool al_arrangement_check(const struct al_scenario *s, const struct al_item *node,
 	const struct al_arrangement *arrangement, struct al_names *keys, struct al_names *all,
 	struct al_error *err);
 
@@ -84,28 +84,28 @@ al_scenario_reader al_scenario_read_set, al_scenario_read_basis, al_scenario_rea
 	al_scenario_read_per;
 
 /* The index of one of `n` words, or -1 with an error that says `what` is unknown. */
-int al_word_find(const struct al_scenario *s, const struct cJSON *node, const char *what,
+int al_word_find(const struct al_scenario *s, const struct al_item *node, const char *what,
 	const char *const *words, size_t n, struct al_error *err);
 
 /* The words for which values of a metric are the better ones, as enum al_direction. */
 extern const char *const al_direction_words[3];
 
 /* A "note" may stand among the names of any object. */
-bool al_member_is_note(const struct cJSON *member);
+bool al_member_is_note(const struct al_item *member);
 /* Is the member's key a symbol that a variant of the scenario could need? */
-bool al_member_symbol_check(const struct al_scenario *s, const struct cJSON *member,
+bool al_member_symbol_check(const struct al_scenario *s, const struct al_item *member,
 	struct al_error *err);
 /* An object of SYMBOL: FORMULA; the symbols are `known` or letters of the claim's own. */
-bool al_substitutions_read(struct al_scenario *s, const struct cJSON *node, bool are_known,
+bool al_substitutions_read(struct al_scenario *s, const struct al_item *node, bool are_known,
 	struct al_substitution **out, size_t *n, struct al_error *err);
 
 /* A list that may hold at most that many. */
-bool al_size_check(const struct al_scenario *s, const struct cJSON *list, const char *what,
+bool al_size_check(const struct al_scenario *s, const struct al_item *list, const char *what,
 	size_t most, struct al_error *err);
 /* A file that a scenario names is looked for beside it; another name stays. */
 const char *al_scenario_beside(struct al_scenario *s, const char *name);
 /* A case or variant name: not empty, no '/', ',', '[' or ']'. */
-bool al_name_check(const struct al_scenario *s, const struct cJSON *node, const char *what,
+bool al_name_check(const struct al_scenario *s, const struct al_item *node, const char *what,
 	const char *name, struct al_error *err);
 
 #endif

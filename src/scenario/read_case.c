@@ -4,7 +4,7 @@
 #include <stddef.h>
 
 /* The model's settings, those that the whole file sets, and those of the case. */
-static bool settle(struct al_scenario *s, const struct cJSON *node, struct al_case *case_,
+static bool settle(struct al_scenario *s, const struct al_item *node, struct al_case *case_,
 	const char *origin, struct al_error *err)
 {
 	struct al_request *q = &case_->request;
@@ -17,7 +17,7 @@ static bool settle(struct al_scenario *s, const struct cJSON *node, struct al_ca
 		&& al_request_change(q, &case_->changes, origin, err);
 }
 
-static bool read_case_id(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_case_id(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	const char **id = out;
@@ -26,7 +26,7 @@ static bool read_case_id(void *context, const struct cJSON *node, void *out, str
 		&& al_name_check(context, node, "case id", *id, err);
 }
 
-static bool finish_case(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool finish_case(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
 	struct al_case *case_ = out;
@@ -67,7 +67,7 @@ static const struct al_field cases = {
 
 /* The file's own symbols may be those of its variants, which are read by now. A file without cases
  * has one that is not named. */
-bool al_scenario_read_cases(void *context, const struct cJSON *list, void *out,
+bool al_scenario_read_cases(void *context, const struct al_item *list, void *out,
 	struct al_error *err)
 {
 	struct al_scenario *s = context;

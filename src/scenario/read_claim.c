@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 
-static bool read_with(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_with(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
 	struct al_scenario_claim *claim = out;
@@ -26,7 +26,8 @@ static bool read_with(void *context, const struct cJSON *node, void *out, struct
 	return true;
 }
 
-static bool read_symbols(void *scenario, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_symbols(void *scenario, const struct al_item *node, void *out,
+	struct al_error *err)
 {
 	struct al_scenario_claim *claim = out;
 
@@ -35,7 +36,7 @@ static bool read_symbols(void *scenario, const struct cJSON *node, void *out, st
 }
 
 /* A value is a path, or with names for several paths a formula. */
-static bool finish_claim(void *context, const struct cJSON *node, void *record,
+static bool finish_claim(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	struct al_scenario *s = context;
@@ -148,7 +149,7 @@ static const struct al_field erratum_fields[] = {
 };
 static const struct al_record erratum_record = {.fields = AL_FIELDS(erratum_fields)};
 
-static bool read_erratum(struct al_scenario *s, const struct cJSON *node,
+static bool read_erratum(struct al_scenario *s, const struct al_item *node,
 	struct al_scenario_claim **sorted, struct al_error *err)
 {
 	struct erratum erratum = {0};
@@ -169,7 +170,7 @@ static bool read_erratum(struct al_scenario *s, const struct cJSON *node,
 	return true;
 }
 
-bool al_scenario_read_errata(void *context, const struct cJSON *errata, void *out,
+bool al_scenario_read_errata(void *context, const struct al_item *errata, void *out,
 	struct al_error *err)
 {
 	struct al_scenario *s = context;

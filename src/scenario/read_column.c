@@ -7,7 +7,7 @@
 #include "scenario/column.h"
 #include "scenario/units.h"
 
-static bool check_metric(const struct al_scenario *s, const struct cJSON *node, const char *name,
+static bool check_metric(const struct al_scenario *s, const struct al_item *node, const char *name,
 	struct al_error *err)
 {
 	const struct al_data_set *set;
@@ -19,7 +19,7 @@ static bool check_metric(const struct al_scenario *s, const struct cJSON *node, 
 }
 
 /* What a key says by itself: title, unit, kind of quantity, which cell is the best. */
-static bool read_key(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_key(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
 	struct al_scenario_column *column = out;
@@ -37,7 +37,7 @@ static bool read_key(void *context, const struct cJSON *node, void *out, struct 
 	return !al_column_metric(kind) || check_metric(s, node, al_column_metric(kind), err);
 }
 
-static bool check_key(const struct al_scenario *s, const struct cJSON *node,
+static bool check_key(const struct al_scenario *s, const struct al_item *node,
 	const struct al_scenario_column *column, struct al_error *err)
 {
 	struct al_names names;
@@ -50,7 +50,7 @@ static bool check_key(const struct al_scenario *s, const struct cJSON *node,
 	return al_json_in(&s->doc, node, err);
 }
 
-static bool read_formula(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_formula(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
 	const char *text;
@@ -61,7 +61,7 @@ static bool read_formula(void *context, const struct cJSON *node, void *out, str
 }
 
 /* "M" and the like scale what people read; any other text is a unit of its own. */
-static bool finish_column(void *s, const struct cJSON *node, void *out, struct al_error *err)
+static bool finish_column(void *s, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario_column *wanted = out;
 	struct al_column *column = &wanted->column;
@@ -122,7 +122,7 @@ static enum al_direction best_of(const struct al_scenario *s, const struct al_co
 }
 
 /* A column is a key alone, or an object that says more. */
-bool al_scenario_read_column(void *context, const struct cJSON *node, void *out,
+bool al_scenario_read_column(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	struct al_scenario *s = context;

@@ -127,7 +127,7 @@ static const char *or_empty(const char *text)
 static bool add_columns(struct al_scenario *s, struct al_data_set *set, struct al_text_rows *texts,
 	struct al_error *err)
 {
-	const struct cJSON *node = al_json_first(set->from.columns);
+	const struct al_item *node = al_json_first(set->from.columns);
 	const char *name;
 
 	set->columns = al_new_array(&s->arena, struct al_data_column, texts->n_columns + 1);
@@ -239,7 +239,7 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* Of two rows of one case and variant only one could ever be asked for. */
-static bool check_rows(struct al_scenario *s, const struct cJSON *node,
+static bool check_rows(struct al_scenario *s, const struct al_item *node,
 	const struct al_data_set *set, struct al_error *err)
 {
 	struct al_arena arena;
@@ -263,7 +263,7 @@ static bool check_rows(struct al_scenario *s, const struct cJSON *node,
 
 /* ---- sets ---- */
 
-static bool finish_set(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool finish_set(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
 	struct al_data_set *set = out;

@@ -20,7 +20,7 @@ static const struct al_field tick_fields[] = {
 };
 static const struct al_record tick_record = {.fields = AL_FIELDS(tick_fields)};
 
-static bool read_tick(struct al_scenario *s, const struct cJSON *node, const struct tick *before,
+static bool read_tick(struct al_scenario *s, const struct al_item *node, const struct tick *before,
 	struct tick *out, struct al_error *err)
 {
 	if (al_json_kind(node) == AL_JSON_OBJECT ? !al_object_read(s, &tick_record, node, out, err)
@@ -36,7 +36,7 @@ static bool read_tick(struct al_scenario *s, const struct cJSON *node, const str
 			AL_FIGURE_TICK_NAME - 1);
 }
 
-static bool read_ticks(void *context, const struct cJSON *list, void *out, struct al_error *err)
+static bool read_ticks(void *context, const struct al_item *list, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
 	struct al_axis *axis = out;
@@ -84,7 +84,7 @@ static const struct al_record x_record = {.fields = AL_FIELDS(x_fields)},
 
 /* ---- what is drawn ---- */
 
-static bool read_source(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_source(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	struct al_scenario_figure *figure = out;
@@ -101,7 +101,7 @@ static bool read_source(void *context, const struct cJSON *node, void *out, stru
 	return al_json_in(&s->doc, node, err);
 }
 
-static bool read_listing(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_listing(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	const char *of;
@@ -113,7 +113,7 @@ static bool read_listing(void *context, const struct cJSON *node, void *out, str
 		|| al_json_fail(&s->doc, node, err, "there is no listing \"%s\"", of);
 }
 
-static bool check_beneath(void *context, const struct cJSON *node, void *record,
+static bool check_beneath(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	const struct al_scenario *s = context;
@@ -143,7 +143,7 @@ static const struct al_field frontier_fields[] = {
 };
 static const struct al_record frontier_record = {.fields = AL_FIELDS(frontier_fields)};
 
-static bool read_mark(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_mark(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	size_t n = 0;
 
@@ -155,7 +155,7 @@ static bool read_mark(void *context, const struct cJSON *node, void *out, struct
 	return found >= 0;
 }
 
-static bool read_stacked(void *context, const struct cJSON *list, void *out, struct al_error *err)
+static bool read_stacked(void *context, const struct al_item *list, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	struct al_figure *figure = out;
@@ -183,7 +183,7 @@ static const struct al_record reference_record = {
 
 /* ---- size ---- */
 
-static bool read_points(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_points(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	double *points = out;
@@ -195,7 +195,7 @@ static bool read_points(void *context, const struct cJSON *node, void *out, stru
 }
 
 /* "column", "page" or points. */
-static bool read_width(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_width(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	static const char *const names[] = {"column", "page"};
 	if (al_json_kind(node) == AL_JSON_NUMBER)
@@ -208,7 +208,7 @@ static bool read_width(void *context, const struct cJSON *node, void *out, struc
 
 /* ---- figures ---- */
 
-static bool check_figure_id(const struct al_scenario *s, const struct cJSON *node, const char *id,
+static bool check_figure_id(const struct al_scenario *s, const struct al_item *node, const char *id,
 	struct al_error *err)
 {
 	for (size_t i = 0; i < s->n_figures; i++)
@@ -220,7 +220,7 @@ static bool check_figure_id(const struct al_scenario *s, const struct cJSON *nod
 	return true;
 }
 
-static bool finish_figure(void *context, const struct cJSON *node, void *record,
+static bool finish_figure(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	struct al_scenario_figure *figure = record;

@@ -18,7 +18,7 @@ static const struct al_field column_fields[] = {
 static const struct al_record column_record = {.fields = AL_FIELDS(column_fields)};
 
 /* A name, or an object. */
-static bool read_column(struct al_scenario *s, const struct cJSON *node,
+static bool read_column(struct al_scenario *s, const struct al_item *node,
 	struct al_scenario_listing *listing, struct al_error *err)
 {
 	struct al_column *column = &listing->columns[listing->n_columns];
@@ -36,7 +36,7 @@ static bool read_column(struct al_scenario *s, const struct cJSON *node,
 	return true;
 }
 
-static bool read_columns(struct al_scenario *s, const struct cJSON *columns,
+static bool read_columns(struct al_scenario *s, const struct al_item *columns,
 	struct al_scenario_listing *listing, struct al_error *err)
 {
 	if (al_json_size(columns) == 0)
@@ -82,7 +82,7 @@ static bool match_header(const struct al_scenario_listing *listing,
 	return true;
 }
 
-static bool add_rows(struct al_scenario *s, const struct cJSON *node,
+static bool add_rows(struct al_scenario *s, const struct al_item *node,
 	struct al_scenario_listing *listing, const struct al_text_rows *texts, struct al_error *err)
 {
 	size_t places[AL_MOST_DATA_COLUMNS];
@@ -105,7 +105,7 @@ static bool add_rows(struct al_scenario *s, const struct cJSON *node,
 
 /* ---- listings ---- */
 
-static bool finish(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool finish(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
 	struct al_scenario_listing *listing = out;

@@ -7,7 +7,8 @@ struct range {
 	double from, to;
 };
 
-static bool check_range(void *context, const struct cJSON *node, void *record, struct al_error *err)
+static bool check_range(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	const struct range *range = record;
@@ -39,7 +40,7 @@ const struct al_record al_inset_record = {.fields = AL_FIELDS(inset_fields)};
 
 /* ---- bands ---- */
 
-static bool read_pair(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_pair(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	struct al_band *band = out;
@@ -55,7 +56,8 @@ static bool read_pair(void *context, const struct cJSON *node, void *out, struct
 	return true;
 }
 
-static bool check_band(void *context, const struct cJSON *node, void *record, struct al_error *err)
+static bool check_band(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	const struct al_band *band = record;
@@ -81,7 +83,7 @@ const struct al_record al_band_record = {
 
 /* ---- ratios ---- */
 
-static bool read_place(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_place(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	struct al_end *end = out;

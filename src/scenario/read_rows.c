@@ -27,7 +27,7 @@ bool al_text_row_in(const struct al_scenario *s, const struct al_text_rows *rows
 
 /* ---- in the scenario ---- */
 
-static bool read_cell(struct al_scenario *s, const struct cJSON *node, bool takes_numbers,
+static bool read_cell(struct al_scenario *s, const struct al_item *node, bool takes_numbers,
 	const char **out, struct al_error *err)
 {
 	double number;
@@ -42,7 +42,7 @@ static bool read_cell(struct al_scenario *s, const struct cJSON *node, bool take
 	return true;
 }
 
-static bool read_lists(struct al_scenario *s, const struct cJSON *list, bool takes_numbers,
+static bool read_lists(struct al_scenario *s, const struct al_item *list, bool takes_numbers,
 	struct al_text_rows *out, struct al_error *err)
 {
 	al_json_each (node, list) {
@@ -74,7 +74,7 @@ static const struct al_embedded *find_embedded(struct al_scenario *s, const char
 }
 
 /* A copy in the arena; NULL on failure. */
-static char *read_text(struct al_scenario *s, const struct cJSON *node, const char *path,
+static char *read_text(struct al_scenario *s, const struct al_item *node, const char *path,
 	size_t *length, struct al_error *err)
 {
 	const struct al_embedded *embedded = find_embedded(s, path);
@@ -112,7 +112,7 @@ static bool read_record(struct al_scenario *s, char **text, size_t record, struc
 	return true;
 }
 
-static bool read_file(struct al_scenario *s, const struct cJSON *node, struct al_text_rows *out,
+static bool read_file(struct al_scenario *s, const struct al_item *node, struct al_text_rows *out,
 	struct al_error *err)
 {
 	const char **header = al_new_array(&s->arena, const char *, AL_MOST_DATA_COLUMNS), *name;
@@ -135,7 +135,7 @@ static bool read_file(struct al_scenario *s, const struct cJSON *node, struct al
 	return true;
 }
 
-bool al_text_rows_read(struct al_scenario *s, const struct cJSON *node,
+bool al_text_rows_read(struct al_scenario *s, const struct al_item *node,
 	const struct al_rows_source *from, bool takes_numbers, struct al_text_rows *out,
 	struct al_error *err)
 {

@@ -19,7 +19,7 @@ enum { AL_MOST_DATA_COLUMNS = 256 };
 
 struct al_text_row {
 	const char **cells; /* [n_columns], NULL: missing */
-	const struct cJSON *node; /* NULL: a record of the file */
+	const struct al_item *node; /* NULL: a record of the file */
 	size_t record;
 };
 
@@ -33,7 +33,7 @@ struct al_text_rows {
 
 /* From a CSV file, which lies beside the scenario, of an embedded one in the binary; or from lists
  * of as many texts as there are columns, numbers too where `takes_numbers`. */
-bool al_text_rows_read(struct al_scenario *s, const struct cJSON *node,
+bool al_text_rows_read(struct al_scenario *s, const struct al_item *node,
 	const struct al_rows_source *from, bool takes_numbers, struct al_text_rows *out,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -8,7 +8,8 @@
 
 /* ---- axes ---- */
 
-static bool check_range(void *context, const struct cJSON *node, void *record, struct al_error *err)
+static bool check_range(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	const struct al_sweep_axis *axis = record;
@@ -32,7 +33,7 @@ static const struct al_record range_record = {
 	.check = check_range,
 };
 
-static bool read_list(struct al_scenario *s, const struct cJSON *node, struct al_sweep_axis *axis,
+static bool read_list(struct al_scenario *s, const struct al_item *node, struct al_sweep_axis *axis,
 	struct al_error *err)
 {
 	if (!al_json_expect(&s->doc, node, AL_JSON_ARRAY, err))
@@ -49,7 +50,7 @@ static bool read_list(struct al_scenario *s, const struct cJSON *node, struct al
 }
 
 /* Over a symbol that something could need: a range, or a list of values. */
-static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct al_sweep_axis *axis,
+static bool read_axis(struct al_scenario *s, const struct al_item *node, struct al_sweep_axis *axis,
 	struct al_error *err)
 {
 	if (!al_member_symbol_check(s, node, err))
@@ -60,7 +61,7 @@ static bool read_axis(struct al_scenario *s, const struct cJSON *node, struct al
 		: read_list(s, node, axis, err);
 }
 
-static bool read_axes(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_axes(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
 	struct al_ledger_sweep *sweep = out;
@@ -80,7 +81,7 @@ static bool read_axes(void *context, const struct cJSON *node, void *out, struct
 		|| al_json_fail(&s->doc, node, err, "the sweep goes over no symbol");
 }
 
-static bool read_ties(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_ties(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_ledger_sweep *sweep = out;
 
@@ -89,7 +90,7 @@ static bool read_ties(void *context, const struct cJSON *node, void *out, struct
 
 /* ---- measures ---- */
 
-static bool add_measure(struct al_scenario *s, const struct cJSON *node,
+static bool add_measure(struct al_scenario *s, const struct al_item *node,
 	struct al_ledger_sweep *sweep, struct al_error *err)
 {
 	const char *names[AL_N_MEASURES];
@@ -107,7 +108,8 @@ static bool add_measure(struct al_scenario *s, const struct cJSON *node,
 	return true;
 }
 
-static bool read_measures(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_measures(void *context, const struct al_item *node, void *out,
+	struct al_error *err)
 {
 	struct al_scenario *s = context;
 	struct al_ledger_sweep *sweep = out;
@@ -123,7 +125,7 @@ static bool read_measures(void *context, const struct cJSON *node, void *out, st
 
 /* ---- variants and cases ---- */
 
-static bool read_variant(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_variant(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	const struct al_configured_variant **configured = out;
@@ -151,7 +153,7 @@ static void add_columns(const struct al_scenario_sweep *sweep, bool with_measure
 		al_names_add(names, al_measures[sweep->sweep.measures[i]].key);
 }
 
-static bool check_arrangement(const struct al_scenario *s, const struct cJSON *node,
+static bool check_arrangement(const struct al_scenario *s, const struct al_item *node,
 	const struct al_scenario_sweep *sweep, struct al_error *err)
 {
 	struct al_names keys, all;
@@ -165,7 +167,7 @@ static bool check_arrangement(const struct al_scenario *s, const struct cJSON *n
 
 /* ---- sweeps ---- */
 
-static bool count_points(struct al_scenario *s, const struct cJSON *node,
+static bool count_points(struct al_scenario *s, const struct al_item *node,
 	const struct al_scenario_sweep *sweep, struct al_error *err)
 {
 	int64_t points;
@@ -178,7 +180,7 @@ static bool count_points(struct al_scenario *s, const struct cJSON *node,
 			AL_SWEEP_MOST_POINTS);
 }
 
-static bool finish_sweep(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool finish_sweep(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
 	struct al_scenario_sweep *sweep = out;

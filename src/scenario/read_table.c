@@ -33,7 +33,7 @@ static void add_data_rows(struct al_scenario *s, struct al_scenario_table *table
 }
 
 /* Cells are counted before they are made: `wide` on each of `n` rows. */
-static bool count_cells(struct al_scenario *s, const struct cJSON *node, size_t n, size_t wide,
+static bool count_cells(struct al_scenario *s, const struct al_item *node, size_t n, size_t wide,
 	struct al_error *err)
 {
 	if (wide && n > (AL_MOST_CELLS - s->n_cells) / wide)
@@ -91,7 +91,7 @@ static enum al_rows_kind kind_of_rows(const struct al_scenario_table *table)
 	return table->n_variants > 1 ? AL_ROWS_PRODUCT : AL_ROWS_CASES;
 }
 
-static bool add_rows(struct al_scenario *s, const struct cJSON *node,
+static bool add_rows(struct al_scenario *s, const struct al_item *node,
 	struct al_scenario_table *table, struct al_error *err)
 {
 	if (table->of_data) {
@@ -112,7 +112,7 @@ static bool add_rows(struct al_scenario *s, const struct cJSON *node,
 /* ---- values ---- */
 
 /* Which rows: "variants", "cases", "product" or "data:ID". */
-static bool read_rows(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_rows(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	static const char *const kinds[] = {"variants", "cases", "product"}, data[] = "data:";
 	const struct al_scenario *s = context;
@@ -133,7 +133,7 @@ static bool read_rows(void *context, const struct cJSON *node, void *out, struct
 	return found >= 0;
 }
 
-static bool check_arrangement(const struct al_scenario *s, const struct cJSON *node,
+static bool check_arrangement(const struct al_scenario *s, const struct al_item *node,
 	const struct al_scenario_table *table, struct al_error *err)
 {
 	struct al_names names;
@@ -149,7 +149,7 @@ static bool check_arrangement(const struct al_scenario *s, const struct cJSON *n
 }
 
 /* The symbols that the polynomials of the table are told in. */
-static bool read_substitutions(void *context, const struct cJSON *node, void *out,
+static bool read_substitutions(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	struct al_scenario_table *table = out;
@@ -160,7 +160,7 @@ static bool read_substitutions(void *context, const struct cJSON *node, void *ou
 
 /* ---- tables ---- */
 
-static bool check_columns(const struct al_scenario *s, const struct cJSON *node,
+static bool check_columns(const struct al_scenario *s, const struct al_item *node,
 	const struct al_scenario_table *table, struct al_error *err)
 {
 	for (size_t i = 0; i < table->n_columns; i++)
@@ -184,7 +184,7 @@ static void choose_pivot(struct al_scenario_table *table)
 		a->pivot_by = NULL;
 }
 
-static bool finish_table(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool finish_table(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
 	struct al_scenario_table *table = out;

@@ -6,7 +6,7 @@
 #include "base/path.h"
 #include "base/text.h"
 
-bool al_size_check(const struct al_scenario *s, const struct cJSON *list, const char *what,
+bool al_size_check(const struct al_scenario *s, const struct al_item *list, const char *what,
 	size_t most, struct al_error *err)
 {
 	return al_json_size(list) <= most
@@ -14,7 +14,7 @@ bool al_size_check(const struct al_scenario *s, const struct cJSON *list, const 
 			al_json_size(list), what, most);
 }
 
-bool al_name_check(const struct al_scenario *s, const struct cJSON *node, const char *what,
+bool al_name_check(const struct al_scenario *s, const struct al_item *node, const char *what,
 	const char *name, struct al_error *err)
 {
 	if (!*name || strpbrk(name, "/,[]"))
@@ -30,7 +30,7 @@ const char *al_scenario_beside(struct al_scenario *s, const char *name)
 	return al_path_join(&s->arena, s->folder, name);
 }
 
-static bool binding_value(const struct al_scenario *s, const struct cJSON *node, int64_t *value,
+static bool binding_value(const struct al_scenario *s, const struct al_item *node, int64_t *value,
 	struct al_error *err)
 {
 	bool is_on;
@@ -57,7 +57,7 @@ static bool find_configured(struct al_scenario *s, const char *name,
 
 /* Without "use" no one knows the variant's symbols: a key that is nearly one of our own is a
  * slip. */
-static bool check_has_use(const struct al_scenario *s, const struct cJSON *node,
+static bool check_has_use(const struct al_scenario *s, const struct al_item *node,
 	const char *const *own, struct al_error *err)
 {
 	if (al_json_get(node, "use"))
@@ -73,7 +73,7 @@ static bool check_has_use(const struct al_scenario *s, const struct cJSON *node,
 }
 
 /* {"use": "gqa", "as": "gqa-4", "n_kv_heads": 4} */
-static bool read_configured(struct al_scenario *s, const struct cJSON *node,
+static bool read_configured(struct al_scenario *s, const struct al_item *node,
 	struct al_configured_variant *variant, struct al_error *err)
 {
 	static const char *const own[] = {"use", "as", "title", "note"};
@@ -100,7 +100,7 @@ static bool read_configured(struct al_scenario *s, const struct cJSON *node,
 		&& al_json_get_text(&s->doc, node, "title", false, &variant->title, err);
 }
 
-static bool read_variant(struct al_scenario *s, const struct cJSON *node,
+static bool read_variant(struct al_scenario *s, const struct al_item *node,
 	struct al_configured_variant *variant, struct al_error *err)
 {
 	const char *name;
@@ -121,7 +121,7 @@ static bool read_variant(struct al_scenario *s, const struct cJSON *node,
 	return find_configured(s, name, variant, err) || al_json_in(&s->doc, node, err);
 }
 
-bool al_scenario_read_variants(void *context, const struct cJSON *list, void *out,
+bool al_scenario_read_variants(void *context, const struct al_item *list, void *out,
 	struct al_error *err)
 {
 	struct al_scenario *s = context;

@@ -12,7 +12,7 @@
 
 /* ---- the file ---- */
 
-static bool read_profile(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_profile(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
 	const char *name;
@@ -154,7 +154,7 @@ bool al_scenario_is_schema(const char *path)
 
 	if (!al_json_read(&doc, path, NULL))
 		return false;
-	const struct cJSON *node = al_json_get(doc.root, "$schema");
+	const struct al_item *node = al_json_get(doc.root, "$schema");
 	bool is_schema = node && al_json_text(&doc, node, &schema, NULL)
 		&& strstr(schema, "//json-schema.org/") != NULL;
 	al_json_finish(&doc);

@@ -13,8 +13,8 @@ const char *const al_direction_words[3] = {
 	[AL_LOWER_IS_BETTER] = "lower",
 };
 
-bool al_object_read(struct al_scenario *s, const struct al_record *record, const struct cJSON *node,
-	void *out, struct al_error *err)
+bool al_object_read(struct al_scenario *s, const struct al_record *record,
+	const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_record_source source = {&s->arena, &s->doc, s};
 
@@ -23,7 +23,7 @@ bool al_object_read(struct al_scenario *s, const struct al_record *record, const
 
 /* ---- values ---- */
 
-int al_word_find(const struct al_scenario *s, const struct cJSON *node, const char *what,
+int al_word_find(const struct al_scenario *s, const struct al_item *node, const char *what,
 	const char *const *words, size_t n, struct al_error *err)
 {
 	const char *word;
@@ -38,7 +38,7 @@ int al_word_find(const struct al_scenario *s, const struct cJSON *node, const ch
 	return found;
 }
 
-bool al_scenario_read_id(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_scenario_read_id(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	const char *id;
@@ -57,7 +57,7 @@ bool al_scenario_read_id(void *context, const struct cJSON *node, void *out, str
 	return true;
 }
 
-bool al_scenario_read_model(void *context, const struct cJSON *node, void *out,
+bool al_scenario_read_model(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	const struct al_scenario *s = context;
@@ -69,7 +69,7 @@ bool al_scenario_read_model(void *context, const struct cJSON *node, void *out,
 
 /* ---- names of what was read before ---- */
 
-bool al_scenario_read_case_name(void *context, const struct cJSON *node, void *out,
+bool al_scenario_read_case_name(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	const struct al_scenario *s = context;
@@ -80,7 +80,7 @@ bool al_scenario_read_case_name(void *context, const struct cJSON *node, void *o
 		&& ((*case_ = al_case_find(s, id, err)) || al_json_in(&s->doc, node, err));
 }
 
-bool al_scenario_read_variant_name(void *context, const struct cJSON *node, void *out,
+bool al_scenario_read_variant_name(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	const struct al_scenario *s = context;
@@ -91,15 +91,15 @@ bool al_scenario_read_variant_name(void *context, const struct cJSON *node, void
 		&& ((*variant = al_variant_find(s, name, err)) || al_json_in(&s->doc, node, err));
 }
 
-static bool check_symbol(const struct al_scenario *s, const struct cJSON *node, const char *symbol,
-	struct al_error *err)
+static bool check_symbol(const struct al_scenario *s, const struct al_item *node,
+	const char *symbol, struct al_error *err)
 {
 	return al_symbol_is_known(s, symbol)
 		|| al_unknown_fail(s, AL_NAMES_SYMBOLS, "symbol", symbol, err)
 		|| al_json_in(&s->doc, node, err);
 }
 
-bool al_scenario_read_symbol_name(void *context, const struct cJSON *node, void *out,
+bool al_scenario_read_symbol_name(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	const struct al_scenario *s = context;
@@ -108,18 +108,18 @@ bool al_scenario_read_symbol_name(void *context, const struct cJSON *node, void 
 		&& check_symbol(context, node, *(const char **)out, err);
 }
 
-bool al_member_symbol_check(const struct al_scenario *s, const struct cJSON *member,
+bool al_member_symbol_check(const struct al_scenario *s, const struct al_item *member,
 	struct al_error *err)
 {
 	return check_symbol(s, member, al_json_key(member), err);
 }
 
-bool al_member_is_note(const struct cJSON *member)
+bool al_member_is_note(const struct al_item *member)
 {
 	return strcmp(al_json_key(member), "note") == 0;
 }
 
-bool al_chosen_cases_complete(struct al_scenario *s, const struct cJSON *node, size_t n,
+bool al_chosen_cases_complete(struct al_scenario *s, const struct al_item *node, size_t n,
 	struct al_chosen_cases *cases, struct al_error *err)
 {
 	if (cases->n > 0)
@@ -135,7 +135,8 @@ bool al_chosen_cases_complete(struct al_scenario *s, const struct cJSON *node, s
 
 /* ---- changes of a case's conditions ---- */
 
-bool al_scenario_read_set(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_scenario_read_set(void *context, const struct al_item *node, void *out,
+	struct al_error *err)
 {
 	struct al_scenario *s = context;
 	struct al_changes *changes = out;
@@ -157,7 +158,7 @@ bool al_scenario_read_set(void *context, const struct cJSON *node, void *out, st
 }
 
 /* The value of a basis key as the command line writes it: "full", "true", "query,key". */
-static bool basis_value(struct al_scenario *s, const struct cJSON *node, const char **out,
+static bool basis_value(struct al_scenario *s, const struct al_item *node, const char **out,
 	struct al_error *err)
 {
 	const char *item, *joined = NULL;
@@ -183,7 +184,7 @@ static bool basis_value(struct al_scenario *s, const struct cJSON *node, const c
 }
 
 /* Tried on a basis of its own, so that applying it to a case's cannot fail. */
-static bool add_basis(struct al_scenario *s, const struct cJSON *node, struct al_changes *changes,
+static bool add_basis(struct al_scenario *s, const struct al_item *node, struct al_changes *changes,
 	struct al_error *err)
 {
 	struct al_change_of_basis change = {.key = al_json_key(node)};
@@ -199,7 +200,7 @@ static bool add_basis(struct al_scenario *s, const struct cJSON *node, struct al
 		|| al_json_in(&s->doc, node, err);
 }
 
-bool al_scenario_read_basis(void *context, const struct cJSON *node, void *out,
+bool al_scenario_read_basis(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	struct al_scenario *s = context;
@@ -212,7 +213,8 @@ bool al_scenario_read_basis(void *context, const struct cJSON *node, void *out,
 	return true;
 }
 
-bool al_scenario_read_per(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_scenario_read_per(void *context, const struct al_item *node, void *out,
+	struct al_error *err)
 {
 	const struct al_scenario *s = context;
 
@@ -220,7 +222,7 @@ bool al_scenario_read_per(void *context, const struct cJSON *node, void *out, st
 		&& add_basis(context, node, out, err);
 }
 
-bool al_scenario_read_recipe(void *context, const struct cJSON *node, void *out,
+bool al_scenario_read_recipe(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	const struct al_scenario *s = context;
@@ -240,7 +242,7 @@ static const struct al_field sort_fields[] = {
 };
 const struct al_record al_sort_record = {.fields = AL_FIELDS(sort_fields)};
 
-static bool check_column(const struct al_scenario *s, const struct cJSON *node,
+static bool check_column(const struct al_scenario *s, const struct al_item *node,
 	const struct al_names *names, const char *name, struct al_error *err)
 {
 	return !name || al_names_hold(names, name)
@@ -248,11 +250,11 @@ static bool check_column(const struct al_scenario *s, const struct cJSON *node,
 			&& al_json_in(&s->doc, node, err));
 }
 
-static bool check_columns(const struct al_scenario *s, const struct cJSON *node,
+static bool check_columns(const struct al_scenario *s, const struct al_item *node,
 	const struct al_arrangement *a, const struct al_names *names, const struct al_names *all,
 	struct al_error *err)
 {
-	const struct cJSON *keys = al_json_get(node, "keys");
+	const struct al_item *keys = al_json_get(node, "keys");
 	size_t i = 0;
 
 	if (keys && !a->pivot_by)
@@ -264,7 +266,7 @@ static bool check_columns(const struct al_scenario *s, const struct cJSON *node,
 		&& check_column(s, al_json_get(node, "sort"), all, a->sort_by, err);
 }
 
-bool al_arrangement_check(const struct al_scenario *s, const struct cJSON *node,
+bool al_arrangement_check(const struct al_scenario *s, const struct al_item *node,
 	const struct al_arrangement *arrangement, struct al_names *keys, struct al_names *all,
 	struct al_error *err)
 {
@@ -278,7 +280,7 @@ bool al_arrangement_check(const struct al_scenario *s, const struct cJSON *node,
 
 /* ---- substitutions ---- */
 
-static bool read_substitution(struct al_scenario *s, const struct cJSON *member, bool is_known,
+static bool read_substitution(struct al_scenario *s, const struct al_item *member, bool is_known,
 	struct al_substitution *out, struct al_error *err)
 {
 	const char *text;
@@ -290,7 +292,7 @@ static bool read_substitution(struct al_scenario *s, const struct cJSON *member,
 		&& (!is_known || al_member_symbol_check(s, member, err));
 }
 
-bool al_substitutions_read(struct al_scenario *s, const struct cJSON *node, bool are_known,
+bool al_substitutions_read(struct al_scenario *s, const struct al_item *node, bool are_known,
 	struct al_substitution **out, size_t *n, struct al_error *err)
 {
 	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))

@@ -50,10 +50,10 @@ static void run(const char *line, const struct test_folder *folder, struct al_js
 }
 
 /* Row number i of a table, the answer's own where it has but one. */
-static const struct cJSON *find_row(const struct al_json *answer, const char *id, size_t i)
+static const struct al_item *find_row(const struct al_json *answer, const char *id, size_t i)
 {
-	const struct cJSON *tables = al_json_get(answer->root, "tables");
-	const struct cJSON *found = tables ? NULL : answer->root;
+	const struct al_item *tables = al_json_get(answer->root, "tables");
+	const struct al_item *found = tables ? NULL : answer->root;
 	struct al_error err;
 	const char *name;
 
@@ -63,12 +63,12 @@ static const struct cJSON *find_row(const struct al_json *answer, const char *id
 				&& strcmp(name, id) == 0)
 				found = table;
 	assert_non_null(found);
-	const struct cJSON *row = al_json_at(al_json_get(found, "rows"), i);
+	const struct al_item *row = al_json_at(al_json_get(found, "rows"), i);
 	assert_non_null(row);
 	return row;
 }
 
-static double number(const struct al_json *doc, const struct cJSON *row, const char *key)
+static double number(const struct al_json *doc, const struct al_item *row, const char *key)
 {
 	double out = NAN;
 	struct al_error err;
@@ -116,7 +116,7 @@ static void write_tokens(const struct test_case *c)
 	al_text_finish(&text);
 }
 
-static void check_compressed(const struct test_case *c, const struct cJSON *conversion,
+static void check_compressed(const struct test_case *c, const struct al_item *conversion,
 	const char *options)
 {
 	struct al_json answer;
@@ -136,7 +136,7 @@ static void check_compressed(const struct test_case *c, const struct cJSON *conv
 	al_json_finish(&answer);
 }
 
-static void check_verified(const struct test_case *c, const struct cJSON *conversion,
+static void check_verified(const struct test_case *c, const struct al_item *conversion,
 	const char *options)
 {
 	static const char *const keys[] = {"original", "compressed", "kl"};
@@ -154,7 +154,7 @@ static void check_verified(const struct test_case *c, const struct cJSON *conver
 }
 
 /* The copy by itself: as it stands, it is the model that was verified. */
-static void check_evaluated(const struct test_case *c, const struct cJSON *conversion,
+static void check_evaluated(const struct test_case *c, const struct al_item *conversion,
 	const char *options)
 {
 	struct al_json answer;
@@ -182,7 +182,7 @@ static void calibrate(const struct test_case *c)
 }
 
 /* Moves config.json out of the way and back, where a conversion is made alone. */
-static void hide_config(const struct test_case *c, const struct cJSON *conversion, bool hide)
+static void hide_config(const struct test_case *c, const struct al_item *conversion, bool hide)
 {
 	char here[256], away[256];
 

@@ -63,7 +63,7 @@ void tiny_write(const char *state_dict, const char *more, const struct test_fold
 	state_dict_finish(dict);
 }
 
-static void read_tokens(struct tiny *tiny, const struct al_json *doc, const struct cJSON *list)
+static void read_tokens(struct tiny *tiny, const struct al_json *doc, const struct al_item *list)
 {
 	size_t n = 0, i = 0;
 	struct al_error err;
@@ -81,7 +81,7 @@ static void read_tokens(struct tiny *tiny, const struct al_json *doc, const stru
 	tiny->batch = (struct al_batch){tiny->tokens, tiny->begin, i, 0};
 }
 
-static void read_expected(struct tiny *tiny, const struct al_json *doc, const struct cJSON *list)
+static void read_expected(struct tiny *tiny, const struct al_json *doc, const struct al_item *list)
 {
 	struct al_error err;
 	size_t n = 0;

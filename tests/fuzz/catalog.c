@@ -84,7 +84,7 @@ static void keep_counts(struct input *in, const struct al_family *family, bool b
 
 static bool has_components_of_files(const struct al_json *doc)
 {
-	const struct cJSON *components = al_json_get(doc->root, "components");
+	const struct al_item *components = al_json_get(doc->root, "components");
 	const char *name;
 
 	if (!components || al_json_kind(components) != AL_JSON_OBJECT)

@@ -6,7 +6,7 @@
 /* A place is found by walking the text: for so many nodes only. */
 enum { MOST_NODES = 64 };
 
-static void visit(const struct al_json *doc, const struct cJSON *node, int *n_nodes)
+static void visit(const struct al_json *doc, const struct al_item *node, int *n_nodes)
 {
 	static const char *const known[] = {"title", "name"};
 	struct al_error err;
@@ -36,9 +36,9 @@ static void visit(const struct al_json *doc, const struct cJSON *node, int *n_no
 }
 
 /* The reader without a tree says the same. */
-static void compare(struct al_json_reader *reader, const struct cJSON *node)
+static void compare(struct al_json_reader *reader, const struct al_item *node)
 {
-	const struct cJSON *child = al_json_first(node);
+	const struct al_item *child = al_json_first(node);
 	enum al_json_kind kind = al_json_kind(node);
 	const char *text, *expected;
 

@@ -111,10 +111,10 @@ static bool is_count(const char *name, const char *what, mpq_srcptr found, int64
 }
 
 /* A number that the list has for the config; without it, whatever was found is right. */
-static bool check_number(const struct al_json *doc, const struct cJSON *node, const char *key,
+static bool check_number(const struct al_json *doc, const struct al_item *node, const char *key,
 	mpq_srcptr found)
 {
-	const struct cJSON *member = al_json_get(node, key);
+	const struct al_item *member = al_json_get(node, key);
 	struct al_error err = {0};
 	int64_t expected;
 
@@ -133,10 +133,10 @@ static const char *config_path(char path[8192], const char *name)
 	return path;
 }
 
-static bool check_counts(const struct al_json *doc, const struct cJSON *node,
+static bool check_counts(const struct al_json *doc, const struct al_item *node,
 	const struct counts *counts)
 {
-	const struct cJSON *window = al_json_get(node, "window");
+	const struct al_item *window = al_json_get(node, "window");
 
 	return check_number(doc, node, "whole_parameters", counts->all[AL_COUNT_PARAMETERS])
 		&& check_number(doc, node, "text_parameters", counts->components[AL_COMPONENT_TEXT])
@@ -151,7 +151,7 @@ static bool check_counts(const struct al_json *doc, const struct cJSON *node,
 		&& (!window || check_number(doc, window, "numbers_per_token", counts->in_windows));
 }
 
-static bool check_config(const struct al_json *doc, const struct cJSON *node)
+static bool check_config(const struct al_json *doc, const struct al_item *node)
 {
 	struct al_error err = {0};
 	struct counts counts;

@@ -290,7 +290,7 @@ static void refuses(void **state)
 
 /* ---- files of other writers ---- */
 
-static const struct cJSON *member_of(const struct cJSON *object, const char *key)
+static const struct al_item *member_of(const struct al_item *object, const char *key)
 {
 	al_json_each (member, object)
 		if (strcmp(member->string, key) == 0)
@@ -300,7 +300,7 @@ static const struct cJSON *member_of(const struct cJSON *object, const char *key
 }
 
 /* By gguf-py, in single precision. */
-static void check_tensor(const struct al_checkpoint *checkpoint, const struct cJSON *expected)
+static void check_tensor(const struct al_checkpoint *checkpoint, const struct al_item *expected)
 {
 	const struct al_tensor *tensor = al_checkpoint_find(checkpoint, expected->string);
 	const struct al_selection all = al_select_all(tensor);

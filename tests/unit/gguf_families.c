@@ -33,7 +33,7 @@ static void put_text(struct al_text *out, const char *text)
 	al_text_add(out, text);
 }
 
-static void put_value(struct al_text *out, const struct al_json *doc, const struct cJSON *node)
+static void put_value(struct al_text *out, const struct al_json *doc, const struct al_item *node)
 {
 	struct al_error err;
 	const char *text;
@@ -66,7 +66,7 @@ static void put_value(struct al_text *out, const struct al_json *doc, const stru
 /* All keys but those that aren't in a file; returns how many. */
 static uint64_t put_metadata(struct al_text *out, const struct al_json *doc)
 {
-	const struct cJSON *type = al_json_get(doc->root, "model_type");
+	const struct al_item *type = al_json_get(doc->root, "model_type");
 	struct al_error err;
 	const char *name;
 	uint64_t n = 1;

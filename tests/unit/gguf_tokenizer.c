@@ -130,7 +130,7 @@ static void set(struct vocabulary *v, int64_t token, const char *text, int32_t t
 		v->n = (size_t)token + 1;
 }
 
-static double number_of(const struct al_json *doc, const struct cJSON *node)
+static double number_of(const struct al_json *doc, const struct al_item *node)
 {
 	double number;
 	struct al_error err;
@@ -139,7 +139,7 @@ static double number_of(const struct al_json *doc, const struct cJSON *node)
 	return number;
 }
 
-static const char *text_of(const struct al_json *doc, const struct cJSON *node)
+static const char *text_of(const struct al_json *doc, const struct al_item *node)
 {
 	const char *text;
 	struct al_error err;
@@ -150,7 +150,7 @@ static const char *text_of(const struct al_json *doc, const struct cJSON *node)
 
 static void take_vocabulary(const struct al_json *doc, struct vocabulary *v)
 {
-	const struct cJSON *vocab = al_json_get(al_json_get(doc->root, "model"), "vocab");
+	const struct al_item *vocab = al_json_get(al_json_get(doc->root, "model"), "vocab");
 	int64_t token = 0;
 
 	al_json_each (item, vocab)
@@ -168,7 +168,7 @@ static void take_vocabulary(const struct al_json *doc, struct vocabulary *v)
 /* "a b" */
 static void add_merges(struct metadata *m, const struct al_json *doc)
 {
-	const struct cJSON *merges = al_json_get(al_json_get(doc->root, "model"), "merges");
+	const struct al_item *merges = al_json_get(al_json_get(doc->root, "model"), "merges");
 
 	begin_list(m, "merges", TEXT, al_json_size(merges));
 	al_json_each (merge, merges) {
@@ -186,7 +186,7 @@ static void add_merges(struct metadata *m, const struct al_json *doc)
  * found as they are, or not at all. */
 static void score_merges(const struct al_json *doc, struct vocabulary *v)
 {
-	const struct cJSON *merges = al_json_get(al_json_get(doc->root, "model"), "merges");
+	const struct al_item *merges = al_json_get(al_json_get(doc->root, "model"), "merges");
 	float rank = 0;
 
 	al_json_each (merge, merges) {

@@ -60,7 +60,7 @@ static void reads_what_python_writes(void **state)
 	assert_true(al_json_read_python(&doc, path, &err));
 	assert_false(al_json_real(&doc, al_json_get(doc.root, "a"), &number, &err));
 	assert_non_null(strstr(err.message, ":1:7: \"a\": found NaN, expected a finite number"));
-	const struct cJSON *list = al_json_get(doc.root, "N\"I");
+	const struct al_item *list = al_json_get(doc.root, "N\"I");
 	assert_false(al_json_real(&doc, al_json_at(list, 0), &number, &err));
 	assert_non_null(strstr(err.message, ": found -Infinity, expected a finite number"));
 	assert_false(al_json_whole(&doc, al_json_get(doc.root, "b"), &whole, &err));

@@ -17,7 +17,8 @@ struct peaks {
 	size_t n;
 };
 
-static void read_training(const struct al_json *doc, const struct cJSON *row, struct al_training *t)
+static void read_training(const struct al_json *doc, const struct al_item *row,
+	struct al_training *t)
 {
 	const struct {
 		const char *key;
@@ -37,7 +38,7 @@ static void read_training(const struct al_json *doc, const struct cJSON *row, st
 	must(al_catalog_recipe(catalog, "megatron", &t->recipe, &err), &err);
 }
 
-static void open_ledger(const struct al_json *doc, const struct cJSON *config,
+static void open_ledger(const struct al_json *doc, const struct al_item *config,
 	const struct al_training *t, struct al_settings *settings, struct al_ledger *ledger)
 {
 	static struct al_basis basis;
@@ -59,7 +60,7 @@ static void open_ledger(const struct al_json *doc, const struct cJSON *config,
 	must(al_ledger_open(ledger, &ask, &err) && al_ledger_update(ledger, &err), &err);
 }
 
-static bool compare(const struct al_json *doc, const struct cJSON *row, size_t stage,
+static bool compare(const struct al_json *doc, const struct al_item *row, size_t stage,
 	mpq_srcptr total, struct peaks *peaks)
 {
 	struct al_error err = {0};
@@ -84,7 +85,7 @@ static bool compare(const struct al_json *doc, const struct cJSON *row, size_t s
 	return false;
 }
 
-static bool check_row(const struct al_json *doc, const struct cJSON *row, struct peaks *peaks)
+static bool check_row(const struct al_json *doc, const struct al_item *row, struct peaks *peaks)
 {
 	struct al_stage_memory stages[MOST_STAGES];
 	struct al_settings settings;

@@ -16,7 +16,7 @@ static char reference_list[4096];
 /* ---- counting ---- */
 
 static bool count(const struct al_family *family, const struct al_json *doc,
-	const struct cJSON *config, enum al_tensor_list_detail detail, mpq_t out[AL_N_COUNTS],
+	const struct al_item *config, enum al_tensor_list_detail detail, mpq_t out[AL_N_COUNTS],
 	struct al_error *err)
 {
 	struct al_settings settings;
@@ -66,11 +66,11 @@ static bool is_stored_total(mpq_t counts[AL_N_COUNTS], int64_t total)
 
 struct model {
 	const char *name, *model_type;
-	const struct cJSON *config;
+	const struct al_item *config;
 	int64_t total, stored, non_embedding; /* the last two 0 where nobody published them */
 };
 
-static void read_model(const struct al_json *doc, const struct cJSON *node, struct model *model)
+static void read_model(const struct al_json *doc, const struct al_item *node, struct model *model)
 {
 	struct al_error err = {0};
 

@@ -71,7 +71,7 @@ static void must(bool ok, const struct al_error *err)
 
 /* ---- a case ---- */
 
-static int64_t value_of(const struct al_json *doc, const struct cJSON *node)
+static int64_t value_of(const struct al_json *doc, const struct al_item *node)
 {
 	struct al_error err = {0};
 	bool is_on;
@@ -85,7 +85,7 @@ static int64_t value_of(const struct al_json *doc, const struct cJSON *node)
 	return value;
 }
 
-static void read_case(struct world *world, const struct cJSON *node, struct odd *odd)
+static void read_case(struct world *world, const struct al_item *node, struct odd *odd)
 {
 	struct al_error err = {0};
 	const char *name;
@@ -203,7 +203,7 @@ static void check_working(struct world *world, const char *working, int64_t expe
 /* ---- tests ---- */
 
 static void check_quantity(struct world *world, struct odd *odd, const struct quantity *quantity,
-	const struct cJSON *hand)
+	const struct al_item *hand)
 {
 	struct al_error err = {0};
 	int64_t expected = value_of(&world->doc, al_json_get(hand, "is"));
@@ -231,7 +231,7 @@ static void agrees_with_hand_work(void **state)
 		struct odd odd;
 		read_case(world, node, &odd);
 		for (size_t i = 0; i < N_QUANTITIES; i++) {
-			const struct cJSON *hand = al_json_get(node, quantities[i].key);
+			const struct al_item *hand = al_json_get(node, quantities[i].key);
 			if (hand)
 				check_quantity(world, &odd, &quantities[i], hand);
 		}

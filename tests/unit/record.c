@@ -25,10 +25,10 @@ struct drawing {
 	bool has_corner;
 	const char **tags;
 	size_t n_tags;
-	const struct cJSON *as_it_is;
+	const struct al_item *as_it_is;
 };
 
-static bool read_twice(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_twice(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct drawing *drawing = out;
 
@@ -38,7 +38,7 @@ static bool read_twice(void *context, const struct cJSON *node, void *out, struc
 	return true;
 }
 
-static bool read_label(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_label(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	(void)context;
 	(void)err;
@@ -46,7 +46,7 @@ static bool read_label(void *context, const struct cJSON *node, void *out, struc
 	return true;
 }
 
-static bool check_drawing(void *context, const struct cJSON *object, void *record,
+static bool check_drawing(void *context, const struct al_item *object, void *record,
 	struct al_error *err)
 {
 	const struct drawing *drawing = record;

@@ -54,7 +54,8 @@ static void add_name(struct names *names, const char *name)
 	names->items[names->n++] = al_strdup(&names->arena, name);
 }
 
-static void collect_names(struct names *names, const struct al_json *doc, const struct cJSON *list)
+static void collect_names(struct names *names, const struct al_json *doc,
+	const struct al_item *list)
 {
 	struct al_error err = {0};
 
@@ -84,7 +85,7 @@ static const char *const naming_keys[] = {"name", "tied_to", "before", "down", "
 	"sinks", "router", "of", "times", "add", "content"};
 
 static void add_renamed_text(struct al_text *out, const struct names *names,
-	const struct al_json *doc, const struct cJSON *node)
+	const struct al_json *doc, const struct al_item *node)
 {
 	const char *key = al_json_key(node);
 	struct al_error err = {0};
@@ -101,7 +102,7 @@ static void add_renamed_text(struct al_text *out, const struct names *names,
 }
 
 static void add_renamed(struct al_text *out, const struct names *names, const struct al_json *doc,
-	const struct cJSON *node)
+	const struct al_item *node)
 {
 	const bool is_object = al_json_kind(node) == AL_JSON_OBJECT;
 	struct al_error err = {0};
@@ -166,7 +167,7 @@ static void write_renamed(const char *path, const char *name, const char *text,
 struct subject {
 	const struct al_family *family;
 	const struct al_json *doc;
-	const struct cJSON *config;
+	const struct al_item *config;
 	const char *name;
 };
 
@@ -570,7 +571,7 @@ static const struct al_variant *load_renamed_variant(const char *name)
 enum { MOST_BINDINGS = 16 };
 
 /* Numbers and options. */
-static size_t read_bindings(const struct al_json *doc, const struct cJSON *with,
+static size_t read_bindings(const struct al_json *doc, const struct al_item *with,
 	struct al_binding bindings[MOST_BINDINGS])
 {
 	struct al_error err = {0};
@@ -590,7 +591,7 @@ static size_t read_bindings(const struct al_json *doc, const struct cJSON *with,
 	return n;
 }
 
-static void check_variant(const struct al_json *shapes, const struct cJSON *node)
+static void check_variant(const struct al_json *shapes, const struct al_item *node)
 {
 	struct al_binding with[MOST_BINDINGS];
 	struct al_configured_variant configured = {.with = with};

@@ -13,18 +13,18 @@ enum { MOST_ENTRIES = 512 };
 
 /* Objects with a name: tensors, and what modules store. */
 struct entries {
-	const struct cJSON *items[MOST_ENTRIES];
+	const struct al_item *items[MOST_ENTRIES];
 	size_t n;
 };
 
-static const char *text_of(const struct cJSON *entry, const char *key)
+static const char *text_of(const struct al_item *entry, const char *key)
 {
 	const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(entry, key));
 
 	return text ? text : "";
 }
 
-static void add_all(struct entries *entries, const struct cJSON *array)
+static void add_all(struct entries *entries, const struct al_item *array)
 {
 	al_json_each (entry, array) {
 		assert_true(entries->n < MOST_ENTRIES);
@@ -32,37 +32,37 @@ static void add_all(struct entries *entries, const struct cJSON *array)
 	}
 }
 
-static void collect(struct entries *entries, const struct cJSON *root)
+static void collect(struct entries *entries, const struct al_item *root)
 {
-	const struct cJSON *modules = al_json_get(root, "modules");
+	const struct al_item *modules = al_json_get(root, "modules");
 
 	entries->n = 0;
 	if (al_json_get(root, "tensors"))
 		add_all(entries, al_json_get(root, "tensors"));
-	for (const struct cJSON *m = modules ? al_json_first(modules) : NULL; m;
+	for (const struct al_item *m = modules ? al_json_first(modules) : NULL; m;
 		m = al_json_next(m))
 		if (al_json_get(m, "stored"))
 			add_all(entries, al_json_get(m, "stored"));
 }
 
-static bool is_same(const struct cJSON *a, const struct cJSON *b, const char *key)
+static bool is_same(const struct al_item *a, const struct al_item *b, const char *key)
 {
-	const struct cJSON *of_a = al_json_get(a, key), *of_b = al_json_get(b, key);
+	const struct al_item *of_a = al_json_get(a, key), *of_b = al_json_get(b, key);
 
 	return of_a == of_b || cJSON_Compare(of_a, of_b, true);
 }
 
 /* ---- a bias and its weight ---- */
 
-static const char *first_dim(const struct cJSON *entry)
+static const char *first_dim(const struct al_item *entry)
 {
 	return cJSON_GetStringValue(al_json_first(al_json_get(entry, "shape")));
 }
 
 /* Some layers store their weights as [in, out]. */
-static bool is_as_wide(const struct cJSON *bias, const struct cJSON *weight)
+static bool is_as_wide(const struct al_item *bias, const struct al_item *weight)
 {
-	const struct cJSON *shape = al_json_get(weight, "shape");
+	const struct al_item *shape = al_json_get(weight, "shape");
 	const char *width = first_dim(bias);
 	const char *last = cJSON_GetStringValue(al_json_at(shape, al_json_size(shape) - 1));
 
@@ -101,13 +101,13 @@ static char *terms(struct al_arena *arena, const char *condition)
 }
 
 /* The widths of ["W_DKV", "kv_rank"], ["W_KR", "d_rope"] and of their biases. */
-static bool is_fused_alike(const struct cJSON *bias, const struct cJSON *weight)
+static bool is_fused_alike(const struct al_item *bias, const struct al_item *weight)
 {
-	const struct cJSON *a = al_json_get(bias, "fused"), *b = al_json_get(weight, "fused");
+	const struct al_item *a = al_json_get(bias, "fused"), *b = al_json_get(weight, "fused");
 
 	if (!a || !b)
 		return a == b;
-	const struct cJSON *of_a = al_json_get(a, "of"), *of_b = al_json_get(b, "of");
+	const struct al_item *of_a = al_json_get(a, "of"), *of_b = al_json_get(b, "of");
 	bool same = is_same(a, b, "repeat") && al_json_size(of_a) == al_json_size(of_b);
 	for (size_t i = 0; same && i < al_json_size(of_a); i++)
 		same = cJSON_Compare(al_json_at(al_json_at(of_a, i), 1),
@@ -115,7 +115,8 @@ static bool is_fused_alike(const struct cJSON *bias, const struct cJSON *weight)
 	return same;
 }
 
-static bool belongs_to(struct al_arena *arena, const struct cJSON *bias, const struct cJSON *weight)
+static bool belongs_to(struct al_arena *arena, const struct al_item *bias,
+	const struct al_item *weight)
 {
 	return (!al_json_get(bias, "shape") || is_as_wide(bias, weight))
 		&& is_fused_alike(bias, weight)
@@ -124,7 +125,7 @@ static bool belongs_to(struct al_arena *arena, const struct cJSON *bias, const s
 }
 
 /* "q_proj.bias" and "q_proj.weight", of one list */
-static bool is_weight_of(const struct cJSON *bias, const struct cJSON *weight)
+static bool is_weight_of(const struct al_item *bias, const struct al_item *weight)
 {
 	const char *a = text_of(bias, "name"), *b = text_of(weight, "name");
 	const size_t n = strlen(a) - strlen("bias");
@@ -133,7 +134,8 @@ static bool is_weight_of(const struct cJSON *bias, const struct cJSON *weight)
 		&& !al_json_get(bias, "shape") == !al_json_get(weight, "shape");
 }
 
-static size_t check_bias(const struct entries *entries, const struct cJSON *bias, const char *file)
+static size_t check_bias(const struct entries *entries, const struct al_item *bias,
+	const char *file)
 {
 	struct al_arena arena;
 	bool has_weight = false, holds = false;
@@ -160,14 +162,14 @@ static const char *within(const char *name, const char *index)
 	return found ? found + strlen(index) : NULL;
 }
 
-static size_t check_further(const struct entries *entries, const struct cJSON *further,
+static size_t check_further(const struct entries *entries, const struct al_item *further,
 	const char *file)
 {
 	const char *name = within(text_of(further, "name"), "{mtp}");
 	bool has_layer = false, holds = false;
 
 	for (size_t i = 0; name && i < entries->n; i++) {
-		const struct cJSON *entry = entries->items[i];
+		const struct al_item *entry = entries->items[i];
 		const char *other = within(text_of(entry, "name"), "{layer}");
 		if (!other || strcmp(other, name) != 0)
 			continue;
@@ -182,7 +184,7 @@ static size_t check_further(const struct entries *entries, const struct cJSON *f
 
 /* ---- all ---- */
 
-static bool is_bias(const struct cJSON *entry)
+static bool is_bias(const struct al_item *entry)
 {
 	const char *name = text_of(entry, "name");
 	const size_t n = strlen(name);

@@ -18,14 +18,15 @@ static const char *const schema_files[N_SCHEMAS] = {"answer.json", "family.json"
 static struct al_json schemas[N_SCHEMAS];
 
 /* One keyword of `schema`, whose file is `doc`, against a value. */
-typedef bool keyword_holds(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value);
+typedef bool keyword_holds(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value);
 
-static bool holds(const struct al_json *doc, const struct cJSON *schema, const struct cJSON *value);
+static bool holds(const struct al_json *doc, const struct al_item *schema,
+	const struct al_item *value);
 
 /* ---- reading schemas ---- */
 
-static const char *text_of(const struct cJSON *node)
+static const char *text_of(const struct al_item *node)
 {
 	const char *text = NULL;
 
@@ -33,7 +34,7 @@ static const char *text_of(const struct cJSON *node)
 	return text;
 }
 
-static double number_of(const struct cJSON *node)
+static double number_of(const struct al_item *node)
 {
 	double number = 0;
 
@@ -41,29 +42,29 @@ static double number_of(const struct cJSON *node)
 	return number;
 }
 
-static bool is_text(const struct cJSON *value)
+static bool is_text(const struct al_item *value)
 {
 	return al_json_kind(value) == AL_JSON_TEXT;
 }
 
-static bool is_number(const struct cJSON *value)
+static bool is_number(const struct al_item *value)
 {
 	return al_json_kind(value) == AL_JSON_NUMBER;
 }
 
-static bool is_object(const struct cJSON *value)
+static bool is_object(const struct al_item *value)
 {
 	return al_json_kind(value) == AL_JSON_OBJECT;
 }
 
-static bool is_array(const struct cJSON *value)
+static bool is_array(const struct al_item *value)
 {
 	return al_json_kind(value) == AL_JSON_ARRAY;
 }
 
 /* "#/definitions/NAME", "variant.json", or "variant.json#/definitions/NAME" */
 static bool holds_reference(const struct al_json *doc, const char *reference,
-	const struct cJSON *value)
+	const struct al_item *value)
 {
 	static const char prefix[] = "#/definitions/";
 	const size_t length = strcspn(reference, "#");
@@ -75,7 +76,7 @@ static bool holds_reference(const struct al_json *doc, const char *reference,
 	if (!reference[length])
 		return holds(doc, doc->root, value);
 	assert_int_equal(strncmp(reference + length, prefix, strlen(prefix)), 0);
-	const struct cJSON *definition = al_json_get(al_json_get(doc->root, "definitions"),
+	const struct al_item *definition = al_json_get(al_json_get(doc->root, "definitions"),
 		reference + length + strlen(prefix));
 	assert_non_null(definition);
 	return holds(doc, definition, value);
@@ -83,15 +84,15 @@ static bool holds_reference(const struct al_json *doc, const char *reference,
 
 /* ---- keywords ---- */
 
-static bool annotates(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool annotates(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)doc, (void)keyword, (void)schema, (void)value;
 	return true;
 }
 
-static bool has_type(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool has_type(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	static const char *const names[] = {
 		[AL_JSON_NULL] = "null",
@@ -114,8 +115,8 @@ static bool has_type(const struct al_json *doc, const struct cJSON *keyword,
 	return strcmp(text_of(keyword), names[al_json_kind(value)]) == 0;
 }
 
-static bool is_among(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool is_among(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)doc, (void)schema;
 	al_json_each (word, keyword)
@@ -124,8 +125,8 @@ static bool is_among(const struct al_json *doc, const struct cJSON *keyword,
 	return false;
 }
 
-static bool matches(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool matches(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	regex_t regex;
 
@@ -138,36 +139,36 @@ static bool matches(const struct al_json *doc, const struct cJSON *keyword,
 	return found;
 }
 
-static bool is_long_enough(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool is_long_enough(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)doc, (void)schema;
 	return !is_text(value) || (double)strlen(text_of(value)) >= number_of(keyword);
 }
 
-static bool is_short_enough(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool is_short_enough(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)doc, (void)schema;
 	return !is_text(value) || (double)strlen(text_of(value)) <= number_of(keyword);
 }
 
-static bool is_at_least(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool is_at_least(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)doc, (void)schema;
 	return !is_number(value) || number_of(value) >= number_of(keyword);
 }
 
-static bool is_at_most(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool is_at_most(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)doc, (void)schema;
 	return !is_number(value) || number_of(value) <= number_of(keyword);
 }
 
-static bool has_items(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool has_items(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)schema;
 	if (!is_array(value))
@@ -178,35 +179,35 @@ static bool has_items(const struct al_json *doc, const struct cJSON *keyword,
 	return true;
 }
 
-static bool has_enough_items(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool has_enough_items(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)doc, (void)schema;
 	return !is_array(value) || (double)al_json_size(value) >= number_of(keyword);
 }
 
-static bool has_few_items(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool has_few_items(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)doc, (void)schema;
 	return !is_array(value) || (double)al_json_size(value) <= number_of(keyword);
 }
 
-static bool has_different_items(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool has_different_items(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)doc, (void)keyword, (void)schema;
 	if (!is_array(value))
 		return true;
 	al_json_each (a, value)
-		for (const struct cJSON *b = al_json_next(a); b; b = al_json_next(b))
+		for (const struct al_item *b = al_json_next(a); b; b = al_json_next(b))
 			if (is_text(a) && is_text(b) && strcmp(text_of(a), text_of(b)) == 0)
 				return false;
 	return true;
 }
 
-static bool has_required(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool has_required(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)doc, (void)schema;
 	al_json_each (key, keyword)
@@ -215,31 +216,31 @@ static bool has_required(const struct al_json *doc, const struct cJSON *keyword,
 	return true;
 }
 
-static bool has_enough_members(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool has_enough_members(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)doc, (void)schema;
 	return !is_object(value) || (double)al_json_size(value) >= number_of(keyword);
 }
 
-static bool has_properties(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool has_properties(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)schema;
 	if (!is_object(value))
 		return true;
 	al_json_each (property, keyword) {
-		const struct cJSON *member = al_json_get(value, al_json_key(property));
+		const struct al_item *member = al_json_get(value, al_json_key(property));
 		if (member && !holds(doc, property, member))
 			return false;
 	}
 	return true;
 }
 
-static bool allows_others(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool allows_others(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
-	const struct cJSON *properties = al_json_get(schema, "properties");
+	const struct al_item *properties = al_json_get(schema, "properties");
 
 	if (!is_object(value))
 		return true;
@@ -252,7 +253,7 @@ static bool allows_others(const struct al_json *doc, const struct cJSON *keyword
 	return true;
 }
 
-static bool name_holds(const struct al_json *doc, const struct cJSON *schema, const char *name)
+static bool name_holds(const struct al_json *doc, const struct al_item *schema, const char *name)
 {
 	struct al_json quoted;
 	struct al_text text;
@@ -266,8 +267,8 @@ static bool name_holds(const struct al_json *doc, const struct cJSON *schema, co
 	return ok;
 }
 
-static bool has_names(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool has_names(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)schema;
 	if (!is_object(value))
@@ -278,8 +279,8 @@ static bool has_names(const struct al_json *doc, const struct cJSON *keyword,
 	return true;
 }
 
-static bool has_dependencies(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool has_dependencies(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	al_json_each (dependency, keyword)
 		if (is_object(value) && al_json_get(value, al_json_key(dependency))
@@ -288,8 +289,8 @@ static bool has_dependencies(const struct al_json *doc, const struct cJSON *keyw
 	return true;
 }
 
-static size_t count_holding(const struct al_json *doc, const struct cJSON *among,
-	const struct cJSON *value)
+static size_t count_holding(const struct al_json *doc, const struct al_item *among,
+	const struct al_item *value)
 {
 	size_t n = 0;
 
@@ -298,38 +299,38 @@ static size_t count_holding(const struct al_json *doc, const struct cJSON *among
 	return n;
 }
 
-static bool holds_any(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool holds_any(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)schema;
 	return count_holding(doc, keyword, value) > 0;
 }
 
-static bool holds_one(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool holds_one(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)schema;
 	return count_holding(doc, keyword, value) == 1;
 }
 
-static bool holds_all(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool holds_all(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)schema;
 	return count_holding(doc, keyword, value) == al_json_size(keyword);
 }
 
-static bool holds_not(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool holds_not(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
 	(void)schema;
 	return !holds(doc, keyword, value);
 }
 
-static bool holds_if(const struct al_json *doc, const struct cJSON *keyword,
-	const struct cJSON *schema, const struct cJSON *value)
+static bool holds_if(const struct al_json *doc, const struct al_item *keyword,
+	const struct al_item *schema, const struct al_item *value)
 {
-	const struct cJSON *branch = al_json_get(schema,
+	const struct al_item *branch = al_json_get(schema,
 		holds(doc, keyword, value) ? "then" : "else");
 
 	return !branch || holds(doc, branch, value);
@@ -381,9 +382,10 @@ static keyword_holds *find_keyword(const char *name)
 }
 
 /* In draft 7, nothing beside a reference counts. */
-static bool holds(const struct al_json *doc, const struct cJSON *schema, const struct cJSON *value)
+static bool holds(const struct al_json *doc, const struct al_item *schema,
+	const struct al_item *value)
 {
-	const struct cJSON *reference = al_json_get(schema, "$ref");
+	const struct al_item *reference = al_json_get(schema, "$ref");
 
 	if (reference)
 		return holds_reference(doc, text_of(reference), value);

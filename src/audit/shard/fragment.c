@@ -70,7 +70,7 @@ static bool is_exact(const char *digits)
 	return digits[-1] == '/' && n > 0 && digits[0] != '0' && digits[n] == '\0';
 }
 
-static bool read_exact(struct parser *p, const struct cJSON *node, const char *digits,
+static bool read_exact(struct parser *p, const struct al_item *node, const char *digits,
 	struct al_cell *cell, struct al_error *err)
 {
 	mpq_t value;
@@ -86,7 +86,7 @@ static bool read_exact(struct parser *p, const struct cJSON *node, const char *d
 	return true;
 }
 
-static bool read_object(struct parser *p, const struct cJSON *node, struct al_cell *cell,
+static bool read_object(struct parser *p, const struct al_item *node, struct al_cell *cell,
 	struct al_error *err)
 {
 	static const char *const reals[] = {"nan", "inf", "-inf"};
@@ -111,7 +111,7 @@ static bool read_object(struct parser *p, const struct cJSON *node, struct al_ce
 	return true;
 }
 
-static bool read_cell(struct parser *p, const struct cJSON *node, struct al_cell *cell,
+static bool read_cell(struct parser *p, const struct al_item *node, struct al_cell *cell,
 	struct al_error *err)
 {
 	const char *text;
@@ -137,7 +137,7 @@ static bool read_cell(struct parser *p, const struct cJSON *node, struct al_cell
 
 /* ---- tables ---- */
 
-static bool read_row(struct parser *p, const struct cJSON *row, struct al_error *err)
+static bool read_row(struct parser *p, const struct al_item *row, struct al_error *err)
 {
 	struct al_cell *cell = al_table_add_row(p->table);
 
@@ -152,9 +152,9 @@ static bool read_row(struct parser *p, const struct cJSON *row, struct al_error 
 	return true;
 }
 
-static bool read_table(struct parser *p, const struct cJSON *node, struct al_error *err)
+static bool read_table(struct parser *p, const struct al_item *node, struct al_error *err)
 {
-	const struct cJSON *columns, *notes, *rows;
+	const struct al_item *columns, *notes, *rows;
 	const char *text;
 
 	if (!al_json_expect(p->doc, node, AL_JSON_OBJECT, err)
@@ -185,7 +185,7 @@ static bool read_table(struct parser *p, const struct cJSON *node, struct al_err
 
 static bool read_all(struct parser *p, struct al_error *err)
 {
-	const struct cJSON *facts, *tables, *root = p->doc->root;
+	const struct al_item *facts, *tables, *root = p->doc->root;
 	struct al_fragment *f = p->fragment;
 	const char *value;
 

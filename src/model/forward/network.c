@@ -37,7 +37,7 @@ bool al_view_longest(struct al_model_view *view, int64_t *out, struct al_error *
 static bool read_activation(struct al_network *network, struct al_error *err)
 {
 	const struct al_forward_word *word = &network->how->activation;
-	const struct cJSON *node = al_model_view_key(network->view, word->keys, word->n_keys);
+	const struct al_item *node = al_model_view_key(network->view, word->keys, word->n_keys);
 	const char *name = word->fallback;
 
 	if (!node || al_json_kind(node) == AL_JSON_NULL)
@@ -48,7 +48,7 @@ static bool read_activation(struct al_network *network, struct al_error *err)
 }
 
 /* A config's value as the family's file writes it. */
-static const char *value_text(struct al_network *network, const struct cJSON *node)
+static const char *value_text(struct al_network *network, const struct al_item *node)
 {
 	const char *text = "";
 	double real = 0;
@@ -74,7 +74,7 @@ static const char *value_text(struct al_network *network, const struct cJSON *no
 static bool check_need(struct al_network *network, const struct al_forward_need *need,
 	struct al_error *err)
 {
-	const struct cJSON *node = al_model_view_key(network->view, &need->key, 1);
+	const struct al_item *node = al_model_view_key(network->view, &need->key, 1);
 	const char *value = node ? value_text(network, node) : NULL;
 	const char *expected = need->values[0];
 
@@ -265,7 +265,7 @@ bool al_network_named_tokens(const struct al_network *network, const char *key, 
 	size_t room, size_t *n, struct al_error *err)
 {
 	const struct al_json *config = &network->view->config;
-	const struct cJSON *node = al_model_view_key(network->view, &key, 1), *item = node;
+	const struct al_item *node = al_model_view_key(network->view, &key, 1), *item = node;
 
 	*n = 0;
 	if (!node || al_json_kind(node) == AL_JSON_NULL)

@@ -2,10 +2,10 @@
 #include "catalog/config.h"
 #include "model/heads/views.h"
 
-const struct cJSON *al_model_view_key(const struct al_model_view *view, const char *const *keys,
+const struct al_item *al_model_view_key(const struct al_model_view *view, const char *const *keys,
 	size_t n)
 {
-	const struct cJSON *node = NULL;
+	const struct al_item *node = NULL;
 
 	for (size_t i = 0; !node && i < n; i++)
 		node = al_config_find_nested(view->config.root, keys[i]);
@@ -15,7 +15,7 @@ const struct cJSON *al_model_view_key(const struct al_model_view *view, const ch
 bool al_model_view_number(const struct al_model_view *view, const struct al_config_number *number,
 	double absent, double *out, struct al_error *err)
 {
-	const struct cJSON *node = al_model_view_key(view, number->keys, number->n_keys);
+	const struct al_item *node = al_model_view_key(view, number->keys, number->n_keys);
 
 	*out = number->has_fallback && !node ? number->fallback + number->plus : absent;
 	if (!node || al_json_kind(node) == AL_JSON_NULL)

@@ -95,12 +95,12 @@ enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 struct source {
 	const struct al_json *doc;
 	struct al_arena *arena;
-	const struct cJSON *object;
+	const struct al_item *object;
 };
 
-static const struct cJSON *member(const struct cJSON *object, const char *key)
+static const struct al_item *member(const struct al_item *object, const char *key)
 {
-	const struct cJSON *node = al_json_get(object, key);
+	const struct al_item *node = al_json_get(object, key);
 
 	return node && al_json_kind(node) != AL_JSON_NULL ? node : NULL;
 }
@@ -109,7 +109,7 @@ static const struct cJSON *member(const struct cJSON *object, const char *key)
 static bool read_real(const struct source *s, const char *key, double *out, struct al_error *err)
 {
 	const struct al_json *doc = s->doc;
-	const struct cJSON *node = member(s->object, key);
+	const struct al_item *node = member(s->object, key);
 
 	if (!node)
 		return true;
@@ -123,7 +123,7 @@ static bool read_list(const struct source *s, const char *key, const double **ou
 	struct al_error *err)
 {
 	const struct al_json *doc = s->doc;
-	const struct cJSON *list = member(s->object, key);
+	const struct al_item *list = member(s->object, key);
 	double *values;
 	size_t i = 0;
 
@@ -145,7 +145,7 @@ static bool read_list(const struct source *s, const char *key, const double **ou
 static bool read_kind(const struct source *s, struct al_rotary_rule *rule, struct al_error *err)
 {
 	const struct al_json *doc = s->doc;
-	const struct cJSON *node = member(s->object, "rope_type");
+	const struct al_item *node = member(s->object, "rope_type");
 	const char *name = "default", *names[N_KINDS];
 
 	node = node ? node : member(s->object, "type");
@@ -174,7 +174,7 @@ static bool read_numbers(const struct source *s, struct al_rotary_rule *rule, st
 	const struct source config = {s->doc, s->arena, s->doc->root};
 	double longest = 0, mscale = 0, mscale_all = 0;
 	bool is_rounded = true;
-	const struct cJSON *truncate = member(s->object, "truncate");
+	const struct al_item *truncate = member(s->object, "truncate");
 	size_t n_short = 0, n_long = 0;
 
 	if (!read_real(&config, "max_position_embeddings", &longest, err))
@@ -232,7 +232,7 @@ static bool check_rule(const struct source *s, struct al_rotary_rule *rule, stru
 }
 
 /* Meta's use_scaled_rope: 8 in Llama 3.1, 32 in the small ones of 3.2, and the file is the same. */
-static bool check_flag(const struct al_json *doc, const struct cJSON *node, bool *is_scaled,
+static bool check_flag(const struct al_json *doc, const struct al_item *node, bool *is_scaled,
 	struct al_error *err)
 {
 	return al_json_boolean(doc, node, is_scaled, err)

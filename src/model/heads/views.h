@@ -135,7 +135,7 @@ bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
 const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name);
 
 /* The node of the first of the keys that the config has ("a.b": of the object a), or NULL. */
-const struct cJSON *al_model_view_key(const struct al_model_view *view, const char *const *keys,
+const struct al_item *al_model_view_key(const struct al_model_view *view, const char *const *keys,
 	size_t n);
 
 /* A number of at least 0 that the config says. What it doesn't say, and a null, is `absent` unless

@@ -146,14 +146,15 @@ struct item {
 	bool is_word, takes_left, takes_right, is_normalized;
 };
 
-static bool read_id(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_id(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
 
 	return al_read_token(r->doc, node, out, err);
 }
 
-static bool check_item(void *context, const struct cJSON *node, void *record, struct al_error *err)
+static bool check_item(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
 	const struct item *item = record;
@@ -188,7 +189,7 @@ static bool take_item(struct al_tokenizer_reader *r, const struct item *item, st
 	return !item->is_normalized || normalize(r, &added->text, err);
 }
 
-bool al_added_read(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_added_read(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	static const struct al_field fields[] = {
 		{AL_KEY("id", BY, offsetof(struct item, token)), .read = read_id,

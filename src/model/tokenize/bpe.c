@@ -35,7 +35,7 @@ static bool find_merge(const void *context, int32_t a, int32_t b, struct al_bpe_
 /* ---- the list of merges ---- */
 
 /* "a b", or ["a", "b"]. */
-static bool read_pair(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_pair(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_span pair[2], struct al_error *err)
 {
 	const char *texts[2];
@@ -59,8 +59,8 @@ static bool read_pair(struct al_tokenizer_reader *r, const struct cJSON *node,
 	return true;
 }
 
-static bool find_piece(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_span text,
-	int32_t *out, struct al_error *err)
+static bool find_piece(struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_span text, int32_t *out, struct al_error *err)
 {
 	*out = al_vocab_find(&r->tokenizer->model.vocab, text);
 	return *out >= 0
@@ -69,7 +69,7 @@ static bool find_piece(struct al_tokenizer_reader *r, const struct cJSON *node, 
 }
 
 /* What the two are together: the second without the prefix of what continues a word. */
-static bool find_joined(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool find_joined(struct al_tokenizer_reader *r, const struct al_item *node,
 	const struct al_span pair[2], int32_t *out, struct al_error *err)
 {
 	const struct al_token_model *model = &r->tokenizer->model;
@@ -85,7 +85,7 @@ static bool find_joined(struct al_tokenizer_reader *r, const struct cJSON *node,
 	return ok;
 }
 
-static bool add_merge(struct al_tokenizer_reader *r, const struct cJSON *node, size_t rank,
+static bool add_merge(struct al_tokenizer_reader *r, const struct al_item *node, size_t rank,
 	struct al_error *err)
 {
 	struct al_token_model *model = &r->tokenizer->model;
@@ -100,7 +100,7 @@ static bool add_merge(struct al_tokenizer_reader *r, const struct cJSON *node, s
 	return true;
 }
 
-static bool read_merges(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_merges(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_tokenizer_reader *r = context;
 	struct al_token_model *model = &r->tokenizer->model;
@@ -121,7 +121,7 @@ static bool read_merges(void *context, const struct cJSON *node, void *out, stru
 	return true;
 }
 
-static bool read_dropout(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_dropout(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
 	double value = 0;
@@ -237,7 +237,7 @@ static bool encode(const struct al_token_model *model, struct al_arena *memory, 
 	return ok;
 }
 
-bool al_bpe_read(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err)
+bool al_bpe_read(struct al_tokenizer_reader *r, const struct al_item *node, struct al_error *err)
 {
 #define AT(member) offsetof(struct al_token_model, member)
 	static const struct al_field fields[] = {

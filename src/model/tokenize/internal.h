@@ -194,38 +194,40 @@ bool al_tokenizer_parse_of_gguf(struct al_tokenizer *tokenizer, const char *text
 /* One "type" of an object, and what reads it. */
 struct al_step_type {
 	const char *type;
-	bool (*read)(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err);
+	bool (*read)(struct al_tokenizer_reader *r, const struct al_item *node,
+		struct al_error *err);
 };
 
 /* Reads an object by its "type"; null is none. `what` names it in errors. */
-bool al_part_read(struct al_tokenizer_reader *r, const struct cJSON *node, const char *what,
+bool al_part_read(struct al_tokenizer_reader *r, const struct al_item *node, const char *what,
 	const struct al_step_type *parts, size_t n, struct al_error *err) AL_MUST_CHECK;
 /* The same of all items under `key`. */
-bool al_part_read_all(struct al_tokenizer_reader *r, const struct cJSON *object, const char *key,
+bool al_part_read_all(struct al_tokenizer_reader *r, const struct al_item *object, const char *key,
 	const char *what, const struct al_step_type *parts, size_t n,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Refuses any key but "type". */
-bool al_read_type_alone(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_read_type_alone(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Rows of records; `context` is the reader. */
-bool al_read_nothing(void *context, const struct cJSON *node, void *out, struct al_error *err);
-bool al_read_text_or_null(void *context, const struct cJSON *node, void *out, struct al_error *err);
+bool al_read_nothing(void *context, const struct al_item *node, void *out, struct al_error *err);
+bool al_read_text_or_null(void *context, const struct al_item *node, void *out,
+	struct al_error *err);
 /* {"String": TEXT} or {"Regex": TEXT}, into a const struct al_pattern *. */
-bool al_read_pattern(void *context, const struct cJSON *node, void *out, struct al_error *err);
-bool al_read_token(const struct al_json *doc, const struct cJSON *node, int32_t *out,
+bool al_read_pattern(void *context, const struct al_item *node, void *out, struct al_error *err);
+bool al_read_token(const struct al_json *doc, const struct al_item *node, int32_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-bool al_normalizer_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_normalizer_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err) AL_MUST_CHECK;
-bool al_pre_tokenizer_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_pre_tokenizer_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err) AL_MUST_CHECK;
-bool al_post_processor_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_post_processor_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* SentencePiece's table of replacements. */
-bool al_precompiled_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_precompiled_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- models ---- */
@@ -247,17 +249,17 @@ struct al_token_model {
 	size_t n_merge_slots;
 };
 
-bool al_token_model_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_token_model_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err) AL_MUST_CHECK;
 /* "vocab" of all models but Unigram, by a row of a record. */
-bool al_read_vocab(void *context, const struct cJSON *node, void *out, struct al_error *err);
-bool al_model_find_unknown(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_read_vocab(void *context, const struct al_item *node, void *out, struct al_error *err);
+bool al_model_find_unknown(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err) AL_MUST_CHECK;
-bool al_bpe_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_bpe_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err) AL_MUST_CHECK;
-bool al_unigram_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_unigram_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err) AL_MUST_CHECK;
-bool al_scored_bpe_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_scored_bpe_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err) AL_MUST_CHECK;
 /* ---- added tokens ---- */
 
@@ -267,7 +269,7 @@ struct al_added {
 	bool is_word, takes_left, takes_right, is_normalized;
 };
 
-bool al_added_read(void *context, const struct cJSON *node, void *out, struct al_error *err);
+bool al_added_read(void *context, const struct al_item *node, void *out, struct al_error *err);
 /* The step that finds those of one kind, where there are any. */
 void al_added_step(struct al_tokenizer_reader *r, bool is_normalized, struct al_text_steps *steps);
 

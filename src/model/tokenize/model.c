@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 
-bool al_read_vocab(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_read_vocab(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
 	struct al_vocab *vocab = &r->tokenizer->model.vocab;
@@ -24,7 +24,7 @@ bool al_read_vocab(void *context, const struct cJSON *node, void *out, struct al
 	return vocab->longest > 0 || al_json_fail(r->doc, node, err, "the vocabulary is empty");
 }
 
-bool al_model_find_unknown(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_model_find_unknown(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	struct al_token_model *model = &r->tokenizer->model;
@@ -100,7 +100,7 @@ static bool encode_word_piece(const struct al_token_model *model, struct al_aren
 	return true;
 }
 
-static bool word_piece_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool word_piece_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -135,7 +135,7 @@ static bool encode_word(const struct al_token_model *model, struct al_arena *mem
 	return true;
 }
 
-static bool word_level_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool word_level_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -162,9 +162,9 @@ static const struct al_step_type parts[] = {
 enum { N_PARTS = sizeof(parts) / sizeof(*parts) };
 
 /* Older files name no type: their keys tell. */
-static const struct al_step_type *part_by_keys(const struct cJSON *node)
+static const struct al_step_type *part_by_keys(const struct al_item *node)
 {
-	const struct cJSON *vocab = al_json_get(node, "vocab");
+	const struct al_item *vocab = al_json_get(node, "vocab");
 
 	if (al_json_get(node, "merges"))
 		return &parts[0];
@@ -173,7 +173,7 @@ static const struct al_step_type *part_by_keys(const struct cJSON *node)
 	return &parts[al_json_get(node, "continuing_subword_prefix") ? 3 : 2];
 }
 
-bool al_token_model_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_token_model_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	if (al_json_kind(node) == AL_JSON_OBJECT && !al_json_get(node, "type"))

@@ -82,45 +82,50 @@ static void add_lowercase(struct al_tokenizer_reader *r)
 
 /* ---- parts that are a type alone ---- */
 
-static bool read_nfc(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err)
+static bool read_nfc(struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_error *err)
 {
 	add_form(r, G_NORMALIZE_NFC);
 	return al_read_type_alone(r, node, err);
 }
 
-static bool read_nfd(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err)
+static bool read_nfd(struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_error *err)
 {
 	add_form(r, G_NORMALIZE_NFD);
 	return al_read_type_alone(r, node, err);
 }
 
-static bool read_nfkc(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err)
+static bool read_nfkc(struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_error *err)
 {
 	add_form(r, G_NORMALIZE_NFKC);
 	return al_read_type_alone(r, node, err);
 }
 
-static bool read_nfkd(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err)
+static bool read_nfkd(struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_error *err)
 {
 	add_form(r, G_NORMALIZE_NFKD);
 	return al_read_type_alone(r, node, err);
 }
 
-static bool read_lowercase(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_lowercase(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	add_lowercase(r);
 	return al_read_type_alone(r, node, err);
 }
 
-static bool read_strip_accents(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_strip_accents(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	add_replacement(r, "\\p{M}", "");
 	return al_read_type_alone(r, node, err);
 }
 
-static bool read_nmt(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err)
+static bool read_nmt(struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_error *err)
 {
 	add_replacement(r, "[\\x01-\\x08\\x0B\\x0E-\\x1F\\x7F\\x{8F}\\x{9F}]", "");
 	add_replacement(r,
@@ -130,7 +135,7 @@ static bool read_nmt(struct al_tokenizer_reader *r, const struct cJSON *node, st
 	return al_read_type_alone(r, node, err);
 }
 
-static bool read_byte_level(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_byte_level(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	al_steps_add(r->steps, r->arena, (struct al_step){.run = al_step_bytes});
@@ -144,7 +149,7 @@ struct bert {
 	int strips_accents; /* -1: as `lowercases` */
 };
 
-static bool read_strips(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_strips(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
 	bool value = false;
@@ -157,7 +162,8 @@ static bool read_strips(void *context, const struct cJSON *node, void *out, stru
 	return true;
 }
 
-static bool read_bert(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err)
+static bool read_bert(struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_error *err)
 {
 	static const struct al_field fields[] = {
 		{AL_KEY("type", BY, 0), .read = al_read_nothing},
@@ -194,7 +200,7 @@ struct strip {
 	bool left, right;
 };
 
-static bool read_strip(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_strip(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -215,7 +221,7 @@ static bool read_strip(struct al_tokenizer_reader *r, const struct cJSON *node,
 	return true;
 }
 
-static bool read_prepend(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_prepend(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -239,7 +245,7 @@ struct replacement {
 	const char *content;
 };
 
-static bool read_replace(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_replace(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -261,7 +267,7 @@ static bool read_replace(struct al_tokenizer_reader *r, const struct cJSON *node
 	return true;
 }
 
-static bool read_sequence(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_sequence(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err);
 
 static const struct al_step_type parts[] = {
@@ -281,14 +287,14 @@ static const struct al_step_type parts[] = {
 	{"StripAccents", read_strip_accents},
 };
 
-static bool read_sequence(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_sequence(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	return al_part_read_all(r, node, "normalizers", "normalizer", parts,
 		sizeof(parts) / sizeof(*parts), err);
 }
 
-bool al_normalizer_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_normalizer_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	return al_part_read(r, node, "normalizer", parts, sizeof(parts) / sizeof(*parts), err);

@@ -47,7 +47,7 @@ struct ends {
 };
 
 /* ["[SEP]", 102] */
-static bool read_named_token(void *context, const struct cJSON *node, void *out,
+static bool read_named_token(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
@@ -61,7 +61,8 @@ static bool read_named_token(void *context, const struct cJSON *node, void *out,
 		&& al_read_token(r->doc, al_json_at(node, 1), out, err);
 }
 
-static bool read_ends(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err)
+static bool read_ends(struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_error *err)
 {
 	static const struct al_field fields[] = {
 		{AL_KEY("type", BY, 0), .read = al_read_nothing},
@@ -88,22 +89,22 @@ static bool read_ends(struct al_tokenizer_reader *r, const struct cJSON *node, s
 
 struct template
 {
-	const struct cJSON *single, *special;
+	const struct al_item *single, *special;
 };
 
-static bool read_node(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_node(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	(void)context;
 	(void)err;
-	*(const struct cJSON **)out = node;
+	*(const struct al_item **)out = node;
 	return true;
 }
 
 /* The tokens that a template's special token stands for. */
 static bool add_special(struct al_tokenizer_reader *r, const struct template *template,
-	const struct cJSON *node, struct al_wrap *wrap, bool is_after, struct al_error *err)
+	const struct al_item *node, struct al_wrap *wrap, bool is_after, struct al_error *err)
 {
-	const struct cJSON *token, *ids;
+	const struct al_item *token, *ids;
 	const char *name;
 
 	if (!al_json_get_text(r->doc, node, "id", true, &name, err))
@@ -124,9 +125,9 @@ static bool add_special(struct al_tokenizer_reader *r, const struct template *te
 }
 
 static bool add_template_item(struct al_tokenizer_reader *r, const struct template *template,
-	const struct cJSON *node, struct al_wrap *wrap, bool *has_text, struct al_error *err)
+	const struct al_item *node, struct al_wrap *wrap, bool *has_text, struct al_error *err)
 {
-	const struct cJSON *special, *sequence;
+	const struct al_item *special, *sequence;
 	const char *name = NULL;
 
 	if (!al_json_expect(r->doc, node, AL_JSON_OBJECT, err)
@@ -146,7 +147,7 @@ static bool add_template_item(struct al_tokenizer_reader *r, const struct templa
 	return true;
 }
 
-static bool read_template(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_template(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -178,7 +179,7 @@ static bool read_template(struct al_tokenizer_reader *r, const struct cJSON *nod
 /* ---- all ---- */
 
 /* It moves places in the text, nothing else. */
-static bool read_byte_level(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_byte_level(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const char *const known[] = {"type", "add_prefix_space", "trim_offsets",
@@ -187,7 +188,7 @@ static bool read_byte_level(struct al_tokenizer_reader *r, const struct cJSON *n
 	return al_json_only(r->doc, node, known, sizeof(known) / sizeof(*known), err);
 }
 
-static bool read_sequence(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_sequence(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err);
 
 static const struct al_step_type parts[] = {
@@ -198,14 +199,14 @@ static const struct al_step_type parts[] = {
 	{"TemplateProcessing", read_template},
 };
 
-static bool read_sequence(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_sequence(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	return al_part_read_all(r, node, "processors", "post-processor", parts,
 		sizeof(parts) / sizeof(*parts), err);
 }
 
-bool al_post_processor_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_post_processor_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	return al_part_read(r, node, "post-processor", parts, sizeof(parts) / sizeof(*parts), err);

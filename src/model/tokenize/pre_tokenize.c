@@ -31,14 +31,15 @@ static const char punctuation[] =
 
 /* ---- parts that are a type alone ---- */
 
-static bool read_bert(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err)
+static bool read_bert(struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_error *err)
 {
 	add_split(r, "\\p{White_Space}", AL_SPLIT_REMOVED, false);
 	add_split(r, punctuation, AL_SPLIT_ISOLATED, false);
 	return al_read_type_alone(r, node, err);
 }
 
-static bool read_whitespace(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_whitespace(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 #define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}"
@@ -46,7 +47,7 @@ static bool read_whitespace(struct al_tokenizer_reader *r, const struct cJSON *n
 	return al_read_type_alone(r, node, err);
 }
 
-static bool read_whitespace_split(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_whitespace_split(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	add_split(r, "\\p{White_Space}", AL_SPLIT_REMOVED, false);
@@ -59,7 +60,7 @@ struct byte_level {
 	bool adds_blank, splits;
 };
 
-static bool read_byte_level(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_byte_level(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -95,7 +96,7 @@ struct metaspace {
 	bool splits, adds_prefix;
 };
 
-static bool check_metaspace(void *context, const struct cJSON *node, void *record,
+static bool check_metaspace(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
@@ -133,7 +134,7 @@ static void add_metaspace(struct al_tokenizer_reader *r, const struct metaspace 
 				.behavior = AL_SPLIT_WITH_NEXT});
 }
 
-static bool read_metaspace(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_metaspace(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const char *const schemes[] = {"always", "first", "never"};
@@ -158,7 +159,7 @@ static bool read_metaspace(struct al_tokenizer_reader *r, const struct cJSON *no
 	return true;
 }
 
-static bool read_split(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_split(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -179,7 +180,7 @@ static bool read_split(struct al_tokenizer_reader *r, const struct cJSON *node,
 	return true;
 }
 
-static bool read_punctuation(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_punctuation(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -196,7 +197,7 @@ static bool read_punctuation(struct al_tokenizer_reader *r, const struct cJSON *
 	return true;
 }
 
-static bool read_digits(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_digits(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -212,7 +213,7 @@ static bool read_digits(struct al_tokenizer_reader *r, const struct cJSON *node,
 	return true;
 }
 
-static bool read_sequence(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_sequence(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err);
 
 static const struct al_step_type parts[] = {
@@ -227,14 +228,14 @@ static const struct al_step_type parts[] = {
 	{"WhitespaceSplit", read_whitespace_split},
 };
 
-static bool read_sequence(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_sequence(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	return al_part_read_all(r, node, "pretokenizers", "pre-tokenizer", parts,
 		sizeof(parts) / sizeof(*parts), err);
 }
 
-bool al_pre_tokenizer_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_pre_tokenizer_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	return al_part_read(r, node, "pre-tokenizer", parts, sizeof(parts) / sizeof(*parts), err);

@@ -156,7 +156,8 @@ static bool take(struct al_tokenizer_reader *r, struct al_charsmap *map, unsigne
 	return is_utf8(map->texts, map->n_texts);
 }
 
-static bool read_charsmap(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_charsmap(void *context, const struct al_item *node, void *out,
+	struct al_error *err)
 {
 	struct al_tokenizer_reader *r = context;
 	const char *text;
@@ -170,7 +171,7 @@ static bool read_charsmap(void *context, const struct cJSON *node, void *out, st
 			"\"precompiled_charsmap\" isn't a table of replacements in base64");
 }
 
-bool al_precompiled_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_precompiled_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {

@@ -9,7 +9,7 @@
 
 /* ---- what parts of the file share ---- */
 
-bool al_read_nothing(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_read_nothing(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	(void)context;
 	(void)node;
@@ -19,7 +19,8 @@ bool al_read_nothing(void *context, const struct cJSON *node, void *out, struct 
 }
 
 /* No text, and one without characters, is NULL. */
-bool al_read_text_or_null(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_read_text_or_null(void *context, const struct al_item *node, void *out,
+	struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
 	const char *text = "";
@@ -30,7 +31,7 @@ bool al_read_text_or_null(void *context, const struct cJSON *node, void *out, st
 	return true;
 }
 
-bool al_read_token(const struct al_json *doc, const struct cJSON *node, int32_t *out,
+bool al_read_token(const struct al_json *doc, const struct al_item *node, int32_t *out,
 	struct al_error *err)
 {
 	int64_t value;
@@ -43,11 +44,11 @@ bool al_read_token(const struct al_json *doc, const struct cJSON *node, int32_t 
 			(long long)value);
 }
 
-bool al_read_pattern(void *context, const struct cJSON *node, void *out, struct al_error *err)
+bool al_read_pattern(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
 	static const char *const known[] = {"String", "Regex"};
-	const struct cJSON *child;
+	const struct al_item *child;
 	const char *text;
 
 	if (!al_json_expect(r->doc, node, AL_JSON_OBJECT, err)
@@ -65,7 +66,7 @@ bool al_read_pattern(void *context, const struct cJSON *node, void *out, struct 
 	return true;
 }
 
-bool al_read_type_alone(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_read_type_alone(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const char *const known[] = {"type"};
@@ -75,8 +76,9 @@ bool al_read_type_alone(struct al_tokenizer_reader *r, const struct cJSON *node,
 
 enum { MOST_PARTS = 32, MOST_STEPS = 64 };
 
-static bool fail_unknown(struct al_tokenizer_reader *r, const struct cJSON *node, const char *what,
-	const char *type, const struct al_step_type *parts, size_t n, struct al_error *err)
+static bool fail_unknown(struct al_tokenizer_reader *r, const struct al_item *node,
+	const char *what, const char *type, const struct al_step_type *parts, size_t n,
+	struct al_error *err)
 {
 	const char *names[MOST_PARTS];
 
@@ -86,7 +88,7 @@ static bool fail_unknown(struct al_tokenizer_reader *r, const struct cJSON *node
 	return al_json_in(r->doc, node, err);
 }
 
-bool al_part_read(struct al_tokenizer_reader *r, const struct cJSON *node, const char *what,
+bool al_part_read(struct al_tokenizer_reader *r, const struct al_item *node, const char *what,
 	const struct al_step_type *parts, size_t n, struct al_error *err)
 {
 	const char *type;
@@ -102,11 +104,11 @@ bool al_part_read(struct al_tokenizer_reader *r, const struct cJSON *node, const
 	return fail_unknown(r, al_json_get(node, "type"), what, type, parts, n, err);
 }
 
-bool al_part_read_all(struct al_tokenizer_reader *r, const struct cJSON *object, const char *key,
+bool al_part_read_all(struct al_tokenizer_reader *r, const struct al_item *object, const char *key,
 	const char *what, const struct al_step_type *parts, size_t n, struct al_error *err)
 {
 	const char *const known[] = {"type", key};
-	const struct cJSON *list;
+	const struct al_item *list;
 
 	if (!al_json_only(r->doc, object, known, 2, err)
 		|| !al_json_get_node(r->doc, object, key, AL_JSON_ARRAY, true, &list, err))
@@ -119,14 +121,14 @@ bool al_part_read_all(struct al_tokenizer_reader *r, const struct cJSON *object,
 
 /* ---- the file ---- */
 
-static bool read_model(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_model(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	(void)out;
 	return al_token_model_read(context, node, err);
 }
 
 /* Added tokens go through all of them as well. */
-static bool check_steps(const struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool check_steps(const struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	return r->steps->n <= MOST_STEPS
@@ -134,7 +136,7 @@ static bool check_steps(const struct al_tokenizer_reader *r, const struct cJSON 
 			MOST_STEPS);
 }
 
-static bool read_normalizer(void *context, const struct cJSON *node, void *out,
+static bool read_normalizer(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	struct al_tokenizer_reader *r = context;
@@ -144,7 +146,7 @@ static bool read_normalizer(void *context, const struct cJSON *node, void *out,
 	return al_normalizer_read(r, node, err) && check_steps(r, node, err);
 }
 
-static bool read_pre_tokenizer(void *context, const struct cJSON *node, void *out,
+static bool read_pre_tokenizer(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	struct al_tokenizer_reader *r = context;
@@ -154,7 +156,7 @@ static bool read_pre_tokenizer(void *context, const struct cJSON *node, void *ou
 	return al_pre_tokenizer_read(r, node, err) && check_steps(r, node, err);
 }
 
-static bool read_post_processor(void *context, const struct cJSON *node, void *out,
+static bool read_post_processor(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
 	(void)out;

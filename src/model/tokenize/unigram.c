@@ -10,7 +10,7 @@
 static const double unknown_penalty = 10;
 
 /* ["piece", score] */
-static bool read_piece(struct al_tokenizer_reader *r, const struct cJSON *node, int32_t token,
+static bool read_piece(struct al_tokenizer_reader *r, const struct al_item *node, int32_t token,
 	struct al_error *err)
 {
 	struct al_token_model *model = &r->tokenizer->model;
@@ -30,7 +30,7 @@ static bool read_piece(struct al_tokenizer_reader *r, const struct cJSON *node, 
 	return true;
 }
 
-static bool read_pieces(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_pieces(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_tokenizer_reader *r = context;
 	struct al_token_model *model = &r->tokenizer->model;
@@ -50,7 +50,7 @@ static bool read_pieces(void *context, const struct cJSON *node, void *out, stru
 	return token > 0 || al_json_fail(r->doc, node, err, "the vocabulary is empty");
 }
 
-static bool read_unknown(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_unknown(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
 
@@ -58,7 +58,7 @@ static bool read_unknown(void *context, const struct cJSON *node, void *out, str
 	return !node || al_json_kind(node) == AL_JSON_NULL || al_read_token(r->doc, node, out, err);
 }
 
-static bool check(void *context, const struct cJSON *node, void *record, struct al_error *err)
+static bool check(void *context, const struct al_item *node, void *record, struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
 	const struct al_token_model *model = record;
@@ -69,7 +69,7 @@ static bool check(void *context, const struct cJSON *node, void *record, struct 
 			"\"unk_id\" is %d, the vocabulary has %zu pieces", model->unknown, n);
 }
 
-static bool read_model(struct al_tokenizer_reader *r, const struct cJSON *node,
+static bool read_model(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	static const struct al_field fields[] = {
@@ -188,7 +188,8 @@ static bool encode(const struct al_token_model *model, struct al_arena *memory, 
 	return true;
 }
 
-bool al_unigram_read(struct al_tokenizer_reader *r, const struct cJSON *node, struct al_error *err)
+bool al_unigram_read(struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_error *err)
 {
 	r->tokenizer->model.encode = encode;
 	return read_model(r, node, err);
@@ -231,7 +232,7 @@ static bool encode_scored(const struct al_token_model *model, struct al_arena *m
 	return true;
 }
 
-bool al_scored_bpe_read(struct al_tokenizer_reader *r, const struct cJSON *node,
+bool al_scored_bpe_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
 	r->tokenizer->model.encode = encode_scored;

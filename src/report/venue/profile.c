@@ -10,7 +10,8 @@ struct source {
 	const struct al_json *doc;
 };
 
-static bool read_typeface(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_typeface(void *context, const struct al_item *node, void *out,
+	struct al_error *err)
 {
 	const struct source *source = context;
 	const char *name;
@@ -20,7 +21,7 @@ static bool read_typeface(void *context, const struct cJSON *node, void *out, st
 			|| al_json_in(source->doc, node, err));
 }
 
-static bool read_points(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_points(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct source *source = context;
 	double *points = out;
@@ -31,7 +32,7 @@ static bool read_points(void *context, const struct cJSON *node, void *out, stru
 				"found %g pt, expected more than 0, at most 4096", *points));
 }
 
-static bool read_family(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_family(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct source *source = context;
 	const char *name;
@@ -68,7 +69,7 @@ static const struct al_field figures_fields[] = {
 };
 static const struct al_record figures_record = {.fields = AL_FIELDS(figures_fields)};
 
-static bool read_figures(void *context, const struct cJSON *node, void *out, struct al_error *err)
+static bool read_figures(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct source *source = context;
 	const struct al_record_source record = {source->arena, source->doc, context};
@@ -90,7 +91,7 @@ static const struct al_field profile_fields[] = {
 };
 #undef AT
 
-static bool check_profile(void *context, const struct cJSON *node, void *record,
+static bool check_profile(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	const struct source *source = context;

@@ -7,7 +7,8 @@
 
 extern const struct al_embedded_list al_embedded_typefaces;
 
-static bool read_advances(void *context, const struct cJSON *list, void *out, struct al_error *err)
+static bool read_advances(void *context, const struct al_item *list, void *out,
+	struct al_error *err)
 {
 	const struct al_json *doc = context;
 	int16_t *advances = out;
