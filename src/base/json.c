@@ -1,65 +1,29 @@
-/* Strict JSON over cJSON: the scan of json_scan.c, then the tree. */
+/* Strict JSON: where a node is, what it is, and what it was expected to be. */
 #include "base/json.h"
 
-#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/file.h"
-#include "base/hash.h"
-#include "base/json_scan.h"
-#include "base/memory.h"
+#include "base/number.h"
 #include "base/text.h"
 
 /* ---- places ---- */
 
-static bool fail_at(const struct al_json *doc, const char *place, struct al_error *err,
+bool al_json_fail_at(const struct al_json *doc, const char *place, struct al_error *err,
 	const char *message)
 {
-	return doc->is_made ? al_fail(err, AL_EINPUT, "%s: %s", doc->name, message)
-			    : al_json_fail_at(doc->name, doc->text, place, err, message);
-}
+	int line = 1, column = 1;
 
-/* Walks the (valid) text beside the tree; `*found` is where `wanted` begins. */
-static void walk(struct al_json_scan *s, const struct al_item *node, const struct al_item *wanted,
-	const char **found)
-{
-	if (node == wanted)
-		*found = s->p;
-	if (!cJSON_IsArray(node) && !cJSON_IsObject(node)) {
-		(void)al_json_scan_value(s);
-		return;
+	if (doc->is_made)
+		return al_fail(err, AL_EINPUT, "%s: %s", doc->name, message);
+	for (const char *p = doc->text; p < place; p++) {
+		bool is_new_line = *p == '\n';
+		line += is_new_line;
+		column = is_new_line ? 1 : column + ((*p & 0xC0) != 0x80);
 	}
-	s->p++;
-	for (const struct al_item *child = node->child; child && !*found; child = child->next) {
-		al_json_skip_space(s);
-		if (cJSON_IsObject(node)) {
-			(void)al_json_scan_string(s);
-			al_json_skip_space(s);
-			s->p++;
-			al_json_skip_space(s);
-		}
-		walk(s, child, wanted, found);
-		al_json_skip_space(s);
-		al_json_take(s, ',');
-	}
-	al_json_skip_space(s);
-	s->p++;
-}
-
-const char *al_json_place(const struct al_json *doc, const struct al_item *node)
-{
-	struct al_json_scan s = {.p = doc->text,
-		.end = doc->text + doc->length,
-		.takes_python = doc->not_finite != NULL};
-	const char *found = NULL;
-
-	al_json_skip_space(&s);
-	walk(&s, doc->root, node, &found);
-	return found ? found : doc->text;
+	return al_fail(err, AL_EINPUT, "%s:%d:%d: %s", doc->name, line, column, message);
 }
 
 bool al_json_fail(const struct al_json *doc, const struct al_item *node, struct al_error *err,
@@ -71,7 +35,7 @@ bool al_json_fail(const struct al_json *doc, const struct al_item *node, struct 
 	va_start(args, format);
 	vsnprintf(message, sizeof(message), format, args);
 	va_end(args);
-	return fail_at(doc, al_json_place(doc, node), err, message);
+	return al_json_fail_at(doc, node->place, err, message);
 }
 
 bool al_json_in(const struct al_json *doc, const struct al_item *node, struct al_error *err)
@@ -82,174 +46,14 @@ bool al_json_in(const struct al_json *doc, const struct al_item *node, struct al
 		return false;
 	enum al_status status = err->status;
 	snprintf(message, sizeof(message), "%s", err->message);
-	fail_at(doc, al_json_place(doc, node), err, message);
+	al_json_fail_at(doc, node->place, err, message);
 	err->status = status;
 	return false;
 }
 
-/* ---- duplicate keys ---- */
-
-/* Up to so many members are compared each with each. */
-enum { FEW_MEMBERS = 8 };
-
-struct member {
-	uint64_t hash;
-	const struct al_item *node;
-};
-
-/* By hash first, which is cheap; names with the same hash need not be the same. */
-static int compare_members(const void *left, const void *right)
+bool al_json_check_strict(const struct al_json *doc, struct al_error *err)
 {
-	const struct member *a = left, *b = right;
-
-	if (a->hash != b->hash)
-		return a->hash < b->hash ? -1 : 1;
-	return strcmp(a->node->string, b->node->string);
-}
-
-static bool is_few(const struct al_item *object)
-{
-	size_t n = 0;
-
-	for (const struct al_item *child = object->child; child && n <= FEW_MEMBERS;
-		child = child->next)
-		n++;
-	return n <= FEW_MEMBERS;
-}
-
-static const struct al_item *repeated_among_few(const struct al_item *object)
-{
-	for (const struct al_item *a = object->child; a; a = a->next)
-		for (const struct al_item *b = a->next; b; b = b->next)
-			if (strcmp(a->string, b->string) == 0)
-				return b;
-	return NULL;
-}
-
-static const struct al_item *repeated_among_many(const struct al_item *object)
-{
-	size_t n = al_json_size(object);
-	struct member *members = al_calloc(n, sizeof(*members)), *out = members;
-	const struct al_item *repeated = NULL;
-
-	for (const struct al_item *child = object->child; child; child = child->next)
-		*out++ = (struct member){al_hash(AL_HASH_EMPTY, child->string,
-						 strlen(child->string)),
-			child};
-	qsort(members, n, sizeof(*members), compare_members);
-	for (size_t i = 1; i < n && !repeated; i++)
-		if (compare_members(&members[i - 1], &members[i]) == 0)
-			repeated = members[i].node;
-	free(members);
-	return repeated;
-}
-
-/* The second of two members with the same key, or NULL. */
-static const struct al_item *repeated_member(const struct al_item *object)
-{
-	return is_few(object) ? repeated_among_few(object) : repeated_among_many(object);
-}
-
-static bool check_keys(const struct al_json *doc, const struct al_item *node, struct al_error *err)
-{
-	if (cJSON_IsObject(node)) {
-		const struct al_item *repeated = repeated_member(node);
-		if (repeated)
-			return al_json_fail(doc, repeated, err, "key \"%s\" appears twice",
-				repeated->string);
-	}
-	al_json_each (child, node)
-		if (child->child && !check_keys(doc, child, err))
-			return false;
-	return true;
-}
-
-/* ---- documents ---- */
-
-/* Beyond a double's range, as al_json_real refuses it. */
-static const char too_large[] = "1e999";
-
-/* The text for cJSON, which knows no NaN and no Infinity. Outside of strings their letters begin
- * nothing else in a valid text. */
-static void replace_not_finite(const struct al_json *doc, struct al_text *out)
-{
-	bool in_string = false;
-
-	for (const char *p = doc->text; *p; p++) {
-		in_string ^= *p == '"';
-		if (!in_string && (*p == 'N' || *p == 'I')) {
-			al_text_add(out, too_large);
-			p += *p == 'N' ? 2 : 7;
-			continue;
-		}
-		al_text_add_bytes(out, p, 1);
-		if (in_string && *p == '\\')
-			al_text_add_bytes(out, ++p, 1);
-	}
-}
-
-static struct al_item *parse_tree(const struct al_json *doc)
-{
-	struct al_text text;
-
-	if (!doc->not_finite)
-		return cJSON_ParseWithLength(doc->text, doc->length + 1);
-	al_text_init(&text);
-	replace_not_finite(doc, &text);
-	struct al_item *root = cJSON_ParseWithLength(text.data, text.length + 1);
-	al_text_finish(&text);
-	return root;
-}
-
-/* cJSON keeps its recursion limit; ours is lower. */
-static bool build(struct al_json *doc, bool takes_python, struct al_error *err)
-{
-	struct al_json_scan s = {.p = doc->text,
-		.end = doc->text + doc->length,
-		.takes_python = takes_python};
-
-	if (doc->length == 0)
-		return al_fail(err, AL_EINPUT, "%s: the file is empty, expected JSON", doc->name);
-	if (!al_json_scan_document(&s))
-		return fail_at(doc, s.p, err, s.wrong);
-	doc->not_finite = s.not_finite;
-	doc->root = parse_tree(doc);
-	if (!doc->root)
-		return al_fail(err, AL_ESYSTEM, "%s: the JSON library refused a valid text",
-			doc->name);
-	return check_keys(doc, doc->root, err);
-}
-
-static bool parse(struct al_json *doc, const char *name, const char *text, size_t length,
-	bool takes_python, struct al_error *err)
-{
-	*doc = (struct al_json){.name = al_text_copy(name),
-		.text = al_alloc(length + 1, 1),
-		.length = length};
-	memcpy(doc->text, text, length);
-	doc->text[length] = '\0';
-	if (build(doc, takes_python, err))
-		return true;
-	al_json_finish(doc);
-	return false;
-}
-
-bool al_json_parse(struct al_json *doc, const char *name, const char *text, size_t length,
-	struct al_error *err)
-{
-	return parse(doc, name, text, length, false, err);
-}
-
-static bool read_file(struct al_json *doc, const char *path, bool takes_python,
-	struct al_error *err)
-{
-	struct al_text text;
-
-	if (!al_file_read(&text, path, AL_JSON_FILE_LIMIT, err))
-		return false;
-	bool ok = parse(doc, path, text.data, text.length, takes_python, err);
-	al_text_finish(&text);
-	return ok;
+	return !doc->not_finite || al_json_fail_at(doc, doc->not_finite, err, "expected a value");
 }
 
 bool al_json_is_path(const char *name)
@@ -257,47 +61,25 @@ bool al_json_is_path(const char *name)
 	return strchr(name, '/') || (strlen(name) > 5 && al_ends_with(name, ".json"));
 }
 
-bool al_json_read(struct al_json *doc, const char *path, struct al_error *err)
-{
-	return read_file(doc, path, false, err);
-}
-
-bool al_json_read_python(struct al_json *doc, const char *path, struct al_error *err)
-{
-	return read_file(doc, path, true, err);
-}
-
-bool al_json_check_strict(const struct al_json *doc, struct al_error *err)
-{
-	return !doc->not_finite || fail_at(doc, doc->not_finite, err, "expected a value");
-}
-
-void al_json_finish(struct al_json *doc)
-{
-	cJSON_Delete(doc->root);
-	free(doc->text);
-	free(doc->name);
-	*doc = (struct al_json){0};
-}
-
 /* ---- nodes ---- */
 
 enum al_json_kind al_json_kind(const struct al_item *node)
 {
-	if (cJSON_IsBool(node))
-		return AL_JSON_BOOLEAN;
-	if (cJSON_IsNumber(node))
-		return AL_JSON_NUMBER;
-	if (cJSON_IsString(node))
-		return AL_JSON_TEXT;
-	if (cJSON_IsArray(node))
-		return AL_JSON_ARRAY;
-	return cJSON_IsObject(node) ? AL_JSON_OBJECT : AL_JSON_NULL;
+	return node ? node->kind : AL_JSON_NULL;
+}
+
+/* "a number" */
+static const char *kind_name(enum al_json_kind kind)
+{
+	static const char *const names[] = {"null", "true or false", "a number", "a string",
+		"an array", "an object"};
+
+	return names[kind];
 }
 
 const char *al_json_key(const struct al_item *node)
 {
-	return node->string;
+	return node->key;
 }
 
 size_t al_json_size(const struct al_item *node)
@@ -311,7 +93,7 @@ size_t al_json_size(const struct al_item *node)
 
 const struct al_item *al_json_first(const struct al_item *node)
 {
-	return node ? node->child : NULL;
+	return node && node->kind >= AL_JSON_ARRAY ? node->first : NULL;
 }
 
 const struct al_item *al_json_next(const struct al_item *node)
@@ -330,10 +112,10 @@ const struct al_item *al_json_at(const struct al_item *array, size_t index)
 
 const struct al_item *al_json_get(const struct al_item *object, const char *key)
 {
-	if (!object || !cJSON_IsObject(object))
+	if (!object || object->kind != AL_JSON_OBJECT)
 		return NULL;
 	al_json_each (child, object)
-		if (strcmp(child->string, key) == 0)
+		if (strcmp(child->key, key) == 0)
 			return child;
 	return NULL;
 }
@@ -347,9 +129,9 @@ bool al_json_expect(const struct al_json *doc, const struct al_item *node, enum 
 		return true;
 	if (al_json_key(node))
 		return al_json_fail(doc, node, err, "\"%s\" is %s, expected %s", al_json_key(node),
-			al_json_kind_name(found), al_json_kind_name(kind));
-	return al_json_fail(doc, node, err, "found %s, expected %s", al_json_kind_name(found),
-		al_json_kind_name(kind));
+			kind_name(found), kind_name(kind));
+	return al_json_fail(doc, node, err, "found %s, expected %s", kind_name(found),
+		kind_name(kind));
 }
 
 bool al_json_text(const struct al_json *doc, const struct al_item *node, const char **out,
@@ -357,7 +139,7 @@ bool al_json_text(const struct al_json *doc, const struct al_item *node, const c
 {
 	if (!al_json_expect(doc, node, AL_JSON_TEXT, err))
 		return false;
-	*out = node->valuestring;
+	*out = node->text;
 	return true;
 }
 
@@ -366,7 +148,7 @@ bool al_json_boolean(const struct al_json *doc, const struct al_item *node, bool
 {
 	if (!al_json_expect(doc, node, AL_JSON_BOOLEAN, err))
 		return false;
-	*out = cJSON_IsTrue(node);
+	*out = node->is_true;
 	return true;
 }
 
@@ -375,13 +157,11 @@ bool al_json_real(const struct al_json *doc, const struct al_item *node, double 
 {
 	if (!al_json_expect(doc, node, AL_JSON_NUMBER, err))
 		return false;
-	if (!isfinite(node->valuedouble)) {
-		const char *place = al_json_place(doc, node);
+	if (!isfinite(node->number))
 		return al_json_fail(doc, node, err, "%s%s%sfound %.*s, expected a finite number",
-			node->string ? "\"" : "", node->string ? node->string : "",
-			node->string ? "\": " : "", (int)strcspn(place, " \t\r\n,]}"), place);
-	}
-	*out = node->valuedouble;
+			node->key ? "\"" : "", node->key ? node->key : "", node->key ? "\": " : "",
+			(int)(node->end - node->place), node->place);
+	*out = node->number;
 	return true;
 }
 
@@ -399,6 +179,21 @@ bool al_json_whole(const struct al_json *doc, const struct al_item *node, int64_
 		return al_json_fail(doc, node, err, "found %g, expected a whole number", value);
 	*out = (int64_t)value;
 	return true;
+}
+
+bool al_json_digits(const struct al_json *doc, const struct al_item *node, int64_t *out,
+	struct al_error *err)
+{
+	if (!al_json_expect(doc, node, AL_JSON_NUMBER, err))
+		return false;
+	const int length = node->end - node->place < 40 ? (int)(node->end - node->place) : 40;
+	if (al_read_digits(node->place, out) != (size_t)(node->end - node->place))
+		return al_json_fail(doc, node, err,
+			"found %.*s, expected a whole number of at least 0 in plain digits", length,
+			node->place);
+	return *out >= 0
+		|| al_json_fail(doc, node, err, "found %.*s, expected less than 2^63", length,
+			node->place);
 }
 
 bool al_json_whole_from(const struct al_json *doc, const struct al_item *node, int64_t least,
@@ -457,7 +252,7 @@ bool al_json_only(const struct al_json *doc, const struct al_item *object, const
 	if (!al_json_expect(doc, object, AL_JSON_OBJECT, err))
 		return false;
 	al_json_each (member, object) {
-		const char *key = member->string;
+		const char *key = member->key;
 		if (al_find_name(key, known, n_known) >= 0 || strcmp(key, "$schema") == 0
 			|| strcmp(key, "note") == 0)
 			continue;
@@ -465,6 +260,19 @@ bool al_json_only(const struct al_json *doc, const struct al_item *object, const
 		return al_json_in(doc, member, err);
 	}
 	return true;
+}
+
+void al_json_add_compact(struct al_text *out, const struct al_item *node)
+{
+	bool is_in_string = false;
+
+	for (const char *p = node->place; p < node->end; p++) {
+		const size_t n = is_in_string && *p == '\\' ? 2 : 1;
+		is_in_string ^= *p == '"';
+		if (is_in_string || !strchr(" \t\r\n", *p))
+			al_text_add_bytes(out, p, n);
+		p += n - 1;
+	}
 }
 
 void al_json_quote(struct al_text *out, const char *text)

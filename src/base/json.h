@@ -1,31 +1,16 @@
-/* Strict JSON (RFC 8259) over cJSON.
+/* Strict JSON (RFC 8259) as a tree: UTF-8 without a byte-order mark, depth 64, no NUL in a string,
+ * no lone surrogate, no key twice. Each node knows where in the text it is, for messages.
  *
- * cJSON accepts leading zeros, raw control characters, invalid UTF-8, duplicate keys and trailing
- * garbage, and keeps no positions. So the text is scanned strictly first (UTF-8 without a
- * byte-order mark, depth 64, no NUL in a string, no lone surrogate), then cJSON builds the tree,
- * then duplicate keys are looked for. The place of an error is found on demand by walking the text
- * beside the tree.
- *
- * Nodes are cJSON's own and belong to the document. */
+ * Nodes belong to the document. */
 #ifndef ATTNLEDGER_BASE_JSON_H
 #define ATTNLEDGER_BASE_JSON_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/error.h"
+#include "base/arena.h"
 
-struct cJSON;
-#define al_item cJSON
-
-struct al_json {
-	char *name; /* the file's name, for messages */
-	char *text;
-	size_t length;
-	struct al_item *root;
-	const char *not_finite; /* the first NaN or Infinity in the text; NULL: none */
-	bool is_made; /* the text stands in no file: messages say no line of it */
-};
+struct al_text;
 
 enum al_json_kind {
 	AL_JSON_NULL,
@@ -34,6 +19,29 @@ enum al_json_kind {
 	AL_JSON_TEXT,
 	AL_JSON_ARRAY,
 	AL_JSON_OBJECT,
+};
+
+struct al_item {
+	enum al_json_kind kind;
+	const char *key; /* of a member; NULL in an array */
+	const char *place, *end; /* of the value in the document's text */
+	struct al_item *next;
+	union {
+		bool is_true;
+		double number; /* infinite: NaN, or beyond a double's range, too */
+		const char *text;
+		struct al_item *first; /* child of an array or an object, or NULL */
+	};
+};
+
+struct al_json {
+	const char *name; /* the file's name, for messages */
+	char *text;
+	size_t length;
+	struct al_item *root;
+	const char *not_finite; /* the first NaN or Infinity in the text; NULL: none */
+	bool is_made; /* the text is in no file: messages name no line of it */
+	struct al_arena arena;
 };
 
 enum { AL_JSON_DEPTH = 64, AL_JSON_FILE_LIMIT = 64 << 20 };
@@ -70,10 +78,14 @@ const struct al_item *al_json_get(const struct al_item *object,
 #define al_json_each(child, node) \
 	for (const struct al_item *child = al_json_first(node); child; child = al_json_next(child))
 
-/* Where the node's value begins in the document's text. */
-const char *al_json_place(const struct al_json *doc, const struct al_item *node);
+/* Adds the value as it is written, without the spaces between its parts. */
+void al_json_add_compact(struct al_text *out, const struct al_item *node);
 
 /* Fails with "name:line:column: message". */
+bool al_json_fail_at(const struct al_json *doc, const char *place, struct al_error *err,
+	const char *message);
+
+/* The same, where the node is. */
 bool al_json_fail(const struct al_json *doc, const struct al_item *node, struct al_error *err,
 	const char *format, ...) AL_PRINTF(4, 5);
 
@@ -88,7 +100,10 @@ bool al_json_boolean(const struct al_json *doc, const struct al_item *node, bool
 /* A whole number within (-2^53, 2^53), where a double is exact. */
 bool al_json_whole(const struct al_json *doc, const struct al_item *node, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
-/* The same, and at least `least`. */
+/* A whole number from 0 to 2^63-1, written in plain digits (4e0 is none, whatever its value). */
+bool al_json_digits(const struct al_json *doc, const struct al_item *node, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+/* A whole number as al_json_whole reads it, and at least `least`. */
 bool al_json_whole_from(const struct al_json *doc, const struct al_item *node, int64_t least,
 	int64_t *out, struct al_error *err) AL_MUST_CHECK;
 /* Any finite number. */
@@ -115,7 +130,6 @@ bool al_json_only(const struct al_json *doc, const struct al_item *object, const
 
 /* Adds `text` to `out` as a JSON string with its quotes. A byte that isn't UTF-8 (in a file's name)
  * comes out as the four characters \xNN, as in the other formats: JSON can't hold it. */
-struct al_text;
 void al_json_quote(struct al_text *out, const char *text);
 
 #endif

@@ -2,7 +2,6 @@
 #define _DEFAULT_SOURCE /* madvise, MAP_ANONYMOUS */
 #include "base/memory.h"
 
-#include <cjson/cJSON.h>
 #include <gmp.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -143,9 +142,6 @@ static void free_bytes(void *memory, size_t bytes)
 
 void al_memory_guard(al_memory_handler *handler)
 {
-	cJSON_Hooks hooks = {.malloc_fn = alloc_bytes, .free_fn = free};
-
 	when_exhausted = handler;
 	mp_set_memory_functions(alloc_bytes, realloc_bytes, free_bytes);
-	cJSON_InitHooks(&hooks);
 }

@@ -34,7 +34,7 @@ typedef void al_memory_handler(size_t bytes);
 /* Calls the handler; SIZE_MAX bytes: more than can be counted. */
 _Noreturn void al_memory_exhausted(size_t bytes);
 
-/* For a program, before its first allocation: sets the handler, and lets GMP and cJSON ask here. A
+/* For a program, before its first allocation: sets the handler, and lets GMP ask here. A
  * library doesn't do that to the program that it is part of. */
 void al_memory_guard(al_memory_handler *handler);
 

@@ -22,11 +22,6 @@ static const struct al_item *find_value(const struct al_family *family, const st
 	return key ? al_config_find(&config, key) : NULL;
 }
 
-static size_t value_length(const char *value)
-{
-	return strcspn(value, " \t\r\n,]}");
-}
-
 /* What stands between a value's key and what comes before that: a line's indent. */
 static size_t indent_before(const struct al_json *doc, const char *value, const char **out)
 {
@@ -54,25 +49,22 @@ static const char *own_name(const char *key)
 static void replace(struct al_text *text, const struct al_json *doc, const struct al_item *node,
 	int64_t value)
 {
-	const char *place = al_json_place(doc, node), *rest = place + value_length(place);
-
-	text->length = (size_t)(place - doc->text);
+	text->length = (size_t)(node->place - doc->text);
 	al_text_addf(text, "%" PRId64, value);
-	al_text_add_bytes(text, rest, doc->length - (size_t)(rest - doc->text));
+	al_text_add(text, node->end);
 }
 
 static void insert(struct al_text *text, const struct al_json *doc, const struct al_item *behind,
 	const char *key, int64_t value)
 {
-	const char *place = al_json_place(doc, behind), *indent;
-	const char *rest = place + value_length(place);
-	const size_t n = indent_before(doc, place, &indent);
+	const char *indent;
+	const size_t n = indent_before(doc, behind->place, &indent);
 
-	text->length = (size_t)(rest - doc->text);
+	text->length = (size_t)(behind->end - doc->text);
 	al_text_add(text, ",");
 	al_text_add_bytes(text, indent, n);
 	al_text_addf(text, "\"%s\": %" PRId64, own_name(key), value);
-	al_text_add_bytes(text, rest, doc->length - (size_t)(rest - doc->text));
+	al_text_add(text, behind->end);
 }
 
 static void edit(const struct al_family *family, const struct al_json *doc, struct al_text *text,

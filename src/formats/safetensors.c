@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "base/json_reader.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "formats/format.h"
 
@@ -20,8 +20,7 @@ enum { LENGTH_BYTES = 8, HEADER_LIMIT = 100000000 };
 
 struct header {
 	struct al_listing *listing;
-	struct al_json_reader json;
-	struct al_text name; /* of the tensor at hand */
+	struct al_json json;
 	int64_t *shape; /* of the tensor at hand */
 	size_t shape_room;
 };
@@ -35,6 +34,9 @@ static bool read_length(const struct al_source *source, uint64_t *length, struct
 			source->path, source->bytes, LENGTH_BYTES);
 	if (!al_source_read(source, 0, length, LENGTH_BYTES, err))
 		return false;
+	if (*length == 0)
+		return al_fail(err, AL_EINPUT, "%s: the text is empty, expected JSON",
+			source->path);
 	if (*length > HEADER_LIMIT)
 		return al_fail(err, AL_EINPUT,
 			"%s: a header of %" PRIu64 " bytes, expected at most %d: is it "
@@ -49,109 +51,75 @@ static bool read_length(const struct al_source *source, uint64_t *length, struct
 
 /* ---- one tensor ---- */
 
-static bool read_dtype(struct header *header, const struct al_dtype **out, struct al_error *err)
+static bool need(const struct header *header, const struct al_item *tensor, const char *key,
+	enum al_json_kind kind, const struct al_item **out, struct al_error *err)
 {
-	const char *place = header->json.p, *name;
-
-	if (!al_json_reader_text(&header->json, "dtype", &name, err))
-		return false;
-	*out = al_dtype_stored(name);
-	return *out
-		|| al_json_reader_fail(&header->json, place, err, "unknown dtype \"%.40s\"", name);
+	*out = al_json_get(tensor, key);
+	if (!*out)
+		return al_json_fail(&header->json, tensor, err, "tensor \"%.120s\" has no \"%s\"",
+			tensor->key, key);
+	return al_json_expect(&header->json, *out, kind, err);
 }
 
-static bool read_shape(struct header *header, struct al_claim *claim, struct al_error *err)
+static bool read_dtype(const struct header *header, const struct al_item *tensor,
+	const struct al_dtype **out, struct al_error *err)
+{
+	const struct al_item *name;
+
+	if (!need(header, tensor, "dtype", AL_JSON_TEXT, &name, err))
+		return false;
+	*out = al_dtype_stored(name->text);
+	return *out
+		|| al_json_fail(&header->json, name, err, "unknown dtype \"%.40s\"", name->text);
+}
+
+static bool read_shape(struct header *header, const struct al_item *tensor, struct al_claim *claim,
+	struct al_error *err)
 {
 	struct al_arena *arena = &header->listing->checkpoint->arena;
-	size_t n = 0;
+	const struct al_item *shape;
 
-	if (!al_json_reader_expect(&header->json, AL_JSON_ARRAY, "shape", err))
+	if (!need(header, tensor, "shape", AL_JSON_ARRAY, &shape, err))
 		return false;
-	al_json_reader_enter(&header->json);
-	while (al_json_reader_item(&header->json)) {
-		header->shape = al_grow(arena, header->shape, n, &header->shape_room,
+	al_json_each (dim, shape) {
+		header->shape = al_grow(arena, header->shape, claim->n_dims, &header->shape_room,
 			sizeof(int64_t));
-		if (!al_json_reader_size(&header->json, NULL, &header->shape[n++], err))
+		if (!al_json_digits(&header->json, dim, &header->shape[claim->n_dims++], err))
 			return false;
 	}
 	claim->shape = header->shape;
-	claim->n_dims = n;
 	return true;
 }
 
-static bool read_offsets(struct header *header, struct al_claim *claim, struct al_error *err)
+static bool read_offsets(const struct header *header, const struct al_item *tensor,
+	struct al_claim *claim, struct al_error *err)
 {
-	const char *place = header->json.p;
+	const struct al_item *list;
 	int64_t offsets[2] = {0};
 	size_t n = 0;
 
-	if (!al_json_reader_expect(&header->json, AL_JSON_ARRAY, "data_offsets", err))
+	if (!need(header, tensor, "data_offsets", AL_JSON_ARRAY, &list, err))
 		return false;
-	al_json_reader_enter(&header->json);
-	for (; al_json_reader_item(&header->json); n++) {
-		if (n >= 2)
-			al_json_reader_skip(&header->json);
-		else if (!al_json_reader_size(&header->json, NULL, &offsets[n], err))
+	al_json_each (offset, list)
+		if (n++ < 2 && !al_json_digits(&header->json, offset, &offsets[n - 1], err))
 			return false;
-	}
 	claim->begin = (uint64_t)offsets[0];
 	claim->end = (uint64_t)offsets[1];
 	return n == 2
-		|| al_json_reader_fail(&header->json, place, err,
+		|| al_json_fail(&header->json, list, err,
 			"\"data_offsets\" has %zu members, expected 2", n);
 }
 
-enum { KEY_DTYPE, KEY_SHAPE, KEY_OFFSETS, N_KEYS };
-static const char *const keys[N_KEYS] = {"dtype", "shape", "data_offsets"};
-
 /* Other keys are ignored, as the reference does. */
-static bool read_key(struct header *header, int key, struct al_claim *claim, struct al_error *err)
+static bool read_tensor(struct header *header, const struct al_item *tensor, struct al_error *err)
 {
-	switch (key) {
-	case KEY_DTYPE:
-		return read_dtype(header, &claim->dtype, err);
-	case KEY_SHAPE:
-		return read_shape(header, claim, err);
-	case KEY_OFFSETS:
-		return read_offsets(header, claim, err);
-	default:
-		al_json_reader_skip(&header->json);
-		return true;
-	}
-}
+	struct al_claim claim = {.name = tensor->key};
 
-static bool read_keys(struct header *header, struct al_claim *claim, struct al_error *err)
-{
-	const char *place = header->json.p, *name;
-	bool is_read[N_KEYS] = {false};
-
-	al_json_reader_enter(&header->json);
-	while (al_json_reader_member(&header->json, &name)) {
-		int key = al_find_name(name, keys, N_KEYS);
-		if (key >= 0 && is_read[key])
-			return al_json_reader_fail(&header->json, NULL, err,
-				"key \"%s\" appears twice", name);
-		if (!read_key(header, key, claim, err))
-			return false;
-		if (key >= 0)
-			is_read[key] = true;
-	}
-	for (int key = 0; key < N_KEYS; key++)
-		if (!is_read[key])
-			return al_json_reader_fail(&header->json, place, err,
-				"tensor \"%.120s\" has no \"%s\"", claim->name, keys[key]);
-	return true;
-}
-
-static bool read_tensor(struct header *header, const char *name, struct al_error *err)
-{
-	struct al_claim claim = {0};
-
-	header->name.length = 0;
-	al_text_add(&header->name, name);
-	claim.name = header->name.data;
-	return al_json_reader_expect(&header->json, AL_JSON_OBJECT, name, err)
-		&& read_keys(header, &claim, err) && al_listing_add(header->listing, &claim, err);
+	return al_json_expect(&header->json, tensor, AL_JSON_OBJECT, err)
+		&& read_dtype(header, tensor, &claim.dtype, err)
+		&& read_shape(header, tensor, &claim, err)
+		&& read_offsets(header, tensor, &claim, err)
+		&& al_listing_add(header->listing, &claim, err);
 }
 
 /* ---- the header ---- */
@@ -162,57 +130,36 @@ static int compare_keys(const void *a, const void *b)
 }
 
 /* Sorted, for the order of their keys says nothing. */
-static bool check_metadata(const struct header *header, const char *place, size_t first,
-	struct al_error *err)
+static bool read_metadata(struct header *header, const struct al_item *node, struct al_error *err)
 {
-	struct al_metadata *metadata = header->listing->checkpoint->metadata;
-	size_t n = header->listing->checkpoint->n_metadata;
+	struct al_checkpoint *checkpoint = header->listing->checkpoint;
+	const size_t first = checkpoint->n_metadata;
+	const char *value;
 
-	if (n > first)
-		qsort(metadata + first, n - first, sizeof(*metadata), compare_keys);
-	for (size_t i = first + 1; i < n; i++)
-		if (compare_keys(&metadata[i - 1], &metadata[i]) == 0)
-			return al_json_reader_fail(&header->json, place, err,
-				"key \"%.120s\" appears twice", metadata[i].key);
-	return true;
-}
-
-static bool read_metadata(struct header *header, struct al_error *err)
-{
-	size_t first = header->listing->checkpoint->n_metadata;
-	const char *place = header->json.p, *key, *value;
-
-	if (al_json_reader_kind(&header->json) == AL_JSON_NULL) {
-		al_json_reader_skip(&header->json);
+	if (al_json_kind(node) == AL_JSON_NULL)
 		return true;
-	}
-	if (!al_json_reader_expect(&header->json, AL_JSON_OBJECT, "__metadata__", err))
+	if (!al_json_expect(&header->json, node, AL_JSON_OBJECT, err))
 		return false;
-	al_json_reader_enter(&header->json);
-	while (al_json_reader_member(&header->json, &key)) {
-		if (!al_json_reader_text(&header->json, key, &value, err))
+	al_json_each (member, node) {
+		if (!al_json_text(&header->json, member, &value, err))
 			return false;
-		al_listing_add_metadata(header->listing, key, value);
+		al_listing_add_metadata(header->listing, member->key, value);
 	}
-	return check_metadata(header, place, first, err);
+	if (checkpoint->n_metadata > first)
+		qsort(checkpoint->metadata + first, checkpoint->n_metadata - first,
+			sizeof(*checkpoint->metadata), compare_keys);
+	return true;
 }
 
 static bool read_members(struct header *header, struct al_error *err)
 {
-	bool has_metadata = false;
-	const char *name;
-
-	if (!al_json_reader_expect(&header->json, AL_JSON_OBJECT, NULL, err))
+	if (!al_json_expect(&header->json, header->json.root, AL_JSON_OBJECT, err))
 		return false;
-	al_json_reader_enter(&header->json);
-	while (al_json_reader_member(&header->json, &name)) {
-		bool is_metadata = strcmp(name, "__metadata__") == 0;
-		if (is_metadata && has_metadata)
-			return al_json_reader_fail(&header->json, NULL, err,
-				"key \"%s\" appears twice", name);
-		if (!(is_metadata ? read_metadata(header, err) : read_tensor(header, name, err)))
+	al_json_each (member, header->json.root) {
+		const bool is_metadata = strcmp(member->key, "__metadata__") == 0;
+		if (!(is_metadata ? read_metadata(header, member, err)
+				  : read_tensor(header, member, err)))
 			return false;
-		has_metadata |= is_metadata;
 	}
 	return true;
 }
@@ -225,12 +172,10 @@ static bool read_text(struct header *header, const char *text, size_t length, st
 	shard->header_text = LENGTH_BYTES;
 	shard->header_hash = al_hash(AL_HASH_EMPTY, text, length);
 	header->listing->data_offset = shard->header_bytes;
-	if (!al_json_reader_init(&header->json, shard->source.path, text, length, err))
+	if (!al_json_parse(&header->json, shard->source.path, text, length, err))
 		return false;
-	al_text_init(&header->name);
-	bool ok = read_members(header, err);
-	al_text_finish(&header->name);
-	al_json_reader_finish(&header->json);
+	const bool ok = read_members(header, err);
+	al_json_finish(&header->json);
 	return ok;
 }
 

@@ -19,7 +19,7 @@ static bool add_claims(struct al_text *out, const char *path, const struct al_te
 	if (!al_json_parse(&doc, path, text->data, text->length, err))
 		return false;
 	const struct al_item *own = al_json_get(doc.root, "claims");
-	const char *place = al_json_place(&doc, own ? own : doc.root) + 1;
+	const char *place = (own ? own : doc.root)->place + 1;
 	const char *comma = *claims && al_json_size(own ? own : doc.root) > 0 ? "," : "";
 
 	al_text_add_bytes(out, doc.text, (size_t)(place - doc.text));

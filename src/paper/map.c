@@ -1,7 +1,6 @@
 /* Reading maps. */
 #include "paper/map.h"
 
-#include <cjson/cJSON.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -218,9 +217,9 @@ void al_paper_map_keep(const struct al_item *object, const char *const *keys, si
 {
 	for (size_t i = 0; i < n_keys; i++) {
 		const struct al_item *value = al_json_get(object, keys[i]);
-		char *text = value ? cJSON_PrintUnformatted(value) : NULL;
-		if (text)
-			al_text_addf(out, ",\"%s\":%s", keys[i], text);
-		cJSON_free(text);
+		if (!value)
+			continue;
+		al_text_addf(out, ",\"%s\":", keys[i]);
+		al_json_add_compact(out, value);
 	}
 }

@@ -1,8 +1,10 @@
 /* Strict JSON: what is accepted, what is refused, and where the message points. */
 #include "unit.h"
 
+#include <locale.h>
+
 #include "base/json.h"
-#include "base/json_reader.h"
+#include "base/text.h"
 #include "support/folder.h"
 
 static const struct refusal {
@@ -144,54 +146,59 @@ static void escapes_control_characters_in_messages(void **state)
 	al_json_finish(&doc);
 }
 
-static void reads_in_order_without_a_tree(void **state)
+static void reads_escapes_and_exact_sizes(void **state)
 {
 	static const char text[] =
 		" {\"a\\u00e9\\ud83d\\ude00\": [], \"skipped\": {\"x\": [1, {}]},"
 		"\"t\": \"\\\"\\\\\\/\\b\\f\\n\\r\\t\", \"n\": [0, 9223372036854775807, "
 		"9223372036854775808, -1.50e+03]}";
-	struct al_json_reader reader;
+	struct al_json doc;
 	struct al_error err;
-	const char *key, *value;
+	struct al_text compact;
 	int64_t number = 0;
 
 	(void)state;
-	assert_true(al_json_reader_init(&reader, "t", text, strlen(text), &err));
-	assert_false(al_json_reader_expect(&reader, AL_JSON_ARRAY, NULL, &err));
+	assert_true(al_json_parse(&doc, "t", text, strlen(text), &err));
+	assert_false(al_json_expect(&doc, doc.root, AL_JSON_ARRAY, &err));
 	assert_string_equal(err.message, "t:1:2: found an object, expected an array");
-	al_json_reader_enter(&reader);
-	assert_true(al_json_reader_member(&reader, &key));
-	assert_string_equal(key, "a\xC3\xA9\xF0\x9F\x98\x80");
-	al_json_reader_enter(&reader);
-	assert_false(al_json_reader_item(&reader));
-	assert_true(al_json_reader_member(&reader, &key));
-	al_json_reader_skip(&reader);
-	assert_true(al_json_reader_member(&reader, &key));
-	assert_true(al_json_reader_text(&reader, key, &value, &err));
-	assert_string_equal(value, "\"\\/\b\f\n\r\t");
-	assert_true(al_json_reader_member(&reader, &key));
-	assert_string_equal(key, "n");
-	al_json_reader_enter(&reader);
-	assert_true(
-		al_json_reader_item(&reader) && al_json_reader_size(&reader, NULL, &number, &err));
+	const struct al_item *list = al_json_get(doc.root, "a\xC3\xA9\xF0\x9F\x98\x80");
+	assert_true(list && !al_json_first(list));
+	assert_string_equal(al_json_get(doc.root, "t")->text, "\"\\/\b\f\n\r\t");
+	list = al_json_get(doc.root, "n");
+	assert_true(al_json_digits(&doc, al_json_at(list, 0), &number, &err));
 	assert_int_equal(number, 0);
-	assert_true(
-		al_json_reader_item(&reader) && al_json_reader_size(&reader, NULL, &number, &err));
+	assert_true(al_json_digits(&doc, al_json_at(list, 1), &number, &err));
 	assert_true(number == INT64_MAX);
-	assert_true(
-		al_json_reader_item(&reader) && !al_json_reader_size(&reader, NULL, &number, &err));
+	assert_false(al_json_digits(&doc, al_json_at(list, 2), &number, &err));
 	assert_string_equal(err.message,
 		"t:1:111: found 9223372036854775808, expected less than 2^63");
-	al_json_reader_skip(&reader);
-	assert_true(
-		al_json_reader_item(&reader) && al_json_reader_number(&reader, NULL, &value, &err));
-	assert_string_equal(value, "-1.50e+03");
-	assert_false(al_json_reader_item(&reader));
-	assert_false(al_json_reader_member(&reader, &key));
-	al_json_reader_finish(&reader);
+	assert_false(al_json_digits(&doc, al_json_at(list, 3), &number, &err));
+	assert_non_null(strstr(err.message, ": found -1.50e+03, expected a whole number of at "));
+	al_text_init(&compact);
+	al_json_add_compact(&compact, al_json_get(doc.root, "t"));
+	al_json_add_compact(&compact, list);
+	assert_string_equal(compact.data,
+		"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\""
+		"[0,9223372036854775807,9223372036854775808,-1.50e+03]");
+	al_text_finish(&compact);
+	al_json_finish(&doc);
+}
 
-	assert_false(al_json_reader_init(&reader, "t", "[1,]", 4, &err));
-	assert_string_equal(err.message, "t:1:4: expected a value");
+/* Whoever uses the library may have chosen a decimal comma. */
+static void reads_numbers_in_any_locale(void **state)
+{
+	static const char text[] = "[1.5]";
+	struct al_json doc;
+	struct al_error err;
+
+	(void)state;
+	if (!setlocale(LC_NUMERIC, "de_DE.UTF-8") && !setlocale(LC_NUMERIC, "de_DE"))
+		return; /* the system has none */
+	assert_true(al_json_parse(&doc, "t", text, strlen(text), &err));
+	assert_true(doc.root->first->number == 1.5);
+	assert_int_equal(localeconv()->decimal_point[0], ',');
+	setlocale(LC_NUMERIC, "C");
+	al_json_finish(&doc);
 }
 
 int main(void)
@@ -203,7 +210,8 @@ int main(void)
 		cmocka_unit_test(reads_whole_numbers_below_2_53),
 		cmocka_unit_test(names_the_nearest_key),
 		cmocka_unit_test(escapes_control_characters_in_messages),
-		cmocka_unit_test(reads_in_order_without_a_tree),
+		cmocka_unit_test(reads_escapes_and_exact_sizes),
+		cmocka_unit_test(reads_numbers_in_any_locale),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

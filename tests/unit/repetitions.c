@@ -3,8 +3,6 @@
  * layer stores. State dicts show only those that their configs have. */
 #include "unit.h"
 
-#include <cjson/cJSON.h>
-
 #include "base/json.h"
 #include "base/text.h"
 #include "catalog/catalog.h"
@@ -19,9 +17,9 @@ struct entries {
 
 static const char *text_of(const struct al_item *entry, const char *key)
 {
-	const char *text = cJSON_GetStringValue(cJSON_GetObjectItem(entry, key));
+	const struct al_item *node = al_json_get(entry, key);
 
-	return text ? text : "";
+	return node && al_json_kind(node) == AL_JSON_TEXT ? node->text : "";
 }
 
 static void add_all(struct entries *entries, const struct al_item *array)
@@ -45,18 +43,32 @@ static void collect(struct entries *entries, const struct al_item *root)
 			add_all(entries, al_json_get(m, "stored"));
 }
 
+static bool is_alike(const struct al_item *a, const struct al_item *b)
+{
+	struct al_text text_a, text_b;
+
+	if (!a || !b)
+		return a == b;
+	al_text_init(&text_a);
+	al_text_init(&text_b);
+	al_json_add_compact(&text_a, a);
+	al_json_add_compact(&text_b, b);
+	const bool is_equal = strcmp(text_a.data, text_b.data) == 0;
+	al_text_finish(&text_a);
+	al_text_finish(&text_b);
+	return is_equal;
+}
+
 static bool is_same(const struct al_item *a, const struct al_item *b, const char *key)
 {
-	const struct al_item *of_a = al_json_get(a, key), *of_b = al_json_get(b, key);
-
-	return of_a == of_b || cJSON_Compare(of_a, of_b, true);
+	return is_alike(al_json_get(a, key), al_json_get(b, key));
 }
 
 /* ---- a bias and its weight ---- */
 
 static const char *first_dim(const struct al_item *entry)
 {
-	return cJSON_GetStringValue(al_json_first(al_json_get(entry, "shape")));
+	return al_json_first(al_json_get(entry, "shape"))->text;
 }
 
 /* Some layers store their weights as [in, out]. */
@@ -64,7 +76,7 @@ static bool is_as_wide(const struct al_item *bias, const struct al_item *weight)
 {
 	const struct al_item *shape = al_json_get(weight, "shape");
 	const char *width = first_dim(bias);
-	const char *last = cJSON_GetStringValue(al_json_at(shape, al_json_size(shape) - 1));
+	const char *last = al_json_at(shape, al_json_size(shape) - 1)->text;
 
 	return strcmp(width, first_dim(weight)) == 0 || strcmp(width, last) == 0;
 }
@@ -110,8 +122,8 @@ static bool is_fused_alike(const struct al_item *bias, const struct al_item *wei
 	const struct al_item *of_a = al_json_get(a, "of"), *of_b = al_json_get(b, "of");
 	bool same = is_same(a, b, "repeat") && al_json_size(of_a) == al_json_size(of_b);
 	for (size_t i = 0; same && i < al_json_size(of_a); i++)
-		same = cJSON_Compare(al_json_at(al_json_at(of_a, i), 1),
-			al_json_at(al_json_at(of_b, i), 1), true);
+		same = is_alike(al_json_at(al_json_at(of_a, i), 1),
+			al_json_at(al_json_at(of_b, i), 1));
 	return same;
 }
 

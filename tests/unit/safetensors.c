@@ -143,7 +143,7 @@ static const struct {
 	{"{\"a\":\"b\"}", 0, "\"a\" is a string, expected an object"},
 	{"{\"__metadata__\":[]}", 0, "\"__metadata__\" is an array, expected an object"},
 	{"{\"__metadata__\":{\"k\":\"\",\"l\":\"\",\"k\":\"\"}}", 0,
-		"1:17: key \"k\" appears twice"},
+		"1:36: key \"k\" appears twice"},
 	{"{\"__metadata__\":null,\"__metadata__\":{}}", 0, "key \"__metadata__\" appears twice"},
 	{"{\"__metadata__\":{},\"__metadata__\":{}}", 0, "key \"__metadata__\" appears twice"},
 	{"{\"a\":{\"dtype\":\"U8\",\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1,
@@ -151,12 +151,10 @@ static const struct {
 	{"{\"__metadata__\":{\"k\":1}}", 0, "\"k\" is a number, expected a string"},
 	{"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
 	 "\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}",
-		1,
-		"tensor \"a\": begins at byte 0 of the data, expected 1, where the tensor before "
-		"it ends"},
+		1, "1:58: key \"a\" appears twice"},
 	{"{\"a\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]},"
 	 "\"\\u0061\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[1,2]}}",
-		2, "tensor \"a\" is in this file too"},
+		2, "1:63: key \"a\" appears twice"},
 	{"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
 	 "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}",
 		3,
