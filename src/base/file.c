@@ -53,6 +53,16 @@ bool al_file_write(const char *path, const void *bytes, size_t length, struct al
 	return false;
 }
 
+/* ---- folders ---- */
+
+const char *al_path_join(struct al_arena *arena, const char *folder, const char *name)
+{
+	const size_t length = strlen(folder);
+	const bool ends = length > 0 && folder[length - 1] == '/';
+
+	return al_format(arena, ends ? "%s%s" : "%s/%s", folder, name);
+}
+
 bool al_folder_make(const char *path, struct al_error *err)
 {
 	char part[PATH_MAX];

@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "base/error.h"
+#include "base/arena.h"
 
 struct al_text;
 
@@ -18,6 +18,9 @@ bool al_file_read(struct al_text *out, const char *path, size_t limit,
  * directly (base/output.h, which also says what signals do). */
 bool al_file_write(const char *path, const void *bytes, size_t length,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* "FOLDER/NAME", in the arena; a slash that ends the folder is the one between. */
+const char *al_path_join(struct al_arena *arena, const char *folder, const char *name);
 
 /* Makes a folder and its parents where they are missing. */
 bool al_folder_make(const char *path, struct al_error *err) AL_MUST_CHECK;

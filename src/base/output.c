@@ -1,28 +1,34 @@
-/* Outputs: a file written piece by piece, whole or not at all. */
+/* Outputs: files and folders that appear whole or not at all. */
 #include "base/output.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
+#include "base/file.h"
 #include "base/memory.h"
-#include "base/path.h"
-#include "base/pending.h"
+#include "base/overwrite.h"
 #include "base/temporary.h"
-#include "base/touched.h"
+#include "base/text.h"
 
 struct al_output {
-	char *path; /* as given, for messages */
-	char *target; /* what is renamed over; NULL: written directly */
+	struct al_arena arena;
+	const char *path; /* as given, for messages */
+	const char *target; /* what is renamed over; NULL: written directly */
 	char *temporary;
-	const char *files[2]; /* the temporary one, NULL */
-	struct al_pending pending;
+	bool is_folder;
+	const char **files; /* up to a NULL: a folder's, or the temporary one itself */
 	mode_t mode;
 	int fd;
+	struct al_output *older;
 };
 
 static bool fail_write(struct al_error *err, const char *path)
@@ -30,37 +36,132 @@ static bool fail_write(struct al_error *err, const char *path)
 	return al_fail(err, AL_ESYSTEM, "%s: can't write: %s", path, strerror(errno));
 }
 
+/* ---- signals ---- */
+
+static const int ending_signals[] = {SIGINT, SIGTERM, SIGHUP};
+enum { N_ENDING = sizeof(ending_signals) / sizeof(*ending_signals) };
+
+/* All that are open, the newest first: files in a folder before it. Walked by the handler, which
+ * doesn't return: at any instant what is in the list is whole. */
+static struct al_output *_Atomic newest;
+static struct sigaction before[N_ENDING];
+
+static void remove_temporary(const struct al_output *output)
+{
+	for (const char **file = output->files; *file; file++)
+		unlink(*file);
+	if (output->is_folder)
+		rmdir(output->temporary);
+}
+
+void al_output_remove_all(void)
+{
+	for (const struct al_output *output = newest; output; output = output->older)
+		remove_temporary(output);
+}
+
+/* SA_RESETHAND has put the default action back: the raised signal ends the program when this
+ * returns. */
+static void end_by_signal(int number)
+{
+	al_output_remove_all();
+	raise(number);
+}
+
+static bool is_default(const struct sigaction *action)
+{
+	return !(action->sa_flags & SA_SIGINFO) && action->sa_handler == SIG_DFL;
+}
+
+static void install_handlers(void)
+{
+	struct sigaction action = {.sa_handler = end_by_signal, .sa_flags = (int)SA_RESETHAND};
+
+	sigemptyset(&action.sa_mask);
+	for (int i = 0; i < N_ENDING; i++) {
+		sigaction(ending_signals[i], NULL, &before[i]);
+		if (is_default(&before[i]))
+			sigaction(ending_signals[i], &action, NULL);
+	}
+}
+
+static void restore_handlers(void)
+{
+	for (int i = 0; i < N_ENDING; i++)
+		if (is_default(&before[i]))
+			sigaction(ending_signals[i], &before[i], NULL);
+}
+
+static void enlist(struct al_output *output)
+{
+	if (!newest)
+		install_handlers();
+	output->older = newest;
+	newest = output;
+}
+
+static void delist(struct al_output *output)
+{
+	struct al_output *younger = newest;
+
+	if (younger == output) {
+		newest = output->older;
+	} else {
+		while (younger->older != output)
+			younger = younger->older;
+		younger->older = output->older;
+	}
+	if (!newest)
+		restore_handlers();
+}
+
 /* ---- opening ---- */
 
-/* The mode that a new file gets: the old one's, or 0666 less the umask. */
-static mode_t target_mode(const struct stat *old)
+/* The path without slashes at its end, and where it leads if it is a link. */
+static bool find_target(struct al_output *output)
 {
-	if (old)
-		return old->st_mode & 07777;
-	mode_t mask = umask(0);
+	enum { MOST_LINKS = 40 };
+	char link[PATH_MAX], *target = al_strdup(&output->arena, output->path);
+	int n_links = 0;
+	ssize_t n;
+
+	for (size_t length = strlen(target); length > 1 && target[length - 1] == '/';)
+		target[--length] = '\0';
+	for (; (n = readlink(target, link, sizeof(link) - 1)) >= 0; n_links++) {
+		const char *slash = strrchr(target, '/');
+		const int folder = *link == '/' || !slash ? 0 : (int)(slash - target) + 1;
+		if (n_links == MOST_LINKS) {
+			errno = ELOOP;
+			return false;
+		}
+		target = al_format(&output->arena, "%.*s%.*s", folder, target, (int)n, link);
+	}
+	output->target = target;
+	return true;
+}
+
+static mode_t new_mode(mode_t all)
+{
+	const mode_t mask = umask(0);
+
 	umask(mask);
-	return 0666 & ~mask;
+	return all & ~mask;
 }
 
-static bool open_beside(struct al_output *output, struct al_error *err)
+/* A name is enlisted before there is anything of that name. */
+static bool make_temporary(struct al_output *output, struct al_error *err)
 {
-	sigset_t old;
-
 	al_temporary_tidy(output->target);
-	al_pending_block(&old);
-	output->fd = al_temporary_open(&output->temporary, output->target);
-	output->files[0] = output->temporary;
-	output->pending.files = output->files;
+	output->temporary = al_temporary_name(&output->arena, output->target);
+	output->files = al_new_array(&output->arena, const char *, 2);
+	output->files[0] = output->is_folder ? NULL : output->temporary;
+	enlist(output);
+	output->fd = al_temporary_make(output->temporary, output->is_folder);
 	if (output->fd >= 0)
-		al_pending_add(&output->pending);
-	al_pending_unblock(&old);
-	return output->fd >= 0 || fail_write(err, output->path);
-}
-
-static bool open_directly(struct al_output *output, struct al_error *err)
-{
-	output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
-	return output->fd >= 0 || fail_write(err, output->path);
+		return true;
+	fail_write(err, output->path);
+	delist(output);
+	return false;
 }
 
 bool al_output_is_direct(const char *path)
@@ -70,52 +171,123 @@ bool al_output_is_direct(const char *path)
 	return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-static bool is_folder(const char *path, const struct stat *old)
-{
-	size_t length = strlen(path);
-
-	return (old && S_ISDIR(old->st_mode)) || (length > 0 && path[length - 1] == '/');
-}
-
-static bool open_output(struct al_output *output, struct al_error *err)
+static bool open_file(struct al_output *output, struct al_error *err)
 {
 	struct stat old;
-	bool exists = stat(output->path, &old) == 0;
+	const bool exists = stat(output->path, &old) == 0;
+	const char *slash = strrchr(output->path, '/');
 
-	if (is_folder(output->path, exists ? &old : NULL))
+	if ((exists && S_ISDIR(old.st_mode)) || (slash && slash[1] == '\0'))
 		return al_fail(err, AL_EINPUT, "%s: is a directory, expected a file's name",
 			output->path);
-	if (al_output_is_direct(output->path))
-		return open_directly(output, err);
-	if (!al_touched_check(output->path, err))
+	if (al_output_is_direct(output->path)) {
+		output->fd = open(output->path, O_WRONLY | O_CLOEXEC);
+		return output->fd >= 0 || fail_write(err, output->path);
+	}
+	if (!al_overwrite_check(output->path, err))
 		return false;
-	output->target = al_path_follow(output->path);
-	if (!output->target)
+	if (!find_target(output))
 		return fail_write(err, output->path);
-	output->mode = target_mode(exists ? &old : NULL);
-	return open_beside(output, err);
+	output->mode = exists ? old.st_mode & 07777 : new_mode(0666);
+	return make_temporary(output, err);
+}
+
+static struct al_output *create(const char *path)
+{
+	struct al_output *output = al_calloc(1, sizeof(*output));
+
+	al_arena_init(&output->arena);
+	output->path = al_strdup(&output->arena, path);
+	return output;
 }
 
 static void destroy(struct al_output *output)
 {
-	free(output->path);
-	free(output->target);
-	free(output->temporary);
+	al_arena_finish(&output->arena);
 	free(output);
+}
+
+/* What was opened; NULL where it wasn't. */
+static struct al_output *opened(struct al_output *output, bool is_open)
+{
+	if (is_open)
+		return output;
+	destroy(output);
+	return NULL;
 }
 
 bool al_output_open(struct al_output **out, const char *path, struct al_error *err)
 {
-	struct al_output *output = al_calloc(1, sizeof(*output));
+	struct al_output *output = create(path);
 
-	output->path = al_text_copy(path);
-	output->fd = output->pending.slot = -1;
-	*out = output;
-	if (open_output(output, err))
-		return true;
-	destroy(output);
-	*out = NULL;
-	return false;
+	*out = opened(output, open_file(output, err));
+	return *out;
+}
+
+/* ---- opening a folder ---- */
+
+static bool check_names(const struct al_output *output, const char *const *names, size_t n,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		if (al_find_name(names[i], names, i) >= 0)
+			return al_fail(err, AL_EINPUT,
+				"%s/%s: would be written twice, expected two names", output->target,
+				names[i]);
+	return true;
+}
+
+static bool is_empty(const char *path)
+{
+	DIR *folder = opendir(path);
+	bool found = false;
+
+	if (!folder)
+		return false;
+	for (struct dirent *entry; !found && (entry = readdir(folder));)
+		found = strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
+	closedir(folder);
+	return !found;
+}
+
+static bool check_folder(const struct al_output *output, struct al_error *err)
+{
+	struct stat info;
+
+	if (stat(output->target, &info) != 0)
+		return errno == ENOENT || fail_write(err, output->path);
+	if (!S_ISDIR(info.st_mode))
+		return al_fail(err, AL_EINPUT, "%s: is a file, expected a folder to be made",
+			output->path);
+	return is_empty(output->target)
+		|| al_fail(err, AL_EINPUT,
+			"%s: the folder isn't empty, expected a new or an empty one", output->path);
+}
+
+static bool open_folder(struct al_output *output, const char *const *names, size_t n,
+	struct al_error *err)
+{
+	output->is_folder = true;
+	output->mode = new_mode(0777);
+	if (!find_target(output))
+		return fail_write(err, output->path);
+	if (!check_names(output, names, n, err) || !check_folder(output, err)
+		|| !make_temporary(output, err))
+		return false;
+	const char **files = al_new_array(&output->arena, const char *, n + 1);
+	for (size_t i = 0; i < n; i++)
+		files[i] = al_path_join(&output->arena, output->temporary, names[i]);
+	output->files = files;
+	return true;
+}
+
+bool al_output_open_folder(struct al_output **out, const char *path, const char *const *names,
+	size_t n, struct al_error *err)
+{
+	struct al_output *output = create(path);
+
+	*out = opened(output, open_folder(output, names, n, err));
+	return *out;
 }
 
 /* ---- writing ---- */
@@ -123,44 +295,12 @@ bool al_output_open(struct al_output **out, const char *path, struct al_error *e
 bool al_output_append(struct al_output *output, const void *bytes, size_t length,
 	struct al_error *err)
 {
-	const char *next = bytes;
-
-	while (length > 0) {
-		ssize_t n = write(output->fd, next, length);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_write(err, output->path);
-		next += n;
-		length -= (size_t)n;
-	}
-	return true;
+	return al_temporary_write(output->fd, -1, bytes, length) || fail_write(err, output->path);
 }
 
-/* ---- closing ---- */
-
-/* Renamed before it is closed: with the file the lock goes that says who owns it. All errors of
- * writing it are known after the sync. */
-static bool replace(struct al_output *output)
+const char *al_output_file(const struct al_output *output, size_t i)
 {
-	struct stat info;
-
-	if (fchmod(output->fd, output->mode) != 0 || fsync(output->fd) != 0
-		|| rename(output->temporary, output->target) != 0)
-		return false;
-	if (fstat(output->fd, &info) == 0)
-		al_touched_add(info.st_dev, info.st_ino, AL_TOUCH_WRITTEN);
-	return true;
-}
-
-/* Closes what is open; the temporary file goes unless it was renamed. */
-static bool close_output(struct al_output *output, bool is_done)
-{
-	if (output->temporary && !is_done)
-		unlink(output->temporary);
-	bool ok = close(output->fd) == 0;
-	al_pending_forget(&output->pending);
-	return ok;
+	return output->files[i];
 }
 
 const char *al_output_written(const struct al_output *output)
@@ -168,27 +308,47 @@ const char *al_output_written(const struct al_output *output)
 	return output->temporary;
 }
 
+/* ---- closing ---- */
+
+/* Renamed before it is closed: with the file the lock goes that says who owns it. All errors of
+ * writing it are known after the sync. */
+static bool replace(const struct al_output *output)
+{
+	struct stat info;
+
+	if (fchmod(output->fd, output->mode) != 0 || fsync(output->fd) != 0
+		|| rename(output->temporary, output->target) != 0)
+		return false;
+	if (fstat(output->fd, &info) == 0)
+		al_overwrite_add(info.st_dev, info.st_ino, AL_WAS_WRITTEN);
+	return true;
+}
+
+/* Closes what is open; what is temporary goes unless it was renamed. */
+static bool close_output(struct al_output *output, bool is_done)
+{
+	if (output->temporary && !is_done)
+		remove_temporary(output);
+	const bool ok = close(output->fd) == 0;
+	if (output->temporary)
+		delist(output);
+	return ok;
+}
+
 bool al_output_commit(struct al_output *output, struct al_error *err)
 {
-	sigset_t old;
-
-	al_pending_block(&old);
 	bool ok = !output->target || replace(output) || fail_write(err, output->path);
+
 	if (!close_output(output, ok) && ok)
 		ok = output->target || fail_write(err, output->path);
-	al_pending_unblock(&old);
 	destroy(output);
 	return ok;
 }
 
 void al_output_abandon(struct al_output *output)
 {
-	sigset_t old;
-
 	if (!output)
 		return;
-	al_pending_block(&old);
 	close_output(output, false);
-	al_pending_unblock(&old);
 	destroy(output);
 }

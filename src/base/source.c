@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/touched.h"
+#include "base/overwrite.h"
 
 static bool fail_system(struct al_error *err, enum al_status status, const char *what,
 	const char *path)
@@ -64,7 +64,7 @@ bool al_source_open(struct al_source *source, const char *path, struct al_error 
 {
 	if (!open_source(source, path, err))
 		return false;
-	al_touched_add(source->device, source->inode, AL_TOUCH_READ);
+	al_overwrite_add(source->device, source->inode, AL_WAS_READ);
 	return true;
 }
 

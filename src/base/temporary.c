@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "base/hash.h"
-#include "base/memory.h"
 #include "base/text.h"
 
 /* The beginning of all names of this machine; nothing in it is of the target's name, which may be
@@ -49,54 +48,53 @@ static bool hold(int file)
 	return fstat(file, &info) != 0 || info.st_nlink > 0;
 }
 
-/* A new name's template, from the heap. */
-static char *make_template(const char *path)
+static const char ANY[] = "XXXXXX"; /* what mkstemp puts a name for */
+
+char *al_temporary_name(struct al_arena *arena, const char *path)
 {
 	struct al_text text;
 
 	al_text_init(&text);
 	add_folder(&text, path);
 	add_prefix(&text);
-	al_text_add(&text, "XXXXXX");
-	return text.data;
+	al_text_add(&text, ANY);
+	char *name = al_strdup(arena, text.data);
+	al_text_finish(&text);
+	return name;
 }
 
-static int make_file(char *name)
+static int make(char *name, bool is_folder)
 {
-	return mkstemp(name);
-}
-
-static int make_folder(char *name)
-{
+	if (!is_folder)
+		return mkstemp(name);
 	return mkdtemp(name) ? open(name, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
 }
 
-static int make_held(char **name, const char *path, int make(char *name), int remove(const char *))
+int al_temporary_make(char *name, bool is_folder)
 {
 	for (;;) {
-		*name = make_template(path);
-		int file = make(*name);
-		if (file >= 0 && hold(file))
+		const int file = make(name, is_folder);
+		if (file < 0 || hold(file))
 			return file;
-		if (file >= 0) {
-			remove(*name);
-			close(file);
-		}
-		free(*name);
-		*name = NULL;
-		if (file < 0)
-			return -1;
+		remove(name);
+		close(file);
+		strcpy(name + strlen(name) - strlen(ANY), ANY);
 	}
 }
 
-int al_temporary_open(char **name, const char *path)
+bool al_temporary_write(int file, int64_t at, const void *bytes, size_t length)
 {
-	return make_held(name, path, make_file, unlink);
-}
+	const char *begin = bytes, *next = begin;
 
-int al_temporary_folder_open(char **name, const char *path)
-{
-	return make_held(name, path, make_folder, rmdir);
+	while (length > 0) {
+		const ssize_t n = at < 0 ? write(file, next, length)
+					 : pwrite(file, next, length, (off_t)at + (next - begin));
+		if (n < 0 && errno != EINTR)
+			return false;
+		next += n > 0 ? n : 0;
+		length -= n > 0 ? (size_t)n : 0;
+	}
+	return true;
 }
 
 /* ---- tidying ---- */
@@ -139,7 +137,7 @@ static void tidy(DIR *folder)
 	add_prefix(&prefix);
 	for (struct dirent *entry; (entry = readdir(folder));)
 		if (strncmp(entry->d_name, prefix.data, prefix.length) == 0
-			&& strlen(entry->d_name) == prefix.length + strlen("XXXXXX"))
+			&& strlen(entry->d_name) == prefix.length + strlen(ANY))
 			remove_left(dirfd(folder), entry->d_name);
 	al_text_finish(&prefix);
 }

@@ -5,13 +5,21 @@
 #ifndef ATTNLEDGER_BASE_TEMPORARY_H
 #define ATTNLEDGER_BASE_TEMPORARY_H
 
-/* Makes one in the folder of `path` and returns it open for reading and writing, with its name,
- * from the heap; -1 and errno: it can't be made. */
-int al_temporary_open(char **name, const char *path);
+#include <stddef.h>
+#include <stdint.h>
 
-/* The same, a folder. What it returns is of the folder, open for reading; its files are the
- * caller's. */
-int al_temporary_folder_open(char **name, const char *path);
+#include "base/arena.h"
+
+/* A name to be, in the folder of `path`. */
+char *al_temporary_name(struct al_arena *arena, const char *path);
+
+/* Makes the file, or the folder, and puts its name into `name`. Returns it open, a file for reading
+ * and writing; -1 and errno: it can't be made. */
+int al_temporary_make(char *name, bool is_folder);
+
+/* Writes to an open file from byte `at` on; -1: behind what was written. False and errno: not all
+ * could be written. */
+bool al_temporary_write(int file, int64_t at, const void *bytes, size_t length) AL_MUST_CHECK;
 
 /* Removes from the folder of `path` what killed programs of this machine left. Where locks can't be
  * had, nothing is. */

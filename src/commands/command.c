@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/output.h"
-#include "base/touched.h"
+#include "base/overwrite.h"
 #include "report/writer.h"
 
 struct entry {
@@ -342,7 +342,7 @@ static int run_session(const struct al_program *program, size_t index, char **ar
 	struct al_session session = {0};
 	struct al_error err = {.status = AL_ESYSTEM};
 
-	al_touched_begin();
+	al_overwrite_begin();
 	al_arena_init(&session.arena);
 	al_files_init(&session.files);
 	session.catalog = al_catalog_create();
@@ -353,7 +353,7 @@ static int run_session(const struct al_program *program, size_t index, char **ar
 	al_files_finish(&session.files);
 	al_text_finish(&session.rendered);
 	al_arena_finish(&session.arena);
-	al_touched_end();
+	al_overwrite_end();
 	if (!ok && program->is_light && err.status == AL_EFORMAT
 		&& program->commands[index]->reads_weights)
 		return al_exec_full(commands[index].name, argv);

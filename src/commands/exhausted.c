@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/pending.h"
+#include "base/output.h"
 #include "commands/command.h"
 
 /* On the stack, and past stdio: what is half printed stays unprinted. */
@@ -27,7 +27,7 @@ void al_end_exhausted(size_t bytes)
 
 	while (atomic_flag_test_and_set(&is_ending))
 		pause();
-	al_pending_remove();
+	al_output_remove_all();
 	say(bytes);
 	_exit(AL_ESYSTEM);
 }

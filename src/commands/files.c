@@ -8,9 +8,8 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/output.h"
-#include "base/path.h"
+#include "base/overwrite.h"
 #include "base/source.h"
-#include "base/touched.h"
 
 void al_files_init(struct al_files *files)
 {
@@ -22,7 +21,7 @@ void al_files_finish(struct al_files *files)
 {
 	for (size_t i = 0; i < files->n; i++)
 		al_text_finish(&files->items[i].content);
-	al_aside_close(&files->aside);
+	al_spill_close(&files->aside);
 	al_arena_finish(&files->arena);
 }
 
@@ -93,12 +92,12 @@ bool al_files_put_aside(struct al_files *files, const char *folder, const char *
 {
 	uint64_t at;
 
-	if (!files->aside.folder
+	if (!files->aside.is_open
 		&& (!al_folder_make(folder, err)
-			|| !al_aside_open(&files->aside, al_format(&files->arena, "%s/", folder),
+			|| !al_spill_open(&files->aside, al_format(&files->arena, "%s/", folder),
 				err)))
 		return false;
-	if (!al_aside_put(&files->aside, content->data, content->length, &at, err))
+	if (!al_spill_put(&files->aside, content->data, content->length, &at, err))
 		return false;
 	struct file *file = need_aside(files, al_path_join(&files->arena, folder, name));
 	file->pieces = al_grow(&files->arena, file->pieces, file->n_pieces, &file->pieces_room,
@@ -118,7 +117,7 @@ static bool append_piece(const struct al_files *files, const struct al_file_piec
 	for (size_t done = 0; ok && done < piece->bytes;) {
 		const size_t left = piece->bytes - done;
 		const size_t now = left < AL_BLOCK_BYTES ? left : AL_BLOCK_BYTES;
-		ok = al_aside_get(&files->aside, piece->at + done, block, now, err)
+		ok = al_spill_get(&files->aside, piece->at + done, block, now, err)
 			&& al_output_append(output, block, now, err);
 		done += now;
 	}
@@ -153,25 +152,33 @@ static bool write_file(const struct al_files *files, struct file *file, struct a
 	return ok;
 }
 
+/* The file, not a link to it that was there. */
+static void remove_written(const char *path)
+{
+	char *file = realpath(path, NULL);
+
+	if (file)
+		unlink(file);
+	free(file);
+}
+
+/* Two names of one file are found out where the second is written. */
 bool al_files_write(struct al_files *files, struct al_error *err)
 {
 	bool *is_new = al_new_array(&files->arena, bool, files->n + 1);
-	const char **paths = al_new_array(&files->arena, const char *, files->n + 1);
+	bool ok = true;
+	size_t n = 0;
 
-	for (size_t i = 0; i < files->n; i++)
-		paths[i] = files->items[i].path;
-	if (!al_touched_check_all(paths, files->n, err))
-		return false;
-	for (size_t i = 0; i < files->n; i++) {
-		is_new[i] = access(files->items[i].path, F_OK) != 0;
-		if (write_file(files, &files->items[i], err))
-			continue;
-		while (i-- > 0)
-			if (is_new[i])
-				unlink(files->items[i].path);
-		return false;
+	for (size_t i = 0; ok && i < files->n; i++)
+		ok = al_overwrite_check(files->items[i].path, err);
+	for (; ok && n < files->n; n++) {
+		is_new[n] = access(files->items[n].path, F_OK) != 0;
+		ok = write_file(files, &files->items[n], err);
 	}
-	return true;
+	for (size_t i = 0; !ok && i + 1 < n; i++)
+		if (is_new[i])
+			remove_written(files->items[i].path);
+	return ok;
 }
 
 const char *al_files_text(struct al_files *files)

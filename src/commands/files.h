@@ -3,7 +3,7 @@
 #define ATTNLEDGER_COMMANDS_FILES_H
 
 #include "base/arena.h"
-#include "base/aside.h"
+#include "base/spill.h"
 #include "base/text.h"
 
 /* Where in the file without a name a part of a file waits. */
@@ -21,7 +21,7 @@ struct al_files {
 		size_t n_pieces, pieces_room;
 	} * items;
 	size_t n, room;
-	struct al_aside aside;
+	struct al_spill aside;
 };
 
 void al_files_init(struct al_files *files);

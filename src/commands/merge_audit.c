@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/path.h"
 #include "commands/audit_part.h"
 #include "commands/launcher.h"
 

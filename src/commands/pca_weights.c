@@ -7,7 +7,7 @@
  * out among its members; cosines are the identity exactly where weights are orthonormal. */
 #include <math.h>
 
-#include "base/path.h"
+#include "base/file.h"
 #include "commands/draw.h"
 #include "commands/pca.h"
 

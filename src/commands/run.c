@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "base/path.h"
+#include "base/file.h"
 
 /* ---- options ---- */
 

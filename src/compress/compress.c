@@ -140,7 +140,7 @@ bool al_compress(struct al_model_view *view, const struct al_compress_options *o
 		al_answer_heads(&job, heads);
 	for (size_t i = 0; i < job.n_modules; i++)
 		al_pieces_finish(&job.modules[i].pieces);
-	al_aside_close(&job.aside);
+	al_spill_close(&job.aside);
 	al_arena_finish(&job.arena);
 	return ok;
 }

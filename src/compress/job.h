@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_COMPRESS_JOB_H
 #define ATTNLEDGER_COMPRESS_JOB_H
 
-#include "base/aside.h"
+#include "base/spill.h"
 #include "compress/compress.h"
 
 struct al_job_module {
@@ -28,7 +28,7 @@ static inline const struct al_job_module *al_job_module_find(const struct al_job
 
 struct al_job {
 	struct al_arena arena;
-	struct al_aside aside; /* the modules' new numbers, as they will stand in the file */
+	struct al_spill aside; /* the modules' new numbers, as they will stand in the file */
 	struct al_model_view *view;
 	const struct al_compress_options *options;
 	struct al_job_module *modules;

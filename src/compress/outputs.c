@@ -52,7 +52,7 @@ bool al_job_open_output(struct al_job *job, const char *path, struct al_error *e
 	const bool ok = al_job_writes_folder(job, path) ? al_job_check_folder(job, path, err)
 							: check_file(job, path, err);
 
-	return ok && al_aside_open(&job->aside, beside(job, path), err);
+	return ok && al_spill_open(&job->aside, beside(job, path), err);
 }
 
 /* ---- after it ---- */

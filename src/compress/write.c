@@ -34,7 +34,7 @@ static bool encode(struct al_job *job, const struct al_slice *slice, struct al_v
 	bool ok = al_is_finite((struct al_view){values, n, 1, n})
 		|| al_fail(err, AL_ESYSTEM, "%s can't hold the new numbers of tensor %s",
 			slice->dtype->stored, slice->source ? slice->source->name : slice->name);
-	ok = ok && al_aside_put(&job->aside, stored, n * bytes, aside, err);
+	ok = ok && al_spill_put(&job->aside, stored, n * bytes, aside, err);
 	free(values);
 	return ok;
 }
@@ -76,7 +76,7 @@ static bool write_run(void *context, const struct al_planned_tensor *tensor,
 		const size_t now = left < BLOCK_BYTES ? (size_t)left : BLOCK_BYTES;
 		if (!(run->is_copied ? al_tensor_read_bytes(job->view->checkpoint, tensor->source,
 			      from, copy->block, now, err)
-				     : al_aside_get(&job->aside, from, copy->block, now, err))
+				     : al_spill_get(&job->aside, from, copy->block, now, err))
 			|| !al_safetensors_append(copy->writer, copy->block, now, err))
 			return false;
 		done += now;

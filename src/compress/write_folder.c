@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/file.h"
-#include "base/output_folder.h"
+#include "base/output.h"
 #include "base/text.h"
 #include "formats/index.h"
 #include "compress/write.h"
@@ -97,22 +97,22 @@ bool al_job_writes_folder(const struct al_job *job, const char *path)
 }
 
 static bool open_folder(const struct al_job *job, const char *path, struct files *files,
-	struct al_arena *arena, struct al_output_folder **out, struct al_error *err)
+	struct al_arena *arena, struct al_output **out, struct al_error *err)
 {
 	*files = list_files(job, arena);
-	return al_output_folder_open(out, path, files->names, files->n, err);
+	return al_output_open_folder(out, path, files->names, files->n, err);
 }
 
 bool al_job_check_folder(const struct al_job *job, const char *path, struct al_error *err)
 {
 	struct al_arena arena;
-	struct al_output_folder *folder;
+	struct al_output *folder;
 	struct files files;
 
 	al_arena_init(&arena);
 	const bool ok = open_folder(job, path, &files, &arena, &folder, err);
 	if (ok)
-		al_output_folder_abandon(folder);
+		al_output_abandon(folder);
 	al_arena_finish(&arena);
 	return ok;
 }
@@ -154,26 +154,26 @@ static bool copy_companion(const char *from, const char *to, struct al_error *er
 }
 
 static bool write_files(struct al_job *job, const struct al_plan *plan, uint64_t source,
-	const struct al_text *config, const struct files *files,
-	const struct al_output_folder *folder, struct al_error *err)
+	const struct al_text *config, const struct files *files, const struct al_output *folder,
+	struct al_error *err)
 {
 	size_t next = files->n_shards;
 
 	for (size_t i = 0; i < files->n_shards; i++)
-		if (!write_shard(job, plan, source, i, al_output_folder_file(folder, i), err))
+		if (!write_shard(job, plan, source, i, al_output_file(folder, i), err))
 			return false;
 	if (files->has_index
-		&& !al_index_write(al_output_folder_file(folder, next++), plan->headers, plan->n,
+		&& !al_index_write(al_output_file(folder, next++), plan->headers, plan->n,
 			files->names, err))
 		return false;
 	if (files->has_config
-		&& !al_file_write(al_output_folder_file(folder, next++), config->data,
-			config->length, err))
+		&& !al_file_write(al_output_file(folder, next++), config->data, config->length,
+			err))
 		return false;
 	for (; next < files->n; next++)
 		if (!copy_companion(al_format(&job->arena, "%s%s", files->folder,
 					    files->names[next]),
-			    al_output_folder_file(folder, next), err))
+			    al_output_file(folder, next), err))
 			return false;
 	return true;
 }
@@ -181,14 +181,14 @@ static bool write_files(struct al_job *job, const struct al_plan *plan, uint64_t
 bool al_job_write_folder(struct al_job *job, const struct al_plan *plan, uint64_t source,
 	const struct al_text *config, const char *path, struct al_error *err)
 {
-	struct al_output_folder *folder;
+	struct al_output *folder;
 	struct files files;
 
 	if (!open_folder(job, path, &files, &job->arena, &folder, err))
 		return false;
 	if (write_files(job, plan, source, config, &files, folder, err)
-		&& al_job_approve(job, al_output_folder_written(folder), err))
-		return al_output_folder_commit(folder, err);
-	al_output_folder_abandon(folder);
+		&& al_job_approve(job, al_output_written(folder), err))
+		return al_output_commit(folder, err);
+	al_output_abandon(folder);
 	return false;
 }

@@ -15,7 +15,7 @@ static bool open_file(struct al_recording *r, struct al_error *err)
 
 	al_text_init(&path);
 	al_text_addf(&path, "%s/", folder && *folder ? folder : "/tmp");
-	bool ok = al_aside_open(&r->file, path.data, err);
+	bool ok = al_spill_open(&r->file, path.data, err);
 	al_text_finish(&path);
 	return ok || al_in(err, "the heads' outputs wait in a temporary file");
 }
@@ -57,7 +57,7 @@ static bool record(const struct recorder *r, const struct al_rows *rows, struct 
 	bool ok = true;
 
 	for (size_t j = 0; ok && j < columns.cols; j++)
-		ok = al_aside_put_at(rows->recorded,
+		ok = al_spill_put_at(rows->recorded,
 			rows->recorded_at + (r->first_token + j) * rows->width * sizeof(float),
 			columns.data + j * columns.ld, rows->width * sizeof(float), err);
 	return ok;
@@ -106,7 +106,7 @@ bool al_recording_make(struct al_recording *out, struct al_network *network,
 
 void al_recording_finish(struct al_recording *recording)
 {
-	al_aside_close(&recording->file);
+	al_spill_close(&recording->file);
 	free(recording->rows);
 	*recording = (struct al_recording){0};
 }

@@ -8,7 +8,7 @@
 #include "deacon/rows.h"
 
 struct al_recording {
-	struct al_aside file;
+	struct al_spill file;
 	size_t n_tokens;
 	struct al_rows (*rows)[2]; /* [modules of the view]: heads and targets; without rows where a
 				      module wasn't wanted */

@@ -61,7 +61,7 @@ bool al_rows_read_single(const struct al_rows *rows, size_t first, size_t n, flo
 	const size_t row_bytes = rows->width * sizeof(*out);
 
 	if (rows->recorded)
-		return al_aside_get(rows->recorded, rows->recorded_at + first * row_bytes, out,
+		return al_spill_get(rows->recorded, rows->recorded_at + first * row_bytes, out,
 			n * row_bytes, err);
 	return al_tensor_read_float(rows->file, rows->tensor, &selection, out, rows->width, err);
 }

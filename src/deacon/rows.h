@@ -3,7 +3,7 @@
 #ifndef ATTNLEDGER_PCA_ROWS_H
 #define ATTNLEDGER_PCA_ROWS_H
 
-#include "base/aside.h"
+#include "base/spill.h"
 #include "formats/checkpoint.h"
 
 /* The rows of one tensor: its last dimension is a row, the others are tokens. Or those that were
@@ -13,7 +13,7 @@ struct al_rows {
 	size_t n_rows, width; /* width 0: there are none */
 	const struct al_checkpoint *file;
 	const struct al_tensor *tensor;
-	const struct al_aside *recorded; /* NULL: not recorded */
+	const struct al_spill *recorded; /* NULL: not recorded */
 	uint64_t recorded_at; /* bytes */
 };
 

@@ -269,7 +269,7 @@ bool al_archive_place(struct al_archive *archive, size_t member, struct al_error
 			|| fail_member(r, found->name, "isn't where it should be", err));
 }
 
-static bool copy_member(struct reader *r, size_t member, zip_file_t *file, struct al_aside *out,
+static bool copy_member(struct reader *r, size_t member, zip_file_t *file, struct al_spill *out,
 	struct al_error *err)
 {
 	char *block = al_alloc(ROOM, 1), more;
@@ -279,7 +279,7 @@ static bool copy_member(struct reader *r, size_t member, zip_file_t *file, struc
 	while (ok && left > 0) {
 		const size_t now = left < ROOM ? (size_t)left : ROOM;
 		ok = read_member(r, member, file, block, now, err)
-			&& al_aside_put(out, block, now, &at, err);
+			&& al_spill_put(out, block, now, &at, err);
 		left -= now;
 	}
 	free(block);
@@ -290,13 +290,13 @@ static bool copy_member(struct reader *r, size_t member, zip_file_t *file, struc
 				err));
 }
 
-static bool unpack(struct al_archive *archive, size_t member, struct al_aside *out, uint64_t *at,
+static bool unpack(struct al_archive *archive, size_t member, struct al_spill *out, uint64_t *at,
 	struct al_error *err)
 {
 	struct reader *r = (struct reader *)archive;
 	zip_file_t *file = open_member(r, member, err);
 
-	*at = out->bytes;
+	*at = out->source.bytes;
 	const bool ok = file && copy_member(r, member, file, out, err);
 	if (file)
 		zip_fclose(file);

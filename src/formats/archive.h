@@ -3,7 +3,7 @@
 #define ATTNLEDGER_CHECKPOINT_ARCHIVE_H
 
 #include "base/arena.h"
-#include "base/aside.h"
+#include "base/spill.h"
 #include "base/source.h"
 
 struct al_member {
@@ -23,7 +23,7 @@ struct al_archive {
 	uint64_t directory, directory_bytes; /* where the list of members lies */
 
 	/* Adds a member's bytes to a file aside. */
-	bool (*unpack)(struct al_archive *archive, size_t member, struct al_aside *out,
+	bool (*unpack)(struct al_archive *archive, size_t member, struct al_spill *out,
 		uint64_t *at, struct al_error *err);
 	void (*close)(struct al_archive *archive);
 };

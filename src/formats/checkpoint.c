@@ -9,7 +9,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
-#include "base/path.h"
+#include "base/file.h"
 #include "base/text.h"
 #include "formats/foreign.h"
 #include "formats/format.h"

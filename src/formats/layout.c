@@ -10,8 +10,7 @@
 /* What a checkpoint put aside. */
 struct al_laid {
 	pthread_mutex_t mutex;
-	struct al_aside aside;
-	struct al_source source; /* of the same file */
+	struct al_spill aside;
 };
 
 /* ---- strides ---- */
@@ -91,7 +90,7 @@ static bool sort_dims(const struct sorting *s, size_t dim, int64_t from, int64_t
 	return true;
 }
 
-static bool sort_rows(struct sorting *s, struct al_aside *out, struct al_error *err)
+static bool sort_rows(struct sorting *s, struct al_spill *out, struct al_error *err)
 {
 	const int64_t n_rows = s->tensor->shape[0];
 	uint64_t at;
@@ -101,7 +100,7 @@ static bool sort_rows(struct sorting *s, struct al_aside *out, struct al_error *
 			      most = PANEL / (s->row * (int64_t)s->size) + 1;
 		s->n = left < most ? left : most;
 		if (!sort_dims(s, 0, s->first * s->strides[0], 0, err)
-			|| !al_aside_put(out, s->out, (size_t)(s->n * s->row) * s->size, &at, err))
+			|| !al_spill_put(out, s->out, (size_t)(s->n * s->row) * s->size, &at, err))
 			return false;
 	}
 	return true;
@@ -137,7 +136,7 @@ uint64_t al_layout_work(const struct al_tensor *tensor)
 	return work;
 }
 
-static bool sort_numbers(const struct al_tensor *tensor, struct al_place from, struct al_aside *out,
+static bool sort_numbers(const struct al_tensor *tensor, struct al_place from, struct al_spill *out,
 	struct al_error *err)
 {
 	struct sorting s = {.tensor = tensor,
@@ -178,7 +177,7 @@ void al_swap_numbers(void *bytes, size_t n, const struct al_dtype *dtype)
 	swap(bytes, n * parts, dtype->block_bytes / parts);
 }
 
-static bool swap_all(const struct al_tensor *tensor, struct al_place from, struct al_aside *out,
+static bool swap_all(const struct al_tensor *tensor, struct al_place from, struct al_spill *out,
 	struct al_error *err)
 {
 	unsigned char *block = al_alloc(AL_BLOCK_BYTES, 1);
@@ -192,7 +191,7 @@ static bool swap_all(const struct al_tensor *tensor, struct al_place from, struc
 		ok = al_source_read(from.source, from.offset + done, block, now, err);
 		if (ok)
 			al_swap_numbers(block, now / size, tensor->dtype);
-		ok = ok && al_aside_put(out, block, now, &at, err);
+		ok = ok && al_spill_put(out, block, now, &at, err);
 	}
 	free(block);
 	return ok;
@@ -212,12 +211,11 @@ static bool open_aside(const struct al_checkpoint *checkpoint, struct al_laid *l
 {
 	struct al_arena scratch;
 
-	if (laid->aside.folder)
+	if (laid->aside.is_open)
 		return true;
 	al_arena_init(&scratch);
-	const bool ok = al_aside_open(&laid->aside, temporary_path(&scratch), err);
+	const bool ok = al_spill_open(&laid->aside, temporary_path(&scratch), err);
 	al_arena_finish(&scratch);
-	laid->source = (struct al_source){.path = checkpoint->path, .fd = ok ? laid->aside.fd : -1};
 	return ok || al_in(err, "%s: its tensors are unpacked there", checkpoint->path);
 }
 
@@ -229,12 +227,12 @@ static bool unpack(struct al_laid *laid, struct al_layout *layout, struct al_pla
 	if (!member->is_aside)
 		member->is_aside = layout->archive->unpack(layout->archive, layout->member,
 			&laid->aside, &member->aside_at, err);
-	*place = (struct al_place){&laid->source, member->aside_at + layout->offset};
+	*place = (struct al_place){&laid->aside.source, member->aside_at + layout->offset};
 	return member->is_aside;
 }
 
 /* A step of bringing a tensor in order: from there to the end of what is aside. */
-typedef bool step(const struct al_tensor *tensor, struct al_place from, struct al_aside *out,
+typedef bool step(const struct al_tensor *tensor, struct al_place from, struct al_spill *out,
 	struct al_error *err);
 
 static bool take_step(struct al_laid *laid, const struct al_tensor *tensor, step *to_do,
@@ -242,7 +240,7 @@ static bool take_step(struct al_laid *laid, const struct al_tensor *tensor, step
 {
 	const struct al_place from = *place;
 
-	*place = (struct al_place){&laid->source, laid->aside.bytes};
+	*place = (struct al_place){&laid->aside.source, laid->aside.source.bytes};
 	return to_do(tensor, from, &laid->aside, err);
 }
 
@@ -274,7 +272,7 @@ bool al_tensor_place(const struct al_checkpoint *checkpoint, const struct al_ten
 		return true;
 	pthread_mutex_lock(&laid->mutex);
 	if (layout->is_aside)
-		*place = (struct al_place){&laid->source, layout->aside_at};
+		*place = (struct al_place){&laid->aside.source, layout->aside_at};
 	else
 		ok = lay_out(checkpoint, laid, tensor, place, err);
 	pthread_mutex_unlock(&laid->mutex);
@@ -302,6 +300,6 @@ void al_layouts_close(struct al_checkpoint *checkpoint)
 			checkpoint->shards[i].archive->close(checkpoint->shards[i].archive);
 	if (!checkpoint->laid)
 		return;
-	al_aside_close(&checkpoint->laid->aside);
+	al_spill_close(&checkpoint->laid->aside);
 	pthread_mutex_destroy(&checkpoint->laid->mutex);
 }

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/path.h"
 #include "base/text.h"
 #include "scenario/csv.h"
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/path.h"
+#include "base/file.h"
 #include "base/text.h"
 
 bool al_size_check(const struct al_scenario *s, const struct al_item *list, const char *what,

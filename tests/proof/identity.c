@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/output_folder.h"
+#include "base/output.h"
 #include "base/random.h"
 #include "formats/safetensors.h"
 #include "compress/verify.h"
@@ -185,19 +185,19 @@ bool al_identity_run(const struct al_identity *identity, struct al_catalog *cata
 {
 	static const char *const files[] = {"original.safetensors", "compressed.safetensors"};
 	const char *temporary = getenv("TMPDIR");
-	struct al_output_folder *folder;
+	struct al_output *folder;
 	struct al_arena arena;
 
 	al_arena_init(&arena);
-	bool ok = al_output_folder_open(&folder,
+	bool ok = al_output_open_folder(&folder,
 		al_format(&arena, "%s/attnledger-prove",
 			temporary && *temporary ? temporary : P_tmpdir),
 		files, sizeof(files) / sizeof(*files), err);
 	if (ok) {
-		ok = run_files(identity, catalog, seed, al_output_folder_file(folder, 0),
-			     al_output_folder_file(folder, 1), difference, err)
+		ok = run_files(identity, catalog, seed, al_output_file(folder, 0),
+			     al_output_file(folder, 1), difference, err)
 			|| al_in(err, "%s", identity->id);
-		al_output_folder_abandon(folder);
+		al_output_abandon(folder);
 	}
 	al_arena_finish(&arena);
 	return ok;

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/output_folder.h"
+#include "base/output.h"
 #include "proof/identity.h"
 #include "proof/proof.h"
 #include "support/folder.h"
@@ -81,7 +81,7 @@ static void test_leftovers(void **state)
 {
 	struct al_catalog *catalog = al_catalog_create();
 	struct test_folder around;
-	struct al_output_folder *left;
+	struct al_output *left;
 	struct al_error err;
 	char path[256];
 	double difference;
@@ -92,9 +92,9 @@ static void test_leftovers(void **state)
 	const pid_t child = fork();
 	if (child == 0) {
 		static const char *const files[] = {"original.safetensors"};
-		const bool ok = al_output_folder_open(&left, test_path(path, &around, "a"), files,
+		const bool ok = al_output_open_folder(&left, test_path(path, &around, "a"), files,
 			1, &err);
-		FILE *file = ok ? fopen(al_output_folder_file(left, 0), "w") : NULL;
+		FILE *file = ok ? fopen(al_output_file(left, 0), "w") : NULL;
 		raise(file ? SIGKILL : SIGTERM);
 	}
 	int status = 0;

@@ -9,11 +9,10 @@
 
 #include "base/file.h"
 #include "base/output.h"
-#include "base/path.h"
+#include "base/overwrite.h"
 #include "base/source.h"
 #include "base/temporary.h"
 #include "base/text.h"
-#include "base/touched.h"
 #include "support/folder.h"
 
 struct place {
@@ -78,51 +77,26 @@ static void keeps_the_mode_and_follows_links(void **state)
 	assert_int_equal(test_folder_count(place->folder.path), 1);
 }
 
-static void follows_paths_that_are_not_there(void **state)
-{
-	static const struct {
-		const char *path, *followed;
-	} cases[] = {
-		{"a/./b//c", "a/b/c"},
-		{"a/../b", "b"},
-		{"../../a/..", "../.."},
-		{"..", ".."},
-		{"a/..", "."},
-		{"", "."},
-		{"/", "/"},
-		{"/../a/b/../..", "/"},
-		{"/a/", "/a"},
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		char *followed = al_path_follow(cases[i].path);
-		assert_string_equal(followed, cases[i].followed);
-		free(followed);
-	}
-}
-
-/* Of a file that isn't there yet: by a folder's link, by a link to the file, by way of another
- * folder, from where the program stands. */
+/* By a folder's link, by a link to the file, by way of another folder. */
 static void finds_two_names_of_one_file(void **state)
 {
 	static const char *const names[] = {"by/new", "link", "no/../new", "./new"};
 	const struct place *place = *state;
-	char paths[5][256], inside[256];
-	const char *pair[2] = {paths[4], NULL};
+	char path[256], new[256];
 
-	assert_int_equal(symlink(".", test_path(inside, &place->folder, "by")), 0);
-	assert_int_equal(symlink("by/new", test_path(inside, &place->folder, "link")), 0);
-	test_path(paths[4], &place->folder, "new");
-	al_touched_begin();
+	assert_int_equal(symlink(".", test_path(path, &place->folder, "by")), 0);
+	assert_int_equal(symlink("by/new", test_path(path, &place->folder, "link")), 0);
+	assert_int_equal(mkdir(test_path(path, &place->folder, "no"), 0700), 0);
 	for (int i = 0; i < 4; i++) {
-		pair[1] = test_path(paths[i], &place->folder, names[i]);
-		assert_false(al_touched_check_all(pair, 2, NULL));
+		al_overwrite_begin();
+		put(test_path(new, &place->folder, "new"), "one");
+		assert_false(
+			al_file_write(test_path(path, &place->folder, names[i]), "two", 3, NULL));
+		expect(new, "one");
+		al_overwrite_end();
+		assert_int_equal(unlink(new), 0);
 	}
-	assert_true(al_touched_check_all((const char *[]){paths[4], inside}, 1, NULL));
-	assert_false(al_touched_check_all((const char *[]){"new", "./a/../new"}, 2, NULL));
-	assert_true(al_touched_check_all((const char *[]){"/dev/null", "/dev/null"}, 2, NULL));
-	al_touched_end();
+	assert_int_equal(rmdir(test_path(path, &place->folder, "no")), 0);
 }
 
 /* The file that isn't there yet is made where the links lead, and the links stay. */
@@ -198,14 +172,13 @@ static void pieces_come_out_in_order(void **state)
 static void what_was_read_or_written_is_not_written_over(void **state)
 {
 	const struct place *place = *state;
-	const char *const paths[] = {"/nowhere/one", place->file, "/nowhere/one"};
 	char link_path[256], other[256];
 	struct al_error err;
 
 	put(place->file, "old");
 	put(test_path(other, &place->folder, "other"), "old");
 	assert_int_equal(symlink("answer", test_path(link_path, &place->folder, "link")), 0);
-	al_touched_begin();
+	al_overwrite_begin();
 	expect(place->file, "old");
 	assert_false(al_file_write(link_path, "new", 3, &err));
 	assert_int_equal(err.status, AL_EINPUT);
@@ -213,14 +186,11 @@ static void what_was_read_or_written_is_not_written_over(void **state)
 	assert_true(al_file_write(other, "one", 3, &err));
 	assert_false(al_file_write(other, "two", 3, &err));
 	assert_non_null(strstr(err.message, "other: would be written twice, expected two names"));
-	assert_false(al_touched_check_all(paths, 3, &err));
-	assert_true(al_touched_check_all(paths, 1, &err));
-	assert_false(al_touched_check_all((const char *[]){paths[0], paths[2]}, 2, &err));
-	assert_string_equal(err.message,
-		"/nowhere/one: would be written twice, expected two names");
+	assert_false(al_overwrite_check(place->file, &err));
+	assert_true(al_overwrite_check("/nowhere/one", &err));
 	assert_true(al_file_write("/dev/null", "x", 1, &err)
 		&& al_file_write("/dev/null", "x", 1, &err));
-	al_touched_end();
+	al_overwrite_end();
 	put(place->file, "new");
 	expect(other, "one");
 }
@@ -388,7 +358,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(keeps_the_mode_and_follows_links),
-		CASE(follows_paths_that_are_not_there),
 		CASE(finds_two_names_of_one_file),
 		CASE(follows_links_to_what_is_not_there),
 		CASE(links_in_a_circle_are_an_error),

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/output_folder.h"
+#include "base/output.h"
 #include "support/folder.h"
 
 static const char *const names[] = {"one", "two"};
@@ -44,23 +44,23 @@ static int remove_place(void **state)
 	return 0;
 }
 
-static void must_begin(const struct place *place, struct al_output_folder **folder)
+static void must_begin(const struct place *place, struct al_output **folder)
 {
-	assert_true(al_output_folder_open(folder, place->target, names, N, NULL));
+	assert_true(al_output_open_folder(folder, place->target, names, N, NULL));
 	for (size_t i = 0; i < N; i++)
-		assert_true(al_file_write(al_output_folder_file(*folder, i), "new", 3, NULL));
+		assert_true(al_file_write(al_output_file(*folder, i), "new", 3, NULL));
 }
 
 static void appears_with_all_its_files(void **state)
 {
 	const struct place *place = *state;
-	struct al_output_folder *folder;
+	struct al_output *folder;
 	struct stat info;
 
 	must_begin(place, &folder);
 	assert_int_equal(access(place->target, F_OK), -1);
-	assert_int_equal(test_folder_count(al_output_folder_written(folder)), N);
-	assert_true(al_output_folder_commit(folder, NULL));
+	assert_int_equal(test_folder_count(al_output_written(folder)), N);
+	assert_true(al_output_commit(folder, NULL));
 	assert_int_equal(test_folder_count(place->target), N);
 	assert_int_equal(test_folder_count(place->around.path), 1);
 	const mode_t mask = umask(0);
@@ -73,34 +73,34 @@ static void appears_with_all_its_files(void **state)
 static void takes_an_empty_folder(void **state)
 {
 	const struct place *place = *state;
-	struct al_output_folder *folder;
+	struct al_output *folder;
 	char path[300];
 
 	assert_int_equal(mkdir(place->target, 0700), 0);
 	snprintf(path, sizeof(path), "%s//", place->target);
-	assert_true(al_output_folder_open(&folder, path, names, N, NULL));
-	assert_true(al_file_write(al_output_folder_file(folder, 0), "new", 3, NULL));
-	assert_true(al_output_folder_commit(folder, NULL));
+	assert_true(al_output_open_folder(&folder, path, names, N, NULL));
+	assert_true(al_file_write(al_output_file(folder, 0), "new", 3, NULL));
+	assert_true(al_output_commit(folder, NULL));
 	assert_int_equal(access(place->file, F_OK), 0);
 }
 
 static void abandoned_leaves_nothing(void **state)
 {
 	const struct place *place = *state;
-	struct al_output_folder *folder;
+	struct al_output *folder;
 
 	must_begin(place, &folder);
-	al_output_folder_abandon(folder);
-	al_output_folder_abandon(NULL);
+	al_output_abandon(folder);
+	al_output_abandon(NULL);
 	assert_int_equal(test_folder_count(place->around.path), 0);
 }
 
 static void assert_refused(const char *path, const char *const *files, const char *message)
 {
-	struct al_output_folder *folder;
+	struct al_output *folder;
 	struct al_error err;
 
-	assert_false(al_output_folder_open(&folder, path, files, 2, &err));
+	assert_false(al_output_open_folder(&folder, path, files, 2, &err));
 	assert_null(folder);
 	if (!strstr(err.message, message))
 		fail_msg("\"%s\", expected \"%s\"", err.message, message);
@@ -124,11 +124,11 @@ static void refuses_what_it_would_have_to_replace(void **state)
 /* The child: a folder half written, then wait. */
 static void write_and_wait(const struct place *place, int number, int ready)
 {
-	struct al_output_folder *folder;
+	struct al_output *folder;
 
 	signal(number, SIG_DFL);
-	if (!al_output_folder_open(&folder, place->target, names, N, NULL)
-		|| !al_file_write(al_output_folder_file(folder, 0), "new", 3, NULL)
+	if (!al_output_open_folder(&folder, place->target, names, N, NULL)
+		|| !al_file_write(al_output_file(folder, 0), "new", 3, NULL)
 		|| write(ready, "r", 1) != 1)
 		_exit(10);
 	sleep(10);
@@ -165,13 +165,13 @@ static void a_signal_removes_it(void **state)
 static void the_next_run_tidies_up(void **state)
 {
 	const struct place *place = *state;
-	struct al_output_folder *folder;
+	struct al_output *folder;
 
 	interrupt_a_writer(place, SIGKILL);
 	assert_int_equal(test_folder_count(place->around.path), 1);
 	must_begin(place, &folder);
 	assert_int_equal(test_folder_count(place->around.path), 1);
-	assert_true(al_output_folder_commit(folder, NULL));
+	assert_true(al_output_commit(folder, NULL));
 	assert_int_equal(test_folder_count(place->around.path), 1);
 }
 

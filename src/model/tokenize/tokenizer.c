@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/path.h"
 #include "base/text.h"
 
 enum { MOST_LINE = 1 << 20 };
