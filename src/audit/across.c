@@ -56,7 +56,7 @@ static bool find_cosines(const struct al_audit_module *first, const struct al_au
 	enum al_form form, struct al_matrix *out, struct al_error *err)
 {
 	const struct al_heads *a = &first->heads, *b = &second->heads;
-	struct al_matrix norms = {0};
+	AL_OWNED struct al_matrix norms = {0};
 
 	if (!same_rows(a, b, form))
 		return true;
@@ -68,7 +68,6 @@ static bool find_cosines(const struct al_audit_module *first, const struct al_au
 		for (size_t i = 0; i < a->n_heads; i++)
 			out->data[i + j * out->ld] = al_cosine(out->data[i + j * out->ld],
 				norms.data[i], norms.data[a->n_heads + j]);
-	al_matrix_finish(&norms);
 	return ok;
 }
 

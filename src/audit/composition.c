@@ -59,15 +59,13 @@ static double norm(struct al_view a)
 static bool product_norm(struct al_view x, const struct al_view *m, struct al_view y, double *out,
 	struct al_error *err)
 {
-	struct al_matrix left = {0}, all = {0};
+	AL_OWNED struct al_matrix left = {0}, all = {0};
 	bool ok = al_matrix_init(&all, x.rows, y.rows, err)
 		&& (!m || al_matrix_init(&left, x.rows, m->cols, err))
 		&& (!m || al_gemm(AL_PLAIN, AL_PLAIN, 1, x, *m, 0, left, err))
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, m ? al_view(left) : x, y, 0, all, err);
 
 	*out = ok ? norm(al_view(all)) : 0;
-	al_matrix_finish(&left);
-	al_matrix_finish(&all);
 	return ok;
 }
 

@@ -56,16 +56,14 @@ static bool stack_values(const struct group *x, size_t kv_head, double *values,
 	struct al_error *err)
 {
 	const size_t rows = x->t->of[x->own].r.rows, cols = x->t->of[x->shared].r.rows;
-	struct al_matrix stack;
+	AL_OWNED struct al_matrix stack = {0};
 	bool ok = true;
 
 	if (!al_matrix_init(&stack, x->size * rows, cols, err))
 		return false;
 	for (size_t i = 0; ok && i < x->size; i++)
 		ok = multiply(x, kv_head, i, al_part(stack, i * rows, 0, rows, cols), err);
-	ok = ok && al_singular_values(al_view(stack), values, err);
-	al_matrix_finish(&stack);
-	return ok;
+	return ok && al_singular_values(al_view(stack), values, err);
 }
 
 /* Of U_1 A_1 + U_2 A_2 + ..: what they share holds the sum together, so that only the bases U_i are
@@ -74,18 +72,14 @@ static bool sum_values(const struct group *x, size_t kv_head, size_t height,
 	struct al_random *random, double *values, struct al_error *err)
 {
 	const size_t rows = x->t->of[x->own].r.rows, cols = x->t->of[x->shared].r.rows;
-	struct al_matrix u = {0}, a = {0}, sum = {0};
+	AL_OWNED struct al_matrix u = {0}, a = {0}, sum = {0};
 	bool ok = al_matrix_init(&u, height, rows, err) && al_matrix_init(&a, rows, cols, err)
 		&& al_matrix_init(&sum, height, cols, err);
 
 	for (size_t i = 0; ok && i < x->size; i++)
 		ok = multiply(x, kv_head, i, a, err) && al_haar(random, u, err)
 			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(u), al_view(a), 1, sum, err);
-	ok = ok && al_singular_values(al_view(sum), values, err);
-	al_matrix_finish(&sum);
-	al_matrix_finish(&a);
-	al_matrix_finish(&u);
-	return ok;
+	return ok && al_singular_values(al_view(sum), values, err);
 }
 
 static bool stack_groups(const struct group *x, struct terms *terms, struct al_error *err)

@@ -60,7 +60,7 @@ static bool add_group_by_gram(const struct al_stack *s, const size_t *heads, siz
 	double *squared, double *taken, struct al_error *err)
 {
 	const double part = 1 / (double)size;
-	struct al_matrix mean = {0}, difference = {0};
+	AL_OWNED struct al_matrix mean = {0}, difference = {0};
 	bool ok = al_matrix_init(&mean, s->width, s->width, err)
 		&& al_matrix_init(&difference, s->width, s->width, err);
 
@@ -78,8 +78,6 @@ static bool add_group_by_gram(const struct al_stack *s, const size_t *heads, siz
 		*squared += al_inner(al_view(difference), weight);
 		*taken += (trace(al_view(mean)) + trace(own)) * trace(weight);
 	}
-	al_matrix_finish(&difference);
-	al_matrix_finish(&mean);
 	return ok;
 }
 
@@ -100,16 +98,14 @@ static bool mean_by_gram(const struct al_stack *s, const size_t *order, size_t s
 static bool mean_by_itself(const struct al_stack *s, const struct al_attention *rotary,
 	const size_t *order, size_t size, double *error, double *mean_error, struct al_error *err)
 {
-	struct al_matrix mean;
+	AL_OWNED struct al_matrix mean = {0};
 
 	if (!al_matrix_init(&mean, s->own.rows, s->own.cols, err))
 		return false;
 	for (size_t first = 0; first < s->n; first += size)
 		al_mean_heads(s->own, s->width, order + first, size, mean);
-	bool ok = al_stack_error(s, al_view(mean), error, err)
+	return al_stack_error(s, al_view(mean), error, err)
 		&& (!rotary || al_rotary_error(s, rotary, al_view(mean), mean_error, err));
-	al_matrix_finish(&mean);
-	return ok;
 }
 
 bool al_convert_mean(const struct al_stack *s, const struct al_attention *rotary,
@@ -127,7 +123,7 @@ bool al_convert_mean(const struct al_stack *s, const struct al_attention *rotary
 bool al_convert_mean_group(const struct al_stack *s, const size_t *heads, size_t size,
 	double *squared, struct al_error *err)
 {
-	struct al_matrix mean = {0}, weighed = {0};
+	AL_OWNED struct al_matrix mean = {0}, weighed = {0};
 	bool ok = al_matrix_init(&mean, s->own.rows, s->width, err)
 		&& al_matrix_init(&weighed, s->own.rows, s->width, err);
 
@@ -147,8 +143,6 @@ bool al_convert_mean_group(const struct al_stack *s, const size_t *heads, size_t
 			err);
 		*squared += ok ? al_squared_norm(al_view(weighed)) : 0;
 	}
-	al_matrix_finish(&weighed);
-	al_matrix_finish(&mean);
 	return ok;
 }
 
@@ -209,7 +203,7 @@ static bool share_head_by_values(const struct pairing *x, size_t g, bool *is_sho
 	struct al_error *err)
 {
 	const size_t w = x->keys->width;
-	struct al_matrix gram = {0}, vectors = {0}, values = {0};
+	AL_OWNED struct al_matrix gram = {0}, vectors = {0}, values = {0};
 	double totals[2] = {0};
 	bool ok = al_matrix_init(&gram, 2 * w, 2 * w, err)
 		&& al_matrix_init(&vectors, 2 * w, w, err) && al_matrix_init(&values, w, 1, err)
@@ -220,28 +214,21 @@ static bool share_head_by_values(const struct pairing *x, size_t g, bool *is_sho
 	ok = ok && al_eigenvectors_top(gram, values.data, vectors, err);
 	*is_shown = ok && is_side_shown(vectors, values.data, 0, totals[0], &x->squared[g][0])
 		&& is_side_shown(vectors, values.data, w, totals[1], &x->squared[g][1]);
-	al_matrix_finish(&values);
-	al_matrix_finish(&vectors);
-	al_matrix_finish(&gram);
 	return ok;
 }
 
 static bool share_head_by_basis(const struct pairing *x, size_t g, struct al_error *err)
 {
 	const struct al_stack *k = x->keys, *v = x->values;
-	struct al_matrix both = {0}, basis = {0};
-	bool ok = put_together(al_columns(al_view(k->weighed), g * k->width, k->width), k->norm,
-			  al_columns(al_view(v->weighed), g * v->width, v->width), v->norm, &both,
-			  err)
+	AL_OWNED struct al_matrix both = {0}, basis = {0};
+
+	return put_together(al_columns(al_view(k->weighed), g * k->width, k->width), k->norm,
+		       al_columns(al_view(v->weighed), g * v->width, v->width), v->norm, &both, err)
 		&& al_leading_basis(al_view(both), k->width, &basis, err)
 		&& al_outside(al_view(basis), al_columns(al_view(both), 0, k->width),
 			&x->squared[g][0], err)
 		&& al_outside(al_view(basis), al_columns(al_view(both), k->width, v->width),
 			&x->squared[g][1], err);
-
-	al_matrix_finish(&basis);
-	al_matrix_finish(&both);
-	return ok;
 }
 
 static bool share_head(void *context, size_t g, struct al_error *err)
@@ -274,7 +261,7 @@ static bool sum_row_grams(const struct al_stack *keys, const struct al_stack *va
 {
 	const double of_keys = 1 / (keys->norm * keys->norm);
 	const double of_values = 1 / (values->norm * values->norm);
-	struct al_matrix other;
+	AL_OWNED struct al_matrix other = {0};
 
 	if (!al_matrix_init_unset(&other, sum.rows, sum.cols, err))
 		return false;
@@ -282,7 +269,6 @@ static bool sum_row_grams(const struct al_stack *keys, const struct al_stack *va
 		&& al_gram(AL_PLAIN, al_view(values->weighed), other, err);
 	for (size_t i = 0; ok && i < sum.rows * sum.cols; i++)
 		sum.data[i] = of_keys * sum.data[i] + of_values * other.data[i];
-	al_matrix_finish(&other);
 	return ok;
 }
 
@@ -292,7 +278,7 @@ static bool leading_of_both(const struct al_stack *keys, const struct al_stack *
 {
 	const size_t rows = keys->weighed.rows;
 	const bool is_tall = keys->weighed.cols + values->weighed.cols < rows;
-	struct al_matrix both = {0}, gram = {0};
+	AL_OWNED struct al_matrix both = {0}, gram = {0};
 	bool ok;
 
 	if (is_tall)
@@ -303,8 +289,6 @@ static bool leading_of_both(const struct al_stack *keys, const struct al_stack *
 		ok = al_matrix_init_unset(&gram, rows, rows, err)
 			&& sum_row_grams(keys, values, gram, err)
 			&& al_eigenvectors_top(gram, squares, basis, err);
-	al_matrix_finish(&gram);
-	al_matrix_finish(&both);
 	return ok;
 }
 
@@ -312,7 +296,7 @@ static bool leading_of_both(const struct al_stack *keys, const struct al_stack *
 static bool hold_parts(const struct al_stack *side, struct al_matrix basis, double *parts,
 	struct al_error *err)
 {
-	struct al_matrix inside;
+	AL_OWNED struct al_matrix inside = {0};
 	bool ok = al_matrix_init_unset(&inside, side->weighed.cols, basis.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(side->weighed), al_view(basis), 0,
 			inside, err);
@@ -320,7 +304,6 @@ static bool hold_parts(const struct al_stack *side, struct al_matrix basis, doub
 	for (size_t i = 0; ok && i < basis.cols; i++)
 		parts[i] = al_squared_norm(al_columns(al_view(inside), i, 1))
 			/ (side->norm * side->norm);
-	al_matrix_finish(&inside);
 	return ok;
 }
 
@@ -349,7 +332,7 @@ bool al_convert_latent(const struct al_stack *keys, const struct al_stack *value
 	const struct al_stack *sides[] = {keys, values};
 	const size_t rows = keys->weighed.rows;
 	const size_t most = least(ranks[0], least(rows, keys->weighed.cols + values->weighed.cols));
-	struct al_matrix basis = {0}, parts = {0};
+	AL_OWNED struct al_matrix basis = {0}, parts = {0};
 	bool ok = al_matrix_init_unset(&basis, rows, most, err)
 		&& al_matrix_init(&parts, most, 2, err);
 
@@ -362,7 +345,5 @@ bool al_convert_latent(const struct al_stack *keys, const struct al_stack *value
 		for (int side = 0; ok && side < 2; side++)
 			ok = leave_behind(sides[side], basis, parts.data + (size_t)side * parts.ld,
 				least(ranks[i], most), &errors[i][side], err);
-	al_matrix_finish(&parts);
-	al_matrix_finish(&basis);
 	return ok;
 }

@@ -59,7 +59,7 @@ static bool check_finite(struct al_view g, struct al_error *err)
 bool al_symmetric_root(struct al_matrix g, double unit, struct al_error *err)
 {
 	const double tolerance = fmin(4 * unit * (double)g.rows, 1e-2);
-	struct al_matrix vectors = {0};
+	AL_OWNED struct al_matrix vectors = {0};
 	double *values = al_calloc(g.rows, sizeof(*values));
 	bool ok = true;
 
@@ -70,7 +70,6 @@ bool al_symmetric_root(struct al_matrix g, double unit, struct al_error *err)
 		&& al_copy(al_view(g), vectors, err) && al_eigenvectors(vectors, values, err)
 		&& scale_vectors(vectors, values, tolerance, err)
 		&& al_gram(AL_PLAIN, al_view(vectors), g, err);
-	al_matrix_finish(&vectors);
 	free(values);
 	return ok;
 }
@@ -227,7 +226,8 @@ static void scale_rows(struct al_matrix root, struct al_matrix weights)
 /* Keys that aren't rotated lose the mean of their inputs, which a softmax doesn't see. */
 static bool change_side(struct al_matrix root, const struct sides *s, int p, struct al_error *err)
 {
-	struct al_matrix *weights = &s->weights[p], product = {0}, all = {0};
+	AL_OWNED struct al_matrix product = {0}, all = {0};
+	struct al_matrix *weights = &s->weights[p];
 	bool ok;
 
 	if (root.rows == 1 && root.cols == weights->rows) {
@@ -250,13 +250,11 @@ static bool change_side(struct al_matrix root, const struct sides *s, int p, str
 		if (ok)
 			al_matrix_finish(&s->biases[p]);
 	}
-	al_matrix_finish(&all);
-	if (!ok) {
-		al_matrix_finish(&product);
+	if (!ok)
 		return false;
-	}
 	al_matrix_finish(weights);
 	*weights = product;
+	product = (struct al_matrix){0};
 	return true;
 }
 
@@ -273,14 +271,13 @@ static bool change_sides(struct al_matrix root, const struct sides *s, int first
 static bool apply_file(const struct al_covariance *covariance, const char *ending,
 	const struct sides *s, int first, int last, struct al_error *err)
 {
-	struct al_matrix root = {0};
+	AL_OWNED struct al_matrix root = {0};
 	struct al_text path;
 
 	al_text_init(&path);
 	al_text_addf(&path, "%s/%s%s", covariance->path, s->attention->name, ending);
 	bool ok = read_root(&root, path.data, err)
 		&& (change_sides(root, s, first, last, err) || al_in(err, "%s", path.data));
-	al_matrix_finish(&root);
 	al_text_finish(&path);
 	return ok;
 }
@@ -290,7 +287,7 @@ static bool apply_calibration(const struct al_calibration *calibration, const st
 	struct al_error *err)
 {
 	const struct al_module_statistics *statistics;
-	struct al_matrix root = {0};
+	AL_OWNED struct al_matrix root = {0};
 
 	if (!al_calibration_find(calibration, s->attention->name, &statistics, err))
 		return false;
@@ -301,7 +298,6 @@ static bool apply_calibration(const struct al_calibration *calibration, const st
 		root.data[i] /= al_statistics_tokens(statistics);
 	ok = ok && al_symmetric_root(root, AL_CALIBRATION_UNIT, err)
 		&& change_sides(root, s, AL_QUERY, AL_VALUE, err);
-	al_matrix_finish(&root);
 	return ok || al_in(err, "%s", calibration->path);
 }
 

@@ -70,7 +70,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	const struct al_covariance *covariance = audit->options.covariance;
 	const bool is_diagonal = al_covariance_imatrix(covariance) != NULL;
 	const size_t n_heads = (size_t)a->n_heads;
-	struct al_matrix output = {0};
+	AL_OWNED struct al_matrix output = {0};
 
 	if (!is_diagonal && !al_covariance_calibration(covariance))
 		return true;
@@ -80,7 +80,6 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 
 	for (size_t head = 0; ok && head < n_heads; head++)
 		add_row(table, module, head, &worth[head], is_diagonal);
-	al_matrix_finish(&output);
 	free(worth);
 	return ok;
 }

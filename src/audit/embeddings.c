@@ -30,19 +30,15 @@ static bool set_multiples(struct al_view heads, size_t n, size_t width, size_t j
 {
 	struct al_view columns = {heads.data + j * heads.ld, heads.rows, n, width * heads.ld};
 	struct al_matrix target = {out.data + j * out.ld, out.rows, n, width * out.ld};
-	struct al_matrix gram = {0}, e = {0}, common = {0};
+	AL_OWNED struct al_matrix gram = {0}, e = {0}, common = {0};
 	double value;
-	bool ok = al_matrix_init(&gram, n, n, err) && al_matrix_init(&e, n, 1, err)
+
+	return al_matrix_init(&gram, n, n, err) && al_matrix_init(&e, n, 1, err)
 		&& al_matrix_init(&common, heads.rows, 1, err)
 		&& al_gram(AL_TRANSPOSED, columns, gram, err)
 		&& al_eigenvectors_top(gram, &value, e, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, columns, al_view(e), 0, common, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(common), al_view(e), 0, target, err);
-
-	al_matrix_finish(&common);
-	al_matrix_finish(&e);
-	al_matrix_finish(&gram);
-	return ok;
 }
 
 static bool convert(struct al_view heads, size_t n, size_t width, enum al_embedding kind,
@@ -147,7 +143,7 @@ static bool convert_itself(const struct al_heads *heads, const struct al_stack *
 	const struct al_stack *values, enum al_embedding kind, double errors[2],
 	struct al_error *err)
 {
-	struct al_matrix q = {0}, k = {0}, v = {0};
+	AL_OWNED struct al_matrix q = {0}, k = {0}, v = {0};
 	bool ok = convert(heads->query, heads->n_heads, heads->d_head, kind, &q, err)
 		&& convert(heads->key, heads->n_heads, heads->d_head, kind, &k, err)
 		&& forms_error(heads, q, k, keys->norm, &errors[0], err);
@@ -155,9 +151,6 @@ static bool convert_itself(const struct al_heads *heads, const struct al_stack *
 	if (ok && values)
 		ok = convert(heads->value, heads->n_heads, heads->d_value, kind, &v, err)
 			&& al_stack_error(values, al_view(v), &errors[1], err);
-	al_matrix_finish(&v);
-	al_matrix_finish(&k);
-	al_matrix_finish(&q);
 	return ok;
 }
 
@@ -183,7 +176,7 @@ static void shared_finish(struct shared *x)
 static bool find_multiples(struct shared *x, size_t j, struct al_error *err)
 {
 	const struct al_matrix e = al_part(x->multiples, 0, j, x->n, 1);
-	struct al_matrix gram;
+	AL_OWNED struct al_matrix gram = {0};
 	double value;
 
 	if (!al_matrix_init(&gram, x->n, x->n, err))
@@ -192,9 +185,7 @@ static bool find_multiples(struct shared *x, size_t j, struct al_error *err)
 		for (size_t a = 0; a < x->n; a++)
 			gram.data[a + b * gram.ld] =
 				x->gram.data[a * x->width + j + (b * x->width + j) * x->gram.ld];
-	bool ok = al_eigenvectors_top(gram, &value, e, err);
-	al_matrix_finish(&gram);
-	return ok;
+	return al_eigenvectors_top(gram, &value, e, err);
 }
 
 static void find_products(struct shared *x)

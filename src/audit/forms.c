@@ -88,14 +88,12 @@ bool al_form_inner(const struct al_heads *a, const struct al_heads *b, enum al_f
 	struct al_matrix *out, struct al_error *err)
 {
 	struct sides s = sides_of(form);
-	struct al_matrix left = {0}, right = {0};
+	AL_OWNED struct al_matrix left = {0}, right = {0};
 	bool ok = cross_gram(a, b, s.left, &left, err) && cross_gram(a, b, s.right, &right, err)
 		&& al_matrix_init(out, a->n_heads, b->n_heads, err);
 
 	if (ok)
 		fill(a, b, s, al_view(left), al_view(right), *out);
-	al_matrix_finish(&left);
-	al_matrix_finish(&right);
 	return ok;
 }
 
@@ -132,7 +130,7 @@ static bool square_product(const struct al_triangles *t, enum al_projection p, s
 	struct al_view a, double *sum, struct al_error *err)
 {
 	struct al_view r = al_triangle_of(t, p, head);
-	struct al_matrix product;
+	AL_OWNED struct al_matrix product = {0};
 
 	if (!a.data)
 		return true;
@@ -140,7 +138,6 @@ static bool square_product(const struct al_triangles *t, enum al_projection p, s
 		return false;
 	bool ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, r, a, 0, product, err);
 	*sum += ok ? al_inner(al_view(product), al_view(product)) : 0;
-	al_matrix_finish(&product);
 	return ok;
 }
 

@@ -42,16 +42,13 @@ static bool find_weighed(struct al_view weighed, struct al_view weights,
 {
 	const struct al_view own = heads->key_gram;
 	const double size = own.data ? al_weighed_size(own, weights, heads->d_head) : INFINITY;
-	struct al_matrix gram;
+	AL_OWNED struct al_matrix gram = {0};
 
 	if (!(size < 0x1p600) || weighed.rows < weighed.cols)
 		return find_values(weighed, values, err);
-	if (!al_matrix_init_unset(&gram, weighed.cols, weighed.cols, err))
-		return false;
-	bool done = al_weigh_gram(own, weights, heads->d_head, gram, err)
+	return al_matrix_init_unset(&gram, weighed.cols, weighed.cols, err)
+		&& al_weigh_gram(own, weights, heads->d_head, gram, err)
 		&& al_singular_values_by_gram(weighed, gram, size, values, err);
-	al_matrix_finish(&gram);
-	return done;
 }
 
 static bool find_weighed_f(struct al_view_f weighed, struct al_view weights,
@@ -74,14 +71,11 @@ static bool find_triangle(struct al_view b, struct al_matrix *out, struct al_err
 /* Found in double. */
 static bool find_triangle_f(struct al_view_f b, struct al_matrix_f *out, struct al_error *err)
 {
-	struct al_matrix wide = {0}, r = {0};
+	AL_OWNED struct al_matrix wide = {0}, r = {0};
 
-	bool done = al_matrix_init_unset(&wide, b.rows, b.cols, err) && al_widen(b, wide, err)
+	return al_matrix_init_unset(&wide, b.rows, b.cols, err) && al_widen(b, wide, err)
 		&& find_triangle(al_view(wide), &r, err)
 		&& al_matrix_init_f(out, r.rows, r.cols, err) && al_narrow(al_view(r), *out, err);
-	al_matrix_finish(&r);
-	al_matrix_finish(&wide);
-	return done;
 }
 
 /* ---- and alike ---- */

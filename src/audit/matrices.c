@@ -59,16 +59,14 @@ static bool add_form(const struct target *target, struct al_audit_module *module
 	struct al_error *err)
 {
 	struct al_view inner;
-	struct al_matrix s = {0};
+	AL_OWNED struct al_matrix s = {0};
 	bool ok = al_audit_form_inner(module, form, &inner, err)
 		&& al_matrix_init(&s, inner.rows, inner.cols, err) && al_copy(inner, s, err)
 		&& hand_over(target, al_form_names[form], "gram", s, err);
 
 	if (ok)
 		to_cosines(s);
-	ok = ok && hand_over(target, al_form_names[form], "cosine", s, err);
-	al_matrix_finish(&s);
-	return ok;
+	return ok && hand_over(target, al_form_names[form], "cosine", s, err);
 }
 
 static bool add_spectra(const struct target *target, const char *whose,

@@ -71,19 +71,14 @@ static bool find_outside(const struct merger *x, size_t j, size_t i, double *squ
 	struct al_error *err)
 {
 	const struct al_heads *heads = &x->module->heads;
-	struct al_matrix from = {0}, to = {0}, basis = {0}, form = {0};
+	AL_OWNED struct al_matrix from = {0}, to = {0}, basis = {0}, form = {0};
 	const struct al_view r = al_triangle_of(&x->module->triangles, AL_OUTPUT, j);
-	bool ok = values_of(heads, j, &from, err) && values_of(heads, i, &to, err)
+
+	return values_of(heads, j, &from, err) && values_of(heads, i, &to, err)
 		&& al_leading_basis(al_view(to), heads->d_value, &basis, err)
 		&& al_matrix_init(&form, from.rows, r.rows, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(from), r, 0, form, err)
 		&& al_outside(al_view(basis), al_view(form), squared, err);
-
-	al_matrix_finish(&form);
-	al_matrix_finish(&basis);
-	al_matrix_finish(&to);
-	al_matrix_finish(&from);
-	return ok;
 }
 
 /* Without the heads that are merged into `head`, and it; or with all of them in `twin`. */

@@ -61,17 +61,14 @@ static bool folds_bias(const struct al_audit *audit, const struct al_attention *
 static bool fold_bias(const struct al_audit *audit, const struct al_attention *a,
 	enum al_projection p, struct al_matrix *bias, struct al_error *err)
 {
-	struct al_matrix weights = {0}, shift = {0};
-	bool ok = al_factor_load(audit->view->checkpoint, &a->factors[p], &weights, err)
+	AL_OWNED struct al_matrix weights = {0}, shift = {0};
+
+	return al_factor_load(audit->view->checkpoint, &a->factors[p], &weights, err)
 		&& al_matrix_init(&shift, weights.rows, 1, err)
 		&& al_tensor_read_finite(audit->view->checkpoint, a->norm_bias, shift.data, err)
 		&& (bias->data || al_matrix_init(bias, 1, weights.cols, err))
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(shift), al_view(weights), 1, *bias,
 			err);
-
-	al_matrix_finish(&shift);
-	al_matrix_finish(&weights);
-	return ok;
 }
 
 static bool load_biases(struct al_audit_module *module, const struct al_audit *audit,

@@ -112,7 +112,8 @@ static bool gaussian_head(const struct draw *x, enum al_projection projection, s
 {
 	const struct al_view no_gram = {.ld = 1};
 	struct al_random *random = stream(&x->name, projection, head);
-	struct al_matrix wide, all = x->t->of[projection].r;
+	AL_OWNED struct al_matrix wide = {0};
+	struct al_matrix all = x->t->of[projection].r;
 
 	bool done = al_matrix_init(&wide, out.rows, out.cols, err);
 	if (done) {
@@ -122,7 +123,6 @@ static bool gaussian_head(const struct draw *x, enum al_projection projection, s
 				al_part(all, 0, head * out.cols, all.rows, out.cols),
 				&x->t->of[projection].routes[head], err);
 	}
-	al_matrix_finish(&wide);
 	al_random_destroy(random);
 	return done;
 }
@@ -168,14 +168,12 @@ static bool independent_head(const struct draw *x, enum al_projection projection
 {
 	const struct al_view r = al_triangle_of(x->t, projection, head);
 	struct al_random *random = stream(&x->name, projection, head);
-	struct al_matrix u = {0}, wide = {0};
+	AL_OWNED struct al_matrix u = {0}, wide = {0};
 
 	bool done = al_matrix_init(&u, out.rows, r.rows, err)
 		&& al_matrix_init(&wide, out.rows, out.cols, err) && al_haar(random, u, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(u), r, 0, wide, err)
 		&& al_narrow(al_view(wide), out, err);
-	al_matrix_finish(&wide);
-	al_matrix_finish(&u);
 	al_random_destroy(random);
 	return done;
 }

@@ -178,12 +178,10 @@ struct angle {
 static bool find_angle(void *context, size_t index, struct al_error *err)
 {
 	const struct angle *x = &((const struct angle *)context)[index];
-	struct al_matrix cosines = {0};
-	bool ok = find_cosines(x->a, x->b, &cosines, err)
-		&& al_angles_find(al_view(cosines), &x->pair->angles[x->projection], err);
+	AL_OWNED struct al_matrix cosines = {0};
 
-	al_matrix_finish(&cosines);
-	return ok;
+	return find_cosines(x->a, x->b, &cosines, err)
+		&& al_angles_find(al_view(cosines), &x->pair->angles[x->projection], err);
 }
 
 /* Are there angles to be found? Heads that share a key/value head have the same subspace there. */

@@ -130,7 +130,7 @@ static void share_out(double *values, size_t n)
  * have nothing in common, 1 where they are one. What they share is not taken off first. */
 static bool count_different(struct al_view inner, double *different, struct al_error *err)
 {
-	struct al_matrix cosines, values = {0};
+	AL_OWNED struct al_matrix cosines = {0}, values = {0};
 	bool ok = al_matrix_init(&cosines, inner.rows, inner.cols, err)
 		&& al_matrix_init(&values, inner.rows, 1, err);
 	size_t n = ok ? take_cosines(inner, cosines) : 0;
@@ -140,8 +140,6 @@ static bool count_different(struct al_view inner, double *different, struct al_e
 		share_out(values.data, n);
 		*different = n ? effective_number(values.data, n) : 0;
 	}
-	al_matrix_finish(&values);
-	al_matrix_finish(&cosines);
 	return ok;
 }
 
@@ -173,7 +171,7 @@ static bool add_form(struct al_audit_module *module, enum al_form form, struct a
 {
 	size_t n = module->heads.n_heads;
 	struct al_view inner;
-	struct al_matrix s = {0};
+	AL_OWNED struct al_matrix s = {0};
 	double *work = al_calloc(2 * n, sizeof(*work)), different = 0;
 	bool ok = al_audit_form_inner(module, form, &inner, err) && al_matrix_init(&s, n, n, err)
 		&& al_copy(inner, s, err) && count_different(inner, &different, err);
@@ -183,7 +181,6 @@ static bool add_form(struct al_audit_module *module, enum al_form form, struct a
 	ok = ok && al_eigenvalues(s, work + n, err);
 	if (ok)
 		add_rows(module, form, different, work + n, n, table);
-	al_matrix_finish(&s);
 	free(work);
 	return ok;
 }

@@ -86,7 +86,7 @@ static void spread(const struct pair *p, const double *v, struct al_matrix c, st
 
 static bool share_pair(const struct pair *p, struct al_matrix out, struct al_error *err)
 {
-	struct al_matrix gram = {0}, vector = {0}, c = {0};
+	AL_OWNED struct al_matrix gram = {0}, vector = {0}, c = {0};
 	double value;
 	bool ok = al_matrix_init(&gram, 2 * p->size, 2 * p->size, err)
 		&& al_matrix_init(&vector, 2 * p->size, 1, err)
@@ -99,9 +99,6 @@ static bool share_pair(const struct pair *p, struct al_matrix out, struct al_err
 		combine(p, vector.data, c);
 		spread(p, vector.data, c, out);
 	}
-	al_matrix_finish(&c);
-	al_matrix_finish(&vector);
-	al_matrix_finish(&gram);
 	return ok;
 }
 
@@ -125,7 +122,7 @@ static bool project_rest(const struct al_stack *s, struct al_view basis, const s
 	size_t size, size_t first, struct al_matrix out, struct al_error *err)
 {
 	size_t n = s->width - first;
-	struct al_matrix inside;
+	AL_OWNED struct al_matrix inside = {0};
 
 	if (!al_matrix_init(&inside, basis.cols, n, err))
 		return false;
@@ -137,7 +134,6 @@ static bool project_rest(const struct al_stack *s, struct al_view basis, const s
 			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, basis, al_view(inside), 0,
 				al_part(out, 0, at, out.rows, n), err);
 	}
-	al_matrix_finish(&inside);
 	return ok;
 }
 
@@ -145,16 +141,13 @@ static bool project_rest(const struct al_stack *s, struct al_view basis, const s
 static bool share_rest(const struct al_stack *s, const size_t *heads, size_t size, size_t first,
 	struct al_matrix out, struct al_error *err)
 {
-	struct al_matrix weighed = {0}, basis = {0};
-	bool ok = first == s->width
+	AL_OWNED struct al_matrix weighed = {0}, basis = {0};
+
+	return first == s->width
 		|| (al_matrix_init(&weighed, out.rows, size * s->width, err)
 			&& weigh_rest(s, heads, size, first, weighed, err)
 			&& al_leading_basis(al_view(weighed), s->width - first, &basis, err)
 			&& project_rest(s, al_view(basis), heads, size, first, out, err));
-
-	al_matrix_finish(&basis);
-	al_matrix_finish(&weighed);
-	return ok;
 }
 
 /* ---- errors over all offsets ---- */
@@ -177,7 +170,7 @@ static struct pair pair_of(const struct al_stack *s, const struct al_attention *
  * twice in the real matrix. */
 static bool pair_cost(const struct pair *p, double *squared, struct al_error *err)
 {
-	struct al_matrix gram = {0}, values = {0};
+	AL_OWNED struct al_matrix gram = {0}, values = {0};
 	bool ok = al_matrix_init(&gram, 2 * p->size, 2 * p->size, err)
 		&& al_matrix_init(&values, 2 * p->size, 1, err);
 
@@ -186,15 +179,13 @@ static bool pair_cost(const struct pair *p, double *squared, struct al_error *er
 	ok = ok && al_eigenvalues(gram, values.data, err);
 	for (size_t i = 2; ok && i < values.rows; i++)
 		*squared += fmax(values.data[i], 0) / 4;
-	al_matrix_finish(&values);
-	al_matrix_finish(&gram);
 	return ok;
 }
 
 static bool rest_cost(const struct al_stack *s, const size_t *heads, size_t size, size_t first,
 	double *squared, struct al_error *err)
 {
-	struct al_matrix weighed = {0}, basis = {0};
+	AL_OWNED struct al_matrix weighed = {0}, basis = {0};
 	double rest = 0;
 	bool ok = first == s->width
 		|| (al_matrix_init(&weighed, s->own.rows, size * s->width, err)
@@ -203,8 +194,6 @@ static bool rest_cost(const struct al_stack *s, const size_t *heads, size_t size
 			&& al_outside(al_view(basis), al_view(weighed), &rest, err));
 
 	*squared += rest;
-	al_matrix_finish(&basis);
-	al_matrix_finish(&weighed);
 	return ok;
 }
 
@@ -240,7 +229,7 @@ static bool rest_distance(const struct al_stack *s, struct al_view other, size_t
 	double *squared, struct al_error *err)
 {
 	const size_t at = head * s->width + first, n = s->width - first;
-	struct al_matrix difference = {0}, weighed = {0};
+	AL_OWNED struct al_matrix difference = {0}, weighed = {0};
 	bool ok = al_matrix_init(&difference, s->own.rows, n, err)
 		&& al_matrix_init(&weighed, s->own.rows, s->width, err)
 		&& al_copy(al_columns(s->own, at, n), difference, err);
@@ -253,8 +242,6 @@ static bool rest_distance(const struct al_stack *s, struct al_view other, size_t
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(difference),
 			al_columns(al_view(s->weights), at, n), 0, weighed, err);
 	*squared += ok ? al_squared_norm(al_view(weighed)) : 0;
-	al_matrix_finish(&weighed);
-	al_matrix_finish(&difference);
 	return ok;
 }
 
@@ -319,15 +306,13 @@ static bool share_rotated(const struct al_stack *s, const struct al_attention *a
 bool al_convert_rotary(const struct al_stack *s, const struct al_attention *attention,
 	const size_t *order, size_t size, double *error, double *mean_error, struct al_error *err)
 {
-	struct al_matrix shared;
+	AL_OWNED struct al_matrix shared = {0};
 
 	if (!al_matrix_init(&shared, s->own.rows, s->own.cols, err))
 		return false;
 	bool ok = true;
 	for (size_t first = 0; ok && first < s->n; first += size)
 		ok = share_rotated(s, attention, order + first, size, shared, err);
-	ok = ok && al_stack_error(s, al_view(shared), error, err)
+	return ok && al_stack_error(s, al_view(shared), error, err)
 		&& al_rotary_error(s, attention, al_view(shared), mean_error, err);
-	al_matrix_finish(&shared);
-	return ok;
 }

@@ -20,14 +20,11 @@ static size_t least(size_t a, size_t b)
 /* The singular values of A B^T. */
 static bool product_values(struct al_view a, struct al_view b, double *values, struct al_error *err)
 {
-	struct al_matrix product;
+	AL_OWNED struct al_matrix product = {0};
 
-	if (!al_matrix_init(&product, a.rows, b.rows, err))
-		return false;
-	bool done = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, a, b, 0, product, err)
+	return al_matrix_init(&product, a.rows, b.rows, err)
+		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, a, b, 0, product, err)
 		&& al_singular_values(al_view(product), values, err);
-	al_matrix_finish(&product);
-	return done;
 }
 
 struct heads {

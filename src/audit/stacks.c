@@ -127,7 +127,7 @@ static bool add_difference(const struct al_stack *s, struct al_view other, size_
 bool al_stack_error(const struct al_stack *s, struct al_view other, double *relative_error,
 	struct al_error *err)
 {
-	struct al_matrix difference = {0}, weighed = {0};
+	AL_OWNED struct al_matrix difference = {0}, weighed = {0};
 	double sum = 0;
 	bool ok = al_matrix_init(&difference, other.rows, s->width, err)
 		&& al_matrix_init(&weighed, other.rows, s->width, err);
@@ -135,14 +135,12 @@ bool al_stack_error(const struct al_stack *s, struct al_view other, double *rela
 	for (size_t g = 0; ok && g < s->n; g++)
 		ok = add_difference(s, other, g, difference, weighed, &sum, err);
 	*relative_error = sqrt(sum) / s->norm;
-	al_matrix_finish(&weighed);
-	al_matrix_finish(&difference);
 	return ok;
 }
 
 bool al_outside(struct al_view basis, struct al_view heads, double *squared, struct al_error *err)
 {
-	struct al_matrix inside = {0}, rest = {0};
+	AL_OWNED struct al_matrix inside = {0}, rest = {0};
 	bool ok = al_matrix_init_unset(&inside, basis.cols, heads.cols, err)
 		&& al_matrix_init_unset(&rest, heads.rows, heads.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, basis, heads, 0, inside, err)
@@ -151,8 +149,6 @@ bool al_outside(struct al_view basis, struct al_view heads, double *squared, str
 
 	if (ok)
 		*squared = al_squared_norm(al_view(rest));
-	al_matrix_finish(&rest);
-	al_matrix_finish(&inside);
 	return ok;
 }
 
@@ -161,32 +157,25 @@ bool al_outside(struct al_view basis, struct al_view heads, double *squared, str
 static bool leading_of_wide(struct al_view a, struct al_matrix basis, double *values,
 	struct al_error *err)
 {
-	struct al_matrix gram;
+	AL_OWNED struct al_matrix gram = {0};
 
-	if (!al_matrix_init_unset(&gram, a.rows, a.rows, err))
-		return false;
-	bool ok = al_gram(AL_PLAIN, a, gram, err) && al_eigenvectors_top(gram, values, basis, err);
-	al_matrix_finish(&gram);
-	return ok;
+	return al_matrix_init_unset(&gram, a.rows, a.rows, err) && al_gram(AL_PLAIN, a, gram, err)
+		&& al_eigenvectors_top(gram, values, basis, err);
 }
 
 /* A V, made orthonormal: also where A has fewer dimensions than columns. */
 static bool leading_of_tall(struct al_view a, struct al_matrix basis, double *values,
 	struct al_error *err)
 {
-	struct al_matrix gram = {0}, vectors = {0}, r = {0};
-	bool ok = al_matrix_init_unset(&gram, a.cols, a.cols, err)
+	AL_OWNED struct al_matrix gram = {0}, vectors = {0}, r = {0};
+
+	return al_matrix_init_unset(&gram, a.cols, a.cols, err)
 		&& al_matrix_init(&vectors, a.cols, basis.cols, err)
 		&& al_matrix_init(&r, basis.cols, basis.cols, err)
 		&& al_gram(AL_TRANSPOSED, a, gram, err)
 		&& al_eigenvectors_top(gram, values, vectors, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, a, al_view(vectors), 0, basis, err)
 		&& al_qr(basis, r, err);
-
-	al_matrix_finish(&r);
-	al_matrix_finish(&vectors);
-	al_matrix_finish(&gram);
-	return ok;
 }
 
 bool al_leading_vectors(struct al_view a, struct al_matrix basis, double *squares,
@@ -238,7 +227,7 @@ static void gather_gram(const struct al_stack *s, const size_t *heads, size_t n,
 static bool share_by_values(const struct al_stack *s, const size_t *heads, size_t n,
 	double *squared, bool *is_shown, struct al_error *err)
 {
-	struct al_matrix gram = {0};
+	AL_OWNED struct al_matrix gram = {0};
 	double total = 0;
 	bool ok = al_matrix_init_unset(&gram, n * s->width, n * s->width, err);
 
@@ -248,23 +237,19 @@ static bool share_by_values(const struct al_stack *s, const size_t *heads, size_
 		total += gram.data[i + i * gram.ld];
 	ok = ok && al_sum_beyond(gram, s->width, squared, err);
 	*is_shown = ok && *squared > AL_GRAM_SHOWS * total;
-	al_matrix_finish(&gram);
 	return ok;
 }
 
 static bool share_by_basis(const struct al_stack *s, const size_t *heads, size_t n, double *squared,
 	struct al_error *err)
 {
-	struct al_matrix all = {0}, basis = {0};
+	AL_OWNED struct al_matrix all = {0}, basis = {0};
 	bool ok = al_matrix_init_unset(&all, s->own.rows, n * s->width, err);
 
 	if (ok)
 		gather(s, heads, n, all);
-	ok = ok && al_leading_basis(al_view(all), s->width, &basis, err)
+	return ok && al_leading_basis(al_view(all), s->width, &basis, err)
 		&& al_outside(al_view(basis), al_view(all), squared, err);
-	al_matrix_finish(&basis);
-	al_matrix_finish(&all);
-	return ok;
 }
 
 static void gather_gram_f(const struct al_stack *s, const size_t *heads, size_t n,
@@ -283,14 +268,12 @@ static void gather_gram_f(const struct al_stack *s, const size_t *heads, size_t 
 bool al_stack_estimate(const struct al_stack *stack, const size_t *heads, size_t n, double *cost,
 	struct al_error *err)
 {
-	struct al_matrix_f gram = {0};
+	AL_OWNED_F struct al_matrix_f gram = {0};
 	bool ok = al_matrix_init_unset_f(&gram, n * stack->width, n * stack->width, err);
 
 	if (ok)
 		gather_gram_f(stack, heads, n, gram);
-	ok = ok && al_sum_beyond_f(gram, stack->width, cost, err);
-	al_matrix_finish_f(&gram);
-	return ok;
+	return ok && al_sum_beyond_f(gram, stack->width, cost, err);
 }
 
 struct sharing {

@@ -32,8 +32,8 @@ static size_t count_directions(const double *values, size_t n, size_t rows, doub
 static bool add_whole_basis(struct al_bases *b, struct al_view head, size_t index, double unit,
 	bool *is_whole, struct al_error *err)
 {
-	struct al_matrix u = al_part(b->u, 0, index * b->width, head.rows, head.cols), r,
-			 values = {0};
+	AL_OWNED struct al_matrix r = {0}, values = {0};
+	struct al_matrix u = al_part(b->u, 0, index * b->width, head.rows, head.cols);
 
 	if (!al_matrix_init(&r, head.cols, head.cols, err))
 		return false;
@@ -41,8 +41,6 @@ static bool add_whole_basis(struct al_bases *b, struct al_view head, size_t inde
 		&& al_qr(u, r, err) && al_singular_values(al_view(r), values.data, err);
 	b->ranks[index] = ok ? count_directions(values.data, head.cols, head.rows, unit) : 0;
 	*is_whole = ok && b->ranks[index] == head.cols;
-	al_matrix_finish(&values);
-	al_matrix_finish(&r);
 	return ok;
 }
 
@@ -50,7 +48,7 @@ static bool add_whole_basis(struct al_bases *b, struct al_view head, size_t inde
 static bool add_singular_basis(struct al_bases *b, struct al_view head, size_t index, double unit,
 	struct al_error *err)
 {
-	struct al_matrix copy = {0}, u = {0}, v = {0}, values = {0};
+	AL_OWNED struct al_matrix copy = {0}, u = {0}, v = {0}, values = {0};
 	size_t n = head.rows < head.cols ? head.rows : head.cols;
 	bool ok = al_matrix_init(&copy, head.rows, head.cols, err)
 		&& al_matrix_init(&u, head.rows, n, err) && al_matrix_init(&v, head.cols, n, err)
@@ -63,10 +61,6 @@ static bool add_singular_basis(struct al_bases *b, struct al_view head, size_t i
 			al_part(b->u, 0, index * b->width, head.rows, rank), err);
 		b->ranks[index] = rank;
 	}
-	al_matrix_finish(&values);
-	al_matrix_finish(&copy);
-	al_matrix_finish(&u);
-	al_matrix_finish(&v);
 	return ok;
 }
 

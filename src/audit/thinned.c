@@ -35,19 +35,17 @@ static bool weigh(const struct al_triangles *t, size_t kv_head, double *weight,
 {
 	const size_t group = t->shape.n_heads / t->shape.n_kv_heads;
 	const struct al_view k = al_triangle_of(t, AL_KEY, kv_head);
-	struct al_matrix product;
-	bool ok = true;
 
 	*weight = 0;
-	for (size_t i = 0; ok && i < group; i++) {
+	for (size_t i = 0; i < group; i++) {
 		const struct al_view q = al_triangle_of(t, AL_QUERY, kv_head * group + i);
-		if (!al_matrix_init(&product, q.rows, k.rows, err))
+		AL_OWNED struct al_matrix product = {0};
+		if (!al_matrix_init(&product, q.rows, k.rows, err)
+			|| !al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, q, k, 0, product, err))
 			return false;
-		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, q, k, 0, product, err);
-		*weight += ok ? al_inner(al_view(product), al_view(product)) : 0;
-		al_matrix_finish(&product);
+		*weight += al_inner(al_view(product), al_view(product));
 	}
-	return ok;
+	return true;
 }
 
 /* Key/value heads, the heaviest first. */
@@ -235,7 +233,7 @@ static bool add_unfolding(struct counter *x, struct al_thinned *thinned, int unf
 	const size_t each = from.cols / x->heads->n_kv_heads;
 	const size_t height = (unfolding == 0 ? x->heads->query : x->heads->key).rows;
 	const size_t most = from.rows * each * n;
-	struct al_matrix chosen = {0}, values = {0};
+	AL_OWNED struct al_matrix chosen = {0}, values = {0};
 	bool is_found,
 		ok = al_matrix_init(&chosen, from.rows, each * n, err)
 		&& al_matrix_init(&values, most < height ? most : height, 1, err);
@@ -254,8 +252,6 @@ static bool add_unfolding(struct counter *x, struct al_thinned *thinned, int unf
 							       values.rows, .9)
 			/ 2;
 	x->is_found = x->is_found && ok && is_found;
-	al_matrix_finish(&values);
-	al_matrix_finish(&chosen);
 	return ok;
 }
 

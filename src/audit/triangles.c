@@ -77,7 +77,7 @@ static bool centred_triangle(struct al_view head, struct al_matrix r, enum al_ro
 	struct al_error *err)
 {
 	const struct al_view no_gram = {.ld = 1};
-	struct al_matrix copy;
+	AL_OWNED struct al_matrix copy = {0};
 
 	if (!al_matrix_init(&copy, head.rows, head.cols, err))
 		return false;
@@ -86,7 +86,6 @@ static bool centred_triangle(struct al_view head, struct al_matrix r, enum al_ro
 		al_centre(copy);
 		done = al_triangle(al_view(copy), no_gram, r, route, err);
 	}
-	al_matrix_finish(&copy);
 	return done;
 }
 
@@ -186,7 +185,7 @@ bool al_triangles_join(const struct al_triangles *t, enum al_projection projecti
 	size_t n, struct al_matrix out, struct al_error *err)
 {
 	const struct al_view one = al_triangle_of(t, projection, first);
-	struct al_matrix all;
+	AL_OWNED struct al_matrix all = {0};
 
 	if (n == 1)
 		return al_copy(one, al_part(out, 0, 0, one.rows, one.cols), err);
@@ -197,7 +196,5 @@ bool al_triangles_join(const struct al_triangles *t, enum al_projection projecti
 		ok = al_copy(al_triangle_of(t, projection, first + i),
 			al_part(all, i * one.rows, 0, one.rows, one.cols), err);
 	size_t height = all.rows < all.cols ? all.rows : all.cols;
-	ok = ok && al_qr_r(all, al_part(out, 0, 0, height, out.cols), err);
-	al_matrix_finish(&all);
-	return ok;
+	return ok && al_qr_r(all, al_part(out, 0, 0, height, out.cols), err);
 }

@@ -37,13 +37,12 @@ static bool weigh_rows(void *context, size_t g, struct al_error *err)
 	const struct weighing *x = context;
 	const size_t w = x->width, first = g * w, rest = x->gram.cols - first;
 	const struct al_view own = {x->gram.data + first + first * x->gram.ld, w, rest, x->gram.ld};
-	struct al_matrix half;
+	AL_OWNED struct al_matrix half = {0};
 	bool ok = al_matrix_init_unset(&half, x->weights.rows, rest, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, weights_of(x, g), own, 0, half, err);
 
 	for (size_t at = 0; ok && at < rest; at += w)
 		ok = put_block(x, g, g + at / w, al_columns(al_view(half), at, w), err);
-	al_matrix_finish(&half);
 	return ok;
 }
 

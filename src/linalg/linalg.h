@@ -68,6 +68,7 @@ void al_matrix_finish_f(struct al_matrix_f *m);
 /* Before a declaration of matrices, which are zeroed there: they are finished where its block ends,
  * whichever way that is left. One that is handed on is zeroed by hand. */
 #define AL_OWNED __attribute__((cleanup(al_matrix_finish)))
+#define AL_OWNED_F __attribute__((cleanup(al_matrix_finish_f)))
 
 /* Memory that is freed at once, last taken first: a function that needs matrices for a while has
  *
