@@ -79,31 +79,16 @@ bool al_audit_gram(struct al_audit_module *module, enum al_projection projection
 	return true;
 }
 
-/* The heads with those of their Gram matrices that others ask for anyway, and always that of the
- * keys where exact values start from it: their bits don't hang on what else is asked. */
-static bool with_grams(const struct al_audit *audit, struct al_audit_module *module, unsigned exact,
-	struct al_heads *out, struct al_error *err)
-{
-	const bool is_asked = audit->options.needs && audit->options.needs->grams;
-	const bool needs_keys = is_asked || exact & AL_SPECTRUM_BIT(AL_SPECTRUM_KU);
-
-	*out = module->heads;
-	return (!is_asked || al_audit_gram(module, AL_QUERY, &out->query_gram, err))
-		&& (!needs_keys || al_audit_gram(module, AL_KEY, &out->key_gram, err));
-}
-
 bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
 	unsigned kinds, const struct al_spectra **out, struct al_error *err)
 {
 	const unsigned missing = (needed_of_layer(audit, module) | kinds) & ~module->layer_kinds;
 	struct al_spectra found;
-	struct al_heads heads;
 
 	*out = &module->layer_spectra;
 	if (missing == 0)
 		return true;
-	if (!with_grams(audit, module, missing, &heads, err)
-		|| !al_layer_spectra(&found, &heads, &module->triangles, missing, err))
+	if (!al_layer_spectra(&found, &module->heads, &module->triangles, missing, err))
 		return false;
 	keep_exact(module, &found, missing);
 	return true;
@@ -112,7 +97,6 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 /* Values of some kinds of spectra, and of others as far as they are counted by, side by side. */
 struct layer_spectra {
 	struct al_audit_module *module;
-	struct al_heads heads;
 	unsigned exact, counted;
 	struct al_spectra found_exact, found_counted;
 };
@@ -123,7 +107,8 @@ static bool find_exact(struct layer_spectra *x, size_t kind, struct al_error *er
 
 	if (!(x->exact & AL_SPECTRUM_BIT(kind)))
 		return true;
-	if (!al_layer_spectra(&found, &x->heads, &x->module->triangles, AL_SPECTRUM_BIT(kind), err))
+	if (!al_layer_spectra(&found, &x->module->heads, &x->module->triangles,
+		    AL_SPECTRUM_BIT(kind), err))
 		return false;
 	x->found_exact.values[kind] = found.values[kind];
 	return true;
@@ -137,8 +122,8 @@ static bool find_layer(void *context, size_t index, struct al_error *err)
 	if (index < AL_N_SPECTRA)
 		return find_exact(x, index, err);
 	return x->counted == 0
-		|| al_layer_counted(&x->found_counted, &x->heads, &x->module->triangles, x->counted,
-			err);
+		|| al_layer_counted(&x->found_counted, &x->module->heads, &x->module->triangles,
+			x->counted, err);
 }
 
 bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module *module,
@@ -150,8 +135,7 @@ bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module 
 		.counted = AL_ALL_SPECTRA & ~exact & ~module->layer_kinds & ~module->counted_kinds};
 
 	*out = &module->layer_spectra;
-	if (((x.exact || x.counted) && !with_grams(audit, module, x.exact, &x.heads, err))
-		|| !al_parallel(AL_N_SPECTRA + 1, find_layer, &x, err)) {
+	if (!al_parallel(AL_N_SPECTRA + 1, find_layer, &x, err)) {
 		al_spectra_finish(&x.found_counted);
 		al_spectra_finish(&x.found_exact);
 		return false;

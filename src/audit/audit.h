@@ -15,7 +15,6 @@
 struct al_needs {
 	bool weights; /* in memory, all heads; else they are read a few heads at a time and not
 			 kept, where nothing else is to be done with them */
-	bool grams; /* W^T W of the projections: who has other uses for them may take them too */
 	unsigned head_spectra, layer_spectra; /* AL_SPECTRUM_BIT of each kind */
 	unsigned loss_spectra; /* the same of all heads together, where losses take them */
 };

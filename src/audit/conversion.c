@@ -384,7 +384,6 @@ const struct al_measurement al_measurement_conversion = {
 	.title = "Conversions to other variants",
 	.needs_own_keys = true,
 	.needs = {.weights = true,
-		.grams = true,
 		.head_spectra = AL_CONVERSION_SPECTRA,
 		.loss_spectra = AL_LOSS_SPECTRA},
 	.add_columns = add_columns,

@@ -6,7 +6,6 @@
 
 #include "audit/measures.h"
 #include "audit/spectra.h"
-#include "audit/weighed_gram.h"
 
 static size_t least(size_t a, size_t b)
 {
@@ -30,33 +29,7 @@ static bool find_values(struct al_view a, double *values, struct al_error *err)
 
 static bool find_values_f(struct al_view_f a, double *values, struct al_error *err)
 {
-	const struct al_view no_gram = {0};
-
-	return find_by_gram_f(a, no_gram, values, err);
-}
-
-/* Of weighed keys, whose Gram matrix takes less where the keys' own is known; but where squares
- * overflow. */
-static bool find_weighed(struct al_view weighed, struct al_view weights,
-	const struct al_heads *heads, double *values, struct al_error *err)
-{
-	const struct al_view own = heads->key_gram;
-	const double size = own.data ? al_weighed_size(own, weights, heads->d_head) : INFINITY;
-	AL_OWNED struct al_matrix gram = {0};
-
-	if (!(size < 0x1p600) || weighed.rows < weighed.cols)
-		return find_values(weighed, values, err);
-	return al_matrix_init_unset(&gram, weighed.cols, weighed.cols, err)
-		&& al_weigh_gram(own, weights, heads->d_head, gram, err)
-		&& al_singular_values_by_gram(weighed, gram, size, values, err);
-}
-
-static bool find_weighed_f(struct al_view_f weighed, struct al_view weights,
-	const struct al_heads *heads, double *values, struct al_error *err)
-{
-	(void)weights;
-	(void)heads;
-	return find_values_f(weighed, values, err);
+	return find_by_gram_f(a, values, err);
 }
 
 static bool find_triangle(struct al_view b, struct al_matrix *out, struct al_error *err)

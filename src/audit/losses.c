@@ -13,7 +13,7 @@
 
 bool al_losses_take_spectra(const struct al_attention *a)
 {
-	return !a->is_rotary && !a->has_qk_norm && !a->is_latent;
+	return !a->is_rotary && !a->has_qk_norm && !a->is_latent && a->n_kv_heads == a->n_heads;
 }
 
 bool al_losses_is_free(const struct al_losses *x)
@@ -129,14 +129,11 @@ static bool find_mean(struct al_losses *x, const struct task *t, struct al_error
 		rotary ? &t->out->qk_mean : &unused, err);
 }
 
-/* Within what positions and norms allow, unless it is known: keys that pass a norm stay as they are
- * stored. */
+/* Within what positions and norms allow: keys that pass a norm stay as they are stored. */
 static bool find_shared(struct al_losses *x, const struct task *t, struct al_error *err)
 {
 	double *error = &t->out->of[t->which];
 
-	if (!isnan(*error))
-		return true;
 	if (t->which == AL_LOSS_QK && x->is_normed)
 		return find_mean(x, t, err);
 	return t->which == AL_LOSS_QK && x->is_rotary
@@ -326,46 +323,20 @@ static bool find_pair_costs(struct al_losses *x, struct al_error *err)
 	return x->n_groupings < 2 || al_pair_costs(&cost, x->keys.n, &x->pairs, err);
 }
 
-/* One key for all heads: what the unfolding's first d_head singular values leave, where they
- * tell. */
-static bool find_one_key(struct al_losses *x, const struct al_spectra *layer,
-	const size_t *in_order, struct al_error *err)
-{
-	const struct al_matrix values = layer->values[AL_SPECTRUM_KU];
-	double *error = &x->groupings[0].neighbours.of[AL_LOSS_QK], rest = 0, total = 0;
-
-	for (size_t i = values.rows; i-- > 0;) {
-		total += values.data[i] * values.data[i];
-		if (i == x->keys.width)
-			rest = total;
-	}
-	*error = sqrt(rest / total);
-	return rest > AL_GRAM_SHOWS * total
-		|| al_stack_share(&x->keys, in_order, x->keys.n, error, err);
-}
-
 /* All heads have one form: their mean at rank d_head. What they differ by is the rest:
  * sum_i ||F_i - M||^2 = sum_i ||F_i||^2 - H ||M||^2, good to the square root of the precision. */
-static void find_mean_form(struct al_losses *x, const struct al_spectra *layer)
-{
-	struct al_matrix sum = layer->values[AL_SPECTRUM_QK];
-	double rest = x->keys.norm * x->keys.norm;
-
-	for (size_t i = 0; i < sum.rows && i < x->keys.width; i++)
-		rest -= sum.data[i] * sum.data[i] / (double)x->keys.n;
-	x->embedding_best[AL_EMBEDDING_ADD].of[AL_LOSS_QK] = sqrt(fmax(rest, 0)) / x->keys.norm;
-}
-
-/* What all heads have in common, which the spectra of the layer know, and what goes by it. */
-static bool find_common(struct al_losses *x, const size_t *in_order, struct al_error *err)
+static bool find_mean_form(struct al_losses *x, struct al_error *err)
 {
 	const struct al_spectra *layer;
+	double rest = x->keys.norm * x->keys.norm;
 
 	if (!al_audit_layer_spectra(x->audit, x->module, AL_LOSS_SPECTRA, &layer, err))
 		return false;
-	if (al_losses_has_embeddings(x))
-		find_mean_form(x, layer);
-	return x->n_groupings == 0 || find_one_key(x, layer, in_order, err);
+	const struct al_matrix sum = layer->values[AL_SPECTRUM_QK];
+	for (size_t i = 0; i < sum.rows && i < x->keys.width; i++)
+		rest -= sum.data[i] * sum.data[i] / (double)x->keys.n;
+	x->embedding_best[AL_EMBEDDING_ADD].of[AL_LOSS_QK] = sqrt(fmax(rest, 0)) / x->keys.norm;
+	return true;
 }
 
 static void share_values(struct al_losses *x)
@@ -382,7 +353,7 @@ static bool find(struct tasks *tasks, const size_t *in_order, struct al_error *e
 {
 	struct al_losses *x = tasks->losses;
 
-	if (al_losses_take_spectra(x->module->attention) && !find_common(x, in_order, err))
+	if (al_losses_take_spectra(x->module->attention) && !find_mean_form(x, err))
 		return false;
 	list_neighbours(tasks, in_order);
 	if (!do_tasks(tasks, err) || !find_pair_costs(x, err))

@@ -11,7 +11,7 @@ enum { AL_LOSS_QK, AL_LOSS_OV, AL_N_LOSSES };
 enum { AL_MOST_LATENT_RANKS = 3 };
 
 /* Of all heads together: what conversions ask for. */
-enum { AL_LOSS_SPECTRA = AL_SPECTRUM_BIT(AL_SPECTRUM_QK) | AL_SPECTRUM_BIT(AL_SPECTRUM_KU) };
+enum { AL_LOSS_SPECTRA = AL_SPECTRUM_BIT(AL_SPECTRUM_QK) };
 
 /* Of one conversion; NAN where there is no such form, or nothing is known of it. */
 struct al_conversion_loss {

@@ -237,7 +237,7 @@ static bool add_part(struct al_audit_module *module, const struct al_audit *audi
 	heads.key = al_view(part->weights[AL_KEY]);
 	heads.value = al_view(part->weights[AL_VALUE]);
 	heads.output = al_view(part->weights[AL_OUTPUT]);
-	ok = ok && al_triangles_add(&module->triangles, &heads, first, false, err);
+	ok = ok && al_triangles_add(&module->triangles, &heads, first, err);
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		al_matrix_finish(&part->weights[p]);
 	return ok;
@@ -323,7 +323,7 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 		set_factors(module);
 		ok = al_heads_check_projections(&module->heads, err);
 	}
-	if (ok && al_triangles_take(&module->triangles, &module->heads, false, err))
+	if (ok && al_triangles_take(&module->triangles, &module->heads, err))
 		return true;
 	al_audit_module_finish(module);
 	return false;

@@ -213,7 +213,7 @@ static void summarise(struct al_table *summary, const struct al_audit *audit,
 const struct al_measurement al_measurement_pca = {
 	.id = "pca",
 	.title = "Principal components across heads",
-	.needs = {.weights = true, .grams = true},
+	.needs = {.weights = true},
 	.add_columns = add_columns,
 	.add_module = add_module,
 	.summary = {{AL_SUMMARY_DIFFERENT_HEADS, summarise}},

@@ -88,7 +88,7 @@ static void summarise(struct al_table *summary, const struct al_audit *audit,
 const struct al_measurement al_measurement_similarity = {
 	.id = "similarity",
 	.title = "Pairs of heads, the most similar first",
-	.needs = {.weights = true, .grams = true},
+	.needs = {.weights = true},
 	.add_columns = add_columns,
 	.add_module = add_module,
 	.finish = finish,

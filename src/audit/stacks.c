@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "audit/weighed_gram.h"
 #include "base/memory.h"
 
 double al_squared_norm(struct al_view a)
@@ -72,6 +71,61 @@ bool al_stack_init(struct al_stack *stack, const struct al_heads *heads,
 	return false;
 }
 
+/* ---- Gram matrices of weighed heads ----
+ *
+ * Of own_gram: a head's block is as small as a head is wide, so that this takes less than a sixth of
+ * the products that the weighed heads themselves would ask for. */
+
+struct weighing {
+	struct al_view gram, weights;
+	size_t width;
+	struct al_matrix out;
+};
+
+static struct al_view weights_of(const struct weighing *x, size_t head)
+{
+	return al_columns(x->weights, head * x->width, x->width);
+}
+
+/* Block (g, h) of the upper triangle, and what mirrors it; `left` is R_g K_g^T K_h. */
+static bool put_block(const struct weighing *x, size_t g, size_t h, struct al_view left,
+	struct al_error *err)
+{
+	const size_t n = x->weights.rows;
+	const struct al_matrix above = al_part(x->out, g * n, h * n, n, n);
+	const struct al_matrix below = al_part(x->out, h * n, g * n, n, n);
+
+	if (!al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, left, weights_of(x, h), 0, above, err))
+		return false;
+	for (size_t j = 0; j < n; j++)
+		for (size_t i = 0; i < (g == h ? j : n); i++)
+			below.data[j + i * below.ld] = above.data[i + j * above.ld];
+	return true;
+}
+
+/* The blocks of one head's rows from the diagonal on. */
+static bool weigh_rows(void *context, size_t g, struct al_error *err)
+{
+	const struct weighing *x = context;
+	const size_t w = x->width, first = g * w, rest = x->gram.cols - first;
+	const struct al_view own = {x->gram.data + first + first * x->gram.ld, w, rest, x->gram.ld};
+	AL_OWNED struct al_matrix half = {0};
+	bool ok = al_matrix_init_unset(&half, x->weights.rows, rest, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, weights_of(x, g), own, 0, half, err);
+
+	for (size_t at = 0; ok && at < rest; at += w)
+		ok = put_block(x, g, g + at / w, al_columns(al_view(half), at, w), err);
+	return ok;
+}
+
+static bool weigh_gram(struct al_view gram, struct al_view weights, size_t width,
+	struct al_matrix out, struct al_error *err)
+{
+	struct weighing x = {gram, weights, width, out};
+
+	return al_parallel(weights.cols / width, weigh_rows, &x, err);
+}
+
 /* Scaled to the norm, so that no square leaves single precision's range. */
 static void narrow_gram(struct al_stack *s)
 {
@@ -86,7 +140,7 @@ bool al_stack_form_gram(struct al_stack *s, struct al_error *err)
 	const size_t n = s->n * s->width;
 
 	if (!al_matrix_init_unset(&s->gram, n, n, err) || !al_matrix_init_f(&s->gram_f, n, n, err)
-		|| !(s->own_gram.data ? al_weigh_gram(s->own_gram, al_view(s->weights), s->width,
+		|| !(s->own_gram.data ? weigh_gram(s->own_gram, al_view(s->weights), s->width,
 			     s->gram, err)
 				      : al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err)))
 		return false;

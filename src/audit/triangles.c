@@ -73,27 +73,10 @@ void al_centre(struct al_matrix a)
 	}
 }
 
-static bool centred_triangle(struct al_view head, struct al_matrix r, enum al_route *route,
-	struct al_error *err)
-{
-	const struct al_view no_gram = {.ld = 1};
-	AL_OWNED struct al_matrix copy = {0};
-
-	if (!al_matrix_init(&copy, head.rows, head.cols, err))
-		return false;
-	bool done = al_copy(head, copy, err);
-	if (done) {
-		al_centre(copy);
-		done = al_triangle(al_view(copy), no_gram, r, route, err);
-	}
-	return done;
-}
-
 struct addition {
 	struct al_triangles *t;
 	const struct al_heads *part;
 	size_t first_kv_head;
-	bool is_centred;
 };
 
 /* Where a part's head stands in the module. */
@@ -116,10 +99,8 @@ static bool add_head(const struct addition *x, enum al_projection projection, si
 	struct al_matrix r = al_part(all, 0, target * weights.cols, all.rows, weights.cols);
 	enum al_route *route = &x->t->of[projection].routes[target];
 
-	if (x->is_centred ? centred_triangle(weights, r, route, err)
-			  : al_triangle(weights, no_gram, r, route, err))
-		return true;
-	return al_in(err, "%s head %zu", names[projection], target);
+	return al_triangle(weights, no_gram, r, route, err)
+		|| al_in(err, "%s head %zu", names[projection], target);
 }
 
 /* The heads of all projections, numbered through. */
@@ -151,9 +132,9 @@ static bool fits(const struct al_triangles *t, const struct al_heads *part)
 }
 
 bool al_triangles_add(struct al_triangles *t, const struct al_heads *part, size_t first_kv_head,
-	bool is_centred, struct al_error *err)
+	struct al_error *err)
 {
-	struct addition x = {t, part, first_kv_head, is_centred};
+	struct addition x = {t, part, first_kv_head};
 	const size_t n = part->n_heads + part->n_kv_heads, n_kv_heads = t->shape.n_kv_heads;
 
 	if (!al_heads_check_projections(part, err))
@@ -167,14 +148,13 @@ bool al_triangles_add(struct al_triangles *t, const struct al_heads *part, size_
 	return al_parallel(al_has_values(part) ? 2 * n : n, add_numbered, &x, err);
 }
 
-bool al_triangles_take(struct al_triangles *t, const struct al_heads *heads, bool is_centred,
-	struct al_error *err)
+bool al_triangles_take(struct al_triangles *t, const struct al_heads *heads, struct al_error *err)
 {
 	*t = (struct al_triangles){0};
 	if (!al_heads_check_projections(heads, err)
 		|| !al_triangles_init(t, heads, al_has_values(heads), err))
 		return false;
-	if (al_triangles_add(t, heads, 0, is_centred, err))
+	if (al_triangles_add(t, heads, 0, err))
 		return true;
 	al_triangles_finish(t);
 	return false;

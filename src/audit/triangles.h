@@ -4,7 +4,8 @@
 
 #include "linalg/heads.h"
 
-/* Takes the mean over the columns off every row. */
+/* Takes the mean over the columns off every row: of a head the mean over its dimensions, like the PCA
+ * behind Figure 1 of Cordonnier et al. 2020; at most d_head - 1 values are left. */
 void al_centre(struct al_matrix a);
 
 /* R_i of every head of every projection: A_i = U_i R_i with orthonormal U_i. What a head is in
@@ -24,15 +25,13 @@ bool al_triangles_init(struct al_triangles *triangles, const struct al_heads *sh
 void al_triangles_finish(struct al_triangles *triangles);
 
 /* Fills in the heads of a part of the module, whose first key/value head is `first_kv_head`: a
- * module that doesn't fit into memory is taken a few heads at a time. With `is_centred` the mean
- * over the head's dimensions is taken off every row first, like the PCA behind Figure 1 of
- * Cordonnier et al. 2020: at most d_head - 1 values are left. */
+ * module that doesn't fit into memory is taken a few heads at a time. */
 bool al_triangles_add(struct al_triangles *triangles, const struct al_heads *part,
-	size_t first_kv_head, bool is_centred, struct al_error *err) AL_MUST_CHECK;
+	size_t first_kv_head, struct al_error *err) AL_MUST_CHECK;
 
 /* Both at once, for a module that is in memory. */
 bool al_triangles_take(struct al_triangles *triangles, const struct al_heads *heads,
-	bool is_centred, struct al_error *err) AL_MUST_CHECK;
+	struct al_error *err) AL_MUST_CHECK;
 
 /* R of one head, [height][width]. */
 struct al_view al_triangle_of(const struct al_triangles *triangles, enum al_projection projection,

@@ -253,12 +253,6 @@ bool al_eigenvectors_top(struct al_matrix g, double *values, struct al_matrix ve
  * where these are many. A is left as it is. */
 bool al_singular_values(struct al_view a, double *values, struct al_error *err) AL_MUST_CHECK;
 
-/* The same of an A that is not wider than tall, whose Gram matrix G = A^T A the caller has, good to
- * 2^-52 of `size`. G is destroyed; where its rounding hides more than a quarter of the values, A's
- * own is formed. */
-bool al_singular_values_by_gram(struct al_view a, struct al_matrix g, double size, double *values,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* A = U diag(values) V^T, thin: U [rows][min], V [cols][min] (not transposed). A is destroyed. The
  * sign is fixed as above on U's columns. */
 bool al_svd(struct al_matrix a, struct al_matrix u, double *values, struct al_matrix v,

@@ -39,12 +39,9 @@ static bool by_svd(struct al_view a, double *values, struct al_error *err)
 /* ---- from the Gram matrix ---- */
 
 /* G = H T H^T, T tridiagonal: H's reflectors in the lower triangle of g, and what T is, column by
- * column. Rounding in G is as that of numbers of this size, or of its largest eigenvalue where that
- * is more. */
+ * column. */
 struct reduced {
-	struct al_matrix g;
-	struct al_matrix columns;
-	double size;
+	struct al_matrix g, columns;
 };
 
 enum column { DIAGONAL, OFF_DIAGONAL, REFLECTORS, VALUES, ROOM, N_COLUMNS };
@@ -116,15 +113,12 @@ static bool restrict_to(const struct reduced *x, struct al_view a, size_t n, dou
 		&& by_svd(al_view(image), values, err);
 }
 
-/* How many eigenvalues the Gram matrix's rounding could show in: what it makes of a root is the
- * size over the root, and counts beside the largest root. */
-static size_t count_small(const double *falling, size_t n, double size)
+/* How many eigenvalues the Gram matrix's rounding, as that of the largest, could show in. */
+static size_t count_small(const double *falling, size_t n)
 {
-	const double largest = falling[0];
-	const double least = size > largest ? size * (size / largest) : largest;
 	size_t small = 0;
 
-	while (small < n && !(falling[n - 1 - small] * AL_GRAM_CONDITION > least))
+	while (small < n && !(falling[n - 1 - small] * AL_GRAM_CONDITION > falling[0]))
 		small++;
 	return small;
 }
@@ -133,7 +127,7 @@ static size_t count_small(const double *falling, size_t n, double size)
 static bool from_reduced(const struct reduced *x, struct al_view a, double *values, bool *is_good,
 	struct al_error *err)
 {
-	const size_t n = x->g.cols, small = count_small(column(x, VALUES), n, x->size);
+	const size_t n = x->g.cols, small = count_small(column(x, VALUES), n);
 
 	*is_good = small <= n / 4;
 	if (!*is_good)
@@ -146,33 +140,25 @@ static bool from_reduced(const struct reduced *x, struct al_view a, double *valu
 	return true;
 }
 
-/* The matrix g is a Gram matrix of A. */
+/* Where squares overflow, the SVD will say whether A itself is finite. */
 static bool by_gram(struct al_view a, const struct reduced *x, double *values, bool *is_good,
 	struct al_error *err)
 {
 	*is_good = false;
-	if (!al_is_well_scaled(al_view(x->g)))
+	if (!al_gram(a.rows < a.cols ? AL_PLAIN : AL_TRANSPOSED, a, x->g, NULL)
+		|| !al_is_well_scaled(al_view(x->g)))
 		return true;
 	al_blas_hold();
-	bool done = reduce(x, err);
+	const bool done = reduce(x, err);
 	al_blas_release();
 	return done && from_reduced(x, a, values, is_good, err);
-}
-
-/* Where squares overflow, the SVD will say whether A itself is finite. */
-static bool by_own_gram(struct al_view a, const struct reduced *x, double *values, bool *is_good,
-	struct al_error *err)
-{
-	*is_good = false;
-	return !al_gram(a.rows < a.cols ? AL_PLAIN : AL_TRANSPOSED, a, x->g, NULL)
-		|| by_gram(a, x, values, is_good, err);
 }
 
 bool al_singular_values(struct al_view a, double *values, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
 	const size_t n = al_least(a.rows, a.cols);
-	struct reduced x = {{0}, {0}, 0};
+	struct reduced x = {{0}, {0}};
 	bool is_good = false;
 
 	if (!al_check("A", a, err))
@@ -180,34 +166,11 @@ bool al_singular_values(struct al_view a, double *values, struct al_error *err)
 	if (n == 0)
 		return true;
 	if (!al_take(&scratch, &x.g, n, n, err) || !al_take(&scratch, &x.columns, n, N_COLUMNS, err)
-		|| !by_own_gram(a, &x, values, &is_good, err))
+		|| !by_gram(a, &x, values, &is_good, err))
 		return false;
 	al_scratch_finish(&scratch);
 	return is_good ? al_check_values("singular values", values, n, err)
 		       : by_svd(a, values, err);
-}
-
-bool al_singular_values_by_gram(struct al_view a, struct al_matrix g, double size, double *values,
-	struct al_error *err)
-{
-	AL_SCRATCH(scratch);
-	struct reduced x = {g, {0}, size};
-	bool is_good = false;
-
-	if (!al_check("A", a, err) || !al_check("G", al_view(g), err)
-		|| !al_check_shape("G", g.rows, g.cols, a.cols, a.cols, err)
-		|| !al_check_finite("singular values", al_view(g), err))
-		return false;
-	if (a.rows < a.cols)
-		return al_fail(err, AL_EINPUT, "A is %zu x %zu, expected as many rows as columns",
-			a.rows, a.cols);
-	if (a.cols == 0)
-		return true;
-	if (!al_take(&scratch, &x.columns, a.cols, N_COLUMNS, err)
-		|| !by_gram(a, &x, values, &is_good, err))
-		return false;
-	return is_good ? al_check_values("singular values", values, a.cols, err)
-		       : al_singular_values(a, values, err);
 }
 
 /* ---- vectors ---- */

@@ -21,7 +21,7 @@ static struct side open_side(const struct module *m)
 {
 	struct side s;
 
-	assert_true(al_triangles_take(&s.triangles, &m->heads, false, NULL));
+	assert_true(al_triangles_take(&s.triangles, &m->heads, NULL));
 	assert_true(al_stack_init(&s.keys, &m->heads, &s.triangles, AL_FORM_QK, NULL));
 	assert_true(al_stack_init(&s.values, &m->heads, &s.triangles, AL_FORM_OV, NULL));
 	s.query_gram = new_matrix(m->heads.query.cols, m->heads.query.cols);
@@ -780,7 +780,7 @@ static void heads_of_nothing_have_no_norm(void **state)
 
 	(void)state;
 	memset(m.of[AL_KEY].data, 0, 20 * 24 * sizeof(double));
-	assert_true(al_triangles_take(&triangles, &m.heads, false, NULL));
+	assert_true(al_triangles_take(&triangles, &m.heads, NULL));
 	assert_true(al_stack_init(&stack, &m.heads, &triangles, AL_FORM_QK, NULL));
 	assert_true(stack.norm == 0);
 	al_stack_finish(&stack);

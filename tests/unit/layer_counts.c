@@ -57,7 +57,7 @@ static void assert_counts(const struct al_heads *heads)
 	struct al_triangles t;
 	struct al_spectra quick, exact;
 
-	assert_true(al_triangles_take(&t, heads, false, NULL));
+	assert_true(al_triangles_take(&t, heads, NULL));
 	assert_true(al_layer_counted(&quick, heads, &t, AL_ALL_SPECTRA, NULL));
 	assert_true(al_layer_spectra(&exact, heads, &t, AL_ALL_SPECTRA, NULL));
 	for (int kind = 0; kind < AL_N_SPECTRA; kind++) {

@@ -392,36 +392,6 @@ static void finds_singular_values_however_small(void **state)
 	check_values(1, 1, 2);
 }
 
-/* From a Gram matrix in which numbers of this size were rounded, once up and once down. */
-static void check_values_by_gram(size_t rows, size_t cols, double base, double size)
-{
-	struct al_matrix a = with_spectrum(rows, cols, base), values = new_matrix(cols, 1);
-	struct al_matrix g = new_matrix(cols, cols);
-
-	assert_true(al_gram(AL_TRANSPOSED, al_view(a), g, NULL));
-	for (size_t j = 0; j < cols; j++)
-		for (size_t i = 0; i < cols; i++)
-			g.data[i + j * cols] += ((i + j) % 2 ? 0x1p-53 : -0x1p-53) * size;
-	assert_true(al_singular_values_by_gram(al_view(a), g, size, values.data, NULL));
-	for (size_t k = 0; k < cols; k++)
-		assert_true(fabs(values.data[k] - pow(base, -(double)k)) < 1e-11);
-	al_matrix_finish(&g);
-	al_matrix_finish(&values);
-	al_matrix_finish(&a);
-}
-
-static void takes_singular_values_of_a_rounded_gram(void **state)
-{
-	(void)state;
-	for (double size = 0; size < 1e9; size = 8 * size + 1) {
-		check_values_by_gram(60, 8, 1.5, size);
-		check_values_by_gram(60, 8, 20, size);
-		check_values_by_gram(30, 30, 1.1, size);
-		check_values_by_gram(30, 30, 2, size);
-		check_values_by_gram(1, 1, 2, size);
-	}
-}
-
 static void scales_out_of_the_squares_range(void **state)
 {
 	const double scales[] = {1e-200, 1e200};
@@ -736,10 +706,6 @@ static void refuses_each_argument(void **state)
 	assert_false(al_eigenvectors_top(small, values, wide, NULL));
 	assert_false(al_eigenvectors_top(square, values, thin_out, NULL));
 	assert_false(al_singular_values(thin, values, NULL));
-	assert_false(al_singular_values_by_gram(thin, small, 0, values, NULL));
-	assert_false(al_singular_values_by_gram(al_view(a), square, 0, values, NULL));
-	assert_false(al_singular_values_by_gram(al_view(a), thin_out, 0, values, NULL));
-	assert_false(al_singular_values_by_gram(al_view(wide), square, 0, values, NULL));
 	assert_false(al_svd((struct al_matrix){a.data, 3, 2, 2}, a, values, small, NULL));
 	assert_false(al_svd(a, thin_out, values, small, NULL));
 	assert_false(al_svd(a, out, values, small, NULL));
@@ -1041,7 +1007,6 @@ int main(void)
 		cmocka_unit_test(decomposes_ill_conditioned_matrices),
 		cmocka_unit_test(estimates_conditions),
 		cmocka_unit_test(finds_singular_values_however_small),
-		cmocka_unit_test(takes_singular_values_of_a_rounded_gram),
 		cmocka_unit_test(scales_out_of_the_squares_range),
 		cmocka_unit_test(finds_eigenvectors),
 		cmocka_unit_test(decomposes_into_signed_vectors),

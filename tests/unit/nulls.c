@@ -59,7 +59,7 @@ static void check_float(const struct shape *shape)
 	struct al_triangles t;
 	struct al_spectra layer, layer_f;
 
-	assert_true(al_triangles_take(&t, &m.heads, false, NULL));
+	assert_true(al_triangles_take(&t, &m.heads, NULL));
 	assert_true(al_layer_spectra(&layer, &m.heads, &t, AL_ALL_SPECTRA, NULL));
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		assert_true(al_matrix_init_f(&narrow[p], m.of[p].rows, m.of[p].cols, NULL));
@@ -103,7 +103,7 @@ static struct al_spectra draw(const struct module *m, uint64_t seed, uint64_t mo
 	struct al_triangles t;
 	struct al_spectra layer;
 
-	assert_true(al_triangles_take(&t, &m->heads, false, NULL));
+	assert_true(al_triangles_take(&t, &m->heads, NULL));
 	assert_true(al_null_independent(&layer, NULL, &t, seed, module, number, NULL));
 	al_triangles_finish(&t);
 	return layer;
@@ -149,7 +149,7 @@ static void one_head_keeps_its_spectrum(void **state)
 	struct al_spectra heads, layer = draw(&m, 1, 2, 3);
 
 	(void)state;
-	assert_true(al_triangles_take(&t, &m.heads, false, NULL));
+	assert_true(al_triangles_take(&t, &m.heads, NULL));
 	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
 	for (size_t i = 0; i < 12; i++) {
 		const struct al_matrix q = heads.values[AL_SPECTRUM_Q],
@@ -174,7 +174,7 @@ static double redundancy_of(struct module *m, enum al_spectrum kind)
 	struct al_triangles t;
 	struct al_spectra layer, draws[DRAWS];
 
-	assert_true(al_triangles_take(&t, &m->heads, false, NULL));
+	assert_true(al_triangles_take(&t, &m->heads, NULL));
 	assert_true(al_layer_spectra(&layer, &m->heads, &t, AL_ALL_SPECTRA, NULL));
 	for (size_t i = 0; i < DRAWS; i++)
 		assert_true(al_null_independent(&draws[i], NULL, &t, 7, 0, i, NULL));
@@ -213,7 +213,7 @@ static double redundancy(struct module *m)
 	struct al_spectra layer, draw;
 	struct al_thinned thinned;
 
-	assert_true(al_triangles_take(&t, &m->heads, false, NULL));
+	assert_true(al_triangles_take(&t, &m->heads, NULL));
 	assert_true(al_layer_spectra(&layer, &m->heads, &t, AL_ALL_SPECTRA, NULL));
 	assert_true(al_null_independent(&draw, &thinned, &t, 3, 0, 0, NULL));
 	assert_true(thinned.share[thinned.n - 1] == 1);
@@ -390,7 +390,7 @@ static void check_computed(const struct shape *shape)
 		for (size_t i = 0; i < m.of[AL_QUERY].rows; i++)
 			m.of[AL_QUERY].data[i + j * m.of[AL_QUERY].ld] *=
 				pow(.9, (double)(j % shape->d_head)) * (1 + (double)(j % 3));
-	assert_true(al_triangles_take(&t, &m.heads, false, NULL));
+	assert_true(al_triangles_take(&t, &m.heads, NULL));
 	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
 	assert_true(al_null_compute(&computed, &few, &t, &heads, &name, &is_found, NULL));
 	assert_true(is_found);
@@ -464,7 +464,7 @@ static void says_what_it_cannot_compute(void **state)
 	bool is_found;
 
 	(void)state;
-	assert_true(al_triangles_take(&t, &m.heads, false, NULL));
+	assert_true(al_triangles_take(&t, &m.heads, NULL));
 	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
 	assert_true(al_null_compute(&computed, NULL, &t, &heads, &name, &is_found, NULL));
 	assert_false(is_found);

@@ -184,7 +184,7 @@ static void even_heads_need_no_bases(void **state)
 	(void)state;
 	fill_normal(w.data, w.rows * w.cols, 5);
 	scale_column(w, 2 * WIDTH, 1e-4);
-	assert_true(al_triangles_take(&triangles, &heads, false, NULL)
+	assert_true(al_triangles_take(&triangles, &heads, NULL)
 		&& al_even_heads_find(&triangles, &heads, AL_QUERY, &is_even, NULL)
 		&& al_bases_init(&bases, &heads, AL_QUERY, NULL));
 	assert_true(is_even[0] && is_even[1] && !is_even[2] && bases.ranks[2] == WIDTH);

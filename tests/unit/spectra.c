@@ -168,7 +168,7 @@ static void take(const struct al_heads *heads, struct al_spectra *spectra, struc
 {
 	struct al_triangles t;
 
-	assert_true(al_triangles_take(&t, heads, false, NULL));
+	assert_true(al_triangles_take(&t, heads, NULL));
 	assert_true(al_head_spectra(spectra, &t, AL_ALL_SPECTRA, NULL));
 	assert_true(al_layer_spectra(layer, heads, &t, AL_ALL_SPECTRA, NULL));
 	al_triangles_finish(&t);
@@ -187,27 +187,6 @@ static void equal_those_of_dense_matrices(void **state)
 			check_layer(&m.heads, &layer);
 			al_spectra_finish(&layer);
 			al_spectra_finish(&heads);
-			finish_module(&m);
-		}
-	}
-}
-
-static void keys_may_have_a_known_gram(void **state)
-{
-	(void)state;
-	for (size_t s = 0; s < N_SHAPES; s++) {
-		for (size_t c = 0; c < sizeof(changes) / sizeof(*changes); c++) {
-			struct module m = new_module(&shapes[s], s);
-			struct al_matrix gram = new_matrix(m.heads.key.cols, m.heads.key.cols);
-			struct al_spectra heads, layer;
-			changes[c](&m);
-			assert_true(al_gram(AL_TRANSPOSED, m.heads.key, gram, NULL));
-			m.heads.key_gram = al_view(gram);
-			take(&m.heads, &heads, &layer);
-			check_layer(&m.heads, &layer);
-			al_spectra_finish(&layer);
-			al_spectra_finish(&heads);
-			al_matrix_finish(&gram);
 			finish_module(&m);
 		}
 	}
@@ -239,7 +218,7 @@ static void says_which_route_it_took(void **state)
 
 	(void)state;
 	memcpy(q1.data, q1.data + q1.ld, q1.rows * sizeof(double));
-	assert_true(al_triangles_take(&t, &m.heads, false, NULL));
+	assert_true(al_triangles_take(&t, &m.heads, NULL));
 	assert_int_equal(t.of[AL_QUERY].routes[0], AL_ROUTE_CHOLESKY);
 	assert_int_equal(t.of[AL_QUERY].routes[1], AL_ROUTE_QR);
 	assert_int_equal(t.of[AL_KEY].routes[1], AL_ROUTE_CHOLESKY);
@@ -298,7 +277,10 @@ static void centred_heads_lose_one_dimension(void **state)
 	struct al_spectra heads;
 
 	(void)state;
-	assert_true(al_triangles_take(&t, &m.heads, true, NULL));
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		for (size_t i = 0; i < 2; i++)
+			al_centre(head_of(&m, (enum al_projection)p, i));
+	assert_true(al_triangles_take(&t, &m.heads, NULL));
 	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
 	for (size_t i = 0; i < 2; i++) {
 		for (size_t k = 0; k < 4; k++) {
@@ -306,8 +288,6 @@ static void centred_heads_lose_one_dimension(void **state)
 			assert_int_equal(al_measure(values, 16, 100, 0x1p-53).rank, 15);
 			assert_true(values[14] > 0.01 * values[0]);
 		}
-		al_centre(head_of(&m, AL_QUERY, i));
-		al_centre(head_of(&m, AL_KEY, i));
 		struct al_matrix dense = dense_form(&m.heads, i, false);
 		assert_column(&heads, AL_SPECTRUM_QK, i, al_view(dense));
 		al_matrix_finish(&dense);
@@ -398,7 +378,7 @@ static void parts_make_the_whole(void **state)
 	struct al_triangles whole, parts;
 
 	(void)state;
-	assert_true(al_triangles_take(&whole, &m.heads, false, NULL));
+	assert_true(al_triangles_take(&whole, &m.heads, NULL));
 	assert_true(al_triangles_init(&parts, &m.heads, true, NULL));
 	for (size_t first = 0; first < 4; first += 2) {
 		struct al_heads part = m.heads;
@@ -408,7 +388,7 @@ static void parts_make_the_whole(void **state)
 		part.key = al_columns(part.key, first * 8, 2 * 8);
 		part.value = al_columns(part.value, first * 6, 2 * 6);
 		part.output = al_columns(part.output, first * 3 * 6, 6 * 6);
-		assert_true(al_triangles_add(&parts, &part, first, false, NULL));
+		assert_true(al_triangles_add(&parts, &part, first, NULL));
 	}
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		assert_memory_equal(parts.of[p].r.data, whole.of[p].r.data,
@@ -508,7 +488,7 @@ static void assert_refused(struct al_heads heads, const char *message)
 	struct al_spectra layer;
 	struct al_error err;
 
-	assert_false(al_triangles_take(&t, &heads, false, &err));
+	assert_false(al_triangles_take(&t, &heads, &err));
 	assert_string_equal(err.message, message);
 	assert_int_equal(err.status, AL_EINPUT);
 	assert_false(al_layer_spectra(&layer, &heads, &t, AL_ALL_SPECTRA, NULL));
@@ -555,7 +535,7 @@ static void names_the_head_that_is_not_finite(void **state)
 	(void)state;
 	head_of(&m, AL_OUTPUT, 3).data[7] = NAN;
 	head_of(&m, AL_KEY, 1).data[7] = INFINITY;
-	assert_false(al_triangles_take(&t, &m.heads, false, &err));
+	assert_false(al_triangles_take(&t, &m.heads, &err));
 	assert_string_equal(err.message,
 		"key head 1: copy: 20 x 5 with elements that are not finite");
 	assert_int_equal(err.status, AL_ESYSTEM);
@@ -572,9 +552,9 @@ static void refuses_parts_of_another_module(void **state)
 
 	(void)state;
 	assert_true(al_triangles_init(&t, &m.heads, true, NULL));
-	assert_false(al_triangles_add(&t, &n.heads, 0, false, &err));
+	assert_false(al_triangles_add(&t, &n.heads, 0, &err));
 	assert_string_equal(err.message, "heads of another shape than the module's");
-	assert_false(al_triangles_add(&t, &m.heads, 1, false, &err));
+	assert_false(al_triangles_add(&t, &m.heads, 1, &err));
 	assert_string_equal(err.message, "2 key/value heads from 1 on: the module has 2");
 	al_triangles_finish(&t);
 	finish_module(&n);
@@ -585,7 +565,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_those_of_dense_matrices),
-		cmocka_unit_test(keys_may_have_a_known_gram),
 		cmocka_unit_test(works_without_values),
 		cmocka_unit_test(says_which_route_it_took),
 		cmocka_unit_test(counts_exact_ranks),
