@@ -6,25 +6,41 @@
 #include "audit/forms.h"
 #include "audit/measurement.h"
 
+/* How a head's form compares with its counterpart's. */
+struct form {
+	double cosine, norm, norm_against, difference;
+};
+
+struct row {
+	struct al_audit_place at;
+	size_t head;
+	struct form qk, ov;
+};
+
+#define FORM_FIELDS(form, name) \
+	{{.key = #form "_cosine", .title = "cosine", .group = name, .digits = 4}, \
+		AL_MEMBER(struct row, form.cosine)}, \
+		{{.key = #form "_norm", .title = "norm", .group = name, .digits = 4}, \
+			AL_MEMBER(struct row, form.norm)}, \
+		{{.key = #form "_norm_against", .title = "against", .group = name, .digits = 4}, \
+			AL_MEMBER(struct row, form.norm_against)}, \
+	{ \
+		{.key = #form "_difference", .title = "difference", .group = name, .digits = 4}, \
+			AL_MEMBER(struct row, form.difference) \
+	}
+
 void al_against_add_columns(struct al_table *table)
 {
-	static const char *const keys[] = {"cosine", "norm", "norm_against", "difference"};
-	static const char *const titles[] = {"cosine", "norm", "against", "difference"};
+	static const struct al_table_field fields[] = {
+		AL_AUDIT_PLACE_FIELDS,
+		{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+			AL_MEMBER(struct row, head)},
+		FORM_FIELDS(qk, "QK"),
+		FORM_FIELDS(ov, "OV"),
+		AL_FIELDS_END,
+	};
 
-	al_audit_add_module_columns(table);
-	al_table_add_column(table,
-		(struct al_column){.key = "head",
-			.title = "Head",
-			.digits = AL_DIGITS_ALL,
-			.is_key = true});
-	for (int form = 0; form < AL_N_FORMS; form++)
-		for (int k = 0; k < 4; k++)
-			al_table_add_column(table,
-				(struct al_column){.key = al_format(&table->arena, "%s_%s",
-							   al_form_names[form], keys[k]),
-					.title = titles[k],
-					.group = form == AL_FORM_QK ? "QK" : "OV",
-					.digits = 4});
+	al_table_add_fields(table, fields, 0);
 }
 
 static bool has_factor(const struct al_attention *a, enum al_projection p)
@@ -53,57 +69,44 @@ bool al_against_check(const struct al_attention *a, const struct al_attention *b
 
 /* ---- heads ---- */
 
-/* <A_i, A_i>, <B_i, B_i>, <A_i, B_i> */
-struct inner {
-	struct al_matrix aa, bb, ab;
-};
-
-static void inner_finish(struct inner *x)
+/* Of equal heads the three products have the same bits: the difference is 0. */
+static struct form compare(struct al_matrix aa, struct al_matrix bb, struct al_matrix ab,
+	size_t head)
 {
-	al_matrix_finish(&x->aa);
-	al_matrix_finish(&x->bb);
-	al_matrix_finish(&x->ab);
+	const double a = aa.data[head + head * aa.ld], b = bb.data[head + head * bb.ld];
+	const double both = ab.data[head + head * ab.ld];
+
+	return (struct form){al_cosine(both, a, b), sqrt(a), sqrt(b),
+		a > 0 ? sqrt(fmax(a - 2 * both + b, 0) / a) : NAN};
 }
 
-static bool inner_init(struct inner *x, const struct al_heads *a, const struct al_heads *b,
-	enum al_form form, struct al_error *err)
+/* forms[n_heads]: NANs where the modules have no such form. */
+static bool compare_forms(const struct al_heads *a, const struct al_heads *b, enum al_form form,
+	struct form *forms, struct al_error *err)
 {
-	*x = (struct inner){0};
-	return !al_has_form(a, form)
-		|| (al_form_inner(a, a, form, &x->aa, err) && al_form_inner(b, b, form, &x->bb, err)
-			&& al_form_inner(a, b, form, &x->ab, err));
-}
+	AL_OWNED struct al_matrix aa = {0}, bb = {0}, ab = {0};
 
-static void set_form(struct al_cell *cell, const struct inner *x, size_t head)
-{
-	if (!x->aa.data)
-		return;
-	double aa = x->aa.data[head + head * x->aa.ld], bb = x->bb.data[head + head * x->bb.ld];
-	double ab = x->ab.data[head + head * x->ab.ld];
-
-	al_audit_set_number(&cell[0], al_cosine(ab, aa, bb));
-	al_cell_set_real(&cell[1], sqrt(aa));
-	al_cell_set_real(&cell[2], sqrt(bb));
-	/* Of equal heads the three products have the same bits: the difference is 0. */
-	if (aa > 0)
-		al_cell_set_real(&cell[3], sqrt(fmax(aa - 2 * ab + bb, 0) / aa));
+	if (al_has_form(a, form)
+		&& (!al_form_inner(a, a, form, &aa, err) || !al_form_inner(b, b, form, &bb, err)
+			|| !al_form_inner(a, b, form, &ab, err)))
+		return false;
+	for (size_t i = 0; i < a->n_heads; i++)
+		forms[i] = al_has_form(a, form) ? compare(aa, bb, ab, i)
+						: (struct form){NAN, NAN, NAN, NAN};
+	return true;
 }
 
 bool al_against_add_module(const struct al_audit_module *a, const struct al_audit_module *b,
 	struct al_table *table, struct al_error *err)
 {
-	struct inner qk, ov = {0};
-	bool ok = inner_init(&qk, &a->heads, &b->heads, AL_FORM_QK, err)
-		&& inner_init(&ov, &a->heads, &b->heads, AL_FORM_OV, err);
+	const size_t n = a->heads.n_heads;
+	struct form *qk = al_new_array(&table->arena, struct form, n);
+	struct form *ov = al_new_array(&table->arena, struct form, n);
 
-	for (size_t i = 0; ok && i < a->heads.n_heads; i++) {
-		struct al_cell *cell = al_table_add_row(table);
-		al_audit_set_module(table, &cell, a);
-		al_cell_set_int(table, cell++, (int64_t)i);
-		set_form(cell, &qk, i);
-		set_form(cell + 4, &ov, i);
-	}
-	inner_finish(&ov);
-	inner_finish(&qk);
-	return ok;
+	if (!compare_forms(&a->heads, &b->heads, AL_FORM_QK, qk, err)
+		|| !compare_forms(&a->heads, &b->heads, AL_FORM_OV, ov, err))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		al_table_add_record(table, &(struct row){al_audit_place_of(a), i, qk[i], ov[i]});
+	return true;
 }

@@ -31,33 +31,16 @@ double al_control_error(const struct al_control *c, size_t parameters)
 
 /* ---- beside an approximation ---- */
 
-void al_control_add_columns(struct al_table *table)
-{
-	static const struct al_column columns[] = {
-		{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
-		{.key = "relative_error", .title = "Relative error", .digits = 6},
-		{.key = "control_error", .title = "Error of truncating", .digits = 6},
-		{.key = "sharing_gain", .title = "Gain over truncating", .digits = 3},
-	};
-
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-}
-
 /* Errors below this are rounding: their ratios say nothing. */
 #define EXACT 1e-12
 
-void al_control_set_cells(struct al_cell *cell, size_t original, size_t parameters, double error,
+struct al_control_row al_control_compare(size_t original, size_t parameters, double error,
 	double control)
 {
-	al_cell_set_real(cell++, 100 * (1 - (double)parameters / (double)original));
-	if (!isnan(error))
-		al_cell_set_real(cell, error);
-	cell++;
-	if (isnan(control))
-		return;
-	al_cell_set_real(cell++, control);
-	if (error > EXACT)
-		al_cell_set_real(cell, control / error);
+	return (struct al_control_row){.saving = 100 * (1 - (double)parameters / (double)original),
+		.relative_error = error,
+		.control_error = control,
+		.sharing_gain = error > EXACT ? control / error : NAN};
 }
 
 const char al_control_note[] =

@@ -20,12 +20,25 @@ void al_control_finish(struct al_control *control);
 /* Of as many triples as so many parameters hold. */
 double al_control_error(const struct al_control *control, size_t parameters);
 
-/* The columns in which an approximation stands beside it: saving, relative_error, control_error,
- * sharing_gain. */
-void al_control_add_columns(struct al_table *table);
+/* How an approximation stands beside it: columns of a table whose records have this member. */
+struct al_control_row {
+	double saving, relative_error, control_error, sharing_gain;
+};
+
+#define AL_CONTROL_FIELDS(record, row) \
+	{{.key = "saving", .title = "Saving", .unit = "%", .digits = 2}, \
+		AL_MEMBER(record, row.saving)}, \
+		{{.key = "relative_error", .title = "Relative error", .digits = 6}, \
+			AL_MEMBER(record, row.relative_error)}, \
+		{{.key = "control_error", .title = "Error of truncating", .digits = 6}, \
+			AL_MEMBER(record, row.control_error)}, \
+	{ \
+		{.key = "sharing_gain", .title = "Gain over truncating", .digits = 3}, \
+			AL_MEMBER(record, row.sharing_gain) \
+	}
 
 /* `error` NAN: it isn't known; `control` NAN: there is none. */
-void al_control_set_cells(struct al_cell *cell, size_t original, size_t parameters, double error,
+struct al_control_row al_control_compare(size_t original, size_t parameters, double error,
 	double control);
 
 /* What truncating is, and the gain, in a note's words. */

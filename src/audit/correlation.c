@@ -8,42 +8,38 @@
 
 #include "base/memory.h"
 
-static void add_columns(struct al_table *table, const struct al_audit *audit)
-{
-	(void)audit;
-	al_table_add_column(table,
-		(struct al_column){.key = "module", .title = "Module", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "form", .title = "Form", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL});
-	al_table_add_column(table,
-		(struct al_column){.key = "head_b", .title = "and head", .digits = AL_DIGITS_ALL});
-	al_table_add_column(table,
-		(struct al_column){.key = "cosine", .title = "Cosine", .digits = 3});
-	al_table_add_column(table,
-		(struct al_column){.key = "pearson", .title = "Pearson", .digits = 3});
-}
+struct row {
+	struct al_audit_place at;
+	const char *form;
+	size_t a, b;
+	double cosine, pearson;
+};
+
+static const struct al_table_field fields[] = {
+	AL_AUDIT_MODULE_FIELD,
+	{{.key = "form", .title = "Form", .is_key = true}, AL_MEMBER(struct row, form)},
+	{{.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, a)},
+	{{.key = "head_b", .title = "and head", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, b)},
+	{{.key = "cosine", .title = "Cosine", .digits = 3}, AL_MEMBER(struct row, cosine)},
+	{{.key = "pearson", .title = "Pearson", .digits = 3}, AL_MEMBER(struct row, pearson)},
+	AL_FIELDS_END,
+};
 
 static void add_rows(const struct al_audit_module *module, enum al_form form, struct al_view s,
 	const double *means, struct al_table *table)
 {
-	double n = al_form_entries(&module->heads, form);
+	const double n = al_form_entries(&module->heads, form);
 
 	for (size_t i = 0; i < s.rows; i++)
 		for (size_t j = 0; j < s.cols; j++) {
-			struct al_cell *cell = al_table_add_row(table);
-			double ii = s.data[i + i * s.ld], jj = s.data[j + j * s.ld],
-			       ij = s.data[i + j * s.ld];
-			al_cell_set_text(table, cell++, module->attention->name);
-			al_cell_set_text(table, cell++, al_form_names[form]);
-			al_cell_set_int(table, cell++, (int64_t)i);
-			al_cell_set_int(table, cell++, (int64_t)j);
-			al_audit_set_number(cell++, al_cosine(ij, ii, jj));
-			al_audit_set_number(cell,
-				al_cosine(ij - n * means[i] * means[j],
-					ii - n * means[i] * means[i],
-					jj - n * means[j] * means[j]));
+			const double ii = s.data[i + i * s.ld], jj = s.data[j + j * s.ld],
+				     ij = s.data[i + j * s.ld];
+			al_table_add_record(table,
+				&(struct row){al_audit_place_of(module), al_form_names[form], i, j,
+					al_cosine(ij, ii, jj),
+					al_cosine(ij - n * means[i] * means[j],
+						ii - n * means[i] * means[i],
+						jj - n * means[j] * means[j])});
 		}
 }
 
@@ -115,7 +111,7 @@ const struct al_measurement al_measurement_correlation = {
 	.needs = {.weights = true},
 	.drawings = drawings,
 	.n_drawings = sizeof(drawings) / sizeof(*drawings),
-	.add_columns = add_columns,
+	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,
 };

@@ -24,31 +24,26 @@ bool al_module_cosines(struct al_audit_module *module, enum al_form form, struct
 
 /* ---- the table ---- */
 
-static void add_columns(struct al_table *table, const struct al_audit *audit)
+struct row {
+	struct al_audit_place at;
+	size_t a, b;
+	double qk, ov;
+};
+
+static const struct al_table_field fields[] = {
+	AL_AUDIT_PLACE_FIELDS,
+	{{.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct row, a)},
+	{{.key = "head_b", .title = "and head", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct row, b)},
+	{{.key = "qk_cosine", .title = "QK cosine", .digits = 3}, AL_MEMBER(struct row, qk)},
+	{{.key = "ov_cosine", .title = "OV cosine", .digits = 3}, AL_MEMBER(struct row, ov)},
+	AL_FIELDS_END,
+};
+
+static double entry(struct al_matrix m, size_t i, size_t j)
 {
-	static const struct al_column columns[] = {
-		{.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "head_b", .title = "and head", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "qk_cosine", .title = "QK cosine", .digits = 3},
-		{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
-	};
-
-	(void)audit;
-	al_audit_add_module_columns(table);
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-}
-
-static void add_row(struct al_table *table, const struct al_audit_module *module, size_t a,
-	size_t b, const struct al_matrix cosines[AL_N_FORMS])
-{
-	struct al_cell *cell = al_table_add_row(table);
-
-	al_audit_set_module(table, &cell, module);
-	al_cell_set_int(table, cell++, (int64_t)a);
-	al_cell_set_int(table, cell++, (int64_t)b);
-	for (int form = 0; form < AL_N_FORMS; form++, cell++)
-		if (cosines[form].data)
-			al_audit_set_number(cell, cosines[form].data[a + b * cosines[form].ld]);
+	return m.data ? m.data[i + j * m.ld] : NAN;
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
@@ -63,7 +58,10 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 		ok = al_module_cosines(module, (enum al_form)form, &cosines[form], err);
 	for (size_t a = 0; ok && a < n; a++)
 		for (size_t b = a + 1; b < n; b++)
-			add_row(table, module, a, b, cosines);
+			al_table_add_record(table,
+				&(struct row){al_audit_place_of(module), a, b,
+					entry(cosines[AL_FORM_QK], a, b),
+					entry(cosines[AL_FORM_OV], a, b)});
 	for (int form = 0; form < AL_N_FORMS; form++)
 		al_matrix_finish(&cosines[form]);
 	return ok;
@@ -74,6 +72,6 @@ const struct al_measurement al_measurement_cosines = {
 	.title = "All pairs of heads of a module",
 	.measured = AL_MEASURED_FOR_REPORT,
 	.needs = {.weights = true},
-	.add_columns = add_columns,
+	.fields = fields,
 	.add_module = add_module,
 };

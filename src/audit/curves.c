@@ -8,74 +8,53 @@
 
 #include "base/memory.h"
 
-static void add_columns(struct al_table *table, const struct al_audit *audit)
-{
-	(void)audit;
-	al_table_add_column(table,
-		(struct al_column){.key = "module", .title = "Module", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "head",
-			.title = "Head",
-			.digits = AL_DIGITS_ALL,
-			.is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "draw",
-			.title = "Draw",
-			.digits = AL_DIGITS_ALL,
-			.is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "matrix", .title = "Matrix", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "component",
-			.title = "Component",
-			.digits = AL_DIGITS_ALL});
-	al_table_add_column(table,
-		(struct al_column){.key = "share", .title = "Share", .digits = 5});
-	al_table_add_column(table,
-		(struct al_column){.key = "cumulative", .title = "Captured", .digits = 5});
-}
-
-/* Whose curve it is; -1: of all heads together, of no draw. */
-struct subject {
-	const struct al_audit_module *module;
+/* A component of a curve. Whose curve it is: INT64_MIN: of all heads together, of no draw. */
+struct row {
+	struct al_audit_place at;
 	int64_t head, draw;
 	const char *matrix;
+	size_t component;
+	double share, cumulative;
 };
 
-static void set_subject(struct al_table *table, struct al_cell *cell, const struct subject *subject)
-{
-	al_cell_set_text(table, &cell[0], subject->module->attention->name);
-	if (subject->head >= 0)
-		al_cell_set_int(table, &cell[1], subject->head);
-	if (subject->draw >= 0)
-		al_cell_set_int(table, &cell[2], subject->draw);
-	al_cell_set_text(table, &cell[3], subject->matrix);
-}
+static const struct al_table_field fields[] = {
+	AL_AUDIT_MODULE_FIELD,
+	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct row, head)},
+	{{.key = "draw", .title = "Draw", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct row, draw)},
+	{{.key = "matrix", .title = "Matrix", .is_key = true}, AL_MEMBER(struct row, matrix)},
+	{{.key = "component", .title = "Component", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct row, component)},
+	{{.key = "share", .title = "Share", .digits = 5}, AL_MEMBER(struct row, share)},
+	{{.key = "cumulative", .title = "Captured", .digits = 5},
+		AL_MEMBER(struct row, cumulative)},
+	AL_FIELDS_END,
+};
 
-static void add_curve(const struct subject *subject, const double *values, size_t n,
+static void add_curve(const struct row *subject, const double *values, size_t n,
 	struct al_table *table)
 {
 	double *share = al_alloc(2 * n, sizeof(*share));
+	struct row row = *subject;
 
 	al_captured(values, n, share, share + n);
 	for (size_t i = 0; i < n; i++) {
-		struct al_cell *cell = al_table_add_row(table);
-		set_subject(table, cell, subject);
-		al_cell_set_int(table, &cell[4], (int64_t)i + 1);
-		al_cell_set_real(&cell[5], share[i]);
-		al_cell_set_real(&cell[6], share[n + i]);
+		row.component = i + 1;
+		row.share = share[i];
+		row.cumulative = share[n + i];
+		al_table_add_record(table, &row);
 	}
 	free(share);
 }
 
 /* A spectrum of every head, or the one of all heads. */
-static void add_spectrum(const struct subject *first, struct al_matrix values,
-	struct al_table *table)
+static void add_spectrum(const struct row *first, struct al_matrix values, struct al_table *table)
 {
-	struct subject subject = *first;
+	struct row subject = *first;
 
 	for (size_t j = 0; j < values.cols; j++) {
-		subject.head = first->head < 0 ? -1 : (int64_t)j;
+		subject.head = first->head < 0 ? INT64_MIN : (int64_t)j;
 		add_curve(&subject, values.data + j * values.ld, values.rows, table);
 	}
 }
@@ -84,7 +63,8 @@ static void add_spectra(const struct al_audit_module *module, const struct al_sp
 	int64_t first_head, struct al_table *table)
 {
 	for (int kind = 0; kind < AL_N_SPECTRA; kind++) {
-		const struct subject subject = {module, first_head, -1, al_spectrum_names[kind]};
+		const struct row subject = {al_audit_place_of(module), first_head, INT64_MIN,
+			al_spectrum_names[kind], 0, 0, 0};
 		add_spectrum(&subject, spectra->values[kind], table);
 	}
 }
@@ -94,7 +74,7 @@ static void add_spectra(const struct al_audit_module *module, const struct al_sp
 static bool add_nulls(struct al_audit *audit, struct al_audit_module *module,
 	struct al_table *table, struct al_error *err)
 {
-	struct subject subject = {module, 0, -1, "qk_gaussian"};
+	struct row subject = {al_audit_place_of(module), 0, INT64_MIN, "qk_gaussian", 0, 0, 0};
 	const struct al_spectra *heads, *layer, *draws;
 
 	if (audit->options.n_nulls == 0)
@@ -103,10 +83,10 @@ static bool add_nulls(struct al_audit *audit, struct al_audit_module *module,
 		|| !al_audit_draws(audit, module, &draws, err))
 		return false;
 	add_spectrum(&subject, heads->values[AL_SPECTRUM_QK], table);
-	subject.head = -1;
+	subject.head = INT64_MIN;
 	add_spectrum(&subject, layer->values[AL_SPECTRUM_QK], table);
-	subject = (struct subject){module, -1, 0, "qk_independent"};
-	for (; subject.draw < (int64_t)module->n_draws; subject.draw++)
+	subject.matrix = "qk_independent";
+	for (subject.draw = 0; subject.draw < (int64_t)module->n_draws; subject.draw++)
 		add_spectrum(&subject, draws[subject.draw].values[AL_SPECTRUM_QK], table);
 	return true;
 }
@@ -120,7 +100,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 		|| !al_audit_layer_spectra(audit, module, AL_ALL_SPECTRA, &layer, err))
 		return false;
 	add_spectra(module, heads, 0, table);
-	add_spectra(module, layer, -1, table);
+	add_spectra(module, layer, INT64_MIN, table);
 	return add_nulls(audit, module, table, err);
 }
 
@@ -265,6 +245,6 @@ const struct al_measurement al_measurement_curves = {
 	.needs = {.weights = true, .head_spectra = AL_ALL_SPECTRA, .layer_spectra = AL_ALL_SPECTRA},
 	.drawings = drawings,
 	.n_drawings = sizeof(drawings) / sizeof(*drawings),
-	.add_columns = add_columns,
+	.fields = fields,
 	.add_module = add_module,
 };

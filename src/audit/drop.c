@@ -9,38 +9,42 @@
 #include "base/memory.h"
 #include "model/calibration/outputs.h"
 
-static void add_columns(struct al_table *table, const struct al_audit *audit)
-{
-	static const struct al_column columns[] = {
-		{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "output_share", .title = "Share of outputs", .digits = 4},
-		{.key = "error_dropped", .title = "Error dropped", .digits = 4},
-		{.key = "error_compensated", .title = "Error, W_O refitted", .digits = 4},
-		{.key = "twin", .title = "Best replacement", .digits = AL_DIGITS_ALL},
-		{.key = "error_by_twin", .title = "Error replaced", .digits = 4},
-	};
+struct row {
+	struct al_audit_place at;
+	size_t head;
+	struct al_head_worth worth;
+	int64_t twin;
+};
 
-	(void)audit;
-	al_audit_add_module_columns(table);
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-}
+static const struct al_table_field fields[] = {
+	AL_AUDIT_PLACE_FIELDS,
+	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct row, head)},
+	{{.key = "output_share", .title = "Share of outputs", .digits = 4},
+		AL_MEMBER(struct row, worth.share)},
+	{{.key = "error_dropped", .title = "Error dropped", .digits = 4},
+		AL_MEMBER(struct row, worth.dropped)},
+	{{.key = "error_compensated", .title = "Error, W_O refitted", .digits = 4},
+		AL_MEMBER(struct row, worth.compensated)},
+	{{.key = "twin", .title = "Best replacement", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct row, twin)},
+	{{.key = "error_by_twin", .title = "Error replaced", .digits = 4},
+		AL_MEMBER(struct row, worth.by_twin)},
+	AL_FIELDS_END,
+};
 
 static void add_row(struct al_table *table, const struct al_audit_module *module, size_t head,
 	const struct al_head_worth *worth, bool is_diagonal)
 {
-	struct al_cell *cell = al_table_add_row(table);
+	struct row row = {al_audit_place_of(module), head, *worth, (int64_t)worth->twin};
 
-	al_audit_set_module(table, &cell, module);
-	al_cell_set_int(table, cell++, (int64_t)head);
-	al_cell_set_real(cell++, worth->share);
-	al_cell_set_real(cell++, worth->dropped);
 	if (is_diagonal)
-		return;
-	al_cell_set_real(cell++, worth->compensated);
-	if (worth->twin != head) {
-		al_cell_set_int(table, cell++, (int64_t)worth->twin);
-		al_cell_set_real(cell, worth->by_twin);
+		row.worth.compensated = NAN;
+	if (is_diagonal || worth->twin == head) {
+		row.twin = INT64_MIN;
+		row.worth.by_twin = NAN;
 	}
+	al_table_add_record(table, &row);
 }
 
 static bool judge(const struct al_audit *audit, const struct al_attention *a, struct al_view output,
@@ -167,7 +171,7 @@ const struct al_measurement al_measurement_drop = {
 	.title = "Heads left out, by what they put out",
 	.measured = AL_MEASURED_WITH_OUTPUTS,
 	.needs = {.weights = true},
-	.add_columns = add_columns,
+	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,
 	.short_form = {.columns = {"module", "head", "output_share", "error_dropped",

@@ -28,17 +28,36 @@ static const struct measure {
 };
 enum { N_COLUMNS = sizeof(columns) / sizeof(*columns) };
 
+struct row {
+	struct al_audit_place at;
+	size_t head, kv_head;
+	double bias_share;
+	const char *route, *tolerance;
+};
+
+static const struct al_table_field names[] = {
+	AL_AUDIT_PLACE_FIELDS,
+	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct row, head)},
+	{{.key = "kv_head", .title = "KV head", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct row, kv_head)},
+	AL_FIELDS_END,
+};
+enum { N_NAMES = sizeof(names) / sizeof(*names) - 1 };
+
+static const struct al_table_field others[] = {
+	{{.key = "qk_bias_share", .title = "of scores by biases", .digits = 3},
+		AL_MEMBER(struct row, bias_share)},
+	{{.key = "route", .title = "route"}, AL_MEMBER(struct row, route)},
+	{{.key = "rank_tolerance", .title = "ranks count above", .unit = "of the largest value"},
+		AL_MEMBER(struct row, tolerance)},
+	AL_FIELDS_END,
+};
+
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
 	(void)audit;
-	al_audit_add_module_columns(table);
-	al_table_add_column(table,
-		(struct al_column){.key = "head",
-			.title = "Head",
-			.digits = AL_DIGITS_ALL,
-			.is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "kv_head", .title = "KV head", .digits = AL_DIGITS_ALL});
+	al_table_add_fields(table, names, 0);
 	for (int i = 0; i < N_KINDS; i++)
 		for (int j = 0; j < N_COLUMNS; j++)
 			al_table_add_column(table,
@@ -48,15 +67,7 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 					.title = columns[j].title,
 					.group = al_spectrum_names[kinds[i]],
 					.digits = columns[j].digits});
-	al_table_add_column(table,
-		(struct al_column){.key = "qk_bias_share",
-			.title = "of scores by biases",
-			.digits = 3});
-	al_table_add_column(table, (struct al_column){.key = "route", .title = "route"});
-	al_table_add_column(table,
-		(struct al_column){.key = "rank_tolerance",
-			.title = "ranks count above",
-			.unit = "of the largest value"});
+	al_table_add_fields(table, others, 0);
 }
 
 static void set_measures(struct al_table *table, struct al_cell *cell, const struct al_measures *m,
@@ -100,47 +111,45 @@ static const char *route_of(const struct al_audit_module *module, size_t head, s
 
 /* The part of a head's squared scores on [x, 1] that biases make: without rotary positions that
  * of its content bias W_K b_Q. */
-static bool set_bias_share(struct al_cell *cell, const struct al_audit_module *module, size_t head,
-	double norm, struct al_error *err)
+static bool find_bias_share(double *share, const struct al_audit_module *module,
+	const struct al_spectra *spectra, size_t head, struct al_error *err)
 {
+	const struct al_view qk = al_columns(al_view(spectra->values[AL_SPECTRUM_QK]), head, 1);
 	double squared;
 
 	if (!al_form_bias(&module->triangles, &module->heads, AL_FORM_QK, head, &squared, err))
 		return false;
-	if (squared + norm * norm > 0)
-		al_cell_set_real(cell, squared / (squared + norm * norm));
+	const struct al_measures m = al_measure(qk.data, qk.rows, 1, 0);
+	*share = squared / (squared + m.norm * m.norm);
 	return true;
 }
 
 static bool add_head(struct al_audit_module *module, const struct al_spectra *spectra, size_t head,
 	struct al_table *table, struct al_error *err)
 {
-	double norm = 0;
-	struct al_cell *cell = al_table_add_row(table);
-	size_t kv_head = al_kv_head(&module->heads, head);
-	const bool has_rank = al_rank_is_told(module->heads.unit);
+	const double unit = module->heads.unit;
+	const bool has_rank = al_rank_is_told(unit);
+	const size_t kv_head = al_kv_head(&module->heads, head);
+	struct row row = {.at = al_audit_place_of(module),
+		.head = head,
+		.kv_head = kv_head,
+		.route = route_of(module, head, kv_head)};
 
-	al_audit_set_module(table, &cell, module);
-	al_cell_set_int(table, cell++, (int64_t)head);
-	al_cell_set_int(table, cell++, (int64_t)kv_head);
+	if (!find_bias_share(&row.bias_share, module, spectra, head, err))
+		return false;
+	if (has_rank)
+		row.tolerance = al_format(&table->arena, "%.2g",
+			al_rank_tolerance(dimension_of(&module->heads, AL_SPECTRUM_QK), unit));
+	struct al_cell *cell = al_table_add_record(table, &row) + N_NAMES;
 	for (int i = 0; i < N_KINDS; i++, cell += N_COLUMNS) {
 		const struct al_matrix *values = &spectra->values[kinds[i]];
-		size_t column = kinds[i] == AL_SPECTRUM_K ? kv_head : head;
+		const size_t column = kinds[i] == AL_SPECTRUM_K ? kv_head : head;
 		if (!al_has_spectrum(spectra, kinds[i]))
 			continue;
 		struct al_measures m = al_measure(values->data + column * values->ld, values->rows,
-			dimension_of(&module->heads, kinds[i]), module->heads.unit);
+			dimension_of(&module->heads, kinds[i]), unit);
 		set_measures(table, cell, &m, has_rank);
-		norm = kinds[i] == AL_SPECTRUM_QK ? m.norm : norm;
 	}
-	if (!set_bias_share(cell++, module, head, norm, err))
-		return false;
-	al_cell_set_text(table, cell++, route_of(module, head, kv_head));
-	if (has_rank)
-		al_cell_set_text(table, cell,
-			al_format(&table->arena, "%.2g",
-				al_rank_tolerance(dimension_of(&module->heads, AL_SPECTRUM_QK),
-					module->heads.unit)));
 	return true;
 }
 

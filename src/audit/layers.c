@@ -56,7 +56,9 @@ static void add_redundancy_columns(struct al_table *table, bool has_draws)
 
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
-	al_audit_add_module_columns(table);
+	static const struct al_table_field place[] = {AL_AUDIT_PLACE_FIELDS, AL_FIELDS_END};
+
+	al_table_add_fields(table, place, 0);
 	for (int i = 0; i < N_KINDS; i++)
 		for (int j = 0; j < AL_N_SHARES; j++)
 			add_column(table, al_spectrum_names[kinds[i]], shares[j].name,
@@ -171,8 +173,8 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 
 	if (!al_audit_layer_counts(audit, module, &spectra, err))
 		return false;
-	struct al_cell *cell = al_table_add_row(table);
-	al_audit_set_module(table, &cell, module);
+	const struct al_audit_place place = al_audit_place_of(module);
+	struct al_cell *cell = al_table_add_record(table, &place) + 2;
 	set_components(table, &cell, spectra);
 	return audit->options.n_nulls == 0 || add_nulls(audit, module, table, cell, spectra, err);
 }

@@ -9,6 +9,15 @@ AL_MEASUREMENTS(DECLARE)
 #define POINTER(name) &al_measurement_##name,
 const struct al_measurement *const al_measurements[] = {AL_MEASUREMENTS(POINTER)};
 
+void al_measurement_add_columns(const struct al_measurement *m, struct al_table *table,
+	const struct al_audit *audit)
+{
+	if (m->fields)
+		al_table_add_fields(table, m->fields, 0);
+	else
+		m->add_columns(table, audit);
+}
+
 /* ---- the short form ---- */
 
 bool al_measurement_has_short_form(const struct al_measurement *m)
@@ -50,21 +59,6 @@ void al_measurement_shorten(const struct al_measurement *m, const struct al_tabl
 }
 
 /* ---- columns ---- */
-
-void al_audit_add_module_columns(struct al_table *table)
-{
-	al_table_add_column(table,
-		(struct al_column){.key = "module", .title = "Module", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL});
-}
-
-void al_audit_set_module(struct al_table *table, struct al_cell **cell,
-	const struct al_audit_module *module)
-{
-	al_cell_set_text(table, (*cell)++, module->attention->name);
-	al_cell_set_int(table, (*cell)++, module->attention->layer);
-}
 
 void al_audit_set_number(struct al_cell *cell, double value)
 {

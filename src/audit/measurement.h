@@ -63,6 +63,9 @@ struct al_measurement {
 	enum al_measured measured;
 	struct al_needs needs;
 	bool needs_own_keys; /* nothing to say of heads that share queries and keys already */
+	const struct al_table_field
+		*fields; /* NULL: columns hang on the audit, and add_columns adds
+						them */
 	void (*add_columns)(struct al_table *table, const struct al_audit *audit);
 	/* Adds the module's rows. */
 	bool (*add_module)(struct al_audit *audit, struct al_audit_module *module,
@@ -95,16 +98,37 @@ enum { AL_N_MEASUREMENTS = AL_MEASUREMENTS(AL_COUNT_MEASUREMENT) };
 
 extern const struct al_measurement *const al_measurements[AL_N_MEASUREMENTS];
 
+void al_measurement_add_columns(const struct al_measurement *measurement, struct al_table *table,
+	const struct al_audit *audit);
+
 bool al_measurement_has_short_form(const struct al_measurement *measurement);
 
 /* Fills an empty table; there is a short form. */
 void al_measurement_shorten(const struct al_measurement *measurement, const struct al_table *table,
 	struct al_table *out);
 
-/* The first columns of most measurements: module, layer. */
-void al_audit_add_module_columns(struct al_table *table);
-void al_audit_set_module(struct al_table *table, struct al_cell **cell,
-	const struct al_audit_module *module);
+/* The first columns of most measurements: module, layer; records of their rows begin with this. */
+struct al_audit_place {
+	const char *module;
+	int64_t layer;
+};
+
+#define AL_AUDIT_MODULE_FIELD \
+	{ \
+		{.key = "module", .title = "Module", .is_key = true}, \
+			AL_MEMBER(struct al_audit_place, module) \
+	}
+#define AL_AUDIT_PLACE_FIELDS \
+	AL_AUDIT_MODULE_FIELD, \
+	{ \
+		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL}, \
+			AL_MEMBER(struct al_audit_place, layer) \
+	}
+
+static inline struct al_audit_place al_audit_place_of(const struct al_audit_module *module)
+{
+	return (struct al_audit_place){module->attention->name, module->attention->layer};
+}
 
 /* A number, or a missing cell where it is NAN. */
 void al_audit_set_number(struct al_cell *cell, double value);

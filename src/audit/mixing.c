@@ -10,29 +10,20 @@
 
 enum { SWEEPS = 20 };
 
-static void add_columns(struct al_table *table, const struct al_audit *audit)
-{
-	static const struct al_column columns[] = {
-		{.key = "module", .title = "Module", .is_key = true},
-		{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL},
-		{.key = "dimension", .title = "Shared dimension", .digits = AL_DIGITS_ALL},
-		{.key = "weight", .title = "Weight", .digits = 3},
-	};
+struct row {
+	struct al_audit_place at;
+	size_t head, dimension;
+	double weight;
+};
 
-	(void)audit;
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-}
-
-static void add_weight(struct al_table *table, const char *module, size_t head, size_t dimension,
-	double weight)
-{
-	struct al_cell *cell = al_table_add_row(table);
-
-	al_cell_set_text(table, cell++, module);
-	al_cell_set_int(table, cell++, (int64_t)head);
-	al_cell_set_int(table, cell++, (int64_t)dimension);
-	al_cell_set_real(cell, weight);
-}
+static const struct al_table_field fields[] = {
+	AL_AUDIT_MODULE_FIELD,
+	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, head)},
+	{{.key = "dimension", .title = "Shared dimension", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct row, dimension)},
+	{{.key = "weight", .title = "Weight", .digits = 3}, AL_MEMBER(struct row, weight)},
+	AL_FIELDS_END,
+};
 
 static size_t strongest_head(struct al_matrix mixing, size_t dimension)
 {
@@ -55,7 +46,9 @@ static void add_mixing(struct al_table *table, const char *module, struct al_mat
 			if (strongest_head(mixing, r) != head)
 				continue;
 			for (size_t i = 0; i < mixing.rows; i++)
-				add_weight(table, module, i, place, mixing.data[i + r * mixing.ld]);
+				al_table_add_record(table,
+					&(struct row){{module, 0}, i, place,
+						mixing.data[i + r * mixing.ld]});
 			place++;
 		}
 }
@@ -170,7 +163,7 @@ const struct al_measurement al_measurement_mixing = {
 	.needs = {.weights = true},
 	.drawings = &drawing,
 	.n_drawings = 1,
-	.add_columns = add_columns,
+	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,
 };

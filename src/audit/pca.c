@@ -9,10 +9,7 @@
 #include "base/memory.h"
 
 /* How many components hold so much. */
-static const struct share {
-	const char *name, *title;
-	double share;
-} shares[] = {{"n90", "90 %", .9}, {"n95", "95 %", .95}, {"n99", "99 %", .99}};
+static const double shares[] = {.9, .95, .99};
 enum { N_SHARES = sizeof(shares) / sizeof(*shares) };
 
 static size_t count_components(const double *values, size_t n, double share)
@@ -26,36 +23,36 @@ static size_t count_components(const double *values, size_t n, double share)
 	return count;
 }
 
-static void add_columns(struct al_table *table, const struct al_audit *audit)
-{
-	(void)audit;
-	al_table_add_column(table,
-		(struct al_column){.key = "module", .title = "Module", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "form", .title = "Form", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "component",
-			.title = "Component",
-			.digits = AL_DIGITS_ALL});
-	al_table_add_column(table,
-		(struct al_column){.key = "share", .title = "Share", .digits = 4});
-	al_table_add_column(table,
-		(struct al_column){.key = "cumulative", .title = "Captured", .digits = 4});
-	al_table_add_column(table,
-		(struct al_column){.key = "effective_heads",
-			.title = "Effective heads",
-			.digits = 2});
-	al_table_add_column(table,
-		(struct al_column){.key = "different_heads",
-			.title = "Different heads",
-			.digits = 2});
-	for (size_t i = 0; i < N_SHARES; i++)
-		al_table_add_column(table,
-			(struct al_column){.key = shares[i].name,
-				.title = shares[i].title,
-				.group = "components for",
-				.digits = 0});
-}
+struct row {
+	struct al_audit_place at;
+	const char *form;
+	size_t component, n[N_SHARES];
+	double share, cumulative, effective, different;
+};
+
+#define SHARE_FIELD(at, name, text) \
+	{ \
+		{.key = name, .title = text, .group = "components for", .digits = 0}, \
+			AL_MEMBER(struct row, n[at]) \
+	}
+
+static const struct al_table_field fields[] = {
+	AL_AUDIT_MODULE_FIELD,
+	{{.key = "form", .title = "Form", .is_key = true}, AL_MEMBER(struct row, form)},
+	{{.key = "component", .title = "Component", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct row, component)},
+	{{.key = "share", .title = "Share", .digits = 4}, AL_MEMBER(struct row, share)},
+	{{.key = "cumulative", .title = "Captured", .digits = 4},
+		AL_MEMBER(struct row, cumulative)},
+	{{.key = "effective_heads", .title = "Effective heads", .digits = 2},
+		AL_MEMBER(struct row, effective)},
+	{{.key = "different_heads", .title = "Different heads", .digits = 2},
+		AL_MEMBER(struct row, different)},
+	SHARE_FIELD(0, "n90", "90 %"),
+	SHARE_FIELD(1, "n95", "95 %"),
+	SHARE_FIELD(2, "n99", "99 %"),
+	AL_FIELDS_END,
+};
 
 /* Takes the mean head off every head: rows and columns of the Gram matrix lose their means. */
 static void centre(struct al_matrix s, double *means)
@@ -146,23 +143,18 @@ static bool count_different(struct al_view inner, double *different, struct al_e
 static void add_rows(struct al_audit_module *module, enum al_form form, double different,
 	double *values, size_t n, struct al_table *table)
 {
-	double running = 0;
-
 	share_out(values, n);
-	double effective = effective_number(values, n);
+	struct row row = {.at = al_audit_place_of(module),
+		.form = al_form_names[form],
+		.effective = effective_number(values, n),
+		.different = different};
+	for (size_t j = 0; j < N_SHARES; j++)
+		row.n[j] = count_components(values, n, shares[j]);
 	for (size_t i = 0; i < n; i++) {
-		struct al_cell *cell = al_table_add_row(table);
-		running += values[i];
-		al_cell_set_text(table, cell++, module->attention->name);
-		al_cell_set_text(table, cell++, al_form_names[form]);
-		al_cell_set_int(table, cell++, (int64_t)i + 1);
-		al_cell_set_real(cell++, values[i]);
-		al_cell_set_real(cell++, running);
-		al_cell_set_real(cell++, effective);
-		al_cell_set_real(cell++, different);
-		for (size_t j = 0; j < N_SHARES; j++)
-			al_cell_set_int(table, cell++,
-				(int64_t)count_components(values, n, shares[j].share));
+		row.component = i + 1;
+		row.share = values[i];
+		row.cumulative += values[i];
+		al_table_add_record(table, &row);
 	}
 }
 
@@ -214,7 +206,7 @@ const struct al_measurement al_measurement_pca = {
 	.id = "pca",
 	.title = "Principal components across heads",
 	.needs = {.weights = true},
-	.add_columns = add_columns,
+	.fields = fields,
 	.add_module = add_module,
 	.summary = {{AL_SUMMARY_DIFFERENT_HEADS, summarise}},
 };

@@ -8,41 +8,42 @@
 #include <math.h>
 #include <string.h>
 
-static void add_columns(struct al_table *table, const struct al_audit *audit)
-{
-	static const struct al_column columns[] = {
-		{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "reason", .title = "Reason"},
-		{.key = "twin", .title = "Twin", .digits = AL_DIGITS_ALL},
-		{.key = "qk_cosine", .title = "QK cosine", .digits = 3},
-		{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
-		{.key = "output_share", .title = "Share of outputs", .digits = 4},
-		{.key = "ov_relative_error", .title = "OV error", .digits = 4},
-		{.key = "cumulative_error", .title = "Error with all before", .digits = 4},
-	};
+struct row {
+	struct al_audit_place at;
+	struct al_merge step;
+	const char *reason;
+	int64_t twin;
+	double ov_error;
+};
 
-	(void)audit;
-	al_audit_add_module_columns(table);
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-}
+static const struct al_table_field fields[] = {
+	AL_AUDIT_PLACE_FIELDS,
+	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct row, step.head)},
+	{{.key = "reason", .title = "Reason"}, AL_MEMBER(struct row, reason)},
+	{{.key = "twin", .title = "Twin", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, twin)},
+	{{.key = "qk_cosine", .title = "QK cosine", .digits = 3},
+		AL_MEMBER(struct row, step.qk_cosine)},
+	{{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
+		AL_MEMBER(struct row, step.ov_cosine)},
+	{{.key = "output_share", .title = "Share of outputs", .digits = 4},
+		AL_MEMBER(struct row, step.output_share)},
+	{{.key = "ov_relative_error", .title = "OV error", .digits = 4},
+		AL_MEMBER(struct row, ov_error)},
+	{{.key = "cumulative_error", .title = "Error with all before", .digits = 4},
+		AL_MEMBER(struct row, step.cumulative_error)},
+	AL_FIELDS_END,
+};
 
 static void add_row(struct al_table *table, const struct al_audit_module *module,
 	const struct al_merge *step)
 {
-	struct al_cell *cell = al_table_add_row(table);
 	const bool is_twin = step->twin != step->head;
 
-	al_audit_set_module(table, &cell, module);
-	al_cell_set_int(table, cell++, (int64_t)step->head);
-	al_cell_set_text(table, cell++, is_twin ? "twin" : "silent");
-	if (is_twin)
-		al_cell_set_int(table, cell, (int64_t)step->twin);
-	cell++;
-	al_audit_set_number(cell++, step->qk_cosine);
-	al_audit_set_number(cell++, step->ov_cosine);
-	al_cell_set_real(cell++, step->output_share);
-	al_cell_set_real(cell++, sqrt(fmax(step->ov_squared, 0)));
-	al_cell_set_real(cell, step->cumulative_error);
+	al_table_add_record(table,
+		&(struct row){al_audit_place_of(module), *step, is_twin ? "twin" : "silent",
+			is_twin ? (int64_t)step->twin : INT64_MIN,
+			sqrt(fmax(step->ov_squared, 0))});
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
@@ -121,7 +122,7 @@ const struct al_measurement al_measurement_redundant = {
 	.id = "redundant",
 	.title = "Heads that a module can do without",
 	.needs = {.weights = true},
-	.add_columns = add_columns,
+	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,
 	.short_form = {.columns = {"module", "head", "reason", "twin", "qk_cosine", "ov_cosine",

@@ -28,23 +28,26 @@ enum { MOST_SWEEPS = 2000 };
  * those dimensions. */
 #define NOISE .2
 
-static void add_columns(struct al_table *table, const struct al_audit *audit)
-{
-	static const struct al_column columns[] = {
-		{.key = "method", .title = "Method", .is_key = true},
-		{.key = "core", .title = "Core"},
-		{.key = "rank", .title = "Rank", .digits = AL_DIGITS_ALL},
-		{.key = "parameters",
-			.title = "Parameters",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-	};
+struct row {
+	struct al_audit_place at;
+	const char *method, *core;
+	size_t rank, parameters;
+	struct al_control_row control;
+};
 
-	(void)audit;
-	al_audit_add_module_columns(table);
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-	al_control_add_columns(table);
-}
+static const struct al_table_field fields[] = {
+	AL_AUDIT_PLACE_FIELDS,
+	{{.key = "method", .title = "Method", .is_key = true}, AL_MEMBER(struct row, method)},
+	{{.key = "core", .title = "Core"}, AL_MEMBER(struct row, core)},
+	{{.key = "rank", .title = "Rank", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, rank)},
+	{{.key = "parameters",
+		 .title = "Parameters",
+		 .quantity = AL_QUANTITY_COUNT,
+		 .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct row, parameters)},
+	AL_CONTROL_FIELDS(struct row, control),
+	AL_FIELDS_END,
+};
 
 /* The module as a tensor, in the precision that its stored numbers deserve. */
 struct measured {
@@ -74,17 +77,10 @@ static void measured_finish(struct measured *m)
 static void add_row(struct measured *m, const char *method, const char *core, size_t rank,
 	size_t parameters, double error)
 {
-	struct al_cell *cell = al_table_add_row(m->table);
-
-	al_audit_set_module(m->table, &cell, m->module);
-	al_cell_set_text(m->table, cell++, method);
-	if (core)
-		al_cell_set_text(m->table, cell, core);
-	cell++;
-	al_cell_set_int(m->table, cell++, (int64_t)rank);
-	al_cell_set_int(m->table, cell++, (int64_t)parameters);
-	al_control_set_cells(cell, m->original, parameters, error,
-		al_control_error(&m->control, parameters));
+	al_table_add_record(m->table,
+		&(struct row){al_audit_place_of(m->module), method, core, rank, parameters,
+			al_control_compare(m->original, parameters, error,
+				al_control_error(&m->control, parameters))});
 }
 
 static bool add_tucker(struct measured *m, size_t rank, double *error, struct al_error *err)
@@ -306,7 +302,7 @@ const struct al_measurement al_measurement_tucker = {
 	.needs = {.weights = true},
 	.drawings = &drawing,
 	.n_drawings = 1,
-	.add_columns = add_columns,
+	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,
 };

@@ -59,7 +59,7 @@ void al_audit_run_begin_table(struct al_audit_run *run, size_t measurement)
 	const struct al_measurement *m = al_measurements[measurement];
 
 	al_table_init(run->tables[measurement], m->id, m->title);
-	m->add_columns(run->tables[measurement], &run->audit);
+	al_measurement_add_columns(m, run->tables[measurement], &run->audit);
 }
 
 void al_audit_run_begin_tables(struct al_audit_run *run)

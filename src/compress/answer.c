@@ -7,42 +7,50 @@
 #include "audit/control.h"
 #include "compress/by_data.h"
 
+struct row {
+	const char *module, *method;
+	int64_t layer, rank, original, parameters;
+	struct al_control_row control;
+};
+
+static const struct al_table_field fields[] = {
+	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct row, module)},
+	{{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, layer)},
+	{{.key = "method", .title = "Method"}, AL_MEMBER(struct row, method)},
+	{{.key = "rank", .title = "Rank", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, rank)},
+	{{.key = "original",
+		 .title = "Query and key parameters",
+		 .quantity = AL_QUANTITY_COUNT,
+		 .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct row, original)},
+	{{.key = "parameters",
+		 .title = "Compressed",
+		 .quantity = AL_QUANTITY_COUNT,
+		 .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct row, parameters)},
+	AL_CONTROL_FIELDS(struct row, control),
+	AL_FIELDS_END,
+};
+
 void al_compress_add_columns(struct al_table *table)
 {
-	static const struct al_column columns[] = {
-		{.key = "module", .title = "Module", .is_key = true},
-		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL},
-		{.key = "method", .title = "Method"},
-		{.key = "rank", .title = "Rank", .digits = AL_DIGITS_ALL},
-		{.key = "original",
-			.title = "Query and key parameters",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "parameters",
-			.title = "Compressed",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-	};
-
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-	al_control_add_columns(table);
+	al_table_add_fields(table, fields, 0);
 }
 
 static void add_row(const struct al_job_module *module, struct al_table *table)
 {
 	const struct al_module_layout *layout = &module->layout;
-	struct al_cell *cell = al_table_add_row(table);
 
-	al_cell_set_text(table, cell++, layout->attention->name);
-	al_cell_set_int(table, cell++, layout->attention->layer);
-	al_cell_set_text(table, cell++, al_method_names[layout->method]);
-	if (!al_method_drops(layout->method))
-		al_cell_set_int(table, cell, layout->rank);
-	cell++;
-	al_cell_set_int(table, cell++, module->original);
-	al_cell_set_int(table, cell++, module->parameters);
-	al_control_set_cells(cell, (size_t)module->original, (size_t)module->parameters,
-		module->relative_error, layout->is_refitted ? NAN : module->control_error);
+	al_table_add_record(table,
+		&(struct row){.module = layout->attention->name,
+			.layer = layout->attention->layer,
+			.method = al_method_names[layout->method],
+			.rank = al_method_drops(layout->method) ? INT64_MIN : layout->rank,
+			.original = module->original,
+			.parameters = module->parameters,
+			.control = al_control_compare((size_t)module->original,
+				(size_t)module->parameters, module->relative_error,
+				layout->is_refitted ? NAN : module->control_error)});
 }
 
 /* What the error is of. */

@@ -130,7 +130,7 @@ static struct answer *run_audit(int64_t n_nulls)
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
 		a->tables[i] = &a->all[i];
 		al_table_init(a->tables[i], al_measurements[i]->id, al_measurements[i]->title);
-		al_measurements[i]->add_columns(a->tables[i], &a->audit);
+		al_measurement_add_columns(al_measurements[i], a->tables[i], &a->audit);
 	}
 	for (size_t i = 0; i < a->view.n_modules; i++)
 		measure(a, &a->view.modules[i]);
