@@ -73,8 +73,8 @@ bool al_stack_init(struct al_stack *stack, const struct al_heads *heads,
 
 /* ---- Gram matrices of weighed heads ----
  *
- * Of own_gram: a head's block is as small as a head is wide, so that this takes less than a sixth of
- * the products that the weighed heads themselves would ask for. */
+ * Of own_gram: a head's block is as small as a head is wide, so that this takes less than a sixth
+ * of the products that the weighed heads themselves would ask for. */
 
 struct weighing {
 	struct al_view gram, weights;
