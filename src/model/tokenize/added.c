@@ -115,14 +115,14 @@ static bool find_added(const struct al_step *step, struct al_arena *memory,
 	return true;
 }
 
-void al_added_step(struct al_tokenizer_reader *r, bool is_normalized, struct al_text_steps *steps)
+void al_added_step(const struct al_pipeline *t, struct al_arena *arena, bool is_normalized,
+	struct al_text_steps *steps)
 {
-	struct finder *finder = al_new(r->arena, struct finder);
-	const struct al_json_tokenizer *t = r->tokenizer;
+	struct finder *finder = al_new(arena, struct finder);
 	size_t n = 0;
 
 	finder->items = t->added;
-	al_vocab_init(&finder->vocab, r->arena, t->n_added);
+	al_vocab_init(&finder->vocab, arena, t->n_added);
 	for (size_t i = 0; i < t->n_added; i++)
 		if (t->added[i].is_normalized == is_normalized && t->added[i].text.n > 0) {
 			al_vocab_add(&finder->vocab, t->added[i].text, (int32_t)i);
@@ -131,35 +131,23 @@ void al_added_step(struct al_tokenizer_reader *r, bool is_normalized, struct al_
 		}
 	if (n == 0)
 		return;
-	finder->word = al_pattern_of(r->arena,
+	finder->word = al_pattern_of(arena,
 		"\\A[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}]");
-	finder->blank_before = al_pattern_of(r->arena, "\\p{White_Space}+\\z");
-	finder->blank_after = al_pattern_of(r->arena, "\\A\\p{White_Space}+");
-	al_steps_add(steps, r->arena, (struct al_step){.run = find_added, .data = finder});
+	finder->blank_before = al_pattern_of(arena, "\\p{White_Space}+\\z");
+	finder->blank_after = al_pattern_of(arena, "\\A\\p{White_Space}+");
+	al_steps_add(steps, arena, (struct al_step){.run = find_added, .data = finder});
 }
 
 /* ---- the file ---- */
-
-struct item {
-	const char *content;
-	int32_t token;
-	bool is_word, takes_left, takes_right, is_normalized;
-};
-
-static bool read_id(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	const struct al_tokenizer_reader *r = context;
-
-	return al_read_token(r->doc, node, out, err);
-}
 
 static bool check_item(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
-	const struct item *item = record;
-	const int32_t known = al_vocab_find(&r->tokenizer->model.vocab, al_span_of(item->content));
+	struct al_added *item = record;
+	const int32_t known = al_vocab_find(&r->pipeline->model.vocab, al_span_of(item->content));
 
+	item->text = al_span_of(item->content);
 	return known < 0 || known == item->token
 		|| al_json_fail(r->doc, node, err,
 			"\"%.60s\" is token %d here and %d of the vocabulary", item->content,
@@ -172,50 +160,37 @@ static bool normalize(struct al_tokenizer_reader *r, struct al_span *text, struc
 	struct al_text_pieces pieces = {0};
 
 	al_pieces_add(&pieces, r->arena, (struct al_piece){*text, -1, true});
-	if (!al_steps_run(&r->tokenizer->normalizer, r->arena, &pieces, err))
+	if (!al_steps_run(&r->pipeline->normalizer, r->arena, &pieces, err))
 		return false;
 	*text = pieces.n > 0 ? pieces.items[0].text : (struct al_span){"", 0};
 	return true;
 }
 
-static bool take_item(struct al_tokenizer_reader *r, const struct item *item, struct al_error *err)
-{
-	struct al_json_tokenizer *t = r->tokenizer;
-	struct al_added *added = &t->added[t->n_added];
+#define AT(member) offsetof(struct al_added, member)
 
-	*added = (struct al_added){al_span_of(item->content), item->token, item->is_word,
-		item->takes_left, item->takes_right, item->is_normalized};
-	t->n_added += item->content[0] != '\0';
-	return !item->is_normalized || normalize(r, &added->text, err);
-}
-
-bool al_added_read(void *context, const struct al_item *node, void *out, struct al_error *err)
+bool al_added_read(struct al_tokenizer_reader *r, const struct al_item *node, struct al_error *err)
 {
 	static const struct al_field fields[] = {
-		{AL_KEY("id", BY, offsetof(struct item, token)), .read = read_id,
-			.is_required = true},
-		{AL_KEY("content", TEXT, offsetof(struct item, content)), .is_required = true},
-		{AL_KEY("single_word", BOOLEAN, offsetof(struct item, is_word)),
-			.is_required = true},
-		{AL_KEY("lstrip", BOOLEAN, offsetof(struct item, takes_left)), .is_required = true},
-		{AL_KEY("rstrip", BOOLEAN, offsetof(struct item, takes_right)),
-			.is_required = true},
-		{AL_KEY("normalized", BOOLEAN, offsetof(struct item, is_normalized)),
-			.is_required = true},
+		{AL_KEY("id", BY, AT(token)), .read = al_read_token, .is_required = true},
+		{AL_KEY("content", TEXT, AT(content)), .is_required = true},
+		{AL_KEY("single_word", BOOLEAN, AT(is_word)), .is_required = true},
+		{AL_KEY("lstrip", BOOLEAN, AT(takes_left)), .is_required = true},
+		{AL_KEY("rstrip", BOOLEAN, AT(takes_right)), .is_required = true},
+		{AL_KEY("normalized", BOOLEAN, AT(is_normalized)), .is_required = true},
 		{AL_KEY("special", BY, 0), .read = al_read_nothing, .is_required = true},
 	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields), .check = check_item};
-	struct al_tokenizer_reader *r = context;
+	static const struct al_record record = {.fields = AL_FIELDS(fields),
+		.size = sizeof(struct al_added),
+		.check = check_item};
+	static const struct al_field list = {AL_KEY("added_tokens", LIST,
+						     offsetof(struct al_pipeline, added)),
+		.n_offset = offsetof(struct al_pipeline, n_added), .record = &record};
+	struct al_pipeline *p = r->pipeline;
 
-	(void)out;
-	if (!al_json_expect(r->doc, node, AL_JSON_ARRAY, err))
+	if (!al_record_read_items(&r->source, &list, node, p, err))
 		return false;
-	r->tokenizer->added = al_new_array(r->arena, struct al_added, al_json_size(node));
-	al_json_each (child, node) {
-		struct item item = {0};
-		if (!al_record_read(&r->source, &record, child, &item, err)
-			|| !take_item(r, &item, err))
+	for (size_t i = 0; i < p->n_added; i++)
+		if (p->added[i].is_normalized && !normalize(r, &p->added[i].text, err))
 			return false;
-	}
 	return true;
 }

@@ -34,45 +34,31 @@ static bool find_merge(const void *context, int32_t a, int32_t b, struct al_bpe_
 
 /* ---- the list of merges ---- */
 
-/* "a b", or ["a", "b"]. */
-static bool read_pair(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_span pair[2], struct al_error *err)
+bool al_merge_split(const char *text, struct al_span pair[2], struct al_error *err)
 {
-	const char *texts[2];
+	const char *blank = strchr(text, ' ');
 
-	if (al_json_kind(node) == AL_JSON_ARRAY && al_json_size(node) == 2) {
-		for (size_t i = 0; i < 2; i++) {
-			if (!al_json_text(r->doc, al_json_at(node, i), &texts[i], err))
-				return false;
-			pair[i] = al_span_of(texts[i]);
-		}
-		return true;
-	}
-	if (!al_json_text(r->doc, node, &texts[0], err))
-		return false;
-	const char *blank = strchr(texts[0], ' ');
 	if (!blank || strchr(blank + 1, ' '))
-		return al_json_fail(r->doc, node, err,
-			"found \"%.60s\", expected two pieces with a blank between them", texts[0]);
-	pair[0] = (struct al_span){texts[0], (size_t)(blank - texts[0])};
+		return al_fail(err, AL_EINPUT,
+			"found \"%.60s\", expected two pieces with a blank between them", text);
+	pair[0] = (struct al_span){text, (size_t)(blank - text)};
 	pair[1] = al_span_of(blank + 1);
 	return true;
 }
 
-static bool find_piece(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_span text, int32_t *out, struct al_error *err)
+static bool find_piece(const struct al_token_model *model, struct al_span text, int32_t *out,
+	struct al_error *err)
 {
-	*out = al_vocab_find(&r->tokenizer->model.vocab, text);
+	*out = al_vocab_find(&model->vocab, text);
 	return *out >= 0
-		|| al_json_fail(r->doc, node, err, "\"%.*s\" isn't in the vocabulary",
+		|| al_fail(err, AL_EINPUT, "\"%.*s\" isn't in the vocabulary",
 			(int)(text.n < 60 ? text.n : 60), text.data);
 }
 
 /* What the two are together: the second without the prefix of what continues a word. */
-static bool find_joined(struct al_tokenizer_reader *r, const struct al_item *node,
-	const struct al_span pair[2], int32_t *out, struct al_error *err)
+static bool find_joined(const struct al_token_model *model, const struct al_span pair[2],
+	int32_t *out, struct al_error *err)
 {
-	const struct al_token_model *model = &r->tokenizer->model;
 	const size_t n_prefix = model->prefix ? strlen(model->prefix) : 0;
 	const size_t skipped = n_prefix < pair[1].n ? n_prefix : pair[1].n;
 	struct al_text joined;
@@ -80,60 +66,30 @@ static bool find_joined(struct al_tokenizer_reader *r, const struct al_item *nod
 	al_text_init(&joined);
 	al_text_add_bytes(&joined, pair[0].data, pair[0].n);
 	al_text_add_bytes(&joined, pair[1].data + skipped, pair[1].n - skipped);
-	bool ok = find_piece(r, node, (struct al_span){joined.data, joined.length}, out, err);
+	bool ok = find_piece(model, (struct al_span){joined.data, joined.length}, out, err);
 	al_text_finish(&joined);
 	return ok;
 }
 
-static bool add_merge(struct al_tokenizer_reader *r, const struct al_item *node, size_t rank,
+void al_merges_init(struct al_token_model *model, struct al_arena *arena, size_t n)
+{
+	for (model->n_merge_slots = 4; model->n_merge_slots < 2 * n;)
+		model->n_merge_slots *= 2;
+	model->merges = al_new_array(arena, struct al_pair_merge, model->n_merge_slots);
+	for (size_t i = 0; i < model->n_merge_slots; i++)
+		model->merges[i].a = -1;
+}
+
+bool al_merge_add(struct al_token_model *model, const struct al_span pair[2], size_t rank,
 	struct al_error *err)
 {
-	struct al_token_model *model = &r->tokenizer->model;
 	struct al_pair_merge merge = {.merge = {.rank = (double)rank}};
-	struct al_span pair[2];
 
-	if (!read_pair(r, node, pair, err) || !find_piece(r, node, pair[0], &merge.a, err)
-		|| !find_piece(r, node, pair[1], &merge.b, err)
-		|| !find_joined(r, node, pair, &merge.merge.token, err))
+	if (!find_piece(model, pair[0], &merge.a, err) || !find_piece(model, pair[1], &merge.b, err)
+		|| !find_joined(model, pair, &merge.merge.token, err))
 		return false;
 	*find_slot(model, merge.a, merge.b) = merge;
 	return true;
-}
-
-static bool read_merges(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	struct al_tokenizer_reader *r = context;
-	struct al_token_model *model = &r->tokenizer->model;
-	size_t rank = 0;
-
-	(void)out;
-	if (!al_json_expect(r->doc, node, AL_JSON_ARRAY, err))
-		return false;
-	const size_t n = al_json_size(node);
-	for (model->n_merge_slots = 4; model->n_merge_slots < 2 * n;)
-		model->n_merge_slots *= 2;
-	model->merges = al_new_array(r->arena, struct al_pair_merge, model->n_merge_slots);
-	for (size_t i = 0; i < model->n_merge_slots; i++)
-		model->merges[i].a = -1;
-	al_json_each (item, node)
-		if (!add_merge(r, item, rank++, err))
-			return false;
-	return true;
-}
-
-static bool read_dropout(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	const struct al_tokenizer_reader *r = context;
-	double value = 0;
-
-	(void)out;
-	if (al_json_kind(node) == AL_JSON_NULL)
-		return true;
-	if (!al_json_real(r->doc, node, &value, err))
-		return false;
-	return value == 0
-		|| al_json_fail(r->doc, node, err,
-			"\"dropout\" is %g: text would be split at random", value);
 }
 
 /* ---- a word ---- */
@@ -217,7 +173,7 @@ static size_t most_tokens(const struct al_token_model *model, struct al_span tex
 		+ (model->suffix ? strlen(model->suffix) : 0);
 }
 
-static bool encode(const struct al_token_model *model, struct al_arena *memory, struct al_span text,
+bool al_encode_bpe(const struct al_token_model *model, struct al_arena *memory, struct al_span text,
 	struct al_tokens *tokens, struct al_error *err)
 {
 	const int32_t whole = model->ignores_merges ? al_vocab_find(&model->vocab, text) : -1;
@@ -235,27 +191,4 @@ static bool encode(const struct al_token_model *model, struct al_arena *memory, 
 	for (size_t i = 0; i < n; i++)
 		al_tokens_add(tokens, word.tokens[i]);
 	return ok;
-}
-
-bool al_bpe_read(struct al_tokenizer_reader *r, const struct al_item *node, struct al_error *err)
-{
-#define AT(member) offsetof(struct al_token_model, member)
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("dropout", BY, 0), .read = read_dropout},
-		{AL_KEY("unk_token", BY, AT(unknown_text)), .read = al_read_text_or_null},
-		{AL_KEY("continuing_subword_prefix", BY, AT(prefix)), .read = al_read_text_or_null},
-		{AL_KEY("end_of_word_suffix", BY, AT(suffix)), .read = al_read_text_or_null},
-		{AL_KEY("fuse_unk", BOOLEAN, AT(fuses_unknown))},
-		{AL_KEY("byte_fallback", BOOLEAN, AT(has_byte_fallback))},
-		{AL_KEY("ignore_merges", BOOLEAN, AT(ignores_merges))},
-		{AL_KEY("vocab", BY, 0), .read = al_read_vocab, .is_required = true},
-		{AL_KEY("merges", BY, 0), .read = read_merges, .is_required = true},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields)};
-	struct al_token_model *model = &r->tokenizer->model;
-
-	model->encode = encode;
-	return al_record_read(&r->source, &record, node, model, err)
-		&& al_model_find_unknown(r, node, err);
 }

@@ -2,11 +2,10 @@
  * scores), "gpt2" (byte-level pairs by a list of merges), "bert" (WordPiece, in which what begins a
  * word begins with U+2581 and what continues one has no "##") and "t5" (Unigram).
  *= ggml-org/llama.cpp, src/llama-vocab.cpp */
-#include "model/tokenize/gguf.h"
+#include "model/tokenize/internal.h"
 
-#include <glib.h>
+#include <stdlib.h>
 
-#include "base/json.h"
 #include "base/text.h"
 #include "formats/gguf.h"
 
@@ -16,11 +15,11 @@ static const char blank[] = "\u2581";
 
 struct vocabulary {
 	const struct al_checkpoint *checkpoint;
-	struct al_arena arena;
+	struct al_arena *arena; /* the tokenizer's */
+	struct al_pipeline *pipeline;
 	const char **texts; /* [n] */
 	double *scores, *types; /* [n], or NULL where the file has none */
 	size_t n;
-	struct al_text json;
 };
 
 enum token_type { TOKEN_NORMAL = 1, TOKEN_UNKNOWN = 2, TOKEN_CONTROL = 3, TOKEN_USER_DEFINED = 4 };
@@ -49,14 +48,15 @@ static bool is_set(const struct vocabulary *v, const char *key, bool otherwise)
 }
 
 /* A token by its key; where there is none that of `otherwise`; -1: none. */
-static bool find_token(const struct vocabulary *v, const char *key, int otherwise, long long *out,
+static bool find_token(const struct vocabulary *v, const char *key, int otherwise, int32_t *out,
 	struct al_error *err)
 {
 	const struct al_gguf_pair *pair = find(v->checkpoint, key);
+	const long long token = pair ? strtoll(pair->value, NULL, 10) : otherwise;
 
-	*out = pair ? strtoll(pair->value, NULL, 10) : otherwise;
-	return (*out >= -1 && *out < (long long)v->n)
-		|| al_fail(err, AL_EINPUT, "%s is %lld, of %zu tokens", key, *out, v->n);
+	*out = (int32_t)token;
+	return (token >= -1 && token < (long long)v->n)
+		|| al_fail(err, AL_EINPUT, "%s is %lld, of %zu tokens", key, token, v->n);
 }
 
 /* ---- the vocabulary ---- */
@@ -65,7 +65,7 @@ static bool read_beside(struct vocabulary *v, const char *key, double **out, str
 {
 	size_t n;
 
-	return al_gguf_read_numbers(v->checkpoint, key, &v->arena, out, &n, err)
+	return al_gguf_read_numbers(v->checkpoint, key, v->arena, out, &n, err)
 		&& (!*out || n == v->n
 			|| al_fail(err, AL_EINPUT, "%s has %zu numbers, of %zu tokens", key, n,
 				v->n));
@@ -73,13 +73,14 @@ static bool read_beside(struct vocabulary *v, const char *key, double **out, str
 
 static bool read_vocabulary(struct vocabulary *v, struct al_error *err)
 {
-	if (!al_gguf_read_texts(v->checkpoint, KEY("tokens"), &v->arena, &v->texts, &v->n, err))
+	if (!al_gguf_read_texts(v->checkpoint, KEY("tokens"), v->arena, &v->texts, &v->n, err))
 		return false;
-	if (v->n == 0)
-		return al_fail(err, AL_EINPUT, KEY("tokens") " holds no tokens");
+	if (v->n == 0 || v->n > INT32_MAX)
+		return al_fail(err, AL_EINPUT, KEY("tokens") " holds %s tokens",
+			v->n ? "too many" : "no");
 	for (size_t i = 0; i < v->n; i++)
 		if (!*v->texts[i])
-			v->texts[i] = al_format(&v->arena, "[EMPTY_%zu]", i);
+			v->texts[i] = al_format(v->arena, "[EMPTY_%zu]", i);
 	return read_beside(v, KEY("scores"), &v->scores, err)
 		&& read_beside(v, KEY("token_type"), &v->types, err);
 }
@@ -90,61 +91,54 @@ static double type_of(const struct vocabulary *v, size_t token)
 	return v->types ? v->types[token] : TOKEN_NORMAL;
 }
 
-/* "vocab": {"text": token}, and what a text is called there. */
-static void add_map(struct vocabulary *v,
+/* What a text is called there, if it isn't itself. */
+static void add_vocabulary(struct vocabulary *v,
 	const char *(*rename)(struct al_arena *arena, const char *text))
 {
-	al_text_add(&v->json, "\"vocab\":{");
-	for (size_t i = 0; i < v->n; i++) {
-		al_text_add(&v->json, i ? "," : "");
-		al_json_quote(&v->json, rename ? rename(&v->arena, v->texts[i]) : v->texts[i]);
-		al_text_addf(&v->json, ":%zu", i);
-	}
-	al_text_add(&v->json, "}");
+	struct al_vocab *vocab = &v->pipeline->model.vocab;
+
+	al_vocab_init(vocab, v->arena, v->n);
+	for (size_t i = 0; i < v->n; i++)
+		al_vocab_add(vocab,
+			al_span_of(rename ? rename(v->arena, v->texts[i]) : v->texts[i]),
+			(int32_t)i);
 }
 
-/* "vocab": [["text", score]] */
 static bool add_scored(struct vocabulary *v, struct al_error *err)
 {
+	struct al_token_model *model = &v->pipeline->model;
+
 	if (!v->scores)
 		return al_fail(err, AL_EINPUT, KEY("scores") " is missing");
-	al_text_add(&v->json, "\"vocab\":[");
-	for (size_t i = 0; i < v->n; i++) {
-		al_text_add(&v->json, i ? ",[" : "[");
-		al_json_quote(&v->json, v->texts[i]);
-		al_text_addf(&v->json, ",%.9g]", v->scores[i]);
-	}
-	al_text_add(&v->json, "]");
+	al_scored_init(model, v->arena, v->n);
+	for (size_t i = 0; i < v->n; i++)
+		model->texts[i] = al_span_of(v->texts[i]);
+	model->scores = v->scores;
+	al_scored_index(model, v->arena);
 	return true;
 }
 
-/* Tokens that no other text makes: a tokenizer.json finds them in the text too. */
+/* Tokens that no other text makes: they are found in the text too. */
 static void add_added(struct vocabulary *v)
 {
-	const char *comma = "";
+	struct al_pipeline *p = v->pipeline;
 
-	al_text_add(&v->json, ",\"added_tokens\":[");
+	p->added = al_new_array(v->arena, struct al_added, v->n);
 	for (size_t i = 0; i < v->n; i++) {
 		const double type = type_of(v, i);
-		if (type != TOKEN_CONTROL && type != TOKEN_USER_DEFINED && type != TOKEN_UNKNOWN)
-			continue;
-		al_text_addf(&v->json, "%s{\"id\":%zu,\"content\":", comma, i);
-		al_json_quote(&v->json, v->texts[i]);
-		al_text_add(&v->json,
-			",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,"
-			"\"normalized\":false,\"special\":true}");
-		comma = ",";
+		if (type == TOKEN_CONTROL || type == TOKEN_USER_DEFINED || type == TOKEN_UNKNOWN)
+			p->added[p->n_added++] = (struct al_added){.text = al_span_of(v->texts[i]),
+				.token = (int32_t)i};
 	}
-	al_text_add(&v->json, "]");
 }
 
 /* ---- tokens around a text ---- */
 
-/* The one of that key as a template's, where the file wants it. */
+/* The one of that key, where the file wants it. */
 static bool add_around(struct vocabulary *v, const char *add_key, bool adds, const char *key,
-	int otherwise, struct al_text *specials, struct al_error *err)
+	int otherwise, struct al_ids *out, struct al_error *err)
 {
-	long long token;
+	int32_t token;
 
 	if (!is_set(v, add_key, adds))
 		return true;
@@ -152,82 +146,76 @@ static bool add_around(struct vocabulary *v, const char *add_key, bool adds, con
 		return false;
 	if (token < 0)
 		return al_fail(err, AL_EINPUT, "%s is true, and %s names no token", add_key, key);
-	al_text_addf(&v->json, "{\"SpecialToken\":{\"id\":\"%s\",\"type_id\":0}},", key);
-	al_text_addf(specials, "%s\"%s\":{\"id\":\"%s\",\"ids\":[%lld],\"tokens\":[]}",
-		specials->length ? "," : "", key, key, token);
+	al_ids_add(out, v->arena, token);
 	return true;
 }
 
 /* What llama.cpp takes where a key is missing. */
 struct around {
 	bool adds_bos, adds_eos, adds_sep;
-	int bos, eos, sep;
+	int bos, eos, sep, unknown; /* unknown -1: it names none */
 };
-
-static bool add_template(struct vocabulary *v, const struct around *a, struct al_error *err)
-{
-	struct al_text specials;
-
-	al_text_init(&specials);
-	al_text_add(&v->json, ",\"post_processor\":{\"type\":\"TemplateProcessing\",\"single\":[");
-	bool ok = add_around(v, KEY("add_bos_token"), a->adds_bos, KEY("bos_token_id"), a->bos,
-		&specials, err);
-	al_text_add(&v->json, "{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},");
-	ok = ok
-		&& add_around(v, KEY("add_sep_token"), a->adds_sep, KEY("seperator_token_id"),
-			a->sep, &specials, err)
-		&& add_around(v, KEY("add_eos_token"), a->adds_eos, KEY("eos_token_id"), a->eos,
-			&specials, err);
-	v->json.data[--v->json.length] = '\0';
-	al_text_addf(&v->json, "],\"special_tokens\":{%s}}", specials.data);
-	al_text_finish(&specials);
-	return ok;
-}
 
 /* ---- kinds ---- */
 
-static bool tell_llama(struct vocabulary *v, struct al_error *err)
+static void add_step(struct vocabulary *v, struct al_step step)
 {
-	static const struct around around = {true, false, false, 1, 2, -1};
-	long long unknown;
+	al_steps_add(&v->pipeline->normalizer, v->arena, step);
+}
 
-	if (!find_token(v, KEY("unknown_token_id"), 0, &unknown, err))
-		return false;
-	al_text_addf(&v->json,
-		"{\"model\":{\"type\":\"ScoredBPE\",\"byte_fallback\":true,"
-		"\"unk_id\":%lld,",
-		unknown);
-	if (!add_scored(v, err))
-		return false;
-	al_text_add(&v->json, "},\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[");
+static bool make_llama(struct vocabulary *v, struct around *a, struct al_error *err)
+{
+	(void)a;
+	v->pipeline->model.encode = al_encode_scored;
 	if (is_set(v, KEY("add_space_prefix"), true))
-		al_text_addf(&v->json, "{\"type\":\"Prepend\",\"prepend\":\"%s\"},", blank);
-	al_text_addf(&v->json,
-		"{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"%s\"}]}",
-		blank);
-	add_added(v);
-	return add_template(v, &around, err);
+		add_step(v,
+			(struct al_step){.run = al_step_prefix,
+				.text = blank,
+				.is_inverted = true});
+	add_step(v, (struct al_step){.run = al_step_replace, .regex = " ", .text = blank});
+	return add_scored(v, err);
 }
 
 static bool add_merges(struct vocabulary *v, struct al_error *err)
 {
 	const char **merges;
+	struct al_span pair[2];
 	size_t n;
 
-	if (!al_gguf_read_texts(v->checkpoint, KEY("merges"), &v->arena, &merges, &n, err))
+	if (!al_gguf_read_texts(v->checkpoint, KEY("merges"), v->arena, &merges, &n, err))
 		return false;
 	if (n == 0)
 		return al_fail(err, AL_EINPUT, KEY("merges") " is missing");
-	al_text_add(&v->json, ",\"merges\":[");
-	for (size_t i = 0; i < n; i++) {
-		al_text_add(&v->json, i ? "," : "");
-		al_json_quote(&v->json, merges[i]);
-	}
-	al_text_add(&v->json, "]}");
+	al_merges_init(&v->pipeline->model, v->arena, n);
+	for (size_t i = 0; i < n; i++)
+		if (!al_merge_split(merges[i], pair, err)
+			|| !al_merge_add(&v->pipeline->model, pair, i, err))
+			return al_in(err, KEY("merges") ": item %zu", i);
 	return true;
 }
 
-static bool tell_gpt2(struct vocabulary *v, struct al_error *err)
+static bool add_splits(struct vocabulary *v, const struct al_gguf_pre *pre, struct al_error *err)
+{
+	struct al_text_steps *steps = &v->pipeline->pre_tokenizer;
+
+	if (pre->splits_digits)
+		al_steps_add(steps, v->arena,
+			(struct al_step){.run = al_step_split,
+				.regex = "\\p{N}",
+				.behavior = AL_SPLIT_ISOLATED});
+	for (size_t i = 0; i < AL_GGUF_MOST_SPLITS && pre->splits[i]; i++) {
+		struct al_step step = {.run = al_step_split, .behavior = AL_SPLIT_ISOLATED};
+		if (!al_pattern_compile(v->arena, pre->splits[i], &step.pattern, err))
+			return false;
+		al_steps_add(steps, v->arena, step);
+	}
+	if (!pre->splits[0])
+		al_steps_add(steps, v->arena, al_gpt2_split);
+	al_steps_add(steps, v->arena, (struct al_step){.run = al_step_bytes});
+	return true;
+}
+
+static bool make_gpt2(struct vocabulary *v, struct around *a, struct al_error *err)
 {
 	const char *name = find_text(v->checkpoint, KEY("pre"));
 	const struct al_gguf_pre *pre;
@@ -237,17 +225,13 @@ static bool tell_gpt2(struct vocabulary *v, struct al_error *err)
 			KEY("pre") " is missing: how words are split isn't known");
 	if (!al_gguf_pre_find(name, &pre, err))
 		return false;
-	al_text_addf(&v->json, "{\"model\":{\"type\":\"BPE\",\"ignore_merges\":%s,",
-		pre->ignores_merges ? "true" : "false");
-	add_map(v, NULL);
-	if (!add_merges(v, err))
-		return false;
-	al_text_addf(&v->json, ",\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[%s]}",
-		pre->parts);
-	if (pre->normalizer)
-		al_text_addf(&v->json, ",\"normalizer\":%s", pre->normalizer);
-	add_added(v);
-	return add_template(v, &(struct around){pre->adds_bos, false, false, -1, -1, -1}, err);
+	a->adds_bos = pre->adds_bos;
+	v->pipeline->model.encode = al_encode_bpe;
+	v->pipeline->model.ignores_merges = pre->ignores_merges;
+	if (pre->is_nfc)
+		add_step(v, al_nfc);
+	add_vocabulary(v, NULL);
+	return add_merges(v, err) && add_splits(v, pre, err);
 }
 
 static const char *piece_of_word(struct al_arena *arena, const char *text)
@@ -261,88 +245,109 @@ static const char *piece_of_word(struct al_arena *arena, const char *text)
 	return al_format(arena, "##%s", text);
 }
 
-static bool tell_bert(struct vocabulary *v, struct al_error *err)
+static bool make_bert(struct vocabulary *v, struct around *a, struct al_error *err)
 {
-	static const struct around around = {true, false, true, 101, -1, 102};
-	long long unknown;
+	struct al_token_model *model = &v->pipeline->model;
 
-	if (!find_token(v, KEY("unknown_token_id"), 100, &unknown, err))
-		return false;
-	al_text_add(&v->json,
-		"{\"model\":{\"type\":\"WordPiece\",\"continuing_subword_prefix\":\"##\","
-		"\"max_input_chars_per_word\":100,\"unk_token\":");
-	al_json_quote(&v->json, unknown < 0 ? "[UNK]" : v->texts[unknown]);
-	al_text_add(&v->json, ",");
-	add_map(v, piece_of_word);
-	al_text_add(&v->json,
-		"},\"normalizer\":{\"type\":\"BertNormalizer\",\"clean_text\":true,"
-		"\"handle_chinese_chars\":true,\"strip_accents\":null,\"lowercase\":true},"
-		"\"pre_tokenizer\":{\"type\":\"BertPreTokenizer\"}");
-	add_added(v);
-	return add_template(v, &around, err);
+	(void)a;
+	model->encode = al_encode_word_piece;
+	model->prefix = "##";
+	model->longest_word = 100;
+	add_vocabulary(v, piece_of_word);
+	al_bert_normalizer_add(&v->pipeline->normalizer, v->arena);
+	for (size_t i = 0; i < AL_N_BERT_SPLITS; i++)
+		al_steps_add(&v->pipeline->pre_tokenizer, v->arena, al_bert_splits[i]);
+	if (model->unknown < 0)
+		model->unknown = al_vocab_find(&model->vocab, al_span_of("[UNK]"));
+	return model->unknown >= 0 || al_fail(err, AL_EINPUT, "the vocabulary has no \"[UNK]\"");
 }
 
-/* The table of replacements, in base64. */
 static bool add_replacements(struct vocabulary *v, struct al_error *err)
 {
 	double *numbers;
 	size_t n;
 
-	if (!al_gguf_read_numbers(v->checkpoint, KEY("precompiled_charsmap"), &v->arena, &numbers,
+	if (!al_gguf_read_numbers(v->checkpoint, KEY("precompiled_charsmap"), v->arena, &numbers,
 		    &n, err))
 		return false;
-	if (n == 0)
-		return true;
-	unsigned char *bytes = al_new_array(&v->arena, unsigned char, n);
+	unsigned char *bytes = al_new_array(v->arena, unsigned char, n);
 	for (size_t i = 0; i < n; i++)
 		bytes[i] = (unsigned char)(int)numbers[i];
-	char *text = g_base64_encode(bytes, n);
-	al_text_addf(&v->json, "{\"type\":\"Precompiled\",\"precompiled_charsmap\":\"%s\"},", text);
-	g_free(text);
-	return true;
+	return n == 0 || al_charsmap_add(&v->pipeline->normalizer, v->arena, bytes, n)
+		|| al_fail(err, AL_EINPUT,
+			KEY("precompiled_charsmap") " isn't a table of replacements");
 }
 
-static bool tell_t5(struct vocabulary *v, struct al_error *err)
+static bool make_t5(struct vocabulary *v, struct around *a, struct al_error *err)
 {
-	static const struct around around = {false, true, false, -1, 1, -1};
-	long long unknown;
+	const struct al_step replace = {.run = al_step_replace, .regex = " ", .text = blank};
 
-	if (!find_token(v, KEY("unknown_token_id"), 2, &unknown, err))
+	(void)a;
+	v->pipeline->model.encode = al_encode_unigram;
+	if (!add_scored(v, err) || !add_replacements(v, err))
 		return false;
-	al_text_addf(&v->json, "{\"model\":{\"type\":\"Unigram\",\"unk_id\":%lld,", unknown);
-	if (!add_scored(v, err))
-		return false;
-	al_text_add(&v->json, "},\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[");
-	if (!add_replacements(v, err))
-		return false;
-	if (is_set(v, KEY("remove_extra_whitespaces"), false))
-		al_text_add(&v->json,
-			"{\"type\":\"Strip\",\"strip_left\":true,\"strip_right\":true},"
-			"{\"type\":\"Replace\",\"pattern\":{\"Regex\":\" {2,}\"},\"content\":\" "
-			"\"},");
-	al_text_addf(&v->json,
-		"{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"%s\"}]},"
-		"\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"%s\","
-		"\"prepend_scheme\":\"%s\",\"split\":false}",
-		blank, blank, is_set(v, KEY("add_space_prefix"), true) ? "always" : "never");
-	add_added(v);
-	return add_template(v, &around, err);
+	if (is_set(v, KEY("remove_extra_whitespaces"), false)) {
+		add_step(v, al_strip[0]);
+		add_step(v, al_strip[1]);
+		add_step(v,
+			(struct al_step){.run = al_step_replace, .regex = " {2,}", .text = " "});
+	}
+	add_step(v, replace);
+	if (is_set(v, KEY("add_space_prefix"), true))
+		al_steps_add(&v->pipeline->pre_tokenizer, v->arena,
+			(struct al_step){.run = al_step_prefix, .text = blank});
+	return true;
 }
 
 static const struct kind {
 	const char *name;
-	bool (*tell)(struct vocabulary *v, struct al_error *err);
-} kinds[] = {{"llama", tell_llama}, {"gpt2", tell_gpt2}, {"bert", tell_bert}, {"t5", tell_t5}};
+	bool (*make)(struct vocabulary *v, struct around *around, struct al_error *err);
+	struct around around;
+} kinds[] = {
+	{"llama", make_llama, {.adds_bos = true, .bos = 1, .eos = 2, .sep = -1, .unknown = 0}},
+	{"gpt2", make_gpt2, {.bos = -1, .eos = -1, .sep = -1, .unknown = -1}},
+	{"bert", make_bert,
+		{.adds_bos = true,
+			.adds_sep = true,
+			.bos = 101,
+			.eos = -1,
+			.sep = 102,
+			.unknown = 100}},
+	{"t5", make_t5, {.adds_eos = true, .bos = -1, .eos = 1, .sep = -1, .unknown = 2}},
+};
 
-static bool tell(struct vocabulary *v, struct al_error *err)
+static const struct kind *find_kind(const struct vocabulary *v, struct al_error *err)
 {
 	const char *name = find_text(v->checkpoint, KEY("model"));
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if (strcmp(kinds[i].name, name) == 0)
-			return read_vocabulary(v, err) && kinds[i].tell(v, err);
-	return al_fail(err, AL_EINPUT,
-		KEY("model") " is \"%.60s\", expected llama, gpt2, bert or t5", name);
+			return &kinds[i];
+	al_fail(err, AL_EINPUT, KEY("model") " is \"%.60s\", expected llama, gpt2, bert or t5",
+		name);
+	return NULL;
+}
+
+static bool make(struct vocabulary *v, struct al_error *err)
+{
+	const struct kind *kind = find_kind(v, err);
+	struct al_pipeline *p = v->pipeline;
+
+	if (!kind || !read_vocabulary(v, err))
+		return false;
+	struct around a = kind->around;
+	p->model.unknown = -1;
+	if ((a.unknown >= 0
+		    && !find_token(v, KEY("unknown_token_id"), a.unknown, &p->model.unknown, err))
+		|| !kind->make(v, &a, err))
+		return false;
+	add_added(v);
+	return add_around(v, KEY("add_bos_token"), a.adds_bos, KEY("bos_token_id"), a.bos,
+		       &p->before, err)
+		&& add_around(v, KEY("add_sep_token"), a.adds_sep, KEY("seperator_token_id"), a.sep,
+			&p->after, err)
+		&& add_around(v, KEY("add_eos_token"), a.adds_eos, KEY("eos_token_id"), a.eos,
+			&p->after, err);
 }
 
 bool al_gguf_has_tokenizer(const struct al_checkpoint *checkpoint)
@@ -355,14 +360,12 @@ bool al_gguf_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_chec
 {
 	struct vocabulary v = {.checkpoint = checkpoint};
 
-	al_arena_init(&v.arena);
-	al_text_init(&v.json);
-	bool ok = tell(&v, err);
-	if (ok) {
-		al_text_add(&v.json, "}");
-		ok = al_tokenizer_parse_of_gguf(tokenizer, v.json.data, v.json.length, err);
+	v.pipeline = al_pipeline_init(tokenizer);
+	v.arena = &tokenizer->arena;
+	if (make(&v, err)) {
+		al_pipeline_finish(v.pipeline, v.arena);
+		return true;
 	}
-	al_text_finish(&v.json);
-	al_arena_finish(&v.arena);
-	return ok || al_in(err, "%s", checkpoint->shards[0].source.path);
+	al_tokenizer_finish(tokenizer);
+	return al_in(err, "%s", checkpoint->shards[0].source.path);
 }

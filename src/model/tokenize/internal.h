@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/record.h"
+#include "formats/checkpoint.h"
 #include "model/tokenize/tokenizer.h"
 
 /* Bytes that aren't ended by NUL. */
@@ -25,14 +26,6 @@ static inline struct al_span al_span_part(struct al_span span, size_t first, siz
 {
 	return (struct al_span){span.data + first, end - first};
 }
-
-/* ---- kinds of files ---- */
-
-struct al_tokenizer_kind {
-	/* Adds the tokens of valid UTF-8, without ending the sequence. `memory` dies afterwards. */
-	bool (*encode)(const void *data, struct al_arena *memory, struct al_span text,
-		struct al_tokens *tokens, struct al_error *err);
-};
 
 /* ---- vocabularies ---- */
 
@@ -74,18 +67,6 @@ typedef bool al_merge_find(const void *context, int32_t a, int32_t b, struct al_
  * tokens are left. */
 size_t al_merge_all(struct al_arena *memory, int32_t *tokens, size_t n, al_merge_find *find,
 	const void *context);
-
-/* Pieces with scores: two neighbours whose joint text is a piece are joined, that of the highest
- * score first. */
-struct al_scored_pieces {
-	const struct al_vocab *vocab;
-	const struct al_span *texts; /* [token] */
-	const double *scores; /* [token] */
-};
-
-/* The same as al_merge_all. */
-size_t al_merge_scored(struct al_arena *memory, int32_t *tokens, size_t n,
-	const struct al_scored_pieces *pieces);
 
 /* ---- regular expressions ---- */
 
@@ -151,8 +132,9 @@ typedef bool al_step_run(const struct al_step *step, struct al_arena *memory,
 
 struct al_step {
 	al_step_run *run;
+	const char *regex; /* of our own: made into `pattern` as the step is added; NULL: none */
 	const struct al_pattern *pattern;
-	struct al_span text; /* what is put in */
+	const char *text; /* what is put in */
 	enum al_behavior behavior;
 	bool is_inverted, only_first;
 	int form; /* a GNormalizeMode */
@@ -174,61 +156,83 @@ al_step_run al_step_split;
 al_step_run al_step_prefix; /* `text` before pieces that don't begin with it */
 al_step_run al_step_bytes; /* bytes as the characters of byte-level vocabularies */
 
-/* ---- tokenizer.json ---- */
+/* BERT's normaliser with all its settings on; its splits, and GPT-2's. */
+void al_bert_normalizer_add(struct al_text_steps *steps, struct al_arena *arena);
+enum { AL_N_BERT_SPLITS = 2 };
+extern const struct al_step al_bert_splits[AL_N_BERT_SPLITS], al_gpt2_split;
+extern const struct al_step al_nfc, al_strip[2]; /* White space at the beginning, and at the end */
 
-struct al_json_tokenizer;
+/* SentencePiece's table of replacements; false where it is none. */
+bool al_charsmap_add(struct al_text_steps *steps, struct al_arena *arena,
+	const unsigned char *bytes, size_t n) AL_MUST_CHECK;
+
+/* ---- tokenizer.json ---- */
 
 struct al_tokenizer_reader {
 	struct al_record_source source;
 	struct al_arena *arena; /* the tokenizer's */
 	const struct al_json *doc;
-	struct al_json_tokenizer *tokenizer;
+	struct al_pipeline *pipeline;
 	struct al_text_steps *steps; /* where steps go */
-	bool is_of_gguf;
 };
 
-/* What gguf.c wrote of a file's metadata: as tokenizer.json is, and a model of type ScoredBPE. */
-bool al_tokenizer_parse_of_gguf(struct al_tokenizer *tokenizer, const char *text, size_t n,
-	struct al_error *err) AL_MUST_CHECK;
+/* What a part of the file may say: an object that has a "type". */
+struct al_text_part {
+	struct al_step step;
+	bool cleans_text, spaces_chinese, lowercases; /* BertNormalizer */
+	int strips_accents; /* ...; -1: as `lowercases` */
+	bool left, right; /* Strip */
+	bool adds_blank, splits; /* ByteLevel, Metaspace */
+	const char *charsmap; /* Precompiled: in base64 */
+	const char *replacement; /* Metaspace */
+	unsigned scheme;
+	bool each; /* Digits */
+	int32_t before, after; /* BertProcessing */
+	const struct al_item *single, *special; /* TemplateProcessing: an array, an object */
+};
 
-/* One "type" of an object, and what reads it. */
-struct al_step_type {
+/* A type: the keys that it may have besides, and the steps that it is, or what adds them. The keys
+ * are read into the first of its steps. One without a name for its list is a "Sequence". */
+struct al_part_type {
 	const char *type;
-	bool (*read)(struct al_tokenizer_reader *r, const struct al_item *node,
-		struct al_error *err);
+	const struct al_field *fields;
+	size_t n_fields;
+	struct al_step steps[2];
+	bool (*add)(struct al_tokenizer_reader *r, const struct al_text_part *part,
+		const struct al_item *node, struct al_error *err);
 };
 
-/* Reads an object by its "type"; null is none. `what` names it in errors. */
-bool al_part_read(struct al_tokenizer_reader *r, const struct al_item *node, const char *what,
-	const struct al_step_type *parts, size_t n, struct al_error *err) AL_MUST_CHECK;
-/* The same of all items under `key`. */
-bool al_part_read_all(struct al_tokenizer_reader *r, const struct al_item *object, const char *key,
-	const char *what, const struct al_step_type *parts, size_t n,
-	struct al_error *err) AL_MUST_CHECK;
+struct al_part_kind {
+	const char *what, *list; /* in messages; the key of a Sequence's items */
+	const struct al_part_type *types;
+	size_t n;
+};
+extern const struct al_part_kind al_normalizers, al_pre_tokenizers, al_post_processors;
 
-/* Refuses any key but "type". */
-bool al_read_type_alone(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err) AL_MUST_CHECK;
+/* Reads a part, or a Sequence of them; null, and NULL, is none. */
+bool al_part_read(struct al_tokenizer_reader *r, const struct al_item *node,
+	const struct al_part_kind *kind, struct al_error *err) AL_MUST_CHECK;
+
+/* "unknown normalizer", with the nearest of the names. */
+bool al_type_fail(const struct al_tokenizer_reader *r, const struct al_item *node, const char *what,
+	const char *const *names, size_t n, struct al_error *err);
+
+/* Reads an object with a "type" that is known already. */
+bool al_typed_read(struct al_tokenizer_reader *r, const struct al_item *node,
+	const struct al_field *fields, size_t n, void *out, struct al_error *err) AL_MUST_CHECK;
 
 /* Rows of records; `context` is the reader. */
 bool al_read_nothing(void *context, const struct al_item *node, void *out, struct al_error *err);
-bool al_read_text_or_null(void *context, const struct al_item *node, void *out,
-	struct al_error *err);
+#define AL_IGNORED(name) \
+	{ \
+		AL_KEY(name, BY, 0), .read = al_read_nothing \
+	}
 /* {"String": TEXT} or {"Regex": TEXT}, into a const struct al_pattern *. */
 bool al_read_pattern(void *context, const struct al_item *node, void *out, struct al_error *err);
-bool al_read_token(const struct al_json *doc, const struct al_item *node, int32_t *out,
-	struct al_error *err) AL_MUST_CHECK;
-
-bool al_normalizer_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_pre_tokenizer_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_post_processor_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* SentencePiece's table of replacements. */
-bool al_precompiled_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err) AL_MUST_CHECK;
+/* An int32_t. */
+bool al_read_token(void *context, const struct al_item *node, void *out, struct al_error *err);
+bool al_precompiled_add(struct al_tokenizer_reader *r, const struct al_text_part *part,
+	const struct al_item *node, struct al_error *err);
 
 /* ---- models ---- */
 
@@ -241,46 +245,95 @@ struct al_token_model {
 	int32_t unknown; /* -1: none */
 	const char *prefix, *suffix; /* of what continues a word, of what ends it; NULL: none */
 	bool fuses_unknown, has_byte_fallback, ignores_merges;
+	int32_t first_byte; /* the token of byte 0; 0: bytes have names */
 	int64_t longest_word; /* WordPiece: characters */
-	double *scores; /* Unigram, ScoredBPE: [token] */
+	double *scores; /* with scores: [n] */
 	struct al_span *texts; /* ... */
+	size_t n;
 	double unknown_score;
 	struct al_pair_merge *merges; /* BPE: [n_merge_slots] */
 	size_t n_merge_slots;
 };
 
+typedef bool al_token_encode(const struct al_token_model *model, struct al_arena *memory,
+	struct al_span text, struct al_tokens *tokens, struct al_error *err);
+al_token_encode al_encode_bpe, al_encode_unigram, al_encode_word_piece;
+al_token_encode al_encode_scored; /* SentencePiece's pairs: neighbours whose joint text is a piece
+				     are joined, that of the highest score first */
+
 bool al_token_model_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err) AL_MUST_CHECK;
-/* "vocab" of all models but Unigram, by a row of a record. */
-bool al_read_vocab(void *context, const struct al_item *node, void *out, struct al_error *err);
-bool al_model_find_unknown(struct al_tokenizer_reader *r, const struct al_item *node,
+
+/* unigram.c: room for n pieces; when all are there, their index. */
+void al_scored_init(struct al_token_model *model, struct al_arena *arena, size_t n);
+void al_scored_index(struct al_token_model *model, struct al_arena *arena);
+
+/* bpe.c: room for n merges; the one of that rank, "a b" or two texts. */
+void al_merges_init(struct al_token_model *model, struct al_arena *arena, size_t n);
+bool al_merge_split(const char *text, struct al_span pair[2], struct al_error *err) AL_MUST_CHECK;
+bool al_merge_add(struct al_token_model *model, const struct al_span pair[2], size_t rank,
 	struct al_error *err) AL_MUST_CHECK;
-bool al_bpe_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_unigram_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_scored_bpe_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err) AL_MUST_CHECK;
+
 /* ---- added tokens ---- */
 
 struct al_added {
-	struct al_span text; /* normalised where that is said */
+	const char *content;
+	struct al_span text; /* the same, normalised where that is said */
 	int32_t token;
 	bool is_word, takes_left, takes_right, is_normalized;
 };
 
-bool al_added_read(void *context, const struct al_item *node, void *out, struct al_error *err);
-/* The step that finds those of one kind, where there are any. */
-void al_added_step(struct al_tokenizer_reader *r, bool is_normalized, struct al_text_steps *steps);
+bool al_added_read(struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_error *err) AL_MUST_CHECK;
 
-struct al_json_tokenizer {
+/* ---- all of it ---- */
+
+struct al_ids {
+	int32_t *items;
+	size_t n, room;
+};
+
+void al_ids_add(struct al_ids *ids, struct al_arena *arena, int32_t token);
+
+struct al_pipeline {
 	struct al_token_model model;
-	struct al_text_steps normalizer, all;
-	struct al_text_steps pre_tokenizer;
+	struct al_text_steps normalizer, pre_tokenizer, all;
 	struct al_added *added;
 	size_t n_added;
-	int32_t *before, *after; /* tokens around a sequence */
-	size_t n_before, n_after, after_room;
+	struct al_ids before, after; /* tokens around a sequence */
 };
+
+/* An empty one, in an arena that the tokenizer owns from now on. */
+struct al_pipeline *al_pipeline_init(struct al_tokenizer *tokenizer);
+
+/* When it is all there: the steps that a text goes through. */
+void al_pipeline_finish(struct al_pipeline *pipeline, struct al_arena *arena);
+
+/* The step that finds added tokens of one kind, where there are any. */
+void al_added_step(const struct al_pipeline *pipeline, struct al_arena *arena, bool is_normalized,
+	struct al_text_steps *steps);
+
+/* ---- GGUF ---- */
+
+enum { AL_GGUF_MOST_PRE_NAMES = 6, AL_GGUF_MOST_SPLITS = 3 };
+
+struct al_gguf_pre {
+	const char *names[AL_GGUF_MOST_PRE_NAMES]; /* NULL behind the last one */
+	const char *splits[AL_GGUF_MOST_SPLITS]; /* regular expressions; none: GPT-2's */
+	bool splits_digits, is_nfc;
+	bool adds_bos; /* where the file doesn't say */
+	bool ignores_merges;
+};
+
+/* One that isn't known is refused by its name. */
+bool al_gguf_pre_find(const char *name, const struct al_gguf_pre **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Does the checkpoint's first file name a tokenizer? */
+bool al_gguf_has_tokenizer(const struct al_checkpoint *checkpoint);
+
+/* The file's tokenizer. On failure nothing is left to finish. */
+bool al_gguf_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoint *checkpoint,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

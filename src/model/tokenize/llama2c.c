@@ -8,19 +8,10 @@
 
 #include "base/text.h"
 
-enum { BOS = 1, FIRST_BYTE = 3, MOST_PIECES = 1 << 20 };
-
-struct pieces {
-	struct al_span *texts; /* [n] */
-	double *scores; /* [n] */
-	size_t n, texts_room, scores_room;
-	struct al_vocab vocab;
-};
-
-/* ---- the file ---- */
+enum { BOS = 1, FIRST_BYTE = 3, MOST_PIECES = 1 << 20, LEAST_PIECE = 8 };
 
 /* One piece from bytes[*at] on. */
-static bool read_piece(struct pieces *pieces, struct al_arena *arena, struct al_span file,
+static bool read_piece(struct al_token_model *pieces, struct al_arena *arena, struct al_span file,
 	size_t *at, struct al_error *err)
 {
 	float score;
@@ -37,10 +28,6 @@ static bool read_piece(struct pieces *pieces, struct al_arena *arena, struct al_
 			pieces->n, length, file.n - *at, (double)score);
 	if (pieces->n == MOST_PIECES)
 		return al_fail(err, AL_EINPUT, "more than %d pieces", MOST_PIECES);
-	pieces->texts = al_grow(arena, pieces->texts, pieces->n, &pieces->texts_room,
-		sizeof(*pieces->texts));
-	pieces->scores = al_grow(arena, pieces->scores, pieces->n, &pieces->scores_room,
-		sizeof(*pieces->scores));
 	pieces->texts[pieces->n] = (struct al_span){al_strndup(arena, file.data + *at,
 							    (size_t)length),
 		(size_t)length};
@@ -51,66 +38,41 @@ static bool read_piece(struct pieces *pieces, struct al_arena *arena, struct al_
 
 /* The file may have a character twice, as a byte and as a piece that was learnt: the latter comes
  * last, and counts. */
-static void index_pieces(struct pieces *pieces, struct al_arena *arena)
+static bool read_pieces(struct al_pipeline *p, struct al_arena *arena, struct al_span file,
+	struct al_error *err)
 {
-	al_vocab_init(&pieces->vocab, arena, pieces->n);
-	for (size_t i = 0; i < pieces->n; i++)
-		al_vocab_add(&pieces->vocab, pieces->texts[i], (int32_t)i);
-}
+	const size_t most = file.n / LEAST_PIECE < MOST_PIECES ? file.n / LEAST_PIECE : MOST_PIECES;
+	size_t at = 4;
 
-/* ---- a text ---- */
-
-static size_t add_character(const struct pieces *pieces, struct al_span text, int32_t *out)
-{
-	out[0] = al_vocab_find(&pieces->vocab, text);
-	if (out[0] >= 0)
-		return 1;
-	for (size_t i = 0; i < text.n; i++)
-		out[i] = FIRST_BYTE + (unsigned char)text.data[i];
-	return text.n;
-}
-
-static bool encode(const void *data, struct al_arena *memory, struct al_span text,
-	struct al_tokens *tokens, struct al_error *err)
-{
-	const struct pieces *pieces = data;
-	const struct al_scored_pieces scored = {&pieces->vocab, pieces->texts, pieces->scores};
-	int32_t *found = al_new_array(memory, int32_t, text.n + 1);
-	size_t n = add_character(pieces, al_span_of(" "), found);
-
-	(void)err;
-	for (size_t at = 0, length; at < text.n; at += length) {
-		length = al_utf8_length(text.data + at, text.n - at);
-		n += add_character(pieces, al_span_part(text, at, at + length), found + n);
-	}
-	n = al_merge_scored(memory, found, n, &scored);
-	al_tokens_add(tokens, BOS);
-	for (size_t i = 0; i < n; i++)
-		al_tokens_add(tokens, found[i]);
+	if (file.n <= 4)
+		return al_fail(err, AL_EINPUT, "has %zu bytes, expected pieces of a vocabulary",
+			file.n);
+	al_scored_init(&p->model, arena, most);
+	for (p->model.n = 0; at < file.n;)
+		if (!read_piece(&p->model, arena, file, &at, err))
+			return false;
+	if (p->model.n < FIRST_BYTE + 256)
+		return al_fail(err, AL_EINPUT, "holds %zu pieces, expected at least %d", p->model.n,
+			FIRST_BYTE + 256);
+	al_scored_index(&p->model, arena);
 	return true;
 }
-
-static const struct al_tokenizer_kind bin_kind = {encode};
 
 bool al_tokenizer_parse_bin(struct al_tokenizer *tokenizer, const char *path, const char *bytes,
 	size_t n, struct al_error *err)
 {
-	size_t at = 4;
-	bool ok = n > 4
-		|| al_fail(err, AL_EINPUT, "has %zu bytes, expected pieces of a vocabulary", n);
+	struct al_pipeline *p = al_pipeline_init(tokenizer);
+	struct al_arena *arena = &tokenizer->arena;
 
-	*tokenizer = (struct al_tokenizer){.kind = &bin_kind};
-	al_arena_init(&tokenizer->arena);
-	struct pieces *pieces = tokenizer->data = al_new(&tokenizer->arena, struct pieces);
-	while (ok && at < n)
-		ok = read_piece(pieces, &tokenizer->arena, (struct al_span){bytes, n}, &at, err);
-	if (ok && pieces->n < FIRST_BYTE + 256)
-		ok = al_fail(err, AL_EINPUT, "holds %zu pieces, expected at least %d", pieces->n,
-			FIRST_BYTE + 256);
-	if (ok)
-		index_pieces(pieces, &tokenizer->arena);
-	else
+	if (!read_pieces(p, arena, (struct al_span){bytes, n}, err)) {
 		al_tokenizer_finish(tokenizer);
-	tokenizer->n_tokens = ok ? (int64_t)pieces->n : 0;
-	return ok || al_in(err, "%s", path);
+		return al_in(err, "%s", path);
+	}
+	p->model.encode = al_encode_scored;
+	p->model.first_byte = FIRST_BYTE;
+	al_steps_add(&p->all, arena,
+		(struct al_step){.run = al_step_prefix, .text = " ", .is_inverted = true});
+	al_ids_add(&p->before, arena, BOS);
+	tokenizer->n_tokens = (int64_t)p->model.n;
+	return true;
 }

@@ -6,39 +6,6 @@
 
 #include "base/text.h"
 
-bool al_read_vocab(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	const struct al_tokenizer_reader *r = context;
-	struct al_vocab *vocab = &r->tokenizer->model.vocab;
-
-	(void)out;
-	if (!al_json_expect(r->doc, node, AL_JSON_OBJECT, err))
-		return false;
-	al_vocab_init(vocab, r->arena, al_json_size(node));
-	al_json_each (member, node) {
-		int32_t token;
-		if (!al_read_token(r->doc, member, &token, err))
-			return false;
-		al_vocab_add(vocab, al_span_of(al_strdup(r->arena, al_json_key(member))), token);
-	}
-	return vocab->longest > 0 || al_json_fail(r->doc, node, err, "the vocabulary is empty");
-}
-
-bool al_model_find_unknown(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	struct al_token_model *model = &r->tokenizer->model;
-
-	model->unknown = -1;
-	if (!model->unknown_text)
-		return true;
-	model->unknown = al_vocab_find(&model->vocab, al_span_of(model->unknown_text));
-	return model->unknown >= 0
-		|| al_json_fail(r->doc, node, err,
-			"\"unk_token\" is \"%.40s\", which the vocabulary doesn't have",
-			model->unknown_text);
-}
-
 /* ---- WordPiece: the longest pieces from the left, or the whole word is unknown ---- */
 
 /* The longest piece that begins at `at`; moves past it. -1: none. */
@@ -77,7 +44,7 @@ static size_t n_characters(struct al_span text)
 	return n;
 }
 
-static bool encode_word_piece(const struct al_token_model *model, struct al_arena *memory,
+bool al_encode_word_piece(const struct al_token_model *model, struct al_arena *memory,
 	struct al_span text, struct al_tokens *tokens, struct al_error *err)
 {
 	char *buffer = al_arena_alloc(memory, strlen(model->prefix) + text.n, 1);
@@ -100,28 +67,6 @@ static bool encode_word_piece(const struct al_token_model *model, struct al_aren
 	return true;
 }
 
-static bool word_piece_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("unk_token", TEXT, offsetof(struct al_token_model, unknown_text)),
-			.is_required = true},
-		{AL_KEY("continuing_subword_prefix", TEXT, offsetof(struct al_token_model, prefix)),
-			.is_required = true},
-		{AL_KEY("max_input_chars_per_word", WHOLE,
-			 offsetof(struct al_token_model, longest_word)),
-			.is_required = true},
-		{AL_KEY("vocab", BY, 0), .read = al_read_vocab, .is_required = true},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields)};
-	struct al_token_model *model = &r->tokenizer->model;
-
-	model->encode = encode_word_piece;
-	return al_record_read(&r->source, &record, node, model, err)
-		&& al_model_find_unknown(r, node, err);
-}
-
 /* ---- whole words ---- */
 
 static bool encode_word(const struct al_token_model *model, struct al_arena *memory,
@@ -135,50 +80,228 @@ static bool encode_word(const struct al_token_model *model, struct al_arena *mem
 	return true;
 }
 
-static bool word_level_read(struct al_tokenizer_reader *r, const struct al_item *node,
+/* ---- the file ---- */
+
+static bool read_vocab(void *context, const struct al_item *node, void *out, struct al_error *err)
+{
+	const struct al_tokenizer_reader *r = context;
+	struct al_vocab *vocab = out;
+
+	if (!al_json_expect(r->doc, node, AL_JSON_OBJECT, err))
+		return false;
+	al_vocab_init(vocab, r->arena, al_json_size(node));
+	al_json_each (member, node) {
+		int32_t token;
+		if (!al_read_token(context, member, &token, err))
+			return false;
+		al_vocab_add(vocab, al_span_of(al_strdup(r->arena, al_json_key(member))), token);
+	}
+	return vocab->longest > 0 || al_json_fail(r->doc, node, err, "the vocabulary is empty");
+}
+
+/* No text, and one without characters, is NULL. */
+static bool read_text_or_null(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("unk_token", TEXT, offsetof(struct al_token_model, unknown_text)),
-			.is_required = true},
-		{AL_KEY("vocab", BY, 0), .read = al_read_vocab, .is_required = true},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields)};
-	struct al_token_model *model = &r->tokenizer->model;
+	const struct al_tokenizer_reader *r = context;
+	const char *text = "";
 
-	model->encode = encode_word;
-	return al_record_read(&r->source, &record, node, model, err)
-		&& al_model_find_unknown(r, node, err);
+	if (al_json_kind(node) != AL_JSON_NULL && !al_json_text(r->doc, node, &text, err))
+		return false;
+	*(const char **)out = *text ? al_strdup(r->arena, text) : NULL;
+	return true;
+}
+
+static bool read_dropout(void *context, const struct al_item *node, void *out, struct al_error *err)
+{
+	const struct al_tokenizer_reader *r = context;
+	double value = 0;
+
+	(void)out;
+	if (al_json_kind(node) != AL_JSON_NULL && !al_json_real(r->doc, node, &value, err))
+		return false;
+	return value == 0
+		|| al_json_fail(r->doc, node, err,
+			"\"dropout\" is %g: text would be split at random", value);
+}
+
+/* "a b", or ["a", "b"]. */
+static bool read_pair(const struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_span pair[2], struct al_error *err)
+{
+	const char *texts[2];
+
+	if (al_json_kind(node) != AL_JSON_ARRAY || al_json_size(node) != 2)
+		return al_json_text(r->doc, node, &texts[0], err)
+			&& (al_merge_split(texts[0], pair, err) || al_json_in(r->doc, node, err));
+	for (size_t i = 0; i < 2; i++) {
+		if (!al_json_text(r->doc, al_json_at(node, i), &texts[i], err))
+			return false;
+		pair[i] = al_span_of(texts[i]);
+	}
+	return true;
+}
+
+static bool read_merges(void *context, const struct al_item *node, void *out, struct al_error *err)
+{
+	struct al_tokenizer_reader *r = context;
+	struct al_token_model *model = &r->pipeline->model;
+	struct al_span pair[2];
+	size_t rank = 0;
+
+	(void)out;
+	if (!al_json_expect(r->doc, node, AL_JSON_ARRAY, err))
+		return false;
+	al_merges_init(model, r->arena, al_json_size(node));
+	al_json_each (item, node)
+		if (!read_pair(r, item, pair, err))
+			return false;
+		else if (!al_merge_add(model, pair, rank++, err))
+			return al_json_in(r->doc, item, err);
+	return true;
+}
+
+/* ["piece", score] */
+static bool read_piece(struct al_tokenizer_reader *r, const struct al_item *node, size_t token,
+	struct al_error *err)
+{
+	struct al_token_model *model = &r->pipeline->model;
+	const char *text;
+
+	if (!al_json_expect(r->doc, node, AL_JSON_ARRAY, err))
+		return false;
+	if (al_json_size(node) != 2)
+		return al_json_fail(r->doc, node, err, "%zu items, expected a piece and its score",
+			al_json_size(node));
+	if (!al_json_text(r->doc, al_json_at(node, 0), &text, err)
+		|| !al_json_real(r->doc, al_json_at(node, 1), &model->scores[token], err))
+		return false;
+	model->texts[token] = al_span_of(al_strdup(r->arena, text));
+	return true;
+}
+
+static bool read_pieces(void *context, const struct al_item *node, void *out, struct al_error *err)
+{
+	struct al_tokenizer_reader *r = context;
+	struct al_token_model *model = &r->pipeline->model;
+	size_t token = 0;
+
+	(void)out;
+	if (!al_json_expect(r->doc, node, AL_JSON_ARRAY, err))
+		return false;
+	al_scored_init(model, r->arena, al_json_size(node));
+	al_json_each (item, node)
+		if (!read_piece(r, item, token++, err))
+			return false;
+	al_scored_index(model, r->arena);
+	return token > 0 || al_json_fail(r->doc, node, err, "the vocabulary is empty");
+}
+
+static bool read_unknown(void *context, const struct al_item *node, void *out, struct al_error *err)
+{
+	return al_json_kind(node) == AL_JSON_NULL || al_read_token(context, node, out, err);
 }
 
 /* ---- all ---- */
 
-static const struct al_step_type parts[] = {
-	{"BPE", al_bpe_read}, {"Unigram", al_unigram_read}, {"WordLevel", word_level_read},
-	{"WordPiece", word_piece_read}, {"ScoredBPE", al_scored_bpe_read}, /* of GGUF files alone */
+#define AT(member) offsetof(struct al_token_model, member)
+#define VOCAB \
+	{ \
+		AL_KEY("vocab", BY, AT(vocab)), .read = read_vocab, .is_required = true \
+	}
+
+static const struct al_field bpe_fields[] = {
+	{AL_KEY("dropout", BY, 0), .read = read_dropout},
+	{AL_KEY("unk_token", BY, AT(unknown_text)), .read = read_text_or_null},
+	{AL_KEY("continuing_subword_prefix", BY, AT(prefix)), .read = read_text_or_null},
+	{AL_KEY("end_of_word_suffix", BY, AT(suffix)), .read = read_text_or_null},
+	{AL_KEY("fuse_unk", BOOLEAN, AT(fuses_unknown))},
+	{AL_KEY("byte_fallback", BOOLEAN, AT(has_byte_fallback))},
+	{AL_KEY("ignore_merges", BOOLEAN, AT(ignores_merges))},
+	VOCAB,
+	{AL_KEY("merges", BY, 0), .read = read_merges, .is_required = true},
 };
 
-enum { N_PARTS = sizeof(parts) / sizeof(*parts) };
+static const struct al_field unigram_fields[] = {
+	{AL_KEY("unk_id", BY, AT(unknown)), .read = read_unknown},
+	{AL_KEY("byte_fallback", BOOLEAN, AT(has_byte_fallback))},
+	{AL_KEY("vocab", BY, 0), .read = read_pieces, .is_required = true},
+};
+
+static const struct al_field word_level_fields[] = {
+	{AL_KEY("unk_token", TEXT, AT(unknown_text)), .is_required = true},
+	VOCAB,
+};
+
+static const struct al_field word_piece_fields[] = {
+	{AL_KEY("unk_token", TEXT, AT(unknown_text)), .is_required = true},
+	{AL_KEY("continuing_subword_prefix", TEXT, AT(prefix)), .is_required = true},
+	{AL_KEY("max_input_chars_per_word", WHOLE, AT(longest_word)), .is_required = true},
+	VOCAB,
+};
+
+enum { BPE, UNIGRAM, WORD_LEVEL, WORD_PIECE, N_MODELS };
+
+static const char *const names[N_MODELS] = {"BPE", "Unigram", "WordLevel", "WordPiece"};
+
+static const struct {
+	al_token_encode *encode;
+	const struct al_field *fields;
+	size_t n_fields;
+} models[N_MODELS] = {
+	[BPE] = {al_encode_bpe, AL_FIELDS(bpe_fields)},
+	[UNIGRAM] = {al_encode_unigram, AL_FIELDS(unigram_fields)},
+	[WORD_LEVEL] = {encode_word, AL_FIELDS(word_level_fields)},
+	[WORD_PIECE] = {al_encode_word_piece, AL_FIELDS(word_piece_fields)},
+};
 
 /* Older files name no type: their keys tell. */
-static const struct al_step_type *part_by_keys(const struct al_item *node)
+static int find_model(const struct al_tokenizer_reader *r, const struct al_item *node)
 {
 	const struct al_item *vocab = al_json_get(node, "vocab");
+	const char *type;
 
+	if (al_json_get(node, "type"))
+		return al_json_get_text(r->doc, node, "type", true, &type, NULL)
+			? al_find_name(type, names, N_MODELS)
+			: -1;
 	if (al_json_get(node, "merges"))
-		return &parts[0];
+		return BPE;
 	if (vocab && al_json_kind(vocab) == AL_JSON_ARRAY)
-		return &parts[1];
-	return &parts[al_json_get(node, "continuing_subword_prefix") ? 3 : 2];
+		return UNIGRAM;
+	return al_json_get(node, "continuing_subword_prefix") ? WORD_PIECE : WORD_LEVEL;
+}
+
+static bool check_unknown(const struct al_tokenizer_reader *r, const struct al_item *node,
+	struct al_error *err)
+{
+	struct al_token_model *model = &r->pipeline->model;
+
+	if (model->encode == al_encode_unigram)
+		return model->unknown < (int64_t)model->n
+			|| al_json_fail(r->doc, node, err,
+				"\"unk_id\" is %d, the vocabulary has %zu pieces", model->unknown,
+				model->n);
+	if (!model->unknown_text)
+		return true;
+	model->unknown = al_vocab_find(&model->vocab, al_span_of(model->unknown_text));
+	return model->unknown >= 0
+		|| al_json_fail(r->doc, node, err,
+			"\"unk_token\" is \"%.40s\", which the vocabulary doesn't have",
+			model->unknown_text);
 }
 
 bool al_token_model_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err)
 {
-	if (al_json_kind(node) == AL_JSON_OBJECT && !al_json_get(node, "type"))
-		return part_by_keys(node)->read(r, node, err);
-	return al_json_expect(r->doc, node, AL_JSON_OBJECT, err)
-		&& al_part_read(r, node, "model", parts, r->is_of_gguf ? N_PARTS : N_PARTS - 1,
-			err);
+	struct al_token_model *model = &r->pipeline->model;
+
+	if (!al_json_expect(r->doc, node, AL_JSON_OBJECT, err))
+		return false;
+	const int kind = find_model(r, node);
+	if (kind < 0)
+		return al_type_fail(r, node, "model", names, N_MODELS, err);
+	*model = (struct al_token_model){.encode = models[kind].encode, .unknown = -1};
+	return al_typed_read(r, node, models[kind].fields, models[kind].n_fields, model, err)
+		&& check_unknown(r, node, err);
 }

@@ -12,14 +12,6 @@
 
 /* ---- steps ---- */
 
-static void add_replacement(struct al_tokenizer_reader *r, const char *pattern, const char *by)
-{
-	al_steps_add(r->steps, r->arena,
-		(struct al_step){.run = al_step_replace,
-			.pattern = al_pattern_of(r->arena, pattern),
-			.text = al_span_of(by)});
-}
-
 static void add_text(struct al_text_pieces *out, struct al_arena *memory,
 	const struct al_piece *piece, const char *text, size_t n)
 {
@@ -70,91 +62,33 @@ static bool run_lowercase(const struct al_step *step, struct al_arena *memory,
 	return true;
 }
 
-static void add_form(struct al_tokenizer_reader *r, GNormalizeMode form)
-{
-	al_steps_add(r->steps, r->arena, (struct al_step){.run = run_form, .form = (int)form});
-}
-
-static void add_lowercase(struct al_tokenizer_reader *r)
-{
-	al_steps_add(r->steps, r->arena, (struct al_step){.run = run_lowercase});
-}
-
-/* ---- parts that are a type alone ---- */
-
-static bool read_nfc(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	add_form(r, G_NORMALIZE_NFC);
-	return al_read_type_alone(r, node, err);
-}
-
-static bool read_nfd(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	add_form(r, G_NORMALIZE_NFD);
-	return al_read_type_alone(r, node, err);
-}
-
-static bool read_nfkc(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	add_form(r, G_NORMALIZE_NFKC);
-	return al_read_type_alone(r, node, err);
-}
-
-static bool read_nfkd(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	add_form(r, G_NORMALIZE_NFKD);
-	return al_read_type_alone(r, node, err);
-}
-
-static bool read_lowercase(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	add_lowercase(r);
-	return al_read_type_alone(r, node, err);
-}
-
-static bool read_strip_accents(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	add_replacement(r, "\\p{M}", "");
-	return al_read_type_alone(r, node, err);
-}
-
-static bool read_nmt(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	add_replacement(r, "[\\x01-\\x08\\x0B\\x0E-\\x1F\\x7F\\x{8F}\\x{9F}]", "");
-	add_replacement(r,
-		"[\\x09\\x0A\\x0C\\x0D\\x{1680}\\x{200B}-\\x{200F}\\x{2028}\\x{2029}\\x{2581}"
-		"\\x{FEFF}\\x{FFFD}]",
-		" ");
-	return al_read_type_alone(r, node, err);
-}
-
-static bool read_byte_level(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	al_steps_add(r->steps, r->arena, (struct al_step){.run = al_step_bytes});
-	return al_read_type_alone(r, node, err);
-}
-
 /* ---- parts with settings ---- */
 
-struct bert {
-	bool cleans_text, spaces_chinese, lowercases;
-	int strips_accents; /* -1: as `lowercases` */
-};
+#define AT(member) offsetof(struct al_text_part, member)
+
+/* All that matches becomes a text. */
+#define REPLACE(pattern, by) \
+	{ \
+		.run = al_step_replace, .regex = (pattern), .text = (by) \
+	}
+#define FORM(of) \
+	{ \
+		.run = run_form, .form = G_NORMALIZE_##of \
+	}
+
+static void add_steps(struct al_text_steps *to, struct al_arena *arena, const struct al_step *steps,
+	size_t n, bool holds)
+{
+	for (size_t i = 0; holds && i < n; i++)
+		al_steps_add(to, arena, steps[i]);
+}
 
 static bool read_strips(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
 	bool value = false;
 
-	if (al_json_kind(node) == AL_JSON_NULL)
+	if (!node || al_json_kind(node) == AL_JSON_NULL)
 		return *(int *)out = -1, true;
 	if (!al_json_boolean(r->doc, node, &value, err))
 		return false;
@@ -162,140 +96,108 @@ static bool read_strips(void *context, const struct al_item *node, void *out, st
 	return true;
 }
 
-static bool read_bert(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("clean_text", BOOLEAN, offsetof(struct bert, cleans_text)), .fallback = 1},
-		{AL_KEY("handle_chinese_chars", BOOLEAN, offsetof(struct bert, spaces_chinese)),
-			.fallback = 1},
-		{AL_KEY("strip_accents", BY, offsetof(struct bert, strips_accents)),
-			.read = read_strips},
-		{AL_KEY("lowercase", BOOLEAN, offsetof(struct bert, lowercases)), .fallback = 1},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields)};
-	struct bert bert = {.strips_accents = -1};
-
-	if (!al_record_read(&r->source, &record, node, &bert, err))
-		return false;
-	if (bert.cleans_text) {
-		add_replacement(r, "(?![\\t\\n\\r])[\\p{C}\\x{FFFD}]", "");
-		add_replacement(r, "\\p{White_Space}", " ");
-	}
-	if (bert.spaces_chinese) {
-		add_replacement(r, "(?=" CHINESE ")", " ");
-		add_replacement(r, "(?<=" CHINESE ")", " ");
-	}
-	if (bert.strips_accents < 0 ? bert.lowercases : bert.strips_accents) {
-		add_form(r, G_NORMALIZE_NFD);
-		add_replacement(r, "\\p{Mn}", "");
-	}
-	if (bert.lowercases)
-		add_lowercase(r);
-	return true;
-}
-
-struct strip {
-	bool left, right;
+static const struct al_field bert_fields[] = {
+	{AL_KEY("clean_text", BOOLEAN, AT(cleans_text)), .fallback = 1},
+	{AL_KEY("handle_chinese_chars", BOOLEAN, AT(spaces_chinese)), .fallback = 1},
+	{AL_KEY("strip_accents", BY, AT(strips_accents)), .read = read_strips,
+		.reads_absent = true},
+	{AL_KEY("lowercase", BOOLEAN, AT(lowercases)), .fallback = 1},
 };
 
-static bool read_strip(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
+static void add_bert_steps(struct al_text_steps *steps, struct al_arena *arena,
+	const struct al_text_part *bert)
 {
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("strip_left", BOOLEAN, offsetof(struct strip, left)), .is_required = true},
-		{AL_KEY("strip_right", BOOLEAN, offsetof(struct strip, right)),
-			.is_required = true},
+	static const struct al_step clean[] = {
+		REPLACE("(?![\\t\\n\\r])[\\p{C}\\x{FFFD}]", ""),
+		REPLACE("\\p{White_Space}", " "),
 	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields)};
-	struct strip strip = {0};
+	static const struct al_step space[] = {
+		REPLACE("(?=" CHINESE ")", " "),
+		REPLACE("(?<=" CHINESE ")", " "),
+	};
+	static const struct al_step strip[] = {FORM(NFD), REPLACE("\\p{Mn}", "")};
+	static const struct al_step lower[] = {{.run = run_lowercase}};
 
-	if (!al_record_read(&r->source, &record, node, &strip, err))
-		return false;
-	if (strip.left)
-		add_replacement(r, "\\A\\p{White_Space}+", "");
-	if (strip.right)
-		add_replacement(r, "\\p{White_Space}+\\z", "");
+	add_steps(steps, arena, clean, 2, bert->cleans_text);
+	add_steps(steps, arena, space, 2, bert->spaces_chinese);
+	add_steps(steps, arena, strip, 2,
+		bert->strips_accents < 0 ? bert->lowercases : bert->strips_accents != 0);
+	add_steps(steps, arena, lower, 1, bert->lowercases);
+}
+
+static bool add_bert(struct al_tokenizer_reader *r, const struct al_text_part *part,
+	const struct al_item *node, struct al_error *err)
+{
+	(void)node;
+	(void)err;
+	add_bert_steps(r->steps, r->arena, part);
 	return true;
 }
 
-static bool read_prepend(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
+void al_bert_normalizer_add(struct al_text_steps *steps, struct al_arena *arena)
 {
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("prepend", TEXT, 0), .is_required = true},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields)};
-	const char *text;
-
-	if (!al_record_read(&r->source, &record, node, &text, err))
-		return false;
-	al_steps_add(r->steps, r->arena,
-		(struct al_step){.run = al_step_prefix,
-			.text = al_span_of(text),
-			.is_inverted = true});
-	return true;
+	add_bert_steps(steps, arena,
+		&(struct al_text_part){.cleans_text = true,
+			.spaces_chinese = true,
+			.lowercases = true,
+			.strips_accents = -1});
 }
 
-struct replacement {
-	const struct al_pattern *pattern;
-	const char *content;
+const struct al_step al_nfc = FORM(NFC);
+const struct al_step al_strip[2] = {
+	REPLACE("\\A\\p{White_Space}+", ""),
+	REPLACE("\\p{White_Space}+\\z", ""),
 };
 
-static bool read_replace(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("pattern", BY, offsetof(struct replacement, pattern)),
-			.read = al_read_pattern, .is_required = true},
-		{AL_KEY("content", TEXT, offsetof(struct replacement, content)),
-			.is_required = true},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields)};
-	struct replacement by = {0};
+static const struct al_field strip_fields[] = {
+	{AL_KEY("strip_left", BOOLEAN, AT(left)), .is_required = true},
+	{AL_KEY("strip_right", BOOLEAN, AT(right)), .is_required = true},
+};
 
-	if (!al_record_read(&r->source, &record, node, &by, err))
-		return false;
-	al_steps_add(r->steps, r->arena,
-		(struct al_step){.run = al_step_replace,
-			.pattern = by.pattern,
-			.text = al_span_of(by.content)});
+static bool add_strip(struct al_tokenizer_reader *r, const struct al_text_part *part,
+	const struct al_item *node, struct al_error *err)
+{
+	(void)node;
+	(void)err;
+	add_steps(r->steps, r->arena, &al_strip[0], 1, part->left);
+	add_steps(r->steps, r->arena, &al_strip[1], 1, part->right);
 	return true;
 }
 
-static bool read_sequence(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err);
-
-static const struct al_step_type parts[] = {
-	{"BertNormalizer", read_bert},
-	{"ByteLevel", read_byte_level},
-	{"Lowercase", read_lowercase},
-	{"NFC", read_nfc},
-	{"NFD", read_nfd},
-	{"NFKC", read_nfkc},
-	{"NFKD", read_nfkd},
-	{"Nmt", read_nmt},
-	{"Precompiled", al_precompiled_read},
-	{"Prepend", read_prepend},
-	{"Replace", read_replace},
-	{"Sequence", read_sequence},
-	{"Strip", read_strip},
-	{"StripAccents", read_strip_accents},
+static const struct al_field prepend_fields[] = {
+	{AL_KEY("prepend", TEXT, AT(step.text)), .is_required = true},
 };
 
-static bool read_sequence(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	return al_part_read_all(r, node, "normalizers", "normalizer", parts,
-		sizeof(parts) / sizeof(*parts), err);
-}
+static const struct al_field replace_fields[] = {
+	{AL_KEY("pattern", BY, AT(step.pattern)), .read = al_read_pattern, .is_required = true},
+	{AL_KEY("content", TEXT, AT(step.text)), .is_required = true},
+};
 
-bool al_normalizer_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	return al_part_read(r, node, "normalizer", parts, sizeof(parts) / sizeof(*parts), err);
-}
+static const struct al_field precompiled_fields[] = {
+	{AL_KEY("precompiled_charsmap", TEXT, AT(charsmap)), .is_required = true},
+};
+
+static const struct al_part_type types[] = {
+	{"BertNormalizer", AL_FIELDS(bert_fields), .add = add_bert},
+	{"ByteLevel", .steps = {{.run = al_step_bytes}}},
+	{"Lowercase", .steps = {{.run = run_lowercase}}},
+	{"NFC", .steps = {FORM(NFC)}},
+	{"NFD", .steps = {FORM(NFD)}},
+	{"NFKC", .steps = {FORM(NFKC)}},
+	{"NFKD", .steps = {FORM(NFKD)}},
+	{"Nmt",
+		.steps = {REPLACE("[\\x01-\\x08\\x0B\\x0E-\\x1F\\x7F\\x{8F}\\x{9F}]", ""),
+			REPLACE("[\\x09\\x0A\\x0C\\x0D\\x{1680}\\x{200B}-\\x{200F}\\x{2028}\\x{"
+				"2029}"
+				"\\x{2581}\\x{FEFF}\\x{FFFD}]",
+				" ")}},
+	{"Precompiled", AL_FIELDS(precompiled_fields), .add = al_precompiled_add},
+	{"Prepend", AL_FIELDS(prepend_fields),
+		.steps = {{.run = al_step_prefix, .is_inverted = true}}},
+	{"Replace", AL_FIELDS(replace_fields), .steps = {{.run = al_step_replace}}},
+	{"Strip", AL_FIELDS(strip_fields), .add = add_strip},
+	{"StripAccents", .steps = {REPLACE("\\p{M}", "")}},
+};
+
+const struct al_part_kind al_normalizers = {"normalizer", "normalizers", types,
+	sizeof(types) / sizeof(*types)};

@@ -4,15 +4,11 @@
 
 #include "base/text.h"
 
-static void add_split(struct al_tokenizer_reader *r, const char *pattern, enum al_behavior behavior,
-	bool is_inverted)
-{
-	al_steps_add(r->steps, r->arena,
-		(struct al_step){.run = al_step_split,
-			.pattern = al_pattern_of(r->arena, pattern),
-			.behavior = behavior,
-			.is_inverted = is_inverted});
-}
+#define AT(member) offsetof(struct al_text_part, member)
+#define SPLIT(pattern, what) \
+	{ \
+		.run = al_step_split, .regex = (pattern), .behavior = AL_SPLIT_##what \
+	}
 
 /* ASCII's punctuation, and Unicode's: that of version 8, whose tables the reference implementation
  * has (the crate unicode_categories). What later versions added, to 16, is none, whichever version
@@ -29,214 +25,132 @@ static const char punctuation[] =
 	"\\x{16D6D}-\\x{16D6F}\\x{16E97}-\\x{16E9A}\\x{16FE2}\\x{1E5FF}\\x{1E95E}\\x{1E95F}])"
 	"[!-/:-@\\[-`{-~\\p{P}\\x{166D}]";
 
-/* ---- parts that are a type alone ---- */
-
-static bool read_bert(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	add_split(r, "\\p{White_Space}", AL_SPLIT_REMOVED, false);
-	add_split(r, punctuation, AL_SPLIT_ISOLATED, false);
-	return al_read_type_alone(r, node, err);
-}
-
-static bool read_whitespace(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
 #define WORD "\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}"
-	add_split(r, "[" WORD "]+|[^" WORD "\\p{White_Space}]+", AL_SPLIT_REMOVED, true);
-	return al_read_type_alone(r, node, err);
-}
 
-static bool read_whitespace_split(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	add_split(r, "\\p{White_Space}", AL_SPLIT_REMOVED, false);
-	return al_read_type_alone(r, node, err);
-}
+/*= openai/gpt-2, src/encoder.py */
+const struct al_step al_gpt2_split = SPLIT("'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+"
+					   "| ?[^\\p{White_Space}\\p{L}\\p{N}]+"
+					   "|\\p{White_Space}+(?!\\P{White_Space})"
+					   "|\\p{White_Space}+",
+	ISOLATED);
+
+#define BERT \
+	{ \
+		SPLIT("\\p{White_Space}", REMOVED), SPLIT(punctuation, ISOLATED) \
+	}
+const struct al_step al_bert_splits[AL_N_BERT_SPLITS] = BERT;
 
 /* ---- parts with settings ---- */
 
-struct byte_level {
-	bool adds_blank, splits;
+static const struct al_field byte_level_fields[] = {
+	{AL_KEY("add_prefix_space", BOOLEAN, AT(adds_blank)), .is_required = true},
+	AL_IGNORED("trim_offsets"),
+	{AL_KEY("use_regex", BOOLEAN, AT(splits)), .fallback = 1},
 };
 
-static bool read_byte_level(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
+static bool add_byte_level(struct al_tokenizer_reader *r, const struct al_text_part *part,
+	const struct al_item *node, struct al_error *err)
 {
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("add_prefix_space", BOOLEAN, offsetof(struct byte_level, adds_blank)),
-			.is_required = true},
-		{AL_KEY("trim_offsets", BY, 0), .read = al_read_nothing},
-		{AL_KEY("use_regex", BOOLEAN, offsetof(struct byte_level, splits)), .fallback = 1},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields)};
-	struct byte_level byte_level = {0};
-
-	if (!al_record_read(&r->source, &record, node, &byte_level, err))
-		return false;
-	if (byte_level.adds_blank)
+	(void)node;
+	(void)err;
+	if (part->adds_blank)
 		al_steps_add(r->steps, r->arena,
-			(struct al_step){.run = al_step_prefix, .text = al_span_of(" ")});
-	if (byte_level.splits) /*= openai/gpt-2, src/encoder.py */
-		add_split(r,
-			"'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+"
-			"| ?[^\\p{White_Space}\\p{L}\\p{N}]+"
-			"|\\p{White_Space}+(?!\\P{White_Space})|\\p{White_Space}+",
-			AL_SPLIT_ISOLATED, false);
+			(struct al_step){.run = al_step_prefix, .text = " "});
+	if (part->splits)
+		al_steps_add(r->steps, r->arena, al_gpt2_split);
 	al_steps_add(r->steps, r->arena, (struct al_step){.run = al_step_bytes});
 	return true;
 }
 
 enum scheme { SCHEME_ABSENT, SCHEME_ALWAYS, SCHEME_FIRST, SCHEME_NEVER };
 
-struct metaspace {
-	const char *replacement;
-	enum scheme scheme;
-	bool splits, adds_prefix;
+static const char *const schemes[] = {"always", "first", "never"};
+
+static const struct al_field metaspace_fields[] = {
+	{AL_KEY("replacement", TEXT, AT(replacement)), .is_required = true},
+	{AL_KEY("add_prefix_space", BOOLEAN, AT(adds_blank)), .fallback = 1},
+	{AL_KEY("prepend_scheme", WORD, AT(scheme)), .least = SCHEME_ALWAYS, AL_WORDS(schemes)},
+	{AL_KEY("split", BOOLEAN, AT(splits)), .fallback = 1},
+	AL_IGNORED("str_rep"),
 };
 
-static bool check_metaspace(void *context, const struct al_item *node, void *record,
-	struct al_error *err)
+static bool check_metaspace(const struct al_tokenizer_reader *r, const struct al_text_part *part,
+	const struct al_item *node, struct al_error *err)
 {
-	const struct al_tokenizer_reader *r = context;
-	struct metaspace *m = record;
-	const struct al_span text = al_span_of(m->replacement);
+	const struct al_span text = al_span_of(part->replacement);
 
 	if (text.n == 0 || al_utf8_length(text.data, text.n) != text.n)
 		return al_json_fail(r->doc, node, err,
-			"\"replacement\" is \"%.40s\", expected one character", m->replacement);
-	if (!m->adds_prefix && m->scheme != SCHEME_ABSENT && m->scheme != SCHEME_NEVER)
-		return al_json_fail(r->doc, node, err,
+			"\"replacement\" is \"%.40s\", expected one character", text.data);
+	return part->adds_blank || part->scheme == SCHEME_ABSENT || part->scheme == SCHEME_NEVER
+		|| al_json_fail(r->doc, node, err,
 			"\"add_prefix_space\" is false, \"prepend_scheme\" isn't \"never\"");
-	if (!m->adds_prefix)
-		m->scheme = SCHEME_NEVER;
-	return true;
 }
 
-static void add_metaspace(struct al_tokenizer_reader *r, const struct metaspace *m)
+static bool add_metaspace(struct al_tokenizer_reader *r, const struct al_text_part *part,
+	const struct al_item *node, struct al_error *err)
 {
-	const struct al_span text = al_span_of(m->replacement);
+	const char *text = part->replacement;
 
+	if (!check_metaspace(r, part, node, err))
+		return false;
 	al_steps_add(r->steps, r->arena,
-		(struct al_step){.run = al_step_replace,
-			.pattern = al_pattern_literal(r->arena, " "),
-			.text = text});
-	if (m->scheme != SCHEME_NEVER)
+		(struct al_step){.run = al_step_replace, .regex = " ", .text = text});
+	if (part->adds_blank && part->scheme != SCHEME_NEVER)
 		al_steps_add(r->steps, r->arena,
 			(struct al_step){.run = al_step_prefix,
 				.text = text,
-				.only_first = m->scheme == SCHEME_FIRST});
-	if (m->splits)
+				.only_first = part->scheme == SCHEME_FIRST});
+	if (part->splits)
 		al_steps_add(r->steps, r->arena,
 			(struct al_step){.run = al_step_split,
-				.pattern = al_pattern_literal(r->arena, m->replacement),
+				.pattern = al_pattern_literal(r->arena, text),
 				.behavior = AL_SPLIT_WITH_NEXT});
-}
-
-static bool read_metaspace(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	static const char *const schemes[] = {"always", "first", "never"};
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("replacement", TEXT, offsetof(struct metaspace, replacement)),
-			.is_required = true},
-		{AL_KEY("add_prefix_space", BOOLEAN, offsetof(struct metaspace, adds_prefix)),
-			.fallback = 1},
-		{AL_KEY("prepend_scheme", WORD, offsetof(struct metaspace, scheme)),
-			.least = SCHEME_ALWAYS, AL_WORDS(schemes)},
-		{AL_KEY("split", BOOLEAN, offsetof(struct metaspace, splits)), .fallback = 1},
-		{AL_KEY("str_rep", BY, 0), .read = al_read_nothing},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields),
-		.check = check_metaspace};
-	struct metaspace metaspace = {0};
-
-	if (!al_record_read(&r->source, &record, node, &metaspace, err))
-		return false;
-	add_metaspace(r, &metaspace);
 	return true;
 }
 
-static bool read_split(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("pattern", BY, offsetof(struct al_step, pattern)), .read = al_read_pattern,
-			.is_required = true},
-		{AL_KEY("behavior", WORD, offsetof(struct al_step, behavior)),
-			.words = al_behavior_names, .n_words = AL_N_BEHAVIORS, .is_required = true},
-		{AL_KEY("invert", BOOLEAN, offsetof(struct al_step, is_inverted)),
-			.is_required = true},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields)};
-	struct al_step step = {.run = al_step_split};
+static const struct al_field split_fields[] = {
+	{AL_KEY("pattern", BY, AT(step.pattern)), .read = al_read_pattern, .is_required = true},
+	{AL_KEY("behavior", WORD, AT(step.behavior)), .words = al_behavior_names,
+		.n_words = AL_N_BEHAVIORS, .is_required = true},
+	{AL_KEY("invert", BOOLEAN, AT(step.is_inverted)), .is_required = true},
+};
 
-	if (!al_record_read(&r->source, &record, node, &step, err))
-		return false;
+static const struct al_field punctuation_fields[] = {
+	{AL_KEY("behavior", WORD, AT(step.behavior)), .words = al_behavior_names,
+		.n_words = AL_N_BEHAVIORS, .fallback = AL_SPLIT_ISOLATED},
+};
+
+static const struct al_field digits_fields[] = {
+	{AL_KEY("individual_digits", BOOLEAN, AT(each)), .is_required = true},
+};
+
+static bool add_digits(struct al_tokenizer_reader *r, const struct al_text_part *part,
+	const struct al_item *node, struct al_error *err)
+{
+	struct al_step step = SPLIT("\\p{N}", CONTIGUOUS);
+
+	(void)node;
+	(void)err;
+	if (part->each)
+		step.behavior = AL_SPLIT_ISOLATED;
 	al_steps_add(r->steps, r->arena, step);
 	return true;
 }
 
-static bool read_punctuation(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("behavior", WORD, 0), .words = al_behavior_names, .n_words = AL_N_BEHAVIORS,
-			.fallback = AL_SPLIT_ISOLATED},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields)};
-	unsigned behavior = 0;
-
-	if (!al_record_read(&r->source, &record, node, &behavior, err))
-		return false;
-	add_split(r, punctuation, (enum al_behavior)behavior, false);
-	return true;
-}
-
-static bool read_digits(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("individual_digits", BOOLEAN, 0), .is_required = true},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields)};
-	bool each = false;
-
-	if (!al_record_read(&r->source, &record, node, &each, err))
-		return false;
-	add_split(r, "\\p{N}", each ? AL_SPLIT_ISOLATED : AL_SPLIT_CONTIGUOUS, false);
-	return true;
-}
-
-static bool read_sequence(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err);
-
-static const struct al_step_type parts[] = {
-	{"BertPreTokenizer", read_bert},
-	{"ByteLevel", read_byte_level},
-	{"Digits", read_digits},
-	{"Metaspace", read_metaspace},
-	{"Punctuation", read_punctuation},
-	{"Sequence", read_sequence},
-	{"Split", read_split},
-	{"Whitespace", read_whitespace},
-	{"WhitespaceSplit", read_whitespace_split},
+static const struct al_part_type types[] = {
+	{"BertPreTokenizer", .steps = BERT},
+	{"ByteLevel", AL_FIELDS(byte_level_fields), .add = add_byte_level},
+	{"Digits", AL_FIELDS(digits_fields), .add = add_digits},
+	{"Metaspace", AL_FIELDS(metaspace_fields), .add = add_metaspace},
+	{"Punctuation", AL_FIELDS(punctuation_fields), .steps = {SPLIT(punctuation, ISOLATED)}},
+	{"Split", AL_FIELDS(split_fields), .steps = {{.run = al_step_split}}},
+	{"Whitespace",
+		.steps = {{.run = al_step_split,
+			.regex = "[" WORD "]+|[^" WORD "\\p{White_Space}]+",
+			.is_inverted = true}}},
+	{"WhitespaceSplit", .steps = {SPLIT("\\p{White_Space}", REMOVED)}},
 };
 
-static bool read_sequence(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	return al_part_read_all(r, node, "pretokenizers", "pre-tokenizer", parts,
-		sizeof(parts) / sizeof(*parts), err);
-}
-
-bool al_pre_tokenizer_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	return al_part_read(r, node, "pre-tokenizer", parts, sizeof(parts) / sizeof(*parts), err);
-}
+const struct al_part_kind al_pre_tokenizers = {"pre-tokenizer", "pretokenizers", types,
+	sizeof(types) / sizeof(*types)};

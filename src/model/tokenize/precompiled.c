@@ -5,6 +5,7 @@
  *= huggingface/spm_precompiled; google/sentencepiece, third_party/darts_clone */
 #include "model/tokenize/internal.h"
 
+#include <glib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -18,36 +19,6 @@ struct al_charsmap {
 	size_t n_texts;
 	const struct al_pattern *graphemes;
 };
-
-/* ---- base64 ---- */
-
-static int sextet(char c)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const char *found = c ? strchr(digits, c) : NULL;
-
-	return found ? (int)(found - digits) : -1;
-}
-
-/* How many bytes; SIZE_MAX: it is no base64. */
-static size_t decode(const char *text, unsigned char *out)
-{
-	size_t n = 0, length = strlen(text);
-	unsigned bits = 0;
-
-	while (length > 0 && length % 4 != 1 && text[length - 1] == '=')
-		length--;
-	for (size_t i = 0; i < length; i++) {
-		const int value = sextet(text[i]);
-		if (value < 0)
-			return SIZE_MAX;
-		bits = bits << 6 | (unsigned)value;
-		if (i % 4 > 0)
-			out[n++] = (unsigned char)(bits >> (6 - 2 * (i % 4)));
-	}
-	return n;
-}
 
 /* ---- the trie (Darts-clone) ---- */
 
@@ -137,9 +108,10 @@ static bool is_utf8(const char *text, size_t n)
 }
 
 /* Bytes of the file are little-endian, as this program's machines are. */
-static bool take(struct al_tokenizer_reader *r, struct al_charsmap *map, unsigned char *bytes,
-	size_t n)
+bool al_charsmap_add(struct al_text_steps *steps, struct al_arena *arena,
+	const unsigned char *bytes, size_t n)
 {
+	struct al_charsmap *map = al_new(arena, struct al_charsmap);
 	uint32_t n_trie = 0;
 
 	if (n < 4)
@@ -147,43 +119,36 @@ static bool take(struct al_tokenizer_reader *r, struct al_charsmap *map, unsigne
 	memcpy(&n_trie, bytes, 4);
 	if (n_trie % 4 != 0 || n_trie > n - 4)
 		return false;
-	uint32_t *units = al_new_array(r->arena, uint32_t, n_trie / 4);
+	uint32_t *units = al_new_array(arena, uint32_t, n_trie / 4);
 	memcpy(units, bytes + 4, n_trie);
-	map->units = units;
-	map->n_units = n_trie / 4;
-	map->n_texts = n - 4 - n_trie;
-	map->texts = al_strndup(r->arena, (char *)bytes + 4 + n_trie, map->n_texts);
+	*map = (struct al_charsmap){.units = units,
+		.n_units = n_trie / 4,
+		.n_texts = n - 4 - n_trie,
+		.graphemes = al_pattern_of(arena, "\\X")};
+	map->texts = al_strndup(arena, (const char *)bytes + 4 + n_trie, map->n_texts);
+	al_steps_add(steps, arena, (struct al_step){.run = run_charsmap, .data = map});
 	return is_utf8(map->texts, map->n_texts);
 }
 
-static bool read_charsmap(void *context, const struct al_item *node, void *out,
-	struct al_error *err)
+/* GLib passes over what is no digit. */
+static bool is_base64(const char *text)
 {
-	struct al_tokenizer_reader *r = context;
-	const char *text;
+	const size_t n = strspn(text,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/");
+	const size_t n_padding = strspn(text + n, "=");
 
-	if (!al_json_text(r->doc, node, &text, err))
-		return false;
-	unsigned char *bytes = al_arena_alloc(r->arena, strlen(text) + 4, 1);
-	const size_t n = decode(text, bytes);
-	return (n != SIZE_MAX && take(r, out, bytes, n))
-		|| al_json_fail(r->doc, node, err,
-			"\"precompiled_charsmap\" isn't a table of replacements in base64");
+	return !text[n + n_padding] && n_padding <= 2 && (n + n_padding) % 4 == 0;
 }
 
-bool al_precompiled_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
+bool al_precompiled_add(struct al_tokenizer_reader *r, const struct al_text_part *part,
+	const struct al_item *node, struct al_error *err)
 {
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("precompiled_charsmap", BY, 0), .read = read_charsmap, .is_required = true},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields)};
-	struct al_charsmap *map = al_new(r->arena, struct al_charsmap);
+	gsize n = 0;
+	guchar *bytes = is_base64(part->charsmap) ? g_base64_decode(part->charsmap, &n) : NULL;
+	const bool ok = bytes && al_charsmap_add(r->steps, r->arena, bytes, n);
 
-	if (!al_record_read(&r->source, &record, node, map, err))
-		return false;
-	map->graphemes = al_pattern_of(r->arena, "\\X");
-	al_steps_add(r->steps, r->arena, (struct al_step){.run = run_charsmap, .data = map});
-	return true;
+	g_free(bytes);
+	return ok
+		|| al_json_fail(r->doc, al_json_get(node, "precompiled_charsmap"), err,
+			"\"precompiled_charsmap\" isn't a table of replacements in base64");
 }

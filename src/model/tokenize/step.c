@@ -42,6 +42,8 @@ void al_pieces_add(struct al_text_pieces *pieces, struct al_arena *memory, struc
 void al_steps_add(struct al_text_steps *steps, struct al_arena *arena, struct al_step step)
 {
 	steps->items = al_grow(arena, steps->items, steps->n, &steps->room, sizeof(*steps->items));
+	if (step.regex && !step.pattern)
+		step.pattern = al_pattern_of(arena, step.regex);
 	steps->items[steps->n++] = step;
 }
 
@@ -76,20 +78,21 @@ static void add_text(struct al_text_pieces *out, struct al_arena *memory,
 bool al_step_replace(const struct al_step *step, struct al_arena *memory,
 	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
 {
+	const struct al_span by = al_span_of(step->text);
 	struct al_matches matches;
 	size_t n = 0;
 
 	if (!al_pattern_find(step->pattern, memory, piece->text, &matches, err))
 		return false;
 	for (size_t i = 0; i < matches.n; i++)
-		n += matches.items[i].is_match ? step->text.n
+		n += matches.items[i].is_match ? by.n
 					       : matches.items[i].end - matches.items[i].first;
 	if (!check_length(n, err))
 		return false;
 	char *text = al_arena_alloc(memory, n, 1), *p = text;
 	for (size_t i = 0; i < matches.n; i++) {
 		const struct al_span part = matches.items[i].is_match
-			? step->text
+			? by
 			: al_span_part(piece->text, matches.items[i].first, matches.items[i].end);
 		memcpy(p, part.data, part.n);
 		p += part.n;
@@ -101,7 +104,7 @@ bool al_step_replace(const struct al_step *step, struct al_arena *memory,
 bool al_step_prefix(const struct al_step *step, struct al_arena *memory,
 	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
 {
-	const struct al_span prefix = step->text;
+	const struct al_span prefix = al_span_of(step->text);
 	const bool has_it = piece->text.n >= prefix.n
 		&& memcmp(piece->text.data, prefix.data, prefix.n) == 0;
 

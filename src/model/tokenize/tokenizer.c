@@ -1,5 +1,5 @@
 /* The tokenizer beside a checkpoint, and the lines of a text as sequences of tokens. */
-#include "model/tokenize/gguf.h"
+#include "model/tokenize/internal.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -90,6 +90,36 @@ void al_tokenizer_finish(struct al_tokenizer *tokenizer)
 	*tokenizer = (struct al_tokenizer){0};
 }
 
+/* ---- what it is made of ---- */
+
+struct al_pipeline *al_pipeline_init(struct al_tokenizer *tokenizer)
+{
+	*tokenizer = (struct al_tokenizer){0};
+	al_arena_init(&tokenizer->arena);
+	return tokenizer->pipeline = al_new(&tokenizer->arena, struct al_pipeline);
+}
+
+static void add_all(struct al_text_steps *to, const struct al_text_steps *steps,
+	struct al_arena *arena)
+{
+	for (size_t i = 0; i < steps->n; i++)
+		al_steps_add(to, arena, steps->items[i]);
+}
+
+void al_pipeline_finish(struct al_pipeline *p, struct al_arena *arena)
+{
+	al_added_step(p, arena, false, &p->all);
+	add_all(&p->all, &p->normalizer, arena);
+	al_added_step(p, arena, true, &p->all);
+	add_all(&p->all, &p->pre_tokenizer, arena);
+}
+
+void al_ids_add(struct al_ids *ids, struct al_arena *arena, int32_t token)
+{
+	ids->items = al_grow(arena, ids->items, ids->n, &ids->room, sizeof(*ids->items));
+	ids->items[ids->n++] = token;
+}
+
 /* ---- text ---- */
 
 static bool check_utf8(const char *text, size_t length, struct al_error *err)
@@ -97,6 +127,37 @@ static bool check_utf8(const char *text, size_t length, struct al_error *err)
 	for (size_t at = 0, n; at < length; at += n)
 		if (!(n = al_utf8_length(text + at, length - at)))
 			return al_fail(err, AL_EINPUT, "byte %zu is no UTF-8", at);
+	return true;
+}
+
+static bool encode_piece(const struct al_token_model *model, struct al_arena *memory,
+	const struct al_piece *piece, struct al_tokens *tokens, struct al_error *err)
+{
+	if (piece->token < 0)
+		return model->encode(model, memory, piece->text, tokens, err);
+	al_tokens_add(tokens, piece->token);
+	return true;
+}
+
+static void add_ids(struct al_tokens *tokens, const struct al_ids *ids)
+{
+	for (size_t i = 0; i < ids->n; i++)
+		al_tokens_add(tokens, ids->items[i]);
+}
+
+static bool encode(const struct al_pipeline *p, struct al_arena *memory, struct al_span text,
+	struct al_tokens *tokens, struct al_error *err)
+{
+	struct al_text_pieces pieces = {0};
+
+	al_pieces_add(&pieces, memory, (struct al_piece){text, -1, true});
+	if (!al_steps_run(&p->all, memory, &pieces, err))
+		return false;
+	add_ids(tokens, &p->before);
+	for (size_t i = 0; i < pieces.n; i++)
+		if (!encode_piece(&p->model, memory, &pieces.items[i], tokens, err))
+			return false;
+	add_ids(tokens, &p->after);
 	return true;
 }
 
@@ -110,8 +171,7 @@ bool al_tokenizer_encode(const struct al_tokenizer *tokenizer, const char *text,
 	if (!check_utf8(text, length, err))
 		return false;
 	al_arena_init(&memory);
-	bool ok = tokenizer->kind->encode(tokenizer->data, &memory, (struct al_span){text, length},
-		tokens, err);
+	bool ok = encode(tokenizer->pipeline, &memory, (struct al_span){text, length}, tokens, err);
 	al_arena_finish(&memory);
 	if (ok)
 		al_tokens_end_sequence(tokens);

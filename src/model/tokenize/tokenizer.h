@@ -8,12 +8,11 @@
 #include "model/tokenize/tokens.h"
 
 struct al_checkpoint;
-struct al_tokenizer_kind;
+struct al_pipeline;
 
 struct al_tokenizer {
 	struct al_arena arena;
-	const struct al_tokenizer_kind *kind;
-	void *data; /* the kind's */
+	struct al_pipeline *pipeline;
 	int64_t n_tokens; /* 0: not said */
 };
 

@@ -9,80 +9,23 @@
 
 static const double unknown_penalty = 10;
 
-/* ["piece", score] */
-static bool read_piece(struct al_tokenizer_reader *r, const struct al_item *node, int32_t token,
-	struct al_error *err)
+void al_scored_init(struct al_token_model *model, struct al_arena *arena, size_t n)
 {
-	struct al_token_model *model = &r->tokenizer->model;
-	const char *text;
-
-	if (!al_json_expect(r->doc, node, AL_JSON_ARRAY, err))
-		return false;
-	if (al_json_size(node) != 2)
-		return al_json_fail(r->doc, node, err, "%zu items, expected a piece and its score",
-			al_json_size(node));
-	if (!al_json_text(r->doc, al_json_at(node, 0), &text, err)
-		|| !al_json_real(r->doc, al_json_at(node, 1), &model->scores[token], err))
-		return false;
-	model->texts[token] = al_span_of(al_strdup(r->arena, text));
-	al_vocab_add(&model->vocab, model->texts[token], token);
-	model->unknown_score = fmin(model->unknown_score, model->scores[token]);
-	return true;
+	model->scores = al_new_array(arena, double, n);
+	model->texts = al_new_array(arena, struct al_span, n);
+	model->n = n;
 }
 
-static bool read_pieces(void *context, const struct al_item *node, void *out, struct al_error *err)
+void al_scored_index(struct al_token_model *model, struct al_arena *arena)
 {
-	struct al_tokenizer_reader *r = context;
-	struct al_token_model *model = &r->tokenizer->model;
-	int32_t token = 0;
+	double least = INFINITY;
 
-	(void)out;
-	if (!al_json_expect(r->doc, node, AL_JSON_ARRAY, err))
-		return false;
-	al_vocab_init(&model->vocab, r->arena, al_json_size(node));
-	model->scores = al_new_array(r->arena, double, al_json_size(node));
-	model->texts = al_new_array(r->arena, struct al_span, al_json_size(node));
-	model->unknown_score = INFINITY;
-	al_json_each (item, node)
-		if (!read_piece(r, item, token++, err))
-			return false;
-	model->unknown_score -= unknown_penalty;
-	return token > 0 || al_json_fail(r->doc, node, err, "the vocabulary is empty");
-}
-
-static bool read_unknown(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	const struct al_tokenizer_reader *r = context;
-
-	*(int32_t *)out = -1;
-	return !node || al_json_kind(node) == AL_JSON_NULL || al_read_token(r->doc, node, out, err);
-}
-
-static bool check(void *context, const struct al_item *node, void *record, struct al_error *err)
-{
-	const struct al_tokenizer_reader *r = context;
-	const struct al_token_model *model = record;
-	const size_t n = al_json_size(al_json_get(node, "vocab"));
-
-	return model->unknown < (int64_t)n
-		|| al_json_fail(r->doc, node, err,
-			"\"unk_id\" is %d, the vocabulary has %zu pieces", model->unknown, n);
-}
-
-static bool read_model(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	static const struct al_field fields[] = {
-		{AL_KEY("type", BY, 0), .read = al_read_nothing},
-		{AL_KEY("unk_id", BY, offsetof(struct al_token_model, unknown)),
-			.read = read_unknown, .reads_absent = true},
-		{AL_KEY("byte_fallback", BOOLEAN,
-			offsetof(struct al_token_model, has_byte_fallback))},
-		{AL_KEY("vocab", BY, 0), .read = read_pieces, .is_required = true},
-	};
-	static const struct al_record record = {.fields = AL_FIELDS(fields), .check = check};
-
-	return al_record_read(&r->source, &record, node, &r->tokenizer->model, err);
+	al_vocab_init(&model->vocab, arena, model->n);
+	for (size_t i = 0; i < model->n; i++) {
+		al_vocab_add(&model->vocab, model->texts[i], (int32_t)i);
+		least = fmin(least, model->scores[i]);
+	}
+	model->unknown_score = least - unknown_penalty;
 }
 
 /* ---- the best split ---- */
@@ -164,8 +107,8 @@ static void turn_around(struct end *ends, size_t n)
 	}
 }
 
-static bool encode(const struct al_token_model *model, struct al_arena *memory, struct al_span text,
-	struct al_tokens *tokens, struct al_error *err)
+bool al_encode_unigram(const struct al_token_model *model, struct al_arena *memory,
+	struct al_span text, struct al_tokens *tokens, struct al_error *err)
 {
 	if (!al_vocab_check_lookups(&model->vocab, text.n, err))
 		return false;
@@ -188,14 +131,16 @@ static bool encode(const struct al_token_model *model, struct al_arena *memory, 
 	return true;
 }
 
-bool al_unigram_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	r->tokenizer->model.encode = encode;
-	return read_model(r, node, err);
-}
-
 /* ---- SentencePiece's pairs, by the same scores ---- */
+
+/* The token of a byte, or -1. */
+static int32_t byte_token(const struct al_token_model *model, char c)
+{
+	const unsigned char byte = (unsigned char)c;
+
+	return model->first_byte > 0 ? model->first_byte + byte
+				     : al_vocab_find_byte(&model->vocab, byte);
+}
 
 /* A character that is no piece becomes its bytes, where they are, or the unknown token. */
 static size_t add_character(const struct al_token_model *model, struct al_span text, int32_t *out)
@@ -204,17 +149,40 @@ static size_t add_character(const struct al_token_model *model, struct al_span t
 	if (out[0] >= 0)
 		return 1;
 	for (size_t i = 0; i < text.n; i++)
-		if ((out[i] = al_vocab_find_byte(&model->vocab, (unsigned char)text.data[i])) < 0) {
+		if ((out[i] = byte_token(model, text.data[i])) < 0) {
 			out[0] = model->unknown;
 			return 1;
 		}
 	return text.n;
 }
 
-static bool encode_scored(const struct al_token_model *model, struct al_arena *memory,
+struct joining {
+	const struct al_token_model *model;
+	char *memory; /* of two pieces */
+};
+
+static bool find_joined(const void *context, int32_t a, int32_t b, struct al_bpe_merge *out)
+{
+	const struct joining *joining = context;
+	const struct al_token_model *model = joining->model;
+	const struct al_span left = model->texts[a], right = model->texts[b];
+
+	if (left.n + right.n > model->vocab.longest)
+		return false;
+	memcpy(joining->memory, left.data, left.n);
+	memcpy(joining->memory + left.n, right.data, right.n);
+	out->token = al_vocab_find(&model->vocab,
+		(struct al_span){joining->memory, left.n + right.n});
+	if (out->token < 0)
+		return false;
+	out->rank = -model->scores[out->token];
+	return true;
+}
+
+bool al_encode_scored(const struct al_token_model *model, struct al_arena *memory,
 	struct al_span text, struct al_tokens *tokens, struct al_error *err)
 {
-	const struct al_scored_pieces pieces = {&model->vocab, model->texts, model->scores};
+	const struct joining joining = {model, al_arena_alloc(memory, model->vocab.longest + 1, 1)};
 	int32_t *found = al_new_array(memory, int32_t, text.n + 1);
 	size_t n = 0;
 
@@ -226,15 +194,8 @@ static bool encode_scored(const struct al_token_model *model, struct al_arena *m
 				"\"%.*s\" isn't in the vocabulary, and no unknown token is named",
 				(int)length, text.data + at);
 	}
-	n = al_merge_scored(memory, found, n, &pieces);
+	n = al_merge_all(memory, found, n, find_joined, &joining);
 	for (size_t i = 0; i < n; i++)
 		al_tokens_add(tokens, found[i]);
 	return true;
-}
-
-bool al_scored_bpe_read(struct al_tokenizer_reader *r, const struct al_item *node,
-	struct al_error *err)
-{
-	r->tokenizer->model.encode = encode_scored;
-	return read_model(r, node, err);
 }
