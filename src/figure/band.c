@@ -38,10 +38,12 @@ static size_t count_shared(const struct al_plot *plot, const struct al_between *
 	size_t n = 0;
 
 	for (size_t panel = 0; panel < plot->n_panels; panel++) {
-		const struct al_points *one = al_plot_points(plot, panel, between->one);
-		const struct al_points *other = al_plot_points(plot, panel, between->other);
-		for (size_t i = 0; i < one->n; i++)
-			n += !isnan(one->items[i].y) && partner(other, one->items[i].x);
+		const struct al_points one = al_points_of_series(&plot->points, panel,
+			between->one);
+		const struct al_points other = al_points_of_series(&plot->points, panel,
+			between->other);
+		for (size_t i = 0; i < one.n; i++)
+			n += !isnan(one.items[i].y) && partner(&other, one.items[i].x);
 	}
 	return n;
 }
@@ -101,11 +103,11 @@ static void fill(const struct al_scene *scene, size_t series, const struct edge 
 static void draw_columns(const struct al_scene *scene, size_t panel, size_t series,
 	struct edge *edges)
 {
-	const struct al_points *points = al_plot_points(scene->plot, panel, series);
+	const struct al_points points = al_points_of_series(&scene->plot->points, panel, series);
 	size_t n = 0;
 
-	for (size_t i = 0; i < points->n; i++) {
-		const struct al_point *point = &points->items[i];
+	for (size_t i = 0; i < points.n; i++) {
+		const struct al_point *point = &points.items[i];
 		if (isnan(point->band_low)) {
 			fill(scene, series, edges, n);
 			n = 0;
@@ -121,28 +123,18 @@ static void draw_columns(const struct al_scene *scene, size_t panel, size_t seri
 static void draw_between(const struct al_scene *scene, size_t panel,
 	const struct al_between *between, struct edge *edges)
 {
-	const struct al_points *one = al_plot_points(scene->plot, panel, between->one);
-	const struct al_points *other = al_plot_points(scene->plot, panel, between->other);
+	const struct al_points one = al_points_of_series(&scene->plot->points, panel, between->one);
+	const struct al_points other = al_points_of_series(&scene->plot->points, panel,
+		between->other);
 	size_t n = 0;
 
-	for (size_t i = 0; i < one->n; i++) {
-		const struct al_point *from = &one->items[i], *to = partner(other, from->x);
+	for (size_t i = 0; i < one.n; i++) {
+		const struct al_point *from = &one.items[i], *to = partner(&other, from->x);
 		if (!isnan(from->y) && to)
 			edges[n++] = (struct edge){al_scene_x(scene, panel, from->x),
 				al_scene_y(scene, panel, from->y), al_scene_y(scene, panel, to->y)};
 	}
 	fill(scene, between->one, edges, n);
-}
-
-static size_t most_points(const struct al_plot *plot, size_t panel)
-{
-	size_t most = 0;
-
-	for (size_t series = 0; series < plot->n_series; series++) {
-		const size_t n = al_plot_points(plot, panel, series)->n;
-		most = n > most ? n : most;
-	}
-	return most;
 }
 
 void al_scene_draw_bands(const struct al_scene *scene, size_t panel)
@@ -151,7 +143,7 @@ void al_scene_draw_bands(const struct al_scene *scene, size_t panel)
 
 	if (plot->figure->n_bands == 0)
 		return;
-	struct edge *edges = al_new_array(scene->arena, struct edge, most_points(plot, panel));
+	struct edge *edges = al_new_array(scene->arena, struct edge, plot->points.n);
 	al_scene_clip(scene, panel);
 	for (size_t series = 0; series < plot->n_series; series++)
 		draw_columns(scene, panel, series, edges);

@@ -24,13 +24,14 @@ static double clamp(const struct al_scene *scene, double y)
 	return fmin(scene->y.max, fmax(scene->y.min, y));
 }
 
-static struct al_box bar_box(const struct al_scene *scene, size_t panel, size_t series, double slot,
+static struct al_box bar_box(const struct al_scene *scene, const struct al_point *point,
 	double from, double to)
 {
+	const size_t panel = point->panel;
 	size_t n = scene->plot->figure->n_stacked ? 1 : scene->plot->n_series;
 	double width = fmin(widest_bar_pt, filled_share * al_scene_slot_pt(scene) / (double)n);
-	double left = al_scene_x(scene, panel, slot) - width * (double)n / 2
-		+ (n > 1 ? width * (double)series : 0);
+	double left = al_scene_x(scene, panel, point->x) - width * (double)n / 2
+		+ (n > 1 ? width * (double)point->series : 0);
 	double y0 = al_scene_y(scene, panel, clamp(scene, from)),
 	       y1 = al_scene_y(scene, panel, clamp(scene, to));
 	double air = n > 1 ? fmin(0.4, 0.1 * width) : 0;
@@ -38,57 +39,50 @@ static struct al_box bar_box(const struct al_scene *scene, size_t panel, size_t 
 	return (struct al_box){left + air / 2, fmin(y0, y1), left + width - air / 2, fmax(y0, y1)};
 }
 
-/* Visits the bars of a panel, the first series first. */
+/* The bars of a panel, the first series first: visits each with its box. */
 static void each_bar(struct al_scene *scene, size_t panel,
-	void (*visit)(struct al_scene *scene, size_t panel, size_t series,
-		const struct al_point *point, const struct al_box *box, void *context),
-	void *context)
+	void (*visit)(struct al_scene *scene, const struct al_point *point,
+		const struct al_box *box, struct al_obstacles *obstacles),
+	struct al_obstacles *obstacles)
 {
-	const struct al_plot *plot = scene->plot;
-	bool is_stacked = plot->figure->n_stacked > 0;
+	const struct al_points points = al_points_of_panel(&scene->plot->points, panel);
+	bool is_stacked = scene->plot->figure->n_stacked > 0;
 	struct stack stacks[AL_MOST_CATEGORIES] = {0};
 
-	for (size_t series = 0; series < plot->n_series; series++) {
-		const struct al_points *points = al_plot_points(plot, panel, series);
-		for (size_t i = 0; i < points->n; i++) {
-			const struct al_point *p = &points->items[i];
-			struct stack *stack = &stacks[(size_t)p->x];
-			double *height = p->y < 0 ? &stack->below : &stack->above;
-			double from = is_stacked ? *height : base_of(scene);
-			if (isnan(p->y))
-				continue;
-			*height += p->y;
-			struct al_box box = bar_box(scene, panel, series, p->x, from,
-				is_stacked ? *height : p->y);
-			visit(scene, panel, series, p, &box, context);
-		}
+	for (size_t i = 0; i < points.n; i++) {
+		const struct al_point *p = &points.items[i];
+		struct stack *stack = &stacks[(size_t)p->x];
+		double *height = p->y < 0 ? &stack->below : &stack->above;
+		double from = is_stacked ? *height : base_of(scene);
+		if (isnan(p->y))
+			continue;
+		*height += p->y;
+		struct al_box box = bar_box(scene, p, from, is_stacked ? *height : p->y);
+		visit(scene, p, &box, obstacles);
 	}
 }
 
 /* Of a stack the end of all of it: what is positive above, what is negative below. */
-static void find_end(const struct al_scene *scene, size_t panel, size_t series,
-	const struct al_point *point, double *x_pt, double *y_pt)
+static struct al_spot find_end(const struct al_scene *scene, const struct al_point *point)
 {
-	const struct al_plot *plot = scene->plot;
-	double end = plot->figure->n_stacked ? 0 : point->y;
+	const struct al_points points = al_points_of_panel(&scene->plot->points, point->panel);
+	const bool is_stacked = scene->plot->figure->n_stacked > 0;
+	double end = is_stacked ? 0 : point->y;
 
-	for (size_t i = 0; plot->figure->n_stacked && i < plot->n_series; i++) {
-		const struct al_points *points = al_plot_points(plot, panel, i);
-		for (size_t k = 0; k < points->n; k++)
-			if (points->items[k].x == point->x && points->items[k].y > 0)
-				end += points->items[k].y;
-	}
-	const struct al_box box = bar_box(scene, panel, series, point->x, base_of(scene), end);
-	*x_pt = (box.left + box.right) / 2;
-	*y_pt = al_scene_y(scene, panel, clamp(scene, end));
+	for (size_t i = 0; is_stacked && i < points.n; i++)
+		if (points.items[i].x == point->x && points.items[i].y > 0)
+			end += points.items[i].y;
+	const struct al_box box = bar_box(scene, point, base_of(scene), end);
+	return (struct al_spot){(box.left + box.right) / 2,
+		al_scene_y(scene, point->panel, clamp(scene, end))};
 }
 
-static void draw_bar(struct al_scene *scene, size_t panel, size_t series,
-	const struct al_point *point, const struct al_box *box, void *context)
+static void draw_bar(struct al_scene *scene, const struct al_point *point, const struct al_box *box,
+	struct al_obstacles *obstacles)
 {
-	(void)context;
-	al_series_draw_bar(scene->canvas, scene->plot->looks[series], box);
-	al_scene_draw_error_bar(scene, panel, point, (box->left + box->right) / 2, al_color_ink);
+	(void)obstacles;
+	al_series_draw_bar(scene->canvas, scene->plot->looks[point->series], box);
+	al_scene_draw_error_bar(scene, point, (box->left + box->right) / 2, al_color_ink);
 }
 
 static void draw(struct al_scene *scene, size_t panel)
@@ -96,11 +90,10 @@ static void draw(struct al_scene *scene, size_t panel)
 	each_bar(scene, panel, draw_bar, NULL);
 }
 
-static void avoid_bar(struct al_scene *scene, size_t panel, size_t series,
-	const struct al_point *point, const struct al_box *box, void *obstacles)
+static void avoid_bar(struct al_scene *scene, const struct al_point *point,
+	const struct al_box *box, struct al_obstacles *obstacles)
 {
-	(void)series;
-	al_scene_avoid_error_bar(scene, panel, point, (box->left + box->right) / 2, obstacles);
+	al_scene_avoid_error_bar(scene, point, (box->left + box->right) / 2, obstacles);
 	al_obstacles_add_box(scene, obstacles, *box);
 }
 

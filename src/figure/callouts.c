@@ -150,15 +150,15 @@ static bool put_on_rings(struct al_scene *scene, size_t panel, struct al_obstacl
 	return false;
 }
 
-static bool label_point(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles,
+static bool label_point(struct al_scene *scene, struct al_obstacles *obstacles,
 	const struct al_point *point, enum effort effort)
 {
 	struct al_label label = label_of(point);
-	double x = al_scene_x(scene, panel, point->x), y = al_scene_y(scene, panel, point->y);
-	bool is_far = effort >= KEEPS_OFF_CROWDS && is_crowded(obstacles, x, y);
+	const struct al_spot at = al_scene_at(scene, point);
+	bool is_far = effort >= KEEPS_OFF_CROWDS && is_crowded(obstacles, at.x, at.y);
 
-	if ((is_far || !al_scene_put_near(scene, panel, obstacles, &label, x, y))
-		&& !put_on_rings(scene, panel, obstacles, &label, x, y, effort))
+	if ((is_far || !al_scene_put_near(scene, point->panel, obstacles, &label, at.x, at.y))
+		&& !put_on_rings(scene, point->panel, obstacles, &label, at.x, at.y, effort))
 		return false;
 	al_scene_add_label(scene, &label);
 	return true;
@@ -172,30 +172,23 @@ struct queue {
 
 static struct queue make_queue(struct al_scene *scene, size_t panel)
 {
-	struct queue queue = {0};
-	size_t room = 0;
+	const struct al_points points = al_points_of_panel(&scene->plot->points, panel);
+	struct queue queue = {al_new_array(scene->arena, const struct al_point *, points.n), 0};
 
-	for (size_t series = 0; series < scene->plot->n_series; series++) {
-		const struct al_points *points = al_plot_points(scene->plot, panel, series);
-		for (size_t i = 0; i < points->n; i++) {
-			const struct al_point *point = &points->items[i];
-			if (!point->label || !*point->label || isnan(point->y)
-				|| !al_scene_holds(scene, panel, point))
-				continue;
-			queue.items = al_grow(scene->arena, queue.items, queue.n, &room,
-				sizeof(*queue.items));
+	for (size_t i = 0; i < points.n; i++) {
+		const struct al_point *point = &points.items[i];
+		if (point->label && *point->label && al_scene_holds(scene, point))
 			queue.items[queue.n++] = point;
-		}
 	}
 	return queue;
 }
 
 /* The index of the first point that finds no place; n where all do. */
-static size_t label_in_turn(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles,
+static size_t label_in_turn(struct al_scene *scene, struct al_obstacles *obstacles,
 	const struct queue *queue, enum effort effort)
 {
 	for (size_t i = 0; i < queue->n; i++)
-		if (!label_point(scene, panel, obstacles, queue->items[i], effort))
+		if (!label_point(scene, obstacles, queue->items[i], effort))
 			return i;
 	return queue->n;
 }
@@ -236,7 +229,7 @@ static bool label_points(struct al_scene *scene, size_t panel, struct al_obstacl
 		return true;
 	for (size_t i = 0; i < attempts && !is_hopeless(scene, panel, &queue); i++) {
 		enum effort effort = (enum effort)(i * N_EFFORTS / attempts);
-		size_t failed = label_in_turn(scene, panel, obstacles, &queue, effort);
+		size_t failed = label_in_turn(scene, obstacles, &queue, effort);
 		if (failed == queue.n)
 			return true;
 		move_to_front(&queue, failed);

@@ -4,38 +4,25 @@
 #include "figure/mark.h"
 #include "figure/ticks.h"
 
-/* The points with the least and the greatest value, and their series. */
+/* The points with the least and the greatest value. */
 struct extremes {
 	const struct al_point *least, *greatest;
-	size_t least_series, greatest_series;
 };
-
-static void include(struct extremes *e, const struct al_point *point, size_t series)
-{
-	if (isnan(point->y))
-		return;
-	if (!e->least || point->y < e->least->y) {
-		e->least = point;
-		e->least_series = series;
-	}
-	if (!e->greatest || point->y > e->greatest->y) {
-		e->greatest = point;
-		e->greatest_series = series;
-	}
-}
 
 /* Of the points at one x; of all where it is NAN. */
 static struct extremes find_extremes(const struct al_plot *plot, double x)
 {
 	struct extremes e = {0};
 
-	for (size_t panel = 0; panel < plot->n_panels; panel++)
-		for (size_t series = 0; series < plot->n_series; series++) {
-			const struct al_points *points = al_plot_points(plot, panel, series);
-			for (size_t i = 0; i < points->n; i++)
-				if (isnan(x) || points->items[i].x == x)
-					include(&e, &points->items[i], series);
-		}
+	for (size_t i = 0; i < plot->points.n; i++) {
+		const struct al_point *point = &plot->points.items[i];
+		if (isnan(point->y) || (!isnan(x) && point->x != x))
+			continue;
+		if (!e.least || point->y < e.least->y)
+			e.least = point;
+		if (!e.greatest || point->y > e.greatest->y)
+			e.greatest = point;
+	}
 	return e;
 }
 
@@ -43,12 +30,8 @@ static double last_x(const struct al_plot *plot)
 {
 	double last = NAN;
 
-	for (size_t panel = 0; panel < plot->n_panels; panel++)
-		for (size_t series = 0; series < plot->n_series; series++) {
-			const struct al_points *points = al_plot_points(plot, panel, series);
-			if (points->n > 0)
-				last = fmax(last, points->items[points->n - 1].x);
-		}
+	for (size_t i = 0; i < plot->points.n; i++)
+		last = fmax(last, plot->points.items[i].x);
 	return last;
 }
 
@@ -76,13 +59,13 @@ static void tell_lines(struct al_text *out, const struct al_plot *plot)
 	const double x = last_x(plot);
 	const struct extremes e = find_extremes(plot, x);
 
-	if (plot->n_series < 2 || plot->n_panels > 1 || !e.least || plot->strands
-		|| e.least_series == e.greatest_series)
+	if (plot->n_series < 2 || plot->n_panels > 1 || !e.least || plot->figure->strands.column
+		|| e.least->series == e.greatest->series)
 		return;
 	al_text_add(out, " At the right end from ");
-	add_named(out, plot, plot->series[e.least_series], e.least);
+	add_named(out, plot, plot->series[e.least->series], e.least);
 	al_text_add(out, " to ");
-	add_named(out, plot, plot->series[e.greatest_series], e.greatest);
+	add_named(out, plot, plot->series[e.greatest->series], e.greatest);
 	al_text_add(out, ".");
 }
 
@@ -133,13 +116,9 @@ static void tell_cells(struct al_text *out, const struct al_plot *plot)
 
 static bool has_spread(const struct al_plot *plot)
 {
-	for (size_t panel = 0; panel < plot->n_panels && !plot->strands; panel++)
-		for (size_t series = 0; series < plot->n_series; series++) {
-			const struct al_points *points = al_plot_points(plot, panel, series);
-			for (size_t i = 0; i < points->n; i++)
-				if (points->items[i].high > points->items[i].low)
-					return true;
-		}
+	for (size_t i = 0; i < plot->points.n && !plot->figure->strands.column; i++)
+		if (plot->points.items[i].high > plot->points.items[i].low)
+			return true;
 	return false;
 }
 

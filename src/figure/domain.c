@@ -32,34 +32,28 @@ static void include(struct span *span, double value)
 }
 
 /* On a log axis an error bar may reach below what the axis has. */
-static void include_points(const struct al_plot *plot, struct span *x, struct span *y,
-	const struct al_points *points)
+static void include_point(const struct al_plot *plot, struct span *x, struct span *y,
+	const struct al_point *point)
 {
-	for (size_t i = 0; i < points->n; i++) {
-		const struct al_point *point = &points->items[i];
-		if (isnan(point->y))
-			continue;
-		include(x, point->x);
-		include(y, plot->y.is_log && point->low <= 0 ? point->y : point->low);
-		include(y, point->high);
-		if (!isnan(point->band_low)) {
-			include(y, point->band_low);
-			include(y, point->band_high);
-		}
+	if (isnan(point->y))
+		return;
+	include(x, point->x);
+	include(y, plot->y.is_log && point->low <= 0 ? point->y : point->low);
+	include(y, point->high);
+	if (!isnan(point->band_low)) {
+		include(y, point->band_low);
+		include(y, point->band_high);
 	}
 }
 
 /* The ends of stacked bars: the sums of the positive values and of the negative values. */
-static void include_stack(struct span *y, const struct al_plot *plot, size_t panel, double slot)
+static void include_stack(struct span *y, const struct al_points *points, double slot)
 {
 	double above = 0, below = 0;
 
-	for (size_t series = 0; series < plot->n_series; series++) {
-		const struct al_points *points = al_plot_points(plot, panel, series);
-		for (size_t i = 0; i < points->n; i++)
-			if (points->items[i].x == slot && !isnan(points->items[i].y))
-				*(points->items[i].y < 0 ? &below : &above) += points->items[i].y;
-	}
+	for (size_t i = 0; i < points->n; i++)
+		if (points->items[i].x == slot && !isnan(points->items[i].y))
+			*(points->items[i].y < 0 ? &below : &above) += points->items[i].y;
 	y->min = fmin(y->min, below);
 	y->max = fmax(y->max, above);
 }
@@ -71,10 +65,12 @@ static const struct span nothing = {.min = INFINITY,
 
 static void gather_panel(const struct al_plot *plot, size_t panel, struct span *x, struct span *y)
 {
-	for (size_t series = 0; series < plot->n_series; series++)
-		include_points(plot, x, y, al_plot_points(plot, panel, series));
+	const struct al_points points = al_points_of_panel(&plot->points, panel);
+
+	for (size_t i = 0; i < points.n; i++)
+		include_point(plot, x, y, &points.items[i]);
 	for (size_t slot = 0; plot->figure->n_stacked && slot < plot->n_categories; slot++)
-		include_stack(y, plot, panel, (double)slot);
+		include_stack(y, &points, (double)slot);
 }
 
 static void gather(const struct al_plot *plot, struct span *x, struct span *y)
@@ -166,24 +162,18 @@ static void bound_cells(struct al_dimension *d, const struct span *span)
 	d->is_whole = d->is_min_fixed = d->is_max_fixed = true;
 }
 
-static void include_colors(struct span *span, const struct al_figure *figure,
-	const struct al_points *points)
-{
-	for (size_t i = 0; i < points->n; i++)
-		if (!isnan(points->items[i].color)
-			&& !(figure->leaves_diagonal && points->items[i].x == points->items[i].y))
-			include(span, points->items[i].color);
-}
-
 /* As far as the data go unless it is fixed; as far below zero as above where the hues diverge. */
 static bool bound_colors(struct al_plot *plot, struct al_error *err)
 {
 	struct al_dimension *d = &plot->color;
-	struct span span = {.min = INFINITY, .max = -INFINITY};
+	struct span span = nothing;
 
-	for (size_t panel = 0; panel < plot->n_panels; panel++)
-		for (size_t series = 0; series < plot->n_series; series++)
-			include_colors(&span, plot->figure, al_plot_points(plot, panel, series));
+	for (size_t i = 0; i < plot->points.n; i++) {
+		const struct al_point *point = &plot->points.items[i];
+		if (!isnan(point->color)
+			&& !(plot->figure->leaves_diagonal && point->x == point->y))
+			include(&span, point->color);
+	}
 	if (span.n == 0)
 		return al_fail(err, AL_EINPUT,
 			"nothing to draw: no cell has a number for its colour");

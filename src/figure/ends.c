@@ -22,12 +22,12 @@ struct end {
 /* The last point that is drawn. */
 static bool find_end(const struct al_scene *scene, size_t series, struct end *out)
 {
-	const struct al_points *points = al_plot_points(scene->plot, 0, series);
+	const struct al_points points = al_points_of_series(&scene->plot->points, 0, series);
 
-	for (size_t i = points->n; i-- > 0;)
-		if (al_scene_holds(scene, 0, &points->items[i])) {
-			*out = (struct end){series, al_scene_x(scene, 0, points->items[i].x),
-				al_scene_y(scene, 0, points->items[i].y), 0};
+	for (size_t i = points.n; i-- > 0;)
+		if (al_scene_holds(scene, &points.items[i])) {
+			const struct al_spot at = al_scene_at(scene, &points.items[i]);
+			*out = (struct end){series, at.x, at.y, 0};
 			return true;
 		}
 	return false;

@@ -8,22 +8,22 @@ static const double stem_pt = 0.7, cap_pt = 3.2;
 
 static bool has_bar(const struct al_scene *scene, const struct al_point *point)
 {
-	return !scene->plot->strands && !isnan(point->y) && point->high > point->low;
+	return !scene->plot->figure->strands.column && !isnan(point->y) && point->high > point->low;
 }
 
 /* The end of a bar, at the frame where it would be beyond it: a logarithm has none below zero. */
-static double end_at(const struct al_scene *scene, size_t panel, double value)
+static double end_at(const struct al_scene *scene, const struct al_point *point, double value)
 {
-	return al_scene_y(scene, panel, fmin(scene->y.max, fmax(scene->y.min, value)));
+	return al_scene_y(scene, point->panel, fmin(scene->y.max, fmax(scene->y.min, value)));
 }
 
-void al_scene_draw_error_bar(const struct al_scene *scene, size_t panel,
-	const struct al_point *point, double x_pt, struct al_color color)
+void al_scene_draw_error_bar(const struct al_scene *scene, const struct al_point *point,
+	double x_pt, struct al_color color)
 {
 	if (!has_bar(scene, point))
 		return;
-	const double low = end_at(scene, panel, point->low),
-		     high = end_at(scene, panel, point->high);
+	const double low = end_at(scene, point, point->low),
+		     high = end_at(scene, point, point->high);
 	const double left = x_pt - cap_pt / 2, right = x_pt + cap_pt / 2;
 
 	al_canvas_line(scene->canvas, x_pt, low, x_pt, high, stem_pt, color);
@@ -33,11 +33,11 @@ void al_scene_draw_error_bar(const struct al_scene *scene, size_t panel,
 		al_canvas_line(scene->canvas, left, high, right, high, stem_pt, color);
 }
 
-void al_scene_avoid_error_bar(struct al_scene *scene, size_t panel, const struct al_point *point,
-	double x_pt, struct al_obstacles *obstacles)
+void al_scene_avoid_error_bar(struct al_scene *scene, const struct al_point *point, double x_pt,
+	struct al_obstacles *obstacles)
 {
 	if (has_bar(scene, point))
 		al_obstacles_add_box(scene, obstacles,
-			(struct al_box){x_pt - cap_pt / 2, end_at(scene, panel, point->high),
-				x_pt + cap_pt / 2, end_at(scene, panel, point->low)});
+			(struct al_box){x_pt - cap_pt / 2, end_at(scene, point, point->high),
+				x_pt + cap_pt / 2, end_at(scene, point, point->low)});
 }

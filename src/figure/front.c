@@ -26,37 +26,19 @@ static int by_quality(const void *a, const void *b)
 	return order ? order : compare(p->point->y, q->point->y, p->y_is_higher);
 }
 
-static size_t gather(struct al_plot *plot, size_t panel, struct candidate *out)
-{
-	const struct al_pareto *wanted = &plot->figure->frontier;
-	size_t n = 0;
-
-	for (size_t series = 0; series < plot->n_series; series++) {
-		const struct al_points *points = al_plot_points(plot, panel, series);
-		for (size_t i = 0; i < points->n; i++)
-			if (!isnan(points->items[i].y))
-				out[n++] = (struct candidate){&points->items[i],
-					wanted->x_is_higher, wanted->y_is_higher};
-	}
-	return n;
-}
-
-static size_t count(const struct al_plot *plot, size_t panel)
-{
-	size_t n = 0;
-
-	for (size_t series = 0; series < plot->n_series; series++)
-		n += al_plot_points(plot, panel, series)->n;
-	return n;
-}
-
 static void find_front(struct al_plot *plot, size_t panel)
 {
-	struct candidate *c = al_new_array(&plot->arena, struct candidate, count(plot, panel));
-	const size_t n = gather(plot, panel, c);
+	const struct al_pareto *wanted = &plot->figure->frontier;
+	const struct al_points points = al_points_of_panel(&plot->points, panel);
+	struct candidate *c = al_new_array(&plot->arena, struct candidate, points.n);
 	struct al_front *front = &plot->fronts[panel];
 	const struct al_point *best = NULL;
+	size_t n = 0;
 
+	for (size_t i = 0; i < points.n; i++)
+		if (!isnan(points.items[i].y))
+			c[n++] = (struct candidate){&points.items[i], wanted->x_is_higher,
+				wanted->y_is_higher};
 	front->points = al_new_array(&plot->arena, const struct al_point *, n);
 	qsort(c, n, sizeof(*c), by_quality);
 	for (size_t i = 0; i < n; i++) {
@@ -84,11 +66,10 @@ size_t al_front_steps(const struct al_scene *scene, size_t panel, size_t index,
 	const struct al_front *front = &scene->plot->fronts[panel];
 	const struct al_point *from = front->points[index], *to = front->points[index + 1];
 
-	if (!al_scene_holds(scene, panel, from) || !al_scene_holds(scene, panel, to))
+	if (!al_scene_holds(scene, from) || !al_scene_holds(scene, to))
 		return 0;
-	const double x0 = al_scene_x(scene, panel, from->x), y0 = al_scene_y(scene, panel, from->y);
-	const double x1 = al_scene_x(scene, panel, to->x), y1 = al_scene_y(scene, panel, to->y);
-	out[0] = (struct al_segment){x0, y0, x1, y0};
-	out[1] = (struct al_segment){x1, y0, x1, y1};
+	const struct al_spot a = al_scene_at(scene, from), b = al_scene_at(scene, to);
+	out[0] = (struct al_segment){a.x, a.y, b.x, a.y};
+	out[1] = (struct al_segment){b.x, a.y, b.x, b.y};
 	return 2;
 }

@@ -10,8 +10,10 @@ static const double hatch_pt = 2.4, least_scale = 0.5, least_dash_pt = 1;
 /* Colours of a map; how many about the middle look white. */
 enum { STEPS = 100, NEAR_ZERO = 4 };
 
-static struct al_box cell_box(const struct al_scene *scene, size_t panel, const struct al_point *p)
+static struct al_box cell_box(const struct al_scene *scene, const struct al_point *p)
 {
+	const size_t panel = p->panel;
+
 	return (struct al_box){al_scene_x(scene, panel, p->x - 0.5),
 		al_scene_y(scene, panel, p->y + 0.5), al_scene_x(scene, panel, p->x + 0.5),
 		al_scene_y(scene, panel, p->y - 0.5)};
@@ -149,8 +151,7 @@ static size_t run_length(const struct al_scene *scene, const struct al_points *p
 }
 
 /* All cells of one colour at once, and neighbours as one box: a map of many is small then. */
-static void fill_step(struct al_scene *scene, size_t panel, const struct al_points *points,
-	int step)
+static void fill_step(struct al_scene *scene, const struct al_points *points, int step)
 {
 	bool is_any = false;
 
@@ -158,8 +159,8 @@ static void fill_step(struct al_scene *scene, size_t panel, const struct al_poin
 		if (!has_step(scene, &points->items[i], step))
 			continue;
 		const size_t last = i + run_length(scene, points, i, step) - 1;
-		struct al_box box = cell_box(scene, panel, &points->items[i]);
-		const struct al_box end = cell_box(scene, panel, &points->items[last]);
+		struct al_box box = cell_box(scene, &points->items[i]);
+		const struct al_box end = cell_box(scene, &points->items[last]);
 		box.top = end.top;
 		box.right = end.right;
 		trace(scene->canvas, &box);
@@ -172,13 +173,16 @@ static void fill_step(struct al_scene *scene, size_t panel, const struct al_poin
 	al_canvas_fill(scene->canvas);
 }
 
-static void draw_points(struct al_scene *scene, size_t panel, const struct al_points *points)
+static void draw(struct al_scene *scene, size_t panel)
 {
+	const struct al_points points = al_points_of_panel(&scene->plot->points, panel);
+
+	al_scene_clip(scene, panel);
 	for (int step = 0; step <= STEPS; step++)
-		fill_step(scene, panel, points, step);
-	for (size_t i = 0; i < points->n; i++) {
-		const struct al_point *point = &points->items[i];
-		const struct al_box box = cell_box(scene, panel, point);
+		fill_step(scene, &points, step);
+	for (size_t i = 0; i < points.n; i++) {
+		const struct al_point *point = &points.items[i];
+		const struct al_box box = cell_box(scene, point);
 		if (!is_cell(scene, point))
 			continue;
 		if (isnan(point->color))
@@ -186,13 +190,6 @@ static void draw_points(struct al_scene *scene, size_t panel, const struct al_po
 		else
 			annotate(scene, &box, point->color);
 	}
-}
-
-static void draw(struct al_scene *scene, size_t panel)
-{
-	al_scene_clip(scene, panel);
-	for (size_t series = 0; series < scene->plot->n_series; series++)
-		draw_points(scene, panel, al_plot_points(scene->plot, panel, series));
 	al_canvas_end_clip(scene->canvas);
 }
 

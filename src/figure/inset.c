@@ -17,14 +17,11 @@ static void reach_points(const struct al_plot *plot, struct al_inset *inset)
 {
 	inset->y_min = INFINITY;
 	inset->y_max = -INFINITY;
-	for (size_t series = 0; series < plot->n_series; series++) {
-		const struct al_points *points = al_plot_points(plot, 0, series);
-		for (size_t i = 0; i < points->n; i++) {
-			if (!is_in_x(inset, &points->items[i]))
-				continue;
-			inset->y_min = fmin(inset->y_min, points->items[i].y);
-			inset->y_max = fmax(inset->y_max, points->items[i].y);
-		}
+	for (size_t i = 0; i < plot->points.n; i++) {
+		if (!is_in_x(inset, &plot->points.items[i]))
+			continue;
+		inset->y_min = fmin(inset->y_min, plot->points.items[i].y);
+		inset->y_max = fmax(inset->y_max, plot->points.items[i].y);
 	}
 }
 
@@ -41,17 +38,14 @@ static void widen(const struct al_dimension *y, struct al_inset *inset)
 	inset->y_max = fmin(y->max, high);
 }
 
-static size_t count_points(const struct al_plot *plot, const struct al_inset *inset)
+static bool has_points(const struct al_plot *plot, const struct al_inset *inset)
 {
-	size_t n = 0;
-
-	for (size_t series = 0; series < plot->n_series; series++) {
-		const struct al_points *points = al_plot_points(plot, 0, series);
-		for (size_t i = 0; i < points->n; i++)
-			n += is_in_x(inset, &points->items[i]) && points->items[i].y >= inset->y_min
-				&& points->items[i].y <= inset->y_max;
+	for (size_t i = 0; i < plot->points.n; i++) {
+		const struct al_point *point = &plot->points.items[i];
+		if (is_in_x(inset, point) && point->y >= inset->y_min && point->y <= inset->y_max)
+			return true;
 	}
-	return n;
+	return false;
 }
 
 bool al_plot_bound_inset(struct al_plot *plot, struct al_error *err)
@@ -66,7 +60,7 @@ bool al_plot_bound_inset(struct al_plot *plot, struct al_error *err)
 			plot->categories ? "numbers along x" : "a figure of one panel");
 	if (!inset->has_y)
 		reach_points(plot, inset);
-	if (count_points(plot, inset) == 0)
+	if (!has_points(plot, inset))
 		return al_fail(err, AL_EINPUT, "no point lies in the inset, x from %g to %g%s",
 			inset->x_min, inset->x_max,
 			inset->has_y ? al_format(&plot->arena, " and y from %g to %g", inset->y_min,

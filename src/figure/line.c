@@ -18,64 +18,61 @@ static const double least_step_pt = 0.2, strand_step_pt = 1.5;
 enum { MOST_STRANDS = 32 };
 
 struct pen {
-	double x, y; /* the value before */
+	struct al_spot from; /* the value before */
 	bool has_value; /* not behind a gap */
-	double at_x, at_y; /* where the stroke is */
+	struct al_spot at; /* where the stroke is */
 	bool is_down;
 	double least_step_pt;
 };
 
 static void stroke_to(cairo_t *cr, struct pen *pen, const struct al_segment *s)
 {
-	if (!pen->is_down || s->x0 != pen->at_x || s->y0 != pen->at_y)
+	if (!pen->is_down || s->x0 != pen->at.x || s->y0 != pen->at.y)
 		cairo_move_to(cr, s->x0, s->y0);
 	cairo_line_to(cr, s->x1, s->y1);
-	pen->at_x = s->x1;
-	pen->at_y = s->y1;
+	pen->at = (struct al_spot){s->x1, s->y1};
 	pen->is_down = true;
 }
 
 /* Ends the stroke at a gap and at the frame; leaves out steps that nobody could see. */
-static void move(cairo_t *cr, const struct al_box *frame, struct pen *pen, double x, double y,
+static void move(cairo_t *cr, const struct al_box *frame, struct pen *pen, struct al_spot to,
 	bool is_last)
 {
-	struct al_segment s = {pen->x, pen->y, x, y};
+	struct al_segment s = {pen->from.x, pen->from.y, to.x, to.y};
 
-	if (isnan(y)) {
+	if (isnan(to.y)) {
 		pen->has_value = pen->is_down = false;
 		return;
 	}
-	if (pen->has_value && !is_last && fabs(x - pen->x) < pen->least_step_pt
-		&& fabs(y - pen->y) < pen->least_step_pt)
+	if (pen->has_value && !is_last && fabs(to.x - pen->from.x) < pen->least_step_pt
+		&& fabs(to.y - pen->from.y) < pen->least_step_pt)
 		return;
 	if (pen->has_value && al_segment_clip(&s, frame))
 		stroke_to(cr, pen, &s);
-	pen->x = x;
-	pen->y = y;
+	pen->from = to;
 	pen->has_value = true;
 }
 
-static void trace(const struct al_scene *scene, size_t panel, const struct al_point *points,
-	size_t n, double step_pt)
+static void trace(const struct al_scene *scene, const struct al_points points, double step_pt)
 {
 	struct pen pen = {.least_step_pt = step_pt};
 
-	for (size_t i = 0; i < n; i++)
-		move(scene->canvas->cr, &scene->frames[panel], &pen,
-			al_scene_x(scene, panel, points[i].x),
-			al_scene_y(scene, panel, points[i].y),
-			i + 1 == n || isnan(points[i + 1].y));
+	for (size_t i = 0; i < points.n; i++) {
+		const struct al_point *p = &points.items[i];
+		move(scene->canvas->cr, &scene->frames[p->panel], &pen, al_scene_at(scene, p),
+			i + 1 == points.n || isnan(p[1].y));
+	}
 }
 
 static void draw_line(const struct al_scene *scene, size_t panel, size_t series)
 {
-	const struct al_points *points = al_plot_points(scene->plot, panel, series);
+	const struct al_points points = al_points_of_series(&scene->plot->points, panel, series);
 	cairo_t *cr = scene->canvas->cr;
 
-	trace(scene, panel, points->items, points->n, least_step_pt);
+	trace(scene, points, least_step_pt);
 	al_canvas_color(scene->canvas, al_series_color(scene->plot->looks[series]));
 	al_series_set_dash(scene->canvas, scene->plot->looks[series]);
-	cairo_set_line_width(cr, scene->plot->strands ? mean_width_pt : width_pt);
+	cairo_set_line_width(cr, scene->plot->figure->strands.column ? mean_width_pt : width_pt);
 	al_canvas_stroke(scene->canvas);
 	cairo_set_dash(cr, NULL, 0, 0);
 }
@@ -104,17 +101,17 @@ static size_t count_strands(const struct al_points *points)
 /* All of them, or every so many-th. */
 static void draw_strands(const struct al_scene *scene, size_t panel, size_t series)
 {
-	const struct al_points *points = al_plot_strands(scene->plot, panel, series);
+	const struct al_points points = al_points_of_series(&scene->plot->strands, panel, series);
 	cairo_t *cr = scene->canvas->cr;
-	size_t stride = (count_strands(points) + MOST_STRANDS - 1) / MOST_STRANDS, i = 0, n;
+	size_t stride = (count_strands(&points) + MOST_STRANDS - 1) / MOST_STRANDS, i = 0, n;
 
 	al_canvas_color(scene->canvas, al_series_tint(scene->plot->looks[series]));
 	cairo_set_line_width(cr, strand_width_pt);
-	for (size_t first = 0; first < points->n; first += n, i++) {
-		n = strand_length(points, first);
+	for (size_t first = 0; first < points.n; first += n, i++) {
+		n = strand_length(&points, first);
 		if (i % stride != 0)
 			continue;
-		trace(scene, panel, points->items + first, n, strand_step_pt);
+		trace(scene, (struct al_points){points.items + first, n}, strand_step_pt);
 		al_canvas_stroke(scene->canvas);
 	}
 }
@@ -122,18 +119,18 @@ static void draw_strands(const struct al_scene *scene, size_t panel, size_t seri
 /* The area between the lowest and the highest strand; its rim shows where they coincide. */
 static void draw_band(const struct al_scene *scene, size_t panel, size_t series)
 {
-	const struct al_points *points = al_plot_points(scene->plot, panel, series);
+	const struct al_points points = al_points_of_series(&scene->plot->points, panel, series);
 	cairo_t *cr = scene->canvas->cr;
 
 	al_scene_clip(scene, panel);
-	for (size_t i = 0; i < points->n; i++)
-		if (!isnan(points->items[i].y))
-			cairo_line_to(cr, al_scene_x(scene, panel, points->items[i].x),
-				al_scene_y(scene, panel, points->items[i].high));
-	for (size_t i = points->n; i-- > 0;)
-		if (!isnan(points->items[i].y))
-			cairo_line_to(cr, al_scene_x(scene, panel, points->items[i].x),
-				al_scene_y(scene, panel, points->items[i].low));
+	for (size_t i = 0; i < points.n; i++)
+		if (!isnan(points.items[i].y))
+			cairo_line_to(cr, al_scene_x(scene, panel, points.items[i].x),
+				al_scene_y(scene, panel, points.items[i].high));
+	for (size_t i = points.n; i-- > 0;)
+		if (!isnan(points.items[i].y))
+			cairo_line_to(cr, al_scene_x(scene, panel, points.items[i].x),
+				al_scene_y(scene, panel, points.items[i].low));
 	al_series_set_glass(scene->canvas, scene->plot->looks[series]);
 	cairo_close_path(cr);
 	al_canvas_fill_preserve(scene->canvas);
@@ -145,9 +142,9 @@ static void draw_band(const struct al_scene *scene, size_t panel, size_t series)
 /* A white rim sets the mean off from the strands behind it. */
 static void draw_rim(const struct al_scene *scene, size_t panel, size_t series)
 {
-	const struct al_points *points = al_plot_points(scene->plot, panel, series);
+	const struct al_points points = al_points_of_series(&scene->plot->points, panel, series);
 
-	trace(scene, panel, points->items, points->n, least_step_pt);
+	trace(scene, points, least_step_pt);
 	al_canvas_color(scene->canvas, al_color_white);
 	cairo_set_line_width(scene->canvas->cr, 2 * mean_width_pt);
 	al_canvas_stroke(scene->canvas);
@@ -156,7 +153,7 @@ static void draw_rim(const struct al_scene *scene, size_t panel, size_t series)
 /* Strands and bands are drawn first, so that the means lie above them. */
 static void draw_behind(const struct al_scene *scene, size_t panel)
 {
-	size_t n = scene->plot->strands ? scene->plot->n_series : 0;
+	size_t n = scene->plot->figure->strands.column ? scene->plot->n_series : 0;
 
 	for (size_t series = n; series-- > 0;)
 		if (!al_plot_is_band(scene->plot, series))
@@ -172,44 +169,43 @@ static void draw_behind(const struct al_scene *scene, size_t panel)
 /* ---- markers ---- */
 
 /* The point nearest to a place along x. */
-static size_t nearest(const struct al_scene *scene, size_t panel, const struct al_points *points,
+static const struct al_point *nearest(const struct al_scene *scene, const struct al_points *points,
 	double x_pt)
 {
-	size_t best = 0;
+	const struct al_point *best = points->items;
 	double distance = INFINITY;
 
 	for (size_t i = 0; i < points->n; i++) {
-		double d = fabs(al_scene_x(scene, panel, points->items[i].x) - x_pt);
+		double d = fabs(al_scene_at(scene, &points->items[i]).x - x_pt);
 		if (d < distance && !isnan(points->items[i].y)) {
 			distance = d;
-			best = i;
+			best = &points->items[i];
 		}
 	}
 	return best;
 }
 
-static void draw_marker(const struct al_scene *scene, size_t panel, size_t series,
-	const struct al_point *point, double size_pt)
+static void draw_marker(const struct al_scene *scene, const struct al_point *point, double size_pt)
 {
-	if (al_scene_holds(scene, panel, point))
-		al_series_draw_marker(scene->canvas, scene->plot->looks[series],
-			al_scene_x(scene, panel, point->x), al_scene_y(scene, panel, point->y),
+	const struct al_spot at = al_scene_at(scene, point);
+
+	if (al_scene_holds(scene, point))
+		al_series_draw_marker(scene->canvas, scene->plot->looks[point->series], at.x, at.y,
 			size_pt);
 }
 
 /* A marker on the same place as an earlier series' is smaller: that one shows as a rim. */
-static double marker_size(const struct al_scene *scene, size_t panel, size_t series,
-	const struct al_point *point)
+static double marker_size(const struct al_scene *scene, const struct al_point *point)
 {
+	const double y = al_scene_at(scene, point).y;
 	double size = marker_pt;
 
-	for (size_t earlier = 0; earlier < series; earlier++) {
-		const struct al_points *points = al_plot_points(scene->plot, panel, earlier);
-		for (size_t i = 0; i < points->n && points->n <= FEW_POINTS; i++)
-			if (points->items[i].x == point->x
-				&& fabs(al_scene_y(scene, panel, points->items[i].y)
-					   - al_scene_y(scene, panel, point->y))
-					< 1)
+	for (size_t earlier = 0; earlier < point->series; earlier++) {
+		const struct al_points points = al_points_of_series(&scene->plot->points,
+			point->panel, earlier);
+		for (size_t i = 0; i < points.n && points.n <= FEW_POINTS; i++)
+			if (points.items[i].x == point->x
+				&& fabs(al_scene_at(scene, &points.items[i]).y - y) < 1)
 				size *= 0.62;
 	}
 	return size;
@@ -231,33 +227,33 @@ static size_t stagger(size_t series, size_t n)
 	return series * stride % n;
 }
 
-static void draw_sparse_markers(const struct al_scene *scene, size_t panel, size_t series)
+static void draw_sparse_markers(const struct al_scene *scene, const struct al_points *points)
 {
-	const struct al_points *points = al_plot_points(scene->plot, panel, series);
-	double first = al_scene_x(scene, panel, points->items[0].x);
-	double width = al_scene_x(scene, panel, points->items[points->n - 1].x) - first;
+	const size_t series = points->items[0].series, n_series = scene->plot->n_series;
+	double first = al_scene_at(scene, &points->items[0]).x;
+	double width = al_scene_at(scene, &points->items[points->n - 1]).x - first;
 	double n = fmax(3, fmin(MOST_MARKERS, round(width / marker_spacing_pt)));
-	double shift = ((double)stagger(series, scene->plot->n_series) + 0.5)
-		/ (double)scene->plot->n_series;
+	double shift = ((double)stagger(series, n_series) + 0.5) / (double)n_series;
 
-	for (double i = 0; i < n; i++) {
-		double x = first + width * (i + shift) / n;
-		draw_marker(scene, panel, series, &points->items[nearest(scene, panel, points, x)],
+	for (double i = 0; i < n; i++)
+		draw_marker(scene, nearest(scene, points, first + width * (i + shift) / n),
 			marker_pt);
-	}
 }
 
+/* With their error bars. */
 static void draw_markers(const struct al_scene *scene, size_t panel, size_t series)
 {
-	const struct al_points *points = al_plot_points(scene->plot, panel, series);
+	const struct al_points points = al_points_of_series(&scene->plot->points, panel, series);
+	const struct al_color color = al_series_color(scene->plot->looks[series]);
 
-	if (points->n > FEW_POINTS) {
-		draw_sparse_markers(scene, panel, series);
-		return;
-	}
-	for (size_t i = 0; i < points->n; i++)
-		draw_marker(scene, panel, series, &points->items[i],
-			marker_size(scene, panel, series, &points->items[i]));
+	for (size_t i = 0; i < points.n; i++)
+		if (al_scene_holds(scene, &points.items[i]))
+			al_scene_draw_error_bar(scene, &points.items[i],
+				al_scene_at(scene, &points.items[i]).x, color);
+	if (points.n > FEW_POINTS)
+		draw_sparse_markers(scene, &points);
+	for (size_t i = 0; i < points.n && points.n <= FEW_POINTS; i++)
+		draw_marker(scene, &points.items[i], marker_size(scene, &points.items[i]));
 }
 
 static double coverage(const struct al_scene *scene, size_t series)
@@ -281,17 +277,6 @@ static size_t by_coverage(const struct al_scene *scene, size_t order[AL_MOST_SER
 	return n;
 }
 
-static void draw_error_bars(const struct al_scene *scene, size_t panel, size_t series)
-{
-	const struct al_points *points = al_plot_points(scene->plot, panel, series);
-
-	for (size_t i = 0; i < points->n; i++)
-		if (al_scene_holds(scene, panel, &points->items[i]))
-			al_scene_draw_error_bar(scene, panel, &points->items[i],
-				al_scene_x(scene, panel, points->items[i].x),
-				al_series_color(scene->plot->looks[series]));
-}
-
 static void draw(struct al_scene *scene, size_t panel)
 {
 	size_t order[AL_MOST_SERIES];
@@ -304,34 +289,25 @@ static void draw(struct al_scene *scene, size_t panel)
 		if (!al_plot_is_band(scene->plot, order[i]))
 			draw_line(scene, panel, order[i]);
 	for (size_t series = 0; series < n; series++)
-		if (!al_plot_is_band(scene->plot, series)) {
-			draw_error_bars(scene, panel, series);
+		if (!al_plot_is_band(scene->plot, series))
 			draw_markers(scene, panel, series);
-		}
-}
-
-static void avoid_point(struct al_scene *scene, size_t panel, const struct al_points *points,
-	size_t i, struct al_obstacles *obstacles)
-{
-	const struct al_point *to = &points->items[i], *from = &points->items[i ? i - 1 : i];
-
-	if (isnan(to->y) || isnan(from->y))
-		return;
-	al_obstacles_add_segment(scene, obstacles,
-		(struct al_segment){al_scene_x(scene, panel, from->x),
-			al_scene_y(scene, panel, from->y), al_scene_x(scene, panel, to->x),
-			al_scene_y(scene, panel, to->y)});
 }
 
 static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)
 {
-	for (size_t series = 0; series < scene->plot->n_series; series++) {
-		const struct al_points *points = al_plot_points(scene->plot, panel, series);
-		for (size_t i = 0; i < points->n; i++) {
-			avoid_point(scene, panel, points, i, obstacles);
-			al_scene_avoid_error_bar(scene, panel, &points->items[i],
-				al_scene_x(scene, panel, points->items[i].x), obstacles);
-		}
+	const struct al_points points = al_points_of_panel(&scene->plot->points, panel);
+	struct al_spot from = {0};
+
+	for (size_t i = 0; i < points.n; i++) {
+		const struct al_point *p = &points.items[i];
+		const struct al_spot to = al_scene_at(scene, p);
+		if (i == 0 || p->series != p[-1].series)
+			from = to;
+		if (!isnan(from.y) && !isnan(to.y))
+			al_obstacles_add_segment(scene, obstacles,
+				(struct al_segment){from.x, from.y, to.x, to.y});
+		al_scene_avoid_error_bar(scene, p, to.x, obstacles);
+		from = to;
 	}
 }
 
@@ -357,7 +333,7 @@ static void draw_key(const struct al_scene *scene, size_t series, const struct a
 
 	al_series_set_dash(canvas, scene->plot->looks[series]);
 	al_canvas_line(canvas, box->left, y, box->right, y,
-		scene->plot->strands ? mean_width_pt : width_pt,
+		scene->plot->figure->strands.column ? mean_width_pt : width_pt,
 		al_series_color(scene->plot->looks[series]));
 	al_series_draw_marker(canvas, scene->plot->looks[series], (box->left + box->right) / 2, y,
 		marker_pt);

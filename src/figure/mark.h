@@ -19,8 +19,7 @@ struct al_mark {
 	void (*avoid)(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles);
 	/* The end of a point's bar or stack, where that is another place than the point's; NULL:
 	 * it never is. */
-	void (*find_end)(const struct al_scene *scene, size_t panel, size_t series,
-		const struct al_point *point, double *x_pt, double *y_pt);
+	struct al_spot (*find_end)(const struct al_scene *scene, const struct al_point *point);
 	/* The sample of a series in a legend. */
 	void (*draw_key)(const struct al_scene *scene, size_t series, const struct al_box *box);
 };

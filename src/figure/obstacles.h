@@ -25,10 +25,10 @@ size_t al_obstacles_count(const struct al_obstacles *o, const struct al_box *box
 
 /* The bar of a datum with a spread, at `x_pt`, and what labels keep off it; nothing where the datum
  * has none (errorbars.c). */
-void al_scene_draw_error_bar(const struct al_scene *scene, size_t panel,
-	const struct al_point *point, double x_pt, struct al_color color);
-void al_scene_avoid_error_bar(struct al_scene *scene, size_t panel, const struct al_point *point,
-	double x_pt, struct al_obstacles *obstacles);
+void al_scene_draw_error_bar(const struct al_scene *scene, const struct al_point *point,
+	double x_pt, struct al_color color);
+void al_scene_avoid_error_bar(struct al_scene *scene, const struct al_point *point, double x_pt,
+	struct al_obstacles *obstacles);
 
 /* Cuts the segment to its part within the box; false where there is none. */
 bool al_segment_clip(struct al_segment *s, const struct al_box *box);

@@ -57,31 +57,35 @@ static bool fail_many(struct al_error *err, const char *what, size_t most)
 }
 
 static bool place_panel(struct al_plot *plot, const struct al_table *table,
-	const struct al_plot_columns *columns, size_t row, int *out, struct al_error *err)
+	const struct al_plot_columns *columns, size_t row, size_t *out, struct al_error *err)
 {
 	const size_t n = plot->n_panels;
-
-	*out = intern(plot->panels, &plot->n_panels, AL_MOST_PANELS,
+	const int panel = intern(plot->panels, &plot->n_panels, AL_MOST_PANELS,
 		al_plot_name(&plot->arena, table, row, columns->panel));
-	if (*out < 0)
+
+	if (panel < 0)
 		return fail_many(err, "panels", AL_MOST_PANELS);
+	*out = (size_t)panel;
 	if (plot->n_panels > n)
 		al_plot_add_beneath(plot, table, columns->beneath, row, n);
 	return true;
 }
 
 static bool place_series(struct al_plot *plot, const struct al_table *table,
-	const struct al_plot_columns *columns, size_t row, size_t y, int *out, struct al_error *err)
+	const struct al_plot_columns *columns, size_t row, size_t y, size_t *out,
+	struct al_error *err)
 {
-	*out = (int)y;
+	*out = y;
 	if (plot->figure->n_stacked)
 		return true;
-	*out = intern(plot->series, &plot->n_series, AL_MOST_SERIES,
+	const int series = intern(plot->series, &plot->n_series, AL_MOST_SERIES,
 		al_plot_name(&plot->arena, table, row, columns->series));
-	if (*out >= 0 && columns->series >= 0
-		&& table->rows[row][columns->series].kind == AL_CELL_TEXT)
+	if (series < 0)
+		return fail_many(err, "series", AL_MOST_SERIES);
+	*out = (size_t)series;
+	if (columns->series >= 0 && table->rows[row][columns->series].kind == AL_CELL_TEXT)
 		plot->series_texts[*out] = table->rows[row][columns->series].text;
-	return *out >= 0 || fail_many(err, "series", AL_MOST_SERIES);
+	return true;
 }
 
 /* A finite number; anything else is missing. */
@@ -115,14 +119,11 @@ static bool place_x(struct al_plot *plot, const struct al_cell *cell, double *ou
 	return index >= 0 || fail_many(err, "values side by side", AL_MOST_CATEGORIES);
 }
 
-static struct al_points *points_at(const struct al_plot *plot, size_t panel, size_t series)
+static void add_point(struct al_plot *plot, struct al_point point)
 {
-	return &plot->points[panel * AL_MOST_SERIES + series];
-}
+	struct al_points *points = &plot->points;
 
-static void add_point(struct al_plot *plot, struct al_points *points, struct al_point point)
-{
-	points->items = al_grow(&plot->arena, points->items, points->n, &points->room,
+	points->items = al_grow(&plot->arena, points->items, points->n, &plot->points_room,
 		sizeof(*points->items));
 	points->items[points->n++] = point;
 }
@@ -170,9 +171,8 @@ static bool add_row(struct al_plot *plot, const struct al_table *table,
 {
 	const struct al_cell *cells = table->rows[row];
 	struct al_point point = {.row = row};
-	int panel, series;
 
-	if (!place_panel(plot, table, columns, row, &panel, err)
+	if (!place_panel(plot, table, columns, row, &point.panel, err)
 		|| !place_x(plot, &cells[columns->x], &point.x, err))
 		return false;
 	if (columns->label >= 0)
@@ -184,51 +184,100 @@ static bool add_row(struct al_plot *plot, const struct al_table *table,
 	if (!set_band(&point, cells, columns, err))
 		return false;
 	for (size_t y = 0; y < columns->n_y; y++) {
-		if (!place_series(plot, table, columns, row, y, &series, err))
+		if (!place_series(plot, table, columns, row, y, &point.series, err))
 			return false;
 		set_height(&point, &cells[columns->y[y]], plot->figure->n_stacked > 0);
 		if (!isnan(point.x))
-			add_point(plot, points_at(plot, (size_t)panel, (size_t)series), point);
+			add_point(plot, point);
 	}
 	return true;
+}
+
+/* ---- their order ---- */
+
+static int compare(size_t a, size_t b)
+{
+	return (a > b) - (a < b);
+}
+
+static int by_row(const void *a, const void *b)
+{
+	const struct al_point *p = a, *q = b;
+	int order = compare(p->panel, q->panel);
+
+	order = order ? order : compare(p->series, q->series);
+	return order ? order : compare(p->row, q->row);
 }
 
 static int by_x(const void *a, const void *b)
 {
 	const struct al_point *p = a, *q = b;
+	int order = compare(p->panel, q->panel);
 
-	if (p->strand != q->strand)
-		return p->strand < q->strand ? -1 : 1;
-	if (p->x != q->x)
-		return p->x < q->x ? -1 : 1;
-	return p->row < q->row ? -1 : p->row > q->row;
+	order = order ? order : compare(p->series, q->series);
+	order = order ? order : compare(p->strand, q->strand);
+	order = order ? order : (p->x > q->x) - (p->x < q->x);
+	return order ? order : compare(p->row, q->row);
+}
+
+void al_points_sort(struct al_points *points)
+{
+	if (points->n > 0)
+		qsort(points->items, points->n, sizeof(*points->items), by_x);
 }
 
 /* Bars of one series must not stand in one place. */
-static bool check_slots(const struct al_plot *plot, const struct al_points *points, size_t series,
-	struct al_error *err)
+static bool check_slots(const struct al_plot *plot, struct al_error *err)
 {
-	for (size_t i = 1; i < points->n; i++)
-		if (points->items[i].x == points->items[i - 1].x)
+	for (size_t i = 1; i < plot->points.n; i++) {
+		const struct al_point *p = &plot->points.items[i];
+		if (p->panel == p[-1].panel && p->series == p[-1].series && p->x == p[-1].x)
 			return al_fail(err, AL_EINPUT,
-				"two rows (%zu and %zu) for %s%s%s, expected one",
-				points->items[i - 1].row + 1, points->items[i].row + 1,
-				plot->categories[(size_t)points->items[i].x],
-				*plot->series[series] ? ", " : "", plot->series[series]);
+				"two rows (%zu and %zu) for %s%s%s, expected one", p[-1].row + 1,
+				p->row + 1, plot->categories[(size_t)p->x],
+				*plot->series[p->series] ? ", " : "", plot->series[p->series]);
+	}
 	return true;
 }
 
 static bool sort_points(struct al_plot *plot, struct al_error *err)
 {
-	for (size_t panel = 0; panel < plot->n_panels; panel++)
-		for (size_t series = 0; series < plot->n_series; series++) {
-			struct al_points *points = points_at(plot, panel, series);
-			if (points->n && (plot->mark->joins || plot->mark->has_slots))
-				qsort(points->items, points->n, sizeof(*points->items), by_x);
-			if (plot->mark->has_slots && !check_slots(plot, points, series, err))
-				return false;
-		}
-	return true;
+	const bool has_order = plot->mark->joins || plot->mark->has_slots;
+
+	if (has_order)
+		al_points_sort(&plot->points);
+	else if (plot->points.n > 0)
+		qsort(plot->points.items, plot->points.n, sizeof(*plot->points.items), by_row);
+	return !plot->mark->has_slots || check_slots(plot, err);
+}
+
+/* The first point of a series, or of the next one that has points. */
+static size_t find_first(const struct al_points *all, size_t panel, size_t series)
+{
+	size_t low = 0, high = all->n;
+
+	while (low < high) {
+		const size_t middle = (low + high) / 2;
+		const struct al_point *p = &all->items[middle];
+		int order = compare(p->panel, panel);
+		order = order ? order : compare(p->series, series);
+		*(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
+	}
+	return low;
+}
+
+struct al_points al_points_of_series(const struct al_points *all, size_t panel, size_t series)
+{
+	const size_t first = find_first(all, panel, series);
+
+	return (struct al_points){all->items + first, find_first(all, panel, series + 1) - first};
+}
+
+struct al_points al_points_of_panel(const struct al_points *all, size_t panel)
+{
+	const size_t first = find_first(all, panel, 0);
+
+	return (struct al_points){all->items + first, find_first(all, panel + 1, 0) - first};
 }
 
 static bool check_spec(const struct al_figure *figure, const struct al_mark *mark,
@@ -325,26 +374,20 @@ void al_plot_finish(struct al_plot *plot)
 	al_arena_finish(&plot->arena);
 }
 
-const struct al_points *al_plot_points(const struct al_plot *plot, size_t panel, size_t series)
-{
-	return points_at(plot, panel, series);
-}
-
 bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const struct al_mark *mark,
 	const struct al_table *table, struct al_error *err)
 {
 	struct al_plot_columns columns = {0};
 
-	*plot = (struct al_plot){.figure = figure, .mark = mark};
+	*plot = (struct al_plot){.figure = figure, .mark = mark, .points_room = 64};
 	al_arena_init(&plot->arena);
 	if (!check_spec(figure, mark, err) || !al_plot_find_columns(plot, table, &columns, err))
 		return false;
+	plot->points.items = al_new_array(&plot->arena, struct al_point, plot->points_room);
 	plot->panels = al_new_array(&plot->arena, const char *, AL_MOST_PANELS);
 	plot->beneath = al_new_array(&plot->arena, struct al_beneath, AL_MOST_PANELS);
 	plot->series = al_new_array(&plot->arena, const char *, AL_MOST_SERIES);
 	plot->series_texts = al_new_array(&plot->arena, const char *, AL_MOST_SERIES);
-	plot->points = al_new_array(&plot->arena, struct al_points,
-		AL_MOST_PANELS * AL_MOST_SERIES);
 	if (mark->has_slots || !al_plot_has_numbers(table, columns.x))
 		plot->categories = al_new_array(&plot->arena, const char *, AL_MOST_CATEGORIES);
 	describe(plot, &plot->x, &figure->x, &table->columns[columns.x]);

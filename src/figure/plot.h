@@ -9,6 +9,7 @@ struct al_mark;
 enum { AL_MOST_SERIES = 64, AL_MOST_PANELS = 96, AL_MOST_CATEGORIES = 256 };
 
 struct al_point {
+	size_t panel, series;
 	double x; /* a number, or the index of a category */
 	double y; /* NAN where missing: a line has a gap there */
 	double color; /* heatmap: NAN where missing */
@@ -20,10 +21,10 @@ struct al_point {
 	const char *label; /* NULL for none */
 };
 
-/* The points of one series in one panel, in the order of x for a mark that joins them. */
+/* Points that stand side by side. */
 struct al_points {
 	struct al_point *items;
-	size_t n, room;
+	size_t n;
 };
 
 struct al_dimension {
@@ -53,10 +54,8 @@ struct al_between {
 	size_t one, other;
 };
 
-/* A ratio mark: from one point to another, and what it says. */
+/* A ratio mark: from one point to another of its panel, and what it says. */
 struct al_plot_ratio {
-	size_t panel;
-	size_t series[2];
 	const struct al_point *points[2];
 	const char *label;
 };
@@ -77,8 +76,10 @@ struct al_plot {
 	const char **panels; /* their titles; one panel "" without a panel column */
 	size_t n_panels;
 	struct al_beneath *beneath; /* [n_panels] */
-	struct al_points *points; /* see al_plot_points */
-	struct al_points *strands; /* NULL: none; see al_plot_strands */
+	struct al_points points; /* panel by panel, in it series by series, in the order of x for
+				    a mark that joins them */
+	size_t points_room;
+	struct al_points strands; /* where the figure has some: the same, strand by strand */
 	size_t n_strands;
 	struct al_front *fronts; /* [n_panels]; NULL: none is drawn */
 	struct al_between *between; /* [n_between] */
@@ -100,13 +101,15 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const st
 	const struct al_table *table, struct al_error *err) AL_MUST_CHECK;
 void al_plot_finish(struct al_plot *plot);
 
-const struct al_points *al_plot_points(const struct al_plot *plot, size_t panel, size_t series);
-
-/* The points of all strands of a series, strand by strand in the order of x. */
-const struct al_points *al_plot_strands(const struct al_plot *plot, size_t panel, size_t series);
+/* Of a panel; of one series in it: a part of plot->points or plot->strands. */
+struct al_points al_points_of_panel(const struct al_points *all, size_t panel);
+struct al_points al_points_of_series(const struct al_points *all, size_t panel, size_t series);
 
 /* Is it one of the series whose strands make an area? */
 bool al_plot_is_band(const struct al_plot *plot, size_t series);
+
+/* Sorts by panel, series, strand and x. */
+void al_points_sort(struct al_points *points);
 
 /* The points become strands, and the means of those the points (strands.c). */
 void al_plot_part_strands(struct al_plot *plot);

@@ -71,22 +71,12 @@ static bool find_row(struct al_plot *plot, const struct al_table *table,
 		tell(&plot->arena, end), n);
 }
 
-static bool find_point(const struct al_plot *plot, size_t row, struct al_plot_ratio *out,
-	size_t end)
+static const struct al_point *find_point(const struct al_plot *plot, size_t row)
 {
-	for (size_t panel = 0; panel < plot->n_panels; panel++)
-		for (size_t series = 0; series < plot->n_series; series++) {
-			const struct al_points *points = al_plot_points(plot, panel, series);
-			for (size_t i = 0; i < points->n; i++) {
-				if (points->items[i].row != row || isnan(points->items[i].y))
-					continue;
-				out->panel = panel;
-				out->series[end] = series;
-				out->points[end] = &points->items[i];
-				return true;
-			}
-		}
-	return false;
+	for (size_t i = 0; i < plot->points.n; i++)
+		if (plot->points.items[i].row == row && !isnan(plot->points.items[i].y))
+			return &plot->points.items[i];
+	return NULL;
 }
 
 /* ---- what they hold ---- */
@@ -110,8 +100,8 @@ static bool add_value(mpq_t sum, const struct al_cell *cell)
 }
 
 static bool read_end(struct al_plot *plot, const struct al_table *table,
-	const struct al_plot_columns *columns, const struct al_end *end, size_t place,
-	struct al_plot_ratio *out, mpq_t value, struct al_error *err)
+	const struct al_plot_columns *columns, const struct al_end *end,
+	const struct al_point **out, mpq_t value, struct al_error *err)
 {
 	size_t row = 0;
 	bool is_whole = true;
@@ -120,7 +110,8 @@ static bool read_end(struct al_plot *plot, const struct al_table *table,
 		return false;
 	for (size_t i = 0; i < columns->n_y; i++)
 		is_whole = add_value(value, &table->rows[row][columns->y[i]]) && is_whole;
-	if (!is_whole || !find_point(plot, row, out, place))
+	*out = find_point(plot, row);
+	if (!is_whole || !*out)
 		return al_fail(err, AL_EINPUT, "the ratio's end %s has no number",
 			tell(&plot->arena, end));
 	if (mpq_sgn(value) <= 0)
@@ -133,14 +124,10 @@ static bool find_ratio(struct al_plot *plot, const struct al_table *table,
 	const struct al_plot_columns *columns, const struct al_ratio *ratio,
 	struct al_plot_ratio *out, mpq_t values[2], struct al_error *err)
 {
-	size_t panel;
-
-	if (!read_end(plot, table, columns, &ratio->of, 0, out, values[0], err))
+	if (!read_end(plot, table, columns, &ratio->of, &out->points[0], values[0], err)
+		|| !read_end(plot, table, columns, &ratio->to, &out->points[1], values[1], err))
 		return false;
-	panel = out->panel;
-	if (!read_end(plot, table, columns, &ratio->to, 1, out, values[1], err))
-		return false;
-	if (panel != out->panel)
+	if (out->points[0]->panel != out->points[1]->panel)
 		return al_fail(err, AL_EINPUT, "the ratio's ends %s and %s are in two panels",
 			tell(&plot->arena, &ratio->of), tell(&plot->arena, &ratio->to));
 	if (out->points[0] == out->points[1])
@@ -176,30 +163,21 @@ bool al_plot_find_ratios(struct al_plot *plot, const struct al_table *table,
 
 static const double leg_pt = 0.7, head_pt = 3.2, label_gap_pt = 2.4, line_pt = 0.5;
 
-struct place {
-	double x, y;
-};
-
-static struct place place_of(const struct al_scene *scene, const struct al_plot_ratio *ratio,
-	size_t end)
+static struct al_spot place_of(const struct al_scene *scene, const struct al_point *point)
 {
-	const struct al_point *point = ratio->points[end];
-	struct place place = {al_scene_x(scene, ratio->panel, point->x),
-		al_scene_y(scene, ratio->panel, point->y)};
+	const struct al_mark *mark = scene->plot->mark;
 
-	if (scene->plot->mark->find_end)
-		scene->plot->mark->find_end(scene, ratio->panel, ratio->series[end], point,
-			&place.x, &place.y);
-	return place;
+	return mark->find_end ? mark->find_end(scene, point) : al_scene_at(scene, point);
 }
 
 /* The leg stands over or beneath the end that is nearer to the axis. */
 static struct al_arrow arrow_of(const struct al_scene *scene, const struct al_plot_ratio *ratio)
 {
-	struct place far = place_of(scene, ratio, 0), near = place_of(scene, ratio, 1);
+	struct al_spot far = place_of(scene, ratio->points[0]);
+	struct al_spot near = place_of(scene, ratio->points[1]);
 
 	if (far.y > near.y) {
-		const struct place other = far;
+		const struct al_spot other = far;
 		far = near;
 		near = other;
 	}
@@ -251,14 +229,15 @@ static bool put_label(struct al_scene *scene, size_t panel, const struct al_obst
 static bool add_ratio(struct al_scene *scene, const struct al_plot_ratio *ratio,
 	struct al_obstacles *obstacles, struct al_error *err)
 {
+	const size_t panel = ratio->points[0]->panel;
 	struct al_arrow arrow = arrow_of(scene, ratio);
 	struct al_label label = al_tick_label(ratio->label);
 
 	for (int end = 0; end < 2; end++)
-		if (!al_scene_holds(scene, ratio->panel, ratio->points[end]))
+		if (!al_scene_holds(scene, ratio->points[end]))
 			return al_fail(err, AL_EINPUT,
 				"the ratio %s has an end beyond the axes' limits", ratio->label);
-	if (!put_label(scene, ratio->panel, obstacles, &arrow, &label))
+	if (!put_label(scene, panel, obstacles, &arrow, &label))
 		return al_fail(err, AL_EINPUT,
 			"no free place for the ratio %s, expected a larger figure", ratio->label);
 	arrow.label = label.box;
@@ -277,7 +256,7 @@ bool al_scene_add_ratios(struct al_scene *scene, struct al_obstacles *obstacles,
 	scene->arrows = al_new_array(scene->arena, struct al_arrow, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct al_plot_ratio *ratio = &scene->plot->ratios[i];
-		if (!add_ratio(scene, ratio, &obstacles[ratio->panel], err))
+		if (!add_ratio(scene, ratio, &obstacles[ratio->points[0]->panel], err))
 			return false;
 	}
 	return true;

@@ -28,6 +28,12 @@ double al_scene_y(const struct al_scene *scene, size_t panel, double y)
 	return al_scale_at(&scene->y, y) + scene->frames[panel].top - scene->frames[0].top;
 }
 
+struct al_spot al_scene_at(const struct al_scene *scene, const struct al_point *point)
+{
+	return (struct al_spot){al_scene_x(scene, point->panel, point->x),
+		al_scene_y(scene, point->panel, point->y)};
+}
+
 size_t al_scene_columns(const struct al_scene *scene)
 {
 	const size_t n = scene->plot->n_panels, a_row = scene->plot->figure->panels_a_row;
@@ -47,9 +53,9 @@ double al_scene_slot_pt(const struct al_scene *scene)
 	return (x->end_pt - x->start_pt) / (double)scene->plot->n_categories;
 }
 
-bool al_scene_holds(const struct al_scene *scene, size_t panel, const struct al_point *point)
+bool al_scene_holds(const struct al_scene *scene, const struct al_point *point)
 {
-	const struct al_scale *x = &scene->x[panel], *y = &scene->y;
+	const struct al_scale *x = &scene->x[point->panel], *y = &scene->y;
 
 	return point->x >= x->min && point->x <= x->max && point->y >= y->min && point->y <= y->max;
 }

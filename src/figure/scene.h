@@ -64,11 +64,17 @@ bool al_scene_is_lowest(const struct al_scene *scene, size_t panel);
 double al_scene_x(const struct al_scene *scene, size_t panel, double x);
 double al_scene_y(const struct al_scene *scene, size_t panel, double y);
 
+struct al_spot {
+	double x, y;
+};
+
+struct al_spot al_scene_at(const struct al_scene *scene, const struct al_point *point);
+
 /* The width of the slot of one value of x, where x has slots. */
 double al_scene_slot_pt(const struct al_scene *scene);
 
 /* Is the point inside the fixed limits of the axes? */
-bool al_scene_holds(const struct al_scene *scene, size_t panel, const struct al_point *point);
+bool al_scene_holds(const struct al_scene *scene, const struct al_point *point);
 
 /* What is drawn from here to al_canvas_end_clip stays inside a frame. */
 void al_scene_clip(const struct al_scene *scene, size_t panel);
