@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "figure/measures.h"
 #include "figure/scene.h"
 
 static double width_of_label(void *canvas, const char *label)
@@ -109,4 +110,33 @@ void al_scene_find_x_ticks(struct al_scene *scene, size_t panel, const struct al
 	find_ticks(&r, ticks);
 	drop_outer_ticks(&scene->x[panel], ticks);
 	reach_ticks(&scene->x[panel], ticks);
+}
+
+void al_scene_add_x_labels(const struct al_scene *scene, size_t panel, struct al_scene *out)
+{
+	const struct al_ticks *ticks = &scene->x_ticks[panel];
+	const double top = scene->frames[panel].bottom + AL_TICK_PT + AL_TICK_GAP_PT;
+
+	for (size_t i = 0; i < ticks->n; i++)
+		al_scene_write(out, al_tick_label(ticks->items[i].label),
+			al_scene_x(scene, panel, ticks->items[i].value), top, 0.5, 0);
+}
+
+void al_scene_add_y_labels(const struct al_scene *scene, size_t panel, struct al_scene *out)
+{
+	const struct al_ticks *ticks = &scene->y_ticks;
+	const double right = scene->frames[panel].left - AL_TICK_PT - AL_TICK_GAP_PT;
+
+	for (size_t i = 0; i < ticks->n; i++)
+		al_scene_write(out, al_tick_label(ticks->items[i].label), right,
+			al_scene_y(scene, panel, ticks->items[i].value), 1, 0.5);
+}
+
+double al_ticks_width(struct al_canvas *canvas, const struct al_ticks *ticks)
+{
+	double most = 0;
+
+	for (size_t i = 0; i < ticks->n; i++)
+		most = fmax(most, al_canvas_tick_width(canvas, ticks->items[i].label));
+	return most;
 }

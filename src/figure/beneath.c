@@ -79,11 +79,10 @@ double al_scene_beneath_height(const struct al_scene *scene)
 	double most = 0;
 
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {
-		double sum = 0, width, height;
+		double sum = 0;
 		for (size_t i = 0; i < scene->plot->beneath[panel].n_lines; i++) {
 			const struct al_label label = line_label(scene, panel, i);
-			al_label_measure(scene->canvas, &label, &width, &height);
-			sum += height;
+			sum += al_label_measure(scene->canvas, &label).height_pt;
 		}
 		most = sum > most ? sum : most;
 	}
@@ -96,10 +95,8 @@ void al_scene_add_beneath(struct al_scene *scene, size_t panel)
 	double top = scene->canvas->height_pt - AL_EDGE_PT - al_scene_beneath_height(scene)
 		+ AL_TITLE_GAP_PT;
 
-	for (size_t i = 0; i < scene->plot->beneath[panel].n_lines; i++) {
-		struct al_label label = line_label(scene, panel, i);
-		al_label_put(scene->canvas, &label, (frame->left + frame->right) / 2, top, 0.5, 0);
-		al_scene_add_label(scene, &label);
-		top = label.box.bottom;
-	}
+	for (size_t i = 0; i < scene->plot->beneath[panel].n_lines; i++)
+		top = al_scene_write(scene, line_label(scene, panel, i),
+			(frame->left + frame->right) / 2, top, 0.5, 0)
+			      .bottom;
 }

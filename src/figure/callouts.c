@@ -76,13 +76,12 @@ static struct al_label label_of(const struct al_point *point)
 bool al_scene_put_near(struct al_scene *scene, size_t panel, const struct al_obstacles *obstacles,
 	struct al_label *label, double x, double y)
 {
-	double width, height;
+	const struct al_size size = al_label_measure(scene->canvas, label);
 
-	al_label_measure(scene->canvas, label, &width, &height);
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		double dx = places[i][0], dy = places[i][1];
 		double reach = dx != 0 && dy != 0 ? near_pt * 0.7 : near_pt;
-		label->box = al_box_at(width, height, x + dx * reach, y + dy * reach, (1 - dx) / 2,
+		label->box = al_box_at(size, x + dx * reach, y + dy * reach, (1 - dx) / 2,
 			(1 - dy) / 2);
 		if (al_scene_is_free(scene, panel, obstacles, &label->box))
 			return true;
@@ -131,13 +130,12 @@ static bool put_on_rings(struct al_scene *scene, size_t panel, struct al_obstacl
 	struct al_label *label, double x, double y, enum effort effort)
 {
 	size_t first = effort >= KEEPS_OFF_CROWDS && is_crowded(obstacles, x, y) ? FAR_RING : 0;
-	double width, height;
+	const struct al_size size = al_label_measure(scene->canvas, label);
 
-	al_label_measure(scene->canvas, label, &width, &height);
 	for (size_t i = first * N_DIRECTIONS; i < (size_t)N_RINGS * N_DIRECTIONS; i++) {
 		double angle = 2 * G_PI * (double)(i % N_DIRECTIONS) / N_DIRECTIONS;
 		double dx = cos(angle), dy = -sin(angle), ring = rings_pt[i / N_DIRECTIONS];
-		label->box = al_box_at(width, height, x + dx * ring, y + dy * ring, (1 - dx) / 2,
+		label->box = al_box_at(size, x + dx * ring, y + dy * ring, (1 - dx) / 2,
 			(1 - dy) / 2);
 		struct al_segment leader = leader_to(&label->box, x, y);
 		if (!al_scene_is_free(scene, panel, obstacles, &label->box)
@@ -208,10 +206,9 @@ static bool is_hopeless(struct al_scene *scene, size_t panel, const struct queue
 	double room = (frame->right - frame->left) * (frame->bottom - frame->top), covered = 0;
 
 	for (size_t i = 0; i < queue->n; i++) {
-		struct al_label label = label_of(queue->items[i]);
-		double width, height;
-		al_label_measure(scene->canvas, &label, &width, &height);
-		covered += width * height;
+		const struct al_label label = label_of(queue->items[i]);
+		const struct al_size size = al_label_measure(scene->canvas, &label);
+		covered += size.width_pt * size.height_pt;
 	}
 	return covered > 0.6 * room;
 }

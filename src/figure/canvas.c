@@ -25,12 +25,11 @@ bool al_box_meets(const struct al_box *a, const struct al_box *b)
 	return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
 }
 
-struct al_box al_box_at(double width_pt, double height_pt, double x, double y, double across,
-	double down)
+struct al_box al_box_at(struct al_size size, double x, double y, double across, double down)
 {
-	double left = x - across * width_pt, top = y - down * height_pt;
+	double left = x - across * size.width_pt, top = y - down * size.height_pt;
 
-	return (struct al_box){left, top, left + width_pt, top + height_pt};
+	return (struct al_box){left, top, left + size.width_pt, top + size.height_pt};
 }
 
 static cairo_status_t append(void *text, const unsigned char *bytes, unsigned int length)

@@ -99,13 +99,15 @@ struct al_label al_tick_label(const char *text);
 
 double al_line_height(struct al_canvas *canvas, enum al_font font);
 
-/* Width and height that a label takes, turned if it is vertical. */
-void al_label_measure(struct al_canvas *canvas, const struct al_label *label, double *width_pt,
-	double *height_pt);
+struct al_size {
+	double width_pt, height_pt;
+};
+
+/* What a label takes, turned if it is vertical. */
+struct al_size al_label_measure(struct al_canvas *canvas, const struct al_label *label);
 
 /* A box of this size whose point (across, down), 0 to 1 of its size, lies at (x, y). */
-struct al_box al_box_at(double width_pt, double height_pt, double x, double y, double across,
-	double down);
+struct al_box al_box_at(struct al_size size, double x, double y, double across, double down);
 
 /* Sets the label's box so that its point (across, down), 0 to 1 of its size, lies at (x, y). */
 void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, double y,

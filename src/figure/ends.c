@@ -66,26 +66,27 @@ static struct al_label name_of(const struct al_scene *scene, size_t series)
 		.color = al_series_ink(scene->plot->looks[series])};
 }
 
-static void measure_names(struct al_scene *scene, double *widest, double *height)
+/* The widest and the highest. */
+static struct al_size measure_names(struct al_scene *scene)
 {
-	*widest = *height = 0;
+	struct al_size most = {0};
+
 	for (size_t series = 0; series < scene->plot->n_series; series++) {
-		struct al_label label = name_of(scene, series);
-		double w, h;
-		al_label_measure(scene->canvas, &label, &w, &h);
-		*widest = fmax(*widest, w);
-		*height = fmax(*height, h);
+		const struct al_label label = name_of(scene, series);
+		const struct al_size size = al_label_measure(scene->canvas, &label);
+		most.width_pt = fmax(most.width_pt, size.width_pt);
+		most.height_pt = fmax(most.height_pt, size.height_pt);
 	}
+	return most;
 }
 
 bool al_scene_end_labels_fit(struct al_scene *scene)
 {
 	const struct al_box *frame = &scene->frames[0];
-	double widest, height;
+	const struct al_size most = measure_names(scene);
 
-	measure_names(scene, &widest, &height);
-	return (double)scene->plot->n_series * height <= frame->bottom - frame->top
-		&& widest <= widest_share * scene->canvas->width_pt;
+	return (double)scene->plot->n_series * most.height_pt <= frame->bottom - frame->top
+		&& most.width_pt <= widest_share * scene->canvas->width_pt;
 }
 
 /* Blocks of names that touch, each at the mean of what its members wish. */
@@ -130,9 +131,8 @@ static size_t place_ends(struct al_scene *scene, struct end ends[AL_MOST_SERIES]
 {
 	const struct al_box *frame = &scene->frames[0];
 	size_t n = find_ends(scene, false, ends);
-	double widest, height;
+	const double height = measure_names(scene).height_pt;
 
-	measure_names(scene, &widest, &height);
 	if (n > 0)
 		push_apart(ends, n, height, frame->top + height / 2, frame->bottom - height / 2);
 	*gap_pt = need_leaders(ends, n) ? far_pt : near_pt;
@@ -142,11 +142,10 @@ static size_t place_ends(struct al_scene *scene, struct end ends[AL_MOST_SERIES]
 double al_scene_end_labels_width(struct al_scene *scene)
 {
 	struct end ends[AL_MOST_SERIES];
-	double widest, height, gap;
+	double gap;
 
-	measure_names(scene, &widest, &height);
 	place_ends(scene, ends, &gap);
-	return widest + gap;
+	return measure_names(scene).width_pt + gap;
 }
 
 static bool name_early_ends(struct al_scene *scene)
@@ -168,12 +167,11 @@ static bool name_early_ends(struct al_scene *scene)
 
 static void name_end(struct al_scene *scene, const struct end *end, double gap_pt)
 {
-	struct al_label label = name_of(scene, end->series);
+	const struct al_box box = al_scene_write(scene, name_of(scene, end->series),
+		scene->frames[0].right + gap_pt, end->place, 0, 0.5);
 
-	al_label_put(scene->canvas, &label, scene->frames[0].right + gap_pt, end->place, 0, 0.5);
-	al_scene_add_label(scene, &label);
 	if (gap_pt == far_pt)
-		al_scene_add_leader(scene, end->x + 3, end->y, label.box.left - 1.5, end->place);
+		al_scene_add_leader(scene, end->x + 3, end->y, box.left - 1.5, end->place);
 }
 
 bool al_scene_add_end_labels(struct al_scene *scene)

@@ -68,13 +68,14 @@ static void write_value(struct al_canvas *canvas, const struct al_box *box, doub
 	struct al_color back)
 {
 	char text[40];
-	double width, height;
 
 	print_value(text, sizeof(text), value);
 	struct al_label label = al_tick_label(text);
-	al_label_measure(canvas, &label, &width, &height);
+	const struct al_size size = al_label_measure(canvas, &label);
 	const double scale = fmin(1,
-		0.92 * fmin((box->right - box->left) / width, (box->bottom - box->top) / height));
+		0.92
+			* fmin((box->right - box->left) / size.width_pt,
+				(box->bottom - box->top) / size.height_pt));
 	if (scale < least_scale)
 		return;
 	label.color = ink_on(back);

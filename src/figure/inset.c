@@ -83,28 +83,8 @@ static struct al_dimension part_of(const struct al_dimension *whole, double min,
 	return part;
 }
 
-static struct al_scale scale_of(const struct al_dimension *d, double start_pt, double end_pt)
-{
-	return (struct al_scale){
-		.is_log = d->is_log,
-		.min = d->min,
-		.max = d->max,
-		.start_pt = start_pt,
-		.end_pt = end_pt,
-	};
-}
-
-static double widest(struct al_canvas *canvas, const struct al_ticks *ticks)
-{
-	double most = 0;
-
-	for (size_t i = 0; i < ticks->n; i++)
-		most = fmax(most, al_canvas_tick_width(canvas, ticks->items[i].label));
-	return most;
-}
-
 /* The frame within a page that begins at (0, 0). */
-static void set_frame(struct al_scene *inset, double width, double height)
+static void set_frame(struct al_scene *inset, struct al_size size)
 {
 	const struct al_inset *limits = &inset->plot->inset;
 	const double line = al_line_height(inset->canvas, AL_FONT_TICK);
@@ -113,12 +93,12 @@ static void set_frame(struct al_scene *inset, double width, double height)
 	struct al_dimension x = part_of(&inset->plot->panel_x[0], limits->x_min, limits->x_max);
 	struct al_dimension y = part_of(&inset->plot->y, limits->y_min, limits->y_max);
 
-	frame->left = outside + widest(inset->canvas, &inset->y_ticks);
+	frame->left = outside + al_ticks_width(inset->canvas, &inset->y_ticks);
 	frame->top = line / 2 + 1;
-	frame->right = width - 1 - widest(inset->canvas, &inset->x_ticks[0]) / 2;
-	frame->bottom = height - outside - line;
-	inset->x[0] = scale_of(&x, AL_INSET_PT, frame->right - frame->left - AL_INSET_PT);
-	inset->y = scale_of(&y, frame->bottom - AL_INSET_PT, frame->top + AL_INSET_PT);
+	frame->right = size.width_pt - 1 - al_ticks_width(inset->canvas, &inset->x_ticks[0]) / 2;
+	frame->bottom = size.height_pt - outside - line;
+	inset->x[0] = al_scale_of(&x, AL_INSET_PT, frame->right - frame->left - AL_INSET_PT);
+	inset->y = al_scale_of(&y, frame->bottom - AL_INSET_PT, frame->top + AL_INSET_PT);
 	al_scene_find_x_ticks(inset, 0, &x);
 	al_scene_find_y_ticks(inset, &y);
 }
@@ -173,7 +153,7 @@ enum { N_STATIONS = 13 };
 
 /* The free place nearest to what is enlarged. */
 static bool find_place(const struct al_scene *scene, const struct al_obstacles *obstacles,
-	double width, double height, struct al_box *out)
+	struct al_size size, struct al_box *out)
 {
 	const struct al_box *frame = &scene->frames[0], region = region_of(scene);
 	const struct al_box near = grown(&region, 4);
@@ -182,7 +162,7 @@ static bool find_place(const struct al_scene *scene, const struct al_obstacles *
 	for (int i = 0; i < N_STATIONS * N_STATIONS; i++) {
 		const double across = (double)(i % N_STATIONS) / (N_STATIONS - 1);
 		const double down = (double)(i / N_STATIONS) / (N_STATIONS - 1);
-		const struct al_box box = al_box_at(width, height,
+		const struct al_box box = al_box_at(size,
 			frame->left + 3 + across * (frame->right - frame->left - 5),
 			frame->top + 2 + down * (frame->bottom - frame->top - 5), across, down);
 		if (distance(&box, &region) >= best || al_box_meets(&box, &near)
@@ -192,27 +172,6 @@ static bool find_place(const struct al_scene *scene, const struct al_obstacles *
 		*out = box;
 	}
 	return isfinite(best);
-}
-
-static void add_labels(struct al_scene *scene, const struct al_scene *inset)
-{
-	const struct al_box *frame = &inset->frames[0];
-	const double away = AL_TICK_PT + AL_TICK_GAP_PT;
-
-	for (size_t i = 0; i < inset->x_ticks[0].n; i++) {
-		const struct al_tick *tick = &inset->x_ticks[0].items[i];
-		struct al_label label = al_tick_label(tick->label);
-		al_label_put(scene->canvas, &label, al_scene_x(inset, 0, tick->value),
-			frame->bottom + away, 0.5, 0);
-		al_scene_add_label(scene, &label);
-	}
-	for (size_t i = 0; i < inset->y_ticks.n; i++) {
-		const struct al_tick *tick = &inset->y_ticks.items[i];
-		struct al_label label = al_tick_label(tick->label);
-		al_label_put(scene->canvas, &label, frame->left - away,
-			al_scene_y(inset, 0, tick->value), 1, 0.5);
-		al_scene_add_label(scene, &label);
-	}
 }
 
 /* Lines between corners of the same side that cross neither box: the outline of both. */
@@ -237,15 +196,14 @@ static void avoid_inset(struct al_scene *scene, struct al_obstacles *obstacles)
 	struct al_segment links[4];
 	const size_t n = find_links(&region, &scene->inset_page, links);
 
+	const double left = region.left, right = region.right;
+	const struct al_segment sides[] = {{left, region.top, right, region.top},
+		{left, region.bottom, right, region.bottom},
+		{left, region.top, left, region.bottom}, {right, region.top, right, region.bottom}};
+
 	al_obstacles_add_box(scene, obstacles, grown(&scene->inset_page, 1));
-	al_obstacles_add_segment(scene, obstacles,
-		(struct al_segment){region.left, region.top, region.right, region.top});
-	al_obstacles_add_segment(scene, obstacles,
-		(struct al_segment){region.left, region.bottom, region.right, region.bottom});
-	al_obstacles_add_segment(scene, obstacles,
-		(struct al_segment){region.left, region.top, region.left, region.bottom});
-	al_obstacles_add_segment(scene, obstacles,
-		(struct al_segment){region.right, region.top, region.right, region.bottom});
+	for (size_t i = 0; i < 4; i++)
+		al_obstacles_add_segment(scene, obstacles, sides[i]);
 	for (size_t i = 0; i < n; i++)
 		al_obstacles_add_segment(scene, obstacles, links[i]);
 }
@@ -275,15 +233,15 @@ static bool place_inset(struct al_scene *scene, struct al_scene *inset,
 	const struct al_box *frame = &scene->frames[0], *own = &inset->frames[0];
 
 	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
-		const double width = shares[i] * (frame->right - frame->left);
-		const double height = shares[i] * (frame->bottom - frame->top);
+		const struct al_size size = {shares[i] * (frame->right - frame->left),
+			shares[i] * (frame->bottom - frame->top)};
 		inset->y_ticks.n = inset->x_ticks[0].n = 0;
 		for (int pass = 0; pass < 3; pass++)
-			set_frame(inset, width, height);
+			set_frame(inset, size);
 		if (own->right - own->left < least_frame_pt
 			|| own->bottom - own->top < least_frame_pt)
 			break;
-		if (find_place(scene, obstacles, width, height, &scene->inset_page))
+		if (find_place(scene, obstacles, size, &scene->inset_page))
 			return true;
 	}
 	return false;
@@ -304,7 +262,8 @@ bool al_scene_add_inset(struct al_scene *scene, struct al_obstacles *obstacles,
 	move_to(inset, scene->inset_page.left, scene->inset_page.top);
 	scene->inset = inset;
 	avoid_inset(scene, obstacles);
-	add_labels(scene, inset);
+	al_scene_add_x_labels(inset, 0, scene);
+	al_scene_add_y_labels(inset, 0, scene);
 	return true;
 }
 

@@ -22,30 +22,31 @@ struct margins {
 /* ---- frames and scales ---- */
 
 /* The size of each frame; those in rows are square. */
-static void find_frame_size(const struct al_scene *scene, const struct margins *m, double *width,
-	double *height)
+static struct al_size find_frame_size(const struct al_scene *scene, const struct margins *m)
 {
 	const size_t columns = al_scene_columns(scene);
 	const size_t rows = (scene->plot->n_panels + columns - 1) / columns;
 	const double across = scene->canvas->width_pt - m->left - m->right;
 	const double down = scene->canvas->height_pt - m->top - m->bottom;
 
-	*width = (across + m->between) / (double)columns - m->between;
-	*height = (down + m->above) / (double)rows - m->above;
+	struct al_size size = {(across + m->between) / (double)columns - m->between,
+		(down + m->above) / (double)rows - m->above};
+
 	if (scene->plot->figure->panels_a_row > 0)
-		*width = *height = fmin(AL_SQUARE_PT, fmin(*width, *height));
+		size.width_pt = size.height_pt = fmin(AL_SQUARE_PT,
+			fmin(size.width_pt, size.height_pt));
+	return size;
 }
 
 static void set_frames(struct al_scene *scene, const struct margins *m)
 {
 	const size_t columns = al_scene_columns(scene);
-	double width, height;
+	const struct al_size size = find_frame_size(scene, m);
 
-	find_frame_size(scene, m, &width, &height);
 	for (size_t i = 0; i < scene->plot->n_panels; i++)
-		scene->frames[i] = al_box_at(width, height,
-			m->left + (double)(i % columns) * (width + m->between),
-			m->top + (double)(i / columns) * (height + m->above), 0, 0);
+		scene->frames[i] = al_box_at(size,
+			m->left + (double)(i % columns) * (size.width_pt + m->between),
+			m->top + (double)(i / columns) * (size.height_pt + m->above), 0, 0);
 }
 
 static bool check_frames(const struct al_scene *scene, struct al_error *err)
@@ -62,11 +63,6 @@ static bool check_frames(const struct al_scene *scene, struct al_error *err)
 		scene->plot->n_panels > 1 ? " with its panels side by side" : "");
 }
 
-static struct al_scale scale_of(const struct al_dimension *d, double start_pt, double end_pt)
-{
-	return (struct al_scale){d->is_log, d->min, d->max, start_pt, end_pt};
-}
-
 /* A mark that stands on the axis touches it; others keep away by a marker's size. */
 static void set_scales(struct al_scene *scene)
 {
@@ -80,44 +76,15 @@ static void set_scales(struct al_scene *scene)
 
 	for (size_t panel = 0; panel < plot->n_panels; panel++) {
 		const struct al_dimension *x = &plot->panel_x[panel];
-		scene->x[panel] = scale_of(x, side, frame->right - frame->left - side);
+		scene->x[panel] = al_scale_of(x, side, frame->right - frame->left - side);
 		scene->x[panel].is_log &= !plot->categories;
 	}
-	scene->y = scale_of(&plot->y, frame->bottom - (is_standing || has_cells ? 0 : AL_INSET_PT),
+	scene->y = al_scale_of(&plot->y,
+		frame->bottom - (is_standing || has_cells ? 0 : AL_INSET_PT),
 		frame->top + (is_hanging || has_cells ? 0 : AL_INSET_PT));
 }
 
 /* ---- text around the frames ---- */
-
-static void add_x_labels(struct al_scene *scene, size_t panel)
-{
-	double top = scene->frames[panel].bottom + AL_TICK_PT + AL_TICK_GAP_PT;
-
-	if (scene->plot->categories) {
-		al_scene_add_slot_names(scene, panel);
-		return;
-	}
-	for (size_t i = 0; i < scene->x_ticks[panel].n; i++) {
-		const struct al_tick *tick = &scene->x_ticks[panel].items[i];
-		struct al_label label = al_tick_label(tick->label);
-		al_label_put(scene->canvas, &label, al_scene_x(scene, panel, tick->value), top, 0.5,
-			0);
-		al_scene_add_label(scene, &label);
-	}
-}
-
-/* Of the row that begins with this panel. */
-static void add_y_labels(struct al_scene *scene, size_t first)
-{
-	double right = scene->frames[first].left - AL_TICK_PT - AL_TICK_GAP_PT;
-
-	for (size_t i = 0; i < scene->y_ticks.n; i++) {
-		struct al_label label = al_tick_label(scene->y_ticks.items[i].label);
-		al_label_put(scene->canvas, &label, right,
-			al_scene_y(scene, first, scene->y_ticks.items[i].value), 1, 0.5);
-		al_scene_add_label(scene, &label);
-	}
-}
 
 static size_t count_lines(const char *text)
 {
@@ -159,13 +126,12 @@ static void add_panel_title(struct al_scene *scene, size_t panel)
 		return;
 	for (size_t left = count_lines(text); left-- > 0;) {
 		const size_t length = strcspn(text, "\n");
-		struct al_label label = {.text = al_strndup(scene->arena, text, length),
+		const struct al_label label = {.text = al_strndup(scene->arena, text, length),
 			.font = AL_FONT_TITLE,
 			.color = al_color_ink,
 			.align = AL_ALIGN_CENTER};
-		al_label_put(scene->canvas, &label, (frame->left + frame->right) / 2,
+		al_scene_write(scene, label, (frame->left + frame->right) / 2,
 			frame->top - 1 - (double)left * height, 0.5, 1);
-		al_scene_add_label(scene, &label);
 		text += length + 1;
 	}
 }
@@ -198,28 +164,14 @@ static void add_axis_titles(struct al_scene *scene)
 	const struct al_box *first = &scene->frames[0];
 	const struct al_box *last = &scene->frames[al_scene_columns(scene) - 1];
 	const struct al_box *lowest = &scene->frames[scene->plot->n_panels - 1];
-	struct al_label x = x_title(scene), y = y_title(scene);
 
-	al_label_put(scene->canvas, &x, (first->left + last->right) / 2,
+	al_scene_write(scene, x_title(scene), (first->left + last->right) / 2,
 		scene->canvas->height_pt - AL_EDGE_PT - al_scene_beneath_height(scene), 0.5, 1);
-	al_label_put(scene->canvas, &y, AL_EDGE_PT, (first->top + lowest->bottom) / 2, 0, 0.5);
-	if (*x.text)
-		al_scene_add_label(scene, &x);
-	if (*y.text)
-		al_scene_add_label(scene, &y);
+	al_scene_write(scene, y_title(scene), AL_EDGE_PT, (first->top + lowest->bottom) / 2, 0,
+		0.5);
 }
 
 /* ---- margins ---- */
-
-static double widest_y_label(struct al_scene *scene)
-{
-	double widest = 0;
-
-	for (size_t i = 0; i < scene->y_ticks.n; i++)
-		widest = fmax(widest,
-			al_canvas_tick_width(scene->canvas, scene->y_ticks.items[i].label));
-	return widest;
-}
 
 /* How far the first or last label on x reaches out of its frame. */
 static double overhang_of(const struct al_scene *scene, size_t panel, bool at_end)
@@ -247,13 +199,11 @@ static double overhang(const struct al_scene *scene, bool at_end)
 static double measure_left(struct al_scene *scene)
 {
 	struct al_label title = y_title(scene);
-	double width = 0, height;
+	double width = 0;
 
-	if (*title.text) {
-		al_label_measure(scene->canvas, &title, &width, &height);
-		width += AL_TITLE_GAP_PT;
-	}
-	width += widest_y_label(scene) + AL_TICK_GAP_PT + AL_TICK_PT;
+	if (*title.text)
+		width = al_label_measure(scene->canvas, &title).width_pt + AL_TITLE_GAP_PT;
+	width += al_ticks_width(scene->canvas, &scene->y_ticks) + AL_TICK_GAP_PT + AL_TICK_PT;
 	return AL_EDGE_PT + fmax(width, overhang(scene, false));
 }
 
@@ -267,14 +217,12 @@ static double measure_right(struct al_scene *scene)
 static double measure_bottom(struct al_scene *scene)
 {
 	struct al_label title = x_title(scene);
-	double width, height = 0;
+	double height = 0;
 	double names = scene->plot->categories ? scene->slot_names.height_pt
 					       : al_line_height(scene->canvas, AL_FONT_TICK);
 
-	if (*title.text) {
-		al_label_measure(scene->canvas, &title, &width, &height);
-		height += AL_TITLE_GAP_PT - 1;
-	}
+	if (*title.text)
+		height = al_label_measure(scene->canvas, &title).height_pt + AL_TITLE_GAP_PT - 1;
 	return AL_EDGE_PT + al_scene_beneath_height(scene) + height + names + AL_TICK_GAP_PT
 		+ AL_TICK_PT;
 }
@@ -283,16 +231,15 @@ static double measure_bottom(struct al_scene *scene)
 static bool add_top(struct al_scene *scene, double *top, struct al_error *err)
 {
 	const struct al_plot *plot = scene->plot;
-	struct al_label heading = {.text = plot->figure->title,
+	const struct al_label heading = {.text = plot->figure->title,
 		.font = AL_FONT_HEADING,
 		.color = al_color_ink,
 		.wrap_pt = scene->canvas->width_pt - 2 * AL_EDGE_PT};
 
 	*top = AL_EDGE_PT;
 	if (heading.text && *heading.text) {
-		al_label_put(scene->canvas, &heading, AL_EDGE_PT, *top, 0, 0);
-		al_scene_add_label(scene, &heading);
-		*top = heading.box.bottom + AL_TITLE_GAP_PT;
+		*top = al_scene_write(scene, heading, AL_EDGE_PT, *top, 0, 0).bottom
+			+ AL_TITLE_GAP_PT;
 	}
 	if (plot->n_series > 1 && !scene->has_end_labels) {
 		if (!al_scene_add_legend(scene, *top, top, err))
@@ -382,10 +329,12 @@ bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
 		return false;
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {
 		add_panel_title(scene, panel);
-		if (al_scene_is_lowest(scene, panel))
-			add_x_labels(scene, panel);
+		if (al_scene_is_lowest(scene, panel) && scene->plot->categories)
+			al_scene_add_slot_names(scene, panel);
+		else if (al_scene_is_lowest(scene, panel))
+			al_scene_add_x_labels(scene, panel, scene);
 		if (panel % al_scene_columns(scene) == 0)
-			add_y_labels(scene, panel);
+			al_scene_add_y_labels(scene, panel, scene);
 		al_scene_add_beneath(scene, panel);
 	}
 	add_axis_titles(scene);

@@ -171,32 +171,24 @@ struct al_label al_tick_label(const char *text)
 	return (struct al_label){.text = text, .font = AL_FONT_TICK, .color = al_color_ink};
 }
 
-static double width_of(struct al_canvas *canvas, const char *text)
-{
-	const struct al_label label = al_tick_label(text);
-	double width, height;
-
-	al_label_measure(canvas, &label, &width, &height);
-	return width;
-}
-
 double al_canvas_tick_width(struct al_canvas *canvas, const char *text)
 {
+	const struct al_label whole = al_tick_label(text);
 	double width = 0;
 
 	for (const char *p = text; *p; p++) {
 		unsigned char c = (unsigned char)*p;
 		if (c >= 128 || c == '$' || c == '_')
-			return width_of(canvas, text);
+			return al_label_measure(canvas, &whole).width_pt;
+		const struct al_label letter = al_tick_label((const char[]){*p, '\0'});
 		if (canvas->advances_pt[c] == 0)
-			canvas->advances_pt[c] = width_of(canvas, (const char[]){*p, '\0'});
+			canvas->advances_pt[c] = al_label_measure(canvas, &letter).width_pt;
 		width += canvas->advances_pt[c];
 	}
 	return width;
 }
 
-void al_label_measure(struct al_canvas *canvas, const struct al_label *label, double *width_pt,
-	double *height_pt)
+struct al_size al_label_measure(struct al_canvas *canvas, const struct al_label *label)
 {
 	PangoRectangle extent;
 	struct al_text levels;
@@ -205,26 +197,21 @@ void al_label_measure(struct al_canvas *canvas, const struct al_label *label, do
 	al_text_finish(&levels);
 	double along = (double)extent.width / PANGO_SCALE;
 	double across = (double)extent.height / PANGO_SCALE;
-	*width_pt = label->is_vertical ? across : along;
-	*height_pt = label->is_vertical ? along : across;
+	return label->is_vertical ? (struct al_size){across, along}
+				  : (struct al_size){along, across};
 }
 
 double al_line_height(struct al_canvas *canvas, enum al_font font)
 {
 	const struct al_label label = {.text = "0", .font = font};
-	double width, height;
 
-	al_label_measure(canvas, &label, &width, &height);
-	return height;
+	return al_label_measure(canvas, &label).height_pt;
 }
 
 void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, double y,
 	double across, double down)
 {
-	double width, height;
-
-	al_label_measure(canvas, label, &width, &height);
-	label->box = al_box_at(width, height, x, y, across, down);
+	label->box = al_box_at(al_label_measure(canvas, label), x, y, across, down);
 }
 
 static void show(struct al_canvas *canvas, const struct al_label *label, PangoLayout *layout,

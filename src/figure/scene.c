@@ -5,6 +5,11 @@
 
 #include "figure/measures.h"
 
+struct al_scale al_scale_of(const struct al_dimension *d, double start_pt, double end_pt)
+{
+	return (struct al_scale){d->is_log, d->min, d->max, start_pt, end_pt};
+}
+
 double al_scale_at(const struct al_scale *scale, double value)
 {
 	double low = scale->min, high = scale->max;
@@ -70,6 +75,15 @@ void al_scene_add_label(struct al_scene *scene, const struct al_label *label)
 	scene->labels = al_grow(scene->arena, scene->labels, scene->n_labels, &scene->labels_room,
 		sizeof(*scene->labels));
 	scene->labels[scene->n_labels++] = *label;
+}
+
+struct al_box al_scene_write(struct al_scene *scene, struct al_label label, double x, double y,
+	double across, double down)
+{
+	al_label_put(scene->canvas, &label, x, y, across, down);
+	if (*label.text)
+		al_scene_add_label(scene, &label);
+	return label.box;
 }
 
 void al_scene_add_leader(struct al_scene *scene, double x0, double y0, double x1, double y1)

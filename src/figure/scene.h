@@ -15,6 +15,7 @@ struct al_scale {
 	double start_pt, end_pt;
 };
 
+struct al_scale al_scale_of(const struct al_dimension *d, double start_pt, double end_pt);
 double al_scale_at(const struct al_scale *scale, double value);
 
 /* How the names of the slots along x are written. */
@@ -81,14 +82,22 @@ void al_scene_clip(const struct al_scene *scene, size_t panel);
 
 /* Adds a label whose place is set. */
 void al_scene_add_label(struct al_scene *scene, const struct al_label *label);
+
+/* Adds a label, unless it is empty, whose point (across, down) lies at (x, y), and returns its box. */
+struct al_box al_scene_write(struct al_scene *scene, struct al_label label, double x, double y,
+	double across, double down);
 void al_scene_add_leader(struct al_scene *scene, double x0, double y0, double x1, double y1);
 
 /* Margins, ticks, frames, legend and all text but callouts (layout.c). */
 bool al_scene_lay_out(struct al_scene *scene, struct al_error *err) AL_MUST_CHECK;
 
-/* Ticks of an axis with these limits (axisticks.c). */
+/* Ticks of an axis with these limits; their labels, at the frame of a scene but among the labels of
+ * `out`; how wide these are (axisticks.c). */
 void al_scene_find_x_ticks(struct al_scene *scene, size_t panel, const struct al_dimension *x);
 void al_scene_find_y_ticks(struct al_scene *scene, const struct al_dimension *y);
+void al_scene_add_x_labels(const struct al_scene *scene, size_t panel, struct al_scene *out);
+void al_scene_add_y_labels(const struct al_scene *scene, size_t panel, struct al_scene *out);
+double al_ticks_width(struct al_canvas *canvas, const struct al_ticks *ticks);
 
 /* Names of the slots along x (slots.c): how they fit the slots; their places. */
 void al_scene_fit_slot_names(struct al_scene *scene);

@@ -13,13 +13,12 @@ static bool names_fit(struct al_scene *scene, const struct al_slot_names *names,
 	*height_pt = 0;
 	for (size_t i = 0; i < plot->n_categories; i += names->stride) {
 		struct al_label label = al_tick_label(plot->categories[i]);
-		double width, height;
 		label.is_vertical = names->is_vertical;
 		label.wrap_pt = names->wrap_pt;
-		al_label_measure(scene->canvas, &label, &width, &height);
-		if (width > room)
+		const struct al_size size = al_label_measure(scene->canvas, &label);
+		if (size.width_pt > room)
 			return false;
-		*height_pt = fmax(*height_pt, height);
+		*height_pt = fmax(*height_pt, size.height_pt);
 	}
 	return true;
 }
@@ -53,8 +52,6 @@ void al_scene_add_slot_names(struct al_scene *scene, size_t panel)
 		label.is_vertical = names->is_vertical;
 		label.wrap_pt = names->wrap_pt;
 		label.align = AL_ALIGN_CENTER;
-		al_label_put(scene->canvas, &label, al_scene_x(scene, panel, (double)i), top, 0.5,
-			0);
-		al_scene_add_label(scene, &label);
+		al_scene_write(scene, label, al_scene_x(scene, panel, (double)i), top, 0.5, 0);
 	}
 }
