@@ -6,7 +6,6 @@
 #include <math.h>
 
 #include "figure/encode.h"
-#include "figure/typeset.h"
 
 static const double pixels_per_pt = 300.0 / 72.0;
 
@@ -109,7 +108,7 @@ bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure, d
 		|| !check_size(canvas->height_pt, "height", err))
 		return false;
 	canvas->title = figure->title ? figure->title : figure->id;
-	al_svg_begin(&canvas->svg);
+	al_text_init(&canvas->svg);
 	make_context_of(canvas, figure);
 	al_canvas_make_fonts(canvas, &figure->lettering);
 	return check_status(cairo_status(canvas->cr), err);
@@ -122,21 +121,6 @@ static bool end_pdf(struct al_canvas *canvas, struct al_error *err)
 	return check_status(cairo_surface_status(canvas->surface), err);
 }
 
-static void end_svg(struct al_canvas *canvas)
-{
-	struct al_text title, levels;
-
-	al_text_init(&title);
-	al_text_init(&levels);
-	al_typeset(canvas->title, &title, &levels);
-	al_svg_write(&canvas->svg,
-		&(struct al_svg_page){canvas->width_pt, canvas->height_pt, title.data,
-			canvas->family},
-		canvas->out);
-	al_text_finish(&title);
-	al_text_finish(&levels);
-}
-
 bool al_canvas_end(struct al_canvas *canvas, struct al_error *err)
 {
 	if (!check_status(cairo_status(canvas->cr), err))
@@ -144,7 +128,7 @@ bool al_canvas_end(struct al_canvas *canvas, struct al_error *err)
 	if (canvas->format == AL_FIGURE_PDF)
 		return end_pdf(canvas, err);
 	if (canvas->format == AL_FIGURE_SVG) {
-		end_svg(canvas);
+		al_canvas_write_svg(canvas);
 		return true;
 	}
 	cairo_surface_flush(canvas->surface);
@@ -156,7 +140,7 @@ void al_canvas_finish(struct al_canvas *canvas)
 	for (size_t i = 0; i < AL_N_FONTS; i++)
 		if (canvas->layouts[i])
 			g_object_unref(canvas->layouts[i]);
-	al_svg_finish(&canvas->svg);
+	al_text_finish(&canvas->svg);
 	cairo_destroy(canvas->cr);
 	cairo_surface_destroy(canvas->surface);
 	*canvas = (struct al_canvas){0};
@@ -179,8 +163,7 @@ void al_canvas_color(struct al_canvas *canvas, struct al_color color)
 static void paint(struct al_canvas *canvas, bool is_stroke)
 {
 	if (canvas->format == AL_FIGURE_SVG)
-		al_svg_add_path(&canvas->svg, canvas->cr,
-			&(struct al_svg_paint){canvas->color, canvas->alpha, is_stroke});
+		al_canvas_add_svg_path(canvas, is_stroke);
 	else if (is_stroke)
 		cairo_stroke_preserve(canvas->cr);
 	else
@@ -225,8 +208,7 @@ void al_canvas_begin_clip(struct al_canvas *canvas, const struct al_box *box)
 {
 	cairo_save(canvas->cr);
 	if (canvas->format == AL_FIGURE_SVG) {
-		al_svg_begin_clip(&canvas->svg, box->left, box->top, box->right - box->left,
-			box->bottom - box->top);
+		al_canvas_begin_svg_clip(canvas, box);
 		return;
 	}
 	trace_box(canvas, box);
@@ -236,7 +218,7 @@ void al_canvas_begin_clip(struct al_canvas *canvas, const struct al_box *box)
 void al_canvas_end_clip(struct al_canvas *canvas)
 {
 	if (canvas->format == AL_FIGURE_SVG)
-		al_svg_end_clip(&canvas->svg);
+		al_canvas_end_svg_clip(canvas);
 	cairo_restore(canvas->cr);
 }
 

@@ -8,8 +8,8 @@
 #include <cairo.h>
 #include <pango/pangocairo.h>
 
+#include "figure/color.h"
 #include "figure/figure.h"
-#include "figure/svg.h"
 
 struct al_box {
 	double left, top, right, bottom;
@@ -39,6 +39,8 @@ struct al_label {
 	struct al_box box;
 };
 
+enum { AL_MOST_COLORS = 64 };
+
 struct al_canvas {
 	enum al_figure_format format;
 	double width_pt, height_pt;
@@ -46,7 +48,9 @@ struct al_canvas {
 	const char *title;
 	cairo_surface_t *surface;
 	cairo_t *cr; /* in SVG it holds the path alone, and how lines are drawn */
-	struct al_svg svg;
+	struct al_text svg; /* its elements so far */
+	struct al_color colors[AL_MOST_COLORS]; /* of it, that follow the page */
+	size_t n_colors;
 	struct al_color color;
 	double alpha;
 	double sizes_pt[AL_N_FONTS];
@@ -90,6 +94,15 @@ void al_canvas_end_clip(struct al_canvas *canvas);
 /* Strokes a straight line. */
 void al_canvas_line(struct al_canvas *canvas, double x0, double y0, double x1, double y1,
 	double width_pt, struct al_color color);
+
+/* SVG (svg.c): the context's path, filled or stroked, which stays; what is cut off at a box until
+ * the end of it; a label, laid out, whose bytes have these levels (typeset.h); the document. */
+void al_canvas_add_svg_path(struct al_canvas *canvas, bool is_stroke);
+void al_canvas_begin_svg_clip(struct al_canvas *canvas, const struct al_box *box);
+void al_canvas_end_svg_clip(struct al_canvas *canvas);
+void al_canvas_add_svg_text(struct al_canvas *canvas, const struct al_label *label,
+	PangoLayout *layout, const char *levels);
+void al_canvas_write_svg(const struct al_canvas *canvas);
 
 /* The width of a text in the tick font; quick. */
 double al_canvas_tick_width(struct al_canvas *canvas, const char *text);

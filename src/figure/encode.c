@@ -42,27 +42,23 @@ static void describe(png_structp png, png_infop info, cairo_surface_t *image, do
 }
 
 /* A pixel of RGB24 is 0x00RRGGBB in the machine's byte order. */
-static void pack(const unsigned char *pixels, png_bytep row, size_t width)
+static void set_order(png_structp png)
 {
-	for (size_t x = 0; x < width; x++) {
-		uint32_t pixel;
-		memcpy(&pixel, pixels + 4 * x, sizeof(pixel));
-		row[3 * x] = (png_byte)(pixel >> 16 & 0xFF);
-		row[3 * x + 1] = (png_byte)(pixel >> 8 & 0xFF);
-		row[3 * x + 2] = (png_byte)(pixel & 0xFF);
-	}
+	const uint16_t one = 1;
+	const bool is_little = *(const unsigned char *)&one == 1;
+
+	png_set_filler(png, 0, is_little ? PNG_FILLER_AFTER : PNG_FILLER_BEFORE);
+	if (is_little)
+		png_set_bgr(png);
 }
 
-static void write_rows(png_structp png, cairo_surface_t *image, png_bytep row)
+static void write_rows(png_structp png, cairo_surface_t *image)
 {
 	const unsigned char *pixels = cairo_image_surface_get_data(image);
-	int height = cairo_image_surface_get_height(image);
+	const int height = cairo_image_surface_get_height(image);
 
-	for (int y = 0; y < height; y++) {
-		pack(pixels, row, (size_t)cairo_image_surface_get_width(image));
-		png_write_row(png, row);
-		pixels += cairo_image_surface_get_stride(image);
-	}
+	for (int y = 0; y < height; y++)
+		png_write_row(png, pixels + y * (ptrdiff_t)cairo_image_surface_get_stride(image));
 }
 
 bool al_encode_png(cairo_surface_t *image, double pixels_per_pt, struct al_text *out,
@@ -70,25 +66,21 @@ bool al_encode_png(cairo_surface_t *image, double pixels_per_pt, struct al_text 
 {
 	png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, refuse, ignore);
 	png_infop info = png ? png_create_info_struct(png) : NULL;
-	png_bytep row = info
-		? png_malloc_warn(png, 3 * (size_t)cairo_image_surface_get_width(image))
-		: NULL;
 
-	if (!row) {
+	if (!info) {
 		png_destroy_write_struct(&png, &info);
 		return al_fail(err, AL_ESYSTEM, "cannot encode the PNG: out of memory");
 	}
 	if (setjmp(png_jmpbuf(png))) {
-		png_free(png, row);
 		png_destroy_write_struct(&png, &info);
 		return false;
 	}
 	png_set_write_fn(png, out, append, flush);
 	describe(png, info, image, pixels_per_pt);
 	png_write_info(png, info);
-	write_rows(png, image, row);
+	set_order(png);
+	write_rows(png, image);
 	png_write_end(png, info);
-	png_free(png, row);
 	png_destroy_write_struct(&png, &info);
 	return true;
 }

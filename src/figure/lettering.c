@@ -214,20 +214,6 @@ void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, do
 	label->box = al_box_at(al_label_measure(canvas, label), x, y, across, down);
 }
 
-static void show(struct al_canvas *canvas, const struct al_label *label, PangoLayout *layout,
-	const struct al_text *levels)
-{
-	if (canvas->format == AL_FIGURE_SVG)
-		al_svg_add_text(&canvas->svg, canvas->cr,
-			&(struct al_svg_text){.layout = layout,
-				.levels = levels->data,
-				.size_pt = canvas->sizes_pt[label->font],
-				.is_bold = fonts[label->font].weight == PANGO_WEIGHT_BOLD,
-				.color = label->color});
-	else
-		pango_cairo_show_layout(canvas->cr, layout);
-}
-
 void al_label_draw(struct al_canvas *canvas, const struct al_label *label)
 {
 	PangoRectangle extent;
@@ -242,7 +228,10 @@ void al_label_draw(struct al_canvas *canvas, const struct al_label *label)
 		cairo_rotate(canvas->cr, -G_PI_2);
 	cairo_translate(canvas->cr, 0, -canvas->rises_pt[label->font]);
 	cairo_move_to(canvas->cr, -(double)extent.x / PANGO_SCALE, -(double)extent.y / PANGO_SCALE);
-	show(canvas, label, layout, &levels);
+	if (canvas->format == AL_FIGURE_SVG)
+		al_canvas_add_svg_text(canvas, label, layout, levels.data);
+	else
+		pango_cairo_show_layout(canvas->cr, layout);
 	cairo_restore(canvas->cr);
 	cairo_new_path(canvas->cr);
 	al_text_finish(&levels);

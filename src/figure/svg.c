@@ -1,24 +1,17 @@
-/* SVG, written from a context's paths and laid out texts. */
-#include "figure/svg.h"
+/* SVG: shapes as paths, text as text, colours as CSS variables with a set for dark pages.
+ *
+ * Programs that don't know CSS find each colour in the attribute of its shape; those that do take
+ * the variable of that colour ("--c0072b2"), which a page may set again. Text has the length that
+ * was measured, so that another font doesn't make it meet its neighbours. Nothing has an id:
+ * several figures may stand in one page. */
+#include "figure/canvas.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "figure/typeset.h"
 
 /* What a reader without the family takes. */
 static const char families_behind[] = "Verdana, sans-serif";
-
-void al_svg_begin(struct al_svg *svg)
-{
-	svg->n_colors = 0;
-	al_text_init(&svg->body);
-}
-
-void al_svg_finish(struct al_svg *svg)
-{
-	al_text_finish(&svg->body);
-}
 
 /* ---- numbers and colours ---- */
 
@@ -62,21 +55,21 @@ static bool is_same(struct al_color a, struct al_color b)
 	return a.red == b.red && a.green == b.green && a.blue == b.blue;
 }
 
-static void list_color(struct al_svg *svg, struct al_color color)
+static void list_color(struct al_canvas *canvas, struct al_color color)
 {
-	for (size_t i = 0; i < svg->n_colors; i++)
-		if (is_same(svg->colors[i], color))
+	for (size_t i = 0; i < canvas->n_colors; i++)
+		if (is_same(canvas->colors[i], color))
 			return;
-	if (!color.is_value && svg->n_colors < AL_SVG_MOST_COLORS)
-		svg->colors[svg->n_colors++] = color;
+	if (!color.is_value && canvas->n_colors < AL_MOST_COLORS)
+		canvas->colors[canvas->n_colors++] = color;
 }
 
-static void add_color(struct al_svg *svg, const char *name, struct al_color color)
+static void add_color(struct al_canvas *canvas, const char *name, struct al_color color)
 {
-	list_color(svg, color);
-	al_text_addf(&svg->body, " %s=\"#", name);
-	add_hex(&svg->body, color);
-	al_text_add(&svg->body, "\"");
+	list_color(canvas, color);
+	al_text_addf(&canvas->svg, " %s=\"#", name);
+	add_hex(&canvas->svg, color);
+	al_text_add(&canvas->svg, "\"");
 }
 
 /* ---- paths ---- */
@@ -157,9 +150,9 @@ static bool is_drawn(const cairo_path_t *path, int i)
 		|| (next < path->num_data && path->data[next].header.type != CAIRO_PATH_MOVE_TO);
 }
 
-static void add_path_data(struct al_svg *svg, cairo_t *cr, const cairo_path_t *path)
+static void add_path_data(struct al_canvas *canvas, const cairo_path_t *path)
 {
-	struct pen pen = {.out = &svg->body, .cr = cr};
+	struct pen pen = {.out = &canvas->svg, .cr = canvas->cr};
 
 	for (int i = 0; i < path->num_data; i += path->data[i].header.length)
 		if (is_drawn(path, i))
@@ -168,61 +161,62 @@ static void add_path_data(struct al_svg *svg, cairo_t *cr, const cairo_path_t *p
 
 enum { MOST_DASHES = 8 };
 
-static void add_stroke(struct al_svg *svg, cairo_t *cr, struct al_color color)
+static void add_stroke(struct al_canvas *canvas)
 {
 	double dashes[MOST_DASHES];
-	const int n = cairo_get_dash_count(cr);
+	const int n = cairo_get_dash_count(canvas->cr);
 
-	al_text_add(&svg->body, " fill=\"none\"");
-	add_color(svg, "stroke", color);
-	add_attribute(&svg->body, "stroke-width", cairo_get_line_width(cr));
+	al_text_add(&canvas->svg, " fill=\"none\"");
+	add_color(canvas, "stroke", canvas->color);
+	add_attribute(&canvas->svg, "stroke-width", cairo_get_line_width(canvas->cr));
 	if (n == 0 || n > MOST_DASHES)
 		return;
-	cairo_get_dash(cr, dashes, NULL);
-	al_text_add(&svg->body, " stroke-dasharray=\"");
+	cairo_get_dash(canvas->cr, dashes, NULL);
+	al_text_add(&canvas->svg, " stroke-dasharray=\"");
 	for (int i = 0; i < n; i++)
-		(i ? add_next : add_number)(&svg->body, hundredths(dashes[i]));
-	al_text_add(&svg->body, "\"");
+		(i ? add_next : add_number)(&canvas->svg, hundredths(dashes[i]));
+	al_text_add(&canvas->svg, "\"");
 }
 
-void al_svg_add_path(struct al_svg *svg, cairo_t *cr, const struct al_svg_paint *paint)
+void al_canvas_add_svg_path(struct al_canvas *canvas, bool is_stroke)
 {
-	cairo_path_t *path = cairo_copy_path(cr);
+	cairo_path_t *path = cairo_copy_path(canvas->cr);
 
 	if (path->num_data == 0) {
 		cairo_path_destroy(path);
 		return;
 	}
-	al_text_add(&svg->body, "<path");
-	if (paint->is_stroke)
-		add_stroke(svg, cr, paint->color);
+	al_text_add(&canvas->svg, "<path");
+	if (is_stroke)
+		add_stroke(canvas);
 	else
-		add_color(svg, "fill", paint->color);
-	if (paint->alpha < 1)
-		add_attribute(&svg->body, "opacity", paint->alpha);
-	al_text_add(&svg->body, " d=\"");
-	add_path_data(svg, cr, path);
+		add_color(canvas, "fill", canvas->color);
+	if (canvas->alpha < 1)
+		add_attribute(&canvas->svg, "opacity", canvas->alpha);
+	al_text_add(&canvas->svg, " d=\"");
+	add_path_data(canvas, path);
 	cairo_path_destroy(path);
-	al_text_add(&svg->body, "\"/>\n");
+	al_text_add(&canvas->svg, "\"/>\n");
 }
 
-void al_svg_begin_clip(struct al_svg *svg, double left, double top, double width, double height)
+void al_canvas_begin_svg_clip(struct al_canvas *canvas, const struct al_box *box)
 {
 	static const char *const names[] = {"x", "y", "width", "height"};
-	const double values[] = {left, top, width, height};
+	const double values[] = {box->left, box->top, box->right - box->left,
+		box->bottom - box->top};
 
-	al_text_add(&svg->body, "<svg");
+	al_text_add(&canvas->svg, "<svg");
 	for (int i = 0; i < 4; i++)
-		add_attribute(&svg->body, names[i], values[i]);
-	al_text_add(&svg->body, " viewBox=\"");
+		add_attribute(&canvas->svg, names[i], values[i]);
+	al_text_add(&canvas->svg, " viewBox=\"");
 	for (int i = 0; i < 4; i++)
-		(i ? add_next : add_number)(&svg->body, hundredths(values[i]));
-	al_text_add(&svg->body, "\">\n");
+		(i ? add_next : add_number)(&canvas->svg, hundredths(values[i]));
+	al_text_add(&canvas->svg, "\">\n");
 }
 
-void al_svg_end_clip(struct al_svg *svg)
+void al_canvas_end_svg_clip(struct al_canvas *canvas)
 {
-	al_text_add(&svg->body, "</svg>\n");
+	al_text_add(&canvas->svg, "</svg>\n");
 }
 
 /* ---- text ---- */
@@ -252,10 +246,18 @@ static double drop_of(char level, double size_pt)
 					  : 0;
 }
 
+/* A laid out label: its text, the levels of its bytes, and its place. */
+struct label_text {
+	const char *all, *levels;
+	double size_pt;
+	bool is_bold;
+	double x, y;
+};
+
 /* Pieces of one level each; dy counts from the piece before. */
-static void add_pieces(struct al_svg *svg, const struct al_svg_text *text, size_t from, size_t to)
+static void add_pieces(struct al_canvas *canvas, const struct label_text *text, size_t from,
+	size_t to)
 {
-	const char *all = pango_layout_get_text(text->layout);
 	double drop = 0;
 
 	for (size_t next; from < to; from = next) {
@@ -265,83 +267,88 @@ static void add_pieces(struct al_svg *svg, const struct al_svg_text *text, size_
 		const double wanted = drop_of(level, text->size_pt);
 		const bool is_moved = level != AL_LEVEL_LINE || wanted != drop;
 		if (is_moved) {
-			al_text_add(&svg->body, "<tspan");
-			add_attribute(&svg->body, "dy", wanted - drop);
+			al_text_add(&canvas->svg, "<tspan");
+			add_attribute(&canvas->svg, "dy", wanted - drop);
 			if (level != AL_LEVEL_LINE)
-				add_attribute(&svg->body, "font-size",
+				add_attribute(&canvas->svg, "font-size",
 					AL_LEVEL_SIZE * text->size_pt);
-			al_text_add(&svg->body, ">");
+			al_text_add(&canvas->svg, ">");
 		}
-		add_escaped(&svg->body, all + from, next - from);
+		add_escaped(&canvas->svg, text->all + from, next - from);
 		if (is_moved)
-			al_text_add(&svg->body, "</tspan>");
+			al_text_add(&canvas->svg, "</tspan>");
 		drop = wanted;
 	}
 }
 
 /* Where the text begins; turned or scaled text has the context's matrix. */
-static void add_place(struct al_svg *svg, cairo_t *cr, double x, double y)
+static void add_place(struct al_canvas *canvas, double x, double y)
 {
 	cairo_matrix_t m;
 
-	cairo_get_matrix(cr, &m);
+	cairo_get_matrix(canvas->cr, &m);
 	if (m.xx != 1 || m.xy != 0) {
-		al_text_addf(&svg->body, " transform=\"matrix(%.4g %.4g %.4g %.4g %.2f %.2f)\"",
+		al_text_addf(&canvas->svg, " transform=\"matrix(%.4g %.4g %.4g %.4g %.2f %.2f)\"",
 			m.xx, m.yx, m.xy, m.yy, m.x0, m.y0);
 	} else {
 		x += m.x0;
 		y += m.y0;
 	}
-	add_attribute(&svg->body, "x", x);
-	add_attribute(&svg->body, "y", y);
+	add_attribute(&canvas->svg, "x", x);
+	add_attribute(&canvas->svg, "y", y);
 }
 
-static void add_line_of_text(struct al_svg *svg, cairo_t *cr, const struct al_svg_text *text,
-	PangoLayoutIter *iter, const double origin[2])
+static void add_line_of_text(struct al_canvas *canvas, const struct label_text *text,
+	PangoLayoutIter *iter)
 {
 	const PangoLayoutLine *line = pango_layout_iter_get_line_readonly(iter);
-	const char *all = pango_layout_get_text(text->layout);
 	size_t from = (size_t)line->start_index, to = from + (size_t)line->length;
 	PangoRectangle extent;
 
-	while (to > from && all[to - 1] == ' ')
+	while (to > from && text->all[to - 1] == ' ')
 		to--;
 	if (to == from)
 		return;
 	pango_layout_iter_get_line_extents(iter, NULL, &extent);
-	al_text_add(&svg->body, "<text");
-	add_place(svg, cr, origin[0] + (double)extent.x / PANGO_SCALE,
-		origin[1] + (double)pango_layout_iter_get_baseline(iter) / PANGO_SCALE);
-	add_attribute(&svg->body, "font-size", text->size_pt);
+	al_text_add(&canvas->svg, "<text");
+	add_place(canvas, text->x + (double)extent.x / PANGO_SCALE,
+		text->y + (double)pango_layout_iter_get_baseline(iter) / PANGO_SCALE);
+	add_attribute(&canvas->svg, "font-size", text->size_pt);
 	if (text->is_bold)
-		al_text_add(&svg->body, " font-weight=\"bold\"");
-	add_attribute(&svg->body, "textLength", (double)extent.width / PANGO_SCALE);
-	al_text_add(&svg->body, " lengthAdjust=\"spacingAndGlyphs\"");
-	add_color(svg, "fill", text->color);
-	al_text_add(&svg->body, ">");
-	add_pieces(svg, text, from, to);
-	al_text_add(&svg->body, "</text>\n");
+		al_text_add(&canvas->svg, " font-weight=\"bold\"");
+	add_attribute(&canvas->svg, "textLength", (double)extent.width / PANGO_SCALE);
+	al_text_add(&canvas->svg, " lengthAdjust=\"spacingAndGlyphs\"");
+	add_color(canvas, "fill", canvas->color);
+	al_text_add(&canvas->svg, ">");
+	add_pieces(canvas, text, from, to);
+	al_text_add(&canvas->svg, "</text>\n");
 }
 
-void al_svg_add_text(struct al_svg *svg, cairo_t *cr, const struct al_svg_text *text)
+void al_canvas_add_svg_text(struct al_canvas *canvas, const struct al_label *label,
+	PangoLayout *layout, const char *levels)
 {
-	PangoLayoutIter *iter = pango_layout_get_iter(text->layout);
-	double origin[2];
+	PangoLayoutIter *iter = pango_layout_get_iter(layout);
+	struct label_text text = {.all = pango_layout_get_text(layout),
+		.levels = levels,
+		.size_pt = canvas->sizes_pt[label->font],
+		.is_bold = label->font == AL_FONT_HEADING};
 
-	cairo_get_current_point(cr, &origin[0], &origin[1]);
+	cairo_get_current_point(canvas->cr, &text.x, &text.y);
 	do {
-		add_line_of_text(svg, cr, text, iter, origin);
+		add_line_of_text(canvas, &text, iter);
 	} while (pango_layout_iter_next_line(iter));
 	pango_layout_iter_free(iter);
 }
 
 /* ---- the document ---- */
 
-static void add_variables(const struct al_svg *svg, bool is_dark, struct al_text *out)
+static void add_variables(const struct al_canvas *canvas, bool is_dark)
 {
+	struct al_text *out = canvas->out;
+
 	al_text_add(out, "svg{");
-	for (size_t i = 0; i < svg->n_colors; i++) {
-		const struct al_color c = svg->colors[i];
+	for (size_t i = 0; i < canvas->n_colors; i++) {
+		const struct al_color c = canvas->colors[i];
 		al_text_add(out, i ? ";--c" : "--c");
 		add_hex(out, c);
 		al_text_add(out, ":#");
@@ -350,32 +357,50 @@ static void add_variables(const struct al_svg *svg, bool is_dark, struct al_text
 	al_text_add(out, "}");
 }
 
-static void add_rules(const struct al_svg *svg, const char *property, struct al_text *out)
+static void add_rules(const struct al_canvas *canvas, const char *property)
 {
-	for (size_t i = 0; i < svg->n_colors; i++) {
+	struct al_text *out = canvas->out;
+
+	for (size_t i = 0; i < canvas->n_colors; i++) {
 		al_text_addf(out, "[%s=\"#", property);
-		add_hex(out, svg->colors[i]);
+		add_hex(out, canvas->colors[i]);
 		al_text_addf(out, "\"]{%s:var(--c", property);
-		add_hex(out, svg->colors[i]);
+		add_hex(out, canvas->colors[i]);
 		al_text_add(out, ")}\n");
 	}
 }
 
-void al_svg_write(const struct al_svg *svg, const struct al_svg_page *page, struct al_text *out)
+static void add_title(const struct al_canvas *canvas)
 {
+	struct al_text title, levels;
+
+	al_text_init(&title);
+	al_text_init(&levels);
+	al_typeset(canvas->title, &title, &levels);
+	al_text_add(canvas->out, "<title>");
+	add_escaped(canvas->out, title.data, title.length);
+	al_text_add(canvas->out, "</title>\n");
+	al_text_finish(&title);
+	al_text_finish(&levels);
+}
+
+void al_canvas_write_svg(const struct al_canvas *canvas)
+{
+	struct al_text *out = canvas->out;
+
 	al_text_add(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" role=\"img\"");
-	al_text_addf(out, " width=\"%gpt\" height=\"%gpt\" viewBox=\"0 0 %g %g\"", page->width_pt,
-		page->height_pt, page->width_pt, page->height_pt);
-	al_text_addf(out, " font-family=\"%s, %s\">\n<title>", page->family, families_behind);
-	add_escaped(out, page->title, strlen(page->title));
-	al_text_add(out, "</title>\n<style>\n");
-	add_variables(svg, false, out);
+	al_text_addf(out, " width=\"%gpt\" height=\"%gpt\" viewBox=\"0 0 %g %g\"", canvas->width_pt,
+		canvas->height_pt, canvas->width_pt, canvas->height_pt);
+	al_text_addf(out, " font-family=\"%s, %s\">\n", canvas->family, families_behind);
+	add_title(canvas);
+	al_text_add(out, "<style>\n");
+	add_variables(canvas, false);
 	al_text_add(out, "\n@media(prefers-color-scheme:dark){");
-	add_variables(svg, true, out);
+	add_variables(canvas, true);
 	al_text_add(out, "}\n");
-	add_rules(svg, "fill", out);
-	add_rules(svg, "stroke", out);
+	add_rules(canvas, "fill");
+	add_rules(canvas, "stroke");
 	al_text_add(out, "</style>\n");
-	al_text_add_bytes(out, svg->body.data, svg->body.length);
+	al_text_add_bytes(out, canvas->svg.data, canvas->svg.length);
 	al_text_add(out, "</svg>\n");
 }
