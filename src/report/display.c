@@ -11,7 +11,7 @@ enum { MOST_STEPS = 8, SCALED_DIGITS = 2 };
 static const struct ladder {
 	enum al_quantity quantity;
 	enum al_units units; /* that choose it; AL_UNITS_DEFAULT: iec and si alike */
-	unsigned long step;
+	int64_t step;
 	const char *gap; /* between a number and its scale */
 	const char *names[MOST_STEPS];
 } ladders[] = {
@@ -76,15 +76,12 @@ static const struct ladder *fixed_ladder(const struct al_column *column, int *st
 	return *step >= 0 ? count_ladder : NULL;
 }
 
-/* out = q / ladder->step^step */
-static void scale_down(mpq_t out, mpq_srcptr q, const struct ladder *ladder, int step)
+static mpq_srcptr scale_down(struct al_arena *arena, mpq_srcptr q, const struct ladder *ladder,
+	int n_steps)
 {
-	mpq_t factor;
-
-	mpq_init(factor);
-	mpz_ui_pow_ui(mpq_numref(factor), ladder->step, (unsigned long)step);
-	mpq_div(out, q, factor);
-	mpq_clear(factor);
+	for (; n_steps > 0; n_steps--)
+		q = al_exact_scaled(arena, q, 1, ladder->step);
+	return q;
 }
 
 /* Decimals that show four significant digits, and at least two decimals. */
@@ -138,44 +135,8 @@ static const char *fixed(struct al_arena *arena, const struct ladder *ladder, in
 	const struct al_column *column, mpq_srcptr q)
 {
 	int digits = column->digits == AL_DIGITS_ALL && step > 0 ? SCALED_DIGITS : column->digits;
-	mpq_t scaled;
 
-	mpq_init(scaled);
-	scale_down(scaled, q, ladder, step);
-	const char *text = al_exact_grouped(arena, decimal(arena, scaled, digits));
-	mpq_clear(scaled);
-	return text;
-}
-
-/* The same as climbed() below for a whole number below 2^48, of which most cells are: in machine
- * numbers. */
-enum { WHOLE_BITS = 48, WHOLE_DIGITS = 3 };
-
-static bool is_small_whole(mpq_srcptr q)
-{
-	return al_exact_is_integer(q) && mpz_sgn(mpq_numref(q)) >= 0
-		&& mpz_sizeinbase(mpq_numref(q), 2) <= WHOLE_BITS;
-}
-
-static const char *climbed_whole(struct al_arena *arena, const struct ladder *ladder, uint64_t n,
-	int digits)
-{
-	static const uint64_t powers[WHOLE_DIGITS + 1] = {1, 10, 100, 1000};
-	const uint64_t parts = powers[digits];
-	uint64_t size = 1, rounded = n * parts;
-	int step = 0;
-
-	while (rounded >= ladder->step * parts && has_step(ladder, step + 1)) {
-		size *= ladder->step;
-		rounded = (2 * n * parts + size) / (2 * size); /* halves up */
-		step++;
-	}
-	if (step == 0)
-		return NULL;
-	const char *whole = al_exact_grouped(arena,
-		al_format(arena, "%llu", (unsigned long long)(rounded / parts)));
-	return al_format(arena, "%s.%0*llu%s%s", whole, digits,
-		(unsigned long long)(rounded % parts), ladder->gap, ladder->names[step]);
+	return al_exact_grouped(arena, decimal(arena, scale_down(arena, q, ladder, step), digits));
 }
 
 /* Is |q|, rounded to `digits` decimals, below the ladder's next step? */
@@ -186,7 +147,7 @@ static bool fits_step(mpq_srcptr q, const struct ladder *ladder, int digits)
 	mpq_init(rounded);
 	al_exact_round(rounded, q, digits);
 	mpq_abs(rounded, rounded);
-	bool fits = mpq_cmp_ui(rounded, ladder->step, 1) < 0;
+	bool fits = mpq_cmp_si(rounded, ladder->step, 1) < 0;
 	mpq_clear(rounded);
 	return fits;
 }
@@ -198,20 +159,12 @@ static const char *climbed(struct al_arena *arena, const struct ladder *ladder,
 	/* A count's own decimals (none) say nothing about its millions. */
 	int digits = column->digits > 0 ? column->digits : SCALED_DIGITS;
 	int step = 0;
-	mpq_t scaled;
+	mpq_srcptr scaled = q;
 
-	if (digits <= WHOLE_DIGITS && is_small_whole(q)) {
-		const char *text = climbed_whole(arena, ladder, mpz_get_ui(mpq_numref(q)), digits);
-		if (text)
-			return text;
-	}
-	mpq_init(scaled);
-	mpq_set(scaled, q);
-	while (!fits_step(scaled, ladder, digits) && has_step(ladder, step + 1))
-		scale_down(scaled, q, ladder, ++step);
+	for (; !fits_step(scaled, ladder, digits) && has_step(ladder, step + 1); step++)
+		scaled = scale_down(arena, scaled, ladder, 1);
 	const char *number = step == 0 ? unscaled(arena, style, column, q)
 				       : al_exact_grouped(arena, decimal(arena, scaled, digits));
-	mpq_clear(scaled);
 	return al_format(arena, "%s%s%s", number, ladder->gap, ladder->names[step]);
 }
 
