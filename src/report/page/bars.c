@@ -68,14 +68,11 @@ static void add_bar(struct al_text *out, const struct layout *l, size_t row)
 	double value = 0, reference;
 
 	value_of(l, row, l->bars->value, &value);
-	al_text_add(out, "<div><span>");
-	al_html_add(out, text_of(l, row, l->bars->label));
-	al_text_add(out, "</span><span>");
-	al_html_add(out, number_of(l, row));
-	al_text_addf(out,
-		"</span><svg aria-hidden=\"true\" height=\"%d\"><rect class=\"bar\" y=\"%d\" "
-		"width=\"%.2f%%\" height=\"%d\"/>",
-		HEIGHT, (HEIGHT - BAR) / 2, percent(l, value), BAR);
+	al_html_addf(out,
+		"<div><span>%s</span><span>%s</span><svg aria-hidden=\"true\" height=\"%d\">"
+		"<rect class=\"bar\" y=\"%d\" width=\"%.2f%%\" height=\"%d\"/>",
+		text_of(l, row, l->bars->label), number_of(l, row), HEIGHT, (HEIGHT - BAR) / 2,
+		percent(l, value), BAR);
 	if (value_of(l, row, l->bars->reference, &reference)) {
 		const double x = percent(l, reference);
 		al_text_addf(out,
@@ -90,8 +87,7 @@ static void draw(struct al_text *out, const struct layout *l)
 	al_text_add(out, "<figure class=\"bars\">\n");
 	for (size_t i = 0; i < l->n; i++)
 		add_bar(out, l, l->rows[i]);
-	al_html_add_element(out, "figcaption", l->bars->axis);
-	al_text_add(out, "</figure>\n");
+	al_html_addf(out, "<figcaption>%s</figcaption></figure>\n", l->bars->axis);
 }
 
 void al_page_add_bars(struct al_text *out, const struct al_page_bars *bars)

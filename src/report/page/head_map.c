@@ -72,22 +72,15 @@ static int place(const struct layout *l, size_t column)
 static void add_label(struct al_text *out, const struct layout *l, const char *name, int y)
 {
 	const char *end = name;
+	struct al_text cut;
 
 	for (size_t n = 0; *end && n < LABEL_LETTERS; n++)
 		end += al_character_at(end).bytes;
-	al_text_addf(out, "<text class=mu x=%d y=%d text-anchor=end>", l->left - 8,
-		y + l->pitch / 2 + 4);
-	if (*end) {
-		struct al_text cut;
-		al_text_init(&cut);
-		al_text_add_bytes(&cut, name, (size_t)(end - name));
-		al_html_add(out, cut.data);
-		al_text_add(out, "\342\200\246");
-		al_text_finish(&cut);
-	} else {
-		al_html_add(out, name);
-	}
-	al_text_add(out, "</text>");
+	al_text_init(&cut);
+	al_text_add_bytes(&cut, name, (size_t)(end - name));
+	al_html_addf(out, "<text class=mu x=%d y=%d text-anchor=end>%s%s</text>", l->left - 8,
+		y + l->pitch / 2 + 4, cut.data, *end ? "\342\200\246" : "");
+	al_text_finish(&cut);
 }
 
 static const char *name_class(const struct al_page_module *m, size_t head, char out[16])
@@ -130,9 +123,7 @@ static void add_left_out(struct al_text *out, const struct layout *l,
 {
 	const size_t last = module->n_heads > 0 ? module->n_heads - 1 : 0;
 
-	al_text_add(out, "<g class=hatched><title>");
-	al_html_add(out, module->why);
-	al_text_add(out, "</title>");
+	al_html_addf(out, "<g class=hatched><title>%s</title>", module->why);
 	add_label(out, l, module->module, y);
 	al_text_addf(out, "<rect fill=\"url(#hatch)\" x=%d y=%d width=%d height=%d rx=3 /></g>\n",
 		l->left, y, place(l, last) + l->pitch - 3 - l->left, l->pitch - 3);
@@ -199,9 +190,6 @@ void al_page_head_map(struct al_text *out, const struct al_page_heads *heads,
 	add_lines(out, &l);
 	al_text_add(out, "</svg></div>\n");
 	add_key(out, &l);
-	for (size_t i = 0; i < n_left_out; i++) {
-		al_text_add(out, "<p class=note>");
-		al_html_add(out, left_out[i].why);
-		al_text_add(out, "</p>\n");
-	}
+	for (size_t i = 0; i < n_left_out; i++)
+		al_html_addf(out, "<p class=note>%s</p>\n", left_out[i].why);
 }

@@ -1,6 +1,10 @@
 /* HTML as text. */
 #include "report/page/html.h"
 
+#include <assert.h>
+#include <stdarg.h>
+#include <string.h>
+
 static const char *entity(char c)
 {
 	switch (c) {
@@ -35,16 +39,46 @@ void al_html_add(struct al_text *out, const char *text)
 	}
 }
 
-void al_html_add_attribute(struct al_text *out, const char *name, const char *text)
+/* The argument that a conversion stands for; where the conversion ends. */
+static const char *add_argument(struct al_text *out, const char *p, va_list *args)
 {
-	al_text_addf(out, " %s=\"", name);
-	al_html_add(out, text);
-	al_text_add(out, "\"");
+	const int digits = *p == '.' ? p[1] - '0' : 6;
+
+	p += *p == '.' ? 2 : *p == 'z' ? 1 : 0;
+	switch (*p) {
+	case 's':
+		al_html_add(out, va_arg(*args, const char *));
+		break;
+	case 'd':
+		al_text_addf(out, "%d", va_arg(*args, int));
+		break;
+	case 'u':
+		al_text_addf(out, "%zu", va_arg(*args, size_t));
+		break;
+	case 'f':
+		al_text_addf(out, "%.*f", digits, va_arg(*args, double));
+		break;
+	case 'g':
+		al_text_addf(out, "%.*g", digits, va_arg(*args, double));
+		break;
+	default:
+		assert(*p == '%');
+		al_text_add(out, "%");
+	}
+	return p + 1;
 }
 
-void al_html_add_element(struct al_text *out, const char *name, const char *text)
+void al_html_addf(struct al_text *out, const char *format, ...)
 {
-	al_text_addf(out, "<%s>", name);
-	al_html_add(out, text);
-	al_text_addf(out, "</%s>", name);
+	va_list args;
+
+	va_start(args, format);
+	while (*format) {
+		const size_t n = strcspn(format, "%");
+		al_text_add_bytes(out, format, n);
+		format += n;
+		if (*format)
+			format = add_argument(out, format + 1, &args);
+	}
+	va_end(args);
 }

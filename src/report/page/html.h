@@ -8,11 +8,9 @@
  * control characters as \xNN. */
 void al_html_add(struct al_text *out, const char *text);
 
-/* ` name="text"` */
-void al_html_add_attribute(struct al_text *out, const char *name, const char *text);
-
-/* `<name>text</name>` */
-void al_html_add_element(struct al_text *out, const char *name, const char *text);
+/* Formats markup: what %s stands for is added as above; of numbers %d, %zu, %g and such as %.1f and
+ * %.3g; and %%. */
+void al_html_addf(struct al_text *out, const char *format, ...) AL_PRINTF(2, 3);
 
 /* The SHA-256 of a text in base 64, as a content security policy names a script or a style that
  * may stand in the page. */

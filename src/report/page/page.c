@@ -62,11 +62,8 @@ static void add_styles(struct al_text *out, const struct al_page_head *head)
 static void add_facts(struct al_text *out, const struct al_texts *facts)
 {
 	al_text_add(out, "<p class=\"facts\">");
-	for (size_t i = 0; i < facts->n; i++) {
-		al_text_add(out, i ? " \302\267 <span>" : "<span>");
-		al_html_add(out, facts->items[i]);
-		al_text_add(out, "</span>");
-	}
+	for (size_t i = 0; i < facts->n; i++)
+		al_html_addf(out, "%s<span>%s</span>", i ? " \302\267 " : "", facts->items[i]);
 	al_text_add(out, "</p>");
 }
 
@@ -74,33 +71,26 @@ void al_page_begin(struct al_text *out, const struct al_page_head *head)
 {
 	al_text_add(out, "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n");
 	add_policy(out, head);
-	al_text_add(out,
+	al_html_addf(out,
 		"<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n"
-		"<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
-	al_html_add(out, head->title);
-	al_text_add(out, " \342\200\223 attnledger</title>\n");
+		"<meta name=\"color-scheme\" content=\"light dark\">\n"
+		"<title>%s \342\200\223 attnledger</title>\n",
+		head->title);
 	add_styles(out, head);
-	al_text_add(out, "</head>\n<body><main>\n<header>");
-	al_html_add_element(out, "h1", head->title);
+	al_html_addf(out, "</head>\n<body><main>\n<header><h1>%s</h1>", head->title);
 	add_facts(out, &head->facts);
 	al_text_add(out, "<button id=\"theme\" hidden>Light or dark</button></header>\n");
-	if (head->summary) {
-		al_text_add(out, "<p class=\"lead\">");
-		al_html_add(out, head->summary);
-		al_text_add(out, "</p>\n");
-	}
+	if (head->summary)
+		al_html_addf(out, "<p class=\"lead\">%s</p>\n", head->summary);
 }
 
 /* ---- sections ---- */
 
 void al_page_begin_section(struct al_text *out, const char *id, const char *title, const char *text)
 {
-	al_text_add(out, "<section");
-	al_html_add_attribute(out, "id", id);
-	al_text_add(out, ">");
-	al_html_add_element(out, "h2", title);
+	al_html_addf(out, "<section id=\"%s\"><h2>%s</h2>", id, title);
 	if (text)
-		al_html_add_element(out, "p", text);
+		al_html_addf(out, "<p>%s</p>", text);
 	al_text_add(out, "\n");
 }
 
@@ -112,12 +102,9 @@ void al_page_end_section(struct al_text *out)
 void al_page_tiles(struct al_text *out, const struct al_page_tile *tiles, size_t n)
 {
 	al_text_add(out, "<div class=\"tiles\">");
-	for (size_t i = 0; i < n; i++) {
-		al_text_add(out, "<div>");
-		al_html_add_element(out, "b", tiles[i].number);
-		al_html_add_element(out, "span", tiles[i].text);
-		al_text_add(out, "</div>");
-	}
+	for (size_t i = 0; i < n; i++)
+		al_html_addf(out, "<div><b>%s</b><span>%s</span></div>", tiles[i].number,
+			tiles[i].text);
 	al_text_add(out, "</div>\n");
 }
 
@@ -125,31 +112,24 @@ void al_page_add_picture(struct al_text *out, const char *title, const struct al
 {
 	al_text_add(out, "<figure><img src=\"data:image/svg+xml;base64,");
 	al_html_add_base64(out, svg->data, svg->length);
-	al_text_add(out, "\"");
-	al_html_add_attribute(out, "alt", title);
-	al_text_add(out, ">");
-	al_html_add_element(out, "figcaption", title);
-	al_text_add(out, "</figure>\n");
+	al_html_addf(out, "\" alt=\"%s\"><figcaption>%s</figcaption></figure>\n", title, title);
 }
 
 void al_page_commands(struct al_text *out, const char *const *lines, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		al_text_add(out, "<div class=\"command\"><pre tabindex=\"0\">");
-		al_html_add(out, lines[i]);
-		al_text_add(out, "</pre><button class=\"copy\" hidden>Copy</button></div>\n");
-	}
+	for (size_t i = 0; i < n; i++)
+		al_html_addf(out,
+			"<div class=\"command\"><pre tabindex=\"0\">%s</pre>"
+			"<button class=\"copy\" hidden>Copy</button></div>\n",
+			lines[i]);
 }
 
 void al_page_glossary(struct al_text *out, const struct al_page_term *terms, size_t n)
 {
 	al_page_begin_section(out, "glossary", "Words", NULL);
 	al_text_add(out, "<dl class=\"glossary\">\n");
-	for (size_t i = 0; i < n; i++) {
-		al_html_add_element(out, "dt", terms[i].term);
-		al_html_add_element(out, "dd", terms[i].meaning);
-		al_text_add(out, "\n");
-	}
+	for (size_t i = 0; i < n; i++)
+		al_html_addf(out, "<dt>%s</dt><dd>%s</dd>\n", terms[i].term, terms[i].meaning);
 	al_text_add(out, "</dl>");
 	al_page_end_section(out);
 }
@@ -162,11 +142,8 @@ void al_page_end(struct al_text *out, const struct al_page_head *head, const cha
 	al_page_begin_section(out, "made", "How this was made", NULL);
 	al_page_commands(out, &command, 1);
 	al_text_add(out, "<ul>\n");
-	for (size_t i = 0; noted && i < noted->n_notes; i++) {
-		al_text_add(out, "<li>");
-		al_html_add(out, noted->notes[i]);
-		al_text_add(out, "\n");
-	}
+	for (size_t i = 0; noted && i < noted->n_notes; i++)
+		al_html_addf(out, "<li>%s\n", noted->notes[i]);
 	al_text_addf(out, "<li>attnledger %s\n</ul>", al_version());
 	al_page_end_section(out);
 	al_text_addf(out, "</main>\n<script>%s</script>\n", file("script")->text);

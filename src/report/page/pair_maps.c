@@ -47,17 +47,17 @@ static void add_shade(struct al_text *out, const struct al_page_module *m, int s
 
 static void add_module(struct al_text *out, const struct al_page_module *m, int least)
 {
-	al_text_addf(out,
-		"<figure><svg role=img width=%zu height=%zu viewBox=\"0 0 %zu %zu\" aria-label=\"",
-		m->n, m->n, m->n, m->n);
-	al_html_add(out, m->name);
-	al_text_add(out, "\"><g transform=\"translate(0 .5)\">");
+	al_html_addf(out,
+		"<figure><svg role=img width=%zu height=%zu viewBox=\"0 0 %zu %zu\" "
+		"aria-label=\"%s\"><g transform=\"translate(0 .5)\">",
+		m->n, m->n, m->n, m->n, m->name);
 	for (int shade = 1 - AL_PAGE_SHADES; shade < AL_PAGE_SHADES; shade++)
 		if (shade)
 			add_shade(out, m, shade, least);
-	al_text_addf(out, "</g><path class=diagonal d=\"M0 0L%zu %zu\"/></svg>", m->n, m->n);
-	al_html_add_element(out, "figcaption", m->name);
-	al_text_add(out, "</figure>\n");
+	al_html_addf(out,
+		"</g><path class=diagonal d=\"M0 0L%zu "
+		"%zu\"/></svg><figcaption>%s</figcaption></figure>\n",
+		m->n, m->n, m->name);
 }
 
 static void add_key(struct al_text *out, int least)

@@ -89,25 +89,22 @@ static void add_axes(struct al_text *out, const struct al_page_points *points,
 {
 	for (int i = 0; i * STEP_Y < s->most_y + STEP_Y / 2; i++) {
 		const double y = up(s, i * STEP_Y);
-		al_text_addf(out, "<path class=\"grid\" d=\"M%d %.1fH%d\"/>", LEFT, y,
-			WIDTH - RIGHT);
 		al_text_addf(out,
+			"<path class=\"grid\" d=\"M%d %.1fH%d\"/>"
 			"<text class=\"mu\" x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%.3g</text>\n",
-			LEFT - 8, y + 4, i * STEP_Y);
+			LEFT, y, WIDTH - RIGHT, LEFT - 8, y + 4, i * STEP_Y);
 	}
 	for (int i = 0; i * STEP_X < s->most_x + STEP_X / 2; i++)
 		al_text_addf(out,
 			"<text class=\"mu\" x=\"%.1f\" y=\"%d\" "
 			"text-anchor=\"middle\">%.3g</text>\n",
 			across(s, i * STEP_X), HEIGHT - BOTTOM + 18, i * STEP_X);
-	al_text_addf(out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">", (WIDTH + LEFT) / 2,
-		HEIGHT - 8);
-	al_html_add(out, points->x_title);
-	al_text_addf(out,
-		"</text><text transform=\"translate(14 %d) rotate(-90)\" text-anchor=\"middle\">",
-		(HEIGHT - BOTTOM + TOP) / 2);
-	al_html_add(out, points->y_title);
-	al_text_add(out, "</text>\n");
+	al_html_addf(out,
+		"<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>"
+		"<text transform=\"translate(14 %d) rotate(-90)\" "
+		"text-anchor=\"middle\">%s</text>\n",
+		(WIDTH + LEFT) / 2, HEIGHT - 8, points->x_title, (HEIGHT - BOTTOM + TOP) / 2,
+		points->y_title);
 }
 
 static void add_title(struct al_text *out, const struct al_page_points *points, size_t row)
@@ -115,8 +112,7 @@ static void add_title(struct al_text *out, const struct al_page_points *points, 
 	al_text_add(out, "<title>");
 	for (const char *const *name = points->names; *name; name++) {
 		const char *text = al_table_text(points->table, row, *name);
-		al_text_add(out, name > points->names && *text ? ", " : "");
-		al_html_add(out, text);
+		al_html_addf(out, "%s%s", name > points->names && *text ? ", " : "", text);
 	}
 	al_text_add(out, "</title>");
 }
@@ -158,12 +154,10 @@ void al_page_add_points(struct al_text *out, const struct al_page_points *points
 
 	al_arena_init(&arena);
 	const size_t *rows = al_page_frontier(&arena, points, &n);
-	al_text_addf(out,
-		"<svg class=\"points\" role=\"img\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d "
-		"%d\"",
-		WIDTH, HEIGHT, WIDTH, HEIGHT);
-	al_html_add_attribute(out, "aria-label", points->y_title);
-	al_text_add(out, ">\n");
+	al_html_addf(out,
+		"<svg class=\"points\" role=\"img\" width=\"%d\" height=\"%d\" "
+		"viewBox=\"0 0 %d %d\" aria-label=\"%s\">\n",
+		WIDTH, HEIGHT, WIDTH, HEIGHT, points->y_title);
 	add_axes(out, points, &s);
 	for (size_t row = 0; row < points->table->n_rows; row++)
 		if (is_outdone(points, row))

@@ -39,14 +39,9 @@ static void add_heads(struct al_text *out, struct al_arena *arena, const struct 
 	for (size_t i = 0; i < shown->n; i++) {
 		const struct al_column *column = &table->columns[shown->at[i]];
 		al_text_add(out, shown->is_number[i] ? "<th" : "<th class=\"w\"");
-		al_html_add_attribute(out, "data-key", column->key);
-		al_text_add(out, ">");
-		if (column->group) {
-			al_html_add(out, column->group);
-			al_text_add(out, ": ");
-		}
-		al_html_add(out, al_column_head(arena, &al_page_style, column));
-		al_text_add(out, "</th>");
+		al_html_addf(out, " data-key=\"%s\">%s%s%s</th>", column->key,
+			column->group ? column->group : "", column->group ? ": " : "",
+			al_column_head(arena, &al_page_style, column));
 	}
 	al_text_add(out, "</tr></thead>\n");
 }
@@ -76,25 +71,15 @@ static void add_rows(struct al_text *out, const struct al_page_table *page)
 
 	al_arena_init(&arena);
 	const struct shown_columns shown = choose_columns(&arena, page);
-	al_text_add(out, "<div class=\"scroll\" tabindex=\"0\"><table");
-	al_html_add_attribute(out, "data-table", page->table->id);
-	al_html_add_attribute(out, "aria-label", page->table->title);
-	al_text_add(out, ">");
+	al_html_addf(out,
+		"<div class=\"scroll\" tabindex=\"0\"><table data-table=\"%s\" aria-label=\"%s\">",
+		page->table->id, page->table->title);
 	add_heads(out, &arena, page->table, &shown);
 	al_text_add(out, "<tbody>");
 	for (size_t row = 0; row < page->table->n_rows; row++)
 		add_row(out, page->table, row, &shown);
 	al_text_add(out, "</tbody></table></div>\n");
 	al_arena_finish(&arena);
-}
-
-static void add_notes(struct al_text *out, const struct al_table *table)
-{
-	for (size_t i = 0; i < table->n_notes; i++) {
-		al_text_add(out, "<p class=\"note\">");
-		al_html_add(out, table->notes[i]);
-		al_text_add(out, "</p>\n");
-	}
 }
 
 void al_page_add_table(struct al_text *out, const struct al_page_table *page)
@@ -104,14 +89,15 @@ void al_page_add_table(struct al_text *out, const struct al_page_table *page)
 	if (page->is_folded)
 		al_text_add(out, "<details>");
 	if (*caption)
-		al_html_add_element(out, page->is_folded ? "summary" : "h3", caption);
+		al_html_addf(out, page->is_folded ? "<summary>%s</summary>" : "<h3>%s</h3>",
+			caption);
 	al_text_add(out, "\n");
 	if (page->table->n_rows == 0)
 		al_text_add(out, "<p>There is nothing to show.</p>\n");
 	else
 		add_rows(out, page);
-	if (!page->hides_notes)
-		add_notes(out, page->table);
+	for (size_t i = 0; i < page->table->n_notes && !page->hides_notes; i++)
+		al_html_addf(out, "<p class=\"note\">%s</p>\n", page->table->notes[i]);
 	if (page->is_folded)
 		al_text_add(out, "</details>\n");
 }
