@@ -37,35 +37,29 @@ const char *al_plot_name(struct al_arena *arena, const struct al_table *table, s
 			  : cell_name(arena, &table->columns[column], &table->rows[row][column]);
 }
 
-/* The index of `name` among distinct names, added if it is new; -1 where the list is full. */
-static int intern(const char **names, size_t *n, size_t most, const char *name)
+/* The index of `name` among distinct names, added if it is new. */
+static bool intern(const char **names, size_t *n, size_t most, const char *what, const char *name,
+	size_t *out, struct al_error *err)
 {
-	int found = al_find_name(name, names, *n);
+	const int found = al_find_name(name, names, *n);
 
-	if (found >= 0)
-		return found;
-	if (*n == most)
-		return -1;
-	names[*n] = name;
-	return (int)(*n)++;
-}
-
-static bool fail_many(struct al_error *err, const char *what, size_t most)
-{
-	return al_fail(err, AL_EINPUT, "more than %zu %s, which nobody could tell apart", most,
-		what);
+	if (found < 0 && *n == most)
+		return al_fail(err, AL_EINPUT, "more than %zu %s, which nobody could tell apart",
+			most, what);
+	*out = found < 0 ? *n : (size_t)found;
+	names[*out] = name;
+	*n += found < 0;
+	return true;
 }
 
 static bool place_panel(struct al_plot *plot, const struct al_table *table,
 	const struct al_plot_columns *columns, size_t row, size_t *out, struct al_error *err)
 {
 	const size_t n = plot->n_panels;
-	const int panel = intern(plot->panels, &plot->n_panels, AL_MOST_PANELS,
-		al_plot_name(&plot->arena, table, row, columns->panel));
 
-	if (panel < 0)
-		return fail_many(err, "panels", AL_MOST_PANELS);
-	*out = (size_t)panel;
+	if (!intern(plot->panels, &plot->n_panels, AL_MOST_PANELS, "panels",
+		    al_plot_name(&plot->arena, table, row, columns->panel), out, err))
+		return false;
 	if (plot->n_panels > n)
 		al_plot_add_beneath(plot, table, columns->beneath, row, n);
 	return true;
@@ -78,11 +72,9 @@ static bool place_series(struct al_plot *plot, const struct al_table *table,
 	*out = y;
 	if (plot->figure->n_stacked)
 		return true;
-	const int series = intern(plot->series, &plot->n_series, AL_MOST_SERIES,
-		al_plot_name(&plot->arena, table, row, columns->series));
-	if (series < 0)
-		return fail_many(err, "series", AL_MOST_SERIES);
-	*out = (size_t)series;
+	if (!intern(plot->series, &plot->n_series, AL_MOST_SERIES, "series",
+		    al_plot_name(&plot->arena, table, row, columns->series), out, err))
+		return false;
 	if (columns->series >= 0 && table->rows[row][columns->series].kind == AL_CELL_TEXT)
 		plot->series_texts[*out] = table->rows[row][columns->series].text;
 	return true;
@@ -113,10 +105,12 @@ static bool place_x(struct al_plot *plot, const struct al_cell *cell, double *ou
 		*out = number_of(cell);
 		return true;
 	}
-	int index = intern(plot->categories, &plot->n_categories, AL_MOST_CATEGORIES,
-		cell_text(&plot->arena, cell));
-	*out = index;
-	return index >= 0 || fail_many(err, "values side by side", AL_MOST_CATEGORIES);
+	size_t index = 0;
+	if (!intern(plot->categories, &plot->n_categories, AL_MOST_CATEGORIES,
+		    "values side by side", cell_text(&plot->arena, cell), &index, err))
+		return false;
+	*out = (double)index;
+	return true;
 }
 
 static void add_point(struct al_plot *plot, struct al_point point)
@@ -283,6 +277,20 @@ struct al_points al_points_of_panel(const struct al_points *all, size_t panel)
 static bool check_spec(const struct al_figure *figure, const struct al_mark *mark,
 	struct al_error *err)
 {
+	const bool is_numeric = !mark->has_slots && !mark->has_cells;
+	const struct {
+		bool is_asked, is_possible;
+		const char *needs;
+	} parts[] = {
+		{figure->strands.column, mark->joins, "strands need the mark line"},
+		{figure->label, mark->takes_labels, "\"label\" needs the mark point"},
+		{figure->frontier.is_drawn, mark->takes_labels,
+			"\"frontier\" needs the mark point"},
+		{figure->n_bands > 0, mark->joins, "\"bands\" need the mark line"},
+		{figure->inset.is_drawn, is_numeric, "an inset needs the mark line or point"},
+		{figure->n_ratios > 0, !mark->has_cells, "\"ratios\" need lines, bars or points"},
+	};
+
 	if (figure->n_stacked && !mark->can_stack)
 		return al_fail(err, AL_EINPUT, "\"stacked\" needs the mark bar, found %s",
 			mark->name);
@@ -291,23 +299,9 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 			"either \"stacked\" or \"series\" (\"%s\"), not both", figure->series);
 	if (figure->n_stacked && figure->y.scale == AL_AXIS_LOG)
 		return al_fail(err, AL_EINPUT, "stacked bars have no meaning on a log axis");
-	if (figure->strands.column && !mark->joins)
-		return al_fail(err, AL_EINPUT, "strands need the mark line, found %s", mark->name);
-	if (figure->label && !mark->takes_labels)
-		return al_fail(err, AL_EINPUT, "\"label\" needs the mark point, found %s",
-			mark->name);
-	if (figure->frontier.is_drawn && !mark->takes_labels)
-		return al_fail(err, AL_EINPUT, "\"frontier\" needs the mark point, found %s",
-			mark->name);
-	if (figure->n_bands && !mark->joins)
-		return al_fail(err, AL_EINPUT, "\"bands\" need the mark line, found %s",
-			mark->name);
-	if (figure->inset.is_drawn && (mark->has_slots || mark->has_cells))
-		return al_fail(err, AL_EINPUT, "an inset needs the mark line or point, found %s",
-			mark->name);
-	if (figure->n_ratios && mark->has_cells)
-		return al_fail(err, AL_EINPUT, "\"ratios\" need lines, bars or points, found %s",
-			mark->name);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
+		if (parts[i].is_asked && !parts[i].is_possible)
+			return al_fail(err, AL_EINPUT, "%s, found %s", parts[i].needs, mark->name);
 	if (mark->has_cells != (figure->color.column != NULL))
 		return al_fail(err, AL_EINPUT, "%s",
 			mark->has_cells ? "a heatmap needs the column of its colours"

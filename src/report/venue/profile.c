@@ -32,17 +32,6 @@ static bool read_points(void *context, const struct al_item *node, void *out, st
 				"found %g pt, expected more than 0, at most 4096", *points));
 }
 
-static bool read_family(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	const struct source *source = context;
-	const char *name;
-
-	if (!al_json_text(source->doc, node, &name, err))
-		return false;
-	*(const char **)out = al_strdup(source->arena, name);
-	return true;
-}
-
 #define POINTS(key, at) \
 	{ \
 		AL_KEY(key, BY, at), .is_required = true, .read = read_points \
@@ -62,20 +51,11 @@ static const struct al_record size_record = {
 
 #define AT(member) offsetof(struct al_profile, member)
 static const struct al_field figures_fields[] = {
-	{AL_KEY("families", LIST, AT(families)), .is_required = true, .n_offset = AT(n_families),
-		.read = read_family, .item_size = sizeof(const char *)},
+	{AL_KEY("families", LIST, AT(families)), .is_required = true, .n_offset = AT(n_families)},
 	POINTS("tick_pt", AT(tick_pt)),
 	POINTS("title_pt", AT(title_pt)),
 };
 static const struct al_record figures_record = {.fields = AL_FIELDS(figures_fields)};
-
-static bool read_figures(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	const struct source *source = context;
-	const struct al_record_source record = {source->arena, source->doc, context};
-
-	return al_record_read(&record, &figures_record, node, out, err);
-}
 
 static const struct al_field profile_fields[] = {
 	{AL_KEY("title", TEXT, AT(title)), .is_required = true},
@@ -87,7 +67,7 @@ static const struct al_field profile_fields[] = {
 	POINTS("height_pt", AT(height_pt)),
 	{AL_KEY("sizes", LIST, AT(sizes)), .is_required = true, .n_offset = AT(n_sizes),
 		.record = &size_record},
-	{AL_KEY("figures", BY, 0), .is_required = true, .read = read_figures},
+	{AL_KEY("figures", RECORD, 0), .is_required = true, .record = &figures_record},
 };
 #undef AT
 
