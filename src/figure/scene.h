@@ -83,7 +83,7 @@ void al_scene_clip(const struct al_scene *scene, size_t panel);
 /* Adds a label whose place is set. */
 void al_scene_add_label(struct al_scene *scene, const struct al_label *label);
 
-/* Adds a label, unless it is empty, whose point (across, down) lies at (x, y), and returns its box. */
+/* Adds a label, unless it is empty, whose point (across, down) lies at (x, y); its box. */
 struct al_box al_scene_write(struct al_scene *scene, struct al_label label, double x, double y,
 	double across, double down);
 void al_scene_add_leader(struct al_scene *scene, double x0, double y0, double x1, double y1);
