@@ -19,13 +19,37 @@ struct al_arena_block {
 	alignas(max_align_t) unsigned char bytes[];
 };
 
+struct al_arena_deferred {
+	struct al_arena_deferred *older;
+	void (*finish)(void *object);
+	void *object;
+};
+
 void al_arena_init(struct al_arena *arena)
 {
-	arena->newest = NULL;
+	*arena = (struct al_arena){NULL, NULL};
+}
+
+void al_arena_defer(struct al_arena *arena, void (*finish)(void *object), void *object)
+{
+	struct al_arena_deferred *deferred = al_new(arena, struct al_arena_deferred);
+
+	*deferred = (struct al_arena_deferred){arena->deferred, finish, object};
+	arena->deferred = deferred;
+}
+
+void al_arena_settle(struct al_arena *arena, const struct al_arena_deferred *mark)
+{
+	while (arena->deferred != mark) {
+		struct al_arena_deferred *last = arena->deferred;
+		arena->deferred = last->older;
+		last->finish(last->object);
+	}
 }
 
 void al_arena_finish(struct al_arena *arena)
 {
+	al_arena_settle(arena, NULL);
 	struct al_arena_block *block = arena->newest;
 
 	while (block) {

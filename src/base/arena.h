@@ -12,13 +12,22 @@
 #include "base/error.h"
 
 struct al_arena_block;
+struct al_arena_deferred;
 
 struct al_arena {
 	struct al_arena_block *newest;
+	struct al_arena_deferred *deferred; /* the last first */
 };
 
 void al_arena_init(struct al_arena *arena);
 void al_arena_finish(struct al_arena *arena);
+
+/* Calls `finish` with the object when the arena is finished or settled, the last deferred first:
+ * what holds memory of its own, but lives as long as the arena. */
+void al_arena_defer(struct al_arena *arena, void (*finish)(void *object), void *object);
+
+/* Finishes all that was deferred after `mark`, an earlier `arena->deferred`. */
+void al_arena_settle(struct al_arena *arena, const struct al_arena_deferred *mark);
 
 /* Zeroed memory for `count` objects of `size` bytes, aligned for any type. */
 void *al_arena_alloc(struct al_arena *arena, size_t count, size_t size);

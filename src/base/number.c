@@ -124,6 +124,20 @@ static void copy_integer(struct al_arena *arena, mpz_ptr out, mpz_srcptr z)
 	mpz_roinit_n(out, limbs, mpz_sgn(z) < 0 ? -(mp_size_t)n : (mp_size_t)n);
 }
 
+static void clear(void *number)
+{
+	mpq_clear(number);
+}
+
+mpq_ptr al_exact_new(struct al_arena *arena)
+{
+	mpq_ptr number = al_new(arena, __mpq_struct);
+
+	mpq_init(number);
+	al_arena_defer(arena, clear, number);
+	return number;
+}
+
 mpq_srcptr al_exact_copy(struct al_arena *arena, mpq_srcptr q)
 {
 	mpq_ptr copy = al_new(arena, __mpq_struct);

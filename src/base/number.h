@@ -43,6 +43,9 @@ bool al_exact_saving(mpq_t percent, mpq_srcptr value, mpq_srcptr base) AL_MUST_C
 
 /* ---- in an arena ---- */
 
+/* A number to count with, 0 at first; it is cleared with the arena. */
+mpq_ptr al_exact_new(struct al_arena *arena);
+
 /* A copy of `q`, which must be canonical, in the arena. */
 mpq_srcptr al_exact_copy(struct al_arena *arena, mpq_srcptr q);
 mpq_srcptr al_exact_from_int(struct al_arena *arena, int64_t value);

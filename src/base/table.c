@@ -154,6 +154,12 @@ void al_cell_copy(struct al_table *table, struct al_cell *to, const struct al_ce
 	}
 }
 
+static void set_titled(struct al_table *table, struct al_cell *cell, const struct al_titled *member)
+{
+	if (member->text)
+		al_cell_set_titled(table, cell, member->text, member->title);
+}
+
 /* member: of a record, of the type */
 static void set_member(struct al_table *table, struct al_cell *cell, enum al_member_type type,
 	const void *member)
@@ -164,6 +170,9 @@ static void set_member(struct al_table *table, struct al_cell *cell, enum al_mem
 	case AL_MEMBER_TEXT:
 		if (*(const char *const *)member)
 			al_cell_set_text(table, cell, *(const char *const *)member);
+		break;
+	case AL_MEMBER_TITLED:
+		set_titled(table, cell, member);
 		break;
 	case AL_MEMBER_INT:
 		al_cell_set_int(table, cell, *(const int *)member);

@@ -82,12 +82,18 @@ struct al_cell {
 enum al_member_type {
 	AL_MEMBER_NONE,
 	AL_MEMBER_TEXT, /* const char * */
+	AL_MEMBER_TITLED, /* struct al_titled */
 	AL_MEMBER_INT,
 	AL_MEMBER_INT64,
 	AL_MEMBER_SIZE,
 	AL_MEMBER_REAL,
 	AL_MEMBER_EXACT, /* mpq_t */
 	AL_MEMBER_EXACT_AT, /* mpq_srcptr */
+};
+
+/* A text, and what people read instead; title NULL: the text, text NULL: missing. */
+struct al_titled {
+	const char *text, *title;
 };
 
 struct al_table_field {
@@ -100,10 +106,33 @@ struct al_table_field {
 
 #define AL_MEMBER(record, member) \
 	.type = _Generic(((record *)0)->member, char *: AL_MEMBER_TEXT, \
-		const char *: AL_MEMBER_TEXT, int: AL_MEMBER_INT, int64_t: AL_MEMBER_INT64, \
+		const char *: AL_MEMBER_TEXT, struct al_titled: AL_MEMBER_TITLED, \
+		int: AL_MEMBER_INT, int64_t: AL_MEMBER_INT64, \
 		size_t: AL_MEMBER_SIZE, double: AL_MEMBER_REAL, \
 		mpq_ptr: AL_MEMBER_EXACT, mpq_srcptr: AL_MEMBER_EXACT_AT), \
 	.offset = offsetof(record, member)
+
+/* Columns of the usual kinds: what names a row, a count, bytes. */
+#define AL_COLUMN_KEY(name, heading) \
+	{ \
+		.key = (name), .title = (heading), .is_key = true \
+	}
+#define AL_COLUMN_COUNT(name, heading) \
+	{ \
+		.key = (name), .title = (heading), .quantity = AL_QUANTITY_COUNT, \
+		.digits = AL_DIGITS_ALL \
+	}
+#define AL_COLUMN_BYTES(name, heading) \
+	{ \
+		.key = (name), .title = (heading), .unit = "B", .quantity = AL_QUANTITY_BYTES, \
+		.digits = AL_DIGITS_ALL \
+	}
+
+#define AL_COLUMN_FLOPS(name, heading) \
+	{ \
+		.key = (name), .title = (heading), .unit = "FLOP", .quantity = AL_QUANTITY_FLOPS, \
+		.digits = AL_DIGITS_ALL \
+	}
 
 #define AL_FIELDS_END \
 	{ \

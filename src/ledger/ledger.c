@@ -324,3 +324,19 @@ void al_ledger_close(struct al_ledger *ledger)
 	al_arena_finish(&ledger->arena);
 	*ledger = (struct al_ledger){0};
 }
+
+static void close_ledger(void *ledger)
+{
+	al_ledger_close(ledger);
+}
+
+struct al_ledger *al_ledger_create(struct al_arena *arena, const struct al_ledger_ask *ask,
+	struct al_error *err)
+{
+	struct al_ledger *ledger = al_new(arena, struct al_ledger);
+
+	if (!al_ledger_open(ledger, ask, err))
+		return NULL;
+	al_arena_defer(arena, close_ledger, ledger);
+	return ledger;
+}

@@ -142,6 +142,9 @@ bool al_ledger_open_module(struct al_ledger *ledger, const struct al_configured_
 	const struct al_settings *settings, const struct al_basis *basis,
 	struct al_error *err) AL_MUST_CHECK;
 void al_ledger_close(struct al_ledger *ledger);
+/* The same in an arena, with which it is closed; NULL: it can't be opened. */
+struct al_ledger *al_ledger_create(struct al_arena *arena, const struct al_ledger_ask *ask,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Sets a symbol as the asker: what a config or a default derives follows it, what a configured
  * variant fixes stays. */
