@@ -11,11 +11,6 @@ struct bound {
 	bool is_memory;
 };
 
-static double number(mpq_srcptr q)
-{
-	return mpq_get_d(q);
-}
-
 static struct bound bound_of(double bytes, double flops, const struct al_gpu *gpu, int64_t peak)
 {
 	const double read = bytes / (double)gpu->bandwidth, computed = flops / (double)peak;
@@ -23,40 +18,35 @@ static struct bound bound_of(double bytes, double flops, const struct al_gpu *gp
 	return (struct bound){read > computed ? read : computed, read > computed};
 }
 
-static struct al_table *open_table(struct al_session *session, const char *device)
+struct record {
+	const char *bound, *limited_by;
+	mpq_srcptr seconds, tokens;
+};
+
+static const struct al_table_field fields[] = {
+	{AL_COLUMN_KEY("bound", "Bound"), AL_MEMBER(struct record, bound)},
+	{{.key = "seconds", .title = "At least", .unit = "s", .digits = 6},
+		AL_MEMBER(struct record, seconds)},
+	{{.key = "tokens_per_second", .title = "At most", .unit = "tokens/s", .digits = 1},
+		AL_MEMBER(struct record, tokens)},
+	{{.key = "limited_by", .title = "Limited by"}, AL_MEMBER(struct record, limited_by)},
+	AL_FIELDS_END,
+};
+
+static mpq_srcptr exactly(struct al_table *table, double value)
 {
-	static const struct al_column columns[] = {
-		{.key = "bound", .title = "Bound", .is_key = true},
-		{.key = "seconds", .title = "At least", .unit = "s", .digits = 6},
-		{.key = "tokens_per_second", .title = "At most", .unit = "tokens/s", .digits = 1},
-		{.key = "limited_by", .title = "Limited by"},
-	};
-	struct al_table *table = al_session_table(session, "bounds",
-		al_format(&session->arena, "What %s bounds", device));
+	mpq_ptr exact = al_exact_new(&table->arena);
 
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-	return table;
-}
-
-static void set_real(struct al_table *table, struct al_cell *cell, double value)
-{
-	mpq_t exact;
-
-	mpq_init(exact);
 	mpq_set_d(exact, value);
-	al_cell_set_exact(table, cell, exact);
-	mpq_clear(exact);
+	return exact;
 }
 
 static void add_row(struct al_table *table, const char *name, struct bound bound, double tokens)
 {
-	struct al_cell *cell = al_table_add_row(table);
-
-	al_cell_set_text(table, &cell[0], name);
-	set_real(table, &cell[1], bound.seconds);
-	if (bound.seconds > 0)
-		set_real(table, &cell[2], tokens / bound.seconds);
-	al_cell_set_text(table, &cell[3], bound.is_memory ? "memory bandwidth" : "FLOPs");
+	al_table_add_record(table,
+		&(struct record){name, bound.is_memory ? "memory bandwidth" : "FLOPs",
+			exactly(table, bound.seconds),
+			bound.seconds > 0 ? exactly(table, tokens / bound.seconds) : NULL});
 }
 
 /* Matrices in fp8 may be multiplied in fp8. */
@@ -71,53 +61,52 @@ static int64_t peak_of(const struct al_inference *inference, const struct al_gpu
 	return is_fp8 && gpu->fp8 ? gpu->fp8 : gpu->bf16;
 }
 
-/* FLOPs of a forward over one prompt; false: not known. */
-static bool count_forward(struct al_request *q, mpq_t out)
+/* FLOPs of a forward over one prompt; NULL: not known. */
+static mpq_srcptr count_forward(struct al_request *q)
 {
 	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0], false);
+	mpq_ptr flops = al_exact_new(q->arena);
 	struct al_basis basis = q->basis;
-	const struct al_setting *batch;
-	struct al_ledger ledger;
+	int64_t batch;
 
 	basis.per = AL_BASIS_WHOLE;
 	ask.basis = &basis;
 	ask.configured = &q->variants.items[0];
-	if (!al_settings_get(&q->settings, "batch", &batch, NULL) || !batch
-		|| !al_ledger_open(&ledger, &ask, NULL))
-		return false;
-	bool ok = al_ledger_measure(&ledger, AL_FLOPS, NULL, out, NULL);
-	al_ledger_close(&ledger);
-	if (ok)
-		al_exact_divide(out, batch->value.integer);
-	return ok;
+	if (!al_request_number(q, "batch", 1, 0, &batch, NULL) || batch == 0)
+		return NULL;
+	struct al_ledger *ledger = al_ledger_create(q->arena, &ask, NULL);
+	if (!ledger || !al_ledger_measure(ledger, AL_FLOPS, NULL, flops, NULL))
+		return NULL;
+	al_exact_divide(flops, batch);
+	return flops;
 }
 
 bool al_add_bounds(struct al_session *session, struct al_request *q,
 	const struct al_inference *inference, const struct al_inference_row *total,
-	mpq_srcptr weights, struct al_error *err)
+	mpq_srcptr weights, const struct al_table **out, struct al_error *err)
 {
 	const struct al_memory_options *o = session->options;
 	const double devices = (double)(inference->tp * inference->pp);
-	const double all = (double)(inference->batch * o->devices.dp);
 	struct al_gpu gpu;
 	int64_t n;
-	mpq_t flops;
 
 	if (!al_gpu_parse(&session->arena, o->devices.device, &gpu, &n, err))
 		return al_in(err, "--device");
 	const int64_t peak = peak_of(inference, &gpu);
-	mpq_init(flops);
-	const bool has_flops = count_forward(q, flops);
-	struct al_table *table = open_table(session, o->devices.device);
+	mpq_srcptr flops = count_forward(q);
+	struct al_table *table = al_session_table(session, "bounds",
+		al_format(&session->arena, "What %s bounds", o->devices.device));
+	al_table_add_fields(table, fields, 0);
 	add_row(table, "a new token",
-		bound_of(number(total->read), number(total->flops), &gpu, peak), all);
-	if (has_flops)
+		bound_of(mpq_get_d(total->read), mpq_get_d(total->flops), &gpu, peak),
+		(double)(inference->batch * o->devices.dp));
+	if (flops)
 		add_row(table, "the first token",
-			bound_of(number(weights), number(flops) / devices, &gpu, peak),
+			bound_of(mpq_get_d(weights), mpq_get_d(flops) / devices, &gpu, peak),
 			(double)inference->seq);
 	const bool fits = mpq_cmp_si(total->bytes, gpu.usable, 1) <= 0;
 	al_table_note(table, "each device %s: %.2f of %.2f GiB are needed",
-		fits ? "holds it" : "can't hold it", number(total->bytes) / 0x1p30,
+		fits ? "holds it" : "can't hold it", mpq_get_d(total->bytes) / 0x1p30,
 		(double)gpu.usable / 0x1p30);
 	al_table_note(table,
 		"bounds, not predictions: the first token is of one prompt of %lld tokens, whose "
@@ -126,6 +115,6 @@ bool al_add_bounds(struct al_session *session, struct al_request *q,
 	al_table_note(table,
 		"each device reads %.6g TB and computes %.6g TFLOP a second, nothing lost (%s)",
 		(double)gpu.bandwidth / 1e12, (double)peak / 1e12, gpu.source);
-	mpq_clear(flops);
+	*out = table;
 	return true;
 }

@@ -1,10 +1,11 @@
 /* cache: what decoding caches, by kind of layer, per token and for sequences. */
-#include "commands/cache.h"
+#include <string.h>
 
 #include "base/number.h"
 #include "commands/explain.h"
 #include "commands/page.h"
 #include "commands/request.h"
+#include "commands/summary.h"
 #include "ledger/infer.h"
 
 struct cache_options {
@@ -35,7 +36,7 @@ struct answer {
 	struct al_session *session;
 	const struct cache_options *options;
 	struct al_table *table, *explanations; /* explanations NULL: not asked for */
-	bool shows_model, shows_variant, is_noted;
+	bool shows_model, shows_variant;
 	const struct al_dtype *first; /* the first model's format; NULL: none was answered */
 	bool has_formats; /* another model's is another one */
 	/* of the request that is being answered: */
@@ -44,41 +45,63 @@ struct answer {
 	int64_t batch, seq, source_seq; /* seq 0: not given */
 };
 
-/* One row. */
-struct sum {
+/* ---- rows ---- */
+
+struct record {
+	struct al_titled model, kind;
+	const char *variant;
 	int64_t modules, ends_at;
-	bool is_known; /* what the engine keeps */
-	mpq_t elements, bytes_per_token, bytes;
+	mpq_srcptr elements, bytes_per_token, bytes;
 };
 
-static void sum_init(struct sum *sum)
-{
-	*sum = (struct sum){.is_known = true};
-	mpq_inits(sum->elements, sum->bytes_per_token, sum->bytes, NULL);
-}
+enum { WITH_MODEL = 1, WITH_VARIANT = 2 };
 
-static void sum_finish(struct sum *sum)
+static const struct al_table_field fields[] = {
+	{AL_COLUMN_KEY("model", "Model"), AL_MEMBER(struct record, model), .when = WITH_MODEL},
+	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct record, variant),
+		.when = WITH_VARIANT},
+	{AL_COLUMN_KEY("kind", "Kind"), AL_MEMBER(struct record, kind)},
+	{AL_COLUMN_COUNT("layers", "Modules"), AL_MEMBER(struct record, modules)},
+	{AL_COLUMN_COUNT("elements_per_token", "Elements per token"),
+		AL_MEMBER(struct record, elements)},
+	{AL_COLUMN_BYTES("bytes_per_token", "Cache per token"),
+		AL_MEMBER(struct record, bytes_per_token)},
+	{{.key = "ends_at", .title = "Window", .unit = "tokens", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct record, ends_at)},
+	{AL_COLUMN_BYTES("bytes", "Cache"), AL_MEMBER(struct record, bytes)},
+	AL_FIELDS_END,
+};
+
+/* `kind` AL_N_CACHE_KINDS: the total. */
+static struct record begin_row(const struct answer *a, int kind)
 {
-	mpq_clears(sum->elements, sum->bytes_per_token, sum->bytes, NULL);
+	const bool is_total = kind == AL_N_CACHE_KINDS;
+
+	return (struct record){.model = {a->request->name, a->request->title},
+		.variant = a->configured->name,
+		.kind = {is_total ? "total" : al_cache_kind_names[kind],
+			is_total ? NULL : al_cache_kind_titles[kind]},
+		.modules = INT64_MIN,
+		.ends_at = INT64_MIN};
 }
 
 /* ---- sums ---- */
 
-static void add_tokens(const struct answer *a, mpq_t bytes, int64_t tokens, mpq_t sum)
-{
-	al_exact_multiply(bytes, tokens);
-	al_exact_multiply(bytes, a->batch);
-	al_exact_add(sum, bytes);
-}
+/* One row's. */
+struct sum {
+	int64_t modules, ends_at;
+	bool is_there, is_known; /* is_known: what the engine keeps */
+	mpq_ptr elements, bytes_per_token, bytes;
+};
 
 /* What a new token adds is its own: source tokens and states are there before it. */
 static void add_line(const struct answer *a, const struct al_cache_entry *line, bool is_total,
 	struct sum *sum)
 {
 	const bool is_state = line->kind == AL_CACHE_STATE, is_cross = line->kind == AL_CACHE_CROSS;
-	mpq_t bytes;
+	mpq_ptr bytes = al_exact_new(a->request->arena);
 
-	mpq_init(bytes);
+	sum->is_there = true;
 	sum->is_known &= line->rank != NULL;
 	if (line->rank) {
 		al_dtype_exact_bytes(line->storage, line->rank, bytes);
@@ -86,131 +109,141 @@ static void add_line(const struct answer *a, const struct al_cache_entry *line, 
 			al_exact_add(sum->elements, line->rank);
 			al_exact_add(sum->bytes_per_token, bytes);
 		}
-		add_tokens(a, bytes, line->held, sum->bytes);
+		al_exact_multiply(bytes, line->held);
+		al_exact_multiply(bytes, a->batch);
+		al_exact_add(sum->bytes, bytes);
 	}
-	mpq_clear(bytes);
 	if (is_total ? line->is_first : line->is_first_of_kind)
 		sum->modules += line->entry->times;
 	if (!is_total && line->limit > sum->ends_at)
 		sum->ends_at = line->limit;
 }
 
-/* ---- rows ---- */
-
-static void add_columns(struct answer *a)
-{
-	static const struct al_column columns[] = {
-		{.key = "kind", .title = "Kind", .is_key = true},
-		{.key = "layers",
-			.title = "Modules",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "elements_per_token",
-			.title = "Elements per token",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "bytes_per_token",
-			.title = "Cache per token",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
-		{.key = "ends_at", .title = "Window", .unit = "tokens", .digits = AL_DIGITS_ALL},
-		{.key = "bytes",
-			.title = "Cache",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
-	};
-
-	if (a->shows_model)
-		al_table_add_column(a->table,
-			(struct al_column){.key = "model", .title = "Model", .is_key = true});
-	if (a->shows_variant)
-		al_table_add_column(a->table,
-			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	al_table_add_columns(a->table, columns, sizeof(columns) / sizeof(*columns));
-}
-
-static struct al_cell *begin_row(struct answer *a, int kind)
-{
-	struct al_cell *cell = al_table_add_row(a->table);
-
-	if (a->shows_model)
-		al_cell_set_titled(a->table, cell++, a->request->name, a->request->title);
-	if (a->shows_variant)
-		al_cell_set_text(a->table, cell++, a->configured->name);
-	if (kind == AL_N_CACHE_KINDS)
-		al_cell_set_text(a->table, cell++, "total");
-	else
-		al_cell_set_titled(a->table, cell++, al_cache_kind_names[kind],
-			al_cache_kind_titles[kind]);
-	return cell;
-}
-
-static void add_row(struct answer *a, int kind, const struct sum *sum)
-{
-	struct al_cell *cell = begin_row(a, kind);
-
-	al_cell_set_int(a->table, cell++, sum->modules);
-	if (!sum->is_known)
-		return;
-	al_cell_set_exact(a->table, cell++, sum->elements);
-	al_cell_set_exact(a->table, cell++, sum->bytes_per_token);
-	if (sum->ends_at)
-		al_cell_set_int(a->table, cell, sum->ends_at);
-	cell++;
-	if (!a->seq)
-		return;
-	al_cell_set_exact(a->table, cell, sum->bytes);
-}
-
-/* `kind` AL_N_CACHE_KINDS: the total. */
 static void add_kind(struct answer *a, const struct al_cache_entries *cache, int kind)
 {
 	const bool is_total = kind == AL_N_CACHE_KINDS;
-	bool is_there = is_total;
-	struct sum sum;
+	struct al_arena *arena = a->request->arena;
+	struct record record = begin_row(a, kind);
+	struct sum sum = {.is_known = true,
+		.is_there = is_total,
+		.elements = al_exact_new(arena),
+		.bytes_per_token = al_exact_new(arena),
+		.bytes = al_exact_new(arena)};
 
-	sum_init(&sum);
 	for (size_t i = 0; i < cache->n; i++)
-		if (is_total || cache->lines[i].kind == (enum al_cache_kind)kind) {
+		if (is_total || cache->lines[i].kind == (enum al_cache_kind)kind)
 			add_line(a, &cache->lines[i], is_total, &sum);
-			is_there = true;
-		}
-	if (is_there)
-		add_row(a, kind, &sum);
-	if (is_total)
-		al_table_mark_total(a->table);
-	sum_finish(&sum);
+	if (!sum.is_there)
+		return;
+	record.modules = sum.modules;
+	if (sum.is_known) {
+		record.elements = sum.elements;
+		record.bytes_per_token = sum.bytes_per_token;
+		record.ends_at = sum.ends_at ? sum.ends_at : INT64_MIN;
+		record.bytes = a->seq ? sum.bytes : NULL;
+	}
+	al_table_add_record(a->table, &record);
+}
+
+/* ---- in a sentence ---- */
+
+/* "131,072 tokens at batch 1" */
+static const char *sequences(const struct answer *a)
+{
+	struct al_arena *arena = &a->session->arena;
+	const char *tokens = al_exact_grouped(arena, al_format(arena, "%lld", (long long)a->seq));
+
+	return a->batch == 1
+		? al_format(arena, "%s tokens", tokens)
+		: al_format(arena, "%lld sequences of %s tokens", (long long)a->batch, tokens);
+}
+
+/* "; windows of 128 tokens in 18 of 36 modules"; "" where no window is in the table. */
+static const char *windows(struct al_arena *arena, const struct al_table *table)
+{
+	const size_t last = table->n_rows - 1;
+
+	for (size_t row = 0; row < last; row++)
+		if (*al_text_of_cell(arena, table, row, "ends_at"))
+			return al_format(arena, "; windows of %s tokens in %s of %s modules",
+				al_text_of_cell(arena, table, row, "ends_at"),
+				al_text_of_cell(arena, table, row, "layers"),
+				al_text_of_cell(arena, table, last, "layers"));
+	return "";
+}
+
+static size_t count_rows(const struct al_table *table, const char *kind)
+{
+	size_t n = 0;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		n += strcmp(al_table_text(table, row, "kind"), kind) == 0;
+	return n;
+}
+
+/* What is in the sequences' bytes and not in a token's. */
+static const char *besides(const struct al_table *table)
+{
+	const bool has_cross = count_rows(table, al_cache_kind_names[AL_CACHE_CROSS]) > 0;
+	const bool has_state = count_rows(table, al_cache_kind_names[AL_CACHE_STATE]) > 0;
+
+	return has_cross && has_state ? " with source tokens and states"
+		: has_cross	      ? " with their source tokens"
+		: has_state	      ? " with recurrent states"
+				      : "";
+}
+
+static const char *dtype_text(const struct answer *a)
+{
+	return a->has_formats ? "each model's format" : a->request->cache.dtype->name;
+}
+
+/* The total is the last row. */
+static const char *say_one(const struct answer *a)
+{
+	struct al_arena *arena = &a->session->arena;
+	const struct al_table *table = a->table;
+	const size_t total = table->n_rows - 1;
+	mpq_srcptr per_token = al_cell_exact(table, total, "bytes_per_token");
+	const char *all = a->seq ? al_text_of_cell(arena, table, total, "bytes") : "";
+	const char *covered = al_request_covered(a->request, true);
+
+	if (!per_token)
+		return al_format(arena, "What %s caches is not known: it isn't declared.", covered);
+	const char *token = mpq_sgn(per_token)
+		? al_format(arena, "Each token of %s takes %s of cache", covered,
+			al_text_of_bytes(arena, per_token))
+		: al_format(arena, "A new token of %s adds nothing to the cache", covered);
+	return al_format(arena, "%s%s%s; numbers in %s%s%s.", token,
+		*all ? al_format(arena, ", %s%s %s", sequences(a), besides(table), all) : "",
+		windows(arena, table), dtype_text(a),
+		al_is_ideal(a->request)
+			? ""
+			: al_format(arena, ", as %s holds it", a->request->engine.engine->title),
+		a->seq ? "" : "; --seq N gives the cache of whole sequences");
+}
+
+/* NULL: nothing is known. */
+static const char *say(const struct answer *a)
+{
+	struct al_arena *arena = &a->session->arena;
+
+	if (count_rows(a->table, "total") < 2)
+		return a->table->n_rows ? say_one(a) : NULL;
+	const char *compared = al_text_of_compared(arena, a->table, "kind", "total",
+		a->seq ? "bytes" : "bytes_per_token");
+	return !compared ? NULL
+			 : al_format(arena, "Cache of %s %s; numbers in %s.",
+				 a->seq ? sequences(a) : "a token", compared, dtype_text(a));
 }
 
 /* ---- requests ---- */
 
-static bool answer_ledger(struct answer *a, struct al_ledger *ledger, struct al_error *err)
-{
-	struct al_cache_entries cache;
-
-	struct al_undeclared undeclared;
-
-	if (!al_ledger_cache(ledger, a->request->cache.dtype, a->seq, a->source_seq, &cache, err))
-		return false;
-	if (!al_ledger_declares_list(ledger, AL_LIST_CACHE, &undeclared)) {
-		begin_row(a, AL_N_CACHE_KINDS);
-		al_note_undeclared(&undeclared, a->table);
-		return true;
-	}
-	for (int kind = 0; kind <= AL_N_CACHE_KINDS; kind++)
-		add_kind(a, &cache, kind);
-	for (size_t i = 0; a->explanations && i < cache.n; i++)
-		al_explain_cached(a->explanations, a->request->name, &cache.lines[i], a->batch,
-			a->seq > 0);
-	return true;
-}
-
 /* Of a model whose parts are known a variant stands in the place of every module that caches. */
 static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 {
-	struct al_ledger ledger;
+	struct al_cache_entries cache;
+	struct al_undeclared undeclared;
 
 	a->configured = &a->request->variants.items[i];
 	struct al_ledger_ask ask = al_request_ask(a->request, a->configured,
@@ -219,31 +252,24 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 	ask.tp = a->options->tp;
 	if (ask.tp > 1 && !ask.family)
 		return al_fail(err, AL_EINPUT, "--tp needs a whole model, found attention alone");
-	if (!al_ledger_open(&ledger, &ask, err))
+	struct al_ledger *ledger = al_ledger_create(a->request->arena, &ask, err);
+	if (!ledger
+		|| !al_ledger_cache(ledger, a->request->cache.dtype, a->seq, a->source_seq, &cache,
+			err))
 		return false;
-	bool ok = answer_ledger(a, &ledger, err);
-	al_ledger_close(&ledger);
-	return ok;
-}
-
-static bool read_symbol(struct al_request *q, const char *symbol, int64_t fallback, int64_t *out,
-	struct al_error *err)
-{
-	const struct al_setting *setting;
-
-	if (!al_settings_get(&q->settings, symbol, &setting, err))
-		return false;
-	*out = setting ? setting->value.integer : fallback;
-	return !setting || *out >= 1
-		|| al_fail(err, AL_EINPUT, "%s is %lld, expected 1 or more", symbol,
-			(long long)*out);
-}
-
-static bool read_tokens(struct answer *a, struct al_error *err)
-{
-	return read_symbol(a->request, "seq", 0, &a->seq, err)
-		&& read_symbol(a->request, "batch", 1, &a->batch, err)
-		&& read_symbol(a->request, "source_seq", a->seq, &a->source_seq, err);
+	if (!al_ledger_declares_list(ledger, AL_LIST_CACHE, &undeclared)) {
+		const struct record unknown = begin_row(a, AL_N_CACHE_KINDS);
+		al_table_add_record(a->table, &unknown);
+		al_note_undeclared(&undeclared, a->table);
+		return true;
+	}
+	for (int kind = 0; kind <= AL_N_CACHE_KINDS; kind++)
+		add_kind(a, &cache, kind);
+	al_table_mark_total(a->table);
+	for (size_t k = 0; a->explanations && k < cache.n; k++)
+		al_explain_cached(a->explanations, a->request->name, &cache.lines[k], a->batch,
+			a->seq > 0);
+	return true;
 }
 
 /* An encoder reads all tokens at once: nothing is kept of them for others to come. */
@@ -284,71 +310,56 @@ static void add_common_notes(struct answer *a)
 			: "");
 }
 
-static void say(struct answer *a)
-{
-	const struct al_request *q = a->request;
-	const struct al_cache_facts facts = {.covered = al_request_covered(q, true),
-		.dtype = a->has_formats ? "each model's format" : q->cache.dtype->name,
-		.engine = al_is_ideal(q) ? "" : q->engine.engine->title,
-		.batch = a->batch,
-		.seq = a->seq};
-
-	a->session->style.summary = al_cache_summarize(&a->session->arena, a->table, &facts);
-}
-
-static bool answer(struct answer *a, struct al_error *err)
-{
-	if (!read_tokens(a, err) || !al_request_cache_format(a->request, a->options->dtype, err))
-		return false;
-	for (size_t i = 0; i < a->request->variants.n; i++)
-		if (!answer_variant(a, i, err))
-			return false;
-	al_note_request(a->request, true, a->table);
-	note_encoder(a->request, a->table);
-	if (!a->is_noted)
-		add_common_notes(a);
-	a->is_noted = true;
-	a->first = a->first ? a->first : a->request->cache.dtype;
-	a->has_formats |= a->first != a->request->cache.dtype;
-	al_note_cache_format(a->request, "dtype", a->table);
-	say(a);
-	return true;
-}
-
 static void open_tables(struct answer *a)
 {
 	a->table = al_session_table(a->session, "cache",
 		a->shows_model ? "KV cache"
 			       : al_format(&a->session->arena, "KV cache of %s",
 				       al_request_covered(a->request, true)));
-	add_columns(a);
+	al_table_add_fields(a->table, fields,
+		(a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0));
 	if (a->options->explains)
 		a->explanations = al_explain_table(a->session);
+}
+
+static bool answer(void *context, struct al_request *q, struct al_error *err)
+{
+	struct answer *a = context;
+
+	a->request = q;
+	if (!a->table)
+		open_tables(a);
+	if (!al_check_whole(q, a->options->is_whole, err)
+		|| !al_refuse_unused_engine(&a->options->asked, q, err)
+		|| !al_request_number(q, "seq", 1, 0, &a->seq, err)
+		|| !al_request_number(q, "batch", 1, 1, &a->batch, err)
+		|| !al_request_number(q, "source_seq", 1, a->seq, &a->source_seq, err)
+		|| !al_request_cache_format(q, a->options->dtype, err))
+		return false;
+	for (size_t i = 0; i < q->variants.n; i++)
+		if (!answer_variant(a, i, err))
+			return false;
+	al_note_request(q, true, a->table);
+	note_encoder(q, a->table);
+	if (!a->first) {
+		add_common_notes(a);
+		a->first = q->cache.dtype;
+	}
+	a->has_formats |= a->first != q->cache.dtype;
+	al_note_cache_format(q, "dtype", a->table);
+	a->session->style.summary = say(a);
+	return true;
 }
 
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct cache_options *o = session->options;
-	const struct al_command_line *line = &session->line;
 	struct answer a = {.session = session,
 		.options = o,
-		.shows_model = line->n_words > 1,
+		.shows_model = session->line.n_words > 1,
 		.shows_variant = al_names_variants(&o->asked)};
-	bool ok = true;
 
-	for (size_t i = 0; ok && i < line->n_words; i++) {
-		struct al_request request;
-		if (!al_ask_request(&request, session, &o->asked, line->words[i], true,
-			    AL_BASIS_MODEL, err))
-			return false;
-		a.request = &request;
-		if (i == 0)
-			open_tables(&a);
-		ok = al_check_whole(&request, o->is_whole, err)
-			&& al_refuse_unused_engine(&o->asked, &request, err) && answer(&a, err);
-		al_request_finish(&request);
-	}
-	return ok;
+	return al_each_request(session, &o->asked, true, answer, &a, err);
 }
 
 static const struct al_page_chart charts[] = {

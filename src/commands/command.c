@@ -349,6 +349,7 @@ static int run_session(const struct al_program *program, size_t index, char **ar
 	bool ok = run_command(&session, program, index, argv, &err);
 	for (size_t i = 0; i < session.n_tables; i++)
 		al_table_finish(session.tables[i]);
+	al_arena_settle(&session.arena, NULL);
 	al_catalog_destroy(session.catalog);
 	al_files_finish(&session.files);
 	al_text_finish(&session.rendered);

@@ -38,28 +38,16 @@ struct record {
 enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_TENSORS = 4, WITH_ACTIVE = 8 };
 
 static const struct al_table_field fields[] = {
-	{{.key = "model", .title = "Model", .is_key = true}, AL_MEMBER(struct record, model),
-		.when = WITH_MODEL},
-	{{.key = "variant", .title = "Variant", .is_key = true}, AL_MEMBER(struct record, variant),
+	{AL_COLUMN_KEY("model", "Model"), AL_MEMBER(struct record, model), .when = WITH_MODEL},
+	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct record, variant),
 		.when = WITH_VARIANT},
-	{{.key = "part", .title = "Part", .is_key = true}, AL_MEMBER(struct record, part)},
+	{AL_COLUMN_KEY("part", "Part"), AL_MEMBER(struct record, part)},
 	{{.key = "name", .title = "Tensor"}, AL_MEMBER(struct record, name), .when = WITH_TENSORS},
 	{{.key = "shape", .title = "Shape"}, AL_MEMBER(struct record, shape), .when = WITH_TENSORS},
-	{{.key = "tensors",
-		 .title = "Tensors",
-		 .quantity = AL_QUANTITY_COUNT,
-		 .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct record, tensors)},
-	{{.key = "parameters",
-		 .title = "Parameters",
-		 .quantity = AL_QUANTITY_COUNT,
-		 .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct record, parameters)},
-	{{.key = "active",
-		 .title = "For one token",
-		 .quantity = AL_QUANTITY_COUNT,
-		 .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct record, active), .when = WITH_ACTIVE},
+	{AL_COLUMN_COUNT("tensors", "Tensors"), AL_MEMBER(struct record, tensors)},
+	{AL_COLUMN_COUNT("parameters", "Parameters"), AL_MEMBER(struct record, parameters)},
+	{AL_COLUMN_COUNT("active", "For one token"), AL_MEMBER(struct record, active),
+		.when = WITH_ACTIVE},
 	AL_FIELDS_END,
 };
 
@@ -77,18 +65,14 @@ static const char *join_dims(struct al_count_answer *c, const int64_t *dims, siz
 
 struct sum {
 	int64_t tensors;
-	mpq_t parameters, active;
+	mpq_ptr parameters, active;
 };
 
-static void sum_init(struct sum *sum)
+static struct sum nothing(const struct al_count_answer *c)
 {
-	sum->tensors = 0;
-	mpq_inits(sum->parameters, sum->active, NULL);
-}
+	struct al_arena *arena = &c->session->arena;
 
-static void sum_finish(struct sum *sum)
-{
-	mpq_clears(sum->parameters, sum->active, NULL);
+	return (struct sum){0, al_exact_new(arena), al_exact_new(arena)};
 }
 
 static void add_to(struct sum *sum, int64_t tensors, mpq_srcptr parameters, mpq_srcptr active)
@@ -136,9 +120,8 @@ static void count_part(struct al_count_answer *c, const char *variant,
 	const struct al_ledger *ledger, const struct al_ledger_list *tensors, enum al_part part,
 	struct sum *total)
 {
-	struct sum sum;
+	struct sum sum = nothing(c);
 
-	sum_init(&sum);
 	for (size_t i = 0; i < tensors->n; i++) {
 		const struct al_ledger_entry *t = &tensors->items[i];
 		if (t->part != part || !is_asked_for(c->options, t))
@@ -154,50 +137,37 @@ static void count_part(struct al_count_answer *c, const char *variant,
 		&& (sum.tensors > 0 || (part == AL_PART_ATTENTION && !c->options->components)))
 		add_sum(c, variant, al_part_names[part], &sum);
 	add_to(total, sum.tensors, sum.parameters, sum.active);
-	sum_finish(&sum);
 }
 
 struct count_record {
 	const char *model, *variant;
-	int count; /* enum al_count */
+	struct al_titled count;
 	mpq_srcptr numbers;
 };
 
-static void get_count(struct al_table *table, struct al_cell *cell, const void *record)
-{
-	const int count = ((const struct count_record *)record)->count;
-
-	al_cell_set_titled(table, cell, al_counts[count].key, al_counts[count].title);
-}
-
 static const struct al_table_field count_fields[] = {
-	{{.key = "model", .title = "Model", .is_key = true}, AL_MEMBER(struct count_record, model),
+	{AL_COLUMN_KEY("model", "Model"), AL_MEMBER(struct count_record, model),
 		.when = WITH_MODEL},
-	{{.key = "variant", .title = "Variant", .is_key = true},
-		AL_MEMBER(struct count_record, variant), .when = WITH_VARIANT},
-	{{.key = "count", .title = "Count", .is_key = true}, .get = get_count},
-	{{.key = "numbers",
-		 .title = "Numbers",
-		 .quantity = AL_QUANTITY_COUNT,
-		 .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct count_record, numbers)},
+	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct count_record, variant),
+		.when = WITH_VARIANT},
+	{AL_COLUMN_KEY("count", "Count"), AL_MEMBER(struct count_record, count)},
+	{AL_COLUMN_COUNT("numbers", "Numbers"), AL_MEMBER(struct count_record, numbers)},
 	AL_FIELDS_END,
 };
 
 static bool add_counts(struct al_count_answer *c, const char *variant, struct al_ledger *ledger,
 	struct al_error *err)
 {
-	bool ok = true;
-	mpq_t value;
+	mpq_ptr value = al_exact_new(&c->session->arena);
 
-	mpq_init(value);
-	for (int i = 0; ok && i < AL_N_COUNTS; i++) {
-		ok = al_ledger_count(ledger, (enum al_count)i, value, err);
+	for (int i = 0; i < AL_N_COUNTS; i++) {
+		if (!al_ledger_count(ledger, (enum al_count)i, value, err))
+			return false;
 		al_table_add_record(c->counts,
-			&(struct count_record){c->request->name, variant, i, value});
+			&(struct count_record){c->request->name, variant,
+				{al_counts[i].key, al_counts[i].title}, value});
 	}
-	mpq_clear(value);
-	return ok;
+	return true;
 }
 
 static bool has_component(const struct al_ledger_list *tensors, int component)
@@ -250,23 +220,22 @@ static bool count_ledger(struct al_count_answer *c, const char *variant, struct 
 	struct al_error *err)
 {
 	const struct al_ledger_list *tensors;
-	struct sum total;
+	struct sum total = nothing(c);
 
 	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err)
 		|| !check_components(c, ledger, tensors, err))
 		return false;
-	sum_init(&total);
 	for (int part = 0; part < AL_N_PARTS; part++)
 		count_part(c, variant, ledger, tensors, (enum al_part)part, &total);
 	add_sum(c, variant, "total", &total);
 	al_table_mark_total(c->table);
-	bool ok = note_facts(c, ledger, &total, err);
-	sum_finish(&total);
-	if (ok && c->counts && !ledger->is_model)
+	if (!note_facts(c, ledger, &total, err))
+		return false;
+	if (c->counts && !ledger->is_model)
 		return al_fail(err, AL_EINPUT,
 			"--counts tells of a whole model%s, found attention alone",
 			c->request->family ? " (--whole)" : "");
-	return ok && (!c->counts || add_counts(c, variant, ledger, err));
+	return !c->counts || add_counts(c, variant, ledger, err);
 }
 
 static bool count_variant(struct al_count_answer *c, const struct al_configured_variant *configured,
@@ -274,19 +243,15 @@ static bool count_variant(struct al_count_answer *c, const struct al_configured_
 {
 	struct al_ledger_ask ask = al_request_ask(c->request, configured,
 		al_request_is_about_model(c->request, c->options->is_whole));
-	struct al_ledger ledger;
 
 	ask.explains = c->explanations != NULL;
-	if (c->quantisation.scheme && ask.family) {
-		ask.quantisation = &c->quantisation;
-		if (c->quantisation.is_by_layer)
+	if (c->quantisation && c->quantisation->scheme && ask.family) {
+		ask.quantisation = c->quantisation;
+		if (c->quantisation->is_by_layer)
 			ask.detail = AL_TENSORS_BY_LAYER;
 	}
-	if (!al_ledger_open(&ledger, &ask, err))
-		return false;
-	bool ok = count_ledger(c, configured->name, &ledger, err);
-	al_ledger_close(&ledger);
-	return ok;
+	struct al_ledger *ledger = al_ledger_create(c->request->arena, &ask, err);
+	return ledger && count_ledger(c, configured->name, ledger, err);
 }
 
 /* ---- the table ---- */
@@ -295,58 +260,45 @@ static bool count_variant(struct al_count_answer *c, const struct al_configured_
 static void find_quantisation(struct al_count_answer *c)
 {
 	const struct al_count_options *o = c->options;
-	struct al_request *q = c->request;
 	struct al_error unknown = {0};
 
-	c->quantisation = (struct al_quantisation){0};
+	c->quantisation = NULL;
 	c->unknown = NULL;
-	if (!q->model || !(o->is_stored || o->shows_counts || c->explanations))
+	if (!c->request->model || !(o->is_stored || o->shows_counts || c->explanations))
 		return;
-	if (!al_quantisation_init(&c->quantisation, &c->session->arena, q->catalog, q->model, NULL,
-		    &unknown))
+	c->quantisation = al_request_quantisation(c->request, NULL, &unknown);
+	if (!c->quantisation)
 		c->unknown = al_strdup(&c->session->arena, unknown.message);
 }
 
-static bool count_variants(struct al_count_answer *c, struct al_error *err)
+static bool answer(void *context, struct al_request *q, struct al_error *err)
 {
-	struct al_request *q = c->request;
-	bool ok = al_check_whole(q, c->options->is_whole, err);
+	struct al_count_answer *c = context;
 
+	c->request = q;
+	if (!al_check_whole(q, c->options->is_whole, err))
+		return false;
 	find_quantisation(c);
 	if (c->session->line.n_words == 1 && q->model)
 		c->table->title = al_format(&c->table->arena, "Parameters of %s",
 			al_request_covered(q, c->options->is_whole));
-	for (size_t i = 0; ok && i < q->variants.n; i++)
-		ok = count_variant(c, &q->variants.items[i], err);
-	if (ok)
-		al_count_note(c);
-	if (c->quantisation.name)
-		al_quantisation_finish(&c->quantisation);
-	return ok;
-}
-
-static bool count_model(struct al_count_answer *c, const char *word, struct al_error *err)
-{
-	struct al_asked asked = c->options->asked;
-	struct al_request request;
-
-	/* explained are defaults, too, which the tensors' shapes derive */
-	asked.only_modules = !c->options->explains;
-	if (!al_ask_request(&request, c->session, &asked, word, true, AL_BASIS_MODEL, err))
-		return false;
-	c->request = &request;
-	bool ok = count_variants(c, err);
-	al_request_finish(&request);
-	return ok;
+	for (size_t i = 0; i < q->variants.n; i++)
+		if (!count_variant(c, &q->variants.items[i], err))
+			return false;
+	al_count_note(c);
+	return true;
 }
 
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct al_count_options *o = session->options;
 	const struct al_command_line *line = &session->line;
+	struct al_asked asked = o->asked;
 	struct al_count_answer c = {
 		.session = session,
 		.options = o,
+		.facts = {.active = al_exact_new(&session->arena),
+			.tied = al_exact_new(&session->arena)},
 	};
 	const unsigned shown = (line->n_words > 1 ? WITH_MODEL : 0)
 		| (al_names_variants(&o->asked) ? WITH_VARIANT : 0)
@@ -362,14 +314,12 @@ static bool run(struct al_session *session, struct al_error *err)
 	}
 	if (o->explains)
 		c.explanations = al_explain_table(session);
-	mpq_inits(c.facts.active, c.facts.tied, NULL);
-	bool ok = true;
-	for (size_t i = 0; ok && i < line->n_words; i++)
-		ok = count_model(&c, line->words[i], err);
-	if (ok)
-		session->style.summary = al_count_summarize(&session->arena, c.table, &c.facts);
-	mpq_clears(c.facts.active, c.facts.tied, NULL);
-	return ok;
+	/* explained are defaults, too, which the tensors' shapes derive */
+	asked.only_modules = !o->explains;
+	if (!al_each_request(session, &asked, true, answer, &c, err))
+		return false;
+	session->style.summary = al_count_summarize(&session->arena, c.table, &c.facts);
+	return true;
 }
 
 static const struct al_page_chart charts[] = {

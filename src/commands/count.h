@@ -10,7 +10,7 @@ struct al_count_facts {
 	const char *components; /* "vision": only these parts of it; "": all */
 	bool is_model; /* with all its parts, not attention alone */
 	bool is_stored; /* stored numbers instead of parameters */
-	mpq_t active, tied;
+	mpq_ptr active, tied;
 	enum al_output_projection projection;
 };
 
@@ -28,7 +28,7 @@ struct al_count_answer {
 	struct al_request *request;
 	struct al_table *table;
 	struct al_table *counts, *explanations; /* NULL: not asked for */
-	struct al_quantisation quantisation; /* of the request; name NULL: none is asked for */
+	struct al_quantisation *quantisation; /* of the request; NULL: none is asked for */
 	const char *unknown; /* why it isn't known; or NULL */
 	struct al_count_facts facts;
 };

@@ -63,9 +63,9 @@ void al_count_note(const struct al_count_answer *c)
 	note_parts(c);
 	if (c->unknown)
 		al_table_note(c->table, "scales are not counted: %s", c->unknown);
-	if (c->quantisation.scheme) {
-		al_table_note(c->table, "stored as %s", c->quantisation.name);
-		al_note_quantisation(&c->quantisation, c->explanations != NULL, c->table);
+	if (c->quantisation && c->quantisation->scheme) {
+		al_table_note(c->table, "stored as %s", c->quantisation->name);
+		al_note_quantisation(c->quantisation, c->explanations != NULL, c->table);
 	}
 	if (q->family)
 		al_table_note(c->table, "%s: %s", q->name,

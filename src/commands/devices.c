@@ -86,8 +86,17 @@ static bool read_share(struct al_arena *arena, const char *parts, struct al_shar
 	return true;
 }
 
+static bool read_tokens(struct al_request *q, const char *symbol, int64_t *out,
+	struct al_error *err)
+{
+	return al_request_number(q, symbol, 1, 0, out, err)
+		&& (*out > 0
+			|| al_fail(err, AL_EINPUT, "%s is not given, expected --%s N", symbol,
+				symbol));
+}
+
 bool al_devices_init(struct al_training *t, const struct al_device_options *o,
-	const struct al_request *request, struct al_error *err)
+	struct al_request *request, struct al_error *err)
 {
 	*t = (struct al_training){
 		.recipe = request->recipe,
@@ -111,31 +120,10 @@ bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 	if (o->zero > 3)
 		return al_fail(err, AL_EINPUT, "--zero %lld: expected 0, 1, 2 or 3",
 			(long long)o->zero);
-	return read_share(request->arena, o->parts, &t->share, err);
-}
-
-static bool read_number(struct al_request *q, const char *symbol, bool required, int64_t *out,
-	struct al_error *err)
-{
-	const struct al_setting *setting;
-
-	if (!al_settings_get(&q->settings, symbol, &setting, err))
-		return false;
-	if (!setting)
-		return !required
-			|| al_fail(err, AL_EINPUT, "%s is not given, expected --%s N", symbol,
-				symbol);
-	*out = setting->value.integer;
-	return *out >= 1
-		|| al_fail(err, AL_EINPUT, "%s is %lld, expected at least 1", symbol,
-			(long long)*out);
-}
-
-bool al_devices_tokens(struct al_training *t, struct al_request *q, struct al_error *err)
-{
-	return read_number(q, "batch", true, &t->batch, err)
-		&& read_number(q, "seq", true, &t->seq, err)
-		&& read_number(q, "rank", false, &t->rank, err);
+	return read_share(request->arena, o->parts, &t->share, err)
+		&& read_tokens(request, "batch", &t->batch, err)
+		&& read_tokens(request, "seq", &t->seq, err)
+		&& al_request_number(request, "rank", 1, 0, &t->rank, err);
 }
 
 /* Options that only one of the two answers hears. */
@@ -206,30 +194,28 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 			t->zero);
 }
 
-bool al_open_model(struct al_request *q, const struct al_configured_variant *configured, int64_t tp,
+struct al_ledger *al_open_model(struct al_request *q,
+	const struct al_configured_variant *configured, int64_t tp,
 	enum al_tensor_list_detail detail, struct al_quantisation *quantisation,
-	struct al_ledger *ledger, struct al_error *err)
+	struct al_error *err)
 {
 	struct al_ledger_ask ask = al_request_ask(q, configured, true);
+	const struct al_ledger_list *tensors;
 
 	ask.configured = configured;
 	ask.tp = tp;
 	ask.detail = detail;
 	ask.quantisation = quantisation;
-	const struct al_ledger_list *tensors;
-	if (!al_ledger_open(ledger, &ask, err))
-		return false;
-	if (al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
-		return true;
-	al_ledger_close(ledger);
-	return false;
+	struct al_ledger *ledger = al_ledger_create(q->arena, &ask, err);
+	return ledger && al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err) ? ledger : NULL;
 }
 
-bool al_open_training(struct al_request *q, const struct al_configured_variant *configured,
-	const struct al_training *t, struct al_ledger *ledger, struct al_error *err)
+struct al_ledger *al_open_training(struct al_request *q,
+	const struct al_configured_variant *configured, const struct al_training *t,
+	struct al_error *err)
 {
 	return al_open_model(q, configured, t->tp,
-		t->pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, NULL, ledger, err);
+		t->pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, NULL, err);
 }
 
 static void copy_stage(struct al_stage_memory *to, const struct al_stage_memory *from)

@@ -15,13 +15,9 @@ struct al_device_options {
 /* --dtype; all others. */
 extern const struct al_option_row al_weight_rows[], al_device_rows[];
 
-/* Lays out the training that the options describe; batch and seq are left to devices_tokens. */
+/* Lays out the training that the options describe, of the request's batch, seq and rank. */
 bool al_devices_init(struct al_training *training, const struct al_device_options *options,
-	const struct al_request *request, struct al_error *err) AL_MUST_CHECK;
-
-/* Sets batch, seq and rank from the request's settings. */
-bool al_devices_tokens(struct al_training *training, struct al_request *request,
-	struct al_error *err) AL_MUST_CHECK;
+	struct al_request *request, struct al_error *err) AL_MUST_CHECK;
 
 /* Refuses what training (inference) leaves unheard. */
 bool al_devices_check_mode(const struct al_command_line *line,
@@ -34,15 +30,16 @@ bool al_devices_refuse(const struct al_command_line *line, const struct al_reque
 /* "zero=1, tp=8, ...": what isn't as on one device. */
 void al_devices_note(const struct al_training *training, struct al_table *table);
 
-/* Opens the whole model of a request; `configured` NULL: with its own attention, `quantisation`
- * NULL: none is asked for. */
-bool al_open_model(struct al_request *request, const struct al_configured_variant *configured,
-	int64_t tp, enum al_tensor_list_detail detail, struct al_quantisation *quantisation,
-	struct al_ledger *ledger, struct al_error *err) AL_MUST_CHECK;
+/* Opens the whole model of a request until the session ends; `configured` NULL: with its own
+ * attention, `quantisation` NULL: none is asked for. NULL: it can't be. */
+struct al_ledger *al_open_model(struct al_request *request,
+	const struct al_configured_variant *configured, int64_t tp,
+	enum al_tensor_list_detail detail, struct al_quantisation *quantisation,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The same of a model in training. */
-bool al_open_training(struct al_request *request, const struct al_configured_variant *configured,
-	const struct al_training *training, struct al_ledger *ledger,
+struct al_ledger *al_open_training(struct al_request *request,
+	const struct al_configured_variant *configured, const struct al_training *training,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The first of the largest pipeline stages of a whole that is open, into `stage`. */

@@ -3,62 +3,39 @@
 
 #include "base/number.h"
 
+static const struct al_table_field fields[] = {
+	{AL_COLUMN_KEY("model", "Model"), AL_MEMBER(struct al_explanation, model)},
+	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct al_explanation, variant)},
+	{{.key = "of", .title = "Of"}, AL_MEMBER(struct al_explanation, of)},
+	{{.key = "name", .title = "Entry"}, AL_MEMBER(struct al_explanation, name)},
+	{{.key = "formula", .title = "Formula"}, AL_MEMBER(struct al_explanation, formula)},
+	{{.key = "substituted", .title = "Substituted"},
+		AL_MEMBER(struct al_explanation, substituted)},
+	{AL_COLUMN_COUNT("result", "Result"), AL_MEMBER(struct al_explanation, result)},
+	{AL_COLUMN_COUNT("times", "Times"), AL_MEMBER(struct al_explanation, times)},
+	{{.key = "source", .title = "Source"}, AL_MEMBER(struct al_explanation, source)},
+	AL_FIELDS_END,
+};
+
 struct al_table *al_explain_table(struct al_session *session)
 {
-	static const struct al_column columns[] = {
-		{.key = "model", .title = "Model", .is_key = true},
-		{.key = "variant", .title = "Variant", .is_key = true},
-		{.key = "of", .title = "Of"},
-		{.key = "name", .title = "Entry"},
-		{.key = "formula", .title = "Formula"},
-		{.key = "substituted", .title = "Substituted"},
-		{.key = "result",
-			.title = "Result",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "times",
-			.title = "Times",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "source", .title = "Source"},
-	};
 	struct al_table *table = al_session_table(session, "explain",
 		"How each number comes about");
 
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
+	al_table_add_fields(table, fields, 0);
 	return table;
-}
-
-static void set_text(struct al_table *table, struct al_cell *cell, const char *text)
-{
-	if (text)
-		al_cell_set_text(table, cell, text);
 }
 
 void al_explain(struct al_table *table, const struct al_explanation *e)
 {
-	struct al_cell *cell = al_table_add_row(table);
-
-	set_text(table, cell++, e->model);
-	set_text(table, cell++, e->variant);
-	set_text(table, cell++, e->of);
-	set_text(table, cell++, e->name);
-	set_text(table, cell++, e->formula);
-	set_text(table, cell++, e->substituted);
-	al_cell_set_exact(table, cell++, e->result);
-	al_cell_set_int(table, cell++, e->times);
-	set_text(table, cell, e->source);
+	al_table_add_record(table, e);
 }
 
 void al_explain_entry(struct al_table *table, const char *model, const char *variant,
 	const struct al_ledger_entry *e, const char *of, bool each)
 {
-	int64_t times = each ? e->times * e->count : e->times;
-	mpq_t once;
+	const int64_t times = each ? e->times * e->count : e->times;
 
-	mpq_init(once);
-	mpq_set(once, e->elements);
-	al_exact_divide(once, times ? times : 1);
 	al_explain(table,
 		&(struct al_explanation){.model = model,
 			.variant = variant,
@@ -66,10 +43,9 @@ void al_explain_entry(struct al_table *table, const char *model, const char *var
 			.name = e->name,
 			.formula = e->formula,
 			.substituted = e->substituted,
-			.result = once,
+			.result = al_exact_scaled(&table->arena, e->elements, 1, times ? times : 1),
 			.times = times,
 			.source = e->source});
-	mpq_clear(once);
 }
 
 const char *al_explain_tokens(const struct al_cache_entry *line)
@@ -103,9 +79,8 @@ void al_explain_cached(struct al_table *table, const char *model, const struct a
 		values = al_exact_text(&table->arena,
 			al_exact_scaled(&table->arena, line->rank, 1, e->times ? e->times : 1));
 	}
-	mpq_t bytes;
+	mpq_ptr bytes = al_exact_new(&table->arena);
 
-	mpq_init(bytes);
 	al_dtype_exact_bytes(line->storage, line->rank ? line->rank : e->elements, bytes);
 	if (!is_of_token)
 		al_exact_multiply(bytes, line->held * batch);
@@ -127,5 +102,4 @@ void al_explain_cached(struct al_table *table, const char *model, const struct a
 			.result = bytes,
 			.times = e->times,
 			.source = e->source});
-	mpq_clear(bytes);
 }

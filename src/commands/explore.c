@@ -238,20 +238,15 @@ static bool run(struct al_session *session, struct al_error *err)
 	const struct explore_options *o = session->options;
 	const char *word = al_session_word(session, 0);
 	struct al_asked asked = o->asked;
-	struct al_request request;
-	struct al_explore e = {.session = session, .request = &request};
 
 	if (!o->page)
 		return al_fail(err, AL_EINPUT, "expected -o FILE.html, the page to write");
 	if (!al_names_variants(&asked))
 		asked.variants = (struct al_texts){all, 1};
 	asked.keeps_all = true;
-	if (!al_ask_request(&request, session, &asked, word ? word : first_model, false,
-		    AL_BASIS_MODEL, err))
-		return false;
-	bool ok = explore(&e, err);
-	al_request_finish(&request);
-	return ok;
+	struct al_explore e = {.session = session,
+		.request = al_ask_request(session, &asked, word ? word : first_model, false, err)};
+	return e.request && explore(&e, err);
 }
 
 const struct al_command al_command_explore = {

@@ -56,7 +56,7 @@ static bool take_training(struct al_fit *f, struct al_error *err)
 	int64_t index;
 
 	al_stage_memory_init(&stage);
-	bool ok = al_train_stages(&f->ledger, &f->training, &stage, &index, err);
+	bool ok = al_train_stages(f->ledger, &f->training, &stage, &index, err);
 	for (int i = 0; ok && i < AL_N_TRAINING_STATES; i++)
 		al_stage_memory_sum(&stage, (enum al_memory_state)i, f->states[i]);
 	al_stage_memory_finish(&stage);
@@ -68,7 +68,7 @@ static bool take_inference(struct al_fit *f, struct al_error *err)
 	struct al_inference_row rows[AL_N_STATES];
 
 	al_inference_rows_init(rows);
-	bool ok = al_ledger_infer_largest(&f->ledger, &f->inference, rows, err);
+	bool ok = al_ledger_infer_largest(f->ledger, &f->inference, rows, err);
 	for (int i = 0; ok && i < AL_N_INFERENCE_STATES; i++)
 		mpq_set(f->states[i], rows[al_inference_states[i]].bytes);
 	if (f->request->engine.engine->covers == AL_COVERS_STATIC)
@@ -80,14 +80,13 @@ static bool take_inference(struct al_fit *f, struct al_error *err)
 	return ok;
 }
 
-static bool open_ledger(struct al_fit *f, struct al_error *err)
+static struct al_ledger *open_ledger(struct al_fit *f, struct al_error *err)
 {
 	const struct al_inference *i = &f->inference;
 
-	return f->is_inference
-		? al_open_model(f->request, f->configured, i->tp, al_inference_detail(i),
-			i->weights, &f->ledger, err)
-		: al_open_training(f->request, f->configured, &f->training, &f->ledger, err);
+	return f->is_inference ? al_open_model(f->request, f->configured, i->tp,
+		       al_inference_detail(i), i->weights, err)
+			       : al_open_training(f->request, f->configured, &f->training, err);
 }
 
 static bool measure(struct al_fit *f, int64_t x, struct al_error *err)
@@ -96,7 +95,7 @@ static bool measure(struct al_fit *f, int64_t x, struct al_error *err)
 		set_tokens(f, x);
 		return f->is_inference ? take_inference(f, err) : take_training(f, err);
 	}
-	al_ledger_set(&f->ledger, f->symbol, x);
+	al_ledger_set(f->ledger, f->symbol, x);
 	return (f->is_inference ? take_inference(f, err) : take_training(f, err))
 		|| al_in(err, "%s = %lld", f->symbol, (long long)x);
 }
@@ -115,109 +114,91 @@ static bool evaluate(void *context, int64_t x, mpq_t out, struct al_error *err)
 
 /* ---- the answer ---- */
 
-/* The state that takes most of what the next size needs more; where nothing fits, most of all. */
-static bool find_binding(struct al_fit *f, const struct al_largest *largest, mpq_t total,
-	mpq_t next, enum al_memory_state *out, struct al_error *err)
-{
-	mpq_t before[AL_FIT_STATES], grown, most;
-	bool ok = true;
-	int found = 0;
+struct record {
+	const char *variant, *symbol;
+	int64_t value, next;
+	mpq_srcptr bytes, next_bytes, memory;
+	struct al_titled binds;
+};
 
-	for (int i = 0; i < AL_FIT_STATES; i++)
-		mpq_init(before[i]);
-	mpq_inits(grown, most, NULL);
-	if (largest->fits)
-		ok = evaluate(f, largest->value, total, err);
-	for (int i = 0; ok && largest->fits && i < f->n_states; i++)
-		mpq_set(before[i], f->states[i]);
-	ok = ok && (!largest->has_next || evaluate(f, largest->next, next, err));
-	for (int i = 0; ok && largest->has_next && i < f->n_states; i++) {
-		mpq_sub(grown, f->states[i], before[i]);
-		if (i > 0 && mpq_cmp(grown, most) <= 0)
-			continue;
-		mpq_set(most, grown);
-		found = i;
-	}
-	*out = f->is_inference ? al_inference_states[found] : (enum al_memory_state)found;
-	for (int i = 0; i < AL_FIT_STATES; i++)
-		mpq_clear(before[i]);
-	mpq_clears(grown, most, NULL);
-	return ok;
+enum { WITH_VARIANT = 1 };
+
+static const struct al_table_field fields[] = {
+	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct record, variant),
+		.when = WITH_VARIANT},
+	{AL_COLUMN_KEY("symbol", "Solved for"), AL_MEMBER(struct record, symbol)},
+	{AL_COLUMN_COUNT("value", "Largest"), AL_MEMBER(struct record, value)},
+	{AL_COLUMN_BYTES("bytes", "Needs"), AL_MEMBER(struct record, bytes)},
+	{AL_COLUMN_COUNT("next", "Next larger"), AL_MEMBER(struct record, next)},
+	{AL_COLUMN_BYTES("next_bytes", "Would need"), AL_MEMBER(struct record, next_bytes)},
+	{AL_COLUMN_BYTES("memory", "Memory"), AL_MEMBER(struct record, memory)},
+	{{.key = "binds", .title = "Limited by"}, AL_MEMBER(struct record, binds)},
+	AL_FIELDS_END,
+};
+
+static struct record begin_record(const struct al_fit *f, mpq_srcptr memory)
+{
+	return (struct record){.variant = f->configured ? f->configured->name : NULL,
+		.symbol = f->symbol,
+		.value = INT64_MIN,
+		.next = INT64_MIN,
+		.memory = memory};
 }
 
-static void add_columns(struct al_table *t, bool shows_variant)
+/* What a size takes, in whole bytes: a block of a quantisation may end within one; a device's
+ * memory doesn't. */
+static bool take(struct al_fit *f, int64_t x, mpq_srcptr *out, struct al_error *err)
 {
-	static const struct al_column columns[] = {
-		{.key = "symbol", .title = "Solved for", .is_key = true},
-		{.key = "value",
-			.title = "Largest",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "bytes",
-			.title = "Needs",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
-		{.key = "next",
-			.title = "Next larger",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "next_bytes",
-			.title = "Would need",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
-		{.key = "memory",
-			.title = "Memory",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
-		{.key = "binds", .title = "Limited by"},
-	};
+	mpq_ptr bytes = al_exact_new(&f->session->arena);
 
-	if (shows_variant)
-		al_table_add_column(t,
-			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	al_table_add_columns(t, columns, sizeof(columns) / sizeof(*columns));
-}
-
-/* A block of a quantisation may end within a byte; a device's memory doesn't. */
-static void round_up(mpq_t bytes)
-{
+	*out = bytes;
+	if (!evaluate(f, x, bytes, err))
+		return false;
 	mpz_cdiv_q(mpq_numref(bytes), mpq_numref(bytes), mpq_denref(bytes));
 	mpz_set_ui(mpq_denref(bytes), 1);
+	return true;
 }
 
+/* The state that takes most of what the next size needs more than `before`. */
+static struct al_titled find_binding(const struct al_fit *f, mpq_ptr before[AL_FIT_STATES])
+{
+	int found = 0;
+
+	for (int i = 0; i < f->n_states; i++) {
+		mpq_sub(before[i], f->states[i], before[i]);
+		if (mpq_cmp(before[i], before[found]) > 0)
+			found = i;
+	}
+	const enum al_memory_state state = f->is_inference ? al_inference_states[found]
+							   : (enum al_memory_state)found;
+	return (struct al_titled){al_memory_state_names[state], al_memory_state_titles[state]};
+}
+
+/* Where nothing fits, `before` is nothing. */
 static bool add_answer(struct al_fit *f, struct al_table *table, mpq_srcptr memory,
 	const struct al_largest *largest, struct al_error *err)
 {
-	struct al_cell *cell = al_table_add_row(table);
-	enum al_memory_state binds;
-	mpq_t total, next;
+	struct record record = begin_record(f, memory);
+	mpq_ptr before[AL_FIT_STATES];
 
-	mpq_inits(total, next, NULL);
-	bool ok = find_binding(f, largest, total, next, &binds, err);
-	round_up(total);
-	round_up(next);
-	if (ok) {
-		if (!f->request->is_own)
-			al_cell_set_text(table, cell++, f->configured->name);
-		al_cell_set_text(table, &cell[0], f->symbol);
-		if (largest->fits) {
-			al_cell_set_int(table, &cell[1], largest->value);
-			al_cell_set_exact(table, &cell[2], total);
-		} else
-			f->session->answer_is_no = true;
-		al_cell_set_exact(table, &cell[5], memory);
-		if (largest->has_next) {
-			al_cell_set_int(table, &cell[3], largest->next);
-			al_cell_set_exact(table, &cell[4], next);
-			al_cell_set_titled(table, &cell[6], al_memory_state_names[binds],
-				al_memory_state_titles[binds]);
-		}
+	for (int i = 0; i < AL_FIT_STATES; i++)
+		before[i] = al_exact_new(&f->session->arena);
+	if (largest->fits) {
+		record.value = largest->value;
+		if (!take(f, largest->value, &record.bytes, err))
+			return false;
+		for (int i = 0; i < f->n_states; i++)
+			mpq_set(before[i], f->states[i]);
+	} else
+		f->session->answer_is_no = true;
+	if (largest->has_next) {
+		record.next = largest->next;
+		if (!take(f, largest->next, &record.next_bytes, err))
+			return false;
+		record.binds = find_binding(f, before);
 	}
-	mpq_clears(total, next, NULL);
-	return ok;
+	al_table_add_record(table, &record);
+	return true;
 }
 
 /* Fewer layers than blocks of them are no pipeline. */
@@ -232,22 +213,9 @@ static int64_t least_size(const struct al_fit *f, int64_t step)
 static bool is_known(const struct al_fit *f, struct al_undeclared *out)
 {
 	return f->is_inference
-		? al_inference_is_known(&f->ledger, &f->inference, AL_N_STATES, false, out)
+		? al_inference_is_known(f->ledger, &f->inference, AL_N_STATES, false, out)
 		: !(f->training.share.parts >> AL_PART_ATTENTION & 1)
-			|| al_ledger_declares(&f->ledger, AL_TOTAL, f->training.recipe, out);
-}
-
-static void add_unknown(struct al_fit *f, struct al_table *table, mpq_srcptr memory,
-	const struct al_undeclared *undeclared)
-{
-	struct al_cell *cell = al_table_add_row(table);
-
-	if (!f->request->is_own)
-		al_cell_set_text(table, cell++, f->configured->name);
-	al_cell_set_text(table, &cell[0], f->symbol);
-	al_cell_set_exact(table, &cell[5], memory);
-	al_note_undeclared(undeclared, table);
-	f->session->answer_is_no = true;
+			|| al_ledger_declares(f->ledger, AL_TOTAL, f->training.recipe, out);
 }
 
 static bool solve(struct al_fit *f, struct al_table *table, mpq_srcptr memory, struct al_error *err)
@@ -256,19 +224,21 @@ static bool solve(struct al_fit *f, struct al_table *table, mpq_srcptr memory, s
 	const int64_t step = is_seq ? f->training.cp : 1;
 	const struct al_growth growth = {evaluate, f, least_size(f, step), step,
 		al_fit_most_passed(f)};
+	struct record unknown = begin_record(f, memory);
 	struct al_undeclared undeclared;
 	struct al_largest largest;
-	bool ok = true;
 
-	if (!open_ledger(f, err))
+	f->ledger = open_ledger(f, err);
+	if (!f->ledger)
 		return false;
 	if (is_known(f, &undeclared))
-		ok = al_solve_largest(&growth, memory, &largest, err)
-			&& add_answer(f, table, memory, &largest, err);
-	else
-		add_unknown(f, table, memory, &undeclared);
-	al_ledger_close(&f->ledger);
-	return ok || al_in(err, "--solve %s", f->symbol);
+		return (al_solve_largest(&growth, memory, &largest, err)
+			       && add_answer(f, table, memory, &largest, err))
+			|| al_in(err, "--solve %s", f->symbol);
+	al_table_add_record(table, &unknown);
+	al_note_undeclared(&undeclared, table);
+	f->session->answer_is_no = true;
+	return true;
 }
 
 /* ---- requests ---- */
@@ -277,19 +247,19 @@ static bool solve(struct al_fit *f, struct al_table *table, mpq_srcptr memory, s
 static bool read_options(struct al_fit *f, struct al_error *err)
 {
 	struct al_request *q = f->request;
-	const struct al_setting *given;
+	const struct al_device_options *o = &f->options->devices;
+	int64_t batch;
 
-	f->is_inference = f->options->devices.is_inference;
+	f->is_inference = o->is_inference;
 	f->n_states = f->is_inference ? AL_N_INFERENCE_STATES : AL_N_TRAINING_STATES;
-	if (fit_only_tokens(f) && !al_request_set(q, f->symbol, 1, err))
+	if ((fit_only_tokens(f) && !al_request_set(q, f->symbol, 1, err))
+		|| !al_request_number(q, "batch", 0, -1, &batch, err)
+		|| (batch < 0 && !al_request_set(q, "batch", 1, err)))
 		return false;
-	if (!al_settings_get(&q->settings, "batch", &given, err)
-		|| (!given && !al_request_set(q, "batch", 1, err)))
-		return false;
-	return al_devices_init(&f->training, &f->options->devices, q, err)
-		&& al_devices_tokens(&f->training, q, err)
+	return al_devices_init(&f->training, o, q, err)
 		&& (!f->is_inference
-			|| al_inference_init(&f->inference, &f->options->devices, q, err));
+			|| (al_check_engine(q, true, err)
+				&& al_inference_init(&f->inference, o, q, err)));
 }
 
 /* The engine's share of a device's memory, in whole bytes. */
@@ -328,17 +298,14 @@ static void note_budget(const struct al_fit *f, mpq_srcptr memory, mpq_srcptr bu
 static bool fit_variant(struct al_fit *f, struct al_table *table, mpq_srcptr memory, bool is_last,
 	struct al_error *err)
 {
-	mpq_t budget;
+	mpq_ptr budget = al_exact_new(&f->session->arena);
 
-	al_inference_finish(&f->inference);
-	if (!read_options(f, err))
+	if (!read_options(f, err) || !find_budget(f, memory, budget, err)
+		|| !solve(f, table, budget, err))
 		return false;
-	mpq_init(budget);
-	bool ok = find_budget(f, memory, budget, err) && solve(f, table, budget, err);
-	if (ok && is_last)
+	if (is_last)
 		note_budget(f, memory, budget, table);
-	mpq_clear(budget);
-	return ok;
+	return true;
 }
 
 static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err)
@@ -348,7 +315,7 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
 		al_format(&f->session->arena, "What fits of %s, the whole model%s", q->title,
 			q->is_own ? "" : " with each variant as its attention"));
 
-	add_columns(table, !q->is_own);
+	al_table_add_fields(table, fields, q->is_own ? 0 : WITH_VARIANT);
 	for (size_t i = 0; i < q->variants.n; i++) {
 		f->configured = q->is_own ? NULL : &q->variants.items[i];
 		if (!fit_variant(f, table, memory, i + 1 == q->variants.n, err))
@@ -365,7 +332,7 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
 
 /* ---- the command ---- */
 
-static bool answer(struct al_fit *f, struct al_error *err)
+static bool fit(struct al_fit *f, struct al_error *err)
 {
 	const char *match = f->options->match, *device = f->options->devices.device;
 	const char *size = f->options->memory ? f->options->memory : device;
@@ -375,8 +342,7 @@ static bool answer(struct al_fit *f, struct al_error *err)
 			"--memory and --device both say what a device holds, expected one of "
 			"them");
 	const char *symbol = f->options->solve ? f->options->solve : match ? "d_ff" : "batch";
-	bool ok;
-	mpq_t memory;
+	mpq_ptr memory = al_exact_new(&f->session->arena);
 
 	if (!al_request_is_about_model(f->request, true))
 		return al_fail(err, AL_EINPUT,
@@ -395,37 +361,33 @@ static bool answer(struct al_fit *f, struct al_error *err)
 			f->options->solve ? "" : " without --solve SYMBOL");
 	if (match)
 		return al_fit_parameters(f, match, err);
-	mpq_init(memory);
-	ok = (size == device ? al_parse_device(&f->session->arena, size, memory, err)
-			     : al_parse_size(&f->session->arena, size, memory, err))
+	return (size == device ? al_parse_device(&f->session->arena, size, memory, err)
+			       : al_parse_size(&f->session->arena, size, memory, err))
 		&& fit_memory(f, memory, err);
-	mpq_clear(memory);
-	return ok;
+}
+
+static bool answer(void *context, struct al_request *request, struct al_error *err)
+{
+	struct al_fit *f = context;
+
+	f->request = request;
+	for (int i = 0; i < AL_FIT_STATES; i++)
+		f->states[i] = al_exact_new(request->arena);
+	return request->family
+		? fit(f, err)
+		: al_fail(err, AL_EINPUT, "%s: only its attention is known, expected a whole model",
+			request->name);
 }
 
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct al_fit_options *o = session->options;
-	struct al_request request;
-	struct al_fit f = {.session = session, .options = o, .request = &request};
+	struct al_fit f = {.session = session, .options = o};
 	struct al_asked asked = o->asked;
 
 	asked.only_modules = true;
-	if (!al_devices_check_mode(&session->line, &o->devices, err)
-		|| !al_ask_request(&request, session, &asked, session->line.words[0], false,
-			AL_BASIS_MODEL, err))
-		return false;
-	for (int i = 0; i < AL_FIT_STATES; i++)
-		mpq_init(f.states[i]);
-	bool ok = request.family
-		? answer(&f, err)
-		: al_fail(err, AL_EINPUT, "%s: only its attention is known, expected a whole model",
-			request.name);
-	for (int i = 0; i < AL_FIT_STATES; i++)
-		mpq_clear(f.states[i]);
-	al_inference_finish(&f.inference);
-	al_request_finish(&request);
-	return ok;
+	return al_devices_check_mode(&session->line, &o->devices, err)
+		&& al_each_request(session, &asked, false, answer, &f, err);
 }
 
 const struct al_command al_command_fit = {

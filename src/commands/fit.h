@@ -24,8 +24,8 @@ struct al_fit {
 	bool is_inference;
 	struct al_training training;
 	struct al_inference inference;
-	struct al_ledger ledger;
-	mpq_t states[AL_FIT_STATES]; /* as the last evaluation found them */
+	struct al_ledger *ledger;
+	mpq_ptr states[AL_FIT_STATES]; /* as the last evaluation found them */
 	int n_states;
 };
 

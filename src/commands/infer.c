@@ -5,45 +5,37 @@
 #include "catalog/gpu.h"
 #include "commands/explain.h"
 
-#include <string.h>
-
 static bool check_stages(struct al_request *q, int64_t pp, struct al_error *err)
 {
-	const struct al_setting *layers;
+	int64_t n_layers;
 
-	if (pp <= 1 || !al_settings_get(&q->settings, "n_layers", &layers, err))
-		return pp <= 1;
-	return (layers && layers->value.integer >= pp)
-		|| al_fail(err, AL_EINPUT,
-			"pp is %lld, expected at most as many stages as the %lld layers of %s",
-			(long long)pp, (long long)(layers ? layers->value.integer : 0), q->name);
+	return pp <= 1
+		|| (al_request_number(q, "n_layers", 0, 0, &n_layers, err)
+			&& (n_layers >= pp
+				|| al_fail(err, AL_EINPUT,
+					"pp is %lld, expected at most as many stages as the %lld "
+					"layers of %s",
+					(long long)pp, (long long)n_layers, q->name)));
 }
 
 /* Experts are dealt out over devices that hold the same layers. */
 static bool check_experts(struct al_request *q, int64_t devices, int64_t ep, struct al_error *err)
 {
-	const struct al_setting *experts = NULL;
+	int64_t experts;
 
 	if (ep <= 1)
 		return true;
 	if (devices % ep != 0)
 		return al_fail(err, AL_EINPUT, "tp*dp (%lld) is not a multiple of ep (%lld)",
 			(long long)devices, (long long)ep);
-	if (!al_settings_get(&q->settings, "n_experts", &experts, err))
+	if (!al_request_number(q, "n_experts", 0, 0, &experts, err))
 		return false;
-	if (!experts || experts->value.integer == 0)
+	if (experts == 0)
 		return al_fail(err, AL_EINPUT, "--ep %lld: %s has no experts", (long long)ep,
 			q->name);
-	return experts->value.integer % ep == 0
+	return experts % ep == 0
 		|| al_fail(err, AL_EINPUT, "n_experts (%lld) is not a multiple of ep (%lld)",
-			(long long)experts->value.integer, (long long)ep);
-}
-
-static bool check_engine(const struct al_request *q, struct al_error *err)
-{
-	return !q->engine.has_mtp || (q->family && q->family->n_extras > 0)
-		|| al_fail(err, AL_EINPUT, "--mtp: %s has no layers that predict further tokens",
-			q->name);
+			(long long)experts, (long long)ep);
 }
 
 /* "H200x8": tensor parallelism over all where no degree was given; else the degrees make up the
@@ -70,13 +62,12 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 	struct al_request *q, struct al_error *err)
 {
 	struct al_training training;
-	const struct al_setting *source;
 
-	*inference = (struct al_inference){.activation_bytes = 2};
-	if (!check_engine(q, err) || !al_devices_init(&training, o, q, err)
-		|| !al_devices_tokens(&training, q, err)
+	*inference = (struct al_inference){.activation_bytes = 2, .engine = &q->engine};
+	if (!al_devices_init(&training, o, q, err)
 		|| !al_request_cache_format(q, o->cache_dtype, err)
-		|| !al_settings_get(&q->settings, "source_seq", &source, err))
+		|| !al_request_number(q, "source_seq", 0, training.seq, &inference->source_seq,
+			err))
 		return false;
 	if (training.interleave > 1 || training.cp > 1 || training.zero > 0)
 		return al_fail(err, AL_EINPUT,
@@ -87,63 +78,31 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 		return false;
 	inference->cache = q->cache.dtype;
 	inference->share = training.share;
-	inference->batch = (training.batch + training.dp - 1) / training.dp;
+	inference->batch = al_divide_up(training.batch, training.dp);
 	inference->pp = training.pp;
 	inference->ep = training.ep;
 	inference->seq = training.seq;
-	inference->source_seq = source ? source->value.integer : training.seq;
 	if (!lay_out_device(q, o, &training, err))
 		return false;
 	inference->tp = training.tp;
-	inference->engine = &q->engine;
-	inference->weights = al_new(q->arena, struct al_quantisation);
-	return al_quantisation_init(inference->weights, q->arena, q->catalog, q->model, o->dtype,
-		err);
+	inference->weights = al_request_quantisation(q, o->dtype, err);
+	return inference->weights;
 }
 
-void al_inference_finish(struct al_inference *inference)
-{
-	if (inference->weights)
-		al_quantisation_finish(inference->weights);
-	inference->weights = NULL;
-}
+struct record {
+	struct al_titled state;
+	mpq_srcptr bytes, read, flops, intensity;
+};
 
-static struct al_column bytes_column(const char *key, const char *title)
-{
-	return (struct al_column){.key = key,
-		.title = title,
-		.unit = "B",
-		.quantity = AL_QUANTITY_BYTES,
-		.digits = AL_DIGITS_ALL};
-}
-
-void al_inference_columns(struct al_table *table)
-{
-	static const struct al_column columns[] = {
-		{.key = "read",
-			.title = "Read/new token",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
-		{.key = "flops",
-			.title = "FLOPs/new token",
-			.unit = "FLOP",
-			.quantity = AL_QUANTITY_FLOPS,
-			.digits = AL_DIGITS_ALL},
-	};
-
-	al_table_add_column(table, bytes_column("bytes", "Memory"));
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-}
-
-static void add_columns(struct al_table *t)
-{
-	al_table_add_column(t,
-		(struct al_column){.key = "state", .title = "State", .is_key = true});
-	al_inference_columns(t);
-	al_table_add_column(t,
-		(struct al_column){.key = "intensity", .title = "FLOPs per byte", .digits = 2});
-}
+static const struct al_table_field fields[] = {
+	{AL_COLUMN_KEY("state", "State"), AL_MEMBER(struct record, state)},
+	{AL_COLUMN_BYTES("bytes", "Memory"), AL_MEMBER(struct record, bytes)},
+	{AL_COLUMN_BYTES("read", "Read/new token"), AL_MEMBER(struct record, read)},
+	{AL_COLUMN_FLOPS("flops", "FLOPs/new token"), AL_MEMBER(struct record, flops)},
+	{{.key = "intensity", .title = "FLOPs per byte", .digits = 2},
+		AL_MEMBER(struct record, intensity)},
+	AL_FIELDS_END,
+};
 
 /* What a variant doesn't declare is not known, and neither is a total with it. */
 struct answer {
@@ -163,29 +122,22 @@ static bool is_known(const struct answer *a, int state, bool of_flops)
 }
 
 /* `state` AL_N_STATES: the total. */
-static void add_row(const struct answer *a, int state, const char *name,
+static void add_row(const struct answer *a, int state, struct al_titled name,
 	const struct al_inference_row *row)
 {
-	struct al_cell *cell = al_table_add_row(a->table);
 	const bool has_bytes = is_known(a, state, false), has_flops = is_known(a, state, true);
 	const bool is_read = has_bytes || state == AL_STATE_ACTIVATIONS;
-	mpq_t intensity;
+	mpq_ptr intensity = al_exact_new(&a->table->arena);
+	struct record record = {.state = name,
+		.bytes = has_bytes ? row->bytes : NULL,
+		.read = is_read ? row->read : NULL,
+		.flops = has_flops ? row->flops : NULL};
 
-	al_cell_set_titled(a->table, &cell[0], name,
-		state == AL_N_STATES ? NULL : al_memory_state_titles[state]);
-	if (has_bytes)
-		al_cell_set_exact(a->table, &cell[1], row->bytes);
-	cell += 2;
-	if (is_read)
-		al_cell_set_exact(a->table, cell, row->read);
-	if (has_flops)
-		al_cell_set_exact(a->table, &cell[1], row->flops);
-	if (!is_read || !has_flops || mpq_sgn(row->read) == 0)
-		return;
-	mpq_init(intensity);
-	mpq_div(intensity, row->flops, row->read);
-	al_cell_set_exact(a->table, &cell[2], intensity);
-	mpq_clear(intensity);
+	if (is_read && has_flops && mpq_sgn(row->read) != 0) {
+		mpq_div(intensity, row->flops, row->read);
+		record.intensity = intensity;
+	}
+	al_table_add_record(a->table, &record);
 }
 
 static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_STATES])
@@ -196,14 +148,17 @@ static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_S
 		const enum al_memory_state state = al_inference_states[i];
 		if (state == AL_STATE_OVERHEAD && mpq_sgn(rows[state].bytes) == 0)
 			continue;
-		add_row(a, (int)state, al_memory_state_names[state], &rows[state]);
+		add_row(a, (int)state,
+			(struct al_titled){al_memory_state_names[state],
+				al_memory_state_titles[state]},
+			&rows[state]);
 	}
 	for (int i = 1; i < AL_N_STATES; i++) {
 		al_exact_add(total->bytes, rows[i].bytes);
 		al_exact_add(total->read, rows[i].read);
 		al_exact_add(total->flops, rows[i].flops);
 	}
-	add_row(a, AL_N_STATES, "total", total);
+	add_row(a, AL_N_STATES, (struct al_titled){"total", NULL}, total);
 	al_table_mark_total(a->table);
 }
 
@@ -265,12 +220,9 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 		}
 }
 
-static const struct al_table *find_bounds(const struct al_session *session)
+static void finish_rows(void *rows)
 {
-	for (size_t i = 0; i < session->n_tables; i++)
-		if (strcmp(session->tables[i]->id, "bounds") == 0)
-			return session->tables[i];
-	return NULL;
+	al_inference_rows_finish(rows);
 }
 
 static bool answer(struct al_session *session, struct al_request *q, struct al_inference *inference,
@@ -282,31 +234,31 @@ static bool answer(struct al_session *session, struct al_request *q, struct al_i
 					   al_request_covered(q, o->devices.is_whole))),
 		.ledger = ledger,
 		.inference = inference};
-	struct al_inference_row rows[AL_N_STATES];
+	struct al_inference_row *rows = al_new_array(q->arena, struct al_inference_row,
+		AL_N_STATES);
 	struct al_inference_explainer explainer;
+	const struct al_table *bounds = NULL;
 
-	add_columns(a.table);
+	al_table_add_fields(a.table, fields, 0);
 	if (o->explains) {
 		al_explain_inference(session, inference, &explainer);
 		inference->watch = &explainer.watch;
 	}
 	al_inference_rows_init(rows);
-	bool ok = al_ledger_infer_largest(ledger, inference, rows, err);
-	mpq_t weights;
-	mpq_init(weights);
-	mpq_set(weights, rows[AL_STATE_WEIGHTS].bytes);
-	if (ok)
-		add_rows(&a, rows);
-	if (ok && o->devices.device)
-		ok = al_add_bounds(session, q, inference, &rows[AL_STATE_WEIGHTS], weights, err);
-	mpq_clear(weights);
-	al_inference_rows_finish(rows);
+	al_arena_defer(q->arena, finish_rows, rows);
+	if (!al_ledger_infer_largest(ledger, inference, rows, err))
+		return false;
+	mpq_srcptr weights = al_exact_copy(q->arena, rows[AL_STATE_WEIGHTS].bytes);
+	add_rows(&a, rows);
+	if (o->devices.device
+		&& !al_add_bounds(session, q, inference, &rows[AL_STATE_WEIGHTS], weights, &bounds,
+			err))
+		return false;
 	add_notes(a.table, q, inference, &o->devices, o->explains);
 	note_packed(a.table, inference, ledger);
-	if (ok)
-		session->style.summary = al_memory_summarize_inference(&session->arena, a.table,
-			find_bounds(session), q, inference, &o->devices);
-	return ok;
+	session->style.summary = al_memory_summarize_inference(&session->arena, a.table, bounds, q,
+		inference, &o->devices);
+	return true;
 }
 
 bool al_infer_answer(struct al_session *session, struct al_request *q, struct al_error *err)
@@ -314,11 +266,9 @@ bool al_infer_answer(struct al_session *session, struct al_request *q, struct al
 	const struct al_memory_options *o = session->options;
 	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0], true);
 	struct al_inference inference;
-	struct al_ledger ledger;
 
-	if (o->asked.utilization)
-		return al_fail(err, AL_EINPUT,
-			"--utilization is of a device's memory: expected it with fit --memory");
+	if (!al_check_engine(q, false, err))
+		return false;
 	if (q->variants.n > 1)
 		return al_fail(err, AL_EINPUT,
 			"--inference answers for one variant at a time, found %zu", q->variants.n);
@@ -328,11 +278,6 @@ bool al_infer_answer(struct al_session *session, struct al_request *q, struct al
 	ask.detail = al_inference_detail(&inference);
 	ask.explains = o->explains;
 	ask.quantisation = inference.weights;
-	bool ok = al_ledger_open(&ledger, &ask, err);
-	if (ok) {
-		ok = answer(session, q, &inference, &ledger, err);
-		al_ledger_close(&ledger);
-	}
-	al_inference_finish(&inference);
-	return ok;
+	struct al_ledger *ledger = al_ledger_create(q->arena, &ask, err);
+	return ledger && answer(session, q, &inference, ledger, err);
 }

@@ -5,7 +5,7 @@
 
 /* ---- rules ---- */
 
-static const struct {
+static const struct rule {
 	const char *state, *number, *rule;
 } rules[] = {
 	{"weights", "bytes", "numbers of each tensor on one device * bytes of its format"},
@@ -25,46 +25,34 @@ static const struct {
 	{"total", "intensity", "flops / read"},
 };
 
-static void add_rules(struct al_session *session)
-{
-	struct al_table *table = al_session_table(session, "rules", "How the numbers come about");
-
-	al_table_add_column(table,
-		(struct al_column){.key = "state", .title = "State", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "number", .title = "Column", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "rule", .title = "Rule"});
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++) {
-		struct al_cell *cell = al_table_add_row(table);
-		al_cell_set_text(table, cell++, rules[i].state);
-		al_cell_set_text(table, cell++, rules[i].number);
-		al_cell_set_text(table, cell, rules[i].rule);
-	}
-}
+static const struct al_table_field rule_fields[] = {
+	{AL_COLUMN_KEY("state", "State"), AL_MEMBER(struct rule, state)},
+	{AL_COLUMN_KEY("number", "Column"), AL_MEMBER(struct rule, number)},
+	{{.key = "rule", .title = "Rule"}, AL_MEMBER(struct rule, rule)},
+	AL_FIELDS_END,
+};
 
 /* ---- entries ---- */
 
-static struct al_table *entries_table(struct al_session *session)
-{
-	static const struct al_column columns[] = {
-		{.key = "state", .title = "State", .is_key = true},
-		{.key = "name", .title = "Entry", .is_key = true},
-		{.key = "formula", .title = "Formula"},
-		{.key = "substituted", .title = "Substituted"},
-		{.key = "times",
-			.title = "Times",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-	};
-	struct al_table *table = al_session_table(session, "entries",
-		"What each number is the sum of");
+struct record {
+	const char *state, *name, *formula, *substituted, *source, *format;
+	int64_t times;
+	struct al_inference_row row;
+};
 
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-	al_inference_columns(table);
-	al_table_add_column(table, (struct al_column){.key = "source", .title = "Source"});
-	al_table_add_column(table, (struct al_column){.key = "format", .title = "Format"});
-	return table;
-}
+static const struct al_table_field fields[] = {
+	{AL_COLUMN_KEY("state", "State"), AL_MEMBER(struct record, state)},
+	{AL_COLUMN_KEY("name", "Entry"), AL_MEMBER(struct record, name)},
+	{{.key = "formula", .title = "Formula"}, AL_MEMBER(struct record, formula)},
+	{{.key = "substituted", .title = "Substituted"}, AL_MEMBER(struct record, substituted)},
+	{AL_COLUMN_COUNT("times", "Times"), AL_MEMBER(struct record, times)},
+	{AL_COLUMN_BYTES("bytes", "Memory"), AL_MEMBER(struct record, row.bytes)},
+	{AL_COLUMN_BYTES("read", "Read/new token"), AL_MEMBER(struct record, row.read)},
+	{AL_COLUMN_FLOPS("flops", "FLOPs/new token"), AL_MEMBER(struct record, row.flops)},
+	{{.key = "source", .title = "Source"}, AL_MEMBER(struct record, source)},
+	{{.key = "format", .title = "Format"}, AL_MEMBER(struct record, format)},
+	AL_FIELDS_END,
+};
 
 struct texts {
 	const char *formula, *substituted;
@@ -73,21 +61,16 @@ struct texts {
 /* Beyond one device, its share of the entry: " * 1/8"; "" where it has all of it. */
 static const char *share_of(struct al_arena *arena, const struct al_inference_part *part)
 {
-	mpq_t share;
+	mpq_ptr share = al_exact_new(arena);
 
-	mpq_init(share);
-	if (part->cached && mpq_sgn(part->entry->elements) != 0)
-		mpq_div(share, part->cached->rank, part->entry->elements);
-	else if (mpq_sgn(part->entry->elements) != 0)
-		mpq_div(share, part->entry->device, part->entry->elements);
-	else
-		mpq_set_ui(share, 1, 1);
-	const char *text = mpq_cmp_ui(share, 1, 1) == 0
+	if (mpq_sgn(part->entry->elements) == 0)
+		return "";
+	mpq_div(share, part->cached ? part->cached->rank : part->entry->device,
+		part->entry->elements);
+	return mpq_cmp_ui(share, 1, 1) == 0
 		? ""
 		: al_format(arena, " * %ld/%ld", mpz_get_si(mpq_numref(share)),
 			mpz_get_si(mpq_denref(share)));
-	mpq_clear(share);
-	return text;
 }
 
 static struct texts texts_of_tensor(struct al_arena *arena, const struct al_inference *inference,
@@ -169,34 +152,33 @@ static const char *format_of(struct al_arena *arena, const struct al_dtype *stor
 static void hear(void *context, const struct al_inference_part *part)
 {
 	const struct al_inference_explainer *explainer = context;
-	const struct al_inference *inference = explainer->inference;
-	struct al_table *table = explainer->table;
-	struct al_cell *cell = al_table_add_row(table);
-	struct texts texts = (!part->entry ? texts_of_held
-			: part->numbers	   ? texts_of_tensor
-					   : texts_of_product)(&table->arena, inference, part);
+	struct al_arena *arena = &explainer->table->arena;
+	const struct texts texts = (!part->entry ? texts_of_held
+			: part->numbers		 ? texts_of_tensor
+					: texts_of_product)(arena, explainer->inference, part);
 
-	al_cell_set_text(table, &cell[0], al_memory_state_names[part->state]);
-	al_cell_set_text(table, &cell[1], name_of(&table->arena, part));
-	al_cell_set_text(table, &cell[2], texts.formula);
-	al_cell_set_text(table, &cell[3], texts.substituted);
-	al_cell_set_int(table, &cell[4], part->entry ? part->entry->times : 1);
-	al_cell_set_exact(table, &cell[5], part->row->bytes);
-	cell += 6;
-	al_cell_set_exact(table, cell++, part->row->read);
-	al_cell_set_exact(table, cell++, part->row->flops);
-	if (part->entry && part->entry->source)
-		al_cell_set_text(table, cell, part->entry->source);
-	cell++;
-	if (part->storage)
-		al_cell_set_text(table, cell, format_of(&table->arena, part->storage));
+	al_table_add_record(explainer->table,
+		&(struct record){.state = al_memory_state_names[part->state],
+			.name = name_of(arena, part),
+			.formula = texts.formula,
+			.substituted = texts.substituted,
+			.source = part->entry ? part->entry->source : NULL,
+			.format = part->storage ? format_of(arena, part->storage) : NULL,
+			.times = part->entry ? part->entry->times : 1,
+			.row = *part->row});
 }
 
 void al_explain_inference(struct al_session *session, const struct al_inference *inference,
 	struct al_inference_explainer *explainer)
 {
-	add_rules(session);
-	*explainer = (struct al_inference_explainer){.table = entries_table(session),
+	struct al_table *table = al_session_table(session, "rules", "How the numbers come about");
+
+	al_table_add_fields(table, rule_fields, 0);
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		al_table_add_record(table, &rules[i]);
+	*explainer = (struct al_inference_explainer){.table = al_session_table(session, "entries",
+							     "What each number is the sum of"),
 		.inference = inference,
 		.watch = {hear, explainer}};
+	al_table_add_fields(explainer->table, fields, 0);
 }

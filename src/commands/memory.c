@@ -28,43 +28,22 @@ struct answer {
 	struct al_session *session;
 	const struct al_memory_options *options;
 	struct al_table *table;
-	const char *base_name; /* the variant of that; NULL: none */
+	const char *base_name; /* the variant that savings compare with; NULL: none */
 	bool shows_model, shows_variant, is_noted;
 	/* of the request that is being answered: */
 	struct al_request *request;
 	struct al_training training; /* of a model */
 	bool is_about_model;
-	mpq_t base; /* the total that savings compare with */
-	bool has_base;
+	mpq_srcptr base; /* the total that savings compare with; NULL: it isn't known */
 };
 
 /* ---- figures ---- */
 
-static void figures_init(struct al_training_figures *figures)
+struct al_titled al_training_state(int state)
 {
-	*figures = (struct al_training_figures){.stage_index = 0};
-	al_stage_memory_init(&figures->stage);
-	for (int i = 0; i < AL_N_TRAINING_FIGURES; i++)
-		mpq_init(figures->values[i]);
-}
-
-static void figures_finish(struct al_training_figures *figures)
-{
-	al_stage_memory_finish(&figures->stage);
-	for (int i = 0; i < AL_N_TRAINING_FIGURES; i++)
-		mpq_clear(figures->values[i]);
-}
-
-const char *al_training_state_name(int state)
-{
-	return state == TOTAL ? "total" : al_memory_state_names[state];
-}
-
-const char *al_training_state_title(int state)
-{
-	const char *title = state == TOTAL ? NULL : al_memory_state_titles[state];
-
-	return title ? title : al_training_state_name(state);
+	return state == TOTAL
+		? (struct al_titled){"total", NULL}
+		: (struct al_titled){al_memory_state_names[state], al_memory_state_titles[state]};
 }
 
 bool al_training_is_told(const struct al_training *training, int state)
@@ -72,77 +51,87 @@ bool al_training_is_told(const struct al_training *training, int state)
 	return state != AL_STATE_WORKING || (training && al_training_has_working(training));
 }
 
-/* What the ledger calls a state of attention alone. */
-static enum al_measure measure_of(int state)
+static void finish_stage(void *stage)
 {
-	return state == TOTAL ? AL_TOTAL : (enum al_measure)(AL_WEIGHTS + state);
-}
-
-static bool training_is_known(const struct al_training_figures *figures, int state)
-{
-	return !figures->undeclared.variant
-		|| (state != AL_STATE_ACTIVATIONS && state != AL_TRAINING_TOTAL);
+	al_stage_memory_finish(stage);
 }
 
 static bool measure_model(struct answer *a, struct al_ledger *ledger,
 	struct al_training_figures *out, struct al_error *err)
 {
-	if (!al_train_stages(ledger, &a->training, &out->stage, &out->stage_index, err)
-		|| !al_ledger_count(ledger, AL_COUNT_PARAMETERS,
-			out->values[AL_TRAINING_PARAMETERS], err))
+	struct al_arena *arena = &a->session->arena;
+	mpq_ptr values[AL_N_TRAINING_FIGURES];
+
+	out->stage = al_new(arena, struct al_stage_memory);
+	al_stage_memory_init(out->stage);
+	al_arena_defer(arena, finish_stage, out->stage);
+	for (int i = 0; i < AL_N_TRAINING_FIGURES; i++)
+		out->values[i] = values[i] = al_exact_new(arena);
+	if (!al_train_stages(ledger, &a->training, out->stage, &out->stage_index, err)
+		|| !al_ledger_count(ledger, AL_COUNT_PARAMETERS, values[AL_TRAINING_PARAMETERS],
+			err))
 		return false;
 	for (int state = 0; state < TOTAL; state++)
-		al_stage_memory_sum(&out->stage, (enum al_memory_state)state, out->values[state]);
-	al_stage_memory_total(&out->stage, out->values[TOTAL]);
+		al_stage_memory_sum(out->stage, (enum al_memory_state)state, values[state]);
+	al_stage_memory_total(out->stage, values[TOTAL]);
 	return true;
 }
 
+/* By the ledger's measures. */
 static bool measure_attention(struct answer *a, struct al_ledger *ledger,
 	struct al_training_figures *out, struct al_error *err)
 {
-	const struct al_recipe *recipe = a->request->recipe;
+	static const enum al_measure measures[AL_N_TRAINING_FIGURES] = {
+		[AL_STATE_WEIGHTS] = AL_WEIGHTS,
+		[AL_STATE_GRADIENTS] = AL_GRADIENTS,
+		[AL_STATE_OPTIMIZER] = AL_OPTIMIZER,
+		[AL_STATE_ACTIVATIONS] = AL_ACTIVATIONS,
+		[TOTAL] = AL_TOTAL,
+		[AL_TRAINING_PARAMETERS] = AL_PARAMETERS,
+	};
 
-	for (int state = 0; state <= TOTAL; state++)
-		if (al_training_is_told(NULL, state)
-			&& !al_ledger_measure(ledger, measure_of(state), recipe, out->values[state],
-				err))
+	for (int i = 0; i < AL_N_TRAINING_FIGURES; i++) {
+		mpq_ptr value = al_exact_new(&a->session->arena);
+		if (al_training_is_told(NULL, i)
+			&& !al_ledger_measure(ledger, measures[i], a->request->recipe, value, err))
 			return false;
-	return al_ledger_measure(ledger, AL_PARAMETERS, NULL, out->values[AL_TRAINING_PARAMETERS],
-		err);
+		out->values[i] = value;
+	}
+	return true;
 }
 
-static bool open_ledger(struct answer *a, size_t i, struct al_ledger *ledger, struct al_error *err)
+static struct al_ledger *open_ledger(struct answer *a, size_t i, struct al_error *err)
 {
 	struct al_request *q = a->request;
+	const struct al_ledger_ask block = {.settings = &q->settings,
+		.basis = &q->basis,
+		.configured = &q->variants.items[i]};
 
-	if (!a->is_about_model)
-		return al_ledger_open_module(ledger, &q->variants.items[i], &q->settings, &q->basis,
-			err);
-	return al_open_training(q, q->is_own ? NULL : &q->variants.items[i], &a->training, ledger,
-		err);
+	return a->is_about_model
+		? al_open_training(q, q->is_own ? NULL : &q->variants.items[i], &a->training, err)
+		: al_ledger_create(q->arena, &block, err);
 }
 
+/* With one of the request's variants. */
 static bool measure(struct answer *a, size_t i, struct al_training_figures *out,
 	struct al_error *err)
 {
-	struct al_ledger ledger;
+	struct al_ledger *ledger = open_ledger(a, i, err);
 
-	if (!open_ledger(a, i, &ledger, err))
+	*out = (struct al_training_figures){.stage_index = 0};
+	if (!ledger
+		|| !(a->is_about_model ? measure_model : measure_attention)(a, ledger, out, err))
 		return false;
-	bool ok = a->is_about_model ? measure_model(a, &ledger, out, err)
-				    : measure_attention(a, &ledger, out, err);
-	if (ok && (!a->is_about_model || (a->training.share.parts >> AL_PART_ATTENTION & 1)))
-		(void)al_ledger_declares(&ledger, AL_TOTAL, a->request->recipe, &out->undeclared);
-	al_ledger_close(&ledger);
-	return ok;
+	if ((!a->is_about_model || (a->training.share.parts >> AL_PART_ATTENTION & 1))
+		&& !al_ledger_declares(ledger, AL_TOTAL, a->request->recipe, &out->undeclared))
+		out->values[AL_STATE_ACTIVATIONS] = out->values[TOTAL] = NULL;
+	return true;
 }
 
 static const struct al_training *training_of(const struct answer *a)
 {
 	return a->is_about_model ? &a->training : NULL;
 }
-
-/* ---- notes ---- */
 
 static void add_notes(struct answer *a)
 {
@@ -156,136 +145,100 @@ static void add_notes(struct answer *a)
 
 /* ---- a row a state ---- */
 
-static void add_states(struct answer *a, const struct al_training_figures *figures)
-{
-	struct al_table *table = a->table;
+struct state_record {
+	struct al_titled state;
+	mpq_srcptr bytes;
+};
 
-	al_table_add_column(table,
-		(struct al_column){.key = "state", .title = "State", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "bytes",
-			.title = "Memory",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL});
-	for (int state = 0; state <= TOTAL; state++) {
-		if (!al_training_is_told(training_of(a), state))
-			continue;
-		struct al_cell *row = al_table_add_row(table);
-		al_cell_set_titled(table, &row[0], al_training_state_name(state),
-			al_training_state_title(state));
-		if (training_is_known(figures, state))
-			al_cell_set_exact(table, &row[1], figures->values[state]);
-	}
-	al_table_mark_total(table);
-}
+static const struct al_table_field state_fields[] = {
+	{AL_COLUMN_KEY("state", "State"), AL_MEMBER(struct state_record, state)},
+	{AL_COLUMN_BYTES("bytes", "Memory"), AL_MEMBER(struct state_record, bytes)},
+	AL_FIELDS_END,
+};
 
 static bool answer_by_state(struct answer *a, struct al_error *err)
 {
 	struct al_training_figures figures;
 
-	figures_init(&figures);
-	bool ok = measure(a, 0, &figures, err);
-	if (ok) {
-		add_states(a, &figures);
-		add_notes(a);
-		a->session->style.summary = al_memory_summarize_training(&a->session->arena,
-			a->table, a->request, training_of(a), a->options->devices.is_whole);
-		if (figures.undeclared.variant)
-			al_note_undeclared(&figures.undeclared, a->table);
-		if (a->is_about_model && a->training.pp > 1)
-			al_table_note(a->table, "the stage that needs most is number %lld of %lld",
-				(long long)figures.stage_index + 1, (long long)a->training.pp);
-	}
-	if (ok && a->options->explains && a->is_about_model)
-		ok = al_explain_training(a->session, a->request, &a->training, &figures, err);
-	figures_finish(&figures);
-	return ok;
+	if (!measure(a, 0, &figures, err))
+		return false;
+	al_table_add_fields(a->table, state_fields, 0);
+	for (int state = 0; state <= TOTAL; state++)
+		if (al_training_is_told(training_of(a), state))
+			al_table_add_record(a->table,
+				&(struct state_record){al_training_state(state),
+					figures.values[state]});
+	al_table_mark_total(a->table);
+	add_notes(a);
+	a->session->style.summary = al_memory_summarize_training(&a->session->arena, a->table,
+		a->request, training_of(a), a->options->devices.is_whole);
+	if (figures.undeclared.variant)
+		al_note_undeclared(&figures.undeclared, a->table);
+	if (a->is_about_model && a->training.pp > 1)
+		al_table_note(a->table, "the stage that needs most is number %lld of %lld",
+			(long long)figures.stage_index + 1, (long long)a->training.pp);
+	return !a->options->explains || !a->is_about_model
+		|| al_explain_training(a->session, a->request, &a->training, &figures, err);
 }
 
 /* ---- a row a model or variant ---- */
 
-static struct al_column column_of(int state)
+struct record {
+	struct al_titled model, variant;
+	struct al_training_figures figures;
+	mpq_srcptr saving;
+};
+
+enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_WORKING = 4 };
+
+#define STATE(name, heading, state) \
+	AL_COLUMN_BYTES(name, heading), AL_MEMBER(struct record, figures.values[state])
+
+static const struct al_table_field fields[] = {
+	{AL_COLUMN_KEY("model", "Model"), AL_MEMBER(struct record, model), .when = WITH_MODEL},
+	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct record, variant),
+		.when = WITH_VARIANT},
+	{AL_COLUMN_COUNT("parameters", "Parameters"),
+		AL_MEMBER(struct record, figures.values[AL_TRAINING_PARAMETERS])},
+	{STATE("weights", "Weights", AL_STATE_WEIGHTS)},
+	{STATE("gradients", "Gradients", AL_STATE_GRADIENTS)},
+	{STATE("optimizer", "Optimizer states", AL_STATE_OPTIMIZER)},
+	{STATE("activations", "Activations", AL_STATE_ACTIVATIONS)},
+	{STATE("working", "Working set", AL_STATE_WORKING), .when = WITH_WORKING},
+	{STATE("total", "Total", TOTAL)},
+	{{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
+		AL_MEMBER(struct record, saving), .when = WITH_VARIANT},
+	AL_FIELDS_END,
+};
+
+static void add_fields(struct answer *a)
 {
-	struct al_column column = al_measure_column(measure_of(state));
-
-	if (state == AL_STATE_WORKING) {
-		column.key = al_training_state_name(state);
-		column.title = "Working set";
-	}
-	return column;
-}
-
-static void add_columns(struct answer *a)
-{
-	struct al_table *t = a->table;
-
-	if (a->shows_model)
-		al_table_add_column(t,
-			(struct al_column){.key = "model", .title = "Model", .is_key = true});
-	if (a->shows_variant)
-		al_table_add_column(t,
-			(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	al_table_add_column(t, al_measure_column(AL_PARAMETERS));
-	for (int state = 0; state <= TOTAL; state++)
-		if (al_training_is_told(training_of(a), state))
-			al_table_add_column(t, column_of(state));
-	if (a->shows_variant)
-		al_table_add_column(t,
-			(struct al_column){.key = "saving",
-				.title = "Saving",
-				.unit = "%",
-				.digits = 2});
-}
-
-static void set_saving(struct answer *a, struct al_cell *cell, mpq_srcptr total)
-{
-	mpq_t saving;
-
-	mpq_init(saving);
-	if (a->has_base && al_exact_saving(saving, total, a->base))
-		al_cell_set_exact(a->table, cell, saving);
-	mpq_clear(saving);
-}
-
-static void add_row(struct answer *a, size_t i, const struct al_training_figures *figures)
-{
-	const struct al_configured_variant *configured = &a->request->variants.items[i];
-	struct al_cell *cell = al_table_add_row(a->table);
-
-	if (a->shows_model)
-		al_cell_set_titled(a->table, cell++, a->request->name, a->request->title);
-	if (a->shows_variant)
-		al_cell_set_titled(a->table, cell++, configured->name,
-			configured->title ? configured->title : configured->name);
-	al_cell_set_exact(a->table, cell++, figures->values[AL_TRAINING_PARAMETERS]);
-	for (int state = 0; state <= TOTAL; state++) {
-		if (!al_training_is_told(training_of(a), state))
-			continue;
-		if (training_is_known(figures, state))
-			al_cell_set_exact(a->table, cell, figures->values[state]);
-		cell++;
-	}
-	if (a->shows_variant && training_is_known(figures, TOTAL))
-		set_saving(a, cell, figures->values[TOTAL]);
-	if (figures->undeclared.variant)
-		al_note_undeclared(&figures->undeclared, a->table);
+	al_table_add_fields(a->table, fields,
+		(a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0)
+			| (al_training_is_told(training_of(a), AL_STATE_WORKING) ? WITH_WORKING
+										 : 0));
 }
 
 static bool add_variant(struct answer *a, size_t i, struct al_error *err)
 {
-	struct al_training_figures figures;
+	const struct al_configured_variant *configured = &a->request->variants.items[i];
+	mpq_ptr saving = al_exact_new(&a->session->arena);
+	struct record record = {.model = {a->request->name, a->request->title},
+		.variant = {configured->name, configured->title}};
 
-	figures_init(&figures);
-	bool ok = measure(a, i, &figures, err);
-	if (ok)
-		add_row(a, i, &figures);
-	figures_finish(&figures);
-	return ok;
+	if (!measure(a, i, &record.figures, err))
+		return false;
+	mpq_srcptr total = record.figures.values[TOTAL];
+	if (a->base && total && al_exact_saving(saving, total, a->base))
+		record.saving = saving;
+	al_table_add_record(a->table, &record);
+	if (record.figures.undeclared.variant)
+		al_note_undeclared(&record.figures.undeclared, a->table);
+	return true;
 }
 
 /* The total that savings compare with: --baseline, mha, or the first. */
-static bool find_base(struct answer *a, const char **out, struct al_error *err)
+static bool find_base(struct answer *a, struct al_error *err)
 {
 	const struct al_configured_variants *variants = &a->request->variants;
 	const char *name = a->options->baseline;
@@ -297,18 +250,16 @@ static bool find_base(struct answer *a, const char **out, struct al_error *err)
 	int found = al_find_name(name ? name : "mha", names, variants->n);
 	if (found < 0 && name)
 		return al_fail_unknown(err, "baseline", name, names, variants->n);
-	figures_init(&figures);
-	bool ok = measure(a, found < 0 ? 0 : (size_t)found, &figures, err);
-	a->has_base = ok && training_is_known(&figures, TOTAL);
-	mpq_set(a->base, figures.values[TOTAL]);
-	figures_finish(&figures);
-	*out = names[found < 0 ? 0 : found];
-	return ok;
+	if (!measure(a, found < 0 ? 0 : (size_t)found, &figures, err))
+		return false;
+	a->base = figures.values[TOTAL];
+	a->base_name = names[found < 0 ? 0 : found];
+	return true;
 }
 
 static bool answer_by_variant(struct answer *a, struct al_error *err)
 {
-	if (a->shows_variant && !find_base(a, &a->base_name, err))
+	if (a->shows_variant && !find_base(a, err))
 		return false;
 	for (size_t i = 0; i < a->request->variants.n; i++)
 		if (!add_variant(a, i, err))
@@ -327,13 +278,9 @@ static bool answer_by_variant(struct answer *a, struct al_error *err)
 
 static bool begin_request(struct answer *a, struct al_error *err)
 {
-	struct al_request *q = a->request;
-
-	a->is_about_model = al_request_is_about_model(q, a->options->devices.is_whole);
-	if (!a->is_about_model)
-		return al_devices_refuse(&a->session->line, q, err);
-	return al_devices_init(&a->training, &a->options->devices, q, err)
-		&& al_devices_tokens(&a->training, q, err);
+	return a->is_about_model
+		? al_devices_init(&a->training, &a->options->devices, a->request, err)
+		: al_devices_refuse(&a->session->line, a->request, err);
 }
 
 /* One variant, or a model's own attention, is told by state. */
@@ -345,76 +292,54 @@ static bool is_by_state(const struct answer *a)
 
 static bool answer_one(struct answer *a, struct al_error *err)
 {
+	const bool explains = a->options->explains;
+
 	if (!begin_request(a, err))
 		return false;
 	a->table = al_session_table(a->session, "memory",
 		al_format(&a->session->arena, "Training memory of %s",
 			al_request_covered(a->request, a->options->devices.is_whole)));
-	if (is_by_state(a)) {
-		if (!answer_by_state(a, err))
-			return false;
-	} else {
-		if (a->options->explains && a->is_about_model)
+	if (!is_by_state(a)) {
+		if (explains && a->is_about_model)
 			return al_fail(err, AL_EINPUT,
 				"--explain tells of a model with its own attention; expected no "
 				"variants, or no --whole");
-		add_columns(a);
-		if (!answer_by_variant(a, err))
-			return false;
+		add_fields(a);
 	}
-	return !a->options->explains || a->is_about_model
-		|| al_explain_attention(a->session, a->request, err);
+	return (is_by_state(a) ? answer_by_state : answer_by_variant)(a, err)
+		&& (!explains || a->is_about_model
+			|| al_explain_attention(a->session, a->request, err));
 }
 
+/* One of several. */
 static bool add_model(struct answer *a, struct al_error *err)
 {
 	const struct al_request *q = a->request;
 
-	if (!al_request_is_about_model(q, a->options->devices.is_whole))
+	if (!a->is_about_model)
 		return al_fail(err, AL_EINPUT, "%s: comparing several models needs %s", q->name,
 			q->is_own ? "models whose parts are all known"
 				  : "--whole (attention alone cannot be compared)");
 	if (!begin_request(a, err))
 		return false;
-	if (a->table->n_columns == 0)
-		add_columns(a);
+	if (!a->table) {
+		a->table = al_session_table(a->session, "memory", "Training memory");
+		add_fields(a);
+	}
 	return answer_by_variant(a, err);
 }
 
-static bool answer_several(struct answer *a, struct al_error *err)
+static bool answer(void *context, struct al_request *request, struct al_error *err)
 {
-	const struct al_command_line *line = &a->session->line;
-	bool ok = true;
+	struct answer *a = context;
 
-	if (a->options->devices.is_inference || a->options->explains)
-		return al_fail(err, AL_EINPUT, "--%s answers for one model at a time, found %zu",
-			a->options->explains ? "explain" : "inference", line->n_words);
-	a->table = al_session_table(a->session, "memory", "Training memory");
-	for (size_t i = 0; ok && i < line->n_words; i++) {
-		struct al_request request;
-		if (!al_ask_request(&request, a->session, &a->options->asked, line->words[i], false,
-			    AL_BASIS_MODEL, err))
-			return false;
-		a->request = &request;
-		ok = add_model(a, err);
-		al_request_finish(&request);
-	}
-	return ok;
-}
-
-static bool answer_request(struct answer *a, struct al_error *err)
-{
-	struct al_request request;
-
-	if (!al_ask_request(&request, a->session, &a->options->asked, a->session->line.words[0],
-		    true, AL_BASIS_MODEL, err))
-		return false;
-	a->request = &request;
-	bool is_inference = a->options->devices.is_inference
-		&& al_request_is_about_model(&request, a->options->devices.is_whole);
-	bool ok = is_inference ? al_infer_answer(a->session, &request, err) : answer_one(a, err);
-	al_request_finish(&request);
-	return ok;
+	a->request = request;
+	a->is_about_model = al_request_is_about_model(request, a->options->devices.is_whole);
+	if (a->shows_model)
+		return add_model(a, err);
+	return a->options->devices.is_inference && a->is_about_model
+		? al_infer_answer(a->session, request, err)
+		: answer_one(a, err);
 }
 
 static bool run(struct al_session *session, struct al_error *err)
@@ -430,10 +355,10 @@ static bool run(struct al_session *session, struct al_error *err)
 	if (o->baseline && !a.shows_variant)
 		return al_fail(err, AL_EINPUT,
 			"--baseline names one of several variants, expected --variants A,B,C");
-	mpq_init(a.base);
-	bool ok = session->line.n_words > 1 ? answer_several(&a, err) : answer_request(&a, err);
-	mpq_clear(a.base);
-	return ok;
+	if (a.shows_model && (o->devices.is_inference || o->explains))
+		return al_fail(err, AL_EINPUT, "--%s answers for one model at a time, found %zu",
+			o->explains ? "explain" : "inference", session->line.n_words);
+	return al_each_request(session, &o->asked, !a.shows_model, answer, &a, err);
 }
 
 static const struct al_page_chart charts[] = {

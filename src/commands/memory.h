@@ -22,14 +22,13 @@ enum {
 
 /* What training a model, or the attention in it, takes with one of a request's variants. */
 struct al_training_figures {
-	mpq_t values[AL_N_TRAINING_FIGURES];
+	mpq_srcptr values[AL_N_TRAINING_FIGURES]; /* NULL: not known */
 	struct al_undeclared undeclared; /* why activations are not known; variant NULL: they are */
-	struct al_stage_memory stage; /* of a model: the largest pipeline stage */
+	struct al_stage_memory *stage; /* of a model: the largest pipeline stage */
 	int64_t stage_index;
 };
 
-const char *al_training_state_name(int state); /* a key */
-const char *al_training_state_title(int state);
+struct al_titled al_training_state(int state);
 /* Is the state one that is told of the training? The working set is where the recipe tells it;
  * `training` NULL: attention alone, which has none. */
 bool al_training_is_told(const struct al_training *training, int state);
@@ -43,14 +42,9 @@ bool al_explain_training(struct al_session *session, struct al_request *request,
 	const struct al_training *training, const struct al_training_figures *figures,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Columns of what inference holds, and what a new token reads and computes. */
-void al_inference_columns(struct al_table *table);
-
 /* The options of inference. */
 bool al_inference_init(struct al_inference *inference, const struct al_device_options *options,
 	struct al_request *request, struct al_error *err) AL_MUST_CHECK;
-
-void al_inference_finish(struct al_inference *inference);
 
 /* --explain of inference: its rules, and the entries that its numbers are sums of. The watch hears
  * the entries, into the table; `explainer` must outlive it. */
@@ -66,7 +60,7 @@ void al_explain_inference(struct al_session *session, const struct al_inference 
 /* What the data sheet of --device bounds: a table of its own. */
 bool al_add_bounds(struct al_session *session, struct al_request *request,
 	const struct al_inference *inference, const struct al_inference_row *total,
-	mpq_srcptr weights, struct al_error *err) AL_MUST_CHECK;
+	mpq_srcptr weights, const struct al_table **out, struct al_error *err) AL_MUST_CHECK;
 
 /* In a sentence: training of one request by state (`training` NULL: attention alone), of several
  * beside the variant `base` (NULL: the first), and inference (`bounds` NULL: no device). */

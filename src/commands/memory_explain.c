@@ -78,12 +78,11 @@ static bool explain_saved(struct al_table *table, const struct al_request *q,
 	static const char *const tokens[] = {"", "*seq", "*seq^2"};
 	int power = entry->per == AL_PER_PAIR ? 2 : entry->per == AL_PER_TOKEN;
 	int64_t size = entry->bytes ? entry->bytes : q->recipe->activation_bytes, batch, seq;
-	mpq_t bytes;
+	mpq_ptr bytes = al_exact_new(q->arena);
 
 	if (!al_ledger_symbol(ledger, "batch", 1, &batch, err)
 		|| !al_ledger_symbol(ledger, "seq", 1, &seq, err))
 		return false;
-	mpq_init(bytes);
 	mpq_set(bytes, line->elements);
 	al_exact_divide(bytes, line->times);
 	al_exact_multiply(bytes, batch);
@@ -103,7 +102,6 @@ static bool explain_saved(struct al_table *table, const struct al_request *q,
 			.result = bytes,
 			.times = line->times,
 			.source = line->source});
-	mpq_clear(bytes);
 	return true;
 }
 
@@ -137,204 +135,177 @@ static bool explain_ledger(struct al_table *table, const struct al_request *q, c
 						: explain_activations(table, q, ledger, err);
 }
 
-static bool explain_variant(struct al_request *q, const struct al_configured_variant *configured,
-	struct al_table *table, struct al_error *err)
-{
-	struct al_ledger_ask ask = al_request_ask(q, configured, false);
-	struct al_ledger ledger;
-
-	ask.explains = true;
-	if (!al_ledger_open(&ledger, &ask, err))
-		return false;
-	bool ok = explain_ledger(table, q, configured->name, &ledger, err);
-	al_ledger_close(&ledger);
-	return ok;
-}
-
 bool al_explain_attention(struct al_session *session, struct al_request *q, struct al_error *err)
 {
 	struct al_table *table = al_explain_table(session);
 
-	for (size_t i = 0; i < q->variants.n; i++)
-		if (!explain_variant(q, &q->variants.items[i], table, err))
+	for (size_t i = 0; i < q->variants.n; i++) {
+		struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[i], false);
+		ask.explains = true;
+		struct al_ledger *ledger = al_ledger_create(q->arena, &ask, err);
+		if (!ledger || !explain_ledger(table, q, q->variants.items[i].name, ledger, err))
 			return false;
+	}
 	return true;
 }
 
 /* ---- a model: its parts, the recipe's rules, what is saved ---- */
+
+struct part_record {
+	const char *part;
+	mpq_srcptr states[AL_N_TRAINING_STATES], sum;
+};
+
+enum { WITH_WORKING = 1 };
+
+#define STATE(name, heading, state) \
+	AL_COLUMN_BYTES(name, heading), AL_MEMBER(struct part_record, states[state])
+
+static const struct al_table_field part_fields[] = {
+	{AL_COLUMN_KEY("part", "Part"), AL_MEMBER(struct part_record, part)},
+	{STATE("weights", "weights", AL_STATE_WEIGHTS)},
+	{STATE("gradients", "gradients", AL_STATE_GRADIENTS)},
+	{STATE("optimizer", "optimizer", AL_STATE_OPTIMIZER)},
+	{STATE("activations", "activations", AL_STATE_ACTIVATIONS)},
+	{STATE("working", "working set", AL_STATE_WORKING), .when = WITH_WORKING},
+	{AL_COLUMN_BYTES("total", "total"), AL_MEMBER(struct part_record, sum)},
+	AL_FIELDS_END,
+};
 
 /* Which part of the model each state belongs to. */
 static void add_parts(struct al_session *session, const struct al_training *t,
 	const struct al_stage_memory *stage)
 {
 	struct al_table *table = al_session_table(session, "parts", "By part of the model");
-	mpq_t sum;
 
-	al_table_add_column(table,
-		(struct al_column){.key = "part", .title = "Part", .is_key = true});
-	for (int state = 0; state <= AL_TRAINING_TOTAL; state++)
-		if (al_training_is_told(t, state))
-			al_table_add_column(table,
-				(struct al_column){.key = al_training_state_name(state),
-					.title = al_training_state_title(state),
-					.unit = "B",
-					.quantity = AL_QUANTITY_BYTES,
-					.digits = AL_DIGITS_ALL});
-	mpq_init(sum);
+	al_table_add_fields(table, part_fields, al_training_has_working(t) ? WITH_WORKING : 0);
 	for (int part = 0; part < AL_N_PARTS; part++) {
-		struct al_cell *cell = al_table_add_row(table);
-		mpq_set_ui(sum, 0, 1);
-		al_cell_set_text(table, cell++, al_part_names[part]);
-		for (int state = 0; state < AL_TRAINING_TOTAL; state++) {
-			if (al_training_is_told(t, state))
-				al_cell_set_exact(table, cell++, stage->bytes[state][part]);
+		mpq_ptr sum = al_exact_new(&session->arena);
+		struct part_record record = {.part = al_part_names[part], .sum = sum};
+		for (int state = 0; state < AL_N_TRAINING_STATES; state++) {
+			record.states[state] = stage->bytes[state][part];
 			mpq_add(sum, sum, stage->bytes[state][part]);
 		}
-		al_cell_set_exact(table, cell, sum);
+		al_table_add_record(table, &record);
 	}
-	mpq_clear(sum);
 }
 
-/* ---- where the bytes come from ---- */
+struct rule_record {
+	const char *state, *bytes, *source;
+};
 
+static const struct al_table_field rule_fields[] = {
+	{AL_COLUMN_KEY("state", "State"), AL_MEMBER(struct rule_record, state)},
+	{{.key = "bytes", .title = "Bytes per parameter"}, AL_MEMBER(struct rule_record, bytes)},
+	{{.key = "source", .title = "Source"}, AL_MEMBER(struct rule_record, source)},
+	AL_FIELDS_END,
+};
+
+/* Where the bytes come from. */
 static void add_rules(struct al_session *session, const struct al_request *q)
 {
 	struct al_table *table = al_session_table(session, "rules", "Bytes per parameter");
 	const struct al_recipe *r = q->recipe;
 	const struct al_state_bytes *const of[] = {&r->weights, &r->gradients, &r->optimizer};
 
-	al_table_add_column(table,
-		(struct al_column){.key = "state", .title = "State", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "bytes", .title = "Bytes per parameter"});
-	al_table_add_column(table, (struct al_column){.key = "source", .title = "Source"});
-	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++) {
-		struct al_cell *cell = al_table_add_row(table);
-		al_cell_set_text(table, cell++, al_memory_state_names[i]);
-		al_cell_set_text(table, cell++, bytes_formula(&table->arena, of[i]));
-		al_cell_set_text(table, cell, r->source);
-	}
-	if (r->activations_per_token) {
-		struct al_cell *cell = al_table_add_row(table);
-		al_cell_set_text(table, cell++, "activations");
-		al_cell_set_text(table, cell++,
-			al_format(&table->arena, "%s per token and attention module",
-				al_formula_source(r->activations_per_token)));
-		al_cell_set_text(table, cell, r->source);
-	}
+	al_table_add_fields(table, rule_fields, 0);
+	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
+		al_table_add_record(table,
+			&(struct rule_record){al_memory_state_names[i],
+				bytes_formula(&table->arena, of[i]), r->source});
+	if (r->activations_per_token)
+		al_table_add_record(table,
+			&(struct rule_record){"activations",
+				al_format(&table->arena, "%s per token and attention module",
+					al_formula_source(r->activations_per_token)),
+				r->source});
 	al_table_note(table, "multiply by the parameters on one device (see `count --tensors`)");
 }
 
-static void add_saved_row(struct al_table *table, const struct al_saved_entry *line,
-	const struct al_recipe *r)
-{
-	struct al_cell *cell = al_table_add_row(table);
+struct saved_record {
+	struct al_saved_entry line;
+	const char *part, *per, *kept;
+	int64_t bytes;
+};
 
-	al_cell_set_text(table, cell++, al_part_names[line->part]);
-	al_cell_set_text(table, cell++, line->name);
-	al_cell_set_exact(table, cell++, line->elements);
-	al_cell_set_text(table, cell++, line->per == AL_PER_PAIR ? "pair of tokens" : "token");
-	al_cell_set_int(table, cell++, al_saved_bytes(line, r));
-	al_cell_set_text(table, cell,
-		line->is_input			   ? "full"
-			: line->per == AL_PER_PAIR ? "none"
-			: line->n_layers > 0	   ? "none, selective"
-						   : "none, selective, full");
-}
+static const struct al_table_field saved_fields[] = {
+	{AL_COLUMN_KEY("part", "Part"), AL_MEMBER(struct saved_record, part)},
+	{AL_COLUMN_KEY("tensor", "Tensor"), AL_MEMBER(struct saved_record, line.name)},
+	{AL_COLUMN_COUNT("numbers", "Numbers"), AL_MEMBER(struct saved_record, line.elements)},
+	{{.key = "per", .title = "For each"}, AL_MEMBER(struct saved_record, per)},
+	{{.key = "bytes", .title = "Bytes each", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct saved_record, bytes)},
+	{{.key = "kept", .title = "Saved with recompute"}, AL_MEMBER(struct saved_record, kept)},
+	AL_FIELDS_END,
+};
 
 /* Every tensor that is saved for backward, of the whole model on one device. */
 static bool add_saved(struct al_session *session, struct al_request *q, const struct al_training *t,
 	struct al_error *err)
 {
 	struct al_table *table = al_session_table(session, "saved", "What is saved for backward");
+	struct al_ledger *ledger = al_open_model(q, NULL, 1, AL_TENSORS_BY_KIND, NULL, err);
 	struct al_saved_entries saved;
-	struct al_ledger ledger;
 
-	if (!al_open_model(q, NULL, 1, AL_TENSORS_BY_KIND, NULL, &ledger, err))
+	al_table_add_fields(table, saved_fields, 0);
+	if (!ledger || !al_ledger_saved(ledger, t->is_flash, &saved, err))
 		return false;
-	al_table_add_column(table,
-		(struct al_column){.key = "part", .title = "Part", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "tensor", .title = "Tensor", .is_key = true});
-	al_table_add_column(table,
-		(struct al_column){.key = "numbers",
-			.title = "Numbers",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL});
-	al_table_add_column(table, (struct al_column){.key = "per", .title = "For each"});
-	al_table_add_column(table,
-		(struct al_column){.key = "bytes", .title = "Bytes each", .digits = AL_DIGITS_ALL});
-	al_table_add_column(table,
-		(struct al_column){.key = "kept", .title = "Saved with recompute"});
-	bool ok = al_ledger_saved(&ledger, t->is_flash, &saved, err);
-	for (size_t i = 0; ok && i < saved.n; i++)
-		add_saved_row(table, &saved.lines[i], q->recipe);
-	al_ledger_close(&ledger);
-	return ok;
+	for (size_t i = 0; i < saved.n; i++) {
+		const struct al_saved_entry *line = &saved.lines[i];
+		const bool is_pair = line->per == AL_PER_PAIR;
+		al_table_add_record(table,
+			&(struct saved_record){*line, al_part_names[line->part],
+				is_pair ? "pair of tokens" : "token",
+				line->is_input		     ? "full"
+					: is_pair	     ? "none"
+					: line->n_layers > 0 ? "none, selective"
+							     : "none, selective, full",
+				al_saved_bytes(line, q->recipe)});
+	}
+	return true;
 }
 
 /* ---- what else is held ---- */
 
-static void add_working_columns(struct al_table *table)
-{
-	static const struct al_column columns[] = {
-		{.key = "term", .title = "Term", .is_key = true},
-		{.key = "during", .title = "Held during", .is_key = true},
-		{.key = "when", .title = "Condition"},
-		{.key = "formula", .title = "Bytes of a device"},
-		{.key = "bytes",
-			.title = "Memory",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
-		{.key = "peak", .title = "In the peak"},
-		{.key = "source", .title = "Source"},
-	};
+struct working_record {
+	const char *name, *during, *when, *formula, *peak, *source;
+	mpq_srcptr bytes;
+};
 
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-}
-
-static void add_working_row(struct al_table *table, const struct al_working_row *row)
-{
-	const struct al_working_term *term = row->term;
-	struct al_cell *cell = al_table_add_row(table);
-
-	al_cell_set_text(table, cell++, term->name);
-	al_cell_set_text(table, cell++, term->during ? term->during : "all of a step");
-	al_cell_set_text(table, cell++, term->when ? al_formula_source(term->when) : "always");
-	al_cell_set_text(table, cell++, al_formula_source(term->bytes));
-	if (row->occurs)
-		al_cell_set_exact(table, cell, row->bytes);
-	cell++;
-	al_cell_set_text(table, cell++, row->is_in_peak ? "yes" : "no");
-	al_cell_set_text(table, cell, term->source);
-}
-
-static bool fill_working(struct al_table *table, struct al_request *q, const struct al_training *t,
-	int64_t stage, struct al_error *err)
-{
-	const struct al_working_row *rows;
-	struct al_ledger ledger;
-
-	if (!al_open_training(q, NULL, t, &ledger, err))
-		return false;
-	bool ok = al_ledger_train_working(&ledger, t, stage, &rows, err);
-	for (size_t i = 0; ok && i < t->recipe->n_working; i++)
-		add_working_row(table, &rows[i]);
-	al_ledger_close(&ledger);
-	return ok;
-}
+static const struct al_table_field working_fields[] = {
+	{AL_COLUMN_KEY("term", "Term"), AL_MEMBER(struct working_record, name)},
+	{AL_COLUMN_KEY("during", "Held during"), AL_MEMBER(struct working_record, during)},
+	{{.key = "when", .title = "Condition"}, AL_MEMBER(struct working_record, when)},
+	{{.key = "formula", .title = "Bytes of a device"},
+		AL_MEMBER(struct working_record, formula)},
+	{AL_COLUMN_BYTES("bytes", "Memory"), AL_MEMBER(struct working_record, bytes)},
+	{{.key = "peak", .title = "In the peak"}, AL_MEMBER(struct working_record, peak)},
+	{{.key = "source", .title = "Source"}, AL_MEMBER(struct working_record, source)},
+	AL_FIELDS_END,
+};
 
 /* What the recipe's framework holds beyond states and saved activations, term by term. */
 static bool add_working(struct al_session *session, struct al_request *q,
 	const struct al_training *t, int64_t stage, struct al_error *err)
 {
+	const struct al_working_row *rows;
+
 	if (!al_training_has_working(t))
 		return true;
 	struct al_table *table = al_session_table(session, "working", "The working set");
-	add_working_columns(table);
-	if (!fill_working(table, q, t, stage, err))
+	struct al_ledger *ledger = al_open_training(q, NULL, t, err);
+	al_table_add_fields(table, working_fields, 0);
+	if (!ledger || !al_ledger_train_working(ledger, t, stage, &rows, err))
 		return false;
+	for (size_t i = 0; i < t->recipe->n_working; i++) {
+		const struct al_working_term *term = rows[i].term;
+		al_table_add_record(table,
+			&(struct working_record){term->name,
+				term->during ? term->during : "all of a step",
+				term->when ? al_formula_source(term->when) : "always",
+				al_formula_source(term->bytes), rows[i].is_in_peak ? "yes" : "no",
+				term->source, rows[i].occurs ? rows[i].bytes : NULL});
+	}
 	al_table_note(table,
 		"memory is fullest in one of the moments: the peak has what is held in all of a "
 		"step, and the terms of the moment that adds most");
@@ -345,7 +316,7 @@ bool al_explain_training(struct al_session *session, struct al_request *q,
 	const struct al_training *t, const struct al_training_figures *figures,
 	struct al_error *err)
 {
-	add_parts(session, t, &figures->stage);
+	add_parts(session, t, figures->stage);
 	add_rules(session, q);
 	return (q->recipe->activations_per_token || add_saved(session, q, t, err))
 		&& add_working(session, q, t, figures->stage_index, err);

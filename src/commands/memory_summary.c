@@ -6,45 +6,24 @@
 #include "base/number.h"
 #include "commands/summary.h"
 
-static size_t find_row(const struct al_table *table, const char *state)
-{
-	size_t row = 0;
-
-	while (row < table->n_rows && strcmp(al_table_text(table, row, "state"), state) != 0)
-		row++;
-	return row;
-}
-
-/* The state that takes most, the total apart. */
-static size_t find_largest(const struct al_table *table)
-{
-	size_t largest = table->n_rows;
-	double most = 0, bytes;
-
-	for (size_t row = 0; row < table->n_rows; row++) {
-		const bool is_total = strcmp(al_table_text(table, row, "state"), "total") == 0;
-		if (is_total || !al_table_number(table, row, "bytes", &bytes) || bytes <= most)
-			continue;
-		most = bytes;
-		largest = row;
-	}
-	return largest;
-}
-
-/* "21.71 GiB on one of 8 devices, 51.7 % of it optimizer"; NULL: it isn't known. */
+/* "21.71 GiB on one of 8 devices, 51.7 % of it optimizer"; NULL: it isn't known. The total is the
+ * last row. */
 static const char *say_total(struct al_arena *arena, const struct al_table *table,
 	const char *where)
 {
-	const size_t total = find_row(table, "total"), largest = find_largest(table);
-	double all, most;
+	const size_t total = table->n_rows - 1;
+	const char *largest = NULL;
+	double all, most = 0, bytes;
 
-	if (total == table->n_rows || largest == table->n_rows
-		|| !al_table_number(table, total, "bytes", &all)
-		|| !al_table_number(table, largest, "bytes", &most))
+	for (size_t row = 0; row < total; row++)
+		if (al_table_number(table, row, "bytes", &bytes) && bytes > most) {
+			most = bytes;
+			largest = al_text_of_cell(arena, table, row, "state");
+		}
+	if (!largest || !al_table_number(table, total, "bytes", &all))
 		return NULL;
 	return al_format(arena, "%s%s, %s of it %s", al_text_of_cell(arena, table, total, "bytes"),
-		where, al_text_of_percent(arena, most / all),
-		al_text_of_cell(arena, table, largest, "state"));
+		where, al_text_of_percent(arena, most / all), largest);
 }
 
 static const char *unknown(struct al_arena *arena, const char *subject)

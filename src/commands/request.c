@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/names.h"
 #include "ledger/infer.h"
 
 const struct al_option_row al_setting_rows[] = {
@@ -56,16 +55,69 @@ bool al_names_variants(const struct al_asked *asked)
 	return asked->variants.n > 0 || asked->variant_lists.n > 0;
 }
 
-bool al_ask_request(struct al_request *request, struct al_session *session,
-	const struct al_asked *options, const char *word, bool takes_variant, enum al_basis_per per,
-	struct al_error *err)
+static void finish_request(void *request)
 {
+	al_request_finish(request);
+}
+
+struct al_request *al_ask_request(struct al_session *session, const struct al_asked *options,
+	const char *word, bool takes_variant, struct al_error *err)
+{
+	struct al_request *request = al_new(&session->arena, struct al_request);
 	struct al_asked asked = *options;
 
 	asked.subject = word;
 	asked.takes_variant = takes_variant;
-	asked.per = per;
-	return al_request_init(request, &session->arena, session->catalog, &asked, err);
+	asked.per = AL_BASIS_MODEL;
+	if (!al_request_init(request, &session->arena, session->catalog, &asked, err))
+		return NULL;
+	al_arena_defer(&session->arena, finish_request, request);
+	return request;
+}
+
+bool al_each_request(struct al_session *session, const struct al_asked *options, bool takes_variant,
+	bool (*answer)(void *context, struct al_request *request, struct al_error *err),
+	void *context, struct al_error *err)
+{
+	const struct al_arena_deferred *mark = session->arena.deferred;
+
+	for (size_t i = 0; i < session->line.n_words; i++) {
+		struct al_request *request = al_ask_request(session, options,
+			session->line.words[i], takes_variant, err);
+		if (!request || !answer(context, request, err))
+			return false;
+		al_arena_settle(&session->arena, mark);
+	}
+	return true;
+}
+
+bool al_request_number(struct al_request *q, const char *symbol, int64_t least, int64_t fallback,
+	int64_t *out, struct al_error *err)
+{
+	const struct al_setting *setting;
+
+	if (!al_settings_get(&q->settings, symbol, &setting, err))
+		return false;
+	*out = setting ? setting->value.integer : fallback;
+	return !setting || *out >= least
+		|| al_fail(err, AL_EINPUT, "%s is %lld, expected at least %lld", symbol,
+			(long long)*out, (long long)least);
+}
+
+static void finish_quantisation(void *quantisation)
+{
+	al_quantisation_finish(quantisation);
+}
+
+struct al_quantisation *al_request_quantisation(struct al_request *q, const char *name,
+	struct al_error *err)
+{
+	struct al_quantisation *quantisation = al_new(q->arena, struct al_quantisation);
+
+	if (!al_quantisation_init(quantisation, q->arena, q->catalog, q->model, name, err))
+		return NULL;
+	al_arena_defer(q->arena, finish_quantisation, quantisation);
+	return quantisation;
 }
 
 bool al_check_whole(const struct al_request *q, bool is_whole, struct al_error *err)
@@ -144,14 +196,12 @@ static void note_own_attention(const struct al_request *q, struct al_table *tabl
 {
 	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0], true);
 	struct alike kinds[MOST_KINDS + 1];
-	struct al_ledger ledger;
 	const char *text = "";
 
 	ask.detail = AL_MODULES_BY_KIND;
-	if (!q->family || !al_ledger_open(&ledger, &ask, NULL))
-		return;
-	const size_t n = al_ledger_update(&ledger, NULL)
-		? find_kinds(q, &ledger, &table->arena, kinds)
+	struct al_ledger *ledger = q->family ? al_ledger_create(q->arena, &ask, NULL) : NULL;
+	const size_t n = ledger && al_ledger_update(ledger, NULL)
+		? find_kinds(q, ledger, &table->arena, kinds)
 		: 0;
 	for (size_t i = 0; n > 1 && i < n && i < MOST_KINDS; i++)
 		text = al_format(&table->arena, "%s%s%lld %s%s", text, i ? "; " : "",
@@ -161,43 +211,29 @@ static void note_own_attention(const struct al_request *q, struct al_table *tabl
 			n > MOST_KINDS ? "; and others" : "");
 	else if (n == 1 && strchr(kinds[0].text, '='))
 		al_table_note(table, "%s's attention: %s", q->name, kinds[0].text);
-	al_ledger_close(&ledger);
 }
 
-/* The defaults that a block's tensors took: "d_head = 64 (default d_model/n_heads)". */
-static void note_defaults_of(const struct al_settings *settings, struct al_names *told,
-	struct al_table *table)
-{
-	for (size_t i = 0; i < settings->n; i++) {
-		const struct al_setting *setting = &settings->items[i];
-		if (!setting->is_default || setting->value.kind != AL_VALUE_INTEGER)
-			continue;
-		const char *note = al_format(&table->arena, "%s = %lld (%s)", setting->symbol,
-			(long long)setting->value.integer, setting->origin);
-		if (al_names_hold(told, note))
-			continue;
-		al_names_add(told, note);
-		al_table_note(table, "%s", note);
-	}
-}
-
-/* Where a variant alone is asked for; a model's sizes are its own. */
+/* Where a variant alone is asked for, the defaults that its tensors took: "d_head = 64 (default
+ * d_model/n_heads)". A model's sizes are its own. */
 static void note_defaults(const struct al_request *q, struct al_table *table)
 {
-	struct al_names told;
-
-	al_names_init(&told);
 	for (size_t i = 0; i < q->variants.n; i++) {
+		const struct al_ledger_ask ask = {.settings = &q->settings,
+			.basis = &q->basis,
+			.configured = &q->variants.items[i]};
+		struct al_ledger *ledger = al_ledger_create(q->arena, &ask, NULL);
 		const struct al_ledger_list *tensors;
-		struct al_ledger ledger;
-		if (!al_ledger_open_module(&ledger, &q->variants.items[i], &q->settings, &q->basis,
-			    NULL))
+		if (!ledger)
 			continue;
-		(void)!al_ledger_list(&ledger, AL_LIST_STORED, &tensors, NULL);
-		note_defaults_of(al_ledger_settings(&ledger), &told, table);
-		al_ledger_close(&ledger);
+		(void)!al_ledger_list(ledger, AL_LIST_STORED, &tensors, NULL);
+		const struct al_settings *settings = al_ledger_settings(ledger);
+		for (size_t k = 0; k < settings->n; k++) {
+			const struct al_setting *setting = &settings->items[k];
+			if (setting->is_default && setting->value.kind == AL_VALUE_INTEGER)
+				al_table_note(table, "%s = %lld (%s)", setting->symbol,
+					(long long)setting->value.integer, setting->origin);
+		}
 	}
-	al_names_finish(&told);
 }
 
 /* The sizes that a config leaves to its family. */
@@ -268,20 +304,25 @@ void al_note_recipe(const struct al_request *q, struct al_table *table)
 		r->source);
 }
 
+bool al_check_engine(const struct al_request *q, bool has_memory, struct al_error *err)
+{
+	if (q->engine.utilization && !has_memory)
+		return al_fail(err, AL_EINPUT,
+			"--utilization is of a device's memory: expected it with fit --memory");
+	return !q->engine.has_mtp || (q->family && q->family->n_extras > 0)
+		|| al_fail(err, AL_EINPUT, "--mtp: %s has no layers that predict further tokens",
+			q->name);
+}
+
 bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_request *q,
 	struct al_error *err)
 {
 	const struct al_engine *engine = q->engine.engine;
 
-	if (asked->utilization)
-		return al_fail(err, AL_EINPUT,
-			"--utilization is of a device's memory: expected it with fit --memory");
 	if (asked->chunk && !al_formula_mentions(engine->window, "chunk"))
 		return al_fail(err, AL_EINPUT,
 			"--chunk changes nothing of a cache as engine %s holds it", engine->name);
-	return !asked->has_mtp || (q->family && q->family->n_extras > 0)
-		|| al_fail(err, AL_EINPUT, "--mtp: %s has no layers that predict further tokens",
-			q->name);
+	return al_check_engine(q, false, err);
 }
 
 bool al_is_ideal(const struct al_request *q)
@@ -289,29 +330,19 @@ bool al_is_ideal(const struct al_request *q)
 	return strcmp(q->engine.engine->name, "ideal") == 0;
 }
 
-static bool holds_window(struct al_ledger *ledger, const struct al_request *q)
-{
-	struct al_cache_entries cache;
-	bool has = false;
-
-	if (al_ledger_cache(ledger, q->cache.dtype, 1, 1, &cache, NULL))
-		for (size_t i = 0; i < cache.n; i++)
-			has |= cache.lines[i].limit > 0;
-	return has;
-}
-
 /* Does a layer of the model, or of what stands in the place of its attention, have a window? */
 static bool has_windows(const struct al_request *q)
 {
 	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0],
 		al_request_is_about_model(q, true));
-	struct al_ledger ledger;
+	struct al_cache_entries cache;
+	bool has = false;
 
 	ask.detail = AL_MODULES_BY_KIND;
-	if (!q->cache.dtype || !al_ledger_open(&ledger, &ask, NULL))
-		return false;
-	const bool has = holds_window(&ledger, q);
-	al_ledger_close(&ledger);
+	struct al_ledger *ledger = q->cache.dtype ? al_ledger_create(q->arena, &ask, NULL) : NULL;
+	if (ledger && al_ledger_cache(ledger, q->cache.dtype, 1, 1, &cache, NULL))
+		for (size_t i = 0; i < cache.n; i++)
+			has |= cache.lines[i].limit > 0;
 	return has;
 }
 

@@ -19,10 +19,23 @@ extern const struct al_option_row al_setting_rows[], al_variant_rows[], al_recip
 bool al_names_variants(const struct al_asked *asked);
 
 /* Asks about a subject what the options say. `word` names a preset, or a variant with
- * `takes_variant`. `per` is what the basis covers where nobody says it and a model is named; a
- * variant alone is one module. */
-bool al_ask_request(struct al_request *request, struct al_session *session,
-	const struct al_asked *options, const char *word, bool takes_variant, enum al_basis_per per,
+ * `takes_variant`. The request is finished with the session; NULL: it can't be answered. */
+struct al_request *al_ask_request(struct al_session *session, const struct al_asked *options,
+	const char *word, bool takes_variant, struct al_error *err) AL_MUST_CHECK;
+
+/* Asks about each word of the command line; what an answer defers in the session's arena is
+ * finished before the next one. */
+bool al_each_request(struct al_session *session, const struct al_asked *options, bool takes_variant,
+	bool (*answer)(void *context, struct al_request *request, struct al_error *err),
+	void *context, struct al_error *err) AL_MUST_CHECK;
+
+/* The value of a symbol, at least `least`; `fallback` where nobody gives it. */
+bool al_request_number(struct al_request *request, const char *symbol, int64_t least,
+	int64_t fallback, int64_t *out, struct al_error *err) AL_MUST_CHECK;
+
+/* How the model's numbers are stored: as `name` says, NULL: as its files do. It is finished with
+ * the session; NULL: that isn't known. */
+struct al_quantisation *al_request_quantisation(struct al_request *request, const char *name,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Refuses --whole where there is no whole: only attention is known, or the basis is a module. */
@@ -33,7 +46,10 @@ bool al_check_whole(const struct al_request *request, bool is_whole,
  * were used. */
 /* Which engine, and what of it was changed; nothing of the ideal one. */
 void al_note_engine(const struct al_request *request, struct al_table *table);
-/* Refuses what changes nothing of a cache as the request's engine holds it. */
+/* Refuses what the request's engine has nothing to do with. */
+bool al_check_engine(const struct al_request *request, bool has_memory,
+	struct al_error *err) AL_MUST_CHECK;
+/* The same, and what changes nothing of a cache as it holds it. */
 bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_request *request,
 	struct al_error *err) AL_MUST_CHECK;
 /* That the model's files say what format its cache is in; else nothing. */

@@ -199,25 +199,27 @@ static bool check_engine(struct al_session *session, struct al_request *request,
 	return al_refuse_unused_engine(&o->asked, request, err);
 }
 
+static bool sweep_request(void *context, struct al_request *request, struct al_error *err)
+{
+	struct al_session *session = context;
+	const struct sweep_options *o = session->options;
+	struct al_ledger_sweep sweep = {.id = "sweep",
+		.title = al_format(&session->arena, "Sweep of %s",
+			al_request_covered(request, o->is_whole))};
+
+	if (al_request_is_about_model(request, o->is_whole))
+		request->basis.per = AL_BASIS_WHOLE;
+	return al_check_whole(request, o->is_whole, err) && check_engine(session, request, err)
+		&& answer(request, session, &sweep, err);
+}
+
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct sweep_options *o = session->options;
 	struct al_asked asked = o->asked;
-	struct al_request request;
 
 	asked.keeps_all = o->over.n > 0;
-	if (!al_ask_request(&request, session, &asked, session->line.words[0], true, AL_BASIS_MODEL,
-		    err))
-		return false;
-	struct al_ledger_sweep sweep = {.id = "sweep",
-		.title = al_format(&session->arena, "Sweep of %s",
-			al_request_covered(&request, o->is_whole))};
-	if (al_request_is_about_model(&request, o->is_whole))
-		request.basis.per = AL_BASIS_WHOLE;
-	bool ok = al_check_whole(&request, o->is_whole, err) && check_engine(session, &request, err)
-		&& answer(&request, session, &sweep, err);
-	al_request_finish(&request);
-	return ok;
+	return al_each_request(session, &asked, true, sweep_request, session, err);
 }
 
 const struct al_command al_command_sweep = {
