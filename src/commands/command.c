@@ -228,15 +228,21 @@ static void choose_style(struct al_session *session, const char *command)
 
 enum { SUMMARY_COLUMN = 13 };
 
-static void help_command(const struct entry *entry, const struct al_command *command,
-	struct al_text *out)
+static bool print_help(const struct entry *entry, const struct al_command *command,
+	struct al_error *err)
 {
-	al_text_addf(out, "  attnledger %s\n  attnledger %s\n\n", command->examples[0],
+	struct al_text out;
+
+	al_text_init(&out);
+	al_text_addf(&out, "  attnledger %s\n  attnledger %s\n\n", command->examples[0],
 		command->examples[1]);
-	al_text_addf(out, "usage: attnledger %s [OPTION...] %s\n\n", entry->name, command->words);
-	al_help_add_wrapped(out, entry->summary, 0);
-	al_text_add(out, "\n");
-	al_options_help(command->options, out);
+	al_text_addf(&out, "usage: attnledger %s [OPTION...] %s\n\n", entry->name, command->words);
+	al_help_add_wrapped(&out, entry->summary, 0);
+	al_text_add(&out, "\n");
+	al_options_help(command->options, &out);
+	const bool ok = print(&out, err);
+	al_text_finish(&out);
+	return ok;
 }
 
 static void help_all(struct al_text *out)
@@ -267,18 +273,6 @@ static bool check_words(const char *name, const struct al_command *command,
 		return al_fail(err, AL_EINPUT, "found \"%s\" after %s; see attnledger %s --help",
 			line->words[command->most_words], command->words, name);
 	return true;
-}
-
-static bool print_help(const struct entry *entry, const struct al_command *command,
-	struct al_error *err)
-{
-	struct al_text text;
-
-	al_text_init(&text);
-	help_command(entry, command, &text);
-	bool ok = print(&text, err);
-	al_text_finish(&text);
-	return ok;
 }
 
 /* Who asks for help gets it, whatever stands beside it. */
@@ -380,36 +374,40 @@ static void add_version(struct al_text *out)
 	al_text_addf(out, "attnledger %s\n", al_version());
 }
 
-static int fail_usage(const char *name)
+/* N_COMMANDS: there is none of that name. */
+static size_t find_command(const char *name)
 {
-	const char *names[N_COMMANDS];
-	struct al_error err;
+	size_t i = 0;
 
-	for (int i = 0; i < N_COMMANDS; i++)
-		names[i] = commands[i].name;
-	if (name[0] == '-')
-		al_fail(&err, AL_EINPUT, "found \"%s\", expected a command before its options",
-			name);
-	else
-		al_fail_unknown(&err, "command", name, names, N_COMMANDS);
-	return report_error(NULL, &err);
+	while (i < N_COMMANDS && strcmp(commands[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+/* `n` names are there already. */
+static bool fail_unknown(const char *what, const char *name,
+	const char *names[N_COMMANDS + AL_MOST_TOPICS], size_t n, struct al_error *err)
+{
+	for (size_t i = 0; i < N_COMMANDS; i++)
+		names[n + i] = commands[i].name;
+	return al_fail_unknown(err, what, name, names, n + N_COMMANDS);
 }
 
 static int run_named(const struct al_program *program, const char *name, char **argv)
 {
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		if (strcmp(commands[i].name, name) == 0)
-			return program->commands[i] ? run_session(program, i, argv)
-						    : al_exec_full(name, argv);
-	return fail_usage(name);
-}
+	const char *names[N_COMMANDS + AL_MOST_TOPICS];
+	const size_t i = find_command(name);
+	struct al_error err;
 
-static bool is_command(const char *name)
-{
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		if (strcmp(commands[i].name, name) == 0)
-			return true;
-	return false;
+	if (i < N_COMMANDS)
+		return program->commands[i] ? run_session(program, i, argv)
+					    : al_exec_full(name, argv);
+	if (name[0] == '-')
+		al_fail(&err, AL_EINPUT, "found \"%s\", expected a command before its options",
+			name);
+	else
+		fail_unknown("command", name, names, 0, &err);
+	return report_error(NULL, &err);
 }
 
 static int help_topic(const char *name)
@@ -419,13 +417,9 @@ static int help_topic(const char *name)
 	struct al_text text;
 
 	al_text_init(&text);
-	bool ok = al_topic_help(name, &text) && print(&text, &err);
-	if (!text.length) {
-		const size_t n = al_topic_names(names);
-		for (size_t i = 0; i < N_COMMANDS; i++)
-			names[n + i] = commands[i].name;
-		al_fail_unknown(&err, "command or topic", name, names, n + N_COMMANDS);
-	}
+	const bool ok = al_topic_help(name, &text)
+		? print(&text, &err)
+		: fail_unknown("command or topic", name, names, al_topic_names(names), &err);
 	al_text_finish(&text);
 	return ok ? AL_OK : report_error("help", &err);
 }
@@ -436,7 +430,7 @@ static int help_with(const struct al_program *program, char *name, char **argv)
 	char option[] = "--help";
 	char *asked[] = {argv[0], name, option, NULL};
 
-	return is_command(name) ? run_named(program, name, asked) : help_topic(name);
+	return find_command(name) < N_COMMANDS ? run_named(program, name, asked) : help_topic(name);
 }
 
 int al_command_line(int argc, char **argv, const struct al_program *program)

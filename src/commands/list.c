@@ -22,45 +22,28 @@ static const struct al_option_row rows[] = {
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {rows, 0}, {NULL, 0}};
 
-enum kind {
-	MODELS,
-	FAMILIES,
-	VARIANTS,
-	RECIPES,
-	SCHEMES,
-	ENGINES,
-	SCENARIOS,
-	PROFILES,
-	SCHEMAS,
-	SYMBOLS,
-	N_KINDS
+/* What can be listed: symbols, or built-in files. */
+static const struct kind {
+	const char *name;
+	const struct al_embedded_list *files; /* NULL: the catalogue's */
+	enum al_catalog_kind kind;
+} kinds[] = {
+	{"models", NULL, AL_CATALOG_MODELS},
+	{"families", NULL, AL_CATALOG_FAMILIES},
+	{"variants", NULL, AL_CATALOG_VARIANTS},
+	{"recipes", NULL, AL_CATALOG_RECIPES},
+	{"schemes", NULL, AL_CATALOG_SCHEMES},
+	{"engines", NULL, AL_CATALOG_ENGINES},
+	{"scenarios", &al_embedded_scenarios, AL_CATALOG_MODELS},
+	{"profiles", &al_embedded_profiles, AL_CATALOG_MODELS},
+	{"schemas", &al_embedded_schemas, AL_CATALOG_MODELS},
 };
 
-static const char *const kind_names[N_KINDS] = {"models", "families", "variants", "recipes",
-	"schemes", "engines", "scenarios", "profiles", "schemas", "symbols"};
+enum { SYMBOLS = sizeof(kinds) / sizeof(*kinds), N_KINDS };
 
-static const struct al_embedded_list *files_of(enum kind kind)
+static const struct al_embedded_list *files_of(const struct kind *kind)
 {
-	switch (kind) {
-	case MODELS:
-		return al_catalog_files(AL_CATALOG_MODELS);
-	case FAMILIES:
-		return al_catalog_files(AL_CATALOG_FAMILIES);
-	case VARIANTS:
-		return al_catalog_files(AL_CATALOG_VARIANTS);
-	case RECIPES:
-		return al_catalog_files(AL_CATALOG_RECIPES);
-	case ENGINES:
-		return al_catalog_files(AL_CATALOG_ENGINES);
-	case SCHEMES:
-		return al_catalog_files(AL_CATALOG_SCHEMES);
-	case PROFILES:
-		return &al_embedded_profiles;
-	case SCHEMAS:
-		return &al_embedded_schemas;
-	default:
-		return &al_embedded_scenarios;
-	}
+	return kind->files ? kind->files : al_catalog_files(kind->kind);
 }
 
 /* Title and source stand under the same keys in every kind of file. */
@@ -96,15 +79,18 @@ static bool add_file(struct al_table *table, const struct al_embedded *file, str
 	return true;
 }
 
-static bool list_files(struct al_session *session, enum kind kind, struct al_error *err)
+static bool list_files(struct al_session *session, const struct kind *kind, struct al_error *err)
 {
 	const struct al_embedded_list *files = files_of(kind);
-	struct al_table *table = al_session_table(session, kind_names[kind], "");
+	struct al_table *table = al_session_table(session, kind->name, "");
 
 	al_table_add_fields(table, file_fields, 0);
 	for (size_t i = 0; i < files->n_files; i++)
 		if (!add_file(table, &files->files[i], err))
 			return false;
+	session->style.summary = al_format(&session->arena,
+		"%zu %s are built in; attnledger list %s --source NAME prints one's file, to copy.",
+		table->n_rows, kind->name, kind->name);
 	return true;
 }
 
@@ -133,67 +119,40 @@ static const struct al_table_field symbol_fields[] = {
 	AL_FIELDS_END,
 };
 
+/* The summary: "24 symbols; not given, n_kv_heads is n_heads, d_head is d_model/n_heads." */
 static bool list_symbols(struct al_session *session)
 {
 	struct al_table *table = al_session_table(session, "symbols", "");
+	const char *defaults = "";
 	size_t n;
 	const struct al_symbol *symbols = al_catalog_symbols(session->catalog, &n);
 
 	al_table_add_fields(table, symbol_fields, 0);
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
 		al_table_add_record(table, &symbols[i]);
-	return true;
-}
-
-/* ---- in a sentence ---- */
-
-static const char *say_files(struct al_arena *arena, const char *kind, const struct al_table *table)
-{
-	return al_format(arena,
-		"%zu %s are built in; attnledger list %s --source NAME prints one's file, to copy.",
-		table->n_rows, kind, kind);
-}
-
-/* "24 symbols; not given, n_kv_heads is n_heads, d_head is d_model/n_heads." */
-static const char *say_symbols(struct al_arena *arena, const struct al_table *table)
-{
-	const char *defaults = "";
-
-	for (size_t row = 0; row < table->n_rows; row++) {
-		const char *formula = al_table_text(table, row, "default");
-		if (*formula)
-			defaults = al_format(arena, "%s%s %s is %s", defaults, *defaults ? "," : "",
-				al_table_text(table, row, "name"), formula);
+		if (symbols[i].fallback)
+			defaults = al_format(&session->arena, "%s%s %s is %s", defaults,
+				*defaults ? "," : "", symbols[i].name,
+				al_formula_source(symbols[i].fallback));
 	}
-	return al_format(arena,
-		"%zu symbols are common to all formulas; where they aren't given,%s.",
-		table->n_rows, defaults);
-}
-
-static void say(struct al_session *session, enum kind kind)
-{
-	const struct al_table *table = session->tables[0];
-
-	session->style.summary = kind == SYMBOLS
-		? say_symbols(&session->arena, table)
-		: say_files(&session->arena, kind_names[kind], table);
+	session->style.summary = al_format(&session->arena,
+		"%zu symbols are common to all formulas; where they aren't given,%s.", n, defaults);
+	return true;
 }
 
 /* ---- the command ---- */
 
-static bool print_source(struct al_session *session, enum kind kind, const char *name,
+static bool print_source(struct al_session *session, const struct kind *kind, const char *name,
 	struct al_error *err)
 {
 	const struct al_embedded_list *files = files_of(kind);
-	const struct al_embedded *file = kind == SYMBOLS ? NULL : al_embedded_find(files, name);
+	const struct al_embedded *file = al_embedded_find(files, name);
+	const char **names = al_new_array(&session->arena, const char *, files->n_files + 1);
 
-	if (kind == SYMBOLS)
-		return al_fail(err, AL_EINPUT, "symbols have no file of their own");
 	if (file) {
 		session->raw = file->text;
 		return true;
 	}
-	const char **names = al_new_array(&session->arena, const char *, files->n_files + 1);
 	for (size_t i = 0; i < files->n_files; i++)
 		names[i] = files->files[i].name;
 	return al_fail_unknown(err, "name", name, names, files->n_files);
@@ -201,18 +160,19 @@ static bool print_source(struct al_session *session, enum kind kind, const char 
 
 static bool run(struct al_session *session, struct al_error *err)
 {
-	const char *word = session->line.words[0];
+	const char *word = session->line.words[0], *names[N_KINDS] = {[SYMBOLS] = "symbols"};
 	const char *source = ((const struct list_options *)session->options)->source;
-	int kind = al_find_name(word, kind_names, N_KINDS);
 
+	for (int i = 0; i < SYMBOLS; i++)
+		names[i] = kinds[i].name;
+	const int kind = al_find_name(word, names, N_KINDS);
 	if (kind < 0)
-		return al_fail_unknown(err, "list", word, kind_names, N_KINDS);
-	if (source)
-		return print_source(session, (enum kind)kind, source, err);
-	if (!(kind == SYMBOLS ? list_symbols(session) : list_files(session, (enum kind)kind, err)))
-		return false;
-	say(session, (enum kind)kind);
-	return true;
+		return al_fail_unknown(err, "list", word, names, N_KINDS);
+	if (kind == SYMBOLS)
+		return source ? al_fail(err, AL_EINPUT, "symbols have no file of their own")
+			      : list_symbols(session);
+	return source ? print_source(session, &kinds[kind], source, err)
+		      : list_files(session, &kinds[kind], err);
 }
 
 const struct al_command al_command_list = {
