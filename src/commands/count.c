@@ -1,31 +1,52 @@
 /* count: parameters by part and in total, of a model or with other attention in it. */
-#include "commands/count.h"
+#include <string.h>
 
 #include "base/number.h"
 #include "commands/explain.h"
 #include "commands/page.h"
+#include "commands/request.h"
+#include "commands/summary.h"
+
+struct count_options {
+	struct al_output_options output;
+	struct al_asked asked;
+	bool explains, shows_tensors, shows_active, shows_counts, is_whole, is_stored;
+	uint64_t components; /* a bit for each of al_component_names; 0: those of the model */
+};
 
 static const struct al_option_row rows[] = {
-	WHOLE_ROW(struct al_count_options, is_whole),
-	EXPLAIN_ROW(struct al_count_options, explains),
-	OPTION_FLAG(struct al_count_options, shows_tensors, "tensors", "a row for each tensor"),
-	OPTION_FLAG(struct al_count_options, shows_active, "active",
+	WHOLE_ROW(struct count_options, is_whole),
+	EXPLAIN_ROW(struct count_options, explains),
+	OPTION_FLAG(struct count_options, shows_tensors, "tensors", "a row for each tensor"),
+	OPTION_FLAG(struct count_options, shows_active, "active",
 		"add a column with the parameters that one token uses (mixture of experts)"),
-	OPTION_FLAG(struct al_count_options, shows_counts, "counts",
+	OPTION_FLAG(struct count_options, shows_counts, "counts",
 		"the counts that are often confused: without embeddings, stored, tied, buffers, "
 		"scales"),
-	OPTION_SET(struct al_count_options, components, "part", "A,B",
-		"only these of a model's parts", .words = al_component_names,
-		.n_words = AL_N_COMPONENTS),
-	OPTION_FLAG(struct al_count_options, is_stored, "stored",
+	OPTION_SET(struct count_options, components, "part", "A,B", "only these of a model's parts",
+		.words = al_component_names, .n_words = AL_N_COMPONENTS),
+	OPTION_FLAG(struct count_options, is_stored, "stored",
 		"all numbers that a checkpoint holds: also buffers, scales, and layers beside the "
 		"model"),
 	OPTION_END,
 };
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 0},
-	{al_setting_rows, offsetof(struct al_count_options, asked)},
-	{al_variant_rows, offsetof(struct al_count_options, asked)}, {rows, 0}, {NULL, 0}};
+	{al_setting_rows, offsetof(struct count_options, asked)},
+	{al_variant_rows, offsetof(struct count_options, asked)}, {rows, 0}, {NULL, 0}};
+
+/* A model with its own attention or with one variant in its place. */
+struct answer {
+	struct al_session *session;
+	const struct count_options *options;
+	struct al_request *request;
+	struct al_table *table;
+	struct al_table *counts, *explanations; /* NULL: not asked for */
+	struct al_quantisation *quantisation; /* of the request; NULL: none is asked for */
+	const char *unknown; /* why it isn't known; or NULL */
+	bool is_model; /* with all its parts, not attention alone */
+	mpq_ptr active, tied; /* of the last model and variant */
+};
 
 /* ---- rows ---- */
 
@@ -51,7 +72,7 @@ static const struct al_table_field fields[] = {
 	AL_FIELDS_END,
 };
 
-static const char *join_dims(struct al_count_answer *c, const int64_t *dims, size_t n)
+static const char *join_dims(struct answer *c, const int64_t *dims, size_t n)
 {
 	char *text = al_strdup(&c->session->arena, "");
 
@@ -68,7 +89,7 @@ struct sum {
 	mpq_ptr parameters, active;
 };
 
-static struct sum nothing(const struct al_count_answer *c)
+static struct sum nothing(const struct answer *c)
 {
 	struct al_arena *arena = &c->session->arena;
 
@@ -83,8 +104,7 @@ static void add_to(struct sum *sum, int64_t tensors, mpq_srcptr parameters, mpq_
 }
 
 /* A row of the part's sum; of no tensor in particular. */
-static void add_sum(struct al_count_answer *c, const char *variant, const char *part,
-	const struct sum *sum)
+static void add_sum(struct answer *c, const char *variant, const char *part, const struct sum *sum)
 {
 	al_table_add_record(c->table,
 		&(struct record){c->request->name, variant, part, "", "", sum->tensors,
@@ -93,8 +113,7 @@ static void add_sum(struct al_count_answer *c, const char *variant, const char *
 
 /* ---- a ledger: of a whole model, of its attention, or of a block alone ---- */
 
-static void add_entry(struct al_count_answer *c, const char *variant,
-	const struct al_ledger_entry *t)
+static void add_entry(struct answer *c, const char *variant, const struct al_ledger_entry *t)
 {
 	const char *module = t->module ? t->module->name : NULL;
 	const char *name = module && c->request->is_own
@@ -107,7 +126,7 @@ static void add_entry(struct al_count_answer *c, const char *variant,
 			t->active});
 }
 
-static bool is_asked_for(const struct al_count_options *o, const struct al_ledger_entry *t)
+static bool is_asked_for(const struct count_options *o, const struct al_ledger_entry *t)
 {
 	if (o->components && !(o->components >> t->component & 1))
 		return false;
@@ -116,9 +135,8 @@ static bool is_asked_for(const struct al_count_options *o, const struct al_ledge
 	return o->components ? al_entry_is_own(t) : t->is_parameter;
 }
 
-static void count_part(struct al_count_answer *c, const char *variant,
-	const struct al_ledger *ledger, const struct al_ledger_list *tensors, enum al_part part,
-	struct sum *total)
+static void count_part(struct answer *c, const char *variant, const struct al_ledger *ledger,
+	const struct al_ledger_list *tensors, enum al_part part, struct sum *total)
 {
 	struct sum sum = nothing(c);
 
@@ -155,7 +173,7 @@ static const struct al_table_field count_fields[] = {
 	AL_FIELDS_END,
 };
 
-static bool add_counts(struct al_count_answer *c, const char *variant, struct al_ledger *ledger,
+static bool add_counts(struct answer *c, const char *variant, struct al_ledger *ledger,
 	struct al_error *err)
 {
 	mpq_ptr value = al_exact_new(&c->session->arena);
@@ -179,7 +197,7 @@ static bool has_component(const struct al_ledger_list *tensors, int component)
 }
 
 /* A part that the model hasn't would be a sum of nothing. */
-static bool check_components(const struct al_count_answer *c, const struct al_ledger *ledger,
+static bool check_components(const struct answer *c, const struct al_ledger *ledger,
 	const struct al_ledger_list *tensors, struct al_error *err)
 {
 	const char *list = "";
@@ -201,22 +219,7 @@ static bool check_components(const struct al_count_answer *c, const struct al_le
 			c->request->name, list);
 }
 
-/* For the sentence. */
-static bool note_facts(struct al_count_answer *c, struct al_ledger *ledger, const struct sum *total,
-	struct al_error *err)
-{
-	struct al_count_facts *facts = &c->facts;
-
-	facts->covered = al_request_covered(c->request, c->options->is_whole);
-	facts->components = al_count_components(c);
-	facts->is_model = ledger->is_model;
-	facts->is_stored = c->options->is_stored;
-	facts->projection = c->request->basis.output_projection;
-	mpq_set(facts->active, total->active);
-	return !ledger->is_model || al_ledger_count(ledger, AL_COUNT_TIED, facts->tied, err);
-}
-
-static bool count_ledger(struct al_count_answer *c, const char *variant, struct al_ledger *ledger,
+static bool count_ledger(struct answer *c, const char *variant, struct al_ledger *ledger,
 	struct al_error *err)
 {
 	const struct al_ledger_list *tensors;
@@ -229,7 +232,9 @@ static bool count_ledger(struct al_count_answer *c, const char *variant, struct 
 		count_part(c, variant, ledger, tensors, (enum al_part)part, &total);
 	add_sum(c, variant, "total", &total);
 	al_table_mark_total(c->table);
-	if (!note_facts(c, ledger, &total, err))
+	c->is_model = ledger->is_model;
+	mpq_set(c->active, total.active);
+	if (ledger->is_model && !al_ledger_count(ledger, AL_COUNT_TIED, c->tied, err))
 		return false;
 	if (c->counts && !ledger->is_model)
 		return al_fail(err, AL_EINPUT,
@@ -238,7 +243,7 @@ static bool count_ledger(struct al_count_answer *c, const char *variant, struct 
 	return !c->counts || add_counts(c, variant, ledger, err);
 }
 
-static bool count_variant(struct al_count_answer *c, const struct al_configured_variant *configured,
+static bool count_variant(struct answer *c, const struct al_configured_variant *configured,
 	struct al_error *err)
 {
 	struct al_ledger_ask ask = al_request_ask(c->request, configured,
@@ -254,12 +259,197 @@ static bool count_variant(struct al_count_answer *c, const struct al_configured_
 	return ledger && count_ledger(c, configured->name, ledger, err);
 }
 
+/* ---- notes ---- */
+
+static const char *components_text(const struct answer *c)
+{
+	const char *list = "";
+
+	for (int i = 0; i < AL_N_COMPONENTS; i++)
+		if (c->options->components >> i & 1)
+			list = al_format(&c->session->arena, "%s%s%s", list, *list ? ", " : "",
+				al_component_names[i]);
+	return list;
+}
+
+static void note_list(const struct answer *c, const char *what, const char *const *items, size_t n)
+{
+	struct al_text list;
+
+	al_text_init(&list);
+	for (size_t i = 0; i < n; i++)
+		al_text_addf(&list, "%s%s", i ? ", " : "", items[i]);
+	if (n > 0)
+		al_table_note(c->table, "%s: %s: %s", c->request->name, what, list.data);
+	al_text_finish(&list);
+}
+
+/* What the config leaves to its family; and rotary settings, activation functions and the like,
+ * which change nothing in a count. */
+static void note_keys(const struct answer *c)
+{
+	const struct al_request *q = c->request;
+	struct al_arena *arena = &c->session->arena;
+	const char *const *items;
+	size_t n = al_family_defaults(q->family, q->model->doc, q->model->config, &q->settings,
+		arena, &items);
+
+	note_list(c, "config keys left to the family's defaults", items, n);
+	n = al_family_ignored(q->family, q->model->config, arena, &items);
+	note_list(c, "config keys that change nothing", items, n);
+}
+
+static void note_parts(const struct answer *c)
+{
+	const char *list = components_text(c);
+
+	if (*list)
+		al_table_note(c->table, "of the whole model only: %s", list);
+	if (c->options->is_stored)
+		al_table_note(c->table,
+			"stored: with buffers, scales and what stands beside the model; a tied "
+			"tensor once, though some files hold it twice");
+}
+
+static void add_notes(const struct answer *c)
+{
+	const struct al_request *q = c->request;
+
+	if (q->family && c->explanations)
+		note_keys(c);
+
+	al_note_request(q, c->options->is_whole, c->table);
+	note_parts(c);
+	if (c->unknown)
+		al_table_note(c->table, "scales are not counted: %s", c->unknown);
+	if (c->quantisation && c->quantisation->scheme) {
+		al_table_note(c->table, "stored as %s", c->quantisation->name);
+		al_note_quantisation(c->quantisation, c->explanations != NULL, c->table);
+	}
+	if (q->family)
+		al_table_note(c->table, "%s: %s", q->name,
+			q->model->source ? q->model->source : q->family->source);
+	else if (q->model)
+		al_table_note(c->table,
+			"%s: attention only, its vocabulary or other parts are not known", q->name);
+}
+
+/* ---- in a sentence ---- */
+
+static bool is_total(const struct al_table *table, size_t row)
+{
+	return strcmp(al_table_text(table, row, "part"), "total") == 0;
+}
+
+static size_t count_totals(const struct al_table *table, size_t *last)
+{
+	size_t n = 0;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (is_total(table, row)) {
+			*last = row;
+			n++;
+		}
+	return n;
+}
+
+static double sum_of(const struct al_table *table, const char *part)
+{
+	double sum = 0, number;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (strcmp(al_table_text(table, row, "part"), part) == 0
+			&& al_table_number(table, row, "parameters", &number))
+			sum += number;
+	return sum;
+}
+
+/* ", most of them in feed_forward (70.2 %)"; "" where there is one part. */
+static const char *largest_part(struct al_arena *arena, const struct al_table *table, double total)
+{
+	const char *largest = NULL;
+	double most = 0;
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		const char *part = al_table_text(table, row, "part");
+		const double sum = is_total(table, row) ? 0 : sum_of(table, part);
+		if (sum > most) {
+			most = sum;
+			largest = part;
+		}
+	}
+	if (!largest || most == total)
+		return "";
+	return al_format(arena, ", %s of them in the largest part, %s",
+		al_text_of_percent(arena, most / total), largest);
+}
+
+static const char *projection_text(const struct answer *c)
+{
+	static const char *const texts[] = {
+		[AL_OUTPUT_OWN] = "; output projections count as each variant declares them",
+		[AL_OUTPUT_FULL] = "; each output projection counts d_model x d_model",
+		[AL_OUTPUT_NONE] = "; output projections are not counted",
+	};
+	const enum al_output_projection projection = c->request->basis.output_projection;
+
+	return c->is_model && projection == AL_OUTPUT_OWN ? "" : texts[projection];
+}
+
+/* What else the number could have been. */
+static const char *assumption(const struct answer *c, mpq_srcptr total)
+{
+	struct al_arena *arena = &c->session->arena;
+
+	if (c->options->is_stored || c->options->components)
+		return "";
+	if (mpq_cmp(c->active, total) < 0)
+		return al_format(arena, "; one token uses %s of them (%s)",
+			al_exact_grouped(arena, al_exact_text(arena, c->active)),
+			al_text_of_percent(arena, mpq_get_d(c->active) / mpq_get_d(total)));
+	if (mpq_sgn(c->tied) > 0)
+		return al_format(arena,
+			"; tied tensors count once: a file that stores them again holds %s more",
+			al_exact_grouped(arena, al_exact_text(arena, c->tied)));
+	return projection_text(c);
+}
+
+static const char *say_one(const struct answer *c, size_t total)
+{
+	struct al_arena *arena = &c->session->arena;
+	mpq_srcptr n = al_cell_exact(c->table, total, "parameters");
+	const char *covered = al_request_covered(c->request, c->options->is_whole);
+	const char *parts = components_text(c);
+
+	if (!n)
+		return NULL;
+	return al_format(arena, "%s%s has %s %s%s%s.", al_text_of_capital(arena, covered),
+		*parts ? al_format(arena, " (%s only)", parts) : "",
+		al_text_of_cell(arena, c->table, total, "parameters"),
+		c->options->is_stored ? "stored numbers" : "parameters",
+		largest_part(arena, c->table, mpq_get_d(n)), assumption(c, n));
+}
+
+/* NULL: the table has no total that is known. */
+static const char *say(const struct answer *c)
+{
+	struct al_arena *arena = &c->session->arena;
+	size_t last = 0;
+	const size_t n = count_totals(c->table, &last);
+
+	if (n < 2)
+		return n ? say_one(c, last) : NULL;
+	return al_format(arena, "%s %s%s.", c->options->is_stored ? "Stored numbers" : "Parameters",
+		al_text_of_compared(arena, c->table, "part", "total", "parameters"),
+		c->options->components ? "" : projection_text(c));
+}
+
 /* ---- the table ---- */
 
 /* Parameters are the same in any format: a quantisation that isn't known hides scales alone. */
-static void find_quantisation(struct al_count_answer *c)
+static void find_quantisation(struct answer *c)
 {
-	const struct al_count_options *o = c->options;
+	const struct count_options *o = c->options;
 	struct al_error unknown = {0};
 
 	c->quantisation = NULL;
@@ -273,7 +463,7 @@ static void find_quantisation(struct al_count_answer *c)
 
 static bool answer(void *context, struct al_request *q, struct al_error *err)
 {
-	struct al_count_answer *c = context;
+	struct answer *c = context;
 
 	c->request = q;
 	if (!al_check_whole(q, c->options->is_whole, err))
@@ -285,20 +475,21 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 	for (size_t i = 0; i < q->variants.n; i++)
 		if (!count_variant(c, &q->variants.items[i], err))
 			return false;
-	al_count_note(c);
+	add_notes(c);
+	c->session->style.summary = say(c);
 	return true;
 }
 
 static bool run(struct al_session *session, struct al_error *err)
 {
-	const struct al_count_options *o = session->options;
+	const struct count_options *o = session->options;
 	const struct al_command_line *line = &session->line;
 	struct al_asked asked = o->asked;
-	struct al_count_answer c = {
+	struct answer c = {
 		.session = session,
 		.options = o,
-		.facts = {.active = al_exact_new(&session->arena),
-			.tied = al_exact_new(&session->arena)},
+		.active = al_exact_new(&session->arena),
+		.tied = al_exact_new(&session->arena),
 	};
 	const unsigned shown = (line->n_words > 1 ? WITH_MODEL : 0)
 		| (al_names_variants(&o->asked) ? WITH_VARIANT : 0)
@@ -316,10 +507,7 @@ static bool run(struct al_session *session, struct al_error *err)
 		c.explanations = al_explain_table(session);
 	/* explained are defaults, too, which the tensors' shapes derive */
 	asked.only_modules = !o->explains;
-	if (!al_each_request(session, &asked, true, answer, &c, err))
-		return false;
-	session->style.summary = al_count_summarize(&session->arena, c.table, &c.facts);
-	return true;
+	return al_each_request(session, &asked, true, answer, &c, err);
 }
 
 static const struct al_page_chart charts[] = {
@@ -333,7 +521,7 @@ const struct al_command al_command_count = {
 		"count gpt3-175b --variants mha,mqa,mhe-mul --basis output_projection=none"},
 	.options = groups,
 	.charts = charts,
-	.options_size = sizeof(struct al_count_options),
+	.options_size = sizeof(struct count_options),
 	.least_words = 1,
 	.most_words = 1000,
 	.run = run,

@@ -218,13 +218,6 @@ struct al_ledger *al_open_training(struct al_request *q,
 		t->pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, NULL, err);
 }
 
-static void copy_stage(struct al_stage_memory *to, const struct al_stage_memory *from)
-{
-	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
-		for (int part = 0; part < AL_N_PARTS; part++)
-			mpq_set(to->bytes[state][part], from->bytes[state][part]);
-}
-
 static bool check_stages(const struct al_ledger *ledger, const struct al_training *t,
 	struct al_error *err)
 {
@@ -294,7 +287,9 @@ bool al_train_stages(struct al_ledger *ledger, const struct al_training *t,
 	bool ok = al_ledger_train(ledger, t, stages, err);
 	if (ok) {
 		*index = find_largest(stages, t->pp);
-		copy_stage(stage, &stages[*index]);
+		const struct al_stage_memory largest = stages[*index];
+		stages[*index] = *stage;
+		*stage = largest;
 	}
 	for (int64_t i = 0; i < t->pp; i++)
 		al_stage_memory_finish(&stages[i]);

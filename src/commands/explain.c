@@ -26,17 +26,12 @@ struct al_table *al_explain_table(struct al_session *session)
 	return table;
 }
 
-void al_explain(struct al_table *table, const struct al_explanation *e)
-{
-	al_table_add_record(table, e);
-}
-
 void al_explain_entry(struct al_table *table, const char *model, const char *variant,
 	const struct al_ledger_entry *e, const char *of, bool each)
 {
 	const int64_t times = each ? e->times * e->count : e->times;
 
-	al_explain(table,
+	al_table_add_record(table,
 		&(struct al_explanation){.model = model,
 			.variant = variant,
 			.of = of,
@@ -85,7 +80,7 @@ void al_explain_cached(struct al_table *table, const char *model, const struct a
 	if (!is_of_token)
 		al_exact_multiply(bytes, line->held * batch);
 	al_exact_divide(bytes, e->times ? e->times : 1);
-	al_explain(table,
+	al_table_add_record(table,
 		&(struct al_explanation){.model = model,
 			.variant = e->module->configured.name,
 			.of = al_cache_kind_names[line->kind],

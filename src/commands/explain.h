@@ -18,8 +18,8 @@ struct al_explanation {
 	const char *source;
 };
 
+/* A table of such records. */
 struct al_table *al_explain_table(struct al_session *session);
-void al_explain(struct al_table *table, const struct al_explanation *e);
 
 /* A row for an entry; `each`: of each that is stacked in it. */
 void al_explain_entry(struct al_table *table, const char *model, const char *variant,

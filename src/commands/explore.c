@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/number.h"
 #include "commands/formulas.h"
 #include "commands/page.h"
 #include "commands/request.h"
@@ -10,7 +11,7 @@
 #include "report/page/explorer.h"
 
 static const char first_model[] = "llama-3-8b";
-static const char cached_title[] = "Cached elements per token"; /* as explorer-live.html has it */
+#define cached_title "Cached elements per token" /* as explorer-live.html has it */
 
 struct explore_options {
 	struct al_output_options output;
@@ -42,23 +43,24 @@ static bool add_formulas(struct al_explore *e, const struct al_basis *block, str
 	const struct al_configured_variant *configured, struct al_error *err)
 {
 	static const struct al_substitutions none = {NULL, 0};
+	const struct al_ledger_ask ask = {.settings = &e->settings,
+		.basis = block,
+		.configured = configured};
 	struct al_catalog *catalog = e->session->catalog;
 	struct al_cell *cell = al_table_add_row(table);
+	struct al_ledger *ledger = al_ledger_create(&e->session->arena, &ask, err);
 	struct al_polynomial *parameters;
-	struct al_ledger ledger;
 
-	if (!al_ledger_open_module(&ledger, configured, &e->settings, block, err))
-		return false;
 	al_cell_set_text(table, cell++, configured->name);
 	al_cell_set_text(table, cell++, configured->variant->title);
-	bool ok = al_ledger_polynomial(&ledger, NULL, 0, &parameters, err);
-	if (ok) {
-		al_cell_set_polynomial(table, cell++, parameters, catalog);
-		al_polynomial_destroy(parameters);
-		ok = al_cell_set_cached(table, cell, &ledger, &none, catalog, err);
-	}
-	al_ledger_close(&ledger);
-	return ok || al_in(err, "variant %s", configured->name);
+	if (!ledger)
+		return false;
+	if (!al_ledger_polynomial(ledger, NULL, 0, &parameters, err))
+		return al_in(err, "variant %s", configured->name);
+	al_cell_set_polynomial(table, cell++, parameters, catalog);
+	al_polynomial_destroy(parameters);
+	return al_cell_set_cached(table, cell, ledger, &none, catalog, err)
+		|| al_in(err, "variant %s", configured->name);
 }
 
 static bool fill_formulas(struct al_explore *e, struct al_table *table, struct al_error *err)
@@ -87,31 +89,39 @@ static const enum al_measure measures[] = {AL_PARAMETERS, AL_CACHE, AL_CACHE_BYT
 
 enum { N_MEASURES = sizeof(measures) / sizeof(*measures) };
 
+struct record {
+	const char *variant;
+	mpq_srcptr values[N_MEASURES]; /* NULL: not known */
+};
+
+static const struct al_table_field fields[] = {
+	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct record, variant)},
+	{AL_COLUMN_COUNT("parameters", "Parameters"), AL_MEMBER(struct record, values[0])},
+	{AL_COLUMN_COUNT("cache", cached_title), AL_MEMBER(struct record, values[1])},
+	{AL_COLUMN_BYTES("cache_bytes", "Cache"), AL_MEMBER(struct record, values[2])},
+	{AL_COLUMN_FLOPS("flops", "Forward FLOPs"), AL_MEMBER(struct record, values[3])},
+	AL_FIELDS_END,
+};
+
 /* As far as it is known; the first reason why something isn't is told. */
-static bool measure(struct al_explore *e, struct al_table *table, struct al_cell *cell,
+static bool measure(struct al_explore *e, struct record *record,
 	const struct al_configured_variant *configured, struct al_error *err)
 {
 	struct al_ledger_ask ask = al_request_ask(e->request, configured, false);
-	struct al_undeclared undeclared;
-	struct al_ledger ledger;
 	bool ok = true;
-	mpq_t value;
 
 	ask.settings = &e->settings;
-	if (!al_ledger_open(&ledger, &ask, err))
-		return false;
-	mpq_init(value);
-	for (int i = 0; i < N_MEASURES; i++) {
-		if (!al_ledger_declares(&ledger, measures[i], NULL, &undeclared))
+	struct al_ledger *ledger = al_ledger_create(&e->session->arena, &ask, err);
+	for (int i = 0; ledger && i < N_MEASURES; i++) {
+		mpq_ptr value = al_exact_new(&e->session->arena);
+		if (!al_ledger_declares(ledger, measures[i], NULL, NULL))
 			continue;
-		if (al_ledger_measure(&ledger, measures[i], NULL, value, ok ? err : NULL))
-			al_cell_set_exact(table, &cell[i], value);
+		if (al_ledger_measure(ledger, measures[i], NULL, value, ok ? err : NULL))
+			record->values[i] = value;
 		else
 			ok = false;
 	}
-	mpq_clear(value);
-	al_ledger_close(&ledger);
-	return ok;
+	return ledger && ok;
 }
 
 /* A variant that lacks a symbol, or whose widths don't divide, says so here as on the page. */
@@ -119,20 +129,13 @@ static void fill_answer(struct al_explore *e, struct al_table *table)
 {
 	const struct al_configured_variants *variants = &e->request->variants;
 
-	al_table_add_column(table,
-		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	for (int i = 0; i < N_MEASURES; i++) {
-		struct al_column column = al_measure_column(measures[i]);
-		if (measures[i] == AL_CACHE)
-			column.title = cached_title;
-		al_table_add_column(table, column);
-	}
+	al_table_add_fields(table, fields, 0);
 	for (size_t i = 0; i < variants->n; i++) {
-		struct al_cell *cell = al_table_add_row(table);
+		struct record record = {.variant = variants->items[i].name};
 		struct al_error err;
-		al_cell_set_text(table, cell++, variants->items[i].name);
-		if (!measure(e, table, cell, &variants->items[i], &err))
+		if (!measure(e, &record, &variants->items[i], &err))
 			al_table_note(table, "not known at first: %s", err.message);
+		al_table_add_record(table, &record);
 	}
 	al_table_note(table, "counted: %s", al_basis_text(&e->request->basis, &table->arena));
 	al_table_note(table, "dtype: %s, but for cached elements with a format of their own",
@@ -200,15 +203,25 @@ static bool answer(struct al_explore *e, struct al_error *err)
 
 /* ---- the command ---- */
 
+static void finish_settings(void *settings)
+{
+	al_settings_finish(settings);
+}
+
 static bool open_ledgers(struct al_explore *e, struct al_error *err)
 {
 	const struct al_configured_variants *variants = &e->request->variants;
 
-	e->ledgers = al_new_array(&e->session->arena, struct al_ledger, variants->n + 1);
-	for (; e->n_ledgers < variants->n; e->n_ledgers++)
-		if (!al_ledger_open_module(&e->ledgers[e->n_ledgers],
-			    &variants->items[e->n_ledgers], &e->settings, &e->basis, err))
+	e->n_ledgers = variants->n;
+	e->ledgers = al_new_array(&e->session->arena, struct al_ledger *, variants->n + 1);
+	for (size_t i = 0; i < variants->n; i++) {
+		const struct al_ledger_ask ask = {.settings = &e->settings,
+			.basis = &e->basis,
+			.configured = &variants->items[i]};
+		e->ledgers[i] = al_ledger_create(&e->session->arena, &ask, err);
+		if (!e->ledgers[i])
 			return false;
+	}
 	return true;
 }
 
@@ -224,12 +237,9 @@ static bool explore(struct al_explore *e, struct al_error *err)
 	e->basis.per = AL_BASIS_MODEL;
 	al_settings_init(&e->settings, e->session->catalog);
 	al_settings_merge(&e->settings, &e->request->settings);
-	bool ok = al_request_cache_format(e->request, o->dtype, err) && open_ledgers(e, err)
+	al_arena_defer(&e->session->arena, finish_settings, &e->settings);
+	return al_request_cache_format(e->request, o->dtype, err) && open_ledgers(e, err)
 		&& answer(e, err);
-	while (e->n_ledgers > 0)
-		al_ledger_close(&e->ledgers[--e->n_ledgers]);
-	al_settings_finish(&e->settings);
-	return ok;
 }
 
 static bool run(struct al_session *session, struct al_error *err)
@@ -244,9 +254,10 @@ static bool run(struct al_session *session, struct al_error *err)
 	if (!al_names_variants(&asked))
 		asked.variants = (struct al_texts){all, 1};
 	asked.keeps_all = true;
-	struct al_explore e = {.session = session,
-		.request = al_ask_request(session, &asked, word ? word : first_model, false, err)};
-	return e.request && explore(&e, err);
+	struct al_explore *e = al_new(&session->arena, struct al_explore);
+	e->session = session;
+	e->request = al_ask_request(session, &asked, word ? word : first_model, false, err);
+	return e->request && explore(e, err);
 }
 
 const struct al_command al_command_explore = {

@@ -10,7 +10,7 @@ struct al_explore {
 	struct al_request *request; /* its variants are the page's */
 	struct al_basis basis; /* the request's, of all attention of a model */
 	struct al_settings settings; /* where the page begins */
-	struct al_ledger *ledgers; /* of each variant alone, open */
+	struct al_ledger **ledgers; /* of each variant alone, open */
 	size_t n_ledgers;
 	const char **symbols; /* that formulas hold, the standard ones first */
 	size_t n_symbols, symbols_room;

@@ -114,7 +114,7 @@ static void add_times(struct data *d)
 	al_text_add(d->out, "\"times\":[");
 	for (int shared = 0; shared <= AL_PER_MODEL; shared++) {
 		al_text_add(d->out, shared ? "," : "");
-		add_place(d, al_ledger_times(&d->e->ledgers[0], (enum al_per)shared));
+		add_place(d, al_ledger_times(d->e->ledgers[0], (enum al_per)shared));
 	}
 	al_text_add(d->out, "],\n");
 }
@@ -279,7 +279,7 @@ static void add_meanings(struct data *d, const struct al_variant *variant)
 static bool add_variant(struct data *d, size_t i, struct al_error *err)
 {
 	const struct al_configured_variant *configured = &d->e->request->variants.items[i];
-	struct al_ledger *ledger = &d->e->ledgers[i];
+	struct al_ledger *ledger = d->e->ledgers[i];
 
 	al_text_add(d->out, i ? ",\n{" : "\n{");
 	add_member(d->out, "name", configured->name);

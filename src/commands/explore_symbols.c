@@ -61,7 +61,7 @@ static void add_line_symbols(struct visit *visit, const struct al_line *line)
 	add_formula_symbols(visit, line->entry->tokens);
 	if (line->entry->per == AL_PER_SOURCE_TOKEN)
 		add_symbol(visit, "source_seq");
-	add_formula_symbols(visit, al_ledger_times(&visit->e->ledgers[0], line->entry->shared));
+	add_formula_symbols(visit, al_ledger_times(visit->e->ledgers[0], line->entry->shared));
 }
 
 static void add_variant_symbols(struct al_explore *e, size_t variant)
@@ -69,7 +69,7 @@ static void add_variant_symbols(struct al_explore *e, size_t variant)
 	struct visit visit = {e, &e->request->variants.items[variant]};
 
 	for (int i = 0; i < AL_EXPLORE_LISTS; i++) {
-		const struct al_lines lines = al_ledger_lines(&e->ledgers[variant],
+		const struct al_lines lines = al_ledger_lines(e->ledgers[variant],
 			al_explore_lists[i].list, &e->session->arena);
 		for (size_t k = 0; k < lines.n; k++)
 			add_line_symbols(&visit, &lines.items[k]);

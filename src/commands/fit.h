@@ -43,11 +43,9 @@ void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memo
 /* Gives the columns of bytes as many decimals as tell unequal ones apart in each row. */
 void al_fit_choose_digits(const struct al_style *style, struct al_table *table);
 
-/* In a sentence; NULL: nothing is known. `like`: the variant to be matched. */
+/* In a sentence; NULL: nothing is known. */
 const char *al_fit_summarize(struct al_arena *arena, const struct al_table *table,
 	const struct al_fit *f);
-const char *al_fit_summarize_match(struct al_arena *arena, const struct al_table *table,
-	const char *like);
 
 /* How many values in a row may be passed over: symbols that a model's shape hangs on must divide
  * each other; tokens need not. */

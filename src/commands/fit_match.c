@@ -1,8 +1,10 @@
 /* fit --match: models with as many parameters as another. */
+#include <math.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "commands/fit.h"
+#include "commands/summary.h"
 
 static bool count_at(void *context, int64_t x, mpq_t out, struct al_error *err)
 {
@@ -63,6 +65,53 @@ static bool match_variant(struct al_fit *f, struct al_table *table, mpq_srcptr t
 		&& (!largest.has_next || add_neighbour(f, table, largest.next, target, err));
 }
 
+/* ---- in a sentence ---- */
+
+static double distance_of(const struct al_table *table, size_t row)
+{
+	double distance = 0;
+
+	(void)al_table_number(table, row, "distance", &distance);
+	return distance;
+}
+
+static const char *say_match(struct al_arena *arena, const struct al_table *table, size_t row,
+	const char *like)
+{
+	const char *variant = al_table_text(table, row, "variant");
+	const double distance = distance_of(table, row);
+	const char *far = al_exact_grouped(arena, al_format(arena, "%.0f", fabs(distance)));
+
+	return al_format(arena, "%s%s%s = %s has %s parameters, %s", variant,
+		*variant ? " with " : "", al_table_text(table, row, "symbol"),
+		al_text_of_cell(arena, table, row, "value"),
+		al_text_of_cell(arena, table, row, "parameters"),
+		distance == 0 ? al_format(arena, "as many as %s", like)
+			      : al_format(arena, "%s %s than %s", far,
+				      distance > 0 ? "more" : "fewer", like));
+}
+
+/* Rows of a variant follow each other: the nearest of them. `like`: the variant to be matched. */
+static const char *say(struct al_arena *arena, const struct al_table *table, const char *like)
+{
+	const char *text = NULL;
+
+	for (size_t row = 0, end; row < table->n_rows; row = end) {
+		const char *variant = al_table_text(table, row, "variant");
+		size_t nearest = row;
+		for (end = row; end < table->n_rows
+			&& strcmp(al_table_text(table, end, "variant"), variant) == 0;
+			end++)
+			if (fabs(distance_of(table, end)) < fabs(distance_of(table, nearest)))
+				nearest = end;
+		text = al_format(arena, "%s%s%s", text ? text : "Nearest: ", text ? "; " : "",
+			say_match(arena, table, nearest, like));
+	}
+	return text ? al_format(arena, "%s.", text) : NULL;
+}
+
+/* ---- the answer ---- */
+
 bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err)
 {
 	static const char key[] = "parameters=";
@@ -88,6 +137,6 @@ bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err
 			return false;
 	}
 	al_note_request(q, true, table);
-	f->session->style.summary = al_fit_summarize_match(&f->session->arena, table, like.name);
+	f->session->style.summary = say(&f->session->arena, table, like.name);
 	return true;
 }

@@ -27,13 +27,15 @@ static const struct unit {
 };
 enum { N_UNITS = sizeof(units) / sizeof(*units) };
 
-static int find_unit(const char *name)
+bool al_parse_device(struct al_arena *arena, const char *text, mpq_t out, struct al_error *err)
 {
-	int found = -1;
+	struct al_gpu gpu;
+	int64_t n;
 
-	for (int i = 0; i < N_UNITS && found < 0; i++)
-		found = strcasecmp(name, units[i].name) == 0 ? i : -1;
-	return *name ? found : 0;
+	if (!al_gpu_parse(arena, text, &gpu, &n, err))
+		return al_in(err, "--device");
+	al_exact_set(out, gpu.usable);
+	return true;
 }
 
 bool al_parse_size(struct al_arena *arena, const char *text, mpq_t out, struct al_error *err)
@@ -41,18 +43,15 @@ bool al_parse_size(struct al_arena *arena, const char *text, mpq_t out, struct a
 	const char *names[N_UNITS];
 	size_t n = strspn(text, "0123456789.");
 	const char *unit = text + n + strspn(text + n, " ");
-	int digits, found = find_unit(unit);
-	struct al_gpu gpu;
+	int digits, found = *unit ? -1 : 0;
 
-	if (al_gpu_is_name(arena, text)) {
-		if (!al_gpu_find(arena, text, &gpu, err))
-			return false;
-		al_exact_set(out, gpu.usable);
-		return true;
-	}
-
-	for (int i = 0; i < N_UNITS; i++)
+	if (al_gpu_is_name(arena, text))
+		return al_parse_device(arena, text, out, err);
+	for (int i = 0; i < N_UNITS; i++) {
 		names[i] = units[i].name;
+		if (found < 0 && strcasecmp(unit, names[i]) == 0)
+			found = i;
+	}
 	if (!al_exact_parse(al_strndup(arena, text, n), out, &digits))
 		return al_fail(err, AL_EINPUT,
 			"--memory %s: expected a size such as 80GiB, or a device such as H100",
@@ -63,16 +62,5 @@ bool al_parse_size(struct al_arena *arena, const char *text, mpq_t out, struct a
 	}
 	al_exact_multiply(out, units[found].bytes);
 	al_exact_truncate(out, out, 0);
-	return true;
-}
-
-bool al_parse_device(struct al_arena *arena, const char *text, mpq_t out, struct al_error *err)
-{
-	struct al_gpu gpu;
-	int64_t n;
-
-	if (!al_gpu_parse(arena, text, &gpu, &n, err))
-		return al_in(err, "--device");
-	al_exact_set(out, gpu.usable);
 	return true;
 }

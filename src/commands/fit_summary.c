@@ -1,13 +1,10 @@
 /* fit in a sentence: the largest that fits, what is to spare, and what the next one lacks. */
 #include "commands/fit.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "commands/summary.h"
-
-/* ---- into a memory ---- */
 
 /* "a context of 38,751 tokens", "a batch of 54", "n_layers = 12" */
 static const char *size(struct al_arena *arena, const struct al_table *table, size_t row,
@@ -144,50 +141,4 @@ const char *al_fit_summarize(struct al_arena *arena, const struct al_table *tabl
 	return said
 		? al_format(arena, "%s; assumed: %s%s.", said, tokens(arena, f), assumed(arena, f))
 		: NULL;
-}
-
-/* ---- as many parameters ---- */
-
-static double distance_of(const struct al_table *table, size_t row)
-{
-	double distance = 0;
-
-	(void)al_table_number(table, row, "distance", &distance);
-	return distance;
-}
-
-static const char *say_match(struct al_arena *arena, const struct al_table *table, size_t row,
-	const char *like)
-{
-	const char *variant = al_table_text(table, row, "variant");
-	const double distance = distance_of(table, row);
-	const char *far = al_exact_grouped(arena, al_format(arena, "%.0f", fabs(distance)));
-
-	return al_format(arena, "%s%s%s = %s has %s parameters, %s", variant,
-		*variant ? " with " : "", al_table_text(table, row, "symbol"),
-		al_text_of_cell(arena, table, row, "value"),
-		al_text_of_cell(arena, table, row, "parameters"),
-		distance == 0 ? al_format(arena, "as many as %s", like)
-			      : al_format(arena, "%s %s than %s", far,
-				      distance > 0 ? "more" : "fewer", like));
-}
-
-/* Rows of a variant follow each other: the nearest of them. */
-const char *al_fit_summarize_match(struct al_arena *arena, const struct al_table *table,
-	const char *like)
-{
-	const char *text = NULL;
-
-	for (size_t row = 0, end; row < table->n_rows; row = end) {
-		const char *variant = al_table_text(table, row, "variant");
-		size_t nearest = row;
-		for (end = row; end < table->n_rows
-			&& strcmp(al_table_text(table, end, "variant"), variant) == 0;
-			end++)
-			if (fabs(distance_of(table, end)) < fabs(distance_of(table, nearest)))
-				nearest = end;
-		text = al_format(arena, "%s%s%s", text ? text : "Nearest: ", text ? "; " : "",
-			say_match(arena, table, nearest, like));
-	}
-	return text ? al_format(arena, "%s.", text) : NULL;
 }

@@ -236,14 +236,11 @@ static bool answer(struct al_session *session, struct al_request *q, struct al_i
 		.inference = inference};
 	struct al_inference_row *rows = al_new_array(q->arena, struct al_inference_row,
 		AL_N_STATES);
-	struct al_inference_explainer explainer;
 	const struct al_table *bounds = NULL;
 
 	al_table_add_fields(a.table, fields, 0);
-	if (o->explains) {
-		al_explain_inference(session, inference, &explainer);
-		inference->watch = &explainer.watch;
-	}
+	if (o->explains)
+		al_explain_inference(session, inference);
 	al_inference_rows_init(rows);
 	al_arena_defer(q->arena, finish_rows, rows);
 	if (!al_ledger_infer_largest(ledger, inference, rows, err))

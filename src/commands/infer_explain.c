@@ -149,9 +149,15 @@ static const char *format_of(struct al_arena *arena, const struct al_dtype *stor
 		: al_format(arena, "%zu bits", 8 * storage->block_bytes / storage->block_elements);
 }
 
+struct explainer {
+	struct al_table *table;
+	const struct al_inference *inference;
+	struct al_inference_watch watch;
+};
+
 static void hear(void *context, const struct al_inference_part *part)
 {
-	const struct al_inference_explainer *explainer = context;
+	const struct explainer *explainer = context;
 	struct al_arena *arena = &explainer->table->arena;
 	const struct texts texts = (!part->entry ? texts_of_held
 			: part->numbers		 ? texts_of_tensor
@@ -168,17 +174,18 @@ static void hear(void *context, const struct al_inference_part *part)
 			.row = *part->row});
 }
 
-void al_explain_inference(struct al_session *session, const struct al_inference *inference,
-	struct al_inference_explainer *explainer)
+void al_explain_inference(struct al_session *session, struct al_inference *inference)
 {
 	struct al_table *table = al_session_table(session, "rules", "How the numbers come about");
+	struct explainer *explainer = al_new(&session->arena, struct explainer);
 
 	al_table_add_fields(table, rule_fields, 0);
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
 		al_table_add_record(table, &rules[i]);
-	*explainer = (struct al_inference_explainer){.table = al_session_table(session, "entries",
-							     "What each number is the sum of"),
+	*explainer = (struct explainer){.table = al_session_table(session, "entries",
+						"What each number is the sum of"),
 		.inference = inference,
 		.watch = {hear, explainer}};
 	al_table_add_fields(explainer->table, fields, 0);
+	inference->watch = &explainer->watch;
 }

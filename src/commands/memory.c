@@ -39,14 +39,16 @@ struct answer {
 
 /* ---- figures ---- */
 
-struct al_titled al_training_state(int state)
+static struct al_titled titled(int state)
 {
 	return state == TOTAL
 		? (struct al_titled){"total", NULL}
 		: (struct al_titled){al_memory_state_names[state], al_memory_state_titles[state]};
 }
 
-bool al_training_is_told(const struct al_training *training, int state)
+/* Is the state one that is told of the training? The working set is where the recipe tells it;
+ * `training` NULL: attention alone, which has none. */
+static bool is_told(const struct al_training *training, int state)
 {
 	return state != AL_STATE_WORKING || (training && al_training_has_working(training));
 }
@@ -92,7 +94,7 @@ static bool measure_attention(struct answer *a, struct al_ledger *ledger,
 
 	for (int i = 0; i < AL_N_TRAINING_FIGURES; i++) {
 		mpq_ptr value = al_exact_new(&a->session->arena);
-		if (al_training_is_told(NULL, i)
+		if (is_told(NULL, i)
 			&& !al_ledger_measure(ledger, measures[i], a->request->recipe, value, err))
 			return false;
 		out->values[i] = value;
@@ -164,10 +166,9 @@ static bool answer_by_state(struct answer *a, struct al_error *err)
 		return false;
 	al_table_add_fields(a->table, state_fields, 0);
 	for (int state = 0; state <= TOTAL; state++)
-		if (al_training_is_told(training_of(a), state))
+		if (is_told(training_of(a), state))
 			al_table_add_record(a->table,
-				&(struct state_record){al_training_state(state),
-					figures.values[state]});
+				&(struct state_record){titled(state), figures.values[state]});
 	al_table_mark_total(a->table);
 	add_notes(a);
 	a->session->style.summary = al_memory_summarize_training(&a->session->arena, a->table,
@@ -215,8 +216,7 @@ static void add_fields(struct answer *a)
 {
 	al_table_add_fields(a->table, fields,
 		(a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0)
-			| (al_training_is_told(training_of(a), AL_STATE_WORKING) ? WITH_WORKING
-										 : 0));
+			| (is_told(training_of(a), AL_STATE_WORKING) ? WITH_WORKING : 0));
 }
 
 static bool add_variant(struct answer *a, size_t i, struct al_error *err)

@@ -28,11 +28,6 @@ struct al_training_figures {
 	int64_t stage_index;
 };
 
-struct al_titled al_training_state(int state);
-/* Is the state one that is told of the training? The working set is where the recipe tells it;
- * `training` NULL: attention alone, which has none. */
-bool al_training_is_told(const struct al_training *training, int state);
-
 /* --explain of attention alone: formula, substitution and result of each number. */
 bool al_explain_attention(struct al_session *session, struct al_request *request,
 	struct al_error *err) AL_MUST_CHECK;
@@ -46,16 +41,9 @@ bool al_explain_training(struct al_session *session, struct al_request *request,
 bool al_inference_init(struct al_inference *inference, const struct al_device_options *options,
 	struct al_request *request, struct al_error *err) AL_MUST_CHECK;
 
-/* --explain of inference: its rules, and the entries that its numbers are sums of. The watch hears
- * the entries, into the table; `explainer` must outlive it. */
-struct al_inference_explainer {
-	struct al_table *table;
-	const struct al_inference *inference;
-	struct al_inference_watch watch;
-};
-
-void al_explain_inference(struct al_session *session, const struct al_inference *inference,
-	struct al_inference_explainer *explainer);
+/* --explain of inference: its rules, and the entries that its numbers are sums of, which its watch
+ * hears. */
+void al_explain_inference(struct al_session *session, struct al_inference *inference);
 
 /* What the data sheet of --device bounds: a table of its own. */
 bool al_add_bounds(struct al_session *session, struct al_request *request,

@@ -24,7 +24,7 @@ static void explain_state(struct al_table *table, const struct al_request *q, co
 {
 	const char *sum = bytes_formula(&table->arena, bytes);
 
-	al_explain(table,
+	al_table_add_record(table,
 		&(struct al_explanation){.model = q->name,
 			.variant = variant,
 			.of = of,
@@ -49,7 +49,7 @@ static bool explain_rule(struct al_table *table, const struct al_request *q,
 		|| !al_formula_substituted(rule, &scope, &table->arena, &substituted, err)
 		|| !al_ledger_modules(ledger, false, &modules, err))
 		return false;
-	al_explain(table,
+	al_table_add_record(table,
 		&(struct al_explanation){.model = q->name,
 			.variant = variant,
 			.of = "activations",
@@ -89,7 +89,7 @@ static bool explain_saved(struct al_table *table, const struct al_request *q,
 	for (int i = 0; i < power; i++)
 		al_exact_multiply(bytes, seq);
 	al_exact_multiply(bytes, size);
-	al_explain(table,
+	al_table_add_record(table,
 		&(struct al_explanation){.model = q->name,
 			.variant = line->module->configured.name,
 			.of = "activations",

@@ -130,17 +130,6 @@ bool al_check_whole(const struct al_request *q, bool is_whole, struct al_error *
 				  : "--whole needs a model whose parts are known");
 }
 
-struct al_column al_measure_column(enum al_measure measure)
-{
-	const struct al_measure_info *info = &al_measures[measure];
-
-	return (struct al_column){.key = info->key,
-		.title = info->title,
-		.unit = info->unit,
-		.quantity = (enum al_quantity)info->quantity,
-		.digits = AL_DIGITS_ALL};
-}
-
 /* ---- what every answer says of its conventions ---- */
 
 /* "gqa, biases=false": what the family sets in a module, but for what the basis says already. */

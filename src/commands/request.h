@@ -62,7 +62,4 @@ void al_note_request(const struct al_request *request, bool is_whole, struct al_
 /* Adds the recipe, and the attention kernel on which activations hang. */
 void al_note_recipe(const struct al_request *request, struct al_table *table);
 
-/* The standard column for a measure. */
-struct al_column al_measure_column(enum al_measure measure);
-
 #endif

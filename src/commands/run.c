@@ -1,5 +1,6 @@
 /* run: a scenario's tables and figures, as files and on paper. */
 #include "base/json.h"
+#include "base/names.h"
 #include "commands/draw.h"
 #include "commands/page.h"
 #include "commands/progress.h"
@@ -54,21 +55,6 @@ static bool add_table(struct al_files *files, const struct al_table *table,
 
 /* ---- a scenario ---- */
 
-struct job {
-	struct al_session *session;
-	struct al_scenario *scenario;
-	const char *folder;
-	const struct al_profile *profile; /* NULL: none */
-	struct al_files *files;
-	struct al_progress *progress;
-	const char **inputs; /* what the proof shows: names of LaTeX files */
-	size_t n_inputs, inputs_room;
-	size_t n_done, n_all; /* scenarios */
-	struct al_text latex, json; /* the numbers of its own tables, one by one */
-	size_t n_numbers; /* in the JSON */
-	struct al_text *page; /* of --report; NULL: none */
-};
-
 struct jobs {
 	struct al_session *session;
 	const struct al_profile *profile; /* that the command line names */
@@ -76,17 +62,38 @@ struct jobs {
 	struct al_progress progress;
 	struct al_text page; /* of --report */
 	size_t n_figures; /* so far */
-	const char **names; /* of the scenarios so far */
-	size_t n_names, room;
+	struct al_names names; /* of the scenarios so far */
+};
+
+struct job {
+	struct jobs *all;
+	struct al_files *files;
+	struct al_scenario *scenario;
+	const char *folder;
+	const struct al_profile *profile; /* NULL: none */
+	struct al_names inputs; /* what the proof shows: names of LaTeX files */
+	struct al_text latex, json; /* the numbers of its own tables, one by one */
+	size_t n_numbers; /* in the JSON */
+	struct al_text *page; /* of --report; NULL: none */
 };
 
 static void add_input(struct job *job, const char *name)
 {
-	struct al_arena *arena = &job->session->arena;
+	al_names_add(&job->inputs, al_strdup(&job->all->session->arena, name));
+}
 
-	job->inputs = al_grow(arena, job->inputs, job->n_inputs, &job->inputs_room,
-		sizeof(*job->inputs));
-	job->inputs[job->n_inputs++] = al_strdup(arena, name);
+static size_t n_scenarios(const struct al_session *session)
+{
+	const size_t n_named = session->line.n_words;
+
+	return n_named ? n_named : al_embedded_scenarios.n_files;
+}
+
+static void show(struct job *job, const char *id)
+{
+	struct jobs *all = job->all;
+
+	al_progress_show(&all->progress, id, all->names.n - 1, n_scenarios(all->session));
 }
 
 static bool add_formats(struct job *job, const struct al_table *table, struct al_error *err)
@@ -123,7 +130,7 @@ static bool run_table(struct job *job, size_t index, struct al_error *err)
 
 	if (!al_scenario_table(job->scenario, index, &table, err))
 		return false;
-	al_progress_show(job->progress, table.id, job->n_done, job->n_all);
+	show(job, table.id);
 	bool ok = add_formats(job, &table, err);
 	if (index < job->scenario->n_tables) {
 		al_numbers_add_latex(&job->latex, &table);
@@ -133,9 +140,9 @@ static bool run_table(struct job *job, size_t index, struct al_error *err)
 		al_page_add_table(job->page,
 			&(struct al_page_table){.table = &table,
 				.is_folded = table.n_rows > MOST_PRINTED_POINTS});
-	if (strcmp(job->session->writer->name, "text") == 0)
+	if (strcmp(job->all->session->writer->name, "text") == 0)
 		print_for_people(job, &table, index >= job->scenario->n_tables);
-	al_session_take(job->session, &table);
+	al_session_take(job->all->session, &table);
 	return ok;
 }
 
@@ -155,7 +162,7 @@ static bool run_figure(struct job *job, size_t index, struct al_error *err)
 	struct al_style style = {0};
 	struct al_table table;
 
-	al_progress_show(job->progress, figure.id, job->n_done, job->n_all);
+	show(job, figure.id);
 	if (!al_scenario_figure_table(job->scenario, index, &table, err))
 		return false;
 	const char *data = al_format(&table.arena, "%s-figure", figure.id);
@@ -207,52 +214,41 @@ static bool run_scenario(struct job *job, struct al_error *err)
 		if (!run_figure(job, i, err))
 			return false;
 	if (job->profile)
-		al_venue_add_proof(job->files, job->profile, job->folder, job->inputs,
-			job->n_inputs);
+		al_venue_add_proof(job->files, job->profile, job->folder, job->inputs.items,
+			job->inputs.n);
 	return true;
 }
 
 /* Two files of one name would write over each other. */
 static bool take_name(struct jobs *jobs, const char *name, struct al_error *err)
 {
-	struct al_arena *arena = &jobs->session->arena;
-
-	if (al_find_name(name, jobs->names, jobs->n_names) >= 0)
+	if (al_names_hold(&jobs->names, name))
 		return al_fail(err, AL_EINPUT,
 			"two scenarios are named \"%s\", and would be written to one folder", name);
-	jobs->names = al_grow(arena, jobs->names, jobs->n_names, &jobs->room, sizeof(*jobs->names));
-	jobs->names[jobs->n_names++] = al_strdup(arena, name);
+	al_names_add(&jobs->names, al_strdup(&jobs->session->arena, name));
 	return true;
-}
-
-static size_t n_scenarios(const struct al_session *session)
-{
-	const size_t n_named = session->line.n_words;
-
-	return n_named ? n_named : al_embedded_scenarios.n_files;
 }
 
 static bool run_one(void *context, struct al_scenario *scenario, struct al_error *err)
 {
 	struct jobs *jobs = context;
-	struct job job = {.session = jobs->session,
-		.scenario = scenario,
-		.files = &jobs->session->files,
-		.progress = &jobs->progress,
-		.n_done = jobs->n_names,
-		.n_all = n_scenarios(jobs->session)};
 	const char *name = scenario->name;
+	struct job job = {.all = jobs,
+		.files = &jobs->session->files,
+		.scenario = scenario,
+		.folder = al_path_join(&jobs->session->arena, jobs->folder, name),
+		.profile = jobs->profile ? jobs->profile : scenario->profile,
+		.page = jobs->session->output->report ? &jobs->page : NULL};
 
 	jobs->progress.whole = name;
 	jobs->n_figures += scenario->n_figures;
-	job.folder = al_path_join(&jobs->session->arena, jobs->folder, name);
-	job.profile = jobs->profile ? jobs->profile : scenario->profile;
-	job.page = jobs->session->output->report ? &jobs->page : NULL;
+	al_names_init(&job.inputs);
 	if (job.page)
 		al_page_begin_section(job.page, name, name, NULL);
 	bool ok = take_name(jobs, name, err) && run_scenario(&job, err);
 	if (job.page)
 		al_page_end_section(job.page);
+	al_names_finish(&job.inputs);
 	return ok;
 }
 
@@ -288,7 +284,7 @@ static const char *say(const struct jobs *jobs)
 
 	return al_format(arena, "%s and %s of %s, written as %s below %s.",
 		count(arena, session->n_tables, "table"), count(arena, jobs->n_figures, "figure"),
-		count(arena, jobs->n_names, "scenario"), count(arena, session->files.n, "file"),
+		count(arena, jobs->names.n, "scenario"), count(arena, session->files.n, "file"),
 		jobs->folder);
 }
 
@@ -304,6 +300,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	session->style.profile = jobs.profile;
 	session->prints_nothing = o->prints_nothing;
 	begin_page(&jobs);
+	al_names_init(&jobs.names);
 	al_progress_init(&jobs.progress, session, NULL);
 	bool ok = al_each_scenario(session, run_one, &jobs, err);
 	if (ok)
@@ -311,6 +308,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	if (ok && session->output->report)
 		put_page(&jobs);
 	al_text_finish(&jobs.page);
+	al_names_finish(&jobs.names);
 	al_progress_finish(&jobs.progress);
 	return ok;
 }

@@ -5,7 +5,6 @@
 
 #include "commands/formulas.h"
 #include "commands/request.h"
-#include "commands/variants.h"
 
 struct variants_options {
 	struct al_output_options output;
@@ -49,36 +48,27 @@ struct theory {
 /* ---- polynomials ---- */
 
 /* Settings and substitutions in one: a symbol that --set fixes is a number. */
-static bool polynomial(struct theory *t, const struct al_configured_variant *configured,
-	struct al_polynomial **out, struct al_error *err)
+static struct al_ledger *open_ledger(struct theory *t,
+	const struct al_configured_variant *configured, struct al_error *err)
 {
-	struct al_ledger ledger;
+	const struct al_ledger_ask ask = {.settings = &t->settings,
+		.basis = &t->basis,
+		.configured = configured};
 
-	if (!al_ledger_open_module(&ledger, configured, &t->settings, &t->basis, err))
-		return false;
-	bool ok = al_ledger_polynomial(&ledger, t->substitutions, t->n_substitutions, out, err);
-	al_ledger_close(&ledger);
-	return ok;
-}
-
-static bool set_order(struct theory *t, struct al_table *table, struct al_cell *cell,
-	const struct al_polynomial *value, struct al_error *err)
-{
-	int degree;
-
-	if (!al_polynomial_degree(value, t->order, &degree, err))
-		return false;
-	al_cell_set_order(table, cell, t->order, degree, t->session->catalog);
-	return true;
+	return al_ledger_create(&t->session->arena, &ask, err);
 }
 
 /* The order, or in a survey a note why there is none. */
-static bool add_order(struct theory *t, struct al_table *table, struct al_cell *cell,
+static bool set_order(struct theory *t, struct al_table *table, struct al_cell *cell,
 	const struct al_configured_variant *configured, const struct al_polynomial *value,
 	struct al_error *err)
 {
-	if (set_order(t, table, cell, value, err))
+	int degree;
+
+	if (al_polynomial_degree(value, t->order, &degree, err)) {
+		al_cell_set_order(table, cell, t->order, degree, t->session->catalog);
 		return true;
+	}
 	if (t->is_survey)
 		al_table_note(table, "%s: %s", configured->name, err->message);
 	return t->is_survey;
@@ -104,36 +94,149 @@ static void join_shape(struct al_text *out, const struct al_shape *shape)
 		al_text_addf(out, "%s%s", i ? " x " : "", al_formula_source(shape->dims[i]));
 }
 
-static bool set_cache(struct theory *t, struct al_table *table, struct al_cell *cell,
-	const struct al_configured_variant *configured, struct al_error *err)
-{
-	const struct al_substitutions substitutions = {t->substitutions, t->n_substitutions};
-	struct al_ledger ledger;
-
-	if (!al_ledger_open_module(&ledger, configured, &t->settings, &t->basis, err))
-		return false;
-	bool ok = al_cell_set_cached(table, cell, &ledger, &substitutions, t->session->catalog,
-		err);
-	al_ledger_close(&ledger);
-	return ok;
-}
-
 static bool add_variant(struct theory *t, struct al_table *table,
 	const struct al_configured_variant *configured, struct al_error *err)
 {
+	const struct al_substitutions substitutions = {t->substitutions, t->n_substitutions};
 	struct al_cell *cell = al_table_add_row(table);
+	struct al_ledger *ledger = open_ledger(t, configured, err);
 	struct al_polynomial *value;
 
-	if (!polynomial(t, configured, &value, err))
+	if (!ledger
+		|| !al_ledger_polynomial(ledger, substitutions.items, substitutions.n, &value, err))
 		return false;
 	al_cell_set_text(table, cell++, configured->name);
-	bool ok = !t->order || add_order(t, table, cell++, configured, value, err);
+	bool ok = !t->order || set_order(t, table, cell++, configured, value, err);
 	al_cell_set_polynomial(table, cell++, value, t->session->catalog);
-	ok = ok && (!t->reference || set_difference(t, table, cell++, value, err));
-	ok = ok && set_cache(t, table, cell, configured, err);
+	ok = ok && (!t->reference || set_difference(t, table, cell++, value, err))
+		&& al_cell_set_cached(table, cell, ledger, &substitutions, t->session->catalog,
+			err);
 	al_polynomial_destroy(value);
 	return ok || al_in(err, "variant %s", configured->name);
 }
+
+/* ---- in a sentence ---- */
+
+/* The rows whose cell reads `text`. */
+static size_t count_rows(const struct al_table *table, const char *key, const char *text)
+{
+	size_t n = 0;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		n += strcmp(al_table_text(table, row, key), text) == 0;
+	return n;
+}
+
+/* The rows from `row` on have not read so before. */
+static bool is_first(const struct al_table *table, const char *key, size_t row)
+{
+	for (size_t i = 0; i < row; i++)
+		if (strcmp(al_table_text(table, i, key), al_table_text(table, row, key)) == 0)
+			return false;
+	return true;
+}
+
+/* "Parameters grow as O(d_model) in 40, as O(1) in 3" */
+static const char *say_orders(struct al_arena *arena, const struct al_table *table)
+{
+	const char *text = "";
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		const char *order = al_table_text(table, row, "order");
+		if (is_first(table, "order", row))
+			text = al_format(arena, "%s%s %s in %zu", text, *text ? "," : "",
+				*order ? al_format(arena, "as %s", order) : "undecided",
+				count_rows(table, "order", order));
+	}
+	return text;
+}
+
+static const char *say_growth(struct al_arena *arena, const struct al_table *table,
+	const char *symbol)
+{
+	const char *order = al_table_text(table, 0, "order");
+
+	if (table->n_rows == 1)
+		return al_format(arena, "In %s the parameters of %s grow %s", symbol,
+			al_table_text(table, 0, "variant"),
+			*order ? al_format(arena, "as %s", order) : "in no decided order");
+	return al_format(arena, "In %s parameters grow%s of %zu variants", symbol,
+		say_orders(arena, table), table->n_rows);
+}
+
+/* Sums without cases, of which nothing is left. */
+static const char *say_difference(struct al_arena *arena, const struct al_table *table,
+	const char *against)
+{
+	const size_t n = count_rows(table, "difference", "0");
+
+	if (table->n_rows == 1)
+		return al_format(arena, "%s has %s as %s", al_table_text(table, 0, "variant"),
+			n ? "as many parameters" : "not always as many parameters", against);
+	return al_format(arena, "%zu of %zu variants have always as many parameters as %s", n,
+		table->n_rows, against);
+}
+
+/* What is cached: not known, nothing, once for a sequence alone, or for each token. */
+enum cached { UNKNOWN, NOTHING, ONCE, BY_TOKEN, N_CACHED };
+
+static enum cached cached_by(const struct al_table *table, size_t row)
+{
+	const char *text = al_table_text(table, row, "cache");
+
+	if (!*text)
+		return UNKNOWN;
+	if (strcmp(text, "none") == 0)
+		return NOTHING;
+	return strncmp(text, "once:", 5) == 0 ? ONCE : BY_TOKEN;
+}
+
+static const char *say_one(struct al_arena *arena, const struct al_table *table)
+{
+	static const char *const texts[N_CACHED] = {
+		[UNKNOWN] = "what it caches isn't declared",
+		[NOTHING] = "it caches nothing",
+		[ONCE] = "it keeps a state that no token adds to",
+	};
+	const char *cache = texts[cached_by(table, 0)];
+
+	return al_format(arena, "%s has %s parameters; %s", al_table_text(table, 0, "variant"),
+		al_table_text(table, 0, "parameters"),
+		cache ? cache
+		      : al_format(arena, "each token caches %s elements",
+			      al_table_text(table, 0, "cache")));
+}
+
+static const char *say_cached(struct al_arena *arena, const struct al_table *table)
+{
+	size_t n[N_CACHED] = {0};
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		n[cached_by(table, row)]++;
+	return al_format(arena,
+		"Of %zu variants %zu cache something of each token, %zu keep a state that doesn't "
+		"grow, %zu cache nothing%s",
+		table->n_rows, n[BY_TOKEN], n[ONCE], n[NOTHING],
+		n[UNKNOWN] ? al_format(arena, ", of %zu it isn't declared", n[UNKNOWN]) : "");
+}
+
+/* Of the table of formulas; `order` is the symbol of its column `order`, `against` the variant of
+ * its column `difference`, NULL where it has no such column. */
+static const char *say(struct al_arena *arena, const struct al_table *table, const char *order,
+	const char *against)
+{
+	if (order && against)
+		return al_format(arena, "%s; %s.", say_growth(arena, table, order),
+			say_difference(arena, table, against));
+	if (order)
+		return al_format(arena, "%s.", say_growth(arena, table, order));
+	if (against)
+		return al_format(arena, "%s.", say_difference(arena, table, against));
+	return al_format(arena, "%s.",
+		table->n_rows == 1 ? say_one(arena, table) : say_cached(arena, table));
+}
+
+/* ---- all rows ---- */
 
 static bool add_theory(struct theory *t, const struct al_configured_variants *variants,
 	struct al_error *err)
@@ -158,8 +261,8 @@ static bool add_theory(struct theory *t, const struct al_configured_variants *va
 		al_table_note(table, "%s = %s", t->substitutions[i].symbol,
 			al_formula_source(t->substitutions[i].formula));
 	if (table->n_rows > 0)
-		t->session->style.summary = al_variants_summarize(&t->session->arena, table,
-			t->order, t->reference ? t->against.name : NULL);
+		t->session->style.summary = say(&t->session->arena, table, t->order,
+			t->reference ? t->against.name : NULL);
 	return true;
 }
 
@@ -219,6 +322,8 @@ static void show_variant(struct al_session *session, const struct al_variant *va
 static bool collect(struct al_session *session, struct al_configured_variants *variants,
 	struct al_error *err)
 {
+	static const char *const names[] = {"all"};
+	static const struct al_asked all = {.variants = {names, 1}};
 	const struct variants_options *o = session->options;
 
 	for (size_t i = 0; i < session->line.n_words; i++)
@@ -228,8 +333,8 @@ static bool collect(struct al_session *session, struct al_configured_variants *v
 	return al_configured_variants_parse(variants, &session->arena, session->catalog, &o->asked,
 		       err)
 		&& (variants->n > 0
-			|| al_configured_variants_add_all(variants, &session->arena,
-				session->catalog, err));
+			|| al_configured_variants_parse(variants, &session->arena, session->catalog,
+				&all, err));
 }
 
 static bool theory_init(struct theory *t, struct al_session *session, struct al_error *err)
@@ -245,13 +350,19 @@ static bool theory_init(struct theory *t, struct al_session *session, struct al_
 	for (size_t i = 0; i < sets->n; i++)
 		if (!al_settings_parse(&t->settings, sets->items[i], "--set", err))
 			return false;
-	return al_basis_parse(&t->basis, &session->arena, o->asked.bases, err)
-		&& al_substitutions_parse(&session->arena, o->substitutions, &t->substitutions,
-			&t->n_substitutions, err)
-		&& (!o->against
-			|| (al_configured_variant_parse(&session->arena, session->catalog,
-				    o->against, &t->against, err)
-				&& polynomial(t, &t->against, &t->reference, err)));
+	if (!al_basis_parse(&t->basis, &session->arena, o->asked.bases, err)
+		|| !al_substitutions_parse(&session->arena, o->substitutions, &t->substitutions,
+			&t->n_substitutions, err))
+		return false;
+	if (!o->against)
+		return true;
+	if (!al_configured_variant_parse(&session->arena, session->catalog, o->against, &t->against,
+		    err))
+		return false;
+	struct al_ledger *ledger = open_ledger(t, &t->against, err);
+	return ledger
+		&& al_ledger_polynomial(ledger, t->substitutions, t->n_substitutions, &t->reference,
+			err);
 }
 
 /* Each symbol of the options is one that a variant could hold. */

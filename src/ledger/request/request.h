@@ -117,10 +117,6 @@ bool al_configured_variants_parse(struct al_configured_variants *variants, struc
 bool al_configured_variants_add(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, const char *text, struct al_error *err) AL_MUST_CHECK;
 
-/* All built-in variants. */
-bool al_configured_variants_add_all(struct al_configured_variants *variants, struct al_arena *arena,
-	struct al_catalog *catalog, struct al_error *err) AL_MUST_CHECK;
-
 /* Each "KEY=VALUE" over `basis`. */
 bool al_basis_parse(struct al_basis *basis, struct al_arena *arena, struct al_texts texts,
 	struct al_error *err) AL_MUST_CHECK;

@@ -25,24 +25,18 @@ bool al_configured_variants_add(struct al_configured_variants *variants, struct 
 		err);
 }
 
-bool al_configured_variants_add_all(struct al_configured_variants *variants, struct al_arena *arena,
-	struct al_catalog *catalog, struct al_error *err)
+static bool add_one_or_all(struct al_configured_variants *variants, struct al_arena *arena,
+	struct al_catalog *catalog, const char *text, struct al_error *err)
 {
 	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_VARIANTS);
 
+	if (strcmp(text, "all") != 0)
+		return al_configured_variants_add(variants, arena, catalog, text, err);
 	for (size_t i = 0; i < files->n_files; i++)
 		if (!al_configured_variants_add(variants, arena, catalog, files->files[i].name,
 			    err))
 			return false;
 	return true;
-}
-
-static bool add_one_or_all(struct al_configured_variants *variants, struct al_arena *arena,
-	struct al_catalog *catalog, const char *text, struct al_error *err)
-{
-	return strcmp(text, "all") == 0
-		? al_configured_variants_add_all(variants, arena, catalog, err)
-		: al_configured_variants_add(variants, arena, catalog, text, err);
 }
 
 /* "a,b,c" */
