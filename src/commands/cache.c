@@ -172,20 +172,13 @@ static const char *windows(struct al_arena *arena, const struct al_table *table)
 	return "";
 }
 
-static size_t count_rows(const struct al_table *table, const char *kind)
-{
-	size_t n = 0;
-
-	for (size_t row = 0; row < table->n_rows; row++)
-		n += strcmp(al_table_text(table, row, "kind"), kind) == 0;
-	return n;
-}
-
 /* What is in the sequences' bytes and not in a token's. */
 static const char *besides(const struct al_table *table)
 {
-	const bool has_cross = count_rows(table, al_cache_kind_names[AL_CACHE_CROSS]) > 0;
-	const bool has_state = count_rows(table, al_cache_kind_names[AL_CACHE_STATE]) > 0;
+	const bool has_cross = al_count_rows(table, "kind", al_cache_kind_names[AL_CACHE_CROSS])
+		> 0;
+	const bool has_state = al_count_rows(table, "kind", al_cache_kind_names[AL_CACHE_STATE])
+		> 0;
 
 	return has_cross && has_state ? " with source tokens and states"
 		: has_cross	      ? " with their source tokens"
@@ -217,9 +210,7 @@ static const char *say_one(const struct answer *a)
 	return al_format(arena, "%s%s%s; numbers in %s%s%s.", token,
 		*all ? al_format(arena, ", %s%s %s", sequences(a), besides(table), all) : "",
 		windows(arena, table), dtype_text(a),
-		al_is_ideal(a->request)
-			? ""
-			: al_format(arena, ", as %s holds it", a->request->engine.engine->title),
+		al_is_ideal(a->request) ? "" : al_engine_holds(a->request),
 		a->seq ? "" : "; --seq N gives the cache of whole sequences");
 }
 
@@ -228,7 +219,7 @@ static const char *say(const struct answer *a)
 {
 	struct al_arena *arena = &a->session->arena;
 
-	if (count_rows(a->table, "total") < 2)
+	if (al_count_rows(a->table, "kind", "total") < 2)
 		return a->table->n_rows ? say_one(a) : NULL;
 	const char *compared = al_text_of_compared(arena, a->table, "kind", "total",
 		a->seq ? "bytes" : "bytes_per_token");

@@ -336,23 +336,6 @@ static void add_notes(const struct answer *c)
 
 /* ---- in a sentence ---- */
 
-static bool is_total(const struct al_table *table, size_t row)
-{
-	return strcmp(al_table_text(table, row, "part"), "total") == 0;
-}
-
-static size_t count_totals(const struct al_table *table, size_t *last)
-{
-	size_t n = 0;
-
-	for (size_t row = 0; row < table->n_rows; row++)
-		if (is_total(table, row)) {
-			*last = row;
-			n++;
-		}
-	return n;
-}
-
 static double sum_of(const struct al_table *table, const char *part)
 {
 	double sum = 0, number;
@@ -372,7 +355,7 @@ static const char *largest_part(struct al_arena *arena, const struct al_table *t
 
 	for (size_t row = 0; row < table->n_rows; row++) {
 		const char *part = al_table_text(table, row, "part");
-		const double sum = is_total(table, row) ? 0 : sum_of(table, part);
+		const double sum = strcmp(part, "total") == 0 ? 0 : sum_of(table, part);
 		if (sum > most) {
 			most = sum;
 			largest = part;
@@ -414,9 +397,11 @@ static const char *assumption(const struct answer *c, mpq_srcptr total)
 	return projection_text(c);
 }
 
-static const char *say_one(const struct answer *c, size_t total)
+/* The total is the last row. */
+static const char *say_one(const struct answer *c)
 {
 	struct al_arena *arena = &c->session->arena;
+	const size_t total = c->table->n_rows - 1;
 	mpq_srcptr n = al_cell_exact(c->table, total, "parameters");
 	const char *covered = al_request_covered(c->request, c->options->is_whole);
 	const char *parts = components_text(c);
@@ -434,11 +419,9 @@ static const char *say_one(const struct answer *c, size_t total)
 static const char *say(const struct answer *c)
 {
 	struct al_arena *arena = &c->session->arena;
-	size_t last = 0;
-	const size_t n = count_totals(c->table, &last);
 
-	if (n < 2)
-		return n ? say_one(c, last) : NULL;
+	if (al_count_rows(c->table, "part", "total") < 2)
+		return say_one(c);
 	return al_format(arena, "%s %s%s.", c->options->is_stored ? "Stored numbers" : "Parameters",
 		al_text_of_compared(arena, c->table, "part", "total", "parameters"),
 		c->options->components ? "" : projection_text(c));

@@ -157,8 +157,7 @@ static bool write_page(struct al_explore *e, const struct al_table *formulas, st
 			.head = {.title = "Attention variants by formula",
 				.summary = al_format(&session->arena,
 					"Parameters, cache and operations of %zu variants, exact "
-					"at every "
-					"setting; the page begins with %s.",
+					"at every setting; the page begins with %s.",
 					e->request->variants.n, e->request->title)},
 			.data = data.data,
 			.formulas = formulas,

@@ -339,8 +339,7 @@ static bool fit(struct al_fit *f, struct al_error *err)
 
 	if (f->options->memory && device)
 		return al_fail(err, AL_EINPUT,
-			"--memory and --device both say what a device holds, expected one of "
-			"them");
+			"--memory and --device both say what a device holds, expected one of them");
 	const char *symbol = f->options->solve ? f->options->solve : match ? "d_ff" : "batch";
 	mpq_ptr memory = al_exact_new(&f->session->arena);
 
@@ -350,8 +349,7 @@ static bool fit(struct al_fit *f, struct al_error *err)
 	if (!match == !size)
 		return al_fail(err, AL_EINPUT,
 			"expected either --memory SIZE (or --device NAME with --inference) or "
-			"--match "
-			"parameters=VARIANT");
+			"--match parameters=VARIANT");
 	if (!al_request_check_symbol(f->request, symbol, err))
 		return al_in(err, "--solve");
 	f->symbol = al_request_symbol(f->request, symbol);

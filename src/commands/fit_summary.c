@@ -120,10 +120,7 @@ static const char *assumed(struct al_arena *arena, const struct al_fit *f)
 
 	if (f->is_inference)
 		return al_format(arena, "weights in %s, cache in %s%s", f->inference.weights->name,
-			f->inference.cache->name,
-			al_is_ideal(f->request) ? ", the least that must be held"
-						: al_format(arena, ", as %s holds it",
-							f->request->engine.engine->title));
+			f->inference.cache->name, al_engine_holds(f->request));
 	return al_format(arena, "recipe %s%s%s", t->recipe->name,
 		t->recipe->activations_per_token ? "" : ", recompute ",
 		t->recipe->activations_per_token ? "" : al_recompute_names[t->recompute]);

@@ -130,8 +130,6 @@ const char *al_memory_summarize_inference(struct al_arena *arena, const struct a
 		return unknown(arena, al_format(arena, "running %s", covered));
 	return al_format(arena, "Running %s%s%s takes %s; weights in %s, cache in %s%s.%s", covered,
 		tokens(arena, inference->batch, inference->seq), o->dp > 1 ? " per device" : "",
-		total, inference->weights->name, inference->cache->name,
-		al_is_ideal(q) ? ", the least that must be held"
-			       : al_format(arena, ", as %s holds it", q->engine.engine->title),
+		total, inference->weights->name, inference->cache->name, al_engine_holds(q),
 		say_bound(arena, bounds, o->device));
 }

@@ -319,6 +319,12 @@ bool al_is_ideal(const struct al_request *q)
 	return strcmp(q->engine.engine->name, "ideal") == 0;
 }
 
+const char *al_engine_holds(const struct al_request *q)
+{
+	return al_is_ideal(q) ? ", the least that must be held"
+			      : al_format(q->arena, ", as %s holds it", q->engine.engine->title);
+}
+
 /* Does a layer of the model, or of what stands in the place of its attention, have a window? */
 static bool has_windows(const struct al_request *q)
 {

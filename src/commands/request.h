@@ -56,6 +56,8 @@ bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_reque
 void al_note_cache_format(const struct al_request *request, const char *option,
 	struct al_table *table);
 bool al_is_ideal(const struct al_request *request);
+/* ", as vLLM holds it"; of the ideal engine ", the least that must be held". */
+const char *al_engine_holds(const struct al_request *request);
 
 void al_note_request(const struct al_request *request, bool is_whole, struct al_table *table);
 

@@ -45,6 +45,15 @@ const char *al_text_of_cell(struct al_arena *arena, const struct al_table *table
 		&table->rows[row][column]);
 }
 
+size_t al_count_rows(const struct al_table *table, const char *key, const char *text)
+{
+	size_t n = 0;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		n += strcmp(al_table_text(table, row, key), text) == 0;
+	return n;
+}
+
 /* Three digits: "34.0", "1.05", "64.5", "6,450". */
 static const char *three_digits(struct al_arena *arena, double number)
 {

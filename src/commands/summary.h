@@ -18,6 +18,9 @@ const char *al_text_of_cell(struct al_arena *arena, const struct al_table *table
 /* The exact number of a cell; NULL: it is missing, no exact number, or there is no such column. */
 mpq_srcptr al_cell_exact(const struct al_table *table, size_t row, const char *key);
 
+/* The rows whose cell under a key reads `text`. */
+size_t al_count_rows(const struct al_table *table, const char *key, const char *text);
+
 /* "34.0 %", three digits; 100 % and 0 % are said of nothing else. */
 const char *al_text_of_percent(struct al_arena *arena, double share);
 

@@ -315,8 +315,7 @@ const struct al_command al_command_sweep = {
 		     "--tie 'd_model=n_heads*d_head' --variants mha,mhe-mul --basis "
 		     "output_projection=none --figure heads.pdf",
 		"sweep gpt3-175b --over seq=1024,2048,4096 --measure activations --recipe "
-		"korthikanti2022 "
-		"--batch 1"},
+		"korthikanti2022 --batch 1"},
 	.options = groups,
 	.options_size = sizeof(struct sweep_options),
 	.least_words = 1,

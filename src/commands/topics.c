@@ -19,9 +19,8 @@ static const struct topic {
 			"  attnledger count path/to/model-folder",
 			"  attnledger memory path/to/model.gguf",
 			"The commands on weights (inspect, reconcile, audit, pca, compress, "
-			"verify, "
-			"evaluate, calibrate) want a CHECKPOINT instead: see attnledger help "
-			"files.",
+			"verify, evaluate, calibrate) want a CHECKPOINT instead: see attnledger "
+			"help files.",
 			NULL}},
 	{"settings", "symbols, and how to set them",
 		{"Sizes have the field's names: d_model, n_heads, n_kv_heads, d_head, n_layers, "
@@ -33,11 +32,9 @@ static const struct topic {
 			"  attnledger count gqa --set d_model=2048 --set n_heads=16 --set "
 			"n_kv_heads=4",
 			"A variant with changes is NAME:KEY=VALUE,...; --variant may come more "
-			"than "
-			"once, --variants takes plain names.",
+			"than once, --variants takes plain names.",
 			"  attnledger cache llama-3-8b --seq 8k --variant gqa:n_kv_heads=2 "
-			"--variants "
-			"mha,mqa",
+			"--variants mha,mqa",
 			NULL}},
 	{"conventions", "what is counted, and how to count otherwise",
 		{"Papers differ in what they count. --basis KEY=VALUE chooses:",
@@ -47,21 +44,17 @@ static const struct topic {
 			"  roles=query,key                   only these matrices",
 			"  per=module|layer|model            one attention block, a layer, or all",
 			"--recipe NAME is a convention of training memory (attnledger list "
-			"recipes), "
-			"--engine NAME a program that runs models (attnledger list engines). Each "
-			"answer "
-			"names what it stands on; --explain shows formula, substitution and source "
-			"of "
-			"each number.",
+			"recipes), --engine NAME a program that runs models (attnledger list "
+			"engines). Each answer names what it stands on; --explain shows formula, "
+			"substitution and source of each number.",
 			NULL}},
 	{"files", "what is read, and what is written",
 		{"A CHECKPOINT is a .safetensors, .gguf, .npz, .npy, .pt or llama2.c .bin file, an "
 		 "index of shards, or a folder with a config.json. Of files that are not read the "
 		 "message says what they are and how to convert them.",
 			"An answer goes to standard output, or with -o FILE to a file whose "
-			"extension "
-			"chooses the format: txt, json, csv, tex or md; -f NAME chooses it too. "
-			"--report FILE.html, where a command has it, writes one page for a "
+			"extension chooses the format: txt, json, csv, tex or md; -f NAME chooses "
+			"it too. --report FILE.html, where a command has it, writes one page for a "
 			"browser.",
 			"Files are written whole or not at all.", NULL}},
 	{"units", "bytes and counts for people and for programs",

@@ -5,6 +5,7 @@
 
 #include "commands/formulas.h"
 #include "commands/request.h"
+#include "commands/summary.h"
 
 struct variants_options {
 	struct al_output_options output;
@@ -117,16 +118,6 @@ static bool add_variant(struct theory *t, struct al_table *table,
 
 /* ---- in a sentence ---- */
 
-/* The rows whose cell reads `text`. */
-static size_t count_rows(const struct al_table *table, const char *key, const char *text)
-{
-	size_t n = 0;
-
-	for (size_t row = 0; row < table->n_rows; row++)
-		n += strcmp(al_table_text(table, row, key), text) == 0;
-	return n;
-}
-
 /* The rows from `row` on have not read so before. */
 static bool is_first(const struct al_table *table, const char *key, size_t row)
 {
@@ -146,7 +137,7 @@ static const char *say_orders(struct al_arena *arena, const struct al_table *tab
 		if (is_first(table, "order", row))
 			text = al_format(arena, "%s%s %s in %zu", text, *text ? "," : "",
 				*order ? al_format(arena, "as %s", order) : "undecided",
-				count_rows(table, "order", order));
+				al_count_rows(table, "order", order));
 	}
 	return text;
 }
@@ -168,7 +159,7 @@ static const char *say_growth(struct al_arena *arena, const struct al_table *tab
 static const char *say_difference(struct al_arena *arena, const struct al_table *table,
 	const char *against)
 {
-	const size_t n = count_rows(table, "difference", "0");
+	const size_t n = al_count_rows(table, "difference", "0");
 
 	if (table->n_rows == 1)
 		return al_format(arena, "%s has %s as %s", al_table_text(table, 0, "variant"),

@@ -110,27 +110,6 @@ bool al_request_set(struct al_request *q, const char *symbol, int64_t value, str
 
 /* ---- which of "all" can be counted ---- */
 
-static bool holds_name(const char *list, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *p = list; (p = strstr(p, name)); p += n)
-		if ((p == list || p[-1] == ',') && (!p[n] || p[n] == ','))
-			return true;
-	return false;
-}
-
-static bool is_asked_by_name(const struct al_asked *asked, const char *name)
-{
-	for (size_t i = 0; i < asked->variants.n; i++)
-		if (strcmp(asked->variants.items[i], name) == 0)
-			return true;
-	for (size_t i = 0; i < asked->variant_lists.n; i++)
-		if (holds_name(asked->variant_lists.items[i], name))
-			return true;
-	return asked->subject && strcmp(asked->subject, name) == 0;
-}
-
 /* Are all symbols of the variant's tensors and cache known? */
 static bool is_countable(const struct al_request *q, const struct al_configured_variant *configured,
 	struct al_error *err)
@@ -147,18 +126,14 @@ static bool is_countable(const struct al_request *q, const struct al_configured_
 }
 
 /* "all" are those whose symbols are known: few models say what a low-rank variant would need. */
-static bool leave_out(struct al_request *q, const struct al_asked *asked, struct al_error *err)
+static bool leave_out(struct al_request *q, struct al_error *err)
 {
 	size_t kept = 0;
 
-	if (asked->keeps_all || !is_asked_by_name(asked, "all"))
-		return true;
 	q->left_out = al_new_array(q->arena, const char *, q->variants.n + 1);
 	for (size_t i = 0; i < q->variants.n; i++) {
 		const struct al_configured_variant *configured = &q->variants.items[i];
-		if (!al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), configured->name)
-			|| is_asked_by_name(asked, configured->name)
-			|| is_countable(q, configured, err))
+		if (!configured->is_of_all || is_countable(q, configured, err))
 			q->variants.items[kept++] = *configured;
 		else
 			q->left_out[q->n_left_out++] = al_strdup(q->arena, err->message);
@@ -224,7 +199,8 @@ static bool fill(struct al_request *q, const struct al_asked *asked, struct al_e
 	return al_configured_variants_parse(&q->variants, q->arena, q->catalog, asked, err)
 		&& al_basis_parse(&q->basis, q->arena, asked->bases, err)
 		&& find_recipe(q, asked, err) && find_engine(q, asked, err)
-		&& ask_all(q, asked, err) && settle(q, err) && leave_out(q, asked, err)
+		&& ask_all(q, asked, err) && settle(q, err)
+		&& (asked->keeps_all || leave_out(q, err))
 		&& (q->variants.n > 0
 			|| al_request_add_own_block(q,
 				asked->only_modules && q->basis.per != AL_BASIS_MODULE

@@ -32,10 +32,12 @@ static bool add_one_or_all(struct al_configured_variants *variants, struct al_ar
 
 	if (strcmp(text, "all") != 0)
 		return al_configured_variants_add(variants, arena, catalog, text, err);
-	for (size_t i = 0; i < files->n_files; i++)
+	for (size_t i = 0; i < files->n_files; i++) {
 		if (!al_configured_variants_add(variants, arena, catalog, files->files[i].name,
 			    err))
 			return false;
+		variants->items[variants->n - 1].is_of_all = true;
+	}
 	return true;
 }
 
