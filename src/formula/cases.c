@@ -17,7 +17,7 @@ const struct al_cases *al_cases_leaf(struct al_pool *pool, const struct al_terms
 	return leaf;
 }
 
-static const struct al_cases *leaf_of_int(struct al_pool *pool, int64_t value)
+const struct al_cases *al_cases_number(struct al_pool *pool, int64_t value)
 {
 	return al_cases_leaf(pool, al_terms_from_int(pool, value));
 }
@@ -89,7 +89,7 @@ const struct al_cases *al_cases_choose(struct al_pool *pool, const struct al_cas
 const struct al_cases *al_cases_indicator(struct al_pool *pool,
 	const struct al_condition *condition, bool holds)
 {
-	return branch(pool, condition, leaf_of_int(pool, holds), leaf_of_int(pool, !holds));
+	return branch(pool, condition, al_cases_number(pool, holds), al_cases_number(pool, !holds));
 }
 
 /* The indicator of a condition that is new and has no text yet. */
@@ -101,30 +101,8 @@ static const struct al_cases *when(struct al_pool *pool, struct al_condition con
 	*kept = condition;
 	al_text_init(&text);
 	al_condition_text(kept, true, &text, AL_OPAQUE_TEXT);
-	bool fits = text.length <= AL_OPAQUE_TEXT;
-	if (fits)
-		kept->text = al_strdup(&pool->arena, text.data);
-	else
-		al_fail(pool->err, AL_EINPUT,
-			"a condition that stays open has more than %d characters", AL_OPAQUE_TEXT);
-	al_text_finish(&text);
-	return fits ? al_cases_indicator(pool, kept, holds) : NULL;
-}
-
-static enum al_operator mirrored(enum al_operator op)
-{
-	switch (op) {
-	case AL_OP_LESS:
-		return AL_OP_GREATER;
-	case AL_OP_LESS_EQUAL:
-		return AL_OP_GREATER_EQUAL;
-	case AL_OP_GREATER:
-		return AL_OP_LESS;
-	case AL_OP_GREATER_EQUAL:
-		return AL_OP_LESS_EQUAL;
-	default:
-		return op;
-	}
+	kept->text = al_pool_keep_text(pool, &text, "a condition that stays open");
+	return kept->text ? al_cases_indicator(pool, kept, holds) : NULL;
 }
 
 /* The text of the first comes after that of the second. */
@@ -149,27 +127,16 @@ static const struct al_cases *undecided(struct al_pool *pool, enum al_operator o
 {
 	bool swaps = al_terms_is_constant(left)
 		|| (!al_terms_is_constant(right) && comes_after(left, right));
-	struct al_condition condition = {.op = swaps ? mirrored(op) : op,
+	struct al_condition condition = {.op = swaps ? al_operators[op].mirrored : op,
 		.left = swaps ? right : left,
 		.right = swaps ? left : right};
 	bool is_zero = al_terms_is_int(condition.right, 0);
+	bool is_kept = condition.op == AL_OP_LESS || condition.op == AL_OP_GREATER
+		|| condition.op == (is_zero ? AL_OP_NOT_EQUAL : AL_OP_EQUAL);
 
-	switch (condition.op) {
-	case AL_OP_LESS_EQUAL:
-		condition.op = AL_OP_GREATER;
-		return when(pool, condition, false);
-	case AL_OP_GREATER_EQUAL:
-		condition.op = AL_OP_LESS;
-		return when(pool, condition, false);
-	case AL_OP_EQUAL:
-		condition.op = is_zero ? AL_OP_NOT_EQUAL : AL_OP_EQUAL;
-		return when(pool, condition, !is_zero);
-	case AL_OP_NOT_EQUAL:
-		condition.op = is_zero ? AL_OP_NOT_EQUAL : AL_OP_EQUAL;
-		return when(pool, condition, is_zero);
-	default:
-		return when(pool, condition, true);
-	}
+	if (!is_kept)
+		condition.op = al_operators[condition.op].opposite;
+	return when(pool, condition, is_kept);
 }
 
 static const struct al_cases *compare(struct al_pool *pool, enum al_operator op,
@@ -187,12 +154,12 @@ static const struct al_cases *compare(struct al_pool *pool, enum al_operator op,
 	al_terms_get_constant(difference, value);
 	int sign = mpq_sgn(value);
 	mpq_clear(value);
-	return leaf_of_int(pool, al_op_accepts(op, sign));
+	return al_cases_number(pool, al_op_accepts(op, sign));
 }
 
 const struct al_cases *al_cases_truth(struct al_pool *pool, const struct al_cases *cases)
 {
-	const struct al_cases *zero = leaf_of_int(pool, 0);
+	const struct al_cases *zero = al_cases_number(pool, 0);
 
 	return al_cases_apply(pool, AL_OP_NOT_EQUAL, cases, zero);
 }

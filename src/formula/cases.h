@@ -91,6 +91,7 @@ struct al_cases {
 };
 
 const struct al_cases *al_cases_leaf(struct al_pool *pool, const struct al_terms *terms);
+const struct al_cases *al_cases_number(struct al_pool *pool, int64_t value);
 
 /* 1 where the condition holds (or where it doesn't, as `holds` says), otherwise 0. */
 const struct al_cases *al_cases_indicator(struct al_pool *pool,
@@ -105,6 +106,11 @@ const struct al_cases *al_cases_truth(struct al_pool *pool, const struct al_case
 const struct al_cases *al_cases_is_word(struct al_pool *pool, const struct al_cases *symbols,
 	const char *word);
 
+struct al_polynomial {
+	struct al_pool pool;
+	const struct al_cases *cases;
+};
+
 bool al_cases_equal(const struct al_cases *a, const struct al_cases *b);
 const struct al_cases *al_cases_copy(struct al_pool *pool, const struct al_cases *cases);
 
@@ -118,14 +124,14 @@ const struct al_cases *al_cases_of(struct al_pool *pool, const struct al_formula
 /* The longest text of a factor or a condition that has operands. */
 enum { AL_OPAQUE_TEXT = 1024 };
 
+/* Finishes the text, and keeps it where it is no longer than that; otherwise NULL with the pool's
+ * error, which says what of. */
+const char *al_pool_keep_text(struct al_pool *pool, struct al_text *text, const char *what);
+
 /* Stops soon after `limit` bytes where it isn't 0. */
 void al_terms_text(const struct al_terms *terms, struct al_text *out, size_t limit);
 void al_factor_text(const struct al_polynomial_factor *factor, struct al_text *out, size_t limit);
 void al_condition_text(const struct al_condition *condition, bool holds, struct al_text *out,
 	size_t limit);
-void al_cases_text(const struct al_cases *cases, struct al_text *out);
-void al_cases_latex(const struct al_cases *cases,
-	const char *(*name_of)(void *context, const char *symbol), void *context,
-	struct al_text *out);
 
 #endif

@@ -2,7 +2,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "formula/tree.h"
 
 struct run {
@@ -360,11 +359,9 @@ static void add_value(struct al_text *out, const struct al_value *value)
 		al_text_addf(out, value->integer < 0 ? "(%lld)" : "%lld",
 			(long long)value->integer);
 	} else {
-		char *number = mpq_get_str(NULL, 10, value->exact);
-		al_text_addf(out, "(%s)", number);
-		void (*release)(void *, size_t);
-		mp_get_memory_functions(NULL, NULL, &release);
-		release(number, strlen(number) + 1);
+		al_text_add(out, "(");
+		al_text_add_exact(out, value->exact);
+		al_text_add(out, ")");
 	}
 }
 

@@ -24,11 +24,6 @@ static const struct al_cases *located(const struct expansion *e, const struct al
 	return result;
 }
 
-static const struct al_cases *number(struct al_pool *pool, int64_t value)
-{
-	return al_cases_leaf(pool, al_terms_from_int(pool, value));
-}
-
 /* A node that was made true or false: its value where nothing is left to decide. */
 static bool is_decided(const struct al_cases *truth, bool *holds)
 {
@@ -113,7 +108,7 @@ static const struct al_cases *expand_comparison(struct expansion *e, const struc
 	if (left->op != AL_OP_WORD && right->op != AL_OP_WORD)
 		return expand_pair(e, node);
 	if (left->op == AL_OP_WORD && right->op == AL_OP_WORD) {
-		truth = number(e->pool, strcmp(left->text, right->text) == 0);
+		truth = al_cases_number(e->pool, strcmp(left->text, right->text) == 0);
 	} else {
 		const struct al_node *symbol = left->op == AL_OP_WORD ? right : left;
 		const struct al_node *word = left->op == AL_OP_WORD ? left : right;
@@ -124,7 +119,8 @@ static const struct al_cases *expand_comparison(struct expansion *e, const struc
 	}
 	if (node->op == AL_OP_EQUAL)
 		return truth;
-	return al_cases_choose(e->pool, truth, number(e->pool, 0), number(e->pool, 1));
+	return al_cases_choose(e->pool, truth, al_cases_number(e->pool, 0),
+		al_cases_number(e->pool, 1));
 }
 
 /* The second operand is left alone where the first decides, as in evaluation. */
@@ -141,8 +137,8 @@ static const struct al_cases *expand_logic(struct expansion *e, const struct al_
 	if (!right)
 		return NULL;
 	return located(e, node,
-		is_and ? al_cases_choose(e->pool, left, right, number(e->pool, 0))
-		       : al_cases_choose(e->pool, left, number(e->pool, 1), right));
+		is_and ? al_cases_choose(e->pool, left, right, al_cases_number(e->pool, 0))
+		       : al_cases_choose(e->pool, left, al_cases_number(e->pool, 1), right));
 }
 
 static const struct al_cases *expand_if(struct expansion *e, const struct al_node *node)
@@ -178,18 +174,18 @@ static const struct al_cases *expand_extreme(struct expansion *e, const struct a
 static const struct al_cases *expand_integer(struct expansion *e, const struct al_node *node)
 {
 	return node->exact ? al_cases_leaf(e->pool, al_terms_from_exact(e->pool, node->exact))
-			   : number(e->pool, node->integer);
+			   : al_cases_number(e->pool, node->integer);
 }
 
 static const struct al_cases *expand_prefix(struct expansion *e, const struct al_node *node)
 {
-	const struct al_cases *zero = number(e->pool, 0);
+	const struct al_cases *zero = al_cases_number(e->pool, 0);
 	const struct al_cases *operand = node->op == AL_OP_NOT ? expand_truth(e, node->args[0])
 							       : expand(e, node->args[0]);
 
 	if (!operand || node->op == AL_OP_NEGATE)
 		return al_cases_apply(e->pool, AL_OP_SUBTRACT, zero, operand);
-	return al_cases_choose(e->pool, operand, zero, number(e->pool, 1));
+	return al_cases_choose(e->pool, operand, zero, al_cases_number(e->pool, 1));
 }
 
 static const struct al_cases *expand(struct expansion *e, const struct al_node *node)

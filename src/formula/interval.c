@@ -202,24 +202,13 @@ static void power(struct al_interval *a, const struct al_interval *exponent)
 /* Whole quotients: exact where both are points. */
 static void whole(enum al_operator op, struct al_interval *a, const struct al_interval *b)
 {
-	struct al_value left, right;
-	bool is_point = is_between(a) && is_between(b) && mpq_equal(a->low, a->high)
+	bool are_points = is_between(a) && is_between(b) && mpq_equal(a->low, a->high)
 		&& mpq_equal(b->low, b->high);
 
-	al_value_init(&left);
-	al_value_init(&right);
-	if (is_point) {
-		al_value_set_exact(&left, a->low);
-		al_value_set_exact(&right, b->low);
-		is_point = al_value_apply(op, &left, &right, &left) == NULL;
-	}
-	if (is_point) {
-		al_value_get(&left, a->low);
-		mpq_set(a->high, a->low);
-	} else
+	if (!are_points || al_exact_apply(op, a->low, b->low, a->low))
 		al_interval_set_any(a);
-	al_value_finish(&left);
-	al_value_finish(&right);
+	else
+		mpq_set(a->high, a->low);
 }
 
 static void extreme(enum al_operator op, struct al_interval *a, const struct al_interval *b)

@@ -1,5 +1,5 @@
 /* The words of a formula: numbers, names, quoted words, operators. */
-#include "formula/lex.h"
+#include "formula/tree.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -20,34 +20,48 @@ bool al_formula_fail_at(const char *source, size_t offset, struct al_error *err,
 	return al_fail(err, AL_EINPUT, "column %d: %s", column, message);
 }
 
-/* Longer spellings before their beginnings. */
-static const struct spelling {
-	const char *text;
-	enum al_token kind;
-	bool is_printed; /* what papers print: arithmetic only, some of it outside ASCII */
-	bool is_typed;
-} spellings[] = {
-	{"==", AL_TOKEN_EQUAL, false, true}, {"!=", AL_TOKEN_NOT_EQUAL, false, true},
-	{"<=", AL_TOKEN_LESS_EQUAL, false, true}, {">=", AL_TOKEN_GREATER_EQUAL, false, true},
-	{"<", AL_TOKEN_LESS, false, true}, {">", AL_TOKEN_GREATER, false, true},
-	{",", AL_TOKEN_COMMA, false, true}, {"[", AL_TOKEN_OPEN_INDEX, false, true},
-	{"]", AL_TOKEN_CLOSE_INDEX, false, true}, {"(", AL_TOKEN_OPEN, true, true},
-	{")", AL_TOKEN_CLOSE, true, true}, {"+", AL_TOKEN_PLUS, true, true},
-	{"-", AL_TOKEN_MINUS, true, true}, {"*", AL_TOKEN_TIMES, true, true},
-	{"/", AL_TOKEN_OVER, true, true}, {"^", AL_TOKEN_POWER, true, true},
-	{"\xE2\x88\x92", AL_TOKEN_MINUS, true, false}, /* U+2212, the minus sign */
-	{"\xC2\xB7", AL_TOKEN_TIMES, true, false}, /* U+00B7, the middle dot */
-	{"\xE2\x8B\x85", AL_TOKEN_TIMES, true, false}, /* U+22C5, the dot operator */
-	{"\xC3\x97", AL_TOKEN_TIMES, true, false}, /* U+00D7, the cross */
+const struct al_operator_info al_operators[AL_N_OPERATORS] = {
+	[AL_OP_NEGATE] = {"~"},
+	[AL_OP_NOT] = {"not", NULL, AL_BINDS_NOT},
+	[AL_OP_ADD] = {"+", NULL, AL_BINDS_SUM},
+	[AL_OP_SUBTRACT] = {"-", NULL, AL_BINDS_SUM},
+	[AL_OP_MULTIPLY] = {"*", NULL, AL_BINDS_PRODUCT},
+	[AL_OP_DIVIDE] = {"/", NULL, AL_BINDS_PRODUCT},
+	[AL_OP_POWER] = {"^", NULL, AL_BINDS_POWER},
+	[AL_OP_CEIL_DIV] = {"ceil_div", .least = 2, .most = 2},
+	[AL_OP_MOD] = {"mod", .least = 2, .most = 2},
+	[AL_OP_EQUAL] = {"==", "=", AL_BINDS_COMPARISON, 0, 0, AL_OP_NOT_EQUAL, AL_OP_EQUAL},
+	[AL_OP_NOT_EQUAL] = {"!=", "\\ne", AL_BINDS_COMPARISON, 0, 0, AL_OP_EQUAL, AL_OP_NOT_EQUAL},
+	[AL_OP_LESS] = {"<", NULL, AL_BINDS_COMPARISON, 0, 0, AL_OP_GREATER_EQUAL, AL_OP_GREATER},
+	[AL_OP_LESS_EQUAL] = {"<=", "\\le", AL_BINDS_COMPARISON, 0, 0, AL_OP_GREATER,
+		AL_OP_GREATER_EQUAL},
+	[AL_OP_GREATER] = {">", NULL, AL_BINDS_COMPARISON, 0, 0, AL_OP_LESS_EQUAL, AL_OP_LESS},
+	[AL_OP_GREATER_EQUAL] = {">=", "\\ge", AL_BINDS_COMPARISON, 0, 0, AL_OP_LESS,
+		AL_OP_LESS_EQUAL},
+	[AL_OP_AND] = {"and", NULL, AL_BINDS_AND},
+	[AL_OP_OR] = {"or", NULL, AL_BINDS_OR},
+	[AL_OP_IF] = {"if", .least = 3, .most = 3},
+	[AL_OP_MIN] = {"min", .least = 1, .most = AL_FORMULA_ARGS},
+	[AL_OP_MAX] = {"max", .least = 1, .most = AL_FORMULA_ARGS},
 };
 
-static const struct {
+/* Other signs. Papers print U+2212 as minus, and the dots U+00B7 and U+22C5 or the cross U+00D7
+ * where they print a product's sign. */
+static const struct sign {
 	const char *text;
 	enum al_token kind;
-} keywords[] = {
-	{"and", AL_TOKEN_AND},
-	{"or", AL_TOKEN_OR},
-	{"not", AL_TOKEN_NOT},
+	enum al_operator op;
+	bool is_printed, is_typed;
+} signs[] = {
+	{"(", AL_TOKEN_OPEN, 0, true, true},
+	{")", AL_TOKEN_CLOSE, 0, true, true},
+	{",", AL_TOKEN_COMMA, 0, false, true},
+	{"[", AL_TOKEN_OPEN_INDEX, 0, false, true},
+	{"]", AL_TOKEN_CLOSE_INDEX, 0, false, true},
+	{"\xE2\x88\x92", AL_TOKEN_OPERATOR, AL_OP_SUBTRACT, true, false},
+	{"\xC2\xB7", AL_TOKEN_OPERATOR, AL_OP_MULTIPLY, true, false},
+	{"\xE2\x8B\x85", AL_TOKEN_OPERATOR, AL_OP_MULTIPLY, true, false},
+	{"\xC3\x97", AL_TOKEN_OPERATOR, AL_OP_MULTIPLY, true, false},
 };
 
 static bool is_digit(char c)
@@ -75,16 +89,21 @@ static bool continues_name(const struct al_lexer *lexer, char c)
 
 static void lex_name(struct al_lexer *lexer)
 {
+	static const enum al_operator keywords[] = {AL_OP_AND, AL_OP_OR, AL_OP_NOT};
 	const char *name = lexer->source + lexer->begin;
 
 	lexer->kind = AL_TOKEN_NAME;
 	do
 		lexer->end++;
 	while (continues_name(lexer, lexer->source[lexer->end]));
-	for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++)
-		if (lexer->end - lexer->begin == strlen(keywords[i].text)
-			&& strncmp(name, keywords[i].text, lexer->end - lexer->begin) == 0)
-			lexer->kind = keywords[i].kind;
+	for (size_t i = 0; i < sizeof(keywords) / sizeof(*keywords); i++) {
+		const char *text = al_operators[keywords[i]].text;
+		if (lexer->end - lexer->begin != strlen(text)
+			|| strncmp(name, text, strlen(text)) != 0)
+			continue;
+		lexer->kind = AL_TOKEN_OPERATOR;
+		lexer->op = keywords[i];
+	}
 }
 
 static bool lex_integer(struct al_lexer *lexer, struct al_error *err)
@@ -115,21 +134,31 @@ static bool lex_word(struct al_lexer *lexer, struct al_error *err)
 	return true;
 }
 
+/* Takes the text where it is here and longer than what was taken before. */
+static void take(struct al_lexer *lexer, const char *text, enum al_token kind, enum al_operator op)
+{
+	const size_t n = strlen(text);
+
+	if (lexer->begin + n <= lexer->end || strncmp(lexer->source + lexer->begin, text, n) != 0)
+		return;
+	lexer->kind = kind;
+	lexer->op = op;
+	lexer->end = lexer->begin + n;
+}
+
+/* Papers print arithmetic alone. */
 static bool lex_operator(struct al_lexer *lexer)
 {
-	bool is_printed = lexer->dialect == AL_DIALECT_PRINTED;
+	const bool is_printed = lexer->dialect == AL_DIALECT_PRINTED;
+	const enum al_precedence least = is_printed ? AL_BINDS_SUM : AL_BINDS_OR;
 
-	for (size_t i = 0; i < sizeof(spellings) / sizeof(*spellings); i++) {
-		const struct spelling *s = &spellings[i];
-		size_t n = strlen(s->text);
-		if ((is_printed ? s->is_printed : s->is_typed)
-			&& strncmp(lexer->source + lexer->begin, s->text, n) == 0) {
-			lexer->kind = s->kind;
-			lexer->end = lexer->begin + n;
-			return true;
-		}
-	}
-	return false;
+	for (enum al_operator op = 0; op < AL_N_OPERATORS; op++)
+		if (al_operators[op].level >= least)
+			take(lexer, al_operators[op].text, AL_TOKEN_OPERATOR, op);
+	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++)
+		if (is_printed ? signs[i].is_printed : signs[i].is_typed)
+			take(lexer, signs[i].text, signs[i].kind, signs[i].op);
+	return lexer->end > lexer->begin;
 }
 
 /* A character that no formula has: one whole code point. */

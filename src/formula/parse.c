@@ -1,13 +1,11 @@
-/* Formula text to tree: recursive descent, one function a level of precedence.
+/* Formula text to tree: recursive descent by levels of precedence.
  *
  *   or < and < not < comparison < + - < * / < unary - < ^ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
-#include "formula/lex.h"
-
-enum { MOST_ARGS = 32 };
+#include "formula/tree.h"
 
 struct parser {
 	struct al_lexer lexer;
@@ -17,8 +15,7 @@ struct parser {
 };
 
 /* A parsing function returns the tree, or NULL once the error is set. */
-static const struct al_node *parse_or(struct parser *p);
-static const struct al_node *parse_unary(struct parser *p);
+static const struct al_node *parse_level(struct parser *p, enum al_precedence level);
 
 static bool next(struct parser *p)
 {
@@ -28,6 +25,11 @@ static bool next(struct parser *p)
 static bool is_at(const struct parser *p, enum al_token kind)
 {
 	return p->lexer.kind == kind;
+}
+
+static bool is_at_operator(const struct parser *p, enum al_operator op)
+{
+	return is_at(p, AL_TOKEN_OPERATOR) && p->lexer.op == op;
 }
 
 static const struct al_node *expected(const struct parser *p, const char *what)
@@ -139,7 +141,7 @@ static const struct al_node *parse_brackets(struct parser *p)
 {
 	if (!descend(p) || !next(p))
 		return NULL;
-	const struct al_node *inner = parse_or(p);
+	const struct al_node *inner = parse_level(p, AL_BINDS_OR);
 	if (!inner)
 		return NULL;
 	if (!is_at(p, AL_TOKEN_CLOSE))
@@ -148,43 +150,31 @@ static const struct al_node *parse_brackets(struct parser *p)
 	return next(p) ? inner : NULL;
 }
 
-static const struct function {
-	const char *name;
-	enum al_operator op;
-	size_t least, most;
-} functions[] = {
-	{"if", AL_OP_IF, 3, 3},
-	{"min", AL_OP_MIN, 1, MOST_ARGS},
-	{"max", AL_OP_MAX, 1, MOST_ARGS},
-	{"ceil_div", AL_OP_CEIL_DIV, 2, 2},
-	{"mod", AL_OP_MOD, 2, 2},
-};
-
-static const struct function *function_named(const char *name)
+static const struct al_operator_info *function_named(const char *name)
 {
-	for (size_t i = 0; i < sizeof(functions) / sizeof(*functions); i++)
-		if (strcmp(name, functions[i].name) == 0)
-			return &functions[i];
+	for (size_t i = 0; i < AL_N_OPERATORS; i++)
+		if (al_operators[i].most > 0 && strcmp(name, al_operators[i].text) == 0)
+			return &al_operators[i];
 	return NULL;
 }
 
-static const struct al_node *wrong_count(const struct parser *p, const struct function *f,
+static const struct al_node *wrong_count(const struct parser *p, const struct al_operator_info *f,
 	struct place place, size_t n)
 {
 	if (f->least == f->most)
 		al_formula_fail_at(p->lexer.source, place.begin, p->err,
-			"%s has %zu arguments, expected %zu", f->name, n, f->least);
+			"%s has %zu arguments, expected %zu", f->text, n, f->least);
 	else
 		al_formula_fail_at(p->lexer.source, place.begin, p->err,
-			"%s has more than %zu arguments", f->name, f->most);
+			"%s has more than %zu arguments", f->text, f->most);
 	return NULL;
 }
 
 /* At the "(" after the function's name. */
-static const struct al_node *parse_call(struct parser *p, const struct function *f,
+static const struct al_node *parse_call(struct parser *p, const struct al_operator_info *f,
 	struct place place)
 {
-	const struct al_node *args[MOST_ARGS];
+	const struct al_node *args[AL_FORMULA_ARGS];
 	size_t n = 0;
 
 	if (!is_at(p, AL_TOKEN_OPEN))
@@ -192,9 +182,9 @@ static const struct al_node *parse_call(struct parser *p, const struct function 
 	if (!descend(p))
 		return NULL;
 	do {
-		if (n == MOST_ARGS)
+		if (n == AL_FORMULA_ARGS)
 			return wrong_count(p, f, place, n + 1);
-		if (!next(p) || !(args[n++] = parse_or(p)))
+		if (!next(p) || !(args[n++] = parse_level(p, AL_BINDS_OR)))
 			return NULL;
 	} while (is_at(p, AL_TOKEN_COMMA));
 	if (!is_at(p, AL_TOKEN_CLOSE))
@@ -202,7 +192,7 @@ static const struct al_node *parse_call(struct parser *p, const struct function 
 	if (n < f->least || n > f->most)
 		return wrong_count(p, f, place, n);
 	p->depth--;
-	return next(p) ? make(p, f->op, place, args, n) : NULL;
+	return next(p) ? make(p, (enum al_operator)(f - al_operators), place, args, n) : NULL;
 }
 
 /* At the "[" after a symbol. */
@@ -216,7 +206,7 @@ static bool parse_index(struct parser *p, struct al_node *symbol)
 	} else {
 		symbol->args = al_new_array(p->arena, const struct al_node *, 1);
 		symbol->n_args = 1;
-		if (!descend(p) || !next(p) || !(symbol->args[0] = parse_or(p))
+		if (!descend(p) || !next(p) || !(symbol->args[0] = parse_level(p, AL_BINDS_OR))
 			|| !check_words(p, AL_OP_SYMBOL, symbol->args, 1))
 			return false;
 		p->depth--;
@@ -231,7 +221,7 @@ static const struct al_node *parse_name(struct parser *p)
 {
 	struct place place = here(p);
 	const char *name = token_text(p, place.begin, place.end);
-	const struct function *f = function_named(name);
+	const struct al_operator_info *f = function_named(name);
 
 	if (!next(p))
 		return NULL;
@@ -265,11 +255,11 @@ static const struct al_node *parse_power(struct parser *p)
 	const struct al_node *base = parse_operand(p);
 	struct place place = here(p);
 
-	if (!base || !is_at(p, AL_TOKEN_POWER))
+	if (!base || !is_at_operator(p, AL_OP_POWER))
 		return base;
 	if (!descend(p) || !next(p))
 		return NULL;
-	const struct al_node *exponent = parse_unary(p);
+	const struct al_node *exponent = parse_level(p, AL_BINDS_SIGN);
 	if (exponent && exponent->op == AL_OP_INTEGER
 		&& (exponent->exact || exponent->integer > AL_FORMULA_EXPONENT)) {
 		al_formula_fail_at(p->lexer.source, exponent->begin, p->err,
@@ -282,21 +272,15 @@ static const struct al_node *parse_power(struct parser *p)
 
 /* An operator before its only operand. */
 static const struct al_node *parse_prefix(struct parser *p, enum al_operator op,
-	const struct al_node *(*parse)(struct parser *p))
+	enum al_precedence level)
 {
 	struct place place = here(p);
 
 	if (!descend(p) || !next(p))
 		return NULL;
-	const struct al_node *operand = parse(p);
+	const struct al_node *operand = parse_level(p, level);
 	p->depth--;
 	return operand ? make(p, op, place, &operand, 1) : NULL;
-}
-
-static const struct al_node *parse_unary(struct parser *p)
-{
-	return is_at(p, AL_TOKEN_MINUS) ? parse_prefix(p, AL_OP_NEGATE, parse_unary)
-					: parse_power(p);
 }
 
 /* In print a symbol or a bracket multiplies what stands before it. */
@@ -308,13 +292,13 @@ static bool is_at_factor(const struct parser *p)
 
 static const struct al_node *parse_product(struct parser *p)
 {
-	const struct al_node *left = parse_unary(p);
+	const struct al_node *left = parse_level(p, AL_BINDS_SIGN);
 	bool is_quotient = false;
 
 	while (left) {
 		struct place place = here(p);
-		bool is_factor = is_at_factor(p), is_over = is_at(p, AL_TOKEN_OVER);
-		if (!is_factor && !is_over && !is_at(p, AL_TOKEN_TIMES))
+		bool is_factor = is_at_factor(p), is_over = is_at_operator(p, AL_OP_DIVIDE);
+		if (!is_factor && !is_over && !is_at_operator(p, AL_OP_MULTIPLY))
 			break;
 		if (is_factor && is_quotient)
 			return fail_at(p, place.begin,
@@ -322,79 +306,50 @@ static const struct al_node *parse_product(struct parser *p)
 		if (!is_factor && !next(p))
 			return NULL;
 		left = make_pair(p, is_over ? AL_OP_DIVIDE : AL_OP_MULTIPLY, place, left,
-			is_factor ? parse_power(p) : parse_unary(p));
+			is_factor ? parse_power(p) : parse_level(p, AL_BINDS_SIGN));
 		is_quotient = is_over;
 	}
 	return left;
 }
 
-static const struct al_node *parse_sum(struct parser *p)
+static bool is_at_level(const struct parser *p, enum al_precedence level)
 {
-	const struct al_node *left = parse_product(p);
+	return is_at(p, AL_TOKEN_OPERATOR) && al_operators[p->lexer.op].level == level;
+}
 
-	while (left && (is_at(p, AL_TOKEN_PLUS) || is_at(p, AL_TOKEN_MINUS))) {
-		enum al_operator op = is_at(p, AL_TOKEN_PLUS) ? AL_OP_ADD : AL_OP_SUBTRACT;
+/* Operands from left to right. */
+static const struct al_node *parse_pairs(struct parser *p, enum al_precedence level)
+{
+	const struct al_node *left = parse_level(p, level + 1);
+
+	while (left && is_at_level(p, level)) {
+		const enum al_operator op = p->lexer.op;
 		struct place place = here(p);
 		if (!next(p))
 			return NULL;
-		left = make_pair(p, op, place, left, parse_product(p));
+		left = make_pair(p, op, place, left, parse_level(p, level + 1));
+		if (left && level == AL_BINDS_COMPARISON && is_at_level(p, level))
+			return expected(p, "\"and\" between two comparisons");
 	}
 	return left;
 }
 
-static bool comparison_at(const struct parser *p, enum al_operator *op)
+static const struct al_node *parse_level(struct parser *p, enum al_precedence level)
 {
-	if (p->lexer.kind < AL_TOKEN_EQUAL || p->lexer.kind > AL_TOKEN_GREATER_EQUAL)
-		return false;
-	*op = (enum al_operator)(AL_OP_EQUAL + (p->lexer.kind - AL_TOKEN_EQUAL));
-	return true;
-}
-
-static const struct al_node *parse_comparison(struct parser *p)
-{
-	const struct al_node *left = parse_sum(p);
-	struct place place = here(p);
-	enum al_operator op;
-
-	if (!left || !comparison_at(p, &op))
-		return left;
-	if (!next(p))
-		return NULL;
-	left = make_pair(p, op, place, left, parse_sum(p));
-	if (left && comparison_at(p, &op))
-		return expected(p, "\"and\" between two comparisons");
-	return left;
-}
-
-static const struct al_node *parse_not(struct parser *p)
-{
-	return is_at(p, AL_TOKEN_NOT) ? parse_prefix(p, AL_OP_NOT, parse_not) : parse_comparison(p);
-}
-
-static const struct al_node *parse_and(struct parser *p)
-{
-	const struct al_node *left = parse_not(p);
-
-	while (left && is_at(p, AL_TOKEN_AND)) {
-		struct place place = here(p);
-		if (!next(p))
-			return NULL;
-		left = make_pair(p, AL_OP_AND, place, left, parse_not(p));
+	switch (level) {
+	case AL_BINDS_NOT:
+		if (is_at_operator(p, AL_OP_NOT))
+			return parse_prefix(p, AL_OP_NOT, level);
+		return parse_level(p, AL_BINDS_COMPARISON);
+	case AL_BINDS_PRODUCT:
+		return parse_product(p);
+	case AL_BINDS_SIGN:
+		if (is_at_operator(p, AL_OP_SUBTRACT))
+			return parse_prefix(p, AL_OP_NEGATE, level);
+		return parse_power(p);
+	default:
+		return parse_pairs(p, level);
 	}
-	return left;
-}
-
-static const struct al_node *parse_or(struct parser *p)
-{
-	const struct al_node *left = parse_and(p);
-
-	while (left && is_at(p, AL_TOKEN_OR)) {
-		struct place place = here(p);
-		if (!next(p))
-			return NULL;
-		left = make_pair(p, AL_OP_OR, place, left, parse_and(p));
-	}
-	return left;
 }
 
 static const struct al_node *parse_all(struct parser *p)
@@ -405,7 +360,7 @@ static const struct al_node *parse_all(struct parser *p)
 		al_fail(p->err, AL_EINPUT, "the formula is empty");
 		return NULL;
 	}
-	const struct al_node *root = parse_or(p);
+	const struct al_node *root = parse_level(p, AL_BINDS_OR);
 	if (root && !is_at(p, AL_TOKEN_END))
 		return expected(p, "an operator");
 	return root && check_words(p, AL_OP_IF, &root, 1) ? root : NULL;

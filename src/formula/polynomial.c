@@ -5,11 +5,6 @@
 #include "base/memory.h"
 #include "formula/cases.h"
 
-struct al_polynomial {
-	struct al_pool pool;
-	const struct al_cases *cases;
-};
-
 /* Copies the result out of the computation's pool and ends that pool; false without a result. */
 static bool hand_out(struct al_pool *work, const struct al_cases *result,
 	struct al_polynomial **out)
@@ -38,7 +33,7 @@ struct al_polynomial *al_polynomial_from_int(int64_t value)
 	struct al_polynomial *out;
 
 	al_pool_init(&work, NULL);
-	hand_out(&work, al_cases_leaf(&work, al_terms_from_int(&work, value)), &out);
+	hand_out(&work, al_cases_number(&work, value), &out);
 	return out;
 }
 
@@ -88,7 +83,7 @@ bool al_polynomial_when(const struct al_formula *condition,
 	const struct al_cases *value = al_cases_of(&work, condition, substitutions,
 		n_substitutions);
 	const struct al_cases *truth = al_cases_truth(&work, value);
-	const struct al_cases *zero = al_cases_leaf(&work, al_terms_from_int(&work, 0));
+	const struct al_cases *zero = al_cases_number(&work, 0);
 	return hand_out(&work, al_cases_choose(&work, truth, polynomial->cases, zero), out);
 }
 
@@ -146,18 +141,4 @@ bool al_polynomial_degree(const struct al_polynomial *polynomial, const char *sy
 	struct al_error *err)
 {
 	return degree_of_cases(polynomial->cases, symbol, degree, err);
-}
-
-/* ---- text ---- */
-
-void al_polynomial_text(const struct al_polynomial *polynomial, struct al_text *out)
-{
-	al_cases_text(polynomial->cases, out);
-}
-
-void al_polynomial_latex(const struct al_polynomial *polynomial,
-	const char *(*name_of)(void *context, const char *symbol), void *context,
-	struct al_text *out)
-{
-	al_cases_latex(polynomial->cases, name_of, context, out);
 }

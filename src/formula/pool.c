@@ -18,6 +18,19 @@ void al_pool_finish(struct al_pool *pool)
 	al_arena_finish(&pool->arena);
 }
 
+const char *al_pool_keep_text(struct al_pool *pool, struct al_text *text, const char *what)
+{
+	const char *kept = NULL;
+
+	if (text->length <= AL_OPAQUE_TEXT)
+		kept = al_strdup(&pool->arena, text->data);
+	else
+		al_fail(pool->err, AL_EINPUT, "%s has more than %d characters", what,
+			AL_OPAQUE_TEXT);
+	al_text_finish(text);
+	return kept;
+}
+
 struct al_terms *al_terms_create(struct al_pool *pool, const struct al_polynomial_factor **factors,
 	size_t n_factors)
 {
@@ -44,14 +57,8 @@ const struct al_polynomial_factor *al_factor_create(struct al_pool *pool, enum a
 		.right = right};
 	al_text_init(&name);
 	al_factor_text(factor, &name, AL_OPAQUE_TEXT);
-	bool fits = name.length <= AL_OPAQUE_TEXT;
-	if (fits)
-		factor->name = al_strdup(&pool->arena, name.data);
-	else
-		al_fail(pool->err, AL_EINPUT,
-			"a factor that stays whole has more than %d characters", AL_OPAQUE_TEXT);
-	al_text_finish(&name);
-	return fits ? factor : NULL;
+	factor->name = al_pool_keep_text(pool, &name, "a factor that stays whole");
+	return factor->name ? factor : NULL;
 }
 
 static const struct al_polynomial_factor *copy_factor(struct al_pool *pool,

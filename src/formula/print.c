@@ -55,61 +55,51 @@ static void print_symbol(const struct printer *p, const struct al_polynomial_fac
 	al_text_add(p->out, "]");
 }
 
-/* One operand of a quotient, in brackets unless it binds as tightly. */
-static void print_operand(const struct printer *p, const struct al_terms *terms, bool is_divisor)
+/* How a factor that stays whole is printed: around its operands, which may need brackets. */
+enum operand { INSIDE, DIVIDEND, DIVISOR };
+struct form {
+	const char *before, *between, *after;
+	enum operand left, right;
+};
+
+static const struct form text_forms[] = {
+	[AL_OP_DIVIDE] = {"(", "/", ")", DIVIDEND, DIVISOR},
+	[AL_OP_CEIL_DIV] = {"ceil_div(", ", ", ")", INSIDE, INSIDE},
+	[AL_OP_MOD] = {"mod(", ", ", ")", INSIDE, INSIDE},
+};
+static const struct form latex_forms[] = {
+	[AL_OP_DIVIDE] = {"\\frac{", "}{", "}", INSIDE, INSIDE},
+	[AL_OP_CEIL_DIV] = {"\\left\\lceil \\frac{", "}{", "} \\right\\rceil", INSIDE, INSIDE},
+	[AL_OP_MOD] = {"\\left(", " \\bmod ", "\\right)", DIVISOR, DIVISOR},
+};
+
+/* In brackets unless it binds as tightly. */
+static void print_operand(const struct printer *p, const struct al_terms *terms,
+	enum operand operand)
 {
 	bool is_single = fmpq_mpoly_length(terms->value, terms->ctx) == 1
-		&& (!is_divisor || terms->n_factors == 0
+		&& (operand == DIVIDEND || terms->n_factors == 0
 			|| (terms->n_factors == 1 && fmpq_is_one(terms->value->content)));
+	bool has_brackets = operand != INSIDE && !is_single;
 
-	al_text_add(p->out, is_single ? "" : "(");
+	al_text_add(p->out, has_brackets ? "(" : "");
 	print_terms(p, terms);
-	al_text_add(p->out, is_single ? "" : ")");
+	al_text_add(p->out, has_brackets ? ")" : "");
 }
 
-static void print_opaque_text(const struct printer *p, const struct al_polynomial_factor *factor)
-{
-	if (factor->op == AL_OP_DIVIDE) {
-		al_text_add(p->out, "(");
-		print_operand(p, factor->left, false);
-		al_text_add(p->out, "/");
-		print_operand(p, factor->right, true);
-	} else {
-		al_text_add(p->out, factor->op == AL_OP_MOD ? "mod(" : "ceil_div(");
-		print_terms(p, factor->left);
-		al_text_add(p->out, ", ");
-		print_terms(p, factor->right);
-	}
-	al_text_add(p->out, ")");
-}
-
-static void print_fraction(const struct printer *p, const struct al_polynomial_factor *factor)
-{
-	al_text_add(p->out, "\\frac{");
-	print_terms(p, factor->left);
-	al_text_add(p->out, "}{");
-	print_terms(p, factor->right);
-	al_text_add(p->out, "}");
-}
-
-static void print_opaque_latex(const struct printer *p, const struct al_polynomial_factor *factor,
+static void print_opaque(const struct printer *p, const struct al_polynomial_factor *factor,
 	bool has_exponent)
 {
-	if (factor->op == AL_OP_CEIL_DIV) {
-		al_text_add(p->out, "\\left\\lceil ");
-		print_fraction(p, factor);
-		al_text_add(p->out, " \\right\\rceil");
-	} else if (factor->op == AL_OP_MOD) {
-		al_text_add(p->out, "\\left(");
-		print_operand(p, factor->left, true);
-		al_text_add(p->out, " \\bmod ");
-		print_operand(p, factor->right, true);
-		al_text_add(p->out, "\\right)");
-	} else {
-		al_text_add(p->out, has_exponent ? "\\left(" : "");
-		print_fraction(p, factor);
-		al_text_add(p->out, has_exponent ? "\\right)" : "");
-	}
+	const struct form *form = &(p->is_latex ? latex_forms : text_forms)[factor->op];
+	bool has_brackets = p->is_latex && factor->op == AL_OP_DIVIDE && has_exponent;
+
+	al_text_add(p->out, has_brackets ? "\\left(" : "");
+	al_text_add(p->out, form->before);
+	print_operand(p, factor->left, form->left);
+	al_text_add(p->out, form->between);
+	print_operand(p, factor->right, form->right);
+	al_text_add(p->out, form->after);
+	al_text_add(p->out, has_brackets ? "\\right)" : "");
 }
 
 static void print_factor(const struct printer *p, const struct al_polynomial_factor *factor,
@@ -119,10 +109,8 @@ static void print_factor(const struct printer *p, const struct al_polynomial_fac
 		al_text_add(p->out, factor->name);
 	else if (factor->op == AL_OP_SYMBOL)
 		print_symbol(p, factor, exponent > 1);
-	else if (p->is_latex)
-		print_opaque_latex(p, factor, exponent > 1);
 	else
-		print_opaque_text(p, factor);
+		print_opaque(p, factor, exponent > 1);
 	if (exponent > 1)
 		al_text_addf(p->out, p->is_latex ? "^{%lu}" : "^%lu", exponent);
 }
@@ -199,30 +187,14 @@ void al_factor_text(const struct al_polynomial_factor *factor, struct al_text *o
 
 /* ---- conditions and cases ---- */
 
-static const struct {
-	enum al_operator op, opposite;
-	const char *text, *latex;
-} comparisons[] = {
-	{AL_OP_EQUAL, AL_OP_NOT_EQUAL, "==", "="},
-	{AL_OP_NOT_EQUAL, AL_OP_EQUAL, "!=", "\\ne"},
-	{AL_OP_LESS, AL_OP_GREATER_EQUAL, "<", "<"},
-	{AL_OP_LESS_EQUAL, AL_OP_GREATER, "<=", "\\le"},
-	{AL_OP_GREATER, AL_OP_LESS_EQUAL, ">", ">"},
-	{AL_OP_GREATER_EQUAL, AL_OP_LESS, ">=", "\\ge"},
-};
-_Static_assert(AL_OP_GREATER_EQUAL - AL_OP_EQUAL == 5,
-	"one row a comparison, in the order of enum al_operator");
-
 static void print_condition(const struct printer *p, const struct al_condition *condition,
 	bool holds)
 {
-	enum al_operator op = holds ? condition->op
-				    : comparisons[condition->op - AL_OP_EQUAL].opposite;
+	enum al_operator op = holds ? condition->op : al_operators[condition->op].opposite;
+	const struct al_operator_info *info = &al_operators[op];
 
 	print_terms(p, condition->left);
-	al_text_addf(p->out, " %s ",
-		p->is_latex ? comparisons[op - AL_OP_EQUAL].latex
-			    : comparisons[op - AL_OP_EQUAL].text);
+	al_text_addf(p->out, " %s ", p->is_latex && info->latex ? info->latex : info->text);
 	if (!condition->word) {
 		print_terms(p, condition->right);
 		return;
@@ -286,12 +258,12 @@ static void print_cases(const struct printer *p, const struct al_cases *cases,
 	print_cases(p, cases->otherwise, &otherwise, is_last);
 }
 
-void al_cases_text(const struct al_cases *cases, struct al_text *out)
+void al_polynomial_text(const struct al_polynomial *polynomial, struct al_text *out)
 {
-	print_cases(&(struct printer){.out = out}, cases, NULL, true);
+	print_cases(&(struct printer){.out = out}, polynomial->cases, NULL, true);
 }
 
-void al_cases_latex(const struct al_cases *cases,
+void al_polynomial_latex(const struct al_polynomial *polynomial,
 	const char *(*name_of)(void *context, const char *symbol), void *context,
 	struct al_text *out)
 {
@@ -299,6 +271,7 @@ void al_cases_latex(const struct al_cases *cases,
 		.is_latex = true,
 		.name_of = name_of,
 		.context = context};
+	const struct al_cases *cases = polynomial->cases;
 
 	al_text_add(out, cases->condition ? "\\begin{cases} " : "");
 	print_cases(&printer, cases, NULL, true);

@@ -265,24 +265,15 @@ static const struct al_terms *divide_whole(struct al_pool *pool, enum al_operato
 		return factor ? al_terms_from_factor(pool, factor) : NULL;
 	}
 
-	struct al_value left, right;
-	mpq_t value;
-	al_value_init(&left);
-	al_value_init(&right);
-	mpq_init(value);
-	al_terms_get_constant(a, value);
-	al_value_set_exact(&left, value);
-	al_terms_get_constant(b, value);
-	al_value_set_exact(&right, value);
-	const char *wrong = al_value_apply(op, &left, &right, &left);
-	if (!wrong)
-		al_value_get(&left, value);
-	const struct al_terms *out = wrong ? NULL : al_terms_from_exact(pool, value);
+	mpq_t left, right;
+	mpq_inits(left, right, NULL);
+	al_terms_get_constant(a, left);
+	al_terms_get_constant(b, right);
+	const char *wrong = al_exact_apply(op, left, right, left);
+	const struct al_terms *out = wrong ? NULL : al_terms_from_exact(pool, left);
 	if (wrong)
 		fail(pool, wrong);
-	mpq_clear(value);
-	al_value_finish(&left);
-	al_value_finish(&right);
+	mpq_clears(left, right, NULL);
 	return out;
 }
 

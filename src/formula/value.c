@@ -61,18 +61,17 @@ void al_value_copy(struct al_value *to, const struct al_value *from)
 		al_value_set_int(to, from->integer);
 }
 
-/* ---- the fast path: false where the result does not fit or is not whole ---- */
-
-static bool fast_power(int64_t base, int64_t exponent, int64_t *out)
+void al_text_add_exact(struct al_text *out, mpq_srcptr number)
 {
-	if (exponent < 0 || exponent > AL_FORMULA_EXPONENT)
-		return false;
-	*out = 1;
-	for (int64_t i = 0; i < exponent; i++)
-		if (__builtin_mul_overflow(*out, base, out))
-			return false;
-	return true;
+	char *text = mpq_get_str(NULL, 10, number);
+	void (*release)(void *, size_t);
+
+	al_text_add(out, text);
+	mp_get_memory_functions(NULL, NULL, &release);
+	release(text, strlen(text) + 1);
 }
+
+/* ---- the fast path: false where the result does not fit or is not whole ---- */
 
 static bool fast_divide(enum al_operator op, int64_t a, int64_t b, int64_t *out)
 {
@@ -103,7 +102,7 @@ static bool integer_apply(enum al_operator op, int64_t a, int64_t b, int64_t *ou
 	case AL_OP_MULTIPLY:
 		return !__builtin_mul_overflow(a, b, out);
 	case AL_OP_POWER:
-		return fast_power(a, b, out);
+		return false;
 	default:
 		return fast_divide(op, a, b, out);
 	}
@@ -204,6 +203,22 @@ const char *al_value_apply(enum al_operator op, const struct al_value *a, const 
 	if (!wrong)
 		al_value_set_exact(out, value);
 	mpq_clears(left, right, value, NULL);
+	return wrong;
+}
+
+const char *al_exact_apply(enum al_operator op, mpq_srcptr a, mpq_srcptr b, mpq_t out)
+{
+	struct al_value left, right;
+
+	al_value_init(&left);
+	al_value_init(&right);
+	al_value_set_exact(&left, a);
+	al_value_set_exact(&right, b);
+	const char *wrong = al_value_apply(op, &left, &right, &left);
+	if (!wrong)
+		al_value_get(&left, out);
+	al_value_finish(&left);
+	al_value_finish(&right);
 	return wrong;
 }
 

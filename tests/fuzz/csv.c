@@ -4,6 +4,16 @@
 
 enum { MOST_CELLS = 8 };
 
+/* At most so many records end before the last one. */
+static size_t count_line_ends(const char *text)
+{
+	size_t n = 0;
+
+	for (const char *p = text; *(p += strcspn(p, "\r\n")); p++)
+		n++;
+	return n;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *cells[MOST_CELLS];
@@ -16,7 +26,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		memcpy(text, data, size);
 	text[size] = '\0';
 	if (al_csv_check(text, size, &p, &err)) {
-		size_t most = al_csv_count_line_ends(p) + 1;
+		size_t most = count_line_ends(p) + 1;
 		while (*p && al_csv_next_record(&p, cells, MOST_CELLS, &n, &err)) {
 			FUZZ_CHECK(p <= text + size && n > 0 && n <= MOST_CELLS);
 			for (size_t i = 0; i < n; i++)
