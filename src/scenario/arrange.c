@@ -1,5 +1,5 @@
 /* Sorting and pivoting. */
-#include "scenario/arrange.h"
+#include "scenario/build.h"
 
 #include <stdlib.h>
 #include <string.h>

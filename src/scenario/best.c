@@ -1,11 +1,11 @@
 /* Marking the best and the second best cells of a table: within each case, among the variants that
  * compete. */
-#include "scenario/best.h"
+#include "scenario/build.h"
 
 #include <stdlib.h>
 
 #include "base/number.h"
-#include "scenario/units.h"
+#include "scenario/printed.h"
 
 /* Cells that compete with each other, [n]; each stands below `column`. */
 struct contest {

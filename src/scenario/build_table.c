@@ -3,11 +3,8 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "scenario/arrange.h"
-#include "scenario/best.h"
 #include "scenario/column.h"
-#include "scenario/evaluate.h"
-#include "scenario/significance.h"
+#include "scenario/cell.h"
 
 static void add_key_columns(const struct al_scenario_table *table, struct al_table *out)
 {

@@ -67,57 +67,8 @@ bool al_scenario_cell_set_datum(struct al_scenario_cell *cell, struct al_data_bo
 	return al_scenario_cell_set_number(cell, i < box->n ? box->at[i] : datum->value);
 }
 
-/* ---- the whole box ---- */
-
 void al_data_box_corner(const struct al_data_box *box, unsigned corner, mpq_srcptr *at)
 {
 	for (size_t i = 0; i < box->n; i++)
 		at[i] = corner >> i & 1 ? box->used[i]->high : box->used[i]->low;
-}
-
-static bool holds_zero(const struct al_data_box *box)
-{
-	for (size_t i = 0; i < box->n; i++)
-		if (mpq_sgn(box->used[i]->low) <= 0 && mpq_sgn(box->used[i]->high) >= 0)
-			return true;
-	return false;
-}
-
-/* `at` is the box's own. */
-static bool include_corners(al_point_function *value, void *context, struct al_data_box *box,
-	mpq_srcptr *at, struct al_scenario_cell *cell, struct al_interval *out,
-	struct al_error *err)
-{
-	for (unsigned corner = 0; corner < 1u << box->n; corner++) {
-		al_data_box_corner(box, corner, at);
-		if (!value(context, box, cell, err))
-			return false;
-		if (cell->kind != AL_SCENARIO_NUMBER) {
-			al_interval_set_any(out);
-			return true;
-		}
-		if (corner == 0)
-			al_interval_set(out, cell->number, cell->number);
-		al_interval_include(out, cell->number);
-	}
-	return true;
-}
-
-bool al_enclose_by_corners(al_point_function *value, void *context, struct al_interval *out,
-	struct al_error *err)
-{
-	mpq_srcptr at[AL_MOST_DATA];
-	struct al_data_box used = {0};
-	struct al_scenario_cell cell;
-
-	al_scenario_cell_init(&cell);
-	bool ok = value(context, &used, &cell, err);
-	if (ok && (cell.kind != AL_SCENARIO_NUMBER || (!cell.datum && holds_zero(&used)))) {
-		al_interval_set_any(out);
-	} else if (ok) {
-		used.at = at;
-		ok = include_corners(value, context, &used, at, &cell, out, err);
-	}
-	al_scenario_cell_finish(&cell);
-	return ok;
 }

@@ -55,12 +55,14 @@ bool al_scenario_cell_set_int(struct al_scenario_cell *cell, int64_t number);
 bool al_scenario_cell_set_datum(struct al_scenario_cell *cell, struct al_data_box *box,
 	const struct al_datum *datum, struct al_error *err) AL_MUST_CHECK;
 
-/* What a value can be within the box of its data, of a value that in each datum alone rises or
- * falls all the way: what it is at the corners. A value that is no plain datum may have a pole
- * where a datum is zero. */
-typedef bool al_point_function(void *context, struct al_data_box *box, struct al_scenario_cell *out,
-	struct al_error *err);
-bool al_enclose_by_corners(al_point_function *value, void *context, struct al_interval *out,
+/* ---- evaluate.c: any cell, by a key of the list or a formula over other cells ---- */
+
+/* A cell of any table by its key, whether it is printed or not. */
+bool al_cell_value(const struct al_cell_place *place, const char *key, struct al_scenario_cell *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* What the cell can be within the box of its data; more than that, perhaps. */
+bool al_cell_enclose(const struct al_cell_place *place, const char *key, struct al_interval *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -2,13 +2,13 @@
  *
  * The value is computed at the point values of the data that it uses; where that isn't what is
  * printed, their box is searched for one that would be printed so. */
-#include "scenario/verdict.h"
+#include "scenario/search.h"
 
 #include <string.h>
 
 #include "base/number.h"
 #include "base/text.h"
-#include "scenario/units.h"
+#include "scenario/printed.h"
 
 const char *const al_verdict_names[AL_N_VERDICTS] = {"reproduced", "consistent", "inconsistent",
 	"underivable"};
@@ -124,18 +124,6 @@ static void judge_order_of_growth(const struct al_scenario_claim *claim, int ord
 									  : AL_INCONSISTENT;
 }
 
-static mpq_srcptr scaled(struct al_arena *arena, mpq_srcptr value, int64_t factor)
-{
-	mpq_t number;
-
-	mpq_init(number);
-	mpq_set(number, value);
-	al_exact_divide(number, factor);
-	mpq_srcptr copy = al_exact_copy(arena, number);
-	mpq_clear(number);
-	return copy;
-}
-
 /* Did values on either side of what is printed come up, though none can be it? Then a divisor is
  * zero in between: from the least to the greatest value they don't go. */
 static bool passes_over(const struct al_search *search, const struct al_target *target)
@@ -144,21 +132,19 @@ static bool passes_over(const struct al_search *search, const struct al_target *
 		&& mpq_cmp(search->high, target->high) > 0;
 }
 
-/* Would the claim hold too if the last digit were one more? Then it shows little. */
+/* Would the claim hold too if the last digit were one more? Then it shows little. `printed` is not
+ * needed any more. */
 static bool try_next_digit(struct al_search *search, const struct al_scenario_claim *claim,
-	const struct al_printed *printed, int64_t factor, bool *holds, struct al_error *err)
+	struct al_printed *printed, int64_t factor, bool *holds, struct al_error *err)
 {
-	struct al_printed next;
 	struct al_target target;
 	enum al_reach reach;
 
-	al_printed_init(&next);
-	al_printed_shift(&next, printed, 1);
-	al_target_init(&target, claim, &next, factor);
+	al_printed_shift(printed, 1);
+	al_target_init(&target, claim, printed, factor);
 	bool ok = al_search_box(search, &target, &reach, err);
 	*holds = ok && reach == AL_REACHED;
 	al_target_finish(&target);
-	al_printed_finish(&next);
 	return ok;
 }
 
@@ -187,7 +173,7 @@ static bool judge_box(struct al_search *search, const struct al_printed *printed
 }
 
 /* All corners are met, so that the answer says from where to where the value goes. */
-static bool judge_value(struct al_derivation *d, mpq_srcptr point, const struct al_printed *printed,
+static bool judge_value(struct al_derivation *d, mpq_srcptr point, struct al_printed *printed,
 	int64_t factor, struct judgement *judgement, struct al_error *err)
 {
 	struct al_arena *arena = judgement->arena;
@@ -195,14 +181,14 @@ static bool judge_value(struct al_derivation *d, mpq_srcptr point, const struct 
 	bool has_gap = false;
 
 	al_search_init(&search, d, point);
-	judgement->value = scaled(arena, point, factor);
+	judgement->value = al_exact_scaled(arena, point, 1, factor);
 	judgement->verdict = AL_REPRODUCED;
 	bool ok = al_search_corners(&search, err)
 		&& (al_claim_is_reproduced(d->claim, judgement->value, printed)
 			|| judge_box(&search, printed, factor, judgement, &has_gap, err));
 	if (!has_gap) {
-		judgement->low = scaled(arena, search.low, factor);
-		judgement->high = scaled(arena, search.high, factor);
+		judgement->low = al_exact_scaled(arena, search.low, 1, factor);
+		judgement->high = al_exact_scaled(arena, search.high, 1, factor);
 	}
 	judgement->is_equality = al_claim_is_equality(d->claim) && holds(judgement);
 	if (ok && judgement->is_equality)

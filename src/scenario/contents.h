@@ -7,7 +7,7 @@
 #include "base/names.h"
 #include "formula/polynomial.h"
 #include "report/venue/profile.h"
-#include "scenario/arrange.h"
+#include "base/table.h"
 #include "scenario/scenario.h"
 #include "scenario/sweep.h"
 
@@ -104,6 +104,16 @@ const struct al_datum *al_datum_find(const struct al_data_set *set, struct al_sc
 	size_t column);
 
 /* ---- tables ---- */
+
+/* A built table as it is printed: its rows sorted, and turned so that one of its keys heads groups
+ * of columns. */
+struct al_arrangement {
+	const char *pivot_by; /* a column whose values become groups of columns; or NULL */
+	const char **keys; /* columns that then name the rows; none: all other keys */
+	size_t n_keys;
+	const char *sort_by; /* a column, or NULL */
+	bool sort_descends;
+};
 
 struct al_scenario_column {
 	struct al_column column;

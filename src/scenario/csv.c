@@ -54,12 +54,3 @@ bool al_csv_next_record(char **p, const char **cells, size_t most, size_t *n, st
 	}
 	return true;
 }
-
-size_t al_csv_count_line_ends(const char *text)
-{
-	size_t n = 0;
-
-	for (const char *p = text; *(p += strcspn(p, "\r\n")); p++)
-		n++;
-	return n;
-}

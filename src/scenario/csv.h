@@ -15,7 +15,4 @@ bool al_csv_check(char *text, size_t length, char **rest, struct al_error *err) 
 bool al_csv_next_record(char **p, const char **cells, size_t most, size_t *n,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* At most so many records end before the last one. */
-size_t al_csv_count_line_ends(const char *text);
-
 #endif

@@ -1,5 +1,5 @@
 /* Evaluating any cell: a key of the list of columns, or a formula over other cells. */
-#include "scenario/evaluate.h"
+#include "scenario/cell.h"
 
 #include <string.h>
 
@@ -57,17 +57,24 @@ static bool take(struct evaluation *e, const struct al_scenario_cell *cell, cons
 	}
 }
 
+/* The evaluation of what a formula refers to. */
+static bool begin_inner(const struct evaluation *outer, const struct al_reference *reference,
+	struct evaluation *inner, struct al_error *err)
+{
+	*inner = *outer;
+	if (++inner->nested > MOST_NESTED)
+		return al_fail(err, AL_EINPUT, "column \"%s\" refers to itself", reference->symbol);
+	return !reference->row || other_row(&outer->place, reference->row, &inner->place.row, err);
+}
+
 static bool look_up(void *context, const struct al_reference *reference, bool *found,
 	struct al_value *value, struct al_error *err)
 {
 	struct evaluation *outer = context;
-	struct evaluation inner = *outer;
+	struct evaluation inner;
 	struct al_scenario_cell cell;
 
-	inner.nested++;
-	if (inner.nested > MOST_NESTED)
-		return al_fail(err, AL_EINPUT, "column \"%s\" refers to itself", reference->symbol);
-	if (reference->row && !other_row(&outer->place, reference->row, &inner.place.row, err))
+	if (!begin_inner(outer, reference, &inner, err))
 		return false;
 	al_scenario_cell_init(&cell);
 	bool ok = evaluate(&inner, reference->symbol, &cell, err)
@@ -196,30 +203,60 @@ static bool enclose(struct evaluation *e, const char *key, struct al_interval *o
 static bool look_up_range(void *context, const struct al_reference *reference,
 	struct al_interval *out, struct al_error *err)
 {
-	struct evaluation *outer = context;
-	struct evaluation inner = *outer;
+	struct evaluation inner;
 
-	inner.nested++;
-	if (inner.nested > MOST_NESTED)
-		return al_fail(err, AL_EINPUT, "column \"%s\" refers to itself", reference->symbol);
-	return (!reference->row || other_row(&outer->place, reference->row, &inner.place.row, err))
+	return begin_inner(context, reference, &inner, err)
 		&& enclose(&inner, reference->symbol, out, err);
 }
 
-/* A column of the list, at a point. */
-struct listed {
-	const struct al_column_kind *kind;
-	const struct al_cell_place *place;
-};
+static bool holds_zero(const struct al_data_box *box)
+{
+	for (size_t i = 0; i < box->n; i++)
+		if (mpq_sgn(box->used[i]->low) <= 0 && mpq_sgn(box->used[i]->high) >= 0)
+			return true;
+	return false;
+}
 
-static bool listed_value(void *context, struct al_data_box *box, struct al_scenario_cell *out,
+/* `at` is the box's own. */
+static bool include_corners(const struct al_column_kind *kind, const struct al_cell_place *place,
+	mpq_srcptr *at, struct al_scenario_cell *cell, struct al_interval *out,
 	struct al_error *err)
 {
-	const struct listed *listed = context;
-	struct al_cell_place place = *listed->place;
+	for (unsigned corner = 0; corner < 1u << place->box->n; corner++) {
+		al_data_box_corner(place->box, corner, at);
+		if (!kind->evaluate(kind, place, cell, err))
+			return false;
+		if (cell->kind != AL_SCENARIO_NUMBER) {
+			al_interval_set_any(out);
+			return true;
+		}
+		if (corner == 0)
+			al_interval_set(out, cell->number, cell->number);
+		al_interval_include(out, cell->number);
+	}
+	return true;
+}
 
-	place.box = box;
-	return listed->kind->evaluate(listed->kind, &place, out, err);
+/* A column of the list rises or falls all the way in each datum alone: it goes from corner to
+ * corner. One that is no plain datum may have a pole where a datum is zero. */
+static bool enclose_listed(const struct al_column_kind *kind, struct al_cell_place place,
+	struct al_interval *out, struct al_error *err)
+{
+	mpq_srcptr at[AL_MOST_DATA];
+	struct al_data_box box = {0};
+	struct al_scenario_cell cell;
+
+	place.box = &box;
+	al_scenario_cell_init(&cell);
+	bool ok = kind->evaluate(kind, &place, &cell, err);
+	if (ok && (cell.kind != AL_SCENARIO_NUMBER || (!cell.datum && holds_zero(&box)))) {
+		al_interval_set_any(out);
+	} else if (ok) {
+		box.at = at;
+		ok = include_corners(kind, &place, at, &cell, out, err);
+	}
+	al_scenario_cell_finish(&cell);
+	return ok;
 }
 
 static bool enclose(struct evaluation *e, const char *key, struct al_interval *out,
@@ -232,9 +269,7 @@ static bool enclose(struct evaluation *e, const char *key, struct al_interval *o
 		return false;
 	if (column && column->formula)
 		return al_formula_enclose(column->formula, &scope, out, err);
-	struct listed listed = {.kind = al_evaluator_kind(e->place.evaluator, key),
-		.place = &e->place};
-	return al_enclose_by_corners(listed_value, &listed, out, err);
+	return enclose_listed(al_evaluator_kind(e->place.evaluator, key), e->place, out, err);
 }
 
 bool al_cell_enclose(const struct al_cell_place *place, const char *key, struct al_interval *out,

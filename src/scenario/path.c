@@ -3,11 +3,11 @@
  *   TABLE/ROW/COLUMN         ROW: VARIANT, CASE or CASE/VARIANT
  *   SWEEP/VARIANT/SYMBOL=VALUE[,SYMBOL=VALUE][/MEASURE]
  *   DATA/[CASE/][VARIANT/]COLUMN */
-#include "scenario/path.h"
+#include "scenario/search.h"
 
 #include <string.h>
 
-#include "scenario/evaluate.h"
+#include "scenario/cell.h"
 
 enum {
 	MOST_PARTS = 5,
@@ -95,9 +95,9 @@ static bool table_value(struct al_evaluator *evaluator, const struct al_scenario
 
 /* ---- sweeps ---- */
 
-/* "n_heads=64,n_layers=48" -> the axes' values; each axis once. */
-static bool parse_point(struct al_arena *arena, const struct al_ledger_sweep *sweep,
-	const char *text, int64_t *values, struct al_error *err)
+/* "n_heads=64,n_layers=48" -> axes of one value each. */
+static bool parse_point(struct al_arena *arena, struct al_ledger_sweep *sweep, const char *text,
+	struct al_error *err)
 {
 	bool given[AL_SWEEP_MOST_AXES] = {false};
 	char *rest = al_strdup(arena, text);
@@ -118,7 +118,7 @@ static bool parse_point(struct al_arena *arena, const struct al_ledger_sweep *sw
 		if (!al_sweep_axis_parse(arena, item, equals + 1, &one, err) || !one.list
 			|| one.n_list != 1)
 			return al_fail(err, AL_EINPUT, "point \"%s\", expected SYMBOL=VALUE", text);
-		values[i] = one.list[0];
+		sweep->axes[i] = one;
 		given[i] = true;
 		n++;
 	}
@@ -138,19 +138,37 @@ static bool read_measure(const struct path *path, enum al_measure *out, struct a
 	return true;
 }
 
+static bool run_point(const struct al_ledger_sweep *sweep, mpq_t out, struct al_error *err)
+{
+	struct al_table table;
+
+	if (!al_sweep_run(sweep, &table, err))
+		return false;
+	const struct al_cell *cell = &table.rows[0][table.n_columns - 1];
+	const bool is_known = cell->kind == AL_CELL_EXACT;
+	if (is_known)
+		mpq_set(out, cell->exact);
+	else
+		al_fail(err, AL_EINPUT, "sweep \"%s\": %s: %s", sweep->id,
+			al_measures[sweep->measures[0]].key, table.notes[0]);
+	al_table_finish(&table);
+	return is_known;
+}
+
 static bool point_value(struct al_evaluator *evaluator, const struct al_scenario_sweep *sweep,
 	const struct al_configured_variant *variant, const char *point, enum al_measure measure,
 	mpq_t out, struct al_error *err)
 {
-	int64_t values[AL_SWEEP_MOST_AXES];
 	struct al_request request;
 	struct al_ledger_sweep one;
 
 	if (!al_evaluator_spend(evaluator, A_BLOCK, err)
-		|| !parse_point(&evaluator->arena, &sweep->sweep, point, values, err)
 		|| !al_sweep_of_case(sweep, sweep->cases.items[0], &request, &one, err))
 		return false;
-	bool ok = al_sweep_at(&one, variant, values, measure, out, err);
+	one.variants = &variant;
+	one.n_variants = one.n_measures = 1;
+	one.measures[0] = measure;
+	bool ok = parse_point(&evaluator->arena, &one, point, err) && run_point(&one, out, err);
 	al_request_finish(&request);
 	return ok;
 }
@@ -247,27 +265,28 @@ bool al_path_value(struct al_evaluator *evaluator, const char *text, struct al_d
 	return ok;
 }
 
-/* ---- ranges ---- */
-
-/* A path, at a point. */
-struct asked {
-	struct al_evaluator *evaluator;
-	const char *path;
-};
-
-static bool asked_value(void *context, struct al_data_box *box, struct al_scenario_cell *out,
+/* What is no cell of a table is a datum, or follows from none. */
+static bool enclose_alone(struct al_evaluator *evaluator, const char *text, struct al_interval *out,
 	struct al_error *err)
 {
-	const struct asked *asked = context;
+	struct al_data_box box = {0};
+	struct al_scenario_cell cell;
 	const struct al_column *column;
 
-	return al_path_value(asked->evaluator, asked->path, box, out, &column, err);
+	al_scenario_cell_init(&cell);
+	bool ok = al_path_value(evaluator, text, &box, &cell, &column, err);
+	if (ok && cell.kind != AL_SCENARIO_NUMBER)
+		al_interval_set_any(out);
+	else if (ok)
+		al_interval_set(out, cell.datum ? cell.datum->low : cell.number,
+			cell.datum ? cell.datum->high : cell.number);
+	al_scenario_cell_finish(&cell);
+	return ok;
 }
 
 bool al_path_enclose(struct al_evaluator *evaluator, const char *text, struct al_interval *out,
 	struct al_error *err)
 {
-	struct asked asked = {.evaluator = evaluator, .path = text};
 	struct al_arena arena;
 	struct al_cell_place place;
 	struct path path = {.n = 0};
@@ -280,7 +299,7 @@ bool al_path_enclose(struct al_evaluator *evaluator, const char *text, struct al
 	if (ok)
 		ok = table ? find_place(evaluator, table, &path, &place, err)
 				&& al_cell_enclose(&place, path.parts[path.n - 1], out, err)
-			   : al_enclose_by_corners(asked_value, &asked, out, err);
+			   : enclose_alone(evaluator, text, out, err);
 	al_arena_finish(&arena);
 	return ok;
 }

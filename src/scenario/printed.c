@@ -7,8 +7,101 @@
 #include "base/arena.h"
 #include "base/number.h"
 #include "base/text.h"
-#include "scenario/spread.h"
-#include "scenario/units.h"
+
+static const struct unit {
+	const char *name;
+	int64_t factor;
+} units[] = {{"KiB", 1024}, {"MiB", 1048576}, {"GiB", 1073741824}, {"TiB", 1099511627776},
+	{"kB", 1000}, {"MB", 1000000}, {"GB", 1000000000}, {"TB", 1000000000000}, {"k", 1000},
+	{"M", 1000000}, {"B", 1000000000}};
+enum { N_UNITS = sizeof(units) / sizeof(*units) };
+
+int64_t al_unit_factor(const char *unit)
+{
+	for (size_t i = 0; unit && i < N_UNITS; i++)
+		if (strcmp(units[i].name, unit) == 0)
+			return units[i].factor;
+	return 1;
+}
+
+/* ---- spreads ---- */
+
+static char *without_end_spaces(char *text)
+{
+	size_t n = strlen(text);
+
+	while (n > 0 && text[n - 1] == ' ')
+		text[--n] = '\0';
+	return text + strspn(text, " ");
+}
+
+/* The spread in brackets is the last that stands there. */
+static char *cut_bracket(char *spread)
+{
+	size_t n = strlen(spread);
+
+	if (n == 0 || spread[n - 1] != ')')
+		return NULL;
+	spread[n - 1] = '\0';
+	return without_end_spaces(spread);
+}
+
+char *al_spread_cut(char *printed)
+{
+	static const char *const signs[] = {"\u00b1", "+-", "+/-", "("};
+
+	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
+		char *sign = strstr(printed, signs[i]);
+		if (!sign || sign == printed)
+			continue;
+		char *spread = sign + strlen(signs[i]);
+		spread = *signs[i] == '(' ? cut_bracket(spread) : without_end_spaces(spread);
+		if (!spread)
+			return NULL;
+		*sign = '\0';
+		without_end_spaces(printed);
+		return spread;
+	}
+	return NULL;
+}
+
+/* The ends have `digits` decimals; a half may need one more. */
+static void halve(mpq_t q, int *digits)
+{
+	mpq_t rounded;
+
+	mpq_init(rounded);
+	al_exact_divide(q, 2);
+	al_exact_round(rounded, q, *digits);
+	*digits += !mpq_equal(rounded, q);
+	mpq_clear(rounded);
+}
+
+bool al_spread_of_range(char *printed, mpq_t middle, int *digits, mpq_t spread)
+{
+	size_t n = strlen(printed);
+	char *comma = strstr(printed, ", ");
+	int more;
+	mpq_t low, high;
+
+	if (n < 2 || printed[0] != '[' || printed[n - 1] != ']' || !comma)
+		return false;
+	*comma = printed[n - 1] = '\0';
+	mpq_inits(low, high, NULL);
+	bool ok = al_exact_parse(without_end_spaces(printed + 1), low, digits)
+		&& al_exact_parse(without_end_spaces(comma + 1), high, &more);
+	if (ok) {
+		*digits = more > *digits ? more : *digits;
+		mpq_sub(spread, high, low);
+		al_exact_divide(spread, 2);
+		mpq_add(middle, low, high);
+		halve(middle, digits);
+	}
+	mpq_clears(low, high, NULL);
+	return ok;
+}
+
+/* ---- printed numbers ---- */
 
 void al_printed_init(struct al_printed *printed)
 {
@@ -55,29 +148,24 @@ static bool cut_spread(char *text)
 	return ok;
 }
 
+static bool cut_end(char *text, const char *end)
+{
+	size_t length = strlen(text), n = strlen(end);
+
+	if (length <= n || strcmp(text + length - n, end) != 0)
+		return false;
+	cut_at(text, text + length - n);
+	return true;
+}
+
 /* A percent sign, "times", or a unit that scales. */
 static void cut_unit(char *text, struct al_printed *printed)
 {
-	static const char *const signs[] = {"%", "x", "\u00d7"};
-	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "k",
-		"M", "B"};
-	size_t length = strlen(text);
-
-	for (size_t i = 0; i < sizeof(signs) / sizeof(*signs); i++) {
-		size_t n = strlen(signs[i]);
-		if (length > n && strcmp(text + length - n, signs[i]) == 0) {
-			cut_at(text, text + length - n);
-			return;
-		}
-	}
-	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		size_t n = strlen(units[i]);
-		if (length > n && strcmp(text + length - n, units[i]) == 0) {
-			cut_at(text, text + length - n);
-			printed->unit = units[i];
-			return;
-		}
-	}
+	if (cut_end(text, "%") || cut_end(text, "x") || cut_end(text, "\u00d7"))
+		return;
+	for (size_t i = 0; i < N_UNITS && !printed->unit; i++)
+		if (cut_end(text, units[i].name))
+			printed->unit = units[i].name;
 }
 
 /* ---- the number ---- */
@@ -175,26 +263,21 @@ static bool parse(struct al_printed *printed, char *text)
 	return true;
 }
 
-void al_printed_shift(struct al_printed *to, const struct al_printed *from, int steps)
+void al_printed_shift(struct al_printed *printed, int steps)
 {
 	mpq_t unit;
 
-	to->digits = from->digits;
-	to->scale = from->scale;
-	to->unit = from->unit;
-	to->is_fraction = from->is_fraction;
-	to->is_about = from->is_about;
 	mpq_init(unit);
-	al_exact_unit(unit, from->digits, 1);
-	if (from->is_fraction) {
+	al_exact_unit(unit, printed->digits, 1);
+	if (printed->is_fraction) {
 		mpz_set_ui(mpq_numref(unit), 1);
-		mpz_set(mpq_denref(unit), mpq_denref(from->first));
+		mpz_set(mpq_denref(unit), mpq_denref(printed->first));
 	}
 	al_exact_multiply(unit, steps);
-	mpq_add(to->first, from->first, unit);
-	mpq_add(to->last, from->last, unit);
-	mpq_add(to->low, from->low, unit);
-	mpq_add(to->high, from->high, unit);
+	mpq_add(printed->first, printed->first, unit);
+	mpq_add(printed->last, printed->last, unit);
+	mpq_add(printed->low, printed->low, unit);
+	mpq_add(printed->high, printed->high, unit);
 	mpq_clear(unit);
 }
 

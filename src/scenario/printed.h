@@ -6,6 +6,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What one of a unit is worth: M is 10^6, KiB 1024; 1 for any other text, and for NULL. */
+int64_t al_unit_factor(const char *unit);
+
+/* Cuts the spread off "84.0 ± 0.3", "84.0 (0.3)", "84.0+-0.3", "84.0 +/- 0.3", where it stands
+ * after the number; NULL where there is none. */
+char *al_spread_cut(char *printed);
+
+/* "[83.7, 84.3]": the middle, and half the width as what it varies by. Both have as many decimals
+ * as tell them exactly, at least as many as the ends. False where the text is no such range; the
+ * first end may be the greater one, and the spread is then negative. */
+bool al_spread_of_range(char *printed, mpq_t middle, int *digits, mpq_t spread);
+
 /* The numbers that are printed so, in units of `scale`. */
 struct al_printed {
 	mpq_t first, last; /* as printed; equal but for a range */
@@ -23,8 +35,7 @@ void al_printed_finish(struct al_printed *printed);
 /* All but low and high; false where the text is no such number. */
 bool al_printed_parse(struct al_printed *printed, const char *text);
 
-/* `to`, which is initialised, is the number whose last digit (of 2/3: the numerator) is so many
- * more. */
-void al_printed_shift(struct al_printed *to, const struct al_printed *from, int steps);
+/* Makes it the number whose last digit (of 2/3: the numerator) is so many more. */
+void al_printed_shift(struct al_printed *printed, int steps);
 
 #endif

@@ -46,7 +46,9 @@ al_scenario_reader al_scenario_read_case_name, al_scenario_read_variant_name,
 
 /* What a case, a table or a sweep changes, whose struct al_changes stands at `at`. */
 #define AL_CHANGES(at) \
-	{AL_KEY("set", BY, at), .read = al_scenario_read_set}, \
+	{AL_KEY("set", MEMBERS, (at) + offsetof(struct al_changes, symbols)), \
+		.n_offset = (at) + offsetof(struct al_changes, n_symbols), \
+		.read = al_scenario_read_set, .item_size = sizeof(struct al_change_of_symbol)}, \
 		{AL_KEY("basis", BY, at), .read = al_scenario_read_basis}, \
 	{ \
 		AL_KEY("recipe", BY, at), .read = al_scenario_read_recipe \
@@ -74,9 +76,9 @@ bool al_chosen_cases_complete(struct al_scenario *s, const struct al_item *node,
 			.or_text = (at) + offsetof(struct al_arrangement, sort_by) \
 	}
 extern const struct al_record al_sort_record;
-/* Are keys and pivot among `keys`, and what sorts among `all`? NULL: also those. Finishes both. */
+/* Are keys and pivot among the first of the names, and what sorts among all? Finishes them. */
 bool al_arrangement_check(const struct al_scenario *s, const struct al_item *node,
-	const struct al_arrangement *arrangement, struct al_names *keys, struct al_names *all,
+	const struct al_arrangement *arrangement, struct al_names *names, size_t n_keys,
 	struct al_error *err);
 
 /* `per` beside the basis is short for the one within it, and stronger. */
@@ -95,9 +97,13 @@ bool al_member_is_note(const struct al_item *member);
 /* Is the member's key a symbol that a variant of the scenario could need? */
 bool al_member_symbol_check(const struct al_scenario *s, const struct al_item *member,
 	struct al_error *err);
-/* An object of SYMBOL: FORMULA; the symbols are `known` or letters of the claim's own. */
-bool al_substitutions_read(struct al_scenario *s, const struct al_item *node, bool are_known,
-	struct al_substitution **out, size_t *n, struct al_error *err);
+/* A member SYMBOL: FORMULA; a letter is no symbol of the scenario. */
+al_scenario_reader al_scenario_read_substitution, al_scenario_read_letter;
+#define AL_SUBSTITUTIONS(key, at, n_at, reader) \
+	{ \
+		AL_KEY(key, MEMBERS, at), .n_offset = (n_at), .read = (reader), \
+					  .item_size = sizeof(struct al_substitution) \
+	}
 
 /* A list that may hold at most that many. */
 bool al_size_check(const struct al_scenario *s, const struct al_item *list, const char *what,

@@ -65,6 +65,13 @@ static const struct al_field cases = {
 	.noun = "cases",
 };
 
+static const struct al_field set = {
+	AL_KEY("set", MEMBERS, offsetof(struct al_scenario, base.changes.symbols)),
+	.n_offset = offsetof(struct al_scenario, base.changes.n_symbols),
+	.read = al_scenario_read_set,
+	.item_size = sizeof(struct al_change_of_symbol),
+};
+
 /* The file's own symbols may be those of its variants, which are read by now. A file without cases
  * has one that is not named. */
 bool al_scenario_read_cases(void *context, const struct al_item *list, void *out,
@@ -73,7 +80,7 @@ bool al_scenario_read_cases(void *context, const struct al_item *list, void *out
 	struct al_scenario *s = context;
 	const struct al_record_source source = {&s->arena, &s->doc, s};
 
-	if ((s->set && !al_scenario_read_set(s, s->set, &s->base.changes, err))
+	if ((s->set && !al_record_read_items(&source, &set, s->set, s, err))
 		|| !settle(s, s->doc.root, &s->base, s->name, err)
 		|| (list && !al_record_read_items(&source, &cases, list, out, err)))
 		return false;

@@ -7,32 +7,13 @@
 
 #include "base/text.h"
 
-static bool read_with(void *context, const struct al_item *node, void *out, struct al_error *err)
+static bool read_with(void *context, const struct al_item *member, void *out, struct al_error *err)
 {
-	struct al_scenario *s = context;
-	struct al_scenario_claim *claim = out;
+	const struct al_scenario *s = context;
+	struct al_named_path *item = out;
 
-	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
-		return false;
-	claim->with = al_new_array(&s->arena, struct al_named_path, al_json_size(node) + 1);
-	al_json_each (member, node) {
-		if (al_member_is_note(member))
-			continue;
-		struct al_named_path *item = &claim->with[claim->n_with++];
-		item->name = al_json_key(member);
-		if (!al_json_text(&s->doc, member, &item->path, err))
-			return false;
-	}
-	return true;
-}
-
-static bool read_symbols(void *scenario, const struct al_item *node, void *out,
-	struct al_error *err)
-{
-	struct al_scenario_claim *claim = out;
-
-	return al_substitutions_read(scenario, node, false, &claim->symbols, &claim->n_symbols,
-		err);
+	item->name = al_json_key(member);
+	return al_json_text(&s->doc, member, &item->path, err);
 }
 
 /* A value is a path, or with names for several paths a formula. */
@@ -72,14 +53,15 @@ static const struct al_field claim_fields[] = {
 	{AL_KEY("where", TEXT, AT(where))},
 	{AL_KEY("printed", TEXT, AT(printed)), .is_required = true},
 	{AL_KEY("value", TEXT, AT(path))},
-	{AL_KEY("with", BY, 0), .read = read_with},
+	{AL_KEY("with", MEMBERS, AT(with)), .n_offset = AT(n_with), .read = read_with,
+		.item_size = sizeof(struct al_named_path)},
 	{AL_KEY("kind", WORD, AT(kind)), AL_WORDS(al_claim_kind_names)},
 	{AL_KEY("of", TEXT, AT(of))},
 	{AL_KEY("relation", WORD, AT(relation)), AL_WORDS(relations)},
 	{AL_KEY("rounding", WORD, AT(rounding)), AL_WORDS(roundings)},
 	{AL_KEY("approximate", BOOLEAN, AT(is_approximate))},
 	{AL_KEY("unit", TEXT, AT(unit))},
-	{AL_KEY("symbols", BY, 0), .read = read_symbols},
+	AL_SUBSTITUTIONS("symbols", AT(symbols), AT(n_symbols), al_scenario_read_letter),
 	{AL_KEY("underivable", TEXT, AT(underivable))},
 };
 #undef AT

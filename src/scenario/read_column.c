@@ -5,18 +5,7 @@
 #include <string.h>
 
 #include "scenario/column.h"
-#include "scenario/units.h"
-
-static bool check_metric(const struct al_scenario *s, const struct al_item *node, const char *name,
-	struct al_error *err)
-{
-	const struct al_data_set *set;
-	size_t column;
-
-	return al_metric_find(s, name, &set, &column)
-		|| al_unknown_fail(s, AL_NAMES_METRICS, "metric", name, err)
-		|| al_json_in(&s->doc, node, err);
-}
+#include "scenario/printed.h"
 
 /* What a key says by itself: title, unit, kind of quantity, which cell is the best. */
 static bool read_key(void *context, const struct al_item *node, void *out, struct al_error *err)
@@ -34,7 +23,9 @@ static bool read_key(void *context, const struct al_item *node, void *out, struc
 	c->quantity = kind->quantity;
 	c->digits = kind->digits;
 	column->kind = kind;
-	return !al_column_metric(kind) || check_metric(s, node, al_column_metric(kind), err);
+	return !al_column_metric(kind) || kind->set
+		|| al_unknown_fail(s, AL_NAMES_METRICS, "metric", kind->name, err)
+		|| al_json_in(&s->doc, node, err);
 }
 
 static bool check_key(const struct al_scenario *s, const struct al_item *node,
@@ -110,15 +101,11 @@ static const struct al_record column_record = {
 };
 
 /* Which cell of a metric's column is the best: as the kind says, else as the data do. */
-static enum al_direction best_of(const struct al_scenario *s, const struct al_column_kind *kind)
+static enum al_direction best_of(const struct al_column_kind *kind)
 {
-	const struct al_data_set *set;
-	size_t i;
-
-	if (kind->best != AL_PLAIN || !al_column_metric(kind)
-		|| !al_metric_find(s, kind->name, &set, &i))
-		return kind->best;
-	return set->columns[i].direction;
+	return kind->best == AL_PLAIN && al_column_metric(kind)
+		? kind->set->columns[kind->metric].direction
+		: kind->best;
 }
 
 /* A column is a key alone, or an object that says more. */
@@ -133,6 +120,6 @@ bool al_scenario_read_column(void *context, const struct al_item *node, void *ou
 			: !read_key(s, node, column, err))
 		return false;
 	if (column->best == AL_PLAIN)
-		column->best = best_of(s, column->kind);
+		column->best = best_of(column->kind);
 	return check_key(s, node, column, err);
 }

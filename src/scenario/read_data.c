@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "scenario/spread.h"
+#include "scenario/printed.h"
 
 /* ---- a cell ---- */
 
@@ -44,14 +44,6 @@ static bool parse_number(const char *text, char *printed, mpq_t value, int *digi
 	return ok;
 }
 
-static void set_datum(struct al_scenario *s, const char *text, const struct al_data_set *set,
-	mpq_srcptr value, int digits, struct al_datum *datum)
-{
-	datum->printed = text;
-	set_interval(&s->arena, datum, value, digits, set->is_exact);
-	datum->digits = digits;
-}
-
 static bool parse_datum(struct al_scenario *s, const struct al_data_set *set, const char *text,
 	const char *column, struct al_datum *datum, struct al_error *err)
 {
@@ -64,8 +56,11 @@ static bool parse_datum(struct al_scenario *s, const struct al_data_set *set, co
 	bool ok = parse_number(text, printed, value, &digits, deviation, &spread_digits,
 		&has_spread);
 	bool is_negative = ok && has_spread && mpq_sgn(deviation) < 0;
-	if (ok && !is_negative)
-		set_datum(s, al_strdup(&s->arena, text), set, value, digits, datum);
+	if (ok && !is_negative) {
+		datum->printed = al_strdup(&s->arena, text);
+		datum->digits = digits;
+		set_interval(&s->arena, datum, value, digits, set->is_exact);
+	}
 	if (ok && has_spread) {
 		datum->spread_digits = spread_digits;
 		datum->spread = al_exact_copy(&s->arena, deviation);

@@ -81,13 +81,6 @@ static bool read_axes(void *context, const struct al_item *node, void *out, stru
 		|| al_json_fail(&s->doc, node, err, "the sweep goes over no symbol");
 }
 
-static bool read_ties(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	struct al_ledger_sweep *sweep = out;
-
-	return al_substitutions_read(context, node, true, &sweep->ties, &sweep->n_ties, err);
-}
-
 /* ---- measures ---- */
 
 static bool add_measure(struct al_scenario *s, const struct al_item *node,
@@ -141,28 +134,21 @@ static bool read_variant(void *context, const struct al_item *node, void *out, s
 
 /* ---- how the table is arranged ---- */
 
-static void add_columns(const struct al_scenario_sweep *sweep, bool with_measures,
-	struct al_names *names)
-{
-	if (sweep->shows_case)
-		al_names_add(names, "case");
-	for (size_t i = 0; i < sweep->sweep.n_axes; i++)
-		al_names_add(names, sweep->sweep.axes[i].symbol);
-	al_names_add(names, "variant");
-	for (size_t i = 0; with_measures && i < sweep->sweep.n_measures; i++)
-		al_names_add(names, al_measures[sweep->sweep.measures[i]].key);
-}
-
 static bool check_arrangement(const struct al_scenario *s, const struct al_item *node,
 	const struct al_scenario_sweep *sweep, struct al_error *err)
 {
-	struct al_names keys, all;
+	struct al_names names;
 
-	al_names_init(&keys);
-	al_names_init(&all);
-	add_columns(sweep, false, &keys);
-	add_columns(sweep, true, &all);
-	return al_arrangement_check(s, node, &sweep->arrangement, &keys, &all, err);
+	al_names_init(&names);
+	if (sweep->shows_case)
+		al_names_add(&names, "case");
+	for (size_t i = 0; i < sweep->sweep.n_axes; i++)
+		al_names_add(&names, sweep->sweep.axes[i].symbol);
+	al_names_add(&names, "variant");
+	const size_t n_keys = names.n;
+	for (size_t i = 0; i < sweep->sweep.n_measures; i++)
+		al_names_add(&names, al_measures[sweep->sweep.measures[i]].key);
+	return al_arrangement_check(s, node, &sweep->arrangement, &names, n_keys, err);
 }
 
 /* ---- sweeps ---- */
@@ -207,7 +193,7 @@ static const struct al_field sweep_fields[] = {
 	{AL_KEY("variants", LIST, AT(sweep.variants)), .n_offset = AT(sweep.n_variants),
 		.read = read_variant, .item_size = sizeof(const struct al_configured_variant *)},
 	{AL_KEY("over", BY, AT(sweep)), .is_required = true, .read = read_axes},
-	{AL_KEY("tie", BY, AT(sweep)), .read = read_ties},
+	AL_SUBSTITUTIONS("tie", AT(sweep.ties), AT(sweep.n_ties), al_scenario_read_substitution),
 	AL_CHANGES(AT(changes)),
 	{AL_KEY("pivot", TEXT, AT(arrangement.pivot_by))},
 	AL_ARRANGEMENT(AT(arrangement)),

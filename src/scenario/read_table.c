@@ -145,17 +145,7 @@ static bool check_arrangement(const struct al_scenario *s, const struct al_item 
 		al_names_add(&names, "variant");
 	for (size_t i = 0; i < table->n_columns; i++)
 		al_names_add(&names, table->columns[i].column.key);
-	return al_arrangement_check(s, node, &table->arrangement, &names, NULL, err);
-}
-
-/* The symbols that the polynomials of the table are told in. */
-static bool read_substitutions(void *context, const struct al_item *node, void *out,
-	struct al_error *err)
-{
-	struct al_scenario_table *table = out;
-
-	return al_substitutions_read(context, node, true, &table->substitutions,
-		&table->n_substitutions, err);
+	return al_arrangement_check(s, node, &table->arrangement, &names, names.n, err);
 }
 
 /* ---- tables ---- */
@@ -244,7 +234,8 @@ static const struct al_field table_fields[] = {
 	{AL_KEY("wide", BOOLEAN, AT(placing.is_wide))},
 	{AL_KEY("multirow", BOOLEAN, AT(placing.merges_keys))},
 	{AL_KEY("notes", BOOLEAN, AT(shows_notes)), .fallback = true},
-	{AL_KEY("substitute", BY, 0), .read = read_substitutions},
+	AL_SUBSTITUTIONS("substitute", AT(substitutions), AT(n_substitutions),
+		al_scenario_read_substitution),
 	{AL_KEY("order", BY, AT(order)), .read = al_scenario_read_symbol_name},
 	A_VARIANT("against", against),
 	{AL_KEY("columns", LIST, AT(columns)), .is_required = true, .n_offset = AT(n_columns),

@@ -11,7 +11,7 @@
  *   evaluate, path    any cell by its key, formulas over cells; what a claim's path names
  *   best, al_table_build, al_sweep_build, al_listing_build, al_figure_build    tables as they are
  *                 printed and drawn
- *   derive, search, printed, verdict, check    what a claim is worth, and what it may be
+ *   search, printed, check    what a claim is worth, and what it may be
  *   settings, csv, looks, read_*    the file's text, read into contents
  *   scenario      opening, and what is asked from outside */
 #ifndef ATTNLEDGER_SCENARIO_SCENARIO_H

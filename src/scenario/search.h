@@ -1,8 +1,37 @@
-/* Searching the box of a claim's data for a value that is printed so. */
+/* What a claim prints: the numbers that would be printed so, and the search of the box of its data
+ * for one. */
 #ifndef ATTNLEDGER_SCENARIO_SEARCH_H
 #define ATTNLEDGER_SCENARIO_SEARCH_H
 
-#include "scenario/derive.h"
+#include "scenario/cell.h"
+#include "scenario/printed.h"
+
+/* ---- path.c: what a claim's path names ---- */
+
+/* The value at the point or elsewhere in the box. The column (its unit) is NULL where it is not
+ * printed. */
+bool al_path_value(struct al_evaluator *evaluator, const char *path, struct al_data_box *box,
+	struct al_scenario_cell *out, const struct al_column **column,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* What it can be within the box of its data; more than that, perhaps. */
+bool al_path_enclose(struct al_evaluator *evaluator, const char *path, struct al_interval *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- search.c ---- */
+
+/* Deriving what a claim prints: its value at a point of the box of the data that it uses, and what
+ * it can be within that box. */
+struct al_derivation {
+	struct al_evaluator *evaluator;
+	const struct al_scenario_claim *claim;
+	struct al_data_box box; /* begins empty: the value at the data's point values fills it */
+	const struct al_column *column; /* of a path alone; NULL where it is not printed */
+	bool is_missing;
+};
+
+bool al_derive_point(struct al_derivation *d, struct al_scenario_cell *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The numbers that are wanted: from low to high, as far as there are ends. */
 struct al_target {
@@ -10,6 +39,21 @@ struct al_target {
 	bool has_low, has_high;
 	bool is_open; /* without the ends themselves */
 };
+
+/* low and high: how far the claim's rounding lets a value be away. */
+void al_claim_allow_rounding(const struct al_scenario_claim *claim, struct al_printed *printed);
+
+/* Is a number printed as it is, not a range that holds it or an end that it is beyond? */
+bool al_claim_is_equality(const struct al_scenario_claim *claim);
+
+/* Would the value, in the printed unit, be printed so? */
+bool al_claim_is_reproduced(const struct al_scenario_claim *claim, mpq_srcptr value,
+	const struct al_printed *printed);
+
+/* The numbers that the claim may stand for, times a unit's factor. */
+void al_target_init(struct al_target *target, const struct al_scenario_claim *claim,
+	const struct al_printed *printed, int64_t factor);
+void al_target_finish(struct al_target *target);
 
 enum al_reach {
 	AL_REACHED, /* data within their rounding give a wanted number */

@@ -135,26 +135,15 @@ bool al_chosen_cases_complete(struct al_scenario *s, const struct al_item *node,
 
 /* ---- changes of a case's conditions ---- */
 
-bool al_scenario_read_set(void *context, const struct al_item *node, void *out,
+bool al_scenario_read_set(void *context, const struct al_item *member, void *out,
 	struct al_error *err)
 {
-	struct al_scenario *s = context;
-	struct al_changes *changes = out;
+	const struct al_scenario *s = context;
+	struct al_change_of_symbol *change = out;
 
-	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
-		return false;
-	changes->symbols = al_new_array(&s->arena, struct al_change_of_symbol, al_json_size(node));
-	al_json_each (member, node) {
-		struct al_change_of_symbol *change = &changes->symbols[changes->n_symbols];
-		if (al_member_is_note(member))
-			continue;
-		change->symbol = al_json_key(member);
-		if (!al_member_symbol_check(s, member, err)
-			|| !al_json_whole_from(&s->doc, member, 0, &change->value, err))
-			return false;
-		changes->n_symbols++;
-	}
-	return true;
+	change->symbol = al_json_key(member);
+	return al_member_symbol_check(s, member, err)
+		&& al_json_whole_from(&s->doc, member, 0, &change->value, err);
 }
 
 /* The value of a basis key as the command line writes it: "full", "true", "query,key". */
@@ -243,15 +232,15 @@ static const struct al_field sort_fields[] = {
 const struct al_record al_sort_record = {.fields = AL_FIELDS(sort_fields)};
 
 static bool check_column(const struct al_scenario *s, const struct al_item *node,
-	const struct al_names *names, const char *name, struct al_error *err)
+	const struct al_names *names, size_t n, const char *name, struct al_error *err)
 {
-	return !name || al_names_hold(names, name)
-		|| (!al_fail_unknown(err, "column", name, names->items, names->n)
-			&& al_json_in(&s->doc, node, err));
+	return !name || al_find_name(name, names->items, n) >= 0
+		|| al_fail_unknown(err, "column", name, names->items, n)
+		|| al_json_in(&s->doc, node, err);
 }
 
 static bool check_columns(const struct al_scenario *s, const struct al_item *node,
-	const struct al_arrangement *a, const struct al_names *names, const struct al_names *all,
+	const struct al_arrangement *a, const struct al_names *names, size_t n_keys,
 	struct al_error *err)
 {
 	const struct al_item *keys = al_json_get(node, "keys");
@@ -260,50 +249,41 @@ static bool check_columns(const struct al_scenario *s, const struct al_item *nod
 	if (keys && !a->pivot_by)
 		return al_json_fail(&s->doc, keys, err, "\"keys\" goes with \"pivot\"");
 	al_json_each (key, keys)
-		if (!check_column(s, key, names, a->keys[i++], err))
+		if (!check_column(s, key, names, n_keys, a->keys[i++], err))
 			return false;
-	return check_column(s, al_json_get(node, "pivot"), names, a->pivot_by, err)
-		&& check_column(s, al_json_get(node, "sort"), all, a->sort_by, err);
+	return check_column(s, al_json_get(node, "pivot"), names, n_keys, a->pivot_by, err)
+		&& check_column(s, al_json_get(node, "sort"), names, names->n, a->sort_by, err);
 }
 
 bool al_arrangement_check(const struct al_scenario *s, const struct al_item *node,
-	const struct al_arrangement *arrangement, struct al_names *keys, struct al_names *all,
+	const struct al_arrangement *arrangement, struct al_names *names, size_t n_keys,
 	struct al_error *err)
 {
-	bool ok = check_columns(s, node, arrangement, keys, all ? all : keys, err);
+	bool ok = check_columns(s, node, arrangement, names, n_keys, err);
 
-	al_names_finish(keys);
-	if (all)
-		al_names_finish(all);
+	al_names_finish(names);
 	return ok;
 }
 
 /* ---- substitutions ---- */
 
-static bool read_substitution(struct al_scenario *s, const struct al_item *member, bool is_known,
-	struct al_substitution *out, struct al_error *err)
+bool al_scenario_read_letter(void *context, const struct al_item *member, void *out,
+	struct al_error *err)
 {
+	struct al_scenario *s = context;
+	struct al_substitution *substitution = out;
 	const char *text;
 
-	out->symbol = al_json_key(member);
+	substitution->symbol = al_json_key(member);
 	return al_json_text(&s->doc, member, &text, err)
-		&& (al_formula_parse(&s->arena, text, AL_DIALECT_CATALOG, &out->formula, err)
-			|| al_json_in(&s->doc, member, err))
-		&& (!is_known || al_member_symbol_check(s, member, err));
+		&& (al_formula_parse(&s->arena, text, AL_DIALECT_CATALOG, &substitution->formula,
+			    err)
+			|| al_json_in(&s->doc, member, err));
 }
 
-bool al_substitutions_read(struct al_scenario *s, const struct al_item *node, bool are_known,
-	struct al_substitution **out, size_t *n, struct al_error *err)
+bool al_scenario_read_substitution(void *context, const struct al_item *member, void *out,
+	struct al_error *err)
 {
-	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
-		return false;
-	*out = al_new_array(&s->arena, struct al_substitution, al_json_size(node));
-	al_json_each (member, node) {
-		if (al_member_is_note(member))
-			continue;
-		if (!read_substitution(s, member, are_known, &(*out)[*n], err))
-			return false;
-		++*n;
-	}
-	return true;
+	return al_scenario_read_letter(context, member, out, err)
+		&& al_member_symbol_check(context, member, err);
 }

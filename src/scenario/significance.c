@@ -1,6 +1,6 @@
 /* Which scores differ from a reference's by more than their spread explains: Welch's t-test (Welch
  * 1947) of two means, each of `runs` runs with the standard deviation that is printed with it. */
-#include "scenario/significance.h"
+#include "scenario/build.h"
 
 #include <math.h>
 
@@ -35,7 +35,7 @@ static const char *mark_of(double p)
 	return p < highly_significant ? "**" : p < significant ? "*" : NULL;
 }
 
-static bool reference_of(const struct al_cell_place *place, const char *key,
+static bool reference_of(const struct al_cell_place *place, const struct al_column_kind *kind,
 	const struct al_datum **out, struct al_error *err)
 {
 	struct al_cell_place reference = *place;
@@ -43,9 +43,7 @@ static bool reference_of(const struct al_cell_place *place, const char *key,
 
 	reference.row = al_place_row_of_variant(place, place->table->significance);
 	al_scenario_cell_init(&cell);
-	bool ok = al_column_kind_of(place->evaluator->scenario, key)
-			  .evaluate(al_evaluator_kind(place->evaluator, key), &reference, &cell,
-				  err);
+	bool ok = kind->evaluate(kind, &reference, &cell, err);
 	*out = cell.datum;
 	al_scenario_cell_finish(&cell);
 	return ok;
@@ -65,7 +63,7 @@ bool al_significance_mark(const struct al_cell_place *place,
 		return al_fail(err, AL_EINPUT,
 			"table \"%s\": \"significance\" needs \"runs\" in the data set \"%s\"",
 			place->table->id, column->kind->set->id);
-	if (!reference_of(place, column->column.key, &reference, err))
+	if (!reference_of(place, column->kind, &reference, err))
 		return false;
 	if (reference && reference->spread)
 		*mark = mark_of(chance(datum, reference, column->kind->set->runs));

@@ -400,21 +400,3 @@ bool al_sweep_run(const struct al_ledger_sweep *sweep, struct al_table *out, str
 	add_notes(sweep, out);
 	return true;
 }
-
-bool al_sweep_at(const struct al_ledger_sweep *sweep, const struct al_configured_variant *variant,
-	const int64_t *values, enum al_measure measure, mpq_t out, struct al_error *err)
-{
-	struct al_ledger ledger;
-
-	if (!open_ledger(sweep, variant, &ledger, err))
-		return al_in(err, "sweep \"%s\"", sweep->id);
-	bool ok = check_ties(sweep, al_ledger_settings(&ledger), err)
-		&& go_to(sweep, &ledger, values, err)
-		&& al_ledger_measure(&ledger, measure, sweep->request->recipe, out, err);
-	struct al_undeclared undeclared;
-	if (ok && !al_ledger_declares(&ledger, measure, sweep->request->recipe, &undeclared))
-		ok = al_fail(err, AL_EINPUT, "%s: variant %s has no list \"%s\"",
-			al_measures[measure].key, undeclared.variant, undeclared.list);
-	al_ledger_close(&ledger);
-	return ok || fail_at(sweep, values, err);
-}

@@ -56,9 +56,4 @@ bool al_sweep_points(const struct al_ledger_sweep *sweep, int64_t *out,
 bool al_sweep_run(const struct al_ledger_sweep *sweep, struct al_table *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* One measure at one point: values[n_axes]. */
-bool al_sweep_at(const struct al_ledger_sweep *sweep, const struct al_configured_variant *variant,
-	const int64_t *values, enum al_measure measure, mpq_t out,
-	struct al_error *err) AL_MUST_CHECK;
-
 #endif
