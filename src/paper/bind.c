@@ -128,7 +128,6 @@ static void bind_part(struct al_binder *b, const struct row_names *names)
 		list_variant(b, b->variant);
 		al_list_add_text(&b->its_variants, b->variant);
 	}
-	al_binder_begin_row(b);
 	for (size_t i = 0; i < b->binding->n_columns; i++)
 		al_binder_cell(b, i);
 }

@@ -15,6 +15,7 @@ struct al_paper_site {
 };
 
 struct al_paper_finding {
+	const char *file; /* once they are told */
 	size_t line;
 	const char *printed, *expected, *note; /* each may be NULL */
 	const char *verdict; /* NULL: it could not be read */

@@ -8,8 +8,6 @@
 struct al_metric {
 	const char *name;
 	bool is_loss;
-	const char **variants; /* whose columns it has, [n_variants]; none: the rows' */
-	size_t n_variants, room;
 	struct al_text rows; /* of its data set */
 };
 
@@ -24,8 +22,9 @@ struct al_binder {
 
 	/* of the table that is being bound */
 	const struct al_paper_binding *binding;
-	struct al_metric *metrics;
-	size_t n_metrics, n_left; /* n_left: those whose columns are at the left of the cell */
+	struct al_metric *metrics; /* from left to right */
+	size_t n_metrics;
+	size_t *metric_of; /* [n_columns] of the binding: of a column of scores */
 	struct al_text its_cases, its_variants;
 	const char **seen; /* "CASE/VARIANT" of its rows */
 	size_t n_seen, seen_room;
@@ -40,17 +39,15 @@ struct al_binder {
 
 bool al_paper_is_score(const struct al_paper_column *column);
 
-/* Goes through the columns once, so that each metric knows its variants. */
+/* The metrics of the binding's columns. */
 void al_binder_find_metrics(struct al_binder *b);
 
-/* Before a row: no column is at the left. */
-void al_binder_begin_row(struct al_binder *b);
+/* How many have columns at the left of this one. */
+size_t al_binder_count_left(const struct al_binder *b, size_t column);
 
-/* The metric of a column of scores; columns are asked for in their order. */
-struct al_metric *al_binder_metric(struct al_binder *b, size_t column);
-
-/* The one nearest at the left that has the variant, or NULL. */
-const struct al_metric *al_binder_nearest(const struct al_binder *b, const char *variant);
+/* The one nearest at the left of the column that has the variant, or NULL. */
+const struct al_metric *al_binder_nearest(const struct al_binder *b, size_t column,
+	const char *variant);
 
 /* ---- cells.c ---- */
 

@@ -4,7 +4,6 @@
 #include "base/number.h"
 #include "paper/binder.h"
 #include "scenario/printed.h"
-#include "scenario/spread.h"
 
 void al_list_add(struct al_text *list, const char *before, const char *text, const char *after)
 {
@@ -135,7 +134,7 @@ static void cut_dash(char *number)
 static void bind_score(struct al_binder *b, const struct al_paper_column *column, size_t at,
 	const char *text, const char *variant)
 {
-	struct al_metric *metric = al_binder_metric(b, at);
+	struct al_metric *metric = &b->metrics[b->metric_of[at]];
 	char *number = al_strdup(b->arena, text);
 
 	cut_dash(number);
@@ -154,20 +153,21 @@ static void bind_score(struct al_binder *b, const struct al_paper_column *column
 }
 
 /* A row has as many scores as there are metrics at the left. */
-static void bind_mean(struct al_binder *b, const char *text, const char *variant)
+static void bind_mean(struct al_binder *b, size_t at, const char *text, const char *variant)
 {
+	const size_t n = al_binder_count_left(b, at);
 	struct al_text sum;
 
 	al_binder_begin_claim(b, b->row->line, text, NULL);
 	al_text_init(&sum);
 	al_text_add(&b->claims, ",\"with\":{");
-	for (size_t i = 0; i < b->n_left; i++) {
+	for (size_t i = 0; i < n; i++) {
 		al_text_addf(&sum, "%sm%zu", i ? "+" : "(", i + 1);
 		al_text_addf(&b->claims, "%s\"m%zu\":\"%s-%s/%s/%s/%s\"", i ? "," : "", i + 1,
 			b->binding->id, b->metrics[i].name, b->case_, variant, b->metrics[i].name);
 	}
 	al_text_add(&b->claims, "}");
-	al_binder_end_claim(b, al_format(b->arena, "%s)/%zu", sum.data, b->n_left));
+	al_binder_end_claim(b, al_format(b->arena, "%s)/%zu", sum.data, n));
 	al_text_finish(&sum);
 }
 
@@ -200,7 +200,7 @@ static bool is_polynomial(const struct al_paper_column *column)
 static void bind_number(struct al_binder *b, const struct al_paper_column *column, size_t at,
 	const char *text, const char *variant)
 {
-	const struct al_metric *metric = al_binder_nearest(b, variant);
+	const struct al_metric *metric = al_binder_nearest(b, at, variant);
 	const bool is_metric = column->kind == AL_PAPER_METRIC;
 
 	if (!has_digit(text))
@@ -210,7 +210,7 @@ static void bind_number(struct al_binder *b, const struct al_paper_column *colum
 		return;
 	}
 	if (column->kind == AL_PAPER_MEAN) {
-		bind_mean(b, text, variant);
+		bind_mean(b, at, text, variant);
 		return;
 	}
 	if (!al_binder_counts(b, variant) && !(is_metric && strcmp(column->key, "prr") == 0)) {

@@ -1,5 +1,6 @@
 /* Annotated numbers of LaTeX: \claim{PRINTED}{VALUE}, \ledger{PATH}, and \input{FILE}, which may
  * define the latter. */
+#include <stddef.h>
 #include <string.h>
 
 #include "paper/paper.h"
@@ -16,8 +17,6 @@ static size_t group_length(const char *text, size_t left)
 	}
 	return 0;
 }
-
-typedef void macro_adder(struct al_paper *paper, size_t line, const char *text, size_t left);
 
 static void add_claim(struct al_paper *paper, size_t line, const char *text, size_t left)
 {
@@ -45,20 +44,31 @@ static void add_macro(struct al_paper *paper, struct al_paper_macros *macros, si
 		al_strndup(&paper->arena, text + 1, n - 2)};
 }
 
-static void add_ledger(struct al_paper *paper, size_t line, const char *text, size_t left)
-{
-	add_macro(paper, &paper->ledgers, line, text, left);
-}
-
-static void add_input(struct al_paper *paper, size_t line, const char *text, size_t left)
-{
-	add_macro(paper, &paper->inputs, line, text, left);
-}
-
 static const struct macro {
 	const char *word;
-	macro_adder *add;
-} macros[] = {{"\\claim{", add_claim}, {"\\ledger{", add_ledger}, {"\\input{", add_input}};
+	size_t offset; /* in the paper: of the list */
+} macros[] = {{"\\ledger{", offsetof(struct al_paper, ledgers)},
+	{"\\input{", offsetof(struct al_paper, inputs)}};
+
+static bool begins(const char *text, size_t left, const char *word)
+{
+	return left >= strlen(word) && memcmp(text, word, strlen(word)) == 0;
+}
+
+/* What the macro at this backslash says. */
+static void read_macro(struct al_paper *paper, size_t line, const char *text, size_t left)
+{
+	static const char claim[] = "\\claim{";
+
+	if (begins(text, left, claim))
+		add_claim(paper, line, text + strlen(claim) - 1, left - strlen(claim) + 1);
+	for (size_t i = 0; i < sizeof(macros) / sizeof(*macros); i++) {
+		const size_t n = strlen(macros[i].word) - 1;
+		if (begins(text, left, macros[i].word))
+			add_macro(paper, (void *)((char *)paper + macros[i].offset), line, text + n,
+				left - n);
+	}
+}
 
 /* A comment ends what is read of a line. */
 static void find_in_line(struct al_paper *paper, size_t number, const struct al_paper_line *line)
@@ -66,13 +76,7 @@ static void find_in_line(struct al_paper *paper, size_t number, const struct al_
 	for (size_t at = 0; at < line->length && line->text[at] != '%'; at++) {
 		if (line->text[at] != '\\')
 			continue;
-		for (size_t i = 0; i < sizeof(macros) / sizeof(*macros); i++) {
-			const size_t n = strlen(macros[i].word);
-			if (at + n <= line->length
-				&& memcmp(line->text + at, macros[i].word, n) == 0)
-				macros[i].add(paper, number, line->text + at + n - 1,
-					line->length - at - n + 1);
-		}
+		read_macro(paper, number, line->text + at, line->length - at);
 		at += at + 1 < line->length && strchr("\\%", line->text[at + 1]);
 	}
 }

@@ -7,18 +7,10 @@
 #include "base/number.h"
 #include "scenario/printed.h"
 #include "scenario/scenario.h"
-#include "scenario/units.h"
 
 static const char not_read[] = "not read";
 
-/* A finding in its paper. */
-struct told {
-	const char *file;
-	int64_t line;
-	const char *printed, *expected, *verdict, *note;
-};
-
-#define OF(member) AL_MEMBER(struct told, member)
+#define OF(member) AL_MEMBER(struct al_paper_finding, member)
 static const struct al_table_field fields[] = {
 	{{.key = "file", .is_key = true}, OF(file)},
 	{{.key = "line", .digits = AL_DIGITS_ALL, .is_key = true}, OF(line)},
@@ -56,10 +48,9 @@ static enum al_verdict verdict_of(const struct linter *l, size_t row)
 {
 	const char *word = cell_text(l, row, "verdict");
 
-	for (int i = 0; i < AL_N_VERDICTS; i++)
-		if (strcmp(word, al_verdict_names[i]) == 0)
-			return (enum al_verdict)i;
-	return AL_UNDERIVABLE;
+	const int found = al_find_name(word, al_verdict_names, AL_N_VERDICTS);
+
+	return found < 0 ? AL_UNDERIVABLE : (enum al_verdict)found;
 }
 
 /* All digits where they are few, otherwise two more than are printed. */
@@ -165,10 +156,11 @@ static void tell(struct linter *l, struct al_table *table)
 	if (l->findings.n > 0)
 		qsort(l->findings.items, l->findings.n, sizeof(*l->findings.items), by_line);
 	for (size_t i = 0; i < l->findings.n; i++) {
-		const struct al_paper_finding *f = &l->findings.items[i];
-		const struct told told = {l->paper->file, (int64_t)f->line, f->printed, f->expected,
-			f->verdict ? f->verdict : not_read, f->note && *f->note ? f->note : NULL};
-		al_table_add_record(table, &told);
+		struct al_paper_finding *f = &l->findings.items[i];
+		f->file = l->paper->file;
+		f->verdict = f->verdict ? f->verdict : not_read;
+		f->note = f->note && *f->note ? f->note : NULL;
+		al_table_add_record(table, f);
 	}
 }
 

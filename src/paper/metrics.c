@@ -1,4 +1,6 @@
 /* Metrics: columns of scores, and which of them others are made of. */
+#include <string.h>
+
 #include "paper/binder.h"
 
 bool al_paper_is_score(const struct al_paper_column *column)
@@ -6,76 +8,57 @@ bool al_paper_is_score(const struct al_paper_column *column)
 	return column->kind == AL_PAPER_SCORE || column->kind == AL_PAPER_LOSS;
 }
 
-/* Another variant's column beside this one is of the same metric. */
-static bool goes_on(const struct al_metric *metric, const struct al_paper_column *column)
+/* Another variant's column beside those of the last metric is of it, too. */
+static bool goes_on(const struct al_binder *b, size_t at)
 {
-	return column->variant && metric->n_variants > 0
-		&& metric->is_loss == (column->kind == AL_PAPER_LOSS)
-		&& al_find_name(column->variant, metric->variants, metric->n_variants) < 0;
+	const struct al_paper_column *columns = b->binding->columns, *column = &columns[at];
+	const size_t last = b->n_metrics - 1;
+
+	if (b->n_metrics == 0 || !al_paper_is_score(&columns[at - 1]) || !column->variant)
+		return false;
+	for (size_t i = at; i-- > 0 && al_paper_is_score(&columns[i]) && b->metric_of[i] == last;)
+		if (!columns[i].variant || strcmp(columns[i].variant, column->variant) == 0)
+			return false;
+	return b->metrics[last].is_loss == (column->kind == AL_PAPER_LOSS);
 }
 
-/* The metric of a column of scores, being the columns before it counted in n_left. */
-static struct al_metric *metric_at(struct al_binder *b, size_t column)
-{
-	const struct al_paper_column *c = &b->binding->columns[column];
-	struct al_metric *metric = b->n_left ? &b->metrics[b->n_left - 1] : NULL;
-
-	if (metric && column > 0 && al_paper_is_score(&b->binding->columns[column - 1])
-		&& goes_on(metric, c))
-		return metric;
-	return &b->metrics[b->n_left++];
-}
-
-/* Goes through the columns once, so that each metric knows its variants. */
 void al_binder_find_metrics(struct al_binder *b)
 {
 	const struct al_paper_binding *binding = b->binding;
 
 	b->metrics = al_new_array(b->arena, struct al_metric, binding->n_columns + 1);
-	b->n_left = 0;
+	b->metric_of = al_new_array(b->arena, size_t, binding->n_columns + 1);
+	b->n_metrics = 0;
 	for (size_t i = 0; i < binding->n_columns; i++) {
 		if (!al_paper_is_score(&binding->columns[i]))
 			continue;
-		struct al_metric *metric = metric_at(b, i);
-		metric->is_loss = binding->columns[i].kind == AL_PAPER_LOSS;
-		if (!binding->columns[i].variant)
-			continue;
-		metric->variants = al_grow(b->arena, metric->variants, metric->n_variants,
-			&metric->room, sizeof(*metric->variants));
-		metric->variants[metric->n_variants++] = binding->columns[i].variant;
-	}
-	b->n_metrics = b->n_left;
-	for (size_t i = 0; i < b->n_metrics; i++) {
-		b->metrics[i].name = al_format(b->arena, "t%lldm%zu", (long long)binding->table,
-			i + 1);
-		al_text_init(&b->metrics[i].rows);
+		if (!goes_on(b, i)) {
+			struct al_metric *metric = &b->metrics[b->n_metrics++];
+			metric->is_loss = binding->columns[i].kind == AL_PAPER_LOSS;
+			metric->name = al_format(b->arena, "t%lldm%zu", (long long)binding->table,
+				b->n_metrics);
+			al_text_init(&metric->rows);
+		}
+		b->metric_of[i] = b->n_metrics - 1;
 	}
 }
 
-void al_binder_begin_row(struct al_binder *b)
+size_t al_binder_count_left(const struct al_binder *b, size_t column)
 {
-	for (size_t i = 0; i < b->n_metrics; i++)
-		b->metrics[i].n_variants = 0;
-	b->n_left = 0;
+	while (column-- > 0)
+		if (al_paper_is_score(&b->binding->columns[column]))
+			return b->metric_of[column] + 1;
+	return 0;
 }
 
-/* The metric of this column of scores, in the order of the columns. */
-struct al_metric *al_binder_metric(struct al_binder *b, size_t column)
+const struct al_metric *al_binder_nearest(const struct al_binder *b, size_t column,
+	const char *variant)
 {
-	struct al_metric *metric = metric_at(b, column);
-
-	if (b->binding->columns[column].variant)
-		metric->variants[metric->n_variants++] = b->binding->columns[column].variant;
-	return metric;
-}
-
-/* The one nearest at the left that has the variant. */
-const struct al_metric *al_binder_nearest(const struct al_binder *b, const char *variant)
-{
-	for (size_t i = b->n_left; i-- > 0;)
-		if (b->metrics[i].n_variants == 0
-			|| al_find_name(variant, b->metrics[i].variants, b->metrics[i].n_variants)
-				>= 0)
-			return &b->metrics[i];
+	while (column-- > 0) {
+		const struct al_paper_column *left = &b->binding->columns[column];
+		if (al_paper_is_score(left)
+			&& (!left->variant || strcmp(left->variant, variant) == 0))
+			return &b->metrics[b->metric_of[column]];
+	}
 	return NULL;
 }

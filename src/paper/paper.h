@@ -63,7 +63,7 @@ struct al_paper {
 	const char *file; /* for messages */
 	enum al_paper_kind kind;
 	struct al_paper_line *lines;
-	size_t n_lines;
+	size_t n_lines, lines_room;
 	struct al_paper_table *tables;
 	size_t n_tables, tables_room;
 	struct al_paper_claim *claims;

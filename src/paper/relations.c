@@ -43,32 +43,6 @@ static bool is_one_of(const struct al_word *word, const char *const *list, size_
 
 /* ---- pairs ---- */
 
-/* A number within a few words of what it counts: "from about 12 heads". */
-static bool find_number(const struct al_sentence *s, size_t from, size_t most, size_t *out)
-{
-	for (size_t i = from; i < s->n && i <= from + most; i++) {
-		if (s->words[i].kind == AL_WORD_NUMBER) {
-			*out = i;
-			return true;
-		}
-		if (s->words[i].kind != AL_WORD_LETTERS)
-			return false;
-	}
-	return false;
-}
-
-static bool find_word(const struct al_sentence *s, size_t from, size_t most, const char *text,
-	size_t *out)
-{
-	for (*out = from; *out < s->n && *out <= from + most; ++*out) {
-		if (is_word(s, *out, text))
-			return true;
-		if (s->words[*out].kind != AL_WORD_LETTERS)
-			return false;
-	}
-	return false;
-}
-
 /* "from 64 to 16 GB": the first is of the unit of the second. */
 static void share_unit(struct al_word *first, const struct al_word *second)
 {
@@ -80,45 +54,61 @@ static void share_unit(struct al_word *first, const struct al_word *second)
 	first->family = second->family;
 }
 
-/* "from A to B" */
-static bool read_from_to(const struct al_sentence *s, size_t at, struct pair *out)
-{
-	size_t a, to, b;
+/* How two numbers stand in a sentence: words, or NULL for a number, each behind at most so many
+ * other words. */
+static const struct form {
+	struct step {
+		const char *word;
+		size_t most;
+	} steps[4];
+	bool is_before_first; /* what was stands first */
+	bool is_share;
+} forms[] = {
+	{{{"from", 0}, {NULL, 1}, {"to", 2}, {NULL, 1}}, true, false},
+	{{{NULL, 0}, {"instead", 2}, {"of", 0}, {NULL, 1}}, false, false},
+	{{{NULL, 0}, {"rather", 2}, {"than", 0}, {NULL, 1}}, false, false},
+	{{{NULL, 0}, {"out", 0}, {"of", 0}, {NULL, 0}}, false, true},
+};
 
-	if (!is_word(s, at, "from") || !find_number(s, at + 1, 1, &a)
-		|| !find_word(s, a + 1, 2, "to", &to) || !find_number(s, to + 1, 1, &b))
-		return false;
-	*out = (struct pair){s->words[a], s->words[b], at, b, false};
-	share_unit(&out->before, &out->after);
+/* Moves `*at` to the step, which is one of the next words. */
+static bool find_step(const struct al_sentence *s, const struct step *step, size_t *at)
+{
+	const size_t last = *at + step->most;
+
+	for (; *at < s->n && *at <= last; ++*at) {
+		if (step->word ? is_word(s, *at, step->word) : s->words[*at].kind == AL_WORD_NUMBER)
+			return true;
+		if (s->words[*at].kind != AL_WORD_LETTERS)
+			return false;
+	}
+	return false;
+}
+
+static bool read_form(const struct al_sentence *s, size_t at, const struct form *form,
+	struct pair *out)
+{
+	struct al_word numbers[2];
+	size_t n = 0, next = at;
+
+	for (size_t i = 0; i < N_OF(form->steps); i++, next++) {
+		if (!find_step(s, &form->steps[i], &next))
+			return false;
+		if (!form->steps[i].word)
+			numbers[n++] = s->words[next];
+	}
+	if (!form->is_share)
+		share_unit(&numbers[0], &numbers[1]);
+	*out = (struct pair){numbers[!form->is_before_first], numbers[form->is_before_first], at,
+		next - 1, form->is_share};
 	return true;
 }
 
-/* "B instead of A", "B rather than A" */
-static bool read_instead(const struct al_sentence *s, size_t at, struct pair *out)
+static bool read_pair(const struct al_sentence *s, size_t at, struct pair *out)
 {
-	size_t a, link;
-
-	if (s->words[at].kind != AL_WORD_NUMBER)
-		return false;
-	if (!(find_word(s, at + 1, 2, "instead", &link) && is_word(s, link + 1, "of"))
-		&& !(find_word(s, at + 1, 2, "rather", &link) && is_word(s, link + 1, "than")))
-		return false;
-	if (!find_number(s, link + 2, 1, &a))
-		return false;
-	*out = (struct pair){s->words[a], s->words[at], at, a, false};
-	share_unit(&out->after, &out->before);
-	return true;
-}
-
-/* "3 out of 8" */
-static bool read_share(const struct al_sentence *s, size_t at, struct pair *out)
-{
-	if (s->words[at].kind != AL_WORD_NUMBER || !is_word(s, at + 1, "out")
-		|| !is_word(s, at + 2, "of") || at + 3 >= s->n
-		|| s->words[at + 3].kind != AL_WORD_NUMBER)
-		return false;
-	*out = (struct pair){s->words[at + 3], s->words[at], at, at + 3, true};
-	return true;
+	for (size_t i = 0; i < N_OF(forms); i++)
+		if (read_form(s, at, &forms[i], out))
+			return true;
+	return false;
 }
 
 enum { MOST_PAIRS = 16 };
@@ -128,8 +118,7 @@ static size_t find_pairs(const struct al_sentence *s, struct pair out[MOST_PAIRS
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->n && n < MOST_PAIRS; i++)
-		if (read_from_to(s, i, &out[n]) || read_instead(s, i, &out[n])
-			|| read_share(s, i, &out[n]))
+		if (read_pair(s, i, &out[n]))
 			i = out[n++].last;
 	return n;
 }

@@ -1,6 +1,7 @@
 /* Tables of LaTeX: what stands between \begin{tabular} and its end. */
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
 #include "paper/paper.h"
 
@@ -76,7 +77,8 @@ static void take_option(struct reader *r, char open, char close)
 {
 	char c;
 
-	if (r->at < line_of(r)->length && line_of(r)->text[r->at] == open)
+	if (r->line < r->paper->n_lines && r->at < line_of(r)->length
+		&& line_of(r)->text[r->at] == open)
 		while ((c = next(r)) && c != close)
 			;
 }
@@ -102,17 +104,12 @@ static void take_multicolumn(struct reader *r, struct cell *cell)
 {
 	enum { MOST_SPAN = 64 };
 	struct al_text number;
+	int64_t span = 1;
 
 	al_text_init(&number);
 	take_group(r, &number);
-	const size_t span = number.data[0] >= '1' && number.data[0] <= '9'
-		? (size_t)(number.data[0] - '0')
-				* (number.data[1] >= '0' && number.data[1] <= '9' ? 10 : 1)
-			+ (number.data[1] >= '0' && number.data[1] <= '9'
-					? (size_t)(number.data[1] - '0')
-					: 0)
-		: 1;
-	cell->span = span < MOST_SPAN ? span : MOST_SPAN;
+	al_read_digits(number.data, &span);
+	cell->span = span < 1 ? 1 : span < MOST_SPAN ? (size_t)span : MOST_SPAN;
 	al_text_finish(&number);
 	take_group(r, NULL);
 	take_group(r, &cell->text);
@@ -121,21 +118,23 @@ static void take_multicolumn(struct reader *r, struct cell *cell)
 /* Rules, and what else in a table is no cell's text; false where none stands here. */
 static bool pass_over(struct reader *r)
 {
-	static const char *const rules[] = {"\\toprule", "\\midrule", "\\bottomrule", "\\hline"};
-	static const char *const with_group[] = {"\\cmidrule", "\\cline", "\\label", "\\vspace"};
+	static const struct {
+		const char *macro;
+		bool has_group;
+	} skipped[] = {{"\\toprule", false}, {"\\midrule", false}, {"\\bottomrule", false},
+		{"\\hline", false}, {"\\cmidrule", true}, {"\\cline", true}, {"\\label", true},
+		{"\\vspace", true}};
 
-	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
-		if (begins(r, rules[i])) {
-			r->at += strlen(rules[i]);
-			return true;
-		}
-	for (size_t i = 0; i < sizeof(with_group) / sizeof(*with_group); i++)
-		if (begins(r, with_group[i])) {
-			r->at += strlen(with_group[i]);
+	for (size_t i = 0; i < sizeof(skipped) / sizeof(*skipped); i++) {
+		if (!begins(r, skipped[i].macro))
+			continue;
+		r->at += strlen(skipped[i].macro);
+		if (skipped[i].has_group) {
 			take_option(r, '(', ')');
 			take_group(r, NULL);
-			return true;
 		}
+		return true;
+	}
 	return false;
 }
 

@@ -25,15 +25,6 @@ bool al_paper_is_named(const char *path)
 
 /* ---- lines ---- */
 
-static size_t count_lines(const char *text, size_t length)
-{
-	size_t n = 1;
-
-	for (size_t i = 0; i < length; i++)
-		n += text[i] == '\n';
-	return n;
-}
-
 static bool check_bytes(const struct al_paper *paper, size_t line, const char *text, size_t length,
 	struct al_error *err)
 {
@@ -51,6 +42,8 @@ static bool check_bytes(const struct al_paper *paper, size_t line, const char *t
 /* A byte-order mark before the first line and a carriage return behind any belong to none. */
 static bool add_line(struct al_paper *paper, const char *text, size_t length, struct al_error *err)
 {
+	paper->lines = al_grow(&paper->arena, paper->lines, paper->n_lines, &paper->lines_room,
+		sizeof(*paper->lines));
 	struct al_paper_line *line = &paper->lines[paper->n_lines++];
 
 	if (length > 0 && text[length - 1] == '\r')
@@ -67,7 +60,6 @@ static bool add_lines(struct al_paper *paper, const char *text, size_t length, s
 {
 	const char *end = text + length;
 
-	paper->lines = al_new_array(&paper->arena, struct al_paper_line, count_lines(text, length));
 	while (text < end) {
 		const char *stop = memchr(text, '\n', (size_t)(end - text));
 		if (!add_line(paper, text, (size_t)((stop ? stop : end) - text), err))
@@ -144,14 +136,6 @@ static bool check_braces(const struct al_paper *paper, struct al_error *err)
 	return ok;
 }
 
-/* Lines of the paper's own copy of the text, macros balanced (text.c). */
-static bool paper_split(struct al_paper *paper, const char *text, size_t length,
-	struct al_error *err)
-{
-	return add_lines(paper, al_strndup(&paper->arena, text, length), length, err)
-		&& (paper->kind != AL_PAPER_TEX || check_braces(paper, err));
-}
-
 /* ---- papers ---- */
 
 bool al_paper_parse(struct al_paper *paper, const char *file, const char *text, size_t length,
@@ -162,7 +146,9 @@ bool al_paper_parse(struct al_paper *paper, const char *file, const char *text, 
 	*paper = (struct al_paper){.kind = ending ? ending->kind : AL_PAPER_TEXT};
 	al_arena_init(&paper->arena);
 	paper->file = al_strdup(&paper->arena, file);
-	if (!paper_split(paper, text, length, err) || !al_paper_find_tables(paper, err)) {
+	if (!add_lines(paper, al_strndup(&paper->arena, text, length), length, err)
+		|| (paper->kind == AL_PAPER_TEX && !check_braces(paper, err))
+		|| !al_paper_find_tables(paper, err)) {
 		al_paper_finish(paper);
 		return false;
 	}
