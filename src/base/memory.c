@@ -57,13 +57,6 @@ void *al_realloc(void *memory, size_t count, size_t size)
 	return larger;
 }
 
-char *al_text_copy(const char *text)
-{
-	const size_t bytes = strlen(text) + 1;
-
-	return memcpy(al_alloc(bytes, 1), text, bytes);
-}
-
 /* Large matrices lie in large pages where the system has them: what they save of the time in which
  * pages are found and first touched is a tenth of a forward pass. */
 static void ask_large_pages(void *memory, size_t bytes)

@@ -14,7 +14,6 @@
 void *al_alloc(size_t count, size_t size) AL_MUST_CHECK;
 void *al_calloc(size_t count, size_t size) AL_MUST_CHECK;
 void *al_realloc(void *memory, size_t count, size_t size) AL_MUST_CHECK;
-char *al_text_copy(const char *text) AL_MUST_CHECK;
 
 /* Zeroed memory whose size a stranger's file decides, a checkpoint's matrices: NULL, and an error
  * that says how many bytes were wanted, where the system can't give so much. */

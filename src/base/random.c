@@ -117,11 +117,3 @@ void al_random_gaussian_f(struct al_random *random, float *out, size_t n)
 	for (size_t i = 0; i < n; i++)
 		out[i] = (float)gsl_ran_gaussian_ziggurat(random->rng, 1);
 }
-
-void al_random_permutation(struct al_random *random, size_t *out, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		out[i] = i;
-	if (n > 1)
-		gsl_ran_shuffle(random->rng, out, n, sizeof(*out));
-}

@@ -23,7 +23,4 @@ double al_random_uniform(struct al_random *random);
 void al_random_gaussian(struct al_random *random, double *out, size_t n);
 void al_random_gaussian_f(struct al_random *random, float *out, size_t n);
 
-/* A uniform permutation of 0 .. n-1. */
-void al_random_permutation(struct al_random *random, size_t *out, size_t n);
-
 #endif

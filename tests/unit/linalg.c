@@ -818,12 +818,10 @@ static void draws_streams_by_name(void **state)
 
 static void draws_normal_numbers_and_permutations(void **state)
 {
-	enum { N = 100000, P = 50 };
+	enum { N = 100000 };
 	struct al_random *random = al_random_create(1, 2, 3, 4);
 	struct al_matrix x = new_matrix(N, 1);
 	double sums[4] = {0};
-	size_t order[P];
-	bool seen[P] = {false};
 
 	(void)state;
 	al_random_gaussian(random, x.data, N);
@@ -832,11 +830,6 @@ static void draws_normal_numbers_and_permutations(void **state)
 			sums[k] += pow(x.data[i], (double)k + 1) / N;
 	assert_true(fabs(sums[0]) < 0.015 && fabs(sums[1] - 1) < 0.02);
 	assert_true(fabs(sums[2]) < 0.05 && fabs(sums[3] - 3) < 0.15);
-	al_random_permutation(random, order, P);
-	for (size_t i = 0; i < P; i++)
-		seen[order[i]] = true;
-	for (size_t i = 0; i < P; i++)
-		assert_true(seen[i]);
 	al_random_destroy(random);
 	al_matrix_finish(&x);
 }

@@ -12,11 +12,6 @@ void al_html_add(struct al_text *out, const char *text);
  * %.3g; and %%. */
 void al_html_addf(struct al_text *out, const char *format, ...) AL_PRINTF(2, 3);
 
-/* The SHA-256 of a text in base 64, as a content security policy names a script or a style that
- * may stand in the page. */
-enum { AL_HTML_DIGEST_BYTES = 45 };
-void al_html_digest(const char *text, size_t length, char out[AL_HTML_DIGEST_BYTES]);
-
 /* Bytes in base 64, as a `data:` address holds them. */
 void al_html_add_base64(struct al_text *out, const char *bytes, size_t length);
 
