@@ -19,57 +19,58 @@ static const struct al_option_row rows[] = {
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {rows, 0},
 	{al_layout_rows, offsetof(struct reconcile_options, layout)}, {NULL, 0}};
 
-static void set_shape(struct al_table *table, struct al_cell *cell, const int64_t *dims, size_t n)
-{
-	al_cell_set_text(table, cell, al_shape_text(&table->arena, dims, n));
-}
+struct entry {
+	const char *name, *part, *expected, *found, *difference;
+	int64_t parameters, bytes;
+};
 
-static void add_entry(struct al_table *table, const struct al_reconciled *entry)
-{
-	struct al_cell *cell = al_table_add_row(table);
+#define COUNT .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL
+#define BYTES .unit = "B", .quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL
 
-	al_cell_set_text(table, cell++, entry->name);
-	if (entry->part)
-		al_cell_set_text(table, cell, entry->part);
-	cell++;
-	if (entry->expected)
-		set_shape(table, cell, entry->expected, entry->n_expected);
-	cell++;
-	if (entry->found)
-		set_shape(table, cell, entry->found->shape, entry->found->n_dims);
-	cell++;
-	al_cell_set_text(table, cell++, al_difference_names[entry->difference]);
-	if (!entry->found)
-		return;
-	al_cell_set_int(table, cell++, entry->n_found_parameters);
-	al_cell_set_int(table, cell, (int64_t)entry->found->bytes);
-}
+static const struct al_table_field entry_fields[] = {
+	{{.key = "name", .title = "Tensor", .is_key = true}, AL_MEMBER(struct entry, name)},
+	{{.key = "part", .title = "Part"}, AL_MEMBER(struct entry, part)},
+	{{.key = "expected", .title = "Expected"}, AL_MEMBER(struct entry, expected)},
+	{{.key = "found", .title = "Found"}, AL_MEMBER(struct entry, found)},
+	{{.key = "difference", .title = "Difference"}, AL_MEMBER(struct entry, difference)},
+	{{.key = "parameters", .title = "Parameters", COUNT}, AL_MEMBER(struct entry, parameters)},
+	{{.key = "bytes", .title = "Stored", BYTES}, AL_MEMBER(struct entry, bytes)},
+	AL_FIELDS_END,
+};
 
-static void add_columns(struct al_table *table)
+static void add_entry(struct al_table *table, const struct al_reconciled *e)
 {
-	al_table_add_column(table,
-		(struct al_column){.key = "name", .title = "Tensor", .is_key = true});
-	al_table_add_column(table, (struct al_column){.key = "part", .title = "Part"});
-	al_table_add_column(table, (struct al_column){.key = "expected", .title = "Expected"});
-	al_table_add_column(table, (struct al_column){.key = "found", .title = "Found"});
-	al_table_add_column(table, (struct al_column){.key = "difference", .title = "Difference"});
-	al_table_add_column(table,
-		(struct al_column){.key = "parameters",
-			.title = "Parameters",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL});
-	al_table_add_column(table,
-		(struct al_column){.key = "bytes",
-			.title = "Stored",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL});
+	struct al_arena *arena = &table->arena;
+
+	al_table_add_record(table,
+		&(struct entry){.name = e->name,
+			.part = e->part,
+			.expected = e->expected ? al_shape_text(arena, e->expected, e->n_expected)
+						: NULL,
+			.found = e->found ? al_shape_text(arena, e->found->shape, e->found->n_dims)
+					  : NULL,
+			.difference = al_difference_names[e->difference],
+			.parameters = e->found ? e->n_found_parameters : INT64_MIN,
+			.bytes = e->found ? (int64_t)e->found->bytes : INT64_MIN});
 }
 
 /* Of one part, of what is unexpected, or of all. */
 struct sum {
 	const char *part;
 	int64_t expected_tensors, found_tensors, expected_parameters, found_parameters, bytes;
+};
+
+static const struct al_table_field sum_fields[] = {
+	{{.key = "part", .title = "Part", .is_key = true}, AL_MEMBER(struct sum, part)},
+	{{.key = "expected_tensors", .title = "Tensors expected", COUNT},
+		AL_MEMBER(struct sum, expected_tensors)},
+	{{.key = "found_tensors", .title = "Found", COUNT}, AL_MEMBER(struct sum, found_tensors)},
+	{{.key = "expected_parameters", .title = "Parameters expected", COUNT},
+		AL_MEMBER(struct sum, expected_parameters)},
+	{{.key = "found_parameters", .title = "Found", COUNT},
+		AL_MEMBER(struct sum, found_parameters)},
+	{{.key = "bytes", .title = "Stored", BYTES}, AL_MEMBER(struct sum, bytes)},
+	AL_FIELDS_END,
 };
 
 static bool add_to(int64_t *sum, int64_t n)
@@ -95,48 +96,6 @@ static struct sum *find_sum(struct sum *sums, size_t *n, const char *part)
 	return &sums[(*n)++];
 }
 
-static void add_sum(struct al_table *table, const struct sum *sum)
-{
-	struct al_cell *cell = al_table_add_row(table);
-
-	al_cell_set_text(table, cell++, sum->part);
-	al_cell_set_int(table, cell++, sum->expected_tensors);
-	al_cell_set_int(table, cell++, sum->found_tensors);
-	al_cell_set_int(table, cell++, sum->expected_parameters);
-	al_cell_set_int(table, cell++, sum->found_parameters);
-	al_cell_set_int(table, cell, sum->bytes);
-}
-
-static void add_sum_columns(struct al_table *table)
-{
-	static const struct al_column columns[] = {
-		{.key = "part", .title = "Part", .is_key = true},
-		{.key = "expected_tensors",
-			.title = "Tensors expected",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "found_tensors",
-			.title = "Found",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "expected_parameters",
-			.title = "Parameters expected",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "found_parameters",
-			.title = "Found",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "bytes",
-			.title = "Stored",
-			.unit = "B",
-			.quantity = AL_QUANTITY_BYTES,
-			.digits = AL_DIGITS_ALL},
-	};
-
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-}
-
 /* Parts in the order in which they come, then all. */
 static bool add_sums(struct al_session *session, const struct al_reconciled *entries, size_t n,
 	struct al_error *err)
@@ -148,7 +107,7 @@ static bool add_sums(struct al_session *session, const struct al_reconciled *ent
 	struct sum all = {.part = "all"};
 	size_t n_sums = 0;
 
-	add_sum_columns(table);
+	al_table_add_fields(table, sum_fields, 0);
 	for (size_t i = 0; i < n; i++) {
 		const char *part = entries[i].part ? entries[i].part : "unexpected";
 		if (!add_entry_to(find_sum(sums, &n_sums, part), &entries[i])
@@ -156,8 +115,8 @@ static bool add_sums(struct al_session *session, const struct al_reconciled *ent
 			return al_fail(err, AL_EINPUT, "more than 2^63 numbers are expected");
 	}
 	for (size_t i = 0; i < n_sums; i++)
-		add_sum(table, &sums[i]);
-	add_sum(table, &all);
+		al_table_add_record(table, &sums[i]);
+	al_table_add_record(table, &all);
 	al_table_mark_total(table);
 	return true;
 }
@@ -169,7 +128,7 @@ static void fill(struct al_session *session, struct al_table *table,
 	const struct reconcile_options *o = session->options;
 	uint64_t counts[AL_N_DIFFERENCES] = {0};
 
-	add_columns(table);
+	al_table_add_fields(table, entry_fields, 0);
 	for (size_t i = 0; i < n; i++) {
 		counts[entries[i].difference]++;
 		if (entries[i].difference != AL_DIFFERENCE_NONE || o->shows_all)
