@@ -42,10 +42,10 @@ bool al_in_place_init(struct al_in_place *out, const struct al_rows rows[2],
 	al_pca_layer_init(&out->layer, layer->architecture, layer->n_heads, layer->d_head);
 	memcpy(out->layer.mean, layer->mean, layer->n_norm * sizeof(*layer->mean));
 	memcpy(out->layer.scale, layer->scale, layer->n_norm * sizeof(*layer->scale));
-	bool ok = al_matrix_init(&out->weights, weights.rows, weights.cols, err)
+	bool ok = al_take(&out->scratch, &out->weights, weights.rows, weights.cols, err)
 		&& al_copy(weights, out->weights, err)
-		&& al_matrix_init(&out->output, weights.cols * layer->width, n_targets, err)
-		&& al_matrix_init(&out->intercept, n_targets, 1, err)
+		&& al_take(&out->scratch, &out->output, weights.cols * layer->width, n_targets, err)
+		&& al_take(&out->scratch, &out->intercept, n_targets, 1, err)
 		&& fit(out, rows, principal, err);
 	if (!ok)
 		al_in_place_finish(out);
@@ -55,9 +55,7 @@ bool al_in_place_init(struct al_in_place *out, const struct al_rows rows[2],
 void al_in_place_finish(struct al_in_place *in_place)
 {
 	al_pca_layer_finish(&in_place->layer);
-	al_matrix_finish(&in_place->weights);
-	al_matrix_finish(&in_place->output);
-	al_matrix_finish(&in_place->intercept);
+	al_scratch_finish(&in_place->scratch);
 	*in_place = (struct al_in_place){0};
 }
 

@@ -8,6 +8,7 @@
 #include "deacon/regression.h"
 
 struct al_in_place {
+	struct al_scratch scratch; /* of the matrices */
 	struct al_pca_layer layer;
 	struct al_matrix weights; /* W [n_features][m] */
 	struct al_matrix output; /* [m*width][d_model] */

@@ -84,6 +84,14 @@ static void make_columns(const void *context, const double *row, double *out)
 	free(features);
 }
 
+static bool make_room(struct al_target_moments *m, size_t columns, struct al_error *err)
+{
+	m->target_mean = al_take_array(&m->scratch, m->n_targets, sizeof(*m->target_mean), err);
+	return m->target_mean && al_take(&m->scratch, &m->features, columns, columns, err)
+		&& al_take(&m->scratch, &m->cross, columns, m->n_targets, err)
+		&& al_take(&m->scratch, &m->means, columns, 1, err);
+}
+
 bool al_target_moments_find(struct al_target_moments *out, const struct al_rows rows[2],
 	const struct al_principal *p, const struct al_view *weights, struct al_error *err)
 {
@@ -99,11 +107,8 @@ bool al_target_moments_find(struct al_target_moments *out, const struct al_rows 
 		.n_targets = n_targets,
 		.target_shift = first + width};
 
-	*out = (struct al_target_moments){.n_targets = n_targets,
-		.target_mean = al_alloc(n_targets, sizeof(*out->target_mean))};
-	bool ok = al_matrix_init(&out->features, columns, columns, err)
-		&& al_matrix_init(&out->cross, columns, n_targets, err)
-		&& al_matrix_init(&out->means, columns, 1, err) && al_rows_first(rows, first, err)
+	*out = (struct al_target_moments){.n_targets = n_targets};
+	bool ok = make_room(out, columns, err) && al_rows_first(rows, first, err)
 		&& find(out, rows, &gram, err);
 	free(first);
 	if (!ok)
@@ -113,11 +118,7 @@ bool al_target_moments_find(struct al_target_moments *out, const struct al_rows 
 
 void al_target_moments_finish(struct al_target_moments *moments)
 {
-	al_matrix_finish(&moments->features);
-	al_matrix_finish(&moments->cross);
-	al_matrix_finish(&moments->means);
-	free(moments->target_mean);
-	*moments = (struct al_target_moments){0};
+	al_scratch_finish(&moments->scratch);
 }
 
 /* ---- the factor ---- */
@@ -152,8 +153,13 @@ static void factor(struct al_matrix g, bool *is_dependent)
 }
 
 /* What each column explains of the target beyond those before it: rows of R^-T cross. */
-static bool explain(struct al_target_moments *m, bool *is_dependent, struct al_error *err)
+static bool explain(struct al_target_moments *m, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
+	bool *is_dependent = al_take_array(&scratch, m->features.rows, sizeof(*is_dependent), err);
+
+	if (!is_dependent)
+		return false;
 	factor(m->features, is_dependent);
 	if (!al_solve(AL_LEFT, AL_TRANSPOSED, al_view(m->features), m->cross, err))
 		return false;
@@ -181,23 +187,16 @@ static void take_errors(const struct al_target_moments *moments, size_t width, d
 bool al_regression_errors(struct al_target_moments *moments, size_t width, double *errors,
 	struct al_error *err)
 {
-	bool *is_dependent = al_calloc(moments->features.rows, sizeof(*is_dependent));
-	bool ok = explain(moments, is_dependent, err);
-
-	if (ok)
-		take_errors(moments, width, errors);
-	free(is_dependent);
-	return ok;
+	if (!explain(moments, err))
+		return false;
+	take_errors(moments, width, errors);
+	return true;
 }
 
 bool al_regression_fit(struct al_target_moments *moments, struct al_matrix out,
 	struct al_error *err)
 {
-	bool *is_dependent = al_calloc(moments->features.rows, sizeof(*is_dependent));
-	bool ok = explain(moments, is_dependent, err)
+	return explain(moments, err)
 		&& al_solve(AL_LEFT, AL_PLAIN, al_view(moments->features), moments->cross, err)
 		&& al_copy(al_view(moments->cross), out, err);
-
-	free(is_dependent);
-	return ok;
 }

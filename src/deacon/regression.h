@@ -8,6 +8,7 @@
 /* All that a least-squares fit asks of the tokens: second moments, means taken off. A column is the
  * number of a feature, or of a component, in one dimension: [m][width] of them. */
 struct al_target_moments {
+	struct al_scratch scratch; /* of what follows */
 	size_t n_targets;
 	int64_t n_tokens;
 	int64_t n_left_out; /* tokens with numbers that aren't finite, in either */

@@ -26,25 +26,19 @@ bool al_rows_of(struct al_rows *rows, const struct al_checkpoint *file,
 	return true;
 }
 
-static bool widen_recorded(const struct al_rows *rows, size_t first, size_t n, double *out,
+static bool read_recorded(const struct al_rows *rows, size_t first, size_t n, double *out,
 	size_t leading, struct al_error *err)
 {
-	float *numbers = al_alloc(n * rows->width, sizeof(*numbers));
-	bool ok = al_rows_read_single(rows, first, n, numbers, err);
+	const size_t row_bytes = rows->width * sizeof(float);
+	float *numbers = al_alloc(n, row_bytes);
+	bool ok = al_spill_get(rows->recorded, rows->recorded_at + first * row_bytes, numbers,
+		n * row_bytes, err);
 
 	for (size_t t = 0; ok && t < n; t++)
 		for (size_t j = 0; j < rows->width; j++)
 			out[t * leading + j] = (double)numbers[t * rows->width + j];
 	free(numbers);
 	return ok;
-}
-
-static struct al_selection select_rows(const struct al_rows *rows, size_t first, size_t n)
-{
-	return (struct al_selection){.first = (int64_t)(first * rows->width),
-		.run = (int64_t)rows->width,
-		.n_runs = (int64_t)n,
-		.stride = (int64_t)rows->width};
 }
 
 bool al_rows_are_single(const struct al_rows *rows)
@@ -54,24 +48,15 @@ bool al_rows_are_single(const struct al_rows *rows)
 			&& rows->tensor->dtype->epsilon >= (double)FLT_EPSILON);
 }
 
-bool al_rows_read_single(const struct al_rows *rows, size_t first, size_t n, float *out,
-	struct al_error *err)
-{
-	const struct al_selection selection = select_rows(rows, first, n);
-	const size_t row_bytes = rows->width * sizeof(*out);
-
-	if (rows->recorded)
-		return al_spill_get(rows->recorded, rows->recorded_at + first * row_bytes, out,
-			n * row_bytes, err);
-	return al_tensor_read_float(rows->file, rows->tensor, &selection, out, rows->width, err);
-}
-
 bool al_rows_read(const struct al_rows *rows, size_t first, size_t n, double *out, size_t leading,
 	struct al_error *err)
 {
-	const struct al_selection selection = select_rows(rows, first, n);
+	const struct al_selection selection = {.first = (int64_t)(first * rows->width),
+		.run = (int64_t)rows->width,
+		.n_runs = (int64_t)n,
+		.stride = (int64_t)rows->width};
 
 	if (rows->recorded)
-		return widen_recorded(rows, first, n, out, leading, err);
+		return read_recorded(rows, first, n, out, leading, err);
 	return al_tensor_read_double(rows->file, rows->tensor, &selection, out, leading, err);
 }

@@ -24,10 +24,6 @@ bool al_rows_of(struct al_rows *rows, const struct al_checkpoint *file,
 /* Does float32 hold every number exactly? */
 bool al_rows_are_single(const struct al_rows *rows);
 
-/* Reads rows [first, +n) of such into out[n][width]. */
-bool al_rows_read_single(const struct al_rows *rows, size_t first, size_t n, float *out,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* Reads rows [first, +n) into out[n][leading]. Several threads may. */
 bool al_rows_read(const struct al_rows *rows, size_t first, size_t n, double *out, size_t leading,
 	struct al_error *err) AL_MUST_CHECK;

@@ -109,35 +109,6 @@ static bool sum_rows(const struct wave *wave, struct al_sums *sums, size_t first
 	return ok;
 }
 
-static bool sum_singles(const struct wave *wave, struct al_sums *sums, size_t first, size_t end,
-	struct al_error *err)
-{
-	const struct al_statistic *s = sums->statistic;
-	float *rows = al_alloc(s->block_rows * s->width, sizeof(*rows));
-	bool ok = true;
-
-	clear(sums);
-	for (size_t at = first; ok && at < end; at += s->block_rows) {
-		const size_t n = end - at < s->block_rows ? end - at : s->block_rows;
-		ok = al_rows_read_single(wave->rows, at, n, rows, err)
-			&& s->add_singles(s->context, rows, n, sums->sums, err);
-	}
-	free(rows);
-	sums->n_rows = (int64_t)(end - first);
-	return ok;
-}
-
-/* As if all rows were finite. */
-static bool sum_unseen(const struct wave *wave, struct al_sums *sums, size_t first, size_t end,
-	struct al_error *err)
-{
-	const struct al_statistic *s = sums->statistic;
-
-	return s->add_singles && s->width == wave->rows->width && al_rows_are_single(wave->rows)
-		? sum_singles(wave, sums, first, end, err)
-		: sum_rows(wave, sums, first, end, false, err);
-}
-
 /* One number that isn't finite makes sums that aren't, or that are refused: only then are rows
  * looked at one by one. */
 static bool sum_panel(void *context, size_t index, struct al_error *err)
@@ -148,7 +119,7 @@ static bool sum_panel(void *context, size_t index, struct al_error *err)
 		     left = wave->rows->n_rows - first,
 		     end = first + (left < PANEL_ROWS ? left : PANEL_ROWS);
 
-	return (sum_unseen(wave, sums, first, end, err)
+	return (sum_rows(wave, sums, first, end, false, err)
 		       && is_finite(sums->sums, sums->statistic->n_sums))
 		|| sum_rows(wave, sums, first, end, true, err);
 }

@@ -15,10 +15,6 @@ struct al_statistic {
 	/* Adds rows[n][width], all finite, to sums[n_sums]. Called from several threads. */
 	bool (*add)(const void *context, const double *rows, size_t n, double *sums,
 		struct al_error *err);
-	/* The same of rows that are stored in float32 or less, which spares a copy in double and
-	 * adds the same numbers. NULL: it wants doubles. */
-	bool (*add_singles)(const void *context, const float *rows, size_t n, double *sums,
-		struct al_error *err);
 	const void *context;
 };
 

@@ -7,8 +7,7 @@
  *
  *     block[dimension / 4][token][head][4]     heads filled up to threes, dimensions to fours
  *
- * Memory is read at the rate of the copy: a block of float32 rows and its copy in double fit into
- * the second cache, and numbers become double on the way from one to the other. */
+ * Memory is read at the rate of the copy: a block of rows and its copy fit into the second cache. */
 #include "deacon/within.h"
 
 #include <stdlib.h>
@@ -20,13 +19,6 @@
 enum { LANES = 4, TILE = 3, BLOCK = 64, TILE_SUMS = TILE * TILE };
 
 typedef double lanes __attribute__((vector_size(LANES * sizeof(double)), aligned(8), may_alias));
-typedef float singles __attribute__((vector_size(LANES * sizeof(float)), aligned(4), may_alias));
-
-/* Rows of numbers: one of the two is set. */
-struct numbers {
-	const double *doubles;
-	const float *singles;
-};
 
 static size_t tiles_of(const struct al_within *w)
 {
@@ -57,22 +49,8 @@ static size_t sums_of_chunk(const struct al_within *w)
 
 #define INLINE static inline __attribute__((always_inline))
 
-INLINE double one_of(struct numbers rows, size_t at)
-{
-	return rows.singles ? (double)rows.singles[at] : rows.doubles[at];
-}
-
-INLINE void pack_four(struct numbers rows, size_t at, const double *shift, double *to)
-{
-	const lanes x = rows.singles
-		? __builtin_convertvector(*(const singles *)(rows.singles + at), lanes)
-		: *(const lanes *)(rows.doubles + at);
-
-	*(lanes *)to = x - *(const lanes *)shift;
-}
-
 /* What doesn't fill four dimensions or three heads stays 0. */
-INLINE void pack(const struct al_within *w, struct numbers rows, size_t n, double *block)
+INLINE void pack(const struct al_within *w, const double *rows, size_t n, double *block)
 {
 	const size_t heads = tiles_of(w) * TILE, whole = w->d_head / LANES * LANES,
 		     stride = chunk_room(w);
@@ -83,9 +61,10 @@ INLINE void pack(const struct al_within *w, struct numbers rows, size_t n, doubl
 			const double *shift = w->shift + first;
 			double *to = block + (t * heads + i) * LANES;
 			for (size_t j = 0; j < whole; j += LANES, to += stride)
-				pack_four(rows, at + j, shift + j, to);
+				*(lanes *)to = *(const lanes *)(rows + at + j)
+					- *(const lanes *)(shift + j);
 			for (size_t j = whole; j < w->d_head; j++)
-				to[j - whole] = one_of(rows, at + j) - shift[j];
+				to[j - whole] = rows[at + j] - shift[j];
 		}
 }
 
@@ -138,20 +117,17 @@ INLINE void add_chunk(const double *x, size_t tiles, size_t n, double *sums)
 }
 
 /* At most BLOCK rows. */
-INLINE void add_rows(const struct al_within *w, struct numbers rows, size_t n, double *block,
+INLINE void add_rows(const struct al_within *w, const double *rows, size_t n, double *block,
 	double *sums)
 {
 	const size_t tiles = tiles_of(w), room = chunk_room(w);
 
-	if (rows.singles)
-		pack(w, (struct numbers){.singles = rows.singles}, n, block);
-	else
-		pack(w, (struct numbers){.doubles = rows.doubles}, n, block);
+	pack(w, rows, n, block);
 	for (size_t c = 0; c < chunks_of(w); c++)
 		add_chunk(block + c * room, tiles, n, sums + c * sums_of_chunk(w));
 }
 
-static void add_rows_plain(const struct al_within *w, struct numbers rows, size_t n, double *block,
+static void add_rows_plain(const struct al_within *w, const double *rows, size_t n, double *block,
 	double *sums)
 {
 	add_rows(w, rows, n, block, sums);
@@ -161,46 +137,26 @@ static void add_rows_plain(const struct al_within *w, struct numbers rows, size_
 __attribute__((target("avx2")))
 #endif
 static void
-add_rows_avx2(const struct al_within *w, struct numbers rows, size_t n, double *block, double *sums)
+add_rows_avx2(const struct al_within *w, const double *rows, size_t n, double *block, double *sums)
 {
 	add_rows(w, rows, n, block, sums);
-}
-
-static struct numbers from_row(struct numbers rows, size_t at)
-{
-	return (struct numbers){.doubles = rows.doubles ? rows.doubles + at : NULL,
-		.singles = rows.singles ? rows.singles + at : NULL};
-}
-
-static void add_numbers(const struct al_within *w, struct numbers rows, size_t n, double *sums)
-{
-	const size_t chunks = chunks_of(w), heads = tiles_of(w) * TILE;
-	const bool is_filled = heads == w->n_heads && w->d_head % LANES == 0,
-		   is_avx2 = al_cpu_level() >= AL_CPU_AVX2;
-	const size_t room = chunks * chunk_room(w);
-	double *block = is_filled ? al_alloc(room, sizeof(*block))
-				  : al_calloc(room, sizeof(*block));
-
-	for (size_t first = 0; first < n; first += BLOCK)
-		(is_avx2 ? add_rows_avx2 : add_rows_plain)(w,
-			from_row(rows, first * w->n_heads * w->d_head),
-			n - first < BLOCK ? n - first : BLOCK, block, sums);
-	free(block);
 }
 
 static bool add(const void *context, const double *rows, size_t n, double *sums,
 	struct al_error *err)
 {
-	(void)err;
-	add_numbers(context, (struct numbers){.doubles = rows}, n, sums);
-	return true;
-}
+	const struct al_within *w = context;
+	const size_t heads = tiles_of(w) * TILE, room = chunks_of(w) * chunk_room(w);
+	const bool is_filled = heads == w->n_heads && w->d_head % LANES == 0,
+		   is_avx2 = al_cpu_level() >= AL_CPU_AVX2;
+	double *block = is_filled ? al_alloc(room, sizeof(*block))
+				  : al_calloc(room, sizeof(*block));
 
-static bool add_singles(const void *context, const float *rows, size_t n, double *sums,
-	struct al_error *err)
-{
 	(void)err;
-	add_numbers(context, (struct numbers){.singles = rows}, n, sums);
+	for (size_t first = 0; first < n; first += BLOCK)
+		(is_avx2 ? add_rows_avx2 : add_rows_plain)(w, rows + first * w->n_heads * w->d_head,
+			n - first < BLOCK ? n - first : BLOCK, block, sums);
+	free(block);
 	return true;
 }
 
@@ -212,7 +168,6 @@ struct al_statistic al_within_statistic(const struct al_within *w)
 		.n_sums = chunks_of(w) * sums_of_chunk(w),
 		.block_rows = BLOCK,
 		.add = add,
-		.add_singles = add_singles,
 		.context = w};
 }
 
