@@ -54,8 +54,8 @@ extern const char *const pca_table_names[PCA_N_TABLES];
 
 /* Columns, shown by these bits and those of rules (1 << rule). */
 enum { PCA_WITH_TARGET = 1 << PCA_N_RULES };
-extern const struct al_table_field pca_training_fields[], pca_weights_fields[],
-	pca_correlation_fields[], pca_loss_fields[];
+enum { PCA_OF_LAYERS = 1 << 8, PCA_OF_PAIRS = 1 << 9, PCA_WITH_MEASURES = 1 << 10 };
+extern const struct al_table_field pca_training_fields[], pca_weights_fields[], pca_loss_fields[];
 
 /* One answer. */
 struct pca {

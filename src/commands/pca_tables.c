@@ -25,81 +25,69 @@ struct exact {
 	double eigenvalue, share, captured, error, target_error, target_change;
 };
 
-#define NAMES \
-	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct exact, module)}, \
-	{ \
-		{.key = "architecture", .title = "Architecture", .is_key = true}, \
-			AL_MEMBER(struct exact, architecture) \
-	}
-#define NUMBER(member, ...) \
+/* Columns that not all of the three have; errors are those of modules and components. */
+enum {
+	OF_MODULES = PCA_WITH_TARGET << 1,
+	OF_COMPONENTS = OF_MODULES << 1,
+	OF_LOADINGS = OF_MODULES << 2,
+	OF_ERRORS = OF_MODULES << 3
+};
+
+#define COUNT(member, ...) \
 	{ \
 		{.key = #member, .digits = AL_DIGITS_ALL, __VA_ARGS__}, \
-			AL_MEMBER(struct exact, member) \
-	}
-#define ERRORS \
-	{{.key = "relative_error", .title = "Reconstruction error", .digits = 4}, \
-		AL_MEMBER(struct exact, error)}, \
-		{{.key = "target_error", .title = "Error", .group = "Target", .digits = 6}, \
-			AL_MEMBER(struct exact, target_error), .when = PCA_WITH_TARGET}, \
-	{ \
-		{.key = "target_change", \
-			.title = "More than by all", \
-			.group = "Target", \
-			.digits = 6}, \
-			AL_MEMBER(struct exact, target_change), .when = PCA_WITH_TARGET \
+			AL_MEMBER(struct exact, member), .when = OF_MODULES \
 	}
 
-static const struct al_table_field
-	module_fields[] =
-		{
-			NAMES,
-			NUMBER(tokens, .title = "Tokens", .quantity = AL_QUANTITY_COUNT),
-			NUMBER(features, .title = "Features"),
-			NUMBER(n90, .title = "90 %", .group = "Components for"),
-			NUMBER(n95, .title = "95 %", .group = "Components for"),
-			NUMBER(n99, .title = "99 %", .group = "Components for"),
-			NUMBER(kept, .title = "Kept"),
-			{{.key = "captured", .title = "Captured", .digits = 4},
-				AL_MEMBER(struct exact, captured)},
-			ERRORS,
-			AL_FIELDS_END,
-},
-	component_fields[] =
-		{
-			NAMES,
-			NUMBER(component, .title = "Component", .is_key = true),
-			{{.key = "eigenvalue", .title = "Eigenvalue", .digits = 6},
-				AL_MEMBER(struct exact, eigenvalue)},
-			{{.key = "share", .title = "Share", .digits = 4},
-				AL_MEMBER(struct exact, share)},
-			{{.key = "cumulative", .title = "Captured", .digits = 4},
-				AL_MEMBER(struct exact, captured)},
-			ERRORS,
-			AL_FIELDS_END,
-},
-	/* So many components as are kept at most; their columns come with the first module. */
-	loading_fields[] = {
-		NAMES,
-		{{.key = "feature", .title = "Feature", .is_key = true},
-			AL_MEMBER(struct exact, feature)},
-		AL_FIELDS_END,
+static const struct al_table_field exact_fields[] = {
+	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct exact, module)},
+	{{.key = "architecture", .title = "Architecture", .is_key = true},
+		AL_MEMBER(struct exact, architecture)},
+	COUNT(tokens, .title = "Tokens", .quantity = AL_QUANTITY_COUNT),
+	COUNT(features, .title = "Features"),
+	COUNT(n90, .title = "90 %", .group = "Components for"),
+	COUNT(n95, .title = "95 %", .group = "Components for"),
+	COUNT(n99, .title = "99 %", .group = "Components for"),
+	COUNT(kept, .title = "Kept"),
+	{{.key = "component", .title = "Component", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct exact, component), .when = OF_COMPONENTS},
+	{{.key = "eigenvalue", .title = "Eigenvalue", .digits = 6},
+		AL_MEMBER(struct exact, eigenvalue), .when = OF_COMPONENTS},
+	{{.key = "share", .title = "Share", .digits = 4}, AL_MEMBER(struct exact, share),
+		.when = OF_COMPONENTS},
+	{{.key = "captured", .title = "Captured", .digits = 4}, AL_MEMBER(struct exact, captured),
+		.when = OF_MODULES},
+	{{.key = "cumulative", .title = "Captured", .digits = 4}, AL_MEMBER(struct exact, captured),
+		.when = OF_COMPONENTS},
+	{{.key = "relative_error", .title = "Reconstruction error", .digits = 4},
+		AL_MEMBER(struct exact, error), .when = OF_ERRORS},
+	{{.key = "target_error", .title = "Error", .group = "Target", .digits = 6},
+		AL_MEMBER(struct exact, target_error), .when = OF_ERRORS | PCA_WITH_TARGET},
+	{{.key = "target_change", .title = "More than by all", .group = "Target", .digits = 6},
+		AL_MEMBER(struct exact, target_change), .when = OF_ERRORS | PCA_WITH_TARGET},
+	/* As many components as are kept follow; their columns come with the first module. */
+	{{.key = "feature", .title = "Feature", .is_key = true}, AL_MEMBER(struct exact, feature),
+		.when = OF_LOADINGS},
+	AL_FIELDS_END,
 };
 
 static const struct {
 	const char *title;
 	const struct al_table_field *fields;
+	unsigned shown;
 	const char *why_not; /* where the other options don't make it */
 } tables_of[PCA_N_TABLES] = {
-	[PCA_MODULES] = {.title = "Principal components across heads", .fields = module_fields},
-	[PCA_COMPONENTS] = {.title = "Each component", .fields = component_fields},
-	[PCA_LOADINGS] = {.title = "What each component is made of", .fields = loading_fields},
-	[PCA_TRAINING] = {"Training, beside the exact components", pca_training_fields,
+	[PCA_MODULES] = {"Principal components across heads", exact_fields, OF_MODULES | OF_ERRORS,
+		NULL},
+	[PCA_COMPONENTS] = {"Each component", exact_fields, OF_COMPONENTS | OF_ERRORS, NULL},
+	[PCA_LOADINGS] = {"What each component is made of", exact_fields, OF_LOADINGS, NULL},
+	[PCA_TRAINING] = {"Training, beside the exact components", pca_training_fields, 0,
 		"goes with --train RULE"},
-	[PCA_WEIGHTS] = {.title = "How alike the components of the weights are",
-		.fields = pca_weights_fields},
-	[PCA_CORRELATION] = {.title = "Each pair of components of the weights",
-		.fields = pca_correlation_fields},
-	[PCA_LOSS] = {"Measured loss with the layer in place", pca_loss_fields,
+	[PCA_WEIGHTS] = {"How alike the components of the weights are", pca_weights_fields,
+		PCA_OF_LAYERS | PCA_WITH_MEASURES, NULL},
+	[PCA_CORRELATION] = {"Each pair of components of the weights", pca_weights_fields,
+		PCA_OF_PAIRS, NULL},
+	[PCA_LOSS] = {"Measured loss with the layer in place", pca_loss_fields, 0,
 		"goes with a decoder that runs, on sequences of more than one token"},
 };
 
@@ -143,7 +131,8 @@ bool pca_tables_begin(struct pca *pca, bool has_loss, struct al_error *err)
 			continue;
 		pca->tables[i] = al_session_table(pca->session, pca_table_names[i],
 			tables_of[i].title);
-		al_table_add_fields(pca->tables[i], tables_of[i].fields, shown);
+		al_table_add_fields(pca->tables[i], tables_of[i].fields,
+			shown | tables_of[i].shown);
 	}
 	return true;
 }

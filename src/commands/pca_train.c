@@ -19,20 +19,12 @@ enum { MOST_COLUMNS = 8192 };
 
 /* ---- one training ---- */
 
-/* What came of all of DEACON's steps. */
-struct seen {
-	size_t n_fell, n_steps;
-	double length_off, fall_off; /* the largest, relative */
-	double falls_below; /* the least */
-	double cosine; /* the first */
-};
-
 struct trainer {
 	const struct pca_module *module;
 	struct al_matrix weights;
 	struct al_deacon *deacon; /* NULL: Sanger's rule */
 	struct al_deacon_options options; /* of Sanger's rule only the rate */
-	struct seen seen;
+	double first_cosine; /* of the random weights, the mean */
 	const char *label; /* "Direct-8, gha" */
 };
 
@@ -117,23 +109,16 @@ static void add_row(struct al_table *table, const struct state *s, size_t n_kept
 
 /* ---- a step ---- */
 
-/* Of DEACON's, what is seen of all, and what this one's row says. */
-static void see(struct trainer *t, const struct al_deacon_step *step, struct state *s)
+/* What a step of DEACON's puts into its row. */
+static void see(const struct trainer *t, const struct al_deacon_step *step, struct state *s)
 {
-	const struct al_constrained *c = &step->constraint;
 	const double unit = al_deacon_unit(t->deacon);
-	struct seen *seen = &t->seen;
 
-	seen->n_steps++;
-	seen->falls_below = fmin(seen->falls_below, step->falls_below);
-	seen->n_fell += step->loss_between < step->loss_before;
-	seen->length_off = fmax(seen->length_off, fabs(c->length / t->options.delta_p - 1));
-	seen->fall_off = fmax(seen->fall_off, fabs(c->decrease / c->delta_q - 1));
 	s->loss = step->loss_after / unit;
-	s->promised = c->delta_q / unit;
+	s->promised = step->constraint.delta_q / unit;
 	s->curvature = step->curvature / unit;
 	s->loss_change = (step->loss_between - step->loss_before) / unit;
-	s->length = c->length;
+	s->length = step->constraint.length;
 	s->falls_below = isfinite(step->falls_below) ? step->falls_below : NAN;
 }
 
@@ -174,7 +159,7 @@ static bool run(struct trainer *t, struct state *s, struct al_error *err)
 		if (is_shown && m->pca->tables[PCA_TRAINING])
 			add_row(m->pca->tables[PCA_TRAINING], s, m->n_kept);
 		if (s->step == 0)
-			t->seen.cosine = s->cosine_mean;
+			t->first_cosine = s->cosine_mean;
 		if (s->step == n)
 			return true;
 		m->pca->progress.whole = m->name;
@@ -182,42 +167,6 @@ static bool run(struct trainer *t, struct state *s, struct al_error *err)
 		if (!take_step(t, s, err))
 			return false;
 	}
-}
-
-/* ---- what it comes to ---- */
-
-/* How exactly constraints hold. */
-static const char *off(const struct pca_module *m, const struct seen *seen)
-{
-	const double most = fmax(seen->length_off, seen->fall_off);
-
-	return most < 1e-12 ? "to rounding" : al_format(&m->pca->session->arena, "to %.1e", most);
-}
-
-/* What holds, what doesn't, and why: that W's steps are of constant length, which the loss's
- * curvature takes no notice of. */
-static void note_deacon(const struct trainer *t, const struct state *last)
-{
-	const struct pca_module *m = t->module;
-	const struct seen *seen = &t->seen;
-
-	pca_note(m,
-		"each of %zu steps of W is %g long and, to first order, lowers the loss by %g of "
-		"what a step of that length can: both hold %s",
-		seen->n_steps, t->options.delta_p, t->options.xi, off(m, seen));
-	if (seen->n_fell < seen->n_steps)
-		pca_note(m,
-			"in %zu of %zu steps of W the loss fell; in the others its curvature gave "
-			"back more than was promised: along the step the least loss lies before "
-			"its constant length. Shorter than %.3g the loss would have fallen along "
-			"each",
-			seen->n_fell, seen->n_steps, seen->falls_below);
-	else
-		pca_note(m, "the loss fell in each of %zu steps of W", seen->n_steps);
-	pca_note(m,
-		"the mean |cosine| with the exact components went from %.4f, of random weights, "
-		"to %.4f; the loss, with W_O's own steps, to %.3g of the target's variance",
-		seen->cosine, last->cosine_mean, last->loss);
 }
 
 /* ---- the two rules ---- */
@@ -275,7 +224,11 @@ static bool train_with(struct trainer *t, const struct al_target_moments *moment
 	bool ok = run(t, s, err) && al_copy(al_view(deacon.weights), out, err);
 	al_deacon_finish(&deacon);
 	if (ok)
-		note_deacon(t, s);
+		pca_note(m,
+			"the mean |cosine| with the exact components went from %.4f, of random "
+			"weights, to %.4f; the loss, with W_O's own steps, to %.3g of the target's "
+			"variance",
+			t->first_cosine, s->cosine_mean, s->loss);
 	return ok;
 }
 
@@ -304,7 +257,6 @@ bool pca_train(const struct pca_module *m, struct al_matrix weights, struct al_e
 	struct al_arena *arena = &m->pca->session->arena;
 	struct trainer t = {.module = m,
 		.weights = weights,
-		.seen.falls_below = INFINITY,
 		.label = al_format(arena, "%s, %s", m->label, pca_rule_names[rule])};
 	struct state state = {.module = m->name,
 		.architecture = al_architecture_names[m->architecture],

@@ -20,47 +20,34 @@ struct alike {
 	double norm_min, norm_max, largest[2], mean[2]; /* of cosines, of Pearson's */
 };
 
-enum { WITH_MEASURES = 1 << 8 };
-
-#define NAMES \
-	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct alike, module)}, \
-	{ \
-		{.key = "architecture", .title = "Architecture", .is_key = true}, \
-			AL_MEMBER(struct alike, architecture) \
-	}
-#define NUMBER(member, name) \
+#define NUMBER(member, name, bits) \
 	{ \
 		{.key = #member, .title = (name), .digits = AL_DIGITS_ALL}, \
-			AL_MEMBER(struct alike, member) \
+			AL_MEMBER(struct alike, member), .when = (bits) \
 	}
 #define MEASURE(name, member, head, of, bits) \
 	{ \
 		{.key = (name), .title = (head), .group = (of), .digits = 3}, \
 			AL_MEMBER(struct alike, member), .when = (bits) \
 	}
-#define MEASURES(bits) \
-	MEASURE("norm_min", norm_min, "least", "Norm", bits), \
-		MEASURE("norm_max", norm_max, "largest", "Norm", bits), \
-		MEASURE("cosine_largest", largest[0], "largest", "|Cosine| of two", bits), \
-		MEASURE("cosine_mean", mean[0], "mean", "|Cosine| of two", bits), \
-		MEASURE("pearson_largest", largest[1], "largest", "|Pearson| of two", bits), \
-		MEASURE("pearson_mean", mean[1], "mean", "|Pearson| of two", bits)
 
 const struct al_table_field pca_weights_fields[] = {
-	NAMES,
-	NUMBER(components, "Components"),
-	MEASURES(0),
-	AL_FIELDS_END,
-};
-
-const struct al_table_field pca_correlation_fields[] = {
-	NAMES,
-	{{.key = "weights", .title = "Weights", .is_key = true}, AL_MEMBER(struct alike, weights)},
-	NUMBER(component_a, "Component"),
-	NUMBER(component_b, "and component"),
-	MEASURE("cosine", cosine, "Cosine", NULL, 0),
-	MEASURE("pearson", pearson, "Pearson", NULL, 0),
-	MEASURES(WITH_MEASURES),
+	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct alike, module)},
+	{{.key = "architecture", .title = "Architecture", .is_key = true},
+		AL_MEMBER(struct alike, architecture)},
+	{{.key = "weights", .title = "Weights", .is_key = true}, AL_MEMBER(struct alike, weights),
+		.when = PCA_OF_PAIRS},
+	NUMBER(components, "Components", PCA_OF_LAYERS),
+	NUMBER(component_a, "Component", PCA_OF_PAIRS),
+	NUMBER(component_b, "and component", PCA_OF_PAIRS),
+	MEASURE("cosine", cosine, "Cosine", NULL, PCA_OF_PAIRS),
+	MEASURE("pearson", pearson, "Pearson", NULL, PCA_OF_PAIRS),
+	MEASURE("norm_min", norm_min, "least", "Norm", PCA_WITH_MEASURES),
+	MEASURE("norm_max", norm_max, "largest", "Norm", PCA_WITH_MEASURES),
+	MEASURE("cosine_largest", largest[0], "largest", "|Cosine| of two", PCA_WITH_MEASURES),
+	MEASURE("cosine_mean", mean[0], "mean", "|Cosine| of two", PCA_WITH_MEASURES),
+	MEASURE("pearson_largest", largest[1], "largest", "|Pearson| of two", PCA_WITH_MEASURES),
+	MEASURE("pearson_mean", mean[1], "mean", "|Pearson| of two", PCA_WITH_MEASURES),
 	AL_FIELDS_END,
 };
 
@@ -173,7 +160,8 @@ void pca_figures_begin(struct pca *pca)
 {
 	al_table_init(&pca->drawn, "", "");
 	if (pca->options->figures)
-		al_table_add_fields(&pca->drawn, pca_correlation_fields, WITH_MEASURES);
+		al_table_add_fields(&pca->drawn, pca_weights_fields,
+			PCA_OF_PAIRS | PCA_WITH_MEASURES);
 }
 
 /* A module's name may hold slashes. */
