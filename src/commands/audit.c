@@ -1,11 +1,6 @@
 /* audit: how redundant the heads of a checkpoint are, module by module. */
 #include "commands/audit_run.h"
 
-#include "commands/audit_figures.h"
-#include "commands/audit_shard.h"
-#include "commands/frontier.h"
-#include "commands/pairs.h"
-
 #include "base/file.h"
 #include "formats/finite.h"
 
@@ -101,16 +96,6 @@ static bool measure_all(struct al_audit_run *run, struct al_error *err)
 	return al_audit_run_check_modules(run, err);
 }
 
-static bool measure_pairs(struct al_audit_run *run, struct al_error *err)
-{
-	const struct al_audit_asked *o = run->options;
-	const struct al_measured_modules pairs = {run->session, &o->layout, &run->audit,
-		run->measured, run->n_measured};
-
-	return (!o->is_across || al_pairs_across(&pairs, &run->across, err))
-		&& (!o->against || al_pairs_against(&pairs, o->against, &run->against, err));
-}
-
 static bool count_not_finite(struct al_audit_run *run, struct al_error *err)
 {
 	const struct al_checkpoint *checkpoint = &run->opened.checkpoint;
@@ -118,16 +103,6 @@ static bool count_not_finite(struct al_audit_run *run, struct al_error *err)
 
 	al_audit_run_mark_counted(run, is_counted);
 	return al_checkpoint_count_not_finite(checkpoint, is_counted, run->not_finite, err);
-}
-
-/* What conversions cost on tokens. */
-static bool measure_conversions(struct al_audit_run *run, struct al_error *err)
-{
-	const struct al_audit_asked *o = run->options;
-
-	return !al_input_is_given(&o->input)
-		|| al_frontier_add(run->session, &run->opened,
-			al_covariance_calibration(&run->covariance), &o->input, o->figures, err);
 }
 
 /* ---- the command ---- */
@@ -147,8 +122,9 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 		return false;
 	run.take_matrix = take_matrix;
 	run.taker = &run;
-	bool ok = measure_all(&run, err) && measure_pairs(&run, err) && count_not_finite(&run, err)
-		&& al_audit_run_answer(&run, err) && measure_conversions(&run, err);
+	bool ok = measure_all(&run, err) && al_audit_run_pairs(&run, err)
+		&& count_not_finite(&run, err) && al_audit_run_answer(&run, err)
+		&& al_audit_run_frontier(&run, err);
 	al_audit_run_finish(&run);
 	return ok;
 }

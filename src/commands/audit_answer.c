@@ -1,6 +1,4 @@
 /* An audit's answer: tables finished, noted, written, drawn, and what of them people read. */
-#include "commands/audit_figures.h"
-#include "commands/audit_report.h"
 #include "commands/audit_run.h"
 
 #include "audit/notes.h"

@@ -1,5 +1,5 @@
 /* The figures of an audit, as measurements describe them. */
-#include "commands/audit_figures.h"
+#include "commands/audit_run.h"
 
 #include <string.h>
 

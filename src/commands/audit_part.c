@@ -83,21 +83,21 @@ const char *al_shard_fingerprint(struct al_arena *arena, const struct al_text *t
 
 enum { MOST_INPUT_BYTES = 1 << 30 };
 
-static bool say_file(struct al_fragment *f, const char *name, const char *path,
+static bool say_file(struct al_shard_file *f, const char *name, const char *path,
 	struct al_error *err)
 {
 	struct al_text text;
 
 	if (!al_file_read(&text, path, MOST_INPUT_BYTES, err))
 		return false;
-	al_fragment_say(f, name, al_shard_fingerprint(&f->arena, &text));
+	al_shard_file_say(f, name, al_shard_fingerprint(&f->arena, &text));
 	al_text_finish(&text);
 	return true;
 }
 
 /* The same tokens of the same model are the same calibration. Of a folder of matrices each is read
  * by one part alone. */
-static bool say_covariance(struct al_fragment *f, const struct al_covariance *covariance,
+static bool say_covariance(struct al_shard_file *f, const struct al_covariance *covariance,
 	struct al_error *err)
 {
 	const struct al_calibration *c = al_covariance_calibration(covariance);
@@ -108,25 +108,26 @@ static bool say_covariance(struct al_fragment *f, const struct al_covariance *co
 	hash = al_hash(hash, &c->source, sizeof(c->source));
 	hash = al_hash(hash, &c->n_queries, sizeof(c->n_queries));
 	hash = al_hash(hash, c->sequences, c->n_sequences * sizeof(*c->sequences));
-	al_fragment_say(f, "calibration", al_fingerprint_text(&f->arena, hash));
+	al_shard_file_say(f, "calibration", al_fingerprint_text(&f->arena, hash));
 	return true;
 }
 
-bool al_audit_summarize(const struct al_audit_run *run, struct al_fragment *f, struct al_error *err)
+bool al_audit_summarize(const struct al_audit_run *run, struct al_shard_file *f,
+	struct al_error *err)
 {
 	const struct al_audit_asked *o = run->options;
 	const struct al_json *config = &run->opened.view.config;
 	const struct al_text text = {.data = config->text, .length = config->length};
 	const struct al_texts options = al_options_texts(al_audit_shaping, o, &f->arena);
 
-	al_fragment_say(f, "attnledger", al_version());
-	al_fragment_say(f, "header",
+	al_shard_file_say(f, "attnledger", al_version());
+	al_shard_file_say(f, "header",
 		al_fingerprint_text(&f->arena, run->opened.checkpoint.header_hash));
 	for (size_t i = 0; i < options.n; i++)
-		al_fragment_say(f,
+		al_shard_file_say(f,
 			al_strndup(&f->arena, options.items[i], strcspn(options.items[i], "=")),
 			options.items[i]);
-	al_fragment_say(f, "configuration", al_shard_fingerprint(&f->arena, &text));
+	al_shard_file_say(f, "configuration", al_shard_fingerprint(&f->arena, &text));
 	return (!o->calibration || say_covariance(f, &run->covariance, err))
 		&& (!o->layout.layout || say_file(f, "layout", o->layout.layout, err));
 }

@@ -4,7 +4,17 @@
 #define ATTNLEDGER_COMMANDS_AUDIT_PART_H
 
 #include "commands/audit_run.h"
-#include "audit/shard/fragment.h"
+#include "audit/shard/shard.h"
+
+enum { AL_MOST_SHARDS = 9999 };
+
+struct al_shard_of {
+	int64_t shard, n_shards; /* I, from 1 on, and N */
+};
+
+/* "3/4", or "auto": rank 2 of 4 as mpirun or srun set it in the environment. */
+bool al_shard_of_read(const char *text, struct al_shard_of *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The shard, from 1 on, of each of the checkpoint's modules, by size; 0: it isn't chosen. */
 const int64_t *al_audit_deal_modules(const struct al_audit_run *run, int64_t n_shards);
@@ -16,7 +26,7 @@ const bool *al_audit_deal_tensors(const struct al_audit_run *run, const int64_t 
 
 /* Says what shapes the answer: the program, the checkpoint's header, options, and fingerprints of
  * what is read beside the checkpoint: config, layout, calibration. */
-bool al_audit_summarize(const struct al_audit_run *run, struct al_fragment *fragment,
+bool al_audit_summarize(const struct al_audit_run *run, struct al_shard_file *shard,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* "shard-1-of-4" */

@@ -1,5 +1,5 @@
 /* audit --report FILE: what the page shows, and how it is headed. */
-#include "commands/audit_report.h"
+#include "commands/audit_run.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -9,6 +9,17 @@
 #include "commands/input.h"
 #include "commands/progress.h"
 
+/* How wide figures are: a page's text, or a column of two. */
+enum al_drawing_width { AL_DRAWN_PAGE, AL_DRAWN_COLUMN, AL_N_DRAWING_WIDTHS };
+extern const char *const al_drawing_width_names[AL_N_DRAWING_WIDTHS];
+
+/* The option of commands that draw them: an int in their struct of options. */
+#define AL_DRAWING_WIDTH_ROW(type, at) \
+	OPTION_CHOICE(type, at, "width", "page|column", \
+		"figures as wide as a page's text (default) or as a column of two: their type is " \
+		"then not shrunk", \
+		.words = al_drawing_width_names, .n_words = AL_N_DRAWING_WIDTHS)
+
 struct al_audit_asked {
 	struct al_output_options output;
 	struct al_layout_options layout;
@@ -92,5 +103,33 @@ const struct al_table *al_audit_run_table(const struct al_audit_run *run, const 
 /* Finishes the tables, writes those of --tables, draws the figures of --figures, and takes what is
  * to be read into the session's answer. */
 bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
+
+/* audit_figures.c: adds to the files what the tables (beside al_measurements, NULL where not
+ * wanted) hold, in a folder, as PDF, SVG and PNG: each measurement says which figures its table
+ * makes. */
+bool al_audit_figures_draw(struct al_files *files, const char *folder, enum al_drawing_width width,
+	struct al_table *const *tables, struct al_error *err) AL_MUST_CHECK;
+
+/* audit_report.c: the page of --report, where it is asked for. */
+void al_audit_report_add(struct al_audit_run *run);
+
+/* pairs.c: what is measured of heads of different modules, and of heads of two checkpoints. */
+bool al_audit_run_pairs(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
+
+/* frontier.c: what conversions cost on tokens, where there are any: a table of the answer and, with
+ * --figures, a figure. */
+bool al_audit_run_frontier(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
+
+/* audit_shard.c: --shard I/N, a part of the audit, measured and written for `merge`. */
+bool al_audit_shard(struct al_session *session, const struct al_audit_asked *options,
+	const char *path, const char *config, struct al_error *err) AL_MUST_CHECK;
+
+/* Does the folder hold a part of an audit? */
+bool al_holds_shards(const char *folder);
+
+/* merge_audit.c: the parts in the folders that the session names, answered as one audit. Of `asked`
+ * it takes the files to be written; `checkpoint` is where it is now; NULL: where it was. */
+bool al_merge_audit(struct al_session *session, const struct al_audit_asked *asked,
+	const char *checkpoint, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -1,20 +1,14 @@
 /* A part of an audit. One module's rows are in memory at a time. */
-#include "commands/audit_shard.h"
-
 #include "base/fingerprint.h"
 #include "formats/finite.h"
 #include "commands/audit_part.h"
-#include "commands/launcher.h"
 
-/* A module or a matrix, and the fingerprint of its file. */
+/* A row of the manifest's lists: a module or a matrix with the fingerprint of its file, or a tensor
+ * with numbers that aren't finite. */
 struct listed {
 	const char *name, *fingerprint;
-	const char *left_out; /* why it wasn't measured: it has no file */
-};
-
-struct counted {
-	const char *tensor;
-	int64_t n;
+	const char *left_out; /* why a module has no file */
+	int64_t count; /* of the tensor's numbers */
 };
 
 enum { MODULES, MATRICES, NOT_FINITE, N_LISTS };
@@ -24,7 +18,7 @@ struct sharding {
 	struct al_shard_of part;
 	const char *folder, *stem; /* of files' names */
 	const int64_t *shards; /* of the checkpoint's modules */
-	struct al_fragment manifest;
+	struct al_shard_file manifest;
 	struct al_table lists[N_LISTS]; /* of the manifest */
 	struct al_table *answer;
 };
@@ -49,34 +43,29 @@ static bool check_options(const struct al_audit_asked *o, struct al_error *err)
 
 /* ---- lists ---- */
 
-static const struct al_table_field module_fields[] = {
-	{{.key = "module"}, AL_MEMBER(struct listed, name)},
-	{{.key = "fingerprint"}, AL_MEMBER(struct listed, fingerprint)},
-	{{.key = "left_out"}, AL_MEMBER(struct listed, left_out)},
-	AL_FIELDS_END,
-};
+enum { OF_MODULE = 1, OF_MATRIX = 2, OF_TENSOR = 4, OF_FILE = 8 };
 
-static const struct al_table_field matrix_fields[] = {
-	{{.key = "matrix"}, AL_MEMBER(struct listed, name)},
-	{{.key = "fingerprint"}, AL_MEMBER(struct listed, fingerprint)},
-	AL_FIELDS_END,
-};
-
-static const struct al_table_field count_fields[] = {
-	{{.key = "tensor"}, AL_MEMBER(struct counted, tensor)},
-	{{.key = "count"}, AL_MEMBER(struct counted, n)},
+static const struct al_table_field list_fields[] = {
+	{{.key = "module"}, AL_MEMBER(struct listed, name), .when = OF_MODULE},
+	{{.key = "matrix"}, AL_MEMBER(struct listed, name), .when = OF_MATRIX},
+	{{.key = "tensor"}, AL_MEMBER(struct listed, name), .when = OF_TENSOR},
+	{{.key = "fingerprint"}, AL_MEMBER(struct listed, fingerprint), .when = OF_FILE},
+	{{.key = "left_out"}, AL_MEMBER(struct listed, left_out), .when = OF_MODULE},
+	{{.key = "count"}, AL_MEMBER(struct listed, count), .when = OF_TENSOR},
 	AL_FIELDS_END,
 };
 
 static void begin_lists(struct sharding *s)
 {
-	static const char *const ids[N_LISTS] = {"modules", "matrices", "not_finite"};
-	static const struct al_table_field *const fields[N_LISTS] = {module_fields, matrix_fields,
-		count_fields};
+	static const struct {
+		const char *id;
+		unsigned shown;
+	} lists[N_LISTS] = {{"modules", OF_MODULE | OF_FILE}, {"matrices", OF_MATRIX | OF_FILE},
+		{"not_finite", OF_TENSOR}};
 
 	for (size_t i = 0; i < N_LISTS; i++) {
-		al_table_init(&s->lists[i], ids[i], "");
-		al_table_add_fields(&s->lists[i], fields[i], 0);
+		al_table_init(&s->lists[i], lists[i].id, "");
+		al_table_add_fields(&s->lists[i], list_fields, lists[i].shown);
 	}
 }
 
@@ -93,8 +82,8 @@ static bool take_matrix(void *context, const char *name, const struct al_text *c
 	struct al_error *err)
 {
 	struct sharding *s = context;
-	const struct listed matrix = {name, al_shard_fingerprint(&s->run.session->arena, content),
-		NULL};
+	const struct listed matrix = {.name = name,
+		.fingerprint = al_shard_fingerprint(&s->run.session->arena, content)};
 
 	al_table_add_record(&s->lists[MATRICES], &matrix);
 	return put(s, name, content, err);
@@ -119,34 +108,27 @@ static const struct al_table_field answer_fields[] = {
 };
 
 /* Every table that was begun, also without rows. */
-static void write_tables(const struct al_audit_run *run, struct answered *answered,
-	struct al_text *out)
-{
-	const struct al_table *tables[AL_N_MEASUREMENTS];
-	struct al_fragment rows;
-	size_t n = 0;
-
-	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
-		if (run->tables[i]) {
-			answered->n_rows += run->tables[i]->n_rows;
-			tables[n++] = run->tables[i];
-		}
-	al_fragment_init(&rows, "");
-	al_fragment_say(&rows, "module", answered->module);
-	al_fragment_write(&rows, tables, n, out);
-	al_fragment_finish(&rows);
-}
-
 static bool put_tables(struct sharding *s, size_t place, struct listed *module,
 	struct al_error *err)
 {
 	const struct al_attention *attention = &s->run.opened.view.modules[place];
 	struct answered answered = {.module = attention->name, .layer = attention->layer};
+	const struct al_table *tables[AL_N_MEASUREMENTS];
 	struct al_arena *arena = &s->run.session->arena;
+	struct al_shard_file rows;
 	struct al_text text;
+	size_t n = 0;
 
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (s->run.tables[i]) {
+			answered.n_rows += s->run.tables[i]->n_rows;
+			tables[n++] = s->run.tables[i];
+		}
+	al_shard_file_init(&rows, "");
+	al_shard_file_say(&rows, "module", attention->name);
 	al_text_init(&text);
-	write_tables(&s->run, &answered, &text);
+	al_shard_file_write(&rows, tables, n, &text);
+	al_shard_file_finish(&rows);
 	answered.n_bytes = text.length;
 	al_table_add_record(s->answer, &answered);
 	module->fingerprint = al_shard_fingerprint(arena, &text);
@@ -209,7 +191,8 @@ static bool count_not_finite(struct sharding *s, struct al_error *err)
 	for (size_t i = 0; i < n; i++)
 		if (run->not_finite[i])
 			al_table_add_record(&s->lists[NOT_FINITE],
-				&(struct counted){checkpoint->tensors[i].name, run->not_finite[i]});
+				&(struct listed){.name = checkpoint->tensors[i].name,
+					.count = run->not_finite[i]});
 	return true;
 }
 
@@ -217,22 +200,22 @@ static bool describe(struct sharding *s, const char *config, struct al_error *er
 {
 	const struct al_audit_run *run = &s->run;
 	const struct al_audit_asked *o = run->options;
-	struct al_fragment *m = &s->manifest;
+	struct al_shard_file *m = &s->manifest;
 	uint64_t source;
 
-	al_fragment_say(m, "shard", al_format(&m->arena, "%lld", (long long)s->part.shard));
-	al_fragment_say(m, "shards", al_format(&m->arena, "%lld", (long long)s->part.n_shards));
-	al_fragment_say(m, "checkpoint", run->opened.checkpoint.path);
-	al_fragment_say(m, "config", config);
-	al_fragment_say(m, "kernel", run->kernel);
-	al_fragment_say(m, "kernel_note", run->kernel_note);
-	al_fragment_say(m, "tables", o->tables ? "--tables" : NULL);
-	al_fragment_say(m, "figures", o->figures ? "--figures" : NULL);
-	al_fragment_say(m, "report", o->report ? "--report" : NULL);
+	al_shard_file_say(m, "shard", al_format(&m->arena, "%lld", (long long)s->part.shard));
+	al_shard_file_say(m, "shards", al_format(&m->arena, "%lld", (long long)s->part.n_shards));
+	al_shard_file_say(m, "checkpoint", run->opened.checkpoint.path);
+	al_shard_file_say(m, "config", config);
+	al_shard_file_say(m, "kernel", run->kernel);
+	al_shard_file_say(m, "kernel_note", run->kernel_note);
+	al_shard_file_say(m, "tables", o->tables ? "--tables" : NULL);
+	al_shard_file_say(m, "figures", o->figures ? "--figures" : NULL);
+	al_shard_file_say(m, "report", o->report ? "--report" : NULL);
 	if (!al_audit_summarize(run, m, err)
 		|| !al_checkpoint_hash(&run->opened.checkpoint, &source, err))
 		return false;
-	al_fragment_say(m, "source", al_fingerprint_text(&m->arena, source));
+	al_shard_file_say(m, "source", al_fingerprint_text(&m->arena, source));
 	return true;
 }
 
@@ -254,7 +237,7 @@ static void put_manifest(struct sharding *s)
 
 	for (size_t i = 0; i < N_LISTS; i++)
 		lists[i] = &s->lists[i];
-	al_fragment_write(&s->manifest, lists, N_LISTS,
+	al_shard_file_write(&s->manifest, lists, N_LISTS,
 		al_files_add(&session->files, s->folder, s->stem, "json"));
 	al_opened_checkpoint_note(&s->run.opened, s->answer);
 	if (lists[MODULES]->n_rows == 0)
@@ -298,12 +281,12 @@ bool al_audit_shard(struct al_session *session, const struct al_audit_asked *opt
 	if (!check_options(options, err) || !al_shard_of_read(options->shard, &s.part, err)
 		|| !al_audit_run_init(&s.run, session, options, path, config, err))
 		return false;
-	al_fragment_init(&s.manifest, "");
+	al_shard_file_init(&s.manifest, "");
 	begin_lists(&s);
 	bool ok = run_shard(&s, config, err);
 	for (size_t i = 0; i < N_LISTS; i++)
 		al_table_finish(&s.lists[i]);
-	al_fragment_finish(&s.manifest);
+	al_shard_file_finish(&s.manifest);
 	al_audit_run_finish(&s.run);
 	return ok;
 }

@@ -1,5 +1,5 @@
 /* audit --tokens: what conversions of the checkpoint cost, measured and drawn. */
-#include "commands/frontier.h"
+#include "commands/audit_run.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "commands/draw.h"
-#include "commands/progress.h"
 #include "compress/frontier.h"
 
 static const char *setting_of(struct al_table *table, const struct al_candidate *c)
@@ -166,47 +165,45 @@ static bool draw(struct al_session *session, const struct al_table *table,
 		.legend = true,
 	};
 
-	return !folder
-		|| (al_folder_make(folder, err)
-			&& al_draw_into(&session->files, &figure, table, folder, err));
+	return al_folder_make(folder, err)
+		&& al_draw_into(&session->files, &figure, table, folder, err);
 }
 
-static bool measure(struct al_session *session, struct al_network *network,
-	const struct al_calibration *calibration, const struct al_batch *all, const char *figures,
-	struct al_error *err)
+static bool measure(struct al_audit_run *run, struct al_running *model, struct al_error *err)
 {
-	struct al_progress progress;
-	const struct al_watch watch = {al_progress_show, &progress};
+	const struct al_calibration *calibration = al_covariance_calibration(&run->covariance);
+	const struct al_watch watch = {al_progress_show, &run->progress};
+	const char *figures = run->options->figures;
 	struct al_frontier frontier;
 
-	al_progress_init(&progress, session, network->view->checkpoint->path);
-	bool ok = al_frontier_find(&frontier, network, calibration, all, &watch, err);
-	al_progress_finish(&progress);
-	if (!ok)
+	run->progress.whole = run->opened.checkpoint.path;
+	if (!al_frontier_find(&frontier, &model->network, calibration, &model->all, &watch, err))
 		return false;
-	struct al_table *table = al_session_table(session, "frontier",
+	struct al_table *table = al_session_table(run->session, "frontier",
 		"What conversions cost, measured");
+	bool ok = true;
 	al_table_add_fields(table, fields, 0);
 	for (size_t i = 0; i < frontier.n; i++)
 		add_row(table, &frontier.items[i]);
 	if (frontier.n > 0) {
-		add_notes(table, &frontier, calibration, all);
-		ok = draw(session, table, &frontier, describe_sample(table, calibration, all),
-			figures, err);
+		add_notes(table, &frontier, calibration, &model->all);
+		ok = !figures
+			|| draw(run->session, table, &frontier,
+				describe_sample(table, calibration, &model->all), figures, err);
 	}
 	free(frontier.items);
 	return ok;
 }
 
-bool al_frontier_add(struct al_session *session, struct al_opened_checkpoint *opened,
-	const struct al_calibration *calibration, const struct al_input_options *input,
-	const char *figures, struct al_error *err)
+bool al_audit_run_frontier(struct al_audit_run *run, struct al_error *err)
 {
-	struct al_running running;
+	struct al_running model;
 
-	if (!al_running_begin(&running, &opened->view, input, err))
+	if (!al_input_is_given(&run->options->input))
+		return true;
+	if (!al_running_begin(&model, &run->opened.view, &run->options->input, err))
 		return false;
-	bool ok = measure(session, &running.network, calibration, &running.all, figures, err);
-	al_running_end(&running);
+	bool ok = measure(run, &model, err);
+	al_running_end(&model);
 	return ok;
 }

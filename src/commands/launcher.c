@@ -3,7 +3,7 @@
  * Under Slurm `mpirun` starts processes within a step whose variables they inherit, so Slurm's are
  * those of the outermost launcher, and are asked last. Open MPI and an MPI that speaks PMI don't
  * start each other: where both have numbered a process, their numbers are one. */
-#include "commands/launcher.h"
+#include "commands/audit_part.h"
 
 #include <stdlib.h>
 #include <string.h>

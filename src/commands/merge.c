@@ -4,14 +4,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "commands/audit_figures.h"
+#include "commands/audit_run.h"
 #include "commands/calibration.h"
-#include "commands/merge_audit.h"
 
 struct merge_options {
 	struct al_output_options output;
 	const char *target; /* a folder or the answer's file */
-	struct al_merge_audit audit;
+	const char *checkpoint; /* where an audit's is now */
+	struct al_audit_asked audit; /* what it writes */
 };
 
 static const struct al_option_row target_rows[] = {
@@ -23,7 +23,7 @@ static const struct al_option_row target_rows[] = {
 };
 
 static const struct al_option_row audit_rows[] = {
-	OPTION_TEXT(struct merge_options, audit.checkpoint, "checkpoint", "PATH",
+	OPTION_TEXT(struct merge_options, checkpoint, "checkpoint", "PATH",
 		"an audit: where its checkpoint is now"),
 	OPTION_TEXT(struct merge_options, audit.tables, "tables", "DIR",
 		"an audit: as `audit --tables`, with which its shards were measured"),
@@ -100,7 +100,7 @@ static bool merge_calibrations(struct al_session *session, struct al_error *err)
 static bool holds_audit(const struct al_session *session)
 {
 	for (size_t i = 0; al_session_word(session, i); i++)
-		if (al_holds_fragments(al_session_word(session, i)))
+		if (al_holds_shards(al_session_word(session, i)))
 			return true;
 	return false;
 }
@@ -112,7 +112,7 @@ static bool run_merge(struct al_session *session, struct al_error *err)
 	if (!holds_audit(session))
 		return merge_calibrations(session, err);
 	return (!o->target || al_session_answer_to(session, o->target, err))
-		&& al_merge_audit(session, &o->audit, err);
+		&& al_merge_audit(session, &o->audit, o->checkpoint, err);
 }
 
 const struct al_command al_command_merge = {

@@ -1,7 +1,5 @@
 /* Parts of an audit, merged: their rows in the order of modules, then what `audit` does when all is
  * measured. */
-#include "commands/merge_audit.h"
-
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
@@ -12,13 +10,12 @@
 
 #include "base/file.h"
 #include "commands/audit_part.h"
-#include "commands/launcher.h"
 
 enum { MOST_FILE_BYTES = 1 << 30 };
 
 /* A manifest that was read. */
 struct part {
-	struct al_fragment manifest;
+	struct al_shard_file manifest;
 	struct al_shard_of of;
 };
 
@@ -43,7 +40,7 @@ static bool is_manifest(const char *name)
 		&& strcmp(name + n, ".json") == 0;
 }
 
-bool al_holds_fragments(const char *folder)
+bool al_holds_shards(const char *folder)
 {
 	DIR *stream = opendir(folder);
 	bool is_found = false;
@@ -58,16 +55,16 @@ bool al_holds_fragments(const char *folder)
 
 /* Reads a file of facts and tables; `fingerprint` is what a manifest lists, or NULL. One that is
  * broken says where; one that is whole and another is told by its fingerprint. */
-static bool read_fragment(struct al_fragment *f, const char *path, const char *fingerprint,
+static bool read_shard(struct al_shard_file *f, const char *path, const char *fingerprint,
 	struct al_error *err)
 {
 	struct al_text text;
 
 	if (!al_file_read(&text, path, MOST_FILE_BYTES, err))
 		return false;
-	bool ok = al_fragment_parse(f, path, text.data, text.length, err);
+	bool ok = al_shard_file_parse(f, path, text.data, text.length, err);
 	if (ok && fingerprint && strcmp(al_shard_fingerprint(&f->arena, &text), fingerprint) != 0) {
-		al_fragment_finish(f);
+		al_shard_file_finish(f);
 		ok = al_fail(err, AL_EINPUT, "%s: isn't what its manifest lists", path);
 	}
 	al_text_finish(&text);
@@ -78,15 +75,15 @@ static bool read_part(struct merging *m, const char *path, struct al_error *err)
 {
 	struct part part;
 
-	if (!read_fragment(&part.manifest, path, NULL, err))
+	if (!read_shard(&part.manifest, path, NULL, err))
 		return false;
 	m->parts = al_grow(&m->session->arena, m->parts, m->n_parts, &m->parts_room,
 		sizeof(*m->parts));
 	m->parts[m->n_parts++] = part;
-	const char *shard = al_fragment_fact(&part.manifest, "shard");
-	const char *n_shards = al_fragment_fact(&part.manifest, "shards");
-	const char *checkpoint = al_fragment_fact(&part.manifest, "checkpoint");
-	const char *kernel = al_fragment_fact(&part.manifest, "kernel");
+	const char *shard = al_shard_file_fact(&part.manifest, "shard");
+	const char *n_shards = al_shard_file_fact(&part.manifest, "shards");
+	const char *checkpoint = al_shard_file_fact(&part.manifest, "checkpoint");
+	const char *kernel = al_shard_file_fact(&part.manifest, "kernel");
 	if (!shard || !n_shards || !checkpoint || !kernel)
 		return al_fail(err, AL_EINPUT,
 			"%s: expected facts \"shard\", \"shards\", \"checkpoint\" and \"kernel\"",
@@ -132,12 +129,12 @@ static bool is_own(const char *fact)
 }
 
 /* What shapes the answer is the same of both, as far as `f` says it. */
-static bool check_facts(const struct al_fragment *f, const struct al_fragment *other,
+static bool check_facts(const struct al_shard_file *f, const struct al_shard_file *other,
 	struct al_error *err)
 {
 	for (size_t i = 0; i < f->n_facts; i++) {
 		const char *name = f->facts[i].name, *here = f->facts[i].value;
-		const char *there = al_fragment_fact(other, name);
+		const char *there = al_shard_file_fact(other, name);
 		if (is_own(name) || (there && strcmp(here, there) == 0))
 			continue;
 		const bool is_option = strncmp(here, "--", 2) == 0;
@@ -155,9 +152,9 @@ static bool read_parts(struct merging *m, struct al_error *err)
 		if (!read_folder(m, al_session_word(m->session, i), err))
 			return false;
 	qsort(m->parts, m->n_parts, sizeof(*m->parts), compare_parts);
-	const struct al_fragment *first = &m->parts[0].manifest;
+	const struct al_shard_file *first = &m->parts[0].manifest;
 	for (size_t i = 1; i < m->n_parts; i++) {
-		const struct al_fragment *part = &m->parts[i].manifest;
+		const struct al_shard_file *part = &m->parts[i].manifest;
 		if (!check_facts(first, part, err) || !check_facts(part, first, err))
 			return false;
 		if (m->parts[i].of.shard == m->parts[i - 1].of.shard)
@@ -169,10 +166,9 @@ static bool read_parts(struct merging *m, struct al_error *err)
 
 /* ---- the audit that they are of ---- */
 
-static bool read_options(struct merging *m, const struct al_merge_audit *options,
-	struct al_error *err)
+static bool read_options(struct merging *m, struct al_error *err)
 {
-	const struct al_fragment *first = &m->parts[0].manifest;
+	const struct al_shard_file *first = &m->parts[0].manifest;
 	struct al_arena *arena = &m->session->arena;
 	char **argv = al_new_array(arena, char *, first->n_facts + 1);
 	struct al_command_line line;
@@ -184,46 +180,33 @@ static bool read_options(struct merging *m, const struct al_merge_audit *options
 	if (!al_command_line_split(&line, arena, n, argv, al_audit_shaping, err)
 		|| !al_command_line_read(&line, arena, al_audit_shaping, &m->asked, err))
 		return al_in(err, "%s", first->path);
-	m->asked.output = *m->session->output;
-	m->asked.tables = options->tables;
-	m->asked.figures = options->figures;
-	m->asked.report = options->report;
-	m->asked.width = options->width;
 	return true;
 }
 
 /* The matrices and the tables for files alone are there where they were measured. */
 static bool check_files(const struct merging *m, struct al_error *err)
 {
-	const struct al_fragment *first = &m->parts[0].manifest;
-	const bool has_tables = al_fragment_fact(first, "tables");
-	const bool has_figures = has_tables || al_fragment_fact(first, "figures");
-	const char *missing = m->asked.tables && !has_tables		? "--tables"
-		: m->asked.figures && !has_figures			? "--figures"
-		: m->asked.report && !al_fragment_fact(first, "report") ? "--report"
-									: NULL;
+	const struct al_shard_file *first = &m->parts[0].manifest;
+	const bool has_tables = al_shard_file_fact(first, "tables");
+	const bool has_figures = has_tables || al_shard_file_fact(first, "figures");
+	const char *missing = m->asked.tables && !has_tables		  ? "--tables"
+		: m->asked.figures && !has_figures			  ? "--figures"
+		: m->asked.report && !al_shard_file_fact(first, "report") ? "--report"
+									  : NULL;
 
 	return !missing
 		|| al_fail(err, AL_EINPUT, "%s: %s was measured without it", missing, first->path);
 }
 
-static bool check_checkpoint(const struct merging *m, const char *path, struct al_error *err)
-{
-	return access(path, F_OK) == 0
-		|| al_fail(err, AL_EINPUT,
-			"%s, of which %s is: %s; --checkpoint PATH says where it is now", path,
-			m->parts[0].manifest.path, strerror(errno));
-}
-
 /* The checkpoint by its headers alone: numbers were compared where they were read. */
 static bool check_same(const struct merging *m, struct al_error *err)
 {
-	struct al_fragment here;
+	struct al_shard_file here;
 
-	al_fragment_init(&here, "what is there now");
+	al_shard_file_init(&here, "what is there now");
 	bool ok = al_audit_summarize(&m->run, &here, err)
 		&& check_facts(&here, &m->parts[0].manifest, err);
-	al_fragment_finish(&here);
+	al_shard_file_finish(&here);
 	return ok;
 }
 
@@ -256,36 +239,30 @@ static bool check_parts(const struct merging *m, struct al_error *err)
 
 /* ---- rows ---- */
 
-static bool check_columns(const struct al_table *table, const struct al_fragment *rows,
-	const struct al_table *from, struct al_error *err)
+static bool has_columns_of(const struct al_table *from, const struct al_table *table)
 {
-	bool is_same = from && from->n_columns == table->n_columns;
+	bool is_same = from->n_columns == table->n_columns;
 
 	for (size_t i = 0; is_same && i < table->n_columns; i++)
 		is_same = strcmp(from->columns[i].key, table->columns[i].key) == 0;
-	return is_same
-		|| al_fail(err, AL_EINPUT, "%s: %s table \"%s\"", rows->path,
-			from ? "has other columns in its" : "has no", table->id);
+	return is_same;
 }
 
-static void copy_rows(struct al_table *table, const struct al_table *from)
+static bool take_table(struct al_table *table, const struct al_shard_file *rows,
+	struct al_error *err)
 {
+	const struct al_table *from = al_shard_file_table(rows, table->id);
+
+	if (!from || !has_columns_of(from, table))
+		return al_fail(err, AL_EINPUT, "%s: %s table \"%s\"", rows->path,
+			from ? "has other columns in its" : "has no", table->id);
+	for (size_t i = 0; i < from->n_notes; i++)
+		al_table_note(table, "%s", from->notes[i]);
 	for (size_t row = 0; row < from->n_rows; row++) {
 		struct al_cell *cells = al_table_add_row(table);
 		for (size_t i = 0; i < table->n_columns; i++)
 			al_cell_copy(table, &cells[i], &from->rows[row][i]);
 	}
-}
-
-static bool take_table(struct al_table *table, const struct al_fragment *rows, struct al_error *err)
-{
-	const struct al_table *from = al_fragment_table(rows, table->id);
-
-	if (!check_columns(table, rows, from, err))
-		return false;
-	for (size_t i = 0; i < from->n_notes; i++)
-		al_table_note(table, "%s", from->notes[i]);
-	copy_rows(table, from);
 	return true;
 }
 
@@ -303,14 +280,14 @@ static bool take_tables(struct merging *m, const struct part *part, size_t place
 	const char *fingerprint, struct al_error *err)
 {
 	const char *name = al_format(&m->session->arena, "%zu.json", place);
-	struct al_fragment rows;
+	struct al_shard_file rows;
 	bool ok = true;
 
-	if (!read_fragment(&rows, path_beside(m, part, name), fingerprint, err))
+	if (!read_shard(&rows, path_beside(m, part, name), fingerprint, err))
 		return false;
 	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
 		ok = !m->run.tables[i] || take_table(m->run.tables[i], &rows, err);
-	al_fragment_finish(&rows);
+	al_shard_file_finish(&rows);
 	al_audit_run_add_measured(&m->run, &m->run.opened.view.modules[place]);
 	return ok && al_audit_run_hand_on(&m->run, err);
 }
@@ -319,7 +296,7 @@ static bool take_tables(struct merging *m, const struct part *part, size_t place
 static const struct al_table *list_of(const struct part *part, const char *id)
 {
 	static const struct al_table none = {0};
-	const struct al_table *list = al_fragment_table(&part->manifest, id);
+	const struct al_table *list = al_shard_file_table(&part->manifest, id);
 
 	return list ? list : &none;
 }
@@ -371,17 +348,6 @@ static bool take_matrix(struct merging *m, const struct part *part, const char *
 	return ok;
 }
 
-static bool take_matrices(struct merging *m, const struct part *part, struct al_error *err)
-{
-	const struct al_table *matrices = list_of(part, "matrices");
-
-	for (size_t row = 0; m->asked.tables && row < matrices->n_rows; row++)
-		if (!take_matrix(m, part, al_table_text(matrices, row, "matrix"),
-			    al_table_text(matrices, row, "fingerprint"), err))
-			return false;
-	return true;
-}
-
 static bool take_counts(struct merging *m, const struct part *part, const bool *is_counted,
 	struct al_error *err)
 {
@@ -407,41 +373,36 @@ static bool take_rest(struct merging *m, struct al_error *err)
 		m->run.opened.checkpoint.n_tensors + 1);
 
 	al_audit_run_mark_counted(&m->run, is_counted);
-	for (size_t i = 0; i < m->n_parts; i++)
-		if (!take_matrices(m, &m->parts[i], err)
-			|| !take_counts(m, &m->parts[i], is_counted, err))
+	for (const struct part *part = m->parts; part < m->parts + m->n_parts; part++) {
+		const struct al_table *matrices = list_of(part, "matrices");
+		for (size_t row = 0; m->asked.tables && row < matrices->n_rows; row++)
+			if (!take_matrix(m, part, al_table_text(matrices, row, "matrix"),
+				    al_table_text(matrices, row, "fingerprint"), err))
+				return false;
+		if (!take_counts(m, part, is_counted, err))
 			return false;
-	return true;
-}
-
-static const char *kernel_of(const struct merging *m, size_t part)
-{
-	return al_fragment_fact(&m->parts[part].manifest, "kernel");
-}
-
-static bool is_first_with_kernel(const struct merging *m, size_t part)
-{
-	for (size_t i = 0; i < part; i++)
-		if (strcmp(kernel_of(m, i), kernel_of(m, part)) == 0)
-			return false;
+	}
 	return true;
 }
 
 /* Machines may differ: their numbers do in the last digits, and that is said. */
 static void take_kernels(struct merging *m)
 {
-	struct al_text kernels;
+	struct al_arena *arena = &m->session->arena;
+	const char **names = al_new_array(arena, const char *, m->n_parts), *all = "";
 	size_t n = 0;
 
-	al_text_init(&kernels);
-	for (size_t i = 0; i < m->n_parts; i++)
-		if (is_first_with_kernel(m, i))
-			al_text_addf(&kernels, "%s%s", n++ ? ", " : "", kernel_of(m, i));
-	m->run.kernel = al_strdup(&m->session->arena, kernels.data);
+	for (size_t i = 0; i < m->n_parts; i++) {
+		const char *kernel = al_shard_file_fact(&m->parts[i].manifest, "kernel");
+		if (al_find_name(kernel, names, n) >= 0)
+			continue;
+		all = al_format(arena, "%s%s%s", all, n ? ", " : "", kernel);
+		names[n++] = kernel;
+	}
+	m->run.kernel = all;
 	m->run.kernel_note = n == 1
-		? al_fragment_fact(&m->parts[0].manifest, "kernel_note")
+		? al_shard_file_fact(&m->parts[0].manifest, "kernel_note")
 		: "shards ran on different BLAS kernels, whose numbers differ in the last digits";
-	al_text_finish(&kernels);
 }
 
 /* ---- the answer ---- */
@@ -469,16 +430,17 @@ static void answer_as_audit(struct merging *m, const char *path, const char *con
 	m->session->style.command = "audit";
 }
 
-static bool merge(struct merging *m, const struct al_merge_audit *options, struct al_error *err)
+static bool merge(struct merging *m, const char *checkpoint, struct al_error *err)
 {
-	if (!read_parts(m, err) || !read_options(m, options, err) || !check_files(m, err))
+	if (!read_parts(m, err) || !read_options(m, err) || !check_files(m, err))
 		return false;
-	const struct al_fragment *first = &m->parts[0].manifest;
-	const char *path = options->checkpoint ? options->checkpoint
-					       : al_fragment_fact(first, "checkpoint");
-	const char *config = al_fragment_fact(first, "config");
-	if (!check_checkpoint(m, path, err))
-		return false;
+	const struct al_shard_file *first = &m->parts[0].manifest;
+	const char *path = checkpoint ? checkpoint : al_shard_file_fact(first, "checkpoint");
+	const char *config = al_shard_file_fact(first, "config");
+	if (access(path, F_OK) != 0)
+		return al_fail(err, AL_EINPUT,
+			"%s, of which %s is: %s; --checkpoint PATH says where it is now", path,
+			first->path, strerror(errno));
 	if (!al_audit_run_init(&m->run, m->session, &m->asked, path, config, err))
 		return al_in(err, "%s, measured as %s was", path, first->path);
 	answer_as_audit(m, path, config);
@@ -487,13 +449,15 @@ static bool merge(struct merging *m, const struct al_merge_audit *options, struc
 	return ok;
 }
 
-bool al_merge_audit(struct al_session *session, const struct al_merge_audit *options,
-	struct al_error *err)
+bool al_merge_audit(struct al_session *session, const struct al_audit_asked *asked,
+	const char *checkpoint, struct al_error *err)
 {
-	struct merging m = {.session = session};
-	bool ok = merge(&m, options, err);
+	struct merging m = {.session = session, .asked = *asked};
+
+	m.asked.output = *session->output;
+	bool ok = merge(&m, checkpoint, err);
 
 	for (size_t i = 0; i < m.n_parts; i++)
-		al_fragment_finish(&m.parts[i].manifest);
+		al_shard_file_finish(&m.parts[i].manifest);
 	return ok;
 }

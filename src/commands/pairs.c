@@ -1,12 +1,11 @@
 /* Pairs: the measurements of audit that need two modules at a time. */
-#include "commands/pairs.h"
+#include "commands/audit_run.h"
 
 #include <string.h>
 
 #include "audit/across.h"
 #include "audit/against.h"
 #include "formats/finite.h"
-#include "commands/progress.h"
 
 /* ---- different modules ---- */
 
@@ -19,20 +18,16 @@ static void show(void *progress, const char *a, const char *b, size_t done, size
 	al_arena_finish(&arena);
 }
 
-bool al_pairs_across(const struct al_measured_modules *pairs, struct al_table *table,
-	struct al_error *err)
+static bool measure_across(struct al_audit_run *run, struct al_error *err)
 {
-	struct al_progress progress;
-	const struct al_across_watch watch = {show, &progress};
+	const struct al_across_watch watch = {show, &run->progress};
 
-	al_table_init(table, "across",
+	al_table_init(&run->across, "across",
 		"Pairs of heads of different modules, the most similar first");
-	al_across_add_columns(table);
-	al_progress_init(&progress, pairs->session, pairs->audit->view->checkpoint->path);
-	bool ok = al_across_measure(pairs->audit, pairs->modules, pairs->n_modules, &watch, table,
+	al_across_add_columns(&run->across);
+	run->progress.whole = run->opened.checkpoint.path;
+	return al_across_measure(&run->audit, run->measured, run->n_measured, &watch, &run->across,
 		err);
-	al_progress_finish(&progress);
-	return ok;
 }
 
 /* ---- two checkpoints ---- */
@@ -45,8 +40,8 @@ static const struct al_attention *find_module(const struct al_model_view *view, 
 	return NULL;
 }
 
-static bool compare_module(const struct al_measured_modules *pairs, const struct al_audit *other,
-	const struct al_attention *a, struct al_table *table, struct al_error *err)
+static bool compare_module(struct al_audit_run *run, const struct al_audit *other,
+	const struct al_attention *a, struct al_error *err)
 {
 	const struct al_attention *b = find_module(other->view, a->name);
 	struct al_audit_module first, second;
@@ -55,9 +50,9 @@ static bool compare_module(const struct al_measured_modules *pairs, const struct
 		return al_fail(err, AL_EINPUT, "no module %s", a->name);
 	if (!al_against_check(a, b, err) || !al_audit_module_init(&second, other, b, err))
 		return false;
-	bool ok = al_audit_module_init(&first, pairs->audit, a, err);
+	bool ok = al_audit_module_init(&first, &run->audit, a, err);
 	if (ok) {
-		ok = al_against_add_module(&first, &second, table, err);
+		ok = al_against_add_module(&first, &second, &run->against, err);
 		al_audit_module_finish(&first);
 	}
 	al_audit_module_finish(&second);
@@ -65,22 +60,21 @@ static bool compare_module(const struct al_measured_modules *pairs, const struct
 }
 
 /* With the first checkpoint's config, if one was given: the shapes must be the same anyway. */
-bool al_pairs_against(const struct al_measured_modules *pairs, const char *path,
-	struct al_table *table, struct al_error *err)
+static bool measure_against(struct al_audit_run *run, struct al_error *err)
 {
-	struct al_session *session = pairs->session;
+	struct al_table *table = &run->against;
 	struct al_opened_checkpoint opened;
 	struct al_audit other;
 	bool ok = true;
 
 	al_table_init(table, "against", "Each head and its counterpart");
 	al_against_add_columns(table);
-	if (!al_opened_checkpoint_init(&opened, session, pairs->layout, path,
-		    al_session_word(session, 1), true, err))
+	if (!al_opened_checkpoint_init(&opened, run->session, &run->options->layout,
+		    run->options->against, al_session_word(run->session, 1), true, err))
 		return false;
-	al_audit_init(&other, &opened.view, &pairs->audit->options);
-	for (size_t i = 0; ok && i < pairs->n_modules; i++)
-		ok = compare_module(pairs, &other, pairs->modules[i], table, err);
+	al_audit_init(&other, &opened.view, &run->audit.options);
+	for (size_t i = 0; ok && i < run->n_measured; i++)
+		ok = compare_module(run, &other, run->measured[i], err);
 	ok = ok && al_checkpoint_note_not_finite(&opened.checkpoint, NULL, table, err)
 		&& al_checkpoint_check_unchanged(&opened.checkpoint, err);
 	al_table_note(table, "side by side with: %s", opened.checkpoint.path);
@@ -89,4 +83,10 @@ bool al_pairs_against(const struct al_measured_modules *pairs, const char *path,
 	al_audit_finish(&other);
 	al_opened_checkpoint_finish(&opened);
 	return ok;
+}
+
+bool al_audit_run_pairs(struct al_audit_run *run, struct al_error *err)
+{
+	return (!run->options->is_across || measure_across(run, err))
+		&& (!run->options->against || measure_against(run, err));
 }

@@ -7,7 +7,8 @@
  *
  *     block[dimension / 4][token][head][4]     heads filled up to threes, dimensions to fours
  *
- * Memory is read at the rate of the copy: a block of rows and its copy fit into the second cache. */
+ * Memory is read at the rate of the copy: a block of rows and its copy fit into the second
+ * cache. */
 #include "deacon/within.h"
 
 #include <stdlib.h>

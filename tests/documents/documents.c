@@ -17,7 +17,7 @@
 #include "ledger/quantise.h"
 #include "formats/checkpoint.h"
 #include "formats/npy.h"
-#include "audit/shard/fragment.h"
+#include "audit/shard/shard.h"
 #include "paper/lint.h"
 #include "scenario/csv.h"
 #include "scenario/scenario.h"
@@ -201,14 +201,14 @@ static bool parse_scenario(const char *text, size_t length, struct al_error *err
 
 /* ---- parts of an audit ---- */
 
-static bool parse_fragment(const char *text, size_t length, struct al_error *err)
+static bool parse_shard(const char *text, size_t length, struct al_error *err)
 {
-	struct al_fragment fragment;
+	struct al_shard_file shard;
 
 	if (!parse_json(text, length, err)
-		|| !al_fragment_parse(&fragment, "part.json", text, length, err))
+		|| !al_shard_file_parse(&shard, "part.json", text, length, err))
 		return false;
-	al_fragment_finish(&fragment);
+	al_shard_file_finish(&shard);
 	return true;
 }
 
@@ -475,8 +475,8 @@ const struct parser parsers[] = {
 		.files = "tests/data/quantised/[abcgq]*[a-z8t].json"},
 	{.name = "scenario", .parse = parse_scenario, .files = "scenarios/[c-w]*.json"},
 	{.name = "part of an audit",
-		.parse = parse_fragment,
-		.files = "tests/fuzz/corpus/fragment/[mr]*"},
+		.parse = parse_shard,
+		.files = "tests/fuzz/corpus/shard/[mr]*"},
 	{.name = "CSV",
 		.parse = parse_csv,
 		.texts = {"\xef\xbb\xbf"

@@ -6,7 +6,7 @@
 #include <math.h>
 
 #include "base/number.h"
-#include "audit/shard/fragment.h"
+#include "audit/shard/shard.h"
 
 static const double reals[] = {0, -0.0, 1, -3, .1, 1.0 / 3, DBL_MIN, DBL_TRUE_MIN, DBL_MAX,
 	-DBL_MAX, 1e15, 123456789012345680.0, 2.5e-7, NAN, INFINITY, -INFINITY};
@@ -51,7 +51,7 @@ static void gives_every_cell_back(void **state)
 {
 	struct al_table table, empty;
 	const struct al_table *tables[] = {&table, &empty};
-	struct al_fragment said, back;
+	struct al_shard_file said, back;
 	struct al_error err = {0};
 	struct al_text text;
 
@@ -59,26 +59,26 @@ static void gives_every_cell_back(void **state)
 	fill(&table);
 	al_table_init(&empty, "empty", "");
 	al_text_init(&text);
-	al_fragment_init(&said, "");
-	al_fragment_say(&said, "module", "layers.\"7\"");
-	al_fragment_say(&said, "config", NULL);
-	al_fragment_write(&said, tables, 2, &text);
-	if (!al_fragment_parse(&back, "t", text.data, text.length, &err))
+	al_shard_file_init(&said, "");
+	al_shard_file_say(&said, "module", "layers.\"7\"");
+	al_shard_file_say(&said, "config", NULL);
+	al_shard_file_write(&said, tables, 2, &text);
+	if (!al_shard_file_parse(&back, "t", text.data, text.length, &err))
 		fail_msg("%s", err.message);
-	assert_string_equal(al_fragment_fact(&back, "module"), "layers.\"7\"");
-	assert_null(al_fragment_fact(&back, "config"));
+	assert_string_equal(al_shard_file_fact(&back, "module"), "layers.\"7\"");
+	assert_null(al_shard_file_fact(&back, "config"));
 	assert_int_equal(back.n_tables, 2);
-	const struct al_table *numbers = al_fragment_table(&back, "numbers");
+	const struct al_table *numbers = al_shard_file_table(&back, "numbers");
 	assert_non_null(numbers);
-	assert_null(al_fragment_table(&back, "number"));
+	assert_null(al_shard_file_table(&back, "number"));
 	assert_string_equal(numbers->columns[1].key, table.columns[1].key);
 	assert_string_equal(numbers->notes[0], "a note with 100 %");
 	assert_int_equal(numbers->n_rows, N_REALS);
 	for (size_t row = 0; row < N_REALS; row++)
 		for (size_t i = 0; i < 2; i++)
 			assert_same_cell(&table.rows[row][i], &numbers->rows[row][i]);
-	al_fragment_finish(&back);
-	al_fragment_finish(&said);
+	al_shard_file_finish(&back);
+	al_shard_file_finish(&said);
 	al_text_finish(&text);
 	al_table_finish(&empty);
 	al_table_finish(&table);
@@ -87,7 +87,7 @@ static void gives_every_cell_back(void **state)
 /* The text is the inside of a row, or all. */
 static void check_refused(const char *text, const char *message)
 {
-	struct al_fragment fragment;
+	struct al_shard_file shard;
 	struct al_error err = {0};
 	char all[512];
 
@@ -96,7 +96,7 @@ static void check_refused(const char *text, const char *message)
 			     : "{\"facts\": {}, \"tables\": [{\"id\": \"t\", \"columns\": [\"a\"], "
 			       "\"notes\": [],\n\"rows\": [[%s]]}]}",
 		text);
-	assert_false(al_fragment_parse(&fragment, "t", all, strlen(all), &err));
+	assert_false(al_shard_file_parse(&shard, "t", all, strlen(all), &err));
 	assert_string_equal(err.message, message);
 }
 

@@ -1,27 +1,27 @@
-/* Fragments, read. */
-#include "audit/shard/fragment.h"
+/* Files of shards, read. */
+#include "audit/shard/shard.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/json.h"
 
-void al_fragment_init(struct al_fragment *f, const char *path)
+void al_shard_file_init(struct al_shard_file *f, const char *path)
 {
-	*f = (struct al_fragment){0};
+	*f = (struct al_shard_file){0};
 	al_arena_init(&f->arena);
 	f->path = al_strdup(&f->arena, path);
 }
 
-void al_fragment_finish(struct al_fragment *f)
+void al_shard_file_finish(struct al_shard_file *f)
 {
 	for (size_t i = 0; i < f->n_tables; i++)
 		al_table_finish(&f->tables[i]);
 	al_arena_finish(&f->arena);
-	*f = (struct al_fragment){0};
+	*f = (struct al_shard_file){0};
 }
 
-void al_fragment_say(struct al_fragment *f, const char *name, const char *value)
+void al_shard_file_say(struct al_shard_file *f, const char *name, const char *value)
 {
 	if (!value)
 		return;
@@ -30,7 +30,7 @@ void al_fragment_say(struct al_fragment *f, const char *name, const char *value)
 		al_strdup(&f->arena, value)};
 }
 
-const char *al_fragment_fact(const struct al_fragment *f, const char *name)
+const char *al_shard_file_fact(const struct al_shard_file *f, const char *name)
 {
 	for (size_t i = 0; i < f->n_facts; i++)
 		if (strcmp(f->facts[i].name, name) == 0)
@@ -38,7 +38,7 @@ const char *al_fragment_fact(const struct al_fragment *f, const char *name)
 	return NULL;
 }
 
-const struct al_table *al_fragment_table(const struct al_fragment *f, const char *id)
+const struct al_table *al_shard_file_table(const struct al_shard_file *f, const char *id)
 {
 	for (size_t i = 0; i < f->n_tables; i++)
 		if (strcmp(f->tables[i].id, id) == 0)
@@ -48,7 +48,7 @@ const struct al_table *al_fragment_table(const struct al_fragment *f, const char
 
 struct parser {
 	const struct al_json *doc;
-	struct al_fragment *fragment;
+	struct al_shard_file *shard;
 	struct al_table *table; /* that is read */
 };
 
@@ -164,7 +164,7 @@ static bool read_table(struct parser *p, const struct al_item *node, struct al_e
 		|| !al_json_get_node(p->doc, node, "notes", AL_JSON_ARRAY, true, &notes, err)
 		|| !al_json_get_node(p->doc, node, "rows", AL_JSON_ARRAY, true, &rows, err))
 		return false;
-	al_table_init(p->table, al_strdup(&p->fragment->arena, text), "");
+	al_table_init(p->table, al_strdup(&p->shard->arena, text), "");
 	al_json_each (column, columns) {
 		if (!al_json_text(p->doc, column, &text, err))
 			return false;
@@ -186,7 +186,7 @@ static bool read_table(struct parser *p, const struct al_item *node, struct al_e
 static bool read_all(struct parser *p, struct al_error *err)
 {
 	const struct al_item *facts, *tables, *root = p->doc->root;
-	struct al_fragment *f = p->fragment;
+	struct al_shard_file *f = p->shard;
 	const char *value;
 
 	if (!al_json_expect(p->doc, root, AL_JSON_OBJECT, err)
@@ -197,7 +197,7 @@ static bool read_all(struct parser *p, struct al_error *err)
 	al_json_each (fact, facts) {
 		if (!al_json_text(p->doc, fact, &value, err))
 			return false;
-		al_fragment_say(f, al_json_key(fact), value);
+		al_shard_file_say(f, al_json_key(fact), value);
 	}
 	f->tables = al_new_array(&f->arena, struct al_table, al_json_size(tables) + 1);
 	al_json_each (table, tables) {
@@ -208,18 +208,18 @@ static bool read_all(struct parser *p, struct al_error *err)
 	return true;
 }
 
-bool al_fragment_parse(struct al_fragment *f, const char *path, const char *text, size_t length,
+bool al_shard_file_parse(struct al_shard_file *f, const char *path, const char *text, size_t length,
 	struct al_error *err)
 {
 	struct al_json doc;
-	struct parser p = {.doc = &doc, .fragment = f};
+	struct parser p = {.doc = &doc, .shard = f};
 
 	if (!al_json_parse(&doc, path, text, length, err))
 		return false;
-	al_fragment_init(f, path);
+	al_shard_file_init(f, path);
 	bool ok = read_all(&p, err);
 	al_json_finish(&doc);
 	if (!ok)
-		al_fragment_finish(f);
+		al_shard_file_finish(f);
 	return ok;
 }

@@ -1,5 +1,5 @@
-/* Fragments, written. */
-#include "audit/shard/fragment.h"
+/* Files of shards, written. */
+#include "audit/shard/shard.h"
 
 #include <assert.h>
 #include <math.h>
@@ -87,7 +87,7 @@ static void add_table(struct al_text *out, const struct al_table *table)
 	al_text_add(out, "]}");
 }
 
-void al_fragment_write(const struct al_fragment *f, const struct al_table *const *tables,
+void al_shard_file_write(const struct al_shard_file *f, const struct al_table *const *tables,
 	size_t n_tables, struct al_text *out)
 {
 	al_text_add(out, "{\n \"facts\": {");

@@ -1,4 +1,4 @@
-/* Fragments: facts and tables of a part of an audit, exactly, as a JSON file. Process I of N writes
+/* Files of shards: facts and tables of a part of an audit, exactly, as JSON. Process I of N writes
  * to a folder
  *
  *     shard-I-of-N.json           its manifest: what it is of, its modules and matrices
@@ -22,8 +22,8 @@
  *
  * A cell is null where it is missing, a text, {"text": "...", "title": "..."}, {"exact": "1/3"}, a
  * double (as many digits as give it back), {"real": "nan"}, "inf" or "-inf". */
-#ifndef ATTNLEDGER_FRAGMENT_FRAGMENT_H
-#define ATTNLEDGER_FRAGMENT_FRAGMENT_H
+#ifndef ATTNLEDGER_AUDIT_SHARD_SHARD_H
+#define ATTNLEDGER_AUDIT_SHARD_SHARD_H
 
 #include "base/table.h"
 #include "base/text.h"
@@ -32,7 +32,7 @@ struct al_fact {
 	const char *name, *value;
 };
 
-struct al_fragment {
+struct al_shard_file {
 	struct al_arena arena;
 	const char *path; /* of the file, for messages */
 	struct al_fact *facts;
@@ -41,25 +41,25 @@ struct al_fragment {
 	size_t n_tables;
 };
 
-void al_fragment_init(struct al_fragment *fragment, const char *path);
-void al_fragment_finish(struct al_fragment *fragment);
+void al_shard_file_init(struct al_shard_file *shard, const char *path);
+void al_shard_file_finish(struct al_shard_file *shard);
 
 /* Says a fact; nothing where the value is NULL. Texts are copied. */
-void al_fragment_say(struct al_fragment *fragment, const char *name, const char *value);
+void al_shard_file_say(struct al_shard_file *shard, const char *name, const char *value);
 
 /* What was said; NULL: nothing. */
-const char *al_fragment_fact(const struct al_fragment *fragment, const char *name);
+const char *al_shard_file_fact(const struct al_shard_file *shard, const char *name);
 
 /* The table of that id, or NULL. */
-const struct al_table *al_fragment_table(const struct al_fragment *fragment, const char *id);
+const struct al_table *al_shard_file_table(const struct al_shard_file *shard, const char *id);
 
 /* Adds the file's text: the facts, and these tables. Cells are as measurements set them: texts,
  * exact numbers without a spread, doubles. */
-void al_fragment_write(const struct al_fragment *fragment, const struct al_table *const *tables,
+void al_shard_file_write(const struct al_shard_file *shard, const struct al_table *const *tables,
 	size_t n_tables, struct al_text *out);
 
 /* Reads it. What is wrong is said with path:line:column. On failure nothing is left to finish. */
-bool al_fragment_parse(struct al_fragment *fragment, const char *path, const char *text,
+bool al_shard_file_parse(struct al_shard_file *shard, const char *path, const char *text,
 	size_t length, struct al_error *err) AL_MUST_CHECK;
 
 #endif
