@@ -9,7 +9,6 @@
 #include "figure/mark.h"
 #include "figure/measures.h"
 
-static const double near_pt = 4.2; /* from the middle of a marker to its label */
 static const double crowd_pt = 9; /* points nearer than this crowd each other */
 static const double rings_pt[] = {8, 12, 17, 23, 30, 38, 47, 57, 68, 80, 95, 115};
 
@@ -20,45 +19,12 @@ enum {
 	FAR_RING = 3
 };
 
-/* Directions to a label, the easiest to read first. */
-static const double places[8][2] = {
-	{1, 0},
-	{-1, 0},
-	{1, -1},
-	{1, 1},
-	{-1, -1},
-	{-1, 1},
-	{0, -1},
-	{0, 1},
-};
-
-static bool meets_text(const struct al_scene *scene, const struct al_box *box)
-{
-	for (size_t i = 0; i < scene->n_labels; i++)
-		if (al_box_meets(&scene->labels[i].box, box))
-			return true;
-	return false;
-}
-
 static bool crosses_text(const struct al_scene *scene, const struct al_segment *segment)
 {
 	for (size_t i = 0; i < scene->n_labels; i++)
 		if (al_segment_crosses(segment, &scene->labels[i].box))
 			return true;
 	return false;
-}
-
-static bool lies_in(const struct al_box *box, const struct al_box *frame)
-{
-	return box->left >= frame->left + 1 && box->right <= frame->right && box->top >= frame->top
-		&& box->bottom <= frame->bottom - 1;
-}
-
-bool al_scene_is_free(const struct al_scene *scene, size_t panel,
-	const struct al_obstacles *obstacles, const struct al_box *box)
-{
-	return lies_in(box, &scene->frames[panel]) && !meets_text(scene, box)
-		&& !al_obstacles_hit(obstacles, box);
 }
 
 /* ---- labels at points ---- */
@@ -71,22 +37,6 @@ static struct al_label label_of(const struct al_point *point)
 	if (point->is_dominated)
 		label.color = al_color_axis;
 	return label;
-}
-
-bool al_scene_put_near(struct al_scene *scene, size_t panel, const struct al_obstacles *obstacles,
-	struct al_label *label, double x, double y)
-{
-	const struct al_size size = al_label_measure(scene->canvas, label);
-
-	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
-		double dx = places[i][0], dy = places[i][1];
-		double reach = dx != 0 && dy != 0 ? near_pt * 0.7 : near_pt;
-		label->box = al_box_at(size, x + dx * reach, y + dy * reach, (1 - dx) / 2,
-			(1 - dy) / 2);
-		if (al_scene_is_free(scene, panel, obstacles, &label->box))
-			return true;
-	}
-	return false;
 }
 
 /* From the marker's rim to the nearest place of the label's box. */
@@ -261,7 +211,7 @@ static void try_stations(struct al_scene *scene, size_t panel, const struct al_o
 			frame->left + 3 + across * (frame->right - frame->left - 4),
 			is_below ? y + 0.6 : y - 0.6, across, is_below ? 0 : 1);
 		size_t hits = al_obstacles_count(obstacles, &label->box);
-		if (!lies_in(&label->box, frame) || meets_text(scene, &label->box)
+		if (!al_scene_has_room(scene, panel, &label->box)
 			|| (best->is_found && hits >= best->hits))
 			continue;
 		*best = (struct station){label->box, hits, true};

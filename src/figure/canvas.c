@@ -24,6 +24,31 @@ bool al_box_meets(const struct al_box *a, const struct al_box *b)
 	return a->left < b->right && b->left < a->right && a->top < b->bottom && b->top < a->bottom;
 }
 
+/* Liang & Barsky 1984. */
+bool al_segment_clip(struct al_segment *s, const struct al_box *box)
+{
+	double dx = s->x1 - s->x0, dy = s->y1 - s->y0;
+	const double directions[] = {-dx, dx, -dy, dy};
+	const double distances[] = {s->x0 - box->left, box->right - s->x0, s->y0 - box->top,
+		box->bottom - s->y0};
+	double enter = 0, leave = 1;
+
+	for (int side = 0; side < 4; side++) {
+		if (directions[side] == 0 && distances[side] < 0)
+			return false;
+		if (directions[side] < 0)
+			enter = fmax(enter, distances[side] / directions[side]);
+		else if (directions[side] > 0)
+			leave = fmin(leave, distances[side] / directions[side]);
+	}
+	if (enter > leave)
+		return false;
+	*s = (struct al_segment){enter > 0 ? s->x0 + enter * dx : s->x0,
+		enter > 0 ? s->y0 + enter * dy : s->y0, leave < 1 ? s->x0 + leave * dx : s->x1,
+		leave < 1 ? s->y0 + leave * dy : s->y1};
+	return true;
+}
+
 struct al_box al_box_at(struct al_size size, double x, double y, double across, double down)
 {
 	double left = x - across * size.width_pt, top = y - down * size.height_pt;

@@ -65,6 +65,9 @@ extern const struct al_color al_color_ink, al_color_dominated, al_color_axis, al
 
 bool al_box_meets(const struct al_box *a, const struct al_box *b);
 
+/* Cuts the segment to its part within the box; false where there is none. */
+bool al_segment_clip(struct al_segment *s, const struct al_box *box);
+
 /* A page of the figure's width and this height. `out` is written to until the canvas is finished,
  * which must follow either way. */
 bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure, double height_pt,

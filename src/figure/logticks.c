@@ -100,7 +100,7 @@ static bool find_within_decade(const struct al_tick_request *request, struct al_
 	return al_ticks_find_linear(&within, out);
 }
 
-bool al_ticks_find_log(const struct al_tick_request *request, struct al_ticks *out)
+static bool find_log(const struct al_tick_request *request, struct al_ticks *out)
 {
 	const struct pattern *patterns = request->is_binary ? binary_patterns : decimal_patterns;
 	size_t n = request->is_binary ? N_PATTERNS(binary_patterns) : N_PATTERNS(decimal_patterns);
@@ -121,4 +121,9 @@ bool al_ticks_find_log(const struct al_tick_request *request, struct al_ticks *o
 		return find_within_decade(request, out);
 	fill_minor(request, out);
 	return true;
+}
+
+bool al_ticks_find(const struct al_tick_request *request, struct al_ticks *out)
+{
+	return request->is_log ? find_log(request, out) : al_ticks_find_linear(request, out);
 }

@@ -1,4 +1,4 @@
-/* Obstacles: what labels keep off besides other text. */
+/* Obstacles: what labels keep off besides other text, and free places between them. */
 #include "figure/obstacles.h"
 
 #include <math.h>
@@ -48,31 +48,6 @@ bool al_segments_cross(const struct al_segment *a, const struct al_segment *b)
 		!= turns_left(b->x0, b->y0, b->x1, b->y1, a->x1, a->y1);
 }
 
-/* Liang & Barsky 1984. */
-bool al_segment_clip(struct al_segment *s, const struct al_box *box)
-{
-	double dx = s->x1 - s->x0, dy = s->y1 - s->y0;
-	const double directions[] = {-dx, dx, -dy, dy};
-	const double distances[] = {s->x0 - box->left, box->right - s->x0, s->y0 - box->top,
-		box->bottom - s->y0};
-	double enter = 0, leave = 1;
-
-	for (int side = 0; side < 4; side++) {
-		if (directions[side] == 0 && distances[side] < 0)
-			return false;
-		if (directions[side] < 0)
-			enter = fmax(enter, distances[side] / directions[side]);
-		else if (directions[side] > 0)
-			leave = fmin(leave, distances[side] / directions[side]);
-	}
-	if (enter > leave)
-		return false;
-	*s = (struct al_segment){enter > 0 ? s->x0 + enter * dx : s->x0,
-		enter > 0 ? s->y0 + enter * dy : s->y0, leave < 1 ? s->x0 + leave * dx : s->x1,
-		leave < 1 ? s->y0 + leave * dy : s->y1};
-	return true;
-}
-
 bool al_segment_crosses(const struct al_segment *s, const struct al_box *box)
 {
 	struct al_segment part = *s;
@@ -99,5 +74,62 @@ bool al_obstacles_hit(const struct al_obstacles *o, const struct al_box *box)
 	for (size_t i = 0; i < o->n_segments; i++)
 		if (al_segment_crosses(&o->segments[i], box))
 			return true;
+	return false;
+}
+
+/* ---- free places ---- */
+
+static bool meets_text(const struct al_scene *scene, const struct al_box *box)
+{
+	for (size_t i = 0; i < scene->n_labels; i++)
+		if (al_box_meets(&scene->labels[i].box, box))
+			return true;
+	return false;
+}
+
+static bool lies_in(const struct al_box *box, const struct al_box *frame)
+{
+	return box->left >= frame->left + 1 && box->right <= frame->right && box->top >= frame->top
+		&& box->bottom <= frame->bottom - 1;
+}
+
+bool al_scene_has_room(const struct al_scene *scene, size_t panel, const struct al_box *box)
+{
+	return lies_in(box, &scene->frames[panel]) && !meets_text(scene, box);
+}
+
+bool al_scene_is_free(const struct al_scene *scene, size_t panel,
+	const struct al_obstacles *obstacles, const struct al_box *box)
+{
+	return al_scene_has_room(scene, panel, box) && !al_obstacles_hit(obstacles, box);
+}
+
+static const double near_pt = 4.2; /* from the middle of a marker to its label */
+
+/* Directions to a label, the easiest to read first. */
+static const double places[8][2] = {
+	{1, 0},
+	{-1, 0},
+	{1, -1},
+	{1, 1},
+	{-1, -1},
+	{-1, 1},
+	{0, -1},
+	{0, 1},
+};
+
+bool al_scene_put_near(struct al_scene *scene, size_t panel, const struct al_obstacles *obstacles,
+	struct al_label *label, double x, double y)
+{
+	const struct al_size size = al_label_measure(scene->canvas, label);
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
+		double dx = places[i][0], dy = places[i][1];
+		double reach = dx != 0 && dy != 0 ? near_pt * 0.7 : near_pt;
+		label->box = al_box_at(size, x + dx * reach, y + dy * reach, (1 - dx) / 2,
+			(1 - dy) / 2);
+		if (al_scene_is_free(scene, panel, obstacles, &label->box))
+			return true;
+	}
 	return false;
 }

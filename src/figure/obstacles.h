@@ -30,8 +30,15 @@ void al_scene_draw_error_bar(const struct al_scene *scene, const struct al_point
 void al_scene_avoid_error_bar(struct al_scene *scene, const struct al_point *point, double x_pt,
 	struct al_obstacles *obstacles);
 
-/* Cuts the segment to its part within the box; false where there is none. */
-bool al_segment_clip(struct al_segment *s, const struct al_box *box);
+/* Is the box within the panel's frame and off text; and off obstacles? */
+bool al_scene_has_room(const struct al_scene *scene, size_t panel, const struct al_box *box);
+bool al_scene_is_free(const struct al_scene *scene, size_t panel,
+	const struct al_obstacles *obstacles, const struct al_box *box);
+
+/* Puts a label next to (x, y) where it meets nothing; false where all eight places are taken. */
+bool al_scene_put_near(struct al_scene *scene, size_t panel, const struct al_obstacles *obstacles,
+	struct al_label *label, double x, double y);
+
 bool al_segment_crosses(const struct al_segment *s, const struct al_box *box);
 bool al_segments_cross(const struct al_segment *a, const struct al_segment *b);
 

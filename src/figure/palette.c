@@ -218,22 +218,17 @@ enum { N_HATCHES = sizeof(hatches) / sizeof(*hatches) };
 
 static const double hatch_spacing_pt = 3, dot_pt = 1;
 
-static double clamp(double value, double low, double high)
-{
-	return fmin(high, fmax(low, value));
-}
-
-/* The part within the box of the line x*dx + y = c, dx being 1 or -1, or of x = c where dy is 0, or
- * of y = c where dx is 0. Cut off here: no clip, no pattern, the same in all formats. */
+/* The part within the box of the line x*dx + y*dy = c, dy being 1 or, as dx, 0. Cut off here: no
+ * clip, no pattern, the same in all formats. */
 static struct al_segment cut(const struct al_box *box, double dx, double dy, double c)
 {
-	if (dy == 0)
-		return (struct al_segment){c, box->top, c, box->bottom};
-	if (dx == 0)
-		return (struct al_segment){box->left, c, box->right, c};
-	double x0 = clamp((c - box->top) / dx, box->left, box->right);
-	double x1 = clamp((c - box->bottom) / dx, box->left, box->right);
-	return (struct al_segment){x0, c - dx * x0, x1, c - dx * x1};
+	struct al_segment s = {box->left, c, box->right, c};
+
+	if (dx != 0)
+		s = (struct al_segment){(c - dy * box->top) / dx, box->top,
+			(c - dy * box->bottom) / dx, box->bottom};
+	al_segment_clip(&s, box);
+	return s;
 }
 
 /* Begins at the box's lower left corner, so that equal bars look equal. */

@@ -2,64 +2,40 @@
 #include "figure/plot.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
 #include "figure/mark.h"
 
-static const char *cell_text(struct al_arena *arena, const struct al_cell *cell)
+/* The index of `name` among distinct names, added if it is new; -1 where the list is full. */
+static int intern(const char **names, size_t *n, size_t most, const char *name)
 {
-	if (cell->kind == AL_CELL_TEXT)
-		return al_strdup(arena, cell->title ? cell->title : cell->text);
-	if (cell->kind == AL_CELL_EXACT)
-		return al_exact_text(arena, cell->exact);
-	if (cell->kind == AL_CELL_REAL)
-		return al_format(arena, "%.6g", cell->real);
-	return "\u2013";
+	int found = al_find_name(name, names, *n);
+
+	if (found >= 0)
+		return found;
+	if (*n == most)
+		return -1;
+	names[*n] = name;
+	return (int)(*n)++;
 }
 
-/* A number needs to be told what it counts: "Heads = 32". */
-static const char *cell_name(struct al_arena *arena, const struct al_column *column,
-	const struct al_cell *cell)
+static bool fail_many(struct al_error *err, const char *what, size_t most)
 {
-	const char *text = cell_text(arena, cell);
-
-	if (cell->kind != AL_CELL_EXACT && cell->kind != AL_CELL_REAL)
-		return text;
-	return al_format(arena, "%s = %s", column->title, text);
-}
-
-const char *al_plot_name(struct al_arena *arena, const struct al_table *table, size_t row,
-	int column)
-{
-	return column < 0 ? ""
-			  : cell_name(arena, &table->columns[column], &table->rows[row][column]);
-}
-
-/* The index of `name` among distinct names, added if it is new. */
-static bool intern(const char **names, size_t *n, size_t most, const char *what, const char *name,
-	size_t *out, struct al_error *err)
-{
-	const int found = al_find_name(name, names, *n);
-
-	if (found < 0 && *n == most)
-		return al_fail(err, AL_EINPUT, "more than %zu %s, which nobody could tell apart",
-			most, what);
-	*out = found < 0 ? *n : (size_t)found;
-	names[*out] = name;
-	*n += found < 0;
-	return true;
+	return al_fail(err, AL_EINPUT, "more than %zu %s, which nobody could tell apart", most,
+		what);
 }
 
 static bool place_panel(struct al_plot *plot, const struct al_table *table,
 	const struct al_plot_columns *columns, size_t row, size_t *out, struct al_error *err)
 {
 	const size_t n = plot->n_panels;
+	const int panel = intern(plot->panels, &plot->n_panels, AL_MOST_PANELS,
+		al_plot_name(&plot->arena, table, row, columns->panel));
 
-	if (!intern(plot->panels, &plot->n_panels, AL_MOST_PANELS, "panels",
-		    al_plot_name(&plot->arena, table, row, columns->panel), out, err))
-		return false;
+	if (panel < 0)
+		return fail_many(err, "panels", AL_MOST_PANELS);
+	*out = (size_t)panel;
 	if (plot->n_panels > n)
 		al_plot_add_beneath(plot, table, columns->beneath, row, n);
 	return true;
@@ -72,9 +48,11 @@ static bool place_series(struct al_plot *plot, const struct al_table *table,
 	*out = y;
 	if (plot->figure->n_stacked)
 		return true;
-	if (!intern(plot->series, &plot->n_series, AL_MOST_SERIES, "series",
-		    al_plot_name(&plot->arena, table, row, columns->series), out, err))
-		return false;
+	const int series = intern(plot->series, &plot->n_series, AL_MOST_SERIES,
+		al_plot_name(&plot->arena, table, row, columns->series));
+	if (series < 0)
+		return fail_many(err, "series", AL_MOST_SERIES);
+	*out = (size_t)series;
 	if (columns->series >= 0 && table->rows[row][columns->series].kind == AL_CELL_TEXT)
 		plot->series_texts[*out] = table->rows[row][columns->series].text;
 	return true;
@@ -105,12 +83,10 @@ static bool place_x(struct al_plot *plot, const struct al_cell *cell, double *ou
 		*out = number_of(cell);
 		return true;
 	}
-	size_t index = 0;
-	if (!intern(plot->categories, &plot->n_categories, AL_MOST_CATEGORIES,
-		    "values side by side", cell_text(&plot->arena, cell), &index, err))
-		return false;
-	*out = (double)index;
-	return true;
+	int index = intern(plot->categories, &plot->n_categories, AL_MOST_CATEGORIES,
+		al_plot_cell_text(&plot->arena, cell));
+	*out = index;
+	return index >= 0 || fail_many(err, "values side by side", AL_MOST_CATEGORIES);
 }
 
 static void add_point(struct al_plot *plot, struct al_point point)
@@ -170,7 +146,7 @@ static bool add_row(struct al_plot *plot, const struct al_table *table,
 		|| !place_x(plot, &cells[columns->x], &point.x, err))
 		return false;
 	if (columns->label >= 0)
-		point.label = cell_text(&plot->arena, &cells[columns->label]);
+		point.label = al_plot_cell_text(&plot->arena, &cells[columns->label]);
 	if (columns->strand >= 0)
 		point.strand = find_strand(plot, table, columns->strand, row);
 	if (columns->color >= 0)
@@ -185,39 +161,6 @@ static bool add_row(struct al_plot *plot, const struct al_table *table,
 			add_point(plot, point);
 	}
 	return true;
-}
-
-/* ---- their order ---- */
-
-static int compare(size_t a, size_t b)
-{
-	return (a > b) - (a < b);
-}
-
-static int by_row(const void *a, const void *b)
-{
-	const struct al_point *p = a, *q = b;
-	int order = compare(p->panel, q->panel);
-
-	order = order ? order : compare(p->series, q->series);
-	return order ? order : compare(p->row, q->row);
-}
-
-static int by_x(const void *a, const void *b)
-{
-	const struct al_point *p = a, *q = b;
-	int order = compare(p->panel, q->panel);
-
-	order = order ? order : compare(p->series, q->series);
-	order = order ? order : compare(p->strand, q->strand);
-	order = order ? order : (p->x > q->x) - (p->x < q->x);
-	return order ? order : compare(p->row, q->row);
-}
-
-void al_points_sort(struct al_points *points)
-{
-	if (points->n > 0)
-		qsort(points->items, points->n, sizeof(*points->items), by_x);
 }
 
 /* Bars of one series must not stand in one place. */
@@ -236,61 +179,13 @@ static bool check_slots(const struct al_plot *plot, struct al_error *err)
 
 static bool sort_points(struct al_plot *plot, struct al_error *err)
 {
-	const bool has_order = plot->mark->joins || plot->mark->has_slots;
-
-	if (has_order)
-		al_points_sort(&plot->points);
-	else if (plot->points.n > 0)
-		qsort(plot->points.items, plot->points.n, sizeof(*plot->points.items), by_row);
+	al_points_sort(&plot->points, plot->mark->joins || plot->mark->has_slots);
 	return !plot->mark->has_slots || check_slots(plot, err);
-}
-
-/* The first point of a series, or of the next one that has points. */
-static size_t find_first(const struct al_points *all, size_t panel, size_t series)
-{
-	size_t low = 0, high = all->n;
-
-	while (low < high) {
-		const size_t middle = (low + high) / 2;
-		const struct al_point *p = &all->items[middle];
-		int order = compare(p->panel, panel);
-		order = order ? order : compare(p->series, series);
-		*(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
-	}
-	return low;
-}
-
-struct al_points al_points_of_series(const struct al_points *all, size_t panel, size_t series)
-{
-	const size_t first = find_first(all, panel, series);
-
-	return (struct al_points){all->items + first, find_first(all, panel, series + 1) - first};
-}
-
-struct al_points al_points_of_panel(const struct al_points *all, size_t panel)
-{
-	const size_t first = find_first(all, panel, 0);
-
-	return (struct al_points){all->items + first, find_first(all, panel + 1, 0) - first};
 }
 
 static bool check_spec(const struct al_figure *figure, const struct al_mark *mark,
 	struct al_error *err)
 {
-	const bool is_numeric = !mark->has_slots && !mark->has_cells;
-	const struct {
-		bool is_asked, is_possible;
-		const char *needs;
-	} parts[] = {
-		{figure->strands.column, mark->joins, "strands need the mark line"},
-		{figure->label, mark->takes_labels, "\"label\" needs the mark point"},
-		{figure->frontier.is_drawn, mark->takes_labels,
-			"\"frontier\" needs the mark point"},
-		{figure->n_bands > 0, mark->joins, "\"bands\" need the mark line"},
-		{figure->inset.is_drawn, is_numeric, "an inset needs the mark line or point"},
-		{figure->n_ratios > 0, !mark->has_cells, "\"ratios\" need lines, bars or points"},
-	};
-
 	if (figure->n_stacked && !mark->can_stack)
 		return al_fail(err, AL_EINPUT, "\"stacked\" needs the mark bar, found %s",
 			mark->name);
@@ -299,9 +194,23 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 			"either \"stacked\" or \"series\" (\"%s\"), not both", figure->series);
 	if (figure->n_stacked && figure->y.scale == AL_AXIS_LOG)
 		return al_fail(err, AL_EINPUT, "stacked bars have no meaning on a log axis");
-	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++)
-		if (parts[i].is_asked && !parts[i].is_possible)
-			return al_fail(err, AL_EINPUT, "%s, found %s", parts[i].needs, mark->name);
+	if (figure->strands.column && !mark->joins)
+		return al_fail(err, AL_EINPUT, "strands need the mark line, found %s", mark->name);
+	if (figure->label && !mark->takes_labels)
+		return al_fail(err, AL_EINPUT, "\"label\" needs the mark point, found %s",
+			mark->name);
+	if (figure->frontier.is_drawn && !mark->takes_labels)
+		return al_fail(err, AL_EINPUT, "\"frontier\" needs the mark point, found %s",
+			mark->name);
+	if (figure->n_bands && !mark->joins)
+		return al_fail(err, AL_EINPUT, "\"bands\" need the mark line, found %s",
+			mark->name);
+	if (figure->inset.is_drawn && (mark->has_slots || mark->has_cells))
+		return al_fail(err, AL_EINPUT, "an inset needs the mark line or point, found %s",
+			mark->name);
+	if (figure->n_ratios && mark->has_cells)
+		return al_fail(err, AL_EINPUT, "\"ratios\" need lines, bars or points, found %s",
+			mark->name);
 	if (mark->has_cells != (figure->color.column != NULL))
 		return al_fail(err, AL_EINPUT, "%s",
 			mark->has_cells ? "a heatmap needs the column of its colours"

@@ -108,8 +108,8 @@ struct al_points al_points_of_series(const struct al_points *all, size_t panel, 
 /* Is it one of the series whose strands make an area? */
 bool al_plot_is_band(const struct al_plot *plot, size_t series);
 
-/* Sorts by panel, series, strand and x. */
-void al_points_sort(struct al_points *points);
+/* Sorts by panel, series, and strand and x or, as they come, row. */
+void al_points_sort(struct al_points *points, bool by_their_x);
 
 /* The points become strands, and the means of those the points (strands.c). */
 void al_plot_part_strands(struct al_plot *plot);
@@ -136,7 +136,8 @@ bool al_plot_find_ratios(struct al_plot *plot, const struct al_table *table,
 /* Sets the limits of the inset: it must lie on the axes and hold a point (inset.c). */
 bool al_plot_bound_inset(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
 
-/* The name of a panel or a series of a row, as it is shown. */
+/* What a cell holds, as text; the name of a panel or a series of a row, as it is shown. */
+const char *al_plot_cell_text(struct al_arena *arena, const struct al_cell *cell);
 const char *al_plot_name(struct al_arena *arena, const struct al_table *table, size_t row,
 	int column);
 

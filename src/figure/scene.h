@@ -127,14 +127,6 @@ bool al_scene_add_end_labels(struct al_scene *scene);
 /* Labels at points and at reference lines, off marks and other text (callouts.c). */
 bool al_scene_add_callouts(struct al_scene *scene, struct al_error *err) AL_MUST_CHECK;
 
-/* Puts a label next to (x, y) where it meets nothing; false where all eight places are taken. */
-bool al_scene_put_near(struct al_scene *scene, size_t panel, const struct al_obstacles *obstacles,
-	struct al_label *label, double x, double y);
-
-/* Is the box within the panel's frame, off text and obstacles? (callouts.c) */
-bool al_scene_is_free(const struct al_scene *scene, size_t panel,
-	const struct al_obstacles *obstacles, const struct al_box *box);
-
 /* Areas beside lines and between them, below the lines (band.c). */
 void al_scene_draw_bands(const struct al_scene *scene, size_t panel);
 

@@ -49,7 +49,7 @@ void al_plot_part_strands(struct al_plot *plot)
 		strands->items[strands->n] = points->items[strands->n];
 		points->items[strands->n].strand = 0;
 	}
-	al_points_sort(points);
+	al_points_sort(points, true);
 	for (size_t first = 0; first < points->n; n++) {
 		struct al_point mean;
 		first += take_mean(points, first, &mean);

@@ -204,9 +204,3 @@ bool al_ticks_are_legible(const struct al_tick_request *request, const struct al
 	}
 	return *least_pt >= request->gap_pt;
 }
-
-bool al_ticks_find(const struct al_tick_request *request, struct al_ticks *out)
-{
-	return request->is_log ? al_ticks_find_log(request, out)
-			       : al_ticks_find_linear(request, out);
-}

@@ -52,8 +52,7 @@ void al_tick_label_rounded(char label[AL_TICK_LABEL_SIZE], double value, enum al
 bool al_ticks_are_legible(const struct al_tick_request *request, const struct al_ticks *ticks,
 	double *least_pt);
 
-/* Log axes: see al_ticks_find, which calls these. */
-bool al_ticks_find_log(const struct al_tick_request *request, struct al_ticks *out);
+/* The same of an axis that isn't logarithmic. */
 bool al_ticks_find_linear(const struct al_tick_request *request, struct al_ticks *out);
 
 #endif
