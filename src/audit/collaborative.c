@@ -24,12 +24,11 @@ static bool decompose(const struct al_heads *heads, struct al_cp_options *option
 static bool decompose_narrowed(const struct al_heads *heads, struct al_cp_options *options,
 	double *error)
 {
-	struct al_narrow_heads narrow;
-	bool ok = al_narrow_heads_init(&narrow, heads, NULL)
-		&& decompose(&narrow.heads, options, error, NULL);
+	AL_SCRATCH(scratch);
+	struct al_heads narrow;
 
-	al_narrow_heads_finish(&narrow);
-	return ok;
+	return al_heads_narrow(&scratch, heads, &narrow, NULL)
+		&& decompose(&narrow, options, error, NULL);
 }
 
 bool al_convert_collaborative(const struct al_heads *heads, double least_error, uint64_t seed,

@@ -113,36 +113,6 @@ static bool is_within_range(const struct al_heads *heads)
 	return true;
 }
 
-struct narrow {
-	struct al_matrix_f weights[AL_N_PROJECTIONS];
-	struct al_heads heads;
-};
-
-static bool narrow_init(struct narrow *x, const struct al_heads *heads, struct al_error *err)
-{
-	const struct al_view none = {0};
-
-	*x = (struct narrow){.heads = *heads};
-	for (int p = 0; p < (al_has_values(heads) ? AL_N_PROJECTIONS : AL_VALUE); p++) {
-		const struct al_view w = al_projection_of(heads, (enum al_projection)p);
-		if (!al_matrix_init_unset_f(&x->weights[p], w.rows, w.cols, err)
-			|| !al_narrow(w, x->weights[p], err))
-			return false;
-	}
-	x->heads.query = x->heads.key = x->heads.value = x->heads.output = none;
-	x->heads.query_f = al_view_f(x->weights[AL_QUERY]);
-	x->heads.key_f = al_view_f(x->weights[AL_KEY]);
-	x->heads.value_f = al_view_f(x->weights[AL_VALUE]);
-	x->heads.output_f = al_view_f(x->weights[AL_OUTPUT]);
-	return true;
-}
-
-static void narrow_finish(struct narrow *x)
-{
-	for (int p = 0; p < AL_N_PROJECTIONS; p++)
-		al_matrix_finish_f(&x->weights[p]);
-}
-
 static bool is_clear(struct al_matrix values)
 {
 	for (int i = 0; i < AL_N_SHARES; i++)
@@ -169,14 +139,14 @@ static bool count_in_single(struct al_spectra *out, const struct al_heads *heads
 	const struct al_triangles *triangles, unsigned kinds, unsigned *unclear,
 	struct al_error *err)
 {
-	struct narrow narrow;
-	struct layer x = {&narrow.heads, triangles, kinds, true, out};
-	bool ok = narrow_init(&narrow, heads, err) && find(&x, err);
+	AL_SCRATCH(scratch);
+	struct al_heads narrow;
+	struct layer x = {&narrow, triangles, kinds, true, out};
 
-	narrow_finish(&narrow);
-	if (ok)
-		*unclear = leave_out_unclear(out, kinds);
-	return ok;
+	if (!al_heads_narrow(&scratch, heads, &narrow, err) || !find(&x, err))
+		return false;
+	*unclear = leave_out_unclear(out, kinds);
+	return true;
 }
 
 bool al_layer_counted(struct al_spectra *out, const struct al_heads *heads,

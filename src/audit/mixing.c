@@ -74,14 +74,12 @@ static bool mix(const struct al_heads *heads, const char *module, uint64_t seed,
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	struct al_table *table, struct al_error *err)
 {
-	struct al_score_tensor tensor;
+	AL_SCRATCH(scratch);
+	struct al_heads tensor;
 
-	if (al_score_tensor_is_zero(&module->heads))
-		return true;
-	bool ok = al_score_tensor_init(&tensor, &module->heads, err)
-		&& mix(&tensor.heads, module->attention->name, audit->options.seed, table, err);
-	al_score_tensor_finish(&tensor);
-	return ok;
+	return al_score_tensor_is_zero(&module->heads)
+		|| (al_score_tensor_take(&scratch, &module->heads, &tensor, err)
+			&& mix(&tensor, module->attention->name, audit->options.seed, table, err));
 }
 
 static void finish(struct al_audit *audit, struct al_table *table)

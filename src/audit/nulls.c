@@ -30,22 +30,17 @@ struct weights {
 	struct al_matrix_f of[AL_N_PROJECTIONS];
 };
 
-static bool init_weights(struct weights *w, const struct al_triangles *t, struct al_error *err)
+static bool take_weights(struct al_scratch *scratch, struct weights *w,
+	const struct al_triangles *t, struct al_error *err)
 {
 	*w = (struct weights){0};
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		const struct al_run run = al_heads_run(&t->shape, (enum al_projection)p);
 		const size_t rows = run.weights.rows, cols = run.weights.cols;
-		if (has_projection(t, p) && !al_matrix_init_f(&w->of[p], rows, cols, err))
+		if (has_projection(t, p) && !al_take_f(scratch, &w->of[p], rows, cols, err))
 			return false;
 	}
 	return true;
-}
-
-static void finish_weights(struct weights *w)
-{
-	for (int p = 0; p < AL_N_PROJECTIONS; p++)
-		al_matrix_finish_f(&w->of[p]);
 }
 
 static struct al_heads heads_of(const struct weights *w, const struct al_triangles *t)
@@ -144,6 +139,7 @@ bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
 	const struct al_heads *shape, bool has_values, bool is_computed, uint64_t seed,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_triangles t;
 	struct weights w;
 	struct draw x = {{seed, NO_MODULE, 0}, &t, &w, gaussian_head};
@@ -151,12 +147,11 @@ bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
 	*heads = *layer = (struct al_spectra){0};
 	if (!al_triangles_init(&t, shape, has_values, err))
 		return false;
-	bool done = init_weights(&w, &t, err) && draw_weights(&x, err)
+	bool done = take_weights(&scratch, &w, &t, err) && draw_weights(&x, err)
 		&& al_head_spectra(heads, &t, AL_ALL_SPECTRA, err)
 		&& find_gaussian_layer(layer, heads, &w, &t, is_computed, seed, err);
 	if (!done)
 		al_spectra_finish(heads);
-	finish_weights(&w);
 	al_triangles_finish(&t);
 	return done;
 }
@@ -225,6 +220,7 @@ bool al_null_independent(struct al_spectra *layer, struct al_thinned *thinned,
 	struct al_error *err)
 {
 	double scales[AL_N_PROJECTIONS];
+	AL_SCRATCH(scratch);
 	struct al_triangles t;
 	struct weights w;
 	struct draw x = {{seed, module, draw}, &t, &w, independent_head};
@@ -232,11 +228,10 @@ bool al_null_independent(struct al_spectra *layer, struct al_thinned *thinned,
 	*layer = (struct al_spectra){0};
 	if (!scale_triangles(&t, triangles, scales, err))
 		return false;
-	bool done = init_weights(&w, &t, err) && draw_weights(&x, err)
+	bool done = take_weights(&scratch, &w, &t, err) && draw_weights(&x, err)
 		&& weigh(layer, thinned, &w, &t, err);
 	if (done)
 		restore(layer, scales);
-	finish_weights(&w);
 	al_triangles_finish(&t);
 	return done;
 }

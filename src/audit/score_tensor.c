@@ -21,32 +21,33 @@ static void scale(struct al_matrix_f m)
 		m.data[i] = ldexpf(m.data[i], -exponent);
 }
 
-bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_heads *heads,
+static bool narrow(struct al_scratch *scratch, struct al_view *from, struct al_view_f *to,
 	struct al_error *err)
 {
-	double norm;
+	struct al_matrix_f copy;
 
-	*tensor = (struct al_score_tensor){.heads = {.query = heads->query,
-						   .key = heads->key,
-						   .n_heads = heads->n_heads,
-						   .n_kv_heads = heads->n_kv_heads,
-						   .d_head = heads->d_head}};
-	if (!al_heads_check(&tensor->heads, &norm, err))
+	if (!al_take_f(scratch, &copy, from->rows, from->cols, err) || !al_narrow(*from, copy, err))
 		return false;
-	if (heads->unit < 0x1p-24)
-		return true;
-	if (!al_narrow_heads_init(&tensor->narrow, &tensor->heads, err))
-		return false;
-	scale(tensor->narrow.query);
-	scale(tensor->narrow.key);
-	tensor->heads = tensor->narrow.heads;
+	scale(copy);
+	*from = (struct al_view){0};
+	*to = al_view_f(copy);
 	return true;
 }
 
-void al_score_tensor_finish(struct al_score_tensor *tensor)
+bool al_score_tensor_take(struct al_scratch *scratch, const struct al_heads *heads,
+	struct al_heads *tensor, struct al_error *err)
 {
-	al_narrow_heads_finish(&tensor->narrow);
-	*tensor = (struct al_score_tensor){0};
+	double norm;
+
+	*tensor = (struct al_heads){.query = heads->query,
+		.key = heads->key,
+		.n_heads = heads->n_heads,
+		.n_kv_heads = heads->n_kv_heads,
+		.d_head = heads->d_head};
+	return al_heads_check(tensor, &norm, err)
+		&& (heads->unit < 0x1p-24
+			|| (narrow(scratch, &tensor->query, &tensor->query_f, err)
+				&& narrow(scratch, &tensor->key, &tensor->key_f, err)));
 }
 
 bool al_score_tensor_is_zero(const struct al_heads *heads)

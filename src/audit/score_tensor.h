@@ -5,16 +5,10 @@
 #include "audit/triangles.h"
 #include "linalg/heads.h"
 
-/* In single precision, scaled, where the stored numbers hold no more. Finish it in either case, on
- * failure too; it views the factors. */
-struct al_score_tensor {
-	struct al_heads heads;
-	struct al_narrow_heads narrow;
-};
-
-bool al_score_tensor_init(struct al_score_tensor *tensor, const struct al_heads *heads,
-	struct al_error *err) AL_MUST_CHECK;
-void al_score_tensor_finish(struct al_score_tensor *tensor);
+/* Queries and keys alone: in single precision, scaled, in the scratch, where the stored numbers
+ * hold no more; else they view the factors. */
+bool al_score_tensor_take(struct al_scratch *scratch, const struct al_heads *heads,
+	struct al_heads *tensor, struct al_error *err) AL_MUST_CHECK;
 
 /* Without queries or without keys: every score is zero, there is nothing to decompose. */
 bool al_score_tensor_is_zero(const struct al_heads *heads);

@@ -52,7 +52,8 @@ static const struct al_table_field fields[] = {
 /* The module as a tensor, in the precision that its stored numbers deserve. */
 struct measured {
 	const struct al_audit_module *module;
-	struct al_score_tensor tensor;
+	struct al_scratch scratch;
+	struct al_heads tensor; /* in it, or a view */
 	struct al_control control;
 	size_t original;
 	const struct al_audit_options *options;
@@ -64,13 +65,13 @@ static bool measured_init(struct measured *m, struct al_error *err)
 	const struct al_heads *heads = &m->module->heads;
 
 	m->original = heads->query.rows * heads->query.cols + heads->key.rows * heads->key.cols;
-	return al_score_tensor_init(&m->tensor, heads, err)
-		&& al_control_init(&m->control, &m->tensor.heads, err);
+	return al_score_tensor_take(&m->scratch, heads, &m->tensor, err)
+		&& al_control_init(&m->control, &m->tensor, err);
 }
 
 static void measured_finish(struct measured *m)
 {
-	al_score_tensor_finish(&m->tensor);
+	al_scratch_finish(&m->scratch);
 	al_control_finish(&m->control);
 }
 
@@ -85,15 +86,15 @@ static void add_row(struct measured *m, const char *method, const char *core, si
 
 static bool add_tucker(struct measured *m, size_t rank, double *error, struct al_error *err)
 {
-	const struct al_tucker_bounds bounds = al_tucker_bounds(&m->tensor.heads);
+	const struct al_tucker_bounds bounds = al_tucker_bounds(&m->tensor);
 	struct al_tucker_options options = {.modes = AL_TUCKER_PARTIAL,
 		.seed = m->options->seed,
 		.query_rank = rank < bounds.query ? rank : bounds.query,
 		.key_rank = rank < bounds.key ? rank : bounds.key};
 	struct al_tucker tucker;
 
-	al_tucker_refine(&m->tensor.heads, &options);
-	if (!al_tucker(&m->tensor.heads, &options, &tucker, err))
+	al_tucker_refine(&m->tensor, &options);
+	if (!al_tucker(&m->tensor, &options, &tucker, err))
 		return false;
 	add_row(m, "tucker", "factored", rank, al_tucker_parameters_factored(&tucker),
 		tucker.relative_error);
@@ -107,7 +108,7 @@ static bool add_tucker(struct measured *m, size_t rank, double *error, struct al
 /* 0: too few to converge. */
 static size_t count_sweeps(const struct measured *m, size_t rank)
 {
-	const double n = CP_FLOPS / al_cp_sweep_flops(&m->tensor.heads, rank);
+	const double n = CP_FLOPS / al_cp_sweep_flops(&m->tensor, rank);
 
 	return n > MOST_SWEEPS ? MOST_SWEEPS : n < AL_CP_SWEEPS ? 0 : (size_t)n;
 }
@@ -122,7 +123,7 @@ static bool decompose(struct measured *m, size_t rank, double tucker_error, doub
 		.seed = m->options->seed};
 	struct al_cp cp;
 
-	if (!al_cp(&m->tensor.heads, &options, &cp, err))
+	if (!al_cp(&m->tensor, &options, &cp, err))
 		return false;
 	if (al_cp_has_settled(&cp))
 		*error = cp.relative_error;
@@ -148,7 +149,7 @@ static bool is_within_reach(const struct measured *m, size_t rank, size_t bound,
 static bool add_cp(struct measured *m, size_t rank, size_t bound, double tucker_error,
 	struct al_error *err)
 {
-	const struct al_heads_shape s = al_heads_shape(&m->tensor.heads);
+	const struct al_heads_shape s = al_heads_shape(&m->tensor);
 	double error = NAN;
 
 	if (is_within_reach(m, rank, bound, tucker_error)
@@ -174,8 +175,8 @@ static bool add_width(struct measured *m, size_t rank, size_t bound, struct al_e
 /* At the heads' full width nothing is lost, and nothing has to be computed. */
 static void add_full_width(struct measured *m, size_t bound)
 {
-	const struct al_heads_shape s = al_heads_shape(&m->tensor.heads);
-	const struct al_tucker_bounds b = al_tucker_bounds(&m->tensor.heads);
+	const struct al_heads_shape s = al_heads_shape(&m->tensor);
+	const struct al_tucker_bounds b = al_tucker_bounds(&m->tensor);
 	const struct al_tucker all = {.query = {.rows = s.d_query, .cols = b.query},
 		.key = {.rows = s.d_key, .cols = b.key},
 		.core_query = {.rows = b.query, .cols = s.n_heads * s.d_head},
@@ -192,7 +193,7 @@ static void add_full_width(struct measured *m, size_t bound)
 
 static bool measure(struct measured *m, struct al_error *err)
 {
-	const size_t bound = al_cp_bound(&m->tensor.heads);
+	const size_t bound = al_cp_bound(&m->tensor);
 	const bool is_wide = bound > WIDE;
 	const size_t *widths = is_wide ? wide_eighths : eighths;
 	const size_t n = is_wide ? sizeof(wide_eighths) / sizeof(*widths)

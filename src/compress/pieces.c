@@ -33,13 +33,14 @@ static bool fill(struct al_scores *s, const struct al_model_view *view, const st
 		.n_heads = (size_t)a->n_heads,
 		.n_kv_heads = (size_t)a->n_kv_heads,
 		.d_head = (size_t)a->d_head};
-	s->is_single = !s->whitened[AL_QUERY].weights.data
+	const bool is_single = !s->whitened[AL_QUERY].weights.data
 		&& a->factors[AL_QUERY].dtype->epsilon >= 0x1p-23
 		&& a->factors[AL_KEY].dtype->epsilon >= 0x1p-23;
-	if (s->is_single && !al_narrow_heads_init(&s->narrow, &s->heads, err))
+	s->narrow = s->heads;
+	if (is_single && !al_heads_narrow(&s->scratch, &s->heads, &s->narrow, err))
 		return false;
 	return al_heads_check(&s->heads, &norm, err)
-		&& al_control_init(&s->control, s->is_single ? &s->narrow.heads : &s->heads, err);
+		&& al_control_init(&s->control, &s->narrow, err);
 }
 
 bool al_scores_load(struct al_scores *out, const struct al_model_view *view,
@@ -60,8 +61,7 @@ void al_scores_finish(struct al_scores *s)
 	al_matrix_finish(&s->key_bias);
 	al_whitened_finish(&s->whitened[AL_QUERY]);
 	al_whitened_finish(&s->whitened[AL_KEY]);
-	if (s->is_single)
-		al_narrow_heads_finish(&s->narrow);
+	al_scratch_finish(&s->scratch);
 	al_control_finish(&s->control);
 	*s = (struct al_scores){0};
 }
@@ -120,7 +120,7 @@ static bool make_collab(struct al_pieces *out, const struct al_scores *s,
 	struct al_matrix *mixing = &out->of[AL_PIECE_MIXING];
 	struct al_cp cp;
 
-	if (!al_cp(s->is_single ? &s->narrow.heads : &s->heads, &options, &cp, err))
+	if (!al_cp(&s->narrow, &options, &cp, err))
 		return false;
 	bool ok = al_matrix_init(mixing, cp.mixing.cols, cp.mixing.rows, err);
 	for (size_t j = 0; ok && j < mixing->cols; j++)
@@ -149,9 +149,8 @@ static bool make_tucker(struct al_pieces *out, const struct al_scores *s,
 		.seed = effort->seed};
 	struct al_tucker tucker;
 
-	const struct al_heads *heads = s->is_single ? &s->narrow.heads : &s->heads;
-	al_tucker_refine(heads, &options);
-	if (!al_tucker(heads, &options, &tucker, err))
+	al_tucker_refine(&s->narrow, &options);
+	if (!al_tucker(&s->narrow, &options, &tucker, err))
 		return false;
 	out->of[AL_PIECE_QUERY_DOWN] = tucker.query;
 	out->of[AL_PIECE_KEY_DOWN] = tucker.key;

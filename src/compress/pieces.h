@@ -14,8 +14,8 @@ struct al_scores {
 	struct al_matrix query_bias, key_bias; /* [1][heads*d_head]; no data where there is none */
 	struct al_whitened whitened[2]; /* queries and keys as data see them */
 	struct al_heads heads; /* a view of them, or of those as data see them, in double */
-	struct al_narrow_heads narrow; /* and where the stored numbers are no finer, in single */
-	bool is_single;
+	struct al_heads narrow; /* the same, where the stored numbers are no finer in single */
+	struct al_scratch scratch; /* its */
 	struct al_control control;
 };
 

@@ -166,28 +166,28 @@ bool al_heads_widen(struct al_scratch *scratch, const struct al_heads *heads, st
 	return true;
 }
 
-bool al_narrow_heads_init(struct al_narrow_heads *narrow, const struct al_heads *heads,
+static bool narrow(struct al_scratch *scratch, struct al_view *from, struct al_view_f *to,
 	struct al_error *err)
 {
-	*narrow = (struct al_narrow_heads){.heads = *heads};
-	if (al_heads_shape(heads).is_single)
+	struct al_matrix_f copy;
+
+	if (!from->data)
 		return true;
-	if (!al_matrix_init_unset_f(&narrow->query, heads->query.rows, heads->query.cols, err)
-		|| !al_matrix_init_unset_f(&narrow->key, heads->key.rows, heads->key.cols, err)
-		|| !al_narrow(heads->query, narrow->query, err)
-		|| !al_narrow(heads->key, narrow->key, err))
+	if (!al_take_f(scratch, &copy, from->rows, from->cols, err) || !al_narrow(*from, copy, err))
 		return false;
-	narrow->heads = *heads;
-	narrow->heads.query = narrow->heads.key = (struct al_view){0};
-	narrow->heads.query_f = al_view_f(narrow->query);
-	narrow->heads.key_f = al_view_f(narrow->key);
+	*from = (struct al_view){0};
+	*to = al_view_f(copy);
 	return true;
 }
 
-void al_narrow_heads_finish(struct al_narrow_heads *narrow)
+bool al_heads_narrow(struct al_scratch *scratch, const struct al_heads *heads, struct al_heads *out,
+	struct al_error *err)
 {
-	al_matrix_finish_f(&narrow->key);
-	al_matrix_finish_f(&narrow->query);
+	*out = *heads;
+	return narrow(scratch, &out->query, &out->query_f, err)
+		&& narrow(scratch, &out->key, &out->key_f, err)
+		&& narrow(scratch, &out->value, &out->value_f, err)
+		&& narrow(scratch, &out->output, &out->output_f, err);
 }
 
 /* ---- norm ---- */

@@ -101,16 +101,9 @@ bool al_head_copy(const struct al_heads *heads, enum al_projection projection, s
 bool al_heads_widen(struct al_scratch *scratch, const struct al_heads *heads, struct al_heads *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The same for single precision, with copies of its own. Finish it in either case, on failure
- * too. */
-struct al_narrow_heads {
-	struct al_heads heads;
-	struct al_matrix_f query, key;
-};
-
-bool al_narrow_heads_init(struct al_narrow_heads *narrow, const struct al_heads *heads,
+/* The same for single precision, of all projections that there are. */
+bool al_heads_narrow(struct al_scratch *scratch, const struct al_heads *heads, struct al_heads *out,
 	struct al_error *err) AL_MUST_CHECK;
-void al_narrow_heads_finish(struct al_narrow_heads *narrow);
 
 /* ---- how far an approximation is off ---- */
 

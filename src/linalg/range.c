@@ -264,10 +264,9 @@ static bool find_both(const struct al_heads *h, double norm, const struct al_tuc
 bool al_tucker_find_ranges(const struct al_heads *heads, double norm,
 	const struct al_tucker_options *options, struct al_tucker *out, struct al_error *err)
 {
-	struct al_narrow_heads narrow;
+	AL_SCRATCH(scratch);
+	struct al_heads narrow;
 
-	bool done = al_narrow_heads_init(&narrow, heads, err)
-		&& find_both(&narrow.heads, norm, options, out, err);
-	al_narrow_heads_finish(&narrow);
-	return done;
+	return al_heads_narrow(&scratch, heads, &narrow, err)
+		&& find_both(&narrow, norm, options, out, err);
 }

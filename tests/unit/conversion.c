@@ -794,15 +794,15 @@ static void tensors_are_scaled(void **state)
 	(void)state;
 	for (int exponent = -100; exponent <= 100; exponent += 50) {
 		struct module m = new_module(&plain, 6);
-		struct al_score_tensor tensor;
+		AL_SCRATCH(scratch);
+		struct al_heads tensor;
 		double norm;
 		for (size_t i = 0; i < m.of[AL_QUERY].rows * m.of[AL_QUERY].cols; i++)
 			m.of[AL_QUERY].data[i] = ldexp(m.of[AL_QUERY].data[i], exponent);
 		m.heads.unit = 0x1p-24;
-		assert_true(al_score_tensor_init(&tensor, &m.heads, NULL));
-		assert_true(al_heads_norm(&tensor.heads, &norm, NULL));
+		assert_true(al_score_tensor_take(&scratch, &m.heads, &tensor, NULL));
+		assert_true(al_heads_norm(&tensor, &norm, NULL));
 		assert_true(norm > 1 && norm < 1e6);
-		al_score_tensor_finish(&tensor);
 		finish_module(&m);
 	}
 }
