@@ -30,8 +30,8 @@ static bool load_done(void *context, const struct al_attention *attention, enum 
 		attention);
 
 	if (done)
-		return al_effective_factor(&done->layout, done->pieces.of, job->view->checkpoint, p,
-			is_bias, out, err);
+		return al_effective_factor(&done->layout, done->pieces.of, attention->score_scale,
+			job->view->checkpoint, p, is_bias, out, err);
 	return al_factor_load(job->view->checkpoint,
 		is_bias ? &attention->biases[p] : &attention->factors[p], out, err);
 }

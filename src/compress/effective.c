@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "model/heads/shared_heads.h"
+
 static enum al_module_piece piece_of(enum al_projection p, bool is_bias)
 {
 	return (enum al_module_piece)(is_bias ? AL_PIECE_QUERY_BIAS + (int)p : (int)p);
@@ -77,61 +79,95 @@ static void spread(const struct al_module_layout *layout, enum al_projection p,
 	}
 }
 
-bool al_effective_make(const struct al_module_layout *layout,
-	const struct al_matrix pieces[AL_N_PIECES], enum al_projection p, bool is_bias,
-	struct al_matrix *out, struct al_error *err)
+/* A narrow projection, if there is one, times what follows it. */
+static bool make(const struct al_module_layout *layout, const struct al_matrix pieces[AL_N_PIECES],
+	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
 {
 	const struct al_factor *factor = &layout->attention->factors[p];
 	const struct al_matrix piece = pieces[piece_of(p, is_bias)];
 	const enum al_module_piece down = is_bias ? AL_N_PIECES : down_of(p);
-	const size_t columns = (size_t)(factor->heads * factor->width);
 	AL_OWNED struct al_matrix product = {0};
+	struct al_view whole = al_view(piece);
 
+	if (down < AL_N_PIECES && pieces[down].data) {
+		if (!al_matrix_init(&product, pieces[down].rows, piece.cols, err)
+			|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(pieces[down]), al_view(piece), 0,
+				product, err))
+			return false;
+		whole = al_view(product);
+	}
+	if (!al_matrix_init(out, is_bias ? 1 : (size_t)factor->rows,
+		    (size_t)(factor->heads * factor->width), err))
+		return false;
+	spread(layout, p, whole, *out);
+	return true;
+}
+
+/* What of the file such a projection is made of. */
+static bool takes_piece(const struct al_module_layout *layout, enum al_module_piece piece,
+	enum al_projection p, bool is_bias)
+{
 	if (al_method_mixes(layout->method) && p <= AL_KEY)
-		return al_fail(err, AL_EINPUT,
-			"%s shares dimensions between heads: a model doesn't run with them",
-			al_method_names[layout->method]);
-	bool ok = al_matrix_init(out, is_bias ? 1 : (size_t)factor->rows, columns, err);
-	if (ok && piece.data && down < AL_N_PIECES && pieces[down].data) {
-		ok = al_matrix_init(&product, out->rows, piece.cols, err)
-			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(pieces[down]), al_view(piece), 0,
-				product, err);
-		if (ok)
-			spread(layout, p, al_view(product), *out);
-	} else if (ok && piece.data)
-		spread(layout, p, al_view(piece), *out);
-	if (!ok)
-		al_matrix_finish(out);
-	return ok;
+		return piece == (enum al_module_piece)p || piece == AL_PIECE_MIXING
+			|| piece == AL_PIECE_CONTENT;
+	return piece == piece_of(p, is_bias) || (!is_bias && piece == down_of(p));
+}
+
+static bool read_pieces(const struct al_module_layout *layout,
+	const struct al_checkpoint *compressed, enum al_projection p, bool is_bias,
+	struct al_matrix pieces[AL_N_PIECES], struct al_error *err)
+{
+	for (int i = 0; i < AL_N_PIECES; i++)
+		if (takes_piece(layout, (enum al_module_piece)i, p, is_bias)
+			&& !al_layout_read(layout, compressed, (enum al_module_piece)i, &pieces[i],
+				err))
+			return false;
+	return true;
+}
+
+static bool make_shared(const struct al_module_layout *layout,
+	const struct al_matrix pieces[AL_N_PIECES], double scale, enum al_projection p,
+	bool is_bias, struct al_matrix *out, struct al_error *err)
+{
+	const struct al_attention *a = layout->attention;
+	const struct al_shared_heads heads = {.columns = pieces[p],
+		.mixing = pieces[AL_PIECE_MIXING],
+		.content = pieces[AL_PIECE_CONTENT],
+		.n_heads = (size_t)a->n_heads,
+		.factor = scale / a->score_scale};
+
+	return al_shared_heads_make(&heads, p == AL_QUERY, is_bias, out, err);
 }
 
 bool al_effective_factor(const struct al_module_layout *layout,
-	const struct al_matrix pieces[AL_N_PIECES], const struct al_checkpoint *checkpoint,
-	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
+	const struct al_matrix pieces[AL_N_PIECES], double scale,
+	const struct al_checkpoint *original, enum al_projection p, bool is_bias,
+	struct al_matrix *out, struct al_error *err)
 {
 	const struct al_attention *a = layout->attention;
+	const struct al_factor *own = is_bias ? &a->biases[p] : &a->factors[p];
 
-	return pieces[piece_of(p, is_bias)].data
-		? al_effective_make(layout, pieces, p, is_bias, out, err)
-		: al_factor_load(checkpoint, is_bias ? &a->biases[p] : &a->factors[p], out, err);
+	if (al_method_mixes(layout->method) && p <= AL_KEY)
+		return make_shared(layout, pieces, scale, p, is_bias, out, err);
+	if (pieces[piece_of(p, is_bias)].data)
+		return make(layout, pieces, p, is_bias, out, err);
+	*out = (struct al_matrix){0};
+	return (is_bias && own->n_runs == 0) || al_factor_load(original, own, out, err);
 }
 
 bool al_effective_load(const struct al_module_layout *layout,
-	const struct al_checkpoint *compressed, enum al_projection p, bool is_bias,
-	struct al_matrix *out, struct al_error *err)
+	const struct al_checkpoint *compressed, double scale, const struct al_checkpoint *original,
+	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
 {
-	AL_OWNED struct al_matrix own = {0}, narrow = {0};
 	struct al_matrix pieces[AL_N_PIECES] = {{0}};
-	const enum al_module_piece piece = piece_of(p, is_bias),
-				   down = is_bias ? AL_N_PIECES : down_of(p);
+	const bool is_read = al_layout_changes(layout, p, is_bias)
+		|| (al_method_mixes(layout->method) && p <= AL_KEY);
+	const bool ok = (!is_read || read_pieces(layout, compressed, p, is_bias, pieces, err))
+		&& al_effective_factor(layout, pieces, scale, original, p, is_bias, out, err);
 
-	if (!al_layout_read(layout, compressed, piece, &own, err)
-		|| (down < AL_N_PIECES && !al_layout_read(layout, compressed, down, &narrow, err)))
-		return false;
-	pieces[piece] = own;
-	if (down < AL_N_PIECES)
-		pieces[down] = narrow;
-	return al_effective_make(layout, pieces, p, is_bias, out, err);
+	for (int i = 0; i < AL_N_PIECES; i++)
+		al_matrix_finish(&pieces[i]);
+	return ok;
 }
 
 bool al_effective_gather(const struct al_module_layout *layout, enum al_projection p,

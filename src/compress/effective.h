@@ -9,20 +9,18 @@
 /* Does the layout change this projection (or its bias)? */
 bool al_layout_changes(const struct al_module_layout *layout, enum al_projection p, bool is_bias);
 
-/* Refused where a head needs more dimensions than the original's has (collab). out is
- * initialised. */
-bool al_effective_load(const struct al_module_layout *layout,
-	const struct al_checkpoint *compressed, enum al_projection p, bool is_bias,
-	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
-
-/* The same from pieces in memory, of a projection that the layout changes. */
-bool al_effective_make(const struct al_module_layout *layout,
-	const struct al_matrix pieces[AL_N_PIECES], enum al_projection p, bool is_bias,
-	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
-
-/* The same of any projection: what has no piece is the checkpoint's own. */
+/* A projection as the forward pass runs it, from pieces in memory: what has none is the original's
+ * own, a bias that there isn't without data. Of heads that share queries and keys (collab) every
+ * head's columns, R of them, or one more where there are content biases: what a key's token adds to
+ * its scores, which the query takes once; `scale` multiplies their scores. out is initialised. */
 bool al_effective_factor(const struct al_module_layout *layout,
-	const struct al_matrix pieces[AL_N_PIECES], const struct al_checkpoint *checkpoint,
+	const struct al_matrix pieces[AL_N_PIECES], double scale,
+	const struct al_checkpoint *original, enum al_projection p, bool is_bias,
+	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+
+/* The same from the compressed file. */
+bool al_effective_load(const struct al_module_layout *layout,
+	const struct al_checkpoint *compressed, double scale, const struct al_checkpoint *original,
 	enum al_projection p, bool is_bias, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;
 

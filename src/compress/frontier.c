@@ -7,7 +7,6 @@
 
 #include "base/memory.h"
 #include "compress/effective.h"
-#include "compress/shared.h"
 #include "compress/steps.h"
 #include "linalg/cp.h"
 
@@ -36,14 +35,8 @@ static bool load(void *context, const struct al_attention *attention, enum al_pr
 	const struct conversion *c = context;
 	const size_t i = (size_t)(attention - c->view->modules);
 
-	if (al_method_mixes(c->layouts[i].method) && p <= AL_KEY)
-		return al_shared_make(&c->layouts[i], c->pieces[i].of, attention->score_scale, p,
-			is_bias, out, err);
-	*out = (struct al_matrix){0};
-	if (is_bias && attention->biases[p].n_runs == 0)
-		return true;
-	return al_effective_factor(&c->layouts[i], c->pieces[i].of, c->view->checkpoint, p, is_bias,
-		out, err);
+	return al_effective_factor(&c->layouts[i], c->pieces[i].of, attention->score_scale,
+		c->view->checkpoint, p, is_bias, out, err);
 }
 
 /* As compress makes them. */

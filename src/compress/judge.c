@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "compress/effective.h"
-#include "compress/shared.h"
 #include "model/forward/batches.h"
 #include "model/forward/evaluate.h"
 
@@ -15,20 +14,17 @@ static bool load(void *context, const struct al_attention *attention, enum al_pr
 	bool is_bias, struct al_matrix *out, struct al_error *err)
 {
 	const struct al_recorded *recorded = context;
+	const struct al_checkpoint *original = recorded->view->checkpoint;
 	const struct al_job_module *module = al_job_module_find(recorded->modules,
 		recorded->n_modules, attention);
 
-	if (module && al_method_mixes(module->layout.method) && p <= AL_KEY)
-		return al_shared_load(&module->layout, recorded->compressed, module->scale, p,
-			is_bias, out, err);
-	if (module && al_layout_changes(&module->layout, p, is_bias))
-		return al_effective_load(&module->layout, recorded->compressed, p, is_bias, out,
-			err);
+	if (module)
+		return al_effective_load(&module->layout, recorded->compressed, module->scale,
+			original, p, is_bias, out, err);
 	*out = (struct al_matrix){0};
-	if (is_bias && attention->biases[p].n_runs == 0)
-		return true;
-	return al_factor_load(recorded->view->checkpoint,
-		is_bias ? &attention->biases[p] : &attention->factors[p], out, err);
+	return (is_bias && attention->biases[p].n_runs == 0)
+		|| al_factor_load(original,
+			is_bias ? &attention->biases[p] : &attention->factors[p], out, err);
 }
 
 bool al_judge_compressed(struct al_network *network, const struct al_recorded *recorded,

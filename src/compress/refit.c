@@ -41,7 +41,8 @@ static bool load(void *context, const struct al_attention *attention, enum al_pr
 	const struct fitting *f = context;
 
 	if (p != AL_OUTPUT && !f->layout->is_dropped && al_layout_changes(f->layout, p, is_bias))
-		return al_effective_make(f->layout, f->pieces->of, p, is_bias, out, err);
+		return al_effective_factor(f->layout, f->pieces->of, attention->score_scale,
+			f->r->network->view->checkpoint, p, is_bias, out, err);
 	if (!al_factor_load(f->r->network->view->checkpoint,
 		    is_bias ? &attention->biases[p] : &attention->factors[p], out, err))
 		return false;

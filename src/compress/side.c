@@ -36,23 +36,24 @@ bool al_side_load_original(struct al_side_scores *side, const struct al_model_vi
 }
 
 /* Values and outputs that are others than the original's, in its shape. */
-static bool load_outputs(struct al_side_scores *side, const struct al_checkpoint *compressed,
-	const struct al_module_layout *layout, struct al_error *err)
+static bool load_outputs(struct al_side_scores *side, const struct al_checkpoint *original,
+	const struct al_checkpoint *compressed, const struct al_module_layout *layout,
+	struct al_error *err)
 {
 	for (int p = AL_VALUE; p <= AL_OUTPUT; p++) {
 		al_matrix_finish(&side->of[p]);
-		if (!al_effective_load(layout, compressed, (enum al_projection)p, false,
-			    &side->of[p], err))
+		if (!al_effective_load(layout, compressed, side->scale, original,
+			    (enum al_projection)p, false, &side->of[p], err))
 			return false;
 	}
 	al_matrix_finish(&side->of[AL_PIECE_VALUE_BIAS]);
-	return layout->attention->biases[AL_VALUE].n_runs == 0
-		|| al_effective_load(layout, compressed, AL_VALUE, true,
-			&side->of[AL_PIECE_VALUE_BIAS], err);
+	return al_effective_load(layout, compressed, side->scale, original, AL_VALUE, true,
+		&side->of[AL_PIECE_VALUE_BIAS], err);
 }
 
-bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkpoint *compressed,
-	const struct al_module_layout *layout, double scale, struct al_error *err)
+bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkpoint *original,
+	const struct al_checkpoint *compressed, const struct al_module_layout *layout, double scale,
+	struct al_error *err)
 {
 	*side = (struct al_side_scores){.n_heads = (size_t)al_layout_heads(layout, false),
 		.n_kv_heads = (size_t)al_layout_kv_heads(layout),
@@ -63,7 +64,7 @@ bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkp
 	for (int i = 0; i < AL_N_PIECES; i++)
 		if (!al_layout_read(layout, compressed, (enum al_module_piece)i, &side->of[i], err))
 			return false;
-	return !side->has_outputs || load_outputs(side, compressed, layout, err);
+	return !side->has_outputs || load_outputs(side, original, compressed, layout, err);
 }
 
 /* X W + b, through the narrow space where there is one. */

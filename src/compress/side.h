@@ -21,8 +21,9 @@ void al_side_finish(struct al_side_scores *side);
 
 bool al_side_load_original(struct al_side_scores *side, const struct al_model_view *view,
 	const struct al_attention *a, struct al_error *err) AL_MUST_CHECK;
-bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkpoint *compressed,
-	const struct al_module_layout *layout, double scale, struct al_error *err) AL_MUST_CHECK;
+bool al_side_load_compressed(struct al_side_scores *side, const struct al_checkpoint *original,
+	const struct al_checkpoint *compressed, const struct al_module_layout *layout, double scale,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Rows x [n_tokens][d_query] ask, rows y [n_tokens][d_key] answer, until they are forgotten. */
 bool al_side_take_input(struct al_side_scores *side, struct al_view x, struct al_view y,

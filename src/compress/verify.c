@@ -221,7 +221,8 @@ static bool verify_module(struct verification *v, const struct al_module_layout 
 
 	bool ok = al_embedding_check(v->view, a, &v->checked, err)
 		&& al_side_load_original(&original, v->view, a, err)
-		&& al_side_load_compressed(&compressed, v->compressed, layout, scale, err)
+		&& al_side_load_compressed(&compressed, v->view->checkpoint, v->compressed, layout,
+			scale, err)
 		&& verify_input(v, layout, &original, &compressed, NULL, err)
 		&& (!embedding || verify_input(v, layout, &original, &compressed, embedding, err));
 	al_side_finish(&original);
