@@ -7,57 +7,43 @@
 #include "base/text.h"
 #include "ledger/request/request.h"
 
-struct count {
-	struct al_arena arena;
-	struct al_catalog *catalog;
-	mpq_t sum;
-};
-
-static void count_init(struct count *c)
+static void destroy_catalog(void *catalog)
 {
-	al_arena_init(&c->arena);
-	c->catalog = al_catalog_create();
-	mpq_init(c->sum);
+	al_catalog_destroy(catalog);
 }
 
-static void count_finish(struct count *c)
+static void finish_request(void *request)
 {
-	mpq_clear(c->sum);
-	al_catalog_destroy(c->catalog);
-	al_arena_finish(&c->arena);
+	al_request_finish(request);
 }
 
-static bool measure(struct count *c, const struct al_request *request, struct al_error *err)
+/* NULL: it isn't known. */
+static const char *count(struct al_arena *arena, const struct al_asked *asked, struct al_error *err)
 {
+	struct al_request *request = al_new(arena, struct al_request);
+	struct al_catalog *catalog = al_catalog_create();
+	mpq_ptr sum = al_exact_new(arena);
+
+	al_arena_defer(arena, destroy_catalog, catalog);
+	if (!al_request_init(request, arena, catalog, asked, err))
+		return NULL;
+	al_arena_defer(arena, finish_request, request);
+	if (request->variants.n != 1) {
+		al_fail(err, AL_EINPUT, "found %zu variants, expected one", request->variants.n);
+		return NULL;
+	}
 	struct al_ledger_ask ask = al_request_ask(request, &request->variants.items[0],
 		request->family);
-	struct al_ledger ledger;
-
 	ask.name = NULL; /* the caller knows which model it named */
-	if (!al_ledger_open(&ledger, &ask, err))
-		return false;
-	bool ok = al_ledger_measure(&ledger, AL_PARAMETERS, NULL, c->sum, err);
-	al_ledger_close(&ledger);
-	return ok;
+	struct al_ledger *ledger = al_ledger_create(arena, &ask, err);
+	return ledger && al_ledger_measure(ledger, AL_PARAMETERS, NULL, sum, err)
+		? al_exact_text(arena, sum)
+		: NULL;
 }
 
-static bool count(struct count *c, const struct al_asked *asked, struct al_error *err)
+static bool copy(const char *text, char *out, size_t size, struct al_error *err)
 {
-	struct al_request request;
-
-	if (!al_request_init(&request, &c->arena, c->catalog, asked, err))
-		return false;
-	bool ok = request.variants.n == 1
-		? measure(c, &request, err)
-		: al_fail(err, AL_EINPUT, "found %zu variants, expected one", request.variants.n);
-	al_request_finish(&request);
-	return ok;
-}
-
-static bool copy(struct count *c, char *out, size_t size, struct al_error *err)
-{
-	const char *text = al_exact_text(&c->arena, c->sum);
-	size_t length = strlen(text);
+	const size_t length = strlen(text);
 
 	if (length >= size)
 		return al_fail(err, AL_EINPUT, "the count takes %zu bytes, found room for %zu",
@@ -74,12 +60,13 @@ bool al_count_parameters(const char *model, const char *variant, const char *con
 		.origin = "settings",
 		.sets = {settings, n_settings},
 		.variants = {&variant, variant ? 1 : 0}};
-	struct count c;
+	struct al_arena arena;
 
 	if (!model && !variant)
 		return al_fail(err, AL_EINPUT, "neither a model nor a variant is named");
-	count_init(&c);
-	bool ok = count(&c, &asked, err) && copy(&c, out, size, err);
-	count_finish(&c);
+	al_arena_init(&arena);
+	const char *text = count(&arena, &asked, err);
+	const bool ok = text && copy(text, out, size, err);
+	al_arena_finish(&arena);
 	return ok;
 }

@@ -151,7 +151,7 @@ static void add_kind(struct answer *a, const struct al_cache_entries *cache, int
 static const char *sequences(const struct answer *a)
 {
 	struct al_arena *arena = &a->session->arena;
-	const char *tokens = al_exact_grouped(arena, al_format(arena, "%lld", (long long)a->seq));
+	const char *tokens = al_text_of_count(arena, a->seq);
 
 	return a->batch == 1
 		? al_format(arena, "%s tokens", tokens)

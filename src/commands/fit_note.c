@@ -5,10 +5,11 @@
 #include "base/text.h"
 #include "commands/fit.h"
 
+/* But for what is solved for, and what is as good as nothing. */
 static void add_number(struct al_text *out, const struct al_fit *f, const char *option,
-	int64_t value)
+	int64_t value, int64_t least)
 {
-	if (strcmp(option, f->symbol) != 0)
+	if (value >= least && strcmp(option, f->symbol) != 0)
 		al_text_addf(out, " --%s %lld", option, (long long)value);
 }
 
@@ -25,8 +26,8 @@ static void add_settings(struct al_text *out, const struct al_fit *f)
 				(long long)asked->items[i].value.integer);
 	if (!f->is_inference && rank && strcmp(f->symbol, "rank") != 0)
 		al_text_addf(out, " --set rank=%lld", (long long)rank);
-	add_number(out, f, "batch", f->training.batch);
-	add_number(out, f, "seq", f->training.seq);
+	add_number(out, f, "batch", f->training.batch, 0);
+	add_number(out, f, "seq", f->training.seq, 0);
 }
 
 /* As it is asked for: by its name, or by its file. */
@@ -64,15 +65,14 @@ static void add_training(struct al_text *out, const struct al_fit *f)
 		al_text_addf(out, " --attention %s --recompute %s", t->is_flash ? "flash" : "eager",
 			al_recompute_names[t->recompute]);
 	al_text_addf(out, " --zero %d", t->zero);
-	add_number(out, f, "tp", t->tp);
+	add_number(out, f, "tp", t->tp, 0);
 	al_text_add(out, t->is_sequence_parallel ? " --sp" : "");
-	add_number(out, f, "pp", t->pp);
-	add_number(out, f, "interleave", t->interleave);
-	add_number(out, f, "dp", t->dp);
-	add_number(out, f, "cp", t->cp);
-	add_number(out, f, "ep", t->ep);
-	if (t->etp)
-		al_text_addf(out, " --etp %lld", (long long)t->etp);
+	add_number(out, f, "pp", t->pp, 0);
+	add_number(out, f, "interleave", t->interleave, 0);
+	add_number(out, f, "dp", t->dp, 0);
+	add_number(out, f, "cp", t->cp, 0);
+	add_number(out, f, "ep", t->ep, 0);
+	add_number(out, f, "etp", t->etp, 1);
 }
 
 static void add_inference(struct al_text *out, const struct al_fit *f)
@@ -83,17 +83,13 @@ static void add_inference(struct al_text *out, const struct al_fit *f)
 	al_text_addf(out, " --inference%s%s --cache-dtype %s --tp %lld",
 		i->weights->is_config ? "" : " --dtype ",
 		i->weights->is_config ? "" : i->weights->name, i->cache->name, (long long)i->tp);
-	if (i->pp > 1)
-		al_text_addf(out, " --pp %lld", (long long)i->pp);
-	if (f->training.dp > 1)
-		al_text_addf(out, " --dp %lld", (long long)f->training.dp);
-	if (i->ep > 1)
-		al_text_addf(out, " --ep %lld", (long long)i->ep);
+	add_number(out, f, "pp", i->pp, 2);
+	add_number(out, f, "dp", f->training.dp, 2);
+	add_number(out, f, "ep", i->ep, 2);
 	if (!al_is_ideal(f->request))
 		al_text_addf(out, " --engine %s --block %lld", choice->engine->name,
 			(long long)choice->block);
-	if (choice->chunk > 0)
-		al_text_addf(out, " --chunk %lld", (long long)choice->chunk);
+	add_number(out, f, "chunk", choice->chunk, 1);
 	if (choice->utilization)
 		al_text_addf(out, " --utilization %s", choice->utilization);
 	if (choice->has_mtp)

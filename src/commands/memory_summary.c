@@ -46,9 +46,8 @@ static const char *of_devices(struct al_arena *arena, int64_t n, bool has_stages
 
 static const char *tokens(struct al_arena *arena, int64_t batch, int64_t seq)
 {
-	return al_format(arena, " at batch %s and %s tokens",
-		al_exact_grouped(arena, al_format(arena, "%lld", (long long)batch)),
-		al_exact_grouped(arena, al_format(arena, "%lld", (long long)seq)));
+	return al_format(arena, " at batch %s and %s tokens", al_text_of_count(arena, batch),
+		al_text_of_count(arena, seq));
 }
 
 /* "recipe megatron, flash attention, recompute none" */

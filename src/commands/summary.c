@@ -24,6 +24,11 @@ const char *al_text_of_bytes(struct al_arena *arena, mpq_srcptr bytes)
 	return al_cell_display(arena, &iec, &column, &cell);
 }
 
+const char *al_text_of_count(struct al_arena *arena, int64_t count)
+{
+	return al_exact_grouped(arena, al_format(arena, "%lld", (long long)count));
+}
+
 mpq_srcptr al_cell_exact(const struct al_table *table, size_t row, const char *key)
 {
 	const int column = al_table_find_column(table, key);

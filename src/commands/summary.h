@@ -10,6 +10,9 @@
 /* "14.96 GiB"; a number of bytes below 1024 whole. */
 const char *al_text_of_bytes(struct al_arena *arena, mpq_srcptr bytes);
 
+/* "131,072" */
+const char *al_text_of_count(struct al_arena *arena, int64_t count);
+
 /* The cell of a row under a key: bytes as above, a count in full ("124,439,808"); "" where it is
  * missing. */
 const char *al_text_of_cell(struct al_arena *arena, const struct al_table *table, size_t row,

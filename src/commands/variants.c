@@ -259,50 +259,59 @@ static bool add_theory(struct theory *t, const struct al_configured_variants *va
 
 /* ---- one variant's entries ---- */
 
-static void add_entry(struct al_table *table, const char *what, const struct al_entry *entry)
-{
-	struct al_cell *cell = al_table_add_row(table);
-	struct al_text text;
+struct entry_record {
+	const char *what, *name, *role, *kind, *shape, *count, *when;
+};
 
-	al_text_init(&text);
-	if (entry->left.n_dims) {
-		join_shape(&text, &entry->left);
-		al_text_add(&text, "  by  ");
-		join_shape(&text, &entry->right);
-	} else
-		join_shape(&text, &entry->shape);
-	al_cell_set_text(table, cell++, what);
-	al_cell_set_text(table, cell++, entry->name);
-	if (strcmp(what, "tensor") == 0) {
-		al_cell_set_text(table, &cell[0], al_role_names[entry->role]);
-		al_cell_set_text(table, &cell[1], al_tensor_kind_names[entry->kind]);
-	}
-	al_cell_set_text(table, &cell[2], text.data);
-	if (entry->count)
-		al_cell_set_text(table, &cell[3], al_formula_source(entry->count));
-	if (entry->when)
-		al_cell_set_text(table, &cell[4], al_formula_source(entry->when));
-	al_text_finish(&text);
+static const struct al_table_field entry_fields[] = {
+	{AL_COLUMN_KEY("what", NULL), AL_MEMBER(struct entry_record, what)},
+	{AL_COLUMN_KEY("name", NULL), AL_MEMBER(struct entry_record, name)},
+	{{.key = "role"}, AL_MEMBER(struct entry_record, role)},
+	{{.key = "kind"}, AL_MEMBER(struct entry_record, kind)},
+	{{.key = "shape"}, AL_MEMBER(struct entry_record, shape)},
+	{{.key = "count"}, AL_MEMBER(struct entry_record, count)},
+	{{.key = "when"}, AL_MEMBER(struct entry_record, when)},
+	AL_FIELDS_END,
+};
+
+static const char *source_of(const struct al_formula *formula)
+{
+	return formula ? al_formula_source(formula) : NULL;
 }
 
-static void add_entries(struct al_table *table, const char *what, const struct al_entries *entries)
+static void add_entry(struct al_table *table, const char *what, const struct al_entry *entry)
 {
-	for (size_t i = 0; i < entries->n; i++)
-		add_entry(table, what, &entries->items[i]);
+	const bool is_tensor = strcmp(what, "tensor") == 0;
+	struct al_text shape;
+
+	al_text_init(&shape);
+	if (entry->left.n_dims) {
+		join_shape(&shape, &entry->left);
+		al_text_add(&shape, "  by  ");
+		join_shape(&shape, &entry->right);
+	} else
+		join_shape(&shape, &entry->shape);
+	al_table_add_record(table,
+		&(struct entry_record){what, entry->name,
+			is_tensor ? al_role_names[entry->role] : NULL,
+			is_tensor ? al_tensor_kind_names[entry->kind] : NULL, shape.data,
+			source_of(entry->count), source_of(entry->when)});
+	al_text_finish(&shape);
 }
 
 static void show_variant(struct al_session *session, const struct al_variant *variant)
 {
-	static const char *const keys[] = {"what", "name", "role", "kind", "shape", "count",
-		"when"};
+	const struct {
+		const char *what;
+		const struct al_entries *entries;
+	} lists[] = {{"tensor", &variant->tensors}, {"cache", &variant->cache},
+		{"activation", &variant->activations}, {"product", &variant->products}};
 	struct al_table *table = al_session_table(session, variant->name, variant->title);
 
-	for (int i = 0; i < 7; i++)
-		al_table_add_column(table, (struct al_column){.key = keys[i], .is_key = i < 2});
-	add_entries(table, "tensor", &variant->tensors);
-	add_entries(table, "cache", &variant->cache);
-	add_entries(table, "activation", &variant->activations);
-	add_entries(table, "product", &variant->products);
+	al_table_add_fields(table, entry_fields, 0);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		for (size_t k = 0; k < lists[i].entries->n; k++)
+			add_entry(table, lists[i].what, &lists[i].entries->items[k]);
 	for (size_t i = 0; i < variant->n_symbols; i++)
 		al_table_note(table, "%s: %s", variant->symbols[i].name, variant->symbols[i].text);
 	al_table_note(table, "source: %s", variant->source);

@@ -2,6 +2,7 @@
 #include "unit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/number.h"
 
@@ -96,6 +97,33 @@ static void scales_into_an_arena(void **state)
 	check_exact(al_exact_scaled(&arena, ten, 3, 3), "10");
 	check_exact(al_exact_scaled(&arena, ten, 0, 3), "0");
 	al_arena_finish(&arena);
+}
+
+static char finished[8];
+
+static void finish_letter(void *letter)
+{
+	strcat(finished, letter);
+}
+
+static void finishes_with_an_arena(void **state)
+{
+	char letters[][2] = {"a", "b", "c"};
+	struct al_arena arena;
+
+	(void)state;
+	finished[0] = '\0';
+	al_arena_init(&arena);
+	mpq_set_si(al_exact_new(&arena), -3, 2);
+	al_arena_defer(&arena, finish_letter, letters[0]);
+	const struct al_arena_deferred *mark = arena.deferred;
+	al_arena_defer(&arena, finish_letter, letters[1]);
+	al_arena_defer(&arena, finish_letter, letters[2]);
+	al_arena_settle(&arena, mark);
+	assert_string_equal(finished, "cb");
+	al_arena_settle(&arena, mark);
+	al_arena_finish(&arena);
+	assert_string_equal(finished, "cba");
 }
 
 static void cuts_and_halves_the_last_digit(void **state)
@@ -227,6 +255,7 @@ int main(void)
 		cmocka_unit_test(counts_within_64_bits),
 		cmocka_unit_test(multiplies_and_divides_in_lowest_terms),
 		cmocka_unit_test(scales_into_an_arena),
+		cmocka_unit_test(finishes_with_an_arena),
 		cmocka_unit_test(cuts_and_halves_the_last_digit),
 		cmocka_unit_test(reads_decimals_as_printed),
 		cmocka_unit_test(refuses_what_is_no_decimal),
