@@ -42,3 +42,14 @@ bool al_names_check(struct al_names *names, const char *what, const char *name,
 	al_names_finish(names);
 	return true;
 }
+
+bool al_fail_unknown_item(struct al_error *err, const char *what, const char *name,
+	const void *items, size_t n, size_t size)
+{
+	struct al_names names;
+
+	al_names_init(&names);
+	for (const char *item = items; n > 0; item += size, n--)
+		al_names_add(&names, *(const char *const *)(const void *)item);
+	return al_names_fail(&names, what, name, err);
+}

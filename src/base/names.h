@@ -25,4 +25,8 @@ bool al_names_fail(struct al_names *names, const char *what, const char *name,
 bool al_names_check(struct al_names *names, const char *what, const char *name,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Fails as al_fail_unknown does: known are the names that are the items' first members. */
+bool al_fail_unknown_item(struct al_error *err, const char *what, const char *name,
+	const void *items, size_t n, size_t size);
+
 #endif

@@ -291,3 +291,11 @@ int al_find_name(const char *text, const char *const *names, size_t n)
 			return (int)i;
 	return -1;
 }
+
+const void *al_find_item(const void *items, size_t n, size_t size, const char *name)
+{
+	for (const char *item = items; n > 0; item += size, n--)
+		if (strcmp(*(const char *const *)(const void *)item, name) == 0)
+			return item;
+	return NULL;
+}

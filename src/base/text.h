@@ -66,4 +66,8 @@ bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
 /* Is `text` one of the `n` names? Its index, or -1. */
 int al_find_name(const char *text, const char *const *names, size_t n);
 
+/* The first of `n` items of a size whose first member, a const char *, is the name; or NULL. */
+const void *al_find_item(const void *items, size_t n, size_t size, const char *name);
+#define AL_FIND(items, n, name) al_find_item((items), (n), sizeof(*(items)), (name))
+
 #endif

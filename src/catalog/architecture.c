@@ -1,6 +1,4 @@
 /* Architectures: the class that a config.json names, and the heads that it has. */
-#include <string.h>
-
 #include "base/text.h"
 #include "catalog/config.h"
 #include "catalog/family_read.h"
@@ -43,10 +41,7 @@ bool al_read_architecture(void *context, const struct al_item *member, void *out
 
 static const struct al_architecture *find(const struct al_family *family, const char *name)
 {
-	for (size_t i = 0; i < family->n_architectures; i++)
-		if (strcmp(family->architectures[i].name, name) == 0)
-			return &family->architectures[i];
-	return NULL;
+	return AL_FIND(family->architectures, family->n_architectures, name);
 }
 
 /* The first name that a config says; NULL: none. What is no text says nothing. */
@@ -79,7 +74,7 @@ static bool set_symbol(const struct al_config *config, const struct al_module_se
 	if (!al_formula_whole(set->value, &scope, 0, &value, err))
 		return al_in(err, "%s", origin);
 	al_settings_set(config->settings, set->symbol, value, origin);
-	al_settings_derived(config->settings, set->symbol, set->value, NULL);
+	al_settings_derived(config->settings, set->symbol, set->value);
 	return true;
 }
 

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/embedded.h"
 #include "base/json.h"
+#include "base/names.h"
 #include "formula/formula.h"
 
 /* ---- the words of the grammar ---- */
@@ -164,6 +165,17 @@ struct al_variant {
 bool al_variant_has_factor(const struct al_variant *variant, enum al_head_factor factor);
 
 bool al_variant_has_option(const struct al_variant *variant, const char *name);
+
+struct al_symbol;
+
+/* What may be changed in a variant: its options, its own symbols, the standard symbols. */
+struct al_names al_variant_names(const struct al_variant *variant, const struct al_symbol *standard,
+	size_t n_standard);
+
+/* All formulas of an entry. */
+enum { AL_ENTRY_FORMULAS = 6 + 3 * AL_SHAPE_DIMS };
+size_t al_entry_formulas(const struct al_entry *entry,
+	const struct al_formula *out[AL_ENTRY_FORMULAS]);
 
 /* Parses one variant object (also one that stands inside a scenario). It lives in the arena. */
 bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const struct al_item *node,

@@ -66,12 +66,9 @@ static const struct naming *naming_of(const struct namings *namings, const struc
 static void rename_tied(const struct namings *namings, const struct al_family *family,
 	const char **name)
 {
-	for (size_t i = 0; i < family->n_tensors; i++)
-		if (strcmp(family->tensors[i].entry.name, *name) == 0) {
-			rename_one(naming_of(namings, family, &family->tensors[i]), name);
-			return;
-		}
-	rename_one(&namings->own, name);
+	const struct al_family_tensor *tied = AL_FIND(family->tensors, family->n_tensors, *name);
+
+	rename_one(tied ? naming_of(namings, family, tied) : &namings->own, name);
 }
 
 static void rename_all(const struct al_family_component *component, struct al_arena *arena)
@@ -129,10 +126,7 @@ struct binding {
 static const struct al_module_set *find_set(const struct al_family_module *module,
 	const char *symbol)
 {
-	for (size_t i = 0; i < module->n_set; i++)
-		if (strcmp(module->set[i].symbol, symbol) == 0)
-			return &module->set[i];
-	return NULL;
+	return AL_FIND(module->set, module->n_set, symbol);
 }
 
 static void bind_to(struct binding *b, const char *symbol, const char *formula)
@@ -195,30 +189,14 @@ static void bind_symbol(void *context, const char *symbol)
 			b->module->name, b->variant->name, symbol, b->family->name);
 }
 
-static void bind_formula(struct binding *b, const struct al_formula *formula)
-{
-	if (formula)
-		al_formula_each_symbol(formula, bind_symbol, b);
-}
-
-static void bind_shape(struct binding *b, const struct al_shape *shape)
-{
-	for (size_t i = 0; i < shape->n_dims; i++)
-		bind_formula(b, shape->dims[i]);
-}
-
 static void bind_entries(struct binding *b, const struct al_entries *entries)
 {
+	const struct al_formula *formulas[AL_ENTRY_FORMULAS];
+
 	for (size_t i = 0; i < entries->n; i++) {
-		const struct al_entry *entry = &entries->items[i];
-		bind_shape(b, &entry->shape);
-		bind_shape(b, &entry->left);
-		bind_shape(b, &entry->right);
-		bind_formula(b, entry->count);
-		bind_formula(b, entry->active);
-		bind_formula(b, entry->when);
-		bind_formula(b, entry->tokens);
-		bind_formula(b, entry->expanded);
+		const size_t n = al_entry_formulas(&entries->items[i], formulas);
+		for (size_t j = 0; j < n; j++)
+			al_formula_each_symbol(formulas[j], bind_symbol, b);
 	}
 }
 
@@ -276,11 +254,11 @@ void al_component_take_key(const struct al_family_component *as, const char *sym
 	if (!as)
 		return;
 	key->place = &as->place;
-	for (size_t i = 0; i < as->n_defaults; i++)
-		if (strcmp(as->defaults[i].symbol, symbol) == 0) {
-			key->fallback = as->defaults[i].value;
-			key->word = NULL;
-		}
+	const struct al_module_set *set = AL_FIND(as->defaults, as->n_defaults, symbol);
+	if (set) {
+		key->fallback = set->value;
+		key->word = NULL;
+	}
 }
 
 /* ---- in the outer family's file ---- */
@@ -318,14 +296,6 @@ static const struct al_record component_record = {
 	.check = check_by,
 };
 
-static bool has_symbol(const struct al_family *family, const char *symbol)
-{
-	for (size_t i = 0; i < family->n_config; i++)
-		if (strcmp(family->config[i].symbol, symbol) == 0)
-			return true;
-	return false;
-}
-
 static bool check_defaults(const struct al_reader *reader, const struct al_item *member,
 	const struct al_family_component *component, struct al_error *err)
 {
@@ -333,7 +303,7 @@ static bool check_defaults(const struct al_reader *reader, const struct al_item 
 
 	for (size_t i = 0; i < component->n_defaults; i++) {
 		const char *symbol = component->defaults[i].symbol;
-		if (!has_symbol(component->of,
+		if (!AL_FIND(component->of->config, component->of->n_config,
 			    al_format(reader->arena, "%s%s", component->prefix, symbol)))
 			return al_json_fail(reader->doc, al_json_get(defaults, symbol), err,
 				"family %s has no symbol \"%s\"", component->of->name, symbol);

@@ -10,10 +10,7 @@
 
 static const struct al_config_key *find_key(const struct al_config *config, const char *symbol)
 {
-	for (size_t i = 0; i < config->family->n_config; i++)
-		if (strcmp(config->family->config[i].symbol, symbol) == 0)
-			return &config->family->config[i];
-	return NULL;
+	return AL_FIND(config->family->config, config->family->n_config, symbol);
 }
 
 /* Where the config gives the symbol; NULL: nowhere, or the request gives another value. */
@@ -83,7 +80,7 @@ static bool default_list(const struct al_config *config, const struct al_config_
 		al_value_set_int(&values[*layer], value);
 	}
 	al_settings_set_list(settings, key->symbol, values, (size_t)length, origin);
-	al_settings_derived(settings, key->symbol, fallback, key->length);
+	al_settings_derived(settings, key->symbol, fallback);
 	return true;
 }
 
@@ -103,14 +100,11 @@ static bool is_standard_default(const struct al_config *config, const struct al_
 {
 	const struct al_settings *settings = config->settings;
 
-	for (size_t i = 0; i < settings->n_symbols; i++) {
-		const struct al_symbol *symbol = &settings->symbols[i];
-		if (symbol->fallback && strcmp(symbol->name, key->symbol) == 0)
-			return strcmp(al_formula_source(symbol->fallback),
-				       al_formula_source(fallback))
-				== 0;
-	}
-	return false;
+	const struct al_symbol *symbol = AL_FIND(settings->symbols, settings->n_symbols,
+		key->symbol);
+
+	return symbol && symbol->fallback
+		&& strcmp(al_formula_source(symbol->fallback), al_formula_source(fallback)) == 0;
 }
 
 static bool set_default(const struct al_config *config, const struct al_config_key *key,
@@ -141,7 +135,7 @@ static bool set_default(const struct al_config *config, const struct al_config_k
 	if (!al_formula_whole(fallback, &scope, 0, &value, err))
 		return false;
 	al_settings_set(settings, key->symbol, value, origin);
-	al_settings_derived(settings, key->symbol, fallback, NULL);
+	al_settings_derived(settings, key->symbol, fallback);
 	return true;
 }
 
@@ -222,92 +216,74 @@ static bool set_given(const struct al_config *config, bool lists, struct al_erro
 
 /* ---- what contradicts itself ---- */
 
-const struct al_config_condition al_config_conditions[AL_N_CONFIG_CONDITIONS] = {
-	{"d_model > 0", AL_CONDITION_AT_LEAST_ONE, {"d_model"}},
-	{"n_heads > 0", AL_CONDITION_AT_LEAST_ONE, {"n_heads"}},
-	{"n_layers > 0", AL_CONDITION_AT_LEAST_ONE, {"n_layers"}},
-	{"vocab > 0", AL_CONDITION_AT_LEAST_ONE, {"vocab"}},
-	{"mod(d_model, n_heads) == 0", AL_CONDITION_SHARED_WIDTH, {"d_model", "n_heads"}},
-	{"mod(d_model, n_decoder_heads) == 0", AL_CONDITION_SHARED_WIDTH,
-		{"d_model", "n_decoder_heads"}},
-	{"mod(n_heads, n_kv_heads) == 0", AL_CONDITION_MULTIPLE, {"n_heads", "n_kv_heads"}},
-	{"n_experts == 0 or n_active <= n_experts", AL_CONDITION_AT_MOST,
-		{"n_active", "n_experts"}},
+const char *const al_config_sizes[AL_N_CONFIG_SIZES] = {"d_model", "n_heads", "n_layers", "vocab"};
+
+/* The first is a multiple of the second, or at most that; 0 experts are none. */
+enum relation_kind { MULTIPLE, SHARED_WIDTH /* but where d_head is given */, AT_MOST };
+
+static const struct relation {
+	const char *symbols[2];
+	enum relation_kind kind;
+} relations[] = {
+	{{"d_model", "n_heads"}, SHARED_WIDTH},
+	{{"d_model", "n_decoder_heads"}, SHARED_WIDTH},
+	{{"n_heads", "n_kv_heads"}, MULTIPLE},
+	{{"n_active", "n_experts"}, AT_MOST},
 };
 
-/* The names and values of a condition's symbols; false: the family has one of them not, or as a
- * list. */
-struct operands {
-	const struct al_config_key *keys[AL_CONDITION_SYMBOLS];
-	const char *names[AL_CONDITION_SYMBOLS];
-	long long values[AL_CONDITION_SYMBOLS];
+/* A size that the family reads, by the config's name for it. */
+struct operand {
+	const struct al_item *given;
+	const char *name;
+	int64_t value;
 };
 
-static bool find_operands(const struct al_config *config, const struct al_config_condition *c,
-	struct operands *out)
+/* False: the family doesn't have it, or as a list. */
+static bool find_operand(const struct al_config *config, const char *symbol, struct operand *out)
 {
+	const struct al_config_key *key = find_key(config, symbol);
 	const struct al_setting *setting;
 
-	for (size_t i = 0; i < AL_CONDITION_SYMBOLS && c->symbols[i]; i++) {
-		const struct al_config_key *key = find_key(config, c->symbols[i]);
-		if (!key || al_config_is_list(key)
-			|| !al_settings_get(config->settings, c->symbols[i], &setting, NULL)
-			|| !setting)
-			return false;
-		out->keys[i] = key;
-		out->names[i] = name_of(config, key);
-		out->values[i] = setting->value.integer;
-	}
+	if (!key || al_config_is_list(key)
+		|| !al_settings_get(config->settings, symbol, &setting, NULL) || !setting)
+		return false;
+	*out = (struct operand){find_given(config, key), name_of(config, key),
+		setting->value.integer};
 	return true;
 }
 
-static bool holds(const struct al_config *config, const struct al_config_condition *c)
+static bool check_sizes(const struct al_config *config, struct al_error *err)
 {
-	struct al_scope scope = al_settings_scope(config->settings);
-	const struct al_formula *formula;
-	int64_t truth;
+	struct operand size;
 
-	return al_formula_parse(&config->settings->arena, c->formula, AL_DIALECT_CATALOG, &formula,
-		       NULL)
-		&& al_formula_whole(formula, &scope, 0, &truth, NULL) && truth;
+	for (int i = 0; i < AL_N_CONFIG_SIZES; i++)
+		if (find_operand(config, al_config_sizes[i], &size) && size.value == 0)
+			return al_json_fail(config->doc, size.given ? size.given : config->object,
+				err, "\"%s\" is 0, expected a whole number of at least 1",
+				size.name);
+	return true;
 }
 
-static bool fail_condition(const struct al_config *config, const struct al_config_condition *c,
-	const struct operands *o, struct al_error *err)
+static bool holds(enum relation_kind kind, int64_t a, int64_t b)
 {
-	bool is_of_second = c->kind == AL_CONDITION_MULTIPLE
-		|| c->kind == AL_CONDITION_SHARED_WIDTH;
-	const struct al_item *given = find_given(config, o->keys[is_of_second]);
-	const struct al_item *node = given ? given : config->object;
-
-	if (c->kind == AL_CONDITION_AT_LEAST_ONE)
-		return al_json_fail(config->doc, node, err,
-			"\"%s\" is 0, expected a whole number of at least 1", o->names[0]);
-	return al_json_fail(config->doc, node, err,
-		c->kind == AL_CONDITION_AT_MOST ? "%s is %lld, expected at most %s = %lld"
-						: "%s (%lld) is not a multiple of %s (%lld)",
-		o->names[0], o->values[0], o->names[1], o->values[1]);
+	return kind == AT_MOST ? b == 0 || a <= b : b != 0 && a % b == 0;
 }
 
-/* Heads needn't share the model's width where their own is given. */
-static bool config_must_hold(const struct al_config_condition *c,
-	const struct al_settings *settings)
+static bool check_relations(const struct al_config *config, struct al_error *err)
 {
-	return c->kind != AL_CONDITION_SHARED_WIDTH || !al_settings_gives(settings, "d_head");
-}
-
-static bool check_conditions(const struct al_config *config, enum al_condition_kind from,
-	enum al_condition_kind to, struct al_error *err)
-{
-	struct operands operands;
-
-	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++) {
-		const struct al_config_condition *c = &al_config_conditions[i];
-		if (c->kind < (int)from || c->kind > (int)to
-			|| !config_must_hold(c, config->settings)
-			|| !find_operands(config, c, &operands) || holds(config, c))
+	for (size_t i = 0; i < sizeof(relations) / sizeof(*relations); i++) {
+		const struct relation *r = &relations[i];
+		struct operand of[2];
+		if ((r->kind == SHARED_WIDTH && al_settings_gives(config->settings, "d_head"))
+			|| !find_operand(config, r->symbols[0], &of[0])
+			|| !find_operand(config, r->symbols[1], &of[1])
+			|| holds(r->kind, of[0].value, of[1].value))
 			continue;
-		return fail_condition(config, c, &operands, err);
+		const struct al_item *given = of[r->kind != AT_MOST].given;
+		return al_json_fail(config->doc, given ? given : config->object, err,
+			r->kind == AT_MOST ? "%s is %lld, expected at most %s = %lld"
+					   : "%s (%lld) is not a multiple of %s (%lld)",
+			of[0].name, (long long)of[0].value, of[1].name, (long long)of[1].value);
 	}
 	return true;
 }
@@ -321,9 +297,7 @@ static bool fail_default(const struct al_config *config, const struct al_config_
 	struct al_text values;
 	struct naming naming = {.config = config, .out = &values, .place = config->object};
 
-	if (!err
-		|| !check_conditions(config, AL_CONDITION_AT_LEAST_ONE, AL_CONDITION_AT_LEAST_ONE,
-			err))
+	if (!err || !check_sizes(config, err))
 		return false;
 	al_text_init(&values);
 	if (find_fallback(config, key))
@@ -398,6 +372,6 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 	return al_json_expect(doc, object, AL_JSON_OBJECT, err) && set_components(&config, err)
 		&& set_given(&config, false, err) && set_defaults(&config, false, err)
 		&& set_given(&config, true, err) && set_defaults(&config, true, err)
-		&& al_config_set_architecture(&config, err)
-		&& check_conditions(&config, AL_CONDITION_AT_LEAST_ONE, AL_CONDITION_AT_MOST, err);
+		&& al_config_set_architecture(&config, err) && check_sizes(&config, err)
+		&& check_relations(&config, err);
 }

@@ -12,14 +12,9 @@ struct al_config {
 	struct al_settings *settings; /* what was read goes here */
 };
 
-/* A model has at least one of these; the first is a multiple of the second; it is so too, unless a
- * head's width is given; the first is at most the second, or there are none of that. */
-enum al_condition_kind {
-	AL_CONDITION_AT_LEAST_ONE,
-	AL_CONDITION_MULTIPLE,
-	AL_CONDITION_SHARED_WIDTH,
-	AL_CONDITION_AT_MOST,
-};
+/* A model has at least one of each. */
+enum { AL_N_CONFIG_SIZES = 4 };
+extern const char *const al_config_sizes[AL_N_CONFIG_SIZES];
 
 /* A list symbol, one value a layer. */
 bool al_config_is_list(const struct al_config_key *key);

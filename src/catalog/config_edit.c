@@ -7,10 +7,9 @@
 
 static const struct al_config_key *find_key(const struct al_family *family, const char *symbol)
 {
-	for (size_t i = 0; i < family->n_config; i++)
-		if (strcmp(family->config[i].symbol, symbol) == 0)
-			return family->config[i].n_keys > 0 ? &family->config[i] : NULL;
-	return NULL;
+	const struct al_config_key *key = AL_FIND(family->config, family->n_config, symbol);
+
+	return key && key->n_keys > 0 ? key : NULL;
 }
 
 static const struct al_item *find_value(const struct al_family *family, const struct al_json *doc,

@@ -123,16 +123,14 @@ bool al_config_length(const struct al_config *config, const struct al_config_key
 }
 
 /* A list may have entries for the layers behind the model's too. */
-static const struct al_formula *find_length(const struct al_config *config,
-	const struct al_config_key *key, size_t n)
+static bool has_other_length(const struct al_config *config, const struct al_config_key *key,
+	size_t n)
 {
 	struct al_scope scope = al_settings_scope(config->settings);
 	int64_t length;
 
 	return key->or_length && al_formula_whole(key->or_length, &scope, 0, &length, NULL)
-			&& (uint64_t)length == n
-		? key->or_length
-		: key->length;
+		&& (uint64_t)length == n;
 }
 
 /* `n` items, which must be as many as the key's list has. */
@@ -141,7 +139,7 @@ static bool check_length(const struct al_config *config, const struct al_item *n
 {
 	int64_t length;
 
-	if (find_length(config, key, n) == key->or_length)
+	if (has_other_length(config, key, n))
 		return true;
 	if (!al_config_length(config, key, &length, err))
 		return al_json_in(config->doc, node, err);
@@ -186,7 +184,6 @@ static bool read_pattern(const struct al_config *config, const struct al_item *n
 		al_value_set_int(&values[i], index);
 	}
 	al_settings_set_list(settings, key->symbol, values, strlen(text), origin);
-	al_settings_derived(settings, key->symbol, NULL, find_length(config, key, strlen(text)));
 	return true;
 }
 
@@ -207,7 +204,6 @@ bool al_config_read_list(const struct al_config *config, const struct al_item *n
 		if (!read_item(config, item, key, al_json_key(node), &values[n++], err))
 			return false;
 	al_settings_set_list(settings, key->symbol, values, n, origin);
-	al_settings_derived(settings, key->symbol, NULL, find_length(config, key, n));
 	return true;
 }
 
@@ -294,6 +290,5 @@ bool al_config_read_indices(const struct al_config *config, const struct al_item
 	if (!check_others(config, node, key, flags, length, err))
 		return false;
 	al_settings_set_list(settings, key->symbol, flags, (size_t)length, origin);
-	al_settings_derived(settings, key->symbol, NULL, key->length);
 	return true;
 }

@@ -91,27 +91,19 @@ size_t al_family_ignored(const struct al_family *family, const struct al_item *o
 
 /* ---- what is left out ---- */
 
-static const struct al_config_key *find_key(const struct al_family *family, const char *symbol)
-{
-	for (size_t i = 0; i < family->n_config; i++)
-		if (strcmp(family->config[i].symbol, symbol) == 0)
-			return &family->config[i];
-	return NULL;
-}
-
 size_t al_family_left_out(const struct al_family *family, const struct al_json *doc,
 	const struct al_item *object, const struct al_settings *settings, struct al_arena *arena,
 	const char *const **sizes)
 {
 	const struct al_config config = {family, doc, object, family->name, NULL};
-	const char **found = al_new_array(arena, const char *, AL_N_CONFIG_CONDITIONS);
+	const char **found = al_new_array(arena, const char *, AL_N_CONFIG_SIZES);
 	size_t n = 0;
 	int64_t value;
 
-	for (int i = 0; i < AL_N_CONFIG_CONDITIONS; i++) {
-		const struct al_config_condition *c = &al_config_conditions[i];
-		const struct al_config_key *key = find_key(family, c->symbols[0]);
-		if (c->kind == AL_CONDITION_AT_LEAST_ONE && key && key->n_keys > 0 && key->fallback
+	for (int i = 0; i < AL_N_CONFIG_SIZES; i++) {
+		const struct al_config_key *key = AL_FIND(family->config, family->n_config,
+			al_config_sizes[i]);
+		if (key && key->n_keys > 0 && key->fallback
 			&& al_formula_is_integer(key->fallback, &value)
 			&& !al_settings_is_asked(settings, key->symbol)
 			&& !al_config_find(&config, key))
@@ -125,17 +117,14 @@ size_t al_family_left_out(const struct al_family *family, const struct al_json *
 static const char *describe_default(const struct al_config_key *key,
 	const struct al_settings *settings, struct al_arena *arena)
 {
-	for (size_t i = 0; i < settings->n; i++) {
-		const struct al_setting *setting = &settings->items[i];
-		if (strcmp(setting->symbol, key->symbol) != 0)
-			continue;
-		if (setting->list)
-			return al_format(arena, "%s by %s", key->keys[0],
-				setting->formula ? al_formula_source(setting->formula) : "null");
-		return al_format(arena, "%s = %s", key->keys[0],
-			al_config_value_text(key, &setting->value, arena));
-	}
-	return NULL;
+	const struct al_setting *setting = AL_FIND(settings->items, settings->n, key->symbol);
+
+	if (setting && setting->list)
+		return al_format(arena, "%s by %s", key->keys[0],
+			setting->formula ? al_formula_source(setting->formula) : "null");
+	return setting ? al_format(arena, "%s = %s", key->keys[0],
+		       al_config_value_text(key, &setting->value, arena))
+		       : NULL;
 }
 
 size_t al_family_defaults(const struct al_family *family, const struct al_json *doc,

@@ -44,6 +44,23 @@ bool al_shape_mentions(const struct al_shape *shape, const char *symbol)
 	return false;
 }
 
+size_t al_entry_formulas(const struct al_entry *entry,
+	const struct al_formula *out[AL_ENTRY_FORMULAS])
+{
+	const struct al_formula *const plain[] = {entry->when, entry->count, entry->active,
+		entry->tokens, entry->head_width, entry->expanded};
+	const struct al_shape *const shapes[] = {&entry->shape, &entry->left, &entry->right};
+	size_t n = 0;
+
+	for (size_t i = 0; i < sizeof(plain) / sizeof(*plain); i++)
+		if (plain[i])
+			out[n++] = plain[i];
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+		for (size_t dim = 0; dim < shapes[i]->n_dims; dim++)
+			out[n++] = shapes[i]->dims[dim];
+	return n;
+}
+
 /* ---- the forms of an entry ---- */
 
 #define AT(member) offsetof(struct al_entry, member)

@@ -1,8 +1,6 @@
 /* Factors: which of a variant's tensors hold what of each head. */
 #include "catalog/read.h"
 
-#include <string.h>
-
 #include "base/text.h"
 
 const char *const al_factor_names[AL_N_FACTORS] = {"", "query", "key", "value", "output", "mixing"};
@@ -48,15 +46,10 @@ static bool check_keys(const struct al_reader *reader, const struct al_item *nod
 static bool check_reference(const struct al_reader *reader, const struct al_item *reference,
 	const struct al_entries *tensors, const char *name, struct al_error *err)
 {
-	const char **names = al_new_array(reader->arena, const char *, tensors->n);
-
-	if (!name)
+	if (!name || AL_FIND(tensors->items, tensors->n, name))
 		return true;
-	for (size_t i = 0; i < tensors->n; i++)
-		names[i] = tensors->items[i].name;
-	if (al_find_name(name, names, tensors->n) >= 0)
-		return true;
-	al_fail_unknown(err, "tensor", name, names, tensors->n);
+	al_fail_unknown_item(err, "tensor", name, tensors->items, tensors->n,
+		sizeof(*tensors->items));
 	return al_json_in(reader->doc, reference, err);
 }
 

@@ -79,9 +79,10 @@ static bool read_extra(void *context, const struct al_item *member, void *out, s
 
 /* ---- references within the file ---- */
 
-/* The member `key` names a module, or a tensor, of the same file. */
+/* The member `key` names one of the items, modules or tensors of the same file. */
 static bool check_reference(const struct al_reader *reader, const struct al_item *node,
-	const char *key, const char *what, const char *const *names, size_t n, struct al_error *err)
+	const char *key, const char *what, const void *items, size_t n, size_t size,
+	struct al_error *err)
 {
 	const struct al_item *member = al_json_get(node, key);
 	const char *name;
@@ -90,34 +91,32 @@ static bool check_reference(const struct al_reader *reader, const struct al_item
 		return true;
 	if (!al_json_text(reader->doc, member, &name, err))
 		return false;
-	if (al_find_name(name, names, n) >= 0)
+	if (al_find_item(items, n, size, name))
 		return true;
 	if (n == 0)
 		return al_json_fail(reader->doc, member, err,
 			"unknown %s \"%s\": the family has none", what, name);
-	al_fail_unknown(err, what, name, names, n);
+	al_fail_unknown_item(err, what, name, items, n, size);
 	return al_json_in(reader->doc, member, err);
+}
+
+static bool check_before(const struct al_reader *reader, const struct al_item *node,
+	const struct al_family *family, struct al_error *err)
+{
+	return check_reference(reader, node, "before", "module", family->modules, family->n_modules,
+		sizeof(*family->modules), err);
 }
 
 static bool check_references(const struct al_reader *reader, const struct al_family *family,
 	struct al_error *err)
 {
-	const char **modules = al_new_array(reader->arena, const char *, family->n_modules);
-	const char **tensors = al_new_array(reader->arena, const char *, family->n_tensors);
-
-	for (size_t i = 0; i < family->n_modules; i++)
-		modules[i] = family->modules[i].name;
-	for (size_t i = 0; i < family->n_tensors; i++)
-		tensors[i] = family->tensors[i].entry.name;
 	al_json_each (node, al_json_get(reader->doc->root, "modules"))
-		if (!check_reference(reader, node, "before", "module", modules, family->n_modules,
-			    err))
+		if (!check_before(reader, node, family, err))
 			return false;
 	al_json_each (node, al_json_get(reader->doc->root, "tensors"))
-		if (!check_reference(reader, node, "before", "module", modules, family->n_modules,
-			    err)
-			|| !check_reference(reader, node, "tied_to", "tensor", tensors,
-				family->n_tensors, err))
+		if (!check_before(reader, node, family, err)
+			|| !check_reference(reader, node, "tied_to", "tensor", family->tensors,
+				family->n_tensors, sizeof(*family->tensors), err))
 			return false;
 	return true;
 }

@@ -387,16 +387,6 @@ const char *al_family_unknown_architecture(const struct al_family *family,
 bool al_model_settings(const struct al_model *model, struct al_catalog *catalog,
 	struct al_settings *settings, struct al_error *err) AL_MUST_CHECK;
 
-/* What al_family_settings refuses where the symbols have values and this doesn't hold. Whoever
- * changes settings that stood asks it again where one of these no longer holds: it refuses less. */
-enum { AL_N_CONFIG_CONDITIONS = 8, AL_CONDITION_SYMBOLS = 2 };
-struct al_config_condition {
-	const char *formula;
-	int kind; /* which message */
-	const char *symbols[AL_CONDITION_SYMBOLS]; /* that it is of; the second may be NULL */
-};
-extern const struct al_config_condition al_config_conditions[AL_N_CONFIG_CONDITIONS];
-
 /* The sizes without which there is no model (width, heads, layers, vocabulary) that the config
  * leaves to the family's defaults: "hidden_size = 4096". */
 size_t al_family_left_out(const struct al_family *family, const struct al_json *doc,

@@ -309,13 +309,11 @@ static const struct al_record forward_record = {
 
 static bool is_stored(const struct al_family *family, const char *name)
 {
-	for (size_t i = 0; i < family->n_tensors; i++)
-		if (strcmp(family->tensors[i].entry.name, name) == 0)
-			return true;
+	if (AL_FIND(family->tensors, family->n_tensors, name))
+		return true;
 	for (size_t i = 0; i < family->n_modules; i++)
-		for (size_t j = 0; j < family->modules[i].n_stored; j++)
-			if (strcmp(family->modules[i].stored[j].name, name) == 0)
-				return true;
+		if (AL_FIND(family->modules[i].stored, family->modules[i].n_stored, name))
+			return true;
 	return false;
 }
 

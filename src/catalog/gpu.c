@@ -6,8 +6,8 @@
 #include <strings.h>
 
 #include "base/embedded.h"
+#include "base/names.h"
 #include "base/record.h"
-#include "base/text.h"
 
 extern const struct al_embedded_list al_embedded_gpus;
 
@@ -80,10 +80,7 @@ bool al_gpu_find(struct al_arena *arena, const char *name, struct al_gpu *out, s
 			out->usable = out->memory;
 		return true;
 	}
-	const char **names = al_new_array(arena, const char *, list.n);
-	for (size_t i = 0; i < list.n; i++)
-		names[i] = list.items[i].name;
-	return al_fail_unknown(err, "device", name, names, list.n);
+	return al_fail_unknown_item(err, "device", name, list.items, list.n, sizeof(*list.items));
 }
 
 bool al_gpu_parse(struct al_arena *arena, const char *text, struct al_gpu *out, int64_t *n,

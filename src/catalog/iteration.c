@@ -27,6 +27,18 @@ static size_t list_known(void *context, const char *const **names)
 	return outer.known(outer.context, names);
 }
 
+struct al_iteration al_iteration_of(const struct al_loops *loops,
+	const int64_t values[AL_FAMILY_LOOPS], struct al_settings *settings)
+{
+	struct al_iteration iteration = {.settings = settings, .n = loops->n};
+
+	for (size_t i = 0; i < loops->n; i++) {
+		iteration.variables[i] = loops->items[i].variable;
+		iteration.values[i] = values[i];
+	}
+	return iteration;
+}
+
 struct al_scope al_iteration_scope(struct al_iteration *iteration)
 {
 	return (struct al_scope){.lookup = look_up, .known = list_known, .context = iteration};

@@ -11,6 +11,10 @@ struct al_iteration {
 	size_t n;
 };
 
+/* What the loops count in one of their iterations; `settings` may be NULL for names alone. */
+struct al_iteration al_iteration_of(const struct al_loops *loops,
+	const int64_t values[AL_FAMILY_LOOPS], struct al_settings *settings);
+
 /* The iteration and its settings must outlive the scope. */
 struct al_scope al_iteration_scope(struct al_iteration *iteration);
 

@@ -1,25 +1,16 @@
 /* "pass" of a variant. */
 #include "catalog/pass.h"
 
-#include <string.h>
-
+#include "base/text.h"
 #include "catalog/family_read.h"
 
 /* ---- names of its tensors ---- */
-
-static bool is_tensor(const struct al_variant *variant, const char *name)
-{
-	for (size_t i = 0; i < variant->tensors.n; i++)
-		if (strcmp(variant->tensors.items[i].name, name) == 0)
-			return true;
-	return false;
-}
 
 static bool check_names(const struct al_reader *reader, const struct al_item *node,
 	const struct al_variant *variant, const char *const *names, size_t n, struct al_error *err)
 {
 	for (size_t i = 0; i < n; i++)
-		if (names[i] && !is_tensor(variant, names[i]))
+		if (names[i] && !AL_FIND(variant->tensors.items, variant->tensors.n, names[i]))
 			return al_json_fail(reader->doc, node, err,
 				"\"%s\" is none of the variant's tensors", names[i]);
 	return true;

@@ -86,18 +86,15 @@ static struct al_setting *replace(struct al_settings *settings, const char *symb
 		item->origin = al_strdup(arena, origin);
 	item->list = NULL;
 	item->n_list = 0;
-	item->formula = item->length = NULL;
+	item->formula = NULL;
 	al_value_init(&item->value);
 	return item;
 }
 
 void al_settings_derived(struct al_settings *settings, const char *symbol,
-	const struct al_formula *formula, const struct al_formula *length)
+	const struct al_formula *formula)
 {
-	struct al_setting *item = find(settings, symbol);
-
-	item->formula = formula;
-	item->length = length;
+	find(settings, symbol)->formula = formula;
 }
 
 void al_settings_set(struct al_settings *settings, const char *symbol, int64_t value,
@@ -157,8 +154,8 @@ static void copy_item(struct al_settings *to, const struct al_setting *item)
 		al_settings_set_word(to, item->symbol, item->value.word, item->origin);
 	else
 		al_settings_set(to, item->symbol, item->value.integer, item->origin);
-	if (item->formula || item->length)
-		al_settings_derived(to, item->symbol, item->formula, item->length);
+	if (item->formula)
+		al_settings_derived(to, item->symbol, item->formula);
 	if (item->is_asked)
 		find(to, item->symbol)->is_asked = true;
 }
@@ -233,10 +230,7 @@ static size_t list_known(void *context, const char *const **names)
 
 static const struct al_symbol *find_standard(const struct al_settings *settings, const char *symbol)
 {
-	for (size_t i = 0; i < settings->n_symbols; i++)
-		if (strcmp(settings->symbols[i].name, symbol) == 0)
-			return &settings->symbols[i];
-	return NULL;
+	return AL_FIND(settings->symbols, settings->n_symbols, symbol);
 }
 
 static bool pick(const struct al_setting *setting, const struct al_reference *reference,

@@ -13,7 +13,6 @@ struct al_setting {
 	const char *origin; /* "bert-base", "--set", "default d_model/n_heads" */
 	const struct al_formula *formula; /* what a config derives it from; of a list: one value a
 					     `layer`; NULL: it is given */
-	const struct al_formula *length; /* a config's list: how long it must be; or NULL */
 	bool is_default; /* derived from the others: forgotten when one of them changes */
 	bool is_asked; /* the asker's own: a model's value doesn't replace it */
 };
@@ -55,9 +54,9 @@ void al_settings_set_word(struct al_settings *settings, const char *symbol, cons
 void al_settings_set_list(struct al_settings *settings, const char *symbol,
 	const struct al_value *values, size_t n, const char *origin);
 
-/* Says what a config derives the symbol from, which was set just now, and how long its list is. */
+/* Says what a config derives the symbol from, which was set just now. */
 void al_settings_derived(struct al_settings *settings, const char *symbol,
-	const struct al_formula *formula, const struct al_formula *length);
+	const struct al_formula *formula);
 
 /* "d_model=768": a whole number of at least 0 and below 2^53 ("12k" and "1_000" are refused). */
 bool al_settings_parse(struct al_settings *settings, const char *assignment, const char *origin,

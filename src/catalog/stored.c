@@ -22,7 +22,6 @@ static void open_scope(struct reading *r, struct al_catalog *catalog,
 	const struct al_settings *settings)
 {
 	const struct al_model_module *module = r->module;
-	const struct al_loops *loops = &module->module->loops;
 	const struct al_variant *variant = module->variant;
 
 	al_settings_init(&r->settings, catalog);
@@ -33,11 +32,7 @@ static void open_scope(struct reading *r, struct al_catalog *catalog,
 	for (size_t i = 0; i < module->n_with; i++)
 		al_settings_set(&r->settings, module->with[i].symbol, module->with[i].value,
 			module->name);
-	r->iteration = (struct al_iteration){.settings = &r->settings, .n = loops->n};
-	for (size_t i = 0; i < loops->n; i++) {
-		r->iteration.variables[i] = loops->items[i].variable;
-		r->iteration.values[i] = module->iteration[i];
-	}
+	r->iteration = al_iteration_of(&module->module->loops, module->iteration, &r->settings);
 	r->scope = al_iteration_scope(&r->iteration);
 }
 

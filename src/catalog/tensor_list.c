@@ -35,11 +35,52 @@ struct item {
 
 /* ---- what an iteration is ---- */
 
+static bool formulas_mention(const struct al_formula *const *formulas, size_t n,
+	const char *variable)
+{
+	for (size_t i = 0; i < n; i++)
+		if (al_formula_mentions(formulas[i], variable))
+			return true;
+	return false;
+}
+
+static bool tensor_mentions(const struct al_family_tensor *tensor, const char *variable)
+{
+	const struct al_formula *formulas[AL_ENTRY_FORMULAS];
+
+	return formulas_mention(formulas, al_entry_formulas(&tensor->entry, formulas), variable);
+}
+
+static bool module_mentions(const struct al_family_module *module, const char *variable)
+{
+	for (size_t i = 0; i < module->n_set; i++)
+		if (al_formula_mentions(module->set[i].value, variable))
+			return true;
+	return al_formula_mentions(module->when, variable)
+		|| al_formula_mentions(module->uses, variable);
+}
+
+/* Does anything of the item hang on the variable of a loop, in other loops or as what isn't part of
+ * the model? */
+static bool is_used(const struct run *run, const struct item *item, const char *variable)
+{
+	for (size_t i = 0; i < run->family->n_extras; i++)
+		if (strcmp(run->family->extras[i].variable, variable) == 0)
+			return true;
+	for (size_t i = 0; i < item->loops->n; i++)
+		if (al_formula_mentions(item->loops->items[i].count, variable)
+			|| al_formula_mentions(item->loops->items[i].active, variable))
+			return true;
+	return item->tensor ? tensor_mentions(item->tensor, variable)
+			    : module_mentions(item->module, variable);
+}
+
 static void find_walked(const struct run *run, struct item *item)
 {
 	for (size_t i = 0; i < item->loops->n; i++)
-		item->is_walked[i] = al_tensor_list_walks(run->family, item->tensor, item->module,
-			run->detail, i);
+		item->is_walked[i] = run->detail == AL_TENSORS_BY_NAME
+			|| (run->detail == AL_TENSORS_BY_LAYER && i == 0)
+			|| is_used(run, item, item->loops->items[i].variable);
 }
 
 /* What the iteration is counted as; NULL: part of the model. */

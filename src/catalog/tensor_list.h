@@ -62,11 +62,6 @@ bool al_tensor_list_init(struct al_tensor_list *list, struct al_catalog *catalog
 	enum al_tensor_list_detail detail, struct al_error *err) AL_MUST_CHECK;
 void al_tensor_list_finish(struct al_tensor_list *list);
 
-/* Does anything of the tensor or module depend on its loop number `loop`, so that its iterations
- * are taken one by one? */
-bool al_tensor_list_walks(const struct al_family *family, const struct al_family_tensor *tensor,
-	const struct al_family_module *module, enum al_tensor_list_detail detail, size_t loop);
-
 enum { AL_STORED_DIMS = AL_SHAPE_DIMS + 1 };
 
 /* The shape in a checkpoint: the count of what is stacked, then `dims`. */

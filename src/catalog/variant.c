@@ -3,8 +3,6 @@
 #include "catalog/pass.h"
 #include "catalog/read.h"
 
-#include <string.h>
-
 #include "base/text.h"
 
 enum { MOST_NAMES = 256, MOST_ENTRIES = 1024 };
@@ -215,8 +213,20 @@ bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const s
 
 bool al_variant_has_option(const struct al_variant *variant, const char *name)
 {
+	return AL_FIND(variant->options, variant->n_options, name);
+}
+
+struct al_names al_variant_names(const struct al_variant *variant, const struct al_symbol *standard,
+	size_t n_standard)
+{
+	struct al_names names;
+
+	al_names_init(&names);
 	for (size_t i = 0; i < variant->n_options; i++)
-		if (strcmp(variant->options[i].name, name) == 0)
-			return true;
-	return false;
+		al_names_add(&names, variant->options[i].name);
+	for (size_t i = 0; i < variant->n_symbols; i++)
+		al_names_add(&names, variant->symbols[i].name);
+	for (size_t i = 0; i < n_standard; i++)
+		al_names_add(&names, standard[i].name);
+	return names;
 }

@@ -22,18 +22,10 @@ bool al_block_gives(const struct al_block *block, const char *symbol)
 	return al_settings_gives(&block->settings, symbol);
 }
 
-static const struct al_option *find_option(const struct al_variant *variant, const char *name)
-{
-	for (size_t i = 0; i < variant->n_options; i++)
-		if (strcmp(variant->options[i].name, name) == 0)
-			return &variant->options[i];
-	return NULL;
-}
-
 static bool basis_decides(const struct al_block *block, const char *option)
 {
 	return block->basis->has_biases && strcmp(option, "biases") == 0
-		&& find_option(block->configured->variant, option);
+		&& al_variant_has_option(block->configured->variant, option);
 }
 
 /* What the configured variant fixes a symbol or an option to, or NULL. */
@@ -41,10 +33,7 @@ static const struct al_binding *fixed(const struct al_block *block, const char *
 {
 	if (block->configured->is_models_own && basis_decides(block, symbol))
 		return NULL;
-	for (size_t i = 0; i < block->configured->n_with; i++)
-		if (strcmp(block->configured->with[i].symbol, symbol) == 0)
-			return &block->configured->with[i];
-	return NULL;
+	return AL_FIND(block->configured->with, block->configured->n_with, symbol);
 }
 
 /* From weak to strong; the request's settings are there already. */

@@ -5,39 +5,18 @@
 
 #include "base/text.h"
 
-/* What may be changed in a variant: its options, its own symbols, the standard symbols. */
-static const char **changeable(struct al_arena *arena, const struct al_variant *variant,
-	const struct al_symbol *symbols, size_t n_symbols, size_t *n)
-{
-	const char **names = al_new_array(arena, const char *,
-		variant->n_options + variant->n_symbols + n_symbols);
-
-	*n = 0;
-	for (size_t i = 0; i < variant->n_options; i++)
-		names[(*n)++] = variant->options[i].name;
-	for (size_t i = 0; i < variant->n_symbols; i++)
-		names[(*n)++] = variant->symbols[i].name;
-	for (size_t i = 0; i < n_symbols; i++)
-		names[(*n)++] = symbols[i].name;
-	return names;
-}
-
 bool al_configured_variant_set(struct al_arena *arena, struct al_configured_variant *configured,
 	const char *key, int64_t value, const struct al_symbol *symbols, size_t n_symbols,
 	struct al_error *err)
 {
 	const struct al_variant *variant = configured->variant;
-	size_t n_names;
-	const char **names = changeable(arena, variant, symbols, n_symbols, &n_names);
+	struct al_names names = al_variant_names(variant, symbols, n_symbols);
 
-	if (al_find_name(key, names, n_names) < 0) {
-		al_fail_unknown(err, "symbol or option", key, names, n_names);
+	if (!al_names_check(&names, "symbol or option", key, err))
 		return al_in(err, "variant %s (%s)", variant->name, variant->file);
-	}
-	for (size_t i = 0; i < configured->n_with; i++)
-		if (strcmp(configured->with[i].symbol, key) == 0)
-			return al_fail(err, AL_EINPUT, "variant %s (%s): \"%s\" is set twice",
-				variant->name, variant->file, key);
+	if (AL_FIND(configured->with, configured->n_with, key))
+		return al_fail(err, AL_EINPUT, "variant %s (%s): \"%s\" is set twice",
+			variant->name, variant->file, key);
 	if (al_variant_has_option(variant, key) && value != 0 && value != 1)
 		return al_fail(err, AL_EINPUT,
 			"variant %s (%s): option \"%s\" is %lld, expected true or false",

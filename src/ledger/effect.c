@@ -18,18 +18,10 @@ struct effect {
 	const char *symbol, *option; /* that formulas are asked about */
 };
 
-static const struct al_binding *find_change(const struct al_configured_variant *configured,
-	const char *symbol)
-{
-	for (size_t i = 0; i < configured->n_with; i++)
-		if (strcmp(configured->with[i].symbol, symbol) == 0)
-			return &configured->with[i];
-	return NULL;
-}
-
 static bool is_on(const struct al_configured_variant *configured, const struct al_option *option)
 {
-	const struct al_binding *change = find_change(configured, option->name);
+	const struct al_binding *change = AL_FIND(configured->with, configured->n_with,
+		option->name);
 
 	return change ? change->value != 0 : option->is_on;
 }
@@ -39,15 +31,13 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	struct al_value *out, struct al_error *err)
 {
 	const struct al_configured_variant *configured = context;
-	const struct al_variant *variant = configured->variant;
+	const struct al_option *option = AL_FIND(configured->variant->options,
+		configured->variant->n_options, reference->symbol);
 
 	(void)err;
-	*found = false;
-	for (size_t i = 0; i < variant->n_options; i++)
-		if (strcmp(variant->options[i].name, reference->symbol) == 0) {
-			al_value_set_int(out, is_on(configured, &variant->options[i]));
-			*found = true;
-		}
+	*found = option;
+	if (option)
+		al_value_set_int(out, is_on(configured, option));
 	return true;
 }
 
@@ -55,27 +45,18 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 
 typedef bool asks(const struct effect *e, const struct al_formula *formula);
 
-static bool shape_asks(const struct effect *e, const struct al_shape *shape, asks *ask)
-{
-	for (size_t i = 0; i < shape->n_dims; i++)
-		if (ask(e, shape->dims[i]))
-			return true;
-	return false;
-}
-
 static bool entry_asks(const struct effect *e, const struct al_entry *entry, asks *ask)
 {
-	const struct al_formula *const others[] = {entry->count, entry->active, entry->when,
-		entry->tokens, entry->head_width, entry->expanded};
+	const struct al_formula *formulas[AL_ENTRY_FORMULAS];
+	const size_t n = al_entry_formulas(entry, formulas);
 	bool is_there;
 
 	if (entry->when && al_formula_holds(entry->when, &e->options, &is_there, NULL) && !is_there)
 		return false;
-	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
-		if (ask(e, others[i]))
+	for (size_t i = 0; i < n; i++)
+		if (ask(e, formulas[i]))
 			return true;
-	return shape_asks(e, &entry->shape, ask) || shape_asks(e, &entry->left, ask)
-		|| shape_asks(e, &entry->right, ask);
+	return false;
 }
 
 static bool any_asks(const struct effect *e, asks *ask)
@@ -104,7 +85,7 @@ static bool has_effect(struct effect *e, const char *symbol)
 		return true;
 	for (size_t i = 0; i < e->n_symbols; i++)
 		if (al_formula_mentions(e->symbols[i].fallback, symbol)
-			&& !find_change(e->configured, e->symbols[i].name)
+			&& !AL_FIND(e->configured->with, e->configured->n_with, e->symbols[i].name)
 			&& has_effect(e, e->symbols[i].name))
 			return true;
 	return false;

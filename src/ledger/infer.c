@@ -52,17 +52,6 @@ void al_inference_tally(const struct al_inference *inference, const struct al_in
 
 /* ---- weights ---- */
 
-static bool is_tied_table(struct al_ledger *ledger, const struct al_ledger_entry *table)
-{
-	for (size_t i = 0; i < al_ledger_tensors(ledger)->n; i++) {
-		const struct al_ledger_entry *t = &al_ledger_tensors(ledger)->items[i];
-		const char *tied = t->tied_to;
-		if (tied && !t->extra && strcmp(tied, table->name) == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Scales that the family lists are those of what a checkpoint packs, and of FP8 matrices: these
  * need none where they are widened, and in a file of blocks they are in the blocks. */
 static bool is_scale_in_file(const struct al_ledger *ledger, const struct al_quantisation *q,
@@ -117,7 +106,8 @@ static bool is_on_stage(struct al_ledger *ledger, const struct al_inference *inf
 		return stage_of_layer(inference, e) == inference->stage;
 	if (e->part == AL_PART_EMBEDDING)
 		return inference->stage == 0
-			|| (inference->stage == inference->pp - 1 && is_tied_table(ledger, e));
+			|| (inference->stage == inference->pp - 1
+				&& al_entry_is_tied_table(ledger, e));
 	return inference->stage == (e->sees_text ? inference->pp - 1 : 0);
 }
 
@@ -160,7 +150,7 @@ static void used_elements(const struct al_ledger_entry *t, int64_t batch, mpq_sr
 /* A table is looked up, unless it makes the logits too. */
 static bool is_looked_up(struct al_ledger *ledger, const struct al_ledger_entry *t)
 {
-	return t->part == AL_PART_EMBEDDING && t->is_matrix && !is_tied_table(ledger, t);
+	return t->part == AL_PART_EMBEDDING && t->is_matrix && !al_entry_is_tied_table(ledger, t);
 }
 
 /* What one more token of each sequence computes with a matrix. */

@@ -109,14 +109,6 @@ static bool add_numbers(struct replacements *all, struct al_block *block, struct
 	return true;
 }
 
-static bool is_asked_for(const struct al_substitution *asked, size_t n_asked, const char *symbol)
-{
-	for (size_t i = 0; i < n_asked; i++)
-		if (strcmp(asked[i].symbol, symbol) == 0)
-			return true;
-	return false;
-}
-
 /* Does a tensor's shape name the symbol? */
 static bool tensors_mention(const struct al_variant *variant, const char *symbol)
 {
@@ -140,7 +132,7 @@ static bool add_defaults(struct replacements *all, const struct al_block *block,
 			|| !tensors_mention(block->configured->variant,
 				al_formula_source(symbol->fallback))
 			|| al_block_gives(block, symbol->name)
-			|| is_asked_for(asked, n_asked, symbol->name))
+			|| AL_FIND(asked, n_asked, symbol->name))
 			continue;
 		if (!replace(inner, al_formula_source(symbol->fallback), &formula, err))
 			return false;

@@ -38,16 +38,11 @@ static const char *name_of(struct al_quantisation *q, const struct al_ledger_ent
 	const struct al_stored_tensor *stored)
 {
 	static const char end[] = ".weight";
-	struct al_iteration iteration = {0};
 	const char *name = stored ? stored->name : t->name;
 
 	if (t->stored) {
-		const struct al_loops *loops = &t->stored->tensor->loops;
-		iteration.n = loops->n;
-		for (size_t i = 0; i < loops->n; i++) {
-			iteration.variables[i] = loops->items[i].variable;
-			iteration.values[i] = t->stored->iteration[i];
-		}
+		const struct al_iteration iteration = al_iteration_of(&t->stored->tensor->loops,
+			t->stored->iteration, NULL);
 		name = al_iteration_name(&iteration, &q->stored, t->stored->tensor->entry.name);
 	} else if (!stored && t->module && t->module->name)
 		name = al_format(&q->stored, "%s.%s", t->module->name, t->name);

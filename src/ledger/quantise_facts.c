@@ -5,7 +5,7 @@
 
 #include "ledger/entries.h"
 
-static bool is_tied_table(const struct al_ledger *ledger, const struct al_ledger_entry *table)
+bool al_entry_is_tied_table(const struct al_ledger *ledger, const struct al_ledger_entry *table)
 {
 	const struct al_ledger_list *tensors = al_ledger_tensors(ledger);
 
@@ -113,7 +113,7 @@ void al_facts_set(struct al_facts *f, const struct al_ledger_entry *t,
 	values[AL_FACT_LINEAR] = t->is_matrix && is_flat && role != AL_FEED_ROUTER && !is_embedding;
 	values[AL_FACT_TABLE] = is_embedding && al_shape_mentions(&t->entry->shape, "vocab");
 	values[AL_FACT_HEAD] = is_head;
-	values[AL_FACT_OUTPUT] = is_head || (is_embedding && is_tied_table(f->ledger, t));
+	values[AL_FACT_OUTPUT] = is_head || (is_embedding && al_entry_is_tied_table(f->ledger, t));
 	values[AL_FACT_EXPERT] = t->is_expert;
 	values[AL_FACT_UP] = role == AL_FEED_UP;
 	values[AL_FACT_GATE] = role == AL_FEED_GATE;
@@ -135,12 +135,12 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	struct al_scope own = al_settings_scope(&f->group->settings),
 			model = al_settings_scope(&f->ledger->settings);
 
-	for (int i = 0; !reference->has_index && i < AL_N_FACTS; i++)
-		if (strcmp(reference->symbol, al_scheme_facts[i]) == 0) {
-			al_value_set_int(out, f->values[i]);
-			*found = true;
-			return true;
-		}
+	const int fact = al_find_name(reference->symbol, al_scheme_facts, AL_N_FACTS);
+
+	if (!reference->has_index && fact >= 0) {
+		al_value_set_int(out, f->values[fact]);
+		return *found = true;
+	}
 	return own.lookup(own.context, reference, found, out, err)
 		&& (*found || model.lookup(model.context, reference, found, out, err));
 }

@@ -21,6 +21,9 @@ void al_facts_set(struct al_facts *f, const struct al_ledger_entry *t,
 void al_facts_set_shape(const struct al_ledger_entry *t, const struct al_stored_tensor *stored,
 	int64_t *values);
 
+/* Is the table the head, too? */
+bool al_entry_is_tied_table(const struct al_ledger *ledger, const struct al_ledger_entry *table);
+
 /* The facts, what the scheme read, the model's symbols. */
 struct al_scope al_facts_scope(struct al_facts *f);
 
