@@ -12,30 +12,30 @@
 #include "base/text.h"
 #include "catalog/engine.h"
 #include "catalog/family.h"
-#include "catalog/loaded.h"
+#include "catalog/cache.h"
 #include "catalog/read.h"
 #include "catalog/scheme.h"
 
 extern const struct al_embedded_list al_embedded_variants, al_embedded_families,
 	al_embedded_recipes, al_embedded_models, al_embedded_schemes, al_embedded_engines;
 
-struct al_loaded *al_catalog_keep(struct al_catalog *catalog, enum al_catalog_kind kind,
+struct al_cached *al_catalog_keep(struct al_catalog *catalog, enum al_catalog_kind kind,
 	const char *name)
 {
-	struct al_loaded *loaded = al_new(&catalog->arena, struct al_loaded);
+	struct al_cached *cached = al_new(&catalog->arena, struct al_cached);
 
-	loaded->name = al_strdup(&catalog->arena, name);
-	loaded->older = catalog->newest[kind];
-	catalog->newest[kind] = loaded;
-	return loaded;
+	cached->name = al_strdup(&catalog->arena, name);
+	cached->older = catalog->newest[kind];
+	catalog->newest[kind] = cached;
+	return cached;
 }
 
-struct al_loaded *al_catalog_find_loaded(const struct al_catalog *catalog,
+struct al_cached *al_catalog_find_cached(const struct al_catalog *catalog,
 	enum al_catalog_kind kind, const char *name)
 {
-	for (struct al_loaded *loaded = catalog->newest[kind]; loaded; loaded = loaded->older)
-		if (strcmp(loaded->name, name) == 0)
-			return loaded;
+	for (struct al_cached *cached = catalog->newest[kind]; cached; cached = cached->older)
+		if (strcmp(cached->name, name) == 0)
+			return cached;
 	return NULL;
 }
 
@@ -53,18 +53,6 @@ static bool parse_variant(struct al_catalog *catalog, const struct al_json *doc,
 		    err))
 		return false;
 	*item = variant;
-	return true;
-}
-
-static bool parse_recipe(struct al_catalog *catalog, const struct al_json *doc, const char *file,
-	void **item, struct al_error *err)
-{
-	struct al_recipe *recipe;
-
-	(void)file;
-	if (!al_recipe_read(&catalog->arena, doc, &catalog->symbols, &recipe, err))
-		return false;
-	*item = recipe;
 	return true;
 }
 
@@ -97,50 +85,29 @@ static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, c
 		return al_json_fail(doc, doc->root, err,
 			"expected the \"model_type\" of a config.json, or the \"name\" of a "
 			"preset");
-	if (!(is_config ? al_catalog_config(catalog, doc, &model, err)
-			: al_json_check_strict(doc, err)
-				    && al_model_read(&catalog->arena, doc, &model, err)))
+	if (!is_config)
+		return al_json_check_strict(doc, err)
+			&& al_read_file(&al_model_file, &catalog->arena, doc, NULL, item, err);
+	if (!al_catalog_config(catalog, doc, &model, err))
 		return false;
 	*item = model;
-	return true;
-}
-
-static bool parse_scheme(struct al_catalog *catalog, const struct al_json *doc, const char *file,
-	void **item, struct al_error *err)
-{
-	struct al_scheme *scheme;
-
-	(void)file;
-	if (!al_scheme_read(&catalog->arena, doc, &catalog->symbols, &scheme, err))
-		return false;
-	*item = scheme;
-	return true;
-}
-
-static bool parse_engine(struct al_catalog *catalog, const struct al_json *doc, const char *file,
-	void **item, struct al_error *err)
-{
-	struct al_engine *engine;
-
-	(void)file;
-	if (!al_engine_read(&catalog->arena, doc, &engine, err))
-		return false;
-	*item = engine;
 	return true;
 }
 
 static const struct kind {
 	const char *what;
 	const struct al_embedded_list *files;
-	parse_file *parse;
+	parse_file *parse; /* NULL: by `record` */
+	const struct al_file_kind *record;
 	bool keeps_document;
 } kinds[AL_N_CATALOG_KINDS] = {
-	[AL_CATALOG_VARIANTS] = {"variant", &al_embedded_variants, parse_variant, false},
-	[AL_CATALOG_FAMILIES] = {"family", &al_embedded_families, parse_family, false},
-	[AL_CATALOG_RECIPES] = {"recipe", &al_embedded_recipes, parse_recipe, false},
-	[AL_CATALOG_MODELS] = {"model", &al_embedded_models, parse_model, true},
-	[AL_CATALOG_SCHEMES] = {"scheme", &al_embedded_schemes, parse_scheme, false},
-	[AL_CATALOG_ENGINES] = {"engine", &al_embedded_engines, parse_engine, false},
+	[AL_CATALOG_VARIANTS] = {"variant", &al_embedded_variants, .parse = parse_variant},
+	[AL_CATALOG_FAMILIES] = {"family", &al_embedded_families, .parse = parse_family},
+	[AL_CATALOG_RECIPES] = {"recipe", &al_embedded_recipes, .record = &al_recipe_file},
+	[AL_CATALOG_MODELS] = {"model", &al_embedded_models, .parse = parse_model,
+		.keeps_document = true},
+	[AL_CATALOG_SCHEMES] = {"scheme", &al_embedded_schemes, .record = &al_scheme_file},
+	[AL_CATALOG_ENGINES] = {"engine", &al_embedded_engines, .record = &al_engine_file},
 };
 
 const struct al_embedded_list *al_catalog_files(enum al_catalog_kind kind)
@@ -189,23 +156,14 @@ static bool read_path(struct al_catalog *catalog, enum al_catalog_kind kind, con
 					 : al_json_read(doc, path, err);
 }
 
-static bool fail_unknown(struct al_catalog *catalog, const struct al_embedded_list *list,
-	const char *what, const char *name, struct al_error *err)
-{
-	const char **names = al_new_array(&catalog->arena, const char *, list->n_files);
-
-	for (size_t i = 0; i < list->n_files; i++)
-		names[i] = list->files[i].name;
-	return al_fail_unknown(err, what, name, names, list->n_files);
-}
-
 static bool read_built_in(struct al_catalog *catalog, const struct kind *kind, const char *name,
 	struct al_json *doc, struct al_error *err)
 {
 	const struct al_embedded *file = al_embedded_find(kind->files, name);
 
 	if (!file)
-		return fail_unknown(catalog, kind->files, kind->what, name, err);
+		return al_fail_unknown_item(err, kind->what, name, kind->files->files,
+			kind->files->n_files, sizeof(*kind->files->files));
 	const char *place = al_format(&catalog->arena, "%s/%s.json", kind->files->folder, name);
 	return al_json_parse(doc, place, file->text, file->length, err);
 }
@@ -215,15 +173,17 @@ static bool keep(struct al_catalog *catalog, enum al_catalog_kind index, const c
 	const char *file, struct al_json *doc, void **out, struct al_error *err)
 {
 	const struct kind *kind = &kinds[index];
-	const bool ok = kind->parse(catalog, doc, file, out, err);
+	const bool ok = kind->parse
+		? kind->parse(catalog, doc, file, out, err)
+		: al_read_file(kind->record, &catalog->arena, doc, &catalog->symbols, out, err);
 
 	if (!ok || !kind->keeps_document)
 		al_json_finish(doc);
 	if (!ok)
 		return false;
-	struct al_loaded *loaded = al_catalog_keep(catalog, index, name);
-	loaded->doc = doc;
-	loaded->item = *out;
+	struct al_cached *cached = al_catalog_keep(catalog, index, name);
+	cached->doc = doc;
+	cached->item = *out;
 	return true;
 }
 
@@ -238,22 +198,24 @@ static bool load(struct al_catalog *catalog, enum al_catalog_kind index, const c
 		&& keep(catalog, index, name, from_path ? name : "built-in", doc, out, err);
 }
 
-static bool find(struct al_catalog *catalog, enum al_catalog_kind kind, const char *name,
-	void **out, struct al_error *err)
+/* `out`: a pointer to what a file of the kind is read into. */
+static bool find(struct al_catalog *catalog, enum al_catalog_kind kind, const char *name, void *out,
+	struct al_error *err)
 {
-	const struct al_loaded *loaded = al_catalog_find_loaded(catalog, kind, name);
+	const struct al_cached *cached = al_catalog_find_cached(catalog, kind, name);
+	void *item = cached ? cached->item : NULL;
 
-	if (!loaded)
-		return load(catalog, kind, name, out, err);
-	*out = loaded->item;
+	if (!item && !load(catalog, kind, name, &item, err))
+		return false;
+	memcpy(out, &item, sizeof(item));
 	return true;
 }
 
 bool al_catalog_family_document(struct al_catalog *catalog, const char *name, struct al_json *doc,
 	struct al_error *err)
 {
-	const struct al_loaded *loaded = al_catalog_find_loaded(catalog, AL_CATALOG_FAMILIES, name);
-	const char *path = loaded && loaded->path ? loaded->path : name;
+	const struct al_cached *cached = al_catalog_find_cached(catalog, AL_CATALOG_FAMILIES, name);
+	const char *path = cached && cached->path ? cached->path : name;
 
 	return al_catalog_is_path(path)
 		? read_path(catalog, AL_CATALOG_FAMILIES, path, doc, err)
@@ -263,67 +225,37 @@ bool al_catalog_family_document(struct al_catalog *catalog, const char *name, st
 bool al_catalog_variant(struct al_catalog *catalog, const char *name, const struct al_variant **out,
 	struct al_error *err)
 {
-	void *item;
-
-	if (!find(catalog, AL_CATALOG_VARIANTS, name, &item, err))
-		return false;
-	*out = item;
-	return true;
+	return find(catalog, AL_CATALOG_VARIANTS, name, out, err);
 }
 
 bool al_catalog_recipe(struct al_catalog *catalog, const char *name, const struct al_recipe **out,
 	struct al_error *err)
 {
-	void *item;
-
-	if (!find(catalog, AL_CATALOG_RECIPES, name, &item, err))
-		return false;
-	*out = item;
-	return true;
+	return find(catalog, AL_CATALOG_RECIPES, name, out, err);
 }
 
 bool al_catalog_model(struct al_catalog *catalog, const char *name, const struct al_model **out,
 	struct al_error *err)
 {
-	void *item;
-
-	if (!find(catalog, AL_CATALOG_MODELS, name, &item, err))
-		return false;
-	*out = item;
-	return true;
+	return find(catalog, AL_CATALOG_MODELS, name, out, err);
 }
 
 bool al_catalog_engine(struct al_catalog *catalog, const char *name, const struct al_engine **out,
 	struct al_error *err)
 {
-	void *item;
-
-	if (!find(catalog, AL_CATALOG_ENGINES, name, &item, err))
-		return false;
-	*out = item;
-	return true;
+	return find(catalog, AL_CATALOG_ENGINES, name, out, err);
 }
 
 bool al_catalog_scheme(struct al_catalog *catalog, const char *name, const struct al_scheme **out,
 	struct al_error *err)
 {
-	void *item;
-
-	if (!find(catalog, AL_CATALOG_SCHEMES, name, &item, err))
-		return false;
-	*out = item;
-	return true;
+	return find(catalog, AL_CATALOG_SCHEMES, name, out, err);
 }
 
 bool al_catalog_family(struct al_catalog *catalog, const char *name, const struct al_family **out,
 	struct al_error *err)
 {
-	void *item;
-
-	if (!find(catalog, AL_CATALOG_FAMILIES, name, &item, err))
-		return false;
-	*out = item;
-	return true;
+	return find(catalog, AL_CATALOG_FAMILIES, name, out, err);
 }
 
 bool al_catalog_add_config(struct al_catalog *catalog, const char *name, const char *text,
@@ -354,15 +286,15 @@ bool al_catalog_add_family(struct al_catalog *catalog, const char *path, struct 
 			path, path);
 	if (!al_catalog_family(catalog, path, &family, err))
 		return false;
-	struct al_loaded *added = al_catalog_keep(catalog, AL_CATALOG_FAMILIES, family->name);
+	struct al_cached *added = al_catalog_keep(catalog, AL_CATALOG_FAMILIES, family->name);
 	added->path = al_strdup(&catalog->arena, path);
-	added->item = al_catalog_find_loaded(catalog, AL_CATALOG_FAMILIES, path)->item;
+	added->item = al_catalog_find_cached(catalog, AL_CATALOG_FAMILIES, path)->item;
 	return true;
 }
 
 static const struct al_family *find_added(const struct al_catalog *catalog, const char *model_type)
 {
-	for (struct al_loaded *l = catalog->newest[AL_CATALOG_FAMILIES]; l; l = l->older)
+	for (struct al_cached *l = catalog->newest[AL_CATALOG_FAMILIES]; l; l = l->older)
 		if (l->path && has_model_type(l->item, model_type))
 			return l->item;
 	return NULL;
@@ -450,10 +382,10 @@ void al_catalog_destroy(struct al_catalog *catalog)
 	if (!catalog)
 		return;
 	for (size_t kind = 0; kind < AL_N_CATALOG_KINDS; kind++)
-		for (struct al_loaded *loaded = catalog->newest[kind]; loaded;
-			loaded = loaded->older)
+		for (struct al_cached *cached = catalog->newest[kind]; cached;
+			cached = cached->older)
 			if (kinds[kind].keeps_document)
-				al_json_finish(loaded->doc);
+				al_json_finish(cached->doc);
 	al_arena_finish(&catalog->arena);
 	free(catalog);
 }

@@ -4,7 +4,7 @@
 
 #include "base/text.h"
 #include "catalog/config.h"
-#include "catalog/loaded.h"
+#include "catalog/cache.h"
 #include "catalog/read.h"
 
 /* "llava(text=llama,vision=clip_vision)": a family whose components are chosen. */
@@ -121,7 +121,7 @@ static bool compose(struct al_catalog *catalog, const struct al_family *family,
 	struct al_family *composed;
 	struct al_json doc;
 
-	if (al_catalog_find_loaded(catalog, AL_CATALOG_FAMILIES, name))
+	if (al_catalog_find_cached(catalog, AL_CATALOG_FAMILIES, name))
 		return true;
 	if (!al_catalog_family_document(catalog, family->name, &doc, err))
 		return false;

@@ -36,25 +36,19 @@ static const struct al_field engine_fields[] = {
 	{AL_TEXTS_FIELD("declared", AT(declared.items), AT(declared.n))},
 };
 #undef AT
-static const struct al_record engine_record = {.fields = AL_FIELDS(engine_fields)};
+static const struct al_record engine_record = {
+	.fields = AL_FIELDS(engine_fields),
+	.size = sizeof(struct al_engine),
+};
 
 static const char *const symbols[] = {"seq", "window", "block", "chunk", "tp", "devices", "vocab"};
 enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
 
-bool al_engine_read(struct al_arena *arena, const struct al_json *doc, struct al_engine **out,
-	struct al_error *err)
-{
-	struct al_engine *engine = al_new(arena, struct al_engine);
-	struct al_reader reader;
-
-	al_reader_init(&reader, arena, doc, NULL);
-	for (size_t i = 0; i < N_SYMBOLS; i++)
-		al_reader_know(&reader, symbols[i]);
-	if (!al_read_record(&reader, &engine_record, doc->root, engine, err))
-		return false;
-	*out = engine;
-	return true;
-}
+const struct al_file_kind al_engine_file = {
+	.record = &engine_record,
+	.symbols = symbols,
+	.n_symbols = N_SYMBOLS,
+};
 
 /* ---- formulas ---- */
 

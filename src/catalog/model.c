@@ -13,16 +13,6 @@ static bool read_symbol(void *context, const struct al_item *member, void *out,
 		&& al_json_whole_from(reader->doc, member, 0, &binding->value, err);
 }
 
-static bool read_config(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	struct al_reader *reader = context;
-	struct al_model *model = out;
-
-	model->doc = reader->doc;
-	model->config = node;
-	return al_json_expect(reader->doc, node, AL_JSON_OBJECT, err);
-}
-
 static bool check_preset(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
@@ -36,6 +26,8 @@ static bool check_preset(void *context, const struct al_item *node, void *record
 	if (!has_symbols && !(model->family && model->config))
 		return al_json_fail(reader->doc, node, err, "key \"%s\" is missing",
 			model->family ? "config" : "family");
+	if (model->config)
+		model->doc = reader->doc;
 	if (!model->title)
 		model->title = model->name;
 	return true;
@@ -50,25 +42,15 @@ static const struct al_field model_fields[] = {
 	{AL_KEY("symbols", MEMBERS, AT(symbols)), .n_offset = AT(n_symbols), .read = read_symbol,
 		.item_size = sizeof(struct al_binding), .most = 256, .noun = "symbols"},
 	{AL_KEY("family", TEXT, AT(family))},
-	{AL_KEY("config", BY, 0), .read = read_config},
+	{AL_KEY("config", NODE, AT(config)), .kind = AL_JSON_OBJECT},
 };
 static const struct al_record model_record = {
 	.fields = AL_FIELDS(model_fields),
+	.size = sizeof(struct al_model),
 	.check = check_preset,
 };
 
-bool al_model_read(struct al_arena *arena, const struct al_json *doc, struct al_model **out,
-	struct al_error *err)
-{
-	struct al_model *model = al_new(arena, struct al_model);
-	struct al_reader reader;
-
-	al_reader_init(&reader, arena, doc, NULL);
-	if (!al_read_record(&reader, &model_record, doc->root, model, err))
-		return false;
-	*out = model;
-	return true;
-}
+const struct al_file_kind al_model_file = {.record = &model_record};
 
 /* ---- settings ---- */
 

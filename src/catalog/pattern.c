@@ -2,7 +2,6 @@
 #include <ctype.h>
 #include <fnmatch.h>
 #include <regex.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -10,17 +9,16 @@
 
 enum { MOST_REGEX_LENGTH = 256, MOST_NAME_LENGTH = 512 };
 
-struct regex {
+struct pattern {
+	enum { RUN, GLOB, REGEX } kind;
+	const char *text;
 	regex_t compiled;
-	struct regex *next;
+	struct pattern *next;
 };
 
 struct al_patterns {
 	struct al_arena *arena;
-	const char **runs, **globs; /* runs are sorted when they are first looked for */
-	size_t n_runs, runs_room, n_globs, globs_room;
-	bool is_sorted;
-	struct regex *regexes;
+	struct pattern *first;
 };
 
 struct al_patterns *al_patterns_create(struct al_arena *arena)
@@ -33,15 +31,16 @@ struct al_patterns *al_patterns_create(struct al_arena *arena)
 
 void al_patterns_finish(struct al_patterns *patterns)
 {
-	for (struct regex *r = patterns ? patterns->regexes : NULL; r; r = r->next)
-		regfree(&r->compiled);
+	for (struct pattern *p = patterns ? patterns->first : NULL; p; p = p->next)
+		if (p->kind == REGEX)
+			regfree(&p->compiled);
 	if (patterns)
-		patterns->regexes = NULL;
+		patterns->first = NULL;
 }
 
-size_t al_patterns_count(const struct al_patterns *patterns)
+bool al_patterns_are_empty(const struct al_patterns *patterns)
 {
-	return patterns->n_runs + patterns->n_globs + (patterns->regexes != NULL);
+	return !patterns->first;
 }
 
 /* ---- regular expressions ---- */
@@ -71,9 +70,8 @@ static bool translate(const char *text, struct al_text *out, struct al_error *er
 	return true;
 }
 
-static bool add_regex(struct al_patterns *patterns, const char *text, struct al_error *err)
+static bool compile(regex_t *compiled, const char *text, struct al_error *err)
 {
-	struct regex *regex = al_new(patterns->arena, struct regex);
 	struct al_text translated;
 
 	if (strlen(text) > MOST_REGEX_LENGTH)
@@ -82,81 +80,42 @@ static bool add_regex(struct al_patterns *patterns, const char *text, struct al_
 			MOST_REGEX_LENGTH);
 	al_text_init(&translated);
 	bool ok = translate(text, &translated, err);
-	if (ok && regcomp(&regex->compiled, translated.data, REG_EXTENDED | REG_NOSUB) != 0)
+	if (ok && regcomp(compiled, translated.data, REG_EXTENDED | REG_NOSUB) != 0)
 		ok = al_fail(err, AL_EINPUT, "re:%s is no regular expression", text);
 	al_text_finish(&translated);
-	if (!ok)
-		return false;
-	regex->next = patterns->regexes;
-	patterns->regexes = regex;
-	return true;
+	return ok;
 }
 
 /* ---- lists ---- */
 
-static void add_text(struct al_patterns *patterns, const char ***items, size_t *n, size_t *room,
-	const char *text)
-{
-	*items = al_grow(patterns->arena, *items, *n, room, sizeof(**items));
-	(*items)[(*n)++] = text;
-}
-
 bool al_patterns_add(struct al_patterns *patterns, const char *text, struct al_error *err)
 {
+	struct pattern *pattern = al_new(patterns->arena, struct pattern);
+	const bool is_regex = strncmp(text, "re:", 3) == 0;
 	size_t length = strlen(text);
 
-	if (strncmp(text, "re:", 3) == 0)
-		return add_regex(patterns, text + 3, err);
+	if (is_regex && !compile(&pattern->compiled, text + 3, err))
+		return false;
 	while (length > 0 && text[length - 1] == '.')
 		length--;
-	const char *copy = al_strndup(patterns->arena, text, length);
-	if (strchr(copy, '*')) {
-		add_text(patterns, &patterns->globs, &patterns->n_globs, &patterns->globs_room,
-			copy);
-		return true;
-	}
-	add_text(patterns, &patterns->runs, &patterns->n_runs, &patterns->runs_room, copy);
-	patterns->is_sorted = false;
+	pattern->text = al_strndup(patterns->arena, text, length);
+	pattern->kind = is_regex ? REGEX : strchr(pattern->text, '*') ? GLOB : RUN;
+	pattern->next = patterns->first;
+	patterns->first = pattern;
 	return true;
 }
 
 /* ---- matching ---- */
 
-static int compare(const void *a, const void *b)
+/* Are these whole words in the name? */
+static bool has_run(const char *run, const char *name)
 {
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
+	const size_t length = strlen(run);
 
-static bool is_listed(struct al_patterns *patterns, const char *run)
-{
-	return bsearch(&run, patterns->runs, patterns->n_runs, sizeof(*patterns->runs), compare);
-}
-
-/* Is a run of words that begins here one of the list? */
-static bool begins_run(struct al_patterns *patterns, char *from)
-{
-	for (char *dot = strchr(from, '.'); dot; dot = strchr(dot + 1, '.')) {
-		*dot = '\0';
-		bool found = is_listed(patterns, from);
-		*dot = '.';
-		if (found)
+	for (const char *p = name; (p = strstr(p, run)); p++)
+		if ((p == name || p[-1] == '.') && (p[length] == '.' || !p[length]))
 			return true;
-	}
-	return is_listed(patterns, from);
-}
-
-/* Is a run of whole words of the name one of the list? */
-static bool has_run(struct al_patterns *patterns, char *name)
-{
-	if (patterns->n_runs == 0)
-		return false;
-	if (!patterns->is_sorted)
-		qsort(patterns->runs, patterns->n_runs, sizeof(*patterns->runs), compare);
-	patterns->is_sorted = true;
-	for (char *dot = strchr(name, '.'); dot; dot = strchr(dot + 1, '.'))
-		if (begins_run(patterns, dot + 1))
-			return true;
-	return begins_run(patterns, name);
+	return false;
 }
 
 /* Does a glob cover the name, or a module that it is in? */
@@ -178,20 +137,27 @@ static bool has_glob(const char *glob, char *name)
 	return false;
 }
 
-bool al_patterns_match(struct al_patterns *patterns, const char *name)
+static bool matches(const struct pattern *pattern, const char *name)
 {
 	char copy[MOST_NAME_LENGTH];
 
-	if (strlen(name) >= sizeof(copy))
+	switch (pattern->kind) {
+	case RUN:
+		return *pattern->text && has_run(pattern->text, name);
+	case GLOB:
+		return has_glob(pattern->text, strcpy(copy, name));
+	case REGEX:
+		break;
+	}
+	return regexec(&pattern->compiled, name, 0, NULL, 0) == 0;
+}
+
+bool al_patterns_match(const struct al_patterns *patterns, const char *name)
+{
+	if (strlen(name) >= MOST_NAME_LENGTH)
 		return false;
-	strcpy(copy, name);
-	if (has_run(patterns, copy))
-		return true;
-	for (size_t i = 0; i < patterns->n_globs; i++)
-		if (has_glob(patterns->globs[i], copy))
-			return true;
-	for (const struct regex *r = patterns->regexes; r; r = r->next)
-		if (regexec(&r->compiled, name, 0, NULL, 0) == 0)
+	for (const struct pattern *p = patterns->first; p; p = p->next)
+		if (matches(p, name))
 			return true;
 	return false;
 }

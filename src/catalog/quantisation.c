@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/text.h"
-#include "catalog/loaded.h"
+#include "catalog/cache.h"
 #include "catalog/scheme.h"
 
 /* ---- where it stands ---- */
@@ -48,18 +48,18 @@ static bool read_beside(struct al_catalog *catalog, const struct al_model *model
 {
 	const char *path = model->doc ? path_beside(&catalog->arena, model->doc->name) : NULL;
 	const char *name = al_format(&catalog->arena, "quantisation %s", path ? path : "");
-	struct al_loaded *loaded = al_catalog_find_loaded(catalog, AL_CATALOG_MODELS, name);
+	struct al_cached *cached = al_catalog_find_cached(catalog, AL_CATALOG_MODELS, name);
 
 	if (!path)
 		return true;
-	if (!loaded) {
+	if (!cached) {
 		struct al_json *doc = al_new(&catalog->arena, struct al_json);
 		if (!al_json_read(doc, path, err))
 			return false;
-		loaded = al_catalog_keep(catalog, AL_CATALOG_MODELS, name);
-		loaded->doc = doc;
+		cached = al_catalog_keep(catalog, AL_CATALOG_MODELS, name);
+		cached->doc = doc;
 	}
-	out->doc = loaded->doc;
+	out->doc = cached->doc;
 	return al_json_get_node(out->doc, out->doc->root, "quantization", AL_JSON_OBJECT, true,
 		&out->object, err);
 }

@@ -33,6 +33,19 @@ bool al_read_record(struct al_reader *reader, const struct al_record *record,
 	return al_record_read(&source, record, object, out, err);
 }
 
+bool al_read_file(const struct al_file_kind *kind, struct al_arena *arena,
+	const struct al_json *doc, const struct al_symbols *standard, void **out,
+	struct al_error *err)
+{
+	struct al_reader reader;
+
+	al_reader_init(&reader, arena, doc, kind->has_standard ? standard : NULL);
+	for (size_t i = 0; i < kind->n_symbols; i++)
+		al_reader_know(&reader, kind->symbols[i]);
+	*out = al_arena_alloc(arena, 1, kind->record->size);
+	return al_read_record(&reader, kind->record, doc->root, *out, err);
+}
+
 bool al_read_text(struct al_reader *reader, const struct al_item *node, const char **out,
 	struct al_error *err)
 {

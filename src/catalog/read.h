@@ -114,18 +114,19 @@ bool al_factors_check(struct al_reader *reader, const struct al_item *list,
 bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const struct al_item *node,
 	const char *file, const struct al_symbols *standard, struct al_variant **out,
 	struct al_error *err) AL_MUST_CHECK;
-bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,
-	const struct al_symbols *standard, struct al_recipe **out,
-	struct al_error *err) AL_MUST_CHECK;
-struct al_engine;
-bool al_engine_read(struct al_arena *arena, const struct al_json *doc, struct al_engine **out,
-	struct al_error *err) AL_MUST_CHECK;
-struct al_scheme;
-bool al_scheme_read(struct al_arena *arena, const struct al_json *doc,
-	const struct al_symbols *standard, struct al_scheme **out,
-	struct al_error *err) AL_MUST_CHECK;
-/* The model keeps pointing into the document. */
-bool al_model_read(struct al_arena *arena, const struct al_json *doc, struct al_model **out,
+
+/* Files that one record says all of, and the symbols that their formulas may use. */
+struct al_file_kind {
+	const struct al_record *record;
+	bool has_standard; /* the standard symbols, and these: */
+	const char *const *symbols;
+	size_t n_symbols;
+};
+extern const struct al_file_kind al_recipe_file, al_model_file, al_scheme_file, al_engine_file;
+
+/* `out`: a new struct al_recipe, al_scheme ...; a model keeps pointing into the document. */
+bool al_read_file(const struct al_file_kind *kind, struct al_arena *arena,
+	const struct al_json *doc, const struct al_symbols *standard, void **out,
 	struct al_error *err) AL_MUST_CHECK;
 /* As a component, its symbols have the component's prefix. */
 bool al_family_read(struct al_arena *arena, const struct al_json *doc,

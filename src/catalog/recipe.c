@@ -5,9 +5,10 @@
 
 enum { MOST_BYTES = 1024 };
 
-/* What formulas of bytes may speak of beside the standard symbols: these facts of a tensor, and
- * "trainable" behind them. */
-static const char *const facts[] = {"elements", "rows", "cols", "matrix", "hidden", "rank"};
+/* What formulas of bytes may speak of beside the standard symbols: these facts of a tensor,
+ * "trainable" the last. */
+static const char *const facts[] = {"elements", "rows", "cols", "matrix", "hidden", "rank",
+	"trainable"};
 enum { N_FACTS = sizeof(facts) / sizeof(*facts) };
 
 const char *const al_working_fact_names[AL_N_WORKING_FACTS] = {
@@ -129,9 +130,9 @@ static bool read_activations(void *context, const struct al_item *rule, void *re
 
 	if (!al_json_expect(reader->doc, rule, AL_JSON_OBJECT, err))
 		return false;
-	reader->n_symbols -= N_FACTS + 1;
+	reader->n_symbols -= N_FACTS;
 	bool ok = read_rule(reader, rule, recipe, err);
-	reader->n_symbols += N_FACTS + 1;
+	reader->n_symbols += N_FACTS;
 	return ok;
 }
 
@@ -169,7 +170,7 @@ static bool read_working(void *context, const struct al_item *list, void *out, s
 			"the \"ledger\"");
 	if (!al_json_expect(reader->doc, list, AL_JSON_ARRAY, err))
 		return false;
-	reader->n_symbols -= N_FACTS + 1;
+	reader->n_symbols -= N_FACTS;
 	for (size_t i = 0; i < AL_N_WORKING_FACTS; i++)
 		al_reader_know(reader, al_working_fact_names[i]);
 	recipe->working = al_new_array(reader->arena, struct al_working_term, al_json_size(list));
@@ -198,22 +199,28 @@ static const struct al_field recipe_fields[] = {
 	{AL_KEY("rank", WHOLE, AT(rank)), .least = 1},
 	{AL_KEY("working", BY, 0), .read = read_working},
 };
-static const struct al_record recipe_record = {.fields = AL_FIELDS(recipe_fields)};
-
-bool al_recipe_read(struct al_arena *arena, const struct al_json *doc,
-	const struct al_symbols *standard, struct al_recipe **out, struct al_error *err)
+static bool finish_recipe(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
 {
-	struct al_recipe *recipe = al_new(arena, struct al_recipe);
-	struct al_reader reader;
+	struct al_recipe *recipe = record;
 
-	al_reader_init(&reader, arena, doc, standard);
-	for (size_t i = 0; i < N_FACTS; i++)
-		al_reader_know(&reader, facts[i]);
-	al_reader_know(&reader, "trainable");
-	if (!al_read_record(&reader, &recipe_record, doc->root, recipe, err))
-		return false;
+	(void)context;
+	(void)node;
+	(void)err;
 	if (!recipe->title)
 		recipe->title = recipe->name;
-	*out = recipe;
 	return true;
 }
+
+static const struct al_record recipe_record = {
+	.fields = AL_FIELDS(recipe_fields),
+	.size = sizeof(struct al_recipe),
+	.check = finish_recipe,
+};
+
+const struct al_file_kind al_recipe_file = {
+	.record = &recipe_record,
+	.has_standard = true,
+	.symbols = facts,
+	.n_symbols = N_FACTS,
+};

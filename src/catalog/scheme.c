@@ -1,9 +1,6 @@
 /* Schemes of quantisation: reading their files. */
 #include "catalog/scheme.h"
 
-#include <string.h>
-
-#include "base/format.h"
 #include "catalog/family_read.h"
 #include "catalog/read.h"
 
@@ -45,14 +42,8 @@ enum { MOST_ITEMS = 64 };
 static bool check_format(struct al_reader *reader, const struct al_item *object, const char *dtype,
 	const struct al_formula *other, struct al_error *err)
 {
-	const struct al_dtype *found;
-
-	if (dtype && other)
-		return al_json_fail(reader->doc, object, err,
-			"expected either \"dtype\" or \"bits\"");
-	if (dtype && !al_dtype_find(dtype, &found, err))
-		return al_json_in(reader->doc, al_json_get(object, "dtype"), err);
-	return true;
+	return !dtype || !other
+		|| al_json_fail(reader->doc, object, err, "expected either \"dtype\" or \"bits\"");
 }
 
 static bool check_beside(void *context, const struct al_item *object, void *record,
@@ -69,7 +60,7 @@ static const struct al_field beside_fields[] = {
 	{AL_KEY("name", TEXT, AT(entry.name)), .is_required = true},
 	AL_SHAPE_FIELD("shape", AT(entry.shape), AL_SHAPE_DIMS),
 	{AL_KEY("when", BY, AT(entry.when)), .read = al_read_formula},
-	{AL_KEY("dtype", TEXT, AT(entry.dtype))},
+	{AL_KEY("dtype", BY, AT(entry.dtype)), .read = al_read_dtype},
 	{AL_KEY("bits", BY, AT(bits)), .read = al_read_formula},
 };
 #undef AT
@@ -97,7 +88,7 @@ static bool check_rule(void *context, const struct al_item *object, void *record
 #define AT(member) offsetof(struct al_scheme_rule, member)
 static const struct al_field rule_fields[] = {
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
-	{AL_KEY("dtype", TEXT, AT(dtype))},
+	{AL_KEY("dtype", BY, AT(dtype)), .read = al_read_dtype},
 	{AL_KEY("dtype_of", BY, AT(dtype_of)), .read = al_read_formula},
 	{AL_KEY("bits", BY, AT(bits)), .read = al_read_formula},
 	{AL_KEY("beside", LIST, AT(beside)), .n_offset = AT(n_beside), .record = &beside_record,
@@ -167,8 +158,6 @@ static const struct al_field scheme_fields[] = {
 };
 #undef CONFIG
 #undef AT
-static const struct al_record scheme_record = {.fields = AL_FIELDS(scheme_fields)};
-
 static bool asks_for_layer(const struct al_scheme *scheme)
 {
 	for (size_t i = 0; i < scheme->n_rules; i++)
@@ -178,19 +167,28 @@ static bool asks_for_layer(const struct al_scheme *scheme)
 	return false;
 }
 
-bool al_scheme_read(struct al_arena *arena, const struct al_json *doc,
-	const struct al_symbols *standard, struct al_scheme **out, struct al_error *err)
+static bool finish_scheme(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
 {
-	struct al_scheme *scheme = al_new(arena, struct al_scheme);
-	struct al_reader reader;
+	struct al_scheme *scheme = record;
 
-	al_reader_init(&reader, arena, doc, standard);
-	for (int i = 0; i < AL_N_FACTS; i++)
-		al_reader_know(&reader, al_scheme_facts[i]);
-	if (!al_read_record(&reader, &scheme_record, doc->root, scheme, err))
-		return false;
+	(void)context;
+	(void)node;
+	(void)err;
 	scheme->model.name = scheme->config.name = scheme->group.name = scheme->name;
 	scheme->is_by_layer = asks_for_layer(scheme);
-	*out = scheme;
 	return true;
 }
+
+static const struct al_record scheme_record = {
+	.fields = AL_FIELDS(scheme_fields),
+	.size = sizeof(struct al_scheme),
+	.check = finish_scheme,
+};
+
+const struct al_file_kind al_scheme_file = {
+	.record = &scheme_record,
+	.has_standard = true,
+	.symbols = al_scheme_facts,
+	.n_symbols = AL_N_FACTS,
+};

@@ -166,7 +166,7 @@ struct al_patterns *al_patterns_create(struct al_arena *arena);
 void al_patterns_finish(struct al_patterns *patterns);
 bool al_patterns_add(struct al_patterns *patterns, const char *text,
 	struct al_error *err) AL_MUST_CHECK;
-size_t al_patterns_count(const struct al_patterns *patterns);
-bool al_patterns_match(struct al_patterns *patterns, const char *name);
+bool al_patterns_are_empty(const struct al_patterns *patterns);
+bool al_patterns_match(const struct al_patterns *patterns, const char *name);
 
 #endif

@@ -149,7 +149,7 @@ static bool judge(struct al_facts *f, const struct al_ledger_entry *t,
 	al_facts_set(f, t, *stored);
 	if (q->is_of_text && !f->values[AL_FACT_TEXT])
 		return true;
-	const bool is_named = al_patterns_count(q->kept) > 0 || q->groups[0].targets;
+	const bool is_named = !al_patterns_are_empty(q->kept) || q->groups[0].targets;
 	const char *name = is_named ? name_of(q, t, *stored) : "";
 	if (is_named && matches(q, family, q->kept, name))
 		return true;

@@ -298,7 +298,7 @@ static bool evaluate_term(const struct al_scope *scope, struct al_arena *arena,
 	return ok;
 }
 
-/* Terms of one moment share its name (al_recipe_read). */
+/* Terms of one moment share its name (recipe.c). */
 static bool is_of(const struct al_working_row *row, const char *moment)
 {
 	return row->occurs && row->term->during == moment;

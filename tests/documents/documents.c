@@ -89,31 +89,32 @@ static bool parse_variant(const char *text, size_t length, struct al_error *err)
 				&variant, err));
 }
 
+static bool read_file(struct catalog_file *f, const struct al_file_kind *kind, struct al_error *err)
+{
+	void *item;
+
+	return file_finish(f, al_read_file(kind, &f->arena, &f->doc, &known.symbols, &item, err));
+}
+
 static bool parse_recipe(const char *text, size_t length, struct al_error *err)
 {
 	struct catalog_file f;
-	struct al_recipe *recipe;
 
-	return file_init(&f, text, length, err)
-		&& file_finish(&f, al_recipe_read(&f.arena, &f.doc, &known.symbols, &recipe, err));
+	return file_init(&f, text, length, err) && read_file(&f, &al_recipe_file, err);
 }
 
 static bool parse_engine(const char *text, size_t length, struct al_error *err)
 {
 	struct catalog_file f;
-	struct al_engine *engine;
 
-	return file_init(&f, text, length, err)
-		&& file_finish(&f, al_engine_read(&f.arena, &f.doc, &engine, err));
+	return file_init(&f, text, length, err) && read_file(&f, &al_engine_file, err);
 }
 
 static bool parse_scheme(const char *text, size_t length, struct al_error *err)
 {
 	struct catalog_file f;
-	struct al_scheme *scheme;
 
-	return file_init(&f, text, length, err)
-		&& file_finish(&f, al_scheme_read(&f.arena, &f.doc, &known.symbols, &scheme, err));
+	return file_init(&f, text, length, err) && read_file(&f, &al_scheme_file, err);
 }
 
 static bool parse_family(const char *text, size_t length, struct al_error *err)
@@ -131,9 +132,9 @@ static bool parse_family(const char *text, size_t length, struct al_error *err)
 
 static bool read_model(struct catalog_file *f, struct al_settings *settings, struct al_error *err)
 {
-	struct al_model *model;
+	void *model;
 
-	return al_model_read(&f->arena, &f->doc, &model, err)
+	return al_read_file(&al_model_file, &f->arena, &f->doc, NULL, &model, err)
 		&& al_model_settings(model, known.catalog, settings, err);
 }
 

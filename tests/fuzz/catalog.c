@@ -31,25 +31,31 @@ static void read_variant(struct input *in)
 
 static void read_recipe(struct input *in)
 {
-	struct al_recipe *recipe;
 	struct al_error err = {0};
+	void *item;
 
-	if (!al_recipe_read(&in->arena, &in->doc, &in->symbols, &recipe, &err))
+	if (!al_read_file(&al_recipe_file, &in->arena, &in->doc, &in->symbols, &item, &err)) {
 		check_message(&err);
-	else
-		FUZZ_CHECK(recipe->activations_per_token || recipe->activation_bytes > 0);
+		return;
+	}
+	const struct al_recipe *recipe = item;
+	FUZZ_CHECK(recipe->activations_per_token || recipe->activation_bytes > 0);
 }
 
 static void read_model(struct input *in)
 {
 	struct al_settings settings;
-	struct al_model *model;
+	void *item;
 	struct al_error err = {0};
 
 	al_settings_init(&settings, in->catalog);
-	if (!al_model_read(&in->arena, &in->doc, &model, &err))
+	if (!al_read_file(&al_model_file, &in->arena, &in->doc, NULL, &item, &err)) {
 		check_message(&err);
-	else if (!model->family || !strchr(model->family, '.')) /* no file by path */
+		al_settings_finish(&settings);
+		return;
+	}
+	const struct al_model *model = item;
+	if (!model->family || !strchr(model->family, '.')) /* no file by path */
 		if (!al_model_settings(model, in->catalog, &settings, &err))
 			check_message(&err);
 	al_settings_finish(&settings);

@@ -1,27 +1,27 @@
-/* What a catalogue has loaded, for the files that load: not for others. */
-#ifndef ATTNLEDGER_CATALOG_LOADED_H
-#define ATTNLEDGER_CATALOG_LOADED_H
+/* What a catalogue has cached, for the files that load: not for others. */
+#ifndef ATTNLEDGER_CATALOG_CACHE_H
+#define ATTNLEDGER_CATALOG_CACHE_H
 
 #include "catalog/catalog.h"
 #include "catalog/read.h"
 
-struct al_loaded {
+struct al_cached {
 	const char *name; /* as it was asked for */
 	const char *path; /* of a family that was added; or NULL */
 	struct al_json *doc; /* models point into it */
 	void *item;
-	struct al_loaded *older;
+	struct al_cached *older;
 };
 
 struct al_catalog {
 	struct al_arena arena;
 	struct al_symbols symbols;
-	struct al_loaded *newest[AL_N_CATALOG_KINDS];
+	struct al_cached *newest[AL_N_CATALOG_KINDS];
 };
 
-struct al_loaded *al_catalog_keep(struct al_catalog *catalog, enum al_catalog_kind kind,
+struct al_cached *al_catalog_keep(struct al_catalog *catalog, enum al_catalog_kind kind,
 	const char *name);
-struct al_loaded *al_catalog_find_loaded(const struct al_catalog *catalog,
+struct al_cached *al_catalog_find_cached(const struct al_catalog *catalog,
 	enum al_catalog_kind kind, const char *name);
 
 /* A config.json has no name of its own, and its family goes by its model_type. */
