@@ -1,7 +1,6 @@
 /* Settings: given values, and the standard defaults that follow from them. */
 #include "catalog/settings.h"
 
-#include <stdint.h>
 #include <string.h>
 
 #include "base/hash.h"
@@ -297,29 +296,12 @@ static bool evaluate_default(struct al_settings *settings, const struct al_symbo
 		|| al_in(err, "default of %s", symbol->name);
 }
 
-/* As find; where the symbol was found lastly it is looked for first. */
-static struct al_setting *find_again(struct al_settings *settings, const char *symbol)
-{
-	enum { PLACES = 64 };
-
-	if (!settings->places)
-		settings->places = al_new_array(&settings->arena, struct al_setting_place, PLACES);
-	struct al_setting_place *place = &settings->places[(uintptr_t)symbol / 16 % PLACES];
-	if (place->symbol == symbol && place->index < settings->n
-		&& strcmp(settings->items[place->index].symbol, symbol) == 0)
-		return &settings->items[place->index];
-	struct al_setting *item = find(settings, symbol);
-	if (item)
-		*place = (struct al_setting_place){symbol, (size_t)(item - settings->items)};
-	return item;
-}
-
 static bool get(struct al_settings *settings, const char *symbol, const struct pending *outer,
 	const struct al_setting **out, struct al_error *err)
 {
 	int64_t value;
 
-	*out = find_again(settings, symbol);
+	*out = find(settings, symbol);
 	if (*out)
 		return true;
 	const struct al_symbol *standard = find_standard(settings, symbol);

@@ -17,20 +17,12 @@ struct al_setting {
 	bool is_asked; /* the asker's own: a model's value doesn't replace it */
 };
 
-/* Where a symbol was found, by the address of its name: formulas ask for the same ones over and
- * over. */
-struct al_setting_place {
-	const char *symbol;
-	size_t index;
-};
-
 struct al_settings {
 	struct al_arena arena;
 	const struct al_symbol *symbols; /* the standard symbols, for defaults and nearest names */
 	size_t n_symbols;
 	struct al_setting *items;
 	size_t n, room;
-	struct al_setting_place *places; /* NULL until something is asked for */
 	bool may_lack; /* sizes that nobody gives stay unknown, and so does what follows from them:
 			  a part of a model says its attention alone */
 };
