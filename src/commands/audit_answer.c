@@ -41,7 +41,7 @@ static void add_notes(struct al_audit_run *run)
 	if (run->kernel_note)
 		al_table_note(table, "%s", run->kernel_note);
 	for (size_t i = 0; i < run->n_left_out; i++)
-		al_table_note(table, "%s", run->left_out[i]);
+		al_table_note(table, "%s", run->left_out[i].why);
 	al_checkpoint_note_counts(&run->opened.checkpoint, run->not_finite, table);
 }
 

@@ -4,41 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/page/audit.h"
-
-/* ---- what was left out ---- */
-
-static bool was_measured(const struct al_audit_run *run, const struct al_attention *attention)
-{
-	for (size_t i = 0; i < run->n_measured; i++)
-		if (run->measured[i] == attention)
-			return true;
-	return false;
-}
-
-/* The reasons come in the order of modules. */
-static void take_left_out(const struct al_audit_run *run, struct al_audit_page *page)
-{
-	const struct al_model_view *view = &run->opened.view;
-	struct al_page_left_out *items = al_new_array(&run->session->arena, struct al_page_left_out,
-		run->n_left_out + 1);
-	size_t before = 0;
-
-	page->left_out = items;
-	for (size_t i = 0; i < view->n_modules; i++) {
-		const struct al_attention *a = &view->modules[i];
-		if (!al_audit_run_chooses(run, a))
-			continue;
-		if (was_measured(run, a)) {
-			before++;
-		} else if (page->n_left_out < run->n_left_out) {
-			items[page->n_left_out] = (struct al_page_left_out){a->name,
-				run->left_out[page->n_left_out], (size_t)a->n_heads, before};
-			page->n_left_out++;
-		}
-	}
-}
-
 /* ---- the head ---- */
 
 /* The file, or the folder that holds it. */
@@ -76,19 +41,20 @@ static struct al_page_head begin_head(const struct al_audit_run *run)
 
 /* ---- commands ---- */
 
-static void add_words(struct al_text *out, struct al_arena *arena, const char *const *words,
+static const char *add_words(struct al_arena *arena, const char *before, const char *const *words,
 	size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		al_text_addf(out, " %s", al_page_shell_word(arena, words[i]));
+		before = al_format(arena, "%s %s", before, al_page_shell_word(arena, words[i]));
+	return before;
 }
 
-static const char *keep(struct al_arena *arena, struct al_text *text)
+static const char *add_option(struct al_arena *arena, const char *before, const char *name,
+	const char *value)
 {
-	const char *kept = al_strdup(arena, text->data);
-
-	al_text_finish(text);
-	return kept;
+	return value
+		? al_format(arena, "%s --%s %s", before, name, al_page_shell_word(arena, value))
+		: before;
 }
 
 /* The model as `compress` is told of it. */
@@ -97,15 +63,10 @@ static const char *model_words(const struct al_audit_run *run)
 	struct al_arena *arena = &run->session->arena;
 	const struct al_command_line *line = &run->session->line;
 	const struct al_layout_options *layout = &run->options->layout;
-	struct al_text text;
+	const char *words = add_words(arena, "", line->words, line->n_words);
 
-	al_text_init(&text);
-	add_words(&text, arena, line->words, line->n_words);
-	if (layout->heads)
-		al_text_addf(&text, " --heads %s", al_page_shell_word(arena, layout->heads));
-	if (layout->layout)
-		al_text_addf(&text, " --layout %s", al_page_shell_word(arena, layout->layout));
-	return keep(arena, &text) + 1;
+	words = add_option(arena, words, "heads", layout->heads);
+	return add_option(arena, words, "layout", layout->layout) + 1;
 }
 
 /* What shapes the page, in the order of the options: whether one process measured all or several
@@ -115,15 +76,10 @@ static const char *command_text(const struct al_audit_run *run)
 	struct al_arena *arena = &run->session->arena;
 	const struct al_command_line *line = &run->session->line;
 	const struct al_texts options = al_options_texts(al_audit_shaping, run->options, arena);
-	struct al_text text;
+	const char *text = add_words(arena, "attnledger audit", line->words, line->n_words);
 
-	al_text_init(&text);
-	al_text_add(&text, "attnledger audit");
-	add_words(&text, arena, line->words, line->n_words);
-	add_words(&text, arena, options.items, options.n);
-	al_text_addf(&text, " --report %s",
-		al_page_shell_word(arena, last_name(arena, run->options->report)));
-	return keep(arena, &text);
+	text = add_words(arena, text, options.items, options.n);
+	return add_option(arena, text, "report", last_name(arena, run->options->report));
 }
 
 static bool is_rotary(const struct al_audit_run *run)
@@ -170,8 +126,9 @@ void al_audit_report_add(struct al_audit_run *run)
 		.command = command_text(run),
 		.words = model_words(run),
 		.merge_needs_calibration = is_rotary(run),
+		.left_out = run->left_out,
+		.n_left_out = run->n_left_out,
 	};
-	take_left_out(run, &page);
 	al_audit_page_write(&page, al_files_add_path(&run->session->files, file));
 	al_table_finish(&totals);
 }

@@ -202,13 +202,15 @@ void al_audit_run_add_measured(struct al_audit_run *run, const struct al_attenti
 	run->measured[run->n_measured++] = attention;
 }
 
-void al_audit_run_add_left_out(struct al_audit_run *run, const char *why)
+void al_audit_run_add_left_out(struct al_audit_run *run, const struct al_attention *attention,
+	const char *why)
 {
 	struct al_arena *arena = &run->session->arena;
 
 	run->left_out = al_grow(arena, run->left_out, run->n_left_out, &run->room,
 		sizeof(*run->left_out));
-	run->left_out[run->n_left_out++] = al_strdup(arena, why);
+	run->left_out[run->n_left_out++] = (struct al_page_left_out){attention->name,
+		al_strdup(arena, why), (size_t)attention->n_heads, run->n_measured};
 }
 
 /* Weights that aren't finite leave a module out; anything else ends the audit. */
@@ -217,7 +219,7 @@ static bool leave_out(struct al_audit_run *run, const struct al_attention *atten
 {
 	if (err->status != AL_ENOTFINITE)
 		return al_in(err, "%s", attention->name);
-	al_audit_run_add_left_out(run,
+	al_audit_run_add_left_out(run, attention,
 		al_format(&run->session->arena, "%s is left out: %s", attention->name,
 			err->message));
 	return true;
@@ -250,7 +252,7 @@ bool al_audit_run_check_modules(const struct al_audit_run *run, struct al_error 
 	if (run->n_measured > 0)
 		return true;
 	if (run->n_left_out > 0)
-		return al_fail(err, AL_EINPUT, "%s", run->left_out[0]);
+		return al_fail(err, AL_EINPUT, "%s", run->left_out[0].why);
 	return al_fail(err, AL_EINPUT, "--modules %s: no such module, the first is %s",
 		run->options->layout.modules, run->opened.view.modules[0].name);
 }

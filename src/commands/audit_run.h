@@ -8,6 +8,7 @@
 #include "commands/checkpoint.h"
 #include "commands/input.h"
 #include "commands/progress.h"
+#include "report/page/audit.h"
 
 /* How wide figures are: a page's text, or a column of two. */
 enum al_drawing_width { AL_DRAWN_PAGE, AL_DRAWN_COLUMN, AL_N_DRAWING_WIDTHS };
@@ -51,7 +52,7 @@ struct al_audit_run {
 	size_t n_done, n_steps; /* modules */
 	const struct al_attention **measured;
 	size_t n_measured, n_handed_on;
-	const char **left_out; /* why modules weren't measured */
+	struct al_page_left_out *left_out; /* modules that weren't measured, and why */
 	size_t n_left_out, room;
 	int64_t *not_finite; /* of each tensor, how many of its numbers */
 	const char *kernel, *kernel_note; /* of BLAS; NULL: nothing to say of why */
@@ -87,7 +88,8 @@ bool al_audit_run_hand_on(struct al_audit_run *run, struct al_error *err) AL_MUS
 
 /* That a module was measured, or why it wasn't. */
 void al_audit_run_add_measured(struct al_audit_run *run, const struct al_attention *attention);
-void al_audit_run_add_left_out(struct al_audit_run *run, const char *why);
+void al_audit_run_add_left_out(struct al_audit_run *run, const struct al_attention *attention,
+	const char *why);
 
 /* Fails where --modules chose none, or all were left out. */
 bool al_audit_run_check_modules(const struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;

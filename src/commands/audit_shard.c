@@ -153,7 +153,7 @@ static bool measure(struct sharding *s, size_t place, struct al_error *err)
 		if (!put_tables(s, place, &module, err))
 			return false;
 	} else {
-		module.left_out = run->left_out[n_left_out];
+		module.left_out = run->left_out[n_left_out].why;
 		al_table_note(s->answer, "%s", module.left_out);
 	}
 	al_table_add_record(&s->lists[MODULES], &module);

@@ -40,58 +40,12 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 struct inspection {
 	struct al_session *session;
 	struct al_checkpoint checkpoint;
-	struct al_table *table;
-	bool shows_values, shows_files;
-	int64_t n_not_finite, n_unread; /* numbers; tensors whose numbers can't be read */
+	struct al_table *table; /* NULL: tensors aren't listed */
+	bool shows_values;
+	const char *names; /* of the first tensors with numbers that aren't finite */
+	size_t n_tensors, n_unread; /* such; and those whose numbers can't be read */
+	int64_t n_nan, n_infinite;
 };
-
-/* ---- values ---- */
-
-/* Of the finite numbers of a tensor; the others are counted. */
-struct values {
-	double min, max, sum;
-	int64_t n_finite, n_nan, n_infinite;
-};
-
-/* Sums a block at a time: the error stays far below what is printed. */
-static void add_values(struct values *values, const double *numbers, int64_t n)
-{
-	double sum = 0;
-
-	for (int64_t i = 0; i < n; i++) {
-		double x = numbers[i];
-		if (!isfinite(x)) {
-			values->n_nan += isnan(x);
-			values->n_infinite += isinf(x) != 0;
-			continue;
-		}
-		values->min = values->n_finite == 0 || x < values->min ? x : values->min;
-		values->max = values->n_finite == 0 || x > values->max ? x : values->max;
-		values->n_finite++;
-		sum += x;
-	}
-	values->sum += sum;
-}
-
-static bool read_values(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
-	struct values *values, struct al_error *err)
-{
-	double *numbers = al_alloc(NUMBERS_AT_ONCE, sizeof(*numbers));
-	bool ok = true;
-
-	for (int64_t first = 0; ok && first < tensor->n_elements; first += NUMBERS_AT_ONCE) {
-		int64_t left = tensor->n_elements - first;
-		struct al_selection block = {.first = first,
-			.n_runs = 1,
-			.run = left < NUMBERS_AT_ONCE ? left : NUMBERS_AT_ONCE};
-		ok = al_tensor_read_double(checkpoint, tensor, &block, numbers, NUMBERS_AT_ONCE,
-			err);
-		if (ok)
-			add_values(values, numbers, block.run);
-	}
-	free(numbers);
-	return ok;
-}
 
 /* ---- rows ---- */
 
@@ -103,6 +57,7 @@ static const char *file_name(const struct al_checkpoint *checkpoint, size_t shar
 	return slash ? slash + 1 : path;
 }
 
+/* The smallest, the largest and the mean are of the finite numbers; the others are counted. */
 struct record {
 	const char *name, *dtype, *shape, *file;
 	int64_t bytes;
@@ -131,31 +86,67 @@ static const struct al_table_field fields[] = {
 	AL_FIELDS_END,
 };
 
-static void set_values(struct record *record, const struct values *values)
+/* Sums a block at a time: the error stays far below what is printed. */
+static double add_values(struct record *record, const double *numbers, int64_t n)
 {
-	record->n_nan = values->n_nan;
-	record->n_infinite = values->n_infinite;
-	if (!values->n_finite)
-		return;
-	record->min = values->min;
-	record->max = values->max;
-	record->mean = values->sum / (double)values->n_finite;
+	double sum = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		double x = numbers[i];
+		if (!isfinite(x)) {
+			record->n_nan += isnan(x);
+			record->n_infinite += isinf(x) != 0;
+			continue;
+		}
+		record->min = record->min <= x ? record->min : x;
+		record->max = record->max >= x ? record->max : x;
+		sum += x;
+	}
+	return sum;
 }
 
-static bool add_row(struct inspection *inspection, const struct al_tensor *tensor,
-	struct values *values, struct al_error *err)
+static bool read_values(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
+	struct record *record, struct al_error *err)
 {
-	struct record record = {tensor->name, al_dtype_title(tensor->dtype),
-		al_shape_text(&inspection->session->arena, tensor->shape, tensor->n_dims),
-		file_name(&inspection->checkpoint, tensor->shard), (int64_t)tensor->bytes, NAN, NAN,
-		NAN, INT64_MIN, INT64_MIN};
+	double *numbers = al_alloc(NUMBERS_AT_ONCE, sizeof(*numbers)), sum = 0;
+	bool ok = true;
 
-	if (inspection->shows_values && tensor->dtype->to_double) {
-		if (!read_values(&inspection->checkpoint, tensor, values, err))
-			return false;
-		set_values(&record, values);
+	record->n_nan = record->n_infinite = 0;
+	for (int64_t first = 0; ok && first < tensor->n_elements; first += NUMBERS_AT_ONCE) {
+		int64_t left = tensor->n_elements - first;
+		struct al_selection block = {.first = first,
+			.n_runs = 1,
+			.run = left < NUMBERS_AT_ONCE ? left : NUMBERS_AT_ONCE};
+		ok = al_tensor_read_double(checkpoint, tensor, &block, numbers, NUMBERS_AT_ONCE,
+			err);
+		if (ok)
+			sum += add_values(record, numbers, block.run);
 	}
-	al_table_add_record(inspection->table, &record);
+	free(numbers);
+	const int64_t n_finite = tensor->n_elements - record->n_nan - record->n_infinite;
+	record->mean = n_finite ? sum / (double)n_finite : NAN;
+	return ok;
+}
+
+static bool add_row(struct inspection *in, const struct al_tensor *tensor, struct al_error *err)
+{
+	struct al_arena *arena = &in->session->arena;
+	struct record record = {tensor->name, al_dtype_title(tensor->dtype),
+		al_shape_text(arena, tensor->shape, tensor->n_dims),
+		file_name(&in->checkpoint, tensor->shard), (int64_t)tensor->bytes, NAN, NAN, NAN,
+		INT64_MIN, INT64_MIN};
+
+	in->n_unread += !tensor->dtype->to_double;
+	if (in->shows_values && tensor->dtype->to_double) {
+		if (!read_values(&in->checkpoint, tensor, &record, err))
+			return false;
+		in->n_nan += record.n_nan;
+		in->n_infinite += record.n_infinite;
+		if (record.n_nan + record.n_infinite > 0 && in->n_tensors++ < MOST_NAMES)
+			in->names = in->names ? al_format(arena, "%s, %s", in->names, tensor->name)
+					      : tensor->name;
+	}
+	al_table_add_record(in->table, &record);
 	return true;
 }
 
@@ -243,88 +234,46 @@ static void note_totals(struct inspection *inspection)
 	}
 }
 
-/* Tensors with numbers that aren't finite, the first by name. */
-struct findings {
-	struct al_text names;
-	size_t n_tensors, n_unread;
-	int64_t n_nan, n_infinite;
-};
-
-static void find(struct findings *findings, const struct al_tensor *tensor,
-	const struct values *values)
+static void note_values(const struct inspection *in)
 {
-	findings->n_unread += !tensor->dtype->to_double;
-	if (values->n_nan == 0 && values->n_infinite == 0)
-		return;
-	findings->n_nan += values->n_nan;
-	findings->n_infinite += values->n_infinite;
-	if (findings->n_tensors++ < MOST_NAMES)
-		al_text_addf(&findings->names, "%s%s", findings->n_tensors > 1 ? ", " : "",
-			tensor->name);
-}
+	struct al_table *table = in->table;
 
-static void note_findings(struct inspection *inspection, const struct findings *findings)
-{
-	if (!inspection->shows_values) {
-		al_note_numbers_unread(inspection->table);
+	if (!in->shows_values) {
+		al_note_numbers_unread(table);
 		return;
 	}
-	if (findings->n_tensors == 0)
-		al_table_note(inspection->table, "values: all finite");
+	if (in->n_tensors == 0)
+		al_table_note(table, "values: all finite");
 	else
-		al_table_note(inspection->table,
-			"values: %" PRId64 " NaN and %" PRId64 " infinite in %s: %s%s",
-			findings->n_nan, findings->n_infinite,
-			al_count_text(&inspection->table->arena, findings->n_tensors, "tensor"),
-			findings->names.data, findings->n_tensors > MOST_NAMES ? ", ..." : "");
-	if (findings->n_unread)
-		al_table_note(inspection->table, "tensors whose numbers can't be converted: %zu",
-			findings->n_unread);
+		al_table_note(table, "values: %" PRId64 " NaN and %" PRId64 " infinite in %s: %s%s",
+			in->n_nan, in->n_infinite,
+			al_count_text(&table->arena, in->n_tensors, "tensor"), in->names,
+			in->n_tensors > MOST_NAMES ? ", ..." : "");
+	if (in->n_unread)
+		al_table_note(table, "tensors whose numbers can't be converted: %zu", in->n_unread);
 }
 
 /* ---- the command ---- */
 
-static bool add_rows(struct inspection *inspection, struct findings *findings, struct al_error *err)
-{
-	const struct al_checkpoint *checkpoint = &inspection->checkpoint;
-
-	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
-		struct values values = {0};
-		if (!add_row(inspection, &checkpoint->tensors[i], &values, err))
-			return false;
-		find(findings, &checkpoint->tensors[i], &values);
-	}
-	return true;
-}
-
-static void add_notes(struct inspection *inspection, const struct findings *findings)
-{
-	al_checkpoint_note(inspection->table, &inspection->checkpoint);
-	note_metadata(inspection);
-	note_totals(inspection);
-	if (inspection->checkpoint.n_unlisted)
-		al_table_note(inspection->table, "tensors that the index doesn't name: %zu",
-			inspection->checkpoint.n_unlisted);
-	note_findings(inspection, findings);
-}
-
 /* The table of tensors. */
-static bool list_tensors(struct inspection *inspection, struct al_error *err)
+static bool list_tensors(struct inspection *in, struct al_error *err)
 {
-	struct findings findings = {0};
+	const struct al_checkpoint *checkpoint = &in->checkpoint;
 
-	inspection->table = al_session_table(inspection->session, "inspect", "");
-	al_table_add_fields(inspection->table, fields,
-		(inspection->shows_files ? WITH_FILES : 0)
-			| (inspection->shows_values ? WITH_VALUES : 0));
-	al_text_init(&findings.names);
-	bool ok = add_rows(inspection, &findings, err);
-	if (ok)
-		add_notes(inspection, &findings);
-	inspection->n_not_finite = findings.n_nan + findings.n_infinite;
-	inspection->n_unread = (int64_t)findings.n_unread;
-	al_text_finish(&findings.names);
-	return ok;
+	in->table = al_session_table(in->session, "inspect", "");
+	al_table_add_fields(in->table, fields,
+		(checkpoint->n_shards > 1 ? WITH_FILES : 0) | (in->shows_values ? WITH_VALUES : 0));
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		if (!add_row(in, &checkpoint->tensors[i], err))
+			return false;
+	al_checkpoint_note(in->table, checkpoint);
+	note_metadata(in);
+	note_totals(in);
+	if (checkpoint->n_unlisted)
+		al_table_note(in->table, "tensors that the index doesn't name: %zu",
+			checkpoint->n_unlisted);
+	note_values(in);
+	return true;
 }
 
 static bool is_wanted(const struct inspect_options *o, enum table table)
@@ -363,9 +312,9 @@ static const char *say(struct inspection *inspection)
 		say_modules(inspection->session),
 		inspection->table == NULL	    ? ""
 			: !inspection->shows_values ? "; none of the numbers was read"
-			: inspection->n_not_finite
+			: inspection->n_tensors
 			? al_format(arena, "; %lld of them are NaN or infinite",
-				(long long)inspection->n_not_finite)
+				(long long)(inspection->n_nan + inspection->n_infinite))
 			: inspection->n_unread ? "; all that can be read are finite"
 					       : "; all of them are finite");
 }
@@ -377,7 +326,6 @@ static bool run(struct al_session *session, struct al_error *err)
 
 	if (!al_checkpoint_open(&inspection.checkpoint, al_session_word(session, 0), err))
 		return false;
-	inspection.shows_files = inspection.checkpoint.n_shards > 1;
 	bool ok = (!is_wanted(o, TABLE_TENSORS) || list_tensors(&inspection, err))
 		&& (!is_wanted(o, TABLE_MODULES)
 			|| al_modules_list(session, &o->layout, &inspection.checkpoint,

@@ -305,18 +305,19 @@ static bool take_module(struct merging *m, const struct part *part, size_t place
 	struct al_error *err)
 {
 	const struct al_table *modules = list_of(part, "modules");
-	const char *name = m->run.opened.view.modules[place].name;
+	const struct al_attention *attention = &m->run.opened.view.modules[place];
 	size_t row = 0;
 
-	while (row < modules->n_rows && strcmp(al_table_text(modules, row, "module"), name) != 0)
+	while (row < modules->n_rows
+		&& strcmp(al_table_text(modules, row, "module"), attention->name) != 0)
 		row++;
 	if (row == modules->n_rows)
 		return al_fail(err, AL_EINPUT, "%s: %s is missing among its modules",
-			part->manifest.path, name);
+			part->manifest.path, attention->name);
 	const char *left_out = al_table_text(modules, row, "left_out");
 	if (!*left_out)
 		return take_tables(m, part, place, al_table_text(modules, row, "fingerprint"), err);
-	al_audit_run_add_left_out(&m->run, left_out);
+	al_audit_run_add_left_out(&m->run, attention, left_out);
 	return true;
 }
 

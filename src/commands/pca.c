@@ -125,7 +125,7 @@ static bool check_input(const struct al_session *session, struct al_error *err)
 	if (session->line.n_words == 0)
 		return al_fail(err, AL_EINPUT,
 			"expected FILE, MODEL, --calibration DIR or --weights FILE");
-	if (!pca_is_of_model(o))
+	if (!al_input_is_given(&o->input))
 		return check_file(session, err);
 	return !o->target
 		|| al_fail(err, AL_EINPUT,
@@ -235,9 +235,9 @@ static bool run_pca(struct al_session *session, struct al_error *err)
 	if (!check_input(session, err) || !check_training(session, err))
 		return false;
 	al_progress_init(&pca.progress, session, NULL);
-	bool ok = o->calibration     ? pca_run_calibration(&pca, err)
-		: pca_is_of_model(o) ? pca_run_model(&pca, err)
-				     : pca_run_files(&pca, err);
+	bool ok = o->calibration	       ? pca_run_calibration(&pca, err)
+		: al_input_is_given(&o->input) ? pca_run_model(&pca, err)
+					       : pca_run_files(&pca, err);
 	al_progress_finish(&pca.progress);
 	if (!ok)
 		return false;

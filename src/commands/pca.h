@@ -21,15 +21,10 @@ struct pca_options {
 	struct al_input_options input; /* of a model that runs */
 };
 
-static inline bool pca_is_of_model(const struct pca_options *options)
-{
-	return options->input.tokens || options->input.text || options->input.sample > 0;
-}
-
 /* A file of targets; of a model it is what its output projections make. */
 static inline bool pca_has_target(const struct pca_options *options)
 {
-	return options->target || pca_is_of_model(options);
+	return options->target || al_input_is_given(&options->input);
 }
 
 static inline bool pca_takes(const struct pca_options *options, int architecture)
