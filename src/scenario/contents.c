@@ -150,7 +150,8 @@ bool al_request_change(struct al_request *request, const struct al_changes *chan
 		if (!al_basis_set(&request->basis, changes->bases[i].key, changes->bases[i].value,
 			    err))
 			return false;
-	return true;
+	return !changes->per.key
+		|| al_basis_set(&request->basis, changes->per.key, changes->per.value, err);
 }
 
 bool al_case_ask(struct al_request *request, const struct al_case *case_,

@@ -25,8 +25,8 @@ struct al_changes {
 	size_t n_symbols;
 	struct al_change_of_basis {
 		const char *key, *value; /* as al_basis_set takes them */
-	} * bases;
-	size_t n_bases, bases_room;
+	} * bases, per; /* per: beside the basis, and stronger; key NULL: not said */
+	size_t n_bases;
 	const struct al_recipe *recipe; /* NULL: as before */
 };
 

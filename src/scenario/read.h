@@ -44,12 +44,18 @@ al_scenario_reader al_scenario_read_id, al_scenario_read_model;
 al_scenario_reader al_scenario_read_case_name, al_scenario_read_variant_name,
 	al_scenario_read_symbol_name;
 
+#define AL_BASIS(at, n_at) \
+	{ \
+		AL_KEY("basis", MEMBERS, at), .n_offset = (n_at), .read = al_scenario_read_basis, \
+					      .item_size = sizeof(struct al_change_of_basis) \
+	}
 /* What a case, a table or a sweep changes, whose struct al_changes stands at `at`. */
 #define AL_CHANGES(at) \
 	{AL_KEY("set", MEMBERS, (at) + offsetof(struct al_changes, symbols)), \
 		.n_offset = (at) + offsetof(struct al_changes, n_symbols), \
 		.read = al_scenario_read_set, .item_size = sizeof(struct al_change_of_symbol)}, \
-		{AL_KEY("basis", BY, at), .read = al_scenario_read_basis}, \
+		AL_BASIS((at) + offsetof(struct al_changes, bases), \
+			(at) + offsetof(struct al_changes, n_bases)), \
 	{ \
 		AL_KEY("recipe", BY, at), .read = al_scenario_read_recipe \
 	}

@@ -223,7 +223,7 @@ static const struct al_field table_fields[] = {
 	SOME_VARIANTS("variants", variants),
 	{AL_KEY("rows", BY, 0), .read = read_rows},
 	AL_CHANGES(AT(changes)),
-	{AL_KEY("per", BY, AT(changes)), .read = al_scenario_read_per},
+	{AL_KEY("per", BY, AT(changes.per)), .read = al_scenario_read_per},
 	A_VARIANT("baseline", baseline),
 	A_VARIANT("retention", retention),
 	A_VARIANT("elasticity", elasticity),

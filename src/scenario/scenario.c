@@ -35,7 +35,7 @@ static const struct al_field scenario_fields[] = {
 	{AL_KEY("profile", BY, AT(profile)), .read = read_profile},
 	{AL_KEY("model", BY, AT(base.model)), .read = al_scenario_read_model},
 	{AL_KEY("set", NODE, AT(set)), .kind = AL_JSON_OBJECT},
-	{AL_KEY("basis", BY, AT(base.changes)), .read = al_scenario_read_basis},
+	AL_BASIS(AT(base.changes.bases), AT(base.changes.n_bases)),
 	{AL_KEY("recipe", BY, AT(base.changes)), .read = al_scenario_read_recipe},
 	{AL_KEY("variants", BY, 0), .read = al_scenario_read_variants},
 	{AL_KEY("cases", BY, 0), .reads_absent = true, .read = al_scenario_read_cases},
@@ -168,18 +168,17 @@ size_t al_scenario_n_tables(const struct al_scenario *scenario)
 	return scenario->n_tables + scenario->n_sweeps + scenario->n_listings;
 }
 
-/* Figures draw a sweep's rows as they come. */
-static bool build(struct al_scenario *scenario, size_t index, bool is_arranged,
-	struct al_table *out, struct al_error *err)
+/* One of the three. Figures draw a sweep's rows as they come. */
+static bool build(struct al_scenario *scenario, const struct al_scenario_table *table,
+	const struct al_scenario_sweep *sweep, const struct al_scenario_listing *listing,
+	bool is_arranged, struct al_table *out, struct al_error *err)
 {
-	if (index < scenario->n_tables)
-		return al_table_build(scenario->evaluator, &scenario->tables[index], out, err);
-	index -= scenario->n_tables;
-	if (index >= scenario->n_sweeps) {
-		al_listing_build(&scenario->listings[index - scenario->n_sweeps], out);
+	if (table)
+		return al_table_build(scenario->evaluator, table, out, err);
+	if (listing) {
+		al_listing_build(listing, out);
 		return true;
 	}
-	const struct al_scenario_sweep *sweep = &scenario->sweeps[index];
 	if (!al_sweep_build(scenario->evaluator, sweep, out, err))
 		return al_in(err, "%s", scenario->file);
 	if (!is_arranged || al_table_arrange(&sweep->arrangement, out, err))
@@ -188,10 +187,15 @@ static bool build(struct al_scenario *scenario, size_t index, bool is_arranged,
 	return al_in(err, "%s", scenario->file);
 }
 
-bool al_scenario_table(struct al_scenario *scenario, size_t index, struct al_table *out,
+bool al_scenario_table(struct al_scenario *s, size_t index, struct al_table *out,
 	struct al_error *err)
 {
-	return build(scenario, index, true, out, err);
+	if (index < s->n_tables)
+		return build(s, &s->tables[index], NULL, NULL, true, out, err);
+	index -= s->n_tables;
+	if (index < s->n_sweeps)
+		return build(s, NULL, &s->sweeps[index], NULL, true, out, err);
+	return build(s, NULL, NULL, &s->listings[index - s->n_sweeps], true, out, err);
 }
 
 bool al_scenario_figure_in(const struct al_scenario *scenario, size_t index, struct al_error *err)
@@ -199,20 +203,11 @@ bool al_scenario_figure_in(const struct al_scenario *scenario, size_t index, str
 	return al_json_in(&scenario->doc, scenario->figures[index].node, err);
 }
 
-static size_t find_source(const struct al_scenario *s, const struct al_scenario_figure *figure)
-{
-	if (figure->table)
-		return (size_t)(figure->table - s->tables);
-	if (figure->sweep)
-		return s->n_tables + (size_t)(figure->sweep - s->sweeps);
-	return s->n_tables + s->n_sweeps + (size_t)(figure->listing - s->listings);
-}
-
 bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct al_table *out,
 	struct al_error *err)
 {
 	const struct al_scenario_figure *figure = &scenario->figures[index];
 
-	return build(scenario, find_source(scenario, figure), false, out, err)
+	return build(scenario, figure->table, figure->sweep, figure->listing, false, out, err)
 		&& al_figure_build(figure, out, err);
 }

@@ -173,33 +173,19 @@ static bool basis_value(struct al_scenario *s, const struct al_item *node, const
 }
 
 /* Tried on a basis of its own, so that applying it to a case's cannot fail. */
-static bool add_basis(struct al_scenario *s, const struct al_item *node, struct al_changes *changes,
-	struct al_error *err)
-{
-	struct al_change_of_basis change = {.key = al_json_key(node)};
-	struct al_basis tried;
-
-	if (!basis_value(s, node, &change.value, err))
-		return false;
-	changes->bases = al_grow(&s->arena, changes->bases, changes->n_bases, &changes->bases_room,
-		sizeof(*changes->bases));
-	changes->bases[changes->n_bases++] = change;
-	al_basis_init(&tried);
-	return al_basis_set(&tried, change.key, change.value, err)
-		|| al_json_in(&s->doc, node, err);
-}
-
-bool al_scenario_read_basis(void *context, const struct al_item *node, void *out,
+bool al_scenario_read_basis(void *context, const struct al_item *member, void *out,
 	struct al_error *err)
 {
 	struct al_scenario *s = context;
+	struct al_change_of_basis *change = out;
+	struct al_basis tried;
 
-	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
+	change->key = al_json_key(member);
+	if (!basis_value(s, member, &change->value, err))
 		return false;
-	al_json_each (member, node)
-		if (!al_member_is_note(member) && !add_basis(s, member, out, err))
-			return false;
-	return true;
+	al_basis_init(&tried);
+	return al_basis_set(&tried, change->key, change->value, err)
+		|| al_json_in(&s->doc, member, err);
 }
 
 bool al_scenario_read_per(void *context, const struct al_item *node, void *out,
@@ -208,7 +194,7 @@ bool al_scenario_read_per(void *context, const struct al_item *node, void *out,
 	const struct al_scenario *s = context;
 
 	return al_json_expect(&s->doc, node, AL_JSON_TEXT, err)
-		&& add_basis(context, node, out, err);
+		&& al_scenario_read_basis(context, node, out, err);
 }
 
 bool al_scenario_read_recipe(void *context, const struct al_item *node, void *out,
