@@ -62,7 +62,7 @@ static cairo_status_t append(void *text, const unsigned char *bytes, unsigned in
 	return CAIRO_STATUS_SUCCESS;
 }
 
-static cairo_surface_t *make_pdf(struct al_canvas *canvas, const struct al_figure *figure)
+static cairo_surface_t *make_pdf(struct al_canvas *canvas)
 {
 	cairo_surface_t *surface = cairo_pdf_surface_create_for_stream(append, canvas->out,
 		canvas->width_pt, canvas->height_pt);
@@ -70,8 +70,7 @@ static cairo_surface_t *make_pdf(struct al_canvas *canvas, const struct al_figur
 	cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_5);
 	/* Without a date of ours cairo writes the time of day. */
 	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, AL_PDF_DATE);
-	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE,
-		figure->title ? figure->title : figure->id);
+	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, canvas->title);
 	return surface;
 }
 
@@ -82,20 +81,20 @@ static cairo_surface_t *make_png(const struct al_canvas *canvas)
 		(int)lround(canvas->height_pt * pixels_per_pt));
 }
 
-static cairo_surface_t *make_surface(struct al_canvas *canvas, const struct al_figure *figure)
+static cairo_surface_t *make_surface(struct al_canvas *canvas)
 {
 	if (canvas->format == AL_FIGURE_PDF)
-		return make_pdf(canvas, figure);
+		return make_pdf(canvas);
 	return canvas->format == AL_FIGURE_PNG
 		? make_png(canvas)
 		: cairo_recording_surface_create(CAIRO_CONTENT_COLOR, NULL);
 }
 
-static void make_context_of(struct al_canvas *canvas, const struct al_figure *figure)
+static void make_context_of(struct al_canvas *canvas)
 {
 	const struct al_box page = {0, 0, canvas->width_pt, canvas->height_pt};
 
-	canvas->surface = make_surface(canvas, figure);
+	canvas->surface = make_surface(canvas);
 	canvas->cr = cairo_create(canvas->surface);
 	cairo_set_antialias(canvas->cr, CAIRO_ANTIALIAS_GRAY);
 	/* In units of the surface; readers magnify what has no pixels. */
@@ -134,7 +133,7 @@ bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure, d
 		return false;
 	canvas->title = figure->title ? figure->title : figure->id;
 	al_text_init(&canvas->svg);
-	make_context_of(canvas, figure);
+	make_context_of(canvas);
 	al_canvas_make_fonts(canvas, &figure->lettering);
 	return check_status(cairo_status(canvas->cr), err);
 }
@@ -217,7 +216,7 @@ void al_canvas_stroke(struct al_canvas *canvas)
 	cairo_new_path(canvas->cr);
 }
 
-static void trace_box(struct al_canvas *canvas, const struct al_box *box)
+void al_canvas_trace_box(struct al_canvas *canvas, const struct al_box *box)
 {
 	cairo_rectangle(canvas->cr, box->left, box->top, box->right - box->left,
 		box->bottom - box->top);
@@ -225,7 +224,7 @@ static void trace_box(struct al_canvas *canvas, const struct al_box *box)
 
 void al_canvas_fill_box(struct al_canvas *canvas, const struct al_box *box)
 {
-	trace_box(canvas, box);
+	al_canvas_trace_box(canvas, box);
 	al_canvas_fill(canvas);
 }
 
@@ -236,7 +235,7 @@ void al_canvas_begin_clip(struct al_canvas *canvas, const struct al_box *box)
 		al_canvas_begin_svg_clip(canvas, box);
 		return;
 	}
-	trace_box(canvas, box);
+	al_canvas_trace_box(canvas, box);
 	cairo_clip(canvas->cr);
 }
 

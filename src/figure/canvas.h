@@ -88,6 +88,7 @@ void al_canvas_fill(struct al_canvas *canvas);
 void al_canvas_fill_preserve(struct al_canvas *canvas);
 void al_canvas_stroke(struct al_canvas *canvas);
 void al_canvas_stroke_preserve(struct al_canvas *canvas);
+void al_canvas_trace_box(struct al_canvas *canvas, const struct al_box *box);
 void al_canvas_fill_box(struct al_canvas *canvas, const struct al_box *box);
 
 /* What is drawn in between stays inside of the box. */

@@ -54,7 +54,6 @@ bool al_scene_add_color_bar(struct al_scene *scene, double top, double *bottom,
 void al_scene_draw_color_bar(struct al_scene *scene)
 {
 	const struct al_box *bar = &scene->color_bar;
-	cairo_t *cr = scene->canvas->cr;
 	double width = (bar->right - bar->left) / STEPS;
 
 	for (int i = 0; i < STEPS; i++) {
@@ -65,7 +64,7 @@ void al_scene_draw_color_bar(struct al_scene *scene)
 			&(struct al_box){left, bar->top, bar->right, bar->bottom});
 	}
 	al_canvas_color(scene->canvas, al_color_axis);
-	cairo_set_line_width(cr, 0.4);
-	cairo_rectangle(cr, bar->left, bar->top, bar->right - bar->left, bar->bottom - bar->top);
+	cairo_set_line_width(scene->canvas->cr, 0.4);
+	al_canvas_trace_box(scene->canvas, bar);
 	al_canvas_stroke(scene->canvas);
 }

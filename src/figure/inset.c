@@ -271,8 +271,7 @@ bool al_scene_add_inset(struct al_scene *scene, struct al_obstacles *obstacles,
 
 static void outline(const struct al_scene *scene, const struct al_box *box, struct al_color color)
 {
-	cairo_rectangle(scene->canvas->cr, box->left, box->top, box->right - box->left,
-		box->bottom - box->top);
+	al_canvas_trace_box(scene->canvas, box);
 	al_canvas_color(scene->canvas, color);
 	cairo_set_line_width(scene->canvas->cr, 0.5);
 	al_canvas_stroke(scene->canvas);

@@ -313,12 +313,10 @@ static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obs
 
 static void draw_band_key(const struct al_scene *scene, size_t series, const struct al_box *box)
 {
-	struct al_canvas *canvas = scene->canvas;
+	const struct al_box swatch = {box->left, box->top + 0.8, box->right, box->bottom - 0.8};
 
-	al_series_set_glass(canvas, scene->plot->looks[series]);
-	cairo_rectangle(canvas->cr, box->left, box->top + 0.8, box->right - box->left,
-		box->bottom - box->top - 1.6);
-	al_canvas_fill(canvas);
+	al_series_set_glass(scene->canvas, scene->plot->looks[series]);
+	al_canvas_fill_box(scene->canvas, &swatch);
 }
 
 static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)
