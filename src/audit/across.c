@@ -128,11 +128,6 @@ static bool measure_two(struct al_ranking *ranking, struct loaded *first, struct
 
 /* ---- the table ---- */
 
-void al_across_add_columns(struct al_table *table)
-{
-	al_pairs_add_columns(table, true);
-}
-
 static bool measure_all(struct al_ranking *ranking, const struct al_audit *audit,
 	const struct al_attention *const *modules, size_t n, const struct al_across_watch *watch,
 	struct al_error *err)

@@ -11,8 +11,6 @@ struct al_across_watch {
 	void *context;
 };
 
-void al_across_add_columns(struct al_table *table);
-
 /* Adds the most similar pairs of heads of different modules, the most similar first:
  * options.n_pairs of them, 0 for all. Only so many are kept while it runs. Modules whose forms have
  * other sizes are not compared. `watch`, which may be NULL, is told which two are compared. */

@@ -14,17 +14,12 @@ struct terms {
 	enum al_free_kind kind;
 };
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 static struct terms terms_of(struct al_matrix values, size_t height, size_t width,
 	enum al_free_kind kind)
 {
 	return (struct terms){.view = al_view(values),
 		.height = height,
-		.n = least(height, width),
+		.n = al_least(height, width),
 		.kind = kind};
 }
 
@@ -86,7 +81,7 @@ static bool stack_groups(const struct group *x, struct terms *terms, struct al_e
 {
 	const size_t rows = x->size * x->t->of[x->own].r.rows;
 	const size_t n = x->t->shape.n_kv_heads;
-	bool ok = al_matrix_init(&terms->own, least(rows, x->t->of[x->shared].r.rows), n, err);
+	bool ok = al_matrix_init(&terms->own, al_least(rows, x->t->of[x->shared].r.rows), n, err);
 
 	for (size_t g = 0; ok && g < n; g++)
 		ok = stack_values(x, g, terms->own.data + g * terms->own.ld, err);
@@ -99,8 +94,8 @@ static bool sum_groups(const struct group *x, const struct al_null_name *name, s
 {
 	const size_t n = x->t->shape.n_kv_heads;
 	struct al_random *random = al_random_create(name->seed, name->module, x->own, 0);
-	bool ok = al_matrix_init(&terms->own, least(terms->height, x->t->of[x->shared].r.rows), n,
-		err);
+	bool ok = al_matrix_init(&terms->own, al_least(terms->height, x->t->of[x->shared].r.rows),
+		n, err);
 
 	for (size_t g = 0; ok && g < n; g++)
 		ok = sum_values(x, g, terms->height, random, terms->own.data + g * terms->own.ld,
@@ -145,7 +140,7 @@ static bool init_terms(struct all_terms *all, const struct al_triangles *t,
 		AL_FREE_SUM);
 	if (scores.size == 1)
 		return true;
-	of[AL_SPECTRUM_KU].n = least(key, shape->key.cols);
+	of[AL_SPECTRUM_KU].n = al_least(key, shape->key.cols);
 	return stack_groups(&scores, &of[AL_SPECTRUM_KU], err)
 		&& sum_groups(&scores, name, &of[AL_SPECTRUM_QK], err)
 		&& (ov.cols == 0 || sum_groups(&outputs, name, &of[AL_SPECTRUM_OV], err));

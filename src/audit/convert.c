@@ -7,11 +7,6 @@
 
 #include "base/memory.h"
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* ---- the mean ---- */
 
 void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size_t size,
@@ -45,15 +40,6 @@ static void add_scaled(double scale, struct al_view from, struct al_matrix to)
 			to.data[i + j * to.ld] += scale * from.data[i + j * from.ld];
 }
 
-static double trace(struct al_view square)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < square.cols; i++)
-		sum += square.data[i + i * square.ld];
-	return sum;
-}
-
 /* Of one group, with M its mean and W_k = R_k^T R_k: adds <(M - K_k)^T (M - K_k), W_k>, and the
  * size of what is taken from each other for it. As W_k is symmetric, M^T K_k stands for K_k^T M. */
 static bool add_group_by_gram(const struct al_stack *s, const size_t *heads, size_t size,
@@ -76,7 +62,7 @@ static bool add_group_by_gram(const struct al_stack *s, const size_t *heads, siz
 		for (size_t a = 0; a < size; a++)
 			add_scaled(-2 * part, block(s, heads[a], heads[k]), difference);
 		*squared += al_inner(al_view(difference), weight);
-		*taken += (trace(al_view(mean)) + trace(own)) * trace(weight);
+		*taken += (al_trace(al_view(mean)) + al_trace(own)) * al_trace(weight);
 	}
 	return ok;
 }
@@ -210,7 +196,7 @@ static bool share_head_by_values(const struct pairing *x, size_t g, bool *is_sho
 		&& pair_gram(x, g, gram, err);
 
 	for (int i = 0; ok && i < 2; i++)
-		totals[i] = trace(al_view(al_part(gram, (size_t)i * w, (size_t)i * w, w, w)));
+		totals[i] = al_trace(al_view(al_part(gram, (size_t)i * w, (size_t)i * w, w, w)));
 	ok = ok && al_eigenvectors_top(gram, values.data, vectors, err);
 	*is_shown = ok && is_side_shown(vectors, values.data, 0, totals[0], &x->squared[g][0])
 		&& is_side_shown(vectors, values.data, w, totals[1], &x->squared[g][1]);
@@ -331,7 +317,8 @@ bool al_convert_latent(const struct al_stack *keys, const struct al_stack *value
 {
 	const struct al_stack *sides[] = {keys, values};
 	const size_t rows = keys->weighed.rows;
-	const size_t most = least(ranks[0], least(rows, keys->weighed.cols + values->weighed.cols));
+	const size_t most = al_least(ranks[0],
+		al_least(rows, keys->weighed.cols + values->weighed.cols));
 	AL_OWNED struct al_matrix basis = {0}, parts = {0};
 	bool ok = al_matrix_init_unset(&basis, rows, most, err)
 		&& al_matrix_init(&parts, most, 2, err);
@@ -344,6 +331,6 @@ bool al_convert_latent(const struct al_stack *keys, const struct al_stack *value
 	for (size_t i = 0; i < n_ranks; i++)
 		for (int side = 0; ok && side < 2; side++)
 			ok = leave_behind(sides[side], basis, parts.data + (size_t)side * parts.ld,
-				least(ranks[i], most), &errors[i][side], err);
+				al_least(ranks[i], most), &errors[i][side], err);
 	return ok;
 }

@@ -248,15 +248,6 @@ struct difference {
 	double squared, taken;
 };
 
-static double trace(struct al_matrix square)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < square.cols; i++)
-		sum += square.data[i + i * square.ld];
-	return sum;
-}
-
 static bool forms_by_gram(struct al_view query_gram, const struct al_stack *keys,
 	enum al_embedding kind, struct difference *out, struct al_error *err)
 {
@@ -270,7 +261,7 @@ static bool forms_by_gram(struct al_view query_gram, const struct al_stack *keys
 		side_of_shared(&query, g, &q);
 		side_of_shared(&key, g, &k);
 		out->squared += error_of(&q, &k);
-		out->taken += trace(q.whole) * trace(k.whole);
+		out->taken += al_trace(al_view(q.whole)) * al_trace(al_view(k.whole));
 	}
 	side_finish(&k);
 	side_finish(&q);
@@ -293,7 +284,7 @@ static bool values_by_gram(const struct al_stack *values, enum al_embedding kind
 		side_of_shared(&value, g, &v);
 		out->squared += al_inner(al_view(v.lost), weight);
 		for (size_t i = 0; i < values->width; i++)
-			out->taken += trace(v.whole) * weight.data[i + i * weight.ld];
+			out->taken += al_trace(al_view(v.whole)) * weight.data[i + i * weight.ld];
 	}
 	side_finish(&v);
 	shared_finish(&value);

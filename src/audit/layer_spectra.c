@@ -7,11 +7,6 @@
 #include "audit/measures.h"
 #include "audit/spectra.h"
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* ---- from the Gram matrix alone ---- */
 
 #include "linalg/in_double.h"
@@ -37,7 +32,7 @@ static bool find_triangle(struct al_view b, struct al_matrix *out, struct al_err
 	const struct al_view no_gram = {.ld = 1};
 	enum al_route route;
 
-	return al_matrix_init(out, least(b.rows, b.cols), b.cols, err)
+	return al_matrix_init(out, al_least(b.rows, b.cols), b.cols, err)
 		&& al_triangle(b, no_gram, *out, &route, err);
 }
 

@@ -241,15 +241,6 @@ static bool take_steps(struct merger *x, struct al_error *err)
 
 /* ---- a module ---- */
 
-static double trace(struct al_view m)
-{
-	double sum = 0;
-
-	for (size_t i = 0; i < m.rows; i++)
-		sum += at(m, i, i);
-	return sum;
-}
-
 /* Under rotary positions the mean over all offsets: scores that are equal at one offset may differ
  * at others. */
 static bool find_inner(struct merger *x, struct al_error *err)
@@ -282,8 +273,8 @@ static bool begin(struct merger *x, struct al_error *err)
 		x->into[i] = i;
 	if (!find_inner(x, err))
 		return false;
-	x->qk_total = trace(al_view(x->qk));
-	x->ov_total = trace(x->ov);
+	x->qk_total = al_trace(al_view(x->qk));
+	x->ov_total = al_trace(x->ov);
 	return true;
 }
 

@@ -10,11 +10,6 @@ void al_spectra_finish(struct al_spectra *spectra)
 		al_matrix_finish(&spectra->values[i]);
 }
 
-static size_t least(size_t a, size_t b)
-{
-	return a < b ? a : b;
-}
-
 /* ---- every head on its own ---- */
 
 /* The singular values of A B^T. */
@@ -73,7 +68,7 @@ static bool init_heads(struct al_spectra *out, const struct al_triangles *t, uns
 	struct al_error *err)
 {
 	const size_t q = t->of[AL_QUERY].r.rows, k = t->of[AL_KEY].r.rows;
-	const size_t ov = least(t->of[AL_VALUE].r.rows, t->of[AL_OUTPUT].r.rows);
+	const size_t ov = al_least(t->of[AL_VALUE].r.rows, t->of[AL_OUTPUT].r.rows);
 	const bool has_values = t->of[AL_VALUE].routes != NULL;
 	const struct {
 		enum al_spectrum kind;
@@ -81,7 +76,7 @@ static bool init_heads(struct al_spectra *out, const struct al_triangles *t, uns
 	} all[] = {
 		{AL_SPECTRUM_Q, q, t->shape.n_heads},
 		{AL_SPECTRUM_K, k, t->shape.n_kv_heads},
-		{AL_SPECTRUM_QK, least(q, k), t->shape.n_heads},
+		{AL_SPECTRUM_QK, al_least(q, k), t->shape.n_heads},
 		{AL_SPECTRUM_OV, ov, has_values ? t->shape.n_heads : 0},
 	};
 

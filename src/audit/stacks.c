@@ -12,6 +12,15 @@ double al_squared_norm(struct al_view a)
 	return al_inner(a, a);
 }
 
+double al_trace(struct al_view square)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < square.cols; i++)
+		sum += square.data[i + i * square.ld];
+	return sum;
+}
+
 /* ---- weights ---- */
 
 /* L_g = K_g R_g^T, head by head. */
@@ -287,8 +296,8 @@ static bool share_by_values(const struct al_stack *s, const size_t *heads, size_
 
 	if (ok)
 		gather_gram(s, heads, n, gram);
-	for (size_t i = 0; ok && i < gram.cols; i++)
-		total += gram.data[i + i * gram.ld];
+	if (ok)
+		total = al_trace(al_view(gram));
 	ok = ok && al_sum_beyond(gram, s->width, squared, err);
 	*is_shown = ok && *squared > AL_GRAM_SHOWS * total;
 	return ok;

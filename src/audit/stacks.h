@@ -65,6 +65,8 @@ bool al_leading_basis(struct al_view a, size_t n, struct al_matrix *basis,
 bool al_leading_vectors(struct al_view a, struct al_matrix basis, double *squares,
 	struct al_error *err) AL_MUST_CHECK;
 
+double al_trace(struct al_view square);
+
 /* ||A||_F^2 */
 double al_squared_norm(struct al_view a);
 

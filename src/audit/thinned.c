@@ -154,22 +154,6 @@ static void add_counts(struct al_thinned *thinned, const struct al_spectra *spec
 		thinned->n90[i][thinned->n] += count(spectra, i) / times;
 }
 
-static bool add_part(struct al_thinned *thinned, const struct al_heads *heads,
-	const struct al_triangles *t, const struct weighed *sorted, size_t n, bool is_lighter,
-	struct al_error *err)
-{
-	struct part part;
-	struct al_spectra spectra = {0};
-	bool ok = part_init(&part, heads, t, sorted, n, is_lighter, err)
-		&& al_layer_spectra(&spectra, &part.heads, &part.triangles, KINDS, err);
-
-	if (ok)
-		add_counts(thinned, &spectra, 2);
-	al_spectra_finish(&spectra);
-	part_finish(&part);
-	return ok;
-}
-
 /* Finds the counts of one part of the heads. */
 struct counter {
 	bool (*add)(struct counter *x, struct al_thinned *thinned, size_t n, bool is_lighter,
@@ -184,7 +168,16 @@ struct counter {
 static bool add_drawn(struct counter *x, struct al_thinned *thinned, size_t n, bool is_lighter,
 	struct al_error *err)
 {
-	return add_part(thinned, x->heads, x->triangles, x->sorted, n, is_lighter, err);
+	struct part part;
+	struct al_spectra spectra = {0};
+	bool ok = part_init(&part, x->heads, x->triangles, x->sorted, n, is_lighter, err)
+		&& al_layer_spectra(&spectra, &part.heads, &part.triangles, KINDS, err);
+
+	if (ok)
+		add_counts(thinned, &spectra, 2);
+	al_spectra_finish(&spectra);
+	part_finish(&part);
+	return ok;
 }
 
 /* A quarter, a half and all. */

@@ -5,6 +5,7 @@
 
 #include "audit/across.h"
 #include "audit/against.h"
+#include "audit/pairs.h"
 #include "formats/finite.h"
 
 /* ---- different modules ---- */
@@ -24,7 +25,7 @@ static bool measure_across(struct al_audit_run *run, struct al_error *err)
 
 	al_table_init(&run->across, "across",
 		"Pairs of heads of different modules, the most similar first");
-	al_across_add_columns(&run->across);
+	al_pairs_add_columns(&run->across, true);
 	run->progress.whole = run->opened.checkpoint.path;
 	return al_across_measure(&run->audit, run->measured, run->n_measured, &watch, &run->across,
 		err);

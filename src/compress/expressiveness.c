@@ -2,7 +2,6 @@
 #include "compress/steps.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "audit/measures.h"
 
@@ -13,13 +12,6 @@ static double column_norm(struct al_matrix m, size_t j)
 	for (size_t i = 0; i < m.rows; i++)
 		sum += m.data[i + j * m.ld] * m.data[i + j * m.ld];
 	return sqrt(sum);
-}
-
-static int compare_descending(const void *a, const void *b)
-{
-	const double x = *(const double *)a, y = *(const double *)b;
-
-	return x > y ? -1 : x < y;
 }
 
 /* The adaptive expressiveness of Cordonnier et al.: how many shared dimensions hold 90 % of
@@ -38,7 +30,7 @@ void al_count_dimensions(struct al_job *job, struct al_job_module *module,
 	for (size_t i = 0; i < mixing.cols; i++) {
 		for (size_t r = 0; r < mixing.rows; r++)
 			weights[r] = fabs(mixing.data[r + i * mixing.ld]) * norms[r];
-		qsort(weights, mixing.rows, sizeof(*weights), compare_descending);
+		al_sort_falling(weights, mixing.rows);
 		module->dimensions[i] = al_components(weights, mixing.rows, 0.9);
 	}
 }
