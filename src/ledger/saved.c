@@ -34,6 +34,15 @@ static mpq_srcptr number(struct build *b, int64_t x, int64_t y)
 	return copy;
 }
 
+/* A line of so many numbers a token, on each device. */
+static struct al_saved_entry *add_tokens(struct build *b, struct al_saved_entry line, int64_t width,
+	int64_t copies)
+{
+	line.per = AL_PER_TOKEN;
+	line.elements = line.device = number(b, width, copies);
+	return add(b, line);
+}
+
 /* ---- attention ---- */
 
 static void add_attention_line(struct build *b, const struct al_ledger_entry *e)
@@ -144,40 +153,37 @@ static int64_t block_of(const struct build *b, const struct al_ledger_entry *t)
 	return (int64_t)b->ledger->n_modules + (t->layer < 0 ? layers_of(b, t) : t->layer);
 }
 
+static struct al_saved_entry line_of(struct build *b, const char *what,
+	const struct al_ledger_entry *t)
+{
+	return (struct al_saved_entry){.part = t->part,
+		.name = name_of(b, what, t),
+		.layer = t->layer,
+		.n_layers = t->n_layers,
+		.block = block_of(b, t),
+		.blocks = uses_of(b, t, layers_of(b, t))};
+}
+
 static void add_inner(struct build *b, const char *what, const struct al_ledger_entry *t,
 	int64_t width)
 {
-	mpq_srcptr elements = number(b, width, uses_of(b, t, active_copies(t)));
+	struct al_saved_entry *line = add_tokens(b, line_of(b, what, t), width,
+		uses_of(b, t, active_copies(t)));
 
-	add(b,
-		(struct al_saved_entry){.part = t->part,
-			.per = AL_PER_TOKEN,
-			.name = name_of(b, what, t),
-			.layer = t->layer,
-			.n_layers = t->n_layers,
-			.elements = elements,
-			.device = al_exact_scaled(b->arena, elements, 1, b->tp),
-			.block = block_of(b, t),
-			.blocks = uses_of(b, t, layers_of(b, t))});
+	line->device = al_exact_scaled(b->arena, line->elements, 1, b->tp);
 }
 
-static void add_width(struct build *b, const char *what, const struct al_ledger_entry *t,
-	int64_t width, int64_t copies, int64_t bytes)
+static struct al_saved_entry *add_width(struct build *b, const char *what,
+	const struct al_ledger_entry *t, int64_t width, int64_t copies, int64_t bytes)
 {
-	mpq_srcptr elements = number(b, width, uses_of(b, t, copies));
+	struct al_saved_entry *line = add_tokens(b, line_of(b, what, t), width,
+		uses_of(b, t, copies));
 
-	add(b,
-		(struct al_saved_entry){.part = t->part,
-			.per = AL_PER_TOKEN,
-			.name = name_of(b, what, t),
-			.layer = t->layer,
-			.n_layers = t->n_layers,
-			.elements = elements,
-			.device = elements,
-			.bytes = bytes,
-			.is_routed = t->is_expert,
-			.block = t->is_expert ? block_of(b, t) : -1,
-			.blocks = uses_of(b, t, layers_of(b, t))});
+	line->bytes = bytes;
+	line->is_routed = t->is_expert;
+	if (!t->is_expert)
+		line->block = -1;
+	return line;
 }
 
 /* Is an earlier matrix fed with the same numbers? One copy of the tokens goes to each expert, one
@@ -222,43 +228,36 @@ static void add_norm(struct build *b, const struct al_ledger_entry *t)
 {
 	if (t->entry->kind != AL_TENSOR_NORM || !t->sees_text)
 		return;
-	add_width(b, "input", t, t->dims[t->n_dims - 1], t->times * t->count, 0);
-	struct al_saved_entry *line = &b->out->lines[b->out->n - 1];
+	struct al_saved_entry *line = add_width(b, "input", t, t->dims[t->n_dims - 1],
+		t->times * t->count, 0);
 	line->is_first = t->stored->tensor->stage == AL_STAGE_FIRST;
 	line->is_last = t->stored->tensor->stage == AL_STAGE_LAST;
 }
 
 static void add_bare_norms(struct build *b, const struct al_ledger_module *module)
 {
-	int64_t n = b->ledger->family->n_bare_norms;
-	mpq_srcptr elements = number(b, b->d_model, n * module->copies * module->uses);
+	const int64_t n = b->ledger->family->n_bare_norms;
 
 	if (n > 0)
-		add(b,
+		add_tokens(b,
 			(struct al_saved_entry){.part = AL_PART_NORM,
-				.per = AL_PER_TOKEN,
 				.name = "input of a norm",
 				.layer = module->layer,
 				.n_layers = module->n_layers,
-				.elements = elements,
-				.device = elements,
-				.block = -1});
+				.block = -1},
+			b->d_model, n * module->copies * module->uses);
 }
 
 static void add_last_bare_norm(struct build *b)
 {
-	mpq_srcptr elements = number(b, b->d_model, 1);
-
 	if (b->ledger->family->n_bare_norms > 0)
-		add(b,
+		add_tokens(b,
 			(struct al_saved_entry){.part = AL_PART_NORM,
-				.per = AL_PER_TOKEN,
 				.name = "input of the last norm",
 				.layer = -1,
-				.elements = elements,
-				.device = elements,
 				.block = -1,
-				.is_last = true});
+				.is_last = true},
+			b->d_model, 1);
 }
 
 /* The head's input and, in 4 bytes, the logits.
@@ -266,38 +265,31 @@ static void add_last_bare_norm(struct build *b)
 static void add_head(struct build *b, const struct al_ledger_entry *t)
 {
 	struct sides sides = sides_of(t);
-	mpq_srcptr logits = number(b, sides.out, 1);
 
-	add_width(b, "input", t, sides.in, 1, 0);
-	b->out->lines[b->out->n - 1].is_last = true;
-	add(b,
+	add_width(b, "input", t, sides.in, 1, 0)->is_last = true;
+	struct al_saved_entry *logits = add_tokens(b,
 		(struct al_saved_entry){.part = AL_PART_HEAD,
-			.per = AL_PER_TOKEN,
 			.name = "logits",
 			.layer = -1,
 			.block = -1,
-			.elements = logits,
-			.device = al_exact_scaled(b->arena, logits, 1, b->tp),
 			.bytes = 4,
 			.is_logits = true,
-			.is_last = true});
+			.is_last = true},
+		sides.out, 1);
+	logits->device = al_exact_scaled(b->arena, logits->elements, 1, b->tp);
 }
 
 static void add_embedding_mask(struct build *b)
 {
-	mpq_srcptr elements = number(b, b->d_model, 1);
-
 	if (b->has_dropout)
-		add(b,
+		add_tokens(b,
 			(struct al_saved_entry){.part = AL_PART_EMBEDDING,
-				.per = AL_PER_TOKEN,
 				.name = "dropout mask",
 				.layer = -1,
 				.block = -1,
-				.elements = elements,
-				.device = elements,
 				.bytes = 1,
-				.is_first = true});
+				.is_first = true},
+			b->d_model, 1);
 }
 
 bool al_entry_is_logit_head(const struct al_ledger_entry *t)
@@ -324,18 +316,14 @@ static void add_tensor(struct build *b, size_t i)
 
 static void add_layer_input(struct build *b, const struct al_ledger_module *module)
 {
-	mpq_srcptr elements = number(b, b->d_model, module->copies * module->uses);
-
-	add(b,
+	add_tokens(b,
 		(struct al_saved_entry){.part = AL_PART_OTHER,
-			.per = AL_PER_TOKEN,
 			.name = "input of the layer",
 			.layer = module->layer,
 			.n_layers = module->n_layers,
-			.elements = elements,
-			.device = elements,
 			.block = -1,
-			.is_input = true});
+			.is_input = true},
+		b->d_model, module->copies * module->uses);
 }
 
 static void add_module(struct build *b, const struct al_ledger_module *module,
