@@ -35,19 +35,21 @@ static bool push_name(struct al_machine *m, const char *module, const char *name
 	return true;
 }
 
-static bool push_global(struct al_machine *m, struct al_error *err)
+static bool push_global(struct al_machine *m, int how, struct al_error *err)
 {
 	const char *module = NULL, *name = NULL;
 
+	(void)how;
 	return al_machine_take_line(m, &module, err) && al_machine_take_line(m, &name, err)
 		&& push_name(m, module, name, err);
 }
 
-static bool push_stack_global(struct al_machine *m, struct al_error *err)
+static bool push_stack_global(struct al_machine *m, int how, struct al_error *err)
 {
 	const struct al_pickle_value *name = al_machine_pop(m, err),
 				     *module = name ? al_machine_pop(m, err) : NULL;
 
+	(void)how;
 	if (!module)
 		return false;
 	if (name->kind != AL_PICKLE_TEXT || module->kind != AL_PICKLE_TEXT)
@@ -132,11 +134,12 @@ static bool push_made(struct al_machine *m, const struct al_pickle_name *name,
 }
 
 /* A function or class below what it is called with. */
-static bool reduce(struct al_machine *m, struct al_error *err)
+static bool reduce(struct al_machine *m, int how, struct al_error *err)
 {
 	struct al_pickle_value *args = al_machine_pop(m, err),
 			       *name = args ? al_machine_pop(m, err) : NULL;
 
+	(void)how;
 	if (!name)
 		return false;
 	if (name->kind != AL_PICKLE_NAME || args->kind != AL_PICKLE_TUPLE)
@@ -145,10 +148,11 @@ static bool reduce(struct al_machine *m, struct al_error *err)
 }
 
 /* ("storage", class, key, device, elements[, view]). */
-static bool push_storage(struct al_machine *m, struct al_error *err)
+static bool push_storage(struct al_machine *m, int how, struct al_error *err)
 {
 	const struct al_pickle_value *id = al_machine_pop(m, err);
 
+	(void)how;
 	if (!id)
 		return false;
 	const struct al_pickle_value *tag = item(id, 0, AL_PICKLE_TEXT),
@@ -172,208 +176,195 @@ static bool push_storage(struct al_machine *m, struct al_error *err)
 
 /* ---- instructions ---- */
 
-/* A text or bytes after their length; a NUL would cut a text. */
-static bool push_text(struct al_machine *m, size_t length_bytes, bool is_text, struct al_error *err)
+/* A length of `length_bytes` and so many bytes. */
+static bool take_counted(struct al_machine *m, int length_bytes, const unsigned char **bytes,
+	size_t *n, struct al_error *err)
 {
-	const unsigned char *bytes = NULL;
 	uint64_t length = 0;
 
-	if (!al_machine_take_number(m, length_bytes, &length, err)
+	if (!al_machine_take_number(m, (size_t)length_bytes, &length, err)
 		|| length > (size_t)(m->end - m->at)
-		|| !al_machine_take(m, (size_t)length, &bytes, err))
+		|| !al_machine_take(m, (size_t)length, bytes, err))
 		return al_machine_fail_damaged(m, "ends early", err);
-	if (is_text && memchr(bytes, 0, (size_t)length))
-		return al_machine_fail_damaged(m, "has a text with a NUL", err);
-	struct al_pickle_value *value = al_machine_push(m,
-		is_text ? AL_PICKLE_TEXT : AL_PICKLE_OTHER);
-	if (is_text)
-		value->text = al_strndup(m->arena, (const char *)bytes, (size_t)length);
+	*n = (size_t)length;
 	return true;
 }
 
-static bool push_integer(struct al_machine *m, size_t n_bytes, bool is_signed, struct al_error *err)
+/* A NUL would cut it. */
+static bool push_text(struct al_machine *m, int length_bytes, struct al_error *err)
 {
-	const int shift = n_bytes ? 64 - 8 * (int)n_bytes : 0;
+	const unsigned char *bytes = NULL;
+	size_t n = 0;
+
+	if (!take_counted(m, length_bytes, &bytes, &n, err))
+		return false;
+	if (memchr(bytes, 0, n))
+		return al_machine_fail_damaged(m, "has a text with a NUL", err);
+	al_machine_push(m, AL_PICKLE_TEXT)->text = al_strndup(m->arena, (const char *)bytes, n);
+	return true;
+}
+
+static bool push_bytes(struct al_machine *m, int length_bytes, struct al_error *err)
+{
+	const unsigned char *bytes = NULL;
+	size_t n = 0;
+
+	al_machine_push(m, AL_PICKLE_OTHER);
+	return take_counted(m, length_bytes, &bytes, &n, err);
+}
+
+static bool push_unsigned(struct al_machine *m, int n_bytes, struct al_error *err)
+{
 	uint64_t value = 0;
 
-	if (!al_machine_take_number(m, n_bytes, &value, err))
+	if (!al_machine_take_number(m, (size_t)n_bytes, &value, err))
 		return false;
-	al_machine_push(m, AL_PICKLE_INTEGER)->integer = is_signed
-		? (int64_t)(value << shift) >> shift
-		: (int64_t)value;
+	al_machine_push(m, AL_PICKLE_INTEGER)->integer = (int64_t)value;
 	return true;
+}
+
+static bool push_signed(struct al_machine *m, int n_bytes, struct al_error *err)
+{
+	const int shift = n_bytes ? 64 - 8 * n_bytes : 0;
+
+	if (!push_unsigned(m, n_bytes, err))
+		return false;
+	int64_t *integer = &m->stack[m->n_stack - 1]->integer;
+	*integer = (int64_t)((uint64_t)*integer << shift) >> shift;
+	return true;
+}
+
+static bool pass(struct al_machine *m, int n, struct al_error *err)
+{
+	const unsigned char *bytes = NULL;
+
+	return al_machine_take(m, (size_t)n, &bytes, err);
 }
 
 /* Longer integers than 64 bits are no sizes. */
-static bool push_long(struct al_machine *m, struct al_error *err)
+static bool push_long(struct al_machine *m, int length_bytes, struct al_error *err)
 {
-	const unsigned char *bytes = NULL;
 	uint64_t length = 0;
 
-	if (!al_machine_take_number(m, 1, &length, err))
+	if (!al_machine_take_number(m, (size_t)length_bytes, &length, err))
 		return false;
 	if (length <= 8)
-		return push_integer(m, (size_t)length, true, err);
+		return push_signed(m, (int)length, err);
 	al_machine_push(m, AL_PICKLE_OTHER);
-	return al_machine_take(m, (size_t)length, &bytes, err);
+	return pass(m, (int)length, err);
 }
 
-static bool pass(struct al_machine *m, size_t n, struct al_error *err)
+static bool push_float(struct al_machine *m, int n_bytes, struct al_error *err)
 {
-	const unsigned char *bytes = NULL;
-
-	return al_machine_take(m, n, &bytes, err);
+	al_machine_push(m, AL_PICKLE_OTHER);
+	return pass(m, n_bytes, err);
 }
 
-static bool push_kind(struct al_machine *m, enum al_pickle_kind kind, int64_t integer)
+static bool push_kind(struct al_machine *m, int kind, struct al_error *err)
 {
-	al_machine_push(m, kind)->integer = integer;
+	(void)err;
+	al_machine_push(m, (enum al_pickle_kind)kind);
 	return true;
 }
 
-static bool put_numbered(struct al_machine *m, size_t n_bytes, struct al_error *err)
+static bool push_bool(struct al_machine *m, int value, struct al_error *err)
+{
+	(void)err;
+	al_machine_push(m, AL_PICKLE_BOOL)->integer = value;
+	return true;
+}
+
+static bool put_numbered(struct al_machine *m, int n_bytes, struct al_error *err)
 {
 	uint64_t index = 0;
 
-	return al_machine_take_number(m, n_bytes, &index, err) && al_machine_put(m, index, err);
+	return al_machine_take_number(m, (size_t)n_bytes, &index, err)
+		&& al_machine_put(m, index, err);
 }
 
-static bool get_numbered(struct al_machine *m, size_t n_bytes, struct al_error *err)
+static bool put_next(struct al_machine *m, int how, struct al_error *err)
+{
+	(void)how;
+	return al_machine_put(m, m->n_memo, err);
+}
+
+static bool get_numbered(struct al_machine *m, int n_bytes, struct al_error *err)
 {
 	uint64_t index = 0;
 
-	return al_machine_take_number(m, n_bytes, &index, err) && al_machine_get(m, index, err);
+	return al_machine_take_number(m, (size_t)n_bytes, &index, err)
+		&& al_machine_get(m, index, err);
 }
 
-static bool push_float(struct al_machine *m, struct al_error *err)
+static bool drop(struct al_machine *m, int how, struct al_error *err)
 {
-	return push_kind(m, AL_PICKLE_OTHER, 0) && pass(m, 8, err);
+	(void)how;
+	return al_machine_pop(m, err) != NULL;
 }
 
-static bool fail_unknown(const struct al_machine *m, unsigned char code, struct al_error *err)
-{
-	return al_fail(err, AL_EINPUT,
-		"%s: the pickle has instruction 0x%02x, which state dicts don't need", m->path,
-		code);
-}
-
-static bool do_protocol_4(struct al_machine *m, unsigned char code, struct al_error *err)
-{
-	switch (code) {
-	case 0x8c:
-		return push_text(m, 1, true, err);
-	case 0x8d:
-		return push_text(m, 8, true, err);
-	case 0x8e:
-		return push_text(m, 8, false, err);
-	case 0x8f: /* an empty set */
-		return push_kind(m, AL_PICKLE_OTHER, 0);
-	case 0x90: /* into a set */
-		return al_machine_extend(m, AL_PICKLE_OTHER, err);
-	case 0x93:
-		return push_stack_global(m, err);
-	case 0x94:
-		return al_machine_put(m, m->n_memo, err);
-	case 0x95: /* a frame's length */
-		return pass(m, 8, err);
-	default:
-		return fail_unknown(m, code, err);
-	}
-}
-
-static bool do_containers(struct al_machine *m, unsigned char code, struct al_error *err)
-{
-	switch (code) {
-	case '}':
-		return push_kind(m, AL_PICKLE_DICT, 0);
-	case ']':
-		return push_kind(m, AL_PICKLE_LIST, 0);
-	case ')':
-		return push_kind(m, AL_PICKLE_TUPLE, 0);
-	case '(':
-		return al_machine_mark(m);
-	case 't':
-		return al_machine_gather(m, AL_PICKLE_TUPLE, err);
-	case 'l':
-		return al_machine_gather(m, AL_PICKLE_LIST, err);
-	case 'd':
-		return al_machine_gather(m, AL_PICKLE_DICT, err);
-	case 0x85:
-	case 0x86:
-	case 0x87:
-		return al_machine_push_tuple(m, (size_t)code - 0x84, err);
-	case 's':
-		return al_machine_extend_by(m, 2, AL_PICKLE_DICT, err);
-	case 'u':
-		return al_machine_extend(m, AL_PICKLE_DICT, err);
-	case 'a':
-		return al_machine_extend_by(m, 1, AL_PICKLE_LIST, err);
-	case 'e':
-		return al_machine_extend(m, AL_PICKLE_LIST, err);
-	default:
-		return do_protocol_4(m, code, err);
-	}
-}
-
-static bool do_scalars(struct al_machine *m, unsigned char code, struct al_error *err)
-{
-	switch (code) {
-	case 'N':
-		return push_kind(m, AL_PICKLE_NONE, 0);
-	case 0x88:
-	case 0x89:
-		return push_kind(m, AL_PICKLE_BOOL, code == 0x88);
-	case 'J':
-		return push_integer(m, 4, true, err);
-	case 'K':
-		return push_integer(m, 1, false, err);
-	case 'M':
-		return push_integer(m, 2, false, err);
-	case 0x8a:
-		return push_long(m, err);
-	case 'G':
-		return push_float(m, err);
-	case 'X':
-		return push_text(m, 4, true, err);
-	case 'U':
-		return push_text(m, 1, true, err);
-	case 'T':
-		return push_text(m, 4, true, err);
-	case 'C':
-		return push_text(m, 1, false, err);
-	case 'B':
-		return push_text(m, 4, false, err);
-	default:
-		return do_containers(m, code, err);
-	}
-}
+/* What each does, and how: bytes of a number or a length, a kind of value, how many values. */
+static const struct instruction {
+	bool (*run)(struct al_machine *m, int how, struct al_error *err);
+	int how;
+} instructions[256] = {
+	['N'] = {push_kind, AL_PICKLE_NONE},
+	[0x88] = {push_bool, true},
+	[0x89] = {push_bool, false},
+	['J'] = {push_signed, 4},
+	['K'] = {push_unsigned, 1},
+	['M'] = {push_unsigned, 2},
+	[0x8a] = {push_long, 1},
+	['G'] = {push_float, 8},
+	['X'] = {push_text, 4},
+	['U'] = {push_text, 1},
+	['T'] = {push_text, 4},
+	['C'] = {push_bytes, 1},
+	['B'] = {push_bytes, 4},
+	['}'] = {push_kind, AL_PICKLE_DICT},
+	[']'] = {push_kind, AL_PICKLE_LIST},
+	[')'] = {push_kind, AL_PICKLE_TUPLE},
+	['('] = {al_machine_mark, 0},
+	['t'] = {al_machine_gather, AL_PICKLE_TUPLE},
+	['l'] = {al_machine_gather, AL_PICKLE_LIST},
+	['d'] = {al_machine_gather, AL_PICKLE_DICT},
+	[0x85] = {al_machine_push_tuple, 1},
+	[0x86] = {al_machine_push_tuple, 2},
+	[0x87] = {al_machine_push_tuple, 3},
+	['s'] = {al_machine_extend_by, AL_PICKLE_DICT},
+	['u'] = {al_machine_extend, AL_PICKLE_DICT},
+	['a'] = {al_machine_extend_by, AL_PICKLE_LIST},
+	['e'] = {al_machine_extend, AL_PICKLE_LIST},
+	['q'] = {put_numbered, 1},
+	['r'] = {put_numbered, 4},
+	['h'] = {get_numbered, 1},
+	['j'] = {get_numbered, 4},
+	['c'] = {push_global, 0},
+	['R'] = {reduce, 0},
+	[0x81] = {reduce, 0},
+	['b'] = {drop, 0}, /* attributes: a dict's tell versions of modules */
+	['0'] = {drop, 0},
+	['Q'] = {push_storage, 0},
+	[0x80] = {pass, 1}, /* the protocol */
+	/* protocol 4 */
+	[0x8c] = {push_text, 1},
+	[0x8d] = {push_text, 8},
+	[0x8e] = {push_bytes, 8},
+	[0x8f] = {push_kind, AL_PICKLE_OTHER}, /* an empty set */
+	[0x90] = {al_machine_extend, AL_PICKLE_OTHER}, /* into a set */
+	[0x93] = {push_stack_global, 0},
+	[0x94] = {put_next, 0},
+	[0x95] = {pass, 8}, /* a frame's length */
+};
 
 static bool do_instruction(struct al_machine *m, unsigned char code, struct al_error *err)
 {
-	switch (code) {
-	case 0x80: /* the protocol */
-		return pass(m, 1, err);
-	case 'q':
-		return put_numbered(m, 1, err);
-	case 'r':
-		return put_numbered(m, 4, err);
-	case 'h':
-		return get_numbered(m, 1, err);
-	case 'j':
-		return get_numbered(m, 4, err);
-	case 'c':
-		return push_global(m, err);
-	case 'R':
-	case 0x81:
-		return reduce(m, err);
-	case 'b': /* attributes: a dict's tell versions of modules */
-	case '0':
-		return al_machine_pop(m, err) != NULL;
-	case 'Q':
-		return push_storage(m, err);
-	default:
-		return do_scalars(m, code, err);
-	}
+	const struct instruction *i = &instructions[code];
+
+	if (i->run)
+		return i->run(m, i->how, err);
+	return al_fail(err, AL_EINPUT,
+		"%s: the pickle has instruction 0x%02x, which state dicts don't need", m->path,
+		code);
 }
 
 const struct al_pickle_value *al_pickle_read(struct al_arena *arena, const char *path,

@@ -85,28 +85,28 @@ void al_machine_add_item(struct al_machine *m, struct al_pickle_value *to,
 	to->items[to->n_items++] = item;
 }
 
-bool al_machine_push_tuple(struct al_machine *m, size_t n, struct al_error *err)
+bool al_machine_push_tuple(struct al_machine *m, int n, struct al_error *err)
 {
 	struct al_pickle_value *items[3];
 
-	for (size_t i = n; i-- > 0;)
+	for (int i = n; i-- > 0;)
 		if (!(items[i] = al_machine_pop(m, err)))
 			return false;
 	struct al_pickle_value *tuple = al_machine_push(m, AL_PICKLE_TUPLE);
-	for (size_t i = 0; i < n; i++)
+	for (int i = 0; i < n; i++)
 		al_machine_add_item(m, tuple, items[i]);
 	return true;
 }
 
 /* All since the mark as one value. */
-bool al_machine_gather(struct al_machine *m, enum al_pickle_kind kind, struct al_error *err)
+bool al_machine_gather(struct al_machine *m, int kind, struct al_error *err)
 {
 	size_t first = 0;
 
 	if (!al_machine_pop_mark(m, &first, err))
 		return false;
 	struct al_pickle_value *value = al_new(m->arena, struct al_pickle_value);
-	value->kind = kind;
+	value->kind = (enum al_pickle_kind)kind;
 	for (size_t i = first; i < m->n_stack; i++)
 		al_machine_add_item(m, value, m->stack[i]);
 	m->n_stack = first;
@@ -117,7 +117,7 @@ bool al_machine_gather(struct al_machine *m, enum al_pickle_kind kind, struct al
 }
 
 /* Adds all since the mark to the list or dict below it; to what nobody reads it adds nothing. */
-bool al_machine_extend(struct al_machine *m, enum al_pickle_kind kind, struct al_error *err)
+bool al_machine_extend(struct al_machine *m, int kind, struct al_error *err)
 {
 	size_t first = 0;
 
@@ -127,31 +127,33 @@ bool al_machine_extend(struct al_machine *m, enum al_pickle_kind kind, struct al
 	if (first <= least)
 		return al_machine_fail_damaged(m, "adds to nothing", err);
 	struct al_pickle_value *to = m->stack[first - 1];
-	if (to->kind != kind && to->kind != AL_PICKLE_OTHER)
+	if (to->kind != (enum al_pickle_kind)kind && to->kind != AL_PICKLE_OTHER)
 		return al_machine_fail_damaged(m, "adds to what holds nothing", err);
 	if (kind == AL_PICKLE_DICT && (m->n_stack - first) % 2 != 0)
 		return al_machine_fail_damaged(m, "has a key without a value", err);
-	for (size_t i = first; i < m->n_stack && to->kind == kind; i++)
+	for (size_t i = first; i < m->n_stack && to->kind == (enum al_pickle_kind)kind; i++)
 		al_machine_add_item(m, to, m->stack[i]);
 	m->n_stack = first;
 	return true;
 }
 
-bool al_machine_mark(struct al_machine *m)
+bool al_machine_mark(struct al_machine *m, int unused, struct al_error *err)
 {
+	(void)unused;
+	(void)err;
 	m->marks = al_grow(m->arena, m->marks, m->n_marks, &m->marks_room, sizeof(*m->marks));
 	m->marks[m->n_marks++] = m->n_stack;
 	return true;
 }
 
-/* The last `n` values, added as if a mark stood before them. */
-bool al_machine_extend_by(struct al_machine *m, size_t n, enum al_pickle_kind kind,
-	struct al_error *err)
+bool al_machine_extend_by(struct al_machine *m, int kind, struct al_error *err)
 {
+	const size_t n = kind == AL_PICKLE_DICT ? 2 : 1;
+
 	if (m->n_stack < n)
 		return al_machine_fail_damaged(m, "takes more than it has", err);
 	m->n_stack -= n;
-	al_machine_mark(m);
+	al_machine_mark(m, 0, err);
 	m->n_stack += n;
 	return al_machine_extend(m, kind, err);
 }

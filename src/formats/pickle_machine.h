@@ -39,21 +39,18 @@ void al_machine_add_item(struct al_machine *m, struct al_pickle_value *to,
 	struct al_pickle_value *item);
 
 /* The last `n` values, at most three, as a tuple. */
-bool al_machine_push_tuple(struct al_machine *m, size_t n, struct al_error *err) AL_MUST_CHECK;
+bool al_machine_push_tuple(struct al_machine *m, int n, struct al_error *err) AL_MUST_CHECK;
 
-/* All since the mark as one value. */
-bool al_machine_gather(struct al_machine *m, enum al_pickle_kind kind,
-	struct al_error *err) AL_MUST_CHECK;
+/* Here and below `kind` is an enum al_pickle_kind. All since the mark as one value. */
+bool al_machine_gather(struct al_machine *m, int kind, struct al_error *err) AL_MUST_CHECK;
 
 /* Adds all since the mark to the list or dict below it; to what nobody reads it adds nothing. */
-bool al_machine_extend(struct al_machine *m, enum al_pickle_kind kind,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_machine_extend(struct al_machine *m, int kind, struct al_error *err) AL_MUST_CHECK;
 
-bool al_machine_mark(struct al_machine *m);
+/* The last value, of a dict the last two, added as if a mark stood before it. */
+bool al_machine_extend_by(struct al_machine *m, int kind, struct al_error *err) AL_MUST_CHECK;
 
-/* The last `n` values, added as if a mark stood before them. */
-bool al_machine_extend_by(struct al_machine *m, size_t n, enum al_pickle_kind kind,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_machine_mark(struct al_machine *m, int unused, struct al_error *err);
 
 /* Keeps the last value under a number, and gets it again. */
 bool al_machine_put(struct al_machine *m, uint64_t index, struct al_error *err) AL_MUST_CHECK;
