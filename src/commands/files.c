@@ -69,20 +69,11 @@ const struct al_text *al_files_find(const struct al_files *files, const char *fo
 /* ---- aside ---- */
 
 /* The last added are asked for again first. */
-static struct file *find_aside(const struct al_files *files, const char *path)
+static struct file *need_aside(struct al_files *files, const char *path)
 {
 	for (size_t i = files->n; i-- > 0;)
 		if (files->items[i].n_pieces > 0 && strcmp(files->items[i].path, path) == 0)
 			return &files->items[i];
-	return NULL;
-}
-
-static struct file *need_aside(struct al_files *files, const char *path)
-{
-	struct file *file = find_aside(files, path);
-
-	if (file)
-		return file;
 	al_files_add_path(files, path);
 	return &files->items[files->n - 1];
 }

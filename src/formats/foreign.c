@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
+
 #define HDF5 \
 	"an HDF5 file (Keras, TensorFlow); transformers' from_pretrained(..., from_tf=True) and " \
 	"save_pretrained make safetensors of it"
@@ -48,13 +50,9 @@ enum { N_ENDINGS = sizeof(endings) / sizeof(*endings) };
 
 const char *al_foreign_name(const char *name)
 {
-	const size_t n = strlen(name);
-
-	for (size_t i = 0; i < N_ENDINGS; i++) {
-		const size_t m = strlen(endings[i].ending);
-		if (n >= m && strcmp(name + n - m, endings[i].ending) == 0)
+	for (size_t i = 0; i < N_ENDINGS; i++)
+		if (al_ends_with(name, endings[i].ending))
 			return endings[i].what;
-	}
 	return NULL;
 }
 

@@ -193,12 +193,26 @@ void al_npy_finish(struct al_npy *npy)
 
 /* ---- as a checkpoint ---- */
 
-static const char *stem(struct al_arena *arena, const char *path)
+bool al_npy_list(struct al_listing *listing, const struct al_npy_header *header, const char *file,
+	struct al_layout layout, uint64_t end, struct al_error *err)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	const size_t n = strlen(name);
+	struct al_arena *arena = &listing->checkpoint->arena;
+	const size_t n = strlen(file);
 
-	return al_strndup(arena, name, n > 4 && strcmp(name + n - 4, ".npy") == 0 ? n - 4 : n);
+	if (header->is_fortran && header->n_dims > 1)
+		layout.strides = al_layout_fortran(arena, header->shape, header->n_dims);
+	layout.is_swapped = header->is_swapped;
+	return al_listing_add(listing,
+		&(struct al_claim){.name = al_strndup(arena, file,
+					   n > 4 && al_ends_with(file, ".npy") ? n - 4 : n),
+			.dtype = header->dtype,
+			.shape = header->shape,
+			.n_dims = header->n_dims,
+			.begin = layout.offset,
+			.end = end,
+			.layout = layout.archive || layout.strides || layout.is_swapped ? &layout
+											: NULL},
+		err);
 }
 
 static bool read_header(struct al_listing *listing, struct al_npy_header *header,
@@ -220,27 +234,16 @@ static bool read_header(struct al_listing *listing, struct al_npy_header *header
 
 static bool list(struct al_listing *listing, struct al_error *err)
 {
-	struct al_arena *arena = &listing->checkpoint->arena;
 	struct al_shard *shard = listing->shard;
+	const char *slash = strrchr(shard->source.path, '/');
 	struct al_npy_header header;
 
 	if (!read_header(listing, &header, err))
 		return false;
 	shard->header_text = header.text;
 	shard->header_bytes = header.data;
-	const bool turns = header.is_fortran && header.n_dims > 1;
-	const struct al_layout layout = {.offset = header.data,
-		.strides = turns ? al_layout_fortran(arena, header.shape, header.n_dims) : NULL,
-		.is_swapped = header.is_swapped};
-	return al_listing_add(listing,
-		&(struct al_claim){.name = stem(arena, shard->source.path),
-			.dtype = header.dtype,
-			.shape = header.shape,
-			.n_dims = header.n_dims,
-			.begin = header.data,
-			.end = shard->source.bytes,
-			.layout = turns || header.is_swapped ? &layout : NULL},
-		err);
+	return al_npy_list(listing, &header, slash ? slash + 1 : shard->source.path,
+		(struct al_layout){.offset = header.data}, shard->source.bytes, err);
 }
 
 const struct al_format al_format_npy = {

@@ -2,7 +2,8 @@
 #ifndef ATTNLEDGER_CHECKPOINT_NPY_HEADER_H
 #define ATTNLEDGER_CHECKPOINT_NPY_HEADER_H
 
-#include "base/format.h"
+#include "formats/format.h"
+#include "formats/layout.h"
 
 /* A whole header is within so many bytes from the file's beginning. */
 enum { AL_NPY_MOST_DIMS = 32, AL_NPY_MOST_HEADER = (1 << 16) + 12, AL_NPY_MAGIC = 6 };
@@ -23,5 +24,10 @@ struct al_npy_header {
  * texts are refused by name. */
 bool al_npy_header_parse(struct al_npy_header *out, const char *path, const char *bytes, size_t n,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Adds the array to the list of a checkpoint's tensors, named like its file without the ending; its
+ * numbers are from layout.offset to `end`. */
+bool al_npy_list(struct al_listing *listing, const struct al_npy_header *header, const char *file,
+	struct al_layout layout, uint64_t end, struct al_error *err) AL_MUST_CHECK;
 
 #endif

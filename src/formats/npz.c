@@ -3,18 +3,12 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/text.h"
 #include "formats/format.h"
 #include "formats/layout.h"
 #include "formats/npy_header.h"
 
 static const char ending[] = ".npy";
-
-static bool is_array(const char *name)
-{
-	const size_t n = strlen(name), m = strlen(ending);
-
-	return n > m && strcmp(name + n - m, ending) == 0;
-}
 
 /* Headers are padded to 64 bytes, and seldom longer than two of these. */
 enum { USUAL_HEADER = 256 };
@@ -40,7 +34,6 @@ static bool read_header(struct al_archive *archive, size_t member, const char *p
 static bool add_array(struct al_listing *listing, size_t index, const char *path,
 	struct al_error *err)
 {
-	struct al_arena *arena = &listing->checkpoint->arena;
 	struct al_archive *archive = listing->shard->archive;
 	const struct al_member *member = &archive->members[index];
 	struct al_npy_header header;
@@ -48,21 +41,11 @@ static bool add_array(struct al_listing *listing, size_t index, const char *path
 	if (!read_header(archive, index, path, &header, err)
 		|| (!member->is_packed && !al_archive_place(archive, index, err)))
 		return false;
-	const bool turns = header.is_fortran && header.n_dims > 1;
-	const struct al_layout layout = {.archive = member->is_packed ? archive : NULL,
-		.member = index,
-		.offset = member->offset + header.data,
-		.strides = turns ? al_layout_fortran(arena, header.shape, header.n_dims) : NULL,
-		.is_swapped = header.is_swapped};
-	const struct al_claim claim = {.name = al_strndup(arena, member->name,
-					       strlen(member->name) - strlen(ending)),
-		.dtype = header.dtype,
-		.shape = header.shape,
-		.n_dims = header.n_dims,
-		.begin = layout.offset,
-		.end = member->offset + member->bytes,
-		.layout = layout.archive || layout.strides || layout.is_swapped ? &layout : NULL};
-	return al_listing_add(listing, &claim, err);
+	return al_npy_list(listing, &header, member->name,
+		(struct al_layout){.archive = member->is_packed ? archive : NULL,
+			.member = index,
+			.offset = member->offset + header.data},
+		member->offset + member->bytes, err);
 }
 
 static bool list(struct al_listing *listing, struct al_error *err)
@@ -74,7 +57,7 @@ static bool list(struct al_listing *listing, struct al_error *err)
 		return false;
 	for (size_t i = 0; i < shard->archive->n_members; i++) {
 		const char *name = shard->archive->members[i].name;
-		if (is_array(name)
+		if (*name && al_ends_with(name + 1, ending)
 			&& !add_array(listing, i,
 				al_format(arena, "%s: %s", shard->source.path, name), err))
 			return false;
