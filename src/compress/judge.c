@@ -5,7 +5,6 @@
 
 #include "base/memory.h"
 #include "compress/effective.h"
-#include "model/forward/batches.h"
 #include "model/forward/evaluate.h"
 
 /* ---- the compressed file's weights ---- */

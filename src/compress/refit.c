@@ -7,7 +7,7 @@
 
 #include "model/calibration/outputs.h"
 #include "compress/effective.h"
-#include "model/forward/batches.h"
+#include "model/forward/pass.h"
 
 const char *const al_refit_names[AL_N_REFITS] = {"auto", "none", "tokens", "sequential"};
 

@@ -21,6 +21,31 @@ static void print(const int32_t *tokens, size_t n)
 		printf("%d%c", tokens[i], i + 1 < n ? ' ' : '\n');
 }
 
+static int32_t likeliest(const struct al_matrix_f *logits)
+{
+	size_t best = 0;
+
+	for (size_t i = 1; i < logits->rows; i++)
+		best = logits->data[i] > logits->data[best] ? i : best;
+	return (int32_t)best;
+}
+
+/* The likeliest token after each, in the place of all but the first. */
+static void continue_greedily(struct al_network *network, int32_t *tokens, size_t n)
+{
+	struct al_error err;
+	struct al_generator *generator = al_generator_create(network, 1, n, &err);
+
+	must(generator != NULL, &err);
+	for (size_t i = 0; i + 1 < n; i++) {
+		struct al_matrix_f logits = {0};
+		must(al_generator_step(generator, &tokens[i], &logits, &err), &err);
+		tokens[i + 1] = likeliest(&logits);
+		al_matrix_finish_f(&logits);
+	}
+	al_generator_destroy(generator);
+}
+
 int main(int argc, char **argv)
 {
 	struct al_catalog *catalog = al_catalog_create();
@@ -41,7 +66,7 @@ int main(int argc, char **argv)
 	al_tokens_init(&tokens);
 	must(al_tokenizer_encode(&tokenizer, argv[2], strlen(argv[2]), &tokens, &err), &err);
 	print(tokens.items, tokens.begin[1]);
-	must(al_continue_greedily(&network, tokens.items, 1, tokens.begin[1] - 1, &err), &err);
+	continue_greedily(&network, tokens.items, tokens.begin[1]);
 	print(tokens.items, tokens.begin[1]);
 	al_tokens_finish(&tokens);
 	al_tokenizer_finish(&tokenizer);

@@ -112,10 +112,9 @@ bool al_calibration_write(const struct al_calibration *calibration, const char *
 
 static const char *find_metadata(const struct al_checkpoint *file, const char *key)
 {
-	for (size_t i = 0; i < file->n_metadata; i++)
-		if (strcmp(file->metadata[i].key, key) == 0)
-			return file->metadata[i].value;
-	return "";
+	const char *found = al_checkpoint_metadata(file, key);
+
+	return found ? found : "";
 }
 
 static bool read_metadata(struct al_calibration *calibration, const struct al_checkpoint *file,

@@ -30,38 +30,32 @@ static bool inverse_root(struct al_view g, struct al_matrix *out, struct al_erro
 
 bool al_solve_moment(struct al_view g, struct al_matrix b, struct al_error *err)
 {
-	struct al_matrix root = {0}, half = {0};
-	bool ok = inverse_root(g, &root, err) && al_matrix_init(&half, g.rows, b.cols, err)
+	AL_OWNED struct al_matrix root = {0}, half = {0};
+
+	return inverse_root(g, &root, err) && al_matrix_init(&half, g.rows, b.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(root), al_view(b), 0, half, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(root), al_view(half), 0, b, err);
-
-	al_matrix_finish(&root);
-	al_matrix_finish(&half);
-	return ok;
 }
 
 bool al_output_refit(struct al_view gram, struct al_view cross, struct al_view output,
 	struct al_matrix out, struct al_error *err)
 {
-	struct al_matrix map = {0};
-	bool ok = al_matrix_init(&map, cross.rows, cross.cols, err) && al_copy(cross, map, err)
+	AL_OWNED struct al_matrix map = {0};
+
+	return al_matrix_init(&map, cross.rows, cross.cols, err) && al_copy(cross, map, err)
 		&& al_solve_moment(gram, map, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, output, al_view(map), 0, out, err);
-
-	al_matrix_finish(&map);
-	return ok;
 }
 
 bool al_output_power(struct al_view moment, struct al_view output, double *out,
 	struct al_error *err)
 {
-	struct al_matrix weights = {0};
+	AL_OWNED struct al_matrix weights = {0};
 	bool ok = al_matrix_init(&weights, output.cols, output.cols, err)
 		&& al_gram(AL_TRANSPOSED, output, weights, err);
 
 	if (ok)
 		*out = al_inner(moment, al_view(weights));
-	al_matrix_finish(&weights);
 	return ok;
 }
 
@@ -84,7 +78,7 @@ static struct al_view block(struct al_matrix m, const struct judging *j, size_t 
 static bool left_without(const struct judging *j, size_t head, struct al_view root,
 	struct al_view cross, double *out, struct al_error *err)
 {
-	struct al_matrix told = {0}, gram = {0};
+	AL_OWNED struct al_matrix told = {0}, gram = {0};
 	bool ok = al_matrix_init(&told, root.cols, j->width, err)
 		&& al_matrix_init(&gram, j->width, j->width, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, root, cross, 0, told, err)
@@ -96,8 +90,6 @@ static bool left_without(const struct judging *j, size_t head, struct al_view ro
 			al_inner(block(j->moment, j, head, head), weights)
 				- al_inner(al_view(gram), weights));
 	}
-	al_matrix_finish(&told);
-	al_matrix_finish(&gram);
 	return ok;
 }
 
@@ -149,7 +141,7 @@ static void leave_out(const struct judging *j, size_t head, struct al_view from,
 static bool compensate(struct judging *j, size_t head, struct al_error *err)
 {
 	const size_t kept = (j->n_heads - 1) * j->width;
-	struct al_matrix gram = {0}, cross = {0}, root = {0};
+	AL_OWNED struct al_matrix gram = {0}, cross = {0}, root = {0};
 	double left = 0;
 	bool ok = al_matrix_init(&gram, kept, kept, err)
 		&& al_matrix_init(&cross, kept, j->width, err);
@@ -162,9 +154,6 @@ static bool compensate(struct judging *j, size_t head, struct al_error *err)
 			&& left_without(j, head, al_view(root), al_view(cross), &left, err);
 	}
 	j->worth[head].compensated = left / j->power;
-	al_matrix_finish(&gram);
-	al_matrix_finish(&cross);
-	al_matrix_finish(&root);
 	return ok;
 }
 
@@ -173,7 +162,7 @@ static bool compensate(struct judging *j, size_t head, struct al_error *err)
 static bool invert(const struct judging *j, struct al_matrix *inverse, struct al_error *err)
 {
 	const size_t n = j->moment.rows;
-	struct al_matrix r = {0}, half = {0};
+	AL_OWNED struct al_matrix r = {0}, half = {0};
 	double condition = INFINITY;
 	bool ok = al_matrix_init(&r, n, n, err) && al_copy(al_view(j->moment), r, err)
 		&& al_cholesky(r, &condition, err);
@@ -185,15 +174,13 @@ static bool invert(const struct judging *j, struct al_matrix *inverse, struct al
 		ok = ok && al_solve(AL_LEFT, AL_TRANSPOSED, al_view(r), half, err)
 			&& al_gram(AL_TRANSPOSED, al_view(half), *inverse, err);
 	}
-	al_matrix_finish(&r);
-	al_matrix_finish(&half);
 	return ok;
 }
 
 static bool compensate_by_inverse(struct judging *j, size_t head, struct al_matrix inverse,
 	struct al_error *err)
 {
-	struct al_matrix schur = {0};
+	AL_OWNED struct al_matrix schur = {0};
 	bool ok = al_matrix_init(&schur, j->width, j->width, err);
 
 	if (ok) {
@@ -206,19 +193,17 @@ static bool compensate_by_inverse(struct judging *j, size_t head, struct al_matr
 						     al_inner(al_view(schur),
 							     block(j->weights, j, head, head)))
 			/ j->power;
-	al_matrix_finish(&schur);
 	return ok;
 }
 
 static bool compensate_all(struct judging *j, struct al_error *err)
 {
-	struct al_matrix inverse = {0};
+	AL_OWNED struct al_matrix inverse = {0};
 	bool ok = invert(j, &inverse, err);
 
 	for (size_t head = 0; ok && head < j->n_heads; head++)
 		ok = inverse.data ? compensate_by_inverse(j, head, inverse, err)
 				  : compensate(j, head, err);
-	al_matrix_finish(&inverse);
 	return ok;
 }
 

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "model/forward/alike.h"
-#include "model/forward/batches.h"
 #include "model/forward/evaluate.h"
 
 const char *const al_ablated_names[AL_N_ABLATED] = {"heads", "groups", "layers"};
@@ -104,7 +103,7 @@ static bool try_some(const struct ablating *a, const struct al_layer *layer,
 	const struct al_batch *batch, struct al_view_f x, struct al_view_f o,
 	struct al_ablation *items, size_t n, struct al_error *err)
 {
-	struct al_matrix_f xs = {0}, os = {0}, hidden = {0};
+	AL_OWNED_F struct al_matrix_f xs = {0}, os = {0}, hidden = {0};
 	struct streams s;
 
 	streams_init(&s, batch, n);
@@ -112,11 +111,9 @@ static bool try_some(const struct ablating *a, const struct al_layer *layer,
 	for (size_t i = 0; ok && i < n; i++)
 		replace(a, &items[i], al_part_f(os, 0, i * s.n_tokens, os.rows, s.n_tokens));
 	ok = ok && al_layer_complete(layer, &s.batch, al_view_f(os), xs, err);
-	al_matrix_finish_f(&os);
+	al_matrix_finish_f(&os); /* the rest of the model needs the room */
 	ok = ok && al_network_run_from(a->network, layer->number + 1, &s.batch, xs, &hidden, err)
 		&& add_losses(a, &s, al_view_f(hidden), items, err);
-	al_matrix_finish_f(&xs);
-	al_matrix_finish_f(&hidden);
 	streams_finish(&s);
 	return ok;
 }

@@ -121,7 +121,7 @@ static void conclude(const struct gathering *g)
 
 static bool find(const struct al_head *head, struct al_alike *out, struct al_error *err)
 {
-	struct al_matrix_f samples = {0};
+	AL_OWNED_F struct al_matrix_f samples = {0};
 	struct gathering g = {.out = out};
 	bool ok = read_samples(head, out->width, &samples, err);
 
@@ -132,7 +132,6 @@ static bool find(const struct al_head *head, struct al_alike *out, struct al_err
 		ok = al_head_each_block(head, (int64_t)out->width, gather, &g, err);
 		conclude(&g);
 	}
-	al_matrix_finish_f(&samples);
 	return ok;
 }
 

@@ -212,6 +212,7 @@ static void init_turns(const struct al_layer *layer, const struct al_batch *batc
 			al_turns_init(&turns[i], layer->network, layer->attention, longest[i]);
 }
 
+/* After cached tokens all sequences are equally long, and their turns are kept. */
 static struct spot *find_spots(const struct al_layer *layer, const struct al_batch *batch,
 	const struct al_turns turns[2])
 {
@@ -219,29 +220,14 @@ static struct spot *find_spots(const struct al_layer *layer, const struct al_bat
 
 	for (size_t i = 0; i < batch->n_sequences; i++) {
 		const size_t first = batch->begin[i], n = batch->begin[i + 1] - first;
+		const struct al_turns *own = layer->cache
+			? &layer->cache->turns
+			: &turns[al_rotary_is_long(&layer->network->rotary, n)];
 		for (size_t j = 0; j < n; j++)
-			spots[first + j] = (struct spot){j,
-				layer->attention->is_rotary
-					? &turns[al_rotary_is_long(&layer->network->rotary, n)]
-					: NULL};
+			spots[first + j] = (struct spot){n_past(layer) + j,
+				layer->attention->is_rotary ? own : NULL};
 	}
 	return spots;
-}
-
-/* After cached tokens: all sequences are equally long, and their turns are kept. */
-static void place_after(struct heads *h)
-{
-	const struct al_layer *layer = h->layer;
-	const struct al_batch *batch = h->batch;
-	struct spot *spots = al_alloc(al_batch_tokens(batch), sizeof(*spots));
-
-	for (size_t i = 0; i < batch->n_sequences; i++)
-		for (size_t j = batch->begin[i]; j < batch->begin[i + 1]; j++)
-			spots[j] = (struct spot){layer->cache->past + j - batch->begin[i],
-				layer->attention->is_rotary ? &layer->cache->turns : NULL};
-	turn(layer, &layer->query_norm, spots, h->q);
-	turn(layer, &layer->key_norm, spots, h->k);
-	free(spots);
 }
 
 static void copy_columns(struct al_matrix_f from, size_t first, struct al_matrix_f to, size_t at,
@@ -270,18 +256,14 @@ static void place_tokens(struct heads *h)
 	const struct al_layer *layer = h->layer;
 	struct al_turns turns[2] = {{0}, {0}};
 
-	if (layer->cache) {
-		place_after(h);
-		fill_cache(h);
-		return;
-	}
-
-	if (layer->attention->is_rotary)
+	if (layer->attention->is_rotary && !layer->cache)
 		init_turns(layer, h->batch, turns);
 	struct spot *spots = find_spots(layer, h->batch, turns);
 	turn(layer, &layer->query_norm, spots, h->q);
 	turn(layer, &layer->key_norm, spots, h->k);
 	free(spots);
+	if (layer->cache)
+		fill_cache(h);
 	al_turns_finish(&turns[0]);
 	al_turns_finish(&turns[1]);
 }

@@ -23,14 +23,12 @@ static bool load_factor(const struct al_layer *layer, enum al_projection p, bool
 static bool read_factor(const struct al_layer *layer, enum al_projection p, bool is_bias,
 	struct al_matrix_f *out, struct al_error *err)
 {
-	struct al_matrix numbers = {0};
-	bool ok = load_factor(layer, p, is_bias, &numbers, err)
+	AL_OWNED struct al_matrix numbers = {0};
+
+	return load_factor(layer, p, is_bias, &numbers, err)
 		&& (!numbers.data
 			|| (al_matrix_init_f(out, numbers.rows, numbers.cols, err)
 				&& al_narrow(al_view(numbers), *out, err)));
-
-	al_matrix_finish(&numbers);
-	return ok;
 }
 
 /* A bias is one row of the heads' columns; here it is a column. */

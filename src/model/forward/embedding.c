@@ -13,13 +13,12 @@ static struct al_iteration no_loops(struct al_network *network)
 static bool add_row(const struct al_network *network, const struct al_tensor *table, int64_t index,
 	float scale, float *column, struct al_error *err)
 {
-	struct al_matrix_f row = {0};
+	AL_OWNED_F struct al_matrix_f row = {0};
 
 	if (!al_weight_rows_read(network, table, index, 1, &row, err))
 		return false;
 	for (size_t i = 0; i < row.rows; i++)
 		column[i] += scale * row.data[i];
-	al_matrix_finish_f(&row);
 	return true;
 }
 

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "model/forward/batches.h"
 
 /* ---- loss ---- */
 

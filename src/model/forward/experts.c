@@ -181,7 +181,7 @@ static bool apply_shared(const struct al_experts *experts, const struct al_activ
 	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
 	struct al_error *err)
 {
-	struct al_matrix_f weight = {0};
+	AL_OWNED_F struct al_matrix_f weight = {0};
 	bool ok = true;
 
 	if (!al_linear_is_there(&experts->shared.down)) {
@@ -200,7 +200,6 @@ static bool apply_shared(const struct al_experts *experts, const struct al_activ
 		for (size_t i = 0; i < out.rows; i++)
 			out.data[i + j * out.ld] *= (float)share;
 	}
-	al_matrix_finish_f(&weight);
 	return ok;
 }
 

@@ -1,6 +1,8 @@
 /* Exponentials of a whole column, its largest number, and entropies. */
 #include "model/forward/exponent.h"
 
+#include <math.h>
+
 enum { LANES = 16, LARGEST_LANES = 32, BLOCK = 64 };
 
 /* ---- sums in lanes: one would wait for each addition to end ---- */
@@ -103,44 +105,17 @@ void al_scale(float *x, size_t n, float factor)
 
 /* ---- entropies ---- */
 
-/* log x of 0 < x <= 1, to 2e-14: x = 2^k m with m near 1, and the series of log m in s = (m - 1)/(m
- * + 1), |s| < 0.172, up to s^15. Of 0 it is some finite number. */
-AL_LOOP double log_of(double x)
+/* -x log x */
+static double term(double x)
 {
-	const uint64_t half_root = UINT64_C(0x3fe6a09e667f3bcd), one = UINT64_C(0x3ff) << 52;
-	const double shift = 4503599627370496; /* 2^52: its last bits are an integer's */
-	uint64_t bits;
-	double power, m;
-
-	memcpy(&bits, &x, sizeof(bits));
-	const uint64_t k = (bits - half_root + one) >> 52;
-	const uint64_t rest = bits - (k << 52) + one, as_number = k + (UINT64_C(0x433) << 52);
-	memcpy(&m, &rest, sizeof(m));
-	memcpy(&power, &as_number, sizeof(power));
-	const double s = (m - 1) / (m + 1), z = s * s;
-	const double high = 1. / 9 + z * (1. / 11 + z * (1. / 13 + z * (1. / 15)));
-	const double series = 1 + z * (1. / 3 + z * (1. / 5 + z * (1. / 7 + z * high)));
-	return (power - shift - 1023) * 0.69314718055994531 + 2 * s * series;
-}
-
-AL_WIDEST static double mixed_entropy(const float *p, const float *q, size_t n)
-{
-	double sums[LANES] = {0};
-	size_t i = 0;
-
-	for (; i + LANES <= n; i += LANES)
-		for (size_t lane = 0; lane < LANES; lane++) {
-			const double mean = ((double)p[i + lane] + (double)q[i + lane]) / 2;
-			sums[lane] -= mean * log_of(mean);
-		}
-	for (; i < n; i++) {
-		const double mean = ((double)p[i] + (double)q[i]) / 2;
-		sums[i % LANES] -= mean * log_of(mean);
-	}
-	return add_lanes(sums);
+	return x > 0 ? -x * log(x) : 0;
 }
 
 double al_mixed_entropy(const float *p, const float *q, size_t n)
 {
-	return mixed_entropy(p, q, n);
+	double sum = 0;
+
+	for (size_t i = 0; i < n; i++)
+		sum += term(((double)p[i] + (double)q[i]) / 2);
+	return sum;
 }

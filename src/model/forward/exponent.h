@@ -33,7 +33,7 @@ double al_exp_all(float *x, size_t n, float most, double *weighed);
 /* x *= factor */
 void al_scale(float *x, size_t n, float factor);
 
-/* The entropy in nats of (p + q)/2, of numbers that are none above 1, to 1e-13. */
+/* The entropy in nats of (p + q)/2. */
 double al_mixed_entropy(const float *p, const float *q, size_t n);
 
 /* The largest of n > 0 numbers. */

@@ -118,7 +118,7 @@ bool al_feed_block_apply(const struct al_feed_block *block, const struct al_acti
 {
 	const size_t d_ff = inner_width(block);
 	const size_t room = x.cols < TOKENS_AT_ONCE ? x.cols : TOKENS_AT_ONCE;
-	struct al_matrix_f both;
+	AL_OWNED_F struct al_matrix_f both = {0};
 	bool ok = al_matrix_init_f(&both, is_gated(block) ? 2 * d_ff : d_ff, room, err);
 
 	for (size_t first = 0; ok && first < x.cols; first += TOKENS_AT_ONCE) {
@@ -129,7 +129,6 @@ bool al_feed_block_apply(const struct al_feed_block *block, const struct al_acti
 			al_part_f(both, 0, 0, both.rows, n), al_part_f(out, 0, first, out.rows, n),
 			err);
 	}
-	al_matrix_finish_f(&both);
 	return ok;
 }
 

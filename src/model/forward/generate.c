@@ -93,7 +93,7 @@ bool al_generator_step(struct al_generator *g, const int32_t *tokens, struct al_
 	struct al_error *err)
 {
 	const struct al_batch batch = {tokens, g->begin, g->n_sequences, 0};
-	struct al_matrix_f x = {0}, hidden = {0};
+	AL_OWNED_F struct al_matrix_f x = {0}, hidden = {0};
 
 	if (g->n_past == g->longest)
 		return al_fail(err, AL_EINPUT, "a sequence has %zu tokens, expected at most %zu",
@@ -106,8 +106,6 @@ bool al_generator_step(struct al_generator *g, const int32_t *tokens, struct al_
 	}
 	ok = ok && al_network_finish(g->network, &batch, al_view_f(x), &hidden, err)
 		&& al_network_logits(g->network, &batch, al_view_f(hidden), logits, err);
-	al_matrix_finish_f(&x);
-	al_matrix_finish_f(&hidden);
 	if (!ok)
 		return al_in(err, "after %zu tokens", g->n_past);
 	g->n_past++;
@@ -137,23 +135,6 @@ static int32_t draw(const float *logits, size_t n, double u)
 		if ((left -= exp((double)logits[i] - most)) < 0)
 			break;
 	return (int32_t)i;
-}
-
-bool al_continue_greedily(struct al_network *network, int32_t *tokens, size_t n, size_t n_new,
-	struct al_error *err)
-{
-	struct al_generator *g = al_generator_create(network, 1, n + n_new, err);
-	bool ok = g != NULL;
-
-	for (size_t i = 0; ok && i + 1 < n + n_new; i++) {
-		struct al_matrix_f logits = {0};
-		ok = al_generator_step(g, &tokens[i], &logits, err);
-		if (ok && i + 1 >= n)
-			tokens[i + 1] = likeliest(logits.data, logits.rows);
-		al_matrix_finish_f(&logits);
-	}
-	al_generator_destroy(g);
-	return ok;
 }
 
 /* ---- samples ---- */
@@ -217,7 +198,7 @@ static bool all_done(const struct writing *w, size_t n)
 static bool write_one(struct writing *w, struct al_generator *g, struct al_random *const *random,
 	int32_t *now, size_t n, struct al_error *err)
 {
-	struct al_matrix_f logits = {0};
+	AL_OWNED_F struct al_matrix_f logits = {0};
 
 	if (!al_generator_step(g, now, &logits, err))
 		return false;
@@ -228,7 +209,6 @@ static bool write_one(struct writing *w, struct al_generator *g, struct al_rando
 			: draw(column, logits.rows, al_random_uniform(random[i]));
 		take(w, i, now[i]);
 	}
-	al_matrix_finish_f(&logits);
 	return true;
 }
 

@@ -44,8 +44,4 @@ bool al_network_sample(struct al_network *network, const struct al_sampling *how
 	struct al_sample *out, struct al_error *err) AL_MUST_CHECK;
 void al_sample_finish(struct al_sample *sample);
 
-/* The most likely token after each: n_new tokens behind `tokens` [n], which has room for them. */
-bool al_continue_greedily(struct al_network *network, int32_t *tokens, size_t n, size_t n_new,
-	struct al_error *err) AL_MUST_CHECK;
-
 #endif

@@ -172,39 +172,35 @@ static const struct al_norm *feed_norm(const struct al_layer *layer)
 static bool feed(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_matrix_f y, struct al_error *err)
 {
-	struct al_matrix_f input = {0};
-	bool ok = al_read_input(feed_norm(layer), x, &input, err)
-		&& al_feed_forward_apply(layer, batch, al_view_f(input), y, err);
+	AL_OWNED_F struct al_matrix_f input = {0};
 
-	al_matrix_finish_f(&input);
-	return ok;
+	return al_read_input(feed_norm(layer), x, &input, err)
+		&& al_feed_forward_apply(layer, batch, al_view_f(input), y, err);
 }
 
 bool al_layer_project(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f o, struct al_matrix_f y, struct al_error *err)
 {
 	const struct al_pass_place place = {layer->number, batch, 0};
-	struct al_matrix_f mixed = {0};
+	AL_OWNED_F struct al_matrix_f mixed = {0};
 
 	if (!layer->across.how)
 		return al_linear_apply(&layer->output, place, o, y, err);
-	bool ok = al_across_apply(&layer->across, o, &mixed, err)
+
+	return al_across_apply(&layer->across, o, &mixed, err)
 		&& al_linear_apply(&layer->output, place, al_view_f(mixed), y, err);
-	al_matrix_finish_f(&mixed);
-	return ok;
 }
 
 /* The feed-forward block of a parallel layer reads what attention reads, so it comes first. */
 static bool add_beside(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_matrix_f x, struct al_error *err)
 {
-	struct al_matrix_f fed = {0};
+	AL_OWNED_F struct al_matrix_f fed = {0};
 	bool ok = al_matrix_init_f(&fed, x.rows, x.cols, err)
 		&& feed(layer, batch, al_view_f(x), fed, err);
 
 	if (ok)
 		add(layer, x, &layer->feed_behind, fed, &layer->feed_sum);
-	al_matrix_finish_f(&fed);
 	return ok;
 }
 
@@ -225,22 +221,18 @@ bool al_layer_add(const struct al_layer *layer, const struct al_batch *batch, st
 bool al_layer_complete(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f o, struct al_matrix_f x, struct al_error *err)
 {
-	struct al_matrix_f y = {0};
-	bool ok = al_matrix_init_f(&y, x.rows, x.cols, err)
+	AL_OWNED_F struct al_matrix_f y = {0};
+
+	return al_matrix_init_f(&y, x.rows, x.cols, err)
 		&& al_layer_project(layer, batch, o, y, err)
 		&& al_layer_add(layer, batch, y, x, err);
-
-	al_matrix_finish_f(&y);
-	return ok;
 }
 
 bool al_layer_run(const struct al_layer *layer, const struct al_batch *batch, struct al_matrix_f x,
 	struct al_error *err)
 {
-	struct al_matrix_f o = {0};
-	bool ok = al_layer_heads(layer, batch, al_view_f(x), NULL, &o, err)
-		&& al_layer_complete(layer, batch, al_view_f(o), x, err);
+	AL_OWNED_F struct al_matrix_f o = {0};
 
-	al_matrix_finish_f(&o);
-	return ok;
+	return al_layer_heads(layer, batch, al_view_f(x), NULL, &o, err)
+		&& al_layer_complete(layer, batch, al_view_f(o), x, err);
 }

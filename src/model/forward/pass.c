@@ -1,9 +1,45 @@
 /* Passes of a model over all sequences. */
 #include "model/forward/pass.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 
-#include "model/forward/batches.h"
+#include "base/memory.h"
+
+/* ---- batches of whole sequences ---- */
+
+void al_batch_part_init(struct al_batch_part *part, const struct al_batch *all, size_t first)
+{
+	size_t n = 1;
+
+	while (first + n < all->n_sequences
+		&& all->begin[first + n + 1] - all->begin[first] <= AL_BATCH_TOKENS)
+		n++;
+	part->begin = al_alloc(n + 1, sizeof(*part->begin));
+	for (size_t i = 0; i <= n; i++)
+		part->begin[i] = all->begin[first + i] - all->begin[first];
+	part->batch = (struct al_batch){all->tokens + all->begin[first], part->begin, n,
+		all->first_sequence + first};
+}
+
+void al_batch_part_finish(struct al_batch_part *part)
+{
+	free(part->begin);
+	*part = (struct al_batch_part){0};
+}
+
+int32_t *al_batch_targets(const struct al_batch *batch)
+{
+	const size_t n = al_batch_tokens(batch);
+	int32_t *targets = al_alloc(n, sizeof(*targets));
+
+	for (size_t i = 0; i + 1 < n; i++)
+		targets[i] = batch->tokens[i + 1];
+	for (size_t i = 0; i < batch->n_sequences; i++)
+		targets[batch->begin[i + 1] - 1] = -1;
+	return targets;
+}
+
+/* ---- passes ---- */
 
 static bool project(const struct al_visitor *v, const struct al_layer *layer,
 	const struct al_batch *batch, struct al_view_f o, struct al_matrix_f y,
@@ -18,13 +54,11 @@ static bool complete(const struct al_visitor *v, const struct al_layer *layer,
 	const struct al_batch *batch, struct al_view_f o, struct al_matrix_f x,
 	struct al_error *err)
 {
-	struct al_matrix_f y = {0};
-	bool ok = (!v->heads || v->heads(v->context, layer, batch, al_view_f(x), o, err))
+	AL_OWNED_F struct al_matrix_f y = {0};
+
+	return (!v->heads || v->heads(v->context, layer, batch, al_view_f(x), o, err))
 		&& al_matrix_init_f(&y, x.rows, x.cols, err) && project(v, layer, batch, o, y, err)
 		&& al_layer_add(layer, batch, y, x, err);
-
-	al_matrix_finish_f(&y);
-	return ok;
 }
 
 static bool pass_layer(struct al_network *network, const struct al_visitor *v, int64_t number,
@@ -32,14 +66,13 @@ static bool pass_layer(struct al_network *network, const struct al_visitor *v, i
 {
 	struct al_layer *layer = al_layer_load(network, number, err);
 	struct al_trace trace = {0};
-	struct al_matrix_f o = {0};
+	AL_OWNED_F struct al_matrix_f o = {0};
 	bool ok = layer
 		&& al_layer_heads(layer, batch, al_view_f(x), v->trace ? &trace : NULL, &o, err)
 		&& (!v->trace || v->trace(v->context, layer, &trace, al_view_f(o), err))
 		&& complete(v, layer, batch, al_view_f(o), x, err);
 
 	al_trace_finish(&trace);
-	al_matrix_finish_f(&o);
 	al_layer_free(layer);
 	return ok;
 }
@@ -47,7 +80,7 @@ static bool pass_layer(struct al_network *network, const struct al_visitor *v, i
 static bool pass_batch(struct al_network *network, const struct al_visitor *v,
 	const struct al_batch *batch, struct al_error *err)
 {
-	struct al_matrix_f x = {0}, hidden = {0};
+	AL_OWNED_F struct al_matrix_f x = {0}, hidden = {0};
 	bool ok = al_network_embed(network, batch, &x, err);
 
 	for (int64_t number = 0; ok && number < network->n_layers; number++)
@@ -56,8 +89,6 @@ static bool pass_batch(struct al_network *network, const struct al_visitor *v,
 		&& (!v->hidden
 			|| (al_network_finish(network, batch, al_view_f(x), &hidden, err)
 				&& v->hidden(v->context, batch, al_view_f(hidden), err)));
-	al_matrix_finish_f(&x);
-	al_matrix_finish_f(&hidden);
 	return ok;
 }
 

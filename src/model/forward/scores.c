@@ -95,7 +95,7 @@ static bool add_block(const struct al_head *head, struct al_view_f w, int64_t ro
 	struct al_view_f x, const int32_t *targets, struct running *running, struct al_error *err)
 {
 	const size_t room = LOGITS / w.cols > 0 ? LOGITS / w.cols : 1;
-	struct al_matrix_f memory;
+	AL_OWNED_F struct al_matrix_f memory = {0};
 	bool ok = al_matrix_init_f(&memory, w.cols, room < x.cols ? room : x.cols, err);
 
 	for (size_t first = 0; ok && first < x.cols; first += room) {
@@ -107,7 +107,6 @@ static bool add_block(const struct al_head *head, struct al_view_f w, int64_t ro
 		if (ok)
 			al_each_columns(n, add_columns, &adding);
 	}
-	al_matrix_finish_f(&memory);
 	return ok;
 }
 
@@ -179,17 +178,15 @@ static void add_targets(const struct scoring *s, struct al_view_f w, int64_t row
 static bool score_block(void *context, struct al_view_f w, int64_t row, struct al_error *err)
 {
 	const struct scoring *s = context;
-	struct al_matrix_f some = {0};
+	AL_OWNED_F struct al_matrix_f some = {0};
 
 	if (!s->alike)
 		return add_block(s->head, w, row, s->hidden, s->targets, s->running, err);
 	add_targets(s, w, row);
-	bool ok = pick(s, w, row, &some, err)
+	return pick(s, w, row, &some, err)
 		&& (some.cols == 0
 			|| add_block(s->head, al_view_f(some), row, s->hidden, NULL, s->running,
 				err));
-	al_matrix_finish_f(&some);
-	return ok;
 }
 
 static bool score_words(struct scoring *s, struct al_error *err)
@@ -218,7 +215,7 @@ static bool add_group(const struct al_alike *alike, const float *hidden, struct 
 static bool score_group(const struct scoring *all, const size_t *columns, size_t n,
 	struct al_error *err)
 {
-	struct al_matrix_f hidden = {0};
+	AL_OWNED_F struct al_matrix_f hidden = {0};
 	struct running *running = al_alloc(n, sizeof(*running));
 	bool ok = al_matrix_init_f(&hidden, all->hidden.rows, n, err);
 
@@ -237,7 +234,6 @@ static bool score_group(const struct scoring *all, const size_t *columns, size_t
 	for (size_t j = 0; ok && j < n; j++)
 		all->running[columns[j]] = running[j];
 	free(running);
-	al_matrix_finish_f(&hidden);
 	return ok;
 }
 
@@ -299,19 +295,15 @@ bool al_head_open(struct al_network *network, const struct al_batch *batch, size
 
 bool al_network_keep_head(struct al_network *network, struct al_error *err)
 {
-	struct al_iteration iteration = {.settings = &network->view->settings};
-	const struct al_reading reading = {.network = network,
-		.iteration = &iteration,
-		.arena = &network->arena};
-	const struct al_tensor *tensor;
+	const struct al_batch nothing = {.begin = (size_t[]){0}};
+	struct al_head head;
 
 	if (network->head.data)
 		return true;
-	return al_matrix_resolve(&reading, AL_FORWARD_HEAD, network->vocab, 0, &tensor, err)
-		&& (tensor
-			|| al_fail(err, AL_EINPUT, "%s: the model has no head",
-				network->view->checkpoint->path))
-		&& al_weight_rows_read(network, tensor, 0, network->vocab, &network->head, err);
+	if (!al_head_open(network, &nothing, 0, &head, err))
+		return false;
+	al_matrix_finish_f(&head.bias);
+	return al_weight_rows_read(network, head.tensor, 0, network->vocab, &network->head, err);
 }
 
 bool al_network_score(struct al_network *network, const struct al_batch *batch,

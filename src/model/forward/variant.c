@@ -130,7 +130,7 @@ static bool load_heads(const struct al_layer *layer, const struct al_pass_projec
 static bool add_content(struct al_layer *layer, const char *name, size_t stride,
 	struct al_error *err)
 {
-	struct al_matrix content;
+	AL_OWNED struct al_matrix content = {0};
 
 	if (!load_tensor(layer, name, &content, err))
 		return false;
@@ -143,7 +143,6 @@ static bool add_content(struct al_layer *layer, const char *name, size_t stride,
 				(float)content.data[i + head * content.ld];
 		layer->query.bias.data[last] = 1;
 	}
-	al_matrix_finish(&content);
 	return ok;
 }
 
@@ -310,7 +309,7 @@ static bool load_output(struct al_layer *layer, const struct al_pass_projection 
 	struct al_error *err)
 {
 	const size_t rows = output_width(layer), d_model = (size_t)layer->network->d_model;
-	struct al_matrix of = {0}, bias = {0};
+	AL_OWNED struct al_matrix of = {0}, bias = {0};
 	bool ok = load_tensor(layer, how->of, &of, err) && load_tensor(layer, how->bias, &bias, err)
 		&& (of.data || al_fail(err, AL_EINPUT, "%s isn't stored", how->of))
 		&& check_shape(&of, how->of, rows, d_model, err)
@@ -323,8 +322,6 @@ static bool load_output(struct al_layer *layer, const struct al_pass_projection 
 		ok = al_matrix_init_f(&layer->output.bias, d_model, 1, err);
 	for (size_t i = 0; ok && bias.data && i < d_model; i++)
 		layer->output.bias.data[i] = (float)bias.data[i * bias.ld];
-	al_matrix_finish(&of);
-	al_matrix_finish(&bias);
 	return ok;
 }
 

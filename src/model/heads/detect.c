@@ -1,6 +1,5 @@
 /* Detecting: which family's names a checkpoint has, and after which prefixes. */
 #include "model/heads/internal.h"
-#include "model/heads/kinds.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Factors: a module's projections as matrices whose columns are heads. */
-#include "model/heads/factor_runs.h"
+#include "model/heads/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "ledger/ledger.h"
-#include "model/heads/recorded.h"
 
 const char *const al_projection_names[AL_N_PROJECTIONS] = {"query", "key", "value", "output"};
 

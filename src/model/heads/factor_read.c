@@ -173,17 +173,14 @@ static bool check_up(const struct al_factor *factor, struct al_matrix up, struct
 static bool read_composed(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
 	int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
 {
-	struct al_matrix up = {0}, down = {0};
+	AL_OWNED struct al_matrix up = {0}, down = {0};
 	int64_t rank = factor->down->width;
-	bool ok = al_matrix_init(&up, (size_t)rank, out.cols, err)
+
+	return al_matrix_init(&up, (size_t)rank, out.cols, err)
 		&& read_heads(checkpoint, factor, rank, first, n, up, err)
 		&& check_up(factor, up, err) && fold_gain(checkpoint, factor->gain, up, err)
 		&& al_factor_load(checkpoint, factor->down, &down, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(down), al_view(up), 0, out, err);
-
-	al_matrix_finish(&up);
-	al_matrix_finish(&down);
-	return ok;
 }
 
 /* ---- shared columns ---- */
@@ -193,7 +190,7 @@ static bool mix(const struct al_checkpoint *checkpoint, const struct al_factor *
 	int64_t first, struct al_matrix out, struct al_error *err)
 {
 	const size_t width = (size_t)factor->width;
-	struct al_matrix mixing;
+	AL_OWNED struct al_matrix mixing = {0};
 
 	if (!al_factor_load(checkpoint, factor->mixing, &mixing, err))
 		return false;
@@ -201,7 +198,6 @@ static bool mix(const struct al_checkpoint *checkpoint, const struct al_factor *
 		for (size_t i = 0; i < out.rows; i++)
 			out.data[i + j * out.ld] *=
 				mixing.data[(size_t)first + j / width + j % width * mixing.ld];
-	al_matrix_finish(&mixing);
 	return true;
 }
 

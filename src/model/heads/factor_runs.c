@@ -1,5 +1,5 @@
 /* Runs: where the numbers of a factor are stored. */
-#include "model/heads/factor_runs.h"
+#include "model/heads/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -65,4 +65,90 @@ const struct al_model_module *al_view_shape_module(struct al_model_view *view,
 bool al_view_check_listed(const struct al_model_view *view, const struct al_model_module *module,
 	struct al_error *err);
 
+/* ---- kinds of names: numbers are "#", so that all layers' tensors are one ---- */
+
+struct al_kinds {
+	const char **names; /* sorted, each once */
+	size_t n;
+	bool *is_seen; /* [n]; for whoever goes through them */
+};
+
+/* Those of the checkpoint's tensors. */
+struct al_kinds al_kinds_list(struct al_model_view *view);
+
+/* The place among the kinds of that name's; NULL: there is none. */
+const char **al_kinds_find(struct al_model_view *view, const struct al_kinds *kinds,
+	const char *name);
+
+/* Writes the kind of a name in a family's file into kind[length + 1]: "h.{layer}.attn" and
+ * "h.0.attn" are of the kind "h.#.attn". Returns its length. */
+size_t al_kind_of_pattern(const char *name, size_t length, char *kind);
+
+/* ---- what a file that `compress` wrote says of its modules ---- */
+
+/* A projection that stands under other names than the family's. */
+struct al_recorded_projection {
+	enum al_projection is;
+	const char *weight, *down, *bias, *mixing, *content;
+	int64_t heads; /* of values that more heads share; 0: each has its own */
+	bool is_in_out, moves_bias; /* ... the bias isn't where the family has it */
+};
+
+enum al_recorded_symbol {
+	AL_RECORDED_HEADS,
+	AL_RECORDED_KV_HEADS,
+	AL_RECORDED_HEAD,
+	AL_RECORDED_VALUE,
+	AL_RECORDED_SHARED,
+	AL_N_RECORDED,
+};
+
+/* One of attnledger.shapes. */
+struct al_recorded_shape {
+	const char *module;
+	int64_t values[AL_N_RECORDED]; /* 0: as the config has it */
+	int64_t score_divisor; /* 0: score_scale is said instead */
+	double score_scale; /* 0: as the config has it */
+	const char *unlisted; /* what no family lists; NULL: nothing */
+	struct al_recorded_projection *stored;
+	size_t n_stored;
+};
+
+/* NULL: it says nothing of the module. */
+const struct al_recorded_shape *al_view_find_shape(const struct al_model_view *view,
+	const char *module);
+
+/* How many heads have values that they read by themselves: all where queries are shared. */
+int64_t al_recorded_kv_heads(const struct al_recorded_shape *shape);
+
+/* ---- where the numbers of a factor are stored: runs along the head axes of tensors ---- */
+
+/* What is made of one module. */
+struct al_factor_maker {
+	struct al_model_view *view;
+	const struct al_model_module *module;
+	struct al_stored_module stored;
+	const struct al_stored_part *weights[AL_N_PROJECTIONS]; /* what each factor is; or NULL */
+	struct al_attention *out;
+};
+
+/* The runs of one of the variant's tensors. Tensors that are missing or have another shape are
+ * AL_EINPUT. */
+bool al_factor_collect_runs(struct al_factor_maker *m, const struct al_entry *entry, bool is_output,
+	struct al_factor *factor, struct al_error *err) AL_MUST_CHECK;
+
+/* What compress stored under names that the family doesn't have is taken out of the family's
+ * tensors, and read from its own. */
+void al_view_take_moved(struct al_factor_maker *m);
+/* Values of `had` heads once for each of `heads`, which share them. */
+bool al_view_repeat(struct al_factor_maker *m, struct al_factor *factor, int64_t had, int64_t heads,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_view_take_projection(struct al_factor_maker *m, enum al_projection p, bool *is_taken,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* W_O isn't fused along its head axis: the run is the whole of it. */
+void al_factor_take_whole(struct al_factor *factor);
+
+int64_t al_factor_columns(const struct al_factor *factor);
+
 #endif

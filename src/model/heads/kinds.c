@@ -1,5 +1,5 @@
 /* Kinds of names: what names of all layers have in common, each once. */
-#include "model/heads/kinds.h"
+#include "model/heads/internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Dimensions from names and shapes: what a config.json would say. */
-#include "model/heads/recorded.h"
+#include "model/heads/internal.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What a file that `compress` wrote says of its modules: how many heads each has left, how wide
  * they are, what scores are divided by. Its config.json is still the original's. */
-#include "model/heads/recorded.h"
+#include "model/heads/internal.h"
 
 #include <string.h>
 

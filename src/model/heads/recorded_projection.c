@@ -1,7 +1,6 @@
 /* Projections as `compress` alone stores them: under other names than the family's, as products of
  * two matrices, shared by heads. Their module's record says where they are. */
-#include "model/heads/factor_runs.h"
-#include "model/heads/recorded.h"
+#include "model/heads/internal.h"
 
 static const struct al_recorded_projection *find_projection(const struct al_factor_maker *m,
 	enum al_projection p)

@@ -61,14 +61,13 @@ bool al_shared_heads_make(const struct al_shared_heads *heads, bool is_query, bo
 static bool load_mixing(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
 	struct al_matrix *out, struct al_error *err)
 {
-	struct al_matrix stored = {0};
+	AL_OWNED struct al_matrix stored = {0};
 	bool ok = al_factor_load(checkpoint, factor, &stored, err)
 		&& al_matrix_init(out, stored.cols, stored.rows, err);
 
 	for (size_t j = 0; ok && j < out->cols; j++)
 		for (size_t i = 0; i < out->rows; i++)
 			out->data[i + j * out->ld] = stored.data[j + i * stored.ld];
-	al_matrix_finish(&stored);
 	return ok;
 }
 
