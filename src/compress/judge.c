@@ -50,7 +50,7 @@ static bool run_changed(const struct judging *j, const struct al_batch *batch,
 	struct al_matrix_f x = {0};
 
 	j->network->factors = j->factors;
-	bool ok = al_network_embed(j->network, batch, &x, err)
+	bool ok = al_network_embed(j->network, batch, 0, &x, err)
 		&& al_network_run_from(j->network, 0, batch, x, hidden, err);
 	j->network->factors = NULL;
 	al_matrix_finish_f(&x);

@@ -125,7 +125,7 @@ static bool add_all(struct fitting *f, struct al_error *err)
 		struct al_matrix_f x = {0};
 		struct al_batch_part part;
 		al_batch_part_init(&part, all, first);
-		ok = al_network_embed(f->r->network, &part.batch, &x, err)
+		ok = al_network_embed(f->r->network, &part.batch, 0, &x, err)
 			&& run_before(f, &part.batch, x, err)
 			&& add_batch(f, &part.batch, al_view_f(x), err);
 		al_matrix_finish_f(&x);

@@ -74,7 +74,7 @@ static struct al_matrix_f run(struct opened *o, const struct tiny *tiny, const c
 	struct al_error err;
 
 	must(al_network_check_tokens(&o->network, &tiny->batch, &err), path, &err);
-	must(al_network_embed(&o->network, &tiny->batch, &x, &err), path, &err);
+	must(al_network_embed(&o->network, &tiny->batch, 0, &x, &err), path, &err);
 	must(al_network_run_from(&o->network, 0, &tiny->batch, x, &hidden, &err), path, &err);
 	al_matrix_finish_f(&x);
 	if (o->network.how->kind == AL_FORWARD_ENCODER)

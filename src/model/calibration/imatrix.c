@@ -52,12 +52,6 @@ static const struct al_tensor *find_beside(const struct al_imatrix *imatrix, con
 	return found;
 }
 
-static bool has_shape_of(const struct al_tensor *a, const struct al_tensor *b)
-{
-	return a->n_dims == b->n_dims
-		&& memcmp(a->shape, b->shape, a->n_dims * sizeof(*a->shape)) == 0;
-}
-
 static bool check_entry(const struct al_imatrix *imatrix, const struct al_imatrix_entry *entry,
 	struct al_error *err)
 {
@@ -76,7 +70,8 @@ static bool check_entry(const struct al_imatrix *imatrix, const struct al_imatri
 			imatrix->path, entry->name, al_dtype_title(squares->dtype),
 			al_dtype_title(counts->dtype));
 	return !entry->sums
-		|| (has_shape_of(entry->sums, squares) && entry->sums->dtype == squares->dtype)
+		|| (al_tensor_is_shaped(entry->sums, squares->shape, squares->n_dims)
+			&& entry->sums->dtype == squares->dtype)
 		|| al_fail(err, AL_EINPUT, "%s: %s: %s is shaped otherwise than %s", imatrix->path,
 			entry->name, SUMS, SQUARES);
 }

@@ -51,12 +51,12 @@ bool al_output_power(struct al_view moment, struct al_view output, double *out,
 	struct al_error *err)
 {
 	AL_OWNED struct al_matrix weights = {0};
-	bool ok = al_matrix_init(&weights, output.cols, output.cols, err)
-		&& al_gram(AL_TRANSPOSED, output, weights, err);
 
-	if (ok)
-		*out = al_inner(moment, al_view(weights));
-	return ok;
+	if (!al_matrix_init(&weights, output.cols, output.cols, err)
+		|| !al_gram(AL_TRANSPOSED, output, weights, err))
+		return false;
+	*out = al_inner(moment, al_view(weights));
+	return true;
 }
 
 /* ---- heads ---- */
@@ -79,18 +79,17 @@ static bool left_without(const struct judging *j, size_t head, struct al_view ro
 	struct al_view cross, double *out, struct al_error *err)
 {
 	AL_OWNED struct al_matrix told = {0}, gram = {0};
-	bool ok = al_matrix_init(&told, root.cols, j->width, err)
-		&& al_matrix_init(&gram, j->width, j->width, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, root, cross, 0, told, err)
-		&& al_gram(AL_TRANSPOSED, al_view(told), gram, err);
+	const struct al_view weights = block(j->weights, j, head, head);
 
-	if (ok) {
-		const struct al_view weights = block(j->weights, j, head, head);
-		*out = fmax(0,
-			al_inner(block(j->moment, j, head, head), weights)
-				- al_inner(al_view(gram), weights));
-	}
-	return ok;
+	if (!al_matrix_init(&told, root.cols, j->width, err)
+		|| !al_matrix_init(&gram, j->width, j->width, err)
+		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, root, cross, 0, told, err)
+		|| !al_gram(AL_TRANSPOSED, al_view(told), gram, err))
+		return false;
+	*out = fmax(0,
+		al_inner(block(j->moment, j, head, head), weights)
+			- al_inner(al_view(gram), weights));
+	return true;
 }
 
 /* What of head number `head` each other one, mapped, doesn't tell, [n_heads]. */
@@ -142,19 +141,18 @@ static bool compensate(struct judging *j, size_t head, struct al_error *err)
 {
 	const size_t kept = (j->n_heads - 1) * j->width;
 	AL_OWNED struct al_matrix gram = {0}, cross = {0}, root = {0};
-	double left = 0;
-	bool ok = al_matrix_init(&gram, kept, kept, err)
-		&& al_matrix_init(&cross, kept, j->width, err);
+	const struct al_view own = al_columns(al_view(j->moment), head * j->width, j->width);
+	double left;
 
-	if (ok) {
-		leave_out(j, head, al_view(j->moment), gram);
-		leave_out(j, head, al_columns(al_view(j->moment), head * j->width, j->width),
-			cross);
-		ok = inverse_root(al_view(gram), &root, err)
-			&& left_without(j, head, al_view(root), al_view(cross), &left, err);
-	}
+	if (!al_matrix_init(&gram, kept, kept, err) || !al_matrix_init(&cross, kept, j->width, err))
+		return false;
+	leave_out(j, head, al_view(j->moment), gram);
+	leave_out(j, head, own, cross);
+	if (!inverse_root(al_view(gram), &root, err)
+		|| !left_without(j, head, al_view(root), al_view(cross), &left, err))
+		return false;
 	j->worth[head].compensated = left / j->power;
-	return ok;
+	return true;
 }
 
 /* (M^-1)_ii^-1 is the Schur complement of M_ii: one inverse serves all heads. It has no data where
@@ -181,19 +179,16 @@ static bool compensate_by_inverse(struct judging *j, size_t head, struct al_matr
 	struct al_error *err)
 {
 	AL_OWNED struct al_matrix schur = {0};
-	bool ok = al_matrix_init(&schur, j->width, j->width, err);
 
-	if (ok) {
-		for (size_t i = 0; i < j->width; i++)
-			schur.data[i + i * schur.ld] = 1;
-		ok = al_solve_moment(block(inverse, j, head, head), schur, err);
-	}
-	if (ok)
-		j->worth[head].compensated = fmax(0,
-						     al_inner(al_view(schur),
-							     block(j->weights, j, head, head)))
-			/ j->power;
-	return ok;
+	if (!al_matrix_init(&schur, j->width, j->width, err))
+		return false;
+	for (size_t i = 0; i < j->width; i++)
+		schur.data[i + i * schur.ld] = 1;
+	if (!al_solve_moment(block(inverse, j, head, head), schur, err))
+		return false;
+	const double left = al_inner(al_view(schur), block(j->weights, j, head, head));
+	j->worth[head].compensated = fmax(0, left) / j->power;
+	return true;
 }
 
 static bool compensate_all(struct judging *j, struct al_error *err)

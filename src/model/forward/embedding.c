@@ -109,7 +109,7 @@ static bool pass_end(const struct al_reading *reading, enum al_forward_tensor no
 	return ok && al_check_columns(place, al_view_f(*x), err);
 }
 
-bool al_network_embed_after(struct al_network *network, const struct al_batch *batch, size_t past,
+bool al_network_embed(struct al_network *network, const struct al_batch *batch, size_t past,
 	struct al_matrix_f *x, struct al_error *err)
 {
 	struct al_iteration iteration = no_loops(network);
@@ -129,12 +129,6 @@ bool al_network_embed_after(struct al_network *network, const struct al_batch *b
 	if (!ok)
 		al_matrix_finish_f(x);
 	return ok;
-}
-
-bool al_network_embed(struct al_network *network, const struct al_batch *batch,
-	struct al_matrix_f *x, struct al_error *err)
-{
-	return al_network_embed_after(network, batch, 0, x, err);
 }
 
 /* The width of what the head reads: that of the embedding where something is projected back. */

@@ -82,8 +82,9 @@ struct al_layer *al_layer_load(struct al_network *network, int64_t layer, struct
 void al_layer_free(struct al_layer *layer);
 const struct al_attention *al_layer_attention(const struct al_layer *layer);
 
-/* The hidden states before the first layer: x is initialised, [d_model][tokens]. */
-bool al_network_embed(struct al_network *network, const struct al_batch *batch,
+/* The hidden states before the first layer, where `past` tokens of each sequence came before: x is
+ * initialised, [d_model][tokens]. */
+bool al_network_embed(struct al_network *network, const struct al_batch *batch, size_t past,
 	struct al_matrix_f *x, struct al_error *err) AL_MUST_CHECK;
 
 /* What a layer's attention shows of itself on a batch, for statistics. */

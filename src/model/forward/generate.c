@@ -99,7 +99,7 @@ bool al_generator_step(struct al_generator *g, const int32_t *tokens, struct al_
 		return al_fail(err, AL_EINPUT, "a sequence has %zu tokens, expected at most %zu",
 			g->n_past + 1, g->longest);
 	bool ok = al_network_check_tokens(g->network, &batch, err)
-		&& al_network_embed_after(g->network, &batch, g->n_past, &x, err);
+		&& al_network_embed(g->network, &batch, g->n_past, &x, err);
 	for (int64_t i = 0; ok && i < g->network->n_layers; i++) {
 		g->caches[i].past = g->n_past;
 		ok = al_layer_run(g->layers[i], &batch, x, err);

@@ -144,10 +144,6 @@ void al_activate(const struct al_activation *activation, float *gate, float *up,
 /* From now on the head stays in memory, until the network is closed. */
 bool al_network_keep_head(struct al_network *network, struct al_error *err) AL_MUST_CHECK;
 
-/* al_network_embed, where `past` tokens of each sequence came before. */
-bool al_network_embed_after(struct al_network *network, const struct al_batch *batch, size_t past,
-	struct al_matrix_f *x, struct al_error *err) AL_MUST_CHECK;
-
 /* ---- positions in scores ---- */
 
 /* What is added to a score by the distance of key and query. */

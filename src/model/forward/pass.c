@@ -81,7 +81,7 @@ static bool pass_batch(struct al_network *network, const struct al_visitor *v,
 	const struct al_batch *batch, struct al_error *err)
 {
 	AL_OWNED_F struct al_matrix_f x = {0}, hidden = {0};
-	bool ok = al_network_embed(network, batch, &x, err);
+	bool ok = al_network_embed(network, batch, 0, &x, err);
 
 	for (int64_t number = 0; ok && number < network->n_layers; number++)
 		ok = pass_layer(network, v, number, batch, x, err);

@@ -105,11 +105,8 @@ static bool check_tensor(const struct al_reading *reading, const struct al_tenso
 	const int64_t *shape, size_t n_dims, struct al_error *err)
 {
 	const char *path = reading->network->view->checkpoint->path;
-	bool is_same = tensor->n_dims == n_dims;
 
-	for (size_t i = 0; is_same && i < n_dims; i++)
-		is_same = tensor->shape[i] == shape[i];
-	if (!is_same)
+	if (!al_tensor_is_shaped(tensor, shape, n_dims))
 		return al_fail(err, AL_EINPUT, "%s: tensor %s is %s, expected %s", path,
 			tensor->name, al_shape_text(reading->arena, tensor->shape, tensor->n_dims),
 			al_shape_text(reading->arena, shape, n_dims));

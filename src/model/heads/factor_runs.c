@@ -10,14 +10,12 @@
 
 /* ---- stored tensors ---- */
 
-static bool same_shape(const struct al_tensor *found, const int64_t *dims, size_t n_dims)
+bool al_tensor_is_shaped(const struct al_tensor *found, const int64_t *dims, size_t n_dims)
 {
-	if (found->n_dims != n_dims)
-		return false;
-	for (size_t i = 0; i < n_dims; i++)
+	for (size_t i = 0; i < n_dims && i < found->n_dims; i++)
 		if (found->shape[i] != dims[i])
 			return false;
-	return true;
+	return found->n_dims == n_dims;
 }
 
 static bool check_tensor(struct al_factor_maker *m, const struct al_stored_tensor *wanted,
@@ -30,7 +28,7 @@ static bool check_tensor(struct al_factor_maker *m, const struct al_stored_tenso
 	if (!found)
 		return al_fail(err, AL_EINPUT, "tensor %s%s is missing", m->view->prefix,
 			wanted->name);
-	if (!same_shape(found, shape, n_dims))
+	if (!al_tensor_is_shaped(found, shape, n_dims))
 		return al_fail(err, AL_EINPUT, "tensor %s is %s, expected %s", found->name,
 			al_shape_text(arena, found->shape, found->n_dims),
 			al_shape_text(arena, shape, n_dims));

@@ -43,12 +43,7 @@ static bool has_shape(const struct al_tensor *found, const struct expectation *e
 {
 	if (found->n_dims == 0)
 		return e->n_dims == 1 && e->dims[0] == 1;
-	if (found->n_dims != e->n_dims)
-		return false;
-	for (size_t i = 0; i < e->n_dims; i++)
-		if (found->shape[i] != e->dims[i])
-			return false;
-	return true;
+	return al_tensor_is_shaped(found, e->dims, e->n_dims);
 }
 
 static enum al_difference judge(const struct al_tensor *found, const struct expectation *e)

@@ -134,6 +134,8 @@ bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,
  * NULL. */
 const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name);
 
+bool al_tensor_is_shaped(const struct al_tensor *found, const int64_t *dims, size_t n_dims);
+
 /* The node of the first of the keys that the config has ("a.b": of the object a), or NULL. */
 const struct al_item *al_model_view_key(const struct al_model_view *view, const char *const *keys,
 	size_t n);
