@@ -18,7 +18,7 @@ bool al_json_fail_at(const struct al_json *doc, const char *place, struct al_err
 
 	if (doc->is_made)
 		return al_fail(err, AL_EINPUT, "%s: %s", doc->name, message);
-	for (const char *p = doc->text; p < place; p++) {
+	for (const char *p = doc->text; p < place && *p; p++) {
 		bool is_new_line = *p == '\n';
 		line += is_new_line;
 		column = is_new_line ? 1 : column + ((*p & 0xC0) != 0x80);

@@ -91,6 +91,12 @@ static bool annotates(const struct al_json *doc, const struct al_item *keyword,
 	return true;
 }
 
+static bool is_whole(const struct al_item *value)
+{
+	return al_json_kind(value) == AL_JSON_NUMBER && value->number > -0x1p53
+		&& value->number < 0x1p53 && (double)(int64_t)value->number == value->number;
+}
+
 static bool has_type(const struct al_json *doc, const struct al_item *keyword,
 	const struct al_item *schema, const struct al_item *value)
 {
@@ -102,7 +108,6 @@ static bool has_type(const struct al_json *doc, const struct al_item *keyword,
 		[AL_JSON_ARRAY] = "array",
 		[AL_JSON_OBJECT] = "object",
 	};
-	int64_t whole;
 
 	(void)schema;
 	al_json_each (type, keyword)
@@ -111,7 +116,7 @@ static bool has_type(const struct al_json *doc, const struct al_item *keyword,
 	if (is_array(keyword))
 		return false;
 	if (strcmp(text_of(keyword), "integer") == 0)
-		return al_json_whole(doc, value, &whole, NULL);
+		return is_whole(value);
 	return strcmp(text_of(keyword), names[al_json_kind(value)]) == 0;
 }
 
