@@ -13,7 +13,7 @@ struct cache_options {
 	struct al_asked asked;
 	const char *dtype;
 	int64_t tp;
-	bool is_whole, explains;
+	bool is_whole, is_total, explains;
 };
 
 static const struct al_option_row rows[] = {
@@ -23,6 +23,8 @@ static const struct al_option_row rows[] = {
 	OPTION_COUNT(struct cache_options, tp, "tp", "N",
 		"tensor-parallel devices: what one of them holds", .fallback = 1, .least = 1),
 	WHOLE_ROW(struct cache_options, is_whole),
+	OPTION_FLAG(struct cache_options, is_total, "total",
+		"the sum over all kinds of layers alone"),
 	EXPLAIN_ROW(struct cache_options, explains),
 	OPTION_END,
 };
@@ -342,6 +344,20 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 	return true;
 }
 
+/* The rows of kind total, as ordinary ones. */
+static void keep_totals(struct al_table *table)
+{
+	const int kind = al_table_find_column(table, "kind");
+	size_t n = 0;
+
+	for (size_t i = 0; i < table->n_rows; i++)
+		if (strcmp(table->rows[i][kind].text, "total") == 0) {
+			table->rows[i][0].is_total = false;
+			table->rows[n++] = table->rows[i];
+		}
+	table->n_rows = n;
+}
+
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct cache_options *o = session->options;
@@ -350,7 +366,11 @@ static bool run(struct al_session *session, struct al_error *err)
 		.shows_model = session->line.n_words > 1,
 		.shows_variant = al_names_variants(&o->asked)};
 
-	return al_each_request(session, &o->asked, true, answer, &a, err);
+	if (!al_each_request(session, &o->asked, true, answer, &a, err))
+		return false;
+	if (o->is_total)
+		keep_totals(a.table);
+	return true;
 }
 
 static const struct al_page_chart charts[] = {
