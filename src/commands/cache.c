@@ -53,10 +53,10 @@ struct record {
 	struct al_titled model, kind;
 	const char *variant;
 	int64_t modules, ends_at;
-	mpq_srcptr elements, bytes_per_token, bytes;
+	mpq_srcptr elements, bytes_per_token, bytes, bytes_of_all;
 };
 
-enum { WITH_MODEL = 1, WITH_VARIANT = 2 };
+enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_DEVICES = 4 };
 
 static const struct al_table_field fields[] = {
 	{AL_COLUMN_KEY("model", "Model"), AL_MEMBER(struct record, model), .when = WITH_MODEL},
@@ -71,6 +71,8 @@ static const struct al_table_field fields[] = {
 	{{.key = "ends_at", .title = "Window", .unit = "tokens", .digits = AL_DIGITS_ALL},
 		AL_MEMBER(struct record, ends_at)},
 	{AL_COLUMN_BYTES("bytes", "Cache"), AL_MEMBER(struct record, bytes)},
+	{AL_COLUMN_BYTES("bytes_of_all", "All devices"), AL_MEMBER(struct record, bytes_of_all),
+		.when = WITH_DEVICES},
 	AL_FIELDS_END,
 };
 
@@ -121,6 +123,16 @@ static void add_line(const struct answer *a, const struct al_cache_entry *line, 
 		sum->ends_at = line->limit;
 }
 
+/* Each device holds as much; what several hold of the same keys and values is counted with each. */
+static mpq_srcptr of_all_devices(const struct answer *a, mpq_srcptr bytes)
+{
+	mpq_ptr all = al_exact_new(a->request->arena);
+
+	mpq_set(all, bytes);
+	al_exact_multiply(all, a->options->tp);
+	return all;
+}
+
 static void add_kind(struct answer *a, const struct al_cache_entries *cache, int kind)
 {
 	const bool is_total = kind == AL_N_CACHE_KINDS;
@@ -143,6 +155,7 @@ static void add_kind(struct answer *a, const struct al_cache_entries *cache, int
 		record.bytes_per_token = sum.bytes_per_token;
 		record.ends_at = sum.ends_at ? sum.ends_at : INT64_MIN;
 		record.bytes = a->seq ? sum.bytes : NULL;
+		record.bytes_of_all = a->seq ? of_all_devices(a, sum.bytes) : NULL;
 	}
 	al_table_add_record(a->table, &record);
 }
@@ -310,7 +323,8 @@ static void open_tables(struct answer *a)
 			       : al_format(&a->session->arena, "KV cache of %s",
 				       al_request_covered(a->request, true)));
 	al_table_add_fields(a->table, fields,
-		(a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0));
+		(a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0)
+			| (a->options->tp > 1 ? WITH_DEVICES : 0));
 	if (a->options->explains)
 		a->explanations = al_explain_table(a->session);
 }
