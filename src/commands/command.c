@@ -3,7 +3,6 @@
 #include "commands/command.h"
 
 #include "commands/page.h"
-#include "commands/topics.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,8 +12,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
+#include "base/names.h"
 #include "base/output.h"
 #include "base/overwrite.h"
 #include "report/writer.h"
@@ -27,6 +27,8 @@ struct entry {
 
 static const struct entry commands[] = {COMMANDS(ENTRY)};
 enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
+
+extern const struct al_embedded_list al_embedded_help; /* help.json */
 
 /* ---- options of every command ---- */
 
@@ -56,7 +58,7 @@ const struct al_option_row al_display_rows[] = {
 	OPTION_FLAG(struct al_output_options, is_quiet, "quiet", "no progress, no notices",
 		.letter = 'q'),
 	OPTION_COUNT(struct al_output_options, threads, "threads", "N",
-		"at most N threads; the answer is the same", .least = 1),
+		"at most N threads; the answer is the same", .least = 1, .most = 9999),
 	OPTION_END,
 };
 
@@ -94,11 +96,6 @@ void al_session_take(struct al_session *session, const struct al_table *table)
 
 static void render(struct al_session *session, struct al_text *out)
 {
-	const struct al_table **tables = al_new_array(&session->arena, const struct al_table *,
-		session->n_tables + 1);
-
-	for (size_t i = 0; i < session->n_tables; i++)
-		tables[i] = session->tables[i];
 	if (session->rendered.data) {
 		al_text_finish(out);
 		*out = session->rendered;
@@ -106,7 +103,8 @@ static void render(struct al_session *session, struct al_text *out)
 	} else if (session->raw)
 		al_text_add(out, session->raw);
 	else
-		session->writer->write(&session->style, tables, session->n_tables, out);
+		session->writer->write(&session->style, AL_SESSION_TABLES(session),
+			session->n_tables, out);
 }
 
 /* A closed pipe is silent: who closed it doesn't want to hear. */
@@ -134,21 +132,17 @@ static void say_written(struct al_session *session)
 			al_printable(&session->arena, written));
 }
 
-static bool deliver(struct al_session *session, struct al_error *err)
+static bool deliver(struct al_session *session, const struct al_command *command,
+	struct al_error *err)
 {
 	const char *file = session->output->file;
 	struct al_text text;
 
-	if (file && !session->prints_nothing)
-		render(session, al_files_add_path(&session->files, file));
-	if (session->prints_nothing || file) {
-		if (!al_files_write(&session->files, err))
-			return false;
-		say_written(session);
-		return true;
-	}
+	if (session->output->report && command->charts)
+		al_session_add_page(session, command->charts);
 	al_text_init(&text);
-	render(session, &text);
+	if (!session->prints_nothing)
+		render(session, file ? al_files_add_path(&session->files, file) : &text);
 	bool ok = al_files_write(&session->files, err) && print(&text, err);
 	al_text_finish(&text);
 	if (ok)
@@ -198,19 +192,6 @@ bool al_session_answer_to(struct al_session *session, const char *file, struct a
 	return choose_writer(output, &session->writer, err);
 }
 
-static bool choose_threads(const struct al_program *program, const struct al_output_options *output,
-	struct al_error *err)
-{
-	enum { MOST = 9999 };
-
-	if (output->threads > MOST)
-		return al_fail(err, AL_EINPUT, "--threads %lld: expected at most %d",
-			(long long)output->threads, MOST);
-	if (program->set_threads)
-		program->set_threads((int)output->threads);
-	return true;
-}
-
 static void choose_style(struct al_session *session, const char *command)
 {
 	const struct al_output_options *output = session->output;
@@ -226,7 +207,7 @@ static void choose_style(struct al_session *session, const char *command)
 
 /* ---- help ---- */
 
-enum { SUMMARY_COLUMN = 13 };
+enum { SUMMARY_COLUMN = 13, TOPIC_COLUMN = 15 };
 
 static bool print_help(const struct entry *entry, const struct al_command *command,
 	struct al_error *err)
@@ -245,7 +226,7 @@ static bool print_help(const struct entry *entry, const struct al_command *comma
 	return ok;
 }
 
-static void help_all(struct al_text *out)
+static void add_overview(const struct al_json *topics, struct al_text *out)
 {
 	al_text_add(out,
 		"attnledger counts and audits attention.\n\n"
@@ -255,10 +236,53 @@ static void help_all(struct al_text *out)
 		al_help_add_wrapped(out, commands[i].summary, SUMMARY_COLUMN);
 	}
 	al_text_add(out, "\nattnledger help TOPIC tells what commands share:\n\n");
-	al_topics_list(out);
+	al_json_each (topic, topics->root) {
+		al_text_addf(out, "  %-12s ", topic->key);
+		al_help_add_wrapped(out, topic->first->text, TOPIC_COLUMN);
+	}
 	al_text_add(out,
 		"\nattnledger COMMAND --help begins with two examples.\n"
 		"attnledger --version prints the version.\n");
+}
+
+/* Paragraphs are wrapped; a line that begins with a space stays as it is. */
+static bool add_topic(const struct al_json *topics, const char *name, struct al_text *out,
+	struct al_error *err)
+{
+	const struct al_item *topic = al_json_get(topics->root, name);
+	struct al_names names;
+
+	for (const struct al_item *line = topic ? topic->first->next : NULL; line;
+		line = line->next)
+		if (line->text[0] == ' ')
+			al_text_addf(out, "%s\n", line->text);
+		else
+			al_help_add_wrapped(out, line->text, 0);
+	if (topic)
+		return true;
+	al_names_init(&names);
+	al_json_each (known, topics->root)
+		al_names_add(&names, known->key);
+	for (int i = 0; i < N_COMMANDS; i++)
+		al_names_add(&names, commands[i].name);
+	return al_names_fail(&names, "command or topic", name, err);
+}
+
+/* help.json has topics, each with its summary first; `topic` NULL: what there is to ask for. */
+static bool add_help(const char *topic, struct al_text *out, struct al_error *err)
+{
+	const struct al_embedded *file = &al_embedded_help.files[0];
+	struct al_json topics;
+	bool ok = true;
+
+	if (!al_json_parse(&topics, file->name, file->text, file->length, err))
+		return false;
+	if (topic)
+		ok = add_topic(&topics, topic, out, err);
+	else
+		add_overview(&topics, out);
+	al_json_finish(&topics);
+	return ok;
 }
 
 /* ---- running ---- */
@@ -295,13 +319,6 @@ static bool read_options(struct al_session *session, const struct al_command *co
 		|| al_command_line_read(line, &session->arena, command->options, options, err);
 }
 
-static bool add_page(struct al_session *session, const struct al_command *command)
-{
-	if (session->output->report && command->charts)
-		al_session_add_page(session, command->charts);
-	return true;
-}
-
 static bool run_command(struct al_session *session, const struct al_program *program, size_t index,
 	char **argv, struct al_error *err)
 {
@@ -313,12 +330,12 @@ static bool run_command(struct al_session *session, const struct al_program *pro
 	if (session->output->wants_help)
 		return print_help(entry, command, err);
 	choose_style(session, entry->name);
-	return choose_threads(program, session->output, err)
-		&& choose_writer(session->output, &session->writer, err)
+	if (program->set_threads)
+		program->set_threads((int)session->output->threads);
+	return choose_writer(session->output, &session->writer, err)
 		&& check_words(entry->name, command, &session->line, err)
 		&& (!command->computes || !program->prepare || program->prepare(argv, err))
-		&& command->run(session, err) && add_page(session, command)
-		&& deliver(session, err);
+		&& command->run(session, err) && deliver(session, command, err);
 }
 
 static int report_error(const char *command, const struct al_error *err)
@@ -357,71 +374,41 @@ static int run_session(const struct al_program *program, size_t index, char **ar
 	return session.answer_is_no ? AL_ENO : AL_OK;
 }
 
-static int print_and_exit(void (*fill)(struct al_text *))
+static bool add_version(const char *topic, struct al_text *out, struct al_error *err)
+{
+	(void)topic, (void)err;
+	al_text_addf(out, "attnledger %s\n", al_version());
+	return true;
+}
+
+static int print_and_exit(const char *topic,
+	bool (*fill)(const char *topic, struct al_text *out, struct al_error *err))
 {
 	struct al_error err = {.status = AL_OK};
 	struct al_text text;
 
 	al_text_init(&text);
-	fill(&text);
-	bool ok = print(&text, &err);
+	bool ok = fill(topic, &text, &err) && print(&text, &err);
 	al_text_finish(&text);
-	return ok ? AL_OK : report_error(NULL, &err);
-}
-
-static void add_version(struct al_text *out)
-{
-	al_text_addf(out, "attnledger %s\n", al_version());
-}
-
-/* N_COMMANDS: there is none of that name. */
-static size_t find_command(const char *name)
-{
-	size_t i = 0;
-
-	while (i < N_COMMANDS && strcmp(commands[i].name, name) != 0)
-		i++;
-	return i;
-}
-
-/* `n` names are there already. */
-static bool fail_unknown(const char *what, const char *name,
-	const char *names[N_COMMANDS + AL_MOST_TOPICS], size_t n, struct al_error *err)
-{
-	for (size_t i = 0; i < N_COMMANDS; i++)
-		names[n + i] = commands[i].name;
-	return al_fail_unknown(err, what, name, names, n + N_COMMANDS);
+	return ok ? AL_OK : report_error(topic ? "help" : NULL, &err);
 }
 
 static int run_named(const struct al_program *program, const char *name, char **argv)
 {
-	const char *names[N_COMMANDS + AL_MOST_TOPICS];
-	const size_t i = find_command(name);
+	const struct entry *entry = AL_FIND(commands, N_COMMANDS, name);
 	struct al_error err;
 
-	if (i < N_COMMANDS)
-		return program->commands[i] ? run_session(program, i, argv)
-					    : al_exec_full(name, argv);
+	if (entry)
+		return program->commands[entry - commands]
+			? run_session(program, (size_t)(entry - commands), argv)
+			: al_exec_full(name, argv);
 	if (name[0] == '-')
 		al_fail(&err, AL_EINPUT, "found \"%s\", expected a command before its options",
 			name);
 	else
-		fail_unknown("command", name, names, 0, &err);
+		al_fail_unknown_item(&err, "command", name, commands, N_COMMANDS,
+			sizeof(*commands));
 	return report_error(NULL, &err);
-}
-
-static int help_topic(const char *name)
-{
-	const char *names[N_COMMANDS + AL_MOST_TOPICS];
-	struct al_error err = {.status = AL_OK};
-	struct al_text text;
-
-	al_text_init(&text);
-	const bool ok = al_topic_help(name, &text)
-		? print(&text, &err)
-		: fail_unknown("command or topic", name, names, al_topic_names(names), &err);
-	al_text_finish(&text);
-	return ok ? AL_OK : report_error("help", &err);
 }
 
 /* "help audit" is "audit --help". */
@@ -430,7 +417,8 @@ static int help_with(const struct al_program *program, char *name, char **argv)
 	char option[] = "--help";
 	char *asked[] = {argv[0], name, option, NULL};
 
-	return find_command(name) < N_COMMANDS ? run_named(program, name, asked) : help_topic(name);
+	return AL_FIND(commands, N_COMMANDS, name) ? run_named(program, name, asked)
+						   : print_and_exit(name, add_help);
 }
 
 int al_command_line(int argc, char **argv, const struct al_program *program)
@@ -446,8 +434,8 @@ int al_command_line(int argc, char **argv, const struct al_program *program)
 		return help_with(program, argv[2], argv);
 	if (!name || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0
 		|| strcmp(name, "help") == 0)
-		return print_and_exit(help_all);
+		return print_and_exit(NULL, add_help);
 	if (strcmp(name, "--version") == 0)
-		return print_and_exit(add_version);
+		return print_and_exit(NULL, add_version);
 	return run_named(program, name, argv);
 }

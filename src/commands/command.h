@@ -121,6 +121,9 @@ bool al_session_answer_to(struct al_session *session, const char *file,
 /* A new table of the answer; it belongs to the session. */
 struct al_table *al_session_table(struct al_session *session, const char *id, const char *title);
 
+/* The tables, for who reads them. */
+#define AL_SESSION_TABLES(session) ((const struct al_table *const *)(session)->tables)
+
 /* Takes a table over into the answer. */
 void al_session_take(struct al_session *session, const struct al_table *table);
 

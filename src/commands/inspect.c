@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/text.h"
 #include "commands/checkpoint.h"
-#include "commands/modules.h"
 #include "commands/summary.h"
 
 enum { NUMBERS_AT_ONCE = 64 * 1024, MOST_VALUE_BYTES = 120, MOST_METADATA = 20, MOST_NAMES = 3 };
@@ -253,6 +253,84 @@ static void note_values(const struct inspection *in)
 		al_table_note(table, "tensors whose numbers can't be converted: %zu", in->n_unread);
 }
 
+/* ---- attention modules, and how their heads lie ---- */
+
+static void get_attention(struct al_table *table, struct al_cell *cell, const void *record)
+{
+	const struct al_attention *a = record;
+
+	al_cell_set_text(table, cell, a->is_cross ? "cross" : "self");
+}
+
+static void get_variant(struct al_table *table, struct al_cell *cell, const void *record)
+{
+	const struct al_attention *a = record;
+
+	al_cell_set_text(table, cell, a->variant->name);
+}
+
+static void get_positions(struct al_table *table, struct al_cell *cell, const void *record)
+{
+	const struct al_attention *a = record;
+
+	al_cell_set_text(table, cell,
+		!a->is_rotary				     ? "not rotary"
+			: a->rotary_pairs == AL_PAIRS_HALVES ? "rotary, halves"
+							     : "rotary, interleaved");
+}
+
+#define OF_MODULE(key, title, member) \
+	{ \
+		{key, title, .digits = AL_DIGITS_ALL}, AL_MEMBER(struct al_attention, member) \
+	}
+
+static const struct al_table_field module_fields[] = {
+	{AL_COLUMN_KEY("module", "Module"), AL_MEMBER(struct al_attention, name)},
+	OF_MODULE("layer", "Layer", layer),
+	{{.key = "attention", .title = "Attention"}, .get = get_attention},
+	{{.key = "variant", .title = "Variant"}, .get = get_variant},
+	OF_MODULE("n_heads", "Heads", n_heads),
+	OF_MODULE("n_kv_heads", "KV heads", n_kv_heads),
+	OF_MODULE("d_head", "Width", d_head),
+	OF_MODULE("d_value", "Of values", d_value),
+	{{.key = "positions", .title = "Positions"}, .get = get_positions},
+	AL_FIELDS_END,
+};
+
+static void add_modules(struct al_session *session, const struct al_model_view *view)
+{
+	struct al_table *table = al_session_table(session, "modules", "Attention modules");
+
+	al_table_add_fields(table, module_fields, 0);
+	for (size_t i = 0; i < view->n_modules; i++)
+		al_table_add_record(table, &view->modules[i]);
+	al_table_note(table, "family: %s, %s", view->family->name,
+		al_recognition_text(table, view));
+	for (size_t i = 0; i < view->n_notes; i++)
+		al_table_note(table, "%s", view->notes[i]);
+}
+
+/* Where no family fits, a note to the table of tensors says why. Where there is no such table, or
+ * the user gives a family or heads that don't fit, that is an error. */
+static bool list_modules(struct inspection *in, struct al_error *err)
+{
+	const struct inspect_options *o = in->session->options;
+	const char *config = al_session_word(in->session, 1);
+	const bool is_asked = o->layout.heads || o->layout.layout || config || o->only;
+	struct al_error reason;
+	struct al_model_view view;
+
+	if (al_checkpoint_view(&view, in->session, &o->layout, &in->checkpoint, config, true,
+		    is_asked ? err : &reason)) {
+		add_modules(in->session, &view);
+		al_model_view_close(&view);
+		return true;
+	}
+	if (!is_asked)
+		al_table_note(in->table, "attention modules could not be read: %s", reason.message);
+	return !is_asked;
+}
+
 /* ---- the command ---- */
 
 /* The table of tensors. */
@@ -301,12 +379,8 @@ static const char *say(struct inspection *inspection)
 {
 	struct al_arena *arena = &inspection->session->arena;
 	const struct total all = add_up(&inspection->checkpoint, NULL);
-	mpq_t bytes;
+	const char *size = al_text_of_bytes(arena, al_exact_from_int(arena, (int64_t)all.bytes));
 
-	mpq_init(bytes);
-	mpq_set_ui(bytes, all.bytes, 1);
-	const char *size = al_text_of_bytes(arena, bytes);
-	mpq_clear(bytes);
 	return al_format(arena, "%s of %s in %s%s%s.", al_count_text(arena, all.tensors, "tensor"),
 		al_count_text(arena, all.elements, "number"), size,
 		say_modules(inspection->session),
@@ -327,9 +401,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	if (!al_checkpoint_open(&inspection.checkpoint, al_session_word(session, 0), err))
 		return false;
 	bool ok = (!is_wanted(o, TABLE_TENSORS) || list_tensors(&inspection, err))
-		&& (!is_wanted(o, TABLE_MODULES)
-			|| al_modules_list(session, &o->layout, &inspection.checkpoint,
-				o->only ? NULL : inspection.table, err))
+		&& (!is_wanted(o, TABLE_MODULES) || list_modules(&inspection, err))
 		&& al_checkpoint_check_unchanged(&inspection.checkpoint, err);
 	if (ok)
 		session->style.summary = say(&inspection);

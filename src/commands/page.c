@@ -62,20 +62,12 @@ static const char *title_of(struct al_session *session)
 
 void al_session_add_page(struct al_session *session, const struct al_page_chart *charts)
 {
-	const char *file = session->output->report;
-	const struct al_table **tables = al_new_array(&session->arena, const struct al_table *,
-		session->n_tables + 1);
-
-	if (!file)
-		return;
-	for (size_t i = 0; i < session->n_tables; i++)
-		tables[i] = session->tables[i];
 	const struct al_answer_page page = {
 		.head = {.title = title_of(session), .summary = session->style.summary},
-		.tables = tables,
+		.tables = AL_SESSION_TABLES(session),
 		.n_tables = session->n_tables,
 		.charts = charts,
 		.command = al_session_command_text(session),
 	};
-	al_answer_page_write(&page, al_files_add_path(&session->files, file));
+	al_answer_page_write(&page, al_files_add_path(&session->files, session->output->report));
 }
