@@ -84,7 +84,7 @@ static bool take_matrix(void *context, const char *name, const struct al_text *c
 
 static bool measure_all(struct al_audit_run *run, struct al_error *err)
 {
-	const struct al_model_view *view = &run->opened.view;
+	const struct al_model_view *view = &run->opened->view;
 
 	for (size_t i = 0; i < view->n_modules; i++)
 		run->n_steps += al_audit_run_chooses(run, &view->modules[i]);
@@ -98,7 +98,7 @@ static bool measure_all(struct al_audit_run *run, struct al_error *err)
 
 static bool count_not_finite(struct al_audit_run *run, struct al_error *err)
 {
-	const struct al_checkpoint *checkpoint = &run->opened.checkpoint;
+	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
 	bool *is_counted = al_new_array(&run->session->arena, bool, checkpoint->n_tensors + 1);
 
 	al_audit_run_mark_counted(run, is_counted);
@@ -111,22 +111,18 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 {
 	const struct al_audit_asked *o = session->options;
 	const char *path = al_session_word(session, 0), *config = al_session_word(session, 1);
-	struct al_audit_run run;
-
 	if (o->report && o->against)
 		return al_fail(err, AL_EINPUT,
 			"--report is the page of one checkpoint: it can't be used with --against");
 	if (o->shard || o->fragment)
 		return al_audit_shard(session, o, path, config, err);
-	if (!al_audit_run_init(&run, session, o, path, config, err))
+	struct al_audit_run *run = al_audit_run_begin(session, o, path, config, err);
+	if (!run)
 		return false;
-	run.take_matrix = take_matrix;
-	run.taker = &run;
-	bool ok = measure_all(&run, err) && al_audit_run_pairs(&run, err)
-		&& count_not_finite(&run, err) && al_audit_run_answer(&run, err)
-		&& al_audit_run_frontier(&run, err);
-	al_audit_run_finish(&run);
-	return ok;
+	run->take_matrix = take_matrix;
+	run->taker = run;
+	return measure_all(run, err) && al_audit_run_pairs(run, err) && count_not_finite(run, err)
+		&& al_audit_run_answer(run, err) && al_audit_run_frontier(run, err);
 }
 
 const struct al_command al_command_audit = {

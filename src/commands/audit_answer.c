@@ -36,13 +36,13 @@ static void add_notes(struct al_audit_run *run)
 {
 	struct al_table *table = first_table(run);
 
-	al_opened_checkpoint_note(&run->opened, table);
+	al_opened_checkpoint_note(run->opened, table);
 	al_audit_note(&run->audit, run->measured, run->n_measured, run->kernel, table);
 	if (run->kernel_note)
 		al_table_note(table, "%s", run->kernel_note);
 	for (size_t i = 0; i < run->n_left_out; i++)
 		al_table_note(table, "%s", run->left_out[i].why);
-	al_checkpoint_note_counts(&run->opened.checkpoint, run->not_finite, table);
+	al_checkpoint_note_counts(run->opened->checkpoint, run->not_finite, table);
 }
 
 /* ---- files ---- */
@@ -183,7 +183,7 @@ bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
 {
 	finish_tables(run);
 	add_notes(run);
-	if (!al_checkpoint_check_unchanged(&run->opened.checkpoint, err) || !write_tables(run, err)
+	if (!al_checkpoint_check_unchanged(run->opened->checkpoint, err) || !write_tables(run, err)
 		|| !draw_figures(run, err))
 		return false;
 	run->session->style.summary = verdict(run);

@@ -13,7 +13,7 @@
 
 const int64_t *al_audit_deal_modules(const struct al_audit_run *run, int64_t n_shards)
 {
-	const struct al_model_view *view = &run->opened.view;
+	const struct al_model_view *view = &run->opened->view;
 	struct al_arena *arena = &run->session->arena;
 	double *sizes = al_new_array(arena, double, view->n_modules + 1);
 	size_t *places = al_new_array(arena, size_t, view->n_modules + 1);
@@ -35,10 +35,10 @@ const int64_t *al_audit_deal_modules(const struct al_audit_run *run, int64_t n_s
 static void mark_modules(const struct al_audit_run *run, const int64_t *shards, int64_t shard,
 	bool *is_mine, bool *is_of_module)
 {
-	const struct al_checkpoint *checkpoint = &run->opened.checkpoint;
+	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
 
-	for (size_t i = run->opened.view.n_modules; i-- > 0;) {
-		const struct al_attention *attention = &run->opened.view.modules[i];
+	for (size_t i = run->opened->view.n_modules; i-- > 0;) {
+		const struct al_attention *attention = &run->opened->view.modules[i];
 		if (shards[i] == 0)
 			continue;
 		al_attention_mark_tensors(checkpoint, attention, shards[i] == shard, is_mine);
@@ -49,7 +49,7 @@ static void mark_modules(const struct al_audit_run *run, const int64_t *shards, 
 const bool *al_audit_deal_tensors(const struct al_audit_run *run, const int64_t *shards,
 	int64_t shard, int64_t n_shards)
 {
-	const struct al_checkpoint *checkpoint = &run->opened.checkpoint;
+	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
 	const size_t n_tensors = checkpoint->n_tensors;
 	struct al_arena *arena = &run->session->arena;
 	bool *is_mine = al_new_array(arena, bool, n_tensors + 1);
@@ -116,13 +116,13 @@ bool al_audit_summarize(const struct al_audit_run *run, struct al_shard_file *f,
 	struct al_error *err)
 {
 	const struct al_audit_asked *o = run->options;
-	const struct al_json *config = &run->opened.view.config;
+	const struct al_json *config = &run->opened->view.config;
 	const struct al_text text = {.data = config->text, .length = config->length};
 	const struct al_texts options = al_options_texts(al_audit_shaping, o, &f->arena);
 
 	al_shard_file_say(f, "attnledger", al_version());
 	al_shard_file_say(f, "header",
-		al_fingerprint_text(&f->arena, run->opened.checkpoint.header_hash));
+		al_fingerprint_text(&f->arena, run->opened->checkpoint->header_hash));
 	for (size_t i = 0; i < options.n; i++)
 		al_shard_file_say(f,
 			al_strndup(&f->arena, options.items[i], strcspn(options.items[i], "=")),

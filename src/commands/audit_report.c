@@ -22,11 +22,11 @@ static const char *last_name(struct al_arena *arena, const char *path)
 static struct al_page_head begin_head(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
-	const struct al_checkpoint *checkpoint = &run->opened.checkpoint;
+	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
 	const char **facts = al_new_array(arena, const char *, 4);
 	size_t n = 0;
 
-	facts[n++] = run->opened.view.family->name;
+	facts[n++] = run->opened->view.family->name;
 	if (run->summary.n_rows > 0)
 		facts[n++] = al_format(arena, "modules of attention: %s",
 			al_table_text(&run->summary, 0, "value"));

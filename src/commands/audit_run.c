@@ -115,9 +115,9 @@ static bool open_covariance(struct al_audit_run *run, struct al_error *err)
 	const char *path = run->options->calibration;
 
 	return (!path
-		       || (al_covariance_open(&run->covariance, path, &run->opened.checkpoint, err)
+		       || (al_covariance_open(&run->covariance, path, run->opened->checkpoint, err)
 			       && al_imatrix_check_layers(&run->covariance.imatrix,
-				       &run->opened.view, err)))
+				       &run->opened->view, err)))
 		&& check_outputs(run, err);
 }
 
@@ -125,8 +125,8 @@ static void show_step(void *context, const char *step)
 {
 	struct al_audit_run *run = context;
 
-	run->progress.whole = run->module;
-	al_progress_show(&run->progress, step, run->n_done - 1, run->n_steps);
+	run->progress->whole = run->module;
+	al_progress_show(run->progress, step, run->n_done - 1, run->n_steps);
 }
 
 static void begin(struct al_audit_run *run)
@@ -149,40 +149,40 @@ static void begin(struct al_audit_run *run)
 	run->needs = find_needs(run);
 	run->tables = al_new_array(arena, struct al_table *, AL_N_MEASUREMENTS);
 	run->measured = al_new_array(arena, const struct al_attention *,
-		run->opened.view.n_modules + 1);
-	run->not_finite = al_new_array(arena, int64_t, run->opened.checkpoint.n_tensors + 1);
+		run->opened->view.n_modules + 1);
+	run->not_finite = al_new_array(arena, int64_t, run->opened->checkpoint->n_tensors + 1);
 	run->kernel = al_blas_kernel();
 	run->kernel_note = al_kernel_reason(arena);
-	al_audit_init(&run->audit, &run->opened.view, &options);
-	al_progress_init(&run->progress, run->session, NULL);
+	al_audit_init(&run->audit, &run->opened->view, &options);
+	run->progress = al_progress_begin(run->session, NULL);
 	al_audit_run_begin_tables(run);
 }
 
-bool al_audit_run_init(struct al_audit_run *run, struct al_session *session,
+static void finish(void *context)
+{
+	struct al_audit_run *run = context;
+
+	if (run->tables)
+		al_audit_run_end_tables(run);
+	al_audit_finish(&run->audit);
+	al_covariance_finish(&run->covariance);
+}
+
+struct al_audit_run *al_audit_run_begin(struct al_session *session,
 	const struct al_audit_asked *options, const char *path, const char *config,
 	struct al_error *err)
 {
-	*run = (struct al_audit_run){.session = session, .options = options};
-	if (!al_opened_checkpoint_init(&run->opened, session, &options->layout, path, config, true,
-		    err))
-		return false;
-	if (al_audit_set_offset(&run->opened.view, options->offset, err)
-		&& open_covariance(run, err)) {
-		begin(run);
-		return true;
-	}
-	al_covariance_finish(&run->covariance);
-	al_opened_checkpoint_finish(&run->opened);
-	return false;
-}
+	struct al_audit_run *run = al_new(&session->arena, struct al_audit_run);
 
-void al_audit_run_finish(struct al_audit_run *run)
-{
-	al_progress_finish(&run->progress);
-	al_audit_run_end_tables(run);
-	al_audit_finish(&run->audit);
-	al_covariance_finish(&run->covariance);
-	al_opened_checkpoint_finish(&run->opened);
+	*run = (struct al_audit_run){.session = session, .options = options};
+	run->opened = al_session_checkpoint(session, &options->layout, path, config, true, err);
+	if (!run->opened || !al_audit_set_offset(&run->opened->view, options->offset, err))
+		return NULL;
+	al_arena_defer(&session->arena, finish, run);
+	if (!open_covariance(run, err))
+		return NULL;
+	begin(run);
+	return run;
 }
 
 /* ---- modules ---- */
@@ -232,8 +232,8 @@ bool al_audit_run_measure(struct al_audit_run *run, const struct al_attention *a
 	bool ok = true;
 
 	run->module = attention->name;
-	run->progress.whole = run->opened.checkpoint.path;
-	al_progress_show(&run->progress, run->module, run->n_done++, run->n_steps);
+	run->progress->whole = run->opened->checkpoint->path;
+	al_progress_show(run->progress, run->module, run->n_done++, run->n_steps);
 	if (!al_audit_module_init(&module, &run->audit, attention, err))
 		return leave_out(run, attention, err);
 	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
@@ -254,13 +254,13 @@ bool al_audit_run_check_modules(const struct al_audit_run *run, struct al_error 
 	if (run->n_left_out > 0)
 		return al_fail(err, AL_EINPUT, "%s", run->left_out[0].why);
 	return al_fail(err, AL_EINPUT, "--modules %s: no such module, the first is %s",
-		run->options->layout.modules, run->opened.view.modules[0].name);
+		run->options->layout.modules, run->opened->view.modules[0].name);
 }
 
 void al_audit_run_mark_counted(const struct al_audit_run *run, bool *is_counted)
 {
-	const struct al_model_view *view = &run->opened.view;
-	const struct al_checkpoint *checkpoint = &run->opened.checkpoint;
+	const struct al_model_view *view = &run->opened->view;
+	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
 
 	memset(is_counted, !run->options->layout.modules, checkpoint->n_tensors);
 	for (size_t i = 0; i < view->n_modules; i++)

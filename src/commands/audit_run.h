@@ -39,7 +39,7 @@ extern const struct al_option_group al_audit_shaping[];
 struct al_audit_run {
 	struct al_session *session;
 	const struct al_audit_asked *options;
-	struct al_opened_checkpoint opened;
+	struct al_opened_checkpoint *opened;
 	struct al_covariance covariance;
 	bool has_outputs; /* a calibration says what heads put out */
 	struct al_needs needs;
@@ -47,7 +47,7 @@ struct al_audit_run {
 	struct al_table **tables; /* beside al_measurements; NULL: not wanted */
 	struct al_table summary;
 	struct al_table across, against; /* without columns where they weren't asked for */
-	struct al_progress progress;
+	struct al_progress *progress;
 	const char *module; /* that is measured */
 	size_t n_done, n_steps; /* modules */
 	const struct al_attention **measured;
@@ -60,12 +60,10 @@ struct al_audit_run {
 	void *taker;
 };
 
-/* Opens the checkpoint and begins the tables. `run` must stay where it is. On failure nothing is
- * left to finish. */
-bool al_audit_run_init(struct al_audit_run *run, struct al_session *session,
+/* Opens the checkpoint and begins the tables; it is gone when the command has run. NULL: failed. */
+struct al_audit_run *al_audit_run_begin(struct al_session *session,
 	const struct al_audit_asked *options, const char *path, const char *config,
 	struct al_error *err) AL_MUST_CHECK;
-void al_audit_run_finish(struct al_audit_run *run);
 
 /* Begins the tables anew, without rows; ends those that there are. */
 void al_audit_run_begin_tables(struct al_audit_run *run);

@@ -14,7 +14,7 @@ struct listed {
 enum { MODULES, MATRICES, NOT_FINITE, N_LISTS };
 
 struct sharding {
-	struct al_audit_run run;
+	struct al_audit_run *run;
 	struct al_shard_of part;
 	const char *folder, *stem; /* of files' names */
 	const int64_t *shards; /* of the checkpoint's modules */
@@ -72,8 +72,8 @@ static void begin_lists(struct sharding *s)
 static bool put(struct sharding *s, const char *name, const struct al_text *content,
 	struct al_error *err)
 {
-	return al_files_put_aside(&s->run.session->files, s->folder,
-		al_format(&s->run.session->arena, "%s.%s", s->stem, name), content, err);
+	return al_files_put_aside(&s->run->session->files, s->folder,
+		al_format(&s->run->session->arena, "%s.%s", s->stem, name), content, err);
 }
 
 /* ---- one module ---- */
@@ -83,7 +83,7 @@ static bool take_matrix(void *context, const char *name, const struct al_text *c
 {
 	struct sharding *s = context;
 	const struct listed matrix = {.name = name,
-		.fingerprint = al_shard_fingerprint(&s->run.session->arena, content)};
+		.fingerprint = al_shard_fingerprint(&s->run->session->arena, content)};
 
 	al_table_add_record(&s->lists[MATRICES], &matrix);
 	return put(s, name, content, err);
@@ -111,18 +111,18 @@ static const struct al_table_field answer_fields[] = {
 static bool put_tables(struct sharding *s, size_t place, struct listed *module,
 	struct al_error *err)
 {
-	const struct al_attention *attention = &s->run.opened.view.modules[place];
+	const struct al_attention *attention = &s->run->opened->view.modules[place];
 	struct answered answered = {.module = attention->name, .layer = attention->layer};
 	const struct al_table *tables[AL_N_MEASUREMENTS];
-	struct al_arena *arena = &s->run.session->arena;
+	struct al_arena *arena = &s->run->session->arena;
 	struct al_shard_file rows;
 	struct al_text text;
 	size_t n = 0;
 
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
-		if (s->run.tables[i]) {
-			answered.n_rows += s->run.tables[i]->n_rows;
-			tables[n++] = s->run.tables[i];
+		if (s->run->tables[i]) {
+			answered.n_rows += s->run->tables[i]->n_rows;
+			tables[n++] = s->run->tables[i];
 		}
 	al_shard_file_init(&rows, "");
 	al_shard_file_say(&rows, "module", attention->name);
@@ -140,8 +140,8 @@ static bool put_tables(struct sharding *s, size_t place, struct listed *module,
 /* In tables of its own. */
 static bool measure(struct sharding *s, size_t place, struct al_error *err)
 {
-	struct al_audit_run *run = &s->run;
-	const struct al_attention *attention = &run->opened.view.modules[place];
+	struct al_audit_run *run = s->run;
+	const struct al_attention *attention = &run->opened->view.modules[place];
 	const size_t n_left_out = run->n_left_out;
 	struct listed module = {.name = attention->name};
 
@@ -164,10 +164,10 @@ static bool measure(struct sharding *s, size_t place, struct al_error *err)
 
 static bool measure_all(struct sharding *s, struct al_error *err)
 {
-	const struct al_model_view *view = &s->run.opened.view;
+	const struct al_model_view *view = &s->run->opened->view;
 
 	for (size_t i = 0; i < view->n_modules; i++)
-		s->run.n_steps += s->shards[i] == s->part.shard;
+		s->run->n_steps += s->shards[i] == s->part.shard;
 	for (size_t i = 0; i < view->n_modules; i++)
 		if (s->shards[i] == s->part.shard && !measure(s, i, err))
 			return false;
@@ -176,8 +176,8 @@ static bool measure_all(struct sharding *s, struct al_error *err)
 
 static bool count_not_finite(struct sharding *s, struct al_error *err)
 {
-	struct al_audit_run *run = &s->run;
-	const struct al_checkpoint *checkpoint = &run->opened.checkpoint;
+	struct al_audit_run *run = s->run;
+	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
 	const size_t n = checkpoint->n_tensors;
 	const bool *is_mine = al_audit_deal_tensors(run, s->shards, s->part.shard,
 		s->part.n_shards);
@@ -198,14 +198,14 @@ static bool count_not_finite(struct sharding *s, struct al_error *err)
 
 static bool describe(struct sharding *s, const char *config, struct al_error *err)
 {
-	const struct al_audit_run *run = &s->run;
+	const struct al_audit_run *run = s->run;
 	const struct al_audit_asked *o = run->options;
 	struct al_shard_file *m = &s->manifest;
 	uint64_t source;
 
 	al_shard_file_say(m, "shard", al_format(&m->arena, "%lld", (long long)s->part.shard));
 	al_shard_file_say(m, "shards", al_format(&m->arena, "%lld", (long long)s->part.n_shards));
-	al_shard_file_say(m, "checkpoint", run->opened.checkpoint.path);
+	al_shard_file_say(m, "checkpoint", run->opened->checkpoint->path);
 	al_shard_file_say(m, "config", config);
 	al_shard_file_say(m, "kernel", run->kernel);
 	al_shard_file_say(m, "kernel_note", run->kernel_note);
@@ -213,7 +213,7 @@ static bool describe(struct sharding *s, const char *config, struct al_error *er
 	al_shard_file_say(m, "figures", o->figures ? "--figures" : NULL);
 	al_shard_file_say(m, "report", o->report ? "--report" : NULL);
 	if (!al_audit_summarize(run, m, err)
-		|| !al_checkpoint_hash(&run->opened.checkpoint, &source, err))
+		|| !al_checkpoint_hash(run->opened->checkpoint, &source, err))
 		return false;
 	al_shard_file_say(m, "source", al_fingerprint_text(&m->arena, source));
 	return true;
@@ -221,7 +221,7 @@ static bool describe(struct sharding *s, const char *config, struct al_error *er
 
 static void begin_answer(struct sharding *s)
 {
-	struct al_session *session = s->run.session;
+	struct al_session *session = s->run->session;
 
 	s->answer = al_session_table(session, "shard",
 		al_format(&session->arena, "Shard %lld of %lld of an audit, in %s",
@@ -233,13 +233,13 @@ static void begin_answer(struct sharding *s)
 static void put_manifest(struct sharding *s)
 {
 	const struct al_table *lists[N_LISTS];
-	struct al_session *session = s->run.session;
+	struct al_session *session = s->run->session;
 
 	for (size_t i = 0; i < N_LISTS; i++)
 		lists[i] = &s->lists[i];
 	al_shard_file_write(&s->manifest, lists, N_LISTS,
 		al_files_add(&session->files, s->folder, s->stem, "json"));
-	al_opened_checkpoint_note(&s->run.opened, s->answer);
+	al_opened_checkpoint_note(s->run->opened, s->answer);
 	if (lists[MODULES]->n_rows == 0)
 		al_table_note(s->answer, "there are fewer modules than shards: this one has none");
 	al_table_note(s->answer,
@@ -250,15 +250,15 @@ static void put_manifest(struct sharding *s)
 /* A selection that chooses nothing is wrong in every part alike. */
 static bool check_chosen(const struct sharding *s, struct al_error *err)
 {
-	for (size_t i = 0; i < s->run.opened.view.n_modules; i++)
+	for (size_t i = 0; i < s->run->opened->view.n_modules; i++)
 		if (s->shards[i])
 			return true;
-	return al_audit_run_check_modules(&s->run, err);
+	return al_audit_run_check_modules(s->run, err);
 }
 
 static bool run_shard(struct sharding *s, const char *config, struct al_error *err)
 {
-	struct al_audit_run *run = &s->run;
+	struct al_audit_run *run = s->run;
 
 	s->stem = al_shard_name(&run->session->arena, s->part.shard, s->part.n_shards);
 	s->shards = al_audit_deal_modules(run, s->part.n_shards);
@@ -267,7 +267,7 @@ static bool run_shard(struct sharding *s, const char *config, struct al_error *e
 	begin_answer(s);
 	if (!check_chosen(s, err) || !describe(s, config, err) || !measure_all(s, err)
 		|| !count_not_finite(s, err)
-		|| !al_checkpoint_check_unchanged(&run->opened.checkpoint, err))
+		|| !al_checkpoint_check_unchanged(run->opened->checkpoint, err))
 		return false;
 	put_manifest(s);
 	return true;
@@ -278,8 +278,10 @@ bool al_audit_shard(struct al_session *session, const struct al_audit_asked *opt
 {
 	struct sharding s = {.folder = options->fragment};
 
-	if (!check_options(options, err) || !al_shard_of_read(options->shard, &s.part, err)
-		|| !al_audit_run_init(&s.run, session, options, path, config, err))
+	if (!check_options(options, err) || !al_shard_of_read(options->shard, &s.part, err))
+		return false;
+	s.run = al_audit_run_begin(session, options, path, config, err);
+	if (!s.run)
 		return false;
 	al_shard_file_init(&s.manifest, "");
 	begin_lists(&s);
@@ -287,6 +289,5 @@ bool al_audit_shard(struct al_session *session, const struct al_audit_asked *opt
 	for (size_t i = 0; i < N_LISTS; i++)
 		al_table_finish(&s.lists[i]);
 	al_shard_file_finish(&s.manifest);
-	al_audit_run_finish(&s.run);
 	return ok;
 }

@@ -9,13 +9,34 @@
 #include "base/text.h"
 #include "model/calibration/imatrix_write.h"
 #include "formats/finite.h"
-#include "commands/checkpoint.h"
 #include "commands/input.h"
 #include "commands/kernel.h"
-#include "commands/progress.h"
 #include "commands/summary.h"
 
 /* ---- the folder ---- */
+
+static void finish_calibration(void *calibration)
+{
+	al_calibration_finish(calibration);
+}
+
+static struct al_calibration *new_calibration(struct al_session *session)
+{
+	struct al_calibration *calibration = al_new(&session->arena, struct al_calibration);
+
+	al_arena_defer(&session->arena, finish_calibration, calibration);
+	return calibration;
+}
+
+struct al_calibration *al_session_calibration(struct al_session *session, const char *path,
+	const struct al_checkpoint *checkpoint, struct al_error *err)
+{
+	struct al_calibration *calibration = new_calibration(session);
+	const bool ok = checkpoint ? al_calibration_read_for(calibration, path, checkpoint, err)
+				   : al_calibration_read(calibration, path, err);
+
+	return ok ? calibration : NULL;
+}
 
 bool al_calibration_folder_make(const char *folder, bool *is_new, struct al_error *err)
 {
@@ -214,8 +235,7 @@ static const struct al_option_group groups[] = {{al_format_rows, 0}, {output_row
 struct calibrating {
 	struct al_session *session;
 	const struct calibrate_options *options;
-	struct al_opened_checkpoint opened;
-	struct al_running model;
+	struct al_opened_model model;
 };
 
 /* What it was recorded on. */
@@ -233,7 +253,7 @@ static bool put_imatrix(struct calibrating *c, const struct al_calibration *cali
 		"the imatrix holds attention's weights, of whose inputs it keeps means and mean "
 		"squares; llama.cpp quantises the others as without one, and refuses to where a "
 		"type needs it");
-	return al_imatrix_write(calibration, &c->opened.view, dataset(&c->options->input),
+	return al_imatrix_write(calibration, &c->model.file->view, dataset(&c->options->input),
 		c->options->target, err);
 }
 
@@ -248,25 +268,18 @@ static bool put(struct calibrating *c, const struct al_calibration *calibration,
 
 static bool record(struct calibrating *c, struct al_error *err)
 {
-	struct al_progress progress;
-	const struct al_watch watch = {al_progress_show, &progress};
-	struct al_calibration calibration;
+	const struct al_checkpoint *checkpoint = c->model.file->checkpoint;
+	struct al_calibration *calibration = new_calibration(c->session);
 
-	al_progress_init(&progress, c->session, c->opened.checkpoint.path);
-	bool ok = al_calibration_record(&calibration, &c->model.network, &c->model.all, &watch,
-		err);
-	al_progress_finish(&progress);
-	if (!ok)
+	if (!al_calibration_record(calibration, &c->model.running->network, &c->model.running->all,
+		    &c->model.watch, err))
 		return false;
-	al_calibration_add_table(c->session, &calibration, c->options->target);
-	al_opened_checkpoint_note(&c->opened, c->session->tables[0]);
+	al_calibration_add_table(c->session, calibration, c->options->target);
+	al_opened_checkpoint_note(c->model.file, c->session->tables[0]);
 	al_kernel_note(c->session->tables[0]);
 	/* What the tokens didn't need may hold NaN: rows of embeddings, the last projection. */
-	ok = al_checkpoint_note_not_finite(&c->opened.checkpoint, NULL, c->session->tables[0], err)
-		&& al_checkpoint_check_unchanged(&c->opened.checkpoint, err)
-		&& put(c, &calibration, err);
-	al_calibration_finish(&calibration);
-	return ok;
+	return al_checkpoint_note_not_finite(checkpoint, NULL, c->session->tables[0], err)
+		&& al_checkpoint_check_unchanged(checkpoint, err) && put(c, calibration, err);
 }
 
 /* The folder is made first: what can't be written needs no recording. */
@@ -291,17 +304,8 @@ static bool run_calibrate(struct al_session *session, struct al_error *err)
 	if (!c.options->target)
 		return al_fail(err, AL_EINPUT,
 			"expected -o DIR, the folder to write to, or -o FILE.imatrix");
-	if (!al_input_check(&c.options->input, err)
-		|| !al_opened_checkpoint_init(&c.opened, session, &c.options->layout,
-			al_session_word(session, 0), al_session_word(session, 1), true, err))
-		return false;
-	bool ok = al_running_begin(&c.model, &c.opened.view, &c.options->input, err);
-	if (ok) {
-		ok = is_imatrix(c.options->target) ? record(&c, err) : record_in_folder(&c, err);
-		al_running_end(&c.model);
-	}
-	al_opened_checkpoint_finish(&c.opened);
-	return ok;
+	return al_opened_model_init(&c.model, session, &c.options->layout, &c.options->input, err)
+		&& (is_imatrix(c.options->target) ? record(&c, err) : record_in_folder(&c, err));
 }
 
 const struct al_command al_command_calibrate = {

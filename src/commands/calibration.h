@@ -5,6 +5,11 @@
 #include "model/calibration/calibration.h"
 #include "commands/command.h"
 
+/* Reads one, of `checkpoint` where that isn't NULL; it is gone when the command has run. NULL:
+ * failed. */
+struct al_calibration *al_session_calibration(struct al_session *session, const char *path,
+	const struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
+
 /* Makes the folder. `is_new`: it wasn't there. */
 bool al_calibration_folder_make(const char *folder, bool *is_new,
 	struct al_error *err) AL_MUST_CHECK;

@@ -46,6 +46,22 @@ void al_note_numbers_unread(struct al_table *table)
 		"numbers: not read; inspect --values counts those that are NaN or infinite");
 }
 
+static void close_file(void *checkpoint)
+{
+	al_checkpoint_close(checkpoint);
+}
+
+struct al_checkpoint *al_session_file(struct al_session *session, const char *path,
+	struct al_error *err)
+{
+	struct al_checkpoint *checkpoint = al_new(&session->arena, struct al_checkpoint);
+
+	if (!al_checkpoint_open(checkpoint, path, err))
+		return NULL;
+	al_arena_defer(&session->arena, close_file, checkpoint);
+	return checkpoint;
+}
+
 /* ---- with its family ---- */
 
 /* "12" or "32:8" */
@@ -90,36 +106,39 @@ bool al_checkpoint_view(struct al_model_view *view, struct al_session *session,
 }
 
 /* Of a built-in model only sizes are known. */
-static bool fail_opening(const char *path, struct al_error *err)
+static void explain_opening(const char *path, struct al_error *err)
 {
 	const struct al_embedded_list *models = al_catalog_files(AL_CATALOG_MODELS);
 
 	for (size_t i = 0; i < models->n_files; i++)
 		if (access(path, F_OK) != 0 && strcasecmp(models->files[i].name, path) == 0)
-			return al_fail(err, AL_EINPUT,
+			al_fail(err, AL_EINPUT,
 				"%s: only the sizes of this built-in model are known, expected a "
 				"checkpoint: the folder or file of its weights",
 				path);
-	return false;
 }
 
-bool al_opened_checkpoint_init(struct al_opened_checkpoint *opened, struct al_session *session,
+static void close_view(void *view)
+{
+	al_model_view_close(view);
+}
+
+struct al_opened_checkpoint *al_session_checkpoint(struct al_session *session,
 	const struct al_layout_options *o, const char *path, const char *config, bool modules,
 	struct al_error *err)
 {
-	if (!al_checkpoint_open(&opened->checkpoint, path, err))
-		return fail_opening(path, err);
-	bool ok = al_checkpoint_view(&opened->view, session, o, &opened->checkpoint, config,
-		modules, err);
-	if (!ok)
-		al_checkpoint_close(&opened->checkpoint);
-	return ok;
-}
+	struct al_opened_checkpoint *opened = al_new(&session->arena, struct al_opened_checkpoint);
 
-void al_opened_checkpoint_finish(struct al_opened_checkpoint *opened)
-{
-	al_model_view_close(&opened->view);
-	al_checkpoint_close(&opened->checkpoint);
+	opened->checkpoint = al_session_file(session, path, err);
+	if (!opened->checkpoint) {
+		explain_opening(path, err);
+		return NULL;
+	}
+	if (!al_checkpoint_view(&opened->view, session, o, opened->checkpoint, config, modules,
+		    err))
+		return NULL;
+	al_arena_defer(&session->arena, close_view, &opened->view);
+	return opened;
 }
 
 const char *al_recognition_text(struct al_table *table, const struct al_model_view *view)
@@ -130,10 +149,10 @@ const char *al_recognition_text(struct al_table *table, const struct al_model_vi
 
 void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct al_table *table)
 {
-	al_checkpoint_note(table, &opened->checkpoint);
+	al_checkpoint_note(table, opened->checkpoint);
 	al_table_note(table, "family: %s, %s", opened->view.family->name,
 		al_recognition_text(table, &opened->view));
-	const char *method = al_checkpoint_metadata(&opened->checkpoint, "attnledger.method");
+	const char *method = al_checkpoint_metadata(opened->checkpoint, "attnledger.method");
 	if (method)
 		al_table_note(table, "compressed by attnledger, --method %s%s", method,
 			opened->view.has_config

@@ -6,7 +6,7 @@
 #include "model/heads/views.h"
 
 struct al_opened_checkpoint {
-	struct al_checkpoint checkpoint;
+	struct al_checkpoint *checkpoint;
 	struct al_model_view view;
 };
 
@@ -30,11 +30,13 @@ bool al_checkpoint_view(struct al_model_view *view, struct al_session *session,
 	const struct al_layout_options *options, struct al_checkpoint *checkpoint,
 	const char *config, bool modules, struct al_error *err) AL_MUST_CHECK;
 
-/* Opens a checkpoint with a family over it, as al_checkpoint_view. */
-bool al_opened_checkpoint_init(struct al_opened_checkpoint *opened, struct al_session *session,
+/* Opens a checkpoint, or one with a family over it as al_checkpoint_view; it is closed when the
+ * command has run. NULL: failed. */
+struct al_checkpoint *al_session_file(struct al_session *session, const char *path,
+	struct al_error *err) AL_MUST_CHECK;
+struct al_opened_checkpoint *al_session_checkpoint(struct al_session *session,
 	const struct al_layout_options *options, const char *path, const char *config, bool modules,
 	struct al_error *err) AL_MUST_CHECK;
-void al_opened_checkpoint_finish(struct al_opened_checkpoint *opened);
 
 /* What every answer about a checkpoint says: sizes, hash of the header, family, what was left
  * out. */

@@ -319,6 +319,15 @@ static bool read_options(struct al_session *session, const struct al_command *co
 		|| al_command_line_read(line, &session->arena, command->options, options, err);
 }
 
+/* What was deferred is done before the answer is printed. */
+static bool run(struct al_session *session, const struct al_command *command, struct al_error *err)
+{
+	const bool ok = command->run(session, err);
+
+	al_arena_settle(&session->arena, NULL);
+	return ok;
+}
+
 static bool run_command(struct al_session *session, const struct al_program *program, size_t index,
 	char **argv, struct al_error *err)
 {
@@ -335,7 +344,7 @@ static bool run_command(struct al_session *session, const struct al_program *pro
 	return choose_writer(session->output, &session->writer, err)
 		&& check_words(entry->name, command, &session->line, err)
 		&& (!command->computes || !program->prepare || program->prepare(argv, err))
-		&& command->run(session, err) && deliver(session, command, err);
+		&& run(session, command, err) && deliver(session, command, err);
 }
 
 static int report_error(const char *command, const struct al_error *err)
@@ -360,7 +369,6 @@ static int run_session(const struct al_program *program, size_t index, char **ar
 	bool ok = run_command(&session, program, index, argv, &err);
 	for (size_t i = 0; i < session.n_tables; i++)
 		al_table_finish(session.tables[i]);
-	al_arena_settle(&session.arena, NULL);
 	al_catalog_destroy(session.catalog);
 	al_files_finish(&session.files);
 	al_text_finish(&session.rendered);

@@ -2,6 +2,7 @@
 #include "commands/compress.h"
 
 #include "audit/select.h"
+#include "commands/calibration.h"
 #include "commands/kernel.h"
 #include "commands/progress.h"
 #include "linalg/kernel.h"
@@ -11,7 +12,7 @@ struct compression {
 	struct al_opened_checkpoint *opened;
 	const struct al_compress_options *options;
 	const char *file;
-	struct al_progress progress;
+	struct al_progress *progress;
 	size_t n_done, n; /* modules */
 };
 
@@ -19,7 +20,7 @@ static void show(void *context, const char *module)
 {
 	struct compression *c = context;
 
-	al_progress_show(&c->progress, module, c->n_done++, c->n);
+	al_progress_show(c->progress, module, c->n_done++, c->n);
 }
 
 /* With a budget each module is looked at before it is compressed. */
@@ -56,7 +57,7 @@ static bool compress(struct al_session *session, struct al_opened_checkpoint *op
 		.options = options,
 		.file = file};
 	struct al_table *table = al_session_table(session, "compress",
-		al_format(&session->arena, "%s, compressed into %s", opened->checkpoint.path,
+		al_format(&session->arena, "%s, compressed into %s", opened->checkpoint->path,
 			file));
 
 	al_compress_add_columns(table);
@@ -66,14 +67,12 @@ static bool compress(struct al_session *session, struct al_opened_checkpoint *op
 			"Shared dimensions of each head");
 		al_compress_add_head_columns(heads);
 	}
-	al_progress_init(&c.progress, session, opened->checkpoint.path);
+	c.progress = al_progress_begin(session, opened->checkpoint->path);
 	c.n = count_steps(&opened->view, options);
 	options->watch = show;
 	options->check = check;
 	options->context = &c;
-	bool ok = al_compress(&opened->view, options, file, table, heads, err);
-	al_progress_finish(&c.progress);
-	if (!ok)
+	if (!al_compress(&opened->view, options, file, table, heads, err))
 		return false;
 	al_opened_checkpoint_note(opened, table);
 	al_table_note(table, "seed: %llu, BLAS kernel: %s",
@@ -98,60 +97,47 @@ static void note_calibration(const struct al_session *session,
 			n / width, width);
 }
 
-/* The model runs for W_O. */
-static bool compress_running(struct al_session *session, struct al_opened_checkpoint *opened,
-	struct al_compress_options *options, struct al_data *data, struct al_error *err)
+/* The calibration, and the model that runs for W_O. */
+static bool open_data(struct al_session *session, struct al_opened_checkpoint *opened,
+	struct al_data *data, struct al_error *err)
 {
 	const struct al_compress_words *o = session->options;
-	struct al_running running;
 
+	if (o->calibration) {
+		data->calibration = al_session_calibration(session, o->calibration,
+			opened->checkpoint, err);
+		if (!data->calibration)
+			return false;
+	}
 	if (!al_refit_runs(data->refit))
-		return compress(session, opened, options, err);
-	if (!al_running_begin(&running, &opened->view, &o->input, err))
+		return true;
+	struct al_running *running = al_session_running(session, &opened->view, &o->input, err);
+	if (!running)
 		return false;
-	data->running = (struct al_refitting){&running.network, &running.all};
-	bool ok = compress(session, opened, options, err);
-	al_running_end(&running);
-	return ok;
-}
-
-static bool compress_with_data(struct al_session *session, struct al_opened_checkpoint *opened,
-	struct al_compress_options *options, struct al_error *err)
-{
-	const struct al_compress_words *o = session->options;
-	struct al_calibration calibration;
-	struct al_data data = {.measure = (enum al_weighting)o->measure,
-		.refit = (enum al_refit)o->refit,
-		.is_aligned = o->is_aligned};
-
-	options->data = &data;
-	if (!o->calibration)
-		return compress_running(session, opened, options, &data, err);
-	if (!al_calibration_read_for(&calibration, o->calibration, &opened->checkpoint, err))
-		return false;
-	data.calibration = &calibration;
-	bool ok = compress_running(session, opened, options, &data, err);
-	if (ok)
-		note_calibration(session, &calibration);
-	al_calibration_finish(&calibration);
-	return ok;
+	data->running = (struct al_refitting){&running->network, &running->all};
+	return true;
 }
 
 static bool run_compress(struct al_session *session, struct al_error *err)
 {
 	const struct al_compress_words *o = session->options;
 	struct al_compress_options options;
-	struct al_opened_checkpoint opened;
+	struct al_data data = {.measure = (enum al_weighting)o->measure,
+		.refit = (enum al_refit)o->refit,
+		.is_aligned = o->is_aligned};
 
-	if (!al_compress_read(session, &options, err)
-		|| !al_opened_checkpoint_init(&opened, session, &o->layout,
-			al_session_word(session, 0), al_session_word(session, 1), true, err))
+	if (!al_compress_read(session, &options, err))
 		return false;
-	bool ok = compress_with_data(session, &opened, &options, err);
-	if (ok)
-		session->style.summary = al_compress_summarize(session, options.method);
-	al_opened_checkpoint_finish(&opened);
-	return ok;
+	options.data = &data;
+	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
+		al_session_word(session, 0), al_session_word(session, 1), true, err);
+	if (!opened || !open_data(session, opened, &data, err)
+		|| !compress(session, opened, &options, err))
+		return false;
+	if (data.calibration)
+		note_calibration(session, data.calibration);
+	session->style.summary = al_compress_summarize(session, options.method);
+	return true;
 }
 
 const struct al_command al_command_compress = {

@@ -1,13 +1,9 @@
 /* evaluate: a model run on tokens: a decoder's loss, an encoder's embeddings, and what is lost
  * without each head. */
 #include "formats/finite.h"
-#include "commands/checkpoint.h"
 #include "commands/input.h"
 #include "commands/kernel.h"
-#include "commands/progress.h"
 #include "commands/summary.h"
-#include "model/forward/evaluate.h"
-#include "linalg/kernel.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -39,13 +35,9 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 	{al_sample_rows, offsetof(struct evaluate_options, input)},
 	{al_sample_seed_rows, offsetof(struct evaluate_options, input)}, {rows, 0}, {NULL, 0}};
 
-/* What is evaluated, and where progress is shown. */
 struct evaluation {
 	struct al_session *session;
-	struct al_opened_checkpoint opened;
-	struct al_running model;
-	struct al_progress progress;
-	struct al_watch watch;
+	struct al_opened_model model;
 	struct al_table *last; /* the notes stand under it */
 };
 
@@ -72,7 +64,7 @@ static const struct al_table_field loss_fields[] = {
 
 static void add_loss(struct evaluation *e, const struct al_loss *loss)
 {
-	const struct al_batch *all = &e->model.all;
+	const struct al_batch *all = &e->model.running->all;
 	const double mean = loss->nats / (double)loss->n_predicted;
 
 	e->last = al_session_table(e->session, "loss", "Loss on the tokens");
@@ -84,7 +76,7 @@ static void add_loss(struct evaluation *e, const struct al_loss *loss)
 
 static bool check_predicted(const struct evaluation *e, struct al_error *err)
 {
-	return al_batch_tokens(&e->model.all) > e->model.all.n_sequences
+	return al_batch_tokens(&e->model.running->all) > e->model.running->all.n_sequences
 		|| al_fail(err, AL_EINPUT, "every sequence is one token: nothing is predicted");
 }
 
@@ -161,8 +153,9 @@ static bool ablate(struct evaluation *e, struct al_error *err)
 	const struct evaluate_options *o = e->session->options;
 	struct al_ablations ablations;
 
-	if (!al_evaluate_ablations(&e->model.network, &e->model.all, (enum al_ablated)o->ablated,
-		    (enum al_replacement)o->replacement, &e->watch, &ablations, err))
+	if (!al_evaluate_ablations(&e->model.running->network, &e->model.running->all,
+		    (enum al_ablated)o->ablated, (enum al_replacement)o->replacement,
+		    &e->model.watch, &ablations, err))
 		return false;
 	add_loss(e, &ablations.whole);
 	struct al_table *table = al_session_table(e->session, "ablation",
@@ -192,7 +185,8 @@ static bool evaluate_decoder(struct evaluation *e, struct al_error *err)
 		return false;
 	if (o->ablated >= 0)
 		return ablate(e, err);
-	if (!al_evaluate_loss(&e->model.network, &e->model.all, &e->watch, &loss, err))
+	if (!al_evaluate_loss(&e->model.running->network, &e->model.running->all, &e->model.watch,
+		    &loss, err))
 		return false;
 	add_loss(e, &loss);
 	conclude_loss(e, &loss);
@@ -254,8 +248,9 @@ static bool evaluate_encoder(struct evaluation *e, struct al_error *err)
 	if (o->ablated >= 0)
 		return al_fail(err, AL_EINPUT,
 			"--ablate: family %s is an encoder, which has no loss on tokens",
-			e->opened.view.family->name);
-	if (!al_evaluate_embeddings(&e->model.network, &e->model.all, &e->watch, &embeddings, err))
+			e->model.file->view.family->name);
+	if (!al_evaluate_embeddings(&e->model.running->network, &e->model.running->all,
+		    &e->model.watch, &embeddings, err))
 		return false;
 	add_similarity(e, &embeddings);
 	al_matrix_finish(&embeddings);
@@ -266,19 +261,15 @@ static bool evaluate_encoder(struct evaluation *e, struct al_error *err)
 
 static bool evaluate(struct evaluation *e, struct al_error *err)
 {
-	al_progress_init(&e->progress, e->session, e->opened.checkpoint.path);
-	e->watch = (struct al_watch){al_progress_show, &e->progress};
-	bool ok = e->model.network.how->kind == AL_FORWARD_DECODER ? evaluate_decoder(e, err)
-								   : evaluate_encoder(e, err);
-	al_progress_finish(&e->progress);
+	const struct al_checkpoint *checkpoint = e->model.file->checkpoint;
+	const bool is_decoder = e->model.running->network.how->kind == AL_FORWARD_DECODER;
+
 	/* What the tokens didn't need may hold NaN: rows of embeddings, tensors that are tied. */
-	ok = ok
-		&& al_checkpoint_note_not_finite(&e->opened.checkpoint, NULL, e->session->tables[0],
-			err)
-		&& al_checkpoint_check_unchanged(&e->opened.checkpoint, err);
-	if (!ok)
+	if (!(is_decoder ? evaluate_decoder(e, err) : evaluate_encoder(e, err))
+		|| !al_checkpoint_note_not_finite(checkpoint, NULL, e->session->tables[0], err)
+		|| !al_checkpoint_check_unchanged(checkpoint, err))
 		return false;
-	al_opened_checkpoint_note(&e->opened, e->session->tables[0]);
+	al_opened_checkpoint_note(e->model.file, e->session->tables[0]);
 	al_kernel_note(e->session->tables[0]);
 	return true;
 }
@@ -290,17 +281,8 @@ static bool run(struct al_session *session, struct al_error *err)
 	struct al_layout_options layout = o->layout;
 
 	layout.runs = true;
-	if (!al_input_check(&o->input, err)
-		|| !al_opened_checkpoint_init(&e.opened, session, &layout,
-			al_session_word(session, 0), al_session_word(session, 1), true, err))
-		return false;
-	bool ok = al_running_begin(&e.model, &e.opened.view, &o->input, err);
-	if (ok) {
-		ok = evaluate(&e, err);
-		al_running_end(&e.model);
-	}
-	al_opened_checkpoint_finish(&e.opened);
-	return ok;
+	return al_opened_model_init(&e.model, session, &layout, &o->input, err)
+		&& evaluate(&e, err);
 }
 
 const struct al_command al_command_evaluate = {

@@ -172,11 +172,11 @@ static bool draw(struct al_session *session, const struct al_table *table,
 static bool measure(struct al_audit_run *run, struct al_running *model, struct al_error *err)
 {
 	const struct al_calibration *calibration = al_covariance_calibration(&run->covariance);
-	const struct al_watch watch = {al_progress_show, &run->progress};
+	const struct al_watch watch = {al_progress_show, run->progress};
 	const char *figures = run->options->figures;
 	struct al_frontier frontier;
 
-	run->progress.whole = run->opened.checkpoint.path;
+	run->progress->whole = run->opened->checkpoint->path;
 	if (!al_frontier_find(&frontier, &model->network, calibration, &model->all, &watch, err))
 		return false;
 	struct al_table *table = al_session_table(run->session, "frontier",
@@ -197,13 +197,10 @@ static bool measure(struct al_audit_run *run, struct al_running *model, struct a
 
 bool al_audit_run_frontier(struct al_audit_run *run, struct al_error *err)
 {
-	struct al_running model;
+	const struct al_input_options *input = &run->options->input;
 
-	if (!al_input_is_given(&run->options->input))
+	if (!al_input_is_given(input))
 		return true;
-	if (!al_running_begin(&model, &run->opened.view, &run->options->input, err))
-		return false;
-	bool ok = measure(run, &model, err);
-	al_running_end(&model);
-	return ok;
+	struct al_running *model = al_session_running(run->session, &run->opened->view, input, err);
+	return model && measure(run, model, err);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "commands/progress.h"
 #include "model/forward/generate.h"
 #include "model/tokenize/tokenizer.h"
 
@@ -120,35 +121,41 @@ static bool select_sequences(struct al_tokens *tokens, const char *range, struct
 	return true;
 }
 
-static bool read_selected(const struct al_input_options *o, struct al_network *network,
-	struct al_tokens *out, struct al_error *err)
+static void close(void *running)
 {
-	if (!read_input(o, network, out, err))
-		return false;
-	if (!o->sequences || select_sequences(out, o->sequences, err))
-		return true;
-	al_tokens_finish(out);
-	return false;
+	al_tokens_finish(&((struct al_running *)running)->tokens);
+	al_network_close(&((struct al_running *)running)->network);
 }
 
-bool al_running_begin(struct al_running *running, struct al_model_view *view,
+struct al_running *al_session_running(struct al_session *session, struct al_model_view *view,
 	const struct al_input_options *o, struct al_error *err)
 {
+	struct al_running *running = al_new(&session->arena, struct al_running);
 	const struct al_tokens *tokens = &running->tokens;
 
 	if (!al_network_open(&running->network, view, err))
-		return false;
-	bool ok = read_selected(o, &running->network, &running->tokens, err);
-	if (ok)
-		running->all = (struct al_batch){tokens->items, tokens->begin, tokens->n_sequences,
-			0};
-	else
-		al_network_close(&running->network);
-	return ok;
+		return NULL;
+	al_arena_defer(&session->arena, close, running);
+	if (!read_input(o, &running->network, &running->tokens, err)
+		|| (o->sequences && !select_sequences(&running->tokens, o->sequences, err)))
+		return NULL;
+	running->all = (struct al_batch){tokens->items, tokens->begin, tokens->n_sequences, 0};
+	return running;
 }
 
-void al_running_end(struct al_running *running)
+bool al_opened_model_init(struct al_opened_model *m, struct al_session *session,
+	const struct al_layout_options *layout, const struct al_input_options *input,
+	struct al_error *err)
 {
-	al_tokens_finish(&running->tokens);
-	al_network_close(&running->network);
+	*m = (struct al_opened_model){0};
+	if (!al_input_check(input, err))
+		return false;
+	m->file = al_session_checkpoint(session, layout, al_session_word(session, 0),
+		al_session_word(session, 1), true, err);
+	m->running = m->file ? al_session_running(session, &m->file->view, input, err) : NULL;
+	if (!m->running)
+		return false;
+	m->watch = (struct al_watch){al_progress_show,
+		al_progress_begin(session, m->file->checkpoint->path)};
+	return true;
 }

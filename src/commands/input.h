@@ -2,8 +2,8 @@
 #ifndef ATTNLEDGER_COMMANDS_INPUT_H
 #define ATTNLEDGER_COMMANDS_INPUT_H
 
-#include "commands/options.h"
-#include "model/forward/forward.h"
+#include "commands/checkpoint.h"
+#include "model/forward/evaluate.h"
 #include "model/tokenize/tokens.h"
 
 struct al_input_options {
@@ -30,9 +30,20 @@ struct al_running {
 	struct al_batch all;
 };
 
-/* On failure nothing is left to end. */
-bool al_running_begin(struct al_running *running, struct al_model_view *view,
+/* The model of a view, with what the options give it to read; it is closed when the command has
+ * run. NULL: failed. */
+struct al_running *al_session_running(struct al_session *session, struct al_model_view *view,
 	const struct al_input_options *options, struct al_error *err) AL_MUST_CHECK;
-void al_running_end(struct al_running *running);
+
+/* The model that the command's words name, for the commands that run one. */
+struct al_opened_model {
+	struct al_opened_checkpoint *file;
+	struct al_running *running;
+	struct al_watch watch; /* shows progress */
+};
+
+bool al_opened_model_init(struct al_opened_model *model, struct al_session *session,
+	const struct al_layout_options *layout, const struct al_input_options *input,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

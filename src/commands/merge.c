@@ -77,22 +77,21 @@ static bool check_calibrations(const struct al_session *session, struct al_error
 static bool merge_calibrations(struct al_session *session, struct al_error *err)
 {
 	const char *folder = ((const struct merge_options *)session->options)->target;
-	struct al_calibration sum;
 	bool is_new = false;
 
-	if (!check_calibrations(session, err)
-		|| !al_calibration_read(&sum, al_session_word(session, 0), err))
+	if (!check_calibrations(session, err))
 		return false;
-	bool ok = add_others(session, &sum, err)
-		&& al_calibration_folder_make(folder, &is_new, err);
-	if (ok) {
-		al_calibration_add_table(session, &sum, folder);
-		ok = al_calibration_put(session, &sum, folder, err);
-	}
-	if (!ok && is_new)
+	struct al_calibration *sum = al_session_calibration(session, al_session_word(session, 0),
+		NULL, err);
+	if (!sum || !add_others(session, sum, err)
+		|| !al_calibration_folder_make(folder, &is_new, err))
+		return false;
+	al_calibration_add_table(session, sum, folder);
+	if (al_calibration_put(session, sum, folder, err))
+		return true;
+	if (is_new)
 		(void)rmdir(folder);
-	al_calibration_finish(&sum);
-	return ok;
+	return false;
 }
 
 /* ---- the command ---- */

@@ -22,7 +22,7 @@ struct part {
 struct merging {
 	struct al_session *session;
 	struct al_audit_asked asked; /* as the parts were */
-	struct al_audit_run run;
+	struct al_audit_run *run;
 	struct part *parts; /* in the order of shards, when all are there */
 	size_t n_parts, parts_room;
 	const int64_t *shards; /* of the checkpoint's modules */
@@ -204,7 +204,7 @@ static bool check_same(const struct merging *m, struct al_error *err)
 	struct al_shard_file here;
 
 	al_shard_file_init(&here, "what is there now");
-	bool ok = al_audit_summarize(&m->run, &here, err)
+	bool ok = al_audit_summarize(m->run, &here, err)
 		&& check_facts(&here, &m->parts[0].manifest, err);
 	al_shard_file_finish(&here);
 	return ok;
@@ -214,7 +214,7 @@ static bool check_same(const struct merging *m, struct al_error *err)
 
 static bool fail_missing(const struct merging *m, int64_t shard, struct al_error *err)
 {
-	const struct al_model_view *view = &m->run.opened.view;
+	const struct al_model_view *view = &m->run->opened->view;
 	struct al_text names;
 	size_t n = 0;
 
@@ -286,10 +286,10 @@ static bool take_tables(struct merging *m, const struct part *part, size_t place
 	if (!read_shard(&rows, path_beside(m, part, name), fingerprint, err))
 		return false;
 	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
-		ok = !m->run.tables[i] || take_table(m->run.tables[i], &rows, err);
+		ok = !m->run->tables[i] || take_table(m->run->tables[i], &rows, err);
 	al_shard_file_finish(&rows);
-	al_audit_run_add_measured(&m->run, &m->run.opened.view.modules[place]);
-	return ok && al_audit_run_hand_on(&m->run, err);
+	al_audit_run_add_measured(m->run, &m->run->opened->view.modules[place]);
+	return ok && al_audit_run_hand_on(m->run, err);
 }
 
 /* A list of the manifest; one without rows where there is none. */
@@ -305,7 +305,7 @@ static bool take_module(struct merging *m, const struct part *part, size_t place
 	struct al_error *err)
 {
 	const struct al_table *modules = list_of(part, "modules");
-	const struct al_attention *attention = &m->run.opened.view.modules[place];
+	const struct al_attention *attention = &m->run->opened->view.modules[place];
 	size_t row = 0;
 
 	while (row < modules->n_rows
@@ -317,16 +317,16 @@ static bool take_module(struct merging *m, const struct part *part, size_t place
 	const char *left_out = al_table_text(modules, row, "left_out");
 	if (!*left_out)
 		return take_tables(m, part, place, al_table_text(modules, row, "fingerprint"), err);
-	al_audit_run_add_left_out(&m->run, attention, left_out);
+	al_audit_run_add_left_out(m->run, attention, left_out);
 	return true;
 }
 
 static bool take_modules(struct merging *m, struct al_error *err)
 {
-	for (size_t i = 0; i < m->run.opened.view.n_modules; i++)
+	for (size_t i = 0; i < m->run->opened->view.n_modules; i++)
 		if (m->shards[i] > 0 && !take_module(m, &m->parts[m->shards[i] - 1], i, err))
 			return false;
-	return al_audit_run_check_modules(&m->run, err);
+	return al_audit_run_check_modules(m->run, err);
 }
 
 /* ---- what isn't rows of a module ---- */
@@ -352,7 +352,7 @@ static bool take_matrix(struct merging *m, const struct part *part, const char *
 static bool take_counts(struct merging *m, const struct part *part, const bool *is_counted,
 	struct al_error *err)
 {
-	const struct al_checkpoint *checkpoint = &m->run.opened.checkpoint;
+	const struct al_checkpoint *checkpoint = m->run->opened->checkpoint;
 	const struct al_table *counts = list_of(part, "not_finite");
 
 	for (size_t row = 0; row < counts->n_rows; row++) {
@@ -363,7 +363,7 @@ static bool take_counts(struct merging *m, const struct part *part, const bool *
 			return al_fail(err, AL_EINPUT, "%s: %s has no tensor %s",
 				part->manifest.path, checkpoint->path, name);
 		if (is_counted[t - checkpoint->tensors])
-			m->run.not_finite[t - checkpoint->tensors] = (int64_t)n;
+			m->run->not_finite[t - checkpoint->tensors] = (int64_t)n;
 	}
 	return true;
 }
@@ -371,9 +371,9 @@ static bool take_counts(struct merging *m, const struct part *part, const bool *
 static bool take_rest(struct merging *m, struct al_error *err)
 {
 	bool *is_counted = al_new_array(&m->session->arena, bool,
-		m->run.opened.checkpoint.n_tensors + 1);
+		m->run->opened->checkpoint->n_tensors + 1);
 
-	al_audit_run_mark_counted(&m->run, is_counted);
+	al_audit_run_mark_counted(m->run, is_counted);
 	for (const struct part *part = m->parts; part < m->parts + m->n_parts; part++) {
 		const struct al_table *matrices = list_of(part, "matrices");
 		for (size_t row = 0; m->asked.tables && row < matrices->n_rows; row++)
@@ -400,8 +400,8 @@ static void take_kernels(struct merging *m)
 		all = al_format(arena, "%s%s%s", all, n ? ", " : "", kernel);
 		names[n++] = kernel;
 	}
-	m->run.kernel = all;
-	m->run.kernel_note = n == 1
+	m->run->kernel = all;
+	m->run->kernel_note = n == 1
 		? al_shard_file_fact(&m->parts[0].manifest, "kernel_note")
 		: "shards ran on different BLAS kernels, whose numbers differ in the last digits";
 }
@@ -410,12 +410,12 @@ static void take_kernels(struct merging *m)
 
 static bool merge_all(struct merging *m, struct al_error *err)
 {
-	m->shards = al_audit_deal_modules(&m->run, m->parts[0].of.n_shards);
+	m->shards = al_audit_deal_modules(m->run, m->parts[0].of.n_shards);
 	if (!check_same(m, err) || !check_parts(m, err) || !take_modules(m, err)
 		|| !take_rest(m, err))
 		return false;
 	take_kernels(m);
-	return al_audit_run_answer(&m->run, err);
+	return al_audit_run_answer(m->run, err);
 }
 
 /* The answer is of `audit PATH CONFIG`, and so is its page. */
@@ -442,12 +442,11 @@ static bool merge(struct merging *m, const char *checkpoint, struct al_error *er
 		return al_fail(err, AL_EINPUT,
 			"%s, of which %s is: %s; --checkpoint PATH says where it is now", path,
 			first->path, strerror(errno));
-	if (!al_audit_run_init(&m->run, m->session, &m->asked, path, config, err))
+	m->run = al_audit_run_begin(m->session, &m->asked, path, config, err);
+	if (!m->run)
 		return al_in(err, "%s, measured as %s was", path, first->path);
 	answer_as_audit(m, path, config);
-	bool ok = merge_all(m, err);
-	al_audit_run_finish(&m->run);
-	return ok;
+	return merge_all(m, err);
 }
 
 bool al_merge_audit(struct al_session *session, const struct al_audit_asked *asked,

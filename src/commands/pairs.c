@@ -21,12 +21,12 @@ static void show(void *progress, const char *a, const char *b, size_t done, size
 
 static bool measure_across(struct al_audit_run *run, struct al_error *err)
 {
-	const struct al_across_watch watch = {show, &run->progress};
+	const struct al_across_watch watch = {show, run->progress};
 
 	al_table_init(&run->across, "across",
 		"Pairs of heads of different modules, the most similar first");
 	al_pairs_add_columns(&run->across, true);
-	run->progress.whole = run->opened.checkpoint.path;
+	run->progress->whole = run->opened->checkpoint->path;
 	return al_across_measure(&run->audit, run->measured, run->n_measured, &watch, &run->across,
 		err);
 }
@@ -64,26 +64,24 @@ static bool compare_module(struct al_audit_run *run, const struct al_audit *othe
 static bool measure_against(struct al_audit_run *run, struct al_error *err)
 {
 	struct al_table *table = &run->against;
-	struct al_opened_checkpoint opened;
+	struct al_opened_checkpoint *opened = al_session_checkpoint(run->session,
+		&run->options->layout, run->options->against, al_session_word(run->session, 1),
+		true, err);
 	struct al_audit other;
 	bool ok = true;
 
 	al_table_init(table, "against", "Each head and its counterpart");
 	al_against_add_columns(table);
-	if (!al_opened_checkpoint_init(&opened, run->session, &run->options->layout,
-		    run->options->against, al_session_word(run->session, 1), true, err))
+	if (!opened)
 		return false;
-	al_audit_init(&other, &opened.view, &run->audit.options);
+	al_audit_init(&other, &opened->view, &run->audit.options);
 	for (size_t i = 0; ok && i < run->n_measured; i++)
 		ok = compare_module(run, &other, run->measured[i], err);
-	ok = ok && al_checkpoint_note_not_finite(&opened.checkpoint, NULL, table, err)
-		&& al_checkpoint_check_unchanged(&opened.checkpoint, err);
-	al_table_note(table, "side by side with: %s", opened.checkpoint.path);
-	if (!ok)
-		al_in(err, "%s", opened.checkpoint.path);
+	ok = ok && al_checkpoint_note_not_finite(opened->checkpoint, NULL, table, err)
+		&& al_checkpoint_check_unchanged(opened->checkpoint, err);
+	al_table_note(table, "side by side with: %s", opened->checkpoint->path);
 	al_audit_finish(&other);
-	al_opened_checkpoint_finish(&opened);
-	return ok;
+	return ok || al_in(err, "%s", opened->checkpoint->path);
 }
 
 bool al_audit_run_pairs(struct al_audit_run *run, struct al_error *err)

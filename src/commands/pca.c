@@ -234,12 +234,10 @@ static bool run_pca(struct al_session *session, struct al_error *err)
 
 	if (!check_input(session, err) || !check_training(session, err))
 		return false;
-	al_progress_init(&pca.progress, session, NULL);
-	bool ok = o->calibration	       ? pca_run_calibration(&pca, err)
-		: al_input_is_given(&o->input) ? pca_run_model(&pca, err)
-					       : pca_run_files(&pca, err);
-	al_progress_finish(&pca.progress);
-	if (!ok)
+	pca.progress = al_progress_begin(session, NULL);
+	if (!(o->calibration				   ? pca_run_calibration(&pca, err)
+			    : al_input_is_given(&o->input) ? pca_run_model(&pca, err)
+							   : pca_run_files(&pca, err)))
 		return false;
 	pca_note_options(session);
 	session->style.summary = say(session);

@@ -56,7 +56,7 @@ extern const struct al_table_field pca_training_fields[], pca_weights_fields[], 
 struct pca {
 	struct al_session *session;
 	const struct pca_options *options;
-	struct al_progress progress;
+	struct al_progress *progress;
 	struct al_table *tables[PCA_N_TABLES]; /* NULL: not wanted */
 	struct al_table drawn; /* one module's correlation; without columns where none is drawn */
 	struct al_tensor *saved; /* of --save: weights [components][features] */

@@ -6,9 +6,8 @@
 #include <string.h>
 
 #include "audit/select.h"
-#include "commands/checkpoint.h"
+#include "commands/calibration.h"
 #include "formats/finite.h"
-#include "model/calibration/calibration.h"
 
 static bool is_chosen(const struct pca *pca, const char *name)
 {
@@ -19,15 +18,15 @@ static bool is_chosen(const struct pca *pca, const char *name)
 
 struct files {
 	struct pca *pca;
-	struct al_checkpoint outputs, target;
+	struct al_checkpoint *outputs, *target; /* target: NULL where there is none */
 };
 
 /* The target of that name; one tensor alone goes with one alone. */
 static bool find_target(const struct files *f, struct al_rows rows[2], struct al_error *err)
 {
-	const struct al_checkpoint *file = &f->target;
+	const struct al_checkpoint *file = f->target;
 	const char *name = rows[0].tensor->name;
-	const struct al_tensor *tensor = file->n_tensors == 1 && f->outputs.n_tensors == 1
+	const struct al_tensor *tensor = file->n_tensors == 1 && f->outputs->n_tensors == 1
 		? &file->tensors[0]
 		: al_checkpoint_find(file, name);
 
@@ -46,14 +45,14 @@ static bool take_outputs(struct files *f, const struct al_tensor *tensor, struct
 	const size_t n_heads = (size_t)f->pca->options->n_heads;
 	struct al_rows rows[2] = {{0}};
 
-	if (!al_rows_of(&rows[0], &f->outputs, tensor, err))
+	if (!al_rows_of(&rows[0], f->outputs, tensor, err))
 		return false;
 	if (rows[0].width == 0 || rows[0].width % n_heads != 0)
 		return al_fail(err, AL_EINPUT,
 			"tensor \"%.120s\": %zu numbers a token are no whole number a head "
 			"(--heads %zu)",
 			tensor->name, rows[0].width, n_heads);
-	if (f->pca->options->target && !find_target(f, rows, err))
+	if (f->target && !find_target(f, rows, err))
 		return false;
 	struct pca_module module = {.pca = f->pca,
 		.name = tensor->name,
@@ -61,7 +60,7 @@ static bool take_outputs(struct files *f, const struct al_tensor *tensor, struct
 		.width = rows[0].width,
 		.rows = rows};
 	return pca_take_module(&module, err)
-		|| (f->outputs.n_tensors > 1 && al_in(err, "tensor \"%.120s\"", tensor->name));
+		|| (f->outputs->n_tensors > 1 && al_in(err, "tensor \"%.120s\"", tensor->name));
 }
 
 /* Weights [m][n], no more components than features. */
@@ -71,7 +70,7 @@ static bool take_weights(struct files *f, const struct al_tensor *tensor, struct
 	struct al_matrix w;
 	AL_SCRATCH(scratch);
 
-	if (!al_rows_of(&rows, &f->outputs, tensor, err))
+	if (!al_rows_of(&rows, f->outputs, tensor, err))
 		return false;
 	if (rows.n_rows > rows.width || rows.n_rows == 0)
 		return al_fail(err, AL_EINPUT,
@@ -90,7 +89,7 @@ static bool take_weights(struct files *f, const struct al_tensor *tensor, struct
 
 static bool take_tensors(struct files *f, struct al_error *err)
 {
-	const struct al_checkpoint *file = &f->outputs;
+	const struct al_checkpoint *file = f->outputs;
 	const char *patterns = f->pca->options->modules;
 	size_t n = 0;
 
@@ -99,7 +98,7 @@ static bool take_tensors(struct files *f, struct al_error *err)
 		if (!is_chosen(f->pca, tensor->name))
 			continue;
 		n++;
-		al_progress_show(&f->pca->progress, tensor->name, i, file->n_tensors);
+		al_progress_show(f->pca->progress, tensor->name, i, file->n_tensors);
 		if (f->pca->options->weights ? take_weights(f, tensor, err)
 					     : take_outputs(f, tensor, err))
 			continue;
@@ -116,15 +115,15 @@ static bool take_files(struct files *f, struct al_error *err)
 {
 	const struct pca_options *o = f->pca->options;
 
-	f->pca->progress.whole = f->outputs.path;
+	f->pca->progress->whole = f->outputs->path;
 	if (!pca_tables_begin(f->pca, false, err) || !take_tensors(f, err)
-		|| !al_checkpoint_check_unchanged(&f->outputs, err)
-		|| (o->target && !al_checkpoint_check_unchanged(&f->target, err)))
+		|| !al_checkpoint_check_unchanged(f->outputs, err)
+		|| (f->target && !al_checkpoint_check_unchanged(f->target, err)))
 		return false;
 	struct al_table *table = f->pca->session->tables[0];
-	al_checkpoint_note(table, &f->outputs);
-	if (o->target)
-		al_checkpoint_note(table, &f->target);
+	al_checkpoint_note(table, f->outputs);
+	if (f->target)
+		al_checkpoint_note(table, f->target);
 	if (o->weights)
 		al_table_note(table, "a component: a row");
 	return true;
@@ -133,19 +132,12 @@ static bool take_files(struct files *f, struct al_error *err)
 bool pca_run_files(struct pca *pca, struct al_error *err)
 {
 	const struct pca_options *o = pca->options;
-	struct files f = {.pca = pca};
+	const char *path = o->weights ? o->weights : al_session_word(pca->session, 0);
+	struct files f = {.pca = pca, .outputs = al_session_file(pca->session, path, err)};
 
-	if (!al_checkpoint_open(&f.outputs,
-		    o->weights ? o->weights : al_session_word(pca->session, 0), err))
-		return false;
-	bool ok = !o->target || al_checkpoint_open(&f.target, o->target, err);
-	if (ok) {
-		ok = take_files(&f, err);
-		if (o->target)
-			al_checkpoint_close(&f.target);
-	}
-	al_checkpoint_close(&f.outputs);
-	return ok;
+	if (f.outputs && o->target)
+		f.target = al_session_file(pca->session, o->target, err);
+	return f.outputs && (f.target || !o->target) && take_files(&f, err);
 }
 
 /* ---- modules of a calibration ---- */
@@ -189,11 +181,9 @@ static bool take_calibration(struct pca *pca, const struct al_calibration *calib
 
 bool pca_run_calibration(struct pca *pca, struct al_error *err)
 {
-	struct al_calibration calibration;
+	const struct al_calibration *calibration = al_session_calibration(pca->session,
+		pca->options->calibration, NULL, err);
 
-	if (!al_calibration_read(&calibration, pca->options->calibration, err))
-		return false;
-	bool ok = pca_tables_begin(pca, false, err) && take_calibration(pca, &calibration, err);
-	al_calibration_finish(&calibration);
-	return ok;
+	return calibration && pca_tables_begin(pca, false, err)
+		&& take_calibration(pca, calibration, err);
 }

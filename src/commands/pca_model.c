@@ -7,14 +7,11 @@
 
 #include "audit/select.h"
 #include "base/memory.h"
-#include "commands/checkpoint.h"
 #include "deacon/recording.h"
 
 struct model {
 	struct pca *pca;
-	struct al_opened_checkpoint opened;
-	struct al_running running;
-	struct al_watch watch;
+	struct al_opened_model opened;
 	bool *is_wanted; /* [modules] */
 	size_t n_wanted;
 	struct al_in_place (*in_place)[AL_N_ARCHITECTURES]; /* [modules] */
@@ -50,12 +47,12 @@ static bool add_row(struct model *m, size_t module, const char *name, int archit
 {
 	const int64_t keep = m->pca->options->keep;
 	struct row row = {name, al_architecture_names[architecture],
-		keep ? keep : m->opened.view.modules[module].n_heads, NAN, NAN};
+		keep ? keep : m->opened.file->view.modules[module].n_heads, NAN, NAN};
 	struct al_loss loss;
 
 	if (layers[module].weights.data) {
-		if (!al_in_place_loss(&m->running.network, &m->running.all, layers, &m->watch,
-			    &loss, err))
+		if (!al_in_place_loss(&m->opened.running->network, &m->opened.running->all, layers,
+			    &m->opened.watch, &loss, err))
 			return false;
 		row.loss = loss.nats / (double)loss.n_predicted;
 		row.increase = row.loss - whole;
@@ -68,7 +65,7 @@ static bool add_row(struct model *m, size_t module, const char *name, int archit
 static bool measure(struct model *m, int a, struct al_in_place *layers, double whole,
 	struct al_error *err)
 {
-	const struct al_model_view *view = &m->opened.view;
+	const struct al_model_view *view = &m->opened.file->view;
 	bool is_fitted = m->n_wanted > 1;
 	size_t last = 0;
 
@@ -120,7 +117,8 @@ static bool measure_losses(struct model *m, struct al_in_place *layers, struct a
 	struct al_table *table = m->pca->tables[PCA_LOSS];
 	struct al_loss loss;
 
-	if (!al_evaluate_loss(&m->running.network, &m->running.all, &m->watch, &loss, err))
+	if (!al_evaluate_loss(&m->opened.running->network, &m->opened.running->all,
+		    &m->opened.watch, &loss, err))
 		return false;
 	const double whole = loss.nats / (double)loss.n_predicted;
 	for (int a = 0; a < AL_N_ARCHITECTURES; a++) {
@@ -130,13 +128,13 @@ static bool measure_losses(struct model *m, struct al_in_place *layers, struct a
 		if (!measure(m, a, layers, whole, err))
 			return false;
 		conclude(m, a, first);
-		for (size_t i = 0; i < m->opened.view.n_modules; i++)
+		for (size_t i = 0; i < m->opened.file->view.n_modules; i++)
 			layers[i] = (struct al_in_place){0};
 	}
 	al_table_note(table,
 		"without a layer the loss is %.6f nats a token; output projections are fitted to "
 		"the same %zu tokens, so this is in sample",
-		whole, al_batch_tokens(&m->running.all));
+		whole, al_batch_tokens(&m->opened.running->all));
 	return true;
 }
 
@@ -145,7 +143,7 @@ static bool measure_losses(struct model *m, struct al_in_place *layers, struct a
 static bool take_modules(struct model *m, const struct al_recording *recording,
 	struct al_error *err)
 {
-	const struct al_model_view *view = &m->opened.view;
+	const struct al_model_view *view = &m->opened.file->view;
 
 	for (size_t i = 0; i < view->n_modules; i++) {
 		struct pca_module module = {.pca = m->pca,
@@ -156,7 +154,7 @@ static bool take_modules(struct model *m, const struct al_recording *recording,
 			.in_place = m->pca->tables[PCA_LOSS] ? m->in_place[i] : NULL};
 		if (!m->is_wanted[i])
 			continue;
-		al_progress_show(&m->pca->progress, module.name, i, view->n_modules);
+		al_progress_show(m->pca->progress, module.name, i, view->n_modules);
 		if (!pca_take_module(&module, err))
 			return al_in(err, "%s", module.name);
 	}
@@ -165,11 +163,11 @@ static bool take_modules(struct model *m, const struct al_recording *recording,
 
 static bool record_and_take(struct model *m, struct al_error *err)
 {
-	const size_t n = m->opened.view.n_modules;
+	const size_t n = m->opened.file->view.n_modules;
 	struct al_recording recording;
 
-	if (!al_recording_make(&recording, &m->running.network, &m->running.all, m->is_wanted,
-		    &m->watch, err))
+	if (!al_recording_make(&recording, &m->opened.running->network, &m->opened.running->all,
+		    m->is_wanted, &m->opened.watch, err))
 		return false;
 	struct al_in_place *layers = al_calloc(n, sizeof(*layers));
 	m->in_place = al_calloc(n, sizeof(*m->in_place));
@@ -186,7 +184,7 @@ static bool record_and_take(struct model *m, struct al_error *err)
 
 static bool choose_modules(struct model *m, struct al_error *err)
 {
-	const struct al_model_view *view = &m->opened.view;
+	const struct al_model_view *view = &m->opened.file->view;
 	const char *patterns = m->pca->options->modules;
 
 	m->is_wanted = al_new_array(&m->pca->session->arena, bool, view->n_modules);
@@ -197,17 +195,17 @@ static bool choose_modules(struct model *m, struct al_error *err)
 	return m->n_wanted > 0
 		|| al_fail(err, AL_EINPUT,
 			"%s: has no attention module of --modules %s; the first of %zu is %s",
-			m->opened.checkpoint.path, patterns ? patterns : "", view->n_modules,
+			m->opened.file->checkpoint->path, patterns ? patterns : "", view->n_modules,
 			view->n_modules ? view->modules[0].name : "none");
 }
 
 static void add_notes(const struct model *m)
 {
 	const struct al_input_options *input = &m->pca->options->input;
-	const struct al_batch *all = &m->running.all;
+	const struct al_batch *all = &m->opened.running->all;
 	struct al_table *table = m->pca->session->tables[0];
 
-	al_opened_checkpoint_note(&m->opened, table);
+	al_opened_checkpoint_note(m->opened.file, table);
 	al_table_note(table, "tokens: %zu in %zu sequences%s", al_batch_tokens(all),
 		all->n_sequences,
 		input->sample ? al_format(&table->arena, " that the model wrote, seed %lld",
@@ -220,15 +218,14 @@ static void add_notes(const struct model *m)
 
 static bool run(struct model *m, struct al_error *err)
 {
-	const struct al_batch *all = &m->running.all;
-	const bool has_loss = m->running.network.how->kind == AL_FORWARD_DECODER
+	const struct al_batch *all = &m->opened.running->all;
+	const bool has_loss = m->opened.running->network.how->kind == AL_FORWARD_DECODER
 		&& al_batch_tokens(all) > all->n_sequences;
 
-	m->pca->progress.whole = m->opened.checkpoint.path;
-	m->watch = (struct al_watch){al_progress_show, &m->pca->progress};
+	m->pca->progress->whole = m->opened.file->checkpoint->path;
 	if (!choose_modules(m, err) || !pca_tables_begin(m->pca, has_loss, err)
 		|| !record_and_take(m, err)
-		|| !al_checkpoint_check_unchanged(&m->opened.checkpoint, err))
+		|| !al_checkpoint_check_unchanged(m->opened.file->checkpoint, err))
 		return false;
 	add_notes(m);
 	return true;
@@ -243,15 +240,5 @@ bool pca_run_model(struct pca *pca, struct al_error *err)
 
 	if (o->n_heads)
 		layout.heads = al_format(&session->arena, "%lld", (long long)o->n_heads);
-	if (!al_input_check(&o->input, err)
-		|| !al_opened_checkpoint_init(&m.opened, session, &layout,
-			al_session_word(session, 0), al_session_word(session, 1), true, err))
-		return false;
-	bool ok = al_running_begin(&m.running, &m.opened.view, &o->input, err);
-	if (ok) {
-		ok = run(&m, err);
-		al_running_end(&m.running);
-	}
-	al_opened_checkpoint_finish(&m.opened);
-	return ok;
+	return al_opened_model_init(&m.opened, session, &layout, &o->input, err) && run(&m, err);
 }

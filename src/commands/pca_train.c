@@ -162,8 +162,8 @@ static bool run(struct trainer *t, struct state *s, struct al_error *err)
 			t->first_cosine = s->cosine_mean;
 		if (s->step == n)
 			return true;
-		m->pca->progress.whole = m->name;
-		al_progress_show(&m->pca->progress, t->label, s->step, n);
+		m->pca->progress->whole = m->name;
+		al_progress_show(m->pca->progress, t->label, s->step, n);
 		if (!take_step(t, s, err))
 			return false;
 	}

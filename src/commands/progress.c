@@ -19,12 +19,21 @@ static double now(void)
 	return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
 }
 
-void al_progress_init(struct al_progress *progress, const struct al_session *session,
-	const char *whole)
+static void clear(void *progress)
 {
+	if (((const struct al_progress *)progress)->shown > 0)
+		fprintf(stderr, "\r\033[K");
+}
+
+struct al_progress *al_progress_begin(struct al_session *session, const char *whole)
+{
+	struct al_progress *progress = al_new(&session->arena, struct al_progress);
+
 	*progress = (struct al_progress){.whole = whole,
 		.begin = now(),
 		.is_wanted = isatty(STDERR_FILENO) && !session->output->is_quiet};
+	al_arena_defer(&session->arena, clear, progress);
+	return progress;
 }
 
 /* "20 s", "3 min", "1 h 40 min": of a number of seconds. */
@@ -94,10 +103,4 @@ void al_progress_show(void *context, const char *part, size_t done, size_t n)
 	al_text_finish(&line);
 	al_text_finish(&end);
 	progress->shown = time;
-}
-
-void al_progress_finish(struct al_progress *progress)
-{
-	if (progress->shown > 0)
-		fprintf(stderr, "\r\033[K");
 }

@@ -13,15 +13,12 @@ struct al_progress {
 	bool is_wanted;
 };
 
-void al_progress_init(struct al_progress *progress, const struct al_session *session,
-	const char *whole);
+/* It leaves an empty line behind when the command has run. */
+struct al_progress *al_progress_begin(struct al_session *session, const char *whole);
 
 /* "model: layers.3, 4 of 12, 20 s left": `part` is the step after those that are done, of n of
  * equal weight; n 0: nobody knows how many there are. `progress` is a struct al_progress: whoever
  * watches work takes it with this function. */
 void al_progress_show(void *progress, const char *part, size_t done, size_t n);
-
-/* Leaves an empty line behind. */
-void al_progress_finish(struct al_progress *progress);
 
 #endif

@@ -185,29 +185,25 @@ static const char *say(struct al_session *session, const struct al_reconciled *e
 
 static bool run(struct al_session *session, struct al_error *err)
 {
+	const struct reconcile_options *o = session->options;
+	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
+		al_session_word(session, 0), al_session_word(session, 1), false, err);
 	struct al_reconciled *entries;
-	struct al_opened_checkpoint opened;
 	size_t n;
 
-	const struct reconcile_options *o = session->options;
-
-	if (!al_opened_checkpoint_init(&opened, session, &o->layout, al_session_word(session, 0),
-		    al_session_word(session, 1), false, err))
+	if (!opened || !al_reconcile(&opened->view, &entries, &n, err))
 		return false;
-	bool ok = al_reconcile(&opened.view, &entries, &n, err);
-	if (ok) {
-		struct al_table *table = al_session_table(session, "reconcile",
-			al_format(&session->arena, "%s against family %s", opened.checkpoint.path,
-				opened.view.family->name));
-		fill(session, table, entries, n);
-		al_opened_checkpoint_note(&opened, table);
-		al_note_numbers_unread(table);
-		ok = add_sums(session, entries, n, err);
-		if (ok)
-			session->style.summary = say(session, entries, n, opened.view.family->name);
-	}
-	al_opened_checkpoint_finish(&opened);
-	return ok;
+	const char *family = opened->view.family->name;
+	struct al_table *table = al_session_table(session, "reconcile",
+		al_format(&session->arena, "%s against family %s", opened->checkpoint->path,
+			family));
+	fill(session, table, entries, n);
+	al_opened_checkpoint_note(opened, table);
+	al_note_numbers_unread(table);
+	if (!add_sums(session, entries, n, err))
+		return false;
+	session->style.summary = say(session, entries, n, family);
+	return true;
 }
 
 const struct al_command al_command_reconcile = {

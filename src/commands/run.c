@@ -59,7 +59,7 @@ struct jobs {
 	struct al_session *session;
 	const struct al_profile *profile; /* that the command line names */
 	const char *folder; /* of all scenarios */
-	struct al_progress progress;
+	struct al_progress *progress;
 	struct al_text page; /* of --report */
 	size_t n_figures; /* so far */
 	struct al_names names; /* of the scenarios so far */
@@ -93,7 +93,7 @@ static void show(struct job *job, const char *id)
 {
 	struct jobs *all = job->all;
 
-	al_progress_show(&all->progress, id, all->names.n - 1, n_scenarios(all->session));
+	al_progress_show(all->progress, id, all->names.n - 1, n_scenarios(all->session));
 }
 
 static bool add_formats(struct job *job, const struct al_table *table, struct al_error *err)
@@ -240,7 +240,7 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 		.profile = jobs->profile ? jobs->profile : scenario->profile,
 		.page = jobs->session->output->report ? &jobs->page : NULL};
 
-	jobs->progress.whole = name;
+	jobs->progress->whole = name;
 	jobs->n_figures += scenario->n_figures;
 	al_names_init(&job.inputs);
 	if (job.page)
@@ -301,7 +301,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	session->prints_nothing = o->prints_nothing;
 	begin_page(&jobs);
 	al_names_init(&jobs.names);
-	al_progress_init(&jobs.progress, session, NULL);
+	jobs.progress = al_progress_begin(session, NULL);
 	bool ok = al_each_scenario(session, run_one, &jobs, err);
 	if (ok)
 		session->style.summary = say(&jobs);
@@ -309,7 +309,6 @@ static bool run(struct al_session *session, struct al_error *err)
 		put_page(&jobs);
 	al_text_finish(&jobs.page);
 	al_names_finish(&jobs.names);
-	al_progress_finish(&jobs.progress);
 	return ok;
 }
 

@@ -136,14 +136,9 @@ static void take_rows(void *context, const struct al_table *some_rows)
 static bool run_watched(struct al_session *session, struct al_ledger_sweep *sweep,
 	struct al_table *table, struct al_error *err)
 {
-	struct al_progress progress;
-
 	sweep->watch = al_progress_show;
-	sweep->watch_context = &progress;
-	al_progress_init(&progress, session, session->line.words[0]);
-	bool ok = al_sweep_run(sweep, table, err);
-	al_progress_finish(&progress);
-	return ok;
+	sweep->watch_context = al_progress_begin(session, session->line.words[0]);
+	return al_sweep_run(sweep, table, err);
 }
 
 /* ---- in a sentence ---- */

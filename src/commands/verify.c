@@ -19,23 +19,18 @@ bool al_verify_add_table(struct al_session *session, struct al_model_view *view,
 	const char *shown, const struct al_verify_options *options, bool *holds,
 	struct al_error *err)
 {
-	struct al_checkpoint compressed;
+	struct al_checkpoint *compressed = al_session_file(session, path, err);
 
-	if (!al_checkpoint_open(&compressed, path, err))
+	if (!compressed)
 		return false;
-	compressed.path = shown;
+	compressed->path = shown;
 	struct al_table *table = al_session_table(session, "verify",
 		"Attention probabilities and outputs, original and compressed");
 	al_verify_add_columns(table);
-	struct al_progress progress;
 	struct al_verify_options watched = *options;
 	watched.watch = al_progress_show;
-	watched.context = &progress;
-	al_progress_init(&progress, session, shown);
-	bool ok = al_verify(view, &compressed, &watched, table, holds, err);
-	al_progress_finish(&progress);
-	al_checkpoint_close(&compressed);
-	return ok;
+	watched.context = al_progress_begin(session, shown);
+	return al_verify(view, compressed, &watched, table, holds, err);
 }
 
 struct verify_options {
@@ -173,36 +168,19 @@ static bool judge_on(struct al_session *session, struct al_running *running,
 	return true;
 }
 
-static bool judge_recorded(struct al_session *session, struct al_model_view *view,
-	const struct al_checkpoint *compressed, const struct al_input_options *input,
-	struct al_error *err)
-{
-	struct al_recorded recorded;
-	struct al_running running;
-
-	if (!al_recorded_open(&recorded, view, compressed, err))
-		return false;
-	bool ok = al_running_begin(&running, view, input, err);
-	if (ok) {
-		ok = judge_on(session, &running, &recorded, err);
-		al_running_end(&running);
-	}
-	al_recorded_close(&recorded);
-	return ok;
-}
-
 /* Both models run on tokens. */
 static bool judge(struct al_session *session, struct al_model_view *view, const char *path,
 	const struct al_input_options *input, struct al_error *err)
 {
-	struct al_checkpoint compressed;
+	const struct al_checkpoint *compressed = al_session_file(session, path, err);
+	struct al_recorded recorded;
 
-	if (!al_checkpoint_open(&compressed, path, err))
+	if (!compressed || !al_recorded_open(&recorded, view, compressed, err))
 		return false;
-	bool ok = judge_recorded(session, view, &compressed, input, err)
-		&& al_checkpoint_check_unchanged(&compressed, err);
-	al_checkpoint_close(&compressed);
-	return ok;
+	struct al_running *running = al_session_running(session, view, input, err);
+	bool ok = running && judge_on(session, running, &recorded, err);
+	al_recorded_close(&recorded);
+	return ok && al_checkpoint_check_unchanged(compressed, err);
 }
 
 static bool run_verify(struct al_session *session, struct al_error *err)
@@ -213,7 +191,6 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 		.modules = o->layout.modules,
 		.has_tolerance = o->tolerance != NULL};
 	const char *compressed = al_session_word(session, 1);
-	struct al_opened_checkpoint opened;
 	const bool has_input = al_input_is_given(&o->input);
 	bool holds = true;
 
@@ -226,19 +203,16 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 		&& (!al_parse_number(o->tolerance, &options.tolerance) || options.tolerance < 0))
 		return al_fail(err, AL_EINPUT, "--tolerance %s: expected a number of at least 0",
 			o->tolerance);
-	if (!al_opened_checkpoint_init(&opened, session, &o->layout, al_session_word(session, 0),
-		    al_session_word(session, 2), true, err))
+	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
+		al_session_word(session, 0), al_session_word(session, 2), true, err);
+	if (!opened || (has_input && !judge(session, &opened->view, compressed, &o->input, err))
+		|| !al_verify_add_table(session, &opened->view, compressed, compressed, &options,
+			&holds, err))
 		return false;
-	bool ok = (!has_input || judge(session, &opened.view, compressed, &o->input, err))
-		&& al_verify_add_table(session, &opened.view, compressed, compressed, &options,
-			&holds, err);
 	session->answer_is_no = !holds;
-	if (ok)
-		session->style.summary = al_verify_summarize(session, &options, holds);
-	if (ok)
-		al_opened_checkpoint_note(&opened, session->tables[0]);
-	al_opened_checkpoint_finish(&opened);
-	return ok;
+	session->style.summary = al_verify_summarize(session, &options, holds);
+	al_opened_checkpoint_note(opened, session->tables[0]);
+	return true;
 }
 
 const struct al_command al_command_verify = {
