@@ -66,8 +66,14 @@ static bool read_text(const struct al_record_source *source, const struct al_ite
 static bool read_item(const struct al_record_source *source, const struct al_field *field,
 	const struct al_item *node, void *out, struct al_error *err)
 {
+	const char *text;
+
 	if (field->record)
 		return al_record_read(source, field->record, node, out, err);
+	if (field->find)
+		return al_json_text(source->doc, node, &text, err)
+			&& (field->find(source->context, text, out, err)
+				|| al_json_in(source->doc, node, err));
 	return field->read ? field->read(source->context, node, out, err)
 			   : read_text(source, node, out, err);
 }
@@ -76,7 +82,7 @@ bool al_record_read_items(const struct al_record_source *source, const struct al
 	const struct al_item *list, void *out, struct al_error *err)
 {
 	const size_t size = field->record ? field->record->size
-		: field->read		  ? field->item_size
+		: field->item_size	  ? field->item_size
 					  : sizeof(const char *);
 	const bool is_one = field->or_one && al_json_kind(list) != AL_JSON_ARRAY;
 	const size_t n = is_one ? 1 : al_json_size(list);
@@ -161,7 +167,7 @@ static bool read_field(const struct al_record_source *source, const struct al_fi
 	case AL_FIELD_RECORD:
 		return read_record(source, field, node, record, err);
 	case AL_FIELD_BY:
-		return field->read(source->context, node, out, err);
+		return read_item(source, field, node, out, err);
 	case AL_FIELD_LIST:
 	case AL_FIELD_MEMBERS:
 		return al_record_read_items(source, field, node, record, err);

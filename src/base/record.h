@@ -53,9 +53,11 @@ struct al_field {
 	/* BY: of the value, into what begins at `offset`. LIST and MEMBERS: of each item, where it
 	 * isn't a `record` itself; with neither, items are texts. */
 	bool (*read)(void *context, const struct al_item *node, void *out, struct al_error *err);
+	/* The same of a text, which it looks up; a failure gets the place of the text. */
+	bool (*find)(void *context, const char *text, void *out, struct al_error *err);
 
 	const struct al_record *record;
-	size_t item_size; /* of what `read` makes of an item */
+	size_t item_size; /* of what `read` or `find` makes of an item */
 	size_t n_offset; /* in the record: a size_t, the number of items */
 	size_t most; /* items; 0: any number; INT: as it says */
 	const char *noun; /* for messages about how many: "entries"; NULL: "items" */

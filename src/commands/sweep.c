@@ -60,29 +60,13 @@ static bool read_axes(struct al_session *session, struct al_ledger_sweep *sweep,
 	return true;
 }
 
-static bool add_measure(struct al_ledger_sweep *sweep, const char *key, struct al_error *err)
-{
-	const char *names[AL_N_MEASURES];
-	int found = al_measure_find(key);
-
-	for (int i = 0; i < AL_N_MEASURES; i++)
-		names[i] = al_measures[i].key;
-	if (found < 0)
-		return al_fail_unknown(err, "measure", key, names, AL_N_MEASURES);
-	for (size_t i = 0; i < sweep->n_measures; i++)
-		if (sweep->measures[i] == (enum al_measure)found)
-			return al_fail(err, AL_EINPUT, "measure \"%s\" is given twice", key);
-	sweep->measures[sweep->n_measures++] = (enum al_measure)found;
-	return true;
-}
-
 static bool read_measures(struct al_ledger_sweep *sweep, const struct al_texts *measures,
 	struct al_error *err)
 {
 	for (size_t i = 0; i < measures->n; i++)
-		if (!add_measure(sweep, measures->items[i], err))
+		if (!al_sweep_add_measure(sweep, measures->items[i], err))
 			return false;
-	return sweep->n_measures > 0 || add_measure(sweep, "parameters", err);
+	return sweep->n_measures > 0 || al_sweep_add_measure(sweep, "parameters", err);
 }
 
 static bool check_axis(const struct al_request *q, struct al_sweep_axis *axis, struct al_error *err)

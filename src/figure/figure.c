@@ -9,20 +9,18 @@
 #define MARK_NAME(name) #name,
 #define MARK_POINTER(name) &al_mark_##name,
 
-const char *const al_figure_marks[] = {AL_MARKS(MARK_NAME) NULL};
+const char *const al_figure_marks[AL_FIGURE_N_MARKS] = {AL_MARKS(MARK_NAME)};
 
-static const struct al_mark *const marks[] = {AL_MARKS(MARK_POINTER)};
+static const struct al_mark *const marks[AL_FIGURE_N_MARKS] = {AL_MARKS(MARK_POINTER)};
 
 static const double least_height_pt = 24; /* of a frame, where the page's height is given */
 
-enum { N_MARKS = sizeof(marks) / sizeof(*marks) };
-
 bool al_mark_find(const char *name, const struct al_mark **out, struct al_error *err)
 {
-	int index = al_find_name(name, al_figure_marks, N_MARKS);
+	int index = al_find_name(name, al_figure_marks, AL_FIGURE_N_MARKS);
 
 	if (index < 0)
-		return al_fail_unknown(err, "mark", name, al_figure_marks, N_MARKS);
+		return al_fail_unknown(err, "mark", name, al_figure_marks, AL_FIGURE_N_MARKS);
 	*out = marks[index];
 	return true;
 }

@@ -34,6 +34,41 @@ bool al_scenario_cell_set_int(struct al_scenario_cell *cell, int64_t number)
 	return true;
 }
 
+bool al_scenario_cell_take(const struct al_scenario_cell *cell, const char *name, bool *is_missing,
+	struct al_value *value, struct al_error *err)
+{
+	switch (cell->kind) {
+	case AL_SCENARIO_UNKNOWN:
+		return true;
+	case AL_SCENARIO_MISSING:
+		*is_missing = true;
+		return false;
+	case AL_SCENARIO_NUMBER:
+		al_value_set_exact(value, cell->number);
+		return true;
+	default:
+		return al_fail(err, AL_EINPUT, "\"%s\" is a formula, expected a number", name);
+	}
+}
+
+bool al_scenario_cell_evaluate(struct al_scenario_cell *cell, const struct al_formula *formula,
+	const struct al_scope *scope, const bool *is_missing, struct al_error *err)
+{
+	struct al_value value;
+
+	al_value_init(&value);
+	bool ok = al_formula_eval(formula, scope, &value, err);
+	if (ok && value.kind == AL_VALUE_WORD)
+		ok = al_fail(err, AL_EINPUT, "the formula is a word, expected a number");
+	if (ok) {
+		al_value_get(&value, cell->number);
+		cell->kind = AL_SCENARIO_NUMBER;
+	} else if (*is_missing)
+		ok = al_scenario_cell_set_missing(cell);
+	al_value_finish(&value);
+	return ok;
+}
+
 static size_t find_used(const struct al_data_box *box, const struct al_datum *datum)
 {
 	size_t i = 0;

@@ -51,6 +51,15 @@ bool al_scenario_cell_set_missing(struct al_scenario_cell *cell);
 bool al_scenario_cell_set_number(struct al_scenario_cell *cell, mpq_srcptr number);
 bool al_scenario_cell_set_int(struct al_scenario_cell *cell, int64_t number);
 
+/* What a formula gets of a cell, called `name`. False without a message, and *is_missing, where it
+ * is missing. */
+bool al_scenario_cell_take(const struct al_scenario_cell *cell, const char *name, bool *is_missing,
+	struct al_value *value, struct al_error *err) AL_MUST_CHECK;
+
+/* A formula's value; missing where a cell that it needs is, which then is *is_missing. */
+bool al_scenario_cell_evaluate(struct al_scenario_cell *cell, const struct al_formula *formula,
+	const struct al_scope *scope, const bool *is_missing, struct al_error *err) AL_MUST_CHECK;
+
 /* A datum at the point or elsewhere in the box; missing where it is NULL. */
 bool al_scenario_cell_set_datum(struct al_scenario_cell *cell, struct al_data_box *box,
 	const struct al_datum *datum, struct al_error *err) AL_MUST_CHECK;

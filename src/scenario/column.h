@@ -54,10 +54,6 @@ al_column_function al_column_score, al_column_retention, al_column_elasticity;
 /* theory.c: parameters as a polynomial */
 al_column_function al_column_formula, al_column_difference, al_column_order;
 
-/* The row of another variant in the same case. */
-struct al_scenario_row al_place_row_of_variant(const struct al_cell_place *place,
-	const struct al_configured_variant *variant);
-
 /* Fails where the table doesn't name the variant that a column compares with. */
 bool al_place_need_reference(const struct al_cell_place *place,
 	const struct al_configured_variant *reference, const char *key, const char *column,

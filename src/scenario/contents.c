@@ -66,74 +66,49 @@ const struct al_configured_variant *al_variant_find(const struct al_scenario *s,
 	return NULL;
 }
 
+bool al_variant_find_counted(const struct al_scenario *s, const char *name,
+	const struct al_configured_variant **out, struct al_error *err)
+{
+	*out = al_variant_find(s, name, err);
+	return *out
+		&& ((*out)->variant
+			|| al_fail(err, AL_EINPUT, "variant \"%s\" is known from data only", name));
+}
+
 const struct al_case *al_case_find(const struct al_scenario *s, const char *id,
 	struct al_error *err)
 {
-	for (size_t i = 0; i < s->n_cases; i++)
-		if (strcmp(s->cases[i].id, id) == 0)
-			return &s->cases[i];
-	if (err)
+	const struct al_case *found = AL_FIND(s->cases, s->n_cases, id);
+
+	if (!found && err)
 		al_unknown_fail(s, AL_NAMES_CASES, "case", id, err);
-	return NULL;
-}
-
-const struct al_scenario_table *al_table_find(const struct al_scenario *s, const char *id)
-{
-	for (size_t i = 0; i < s->n_tables; i++)
-		if (strcmp(s->tables[i].id, id) == 0)
-			return &s->tables[i];
-	return NULL;
-}
-
-const struct al_scenario_sweep *al_sweep_find(const struct al_scenario *s, const char *id)
-{
-	for (size_t i = 0; i < s->n_sweeps; i++)
-		if (strcmp(s->sweeps[i].sweep.id, id) == 0)
-			return &s->sweeps[i];
-	return NULL;
-}
-
-const struct al_scenario_listing *al_listing_find(const struct al_scenario *s, const char *id)
-{
-	for (size_t i = 0; i < s->n_listings; i++)
-		if (strcmp(s->listings[i].id, id) == 0)
-			return &s->listings[i];
-	return NULL;
-}
-
-const struct al_data_set *al_data_find(const struct al_scenario *s, const char *id)
-{
-	for (size_t i = 0; i < s->n_data; i++)
-		if (strcmp(s->data[i].id, id) == 0)
-			return &s->data[i];
-	return NULL;
+	return found;
 }
 
 bool al_metric_find(const struct al_scenario *s, const char *name, const struct al_data_set **set,
 	size_t *column)
 {
-	for (size_t i = 0; i < s->n_data; i++)
-		for (size_t j = 0; j < s->data[i].n_columns; j++)
-			if (strcmp(s->data[i].columns[j].name, name) == 0) {
-				*set = &s->data[i];
-				*column = j;
-				return true;
-			}
+	for (size_t i = 0; i < s->n_data; i++) {
+		const struct al_data_set *own = &s->data[i];
+		const struct al_data_column *found = AL_FIND(own->columns, own->n_columns, name);
+		if (found) {
+			*set = own;
+			*column = (size_t)(found - own->columns);
+			return true;
+		}
+	}
 	return false;
 }
 
 bool al_symbol_is_known(const struct al_scenario *s, const char *symbol)
 {
-	for (size_t i = 0; i < s->n_symbols; i++)
-		if (strcmp(s->symbols[i].name, symbol) == 0)
-			return true;
-	for (size_t i = 0; i < s->n_variants; i++) {
+	bool is_known = AL_FIND(s->symbols, s->n_symbols, symbol) != NULL;
+
+	for (size_t i = 0; i < s->n_variants && !is_known; i++) {
 		const struct al_variant *variant = s->variants[i]->variant;
-		for (size_t j = 0; j < variant->n_symbols; j++)
-			if (strcmp(variant->symbols[j].name, symbol) == 0)
-				return true;
+		is_known = AL_FIND(variant->symbols, variant->n_symbols, symbol) != NULL;
 	}
-	return false;
+	return is_known;
 }
 
 /* ---- conditions ---- */

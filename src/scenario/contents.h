@@ -5,6 +5,7 @@
 
 #include "base/json.h"
 #include "base/names.h"
+#include "base/text.h"
 #include "formula/polynomial.h"
 #include "report/venue/profile.h"
 #include "base/table.h"
@@ -285,10 +286,11 @@ const struct al_case *al_case_find(const struct al_scenario *s, const char *id,
 /* Also a variant that only data know. */
 const struct al_configured_variant *al_variant_find(const struct al_scenario *s, const char *name,
 	struct al_error *err);
-const struct al_scenario_table *al_table_find(const struct al_scenario *s, const char *id);
-const struct al_scenario_sweep *al_sweep_find(const struct al_scenario *s, const char *id);
-const struct al_scenario_listing *al_listing_find(const struct al_scenario *s, const char *id);
-const struct al_data_set *al_data_find(const struct al_scenario *s, const char *id);
+/* A variant that not only data know. */
+bool al_variant_find_counted(const struct al_scenario *s, const char *name,
+	const struct al_configured_variant **out, struct al_error *err);
+/* What else has a name, its first member, is found by it. */
+#define AL_PART(s, parts, id) AL_FIND((s)->parts, (s)->n_##parts, (id))
 /* The set and column of a metric. */
 bool al_metric_find(const struct al_scenario *s, const char *name, const struct al_data_set **set,
 	size_t *column);

@@ -18,6 +18,14 @@ struct evaluation {
 static bool evaluate(struct evaluation *e, const char *key, struct al_scenario_cell *out,
 	struct al_error *err);
 
+/* Columns of the table, and keys that need no formula. */
+static void add_known(const struct al_cell_place *place, struct al_names *names)
+{
+	for (size_t i = 0; i < place->table->n_columns; i++)
+		al_names_add(names, place->table->columns[i].column.key);
+	al_column_add_keys(place->evaluator->scenario, names);
+}
+
 /* The row that NAME[ROW] asks, seen from this one. */
 static bool other_row(const struct al_cell_place *place, const char *text,
 	struct al_scenario_row *row, struct al_error *err)
@@ -37,24 +45,6 @@ static bool other_row(const struct al_cell_place *place, const char *text,
 	row->variant = row->case_ ? al_variant_find(s, comma + 1, err) : NULL;
 	al_arena_finish(&arena);
 	return row->case_ && row->variant;
-}
-
-/* What a formula gets of a cell. */
-static bool take(struct evaluation *e, const struct al_scenario_cell *cell, const char *key,
-	struct al_value *value, struct al_error *err)
-{
-	switch (cell->kind) {
-	case AL_SCENARIO_UNKNOWN:
-		return true;
-	case AL_SCENARIO_MISSING:
-		e->is_missing = true;
-		return false;
-	case AL_SCENARIO_NUMBER:
-		al_value_set_exact(value, cell->number);
-		return true;
-	default:
-		return al_fail(err, AL_EINPUT, "\"%s\" is a formula, expected a number", key);
-	}
 }
 
 /* The evaluation of what a formula refers to. */
@@ -78,7 +68,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 		return false;
 	al_scenario_cell_init(&cell);
 	bool ok = evaluate(&inner, reference->symbol, &cell, err)
-		&& take(&inner, &cell, reference->symbol, value, err);
+		&& al_scenario_cell_take(&cell, reference->symbol, &inner.is_missing, value, err);
 	*found = cell.kind != AL_SCENARIO_UNKNOWN;
 	outer->is_missing = outer->is_missing || inner.is_missing;
 	outer->error_has_column = inner.error_has_column;
@@ -90,43 +80,18 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 static size_t known_names(void *context, const char *const **out)
 {
 	const struct evaluation *e = context;
-	const struct al_scenario *s = e->place.evaluator->scenario;
-	const struct al_scenario_table *table = e->place.table;
-	size_t n = 0, room = table->n_columns + AL_N_MEASURES + s->n_symbols;
+	struct al_evaluator *evaluator = e->place.evaluator;
+	struct al_names names;
 
-	for (size_t i = 0; i < s->n_data; i++)
-		room += s->data[i].n_columns;
-	const char **names = al_new_array(&e->place.evaluator->arena, const char *, room);
-	for (size_t i = 0; i < table->n_columns; i++)
-		names[n++] = table->columns[i].column.key;
-	for (int i = 0; i < AL_N_MEASURES; i++)
-		names[n++] = al_measures[i].key;
-	for (size_t i = 0; i < s->n_data; i++)
-		for (size_t j = 0; j < s->data[i].n_columns; j++)
-			names[n++] = s->data[i].columns[j].name;
-	for (size_t i = 0; i < s->n_symbols; i++)
-		names[n++] = s->symbols[i].name;
-	*out = names;
+	al_names_init(&names);
+	add_known(&e->place, &names);
+	al_names_add_of(evaluator->scenario, AL_NAMES_METRICS, &names);
+	const char **list = al_new_array(&evaluator->arena, const char *, names.n);
+	const size_t n = names.n;
+	memcpy(list, names.items, n * sizeof(*list));
+	al_names_finish(&names);
+	*out = list;
 	return n;
-}
-
-static bool formula(struct evaluation *e, const struct al_formula *text,
-	struct al_scenario_cell *out, struct al_error *err)
-{
-	struct al_scope scope = {.lookup = look_up, .known = known_names, .context = e};
-	struct al_value value;
-
-	al_value_init(&value);
-	bool ok = al_formula_eval(text, &scope, &value, err);
-	if (ok && value.kind == AL_VALUE_WORD)
-		ok = al_fail(err, AL_EINPUT, "the formula is a word, expected a number");
-	if (ok) {
-		al_value_get(&value, out->number);
-		out->kind = AL_SCENARIO_NUMBER;
-	} else if (e->is_missing)
-		ok = al_scenario_cell_set_missing(out);
-	al_value_finish(&value);
-	return ok;
 }
 
 /* ---- any key ---- */
@@ -134,16 +99,15 @@ static bool formula(struct evaluation *e, const struct al_formula *text,
 static const struct al_scenario_column *find_column(const struct al_scenario_table *table,
 	const char *key)
 {
-	for (size_t i = 0; i < table->n_columns; i++)
-		if (strcmp(table->columns[i].column.key, key) == 0)
-			return &table->columns[i];
-	return NULL;
+	return AL_FIND(table->columns, table->n_columns, key);
 }
 
 static bool formula_column(struct evaluation *e, const struct al_scenario_column *column,
 	struct al_scenario_cell *out, struct al_error *err)
 {
-	if (formula(e, column->formula, out, err))
+	const struct al_scope scope = {.lookup = look_up, .known = known_names, .context = e};
+
+	if (al_scenario_cell_evaluate(out, column->formula, &scope, &e->is_missing, err))
 		return true;
 	if (!e->error_has_column)
 		al_in(err, "table \"%s\", column \"%s\"", e->place.table->id, column->column.key);
@@ -178,9 +142,7 @@ static bool fail_unknown_column(const struct al_scenario *s, const struct al_cel
 		return al_fail(err, AL_EINPUT, "table \"%s\": case \"%s\" gives no %s", table->id,
 			place->row.case_->id, key);
 	al_names_init(&names);
-	for (size_t i = 0; i < table->n_columns; i++)
-		al_names_add(&names, table->columns[i].column.key);
-	al_column_add_keys(s, &names);
+	add_known(place, &names);
 	al_names_fail(&names, "column", key, err);
 	return al_in(err, "table \"%s\"", table->id);
 }

@@ -3,12 +3,6 @@
 
 #include "base/number.h"
 
-struct al_scenario_row al_place_row_of_variant(const struct al_cell_place *place,
-	const struct al_configured_variant *variant)
-{
-	return (struct al_scenario_row){place->row.case_, variant};
-}
-
 bool al_place_need_reference(const struct al_cell_place *place,
 	const struct al_configured_variant *reference, const char *key, const char *column,
 	struct al_error *err)
@@ -66,8 +60,8 @@ bool al_column_saving(const struct al_column_kind *kind, const struct al_cell_pl
 		|| !al_place_measure(place, place->row, AL_TOTAL, out, err))
 		return false;
 	al_scenario_cell_init(&base);
-	bool ok = al_place_measure(place, al_place_row_of_variant(place, baseline), AL_TOTAL, &base,
-		err);
+	bool ok = al_place_measure(place, (struct al_scenario_row){place->row.case_, baseline},
+		AL_TOTAL, &base, err);
 	bool is_known = out->kind != AL_SCENARIO_MISSING && base.kind != AL_SCENARIO_MISSING;
 	if (ok && (!is_known || !al_exact_saving(out->number, out->number, base.number)))
 		al_scenario_cell_set_missing(out);

@@ -42,7 +42,8 @@ bool al_column_retention(const struct al_column_kind *kind, const struct al_cell
 		|| !score_of(kind, place, place->row, out, err) || !check_direction(kind, err))
 		return false;
 	al_scenario_cell_init(&reference);
-	bool ok = score_of(kind, place, al_place_row_of_variant(place, whose), &reference, err);
+	bool ok = score_of(kind, place, (struct al_scenario_row){place->row.case_, whose},
+		&reference, err);
 	if (ok
 		&& (out->kind == AL_SCENARIO_MISSING || reference.kind == AL_SCENARIO_MISSING
 			|| mpq_sgn(reference.number) == 0))
@@ -61,7 +62,8 @@ bool al_column_retention(const struct al_column_kind *kind, const struct al_cell
 static bool elasticity_parts(const struct al_column_kind *kind, const struct al_cell_place *place,
 	struct al_scenario_cell parts[4], struct al_error *err)
 {
-	struct al_scenario_row base = al_place_row_of_variant(place, place->table->elasticity);
+	struct al_scenario_row base = (struct al_scenario_row){place->row.case_,
+		place->table->elasticity};
 
 	return score_of(kind, place, place->row, &parts[0], err)
 		&& score_of(kind, place, base, &parts[1], err) && check_direction(kind, err)

@@ -87,45 +87,42 @@ static bool table_value(struct al_evaluator *evaluator, const struct al_scenario
 	if (!find_place(evaluator, table, path, &place, err))
 		return false;
 	place.box = box;
-	for (size_t i = 0; i < table->n_columns; i++)
-		if (strcmp(table->columns[i].column.key, key) == 0)
-			*column = &table->columns[i].column;
+	*column = AL_FIND(table->columns, table->n_columns, key);
 	return al_cell_value(&place, key, out, err);
 }
 
 /* ---- sweeps ---- */
 
+static bool fail_point(const struct al_ledger_sweep *sweep, const char *text, struct al_error *err)
+{
+	return al_fail(err, AL_EINPUT,
+		"point \"%s\", expected a value for each symbol of sweep \"%s\"", text, sweep->id);
+}
+
 /* "n_heads=64,n_layers=48" -> axes of one value each. */
 static bool parse_point(struct al_arena *arena, struct al_ledger_sweep *sweep, const char *text,
 	struct al_error *err)
 {
-	bool given[AL_SWEEP_MOST_AXES] = {false};
 	char *rest = al_strdup(arena, text);
 	size_t n = 0;
 
-	for (char *item = strtok_r(rest, ",", &rest); item; item = strtok_r(NULL, ",", &rest)) {
-		struct al_sweep_axis one;
-		char *equals = strchr(item, '=');
+	for (size_t i = 0; i < sweep->n_axes; i++)
+		sweep->axes[i] = (struct al_sweep_axis){.symbol = sweep->axes[i].symbol};
+	for (char *item = strtok_r(rest, ",", &rest); item;
+		item = strtok_r(NULL, ",", &rest), n++) {
 		size_t i = 0;
+		char *equals = strchr(item, '=');
 		if (equals)
 			*equals = '\0';
 		while (i < sweep->n_axes && strcmp(sweep->axes[i].symbol, item) != 0)
 			i++;
-		if (!equals || i == sweep->n_axes || given[i])
-			return al_fail(err, AL_EINPUT,
-				"point \"%s\", expected a value for each symbol of sweep \"%s\"",
-				text, sweep->id);
-		if (!al_sweep_axis_parse(arena, item, equals + 1, &one, err) || !one.list
-			|| one.n_list != 1)
+		if (!equals || i == sweep->n_axes || sweep->axes[i].list)
+			return fail_point(sweep, text, err);
+		if (!al_sweep_axis_parse(arena, item, equals + 1, &sweep->axes[i], err)
+			|| sweep->axes[i].n_list != 1)
 			return al_fail(err, AL_EINPUT, "point \"%s\", expected SYMBOL=VALUE", text);
-		sweep->axes[i] = one;
-		given[i] = true;
-		n++;
 	}
-	return n == sweep->n_axes
-		|| al_fail(err, AL_EINPUT,
-			"point \"%s\", expected a value for each symbol of sweep \"%s\"", text,
-			sweep->id);
+	return n == sweep->n_axes || fail_point(sweep, text, err);
 }
 
 static bool read_measure(const struct path *path, enum al_measure *out, struct al_error *err)
@@ -177,36 +174,20 @@ static bool sweep_value(struct al_evaluator *evaluator, const struct al_scenario
 	const struct path *path, struct al_scenario_cell *out, struct al_error *err)
 {
 	enum al_measure measure = sweep->sweep.measures[0];
+	const struct al_configured_variant *variant;
 
 	if (path->n < 3 || path->n > 4)
 		return al_fail(err, AL_EINPUT, "expected \"%s/VARIANT/SYMBOL=VALUE\"",
 			sweep->sweep.id);
 	if (!read_measure(path, &measure, err))
 		return false;
-	const struct al_configured_variant *variant = al_variant_find(evaluator->scenario,
-		path->parts[1], err);
-	if (variant && !variant->variant)
-		return al_fail(err, AL_EINPUT, "variant \"%s\" is known from data only",
-			variant->name);
 	out->kind = AL_SCENARIO_NUMBER;
-	return variant
+	return al_variant_find_counted(evaluator->scenario, path->parts[1], &variant, err)
 		&& point_value(evaluator, sweep, variant, path->parts[2], measure, out->number,
 			err);
 }
 
 /* ---- data ---- */
-
-static bool fail_unknown_column(const struct al_data_set *set, const char *column,
-	struct al_error *err)
-{
-	struct al_names names;
-
-	al_names_init(&names);
-	for (size_t i = 0; i < set->n_columns; i++)
-		al_names_add(&names, set->columns[i].name);
-	al_names_fail(&names, "column", column, err);
-	return al_in(err, "data set \"%s\"", set->id);
-}
 
 static bool data_row(const struct al_scenario *s, const struct al_data_set *set,
 	const struct path *path, struct al_scenario_row *row, struct al_error *err)
@@ -222,7 +203,7 @@ static bool data_value(struct al_evaluator *evaluator, const struct al_data_set 
 	const struct path *path, struct al_data_box *box, struct al_scenario_cell *out,
 	struct al_error *err)
 {
-	size_t expected = 2 + (size_t)set->has_case + (size_t)set->has_variant, column = 0;
+	size_t expected = 2 + (size_t)set->has_case + (size_t)set->has_variant;
 	struct al_scenario_row row;
 
 	if (path->n != expected)
@@ -230,13 +211,16 @@ static bool data_value(struct al_evaluator *evaluator, const struct al_data_set 
 			set->has_case ? "CASE/" : "", set->has_variant ? "VARIANT/" : "");
 	if (!data_row(evaluator->scenario, set, path, &row, err))
 		return false;
-	while (column < set->n_columns
-		&& strcmp(set->columns[column].name, path->parts[path->n - 1]) != 0)
-		column++;
-	if (column == set->n_columns)
-		return fail_unknown_column(set, path->parts[path->n - 1], err);
+	const char *name = path->parts[path->n - 1];
+	const struct al_data_column *column = AL_FIND(set->columns, set->n_columns, name);
+	if (!column) {
+		al_fail_unknown_item(err, "column", name, set->columns, set->n_columns,
+			sizeof(*set->columns));
+		return al_in(err, "data set \"%s\"", set->id);
+	}
 	return al_evaluator_spend(evaluator, 1 + set->n_rows / 16, err)
-		&& al_scenario_cell_set_datum(out, box, al_datum_find(set, row, column), err);
+		&& al_scenario_cell_set_datum(out, box,
+			al_datum_find(set, row, (size_t)(column - set->columns)), err);
 }
 
 /* ---- any path ---- */
@@ -252,9 +236,9 @@ bool al_path_value(struct al_evaluator *evaluator, const char *text, struct al_d
 	*column = NULL;
 	al_arena_init(&arena);
 	if (split(&arena, text, &path, err)) {
-		const struct al_scenario_table *table = al_table_find(s, path.parts[0]);
-		const struct al_scenario_sweep *sweep = al_sweep_find(s, path.parts[0]);
-		const struct al_data_set *set = al_data_find(s, path.parts[0]);
+		const struct al_scenario_table *table = AL_PART(s, tables, path.parts[0]);
+		const struct al_scenario_sweep *sweep = AL_PART(s, sweeps, path.parts[0]);
+		const struct al_data_set *set = AL_PART(s, data, path.parts[0]);
 		ok = table	? table_value(evaluator, table, &path, box, out, column, err)
 			: sweep ? sweep_value(evaluator, sweep, &path, out, err)
 			: set	? data_value(evaluator, set, &path, box, out, err)
@@ -294,7 +278,7 @@ bool al_path_enclose(struct al_evaluator *evaluator, const char *text, struct al
 	al_arena_init(&arena);
 	bool ok = split(&arena, text, &path, err);
 	const struct al_scenario_table *table = ok
-		? al_table_find(evaluator->scenario, path.parts[0])
+		? AL_PART(evaluator->scenario, tables, path.parts[0])
 		: NULL;
 	if (ok)
 		ok = table ? find_place(evaluator, table, &path, &place, err)

@@ -38,11 +38,18 @@ void al_looks_choose(struct al_scenario *s);
 bool al_object_read(struct al_scenario *s, const struct al_record *record,
 	const struct al_item *node, void *out, struct al_error *err);
 
-/* Values: the id of a table, a sweep or a data set; a model. */
-al_scenario_reader al_scenario_read_id, al_scenario_read_model;
+/* The same of a text. */
+typedef bool al_scenario_finder(void *scenario, const char *text, void *out, struct al_error *err);
+
+/* Values: the id of a table, a sweep, a listing or a data set; a model, a recipe, a formula. */
+al_scenario_finder al_scenario_find_id, al_scenario_find_model, al_scenario_find_recipe,
+	al_scenario_find_formula;
 /* Names of what was read before: a case, a variant, a symbol that a variant could need. */
-al_scenario_reader al_scenario_read_case_name, al_scenario_read_variant_name,
-	al_scenario_read_symbol_name;
+al_scenario_finder al_scenario_find_case, al_scenario_find_variant, al_scenario_find_symbol;
+/* A variant that not only data know. */
+al_scenario_finder al_scenario_find_counted;
+/* Is it of small letters, digits and '-'? */
+bool al_id_check(const char *id, struct al_error *err);
 
 #define AL_BASIS(at, n_at) \
 	{ \
@@ -57,16 +64,17 @@ al_scenario_reader al_scenario_read_case_name, al_scenario_read_variant_name,
 		AL_BASIS((at) + offsetof(struct al_changes, bases), \
 			(at) + offsetof(struct al_changes, n_bases)), \
 	{ \
-		AL_KEY("recipe", BY, at), .read = al_scenario_read_recipe \
+		AL_KEY("recipe", BY, (at) + offsetof(struct al_changes, recipe)), \
+			.find = al_scenario_find_recipe \
 	}
 /* "case" and "cases" of a table or a sweep, whose struct al_chosen_cases is at `at`. */
 #define AL_CASES(at) \
 	{AL_KEY("case", BY, (at) + offsetof(struct al_chosen_cases, one)), \
-		.read = al_scenario_read_case_name}, \
+		.find = al_scenario_find_case}, \
 	{ \
 		AL_KEY("cases", LIST, (at) + offsetof(struct al_chosen_cases, items)), \
 			.n_offset = (at) + offsetof(struct al_chosen_cases, n), \
-			.read = al_scenario_read_case_name, \
+			.find = al_scenario_find_case, \
 			.item_size = sizeof(const struct al_case *), .least = 1, .noun = "cases" \
 	}
 /* Where no list is given: the one case that is named, or the first `n` of the file. */
@@ -88,8 +96,7 @@ bool al_arrangement_check(const struct al_scenario *s, const struct al_item *nod
 	struct al_error *err);
 
 /* `per` beside the basis is short for the one within it, and stronger. */
-al_scenario_reader al_scenario_read_set, al_scenario_read_basis, al_scenario_read_recipe,
-	al_scenario_read_per;
+al_scenario_reader al_scenario_read_set, al_scenario_read_basis, al_scenario_read_per;
 
 /* The index of one of `n` words, or -1 with an error that says `what` is unknown. */
 int al_word_find(const struct al_scenario *s, const struct al_item *node, const char *what,
@@ -117,7 +124,6 @@ bool al_size_check(const struct al_scenario *s, const struct al_item *list, cons
 /* A file that a scenario names is looked for beside it; another name stays. */
 const char *al_scenario_beside(struct al_scenario *s, const char *name);
 /* A case or variant name: not empty, no '/', ',', '[' or ']'. */
-bool al_name_check(const struct al_scenario *s, const struct al_item *node, const char *what,
-	const char *name, struct al_error *err);
+bool al_name_check(const char *what, const char *name, struct al_error *err);
 
 #endif

@@ -17,13 +17,11 @@ static bool settle(struct al_scenario *s, const struct al_item *node, struct al_
 		&& al_request_change(q, &case_->changes, origin, err);
 }
 
-static bool read_case_id(void *context, const struct al_item *node, void *out, struct al_error *err)
+static bool find_id(void *context, const char *id, void *out, struct al_error *err)
 {
-	const struct al_scenario *s = context;
-	const char **id = out;
-
-	return al_json_text(&s->doc, node, id, err)
-		&& al_name_check(context, node, "case id", *id, err);
+	(void)context;
+	*(const char **)out = id;
+	return al_name_check("case id", id, err);
 }
 
 static bool finish_case(void *context, const struct al_item *node, void *out, struct al_error *err)
@@ -45,9 +43,9 @@ static bool finish_case(void *context, const struct al_item *node, void *out, st
 
 #define AT(member) offsetof(struct al_case, member)
 static const struct al_field case_fields[] = {
-	{AL_KEY("id", BY, AT(id)), .is_required = true, .read = read_case_id},
+	{AL_KEY("id", BY, AT(id)), .is_required = true, .find = find_id},
 	{AL_KEY("title", TEXT, AT(title))},
-	{AL_KEY("model", BY, AT(model)), .read = al_scenario_read_model},
+	{AL_KEY("model", BY, AT(model)), .find = al_scenario_find_model},
 	AL_CHANGES(AT(changes)),
 };
 #undef AT

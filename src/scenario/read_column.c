@@ -41,16 +41,6 @@ static bool check_key(const struct al_scenario *s, const struct al_item *node,
 	return al_json_in(&s->doc, node, err);
 }
 
-static bool read_formula(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	struct al_scenario *s = context;
-	const char *text;
-
-	return al_json_text(&s->doc, node, &text, err)
-		&& (al_formula_parse(&s->arena, text, AL_DIALECT_CELLS, out, err)
-			|| al_json_in(&s->doc, node, err));
-}
-
 /* "M" and the like scale what people read; any other text is a unit of its own. */
 static bool finish_column(void *s, const struct al_item *node, void *out, struct al_error *err)
 {
@@ -86,12 +76,12 @@ static const struct al_field column_fields[] = {
 	{AL_KEY("unit", TEXT, AT(column.unit))},
 	{AL_KEY("digits", INT, AT(column.digits)), .most = 30},
 	{AL_KEY("group", TEXT, AT(column.group))},
-	{AL_KEY("formula", BY, AT(formula)), .read = read_formula},
+	{AL_KEY("formula", BY, AT(formula)), .find = al_scenario_find_formula},
 	{AL_KEY("best", WORD, AT(best)), .words = al_direction_words, .n_words = 3},
 	{AL_KEY("quantity", WORD, AT(column.quantity)), AL_WORDS(quantities)},
 	{AL_KEY("once", BOOLEAN, AT(is_once))},
 	{AL_KEY("variants", LIST, AT(only)), .n_offset = AT(n_only),
-		.read = al_scenario_read_variant_name,
+		.find = al_scenario_find_variant,
 		.item_size = sizeof(const struct al_configured_variant *)},
 };
 #undef AT

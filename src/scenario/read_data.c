@@ -94,9 +94,7 @@ static bool add_column(struct al_scenario *s, struct al_data_set *set, const cha
 	bool is_twice = (is_case && set->has_case) || (is_variant && set->has_variant);
 	size_t column;
 
-	for (size_t i = 0; i < set->n_columns; i++)
-		is_twice = is_twice || strcmp(set->columns[i].name, name) == 0;
-	if (is_twice)
+	if (is_twice || AL_FIND(set->columns, set->n_columns, name))
 		return al_fail(err, AL_EINPUT, "column \"%s\" appears twice", name);
 	set->has_case = set->has_case || is_case;
 	set->has_variant = set->has_variant || is_variant;
@@ -143,19 +141,18 @@ static bool add_columns(struct al_scenario *s, struct al_data_set *set, struct a
 static bool read_metrics(struct al_scenario *s, struct al_data_set *set, struct al_error *err)
 {
 	al_json_each (member, set->metrics) {
-		size_t i = 0;
+		const struct al_data_column *column = AL_FIND(set->columns, set->n_columns,
+			al_json_key(member));
 		if (al_member_is_note(member))
 			continue;
-		while (i < set->n_columns && strcmp(set->columns[i].name, al_json_key(member)) != 0)
-			i++;
-		if (i == set->n_columns)
+		if (!column)
 			return al_json_fail(&s->doc, member, err,
 				"metric \"%s\" is no column of this set", al_json_key(member));
 		int found = al_word_find(s, member, al_json_key(member), al_direction_words, 3,
 			err);
 		if (found < 0)
 			return false;
-		set->columns[i].direction = (enum al_direction)found;
+		set->columns[column - set->columns].direction = (enum al_direction)found;
 	}
 	return true;
 }
@@ -169,10 +166,8 @@ static bool find_variant(struct al_scenario *s, const char *name,
 	*out = al_variant_find(s, name, NULL);
 	if (*out)
 		return true;
-	if (!*name || strpbrk(name, "/,[]"))
-		return al_fail(err, AL_EINPUT,
-			"the variant name \"%s\" must not be empty or hold '/', ',', '[' or ']'",
-			name);
+	if (!al_name_check("variant name", name, err))
+		return false;
 	if (s->n_known - s->n_variants == AL_MOST_NAMES)
 		return al_fail(err, AL_EINPUT, "more than %d variants", AL_MOST_NAMES);
 	struct al_configured_variant *variant = al_new(&s->arena, struct al_configured_variant);
@@ -274,7 +269,7 @@ static bool finish_set(void *context, const struct al_item *node, void *out, str
 
 #define AT(member) offsetof(struct al_data_set, member)
 static const struct al_field data_fields[] = {
-	{AL_KEY("id", BY, AT(id)), .is_required = true, .read = al_scenario_read_id},
+	{AL_KEY("id", BY, AT(id)), .is_required = true, .find = al_scenario_find_id},
 	{AL_KEY("title", TEXT, AT(title))},
 	{AL_KEY("source", TEXT, AT(source))},
 	{AL_KEY("metric", NODE, AT(metrics)), .kind = AL_JSON_OBJECT},

@@ -84,33 +84,25 @@ static const struct al_record x_record = {.fields = AL_FIELDS(x_fields)},
 
 /* ---- what is drawn ---- */
 
-static bool read_source(void *context, const struct al_item *node, void *out, struct al_error *err)
+static bool find_source(void *context, const char *of, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
 	struct al_scenario_figure *figure = out;
-	const char *of;
 
-	if (!al_json_text(&s->doc, node, &of, err))
-		return false;
-	figure->table = al_table_find(s, of);
-	figure->sweep = al_sweep_find(s, of);
-	figure->listing = al_listing_find(s, of);
-	if (figure->table || figure->sweep || figure->listing)
-		return true;
-	al_unknown_fail(s, AL_NAMES_DRAWABLE, "table, sweep or listing", of, err);
-	return al_json_in(&s->doc, node, err);
+	figure->table = AL_PART(s, tables, of);
+	figure->sweep = AL_PART(s, sweeps, of);
+	figure->listing = AL_PART(s, listings, of);
+	return figure->table || figure->sweep || figure->listing
+		|| al_unknown_fail(s, AL_NAMES_DRAWABLE, "table, sweep or listing", of, err);
 }
 
-static bool read_listing(void *context, const struct al_item *node, void *out, struct al_error *err)
+static bool find_listing(void *context, const char *of, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
-	const char *of;
+	const struct al_scenario_listing **listing = out;
 
-	if (!al_json_text(&s->doc, node, &of, err))
-		return false;
-	*(const struct al_scenario_listing **)out = al_listing_find(s, of);
-	return al_listing_find(s, of)
-		|| al_json_fail(&s->doc, node, err, "there is no listing \"%s\"", of);
+	*listing = AL_PART(s, listings, of);
+	return *listing || al_fail(err, AL_EINPUT, "there is no listing \"%s\"", of);
 }
 
 static bool check_beneath(void *context, const struct al_item *node, void *record,
@@ -125,7 +117,7 @@ static bool check_beneath(void *context, const struct al_item *node, void *recor
 
 /* What stands beneath panels is told by a listing. */
 static const struct al_field beneath_fields[] = {
-	{AL_KEY("of", BY, AT(beneath)), .is_required = true, .read = read_listing},
+	{AL_KEY("of", BY, AT(beneath)), .is_required = true, .find = find_listing},
 	{AL_KEY("by", TEXT, AT(beneath_by))},
 	{AL_KEY("columns", LIST, AT(figure.beneath)), .is_required = true,
 		.n_offset = AT(figure.n_beneath)},
@@ -142,18 +134,6 @@ static const struct al_field frontier_fields[] = {
 	{AL_KEY("y", WORD, AT(better_y)), AL_WORDS(better_words), .fallback = 1},
 };
 static const struct al_record frontier_record = {.fields = AL_FIELDS(frontier_fields)};
-
-static bool read_mark(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	size_t n = 0;
-
-	while (al_figure_marks[n])
-		n++;
-	int found = al_word_find(context, node, "mark", al_figure_marks, n, err);
-	if (found >= 0)
-		*(const char **)out = al_figure_marks[found];
-	return found >= 0;
-}
 
 static bool read_stacked(void *context, const struct al_item *list, void *out, struct al_error *err)
 {
@@ -208,16 +188,14 @@ static bool read_width(void *context, const struct al_item *node, void *out, str
 
 /* ---- figures ---- */
 
-static bool check_figure_id(const struct al_scenario *s, const struct al_item *node, const char *id,
-	struct al_error *err)
+static bool find_id(void *context, const char *id, void *out, struct al_error *err)
 {
-	for (size_t i = 0; i < s->n_figures; i++)
-		if (strcmp(s->figures[i].figure.id, id) == 0)
-			return al_json_fail(&s->doc, node, err, "figure \"%s\" appears twice", id);
-	if (!*id || strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(id) || *id == '-')
-		return al_json_fail(&s->doc, node, err,
-			"id \"%s\" must be of small letters, digits and '-'", id);
-	return true;
+	const struct al_scenario *s = context;
+
+	*(const char **)out = id;
+	if (AL_PART(s, figures, id))
+		return al_fail(err, AL_EINPUT, "figure \"%s\" appears twice", id);
+	return al_id_check(id, err);
 }
 
 static bool finish_figure(void *context, const struct al_item *node, void *record,
@@ -225,6 +203,7 @@ static bool finish_figure(void *context, const struct al_item *node, void *recor
 {
 	struct al_scenario_figure *figure = record;
 
+	(void)context, (void)err;
 	figure->node = node;
 	figure->figure.panels_a_row = (size_t)figure->panel_columns;
 	figure->figure.frontier.x_is_higher = figure->better_x == 1;
@@ -233,14 +212,15 @@ static bool finish_figure(void *context, const struct al_item *node, void *recor
 		figure->figure.y.column = "value";
 		figure->figure.series = "column";
 	}
-	return check_figure_id(context, node, figure->figure.id, err);
+	return true;
 }
 
 static const struct al_field figure_fields[] = {
-	{AL_KEY("id", TEXT, AT(figure.id)), .is_required = true},
+	{AL_KEY("id", BY, AT(figure.id)), .is_required = true, .find = find_id},
 	{AL_KEY("title", TEXT, AT(figure.title))},
-	{AL_KEY("of", BY, 0), .is_required = true, .read = read_source},
-	{AL_KEY("mark", BY, AT(figure.mark)), .is_required = true, .read = read_mark},
+	{AL_KEY("of", BY, 0), .is_required = true, .find = find_source},
+	{AL_KEY("mark", TEXT, AT(figure.mark)), .is_required = true, .words = al_figure_marks,
+		.n_words = AL_FIGURE_N_MARKS},
 	{AL_KEY("x", RECORD, 0), .record = &x_record, .or_text = AT(figure.x.column)},
 	{AL_KEY("y", RECORD, 0), .record = &y_record, .or_text = AT(figure.y.column)},
 	{AL_KEY("color", RECORD, 0), .record = &color_record, .or_text = AT(figure.color.column)},

@@ -28,10 +28,8 @@ static bool read_column(struct al_scenario *s, const struct al_item *node,
 			    ? al_json_text(&s->doc, node, &column->key, err)
 			    : al_object_read(s, &column_record, node, column, err)))
 		return false;
-	for (size_t i = 0; i < listing->n_columns; i++)
-		if (strcmp(listing->columns[i].key, column->key) == 0)
-			return al_json_fail(&s->doc, node, err, "column \"%s\" appears twice",
-				column->key);
+	if (AL_FIND(listing->columns, listing->n_columns, column->key))
+		return al_json_fail(&s->doc, node, err, "column \"%s\" appears twice", column->key);
 	listing->n_columns++;
 	return true;
 }
@@ -121,7 +119,7 @@ static bool finish(void *context, const struct al_item *node, void *out, struct 
 
 #define AT(member) offsetof(struct al_scenario_listing, member)
 static const struct al_field listing_fields[] = {
-	{AL_KEY("id", BY, AT(id)), .is_required = true, .read = al_scenario_read_id},
+	{AL_KEY("id", BY, AT(id)), .is_required = true, .find = al_scenario_find_id},
 	{AL_KEY("title", TEXT, AT(title))},
 	{AL_KEY("source", TEXT, AT(source))},
 	AL_ROWS_SOURCE(AT(from)),

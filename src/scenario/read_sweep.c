@@ -86,19 +86,10 @@ static bool read_axes(void *context, const struct al_item *node, void *out, stru
 static bool add_measure(struct al_scenario *s, const struct al_item *node,
 	struct al_ledger_sweep *sweep, struct al_error *err)
 {
-	const char *names[AL_N_MEASURES];
+	const char *key;
 
-	for (int i = 0; i < AL_N_MEASURES; i++)
-		names[i] = al_measures[i].key;
-	int found = al_word_find(s, node, "measure", names, AL_N_MEASURES, err);
-	if (found < 0)
-		return false;
-	for (size_t i = 0; i < sweep->n_measures; i++)
-		if (sweep->measures[i] == (enum al_measure)found)
-			return al_json_fail(&s->doc, node, err, "measure \"%s\" appears twice",
-				names[found]);
-	sweep->measures[sweep->n_measures++] = (enum al_measure)found;
-	return true;
+	return al_json_text(&s->doc, node, &key, err)
+		&& (al_sweep_add_measure(sweep, key, err) || al_json_in(&s->doc, node, err));
 }
 
 static bool read_measures(void *context, const struct al_item *node, void *out,
@@ -114,22 +105,6 @@ static bool read_measures(void *context, const struct al_item *node, void *out,
 			return false;
 	return sweep->n_measures > 0
 		|| al_json_fail(&s->doc, node, err, "the list of measures is empty");
-}
-
-/* ---- variants and cases ---- */
-
-static bool read_variant(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	const struct al_scenario *s = context;
-	const struct al_configured_variant **configured = out;
-	const struct al_configured_variant *variant;
-
-	if (!al_scenario_read_variant_name(context, node, &variant, err))
-		return false;
-	*configured = variant;
-	return variant->variant
-		|| al_json_fail(&s->doc, node, err, "variant \"%s\" is known from data only",
-			variant->name);
 }
 
 /* ---- how the table is arranged ---- */
@@ -187,11 +162,12 @@ static bool finish_sweep(void *context, const struct al_item *node, void *out, s
 
 #define AT(member) offsetof(struct al_scenario_sweep, member)
 static const struct al_field sweep_fields[] = {
-	{AL_KEY("id", BY, AT(sweep.id)), .is_required = true, .read = al_scenario_read_id},
+	{AL_KEY("id", BY, AT(sweep.id)), .is_required = true, .find = al_scenario_find_id},
 	{AL_KEY("title", TEXT, AT(sweep.title))},
 	AL_CASES(AT(cases)),
 	{AL_KEY("variants", LIST, AT(sweep.variants)), .n_offset = AT(sweep.n_variants),
-		.read = read_variant, .item_size = sizeof(const struct al_configured_variant *)},
+		.find = al_scenario_find_counted,
+		.item_size = sizeof(const struct al_configured_variant *)},
 	{AL_KEY("over", BY, AT(sweep)), .is_required = true, .read = read_axes},
 	AL_SUBSTITUTIONS("tie", AT(sweep.ties), AT(sweep.n_ties), al_scenario_read_substitution),
 	AL_CHANGES(AT(changes)),

@@ -122,7 +122,7 @@ static bool read_rows(void *context, const struct al_item *node, void *out, stru
 	if (!al_json_text(&s->doc, node, &word, err))
 		return false;
 	if (strncmp(word, data, strlen(data)) == 0) {
-		table->of_data = al_data_find(s, word + strlen(data));
+		table->of_data = AL_PART(s, data, word + strlen(data));
 		return table->of_data
 			|| al_json_fail(&s->doc, node, err, "no data set \"%s\"",
 				word + strlen(data));
@@ -208,16 +208,16 @@ static const char *const spread_forms[] = {
 #define AT(member) offsetof(struct al_scenario_table, member)
 #define A_VARIANT(key, member) \
 	{ \
-		AL_KEY(key, BY, AT(member)), .read = al_scenario_read_variant_name \
+		AL_KEY(key, BY, AT(member)), .find = al_scenario_find_variant \
 	}
 #define SOME_VARIANTS(key, member) \
 	{ \
 		AL_KEY(key, LIST, AT(member)), \
-			.n_offset = AT(n_##member), .read = al_scenario_read_variant_name, \
+			.n_offset = AT(n_##member), .find = al_scenario_find_variant, \
 			.item_size = sizeof(const struct al_configured_variant *) \
 	}
 static const struct al_field table_fields[] = {
-	{AL_KEY("id", BY, AT(id)), .is_required = true, .read = al_scenario_read_id},
+	{AL_KEY("id", BY, AT(id)), .is_required = true, .find = al_scenario_find_id},
 	{AL_KEY("title", TEXT, AT(title))},
 	AL_CASES(AT(cases)),
 	SOME_VARIANTS("variants", variants),
@@ -236,7 +236,7 @@ static const struct al_field table_fields[] = {
 	{AL_KEY("notes", BOOLEAN, AT(shows_notes)), .fallback = true},
 	AL_SUBSTITUTIONS("substitute", AT(substitutions), AT(n_substitutions),
 		al_scenario_read_substitution),
-	{AL_KEY("order", BY, AT(order)), .read = al_scenario_read_symbol_name},
+	{AL_KEY("order", BY, AT(order)), .find = al_scenario_find_symbol},
 	A_VARIANT("against", against),
 	{AL_KEY("columns", LIST, AT(columns)), .is_required = true, .n_offset = AT(n_columns),
 		.read = al_scenario_read_column, .item_size = sizeof(struct al_scenario_column),

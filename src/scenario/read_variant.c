@@ -14,13 +14,11 @@ bool al_size_check(const struct al_scenario *s, const struct al_item *list, cons
 			al_json_size(list), what, most);
 }
 
-bool al_name_check(const struct al_scenario *s, const struct al_item *node, const char *what,
-	const char *name, struct al_error *err)
+bool al_name_check(const char *what, const char *name, struct al_error *err)
 {
-	if (!*name || strpbrk(name, "/,[]"))
-		return al_json_fail(&s->doc, node, err,
+	return (*name && !strpbrk(name, "/,[]"))
+		|| al_fail(err, AL_EINPUT,
 			"the %s \"%s\" must not be empty or hold '/', ',', '[' or ']'", what, name);
-	return true;
 }
 
 const char *al_scenario_beside(struct al_scenario *s, const char *name)
@@ -135,9 +133,10 @@ bool al_scenario_read_variants(void *context, const struct al_item *list, void *
 	al_json_each (node, list) {
 		struct al_configured_variant *variant = al_new(&s->arena,
 			struct al_configured_variant);
-		if (!read_variant(s, node, variant, err)
-			|| !al_name_check(s, node, "variant name", variant->name, err))
+		if (!read_variant(s, node, variant, err))
 			return false;
+		if (!al_name_check("variant name", variant->name, err))
+			return al_json_in(&s->doc, node, err);
 		if (al_variant_find(s, variant->name, NULL))
 			return al_json_fail(&s->doc, node, err,
 				"variant \"%s\" appears twice; give one another name with \"as\"",

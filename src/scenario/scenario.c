@@ -12,14 +12,11 @@
 
 /* ---- the file ---- */
 
-static bool read_profile(void *context, const struct al_item *node, void *out, struct al_error *err)
+static bool find_profile(void *context, const char *name, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
-	const char *name;
 
-	return al_json_text(&s->doc, node, &name, err)
-		&& (al_profile_find(&s->arena, al_scenario_beside(s, name), out, err)
-			|| al_json_in(&s->doc, node, err));
+	return al_profile_find(&s->arena, al_scenario_beside(s, name), out, err);
 }
 
 #define AT(member) offsetof(struct al_scenario, member)
@@ -32,11 +29,11 @@ static bool read_profile(void *context, const struct al_item *node, void *out, s
 static const struct al_field scenario_fields[] = {
 	{AL_KEY("title", TEXT, AT(title)), .is_required = true},
 	{AL_KEY("source", TEXT, AT(source))},
-	{AL_KEY("profile", BY, AT(profile)), .read = read_profile},
-	{AL_KEY("model", BY, AT(base.model)), .read = al_scenario_read_model},
+	{AL_KEY("profile", BY, AT(profile)), .find = find_profile},
+	{AL_KEY("model", BY, AT(base.model)), .find = al_scenario_find_model},
 	{AL_KEY("set", NODE, AT(set)), .kind = AL_JSON_OBJECT},
 	AL_BASIS(AT(base.changes.bases), AT(base.changes.n_bases)),
-	{AL_KEY("recipe", BY, AT(base.changes)), .read = al_scenario_read_recipe},
+	{AL_KEY("recipe", BY, AT(base.changes.recipe)), .find = al_scenario_find_recipe},
 	{AL_KEY("variants", BY, 0), .read = al_scenario_read_variants},
 	{AL_KEY("cases", BY, 0), .reads_absent = true, .read = al_scenario_read_cases},
 	PARTS(data, al_data_record, AL_MOST_PARTS_OF_A_KIND),

@@ -4,8 +4,6 @@
  * arithmetic shows that no data give it. */
 #include "scenario/search.h"
 
-#include <string.h>
-
 #include "base/number.h"
 
 enum { MOST_STEPS = 64 }; /* between two corners */
@@ -14,10 +12,9 @@ enum { MOST_STEPS = 64 }; /* between two corners */
 
 static const char *path_of(const struct al_scenario_claim *claim, const char *name)
 {
-	for (size_t i = 0; i < claim->n_with; i++)
-		if (strcmp(claim->with[i].name, name) == 0)
-			return claim->with[i].path;
-	return NULL;
+	const struct al_named_path *found = AL_FIND(claim->with, claim->n_with, name);
+
+	return found ? found->path : NULL;
 }
 
 static bool look_up(void *context, const struct al_reference *reference, bool *found,
@@ -32,14 +29,8 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	if (!path)
 		return true;
 	al_scenario_cell_init(&cell);
-	bool ok = al_path_value(d->evaluator, path, &d->box, &cell, &column, err);
-	if (ok && cell.kind == AL_SCENARIO_MISSING) {
-		d->is_missing = true;
-		ok = al_fail(err, AL_EINPUT, "%s is missing", path);
-	} else if (ok && cell.kind != AL_SCENARIO_NUMBER)
-		ok = al_fail(err, AL_EINPUT, "%s is no number", path);
-	else if (ok)
-		al_value_set_exact(value, cell.number);
+	bool ok = al_path_value(d->evaluator, path, &d->box, &cell, &column, err)
+		&& al_scenario_cell_take(&cell, path, &d->is_missing, value, err);
 	al_scenario_cell_finish(&cell);
 	return ok;
 }
@@ -55,29 +46,13 @@ static size_t known_names(void *context, const char *const **out)
 	return d->claim->n_with;
 }
 
-static bool evaluate_formula(struct al_derivation *d, struct al_scenario_cell *out,
-	struct al_error *err)
-{
-	struct al_scope scope = {.lookup = look_up, .known = known_names, .context = d};
-	struct al_value value;
-
-	al_value_init(&value);
-	bool ok = al_formula_eval(d->claim->formula, &scope, &value, err);
-	if (ok) {
-		al_value_get(&value, out->number);
-		out->kind = AL_SCENARIO_NUMBER;
-	} else if (d->is_missing) {
-		out->kind = AL_SCENARIO_MISSING;
-		ok = true;
-	}
-	al_value_finish(&value);
-	return ok;
-}
-
 bool al_derive_point(struct al_derivation *d, struct al_scenario_cell *out, struct al_error *err)
 {
+	const struct al_scope scope = {.lookup = look_up, .known = known_names, .context = d};
+
 	if (d->claim->formula)
-		return evaluate_formula(d, out, err);
+		return al_scenario_cell_evaluate(out, d->claim->formula, &scope, &d->is_missing,
+			err);
 	return al_path_value(d->evaluator, d->claim->path, &d->box, out, &d->column, err);
 }
 

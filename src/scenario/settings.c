@@ -38,80 +38,76 @@ int al_word_find(const struct al_scenario *s, const struct al_item *node, const 
 	return found;
 }
 
-bool al_scenario_read_id(void *context, const struct al_item *node, void *out, struct al_error *err)
+bool al_id_check(const char *id, struct al_error *err)
 {
-	const struct al_scenario *s = context;
-	const char *id;
-
-	if (!al_json_text(&s->doc, node, &id, err))
-		return false;
-	if (*id == '-' || strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") != strlen(id))
-		return al_json_fail(&s->doc, node, err,
-			"id \"%s\" must be of small letters, digits and '-'", id);
-	if (!*id)
-		return al_json_fail(&s->doc, node, err, "the id is empty");
-	if (al_table_find(s, id) || al_sweep_find(s, id) || al_data_find(s, id)
-		|| al_listing_find(s, id))
-		return al_json_fail(&s->doc, node, err, "the id \"%s\" appears twice", id);
-	*(const char **)out = id;
-	return true;
+	return (*id && *id != '-'
+		       && strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(id))
+		|| al_fail(err, AL_EINPUT, "id \"%s\" must be of small letters, digits and '-'",
+			id);
 }
 
-bool al_scenario_read_model(void *context, const struct al_item *node, void *out,
-	struct al_error *err)
+bool al_scenario_find_id(void *context, const char *id, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
-	const char *name;
 
-	return al_json_text(&s->doc, node, &name, err)
-		&& (al_catalog_model(s->catalog, name, out, err) || al_json_in(&s->doc, node, err));
+	*(const char **)out = id;
+	if (!al_id_check(id, err))
+		return false;
+	return !(AL_PART(s, tables, id) || AL_PART(s, sweeps, id) || AL_PART(s, data, id)
+		       || AL_PART(s, listings, id))
+		|| al_fail(err, AL_EINPUT, "the id \"%s\" appears twice", id);
+}
+
+bool al_scenario_find_model(void *context, const char *name, void *out, struct al_error *err)
+{
+	return al_catalog_model(((struct al_scenario *)context)->catalog, name, out, err);
+}
+
+bool al_scenario_find_recipe(void *context, const char *name, void *out, struct al_error *err)
+{
+	return al_catalog_recipe(((struct al_scenario *)context)->catalog, name, out, err);
+}
+
+bool al_scenario_find_formula(void *context, const char *text, void *out, struct al_error *err)
+{
+	return al_formula_parse(&((struct al_scenario *)context)->arena, text, AL_DIALECT_CELLS,
+		out, err);
 }
 
 /* ---- names of what was read before ---- */
 
-bool al_scenario_read_case_name(void *context, const struct al_item *node, void *out,
-	struct al_error *err)
+bool al_scenario_find_case(void *context, const char *id, void *out, struct al_error *err)
 {
-	const struct al_scenario *s = context;
-	const struct al_case **case_ = out;
-	const char *id;
-
-	return al_json_text(&s->doc, node, &id, err)
-		&& ((*case_ = al_case_find(s, id, err)) || al_json_in(&s->doc, node, err));
+	return (*(const struct al_case **)out = al_case_find(context, id, err)) != NULL;
 }
 
-bool al_scenario_read_variant_name(void *context, const struct al_item *node, void *out,
-	struct al_error *err)
+bool al_scenario_find_variant(void *context, const char *name, void *out, struct al_error *err)
 {
-	const struct al_scenario *s = context;
 	const struct al_configured_variant **variant = out;
-	const char *name;
 
-	return al_json_text(&s->doc, node, &name, err)
-		&& ((*variant = al_variant_find(s, name, err)) || al_json_in(&s->doc, node, err));
+	return (*variant = al_variant_find(context, name, err)) != NULL;
 }
 
-static bool check_symbol(const struct al_scenario *s, const struct al_item *node,
-	const char *symbol, struct al_error *err)
+bool al_scenario_find_counted(void *context, const char *name, void *out, struct al_error *err)
 {
-	return al_symbol_is_known(s, symbol)
-		|| al_unknown_fail(s, AL_NAMES_SYMBOLS, "symbol", symbol, err)
-		|| al_json_in(&s->doc, node, err);
+	return al_variant_find_counted(context, name, out, err);
 }
 
-bool al_scenario_read_symbol_name(void *context, const struct al_item *node, void *out,
-	struct al_error *err)
+bool al_scenario_find_symbol(void *context, const char *symbol, void *out, struct al_error *err)
 {
-	const struct al_scenario *s = context;
-
-	return al_json_text(&s->doc, node, out, err)
-		&& check_symbol(context, node, *(const char **)out, err);
+	*(const char **)out = symbol;
+	return al_symbol_is_known(context, symbol)
+		|| al_unknown_fail(context, AL_NAMES_SYMBOLS, "symbol", symbol, err);
 }
 
 bool al_member_symbol_check(const struct al_scenario *s, const struct al_item *member,
 	struct al_error *err)
 {
-	return check_symbol(s, member, al_json_key(member), err);
+	const char *symbol = al_json_key(member);
+
+	return al_symbol_is_known(s, symbol)
+		|| al_unknown_fail(s, AL_NAMES_SYMBOLS, "symbol", symbol, err)
+		|| al_json_in(&s->doc, member, err);
 }
 
 bool al_member_is_note(const struct al_item *member)
@@ -195,18 +191,6 @@ bool al_scenario_read_per(void *context, const struct al_item *node, void *out,
 
 	return al_json_expect(&s->doc, node, AL_JSON_TEXT, err)
 		&& al_scenario_read_basis(context, node, out, err);
-}
-
-bool al_scenario_read_recipe(void *context, const struct al_item *node, void *out,
-	struct al_error *err)
-{
-	const struct al_scenario *s = context;
-	struct al_changes *changes = out;
-	const char *name;
-
-	return al_json_text(&s->doc, node, &name, err)
-		&& (al_catalog_recipe(s->catalog, name, &changes->recipe, err)
-			|| al_json_in(&s->doc, node, err));
 }
 
 /* ---- how a table is arranged ---- */

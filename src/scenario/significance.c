@@ -41,7 +41,7 @@ static bool reference_of(const struct al_cell_place *place, const struct al_colu
 	struct al_cell_place reference = *place;
 	struct al_scenario_cell cell;
 
-	reference.row = al_place_row_of_variant(place, place->table->significance);
+	reference.row = (struct al_scenario_row){place->row.case_, place->table->significance};
 	al_scenario_cell_init(&cell);
 	bool ok = kind->evaluate(kind, &reference, &cell, err);
 	*out = cell.datum;

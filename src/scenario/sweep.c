@@ -3,7 +3,9 @@
 
 #include <string.h>
 
+#include "base/names.h"
 #include "base/number.h"
+#include "base/text.h"
 
 /* ---- axes ---- */
 
@@ -76,6 +78,20 @@ bool al_sweep_axis_parse(struct al_arena *arena, const char *symbol, const char 
 	return strchr(text, ':') ? parse_range(text, out, err) : parse_list(arena, text, out, err);
 }
 
+bool al_sweep_add_measure(struct al_ledger_sweep *sweep, const char *key, struct al_error *err)
+{
+	const int found = al_measure_find(key);
+
+	if (found < 0)
+		return al_fail_unknown_item(err, "measure", key, al_measures, AL_N_MEASURES,
+			sizeof(*al_measures));
+	for (size_t i = 0; i < sweep->n_measures; i++)
+		if (sweep->measures[i] == (enum al_measure)found)
+			return al_fail(err, AL_EINPUT, "measure \"%s\" is given twice", key);
+	sweep->measures[sweep->n_measures++] = (enum al_measure)found;
+	return true;
+}
+
 static int64_t axis_size(const struct al_sweep_axis *axis)
 {
 	return axis->list ? (int64_t)axis->n_list : (axis->to - axis->from) / axis->step + 1;
@@ -91,14 +107,11 @@ static bool check_once(const struct al_ledger_sweep *sweep, struct al_error *err
 {
 	for (size_t i = 0; i < sweep->n_axes; i++) {
 		const char *symbol = sweep->axes[i].symbol;
-		for (size_t j = 0; j < i; j++)
-			if (strcmp(sweep->axes[j].symbol, symbol) == 0)
-				return al_fail(err, AL_EINPUT, "the sweep goes over %s twice",
-					symbol);
-		for (size_t j = 0; j < sweep->n_ties; j++)
-			if (strcmp(sweep->ties[j].symbol, symbol) == 0)
-				return al_fail(err, AL_EINPUT,
-					"the sweep goes over %s, which is tied too", symbol);
+		if (AL_FIND(sweep->axes, i, symbol))
+			return al_fail(err, AL_EINPUT, "the sweep goes over %s twice", symbol);
+		if (AL_FIND(sweep->ties, sweep->n_ties, symbol))
+			return al_fail(err, AL_EINPUT, "the sweep goes over %s, which is tied too",
+				symbol);
 	}
 	return true;
 }
@@ -124,97 +137,56 @@ bool al_sweep_points(const struct al_ledger_sweep *sweep, int64_t *out, struct a
 
 /* ---- ties ---- */
 
-/* The search for a tied symbol among a formula's symbols and what their defaults follow. */
-struct tie_search {
+/* What the tie at `index` is evaluated with: what is tied there or later has no value yet, nor has
+ * a default that follows it. */
+struct tie_scope {
 	const struct al_ledger_sweep *sweep;
-	const struct al_settings *settings;
-	size_t n_before; /* ties that have a value already */
-	const char *tied;
-	const char *through; /* what follows the tied symbol, or NULL */
+	struct al_settings *settings;
+	size_t index;
 };
 
-static bool is_given_here(const struct tie_search *search, const char *symbol)
+static bool look_up(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *out, struct al_error *err)
 {
-	const struct al_ledger_sweep *sweep = search->sweep;
+	const struct tie_scope *tie = context;
+	struct al_settings *settings = tie->settings;
+	const struct al_scope scope = {.lookup = look_up, .context = context},
+			      given = al_settings_scope(settings);
+	const struct al_symbol *symbol = AL_FIND(settings->symbols, settings->n_symbols,
+		reference->symbol);
+	int64_t value;
 
-	for (size_t i = 0; i < sweep->n_axes; i++)
-		if (strcmp(sweep->axes[i].symbol, symbol) == 0)
-			return true;
-	for (size_t i = 0; i < search->n_before; i++)
-		if (strcmp(sweep->ties[i].symbol, symbol) == 0)
-			return true;
-	return al_settings_gives(search->settings, symbol);
-}
-
-static const struct al_formula *default_of(const struct tie_search *search, const char *symbol)
-{
-	const struct al_settings *settings = search->settings;
-
-	for (size_t i = 0; i < settings->n_symbols; i++)
-		if (strcmp(settings->symbols[i].name, symbol) == 0)
-			return is_given_here(search, symbol) ? NULL : settings->symbols[i].fallback;
-	return NULL;
-}
-
-/* Defaults never follow themselves, so that the search ends. */
-static void look_behind(void *context, const char *symbol)
-{
-	struct tie_search *search = context;
-	const struct al_formula *fallback = default_of(search, symbol);
-	struct tie_search deeper = *search;
-
-	if (strcmp(symbol, search->tied) == 0)
-		search->through = symbol;
-	if (!fallback)
-		return;
-	deeper.through = NULL;
-	al_formula_each_symbol(fallback, look_behind, &deeper);
-	if (deeper.through)
-		search->through = symbol;
-}
-
-static bool fail_tie(const struct al_substitution *tie, const struct tie_search *search,
-	struct al_error *err)
-{
-	const char *source = al_formula_source(tie->formula);
-
-	if (strcmp(search->through, search->tied) != 0)
+	if (AL_FIND(tie->sweep->ties + tie->index, tie->sweep->n_ties - tie->index,
+		    reference->symbol))
 		return al_fail(err, AL_EINPUT,
-			"%s = %s: %s is not given, and its default follows %s", tie->symbol, source,
-			search->through, search->tied);
-	if (strcmp(tie->symbol, search->tied) == 0)
-		return al_fail(err, AL_EINPUT, "%s = %s follows itself", tie->symbol, source);
-	return al_fail(err, AL_EINPUT, "tie %s = %s uses %s, which is tied later: put %s first",
-		tie->symbol, source, search->tied, search->tied);
+			"%s is tied, and has no value yet: tie it first, or give it one",
+			reference->symbol);
+	*found = symbol && symbol->fallback && !al_settings_gives(settings, symbol->name);
+	if (!*found)
+		return given.lookup(given.context, reference, found, out, err);
+	if (!al_formula_whole(symbol->fallback, &scope, 0, &value, err))
+		return al_in(err, "default of %s", symbol->name);
+	al_value_set_int(out, value);
+	return true;
 }
 
-/* d_model = n_heads*d_head says nothing while d_head is d_model/n_heads, nor what follows a symbol
- * that has no value yet. */
-static bool check_ties(const struct al_ledger_sweep *sweep, const struct al_settings *settings,
+static bool follow_tie(const struct al_ledger_sweep *sweep, size_t index, struct al_ledger *ledger,
 	struct al_error *err)
 {
-	for (size_t i = 0; i < sweep->n_ties; i++)
-		for (size_t j = i; j < sweep->n_ties; j++) {
-			struct tie_search search = {.sweep = sweep,
-				.settings = settings,
-				.n_before = i,
-				.tied = sweep->ties[j].symbol};
-			al_formula_each_symbol(sweep->ties[i].formula, look_behind, &search);
-			if (search.through)
-				return fail_tie(&sweep->ties[i], &search, err);
-		}
+	const struct al_substitution *tie = &sweep->ties[index];
+	struct tie_scope context = {sweep, al_ledger_settings(ledger), index};
+	const struct al_scope scope = {.lookup = look_up,
+		.known = al_settings_scope(context.settings).known,
+		.context = &context};
+	int64_t value;
+
+	if (!al_formula_whole(tie->formula, &scope, 0, &value, err))
+		return al_in(err, "%s", tie->symbol);
+	al_ledger_set(ledger, tie->symbol, value);
 	return true;
 }
 
 /* ---- points ---- */
-
-static bool open_ledger(const struct al_ledger_sweep *sweep,
-	const struct al_configured_variant *variant, struct al_ledger *out, struct al_error *err)
-{
-	const struct al_ledger_ask ask = al_request_ask(sweep->request, variant, false);
-
-	return al_ledger_open(out, &ask, err);
-}
 
 /* The symbols of a point, then those that follow them. */
 static bool go_to(const struct al_ledger_sweep *sweep, struct al_ledger *ledger,
@@ -222,13 +194,9 @@ static bool go_to(const struct al_ledger_sweep *sweep, struct al_ledger *ledger,
 {
 	for (size_t i = 0; i < sweep->n_axes; i++)
 		al_ledger_set(ledger, sweep->axes[i].symbol, values[i]);
-	for (size_t i = 0; i < sweep->n_ties; i++) {
-		struct al_scope scope = al_settings_scope(al_ledger_settings(ledger));
-		int64_t value;
-		if (!al_formula_whole(sweep->ties[i].formula, &scope, 0, &value, err))
-			return al_in(err, "%s", sweep->ties[i].symbol);
-		al_ledger_set(ledger, sweep->ties[i].symbol, value);
-	}
+	for (size_t i = 0; i < sweep->n_ties; i++)
+		if (!follow_tie(sweep, i, ledger, err))
+			return false;
 	return true;
 }
 
@@ -296,11 +264,9 @@ static bool fail_at(const struct al_ledger_sweep *sweep, const int64_t *values,
 static const char *symbol_title(const struct al_ledger_sweep *sweep, const char *symbol)
 {
 	const struct al_settings *settings = &sweep->request->settings;
+	const struct al_symbol *found = AL_FIND(settings->symbols, settings->n_symbols, symbol);
 
-	for (size_t i = 0; i < settings->n_symbols; i++)
-		if (strcmp(settings->symbols[i].name, symbol) == 0)
-			return settings->symbols[i].title;
-	return NULL;
+	return found ? found->title : NULL;
 }
 
 static void add_columns(const struct al_ledger_sweep *sweep, struct al_table *out)
@@ -350,13 +316,13 @@ static bool run_variant(const struct al_ledger_sweep *sweep, size_t index, int64
 	const struct al_configured_variant *variant = sweep->variants[index];
 	const size_t done = index * (size_t)n_points;
 	int64_t indices[AL_SWEEP_MOST_AXES] = {0}, values[AL_SWEEP_MOST_AXES];
+	const struct al_ledger_ask ask = al_request_ask(sweep->request, variant, false);
 	struct al_ledger ledger;
 	mpq_t number;
 
-	if (!open_ledger(sweep, variant, &ledger, err))
+	if (!al_ledger_open(&ledger, &ask, err))
 		return al_in(err, "sweep \"%s\"", sweep->id);
-	bool ok = check_ties(sweep, al_ledger_settings(&ledger), err)
-		|| al_in(err, "sweep \"%s\"", sweep->id);
+	bool ok = true;
 	mpq_init(number);
 	for (int64_t n = 0; ok && n < n_points; n++, next_point(sweep, indices)) {
 		if (sweep->watch)

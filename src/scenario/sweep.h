@@ -42,6 +42,10 @@ struct al_ledger_sweep {
 	void *watch_context;
 };
 
+/* Adds a measure by its key. */
+bool al_sweep_add_measure(struct al_ledger_sweep *sweep, const char *key,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* Parses "FROM:TO[:STEP]" or "A,B,C" into an axis. */
 bool al_sweep_axis_parse(struct al_arena *arena, const char *symbol, const char *text,
 	struct al_sweep_axis *out, struct al_error *err) AL_MUST_CHECK;

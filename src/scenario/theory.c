@@ -13,15 +13,24 @@ static bool polynomial_of(const struct al_cell_place *place, struct al_scenario_
 				table->n_substitutions, &(*memo)->formula, err));
 }
 
-/* The memo of the row's polynomial; NULL where only data know the variant. */
+/* The memo of the row's polynomial; NULL, and the cell is missing, where only data know the
+ * variant. */
 static bool polynomial_of_row(const struct al_cell_place *place, struct al_memo **memo,
-	struct al_error *err)
+	struct al_scenario_cell *out, struct al_error *err)
 {
 	const struct al_configured_variant *variant = place->row.variant;
 
 	*memo = NULL;
+	al_scenario_cell_set_missing(out);
 	return !variant || !variant->variant || polynomial_of(place, place->row, memo, err)
 		|| al_in(err, "table \"%s\"", place->table->id);
+}
+
+static bool set_polynomial(struct al_scenario_cell *out, const struct al_polynomial *polynomial)
+{
+	out->kind = AL_SCENARIO_POLYNOMIAL;
+	out->polynomial = polynomial;
+	return true;
 }
 
 bool al_column_formula(const struct al_column_kind *kind, const struct al_cell_place *place,
@@ -30,22 +39,18 @@ bool al_column_formula(const struct al_column_kind *kind, const struct al_cell_p
 	struct al_memo *memo;
 
 	(void)kind;
-	if (!polynomial_of_row(place, &memo, err))
-		return false;
-	if (!memo)
-		return al_scenario_cell_set_missing(out);
-	out->kind = AL_SCENARIO_POLYNOMIAL;
-	out->polynomial = memo->formula;
-	return true;
+	return polynomial_of_row(place, &memo, out, err)
+		&& (!memo || set_polynomial(out, memo->formula));
 }
 
 static bool subtract(const struct al_cell_place *place, struct al_memo *memo, struct al_error *err)
 {
 	const struct al_configured_variant *whose = place->table->against;
+	const struct al_scenario_row row = {place->row.case_, whose};
 	struct al_memo *against;
 
 	return al_place_need_reference(place, whose, "against", "difference", err)
-		&& polynomial_of(place, al_place_row_of_variant(place, whose), &against, err)
+		&& polynomial_of(place, row, &against, err)
 		&& al_polynomial_difference(memo->formula, against->formula, &memo->difference,
 			err);
 }
@@ -56,15 +61,10 @@ bool al_column_difference(const struct al_column_kind *kind, const struct al_cel
 	struct al_memo *memo;
 
 	(void)kind;
-	if (!polynomial_of_row(place, &memo, err))
-		return false;
-	if (!memo)
-		return al_scenario_cell_set_missing(out);
-	if (!memo->difference && !subtract(place, memo, err))
-		return false;
-	out->kind = AL_SCENARIO_POLYNOMIAL;
-	out->polynomial = memo->difference;
-	return true;
+	return polynomial_of_row(place, &memo, out, err)
+		&& (!memo
+			|| ((memo->difference || subtract(place, memo, err))
+				&& set_polynomial(out, memo->difference)));
 }
 
 bool al_column_order(const struct al_column_kind *kind, const struct al_cell_place *place,
@@ -74,10 +74,10 @@ bool al_column_order(const struct al_column_kind *kind, const struct al_cell_pla
 	struct al_memo *memo;
 
 	(void)kind;
-	if (!polynomial_of_row(place, &memo, err))
+	if (!polynomial_of_row(place, &memo, out, err))
 		return false;
 	if (!memo)
-		return al_scenario_cell_set_missing(out);
+		return true;
 	if (!symbol)
 		return al_fail(err, AL_EINPUT,
 			"table \"%s\": column \"order\" needs the key \"order\"", place->table->id);

@@ -10,15 +10,9 @@ struct source {
 	const struct al_json *doc;
 };
 
-static bool read_typeface(void *context, const struct al_item *node, void *out,
-	struct al_error *err)
+static bool find_typeface(void *context, const char *name, void *out, struct al_error *err)
 {
-	const struct source *source = context;
-	const char *name;
-
-	return al_json_text(source->doc, node, &name, err)
-		&& (al_typeface_find(source->arena, name, out, err)
-			|| al_json_in(source->doc, node, err));
+	return al_typeface_find(((const struct source *)context)->arena, name, out, err);
 }
 
 static bool read_points(void *context, const struct al_item *node, void *out, struct al_error *err)
@@ -61,7 +55,7 @@ static const struct al_field profile_fields[] = {
 	{AL_KEY("title", TEXT, AT(title)), .is_required = true},
 	{AL_KEY("source", TEXT, AT(source)), .is_required = true},
 	{AL_KEY("document", TEXT, AT(document)), .is_required = true},
-	{AL_KEY("typeface", BY, AT(typeface)), .is_required = true, .read = read_typeface},
+	{AL_KEY("typeface", BY, AT(typeface)), .is_required = true, .find = find_typeface},
 	POINTS("column_pt", AT(column_pt)),
 	POINTS("page_pt", AT(page_pt)),
 	POINTS("height_pt", AT(height_pt)),
