@@ -1,10 +1,8 @@
 /* The options that lay a whole model over devices. */
 #include "commands/devices.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/text.h"
 
 const struct al_option_row al_weight_rows[] = {
@@ -216,83 +214,4 @@ struct al_ledger *al_open_training(struct al_request *q,
 {
 	return al_open_model(q, configured, t->tp,
 		t->pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, NULL, err);
-}
-
-static bool check_stages(const struct al_ledger *ledger, const struct al_training *t,
-	struct al_error *err)
-{
-	for (size_t i = 0; i < ledger->n_modules; i++) {
-		const char *name = ledger->modules[i].name;
-		int64_t n_layers = ledger->modules[i].n_layers;
-		if (!ledger->modules[i].sees_text)
-			continue;
-		if (n_layers < t->pp)
-			return al_fail(err, AL_EINPUT,
-				"pp is %lld, expected at most as many stages as the %lld "
-				"layers of %s",
-				(long long)t->pp, (long long)n_layers, name);
-		if (n_layers / t->pp < t->interleave)
-			return al_fail(err, AL_EINPUT,
-				"interleave is %lld, expected at most %lld, the %lld layers "
-				"of %s over %lld stages",
-				(long long)t->interleave, (long long)(n_layers / t->pp),
-				(long long)n_layers, name, (long long)t->pp);
-	}
-	return true;
-}
-
-static bool check_experts(struct al_ledger *ledger, const struct al_training *t,
-	struct al_error *err)
-{
-	const struct al_ledger_list *tensors;
-
-	if (t->ep == 1 && !t->etp)
-		return true;
-	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
-		return false;
-	for (size_t i = 0; i < tensors->n; i++)
-		if (tensors->items[i].is_expert)
-			return true;
-	return al_fail(err, AL_EINPUT, "--ep and --etp share out experts, and the model has none");
-}
-
-/* The first of the largest. */
-static int64_t find_largest(const struct al_stage_memory *stages, int64_t n)
-{
-	int64_t largest = 0;
-	mpq_t total, most;
-
-	mpq_inits(total, most, NULL);
-	mpq_set_si(most, -1, 1);
-	for (int64_t i = 0; i < n; i++) {
-		al_stage_memory_total(&stages[i], total);
-		if (mpq_cmp(total, most) <= 0)
-			continue;
-		mpq_set(most, total);
-		largest = i;
-	}
-	mpq_clears(total, most, NULL);
-	return largest;
-}
-
-bool al_train_stages(struct al_ledger *ledger, const struct al_training *t,
-	struct al_stage_memory *stage, int64_t *index, struct al_error *err)
-{
-	if (!al_ledger_update(ledger, err) || !check_stages(ledger, t, err)
-		|| !check_experts(ledger, t, err))
-		return false;
-	struct al_stage_memory *stages = al_calloc((size_t)t->pp, sizeof(*stages));
-	for (int64_t i = 0; i < t->pp; i++)
-		al_stage_memory_init(&stages[i]);
-	bool ok = al_ledger_train(ledger, t, stages, err);
-	if (ok) {
-		*index = find_largest(stages, t->pp);
-		const struct al_stage_memory largest = stages[*index];
-		stages[*index] = *stage;
-		*stage = largest;
-	}
-	for (int64_t i = 0; i < t->pp; i++)
-		al_stage_memory_finish(&stages[i]);
-	free(stages);
-	return ok;
 }

@@ -42,8 +42,4 @@ struct al_ledger *al_open_training(struct al_request *request,
 	const struct al_configured_variant *configured, const struct al_training *training,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The first of the largest pipeline stages of a whole that is open, into `stage`. */
-bool al_train_stages(struct al_ledger *ledger, const struct al_training *training,
-	struct al_stage_memory *stage, int64_t *index, struct al_error *err) AL_MUST_CHECK;
-
 #endif

@@ -56,7 +56,7 @@ static bool take_training(struct al_fit *f, struct al_error *err)
 	int64_t index;
 
 	al_stage_memory_init(&stage);
-	bool ok = al_train_stages(f->ledger, &f->training, &stage, &index, err);
+	bool ok = al_ledger_train_largest(f->ledger, &f->training, &index, &stage, err);
 	for (int i = 0; ok && i < AL_N_TRAINING_STATES; i++)
 		al_stage_memory_sum(&stage, (enum al_memory_state)i, f->states[i]);
 	al_stage_memory_finish(&stage);

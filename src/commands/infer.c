@@ -5,39 +5,6 @@
 #include "catalog/gpu.h"
 #include "commands/explain.h"
 
-static bool check_stages(struct al_request *q, int64_t pp, struct al_error *err)
-{
-	int64_t n_layers;
-
-	return pp <= 1
-		|| (al_request_number(q, "n_layers", 0, 0, &n_layers, err)
-			&& (n_layers >= pp
-				|| al_fail(err, AL_EINPUT,
-					"pp is %lld, expected at most as many stages as the %lld "
-					"layers of %s",
-					(long long)pp, (long long)n_layers, q->name)));
-}
-
-/* Experts are dealt out over devices that hold the same layers. */
-static bool check_experts(struct al_request *q, int64_t devices, int64_t ep, struct al_error *err)
-{
-	int64_t experts;
-
-	if (ep <= 1)
-		return true;
-	if (devices % ep != 0)
-		return al_fail(err, AL_EINPUT, "tp*dp (%lld) is not a multiple of ep (%lld)",
-			(long long)devices, (long long)ep);
-	if (!al_request_number(q, "n_experts", 0, 0, &experts, err))
-		return false;
-	if (experts == 0)
-		return al_fail(err, AL_EINPUT, "--ep %lld: %s has no experts", (long long)ep,
-			q->name);
-	return experts % ep == 0
-		|| al_fail(err, AL_EINPUT, "n_experts (%lld) is not a multiple of ep (%lld)",
-			(long long)experts, (long long)ep);
-}
-
 /* "H200x8": tensor parallelism over all where no degree was given; else the degrees make up the
  * number. */
 static bool lay_out_device(struct al_request *q, const struct al_device_options *o,
@@ -73,17 +40,17 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 		return al_fail(err, AL_EINPUT,
 			"--inference knows --tp, --pp, --dp and --ep, expected no --interleave, "
 			"--cp or --zero");
-	if (!check_stages(q, training.pp, err)
-		|| !check_experts(q, training.tp * training.dp, training.ep, err))
+	if (!lay_out_device(q, o, &training, err))
 		return false;
+	if (training.tp * training.dp % training.ep != 0)
+		return al_fail(err, AL_EINPUT, "tp*dp (%lld) is not a multiple of ep (%lld)",
+			(long long)(training.tp * training.dp), (long long)training.ep);
 	inference->cache = q->cache.dtype;
 	inference->share = training.share;
 	inference->batch = al_divide_up(training.batch, training.dp);
 	inference->pp = training.pp;
 	inference->ep = training.ep;
 	inference->seq = training.seq;
-	if (!lay_out_device(q, o, &training, err))
-		return false;
 	inference->tp = training.tp;
 	inference->weights = al_request_quantisation(q, o->dtype, err);
 	return inference->weights;

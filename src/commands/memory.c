@@ -69,7 +69,7 @@ static bool measure_model(struct answer *a, struct al_ledger *ledger,
 	al_arena_defer(arena, finish_stage, out->stage);
 	for (int i = 0; i < AL_N_TRAINING_FIGURES; i++)
 		out->values[i] = values[i] = al_exact_new(arena);
-	if (!al_train_stages(ledger, &a->training, out->stage, &out->stage_index, err)
+	if (!al_ledger_train_largest(ledger, &a->training, &out->stage_index, out->stage, err)
 		|| !al_ledger_count(ledger, AL_COUNT_PARAMETERS, values[AL_TRAINING_PARAMETERS],
 			err))
 		return false;

@@ -7,6 +7,7 @@
 #include "ledger/entries.h"
 #include "ledger/infer_parts.h"
 #include "ledger/quantise_facts.h"
+#include "ledger/stage.h"
 
 const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES] = {
 	AL_STATE_WEIGHTS,
@@ -363,11 +364,8 @@ bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *infere
 {
 	if (!al_ledger_update(ledger, err))
 		return false;
-	for (int i = 0; i < AL_N_STATES; i++) {
-		mpq_set_ui(rows[i].bytes, 0, 1);
-		mpq_set_ui(rows[i].read, 0, 1);
-		mpq_set_ui(rows[i].flops, 0, 1);
-	}
+	al_inference_rows_finish(rows);
+	al_inference_rows_init(rows);
 	al_ledger_set_tokens(ledger, inference->seq);
 	return add_weights(ledger, inference, rows, err) && add_cache(ledger, inference, rows, err)
 		&& al_inference_add_held(ledger, inference, rows, err);
@@ -383,11 +381,16 @@ static void sum_rows(struct al_inference_row rows[AL_N_STATES], mpq_t out)
 bool al_ledger_infer_largest(struct al_ledger *ledger, struct al_inference *inference,
 	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
 {
+	const struct al_training degrees = {.pp = inference->pp,
+		.interleave = 1,
+		.ep = inference->ep};
 	const struct al_inference_watch *watch = inference->watch;
 	int64_t largest = 0;
 	mpq_t most, sum;
 	bool ok = true;
 
+	if (!al_stages_check(ledger, &degrees, err))
+		return false;
 	inference->watch = NULL;
 	mpq_inits(most, sum, NULL);
 	for (inference->stage = 0; ok && inference->stage < inference->pp; inference->stage++) {

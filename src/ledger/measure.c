@@ -169,7 +169,7 @@ static bool train(struct al_ledger *ledger, enum al_measure measure, const struc
 		|| !read_rank(ledger, &training.rank, err))
 		return false;
 	al_stage_memory_init(&stage);
-	bool ok = measure == AL_TOTAL ? al_ledger_train(ledger, &training, &stage, err)
+	bool ok = measure == AL_TOTAL ? al_ledger_train(ledger, &training, 0, &stage, err)
 				      : al_ledger_train_activations(ledger, &training, &stage, err);
 	if (measure == AL_TOTAL)
 		al_stage_memory_total(&stage, out);

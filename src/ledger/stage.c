@@ -51,3 +51,41 @@ int64_t al_stage_batches(const struct al_stage *stage, int64_t layer, int64_t n_
 		return round == 0 ? pp + beyond : pp;
 	return round == interleave - 1 ? pp + beyond : pp;
 }
+
+static bool check_experts(struct al_ledger *ledger, const struct al_training *t,
+	struct al_error *err)
+{
+	const struct al_ledger_list *tensors;
+	const struct al_setting *n_experts;
+	bool has_experts = false;
+
+	if (t->ep <= 1 && !t->etp)
+		return true;
+	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err)
+		|| !al_settings_get(&ledger->settings, "n_experts", &n_experts, err))
+		return false;
+	for (size_t i = 0; i < tensors->n; i++)
+		has_experts |= tensors->items[i].is_expert;
+	if (!has_experts)
+		return al_fail(err, AL_EINPUT,
+			"--ep and --etp share out experts, and the model has none");
+	return !n_experts || n_experts->value.integer % t->ep == 0
+		|| al_fail(err, AL_EINPUT, "n_experts (%lld) is not a multiple of ep (%lld)",
+			(long long)n_experts->value.integer, (long long)t->ep);
+}
+
+bool al_stages_check(struct al_ledger *ledger, const struct al_training *t, struct al_error *err)
+{
+	if (!al_ledger_update(ledger, err))
+		return false;
+	for (size_t i = 0; i < ledger->n_modules; i++) {
+		const struct al_ledger_module *module = &ledger->modules[i];
+		if (module->sees_text && module->n_layers / t->pp < t->interleave)
+			return al_fail(err, AL_EINPUT,
+				"pp*interleave is %lld*%lld, expected at most as many as the %lld "
+				"layers of %s",
+				(long long)t->pp, (long long)t->interleave,
+				(long long)module->n_layers, module->name);
+	}
+	return check_experts(ledger, t, err);
+}

@@ -169,23 +169,6 @@ static bool is_kept(const struct al_training *t, const struct al_saved_entry *li
 	return line->per != AL_PER_PAIR || t->recompute == AL_RECOMPUTE_NONE;
 }
 
-/* In one step, unless the product is beyond 64 bits. */
-static void multiply_by_tokens(const struct al_training *t, enum al_per per, mpq_t bytes)
-{
-	const int64_t own = per == AL_PER_SEQUENCE ? 1 : t->seq / t->cp;
-	const int64_t others = per == AL_PER_PAIR ? t->seq : 1;
-	int64_t factor;
-
-	if (!__builtin_mul_overflow(t->batch, own, &factor)
-		&& !__builtin_mul_overflow(factor, others, &factor)) {
-		al_exact_multiply(bytes, factor);
-		return;
-	}
-	al_exact_multiply(bytes, t->batch);
-	al_exact_multiply(bytes, own);
-	al_exact_multiply(bytes, others);
-}
-
 /* What one device saves for a micro-batch. Tokens for experts are gathered over the devices that
  * share an expert. */
 static void saved_bytes(const struct al_training *t, const struct al_saved_entry *line, mpq_t bytes)
@@ -194,7 +177,10 @@ static void saved_bytes(const struct al_training *t, const struct al_saved_entry
 
 	mpq_set(bytes, line->device);
 	al_exact_multiply(bytes, al_saved_bytes(line, t->recipe));
-	multiply_by_tokens(t, line->per, bytes);
+	al_exact_multiply(bytes, t->batch);
+	al_exact_multiply(bytes, line->per == AL_PER_SEQUENCE ? 1 : t->seq / t->cp);
+	if (line->per == AL_PER_PAIR)
+		al_exact_multiply(bytes, t->seq);
 	if (is_on_each_device && t->is_sequence_parallel)
 		al_exact_divide(bytes, t->tp);
 	if (line->is_routed && t->is_sequence_parallel)
@@ -330,49 +316,64 @@ static void clear_stage(struct al_stage_memory *stage)
 }
 
 bool al_ledger_train_activations(struct al_ledger *ledger, const struct al_training *t,
-	struct al_stage_memory *stages, struct al_error *err)
+	struct al_stage_memory *stage, struct al_error *err)
 {
+	const struct al_stage place = {t, 0};
 	struct run run;
 
 	if (!start(&run, ledger, t, err))
 		return false;
-	for (int64_t index = 0; index < t->pp; index++) {
-		const struct al_stage place = {t, index};
-		clear_stage(&stages[index]);
-		add_activations(&run, &place, &stages[index]);
-	}
+	clear_stage(stage);
+	add_activations(&run, &place, stage);
 	return true;
 }
 
-static bool fill_stage(const struct run *run, const struct al_stage *place,
-	struct al_stage_memory *stage, struct al_error *err)
+static bool fill_stage(const struct run *run, int64_t index, struct al_stage_memory *stage,
+	struct al_error *err)
 {
+	const struct al_stage place = {run->t, index};
 	const struct al_working_row *rows;
 
 	clear_stage(stage);
 	for (size_t i = 0; i < run->tensors->n; i++)
-		if (is_counted(place, &run->tensors->items[i])
+		if (is_counted(&place, &run->tensors->items[i])
 			&& !add_states(run->t, &run->tensors->items[i], stage, err))
 			return false;
-	add_activations(run, place, stage);
+	add_activations(run, &place, stage);
 	return !al_training_has_working(run->t)
-		|| evaluate_working(run, place, &rows,
+		|| evaluate_working(run, &place, &rows,
 			stage->bytes[AL_STATE_WORKING][AL_PART_OTHER], err);
 }
 
-bool al_ledger_train(struct al_ledger *ledger, const struct al_training *t,
-	struct al_stage_memory *stages, struct al_error *err)
+bool al_ledger_train(struct al_ledger *ledger, const struct al_training *t, int64_t index,
+	struct al_stage_memory *stage, struct al_error *err)
 {
 	struct run run;
 
-	if (!start(&run, ledger, t, err))
+	return start(&run, ledger, t, err) && fill_stage(&run, index, stage, err);
+}
+
+bool al_ledger_train_largest(struct al_ledger *ledger, const struct al_training *t, int64_t *index,
+	struct al_stage_memory *stage, struct al_error *err)
+{
+	struct run run;
+	mpq_t total, most;
+	bool ok = true;
+
+	if (!al_stages_check(ledger, t, err) || !start(&run, ledger, t, err))
 		return false;
-	for (int64_t index = 0; index < t->pp; index++) {
-		const struct al_stage place = {t, index};
-		if (!fill_stage(&run, &place, &stages[index], err))
-			return false;
+	mpq_inits(total, most, NULL);
+	mpq_set_si(most, -1, 1);
+	for (int64_t i = 0; ok && i < t->pp; i++) {
+		ok = fill_stage(&run, i, stage, err);
+		al_stage_memory_total(stage, total);
+		if (mpq_cmp(total, most) <= 0)
+			continue;
+		mpq_set(most, total);
+		*index = i;
 	}
-	return true;
+	mpq_clears(total, most, NULL);
+	return ok && (*index == t->pp - 1 || fill_stage(&run, *index, stage, err));
 }
 
 bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training *t, int64_t index,

@@ -44,7 +44,7 @@ void al_stage_memory_sum(const struct al_stage_memory *stage, enum al_memory_sta
 	mpq_t out);
 void al_stage_memory_total(const struct al_stage_memory *stage, mpq_t out);
 
-/* Fills stages [pp] with what a device of each pipeline stage holds. The layers are cut into
+/* What a device of one pipeline stage, counted from 0, holds. The layers are cut into
  * pp*interleave blocks as equal as can be, dealt to the stages in turn; the embedding is on the
  * first, the head on the last. With pp > 1 the ledger must know its layers (AL_TENSORS_BY_LAYER),
  * and pipeline stage i keeps the activations of pp - i micro-batches (one forward and one backward
@@ -53,8 +53,12 @@ void al_stage_memory_total(const struct al_stage_memory *stage, mpq_t out);
  *
  *= arXiv:2205.05198, section 4.2.3: the first stage keeps as much as one device would of all
  *= layers, and interleaved of n_layers*(1 + (pp - 1)/(pp*interleave)) */
-bool al_ledger_train(struct al_ledger *ledger, const struct al_training *training,
-	struct al_stage_memory *stages, struct al_error *err) AL_MUST_CHECK;
+bool al_ledger_train(struct al_ledger *ledger, const struct al_training *training, int64_t index,
+	struct al_stage_memory *stage, struct al_error *err) AL_MUST_CHECK;
+
+/* The same of the first of the largest stages. */
+bool al_ledger_train_largest(struct al_ledger *ledger, const struct al_training *training,
+	int64_t *index, struct al_stage_memory *stage, struct al_error *err) AL_MUST_CHECK;
 
 struct al_working_row;
 
@@ -63,9 +67,9 @@ struct al_working_row;
 bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training *training,
 	int64_t stage, const struct al_working_row **rows, struct al_error *err) AL_MUST_CHECK;
 
-/* The activations alone. */
+/* The activations alone, of the first stage. */
 bool al_ledger_train_activations(struct al_ledger *ledger, const struct al_training *training,
-	struct al_stage_memory *stages, struct al_error *err) AL_MUST_CHECK;
+	struct al_stage_memory *stage, struct al_error *err) AL_MUST_CHECK;
 
 /* Tensor-parallel devices of an expert. */
 int64_t al_training_etp(const struct al_training *training);

@@ -10,7 +10,7 @@
 
 static const char path[] = "tests/data/measured-peaks.json";
 
-enum { MOST_STAGES = 2, MOST_PEAKS = 64 };
+enum { MOST_PEAKS = 64 };
 
 struct peaks {
 	double off[MOST_PEAKS]; /* derived over measured, less 1 */
@@ -87,7 +87,7 @@ static bool compare(const struct al_json *doc, const struct al_item *row, size_t
 
 static bool check_row(const struct al_json *doc, const struct al_item *row, struct peaks *peaks)
 {
-	struct al_stage_memory stages[MOST_STAGES];
+	struct al_stage_memory stage;
 	struct al_settings settings;
 	struct al_training t;
 	struct al_ledger ledger;
@@ -101,15 +101,13 @@ static bool check_row(const struct al_json *doc, const struct al_item *row, stru
 	must(al_json_get_text(doc, row, "model", true, &model, &err), &err);
 	open_ledger(doc, al_json_get(al_json_get(doc->root, "models"), model), &t, &settings,
 		&ledger);
-	assert_true(t.pp <= MOST_STAGES);
-	for (int64_t i = 0; i < t.pp; i++)
-		al_stage_memory_init(&stages[i]);
-	must(al_ledger_train(&ledger, &t, stages, &err), &err);
+	al_stage_memory_init(&stage);
 	for (int64_t i = 0; i < t.pp; i++) {
-		al_stage_memory_total(&stages[i], total);
+		must(al_ledger_train(&ledger, &t, i, &stage, &err), &err);
+		al_stage_memory_total(&stage, total);
 		ok = compare(doc, row, (size_t)i, total, peaks) && ok;
-		al_stage_memory_finish(&stages[i]);
 	}
+	al_stage_memory_finish(&stage);
 	al_ledger_close(&ledger);
 	al_settings_finish(&settings);
 	mpq_clear(total);

@@ -200,18 +200,7 @@ static struct al_training training_of(const char *name)
 static void train(struct subject *s, const struct al_training *t, int64_t index,
 	struct al_stage_memory *stage)
 {
-	enum { MOST_STAGES = 64 };
-	static struct al_stage_memory stages[MOST_STAGES];
-
-	assert_true(t->pp <= MOST_STAGES);
-	for (int64_t i = 0; i < t->pp; i++)
-		al_stage_memory_init(&stages[i]);
-	assert_no_error(al_ledger_train(&s->ledger, t, stages, &err), &err);
-	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
-		for (int part = 0; part < AL_N_PARTS; part++)
-			mpq_set(stage->bytes[state][part], stages[index].bytes[state][part]);
-	for (int64_t i = 0; i < t->pp; i++)
-		al_stage_memory_finish(&stages[i]);
+	assert_no_error(al_ledger_train(&s->ledger, t, index, stage, &err), &err);
 }
 
 /*= Korthikanti et al. 2022, Table 2: an eager layer takes s*b*h*(34 + 5*a*s/h) bytes on one device,

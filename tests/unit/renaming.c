@@ -266,12 +266,10 @@ static void add_inference(struct al_text *out, struct al_ledger *ledger, const c
 	al_arena_finish(&arena);
 }
 
-enum { MOST_STAGES = 2 };
-
 static void add_training(struct al_text *out, struct al_ledger *ledger, int64_t pp, int zero,
 	enum al_recompute recompute)
 {
-	struct al_stage_memory stages[MOST_STAGES];
+	struct al_stage_memory stage;
 	struct al_training training = {.share = {.parts = AL_ALL_PARTS},
 		.batch = 2,
 		.seq = 512,
@@ -285,21 +283,18 @@ static void add_training(struct al_text *out, struct al_ledger *ledger, int64_t 
 		.recompute = recompute};
 	struct al_error err = {0};
 
-	for (int i = 0; i < MOST_STAGES; i++)
-		al_stage_memory_init(&stages[i]);
-	must(al_catalog_recipe(catalog, "megatron", &training.recipe, &err)
-			&& al_ledger_train(ledger, &training, stages, &err),
-		&err);
+	al_stage_memory_init(&stage);
+	must(al_catalog_recipe(catalog, "megatron", &training.recipe, &err), &err);
 	for (int64_t i = 0; i < pp; i++) {
+		must(al_ledger_train(ledger, &training, i, &stage, &err), &err);
 		al_text_addf(out, "stage %lld of %lld, zero %d, recompute %d", (long long)i,
 			(long long)pp, zero, (int)recompute);
 		for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 			for (int part = 0; part < AL_N_PARTS; part++)
-				add_number(out, stages[i].bytes[state][part]);
+				add_number(out, stage.bytes[state][part]);
 		al_text_add(out, "\n");
 	}
-	for (int i = 0; i < MOST_STAGES; i++)
-		al_stage_memory_finish(&stages[i]);
+	al_stage_memory_finish(&stage);
 }
 
 static void add_whole(struct al_text *out, const struct subject *s, int64_t tp,
