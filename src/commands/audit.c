@@ -84,14 +84,10 @@ static bool take_matrix(void *context, const char *name, const struct al_text *c
 
 static bool measure_all(struct al_audit_run *run, struct al_error *err)
 {
-	const struct al_model_view *view = &run->opened->view;
-
-	for (size_t i = 0; i < view->n_modules; i++)
-		run->n_steps += al_audit_run_chooses(run, &view->modules[i]);
-	for (size_t i = 0; i < view->n_modules; i++)
-		if (al_audit_run_chooses(run, &view->modules[i])
-			&& (!al_audit_run_measure(run, &view->modules[i], err)
-				|| !al_audit_run_hand_on(run, err)))
+	run->n_steps = run->n_chosen;
+	for (size_t i = 0; i < run->n_chosen; i++)
+		if (!al_audit_run_measure(run, run->chosen[i], err)
+			|| !al_audit_run_hand_on(run, err))
 			return false;
 	return al_audit_run_check_modules(run, err);
 }

@@ -1,7 +1,6 @@
 /* Shares of an audit, and what its answer hangs on. */
 #include "commands/audit_part.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "audit/deal.h"
@@ -9,69 +8,22 @@
 #include "base/fingerprint.h"
 #include "base/hash.h"
 
-/* ---- shares ---- */
-
-const int64_t *al_audit_deal_modules(const struct al_audit_run *run, int64_t n_shards)
+const size_t *al_audit_deal_modules(const struct al_audit_run *run, int64_t n_shards)
 {
-	const struct al_model_view *view = &run->opened->view;
 	struct al_arena *arena = &run->session->arena;
-	double *sizes = al_new_array(arena, double, view->n_modules + 1);
-	size_t *places = al_new_array(arena, size_t, view->n_modules + 1);
-	size_t *dealt = al_new_array(arena, size_t, view->n_modules + 1), n = 0;
-	int64_t *shards = al_new_array(arena, int64_t, view->n_modules + 1);
+	double *sizes = al_new_array(arena, double, run->n_chosen + 1);
+	size_t *shards = al_new_array(arena, size_t, run->n_chosen + 1);
 
-	for (size_t i = 0; i < view->n_modules; i++)
-		if (al_audit_run_chooses(run, &view->modules[i])) {
-			places[n] = i;
-			sizes[n++] = al_attention_size(&view->modules[i]);
-		}
-	al_deal(sizes, n, (size_t)n_shards, dealt);
-	for (size_t i = 0; i < n; i++)
-		shards[places[i]] = (int64_t)dealt[i] + 1;
+	for (size_t i = 0; i < run->n_chosen; i++)
+		sizes[i] = al_attention_size(run->chosen[i]);
+	al_deal(sizes, run->n_chosen, (size_t)n_shards, shards);
 	return shards;
 }
 
-/* A tensor that several modules share is the first one's. */
-static void mark_modules(const struct al_audit_run *run, const int64_t *shards, int64_t shard,
-	bool *is_mine, bool *is_of_module)
+const char *al_shard_module_file(const struct al_audit_run *run,
+	const struct al_attention *attention)
 {
-	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
-
-	for (size_t i = run->opened->view.n_modules; i-- > 0;) {
-		const struct al_attention *attention = &run->opened->view.modules[i];
-		if (shards[i] == 0)
-			continue;
-		al_attention_mark_tensors(checkpoint, attention, shards[i] == shard, is_mine);
-		al_attention_mark_tensors(checkpoint, attention, true, is_of_module);
-	}
-}
-
-const bool *al_audit_deal_tensors(const struct al_audit_run *run, const int64_t *shards,
-	int64_t shard, int64_t n_shards)
-{
-	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
-	const size_t n_tensors = checkpoint->n_tensors;
-	struct al_arena *arena = &run->session->arena;
-	bool *is_mine = al_new_array(arena, bool, n_tensors + 1);
-	bool *is_of_module = al_new_array(arena, bool, n_tensors + 1);
-	double *sizes = al_new_array(arena, double, n_tensors + 1);
-	size_t *dealt = al_new_array(arena, size_t, n_tensors + 1);
-
-	mark_modules(run, shards, shard, is_mine, is_of_module);
-	for (size_t i = 0; i < n_tensors; i++)
-		sizes[i] = is_of_module[i] ? 0 : (double)checkpoint->tensors[i].bytes;
-	al_deal(sizes, n_tensors, (size_t)n_shards, dealt);
-	for (size_t i = 0; i < n_tensors; i++)
-		if (!is_of_module[i])
-			is_mine[i] = (int64_t)dealt[i] + 1 == shard;
-	return is_mine;
-}
-
-/* ---- names ---- */
-
-const char *al_shard_name(struct al_arena *arena, int64_t shard, int64_t n_shards)
-{
-	return al_format(arena, "shard-%" PRId64 "-of-%" PRId64, shard, n_shards);
+	return al_format(&run->session->arena, "%td.json", attention - run->opened->view.modules);
 }
 
 const char *al_shard_fingerprint(struct al_arena *arena, const struct al_text *text)
@@ -112,7 +64,7 @@ static bool say_covariance(struct al_shard_file *f, const struct al_covariance *
 	return true;
 }
 
-bool al_audit_summarize(const struct al_audit_run *run, struct al_shard_file *f,
+bool al_shard_summarize(const struct al_audit_run *run, struct al_shard_file *f,
 	struct al_error *err)
 {
 	const struct al_audit_asked *o = run->options;

@@ -158,6 +158,21 @@ static void begin(struct al_audit_run *run)
 	al_audit_run_begin_tables(run);
 }
 
+static bool choose_modules(struct al_audit_run *run, struct al_error *err)
+{
+	const struct al_model_view *view = &run->opened->view;
+	const char *patterns = run->options->layout.modules;
+
+	run->chosen = al_new_array(&run->session->arena, const struct al_attention *,
+		view->n_modules + 1);
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (!patterns || al_select_module(patterns, view->modules[i].name))
+			run->chosen[run->n_chosen++] = &view->modules[i];
+	return run->n_chosen > 0
+		|| al_fail(err, AL_EINPUT, "--modules %s: no such module, the first is %s",
+			patterns, view->modules[0].name);
+}
+
 static void finish(void *context)
 {
 	struct al_audit_run *run = context;
@@ -179,20 +194,13 @@ struct al_audit_run *al_audit_run_begin(struct al_session *session,
 	if (!run->opened || !al_audit_set_offset(&run->opened->view, options->offset, err))
 		return NULL;
 	al_arena_defer(&session->arena, finish, run);
-	if (!open_covariance(run, err))
+	if (!open_covariance(run, err) || !choose_modules(run, err))
 		return NULL;
 	begin(run);
 	return run;
 }
 
 /* ---- modules ---- */
-
-bool al_audit_run_chooses(const struct al_audit_run *run, const struct al_attention *attention)
-{
-	const char *patterns = run->options->layout.modules;
-
-	return !patterns || al_select_module(patterns, attention->name);
-}
 
 void al_audit_run_add_measured(struct al_audit_run *run, const struct al_attention *attention)
 {
@@ -249,23 +257,16 @@ bool al_audit_run_measure(struct al_audit_run *run, const struct al_attention *a
 
 bool al_audit_run_check_modules(const struct al_audit_run *run, struct al_error *err)
 {
-	if (run->n_measured > 0)
-		return true;
-	if (run->n_left_out > 0)
-		return al_fail(err, AL_EINPUT, "%s", run->left_out[0].why);
-	return al_fail(err, AL_EINPUT, "--modules %s: no such module, the first is %s",
-		run->options->layout.modules, run->opened->view.modules[0].name);
+	return run->n_measured > 0 || al_fail(err, AL_EINPUT, "%s", run->left_out[0].why);
 }
 
 void al_audit_run_mark_counted(const struct al_audit_run *run, bool *is_counted)
 {
-	const struct al_model_view *view = &run->opened->view;
 	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
 
 	memset(is_counted, !run->options->layout.modules, checkpoint->n_tensors);
-	for (size_t i = 0; i < view->n_modules; i++)
-		if (al_audit_run_chooses(run, &view->modules[i]))
-			al_attention_mark_tensors(checkpoint, &view->modules[i], true, is_counted);
+	for (size_t i = 0; i < run->n_chosen; i++)
+		al_attention_mark_tensors(checkpoint, run->chosen[i], true, is_counted);
 	for (size_t i = 0; i < run->n_measured; i++)
 		if (!run->measured[i]->is_latent)
 			al_attention_mark_weights(checkpoint, run->measured[i], false, is_counted);

@@ -50,6 +50,8 @@ struct al_audit_run {
 	struct al_progress *progress;
 	const char *module; /* that is measured */
 	size_t n_done, n_steps; /* modules */
+	const struct al_attention **chosen; /* by --modules */
+	size_t n_chosen;
 	const struct al_attention **measured;
 	size_t n_measured, n_handed_on;
 	struct al_page_left_out *left_out; /* modules that weren't measured, and why */
@@ -69,9 +71,6 @@ struct al_audit_run *al_audit_run_begin(struct al_session *session,
 void al_audit_run_begin_tables(struct al_audit_run *run);
 void al_audit_run_end_tables(struct al_audit_run *run);
 
-/* Is the module among those that --modules names? */
-bool al_audit_run_chooses(const struct al_audit_run *run, const struct al_attention *attention);
-
 /* Adds the module's rows to the tables. One whose weights aren't finite is left out, which isn't a
  * failure. */
 bool al_audit_run_measure(struct al_audit_run *run, const struct al_attention *attention,
@@ -89,7 +88,7 @@ void al_audit_run_add_measured(struct al_audit_run *run, const struct al_attenti
 void al_audit_run_add_left_out(struct al_audit_run *run, const struct al_attention *attention,
 	const char *why);
 
-/* Fails where --modules chose none, or all were left out. */
+/* Fails where all were left out. */
 bool al_audit_run_check_modules(const struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
 /* The tensors whose numbers are counted for being finite: with --modules those of the modules
@@ -124,10 +123,10 @@ bool al_audit_run_frontier(struct al_audit_run *run, struct al_error *err) AL_MU
 bool al_audit_shard(struct al_session *session, const struct al_audit_asked *options,
 	const char *path, const char *config, struct al_error *err) AL_MUST_CHECK;
 
-/* Does the folder hold a part of an audit? */
-bool al_holds_shards(const char *folder);
+/* merge_audit.c: the paths of the manifests of parts that the folder holds. */
+struct al_texts al_shard_manifests(struct al_arena *arena, const char *folder);
 
-/* merge_audit.c: the parts in the folders that the session names, answered as one audit. Of `asked`
+/* The parts in the folders that the session names, answered as one audit. Of `asked`
  * it takes the files to be written; `checkpoint` is where it is now; NULL: where it was. */
 bool al_merge_audit(struct al_session *session, const struct al_audit_asked *asked,
 	const char *checkpoint, struct al_error *err) AL_MUST_CHECK;

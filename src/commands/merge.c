@@ -96,10 +96,10 @@ static bool merge_calibrations(struct al_session *session, struct al_error *err)
 
 /* ---- the command ---- */
 
-static bool holds_audit(const struct al_session *session)
+static bool holds_audit(struct al_session *session)
 {
 	for (size_t i = 0; al_session_word(session, i); i++)
-		if (al_holds_shards(al_session_word(session, i)))
+		if (al_shard_manifests(&session->arena, al_session_word(session, i)).n > 0)
 			return true;
 	return false;
 }

@@ -13,19 +13,14 @@
 
 enum { MOST_FILE_BYTES = 1 << 30 };
 
-/* A manifest that was read. */
-struct part {
-	struct al_shard_file manifest;
-	struct al_shard_of of;
-};
-
 struct merging {
 	struct al_session *session;
 	struct al_audit_asked asked; /* as the parts were */
 	struct al_audit_run *run;
-	struct part *parts; /* in the order of shards, when all are there */
-	size_t n_parts, parts_room;
-	const int64_t *shards; /* of the checkpoint's modules */
+	struct al_shard_file **parts; /* [n_shards], manifests; NULL: missing */
+	int64_t n_shards;
+	const struct al_shard_file *first; /* that was read */
+	const size_t *shards; /* of the modules that the run chooses, from 0 on */
 };
 
 /* ---- the folders ---- */
@@ -40,84 +35,21 @@ static bool is_manifest(const char *name)
 		&& strcmp(name + n, ".json") == 0;
 }
 
-bool al_holds_shards(const char *folder)
+struct al_texts al_shard_manifests(struct al_arena *arena, const char *folder)
 {
 	DIR *stream = opendir(folder);
-	bool is_found = false;
+	const char **paths = NULL;
+	size_t n = 0, room = 0;
 
-	if (!stream)
-		return false;
-	for (struct dirent *entry; !is_found && (entry = readdir(stream));)
-		is_found = is_manifest(entry->d_name);
-	closedir(stream);
-	return is_found;
-}
-
-/* Reads a file of facts and tables; `fingerprint` is what a manifest lists, or NULL. One that is
- * broken says where; one that is whole and another is told by its fingerprint. */
-static bool read_shard(struct al_shard_file *f, const char *path, const char *fingerprint,
-	struct al_error *err)
-{
-	struct al_text text;
-
-	if (!al_file_read(&text, path, MOST_FILE_BYTES, err))
-		return false;
-	bool ok = al_shard_file_parse(f, path, text.data, text.length, err);
-	if (ok && fingerprint && strcmp(al_shard_fingerprint(&f->arena, &text), fingerprint) != 0) {
-		al_shard_file_finish(f);
-		ok = al_fail(err, AL_EINPUT, "%s: isn't what its manifest lists", path);
+	for (struct dirent *entry; stream && (entry = readdir(stream));) {
+		if (!is_manifest(entry->d_name))
+			continue;
+		paths = al_grow(arena, paths, n, &room, sizeof(*paths));
+		paths[n++] = al_path_join(arena, folder, entry->d_name);
 	}
-	al_text_finish(&text);
-	return ok;
-}
-
-static bool read_part(struct merging *m, const char *path, struct al_error *err)
-{
-	struct part part;
-
-	if (!read_shard(&part.manifest, path, NULL, err))
-		return false;
-	m->parts = al_grow(&m->session->arena, m->parts, m->n_parts, &m->parts_room,
-		sizeof(*m->parts));
-	m->parts[m->n_parts++] = part;
-	const char *shard = al_shard_file_fact(&part.manifest, "shard");
-	const char *n_shards = al_shard_file_fact(&part.manifest, "shards");
-	const char *checkpoint = al_shard_file_fact(&part.manifest, "checkpoint");
-	const char *kernel = al_shard_file_fact(&part.manifest, "kernel");
-	if (!shard || !n_shards || !checkpoint || !kernel)
-		return al_fail(err, AL_EINPUT,
-			"%s: expected facts \"shard\", \"shards\", \"checkpoint\" and \"kernel\"",
-			path);
-	return al_shard_of_read(al_format(&m->session->arena, "%s/%s", shard, n_shards),
-		       &m->parts[m->n_parts - 1].of, err)
-		|| al_in(err, "%s", path);
-}
-
-static bool read_folder(struct merging *m, const char *folder, struct al_error *err)
-{
-	DIR *stream = opendir(folder);
-	const size_t n_before = m->n_parts;
-	bool ok = true;
-
-	if (!stream)
-		return al_fail(err, AL_EINPUT, "%s: can't open: %s", folder, strerror(errno));
-	for (struct dirent *entry; ok && (entry = readdir(stream));)
-		if (is_manifest(entry->d_name))
-			ok = read_part(m, al_path_join(&m->session->arena, folder, entry->d_name),
-				err);
-	closedir(stream);
-	return ok
-		&& (m->n_parts > n_before
-			|| al_fail(err, AL_EINPUT, "%s: holds no part of an audit", folder));
-}
-
-static int compare_parts(const void *x, const void *y)
-{
-	const struct part *a = x, *b = y;
-
-	if (a->of.shard != b->of.shard)
-		return a->of.shard < b->of.shard ? -1 : 1;
-	return strcmp(a->manifest.path, b->manifest.path);
+	if (stream)
+		closedir(stream);
+	return (struct al_texts){paths, n};
 }
 
 /* Of facts that may differ. */
@@ -145,21 +77,64 @@ static bool check_facts(const struct al_shard_file *f, const struct al_shard_fil
 	return true;
 }
 
-/* Parts of one audit, each once; whether all are there is known with the modules. */
+/* Parts are of one audit, and each is there once. */
+static bool add_part(struct merging *m, struct al_shard_file *f, const struct al_shard_of *of,
+	struct al_error *err)
+{
+	if (!m->first) {
+		m->first = f;
+		m->n_shards = of->n_shards;
+		m->parts = al_new_array(&m->session->arena, struct al_shard_file *,
+			(size_t)of->n_shards);
+	}
+	if (!check_facts(m->first, f, err) || !check_facts(f, m->first, err))
+		return false;
+	struct al_shard_file **part = &m->parts[of->shard - 1];
+	if (*part)
+		return al_fail(err, AL_EINPUT, "%s and %s are both shard %" PRId64, (*part)->path,
+			f->path, of->shard);
+	*part = f;
+	return true;
+}
+
+static bool read_part(struct merging *m, const char *path, struct al_error *err)
+{
+	struct al_arena *arena = &m->session->arena;
+	struct al_shard_file *f = al_new(arena, struct al_shard_file);
+	struct al_shard_of of;
+	struct al_text text;
+
+	if (!al_file_read(&text, path, MOST_FILE_BYTES, err))
+		return false;
+	bool ok = al_shard_file_parse(f, path, text.data, text.length, err);
+	al_text_finish(&text);
+	if (!ok)
+		return false;
+	al_arena_defer(arena, al_shard_file_finish, f);
+	const char *shard = al_shard_file_fact(f, "shard");
+	const char *n_shards = al_shard_file_fact(f, "shards");
+	if (!shard || !n_shards || !al_shard_file_fact(f, "checkpoint")
+		|| !al_shard_file_fact(f, "kernel"))
+		return al_fail(err, AL_EINPUT,
+			"%s: expected facts \"shard\", \"shards\", \"checkpoint\" and \"kernel\"",
+			path);
+	if (!al_shard_of_read(arena, al_format(arena, "%s/%s", shard, n_shards), &of, err))
+		return al_in(err, "%s", path);
+	return add_part(m, f, &of, err);
+}
+
+/* Whether all are there is known with the modules. */
 static bool read_parts(struct merging *m, struct al_error *err)
 {
-	for (size_t i = 0; al_session_word(m->session, i); i++)
-		if (!read_folder(m, al_session_word(m->session, i), err))
-			return false;
-	qsort(m->parts, m->n_parts, sizeof(*m->parts), compare_parts);
-	const struct al_shard_file *first = &m->parts[0].manifest;
-	for (size_t i = 1; i < m->n_parts; i++) {
-		const struct al_shard_file *part = &m->parts[i].manifest;
-		if (!check_facts(first, part, err) || !check_facts(part, first, err))
-			return false;
-		if (m->parts[i].of.shard == m->parts[i - 1].of.shard)
-			return al_fail(err, AL_EINPUT, "%s and %s are both shard %" PRId64,
-				m->parts[i - 1].manifest.path, part->path, m->parts[i].of.shard);
+	const char *folder;
+
+	for (size_t k = 0; (folder = al_session_word(m->session, k)); k++) {
+		const struct al_texts paths = al_shard_manifests(&m->session->arena, folder);
+		if (paths.n == 0)
+			return al_fail(err, AL_EINPUT, "%s: holds no part of an audit", folder);
+		for (size_t i = 0; i < paths.n; i++)
+			if (!read_part(m, paths.items[i], err))
+				return false;
 	}
 	return true;
 }
@@ -168,34 +143,33 @@ static bool read_parts(struct merging *m, struct al_error *err)
 
 static bool read_options(struct merging *m, struct al_error *err)
 {
-	const struct al_shard_file *first = &m->parts[0].manifest;
 	struct al_arena *arena = &m->session->arena;
-	char **argv = al_new_array(arena, char *, first->n_facts + 1);
+	char **argv = al_new_array(arena, char *, m->first->n_facts + 1);
 	struct al_command_line line;
 	int n = 0;
 
-	for (size_t i = 0; i < first->n_facts; i++)
-		if (strncmp(first->facts[i].name, "--", 2) == 0)
-			argv[n++] = al_strdup(arena, first->facts[i].value);
+	for (size_t i = 0; i < m->first->n_facts; i++)
+		if (strncmp(m->first->facts[i].name, "--", 2) == 0)
+			argv[n++] = al_strdup(arena, m->first->facts[i].value);
 	if (!al_command_line_split(&line, arena, n, argv, al_audit_shaping, err)
 		|| !al_command_line_read(&line, arena, al_audit_shaping, &m->asked, err))
-		return al_in(err, "%s", first->path);
+		return al_in(err, "%s", m->first->path);
 	return true;
 }
 
 /* The matrices and the tables for files alone are there where they were measured. */
 static bool check_files(const struct merging *m, struct al_error *err)
 {
-	const struct al_shard_file *first = &m->parts[0].manifest;
-	const bool has_tables = al_shard_file_fact(first, "tables");
-	const bool has_figures = has_tables || al_shard_file_fact(first, "figures");
-	const char *missing = m->asked.tables && !has_tables		  ? "--tables"
-		: m->asked.figures && !has_figures			  ? "--figures"
-		: m->asked.report && !al_shard_file_fact(first, "report") ? "--report"
-									  : NULL;
+	const bool has_tables = al_shard_file_fact(m->first, "tables");
+	const bool has_figures = has_tables || al_shard_file_fact(m->first, "figures");
+	const char *missing = m->asked.tables && !has_tables		     ? "--tables"
+		: m->asked.figures && !has_figures			     ? "--figures"
+		: m->asked.report && !al_shard_file_fact(m->first, "report") ? "--report"
+									     : NULL;
 
 	return !missing
-		|| al_fail(err, AL_EINPUT, "%s: %s was measured without it", missing, first->path);
+		|| al_fail(err, AL_EINPUT, "%s: %s was measured without it", missing,
+			m->first->path);
 }
 
 /* The checkpoint by its headers alone: numbers were compared where they were read. */
@@ -204,37 +178,84 @@ static bool check_same(const struct merging *m, struct al_error *err)
 	struct al_shard_file here;
 
 	al_shard_file_init(&here, "what is there now");
-	bool ok = al_audit_summarize(m->run, &here, err)
-		&& check_facts(&here, &m->parts[0].manifest, err);
+	bool ok = al_shard_summarize(m->run, &here, err) && check_facts(&here, m->first, err);
 	al_shard_file_finish(&here);
 	return ok;
 }
 
-/* ---- gaps ---- */
-
-static bool fail_missing(const struct merging *m, int64_t shard, struct al_error *err)
+static bool fail_missing(const struct merging *m, size_t shard, struct al_error *err)
 {
-	const struct al_model_view *view = &m->run->opened->view;
-	struct al_text names;
-	size_t n = 0;
+	const char *names = "";
 
-	al_text_init(&names);
-	for (size_t i = 0; i < view->n_modules; i++)
+	for (size_t i = 0; i < m->run->n_chosen; i++)
 		if (m->shards[i] == shard)
-			al_text_addf(&names, "%s%s", n++ ? ", " : "", view->modules[i].name);
-	al_fail(err, AL_EINPUT, "shard %" PRId64 "/%" PRId64 " is missing: %s%s", shard,
-		m->parts[0].of.n_shards, n ? "modules " : "without modules", names.data);
-	al_text_finish(&names);
-	return false;
+			names = al_format(&m->session->arena, "%s%s %s", names, *names ? "," : "",
+				m->run->chosen[i]->name);
+	return al_fail(err, AL_EINPUT, "shard %zu/%" PRId64 " is missing: %s%s", shard + 1,
+		m->n_shards, *names ? "modules" : "without modules", names);
 }
 
-/* Parts are sorted, and each is there once. */
 static bool check_parts(const struct merging *m, struct al_error *err)
 {
-	for (int64_t shard = 1; shard <= m->parts[0].of.n_shards; shard++)
-		if ((size_t)shard > m->n_parts || m->parts[shard - 1].of.shard != shard)
-			return fail_missing(m, shard, err);
+	for (size_t i = 0; i < (size_t)m->n_shards; i++)
+		if (!m->parts[i])
+			return fail_missing(m, i, err);
 	return true;
+}
+
+/* ---- files that manifests list ---- */
+
+/* A list of the manifest; one without rows where there is none. */
+static const struct al_table *list_of(const struct al_shard_file *part, const char *id)
+{
+	static const struct al_table none = {0};
+	const struct al_table *list = al_shard_file_table(part, id);
+
+	return list ? list : &none;
+}
+
+/* FOLDER/shard-I-of-N.NAME */
+static const char *path_of(const struct merging *m, const struct al_shard_file *part,
+	const char *name)
+{
+	const int stem = (int)strlen(part->path) - (int)strlen(".json");
+
+	return al_format(&m->session->arena, "%.*s.%s", stem, part->path, name);
+}
+
+static bool read_listed(const struct merging *m, const struct al_shard_file *part, const char *name,
+	const char *fingerprint, struct al_text *out, struct al_error *err)
+{
+	const char *path = path_of(m, part, name);
+
+	if (!*name || *name == '.' || strchr(name, '/'))
+		return al_fail(err, AL_EINPUT, "%s: found \"%.40s\", expected the name of a file",
+			part->path, name);
+	if (!al_file_read(out, path, MOST_FILE_BYTES, err))
+		return false;
+	if (strcmp(al_shard_fingerprint(&m->session->arena, out), fingerprint) == 0)
+		return true;
+	al_text_finish(out);
+	return al_fail(err, AL_EINPUT, "%s: isn't what its manifest lists", path);
+}
+
+static bool take_matrices(struct merging *m, const struct al_shard_file *part, struct al_error *err)
+{
+	const struct al_table *files = list_of(part, "files");
+	bool ok = true;
+
+	for (size_t row = 0; ok && m->asked.tables && row < files->n_rows; row++) {
+		const char *name = al_table_text(files, row, "file");
+		struct al_text content;
+		if (!al_ends_with(name, ".npy"))
+			continue;
+		if (!read_listed(m, part, name, al_table_text(files, row, "fingerprint"), &content,
+			    err))
+			return false;
+		ok = al_files_put_aside(&m->session->files, m->asked.tables, name, &content, err);
+		al_text_finish(&content);
+	}
+	return ok;
 }
 
 /* ---- rows ---- */
@@ -266,91 +287,58 @@ static bool take_table(struct al_table *table, const struct al_shard_file *rows,
 	return true;
 }
 
-/* FOLDER/shard-I-of-N.NAME */
-static const char *path_beside(const struct merging *m, const struct part *part, const char *name)
+static bool take_tables(struct merging *m, const struct al_attention *attention,
+	const struct al_shard_file *rows, struct al_error *err)
 {
-	struct al_arena *arena = &m->session->arena;
-	const char *path = part->manifest.path, *slash = strrchr(path, '/');
+	const char *left_out = al_shard_file_fact(rows, "left_out");
 
-	return al_format(arena, "%s%s.%s", al_strndup(arena, path, (size_t)(slash - path) + 1),
-		al_shard_name(arena, part->of.shard, part->of.n_shards), name);
+	if (left_out) {
+		al_audit_run_add_left_out(m->run, attention, left_out);
+		return true;
+	}
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (m->run->tables[i] && !take_table(m->run->tables[i], rows, err))
+			return false;
+	al_audit_run_add_measured(m->run, attention);
+	return al_audit_run_hand_on(m->run, err);
 }
 
-static bool take_tables(struct merging *m, const struct part *part, size_t place,
-	const char *fingerprint, struct al_error *err)
+static bool take_module(struct merging *m, const struct al_shard_file *part,
+	const struct al_attention *attention, struct al_error *err)
 {
-	const char *name = al_format(&m->session->arena, "%zu.json", place);
+	const char *name = al_shard_module_file(m->run, attention);
+	const struct al_table *files = list_of(part, "files");
 	struct al_shard_file rows;
-	bool ok = true;
-
-	if (!read_shard(&rows, path_beside(m, part, name), fingerprint, err))
-		return false;
-	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
-		ok = !m->run->tables[i] || take_table(m->run->tables[i], &rows, err);
-	al_shard_file_finish(&rows);
-	al_audit_run_add_measured(m->run, &m->run->opened->view.modules[place]);
-	return ok && al_audit_run_hand_on(m->run, err);
-}
-
-/* A list of the manifest; one without rows where there is none. */
-static const struct al_table *list_of(const struct part *part, const char *id)
-{
-	static const struct al_table none = {0};
-	const struct al_table *list = al_shard_file_table(&part->manifest, id);
-
-	return list ? list : &none;
-}
-
-static bool take_module(struct merging *m, const struct part *part, size_t place,
-	struct al_error *err)
-{
-	const struct al_table *modules = list_of(part, "modules");
-	const struct al_attention *attention = &m->run->opened->view.modules[place];
+	struct al_text text;
 	size_t row = 0;
 
-	while (row < modules->n_rows
-		&& strcmp(al_table_text(modules, row, "module"), attention->name) != 0)
+	while (row < files->n_rows && strcmp(al_table_text(files, row, "file"), name) != 0)
 		row++;
-	if (row == modules->n_rows)
-		return al_fail(err, AL_EINPUT, "%s: %s is missing among its modules",
-			part->manifest.path, attention->name);
-	const char *left_out = al_table_text(modules, row, "left_out");
-	if (!*left_out)
-		return take_tables(m, part, place, al_table_text(modules, row, "fingerprint"), err);
-	al_audit_run_add_left_out(m->run, attention, left_out);
-	return true;
+	if (row == files->n_rows)
+		return al_fail(err, AL_EINPUT, "%s: %s is missing among its modules", part->path,
+			attention->name);
+	if (!read_listed(m, part, name, al_table_text(files, row, "fingerprint"), &text, err))
+		return false;
+	bool ok = al_shard_file_parse(&rows, path_of(m, part, name), text.data, text.length, err);
+	al_text_finish(&text);
+	if (!ok)
+		return false;
+	ok = take_tables(m, attention, &rows, err);
+	al_shard_file_finish(&rows);
+	return ok;
 }
 
 static bool take_modules(struct merging *m, struct al_error *err)
 {
-	for (size_t i = 0; i < m->run->opened->view.n_modules; i++)
-		if (m->shards[i] > 0 && !take_module(m, &m->parts[m->shards[i] - 1], i, err))
+	for (size_t i = 0; i < m->run->n_chosen; i++)
+		if (!take_module(m, m->parts[m->shards[i]], m->run->chosen[i], err))
 			return false;
 	return al_audit_run_check_modules(m->run, err);
 }
 
 /* ---- what isn't rows of a module ---- */
 
-static bool take_matrix(struct merging *m, const struct part *part, const char *name,
-	const char *fingerprint, struct al_error *err)
-{
-	const char *path = path_beside(m, part, name);
-	struct al_text content;
-
-	if (!*name || *name == '.' || strchr(name, '/'))
-		return al_fail(err, AL_EINPUT, "%s: found \"%.40s\", expected the name of a file",
-			part->manifest.path, name);
-	if (!al_file_read(&content, path, MOST_FILE_BYTES, err))
-		return false;
-	bool ok = strcmp(al_shard_fingerprint(&m->session->arena, &content), fingerprint) == 0
-		? al_files_put_aside(&m->session->files, m->asked.tables, name, &content, err)
-		: al_fail(err, AL_EINPUT, "%s: isn't what its manifest lists", path);
-	al_text_finish(&content);
-	return ok;
-}
-
-static bool take_counts(struct merging *m, const struct part *part, const bool *is_counted,
-	struct al_error *err)
+static bool take_counts(struct merging *m, const struct al_shard_file *part, struct al_error *err)
 {
 	const struct al_checkpoint *checkpoint = m->run->opened->checkpoint;
 	const struct al_table *counts = list_of(part, "not_finite");
@@ -360,29 +348,18 @@ static bool take_counts(struct merging *m, const struct part *part, const bool *
 		const struct al_tensor *t = al_checkpoint_find(checkpoint, name);
 		double n = 0;
 		if (!t || !al_table_number(counts, row, "count", &n))
-			return al_fail(err, AL_EINPUT, "%s: %s has no tensor %s",
-				part->manifest.path, checkpoint->path, name);
-		if (is_counted[t - checkpoint->tensors])
-			m->run->not_finite[t - checkpoint->tensors] = (int64_t)n;
+			return al_fail(err, AL_EINPUT, "%s: %s has no tensor %s", part->path,
+				checkpoint->path, name);
+		m->run->not_finite[t - checkpoint->tensors] = (int64_t)n;
 	}
 	return true;
 }
 
 static bool take_rest(struct merging *m, struct al_error *err)
 {
-	bool *is_counted = al_new_array(&m->session->arena, bool,
-		m->run->opened->checkpoint->n_tensors + 1);
-
-	al_audit_run_mark_counted(m->run, is_counted);
-	for (const struct part *part = m->parts; part < m->parts + m->n_parts; part++) {
-		const struct al_table *matrices = list_of(part, "matrices");
-		for (size_t row = 0; m->asked.tables && row < matrices->n_rows; row++)
-			if (!take_matrix(m, part, al_table_text(matrices, row, "matrix"),
-				    al_table_text(matrices, row, "fingerprint"), err))
-				return false;
-		if (!take_counts(m, part, is_counted, err))
+	for (int64_t i = 0; i < m->n_shards; i++)
+		if (!take_matrices(m, m->parts[i], err) || !take_counts(m, m->parts[i], err))
 			return false;
-	}
 	return true;
 }
 
@@ -390,11 +367,11 @@ static bool take_rest(struct merging *m, struct al_error *err)
 static void take_kernels(struct merging *m)
 {
 	struct al_arena *arena = &m->session->arena;
-	const char **names = al_new_array(arena, const char *, m->n_parts), *all = "";
+	const char **names = al_new_array(arena, const char *, (size_t)m->n_shards), *all = "";
 	size_t n = 0;
 
-	for (size_t i = 0; i < m->n_parts; i++) {
-		const char *kernel = al_shard_file_fact(&m->parts[i].manifest, "kernel");
+	for (int64_t i = 0; i < m->n_shards; i++) {
+		const char *kernel = al_shard_file_fact(m->parts[i], "kernel");
 		if (al_find_name(kernel, names, n) >= 0)
 			continue;
 		all = al_format(arena, "%s%s%s", all, n ? ", " : "", kernel);
@@ -402,21 +379,11 @@ static void take_kernels(struct merging *m)
 	}
 	m->run->kernel = all;
 	m->run->kernel_note = n == 1
-		? al_shard_file_fact(&m->parts[0].manifest, "kernel_note")
+		? al_shard_file_fact(m->parts[0], "kernel_note")
 		: "shards ran on different BLAS kernels, whose numbers differ in the last digits";
 }
 
 /* ---- the answer ---- */
-
-static bool merge_all(struct merging *m, struct al_error *err)
-{
-	m->shards = al_audit_deal_modules(m->run, m->parts[0].of.n_shards);
-	if (!check_same(m, err) || !check_parts(m, err) || !take_modules(m, err)
-		|| !take_rest(m, err))
-		return false;
-	take_kernels(m);
-	return al_audit_run_answer(m->run, err);
-}
 
 /* The answer is of `audit PATH CONFIG`, and so is its page. */
 static void answer_as_audit(struct merging *m, const char *path, const char *config)
@@ -431,33 +398,34 @@ static void answer_as_audit(struct merging *m, const char *path, const char *con
 	m->session->style.command = "audit";
 }
 
-static bool merge(struct merging *m, const char *checkpoint, struct al_error *err)
+static bool begin_audit(struct merging *m, const char *checkpoint, struct al_error *err)
 {
-	if (!read_parts(m, err) || !read_options(m, err) || !check_files(m, err))
-		return false;
-	const struct al_shard_file *first = &m->parts[0].manifest;
-	const char *path = checkpoint ? checkpoint : al_shard_file_fact(first, "checkpoint");
-	const char *config = al_shard_file_fact(first, "config");
+	const char *path = checkpoint ? checkpoint : al_shard_file_fact(m->first, "checkpoint");
+	const char *config = al_shard_file_fact(m->first, "config");
+
 	if (access(path, F_OK) != 0)
 		return al_fail(err, AL_EINPUT,
 			"%s, of which %s is: %s; --checkpoint PATH says where it is now", path,
-			first->path, strerror(errno));
+			m->first->path, strerror(errno));
 	m->run = al_audit_run_begin(m->session, &m->asked, path, config, err);
 	if (!m->run)
-		return al_in(err, "%s, measured as %s was", path, first->path);
+		return al_in(err, "%s, measured as %s was", path, m->first->path);
+	m->shards = al_audit_deal_modules(m->run, m->n_shards);
 	answer_as_audit(m, path, config);
-	return merge_all(m, err);
+	return true;
 }
 
 bool al_merge_audit(struct al_session *session, const struct al_audit_asked *asked,
 	const char *checkpoint, struct al_error *err)
 {
-	struct merging m = {.session = session, .asked = *asked};
+	struct merging *m = al_new(&session->arena, struct merging);
 
-	m.asked.output = *session->output;
-	bool ok = merge(&m, checkpoint, err);
-
-	for (size_t i = 0; i < m.n_parts; i++)
-		al_shard_file_finish(&m.parts[i].manifest);
-	return ok;
+	*m = (struct merging){.session = session, .asked = *asked};
+	m->asked.output = *session->output;
+	if (!read_parts(m, err) || !read_options(m, err) || !check_files(m, err)
+		|| !begin_audit(m, checkpoint, err) || !check_same(m, err) || !check_parts(m, err)
+		|| !take_modules(m, err) || !take_rest(m, err))
+		return false;
+	take_kernels(m);
+	return al_audit_run_answer(m->run, err);
 }

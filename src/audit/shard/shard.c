@@ -13,10 +13,10 @@ void al_shard_file_init(struct al_shard_file *f, const char *path)
 	f->path = al_strdup(&f->arena, path);
 }
 
-void al_shard_file_finish(struct al_shard_file *f)
+void al_shard_file_finish(void *file)
 {
-	for (size_t i = 0; i < f->n_tables; i++)
-		al_table_finish(&f->tables[i]);
+	struct al_shard_file *f = file;
+
 	al_arena_finish(&f->arena);
 	*f = (struct al_shard_file){0};
 }
@@ -38,11 +38,33 @@ const char *al_shard_file_fact(const struct al_shard_file *f, const char *name)
 	return NULL;
 }
 
+void al_shard_file_add(struct al_shard_file *f, const struct al_table *table)
+{
+	f->tables = al_grow(&f->arena, f->tables, f->n_tables, &f->tables_room,
+		sizeof(struct al_table *));
+	f->tables[f->n_tables++] = table;
+}
+
+static void finish_table(void *table)
+{
+	al_table_finish(table);
+}
+
+struct al_table *al_shard_file_new_table(struct al_shard_file *f, const char *id)
+{
+	struct al_table *table = al_new(&f->arena, struct al_table);
+
+	al_table_init(table, al_strdup(&f->arena, id), "");
+	al_arena_defer(&f->arena, finish_table, table);
+	al_shard_file_add(f, table);
+	return table;
+}
+
 const struct al_table *al_shard_file_table(const struct al_shard_file *f, const char *id)
 {
 	for (size_t i = 0; i < f->n_tables; i++)
-		if (strcmp(f->tables[i].id, id) == 0)
-			return &f->tables[i];
+		if (strcmp(f->tables[i]->id, id) == 0)
+			return f->tables[i];
 	return NULL;
 }
 
@@ -164,7 +186,7 @@ static bool read_table(struct parser *p, const struct al_item *node, struct al_e
 		|| !al_json_get_node(p->doc, node, "notes", AL_JSON_ARRAY, true, &notes, err)
 		|| !al_json_get_node(p->doc, node, "rows", AL_JSON_ARRAY, true, &rows, err))
 		return false;
-	al_table_init(p->table, al_strdup(&p->shard->arena, text), "");
+	p->table = al_shard_file_new_table(p->shard, text);
 	al_json_each (column, columns) {
 		if (!al_json_text(p->doc, column, &text, err))
 			return false;
@@ -199,12 +221,9 @@ static bool read_all(struct parser *p, struct al_error *err)
 			return false;
 		al_shard_file_say(f, al_json_key(fact), value);
 	}
-	f->tables = al_new_array(&f->arena, struct al_table, al_json_size(tables) + 1);
-	al_json_each (table, tables) {
-		p->table = &f->tables[f->n_tables++];
+	al_json_each (table, tables)
 		if (!read_table(p, table, err))
 			return false;
-	}
 	return true;
 }
 

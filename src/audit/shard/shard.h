@@ -1,9 +1,9 @@
 /* Files of shards: facts and tables of a part of an audit, exactly, as JSON. Process I of N writes
  * to a folder
  *
- *     shard-I-of-N.json           its manifest: what it is of, its modules and matrices
+ *     shard-I-of-N.json           its manifest: what it is of, and the files below
  *     shard-I-of-N.PLACE.json     the tables of each of its modules, by their places among the
- *                                 checkpoint's
+ *                                 checkpoint's, or why it is left out
  *     shard-I-of-N.NAME.npy       the matrices of --tables
  *
  * and all but the last read
@@ -37,12 +37,12 @@ struct al_shard_file {
 	const char *path; /* of the file, for messages */
 	struct al_fact *facts;
 	size_t n_facts, facts_room;
-	struct al_table *tables; /* that were read: columns have keys alone */
-	size_t n_tables;
+	const struct al_table **tables; /* of those that were read columns have keys alone */
+	size_t n_tables, tables_room;
 };
 
 void al_shard_file_init(struct al_shard_file *shard, const char *path);
-void al_shard_file_finish(struct al_shard_file *shard);
+void al_shard_file_finish(void *shard);
 
 /* Says a fact; nothing where the value is NULL. Texts are copied. */
 void al_shard_file_say(struct al_shard_file *shard, const char *name, const char *value);
@@ -50,13 +50,16 @@ void al_shard_file_say(struct al_shard_file *shard, const char *name, const char
 /* What was said; NULL: nothing. */
 const char *al_shard_file_fact(const struct al_shard_file *shard, const char *name);
 
+/* Adds a table, which the caller finishes; or a new one, which the file owns. Cells are as
+ * measurements set them: texts, exact numbers without a spread, doubles. */
+void al_shard_file_add(struct al_shard_file *shard, const struct al_table *table);
+struct al_table *al_shard_file_new_table(struct al_shard_file *shard, const char *id);
+
 /* The table of that id, or NULL. */
 const struct al_table *al_shard_file_table(const struct al_shard_file *shard, const char *id);
 
-/* Adds the file's text: the facts, and these tables. Cells are as measurements set them: texts,
- * exact numbers without a spread, doubles. */
-void al_shard_file_write(const struct al_shard_file *shard, const struct al_table *const *tables,
-	size_t n_tables, struct al_text *out);
+/* Adds the file's text: the facts and the tables. */
+void al_shard_file_write(const struct al_shard_file *shard, struct al_text *out);
 
 /* Reads it. What is wrong is said with path:line:column. On failure nothing is left to finish. */
 bool al_shard_file_parse(struct al_shard_file *shard, const char *path, const char *text,

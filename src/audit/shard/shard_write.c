@@ -87,16 +87,15 @@ static void add_table(struct al_text *out, const struct al_table *table)
 	al_text_add(out, "]}");
 }
 
-void al_shard_file_write(const struct al_shard_file *f, const struct al_table *const *tables,
-	size_t n_tables, struct al_text *out)
+void al_shard_file_write(const struct al_shard_file *f, struct al_text *out)
 {
 	al_text_add(out, "{\n \"facts\": {");
 	for (size_t i = 0; i < f->n_facts; i++)
 		add_pair(out, i ? ",\n  " : "\n  ", f->facts[i].name, f->facts[i].value);
 	al_text_add(out, "},\n \"tables\": [");
-	for (size_t i = 0; i < n_tables; i++) {
+	for (size_t i = 0; i < f->n_tables; i++) {
 		al_text_add(out, i ? ",\n  " : "\n  ");
-		add_table(out, tables[i]);
+		add_table(out, f->tables[i]);
 	}
 	al_text_add(out, "]\n}\n");
 }
