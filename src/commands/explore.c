@@ -36,48 +36,20 @@ static const struct al_option_group groups[] = {{al_format_rows, 0}, {page_rows,
 	{al_variant_rows, offsetof(struct explore_options, asked)}, {rows, 0}, {al_display_rows, 0},
 	{NULL, 0}};
 
-/* ---- formulas ---- */
-
 /* One block's; symbols that have a value where the page begins stay symbols. */
-static bool add_formulas(struct al_explore *e, const struct al_basis *block, struct al_table *table,
-	const struct al_configured_variant *configured, struct al_error *err)
-{
-	static const struct al_substitutions none = {NULL, 0};
-	const struct al_ledger_ask ask = {.settings = &e->settings,
-		.basis = block,
-		.configured = configured};
-	struct al_catalog *catalog = e->session->catalog;
-	struct al_cell *cell = al_table_add_row(table);
-	struct al_ledger *ledger = al_ledger_create(&e->session->arena, &ask, err);
-	struct al_polynomial *parameters;
-
-	al_cell_set_text(table, cell++, configured->name);
-	al_cell_set_text(table, cell++, configured->variant->title);
-	if (!ledger)
-		return false;
-	if (!al_ledger_polynomial(ledger, NULL, 0, &parameters, err))
-		return al_in(err, "variant %s", configured->name);
-	al_cell_set_polynomial(table, cell++, parameters, catalog);
-	al_polynomial_destroy(parameters);
-	return al_cell_set_cached(table, cell, ledger, &none, catalog, err)
-		|| al_in(err, "variant %s", configured->name);
-}
-
 static bool fill_formulas(struct al_explore *e, struct al_table *table, struct al_error *err)
 {
-	static const struct al_column columns[] = {
-		{.key = "variant", .title = "Variant", .is_key = true},
-		{.key = "title", .title = "Name"},
-		{.key = "parameters", .title = "Parameters"},
-		{.key = "cache", .title = cached_title},
-	};
-	const struct al_configured_variants *variants = &e->request->variants;
 	struct al_basis block = e->basis;
+	const struct al_formulas formulas = {.session = e->session,
+		.settings = &e->settings,
+		.basis = &block,
+		.has_titles = true};
 
 	block.per = AL_BASIS_MODULE;
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-	for (size_t i = 0; i < variants->n; i++)
-		if (!add_formulas(e, &block, table, &variants->items[i], err))
+	al_formulas_begin(&formulas, table);
+	table->columns[al_table_find_column(table, "cache")].title = cached_title;
+	for (size_t i = 0; i < e->request->variants.n; i++)
+		if (!al_formulas_add(&formulas, table, &e->request->variants.items[i], err))
 			return false;
 	al_table_note(table, "counted: %s", al_basis_text(&block, &table->arena));
 	return true;
@@ -185,8 +157,11 @@ static bool answer(struct al_explore *e, struct al_error *err)
 {
 	struct al_table formulas;
 
-	if (!al_explore_find_symbols(e, err))
-		return false;
+	if (al_settings_gives(&e->settings, "n_encoder_layers")
+		|| al_settings_gives(&e->settings, "n_decoder_layers"))
+		return al_fail(err, AL_EINPUT,
+			"%s is an encoder-decoder, and the page has one stack of layers",
+			e->request->name);
 	al_table_init(&formulas, "formulas", "Formulas of variants");
 	bool ok = fill_formulas(e, &formulas, err) && write_page(e, &formulas, err);
 	al_table_finish(&formulas);

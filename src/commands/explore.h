@@ -12,29 +12,10 @@ struct al_explore {
 	struct al_settings settings; /* where the page begins */
 	struct al_ledger **ledgers; /* of each variant alone, open */
 	size_t n_ledgers;
-	const char **symbols; /* that formulas hold, the standard ones first */
-	size_t n_symbols, symbols_room;
 };
 
-enum { AL_EXPLORE_LISTS = 3 };
-
-/* What the page holds of each variant, by the key of the data. */
-extern const struct al_explore_list {
-	const char *key;
-	enum al_list list;
-} al_explore_lists[AL_EXPLORE_LISTS];
-
-/* Does the configured variant decide the symbol? */
-bool al_explore_is_fixed(const struct al_configured_variant *configured, const char *symbol);
-
-/* The catalogue's symbol of that name; NULL: the symbol is a variant's own. */
-const struct al_symbol *al_explore_standard(const struct al_explore *e, const char *name);
-
-/* Collects the symbols of all formulas, and finds a start for those that have none: the first
- * number that a published check of a variant gives them. */
-bool al_explore_find_symbols(struct al_explore *e, struct al_error *err) AL_MUST_CHECK;
-
-/* Adds the data as one JSON object without '<', so that it can stand in a page.
+/* Finds a start for symbols that have none, the first number that a published check of a variant
+ * gives them, and adds the data as one JSON object without '<', so that it can stand in a page.
  * src/report/page/explorer.js reads it:
  *
  *   model     what the page begins with

@@ -1,20 +1,34 @@
-/* Cells of formulas: what a variant's tensors add up to, and what it caches, as polynomials. */
+/* Tables of formulas, a row a variant: what its tensors add up to, and what it caches, as
+ * polynomials. */
 #ifndef ATTNLEDGER_COMMANDS_FORMULAS_H
 #define ATTNLEDGER_COMMANDS_FORMULAS_H
 
+#include "commands/command.h"
 #include "ledger/ledger.h"
 
-/* Symbols that formulas take the place of. */
-struct al_substitutions {
-	const struct al_substitution *items;
-	size_t n;
+/* What is asked of every variant. */
+struct al_formulas {
+	struct al_session *session;
+	const struct al_settings *settings;
+	const struct al_basis *basis;
+	struct al_substitution *substitutions; /* symbols that formulas take the place of */
+	size_t n_substitutions;
+	const char *order; /* the symbol of the column of orders of growth; NULL: there is none */
+	bool is_survey; /* a variant without an order ends nothing */
+	struct al_configured_variant against; /* what the column of differences is against */
+	struct al_polynomial *reference; /* its parameters; NULL: there is no such column */
+	bool has_titles; /* a column of variants' titles */
 };
 
-/* What a token adds to a module's cache, and what a sequence has once: "2*d_head*n_heads",
- * "once: d_head*d_value*n_heads", "none". Where the variant doesn't declare it, the cell stays
- * missing, and a note says so. */
-bool al_cell_set_cached(struct al_table *table, struct al_cell *cell, struct al_ledger *ledger,
-	const struct al_substitutions *substitutions, struct al_catalog *catalog,
+void al_formulas_begin(const struct al_formulas *formulas, struct al_table *table);
+
+/* A row; where the variant doesn't declare what it caches, a note says so. */
+bool al_formulas_add(const struct al_formulas *formulas, struct al_table *table,
+	const struct al_configured_variant *configured, struct al_error *err) AL_MUST_CHECK;
+
+/* The sum of a variant's tensors. */
+bool al_formulas_sum(const struct al_formulas *formulas,
+	const struct al_configured_variant *configured, struct al_polynomial **out,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

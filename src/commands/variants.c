@@ -33,89 +33,6 @@ static const struct al_option_row rows[] = {
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {set_rows, 0},
 	{al_variant_rows, offsetof(struct variants_options, asked)}, {rows, 0}, {NULL, 0}};
 
-/* What the options ask of every variant. */
-struct theory {
-	struct al_session *session;
-	struct al_basis basis;
-	struct al_settings settings; /* --set */
-	struct al_substitution *substitutions;
-	size_t n_substitutions;
-	const char *order; /* a symbol, or NULL */
-	struct al_configured_variant against; /* variant NULL: none */
-	struct al_polynomial *reference;
-	bool is_survey; /* no variant was named: one without an order ends nothing */
-};
-
-/* ---- polynomials ---- */
-
-/* Settings and substitutions in one: a symbol that --set fixes is a number. */
-static struct al_ledger *open_ledger(struct theory *t,
-	const struct al_configured_variant *configured, struct al_error *err)
-{
-	const struct al_ledger_ask ask = {.settings = &t->settings,
-		.basis = &t->basis,
-		.configured = configured};
-
-	return al_ledger_create(&t->session->arena, &ask, err);
-}
-
-/* The order, or in a survey a note why there is none. */
-static bool set_order(struct theory *t, struct al_table *table, struct al_cell *cell,
-	const struct al_configured_variant *configured, const struct al_polynomial *value,
-	struct al_error *err)
-{
-	int degree;
-
-	if (al_polynomial_degree(value, t->order, &degree, err)) {
-		al_cell_set_order(table, cell, t->order, degree, t->session->catalog);
-		return true;
-	}
-	if (t->is_survey)
-		al_table_note(table, "%s: %s", configured->name, err->message);
-	return t->is_survey;
-}
-
-static bool set_difference(struct theory *t, struct al_table *table, struct al_cell *cell,
-	const struct al_polynomial *value, struct al_error *err)
-{
-	struct al_polynomial *difference;
-
-	if (!al_polynomial_difference(value, t->reference, &difference, err))
-		return false;
-	al_cell_set_polynomial(table, cell, difference, t->session->catalog);
-	al_polynomial_destroy(difference);
-	return true;
-}
-
-/* ---- the table ---- */
-
-static void join_shape(struct al_text *out, const struct al_shape *shape)
-{
-	for (size_t i = 0; i < shape->n_dims; i++)
-		al_text_addf(out, "%s%s", i ? " x " : "", al_formula_source(shape->dims[i]));
-}
-
-static bool add_variant(struct theory *t, struct al_table *table,
-	const struct al_configured_variant *configured, struct al_error *err)
-{
-	const struct al_substitutions substitutions = {t->substitutions, t->n_substitutions};
-	struct al_cell *cell = al_table_add_row(table);
-	struct al_ledger *ledger = open_ledger(t, configured, err);
-	struct al_polynomial *value;
-
-	if (!ledger
-		|| !al_ledger_polynomial(ledger, substitutions.items, substitutions.n, &value, err))
-		return false;
-	al_cell_set_text(table, cell++, configured->name);
-	bool ok = !t->order || set_order(t, table, cell++, configured, value, err);
-	al_cell_set_polynomial(table, cell++, value, t->session->catalog);
-	ok = ok && (!t->reference || set_difference(t, table, cell++, value, err))
-		&& al_cell_set_cached(table, cell, ledger, &substitutions, t->session->catalog,
-			err);
-	al_polynomial_destroy(value);
-	return ok || al_in(err, "variant %s", configured->name);
-}
-
 /* ---- in a sentence ---- */
 
 /* The rows from `row` on have not read so before. */
@@ -229,31 +146,22 @@ static const char *say(struct al_arena *arena, const struct al_table *table, con
 
 /* ---- all rows ---- */
 
-static bool add_theory(struct theory *t, const struct al_configured_variants *variants,
+static bool add_formulas(const struct al_formulas *f, const struct al_configured_variants *variants,
 	struct al_error *err)
 {
-	struct al_table *table = al_session_table(t->session, "variants", "Attention variants");
+	struct al_table *table = al_session_table(f->session, "variants", "Attention variants");
 
-	al_table_add_column(table,
-		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	if (t->order)
-		al_table_add_column(table, (struct al_column){.key = "order", .title = "Order"});
-	al_table_add_column(table, (struct al_column){.key = "parameters", .title = "Parameters"});
-	if (t->reference)
-		al_table_add_column(table,
-			(struct al_column){.key = "difference",
-				.title = al_format(&table->arena, "Against %s", t->against.name)});
-	al_table_add_column(table, (struct al_column){.key = "cache", .title = "Cached per token"});
+	al_formulas_begin(f, table);
 	for (size_t i = 0; i < variants->n; i++)
-		if (!add_variant(t, table, &variants->items[i], err))
+		if (!al_formulas_add(f, table, &variants->items[i], err))
 			return false;
-	al_table_note(table, "counted: %s", al_basis_text(&t->basis, &table->arena));
-	for (size_t i = 0; i < t->n_substitutions; i++)
-		al_table_note(table, "%s = %s", t->substitutions[i].symbol,
-			al_formula_source(t->substitutions[i].formula));
+	al_table_note(table, "counted: %s", al_basis_text(f->basis, &table->arena));
+	for (size_t i = 0; i < f->n_substitutions; i++)
+		al_table_note(table, "%s = %s", f->substitutions[i].symbol,
+			al_formula_source(f->substitutions[i].formula));
 	if (table->n_rows > 0)
-		t->session->style.summary = say(&t->session->arena, table, t->order,
-			t->reference ? t->against.name : NULL);
+		f->session->style.summary = say(&f->session->arena, table, f->order,
+			f->reference ? f->against.name : NULL);
 	return true;
 }
 
@@ -273,6 +181,12 @@ static const struct al_table_field entry_fields[] = {
 	{{.key = "when"}, AL_MEMBER(struct entry_record, when)},
 	AL_FIELDS_END,
 };
+
+static void join_shape(struct al_text *out, const struct al_shape *shape)
+{
+	for (size_t i = 0; i < shape->n_dims; i++)
+		al_text_addf(out, "%s%s", i ? " x " : "", al_formula_source(shape->dims[i]));
+}
 
 static const char *source_of(const struct al_formula *formula)
 {
@@ -337,77 +251,79 @@ static bool collect(struct al_session *session, struct al_configured_variants *v
 				&all, err));
 }
 
-static bool theory_init(struct theory *t, struct al_session *session, struct al_error *err)
+/* What all variants are asked; settings and substitutions in one: a symbol that --set fixes is a
+ * number. */
+static bool read_options(struct al_formulas *f, struct al_settings *settings,
+	struct al_basis *basis, struct al_error *err)
 {
-	const struct variants_options *o = session->options;
-	const struct al_texts *sets = &o->asked.sets;
+	const struct variants_options *o = f->session->options;
+	struct al_arena *arena = &f->session->arena;
 
-	*t = (struct theory){.session = session,
-		.is_survey = session->line.n_words == 0 && !al_names_variants(&o->asked),
-		.order = o->order};
-	al_basis_init(&t->basis);
-	al_settings_init(&t->settings, session->catalog);
-	for (size_t i = 0; i < sets->n; i++)
-		if (!al_settings_parse(&t->settings, sets->items[i], "--set", err))
+	for (size_t i = 0; i < o->asked.sets.n; i++)
+		if (!al_settings_parse(settings, o->asked.sets.items[i], "--set", err))
 			return false;
-	if (!al_basis_parse(&t->basis, &session->arena, o->asked.bases, err)
-		|| !al_substitutions_parse(&session->arena, o->substitutions, &t->substitutions,
-			&t->n_substitutions, err))
-		return false;
-	if (!o->against)
-		return true;
-	if (!al_configured_variant_parse(&session->arena, session->catalog, o->against, &t->against,
-		    err))
-		return false;
-	struct al_ledger *ledger = open_ledger(t, &t->against, err);
-	return ledger
-		&& al_ledger_polynomial(ledger, t->substitutions, t->n_substitutions, &t->reference,
-			err);
+	return al_basis_parse(basis, arena, o->asked.bases, err)
+		&& al_substitutions_parse(arena, o->substitutions, &f->substitutions,
+			&f->n_substitutions, err)
+		&& (!o->against
+			|| (al_configured_variant_parse(arena, f->session->catalog, o->against,
+				    &f->against, err)
+				&& al_formulas_sum(f, &f->against, &f->reference, err)));
 }
 
 /* Each symbol of the options is one that a variant could hold. */
-static bool check_symbols(struct theory *t, const struct al_configured_variants *variants,
-	struct al_error *err)
+static bool check_symbols(const struct al_formulas *f,
+	const struct al_configured_variants *variants, struct al_error *err)
 {
-	const struct variants_options *o = t->session->options;
+	const struct variants_options *o = f->session->options;
 	const struct al_texts *sets = &o->asked.sets;
 
-	for (size_t i = 0; i < t->n_substitutions; i++)
-		if (!al_symbol_check(&t->settings, variants, t->substitutions[i].symbol, err)
-			|| !al_symbols_check(&t->settings, variants, t->substitutions[i].formula,
+	for (size_t i = 0; i < f->n_substitutions; i++)
+		if (!al_symbol_check(f->settings, variants, f->substitutions[i].symbol, err)
+			|| !al_symbols_check(f->settings, variants, f->substitutions[i].formula,
 				err))
-			return al_in(err, "--substitute %s", t->substitutions[i].symbol);
+			return al_in(err, "--substitute %s", f->substitutions[i].symbol);
 	for (size_t i = 0; i < sets->n; i++)
-		if (!al_symbol_check(&t->settings, variants,
-			    al_strndup(&t->session->arena, sets->items[i],
+		if (!al_symbol_check(f->settings, variants,
+			    al_strndup(&f->session->arena, sets->items[i],
 				    strcspn(sets->items[i], "=")),
 			    err))
 			return al_in(err, "--set");
-	return !t->order || al_symbol_check(&t->settings, variants, t->order, err)
+	return !f->order || al_symbol_check(f->settings, variants, f->order, err)
 		|| al_in(err, "--order");
 }
 
-static bool answer(struct theory *t, const struct al_configured_variants *variants,
+static bool answer(const struct al_formulas *f, const struct al_configured_variants *variants,
 	struct al_error *err)
 {
-	if (!check_symbols(t, variants, err) || !add_theory(t, variants, err))
+	const bool is_about_growth = f->order || f->reference || f->n_substitutions > 0;
+
+	if (!check_symbols(f, variants, err) || !add_formulas(f, variants, err))
 		return false;
-	bool is_about_growth = t->order || t->reference || t->n_substitutions > 0;
-	for (size_t i = 0; !is_about_growth && i < variants->n && t->session->line.n_words > 0; i++)
-		show_variant(t->session, variants->items[i].variant);
+	for (size_t i = 0; !is_about_growth && i < variants->n && f->session->line.n_words > 0; i++)
+		show_variant(f->session, variants->items[i].variant);
 	return true;
 }
 
 static bool run(struct al_session *session, struct al_error *err)
 {
+	const struct variants_options *o = session->options;
 	struct al_configured_variants variants = {.n = 0};
-	struct theory theory;
+	struct al_settings settings;
+	struct al_basis basis;
+	struct al_formulas f = {.session = session,
+		.settings = &settings,
+		.basis = &basis,
+		.order = o->order,
+		.is_survey = session->line.n_words == 0 && !al_names_variants(&o->asked)};
 
 	if (!collect(session, &variants, err))
 		return false;
-	bool ok = theory_init(&theory, session, err) && answer(&theory, &variants, err);
-	al_polynomial_destroy(theory.reference);
-	al_settings_finish(&theory.settings);
+	al_basis_init(&basis);
+	al_settings_init(&settings, session->catalog);
+	const bool ok = read_options(&f, &settings, &basis, err) && answer(&f, &variants, err);
+	al_polynomial_destroy(f.reference);
+	al_settings_finish(&settings);
 	return ok;
 }
 
