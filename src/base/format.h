@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "base/names.h"
+#include "base/text.h"
 
 /* The longest block of those that are converted, in elements. */
 enum { AL_DTYPE_ALIASES = 3, AL_MOST_BLOCK_ELEMENTS = 256 };

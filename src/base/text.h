@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#include "base/error.h"
+#include "base/arena.h"
 
 /* A string that grows. `data` is always NUL-terminated after al_text_init. */
 struct al_text {
@@ -69,5 +69,37 @@ int al_find_name(const char *text, const char *const *names, size_t n);
 /* The first of `n` items of a size whose first member, a const char *, is the name; or NULL. */
 const void *al_find_item(const void *items, size_t n, size_t size, const char *name);
 #define AL_FIND(items, n, name) al_find_item((items), (n), sizeof(*(items)), (name))
+
+/* ---- names that are gathered for the message about an unknown one ---- */
+
+struct al_names {
+	struct al_arena arena;
+	const char **items; /* the names are the caller's */
+	size_t n, room;
+};
+
+void al_names_init(struct al_names *names);
+void al_names_add(struct al_names *names, const char *name);
+bool al_names_hold(const struct al_names *names, const char *name);
+void al_names_finish(struct al_names *names);
+
+/* Fails as al_fail_unknown does and finishes the names: for `return`. */
+bool al_names_fail(struct al_names *names, const char *what, const char *name,
+	struct al_error *err);
+
+/* Is the name held? Fails as al_names_fail does if not. Finishes the names either way: for
+ * `return`. */
+bool al_names_check(struct al_names *names, const char *what, const char *name,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Fails as al_fail_unknown does: known are the names that are the items' first members. */
+bool al_fail_unknown_item(struct al_error *err, const char *what, const char *name,
+	const void *items, size_t n, size_t size);
+
+/* The first of `n` items of a size whose first member is the name; fails as above where none is. */
+const void *al_find_known(const void *items, size_t n, size_t size, const char *what,
+	const char *name, struct al_error *err);
+#define AL_FIND_KNOWN(items, n, what, name, err) \
+	al_find_known((items), (n), sizeof(*(items)), (what), (name), (err))
 
 #endif

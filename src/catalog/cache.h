@@ -25,7 +25,7 @@ struct al_cached *al_catalog_find_cached(const struct al_catalog *catalog,
 	enum al_catalog_kind kind, const char *name);
 
 /* A config.json has no name of its own, and its family goes by its model_type. */
-bool al_catalog_config(struct al_catalog *catalog, const struct al_json *doc, struct al_model **out,
+bool al_catalog_config(struct al_catalog *catalog, const struct al_json *doc, void **model,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

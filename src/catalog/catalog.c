@@ -41,57 +41,50 @@ struct al_cached *al_catalog_find_cached(const struct al_catalog *catalog,
 
 /* ---- kinds ---- */
 
-typedef bool parse_file(struct al_catalog *catalog, const struct al_json *doc, const char *file,
+typedef bool parse_file(struct al_catalog *catalog, const struct al_json *doc, const char *name,
 	void **item, struct al_error *err);
 
-static bool parse_variant(struct al_catalog *catalog, const struct al_json *doc, const char *file,
+static bool parse_variant(struct al_catalog *catalog, const struct al_json *doc, const char *name,
 	void **item, struct al_error *err)
 {
-	struct al_variant *variant;
-
-	if (!al_variant_read(&catalog->arena, doc, doc->root, file, &catalog->symbols, &variant,
-		    err))
+	if (!al_read_file(&al_variant_file, &catalog->arena, doc, doc->root, &catalog->symbols,
+		    item, err))
 		return false;
-	*item = variant;
+	((struct al_variant *)*item)->file = al_json_is_path(name)
+		? al_strdup(&catalog->arena, name)
+		: "built-in";
 	return true;
 }
 
-static bool parse_family(struct al_catalog *catalog, const struct al_json *doc, const char *file,
+static bool parse_family(struct al_catalog *catalog, const struct al_json *doc, const char *name,
 	void **item, struct al_error *err)
 {
+	const struct al_composition defaults = {.catalog = catalog, .standard = &catalog->symbols};
 	struct al_family *family;
 
-	const struct al_composition defaults = {.catalog = catalog, .standard = &catalog->symbols};
-
-	(void)file;
 	if (!al_family_read(&catalog->arena, doc, &defaults, NULL, &family, err)
 		|| !al_family_check(family, doc, catalog, err))
 		return false;
+	family->file = al_strdup(&catalog->arena, name);
 	*item = family;
 	return true;
 }
 
-static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, const char *file,
+static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, const char *name,
 	void **item, struct al_error *err)
 {
-	struct al_model *model;
-
-	(void)file;
+	(void)name;
 	if (!al_json_expect(doc, doc->root, AL_JSON_OBJECT, err))
 		return false;
-	bool is_config = al_json_get(doc->root, "model_type")
-		|| al_json_get(doc->root, "text_config") || al_json_get(doc->root, "architectures");
-	if (!is_config && !al_json_get(doc->root, "name"))
+	if (al_json_get(doc->root, "model_type") || al_json_get(doc->root, "text_config")
+		|| al_json_get(doc->root, "architectures"))
+		return al_catalog_config(catalog, doc, item, err);
+	if (!al_json_get(doc->root, "name"))
 		return al_json_fail(doc, doc->root, err,
 			"expected the \"model_type\" of a config.json, or the \"name\" of a "
 			"preset");
-	if (!is_config)
-		return al_json_check_strict(doc, err)
-			&& al_read_file(&al_model_file, &catalog->arena, doc, NULL, item, err);
-	if (!al_catalog_config(catalog, doc, &model, err))
-		return false;
-	*item = model;
-	return true;
+	return al_json_check_strict(doc, err)
+		&& al_read_file(&al_model_file, &catalog->arena, doc, doc->root, NULL, item, err);
 }
 
 static const struct kind {
@@ -156,11 +149,14 @@ static bool read_path(struct al_catalog *catalog, enum al_catalog_kind kind, con
 					 : al_json_read(doc, path, err);
 }
 
-static bool read_built_in(struct al_catalog *catalog, const struct kind *kind, const char *name,
+static bool read_document(struct al_catalog *catalog, enum al_catalog_kind index, const char *name,
 	struct al_json *doc, struct al_error *err)
 {
+	const struct kind *kind = &kinds[index];
 	const struct al_embedded *file = al_embedded_find(kind->files, name);
 
+	if (al_catalog_is_path(name))
+		return read_path(catalog, index, name, doc, err);
 	if (!file)
 		return al_fail_unknown_item(err, kind->what, name, kind->files->files,
 			kind->files->n_files, sizeof(*kind->files->files));
@@ -170,12 +166,12 @@ static bool read_built_in(struct al_catalog *catalog, const struct kind *kind, c
 
 /* Keeps what a document says under a name, or lets go of the document. */
 static bool keep(struct al_catalog *catalog, enum al_catalog_kind index, const char *name,
-	const char *file, struct al_json *doc, void **out, struct al_error *err)
+	struct al_json *doc, void **out, struct al_error *err)
 {
 	const struct kind *kind = &kinds[index];
-	const bool ok = kind->parse
-		? kind->parse(catalog, doc, file, out, err)
-		: al_read_file(kind->record, &catalog->arena, doc, &catalog->symbols, out, err);
+	const bool ok = kind->parse ? kind->parse(catalog, doc, name, out, err)
+				    : al_read_file(kind->record, &catalog->arena, doc, doc->root,
+					    &catalog->symbols, out, err);
 
 	if (!ok || !kind->keeps_document)
 		al_json_finish(doc);
@@ -190,12 +186,10 @@ static bool keep(struct al_catalog *catalog, enum al_catalog_kind index, const c
 static bool load(struct al_catalog *catalog, enum al_catalog_kind index, const char *name,
 	void **out, struct al_error *err)
 {
-	bool from_path = al_catalog_is_path(name);
 	struct al_json *doc = al_new(&catalog->arena, struct al_json);
 
-	return (from_path ? read_path(catalog, index, name, doc, err)
-			  : read_built_in(catalog, &kinds[index], name, doc, err))
-		&& keep(catalog, index, name, from_path ? name : "built-in", doc, out, err);
+	return read_document(catalog, index, name, doc, err)
+		&& keep(catalog, index, name, doc, out, err);
 }
 
 /* `out`: a pointer to what a file of the kind is read into. */
@@ -215,11 +209,9 @@ bool al_catalog_family_document(struct al_catalog *catalog, const char *name, st
 	struct al_error *err)
 {
 	const struct al_cached *cached = al_catalog_find_cached(catalog, AL_CATALOG_FAMILIES, name);
-	const char *path = cached && cached->path ? cached->path : name;
 
-	return al_catalog_is_path(path)
-		? read_path(catalog, AL_CATALOG_FAMILIES, path, doc, err)
-		: read_built_in(catalog, &kinds[AL_CATALOG_FAMILIES], name, doc, err);
+	return read_document(catalog, AL_CATALOG_FAMILIES,
+		cached && cached->path ? cached->path : name, doc, err);
 }
 
 bool al_catalog_variant(struct al_catalog *catalog, const char *name, const struct al_variant **out,
@@ -267,7 +259,7 @@ bool al_catalog_add_config(struct al_catalog *catalog, const char *name, const c
 	if (!al_json_parse(doc, name, text, strlen(text), err))
 		return false;
 	doc->is_made = true;
-	return keep(catalog, AL_CATALOG_MODELS, name, name, doc, &item, err);
+	return keep(catalog, AL_CATALOG_MODELS, name, doc, &item, err);
 }
 
 /* ---- families by model_type ---- */
@@ -303,7 +295,16 @@ static const struct al_family *find_added(const struct al_catalog *catalog, cons
 /* What the config of a GGUF file says before its architecture (checkpoint/gguf_config.c). */
 static const char of_gguf[] = "gguf_";
 
-/* Only a file that holds the quoted word can be the one: the others need no parsing. */
+/* Only a file whose list of types holds the quoted word can be the one: the others need no parsing.
+ * */
+static bool may_have(const char *text, const char *quoted)
+{
+	const char *types = strstr(text, "\"model_types\"");
+	const char *found = types ? strstr(types, quoted) : NULL;
+
+	return found && found < types + strcspn(types, "]");
+}
+
 bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 	const struct al_family **out, struct al_error *err)
 {
@@ -314,7 +315,7 @@ bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 	if (*out)
 		return true;
 	for (size_t i = 0; i < list->n_files; i++) {
-		if (!strstr(list->files[i].text, quoted))
+		if (!may_have(list->files[i].text, quoted))
 			continue;
 		if (!al_catalog_family(catalog, list->files[i].name, out, err))
 			return false;

@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/embedded.h"
 #include "base/json.h"
-#include "base/names.h"
+#include "base/text.h"
 #include "formula/formula.h"
 
 /* ---- the words of the grammar ---- */

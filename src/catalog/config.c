@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "catalog/iteration.h"
 
 /* ---- keys by symbol ---- */
 
@@ -216,7 +215,9 @@ static bool set_given(const struct al_config *config, bool lists, struct al_erro
 
 /* ---- what contradicts itself ---- */
 
-const char *const al_config_sizes[AL_N_CONFIG_SIZES] = {"d_model", "n_heads", "n_layers", "vocab"};
+/* A model has at least one of each. */
+static const char *const sizes_of_all[] = {"d_model", "n_heads", "n_layers", "vocab"};
+enum { N_SIZES = sizeof(sizes_of_all) / sizeof(*sizes_of_all) };
 
 /* The first is a multiple of the second, or at most that; 0 experts are none. */
 enum relation_kind { MULTIPLE, SHARED_WIDTH /* but where d_head is given */, AT_MOST };
@@ -256,8 +257,8 @@ static bool check_sizes(const struct al_config *config, struct al_error *err)
 {
 	struct operand size;
 
-	for (int i = 0; i < AL_N_CONFIG_SIZES; i++)
-		if (find_operand(config, al_config_sizes[i], &size) && size.value == 0)
+	for (int i = 0; i < N_SIZES; i++)
+		if (find_operand(config, sizes_of_all[i], &size) && size.value == 0)
 			return al_json_fail(config->doc, size.given ? size.given : config->object,
 				err, "\"%s\" is 0, expected a whole number of at least 1",
 				size.name);
@@ -285,6 +286,76 @@ static bool check_relations(const struct al_config *config, struct al_error *err
 					   : "%s (%lld) is not a multiple of %s (%lld)",
 			of[0].name, (long long)of[0].value, of[1].name, (long long)of[1].value);
 	}
+	return true;
+}
+
+/* ---- architectures ---- */
+
+static const struct al_architecture *find_architecture(const struct al_family *family,
+	const char *name)
+{
+	return AL_FIND(family->architectures, family->n_architectures, name);
+}
+
+/* The first name that a config says; NULL: none. What is no text says nothing. */
+static const char *architecture_of(const struct al_json *doc, const struct al_item *config)
+{
+	const struct al_item *node = al_json_get(config, "architectures");
+	const char *name;
+
+	if (node && al_json_kind(node) == AL_JSON_ARRAY)
+		node = al_json_first(node);
+	return node && al_json_text(doc, node, &name, NULL) ? name : NULL;
+}
+
+const char *al_family_unknown_architecture(const struct al_family *family,
+	const struct al_json *doc, const struct al_item *config)
+{
+	const char *name = architecture_of(doc, config);
+
+	return name && family->n_architectures > 0 && !find_architecture(family, name) ? name
+										       : NULL;
+}
+
+static bool set_symbol(const struct al_config *config, const struct al_module_set *set,
+	const char *origin, struct al_error *err)
+{
+	struct al_scope scope = al_settings_scope(config->settings);
+	int64_t value;
+
+	if (al_settings_is_asked(config->settings, set->symbol))
+		return true;
+	if (!al_formula_whole(set->value, &scope, 0, &value, err))
+		return al_in(err, "%s", origin);
+	al_settings_set(config->settings, set->symbol, value, origin);
+	al_settings_derived(config->settings, set->symbol, set->value);
+	return true;
+}
+
+/* What none sets here is 0. */
+static void set_zeros(const struct al_config *config, const struct al_architecture *architecture,
+	const char *origin)
+{
+	for (size_t i = 0; i < architecture->n_set; i++)
+		if (!al_settings_is_asked(config->settings, architecture->set[i].symbol))
+			al_settings_set(config->settings, architecture->set[i].symbol, 0, origin);
+}
+
+static bool set_architecture(const struct al_config *config, struct al_error *err)
+{
+	const struct al_family *family = config->family;
+	const char *name = architecture_of(config->doc, config->object);
+	const struct al_architecture *found = name ? find_architecture(family, name) : NULL;
+
+	if (family->n_architectures == 0)
+		return true;
+	if (!found)
+		found = &family->architectures[0];
+	for (size_t i = 0; i < family->n_architectures; i++)
+		set_zeros(config, &family->architectures[i], found->name);
+	for (size_t i = 0; i < found->n_set; i++)
+		if (!set_symbol(config, &found->set[i], found->name, err))
+			return false;
 	return true;
 }
 
@@ -372,6 +443,28 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 	return al_json_expect(doc, object, AL_JSON_OBJECT, err) && set_components(&config, err)
 		&& set_given(&config, false, err) && set_defaults(&config, false, err)
 		&& set_given(&config, true, err) && set_defaults(&config, true, err)
-		&& al_config_set_architecture(&config, err) && check_sizes(&config, err)
+		&& set_architecture(&config, err) && check_sizes(&config, err)
 		&& check_relations(&config, err);
+}
+
+size_t al_family_left_out(const struct al_family *family, const struct al_json *doc,
+	const struct al_item *object, const struct al_settings *settings, struct al_arena *arena,
+	const char *const **sizes)
+{
+	const struct al_config config = {family, doc, object, family->name, NULL};
+	const char **found = al_new_array(arena, const char *, N_SIZES);
+	size_t n = 0;
+	int64_t value;
+
+	for (int i = 0; i < N_SIZES; i++) {
+		const struct al_config_key *key = AL_FIND(family->config, family->n_config,
+			sizes_of_all[i]);
+		if (key && key->n_keys > 0 && key->fallback
+			&& al_formula_is_integer(key->fallback, &value)
+			&& !al_settings_is_asked(settings, key->symbol)
+			&& !al_config_find(&config, key))
+			found[n++] = al_format(arena, "%s = %lld", key->keys[0], (long long)value);
+	}
+	*sizes = found;
+	return n;
 }

@@ -1,9 +1,7 @@
-/* Families: reading a file, its tensors and what it names. */
-#include "catalog/family_read.h"
-
+/* Families: reading a file: its modules, their stored tensors, all other tensors. */
 #include <string.h>
 
-#include "base/text.h"
+#include "catalog/family_read.h"
 
 const char *const al_part_names[AL_N_PARTS] = {
 	"embedding",
@@ -15,24 +13,241 @@ const char *const al_part_names[AL_N_PARTS] = {
 };
 static const char *const role_names[AL_N_FEED_FORWARD_ROLES] = {"up", "gate", "down", "router"};
 static const char *const stage_names[AL_N_STAGES] = {"first", "last"};
+static const char *const order_names[] = {"out,in", "in,out"};
+static const char *const stack_names[AL_N_STACKS] = {"encoder", "decoder"};
+static const char *const pairs_names[] = {"halves", "interleaved"};
+
+/* ---- loops and names ---- */
+
+/* "n_layers", or ["n_experts", "n_active"] */
+static bool read_loop_count(struct al_reader *reader, const struct al_item *node,
+	struct al_loop *loop, struct al_error *err)
+{
+	if (al_json_kind(node) != AL_JSON_ARRAY)
+		return al_read_formula(reader, node, &loop->count, err);
+	if (al_json_size(node) != 2)
+		return al_json_fail(reader->doc, node, err,
+			"found %zu items, expected how many there are and how many of them are "
+			"active",
+			al_json_size(node));
+	return al_read_formula(reader, al_json_at(node, 0), &loop->count, err)
+		&& al_read_formula(reader, al_json_at(node, 1), &loop->active, err);
+}
+
+static bool read_loop(void *reader, const struct al_item *member, void *out, struct al_error *err)
+{
+	struct al_loop *loop = out;
+
+	if (!al_read_symbol(reader, member, &loop->variable, err)
+		|| !read_loop_count(reader, member, loop, err))
+		return false;
+	al_reader_know(reader, loop->variable);
+	return true;
+}
+
+static bool has_variable(const struct al_loops *loops, const char *name, size_t length)
+{
+	for (size_t i = 0; i < loops->n; i++)
+		if (strlen(loops->items[i].variable) == length
+			&& memcmp(loops->items[i].variable, name, length) == 0)
+			return true;
+	return false;
+}
+
+static bool check_loop_variables(struct al_reader *reader, const struct al_item *node,
+	const char *name, const struct al_loops *loops, struct al_error *err)
+{
+	for (const char *p = name; (p = strchr(p, '{')); p++) {
+		size_t length = strcspn(p + 1, "}");
+		if (!p[length + 1])
+			return al_json_fail(reader->doc, node, err, "\"%s\" lacks a \"}\"", name);
+		if (!has_variable(loops, p + 1, length))
+			return al_json_fail(reader->doc, node, err,
+				"\"%s\" has {%.*s}, which no \"for\" counts", name, (int)length,
+				p + 1);
+	}
+	return true;
+}
+
+/* ---- keys that several objects have ---- */
+
+#define LOOPS_FIELD \
+	{ \
+		AL_KEY("for", MEMBERS, AT(loops.items)), \
+			.n_offset = AT(loops.n), .read = read_loop, \
+			.item_size = sizeof(struct al_loop), .most = AL_FAMILY_LOOPS, \
+			.noun = "loops" \
+	}
+#define WORD_FIELD(key, member, names, absent) \
+	{ \
+		AL_KEY(key, WORD, AT(member)), AL_WORDS(names), .fallback = (absent) \
+	}
+
+/* ---- modules ---- */
+
+bool al_read_set(void *context, const struct al_item *member, void *out, struct al_error *err)
+{
+	struct al_module_set *set = out;
+
+	return al_read_symbol(context, member, &set->symbol, err)
+		&& al_read_formula_or_flag(context, member, &set->value, err);
+}
+
+/* ["W_Q", "n_heads*d_head"] */
+static bool read_fused_part(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_fused *out = record;
+
+	if (!al_json_expect(reader->doc, node, AL_JSON_ARRAY, err))
+		return false;
+	if (al_json_size(node) != 2)
+		return al_json_fail(reader->doc, node, err,
+			"found %zu items, expected a tensor's name and a width",
+			al_json_size(node));
+	return al_read_text(reader, al_json_at(node, 0), &out->tensor, err)
+		&& al_read_formula(reader, al_json_at(node, 1), &out->width, err);
+}
+
+static bool check_fused(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
+{
+	const struct al_reader *reader = context;
+	const struct al_stored *stored = record;
+
+	return stored->n_parts > 0
+		|| al_json_fail(reader->doc, node, err, "\"of\" names no tensors");
+}
+
+#define AT(member) offsetof(struct al_stored, member)
+static const struct al_field fused_fields[] = {
+	{AL_KEY("repeat", BY, AT(repeat)), .is_required = true, .read = al_read_formula},
+	{AL_KEY("of", LIST, AT(parts)), .n_offset = AT(n_parts), .read = read_fused_part,
+		.item_size = sizeof(struct al_fused), .most = AL_FAMILY_ITEMS},
+};
+static const struct al_record fused_record = {
+	.fields = AL_FIELDS(fused_fields),
+	.check = check_fused,
+};
+
+static bool finish_stored(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
+{
+	struct al_reader *reader = context;
+	const struct al_stored *stored = record;
+
+	if (!stored->is == !al_json_get(node, "fused"))
+		return al_json_fail(reader->doc, node, err,
+			"expected either \"is\" (one tensor) or \"fused\" (several)");
+	if (stored->is_apart && (!stored->heads || stored->order != AL_ORDER_IN_OUT))
+		return al_json_fail(reader->doc, al_json_get(node, "apart"), err,
+			"\"apart\" needs \"heads\" and the order \"in,out\" beside it");
+	if (stored->heads && !stored->is)
+		return al_json_fail(reader->doc, al_json_get(node, "heads"), err,
+			"\"heads\" needs \"is\" beside it: one tensor's heads are cut apart");
+	return check_loop_variables(reader, node, stored->name, reader->loops, err)
+		&& (!stored->scale
+			|| check_loop_variables(reader, al_json_get(node, "scale"), stored->scale,
+				reader->loops, err));
+}
+
+static const struct al_field stored_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	WORD_FIELD("order", order, order_names, AL_ORDER_OUT_IN),
+	{AL_KEY("is", TEXT, AT(is))},
+	{AL_KEY("fused", RECORD, 0), .record = &fused_record},
+	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
+	{AL_KEY("optional", BOOLEAN, AT(is_optional))},
+	{AL_KEY("scale", TEXT, AT(scale))},
+	{AL_KEY("depthwise", BOOLEAN, AT(is_depthwise))},
+	{AL_KEY("heads", BY, AT(heads)), .read = al_read_formula},
+	{AL_KEY("apart", BOOLEAN, AT(is_apart))},
+};
+#undef AT
+static const struct al_record stored_record = {
+	.fields = AL_FIELDS(stored_fields),
+	.size = sizeof(struct al_stored),
+	.check = finish_stored,
+};
+
+#define AT(member) offsetof(struct al_rotary, member)
+static const struct al_field rotary_fields[] = {
+	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
+	{AL_KEY("width", BY, AT(width)), .read = al_read_formula},
+	WORD_FIELD("pairs", pairs, pairs_names, AL_PAIRS_HALVES),
+	{AL_KEY("base", BY, AT(base)), .read = al_read_formula},
+	{AL_TEXTS_FIELD("scaling", AT(scaling), AT(n_scaling))},
+	{AL_KEY("scaled", BY, AT(scaled)), .read = al_read_formula},
+};
+#undef AT
+static const struct al_record rotary_record = {.fields = AL_FIELDS(rotary_fields)};
+
+/* true, false, or {"width": "rotary_dim", "pairs": "interleaved"} */
+static bool read_rotary(void *context, const struct al_item *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_family_module *module = out;
+
+	if (al_json_kind(node) != AL_JSON_OBJECT)
+		return al_json_boolean(reader->doc, node, &module->is_rotary, err);
+	module->is_rotary = true;
+	return al_read_record(reader, &rotary_record, node, &module->rotary, err);
+}
+
+#define AT(member) offsetof(struct al_family_module, member)
+static const struct al_field module_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	WORD_FIELD("stack", stack, stack_names, AL_STACK_ONLY),
+	WORD_FIELD("component", component, al_component_names, AL_COMPONENT_TEXT),
+	LOOPS_FIELD,
+	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
+	{AL_KEY("variant", TEXT, AT(variant)), .is_required = true},
+	{AL_KEY("set", MEMBERS, AT(set)), .n_offset = AT(n_set), .read = al_read_set,
+		.item_size = sizeof(struct al_module_set), .most = AL_FAMILY_ITEMS},
+	{AL_KEY("rotary", BY, 0), .read = read_rotary},
+	{AL_KEY("cross", BOOLEAN, AT(is_cross))},
+	{AL_KEY("uses", BY, AT(uses)), .read = al_read_formula},
+	{AL_KEY("score_divisor", BY, AT(score_divisor)), .read = al_read_formula},
+	{AL_KEY("score_scale", BY, AT(score_scale)), .read = al_read_config_number},
+	{AL_KEY("stored", LIST, AT(stored)), .n_offset = AT(n_stored), .record = &stored_record,
+		.most = AL_FAMILY_ITEMS},
+	{AL_KEY("before", TEXT, AT(before))},
+};
+#undef AT
+static const struct al_record module_record = {.fields = AL_FIELDS(module_fields)};
+
+/* A loop's variable is known within its item only. */
+static bool read_module(void *context, const struct al_item *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_family_module *module = out;
+	size_t n_symbols = reader->n_symbols;
+
+	reader->loops = &module->loops;
+	bool ok = al_read_record(reader, &module_record, node, module, err)
+		&& check_loop_variables(reader, node, module->name, &module->loops, err);
+	reader->n_symbols = n_symbols;
+	return ok;
+}
 
 /* ---- tensors ---- */
 
 #define AT(member) offsetof(struct al_family_tensor, member)
 static const struct al_field tensor_fields[] = {
-	AL_LOOPS_FIELD(AT(loops)),
+	LOOPS_FIELD,
 	{AL_KEY("part", WORD, AT(part)), AL_WORDS(al_part_names), .is_required = true},
-	{AL_KEY("role", WORD, AT(role)), AL_WORDS(role_names), .fallback = AL_FEED_NONE},
-	AL_COMPONENT_FIELD(AT(component)),
-	AL_STACK_FIELD(AT(stack)),
-	{AL_KEY("stage", WORD, AT(stage)), AL_WORDS(stage_names), .fallback = AL_STAGE_NOT_SAID},
+	WORD_FIELD("role", role, role_names, AL_FEED_NONE),
+	WORD_FIELD("component", component, al_component_names, AL_COMPONENT_TEXT),
+	WORD_FIELD("stack", stack, stack_names, AL_STACK_ONLY),
+	WORD_FIELD("stage", stage, stage_names, AL_STAGE_NOT_SAID),
 	{AL_KEY("name", TEXT, AT(entry.name)), .is_required = true},
 	AL_SHAPE_FIELD("shape", AT(entry.shape), AL_SHAPE_DIMS),
 	{AL_KEY("kind", WORD, AT(entry.kind)), AL_WORDS(al_tensor_kind_names)},
 	{AL_KEY("count", BY, AT(entry.count)), .read = al_read_formula},
 	{AL_KEY("active", BY, AT(entry.active)), .read = al_read_formula},
 	{AL_KEY("when", BY, AT(entry.when)), .read = al_read_formula},
-	AL_ORDER_FIELD(AT(order)),
+	WORD_FIELD("order", order, order_names, AL_ORDER_OUT_IN),
 	{AL_KEY("tied_to", TEXT, AT(tied_to))},
 	{AL_KEY("packed", WHOLE, AT(packed)), .least = 1, .fallback = 1},
 	{AL_KEY("optional", BOOLEAN, AT(is_optional))},
@@ -53,7 +268,7 @@ static bool read_tensor(void *context, const struct al_item *node, void *out, st
 	tensor->entry.role = AL_ROLE_OTHER;
 	tensor->entry.per = tensor->entry.shared = AL_PER_MODEL;
 	bool ok = al_read_record(reader, &tensor_record, node, tensor, err)
-		&& al_check_loop_variables(reader, node, tensor->entry.name, &tensor->loops, err);
+		&& check_loop_variables(reader, node, tensor->entry.name, &tensor->loops, err);
 	reader->n_symbols = n_symbols;
 	return ok;
 }
@@ -77,51 +292,24 @@ static bool read_extra(void *context, const struct al_item *member, void *out, s
 		&& al_read_formula(reader, loop, &extra->from, err);
 }
 
-/* ---- references within the file ---- */
+/* ---- families ---- */
 
-/* The member `key` names one of the items, modules or tensors of the same file. */
-static bool check_reference(const struct al_reader *reader, const struct al_item *node,
-	const char *key, const char *what, const void *items, size_t n, size_t size,
-	struct al_error *err)
+/* Whether the family runs, and how it sees: the rest is read where a model is run. A component
+ * doesn't. */
+static bool read_forward(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
-	const struct al_item *member = al_json_get(node, key);
-	const char *name;
+	struct al_reader *reader = context;
+	struct al_family *family = out;
+	const char *kind = "";
 
-	if (!member)
+	if (reader->as)
 		return true;
-	if (!al_json_text(reader->doc, member, &name, err))
+	family->runs = true;
+	if (!al_json_get_text(reader->doc, node, "kind", false, &kind, err))
 		return false;
-	if (al_find_item(items, n, size, name))
-		return true;
-	if (n == 0)
-		return al_json_fail(reader->doc, member, err,
-			"unknown %s \"%s\": the family has none", what, name);
-	al_fail_unknown_item(err, what, name, items, n, size);
-	return al_json_in(reader->doc, member, err);
-}
-
-static bool check_before(const struct al_reader *reader, const struct al_item *node,
-	const struct al_family *family, struct al_error *err)
-{
-	return check_reference(reader, node, "before", "module", family->modules, family->n_modules,
-		sizeof(*family->modules), err);
-}
-
-static bool check_references(const struct al_reader *reader, const struct al_family *family,
-	struct al_error *err)
-{
-	al_json_each (node, al_json_get(reader->doc->root, "modules"))
-		if (!check_before(reader, node, family, err))
-			return false;
-	al_json_each (node, al_json_get(reader->doc->root, "tensors"))
-		if (!check_before(reader, node, family, err)
-			|| !check_reference(reader, node, "tied_to", "tensor", family->tensors,
-				family->n_tensors, sizeof(*family->tensors), err))
-			return false;
+	family->is_encoder = strcmp(kind, "encoder") == 0;
 	return true;
 }
-
-/* ---- families ---- */
 
 static bool finish_family(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
@@ -135,8 +323,7 @@ static bool finish_family(void *context, const struct al_item *node, void *recor
 		return al_json_fail(reader->doc, al_json_get(node, "old_endings"), err,
 			"%zu endings, expected pairs of what names end in now and once",
 			family->n_old_endings);
-	return check_references(reader, family, err)
-		&& al_family_check_facts(family, reader->doc, err);
+	return al_family_check_file(family, reader->doc, err);
 }
 
 #define AT(member) offsetof(struct al_family, member)
@@ -156,15 +343,14 @@ static const struct al_field family_fields[] = {
 		.most = AL_FAMILY_ITEMS},
 	{AL_TEXTS_FIELD("prefixes", AT(prefixes), AT(n_prefixes))},
 	{AL_TEXTS_FIELD("old_endings", AT(old_endings), AT(n_old_endings))},
-	{AL_KEY("modules", LIST, AT(modules)), .n_offset = AT(n_modules),
-		.read = al_read_family_module, .item_size = sizeof(struct al_family_module),
-		.most = AL_FAMILY_ITEMS},
+	{AL_KEY("modules", LIST, AT(modules)), .n_offset = AT(n_modules), .read = read_module,
+		.item_size = sizeof(struct al_family_module), .most = AL_FAMILY_ITEMS},
 	{AL_KEY("tensors", LIST, AT(tensors)), .n_offset = AT(n_tensors), .read = read_tensor,
 		.item_size = sizeof(struct al_family_tensor), .most = AL_FAMILY_ITEMS},
 	{AL_KEY("apart", MEMBERS, AT(extras)), .n_offset = AT(n_extras), .read = read_extra,
 		.item_size = sizeof(struct al_extra), .most = AL_FAMILY_EXTRAS, .noun = "names"},
 	{AL_KEY("dropout", BOOLEAN, AT(has_dropout))},
-	{AL_KEY("forward", BY, 0), .read = al_forward_read},
+	{AL_KEY("forward", BY, 0), .read = read_forward},
 	{AL_KEY("bare_norms", WHOLE, AT(n_bare_norms))},
 };
 #undef AT
@@ -191,7 +377,16 @@ bool al_family_read(struct al_arena *arena, const struct al_json *doc,
 	if (!al_read_record(&reader, &family_record, doc->root, family, err)
 		|| (as && !al_component_adapt(&reader, family, err)))
 		return false;
-	al_family_compose(family, arena);
+	if (family->n_components > 0)
+		al_family_compose(family, arena);
 	*out = family;
 	return true;
+}
+
+bool al_family_packs(const struct al_family *family)
+{
+	for (size_t i = 0; i < family->n_tensors; i++)
+		if (family->tensors[i].packed > 1)
+			return true;
+	return false;
 }

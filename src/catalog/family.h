@@ -187,8 +187,6 @@ struct al_loop {
 	const struct al_formula *active; /* NULL: count */
 };
 
-enum { AL_FAMILY_LOOPS = 4 };
-
 struct al_loops {
 	struct al_loop *items; /* [0 .. AL_FAMILY_LOOPS], the outermost first */
 	size_t n;
@@ -326,6 +324,7 @@ struct al_architecture {
 
 struct al_family {
 	const char *name, *title, *source;
+	const char *file; /* as the catalogue finds it: a name, or a path */
 	const char **model_types;
 	size_t n_model_types;
 	struct al_family_component *components; /* none: text alone */
@@ -347,14 +346,15 @@ struct al_family {
 	size_t n_tensors;
 	struct al_extra *extras; /* [0 .. AL_FAMILY_EXTRAS] */
 	size_t n_extras;
-	const struct al_forward *forward; /* NULL: the family can't be run */
+	bool runs, is_encoder; /* "forward" is there; its kind */
 };
 
 /* Does it have tensors with several numbers in one stored element? */
 bool al_family_packs(const struct al_family *family);
 
-/* Refuses a family that lacks a fact on which a model's numbers hang, where it should stand. */
-bool al_family_check_facts(const struct al_family *family, const struct al_json *doc,
+/* Refuses a family that lacks a fact on which a model's numbers hang, where it should stand, and
+ * one that names modules or tensors which it doesn't have. */
+bool al_family_check_file(const struct al_family *family, const struct al_json *doc,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Checks that a family's variants exist, and that it only names tensors, options and symbols that

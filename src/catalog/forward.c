@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "catalog/cache.h"
 #include "catalog/family_read.h"
 
 static const char *const kind_names[] = {"decoder", "encoder"};
@@ -40,27 +41,6 @@ static bool read_names(void *context, const struct al_item *node, void *out, str
 }
 
 /* ---- numbers and words of a config ---- */
-
-#define AT(member) offsetof(struct al_config_number, member)
-static const struct al_field number_fields[] = {
-	{AL_TEXTS_FIELD("key", AT(keys), AT(n_keys)), .is_required = true},
-	{AL_KEY("default", REAL, AT(fallback)), .has_offset = AT(has_fallback)},
-	{AL_KEY("plus", REAL, AT(plus))},
-};
-#undef AT
-static const struct al_record number_record = {.fields = AL_FIELDS(number_fields)};
-
-bool al_read_config_number(void *context, const struct al_item *node, void *out,
-	struct al_error *err)
-{
-	struct al_reader *reader = context;
-	struct al_config_number *number = out;
-
-	if (al_json_kind(node) == AL_JSON_OBJECT)
-		return al_read_record(reader, &number_record, node, number, err);
-	number->has_fallback = true;
-	return al_json_real(reader->doc, node, &number->fallback, err);
-}
 
 #define AT(member) offsetof(struct al_forward_word, member)
 static const struct al_field word_fields[] = {
@@ -337,19 +317,44 @@ static bool check_names(const struct al_reader *reader, const struct al_item *no
 	return true;
 }
 
-bool al_forward_read(void *context, const struct al_item *node, void *out, struct al_error *err)
+/* What the family's formulas may use, as when its file was read. */
+static void know_symbols(struct al_reader *reader, const struct al_family *family)
 {
-	struct al_reader *reader = context;
-	struct al_family *family = out;
-	struct al_forward *forward = al_new(reader->arena, struct al_forward);
-	const size_t n_symbols = reader->n_symbols;
-
-	if (reader->as)
-		return true; /* what runs a model doesn't know components */
+	for (size_t i = 0; i < family->n_config; i++)
+		al_reader_know(reader, family->config[i].symbol);
+	for (size_t i = 0; i < family->n_architectures; i++)
+		for (size_t j = 0; j < family->architectures[i].n_set; j++)
+			al_reader_know(reader, family->architectures[i].set[j].symbol);
 	al_reader_know(reader, "layer");
-	bool ok = al_read_record(reader, &forward_record, node, forward, err)
-		&& check_names(reader, node, family, forward, err);
-	reader->n_symbols = n_symbols;
-	family->forward = forward;
+}
+
+bool al_forward_read(struct al_arena *arena, const struct al_json *doc,
+	const struct al_symbols *standard, const struct al_family *family,
+	const struct al_forward **out, struct al_error *err)
+{
+	const struct al_item *node = al_json_get(doc->root, "forward");
+	struct al_forward *forward = al_new(arena, struct al_forward);
+	struct al_reader reader;
+
+	*out = node ? forward : NULL;
+	al_reader_init(&reader, arena, doc, standard);
+	know_symbols(&reader, family);
+	return !node
+		|| (al_read_record(&reader, &forward_record, node, forward, err)
+			&& check_names(&reader, node, family, forward, err));
+}
+
+bool al_catalog_forward(struct al_catalog *catalog, const struct al_family *family,
+	const struct al_forward **out, struct al_error *err)
+{
+	struct al_json doc;
+
+	*out = NULL;
+	if (!family->runs)
+		return true;
+	if (!al_catalog_family_document(catalog, family->file, &doc, err))
+		return false;
+	bool ok = al_forward_read(&catalog->arena, &doc, &catalog->symbols, family, out, err);
+	al_json_finish(&doc);
 	return ok;
 }

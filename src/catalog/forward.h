@@ -62,7 +62,6 @@
 #include "catalog/catalog.h"
 
 struct al_family;
-struct al_reader;
 
 /* Of a feed-forward block, counted from the first that is said to be its. */
 enum al_block_tensor {
@@ -160,9 +159,9 @@ struct al_forward {
 	const char *only;
 };
 
-/* As a record's rows call it: "forward", into a struct al_family whose modules and tensors are
- * read. */
-bool al_forward_read(void *reader, const struct al_item *node, void *family,
-	struct al_error *err) AL_MUST_CHECK;
+/* How the family runs, read from its file now; NULL: it can't be run. It belongs to the catalogue.
+ * */
+bool al_catalog_forward(struct al_catalog *catalog, const struct al_family *family,
+	const struct al_forward **out, struct al_error *err) AL_MUST_CHECK;
 
 #endif

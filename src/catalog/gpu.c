@@ -6,7 +6,7 @@
 #include <strings.h>
 
 #include "base/embedded.h"
-#include "base/names.h"
+#include "base/text.h"
 #include "base/record.h"
 
 extern const struct al_embedded_list al_embedded_gpus;

@@ -1,4 +1,4 @@
-/* Reading catalogue files: texts, words, symbols and formulas. */
+/* Reading catalogue files: texts, words, symbols and formulas; and the standard symbols. */
 #include "catalog/read.h"
 
 #include <string.h>
@@ -34,8 +34,8 @@ bool al_read_record(struct al_reader *reader, const struct al_record *record,
 }
 
 bool al_read_file(const struct al_file_kind *kind, struct al_arena *arena,
-	const struct al_json *doc, const struct al_symbols *standard, void **out,
-	struct al_error *err)
+	const struct al_json *doc, const struct al_item *object, const struct al_symbols *standard,
+	void **out, struct al_error *err)
 {
 	struct al_reader reader;
 
@@ -43,7 +43,7 @@ bool al_read_file(const struct al_file_kind *kind, struct al_arena *arena,
 	for (size_t i = 0; i < kind->n_symbols; i++)
 		al_reader_know(&reader, kind->symbols[i]);
 	*out = al_arena_alloc(arena, 1, kind->record->size);
-	return al_read_record(&reader, kind->record, doc->root, *out, err);
+	return al_read_record(&reader, kind->record, object, *out, err);
 }
 
 bool al_read_text(struct al_reader *reader, const struct al_item *node, const char **out,
@@ -68,6 +68,15 @@ bool al_read_value(struct al_reader *reader, const struct al_item *node, int64_t
 		return false;
 	*out = is_true;
 	return true;
+}
+
+bool al_check_names_item(const struct al_json *doc, const struct al_item *node, const char *what,
+	const void *items, size_t n, size_t size, struct al_error *err)
+{
+	const char *name;
+
+	return al_json_text(doc, node, &name, err)
+		&& (al_find_known(items, n, size, what, name, err) || al_json_in(doc, node, err));
 }
 
 /* ---- symbols ---- */
@@ -216,4 +225,75 @@ bool al_read_formula(void *context, const struct al_item *node, void *out, struc
 		return al_json_in(reader->doc, node, err);
 	*(const struct al_formula **)out = formula;
 	return true;
+}
+
+/* ---- the standard symbols ---- */
+
+extern const struct al_embedded_list al_embedded_symbols;
+
+/* A default may use the symbols before it, so that no chain of defaults can come back to itself. */
+static bool finish_symbol(void *context, const struct al_item *node, void *record,
+	struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_symbol *symbol = record;
+
+	if (!al_symbol_is_name(symbol->name))
+		return al_json_fail(reader->doc, node, err, "\"%s\" is no symbol's name",
+			symbol->name);
+	if (!symbol->unit)
+		symbol->unit = "";
+	if (symbol->fallback)
+		symbol->fallback_origin = al_format(reader->arena, "default %s",
+			al_formula_source(symbol->fallback));
+	al_reader_know(reader, symbol->name);
+	return true;
+}
+
+#define AT(member) offsetof(struct al_symbol, member)
+
+static const struct al_field symbol_fields[] = {
+	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	{AL_KEY("latex", TEXT, AT(latex)), .is_required = true},
+	{AL_KEY("title", TEXT, AT(title)), .is_required = true},
+	{AL_KEY("unit", TEXT, AT(unit))},
+	{AL_KEY("default", BY, AT(fallback)), .read = al_read_formula},
+};
+
+static const struct al_record symbol_record = {
+	.fields = AL_FIELDS(symbol_fields),
+	.size = sizeof(struct al_symbol),
+	.check = finish_symbol,
+};
+
+bool al_symbols_parse(struct al_arena *arena, const struct al_json *doc, struct al_symbols *out,
+	struct al_error *err)
+{
+	static const struct al_field symbols = {
+		.type = AL_FIELD_LIST,
+		.record = &symbol_record,
+		.offset = offsetof(struct al_symbols, items),
+		.n_offset = offsetof(struct al_symbols, n),
+	};
+	struct al_reader reader;
+
+	al_reader_init(&reader, arena, doc, NULL);
+	*out = (struct al_symbols){0};
+	const struct al_record_source source = al_reader_source(&reader);
+	if (!al_record_read_items(&source, &symbols, doc->root, out, err))
+		return false;
+	out->names = reader.symbols;
+	return true;
+}
+
+bool al_symbols_load(struct al_arena *arena, struct al_symbols *out, struct al_error *err)
+{
+	const struct al_embedded *file = &al_embedded_symbols.files[0];
+	struct al_json doc;
+
+	if (!al_json_parse(&doc, "symbols.json", file->text, file->length, err))
+		return false;
+	bool ok = al_symbols_parse(arena, &doc, out, err);
+	al_json_finish(&doc);
+	return ok;
 }

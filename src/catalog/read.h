@@ -23,6 +23,7 @@ bool al_symbols_load(struct al_arena *arena, struct al_symbols *out,
 bool al_symbols_parse(struct al_arena *arena, const struct al_json *doc, struct al_symbols *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+struct al_forward;
 struct al_loops;
 struct al_family_component;
 
@@ -80,6 +81,11 @@ bool al_read_formula(void *reader, const struct al_item *node, void *out,
 bool al_read_value(struct al_reader *reader, const struct al_item *node, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The text of a node names one of the items, whose first member is their name; else fails, naming
+ * the nearest. */
+bool al_check_names_item(const struct al_json *doc, const struct al_item *node, const char *what,
+	const void *items, size_t n, size_t size, struct al_error *err) AL_MUST_CHECK;
+
 /* ---- entries ---- */
 
 enum al_entry_form {
@@ -104,16 +110,7 @@ extern const struct al_record al_entry_records[AL_N_FORMS];
 bool al_entries_check(struct al_reader *reader, const struct al_item *list,
 	const struct al_entries *entries, struct al_error *err) AL_MUST_CHECK;
 
-/* What the tensors of a variant say of heads: references name tensors, and no two tensors can be
- * the same factor at once. */
-bool al_factors_check(struct al_reader *reader, const struct al_item *list,
-	const struct al_entries *tensors, struct al_error *err) AL_MUST_CHECK;
-
 /* ---- whole files ---- */
-
-bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const struct al_item *node,
-	const char *file, const struct al_symbols *standard, struct al_variant **out,
-	struct al_error *err) AL_MUST_CHECK;
 
 /* Files that one record says all of, and the symbols that their formulas may use. */
 struct al_file_kind {
@@ -122,16 +119,22 @@ struct al_file_kind {
 	const char *const *symbols;
 	size_t n_symbols;
 };
-extern const struct al_file_kind al_recipe_file, al_model_file, al_scheme_file, al_engine_file;
+extern const struct al_file_kind al_variant_file, al_recipe_file, al_model_file, al_scheme_file,
+	al_engine_file;
 
-/* `out`: a new struct al_recipe, al_scheme ...; a model keeps pointing into the document. */
+/* `out`: a new struct al_recipe, al_scheme ... of the object; a model keeps pointing into the
+ * document. */
 bool al_read_file(const struct al_file_kind *kind, struct al_arena *arena,
-	const struct al_json *doc, const struct al_symbols *standard, void **out,
-	struct al_error *err) AL_MUST_CHECK;
+	const struct al_json *doc, const struct al_item *object, const struct al_symbols *standard,
+	void **out, struct al_error *err) AL_MUST_CHECK;
 /* As a component, its symbols have the component's prefix. */
 bool al_family_read(struct al_arena *arena, const struct al_json *doc,
 	const struct al_composition *composition, const struct al_family_component *as,
 	struct al_family **out, struct al_error *err) AL_MUST_CHECK;
+/* How the family of the file runs, by its "forward"; NULL: the file says nothing of it. */
+bool al_forward_read(struct al_arena *arena, const struct al_json *doc,
+	const struct al_symbols *standard, const struct al_family *family,
+	const struct al_forward **out, struct al_error *err) AL_MUST_CHECK;
 /* The file of a family, built in or a user's; the caller's to finish. */
 bool al_catalog_family_document(struct al_catalog *catalog, const char *name, struct al_json *doc,
 	struct al_error *err) AL_MUST_CHECK;

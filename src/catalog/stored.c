@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "catalog/iteration.h"
-
 /* The standard base of rotary embeddings; Su et al. 2021, arXiv:2104.09864, section 3.2.2. */
 enum { ROTARY_BASE = 10000 };
 

@@ -6,7 +6,6 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "catalog/iteration.h"
 
 struct run {
 	struct al_tensor_list *list;

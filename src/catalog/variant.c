@@ -136,6 +136,88 @@ static const struct al_record check_record = {
 	.check = finish_check,
 };
 
+/* ---- factors: which tensors hold what of each head ---- */
+
+const char *const al_factor_names[AL_N_FACTORS] = {"", "query", "key", "value", "output", "mixing"};
+
+/* A key that only makes sense beside another one. */
+static bool check_beside(const struct al_reader *reader, const struct al_item *node,
+	const char *key, bool is_beside, const char *other, struct al_error *err)
+{
+	return is_beside || !al_json_get(node, key)
+		|| al_json_fail(reader->doc, al_json_get(node, key), err,
+			"\"%s\" needs \"%s\" beside it", key, other);
+}
+
+static bool check_keys(const struct al_reader *reader, const struct al_item *node,
+	const struct al_entry *tensor, struct al_error *err)
+{
+	const bool is_factor = tensor->factor != AL_FACTOR_NONE;
+
+	if (is_factor && tensor->kind != AL_TENSOR_WEIGHT && tensor->kind != AL_TENSOR_BIAS)
+		return al_json_fail(reader->doc, al_json_get(node, "factor"), err,
+			"a %s is no factor of heads, expected a weight or a bias",
+			al_tensor_kind_names[tensor->kind]);
+	if (is_factor && tensor->is_common)
+		return al_json_fail(reader->doc, al_json_get(node, "common"), err,
+			"a factor is cut into heads and can't be common to all");
+	if (is_factor && tensor->is_of_scores)
+		return al_json_fail(reader->doc, al_json_get(node, "scores"), err,
+			"a factor of heads makes more than their scores");
+	return check_beside(reader, node, "down", is_factor, "factor", err)
+		&& check_beside(reader, node, "gain", tensor->down != NULL, "down", err)
+		&& check_beside(reader, node, "head_width", is_factor, "factor", err);
+}
+
+static bool check_reference(const struct al_reader *reader, const struct al_item *node,
+	const char *key, const struct al_entries *tensors, struct al_error *err)
+{
+	const struct al_item *member = al_json_get(node, key);
+
+	return !member
+		|| al_check_names_item(reader->doc, member, "tensor", tensors->items, tensors->n,
+			sizeof(*tensors->items), err);
+}
+
+/* Which of two it is must hang on conditions: queries that come from a latent vector or not. */
+static bool are_both(const struct al_entry *a, const struct al_entry *b)
+{
+	return a->factor != AL_FACTOR_NONE && a->factor == b->factor && a->kind == b->kind
+		&& !(a->when && b->when);
+}
+
+static bool check_once(const struct al_reader *reader, const struct al_item *node,
+	const struct al_entries *tensors, size_t i, struct al_error *err)
+{
+	const struct al_entry *tensor = &tensors->items[i];
+
+	for (size_t j = 0; j < i; j++)
+		if (are_both(&tensors->items[j], tensor))
+			return al_json_fail(reader->doc, al_json_get(node, "factor"), err,
+				"%s and %s are both the factor \"%s\", without conditions that "
+				"tell "
+				"them apart",
+				tensors->items[j].name, tensor->name,
+				al_factor_names[tensor->factor]);
+	return true;
+}
+
+static bool check_factors(struct al_reader *reader, const struct al_item *list,
+	const struct al_entries *tensors, struct al_error *err)
+{
+	const struct al_item *node = al_json_first(list);
+
+	for (size_t i = 0; i < tensors->n; i++, node = al_json_next(node)) {
+		const struct al_entry *tensor = &tensors->items[i];
+		if (!check_keys(reader, node, tensor, err)
+			|| !check_reference(reader, node, "down", tensors, err)
+			|| !check_reference(reader, node, "gain", tensors, err)
+			|| !check_once(reader, node, tensors, i, err))
+			return false;
+	}
+	return true;
+}
+
 /* ---- variants ---- */
 
 /* A list that is there may be empty: none. One that isn't says nothing. */
@@ -156,7 +238,7 @@ static bool finish_variant(void *context, const struct al_item *node, void *reco
 	if (!variant->title)
 		variant->title = variant->name;
 	return finish_entries(context, node, "tensors", &variant->tensors, err)
-		&& al_factors_check(context, al_json_get(node, "tensors"), &variant->tensors, err)
+		&& check_factors(context, al_json_get(node, "tensors"), &variant->tensors, err)
 		&& finish_entries(context, node, "cache", &variant->cache, err)
 		&& finish_entries(context, node, "activations", &variant->activations, err)
 		&& finish_entries(context, node, "products", &variant->products, err);
@@ -184,31 +266,24 @@ static const struct al_field variant_fields[] = {
 };
 static const struct al_record variant_record = {
 	.fields = AL_FIELDS(variant_fields),
+	.size = sizeof(struct al_variant),
 	.check = finish_variant,
 };
 
-bool al_variant_read(struct al_arena *arena, const struct al_json *doc, const struct al_item *node,
-	const char *file, const struct al_symbols *standard, struct al_variant **out,
-	struct al_error *err)
-{
-	struct al_variant *variant = al_new(arena, struct al_variant);
-	struct al_reader reader;
-
-	al_reader_init(&reader, arena, doc, standard);
-	variant->file = al_strdup(arena, file);
-	if (!al_read_record(&reader, &variant_record, node, variant, err))
-		return false;
-	*out = variant;
-	return true;
-}
+const struct al_file_kind al_variant_file = {.record = &variant_record, .has_standard = true};
 
 bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const struct al_item *node,
 	const char *file, struct al_variant **out, struct al_error *err)
 {
 	struct al_symbols standard;
+	void *variant;
 
-	return al_symbols_load(arena, &standard, err)
-		&& al_variant_read(arena, doc, node, file, &standard, out, err);
+	if (!al_symbols_load(arena, &standard, err)
+		|| !al_read_file(&al_variant_file, arena, doc, node, &standard, &variant, err))
+		return false;
+	*out = variant;
+	(*out)->file = al_strdup(arena, file);
+	return true;
 }
 
 bool al_variant_has_option(const struct al_variant *variant, const char *name)
@@ -229,4 +304,12 @@ struct al_names al_variant_names(const struct al_variant *variant, const struct 
 	for (size_t i = 0; i < n_standard; i++)
 		al_names_add(&names, standard[i].name);
 	return names;
+}
+
+bool al_variant_has_factor(const struct al_variant *variant, enum al_head_factor factor)
+{
+	for (size_t i = 0; i < variant->tensors.n; i++)
+		if (variant->tensors.items[i].factor == factor)
+			return true;
+	return false;
 }

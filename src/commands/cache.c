@@ -281,8 +281,7 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 /* An encoder reads all tokens at once: nothing is kept of them for others to come. */
 static void note_encoder(const struct al_request *q, struct al_table *table)
 {
-	const struct al_forward *forward = q->family ? q->family->forward : NULL;
-	bool is_encoder = forward && forward->kind == AL_FORWARD_ENCODER;
+	bool is_encoder = q->family && q->family->is_encoder;
 
 	for (size_t i = 0; is_encoder && i < q->family->n_modules; i++)
 		is_encoder = !q->family->modules[i].is_cross;

@@ -14,7 +14,7 @@
 
 #include "base/json.h"
 #include "base/memory.h"
-#include "base/names.h"
+#include "base/text.h"
 #include "base/output.h"
 #include "base/overwrite.h"
 #include "report/writer.h"

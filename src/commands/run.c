@@ -1,6 +1,6 @@
 /* run: a scenario's tables and figures, as files and on paper. */
 #include "base/json.h"
-#include "base/names.h"
+#include "base/text.h"
 #include "commands/draw.h"
 #include "commands/page.h"
 #include "commands/progress.h"

@@ -107,9 +107,7 @@ static bool check_beside(const struct al_job *job, const struct al_attention *a,
 
 static bool caches_nothing(const struct al_model_view *view)
 {
-	const struct al_forward *forward = view->family->forward;
-
-	return forward && forward->kind == AL_FORWARD_ENCODER;
+	return view->family->is_encoder;
 }
 
 /* Tensors are cut and put together as matrices. */

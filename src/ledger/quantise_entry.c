@@ -3,7 +3,6 @@
 
 #include "base/number.h"
 #include "base/text.h"
-#include "catalog/iteration.h"
 #include "catalog/stored.h"
 #include "ledger/entries.h"
 #include "ledger/quantise_facts.h"

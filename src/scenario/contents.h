@@ -4,7 +4,6 @@
 #define ATTNLEDGER_SCENARIO_CONTENTS_H
 
 #include "base/json.h"
-#include "base/names.h"
 #include "base/text.h"
 #include "formula/polynomial.h"
 #include "report/venue/profile.h"

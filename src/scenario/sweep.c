@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/names.h"
 #include "base/number.h"
 #include "base/text.h"
 

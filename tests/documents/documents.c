@@ -78,22 +78,19 @@ static bool parse_symbols(const char *text, size_t length, struct al_error *err)
 		&& file_finish(&f, al_symbols_parse(&f.arena, &f.doc, &symbols, err));
 }
 
-static bool parse_variant(const char *text, size_t length, struct al_error *err)
-{
-	struct catalog_file f;
-	struct al_variant *variant;
-
-	return file_init(&f, text, length, err)
-		&& file_finish(&f,
-			al_variant_read(&f.arena, &f.doc, f.doc.root, "file.json", &known.symbols,
-				&variant, err));
-}
-
 static bool read_file(struct catalog_file *f, const struct al_file_kind *kind, struct al_error *err)
 {
 	void *item;
 
-	return file_finish(f, al_read_file(kind, &f->arena, &f->doc, &known.symbols, &item, err));
+	return file_finish(f,
+		al_read_file(kind, &f->arena, &f->doc, f->doc.root, &known.symbols, &item, err));
+}
+
+static bool parse_variant(const char *text, size_t length, struct al_error *err)
+{
+	struct catalog_file f;
+
+	return file_init(&f, text, length, err) && read_file(&f, &al_variant_file, err);
 }
 
 static bool parse_recipe(const char *text, size_t length, struct al_error *err)
@@ -121,20 +118,23 @@ static bool parse_family(const char *text, size_t length, struct al_error *err)
 {
 	const struct al_composition composition = {.catalog = known.catalog,
 		.standard = &known.symbols};
+	const struct al_forward *forward;
 	struct catalog_file f;
 	struct al_family *family;
 
 	return file_init(&f, text, length, err)
 		&& file_finish(&f,
 			al_family_read(&f.arena, &f.doc, &composition, NULL, &family, err)
-				&& al_family_check(family, &f.doc, known.catalog, err));
+				&& al_family_check(family, &f.doc, known.catalog, err)
+				&& al_forward_read(&f.arena, &f.doc, &known.symbols, family,
+					&forward, err));
 }
 
 static bool read_model(struct catalog_file *f, struct al_settings *settings, struct al_error *err)
 {
 	void *model;
 
-	return al_read_file(&al_model_file, &f->arena, &f->doc, NULL, &model, err)
+	return al_read_file(&al_model_file, &f->arena, &f->doc, f->doc.root, NULL, &model, err)
 		&& al_model_settings(model, known.catalog, settings, err);
 }
 

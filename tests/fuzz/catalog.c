@@ -17,16 +17,18 @@ static void check_message(const struct al_error *err)
 
 static void read_variant(struct input *in)
 {
-	struct al_variant *variant;
 	struct al_error err = {0};
+	void *item;
 
-	if (!al_variant_read(&in->arena, &in->doc, in->doc.root, "fuzz", &in->symbols, &variant,
-		    &err))
+	if (!al_read_file(&al_variant_file, &in->arena, &in->doc, in->doc.root, &in->symbols, &item,
+		    &err)) {
 		check_message(&err);
-	else
-		for (size_t i = 0; i < variant->tensors.n; i++)
-			FUZZ_CHECK(variant->tensors.items[i].name
-				&& variant->tensors.items[i].shape.n_dims > 0);
+		return;
+	}
+	const struct al_variant *variant = item;
+	for (size_t i = 0; i < variant->tensors.n; i++)
+		FUZZ_CHECK(variant->tensors.items[i].name
+			&& variant->tensors.items[i].shape.n_dims > 0);
 }
 
 static void read_recipe(struct input *in)
@@ -34,7 +36,8 @@ static void read_recipe(struct input *in)
 	struct al_error err = {0};
 	void *item;
 
-	if (!al_read_file(&al_recipe_file, &in->arena, &in->doc, &in->symbols, &item, &err)) {
+	if (!al_read_file(&al_recipe_file, &in->arena, &in->doc, in->doc.root, &in->symbols, &item,
+		    &err)) {
 		check_message(&err);
 		return;
 	}
@@ -49,7 +52,7 @@ static void read_model(struct input *in)
 	struct al_error err = {0};
 
 	al_settings_init(&settings, in->catalog);
-	if (!al_read_file(&al_model_file, &in->arena, &in->doc, NULL, &item, &err)) {
+	if (!al_read_file(&al_model_file, &in->arena, &in->doc, in->doc.root, NULL, &item, &err)) {
 		check_message(&err);
 		al_settings_finish(&settings);
 		return;

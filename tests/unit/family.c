@@ -212,13 +212,13 @@ static const struct refusal {
 	{"{" GOOD ", \"kinds\": [\"full\", \"slide\"]}",
 		"c.json:1:45: unknown kinds \"slide\" (known: full, sliding)"},
 	{"{" GOOD ", \"kinds\": [\"full\", 1]}",
-		"c.json:1:45: \"kinds\" is 1, expected one of full, sliding"},
+		"c.json:1:45: \"kinds\" has 1, expected one of full, sliding"},
 	{"{" GOOD ", \"kinds\": [\"full\", true]}",
 		"c.json:1:45: found true or false, expected a string"},
 	{"{" GOOD ", \"pattern\": \"M-*\"}",
 		"c.json:1:38: \"pattern\" has 3 items, expected n_layers = 2"},
 	{"{" GOOD ", \"pattern\": \"MX\"}",
-		"c.json:1:38: \"pattern\" has \"X\" for layer 1, expected one of \"M-*\""},
+		"c.json:1:38: \"pattern\" has \"X\" for layer 1, expected one of M, -, *"},
 	{"{" GOOD ", \"plain_layers\": 3}",
 		"c.json:1:43: \"plain_layers\" is a number, expected an array"},
 	{"{" GOOD ", \"plain_layers\": [1, 0]}",
@@ -694,7 +694,7 @@ static const struct refusal families[] = {
 	{TENSOR("\"part\": \"head\", \"tied_to\": \"embed\""),
 		":1:104: unknown tensor \"embed\" (known: w)"},
 	{TENSOR("\"part\": \"norm\", \"before\": \"attn\""),
-		":1:103: unknown module \"attn\": the family has none"},
+		":1:103: unknown module \"attn\" (none is known)"},
 	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1}"),
 		":1:100: \"for\" has 5 loops, expected at most 4"},
 	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": [3, 2, 1]}"),
@@ -736,15 +736,19 @@ static void refuses_families(void **state)
 	(void)state;
 	assert_true(file >= 0);
 	for (size_t i = 0; i < sizeof(families) / sizeof(*families); i++) {
+		struct al_catalog *own = al_catalog_create();
+		const struct al_forward *forward;
 		const struct al_family *family;
 		struct al_error err = {0};
 		size_t length = strlen(families[i].text);
 		assert_int_equal(ftruncate(file, 0), 0);
 		assert_int_equal(pwrite(file, families[i].text, length, 0), length);
-		assert_false(al_catalog_family(catalog, path, &family, &err));
+		assert_false(al_catalog_family(own, path, &family, &err)
+			&& al_catalog_forward(own, family, &forward, &err));
 		assert_memory_equal(err.message, path, strlen(path));
 		assert_string_equal(err.message + strlen(path), families[i].message);
 		assert_int_equal(err.status, AL_EINPUT);
+		al_catalog_destroy(own);
 	}
 	close(file);
 	unlink(path);

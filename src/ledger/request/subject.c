@@ -5,7 +5,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "base/names.h"
+#include "base/text.h"
 #include "formats/checkpoint.h"
 
 /* ---- the attention block that the model itself has ---- */

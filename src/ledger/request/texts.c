@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "base/names.h"
+#include "base/text.h"
 
 const char *al_text_cut(struct al_arena *arena, const char *text, const char **value)
 {

@@ -2,7 +2,6 @@
 #ifndef ATTNLEDGER_FORWARD_INTERNAL_H
 #define ATTNLEDGER_FORWARD_INTERNAL_H
 
-#include "catalog/iteration.h"
 #include "catalog/pass.h"
 #include "model/forward/forward.h"
 

@@ -27,11 +27,12 @@ static bool read_count(const struct al_network *network, const struct al_config_
 
 bool al_view_longest(struct al_model_view *view, int64_t *out, struct al_error *err)
 {
-	const struct al_network network = {.view = view, .how = view->family->forward};
+	struct al_network network = {.view = view};
 
 	*out = 0;
-	return !network.how || !view->has_config
-		|| read_count(&network, &network.how->longest, out, err);
+	return !view->has_config
+		|| (al_catalog_forward(view->catalog, view->family, &network.how, err)
+			&& (!network.how || read_count(&network, &network.how->longest, out, err)));
 }
 
 static bool read_activation(struct al_network *network, struct al_error *err)
@@ -238,7 +239,9 @@ static bool open_network(struct al_network *network, struct al_error *err)
 
 bool al_network_open(struct al_network *network, struct al_model_view *view, struct al_error *err)
 {
-	*network = (struct al_network){.view = view, .how = view->family->forward};
+	*network = (struct al_network){.view = view};
+	if (!al_catalog_forward(view->catalog, view->family, &network->how, err))
+		return false;
 	if (!network->how)
 		return al_fail(err, AL_EINPUT,
 			"family %s doesn't say how its tensors make a model (\"forward\"): it "

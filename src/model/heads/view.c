@@ -372,7 +372,7 @@ static bool check_only_one_runs(struct al_model_view *view, const struct al_view
 
 	for (size_t i = 0; i < n; i++) {
 		const struct al_family *family = candidates[i].family;
-		if (!family->forward || !fits(view, family, options))
+		if (!family->runs || !fits(view, family, options))
 			continue;
 		unlay(view);
 		if (first)

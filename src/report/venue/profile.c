@@ -2,7 +2,7 @@
 #include "report/venue/profile.h"
 
 #include "base/embedded.h"
-#include "base/names.h"
+#include "base/text.h"
 #include "base/record.h"
 
 struct source {

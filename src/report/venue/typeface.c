@@ -2,7 +2,7 @@
 #include "report/venue/typeface.h"
 
 #include "base/embedded.h"
-#include "base/names.h"
+#include "base/text.h"
 #include "base/record.h"
 
 extern const struct al_embedded_list al_embedded_typefaces;

@@ -1,9 +1,12 @@
-/* Families: reading which config keys give which symbols. */
+/* Config keys: what a family's file says of them, and where a config has them. */
 #include <string.h>
 
 #include "base/format.h"
 #include "base/text.h"
+#include "catalog/config.h"
 #include "catalog/family_read.h"
+
+enum { MOST_KEY = 64 };
 
 static const char *const type_names[AL_N_CONFIG_TYPES] = {
 	"whole",
@@ -131,7 +134,139 @@ bool al_read_config_key(void *context, const struct al_item *member, void *out,
 	if (!al_read_own_symbol(reader, member, &key->symbol, err)
 		|| !al_read_record(reader, &config_record, member, key, err))
 		return false;
-	al_component_take_key(reader->as, al_json_key(member), key);
+	if (reader->as)
+		al_component_take_key(reader->as, al_json_key(member), key);
 	al_reader_know(reader, key->symbol);
 	return true;
+}
+
+#define AT(member) offsetof(struct al_config_number, member)
+static const struct al_field number_fields[] = {
+	{AL_TEXTS_FIELD("key", AT(keys), AT(n_keys)), .is_required = true},
+	{AL_KEY("default", REAL, AT(fallback)), .has_offset = AT(has_fallback)},
+	{AL_KEY("plus", REAL, AT(plus))},
+};
+#undef AT
+static const struct al_record number_record = {.fields = AL_FIELDS(number_fields)};
+
+bool al_read_config_number(void *context, const struct al_item *node, void *out,
+	struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_config_number *number = out;
+
+	if (al_json_kind(node) == AL_JSON_OBJECT)
+		return al_read_record(reader, &number_record, node, number, err);
+	number->has_fallback = true;
+	return al_json_real(reader->doc, node, &number->fallback, err);
+}
+
+/* ---- architectures ---- */
+
+static bool read_setting(void *reader, const struct al_item *member, void *out,
+	struct al_error *err)
+{
+	struct al_module_set *set = out;
+
+	if (!al_read_own_symbol(reader, member, &set->symbol, err)
+		|| !al_read_formula_or_flag(reader, member, &set->value, err))
+		return false;
+	al_reader_know(reader, set->symbol);
+	return true;
+}
+
+static const struct al_field settings_field = {
+	AL_KEY("architectures", MEMBERS, offsetof(struct al_architecture, set)),
+	.n_offset = offsetof(struct al_architecture, n_set),
+	.read = read_setting,
+	.item_size = sizeof(struct al_module_set),
+	.most = AL_FAMILY_ITEMS,
+	.noun = "symbols",
+};
+
+bool al_read_architecture(void *context, const struct al_item *member, void *out,
+	struct al_error *err)
+{
+	struct al_reader *reader = context;
+	const struct al_record_source source = al_reader_source(reader);
+	struct al_architecture *architecture = out;
+
+	architecture->name = al_strdup(reader->arena, al_json_key(member));
+	return al_record_read_items(&source, &settings_field, member, architecture, err);
+}
+
+/* ---- in a config ---- */
+
+/* "a.b": the key b of the object a; what isn't an object has no keys. "a.=": a where it isn't an
+ * object. "a.*.b": the array a, each of whose items has a key b. */
+const struct al_item *al_config_find_nested(const struct al_item *object, const char *path)
+{
+	char key[MOST_KEY];
+
+	while (object && al_json_kind(object) == AL_JSON_OBJECT) {
+		size_t length = strcspn(path, ".");
+		if (!path[length])
+			return al_json_get(object, path);
+		if (length >= sizeof(key))
+			return NULL;
+		memcpy(key, path, length);
+		key[length] = '\0';
+		object = al_json_get(object, key);
+		path += length + 1;
+	}
+	const enum al_json_kind kind = object ? al_json_kind(object) : AL_JSON_NULL;
+	const bool is_itself = strcmp(path, "=") == 0 && kind != AL_JSON_NULL,
+		   is_array = strncmp(path, "*.", 2) == 0 && kind == AL_JSON_ARRAY;
+	return is_itself || is_array ? object : NULL;
+}
+
+/* Of a text_config: whether its embeddings are tied stands in the config around it. */
+static const struct al_item *find_around(const struct al_config *config,
+	const struct al_config_key *key)
+{
+	static const char tied[] = "tie_word_embeddings";
+
+	return config->object != config->doc->root && key->n_keys > 0
+			&& strcmp(key->keys[0], tied) == 0
+		? al_json_get(config->doc->root, tied)
+		: NULL;
+}
+
+const struct al_item *al_config_object(const struct al_config *config,
+	const struct al_config_place *place)
+{
+	if (!place)
+		return config->object;
+	for (size_t i = 0; i < place->n_objects; i++) {
+		const struct al_item *object = *place->objects[i]
+			? al_config_find_nested(config->object, place->objects[i])
+			: config->object;
+		if (object && al_json_kind(object) == AL_JSON_OBJECT)
+			return object;
+	}
+	return NULL;
+}
+
+static const struct al_item *find_in(const struct al_item *object, const struct al_config_key *key)
+{
+	for (size_t i = 0; object && i < key->n_keys; i++) {
+		const struct al_item *node = al_config_find_nested(object, key->keys[i]);
+		if (node)
+			return node;
+	}
+	return NULL;
+}
+
+const struct al_item *al_config_find(const struct al_config *config,
+	const struct al_config_key *key)
+{
+	const struct al_config_place *place = key->place;
+	const struct al_item *node = NULL;
+
+	for (size_t i = 0; place && !node && i < place->n_around; i++)
+		if (al_find_name(place->around[i], key->keys, key->n_keys) >= 0)
+			node = find_in(config->object, key);
+	if (!node)
+		node = find_in(al_config_object(config, place), key);
+	return node ? node : find_around(config, key);
 }
