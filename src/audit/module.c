@@ -78,9 +78,8 @@ static bool load_biases(struct al_audit_module *module, const struct al_audit *a
 
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		if (sees_bias(a, (enum al_projection)p)
-			&& ((a->biases[p].n_runs > 0
-				    && !al_factor_load(audit->view->checkpoint, &a->biases[p],
-					    &module->biases[p], err))
+			&& (!al_factor_load(audit->view->checkpoint, &a->biases[p],
+				    &module->biases[p], err)
 				|| (folds_bias(audit, a, (enum al_projection)p)
 					&& !fold_bias(audit, a, (enum al_projection)p,
 						&module->biases[p], err))))

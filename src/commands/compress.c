@@ -114,7 +114,8 @@ static bool open_data(struct al_session *session, struct al_opened_checkpoint *o
 	struct al_running *running = al_session_running(session, &opened->view, &o->input, err);
 	if (!running)
 		return false;
-	data->running = (struct al_refitting){&running->network, &running->all};
+	data->network = &running->network;
+	data->tokens = &running->all;
 	return true;
 }
 
@@ -122,20 +123,16 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 {
 	const struct al_compress_words *o = session->options;
 	struct al_compress_options options;
-	struct al_data data = {.measure = (enum al_weighting)o->measure,
-		.refit = (enum al_refit)o->refit,
-		.is_aligned = o->is_aligned};
 
 	if (!al_compress_read(session, &options, err))
 		return false;
-	options.data = &data;
 	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
 		al_session_word(session, 0), al_session_word(session, 1), true, err);
-	if (!opened || !open_data(session, opened, &data, err)
+	if (!opened || !open_data(session, opened, &options.data, err)
 		|| !compress(session, opened, &options, err))
 		return false;
-	if (data.calibration)
-		note_calibration(session, data.calibration);
+	if (options.data.calibration)
+		note_calibration(session, options.data.calibration);
 	session->style.summary = al_compress_summarize(session, options.method);
 	return true;
 }

@@ -4,7 +4,6 @@
 
 #include "commands/input.h"
 #include "commands/checkpoint.h"
-#include "compress/by_data.h"
 #include "compress/verify.h"
 
 enum { AL_VERIFY_TOKENS = 64 };

@@ -42,7 +42,7 @@ static const struct al_option_row compress_rows[] = {
 		"what errors are weighed by: nothing, the norm's gain, of the calibration the "
 		"inputs' mean squares, second moment or covariance; of values their moment and "
 		"W_O, or the heads' outputs (default auto: the best that is known)",
-		.words = al_measure_names, .n_words = AL_N_MEASURES),
+		.words = al_measure_names, .n_words = AL_N_WEIGHTINGS),
 	OPTION_CHOICE(struct al_compress_words, refit, "refit", "auto|none|tokens|sequential",
 		"what W_O is fitted to: of drop and ov the calibration's outputs (auto), nothing, "
 		"or what the compressed heads put out on --tokens, in the original model or in one "
@@ -302,6 +302,9 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 	*out = (struct al_compress_options){
 		.modules = o->layout.modules,
 		.must_gain = !o->force,
+		.data = {.measure = (enum al_weighting)o->measure,
+			.refit = (enum al_refit)o->refit,
+			.is_aligned = o->is_aligned},
 		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : AL_CP_SWEEPS,
 			.seed = (uint64_t)o->input.seed},
 	};

@@ -1,9 +1,6 @@
 /* audit --tokens: what conversions of the checkpoint cost, measured and drawn. */
 #include "commands/audit_run.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/file.h"
 #include "base/text.h"
 #include "commands/draw.h"
@@ -191,7 +188,6 @@ static bool measure(struct al_audit_run *run, struct al_running *model, struct a
 			|| draw(run->session, table, &frontier,
 				describe_sample(table, calibration, &model->all), figures, err);
 	}
-	free(frontier.items);
 	return ok;
 }
 

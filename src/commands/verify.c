@@ -143,11 +143,11 @@ static void add_similarity(struct al_session *session, const struct al_matrix of
 }
 
 static bool compare_embeddings(struct al_session *session, struct al_network *network,
-	const struct al_recorded *recorded, const struct al_batch *all, struct al_error *err)
+	struct al_job *job, const struct al_batch *all, struct al_error *err)
 {
 	struct al_matrix of[2];
 
-	if (!al_judge_embeddings(network, recorded, all, of, err))
+	if (!al_judge_embeddings(network, job, all, of, err))
 		return false;
 	add_similarity(session, of);
 	for (int i = 0; i < 2; i++)
@@ -155,14 +155,14 @@ static bool compare_embeddings(struct al_session *session, struct al_network *ne
 	return true;
 }
 
-static bool judge_on(struct al_session *session, struct al_running *running,
-	const struct al_recorded *recorded, struct al_error *err)
+static bool judge_on(struct al_session *session, struct al_running *running, struct al_job *job,
+	struct al_error *err)
 {
 	struct al_judgement judgement;
 
 	if (running->network.how->kind == AL_FORWARD_ENCODER)
-		return compare_embeddings(session, &running->network, recorded, &running->all, err);
-	if (!al_judge_compressed(&running->network, recorded, &running->all, NULL, &judgement, err))
+		return compare_embeddings(session, &running->network, job, &running->all, err);
+	if (!al_judge(&running->network, job, &running->all, &judgement, err))
 		return false;
 	add_loss(session, &judgement, &running->all);
 	return true;
@@ -173,13 +173,13 @@ static bool judge(struct al_session *session, struct al_model_view *view, const 
 	const struct al_input_options *input, struct al_error *err)
 {
 	const struct al_checkpoint *compressed = al_session_file(session, path, err);
-	struct al_recorded recorded;
+	struct al_job job;
 
-	if (!compressed || !al_recorded_open(&recorded, view, compressed, err))
+	if (!compressed || !al_job_read(&job, view, compressed, err))
 		return false;
 	struct al_running *running = al_session_running(session, view, input, err);
-	bool ok = running && judge_on(session, running, &recorded, err);
-	al_recorded_close(&recorded);
+	bool ok = running && judge_on(session, running, &job, err);
+	al_job_finish(&job);
 	return ok && al_checkpoint_check_unchanged(compressed, err);
 }
 

@@ -2,44 +2,36 @@
 #include "compress/work.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "base/memory.h"
 
 /* Procrustes (arXiv:2412.20677): R_j = U V^T of the SVD of V_j^T G V_i turns head j's values onto
  * the group's first, i; their mean takes the place of all, R_j^T W_O^(j) reads it. */
 static bool turn(struct al_work *w, struct al_pieces *out, size_t first, size_t kv, size_t size,
 	size_t place, struct al_error *err)
 {
-	const size_t n = w->width, columns = kv * n;
-	AL_OWNED struct al_matrix cross = {0}, left = {0}, right = {0}, turned = {0};
-	double *values = al_calloc(n, sizeof(*values));
-	bool ok = al_matrix_init(&cross, n, n, err) && al_matrix_init(&left, n, n, err)
-		&& al_matrix_init(&right, n, n, err) && al_matrix_init(&turned, n, n, err)
-		&& al_copy(al_view(al_part(w->gram, columns, first * n, n, n)), cross, err)
-		&& al_svd(cross, left, values, right, err)
-		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(left), al_view(right), 0, turned,
-			err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1 / (double)size,
-			al_columns(al_view(w->weights[AL_VALUE]), columns, n), al_view(turned), 1,
-			al_part(out->of[AL_PIECE_VALUE], 0, place * n, w->weights[AL_VALUE].rows,
-				n),
-			err);
+	const size_t n = w->width, columns = kv * n, rows = w->weights[AL_VALUE].rows;
+	const double share = 1 / (double)size;
+	AL_OWNED struct al_matrix turned = {0};
 
-	ok = ok
-		&& (!w->value_bias.data
-			|| al_gemm(AL_PLAIN, AL_PLAIN, 1 / (double)size,
-				al_columns(al_view(w->value_bias), columns, n), al_view(turned), 1,
-				al_part(out->of[AL_PIECE_VALUE_BIAS], 0, place * n, 1, n), err));
-	for (size_t i = 0; ok && i < w->group; i++) {
+	if (!al_find_turn(al_view(al_part(w->gram, columns, first * n, n, n)), &turned, err)
+		|| !al_gemm(AL_PLAIN, AL_PLAIN, share,
+			al_columns(al_view(w->weights[AL_VALUE]), columns, n), al_view(turned), 1,
+			al_part(out->of[AL_PIECE_VALUE], 0, place * n, rows, n), err)
+		|| (w->biases[AL_VALUE].data
+			&& !al_gemm(AL_PLAIN, AL_PLAIN, share,
+				al_columns(al_view(w->biases[AL_VALUE]), columns, n),
+				al_view(turned), 1,
+				al_part(out->of[AL_PIECE_VALUE_BIAS], 0, place * n, 1, n), err)))
+		return false;
+	for (size_t i = 0; i < w->group; i++) {
 		const size_t head = (kv * w->group + i) * n;
-		ok = al_gemm(AL_PLAIN, AL_PLAIN, 1,
-			al_columns(al_view(w->weights[AL_OUTPUT]), head, n), al_view(turned), 0,
-			al_part(out->of[AL_PIECE_OUTPUT], 0, head, w->weights[AL_OUTPUT].rows, n),
-			err);
+		if (!al_gemm(AL_PLAIN, AL_PLAIN, 1,
+			    al_columns(al_view(w->weights[AL_OUTPUT]), head, n), al_view(turned), 0,
+			    al_part(out->of[AL_PIECE_OUTPUT], 0, head, w->weights[AL_OUTPUT].rows,
+				    n),
+			    err))
+			return false;
 	}
-	free(values);
-	return ok;
+	return true;
 }
 
 /* A new matrix's square in the measure, and of the error: V' O' - V O, both D x n times n x D. */
@@ -47,7 +39,6 @@ static bool add_error(struct al_work *w, const struct al_pieces *out, size_t kv,
 	struct al_error *err)
 {
 	const size_t n = w->width, rows = w->weights[AL_VALUE].rows;
-	struct al_work both = *w;
 	AL_OWNED struct al_matrix pair = {0}, way = {0}, weights = {0}, gram = {0};
 	bool ok = al_matrix_init(&pair, rows, 2 * n, err)
 		&& al_matrix_init(&way, w->weights[AL_OUTPUT].rows, 2 * n, err)
@@ -55,12 +46,9 @@ static bool add_error(struct al_work *w, const struct al_pieces *out, size_t kv,
 		&& al_copy(al_columns(al_view(w->weights[AL_VALUE]), kv * n, n),
 			al_part(pair, 0, 0, rows, n), err)
 		&& al_copy(al_columns(al_view(out->of[AL_PIECE_VALUE]), place * n, n),
-			al_part(pair, 0, n, rows, n), err);
+			al_part(pair, 0, n, rows, n), err)
+		&& al_work_gram(w, al_view(pair), &gram, err);
 
-	both.weights[AL_VALUE] = pair;
-	both.gram = (struct al_matrix){0};
-	ok = ok && al_work_gram(&both, AL_VALUE, err);
-	gram = both.gram;
 	for (size_t i = 0; ok && i < w->group; i++) {
 		const size_t head = (kv * w->group + i) * n;
 		ok = al_copy(al_columns(al_view(w->weights[AL_OUTPUT]), head, n),

@@ -1,11 +1,10 @@
 /* What a compression cost, module by module. */
-#include "compress/steps.h"
+#include "compress/job.h"
 
 #include <inttypes.h>
 #include <math.h>
 
 #include "audit/control.h"
-#include "compress/by_data.h"
 
 struct row {
 	const char *module, *method;
@@ -49,19 +48,36 @@ static void add_row(const struct al_job_module *module, struct al_table *table)
 			.original = module->original,
 			.parameters = module->parameters,
 			.control = al_control_compare((size_t)module->original,
-				(size_t)module->parameters, module->relative_error,
+				(size_t)module->parameters, module->pieces.relative_error,
 				layout->is_refitted ? NAN : module->control_error)});
+}
+
+bool al_job_refits_by_data(const struct al_compress_options *options)
+{
+	return options->data.calibration && options->data.refit == AL_REFIT_AUTO
+		&& (options->method == AL_METHOD_OV || options->method == AL_METHOD_DROP);
+}
+
+bool al_job_refits(const struct al_compress_options *options)
+{
+	const bool is_drop = options->method == AL_METHOD_DROP;
+
+	return options->method == AL_METHOD_MERGE
+		|| ((is_drop || options->method == AL_METHOD_LATENT)
+			&& (al_refit_runs(options->data.refit)
+				|| (is_drop && al_job_refits_by_data(options))));
 }
 
 /* What the error is of. */
 static void note_error(const struct al_job *job, struct al_table *table, bool has_estimate)
 {
-	const struct al_data *data = job->options->data;
-	const bool has_data = data && data->calibration;
+	const bool has_data = job->options->data.calibration;
+	const char *measure = has_data ? "in the measure of the calibration's tokens (in sample)"
+				       : "of the weights alone";
 
 	if (job->options->method == AL_METHOD_IDENTITY)
 		al_table_note(table, "identity: no module is changed, every tensor is copied");
-	else if (data && al_refit_runs(data->refit))
+	else if (al_refit_runs(job->options->data.refit))
 		al_table_note(table,
 			"relative error: of the modules' outputs on the tokens that W_O was fitted "
 			"to (in sample)");
@@ -89,18 +105,14 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 			"of "
 			"both squares' sum; what it costs the model, verify --tokens measures",
 			job->view->modules[0].is_rotary ? " (its mean over all distances)" : "",
-			has_data ? "in the measure of the calibration's tokens (in sample)"
-				 : "of the weights alone");
+			measure);
 	else if (al_method_is_of_values(job->options->method))
 		al_table_note(table,
 			"relative error: of what the closed form minimises, %s%s; what it costs "
 			"the "
 			"model, verify --tokens measures",
-			has_data ? "in the measure of the calibration's tokens (in sample)"
-				 : "of the weights alone",
-			has_data && al_data_refits(data, job->options->method)
-				? ", before W_O is fitted anew"
-				: "");
+			measure,
+			al_job_refits_by_data(job->options) ? ", before W_O is fitted anew" : "");
 	else
 		al_table_note(table, "relative error: of the stack of W_Q^(i) W_K^(i)T%s%s; %s",
 			has_data ? " in the measure of the calibration's tokens (in sample)" : "",
@@ -169,14 +181,14 @@ void al_answer_fill(const struct al_job *job, struct al_table *table)
 			"Attention parameters";
 	for (size_t i = 0; i < job->n_modules; i++) {
 		add_row(&job->modules[i], table);
-		has_estimate = has_estimate || job->modules[i].is_estimate;
+		has_estimate = has_estimate || job->modules[i].pieces.is_estimate;
 	}
 	note_error(job, table, has_estimate);
 	note_layout(job, table);
 	if (job->ranks)
 		note_budget(job, table);
 	for (size_t i = 0; i < job->n_modules; i++)
-		if (!job->modules[i].has_settled)
+		if (!job->modules[i].pieces.has_settled)
 			al_table_note(table,
 				"%s: not converged after %zu sweep%s; more (--sweeps N) lessen "
 				"the error",

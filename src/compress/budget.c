@@ -3,12 +3,10 @@
  * Every module begins at its lowest rank; then that module gets a higher one, again and again,
  * whose squared relative error falls most for what the step takes, as long as a step fits: squared
  * errors fall ever more slowly with the rank, so that this comes near the smallest sum. */
-#include "compress/steps.h"
+#include "compress/work.h"
 
 #include <inttypes.h>
 #include <math.h>
-
-#include "compress/by_data.h"
 
 /* Where there are more ranks than these, so many of them are tried, evenly spaced. */
 enum { MOST_RUNGS = 64 };
@@ -37,33 +35,34 @@ static int64_t original_cost(const struct al_job *job, const struct al_attention
 }
 
 /* CP is never worse than the greedy truncation, whose errors are known at all ranks. */
-static bool square_at(struct al_job *job, const struct al_treated *t, int64_t rank, double *out,
-	struct al_error *err)
+static bool square_at(struct al_work *w, int64_t rank, double *out, struct al_error *err)
 {
-	if (job->options->method == AL_METHOD_COLLAB)
-		*out = t->scores->control.errors[rank];
-	else if (!al_error_at(job, t, rank, out, err))
+	if (w->options->method == AL_METHOD_COLLAB)
+		*out = w->control.errors[rank];
+	else if (!al_error_at(w, rank, out, err))
 		return false;
 	*out *= *out;
 	return true;
 }
 
-static bool climb(struct al_job *job, const struct al_treated *t, struct ladder *out,
-	struct al_error *err)
+static bool climb(struct al_job *job, struct al_work *w, struct ladder *out, struct al_error *err)
 {
 	const enum al_method method = job->options->method;
-	const int64_t bound = al_method_bound(t->attention, method);
+	const int64_t bound = al_method_bound(w->a, method);
 	const int64_t n = bound < MOST_RUNGS || method == AL_METHOD_COLLAB ? bound : MOST_RUNGS;
 
 	*out = (struct ladder){.rungs = al_new_array(&job->arena, struct rung, (size_t)n)};
 	for (int64_t i = 1; i <= n; i++) {
 		struct rung *rung = &out->rungs[out->n];
-		const struct al_module_layout layout = al_treated_layout(job, t, i * bound / n);
-		*rung = (struct rung){.rank = layout.rank, .cost = cost_of(job, &layout)};
-		if (!al_method_has_rank(t->attention, method, rung->rank))
+		const struct al_module_layout wanted = al_work_layout(w, i * bound / n);
+		struct al_module_layout layout;
+		if (!al_method_has_rank(w->a, method, wanted.rank))
 			continue;
-		if (!square_at(job, t, rung->rank, &rung->square, err))
+		if (!al_layout_make(&layout, &job->arena, job->view->checkpoint, &wanted, err)
+			|| !square_at(w, wanted.rank, &rung->square, err))
 			return false;
+		rung->rank = wanted.rank;
+		rung->cost = cost_of(job, &layout);
 		out->n++;
 	}
 	return true;
@@ -72,15 +71,12 @@ static bool climb(struct al_job *job, const struct al_treated *t, struct ladder 
 static bool make_ladder(struct al_job *job, const struct al_attention *a, struct ladder *out,
 	struct al_error *err)
 {
-	struct al_scores scores;
-	struct al_treated t = {.attention = a};
+	struct al_work w;
 
 	if (job->options->watch)
 		job->options->watch(job->options->context, a->name);
-	if (!al_treated_load(job, &t, &scores, err))
-		return false;
-	const bool ok = climb(job, &t, out, err);
-	al_treated_finish(&t, &scores);
+	const bool ok = al_work_load(&w, job, a, err) && climb(job, &w, out, err);
+	al_work_finish(&w);
 	return ok;
 }
 

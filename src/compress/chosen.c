@@ -1,14 +1,12 @@
 /* What a compression is asked to treat: modules and heads, and all that can be refused before the
  * work. */
-#include "compress/steps.h"
+#include "compress/job.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "audit/select.h"
-#include "compress/by_data.h"
-#include "compress/embedding.h"
 
 bool al_job_takes(const struct al_job *job, const struct al_attention *a)
 {
@@ -50,28 +48,21 @@ static bool check_dropped(const struct al_job *job, struct al_error *err)
 	return true;
 }
 
-/* NULL where no head of the module goes. */
-bool al_job_find_dropped(struct al_job *job, const struct al_attention *a, bool **out,
-	struct al_error *err)
+bool *al_job_find_dropped(struct al_job *job, const struct al_attention *a)
 {
-	static const struct al_data none = {0};
 	const struct al_compress_options *options = job->options;
 	bool *is_dropped = NULL;
 
-	if (options->n_of_each > 0) {
-		*out = al_new_array(&job->arena, bool, (size_t)a->n_heads);
-		return al_choose_dropped(job->view, options->data ? options->data : &none,
-			options->method, a, options->n_of_each, *out, err);
-	}
-	for (size_t i = 0; i < job->options->n_dropped; i++) {
-		if (!names_module(&job->options->dropped[i], a))
+	if (options->n_of_each > 0)
+		return al_new_array(&job->arena, bool, (size_t)a->n_heads);
+	for (size_t i = 0; i < options->n_dropped; i++) {
+		if (!names_module(&options->dropped[i], a))
 			continue;
 		if (!is_dropped)
 			is_dropped = al_new_array(&job->arena, bool, (size_t)a->n_heads);
-		is_dropped[job->options->dropped[i].head] = true;
+		is_dropped[options->dropped[i].head] = true;
 	}
-	*out = is_dropped;
-	return true;
+	return is_dropped;
 }
 
 static size_t count_chosen(const struct al_job *job)
@@ -117,20 +108,11 @@ static bool check_matrices(const struct al_attention *a, struct al_error *err)
 		for (size_t i = 0; i < a->factors[p].n_runs; i++)
 			if (a->factors[p].runs[i].columns > 0)
 				return al_fail(err, AL_EINPUT,
-					"tensor %s has an axis of heads, which compress doesn't "
-					"write",
+					"tensor %s has an axis for the heads, which compress "
+					"doesn't write: convert it to PyTorch's shapes "
+					"first",
 					a->factors[p].runs[i].tensor->name);
 	return true;
-}
-
-static bool has_head_axis(const struct al_family *family)
-{
-	for (size_t i = 0; i < family->n_modules; i++)
-		for (size_t j = 0; j < family->modules[i].n_stored; j++)
-			if (family->modules[i].stored[j].heads
-				&& !family->modules[i].stored[j].is_apart)
-				return true;
-	return false;
 }
 
 /* All that can be refused before the work. */
@@ -144,11 +126,6 @@ bool al_job_check(struct al_job *job, struct al_error *err)
 
 	if (options->method == AL_METHOD_IDENTITY)
 		return true;
-	if (has_head_axis(job->view->family))
-		return al_fail(err, AL_EINPUT,
-			"%s: its projections have an axis for the heads (Flax), which compress "
-			"doesn't write; convert it to PyTorch's names and shapes first",
-			job->view->checkpoint->path);
 	if (n == 0)
 		return al_fail(err, AL_EINPUT, "no module %s, the first is %s", options->modules,
 			job->view->modules[0].name);

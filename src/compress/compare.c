@@ -1,12 +1,11 @@
 /* What a compressed file has copied from the original, held against it. */
-#include "compress/compare.h"
+#include "compress/plan.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
-#include "compress/plan.h"
 
 enum { BLOCK_BYTES = 512 << 10, MOST_NAMES = 8 };
 
@@ -134,11 +133,11 @@ static bool compare_tensors(struct comparison *c, const struct al_plan *plan, st
 	return true;
 }
 
-bool al_copies_compare(struct al_job *job, const struct al_checkpoint *compressed,
-	struct al_table *table, bool *is_same, struct al_error *err)
+bool al_copies_compare(struct al_job *job, struct al_table *table, bool *is_same,
+	struct al_error *err)
 {
 	struct comparison c = {.original = job->view->checkpoint,
-		.compressed = compressed,
+		.compressed = job->compressed,
 		.table = table};
 	struct al_plan plan;
 
@@ -149,7 +148,7 @@ bool al_copies_compare(struct al_job *job, const struct al_checkpoint *compresse
 	for (int i = 0; i < 2; i++)
 		free(c.blocks[i]);
 	if (ok && c.n_tensors > MOST_NAMES)
-		al_table_note(table, "%s: %zu tensors more differ", compressed->path,
+		al_table_note(table, "%s: %zu tensors more differ", job->compressed->path,
 			c.n_tensors - MOST_NAMES);
 	*is_same = c.n_tensors == 0;
 	return ok;

@@ -5,19 +5,69 @@
  * list: rank, relative error, parameters, the factor of the logits), .shapes (the heads that are
  * left of every module, and where each projection is that the family doesn't list), .config (of a
  * single file: the config.json that a folder has beside it). The factor stays the
- * original's, mostly 1/sqrt(d_head), whatever the new width is. */
+ * original's, mostly 1/sqrt(d_head), whatever the new width is.
+ *
+ * In the measure of data methods are closed forms, without iteration. Errors are relative, of what
+ * a form minimises: E|o_i (W_O^(i) - new)|^2 for ov, E|x (W_V - new)|^2 for kv-latent and so on,
+ * over the squares of the whole; x are rows of the measure's second moment. Sources: SVD-LLM
+ * (arXiv:2403.07378), Palu (arXiv:2407.21118), CARE (arXiv:2603.17946) for one matrix under data;
+ * A3 (arXiv:2505.12942) for a head's output. */
 #ifndef ATTNLEDGER_COMPRESS_COMPRESS_H
 #define ATTNLEDGER_COMPRESS_COMPRESS_H
 
 #include "base/table.h"
-#include "compress/pieces.h"
+#include "compress/layout.h"
+#include "model/calibration/calibration.h"
 
 struct al_dropped {
 	const char *module; /* a name, or a layer's number */
 	int64_t head;
 };
 
-struct al_data;
+/* What errors are weighed by. */
+enum al_weighting {
+	AL_MEASURE_AUTO, /* outputs for ov; weighed inputs for values, inputs for keys; weights
+			    without a calibration */
+	AL_MEASURE_WEIGHTS, /* nothing: E[x^T x] = 1 */
+	AL_MEASURE_GAIN, /* the gain of the norm before */
+	AL_MEASURE_DIAGONAL, /* mean squares of the inputs */
+	AL_MEASURE_INPUTS, /* their second moment */
+	AL_MEASURE_CENTRED, /* ... less their mean */
+	AL_MEASURE_WEIGHED, /* ... and W_O behind the values */
+	AL_MEASURE_OUTPUTS, /* the heads' outputs' second moment */
+	AL_N_WEIGHTINGS,
+};
+extern const char *const al_measure_names[AL_N_WEIGHTINGS];
+
+/* What W_O is fitted to. */
+enum al_refit {
+	AL_REFIT_AUTO, /* the calibration's outputs, where the method's are maps of them */
+	AL_REFIT_NONE,
+	AL_REFIT_TOKENS, /* the compressed heads' outputs on tokens, in the original model */
+	AL_REFIT_SEQUENTIAL, /* ... in a model whose layers before are compressed already */
+	AL_N_REFITS,
+};
+extern const char *const al_refit_names[AL_N_REFITS];
+
+/* Does the model run for W_O? */
+static inline bool al_refit_runs(enum al_refit refit)
+{
+	return refit == AL_REFIT_TOKENS || refit == AL_REFIT_SEQUENTIAL;
+}
+
+struct al_data {
+	const struct al_calibration *calibration; /* NULL: weights and gains alone */
+	enum al_weighting measure;
+	enum al_refit refit;
+	bool is_aligned; /* gqa: values are turned onto the group's first and averaged */
+	struct al_network *network; /* of the original, and the tokens, where it runs for W_O */
+	const struct al_batch *tokens;
+};
+
+struct al_effort {
+	size_t n_sweeps;
+	uint64_t seed;
+};
 
 struct al_compress_options {
 	enum al_method method;
@@ -26,14 +76,14 @@ struct al_compress_options {
 	double target_error; /* the smallest rank that keeps the relative error at or below it; 0 */
 	const struct al_dropped *dropped;
 	size_t n_dropped;
-	size_t n_of_each; /* drop: so many heads of each module, chosen by the calibration; 0 */
+	size_t n_of_each; /* so many heads of each module go, chosen by the calibration; 0 */
 	double budget; /* the ranks of all modules that together save this share; 0 */
 	bool budget_is_cache; /* ... of the numbers cached for a token, else of the parameters */
-	const struct al_data *data; /* of methods on values, and for W_O after drop; may be NULL */
+	struct al_data data; /* of methods on values, and for W_O after drop */
 	bool of_keys; /* kv-latent: of keys, not values; gqa: of keys too */
 	const char *modules; /* al_select_module; NULL: all */
 	bool for_epfml; /* collab: for epfml/collaborative-attention, which divides the logits
-	                               by sqrt(R/n_heads): mixing and content bias make up for it */
+			   by sqrt(R/n_heads): mixing and content bias make up for it */
 	bool must_gain; /* a result that isn't smaller than its source is refused */
 	struct al_effort effort;
 	void (*watch)(void *context, const char *module); /* before each module; may be NULL */

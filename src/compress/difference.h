@@ -2,7 +2,28 @@
 #ifndef ATTNLEDGER_COMPRESS_DIFFERENCE_H
 #define ATTNLEDGER_COMPRESS_DIFFERENCE_H
 
-#include "compress/side.h"
+#include "model/forward/forward.h"
+
+/* One of the two, in the shape of the original's: its weights, and what they make of an input. */
+struct al_side_scores {
+	struct al_matrix weights[AL_N_PROJECTIONS], biases[AL_N_PROJECTIONS];
+	size_t n_heads;
+	double scale;
+	struct al_matrix seen[AL_N_PROJECTIONS]; /* [n_tokens][...] of queries, keys and values */
+	struct al_scratch input; /* its */
+};
+
+/* Of the first `end` projections; those that the module hasn't got are empty. Finish it also where
+ * loading failed. */
+bool al_side_load(struct al_side_scores *side, const struct al_factor_source *source,
+	const struct al_attention *attention, int end, double scale,
+	struct al_error *err) AL_MUST_CHECK;
+void al_side_finish(struct al_side_scores *side);
+
+/* Rows x [n_tokens][d_query] ask, rows y [n_tokens][d_key] answer; what was taken before is
+ * forgotten. */
+bool al_side_take_input(struct al_side_scores *side, struct al_view x, struct al_view y,
+	struct al_error *err) AL_MUST_CHECK;
 
 struct al_attention_difference {
 	double logit_max, probability_max;
@@ -15,18 +36,15 @@ struct al_attention_difference {
 };
 
 bool al_difference_init(struct al_attention_difference *out, const struct al_side_scores *original,
-	size_t n_tokens, struct al_error *err) AL_MUST_CHECK;
+	struct al_error *err) AL_MUST_CHECK;
 void al_difference_finish(struct al_attention_difference *difference);
 
-/* Adds head `head` of the original beside head `counterpart` of the compressed module. Logits count
- * as the softmax sees them: what all keys of a query have in common is taken off. */
+/* Adds a head. Logits count as the softmax sees them: what all keys of a query have in common is
+ * taken off. One that is gone shows in the output alone. A compressed side without values has the
+ * original's. */
 bool al_difference_add(struct al_attention_difference *difference,
-	const struct al_side_scores *original, size_t head, const struct al_side_scores *compressed,
-	size_t counterpart, struct al_error *err) AL_MUST_CHECK;
-
-/* The same of a head that is gone: the output alone shows it. */
-bool al_difference_add_dropped(struct al_attention_difference *difference,
-	const struct al_side_scores *original, size_t head, struct al_error *err) AL_MUST_CHECK;
+	const struct al_side_scores *original, const struct al_side_scores *compressed, size_t head,
+	bool is_gone, struct al_error *err) AL_MUST_CHECK;
 
 /* What all heads put out is complete; what they put out of other scores comes next. */
 void al_difference_settle(struct al_attention_difference *difference);

@@ -24,7 +24,7 @@ static void take_kept(const struct al_work *w, struct al_view from, struct al_ma
 	}
 }
 
-bool al_work_drop(struct al_work *w, struct al_pieces *out, struct al_error *err)
+static bool drop_by_data(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
 	const struct al_matrix moment = w->statistics->of[AL_STATISTIC_HEADS];
 	const size_t kept = (size_t)al_layout_heads(w->layout, false) * w->width;
@@ -47,29 +47,63 @@ bool al_work_drop(struct al_work *w, struct al_pieces *out, struct al_error *err
 	return true;
 }
 
-static void mark_least(const struct al_head_worth *worth, size_t n_heads, size_t n,
-	bool *is_dropped)
+static struct al_heads head_of(const struct al_work *w, size_t head)
 {
-	for (; n-- > 0;) {
-		size_t least = n_heads;
-		for (size_t i = 0; i < n_heads; i++)
-			if (!is_dropped[i]
-				&& (least == n_heads
-					|| worth[i].compensated < worth[least].compensated))
-				least = i;
-		is_dropped[least] = true;
-	}
+	const size_t d_head = w->heads.d_head;
+
+	return (struct al_heads){.query = al_columns(w->heads.query, head * d_head, d_head),
+		.key = al_columns(w->heads.key, al_kv_head(&w->heads, head) * d_head, d_head),
+		.n_heads = 1,
+		.n_kv_heads = 1,
+		.d_head = d_head};
 }
 
-bool al_work_choose_dropped(struct al_work *w, size_t n, bool *is_dropped, struct al_error *err)
+bool al_work_drop(struct al_work *w, struct al_pieces *out, struct al_error *err)
+{
+	double norm, sum = 0, one;
+
+	if (!w->has_scores)
+		return drop_by_data(w, out, err);
+	if (!al_heads_norm(&w->heads, &norm, err))
+		return false;
+	for (size_t i = 0; i < w->heads.n_heads; i++) {
+		const struct al_heads head = head_of(w, i);
+		if (!w->layout->is_dropped[i])
+			continue;
+		if (!al_heads_norm(&head, &one, err))
+			return false;
+		sum += one;
+	}
+	out->relative_error = sqrt(sum / norm);
+	return true;
+}
+
+/* ---- which heads ---- */
+
+void al_mark_least(struct al_work *w, const double *costs)
+{
+	const size_t n_heads = (size_t)w->a->n_heads;
+	size_t least = n_heads;
+
+	for (size_t i = 0; i < n_heads; i++)
+		if (!w->is_dropped[i] && (least == n_heads || costs[i] < costs[least]))
+			least = i;
+	w->is_dropped[least] = true;
+}
+
+bool al_work_choose_dropped(struct al_work *w, size_t n, struct al_error *err)
 {
 	const size_t n_heads = (size_t)w->a->n_heads;
 	struct al_head_worth *worth = al_calloc(n_heads, sizeof(*worth));
+	double *costs = al_calloc(n_heads, sizeof(*costs));
 	const bool ok = al_heads_judge(al_view(w->statistics->of[AL_STATISTIC_HEADS]),
 		al_view(w->weights[AL_OUTPUT]), n_heads, worth, err);
 
-	if (ok)
-		mark_least(worth, n_heads, n, is_dropped);
+	for (size_t i = 0; ok && i < n_heads; i++)
+		costs[i] = worth[i].compensated;
+	for (; ok && n > 0; n--)
+		al_mark_least(w, costs);
+	free(costs);
 	free(worth);
 	return ok;
 }

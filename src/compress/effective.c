@@ -1,28 +1,9 @@
 /* A compressed module's projections in the shape of the original's. */
-#include "compress/effective.h"
+#include "compress/job.h"
 
 #include <string.h>
 
 #include "model/heads/shared_heads.h"
-
-static enum al_module_piece piece_of(enum al_projection p, bool is_bias)
-{
-	return (enum al_module_piece)(is_bias ? AL_PIECE_QUERY_BIAS + (int)p : (int)p);
-}
-
-/* The narrow matrix before a projection; AL_N_PIECES: no method has one. */
-static enum al_module_piece down_of(enum al_projection p)
-{
-	return p <= AL_VALUE ? (enum al_module_piece)(AL_PIECE_QUERY_DOWN + (int)p) : AL_N_PIECES;
-}
-
-bool al_layout_changes(const struct al_module_layout *layout, enum al_projection p, bool is_bias)
-{
-	for (size_t i = 0; i < layout->n_slices; i++)
-		if (layout->slices[i].piece == piece_of(p, is_bias) && !layout->slices[i].is_kept)
-			return true;
-	return false;
-}
 
 /* Where head number i of the original's projection begins in the piece, and how wide it is there;
  * 0: nowhere. */
@@ -33,49 +14,36 @@ struct spot {
 static struct spot find_spot(const struct al_module_layout *layout, enum al_projection p,
 	size_t head)
 {
-	const struct al_attention *a = layout->attention;
-	const bool is_shared = p == AL_KEY || p == AL_VALUE;
-	const size_t width = (size_t)a->factors[p].width, rank = (size_t)layout->rank;
+	const struct al_factor *factor = &layout->attention->factors[p];
+	const size_t heads = (size_t)factor->heads, width = (size_t)factor->width;
+	const size_t n = (size_t)layout->attention->n_heads;
+	const size_t shared = (size_t)al_layout_shared(layout, p);
 	size_t at = 0;
 
-	switch (layout->method) {
-	case AL_METHOD_QK:
-	case AL_METHOD_OV:
-		return (struct spot){head * rank, rank};
-	case AL_METHOD_GQA:
-		return p == AL_VALUE || (p == AL_KEY && layout->of_keys)
-			? (struct spot){head / ((size_t)a->n_kv_heads / rank) * width, width}
-			: (struct spot){head * width, width};
-	case AL_METHOD_MHE_MUL:
-		return (struct spot){p == AL_OUTPUT ? head * width : 0, width};
-	case AL_METHOD_DROP:
-	case AL_METHOD_MERGE:
-		for (size_t i = 0; i < head; i++)
-			at += layout->is_dropped[is_shared
-					      ? i * (size_t)(a->n_heads / a->n_kv_heads)
-					      : i]
-				? 0
-				: width;
-		return (struct spot){at,
-			layout->is_dropped[is_shared ? head * (size_t)(a->n_heads / a->n_kv_heads)
-						     : head]
-				? 0
-				: width};
-	default:
-		return (struct spot){head * width, width};
+	if (shared > 0)
+		return (struct spot){head / (heads / shared) * width, width};
+	if (!layout->is_dropped) {
+		const size_t own = (size_t)al_layout_columns(layout, al_piece_of(p, false)) / heads;
+		return (struct spot){head * own, own};
 	}
+	for (size_t i = 0; i < head; i++)
+		at += layout->is_dropped[i * n / heads] ? 0 : width;
+	return (struct spot){at, layout->is_dropped[head * n / heads] ? 0 : width};
 }
 
-static void spread(const struct al_module_layout *layout, enum al_projection p,
-	struct al_view piece, struct al_matrix out)
+/* Columns of all heads from the piece to their places, or back. */
+static void move(const struct al_module_layout *layout, enum al_projection p, struct al_view from,
+	struct al_matrix to, bool is_back)
 {
 	const struct al_factor *factor = &layout->attention->factors[p];
 
 	for (size_t head = 0; head < (size_t)factor->heads; head++) {
 		const struct spot spot = find_spot(layout, p, head);
+		const size_t place = head * (size_t)factor->width;
 		for (size_t j = 0; j < spot.width; j++)
-			memcpy(out.data + (head * (size_t)factor->width + j) * out.ld,
-				piece.data + (spot.at + j) * piece.ld, out.rows * sizeof(double));
+			memcpy(to.data + ((is_back ? spot.at : place) + j) * to.ld,
+				from.data + ((is_back ? place : spot.at) + j) * from.ld,
+				to.rows * sizeof(double));
 	}
 }
 
@@ -84,44 +52,19 @@ static bool make(const struct al_module_layout *layout, const struct al_matrix p
 	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
 {
 	const struct al_factor *factor = &layout->attention->factors[p];
-	const struct al_matrix piece = pieces[piece_of(p, is_bias)];
-	const enum al_module_piece down = is_bias ? AL_N_PIECES : down_of(p);
+	const struct al_matrix piece = pieces[al_piece_of(p, is_bias)];
+	const struct al_matrix *down = is_bias || p == AL_OUTPUT ? NULL : &pieces[al_piece_down(p)];
 	AL_OWNED struct al_matrix product = {0};
 	struct al_view whole = al_view(piece);
 
-	if (down < AL_N_PIECES && pieces[down].data) {
-		if (!al_matrix_init(&product, pieces[down].rows, piece.cols, err)
-			|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(pieces[down]), al_view(piece), 0,
-				product, err))
+	if (down && down->data) {
+		if (!al_product(AL_PLAIN, al_view(*down), AL_PLAIN, whole, &product, err))
 			return false;
 		whole = al_view(product);
 	}
-	if (!al_matrix_init(out, is_bias ? 1 : (size_t)factor->rows,
-		    (size_t)(factor->heads * factor->width), err))
+	if (!al_matrix_init(out, whole.rows, (size_t)(factor->heads * factor->width), err))
 		return false;
-	spread(layout, p, whole, *out);
-	return true;
-}
-
-/* What of the file such a projection is made of. */
-static bool takes_piece(const struct al_module_layout *layout, enum al_module_piece piece,
-	enum al_projection p, bool is_bias)
-{
-	if (al_method_mixes(layout->method) && p <= AL_KEY)
-		return piece == (enum al_module_piece)p || piece == AL_PIECE_MIXING
-			|| piece == AL_PIECE_CONTENT;
-	return piece == piece_of(p, is_bias) || (!is_bias && piece == down_of(p));
-}
-
-static bool read_pieces(const struct al_module_layout *layout,
-	const struct al_checkpoint *compressed, enum al_projection p, bool is_bias,
-	struct al_matrix pieces[AL_N_PIECES], struct al_error *err)
-{
-	for (int i = 0; i < AL_N_PIECES; i++)
-		if (takes_piece(layout, (enum al_module_piece)i, p, is_bias)
-			&& !al_layout_read(layout, compressed, (enum al_module_piece)i, &pieces[i],
-				err))
-			return false;
+	move(layout, p, whole, *out, false);
 	return true;
 }
 
@@ -139,57 +82,101 @@ static bool make_shared(const struct al_module_layout *layout,
 	return al_shared_heads_make(&heads, p == AL_QUERY, is_bias, out, err);
 }
 
+/* The original's own; values of heads that go put out nothing. */
+static bool load_own(const struct al_module_layout *layout, const struct al_checkpoint *original,
+	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
+{
+	const struct al_attention *a = layout->attention;
+	const struct al_factor *own = is_bias ? &a->biases[p] : &a->factors[p];
+
+	if (!al_factor_load(original, own, out, err))
+		return false;
+	for (size_t j = 0; p == AL_VALUE && layout->is_dropped && j < out->cols; j++)
+		if (find_spot(layout, p, j / (size_t)own->width).width == 0)
+			memset(out->data + j * out->ld, 0, out->rows * sizeof(double));
+	return true;
+}
+
 bool al_effective_factor(const struct al_module_layout *layout,
 	const struct al_matrix pieces[AL_N_PIECES], double scale,
 	const struct al_checkpoint *original, enum al_projection p, bool is_bias,
 	struct al_matrix *out, struct al_error *err)
 {
-	const struct al_attention *a = layout->attention;
-	const struct al_factor *own = is_bias ? &a->biases[p] : &a->factors[p];
-
 	if (al_method_mixes(layout->method) && p <= AL_KEY)
 		return make_shared(layout, pieces, scale, p, is_bias, out, err);
-	if (pieces[piece_of(p, is_bias)].data)
-		return make(layout, pieces, p, is_bias, out, err);
-	*out = (struct al_matrix){0};
-	return (is_bias && own->n_runs == 0) || al_factor_load(original, own, out, err);
+	return pieces[al_piece_of(p, is_bias)].data
+		? make(layout, pieces, p, is_bias, out, err)
+		: load_own(layout, original, p, is_bias, out, err);
+}
+
+/* What of the file such a projection is made of. */
+static bool takes_piece(const struct al_module_layout *layout, enum al_module_piece piece,
+	enum al_projection p, bool is_bias)
+{
+	if (al_method_mixes(layout->method) && p <= AL_KEY)
+		return piece == al_piece_of(p, false) || piece == AL_PIECE_MIXING
+			|| piece == AL_PIECE_CONTENT;
+	return al_layout_changes(layout, p, is_bias)
+		&& (piece == al_piece_of(p, is_bias)
+			|| (!is_bias && p != AL_OUTPUT && piece == al_piece_down(p)));
 }
 
 bool al_effective_load(const struct al_module_layout *layout,
 	const struct al_checkpoint *compressed, double scale, const struct al_checkpoint *original,
 	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
 {
-	struct al_matrix pieces[AL_N_PIECES] = {{0}};
-	const bool is_read = al_layout_changes(layout, p, is_bias)
-		|| (al_method_mixes(layout->method) && p <= AL_KEY);
-	const bool ok = (!is_read || read_pieces(layout, compressed, p, is_bias, pieces, err))
-		&& al_effective_factor(layout, pieces, scale, original, p, is_bias, out, err);
+	struct al_pieces pieces = {0};
+	bool ok = true;
 
-	for (int i = 0; i < AL_N_PIECES; i++)
-		al_matrix_finish(&pieces[i]);
+	for (int i = 0; ok && i < AL_N_PIECES; i++)
+		if (takes_piece(layout, (enum al_module_piece)i, p, is_bias))
+			ok = al_layout_read(layout, compressed, (enum al_module_piece)i,
+				&pieces.of[i], err);
+	ok = ok && al_effective_factor(layout, pieces.of, scale, original, p, is_bias, out, err);
+	al_pieces_finish(&pieces);
 	return ok;
 }
 
 bool al_effective_gather(const struct al_module_layout *layout, enum al_projection p,
 	struct al_view effective, struct al_matrix *piece, struct al_error *err)
 {
-	const struct al_factor *factor = &layout->attention->factors[p];
-	size_t columns = 0;
+	const int64_t columns = al_layout_columns(layout, al_piece_of(p, false));
 
-	for (size_t head = 0; head < (size_t)factor->heads; head++) {
-		const struct spot spot = find_spot(layout, p, head);
-		columns = spot.width && spot.at + spot.width > columns ? spot.at + spot.width
-								       : columns;
-	}
 	al_matrix_finish(piece);
-	if (!al_matrix_init(piece, effective.rows, columns, err))
+	if (!al_matrix_init(piece, effective.rows, (size_t)columns, err))
 		return false;
-	for (size_t head = 0; head < (size_t)factor->heads; head++) {
-		const struct spot spot = find_spot(layout, p, head);
-		for (size_t j = 0; j < spot.width; j++)
-			memcpy(piece->data + (spot.at + j) * piece->ld,
-				effective.data + (head * (size_t)factor->width + j) * effective.ld,
-				piece->rows * sizeof(double));
-	}
+	move(layout, p, effective, *piece, true);
 	return true;
+}
+
+/* ---- of a job ---- */
+
+const struct al_job_module *al_job_find(const struct al_job *job,
+	const struct al_attention *attention)
+{
+	for (size_t i = 0; i < job->n_modules; i++)
+		if (job->modules[i].layout.attention == attention)
+			return &job->modules[i];
+	return NULL;
+}
+
+static bool load(void *context, const struct al_attention *attention, enum al_projection p,
+	bool is_bias, struct al_matrix *out, struct al_error *err)
+{
+	const struct al_job *job = context;
+	const struct al_checkpoint *original = job->view->checkpoint;
+	const struct al_job_module *module = al_job_find(job, attention);
+
+	if (!module)
+		return al_factor_load(original,
+			is_bias ? &attention->biases[p] : &attention->factors[p], out, err);
+	return job->compressed ? al_effective_load(&module->layout, job->compressed, module->scale,
+		       original, p, is_bias, out, err)
+			       : al_effective_factor(&module->layout, module->pieces.of,
+				       module->scale, original, p, is_bias, out, err);
+}
+
+struct al_factor_source al_job_factors(struct al_job *job)
+{
+	return (struct al_factor_source){.load = load, .context = job};
 }

@@ -1,5 +1,5 @@
 /* The embedding whose rows are inputs. */
-#include "compress/embedding.h"
+#include "compress/job.h"
 
 #include "formats/finite.h"
 

@@ -1,5 +1,5 @@
 /* Checkpoints for epfml/collaborative-attention. */
-#include "compress/steps.h"
+#include "compress/job.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,12 +30,12 @@ static void scale_by(struct al_matrix m, double factor)
 
 /* epfml scales scores by sqrt(n_heads/R), the original by 1/sqrt(d_head): the ratio of the two is
  * folded into the mixing matrix. */
-void al_epfml_fold(struct al_job_module *module, struct al_pieces *pieces)
+void al_epfml_fold(struct al_job_module *module)
 {
 	const struct al_attention *a = module->layout.attention;
 	const double theirs = sqrt((double)a->n_heads / (double)module->layout.rank);
 
-	scale_by(pieces->of[AL_PIECE_MIXING], module->scale / theirs);
-	scale_by(pieces->of[AL_PIECE_CONTENT], module->scale / theirs);
+	scale_by(module->pieces.of[AL_PIECE_MIXING], module->scale / theirs);
+	scale_by(module->pieces.of[AL_PIECE_CONTENT], module->scale / theirs);
 	module->scale = theirs;
 }

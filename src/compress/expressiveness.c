@@ -1,5 +1,5 @@
 /* How many of the shared dimensions each head of a collaborative layer uses. */
-#include "compress/steps.h"
+#include "compress/job.h"
 
 #include <math.h>
 
@@ -16,9 +16,9 @@ static double column_norm(struct al_matrix m, size_t j)
 
 /* The adaptive expressiveness of Cordonnier et al.: how many shared dimensions hold 90 % of
  * m_ir^2 |a_r|^2 |c_r|^2 in each head. */
-void al_count_dimensions(struct al_job *job, struct al_job_module *module,
-	const struct al_pieces *pieces)
+void al_count_dimensions(struct al_job *job, struct al_job_module *module)
 {
+	const struct al_pieces *pieces = &module->pieces;
 	const struct al_matrix mixing = pieces->of[AL_PIECE_MIXING];
 	double *norms = al_new_array(&job->arena, double, 2 * mixing.rows),
 	       *weights = norms + mixing.rows;
@@ -35,30 +35,34 @@ void al_count_dimensions(struct al_job *job, struct al_job_module *module,
 	}
 }
 
+struct row {
+	const char *module;
+	int64_t layer;
+	size_t head, dimensions;
+};
+
+static const struct al_table_field fields[] = {
+	{AL_COLUMN_KEY("module", "Module"), AL_MEMBER(struct row, module)},
+	{{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, layer)},
+	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct row, head)},
+	{{.key = "dimensions", .title = "Shared dimensions", .digits = AL_DIGITS_ALL},
+		AL_MEMBER(struct row, dimensions)},
+	AL_FIELDS_END,
+};
+
 void al_compress_add_head_columns(struct al_table *table)
 {
-	static const struct al_column columns[] = {
-		{.key = "module", .title = "Module", .is_key = true},
-		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL},
-		{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "dimensions", .title = "Shared dimensions", .digits = AL_DIGITS_ALL},
-	};
-
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
+	al_table_add_fields(table, fields, 0);
 }
 
 void al_answer_heads(const struct al_job *job, struct al_table *table)
 {
 	for (size_t m = 0; m < job->n_modules; m++) {
 		const struct al_attention *a = job->modules[m].layout.attention;
-		for (int64_t i = 0; i < a->n_heads; i++) {
-			struct al_cell *cell = al_table_add_row(table);
-			al_cell_set_text(table, cell++, a->name);
-			al_cell_set_int(table, cell++, a->layer);
-			al_cell_set_int(table, cell++, i);
-			al_cell_set_int(table, cell, (int64_t)job->modules[m].dimensions[i]);
-		}
+		for (size_t i = 0; i < (size_t)a->n_heads; i++)
+			al_table_add_record(table,
+				&(struct row){a->name, a->layer, i, job->modules[m].dimensions[i]});
 	}
 	al_table_note(table,
 		"the number of shared dimensions r that hold 90 %% of m_ir^2 |a_r|^2 |c_r|^2");

@@ -3,7 +3,6 @@
 #ifndef ATTNLEDGER_COMPRESS_FRONTIER_H
 #define ATTNLEDGER_COMPRESS_FRONTIER_H
 
-#include "compress/by_data.h"
 #include "compress/judge.h"
 
 struct al_candidate {
@@ -18,7 +17,8 @@ struct al_candidate {
 };
 
 struct al_frontier {
-	struct al_candidate *items; /* the caller frees it */
+	struct al_arena *arena; /* the network's */
+	struct al_candidate *items; /* its */
 	size_t n, room;
 };
 

@@ -8,9 +8,8 @@
  * The best K' are leading eigenvectors of sum K_j P_j K_j^T; aligned, each head's keys are turned
  * onto those of the group's first (Procrustes, arXiv:2412.20677) and averaged. */
 #include <math.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
+#include "audit/rotary.h"
 #include "compress/work.h"
 
 struct keys {
@@ -27,42 +26,16 @@ struct keys {
 
 /* ---- in the measure ---- */
 
-static bool load(struct keys *k, enum al_projection p, struct al_error *err)
+static bool stack(struct keys *k, enum al_projection p, struct al_error *err)
 {
-	const struct al_attention *a = k->w->a;
-	const struct al_checkpoint *checkpoint = k->w->view->checkpoint;
-	AL_OWNED struct al_matrix weights = {0}, bias = {0};
+	const struct al_matrix weights = k->w->weights[p], bias = k->w->biases[p];
 
-	return al_factor_load(checkpoint, &a->factors[p], &weights, err)
-		&& (a->biases[p].n_runs == 0
-			|| al_factor_load(checkpoint, &a->biases[p], &bias, err))
-		&& al_take(k->scratch, &k->of[p], weights.rows + bias.rows, weights.cols, err)
+	return al_take(k->scratch, &k->of[p], weights.rows + bias.rows, weights.cols, err)
 		&& al_copy(al_view(weights), al_part(k->of[p], 0, 0, weights.rows, weights.cols),
 			err)
 		&& (!bias.data
 			|| al_copy(al_view(bias),
 				al_part(k->of[p], weights.rows, 0, bias.rows, bias.cols), err));
-}
-
-/* E[(x, 1)^T (x, 1)], the 1 for a bias; what is centred doesn't see it. */
-static bool find_moment(const struct al_work *w, size_t n, bool has_bias, struct al_matrix *out,
-	struct al_error *err)
-{
-	AL_OWNED struct al_matrix of_inputs = {0};
-	bool ok = al_work_moment(w, n, &of_inputs, err)
-		&& al_matrix_init(out, n + has_bias, n + has_bias, err)
-		&& al_copy(al_view(of_inputs), al_part(*out, 0, 0, n, n), err);
-
-	if (!ok || !has_bias || w->measure == AL_MEASURE_CENTRED)
-		return ok;
-	out->data[n + n * out->ld] = 1;
-	if (w->measure == AL_MEASURE_INPUTS) {
-		const struct al_matrix sums = w->statistics->of[AL_STATISTIC_INPUTS];
-		for (size_t i = 0; i < n; i++)
-			out->data[i + n * out->ld] = out->data[n + i * out->ld] =
-				sums.data[i + n * sums.ld] / al_statistics_tokens(w->statistics);
-	}
-	return true;
 }
 
 /* C times queries or keys. */
@@ -71,12 +44,10 @@ static bool weigh(const struct keys *k, enum al_projection p, enum al_weighting 
 {
 	struct al_work w = *k->w;
 	AL_OWNED struct al_matrix moment = {0};
-	const bool has_bias = w.a->biases[p].n_runs > 0;
 
 	w.measure = measure;
-	return find_moment(&w, k->of[p].rows - has_bias, has_bias, &moment, err)
-		&& al_matrix_init(out, k->of[p].rows, k->of[p].cols, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(moment), al_view(k->of[p]), 0, *out, err);
+	return al_work_moment(&w, w.weights[p].rows, w.biases[p].data, &moment, err)
+		&& al_product(AL_PLAIN, al_view(moment), AL_PLAIN, al_view(k->of[p]), out, err);
 }
 
 /* The two columns of a plane, in a head. */
@@ -150,7 +121,7 @@ static bool init(struct keys *k, struct al_scratch *scratch, const struct al_wor
 		.d = (size_t)w->a->d_head,
 		.size = w->n_kv / left,
 		.n_planes = w->a->is_rotary ? (size_t)w->a->rotary_width / 2 : 0};
-	return load(k, AL_QUERY, err) && load(k, AL_KEY, err)
+	return stack(k, AL_QUERY, err) && stack(k, AL_KEY, err)
 		&& find_weights(k, of_keys == AL_MEASURE_CENTRED ? AL_MEASURE_INPUTS : of_keys, err)
 		&& find_gram(k, of_keys, err)
 		&& al_take(k->scratch, &k->map, k->size * k->d, k->d, err)
@@ -159,21 +130,12 @@ static bool init(struct keys *k, struct al_scratch *scratch, const struct al_wor
 
 /* ---- a plane ---- */
 
-struct complex_number {
-	double re, im;
-};
-
 /* k_i^H C k_j of the plane's columns as complex numbers, of heads i and j of the group. */
-static struct complex_number plane_product(const struct keys *k, const size_t at[2], size_t i,
-	size_t j)
+static struct al_complex plane_product(const struct keys *k, const size_t at[2], size_t i, size_t j)
 {
-	const size_t row = (k->first + i) * k->d, col = (k->first + j) * k->d;
-	const double *g = k->gram.data;
-	const size_t ld = k->gram.ld;
+	const struct al_view gram = al_view(k->gram);
 
-	return (struct complex_number){g[row + at[0] + (col + at[0]) * ld]
-			+ g[row + at[1] + (col + at[1]) * ld],
-		g[row + at[0] + (col + at[1]) * ld] - g[row + at[1] + (col + at[0]) * ld]};
+	return al_pair_product(gram, (k->first + i) * k->d, (k->first + j) * k->d, at[0], at[1]);
 }
 
 /* q^H C q of the queries of the group's head i. */
@@ -184,7 +146,7 @@ static double plane_weight(const struct keys *k, const size_t at[2], size_t i)
 
 /* A complex number as what it makes of the plane's two columns. */
 static void set_plane(const struct keys *k, struct al_matrix m, const size_t at[2], size_t i,
-	struct complex_number c)
+	struct al_complex c)
 {
 	double *block = m.data + i * k->d;
 
@@ -198,28 +160,28 @@ static void set_plane(const struct keys *k, struct al_matrix m, const size_t at[
 static bool join_plane(struct keys *k, const size_t at[2], struct al_error *err)
 {
 	const size_t n = k->size;
-	double *values = al_calloc(2 * n, sizeof(*values));
-	AL_OWNED struct al_matrix h = {0};
-	bool ok = al_matrix_init(&h, 2 * n, 2 * n, err);
+	struct al_matrix h, values;
+	AL_SCRATCH(scratch);
 
-	for (size_t j = 0; ok && j < n; j++)
+	if (!al_take(&scratch, &h, 2 * n, 2 * n, err) || !al_take(&scratch, &values, 2 * n, 1, err))
+		return false;
+	for (size_t j = 0; j < n; j++)
 		for (size_t i = 0; i < n; i++) {
-			const struct complex_number c = plane_product(k, at, i, j);
+			const struct al_complex c = plane_product(k, at, i, j);
 			const double root = sqrt(plane_weight(k, at, i) * plane_weight(k, at, j));
 			h.data[i + j * h.ld] = h.data[n + i + (n + j) * h.ld] = root * c.re;
 			h.data[n + i + j * h.ld] = root * c.im;
 			h.data[i + (n + j) * h.ld] = -root * c.im;
 		}
-	ok = ok && al_eigenvectors(h, values, err);
-	for (size_t i = 0; ok && i < n; i++) {
-		const struct complex_number u = {h.data[i], h.data[n + i]};
+	if (!al_eigenvectors(h, values.data, err))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const struct al_complex u = {h.data[i], h.data[n + i]};
 		const double root = sqrt(plane_weight(k, at, i)), inverse = root > 0 ? 1 / root : 0;
-		set_plane(k, k->map, at, i, (struct complex_number){root * u.re, root * u.im});
-		set_plane(k, k->way, at, i,
-			(struct complex_number){inverse * u.re, inverse * u.im});
+		set_plane(k, k->map, at, i, (struct al_complex){root * u.re, root * u.im});
+		set_plane(k, k->way, at, i, (struct al_complex){inverse * u.re, inverse * u.im});
 	}
-	free(values);
-	return ok;
+	return true;
 }
 
 /* The turn that brings the head's keys nearest to the first one's. */
@@ -229,12 +191,11 @@ static bool align_plane(struct keys *k, const size_t at[2], struct al_error *err
 
 	(void)err;
 	for (size_t i = 0; i < k->size; i++) {
-		const struct complex_number c = plane_product(k, at, 0, i);
+		const struct al_complex c = plane_product(k, at, 0, i);
 		const double size = hypot(c.re, c.im);
-		const struct complex_number turn = {size > 0 ? c.re / size : 1,
+		const struct al_complex turn = {size > 0 ? c.re / size : 1,
 			size > 0 ? -c.im / size : 0};
-		set_plane(k, k->map, at, i,
-			(struct complex_number){share * turn.re, share * turn.im});
+		set_plane(k, k->map, at, i, (struct al_complex){share * turn.re, share * turn.im});
 		set_plane(k, k->way, at, i, turn);
 	}
 	return true;
@@ -262,15 +223,17 @@ static bool find_roots(struct al_scratch *scratch, const struct keys *k, struct 
 	struct al_error *err)
 {
 	const size_t from = 2 * k->n_planes, n = k->d - from;
-	AL_OWNED struct al_matrix p = {0};
 
-	if (!al_matrix_init(&p, n, n, err) || !al_roots_take(scratch, r, k->size, n, err))
+	if (!al_roots_take(scratch, r, k->size, n, err))
 		return false;
-	for (size_t i = 0; i < k->size; i++)
-		if (!al_copy(al_view(al_part(k->weights, from, (k->first + i) * k->d + from, n, n)),
-			    p, err)
+	for (size_t i = 0; i < k->size; i++) {
+		const struct al_matrix own = al_part(k->weights, from, (k->first + i) * k->d + from,
+			n, n);
+		AL_OWNED struct al_matrix p = {0};
+		if (!al_duplicate(al_view(own), &p, err)
 			|| !al_symmetric_roots(p, 0, r->root[i], r->inverse[i], err))
 			return false;
+	}
 	return true;
 }
 
@@ -307,27 +270,25 @@ static bool join_rest(struct keys *k, struct al_error *err)
 
 static bool align_rest(struct keys *k, struct al_error *err)
 {
-	const size_t n = k->d - 2 * k->n_planes;
-	double *values = al_calloc(n + 1, sizeof(*values));
-	AL_OWNED struct al_matrix cross = {0}, left = {0}, right = {0};
-	bool ok = al_matrix_init(&cross, n, n, err) && al_matrix_init(&left, n, n, err)
-		&& al_matrix_init(&right, n, n, err);
-
-	for (size_t i = 0; ok && i < k->size; i++)
-		ok = al_copy(al_view(rest_of_gram(k, i, 0)), cross, err)
-			&& al_svd(cross, left, values, right, err)
-			&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(left), al_view(right), 0,
-				rest_of(k, k->way, i), err)
-			&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1 / (double)k->size, al_view(left),
-				al_view(right), 0, rest_of(k, k->map, i), err);
-	free(values);
-	return ok;
+	for (size_t i = 0; i < k->size; i++) {
+		const struct al_matrix map = rest_of(k, k->map, i);
+		AL_OWNED struct al_matrix turn = {0};
+		if (!al_find_turn(al_view(rest_of_gram(k, i, 0)), &turn, err)
+			|| !al_copy(al_view(turn), rest_of(k, k->way, i), err))
+			return false;
+		for (size_t j = 0; j < map.cols; j++)
+			for (size_t row = 0; row < map.rows; row++)
+				map.data[row + j * map.ld] = turn.data[row + j * turn.ld]
+					/ (double)k->size;
+	}
+	return true;
 }
 
 /* ---- a group ---- */
 
-static bool find_maps(struct keys *k, bool is_aligned, struct al_error *err)
+static bool find_maps(struct keys *k, struct al_error *err)
 {
+	const bool is_aligned = k->w->options->data.is_aligned;
 	size_t at[2];
 
 	for (size_t plane = 0; plane < k->n_planes; plane++) {
@@ -345,15 +306,14 @@ static bool add_error(struct keys *k, size_t i, struct al_error *err)
 	const struct al_view gram = al_view(al_part(k->gram, at, at, n, n));
 	const struct al_view weights = al_columns(al_view(k->weights), at + i * d, d);
 	AL_OWNED struct al_matrix x = {0}, y = {0}, z = {0};
-	bool ok = al_matrix_init(&x, n, d, err) && al_matrix_init(&y, n, d, err)
-		&& al_matrix_init(&z, d, d, err)
+	bool ok = al_matrix_init(&x, n, d, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, -1, al_view(k->map),
 			al_view(al_part(k->way, i * d, 0, d, d)), 0, x, err);
 
 	for (size_t j = 0; ok && j < d; j++)
 		x.data[i * d + j + j * x.ld] += 1;
-	ok = ok && al_gemm(AL_PLAIN, AL_PLAIN, 1, gram, al_view(x), 0, y, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(x), al_view(y), 0, z, err);
+	ok = ok && al_product(AL_PLAIN, gram, AL_PLAIN, al_view(x), &y, err)
+		&& al_product(AL_TRANSPOSED, al_view(x), AL_PLAIN, al_view(y), &z, err);
 	if (ok) {
 		k->lost += al_inner(al_view(z), weights);
 		k->whole += al_inner(al_view(al_part(k->gram, at + i * d, at + i * d, d, d)),
@@ -385,20 +345,15 @@ static bool apply(const struct keys *k, struct al_matrix keys, struct al_matrix 
 static bool split(const struct keys *k, enum al_projection p, struct al_matrix from,
 	struct al_pieces *out, struct al_error *err)
 {
-	const bool has_bias = k->w->a->biases[p].n_runs > 0;
-	const size_t rows = from.rows - has_bias;
-	struct al_matrix *weights = &out->of[p], *bias = &out->of[AL_PIECE_QUERY_BIAS + (int)p];
+	const size_t rows = k->w->weights[p].rows, has_bias = from.rows - rows;
+	struct al_matrix *bias = &out->of[AL_PIECE_QUERY_BIAS + (int)p];
 
-	return al_matrix_init(weights, rows, from.cols, err)
-		&& al_copy(al_view(al_part(from, 0, 0, rows, from.cols)), *weights, err)
+	return al_duplicate(al_view(al_part(from, 0, 0, rows, from.cols)), &out->of[p], err)
 		&& (!has_bias
-			|| (al_matrix_init(bias, 1, from.cols, err)
-				&& al_copy(al_view(al_part(from, rows, 0, 1, from.cols)), *bias,
-					err)));
+			|| al_duplicate(al_view(al_part(from, rows, 0, 1, from.cols)), bias, err));
 }
 
-bool al_work_group_keys(const struct al_work *w, struct al_pieces *out, bool is_aligned,
-	double *relative_error, struct al_error *err)
+bool al_work_group_keys(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
 	const size_t left = (size_t)w->layout->rank;
 	AL_SCRATCH(scratch);
@@ -409,11 +364,10 @@ bool al_work_group_keys(const struct al_work *w, struct al_pieces *out, bool is_
 		&& al_take(&scratch, &queries, k.of[AL_QUERY].rows, k.of[AL_QUERY].cols, err);
 
 	for (; ok && k.first < w->n_kv; k.first += k.size) {
-		ok = find_maps(&k, is_aligned, err) && apply(&k, keys, queries, err);
+		ok = find_maps(&k, err) && apply(&k, keys, queries, err);
 		for (size_t i = 0; ok && i < k.size; i++)
 			ok = add_error(&k, i, err);
 	}
-	ok = ok && split(&k, AL_KEY, keys, out, err) && split(&k, AL_QUERY, queries, out, err);
-	*relative_error = k.whole > 0 ? sqrt(fmax(0, k.lost) / k.whole) : 0;
-	return ok;
+	out->relative_error = k.whole > 0 ? sqrt(fmax(0, k.lost) / k.whole) : 0;
+	return ok && split(&k, AL_KEY, keys, out, err) && split(&k, AL_QUERY, queries, out, err);
 }

@@ -4,39 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "compress/effective.h"
 #include "model/forward/evaluate.h"
-
-/* ---- the compressed file's weights ---- */
-
-static bool load(void *context, const struct al_attention *attention, enum al_projection p,
-	bool is_bias, struct al_matrix *out, struct al_error *err)
-{
-	const struct al_recorded *recorded = context;
-	const struct al_checkpoint *original = recorded->view->checkpoint;
-	const struct al_job_module *module = al_job_module_find(recorded->modules,
-		recorded->n_modules, attention);
-
-	if (module)
-		return al_effective_load(&module->layout, recorded->compressed, module->scale,
-			original, p, is_bias, out, err);
-	*out = (struct al_matrix){0};
-	return (is_bias && attention->biases[p].n_runs == 0)
-		|| al_factor_load(original,
-			is_bias ? &attention->biases[p] : &attention->factors[p], out, err);
-}
-
-bool al_judge_compressed(struct al_network *network, const struct al_recorded *recorded,
-	const struct al_batch *all, const struct al_watch *watch, struct al_judgement *out,
-	struct al_error *err)
-{
-	struct al_recorded reading = *recorded;
-	const struct al_factor_source factors = {.load = load, .widens = true, .context = &reading};
-
-	return al_judge_factors(network, &factors, all, watch, out, err);
-}
-
-/* ---- both ---- */
 
 struct judging {
 	struct al_network *network;
@@ -91,14 +59,14 @@ static bool judge_batch(void *context, const struct al_batch *batch, struct al_v
 	return ok;
 }
 
-bool al_judge_factors(struct al_network *network, const struct al_factor_source *factors,
-	const struct al_batch *all, const struct al_watch *watch, struct al_judgement *out,
-	struct al_error *err)
+bool al_judge(struct al_network *network, struct al_job *job, const struct al_batch *all,
+	struct al_judgement *out, struct al_error *err)
 {
-	struct judging j = {network, factors, out};
+	const struct al_factor_source factors = al_job_factors(job);
+	struct judging j = {network, &factors, out};
 
 	*out = (struct al_judgement){0};
-	if (!al_network_pass(network, all, watch,
+	if (!al_network_pass(network, all, NULL,
 		    &(struct al_visitor){.hidden = judge_batch, .context = &j}, err))
 		return false;
 	if (out->n_compared == 0)
@@ -111,11 +79,10 @@ bool al_judge_factors(struct al_network *network, const struct al_factor_source 
 	return true;
 }
 
-bool al_judge_embeddings(struct al_network *network, const struct al_recorded *recorded,
-	const struct al_batch *all, struct al_matrix out[2], struct al_error *err)
+bool al_judge_embeddings(struct al_network *network, struct al_job *job, const struct al_batch *all,
+	struct al_matrix out[2], struct al_error *err)
 {
-	struct al_recorded reading = *recorded;
-	const struct al_factor_source factors = {.load = load, .widens = true, .context = &reading};
+	const struct al_factor_source factors = al_job_factors(job);
 
 	if (!al_evaluate_embeddings(network, all, NULL, &out[0], err))
 		return false;

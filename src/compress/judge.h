@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_COMPRESS_JUDGE_H
 #define ATTNLEDGER_COMPRESS_JUDGE_H
 
-#include "compress/recorded.h"
+#include "compress/job.h"
 #include "model/forward/pass.h"
 
 /* Means over the tokens but the last of each sequence: losses in nats; and, the first left out too,
@@ -12,19 +12,13 @@ struct al_judgement {
 	size_t n_predicted, n_compared;
 };
 
-/* The original's network; what the compressed file changes takes the place of its own weights. */
-bool al_judge_compressed(struct al_network *network, const struct al_recorded *recorded,
-	const struct al_batch *all, const struct al_watch *watch, struct al_judgement *out,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* The same of any weights. */
-bool al_judge_factors(struct al_network *network, const struct al_factor_source *factors,
-	const struct al_batch *all, const struct al_watch *watch, struct al_judgement *out,
-	struct al_error *err) AL_MUST_CHECK;
+/* The original's network; what the job changes takes the place of its own weights. */
+bool al_judge(struct al_network *network, struct al_job *job, const struct al_batch *all,
+	struct al_judgement *out, struct al_error *err) AL_MUST_CHECK;
 
 /* An encoder's embeddings of the sequences, [d_model][sequences] each, which the caller finishes:
- * the original's and the compressed file's. */
-bool al_judge_embeddings(struct al_network *network, const struct al_recorded *recorded,
-	const struct al_batch *all, struct al_matrix out[2], struct al_error *err) AL_MUST_CHECK;
+ * the original's and the compressed one's. */
+bool al_judge_embeddings(struct al_network *network, struct al_job *job, const struct al_batch *all,
+	struct al_matrix out[2], struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -14,17 +14,16 @@ struct maker {
 	const struct al_checkpoint *checkpoint;
 };
 
-static struct al_slice *add(struct maker *m, struct al_slice slice)
+static void add(struct maker *m, struct al_slice slice)
 {
 	struct al_module_layout *out = m->layout;
 
 	out->slices = al_grow(m->arena, out->slices, out->n_slices, &out->room,
 		sizeof(*out->slices));
-	out->slices[out->n_slices] = slice;
-	return &out->slices[out->n_slices++];
+	out->slices[out->n_slices++] = slice;
 }
 
-bool al_factor_is_alone(const struct al_factor *factor)
+static bool is_alone(const struct al_factor *factor)
 {
 	return factor->n_runs == 1 && factor->runs[0].first == 0
 		&& factor->runs[0].width
@@ -63,28 +62,154 @@ static bool add_new(struct maker *m, const char *name, enum al_module_piece piec
 	return true;
 }
 
-/* All runs of a factor make room for `per_head` columns of each head instead of its width. */
-static void replace_runs(struct maker *m, const struct al_factor *factor,
-	enum al_module_piece piece, int64_t per_head)
+/* All runs of a factor, which get `per_head` columns for each head in place of its width, or are
+ * kept; where heads go, head by head. */
+static void add_runs(struct maker *m, const struct al_factor *factor, enum al_module_piece piece,
+	int64_t per_head, bool is_kept)
 {
-	int64_t at = 0;
+	const bool *is_dropped = m->layout->is_dropped;
+	int64_t head = 0, column = 0;
 
 	for (size_t i = 0; i < factor->n_runs; i++) {
 		const struct al_factor_run *run = &factor->runs[i];
-		const int64_t width = run->width / factor->width * per_head;
-		add(m,
-			(struct al_slice){.source = run->tensor,
+		const int64_t step = is_dropped ? factor->width : run->width;
+		const int64_t n = step / factor->width;
+		for (int64_t at = 0; at < run->width; at += step, head += n) {
+			const bool is_left = !is_dropped
+				|| !is_dropped[head * m->layout->attention->n_heads
+					/ factor->heads];
+			const struct al_slice slice = {.source = run->tensor,
 				.is_slow = run->is_slow,
-				.first = run->first,
-				.length = run->width,
+				.first = run->first + at,
+				.length = step,
+				.is_kept = is_kept && is_left,
 				.piece = piece,
-				.column = at,
-				.width = width,
+				.column = column,
+				.width = is_left ? n * per_head : 0,
 				.rows = factor->rows,
-				.dtype = run->tensor->dtype});
-		at += width;
+				.dtype = run->tensor->dtype};
+			add(m, slice);
+			column += slice.width;
+		}
 	}
 }
+
+/* ---- the methods ---- */
+
+/* What becomes of a projection. */
+enum form {
+	UNTOUCHED, /* of no interest to the method */
+	KEPT, /* for whoever compares them; without the heads that go */
+	NEW, /* the same shape */
+	NARROW, /* each head has so many columns as the rank is */
+	MIXED, /* so many columns for all heads as the rank is, no bias */
+	SHARED, /* columns of fewer heads */
+	PRODUCT, /* a narrow matrix before it */
+};
+
+static enum form form_of(const struct al_module_layout *layout, enum al_projection p)
+{
+	static const enum form forms[AL_N_METHODS][AL_N_PROJECTIONS] = {
+		[AL_METHOD_COLLAB] = {MIXED, MIXED},
+		[AL_METHOD_TUCKER] = {PRODUCT, PRODUCT},
+		[AL_METHOD_QK] = {NARROW, NARROW},
+		[AL_METHOD_DROP] = {KEPT, KEPT, KEPT, KEPT},
+		[AL_METHOD_OV] = {KEPT, KEPT, NARROW, NARROW},
+		[AL_METHOD_LATENT] = {KEPT, KEPT, PRODUCT, KEPT},
+		[AL_METHOD_GQA] = {KEPT, KEPT, SHARED, NEW},
+		[AL_METHOD_MERGE] = {KEPT, KEPT, KEPT, KEPT},
+		[AL_METHOD_MHE_MUL] = {MIXED, MIXED, SHARED, NEW},
+	};
+	static const enum form of_keys[AL_N_METHODS][AL_N_PROJECTIONS] = {
+		[AL_METHOD_LATENT] = {KEPT, PRODUCT, KEPT, KEPT},
+		[AL_METHOD_GQA] = {NEW, SHARED, SHARED, NEW},
+	};
+	const enum form form = (layout->of_keys ? of_keys : forms)[layout->method][p];
+
+	return layout->is_refitted && p == AL_OUTPUT && form == KEPT ? NEW : form;
+}
+
+int64_t al_layout_shared(const struct al_module_layout *layout, enum al_projection p)
+{
+	if (form_of(layout, p) != SHARED)
+		return 0;
+	return layout->method == AL_METHOD_GQA ? layout->rank : 1;
+}
+
+/* So many columns: alone they keep their tensor's name, in a fused tensor they leave it for one of
+ * their own. */
+static bool lay_columns(struct maker *m, enum al_projection p, bool is_bias, int64_t columns,
+	struct al_error *err)
+{
+	const struct al_attention *a = m->layout->attention;
+	const struct al_factor *factor = is_bias ? &a->biases[p] : &a->factors[p];
+	const enum al_module_piece piece = al_piece_of(p, is_bias);
+	const char *name = al_format(m->arena, "%s.%s", al_projection_names[p],
+		is_bias ? "bias" : "weight");
+
+	if (factor->n_runs == 0)
+		return true;
+	add_runs(m, factor, piece, 0, false);
+	if (columns > 0 && !is_alone(factor))
+		return add_new(m, name, piece, factor->rows, columns, err);
+	m->layout->slices[m->layout->n_slices - 1].width = columns;
+	return true;
+}
+
+static bool lay_product(struct maker *m, enum al_projection p, struct al_error *err)
+{
+	const struct al_attention *a = m->layout->attention;
+	const struct al_factor *factor = &a->factors[p];
+	const int64_t rank = al_tucker_width(a, p, m->layout->rank);
+	const char *name = al_projection_names[p];
+
+	add_runs(m, factor, al_piece_of(p, false), 0, false);
+	add_runs(m, &a->biases[p], al_piece_of(p, true), a->biases[p].width, true);
+	return add_new(m, al_format(m->arena, "%s.down.weight", name), al_piece_down(p),
+		       factor->rows, rank, err)
+		&& add_new(m, al_format(m->arena, "%s.up.weight", name), al_piece_of(p, false),
+			rank, factor->heads * factor->width, err);
+}
+
+static bool lay(struct maker *m, enum al_projection p, struct al_error *err)
+{
+	const struct al_module_layout *layout = m->layout;
+	const struct al_factor *factor = &layout->attention->factors[p];
+	const enum form form = form_of(layout, p);
+	const int64_t per_head = form == NARROW ? layout->rank : factor->width;
+	const int64_t columns = al_layout_shared(layout, p) * factor->width;
+
+	switch (form) {
+	case UNTOUCHED:
+		return true;
+	case MIXED:
+		return lay_columns(m, p, false, layout->rank, err)
+			&& lay_columns(m, p, true, 0, err);
+	case SHARED:
+		return lay_columns(m, p, false, columns, err)
+			&& lay_columns(m, p, true, columns, err);
+	case PRODUCT:
+		return lay_product(m, p, err);
+	default:
+		add_runs(m, factor, al_piece_of(p, false), per_head, form == KEPT);
+		if (p != AL_OUTPUT)
+			add_runs(m, &layout->attention->biases[p], al_piece_of(p, true), per_head,
+				form == KEPT);
+		return true;
+	}
+}
+
+static bool lay_mixing(struct maker *m, struct al_error *err)
+{
+	const struct al_attention *a = m->layout->attention;
+
+	return add_new(m, "mixing", AL_PIECE_MIXING, m->layout->rank, a->n_heads, err)
+		&& (a->biases[AL_QUERY].n_runs == 0
+			|| add_new(m, "content_bias.weight", AL_PIECE_CONTENT,
+				a->factors[AL_KEY].rows, a->n_heads, err));
+}
+
+/* ---- what can't be laid out ---- */
 
 static bool check_runs(const struct al_factor *factor, struct al_error *err)
 {
@@ -96,115 +221,6 @@ static bool check_runs(const struct al_factor *factor, struct al_error *err)
 		if (!tensor->dtype->from_double || tensor->dtype->block_elements != 1)
 			return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not written",
 				tensor->name, al_dtype_title(tensor->dtype));
-	}
-	return true;
-}
-
-static void keep_runs(struct maker *m, const struct al_factor *factor, enum al_module_piece piece)
-{
-	int64_t at = 0;
-
-	for (size_t i = 0; i < factor->n_runs; at += factor->runs[i++].width)
-		add(m,
-			(struct al_slice){.source = factor->runs[i].tensor,
-				.is_slow = factor->runs[i].is_slow,
-				.first = factor->runs[i].first,
-				.length = factor->runs[i].width,
-				.is_kept = true,
-				.piece = piece,
-				.column = at,
-				.width = factor->runs[i].width,
-				.rows = factor->rows,
-				.dtype = factor->runs[i].tensor->dtype});
-}
-
-/* ---- the methods ---- */
-
-/* A projection that is stored alone keeps its tensor's name at another width; one that is fused
- * with others leaves them and gets a tensor of its own. */
-static bool share(struct maker *m, enum al_projection p, const char *name, int64_t rank,
-	struct al_error *err)
-{
-	const struct al_factor *factor = &m->layout->attention->factors[p];
-	const struct al_factor *bias = &m->layout->attention->biases[p];
-	const enum al_module_piece piece = (enum al_module_piece)p;
-
-	replace_runs(m, bias, (enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p), 0);
-	if (!al_factor_is_alone(factor)) {
-		replace_runs(m, factor, piece, 0);
-		return add_new(m, name, piece, factor->rows, rank, err);
-	}
-	replace_runs(m, factor, piece, 0);
-	m->layout->slices[m->layout->n_slices - 1].width = rank;
-	return true;
-}
-
-/* Keys or values of so many columns: alone they keep their tensor's name, in a fused tensor they
- * leave it for one of their own. */
-static bool share_columns(struct maker *m, enum al_projection p, int64_t columns,
-	struct al_error *err)
-{
-	const struct al_attention *a = m->layout->attention;
-	const struct al_factor *const factors[] = {&a->factors[p], &a->biases[p]};
-	const enum al_module_piece pieces[] = {(enum al_module_piece)p,
-		(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p)};
-	const char *const names[] = {p == AL_KEY ? "key.weight" : "value.weight",
-		p == AL_KEY ? "key.bias" : "value.bias"};
-
-	for (int i = 0; i < 2; i++) {
-		if (factors[i]->n_runs == 0)
-			continue;
-		replace_runs(m, factors[i], pieces[i], 0);
-		if (al_factor_is_alone(factors[i]))
-			m->layout->slices[m->layout->n_slices - 1].width = columns;
-		else if (!add_new(m, names[i], pieces[i], factors[i]->rows, columns, err))
-			return false;
-	}
-	return true;
-}
-
-static bool lay_collab(struct maker *m, struct al_error *err)
-{
-	const struct al_attention *a = m->layout->attention;
-	const int64_t rank = m->layout->rank;
-
-	return share(m, AL_QUERY, "query.weight", rank, err)
-		&& share(m, AL_KEY, "key.weight", rank, err)
-		&& add_new(m, "mixing", AL_PIECE_MIXING, rank, a->n_heads, err)
-		&& (a->biases[AL_QUERY].n_runs == 0
-			|| add_new(m, "content_bias.weight", AL_PIECE_CONTENT,
-				a->factors[AL_KEY].rows, a->n_heads, err));
-}
-
-static bool lay_tucker(struct maker *m, struct al_error *err)
-{
-	static const char *const names[][2] = {{"query.down.weight", "query.up.weight"},
-		{"key.down.weight", "key.up.weight"}};
-
-	for (int p = AL_QUERY; p <= AL_KEY; p++) {
-		const struct al_factor *factor = &m->layout->attention->factors[p];
-		const int64_t rank = al_tucker_width(m->layout->attention, (enum al_projection)p,
-			m->layout->rank);
-		replace_runs(m, factor, (enum al_module_piece)p, 0);
-		keep_runs(m, &m->layout->attention->biases[p],
-			(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p));
-		if (!add_new(m, names[p][0], (enum al_module_piece)(AL_PIECE_QUERY_DOWN + p),
-			    factor->rows, rank, err)
-			|| !add_new(m, names[p][1], (enum al_module_piece)p, rank,
-				factor->heads * factor->width, err))
-			return false;
-	}
-	return true;
-}
-
-static bool lay_qk(struct maker *m, struct al_error *err)
-{
-	(void)err;
-	for (int p = AL_QUERY; p <= AL_KEY; p++) {
-		replace_runs(m, &m->layout->attention->factors[p], (enum al_module_piece)p,
-			m->layout->rank);
-		replace_runs(m, &m->layout->attention->biases[p],
-			(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p), m->layout->rank);
 	}
 	return true;
 }
@@ -226,148 +242,132 @@ static bool check_groups(const struct al_module_layout *layout, struct al_error 
 			a->n_heads);
 }
 
-/* Run by run and head by head: kept, or gone. */
-static void drop_heads(struct maker *m, const struct al_factor *factor, enum al_module_piece piece)
+static bool check(const struct al_module_layout *layout, struct al_error *err)
 {
-	const struct al_attention *a = m->layout->attention;
-	int64_t head = 0, column = 0;
+	const struct al_attention *a = layout->attention;
+	const int n = al_method_touches_all(layout->method) ? AL_N_PROJECTIONS : AL_VALUE;
 
-	for (size_t i = 0; i < factor->n_runs; i++) {
-		const struct al_factor_run *run = &factor->runs[i];
-		for (int64_t at = 0; at < run->width; at += factor->width, head++) {
-			const bool is_kept =
-				!m->layout->is_dropped[head * a->n_heads / factor->heads];
-			const bool is_copied = is_kept
-				&& !(m->layout->is_refitted && piece == AL_PIECE_OUTPUT);
-			add(m,
-				(struct al_slice){.source = run->tensor,
-					.is_slow = run->is_slow,
-					.first = run->first + at,
-					.length = factor->width,
-					.is_kept = is_copied,
-					.piece = piece,
-					.column = column,
-					.width = is_kept ? factor->width : 0,
-					.rows = factor->rows,
-					.dtype = run->tensor->dtype});
-			column += is_kept ? factor->width : 0;
-		}
-	}
-}
-
-static bool lay_drop(struct maker *m, struct al_error *err)
-{
-	const struct al_attention *a = m->layout->attention;
-
-	if (!check_groups(m->layout, err) || !check_runs(&a->factors[AL_VALUE], err)
-		|| !check_runs(&a->factors[AL_OUTPUT], err))
+	if (!al_method_check(a, layout->method, layout->of_keys, err))
 		return false;
-	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		drop_heads(m, &a->factors[p], (enum al_module_piece)p);
-		if (p != AL_OUTPUT)
-			drop_heads(m, &a->biases[p],
-				(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p));
-	}
-	return true;
-}
-
-/* ---- methods on values ---- */
-
-/* The projections that stay, for whoever compares them. */
-static void keep(struct maker *m, enum al_projection p)
-{
-	keep_runs(m, &m->layout->attention->factors[p], (enum al_module_piece)p);
-	keep_runs(m, &m->layout->attention->biases[p],
-		(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p));
-}
-
-static bool check_values(const struct al_attention *a, struct al_error *err)
-{
-	return check_runs(&a->factors[AL_VALUE], err) && check_runs(&a->factors[AL_OUTPUT], err);
-}
-
-static bool lay_ov(struct maker *m, struct al_error *err)
-{
-	const struct al_attention *a = m->layout->attention;
-
-	keep(m, AL_QUERY);
-	keep(m, AL_KEY);
-	replace_runs(m, &a->factors[AL_VALUE], AL_PIECE_VALUE, m->layout->rank);
-	replace_runs(m, &a->biases[AL_VALUE], AL_PIECE_VALUE_BIAS, m->layout->rank);
-	replace_runs(m, &a->factors[AL_OUTPUT], AL_PIECE_OUTPUT, m->layout->rank);
-	return check_values(a, err);
-}
-
-static bool lay_latent(struct maker *m, struct al_error *err)
-{
-	static const char *const names[][2] = {{"key.down.weight", "key.up.weight"},
-		{"value.down.weight", "value.up.weight"}};
-	const enum al_projection p = m->layout->of_keys ? AL_KEY : AL_VALUE;
-	const struct al_factor *factor = &m->layout->attention->factors[p];
-	const char *const *own = names[p == AL_VALUE];
-
-	for (int other = 0; other < AL_N_PROJECTIONS; other++)
-		if (other == AL_OUTPUT && m->layout->is_refitted)
-			replace_runs(m, &m->layout->attention->factors[AL_OUTPUT], AL_PIECE_OUTPUT,
-				m->layout->attention->factors[AL_OUTPUT].width);
-		else if (other != (int)p)
-			keep(m, (enum al_projection)other);
-	replace_runs(m, factor, (enum al_module_piece)p, 0);
-	keep_runs(m, &m->layout->attention->biases[p],
-		(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p));
-	return check_values(m->layout->attention, err)
-		&& add_new(m, own[0], (enum al_module_piece)(AL_PIECE_QUERY_DOWN + (int)p),
-			factor->rows, m->layout->rank, err)
-		&& add_new(m, own[1], (enum al_module_piece)p, m->layout->rank,
-			factor->heads * factor->width, err);
-}
-
-static bool lay_gqa(struct maker *m, struct al_error *err)
-{
-	const struct al_attention *a = m->layout->attention;
-
-	if (a->n_kv_heads % m->layout->rank != 0)
-		return al_fail(err, AL_EINPUT,
-			"its %" PRId64 " key/value heads make no %" PRId64 " groups of one size",
-			a->n_kv_heads, m->layout->rank);
-	if (!m->layout->of_keys) {
-		keep(m, AL_QUERY);
-		keep(m, AL_KEY);
-	} else {
-		replace_runs(m, &a->factors[AL_QUERY], AL_PIECE_QUERY, a->d_head);
-		replace_runs(m, &a->biases[AL_QUERY], AL_PIECE_QUERY_BIAS, a->d_head);
-		if (!share_columns(m, AL_KEY, m->layout->rank * a->d_head, err))
+	for (int p = 0; p < n; p++)
+		if (!check_runs(&a->factors[p], err))
 			return false;
-	}
-	if (!share_columns(m, AL_VALUE, m->layout->rank * a->d_value, err))
-		return false;
-	replace_runs(m, &a->factors[AL_OUTPUT], AL_PIECE_OUTPUT, a->factors[AL_OUTPUT].width);
-	return check_values(a, err);
-}
-
-/* Shared queries and keys as wide as one head, and one value. */
-static bool lay_mhe_mul(struct maker *m, struct al_error *err)
-{
-	const struct al_attention *a = m->layout->attention;
-
-	if (!check_values(a, err) || !lay_collab(m, err)
-		|| !share_columns(m, AL_VALUE, a->d_value, err))
-		return false;
-	replace_runs(m, &a->factors[AL_OUTPUT], AL_PIECE_OUTPUT, a->factors[AL_OUTPUT].width);
-	return true;
+	if (al_method_drops(layout->method))
+		return check_groups(layout, err);
+	return al_method_has_rank(a, layout->method, layout->rank)
+		|| al_fail(err, AL_EINPUT,
+			"its %" PRId64 " key/value heads make no %" PRId64 " groups of one size",
+			a->n_kv_heads, layout->rank);
 }
 
 bool al_layout_make(struct al_module_layout *out, struct al_arena *arena,
 	const struct al_checkpoint *checkpoint, const struct al_module_layout *wanted,
 	struct al_error *err)
 {
-	static bool (*const methods[])(struct maker *, struct al_error *) = {lay_collab, lay_tucker,
-		lay_qk, lay_drop, lay_ov, lay_latent, lay_gqa, lay_drop, lay_mhe_mul};
-	const struct al_attention *attention = wanted->attention;
 	struct maker m = {.layout = out, .arena = arena, .checkpoint = checkpoint};
 
 	*out = *wanted;
-	return al_method_check(attention, wanted->method, wanted->of_keys, err)
-		&& check_runs(&attention->factors[AL_QUERY], err)
-		&& check_runs(&attention->factors[AL_KEY], err) && methods[wanted->method](&m, err);
+	out->of_keys = wanted->of_keys
+		&& (wanted->method == AL_METHOD_LATENT || wanted->method == AL_METHOD_GQA);
+	if (!check(out, err))
+		return false;
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (!lay(&m, (enum al_projection)p, err)
+			|| (p == AL_KEY && al_method_mixes(out->method) && !lay_mixing(&m, err)))
+			return false;
+	return true;
+}
+
+/* ---- what it holds ---- */
+
+bool al_layout_changes(const struct al_module_layout *layout, enum al_projection p, bool is_bias)
+{
+	for (size_t i = 0; i < layout->n_slices; i++)
+		if (layout->slices[i].piece == al_piece_of(p, is_bias)
+			&& !layout->slices[i].is_kept)
+			return true;
+	return false;
+}
+
+int64_t al_layout_columns(const struct al_module_layout *layout, enum al_module_piece piece)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < layout->n_slices; i++)
+		n += layout->slices[i].piece == piece ? layout->slices[i].width : 0;
+	return n;
+}
+
+int64_t al_layout_parameters(const struct al_module_layout *layout)
+{
+	int64_t n = 0;
+
+	for (size_t i = 0; i < layout->n_slices; i++)
+		n += layout->slices[i].width * layout->slices[i].rows;
+	return n;
+}
+
+int64_t al_layout_weights(const struct al_module_layout *layout)
+{
+	static const enum al_module_piece pieces[] = {AL_PIECE_QUERY, AL_PIECE_KEY, AL_PIECE_MIXING,
+		AL_PIECE_QUERY_DOWN, AL_PIECE_KEY_DOWN};
+	int64_t n = 0;
+
+	for (size_t i = 0; i < layout->n_slices; i++)
+		for (size_t k = 0; k < sizeof(pieces) / sizeof(*pieces); k++)
+			if (layout->slices[i].piece == pieces[k])
+				n += layout->slices[i].width * layout->slices[i].rows;
+	return n;
+}
+
+int64_t al_original_parameters(const struct al_attention *a, enum al_method method)
+{
+	const int n_projections = al_method_touches_all(method) ? AL_N_PROJECTIONS : AL_VALUE;
+	int64_t n = 0;
+
+	for (int p = 0; p < n_projections; p++)
+		n += a->factors[p].heads * a->factors[p].width
+			* (a->factors[p].rows + (p != AL_OUTPUT && a->biases[p].n_runs > 0));
+	return n;
+}
+
+int64_t al_layout_heads(const struct al_module_layout *layout, bool of_keys)
+{
+	const struct al_attention *a = layout->attention;
+	const int64_t heads = of_keys ? a->n_kv_heads : a->n_heads;
+	int64_t n = 0;
+
+	for (int64_t i = 0; i < heads; i++)
+		n += !layout->is_dropped || !layout->is_dropped[i * a->n_heads / heads];
+	return n;
+}
+
+int64_t al_layout_kv_heads(const struct al_module_layout *layout)
+{
+	const int64_t shared = al_layout_shared(layout, AL_KEY);
+
+	return shared > 0 ? shared : al_layout_heads(layout, true);
+}
+
+static int64_t cached_columns(const struct al_module_layout *layout, enum al_projection p)
+{
+	const struct al_factor *factor = &layout->attention->factors[p];
+	const enum al_module_piece pieces[] = {al_piece_down(p), al_piece_of(p, false)};
+
+	for (int i = 0; i < 2; i++)
+		if (al_layout_columns(layout, pieces[i]) > 0)
+			return al_layout_columns(layout, pieces[i]);
+	return factor->heads * factor->width;
+}
+
+/* Collab caches each head's content bias too, where queries have biases. */
+int64_t al_layout_cached(const struct al_module_layout *layout)
+{
+	return cached_columns(layout, AL_KEY) + cached_columns(layout, AL_VALUE)
+		+ al_layout_columns(layout, AL_PIECE_CONTENT);
+}
+
+int64_t al_original_cached(const struct al_attention *a)
+{
+	return a->n_kv_heads * (a->d_head + a->d_value);
 }

@@ -55,6 +55,7 @@ struct al_slice {
 	int64_t column, width; /* columns of the piece that stand here then; 0: none */
 	int64_t rows; /* of the piece */
 	const struct al_dtype *dtype;
+	uint64_t aside; /* while it is written: where what is new waits */
 };
 
 struct al_module_layout {
@@ -75,17 +76,15 @@ bool al_layout_make(struct al_module_layout *out, struct al_arena *arena,
 	const struct al_checkpoint *checkpoint, const struct al_module_layout *wanted,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Can the method treat the module at all? Of gqa with its keys, or its values alone. */
+bool al_method_check(const struct al_attention *attention, enum al_method method, bool of_keys,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* Does the method work on values and outputs alone, or on one side's latent? */
 bool al_method_is_of_values(enum al_method method);
 
 /* Do all heads share queries and keys, which each mixes? */
 bool al_method_mixes(enum al_method method);
-
-/* Are all of attention's projections its own, not only those of the scores? */
-bool al_method_is_of_all(enum al_method method);
-
-/* Are its values others than the original's? */
-bool al_layout_has_values(const struct al_module_layout *layout);
 
 /* Does it leave out whole heads? */
 bool al_method_drops(enum al_method method);
@@ -93,37 +92,51 @@ bool al_method_drops(enum al_method method);
 /* Does it change the number of parameters of all projections, not only of queries and keys? */
 bool al_method_touches_all(enum al_method method);
 
-/* Can the method treat the module at all? Of gqa with its keys, or its values alone. */
-bool al_method_check(const struct al_attention *attention, enum al_method method, bool of_keys,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* The largest rank that means anything. */
 int64_t al_method_bound(const struct al_attention *attention, enum al_method method);
 
-/* Is it stored whole in one tensor that holds nothing else? */
-bool al_factor_is_alone(const struct al_factor *factor);
-
 /* Is there such a rank? Of gqa, ranks make groups of one size. */
 bool al_method_has_rank(const struct al_attention *attention, enum al_method method, int64_t rank);
-
-/* Numbers cached for a token. */
-int64_t al_layout_cached(const struct al_module_layout *layout);
-int64_t al_original_cached(const struct al_attention *attention);
 
 /* The width of Tucker's basis of queries or keys at a rank: no more than they have dimensions,
  * which are fewer for keys that groups share. */
 int64_t al_tucker_width(const struct al_attention *attention, enum al_projection projection,
 	int64_t rank);
 
+static inline enum al_module_piece al_piece_of(enum al_projection p, bool is_bias)
+{
+	return (enum al_module_piece)(is_bias ? AL_PIECE_QUERY_BIAS + (int)p : (int)p);
+}
+
+/* The narrow matrix before queries, keys or values. */
+static inline enum al_module_piece al_piece_down(enum al_projection p)
+{
+	return (enum al_module_piece)(AL_PIECE_QUERY_DOWN + (int)p);
+}
+
+/* Does the layout change this projection (or its bias)? */
+bool al_layout_changes(const struct al_module_layout *layout, enum al_projection p, bool is_bias);
+
+/* Columns of a piece in the copy; 0: the layout hasn't got it. */
+int64_t al_layout_columns(const struct al_module_layout *layout, enum al_module_piece piece);
+
+/* Numbers cached for a token. */
+int64_t al_layout_cached(const struct al_module_layout *layout);
+int64_t al_original_cached(const struct al_attention *attention);
+
 /* Query and key parameters, of methods that touch all projections those of all, biases included but
- * for the output's: of a layout, of the original, and of methods on scores at a rank. */
+ * for the output's: of a layout and of the original. */
 int64_t al_layout_parameters(const struct al_module_layout *layout);
 int64_t al_original_parameters(const struct al_attention *attention, enum al_method method);
-int64_t al_rank_parameters(const struct al_attention *attention, enum al_method method,
-	int64_t rank);
+
+/* Query and key parameters of a layout without biases: what the control is allowed. */
+int64_t al_layout_weights(const struct al_module_layout *layout);
 
 /* The kept heads of a module, all but for drop. */
 int64_t al_layout_heads(const struct al_module_layout *layout, bool of_keys);
+
+/* How many heads' columns a projection has left that groups of heads share; 0: each has its own. */
+int64_t al_layout_shared(const struct al_module_layout *layout, enum al_projection p);
 
 /* How many key/value heads there are in the copy. */
 int64_t al_layout_kv_heads(const struct al_module_layout *layout);
@@ -136,6 +149,30 @@ const char *al_layout_unlisted(const struct al_module_layout *layout);
  * layout hasn't got it. Tensors that are missing or have another shape are AL_EINPUT. */
 bool al_layout_read(const struct al_module_layout *layout, const struct al_checkpoint *compressed,
 	enum al_module_piece piece, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- effective.c: a module's projections in the shape of the original's, what its pieces multiply
+ * out to, heads at their places: with them in place of its own the original model runs as the
+ * compressed one does ---- */
+
+/* A projection as the forward pass runs it, from pieces in memory: what has none is the original's
+ * own, a bias that there isn't without data. Of heads that share queries and keys (collab) every
+ * head's columns, R of them, or one more where there are content biases: what a key's token adds to
+ * its scores, which the query takes once; `scale` multiplies their scores. out is initialised. */
+bool al_effective_factor(const struct al_module_layout *layout,
+	const struct al_matrix pieces[AL_N_PIECES], double scale,
+	const struct al_checkpoint *original, enum al_projection p, bool is_bias,
+	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+
+/* The same from the compressed file. */
+bool al_effective_load(const struct al_module_layout *layout,
+	const struct al_checkpoint *compressed, double scale, const struct al_checkpoint *original,
+	enum al_projection p, bool is_bias, struct al_matrix *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The other way: from the original's shape a piece, which is made anew; heads' numbers that have no
+ * place in it are left out. */
+bool al_effective_gather(const struct al_module_layout *layout, enum al_projection p,
+	struct al_view effective, struct al_matrix *piece, struct al_error *err) AL_MUST_CHECK;
 
 /* A stored tensor seen along the axis of its heads: [outer][axis][inner]. */
 struct al_head_axis {

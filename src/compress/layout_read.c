@@ -87,25 +87,18 @@ static bool read_slice(const struct al_module_layout *layout, const struct al_sl
 bool al_layout_read(const struct al_module_layout *layout, const struct al_checkpoint *compressed,
 	enum al_module_piece piece, struct al_matrix *out, struct al_error *err)
 {
-	int64_t rows = 0, columns = 0;
+	const int64_t columns = al_layout_columns(layout, piece);
 
 	*out = (struct al_matrix){0};
-	for (size_t i = 0; i < layout->n_slices; i++)
-		if (layout->slices[i].piece == piece && layout->slices[i].width > 0) {
-			rows = layout->slices[i].rows;
-			columns += layout->slices[i].width;
-		}
-	if (columns == 0)
-		return true;
-	if (!al_matrix_init(out, (size_t)rows, (size_t)columns, err))
-		return false;
 	for (size_t i = 0; i < layout->n_slices; i++) {
 		const struct al_slice *slice = &layout->slices[i];
-		if (slice->piece != piece || slice->width == 0
-			|| read_slice(layout, slice, compressed, *out, err))
+		if (slice->piece != piece || slice->width == 0)
 			continue;
-		al_matrix_finish(out);
-		return false;
+		if ((!out->data && !al_matrix_init(out, (size_t)slice->rows, (size_t)columns, err))
+			|| !read_slice(layout, slice, compressed, *out, err)) {
+			al_matrix_finish(out);
+			return false;
+		}
 	}
 	return true;
 }

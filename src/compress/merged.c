@@ -14,7 +14,6 @@
 
 #include "base/memory.h"
 #include "model/calibration/outputs.h"
-#include "compress/effective.h"
 
 struct merging {
 	struct al_work *w;
@@ -26,36 +25,26 @@ struct merging {
 
 /* ---- the weights' own moment ---- */
 
-/* A factor, its bias as one row more, and columns for every query head. */
-static bool load_all(const struct al_work *w, enum al_projection p, bool has_bias,
+/* W^T W of weights with columns for every query head, perhaps with their bias as one row more. */
+static bool make_gram(const struct al_work *w, enum al_projection p, bool has_bias,
 	struct al_matrix *out, struct al_error *err)
 {
-	const struct al_attention *a = w->a;
-	const size_t width = (size_t)a->factors[p].width, n = (size_t)a->n_heads;
-	const size_t group = n / (size_t)a->factors[p].heads;
-	const bool adds = has_bias && a->biases[p].n_runs > 0;
-	AL_OWNED struct al_matrix weights = {0}, bias = {0};
-	bool ok = al_factor_load(w->view->checkpoint, &a->factors[p], &weights, err)
-		&& (!adds || al_factor_load(w->view->checkpoint, &a->biases[p], &bias, err))
-		&& al_matrix_init(out, weights.rows + adds, n * width, err);
-
-	for (size_t j = 0; ok && j < out->cols; j++) {
-		const size_t from = j / width / group * width + j % width;
-		for (size_t i = 0; i < weights.rows; i++)
-			out->data[i + j * out->ld] = weights.data[i + from * weights.ld];
-		if (adds)
-			out->data[weights.rows + j * out->ld] = bias.data[from * bias.ld];
-	}
-	return ok;
-}
-
-static bool load_gram(const struct al_work *w, enum al_projection p, bool has_bias,
-	struct al_matrix *out, struct al_error *err)
-{
+	const struct al_matrix weights = w->weights[p], bias = w->biases[p];
+	const size_t width = (size_t)w->a->factors[p].width, n = (size_t)w->a->n_heads;
+	const size_t group = n * width / weights.cols;
 	AL_OWNED struct al_matrix all = {0};
 
-	return load_all(w, p, has_bias, &all, err) && al_matrix_init(out, all.cols, all.cols, err)
-		&& al_gram(AL_TRANSPOSED, al_view(all), *out, err);
+	if (!al_matrix_init(&all, weights.rows + (has_bias ? bias.rows : 0), n * width, err)
+		|| !al_matrix_init(out, all.cols, all.cols, err))
+		return false;
+	for (size_t j = 0; j < all.cols; j++) {
+		const size_t from = j / width / group * width + j % width;
+		for (size_t i = 0; i < all.rows; i++)
+			all.data[i + j * all.ld] = i < weights.rows
+				? weights.data[i + from * weights.ld]
+				: bias.data[from * bias.ld];
+	}
+	return al_gram(AL_TRANSPOSED, al_view(all), *out, err);
 }
 
 /* <A_i, A_j> is the sum over the blocks' products of the Grams. A key's bias adds the same to all
@@ -64,8 +53,8 @@ static bool find_scores(struct merging *m, struct al_error *err)
 {
 	const size_t width = (size_t)m->w->a->d_head;
 	AL_OWNED struct al_matrix query = {0}, key = {0};
-	bool ok = load_gram(m->w, AL_QUERY, true, &query, err)
-		&& load_gram(m->w, AL_KEY, false, &key, err)
+	bool ok = make_gram(m->w, AL_QUERY, true, &query, err)
+		&& make_gram(m->w, AL_KEY, false, &key, err)
 		&& al_matrix_init(&m->scores, m->n, m->n, err);
 
 	for (size_t i = 0; ok && i < m->n; i++)
@@ -104,10 +93,8 @@ static bool take_moment(struct merging *m, struct al_error *err)
 			"weights don't say which heads attend alike: merge needs --calibration "
 			"DIR");
 	if (!statistics)
-		return load_gram(m->w, AL_VALUE, true, &m->moment, err) && find_scores(m, err);
-	const struct al_matrix recorded = statistics->of[AL_STATISTIC_HEADS];
-	return al_matrix_init(&m->moment, recorded.rows, recorded.cols, err)
-		&& al_copy(al_view(recorded), m->moment, err);
+		return make_gram(m->w, AL_VALUE, true, &m->moment, err) && find_scores(m, err);
+	return al_duplicate(al_view(statistics->of[AL_STATISTIC_HEADS]), &m->moment, err);
 }
 
 static bool merging_init(struct merging *m, struct al_work *w, struct al_error *err)
@@ -151,9 +138,8 @@ static bool take_in(const struct merging *m, size_t head, size_t twin, struct al
 	const size_t width = m->w->width;
 	AL_OWNED struct al_matrix map = {0};
 
-	return al_matrix_init(&map, width, width, err)
-		&& al_copy(al_view(al_part(m->moment, twin * width, head * width, width, width)),
-			map, err)
+	return al_duplicate(al_view(al_part(m->moment, twin * width, head * width, width, width)),
+		       &map, err)
 		&& al_solve_moment(al_view(al_part(m->moment, twin * width, twin * width, width,
 					   width)),
 			map, err)
@@ -167,8 +153,7 @@ static bool add_error(struct al_work *w, const struct merging *m, struct al_matr
 	struct al_error *err)
 {
 	AL_OWNED struct al_matrix change = {0};
-	bool ok = al_matrix_init(&change, merged.rows, merged.cols, err)
-		&& al_copy(al_view(w->weights[AL_OUTPUT]), change, err);
+	bool ok = al_duplicate(al_view(w->weights[AL_OUTPUT]), &change, err);
 
 	for (size_t j = 0; ok && j < change.cols; j++)
 		for (size_t i = 0; i < change.rows; i++)
@@ -186,10 +171,8 @@ static bool merge(struct al_work *w, const struct merging *m, struct al_pieces *
 {
 	const bool *is_dropped = w->layout->is_dropped;
 	AL_OWNED struct al_matrix merged = {0};
-	const struct al_matrix output = w->weights[AL_OUTPUT];
 	double scores = 0;
-	bool ok = al_matrix_init(&merged, output.rows, output.cols, err)
-		&& al_copy(al_view(output), merged, err);
+	bool ok = al_duplicate(al_view(w->weights[AL_OUTPUT]), &merged, err);
 
 	for (size_t head = 0; ok && head < m->n; head++) {
 		if (!is_dropped[head])
@@ -232,23 +215,19 @@ static double cost_of(const struct merging *m, bool *is_dropped, size_t head)
 	return sum;
 }
 
-bool al_work_choose_merged(struct al_work *w, size_t n, bool *is_dropped, struct al_error *err)
+bool al_work_choose_merged(struct al_work *w, size_t n, struct al_error *err)
 {
 	struct merging m;
+	double *costs = al_calloc((size_t)w->a->n_heads, sizeof(*costs));
 	const bool ok = merging_init(&m, w, err);
 
 	for (; ok && n > 0; n--) {
-		size_t best = m.n;
-		double least = INFINITY;
-		for (size_t i = 0; i < m.n; i++) {
-			const double cost = is_dropped[i] ? INFINITY : cost_of(&m, is_dropped, i);
-			if (cost < least) {
-				best = i;
-				least = cost;
-			}
-		}
-		is_dropped[best] = true;
+		for (size_t i = 0; i < m.n; i++)
+			if (!w->is_dropped[i])
+				costs[i] = cost_of(&m, w->is_dropped, i);
+		al_mark_least(w, costs);
 	}
+	free(costs);
 	merging_finish(&m);
 	return ok;
 }

@@ -1,5 +1,5 @@
 /* What a compressed file says of itself. */
-#include "compress/write.h"
+#include "compress/plan.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "base/fingerprint.h"
 #include "base/json.h"
 #include "base/text.h"
-#include "compress/effective.h"
 
 static void describe_dropped(struct al_text *out, const struct al_module_layout *layout)
 {
@@ -40,7 +39,7 @@ static void describe_modules(const struct al_job *job, struct al_text *out)
 		al_text_addf(out,
 			", \"parameters\": %" PRId64
 			", \"relative_error\": %.9g, \"scale\": %.17g}",
-			module->parameters, module->relative_error, module->scale);
+			module->parameters, module->pieces.relative_error, module->scale);
 	}
 	al_text_add(out, "]");
 }
@@ -83,34 +82,25 @@ static void describe_name(struct al_text *out, const char *key,
 	al_json_quote(out, slice->source ? slice->source->name : slice->name);
 }
 
-/* How many values more heads share; 0: each has its own. */
-static int64_t shared_values(const struct al_module_layout *layout)
-{
-	if (layout->method == AL_METHOD_GQA)
-		return layout->rank;
-	return layout->method == AL_METHOD_MHE_MUL ? 1 : 0;
-}
-
 /* A projection that isn't where the family looks for it, or not as it looks for it. */
 static void describe_projection(struct al_text *out, const struct al_module_layout *layout,
 	enum al_projection p)
 {
 	al_text_addf(out, "{\"is\": \"%s\"", al_projection_names[p]);
 	describe_name(out, "weight", layout, (enum al_module_piece)p);
-	describe_name(out, "down", layout, (enum al_module_piece)(AL_PIECE_QUERY_DOWN + (int)p));
+	describe_name(out, "down", layout, al_piece_down(p));
 	if (!find_slice(layout, (enum al_module_piece)p)->is_slow)
 		al_text_add(out, ", \"in_out\": true");
 	if (al_layout_changes(layout, p, true)) {
 		al_text_add(out, ", \"moves_bias\": true");
-		describe_name(out, "bias", layout,
-			(enum al_module_piece)(AL_PIECE_QUERY_BIAS + (int)p));
+		describe_name(out, "bias", layout, al_piece_of(p, true));
 	}
 	if (p == AL_QUERY)
 		describe_name(out, "mixing", layout, AL_PIECE_MIXING);
 	if (p == AL_KEY)
 		describe_name(out, "content", layout, AL_PIECE_CONTENT);
-	if (p == AL_VALUE && shared_values(layout) > 0)
-		al_text_addf(out, ", \"heads\": %" PRId64, shared_values(layout));
+	if (p == AL_VALUE && al_layout_shared(layout, p) > 0)
+		al_text_addf(out, ", \"heads\": %" PRId64, al_layout_shared(layout, p));
 	al_text_add(out, "}");
 }
 
@@ -175,8 +165,7 @@ static void describe_shapes(const struct al_job *job, struct al_text *out)
 		if (a->is_latent)
 			continue;
 		al_text_add(out, out->length > 1 ? ", " : "");
-		const struct al_job_module *module = al_job_module_find(job->modules,
-			job->n_modules, a);
+		const struct al_job_module *module = al_job_find(job, a);
 		describe_shape(out, a, module ? &module->layout : NULL,
 			module && job->options->for_epfml, job->config_says != NULL);
 	}
@@ -196,8 +185,8 @@ static bool is_listed(const struct al_metadata *list, size_t n, const char *key)
 	return false;
 }
 
-const struct al_metadata *al_job_metadata(struct al_job *job, uint64_t source, size_t shard,
-	const char *config, size_t *n)
+const struct al_metadata *al_job_metadata(struct al_job *job, size_t shard, const char *config,
+	size_t *n)
 {
 	enum { OURS = 8 };
 	const struct al_checkpoint *checkpoint = job->view->checkpoint;
@@ -218,7 +207,8 @@ const struct al_metadata *al_job_metadata(struct al_job *job, uint64_t source, s
 	const struct al_metadata ours[OURS] = {
 		{.key = "attnledger", .value = al_version()},
 		{.key = "attnledger.method", .value = al_method_names[job->options->method]},
-		{.key = "attnledger.source", .value = al_fingerprint_text(&job->arena, source)},
+		{.key = "attnledger.source",
+			.value = al_fingerprint_text(&job->arena, job->source)},
 		{.key = "attnledger.family", .value = job->view->family->name},
 		{.key = "attnledger.scale",
 			.value = job->options->for_epfml

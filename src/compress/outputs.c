@@ -1,12 +1,122 @@
-/* Where a compressed checkpoint goes: one file, or a folder of the original's shards. */
+/* Where a compressed checkpoint goes: one file, or a folder with the original's shards under their
+ * names, each tensor in the shard where its original is, their index, a config.json, and what is
+ * beside it to read and write text.
+ *
+ * The files are known before the first byte is written, and come one after the other. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file.h"
 #include "base/output.h"
 #include "base/text.h"
-#include "compress/write.h"
+#include "compress/plan.h"
+#include "formats/index.h"
+
+static const char config_name[] = "config.json";
+
+/* What programs read beside a model's weights and config: copied as they are. */
+static const char *const companions[] = {"tokenizer.json", "tokenizer_config.json",
+	"special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt",
+	"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.bin",
+	"chat_template.jinja", "chat_template.json", "generation_config.json"};
+enum { N_COMPANIONS = sizeof(companions) / sizeof(*companions) };
+
+/* Larger ones are something else. */
+enum { MOST_COMPANION_BYTES = 256 << 20 };
+
+/* ---- which files ---- */
+
+struct files {
+	const char **names; /* the shards', in their order; the index's; the config's; others */
+	const char *folder; /* the original's, with its slash */
+	size_t n, n_shards;
+	bool has_index, has_config;
+};
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* A file of another format becomes one of safetensors. */
+static const char *shard_name(const struct al_shard *shard)
+{
+	return strcmp(shard->format, "safetensors") == 0 ? base_name(shard->source.path)
+							 : "model.safetensors";
+}
+
+/* "models/a/" of "models/a/model.safetensors". */
+static const char *folder_of(struct al_arena *arena, const char *path)
+{
+	return al_strndup(arena, path, (size_t)(base_name(path) - path));
+}
+
+static bool is_file(const char *path)
+{
+	struct stat info;
+
+	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+}
+
+static void list_companions(struct files *files, struct al_arena *arena)
+{
+	for (size_t i = 0; i < N_COMPANIONS; i++)
+		if (is_file(al_format(arena, "%s%s", files->folder, companions[i])))
+			files->names[files->n++] = companions[i];
+}
+
+static struct files list_files(const struct al_job *job, struct al_arena *arena)
+{
+	const struct al_checkpoint *source = job->view->checkpoint;
+	struct files files = {.n_shards = source->n_shards,
+		.has_index = source->index != NULL,
+		.has_config = job->view->has_config};
+
+	files.folder = folder_of(arena, source->shards[0].source.path);
+	files.names = al_new_array(arena, const char *, source->n_shards + 2 + N_COMPANIONS);
+	for (size_t i = 0; i < source->n_shards; i++)
+		files.names[files.n++] = shard_name(&source->shards[i]);
+	if (files.has_index)
+		files.names[files.n++] = base_name(source->index);
+	if (files.has_config)
+		files.names[files.n++] = config_name;
+	list_companions(&files, arena);
+	return files;
+}
+
+/* A path becomes a folder where it is one, ends in a slash, or where the original has an index and
+ * the path doesn't end as a file of safetensors does. */
+static bool writes_folder(const struct al_job *job, const char *path)
+{
+	struct stat info;
+
+	if (stat(path, &info) == 0)
+		return S_ISDIR(info.st_mode);
+	return al_ends_with(path, "/")
+		|| (job->view->checkpoint->index && !al_ends_with(path, ".safetensors"));
+}
+
+static bool open_folder(struct al_job *job, const char *path, struct files *files,
+	struct al_output **out, struct al_error *err)
+{
+	*files = list_files(job, &job->arena);
+	return al_output_open_folder(out, path, files->names, files->n, err);
+}
+
+static bool check_folder(struct al_job *job, const char *path, struct al_error *err)
+{
+	struct al_output *folder;
+	struct files files;
+
+	if (!open_folder(job, path, &files, &folder, err))
+		return false;
+	al_output_abandon(folder);
+	return true;
+}
 
 /* ---- before the work ---- */
 
@@ -49,22 +159,13 @@ static const char *beside(struct al_job *job, const char *path)
 
 bool al_job_open_output(struct al_job *job, const char *path, struct al_error *err)
 {
-	const bool ok = al_job_writes_folder(job, path) ? al_job_check_folder(job, path, err)
-							: check_file(job, path, err);
+	const bool ok = writes_folder(job, path) ? check_folder(job, path, err)
+						 : check_file(job, path, err);
 
 	return ok && al_spill_open(&job->aside, beside(job, path), err);
 }
 
 /* ---- after it ---- */
-
-static uint64_t planned_bytes(const struct al_tensor *header)
-{
-	uint64_t n = 1;
-
-	for (size_t i = 0; i < header->n_dims; i++)
-		n *= (uint64_t)header->shape[i];
-	return n / header->dtype->block_elements * header->dtype->block_bytes;
-}
 
 /* Ranks may be so large that there is nothing to gain. */
 static bool check_gain(const struct al_plan *plan, struct al_error *err)
@@ -75,7 +176,7 @@ static bool check_gain(const struct al_plan *plan, struct al_error *err)
 	for (size_t i = 0; i < source->n_tensors; i++)
 		before += source->tensors[i].bytes;
 	for (size_t i = 0; i < plan->n; i++)
-		after += planned_bytes(&plan->headers[i]);
+		after += plan->tensors[i].bytes;
 	return after < before || !plan->job->options->must_gain
 		|| al_fail(err, AL_EINPUT,
 			"the result would hold %" PRIu64
@@ -84,7 +185,8 @@ static bool check_gain(const struct al_plan *plan, struct al_error *err)
 			after, before);
 }
 
-bool al_job_approve(const struct al_job *job, const char *written, struct al_error *err)
+/* Asks the options' check about what was written. */
+static bool approve(const struct al_job *job, const char *written, struct al_error *err)
 {
 	const struct al_compress_options *options = job->options;
 
@@ -92,43 +194,89 @@ bool al_job_approve(const struct al_job *job, const char *written, struct al_err
 		&& (!options->check || options->check(options->context, written, err));
 }
 
-static bool write_file(struct al_job *job, const struct al_plan *plan, uint64_t source,
-	const char *config, const char *path, struct al_error *err)
+static bool write_file(const struct al_plan *plan, const struct al_text *config, const char *path,
+	struct al_error *err)
 {
 	struct al_safetensors_writer *writer;
-	size_t n;
-	const struct al_metadata *metadata = al_job_metadata(job, source, AL_ALL_SHARDS, config,
-		&n);
+	const char *text = plan->job->view->has_config ? config->data : NULL;
 
-	if (!al_plan_write(plan, (struct al_plan_part){0, plan->n}, metadata, n, path, &writer,
-		    err))
+	if (!al_plan_write(plan, AL_ALL_SHARDS, text, path, &writer, err))
 		return false;
 	const char *written = al_safetensors_written(writer);
-	if (al_job_approve(job, written ? written : path, err))
+	if (approve(plan->job, written ? written : path, err))
 		return al_safetensors_commit(writer, err);
 	al_safetensors_abandon(writer);
+	return false;
+}
+
+static bool copy_companion(const char *from, const char *to, struct al_error *err)
+{
+	struct al_text text;
+
+	if (!al_file_read(&text, from, MOST_COMPANION_BYTES, err))
+		return false;
+	const bool ok = al_file_write(to, text.data, text.length, err);
+	al_text_finish(&text);
+	return ok;
+}
+
+static bool write_files(const struct al_plan *plan, const struct al_text *config,
+	const struct files *files, const struct al_output *folder, struct al_error *err)
+{
+	struct al_safetensors_writer *writer;
+	size_t next = files->n_shards;
+
+	for (size_t i = 0; i < files->n_shards; i++)
+		if (!al_plan_write(plan, i, NULL, al_output_file(folder, i), &writer, err)
+			|| !al_safetensors_commit(writer, err))
+			return false;
+	if (files->has_index
+		&& !al_index_write(al_output_file(folder, next++), plan->headers, plan->n,
+			files->names, err))
+		return false;
+	if (files->has_config
+		&& !al_file_write(al_output_file(folder, next++), config->data, config->length,
+			err))
+		return false;
+	for (; next < files->n; next++)
+		if (!copy_companion(al_format(&plan->job->arena, "%s%s", files->folder,
+					    files->names[next]),
+			    al_output_file(folder, next), err))
+			return false;
+	return true;
+}
+
+static bool write_folder(const struct al_plan *plan, const struct al_text *config, const char *path,
+	struct al_error *err)
+{
+	struct al_job *job = plan->job;
+	struct al_output *folder;
+	struct files files;
+
+	if (!open_folder(job, path, &files, &folder, err))
+		return false;
+	if (write_files(plan, config, &files, folder, err)
+		&& approve(job, al_output_written(folder), err))
+		return al_output_commit(folder, err);
+	al_output_abandon(folder);
 	return false;
 }
 
 bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 {
 	struct al_plan plan;
-	uint64_t source;
+	struct al_text config;
 
-	if (!al_checkpoint_hash(job->view->checkpoint, &source, err))
+	if (!al_checkpoint_hash(job->view->checkpoint, &job->source, err))
 		return false;
 	al_plan_make(&plan, job);
 	if (!check_gain(&plan, err))
 		return false;
-	struct al_text config;
 	al_text_init(&config);
-	job->writes_folder = al_job_writes_folder(job, path);
+	job->writes_folder = writes_folder(job, path);
 	if (job->view->has_config)
 		al_job_write_config(job, &plan, &config);
-	const bool ok = job->writes_folder
-		? al_job_write_folder(job, &plan, source, &config, path, err)
-		: write_file(job, &plan, source, job->view->has_config ? config.data : NULL, path,
-			err);
+	const bool ok = (job->writes_folder ? write_folder : write_file)(&plan, &config, path, err);
 	al_text_finish(&config);
 	return ok;
 }

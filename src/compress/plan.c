@@ -9,14 +9,9 @@
 
 static int compare_changes(const void *a, const void *b)
 {
-	const struct al_change *x = a, *y = b;
+	const struct al_slice *const *x = a, *const *y = b;
 
-	return x->slice->first < y->slice->first ? -1 : x->slice->first > y->slice->first;
-}
-
-static uint64_t aside_of(const struct al_job_module *module, size_t slice)
-{
-	return module->aside ? module->aside[slice] : 0;
+	return (*x)->first < (*y)->first ? -1 : (*x)->first > (*y)->first;
 }
 
 static void collect(struct al_plan *plan, struct al_planned_tensor *tensor)
@@ -31,8 +26,7 @@ static void collect(struct al_plan *plan, struct al_planned_tensor *tensor)
 			tensor->is_slow = slice->is_slow;
 			tensor->changes = al_grow(&plan->job->arena, tensor->changes,
 				tensor->n_changes, &tensor->room, sizeof(*tensor->changes));
-			tensor->changes[tensor->n_changes++] = (struct al_change){slice,
-				aside_of(&job->modules[m], i)};
+			tensor->changes[tensor->n_changes++] = slice;
 		}
 	if (tensor->n_changes > 0)
 		qsort(tensor->changes, tensor->n_changes, sizeof(*tensor->changes),
@@ -61,7 +55,7 @@ static void add_source(struct al_plan *plan, const struct al_tensor *source)
 
 	collect(plan, &tensor);
 	for (size_t i = 0; i < tensor.n_changes; i++)
-		change += tensor.changes[i].slice->width - tensor.changes[i].slice->length;
+		change += tensor.changes[i]->width - tensor.changes[i]->length;
 	if (tensor.n_changes > 0) {
 		int64_t *shape = al_new_array(&plan->job->arena, int64_t, source->n_dims);
 		const size_t axis = source->n_dims == 2 && !tensor.is_slow ? 1 : 0;
@@ -69,12 +63,13 @@ static void add_source(struct al_plan *plan, const struct al_tensor *source)
 		shape[axis] += change;
 		if (shape[axis] == 0)
 			return;
+		tensor.bytes = tensor.bytes / (uint64_t)source->shape[axis] * (uint64_t)shape[axis];
 		header.shape = shape;
 	}
 	add_tensor(plan, header, tensor);
 }
 
-static void add_new(struct al_plan *plan, const struct al_slice *slice, uint64_t aside)
+static void add_new(struct al_plan *plan, const struct al_slice *slice)
 {
 	int64_t *shape = al_new_array(&plan->job->arena, int64_t, 2); /* a bias has one row */
 	struct al_planned_tensor tensor = {.is_slow = true,
@@ -83,8 +78,8 @@ static void add_new(struct al_plan *plan, const struct al_slice *slice, uint64_t
 
 	shape[0] = slice->width;
 	shape[1] = slice->rows;
-	tensor.changes = al_new(&plan->job->arena, struct al_change);
-	tensor.changes[0] = (struct al_change){slice, aside};
+	tensor.changes = al_new(&plan->job->arena, const struct al_slice *);
+	tensor.changes[0] = slice;
 	add_tensor(plan,
 		(struct al_tensor){.name = slice->name,
 			.dtype = slice->dtype,
@@ -102,8 +97,7 @@ static void add_news(struct al_plan *plan, const struct al_tensor *after)
 	for (size_t m = 0; m < job->n_modules; m++)
 		for (size_t i = 0; i < job->modules[m].layout.n_slices; i++)
 			if (job->modules[m].layout.slices[i].after == after)
-				add_new(plan, &job->modules[m].layout.slices[i],
-					aside_of(&job->modules[m], i));
+				add_new(plan, &job->modules[m].layout.slices[i]);
 }
 
 void al_plan_make(struct al_plan *plan, struct al_job *job)
@@ -128,8 +122,8 @@ static bool visit_stretch(const struct al_planned_tensor *tensor, const struct a
 	int64_t at = 0;
 
 	for (size_t i = 0; i <= tensor->n_changes; i++) {
-		const struct al_change *change = i < tensor->n_changes ? &tensor->changes[i] : NULL;
-		const int64_t to = change ? change->slice->first : axis->length;
+		const struct al_slice *change = i < tensor->n_changes ? tensor->changes[i] : NULL;
+		const int64_t to = change ? change->first : axis->length;
 		const struct al_planned_run kept = {.is_copied = true,
 			.from = begin + (uint64_t)at * unit,
 			.bytes = (uint64_t)(to - at) * unit};
@@ -137,12 +131,12 @@ static bool visit_stretch(const struct al_planned_tensor *tensor, const struct a
 			return false;
 		if (!change)
 			return true;
-		const uint64_t bytes = (uint64_t)change->slice->width * unit;
+		const uint64_t bytes = (uint64_t)change->width * unit;
 		const struct al_planned_run added = {.bytes = bytes,
 			.from = change->aside + (uint64_t)at_outer * bytes};
 		if (bytes > 0 && !visit(context, tensor, &added, err))
 			return false;
-		at = to + change->slice->length;
+		at = to + change->length;
 	}
 	return true;
 }
@@ -153,7 +147,7 @@ bool al_planned_tensor_visit(const struct al_planned_tensor *tensor, al_visit_ru
 	if (!tensor->source || tensor->n_changes == 0) {
 		const struct al_planned_run all = {.is_copied = tensor->source != NULL,
 			.bytes = tensor->bytes,
-			.from = tensor->source ? 0 : tensor->changes[0].aside};
+			.from = tensor->source ? 0 : tensor->changes[0]->aside};
 		return visit(context, tensor, &all, err);
 	}
 	const struct al_head_axis axis = al_head_axis_of(tensor->source, tensor->is_slow);

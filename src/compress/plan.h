@@ -5,17 +5,13 @@
 #define ATTNLEDGER_COMPRESS_PLAN_H
 
 #include "compress/job.h"
-
-/* A slice of a tensor's head axis that makes room for other numbers. */
-struct al_change {
-	const struct al_slice *slice;
-	uint64_t aside; /* where its bytes wait (not in a comparison) */
-};
+#include "formats/safetensors.h"
 
 struct al_planned_tensor {
 	const struct al_tensor *source; /* NULL: new, all of it in one change */
 	bool is_slow;
-	struct al_change *changes; /* by their place along the source's head axis */
+	const struct al_slice **changes; /* that make room for other numbers, by their place along
+					    the source's head axis */
 	size_t n_changes, room;
 	uint64_t bytes;
 };
@@ -42,5 +38,35 @@ typedef bool al_visit_run(void *context, const struct al_planned_tensor *tensor,
 /* Visits a tensor's runs from its first byte to its last, until a visit fails. */
 bool al_planned_tensor_visit(const struct al_planned_tensor *tensor, al_visit_run *visit,
 	void *context, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- compare.c ---- */
+
+/* Compares byte for byte all that the job's modules leave as it is in the original, and notes the
+ * tensors that differ, are missing or have no counterpart, the first few by name. Of the modules
+ * the layouts are read. `is_same`: none does. */
+bool al_copies_compare(struct al_job *job, struct al_table *table, bool *is_same,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- write.c ---- */
+
+#define AL_ALL_SHARDS SIZE_MAX
+
+/* Writes a file with the tensors of a shard, or of all, and metadata as al_job_metadata makes them;
+ * the caller puts it in its place. */
+bool al_plan_write(const struct al_plan *plan, size_t shard, const char *config, const char *path,
+	struct al_safetensors_writer **out, struct al_error *err) AL_MUST_CHECK;
+
+/* ---- metadata.c ---- */
+
+/* What a shard of the original says of itself, or all of them, and what was done. `config` is a
+ * config.json that isn't beside the file, or NULL. The list is the arena's. */
+const struct al_metadata *al_job_metadata(struct al_job *job, size_t shard, const char *config,
+	size_t *n);
+
+/* ---- write_config.c ---- */
+
+/* Adds the copy's config.json, of a view that has one, and sets job->config_says. */
+struct al_text;
+void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct al_text *out);
 
 #endif

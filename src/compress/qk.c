@@ -3,12 +3,12 @@
  * Of one key/value head and the query heads of its group: K = U R (thin QR); of the stack [Q_i R^T]
  * the first singular vectors V are the directions of the keys that the scores need most, common to
  * the group because its heads share their keys. Keys become U V, queries Q_i R^T V. */
-#include "compress/pieces.h"
+#include "compress/work.h"
 
 #include <math.h>
 
 struct group {
-	const struct al_scores *s;
+	const struct al_work *w;
 	size_t kv_head, n, first; /* query heads [first, +n) */
 	struct al_matrix basis, r; /* U [d_key][height], R [height][d_head] */
 	struct al_matrix right; /* V */
@@ -24,7 +24,7 @@ static struct al_view head_of(struct al_view all, size_t head, size_t d_head)
 /* The singular values and V of the stack [Q_i R^T]. */
 static bool decompose(struct al_scratch *scratch, struct group *g, struct al_error *err)
 {
-	const struct al_view queries = al_scores_seen(g->s, AL_QUERY);
+	const struct al_view queries = al_work_seen(g->w, AL_QUERY);
 	const size_t rows = queries.rows, tall = g->n * rows, height = g->r.rows;
 	const size_t n_values = tall < height ? tall : height;
 	struct al_matrix forms, left;
@@ -46,8 +46,8 @@ static bool decompose(struct al_scratch *scratch, struct group *g, struct al_err
 
 static bool group_init(struct al_scratch *scratch, struct group *g, struct al_error *err)
 {
-	const size_t d_head = (size_t)g->s->attention->d_head;
-	const struct al_view keys = al_scores_seen(g->s, AL_KEY);
+	const size_t d_head = (size_t)g->w->a->d_head;
+	const struct al_view keys = al_work_seen(g->w, AL_KEY);
 	const size_t height = keys.rows < d_head ? keys.rows : d_head;
 	const bool ok = al_take(scratch, &g->basis, keys.rows, d_head, err)
 		&& al_take(scratch, &g->r, height, d_head, err)
@@ -68,24 +68,15 @@ static double left_out(const struct group *g, size_t rank)
 	return sum;
 }
 
-/* Queries and their biases, which go through the same map R^T V. */
-static bool fill_queries(struct al_pieces *out, const struct group *g, struct al_view map,
-	struct al_error *err)
+/* Queries or their biases, which go through the same map R^T V. */
+static bool fill_queries(struct al_matrix out, const struct group *g, struct al_view queries,
+	struct al_view map, struct al_error *err)
 {
-	const struct al_scores *s = g->s;
-	const size_t rank = map.cols, d_head = map.rows;
+	const size_t rank = map.cols;
 
-	for (size_t head = g->first; head < g->first + g->n; head++)
-		if (!al_gemm(AL_PLAIN, AL_PLAIN, 1 / g->scale,
-			    head_of(al_view(s->query), head, d_head), map, 0,
-			    al_part(out->of[AL_PIECE_QUERY], 0, head * rank, s->query.rows, rank),
-			    err)
-			|| (s->query_bias.data
-				&& !al_gemm(AL_PLAIN, AL_PLAIN, 1 / g->scale,
-					head_of(al_view(s->query_bias), head, d_head), map, 0,
-					al_part(out->of[AL_PIECE_QUERY_BIAS], 0, head * rank, 1,
-						rank),
-					err)))
+	for (size_t head = g->first; queries.data && head < g->first + g->n; head++)
+		if (!al_gemm(AL_PLAIN, AL_PLAIN, 1 / g->scale, head_of(queries, head, map.rows),
+			    map, 0, al_part(out, 0, head * rank, queries.rows, rank), err))
 			return false;
 	return true;
 }
@@ -99,42 +90,43 @@ static bool fill_group(struct al_pieces *out, const struct group *g, size_t rank
 	return al_gemm(AL_PLAIN, AL_PLAIN, g->scale, al_view(g->basis), right, 0,
 		       al_part(out->of[AL_PIECE_KEY], 0, g->kv_head * rank, g->basis.rows, rank),
 		       err)
-		&& al_matrix_init(&map, g->r.cols, rank, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(g->r), right, 0, map, err)
-		&& fill_queries(out, g, al_view(map), err);
+		&& al_product(AL_TRANSPOSED, al_view(g->r), AL_PLAIN, right, &map, err)
+		&& fill_queries(out->of[AL_PIECE_QUERY], g, al_view(g->w->weights[AL_QUERY]),
+			al_view(map), err)
+		&& fill_queries(out->of[AL_PIECE_QUERY_BIAS], g, al_view(g->w->biases[AL_QUERY]),
+			al_view(map), err);
 }
 
 /* The keys' bias gives every key of a query the same; softmax doesn't see it: zeros stand for it,
  * so that the tensor is where its readers look for it. */
-static bool init_pieces(struct al_pieces *out, const struct al_scores *s, size_t rank,
+static bool init_pieces(struct al_pieces *out, const struct al_work *w, size_t rank,
 	struct al_error *err)
 {
-	struct al_matrix *of = out->of;
-	const size_t queries = s->heads.n_heads * rank, keys = s->heads.n_kv_heads * rank;
+	const size_t columns[] = {w->heads.n_heads * rank, w->heads.n_kv_heads * rank};
 
-	return al_matrix_init(&of[AL_PIECE_QUERY], s->query.rows, queries, err)
-		&& al_matrix_init(&of[AL_PIECE_KEY], s->key.rows, keys, err)
-		&& (!s->query_bias.data
-			|| al_matrix_init(&of[AL_PIECE_QUERY_BIAS], 1, queries, err))
-		&& (!s->key_bias.data || al_matrix_init(&of[AL_PIECE_KEY_BIAS], 1, keys, err));
+	for (int p = AL_QUERY; p <= AL_KEY; p++)
+		if (!al_matrix_init(&out->of[p], w->weights[p].rows, columns[p], err)
+			|| (w->biases[p].data
+				&& !al_matrix_init(&out->of[AL_PIECE_QUERY_BIAS + p], 1, columns[p],
+					err)))
+			return false;
+	return true;
 }
 
-bool al_pieces_make_qk(struct al_pieces *out, const struct al_scores *s,
-	const struct al_module_layout *layout, const struct al_effort *effort, struct al_error *err)
+bool al_work_qk(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
-	const size_t rank = (size_t)layout->rank, n = s->heads.n_heads / s->heads.n_kv_heads;
+	const size_t rank = (size_t)w->layout->rank;
 	double norm, sum = 0;
 
-	(void)effort;
-	if (!al_heads_norm(&s->heads, &norm, err) || !init_pieces(out, s, rank, err))
+	if (!al_heads_norm(&w->heads, &norm, err) || !init_pieces(out, w, rank, err))
 		return false;
-	for (size_t j = 0; j < s->heads.n_kv_heads; j++) {
-		struct group g = {.s = s, .kv_head = j, .n = n, .first = j * n};
+	for (size_t j = 0; j < w->n_kv; j++) {
+		struct group g = {.w = w, .kv_head = j, .n = w->group, .first = j * w->group};
 		AL_SCRATCH(scratch);
 		if (!group_init(&scratch, &g, err) || !fill_group(out, &g, rank, err))
 			return false;
 		sum += left_out(&g, rank);
 	}
 	out->relative_error = sqrt(sum / norm);
-	return al_unwhiten(&s->whitened[AL_KEY], &out->of[AL_PIECE_KEY], err);
+	return al_work_bring_back(w, AL_KEY, &out->of[AL_PIECE_KEY], err);
 }

@@ -1,5 +1,5 @@
 /* What a compressed file says of itself. */
-#include "compress/recorded.h"
+#include "compress/job.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,30 +7,31 @@
 #include "base/record.h"
 #include "base/text.h"
 
-static bool read_record(struct al_recorded *v, struct al_error *err)
+struct reading {
+	struct al_job *job;
+	enum al_method method;
+	struct al_json record;
+};
+
+static bool read_record(struct reading *v, struct al_error *err)
 {
-	const char *method = al_checkpoint_metadata(v->compressed, "attnledger.method");
-	const char *modules = al_checkpoint_metadata(v->compressed, "attnledger.modules");
+	const struct al_checkpoint *compressed = v->job->compressed;
+	const char *method = al_checkpoint_metadata(compressed, "attnledger.method");
+	const char *modules = al_checkpoint_metadata(compressed, "attnledger.modules");
+	struct al_compress_options *options = al_new(&v->job->arena, struct al_compress_options);
 
 	if (!method || !modules)
 		return al_fail(err, AL_EINPUT,
 			"%s: its metadata has no attnledger.%s: was it compressed by "
 			"attnledger?",
-			v->compressed->path, method ? "modules" : "method");
+			compressed->path, method ? "modules" : "method");
 	int found = al_find_name(method, al_method_names, AL_N_METHODS);
 	if (found < 0)
 		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
-	v->method = (enum al_method)found;
+	v->method = options->method = (enum al_method)found;
+	v->job->options = options;
 	return al_json_parse(&v->record, "attnledger.modules", modules, strlen(modules), err)
 		&& al_json_expect(&v->record, v->record.root, AL_JSON_ARRAY, err);
-}
-
-static const struct al_attention *find_module(const struct al_recorded *v, const char *name)
-{
-	for (size_t i = 0; i < v->view->n_modules; i++)
-		if (strcmp(v->view->modules[i].name, name) == 0)
-			return &v->view->modules[i];
-	return NULL;
 }
 
 /* One of attnledger.modules. */
@@ -66,7 +67,7 @@ static const struct al_field recorded_fields[] = {
 static const struct al_record recorded_module = {.fields = AL_FIELDS(recorded_fields)};
 
 /* Which of the original's heads are gone; NULL where the method leaves out none. */
-static bool mark_dropped(struct al_recorded *v, const struct al_item *node,
+static bool mark_dropped(struct reading *v, const struct al_item *node,
 	const struct recorded *recorded, const struct al_attention *a, bool **out,
 	struct al_error *err)
 {
@@ -75,7 +76,7 @@ static bool mark_dropped(struct al_recorded *v, const struct al_item *node,
 		return true;
 	if (!al_json_get(node, "dropped"))
 		return al_json_fail(&v->record, node, err, "key \"dropped\" is missing");
-	*out = al_new_array(&v->arena, bool, (size_t)a->n_heads);
+	*out = al_new_array(&v->job->arena, bool, (size_t)a->n_heads);
 	for (size_t i = 0; i < recorded->n_dropped; i++) {
 		if (recorded->dropped[i] >= a->n_heads)
 			return al_json_fail(&v->record, node, err, "%s has no head %" PRId64,
@@ -85,7 +86,7 @@ static bool mark_dropped(struct al_recorded *v, const struct al_item *node,
 	return true;
 }
 
-static bool check_rank(const struct al_recorded *v, const struct al_item *node, int64_t rank,
+static bool check_rank(const struct reading *v, const struct al_item *node, int64_t rank,
 	const struct al_attention *a, struct al_error *err)
 {
 	if (al_method_drops(v->method))
@@ -97,10 +98,11 @@ static bool check_rank(const struct al_recorded *v, const struct al_item *node, 
 			rank, al_method_bound(a, v->method));
 }
 
-static bool read_layout(struct al_recorded *v, const struct al_item *node,
-	struct al_job_module *module, struct al_error *err)
+static bool read_layout(struct reading *v, const struct al_item *node, struct al_job_module *module,
+	struct al_error *err)
 {
-	const struct al_record_source source = {&v->arena, &v->record, &v->record};
+	const struct al_record_source source = {&v->job->arena, &v->record, &v->record};
+	const struct al_model_view *view = v->job->view;
 	struct recorded recorded = {0};
 	bool *is_dropped;
 
@@ -108,14 +110,14 @@ static bool read_layout(struct al_recorded *v, const struct al_item *node,
 		|| !al_record_read(&source, &recorded_module, node, &recorded, err))
 		return false;
 	module->scale = recorded.scale;
-	const struct al_attention *a = find_module(v, recorded.module);
+	const struct al_attention *a = AL_FIND(view->modules, view->n_modules, recorded.module);
 	if (!a)
 		return al_json_fail(&v->record, node, err, "the original has no module \"%s\"",
 			recorded.module);
 	if (!mark_dropped(v, node, &recorded, a, &is_dropped, err)
 		|| !check_rank(v, node, recorded.rank, a, err))
 		return false;
-	return al_layout_make(&module->layout, &v->arena, v->view->checkpoint,
+	return al_layout_make(&module->layout, &v->job->arena, view->checkpoint,
 		&(struct al_module_layout){.attention = a,
 			.method = v->method,
 			.rank = recorded.rank,
@@ -125,32 +127,29 @@ static bool read_layout(struct al_recorded *v, const struct al_item *node,
 		err);
 }
 
-static bool read_modules(struct al_recorded *v, struct al_error *err)
+static bool read_modules(struct reading *v, struct al_error *err)
 {
 	if (v->method == AL_METHOD_IDENTITY && al_json_size(v->record.root) > 0)
 		return al_json_fail(&v->record, v->record.root, err,
 			"method identity, expected no modules");
-	v->modules = al_new_array(&v->arena, struct al_job_module,
+	v->job->modules = al_new_array(&v->job->arena, struct al_job_module,
 		al_json_size(v->record.root) + 1);
 	al_json_each (node, v->record.root)
-		if (!read_layout(v, node, &v->modules[v->n_modules++], err))
+		if (!read_layout(v, node, &v->job->modules[v->job->n_modules++], err))
 			return false;
 	return true;
 }
 
-bool al_recorded_open(struct al_recorded *recorded, const struct al_model_view *view,
+bool al_job_read(struct al_job *job, struct al_model_view *view,
 	const struct al_checkpoint *compressed, struct al_error *err)
 {
-	*recorded = (struct al_recorded){.view = view, .compressed = compressed};
-	al_arena_init(&recorded->arena);
-	if (read_record(recorded, err) && read_modules(recorded, err))
-		return true;
-	al_recorded_close(recorded);
-	return false;
-}
+	struct reading v = {.job = job};
 
-void al_recorded_close(struct al_recorded *recorded)
-{
-	al_json_finish(&recorded->record);
-	al_arena_finish(&recorded->arena);
+	*job = (struct al_job){.view = view, .compressed = compressed};
+	al_arena_init(&job->arena);
+	const bool ok = read_record(&v, err) && read_modules(&v, err);
+	al_json_finish(&v.record);
+	if (!ok)
+		al_job_finish(job);
+	return ok;
 }

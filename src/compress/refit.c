@@ -1,12 +1,10 @@
 /* W_O fitted to what a compressed module's heads put out: o of the original's heads and p of the
  * compressed ones on the same inputs x, W = E[p^T p]^+ E[p^T o] W_O. */
-#include "compress/refit.h"
+#include "compress/job.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "model/calibration/outputs.h"
-#include "compress/effective.h"
 #include "model/forward/pass.h"
 
 const char *const al_refit_names[AL_N_REFITS] = {"auto", "none", "tokens", "sequential"};
@@ -14,42 +12,12 @@ const char *const al_refit_names[AL_N_REFITS] = {"auto", "none", "tokens", "sequ
 enum { TOKENS_AT_ONCE = 512 };
 
 struct fitting {
-	const struct al_refitting *r;
-	const struct al_factor_source *before;
+	struct al_network *network;
+	const struct al_factor_source *before, *own; /* weights of layers before; the module's */
 	const struct al_module_layout *layout;
-	struct al_pieces *pieces;
 	struct al_matrix moment, gram, cross; /* o^T o, p^T p, p^T o */
 	struct al_matrix_f product;
 };
-
-/* ---- the compressed module in the place of the original's ---- */
-
-/* Heads that are dropped put out nothing. */
-static void silence(const struct al_module_layout *layout, struct al_matrix values)
-{
-	const struct al_attention *a = layout->attention;
-	const size_t width = (size_t)a->d_value, group = (size_t)(a->n_heads / a->n_kv_heads);
-
-	for (size_t j = 0; j < values.cols; j++)
-		if (layout->is_dropped[j / width * group])
-			memset(values.data + j * values.ld, 0, values.rows * sizeof(double));
-}
-
-static bool load(void *context, const struct al_attention *attention, enum al_projection p,
-	bool is_bias, struct al_matrix *out, struct al_error *err)
-{
-	const struct fitting *f = context;
-
-	if (p != AL_OUTPUT && !f->layout->is_dropped && al_layout_changes(f->layout, p, is_bias))
-		return al_effective_factor(f->layout, f->pieces->of, attention->score_scale,
-			f->r->network->view->checkpoint, p, is_bias, out, err);
-	if (!al_factor_load(f->r->network->view->checkpoint,
-		    is_bias ? &attention->biases[p] : &attention->factors[p], out, err))
-		return false;
-	if (p == AL_VALUE && f->layout->is_dropped)
-		silence(f->layout, *out);
-	return true;
-}
 
 /* ---- sums ---- */
 
@@ -74,11 +42,11 @@ static bool run_heads(const struct fitting *f, const struct al_factor_source *fa
 	int64_t number, const struct al_batch *batch, struct al_view_f x, struct al_matrix_f *o,
 	struct al_error *err)
 {
-	f->r->network->factors = factors;
-	struct al_layer *layer = al_layer_load(f->r->network, number, err);
+	f->network->factors = factors;
+	struct al_layer *layer = al_layer_load(f->network, number, err);
 	bool ok = layer && al_layer_heads(layer, batch, x, NULL, o, err);
 
-	f->r->network->factors = NULL;
+	f->network->factors = NULL;
 	al_layer_free(layer);
 	return ok;
 }
@@ -86,11 +54,10 @@ static bool run_heads(const struct fitting *f, const struct al_factor_source *fa
 static bool add_batch(struct fitting *f, const struct al_batch *batch, struct al_view_f x,
 	struct al_error *err)
 {
-	const struct al_factor_source own = {.load = load, .context = f};
 	const int64_t number = f->layout->attention->layer;
 	struct al_matrix_f o = {0}, p = {0};
 	bool ok = run_heads(f, NULL, number, batch, x, &o, err)
-		&& run_heads(f, &own, number, batch, x, &p, err)
+		&& run_heads(f, f->own, number, batch, x, &p, err)
 		&& add_product(f, al_view_f(o), al_view_f(o), f->moment, err)
 		&& add_product(f, al_view_f(p), al_view_f(p), f->gram, err)
 		&& add_product(f, al_view_f(p), al_view_f(o), f->cross, err);
@@ -106,26 +73,25 @@ static bool run_before(const struct fitting *f, const struct al_batch *batch, st
 {
 	bool ok = true;
 
-	f->r->network->factors = f->before;
+	f->network->factors = f->before;
 	for (int64_t number = 0; ok && number < f->layout->attention->layer; number++) {
-		struct al_layer *layer = al_layer_load(f->r->network, number, err);
+		struct al_layer *layer = al_layer_load(f->network, number, err);
 		ok = layer && al_layer_run(layer, batch, x, err);
 		al_layer_free(layer);
 	}
-	f->r->network->factors = NULL;
+	f->network->factors = NULL;
 	return ok;
 }
 
-static bool add_all(struct fitting *f, struct al_error *err)
+static bool add_all(struct fitting *f, const struct al_batch *all, struct al_error *err)
 {
-	const struct al_batch *all = f->r->all;
-	bool ok = al_network_check_tokens(f->r->network, all, err);
+	bool ok = al_network_check_tokens(f->network, all, err);
 
 	for (size_t first = 0; ok && first < all->n_sequences;) {
 		struct al_matrix_f x = {0};
 		struct al_batch_part part;
 		al_batch_part_init(&part, all, first);
-		ok = al_network_embed(f->r->network, &part.batch, 0, &x, err)
+		ok = al_network_embed(f->network, &part.batch, 0, &x, err)
 			&& run_before(f, &part.batch, x, err)
 			&& add_batch(f, &part.batch, al_view_f(x), err);
 		al_matrix_finish_f(&x);
@@ -137,35 +103,38 @@ static bool add_all(struct fitting *f, struct al_error *err)
 
 /* ---- the fit ---- */
 
-static bool fit(struct fitting *f, struct al_error *err)
+static bool fit(const struct fitting *f, struct al_pieces *pieces, struct al_error *err)
 {
 	const struct al_attention *a = f->layout->attention;
 	AL_OWNED struct al_matrix output = {0}, fitted = {0};
 	double whole = 0, left = 0;
-	bool ok = al_factor_load(f->r->network->view->checkpoint, &a->factors[AL_OUTPUT], &output,
-			  err)
-		&& al_matrix_init(&fitted, output.rows, output.cols, err)
-		&& al_output_refit(al_view(f->gram), al_view(f->cross), al_view(output), fitted,
-			err)
-		&& al_output_power(al_view(f->moment), al_view(output), &whole, err)
-		&& al_output_power(al_view(f->gram), al_view(fitted), &left, err)
-		&& al_effective_gather(f->layout, AL_OUTPUT, al_view(fitted),
-			&f->pieces->of[AL_PIECE_OUTPUT], err);
 
-	if (ok)
-		f->pieces->relative_error = whole > 0 ? sqrt(fmax(0, 1 - left / whole)) : 0;
-	return ok;
+	if (!al_factor_load(f->network->view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
+		|| !al_matrix_init(&fitted, output.rows, output.cols, err)
+		|| !al_output_refit(al_view(f->gram), al_view(f->cross), al_view(output), fitted,
+			err)
+		|| !al_output_power(al_view(f->moment), al_view(output), &whole, err)
+		|| !al_output_power(al_view(f->gram), al_view(fitted), &left, err))
+		return false;
+	pieces->relative_error = whole > 0 ? sqrt(fmax(0, 1 - left / whole)) : 0;
+	return al_effective_gather(f->layout, AL_OUTPUT, al_view(fitted),
+		&pieces->of[AL_PIECE_OUTPUT], err);
 }
 
-bool al_refit_module(const struct al_refitting *refitting, const struct al_factor_source *before,
-	const struct al_module_layout *layout, struct al_pieces *pieces, struct al_error *err)
+bool al_refit_module(struct al_job *job, struct al_job_module *module, struct al_error *err)
 {
-	const struct al_attention *a = layout->attention;
+	const struct al_data *data = &job->options->data;
+	const struct al_attention *a = module->layout.attention;
 	const size_t n = (size_t)(a->n_heads * a->d_value);
-	struct fitting f = {.r = refitting, .before = before, .layout = layout, .pieces = pieces};
+	struct al_job alone = {.view = job->view, .modules = module, .n_modules = 1};
+	const struct al_factor_source before = al_job_factors(job), own = al_job_factors(&alone);
+	struct fitting f = {.network = data->network,
+		.before = data->refit == AL_REFIT_SEQUENTIAL ? &before : NULL,
+		.own = &own,
+		.layout = &module->layout};
 	bool ok = al_matrix_init(&f.moment, n, n, err) && al_matrix_init(&f.gram, n, n, err)
 		&& al_matrix_init(&f.cross, n, n, err) && al_matrix_init_f(&f.product, n, n, err)
-		&& add_all(&f, err) && fit(&f, err);
+		&& add_all(&f, data->tokens, err) && fit(&f, &module->pieces, err);
 
 	al_matrix_finish(&f.moment);
 	al_matrix_finish(&f.gram);

@@ -48,7 +48,7 @@ static bool init_values(const struct al_work *w, struct al_pieces *out, size_t v
 		       err)
 		&& al_matrix_init(&out->of[AL_PIECE_OUTPUT], w->weights[AL_OUTPUT].rows,
 			(size_t)w->a->n_heads * rank, err)
-		&& (!w->value_bias.data
+		&& (!w->biases[AL_VALUE].data
 			|| al_matrix_init(&out->of[AL_PIECE_VALUE_BIAS], 1, values * rank, err));
 }
 
@@ -82,38 +82,40 @@ static bool refit_ov(const struct al_work *w, struct al_pieces *out, const struc
 static bool map_bias(const struct al_work *w, struct al_pieces *out, size_t first, size_t n,
 	size_t place, struct al_matrix map, struct al_error *err)
 {
-	return !w->value_bias.data
+	return !w->biases[AL_VALUE].data
 		|| al_gemm(AL_PLAIN, AL_PLAIN, 1,
-			al_columns(al_view(w->value_bias), first * w->width, n * w->width),
+			al_columns(al_view(w->biases[AL_VALUE]), first * w->width, n * w->width),
 			al_view(map), 0,
 			al_part(out->of[AL_PIECE_VALUE_BIAS], 0, place * map.cols, 1, map.cols),
 			err);
 }
 
-bool al_work_ov(struct al_work *w, struct al_pieces *out, bool refits, struct al_error *err)
+bool al_work_ov(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
 	const size_t rank = (size_t)w->layout->rank;
 	struct al_matrix *maps = al_calloc(w->n_kv, sizeof(*maps));
-	bool ok = al_work_gram(w, AL_VALUE, err) && init_values(w, out, w->n_kv, rank, err);
+	bool ok = al_work_gram(w, al_view(w->weights[AL_VALUE]), &w->gram, err)
+		&& init_values(w, out, w->n_kv, rank, err);
 
-	for (size_t kv = 0; ok && kv < w->n_kv; kv++) {
-		ok = join(w, out, kv, 1, rank, kv, &maps[kv], err);
-		ok = ok && map_bias(w, out, kv, 1, kv, maps[kv], err);
-	}
-	ok = ok && (!refits || refit_ov(w, out, maps, err));
+	for (size_t kv = 0; ok && kv < w->n_kv; kv++)
+		ok = join(w, out, kv, 1, rank, kv, &maps[kv], err)
+			&& map_bias(w, out, kv, 1, kv, maps[kv], err);
+	ok = ok && (!al_job_refits_by_data(w->options) || refit_ov(w, out, maps, err));
 	for (size_t kv = 0; kv < w->n_kv; kv++)
 		al_matrix_finish(&maps[kv]);
 	free(maps);
 	return ok;
 }
 
-bool al_work_gqa(struct al_work *w, struct al_pieces *out, bool is_aligned, struct al_error *err)
+bool al_work_gqa(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
-	const size_t left = w->layout->method == AL_METHOD_GQA ? (size_t)w->layout->rank : 1;
-	const size_t size = w->n_kv / left;
-	bool ok = al_work_gram(w, AL_VALUE, err) && init_values(w, out, left, w->width, err);
+	const bool is_gqa = w->layout->method == AL_METHOD_GQA;
+	const size_t left = is_gqa ? (size_t)w->layout->rank : 1, size = w->n_kv / left;
+	bool ok = al_work_gram(w, al_view(w->weights[AL_VALUE]), &w->gram, err)
+		&& init_values(w, out, left, w->width, err)
+		&& (!is_gqa || !w->layout->of_keys || al_work_group_keys(w, out, err));
 
-	if (ok && is_aligned)
+	if (ok && w->options->data.is_aligned)
 		return al_work_align(w, out, left, size, err);
 	for (size_t place = 0; ok && place < left; place++) {
 		AL_OWNED struct al_matrix map = {0};
@@ -136,22 +138,19 @@ bool al_work_latent(struct al_work *w, struct al_pieces *out, struct al_error *e
 	AL_OWNED struct al_matrix vectors = {0}, left = {0}, right = {0};
 	struct al_output_roots r = {0};
 	AL_SCRATCH(scratch);
-	bool ok = al_work_gram(w, p, err)
+	bool ok = al_work_gram(w, weights, &w->gram, err)
 		&& (!is_weighed || al_output_roots_take(&scratch, &r, w, 0, w->n_kv, err));
 
 	ok = ok
 		&& (is_weighed ? al_work_lead_weighed(w, &r, 0, rank, &vectors, err)
 			       : al_work_lead(w, w->gram, rank, &vectors, err))
-		&& al_matrix_init(&left, vectors.rows, rank, err)
-		&& al_matrix_init(&right, vectors.rows, rank, err)
-		&& (is_weighed ? al_multiply_blocks(r.root, r.n, w->width, al_view(vectors), left,
-					 err)
-					&& al_multiply_blocks(r.inverse, r.n, w->width,
-						al_view(vectors), right, err)
-			       : al_copy(al_view(vectors), left, err)
-					&& al_copy(al_view(vectors), right, err))
-		&& al_matrix_init(down, weights.rows, rank, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, weights, al_view(left), 0, *down, err)
+		&& al_duplicate(al_view(vectors), &left, err)
+		&& al_duplicate(al_view(vectors), &right, err)
+		&& (!is_weighed
+			|| (al_multiply_blocks(r.root, r.n, w->width, al_view(vectors), left, err)
+				&& al_multiply_blocks(r.inverse, r.n, w->width, al_view(vectors),
+					right, err)))
+		&& al_product(AL_PLAIN, weights, AL_PLAIN, al_view(left), down, err)
 		&& al_matrix_init(up, rank, weights.cols, err);
 	for (size_t j = 0; ok && j < up->cols; j++)
 		for (size_t i = 0; i < rank; i++)

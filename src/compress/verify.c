@@ -13,12 +13,8 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "formats/finite.h"
-#include "compress/compare.h"
 #include "compress/difference.h"
-#include "compress/embedding.h"
-#include "compress/recorded.h"
-#include "compress/side.h"
-#include "model/forward/forward.h"
+#include "compress/plan.h"
 #include "model/heads/rotary.h"
 
 /* Of keys under rotary positions, whose scores hang on how far they stand before their query. */
@@ -26,9 +22,6 @@ enum { N_OFFSETS = 4, POSITIONS = 512 };
 
 struct verification {
 	struct al_job job; /* what was done to the original */
-	struct al_recorded recorded;
-	struct al_model_view *view;
-	const struct al_checkpoint *compressed;
 	const struct al_verify_options *options;
 	struct al_table *table;
 	size_t n_beyond; /* rows whose output error exceeds the tolerance */
@@ -37,17 +30,6 @@ struct verification {
 };
 
 /* ---- inputs ---- */
-
-struct input {
-	const char *name;
-	struct al_matrix x, y; /* [n_tokens][d_query], [n_tokens][d_key]; queries' and keys' side */
-};
-
-static void input_finish(struct input *input)
-{
-	al_matrix_finish(&input->x);
-	al_matrix_finish(&input->y);
-}
 
 static void fill_random(struct al_matrix m, uint64_t seed, uint64_t stream)
 {
@@ -82,7 +64,7 @@ static bool read_rows(const struct verification *v, const struct al_tensor *tabl
 		const int64_t at = (int64_t)(al_random_uniform(random) * (double)table->shape[0]);
 		const struct al_selection selection = al_select_block(table, at, 1, 0,
 			table->shape[1]);
-		ok = al_tensor_read_double(v->view->checkpoint, table, &selection, row, m.cols,
+		ok = al_tensor_read_double(v->job.view->checkpoint, table, &selection, row, m.cols,
 			err);
 		if (ok)
 			normalise(row, m.cols);
@@ -94,48 +76,28 @@ static bool read_rows(const struct verification *v, const struct al_tensor *tabl
 	return ok;
 }
 
-/* Keys see what queries see, but where attention crosses from one model into another. */
-static bool input_init(struct input *input, const struct verification *v,
-	const struct al_attention *a, const struct al_tensor *embedding, struct al_error *err)
+/* x [n_tokens][d_query] and y [n_tokens][d_key], the side of queries and of keys: keys see what
+ * queries see, but where attention crosses from one model into another. */
+static bool make_input(const struct verification *v, const struct al_attention *a,
+	const struct al_tensor *embedding, struct al_matrix *x, struct al_matrix *y,
+	struct al_error *err)
 {
 	const size_t n = v->options->n_tokens, d_query = (size_t)a->factors[AL_QUERY].rows;
 	const size_t d_key = (size_t)a->factors[AL_KEY].rows;
-	bool ok = al_matrix_init(&input->x, n, d_query, err)
-		&& al_matrix_init(&input->y, n, d_key, err);
 
-	input->name = embedding ? "embedding" : "random";
-	if (!ok)
+	if (!al_matrix_init(x, n, d_query, err) || !al_matrix_init(y, n, d_key, err))
 		return false;
-	if (embedding)
-		ok = read_rows(v, embedding, input->x, 0, err)
-			&& (!a->is_cross || d_key != d_query
-				|| read_rows(v, embedding, input->y, 1, err));
-	else
-		fill_random(input->x, v->options->seed, 2);
-	if (ok && (d_key != d_query || (a->is_cross && !embedding)))
-		fill_random(input->y, v->options->seed, 3);
-	else if (ok && !a->is_cross)
-		ok = al_copy(al_view(input->x), input->y, err);
-	return ok;
+	if (!embedding)
+		fill_random(*x, v->options->seed, 2);
+	else if (!read_rows(v, embedding, *x, 0, err)
+		|| (a->is_cross && d_key == d_query && !read_rows(v, embedding, *y, 1, err)))
+		return false;
+	if (d_key != d_query || (a->is_cross && !embedding))
+		fill_random(*y, v->options->seed, 3);
+	return d_key != d_query || a->is_cross || al_copy(al_view(*x), *y, err);
 }
 
 /* ---- differences ---- */
-
-/* Heads that are left, in their order, beside themselves. */
-static bool compare_heads(const struct al_module_layout *layout,
-	const struct al_side_scores *original, const struct al_side_scores *compressed,
-	struct al_attention_difference *d, struct al_error *err)
-{
-	size_t left = 0;
-
-	for (size_t head = 0; head < original->n_heads; head++) {
-		const bool is_dropped = layout->is_dropped && layout->is_dropped[head];
-		if (is_dropped ? !al_difference_add_dropped(d, original, head, err)
-			       : !al_difference_add(d, original, head, compressed, left++, err))
-			return false;
-	}
-	return true;
-}
 
 /* One offset after the other: queries are turned on from where they are. */
 static bool compare_offsets(const struct verification *v, const struct al_module_layout *layout,
@@ -147,10 +109,12 @@ static bool compare_offsets(const struct verification *v, const struct al_module
 
 	for (size_t i = 0; i < n; i++) {
 		const int64_t further = i > 0 ? v->offsets[i] - v->offsets[i - 1] : 0;
-		al_rotate_queries(a, further, original->queries);
-		al_rotate_queries(a, further, compressed->queries);
-		if (!compare_heads(layout, original, compressed, d, err))
-			return false;
+		al_rotate_queries(a, further, original->seen[AL_QUERY]);
+		al_rotate_queries(a, further, compressed->seen[AL_QUERY]);
+		for (size_t head = 0; head < original->n_heads; head++)
+			if (!al_difference_add(d, original, compressed, head,
+				    layout->is_dropped && layout->is_dropped[head], err))
+				return false;
 		al_difference_settle(d);
 	}
 	return true;
@@ -158,71 +122,86 @@ static bool compare_offsets(const struct verification *v, const struct al_module
 
 /* ---- rows ---- */
 
+struct row {
+	const char *module, *input;
+	int64_t layer;
+	double logit_max, probability_max, variation, output_error;
+};
+
+static const struct al_table_field fields[] = {
+	{AL_COLUMN_KEY("module", "Module"), AL_MEMBER(struct row, module)},
+	{{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, layer)},
+	{AL_COLUMN_KEY("input", "Input"), AL_MEMBER(struct row, input)},
+	{{.key = "logit_max", .title = "Largest logit difference", .digits = 8},
+		AL_MEMBER(struct row, logit_max)},
+	{{.key = "probability_max", .title = "Largest probability difference", .digits = 8},
+		AL_MEMBER(struct row, probability_max)},
+	{{.key = "total_variation", .title = "Total variation", .digits = 6},
+		AL_MEMBER(struct row, variation)},
+	{{.key = "output_error", .title = "Relative error of the output", .digits = 6},
+		AL_MEMBER(struct row, output_error)},
+	AL_FIELDS_END,
+};
+
 void al_verify_add_columns(struct al_table *table)
 {
-	static const struct al_column columns[] = {
-		{.key = "module", .title = "Module", .is_key = true},
-		{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL},
-		{.key = "input", .title = "Input", .is_key = true},
-		{.key = "logit_max", .title = "Largest logit difference", .digits = 8},
-		{.key = "probability_max", .title = "Largest probability difference", .digits = 8},
-		{.key = "total_variation", .title = "Total variation", .digits = 6},
-		{.key = "output_error", .title = "Relative error of the output", .digits = 6},
-	};
-
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
-}
-
-static void add_row(struct verification *v, const struct al_attention *a, const char *input,
-	const struct al_attention_difference *d)
-{
-	const double output_error = al_difference_output_error(d);
-	struct al_cell *cell = al_table_add_row(v->table);
-
-	al_cell_set_text(v->table, cell++, a->name);
-	al_cell_set_int(v->table, cell++, a->layer);
-	al_cell_set_text(v->table, cell++, input);
-	al_cell_set_real(cell++, d->logit_max);
-	al_cell_set_real(cell++, d->probability_max);
-	al_cell_set_real(cell++, d->variation / (double)d->n_queries);
-	if (isfinite(output_error))
-		al_cell_set_real(cell, output_error);
-	v->n_beyond += v->options->has_tolerance && !(output_error <= v->options->tolerance);
+	al_table_add_fields(table, fields, 0);
 }
 
 static bool verify_input(struct verification *v, const struct al_module_layout *layout,
 	struct al_side_scores *original, struct al_side_scores *compressed,
 	const struct al_tensor *embedding, struct al_error *err)
 {
+	const struct al_attention *a = layout->attention;
 	struct al_attention_difference d = {0};
-	struct input input = {0};
+	AL_OWNED struct al_matrix x = {0}, y = {0};
 
-	bool ok = input_init(&input, v, layout->attention, embedding, err)
-		&& al_side_take_input(original, al_view(input.x), al_view(input.y), err)
-		&& al_side_take_input(compressed, al_view(input.x), al_view(input.y), err)
-		&& al_difference_init(&d, original, v->options->n_tokens, err)
+	const bool ok = make_input(v, a, embedding, &x, &y, err)
+		&& al_side_take_input(original, al_view(x), al_view(y), err)
+		&& al_side_take_input(compressed, al_view(x), al_view(y), err)
+		&& al_difference_init(&d, original, err)
 		&& compare_offsets(v, layout, original, compressed, &d, err);
-	if (ok)
-		add_row(v, layout->attention, input.name, &d);
 	al_difference_finish(&d);
-	al_side_forget_input(original);
-	al_side_forget_input(compressed);
-	input_finish(&input);
-	return ok;
+	if (!ok)
+		return false;
+	const struct row row = {.module = a->name,
+		.input = embedding ? "embedding" : "random",
+		.layer = a->layer,
+		.logit_max = d.logit_max,
+		.probability_max = d.probability_max,
+		.variation = d.variation / (double)d.n_queries,
+		.output_error = al_difference_output_error(&d)};
+	al_table_add_record(v->table, &row);
+	v->n_beyond += v->options->has_tolerance && !(row.output_error <= v->options->tolerance);
+	return true;
 }
 
-static bool verify_module(struct verification *v, const struct al_module_layout *layout,
-	double scale, struct al_error *err)
+/* The original's values stand for both where they were copied: that is compared byte for byte. */
+static bool has_values(const struct al_module_layout *layout)
 {
+	return layout->is_refitted
+		|| (!layout->is_dropped
+			&& (al_layout_changes(layout, AL_VALUE, false)
+				|| al_layout_changes(layout, AL_OUTPUT, false)));
+}
+
+static bool verify_module(struct verification *v, const struct al_job_module *module,
+	struct al_error *err)
+{
+	const struct al_module_layout *layout = &module->layout;
 	const struct al_attention *a = layout->attention;
-	const struct al_tensor *embedding = al_embedding_find(v->view, a);
+	const struct al_tensor *embedding = al_embedding_find(v->job.view, a);
+	const bool mixes = al_method_mixes(layout->method); /* their scale is in the mixing */
+	struct al_job untouched = {.view = v->job.view};
+	const struct al_factor_source own = al_job_factors(&untouched);
+	const struct al_factor_source other = al_job_factors(&v->job);
 	struct al_side_scores original = {0}, compressed = {0};
 
-	bool ok = al_embedding_check(v->view, a, &v->checked, err)
-		&& al_side_load_original(&original, v->view, a, err)
-		&& al_side_load_compressed(&compressed, v->view->checkpoint, v->compressed, layout,
-			scale, err)
+	bool ok = al_embedding_check(v->job.view, a, &v->checked, err)
+		&& al_side_load(&original, &own, a, AL_N_PROJECTIONS, a->score_scale, err)
+		&& al_side_load(&compressed, &other, a,
+			has_values(layout) ? AL_N_PROJECTIONS : AL_VALUE,
+			mixes ? a->score_scale : module->scale, err)
 		&& verify_input(v, layout, &original, &compressed, NULL, err)
 		&& (!embedding || verify_input(v, layout, &original, &compressed, embedding, err));
 	al_side_finish(&original);
@@ -235,19 +214,18 @@ static bool verify_modules(struct verification *v, struct al_error *err)
 	const char *modules = v->options->modules;
 	size_t n = 0;
 
-	for (size_t i = 0; i < v->recorded.n_modules; i++) {
-		const struct al_job_module *module = &v->recorded.modules[i];
-		if (modules && !al_select_module(modules, module->layout.attention->name))
+	for (size_t i = 0; i < v->job.n_modules; i++) {
+		const char *name = v->job.modules[i].layout.attention->name;
+		if (modules && !al_select_module(modules, name))
 			continue;
 		if (v->options->watch)
-			v->options->watch(v->options->context, module->layout.attention->name, i,
-				v->recorded.n_modules);
-		if (!verify_module(v, &module->layout, module->scale, err))
+			v->options->watch(v->options->context, name, i, v->job.n_modules);
+		if (!verify_module(v, &v->job.modules[i], err))
 			return false;
 		n++;
 	}
-	return n > 0 || (v->recorded.method == AL_METHOD_IDENTITY && !modules)
-		|| al_fail(err, AL_EINPUT, "%s: no compressed module%s%s", v->compressed->path,
+	return n > 0 || (v->job.options->method == AL_METHOD_IDENTITY && !modules)
+		|| al_fail(err, AL_EINPUT, "%s: no compressed module%s%s", v->job.compressed->path,
 			modules ? " " : "", modules ? modules : "");
 }
 
@@ -257,7 +235,7 @@ static bool verify_modules(struct verification *v, struct al_error *err)
  * there. */
 static bool choose_offsets(struct verification *v, struct al_error *err)
 {
-	struct al_model_view *view = v->view;
+	struct al_model_view *view = v->job.view;
 	int64_t positions;
 
 	if (!al_view_longest(view, &positions, err))
@@ -278,7 +256,7 @@ static bool choose_offsets(struct verification *v, struct al_error *err)
 
 static void note_positions(const struct verification *v)
 {
-	const struct al_model_view *view = v->view;
+	const struct al_model_view *view = v->job.view;
 	bool has_rotary = false, has_norm = false;
 
 	for (size_t i = 0; i < view->n_modules; i++) {
@@ -299,12 +277,12 @@ static void note_positions(const struct verification *v)
 /* What the compressed checkpoint says of the one that it was made from. */
 static bool note_source(const struct verification *v, struct al_error *err)
 {
-	const char *source = al_checkpoint_metadata(v->compressed, "attnledger.source");
+	const char *source = al_checkpoint_metadata(v->job.compressed, "attnledger.source");
 	uint64_t hash;
 
 	if (!source)
 		return true;
-	if (!al_checkpoint_hash(v->view->checkpoint, &hash, err))
+	if (!al_checkpoint_hash(v->job.view->checkpoint, &hash, err))
 		return false;
 	const char *here = al_fingerprint_text(&v->table->arena, hash);
 	if (strcmp(source, here) != 0)
@@ -318,11 +296,11 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 {
 	al_table_note(v->table,
 		"compressed: %s, header fingerprint (fnv1a) %016" PRIx64 ", method %s",
-		v->compressed->path, v->compressed->header_hash,
-		al_method_names[v->recorded.method]);
+		v->job.compressed->path, v->job.compressed->header_hash,
+		al_method_names[v->job.options->method]);
 	if (!note_source(v, err))
 		return false;
-	if (v->recorded.method == AL_METHOD_IDENTITY) {
+	if (v->job.options->method == AL_METHOD_IDENTITY) {
 		al_table_note(v->table,
 			"no module is changed: tensors are compared by their bytes");
 		return true;
@@ -337,12 +315,12 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 	al_table_note(v->table,
 		"relative error of the output: of the sum over heads of P V W_O, the value bias "
 		"included, the output bias not");
-	if (al_method_drops(v->recorded.method))
+	if (al_method_drops(v->job.options->method))
 		al_table_note(v->table,
 			"logits, probabilities and total variation are those of the remaining "
 			"heads; the output %s",
-			v->recorded.method == AL_METHOD_DROP ? "lacks the dropped ones"
-							     : "is compared with that of all");
+			v->job.options->method == AL_METHOD_DROP ? "lacks the dropped ones"
+								 : "is compared with that of all");
 	if (v->options->has_tolerance)
 		al_table_note(v->table, "tolerance %g: %zu of %zu rows have a larger output error",
 			v->options->tolerance, v->n_beyond, v->table->n_rows);
@@ -353,34 +331,26 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 /* What the probabilities don't show. */
 static bool verify_files(struct verification *v, bool *holds, struct al_error *err)
 {
-	const struct al_checkpoint *original = v->view->checkpoint;
+	const struct al_checkpoint *original = v->job.view->checkpoint;
 
-	return al_copies_compare(&v->job, v->compressed, v->table, holds, err)
+	return al_copies_compare(&v->job, v->table, holds, err)
 		&& al_checkpoint_note_not_finite(original, NULL, v->table, err)
-		&& al_checkpoint_note_not_finite(v->compressed, NULL, v->table, err)
+		&& al_checkpoint_note_not_finite(v->job.compressed, NULL, v->table, err)
 		&& al_checkpoint_check_unchanged(original, err)
-		&& al_checkpoint_check_unchanged(v->compressed, err);
+		&& al_checkpoint_check_unchanged(v->job.compressed, err);
 }
 
 bool al_verify(struct al_model_view *view, const struct al_checkpoint *compressed,
 	const struct al_verify_options *options, struct al_table *table, bool *holds,
 	struct al_error *err)
 {
-	struct verification v = {.job = {.view = view},
-		.view = view,
-		.compressed = compressed,
-		.options = options,
-		.table = table};
+	struct verification v = {.options = options, .table = table};
 
-	if (!al_recorded_open(&v.recorded, view, compressed, err))
+	if (!al_job_read(&v.job, view, compressed, err))
 		return false;
-	al_arena_init(&v.job.arena);
-	v.job.modules = v.recorded.modules;
-	v.job.n_modules = v.recorded.n_modules;
 	bool ok = choose_offsets(&v, err) && verify_modules(&v, err) && add_notes(&v, err)
 		&& verify_files(&v, holds, err);
 	*holds = ok && *holds && v.n_beyond == 0;
-	al_arena_finish(&v.job.arena);
-	al_recorded_close(&v.recorded);
+	al_job_finish(&v.job);
 	return ok;
 }

@@ -1,34 +1,90 @@
-/* A module on its way through a method in the measure of data: weights, what is weighed by, and the
- * steps that methods share. */
+/* A module on its way through a method: weights, what is weighed by, and the steps that methods
+ * share. */
 #ifndef ATTNLEDGER_COMPRESS_WORK_H
 #define ATTNLEDGER_COMPRESS_WORK_H
 
-#include "compress/by_data.h"
+#include "audit/control.h"
+#include "compress/job.h"
 
 struct al_work {
 	const struct al_model_view *view;
-	const struct al_module_layout *layout;
+	const struct al_compress_options *options;
 	const struct al_attention *a;
-	enum al_weighting measure;
 	const struct al_module_statistics *statistics; /* NULL: none */
-	struct al_matrix weights[AL_N_PROJECTIONS], value_bias;
-	struct al_matrix gram; /* of the values (keys): W^T C W, or the outputs' moment */
+	struct al_matrix weights[AL_N_PROJECTIONS], biases[AL_N_PROJECTIONS]; /* those it needs */
 	size_t width, n_kv, group; /* of a value; key/value heads; query heads to each */
-	double lost, whole;
+	enum al_weighting measure;
+	bool *is_dropped; /* [n_heads], the job's arena's; NULL: no heads go */
+	size_t index; /* of the modules that are asked for */
+
+	/* Of methods on scores. In the measure of data: E|x W|^2 of inputs x is |C^1/2 W|^2, so
+	 * that what is best for C^1/2 W by weights alone, brought back by C^-1/2, is best for W. */
+	bool has_scores;
+	struct al_matrix seen[2], inverse[2]; /* C^1/2 W of queries and keys, C^-1/2; no data where
+						 weights alone count */
+	struct al_heads heads; /* a view of queries and keys, or as data see them, in double */
+	struct al_heads narrow; /* the same, where the stored numbers are no finer in single */
+	struct al_scratch scratch; /* its */
+	struct al_control control;
+
+	/* At a rank. */
+	const struct al_module_layout *layout;
+	struct al_matrix gram; /* of the values (keys): W^T C W, or the outputs' moment */
+	double lost, whole; /* squares of the error in the measure */
 };
+
+/* ---- work.c ---- */
+
+/* Loads what the method needs. Numbers that are not finite are refused. It is to be finished on
+ * failure too. */
+bool al_work_load(struct al_work *w, struct al_job *job, const struct al_attention *attention,
+	struct al_error *err) AL_MUST_CHECK;
+void al_work_finish(struct al_work *w);
+
+/* The layout that is asked for, without its slices. */
+struct al_module_layout al_work_layout(const struct al_work *w, int64_t rank);
+
+/* Queries or keys as the method is to see them: in the measure of data, where there are data. */
+struct al_view al_work_seen(const struct al_work *w, enum al_projection p);
+
+/* C^-1/2 times a piece of queries or keys with a row for each number of an input. */
+bool al_work_bring_back(const struct al_work *w, enum al_projection p, struct al_matrix *piece,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Marks n heads in w->is_dropped, which are false at first: of drop, which needs a calibration,
+ * those whose loss W_O of all others makes up for best, each on its own; of merge one after the
+ * other those that twins put out best. */
+bool al_work_choose(struct al_work *w, size_t n, struct al_error *err) AL_MUST_CHECK;
+
+/* Does the method; `out` is to be finished on failure too. The layout needs slices where heads
+ * go. */
+bool al_work_make(struct al_work *w, const struct al_module_layout *layout, struct al_pieces *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- rank.c ---- */
+
+/* The relative error at a rank. */
+bool al_error_at(struct al_work *w, int64_t rank, double *error,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* 0 for methods without a rank. */
+bool al_choose_rank(struct al_job *job, struct al_work *w, int64_t *rank,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- measure.c ---- */
 
-/* The measure that is wanted, or the best that is known. */
-bool al_measure_choose(struct al_work *w, enum al_weighting wanted,
+/* The measure that is asked for, or the best that is known for a method. */
+bool al_measure_choose(struct al_work *w, enum al_method method,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* E[x^T x] of inputs x of n numbers, as the measure has it. */
-bool al_work_moment(const struct al_work *w, size_t n, struct al_matrix *out,
+/* E[x^T x] of inputs x of n numbers, perhaps with a 1 for a bias behind them, as the measure has
+ * it: what is centred doesn't see the 1. */
+bool al_work_moment(const struct al_work *w, size_t n, bool has_bias, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* w->gram of this projection. */
-bool al_work_gram(struct al_work *w, enum al_projection p, struct al_error *err) AL_MUST_CHECK;
+/* W^T C W of weights that take inputs. */
+bool al_work_gram(const struct al_work *w, struct al_view weights, struct al_matrix *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- directions.c ---- */
 
@@ -41,6 +97,9 @@ bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_
  * nothing. */
 bool al_symmetric_roots(struct al_matrix gram, double least_share, struct al_matrix root,
 	struct al_matrix inverse, struct al_error *err) AL_MUST_CHECK;
+
+/* Procrustes: U V^T of the SVD of `cross`, A^T B, turns A onto B. */
+bool al_find_turn(struct al_view cross, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 /* K of several key/value heads from `first` on: blockdiag of (sum W_O W_O^T)^1/2 over each one's
  * query heads, and its pseudo-inverse. */
@@ -64,24 +123,21 @@ bool al_multiply_blocks(const struct al_matrix *blocks, size_t n, size_t width, 
 bool al_work_lead_weighed(struct al_work *w, const struct al_output_roots *r, size_t first,
 	size_t rank, struct al_matrix *vectors, struct al_error *err) AL_MUST_CHECK;
 
-/* ---- the methods ---- */
+/* ---- the methods, each from a loaded module at w->layout ---- */
 
-bool al_work_ov(struct al_work *w, struct al_pieces *out, bool refits,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_work_gqa(struct al_work *w, struct al_pieces *out, bool is_aligned,
-	struct al_error *err) AL_MUST_CHECK;
+typedef bool al_work_method(struct al_work *w, struct al_pieces *out, struct al_error *err);
+
+al_work_method al_work_collab, al_work_tucker, al_work_qk, al_work_ov, al_work_gqa, al_work_latent,
+	al_work_drop, al_work_merge;
+
 /* Of gqa too: common keys of each group, and queries for them. */
-bool al_work_group_keys(const struct al_work *w, struct al_pieces *out, bool is_aligned,
-	double *relative_error, struct al_error *err) AL_MUST_CHECK;
-bool al_work_latent(struct al_work *w, struct al_pieces *out, struct al_error *err) AL_MUST_CHECK;
-bool al_work_drop(struct al_work *w, struct al_pieces *out, struct al_error *err) AL_MUST_CHECK;
-bool al_work_merge(struct al_work *w, struct al_pieces *out, struct al_error *err) AL_MUST_CHECK;
+al_work_method al_work_group_keys;
 
-/* Marks n heads of the module, [n_heads], which are false at first. */
-bool al_work_choose_dropped(struct al_work *w, size_t n, bool *is_dropped,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_work_choose_merged(struct al_work *w, size_t n, bool *is_dropped,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_work_choose_dropped(struct al_work *w, size_t n, struct al_error *err) AL_MUST_CHECK;
+bool al_work_choose_merged(struct al_work *w, size_t n, struct al_error *err) AL_MUST_CHECK;
+
+/* Marks the head that costs least of those that are left. */
+void al_mark_least(struct al_work *w, const double *costs);
 
 /* Of gqa: `left` values, each the mean of `size` that are turned onto the first of them. */
 bool al_work_align(struct al_work *w, struct al_pieces *out, size_t left, size_t size,

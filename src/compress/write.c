@@ -1,5 +1,5 @@
 /* Writing the compressed checkpoint: one file of it. */
-#include "compress/write.h"
+#include "compress/plan.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +19,8 @@ static void arrange(const struct al_slice *slice, struct al_view columns, double
 				columns.data[i + j * columns.ld];
 }
 
-static bool encode(struct al_job *job, const struct al_slice *slice, struct al_view columns,
-	uint64_t *aside, struct al_error *err)
+static bool encode(struct al_job *job, struct al_slice *slice, struct al_view columns,
+	struct al_error *err)
 {
 	const size_t n = columns.rows * columns.cols, bytes = slice->dtype->block_bytes;
 	double *values = al_try_calloc(n, sizeof(*values) + bytes, err);
@@ -34,24 +34,22 @@ static bool encode(struct al_job *job, const struct al_slice *slice, struct al_v
 	bool ok = al_is_finite((struct al_view){values, n, 1, n})
 		|| al_fail(err, AL_ESYSTEM, "%s can't hold the new numbers of tensor %s",
 			slice->dtype->stored, slice->source ? slice->source->name : slice->name);
-	ok = ok && al_spill_put(&job->aside, stored, n * bytes, aside, err);
+	ok = ok && al_spill_put(&job->aside, stored, n * bytes, &slice->aside, err);
 	free(values);
 	return ok;
 }
 
-bool al_job_encode(struct al_job *job, struct al_job_module *module, const struct al_pieces *pieces,
-	struct al_error *err)
+bool al_job_encode(struct al_job *job, struct al_job_module *module, struct al_error *err)
 {
 	struct al_module_layout *layout = &module->layout;
 
-	module->aside = al_new_array(&job->arena, uint64_t, layout->n_slices);
 	for (size_t i = 0; i < layout->n_slices; i++) {
-		const struct al_slice *slice = &layout->slices[i];
+		struct al_slice *slice = &layout->slices[i];
 		if (slice->width == 0 || slice->is_kept)
 			continue;
-		struct al_view columns = al_columns(al_view(pieces->of[slice->piece]),
+		struct al_view columns = al_columns(al_view(module->pieces.of[slice->piece]),
 			(size_t)slice->column, (size_t)slice->width);
-		if (!encode(job, slice, columns, &module->aside[i], err))
+		if (!encode(job, slice, columns, err))
 			return false;
 	}
 	return true;
@@ -84,7 +82,25 @@ static bool write_run(void *context, const struct al_planned_tensor *tensor,
 	return true;
 }
 
-static bool write_tensors(const struct al_plan *plan, struct al_plan_part part,
+/* The tensors of a shard, or of all; they are in the order of their shards. */
+struct part {
+	size_t first, n;
+};
+
+static struct part part_of(const struct al_plan *plan, size_t shard)
+{
+	struct part part = {0};
+
+	if (shard == AL_ALL_SHARDS)
+		return (struct part){0, plan->n};
+	while (part.first < plan->n && plan->headers[part.first].shard < shard)
+		part.first++;
+	while (part.first + part.n < plan->n && plan->headers[part.first + part.n].shard == shard)
+		part.n++;
+	return part;
+}
+
+static bool write_tensors(const struct al_plan *plan, struct part part,
 	struct al_safetensors_writer *writer, struct al_error *err)
 {
 	struct copy copy = {plan->job, writer, al_alloc(BLOCK_BYTES, 1)};
@@ -96,12 +112,14 @@ static bool write_tensors(const struct al_plan *plan, struct al_plan_part part,
 	return ok;
 }
 
-bool al_plan_write(const struct al_plan *plan, struct al_plan_part part,
-	const struct al_metadata *metadata, size_t n_metadata, const char *path,
+bool al_plan_write(const struct al_plan *plan, size_t shard, const char *config, const char *path,
 	struct al_safetensors_writer **out, struct al_error *err)
 {
-	if (!al_safetensors_create(out, path, plan->headers + part.first, part.n, metadata,
-		    n_metadata, err))
+	const struct part part = part_of(plan, shard);
+	size_t n;
+	const struct al_metadata *metadata = al_job_metadata(plan->job, shard, config, &n);
+
+	if (!al_safetensors_create(out, path, plan->headers + part.first, part.n, metadata, n, err))
 		return false;
 	if (write_tensors(plan, part, *out, err))
 		return true;

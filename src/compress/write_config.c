@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 #include "catalog/family.h"
-#include "compress/write.h"
+#include "compress/plan.h"
 
 /* ---- what is new ---- */
 
@@ -18,7 +18,7 @@ enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
 static void numbers_of(const struct al_job *job, const struct al_attention *a,
 	int64_t numbers[N_SYMBOLS])
 {
-	const struct al_job_module *module = al_job_module_find(job->modules, job->n_modules, a);
+	const struct al_job_module *module = al_job_find(job, a);
 
 	numbers[0] = module ? al_layout_heads(&module->layout, false) : a->n_heads;
 	numbers[1] = module ? al_layout_kv_heads(&module->layout) : a->n_kv_heads;

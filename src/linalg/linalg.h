@@ -145,6 +145,9 @@ bool al_copy(struct al_view from, struct al_matrix to, struct al_error *err) AL_
 bool al_narrow(struct al_view from, struct al_matrix_f to, struct al_error *err) AL_MUST_CHECK;
 bool al_widen(struct al_view_f from, struct al_matrix to, struct al_error *err) AL_MUST_CHECK;
 
+/* A copy in a new matrix; one that is there on failure too is to be finished. */
+bool al_duplicate(struct al_view from, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
+
 bool al_is_finite(struct al_view a);
 bool al_is_finite_f(struct al_view_f a);
 
@@ -171,6 +174,10 @@ bool al_gemm(enum al_op op_a, enum al_op op_b, double alpha, struct al_view a, s
 	double beta, struct al_matrix c, struct al_error *err) AL_MUST_CHECK;
 bool al_gemm_f(enum al_op op_a, enum al_op op_b, float alpha, struct al_view_f a,
 	struct al_view_f b, float beta, struct al_matrix_f c, struct al_error *err) AL_MUST_CHECK;
+
+/* op(A) op(B) in a new matrix, likewise. */
+bool al_product(enum al_op op_a, struct al_view a, enum al_op op_b, struct al_view b,
+	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 /* The sum of the products of elements; A and B have one shape. */
 double al_inner(struct al_view a, struct al_view b);

@@ -149,6 +149,11 @@ bool al_copy(struct al_view from, struct al_matrix to, struct al_error *err)
 	return al_check_finite("copy", from, err);
 }
 
+bool al_duplicate(struct al_view from, struct al_matrix *out, struct al_error *err)
+{
+	return al_matrix_init_unset(out, from.rows, from.cols, err) && al_copy(from, *out, err);
+}
+
 bool al_narrow(struct al_view from, struct al_matrix_f to, struct al_error *err)
 {
 	if (!al_check("source", from, err) || !al_check_f("copy", al_view_f(to), err)

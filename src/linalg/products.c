@@ -64,6 +64,14 @@ enum { MIRROR_BLOCK = 32 };
 #include "linalg/in_single.h"
 #include "linalg/products.inc"
 
+bool al_product(enum al_op op_a, struct al_view a, enum al_op op_b, struct al_view b,
+	struct al_matrix *out, struct al_error *err)
+{
+	return al_matrix_init(out, op_a == AL_PLAIN ? a.rows : a.cols,
+		       op_b == AL_PLAIN ? b.cols : b.rows, err)
+		&& al_gemm(op_a, op_b, 1, a, b, 0, *out, err);
+}
+
 /* Several sums at once: one would wait for each addition to end. */
 enum { LANES = 8 };
 

@@ -172,50 +172,121 @@ static void wrong_scale_shows(void **state)
 	assert_true(out.probability_max < 1e-5);
 }
 
+/* A module of heads of 64 whose projections are a tensor each, with biases or without. */
+struct module {
+	struct al_attention attention;
+	struct al_tensor tensors[2 * AL_N_PROJECTIONS];
+	struct al_factor_run runs[2 * AL_N_PROJECTIONS];
+	struct al_variant variant;
+	int64_t shapes[2 * AL_N_PROJECTIONS][2];
+};
+
+static struct al_factor make_factor(struct module *m, size_t at, int64_t rows, int64_t heads)
+{
+	m->shapes[at][0] = heads * 64;
+	m->shapes[at][1] = rows;
+	m->tensors[at] = (struct al_tensor){.name = "layers.0.weight",
+		.shape = m->shapes[at],
+		.n_dims = rows > 1 ? 2 : 1,
+		.n_elements = rows * heads * 64};
+	m->tensors[at].dtype = al_dtype_named("F32");
+	m->runs[at] = (struct al_factor_run){.tensor = &m->tensors[at],
+		.width = heads * 64,
+		.is_slow = true};
+	return (struct al_factor){.runs = &m->runs[at],
+		.n_runs = 1,
+		.rows = rows,
+		.heads = heads,
+		.width = 64,
+		.dtype = m->tensors[at].dtype};
+}
+
+static void make_module(struct module *m, int64_t n_kv_heads, int64_t d_key, bool has_biases)
+{
+	*m = (struct module){.attention = {.n_heads = 12,
+				     .n_kv_heads = n_kv_heads,
+				     .d_head = 64,
+				     .d_value = 64,
+				     .variant = &m->variant}};
+	for (size_t p = 0; p < AL_N_PROJECTIONS; p++) {
+		const bool is_grouped = p == AL_KEY || p == AL_VALUE;
+		const int64_t heads = is_grouped ? n_kv_heads : 12;
+		m->attention.factors[p] = make_factor(m, p, is_grouped ? d_key : 768, heads);
+		if (has_biases && p != AL_OUTPUT)
+			m->attention.biases[p] = make_factor(m, AL_N_PROJECTIONS + p, 1, heads);
+	}
+}
+
+static struct al_module_layout lay_out(struct fixture *f, struct al_arena *arena,
+	const struct module *m, enum al_method method, int64_t rank)
+{
+	static const bool is_dropped[12] = {[6] = true, true, true, true, true, true};
+	const struct al_module_layout wanted = {.attention = &m->attention,
+		.method = method,
+		.rank = rank,
+		.is_dropped = al_method_drops(method) ? is_dropped : NULL};
+	struct al_module_layout layout;
+
+	MUST(al_layout_make(&layout, arena, &f->opened.checkpoint, &wanted, &err));
+	return layout;
+}
+
 /* BERT-base: 1,181,184 query and key parameters; Cordonnier et al. 2020. */
 static void parameters_of_bert_base(void **state)
 {
 	static const int64_t counts[][2] = {{768, 1198080}, {384, 603648}, {256, 405504},
 		{128, 207360}};
-	struct al_attention a = {.n_heads = 12, .n_kv_heads = 12, .d_head = 64};
+	struct al_module_layout layout;
+	struct al_arena arena;
+	struct module m;
 
-	(void)state;
-	for (int p = AL_QUERY; p <= AL_KEY; p++) {
-		a.factors[p] = (struct al_factor){.rows = 768, .heads = 12, .width = 64};
-		a.biases[p] = (struct al_factor){.n_runs = 1};
+	al_arena_init(&arena);
+	make_module(&m, 12, 768, true);
+	assert_int_equal(al_original_parameters(&m.attention, AL_METHOD_COLLAB), 1181184);
+	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++) {
+		layout = lay_out(*state, &arena, &m, AL_METHOD_COLLAB, counts[i][0]);
+		assert_int_equal(al_layout_parameters(&layout), counts[i][1]);
 	}
-	assert_int_equal(al_original_parameters(&a, AL_METHOD_COLLAB), 1181184);
-	for (size_t i = 0; i < sizeof(counts) / sizeof(*counts); i++)
-		assert_int_equal(al_rank_parameters(&a, AL_METHOD_COLLAB, counts[i][0]),
-			counts[i][1]);
 	/* the factored core: 2p(D + D_k), biases aside */
-	assert_int_equal(al_rank_parameters(&a, AL_METHOD_TUCKER, 256), 786432 + 2 * 768);
-	assert_int_equal(al_method_bound(&a, AL_METHOD_COLLAB), 768);
+	layout = lay_out(*state, &arena, &m, AL_METHOD_TUCKER, 256);
+	assert_int_equal(al_layout_parameters(&layout), 786432 + 2 * 768);
+	assert_int_equal(al_layout_weights(&layout), 786432);
+	assert_int_equal(al_method_bound(&m.attention, AL_METHOD_COLLAB), 768);
+	al_arena_finish(&arena);
 }
 
-/* Without biases the weights are all parameters, whoever shares keys with whom. */
-static void weights_are_parameters_without_biases(void **state)
+/* Whoever shares keys with whom. */
+static void parameters_without_biases(void **state)
 {
-	static const bool is_dropped[12] = {false, false, false, true, true, true};
-	struct al_attention a = {.n_heads = 12, .n_kv_heads = 4, .d_head = 64};
+	static const struct {
+		enum al_method method;
+		int64_t rank, parameters, cached;
+	} cases[] = {
+		{AL_METHOD_COLLAB, 40, 40 * (768 + 512 + 12), 40 + 256},
+		{AL_METHOD_TUCKER, 40, 40 * (768 + 768 + 512 + 256), 40 + 256},
+		/* keys have 256 dimensions, however wide the queries' basis is */
+		{AL_METHOD_TUCKER, 300, 300 * (768 + 768) + 256 * (512 + 256), 256 + 256},
+		{AL_METHOD_QK, 40, 40 * (12 * 768 + 4 * 512), 4 * 40 + 256},
+		{AL_METHOD_DROP, 0, 64 * (2 * 6 * 768 + 2 * 2 * 512), 2 * 128},
+		{AL_METHOD_OV, 40, 768 * 768 + 256 * 512 + 40 * (4 * 512 + 12 * 768), 4 * 104},
+		{AL_METHOD_LATENT, 40, 2 * 768 * 768 + 256 * 512 + 40 * (512 + 256), 256 + 40},
+		{AL_METHOD_GQA, 2, 2 * 768 * 768 + (256 + 128) * 512, 256 + 128},
+		{AL_METHOD_MHE_MUL, 64, 64 * (768 + 512 + 12) + 64 * 512 + 768 * 768, 128},
+	};
+	struct al_arena arena;
+	struct module m;
 
-	(void)state;
-	a.factors[AL_QUERY] = (struct al_factor){.rows = 768, .heads = 12, .width = 64};
-	a.factors[AL_KEY] = (struct al_factor){.rows = 512, .heads = 4, .width = 64};
-	for (int method = 0; method < AL_METHOD_IDENTITY; method++) {
-		const struct al_module_layout layout = {.attention = &a,
-			.method = (enum al_method)method,
-			.rank = 40,
-			.is_dropped = method == AL_METHOD_DROP ? is_dropped : NULL};
-		assert_int_equal(al_layout_weights(&layout), al_layout_parameters(&layout));
+	al_arena_init(&arena);
+	make_module(&m, 4, 512, false);
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct al_module_layout layout = lay_out(*state, &arena, &m, cases[i].method,
+			cases[i].rank);
+		assert_int_equal(al_layout_parameters(&layout), cases[i].parameters);
+		assert_int_equal(al_layout_cached(&layout), cases[i].cached);
+		if (!al_method_touches_all(cases[i].method))
+			assert_int_equal(al_layout_weights(&layout), cases[i].parameters);
 	}
-	assert_int_equal(al_rank_parameters(&a, AL_METHOD_COLLAB, 40), 40 * (768 + 512 + 12));
-	assert_int_equal(al_rank_parameters(&a, AL_METHOD_TUCKER, 40),
-		40 * (768 + 12 * 64 + 512 + 4 * 64));
-	assert_int_equal(al_rank_parameters(&a, AL_METHOD_QK, 40), 40 * (12 * 768 + 4 * 512));
-	/* keys have 256 dimensions, however wide the queries' basis is */
-	assert_int_equal(al_rank_parameters(&a, AL_METHOD_TUCKER, 300),
-		300 * (768 + 12 * 64) + 256 * (512 + 4 * 64));
+	al_arena_finish(&arena);
 }
 
 /* At full rank every method is the model itself. */
@@ -549,8 +620,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		WITH_BERT(collaborative_layer_is_found),
 		WITH_BERT(wrong_scale_shows),
-		cmocka_unit_test(parameters_of_bert_base),
-		cmocka_unit_test(weights_are_parameters_without_biases),
+		WITH_BERT(parameters_of_bert_base),
+		WITH_BERT(parameters_without_biases),
 		WITH_BERT(full_rank_is_the_original),
 		WITH_BERT(targets_choose_ranks),
 		WITH_BERT(shared_keys_take_the_queries_rank),

@@ -46,8 +46,8 @@ static bool read_projection(const struct al_layer *layer, enum al_projection p,
 	out->op = p == AL_OUTPUT ? AL_PLAIN : AL_TRANSPOSED;
 	if (!read_factor(layer, p, false, &out->weight, err))
 		return false;
-	const bool widens = source ? source->widens && p != AL_OUTPUT : a->is_shared && p <= AL_KEY;
-	if (a->biases[p].n_runs == 0 && !widens)
+	const bool may_have = source ? p != AL_OUTPUT : a->is_shared && p <= AL_KEY;
+	if (a->biases[p].n_runs == 0 && !may_have)
 		return true;
 	if (!read_factor(layer, p, true, &out->bias, err))
 		return false;

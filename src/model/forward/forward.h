@@ -13,14 +13,12 @@
 struct al_activation; /* feed_forward.c */
 
 /* Other weights in the place of a module's own: out is initialised, of the shape that
- * al_factor_load gives the module's factor (or bias). One that `widens` may give heads whose
- * queries and keys are wider, keys for every head; and biases where the module has none, or none:
- * no data. */
+ * al_factor_load gives the module's factor (or bias), or of heads whose queries and keys are wider,
+ * keys for every head. It may give biases where the module has none, or none: no data. */
 struct al_factor_source {
 	bool (*load)(void *context, const struct al_attention *attention, enum al_projection p,
 		bool is_bias, struct al_matrix *out, struct al_error *err);
 	void *context;
-	bool widens;
 };
 
 struct al_network {

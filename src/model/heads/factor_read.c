@@ -218,6 +218,9 @@ bool al_factor_read(const struct al_checkpoint *checkpoint, const struct al_fact
 bool al_factor_load(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
 	struct al_matrix *out, struct al_error *err)
 {
+	*out = (struct al_matrix){0};
+	if (factor->n_runs == 0)
+		return true;
 	if (!al_matrix_init(out, (size_t)factor->rows, (size_t)(factor->heads * factor->width),
 		    err))
 		return false;

@@ -163,7 +163,8 @@ void al_attention_mark_weights(const struct al_checkpoint *checkpoint,
 void al_attention_mark_tensors(const struct al_checkpoint *checkpoint,
 	const struct al_attention *attention, bool mark, bool *is_marked);
 
-/* The whole factor in a matrix that the caller finishes. AL_ENOTFINITE, with a count and the
+/* The whole factor in a matrix that the caller finishes, without data where it has no runs (a bias
+ * that there isn't). AL_ENOTFINITE, with a count and the
  * tensor's name, where numbers are NaN or infinite. */
 bool al_factor_load(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
 	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;

@@ -1,0 +1,207 @@
+/* A module on its way through a method: what it loads, and the method. */
+#include "compress/work.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* ---- in the measure of data ---- */
+
+/* Directions of the inputs with less than this share of the largest one's variance are rounding of
+ * float32 sums: they count as having so much, so that every root has an inverse. */
+static const double LEAST_SHARE = 0x1p-22;
+
+static bool whiten(struct al_work *w, enum al_projection p, struct al_error *err)
+{
+	const struct al_view weights = al_view(w->weights[p]);
+	const size_t n = weights.rows;
+	AL_OWNED struct al_matrix moment = {0}, root = {0};
+
+	return al_work_moment(w, n, false, &moment, err) && al_matrix_init(&root, n, n, err)
+		&& al_matrix_init(&w->inverse[p], n, n, err)
+		&& al_symmetric_roots(moment, LEAST_SHARE, root, w->inverse[p], err)
+		&& al_product(AL_PLAIN, al_view(root), AL_PLAIN, weights, &w->seen[p], err);
+}
+
+/* A number that all keys of a query have in common is nothing to the softmax: their inputs' mean
+ * takes no part. Queries' does. Heads that go are judged by their weights. */
+static bool whiten_both(struct al_work *w, struct al_error *err)
+{
+	if (w->options->method == AL_METHOD_DROP)
+		return true;
+	if (!al_measure_choose(w, AL_METHOD_QK, err))
+		return false;
+	if (w->measure == AL_MEASURE_WEIGHTS)
+		return true;
+	const enum al_weighting of_keys = w->measure;
+	if (w->measure == AL_MEASURE_CENTRED)
+		w->measure = AL_MEASURE_INPUTS;
+	if (!whiten(w, AL_QUERY, err))
+		return false;
+	w->measure = of_keys;
+	return whiten(w, AL_KEY, err);
+}
+
+struct al_view al_work_seen(const struct al_work *w, enum al_projection p)
+{
+	return al_view(w->seen[p].data ? w->seen[p] : w->weights[p]);
+}
+
+bool al_work_bring_back(const struct al_work *w, enum al_projection p, struct al_matrix *piece,
+	struct al_error *err)
+{
+	if (!w->seen[p].data)
+		return true;
+	AL_OWNED struct al_matrix seen = *piece;
+	*piece = (struct al_matrix){0};
+	return al_product(AL_PLAIN, al_view(w->inverse[p]), AL_PLAIN, al_view(seen), piece, err);
+}
+
+/* ---- loading ---- */
+
+static bool load_weights(struct al_work *w, int first, int end, struct al_error *err)
+{
+	const struct al_checkpoint *checkpoint = w->view->checkpoint;
+
+	for (int p = first; p < end; p++)
+		if (!al_factor_load(checkpoint, &w->a->factors[p], &w->weights[p], err)
+			|| (p != AL_OUTPUT
+				&& !al_factor_load(checkpoint, &w->a->biases[p], &w->biases[p],
+					err)))
+			return false;
+	return true;
+}
+
+static bool find_statistics(struct al_work *w, struct al_error *err)
+{
+	const struct al_calibration *calibration = w->options->data.calibration;
+	const size_t outputs = w->weights[AL_OUTPUT].cols;
+
+	if (!calibration)
+		return true;
+	if (!al_calibration_find(calibration, w->a->name, &w->statistics, err))
+		return false;
+	const size_t recorded = w->statistics->of[AL_STATISTIC_HEADS].rows;
+	return outputs == 0 || recorded == outputs
+		|| al_fail(err, AL_EINPUT,
+			"the calibration has %zu outputs of heads, the module %zu", recorded,
+			outputs);
+}
+
+static bool prepare_scores(struct al_work *w, struct al_error *err)
+{
+	const struct al_attention *a = w->a;
+	double norm;
+
+	if (!whiten_both(w, err))
+		return false;
+	w->heads = (struct al_heads){.query = al_work_seen(w, AL_QUERY),
+		.key = al_work_seen(w, AL_KEY),
+		.n_heads = (size_t)a->n_heads,
+		.n_kv_heads = (size_t)a->n_kv_heads,
+		.d_head = (size_t)a->d_head};
+	const bool is_single = !w->seen[AL_QUERY].data
+		&& a->factors[AL_QUERY].dtype->epsilon >= 0x1p-23
+		&& a->factors[AL_KEY].dtype->epsilon >= 0x1p-23;
+	w->narrow = w->heads;
+	if (is_single && !al_heads_narrow(&w->scratch, &w->heads, &w->narrow, err))
+		return false;
+	return al_heads_check(&w->heads, &norm, err)
+		&& al_control_init(&w->control, &w->narrow, err);
+}
+
+bool al_work_load(struct al_work *w, struct al_job *job, const struct al_attention *a,
+	struct al_error *err)
+{
+	const struct al_compress_options *o = job->options;
+	const enum al_method method = o->method;
+	const bool is_by_data = al_job_refits_by_data(o);
+	const bool has_values = al_method_touches_all(method)
+		&& (method != AL_METHOD_DROP || is_by_data || o->n_of_each > 0);
+	*w = (struct al_work){.view = job->view,
+		.options = o,
+		.a = a,
+		.width = (size_t)a->d_value,
+		.n_kv = (size_t)a->n_kv_heads,
+		.group = (size_t)(a->n_heads / a->n_kv_heads),
+		.has_scores = !al_method_is_of_values(method) && method != AL_METHOD_MERGE
+			&& !(method == AL_METHOD_DROP && is_by_data)};
+	const bool has_queries = w->has_scores || method == AL_METHOD_MERGE
+		|| (method == AL_METHOD_GQA && o->of_keys);
+
+	return load_weights(w, has_queries ? AL_QUERY : AL_KEY,
+		       has_values ? AL_N_PROJECTIONS : AL_VALUE, err)
+		&& find_statistics(w, err) && (!w->has_scores || prepare_scores(w, err));
+}
+
+void al_work_finish(struct al_work *w)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		al_matrix_finish(&w->weights[p]);
+		al_matrix_finish(&w->biases[p]);
+	}
+	for (int p = AL_QUERY; p <= AL_KEY; p++) {
+		al_matrix_finish(&w->seen[p]);
+		al_matrix_finish(&w->inverse[p]);
+	}
+	al_matrix_finish(&w->gram);
+	al_scratch_finish(&w->scratch);
+	al_control_finish(&w->control);
+}
+
+/* ---- the method ---- */
+
+struct al_module_layout al_work_layout(const struct al_work *w, int64_t rank)
+{
+	return (struct al_module_layout){.attention = w->a,
+		.method = w->options->method,
+		.rank = rank,
+		.is_dropped = w->is_dropped,
+		.is_refitted = al_job_refits(w->options),
+		.of_keys = w->options->of_keys};
+}
+
+/* One value for all heads beside the shared scores. */
+static bool make_shared(struct al_work *w, struct al_pieces *out, struct al_error *err)
+{
+	return al_work_collab(w, out, err) && al_work_gqa(w, out, err);
+}
+
+bool al_work_make(struct al_work *w, const struct al_module_layout *layout, struct al_pieces *out,
+	struct al_error *err)
+{
+	static al_work_method *const methods[AL_N_METHODS] = {al_work_collab, al_work_tucker,
+		al_work_qk, al_work_drop, al_work_ov, al_work_latent, al_work_gqa, al_work_merge,
+		make_shared};
+
+	*out = (struct al_pieces){.has_settled = true};
+	al_matrix_finish(&w->gram);
+	w->layout = layout;
+	w->lost = w->whole = 0;
+	if ((!w->has_scores || layout->method == AL_METHOD_MHE_MUL)
+		&& !al_measure_choose(w, layout->method, err))
+		return false;
+	if (!methods[layout->method](w, out, err))
+		return false;
+	if (w->whole > 0) /* errors of scores and of values add up as squares */
+		out->relative_error = hypot(out->relative_error, sqrt(w->lost / w->whole));
+	return true;
+}
+
+void al_pieces_finish(struct al_pieces *pieces)
+{
+	for (int i = 0; i < AL_N_PIECES; i++)
+		al_matrix_finish(&pieces->of[i]);
+}
+
+bool al_work_choose(struct al_work *w, size_t n, struct al_error *err)
+{
+	const struct al_attention *a = w->a;
+
+	if (n >= (size_t)a->n_heads || a->n_kv_heads != a->n_heads)
+		return al_fail(err, AL_EINPUT,
+			"of its %" PRId64 " heads with %" PRId64
+			" keys %zu can't be chosen: name them with --drop LAYER:HEAD",
+			a->n_heads, a->n_kv_heads, n);
+	return (w->options->method == AL_METHOD_MERGE ? al_work_choose_merged
+						      : al_work_choose_dropped)(w, n, err);
+}
