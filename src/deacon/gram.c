@@ -7,29 +7,13 @@
 
 enum { MADE_ROWS = 4096, MOST_ROWS = 512 };
 
-static size_t n_products(const struct al_gram_sums *g)
+struct al_gram_parts al_gram_parts(const struct al_gram_sums *g, double *sums)
 {
-	return g->n_columns * g->n_columns;
-}
+	double *products = sums + g->n_columns, *targets = products + g->n_columns * g->n_columns,
+	       *cross = targets + g->n_targets;
 
-const double *al_gram_products(const struct al_gram_sums *g, const double *sums)
-{
-	return sums + g->n_columns;
-}
-
-const double *al_gram_target_sums(const struct al_gram_sums *g, const double *sums)
-{
-	return al_gram_products(g, sums) + n_products(g);
-}
-
-const double *al_gram_target_products(const struct al_gram_sums *g, const double *sums)
-{
-	return al_gram_target_sums(g, sums) + g->n_targets;
-}
-
-double al_gram_target_squares(const struct al_gram_sums *g, const double *sums)
-{
-	return al_gram_target_products(g, sums)[g->n_columns * g->n_targets];
+	return (struct al_gram_parts){sums, products, targets, cross,
+		cross + g->n_columns * g->n_targets};
 }
 
 /* What one block is made into. */
@@ -62,16 +46,16 @@ static void add_rows(double *sums, const struct al_matrix *rows)
 			sums[i] += rows->data[r * rows->rows + i];
 }
 
-static bool add_products(const struct al_gram_sums *g, const struct made *made, double *sums,
-	struct al_error *err)
+static bool add_products(const struct al_gram_sums *g, const struct made *made,
+	const struct al_gram_parts *to, struct al_error *err)
 {
 	const size_t n = g->n_columns;
-	const struct al_matrix cross = {sums + n + n * n + g->n_targets, n, g->n_targets, n};
+	const struct al_matrix cross = {to->cross, n, g->n_targets, n};
 
 	if (!al_gram(AL_PLAIN, al_view(made->rows), made->products, err))
 		return false;
 	for (size_t i = 0; i < n * n; i++)
-		sums[n + i] += made->products.data[i];
+		to->products[i] += made->products.data[i];
 	return g->n_targets == 0
 		|| al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(made->rows), al_view(made->targets),
 			1, cross, err);
@@ -81,7 +65,7 @@ static bool add(const void *context, const double *rows, size_t n, double *sums,
 	struct al_error *err)
 {
 	const struct al_gram_sums *g = context;
-	const size_t products = g->n_columns + n_products(g);
+	const struct al_gram_parts to = al_gram_parts(g, sums);
 	struct made made;
 	AL_SCRATCH(scratch);
 
@@ -89,10 +73,10 @@ static bool add(const void *context, const double *rows, size_t n, double *sums,
 		|| !al_take(&scratch, &made.targets, g->n_targets, n, err)
 		|| !al_take(&scratch, &made.products, g->n_columns, g->n_columns, err))
 		return false;
-	make_rows(g, rows, n, &made, sums + products + g->n_targets + g->n_columns * g->n_targets);
-	add_rows(sums, &made.rows);
-	add_rows(sums + products, &made.targets);
-	return add_products(g, &made, sums, err);
+	make_rows(g, rows, n, &made, to.squares);
+	add_rows(to.columns, &made.rows);
+	add_rows(to.targets, &made.targets);
+	return add_products(g, &made, &to, err);
 }
 
 struct al_statistic al_gram_statistic(const struct al_gram_sums *g)
@@ -100,7 +84,7 @@ struct al_statistic al_gram_statistic(const struct al_gram_sums *g)
 	const size_t block = MADE_ROWS / g->rows_each;
 
 	return (struct al_statistic){.width = g->row_width + g->n_targets,
-		.n_sums = g->n_columns + n_products(g)
+		.n_sums = g->n_columns * (g->n_columns + 1)
 			+ (g->n_targets ? g->n_targets + g->n_columns * g->n_targets + 1 : 0),
 		.block_rows = block < 1	    ? 1
 			: block < MOST_ROWS ? block

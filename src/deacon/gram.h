@@ -19,12 +19,12 @@ struct al_gram_sums {
 
 struct al_statistic al_gram_statistic(const struct al_gram_sums *gram);
 
-/* Where things lie among its sums: [n_columns] sums, [n_columns][n_columns] products; of targets
- * [n_targets] sums, [n_columns][n_targets] products with them, column-major, and the sum of their
+/* Its sums, one after the other: of columns [n_columns], of their products [n_columns][n_columns];
+ * of targets [n_targets], of products with them [n_columns][n_targets], column-major, and of their
  * squares. */
-const double *al_gram_products(const struct al_gram_sums *gram, const double *sums);
-const double *al_gram_target_sums(const struct al_gram_sums *gram, const double *sums);
-const double *al_gram_target_products(const struct al_gram_sums *gram, const double *sums);
-double al_gram_target_squares(const struct al_gram_sums *gram, const double *sums);
+struct al_gram_parts {
+	double *columns, *products, *targets, *cross, *squares;
+};
+struct al_gram_parts al_gram_parts(const struct al_gram_sums *gram, double *sums);
 
 #endif

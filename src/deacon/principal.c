@@ -144,17 +144,18 @@ static bool find_averages(struct al_principal *p, const struct al_rows rows[2],
 	if (!sum_up(p, &statistic, rows, &sums, err))
 		return false;
 	for (size_t i = 0; i < o->n_heads * o->n_heads; i++)
-		p->covariance.data[i] = al_gram_products(&gram, sums.sums)[i] / (double)p->n_tokens;
+		p->covariance.data[i] = al_gram_parts(&gram, sums.sums).products[i]
+			/ (double)p->n_tokens;
 	al_sums_finish(&sums);
 	return true;
 }
 
 static void normalise_expansion(struct al_principal *p, const struct al_gram_sums *gram,
-	const double *sums, const double *shift, double epsilon)
+	double *sums, const double *shift, double epsilon)
 {
 	const size_t n = p->layer.n_features;
 	const double n_rows = (double)p->n_tokens * (double)p->layer.d_head,
-		     *products = al_gram_products(gram, sums), *scale = p->layer.scale;
+		     *products = al_gram_parts(gram, sums).products, *scale = p->layer.scale;
 
 	for (size_t k = 0; k < n; k++) {
 		const double mean = sums[k] / n_rows;

@@ -16,25 +16,24 @@ static const double least_own = 1e-12;
 /* ---- moments ---- */
 
 static void take_moments(struct al_target_moments *out, const struct al_gram_sums *g,
-	const double *sums)
+	double *of_tokens)
 {
+	const struct al_gram_parts of = al_gram_parts(g, of_tokens);
 	const size_t w = g->n_columns;
-	const double n = (double)out->n_tokens, *products = al_gram_products(g, sums),
-		     *target = al_gram_target_sums(g, sums),
-		     *cross = al_gram_target_products(g, sums);
+	const double n = (double)out->n_tokens, *sums = of.columns, *target = of.targets;
 
 	for (size_t k = 0; k < w; k++)
 		out->means.data[k] = sums[k] / n;
 	for (size_t k = 0; k < w; k++)
 		for (size_t i = 0; i < w; i++)
-			out->features.data[i + k * w] = products[i + k * w] / n
+			out->features.data[i + k * w] = of.products[i + k * w] / n
 				- sums[i] / n * sums[k] / n;
-	out->squares = al_gram_target_squares(g, sums) / n;
+	out->squares = *of.squares / n;
 	for (size_t k = 0; k < out->n_targets; k++) {
 		out->squares -= target[k] / n * target[k] / n;
 		out->target_mean[k] = g->target_shift[k] + target[k] / n;
 		for (size_t i = 0; i < w; i++)
-			out->cross.data[i + k * w] = cross[i + k * w] / n
+			out->cross.data[i + k * w] = of.cross[i + k * w] / n
 				- sums[i] / n * target[k] / n;
 	}
 }

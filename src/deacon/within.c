@@ -69,39 +69,27 @@ INLINE void pack(const struct al_within *w, const double *rows, size_t n, double
 		}
 }
 
-INLINE void add_tile(const double *a, const double *b, size_t heads, size_t n, double *sums)
+/* `own`: of three heads with themselves, their sums too; else NULL. */
+INLINE void add_tile(const double *a, const double *b, size_t heads, size_t n, double *own,
+	double *sums)
 {
-	lanes sum[TILE][TILE] = {{{0}}};
+	lanes alone[TILE] = {{0}}, sum[TILE][TILE] = {{{0}}};
 
 	for (size_t t = 0; t < n; t++) {
 		const lanes *x = (const lanes *)(a + t * heads * LANES),
 			    *y = (const lanes *)(b + t * heads * LANES);
-		for (size_t i = 0; i < TILE; i++)
-			for (size_t k = 0; k < TILE; k++)
-				sum[i][k] += x[i] * y[k];
-	}
-	for (size_t i = 0; i < TILE; i++)
-		for (size_t k = 0; k < TILE; k++)
-			*(lanes *)(sums + (i * TILE + k) * LANES) += sum[i][k];
-}
-
-/* On the diagonal three of the nine are there twice: in their place the heads' own sums. */
-INLINE void add_diagonal(const double *a, size_t heads, size_t n, double *head_sums, double *sums)
-{
-	lanes sum[TILE] = {{0}}, product[TILE][TILE] = {{{0}}};
-
-	for (size_t t = 0; t < n; t++) {
-		const lanes *x = (const lanes *)(a + t * heads * LANES);
 		for (size_t i = 0; i < TILE; i++) {
-			sum[i] += x[i];
-			for (size_t k = 0; k <= i; k++)
-				product[i][k] += x[i] * x[k];
+			if (own)
+				alone[i] += x[i];
+			for (size_t k = 0; k < (own ? i + 1 : TILE); k++)
+				sum[i][k] += x[i] * y[k];
 		}
 	}
 	for (size_t i = 0; i < TILE; i++) {
-		*(lanes *)(head_sums + i * LANES) += sum[i];
-		for (size_t k = 0; k <= i; k++)
-			*(lanes *)(sums + (i * TILE + k) * LANES) += product[i][k];
+		if (own)
+			*(lanes *)(own + i * LANES) += alone[i];
+		for (size_t k = 0; k < TILE; k++)
+			*(lanes *)(sums + (i * TILE + k) * LANES) += sum[i][k];
 	}
 }
 
@@ -112,8 +100,8 @@ INLINE void add_chunk(const double *x, size_t tiles, size_t n, double *sums)
 
 	for (size_t a = 0; a < tiles; a++, products += TILE_SUMS * LANES) {
 		for (size_t b = 0; b < a; b++, products += TILE_SUMS * LANES)
-			add_tile(x + a * step, x + b * step, heads, n, products);
-		add_diagonal(x + a * step, heads, n, sums + a * step, products);
+			add_tile(x + a * step, x + b * step, heads, n, NULL, products);
+		add_tile(x + a * step, x + a * step, heads, n, sums + a * step, products);
 	}
 }
 
