@@ -94,28 +94,19 @@ static bool parse_whole(const char *text, const char *option, int64_t least, int
 	return true;
 }
 
-static size_t count_items(const char *list)
-{
-	size_t n = 1;
-
-	for (; *list; list++)
-		n += *list == ',';
-	return n;
-}
-
 /* The items of "a,b,c"; an empty one is an item. */
 static char **split(struct al_arena *arena, const char *list, size_t *n)
 {
-	char **items = al_new_array(arena, char *, count_items(list));
+	char **items = al_new_array(arena, char *, strlen(list) + 1);
 
 	*n = 0;
-	for (;;) {
-		const size_t length = strcspn(list, ",");
-		items[(*n)++] = al_strndup(arena, list, length);
-		if (!list[length])
-			return items;
-		list += length + 1;
+	for (char *item = al_strdup(arena, list); item; (*n)++) {
+		items[*n] = item;
+		item = strchr(item, ',');
+		if (item)
+			*item++ = '\0';
 	}
+	return items;
 }
 
 static bool read_ranks(struct al_arena *arena, const char *text, struct al_compress_options *out,

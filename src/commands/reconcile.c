@@ -123,10 +123,9 @@ static bool add_sums(struct al_session *session, const struct al_reconciled *ent
 
 /* What agrees is said in a note, unless all is asked for. */
 static void fill(struct al_session *session, struct al_table *table,
-	const struct al_reconciled *entries, size_t n)
+	const struct al_reconciled *entries, size_t n, uint64_t counts[AL_N_DIFFERENCES])
 {
 	const struct reconcile_options *o = session->options;
-	uint64_t counts[AL_N_DIFFERENCES] = {0};
 
 	al_table_add_fields(table, entry_fields, 0);
 	for (size_t i = 0; i < n; i++) {
@@ -144,14 +143,11 @@ static void fill(struct al_session *session, struct al_table *table,
 }
 
 /* "1 missing, 2 unexpected" of the faults, or of what is no fault. */
-static const char *list_differences(struct al_arena *arena, const struct al_reconciled *entries,
-	size_t n, bool of_faults)
+static const char *list_differences(struct al_arena *arena, const uint64_t counts[AL_N_DIFFERENCES],
+	bool of_faults)
 {
-	uint64_t counts[AL_N_DIFFERENCES] = {0};
 	const char *text = "";
 
-	for (size_t i = 0; i < n; i++)
-		counts[entries[i].difference]++;
 	for (int i = AL_DIFFERENCE_NONE + 1; i < AL_N_DIFFERENCES; i++)
 		if (counts[i] && al_difference_is_fault((enum al_difference)i) == of_faults)
 			text = al_format(arena, "%s%s%llu %s", text, *text ? ", " : "",
@@ -160,14 +156,14 @@ static const char *list_differences(struct al_arena *arena, const struct al_reco
 }
 
 /* The last row of the parts is their sum. */
-static const char *say(struct al_session *session, const struct al_reconciled *entries, size_t n,
+static const char *say(struct al_session *session, const uint64_t counts[AL_N_DIFFERENCES],
 	const char *family)
 {
 	struct al_arena *arena = &session->arena;
 	const struct al_table *parts = session->tables[session->n_tables - 1];
 	const size_t all = parts->n_rows - 1;
-	const char *faults = list_differences(arena, entries, n, true);
-	const char *others = list_differences(arena, entries, n, false);
+	const char *faults = list_differences(arena, counts, true);
+	const char *others = list_differences(arena, counts, false);
 	const char *found = al_text_of_cell(arena, parts, all, "found_parameters");
 
 	if (*faults)
@@ -188,6 +184,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	const struct reconcile_options *o = session->options;
 	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
 		al_session_word(session, 0), al_session_word(session, 1), false, err);
+	uint64_t counts[AL_N_DIFFERENCES] = {0};
 	struct al_reconciled *entries;
 	size_t n;
 
@@ -197,12 +194,12 @@ static bool run(struct al_session *session, struct al_error *err)
 	struct al_table *table = al_session_table(session, "reconcile",
 		al_format(&session->arena, "%s against family %s", opened->checkpoint->path,
 			family));
-	fill(session, table, entries, n);
+	fill(session, table, entries, n, counts);
 	al_opened_checkpoint_note(opened, table);
 	al_note_numbers_unread(table);
 	if (!add_sums(session, entries, n, err))
 		return false;
-	session->style.summary = say(session, entries, n, family);
+	session->style.summary = say(session, counts, family);
 	return true;
 }
 
