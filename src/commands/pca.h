@@ -71,7 +71,7 @@ struct pca_module {
 	size_t n_heads, width; /* numbers of a token: n_heads*d_head */
 	const struct al_rows *rows; /* [2]: head outputs and targets */
 	const struct al_head_moments *moments;
-	struct al_in_place *in_place; /* [AL_N_ARCHITECTURES]: takes the layers; may be NULL */
+	struct al_in_place **layers; /* [AL_N_ARCHITECTURES]: takes them; may be NULL */
 
 	enum al_pca_architecture architecture;
 	const char *label; /* "Direct-8", as the paper calls it */
@@ -89,23 +89,17 @@ bool pca_run_files(struct pca *pca, struct al_error *err) AL_MUST_CHECK;
 bool pca_run_model(struct pca *pca, struct al_error *err) AL_MUST_CHECK;
 bool pca_run_calibration(struct pca *pca, struct al_error *err) AL_MUST_CHECK;
 
-/* ---- pca_tables.c ---- */
+/* ---- pca_module.c ---- */
 
 /* Fails where a table is asked for by name that the other options don't make. `has_loss`: there is
  * a model whose loss is measured. */
 bool pca_tables_begin(struct pca *pca, bool has_loss, struct al_error *err) AL_MUST_CHECK;
-
-/* Rows of the exact components. */
-void pca_tables_add(const struct pca_module *module);
 
 /* A note on this module, below the first table of the answer. */
 void pca_note(const struct pca_module *module, const char *format, ...) AL_PRINTF(2, 3);
 
 /* Notes on what all modules share. */
 void pca_note_options(const struct al_session *session);
-
-/* A fit with as many unknowns as tokens meets any target: its error says nothing. */
-bool pca_target_is_fitted(const struct pca_module *module, size_t kept);
 
 /* ---- pca_train.c ---- */
 

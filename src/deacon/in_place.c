@@ -52,8 +52,10 @@ bool al_in_place_init(struct al_in_place *out, const struct al_rows rows[2],
 	return ok;
 }
 
-void al_in_place_finish(struct al_in_place *in_place)
+void al_in_place_finish(void *context)
 {
+	struct al_in_place *in_place = context;
+
 	al_pca_layer_finish(&in_place->layer);
 	al_scratch_finish(&in_place->scratch);
 	*in_place = (struct al_in_place){0};
@@ -136,7 +138,7 @@ bool al_in_place_apply(const struct al_in_place *in_place, struct al_view_f o, s
 
 struct running {
 	struct al_network *network;
-	const struct al_in_place *layers;
+	const struct al_in_place *const *layers;
 	struct al_loss *loss;
 };
 
@@ -145,10 +147,10 @@ static bool run_module(void *context, const struct al_layer *layer, const struct
 {
 	const struct running *r = context;
 	const struct al_attention *module = al_layer_attention(layer);
-	const struct al_in_place *p = &r->layers[module - r->network->view->modules];
+	const struct al_in_place *p = r->layers[module - r->network->view->modules];
 
-	return p->weights.data ? al_in_place_apply(p, o, y, err) || al_in(err, "%s", module->name)
-			       : al_layer_project(layer, batch, o, y, err);
+	return p ? al_in_place_apply(p, o, y, err) || al_in(err, "%s", module->name)
+		 : al_layer_project(layer, batch, o, y, err);
 }
 
 static bool add_loss(void *context, const struct al_batch *batch, struct al_view_f hidden,
@@ -160,7 +162,7 @@ static bool add_loss(void *context, const struct al_batch *batch, struct al_view
 }
 
 bool al_in_place_loss(struct al_network *network, const struct al_batch *all,
-	const struct al_in_place *layers, const struct al_watch *watch, struct al_loss *out,
+	const struct al_in_place *const *layers, const struct al_watch *watch, struct al_loss *out,
 	struct al_error *err)
 {
 	struct running running = {network, layers, out};

@@ -21,16 +21,16 @@ bool al_in_place_init(struct al_in_place *out, const struct al_rows rows[2],
 	const struct al_principal *principal, struct al_view weights,
 	struct al_error *err) AL_MUST_CHECK;
 /* Safe on a zeroed struct. */
-void al_in_place_finish(struct al_in_place *in_place);
+void al_in_place_finish(void *in_place);
 
 /* Of head outputs o [n_heads*d_head][tokens]: y is [d_model][tokens]. */
 bool al_in_place_apply(const struct al_in_place *in_place, struct al_view_f o, struct al_matrix_f y,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The model's loss on all sequences with layers[i] in module i of its view; a module whose layer
- * has no weights keeps its own W_O. */
+/* The model's loss on all sequences with layers[i] in module i of its view; where it is NULL the
+ * module keeps its own W_O. */
 bool al_in_place_loss(struct al_network *network, const struct al_batch *all,
-	const struct al_in_place *layers, const struct al_watch *watch, struct al_loss *out,
+	const struct al_in_place *const *layers, const struct al_watch *watch, struct al_loss *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -104,8 +104,10 @@ bool al_recording_make(struct al_recording *out, struct al_network *network,
 	return false;
 }
 
-void al_recording_finish(struct al_recording *recording)
+void al_recording_finish(void *context)
 {
+	struct al_recording *recording = context;
+
 	al_spill_close(&recording->file);
 	free(recording->rows);
 	*recording = (struct al_recording){0};

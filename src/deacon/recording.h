@@ -19,6 +19,6 @@ struct al_recording {
 bool al_recording_make(struct al_recording *out, struct al_network *network,
 	const struct al_batch *all, const bool *is_wanted, const struct al_watch *watch,
 	struct al_error *err) AL_MUST_CHECK;
-void al_recording_finish(struct al_recording *recording);
+void al_recording_finish(void *recording);
 
 #endif
