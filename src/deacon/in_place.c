@@ -39,26 +39,21 @@ bool al_in_place_init(struct al_in_place *out, const struct al_rows rows[2],
 	const size_t n_targets = rows[1].width;
 
 	*out = (struct al_in_place){0};
-	al_pca_layer_init(&out->layer, layer->architecture, layer->n_heads, layer->d_head);
+	if (!al_pca_layer_init(&out->layer, layer->architecture, layer->n_heads, layer->d_head,
+		    &out->scratch, err))
+		return false;
 	memcpy(out->layer.mean, layer->mean, layer->n_norm * sizeof(*layer->mean));
 	memcpy(out->layer.scale, layer->scale, layer->n_norm * sizeof(*layer->scale));
-	bool ok = al_take(&out->scratch, &out->weights, weights.rows, weights.cols, err)
+	return al_take(&out->scratch, &out->weights, weights.rows, weights.cols, err)
 		&& al_copy(weights, out->weights, err)
 		&& al_take(&out->scratch, &out->output, weights.cols * layer->width, n_targets, err)
 		&& al_take(&out->scratch, &out->intercept, n_targets, 1, err)
 		&& fit(out, rows, principal, err);
-	if (!ok)
-		al_in_place_finish(out);
-	return ok;
 }
 
 void al_in_place_finish(void *context)
 {
-	struct al_in_place *in_place = context;
-
-	al_pca_layer_finish(&in_place->layer);
-	al_scratch_finish(&in_place->scratch);
-	*in_place = (struct al_in_place){0};
+	al_scratch_finish(&((struct al_in_place *)context)->scratch);
 }
 
 /* ---- some tokens ---- */
@@ -125,8 +120,9 @@ static bool apply_block(void *context, size_t index, struct al_error *err)
 		&& al_narrow(al_view(y), al_part_f(a->y, 0, first, a->y.rows, n), err);
 }
 
-bool al_in_place_apply(const struct al_in_place *in_place, struct al_view_f o, struct al_matrix_f y,
-	struct al_error *err)
+/* Of head outputs o [n_heads*d_head][tokens]: y is [d_model][tokens]. */
+static bool apply_layer(const struct al_in_place *in_place, struct al_view_f o,
+	struct al_matrix_f y, struct al_error *err)
 {
 	struct applying applying = {in_place, o, y};
 
@@ -149,7 +145,7 @@ static bool run_module(void *context, const struct al_layer *layer, const struct
 	const struct al_attention *module = al_layer_attention(layer);
 	const struct al_in_place *p = r->layers[module - r->network->view->modules];
 
-	return p ? al_in_place_apply(p, o, y, err) || al_in(err, "%s", module->name)
+	return p ? apply_layer(p, o, y, err) || al_in(err, "%s", module->name)
 		 : al_layer_project(layer, batch, o, y, err);
 }
 

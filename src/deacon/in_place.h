@@ -15,17 +15,12 @@ struct al_in_place {
 	struct al_matrix intercept; /* [d_model][1] */
 };
 
-/* Takes `weights` [n_features][m] over the features of `principal`, and heads and targets. On
- * failure nothing is left to finish. */
+/* Takes `weights` [n_features][m] over the features of `principal`, and heads and targets. To be
+ * finished also on failure. */
 bool al_in_place_init(struct al_in_place *out, const struct al_rows rows[2],
 	const struct al_principal *principal, struct al_view weights,
 	struct al_error *err) AL_MUST_CHECK;
-/* Safe on a zeroed struct. */
 void al_in_place_finish(void *in_place);
-
-/* Of head outputs o [n_heads*d_head][tokens]: y is [d_model][tokens]. */
-bool al_in_place_apply(const struct al_in_place *in_place, struct al_view_f o, struct al_matrix_f y,
-	struct al_error *err) AL_MUST_CHECK;
 
 /* The model's loss on all sequences with layers[i] in module i of its view; where it is NULL the
  * module keeps its own W_O. */

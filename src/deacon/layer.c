@@ -11,8 +11,8 @@ const char *const al_architecture_names[AL_N_ARCHITECTURES] = {
 	[AL_NONLINEAR] = "nonlinear",
 };
 
-void al_pca_layer_init(struct al_pca_layer *layer, enum al_pca_architecture architecture,
-	size_t n_heads, size_t d_head)
+bool al_pca_layer_init(struct al_pca_layer *layer, enum al_pca_architecture architecture,
+	size_t n_heads, size_t d_head, struct al_scratch *scratch, struct al_error *err)
 {
 	const bool is_nonlinear = architecture == AL_NONLINEAR;
 
@@ -22,15 +22,9 @@ void al_pca_layer_init(struct al_pca_layer *layer, enum al_pca_architecture arch
 		.n_features = n_heads + (is_nonlinear ? n_heads * (n_heads + 1) / 2 : 0),
 		.width = architecture == AL_AVERAGE ? 1 : d_head};
 	layer->n_norm = is_nonlinear ? layer->n_features : n_heads * d_head;
-	layer->mean = al_calloc(layer->n_norm, sizeof(*layer->mean));
-	layer->scale = al_calloc(layer->n_norm, sizeof(*layer->scale));
-}
-
-void al_pca_layer_finish(struct al_pca_layer *layer)
-{
-	free(layer->mean);
-	free(layer->scale);
-	*layer = (struct al_pca_layer){0};
+	layer->mean = al_take_array(scratch, layer->n_norm, sizeof(*layer->mean), err);
+	layer->scale = al_take_array(scratch, layer->n_norm, sizeof(*layer->scale), err);
+	return layer->mean && layer->scale;
 }
 
 /* ---- features ---- */

@@ -10,6 +10,7 @@
 #define ATTNLEDGER_PCA_LAYER_H
 
 #include "base/arena.h"
+#include "linalg/linalg.h"
 
 enum al_pca_architecture { AL_DIRECT, AL_AVERAGE, AL_NONLINEAR, AL_N_ARCHITECTURES };
 
@@ -26,9 +27,10 @@ struct al_pca_layer {
 	double *mean, *scale; /* [n_norm]; scale 0: a constant feature, which becomes 0 */
 };
 
-void al_pca_layer_init(struct al_pca_layer *layer, enum al_pca_architecture architecture,
-	size_t n_heads, size_t d_head);
-void al_pca_layer_finish(struct al_pca_layer *layer);
+/* Its mean and scale lie in the scratch. */
+bool al_pca_layer_init(struct al_pca_layer *layer, enum al_pca_architecture architecture,
+	size_t n_heads, size_t d_head, struct al_scratch *scratch,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The normalised features of one token's row; `layer` is a struct al_pca_layer. */
 void al_pca_features(const void *layer, const double *row, double *out);

@@ -223,10 +223,12 @@ static bool begin(struct al_principal *p, const struct al_pca_options *o, double
 	struct al_error *err)
 {
 	*p = (struct al_principal){.rounding = rounding};
-	al_pca_layer_init(&p->layer, o->architecture, o->n_heads, o->d_head);
+	if (!al_pca_layer_init(&p->layer, o->architecture, o->n_heads, o->d_head, &p->scratch, err))
+		return false;
 	const size_t n = p->layer.n_features;
-	p->values = al_calloc(n, sizeof(*p->values));
-	return al_matrix_init(&p->covariance, n, n, err) && al_matrix_init(&p->vectors, n, n, err);
+	p->values = al_take_array(&p->scratch, n, sizeof(*p->values), err);
+	return p->values && al_take(&p->scratch, &p->covariance, n, n, err)
+		&& al_take(&p->scratch, &p->vectors, n, n, err);
 }
 
 bool al_principal_find(struct al_principal *out, const struct al_rows rows[2],
@@ -308,11 +310,7 @@ bool al_principal_of_moments(struct al_principal *out, const struct al_head_mome
 
 void al_principal_finish(struct al_principal *p)
 {
-	al_pca_layer_finish(&p->layer);
-	al_matrix_finish(&p->covariance);
-	al_matrix_finish(&p->vectors);
-	free(p->values);
-	*p = (struct al_principal){0};
+	al_scratch_finish(&p->scratch);
 }
 
 size_t al_principal_count(const struct al_principal *p, double share)

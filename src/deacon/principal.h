@@ -17,6 +17,7 @@ struct al_principal {
 	int64_t n_tokens, n_left_out;
 	double rounding; /* of the heads' outputs */
 	size_t n_constant; /* features of the batch normalisation without variance beyond it */
+	struct al_scratch scratch; /* of what follows, and the layer's arrays */
 	struct al_matrix covariance; /* [n_features][n_features], of the normalised features */
 	struct al_matrix vectors; /* its eigenvectors, by columns */
 	double *values; /* [n_features], largest first, none negative */

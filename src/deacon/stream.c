@@ -48,10 +48,9 @@ static size_t keep_finite(struct al_sums *sums, double *rows, size_t n)
 	return kept;
 }
 
-static bool add_block(struct al_sums *sums, double *rows, size_t n, bool looks,
-	struct al_error *err)
+static bool add_block(struct al_sums *sums, double *rows, size_t n, struct al_error *err)
 {
-	const size_t kept = looks ? keep_finite(sums, rows, n) : n;
+	const size_t kept = keep_finite(sums, rows, n);
 
 	sums->n_rows += (int64_t)kept;
 	return kept == 0
@@ -92,10 +91,14 @@ static void clear(struct al_sums *sums)
 	*sums = (struct al_sums){.statistic = sums->statistic, .sums = cleared};
 }
 
-static bool sum_rows(const struct wave *wave, struct al_sums *sums, size_t first, size_t end,
-	bool looks, struct al_error *err)
+static bool sum_panel(void *context, size_t index, struct al_error *err)
 {
-	const size_t block = sums->statistic->block_rows;
+	const struct wave *wave = context;
+	struct al_sums *sums = &wave->panels[index];
+	const size_t first = wave->first_row + index * PANEL_ROWS,
+		     left = wave->rows->n_rows - first,
+		     end = first + (left < PANEL_ROWS ? left : PANEL_ROWS),
+		     block = sums->statistic->block_rows;
 	double *rows = al_alloc(block * sums->statistic->width, sizeof(*rows));
 	bool ok = true;
 
@@ -103,25 +106,10 @@ static bool sum_rows(const struct wave *wave, struct al_sums *sums, size_t first
 	for (size_t at = first; ok && at < end; at += block) {
 		const size_t n = end - at < block ? end - at : block;
 		ok = read_rows(wave->rows, at, n, rows, sums->statistic->width, err)
-			&& add_block(sums, rows, n, looks, err);
+			&& add_block(sums, rows, n, err);
 	}
 	free(rows);
 	return ok;
-}
-
-/* One number that isn't finite makes sums that aren't, or that are refused: only then are rows
- * looked at one by one. */
-static bool sum_panel(void *context, size_t index, struct al_error *err)
-{
-	const struct wave *wave = context;
-	struct al_sums *sums = &wave->panels[index];
-	const size_t first = wave->first_row + index * PANEL_ROWS,
-		     left = wave->rows->n_rows - first,
-		     end = first + (left < PANEL_ROWS ? left : PANEL_ROWS);
-
-	return (sum_rows(wave, sums, first, end, false, err)
-		       && is_finite(sums->sums, sums->statistic->n_sums))
-		|| sum_rows(wave, sums, first, end, true, err);
 }
 
 static size_t panels_side_by_side(const struct al_statistic *statistic)

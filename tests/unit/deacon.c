@@ -372,6 +372,7 @@ static int64_t count_layer(struct al_catalog *catalog, enum al_pca_architecture 
 	struct al_ledger ledger;
 	struct al_pca_layer layer;
 	struct al_error err;
+	AL_SCRATCH(scratch);
 
 	al_arena_init(&arena);
 	al_settings_init(&settings, catalog);
@@ -383,9 +384,8 @@ static int64_t count_layer(struct al_catalog *catalog, enum al_pca_architecture 
 	if (!al_configured_variant_parse(&arena, catalog, variants[a], &configured, &err)
 		|| !al_ledger_open_module(&ledger, &configured, &settings, &basis, &err))
 		fail_msg("%s", err.message);
-	al_pca_layer_init(&layer, a, (size_t)n_heads, (size_t)d_head);
+	assert_true(al_pca_layer_init(&layer, a, (size_t)n_heads, (size_t)d_head, &scratch, NULL));
 	const int64_t parameters = check_tensors(&ledger, &layer, (size_t)n_pca, (size_t)d_model);
-	al_pca_layer_finish(&layer);
 	al_ledger_close(&ledger);
 	al_settings_finish(&settings);
 	al_arena_finish(&arena);
