@@ -2,7 +2,6 @@
 #include "commands/calibration.h"
 
 #include <math.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -38,12 +37,21 @@ struct al_calibration *al_session_calibration(struct al_session *session, const 
 	return ok ? calibration : NULL;
 }
 
-bool al_calibration_folder_make(const char *folder, bool *is_new, struct al_error *err)
+static void remove_empty(void *folder)
 {
-	struct stat about;
+	(void)rmdir(folder);
+}
 
-	*is_new = stat(folder, &about) != 0;
-	return al_folder_make(folder, err);
+bool al_calibration_folder_make(struct al_session *session, const char *folder,
+	struct al_error *err)
+{
+	const bool is_new = access(folder, F_OK) != 0;
+
+	if (!al_folder_make(folder, err))
+		return false;
+	if (is_new)
+		al_arena_defer(&session->arena, remove_empty, al_strdup(&session->arena, folder));
+	return true;
 }
 
 bool al_calibration_put(struct al_session *session, const struct al_calibration *calibration,
@@ -282,21 +290,6 @@ static bool record(struct calibrating *c, struct al_error *err)
 		&& al_checkpoint_check_unchanged(checkpoint, err) && put(c, calibration, err);
 }
 
-/* The folder is made first: what can't be written needs no recording. */
-static bool record_in_folder(struct calibrating *c, struct al_error *err)
-{
-	const char *folder = c->options->target;
-	bool is_new;
-
-	if (!al_calibration_folder_make(folder, &is_new, err))
-		return false;
-	if (record(c, err))
-		return true;
-	if (is_new)
-		(void)rmdir(folder);
-	return false;
-}
-
 static bool run_calibrate(struct al_session *session, struct al_error *err)
 {
 	struct calibrating c = {.session = session, .options = session->options};
@@ -304,8 +297,11 @@ static bool run_calibrate(struct al_session *session, struct al_error *err)
 	if (!c.options->target)
 		return al_fail(err, AL_EINPUT,
 			"expected -o DIR, the folder to write to, or -o FILE.imatrix");
+	/* The folder is made first: what can't be written needs no recording. */
 	return al_opened_model_init(&c.model, session, &c.options->layout, &c.options->input, err)
-		&& (is_imatrix(c.options->target) ? record(&c, err) : record_in_folder(&c, err));
+		&& (is_imatrix(c.options->target)
+			|| al_calibration_folder_make(session, c.options->target, err))
+		&& record(&c, err);
 }
 
 const struct al_command al_command_calibrate = {

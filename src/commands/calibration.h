@@ -10,8 +10,8 @@
 struct al_calibration *al_session_calibration(struct al_session *session, const char *path,
 	const struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
 
-/* Makes the folder. `is_new`: it wasn't there. */
-bool al_calibration_folder_make(const char *folder, bool *is_new,
+/* Makes the folder; one that stays empty is gone when the command has run. */
+bool al_calibration_folder_make(struct al_session *session, const char *folder,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The answer's table of heads: module, head, tokens, norm, entropy, distance, nearest, between. */

@@ -77,21 +77,16 @@ static bool check_calibrations(const struct al_session *session, struct al_error
 static bool merge_calibrations(struct al_session *session, struct al_error *err)
 {
 	const char *folder = ((const struct merge_options *)session->options)->target;
-	bool is_new = false;
 
 	if (!check_calibrations(session, err))
 		return false;
 	struct al_calibration *sum = al_session_calibration(session, al_session_word(session, 0),
 		NULL, err);
 	if (!sum || !add_others(session, sum, err)
-		|| !al_calibration_folder_make(folder, &is_new, err))
+		|| !al_calibration_folder_make(session, folder, err))
 		return false;
 	al_calibration_add_table(session, sum, folder);
-	if (al_calibration_put(session, sum, folder, err))
-		return true;
-	if (is_new)
-		(void)rmdir(folder);
-	return false;
+	return al_calibration_put(session, sum, folder, err);
 }
 
 /* ---- the command ---- */
