@@ -127,8 +127,6 @@ const struct al_command al_command_audit = {
 		"audit model/ --modules layers.0-3 --null 8 --tables out"},
 	.options = groups,
 	.options_size = sizeof(struct al_audit_asked),
-	.least_words = 1,
-	.most_words = 2,
 	.computes = true,
 	.run = run_audit,
 };

@@ -398,7 +398,5 @@ const struct al_command al_command_cache = {
 	.options = groups,
 	.charts = charts,
 	.options_size = sizeof(struct cache_options),
-	.least_words = 1,
-	.most_words = 1000,
 	.run = run,
 };

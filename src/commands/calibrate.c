@@ -311,8 +311,6 @@ const struct al_command al_command_calibrate = {
 		"calibrate stories15M.gguf --tokens stories.npy -o stories15M.imatrix"},
 	.options = groups,
 	.options_size = sizeof(struct calibrate_options),
-	.least_words = 1,
-	.most_words = 2,
 	.computes = true,
 	.run = run_calibrate,
 };

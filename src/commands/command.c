@@ -287,16 +287,23 @@ static bool add_help(const char *topic, struct al_text *out, struct al_error *er
 
 /* ---- running ---- */
 
-static bool check_words(const char *name, const struct al_command *command,
-	const struct al_command_line *line, struct al_error *err)
+/* Those in brackets may be missing, those with dots may be many. */
+static bool check_words(const char *name, const char *words, const struct al_command_line *line,
+	struct al_error *err)
 {
-	if (line->n_words < command->least_words)
-		return al_fail(err, AL_EINPUT, "expected %s; see attnledger %s --help",
-			command->words, name);
-	if (line->n_words > command->most_words)
-		return al_fail(err, AL_EINPUT, "found \"%s\" after %s; see attnledger %s --help",
-			line->words[command->most_words], command->words, name);
-	return true;
+	size_t least = 0, most = 0;
+
+	for (const char *word = words; *word; word += strspn(word, " ")) {
+		least += *word != '[';
+		most++;
+		word += strcspn(word, " ");
+	}
+	if (line->n_words < least)
+		return al_fail(err, AL_EINPUT, "expected %s; see attnledger %s --help", words,
+			name);
+	return line->n_words <= most || strstr(words, "...")
+		|| al_fail(err, AL_EINPUT, "found \"%s\" after %s; see attnledger %s --help",
+			line->words[most], words, name);
 }
 
 /* Who asks for help gets it, whatever stands beside it. */
@@ -342,7 +349,7 @@ static bool run_command(struct al_session *session, const struct al_program *pro
 	if (program->set_threads)
 		program->set_threads((int)session->output->threads);
 	return choose_writer(session->output, &session->writer, err)
-		&& check_words(entry->name, command, &session->line, err)
+		&& check_words(entry->name, command->words, &session->line, err)
 		&& (!command->computes || !program->prepare || program->prepare(argv, err))
 		&& run(session, command, err) && deliver(session, command, err);
 }

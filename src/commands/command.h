@@ -47,11 +47,10 @@ struct al_session {
 };
 
 struct al_command {
-	const char *words; /* "MODEL..." */
+	const char *words; /* "CHECKPOINT [CONFIG]", "MODEL...": what is taken is read off it */
 	const char *examples[3]; /* without "attnledger"; the first two begin the help */
 	const struct al_option_group *options; /* ended by rows NULL */
 	size_t options_size; /* of the command's own struct */
-	size_t least_words, most_words;
 	const struct al_page_chart *charts; /* on the page of its tables; NULL: it writes one
 						     of its own, or none */
 	bool computes; /* with linear algebra, for long */

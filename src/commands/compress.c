@@ -144,8 +144,6 @@ const struct al_command al_command_compress = {
 		"pruned.safetensors"},
 	.options = al_compress_groups,
 	.options_size = sizeof(struct al_compress_words),
-	.least_words = 1,
-	.most_words = 2,
 	.computes = true,
 	.run = run_compress,
 };

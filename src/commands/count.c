@@ -35,6 +35,12 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 
 	{al_setting_rows, offsetof(struct count_options, asked)},
 	{al_variant_rows, offsetof(struct count_options, asked)}, {rows, 0}, {NULL, 0}};
 
+/* Of a part, or AL_N_PARTS: of all. */
+struct sum {
+	int64_t tensors;
+	mpq_ptr parameters, active;
+};
+
 /* A model with its own attention or with one variant in its place. */
 struct answer {
 	struct al_session *session;
@@ -45,7 +51,8 @@ struct answer {
 	struct al_quantisation *quantisation; /* of the request; NULL: none is asked for */
 	const char *unknown; /* why it isn't known; or NULL */
 	bool is_model; /* with all its parts, not attention alone */
-	mpq_ptr active, tied; /* of the last model and variant */
+	struct sum sums[AL_N_PARTS + 1]; /* of the last model and variant */
+	mpq_ptr tied;
 };
 
 /* ---- rows ---- */
@@ -82,25 +89,11 @@ static const char *join_dims(struct answer *c, const int64_t *dims, size_t n)
 	return text;
 }
 
-/* ---- sums ---- */
-
-struct sum {
-	int64_t tensors;
-	mpq_ptr parameters, active;
-};
-
-static struct sum nothing(const struct answer *c)
+static void add_to(struct sum *sum, const struct al_ledger_entry *t)
 {
-	struct al_arena *arena = &c->session->arena;
-
-	return (struct sum){0, al_exact_new(arena), al_exact_new(arena)};
-}
-
-static void add_to(struct sum *sum, int64_t tensors, mpq_srcptr parameters, mpq_srcptr active)
-{
-	sum->tensors += tensors;
-	al_exact_add(sum->parameters, parameters);
-	al_exact_add(sum->active, active);
+	sum->tensors += t->times * t->count;
+	al_exact_add(sum->parameters, t->elements);
+	al_exact_add(sum->active, t->active);
 }
 
 /* A row of the part's sum; of no tensor in particular. */
@@ -136,15 +129,16 @@ static bool is_asked_for(const struct count_options *o, const struct al_ledger_e
 }
 
 static void count_part(struct answer *c, const char *variant, const struct al_ledger *ledger,
-	const struct al_ledger_list *tensors, enum al_part part, struct sum *total)
+	const struct al_ledger_list *tensors, enum al_part part)
 {
-	struct sum sum = nothing(c);
+	const struct sum *sum = &c->sums[part];
 
 	for (size_t i = 0; i < tensors->n; i++) {
 		const struct al_ledger_entry *t = &tensors->items[i];
 		if (t->part != part || !is_asked_for(c->options, t))
 			continue;
-		add_to(&sum, t->times * t->count, t->elements, t->active);
+		add_to(&c->sums[part], t);
+		add_to(&c->sums[AL_N_PARTS], t);
 		if (c->options->shows_tensors)
 			add_entry(c, variant, t);
 		if (c->explanations)
@@ -152,9 +146,8 @@ static void count_part(struct answer *c, const char *variant, const struct al_le
 				al_part_names[part], ledger->is_model);
 	}
 	if (!c->options->shows_tensors
-		&& (sum.tensors > 0 || (part == AL_PART_ATTENTION && !c->options->components)))
-		add_sum(c, variant, al_part_names[part], &sum);
-	add_to(total, sum.tensors, sum.parameters, sum.active);
+		&& (sum->tensors > 0 || (part == AL_PART_ATTENTION && !c->options->components)))
+		add_sum(c, variant, al_part_names[part], sum);
 }
 
 struct count_record {
@@ -223,17 +216,18 @@ static bool count_ledger(struct answer *c, const char *variant, struct al_ledger
 	struct al_error *err)
 {
 	const struct al_ledger_list *tensors;
-	struct sum total = nothing(c);
 
+	for (int part = 0; part <= AL_N_PARTS; part++)
+		c->sums[part] = (struct sum){0, al_exact_new(&c->session->arena),
+			al_exact_new(&c->session->arena)};
 	if (!al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err)
 		|| !check_components(c, ledger, tensors, err))
 		return false;
 	for (int part = 0; part < AL_N_PARTS; part++)
-		count_part(c, variant, ledger, tensors, (enum al_part)part, &total);
-	add_sum(c, variant, "total", &total);
+		count_part(c, variant, ledger, tensors, (enum al_part)part);
+	add_sum(c, variant, "total", &c->sums[AL_N_PARTS]);
 	al_table_mark_total(c->table);
 	c->is_model = ledger->is_model;
-	mpq_set(c->active, total.active);
 	if (ledger->is_model && !al_ledger_count(ledger, AL_COUNT_TIED, c->tied, err))
 		return false;
 	if (c->counts && !ledger->is_model)
@@ -336,35 +330,22 @@ static void add_notes(const struct answer *c)
 
 /* ---- in a sentence ---- */
 
-static double sum_of(const struct al_table *table, const char *part)
-{
-	double sum = 0, number;
-
-	for (size_t row = 0; row < table->n_rows; row++)
-		if (strcmp(al_table_text(table, row, "part"), part) == 0
-			&& al_table_number(table, row, "parameters", &number))
-			sum += number;
-	return sum;
-}
-
 /* ", most of them in feed_forward (70.2 %)"; "" where there is one part. */
-static const char *largest_part(struct al_arena *arena, const struct al_table *table, double total)
+static const char *largest_part(const struct answer *c)
 {
-	const char *largest = NULL;
-	double most = 0;
+	struct al_arena *arena = &c->session->arena;
+	mpq_srcptr total = c->sums[AL_N_PARTS].parameters;
+	int largest = 0;
 
-	for (size_t row = 0; row < table->n_rows; row++) {
-		const char *part = al_table_text(table, row, "part");
-		const double sum = strcmp(part, "total") == 0 ? 0 : sum_of(table, part);
-		if (sum > most) {
-			most = sum;
+	for (int part = 1; part < AL_N_PARTS; part++)
+		if (mpq_cmp(c->sums[part].parameters, c->sums[largest].parameters) > 0)
 			largest = part;
-		}
-	}
-	if (!largest || most == total)
+	if (mpq_equal(c->sums[largest].parameters, total))
 		return "";
 	return al_format(arena, ", %s of them in the largest part, %s",
-		al_text_of_percent(arena, most / total), largest);
+		al_text_of_percent(arena,
+			mpq_get_d(c->sums[largest].parameters) / mpq_get_d(total)),
+		al_part_names[largest]);
 }
 
 static const char *projection_text(const struct answer *c)
@@ -380,16 +361,18 @@ static const char *projection_text(const struct answer *c)
 }
 
 /* What else the number could have been. */
-static const char *assumption(const struct answer *c, mpq_srcptr total)
+static const char *assumption(const struct answer *c)
 {
 	struct al_arena *arena = &c->session->arena;
+	const struct sum *total = &c->sums[AL_N_PARTS];
 
 	if (c->options->is_stored || c->options->components)
 		return "";
-	if (mpq_cmp(c->active, total) < 0)
+	if (mpq_cmp(total->active, total->parameters) < 0)
 		return al_format(arena, "; one token uses %s of them (%s)",
-			al_exact_grouped(arena, al_exact_text(arena, c->active)),
-			al_text_of_percent(arena, mpq_get_d(c->active) / mpq_get_d(total)));
+			al_exact_grouped(arena, al_exact_text(arena, total->active)),
+			al_text_of_percent(arena,
+				mpq_get_d(total->active) / mpq_get_d(total->parameters)));
 	if (mpq_sgn(c->tied) > 0)
 		return al_format(arena,
 			"; tied tensors count once: a file that stores them again holds %s more",
@@ -397,25 +380,19 @@ static const char *assumption(const struct answer *c, mpq_srcptr total)
 	return projection_text(c);
 }
 
-/* The total is the last row. */
 static const char *say_one(const struct answer *c)
 {
 	struct al_arena *arena = &c->session->arena;
-	const size_t total = c->table->n_rows - 1;
-	mpq_srcptr n = al_cell_exact(c->table, total, "parameters");
 	const char *covered = al_request_covered(c->request, c->options->is_whole);
 	const char *parts = components_text(c);
 
-	if (!n)
-		return NULL;
 	return al_format(arena, "%s%s has %s %s%s%s.", al_text_of_capital(arena, covered),
 		*parts ? al_format(arena, " (%s only)", parts) : "",
-		al_text_of_cell(arena, c->table, total, "parameters"),
-		c->options->is_stored ? "stored numbers" : "parameters",
-		largest_part(arena, c->table, mpq_get_d(n)), assumption(c, n));
+		al_text_of_cell(arena, c->table, c->table->n_rows - 1, "parameters"),
+		c->options->is_stored ? "stored numbers" : "parameters", largest_part(c),
+		assumption(c));
 }
 
-/* NULL: the table has no total that is known. */
 static const char *say(const struct answer *c)
 {
 	struct al_arena *arena = &c->session->arena;
@@ -471,7 +448,6 @@ static bool run(struct al_session *session, struct al_error *err)
 	struct answer c = {
 		.session = session,
 		.options = o,
-		.active = al_exact_new(&session->arena),
 		.tied = al_exact_new(&session->arena),
 	};
 	const unsigned shown = (line->n_words > 1 ? WITH_MODEL : 0)
@@ -505,7 +481,5 @@ const struct al_command al_command_count = {
 	.options = groups,
 	.charts = charts,
 	.options_size = sizeof(struct count_options),
-	.least_words = 1,
-	.most_words = 1000,
 	.run = run,
 };

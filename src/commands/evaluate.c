@@ -291,8 +291,6 @@ const struct al_command al_command_evaluate = {
 		"evaluate stories15M.bin --text stories.txt --ablate heads -f csv"},
 	.options = groups,
 	.options_size = sizeof(struct evaluate_options),
-	.least_words = 1,
-	.most_words = 2,
 	.computes = true,
 	.run = run,
 };

@@ -32,15 +32,9 @@ void al_explain_entry(struct al_table *table, const char *model, const char *var
 	const int64_t times = each ? e->times * e->count : e->times;
 
 	al_table_add_record(table,
-		&(struct al_explanation){.model = model,
-			.variant = variant,
-			.of = of,
-			.name = e->name,
-			.formula = e->formula,
-			.substituted = e->substituted,
-			.result = al_exact_scaled(&table->arena, e->elements, 1, times ? times : 1),
-			.times = times,
-			.source = e->source});
+		&(struct al_explanation){model, variant, of, e->name, e->formula, e->substituted,
+			al_exact_scaled(&table->arena, e->elements, 1, times ? times : 1), times,
+			e->source});
 }
 
 const char *al_explain_tokens(const struct al_cache_entry *line)
@@ -81,20 +75,16 @@ void al_explain_cached(struct al_table *table, const char *model, const struct a
 		al_exact_multiply(bytes, line->held * batch);
 	al_exact_divide(bytes, e->times ? e->times : 1);
 	al_table_add_record(table,
-		&(struct al_explanation){.model = model,
-			.variant = e->module->configured.name,
-			.of = al_cache_kind_names[line->kind],
-			.name = e->module->name
+		&(struct al_explanation){model, e->module->configured.name,
+			al_cache_kind_names[line->kind],
+			e->module->name
 				? al_format(&table->arena, "%s: %s", e->module->name, e->name)
 				: e->name,
-			.formula = al_format(&table->arena, "%s%s%s%s * %s bytes", numbers,
+			al_format(&table->arena, "%s%s%s%s * %s bytes", numbers,
 				is_of_token ? "" : " * batch", is_of_token || is_state ? "" : " * ",
 				is_of_token ? "" : formula, each),
-			.substituted = is_of_token
-				? al_format(&table->arena, "%s * %s", values, each)
-				: al_format(&table->arena, "%s * %lld * %lld * %s", values,
-					(long long)batch, (long long)line->held, each),
-			.result = bytes,
-			.times = e->times,
-			.source = e->source});
+			is_of_token ? al_format(&table->arena, "%s * %s", values, each)
+				    : al_format(&table->arena, "%s * %lld * %lld * %s", values,
+					    (long long)batch, (long long)line->held, each),
+			bytes, e->times, e->source});
 }

@@ -240,6 +240,5 @@ const struct al_command al_command_explore = {
 		"explore deepseek-v3 --variant all --variant ./mine.json -o explorer.html"},
 	.options = groups,
 	.options_size = sizeof(struct explore_options),
-	.most_words = 1,
 	.run = run,
 };

@@ -69,13 +69,12 @@ static bool take_inference(struct al_fit *f, struct al_error *err)
 
 	al_inference_rows_init(rows);
 	bool ok = al_ledger_infer_largest(f->ledger, &f->inference, rows, err);
-	for (int i = 0; ok && i < AL_N_INFERENCE_STATES; i++)
-		mpq_set(f->states[i], rows[al_inference_states[i]].bytes);
-	if (f->request->engine.engine->covers == AL_COVERS_STATIC)
-		for (int i = 0; i < AL_N_INFERENCE_STATES; i++)
-			if (al_inference_states[i] == AL_STATE_ACTIVATIONS
-				|| al_inference_states[i] == AL_STATE_OVERHEAD)
-				mpq_set_ui(f->states[i], 0, 1);
+	for (int i = 0; ok && i < AL_N_STATES; i++)
+		mpq_set(f->states[i], rows[i].bytes);
+	if (f->request->engine.engine->covers == AL_COVERS_STATIC) {
+		mpq_set_ui(f->states[AL_STATE_ACTIVATIONS], 0, 1);
+		mpq_set_ui(f->states[AL_STATE_OVERHEAD], 0, 1);
+	}
 	al_inference_rows_finish(rows);
 	return ok;
 }
@@ -89,25 +88,18 @@ static struct al_ledger *open_ledger(struct al_fit *f, struct al_error *err)
 			       : al_open_training(f->request, f->configured, &f->training, err);
 }
 
-static bool measure(struct al_fit *f, int64_t x, struct al_error *err)
-{
-	if (fit_only_tokens(f)) {
-		set_tokens(f, x);
-		return f->is_inference ? take_inference(f, err) : take_training(f, err);
-	}
-	al_ledger_set(f->ledger, f->symbol, x);
-	return (f->is_inference ? take_inference(f, err) : take_training(f, err))
-		|| al_in(err, "%s = %lld", f->symbol, (long long)x);
-}
-
 static bool evaluate(void *context, int64_t x, mpq_t out, struct al_error *err)
 {
 	struct al_fit *f = context;
 
-	if (!measure(f, x, err))
-		return false;
+	if (fit_only_tokens(f))
+		set_tokens(f, x);
+	else
+		al_ledger_set(f->ledger, f->symbol, x);
+	if (!(f->is_inference ? take_inference : take_training)(f, err))
+		return !fit_only_tokens(f) && al_in(err, "%s = %lld", f->symbol, (long long)x);
 	mpq_set_ui(out, 0, 1);
-	for (int i = 0; i < f->n_states; i++)
+	for (int i = 0; i < AL_N_STATES; i++)
 		al_exact_add(out, f->states[i]);
 	return true;
 }
@@ -160,18 +152,16 @@ static bool take(struct al_fit *f, int64_t x, mpq_srcptr *out, struct al_error *
 }
 
 /* The state that takes most of what the next size needs more than `before`. */
-static struct al_titled find_binding(const struct al_fit *f, mpq_ptr before[AL_FIT_STATES])
+static struct al_titled find_binding(const struct al_fit *f, mpq_ptr before[AL_N_STATES])
 {
 	int found = 0;
 
-	for (int i = 0; i < f->n_states; i++) {
+	for (int i = 0; i < AL_N_STATES; i++) {
 		mpq_sub(before[i], f->states[i], before[i]);
 		if (mpq_cmp(before[i], before[found]) > 0)
 			found = i;
 	}
-	const enum al_memory_state state = f->is_inference ? al_inference_states[found]
-							   : (enum al_memory_state)found;
-	return (struct al_titled){al_memory_state_names[state], al_memory_state_titles[state]};
+	return (struct al_titled){al_memory_state_names[found], al_memory_state_titles[found]};
 }
 
 /* Where nothing fits, `before` is nothing. */
@@ -179,15 +169,15 @@ static bool add_answer(struct al_fit *f, struct al_table *table, mpq_srcptr memo
 	const struct al_largest *largest, struct al_error *err)
 {
 	struct record record = begin_record(f, memory);
-	mpq_ptr before[AL_FIT_STATES];
+	mpq_ptr before[AL_N_STATES];
 
-	for (int i = 0; i < AL_FIT_STATES; i++)
+	for (int i = 0; i < AL_N_STATES; i++)
 		before[i] = al_exact_new(&f->session->arena);
 	if (largest->fits) {
 		record.value = largest->value;
 		if (!take(f, largest->value, &record.bytes, err))
 			return false;
-		for (int i = 0; i < f->n_states; i++)
+		for (int i = 0; i < AL_N_STATES; i++)
 			mpq_set(before[i], f->states[i]);
 	} else
 		f->session->answer_is_no = true;
@@ -251,7 +241,6 @@ static bool read_options(struct al_fit *f, struct al_error *err)
 	int64_t batch;
 
 	f->is_inference = o->is_inference;
-	f->n_states = f->is_inference ? AL_N_INFERENCE_STATES : AL_N_TRAINING_STATES;
 	if ((fit_only_tokens(f) && !al_request_set(q, f->symbol, 1, err))
 		|| !al_request_number(q, "batch", 0, -1, &batch, err)
 		|| (batch < 0 && !al_request_set(q, "batch", 1, err)))
@@ -369,7 +358,7 @@ static bool answer(void *context, struct al_request *request, struct al_error *e
 	struct al_fit *f = context;
 
 	f->request = request;
-	for (int i = 0; i < AL_FIT_STATES; i++)
+	for (int i = 0; i < AL_N_STATES; i++)
 		f->states[i] = al_exact_new(request->arena);
 	return request->family
 		? fit(f, err)
@@ -394,7 +383,5 @@ const struct al_command al_command_fit = {
 		"fit gpt2 --match parameters=mha --variant mqa --solve d_ff"},
 	.options = groups,
 	.options_size = sizeof(struct al_fit_options),
-	.least_words = 1,
-	.most_words = 1,
 	.run = run,
 };

@@ -12,8 +12,6 @@ struct al_fit_options {
 	const char *memory, *solve, *match;
 };
 
-enum { AL_FIT_STATES = 5 };
-
 /* One search: a model with one of its variants, over one symbol. */
 struct al_fit {
 	struct al_session *session;
@@ -25,8 +23,7 @@ struct al_fit {
 	struct al_training training;
 	struct al_inference inference;
 	struct al_ledger *ledger;
-	mpq_ptr states[AL_FIT_STATES]; /* as the last evaluation found them */
-	int n_states;
+	mpq_ptr states[AL_N_STATES]; /* as the last evaluation found them */
 };
 
 /* "80GiB", "80G", "1.5 TB", "85899345920": whole bytes. */

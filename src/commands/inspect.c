@@ -415,8 +415,6 @@ const struct al_command al_command_inspect = {
 		"inspect path/to/model --only tensors --values -f csv"},
 	.options = groups,
 	.options_size = sizeof(struct inspect_options),
-	.least_words = 1,
-	.most_words = 2,
 	.reads_weights = true,
 	.run = run,
 };

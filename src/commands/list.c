@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "ledger/ledger.h"
 #include "scenario/scenario.h"
 #include "report/venue/profile.h"
@@ -22,7 +23,7 @@ static const struct al_option_row rows[] = {
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {rows, 0}, {NULL, 0}};
 
-/* What can be listed: symbols, or built-in files. */
+/* What can be listed: built-in files, or symbols. */
 static const struct kind {
 	const char *name;
 	const struct al_embedded_list *files; /* NULL: the catalogue's */
@@ -37,9 +38,10 @@ static const struct kind {
 	{"scenarios", &al_embedded_scenarios, AL_CATALOG_MODELS},
 	{"profiles", &al_embedded_profiles, AL_CATALOG_MODELS},
 	{"schemas", &al_embedded_schemas, AL_CATALOG_MODELS},
+	{"symbols", NULL, AL_CATALOG_MODELS},
 };
 
-enum { SYMBOLS = sizeof(kinds) / sizeof(*kinds), N_KINDS };
+enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
 
 static const struct al_embedded_list *files_of(const struct kind *kind)
 {
@@ -147,32 +149,26 @@ static bool print_source(struct al_session *session, const struct kind *kind, co
 {
 	const struct al_embedded_list *files = files_of(kind);
 	const struct al_embedded *file = al_embedded_find(files, name);
-	const char **names = al_new_array(&session->arena, const char *, files->n_files + 1);
 
-	if (file) {
-		session->raw = file->text;
-		return true;
-	}
-	for (size_t i = 0; i < files->n_files; i++)
-		names[i] = files->files[i].name;
-	return al_fail_unknown(err, "name", name, names, files->n_files);
+	if (!file)
+		return al_fail_unknown_item(err, "name", name, files->files, files->n_files,
+			sizeof(*files->files));
+	session->raw = file->text;
+	return true;
 }
 
 static bool run(struct al_session *session, struct al_error *err)
 {
-	const char *word = session->line.words[0], *names[N_KINDS] = {[SYMBOLS] = "symbols"};
 	const char *source = ((const struct list_options *)session->options)->source;
+	const char *word = session->line.words[0];
+	const struct kind *kind = AL_FIND(kinds, N_KINDS, word);
 
-	for (int i = 0; i < SYMBOLS; i++)
-		names[i] = kinds[i].name;
-	const int kind = al_find_name(word, names, N_KINDS);
-	if (kind < 0)
-		return al_fail_unknown(err, "list", word, names, N_KINDS);
-	if (kind == SYMBOLS)
+	if (!kind)
+		return al_fail_unknown_item(err, "list", word, kinds, N_KINDS, sizeof(*kinds));
+	if (kind == &kinds[N_KINDS - 1])
 		return source ? al_fail(err, AL_EINPUT, "symbols have no file of their own")
 			      : list_symbols(session);
-	return source ? print_source(session, &kinds[kind], source, err)
-		      : list_files(session, &kinds[kind], err);
+	return source ? print_source(session, kind, source, err) : list_files(session, kind, err);
 }
 
 const struct al_command al_command_list = {
@@ -180,7 +176,5 @@ const struct al_command al_command_list = {
 	.examples = {"list variants", "list variants --source gqa > my-variant.json"},
 	.options = groups,
 	.options_size = sizeof(struct list_options),
-	.least_words = 1,
-	.most_words = 1,
 	.run = run,
 };

@@ -374,7 +374,5 @@ const struct al_command al_command_memory = {
 	.options = groups,
 	.charts = charts,
 	.options_size = sizeof(struct al_memory_options),
-	.least_words = 1,
-	.most_words = 1000,
 	.run = run,
 };

@@ -25,15 +25,8 @@ static void explain_state(struct al_table *table, const struct al_request *q, co
 	const char *sum = bytes_formula(&table->arena, bytes);
 
 	al_table_add_record(table,
-		&(struct al_explanation){.model = q->name,
-			.variant = variant,
-			.of = of,
-			.name = "bytes per parameter",
-			.formula = sum,
-			.substituted = sum,
-			.result = al_exact_from_int(&table->arena, bytes->total),
-			.times = 1,
-			.source = q->recipe->source});
+		&(struct al_explanation){q->name, variant, of, "bytes per parameter", sum, sum,
+			al_exact_from_int(&table->arena, bytes->total), 1, q->recipe->source});
 }
 
 /* The rule that makes activations without looking at the variant. */
@@ -50,15 +43,9 @@ static bool explain_rule(struct al_table *table, const struct al_request *q,
 		|| !al_ledger_modules(ledger, false, &modules, err))
 		return false;
 	al_table_add_record(table,
-		&(struct al_explanation){.model = q->name,
-			.variant = variant,
-			.of = "activations",
-			.name = "bytes per token",
-			.formula = al_formula_source(rule),
-			.substituted = substituted,
-			.result = al_exact_from_int(&table->arena, bytes),
-			.times = modules,
-			.source = q->recipe->source});
+		&(struct al_explanation){q->name, variant, "activations", "bytes per token",
+			al_formula_source(rule), substituted,
+			al_exact_from_int(&table->arena, bytes), modules, q->recipe->source});
 	return true;
 }
 
@@ -90,18 +77,14 @@ static bool explain_saved(struct al_table *table, const struct al_request *q,
 		al_exact_multiply(bytes, seq);
 	al_exact_multiply(bytes, size);
 	al_table_add_record(table,
-		&(struct al_explanation){.model = q->name,
-			.variant = line->module->configured.name,
-			.of = "activations",
-			.name = entry->name,
-			.formula = al_format(&table->arena, "%s * batch%s * %lld bytes",
-				line->formula, tokens[power], (long long)size),
-			.substituted = al_format(&table->arena, "%s * %lld%s * %lld",
-				line->substituted, (long long)batch,
-				substituted_tokens(&table->arena, power, seq), (long long)size),
-			.result = bytes,
-			.times = line->times,
-			.source = line->source});
+		&(struct al_explanation){q->name, line->module->configured.name, "activations",
+			entry->name,
+			al_format(&table->arena, "%s * batch%s * %lld bytes", line->formula,
+				tokens[power], (long long)size),
+			al_format(&table->arena, "%s * %lld%s * %lld", line->substituted,
+				(long long)batch, substituted_tokens(&table->arena, power, seq),
+				(long long)size),
+			bytes, line->times, line->source});
 	return true;
 }
 

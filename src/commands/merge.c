@@ -114,8 +114,6 @@ const struct al_command al_command_merge = {
 	.examples = {"merge monday/ tuesday/ -o both/", "merge parts/ --tables out -o audit.json"},
 	.options = groups,
 	.options_size = sizeof(struct merge_options),
-	.least_words = 1,
-	.most_words = 10000,
 	.computes = false,
 	.run = run_merge,
 };

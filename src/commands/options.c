@@ -27,12 +27,11 @@ static bool matches(const struct al_option_row *row, const char *name, size_t le
 static bool find(const struct reader *r, const char *name, size_t length, char letter,
 	struct al_given_option *out)
 {
-	for (const struct al_option_group *group = r->groups; group->rows; group++)
-		for (const struct al_option_row *row = group->rows; row->name; row++)
-			if (name ? matches(row, name, length) : row->letter == letter) {
-				*out = (struct al_given_option){.row = row, .at = group->at};
-				return true;
-			}
+	al_each_option (group, row, r->groups)
+		if (name ? matches(row, name, length) : row->letter == letter) {
+			*out = (struct al_given_option){.row = row, .at = group->at};
+			return true;
+		}
 	return false;
 }
 
@@ -41,11 +40,10 @@ static bool fail_unknown(const struct reader *r, const char *name, struct al_err
 	const char **names = NULL;
 	size_t n = 0, room = 0;
 
-	for (const struct al_option_group *group = r->groups; group->rows; group++)
-		for (const struct al_option_row *row = group->rows; row->name; row++) {
-			names = al_grow(r->arena, names, n, &room, sizeof(*names));
-			names[n++] = row->name;
-		}
+	al_each_option (group, row, r->groups) {
+		names = al_grow(r->arena, names, n, &room, sizeof(*names));
+		names[n++] = row->name;
+	}
 	return al_fail_unknown(err, "option", name, names, n);
 }
 
@@ -259,26 +257,12 @@ static bool set_value(const struct al_command_line *line, const struct al_given_
 
 static void set_fallback(const struct al_option_row *row, void *field)
 {
-	switch (row->kind) {
-	case OPTION_IS_FLAG:
-		*(bool *)field = false;
-		break;
-	case OPTION_IS_TEXT:
+	if (row->kind == OPTION_IS_TEXT)
 		*(const char **)field = row->text;
-		break;
-	case OPTION_IS_LIST:
-		*(struct al_texts *)field = (struct al_texts){0};
-		break;
-	case OPTION_IS_COUNT:
+	else if (row->kind == OPTION_IS_COUNT)
 		*(int64_t *)field = row->fallback;
-		break;
-	case OPTION_IS_CHOICE:
+	else if (row->kind == OPTION_IS_CHOICE)
 		*(int *)field = (int)row->fallback;
-		break;
-	case OPTION_IS_SET:
-		*(uint64_t *)field = 0;
-		break;
-	}
 }
 
 bool al_command_line_read(const struct al_command_line *line, struct al_arena *arena,
@@ -286,9 +270,8 @@ bool al_command_line_read(const struct al_command_line *line, struct al_arena *a
 {
 	char *base = options;
 
-	for (const struct al_option_group *group = groups; group->rows; group++)
-		for (const struct al_option_row *row = group->rows; row->name; row++)
-			set_fallback(row, base + group->at + row->field);
+	al_each_option (group, row, groups)
+		set_fallback(row, base + group->at + row->field);
 	for (size_t i = 0; i < line->n_given; i++) {
 		const struct al_given_option *option = &line->given[i];
 		if (!set_value(line, option, arena, base + option->at + option->row->field, err))
@@ -369,9 +352,8 @@ struct al_texts al_options_texts(const struct al_option_group *groups, const voi
 {
 	struct values values = {.arena = arena};
 
-	for (const struct al_option_group *group = groups; group->rows; group++)
-		for (const struct al_option_row *row = group->rows; row->name; row++)
-			add_field(&values, row, (const char *)options + group->at + row->field);
+	al_each_option (group, row, groups)
+		add_field(&values, row, (const char *)options + group->at + row->field);
 	return (struct al_texts){values.items, values.n};
 }
 
@@ -440,7 +422,6 @@ static void add_row(struct al_text *out, const struct al_option_row *row)
 
 void al_options_help(const struct al_option_group *groups, struct al_text *out)
 {
-	for (const struct al_option_group *group = groups; group->rows; group++)
-		for (const struct al_option_row *row = group->rows; row->name; row++)
-			add_row(out, row);
+	al_each_option (group, row, groups)
+		add_row(out, row);
 }

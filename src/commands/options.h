@@ -95,6 +95,10 @@ struct al_option_group {
 	size_t at;
 };
 
+#define al_each_option(group, row, groups) \
+	for (const struct al_option_group *group = (groups); group->rows; group++) \
+		for (const struct al_option_row *row = group->rows; row->name; row++)
+
 /* An option as it stands on the command line. */
 struct al_given_option {
 	const struct al_option_row *row;
@@ -114,7 +118,7 @@ struct al_command_line {
 bool al_command_line_split(struct al_command_line *line, struct al_arena *arena, int argc,
 	char **argv, const struct al_option_group *groups, struct al_error *err) AL_MUST_CHECK;
 
-/* Fills the command's struct: what is given and, for the rest, the fallbacks. */
+/* Fills the command's struct, which is zeros: what is given and, for the rest, the fallbacks. */
 bool al_command_line_read(const struct al_command_line *line, struct al_arena *arena,
 	const struct al_option_group *groups, void *options, struct al_error *err) AL_MUST_CHECK;
 

@@ -251,7 +251,6 @@ const struct al_command al_command_pca = {
 		"direct,average,nonlinear --figures out"},
 	.options = groups,
 	.options_size = sizeof(struct pca_options),
-	.most_words = 2,
 	.computes = true,
 	.run = run_pca,
 };

@@ -209,8 +209,6 @@ const struct al_command al_command_reconcile = {
 		"reconcile model/ --tensors -f csv"},
 	.options = groups,
 	.options_size = sizeof(struct reconcile_options),
-	.least_words = 1,
-	.most_words = 2,
 	.reads_weights = true,
 	.run = run,
 };

@@ -317,6 +317,5 @@ const struct al_command al_command_run = {
 	.examples = {"run", "run scenarios/example-variants.json -o out"},
 	.options = groups,
 	.options_size = sizeof(struct run_options),
-	.most_words = 1000,
 	.run = run,
 };

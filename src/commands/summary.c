@@ -101,43 +101,40 @@ static const char *beside(struct al_arena *arena, double value, const struct al_
 
 /* ---- order ---- */
 
-struct ordered {
-	struct al_said said;
-	size_t place; /* where it was given */
-};
-
+/* What is as large stays in its order. */
 static int by_value(const void *a, const void *b)
 {
-	const struct ordered *x = a, *y = b;
+	const struct al_said *x = *(const struct al_said *const *)a,
+			     *y = *(const struct al_said *const *)b;
 
-	if (x->said.value != y->said.value)
-		return x->said.value < y->said.value ? -1 : 1;
-	return x->place < y->place ? -1 : 1;
+	if (x->value != y->value)
+		return x->value < y->value ? -1 : 1;
+	return x < y ? -1 : 1;
 }
 
-static const char *one(struct al_arena *arena, const struct ordered *item,
-	const struct al_said *items, size_t base)
+static const char *one(struct al_arena *arena, const struct al_said *item,
+	const struct al_said *base)
 {
-	return al_format(arena, "%s %s%s", item->said.name, item->said.text,
-		item->place == base ? "" : beside(arena, item->said.value, &items[base]));
+	return al_format(arena, "%s %s%s", item->name, item->text,
+		item == base ? "" : beside(arena, item->value, base));
 }
 
 const char *al_text_of_order(struct al_arena *arena, const struct al_said *items, size_t n,
 	size_t base)
 {
-	struct ordered *ordered = al_new_array(arena, struct ordered, n);
+	const struct al_said **ordered = al_new_array(arena, const struct al_said *, n);
 	const char *text = "";
 
 	for (size_t i = 0; i < n; i++)
-		ordered[i] = (struct ordered){items[i], i};
+		ordered[i] = &items[i];
 	qsort(ordered, n, sizeof(*ordered), by_value);
 	if (n > MOST_IN_ORDER)
 		return al_format(arena, "of %zu: least %s, most %s", n,
-			one(arena, &ordered[0], items, base),
-			one(arena, &ordered[n - 1], items, base));
+			one(arena, ordered[0], &items[base]),
+			one(arena, ordered[n - 1], &items[base]));
 	for (size_t i = 0; i < n; i++)
 		text = al_format(arena, "%s%s%s", text,
-			i ? ", " : "from least to most: ", one(arena, &ordered[i], items, base));
+			i ? ", " : "from least to most: ", one(arena, ordered[i], &items[base]));
 	return text;
 }
 

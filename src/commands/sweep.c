@@ -69,19 +69,13 @@ static bool read_measures(struct al_ledger_sweep *sweep, const struct al_texts *
 	return sweep->n_measures > 0 || al_sweep_add_measure(sweep, "parameters", err);
 }
 
-static bool check_axis(const struct al_request *q, struct al_sweep_axis *axis, struct al_error *err)
-{
-	const char *key = axis->symbol;
-
-	axis->symbol = al_request_symbol(q, key);
-	return al_request_check_symbol(q, key, err);
-}
-
 static bool check_symbols(struct al_request *q, struct al_ledger_sweep *sweep, struct al_error *err)
 {
-	for (size_t i = 0; i < sweep->n_axes; i++)
-		if (!check_axis(q, &sweep->axes[i], err))
+	for (size_t i = 0; i < sweep->n_axes; i++) {
+		if (!al_request_check_symbol(q, sweep->axes[i].symbol, err))
 			return false;
+		sweep->axes[i].symbol = al_request_symbol(q, sweep->axes[i].symbol);
+	}
 	for (size_t i = 0; i < sweep->n_ties; i++)
 		if (!al_request_check_symbol(q, sweep->ties[i].symbol, err))
 			return false;
@@ -297,7 +291,5 @@ const struct al_command al_command_sweep = {
 		"korthikanti2022 --batch 1"},
 	.options = groups,
 	.options_size = sizeof(struct sweep_options),
-	.least_words = 1,
-	.most_words = 1,
 	.run = run,
 };

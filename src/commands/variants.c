@@ -334,6 +334,5 @@ const struct al_command al_command_variants = {
 		"--basis output_projection=none"},
 	.options = groups,
 	.options_size = sizeof(struct variants_options),
-	.most_words = 1000,
 	.run = run,
 };

@@ -221,8 +221,6 @@ const struct al_command al_command_verify = {
 		"verify model.safetensors pruned.safetensors -f csv"},
 	.options = verify_groups,
 	.options_size = sizeof(struct verify_options),
-	.least_words = 2,
-	.most_words = 3,
 	.computes = true,
 	.run = run_verify,
 };

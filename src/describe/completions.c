@@ -38,7 +38,7 @@ static void add_names(struct al_text *out, const struct al_topics *topics)
 
 static void add_bash_options(struct al_text *out, const struct al_command *command)
 {
-	al_each_option (row, command) {
+	al_each_option (group, row, command->options) {
 		if (row->letter)
 			al_text_addf(out, " -%c", row->letter);
 		al_text_addf(out, " --%s", row->name);
@@ -72,7 +72,7 @@ static void add_bash_command(struct al_text *out, const struct al_described *des
 	const struct al_topics topics = al_command_topics(described->command);
 
 	al_text_addf(out, "\t%s)\n\t\tcase $before in\n", described->name);
-	al_each_option (row, described->command)
+	al_each_option (group, row, described->command->options)
 		add_bash_value(out, row);
 	al_text_add(out, "\t\tesac\n\t\toptions='");
 	add_bash_options(out, described->command);
@@ -162,7 +162,7 @@ static void add_zsh_command(struct al_text *out, const struct al_described *desc
 		al_text_add(out, ")\"})\n");
 	}
 	al_text_add(out, "\t\t_arguments");
-	al_each_option (row, described->command)
+	al_each_option (group, row, described->command->options)
 		add_zsh_option(out, row);
 	al_text_add(out, " \\\n\t\t\t'*:argument:_attnledger_words'\n\t\t;;\n");
 }
@@ -237,7 +237,7 @@ static void add_fish_command(struct al_text *out, const struct al_described *des
 		add_names(out, &topics);
 		al_text_add(out, ")'\n");
 	}
-	al_each_option (row, described->command)
+	al_each_option (group, row, described->command->options)
 		add_fish_option(out, described->name, row);
 }
 

@@ -14,10 +14,6 @@ struct al_described {
 extern const struct al_described al_described[]; /* in the order of the help */
 extern const size_t al_n_described;
 
-#define al_each_option(row, command) \
-	for (const struct al_option_group *group_ = (command)->options; group_->rows; group_++) \
-		for (const struct al_option_row *row = group_->rows; row->name; row++)
-
 /* What completes an option's value, or a word of a command. */
 enum al_completion { AL_COMPLETE_ANY, AL_COMPLETE_WORDS, AL_COMPLETE_FILE, AL_COMPLETE_FOLDER };
 enum al_completion al_completion(const struct al_option_row *row);

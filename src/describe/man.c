@@ -69,7 +69,7 @@ void al_describe_command(const struct al_described *described, struct al_text *o
 	al_text_add(out, "\n\n");
 	add_examples(out, command);
 	al_text_add(out, "# OPTIONS\n\n");
-	al_each_option (row, command)
+	al_each_option (group, row, command->options)
 		add_option(out, row);
 	add_exit_status(out);
 	al_text_add(out, "# SEE ALSO\n\n*attnledger*(1)\n");

@@ -63,7 +63,7 @@ static bool read_line(struct fixture *f, const char *text)
 	rest = al_strdup(&f->arena, text);
 	for (char *word = strtok_r(rest, " ", &rest); word; word = strtok_r(NULL, " ", &rest))
 		argv[argc++] = word;
-	memset(&f->example, 0xAA, sizeof(f->example));
+	f->example = (struct example){0};
 	return al_command_line_split(&f->line, &f->arena, argc, argv, groups, &f->err)
 		&& al_command_line_read(&f->line, &f->arena, groups, &f->example, &f->err);
 }
