@@ -99,7 +99,7 @@ bool al_add_bounds(struct al_session *session, struct al_request *q,
 	al_table_add_fields(table, fields, 0);
 	add_row(table, "a new token",
 		bound_of(mpq_get_d(total->read), mpq_get_d(total->flops), &gpu, peak),
-		(double)(inference->batch * o->devices.dp));
+		(double)(inference->batch * o->devices.training.dp));
 	if (flops)
 		add_row(table, "the first token",
 			bound_of(mpq_get_d(weights), mpq_get_d(flops) / devices, &gpu, peak),

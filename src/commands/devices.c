@@ -18,26 +18,27 @@ const struct al_option_row al_device_rows[] = {
 		"only these parts: embedding, attention, feed_forward, norm, other, head; layers: "
 		"only what is inside the layers",
 		.text = ""),
-	OPTION_COUNT(struct al_device_options, zero, "zero", "STAGE",
-		"ZeRO stage: 1 shards optimizer states, 2 also gradients, 3 also weights"),
-	OPTION_COUNT(struct al_device_options, tp, "tp", "N", "tensor-parallel devices",
+	OPTION_COUNT(struct al_device_options, training.zero, "zero", "STAGE",
+		"ZeRO stage: 1 shards optimizer states, 2 also gradients, 3 also weights",
+		.most = 3),
+	OPTION_COUNT(struct al_device_options, training.tp, "tp", "N", "tensor-parallel devices",
 		.fallback = 1, .least = 1),
-	OPTION_COUNT(struct al_device_options, pp, "pp", "N", "pipeline stages", .fallback = 1,
-		.least = 1),
-	OPTION_COUNT(struct al_device_options, interleave, "interleave", "M",
+	OPTION_COUNT(struct al_device_options, training.pp, "pp", "N", "pipeline stages",
+		.fallback = 1, .least = 1),
+	OPTION_COUNT(struct al_device_options, training.interleave, "interleave", "M",
 		"M blocks of layers on each pipeline stage, taken in turn", .fallback = 1,
 		.least = 1),
-	OPTION_COUNT(struct al_device_options, dp, "dp", "N", "data-parallel devices",
+	OPTION_COUNT(struct al_device_options, training.dp, "dp", "N", "data-parallel devices",
 		.fallback = 1, .least = 1),
-	OPTION_COUNT(struct al_device_options, cp, "cp", "N", "context-parallel devices",
+	OPTION_COUNT(struct al_device_options, training.cp, "cp", "N", "context-parallel devices",
 		.fallback = 1, .least = 1),
-	OPTION_COUNT(struct al_device_options, ep, "ep", "N",
+	OPTION_COUNT(struct al_device_options, training.ep, "ep", "N",
 		"expert-parallel devices, among the data-parallel ones", .fallback = 1, .least = 1),
-	OPTION_COUNT(struct al_device_options, etp, "etp", "N",
+	OPTION_COUNT(struct al_device_options, training.etp, "etp", "N",
 		"tensor-parallel devices of each expert in training (default: as --tp); the others "
 		"of --tp hold further experts",
 		.least = 1),
-	OPTION_FLAG(struct al_device_options, is_sequence_parallel, "sp",
+	OPTION_FLAG(struct al_device_options, training.is_sequence_parallel, "sp",
 		"sequence parallelism, with --tp of at least 2"),
 	OPTION_CHOICE(struct al_device_options, recompute, "recompute", "WHAT",
 		"none; selective (no token x token tensor is saved); full (only the layers' inputs "
@@ -96,28 +97,15 @@ static bool read_tokens(struct al_request *q, const char *symbol, int64_t *out,
 bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 	struct al_request *request, struct al_error *err)
 {
-	*t = (struct al_training){
-		.recipe = request->recipe,
-		.tp = o->tp,
-		.pp = o->pp,
-		.interleave = o->interleave,
-		.dp = o->dp,
-		.cp = o->cp,
-		.ep = o->ep,
-		.etp = o->etp,
-		.zero = (int)o->zero,
-		.is_sequence_parallel = o->is_sequence_parallel,
-		.recompute = (enum al_recompute)o->recompute,
-		.is_flash = request->recipe->is_flash,
-	};
+	*t = o->training;
+	t->recipe = request->recipe;
+	t->is_flash = request->recipe->is_flash;
+	t->recompute = (enum al_recompute)o->recompute;
 	if (o->recompute != AL_RECOMPUTE_NONE && request->recipe->activations_per_token)
 		return al_fail(err, AL_EINPUT,
 			"--recompute changes what is saved, and the recipe %s has a rule of its "
 			"own for that",
 			request->recipe->name);
-	if (o->zero > 3)
-		return al_fail(err, AL_EINPUT, "--zero %lld: expected 0, 1, 2 or 3",
-			(long long)o->zero);
 	return read_share(request->arena, o->parts, &t->share, err)
 		&& read_tokens(request, "batch", &t->batch, err)
 		&& read_tokens(request, "seq", &t->seq, err)
@@ -179,7 +167,7 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 	if (t->tp * t->pp * t->dp * t->cp > 1) /* ep divides dp*cp */
 		al_table_note(table,
 			"one of %lld devices: tp=%lld%s, pp=%lld%s, dp=%lld, cp=%lld, ep=%lld%s, "
-			"ZeRO stage %d",
+			"ZeRO stage %lld",
 			(long long)(t->tp * t->pp * t->dp * t->cp), (long long)t->tp,
 			t->is_sequence_parallel ? " with sequence parallelism" : "",
 			(long long)t->pp,
@@ -189,7 +177,7 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 					(long long)t->interleave),
 			(long long)t->dp, (long long)t->cp, (long long)t->ep,
 			t->etp ? al_format(&table->arena, ", etp=%lld", (long long)t->etp) : "",
-			t->zero);
+			(long long)t->zero);
 }
 
 struct al_ledger *al_open_model(struct al_request *q,

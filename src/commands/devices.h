@@ -6,9 +6,9 @@
 #include "ledger/train.h"
 
 struct al_device_options {
-	bool is_whole, is_sequence_parallel, is_inference;
+	bool is_whole, is_inference;
 	const char *parts, *dtype, *cache_dtype, *device;
-	int64_t zero, tp, pp, interleave, dp, cp, ep, etp;
+	struct al_training training; /* its degrees and ZeRO stage */
 	int recompute;
 };
 

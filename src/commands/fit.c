@@ -161,7 +161,7 @@ static struct al_titled find_binding(const struct al_fit *f, mpq_ptr before[AL_N
 		if (mpq_cmp(before[i], before[found]) > 0)
 			found = i;
 	}
-	return (struct al_titled){al_memory_state_names[found], al_memory_state_titles[found]};
+	return al_state_titled(found);
 }
 
 /* Where nothing fits, `before` is nothing. */

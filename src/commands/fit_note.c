@@ -64,7 +64,7 @@ static void add_training(struct al_text *out, const struct al_fit *f)
 	if (!t->recipe->activations_per_token)
 		al_text_addf(out, " --attention %s --recompute %s", t->is_flash ? "flash" : "eager",
 			al_recompute_names[t->recompute]);
-	al_text_addf(out, " --zero %d", t->zero);
+	al_text_addf(out, " --zero %lld", (long long)t->zero);
 	add_number(out, f, "tp", t->tp, 0);
 	al_text_add(out, t->is_sequence_parallel ? " --sp" : "");
 	add_number(out, f, "pp", t->pp, 0);

@@ -2,6 +2,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/text.h"
 #include "base/number.h"
 #include "catalog/gpu.h"
 #include "commands/fit.h"
@@ -40,24 +41,20 @@ bool al_parse_device(struct al_arena *arena, const char *text, mpq_t out, struct
 
 bool al_parse_size(struct al_arena *arena, const char *text, mpq_t out, struct al_error *err)
 {
-	const char *names[N_UNITS];
 	size_t n = strspn(text, "0123456789.");
 	const char *unit = text + n + strspn(text + n, " ");
-	int digits, found = *unit ? -1 : 0;
+	int digits, found = 0;
 
 	if (al_gpu_is_name(arena, text))
 		return al_parse_device(arena, text, out, err);
-	for (int i = 0; i < N_UNITS; i++) {
-		names[i] = units[i].name;
-		if (found < 0 && strcasecmp(unit, names[i]) == 0)
-			found = i;
-	}
+	while (*unit && found < N_UNITS && strcasecmp(unit, units[found].name) != 0)
+		found++;
 	if (!al_exact_parse(al_strndup(arena, text, n), out, &digits))
 		return al_fail(err, AL_EINPUT,
 			"--memory %s: expected a size such as 80GiB, or a device such as H100",
 			text);
-	if (found < 0) {
-		al_fail_unknown(err, "unit", unit, names, N_UNITS);
+	if (found == N_UNITS) {
+		al_fail_unknown_item(err, "unit", unit, units, N_UNITS, sizeof(*units));
 		return al_in(err, "--memory %s", text);
 	}
 	al_exact_multiply(out, units[found].bytes);

@@ -89,13 +89,12 @@ static bool is_known(const struct answer *a, int state, bool of_flops)
 }
 
 /* `state` AL_N_STATES: the total. */
-static void add_row(const struct answer *a, int state, struct al_titled name,
-	const struct al_inference_row *row)
+static void add_row(const struct answer *a, int state, const struct al_inference_row *row)
 {
 	const bool has_bytes = is_known(a, state, false), has_flops = is_known(a, state, true);
 	const bool is_read = has_bytes || state == AL_STATE_ACTIVATIONS;
 	mpq_ptr intensity = al_exact_new(&a->table->arena);
-	struct record record = {.state = name,
+	struct record record = {.state = al_state_titled(state),
 		.bytes = has_bytes ? row->bytes : NULL,
 		.read = is_read ? row->read : NULL,
 		.flops = has_flops ? row->flops : NULL};
@@ -113,19 +112,15 @@ static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_S
 
 	for (int i = 0; i < AL_N_INFERENCE_STATES; i++) {
 		const enum al_memory_state state = al_inference_states[i];
-		if (state == AL_STATE_OVERHEAD && mpq_sgn(rows[state].bytes) == 0)
-			continue;
-		add_row(a, (int)state,
-			(struct al_titled){al_memory_state_names[state],
-				al_memory_state_titles[state]},
-			&rows[state]);
+		if (state != AL_STATE_OVERHEAD || mpq_sgn(rows[state].bytes) != 0)
+			add_row(a, (int)state, &rows[state]);
 	}
 	for (int i = 1; i < AL_N_STATES; i++) {
 		al_exact_add(total->bytes, rows[i].bytes);
 		al_exact_add(total->read, rows[i].read);
 		al_exact_add(total->flops, rows[i].flops);
 	}
-	add_row(a, AL_N_STATES, (struct al_titled){"total", NULL}, total);
+	add_row(a, AL_N_STATES, total);
 	al_table_mark_total(a->table);
 }
 
@@ -139,11 +134,12 @@ static void add_notes(struct al_table *table, const struct al_request *q,
 	al_note_quantisation(inference->weights, explains, table);
 	al_note_cache_format(q, "cache-dtype", table);
 	al_note_engine(q, table);
-	if (o->dp > 1 || inference->ep > 1)
+	if (o->training.dp > 1 || inference->ep > 1)
 		al_table_note(table,
 			"one of %lld devices: %lld of the sequences, dp=%lld; experts over ep=%lld",
-			(long long)(inference->tp * inference->pp * o->dp),
-			(long long)inference->batch, (long long)o->dp, (long long)inference->ep);
+			(long long)(inference->tp * inference->pp * o->training.dp),
+			(long long)inference->batch, (long long)o->training.dp,
+			(long long)inference->ep);
 	if (inference->pp > 1)
 		al_table_note(table,
 			"pp=%lld: of the pipeline's stages this is number %lld, which holds most",

@@ -39,9 +39,9 @@ struct answer {
 
 /* ---- figures ---- */
 
-static struct al_titled titled(int state)
+struct al_titled al_state_titled(int state)
 {
-	return state == TOTAL
+	return state == AL_N_STATES
 		? (struct al_titled){"total", NULL}
 		: (struct al_titled){al_memory_state_names[state], al_memory_state_titles[state]};
 }
@@ -168,7 +168,9 @@ static bool answer_by_state(struct answer *a, struct al_error *err)
 	for (int state = 0; state <= TOTAL; state++)
 		if (is_told(training_of(a), state))
 			al_table_add_record(a->table,
-				&(struct state_record){titled(state), figures.values[state]});
+				&(struct state_record){al_state_titled(state == TOTAL ? AL_N_STATES
+										      : state),
+					figures.values[state]});
 	al_table_mark_total(a->table);
 	add_notes(a);
 	a->session->style.summary = al_memory_summarize_training(&a->session->arena, a->table,

@@ -121,14 +121,14 @@ const char *al_memory_summarize_inference(struct al_arena *arena, const struct a
 	const struct al_inference *inference, const struct al_device_options *o)
 {
 	const char *covered = al_request_covered(q, o->is_whole);
-	const char *where = of_devices(arena, inference->tp * inference->pp * o->dp,
+	const char *where = of_devices(arena, inference->tp * inference->pp * o->training.dp,
 		inference->pp > 1);
 	const char *total = say_total(arena, table, where);
 
 	if (!total)
 		return unknown(arena, al_format(arena, "running %s", covered));
 	return al_format(arena, "Running %s%s%s takes %s; weights in %s, cache in %s%s.%s", covered,
-		tokens(arena, inference->batch, inference->seq), o->dp > 1 ? " per device" : "",
-		total, inference->weights->name, inference->cache->name, al_engine_holds(q),
-		say_bound(arena, bounds, o->device));
+		tokens(arena, inference->batch, inference->seq),
+		o->training.dp > 1 ? " per device" : "", total, inference->weights->name,
+		inference->cache->name, al_engine_holds(q), say_bound(arena, bounds, o->device));
 }

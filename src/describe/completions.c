@@ -4,11 +4,14 @@
 
 #include "describe/describe.h"
 
-/* "a b c" of an option's words. */
-static void add_words(struct al_text *out, const struct al_option_row *row)
+/* "(a b c)": an option's words. */
+static void add_words(struct al_text *out, const char *before, const struct al_option_row *row,
+	const char *after)
 {
+	al_text_add(out, before);
 	for (size_t i = 0; i < row->n_words; i++)
 		al_text_addf(out, "%s%s", i ? " " : "", row->words[i]);
+	al_text_add(out, after);
 }
 
 /* Within single quotes; an apostrophe ends and begins them again. */
@@ -24,6 +27,17 @@ static void add_quoted(struct al_text *out, const char *text, const char *apostr
 			al_text_add(out, "\\");
 		al_text_add_bytes(out, p, 1);
 	}
+}
+
+static void add_help(struct al_text *out, const struct al_option_row *row, const char *apostrophe,
+	const char *escaped)
+{
+	struct al_text help;
+
+	al_text_init(&help);
+	al_option_help(row, &help);
+	add_quoted(out, help.data, apostrophe, escaped);
+	al_text_finish(&help);
 }
 
 /* "models and variants": a command that prints one name a line */
@@ -58,11 +72,9 @@ static void add_bash_value(struct al_text *out, const struct al_option_row *row)
 	if (row->letter)
 		al_text_addf(out, "-%c|", row->letter);
 	al_text_addf(out, "--%s) COMPREPLY=($(compgen ", row->name);
-	if (kind == AL_COMPLETE_WORDS) {
-		al_text_add(out, "-W '");
-		add_words(out, row);
-		al_text_add(out, "'");
-	} else
+	if (kind == AL_COMPLETE_WORDS)
+		add_words(out, "-W '", row, "'");
+	else
 		al_text_add(out, how[kind]);
 	al_text_add(out, " -- \"$word\")); return ;;\n");
 }
@@ -115,40 +127,29 @@ void al_describe_bash(struct al_text *out)
 /* '(-f --format)'{-f,--format}'[text]:NAME:(a b)' */
 static void add_zsh_option(struct al_text *out, const struct al_option_row *row)
 {
-	struct al_text help;
+	static const char *const how[] = {[AL_COMPLETE_ANY] = "",
+		[AL_COMPLETE_FILE] = "_files",
+		[AL_COMPLETE_FOLDER] = "_files -/"};
+	const enum al_completion kind = al_completion(row);
 
-	al_text_init(&help);
-	al_option_help(row, &help);
 	al_text_add(out, " \\\n\t\t\t");
 	if (row->letter)
 		al_text_addf(out, "{-%c,--%s}", row->letter, row->name);
 	else
 		al_text_addf(out, "'%s--%s'", row->kind == OPTION_IS_LIST ? "*" : "", row->name);
 	al_text_add(out, "'[");
-	add_quoted(out, help.data, "'\\''", "[]:\\");
+	add_help(out, row, "'\\''", "[]:\\");
 	al_text_add(out, "]");
 	if (row->kind != OPTION_IS_FLAG) {
 		al_text_add(out, ":");
 		add_quoted(out, row->argument ? row->argument : "", "'\\''", "[]:\\");
 		al_text_add(out, ":");
 	}
-	switch (al_completion(row)) {
-	case AL_COMPLETE_WORDS:
-		al_text_add(out, "(");
-		add_words(out, row);
-		al_text_add(out, ")");
-		break;
-	case AL_COMPLETE_FILE:
-		al_text_add(out, "_files");
-		break;
-	case AL_COMPLETE_FOLDER:
-		al_text_add(out, "_files -/");
-		break;
-	case AL_COMPLETE_ANY:
-		break;
-	}
+	if (kind == AL_COMPLETE_WORDS)
+		add_words(out, "(", row, ")");
+	else
+		al_text_add(out, how[kind]);
 	al_text_add(out, "'");
-	al_text_finish(&help);
 }
 
 static void add_zsh_command(struct al_text *out, const struct al_described *described)
@@ -196,11 +197,8 @@ void al_describe_zsh(struct al_text *out)
 static void add_fish_option(struct al_text *out, const char *command,
 	const struct al_option_row *row)
 {
-	struct al_text help;
 	const enum al_completion kind = al_completion(row);
 
-	al_text_init(&help);
-	al_option_help(row, &help);
 	al_text_addf(out, "complete -c attnledger -n '__fish_seen_subcommand_from %s' -l %s",
 		command, row->name);
 	if (row->letter)
@@ -211,15 +209,11 @@ static void add_fish_option(struct al_text *out, const char *command,
 				: kind == AL_COMPLETE_FOLDER
 				? " -x -a '(__fish_complete_directories)'"
 				: " -x");
-	if (kind == AL_COMPLETE_WORDS) {
-		al_text_add(out, " -a '");
-		add_words(out, row);
-		al_text_add(out, "'");
-	}
+	if (kind == AL_COMPLETE_WORDS)
+		add_words(out, " -a '", row, "'");
 	al_text_add(out, " -d '");
-	add_quoted(out, help.data, "\\'", "\\");
+	add_help(out, row, "\\'", "\\");
 	al_text_add(out, "'\n");
-	al_text_finish(&help);
 }
 
 static void add_fish_command(struct al_text *out, const struct al_described *described)

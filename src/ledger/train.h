@@ -27,7 +27,7 @@ struct al_training {
 	int64_t interleave; /* blocks of layers on a pipeline stage; above 1 only with pp > 1 */
 	bool is_sequence_parallel; /* what tensor parallelism leaves whole is cut along the sequence
 				    */
-	int zero; /* 1: optimizer, 2: and gradients, 3: and weights, over dp*cp devices */
+	int64_t zero; /* 1: optimizer, 2: and gradients, 3: and weights, over dp*cp devices */
 	enum al_recompute recompute;
 	bool is_flash;
 	int64_t rank; /* of adapters; 0: the recipe's */
