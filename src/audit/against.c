@@ -84,11 +84,13 @@ static struct form compare(struct al_matrix aa, struct al_matrix bb, struct al_m
 static bool compare_forms(const struct al_heads *a, const struct al_heads *b, enum al_form form,
 	struct form *forms, struct al_error *err)
 {
-	AL_OWNED struct al_matrix aa = {0}, bb = {0}, ab = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix aa, bb, ab;
 
 	if (al_has_form(a, form)
-		&& (!al_form_inner(a, a, form, &aa, err) || !al_form_inner(b, b, form, &bb, err)
-			|| !al_form_inner(a, b, form, &ab, err)))
+		&& (!al_form_inner(&scratch, a, a, form, &aa, err)
+			|| !al_form_inner(&scratch, b, b, form, &bb, err)
+			|| !al_form_inner(&scratch, a, b, form, &ab, err)))
 		return false;
 	for (size_t i = 0; i < a->n_heads; i++)
 		forms[i] = al_has_form(a, form) ? compare(aa, bb, ab, i)

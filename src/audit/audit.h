@@ -15,8 +15,8 @@
 struct al_needs {
 	bool weights; /* in memory, all heads; else they are read a few heads at a time and not
 			 kept, where nothing else is to be done with them */
-	unsigned head_spectra, layer_spectra; /* AL_SPECTRUM_BIT of each kind */
-	unsigned loss_spectra; /* the same of all heads together, where losses take them */
+	unsigned layer_spectra; /* of all heads together, AL_SPECTRUM_BIT of each kind */
+	unsigned loss_spectra; /* the same where losses take them */
 };
 
 /* In place of a number of draws: the null is computed. */
@@ -46,16 +46,17 @@ struct al_audit_module {
 	struct al_heads heads; /* without data where weights aren't kept */
 	struct al_triangles triangles;
 	struct al_spectra head_spectra, layer_spectra;
-	unsigned head_kinds, layer_kinds; /* AL_SPECTRUM_BIT of the spectra that were found */
-	unsigned counted_kinds; /* of layer_spectra those that are good for counts alone */
-	struct al_matrix grams[AL_N_PROJECTIONS]; /* W^T W, as al_audit_gram keeps them */
-	struct al_matrix inner[AL_N_FORMS];
+	unsigned layer_kinds,
+		counted_kinds; /* of layer_spectra: found, and good for counts alone */
+	struct al_view grams[AL_N_PROJECTIONS]; /* W^T W, as al_audit_gram keeps them */
+	struct al_view inner[AL_N_FORMS];
 	struct al_spectra *draws; /* of the null of independent heads, or it as computed */
 	struct al_thinned thinned; /* the first of them with fewer heads */
 	size_t n_draws;
 	bool is_drawn; /* though it was to be computed */
 	struct al_matrix weights[AL_N_PROJECTIONS];
 	struct al_matrix biases[AL_N_PROJECTIONS]; /* [1][columns] */
+	struct al_scratch scratch; /* of Gram matrices, inner products and draws */
 };
 
 /* What all modules share. */
@@ -79,17 +80,15 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 	const struct al_attention *attention, struct al_error *err) AL_MUST_CHECK;
 void al_audit_module_finish(struct al_audit_module *module);
 
-/* Singular values of each head and of all heads together, these kinds at least: all that the audit
- * needs are found at the first call. */
-bool al_audit_head_spectra(const struct al_audit *audit, struct al_audit_module *module,
-	unsigned kinds, const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
-bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
-	unsigned kinds, const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
+/* Singular values of each head. */
+bool al_audit_head_spectra(struct al_audit_module *module, const struct al_spectra **out,
+	struct al_error *err) AL_MUST_CHECK;
 
-/* All heads together, all kinds, as far as components for al_shares are counted by them:
- * al_layer_counted where nothing else asks for the values. */
-bool al_audit_layer_counts(const struct al_audit *audit, struct al_audit_module *module,
-	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
+/* Of all heads together, the kinds of `exact` and of `counted` (see al_layer_spectra) at least: all
+ * whose values the audit will ask for are found at the first call. */
+bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,
+	unsigned exact, unsigned counted, const struct al_spectra **out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Singular values of each head and of all heads together in Gaussian weights of the module's shape;
  * and of all heads together in every draw of independent heads, [module->n_draws], or

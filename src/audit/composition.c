@@ -59,14 +59,21 @@ static double norm(struct al_view a)
 static bool product_norm(struct al_view x, const struct al_view *m, struct al_view y, double *out,
 	struct al_error *err)
 {
-	AL_OWNED struct al_matrix left = {0}, all = {0};
-	bool ok = al_matrix_init(&all, x.rows, y.rows, err)
-		&& (!m || al_matrix_init(&left, x.rows, m->cols, err))
-		&& (!m || al_gemm(AL_PLAIN, AL_PLAIN, 1, x, *m, 0, left, err))
-		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, m ? al_view(left) : x, y, 0, all, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix left, all;
 
-	*out = ok ? norm(al_view(all)) : 0;
-	return ok;
+	if (!al_take(&scratch, &all, x.rows, y.rows, err))
+		return false;
+	if (m) {
+		if (!al_take(&scratch, &left, x.rows, m->cols, err)
+			|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, x, *m, 0, left, err))
+			return false;
+		x = al_view(left);
+	}
+	if (!al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, x, y, 0, all, err))
+		return false;
+	*out = norm(al_view(all));
+	return true;
 }
 
 bool al_form_norms(const struct al_audit_module *m, enum al_projection p, double *norms,
@@ -104,26 +111,23 @@ static bool score(void *context, size_t index, struct al_error *err)
 	return true;
 }
 
-bool al_composition_scores(const struct al_audit_module *earlier,
+bool al_composition_scores(struct al_scratch *scratch, const struct al_audit_module *earlier,
 	const struct al_audit_module *later, enum al_projection projection,
 	struct al_matrix *scores, struct al_error *err)
 {
+	AL_SCRATCH(room);
 	struct work w = {.earlier = earlier, .later = later, .projection = projection};
-	struct al_view written = earlier->heads.output;
-	struct al_view read = al_heads_run(&later->heads, projection).weights;
-	size_t n_earlier = earlier->heads.n_heads, n_later = later->heads.n_heads;
-	bool ok = al_matrix_init(&w.between, written.cols, read.cols, err)
+	const struct al_view written = earlier->heads.output;
+	const struct al_view read = al_projection_of(&later->heads, projection);
+	const size_t n_earlier = earlier->heads.n_heads, n_later = later->heads.n_heads;
+
+	if (!al_take(scratch, scores, n_earlier, n_later, err))
+		return false;
+	w.scores = *scores;
+	return al_take(&room, &w.between, written.cols, read.cols, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, written, read, 0, w.between, err)
-		&& al_matrix_init(&w.scores, n_earlier, n_later, err)
-		&& al_matrix_init(&w.norms, n_earlier + n_later, 1, err)
+		&& al_take(&room, &w.norms, n_earlier + n_later, 1, err)
 		&& al_form_norms(earlier, AL_VALUE, w.norms.data, err)
 		&& al_form_norms(later, projection, w.norms.data + n_earlier, err)
 		&& al_parallel(n_earlier * n_later, score, &w, err);
-
-	al_matrix_finish(&w.norms);
-	al_matrix_finish(&w.between);
-	if (!ok)
-		al_matrix_finish(&w.scores);
-	*scores = w.scores;
-	return ok;
 }

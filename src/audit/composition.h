@@ -14,9 +14,9 @@ bool al_can_compose(const struct al_audit_module *earlier, const struct al_audit
 bool al_is_earlier(const struct al_attention *a, const struct al_attention *b);
 
 /* ||W_OV^(i) W_QK^(j)||_F / (||W_OV^(i)|| ||W_QK^(j)||), for keys with W_QK^T and for values with
- * W_OV^(j): scores[i][j], [heads of earlier][heads of later], in a matrix that the caller finishes.
- * 0 where a form is zero. Through d_head x d_head matrices only. */
-bool al_composition_scores(const struct al_audit_module *earlier,
+ * W_OV^(j): scores[i][j], [heads of earlier][heads of later]. 0 where a form is zero. Through
+ * d_head x d_head matrices only. */
+bool al_composition_scores(struct al_scratch *scratch, const struct al_audit_module *earlier,
 	const struct al_audit_module *later, enum al_projection projection,
 	struct al_matrix *scores, struct al_error *err) AL_MUST_CHECK;
 

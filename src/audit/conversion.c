@@ -7,10 +7,7 @@
 #include "ledger/ledger.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/memory.h"
 
 static const struct al_conversion_target one_key = {"mqa", "d_head"},
 					 key_groups = {"gqa", "d_head"},
@@ -21,30 +18,34 @@ static const struct al_conversion_target one_key = {"mqa", "d_head"},
 					 embeddings[AL_N_EMBEDDINGS] = {{"mhe-add", "d_head"},
 						 {"mhe-mul", "d_head"}};
 
-static void add_columns(struct al_table *table, const struct al_audit *audit)
-{
-	static const struct al_column columns[] = {
-		{.key = "variant", .title = "Variant", .is_key = true},
-		{.key = "setting", .title = "Setting", .is_key = true},
-		{.key = "gauge", .title = "Basis", .is_key = true},
-		{.key = "parameters",
-			.title = "Parameters",
-			.quantity = AL_QUANTITY_COUNT,
-			.digits = AL_DIGITS_ALL},
-		{.key = "saving", .title = "Saving", .unit = "%", .digits = 1},
-		{.key = "cache_saving", .title = "Cache saving", .unit = "%", .digits = 1},
-		{.key = "qk_relative_error", .title = "QK error", .digits = 4},
-		{.key = "qk_mean_error", .title = "over all offsets", .digits = 4},
-		{.key = "ov_relative_error", .title = "OV error", .digits = 4},
-		{.key = "groups", .title = "Heads"},
-	};
+struct row {
+	const char *module, *variant, *setting;
+	struct al_titled gauge;
+	mpq_srcptr parameters;
+	double saving, cache_saving;
+	struct al_conversion_loss loss;
+	const char *groups;
+};
 
-	(void)audit;
-	al_table_add_column(table,
-		(struct al_column){.key = "module", .title = "Module", .is_key = true});
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		al_table_add_column(table, columns[i]);
-}
+static const struct al_table_field fields[] = {
+	{AL_COLUMN_KEY("module", "Module"), AL_MEMBER(struct row, module)},
+	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct row, variant)},
+	{AL_COLUMN_KEY("setting", "Setting"), AL_MEMBER(struct row, setting)},
+	{AL_COLUMN_KEY("gauge", "Basis"), AL_MEMBER(struct row, gauge)},
+	{AL_COLUMN_COUNT("parameters", "Parameters"), AL_MEMBER(struct row, parameters)},
+	{{.key = "saving", .title = "Saving", .unit = "%", .digits = 1},
+		AL_MEMBER(struct row, saving)},
+	{{.key = "cache_saving", .title = "Cache saving", .unit = "%", .digits = 1},
+		AL_MEMBER(struct row, cache_saving)},
+	{{.key = "qk_relative_error", .title = "QK error", .digits = 4},
+		AL_MEMBER(struct row, loss.of[AL_LOSS_QK])},
+	{{.key = "qk_mean_error", .title = "over all offsets", .digits = 4},
+		AL_MEMBER(struct row, loss.qk_mean)},
+	{{.key = "ov_relative_error", .title = "OV error", .digits = 4},
+		AL_MEMBER(struct row, loss.of[AL_LOSS_OV])},
+	{{.key = "groups", .title = "Heads"}, AL_MEMBER(struct row, groups)},
+	AL_FIELDS_END,
+};
 
 /* ---- counts ---- */
 
@@ -119,10 +120,9 @@ static bool measure_conversion(const struct al_converter *x, struct al_conversio
 /* ---- rows ---- */
 
 /* Per cent; nothing of nothing is saved. */
-static void set_saving(struct al_cell *cell, mpq_srcptr part, mpq_srcptr whole)
+static double saving(mpq_srcptr part, mpq_srcptr whole)
 {
-	if (mpq_sgn(whole) > 0)
-		al_cell_set_real(cell, 100 * (1 - mpq_get_d(part) / mpq_get_d(whole)));
+	return mpq_sgn(whole) > 0 ? 100 * (1 - mpq_get_d(part) / mpq_get_d(whole)) : NAN;
 }
 
 /* What people read for a gauge, which is the basis that a side is shared in. */
@@ -140,34 +140,22 @@ static const char *gauge_title(const char *gauge)
 void al_conversion_set_row(const struct al_converter *x, const struct al_conversion *c,
 	mpq_srcptr parameters, mpq_srcptr cache)
 {
-	struct al_table *table = x->table;
-	struct al_cell *cell = al_table_add_row(table);
-
-	al_cell_set_text(table, cell++, x->module->attention->name);
-	al_cell_set_text(table, cell++, c->name);
-	al_cell_set_text(table, cell++, c->setting);
-	al_cell_set_titled(table, cell++, c->gauge, gauge_title(c->gauge));
-	al_cell_set_exact(table, cell++, parameters);
-	set_saving(cell++, parameters, x->parameters);
-	set_saving(cell++, cache, x->cache);
-	al_audit_set_number(cell++, c->loss.of[AL_LOSS_QK]);
-	al_audit_set_number(cell++, c->loss.qk_mean);
-	al_audit_set_number(cell++, c->loss.of[AL_LOSS_OV]);
-	if (c->groups)
-		al_cell_set_text(table, cell, c->groups);
+	al_table_add_record(x->table,
+		&(struct row){x->module->attention->name, c->name, c->setting,
+			{c->gauge, gauge_title(c->gauge)}, parameters,
+			saving(parameters, x->parameters), saving(cache, x->cache), c->loss,
+			c->groups});
 }
 
 bool al_conversion_add_row(struct al_converter *x, struct al_conversion *c, struct al_error *err)
 {
 	mpq_t parameters, cache;
 
-	mpq_init(parameters);
-	mpq_init(cache);
+	mpq_inits(parameters, cache, NULL);
 	bool ok = measure_conversion(x, c, parameters, cache, err);
 	if (ok)
 		al_conversion_set_row(x, c, parameters, cache);
-	mpq_clear(cache);
-	mpq_clear(parameters);
+	mpq_clears(parameters, cache, NULL);
 	return ok || al_in(err, "conversion to %s", c->name);
 }
 
@@ -249,16 +237,10 @@ static bool add_grouping(struct al_converter *x, const struct al_grouping *g,
 
 static bool convert_groups(struct al_converter *x, struct al_error *err)
 {
-	size_t n = x->losses->keys.n;
-	size_t *in_order = al_calloc(n, sizeof(*in_order));
-	bool ok = true;
-
-	for (size_t i = 0; i < n; i++)
-		in_order[i] = i;
-	for (size_t i = 0; ok && i < x->losses->n_groupings; i++)
-		ok = add_grouping(x, &x->losses->groupings[i], in_order, err);
-	free(in_order);
-	return ok;
+	for (size_t i = 0; i < x->losses->n_groupings; i++)
+		if (!add_grouping(x, &x->losses->groupings[i], x->losses->in_order, err))
+			return false;
+	return true;
 }
 
 /* ---- keys and values together ---- */
@@ -323,13 +305,10 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 		.table = table,
 		.losses = &losses};
 
-	if (!al_losses_find(&losses, audit, module, err))
-		return false;
-	mpq_init(x.parameters);
-	mpq_init(x.cache);
-	bool ok = losses.is_zero || convert_all(&x, err);
-	mpq_clear(x.cache);
-	mpq_clear(x.parameters);
+	mpq_inits(x.parameters, x.cache, NULL);
+	const bool ok = al_losses_find(&losses, audit, module, err)
+		&& (losses.is_zero || convert_all(&x, err));
+	mpq_clears(x.parameters, x.cache, NULL);
 	al_losses_finish(&losses);
 	return ok;
 }
@@ -383,10 +362,8 @@ const struct al_measurement al_measurement_conversion = {
 	.id = "conversion",
 	.title = "Conversions to other variants",
 	.needs_own_keys = true,
-	.needs = {.weights = true,
-		.head_spectra = AL_CONVERSION_SPECTRA,
-		.loss_spectra = AL_LOSS_SPECTRA},
-	.add_columns = add_columns,
+	.needs = {.weights = true, .loss_spectra = AL_LOSS_SPECTRA},
+	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,
 	.short_form = {.title = "Conversions of all modules, the largest error of any",

@@ -7,8 +7,6 @@
 #include "audit/losses.h"
 #include "audit/measurement.h"
 
-enum { AL_CONVERSION_SPECTRA = AL_SPECTRUM_BIT(AL_SPECTRUM_QK) | AL_SPECTRUM_BIT(AL_SPECTRUM_OV) };
-
 enum { AL_MOST_CHANGES = 16 };
 
 /* One module on its way through the conversions. */

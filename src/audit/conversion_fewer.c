@@ -3,10 +3,7 @@
 #include "audit/merging.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/memory.h"
 
 /* What ranks beyond `rank` hold of a spectrum, [values][heads]. */
 static double beyond(struct al_matrix spectrum, size_t rank, double norm)
@@ -27,7 +24,7 @@ static bool convert_narrow(struct al_converter *x, size_t rank, struct al_error 
 		(struct al_conversion_loss){{NAN, NAN}, NAN});
 	const struct al_spectra *heads;
 
-	if (!al_audit_head_spectra(x->audit, x->module, AL_CONVERSION_SPECTRA, &heads, err))
+	if (!al_audit_head_spectra(x->module, &heads, err))
 		return false;
 	c.setting = al_format((&x->table->arena), "heads of rank %zu", rank);
 	al_conversion_change(&c, c.to->width, rank);
@@ -39,55 +36,29 @@ static bool convert_narrow(struct al_converter *x, size_t rank, struct al_error 
 	return al_conversion_add_row(x, &c, err);
 }
 
-struct weighed {
-	double squared;
-	size_t head;
-};
-
-/* The lightest first; of equals the first. */
-static int compare_weighed(const void *a, const void *b)
-{
-	const struct weighed *x = a, *y = b;
-
-	if (x->squared != y->squared)
-		return x->squared < y->squared ? -1 : 1;
-	return (x->head > y->head) - (x->head < y->head);
-}
-
-/* "without 3 7" */
-static const char *print_dropped(const struct al_converter *x, const struct weighed *heads,
-	size_t n)
-{
-	struct al_text text;
-
-	al_text_init(&text);
-	al_text_addf(&text, "without");
-	for (size_t i = 0; i < n; i++)
-		al_text_addf(&text, " %zu", heads[i].head);
-	const char *copy = al_strdup((&x->table->arena), text.data);
-	al_text_finish(&text);
-	return copy;
-}
-
-/* Without the k heads whose value form is smallest; their scores go with them. */
+/* Without the k heads whose value form is smallest, the lightest first; their scores go with
+ * them. */
 static bool convert_fewer(struct al_converter *x, size_t k, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_conversion c = al_conversion_begin_same(x,
 		(struct al_conversion_loss){{NAN, NAN}, NAN});
 	const struct al_stack *values = &x->losses->values;
-	size_t n = values->n, width = values->width;
-	struct weighed *heads = al_calloc(n, sizeof(*heads));
-	double sum = 0;
+	const size_t n = values->n, width = values->width;
+	double *lightness = al_take_array(&scratch, n, sizeof(*lightness), err), sum = 0;
+	size_t *order = al_take_array(&scratch, n, sizeof(*order), err);
 
+	if (!lightness || !order)
+		return false;
 	for (size_t i = 0; i < n; i++)
-		heads[i] = (struct weighed){al_squared_norm(al_columns(al_view(values->weighed),
-						    i * width, width)),
-			i};
-	qsort(heads, n, sizeof(*heads), compare_weighed);
-	for (size_t i = 0; i < k; i++)
-		sum += heads[i].squared;
-	c.groups = print_dropped(x, heads, k);
-	free(heads);
+		lightness[i] = -al_squared_norm(
+			al_columns(al_view(values->weighed), i * width, width));
+	al_sort_order(lightness, n, order);
+	c.groups = "without";
+	for (size_t i = 0; i < k; i++) {
+		sum -= lightness[order[i]];
+		c.groups = al_format(&x->table->arena, "%s %zu", c.groups, order[i]);
+	}
 	al_conversion_change(&c, "n_heads", n - k);
 	c.setting = al_format((&x->table->arena), "without %zu head%s", k, k == 1 ? "" : "s");
 	c.loss.of[AL_LOSS_OV] = sqrt(sum) / values->norm;
@@ -179,18 +150,18 @@ static bool convert_merged(struct al_converter *x, const struct al_merging *merg
 
 bool al_convert_redundant(struct al_converter *x, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_merging merging;
-	bool ok = true;
 
 	if (!x->losses->has_values || (x->losses->is_latent && !al_losses_has_own_keys(x->losses)))
 		return true;
-	if (!al_merging_find(&merging, x->module, limits[N_LIMITS - 1].error, err))
+	if (!al_merging_find(&merging, &scratch, x->module, limits[N_LIMITS - 1].error, err))
 		return false;
-	for (size_t i = 0; ok && i < N_LIMITS; i++)
-		ok = convert_merged(x, &merging, al_merging_count(&merging, limits[i].error),
-			limits[i].setting, err);
-	al_merging_finish(&merging);
-	return ok;
+	for (size_t i = 0; i < N_LIMITS; i++)
+		if (!convert_merged(x, &merging, al_merging_count(&merging, limits[i].error),
+			    limits[i].setting, err))
+			return false;
+	return true;
 }
 
 bool al_convert_widths(struct al_converter *x, struct al_error *err)

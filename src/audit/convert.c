@@ -2,10 +2,7 @@
 #include "audit/convert.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/memory.h"
 
 /* ---- the mean ---- */
 
@@ -45,26 +42,29 @@ static void add_scaled(double scale, struct al_view from, struct al_matrix to)
 static bool add_group_by_gram(const struct al_stack *s, const size_t *heads, size_t size,
 	double *squared, double *taken, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const double part = 1 / (double)size;
-	AL_OWNED struct al_matrix mean = {0}, difference = {0};
-	bool ok = al_matrix_init(&mean, s->width, s->width, err)
-		&& al_matrix_init(&difference, s->width, s->width, err);
+	struct al_matrix mean, difference;
 
-	for (size_t a = 0; ok && a < size; a++)
+	if (!al_take(&scratch, &mean, s->width, s->width, err)
+		|| !al_take(&scratch, &difference, s->width, s->width, err))
+		return false;
+	for (size_t a = 0; a < size; a++)
 		for (size_t b = 0; b < size; b++)
 			add_scaled(part * part, block(s, heads[a], heads[b]), mean);
-	for (size_t k = 0; ok && k < size; k++) {
+	for (size_t k = 0; k < size; k++) {
 		const struct al_view own = block(s, heads[k], heads[k]);
 		const struct al_view weight = al_columns(al_view(s->weight_grams),
 			heads[k] * s->width, s->width);
-		ok = al_copy(al_view(mean), difference, err);
+		if (!al_copy(al_view(mean), difference, err))
+			return false;
 		add_scaled(1, own, difference);
 		for (size_t a = 0; a < size; a++)
 			add_scaled(-2 * part, block(s, heads[a], heads[k]), difference);
 		*squared += al_inner(al_view(difference), weight);
 		*taken += (al_trace(al_view(mean)) + al_trace(own)) * al_trace(weight);
 	}
-	return ok;
+	return true;
 }
 
 /* The error of the groups' means, where the Gram matrix tells. */
@@ -72,21 +72,22 @@ static bool mean_by_gram(const struct al_stack *s, const size_t *order, size_t s
 	bool *is_shown, struct al_error *err)
 {
 	double squared = 0, taken = 0;
-	bool ok = true;
 
-	for (size_t first = 0; ok && first < s->n; first += size)
-		ok = add_group_by_gram(s, order + first, size, &squared, &taken, err);
+	for (size_t first = 0; first < s->n; first += size)
+		if (!add_group_by_gram(s, order + first, size, &squared, &taken, err))
+			return false;
 	*is_shown = squared > AL_GRAM_SHOWS * taken;
 	*error = sqrt(fmax(squared, 0)) / s->norm;
-	return ok;
+	return true;
 }
 
 static bool mean_by_itself(const struct al_stack *s, const struct al_attention *rotary,
 	const size_t *order, size_t size, double *error, double *mean_error, struct al_error *err)
 {
-	AL_OWNED struct al_matrix mean = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix mean;
 
-	if (!al_matrix_init(&mean, s->own.rows, s->own.cols, err))
+	if (!al_take(&scratch, &mean, s->own.rows, s->own.cols, err))
 		return false;
 	for (size_t first = 0; first < s->n; first += size)
 		al_mean_heads(s->own, s->width, order + first, size, mean);
@@ -109,27 +110,22 @@ bool al_convert_mean(const struct al_stack *s, const struct al_attention *rotary
 bool al_convert_mean_group(const struct al_stack *s, const size_t *heads, size_t size,
 	double *squared, struct al_error *err)
 {
-	AL_OWNED struct al_matrix mean = {0}, weighed = {0};
-	bool ok = al_matrix_init(&mean, s->own.rows, s->width, err)
-		&& al_matrix_init(&weighed, s->own.rows, s->width, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix mean;
 
 	*squared = 0;
-	for (size_t k = 0; ok && k < size; k++) {
-		for (size_t j = 0; j < s->width; j++)
-			for (size_t i = 0; i < mean.rows; i++) {
-				double sum = 0;
-				for (size_t u = 0; u < size; u++)
-					sum += s->own.data[i
-						+ (heads[u] * s->width + j) * s->own.ld];
-				mean.data[i + j * mean.ld] = sum / (double)size
-					- s->own.data[i + (heads[k] * s->width + j) * s->own.ld];
-			}
-		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(mean),
-			al_columns(al_view(s->weights), heads[k] * s->width, s->width), 0, weighed,
-			err);
-		*squared += ok ? al_squared_norm(al_view(weighed)) : 0;
+	if (!al_take(&scratch, &mean, s->own.rows, s->own.cols, err))
+		return false;
+	al_mean_heads(s->own, s->width, heads, size, mean);
+	for (size_t k = 0; k < size; k++) {
+		const size_t at = heads[k] * s->width;
+		double one;
+		if (!al_stack_distance(s, al_columns(al_view(mean), at, s->width), at, s->width,
+			    &one, err))
+			return false;
+		*squared += one;
 	}
-	return ok;
+	return true;
 }
 
 /* ---- keys and values together ---- */
@@ -143,10 +139,10 @@ static void put_scaled(struct al_view from, double norm, struct al_matrix out)
 }
 
 /* The keys' weighed columns beside the values', each of norm 1 over all heads. */
-static bool put_together(struct al_view keys, double key_norm, struct al_view values,
-	double value_norm, struct al_matrix *out, struct al_error *err)
+static bool put_together(struct al_scratch *scratch, struct al_view keys, double key_norm,
+	struct al_view values, double value_norm, struct al_matrix *out, struct al_error *err)
 {
-	if (!al_matrix_init_unset(out, keys.rows, keys.cols + values.cols, err))
+	if (!al_take(scratch, out, keys.rows, keys.cols + values.cols, err))
 		return false;
 	put_scaled(keys, key_norm, al_part(*out, 0, 0, keys.rows, keys.cols));
 	put_scaled(values, value_norm, al_part(*out, 0, keys.cols, values.rows, values.cols));
@@ -188,29 +184,33 @@ static bool is_side_shown(struct al_matrix vectors, const double *values, size_t
 static bool share_head_by_values(const struct pairing *x, size_t g, bool *is_shown,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const size_t w = x->keys->width;
-	AL_OWNED struct al_matrix gram = {0}, vectors = {0}, values = {0};
-	double totals[2] = {0};
-	bool ok = al_matrix_init(&gram, 2 * w, 2 * w, err)
-		&& al_matrix_init(&vectors, 2 * w, w, err) && al_matrix_init(&values, w, 1, err)
-		&& pair_gram(x, g, gram, err);
+	struct al_matrix gram, vectors, values;
 
-	for (int i = 0; ok && i < 2; i++)
-		totals[i] = al_trace(al_view(al_part(gram, (size_t)i * w, (size_t)i * w, w, w)));
-	ok = ok && al_eigenvectors_top(gram, values.data, vectors, err);
-	*is_shown = ok && is_side_shown(vectors, values.data, 0, totals[0], &x->squared[g][0])
-		&& is_side_shown(vectors, values.data, w, totals[1], &x->squared[g][1]);
-	return ok;
+	if (!al_take(&scratch, &gram, 2 * w, 2 * w, err)
+		|| !al_take(&scratch, &vectors, 2 * w, w, err)
+		|| !al_take(&scratch, &values, w, 1, err) || !pair_gram(x, g, gram, err))
+		return false;
+	const double keys = al_trace(al_view(al_part(gram, 0, 0, w, w)));
+	const double others = al_trace(al_view(al_part(gram, w, w, w, w)));
+	if (!al_eigenvectors_top(gram, values.data, vectors, err))
+		return false;
+	*is_shown = is_side_shown(vectors, values.data, 0, keys, &x->squared[g][0])
+		&& is_side_shown(vectors, values.data, w, others, &x->squared[g][1]);
+	return true;
 }
 
 static bool share_head_by_basis(const struct pairing *x, size_t g, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_stack *k = x->keys, *v = x->values;
-	AL_OWNED struct al_matrix both = {0}, basis = {0};
+	struct al_matrix both, basis;
 
-	return put_together(al_columns(al_view(k->weighed), g * k->width, k->width), k->norm,
-		       al_columns(al_view(v->weighed), g * v->width, v->width), v->norm, &both, err)
-		&& al_leading_basis(al_view(both), k->width, &basis, err)
+	return put_together(&scratch, al_columns(al_view(k->weighed), g * k->width, k->width),
+		       k->norm, al_columns(al_view(v->weighed), g * v->width, v->width), v->norm,
+		       &both, err)
+		&& al_leading_basis(&scratch, al_view(both), k->width, &basis, err)
 		&& al_outside(al_view(basis), al_columns(al_view(both), 0, k->width),
 			&x->squared[g][0], err)
 		&& al_outside(al_view(basis), al_columns(al_view(both), k->width, v->width),
@@ -228,69 +228,70 @@ static bool share_head(void *context, size_t g, struct al_error *err)
 bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *values,
 	double errors[2], struct al_error *err)
 {
-	struct pairing x = {keys, values, al_calloc(keys->n, sizeof(*x.squared))};
-	bool ok = al_parallel(keys->n, share_head, &x, err);
+	AL_SCRATCH(scratch);
+	struct pairing x = {keys, values,
+		al_take_array(&scratch, keys->n, sizeof(*x.squared), err)};
 
-	errors[0] = errors[1] = 0;
-	for (size_t g = 0; ok && g < keys->n; g++)
-		for (int i = 0; i < 2; i++)
+	if (!x.squared || !al_parallel(keys->n, share_head, &x, err))
+		return false;
+	for (int i = 0; i < 2; i++) {
+		errors[i] = 0;
+		for (size_t g = 0; g < keys->n; g++)
 			errors[i] += x.squared[g][i];
-	free(x.squared);
-	errors[0] = sqrt(errors[0]);
-	errors[1] = sqrt(errors[1]);
-	return ok;
+		errors[i] = sqrt(errors[i]);
+	}
+	return true;
 }
 
 /* The Gram matrix of both sides' rows, each side of norm 1. */
 static bool sum_row_grams(const struct al_stack *keys, const struct al_stack *values,
 	struct al_matrix sum, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const double of_keys = 1 / (keys->norm * keys->norm);
 	const double of_values = 1 / (values->norm * values->norm);
-	AL_OWNED struct al_matrix other = {0};
+	struct al_matrix other;
 
-	if (!al_matrix_init_unset(&other, sum.rows, sum.cols, err))
+	if (!al_take(&scratch, &other, sum.rows, sum.cols, err)
+		|| !al_gram(AL_PLAIN, al_view(keys->weighed), sum, err)
+		|| !al_gram(AL_PLAIN, al_view(values->weighed), other, err))
 		return false;
-	bool ok = al_gram(AL_PLAIN, al_view(keys->weighed), sum, err)
-		&& al_gram(AL_PLAIN, al_view(values->weighed), other, err);
-	for (size_t i = 0; ok && i < sum.rows * sum.cols; i++)
+	for (size_t i = 0; i < sum.rows * sum.cols; i++)
 		sum.data[i] = of_keys * sum.data[i] + of_values * other.data[i];
-	return ok;
+	return true;
 }
 
 /* The leading left singular vectors of both sides together, and the squares of the values. */
 static bool leading_of_both(const struct al_stack *keys, const struct al_stack *values,
 	struct al_matrix basis, double *squares, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const size_t rows = keys->weighed.rows;
-	const bool is_tall = keys->weighed.cols + values->weighed.cols < rows;
-	AL_OWNED struct al_matrix both = {0}, gram = {0};
-	bool ok;
+	struct al_matrix both, gram;
 
-	if (is_tall)
-		ok = put_together(al_view(keys->weighed), keys->norm, al_view(values->weighed),
-			     values->norm, &both, err)
+	if (keys->weighed.cols + values->weighed.cols < rows)
+		return put_together(&scratch, al_view(keys->weighed), keys->norm,
+			       al_view(values->weighed), values->norm, &both, err)
 			&& al_leading_vectors(al_view(both), basis, squares, err);
-	else
-		ok = al_matrix_init_unset(&gram, rows, rows, err)
-			&& sum_row_grams(keys, values, gram, err)
-			&& al_eigenvectors_top(gram, squares, basis, err);
-	return ok;
+	return al_take(&scratch, &gram, rows, rows, err) && sum_row_grams(keys, values, gram, err)
+		&& al_eigenvectors_top(gram, squares, basis, err);
 }
 
 /* parts[i]: what basis vector i holds of a side, squared. */
 static bool hold_parts(const struct al_stack *side, struct al_matrix basis, double *parts,
 	struct al_error *err)
 {
-	AL_OWNED struct al_matrix inside = {0};
-	bool ok = al_matrix_init_unset(&inside, side->weighed.cols, basis.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(side->weighed), al_view(basis), 0,
-			inside, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix inside;
 
-	for (size_t i = 0; ok && i < basis.cols; i++)
+	if (!al_take(&scratch, &inside, side->weighed.cols, basis.cols, err)
+		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(side->weighed), al_view(basis), 0,
+			inside, err))
+		return false;
+	for (size_t i = 0; i < basis.cols; i++)
 		parts[i] = al_squared_norm(al_columns(al_view(inside), i, 1))
 			/ (side->norm * side->norm);
-	return ok;
+	return true;
 }
 
 /* What the first `rank` basis vectors leave of a side of norm 1, which the residual itself tells
@@ -315,22 +316,24 @@ static bool leave_behind(const struct al_stack *side, struct al_matrix basis, co
 bool al_convert_latent(const struct al_stack *keys, const struct al_stack *values,
 	const size_t *ranks, size_t n_ranks, double (*errors)[2], struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_stack *sides[] = {keys, values};
 	const size_t rows = keys->weighed.rows;
 	const size_t most = al_least(ranks[0],
 		al_least(rows, keys->weighed.cols + values->weighed.cols));
-	AL_OWNED struct al_matrix basis = {0}, parts = {0};
-	bool ok = al_matrix_init_unset(&basis, rows, most, err)
-		&& al_matrix_init(&parts, most, 2, err);
+	struct al_matrix basis, parts;
 
 	/* The squares become the values' parts. */
-	ok = ok && leading_of_both(keys, values, basis, parts.data + parts.ld, err)
-		&& hold_parts(keys, basis, parts.data, err);
-	for (size_t i = 0; ok && i < most; i++)
+	if (!al_take(&scratch, &basis, rows, most, err) || !al_take(&scratch, &parts, most, 2, err)
+		|| !leading_of_both(keys, values, basis, parts.data + parts.ld, err)
+		|| !hold_parts(keys, basis, parts.data, err))
+		return false;
+	for (size_t i = 0; i < most; i++)
 		parts.data[i + parts.ld] -= parts.data[i];
 	for (size_t i = 0; i < n_ranks; i++)
-		for (int side = 0; ok && side < 2; side++)
-			ok = leave_behind(sides[side], basis, parts.data + (size_t)side * parts.ld,
-				al_least(ranks[i], most), &errors[i][side], err);
-	return ok;
+		for (size_t side = 0; side < 2; side++)
+			if (!leave_behind(sides[side], basis, parts.data + side * parts.ld,
+				    al_least(ranks[i], most), &errors[i][side], err))
+				return false;
+	return true;
 }

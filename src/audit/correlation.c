@@ -4,9 +4,6 @@
 #include "audit/measurement.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "base/memory.h"
 
 struct row {
 	struct al_audit_place at;
@@ -46,15 +43,16 @@ static void add_rows(const struct al_audit_module *module, enum al_form form, st
 static bool add_form(struct al_audit_module *module, enum al_form form, struct al_table *table,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_view s;
-	double *means = al_calloc(module->heads.n_heads, sizeof(*means));
-	bool ok = al_form_means(&module->heads, form, means, err)
-		&& al_audit_form_inner(module, form, &s, err);
+	struct al_matrix means;
 
-	if (ok)
-		add_rows(module, form, s, means, table);
-	free(means);
-	return ok;
+	if (!al_take(&scratch, &means, module->heads.n_heads, 1, err)
+		|| !al_form_means(&module->heads, form, means.data, err)
+		|| !al_audit_form_inner(module, form, &s, err))
+		return false;
+	add_rows(module, form, s, means.data, table);
+	return true;
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,

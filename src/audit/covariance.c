@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "audit/rotary.h"
 #include "base/memory.h"
@@ -59,19 +60,18 @@ static bool check_finite(struct al_view g, struct al_error *err)
 bool al_symmetric_root(struct al_matrix g, double unit, struct al_error *err)
 {
 	const double tolerance = fmin(4 * unit * (double)g.rows, 1e-2);
-	AL_OWNED struct al_matrix vectors = {0};
-	double *values = al_calloc(g.rows, sizeof(*values));
-	bool ok = true;
+	AL_SCRATCH(scratch);
+	struct al_matrix vectors, values;
 
 	if (g.rows != g.cols || g.rows == 0)
-		ok = al_fail(err, AL_EINPUT, "%zu x %zu, expected a square matrix", g.rows, g.cols);
-	ok = ok && check_finite(al_view(g), err) && check_symmetric(g, tolerance, err)
-		&& al_matrix_init(&vectors, g.rows, g.cols, err)
-		&& al_copy(al_view(g), vectors, err) && al_eigenvectors(vectors, values, err)
-		&& scale_vectors(vectors, values, tolerance, err)
+		return al_fail(err, AL_EINPUT, "%zu x %zu, expected a square matrix", g.rows,
+			g.cols);
+	return check_finite(al_view(g), err) && check_symmetric(g, tolerance, err)
+		&& al_take(&scratch, &vectors, g.rows, g.cols, err)
+		&& al_take(&scratch, &values, g.rows, 1, err) && al_copy(al_view(g), vectors, err)
+		&& al_eigenvectors(vectors, values.data, err)
+		&& scale_vectors(vectors, values.data, tolerance, err)
 		&& al_gram(AL_PLAIN, al_view(vectors), g, err);
-	free(values);
-	return ok;
 }
 
 /* ---- files ---- */
@@ -114,9 +114,7 @@ static bool read_root(struct al_matrix *out, const char *path, struct al_error *
 
 static bool is_there(const char *path)
 {
-	struct stat about;
-
-	return stat(path, &about) == 0;
+	return access(path, F_OK) == 0;
 }
 
 static bool is_folder(const char *path)

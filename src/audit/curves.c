@@ -96,102 +96,94 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	const struct al_spectra *heads, *layer;
 
-	if (!al_audit_head_spectra(audit, module, AL_ALL_SPECTRA, &heads, err)
-		|| !al_audit_layer_spectra(audit, module, AL_ALL_SPECTRA, &layer, err))
+	if (!al_audit_head_spectra(module, &heads, err)
+		|| !al_audit_layer_spectra(audit, module, AL_ALL_SPECTRA, 0, &layer, err))
 		return false;
 	add_spectra(module, heads, 0, table);
 	add_spectra(module, layer, INT64_MIN, table);
 	return add_nulls(audit, module, table, err);
 }
 
-/* ---- the figure: heads on their own beside all of them together ---- */
+/* ---- figures: heads on their own beside all of them together; the heads of each module together,
+ * beside what they would show by chance ---- */
 
-/* A row as a point: in which panel, and by what it is the spectrum of. */
+struct point {
+	const char *panel, *series;
+	int64_t strand;
+	double component, captured;
+};
+
+static const struct al_table_field points_fields[] = {
+	{{.key = "panel"}, AL_MEMBER(struct point, panel)},
+	{{.key = "series"}, AL_MEMBER(struct point, series)},
+	{{.key = "strand"}, AL_MEMBER(struct point, strand)},
+	{{.key = "component"}, AL_MEMBER(struct point, component)},
+	{{.key = "captured"}, AL_MEMBER(struct point, captured)},
+	AL_FIELDS_END,
+};
+
+/* A row as a point: by what it is the spectrum of. */
 static const struct curve {
 	const char *matrix;
 	bool is_of_heads;
 	const char *series;
-} drawn[] = {
-	{"q", true, "$W_Q$"},
-	{"k", true, "$W_K$"},
-	{"qk", true, "$W_Q W_K^T$"},
-	{"q", false, "$W_Q$"},
-	{"k", false, "$W_K$"},
-	{"qk", false, "$W_Q W_K^T$"},
-	{"qk_gaussian", true, "$W_Q W_K^T$ of Gaussian weights"},
-	{"qk_gaussian", false, "$W_Q W_K^T$ of Gaussian weights"},
-	{"qk_independent", false, "$W_Q W_K^T$ of independent heads"},
+} drawn[] =
+	{
+		{"q", true, "$W_Q$"},
+		{"k", true, "$W_K$"},
+		{"qk", true, "$W_Q W_K^T$"},
+		{"q", false, "$W_Q$"},
+		{"k", false, "$W_K$"},
+		{"qk", false, "$W_Q W_K^T$"},
+		{"qk_gaussian", true, "$W_Q W_K^T$ of Gaussian weights"},
+		{"qk_gaussian", false, "$W_Q W_K^T$ of Gaussian weights"},
+		{"qk_independent", false, "$W_Q W_K^T$ of independent heads"},
+},
+  drawn_of_modules[] = {
+	  {"qk", false, "the heads together"},
+	  {"qk_independent", false, "independent heads of the same spectra"},
 };
-enum { N_DRAWN = sizeof(drawn) / sizeof(*drawn) };
 
 static const char *const nulls[] = {"$W_Q W_K^T$ of Gaussian weights",
 	"$W_Q W_K^T$ of independent heads"};
 
+/* A strand begins where components begin again. Of modules one draw is drawn. */
 static void take_curve(struct al_table *points, const struct al_table *rows,
-	const struct curve *curve, int64_t *strand)
+	const struct curve *curve, bool is_of_modules, int64_t *strand)
 {
-	double head, component, captured;
-
 	for (size_t row = 0; row < rows->n_rows; row++) {
-		bool is_of_heads = al_table_number(rows, row, "head", &head);
+		struct point point = {.series = curve->series};
+		double head, draw;
+		const bool is_of_heads = al_table_number(rows, row, "head", &head);
 		if (is_of_heads != curve->is_of_heads
 			|| strcmp(al_table_text(rows, row, "matrix"), curve->matrix) != 0
-			|| !al_table_number(rows, row, "component", &component)
-			|| !al_table_number(rows, row, "cumulative", &captured))
+			|| (is_of_modules && al_table_number(rows, row, "draw", &draw) && draw > 0)
+			|| !al_table_number(rows, row, "component", &point.component)
+			|| !al_table_number(rows, row, "cumulative", &point.captured))
 			continue;
-		*strand += component == 1;
-		struct al_cell *cell = al_table_add_row(points);
-		al_cell_set_text(points, cell++,
-			is_of_heads ? "Heads separately" : "Heads concatenated");
-		al_cell_set_text(points, cell++, curve->series);
-		al_cell_set_int(points, cell++, *strand);
-		al_cell_set_int(points, cell++, (int64_t)component);
-		al_cell_set_real(cell, captured);
+		*strand += point.component == 1;
+		point.strand = *strand;
+		point.panel = is_of_modules ? al_table_text(rows, row, "module")
+			: is_of_heads	    ? "Heads separately"
+					    : "Heads concatenated";
+		al_table_add_record(points, &point);
 	}
 }
 
-/* A strand begins where components begin again. */
 static void take_points(struct al_table *points, const struct al_table *rows)
 {
-	static const char *const keys[] = {"panel", "matrix", "strand", "component", "captured"};
 	int64_t strand = 0;
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		al_table_add_column(points, (struct al_column){.key = keys[i]});
-	for (int i = 0; i < N_DRAWN; i++)
-		take_curve(points, rows, &drawn[i], &strand);
-}
-
-/* ---- the figure: the heads of each module together, beside what they would show by chance ---- */
-
-static void take_module_curve(struct al_table *points, const struct al_table *rows,
-	const char *matrix, const char *series)
-{
-	double number, component, captured;
-
-	for (size_t row = 0; row < rows->n_rows; row++) {
-		if (strcmp(al_table_text(rows, row, "matrix"), matrix) != 0
-			|| al_table_number(rows, row, "head", &number)
-			|| (al_table_number(rows, row, "draw", &number) && number > 0)
-			|| !al_table_number(rows, row, "component", &component)
-			|| !al_table_number(rows, row, "cumulative", &captured))
-			continue;
-		struct al_cell *cell = al_table_add_row(points);
-		al_cell_set_text(points, cell++, al_table_text(rows, row, "module"));
-		al_cell_set_text(points, cell++, series);
-		al_cell_set_int(points, cell++, (int64_t)component);
-		al_cell_set_real(cell, captured);
-	}
+	for (size_t i = 0; i < sizeof(drawn) / sizeof(*drawn); i++)
+		take_curve(points, rows, &drawn[i], false, &strand);
 }
 
 static void take_module_points(struct al_table *points, const struct al_table *rows)
 {
-	static const char *const keys[] = {"module", "series", "component", "captured"};
+	int64_t strand = 0;
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		al_table_add_column(points, (struct al_column){.key = keys[i]});
-	take_module_curve(points, rows, "qk", "the heads together");
-	take_module_curve(points, rows, "qk_independent", "independent heads of the same spectra");
+	for (size_t i = 0; i < sizeof(drawn_of_modules) / sizeof(*drawn_of_modules); i++)
+		take_curve(points, rows, &drawn_of_modules[i], true, &strand);
 }
 
 static const double ticks[] = {0, .5, .9, 1}, few_ticks[] = {0, .5, 1};
@@ -213,7 +205,7 @@ static const struct al_drawing drawings[] = {
 			.title = "Variance captured by the components of heads, alone and together",
 			.mark = "line",
 			AXES(ticks),
-			.series = "matrix",
+			.series = "series",
 			.strands = {.column = "strand",
 				.bands = nulls,
 				.n_bands = sizeof(nulls) / sizeof(*nulls)},
@@ -221,6 +213,7 @@ static const struct al_drawing drawings[] = {
 			.has_own_x = true,
 			.width_pt = AL_FIGURE_PAGE_PT,
 			.height_pt = 200},
+		.points = points_fields,
 		.take_points = take_points,
 	},
 	{
@@ -229,11 +222,12 @@ static const struct al_drawing drawings[] = {
 			.mark = "line",
 			AXES(few_ticks),
 			.series = "series",
-			.panel = "module",
+			.panel = "panel",
 			.panels_a_row = 6,
 			.width_pt = AL_FIGURE_PAGE_PT,
 			.legend = true},
 		.modules_a_figure = 84,
+		.points = points_fields,
 		.take_points = take_module_points,
 	},
 };
@@ -242,7 +236,7 @@ const struct al_measurement al_measurement_curves = {
 	.id = "curves",
 	.title = "Captured variance",
 	.measured = AL_MEASURED_FOR_FILES,
-	.needs = {.weights = true, .head_spectra = AL_ALL_SPECTRA, .layer_spectra = AL_ALL_SPECTRA},
+	.needs = {.weights = true, .layer_spectra = AL_ALL_SPECTRA},
 	.drawings = drawings,
 	.n_drawings = sizeof(drawings) / sizeof(*drawings),
 	.fields = fields,

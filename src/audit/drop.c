@@ -4,9 +4,6 @@
 #include "audit/measurement.h"
 #include "audit/summary.h"
 
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "model/calibration/outputs.h"
 
 struct row {
@@ -74,18 +71,19 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	const struct al_covariance *covariance = audit->options.covariance;
 	const bool is_diagonal = al_covariance_imatrix(covariance) != NULL;
 	const size_t n_heads = (size_t)a->n_heads;
+	AL_SCRATCH(scratch);
 	AL_OWNED struct al_matrix output = {0};
+	struct al_head_worth *worth;
 
 	if (!is_diagonal && !al_covariance_calibration(covariance))
 		return true;
-	struct al_head_worth *worth = al_calloc(n_heads, sizeof(*worth));
-	bool ok = al_factor_load(audit->view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
-		&& judge(audit, a, al_view(output), worth, err);
-
-	for (size_t head = 0; ok && head < n_heads; head++)
+	worth = al_take_array(&scratch, n_heads, sizeof(*worth), err);
+	if (!worth || !al_factor_load(audit->view->checkpoint, &a->factors[AL_OUTPUT], &output, err)
+		|| !judge(audit, a, al_view(output), worth, err))
+		return false;
+	for (size_t head = 0; head < n_heads; head++)
 		add_row(table, module, head, &worth[head], is_diagonal);
-	free(worth);
-	return ok;
+	return true;
 }
 
 /* What is fitted has a number for each kept coordinate. */

@@ -8,49 +8,42 @@
 #include "audit/convert.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "base/memory.h"
 
 /* ---- what heads become ---- */
-
-static void set_mean(struct al_view heads, size_t n, size_t width, struct al_matrix out)
-{
-	size_t *all = al_calloc(n, sizeof(*all));
-
-	for (size_t i = 0; i < n; i++)
-		all[i] = i;
-	al_mean_heads(heads, width, all, n, out);
-	free(all);
-}
 
 /* Column j of all heads, [rows][n], at rank one. */
 static bool set_multiples(struct al_view heads, size_t n, size_t width, size_t j,
 	struct al_matrix out, struct al_error *err)
 {
-	struct al_view columns = {heads.data + j * heads.ld, heads.rows, n, width * heads.ld};
-	struct al_matrix target = {out.data + j * out.ld, out.rows, n, width * out.ld};
-	AL_OWNED struct al_matrix gram = {0}, e = {0}, common = {0};
+	AL_SCRATCH(scratch);
+	const struct al_view columns = {heads.data + j * heads.ld, heads.rows, n, width * heads.ld};
+	const struct al_matrix target = {out.data + j * out.ld, out.rows, n, width * out.ld};
+	struct al_matrix gram, e, common;
 	double value;
 
-	return al_matrix_init(&gram, n, n, err) && al_matrix_init(&e, n, 1, err)
-		&& al_matrix_init(&common, heads.rows, 1, err)
+	return al_take(&scratch, &gram, n, n, err) && al_take(&scratch, &e, n, 1, err)
+		&& al_take(&scratch, &common, heads.rows, 1, err)
 		&& al_gram(AL_TRANSPOSED, columns, gram, err)
 		&& al_eigenvectors_top(gram, &value, e, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, columns, al_view(e), 0, common, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(common), al_view(e), 0, target, err);
 }
 
-static bool convert(struct al_view heads, size_t n, size_t width, enum al_embedding kind,
-	struct al_matrix *out, struct al_error *err)
+static bool convert(struct al_scratch *scratch, struct al_view heads, size_t n, size_t width,
+	enum al_embedding kind, struct al_matrix *out, struct al_error *err)
 {
-	bool ok = al_matrix_init(out, heads.rows, heads.cols, err);
+	size_t *all = al_take_array(scratch, n, sizeof(*all), err);
 
-	if (ok && kind == AL_EMBEDDING_ADD)
-		set_mean(heads, n, width, *out);
-	for (size_t j = 0; ok && kind == AL_EMBEDDING_MUL && j < width; j++)
-		ok = set_multiples(heads, n, width, j, *out, err);
-	return ok;
+	if (!all || !al_take(scratch, out, heads.rows, heads.cols, err))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		all[i] = i;
+	if (kind == AL_EMBEDDING_ADD)
+		al_mean_heads(heads, width, all, n, *out);
+	for (size_t j = 0; kind == AL_EMBEDDING_MUL && j < width; j++)
+		if (!set_multiples(heads, n, width, j, *out, err))
+			return false;
+	return true;
 }
 
 /* ---- the error of a form both sides of which change ---- */
@@ -60,24 +53,18 @@ struct side {
 	struct al_matrix whole, cross, lost; /* A^T A, A^T D, D^T D */
 };
 
-static void side_finish(struct side *s)
+static bool side_take(struct al_scratch *scratch, struct side *s, size_t width,
+	struct al_error *err)
 {
-	al_matrix_finish(&s->lost);
-	al_matrix_finish(&s->cross);
-	al_matrix_finish(&s->whole);
+	return al_take(scratch, &s->whole, width, width, err)
+		&& al_take(scratch, &s->cross, width, width, err)
+		&& al_take(scratch, &s->lost, width, width, err);
 }
 
-static bool side_init(struct side *s, size_t width, struct al_error *err)
+static bool side_of(struct al_scratch *scratch, struct side *s, struct al_view a, struct al_view d,
+	struct al_error *err)
 {
-	*s = (struct side){{0}, {0}, {0}};
-	return al_matrix_init(&s->whole, width, width, err)
-		&& al_matrix_init(&s->cross, width, width, err)
-		&& al_matrix_init(&s->lost, width, width, err);
-}
-
-static bool side_fill(struct side *s, struct al_view a, struct al_view d, struct al_error *err)
-{
-	return al_gram(AL_TRANSPOSED, a, s->whole, err)
+	return side_take(scratch, s, a.cols, err) && al_gram(AL_TRANSPOSED, a, s->whole, err)
 		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, a, d, 0, s->cross, err)
 		&& al_gram(AL_TRANSPOSED, d, s->lost, err);
 }
@@ -99,20 +86,6 @@ static double error_of(const struct side *q, const struct side *k)
 	return sum;
 }
 
-static bool add_error(struct al_view q, struct al_view dq, struct al_view k, struct al_view dk,
-	double *sum, struct al_error *err)
-{
-	struct side queries, keys = {{0}, {0}, {0}};
-	bool ok = side_init(&queries, q.cols, err) && side_init(&keys, k.cols, err)
-		&& side_fill(&queries, q, dq, err) && side_fill(&keys, k, dk, err);
-
-	if (ok)
-		*sum += error_of(&queries, &keys);
-	side_finish(&keys);
-	side_finish(&queries);
-	return ok;
-}
-
 /* m = a - m */
 static void subtract_from(struct al_view a, struct al_matrix m)
 {
@@ -125,17 +98,22 @@ static bool forms_error(const struct al_heads *heads, struct al_matrix q, struct
 	double norm, double *error, struct al_error *err)
 {
 	double sum = 0;
-	bool ok = true;
 
 	subtract_from(heads->query, q);
 	subtract_from(heads->key, k);
-	for (size_t i = 0; ok && i < heads->n_heads; i++) {
-		size_t at = i * heads->d_head, n = heads->d_head;
-		ok = add_error(al_columns(heads->query, at, n), al_columns(al_view(q), at, n),
-			al_columns(heads->key, at, n), al_columns(al_view(k), at, n), &sum, err);
+	for (size_t i = 0; i < heads->n_heads; i++) {
+		AL_SCRATCH(scratch);
+		const size_t at = i * heads->d_head, n = heads->d_head;
+		struct side queries, keys;
+		if (!side_of(&scratch, &queries, al_columns(heads->query, at, n),
+			    al_columns(al_view(q), at, n), err)
+			|| !side_of(&scratch, &keys, al_columns(heads->key, at, n),
+				al_columns(al_view(k), at, n), err))
+			return false;
+		sum += error_of(&queries, &keys);
 	}
 	*error = sqrt(fmax(sum, 0)) / norm;
-	return ok;
+	return true;
 }
 
 /* By what they become, good to rounding whatever is lost. */
@@ -143,15 +121,16 @@ static bool convert_itself(const struct al_heads *heads, const struct al_stack *
 	const struct al_stack *values, enum al_embedding kind, double errors[2],
 	struct al_error *err)
 {
-	AL_OWNED struct al_matrix q = {0}, k = {0}, v = {0};
-	bool ok = convert(heads->query, heads->n_heads, heads->d_head, kind, &q, err)
-		&& convert(heads->key, heads->n_heads, heads->d_head, kind, &k, err)
-		&& forms_error(heads, q, k, keys->norm, &errors[0], err);
+	AL_SCRATCH(scratch);
+	struct al_matrix q, k, v;
 
-	if (ok && values)
-		ok = convert(heads->value, heads->n_heads, heads->d_value, kind, &v, err)
-			&& al_stack_error(values, al_view(v), &errors[1], err);
-	return ok;
+	return convert(&scratch, heads->query, heads->n_heads, heads->d_head, kind, &q, err)
+		&& convert(&scratch, heads->key, heads->n_heads, heads->d_head, kind, &k, err)
+		&& forms_error(heads, q, k, keys->norm, &errors[0], err)
+		&& (!values
+			|| (convert(&scratch, heads->value, heads->n_heads, heads->d_value, kind,
+				    &v, err)
+				&& al_stack_error(values, al_view(v), &errors[1], err)));
 }
 
 /* ---- the same from Gram matrices ---- */
@@ -165,27 +144,20 @@ struct shared {
 	struct al_matrix own; /* M^T M */
 };
 
-static void shared_finish(struct shared *x)
-{
-	al_matrix_finish(&x->own);
-	al_matrix_finish(&x->cross);
-	al_matrix_finish(&x->multiples);
-}
-
 /* The first eigenvector of column j's Gram matrix over all heads. */
 static bool find_multiples(struct shared *x, size_t j, struct al_error *err)
 {
-	const struct al_matrix e = al_part(x->multiples, 0, j, x->n, 1);
-	AL_OWNED struct al_matrix gram = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix gram;
 	double value;
 
-	if (!al_matrix_init(&gram, x->n, x->n, err))
+	if (!al_take(&scratch, &gram, x->n, x->n, err))
 		return false;
 	for (size_t b = 0; b < x->n; b++)
 		for (size_t a = 0; a < x->n; a++)
 			gram.data[a + b * gram.ld] =
 				x->gram.data[a * x->width + j + (b * x->width + j) * x->gram.ld];
-	return al_eigenvectors_top(gram, &value, e, err);
+	return al_eigenvectors_top(gram, &value, al_part(x->multiples, 0, j, x->n, 1), err);
 }
 
 static void find_products(struct shared *x)
@@ -206,22 +178,23 @@ static void find_products(struct shared *x)
 	}
 }
 
-static bool shared_init(struct shared *x, struct al_view gram, size_t n, enum al_embedding kind,
-	struct al_error *err)
+static bool share(struct al_scratch *scratch, struct shared *x, struct al_view gram, size_t n,
+	enum al_embedding kind, struct al_error *err)
 {
 	const size_t width = gram.cols / n;
 
 	*x = (struct shared){.gram = gram, .n = n, .width = width};
-	bool ok = al_matrix_init(&x->multiples, n, width, err)
-		&& al_matrix_init(&x->cross, gram.rows, width, err)
-		&& al_matrix_init(&x->own, width, width, err);
-	for (size_t i = 0; ok && kind == AL_EMBEDDING_ADD && i < n * width; i++)
+	if (!al_take(scratch, &x->multiples, n, width, err)
+		|| !al_take(scratch, &x->cross, gram.rows, width, err)
+		|| !al_take(scratch, &x->own, width, width, err))
+		return false;
+	for (size_t i = 0; kind == AL_EMBEDDING_ADD && i < n * width; i++)
 		x->multiples.data[i] = 1 / sqrt((double)n);
-	for (size_t j = 0; ok && kind == AL_EMBEDDING_MUL && j < width; j++)
-		ok = find_multiples(x, j, err);
-	if (ok)
-		find_products(x);
-	return ok;
+	for (size_t j = 0; kind == AL_EMBEDDING_MUL && j < width; j++)
+		if (!find_multiples(x, j, err))
+			return false;
+	find_products(x);
+	return true;
 }
 
 /* Of head g: D = Q_g - M diag(e_g). */
@@ -251,34 +224,35 @@ struct difference {
 static bool forms_by_gram(struct al_view query_gram, const struct al_stack *keys,
 	enum al_embedding kind, struct difference *out, struct al_error *err)
 {
-	struct shared query, key = {.n = 0};
-	struct side q = {{0}, {0}, {0}}, k = {{0}, {0}, {0}};
-	bool ok = shared_init(&query, query_gram, keys->n, kind, err)
-		&& shared_init(&key, keys->own_gram, keys->n, kind, err)
-		&& side_init(&q, keys->width, err) && side_init(&k, keys->width, err);
+	AL_SCRATCH(scratch);
+	struct shared query, key;
+	struct side q, k;
 
-	for (size_t g = 0; ok && g < keys->n; g++) {
+	if (!share(&scratch, &query, query_gram, keys->n, kind, err)
+		|| !share(&scratch, &key, keys->own_gram, keys->n, kind, err)
+		|| !side_take(&scratch, &q, keys->width, err)
+		|| !side_take(&scratch, &k, keys->width, err))
+		return false;
+	for (size_t g = 0; g < keys->n; g++) {
 		side_of_shared(&query, g, &q);
 		side_of_shared(&key, g, &k);
 		out->squared += error_of(&q, &k);
 		out->taken += al_trace(al_view(q.whole)) * al_trace(al_view(k.whole));
 	}
-	side_finish(&k);
-	side_finish(&q);
-	shared_finish(&key);
-	shared_finish(&query);
-	return ok;
+	return true;
 }
 
 static bool values_by_gram(const struct al_stack *values, enum al_embedding kind,
 	struct difference *out, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct shared value;
-	struct side v = {{0}, {0}, {0}};
-	bool ok = shared_init(&value, values->own_gram, values->n, kind, err)
-		&& side_init(&v, values->width, err);
+	struct side v;
 
-	for (size_t g = 0; ok && g < values->n; g++) {
+	if (!share(&scratch, &value, values->own_gram, values->n, kind, err)
+		|| !side_take(&scratch, &v, values->width, err))
+		return false;
+	for (size_t g = 0; g < values->n; g++) {
 		const struct al_view weight = al_columns(al_view(values->weight_grams),
 			g * values->width, values->width);
 		side_of_shared(&value, g, &v);
@@ -286,9 +260,7 @@ static bool values_by_gram(const struct al_stack *values, enum al_embedding kind
 		for (size_t i = 0; i < values->width; i++)
 			out->taken += al_trace(al_view(v.whole)) * weight.data[i + i * weight.ld];
 	}
-	side_finish(&v);
-	shared_finish(&value);
-	return ok;
+	return true;
 }
 
 static bool take_error(struct difference d, const struct al_stack *stack, double *error)

@@ -1,8 +1,6 @@
 /* The heads' bilinear forms compared without forming them. */
 #include "audit/forms.h"
 
-#include <stdlib.h>
-
 const char *const al_form_names[AL_N_FORMS] = {"qk", "ov"};
 
 /* A form is L_i R_i^T: the projections on its two sides. */
@@ -25,36 +23,34 @@ static void add_biases(struct al_view a, struct al_view b, struct al_matrix out)
 }
 
 /* A^T B for a projection and its bias of two modules, which may be the same. */
-static bool cross_gram(const struct al_heads *a, const struct al_heads *b, enum al_projection p,
-	struct al_matrix *out, struct al_error *err)
+static bool cross_gram(struct al_scratch *scratch, const struct al_heads *a,
+	const struct al_heads *b, enum al_projection p, struct al_matrix *out, struct al_error *err)
 {
-	struct al_view left = al_heads_run(a, p).weights, right = al_heads_run(b, p).weights;
+	const struct al_view left = al_projection_of(a, p), right = al_projection_of(b, p);
 
 	if (left.rows != right.rows)
 		return al_fail(err, AL_EINPUT, "projections of %zu and %zu rows can't be compared",
 			left.rows, right.rows);
-	if (!al_matrix_init_unset(out, left.cols, right.cols, err))
+	if (!al_take(scratch, out, left.cols, right.cols, err)
+		|| !(a == b ? al_gram(AL_TRANSPOSED, left, *out, err)
+			    : al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, left, right, 0, *out, err)))
 		return false;
-	if (a == b ? al_gram(AL_TRANSPOSED, left, *out, err)
-		   : al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, left, right, 0, *out, err)) {
-		add_biases(a->bias[p], b->bias[p], *out);
-		return true;
-	}
-	al_matrix_finish(out);
-	return false;
+	add_biases(a->bias[p], b->bias[p], *out);
+	return true;
 }
 
-bool al_biased_gram_init(struct al_biased_gram *out, struct al_view gram, struct al_view bias,
-	struct al_error *err)
+bool al_biased_gram(struct al_scratch *scratch, struct al_view gram, struct al_view bias,
+	struct al_view *out, struct al_error *err)
 {
-	*out = (struct al_biased_gram){.view = gram};
+	struct al_matrix own;
+
+	*out = gram;
 	if (!bias.data)
 		return true;
-	if (!al_matrix_init_unset(&out->own, gram.rows, gram.cols, err)
-		|| !al_copy(gram, out->own, err))
+	if (!al_take(scratch, &own, gram.rows, gram.cols, err) || !al_copy(gram, own, err))
 		return false;
-	add_biases(bias, bias, out->own);
-	out->view = al_view(out->own);
+	add_biases(bias, bias, own);
+	*out = al_view(own);
 	return true;
 }
 
@@ -84,33 +80,34 @@ static void fill(const struct al_heads *a, const struct al_heads *b, struct side
 				wa, wb);
 }
 
-bool al_form_inner(const struct al_heads *a, const struct al_heads *b, enum al_form form,
-	struct al_matrix *out, struct al_error *err)
-{
-	struct sides s = sides_of(form);
-	AL_OWNED struct al_matrix left = {0}, right = {0};
-	bool ok = cross_gram(a, b, s.left, &left, err) && cross_gram(a, b, s.right, &right, err)
-		&& al_matrix_init(out, a->n_heads, b->n_heads, err);
-
-	if (ok)
-		fill(a, b, s, al_view(left), al_view(right), *out);
-	return ok;
-}
-
-bool al_form_inner_of_grams(const struct al_heads *heads, const struct al_view *grams,
+bool al_form_inner(struct al_scratch *scratch, const struct al_heads *a, const struct al_heads *b,
 	enum al_form form, struct al_matrix *out, struct al_error *err)
 {
-	struct sides s = sides_of(form);
-	struct al_biased_gram left = {0}, right = {0};
-	bool ok = al_biased_gram_init(&left, grams[s.left], heads->bias[s.left], err)
-		&& al_biased_gram_init(&right, grams[s.right], heads->bias[s.right], err)
-		&& al_matrix_init(out, heads->n_heads, heads->n_heads, err);
+	AL_SCRATCH(grams);
+	const struct sides s = sides_of(form);
+	struct al_matrix left, right;
 
-	if (ok)
-		fill(heads, heads, s, left.view, right.view, *out);
-	al_matrix_finish(&left.own);
-	al_matrix_finish(&right.own);
-	return ok;
+	if (!cross_gram(&grams, a, b, s.left, &left, err)
+		|| !cross_gram(&grams, a, b, s.right, &right, err)
+		|| !al_take(scratch, out, a->n_heads, b->n_heads, err))
+		return false;
+	fill(a, b, s, al_view(left), al_view(right), *out);
+	return true;
+}
+
+bool al_form_inner_of_grams(struct al_scratch *scratch, const struct al_heads *heads,
+	const struct al_view *grams, enum al_form form, struct al_matrix *out, struct al_error *err)
+{
+	AL_SCRATCH(biased);
+	const struct sides s = sides_of(form);
+	struct al_view left, right;
+
+	if (!al_biased_gram(&biased, grams[s.left], heads->bias[s.left], &left, err)
+		|| !al_biased_gram(&biased, grams[s.right], heads->bias[s.right], &right, err)
+		|| !al_take(scratch, out, heads->n_heads, heads->n_heads, err))
+		return false;
+	fill(heads, heads, s, left, right, *out);
+	return true;
 }
 
 /* ---- biases ---- */
@@ -129,16 +126,17 @@ static struct al_view bias_of(const struct al_heads *heads, enum al_projection p
 static bool square_product(const struct al_triangles *t, enum al_projection p, size_t head,
 	struct al_view a, double *sum, struct al_error *err)
 {
-	struct al_view r = al_triangle_of(t, p, head);
-	AL_OWNED struct al_matrix product = {0};
+	AL_SCRATCH(scratch);
+	const struct al_view r = al_triangle_of(t, p, head);
+	struct al_matrix product;
 
 	if (!a.data)
 		return true;
-	if (!al_matrix_init(&product, r.rows, 1, err))
+	if (!al_take(&scratch, &product, r.rows, 1, err)
+		|| !al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, r, a, 0, product, err))
 		return false;
-	bool ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, r, a, 0, product, err);
-	*sum += ok ? al_inner(al_view(product), al_view(product)) : 0;
-	return ok;
+	*sum += al_inner(al_view(product), al_view(product));
+	return true;
 }
 
 bool al_form_bias(const struct al_triangles *triangles, const struct al_heads *heads,

@@ -30,18 +30,15 @@ static bool find_pair(void *context, size_t index, struct al_error *err)
 	return true;
 }
 
-bool al_pair_costs(const struct al_group_cost *cost, size_t n, struct al_matrix *costs,
-	struct al_error *err)
+bool al_pair_costs(struct al_scratch *scratch, const struct al_group_cost *cost, size_t n,
+	struct al_matrix *costs, struct al_error *err)
 {
 	struct pairs x = {.cost = cost};
 
-	if (!al_matrix_init(costs, n, n, err))
+	if (!al_take(scratch, costs, n, n, err))
 		return false;
 	x.costs = *costs;
-	if (al_parallel(n * n, find_pair, &x, err))
-		return true;
-	al_matrix_finish(costs);
-	return false;
+	return al_parallel(n * n, find_pair, &x, err);
 }
 
 static double pair_cost(struct al_matrix pairs, size_t i, size_t j)

@@ -15,9 +15,9 @@ struct al_group_cost {
 /* Pairs of so many heads are matched exactly. */
 enum { AL_MOST_MATCHED = 20 };
 
-/* costs[i][j] = costs[j][i] of heads i and j, [n][n], in a matrix that the caller finishes. */
-bool al_pair_costs(const struct al_group_cost *cost, size_t n, struct al_matrix *costs,
-	struct al_error *err) AL_MUST_CHECK;
+/* costs[i][j] = costs[j][i] of heads i and j, [n][n]. */
+bool al_pair_costs(struct al_scratch *scratch, const struct al_group_cost *cost, size_t n,
+	struct al_matrix *costs, struct al_error *err) AL_MUST_CHECK;
 
 /* order[n]: heads, `size` neighbours a group, size divides n. Pairs (size 2): the matching of least
  * cost by dynamic programming over subsets for up to AL_MOST_MATCHED heads, beyond them by

@@ -4,33 +4,16 @@
 #include "audit/measures.h"
 #include "audit/summary.h"
 
+#include <math.h>
+
 static const enum al_spectrum kinds[] = {AL_SPECTRUM_QK, AL_SPECTRUM_OV, AL_SPECTRUM_Q,
 	AL_SPECTRUM_K};
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
-enum {
-	SPECTRA = AL_SPECTRUM_BIT(AL_SPECTRUM_QK) | AL_SPECTRUM_BIT(AL_SPECTRUM_OV)
-		| AL_SPECTRUM_BIT(AL_SPECTRUM_Q) | AL_SPECTRUM_BIT(AL_SPECTRUM_K)
-};
-
-/* One of the columns of a spectrum. */
-static const struct measure {
-	const char *name, *title;
-	int digits;
-} columns[] = {
-	{"rank", "rank", 0},
-	{"stable_rank", "stable rank", 1},
-	{"effective_rank", "effective rank", 1},
-	{"n50", "50 %", 0},
-	{"n90", "90 %", 0},
-	{"n95", "95 %", 0},
-	{"n99", "99 %", 0},
-	{"norm", "norm", 3},
-};
-enum { N_COLUMNS = sizeof(columns) / sizeof(*columns) };
 
 struct row {
 	struct al_audit_place at;
 	size_t head, kv_head;
+	struct al_measures of[N_KINDS];
 	double bias_share;
 	const char *route, *tolerance;
 };
@@ -43,7 +26,21 @@ static const struct al_table_field names[] = {
 		AL_MEMBER(struct row, kv_head)},
 	AL_FIELDS_END,
 };
-enum { N_NAMES = sizeof(names) / sizeof(*names) - 1 };
+
+/* Of one spectrum. */
+static const struct al_table_field measures[] = {
+	{{.key = "rank", .title = "rank"}, AL_MEMBER(struct al_measures, rank)},
+	{{.key = "stable_rank", .title = "stable rank", .digits = 1},
+		AL_MEMBER(struct al_measures, stable_rank)},
+	{{.key = "effective_rank", .title = "effective rank", .digits = 1},
+		AL_MEMBER(struct al_measures, effective_rank)},
+	{{.key = "n50", .title = "50 %"}, AL_MEMBER(struct al_measures, n50)},
+	{{.key = "n90", .title = "90 %"}, AL_MEMBER(struct al_measures, n90)},
+	{{.key = "n95", .title = "95 %"}, AL_MEMBER(struct al_measures, n95)},
+	{{.key = "n99", .title = "99 %"}, AL_MEMBER(struct al_measures, n99)},
+	{{.key = "norm", .title = "norm", .digits = 3}, AL_MEMBER(struct al_measures, norm)},
+	AL_FIELDS_END,
+};
 
 static const struct al_table_field others[] = {
 	{{.key = "qk_bias_share", .title = "of scores by biases", .digits = 3},
@@ -58,31 +55,10 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
 	(void)audit;
 	al_table_add_fields(table, names, 0);
-	for (int i = 0; i < N_KINDS; i++)
-		for (int j = 0; j < N_COLUMNS; j++)
-			al_table_add_column(table,
-				(struct al_column){.key = al_format(&table->arena, "%s_%s",
-							   al_spectrum_names[kinds[i]],
-							   columns[j].name),
-					.title = columns[j].title,
-					.group = al_spectrum_names[kinds[i]],
-					.digits = columns[j].digits});
+	for (size_t i = 0; i < N_KINDS; i++)
+		al_audit_add_group(table, al_spectrum_names[kinds[i]], measures,
+			offsetof(struct row, of) + i * sizeof(struct al_measures), 0);
 	al_table_add_fields(table, others, 0);
-}
-
-static void set_measures(struct al_table *table, struct al_cell *cell, const struct al_measures *m,
-	bool has_rank)
-{
-	if (has_rank)
-		al_cell_set_int(table, cell, (int64_t)m->rank);
-	cell++;
-	al_cell_set_real(cell++, m->stable_rank);
-	al_cell_set_real(cell++, m->effective_rank);
-	al_cell_set_int(table, cell++, (int64_t)m->n50);
-	al_cell_set_int(table, cell++, (int64_t)m->n90);
-	al_cell_set_int(table, cell++, (int64_t)m->n95);
-	al_cell_set_int(table, cell++, (int64_t)m->n99);
-	al_cell_set_real(cell, m->norm);
 }
 
 /* The longer side of the matrix behind a spectrum. */
@@ -102,11 +78,10 @@ static size_t dimension_of(const struct al_heads *heads, enum al_spectrum kind)
 /* How the triangular factors of the head's query and key were found. */
 static const char *route_of(const struct al_audit_module *module, size_t head, size_t kv_head)
 {
-	const enum al_route *q = module->triangles.of[AL_QUERY].routes;
-	const enum al_route *k = module->triangles.of[AL_KEY].routes;
-	bool is_qr = (q && q[head] == AL_ROUTE_QR) || (k && k[kv_head] == AL_ROUTE_QR);
-
-	return is_qr ? "qr" : "cholesky";
+	return module->triangles.of[AL_QUERY].routes[head] == AL_ROUTE_QR
+			|| module->triangles.of[AL_KEY].routes[kv_head] == AL_ROUTE_QR
+		? "qr"
+		: "cholesky";
 }
 
 /* The part of a head's squared scores on [x, 1] that biases make: without rotary positions that
@@ -124,11 +99,26 @@ static bool find_bias_share(double *share, const struct al_audit_module *module,
 	return true;
 }
 
+static struct al_measures measure(const struct al_audit_module *module,
+	const struct al_spectra *spectra, enum al_spectrum kind, size_t column)
+{
+	const struct al_matrix values = spectra->values[kind];
+	const double unit = module->heads.unit;
+	struct al_measures m = {0, INT64_MIN, NAN, NAN, INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN,
+		NAN};
+
+	if (al_has_spectrum(spectra, kind))
+		m = al_measure(values.data + column * values.ld, values.rows,
+			dimension_of(&module->heads, kind), unit);
+	if (!al_rank_is_told(unit))
+		m.rank = INT64_MIN;
+	return m;
+}
+
 static bool add_head(struct al_audit_module *module, const struct al_spectra *spectra, size_t head,
 	struct al_table *table, struct al_error *err)
 {
 	const double unit = module->heads.unit;
-	const bool has_rank = al_rank_is_told(unit);
 	const size_t kv_head = al_kv_head(&module->heads, head);
 	struct row row = {.at = al_audit_place_of(module),
 		.head = head,
@@ -137,19 +127,13 @@ static bool add_head(struct al_audit_module *module, const struct al_spectra *sp
 
 	if (!find_bias_share(&row.bias_share, module, spectra, head, err))
 		return false;
-	if (has_rank)
+	if (al_rank_is_told(unit))
 		row.tolerance = al_format(&table->arena, "%.2g",
 			al_rank_tolerance(dimension_of(&module->heads, AL_SPECTRUM_QK), unit));
-	struct al_cell *cell = al_table_add_record(table, &row) + N_NAMES;
-	for (int i = 0; i < N_KINDS; i++, cell += N_COLUMNS) {
-		const struct al_matrix *values = &spectra->values[kinds[i]];
-		const size_t column = kinds[i] == AL_SPECTRUM_K ? kv_head : head;
-		if (!al_has_spectrum(spectra, kinds[i]))
-			continue;
-		struct al_measures m = al_measure(values->data + column * values->ld, values->rows,
-			dimension_of(&module->heads, kinds[i]), unit);
-		set_measures(table, cell, &m, has_rank);
-	}
+	for (int i = 0; i < N_KINDS; i++)
+		row.of[i] = measure(module, spectra, kinds[i],
+			kinds[i] == AL_SPECTRUM_K ? kv_head : head);
+	al_table_add_record(table, &row);
 	return true;
 }
 
@@ -158,7 +142,8 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 {
 	const struct al_spectra *spectra;
 
-	if (!al_audit_head_spectra(audit, module, SPECTRA, &spectra, err))
+	(void)audit;
+	if (!al_audit_head_spectra(module, &spectra, err))
 		return false;
 	for (size_t i = 0; i < module->heads.n_heads; i++)
 		if (!add_head(module, spectra, i, table, err))
@@ -181,7 +166,6 @@ static void summarise(struct al_table *summary, const struct al_audit *audit,
 const struct al_measurement al_measurement_heads = {
 	.id = "heads",
 	.title = "Heads on their own",
-	.needs = {.head_spectra = SPECTRA},
 	.add_columns = add_columns,
 	.add_module = add_module,
 	.summary = {{AL_SUMMARY_HEAD_ALONE, summarise}},

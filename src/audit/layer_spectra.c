@@ -7,43 +7,27 @@
 #include "audit/measures.h"
 #include "audit/spectra.h"
 
-/* ---- from the Gram matrix alone ---- */
-
-#include "linalg/in_double.h"
-#include "audit/gram_values.inc"
-
-#include "linalg/in_single.h"
-#include "audit/gram_values.inc"
-
 /* ---- what the two precisions do differently ---- */
 
-static bool find_values(struct al_view a, double *values, struct al_error *err)
+static bool find_triangle(struct al_scratch *scratch, struct al_view b, struct al_matrix *out,
+	struct al_error *err)
 {
-	return al_singular_values(a, values, err);
-}
-
-static bool find_values_f(struct al_view_f a, double *values, struct al_error *err)
-{
-	return find_by_gram_f(a, values, err);
-}
-
-static bool find_triangle(struct al_view b, struct al_matrix *out, struct al_error *err)
-{
-	const struct al_view no_gram = {.ld = 1};
 	enum al_route route;
 
-	return al_matrix_init(out, al_least(b.rows, b.cols), b.cols, err)
-		&& al_triangle(b, no_gram, *out, &route, err);
+	return al_take(scratch, out, al_least(b.rows, b.cols), b.cols, err)
+		&& al_triangle(b, *out, &route, err);
 }
 
 /* Found in double. */
-static bool find_triangle_f(struct al_view_f b, struct al_matrix_f *out, struct al_error *err)
+static bool find_triangle_f(struct al_scratch *scratch, struct al_view_f b, struct al_matrix_f *out,
+	struct al_error *err)
 {
-	AL_OWNED struct al_matrix wide = {0}, r = {0};
+	AL_SCRATCH(room);
+	struct al_matrix wide, r;
 
-	return al_matrix_init_unset(&wide, b.rows, b.cols, err) && al_widen(b, wide, err)
-		&& find_triangle(al_view(wide), &r, err)
-		&& al_matrix_init_f(out, r.rows, r.cols, err) && al_narrow(al_view(r), *out, err);
+	return al_take(&room, &wide, b.rows, b.cols, err) && al_widen(b, wide, err)
+		&& find_triangle(&room, al_view(wide), &r, err)
+		&& al_take_f(scratch, out, r.rows, r.cols, err) && al_narrow(al_view(r), *out, err);
 }
 
 /* ---- and alike ---- */
@@ -51,45 +35,18 @@ static bool find_triangle_f(struct al_view_f b, struct al_matrix_f *out, struct 
 struct layer {
 	const struct al_heads *heads;
 	const struct al_triangles *t;
-	unsigned kinds;
 	bool is_counted; /* the Gram matrix's rounding shows in no count */
 	struct al_spectra *out;
 };
 
-/* The long ones first. */
-static const enum al_spectrum order[AL_N_SPECTRA] = {
-	AL_SPECTRUM_QK,
-	AL_SPECTRUM_OV,
-	AL_SPECTRUM_QU,
-	AL_SPECTRUM_KU,
-	AL_SPECTRUM_Q,
-	AL_SPECTRUM_K,
-};
-
 #include "linalg/in_double.h"
+#define FIND_EXACTLY al_singular_values
 #include "audit/layer_spectra.inc"
+#undef FIND_EXACTLY
 
 #include "linalg/in_single.h"
+#define FIND_EXACTLY find_by_gram_f
 #include "audit/layer_spectra.inc"
-
-static bool find(struct layer *x, struct al_error *err)
-{
-	*x->out = (struct al_spectra){0};
-	if (al_heads_check_projections(x->heads, err)
-		&& al_parallel(AL_N_SPECTRA, x->heads->query_f.data ? layer_values_f : layer_values,
-			x, err))
-		return true;
-	al_spectra_finish(x->out);
-	return false;
-}
-
-bool al_layer_spectra(struct al_spectra *out, const struct al_heads *heads,
-	const struct al_triangles *triangles, unsigned kinds, struct al_error *err)
-{
-	struct layer x = {.heads = heads, .t = triangles, .kinds = kinds, .out = out};
-
-	return find(&x, err);
-}
 
 /* ---- for counts ---- */
 
@@ -116,51 +73,61 @@ static bool is_clear(struct al_matrix values)
 	return true;
 }
 
-/* The kinds that single precision leaves open; they are not kept. */
-static unsigned leave_out_unclear(struct al_spectra *spectra, unsigned kinds)
-{
-	unsigned unclear = 0;
+struct kinds {
+	struct layer layer;
+	struct al_heads narrow; /* without data where single precision is too narrow */
+	unsigned exact, counted;
+};
 
-	for (int kind = 0; kind < AL_N_SPECTRA; kind++) {
-		if (!(kinds & AL_SPECTRUM_BIT(kind)) || is_clear(spectra->values[kind]))
-			continue;
-		al_matrix_finish(&spectra->values[kind]);
-		unclear |= AL_SPECTRUM_BIT(kind);
+static bool count(const struct kinds *x, enum al_spectrum kind, struct al_error *err)
+{
+	struct layer layer = x->layer;
+
+	layer.is_counted = true;
+	if (x->narrow.query_f.data) {
+		layer.heads = &x->narrow;
+		if (!layer_values_f(&layer, kind, err))
+			return false;
+		if (is_clear(layer.out->values[kind]))
+			return true;
 	}
-	return unclear;
+	layer.heads = x->layer.heads;
+	return layer_values(&layer, kind, err);
 }
 
-static bool count_in_single(struct al_spectra *out, const struct al_heads *heads,
-	const struct al_triangles *triangles, unsigned kinds, unsigned *unclear,
+/* The long ones first. */
+static const enum al_spectrum order[AL_N_SPECTRA] = {
+	AL_SPECTRUM_QK,
+	AL_SPECTRUM_OV,
+	AL_SPECTRUM_QU,
+	AL_SPECTRUM_KU,
+	AL_SPECTRUM_Q,
+	AL_SPECTRUM_K,
+};
+
+static bool find_kind(void *context, size_t index, struct al_error *err)
+{
+	const struct kinds *x = context;
+	const enum al_spectrum kind = order[index];
+
+	if (x->exact & AL_SPECTRUM_BIT(kind))
+		return (x->layer.heads->query_f.data ? layer_values_f : layer_values)(&x->layer,
+			kind, err);
+	return !(x->counted & AL_SPECTRUM_BIT(kind)) || count(x, kind, err);
+}
+
+bool al_layer_spectra(struct al_spectra *out, const struct al_heads *heads,
+	const struct al_triangles *triangles, unsigned exact, unsigned counted,
 	struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	struct al_heads narrow;
-	struct layer x = {&narrow, triangles, kinds, true, out};
+	struct kinds x = {.layer = {heads, triangles, false, out},
+		.exact = exact,
+		.counted = counted};
 
-	if (!al_heads_narrow(&scratch, heads, &narrow, err) || !find(&x, err))
+	if (!al_heads_check_projections(heads, err)
+		|| (counted && is_within_range(heads)
+			&& !al_heads_narrow(&scratch, heads, &x.narrow, err)))
 		return false;
-	*unclear = leave_out_unclear(out, kinds);
-	return true;
-}
-
-bool al_layer_counted(struct al_spectra *out, const struct al_heads *heads,
-	const struct al_triangles *triangles, unsigned kinds, struct al_error *err)
-{
-	unsigned unclear = kinds;
-	struct al_spectra wide;
-	struct layer x = {heads, triangles, kinds, true, &wide};
-
-	*out = (struct al_spectra){0};
-	if (is_within_range(heads) && !count_in_single(out, heads, triangles, kinds, &unclear, err))
-		return false;
-	x.kinds = unclear;
-	if (unclear && !find(&x, err)) {
-		al_spectra_finish(out);
-		return false;
-	}
-	for (int kind = 0; kind < AL_N_SPECTRA; kind++)
-		if (unclear & AL_SPECTRUM_BIT(kind))
-			out->values[kind] = wide.values[kind];
-	return true;
+	return al_parallel(AL_N_SPECTRA, find_kind, &x, err);
 }

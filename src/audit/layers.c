@@ -7,176 +7,148 @@
 #include <math.h>
 #include <string.h>
 
-static const enum al_spectrum kinds[] = {AL_SPECTRUM_Q, AL_SPECTRUM_K, AL_SPECTRUM_QK,
-	AL_SPECTRUM_QU, AL_SPECTRUM_KU, AL_SPECTRUM_OV};
-enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
+/* Of one spectrum. */
+struct kind {
+	int64_t components[AL_N_SHARES], gaussian; /* INT64_MIN: there is none */
+	struct al_null_range independent;
+};
 
-static const struct share {
-	const char *name, *title;
-} shares[AL_N_SHARES] = {{"n50", "50 %"}, {"n90", "90 %"}, {"n95", "95 %"}, {"n99", "99 %"}};
+struct row {
+	struct al_audit_place at;
+	struct kind of[AL_N_SPECTRA];
+	struct al_null_range redundancy; /* the mean over the draws, the lowest and the highest */
+	double sum_redundancy;
+};
 
 /* ---- columns ---- */
 
-static void add_column(struct al_table *table, const char *kind, const char *name,
-	const char *title, int digits)
-{
-	al_table_add_column(table,
-		(struct al_column){.key = al_format(&table->arena, "%s_%s", kind, name),
-			.title = title,
-			.group = kind,
-			.digits = digits});
-}
-
 /* Draws have a lowest and a highest. */
-static bool is_drawn(const struct al_audit *audit)
-{
-	return audit->options.n_nulls > 0;
-}
+enum { DRAWN = 1 };
 
-static void add_null_columns(struct al_table *table, const char *kind, bool has_draws)
-{
-	add_column(table, kind, "gaussian_n90", "Gaussian", 0);
-	add_column(table, kind, "independent_n90", "independent", 1);
-	if (has_draws) {
-		add_column(table, kind, "independent_n90_low", "lowest", 0);
-		add_column(table, kind, "independent_n90_high", "highest", 0);
-	}
-}
+static const struct al_table_field names[] = {AL_AUDIT_PLACE_FIELDS, AL_FIELDS_END};
 
-static void add_redundancy_columns(struct al_table *table, bool has_draws)
-{
-	static const struct al_column columns[] = {{.key = "redundancy", .digits = 3},
-		{.key = "redundancy_low", .digits = 3}, {.key = "redundancy_high", .digits = 3},
-		{.key = "sum_redundancy", .title = "of the heads' sum", .digits = 3}};
+static const struct al_table_field counts[] = {
+	{{.key = "n50", .title = "50 %"}, AL_MEMBER(struct kind, components[0])},
+	{{.key = "n90", .title = "90 %"}, AL_MEMBER(struct kind, components[1])},
+	{{.key = "n95", .title = "95 %"}, AL_MEMBER(struct kind, components[2])},
+	{{.key = "n99", .title = "99 %"}, AL_MEMBER(struct kind, components[3])},
+	AL_FIELDS_END,
+};
 
-	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++)
-		if (has_draws || i == 0 || i == 3)
-			al_table_add_column(table, columns[i]);
+static const struct al_table_field nulls[] = {
+	{{.key = "gaussian_n90", .title = "Gaussian"}, AL_MEMBER(struct kind, gaussian)},
+	{{.key = "independent_n90", .title = "independent", .digits = 1},
+		AL_MEMBER(struct kind, independent.mean)},
+	{{.key = "independent_n90_low", .title = "lowest"}, AL_MEMBER(struct kind, independent.low),
+		.when = DRAWN},
+	{{.key = "independent_n90_high", .title = "highest"},
+		AL_MEMBER(struct kind, independent.high), .when = DRAWN},
+	AL_FIELDS_END,
+};
+
+static const struct al_table_field redundancies[] = {
+	{{.key = "redundancy", .digits = 3}, AL_MEMBER(struct row, redundancy.mean)},
+	{{.key = "redundancy_low", .digits = 3}, AL_MEMBER(struct row, redundancy.low),
+		.when = DRAWN},
+	{{.key = "redundancy_high", .digits = 3}, AL_MEMBER(struct row, redundancy.high),
+		.when = DRAWN},
+	{{.key = "sum_redundancy", .title = "of the heads' sum", .digits = 3},
+		AL_MEMBER(struct row, sum_redundancy)},
+	AL_FIELDS_END,
+};
+
+static void add_groups(struct al_table *table, const struct al_table_field *fields, unsigned shown)
+{
+	for (size_t i = 0; i < AL_N_SPECTRA; i++)
+		al_audit_add_group(table, al_spectrum_names[i], fields,
+			offsetof(struct row, of) + i * sizeof(struct kind), shown);
 }
 
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
-	static const struct al_table_field place[] = {AL_AUDIT_PLACE_FIELDS, AL_FIELDS_END};
+	const unsigned shown = audit->options.n_nulls > 0 ? DRAWN : 0;
 
-	al_table_add_fields(table, place, 0);
-	for (int i = 0; i < N_KINDS; i++)
-		for (int j = 0; j < AL_N_SHARES; j++)
-			add_column(table, al_spectrum_names[kinds[i]], shares[j].name,
-				shares[j].title, 0);
-	for (int i = 0; audit->options.n_nulls != 0 && i < N_KINDS; i++)
-		add_null_columns(table, al_spectrum_names[kinds[i]], is_drawn(audit));
-	if (audit->options.n_nulls != 0)
-		add_redundancy_columns(table, is_drawn(audit));
+	al_table_add_fields(table, names, 0);
+	add_groups(table, counts, 0);
+	if (audit->options.n_nulls == 0)
+		return;
+	add_groups(table, nulls, shown);
+	al_table_add_fields(table, redundancies, shown);
 }
 
 /* ---- rows ---- */
 
-static size_t components(const struct al_spectra *spectra, enum al_spectrum kind, double share)
+static int64_t components(const struct al_spectra *spectra, int kind, double share)
 {
 	const struct al_matrix *values = &spectra->values[kind];
 
-	return al_components(values->data, values->rows, share);
+	return al_has_spectrum(spectra, (enum al_spectrum)kind)
+		? (int64_t)al_components(values->data, values->rows, share)
+		: INT64_MIN;
 }
 
-static void set_components(struct al_table *table, struct al_cell **cell,
-	const struct al_spectra *spectra)
+static struct al_null_range find_redundancy(const struct al_spectra *spectra,
+	const struct al_spectra *draws, size_t n, const struct al_thinned *thinned)
 {
-	for (int i = 0; i < N_KINDS; i++)
-		for (int j = 0; j < AL_N_SHARES; j++, ++*cell)
-			if (al_has_spectrum(spectra, kinds[i]))
-				al_cell_set_int(table, *cell,
-					(int64_t)components(spectra, kinds[i], al_shares[j]));
-}
+	struct al_null_range range = {0, INFINITY, -INFINITY};
 
-/* A module's nulls, as many draws of them as there are, or one that is computed. */
-struct nulls {
-	const struct al_spectra *gaussian, *independent;
-	size_t n;
-	bool has_draws;
-};
-
-static void set_nulls(struct al_table *table, struct al_cell **cell,
-	const struct al_spectra *spectra, const struct nulls *nulls)
-{
-	const int n_columns = nulls->has_draws ? 4 : 2;
-
-	for (int i = 0; i < N_KINDS; i++, *cell += n_columns) {
-		if (!al_has_spectrum(spectra, kinds[i]))
-			continue;
-		struct al_null_range range = al_null_components(nulls->independent, nulls->n,
-			kinds[i], .9);
-		al_cell_set_int(table, &(*cell)[0],
-			(int64_t)components(nulls->gaussian, kinds[i], .9));
-		al_cell_set_real(&(*cell)[1], range.mean);
-		if (!nulls->has_draws)
-			continue;
-		al_cell_set_real(&(*cell)[2], range.low);
-		al_cell_set_real(&(*cell)[3], range.high);
+	for (size_t i = 0; i < n; i++) {
+		const double r = al_redundancy(spectra, &draws[i], thinned);
+		range.mean += r;
+		range.low = fmin(range.low, r);
+		range.high = fmax(range.high, r);
 	}
+	range.mean /= (double)n;
+	return range;
 }
 
-/* The mean over the draws, the lowest and the highest. */
-static void set_redundancy(struct al_cell **cell, const struct al_spectra *spectra,
-	const struct nulls *nulls, const struct al_thinned *thinned)
-{
-	double sum = 0, low = INFINITY, high = -INFINITY;
-
-	for (size_t i = 0; i < nulls->n; i++) {
-		const double r = al_redundancy(spectra, &nulls->independent[i], thinned);
-		sum += r;
-		low = fmin(low, r);
-		high = fmax(high, r);
-	}
-	al_cell_set_real((*cell)++, sum / (double)nulls->n);
-	if (!nulls->has_draws)
-		return;
-	al_cell_set_real((*cell)++, low);
-	al_cell_set_real((*cell)++, high);
-}
-
-/* Of the heads' sum, in which they may cancel each other. */
-static void set_sum_redundancy(struct al_cell *cell, const struct al_spectra *spectra,
-	const struct al_spectra *draws, size_t n)
-{
-	const struct al_null_range range = al_null_components(draws, n, AL_SPECTRUM_QK, .9);
-	const size_t n90 = components(spectra, AL_SPECTRUM_QK, .9);
-
-	al_cell_set_real(cell, range.mean > 0 ? 1 - (double)n90 / range.mean : 0);
-}
-
-static bool add_nulls(struct al_audit *audit, struct al_audit_module *module,
-	struct al_table *table, struct al_cell *cell, const struct al_spectra *spectra,
+/* A module's nulls: as many draws of them as there are, or one that is computed. */
+static bool set_nulls(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct row *row, const struct al_spectra *spectra,
 	struct al_error *err)
 {
-	struct nulls nulls = {.has_draws = is_drawn(audit)};
-	const struct al_spectra *heads;
+	const struct kind *sum = &row->of[AL_SPECTRUM_QK];
+	const struct al_spectra *heads, *gaussian, *draws;
 
-	if (!al_audit_gaussian(audit, module, &heads, &nulls.gaussian, err)
-		|| !al_audit_draws(audit, module, &nulls.independent, err))
+	if (!al_audit_gaussian(audit, module, &heads, &gaussian, err)
+		|| !al_audit_draws(audit, module, &draws, err))
 		return false;
-	nulls.n = module->n_draws;
-	set_nulls(table, &cell, spectra, &nulls);
-	set_redundancy(&cell, spectra, &nulls, &module->thinned);
-	set_sum_redundancy(cell, spectra, nulls.independent, nulls.n);
+	for (int i = 0; i < AL_N_SPECTRA; i++) {
+		row->of[i].gaussian = components(gaussian, i, .9);
+		if (al_has_spectrum(spectra, (enum al_spectrum)i))
+			row->of[i].independent = al_null_components(draws, module->n_draws,
+				(enum al_spectrum)i, .9);
+	}
+	row->redundancy = find_redundancy(spectra, draws, module->n_draws, &module->thinned);
+	/* Of the heads' sum, in which they may cancel each other. */
+	row->sum_redundancy = sum->independent.mean > 0
+		? 1 - (double)sum->components[1] / sum->independent.mean
+		: 0;
 	if (module->is_drawn)
 		al_table_note(table,
 			"%s: the null of independent heads is the mean of %zu draws, since it "
 			"could not be computed",
-			module->attention->name, nulls.n);
+			module->attention->name, module->n_draws);
 	return true;
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	struct al_table *table, struct al_error *err)
 {
+	struct row row = {.at = al_audit_place_of(module)};
 	const struct al_spectra *spectra;
 
-	if (!al_audit_layer_counts(audit, module, &spectra, err))
+	if (!al_audit_layer_spectra(audit, module, 0, AL_ALL_SPECTRA, &spectra, err))
 		return false;
-	const struct al_audit_place place = al_audit_place_of(module);
-	struct al_cell *cell = al_table_add_record(table, &place) + 2;
-	set_components(table, &cell, spectra);
-	return audit->options.n_nulls == 0 || add_nulls(audit, module, table, cell, spectra, err);
+	for (int i = 0; i < AL_N_SPECTRA; i++) {
+		row.of[i].independent = (struct al_null_range){NAN, NAN, NAN};
+		for (int j = 0; j < AL_N_SHARES; j++)
+			row.of[i].components[j] = components(spectra, i, al_shares[j]);
+	}
+	if (audit->options.n_nulls != 0 && !set_nulls(audit, module, table, &row, spectra, err))
+		return false;
+	al_table_add_record(table, &row);
+	return true;
 }
 
 static void finish(struct al_audit *audit, struct al_table *table)
@@ -190,10 +162,21 @@ static void finish(struct al_audit *audit, struct al_table *table)
 
 /* ---- the summary ---- */
 
-static const char *print_whole(struct al_arena *arena, int64_t low, int64_t high)
+struct extent {
+	int64_t low, high;
+};
+
+static void extend(struct extent *x, int64_t value)
 {
-	return low == high ? al_format(arena, "%lld", (long long)low)
-			   : al_format(arena, "%lld to %lld", (long long)low, (long long)high);
+	x->low = value < x->low ? value : x->low;
+	x->high = value > x->high ? value : x->high;
+}
+
+static const char *print_whole(struct al_arena *arena, struct extent x)
+{
+	return x.low == x.high
+		? al_format(arena, "%lld", (long long)x.low)
+		: al_format(arena, "%lld to %lld", (long long)x.low, (long long)x.high);
 }
 
 static const struct al_attention *find_module(const struct al_model_view *view, const char *name)
@@ -207,9 +190,7 @@ static const struct al_attention *find_module(const struct al_model_view *view, 
 static void add_modules(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *layers)
 {
-	struct {
-		int64_t low, high;
-	} heads = {INT64_MAX, 0}, kv = {INT64_MAX, 0}, width = {INT64_MAX, 0};
+	struct extent heads = {INT64_MAX, 0}, kv = {INT64_MAX, 0}, width = {INT64_MAX, 0};
 	struct al_arena *arena = &summary->arena;
 
 	for (size_t row = 0; row < layers->n_rows; row++) {
@@ -217,21 +198,17 @@ static void add_modules(struct al_table *summary, const struct al_audit *audit,
 			al_table_text(layers, row, "module"));
 		if (!a)
 			continue;
-		heads.low = a->n_heads < heads.low ? a->n_heads : heads.low;
-		heads.high = a->n_heads > heads.high ? a->n_heads : heads.high;
-		kv.low = a->n_kv_heads < kv.low ? a->n_kv_heads : kv.low;
-		kv.high = a->n_kv_heads > kv.high ? a->n_kv_heads : kv.high;
-		width.low = a->d_head < width.low ? a->d_head : width.low;
-		width.high = a->d_head > width.high ? a->d_head : width.high;
+		extend(&heads, a->n_heads);
+		extend(&kv, a->n_kv_heads);
+		extend(&width, a->d_head);
 	}
 	al_summary_add(summary, "modules",
 		al_format(arena, "%zu, each of %s heads%s of width %s", layers->n_rows,
-			print_whole(arena, heads.low, heads.high),
+			print_whole(arena, heads),
 			kv.low == heads.low && kv.high == heads.high
 				? ""
-				: al_format(arena, " on %s keys",
-					print_whole(arena, kv.low, kv.high)),
-			print_whole(arena, width.low, width.high)));
+				: al_format(arena, " on %s keys", print_whole(arena, kv)),
+			print_whole(arena, width)));
 }
 
 static void summarise(struct al_table *summary, const struct al_audit *audit,

@@ -2,12 +2,9 @@
 #include "audit/losses.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "audit/grouping.h"
-#include "base/memory.h"
-#include "ledger/ledger.h"
 
 /* ---- which there are ---- */
 
@@ -54,21 +51,7 @@ static void choose_ranks(struct al_losses *x)
 			x->ranks[x->n_ranks++] = whole / part;
 }
 
-static size_t count_divisors(size_t n)
-{
-	size_t count = 0;
-
-	for (size_t i = 1; i < n; i++)
-		count += n % i == 0;
-	return count;
-}
-
-static void set_unknown(struct al_conversion_loss *loss)
-{
-	for (int i = 0; i < AL_N_LOSSES; i++)
-		loss->of[i] = NAN;
-	loss->qk_mean = NAN;
-}
+static const struct al_conversion_loss unknown = {{NAN, NAN}, NAN};
 
 double al_loss_squared(const struct al_conversion_loss *loss)
 {
@@ -78,22 +61,28 @@ double al_loss_squared(const struct al_conversion_loss *loss)
 	return qk * qk + ov * ov;
 }
 
-static void list_groupings(struct al_losses *x)
+/* One for each divisor of the number of heads below it. */
+static bool list_groupings(struct al_losses *x, struct al_error *err)
 {
-	size_t n = x->keys.n;
+	const size_t n = x->keys.n;
+	size_t *in_order = al_take_array(&x->scratch, n, sizeof(*in_order), err);
 
-	x->groupings = al_calloc(count_divisors(n), sizeof(*x->groupings));
+	x->in_order = in_order;
+	x->groupings = al_take_array(&x->scratch, n, sizeof(*x->groupings), err);
+	if (!in_order || !x->groupings)
+		return false;
 	for (size_t n_groups = 1; n_groups < n; n_groups++) {
 		if (n % n_groups != 0)
 			continue;
 		struct al_grouping *g = &x->groupings[x->n_groupings++];
-		*g = (struct al_grouping){.n_groups = n_groups,
-			.size = n / n_groups,
-			.order = al_calloc(n, sizeof(*g->order))};
-		set_unknown(&g->mean);
-		set_unknown(&g->neighbours);
-		set_unknown(&g->regrouped);
+		*g = (struct al_grouping){n_groups, n / n_groups, unknown, unknown, unknown,
+			al_take_array(&x->scratch, n, sizeof(*g->order), err)};
+		if (!g->order)
+			return false;
 	}
+	for (size_t i = 0; i < n; i++)
+		in_order[i] = i;
+	return true;
 }
 
 /* ---- tasks ---- */
@@ -236,18 +225,16 @@ static void add_sides(struct tasks *tasks, struct task task)
 			add(tasks, task);
 }
 
-static void add_grouping(struct tasks *tasks, struct al_grouping *g, const size_t *in_order)
-{
-	add_sides(tasks, (struct task){find_shared, &g->neighbours, in_order, g->size, 0});
-	add_sides(tasks, (struct task){find_mean, &g->mean, in_order, g->size, 0});
-}
-
-static void list_neighbours(struct tasks *tasks, const size_t *in_order)
+static void list_neighbours(struct tasks *tasks)
 {
 	struct al_losses *x = tasks->losses;
 
-	for (size_t i = 0; i < x->n_groupings; i++)
-		add_grouping(tasks, &x->groupings[i], in_order);
+	for (size_t i = 0; i < x->n_groupings; i++) {
+		struct al_grouping *g = &x->groupings[i];
+		add_sides(tasks,
+			(struct task){find_shared, &g->neighbours, x->in_order, g->size, 0});
+		add_sides(tasks, (struct task){find_mean, &g->mean, x->in_order, g->size, 0});
+	}
 }
 
 /* One group is all heads. */
@@ -260,29 +247,22 @@ static void list_orders(struct tasks *tasks)
 			add(tasks, (struct task){find_order, NULL, NULL, 0, (int)i});
 }
 
-static void list_embeddings(struct tasks *tasks)
-{
-	struct al_losses *x = tasks->losses;
-
-	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++)
-		add(tasks, (struct task){find_embedding, &x->embedding[kind], NULL, 0, kind});
-}
-
 static void list_others(struct tasks *tasks)
 {
 	struct al_losses *x = tasks->losses;
+	const bool has_embeddings = al_losses_has_embeddings(x);
 
 	if (x->n_ranks)
 		add(tasks, (struct task){find_latent, x->latent, NULL, 0, 0});
-	if (al_losses_has_embeddings(x) && al_losses_is_free(x))
+	if (has_embeddings && al_losses_is_free(x))
 		add(tasks,
 			(struct task){find_multiples, &x->embedding_best[AL_EMBEDDING_MUL], NULL, 0,
 				0});
 	list_orders(tasks);
 	if (al_losses_has_shared_kv(x))
 		add(tasks, (struct task){find_shared_kv, &x->shared_kv, NULL, 0, 0});
-	if (al_losses_has_embeddings(x))
-		list_embeddings(tasks);
+	for (int kind = 0; has_embeddings && kind < AL_N_EMBEDDINGS; kind++)
+		add(tasks, (struct task){find_embedding, &x->embedding[kind], NULL, 0, kind});
 }
 
 static void list_regrouped(struct tasks *tasks)
@@ -320,7 +300,7 @@ static bool find_pair_costs(struct al_losses *x, struct al_error *err)
 {
 	const struct al_group_cost cost = {group_cost, x};
 
-	return x->n_groupings < 2 || al_pair_costs(&cost, x->keys.n, &x->pairs, err);
+	return x->n_groupings < 2 || al_pair_costs(&x->scratch, &cost, x->keys.n, &x->pairs, err);
 }
 
 /* All heads have one form: their mean at rank d_head. What they differ by is the rest:
@@ -330,7 +310,7 @@ static bool find_mean_form(struct al_losses *x, struct al_error *err)
 	const struct al_spectra *layer;
 	double rest = x->keys.norm * x->keys.norm;
 
-	if (!al_audit_layer_spectra(x->audit, x->module, AL_LOSS_SPECTRA, &layer, err))
+	if (!al_audit_layer_spectra(x->audit, x->module, AL_LOSS_SPECTRA, 0, &layer, err))
 		return false;
 	const struct al_matrix sum = layer->values[AL_SPECTRUM_QK];
 	for (size_t i = 0; i < sum.rows && i < x->keys.width; i++)
@@ -349,42 +329,26 @@ static void share_values(struct al_losses *x)
 
 /* ---- all of it ---- */
 
-static bool find(struct tasks *tasks, const size_t *in_order, struct al_error *err)
+/* Tasks in one list: up to four a grouping, and up to five of no grouping. */
+static bool find_all(struct al_losses *x, struct al_error *err)
 {
-	struct al_losses *x = tasks->losses;
+	const size_t most = 4 * x->n_groupings + 5;
+	struct tasks tasks = {.losses = x,
+		.all = al_take_array(&x->scratch, most, sizeof(*tasks.all), err)};
 
-	if (al_losses_take_spectra(x->module->attention) && !find_mean_form(x, err))
+	if (!tasks.all || (al_losses_take_spectra(x->module->attention) && !find_mean_form(x, err)))
 		return false;
-	list_neighbours(tasks, in_order);
-	if (!do_tasks(tasks, err) || !find_pair_costs(x, err))
+	list_neighbours(&tasks);
+	if (!do_tasks(&tasks, err) || !find_pair_costs(x, err))
 		return false;
-	list_others(tasks);
-	if (!do_tasks(tasks, err))
+	list_others(&tasks);
+	if (!do_tasks(&tasks, err))
 		return false;
-	list_regrouped(tasks);
-	if (!do_tasks(tasks, err))
+	list_regrouped(&tasks);
+	if (!do_tasks(&tasks, err))
 		return false;
 	share_values(x);
 	return true;
-}
-
-/* In one list: up to four a grouping, and up to five of no grouping. */
-static size_t most_tasks(const struct al_losses *x)
-{
-	return 4 * x->n_groupings + 5;
-}
-
-static bool find_all(struct al_losses *x, struct al_error *err)
-{
-	struct tasks tasks = {.losses = x, .all = al_calloc(most_tasks(x), sizeof(*tasks.all))};
-	size_t *in_order = al_calloc(x->keys.n, sizeof(*in_order));
-
-	for (size_t i = 0; i < x->keys.n; i++)
-		in_order[i] = i;
-	bool ok = find(&tasks, in_order, err);
-	free(in_order);
-	free(tasks.all);
-	return ok;
 }
 
 static bool form_own_grams(struct al_losses *x, struct al_error *err)
@@ -409,13 +373,11 @@ static bool prepare(struct al_losses *x, struct al_error *err)
 	const struct al_heads *heads = &x->module->heads;
 	const struct al_triangles *t = &x->module->triangles;
 
-	set_unknown(&x->shared_kv);
+	x->shared_kv = unknown;
 	for (int i = 0; i < AL_MOST_LATENT_RANKS; i++)
-		set_unknown(&x->latent[i]);
-	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++) {
-		set_unknown(&x->embedding[kind]);
-		set_unknown(&x->embedding_best[kind]);
-	}
+		x->latent[i] = unknown;
+	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++)
+		x->embedding[kind] = x->embedding_best[kind] = unknown;
 	if (!al_stack_init(&x->keys, heads, t, AL_FORM_QK, err)
 		|| (x->has_values && !al_stack_init(&x->values, heads, t, AL_FORM_OV, err)))
 		return false;
@@ -429,9 +391,7 @@ static bool prepare(struct al_losses *x, struct al_error *err)
 		&& !al_rotary_norm(&x->keys, x->module->attention, &x->keys_norm, err))
 		return false;
 	choose_ranks(x);
-	if (!x->is_latent)
-		list_groupings(x);
-	return true;
+	return x->is_latent || list_groupings(x, err);
 }
 
 bool al_losses_find(struct al_losses *x, const struct al_audit *audit,
@@ -443,19 +403,12 @@ bool al_losses_find(struct al_losses *x, const struct al_audit *audit,
 		.is_rotary = module->attention->is_rotary,
 		.is_normed = module->attention->has_qk_norm,
 		.is_latent = module->attention->is_latent};
-	if (prepare(x, err) && (x->is_zero || find_all(x, err)))
-		return true;
-	al_losses_finish(x);
-	return false;
+	return prepare(x, err) && (x->is_zero || find_all(x, err));
 }
 
 void al_losses_finish(struct al_losses *x)
 {
-	for (size_t i = 0; i < x->n_groupings; i++)
-		free(x->groupings[i].order);
-	free(x->groupings);
-	al_matrix_finish(&x->pairs);
 	al_stack_finish(&x->values);
 	al_stack_finish(&x->keys);
-	*x = (struct al_losses){0};
+	al_scratch_finish(&x->scratch);
 }

@@ -28,13 +28,15 @@ struct al_grouping {
 	struct al_conversion_loss mean; /* as stored */
 	struct al_conversion_loss neighbours; /* the best within what positions allow */
 	struct al_conversion_loss regrouped; /* the same for groups that were looked for */
-	size_t *order; /* those: heads, `size` neighbours a group */
+	size_t *order; /* those: heads, `size` neighbours a group; without one there is one group */
 };
 
 struct al_losses {
 	const struct al_audit *audit;
 	struct al_audit_module *module;
 	struct al_stack keys, values;
+	struct al_scratch scratch; /* of the rest */
+	const size_t *in_order; /* the key/value heads */
 	struct al_view query_gram; /* Q^T Q, or without data */
 	struct al_matrix pairs; /* what two heads cost that share, [heads][heads] */
 	double keys_norm; /* of the scores' forms, over all offsets under rotary positions */
@@ -64,7 +66,7 @@ bool al_losses_has_own_keys(const struct al_losses *losses); /* every head */
 bool al_losses_is_free(
 	const struct al_losses *losses); /* any invertible change of keys is allowed */
 
-/* On failure nothing is left to finish. */
+/* On failure, too, they are to be finished. */
 bool al_losses_find(struct al_losses *losses, const struct al_audit *audit,
 	struct al_audit_module *module, struct al_error *err) AL_MUST_CHECK;
 void al_losses_finish(struct al_losses *losses);

@@ -59,14 +59,15 @@ static bool add_form(const struct target *target, struct al_audit_module *module
 	struct al_error *err)
 {
 	struct al_view inner;
-	AL_OWNED struct al_matrix s = {0};
-	bool ok = al_audit_form_inner(module, form, &inner, err)
-		&& al_matrix_init(&s, inner.rows, inner.cols, err) && al_copy(inner, s, err)
-		&& hand_over(target, al_form_names[form], "gram", s, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix s;
 
-	if (ok)
-		to_cosines(s);
-	return ok && hand_over(target, al_form_names[form], "cosine", s, err);
+	if (!al_audit_form_inner(module, form, &inner, err)
+		|| !al_take(&scratch, &s, inner.rows, inner.cols, err) || !al_copy(inner, s, err)
+		|| !hand_over(target, al_form_names[form], "gram", s, err))
+		return false;
+	to_cosines(s);
+	return hand_over(target, al_form_names[form], "cosine", s, err);
 }
 
 static bool add_spectra(const struct target *target, const char *whose,
@@ -82,7 +83,6 @@ static bool add_spectra(const struct target *target, const char *whose,
 
 const struct al_needs al_matrices_needs = {
 	.weights = true,
-	.head_spectra = AL_ALL_SPECTRA,
 	.layer_spectra = AL_ALL_SPECTRA,
 };
 
@@ -96,8 +96,8 @@ bool al_matrices_hand_over(const struct al_audit *audit, struct al_audit_module 
 		if (al_has_form(&module->heads, (enum al_form)form)
 			&& !add_form(&target, module, (enum al_form)form, err))
 			return false;
-	return al_audit_head_spectra(audit, module, AL_ALL_SPECTRA, &heads, err)
-		&& al_audit_layer_spectra(audit, module, AL_ALL_SPECTRA, &layer, err)
+	return al_audit_head_spectra(module, &heads, err)
+		&& al_audit_layer_spectra(audit, module, AL_ALL_SPECTRA, 0, &layer, err)
 		&& add_spectra(&target, "heads", heads, err)
 		&& add_spectra(&target, "layer", layer, err);
 }

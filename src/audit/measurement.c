@@ -1,8 +1,6 @@
 /* The list of measurements, and what their tables have in common. */
 #include "audit/measurement.h"
 
-#include <math.h>
-
 #define DECLARE(name) extern const struct al_measurement al_measurement_##name;
 AL_MEASUREMENTS(DECLARE)
 
@@ -60,8 +58,19 @@ void al_measurement_shorten(const struct al_measurement *m, const struct al_tabl
 
 /* ---- columns ---- */
 
-void al_audit_set_number(struct al_cell *cell, double value)
+void al_audit_add_group(struct al_table *table, const char *group,
+	const struct al_table_field *fields, size_t offset, unsigned shown)
 {
-	if (!isnan(value))
-		al_cell_set_real(cell, value);
+	size_t n = 0;
+
+	while (fields[n].column.key)
+		n++;
+	struct al_table_field *own = al_new_array(&table->arena, struct al_table_field, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		own[i] = fields[i];
+		own[i].column.key = al_format(&table->arena, "%s_%s", group, fields[i].column.key);
+		own[i].column.group = group;
+		own[i].offset += offset;
+	}
+	al_table_add_fields(table, own, shown);
 }

@@ -99,13 +99,13 @@ struct al_measures al_measure(const double *values, size_t n, size_t dimension, 
 		.tolerance = values[0] * al_rank_tolerance(dimension, unit),
 		.stable_rank = total,
 		.effective_rank = exp(entropy(values, n, total)),
-		.n50 = al_components(values, n, al_shares[0]),
-		.n90 = al_components(values, n, al_shares[1]),
-		.n95 = al_components(values, n, al_shares[2]),
-		.n99 = al_components(values, n, al_shares[3]),
+		.n50 = (int64_t)al_components(values, n, al_shares[0]),
+		.n90 = (int64_t)al_components(values, n, al_shares[1]),
+		.n95 = (int64_t)al_components(values, n, al_shares[2]),
+		.n99 = (int64_t)al_components(values, n, al_shares[3]),
 		.norm = values[0] * sqrt(total),
 	};
-	while (m.rank < n && values[m.rank] > m.tolerance)
+	while (m.rank < (int64_t)n && values[m.rank] > m.tolerance)
 		m.rank++;
 	return m;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The shares of the squares whose components are counted: 50, 90, 95 and 99 %. */
 enum { AL_N_SHARES = 4 };
@@ -11,10 +12,10 @@ extern const double al_shares[AL_N_SHARES];
 
 struct al_measures {
 	double tolerance; /* singular values above it count: largest * max(dim*2^-52, 4 units) */
-	size_t rank; /* how many do */
+	int64_t rank; /* how many do */
 	double stable_rank; /* sum of the squares / the largest square */
 	double effective_rank; /* exp(entropy of the normalised squares) */
-	size_t n50, n90, n95, n99; /* components for that much of the squares */
+	int64_t n50, n90, n95, n99; /* components for that much of the squares */
 	double norm; /* Frobenius */
 };
 

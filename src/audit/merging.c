@@ -2,11 +2,9 @@
 #include "audit/merging.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "audit/losses.h"
 #include "audit/rotary.h"
-#include "base/memory.h"
 
 /* Differences of inner products below this part of their sum are rounding. */
 static const double ROUNDING = 1e-13;
@@ -20,8 +18,7 @@ static const double HALF = 0.5;
 struct merger {
 	struct al_audit_module *module;
 	struct al_merging *out;
-	struct al_matrix qk; /* inner products of the heads' scores, [n][n] */
-	struct al_view ov; /* and of their value forms */
+	struct al_view qk, ov; /* inner products of the heads' scores and value forms, [n][n] */
 	double qk_total, ov_total;
 	size_t *into; /* the head that each is merged into; itself: it stays */
 	bool *is_gone; /* dropped, with all that were merged into it */
@@ -45,20 +42,20 @@ static double cosine_of(struct al_view inner, size_t i, size_t j)
 /* ||A_i - A_j||^2 */
 static double qk_distance(const struct merger *x, size_t i, size_t j)
 {
-	const struct al_view s = al_view(x->qk);
-	const double sum = at(s, i, i) + at(s, j, j), distance = sum - 2 * at(s, i, j);
+	const double sum = at(x->qk, i, i) + at(x->qk, j, j);
+	const double distance = sum - 2 * at(x->qk, i, j);
 
 	return distance > ROUNDING * sum ? distance : 0;
 }
 
 /* A head's values and their bias, [d_in + 1][width]. */
-static bool values_of(const struct al_heads *heads, size_t head, struct al_matrix *out,
-	struct al_error *err)
+static bool values_of(struct al_scratch *scratch, const struct al_heads *heads, size_t head,
+	struct al_matrix *out, struct al_error *err)
 {
 	const size_t kv_head = al_kv_head(heads, head), width = heads->d_value;
 	const struct al_view v = al_head_of(heads, AL_VALUE, kv_head);
 
-	if (!al_matrix_init(out, v.rows + 1, width, err))
+	if (!al_take(scratch, out, v.rows + 1, width, err))
 		return false;
 	for (size_t j = 0; heads->bias[AL_VALUE].data && j < width; j++)
 		out->data[v.rows + j * out->ld] = heads->bias[AL_VALUE].data[(kv_head * width + j)
@@ -70,13 +67,14 @@ static bool values_of(const struct al_heads *heads, size_t head, struct al_matri
 static bool find_outside(const struct merger *x, size_t j, size_t i, double *squared,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_heads *heads = &x->module->heads;
-	AL_OWNED struct al_matrix from = {0}, to = {0}, basis = {0}, form = {0};
 	const struct al_view r = al_triangle_of(&x->module->triangles, AL_OUTPUT, j);
+	struct al_matrix from, to, basis, form;
 
-	return values_of(heads, j, &from, err) && values_of(heads, i, &to, err)
-		&& al_leading_basis(al_view(to), heads->d_value, &basis, err)
-		&& al_matrix_init(&form, from.rows, r.rows, err)
+	return values_of(&scratch, heads, j, &from, err) && values_of(&scratch, heads, i, &to, err)
+		&& al_leading_basis(&scratch, al_view(to), heads->d_value, &basis, err)
+		&& al_take(&scratch, &form, from.rows, r.rows, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(from), r, 0, form, err)
 		&& al_outside(al_view(basis), al_view(form), squared, err);
 }
@@ -131,7 +129,7 @@ static bool is_half(const struct merger *x, size_t head, size_t twin)
 {
 	for (size_t m = 0; m < x->out->n_heads; m++)
 		if (x->into[m] == head && !x->is_gone[m]
-			&& !(cosine_of(al_view(x->qk), m, twin) >= sqrt(HALF)
+			&& !(cosine_of(x->qk, m, twin) >= sqrt(HALF)
 				&& cosine_of(x->ov, m, twin) >= sqrt(HALF)))
 			return false;
 	return true;
@@ -189,7 +187,7 @@ static void take_step(struct merger *x, struct al_merge step)
 	const size_t head = step.head, twin = step.twin;
 
 	step.output_share = at(x->ov, head, head) / x->ov_total;
-	step.qk_cosine = twin == head ? NAN : cosine_of(al_view(x->qk), head, twin);
+	step.qk_cosine = twin == head ? NAN : cosine_of(x->qk, head, twin);
 	step.ov_cosine = twin == head ? NAN : cosine_of(x->ov, head, twin);
 	x->out->steps[x->out->n++] = step;
 }
@@ -243,68 +241,54 @@ static bool take_steps(struct merger *x, struct al_error *err)
 
 /* Under rotary positions the mean over all offsets: scores that are equal at one offset may differ
  * at others. */
-static bool find_inner(struct merger *x, struct al_error *err)
+static bool find_inner(struct merger *x, struct al_scratch *scratch, struct al_error *err)
 {
 	const size_t n = x->module->heads.n_heads;
-	struct al_view qk, q, k;
+	struct al_matrix qk;
+	struct al_view q, k;
 
-	if (!al_audit_form_inner(x->module, AL_FORM_OV, &x->ov, err)
-		|| !al_matrix_init(&x->qk, n, n, err))
+	if (!al_audit_form_inner(x->module, AL_FORM_OV, &x->ov, err))
 		return false;
-	if (al_has_offset(x->module->attention))
-		return al_audit_gram(x->module, AL_QUERY, &q, err)
-			&& al_audit_gram(x->module, AL_KEY, &k, err)
-			&& al_rotary_inner(&x->module->heads, x->module->attention, q, k, x->qk,
-				err);
-	return al_audit_form_inner(x->module, AL_FORM_QK, &qk, err) && al_copy(qk, x->qk, err);
-}
-
-static bool begin(struct merger *x, struct al_error *err)
-{
-	const size_t n = x->module->heads.n_heads;
-
-	x->out->n_heads = n;
-	x->out->steps = al_calloc(n, sizeof(*x->out->steps));
-	x->into = al_calloc(n, sizeof(*x->into));
-	x->is_gone = al_calloc(n, sizeof(*x->is_gone));
-	x->qk_cost = al_calloc(n, sizeof(*x->qk_cost));
-	x->ov_cost = al_calloc(n, sizeof(*x->ov_cost));
-	for (size_t i = 0; i < n; i++)
-		x->into[i] = i;
-	if (!find_inner(x, err))
+	if (!al_has_offset(x->module->attention))
+		return al_audit_form_inner(x->module, AL_FORM_QK, &x->qk, err);
+	if (!al_take(scratch, &qk, n, n, err) || !al_audit_gram(x->module, AL_QUERY, &q, err)
+		|| !al_audit_gram(x->module, AL_KEY, &k, err)
+		|| !al_rotary_inner(&x->module->heads, x->module->attention, q, k, qk, err))
 		return false;
-	x->qk_total = al_trace(al_view(x->qk));
-	x->ov_total = al_trace(x->ov);
+	x->qk = al_view(qk);
 	return true;
 }
 
-bool al_merging_find(struct al_merging *merging, struct al_audit_module *module, double most,
-	struct al_error *err)
+static bool merge(struct merger *x, struct al_scratch *scratch, struct al_error *err)
 {
+	const size_t n = x->module->heads.n_heads;
+
+	x->into = al_take_array(scratch, n, sizeof(*x->into), err);
+	x->is_gone = al_take_array(scratch, n, sizeof(*x->is_gone), err);
+	x->qk_cost = al_take_array(scratch, n, sizeof(*x->qk_cost), err);
+	x->ov_cost = al_take_array(scratch, n, sizeof(*x->ov_cost), err);
+	if (!x->into || !x->is_gone || !x->qk_cost || !x->ov_cost || !find_inner(x, scratch, err))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		x->into[i] = i;
+	x->qk_total = al_trace(x->qk);
+	x->ov_total = al_trace(x->ov);
+	return !(x->qk_total > 0) || !(x->ov_total > 0) || take_steps(x, err);
+}
+
+bool al_merging_find(struct al_merging *merging, struct al_scratch *scratch,
+	struct al_audit_module *module, double most, struct al_error *err)
+{
+	AL_SCRATCH(room);
+	const size_t n = module->heads.n_heads;
 	struct merger x = {.module = module,
 		.out = merging,
 		.most = most,
 		.has_twins = !module->attention->is_latent && !module->attention->has_qk_norm};
-	bool ok = true;
 
-	*merging = (struct al_merging){.n_heads = module->heads.n_heads};
-	if (!al_has_values(&module->heads))
-		return true;
-	ok = begin(&x, err) && (!(x.qk_total > 0) || !(x.ov_total > 0) || take_steps(&x, err));
-	al_matrix_finish(&x.qk);
-	free(x.into);
-	free(x.is_gone);
-	free(x.qk_cost);
-	free(x.ov_cost);
-	if (!ok)
-		al_merging_finish(merging);
-	return ok;
-}
-
-void al_merging_finish(struct al_merging *merging)
-{
-	free(merging->steps);
-	*merging = (struct al_merging){0};
+	*merging = (struct al_merging){.n_heads = n,
+		.steps = al_take_array(scratch, n, sizeof(*merging->steps), err)};
+	return merging->steps && (!al_has_values(&module->heads) || merge(&x, &room, err));
 }
 
 size_t al_merging_count(const struct al_merging *merging, double most)

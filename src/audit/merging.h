@@ -19,7 +19,7 @@ struct al_merge {
 };
 
 struct al_merging {
-	struct al_merge *steps; /* the cheapest next one each */
+	struct al_merge *steps; /* the cheapest next one each; the scratch's */
 	size_t n;
 	size_t n_heads;
 };
@@ -28,9 +28,8 @@ struct al_merging {
  * at least half of the squares of its scores and of its values lie along the twin's (both cosines
  * reach 0.707). At least one head stays. Heads whose scores are not known from their forms alone
  * (norms of queries and keys, latent keys) have no twins. */
-bool al_merging_find(struct al_merging *merging, struct al_audit_module *module, double most,
-	struct al_error *err) AL_MUST_CHECK;
-void al_merging_finish(struct al_merging *merging);
+bool al_merging_find(struct al_merging *merging, struct al_scratch *scratch,
+	struct al_audit_module *module, double most, struct al_error *err) AL_MUST_CHECK;
 
 /* The first steps whose error is at most `most`. */
 size_t al_merging_count(const struct al_merging *merging, double most);

@@ -93,40 +93,40 @@ static void finish(struct al_audit *audit, struct al_table *table)
 
 /* ---- the figure: a module's mixing beside concatenation's at the same width ---- */
 
-static void add_point(struct al_table *points, const char *panel, double dimension, double head,
-	double weight)
-{
-	struct al_cell *cell = al_table_add_row(points);
+struct point {
+	const char *panel;
+	double dimension, head, weight;
+};
 
-	al_cell_set_text(points, cell++, panel);
-	al_cell_set_real(cell++, dimension);
-	al_cell_set_real(cell++, head);
-	al_cell_set_real(cell, weight);
-}
+static const struct al_table_field points_fields[] = {
+	{{.key = "panel"}, AL_MEMBER(struct point, panel)},
+	{{.key = "dimension"}, AL_MEMBER(struct point, dimension)},
+	{{.key = "head"}, AL_MEMBER(struct point, head)},
+	{{.key = "weight"}, AL_MEMBER(struct point, weight)},
+	AL_FIELDS_END,
+};
 
 /* Concatenated heads: every dimension belongs to one. */
 static void add_blocks(struct al_table *points, size_t n_heads, size_t n_dimensions)
 {
 	for (size_t r = 0; r < n_dimensions; r++)
 		for (size_t i = 0; i < n_heads; i++)
-			add_point(points, "concatenated heads", (double)r, (double)i,
-				r * n_heads / n_dimensions == i);
+			al_table_add_record(points,
+				&(struct point){"concatenated heads", (double)r, (double)i,
+					r * n_heads / n_dimensions == i});
 }
 
 /* A module's rows end with its last head and dimension. */
 static void take_points(struct al_table *points, const struct al_table *rows)
 {
-	static const char *const keys[] = {"panel", "dimension", "head", "weight"};
-	double dimension = 0, head = 0, weight = 0;
+	struct point point = {"collaborative heads", 0, 0, 0};
 
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		al_table_add_column(points, (struct al_column){.key = keys[i]});
 	for (size_t row = 0; row < rows->n_rows; row++)
-		if (al_table_number(rows, row, "dimension", &dimension)
-			&& al_table_number(rows, row, "head", &head)
-			&& al_table_number(rows, row, "weight", &weight))
-			add_point(points, "collaborative heads", dimension, head, weight);
-	add_blocks(points, (size_t)head + 1, (size_t)dimension + 1);
+		if (al_table_number(rows, row, "dimension", &point.dimension)
+			&& al_table_number(rows, row, "head", &point.head)
+			&& al_table_number(rows, row, "weight", &point.weight))
+			al_table_add_record(points, &point);
+	add_blocks(points, (size_t)point.head + 1, (size_t)point.dimension + 1);
 }
 
 static const struct al_drawing drawing = {
@@ -150,6 +150,7 @@ static const struct al_drawing drawing = {
 		},
 	.modules_a_figure = 1,
 	.is_titled_by_module = true,
+	.points = points_fields,
 	.take_points = take_points,
 };
 

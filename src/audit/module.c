@@ -1,28 +1,29 @@
 /* One module's weights as the options change them: read whole, or a few heads at a time. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "audit/audit.h"
 #include "audit/rotary.h"
-#include "base/memory.h"
 #include "formats/finite.h"
 
 /* Row i of what a norm feeds is multiplied by scale[i]. */
 static bool fold_norm(const struct al_audit *audit, const struct al_attention *attention,
 	struct al_matrix weights, struct al_error *err)
 {
-	double *scale;
+	AL_SCRATCH(scratch);
+	struct al_matrix scale;
 
 	if (!attention->norm || attention->norm->n_elements != (int64_t)weights.rows)
 		return true;
-	scale = al_alloc(weights.rows, sizeof(*scale));
-	bool ok = al_tensor_read_finite(audit->view->checkpoint, attention->norm, scale, err);
-	for (size_t j = 0; ok && j < weights.cols; j++)
+	if (!al_take(&scratch, &scale, weights.rows, 1, err)
+		|| !al_tensor_read_finite(audit->view->checkpoint, attention->norm, scale.data,
+			err))
+		return false;
+	for (size_t j = 0; j < weights.cols; j++)
 		for (size_t i = 0; i < weights.rows; i++)
-			weights.data[i + j * weights.ld] *= scale[i] + attention->has_unit_offset;
-	free(scale);
-	return ok;
+			weights.data[i + j * weights.ld] *= scale.data[i]
+				+ attention->has_unit_offset;
+	return true;
 }
 
 static bool folds(const struct al_audit *audit, const struct al_attention *attention,
@@ -30,17 +31,6 @@ static bool folds(const struct al_audit *audit, const struct al_attention *atten
 {
 	return audit->options.folds_norms
 		&& (p == AL_QUERY || (!attention->is_cross && p != AL_OUTPUT));
-}
-
-static bool load(const struct al_audit *audit, const struct al_attention *attention,
-	enum al_projection p, struct al_matrix *out, struct al_error *err)
-{
-	const struct al_factor *factor = &attention->factors[p];
-
-	if (factor->n_runs == 0)
-		return true;
-	return al_factor_load(audit->view->checkpoint, factor, out, err)
-		&& (!folds(audit, attention, p) || fold_norm(audit, attention, *out, err));
 }
 
 /* Does a softmax see the bias of the keys? It is the same for all keys but for what positions turn;
@@ -76,14 +66,15 @@ static bool load_biases(struct al_audit_module *module, const struct al_audit *a
 {
 	const struct al_attention *a = module->attention;
 
-	for (int p = 0; p < AL_N_PROJECTIONS; p++)
-		if (sees_bias(a, (enum al_projection)p)
-			&& (!al_factor_load(audit->view->checkpoint, &a->biases[p],
-				    &module->biases[p], err)
-				|| (folds_bias(audit, a, (enum al_projection)p)
-					&& !fold_bias(audit, a, (enum al_projection)p,
-						&module->biases[p], err))))
+	for (int i = 0; i < AL_N_PROJECTIONS; i++) {
+		const enum al_projection p = (enum al_projection)i;
+		struct al_matrix *bias = &module->biases[p];
+		if (!sees_bias(a, p))
+			continue;
+		if (!al_factor_load(audit->view->checkpoint, &a->biases[p], bias, err)
+			|| (folds_bias(audit, a, p) && !fold_bias(audit, a, p, bias, err)))
 			return false;
+	}
 	return true;
 }
 
@@ -154,16 +145,90 @@ static bool change(struct al_audit_module *module, const struct al_audit_options
 	return true;
 }
 
-/* ---- a few heads at a time ---- */
+/* ---- reading: all heads, or a few at a time ---- */
 
 /* What a module's heads are read into at once. */
 static const double PART_BYTES = 128 * 1024 * 1024;
 
 /* Some key/value heads and the queries that share them. */
 struct part {
+	const struct al_audit *audit;
+	const struct al_attention *attention;
+	size_t first, n; /* key/value heads */
 	struct al_matrix weights[AL_N_PROJECTIONS];
 	int64_t not_finite[AL_N_PROJECTIONS];
 };
+
+static size_t count_kv_heads(const struct al_attention *a)
+{
+	return a->n_kv_heads > 0 ? (size_t)a->n_kv_heads : 1;
+}
+
+/* Heads that aren't finite are counted and left at zero: the module will be refused. */
+static bool read_projection(void *context, size_t index, struct al_error *err)
+{
+	struct part *x = context;
+	const enum al_projection p = (enum al_projection)index;
+	const struct al_factor *factor = &x->attention->factors[p];
+	const size_t times = (size_t)factor->heads / count_kv_heads(x->attention);
+	struct al_matrix *w = &x->weights[p];
+
+	if (factor->n_runs == 0)
+		return true;
+	if (!al_matrix_init(w, (size_t)factor->rows, x->n * times * (size_t)factor->width, err)
+		|| !al_factor_read(x->audit->view->checkpoint, factor, (int64_t)(x->first * times),
+			(int64_t)(x->n * times), *w, err))
+		return false;
+	if (!al_is_finite(al_view(*w))) {
+		x->not_finite[p] += al_matrix_count_not_finite(al_view(*w));
+		memset(w->data, 0, w->rows * w->cols * sizeof(*w->data));
+	}
+	return !folds(x->audit, x->attention, p) || fold_norm(x->audit, x->attention, *w, err);
+}
+
+static bool check_finite(const struct part *x, struct al_error *err)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (x->not_finite[p]
+			&& !al_factor_check_finite(&x->attention->factors[p], x->not_finite[p],
+				err))
+			return false;
+	return true;
+}
+
+static bool read_whole(struct al_audit_module *module, const struct al_audit *audit,
+	struct al_error *err)
+{
+	struct part part = {.audit = audit,
+		.attention = module->attention,
+		.n = count_kv_heads(module->attention)};
+	const bool ok = al_parallel(AL_N_PROJECTIONS, read_projection, &part, err);
+
+	memcpy(module->weights, part.weights, sizeof(part.weights));
+	if (!ok || !check_finite(&part, err) || !change(module, &audit->options, err))
+		return false;
+	set_factors(module);
+	return al_triangles_take(&module->triangles, &module->heads, err);
+}
+
+static bool add_part(struct al_audit_module *module, struct part *part, struct al_error *err)
+{
+	struct al_heads heads = module->heads;
+	bool ok = al_parallel(AL_N_PROJECTIONS, read_projection, part, err);
+
+	for (int p = 0; part->audit->options.is_centred && p < AL_N_PROJECTIONS; p++)
+		centre(&part->attention->factors[p], part->weights[p]);
+	heads.n_heads = part->n * heads.n_heads / heads.n_kv_heads;
+	heads.n_kv_heads = part->n;
+	heads.query = al_view(part->weights[AL_QUERY]);
+	heads.key = al_view(part->weights[AL_KEY]);
+	heads.value = al_view(part->weights[AL_VALUE]);
+	heads.output = al_view(part->weights[AL_OUTPUT]);
+	ok = ok && al_triangles_add(&module->triangles, &heads, part->first, err);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		al_matrix_finish(&part->weights[p]);
+	return ok;
+}
 
 static struct al_view shape_of(const struct al_factor *factor)
 {
@@ -181,82 +246,30 @@ static size_t heads_a_part(const struct al_attention *a)
 	return (size_t)fmax(1, PART_BYTES / fmax(bytes / (double)a->n_kv_heads, 1));
 }
 
-/* Heads that aren't finite are counted and left at zero: the module will be refused. */
-static bool read_part(const struct al_audit *audit, const struct al_attention *a,
-	enum al_projection p, size_t first, size_t n, struct part *part, struct al_error *err)
-{
-	const struct al_factor *factor = &a->factors[p];
-	struct al_matrix *w = &part->weights[p];
-
-	if (factor->n_runs == 0)
-		return true;
-	if (!al_matrix_init_unset(w, (size_t)factor->rows, n * (size_t)factor->width, err)
-		|| !al_factor_read(audit->view->checkpoint, factor, (int64_t)first, (int64_t)n, *w,
-			err))
-		return false;
-	if (!al_is_finite(al_view(*w))) {
-		part->not_finite[p] += al_matrix_count_not_finite(al_view(*w));
-		memset(w->data, 0, w->rows * w->cols * sizeof(*w->data));
-	}
-	if (folds(audit, a, p) && !fold_norm(audit, a, *w, err))
-		return false;
-	if (audit->options.is_centred)
-		centre(factor, *w);
-	return true;
-}
-
-struct part_reading {
-	const struct al_audit *audit;
-	const struct al_audit_module *module;
-	size_t first, n; /* key/value heads */
-	struct part *part;
-};
-
-static bool read_projection(void *context, size_t p, struct al_error *err)
-{
-	const struct part_reading *x = context;
-	const size_t group = x->module->heads.n_heads / x->module->heads.n_kv_heads;
-	const size_t times = p == AL_KEY || p == AL_VALUE ? 1 : group;
-
-	return read_part(x->audit, x->module->attention, (enum al_projection)p, x->first * times,
-		x->n * times, x->part, err);
-}
-
-static bool add_part(struct al_audit_module *module, const struct al_audit *audit, size_t first,
-	size_t n, struct part *part, struct al_error *err)
-{
-	size_t group = module->heads.n_heads / module->heads.n_kv_heads;
-	struct al_heads heads = module->heads;
-	struct part_reading reading = {audit, module, first, n, part};
-	bool ok = al_parallel(AL_N_PROJECTIONS, read_projection, &reading, err);
-
-	heads.n_heads = n * group;
-	heads.n_kv_heads = n;
-	heads.query = al_view(part->weights[AL_QUERY]);
-	heads.key = al_view(part->weights[AL_KEY]);
-	heads.value = al_view(part->weights[AL_VALUE]);
-	heads.output = al_view(part->weights[AL_OUTPUT]);
-	ok = ok && al_triangles_add(&module->triangles, &heads, first, err);
-	for (int p = 0; p < AL_N_PROJECTIONS; p++)
-		al_matrix_finish(&part->weights[p]);
-	return ok;
-}
-
-static bool take_parts(struct al_audit_module *module, const struct al_audit *audit,
+static bool read_parts(struct al_audit_module *module, const struct al_audit *audit,
 	struct al_error *err)
 {
 	const struct al_attention *a = module->attention;
-	size_t n_kv_heads = module->heads.n_kv_heads, most = heads_a_part(a);
-	struct part part = {.not_finite = {0}};
-	bool ok = true;
+	const bool has_values = a->factors[AL_VALUE].n_runs > 0;
+	const size_t n = (size_t)a->n_kv_heads, most = heads_a_part(a);
+	struct part part = {.audit = audit, .attention = a};
 
-	for (size_t first = 0; ok && first < n_kv_heads; first += most)
-		ok = add_part(module, audit, first,
-			most < n_kv_heads - first ? most : n_kv_heads - first, &part, err);
-	for (int p = 0; ok && p < AL_N_PROJECTIONS; p++)
-		ok = part.not_finite[p] == 0
-			|| al_factor_check_finite(&a->factors[p], part.not_finite[p], err);
-	return ok;
+	change_biases(module, &audit->options);
+	set_factors(module);
+	module->heads.query = shape_of(&a->factors[AL_QUERY]);
+	module->heads.key = shape_of(&a->factors[AL_KEY]);
+	if (has_values) {
+		module->heads.value = shape_of(&a->factors[AL_VALUE]);
+		module->heads.output = shape_of(&a->factors[AL_OUTPUT]);
+	}
+	if (!al_triangles_init(&module->triangles, &module->heads, has_values, err))
+		return false;
+	for (; part.first < n; part.first += most) {
+		part.n = al_least(most, n - part.first);
+		if (!add_part(module, &part, err))
+			return false;
+	}
+	return check_finite(&part, err);
 }
 
 /* Only what is done to each head on its own can be done to a part. */
@@ -269,60 +282,13 @@ static bool can_take_parts(const struct al_audit *audit, const struct al_attenti
 		&& (a->factors[AL_VALUE].n_runs > 0) == (a->factors[AL_OUTPUT].n_runs > 0);
 }
 
-static bool init_by_parts(struct al_audit_module *module, const struct al_audit *audit,
-	struct al_error *err)
-{
-	const struct al_attention *a = module->attention;
-	bool has_values = a->factors[AL_VALUE].n_runs > 0;
-
-	change_biases(module, &audit->options);
-	set_factors(module);
-	module->heads.query = shape_of(&a->factors[AL_QUERY]);
-	module->heads.key = shape_of(&a->factors[AL_KEY]);
-	if (has_values) {
-		module->heads.value = shape_of(&a->factors[AL_VALUE]);
-		module->heads.output = shape_of(&a->factors[AL_OUTPUT]);
-	}
-	if (al_triangles_init(&module->triangles, &module->heads, has_values, err)
-		&& take_parts(module, audit, err))
-		return true;
-	al_audit_module_finish(module);
-	return false;
-}
-
-struct loading {
-	const struct al_audit *audit;
-	struct al_audit_module *module;
-};
-
-static bool load_projection(void *context, size_t p, struct al_error *err)
-{
-	const struct loading *x = context;
-
-	return load(x->audit, x->module->attention, (enum al_projection)p, &x->module->weights[p],
-		err);
-}
-
 bool al_audit_module_init(struct al_audit_module *module, const struct al_audit *audit,
 	const struct al_attention *attention, struct al_error *err)
 {
-	struct loading loading = {audit, module};
-
 	*module = (struct al_audit_module){.attention = attention,
 		.index = (uint64_t)(attention - audit->view->modules)};
-	if (!load_biases(module, audit, err)) {
-		al_audit_module_finish(module);
-		return false;
-	}
-	if (can_take_parts(audit, attention))
-		return init_by_parts(module, audit, err);
-	bool ok = al_parallel(AL_N_PROJECTIONS, load_projection, &loading, err)
-		&& change(module, &audit->options, err);
-	if (ok) {
-		set_factors(module);
-		ok = al_heads_check_projections(&module->heads, err);
-	}
-	if (ok && al_triangles_take(&module->triangles, &module->heads, err))
+	if (load_biases(module, audit, err)
+		&& (can_take_parts(audit, attention) ? read_parts : read_whole)(module, audit, err))
 		return true;
 	al_audit_module_finish(module);
 	return false;
@@ -330,19 +296,15 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 
 void al_audit_module_finish(struct al_audit_module *module)
 {
-	al_spectra_finish(&module->head_spectra);
-	al_spectra_finish(&module->layer_spectra);
-	for (int form = 0; form < AL_N_FORMS; form++)
-		al_matrix_finish(&module->inner[form]);
-	for (int p = 0; p < AL_N_PROJECTIONS; p++)
-		al_matrix_finish(&module->grams[p]);
 	for (size_t i = 0; i < module->n_draws; i++)
 		al_spectra_finish(&module->draws[i]);
-	free(module->draws);
+	al_spectra_finish(&module->head_spectra);
+	al_spectra_finish(&module->layer_spectra);
 	al_triangles_finish(&module->triangles);
-	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+	al_scratch_finish(&module->scratch);
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		al_matrix_finish(&module->weights[p]);
-	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		al_matrix_finish(&module->biases[p]);
+	}
 	*module = (struct al_audit_module){0};
 }

@@ -20,11 +20,6 @@ static struct al_random *stream(const struct name *name, enum al_projection proj
 		name->draw);
 }
 
-static bool has_projection(const struct al_triangles *t, int projection)
-{
-	return t->of[projection].routes != NULL;
-}
-
 /* The weights of a draw, in float. */
 struct weights {
 	struct al_matrix_f of[AL_N_PROJECTIONS];
@@ -37,7 +32,7 @@ static bool take_weights(struct al_scratch *scratch, struct weights *w,
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		const struct al_run run = al_heads_run(&t->shape, (enum al_projection)p);
 		const size_t rows = run.weights.rows, cols = run.weights.cols;
-		if (has_projection(t, p) && !al_take_f(scratch, &w->of[p], rows, cols, err))
+		if (t->of[p].routes && !al_take_f(scratch, &w->of[p], rows, cols, err))
 			return false;
 	}
 	return true;
@@ -59,12 +54,8 @@ static bool weigh(struct al_spectra *layer, struct al_thinned *thinned, const st
 {
 	const struct al_heads heads = heads_of(w, t);
 
-	if (!al_layer_spectra(layer, &heads, t, AL_ALL_SPECTRA, err))
-		return false;
-	if (!thinned || al_thinned_find(thinned, &heads, t, layer, err))
-		return true;
-	al_spectra_finish(layer);
-	return false;
+	return al_layer_spectra(layer, &heads, t, AL_ALL_SPECTRA, 0, err)
+		&& (!thinned || al_thinned_find(thinned, &heads, t, layer, err));
 }
 
 /* ---- draws head by head ---- */
@@ -97,7 +88,7 @@ static bool draw_weights(struct draw *x, struct al_error *err)
 {
 	const size_t n = x->t->shape.n_heads + x->t->shape.n_kv_heads;
 
-	return al_parallel(has_projection(x->t, AL_VALUE) ? 2 * n : n, draw_numbered, x, err);
+	return al_parallel(al_triangles_has_values(x->t) ? 2 * n : n, draw_numbered, x, err);
 }
 
 /* ---- Gaussian weights ---- */
@@ -105,21 +96,18 @@ static bool draw_weights(struct draw *x, struct al_error *err)
 static bool gaussian_head(const struct draw *x, enum al_projection projection, size_t head,
 	struct al_matrix_f out, struct al_error *err)
 {
-	const struct al_view no_gram = {.ld = 1};
-	struct al_random *random = stream(&x->name, projection, head);
-	AL_OWNED struct al_matrix wide = {0};
-	struct al_matrix all = x->t->of[projection].r;
+	AL_SCRATCH(scratch);
+	const struct al_matrix all = x->t->of[projection].r;
+	struct al_matrix wide;
 
-	bool done = al_matrix_init(&wide, out.rows, out.cols, err);
-	if (done) {
-		al_random_gaussian(random, wide.data, wide.rows * wide.cols);
-		done = al_narrow(al_view(wide), out, err)
-			&& al_triangle(al_view(wide), no_gram,
-				al_part(all, 0, head * out.cols, all.rows, out.cols),
-				&x->t->of[projection].routes[head], err);
-	}
+	if (!al_take(&scratch, &wide, out.rows, out.cols, err))
+		return false;
+	struct al_random *random = stream(&x->name, projection, head);
+	al_random_gaussian(random, wide.data, wide.rows * wide.cols);
 	al_random_destroy(random);
-	return done;
+	return al_narrow(al_view(wide), out, err)
+		&& al_triangle(al_view(wide), al_part(all, 0, head * out.cols, all.rows, out.cols),
+			&x->t->of[projection].routes[head], err);
 }
 
 /* Gaussian heads are independent, so all together follow from each of them. */
@@ -140,20 +128,13 @@ bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
 	struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	struct al_triangles t;
+	AL_OWNED_TRIANGLES struct al_triangles t = {0};
 	struct weights w;
 	struct draw x = {{seed, NO_MODULE, 0}, &t, &w, gaussian_head};
 
-	*heads = *layer = (struct al_spectra){0};
-	if (!al_triangles_init(&t, shape, has_values, err))
-		return false;
-	bool done = take_weights(&scratch, &w, &t, err) && draw_weights(&x, err)
-		&& al_head_spectra(heads, &t, AL_ALL_SPECTRA, err)
+	return al_triangles_init(&t, shape, has_values, err) && take_weights(&scratch, &w, &t, err)
+		&& draw_weights(&x, err) && al_head_spectra(heads, &t, err)
 		&& find_gaussian_layer(layer, heads, &w, &t, is_computed, seed, err);
-	if (!done)
-		al_spectra_finish(heads);
-	al_triangles_finish(&t);
-	return done;
 }
 
 /* ---- independent heads ---- */
@@ -161,16 +142,18 @@ bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
 static bool independent_head(const struct draw *x, enum al_projection projection, size_t head,
 	struct al_matrix_f out, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_view r = al_triangle_of(x->t, projection, head);
-	struct al_random *random = stream(&x->name, projection, head);
-	AL_OWNED struct al_matrix u = {0}, wide = {0};
+	struct al_matrix u, wide;
 
-	bool done = al_matrix_init(&u, out.rows, r.rows, err)
-		&& al_matrix_init(&wide, out.rows, out.cols, err) && al_haar(random, u, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(u), r, 0, wide, err)
-		&& al_narrow(al_view(wide), out, err);
+	if (!al_take(&scratch, &u, out.rows, r.rows, err)
+		|| !al_take(&scratch, &wide, out.rows, out.cols, err))
+		return false;
+	struct al_random *random = stream(&x->name, projection, head);
+	const bool is_drawn = al_haar(random, u, err);
 	al_random_destroy(random);
-	return done;
+	return is_drawn && al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(u), r, 0, wide, err)
+		&& al_narrow(al_view(wide), out, err);
 }
 
 static double largest_element(struct al_matrix m)
@@ -186,7 +169,7 @@ static double largest_element(struct al_matrix m)
 static bool scale_triangles(struct al_triangles *out, const struct al_triangles *t,
 	double scales[AL_N_PROJECTIONS], struct al_error *err)
 {
-	if (!al_triangles_init(out, &t->shape, has_projection(t, AL_VALUE), err))
+	if (!al_triangles_init(out, &t->shape, al_triangles_has_values(t), err))
 		return false;
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		const struct al_matrix from = t->of[p].r, to = out->of[p].r;
@@ -219,21 +202,17 @@ bool al_null_independent(struct al_spectra *layer, struct al_thinned *thinned,
 	const struct al_triangles *triangles, uint64_t seed, uint64_t module, uint64_t draw,
 	struct al_error *err)
 {
-	double scales[AL_N_PROJECTIONS];
 	AL_SCRATCH(scratch);
-	struct al_triangles t;
+	AL_OWNED_TRIANGLES struct al_triangles t = {0};
+	double scales[AL_N_PROJECTIONS];
 	struct weights w;
 	struct draw x = {{seed, module, draw}, &t, &w, independent_head};
 
-	*layer = (struct al_spectra){0};
-	if (!scale_triangles(&t, triangles, scales, err))
+	if (!scale_triangles(&t, triangles, scales, err) || !take_weights(&scratch, &w, &t, err)
+		|| !draw_weights(&x, err) || !weigh(layer, thinned, &w, &t, err))
 		return false;
-	bool done = take_weights(&scratch, &w, &t, err) && draw_weights(&x, err)
-		&& weigh(layer, thinned, &w, &t, err);
-	if (done)
-		restore(layer, scales);
-	al_triangles_finish(&t);
-	return done;
+	restore(layer, scales);
+	return true;
 }
 
 /* ---- what they say ---- */

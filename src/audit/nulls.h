@@ -18,13 +18,13 @@
 
 /* Gaussian weights of a shape (data isn't read): each of its heads, and all together, computed of
  * the heads where that `is_computed` and can be. It depends on the shape alone, so modules of one
- * shape share it. On failure nothing is left to finish. */
+ * shape share it. Both are zeroed; on failure, too, they are to be finished. */
 bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
 	const struct al_heads *shape, bool has_values, bool is_computed, uint64_t seed,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Independent heads with the triangular factors of a module; `thinned`, which may be NULL, is what
- * fewer of them fill. */
+/* Independent heads with the triangular factors of a module, added to `layer`; `thinned`, which may
+ * be NULL, is what fewer of them fill. */
 bool al_null_independent(struct al_spectra *layer, struct al_thinned *thinned,
 	const struct al_triangles *triangles, uint64_t seed, uint64_t module, uint64_t draw,
 	struct al_error *err) AL_MUST_CHECK;
@@ -35,8 +35,8 @@ struct al_null_name {
 };
 
 /* The same without draws, as the free convolution of the heads' spectra (linalg/free_sum.h), which
- * are given: `heads` has those of Q, K, QK and, where there are values, OV. `*is_found` is false,
- * and nothing found, where queries and keys are of different widths or the equations could not be
+ * are given: `heads` has those of Q, K, QK and, where there are values, OV. `*is_found` is false
+ * where queries and keys are of different widths or the equations could not be
  * solved. `thinned` may be NULL. */
 bool al_null_compute(struct al_spectra *layer, struct al_thinned *thinned,
 	const struct al_triangles *triangles, const struct al_spectra *heads,

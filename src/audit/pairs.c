@@ -7,97 +7,35 @@
 #include "audit/measurement.h"
 #include "base/memory.h"
 
-/* ---- the ranking ---- */
+struct pair {
+	const char *module_a, *module_b;
+	size_t head_a, head_b;
+	double cosine[AL_N_FORMS], composition[AL_N_READERS]; /* NAN: there is none */
+	struct al_angles angles[AL_N_PROJECTIONS]; /* likewise */
+};
 
-/* The larger in size; -1 where there is neither. */
-static double rank(double qk, double ov)
+bool al_module_cosines(struct al_scratch *scratch, struct al_audit_module *module,
+	struct al_pair_scores *out, struct al_error *err)
 {
-	const double larger = fmax(fabs(qk), fabs(ov)); /* fmax passes NANs over */
+	struct al_view s;
 
-	return isnan(larger) ? -1 : larger;
-}
-
-static double likeness(const struct al_head_pair *p)
-{
-	return rank(p->cosine[AL_FORM_QK], p->cosine[AL_FORM_OV]);
-}
-
-/* The most alike first; what is equally alike in the order of the checkpoint. */
-static int compare(const void *x, const void *y)
-{
-	const struct al_head_pair *p = x, *q = y;
-	const double left = likeness(p), right = likeness(q);
-
-	if (left != right)
-		return (left < right) - (left > right);
-	if (p->a != q->a)
-		return p->a < q->a ? -1 : 1;
-	if (p->b != q->b)
-		return p->b < q->b ? -1 : 1;
-	if (p->head_a != q->head_a)
-		return p->head_a < q->head_a ? -1 : 1;
-	return (p->head_b > q->head_b) - (p->head_b < q->head_b);
-}
-
-static void cut(struct al_ranking *ranking)
-{
-	if (ranking->n > 0)
-		qsort(ranking->items, ranking->n, sizeof(*ranking->items), compare);
-	if (ranking->most > 0 && ranking->n > ranking->most)
-		ranking->n = ranking->most;
-	while (ranking->n > 0 && likeness(&ranking->items[ranking->n - 1]) <= ranking->least)
-		ranking->n--;
-}
-
-static void add_pair(struct al_ranking *ranking, const struct al_head_pair *pair)
-{
-	ranking->n_seen++;
-	if (ranking->n == ranking->room) {
-		ranking->room = 2 * ranking->room + 64;
-		ranking->items = al_realloc(ranking->items, ranking->room, sizeof(*ranking->items));
+	*out = (struct al_pair_scores){0};
+	for (int form = 0; form < AL_N_FORMS; form++) {
+		struct al_matrix *cosines = &out->cosine[form];
+		if (!al_has_form(&module->heads, (enum al_form)form))
+			continue;
+		if (!al_audit_form_inner(module, (enum al_form)form, &s, err)
+			|| !al_take(scratch, cosines, s.rows, s.cols, err))
+			return false;
+		for (size_t j = 0; j < s.cols; j++)
+			for (size_t i = 0; i < s.rows; i++)
+				cosines->data[i + j * cosines->ld] = al_cosine(s.data[i + j * s.ld],
+					s.data[i + i * s.ld], s.data[j + j * s.ld]);
 	}
-	ranking->items[ranking->n++] = *pair;
-}
-
-void al_ranking_finish(struct al_ranking *ranking)
-{
-	free(ranking->items);
-	*ranking = (struct al_ranking){0};
-}
-
-static double entry(struct al_view m, size_t i, size_t j)
-{
-	return m.data ? m.data[i + j * m.ld] : NAN;
-}
-
-static void add_pairs(struct al_ranking *ranking, const struct al_audit_module *a,
-	const struct al_audit_module *b, const struct al_pair_scores *s)
-{
-	for (size_t i = 0; i < a->heads.n_heads; i++)
-		for (size_t j = a == b ? i + 1 : 0; j < b->heads.n_heads; j++) {
-			struct al_head_pair pair = {.a = a->attention,
-				.b = b->attention,
-				.head_a = i,
-				.head_b = j,
-				.is_new = true};
-			for (int form = 0; form < AL_N_FORMS; form++)
-				pair.cosine[form] = entry(s->cosine[form], i, j);
-			for (int p = 0; p < AL_N_READERS; p++)
-				pair.composition[p] = entry(s->composition[p], i, j);
-			add_pair(ranking, &pair);
-		}
+	return true;
 }
 
 /* ---- angles ---- */
-
-void al_pair_side_finish(struct al_pair_side *side)
-{
-	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		al_bases_finish(&side->bases[p]);
-		free(side->is_even[p]);
-		side->is_even[p] = NULL;
-	}
-}
 
 /* One head of one projection. */
 struct place {
@@ -116,107 +54,91 @@ static struct al_view triangle_at(struct place x)
 	return al_triangle_of(&x.side->module->triangles, x.projection, x.head);
 }
 
-static bool judge(struct place x, bool *is_even, struct al_error *err)
+static struct al_view basis_at(struct place x)
 {
-	const struct al_audit_module *module = x.side->module;
-	bool **all = &x.side->is_even[x.projection];
-
-	if (!*all
-		&& !al_even_heads_find(&module->triangles, &module->heads, x.projection, all, err))
-		return false;
-	*is_even = (*all)[x.head];
-	return true;
+	return al_bases_head(&x.side->bases[x.projection], x.head);
 }
 
-static bool need_basis(struct place x, struct al_view *basis, struct al_error *err)
+static bool is_even(struct place x)
+{
+	return x.side->is_even[x.projection][x.head];
+}
+
+static bool judge(struct place x, struct al_error *err)
+{
+	const struct al_audit_module *module = x.side->module;
+	const bool **all = &x.side->is_even[x.projection];
+
+	if (!*all)
+		*all = al_even_heads_find(&x.side->scratch, &module->triangles, &module->heads,
+			x.projection, err);
+	return *all != NULL;
+}
+
+static bool need_bases(struct place x, struct al_error *err)
 {
 	struct al_bases *bases = &x.side->bases[x.projection];
 
-	if (!bases->ranks && !al_bases_init(bases, &x.side->module->heads, x.projection, err))
-		return false;
-	*basis = al_bases_head(bases, x.head);
-	return true;
+	return bases->ranks
+		|| al_bases_find(&x.side->scratch, bases, &x.side->module->heads, x.projection,
+			err);
 }
 
 /* What the cosines of two heads are found from, unless it is there already. */
 static bool prepare_cosines(struct place a, struct place b, struct al_error *err)
 {
-	bool a_is_even, b_is_even;
-	struct al_view basis;
-
-	if (!judge(a, &a_is_even, err) || !judge(b, &b_is_even, err))
-		return false;
-	return (a_is_even && b_is_even)
-		|| (need_basis(a, &basis, err) && need_basis(b, &basis, err));
+	return judge(a, err) && judge(b, err)
+		&& ((is_even(a) && is_even(b)) || (need_bases(a, err) && need_bases(b, err)));
 }
 
-/* U_a^T U_b, which the caller finishes. */
-static bool find_cosines(struct place a, struct place b, struct al_matrix *out,
-	struct al_error *err)
-{
-	const struct al_view wa = weights_at(a), wb = weights_at(b);
-	bool a_is_even, b_is_even;
-	struct al_view u, v;
-
-	if (!judge(a, &a_is_even, err) || !judge(b, &b_is_even, err))
-		return false;
-	if (a_is_even && b_is_even)
-		return al_matrix_init(out, wa.cols, wb.cols, err)
-			&& al_even_cosines(wa, triangle_at(a), wb, triangle_at(b), *out, err);
-	return need_basis(a, &u, err) && need_basis(b, &v, err)
-		&& al_matrix_init(out, u.cols, v.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, u, v, 0, *out, err);
-}
-
-/* One projection of the heads of a pair that came and stayed. */
+/* One projection of the heads of a pair. */
 struct angle {
-	struct al_head_pair *pair;
-	enum al_projection projection;
+	struct al_angles *out;
 	struct place a, b;
 };
 
+/* From U_a^T U_b. */
 static bool find_angle(void *context, size_t index, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct angle *x = &((const struct angle *)context)[index];
-	AL_OWNED struct al_matrix cosines = {0};
+	const bool are_even = is_even(x->a) && is_even(x->b);
+	const struct al_view a = are_even ? weights_at(x->a) : basis_at(x->a);
+	const struct al_view b = are_even ? weights_at(x->b) : basis_at(x->b);
+	struct al_matrix cosines;
 
-	return find_cosines(x->a, x->b, &cosines, err)
-		&& al_angles_find(al_view(cosines), &x->pair->angles[x->projection], err);
+	return al_take(&scratch, &cosines, a.cols, b.cols, err)
+		&& (are_even ? al_even_cosines(a, triangle_at(x->a), b, triangle_at(x->b), cosines,
+			    err)
+			     : al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, a, b, 0, cosines, err))
+		&& al_angles_find(al_view(cosines), x->out, err);
 }
 
 /* Are there angles to be found? Heads that share a key/value head have the same subspace there. */
-static bool lists_angle(struct al_head_pair *pair, struct al_pair_side *a, struct al_pair_side *b,
+static bool lists_angle(struct pair *pair, struct al_pair_side *a, struct al_pair_side *b,
 	enum al_projection p, struct angle *out)
 {
 	const struct al_heads *fa = &a->module->heads, *fb = &b->module->heads;
-	struct al_view wa = al_heads_run(fa, p).weights, wb = al_heads_run(fb, p).weights;
-	size_t i = al_own_head(fa, p, pair->head_a), j = al_own_head(fb, p, pair->head_b);
+	const struct al_view wa = al_projection_of(fa, p), wb = al_projection_of(fb, p);
+	const size_t i = al_own_head(fa, p, pair->head_a), j = al_own_head(fb, p, pair->head_b);
+	const bool is_there = wa.data && wb.data && wa.rows == wb.rows;
 
-	if (!wa.data || !wb.data || wa.rows != wb.rows)
-		return false;
-	pair->has_angles[p] = true;
-	pair->angles[p] = (struct al_angles){.kernel = 1};
-	*out = (struct angle){pair, p, {a, p, i}, {b, p, j}};
-	return a != b || i != j;
+	pair->angles[p] = is_there ? (struct al_angles){.kernel = 1}
+				   : (struct al_angles){NAN, NAN, NAN};
+	*out = (struct angle){&pair->angles[p], {a, p, i}, {b, p, j}};
+	return is_there && (a != b || i != j);
 }
 
-static bool add_angles(struct al_ranking *ranking, struct al_pair_side *a, struct al_pair_side *b,
-	struct al_error *err)
+static bool find_angles(struct pair *pairs, size_t n_pairs, struct al_pair_side *a,
+	struct al_pair_side *b, struct al_error *err)
 {
-	struct angle *all;
+	struct angle *all = al_calloc(n_pairs * AL_N_PROJECTIONS + 1, sizeof(*all));
 	size_t n = 0;
 	bool ok = true;
 
-	for (size_t k = 0; k < ranking->n; k++)
-		n += ranking->items[k].is_new;
-	all = al_calloc(n * AL_N_PROJECTIONS, sizeof(*all));
-	n = 0;
-	for (size_t k = 0; k < ranking->n; k++) {
-		struct al_head_pair *pair = &ranking->items[k];
-		for (int p = 0; pair->is_new && p < AL_N_PROJECTIONS; p++)
-			n += lists_angle(pair, a, b, (enum al_projection)p, &all[n]);
-		pair->is_new = false;
-	}
+	for (size_t k = 0; k < n_pairs; k++)
+		for (int p = 0; p < AL_N_PROJECTIONS; p++)
+			n += lists_angle(&pairs[k], a, b, (enum al_projection)p, &all[n]);
 	for (size_t i = 0; ok && i < n; i++)
 		ok = prepare_cosines(all[i].a, all[i].b, err);
 	ok = ok && al_parallel(n, find_angle, all, err);
@@ -224,123 +146,157 @@ static bool add_angles(struct al_ranking *ranking, struct al_pair_side *a, struc
 	return ok;
 }
 
-bool al_ranking_offer(struct al_ranking *ranking, struct al_pair_side *a, struct al_pair_side *b,
-	const struct al_pair_scores *scores, struct al_error *err)
-{
-	add_pairs(ranking, a->module, b->module, scores);
-	cut(ranking);
-	return add_angles(ranking, a, b, err);
-}
-
 /* ---- the table ---- */
 
-static void add_column(struct al_table *table, int p, const char *key, const char *title,
-	const char *unit, int digits)
-{
-	al_table_add_column(table,
-		(struct al_column){.key = al_format(&table->arena, "%s_%s", al_projection_names[p],
-					   key),
-			.title = title,
-			.unit = unit,
-			.group = al_projection_names[p],
-			.digits = digits});
-}
+static const struct al_table_field fields[] = {
+	{{.key = "module_a", .title = "Module", .is_key = true}, AL_MEMBER(struct pair, module_a)},
+	{{.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct pair, head_a)},
+	{{.key = "module_b", .title = "and module", .is_key = true},
+		AL_MEMBER(struct pair, module_b)},
+	{{.key = "head_b", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
+		AL_MEMBER(struct pair, head_b)},
+	{{.key = "qk_cosine", .title = "QK cosine", .digits = 3},
+		AL_MEMBER(struct pair, cosine[AL_FORM_QK])},
+	{{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
+		AL_MEMBER(struct pair, cosine[AL_FORM_OV])},
+	AL_FIELDS_END,
+};
+
+/* Of one projection. */
+static const struct al_table_field angles[] = {
+	{{.key = "kernel", .title = "mean squared cosine", .digits = 3},
+		AL_MEMBER(struct al_angles, kernel)},
+	{{.key = "angle_min", .title = "smallest", .unit = "°", .digits = 1},
+		AL_MEMBER(struct al_angles, smallest)},
+	{{.key = "angle_max", .title = "largest", .unit = "°", .digits = 1},
+		AL_MEMBER(struct al_angles, largest)},
+	AL_FIELDS_END,
+};
+
+static const struct al_table_field composition[] = {
+	{{.key = "query_composition", .title = "query", .group = "composition", .digits = 3},
+		AL_MEMBER(struct pair, composition[AL_QUERY])},
+	{{.key = "key_composition", .title = "key", .group = "composition", .digits = 3},
+		AL_MEMBER(struct pair, composition[AL_KEY])},
+	{{.key = "value_composition", .title = "value", .group = "composition", .digits = 3},
+		AL_MEMBER(struct pair, composition[AL_VALUE])},
+	AL_FIELDS_END,
+};
 
 void al_pairs_add_columns(struct al_table *table, bool with_composition)
 {
-	static const struct al_column columns[] = {
-		{.key = "module_a", .title = "Module", .is_key = true},
-		{.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "module_b", .title = "and module", .is_key = true},
-		{.key = "head_b", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		{.key = "qk_cosine", .title = "QK cosine", .digits = 3},
-		{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
-	};
-
-	al_table_add_columns(table, columns, sizeof(columns) / sizeof(*columns));
-	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		add_column(table, p, "kernel", "mean squared cosine", NULL, 3);
-		add_column(table, p, "angle_min", "smallest", "°", 1);
-		add_column(table, p, "angle_max", "largest", "°", 1);
-	}
-	for (int p = 0; with_composition && p < AL_N_READERS; p++)
-		al_table_add_column(table,
-			(struct al_column){.key = al_format(&table->arena, "%s_composition",
-						   al_projection_names[p]),
-				.title = al_projection_names[p],
-				.group = "composition",
-				.digits = 3});
+	al_table_add_fields(table, fields, 0);
+	for (size_t p = 0; p < AL_N_PROJECTIONS; p++)
+		al_audit_add_group(table, al_projection_names[p], angles,
+			offsetof(struct pair, angles) + p * sizeof(struct al_angles), 0);
+	if (with_composition)
+		al_table_add_fields(table, composition, 0);
 }
 
-static void add_row(struct al_table *table, const struct al_head_pair *pair)
+/* ---- the most similar ---- */
+
+/* The larger cosine in size; -1 where there is neither. */
+static double likeness(double qk, double ov)
 {
-	struct al_cell *cells = al_table_add_row(table), *end = cells + table->n_columns,
-		       *cell = cells;
+	const double larger = fmax(fabs(qk), fabs(ov)); /* fmax passes NANs over */
 
-	al_cell_set_text(table, cell++, pair->a->name);
-	al_cell_set_int(table, cell++, (int64_t)pair->head_a);
-	al_cell_set_text(table, cell++, pair->b->name);
-	al_cell_set_int(table, cell++, (int64_t)pair->head_b);
-	for (int form = 0; form < AL_N_FORMS; form++)
-		al_audit_set_number(cell++, pair->cosine[form]);
-	for (int p = 0; p < AL_N_PROJECTIONS; p++, cell += 3) {
-		if (!pair->has_angles[p])
-			continue;
-		al_cell_set_real(&cell[0], pair->angles[p].kernel);
-		al_cell_set_real(&cell[1], pair->angles[p].smallest);
-		al_cell_set_real(&cell[2], pair->angles[p].largest);
-	}
-	for (int p = 0; cell < end; p++)
-		al_audit_set_number(cell++, pair->composition[p]);
+	return isnan(larger) ? -1 : larger;
 }
 
-void al_pairs_add_rows(struct al_table *table, const struct al_ranking *ranking)
-{
-	for (size_t k = 0; k < ranking->n; k++)
-		add_row(table, &ranking->items[k]);
-}
-
-void al_pairs_note(struct al_table *table, size_t n_seen)
-{
-	if (table->n_rows < n_seen)
-		al_table_note(table, "the %zu most similar of %zu pairs", table->n_rows, n_seen);
-}
-
-/* A row, to be sorted with others. */
-struct ranked {
-	struct al_cell *cells;
-	double likeness;
-	size_t place;
-};
-
-static int compare_ranked(const void *x, const void *y)
-{
-	const struct ranked *a = x, *b = y;
-
-	if (a->likeness != b->likeness)
-		return (a->likeness < b->likeness) - (a->likeness > b->likeness);
-	return (a->place > b->place) - (a->place < b->place);
-}
-
-double al_pairs_likeness(const struct al_table *table, size_t row)
+static double likeness_of_row(const struct al_table *table, size_t row)
 {
 	double qk = NAN, ov = NAN;
 
 	(void)al_table_number(table, row, "qk_cosine", &qk);
 	(void)al_table_number(table, row, "ov_cosine", &ov);
-	return rank(qk, ov);
+	return likeness(qk, ov);
 }
 
-void al_pairs_cut(struct al_table *table, size_t most)
+static void cut(struct al_table *table, size_t most)
 {
-	struct ranked *all = al_calloc(table->n_rows + 1, sizeof(*all));
+	const size_t n = table->n_rows;
+	double *all = al_calloc(n + 1, sizeof(*all));
+	size_t *order = al_calloc(n + 1, sizeof(*order));
+	struct al_cell **rows = al_calloc(n + 1, sizeof(struct al_cell *));
 
-	for (size_t row = 0; row < table->n_rows; row++)
-		all[row] = (struct ranked){table->rows[row], al_pairs_likeness(table, row), row};
-	qsort(all, table->n_rows, sizeof(*all), compare_ranked);
-	for (size_t row = 0; row < table->n_rows; row++)
-		table->rows[row] = all[row].cells;
-	if (most > 0 && table->n_rows > most)
+	for (size_t row = 0; row < n; row++)
+		all[row] = likeness_of_row(table, row);
+	al_sort_order(all, n, order);
+	for (size_t row = 0; row < n; row++)
+		rows[row] = table->rows[order[row]];
+	for (size_t row = 0; row < n; row++)
+		table->rows[row] = rows[row];
+	if (most > 0 && n > most)
 		table->n_rows = most;
+	free(rows);
+	free(order);
 	free(all);
+}
+
+static size_t list_pairs(const struct al_audit_module *a, const struct al_audit_module *b,
+	const struct al_pair_scores *s, struct pair *out)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < a->heads.n_heads; i++)
+		for (size_t j = a == b ? i + 1 : 0; j < b->heads.n_heads; j++) {
+			struct pair *pair = &out[n++];
+			*pair = (struct pair){.module_a = a->attention->name,
+				.module_b = b->attention->name,
+				.head_a = i,
+				.head_b = j};
+			for (int form = 0; form < AL_N_FORMS; form++)
+				pair->cosine[form] = al_pair_score(s->cosine[form], i, j);
+			for (int p = 0; p < AL_N_READERS; p++)
+				pair->composition[p] = al_pair_score(s->composition[p], i, j);
+		}
+	return n;
+}
+
+/* The `most` that are more alike than `least`, the most alike first; their number. */
+static size_t choose(const struct pair *all, size_t n, size_t most, double least,
+	struct pair *chosen)
+{
+	double *likenesses = al_calloc(n + 1, sizeof(*likenesses));
+	size_t *order = al_calloc(n + 1, sizeof(*order)), n_chosen = 0;
+
+	for (size_t k = 0; k < n; k++)
+		likenesses[k] = likeness(all[k].cosine[AL_FORM_QK], all[k].cosine[AL_FORM_OV]);
+	al_sort_order(likenesses, n, order);
+	while (n_chosen < n && (most == 0 || n_chosen < most)
+		&& likenesses[order[n_chosen]] > least) {
+		chosen[n_chosen] = all[order[n_chosen]];
+		n_chosen++;
+	}
+	free(order);
+	free(likenesses);
+	return n_chosen;
+}
+
+bool al_pairs_add(struct al_table *table, size_t most, struct al_pair_side *a,
+	struct al_pair_side *b, const struct al_pair_scores *scores, struct al_error *err)
+{
+	const size_t room = a->module->heads.n_heads * b->module->heads.n_heads;
+	struct pair *all = al_calloc(2 * room, sizeof(*all)), *chosen = all + room;
+	double least = -INFINITY;
+
+	if (most > 0 && table->n_rows == most)
+		least = likeness_of_row(table, most - 1);
+	const size_t n = choose(all, list_pairs(a->module, b->module, scores, all), most, least,
+		chosen);
+	const bool ok = find_angles(chosen, n, a, b, err);
+	for (size_t k = 0; ok && k < n; k++)
+		al_table_add_record(table, &chosen[k]);
+	if (most > 0)
+		cut(table, most);
+	free(all);
+	return ok;
+}
+
+void al_pairs_finish(struct al_table *table, size_t most, size_t n_seen)
+{
+	cut(table, most);
+	if (table->n_rows < n_seen)
+		al_table_note(table, "the %zu most similar of %zu pairs", table->n_rows, n_seen);
 }

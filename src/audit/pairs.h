@@ -7,54 +7,40 @@
 
 enum { AL_N_READERS = AL_OUTPUT }; /* query, key, value: what reads what a head writes */
 
-struct al_head_pair {
-	const struct al_attention *a, *b;
-	size_t head_a, head_b;
-	double cosine[AL_N_FORMS], composition[AL_N_READERS]; /* NAN: there is none */
-	struct al_angles angles[AL_N_PROJECTIONS];
-	bool has_angles[AL_N_PROJECTIONS], is_new;
-};
-
-/* The best so far, of those more alike than `least`; `most` 0 keeps all. */
-struct al_ranking {
-	struct al_head_pair *items;
-	size_t n, room, most, n_seen;
-	double least; /* AL_LIKE_NOTHING: all are */
-};
-
-enum { AL_LIKE_NOTHING = -2 };
-
-void al_ranking_finish(struct al_ranking *ranking);
-
 /* A module in memory and, once they are asked for, which of its heads need no bases, and those of
  * the others. */
 struct al_pair_side {
 	const struct al_audit_module *module;
-	bool *is_even[AL_N_PROJECTIONS];
+	const bool *is_even[AL_N_PROJECTIONS];
 	struct al_bases bases[AL_N_PROJECTIONS];
+	struct al_scratch scratch; /* theirs */
 };
-
-void al_pair_side_finish(struct al_pair_side *side);
 
 /* What is known of all pairs [heads of a][heads of b]; without data where there is nothing. */
 struct al_pair_scores {
-	struct al_view cosine[AL_N_FORMS], composition[AL_N_READERS];
+	struct al_matrix cosine[AL_N_FORMS], composition[AL_N_READERS];
 };
 
-/* Offers pairs of heads; a == b: each two of one module once. Those that stay get their principal
- * angles. */
-bool al_ranking_offer(struct al_ranking *ranking, struct al_pair_side *a, struct al_pair_side *b,
-	const struct al_pair_scores *scores, struct al_error *err) AL_MUST_CHECK;
+/* NAN: there is none. */
+static inline double al_pair_score(struct al_matrix scores, size_t i, size_t j)
+{
+	return scores.data ? scores.data[i + j * scores.ld] : NAN;
+}
+
+/* Cosines of the forms of one module's heads. */
+bool al_module_cosines(struct al_scratch *scratch, struct al_audit_module *module,
+	struct al_pair_scores *out, struct al_error *err) AL_MUST_CHECK;
 
 void al_pairs_add_columns(struct al_table *table, bool with_composition);
-void al_pairs_add_rows(struct al_table *table, const struct al_ranking *ranking);
 
-/* Says of how many pairs the rows are, where they aren't all. */
-void al_pairs_note(struct al_table *table, size_t n_seen);
+/* Adds pairs of heads with their principal angles; a == b: each two of one module once. With `most`
+ * above 0 only so many rows stay, the most similar, in that order; of equal ones those that came
+ * first. */
+bool al_pairs_add(struct al_table *table, size_t most, struct al_pair_side *a,
+	struct al_pair_side *b, const struct al_pair_scores *scores,
+	struct al_error *err) AL_MUST_CHECK;
 
-/* How alike the pair of a row is; sorts rows by that, equal ones as they stand, and keeps the first
- * `most`, or all. */
-double al_pairs_likeness(const struct al_table *table, size_t row);
-void al_pairs_cut(struct al_table *table, size_t most);
+/* Sorts rows so, and cuts them. Of how many pairs they are is noted where they aren't all. */
+void al_pairs_finish(struct al_table *table, size_t most, size_t n_seen);
 
 #endif

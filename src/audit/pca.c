@@ -4,9 +4,6 @@
 #include "audit/summary.h"
 
 #include <math.h>
-#include <stdlib.h>
-
-#include "base/memory.h"
 
 /* How many components hold so much. */
 static const double shares[] = {.9, .95, .99};
@@ -102,23 +99,15 @@ static double effective_number(const double *parts, size_t n)
 	return exp(entropy);
 }
 
-static double sum_positive(double *values, size_t n)
+/* Eigenvalues to their shares of the sum. */
+static void share_out(double *values, size_t n)
 {
 	double sum = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (values[i] < 0)
-			values[i] = 0;
+		values[i] = values[i] < 0 ? 0 : values[i];
 		sum += values[i];
 	}
-	return sum;
-}
-
-/* Eigenvalues to their shares of the sum. */
-static void share_out(double *values, size_t n)
-{
-	double sum = sum_positive(values, n);
-
 	for (size_t i = 0; i < n; i++)
 		values[i] = sum > 0 ? values[i] / sum : 0;
 }
@@ -127,17 +116,18 @@ static void share_out(double *values, size_t n)
  * have nothing in common, 1 where they are one. What they share is not taken off first. */
 static bool count_different(struct al_view inner, double *different, struct al_error *err)
 {
-	AL_OWNED struct al_matrix cosines = {0}, values = {0};
-	bool ok = al_matrix_init(&cosines, inner.rows, inner.cols, err)
-		&& al_matrix_init(&values, inner.rows, 1, err);
-	size_t n = ok ? take_cosines(inner, cosines) : 0;
+	AL_SCRATCH(scratch);
+	struct al_matrix cosines, values;
 
-	ok = ok && (n == 0 || al_eigenvalues(al_part(cosines, 0, 0, n, n), values.data, err));
-	if (ok) {
-		share_out(values.data, n);
-		*different = n ? effective_number(values.data, n) : 0;
-	}
-	return ok;
+	if (!al_take(&scratch, &cosines, inner.rows, inner.cols, err)
+		|| !al_take(&scratch, &values, inner.rows, 1, err))
+		return false;
+	const size_t n = take_cosines(inner, cosines);
+	if (n > 0 && !al_eigenvalues(al_part(cosines, 0, 0, n, n), values.data, err))
+		return false;
+	share_out(values.data, n);
+	*different = n ? effective_number(values.data, n) : 0;
+	return true;
 }
 
 static void add_rows(struct al_audit_module *module, enum al_form form, double different,
@@ -161,20 +151,21 @@ static void add_rows(struct al_audit_module *module, enum al_form form, double d
 static bool add_form(struct al_audit_module *module, enum al_form form, struct al_table *table,
 	struct al_error *err)
 {
-	size_t n = module->heads.n_heads;
+	AL_SCRATCH(scratch);
+	const size_t n = module->heads.n_heads;
 	struct al_view inner;
-	AL_OWNED struct al_matrix s = {0};
-	double *work = al_calloc(2 * n, sizeof(*work)), different = 0;
-	bool ok = al_audit_form_inner(module, form, &inner, err) && al_matrix_init(&s, n, n, err)
-		&& al_copy(inner, s, err) && count_different(inner, &different, err);
+	struct al_matrix s, room;
+	double different;
 
-	if (ok)
-		centre(s, work);
-	ok = ok && al_eigenvalues(s, work + n, err);
-	if (ok)
-		add_rows(module, form, different, work + n, n, table);
-	free(work);
-	return ok;
+	if (!al_audit_form_inner(module, form, &inner, err) || !al_take(&scratch, &s, n, n, err)
+		|| !al_take(&scratch, &room, n, 2, err) || !al_copy(inner, s, err)
+		|| !count_different(inner, &different, err))
+		return false;
+	centre(s, room.data);
+	if (!al_eigenvalues(s, room.data + n, err))
+		return false;
+	add_rows(module, form, different, room.data + n, n, table);
+	return true;
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,

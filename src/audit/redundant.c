@@ -49,14 +49,14 @@ static void add_row(struct al_table *table, const struct al_audit_module *module
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	struct al_table *table, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_merging merging;
 
 	(void)audit;
-	if (!al_merging_find(&merging, module, AL_REDUNDANT_PERCENT / 100., err))
+	if (!al_merging_find(&merging, &scratch, module, AL_REDUNDANT_PERCENT / 100., err))
 		return false;
 	for (size_t i = 0; i < merging.n; i++)
 		add_row(table, module, &merging.steps[i]);
-	al_merging_finish(&merging);
 	return true;
 }
 

@@ -17,14 +17,27 @@ static inline bool al_has_offset(const struct al_attention *attention)
 void al_rotate_queries(const struct al_attention *attention, int64_t offset,
 	struct al_matrix queries);
 
+/* The two dimensions that pair i of a head's first `width` is. */
+struct al_rotary_pair {
+	size_t first, second;
+};
+
+static inline struct al_rotary_pair al_rotary_pair(const struct al_attention *attention,
+	size_t width, size_t i)
+{
+	return attention->rotary_pairs == AL_PAIRS_INTERLEAVED
+		? (struct al_rotary_pair){2 * i, 2 * i + 1}
+		: (struct al_rotary_pair){i, i + width / 2};
+}
+
 struct al_complex {
 	double re, im;
 };
 
-/* a^H b of two pairs of dimensions as complex columns: dimensions `first` and `second` of the heads
- * that begin at columns a and b of the projection whose A^T A this is. */
-struct al_complex al_pair_product(struct al_view gram, size_t a, size_t b, size_t first,
-	size_t second);
+/* a^H b of two pairs of dimensions as complex columns, of the heads that begin at columns a and b of
+ * the projection whose A^T A this is. */
+struct al_complex al_pair_product(struct al_view gram, size_t a, size_t b,
+	struct al_rotary_pair pair);
 
 /* The mean over all offsets of the inner products of the heads' score forms, [n_heads][n_heads]:
  * with a pair's columns as complex vectors that of Re(q k^H e^(i theta t)) and this of q', k' is

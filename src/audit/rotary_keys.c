@@ -14,27 +14,21 @@
 struct pair {
 	const struct al_stack *stack;
 	const size_t *heads;
-	size_t size, real, imaginary;
+	size_t size;
+	struct al_rotary_pair at;
 };
 
-static double *column(struct al_matrix m, const struct al_stack *s, size_t head, size_t dimension)
+static size_t column(const struct pair *p, size_t k, size_t dimension)
 {
-	return m.data + (head * s->width + dimension) * m.ld;
-}
-
-static const double *own_column(const struct pair *p, size_t k, bool imaginary)
-{
-	size_t dimension = imaginary ? p->imaginary : p->real;
-
-	return p->stack->own.data + (p->heads[k] * p->stack->width + dimension) * p->stack->own.ld;
+	return p->heads[k] * p->stack->width + dimension;
 }
 
 /* ||Q_p||_F: over all offsets a pair's energy is half of ||Q_p||^2 ||K_p||^2. */
 static double weight_of(const struct pair *p, size_t k)
 {
-	const double *squares = p->stack->weight_squares.data + p->heads[k] * p->stack->width;
+	const double *squares = p->stack->weight_squares.data;
 
-	return sqrt(squares[p->real] + squares[p->imaginary]);
+	return sqrt(squares[column(p, k, p->at.first)] + squares[column(p, k, p->at.second)]);
 }
 
 /* X^H X of the weighed complex columns as a real matrix [[Re, -Im], [Im, Re]]. */
@@ -47,8 +41,7 @@ static void fill_gram(const struct pair *p, struct al_matrix g)
 		for (size_t a = 0; a < n; a++) {
 			const double w = weight_of(p, a) * weight_of(p, b);
 			const struct al_complex product = al_pair_product(s->own_gram,
-				p->heads[a] * s->width, p->heads[b] * s->width, p->real,
-				p->imaginary);
+				p->heads[a] * s->width, p->heads[b] * s->width, p->at);
 			const double re = w * product.re, im = w * product.im;
 			g.data[a + b * g.ld] = g.data[n + a + (n + b) * g.ld] = re;
 			g.data[n + a + b * g.ld] = im;
@@ -59,8 +52,11 @@ static void fill_gram(const struct pair *p, struct al_matrix g)
 /* c = X v, [rows][2]: real and imaginary part. */
 static void combine(const struct pair *p, const double *v, struct al_matrix c)
 {
+	const struct al_view own = p->stack->own;
+
 	for (size_t k = 0; k < p->size; k++) {
-		const double *re = own_column(p, k, false), *im = own_column(p, k, true);
+		const double *re = own.data + column(p, k, p->at.first) * own.ld;
+		const double *im = own.data + column(p, k, p->at.second) * own.ld;
 		double w = weight_of(p, k), vr = w * v[k], vi = w * v[p->size + k];
 		for (size_t i = 0; i < c.rows; i++) {
 			c.data[i] += re[i] * vr - im[i] * vi;
@@ -75,8 +71,8 @@ static void spread(const struct pair *p, const double *v, struct al_matrix c, st
 	for (size_t k = 0; k < p->size; k++) {
 		double w = weight_of(p, k), zr = w > 0 ? v[k] / w : 0,
 		       zi = w > 0 ? -v[p->size + k] / w : 0;
-		double *re = column(out, p->stack, p->heads[k], p->real);
-		double *im = column(out, p->stack, p->heads[k], p->imaginary);
+		double *re = out.data + column(p, k, p->at.first) * out.ld;
+		double *im = out.data + column(p, k, p->at.second) * out.ld;
 		for (size_t i = 0; i < c.rows; i++) {
 			re[i] = c.data[i] * zr - c.data[i + c.ld] * zi;
 			im[i] = c.data[i] * zi + c.data[i + c.ld] * zr;
@@ -86,68 +82,63 @@ static void spread(const struct pair *p, const double *v, struct al_matrix c, st
 
 static bool share_pair(const struct pair *p, struct al_matrix out, struct al_error *err)
 {
-	AL_OWNED struct al_matrix gram = {0}, vector = {0}, c = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix gram, vector, c;
 	double value;
-	bool ok = al_matrix_init(&gram, 2 * p->size, 2 * p->size, err)
-		&& al_matrix_init(&vector, 2 * p->size, 1, err)
-		&& al_matrix_init(&c, out.rows, 2, err);
 
-	if (ok)
-		fill_gram(p, gram);
-	ok = ok && al_eigenvectors_top(gram, &value, vector, err);
-	if (ok) {
-		combine(p, vector.data, c);
-		spread(p, vector.data, c, out);
-	}
-	return ok;
-}
-
-/* K_u R_u^T of the group's dimensions from `first` on. */
-static bool weigh_rest(const struct al_stack *s, const size_t *heads, size_t size, size_t first,
-	struct al_matrix out, struct al_error *err)
-{
-	bool ok = true;
-
-	for (size_t k = 0; ok && k < size; k++) {
-		size_t at = heads[k] * s->width + first, n = s->width - first;
-		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(s->own, at, n),
-			al_columns(al_view(s->weights), at, n), 0,
-			al_part(out, 0, k * s->width, out.rows, s->width), err);
-	}
-	return ok;
-}
-
-/* out_u = P P^T K_u */
-static bool project_rest(const struct al_stack *s, struct al_view basis, const size_t *heads,
-	size_t size, size_t first, struct al_matrix out, struct al_error *err)
-{
-	size_t n = s->width - first;
-	AL_OWNED struct al_matrix inside = {0};
-
-	if (!al_matrix_init(&inside, basis.cols, n, err))
+	if (!al_take(&scratch, &gram, 2 * p->size, 2 * p->size, err)
+		|| !al_take(&scratch, &vector, 2 * p->size, 1, err)
+		|| !al_take(&scratch, &c, out.rows, 2, err))
 		return false;
-	bool ok = true;
-	for (size_t k = 0; ok && k < size; k++) {
-		size_t at = heads[k] * s->width + first;
-		ok = al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, basis, al_columns(s->own, at, n), 0,
-			     inside, err)
-			&& al_gemm(AL_PLAIN, AL_PLAIN, 1, basis, al_view(inside), 0,
-				al_part(out, 0, at, out.rows, n), err);
-	}
-	return ok;
+	fill_gram(p, gram);
+	if (!al_eigenvectors_top(gram, &value, vector, err))
+		return false;
+	combine(p, vector.data, c);
+	spread(p, vector.data, c, out);
+	return true;
 }
 
-/* The dimensions that positions don't rotate. */
+/* K_u R_u^T of the group's dimensions from `first` on, and the leading basis of what they span. */
+static bool find_rest(struct al_scratch *scratch, const struct al_stack *s, const size_t *heads,
+	size_t size, size_t first, struct al_matrix *weighed, struct al_matrix *basis,
+	struct al_error *err)
+{
+	const size_t n = s->width - first;
+
+	if (!al_take(scratch, weighed, s->own.rows, size * s->width, err))
+		return false;
+	for (size_t k = 0; k < size; k++) {
+		const size_t at = heads[k] * s->width + first;
+		if (!al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(s->own, at, n),
+			    al_columns(al_view(s->weights), at, n), 0,
+			    al_part(*weighed, 0, k * s->width, weighed->rows, s->width), err))
+			return false;
+	}
+	return al_leading_basis(scratch, al_view(*weighed), n, basis, err);
+}
+
+/* The dimensions that positions don't rotate: out_u = P P^T K_u. */
 static bool share_rest(const struct al_stack *s, const size_t *heads, size_t size, size_t first,
 	struct al_matrix out, struct al_error *err)
 {
-	AL_OWNED struct al_matrix weighed = {0}, basis = {0};
+	AL_SCRATCH(scratch);
+	const size_t n = s->width - first;
+	struct al_matrix weighed, basis, inside;
 
-	return first == s->width
-		|| (al_matrix_init(&weighed, out.rows, size * s->width, err)
-			&& weigh_rest(s, heads, size, first, weighed, err)
-			&& al_leading_basis(al_view(weighed), s->width - first, &basis, err)
-			&& project_rest(s, al_view(basis), heads, size, first, out, err));
+	if (n == 0)
+		return true;
+	if (!find_rest(&scratch, s, heads, size, first, &weighed, &basis, err)
+		|| !al_take(&scratch, &inside, basis.cols, n, err))
+		return false;
+	for (size_t k = 0; k < size; k++) {
+		const size_t at = heads[k] * s->width + first;
+		if (!al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(basis), al_columns(s->own, at, n),
+			    0, inside, err)
+			|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(basis), al_view(inside), 0,
+				al_part(out, 0, at, out.rows, n), err))
+			return false;
+	}
+	return true;
 }
 
 /* ---- errors over all offsets ---- */
@@ -160,55 +151,54 @@ static size_t rotated_width(const struct al_stack *s, const struct al_attention 
 static struct pair pair_of(const struct al_stack *s, const struct al_attention *a,
 	const size_t *heads, size_t size, size_t index)
 {
-	const bool is_halves = a->rotary_pairs == AL_PAIRS_HALVES;
-
-	return (struct pair){s, heads, size, is_halves ? index : 2 * index,
-		is_halves ? index + rotated_width(s, a) / 2 : 2 * index + 1};
+	return (struct pair){s, heads, size, al_rotary_pair(a, rotated_width(s, a), index)};
 }
 
 /* What the leading eigenvector of a pair leaves: half of the trace's rest; each eigenvalue stands
  * twice in the real matrix. */
 static bool pair_cost(const struct pair *p, double *squared, struct al_error *err)
 {
-	AL_OWNED struct al_matrix gram = {0}, values = {0};
-	bool ok = al_matrix_init(&gram, 2 * p->size, 2 * p->size, err)
-		&& al_matrix_init(&values, 2 * p->size, 1, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix gram, values;
 
-	if (ok)
-		fill_gram(p, gram);
-	ok = ok && al_eigenvalues(gram, values.data, err);
-	for (size_t i = 2; ok && i < values.rows; i++)
+	if (!al_take(&scratch, &gram, 2 * p->size, 2 * p->size, err)
+		|| !al_take(&scratch, &values, 2 * p->size, 1, err))
+		return false;
+	fill_gram(p, gram);
+	if (!al_eigenvalues(gram, values.data, err))
+		return false;
+	for (size_t i = 2; i < values.rows; i++)
 		*squared += fmax(values.data[i], 0) / 4;
-	return ok;
+	return true;
 }
 
 static bool rest_cost(const struct al_stack *s, const size_t *heads, size_t size, size_t first,
 	double *squared, struct al_error *err)
 {
-	AL_OWNED struct al_matrix weighed = {0}, basis = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix weighed, basis;
 	double rest = 0;
-	bool ok = first == s->width
-		|| (al_matrix_init(&weighed, s->own.rows, size * s->width, err)
-			&& weigh_rest(s, heads, size, first, weighed, err)
-			&& al_leading_basis(al_view(weighed), s->width - first, &basis, err)
-			&& al_outside(al_view(basis), al_view(weighed), &rest, err));
 
+	if (first < s->width
+		&& (!find_rest(&scratch, s, heads, size, first, &weighed, &basis, err)
+			|| !al_outside(al_view(basis), al_view(weighed), &rest, err)))
+		return false;
 	*squared += rest;
-	return ok;
+	return true;
 }
 
 bool al_rotary_share_group(const struct al_stack *s, const struct al_attention *a,
 	const size_t *heads, size_t size, double *squared, struct al_error *err)
 {
 	const size_t width = rotated_width(s, a);
-	bool ok = true;
 
 	*squared = 0;
-	for (size_t p = 0; ok && p < width / 2; p++) {
+	for (size_t p = 0; p < width / 2; p++) {
 		const struct pair pair = pair_of(s, a, heads, size, p);
-		ok = pair_cost(&pair, squared, err);
+		if (!pair_cost(&pair, squared, err))
+			return false;
 	}
-	return ok && rest_cost(s, heads, size, width, squared, err);
+	return rest_cost(s, heads, size, width, squared, err);
 }
 
 /* ||k - k'||^2 of one dimension of a head; `other` without data is 0. */
@@ -224,46 +214,31 @@ static double column_distance(const struct al_stack *s, struct al_view other, si
 	return sum;
 }
 
-/* ||(K_u - K'_u) R_u^T||^2 of the dimensions that aren't rotated. */
-static bool rest_distance(const struct al_stack *s, struct al_view other, size_t head, size_t first,
-	double *squared, struct al_error *err)
-{
-	const size_t at = head * s->width + first, n = s->width - first;
-	AL_OWNED struct al_matrix difference = {0}, weighed = {0};
-	bool ok = al_matrix_init(&difference, s->own.rows, n, err)
-		&& al_matrix_init(&weighed, s->own.rows, s->width, err)
-		&& al_copy(al_columns(s->own, at, n), difference, err);
-
-	for (size_t j = 0; ok && other.data && j < n; j++)
-		for (size_t i = 0; i < difference.rows; i++)
-			difference.data[i + j * difference.ld] -=
-				other.data[i + (at + j) * other.ld];
-	ok = ok
-		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(difference),
-			al_columns(al_view(s->weights), at, n), 0, weighed, err);
-	*squared += ok ? al_squared_norm(al_view(weighed)) : 0;
-	return ok;
-}
-
+/* Of dimensions that aren't rotated ||(K_u - K'_u) R_u^T||^2. */
 static bool distance(const struct al_stack *s, const struct al_attention *a, struct al_view other,
 	double *squared, struct al_error *err)
 {
-	const size_t width = rotated_width(s, a);
-	bool ok = true;
+	const size_t width = rotated_width(s, a), n_rest = s->width - width;
 
 	*squared = 0;
-	for (size_t head = 0; ok && head < s->n; head++) {
+	for (size_t head = 0; head < s->n; head++) {
+		const size_t at = head * s->width + width;
+		double rest = 0;
 		for (size_t p = 0; p < width / 2; p++) {
 			const struct pair pair = pair_of(s, a, &head, 1, p);
 			const double w = weight_of(&pair, 0);
 			*squared += w * w / 2
-				* (column_distance(s, other, head * s->width + pair.real)
+				* (column_distance(s, other, column(&pair, 0, pair.at.first))
 					+ column_distance(s, other,
-						head * s->width + pair.imaginary));
+						column(&pair, 0, pair.at.second)));
 		}
-		ok = width == s->width || rest_distance(s, other, head, width, squared, err);
+		if (n_rest
+			&& !al_stack_distance(s, al_columns(other, at, n_rest), at, n_rest, &rest,
+				err))
+			return false;
+		*squared += rest;
 	}
-	return ok;
+	return true;
 }
 
 bool al_rotary_norm(const struct al_stack *s, const struct al_attention *a, double *norm,
@@ -294,25 +269,26 @@ static bool share_rotated(const struct al_stack *s, const struct al_attention *a
 	const size_t *heads, size_t size, struct al_matrix out, struct al_error *err)
 {
 	const size_t width = rotated_width(s, a);
-	bool ok = true;
 
-	for (size_t p = 0; ok && p < width / 2; p++) {
+	for (size_t p = 0; p < width / 2; p++) {
 		const struct pair pair = pair_of(s, a, heads, size, p);
-		ok = share_pair(&pair, out, err);
+		if (!share_pair(&pair, out, err))
+			return false;
 	}
-	return ok && share_rest(s, heads, size, width, out, err);
+	return share_rest(s, heads, size, width, out, err);
 }
 
 bool al_convert_rotary(const struct al_stack *s, const struct al_attention *attention,
 	const size_t *order, size_t size, double *error, double *mean_error, struct al_error *err)
 {
-	AL_OWNED struct al_matrix shared = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix shared;
 
-	if (!al_matrix_init(&shared, s->own.rows, s->own.cols, err))
+	if (!al_take(&scratch, &shared, s->own.rows, s->own.cols, err))
 		return false;
-	bool ok = true;
-	for (size_t first = 0; ok && first < s->n; first += size)
-		ok = share_rotated(s, attention, order + first, size, shared, err);
-	return ok && al_stack_error(s, al_view(shared), error, err)
+	for (size_t first = 0; first < s->n; first += size)
+		if (!share_rotated(s, attention, order + first, size, shared, err))
+			return false;
+	return al_stack_error(s, al_view(shared), error, err)
 		&& al_rotary_error(s, attention, al_view(shared), mean_error, err);
 }

@@ -1,13 +1,8 @@
 /* Similarity of heads: cosines of their forms, and the principal angles between the subspaces that
  * their queries, keys, values and outputs live in. */
-#include "audit/cosines.h"
 #include "audit/measurement.h"
 #include "audit/pairs.h"
 #include "audit/summary.h"
-
-#include <stdlib.h>
-
-#include "base/memory.h"
 
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
@@ -20,34 +15,17 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	struct al_table *table, struct al_error *err)
 {
 	struct al_pair_side side = {.module = module};
-	struct al_matrix cosines[AL_N_FORMS] = {{0}};
-	struct al_pair_scores scores = {0};
-	const size_t most = audit->options.n_pairs;
-	struct al_ranking ranking = {.most = most, .least = AL_LIKE_NOTHING};
-	bool ok = true;
+	struct al_pair_scores scores;
+	const bool ok = al_module_cosines(&side.scratch, module, &scores, err)
+		&& al_pairs_add(table, audit->options.n_pairs, &side, &side, &scores, err);
 
-	if (most > 0 && table->n_rows == most)
-		ranking.least = al_pairs_likeness(table, most - 1);
-	for (int form = 0; ok && form < AL_N_FORMS; form++) {
-		ok = al_module_cosines(module, (enum al_form)form, &cosines[form], err);
-		scores.cosine[form] = al_view(cosines[form]);
-	}
-	ok = ok && al_ranking_offer(&ranking, &side, &side, &scores, err);
-	if (ok)
-		al_pairs_add_rows(table, &ranking);
-	if (most > 0)
-		al_pairs_cut(table, most);
-	al_ranking_finish(&ranking);
-	for (int form = 0; form < AL_N_FORMS; form++)
-		al_matrix_finish(&cosines[form]);
-	al_pair_side_finish(&side);
+	al_scratch_finish(&side.scratch);
 	return ok;
 }
 
 static void finish(struct al_audit *audit, struct al_table *table)
 {
-	al_pairs_cut(table, audit->options.n_pairs);
-	al_pairs_note(table, audit->n_pairs);
+	al_pairs_finish(table, audit->options.n_pairs, audit->n_pairs);
 }
 
 /* ---- the summary ---- */

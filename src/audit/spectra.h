@@ -28,32 +28,39 @@ extern const char *const al_spectrum_names[AL_N_SPECTRA]; /* "q", "k", "qk" ... 
  * head's), or the only column the module's. A kind that there isn't has no columns. */
 struct al_spectra {
 	struct al_matrix values[AL_N_SPECTRA];
+	struct al_scratch scratch; /* theirs */
 };
 
-/* Safe on a zeroed struct. */
-void al_spectra_finish(struct al_spectra *spectra);
+/* Safe on a zeroed struct and twice. */
+static inline void al_spectra_finish(struct al_spectra *spectra)
+{
+	al_scratch_finish(&spectra->scratch);
+}
+
+/* Before a declaration: finished where its block ends. */
+#define AL_OWNED_SPECTRA __attribute__((cleanup(al_spectra_finish)))
 
 static inline bool al_has_spectrum(const struct al_spectra *spectra, enum al_spectrum kind)
 {
 	return spectra->values[kind].cols > 0;
 }
 
-/* Every head on its own, from its triangles: of `kinds` (AL_SPECTRUM_BIT) Q, K, QK and, where there
- * are values, OV. On failure nothing is left to finish. */
-bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangles, unsigned kinds,
+/* Every head on its own, from its triangles: Q, K, QK and, where there are values, OV. `out` is
+ * zeroed; on failure, too, it is to be finished. */
+bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangles,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* All heads together, these kinds; `triangles` are the same module's, not centred ones. To centre,
- * take the mean off the projections (al_centre) before both. Heads in single precision take half
- * the time and memory; their values are good to about 1e-3 of the largest. On failure nothing is
- * left to finish. */
+/* All heads together: adds the kinds of `exact` and `counted` (AL_SPECTRUM_BIT) to `out`.
+ * `triangles` are the same module's, not centred ones: to centre, take the mean off the projections
+ * (al_centre) before both. Heads in single precision take half the time and memory; their values
+ * are good to about 1e-3 of the largest.
+ *
+ * Of `counted`, of heads in double precision, values are good for counts of components for al_shares
+ * alone: from Gram matrices, in single precision; in double where a sum of squares is so near a
+ * share, 1e-6 of all squares, that rounding might decide. In single precision sums were within
+ * 1e-7. */
 bool al_layer_spectra(struct al_spectra *out, const struct al_heads *heads,
-	const struct al_triangles *triangles, unsigned kinds, struct al_error *err) AL_MUST_CHECK;
-
-/* The same of heads in double precision where only components for al_shares are counted: from Gram
- * matrices alone, in single precision; in double where a sum of squares is so near a share, 1e-6
- * of all squares, that rounding might decide. In single precision sums were within 1e-7. */
-bool al_layer_counted(struct al_spectra *out, const struct al_heads *heads,
-	const struct al_triangles *triangles, unsigned kinds, struct al_error *err) AL_MUST_CHECK;
+	const struct al_triangles *triangles, unsigned exact, unsigned counted,
+	struct al_error *err) AL_MUST_CHECK;
 
 #endif

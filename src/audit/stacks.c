@@ -2,10 +2,7 @@
 #include "audit/stacks.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-#include "base/memory.h"
 
 double al_squared_norm(struct al_view a)
 {
@@ -23,61 +20,38 @@ double al_trace(struct al_view square)
 
 /* ---- weights ---- */
 
-/* L_g = K_g R_g^T, head by head. */
-static bool weigh(const struct al_stack *s, struct al_error *err)
+/* L_g = K_g R_g^T and R_g^T R_g of one head, R_g of the triangles of its partners. */
+static bool weigh(const struct al_stack *s, const struct al_triangles *t,
+	enum al_projection partner, size_t g, struct al_error *err)
 {
-	const struct al_matrix out = s->weighed;
-	bool ok = true;
+	const size_t group = t->shape.n_heads / t->shape.n_kv_heads, w = s->width;
+	const struct al_matrix r = al_part(s->weights, 0, g * w, w, w);
 
-	for (size_t g = 0; ok && g < s->n; g++)
-		ok = al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(s->own, g * s->width, s->width),
-			al_columns(al_view(s->weights), g * s->width, s->width), 0,
-			al_part(out, 0, g * s->width, out.rows, s->width), err);
-	return ok;
+	return al_triangles_join(t, partner, g * group, group, r, err)
+		&& al_gram(AL_TRANSPOSED, al_view(r), al_part(s->weight_grams, 0, g * w, w, w), err)
+		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_columns(s->own, g * w, w), al_view(r), 0,
+			al_part(s->weighed, 0, g * w, s->weighed.rows, w), err);
 }
 
-static bool weigh_weights(const struct al_stack *s, struct al_error *err)
+bool al_stack_init(struct al_stack *s, const struct al_heads *heads, const struct al_triangles *t,
+	enum al_form form, struct al_error *err)
 {
-	bool ok = true;
+	const struct al_run run = al_heads_run(heads, form == AL_FORM_QK ? AL_KEY : AL_VALUE);
+	const size_t n = run.n_heads * run.width;
 
-	for (size_t g = 0; ok && g < s->n; g++)
-		ok = al_gram(AL_TRANSPOSED, al_columns(al_view(s->weights), g * s->width, s->width),
-			al_part(s->weight_grams, 0, g * s->width, s->width, s->width), err);
-	return ok;
-}
-
-static bool fill(struct al_stack *s, const struct al_heads *heads, const struct al_triangles *t,
-	enum al_projection partner, struct al_error *err)
-{
-	size_t group = heads->n_heads / heads->n_kv_heads;
-
-	if (!al_matrix_init(&s->weights, s->width, s->n * s->width, err)
-		|| !al_matrix_init(&s->weight_grams, s->width, s->n * s->width, err)
-		|| !al_matrix_init(&s->weight_squares, s->n * s->width, 1, err)
-		|| !al_matrix_init_unset(&s->weighed, s->own.rows, s->n * s->width, err))
+	*s = (struct al_stack){.own = run.weights, .n = run.n_heads, .width = run.width};
+	if (!al_take(&s->scratch, &s->weights, s->width, n, err)
+		|| !al_take(&s->scratch, &s->weight_grams, s->width, n, err)
+		|| !al_take(&s->scratch, &s->weight_squares, n, 1, err)
+		|| !al_take(&s->scratch, &s->weighed, s->own.rows, n, err))
 		return false;
 	for (size_t g = 0; g < s->n; g++)
-		if (!al_triangles_join(t, partner, g * group, group,
-			    al_part(s->weights, 0, g * s->width, s->width, s->width), err))
+		if (!weigh(s, t, form == AL_FORM_QK ? AL_QUERY : AL_OUTPUT, g, err))
 			return false;
-	if (!weigh_weights(s, err) || !weigh(s, err))
-		return false;
-	for (size_t j = 0; j < s->weights.cols; j++)
+	for (size_t j = 0; j < n; j++)
 		s->weight_squares.data[j] = al_squared_norm(al_columns(al_view(s->weights), j, 1));
 	s->norm = sqrt(al_squared_norm(al_view(s->weighed)));
 	return true;
-}
-
-bool al_stack_init(struct al_stack *stack, const struct al_heads *heads,
-	const struct al_triangles *triangles, enum al_form form, struct al_error *err)
-{
-	struct al_run run = al_heads_run(heads, form == AL_FORM_QK ? AL_KEY : AL_VALUE);
-
-	*stack = (struct al_stack){.own = run.weights, .n = run.n_heads, .width = run.width};
-	if (fill(stack, heads, triangles, form == AL_FORM_QK ? AL_QUERY : AL_OUTPUT, err))
-		return true;
-	al_stack_finish(stack);
-	return false;
 }
 
 /* ---- Gram matrices of weighed heads ----
@@ -118,101 +92,81 @@ static bool weigh_rows(void *context, size_t g, struct al_error *err)
 	const struct weighing *x = context;
 	const size_t w = x->width, first = g * w, rest = x->gram.cols - first;
 	const struct al_view own = {x->gram.data + first + first * x->gram.ld, w, rest, x->gram.ld};
-	AL_OWNED struct al_matrix half = {0};
-	bool ok = al_matrix_init_unset(&half, x->weights.rows, rest, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, weights_of(x, g), own, 0, half, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix half;
 
-	for (size_t at = 0; ok && at < rest; at += w)
-		ok = put_block(x, g, g + at / w, al_columns(al_view(half), at, w), err);
-	return ok;
-}
-
-static bool weigh_gram(struct al_view gram, struct al_view weights, size_t width,
-	struct al_matrix out, struct al_error *err)
-{
-	struct weighing x = {gram, weights, width, out};
-
-	return al_parallel(weights.cols / width, weigh_rows, &x, err);
-}
-
-/* Scaled to the norm, so that no square leaves single precision's range. */
-static void narrow_gram(struct al_stack *s)
-{
-	const double scale = 1 / (s->norm * s->norm);
-
-	for (size_t i = 0; i < s->gram.rows * s->gram.cols; i++)
-		s->gram_f.data[i] = (float)(s->gram.data[i] * scale);
+	if (!al_take(&scratch, &half, x->weights.rows, rest, err)
+		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, weights_of(x, g), own, 0, half, err))
+		return false;
+	for (size_t at = 0; at < rest; at += w)
+		if (!put_block(x, g, g + at / w, al_columns(al_view(half), at, w), err))
+			return false;
+	return true;
 }
 
 bool al_stack_form_gram(struct al_stack *s, struct al_error *err)
 {
 	const size_t n = s->n * s->width;
 
-	if (!al_matrix_init_unset(&s->gram, n, n, err) || !al_matrix_init_f(&s->gram_f, n, n, err)
-		|| !(s->own_gram.data ? weigh_gram(s->own_gram, al_view(s->weights), s->width,
-			     s->gram, err)
-				      : al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err)))
+	if (!al_take(&s->scratch, &s->gram, n, n, err))
 		return false;
-	if (s->norm > 0)
-		narrow_gram(s);
-	return true;
-}
-
-void al_stack_finish(struct al_stack *stack)
-{
-	al_matrix_finish(&stack->weights);
-	al_matrix_finish(&stack->weight_grams);
-	al_matrix_finish(&stack->weight_squares);
-	al_matrix_finish(&stack->weighed);
-	al_matrix_finish_f(&stack->gram_f);
-	al_matrix_finish(&stack->gram);
+	if (!s->own_gram.data)
+		return al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err);
+	struct weighing x = {s->own_gram, al_view(s->weights), s->width, s->gram};
+	return al_parallel(s->n, weigh_rows, &x, err);
 }
 
 /* ---- errors ---- */
 
-/* Adds ||(A - K_g) R_g^T||^2; the matrices are room. */
-static bool add_difference(const struct al_stack *s, struct al_view other, size_t g,
-	struct al_matrix difference, struct al_matrix weighed, double *sum, struct al_error *err)
+bool al_stack_distance(const struct al_stack *s, struct al_view a, size_t first, size_t n,
+	double *squared, struct al_error *err)
 {
-	size_t at = g * s->width;
+	AL_SCRATCH(scratch);
+	struct al_matrix difference, weighed;
 
-	for (size_t j = 0; j < s->width; j++)
-		for (size_t i = 0; i < other.rows; i++)
-			difference.data[i + j * difference.ld] = other.data[i + (at + j) * other.ld]
-				- s->own.data[i + (at + j) * s->own.ld];
-	if (!al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(difference),
-		    al_columns(al_view(s->weights), at, s->width), 0, weighed, err))
+	if (!al_take(&scratch, &difference, s->own.rows, n, err)
+		|| !al_take(&scratch, &weighed, s->own.rows, s->width, err))
 		return false;
-	*sum += al_squared_norm(al_view(weighed));
+	for (size_t j = 0; j < n; j++)
+		for (size_t i = 0; i < s->own.rows; i++)
+			difference.data[i + j * difference.ld] = (a.data ? a.data[i + j * a.ld] : 0)
+				- s->own.data[i + (first + j) * s->own.ld];
+	if (!al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(difference),
+		    al_columns(al_view(s->weights), first, n), 0, weighed, err))
+		return false;
+	*squared = al_squared_norm(al_view(weighed));
 	return true;
 }
 
 bool al_stack_error(const struct al_stack *s, struct al_view other, double *relative_error,
 	struct al_error *err)
 {
-	AL_OWNED struct al_matrix difference = {0}, weighed = {0};
 	double sum = 0;
-	bool ok = al_matrix_init(&difference, other.rows, s->width, err)
-		&& al_matrix_init(&weighed, other.rows, s->width, err);
 
-	for (size_t g = 0; ok && g < s->n; g++)
-		ok = add_difference(s, other, g, difference, weighed, &sum, err);
+	for (size_t g = 0; g < s->n; g++) {
+		double squared;
+		if (!al_stack_distance(s, al_columns(other, g * s->width, s->width), g * s->width,
+			    s->width, &squared, err))
+			return false;
+		sum += squared;
+	}
 	*relative_error = sqrt(sum) / s->norm;
-	return ok;
+	return true;
 }
 
 bool al_outside(struct al_view basis, struct al_view heads, double *squared, struct al_error *err)
 {
-	AL_OWNED struct al_matrix inside = {0}, rest = {0};
-	bool ok = al_matrix_init_unset(&inside, basis.cols, heads.cols, err)
-		&& al_matrix_init_unset(&rest, heads.rows, heads.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, basis, heads, 0, inside, err)
-		&& al_copy(heads, rest, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, basis, al_view(inside), 1, rest, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix inside, rest;
 
-	if (ok)
-		*squared = al_squared_norm(al_view(rest));
-	return ok;
+	if (!al_take(&scratch, &inside, basis.cols, heads.cols, err)
+		|| !al_take(&scratch, &rest, heads.rows, heads.cols, err)
+		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, basis, heads, 0, inside, err)
+		|| !al_copy(heads, rest, err)
+		|| !al_gemm(AL_PLAIN, AL_PLAIN, -1, basis, al_view(inside), 1, rest, err))
+		return false;
+	*squared = al_squared_norm(al_view(rest));
+	return true;
 }
 
 /* ---- bases ---- */
@@ -220,9 +174,10 @@ bool al_outside(struct al_view basis, struct al_view heads, double *squared, str
 static bool leading_of_wide(struct al_view a, struct al_matrix basis, double *values,
 	struct al_error *err)
 {
-	AL_OWNED struct al_matrix gram = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix gram;
 
-	return al_matrix_init_unset(&gram, a.rows, a.rows, err) && al_gram(AL_PLAIN, a, gram, err)
+	return al_take(&scratch, &gram, a.rows, a.rows, err) && al_gram(AL_PLAIN, a, gram, err)
 		&& al_eigenvectors_top(gram, values, basis, err);
 }
 
@@ -230,11 +185,12 @@ static bool leading_of_wide(struct al_view a, struct al_matrix basis, double *va
 static bool leading_of_tall(struct al_view a, struct al_matrix basis, double *values,
 	struct al_error *err)
 {
-	AL_OWNED struct al_matrix gram = {0}, vectors = {0}, r = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix gram, vectors, r;
 
-	return al_matrix_init_unset(&gram, a.cols, a.cols, err)
-		&& al_matrix_init(&vectors, a.cols, basis.cols, err)
-		&& al_matrix_init(&r, basis.cols, basis.cols, err)
+	return al_take(&scratch, &gram, a.cols, a.cols, err)
+		&& al_take(&scratch, &vectors, a.cols, basis.cols, err)
+		&& al_take(&scratch, &r, basis.cols, basis.cols, err)
 		&& al_gram(AL_TRANSPOSED, a, gram, err)
 		&& al_eigenvectors_top(gram, values, vectors, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, a, al_view(vectors), 0, basis, err)
@@ -247,19 +203,15 @@ bool al_leading_vectors(struct al_view a, struct al_matrix basis, double *square
 	return (a.cols < a.rows ? leading_of_tall : leading_of_wide)(a, basis, squares, err);
 }
 
-bool al_leading_basis(struct al_view a, size_t n, struct al_matrix *basis, struct al_error *err)
+bool al_leading_basis(struct al_scratch *scratch, struct al_view a, size_t n,
+	struct al_matrix *basis, struct al_error *err)
 {
-	size_t most = a.rows < a.cols ? a.rows : a.cols;
+	AL_SCRATCH(room);
+	struct al_matrix values;
 
-	n = n < most ? n : most;
-	if (!al_matrix_init(basis, a.rows, n, err))
-		return false;
-	double *values = al_calloc(n, sizeof(*values));
-	bool ok = al_leading_vectors(a, *basis, values, err);
-	free(values);
-	if (!ok)
-		al_matrix_finish(basis);
-	return ok;
+	n = al_least(n, al_least(a.rows, a.cols));
+	return al_take(scratch, basis, a.rows, n, err) && al_take(&room, &values, n, 1, err)
+		&& al_leading_vectors(a, *basis, values.data, err);
 }
 
 /* ---- sharing ---- */
@@ -290,53 +242,50 @@ static void gather_gram(const struct al_stack *s, const size_t *heads, size_t n,
 static bool share_by_values(const struct al_stack *s, const size_t *heads, size_t n,
 	double *squared, bool *is_shown, struct al_error *err)
 {
-	AL_OWNED struct al_matrix gram = {0};
-	double total = 0;
-	bool ok = al_matrix_init_unset(&gram, n * s->width, n * s->width, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix gram;
 
-	if (ok)
-		gather_gram(s, heads, n, gram);
-	if (ok)
-		total = al_trace(al_view(gram));
-	ok = ok && al_sum_beyond(gram, s->width, squared, err);
-	*is_shown = ok && *squared > AL_GRAM_SHOWS * total;
-	return ok;
+	if (!al_take(&scratch, &gram, n * s->width, n * s->width, err))
+		return false;
+	gather_gram(s, heads, n, gram);
+	const double total = al_trace(al_view(gram));
+	if (!al_sum_beyond(gram, s->width, squared, err))
+		return false;
+	*is_shown = *squared > AL_GRAM_SHOWS * total;
+	return true;
 }
 
 static bool share_by_basis(const struct al_stack *s, const size_t *heads, size_t n, double *squared,
 	struct al_error *err)
 {
-	AL_OWNED struct al_matrix all = {0}, basis = {0};
-	bool ok = al_matrix_init_unset(&all, s->own.rows, n * s->width, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix all, basis;
 
-	if (ok)
-		gather(s, heads, n, all);
-	return ok && al_leading_basis(al_view(all), s->width, &basis, err)
+	if (!al_take(&scratch, &all, s->own.rows, n * s->width, err))
+		return false;
+	gather(s, heads, n, all);
+	return al_leading_basis(&scratch, al_view(all), s->width, &basis, err)
 		&& al_outside(al_view(basis), al_view(all), squared, err);
 }
 
-static void gather_gram_f(const struct al_stack *s, const size_t *heads, size_t n,
-	struct al_matrix_f out)
-{
-	const size_t w = s->width;
-
-	for (size_t j = 0; j < n * w; j++)
-		for (size_t i = 0; i < n; i++)
-			memcpy(out.data + i * w + j * out.ld,
-				s->gram_f.data + heads[i] * w
-					+ (heads[j / w] * w + j % w) * s->gram_f.ld,
-				w * sizeof(*out.data));
-}
-
-bool al_stack_estimate(const struct al_stack *stack, const size_t *heads, size_t n, double *cost,
+/* In single precision, scaled to the norm, so that no square leaves its range. */
+bool al_stack_estimate(const struct al_stack *s, const size_t *heads, size_t n, double *cost,
 	struct al_error *err)
 {
-	AL_OWNED_F struct al_matrix_f gram = {0};
-	bool ok = al_matrix_init_unset_f(&gram, n * stack->width, n * stack->width, err);
+	AL_SCRATCH(scratch);
+	const size_t w = s->width;
+	const double scale = 1 / (s->norm * s->norm);
+	struct al_matrix_f gram;
 
-	if (ok)
-		gather_gram_f(stack, heads, n, gram);
-	return ok && al_sum_beyond_f(gram, stack->width, cost, err);
+	if (!al_take_f(&scratch, &gram, n * w, n * w, err))
+		return false;
+	for (size_t j = 0; j < n * w; j++) {
+		const double *column = s->gram.data + (heads[j / w] * w + j % w) * s->gram.ld;
+		for (size_t i = 0; i < n * w; i++)
+			gram.data[i + j * gram.ld] = (float)(column[heads[i / w] * w + i % w]
+				* scale);
+	}
+	return al_sum_beyond_f(gram, w, cost, err);
 }
 
 struct sharing {
@@ -359,14 +308,16 @@ static bool share_group(void *context, size_t index, struct al_error *err)
 bool al_stack_share(const struct al_stack *stack, const size_t *order, size_t size,
 	double *relative_error, struct al_error *err)
 {
-	size_t n = stack->n / size;
-	struct sharing x = {stack, order, size, al_calloc(n, sizeof(*x.squared))};
-	bool ok = al_parallel(n, share_group, &x, err);
+	AL_SCRATCH(scratch);
+	const size_t n = stack->n / size;
+	struct sharing x = {stack, order, size,
+		al_take_array(&scratch, n, sizeof(*x.squared), err)};
 	double sum = 0;
 
-	for (size_t i = 0; ok && i < n; i++)
+	if (!x.squared || !al_parallel(n, share_group, &x, err))
+		return false;
+	for (size_t i = 0; i < n; i++)
 		sum += x.squared[i];
-	free(x.squared);
 	*relative_error = sqrt(sum) / stack->norm;
-	return ok;
+	return true;
 }

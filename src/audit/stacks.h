@@ -14,19 +14,23 @@ struct al_stack {
 	struct al_matrix weights; /* R_g: [width][n*width] */
 	struct al_matrix weighed; /* L_g = K_g R_g^T: [rows][n*width] */
 	struct al_matrix gram; /* L^T L: [n*width][n*width], once al_stack_form_gram was called */
-	struct al_matrix_f gram_f; /* the same in single precision, over norm^2 */
 	struct al_view own_gram; /* K^T K, where the caller has set it */
 	struct al_matrix weight_grams; /* R_g^T R_g: [width][n*width] */
 	struct al_matrix weight_squares; /* of the norms of R's columns: [n*width][1] */
 	size_t n, width; /* key/value heads and their width */
 	double norm; /* of all forms together; relative errors need one above 0 */
+	struct al_scratch scratch; /* of its matrices */
 };
 
-/* On failure nothing is left to finish. */
+/* On failure, too, it is to be finished. */
 bool al_stack_init(struct al_stack *stack, const struct al_heads *heads,
 	const struct al_triangles *triangles, enum al_form form,
 	struct al_error *err) AL_MUST_CHECK;
-void al_stack_finish(struct al_stack *stack);
+
+static inline void al_stack_finish(struct al_stack *stack)
+{
+	al_scratch_finish(&stack->scratch);
+}
 
 /* What al_stack_share, al_stack_estimate and al_convert_shared_kv start from. It is made of
  * own_gram, where that is set. */
@@ -55,10 +59,14 @@ bool al_stack_estimate(const struct al_stack *stack, const size_t *heads, size_t
 bool al_outside(struct al_view basis, struct al_view heads, double *squared,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* An orthonormal basis of the `n` leading left singular vectors of A, [rows][n], that the caller
- * finishes; n is cut to min(rows, cols). */
-bool al_leading_basis(struct al_view a, size_t n, struct al_matrix *basis,
-	struct al_error *err) AL_MUST_CHECK;
+/* ||(A - own's columns from `first` on) R^T||^2, R those of the weights; A without data is 0. */
+bool al_stack_distance(const struct al_stack *stack, struct al_view a, size_t first, size_t n,
+	double *squared, struct al_error *err) AL_MUST_CHECK;
+
+/* An orthonormal basis of the `n` leading left singular vectors of A, [rows][n]; n is cut to
+ * min(rows, cols). */
+bool al_leading_basis(struct al_scratch *scratch, struct al_view a, size_t n,
+	struct al_matrix *basis, struct al_error *err) AL_MUST_CHECK;
 
 /* The same into a basis that is there, of at most so many columns, and the squares of the singular
  * values. */

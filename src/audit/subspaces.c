@@ -3,19 +3,10 @@
 #include "audit/subspaces.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "audit/measures.h"
-#include "base/memory.h"
 
 /* ---- bases ---- */
-
-void al_bases_finish(struct al_bases *b)
-{
-	al_matrix_finish(&b->u);
-	free(b->ranks);
-	*b = (struct al_bases){0};
-}
 
 /* How many singular values count. */
 static size_t count_directions(const double *values, size_t n, size_t rows, double unit)
@@ -32,36 +23,37 @@ static size_t count_directions(const double *values, size_t n, size_t rows, doub
 static bool add_whole_basis(struct al_bases *b, struct al_view head, size_t index, double unit,
 	bool *is_whole, struct al_error *err)
 {
-	AL_OWNED struct al_matrix r = {0}, values = {0};
-	struct al_matrix u = al_part(b->u, 0, index * b->width, head.rows, head.cols);
+	AL_SCRATCH(scratch);
+	const struct al_matrix u = al_part(b->u, 0, index * b->width, head.rows, head.cols);
+	struct al_matrix r, values;
 
-	if (!al_matrix_init(&r, head.cols, head.cols, err))
+	if (!al_take(&scratch, &r, head.cols, head.cols, err)
+		|| !al_take(&scratch, &values, head.cols, 1, err) || !al_copy(head, u, err)
+		|| !al_qr(u, r, err) || !al_singular_values(al_view(r), values.data, err))
 		return false;
-	bool ok = al_matrix_init(&values, head.cols, 1, err) && al_copy(head, u, err)
-		&& al_qr(u, r, err) && al_singular_values(al_view(r), values.data, err);
-	b->ranks[index] = ok ? count_directions(values.data, head.cols, head.rows, unit) : 0;
-	*is_whole = ok && b->ranks[index] == head.cols;
-	return ok;
+	b->ranks[index] = count_directions(values.data, head.cols, head.rows, unit);
+	*is_whole = b->ranks[index] == head.cols;
+	return true;
 }
 
 /* The left singular vectors that count, in the head's columns. */
 static bool add_singular_basis(struct al_bases *b, struct al_view head, size_t index, double unit,
 	struct al_error *err)
 {
-	AL_OWNED struct al_matrix copy = {0}, u = {0}, v = {0}, values = {0};
-	size_t n = head.rows < head.cols ? head.rows : head.cols;
-	bool ok = al_matrix_init(&copy, head.rows, head.cols, err)
-		&& al_matrix_init(&u, head.rows, n, err) && al_matrix_init(&v, head.cols, n, err)
-		&& al_matrix_init(&values, n, 1, err) && al_copy(head, copy, err)
-		&& al_svd(copy, u, values.data, v, err);
+	AL_SCRATCH(scratch);
+	const size_t n = al_least(head.rows, head.cols);
+	struct al_matrix copy, u, v, values;
 
-	if (ok) {
-		size_t rank = count_directions(values.data, n, head.rows, unit);
-		ok = al_copy(al_columns(al_view(u), 0, rank),
-			al_part(b->u, 0, index * b->width, head.rows, rank), err);
-		b->ranks[index] = rank;
-	}
-	return ok;
+	if (!al_take(&scratch, &copy, head.rows, head.cols, err)
+		|| !al_take(&scratch, &u, head.rows, n, err)
+		|| !al_take(&scratch, &v, head.cols, n, err)
+		|| !al_take(&scratch, &values, n, 1, err) || !al_copy(head, copy, err)
+		|| !al_svd(copy, u, values.data, v, err))
+		return false;
+	const size_t rank = count_directions(values.data, n, head.rows, unit);
+	b->ranks[index] = rank;
+	return al_copy(al_columns(al_view(u), 0, rank),
+		al_part(b->u, 0, index * b->width, head.rows, rank), err);
 }
 
 static bool add_basis(struct al_bases *b, struct al_view head, size_t index, double unit,
@@ -88,20 +80,16 @@ static bool find_basis(void *context, size_t index, struct al_error *err)
 		work->heads->unit, err);
 }
 
-bool al_bases_init(struct al_bases *b, const struct al_heads *heads, enum al_projection p,
-	struct al_error *err)
+bool al_bases_find(struct al_scratch *scratch, struct al_bases *b, const struct al_heads *heads,
+	enum al_projection p, struct al_error *err)
 {
-	struct al_run run = al_heads_run(heads, p);
+	const struct al_run run = al_heads_run(heads, p);
 	struct basis_work work = {heads, p, b};
 
-	*b = (struct al_bases){.width = run.width,
-		.n_heads = run.n_heads,
-		.ranks = al_calloc(run.n_heads, sizeof(size_t))};
-	bool ok = al_matrix_init(&b->u, run.weights.rows, run.n_heads * run.width, err)
+	b->width = run.width;
+	b->ranks = al_take_array(scratch, run.n_heads, sizeof(*b->ranks), err);
+	return b->ranks && al_take(scratch, &b->u, run.weights.rows, run.n_heads * run.width, err)
 		&& al_parallel(run.n_heads, find_basis, &work, err);
-	if (!ok)
-		al_bases_finish(b);
-	return ok;
 }
 
 /* ---- without bases ---- */
@@ -123,27 +111,23 @@ static bool judge_evenness(void *context, size_t head, struct al_error *err)
 	const struct al_view r = al_triangle_of(work->triangles, work->projection, head);
 	const size_t rows = al_heads_run(work->heads, work->projection).weights.rows;
 	const double least = fmax(EVEN, al_direction_tolerance(rows, work->heads->unit));
-	double *values = al_calloc(r.cols, sizeof(*values));
-	const bool ok = r.rows < r.cols || al_singular_values(r, values, err);
+	AL_SCRATCH(scratch);
+	double *values = al_take_array(&scratch, r.cols, sizeof(*values), err);
 
-	work->is_even[head] = ok && r.rows == r.cols && r.cols > 0
+	if (!values || (r.rows == r.cols && !al_singular_values(r, values, err)))
+		return false;
+	work->is_even[head] = r.rows == r.cols && r.cols > 0
 		&& values[r.cols - 1] > least * values[0];
-	free(values);
-	return ok;
+	return true;
 }
 
-bool al_even_heads_find(const struct al_triangles *triangles, const struct al_heads *heads,
-	enum al_projection p, bool **is_even, struct al_error *err)
+const bool *al_even_heads_find(struct al_scratch *scratch, const struct al_triangles *triangles,
+	const struct al_heads *heads, enum al_projection p, struct al_error *err)
 {
 	const size_t n = al_heads_run(heads, p).n_heads;
-	struct even_work work = {triangles, heads, p, al_calloc(n, sizeof(bool))};
+	struct even_work work = {triangles, heads, p, al_take_array(scratch, n, sizeof(bool), err)};
 
-	*is_even = work.is_even;
-	if (al_parallel(n, judge_evenness, &work, err))
-		return true;
-	free(work.is_even);
-	*is_even = NULL;
-	return false;
+	return work.is_even && al_parallel(n, judge_evenness, &work, err) ? work.is_even : NULL;
 }
 
 bool al_even_cosines(struct al_view a, struct al_view a_triangle, struct al_view b,
@@ -165,14 +149,16 @@ static double degrees(double cosine)
 
 bool al_angles_find(struct al_view cosines, struct al_angles *out, struct al_error *err)
 {
-	size_t n = cosines.rows < cosines.cols ? cosines.rows : cosines.cols;
-	double *values = al_calloc(n, sizeof(*values));
-	bool ok = al_singular_values(cosines, values, err);
+	AL_SCRATCH(scratch);
+	const size_t n = al_least(cosines.rows, cosines.cols);
+	double *values = al_take_array(&scratch, n, sizeof(*values), err);
+
+	if (!values || !al_singular_values(cosines, values, err))
+		return false;
 	*out = (struct al_angles){0};
-	for (size_t i = 0; ok && i < n; i++)
+	for (size_t i = 0; i < n; i++)
 		out->kernel += values[i] * values[i] / (double)n;
 	out->smallest = n ? degrees(values[0]) : 0;
 	out->largest = n ? degrees(values[n - 1]) : 0;
-	free(values);
-	return ok;
+	return true;
 }

@@ -10,15 +10,12 @@
 struct al_bases {
 	struct al_matrix u; /* [rows][n_heads*width] */
 	size_t *ranks; /* [n_heads] */
-	size_t width, n_heads;
+	size_t width;
 };
 
-/* Directions of the heads below rounding (as for the numerical rank) don't count. On failure
- * nothing is left to finish. */
-bool al_bases_init(struct al_bases *bases, const struct al_heads *heads,
+/* Directions of the heads below rounding (as for the numerical rank) don't count. */
+bool al_bases_find(struct al_scratch *scratch, struct al_bases *bases, const struct al_heads *heads,
 	enum al_projection projection, struct al_error *err) AL_MUST_CHECK;
-/* Safe on a zeroed struct. */
-void al_bases_finish(struct al_bases *bases);
 
 /* The basis of one head, [rows][rank]. */
 static inline struct al_view al_bases_head(const struct al_bases *bases, size_t head)
@@ -26,10 +23,11 @@ static inline struct al_view al_bases_head(const struct al_bases *bases, size_t 
 	return al_columns(al_view(bases->u), head * bases->width, bases->ranks[head]);
 }
 
-/* Heads whose directions all count and are of like size, [n_heads], to be freed: their triangular
- * factors tell their bases' cosines. */
-bool al_even_heads_find(const struct al_triangles *triangles, const struct al_heads *heads,
-	enum al_projection projection, bool **is_even, struct al_error *err) AL_MUST_CHECK;
+/* Heads whose directions all count and are of like size, [n_heads]: their triangular factors tell
+ * their bases' cosines. NULL, and *err, on failure. */
+const bool *al_even_heads_find(struct al_scratch *scratch, const struct al_triangles *triangles,
+	const struct al_heads *heads, enum al_projection projection,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* out = U_a^T U_b = R_a^-T (A^T B) R_b^-1 of two such heads, good to 1e-9. */
 bool al_even_cosines(struct al_view a, struct al_view a_triangle, struct al_view b,

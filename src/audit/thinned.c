@@ -1,11 +1,9 @@
 /* Redundancy: a module's unfoldings beside those of fewer independent heads. */
 #include "audit/thinned.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "audit/measures.h"
-#include "base/memory.h"
 #include "linalg/free_sum.h"
 
 const enum al_spectrum al_unfoldings[AL_N_UNFOLDINGS] = {AL_SPECTRUM_QU, AL_SPECTRUM_KU};
@@ -13,21 +11,6 @@ const enum al_spectrum al_unfoldings[AL_N_UNFOLDINGS] = {AL_SPECTRUM_QU, AL_SPEC
 enum { KINDS = AL_SPECTRUM_BIT(AL_SPECTRUM_QU) | AL_SPECTRUM_BIT(AL_SPECTRUM_KU) };
 
 /* ---- which heads ---- */
-
-struct weighed {
-	size_t head;
-	double weight;
-};
-
-/* The heaviest first; of equals the first. */
-static int compare(const void *a, const void *b)
-{
-	const struct weighed *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight < y->weight ? 1 : -1;
-	return (x->head > y->head) - (x->head < y->head);
-}
 
 /* ||Q_i K_g^T||^2 over the queries of a key/value head. */
 static bool weigh(const struct al_triangles *t, size_t kv_head, double *weight,
@@ -38,27 +21,14 @@ static bool weigh(const struct al_triangles *t, size_t kv_head, double *weight,
 
 	*weight = 0;
 	for (size_t i = 0; i < group; i++) {
+		AL_SCRATCH(scratch);
 		const struct al_view q = al_triangle_of(t, AL_QUERY, kv_head * group + i);
-		AL_OWNED struct al_matrix product = {0};
-		if (!al_matrix_init(&product, q.rows, k.rows, err)
+		struct al_matrix product;
+		if (!al_take(&scratch, &product, q.rows, k.rows, err)
 			|| !al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, q, k, 0, product, err))
 			return false;
 		*weight += al_inner(al_view(product), al_view(product));
 	}
-	return true;
-}
-
-/* Key/value heads, the heaviest first. */
-static bool sort_heads(const struct al_triangles *t, struct weighed *heads, struct al_error *err)
-{
-	const size_t n = t->shape.n_kv_heads;
-
-	for (size_t g = 0; g < n; g++) {
-		heads[g].head = g;
-		if (!weigh(t, g, &heads[g].weight, err))
-			return false;
-	}
-	qsort(heads, n, sizeof(*heads), compare);
 	return true;
 }
 
@@ -70,13 +40,6 @@ struct part {
 	struct al_matrix_f weights[AL_VALUE]; /* queries and keys */
 	struct al_heads heads;
 };
-
-static void part_finish(struct part *part)
-{
-	for (int p = 0; p < AL_VALUE; p++)
-		al_matrix_finish_f(&part->weights[p]);
-	al_triangles_finish(&part->triangles);
-}
 
 static bool copy_head(struct part *part, const struct al_heads *heads, const struct al_triangles *t,
 	enum al_projection p, size_t from, size_t to, struct al_error *err)
@@ -100,38 +63,41 @@ static size_t middle_of(size_t k, size_t n, size_t n_heads, bool is_lighter)
 }
 
 static bool copy_heads(struct part *part, const struct al_heads *heads,
-	const struct al_triangles *t, const struct weighed *sorted, size_t n, bool is_lighter,
+	const struct al_triangles *t, const size_t *sorted, size_t n, bool is_lighter,
 	struct al_error *err)
 {
 	const size_t group = heads->n_heads / heads->n_kv_heads;
-	bool ok = true;
 
-	for (size_t k = 0; ok && k < n; k++) {
-		const size_t from = sorted[middle_of(k, n, heads->n_kv_heads, is_lighter)].head;
-		ok = copy_head(part, heads, t, AL_KEY, from, k, err);
-		for (size_t i = 0; ok && i < group; i++)
-			ok = copy_head(part, heads, t, AL_QUERY, from * group + i, k * group + i,
-				err);
+	for (size_t k = 0; k < n; k++) {
+		const size_t from = sorted[middle_of(k, n, heads->n_kv_heads, is_lighter)];
+		if (!copy_head(part, heads, t, AL_KEY, from, k, err))
+			return false;
+		for (size_t i = 0; i < group; i++)
+			if (!copy_head(part, heads, t, AL_QUERY, from * group + i, k * group + i,
+				    err))
+				return false;
 	}
-	return ok;
+	return true;
 }
 
 static bool part_init(struct part *part, const struct al_heads *heads, const struct al_triangles *t,
-	const struct weighed *sorted, size_t n, bool is_lighter, struct al_error *err)
+	const size_t *sorted, size_t n, bool is_lighter, struct al_error *err)
 {
 	const size_t group = heads->n_heads / heads->n_kv_heads;
 	struct al_heads shape = t->shape;
 
-	*part = (struct part){
-		.heads = {.n_heads = n * group, .n_kv_heads = n, .d_head = heads->d_head}};
+	part->heads = (struct al_heads){.n_heads = n * group,
+		.n_kv_heads = n,
+		.d_head = heads->d_head};
 	shape.n_heads = n * group;
 	shape.n_kv_heads = n;
 	shape.query.cols = n * group * heads->d_head;
 	shape.key.cols = n * heads->d_head;
 	if (!al_triangles_init(&part->triangles, &shape, false, err)
-		|| !al_matrix_init_f(&part->weights[AL_QUERY], shape.query.rows, shape.query.cols,
-			err)
-		|| !al_matrix_init_f(&part->weights[AL_KEY], shape.key.rows, shape.key.cols, err))
+		|| !al_take_f(&part->triangles.scratch, &part->weights[AL_QUERY], shape.query.rows,
+			shape.query.cols, err)
+		|| !al_take_f(&part->triangles.scratch, &part->weights[AL_KEY], shape.key.rows,
+			shape.key.cols, err))
 		return false;
 	part->heads.query_f = al_view_f(part->weights[AL_QUERY]);
 	part->heads.key_f = al_view_f(part->weights[AL_KEY]);
@@ -160,7 +126,8 @@ struct counter {
 		struct al_error *err);
 	const struct al_heads *heads; /* or their shape */
 	const struct al_triangles *triangles;
-	const struct weighed *sorted;
+	const double *weights; /* of key/value heads */
+	const size_t *sorted; /* these, the heaviest first */
 	struct al_view spectra[AL_N_UNFOLDINGS];
 	bool is_found;
 };
@@ -168,15 +135,14 @@ struct counter {
 static bool add_drawn(struct counter *x, struct al_thinned *thinned, size_t n, bool is_lighter,
 	struct al_error *err)
 {
-	struct part part;
-	struct al_spectra spectra = {0};
-	bool ok = part_init(&part, x->heads, x->triangles, x->sorted, n, is_lighter, err)
-		&& al_layer_spectra(&spectra, &part.heads, &part.triangles, KINDS, err);
+	AL_OWNED_SPECTRA struct al_spectra spectra = {0};
+	struct part part = {0};
+	const bool ok = part_init(&part, x->heads, x->triangles, x->sorted, n, is_lighter, err)
+		&& al_layer_spectra(&spectra, &part.heads, &part.triangles, KINDS, 0, err);
 
+	al_triangles_finish(&part.triangles);
 	if (ok)
 		add_counts(thinned, &spectra, 2);
-	al_spectra_finish(&spectra);
-	part_finish(&part);
 	return ok;
 }
 
@@ -184,36 +150,43 @@ static bool add_drawn(struct counter *x, struct al_thinned *thinned, size_t n, b
 static bool count_parts(struct counter *x, struct al_thinned *thinned, const struct al_spectra *all,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const size_t n = x->heads->n_kv_heads;
-	bool ok = true;
+	size_t *sorted = al_take_array(&scratch, n, sizeof(*sorted), err);
 
+	if (!sorted)
+		return false;
+	al_sort_order(x->weights, n, sorted);
+	x->sorted = sorted;
 	*thinned = (struct al_thinned){0};
-	for (size_t parts = 4, last = 0; ok && parts > 1; parts /= 2) {
+	for (size_t parts = 4, last = 0; parts > 1; parts /= 2) {
 		const size_t some = (n + parts / 2) / parts;
 		if (some <= last || some >= n)
 			continue;
-		ok = x->add(x, thinned, some, false, err) && x->add(x, thinned, some, true, err);
+		if (!x->add(x, thinned, some, false, err) || !x->add(x, thinned, some, true, err))
+			return false;
 		thinned->share[thinned->n++] = (double)some / (double)n;
 		last = some;
 	}
-	if (ok)
-		add_counts(thinned, all, 1);
+	add_counts(thinned, all, 1);
 	thinned->share[thinned->n++] = 1;
-	return ok;
+	return true;
 }
 
 bool al_thinned_find(struct al_thinned *thinned, const struct al_heads *heads,
 	const struct al_triangles *triangles, const struct al_spectra *all, struct al_error *err)
 {
-	struct weighed *sorted = al_calloc(heads->n_kv_heads, sizeof(*sorted));
+	AL_SCRATCH(scratch);
+	double *weights = al_take_array(&scratch, heads->n_kv_heads, sizeof(*weights), err);
 	struct counter x = {.add = add_drawn,
 		.heads = heads,
 		.triangles = triangles,
-		.sorted = sorted};
-	bool ok = sort_heads(triangles, sorted, err) && count_parts(&x, thinned, all, err);
+		.weights = weights};
 
-	free(sorted);
-	return ok;
+	for (size_t g = 0; weights && g < heads->n_kv_heads; g++)
+		if (!weigh(triangles, g, &weights[g], err))
+			return false;
+	return weights && count_parts(&x, thinned, all, err);
 }
 
 /* ---- computed ---- */
@@ -222,30 +195,31 @@ bool al_thinned_find(struct al_thinned *thinned, const struct al_heads *heads,
 static bool add_unfolding(struct counter *x, struct al_thinned *thinned, int unfolding, size_t n,
 	bool is_lighter, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_view from = x->spectra[unfolding];
 	const size_t each = from.cols / x->heads->n_kv_heads;
 	const size_t height = (unfolding == 0 ? x->heads->query : x->heads->key).rows;
-	const size_t most = from.rows * each * n;
-	AL_OWNED struct al_matrix chosen = {0}, values = {0};
-	bool is_found,
-		ok = al_matrix_init(&chosen, from.rows, each * n, err)
-		&& al_matrix_init(&values, most < height ? most : height, 1, err);
+	struct al_matrix chosen, values;
+	bool is_found;
 
-	for (size_t k = 0; ok && k < n; k++) {
-		const size_t head =
-			x->sorted[middle_of(k, n, x->heads->n_kv_heads, is_lighter)].head;
-		ok = al_copy(al_columns(from, head * each, each),
-			al_part(chosen, 0, k * each, from.rows, each), err);
+	if (!al_take(&scratch, &chosen, from.rows, each * n, err)
+		|| !al_take(&scratch, &values, al_least(from.rows * each * n, height), 1, err))
+		return false;
+	for (size_t k = 0; k < n; k++) {
+		const size_t head = x->sorted[middle_of(k, n, x->heads->n_kv_heads, is_lighter)];
+		if (!al_copy(al_columns(from, head * each, each),
+			    al_part(chosen, 0, k * each, from.rows, each), err))
+			return false;
 	}
-	ok = ok
-		&& al_free_sum(AL_FREE_BESIDE, al_view(chosen), height, values.data, values.rows,
-			&is_found, err);
-	if (ok && is_found)
+	if (!al_free_sum(AL_FREE_BESIDE, al_view(chosen), height, values.data, values.rows,
+		    &is_found, err))
+		return false;
+	if (is_found)
 		thinned->n90[unfolding][thinned->n] += (double)al_components(values.data,
 							       values.rows, .9)
 			/ 2;
-	x->is_found = x->is_found && ok && is_found;
-	return ok;
+	x->is_found = x->is_found && is_found;
+	return true;
 }
 
 static bool add_computed(struct counter *x, struct al_thinned *thinned, size_t n, bool is_lighter,
@@ -261,23 +235,23 @@ bool al_thinned_compute(struct al_thinned *thinned, const struct al_heads *shape
 	struct al_view queries, struct al_view keys, const struct al_spectra *all, bool *is_found,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const size_t n = shape->n_kv_heads;
-	struct weighed *sorted = al_calloc(n, sizeof(*sorted));
+	double *weights = al_take_array(&scratch, n, sizeof(*weights), err);
 	struct counter x = {.add = add_computed,
 		.heads = shape,
-		.sorted = sorted,
+		.weights = weights,
 		.spectra = {queries, keys},
 		.is_found = true};
 
-	for (size_t g = 0; g < n; g++) {
+	for (size_t g = 0; weights && g < n; g++) {
 		const struct al_view values = al_columns(keys, g, 1);
-		sorted[g] = (struct weighed){g, al_inner(values, values)};
+		weights[g] = al_inner(values, values);
 	}
-	qsort(sorted, n, sizeof(*sorted), compare);
-	bool ok = count_parts(&x, thinned, all, err);
+	if (!weights || !count_parts(&x, thinned, all, err))
+		return false;
 	*is_found = x.is_found;
-	free(sorted);
-	return ok;
+	return true;
 }
 
 /* ---- redundancy ---- */

@@ -16,13 +16,27 @@ struct al_triangles {
 		struct al_matrix r; /* [height][n_heads*width], height = min(rows, width) */
 		enum al_route *routes; /* [n_heads]: how each was found; NULL: no such projection */
 	} of[AL_N_PROJECTIONS];
+	struct al_scratch scratch; /* theirs */
 };
 
 /* Room for a module of this shape (data isn't read), with those of W_V and W_O where `has_values`.
- * On failure nothing is left to finish. */
+ * On failure, too, it is to be finished. */
 bool al_triangles_init(struct al_triangles *triangles, const struct al_heads *shape,
 	bool has_values, struct al_error *err) AL_MUST_CHECK;
-void al_triangles_finish(struct al_triangles *triangles);
+
+/* Safe on a zeroed struct and twice. */
+static inline void al_triangles_finish(struct al_triangles *triangles)
+{
+	al_scratch_finish(&triangles->scratch);
+}
+
+/* Before a declaration: finished where its block ends. */
+#define AL_OWNED_TRIANGLES __attribute__((cleanup(al_triangles_finish)))
+
+static inline bool al_triangles_has_values(const struct al_triangles *triangles)
+{
+	return triangles->of[AL_VALUE].routes != NULL;
+}
 
 /* Fills in the heads of a part of the module, whose first key/value head is `first_kv_head`: a
  * module that doesn't fit into memory is taken a few heads at a time. */

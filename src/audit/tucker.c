@@ -239,43 +239,42 @@ static void finish(struct al_audit *audit, struct al_table *table)
 
 /* ---- the figure: error against what is kept, module by module ---- */
 
-/* Where the error isn't known the line has a gap. */
-static void add_point(struct al_table *points, const struct al_table *rows, size_t row,
-	const char *series, const char *error)
-{
-	double parameters, value;
-	struct al_cell *cell;
+struct point {
+	const char *module, *method;
+	double parameters, error; /* where the error isn't known the line has a gap */
+};
 
-	if (!al_table_number(rows, row, "parameters", &parameters))
+static const struct al_table_field points_fields[] = {
+	{{.key = "module"}, AL_MEMBER(struct point, module)},
+	{{.key = "method"}, AL_MEMBER(struct point, method)},
+	{{.key = "parameters"}, AL_MEMBER(struct point, parameters)},
+	{{.key = "error"}, AL_MEMBER(struct point, error)},
+	AL_FIELDS_END,
+};
+
+static void add_point(struct al_table *points, const struct al_table *rows, size_t row,
+	const char *method, const char *error)
+{
+	struct point point = {al_table_text(rows, row, "module"), method, 0, NAN};
+
+	if (!al_table_number(rows, row, "parameters", &point.parameters))
 		return;
-	cell = al_table_add_row(points);
-	al_cell_set_text(points, cell++, al_table_text(rows, row, "module"));
-	al_cell_set_text(points, cell++, series);
-	al_cell_set_real(cell++, parameters);
-	if (al_table_number(rows, row, error, &value))
-		al_cell_set_real(cell, value);
+	(void)al_table_number(rows, row, error, &point.error);
+	al_table_add_record(points, &point);
 }
 
 /* CP and the control at as many parameters stand in one row; Tucker's error has nothing to do with
  * how its core is kept. */
-static void add_points(struct al_table *points, const struct al_table *rows, size_t row)
-{
-	if (strcmp(al_table_text(rows, row, "method"), "collab") == 0) {
-		add_point(points, rows, row, "CP", "relative_error");
-		add_point(points, rows, row, "truncated heads", "control_error");
-	} else if (strcmp(al_table_text(rows, row, "core"), "factored") == 0) {
-		add_point(points, rows, row, "Tucker", "relative_error");
-	}
-}
-
 static void take_points(struct al_table *points, const struct al_table *rows)
 {
-	static const char *const keys[] = {"module", "method", "parameters", "error"};
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		al_table_add_column(points, (struct al_column){.key = keys[i]});
-	for (size_t row = 0; row < rows->n_rows; row++)
-		add_points(points, rows, row);
+	for (size_t row = 0; row < rows->n_rows; row++) {
+		if (strcmp(al_table_text(rows, row, "method"), "collab") == 0) {
+			add_point(points, rows, row, "CP", "relative_error");
+			add_point(points, rows, row, "truncated heads", "control_error");
+		} else if (strcmp(al_table_text(rows, row, "core"), "factored") == 0) {
+			add_point(points, rows, row, "Tucker", "relative_error");
+		}
+	}
 }
 
 static const struct al_drawing drawing = {
@@ -292,6 +291,7 @@ static const struct al_drawing drawing = {
 			.legend = true,
 		},
 	.modules_a_figure = 3,
+	.points = points_fields,
 	.take_points = take_points,
 };
 

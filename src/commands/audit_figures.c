@@ -90,6 +90,8 @@ static bool draw_rows(struct al_files *files, const char *folder, const struct a
 
 	al_table_init(&points, figure->id, "");
 	if (drawing->take_points) {
+		if (drawing->points)
+			al_table_add_fields(&points, drawing->points, 0);
 		drawing->take_points(&points, rows);
 		rows = &points;
 	}

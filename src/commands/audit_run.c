@@ -28,7 +28,6 @@ static bool is_wanted(const struct al_audit_run *run, size_t i)
 static void add_needs(struct al_needs *needs, const struct al_needs *more)
 {
 	needs->weights |= more->weights;
-	needs->head_spectra |= more->head_spectra;
 	needs->layer_spectra |= more->layer_spectra;
 	needs->loss_spectra |= more->loss_spectra;
 }

@@ -135,7 +135,8 @@ static struct al_complex plane_product(const struct keys *k, const size_t at[2],
 {
 	const struct al_view gram = al_view(k->gram);
 
-	return al_pair_product(gram, (k->first + i) * k->d, (k->first + j) * k->d, at[0], at[1]);
+	return al_pair_product(gram, (k->first + i) * k->d, (k->first + j) * k->d,
+		(struct al_rotary_pair){at[0], at[1]});
 }
 
 /* q^H C q of the queries of the group's head i. */

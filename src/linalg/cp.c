@@ -157,24 +157,10 @@ static double balance(struct al_cp *cp, size_t r)
 	return term;
 }
 
-struct order {
-	double norm;
-	size_t r;
-};
-
-static int compare(const void *a, const void *b)
-{
-	const struct order *x = a, *y = b;
-
-	if (x->norm != y->norm)
-		return x->norm < y->norm ? 1 : -1;
-	return (x->r > y->r) - (x->r < y->r);
-}
-
-static void permute(struct al_matrix from, struct al_matrix to, const struct order *order)
+static void permute(struct al_matrix from, struct al_matrix to, const size_t *order)
 {
 	for (size_t r = 0; r < to.cols; r++)
-		memcpy(to.data + r * to.ld, from.data + order[r].r * from.ld,
+		memcpy(to.data + r * to.ld, from.data + order[r] * from.ld,
 			to.rows * sizeof(double));
 }
 
@@ -187,14 +173,16 @@ static bool finish_terms(const struct al_heads *heads, struct al_cp *cp, struct 
 		al_terms_finish(&sorted);
 		return false;
 	}
-	struct order *order = al_alloc(n, sizeof(*order));
+	double *norms = al_alloc(n, sizeof(*norms));
+	size_t *order = al_alloc(n, sizeof(*order));
 	for (size_t r = 0; r < n; r++)
-		order[r] = (struct order){balance(cp, r), r};
-	qsort(order, n, sizeof(*order), compare);
+		norms[r] = balance(cp, r);
+	al_sort_order(norms, n, order);
 	permute(cp->query, sorted.query, order);
 	permute(cp->key, sorted.key, order);
 	permute(cp->mixing, sorted.mixing, order);
 	free(order);
+	free(norms);
 	al_terms_finish(&old);
 	cp->query = sorted.query;
 	cp->key = sorted.key;

@@ -19,64 +19,37 @@ static void zero_below(struct al_matrix r)
 /* ---- Cholesky ---- */
 
 /* The upper triangle becomes R; what is below the diagonal stays. */
-static bool factor(struct al_matrix g, bool *is_definite, struct al_error *err)
-{
-	lapack_int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', al_int(g.cols), g.data,
-		al_int(g.ld));
-
-	*is_definite = info == 0;
-	return info > 0 || al_check_info("dpotrf", info, err);
-}
-
-/* The same, and how far from singular it was. */
-static bool factor_and_judge(struct al_matrix g, double *condition, struct al_error *err)
+static bool factor(struct al_matrix g, bool *is_definite, double *condition, struct al_error *err)
 {
 	const lapack_int n = al_int(g.cols), ld = al_int(g.ld);
-	const double norm = LAPACKE_dlansy(LAPACK_COL_MAJOR, '1', 'U', n, g.data, ld);
+	const double norm = condition ? LAPACKE_dlansy(LAPACK_COL_MAJOR, '1', 'U', n, g.data, ld)
+				      : 0;
+	const lapack_int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'U', n, g.data, ld);
 	double reciprocal = 0;
-	bool is_definite;
 
-	*condition = INFINITY;
-	if (!factor(g, &is_definite, err))
-		return false;
-	if (is_definite
+	*is_definite = info == 0;
+	if (info < 0 || !condition)
+		return info > 0 || al_check_info("dpotrf", info, err);
+	if (*is_definite
 		&& !al_check_info("dpocon",
 			LAPACKE_dpocon(LAPACK_COL_MAJOR, 'U', n, g.data, ld, norm, &reciprocal),
 			err))
 		return false;
-	if (reciprocal > 0)
-		*condition = 1 / reciprocal;
+	*condition = reciprocal > 0 ? 1 / reciprocal : INFINITY;
 	return true;
 }
 
-static bool check_cholesky(struct al_matrix g, struct al_error *err)
-{
-	return check_square("G", al_view(g), err) && al_check_finite("Cholesky", al_view(g), err);
-}
-
-bool al_cholesky(struct al_matrix g, double *condition, struct al_error *err)
-{
-	*condition = 1;
-	if (!check_cholesky(g, err))
-		return false;
-	if (g.cols == 0)
-		return true;
-	al_blas_hold();
-	bool done = factor_and_judge(g, condition, err);
-	al_blas_release();
-	zero_below(g);
-	return done;
-}
-
-bool al_cholesky_try(struct al_matrix g, bool *is_definite, struct al_error *err)
+bool al_cholesky(struct al_matrix g, bool *is_definite, double *condition, struct al_error *err)
 {
 	*is_definite = true;
-	if (!check_cholesky(g, err))
+	if (condition)
+		*condition = 1;
+	if (!check_square("G", al_view(g), err) || !al_check_finite("Cholesky", al_view(g), err))
 		return false;
 	if (g.cols == 0)
 		return true;
 	al_blas_hold();
-	bool done = factor(g, is_definite, err);
+	const bool done = factor(g, is_definite, condition, err);
 	al_blas_release();
 	zero_below(g);
 	return done;
@@ -156,30 +129,19 @@ bool al_is_well_scaled(struct al_view gram)
 	return trace > 0x1p-600 && trace < 0x1p600;
 }
 
-/* A Gram matrix becomes its triangular factor where that can be trusted. */
-static bool try_cholesky(struct al_matrix gram, bool *is_good, struct al_error *err)
+/* By its Gram matrix where that can be trusted. Where squares overflow, QR will say whether A itself
+ * is finite. */
+static bool by_cholesky(struct al_view a, struct al_matrix r, bool *is_good, struct al_error *err)
 {
 	double condition;
 
-	*is_good = false;
-	if (!al_is_well_scaled(al_view(gram)))
+	*is_good = al_gram(AL_TRANSPOSED, a, r, NULL) && al_is_well_scaled(al_view(r));
+	if (!*is_good)
 		return true;
-	if (!al_cholesky(gram, &condition, err))
+	if (!al_cholesky(r, is_good, &condition, err))
 		return false;
 	*is_good = condition <= AL_GRAM_CONDITION;
 	return true;
-}
-
-/* Where squares overflow, QR will say whether A itself is finite. */
-static bool by_cholesky(struct al_view a, struct al_view gram, struct al_matrix r, bool *is_good,
-	struct al_error *err)
-{
-	*is_good = false;
-	if (!gram.data && !al_gram(AL_TRANSPOSED, a, r, NULL))
-		return true;
-	if (gram.data && !al_copy(gram, r, err))
-		return false;
-	return try_cholesky(r, is_good, err);
 }
 
 static bool by_qr(struct al_view a, struct al_matrix r, struct al_error *err)
@@ -192,15 +154,14 @@ static bool by_qr(struct al_view a, struct al_matrix r, struct al_error *err)
 	return al_copy(a, copy, err) && al_qr_r(copy, r, err);
 }
 
-bool al_triangle(struct al_view a, struct al_view gram, struct al_matrix r, enum al_route *route,
-	struct al_error *err)
+bool al_triangle(struct al_view a, struct al_matrix r, enum al_route *route, struct al_error *err)
 {
 	bool is_good = false;
 
 	*route = AL_ROUTE_QR;
 	if (!al_check("A", a, err) || !al_check("R", al_view(r), err)
 		|| !al_check_shape("R", r.rows, r.cols, al_least(a.rows, a.cols), a.cols, err)
-		|| (a.rows >= a.cols && !by_cholesky(a, gram, r, &is_good, err)))
+		|| (a.rows >= a.cols && !by_cholesky(a, r, &is_good, err)))
 		return false;
 	if (!is_good)
 		return by_qr(a, r, err);
@@ -271,7 +232,7 @@ static bool factor_shifted(struct division *x, bool *is_good, struct al_error *e
 	for (size_t i = 0; i < x->gram.cols; i++)
 		x->factor.data[i + i * x->factor.ld] += SHIFT * trace;
 	x->is_shifted = true;
-	return al_cholesky_try(x->factor, is_good, err);
+	return al_cholesky(x->factor, is_good, NULL, err);
 }
 
 /* The triangular factor to divide by, where there is one; and the condition of the Gram matrix. */
@@ -281,7 +242,8 @@ static bool find_factor(struct division *x, double *condition, bool *is_good, st
 		&& al_is_well_scaled(al_view(x->gram));
 	if (!*is_good)
 		return true;
-	if (!al_copy(al_view(x->gram), x->factor, err) || !al_cholesky(x->factor, condition, err))
+	if (!al_copy(al_view(x->gram), x->factor, err)
+		|| !al_cholesky(x->factor, is_good, condition, err))
 		return false;
 	if (*condition <= AL_GRAM_CONDITION)
 		return true;

@@ -56,14 +56,12 @@ static bool find_values(void *context, size_t i, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
 	const struct values *x = context;
-	const struct al_view none = {.ld = 1};
 	enum al_route route;
 	struct head h;
 
 	return head_init(&scratch, &scratch, &h, x->heads, i, err)
-		&& al_triangle(al_view(h.query), none, h.query_triangle, &route, err)
-		&& al_triangle(al_view(h.key), none, h.key_triangle, &route, err)
-		&& form_core(&h, err)
+		&& al_triangle(al_view(h.query), h.query_triangle, &route, err)
+		&& al_triangle(al_view(h.key), h.key_triangle, &route, err) && form_core(&h, err)
 		&& al_singular_values(al_view(h.core), x->values + i * al_head_values(x->heads),
 			err);
 }
@@ -77,36 +75,18 @@ bool al_heads_values(const struct al_heads *heads, double *values, struct al_err
 
 /* ---- the largest of them ---- */
 
-struct triple {
-	double value;
-	size_t head, index;
-};
-
-/* Largest first; equal ones in the order of heads, so that the choice is one. */
-static int compare(const void *a, const void *b)
-{
-	const struct triple *x = a, *y = b;
-
-	if (x->value != y->value)
-		return x->value < y->value ? 1 : -1;
-	if (x->head != y->head)
-		return x->head < y->head ? -1 : 1;
-	return (x->index > y->index) - (x->index < y->index);
-}
-
-/* How many triples each head keeps of the `rank` largest; they are its first. */
+/* How many triples each head keeps of the `rank` largest, of equal ones in the order of heads; they
+ * are its first. */
 static void choose(const double *values, size_t n_heads, size_t n_values, size_t rank,
 	size_t *n_kept)
 {
 	const size_t n = n_heads * n_values;
-	struct triple *triples = al_alloc(n, sizeof(*triples));
+	size_t *order = al_alloc(n, sizeof(*order));
 
-	for (size_t i = 0; i < n; i++)
-		triples[i] = (struct triple){values[i], i / n_values, i % n_values};
-	qsort(triples, n, sizeof(*triples), compare);
+	al_sort_order(values, n, order);
 	for (size_t i = 0; i < rank && i < n; i++)
-		n_kept[triples[i].head]++;
-	free(triples);
+		n_kept[order[i] / n_values]++;
+	free(order);
 }
 
 /* ---- all singular triples ---- */
@@ -117,13 +97,13 @@ struct factors {
 	struct al_matrix query_triangle, key_triangle;
 	bool query_is_basis, key_is_basis;
 	struct al_matrix u, v;
-	struct al_scratch scratch; /* theirs */
 };
 
 struct greedy {
 	const struct al_heads *heads;
 	struct al_cp_terms *terms;
 	struct factors *factors; /* [n_heads] */
+	struct al_scratch scratch; /* theirs */
 	struct al_matrix values; /* [n_head_values][n_heads] */
 	size_t *n_kept; /* [n_heads] */
 };
@@ -132,39 +112,38 @@ struct greedy {
 static bool factor_side(struct al_matrix side, struct al_matrix triangle, bool *is_basis,
 	struct al_error *err)
 {
-	const struct al_view none = {.ld = 1};
 	enum al_route route;
 
-	if (!al_triangle(al_view(side), none, triangle, &route, err))
+	if (!al_triangle(al_view(side), triangle, &route, err))
 		return false;
 	*is_basis = route != AL_ROUTE_CHOLESKY;
 	return !*is_basis || al_qr(side, triangle, err);
 }
 
-static bool factor_core(struct factors *f, struct al_matrix core, double *values,
-	struct al_error *err)
+static bool factor_core(struct al_scratch *scratch, struct factors *f, struct al_matrix core,
+	double *values, struct al_error *err)
 {
 	const size_t n = al_least(core.rows, core.cols);
 
-	return al_take(&f->scratch, &f->u, core.rows, n, err)
-		&& al_take(&f->scratch, &f->v, core.cols, n, err)
+	return al_take(scratch, &f->u, core.rows, n, err)
+		&& al_take(scratch, &f->v, core.cols, n, err)
 		&& al_svd(core, f->u, values, f->v, err);
 }
 
 static bool factor_head(void *context, size_t i, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	const struct greedy *x = context;
+	struct greedy *x = context;
 	struct factors *f = &x->factors[i];
 	struct head h;
 
-	if (!head_init(&scratch, &f->scratch, &h, x->heads, i, err))
+	if (!head_init(&scratch, &x->scratch, &h, x->heads, i, err))
 		return false;
 	f->query_triangle = h.query_triangle;
 	f->key_triangle = h.key_triangle;
 	return factor_side(h.query, h.query_triangle, &f->query_is_basis, err)
 		&& factor_side(h.key, h.key_triangle, &f->key_is_basis, err) && form_core(&h, err)
-		&& factor_core(f, h.core, x->values.data + i * x->values.ld, err);
+		&& factor_core(&x->scratch, f, h.core, x->values.data + i * x->values.ld, err);
 }
 
 /* ---- the terms of those that are kept ---- */
@@ -221,10 +200,11 @@ static bool write_head(void *context, size_t i, struct al_error *err)
 
 static bool start(struct greedy *x, struct al_error *err)
 {
-	AL_SCRATCH(scratch);
 	const size_t n = x->heads->n_heads, n_values = al_head_values(x->heads);
 
-	if (!al_take(&scratch, &x->values, n_values, n, err)
+	x->factors = al_take_array(&x->scratch, n, sizeof(*x->factors), err);
+	x->n_kept = al_take_array(&x->scratch, n, sizeof(*x->n_kept), err);
+	if (!x->factors || !x->n_kept || !al_take(&x->scratch, &x->values, n_values, n, err)
 		|| !al_parallel(n, factor_head, x, err))
 		return false;
 	choose(x->values.data, n, n_values, x->terms->query.cols, x->n_kept);
@@ -233,16 +213,9 @@ static bool start(struct greedy *x, struct al_error *err)
 
 bool al_start_greedy(const struct al_heads *heads, struct al_cp_terms *terms, struct al_error *err)
 {
-	const size_t n = heads->n_heads;
-	struct greedy x = {.heads = heads,
-		.terms = terms,
-		.factors = al_calloc(n, sizeof(*x.factors)),
-		.n_kept = al_calloc(n, sizeof(*x.n_kept))};
-	bool done = start(&x, err);
+	struct greedy x = {.heads = heads, .terms = terms};
+	const bool done = start(&x, err);
 
-	for (size_t i = 0; i < n; i++)
-		al_scratch_finish(&x.factors[i].scratch);
-	free(x.factors);
-	free(x.n_kept);
+	al_scratch_finish(&x.scratch);
 	return done;
 }

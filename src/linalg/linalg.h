@@ -48,18 +48,15 @@ static inline size_t al_least(size_t a, size_t b)
 /* Largest first. */
 void al_sort_falling(double *values, size_t n);
 
+/* order[n]: which of the values is the largest, the next ...; of equals the first. */
+void al_sort_order(const double *values, size_t n, size_t *order);
+
 /* ---- memory ---- */
 
 /* Zeroed memory with ld = rows. A size that the system can't give is an error, not an abort. */
 bool al_matrix_init(struct al_matrix *m, size_t rows, size_t cols,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_matrix_init_f(struct al_matrix_f *m, size_t rows, size_t cols,
-	struct al_error *err) AL_MUST_CHECK;
-/* The same, but that the elements are what the memory held: for what is written as a whole before
- * it is read, such as a copy, a Gram matrix, or a product with beta 0. */
-bool al_matrix_init_unset(struct al_matrix *m, size_t rows, size_t cols,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_matrix_init_unset_f(struct al_matrix_f *m, size_t rows, size_t cols,
 	struct al_error *err) AL_MUST_CHECK;
 /* Safe on a zeroed struct and twice. Never on a part of another matrix. */
 void al_matrix_finish(struct al_matrix *m);
@@ -80,7 +77,7 @@ void al_matrix_finish_f(struct al_matrix_f *m);
  *
  * and they are freed where the block ends in which AL_SCRATCH stands, whichever way that is left;
  * in the body of a loop, at the end of each turn. A struct whose matrices live as long as it does
- * has a scratch as a member. Zeroed is empty. One thread at a time takes from one scratch. */
+ * has a scratch as a member. Zeroed is empty. Several threads may take from one scratch at a time. */
 struct al_scratch {
 	struct al_scratch_block *newest;
 };
@@ -200,12 +197,11 @@ enum al_route {
  * singular values are good to 2^-52 * sqrt(1e9), about 1e-11, of the largest one. */
 #define AL_GRAM_CONDITION 1e9
 
-/* G = R^T R in place: R upper triangular, the rest zeroed. `*condition` estimates G's condition in
- * the 1-norm; it is INFINITY where G isn't positive definite, and then G holds nothing of use. */
-bool al_cholesky(struct al_matrix g, double *condition, struct al_error *err) AL_MUST_CHECK;
-
-/* The same where its condition doesn't matter, without the work of estimating it. */
-bool al_cholesky_try(struct al_matrix g, bool *is_definite, struct al_error *err) AL_MUST_CHECK;
+/* G = R^T R in place: R upper triangular, the rest zeroed. Where G isn't positive definite it holds
+ * nothing of use. `*condition` estimates G's condition in the 1-norm, INFINITY where it isn't
+ * definite; NULL saves the work. */
+bool al_cholesky(struct al_matrix g, bool *is_definite, double *condition,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The upper triangular (trapezoidal) factor R, [min(rows, cols)][cols], of A = U R, with a diagonal
  * that is not negative. The first destroys A; the second makes A the thin U, [rows][min]: its first
@@ -217,9 +213,8 @@ bool al_qr(struct al_matrix a, struct al_matrix r, struct al_error *err) AL_MUST
  * the cost. */
 bool al_orthonormalise(struct al_matrix u, struct al_error *err) AL_MUST_CHECK;
 
-/* R as above by the cheapest route that can be trusted. A is left as it is. `gram` is A's Gram
- * matrix A^T A where the caller has it (left as it is too), or a view without data. */
-bool al_triangle(struct al_view a, struct al_view gram, struct al_matrix r, enum al_route *route,
+/* R as above by the cheapest route that can be trusted. A is left as it is. */
+bool al_triangle(struct al_view a, struct al_matrix r, enum al_route *route,
 	struct al_error *err) AL_MUST_CHECK;
 
 enum al_side {

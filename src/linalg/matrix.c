@@ -9,20 +9,6 @@
 
 /* ---- memory ---- */
 
-typedef void *allocator(size_t count, size_t size, struct al_error *err);
-
-static void *allocate(allocator *find, size_t rows, size_t cols, size_t size, struct al_error *err)
-{
-	size_t n;
-
-	if (__builtin_mul_overflow(rows, cols, &n))
-		n = SIZE_MAX;
-	void *data = find(n, size, err);
-	if (!data)
-		al_in(err, "a matrix of %zu x %zu", rows, cols);
-	return data;
-}
-
 struct al_scratch_block {
 	struct al_scratch_block *older;
 	max_align_t data[];
@@ -47,19 +33,22 @@ void *al_take_array(struct al_scratch *scratch, size_t count, size_t size, struc
 	struct al_scratch_block *block = al_try_calloc(bytes, 1, err);
 	if (!block)
 		return NULL;
-	block->older = scratch->newest;
-	scratch->newest = block;
+	block->older = __atomic_load_n(&scratch->newest, __ATOMIC_RELAXED);
+	while (!__atomic_compare_exchange_n(&scratch->newest, &block->older, block, true,
+		__ATOMIC_RELEASE, __ATOMIC_RELAXED))
+		;
 	return block->data;
 }
 
-static void *take_matrix(struct al_scratch *scratch, size_t rows, size_t cols, size_t size,
+/* Of a scratch, or on its own. */
+static void *allocate(struct al_scratch *scratch, size_t rows, size_t cols, size_t size,
 	struct al_error *err)
 {
 	size_t n;
 
 	if (__builtin_mul_overflow(rows, cols, &n))
 		n = SIZE_MAX;
-	void *data = al_take_array(scratch, n, size, err);
+	void *data = scratch ? al_take_array(scratch, n, size, err) : al_try_calloc(n, size, err);
 	if (!data)
 		al_in(err, "a matrix of %zu x %zu", rows, cols);
 	return data;
@@ -151,7 +140,7 @@ bool al_copy(struct al_view from, struct al_matrix to, struct al_error *err)
 
 bool al_duplicate(struct al_view from, struct al_matrix *out, struct al_error *err)
 {
-	return al_matrix_init_unset(out, from.rows, from.cols, err) && al_copy(from, *out, err);
+	return al_matrix_init(out, from.rows, from.cols, err) && al_copy(from, *out, err);
 }
 
 bool al_narrow(struct al_view from, struct al_matrix_f to, struct al_error *err)

@@ -14,11 +14,10 @@ struct weigh {
 /* The triangle of one factor, the rows that it lacks left as they are. */
 static bool triangle(struct al_view factor, struct al_matrix r, struct al_error *err)
 {
-	const struct al_view none = {.ld = 1};
 	enum al_route route;
 
 	r.rows = al_least(factor.rows, factor.cols);
-	return al_triangle(factor, none, r, &route, err);
+	return al_triangle(factor, r, &route, err);
 }
 
 /* R with R^T R the sum of the Gram matrices of the others that block b meets. */

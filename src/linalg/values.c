@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/memory.h"
 #include "linalg/internal.h"
 
 /* Where eigenvectors are asked for, LAPACK counts its workspace, 1 + 6n + 2n^2, in 32 bits. */
@@ -31,6 +32,32 @@ static int compare_falling(const void *a, const void *b)
 void al_sort_falling(double *values, size_t n)
 {
 	qsort(values, n, sizeof(*values), compare_falling);
+}
+
+struct placed {
+	double value;
+	size_t place;
+};
+
+static int compare_placed(const void *a, const void *b)
+{
+	const struct placed *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? 1 : -1;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+void al_sort_order(const double *values, size_t n, size_t *order)
+{
+	struct placed *all = al_calloc(n + 1, sizeof(*all));
+
+	for (size_t i = 0; i < n; i++)
+		all[i] = (struct placed){values[i], i};
+	qsort(all, n, sizeof(*all), compare_placed);
+	for (size_t i = 0; i < n; i++)
+		order[i] = all[i].place;
+	free(all);
 }
 
 static void swap_columns(struct al_matrix m, size_t a, size_t b)

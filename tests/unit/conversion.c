@@ -461,11 +461,11 @@ static bool share_cost(const void *context, const size_t *heads, size_t n, doubl
 static void group(const struct al_stack *stack, size_t size, size_t *order)
 {
 	const struct al_group_cost cost = {share_cost, stack};
+	AL_SCRATCH(scratch);
 	struct al_matrix pairs;
 
-	assert_true(al_pair_costs(&cost, stack->n, &pairs, NULL));
+	assert_true(al_pair_costs(&scratch, &cost, stack->n, &pairs, NULL));
 	assert_true(al_group_heads(&cost, pairs, size, NAN, order, NULL));
-	al_matrix_finish(&pairs);
 }
 
 static double cost_of(const struct al_stack *stack, const size_t *order, size_t size)
@@ -549,13 +549,13 @@ static void a_group_is_asked_for_once(void **state)
 		size_t order[12], n_sets = 0;
 		const struct asked asked = {&s.keys, sets, &n_sets};
 		const struct al_group_cost cost = {cost_once, &asked};
+		AL_SCRATCH(scratch);
 		struct al_matrix pairs;
 		if (12 % size != 0)
 			continue;
-		assert_true(al_pair_costs(&cost, 12, &pairs, NULL));
+		assert_true(al_pair_costs(&scratch, &cost, 12, &pairs, NULL));
 		assert_true(al_group_heads(&cost, pairs, size, NAN, order, NULL));
 		assert_true(n_sets > 12 / size);
-		al_matrix_finish(&pairs);
 	}
 	close_side(&s);
 	finish_module(&m);

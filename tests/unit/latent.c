@@ -138,7 +138,7 @@ static void rows_are_of_latent_attention(void **state)
 	(void)state;
 	open_audit(&x);
 	al_table_init(&table, "conversion", "");
-	al_measurement_conversion.add_columns(&table, &x.audit);
+	al_measurement_add_columns(&al_measurement_conversion, &table, &x.audit);
 	must(al_measurement_conversion.add_module(&x.audit, &x.module, &table, &err), &err);
 	const int variant = al_table_find_column(&table, "variant");
 	const int setting = al_table_find_column(&table, "setting");

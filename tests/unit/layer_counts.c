@@ -55,11 +55,11 @@ static void assert_sums(struct al_matrix found, struct al_matrix expected)
 static void assert_counts(const struct al_heads *heads)
 {
 	struct al_triangles t;
-	struct al_spectra quick, exact;
+	struct al_spectra quick = {0}, exact = {0};
 
 	assert_true(al_triangles_take(&t, heads, NULL));
-	assert_true(al_layer_counted(&quick, heads, &t, AL_ALL_SPECTRA, NULL));
-	assert_true(al_layer_spectra(&exact, heads, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_layer_spectra(&quick, heads, &t, 0, AL_ALL_SPECTRA, NULL));
+	assert_true(al_layer_spectra(&exact, heads, &t, AL_ALL_SPECTRA, 0, NULL));
 	for (int kind = 0; kind < AL_N_SPECTRA; kind++) {
 		const struct al_matrix found = quick.values[kind], expected = exact.values[kind];
 		assert_int_equal(found.rows, expected.rows);

@@ -207,7 +207,7 @@ static void check_triangle(struct al_matrix a, enum al_route expected)
 	struct al_matrix r = new_matrix(n, a.cols), gram = multiply(AL_TRANSPOSED, AL_PLAIN, a, a);
 	enum al_route route;
 
-	assert_true(al_triangle(al_view(a), (struct al_view){.ld = 1}, r, &route, NULL));
+	assert_true(al_triangle(al_view(a), r, &route, NULL));
 	assert_int_equal(route, expected);
 	for (size_t j = 0; j < n; j++) {
 		assert_true(r.data[j + j * r.ld] >= 0);
@@ -284,16 +284,18 @@ static void estimates_conditions(void **state)
 {
 	struct al_matrix g = new_matrix(3, 3);
 	double condition;
+	bool is_definite;
 
 	(void)state;
 	for (size_t i = 0; i < 3; i++)
 		g.data[i + i * 3] = pow(10, 4 * (double)i);
-	assert_true(al_cholesky(g, &condition, NULL));
+	assert_true(al_cholesky(g, &is_definite, &condition, NULL));
 	assert_true(fabs(condition - 1e8) < 1);
 	assert_true(g.data[8] == 1e4);
 	g.data[4] = -1;
-	assert_true(al_cholesky(g, &condition, NULL));
+	assert_true(al_cholesky(g, &is_definite, &condition, NULL));
 	assert_true(isinf(condition));
+	assert_false(is_definite);
 	al_matrix_finish(&g);
 }
 
@@ -650,11 +652,12 @@ static void refuses_each_argument(void **state)
 			 square = gaussian(3, 3, 3);
 	struct al_matrix small = gaussian(2, 2, 4), out = new_matrix(3, 3);
 	struct al_matrix_f a_f = new_matrix_f(3, 2), square_f = new_matrix_f(3, 3);
-	const struct al_view none = {.ld = 1}, thin = {a.data, 3, 2, 2};
+	const struct al_view thin = {a.data, 3, 2, 2};
 	const struct al_matrix thin_out = {out.data, 3, 3, 2};
 	const struct al_matrix_f thin_f = {a_f.data, 3, 2, 2};
 	enum al_route route;
 	double values[3];
+	bool is_definite;
 
 	(void)state;
 	/* copies */
@@ -685,15 +688,14 @@ static void refuses_each_argument(void **state)
 	assert_false(al_gram_f(AL_TRANSPOSED, al_view_f(thin_f), square_f, NULL));
 	assert_false(al_gram_f(AL_TRANSPOSED, al_view_f(a_f), square_f, NULL));
 	/* factors */
-	assert_false(al_cholesky(a, values, NULL));
-	assert_false(al_cholesky(thin_out, values, NULL));
+	assert_false(al_cholesky(a, &is_definite, values, NULL));
+	assert_false(al_cholesky(thin_out, &is_definite, NULL, NULL));
 	assert_false(al_qr(a, out, NULL));
 	assert_false(al_qr(a, thin_out, NULL));
 	assert_false(al_qr_r(a, out, NULL));
-	assert_false(al_triangle(thin, none, small, &route, NULL));
-	assert_false(al_triangle(al_view(a), none, thin_out, &route, NULL));
-	assert_false(al_triangle(al_view(a), none, out, &route, NULL));
-	assert_false(al_triangle(al_view(a), al_view(square), small, &route, NULL));
+	assert_false(al_triangle(thin, small, &route, NULL));
+	assert_false(al_triangle(al_view(a), thin_out, &route, NULL));
+	assert_false(al_triangle(al_view(a), out, &route, NULL));
 	assert_false(al_solve(AL_LEFT, AL_PLAIN, al_view(a), out, NULL));
 	assert_false(al_solve(AL_LEFT, AL_PLAIN, al_view(small), out, NULL));
 	assert_false(al_solve(AL_RIGHT, AL_PLAIN, al_view(small), out, NULL));
@@ -728,9 +730,10 @@ static void takes_empty_matrices(void **state)
 	struct al_matrix none = new_matrix(3, 0), empty = new_matrix(0, 0),
 			 square = gaussian(3, 3, 1);
 	double condition;
+	bool is_definite;
 
 	(void)state;
-	assert_true(al_cholesky(empty, &condition, NULL));
+	assert_true(al_cholesky(empty, &is_definite, &condition, NULL));
 	assert_true(al_qr(none, empty, NULL));
 	assert_true(al_eigenvalues(empty, NULL, NULL));
 	assert_true(al_eigenvectors(empty, NULL, NULL));
@@ -758,7 +761,7 @@ static void check_refused(double bad)
 	assert_int_equal(err.status, AL_ESYSTEM);
 	assert_string_equal(err.message, "product: 6 x 6 with elements that are not finite");
 	assert_false(al_gram(AL_TRANSPOSED, al_view(a), c, NULL));
-	assert_false(al_triangle(al_view(a), (struct al_view){.ld = 1}, c, &route, NULL));
+	assert_false(al_triangle(al_view(a), c, &route, NULL));
 	assert_false(al_singular_values(al_view(a), values, NULL));
 	assert_false(al_svd(a, c, values, d, NULL));
 	assert_false(al_qr(a, c, NULL));

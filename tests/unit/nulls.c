@@ -36,7 +36,7 @@ static void check_gaussian_layer(const struct al_spectra *layer)
 static void gaussian_weights_give_the_known_counts(void **state)
 {
 	struct module m = new_module(&bert, 1);
-	struct al_spectra heads, layer;
+	struct al_spectra heads = {0}, layer = {0};
 
 	(void)state;
 	assert_true(al_null_gaussian(&heads, &layer, &m.heads, true, false, 0, NULL));
@@ -57,10 +57,10 @@ static void check_float(const struct shape *shape)
 	struct al_matrix_f narrow[AL_N_PROJECTIONS];
 	struct al_heads single = m.heads;
 	struct al_triangles t;
-	struct al_spectra layer, layer_f;
+	struct al_spectra layer = {0}, layer_f = {0};
 
 	assert_true(al_triangles_take(&t, &m.heads, NULL));
-	assert_true(al_layer_spectra(&layer, &m.heads, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_layer_spectra(&layer, &m.heads, &t, AL_ALL_SPECTRA, 0, NULL));
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		assert_true(al_matrix_init_f(&narrow[p], m.of[p].rows, m.of[p].cols, NULL));
 		assert_true(al_narrow(al_view(m.of[p]), narrow[p], NULL));
@@ -70,7 +70,7 @@ static void check_float(const struct shape *shape)
 	single.key_f = al_view_f(narrow[AL_KEY]);
 	single.value_f = al_view_f(narrow[AL_VALUE]);
 	single.output_f = al_view_f(narrow[AL_OUTPUT]);
-	assert_true(al_layer_spectra(&layer_f, &single, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_layer_spectra(&layer_f, &single, &t, AL_ALL_SPECTRA, 0, NULL));
 	for (int k = 0; k < AL_N_SPECTRA; k++) {
 		assert_int_equal(layer.values[k].rows, layer_f.values[k].rows);
 		assert_int_equal(n90(&layer, (enum al_spectrum)k),
@@ -101,7 +101,7 @@ static struct al_spectra draw(const struct module *m, uint64_t seed, uint64_t mo
 	uint64_t number)
 {
 	struct al_triangles t;
-	struct al_spectra layer;
+	struct al_spectra layer = {0};
 
 	assert_true(al_triangles_take(&t, &m->heads, NULL));
 	assert_true(al_null_independent(&layer, NULL, &t, seed, module, number, NULL));
@@ -128,7 +128,7 @@ static double sum_of_squares(const struct al_spectra *spectra, enum al_spectrum 
 static void a_draw_keeps_norms(void **state)
 {
 	struct module m = new_module(&grouped, 3);
-	struct al_spectra layer;
+	struct al_spectra layer = {0};
 
 	(void)state;
 	for (size_t e = 0; e < 96 * 16; e++)
@@ -146,11 +146,11 @@ static void one_head_keeps_its_spectrum(void **state)
 	const struct shape one = {50, 50, 50, 50, 1, 1, 12, 12};
 	struct module m = new_module(&one, 4);
 	struct al_triangles t;
-	struct al_spectra heads, layer = draw(&m, 1, 2, 3);
+	struct al_spectra heads = {0}, layer = draw(&m, 1, 2, 3);
 
 	(void)state;
 	assert_true(al_triangles_take(&t, &m.heads, NULL));
-	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_head_spectra(&heads, &t, NULL));
 	for (size_t i = 0; i < 12; i++) {
 		const struct al_matrix q = heads.values[AL_SPECTRUM_Q],
 				       k = heads.values[AL_SPECTRUM_K];
@@ -172,10 +172,10 @@ static double redundancy_of(struct module *m, enum al_spectrum kind)
 {
 	enum { DRAWS = 3 };
 	struct al_triangles t;
-	struct al_spectra layer, draws[DRAWS];
+	struct al_spectra layer = {0}, draws[DRAWS] = {0};
 
 	assert_true(al_triangles_take(&t, &m->heads, NULL));
-	assert_true(al_layer_spectra(&layer, &m->heads, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_layer_spectra(&layer, &m->heads, &t, AL_ALL_SPECTRA, 0, NULL));
 	for (size_t i = 0; i < DRAWS; i++)
 		assert_true(al_null_independent(&draws[i], NULL, &t, 7, 0, i, NULL));
 	const struct al_null_range null = al_null_components(draws, DRAWS, kind, 0.9);
@@ -210,11 +210,11 @@ static void tells_copies_from_strangers(void **state)
 static double redundancy(struct module *m)
 {
 	struct al_triangles t;
-	struct al_spectra layer, draw;
+	struct al_spectra layer = {0}, draw = {0};
 	struct al_thinned thinned;
 
 	assert_true(al_triangles_take(&t, &m->heads, NULL));
-	assert_true(al_layer_spectra(&layer, &m->heads, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_layer_spectra(&layer, &m->heads, &t, AL_ALL_SPECTRA, 0, NULL));
 	assert_true(al_null_independent(&draw, &thinned, &t, 3, 0, 0, NULL));
 	assert_true(thinned.share[thinned.n - 1] == 1);
 	const double r = al_redundancy(&layer, &draw, &thinned);
@@ -356,7 +356,7 @@ static void a_draw_depends_on_its_name_alone(void **state)
 static void refuses_what_does_not_fit(void **state)
 {
 	struct module m = new_module(&small, 9);
-	struct al_spectra heads, layer;
+	struct al_spectra heads = {0}, layer = {0};
 	struct al_error err;
 
 	(void)state;
@@ -382,7 +382,7 @@ static void check_computed(const struct shape *shape)
 	const struct al_null_name name = {1, 2};
 	struct module m = new_module(shape, 5);
 	struct al_triangles t;
-	struct al_spectra heads, computed, draws[N_DRAWS];
+	struct al_spectra heads = {0}, computed = {0}, draws[N_DRAWS] = {0};
 	struct al_thinned few, drawn_few = {0};
 	bool is_found;
 
@@ -391,7 +391,7 @@ static void check_computed(const struct shape *shape)
 			m.of[AL_QUERY].data[i + j * m.of[AL_QUERY].ld] *=
 				pow(.9, (double)(j % shape->d_head)) * (1 + (double)(j % 3));
 	assert_true(al_triangles_take(&t, &m.heads, NULL));
-	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_head_spectra(&heads, &t, NULL));
 	assert_true(al_null_compute(&computed, &few, &t, &heads, &name, &is_found, NULL));
 	assert_true(is_found);
 	for (uint64_t i = 0; i < N_DRAWS; i++) {
@@ -444,7 +444,7 @@ static void computes_what_draws_show_in_the_mean(void **state)
 static void computes_gaussian_weights(void **state)
 {
 	struct module m = new_module(&bert, 1);
-	struct al_spectra heads, layer;
+	struct al_spectra heads = {0}, layer = {0};
 
 	(void)state;
 	assert_true(al_null_gaussian(&heads, &layer, &m.heads, true, true, 0, NULL));
@@ -460,12 +460,12 @@ static void says_what_it_cannot_compute(void **state)
 	const struct al_null_name name = {1, 2};
 	struct module m = new_module(&grouped, 5);
 	struct al_triangles t;
-	struct al_spectra heads, computed;
+	struct al_spectra heads = {0}, computed = {0};
 	bool is_found;
 
 	(void)state;
 	assert_true(al_triangles_take(&t, &m.heads, NULL));
-	assert_true(al_head_spectra(&heads, &t, AL_ALL_SPECTRA, NULL));
+	assert_true(al_head_spectra(&heads, &t, NULL));
 	assert_true(al_null_compute(&computed, NULL, &t, &heads, &name, &is_found, NULL));
 	assert_false(is_found);
 	assert_false(al_has_spectrum(&computed, AL_SPECTRUM_Q));

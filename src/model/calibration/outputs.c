@@ -162,8 +162,9 @@ static bool invert(const struct judging *j, struct al_matrix *inverse, struct al
 	const size_t n = j->moment.rows;
 	AL_OWNED struct al_matrix r = {0}, half = {0};
 	double condition = INFINITY;
+	bool is_definite;
 	bool ok = al_matrix_init(&r, n, n, err) && al_copy(al_view(j->moment), r, err)
-		&& al_cholesky(r, &condition, err);
+		&& al_cholesky(r, &is_definite, &condition, err);
 
 	if (ok && condition < 1 / LEAST_EIGENVALUE) {
 		ok = al_matrix_init(&half, n, n, err) && al_matrix_init(inverse, n, n, err);
