@@ -35,7 +35,7 @@ struct solver {
 	double *squares; /* [n_values][n_terms], scaled: the largest is 1 */
 	double mean; /* of all squares over the height */
 	double most; /* none of the whole's is above */
-	double complex *g, *slope; /* of each term, [n_terms] */
+	double complex *g, *slope; /* of each term, [n_terms]; all of theirs in one block */
 	double complex *step, *room; /* the same */
 	struct state levels[MOST_LEVELS]; /* the last solution at each height above t */
 	size_t n_levels;
@@ -187,8 +187,7 @@ static bool solve_level(struct solver *x, size_t level, double complex z, struct
 	if (level < x->n_levels) {
 		shift(x, last, z, last->g, s);
 		ok = solve(x, s);
-	} else
-		last->w = al_calloc(x->n_terms, sizeof(*last->w));
+	}
 	if (!ok && level > 0)
 		ok = descend(x, &x->levels[level - 1], z, s, 0);
 	if (!ok && level == 0) {
@@ -339,17 +338,6 @@ static void read_values(const struct solver *x, const struct nodes *nodes, doubl
 
 /* ---- all of it ---- */
 
-static void solver_finish(struct solver *x)
-{
-	for (size_t i = 0; i < x->n_levels; i++)
-		free(x->levels[i].w);
-	free(x->squares);
-	free(x->g);
-	free(x->slope);
-	free(x->step);
-	free(x->room);
-}
-
 /* ||X_1 + .. + X_H|| <= max ||X_i|| + 2 sqrt(sum of the means of X_i^2) for free X_i of mean 0
  * (Voiculescu 1986, doi 10.1016/0022-1236(86)90062-5); squares less their mean are such, and so are
  * plus and minus the singular values. The largest square is 1. */
@@ -367,17 +355,21 @@ static double most_square(const struct solver *x)
 static double solver_init(struct solver *x, enum al_free_kind kind, struct al_view terms,
 	size_t height)
 {
+	const size_t n = terms.cols;
+	double complex *room = al_calloc((4 + MOST_LEVELS) * n, sizeof(*room));
 	double largest = 0;
 
 	*x = (struct solver){.kind = kind,
-		.n_terms = terms.cols,
+		.n_terms = n,
 		.n_values = terms.rows,
 		.height = (double)height,
-		.squares = al_calloc(terms.rows * terms.cols, sizeof(*x->squares)),
-		.g = al_calloc(terms.cols, sizeof(*x->g)),
-		.slope = al_calloc(terms.cols, sizeof(*x->slope)),
-		.step = al_calloc(terms.cols, sizeof(*x->step)),
-		.room = al_calloc(terms.cols, sizeof(*x->room))};
+		.squares = al_calloc(terms.rows * n, sizeof(*x->squares)),
+		.g = room,
+		.slope = room + n,
+		.step = room + 2 * n,
+		.room = room + 3 * n};
+	for (size_t level = 0; level < MOST_LEVELS; level++)
+		x->levels[level].w = room + (4 + level) * n;
 	for (size_t j = 0; j < terms.cols; j++)
 		for (size_t i = 0; i < terms.rows; i++)
 			largest = fmax(largest, terms.data[i + j * terms.ld]);
@@ -424,6 +416,7 @@ bool al_free_sum(enum al_free_kind kind, struct al_view terms, size_t height, do
 		*is_found = find(&x, largest, out, n);
 	else
 		memset(out, 0, n * sizeof(*out));
-	solver_finish(&x);
+	free(x.squares);
+	free(x.g);
 	return true;
 }

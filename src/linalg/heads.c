@@ -112,27 +112,22 @@ bool al_heads_check_projections(const struct al_heads *heads, struct al_error *e
 	return al_heads_check_shape(heads, al_has_values(heads), err);
 }
 
-static bool fail_infinite(const char *name, struct al_error *err)
+static bool check_data(const struct al_heads *heads, enum al_projection p, const char *name,
+	struct al_error *err)
 {
-	return al_fail(err, AL_EINPUT, "%s: elements that are not finite", name);
-}
+	const struct al_view wide = al_projection_of(heads, p);
+	const struct al_view_f narrow = al_projection_of_f(heads, p);
+	const bool is_single = al_heads_shape(heads).is_single;
 
-static bool check_data(const struct al_heads *heads, bool is_single, struct al_error *err)
-{
-	if (is_single)
-		return al_check_f("query", heads->query_f, err)
-			&& al_check_f("key", heads->key_f, err)
-			&& (al_is_finite_f(heads->query_f) || fail_infinite("query", err))
-			&& (al_is_finite_f(heads->key_f) || fail_infinite("key", err));
-	return al_check("query", heads->query, err) && al_check("key", heads->key, err)
-		&& (al_is_finite(heads->query) || fail_infinite("query", err))
-		&& (al_is_finite(heads->key) || fail_infinite("key", err));
+	return (is_single ? al_check_f(name, narrow, err) : al_check(name, wide, err))
+		&& ((is_single ? al_is_finite_f(narrow) : al_is_finite(wide))
+			|| al_fail(err, AL_EINPUT, "%s: elements that are not finite", name));
 }
 
 bool al_heads_check(const struct al_heads *heads, double *norm_squared, struct al_error *err)
 {
-	if (!al_heads_check_shape(heads, false, err)
-		|| !check_data(heads, al_heads_shape(heads).is_single, err)
+	if (!al_heads_check_shape(heads, false, err) || !check_data(heads, AL_QUERY, "query", err)
+		|| !check_data(heads, AL_KEY, "key", err)
 		|| !al_heads_norm(heads, norm_squared, err))
 		return false;
 	return *norm_squared > 0 || al_fail(err, AL_EINPUT, "every head is zero");
@@ -192,50 +187,34 @@ bool al_heads_narrow(struct al_scratch *scratch, const struct al_heads *heads, s
 
 /* ---- norm ---- */
 
-/* One key head and the query heads that share it. */
 struct norm {
 	const struct al_heads *heads;
-	struct al_heads_shape shape;
 	double *parts; /* [n_kv_heads] */
 };
 
-struct norm_room {
-	struct al_matrix query, key, query_gram, key_gram;
-};
-
-static bool norm_room_init(struct al_scratch *scratch, struct norm_room *room,
-	const struct al_heads_shape *s, struct al_error *err)
-{
-	return al_take(scratch, &room->query, s->d_query, s->d_head, err)
-		&& al_take(scratch, &room->key, s->d_key, s->d_head, err)
-		&& al_take(scratch, &room->query_gram, s->d_head, s->d_head, err)
-		&& al_take(scratch, &room->key_gram, s->d_head, s->d_head, err);
-}
-
-static bool sum_group(const struct norm *x, struct norm_room *room, size_t kv_head,
-	struct al_error *err)
-{
-	const size_t n_sharing = x->shape.n_heads / x->shape.n_kv_heads;
-
-	if (!al_head_copy(x->heads, AL_KEY, kv_head, room->key, err)
-		|| !al_gram(AL_TRANSPOSED, al_view(room->key), room->key_gram, err))
-		return false;
-	for (size_t i = 0; i < n_sharing; i++) {
-		if (!al_head_copy(x->heads, AL_QUERY, kv_head * n_sharing + i, room->query, err)
-			|| !al_gram(AL_TRANSPOSED, al_view(room->query), room->query_gram, err))
-			return false;
-		x->parts[kv_head] += al_inner(al_view(room->query_gram), al_view(room->key_gram));
-	}
-	return true;
-}
-
+/* One key head and the query heads that share it. */
 static bool norm_part(void *context, size_t kv_head, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
 	const struct norm *x = context;
-	struct norm_room room;
+	const struct al_heads_shape s = al_heads_shape(x->heads);
+	const size_t n_sharing = s.n_heads / s.n_kv_heads, first = kv_head * n_sharing;
+	struct al_matrix query, key, query_gram, key_gram;
 
-	return norm_room_init(&scratch, &room, &x->shape, err) && sum_group(x, &room, kv_head, err);
+	if (!al_take(&scratch, &query, s.d_query, s.d_head, err)
+		|| !al_take(&scratch, &key, s.d_key, s.d_head, err)
+		|| !al_take(&scratch, &query_gram, s.d_head, s.d_head, err)
+		|| !al_take(&scratch, &key_gram, s.d_head, s.d_head, err)
+		|| !al_head_copy(x->heads, AL_KEY, kv_head, key, err)
+		|| !al_gram(AL_TRANSPOSED, al_view(key), key_gram, err))
+		return false;
+	for (size_t i = first; i < first + n_sharing; i++) {
+		if (!al_head_copy(x->heads, AL_QUERY, i, query, err)
+			|| !al_gram(AL_TRANSPOSED, al_view(query), query_gram, err))
+			return false;
+		x->parts[kv_head] += al_inner(al_view(query_gram), al_view(key_gram));
+	}
+	return true;
 }
 
 /* <Q_i^T Q_i, K_g^T K_g>, both on the diagonals of Gram matrices. */
@@ -259,7 +238,7 @@ static bool norm_of_grams(const struct al_heads *heads, double *norm_squared, st
 bool al_heads_norm(const struct al_heads *heads, double *norm_squared, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	struct norm x = {.heads = heads, .shape = al_heads_shape(heads)};
+	struct norm x = {.heads = heads};
 
 	if (heads->query_gram.data && heads->key_gram.data)
 		return norm_of_grams(heads, norm_squared, err);

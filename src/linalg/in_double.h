@@ -2,7 +2,6 @@
  * OF(al_name) for double, al_matrix, al_view and al_name, or for float and the same with _f. */
 #undef REAL
 #undef MATRIX
-#undef OWNED
 #undef VIEW
 #undef OF
 #undef CBLAS
@@ -11,7 +10,6 @@
 #undef FROM_DOUBLE
 #define REAL double
 #define MATRIX struct al_matrix
-#define OWNED AL_OWNED
 #define VIEW struct al_view
 #define OF(name) name
 #define CBLAS(name) cblas_d##name

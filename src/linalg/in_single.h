@@ -1,7 +1,6 @@
 /* Single precision: see in_double.h. */
 #undef REAL
 #undef MATRIX
-#undef OWNED
 #undef VIEW
 #undef OF
 #undef CBLAS
@@ -10,7 +9,6 @@
 #undef FROM_DOUBLE
 #define REAL float
 #define MATRIX struct al_matrix_f
-#define OWNED AL_OWNED_F
 #define VIEW struct al_view_f
 #define OF(name) name##_f
 #define CBLAS(name) cblas_s##name

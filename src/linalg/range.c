@@ -225,48 +225,37 @@ static bool find(struct finder *f, uint64_t seed, uint64_t mode, struct al_matri
 	return true;
 }
 
-static size_t width(size_t rank, size_t rows, size_t cols)
+static struct finder finder_of(struct al_view_f own, size_t n_own, struct al_view_f other,
+	size_t n_other, size_t rank, double norm)
 {
-	const size_t most = rows < cols ? rows : cols;
+	const size_t most = al_least(own.rows, own.cols);
 
-	return most - rank < OVERSAMPLING ? most : rank + OVERSAMPLING;
+	return (struct finder){.own = own,
+		.other = other,
+		.n_own = n_own,
+		.n_other = n_other,
+		.d_head = own.cols / n_own,
+		.rank = rank,
+		.width = most - rank < OVERSAMPLING ? most : rank + OVERSAMPLING,
+		.norm = norm};
 }
 
-static bool find_both(const struct al_heads *h, double norm, const struct al_tucker_options *o,
-	struct al_tucker *out, struct al_error *err)
+bool al_tucker_find_ranges(const struct al_heads *heads, double norm,
+	const struct al_tucker_options *o, struct al_tucker *out, struct al_error *err)
 {
-	const size_t d = al_heads_shape(h).d_head;
-	struct finder query = {.own = h->query_f,
-		.other = h->key_f,
-		.n_own = h->n_heads,
-		.n_other = h->n_kv_heads,
-		.d_head = d,
-		.rank = o->query_rank,
-		.norm = norm,
-		.width = width(o->query_rank, h->query_f.rows, h->query_f.cols)};
-	struct finder key = {.own = h->key_f,
-		.other = h->query_f,
-		.n_own = h->n_kv_heads,
-		.n_other = h->n_heads,
-		.d_head = d,
-		.rank = o->key_rank,
-		.norm = norm,
-		.width = width(o->key_rank, h->key_f.rows, h->key_f.cols)};
+	AL_SCRATCH(scratch);
+	struct al_heads h;
 	double change;
 
+	if (!al_heads_narrow(&scratch, heads, &h, err))
+		return false;
+	struct finder query = finder_of(h.query_f, h.n_heads, h.key_f, h.n_kv_heads, o->query_rank,
+		norm);
+	struct finder key = finder_of(h.key_f, h.n_kv_heads, h.query_f, h.n_heads, o->key_rank,
+		norm);
 	if (!find(&query, o->seed, 0, &out->query, &out->core_query, &out->finder_change, err)
 		|| !find(&key, o->seed, 1, &out->key, &out->core_key, &change, err))
 		return false;
 	out->finder_change = fmax(out->finder_change, change);
 	return true;
-}
-
-bool al_tucker_find_ranges(const struct al_heads *heads, double norm,
-	const struct al_tucker_options *options, struct al_tucker *out, struct al_error *err)
-{
-	AL_SCRATCH(scratch);
-	struct al_heads narrow;
-
-	return al_heads_narrow(&scratch, heads, &narrow, err)
-		&& find_both(&narrow, norm, options, out, err);
 }

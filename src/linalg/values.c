@@ -9,10 +9,6 @@
 /* Where eigenvectors are asked for, LAPACK counts its workspace, 1 + 6n + 2n^2, in 32 bits. */
 enum { EIGENVECTORS_MOST = 32000 };
 
-/* A few eigenvectors of a large matrix are found one by one, many or those of a small one all
- * together. */
-enum { TOGETHER = 1024, MANY = 4 };
-
 bool al_check_values(const char *what, const double *values, size_t n, struct al_error *err)
 {
 	return al_check_finite(what, (struct al_view){values, n, 1, n ? n : 1}, err);
@@ -101,49 +97,18 @@ static bool check_vectors(struct al_matrix g, struct al_error *err)
 	return check_symmetric(g, err);
 }
 
-/* From the lower triangle: its eigenvectors turn back by dormqr, the upper one's by dormql, which
- * took twice as long. */
-static bool syevd(struct al_matrix g, double *values, struct al_error *err)
+static void largest_first(struct al_matrix vectors)
 {
-	al_blas_hold();
-	const lapack_int info = LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', al_int(g.cols), g.data,
-		al_int(g.ld), values);
-	al_blas_release();
-	if (!al_check_info("dsyevd", info, err)
-		|| !al_check_values("eigenvalues", values, g.cols, err))
-		return false;
-	reverse(values, g.cols);
-	return true;
-}
-
-static void turn_up(struct al_matrix vectors)
-{
+	for (size_t j = 0; j < vectors.cols / 2; j++)
+		swap_columns(vectors, j, vectors.cols - 1 - j);
 	for (size_t j = 0; j < vectors.cols; j++)
 		if (al_points_down(vectors.data + j * vectors.ld, vectors.rows))
 			al_negate(vectors.data + j * vectors.ld, vectors.rows);
 }
 
-static void largest_first(struct al_matrix vectors)
-{
-	for (size_t j = 0; j < vectors.cols / 2; j++)
-		swap_columns(vectors, j, vectors.cols - 1 - j);
-	turn_up(vectors);
-}
-
-bool al_eigenvectors(struct al_matrix g, double *values, struct al_error *err)
-{
-	if (!check_vectors(g, err))
-		return false;
-	if (g.cols == 0)
-		return true;
-	if (!syevd(g, values, err))
-		return false;
-	largest_first(g);
-	return al_check_finite("eigenvectors", al_view(g), err);
-}
-
 /* What dsyevd does, but that only the eigenvectors in `top`, the last columns of `all`, are turned
- * back from the tridiagonal matrix's. room[n][3]: its diagonal, what is beside it, the reflectors'
+ * back from the tridiagonal matrix's. From the lower triangle: dormtr then calls dormqr, the upper
+ * one's dormql took twice as long. room[n][3]: its diagonal, what is beside it, the reflectors'
  * factors. */
 static bool find_all(struct al_matrix g, struct al_matrix room, struct al_matrix all,
 	struct al_matrix top, struct al_error *err)
@@ -165,62 +130,32 @@ static bool find_all(struct al_matrix g, struct al_matrix room, struct al_matrix
 			err);
 }
 
-static bool top_of_all(struct al_matrix g, double *values, struct al_matrix vectors,
-	struct al_error *err)
+/* The eigenvectors of the largest eigenvalues, `out` may be g itself. */
+static bool find_top(struct al_matrix g, double *values, struct al_matrix out, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	const size_t n = g.cols, wanted = vectors.cols;
+	const size_t n = g.cols, wanted = out.cols;
 	struct al_matrix room, all;
 
+	if (wanted == 0)
+		return true;
 	if (!al_take(&scratch, &room, n, 3, err) || !al_take(&scratch, &all, n, n, err))
 		return false;
 	const struct al_matrix top = al_part(all, 0, n - wanted, n, wanted);
 	al_blas_hold();
 	const bool done = find_all(g, room, all, top, err);
 	al_blas_release();
-	if (!done || !al_copy(al_view(top), vectors, err))
+	if (!done || !al_copy(al_view(top), out, err))
 		return false;
 	for (size_t i = 0; i < wanted; i++)
 		values[i] = room.data[n - 1 - i];
-	largest_first(vectors);
+	largest_first(out);
 	return al_check_values("eigenvalues", values, wanted, err);
 }
 
-static bool syevr(struct al_matrix g, double *values, struct al_matrix vectors, lapack_int *support,
-	struct al_error *err)
+bool al_eigenvectors(struct al_matrix g, double *values, struct al_error *err)
 {
-	const lapack_int n = al_int(g.cols), wanted = al_int(vectors.cols);
-	lapack_int found;
-
-	al_blas_hold();
-	lapack_int info = LAPACKE_dsyevr(LAPACK_COL_MAJOR, 'V', 'I', 'L', n, g.data, al_int(g.ld),
-		0, 0, n - wanted + 1, n, 0, &found, values, vectors.data, al_int(vectors.ld),
-		support);
-	al_blas_release();
-	if (!al_check_info("dsyevr", info, err))
-		return false;
-	if (found != wanted)
-		return al_fail(err, AL_ESYSTEM, "dsyevr: found %d of %d eigenvalues", (int)found,
-			(int)wanted);
-	return true;
-}
-
-/* Of room for the eigenvalues dsyevr uses all n; its supports are two integers a vector. */
-static bool top_one_by_one(struct al_matrix g, double *values, struct al_matrix vectors,
-	struct al_error *err)
-{
-	AL_SCRATCH(scratch);
-	struct al_matrix all;
-	lapack_int *support = al_take_array(&scratch, 2 * vectors.cols, sizeof(*support), err);
-
-	if (!support || !al_take(&scratch, &all, g.cols, 1, err)
-		|| !syevr(g, all.data, vectors, support, err))
-		return false;
-	memcpy(values, all.data, vectors.cols * sizeof(double));
-	reverse(values, vectors.cols);
-	largest_first(vectors);
-	return al_check_values("eigenvalues", values, vectors.cols, err)
-		&& al_check_finite("eigenvectors", al_view(vectors), err);
+	return check_vectors(g, err) && find_top(g, values, g, err);
 }
 
 bool al_eigenvectors_top(struct al_matrix g, double *values, struct al_matrix vectors,
@@ -232,9 +167,5 @@ bool al_eigenvectors_top(struct al_matrix g, double *values, struct al_matrix ve
 		return al_fail(err, AL_EINPUT,
 			"vectors are %zu x %zu, expected %zu rows and at most %zu columns",
 			vectors.rows, vectors.cols, g.rows, g.cols);
-	if (vectors.cols == 0)
-		return true;
-	if (g.cols <= TOGETHER || vectors.cols * MANY >= g.cols)
-		return top_of_all(g, values, vectors, err);
-	return top_one_by_one(g, values, vectors, err);
+	return find_top(g, values, vectors, err);
 }
