@@ -56,8 +56,7 @@ bool al_audit_gram(struct al_audit_module *module, enum al_projection projection
 	struct al_matrix gram;
 
 	if (!module->grams[projection].data) {
-		if (!al_take(&module->scratch, &gram, weights.cols, weights.cols, err)
-			|| !al_gram(AL_TRANSPOSED, weights, gram, err))
+		if (!al_take_gram(&module->scratch, AL_TRANSPOSED, weights, &gram, err))
 			return false;
 		module->grams[projection] = al_view(gram);
 	}
@@ -81,8 +80,7 @@ static bool find_inner(struct al_audit_module *module, enum al_form form, struct
 		|| (is_qk && !al_audit_gram(module, AL_KEY, &grams[AL_KEY], err)))
 		return false;
 	if (!is_qk) {
-		if (!al_take(&scratch, &of_output, output.cols, output.cols, err)
-			|| !al_gram(AL_TRANSPOSED, output, of_output, err))
+		if (!al_take_gram(&scratch, AL_TRANSPOSED, output, &of_output, err))
 			return false;
 		grams[AL_OUTPUT] = al_view(of_output);
 	}

@@ -45,16 +45,6 @@ static struct al_view triangle(const struct al_audit_module *m, enum al_projecti
 	return al_triangle_of(&m->triangles, p, al_own_head(&m->heads, p, head));
 }
 
-static double norm(struct al_view a)
-{
-	double sum = 0;
-
-	for (size_t j = 0; j < a.cols; j++)
-		for (size_t i = 0; i < a.rows; i++)
-			sum += a.data[i + j * a.ld] * a.data[i + j * a.ld];
-	return sqrt(sum);
-}
-
 /* ||R_x M R_y^T||_F; M NULL is the identity. */
 static bool product_norm(struct al_view x, const struct al_view *m, struct al_view y, double *out,
 	struct al_error *err)
@@ -65,14 +55,13 @@ static bool product_norm(struct al_view x, const struct al_view *m, struct al_vi
 	if (!al_take(&scratch, &all, x.rows, y.rows, err))
 		return false;
 	if (m) {
-		if (!al_take(&scratch, &left, x.rows, m->cols, err)
-			|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, x, *m, 0, left, err))
+		if (!al_take_product(&scratch, AL_PLAIN, x, AL_PLAIN, *m, &left, err))
 			return false;
 		x = al_view(left);
 	}
 	if (!al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, x, y, 0, all, err))
 		return false;
-	*out = norm(al_view(all));
+	*out = sqrt(al_inner(al_view(all), al_view(all)));
 	return true;
 }
 
@@ -124,8 +113,7 @@ bool al_composition_scores(struct al_scratch *scratch, const struct al_audit_mod
 	if (!al_take(scratch, scores, n_earlier, n_later, err))
 		return false;
 	w.scores = *scores;
-	return al_take(&room, &w.between, written.cols, read.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, written, read, 0, w.between, err)
+	return al_take_product(&room, AL_TRANSPOSED, written, AL_PLAIN, read, &w.between, err)
 		&& al_take(&room, &w.norms, n_earlier + n_later, 1, err)
 		&& al_form_norms(earlier, AL_VALUE, w.norms.data, err)
 		&& al_form_norms(later, projection, w.norms.data + n_earlier, err)

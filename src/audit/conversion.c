@@ -329,24 +329,23 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		"aligned: the best basis that positions and norms allow (position-safe); optimal: "
 		"the best of all bases; found: the best that was found");
 	al_table_note(table,
-		"regrouped: the groups whose squared errors of scores and values add up to "
-		"least: pairs of up to %d heads are matched exactly, others are what exchanges "
-		"of heads find; mhe-mul, found: what alternating least squares reach",
+		"regrouped: the groups whose squared errors of scores and values add up to least: "
+		"pairs of up to %d heads are matched exactly, others are what exchanges of heads "
+		"find; mhe-mul, found: what alternating least squares reach",
 		AL_MOST_MATCHED);
 	if (is_rotary)
 		al_table_note(table,
 			"rotary positions: QK errors are those at offset %lld; over all offsets "
-			"stands "
-			"the mean, in which pairs of dimensions add up where they turn at least "
-			"once over a text, and which aligned and regrouped make least; latent-kv "
-			"also needs a decoupled rotary part, as in mla, which isn't counted",
+			"stands the mean, in which pairs of dimensions add up where they turn at "
+			"least once over a text, and which aligned and regrouped make least; "
+			"latent-kv also needs a decoupled rotary part, as in mla, which isn't "
+			"counted",
 			(long long)audit->options.offset);
 	if (is_grouped)
 		al_table_note(table,
 			"heads that share keys and values: one that goes saves its W_Q and W_O; "
 			"the keys and values stay as long as one head of the group does, and "
-			"groups "
-			"become unequal");
+			"groups become unequal");
 	if (is_normed)
 		al_table_note(table,
 			"queries and keys pass a norm: their side is shared in the basis as "
@@ -354,8 +353,8 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	if (is_latent)
 		al_table_note(table,
 			"modules with latent keys and values (mla): errors are of the part of a "
-			"head that positions don't rotate; of the norm between the two "
-			"projections only the gain is counted");
+			"head that positions don't rotate; of the norm between the two projections "
+			"only the gain is counted");
 }
 
 const struct al_measurement al_measurement_conversion = {

@@ -252,9 +252,8 @@ static bool sum_row_grams(const struct al_stack *keys, const struct al_stack *va
 	const double of_values = 1 / (values->norm * values->norm);
 	struct al_matrix other;
 
-	if (!al_take(&scratch, &other, sum.rows, sum.cols, err)
-		|| !al_gram(AL_PLAIN, al_view(keys->weighed), sum, err)
-		|| !al_gram(AL_PLAIN, al_view(values->weighed), other, err))
+	if (!al_gram(AL_PLAIN, al_view(keys->weighed), sum, err)
+		|| !al_take_gram(&scratch, AL_PLAIN, al_view(values->weighed), &other, err))
 		return false;
 	for (size_t i = 0; i < sum.rows * sum.cols; i++)
 		sum.data[i] = of_keys * sum.data[i] + of_values * other.data[i];
@@ -284,9 +283,8 @@ static bool hold_parts(const struct al_stack *side, struct al_matrix basis, doub
 	AL_SCRATCH(scratch);
 	struct al_matrix inside;
 
-	if (!al_take(&scratch, &inside, side->weighed.cols, basis.cols, err)
-		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(side->weighed), al_view(basis), 0,
-			inside, err))
+	if (!al_take_product(&scratch, AL_TRANSPOSED, al_view(side->weighed), AL_PLAIN,
+		    al_view(basis), &inside, err))
 		return false;
 	for (size_t i = 0; i < basis.cols; i++)
 		parts[i] = al_squared_norm(al_columns(al_view(inside), i, 1))

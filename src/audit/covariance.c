@@ -67,8 +67,8 @@ bool al_symmetric_root(struct al_matrix g, double unit, struct al_error *err)
 		return al_fail(err, AL_EINPUT, "%zu x %zu, expected a square matrix", g.rows,
 			g.cols);
 	return check_finite(al_view(g), err) && check_symmetric(g, tolerance, err)
-		&& al_take(&scratch, &vectors, g.rows, g.cols, err)
-		&& al_take(&scratch, &values, g.rows, 1, err) && al_copy(al_view(g), vectors, err)
+		&& al_take(&scratch, &values, g.rows, 1, err)
+		&& al_take_copy(&scratch, al_view(g), &vectors, err)
 		&& al_eigenvectors(vectors, values.data, err)
 		&& scale_vectors(vectors, values.data, tolerance, err)
 		&& al_gram(AL_PLAIN, al_view(vectors), g, err);
@@ -363,8 +363,8 @@ bool al_covariance_apply(const struct al_covariance *covariance,
 		return apply_imatrix(&covariance->imatrix, &s, err);
 	if (!covariance->is_folder && attention->is_cross)
 		return al_fail(err, AL_EINPUT,
-			"%s: cross attention has two inputs, expected a folder with "
-			"%s.npy and %s.memory.npy",
+			"%s: cross attention has two inputs, expected a folder with %s.npy and "
+			"%s.memory.npy",
 			covariance->path, attention->name, attention->name);
 	if (!covariance->is_folder)
 		return change_sides(covariance->root, &s, AL_QUERY, AL_VALUE, err)

@@ -4,21 +4,7 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-
-struct item {
-	double size;
-	size_t place;
-};
-
-/* The largest first; equal ones in their order. */
-static int compare(const void *x, const void *y)
-{
-	const struct item *a = x, *b = y;
-
-	if (a->size != b->size)
-		return a->size > b->size ? -1 : 1;
-	return (a->place > b->place) - (a->place < b->place);
-}
+#include "linalg/linalg.h"
 
 static size_t find_least(const double *loads, size_t n)
 {
@@ -32,19 +18,17 @@ static size_t find_least(const double *loads, size_t n)
 
 void al_deal(const double *sizes, size_t n, size_t n_shards, size_t *shards)
 {
-	struct item *items = al_calloc(n + 1, sizeof(*items));
+	size_t *order = al_calloc(n + 1, sizeof(*order));
 	double *loads = al_calloc(n_shards, sizeof(*loads));
 
-	for (size_t i = 0; i < n; i++)
-		items[i] = (struct item){sizes[i], i};
-	qsort(items, n, sizeof(*items), compare);
+	al_sort_order(sizes, n, order);
 	for (size_t i = 0; i < n; i++) {
 		const size_t shard = find_least(loads, n_shards);
-		loads[shard] += items[i].size;
-		shards[items[i].place] = shard;
+		loads[shard] += sizes[order[i]];
+		shards[order[i]] = shard;
 	}
 	free(loads);
-	free(items);
+	free(order);
 }
 
 double al_attention_size(const struct al_attention *attention)

@@ -113,9 +113,8 @@ static void note_imatrix(struct al_table *table)
 {
 	al_table_note(table,
 		"shares: E|o_i W_O|^2 of each head's, of their sum; errors: of E|output|^2, "
-		"without "
-		"the head; from the imatrix's mean squares of heads' outputs, as if different "
-		"numbers of them were uncorrelated");
+		"without the head; from the imatrix's mean squares of heads' outputs, as if "
+		"different numbers of them were uncorrelated");
 	al_table_note(table,
 		"which heads say the same, and what a refitted W_O makes good, take the products "
 		"of heads' outputs, which an imatrix doesn't hold: `calibrate` records them");
@@ -133,10 +132,9 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		return;
 	al_table_note(table,
 		"errors: E|change of the module's output|^2 / E|output|^2 on the %.0f tokens of "
-		"the "
-		"calibration (in sample), without the head, with W_O of all others fitted anew, "
-		"and with W_O of the best replacement alone; shares: E|o_i W_O|^2 of each head's, "
-		"of their sum",
+		"the calibration (in sample), without the head, with W_O of all others fitted "
+		"anew, and with W_O of the best replacement alone; shares: E|o_i W_O|^2 of each "
+		"head's, of their sum",
 		al_statistics_tokens(&calibration->modules[0]));
 	note_layers(table);
 	note_sample(calibration, table);

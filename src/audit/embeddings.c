@@ -21,11 +21,10 @@ static bool set_multiples(struct al_view heads, size_t n, size_t width, size_t j
 	struct al_matrix gram, e, common;
 	double value;
 
-	return al_take(&scratch, &gram, n, n, err) && al_take(&scratch, &e, n, 1, err)
-		&& al_take(&scratch, &common, heads.rows, 1, err)
-		&& al_gram(AL_TRANSPOSED, columns, gram, err)
+	return al_take(&scratch, &e, n, 1, err)
+		&& al_take_gram(&scratch, AL_TRANSPOSED, columns, &gram, err)
 		&& al_eigenvectors_top(gram, &value, e, err)
-		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, columns, al_view(e), 0, common, err)
+		&& al_take_product(&scratch, AL_PLAIN, columns, AL_PLAIN, al_view(e), &common, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(common), al_view(e), 0, target, err);
 }
 

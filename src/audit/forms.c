@@ -47,7 +47,7 @@ bool al_biased_gram(struct al_scratch *scratch, struct al_view gram, struct al_v
 	*out = gram;
 	if (!bias.data)
 		return true;
-	if (!al_take(scratch, &own, gram.rows, gram.cols, err) || !al_copy(gram, own, err))
+	if (!al_take_copy(scratch, gram, &own, err))
 		return false;
 	add_biases(bias, bias, own);
 	*out = al_view(own);
@@ -132,8 +132,7 @@ static bool square_product(const struct al_triangles *t, enum al_projection p, s
 
 	if (!a.data)
 		return true;
-	if (!al_take(&scratch, &product, r.rows, 1, err)
-		|| !al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, r, a, 0, product, err))
+	if (!al_take_product(&scratch, AL_PLAIN, r, AL_TRANSPOSED, a, &product, err))
 		return false;
 	*sum += al_inner(al_view(product), al_view(product));
 	return true;

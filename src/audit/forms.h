@@ -25,8 +25,8 @@ static inline double al_cosine(double inner, double squared_a, double squared_b)
 	return squared_a > 0 && squared_b > 0 ? inner / sqrt(squared_a) / sqrt(squared_b) : NAN;
 }
 
-/* out[i][j] = <form of a's head i, form of b's head j>_F, [a->n_heads][b->n_heads]. The modules read
- * and write spaces of the same size. */
+/* out[i][j] = <form of a's head i, form of b's head j>_F, [a->n_heads][b->n_heads]. The modules
+ * read and write spaces of the same size. */
 bool al_form_inner(struct al_scratch *scratch, const struct al_heads *a, const struct al_heads *b,
 	enum al_form form, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 

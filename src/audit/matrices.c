@@ -63,7 +63,7 @@ static bool add_form(const struct target *target, struct al_audit_module *module
 	struct al_matrix s;
 
 	if (!al_audit_form_inner(module, form, &inner, err)
-		|| !al_take(&scratch, &s, inner.rows, inner.cols, err) || !al_copy(inner, s, err)
+		|| !al_take_copy(&scratch, inner, &s, err)
 		|| !hand_over(target, al_form_names[form], "gram", s, err))
 		return false;
 	to_cosines(s);

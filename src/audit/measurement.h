@@ -52,10 +52,10 @@ struct al_drawing {
 	const char *only[2]; /* rows whose column [0] reads [1]; NULL: all rows */
 	size_t modules_a_figure; /* figures ID-1, ID-2 ... of so many modules each; 0: one of all */
 	bool is_titled_by_module; /* "TITLE in MODULE"; of one module a figure */
-	/* Makes points of a figure's rows, in these columns; NULL: in its own. */
+	/* Makes points of a figure's rows, in these columns, or in its own where they are NULL.
+	 * NULL: the rows are the points. */
 	const struct al_table_field *points;
-	void (*take_points)(struct al_table *points, const struct al_table *rows); /* NULL: the rows
-										      are the points */
+	void (*take_points)(struct al_table *points, const struct al_table *rows);
 };
 
 enum { AL_MOST_SUMMARY_PARTS = 2 };
@@ -132,8 +132,8 @@ static inline struct al_audit_place al_audit_place_of(const struct al_audit_modu
 	return (struct al_audit_place){module->attention->name, module->attention->layer};
 }
 
-/* Adds fields as columns of a group, by whose name their keys begin, "qk_rank"; their members are of
- * what is `offset` further on in the record. */
+/* Adds fields as columns of a group, by whose name their keys begin, "qk_rank"; their members are
+ * of what is `offset` further on in the record. */
 void al_audit_add_group(struct al_table *table, const char *group,
 	const struct al_table_field *fields, size_t offset, unsigned shown);
 

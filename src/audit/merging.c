@@ -74,8 +74,7 @@ static bool find_outside(const struct merger *x, size_t j, size_t i, double *squ
 
 	return values_of(&scratch, heads, j, &from, err) && values_of(&scratch, heads, i, &to, err)
 		&& al_leading_basis(&scratch, al_view(to), heads->d_value, &basis, err)
-		&& al_take(&scratch, &form, from.rows, r.rows, err)
-		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(from), r, 0, form, err)
+		&& al_take_product(&scratch, AL_PLAIN, al_view(from), AL_TRANSPOSED, r, &form, err)
 		&& al_outside(al_view(basis), al_view(form), squared, err);
 }
 

@@ -43,8 +43,8 @@ bool al_audit_set_offset(struct al_model_view *view, int64_t offset, struct al_e
 		return true;
 	if (count_rotary(view) == 0)
 		return al_fail(err, AL_EINPUT,
-			"--offset %lld: %s has no rotary positions, its W_Q W_K^T is the "
-			"same at every offset",
+			"--offset %lld: %s has no rotary positions, its W_Q W_K^T is the same at "
+			"every offset",
 			(long long)offset, view->checkpoint->path);
 	for (size_t i = 0; i < view->n_modules; i++)
 		if (al_has_offset(&view->modules[i])
@@ -141,8 +141,7 @@ static void note_forms(const struct al_attention *const *measured, size_t n, str
 	if (is_biased)
 		al_table_note(table,
 			"biases: pairs and different heads are compared by what they make of [x, "
-			"1], "
-			"biases included; spectra and conversions are of the weights");
+			"1], biases included; spectra and conversions are of the weights");
 	if (is_latent)
 		al_table_note(table,
 			"latent attention: forms leave out each head's rotary part, whose key all "
@@ -232,8 +231,7 @@ static void note_ranks(const struct al_attention *const *measured, size_t n, str
 		al_table_note(table,
 			"ranks say little where weights are stored as %s: rounding to so few bits "
 			"may make singular values of %g of the largest, and only larger ones "
-			"count; "
-			"what share how many components hold is that of the stored numbers",
+			"count; what share how many components hold is that of the stored numbers",
 			al_dtype_title(dtype), hidden);
 }
 
@@ -262,7 +260,6 @@ void al_audit_note(const struct al_audit *audit, const struct al_attention *cons
 			"second moment of the inputs: %s; of [x, 1] ((D+1) x (D+1)) it takes the "
 			"mean off the keys' inputs where there are no rotary positions, of x alone "
 			"(D x D) and as a diagonal it doesn't, and biases count as if the mean "
-			"were "
-			"0",
+			"were 0",
 			options->covariance->path);
 }

@@ -20,50 +20,18 @@ static struct al_random *stream(const struct name *name, enum al_projection proj
 		name->draw);
 }
 
-/* The weights of a draw, in float. */
-struct weights {
-	struct al_matrix_f of[AL_N_PROJECTIONS];
-};
-
-static bool take_weights(struct al_scratch *scratch, struct weights *w,
-	const struct al_triangles *t, struct al_error *err)
+static bool weigh(struct al_spectra *layer, struct al_thinned *thinned, const struct al_drawn *d,
+	struct al_error *err)
 {
-	*w = (struct weights){0};
-	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		const struct al_run run = al_heads_run(&t->shape, (enum al_projection)p);
-		const size_t rows = run.weights.rows, cols = run.weights.cols;
-		if (t->of[p].routes && !al_take_f(scratch, &w->of[p], rows, cols, err))
-			return false;
-	}
-	return true;
-}
-
-static struct al_heads heads_of(const struct weights *w, const struct al_triangles *t)
-{
-	struct al_heads heads = t->shape;
-
-	heads.query_f = al_view_f(w->of[AL_QUERY]);
-	heads.key_f = al_view_f(w->of[AL_KEY]);
-	heads.value_f = al_view_f(w->of[AL_VALUE]);
-	heads.output_f = al_view_f(w->of[AL_OUTPUT]);
-	return heads;
-}
-
-static bool weigh(struct al_spectra *layer, struct al_thinned *thinned, const struct weights *w,
-	const struct al_triangles *t, struct al_error *err)
-{
-	const struct al_heads heads = heads_of(w, t);
-
-	return al_layer_spectra(layer, &heads, t, AL_ALL_SPECTRA, 0, err)
-		&& (!thinned || al_thinned_find(thinned, &heads, t, layer, err));
+	return al_layer_spectra(layer, &d->heads, &d->triangles, AL_ALL_SPECTRA, 0, err)
+		&& (!thinned || al_thinned_find(thinned, &d->heads, &d->triangles, layer, err));
 }
 
 /* ---- draws head by head ---- */
 
 struct draw {
 	struct name name;
-	struct al_triangles *t; /* Gaussian: found here; independent heads: given */
-	struct weights *w;
+	struct al_drawn *drawn; /* triangles: Gaussian found here, of independent heads given */
 	bool (*head)(const struct draw *x, enum al_projection projection, size_t head,
 		struct al_matrix_f out, struct al_error *err);
 };
@@ -74,8 +42,8 @@ static bool draw_numbered(void *context, size_t index, struct al_error *err)
 	const struct draw *x = context;
 
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
-		const struct al_run run = al_heads_run(&x->t->shape, (enum al_projection)p);
-		const struct al_matrix_f all = x->w->of[p];
+		const struct al_run run = al_heads_run(&x->drawn->heads, (enum al_projection)p);
+		const struct al_matrix_f all = x->drawn->weights[p];
 		if (index < run.n_heads)
 			return x->head(x, (enum al_projection)p, index,
 				al_part_f(all, 0, index * run.width, all.rows, run.width), err);
@@ -86,9 +54,10 @@ static bool draw_numbered(void *context, size_t index, struct al_error *err)
 
 static bool draw_weights(struct draw *x, struct al_error *err)
 {
-	const size_t n = x->t->shape.n_heads + x->t->shape.n_kv_heads;
+	const struct al_heads *heads = &x->drawn->heads;
+	const size_t n = heads->n_heads + heads->n_kv_heads;
 
-	return al_parallel(al_triangles_has_values(x->t) ? 2 * n : n, draw_numbered, x, err);
+	return al_parallel(al_has_values(heads) ? 2 * n : n, draw_numbered, x, err);
 }
 
 /* ---- Gaussian weights ---- */
@@ -97,7 +66,8 @@ static bool gaussian_head(const struct draw *x, enum al_projection projection, s
 	struct al_matrix_f out, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	const struct al_matrix all = x->t->of[projection].r;
+	struct al_triangles *t = &x->drawn->triangles;
+	const struct al_matrix all = t->of[projection].r;
 	struct al_matrix wide;
 
 	if (!al_take(&scratch, &wide, out.rows, out.cols, err))
@@ -107,34 +77,32 @@ static bool gaussian_head(const struct draw *x, enum al_projection projection, s
 	al_random_destroy(random);
 	return al_narrow(al_view(wide), out, err)
 		&& al_triangle(al_view(wide), al_part(all, 0, head * out.cols, all.rows, out.cols),
-			&x->t->of[projection].routes[head], err);
+			&t->of[projection].routes[head], err);
 }
 
 /* Gaussian heads are independent, so all together follow from each of them. */
 static bool find_gaussian_layer(struct al_spectra *layer, const struct al_spectra *heads,
-	const struct weights *w, const struct al_triangles *t, bool is_computed, uint64_t seed,
-	struct al_error *err)
+	const struct al_drawn *drawn, bool is_computed, uint64_t seed, struct al_error *err)
 {
 	const struct al_null_name name = {seed, NO_MODULE};
 	bool is_found = false;
 
-	if (is_computed && !al_null_compute(layer, NULL, t, heads, &name, &is_found, err))
+	if (is_computed
+		&& !al_null_compute(layer, NULL, &drawn->triangles, heads, &name, &is_found, err))
 		return false;
-	return is_found || weigh(layer, NULL, w, t, err);
+	return is_found || weigh(layer, NULL, drawn, err);
 }
 
 bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
 	const struct al_heads *shape, bool has_values, bool is_computed, uint64_t seed,
 	struct al_error *err)
 {
-	AL_SCRATCH(scratch);
-	AL_OWNED_TRIANGLES struct al_triangles t = {0};
-	struct weights w;
-	struct draw x = {{seed, NO_MODULE, 0}, &t, &w, gaussian_head};
+	AL_OWNED_DRAWN struct al_drawn drawn = {0};
+	struct draw x = {{seed, NO_MODULE, 0}, &drawn, gaussian_head};
 
-	return al_triangles_init(&t, shape, has_values, err) && take_weights(&scratch, &w, &t, err)
-		&& draw_weights(&x, err) && al_head_spectra(heads, &t, err)
-		&& find_gaussian_layer(layer, heads, &w, &t, is_computed, seed, err);
+	return al_drawn_init(&drawn, shape, has_values, err) && draw_weights(&x, err)
+		&& al_head_spectra(heads, &drawn.triangles, err)
+		&& find_gaussian_layer(layer, heads, &drawn, is_computed, seed, err);
 }
 
 /* ---- independent heads ---- */
@@ -143,7 +111,7 @@ static bool independent_head(const struct draw *x, enum al_projection projection
 	struct al_matrix_f out, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
-	const struct al_view r = al_triangle_of(x->t, projection, head);
+	const struct al_view r = al_triangle_of(&x->drawn->triangles, projection, head);
 	struct al_matrix u, wide;
 
 	if (!al_take(&scratch, &u, out.rows, r.rows, err)
@@ -166,11 +134,9 @@ static double largest_element(struct al_matrix m)
 }
 
 /* A copy with elements of at most 1, which no float product overflows; scales[p] leads back. */
-static bool scale_triangles(struct al_triangles *out, const struct al_triangles *t,
-	double scales[AL_N_PROJECTIONS], struct al_error *err)
+static void scale_triangles(const struct al_triangles *t, struct al_triangles *out,
+	double scales[AL_N_PROJECTIONS])
 {
-	if (!al_triangles_init(out, &t->shape, al_triangles_has_values(t), err))
-		return false;
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
 		const struct al_matrix from = t->of[p].r, to = out->of[p].r;
 		const double largest = largest_element(from);
@@ -178,7 +144,6 @@ static bool scale_triangles(struct al_triangles *out, const struct al_triangles 
 		for (size_t i = 0; i < from.rows * from.cols; i++)
 			to.data[i] = from.data[i] / scales[p];
 	}
-	return true;
 }
 
 static void restore(struct al_spectra *layer, const double scales[AL_N_PROJECTIONS])
@@ -202,14 +167,14 @@ bool al_null_independent(struct al_spectra *layer, struct al_thinned *thinned,
 	const struct al_triangles *triangles, uint64_t seed, uint64_t module, uint64_t draw,
 	struct al_error *err)
 {
-	AL_SCRATCH(scratch);
-	AL_OWNED_TRIANGLES struct al_triangles t = {0};
+	AL_OWNED_DRAWN struct al_drawn drawn = {0};
 	double scales[AL_N_PROJECTIONS];
-	struct weights w;
-	struct draw x = {{seed, module, draw}, &t, &w, independent_head};
+	struct draw x = {{seed, module, draw}, &drawn, independent_head};
 
-	if (!scale_triangles(&t, triangles, scales, err) || !take_weights(&scratch, &w, &t, err)
-		|| !draw_weights(&x, err) || !weigh(layer, thinned, &w, &t, err))
+	if (!al_drawn_init(&drawn, &triangles->shape, al_triangles_has_values(triangles), err))
+		return false;
+	scale_triangles(triangles, &drawn.triangles, scales);
+	if (!draw_weights(&x, err) || !weigh(layer, thinned, &drawn, err))
 		return false;
 	restore(layer, scales);
 	return true;

@@ -157,8 +157,8 @@ static bool add_form(struct al_audit_module *module, enum al_form form, struct a
 	struct al_matrix s, room;
 	double different;
 
-	if (!al_audit_form_inner(module, form, &inner, err) || !al_take(&scratch, &s, n, n, err)
-		|| !al_take(&scratch, &room, n, 2, err) || !al_copy(inner, s, err)
+	if (!al_audit_form_inner(module, form, &inner, err) || !al_take(&scratch, &room, n, 2, err)
+		|| !al_take_copy(&scratch, inner, &s, err)
 		|| !count_different(inner, &different, err))
 		return false;
 	centre(s, room.data);

@@ -2,8 +2,8 @@
  * the cheapest first, then those that repeat another head with more noise than that. */
 #include "audit/measurement.h"
 #include "audit/merging.h"
-#include "audit/redundant.h"
 #include "audit/summary.h"
+#include "audit/verdict.h"
 
 #include <math.h>
 #include <string.h>
@@ -65,11 +65,9 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	(void)audit;
 	al_table_note(table,
 		"twin: the head attends as its twin does, whose W_O takes its outputs too; silent: "
-		"it "
-		"is dropped; in the order in which the larger error of scores and values grows "
+		"it is dropped; in the order in which the larger error of scores and values grows "
 		"least, up to %g; after these, at any error, heads at least half of whose scores "
-		"and "
-		"values (of their squares: both cosines reach 0.707) are their twin's",
+		"and values (of their squares: both cosines reach 0.707) are their twin's",
 		AL_REDUNDANT_PERCENT / 100.);
 }
 

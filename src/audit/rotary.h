@@ -34,8 +34,8 @@ struct al_complex {
 	double re, im;
 };
 
-/* a^H b of two pairs of dimensions as complex columns, of the heads that begin at columns a and b of
- * the projection whose A^T A this is. */
+/* a^H b of two pairs of dimensions as complex columns, of the heads that begin at columns a and b
+ * of the projection whose A^T A this is. */
 struct al_complex al_pair_product(struct al_view gram, size_t a, size_t b,
 	struct al_rotary_pair pair);
 

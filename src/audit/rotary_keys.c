@@ -26,9 +26,10 @@ static size_t column(const struct pair *p, size_t k, size_t dimension)
 /* ||Q_p||_F: over all offsets a pair's energy is half of ||Q_p||^2 ||K_p||^2. */
 static double weight_of(const struct pair *p, size_t k)
 {
-	const double *squares = p->stack->weight_squares.data;
+	const struct al_matrix grams = p->stack->weight_grams;
 
-	return sqrt(squares[column(p, k, p->at.first)] + squares[column(p, k, p->at.second)]);
+	return sqrt(grams.data[p->at.first + column(p, k, p->at.first) * grams.ld]
+		+ grams.data[p->at.second + column(p, k, p->at.second) * grams.ld]);
 }
 
 /* X^H X of the weighed complex columns as a real matrix [[Re, -Im], [Im, Re]]. */

@@ -10,8 +10,7 @@ static bool product_values(struct al_view a, struct al_view b, double *values, s
 	AL_SCRATCH(scratch);
 	struct al_matrix product;
 
-	return al_take(&scratch, &product, a.rows, b.rows, err)
-		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, a, b, 0, product, err)
+	return al_take_product(&scratch, AL_PLAIN, a, AL_TRANSPOSED, b, &product, err)
 		&& al_singular_values(al_view(product), values, err);
 }
 

@@ -55,10 +55,10 @@ bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangle
  * (al_centre) before both. Heads in single precision take half the time and memory; their values
  * are good to about 1e-3 of the largest.
  *
- * Of `counted`, of heads in double precision, values are good for counts of components for al_shares
- * alone: from Gram matrices, in single precision; in double where a sum of squares is so near a
- * share, 1e-6 of all squares, that rounding might decide. In single precision sums were within
- * 1e-7. */
+ * Of `counted`, of heads in double precision, values are good for counts of components for
+ * al_shares alone: from Gram matrices, in single precision; in double where a sum of squares is so
+ * near a share, 1e-6 of all squares, that rounding might decide. In single precision sums were
+ * within 1e-7. */
 bool al_layer_spectra(struct al_spectra *out, const struct al_heads *heads,
 	const struct al_triangles *triangles, unsigned exact, unsigned counted,
 	struct al_error *err) AL_MUST_CHECK;

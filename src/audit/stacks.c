@@ -42,14 +42,11 @@ bool al_stack_init(struct al_stack *s, const struct al_heads *heads, const struc
 	*s = (struct al_stack){.own = run.weights, .n = run.n_heads, .width = run.width};
 	if (!al_take(&s->scratch, &s->weights, s->width, n, err)
 		|| !al_take(&s->scratch, &s->weight_grams, s->width, n, err)
-		|| !al_take(&s->scratch, &s->weight_squares, n, 1, err)
 		|| !al_take(&s->scratch, &s->weighed, s->own.rows, n, err))
 		return false;
 	for (size_t g = 0; g < s->n; g++)
 		if (!weigh(s, t, form == AL_FORM_QK ? AL_QUERY : AL_OUTPUT, g, err))
 			return false;
-	for (size_t j = 0; j < n; j++)
-		s->weight_squares.data[j] = al_squared_norm(al_columns(al_view(s->weights), j, 1));
 	s->norm = sqrt(al_squared_norm(al_view(s->weighed)));
 	return true;
 }
@@ -95,8 +92,7 @@ static bool weigh_rows(void *context, size_t g, struct al_error *err)
 	AL_SCRATCH(scratch);
 	struct al_matrix half;
 
-	if (!al_take(&scratch, &half, x->weights.rows, rest, err)
-		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, weights_of(x, g), own, 0, half, err))
+	if (!al_take_product(&scratch, AL_PLAIN, weights_of(x, g), AL_PLAIN, own, &half, err))
 		return false;
 	for (size_t at = 0; at < rest; at += w)
 		if (!put_block(x, g, g + at / w, al_columns(al_view(half), at, w), err))
@@ -159,10 +155,8 @@ bool al_outside(struct al_view basis, struct al_view heads, double *squared, str
 	AL_SCRATCH(scratch);
 	struct al_matrix inside, rest;
 
-	if (!al_take(&scratch, &inside, basis.cols, heads.cols, err)
-		|| !al_take(&scratch, &rest, heads.rows, heads.cols, err)
-		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, basis, heads, 0, inside, err)
-		|| !al_copy(heads, rest, err)
+	if (!al_take_product(&scratch, AL_TRANSPOSED, basis, AL_PLAIN, heads, &inside, err)
+		|| !al_take_copy(&scratch, heads, &rest, err)
 		|| !al_gemm(AL_PLAIN, AL_PLAIN, -1, basis, al_view(inside), 1, rest, err))
 		return false;
 	*squared = al_squared_norm(al_view(rest));
@@ -177,7 +171,7 @@ static bool leading_of_wide(struct al_view a, struct al_matrix basis, double *va
 	AL_SCRATCH(scratch);
 	struct al_matrix gram;
 
-	return al_take(&scratch, &gram, a.rows, a.rows, err) && al_gram(AL_PLAIN, a, gram, err)
+	return al_take_gram(&scratch, AL_PLAIN, a, &gram, err)
 		&& al_eigenvectors_top(gram, values, basis, err);
 }
 
@@ -188,10 +182,9 @@ static bool leading_of_tall(struct al_view a, struct al_matrix basis, double *va
 	AL_SCRATCH(scratch);
 	struct al_matrix gram, vectors, r;
 
-	return al_take(&scratch, &gram, a.cols, a.cols, err)
-		&& al_take(&scratch, &vectors, a.cols, basis.cols, err)
+	return al_take(&scratch, &vectors, a.cols, basis.cols, err)
 		&& al_take(&scratch, &r, basis.cols, basis.cols, err)
-		&& al_gram(AL_TRANSPOSED, a, gram, err)
+		&& al_take_gram(&scratch, AL_TRANSPOSED, a, &gram, err)
 		&& al_eigenvectors_top(gram, values, vectors, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, a, al_view(vectors), 0, basis, err)
 		&& al_qr(basis, r, err);

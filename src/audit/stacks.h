@@ -16,7 +16,6 @@ struct al_stack {
 	struct al_matrix gram; /* L^T L: [n*width][n*width], once al_stack_form_gram was called */
 	struct al_view own_gram; /* K^T K, where the caller has set it */
 	struct al_matrix weight_grams; /* R_g^T R_g: [width][n*width] */
-	struct al_matrix weight_squares; /* of the norms of R's columns: [n*width][1] */
 	size_t n, width; /* key/value heads and their width */
 	double norm; /* of all forms together; relative errors need one above 0 */
 	struct al_scratch scratch; /* of its matrices */

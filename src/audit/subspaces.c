@@ -44,10 +44,9 @@ static bool add_singular_basis(struct al_bases *b, struct al_view head, size_t i
 	const size_t n = al_least(head.rows, head.cols);
 	struct al_matrix copy, u, v, values;
 
-	if (!al_take(&scratch, &copy, head.rows, head.cols, err)
-		|| !al_take(&scratch, &u, head.rows, n, err)
-		|| !al_take(&scratch, &v, head.cols, n, err)
-		|| !al_take(&scratch, &values, n, 1, err) || !al_copy(head, copy, err)
+	if (!al_take(&scratch, &u, head.rows, n, err) || !al_take(&scratch, &v, head.cols, n, err)
+		|| !al_take(&scratch, &values, n, 1, err)
+		|| !al_take_copy(&scratch, head, &copy, err)
 		|| !al_svd(copy, u, values.data, v, err))
 		return false;
 	const size_t rank = count_directions(values.data, n, head.rows, unit);

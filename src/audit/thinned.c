@@ -24,8 +24,7 @@ static bool weigh(const struct al_triangles *t, size_t kv_head, double *weight,
 		AL_SCRATCH(scratch);
 		const struct al_view q = al_triangle_of(t, AL_QUERY, kv_head * group + i);
 		struct al_matrix product;
-		if (!al_take(&scratch, &product, q.rows, k.rows, err)
-			|| !al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, q, k, 0, product, err))
+		if (!al_take_product(&scratch, AL_PLAIN, q, AL_TRANSPOSED, k, &product, err))
 			return false;
 		*weight += al_inner(al_view(product), al_view(product));
 	}
@@ -34,15 +33,30 @@ static bool weigh(const struct al_triangles *t, size_t kv_head, double *weight,
 
 /* ---- fewer heads ---- */
 
-/* Some of the heads, copied. */
-struct part {
-	struct al_triangles triangles;
-	struct al_matrix_f weights[AL_VALUE]; /* queries and keys */
-	struct al_heads heads;
-};
+bool al_drawn_init(struct al_drawn *d, const struct al_heads *shape, bool has_values,
+	struct al_error *err)
+{
+	struct al_triangles *t = &d->triangles;
 
-static bool copy_head(struct part *part, const struct al_heads *heads, const struct al_triangles *t,
-	enum al_projection p, size_t from, size_t to, struct al_error *err)
+	if (!al_triangles_init(t, shape, has_values, err))
+		return false;
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		const struct al_view w = al_projection_of(&t->shape, (enum al_projection)p);
+		d->weights[p] = (struct al_matrix_f){.ld = 1};
+		if (t->of[p].routes && !al_take_f(&t->scratch, &d->weights[p], w.rows, w.cols, err))
+			return false;
+	}
+	d->heads = t->shape;
+	d->heads.query_f = al_view_f(d->weights[AL_QUERY]);
+	d->heads.key_f = al_view_f(d->weights[AL_KEY]);
+	d->heads.value_f = al_view_f(d->weights[AL_VALUE]);
+	d->heads.output_f = al_view_f(d->weights[AL_OUTPUT]);
+	return true;
+}
+
+static bool copy_head(struct al_drawn *part, const struct al_heads *heads,
+	const struct al_triangles *t, enum al_projection p, size_t from, size_t to,
+	struct al_error *err)
 {
 	const struct al_view_f weights = al_head_of_f(heads, p, from);
 	const struct al_view r = al_triangle_of(t, p, from);
@@ -62,7 +76,7 @@ static size_t middle_of(size_t k, size_t n, size_t n_heads, bool is_lighter)
 	return ((2 * k + 1) * n_heads - !is_lighter) / (2 * n);
 }
 
-static bool copy_heads(struct part *part, const struct al_heads *heads,
+static bool copy_heads(struct al_drawn *part, const struct al_heads *heads,
 	const struct al_triangles *t, const size_t *sorted, size_t n, bool is_lighter,
 	struct al_error *err)
 {
@@ -80,28 +94,19 @@ static bool copy_heads(struct part *part, const struct al_heads *heads,
 	return true;
 }
 
-static bool part_init(struct part *part, const struct al_heads *heads, const struct al_triangles *t,
-	const size_t *sorted, size_t n, bool is_lighter, struct al_error *err)
+/* Some of the heads, copied. */
+static bool part_init(struct al_drawn *part, const struct al_heads *heads,
+	const struct al_triangles *t, const size_t *sorted, size_t n, bool is_lighter,
+	struct al_error *err)
 {
-	const size_t group = heads->n_heads / heads->n_kv_heads;
 	struct al_heads shape = t->shape;
 
-	part->heads = (struct al_heads){.n_heads = n * group,
-		.n_kv_heads = n,
-		.d_head = heads->d_head};
-	shape.n_heads = n * group;
+	shape.n_heads = n * (heads->n_heads / heads->n_kv_heads);
 	shape.n_kv_heads = n;
-	shape.query.cols = n * group * heads->d_head;
+	shape.query.cols = shape.n_heads * heads->d_head;
 	shape.key.cols = n * heads->d_head;
-	if (!al_triangles_init(&part->triangles, &shape, false, err)
-		|| !al_take_f(&part->triangles.scratch, &part->weights[AL_QUERY], shape.query.rows,
-			shape.query.cols, err)
-		|| !al_take_f(&part->triangles.scratch, &part->weights[AL_KEY], shape.key.rows,
-			shape.key.cols, err))
-		return false;
-	part->heads.query_f = al_view_f(part->weights[AL_QUERY]);
-	part->heads.key_f = al_view_f(part->weights[AL_KEY]);
-	return copy_heads(part, heads, t, sorted, n, is_lighter, err);
+	return al_drawn_init(part, &shape, false, err)
+		&& copy_heads(part, heads, t, sorted, n, is_lighter, err);
 }
 
 /* ---- counting ---- */
@@ -136,14 +141,13 @@ static bool add_drawn(struct counter *x, struct al_thinned *thinned, size_t n, b
 	struct al_error *err)
 {
 	AL_OWNED_SPECTRA struct al_spectra spectra = {0};
-	struct part part = {0};
-	const bool ok = part_init(&part, x->heads, x->triangles, x->sorted, n, is_lighter, err)
-		&& al_layer_spectra(&spectra, &part.heads, &part.triangles, KINDS, 0, err);
+	AL_OWNED_DRAWN struct al_drawn part = {0};
 
-	al_triangles_finish(&part.triangles);
-	if (ok)
-		add_counts(thinned, &spectra, 2);
-	return ok;
+	if (!part_init(&part, x->heads, x->triangles, x->sorted, n, is_lighter, err)
+		|| !al_layer_spectra(&spectra, &part.heads, &part.triangles, KINDS, 0, err))
+		return false;
+	add_counts(thinned, &spectra, 2);
+	return true;
 }
 
 /* A quarter, a half and all. */

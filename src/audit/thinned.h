@@ -9,6 +9,24 @@
 
 #include "audit/spectra.h"
 
+/* Heads in single precision, with the triangles of what they are drawn from. */
+struct al_drawn {
+	struct al_triangles triangles;
+	struct al_matrix_f weights[AL_N_PROJECTIONS]; /* the triangles' */
+	struct al_heads heads;
+};
+
+#define AL_OWNED_DRAWN __attribute__((cleanup(al_drawn_finish)))
+
+/* Room for heads of this shape. On failure, too, it is to be finished. */
+bool al_drawn_init(struct al_drawn *drawn, const struct al_heads *shape, bool has_values,
+	struct al_error *err) AL_MUST_CHECK;
+
+static inline void al_drawn_finish(struct al_drawn *drawn)
+{
+	al_triangles_finish(&drawn->triangles);
+}
+
 enum { AL_MOST_THINNED = 3, AL_N_UNFOLDINGS = 2 };
 
 extern const enum al_spectrum al_unfoldings[AL_N_UNFOLDINGS]; /* from queries, from keys */

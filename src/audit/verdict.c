@@ -5,8 +5,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "audit/redundant.h"
-
 /* ---- redundant heads ---- */
 
 struct redundant {

@@ -169,12 +169,10 @@ static bool pair_head(void *context, size_t i, struct al_error *err)
 	const size_t d = x->d_head, kv_head = i * x->n_kv_heads / x->n_heads;
 	struct al_matrix gram, weighted;
 
-	if (!al_take(&scratch, &gram, d, key.cols, err)
-		|| !al_take(&scratch, &weighted, x->rank, key.cols, err)
-		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(key, kv_head * d, d), key, 0,
-			gram, err)
-		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(x->inverse), i * d, d),
-			al_view(gram), 0, weighted, err))
+	if (!al_take_product(&scratch, AL_TRANSPOSED, al_columns(key, kv_head * d, d), AL_PLAIN,
+		    key, &gram, err)
+		|| !al_take_product(&scratch, AL_PLAIN, al_columns(al_view(x->inverse), i * d, d),
+			AL_PLAIN, al_view(gram), &weighted, err))
 		return false;
 	sum_pairs(x, i, weighted);
 	return true;
@@ -255,10 +253,9 @@ static bool add_energies(struct al_view own, struct al_view other, double *energ
 	AL_SCRATCH(scratch);
 	struct al_matrix gram, weighted;
 
-	if (!al_take(&scratch, &gram, other.cols, other.cols, err)
-		|| !al_take(&scratch, &weighted, own.rows, own.cols, err)
-		|| !al_gram(AL_TRANSPOSED, other, gram, err)
-		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, own, al_view(gram), 0, weighted, err))
+	if (!al_take_gram(&scratch, AL_TRANSPOSED, other, &gram, err)
+		|| !al_take_product(&scratch, AL_PLAIN, own, AL_PLAIN, al_view(gram), &weighted,
+			err))
 		return false;
 	for (size_t j = 0; j < own.cols; j++)
 		for (size_t r = 0; r < own.rows; r++)

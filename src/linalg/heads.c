@@ -204,9 +204,8 @@ static bool norm_part(void *context, size_t kv_head, struct al_error *err)
 	if (!al_take(&scratch, &query, s.d_query, s.d_head, err)
 		|| !al_take(&scratch, &key, s.d_key, s.d_head, err)
 		|| !al_take(&scratch, &query_gram, s.d_head, s.d_head, err)
-		|| !al_take(&scratch, &key_gram, s.d_head, s.d_head, err)
 		|| !al_head_copy(x->heads, AL_KEY, kv_head, key, err)
-		|| !al_gram(AL_TRANSPOSED, al_view(key), key_gram, err))
+		|| !al_take_gram(&scratch, AL_TRANSPOSED, al_view(key), &key_gram, err))
 		return false;
 	for (size_t i = first; i < first + n_sharing; i++) {
 		if (!al_head_copy(x->heads, AL_QUERY, i, query, err)

@@ -108,9 +108,8 @@ bool al_hebbian_alignment(struct al_view weights, struct al_view vectors, double
 	struct al_matrix q, r, values;
 
 	take_cosines(weights, vectors, cosines);
-	if (!al_take(&scratch, &q, weights.rows, m, err) || !al_take(&scratch, &r, m, m, err)
-		|| !al_take(&scratch, &values, m, 1, err) || !al_copy(weights, q, err)
-		|| !al_qr(q, r, err))
+	if (!al_take(&scratch, &r, m, m, err) || !al_take(&scratch, &values, m, 1, err)
+		|| !al_take_copy(&scratch, weights, &q, err) || !al_qr(q, r, err))
 		return false;
 	*largest_angle = acos(-1) / 2;
 	for (size_t c = 0; c < m; c++)

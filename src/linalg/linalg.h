@@ -77,7 +77,7 @@ void al_matrix_finish_f(struct al_matrix_f *m);
  *
  * and they are freed where the block ends in which AL_SCRATCH stands, whichever way that is left;
  * in the body of a loop, at the end of each turn. A struct whose matrices live as long as it does
- * has a scratch as a member. Zeroed is empty. Several threads may take from one scratch at a time. */
+ * has a scratch as a member. Zeroed is empty. Several threads may take from one at a time. */
 struct al_scratch {
 	struct al_scratch_block *newest;
 };
@@ -142,7 +142,9 @@ bool al_copy(struct al_view from, struct al_matrix to, struct al_error *err) AL_
 bool al_narrow(struct al_view from, struct al_matrix_f to, struct al_error *err) AL_MUST_CHECK;
 bool al_widen(struct al_view_f from, struct al_matrix to, struct al_error *err) AL_MUST_CHECK;
 
-/* A copy in a new matrix; one that is there on failure too is to be finished. */
+/* A copy in a new matrix: the scratch's; with al_duplicate the caller's, on failure too. */
+bool al_take_copy(struct al_scratch *scratch, struct al_view from, struct al_matrix *out,
+	struct al_error *err) AL_MUST_CHECK;
 bool al_duplicate(struct al_view from, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 bool al_is_finite(struct al_view a);
@@ -173,6 +175,8 @@ bool al_gemm_f(enum al_op op_a, enum al_op op_b, float alpha, struct al_view_f a
 	struct al_view_f b, float beta, struct al_matrix_f c, struct al_error *err) AL_MUST_CHECK;
 
 /* op(A) op(B) in a new matrix, likewise. */
+bool al_take_product(struct al_scratch *scratch, enum al_op op_a, struct al_view a, enum al_op op_b,
+	struct al_view b, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 bool al_product(enum al_op op_a, struct al_view a, enum al_op op_b, struct al_view b,
 	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
@@ -183,6 +187,8 @@ double al_inner(struct al_view a, struct al_view b);
 bool al_gram(enum al_op op, struct al_view a, struct al_matrix g,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_gram_f(enum al_op op, struct al_view_f a, struct al_matrix_f g,
+	struct al_error *err) AL_MUST_CHECK;
+bool al_take_gram(struct al_scratch *scratch, enum al_op op, struct al_view a, struct al_matrix *g,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- factors ---- */

@@ -138,9 +138,15 @@ bool al_copy(struct al_view from, struct al_matrix to, struct al_error *err)
 	return al_check_finite("copy", from, err);
 }
 
+bool al_take_copy(struct al_scratch *scratch, struct al_view from, struct al_matrix *out,
+	struct al_error *err)
+{
+	return al_take(scratch, out, from.rows, from.cols, err) && al_copy(from, *out, err);
+}
+
 bool al_duplicate(struct al_view from, struct al_matrix *out, struct al_error *err)
 {
-	return al_matrix_init(out, from.rows, from.cols, err) && al_copy(from, *out, err);
+	return al_take_copy(NULL, from, out, err);
 }
 
 bool al_narrow(struct al_view from, struct al_matrix_f to, struct al_error *err)

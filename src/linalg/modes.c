@@ -95,8 +95,8 @@ static bool by_svd(struct al_view l, struct spectrum *s, struct al_error *err)
 	AL_SCRATCH(scratch);
 	struct al_matrix copy, right;
 
-	bool done = al_take(&scratch, &copy, l.rows, l.cols, err)
-		&& al_take(&scratch, &right, l.cols, l.rows, err) && al_copy(l, copy, err)
+	bool done = al_take(&scratch, &right, l.cols, l.rows, err)
+		&& al_take_copy(&scratch, l, &copy, err)
 		&& al_svd(copy, s->vectors, s->values.data, right, err);
 	for (size_t i = 0; i < l.rows; i++)
 		s->values.data[i] *= s->values.data[i];
@@ -147,8 +147,7 @@ static bool leading_of_tall(struct al_view l, size_t rank, double allowance,
 	struct al_matrix o, r;
 	AL_OWNED struct al_matrix small = {0};
 
-	return al_take(&scratch, &o, l.rows, l.cols, err)
-		&& al_take(&scratch, &r, l.cols, l.cols, err) && al_copy(l, o, err)
+	return al_take(&scratch, &r, l.cols, l.cols, err) && al_take_copy(&scratch, l, &o, err)
 		&& al_qr(o, r, err) && leading_of_wide(al_view(r), rank, allowance, &small, err)
 		&& al_matrix_init(basis, l.rows, small.cols, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(o), al_view(small), 0, *basis, err);

@@ -64,12 +64,26 @@ enum { MIRROR_BLOCK = 32 };
 #include "linalg/in_single.h"
 #include "linalg/products.inc"
 
+bool al_take_product(struct al_scratch *scratch, enum al_op op_a, struct al_view a, enum al_op op_b,
+	struct al_view b, struct al_matrix *out, struct al_error *err)
+{
+	return al_take(scratch, out, op_a == AL_PLAIN ? a.rows : a.cols,
+		       op_b == AL_PLAIN ? b.cols : b.rows, err)
+		&& al_gemm(op_a, op_b, 1, a, b, 0, *out, err);
+}
+
 bool al_product(enum al_op op_a, struct al_view a, enum al_op op_b, struct al_view b,
 	struct al_matrix *out, struct al_error *err)
 {
-	return al_matrix_init(out, op_a == AL_PLAIN ? a.rows : a.cols,
-		       op_b == AL_PLAIN ? b.cols : b.rows, err)
-		&& al_gemm(op_a, op_b, 1, a, b, 0, *out, err);
+	return al_take_product(NULL, op_a, a, op_b, b, out, err);
+}
+
+bool al_take_gram(struct al_scratch *scratch, enum al_op op, struct al_view a, struct al_matrix *g,
+	struct al_error *err)
+{
+	const size_t n = op == AL_PLAIN ? a.rows : a.cols;
+
+	return al_take(scratch, g, n, n, err) && al_gram(op, a, *g, err);
 }
 
 /* Several sums at once: one would wait for each addition to end. */

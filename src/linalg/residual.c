@@ -70,16 +70,14 @@ static bool part_side(struct al_scratch *scratch, const struct residual *x,
 	const size_t d = x->shape.d_head;
 
 	return al_take(scratch, &side->rest, basis.rows, d, err)
-		&& al_take(scratch, &side->inside, basis.cols, d, err)
-		&& al_take(scratch, &side->rest_gram, d, d, err)
-		&& al_take(scratch, &side->inside_gram, d, d, err)
 		&& al_head_copy(x->heads, projection, head, side->rest, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(basis), al_view(side->rest), 0,
-			side->inside, err)
+		&& al_take_product(scratch, AL_TRANSPOSED, al_view(basis), AL_PLAIN,
+			al_view(side->rest), &side->inside, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, -1, al_view(basis), al_view(side->inside), 1,
 			side->rest, err)
-		&& al_gram(AL_TRANSPOSED, al_view(side->rest), side->rest_gram, err)
-		&& al_gram(AL_TRANSPOSED, al_view(side->inside), side->inside_gram, err);
+		&& al_take_gram(scratch, AL_TRANSPOSED, al_view(side->rest), &side->rest_gram, err)
+		&& al_take_gram(scratch, AL_TRANSPOSED, al_view(side->inside), &side->inside_gram,
+			err);
 }
 
 /* ||A B^T||^2 from the Gram matrices of A and B. */
@@ -100,10 +98,9 @@ static bool measure_head(void *context, size_t head, struct al_error *err)
 	if (!part_side(&scratch, x, AL_QUERY, head, x->left, &query, err)
 		|| !part_side(&scratch, x, AL_KEY, kv_head, x->right, &key, err)
 		|| !al_take(&scratch, &middle, a->left.cols, x->right.cols, err)
-		|| !al_take(&scratch, &difference, x->left.cols, x->right.cols, err)
 		|| !a->middle(a->context, head, al_view(x->right_triangle), middle, err)
-		|| !al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(query.inside), al_view(key.inside),
-			0, difference, err)
+		|| !al_take_product(&scratch, AL_PLAIN, al_view(query.inside), AL_TRANSPOSED,
+			al_view(key.inside), &difference, err)
 		|| !al_gemm(AL_PLAIN, AL_PLAIN, -1, al_view(x->left_triangle), al_view(middle), 1,
 			difference, err))
 		return false;
@@ -152,14 +149,13 @@ static bool estimate_head(void *context, size_t head, struct al_error *err)
 
 	if (!al_take(&scratch, &query, s->d_query, s->d_head, err)
 		|| !al_take(&scratch, &key, s->d_key, s->d_head, err)
-		|| !al_take(&scratch, &inner, s->d_head, n, err)
 		|| !al_take(&scratch, &middle, a->left.cols, n, err)
-		|| !al_take(&scratch, &residual, s->d_query, n, err)
 		|| !al_head_copy(x->heads, AL_QUERY, head, query, err)
 		|| !al_head_copy(x->heads, AL_KEY, al_kv_head(x->heads, head), key, err)
-		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(key), al_view(x->probes), 0, inner,
-			err)
-		|| !al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(query), al_view(inner), 0, residual, err)
+		|| !al_take_product(&scratch, AL_TRANSPOSED, al_view(key), AL_PLAIN,
+			al_view(x->probes), &inner, err)
+		|| !al_take_product(&scratch, AL_PLAIN, al_view(query), AL_PLAIN, al_view(inner),
+			&residual, err)
 		|| !a->middle(a->context, head, al_view(x->inside), middle, err)
 		|| !al_gemm(AL_PLAIN, AL_PLAIN, -1, a->left, al_view(middle), 1, residual, err))
 		return false;

@@ -197,9 +197,9 @@ static bool improve_step(const struct al_mode *mode, struct al_matrix basis, str
 	struct al_matrix l, inner, r;
 
 	return al_mode_weigh(&scratch, mode, &l, err)
-		&& al_take(&scratch, &inner, l.cols, basis.cols, err)
 		&& al_take(&scratch, &r, basis.cols, basis.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(l), al_view(basis), 0, inner, err)
+		&& al_take_product(&scratch, AL_TRANSPOSED, al_view(l), AL_PLAIN, al_view(basis),
+			&inner, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(l), al_view(inner), 0, basis, err)
 		&& al_qr(basis, r, err);
 }

@@ -46,9 +46,9 @@ static bool apply_mixed(const struct middle *m, size_t head, struct al_view x, s
 	const struct al_tucker *t = m->tucker;
 	struct al_matrix inner, all;
 
-	if (!al_take(&scratch, &inner, t->core_key.cols, x.cols, err)
-		|| !al_take(&scratch, &all, t->core_query.cols, x.cols, err)
-		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(t->core_key), x, 0, inner, err))
+	if (!al_take(&scratch, &all, t->core_query.cols, x.cols, err)
+		|| !al_take_product(&scratch, AL_TRANSPOSED, al_view(t->core_key), AL_PLAIN, x,
+			&inner, err))
 		return false;
 	spread(m, head, inner, all);
 	return al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_query), al_view(all), 0, out, err);

@@ -1,5 +1,5 @@
 /* The page of an audit, from the verdict to the tables. */
-#include "audit/redundant.h"
+#include "audit/verdict.h"
 #include "report/page/audit_parts.h"
 
 #include <math.h>
