@@ -47,16 +47,11 @@ static void add_notes(struct al_audit_run *run)
 
 /* ---- files ---- */
 
-static bool write_table(struct al_session *session, const char *folder,
-	const struct al_table *table, struct al_error *err)
+static void write_table(struct al_audit_run *run, const struct al_table *table)
 {
-	struct al_style style = {0};
-	const struct al_writer *csv;
-
-	if (!al_writer_find("csv", &csv, err))
-		return false;
-	csv->write(&style, &table, 1, al_files_add(&session->files, folder, table->id, "csv"));
-	return true;
+	if (table->n_columns)
+		al_csv_add(table, true,
+			al_files_add(&run->session->files, run->options->tables, table->id, "csv"));
 }
 
 /* Nobody reads it, and no figure: its file is written as its rows come. */
@@ -94,31 +89,14 @@ bool al_audit_run_hand_on(struct al_audit_run *run, struct al_error *err)
 	return true;
 }
 
-static bool write_tables(struct al_audit_run *run, struct al_error *err)
+static void write_tables(struct al_audit_run *run)
 {
-	const char *folder = run->options->tables;
-
-	if (!folder)
-		return true;
-	bool ok = al_folder_make(folder, err)
-		&& write_table(run->session, folder, &run->summary, err);
-	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
-		ok = !run->tables[i] || is_for_file_alone(run, i)
-			|| write_table(run->session, folder, run->tables[i], err);
-	if (ok && run->across.n_columns)
-		ok = write_table(run->session, folder, &run->across, err);
-	if (ok && run->against.n_columns)
-		ok = write_table(run->session, folder, &run->against, err);
-	return ok;
-}
-
-static bool draw_figures(const struct al_audit_run *run, struct al_error *err)
-{
-	const char *folder = run->options->figures;
-
-	return !folder
-		|| al_audit_figures_draw(&run->session->files, folder,
-			(enum al_drawing_width)run->options->width, run->tables, err);
+	write_table(run, &run->summary);
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i] && !is_for_file_alone(run, i))
+			write_table(run, run->tables[i]);
+	write_table(run, &run->across);
+	write_table(run, &run->against);
 }
 
 /* ---- what is read ---- */
@@ -181,10 +159,16 @@ static const char *verdict(struct al_audit_run *run)
 
 bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
 {
+	const char *folder = run->options->tables;
+
 	finish_tables(run);
 	add_notes(run);
-	if (!al_checkpoint_check_unchanged(run->opened->checkpoint, err) || !write_tables(run, err)
-		|| !draw_figures(run, err))
+	if (!al_checkpoint_check_unchanged(run->opened->checkpoint, err)
+		|| (folder && !al_folder_make(folder, err)))
+		return false;
+	if (folder)
+		write_tables(run);
+	if (run->options->figures && !al_audit_figures_draw(run, err))
 		return false;
 	run->session->style.summary = verdict(run);
 	al_audit_report_add(run);

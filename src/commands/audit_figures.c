@@ -82,7 +82,7 @@ static struct al_figure make_figure(const struct al_drawing *drawing, enum al_dr
 	return figure;
 }
 
-static bool draw_rows(struct al_files *files, const char *folder, const struct al_drawing *drawing,
+static bool draw_rows(struct al_audit_run *run, const struct al_drawing *drawing,
 	const struct al_figure *figure, const struct al_table *rows, struct al_error *err)
 {
 	struct al_table points;
@@ -96,15 +96,15 @@ static bool draw_rows(struct al_files *files, const char *folder, const struct a
 		rows = &points;
 	}
 	if (has_points(figure, rows))
-		ok = al_draw_into(files, figure, rows, folder, err);
+		ok = al_draw_into(&run->session->files, figure, rows, run->options->figures, err);
 	al_table_finish(&points);
 	return ok;
 }
 
 /* ---- all ---- */
 
-static bool draw_all(struct al_files *files, const char *folder, enum al_drawing_width width,
-	const struct al_drawing *drawing, const struct al_table *table, struct al_error *err)
+static bool draw_all(struct al_audit_run *run, const struct al_drawing *drawing,
+	const struct al_table *table, struct al_error *err)
 {
 	struct al_arena arena;
 	bool ok = true;
@@ -113,21 +113,20 @@ static bool draw_all(struct al_files *files, const char *folder, enum al_drawing
 	al_arena_init(&arena);
 	for (int number = 1; ok && row < table->n_rows; number++) {
 		const struct al_table rows = take_rows(drawing, table, &row, &arena);
-		const struct al_figure figure = make_figure(drawing, width, &rows, number, &arena);
-		ok = rows.n_rows == 0 || draw_rows(files, folder, drawing, &figure, &rows, err);
+		const struct al_figure figure = make_figure(drawing,
+			(enum al_drawing_width)run->options->width, &rows, number, &arena);
+		ok = rows.n_rows == 0 || draw_rows(run, drawing, &figure, &rows, err);
 	}
 	al_arena_finish(&arena);
 	return ok;
 }
 
-bool al_audit_figures_draw(struct al_files *files, const char *folder, enum al_drawing_width width,
-	struct al_table *const *tables, struct al_error *err)
+bool al_audit_figures_draw(struct al_audit_run *run, struct al_error *err)
 {
-	bool ok = al_folder_make(folder, err);
+	bool ok = al_folder_make(run->options->figures, err);
 
 	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
-		for (size_t k = 0; ok && tables[i] && k < al_measurements[i]->n_drawings; k++)
-			ok = draw_all(files, folder, width, &al_measurements[i]->drawings[k],
-				tables[i], err);
+		for (size_t k = 0; ok && run->tables[i] && k < al_measurements[i]->n_drawings; k++)
+			ok = draw_all(run, &al_measurements[i]->drawings[k], run->tables[i], err);
 	return ok;
 }

@@ -103,11 +103,9 @@ const struct al_table *al_audit_run_table(const struct al_audit_run *run, const 
  * to be read into the session's answer. */
 bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
-/* audit_figures.c: adds to the files what the tables (beside al_measurements, NULL where not
- * wanted) hold, in a folder, as PDF, SVG and PNG: each measurement says which figures its table
- * makes. */
-bool al_audit_figures_draw(struct al_files *files, const char *folder, enum al_drawing_width width,
-	struct al_table *const *tables, struct al_error *err) AL_MUST_CHECK;
+/* audit_figures.c: adds to the files of --figures what the tables hold, as PDF, SVG and PNG: each
+ * measurement says which figures its table makes. */
+bool al_audit_figures_draw(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
 /* audit_report.c: the page of --report, where it is asked for. */
 void al_audit_report_add(struct al_audit_run *run);

@@ -140,12 +140,12 @@ static void conclude_ablations(struct evaluation *e, const struct al_ablations *
 		least = increase(all, i) < increase(all, least) ? i : least;
 		most = increase(all, i) > increase(all, most) ? i : most;
 	}
-	const char *said = al_format(&e->session->arena,
-		"%s is missed least (%+.4f nats a token), %s most (%+.4f)",
-		ablation_text(table, &all->items[least], what), increase(all, least),
-		ablation_text(table, &all->items[most], what), increase(all, most));
 	e->session->style.summary = al_text_of_capital(&e->session->arena,
-		al_format(&e->session->arena, "%s, on these tokens.", said));
+		al_format(&e->session->arena,
+			"%s is missed least (%+.4f nats a token), %s most (%+.4f), on these "
+			"tokens.",
+			ablation_text(table, &all->items[least], what), increase(all, least),
+			ablation_text(table, &all->items[most], what), increase(all, most)));
 }
 
 static bool ablate(struct evaluation *e, struct al_error *err)

@@ -35,25 +35,15 @@ static void set_environment(void)
 	setenv("OMP_WAIT_POLICY", "passive", 0);
 }
 
-/* What the full program takes before its first line runs: its libraries, and the buffer that some
- * versions of OpenBLAS take when they are loaded, and ask for without end where it can't be had. */
-static bool has_room(void)
-{
-	return al_memory_has_room((size_t)224 << 20);
-}
-
-static char *join(const char *own, const char *folder, char *out, size_t size)
-{
-	snprintf(out, size, "%s%s%s", folder[0] == '/' ? "" : own, folder, name);
-	return out;
-}
-
 int al_exec_full(const char *command, char **argv)
 {
 	char own[4096], path[N_FOLDERS][2 * sizeof(own)];
 	int reason = ENOENT;
 
-	if (!has_room()) {
+	/* What the full program takes before its first line runs: its libraries, and the buffer
+	 * that some versions of OpenBLAS take when they are loaded, and ask for without end where
+	 * it can't be had. */
+	if (!al_memory_has_room((size_t)224 << 20)) {
 		fprintf(stderr,
 			"attnledger %s: the system doesn't give the 224 MiB of address space that "
 			"%s begins with (ulimit -v may be in the way)\n",
@@ -63,7 +53,9 @@ int al_exec_full(const char *command, char **argv)
 	find_own_folder(own, sizeof(own));
 	set_environment();
 	for (int i = 0; i < N_FOLDERS; i++) {
-		execv(join(own, folders[i], path[i], sizeof(path[i])), argv);
+		snprintf(path[i], sizeof(path[i]), "%s%s%s", folders[i][0] == '/' ? "" : own,
+			folders[i], name);
+		execv(path[i], argv);
 		if (errno != ENOENT)
 			reason = errno;
 	}

@@ -115,22 +115,11 @@ static bool take_tensors(struct files *f, struct al_error *err)
 			patterns ? " of --modules " : "", patterns ? patterns : "");
 }
 
-static bool take_files(struct files *f, struct al_error *err)
+/* That it is still the file that was opened. */
+static bool note_file(const struct pca *pca, const struct al_checkpoint *file, struct al_error *err)
 {
-	const struct pca_options *o = f->pca->options;
-
-	f->pca->progress->whole = f->outputs->path;
-	if (!pca_tables_begin(f->pca, false, err) || !take_tensors(f, err)
-		|| !al_checkpoint_check_unchanged(f->outputs, err)
-		|| (f->target && !al_checkpoint_check_unchanged(f->target, err)))
-		return false;
-	struct al_table *table = f->pca->session->tables[0];
-	al_checkpoint_note(table, f->outputs);
-	if (f->target)
-		al_checkpoint_note(table, f->target);
-	if (o->weights)
-		al_table_note(table, "a component: a row");
-	return true;
+	al_checkpoint_note(pca->session->tables[0], file);
+	return al_checkpoint_check_unchanged(file, err);
 }
 
 bool pca_run_files(struct pca *pca, struct al_error *err)
@@ -141,7 +130,15 @@ bool pca_run_files(struct pca *pca, struct al_error *err)
 
 	if (f.outputs && o->target)
 		f.target = al_session_file(pca->session, o->target, err);
-	return f.outputs && (f.target || !o->target) && take_files(&f, err);
+	if (!f.outputs || (o->target && !f.target))
+		return false;
+	pca->progress->whole = f.outputs->path;
+	if (!pca_tables_begin(pca, false, err) || !take_tensors(&f, err)
+		|| !note_file(pca, f.outputs, err) || (f.target && !note_file(pca, f.target, err)))
+		return false;
+	if (o->weights)
+		al_table_note(pca->session->tables[0], "a component: a row");
+	return true;
 }
 
 /* ---- modules of a calibration ---- */
@@ -162,11 +159,14 @@ static bool take_statistics(struct pca *pca, const struct al_module_statistics *
 	return pca_take_module(&module, err) || al_in(err, "%s", statistics->name);
 }
 
-static bool take_calibration(struct pca *pca, const struct al_calibration *calibration,
-	struct al_error *err)
+bool pca_run_calibration(struct pca *pca, struct al_error *err)
 {
+	const struct al_calibration *calibration = al_session_calibration(pca->session,
+		pca->options->calibration, NULL, err);
 	size_t n = 0;
 
+	if (!calibration || !pca_tables_begin(pca, false, err))
+		return false;
 	for (size_t i = 0; i < calibration->n_modules; i++) {
 		if (!is_chosen(pca, calibration->modules[i].name))
 			continue;
@@ -181,15 +181,6 @@ static bool take_calibration(struct pca *pca, const struct al_calibration *calib
 		calibration->path, al_statistics_tokens(&calibration->modules[0]),
 		calibration->n_sequences);
 	return true;
-}
-
-bool pca_run_calibration(struct pca *pca, struct al_error *err)
-{
-	const struct al_calibration *calibration = al_session_calibration(pca->session,
-		pca->options->calibration, NULL, err);
-
-	return calibration && pca_tables_begin(pca, false, err)
-		&& take_calibration(pca, calibration, err);
 }
 
 /* ---- a model that runs ---- */
