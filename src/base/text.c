@@ -110,6 +110,15 @@ size_t al_utf8_length(const char *text, size_t left)
 	return n;
 }
 
+size_t al_utf8_valid(const char *text, size_t n)
+{
+	size_t at = 0, length;
+
+	while (at < n && (length = al_utf8_length(text + at, n - at)) > 0)
+		at += length;
+	return at;
+}
+
 bool al_text_is_plain(const char *text, size_t length)
 {
 	unsigned n_others = 0;

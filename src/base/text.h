@@ -31,6 +31,9 @@ void al_text_addf(struct al_text *text, const char *format, ...) AL_PRINTF(2, 3)
  * where there is none. */
 size_t al_utf8_length(const char *text, size_t left);
 
+/* How many bytes from the beginning on are whole characters: n where all are. */
+size_t al_utf8_valid(const char *text, size_t n);
+
 /* Printable ASCII alone. */
 bool al_text_is_plain(const char *text, size_t length);
 

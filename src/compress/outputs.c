@@ -12,7 +12,7 @@
 #include "base/output.h"
 #include "base/text.h"
 #include "compress/plan.h"
-#include "formats/index.h"
+#include "formats/safetensors.h"
 
 static const char config_name[] = "config.json";
 

@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "formats/format.h"
 
 /* Deflate makes at most 1032 bytes of one. */
@@ -329,58 +330,35 @@ static bool open_zip(struct reader *r, struct al_error *err)
 	return r->zip != NULL;
 }
 
-/* The list of members is read and checked, no byte is unpacked. All are stored or deflated, none is
- * encrypted; together they don't hold more than the file can. `source` stays open as long as the
- * archive. NULL on failure; what is returned lies in the arena. */
-static struct al_archive *archive_open(const struct al_source *source, struct al_arena *arena,
-	struct al_error *err)
+bool al_archive_has(const struct al_archive *archive, const char *ending)
 {
-	struct reader *r = al_new(arena, struct reader);
-
-	*r = (struct reader){.base = {.unpack = unpack, .close = close_archive},
-		.arena = arena,
-		.source = source};
-	if (find_directory(r, err) && open_zip(r, err) && add_members(r, err))
-		return &r->base;
-	close_archive(&r->base);
-	return NULL;
-}
-
-bool al_archive_has(const struct al_source *source, const char *ending, bool *has,
-	struct al_error *err)
-{
-	const size_t m = strlen(ending);
-	struct al_arena arena;
-
-	*has = false;
-	al_arena_init(&arena);
-	struct al_archive *archive = archive_open(source, &arena, err);
-	for (size_t i = 0; archive && i < archive->n_members; i++) {
+	for (size_t i = 0; i < archive->n_members; i++) {
 		const char *name = archive->members[i].name;
-		const size_t n = strlen(name);
-		*has = *has || (n > m && strcmp(name + n - m, ending) == 0);
+		if (*name && al_ends_with(name + 1, ending))
+			return true;
 	}
-	if (archive)
-		archive->close(archive);
-	al_arena_finish(&arena);
-	return archive != NULL;
+	return false;
 }
 
+/* The list of members is read and checked, no byte is unpacked. All are stored or deflated, none is
+ * encrypted; together they don't hold more than the file can. */
 bool al_archive_open_shard(struct al_listing *listing, struct al_error *err)
 {
 	struct al_shard *shard = listing->shard;
-	struct al_archive *archive = archive_open(&shard->source, &listing->checkpoint->arena, err);
+	struct reader *r = al_new(&listing->checkpoint->arena, struct reader);
 
-	if (!archive)
+	*r = (struct reader){.base = {.unpack = unpack, .close = close_archive},
+		.arena = &listing->checkpoint->arena,
+		.source = &shard->source};
+	shard->archive = &r->base; /* closed with the checkpoint */
+	if (!find_directory(r, err) || !open_zip(r, err) || !add_members(r, err))
 		return false;
-	shard->archive = archive;
-	shard->header_text = archive->directory;
-	shard->header_bytes = shard->header_text_bytes = archive->directory_bytes;
-	unsigned char *text = al_alloc((size_t)archive->directory_bytes, 1);
-	const bool ok = al_source_read(&shard->source, archive->directory, text,
-		(size_t)archive->directory_bytes, err);
-	shard->header_hash = al_hash(AL_HASH_EMPTY, text,
-		ok ? (size_t)archive->directory_bytes : 0);
+	shard->header_text = r->base.directory;
+	shard->header_bytes = shard->header_text_bytes = r->base.directory_bytes;
+	const size_t n = (size_t)r->base.directory_bytes;
+	unsigned char *text = al_alloc(n, 1);
+	const bool ok = al_source_read(&shard->source, r->base.directory, text, n, err);
+	shard->header_hash = ok ? al_hash(AL_HASH_EMPTY, text, n) : 0;
 	free(text);
 	return ok;
 }

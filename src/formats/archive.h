@@ -28,14 +28,13 @@ struct al_archive {
 	void (*close)(struct al_archive *archive);
 };
 
-/* Has such a file a member whose name ends so? */
-bool al_archive_has(const struct al_source *source, const char *ending, bool *has,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* Opens a shard as an archive, to be closed with the checkpoint; its list of members is the shard's
  * header. */
 struct al_listing;
 bool al_archive_open_shard(struct al_listing *listing, struct al_error *err) AL_MUST_CHECK;
+
+/* Has a member a name that ends so, and isn't just that? */
+bool al_archive_has(const struct al_archive *archive, const char *ending);
 
 /* The first `length` bytes of a member, which has so many. */
 bool al_archive_read(struct al_archive *archive, size_t member, void *out, size_t length,

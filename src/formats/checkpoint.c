@@ -51,33 +51,22 @@ static const struct al_format *recognise_by_ending(const char *path)
 static const struct al_format *recognise(const struct al_source *source, struct al_error *err)
 {
 	char start[32];
-	bool is_close = false;
 	size_t length = source->bytes < sizeof(start) ? (size_t)source->bytes : sizeof(start);
 
 	if (length == 0)
 		al_fail(err, AL_EINPUT, "%s: is empty, expected a checkpoint", source->path);
 	if (length == 0 || !al_source_read(source, 0, start, length, err))
 		return NULL;
-	for (const struct al_format *const *format = al_formats; *format; format++) {
-		bool fits = (*format)->magic && begins_with(start, length, (*format)->magic);
-		is_close = is_close || fits;
-		if (fits && (*format)->fits && !(*format)->fits(source, &fits, err))
-			return NULL;
-		if (fits)
+	for (const struct al_format *const *format = al_formats; *format; format++)
+		if ((*format)->magic && begins_with(start, length, (*format)->magic))
 			return *format;
-	}
-	if (is_close) {
-		al_fail(err, AL_EINPUT,
-			"%s: is a zip archive, but neither NumPy nor PyTorch wrote it",
-			source->path);
-		return NULL;
-	}
 	return al_foreign_refuse(source, start, length, err) ? recognise_by_ending(source->path)
 							     : NULL;
 }
 
-static bool open_shard(struct al_checkpoint *checkpoint, size_t shard_index,
-	const struct al_format **format, struct al_error *err)
+/* Its format; NULL on failure. */
+static const struct al_format *open_shard(struct al_checkpoint *checkpoint, size_t shard_index,
+	struct al_error *err)
 {
 	struct al_shard *shard = &checkpoint->shards[shard_index];
 	struct al_listing listing = {.checkpoint = checkpoint,
@@ -86,48 +75,45 @@ static bool open_shard(struct al_checkpoint *checkpoint, size_t shard_index,
 		.first = checkpoint->n_tensors};
 
 	if (!al_source_open(&shard->source, shard->source.path, err))
-		return false;
-	*format = recognise(&shard->source, err);
-	if (!*format)
-		return false;
-	shard->format = (*format)->name;
-	if (!(*format)->list(&listing, err))
-		return false;
+		return NULL;
+	const struct al_format *format = recognise(&shard->source, err);
+	if (!format)
+		return NULL;
+	shard->format = format->name;
+	if (!format->list(&listing, err))
+		return NULL;
 	if (shard->header_text_bytes == 0)
 		shard->header_text_bytes = shard->header_bytes - shard->header_text;
-	return al_listing_check(&listing, *format, err);
+	return al_listing_check(&listing, format, err) ? format : NULL;
 }
 
 /* So many shards stay open: a process may have as few as 1024 files, and callers have some too. */
 enum { OPEN_SHARDS = 256 };
 
-bool al_shards_open(struct al_checkpoint *checkpoint, const char *const *paths, size_t n,
-	struct al_error *err)
+const struct al_format *al_shards_open(struct al_checkpoint *checkpoint, const char *const *paths,
+	size_t n, struct al_error *err)
 {
-	const struct al_format *format;
+	const struct al_format *format = NULL;
 
 	checkpoint->shards = al_new_array(&checkpoint->arena, struct al_shard, n + 1);
 	for (size_t i = 0; i < n; i++) {
 		checkpoint->shards[i].source = (struct al_source){.path = paths[i], .fd = -1};
 		checkpoint->n_shards++;
-		if (!open_shard(checkpoint, i, &format, err))
-			return false;
+		format = open_shard(checkpoint, i, err);
+		if (!format)
+			return NULL;
 		if (i >= OPEN_SHARDS)
 			al_source_park(&checkpoint->shards[i].source);
 	}
-	return true;
+	return format;
 }
 
 static bool open_file(struct al_checkpoint *checkpoint, const char *path, struct al_error *err)
 {
-	const struct al_format *format;
+	const struct al_format *format = al_shards_open(checkpoint, &path, 1, err);
 
-	checkpoint->shards = al_new(&checkpoint->arena, struct al_shard);
-	checkpoint->n_shards = 1;
-	checkpoint->shards[0].source = (struct al_source){.path = path, .fd = -1};
-	if (!open_shard(checkpoint, 0, &format, err)
-		|| (format->open_others && !format->open_others(checkpoint, err))
-		|| !al_checkpoint_hash_names(checkpoint, err))
+	if (!format || (format->open_others && !format->open_others(checkpoint, err))
+		|| !al_checkpoint_sort_names(checkpoint, err))
 		return false;
 	if (format->describe)
 		format->describe(checkpoint);

@@ -43,8 +43,6 @@ struct al_metadata {
 	size_t shard;
 };
 
-struct al_name;
-
 /* Metadata of a file of safetensors: the config.json that doesn't stand beside it. */
 #define AL_CHECKPOINT_CONFIG "attnledger.config"
 
@@ -64,7 +62,7 @@ struct al_checkpoint {
 	uint64_t header_hash; /* of all headers in order; with one shard, that shard's */
 	struct al_laid *laid; /* tensors that were laid out to be read; or NULL */
 	size_t n_unlisted; /* tensors in shards that the index doesn't name */
-	const struct al_name *names; /* [n_tensors], sorted by hash */
+	const struct al_tensor **names; /* [n_tensors], sorted by name */
 };
 
 /* Opens a file, a folder with model.safetensors or model.safetensors.index.json (or the only file

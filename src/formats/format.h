@@ -23,7 +23,8 @@ struct al_claim {
 	const int64_t *shape;
 	size_t n_dims;
 	uint64_t begin, end;
-	const struct al_layout *layout; /* copied; who makes one checks what it reaches */
+	const struct al_layout *layout; /* copied, what of it says something; who makes one checks
+					   what it reaches; or NULL */
 };
 
 struct al_format {
@@ -31,14 +32,12 @@ struct al_format {
 	const char *ending; /* ".safetensors" */
 	const char *magic; /* how files begin; NULL: tried where no other format's magic fits, by
 			      the ending, and last the first of the list */
-	/* NULL, or what tells formats of one magic apart: zip archives. */
-	bool (*fits)(const struct al_source *source, bool *fits, struct al_error *err);
 	bool is_alone; /* a file is named itself: in a folder other files end like it */
 	bool is_packed; /* the tensors fill the data without hole or overlap */
 	bool may_share; /* tensors may lie on each other, and in any order */
 
 	/* Reads the header and adds a claim for each tensor. Sets data_offset, and the shard's
-	 * header_bytes and header_hash. */
+	 * header_bytes and header_hash; where the format's name isn't the file's, `format` too. */
 	bool (*list)(struct al_listing *listing, struct al_error *err);
 
 	/* NULL, or opens the others of which the only file is one. */
@@ -55,7 +54,6 @@ struct al_format {
 	X(llama2c, LIGHT) \
 	X(npy, FULL) \
 	X(npz, FULL) \
-	X(torch, FULL) \
 	X(torch_legacy, FULL)
 
 #define AL_DECLARE_FORMAT(name, program) extern const struct al_format al_format_##name;
@@ -74,12 +72,13 @@ void al_listing_add_metadata(struct al_listing *listing, const char *key, const 
 bool al_listing_check(struct al_listing *listing, const struct al_format *format,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Opens the files in that order and lists their tensors; the paths outlive the checkpoint. */
-bool al_shards_open(struct al_checkpoint *checkpoint, const char *const *paths, size_t n,
-	struct al_error *err) AL_MUST_CHECK;
+/* Opens the files in that order, at least one, and lists their tensors; the paths outlive the
+ * checkpoint. The last one's format; NULL on failure. */
+const struct al_format *al_shards_open(struct al_checkpoint *checkpoint, const char *const *paths,
+	size_t n, struct al_error *err) AL_MUST_CHECK;
 
 /* Makes al_checkpoint_find work; a name that comes twice is refused. */
-bool al_checkpoint_hash_names(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
+bool al_checkpoint_sort_names(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
 
 /* index.c: opens the shards that checkpoint->index names. */
 bool al_index_open(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/memory.h"
+#include "base/number.h"
 
 enum { MOST_DIMS = 4, MOST_HEADER = 1 << 28, MOST_TENSORS = 1 << 20 };
 
@@ -80,24 +81,15 @@ static uint64_t align(const struct al_gguf *gguf, uint64_t bytes)
 	return (bytes + gguf->alignment - 1) & ~(gguf->alignment - 1);
 }
 
-static int64_t elements_of(const struct info *info)
-{
-	int64_t n = 1;
-
-	for (uint32_t i = 0; i < info->n_dims; i++)
-		if (__builtin_mul_overflow(n, info->shape[i], &n))
-			return -1;
-	return n;
-}
-
 /* Tensors follow each other without holes but for the alignment: that is what llama.cpp accepts. */
 static bool add_tensor(struct al_gguf *gguf, const struct info *info, uint64_t *expected,
 	struct al_error *err)
 {
-	const int64_t n = elements_of(info);
+	int64_t n;
 	uint64_t bytes;
 
-	if (n < 0 || !al_dtype_size(info->dtype, n, &bytes) || bytes > INT64_MAX)
+	if (!al_multiply_dims(1, info->shape, info->n_dims, &n)
+		|| !al_dtype_size(info->dtype, n, &bytes) || bytes > INT64_MAX)
 		return al_fail(err, AL_EINPUT, "%s: tensor \"%.120s\": its bytes are 2^63 or more",
 			gguf->listing->shard->source.path, info->name);
 	if (info->offset != *expected)
@@ -118,29 +110,28 @@ static bool add_tensor(struct al_gguf *gguf, const struct info *info, uint64_t *
 /* The least that a tensor takes: an empty name, no dimensions, a type, a place. */
 enum { LEAST_TENSOR = 24 };
 
-static bool take_tensors(struct al_gguf *gguf, struct al_error *err)
+static bool take_tensors(struct al_gguf *gguf, uint64_t n, struct al_error *err)
 {
 	struct al_shard *shard = gguf->listing->shard;
 	uint64_t expected = 0;
 
-	if (gguf->n_tensors > MOST_TENSORS
-		|| gguf->n_tensors > al_cursor_left(&gguf->cursor) / LEAST_TENSOR)
+	if (n > MOST_TENSORS || n > al_cursor_left(&gguf->cursor) / LEAST_TENSOR)
 		return al_fail(err, AL_EINPUT,
 			"%s: %" PRIu64 " tensors, more than the file can list", shard->source.path,
-			gguf->n_tensors);
-	struct info *infos = al_new_array(gguf->arena, struct info, (size_t)gguf->n_tensors + 1);
-	for (uint64_t i = 0; i < gguf->n_tensors; i++)
+			n);
+	struct info *infos = al_new_array(gguf->arena, struct info, (size_t)n + 1);
+	for (uint64_t i = 0; i < n; i++)
 		if (!take_info(gguf, &infos[i], err))
 			return false;
 	shard->header_hash = gguf->cursor.hash;
 	shard->header_bytes = gguf->cursor.at;
 	gguf->listing->data_offset = align(gguf, gguf->cursor.at);
-	if (gguf->n_tensors && gguf->listing->data_offset > shard->source.bytes)
+	if (n && gguf->listing->data_offset > shard->source.bytes)
 		return al_fail(err, AL_EINPUT, "%s: ends at byte %" PRIu64 ", before its data",
 			shard->source.path, shard->source.bytes);
-	if (gguf->n_tensors == 0)
+	if (n == 0)
 		gguf->listing->data_offset = shard->header_bytes;
-	for (uint64_t i = 0; i < gguf->n_tensors; i++)
+	for (uint64_t i = 0; i < n; i++)
 		if (!add_tensor(gguf, &infos[i], &expected, err))
 			return false;
 	return true;
@@ -164,13 +155,14 @@ static bool check_version(const struct al_gguf *gguf, uint32_t version, struct a
 static bool take_all(struct al_gguf *gguf, struct al_error *err)
 {
 	uint32_t magic, version;
+	uint64_t n_tensors, n_pairs;
 
 	return al_cursor_u32(&gguf->cursor, &magic, "the header", err)
 		&& al_cursor_u32(&gguf->cursor, &version, "the header", err)
 		&& check_version(gguf, version, err)
-		&& al_cursor_u64(&gguf->cursor, &gguf->n_tensors, "the header", err)
-		&& al_cursor_u64(&gguf->cursor, &gguf->n_pairs, "the header", err)
-		&& al_gguf_take_pairs(gguf, err) && take_tensors(gguf, err);
+		&& al_cursor_u64(&gguf->cursor, &n_tensors, "the header", err)
+		&& al_cursor_u64(&gguf->cursor, &n_pairs, "the header", err)
+		&& al_gguf_take_pairs(gguf, n_pairs, err) && take_tensors(gguf, n_tensors, err);
 }
 
 static bool list(struct al_listing *listing, struct al_error *err)
@@ -182,8 +174,6 @@ static bool list(struct al_listing *listing, struct al_error *err)
 		.alignment = 32};
 	al_cursor_init(&gguf->cursor, &listing->shard->source, MOST_HEADER);
 	const bool ok = take_all(gguf, err);
-	listing->shard->pairs = gguf->pairs;
-	listing->shard->n_pairs = ok ? gguf->n_pairs : 0;
 	free(gguf);
 	return ok;
 }

@@ -19,27 +19,30 @@ struct al_gguf {
 	struct al_listing *listing;
 	struct al_cursor cursor;
 	struct al_arena *arena; /* the checkpoint's */
-	struct al_gguf_pair *pairs; /* [n_pairs] */
-	uint64_t n_pairs, n_tensors, alignment;
+	uint64_t alignment;
 };
 
 /* Takes a text of at most `most` bytes; one with a NUL in it, which would cut it, is refused. */
 bool al_gguf_take_text(struct al_gguf *gguf, uint64_t most, const char *what, const char **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Takes the metadata: all keys, each once. */
-bool al_gguf_take_pairs(struct al_gguf *gguf, struct al_error *err) AL_MUST_CHECK;
+/* Takes the metadata, so many keys, each once: the shard's pairs. */
+bool al_gguf_take_pairs(struct al_gguf *gguf, uint64_t n, struct al_error *err) AL_MUST_CHECK;
 
 /* The pair of that key, or NULL. */
-const struct al_gguf_pair *al_gguf_find_pair(const struct al_gguf_pair *pairs, uint64_t n,
-	const char *key);
+const struct al_gguf_pair *al_gguf_find_pair(const struct al_shard *shard, const char *key);
 
-/* The items of a list of the checkpoint's first file, [*n] in the arena; a key that isn't there has
- * none. A list of other values is refused, as is a number that isn't finite. */
-bool al_gguf_read_texts(const struct al_checkpoint *checkpoint, const char *key,
-	struct al_arena *arena, const char ***out, size_t *n, struct al_error *err) AL_MUST_CHECK;
-bool al_gguf_read_numbers(const struct al_checkpoint *checkpoint, const char *key,
-	struct al_arena *arena, double **out, size_t *n, struct al_error *err) AL_MUST_CHECK;
+/* A list: of one kind of items, the other is NULL. */
+struct al_gguf_items {
+	const char **texts;
+	double *numbers;
+	size_t n;
+};
+
+/* The items of a list of the checkpoint's first file, in the arena; a key that isn't there has none.
+ * A list of other values is refused, as is a number that isn't finite. */
+bool al_gguf_read_items(const struct al_checkpoint *checkpoint, const char *key, bool are_texts,
+	struct al_arena *arena, struct al_gguf_items *out, struct al_error *err) AL_MUST_CHECK;
 
 /* gguf_split.c: where the only file says that it is one of several, opens them all. */
 bool al_gguf_open_parts(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;

@@ -9,7 +9,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -48,11 +47,9 @@ static void add_presence(struct al_text *config, const struct al_checkpoint *che
 static void add_facts(struct al_checkpoint *checkpoint, const char *vocab_key,
 	struct al_text *config)
 {
-	const struct al_shard *first = &checkpoint->shards[0];
 	const struct al_tensor *tokens = al_checkpoint_find(checkpoint, "token_embd.weight");
 
-	if (!al_gguf_find_pair(first->pairs, first->n_pairs, vocab_key) && tokens
-		&& tokens->n_dims == 2)
+	if (!al_gguf_find_pair(&checkpoint->shards[0], vocab_key) && tokens && tokens->n_dims == 2)
 		add_to_config(config, "vocab_size",
 			al_format(&checkpoint->arena, "%" PRId64, tokens->shape[0]));
 	add_to_config(config, "tie_word_embeddings",
@@ -65,21 +62,16 @@ static void add_facts(struct al_checkpoint *checkpoint, const char *vocab_key,
 		add_presence(config, checkpoint, "attention_kv_b", "blk.0.attn_kv_b.weight");
 }
 
-static const struct al_gguf_pair *find_own(const struct al_checkpoint *checkpoint, const char *own,
+static const struct al_gguf_pair *find_own(struct al_checkpoint *checkpoint, const char *own,
 	const char *key)
 {
-	const struct al_shard *first = &checkpoint->shards[0];
-	char full[256];
-	const int length = snprintf(full, sizeof(full), "%s%s", own, key);
-
-	return length > 0 && (size_t)length < sizeof(full)
-		? al_gguf_find_pair(first->pairs, first->n_pairs, full)
-		: NULL;
+	return al_gguf_find_pair(&checkpoint->shards[0],
+		al_format(&checkpoint->arena, "%s%s", own, key));
 }
 
 /* YaRN's size of the rotations, where the file multiplies it by a factor of its own. */
-static void add_attention_factor(const struct al_checkpoint *checkpoint, const char *own,
-	double factor, struct al_text *config)
+static void add_attention_factor(struct al_checkpoint *checkpoint, const char *own, double factor,
+	struct al_text *config)
 {
 	const struct al_gguf_pair *pair = find_own(checkpoint, own, "rope.scaling.attn_factor");
 	const double usual = 0.1 * log(fmax(factor, 1)) + 1;
@@ -92,7 +84,7 @@ static void add_attention_factor(const struct al_checkpoint *checkpoint, const c
 /* The rule of rotary positions as a config.json has it. A factor without a type is linear, and
  * without a factor nothing is scaled.
  *= ggml-org/llama.cpp, src/llama-model.cpp, llama_model_base::load_hparams */
-static void add_rope_scaling(const struct al_checkpoint *checkpoint, const char *own,
+static void add_rope_scaling(struct al_checkpoint *checkpoint, const char *own,
 	struct al_text *config)
 {
 	static const struct {
@@ -177,8 +169,7 @@ void al_gguf_set_config(struct al_checkpoint *checkpoint)
 {
 	const struct al_shard *first = &checkpoint->shards[0];
 	struct al_arena *arena = &checkpoint->arena;
-	const struct al_gguf_pair *architecture = al_gguf_find_pair(first->pairs, first->n_pairs,
-		"general.architecture");
+	const struct al_gguf_pair *architecture = al_gguf_find_pair(first, "general.architecture");
 	struct al_text config;
 
 	if (!architecture || !architecture->text)

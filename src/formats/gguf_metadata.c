@@ -29,7 +29,9 @@ enum value_type {
 	VALUE_F64,
 	N_VALUE_TYPES,
 };
-static const unsigned char value_bytes[N_VALUE_TYPES] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
+/* ... as safetensors calls them */
+static const char *const stored[N_VALUE_TYPES] = {"U8", "I8", "U16", "I16", "U32", "I32", "F32",
+	"BOOL", NULL, NULL, "U64", "I64", "F64"};
 
 static bool fail_here(const struct al_gguf *gguf, struct al_error *err, const char *what)
 {
@@ -57,50 +59,38 @@ bool al_gguf_take_text(struct al_gguf *gguf, uint64_t most, const char *what, co
 
 static bool is_utf8(const char *text)
 {
-	for (const char *p = text, *end = text + strlen(text); p < end;) {
-		const size_t n = al_utf8_length(p, (size_t)(end - p));
-		if (n == 0)
-			return false;
-		p += n;
-	}
-	return true;
+	return !text[al_utf8_valid(text, strlen(text))];
 }
 
 /* ---- values ---- */
 
 /* A value, as JSON; what JSON has no number for is null. */
-static void add_number(struct al_text *out, enum value_type type, const unsigned char bytes[8])
-{
-	uint64_t whole = 0;
-	float single;
-	double real = NAN;
-
-	memcpy(&whole, bytes, value_bytes[type]);
-	memcpy(&single, bytes, sizeof(single));
-	if (type == VALUE_F32)
-		real = (double)single;
-	else if (type == VALUE_F64)
-		memcpy(&real, bytes, sizeof(real));
-	const int shift = 64 - 8 * value_bytes[type];
-	if (type == VALUE_F32 || type == VALUE_F64)
-		al_text_addf(out, isfinite(real) ? "%.*g" : "null", type == VALUE_F32 ? 9 : 17,
-			real);
-	else if (type == VALUE_BOOL)
-		al_text_add(out, whole ? "true" : "false");
-	else if (type == VALUE_I8 || type == VALUE_I16 || type == VALUE_I32 || type == VALUE_I64)
-		al_text_addf(out, "%" PRId64, (int64_t)(whole << shift) >> shift);
-	else
-		al_text_addf(out, "%" PRIu64, whole);
-}
-
 static bool take_number(struct al_gguf *gguf, enum value_type type, struct al_text *out,
 	struct al_error *err)
 {
+	const struct al_dtype *dtype = al_dtype_stored(stored[type]);
 	unsigned char bytes[8] = {0};
+	uint64_t whole;
+	double number;
 
-	if (!al_cursor_take(&gguf->cursor, bytes, value_bytes[type], "a value", err))
+	if (!al_cursor_take(&gguf->cursor, bytes, dtype->block_bytes, "a value", err))
 		return false;
-	add_number(out, type, bytes);
+	memcpy(&whole, bytes, sizeof(whole));
+	dtype->to_double(bytes, 1, &number);
+	if (type == VALUE_U64)
+		al_text_addf(out, "%" PRIu64, whole);
+	else if (type == VALUE_I64)
+		al_text_addf(out, "%" PRId64, (int64_t)whole);
+	else if (type == VALUE_BOOL)
+		al_text_add(out, whole ? "true" : "false");
+	else if (!isfinite(number))
+		al_text_add(out, "null");
+	else
+		al_text_addf(out, "%.*g",
+			type == VALUE_F64	    ? 17
+				: type == VALUE_F32 ? 9
+						    : 10,
+			number);
 	return true;
 }
 
@@ -136,7 +126,7 @@ static bool take_list(struct al_gguf *gguf, struct al_gguf_pair *pair, struct al
 		return false;
 	if (type == VALUE_LIST)
 		return fail_here(gguf, err, "a list of lists");
-	const uint64_t least = type == VALUE_TEXT ? 8 : value_bytes[type];
+	const uint64_t least = type == VALUE_TEXT ? 8 : al_dtype_stored(stored[type])->block_bytes;
 	if (n > al_cursor_left(&gguf->cursor) / least)
 		return fail_here(gguf, err, "a list that is longer than the file");
 	pair->items_at = gguf->cursor.at;
@@ -176,23 +166,20 @@ static bool take_value(struct al_gguf *gguf, enum value_type type, struct al_ggu
 
 /* ---- metadata ---- */
 
-const struct al_gguf_pair *al_gguf_find_pair(const struct al_gguf_pair *pairs, uint64_t n,
-	const char *key)
+const struct al_gguf_pair *al_gguf_find_pair(const struct al_shard *shard, const char *key)
 {
-	for (uint64_t i = 0; i < n; i++)
-		if (strcmp(pairs[i].key, key) == 0)
-			return &pairs[i];
+	for (uint64_t i = 0; i < shard->n_pairs; i++)
+		if (strcmp(shard->pairs[i].key, key) == 0)
+			return &shard->pairs[i];
 	return NULL;
 }
 
-/* Key i, each once. */
-static bool check_key(const struct al_gguf *gguf, uint64_t i, struct al_error *err)
+/* Each once. */
+static bool check_key(const struct al_gguf *gguf, const char *key, struct al_error *err)
 {
-	const char *key = gguf->pairs[i].key;
-
 	if (!*key || !is_utf8(key))
 		return fail_here(gguf, err, *key ? "a key that isn't UTF-8" : "an empty key");
-	return !al_gguf_find_pair(gguf->pairs, i, key)
+	return !al_gguf_find_pair(gguf->listing->shard, key)
 		|| al_fail(err, AL_EINPUT, "%s: key \"%.120s\" comes twice",
 			gguf->listing->shard->source.path, key);
 }
@@ -218,14 +205,13 @@ static void list_pair(const struct al_gguf *gguf, const struct al_gguf_pair *pai
 	al_listing_add_metadata(gguf->listing, pair->key, shown);
 }
 
-static bool take_pair(struct al_gguf *gguf, uint64_t i, struct al_error *err)
+static bool take_pair(struct al_gguf *gguf, struct al_gguf_pair *pair, struct al_error *err)
 {
-	struct al_gguf_pair *pair = &gguf->pairs[i];
 	struct al_text value;
 	enum value_type type;
 
 	if (!al_gguf_take_text(gguf, AL_GGUF_MOST_NAME, "a key", &pair->key, err)
-		|| !check_key(gguf, i, err) || !take_type(gguf, &type, err))
+		|| !check_key(gguf, pair->key, err) || !take_type(gguf, &type, err))
 		return false;
 	al_text_init(&value);
 	const bool ok = take_value(gguf, type, pair, &value, err);
@@ -240,103 +226,71 @@ static bool take_pair(struct al_gguf *gguf, uint64_t i, struct al_error *err)
 /* The least that a pair takes: an empty key, a type, a byte. */
 enum { LEAST_PAIR = 13, MOST_PAIRS = 1 << 14 };
 
-bool al_gguf_take_pairs(struct al_gguf *gguf, struct al_error *err)
+bool al_gguf_take_pairs(struct al_gguf *gguf, uint64_t n, struct al_error *err)
 {
-	if (gguf->n_pairs > MOST_PAIRS
-		|| gguf->n_pairs > al_cursor_left(&gguf->cursor) / LEAST_PAIR)
+	struct al_shard *shard = gguf->listing->shard;
+
+	if (n > MOST_PAIRS || n > al_cursor_left(&gguf->cursor) / LEAST_PAIR)
 		return al_fail(err, AL_EINPUT,
 			"%s: %" PRIu64 " keys, expected at most %d and a file that holds them",
-			gguf->listing->shard->source.path, gguf->n_pairs, MOST_PAIRS);
-	gguf->pairs = al_new_array(gguf->arena, struct al_gguf_pair, (size_t)gguf->n_pairs + 1);
-	for (uint64_t i = 0; i < gguf->n_pairs; i++)
-		if (!take_pair(gguf, i, err))
+			shard->source.path, n, MOST_PAIRS);
+	struct al_gguf_pair *pairs = al_new_array(gguf->arena, struct al_gguf_pair, (size_t)n + 1);
+	shard->pairs = pairs;
+	for (; shard->n_pairs < n; shard->n_pairs++)
+		if (!take_pair(gguf, &pairs[shard->n_pairs], err))
 			return false;
 	return true;
 }
 
 /* ---- lists, when somebody asks for them ---- */
 
-struct items {
-	struct al_gguf *gguf;
-	struct al_listing listing;
-	const struct al_gguf_pair *pair;
-};
-
-/* False where there is nothing to read. */
-static bool items_begin(struct items *items, const struct al_checkpoint *checkpoint,
-	const char *key, struct al_arena *arena)
+static bool take_item(struct al_gguf *gguf, const struct al_dtype *dtype, double *out,
+	struct al_error *err)
 {
-	struct al_shard *shard = &checkpoint->shards[0];
+	unsigned char bytes[8];
 
-	*items = (struct items){.listing.shard = shard,
-		.pair = al_gguf_find_pair(shard->pairs, shard->n_pairs, key)};
-	if (!items->pair)
+	if (!al_cursor_take(&gguf->cursor, bytes, dtype->block_bytes, "a list", err))
 		return false;
-	items->gguf = al_alloc(1, sizeof(*items->gguf));
-	*items->gguf = (struct al_gguf){.listing = &items->listing, .arena = arena};
-	al_cursor_init(&items->gguf->cursor, &shard->source, shard->source.bytes);
-	items->gguf->cursor.at = items->gguf->cursor.begin = items->pair->items_at;
+	dtype->to_double(bytes, 1, out);
+	return isfinite(*out) || fail_here(gguf, err, "not a number");
+}
+
+static bool take_items(struct al_gguf *gguf, const struct al_gguf_pair *pair, bool are_texts,
+	struct al_gguf_items *out, struct al_error *err)
+{
+	const struct al_shard *shard = gguf->listing->shard;
+	const size_t n = (size_t)pair->n_items;
+
+	if (pair->items_at == 0 || (pair->items_type == VALUE_TEXT) != are_texts)
+		return al_fail(err, AL_EINPUT, "%s: %s is no list of %s", shard->source.path,
+			pair->key, are_texts ? "texts" : "numbers");
+	al_cursor_init(&gguf->cursor, &shard->source, shard->source.bytes);
+	gguf->cursor.at = gguf->cursor.begin = pair->items_at;
+	if (are_texts)
+		out->texts = al_new_array(gguf->arena, const char *, n + 1);
+	else
+		out->numbers = al_new_array(gguf->arena, double, n + 1);
+	for (; out->n < n; out->n++)
+		if (!(are_texts ? al_gguf_take_text(gguf, MOST_TEXT, pair->key, &out->texts[out->n],
+			      err)
+				: take_item(gguf, al_dtype_stored(stored[pair->items_type]),
+					&out->numbers[out->n], err)))
+			return false;
 	return true;
 }
 
-static bool check_items(const struct items *items, bool wants_texts, struct al_error *err)
+bool al_gguf_read_items(const struct al_checkpoint *checkpoint, const char *key, bool are_texts,
+	struct al_arena *arena, struct al_gguf_items *out, struct al_error *err)
 {
-	const bool has_texts = items->pair->items_type == VALUE_TEXT;
+	struct al_listing listing = {.shard = &checkpoint->shards[0]};
+	const struct al_gguf_pair *pair = al_gguf_find_pair(listing.shard, key);
 
-	return (items->pair->items_at > 0 && has_texts == wants_texts)
-		|| al_fail(err, AL_EINPUT, "%s: %s is no list of %s",
-			items->listing.shard->source.path, items->pair->key,
-			wants_texts ? "texts" : "numbers");
-}
-
-bool al_gguf_read_texts(const struct al_checkpoint *checkpoint, const char *key,
-	struct al_arena *arena, const char ***out, size_t *n, struct al_error *err)
-{
-	struct items items;
-
-	*n = 0;
-	*out = NULL;
-	if (!items_begin(&items, checkpoint, key, arena))
+	*out = (struct al_gguf_items){0};
+	if (!pair)
 		return true;
-	bool ok = check_items(&items, true, err);
-	if (ok)
-		*out = al_new_array(arena, const char *, (size_t)items.pair->n_items + 1);
-	for (; ok && *n < items.pair->n_items; *n += ok)
-		ok = al_gguf_take_text(items.gguf, MOST_TEXT, key, &(*out)[*n], err);
-	free(items.gguf);
-	return ok;
-}
-
-static double number_of(enum value_type type, const unsigned char bytes[8])
-{
-	struct al_text text;
-
-	al_text_init(&text);
-	add_number(&text, type, bytes);
-	const double number = strcmp(text.data, "null") == 0 ? NAN : strtod(text.data, NULL);
-	al_text_finish(&text);
-	return number;
-}
-
-bool al_gguf_read_numbers(const struct al_checkpoint *checkpoint, const char *key,
-	struct al_arena *arena, double **out, size_t *n, struct al_error *err)
-{
-	struct items items;
-
-	*n = 0;
-	*out = NULL;
-	if (!items_begin(&items, checkpoint, key, arena))
-		return true;
-	bool ok = check_items(&items, false, err);
-	if (ok)
-		*out = al_new_array(arena, double, (size_t)items.pair->n_items + 1);
-	for (; ok && *n < items.pair->n_items; *n += ok) {
-		unsigned char bytes[8] = {0};
-		const enum value_type type = (enum value_type)items.pair->items_type;
-		ok = al_cursor_take(&items.gguf->cursor, bytes, value_bytes[type], key, err);
-		(*out)[*n] = number_of(type, bytes);
-		ok = ok && (isfinite((*out)[*n]) || fail_here(items.gguf, err, "not a number"));
-	}
-	free(items.gguf);
+	struct al_gguf *gguf = al_alloc(1, sizeof(*gguf));
+	*gguf = (struct al_gguf){.listing = &listing, .arena = arena};
+	const bool ok = take_items(gguf, pair, are_texts, out, err);
+	free(gguf);
 	return ok;
 }

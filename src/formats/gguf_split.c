@@ -10,7 +10,7 @@
 /* The number of that key; -1 where there is none. */
 static int64_t find_number(const struct al_shard *shard, const char *key)
 {
-	const struct al_gguf_pair *pair = al_gguf_find_pair(shard->pairs, shard->n_pairs, key);
+	const struct al_gguf_pair *pair = al_gguf_find_pair(shard, key);
 
 	return pair && !pair->text ? strtoll(pair->value, NULL, 10) : -1;
 }

@@ -97,7 +97,7 @@ static bool open_map(struct al_checkpoint *checkpoint, const struct al_json *jso
 	return al_json_expect(json, json->root, AL_JSON_OBJECT, err)
 		&& al_json_get_node(json, json->root, "weight_map", AL_JSON_OBJECT, true, &map, err)
 		&& read_names(json, map, &checkpoint->arena, &names, err)
-		&& open_shards(checkpoint, &names, err) && al_checkpoint_hash_names(checkpoint, err)
+		&& open_shards(checkpoint, &names, err) && al_checkpoint_sort_names(checkpoint, err)
 		&& check_map(checkpoint, json, map, &names, err);
 }
 

@@ -31,133 +31,45 @@ bool al_layout_span(const int64_t *shape, const int64_t *strides, size_t n_dims,
 	return true;
 }
 
-const int64_t *al_layout_fortran(struct al_arena *arena, const int64_t *shape, size_t n_dims)
+void al_layout_fortran(const int64_t *shape, size_t n_dims, int64_t *strides)
 {
-	int64_t *strides = al_new_array(arena, int64_t, n_dims + 1);
-
 	strides[0] = 1;
 	for (size_t i = 1; i < n_dims; i++)
 		/* a product that wraps is refused where the tensor is added */
 		strides[i] = (int64_t)((uint64_t)strides[i - 1] * (uint64_t)shape[i - 1]);
-	return strides;
-}
-
-/* ---- the other order ---- */
-
-/* A tensor whose numbers are brought in order, some of its outermost rows at a time. `fast` is the
- * dimension whose numbers lie closest: they are read side by side. */
-struct sorting {
-	const struct al_tensor *tensor;
-	const int64_t *strides;
-	struct al_place from;
-	size_t size, fast; /* size: bytes of a number */
-	int64_t row; /* numbers in one step of the first dimension */
-	int64_t steps[AL_LAYOUT_MOST_DIMS]; /* of each dimension, in the order wanted */
-	int64_t first, n; /* of the first dimension, now */
-	unsigned char *run, *out;
-};
-
-enum { PANEL = 1 << 25 };
-
-/* The numbers along the fast dimension, from these places on. */
-static bool sort_run(const struct sorting *s, int64_t from, int64_t to, struct al_error *err)
-{
-	const int64_t n = s->fast == 0 ? s->n : s->tensor->shape[s->fast];
-	const int64_t stride = s->strides[s->fast], step = s->steps[s->fast];
-	const size_t size = s->size;
-
-	if (!al_source_read(s->from.source, s->from.offset + (uint64_t)from * size, s->run,
-		    (size_t)((n - 1) * stride + 1) * size, err))
-		return false;
-	for (int64_t i = 0; i < n; i++)
-		memcpy(s->out + (size_t)(to + i * step) * size,
-			s->run + (size_t)(i * stride) * size, size);
-	return true;
-}
-
-/* All runs of the rows at hand, dimension by dimension. */
-static bool sort_dims(const struct sorting *s, size_t dim, int64_t from, int64_t to,
-	struct al_error *err)
-{
-	if (dim == s->tensor->n_dims)
-		return sort_run(s, from, to, err);
-	if (dim == s->fast)
-		return sort_dims(s, dim + 1, from, to, err);
-	const int64_t n = dim == 0 ? s->n : s->tensor->shape[dim];
-	for (int64_t i = 0; i < n; i++)
-		if (!sort_dims(s, dim + 1, from + i * s->strides[dim], to + i * s->steps[dim], err))
-			return false;
-	return true;
-}
-
-static bool sort_rows(struct sorting *s, struct al_spill *out, struct al_error *err)
-{
-	const int64_t n_rows = s->tensor->shape[0];
-	uint64_t at;
-
-	for (s->first = 0; s->first < n_rows; s->first += s->n) {
-		const int64_t left = n_rows - s->first,
-			      most = PANEL / (s->row * (int64_t)s->size) + 1;
-		s->n = left < most ? left : most;
-		if (!sort_dims(s, 0, s->first * s->strides[0], 0, err)
-			|| !al_spill_put(out, s->out, (size_t)(s->n * s->row) * s->size, &at, err))
-			return false;
-	}
-	return true;
-}
-
-static void prepare(struct sorting *s)
-{
-	const struct al_tensor *tensor = s->tensor;
-
-	s->row = 1;
-	s->fast = 0;
-	for (size_t i = tensor->n_dims; i-- > 0;) {
-		s->steps[i] = s->row;
-		s->row *= i > 0 ? tensor->shape[i] : 1;
-		if (tensor->shape[s->fast] == 1
-			|| (tensor->shape[i] > 1 && s->strides[i] < s->strides[s->fast]))
-			s->fast = i;
-	}
 }
 
 uint64_t al_layout_work(const struct al_tensor *tensor)
 {
-	struct sorting s = {.tensor = tensor, .strides = tensor->layout->strides};
+	int64_t span;
 	uint64_t work;
 
-	if (!s.strides || tensor->n_elements == 0)
+	if (!tensor->layout->strides)
 		return tensor->bytes;
-	prepare(&s);
-	const int64_t length = tensor->shape[s.fast], run = (length - 1) * s.strides[s.fast] + 1;
-	if (__builtin_mul_overflow((uint64_t)(tensor->n_elements / length), (uint64_t)run, &work)
-		|| __builtin_mul_overflow(work, tensor->dtype->block_bytes, &work))
-		return UINT64_MAX;
-	return work;
+	return al_layout_span(tensor->shape, tensor->layout->strides, tensor->n_dims, &span)
+			&& !__builtin_mul_overflow((uint64_t)span, tensor->dtype->block_bytes,
+				&work)
+		? work
+		: UINT64_MAX;
 }
 
-static bool sort_numbers(const struct al_tensor *tensor, struct al_place from, struct al_spill *out,
-	struct al_error *err)
+/* ---- in order ---- */
+
+/* Numbers from `from` on, the last dimension the fastest. */
+static void gather(const struct al_tensor *tensor, size_t dim, const unsigned char *from,
+	unsigned char **out)
 {
-	struct sorting s = {.tensor = tensor,
-		.strides = tensor->layout->strides,
-		.from = from,
-		.size = tensor->dtype->block_bytes};
+	const size_t size = tensor->dtype->block_bytes;
 
-	prepare(&s);
-	const int64_t rows = PANEL / (s.row * (int64_t)s.size) + 1,
-		      most = rows < tensor->shape[0] ? rows : tensor->shape[0],
-		      longest = s.fast == 0 ? most : tensor->shape[s.fast];
-	s.out = al_try_calloc((size_t)(most * s.row), s.size, err);
-	s.run = s.out ? al_try_calloc((size_t)((longest - 1) * s.strides[s.fast] + 1), s.size, err)
-		      : NULL;
-	const bool ok = s.run && sort_rows(&s, out, err);
-	free(s.run);
-	free(s.out);
-	return ok;
+	if (dim == tensor->n_dims) {
+		memcpy(*out, from, size);
+		*out += size;
+		return;
+	}
+	for (int64_t i = 0; i < tensor->shape[dim]; i++)
+		gather(tensor, dim + 1, from + (size_t)(i * tensor->layout->strides[dim]) * size,
+			out);
 }
-
-/* ---- the other end first ---- */
 
 static void swap(unsigned char *bytes, size_t n, size_t size)
 {
@@ -177,23 +89,25 @@ void al_swap_numbers(void *bytes, size_t n, const struct al_dtype *dtype)
 	swap(bytes, n * parts, dtype->block_bytes / parts);
 }
 
-static bool swap_all(const struct al_tensor *tensor, struct al_place from, struct al_spill *out,
-	struct al_error *err)
+/* Reads the tensor at its place, and puts its numbers aside in order. */
+static bool put_in_order(const struct al_tensor *tensor, struct al_spill *aside,
+	struct al_place *place, struct al_error *err)
 {
-	unsigned char *block = al_alloc(AL_BLOCK_BYTES, 1);
-	const size_t size = tensor->dtype->block_bytes;
-	bool ok = true;
-	uint64_t at;
+	const size_t n = (size_t)al_layout_work(tensor);
+	unsigned char *from = al_try_calloc(n, 1, err);
+	unsigned char *numbers = from ? al_try_calloc(tensor->bytes, 1, err) : NULL, *end = numbers;
+	bool ok = numbers && al_source_read(place->source, place->offset, from, n, err);
 
-	for (uint64_t done = 0; ok && done < tensor->bytes; done += AL_BLOCK_BYTES) {
-		const uint64_t left = tensor->bytes - done;
-		const size_t now = left < AL_BLOCK_BYTES ? (size_t)left : AL_BLOCK_BYTES;
-		ok = al_source_read(from.source, from.offset + done, block, now, err);
-		if (ok)
-			al_swap_numbers(block, now / size, tensor->dtype);
-		ok = ok && al_spill_put(out, block, now, &at, err);
-	}
-	free(block);
+	if (ok && tensor->layout->strides)
+		gather(tensor, 0, from, &end);
+	else if (ok)
+		memcpy(numbers, from, n);
+	if (ok && tensor->layout->is_swapped)
+		al_swap_numbers(numbers, (size_t)tensor->n_elements, tensor->dtype);
+	place->source = &aside->source;
+	ok = ok && al_spill_put(aside, numbers, tensor->bytes, &place->offset, err);
+	free(from);
+	free(numbers);
 	return ok;
 }
 
@@ -231,19 +145,6 @@ static bool unpack(struct al_laid *laid, struct al_layout *layout, struct al_pla
 	return member->is_aside;
 }
 
-/* A step of bringing a tensor in order: from there to the end of what is aside. */
-typedef bool step(const struct al_tensor *tensor, struct al_place from, struct al_spill *out,
-	struct al_error *err);
-
-static bool take_step(struct al_laid *laid, const struct al_tensor *tensor, step *to_do,
-	struct al_place *place, struct al_error *err)
-{
-	const struct al_place from = *place;
-
-	*place = (struct al_place){&laid->aside.source, laid->aside.source.bytes};
-	return to_do(tensor, from, &laid->aside, err);
-}
-
 static bool lay_out(const struct al_checkpoint *checkpoint, struct al_laid *laid,
 	const struct al_tensor *tensor, struct al_place *place, struct al_error *err)
 {
@@ -251,8 +152,8 @@ static bool lay_out(const struct al_checkpoint *checkpoint, struct al_laid *laid
 
 	if (!open_aside(checkpoint, laid, err)
 		|| (layout->archive && !unpack(laid, layout, place, err))
-		|| (layout->strides && !take_step(laid, tensor, sort_numbers, place, err))
-		|| (layout->is_swapped && !take_step(laid, tensor, swap_all, place, err)))
+		|| ((layout->strides || layout->is_swapped)
+			&& !put_in_order(tensor, &laid->aside, place, err)))
 		return false;
 	layout->is_aside = true;
 	layout->aside_at = place->offset;

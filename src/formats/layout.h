@@ -37,14 +37,14 @@ struct al_layout *al_layout_add(struct al_checkpoint *checkpoint, const struct a
 bool al_layout_span(const int64_t *shape, const int64_t *strides, size_t n_dims,
 	int64_t *span) AL_MUST_CHECK;
 
-/* How many bytes laying it out reads: sparse tensors read what lies between their numbers. */
+/* How many bytes laying it out reads: of sparse tensors also what lies between their numbers. */
 uint64_t al_layout_work(const struct al_tensor *tensor);
 
 /* Turns the bytes of each number round. */
 void al_swap_numbers(void *bytes, size_t n, const struct al_dtype *dtype);
 
-/* The strides of that shape where the first dimension runs fastest. */
-const int64_t *al_layout_fortran(struct al_arena *arena, const int64_t *shape, size_t n_dims);
+/* The strides of that shape where the first dimension runs fastest, [n_dims], at least one. */
+void al_layout_fortran(const int64_t *shape, size_t n_dims, int64_t *strides);
 
 /* Closes what was put aside and the archives. */
 void al_layouts_close(struct al_checkpoint *checkpoint);

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/number.h"
 #include "formats/format.h"
 #include "formats/layout.h"
@@ -35,7 +34,7 @@ static bool check_size(const struct al_claim *claim, int64_t n_elements, struct 
 }
 
 static bool check_claim(const struct al_listing *listing, const struct al_claim *claim,
-	int64_t *n_elements, struct al_error *err)
+	bool is_laid_out, int64_t *n_elements, struct al_error *err)
 {
 	uint64_t data_bytes = listing->shard->source.bytes - listing->data_offset;
 
@@ -44,41 +43,68 @@ static bool check_claim(const struct al_listing *listing, const struct al_claim 
 	if (claim->begin > claim->end)
 		return al_fail(err, AL_EINPUT, "begins at byte %" PRIu64 ", after its end %" PRIu64,
 			claim->begin, claim->end);
-	if (claim->end > data_bytes && !claim->layout)
+	if (claim->end > data_bytes && !is_laid_out)
 		return al_fail(err, AL_EINPUT,
 			"ends at byte %" PRIu64 " of the data, which has %" PRIu64, claim->end,
 			data_bytes);
 	return check_size(claim, *n_elements, err);
 }
 
-static const int64_t *copy_shape(struct al_arena *arena, const int64_t *shape, size_t n_dims)
+static const int64_t *copy_dims(struct al_arena *arena, const int64_t *dims, size_t n_dims)
 {
 	int64_t *copy = al_new_array(arena, int64_t, n_dims + 1);
 
 	if (n_dims)
-		memcpy(copy, shape, n_dims * sizeof(*shape));
+		memcpy(copy, dims, n_dims * sizeof(*dims));
 	return copy;
+}
+
+static bool is_in_order(const struct al_claim *claim)
+{
+	const int64_t *strides = claim->layout->strides;
+	uint64_t expected = 1; /* a product that wraps is refused with the claim */
+
+	for (size_t i = claim->n_dims; i-- > 0 && claim->end > claim->begin;) {
+		if (claim->shape[i] > 1 && (uint64_t)strides[i] != expected)
+			return false;
+		expected *= (uint64_t)claim->shape[i];
+	}
+	return true;
+}
+
+/* What of a claim's layout isn't as tensors lie in a file; NULL: nothing. */
+static struct al_layout *add_layout(struct al_checkpoint *checkpoint, const struct al_claim *claim)
+{
+	struct al_layout own = claim->layout ? *claim->layout : (struct al_layout){0};
+
+	own.is_swapped = own.is_swapped && claim->dtype->block_bytes > 1;
+	own.strides = own.strides && !is_in_order(claim)
+		? copy_dims(&checkpoint->arena, own.strides, claim->n_dims)
+		: NULL;
+	return own.archive || own.strides || own.is_swapped ? al_layout_add(checkpoint, &own)
+							    : NULL;
 }
 
 bool al_listing_add(struct al_listing *listing, const struct al_claim *claim, struct al_error *err)
 {
 	struct al_checkpoint *checkpoint = listing->checkpoint;
+	struct al_layout *layout = add_layout(checkpoint, claim);
 	int64_t n_elements = 0;
 
-	if (!check_claim(listing, claim, &n_elements, err))
+	if (!check_claim(listing, claim, layout != NULL, &n_elements, err))
 		return fail_tensor(listing, claim->name, err);
 	checkpoint->tensors = al_grow(&checkpoint->arena, checkpoint->tensors,
 		checkpoint->n_tensors, &checkpoint->tensors_room, sizeof(*checkpoint->tensors));
 	checkpoint->tensors[checkpoint->n_tensors++] = (struct al_tensor){
 		.name = al_strdup(&checkpoint->arena, claim->name),
 		.dtype = claim->dtype,
-		.shape = copy_shape(&checkpoint->arena, claim->shape, claim->n_dims),
+		.shape = copy_dims(&checkpoint->arena, claim->shape, claim->n_dims),
 		.n_dims = claim->n_dims,
 		.n_elements = n_elements,
 		.shard = listing->shard_index,
 		.offset = listing->data_offset + claim->begin,
 		.bytes = claim->end - claim->begin,
-		.layout = claim->layout ? al_layout_add(checkpoint, claim->layout) : NULL,
+		.layout = layout,
 	};
 	return true;
 }
@@ -171,19 +197,11 @@ bool al_listing_check(struct al_listing *listing, const struct al_format *format
 
 /* ---- names ---- */
 
-struct al_name {
-	uint64_t hash;
-	const struct al_tensor *tensor;
-};
-
-/* A sorted table can't be made slow by names whose hashes meet. */
 static int compare_names(const void *left, const void *right)
 {
-	const struct al_name *a = left, *b = right;
+	const struct al_tensor *const *a = left, *const *b = right;
 
-	if (a->hash != b->hash)
-		return a->hash < b->hash ? -1 : 1;
-	return strcmp(a->tensor->name, b->tensor->name);
+	return strcmp((*a)->name, (*b)->name);
 }
 
 static bool fail_twice(const struct al_checkpoint *checkpoint, const struct al_tensor *a,
@@ -194,31 +212,27 @@ static bool fail_twice(const struct al_checkpoint *checkpoint, const struct al_t
 		a->shard == b->shard ? "this file" : checkpoint->shards[b->shard].source.path);
 }
 
-static struct al_name name_of(const struct al_tensor *tensor)
+bool al_checkpoint_sort_names(struct al_checkpoint *checkpoint, struct al_error *err)
 {
-	return (struct al_name){al_hash(AL_HASH_EMPTY, tensor->name, strlen(tensor->name)), tensor};
-}
-
-bool al_checkpoint_hash_names(struct al_checkpoint *checkpoint, struct al_error *err)
-{
-	size_t n = checkpoint->n_tensors;
-	struct al_name *names = al_new_array(&checkpoint->arena, struct al_name, n + 1);
+	const size_t n = checkpoint->n_tensors;
+	const struct al_tensor **names = al_new_array(&checkpoint->arena, const struct al_tensor *,
+		n + 1);
 
 	for (size_t i = 0; i < n; i++)
-		names[i] = name_of(&checkpoint->tensors[i]);
+		names[i] = &checkpoint->tensors[i];
 	qsort(names, n, sizeof(*names), compare_names);
 	for (size_t i = 1; i < n; i++)
 		if (compare_names(&names[i - 1], &names[i]) == 0)
-			return fail_twice(checkpoint, names[i - 1].tensor, names[i].tensor, err);
+			return fail_twice(checkpoint, names[i - 1], names[i], err);
 	checkpoint->names = names;
 	return true;
 }
 
 const struct al_tensor *al_checkpoint_find(const struct al_checkpoint *checkpoint, const char *name)
 {
-	const struct al_name key = name_of(&(struct al_tensor){.name = name});
-	const struct al_name *found = bsearch(&key, checkpoint->names, checkpoint->n_tensors,
+	const struct al_tensor *key = &(struct al_tensor){.name = name};
+	const struct al_tensor **found = bsearch(&key, checkpoint->names, checkpoint->n_tensors,
 		sizeof(key), compare_names);
 
-	return found ? found->tensor : NULL;
+	return found ? *found : NULL;
 }

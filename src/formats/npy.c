@@ -16,33 +16,23 @@ enum { ALIGNMENT = 64 };
 
 static const size_t largest_file = (size_t)1 << 32;
 
-/* A file's numbers as a matrix: one dimension is one row. */
-struct matrix {
-	struct al_npy_header header;
-	const unsigned char *numbers;
-	size_t rows, cols, count;
-	unsigned char *turned; /* the numbers, where their bytes had to be turned round */
-};
-
-static bool fail_size(const struct matrix *m, const char *path, uint64_t n, struct al_error *err)
+/* One dimension is one row. */
+static bool take_shape(struct al_npy *out, const struct al_npy_header *h, const char *path,
+	size_t n, struct al_error *err)
 {
-	return al_fail(err, AL_EINPUT, "%s: %zu x %zu of %s in %llu bytes of data", path, m->rows,
-		m->cols, al_dtype_title(m->header.dtype), (unsigned long long)n);
-}
+	size_t count, expected;
 
-static bool take_shape(struct matrix *m, const char *path, struct al_error *err)
-{
-	const struct al_npy_header *h = &m->header;
-
-	if (h->n_dims > 2)
-		return al_fail(err, AL_EINPUT,
-			"%s: found more than two dimensions, expected a matrix", path);
-	if (h->n_dims == 0)
-		return al_fail(err, AL_EINPUT, "%s: found a single number, expected a matrix",
-			path);
-	m->rows = h->n_dims == 1 ? 1 : (size_t)h->shape[0];
-	m->cols = (size_t)h->shape[h->n_dims - 1];
-	return true;
+	if (h->n_dims < 1 || h->n_dims > 2)
+		return al_fail(err, AL_EINPUT, "%s: found %zu dimensions, expected a matrix", path,
+			h->n_dims);
+	out->rows = h->n_dims == 1 ? 1 : (size_t)h->shape[0];
+	out->cols = (size_t)h->shape[h->n_dims - 1];
+	out->dtype = h->dtype;
+	return (!__builtin_mul_overflow(out->rows, out->cols, &count)
+		       && !__builtin_mul_overflow(count, h->dtype->block_bytes, &expected)
+		       && expected == n)
+		|| al_fail(err, AL_EINPUT, "%s: %zu x %zu of %s in %zu bytes of data", path,
+			out->rows, out->cols, al_dtype_title(h->dtype), n);
 }
 
 /* "I32" and "U8" are integers. */
@@ -57,92 +47,23 @@ static bool check_kind(const struct al_dtype *dtype, bool are_integers, const ch
 			are_integers ? "integers" : "floating point");
 }
 
-/* The header, and bytes of data as many as it promises. */
-static bool open_matrix(struct matrix *m, bool are_integers, const char *path, const char *bytes,
-	size_t n, struct al_error *err)
-{
-	size_t expected;
-
-	*m = (struct matrix){0};
-	if (!al_npy_header_parse(&m->header, path, bytes, n, err)
-		|| !check_kind(m->header.dtype, are_integers, path, err)
-		|| !take_shape(m, path, err))
-		return false;
-	n -= m->header.data;
-	if (__builtin_mul_overflow(m->rows, m->cols, &m->count)
-		|| __builtin_mul_overflow(m->count, m->header.dtype->block_bytes, &expected)
-		|| expected != n)
-		return fail_size(m, path, n, err);
-	m->numbers = (const unsigned char *)bytes + m->header.data;
-	if (!m->header.is_swapped)
-		return true;
-	m->turned = al_alloc(n, 1);
-	memcpy(m->turned, m->numbers, n);
-	al_swap_numbers(m->turned, m->count, m->header.dtype);
-	m->numbers = m->turned;
-	return true;
-}
-
-/* From rows one after the other to columns one after the other. */
-static bool transpose(struct al_npy *npy, struct al_error *err)
-{
-	double *out = al_try_calloc(npy->rows * npy->cols, sizeof(*out), err);
-
-	if (!out)
-		return al_in(err, "%zu x %zu numbers", npy->rows, npy->cols);
-	for (size_t j = 0; j < npy->cols; j++)
-		for (size_t i = 0; i < npy->rows; i++)
-			out[i + j * npy->rows] = npy->data[j + i * npy->cols];
-	free(npy->data);
-	npy->data = out;
-	return true;
-}
-
-static bool read_reals(struct al_npy *out, const struct matrix *m, const char *path,
+/* Columns one after the other, whatever the file's order. */
+static bool convert(struct al_npy *out, bool is_fortran, const unsigned char *bytes,
 	struct al_error *err)
 {
-	const struct al_dtype *dtype = m->header.dtype;
+	const size_t count = out->rows * out->cols, size = out->dtype->block_bytes;
+	double *row = is_fortran ? NULL : al_try_calloc(out->cols, sizeof(*row), err);
 
-	*out = (struct al_npy){.data = al_try_calloc(m->count, sizeof(double), err),
-		.rows = m->rows,
-		.cols = m->cols,
-		.dtype = dtype};
-	if (!out->data)
-		return al_in(err, "%s", path);
-	dtype->to_double(m->numbers, m->count, out->data);
-	/* without numbers there may still be columns, more than anybody counts */
-	if (m->header.is_fortran || m->count == 0 || transpose(out, err))
-		return true;
-	al_npy_finish(out);
-	return false;
-}
-
-/* A number above 2^63 comes out negative, as one that nobody wants. */
-static int64_t integer_at(const unsigned char *bytes, size_t size, bool is_signed)
-{
-	uint64_t value = 0;
-	const int shift = 64 - 8 * (int)size;
-
-	memcpy(&value, bytes, size);
-	return is_signed ? (int64_t)(value << shift) >> shift : (int64_t)value;
-}
-
-static bool read_integers(struct al_npy_integers *out, const struct matrix *m, const char *path,
-	struct al_error *err)
-{
-	const bool is_signed = *al_dtype_title(m->header.dtype) == 'I';
-	const size_t rows = m->rows, cols = m->cols, size = m->header.dtype->block_bytes;
-
-	*out = (struct al_npy_integers){al_try_calloc(m->count, sizeof(int64_t), err), rows, cols};
-	if (!out->data)
-		return al_in(err, "%s", path);
-	for (size_t k = 0; k < m->count; k++) {
-		const size_t at = m->header.is_fortran ? k % rows * cols + k / rows : k;
-		out->data[at] = integer_at(m->numbers + k * size, size, is_signed);
+	out->data = is_fortran || row ? al_try_calloc(count, sizeof(double), err) : NULL;
+	if (out->data && is_fortran)
+		out->dtype->to_double(bytes, count, out->data);
+	for (size_t i = 0; out->data && row && i < out->rows; i++) {
+		out->dtype->to_double(bytes + i * out->cols * size, out->cols, row);
+		for (size_t j = 0; j < out->cols; j++)
+			out->data[i + j * out->rows] = row[j];
 	}
-	if (m->count == 0)
-		out->rows = 0;
-	return true;
+	free(row);
+	return out->data != NULL;
 }
 
 bool al_npy_begins(const char *bytes, size_t n)
@@ -150,27 +71,26 @@ bool al_npy_begins(const char *bytes, size_t n)
 	return n >= AL_NPY_MAGIC && memcmp(bytes, al_npy_magic, AL_NPY_MAGIC) == 0;
 }
 
-bool al_npy_parse_integers(struct al_npy_integers *out, const char *path, const char *bytes,
-	size_t n, struct al_error *err)
-{
-	struct matrix matrix;
-	const bool ok = open_matrix(&matrix, true, path, bytes, n, err)
-		&& read_integers(out, &matrix, path, err);
-
-	free(matrix.turned);
-	return ok;
-}
-
 bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_t n,
-	struct al_error *err)
+	bool are_integers, struct al_error *err)
 {
-	struct matrix matrix;
+	struct al_npy_header h;
 
 	*out = (struct al_npy){0};
-	const bool ok = open_matrix(&matrix, false, path, bytes, n, err)
-		&& read_reals(out, &matrix, path, err);
-	free(matrix.turned);
-	return ok;
+	if (!al_npy_header_parse(&h, path, bytes, n, err)
+		|| !check_kind(h.dtype, are_integers, path, err)
+		|| !take_shape(out, &h, path, n - h.data, err))
+		return false;
+	n -= h.data;
+	if (n == 0) /* there may still be rows or columns, more than anybody counts */
+		out->rows = out->cols = 0;
+	unsigned char *numbers = al_alloc(n, 1);
+	memcpy(numbers, bytes + h.data, n);
+	if (h.is_swapped)
+		al_swap_numbers(numbers, out->rows * out->cols, h.dtype);
+	const bool ok = convert(out, h.is_fortran, numbers, err);
+	free(numbers);
+	return ok || al_in(err, "%s", path);
 }
 
 bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err)
@@ -180,7 +100,7 @@ bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err)
 	*out = (struct al_npy){0};
 	if (!al_file_read(&text, path, largest_file, err))
 		return false;
-	bool ok = al_npy_parse(out, path, text.data, text.length, err);
+	bool ok = al_npy_parse(out, path, text.data, text.length, false, err);
 	al_text_finish(&text);
 	return ok;
 }
@@ -198,9 +118,10 @@ bool al_npy_list(struct al_listing *listing, const struct al_npy_header *header,
 {
 	struct al_arena *arena = &listing->checkpoint->arena;
 	const size_t n = strlen(file);
+	int64_t strides[AL_NPY_MOST_DIMS];
 
-	if (header->is_fortran && header->n_dims > 1)
-		layout.strides = al_layout_fortran(arena, header->shape, header->n_dims);
+	al_layout_fortran(header->shape, header->n_dims, strides);
+	layout.strides = header->is_fortran ? strides : NULL;
 	layout.is_swapped = header->is_swapped;
 	return al_listing_add(listing,
 		&(struct al_claim){.name = al_strndup(arena, file,
@@ -210,8 +131,7 @@ bool al_npy_list(struct al_listing *listing, const struct al_npy_header *header,
 			.n_dims = header->n_dims,
 			.begin = layout.offset,
 			.end = end,
-			.layout = layout.archive || layout.strides || layout.is_swapped ? &layout
-											: NULL},
+			.layout = &layout},
 		err);
 }
 

@@ -20,22 +20,13 @@ struct al_npy {
  * On failure nothing is left to finish. */
 bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err) AL_MUST_CHECK;
 
-/* The same of bytes in memory; `path` names them in errors. */
+/* The same of bytes in memory, which `path` names in errors; or of integers of 1 to 8 bytes, signed
+ * or not, those beyond 2^53 rounded. */
 bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_t n,
-	struct al_error *err) AL_MUST_CHECK;
+	bool are_integers, struct al_error *err) AL_MUST_CHECK;
 
 /* Is it a file that begins as .npy files do? */
 bool al_npy_is(const char *path);
-
-/* Integers of 1 to 8 bytes, signed or not, [rows][cols] in C order whatever the file's; one
- * dimension is one row. */
-struct al_npy_integers {
-	int64_t *data; /* the caller frees it */
-	size_t rows, cols;
-};
-
-bool al_npy_parse_integers(struct al_npy_integers *out, const char *path, const char *bytes,
-	size_t n, struct al_error *err) AL_MUST_CHECK;
 
 /* Do the bytes begin as an .npy file does? */
 bool al_npy_begins(const char *bytes, size_t n);

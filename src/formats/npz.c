@@ -1,4 +1,5 @@
-/* numpy's .npz files: zip archives of .npy files, each a tensor named like its file. */
+/* Zip archives: numpy's .npz files, of .npy files, each a tensor named like its file; else PyTorch's
+ * (torch.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "formats/format.h"
 #include "formats/layout.h"
 #include "formats/npy_header.h"
+#include "formats/torch.h"
 
 static const char ending[] = ".npy";
 
@@ -48,33 +50,41 @@ static bool add_array(struct al_listing *listing, size_t index, const char *path
 		member->offset + member->bytes, err);
 }
 
-static bool list(struct al_listing *listing, struct al_error *err)
+static bool list_arrays(struct al_listing *listing, struct al_error *err)
 {
-	struct al_arena *arena = &listing->checkpoint->arena;
 	struct al_shard *shard = listing->shard;
 
-	if (!al_archive_open_shard(listing, err))
-		return false;
 	for (size_t i = 0; i < shard->archive->n_members; i++) {
 		const char *name = shard->archive->members[i].name;
 		if (*name && al_ends_with(name + 1, ending)
 			&& !add_array(listing, i,
-				al_format(arena, "%s: %s", shard->source.path, name), err))
+				al_format(&listing->checkpoint->arena, "%s: %s", shard->source.path,
+					name),
+				err))
 			return false;
 	}
 	return true;
 }
 
-static bool fits(const struct al_source *source, bool *does, struct al_error *err)
+static bool list(struct al_listing *listing, struct al_error *err)
 {
-	return al_archive_has(source, ending, does, err);
+	struct al_shard *shard = listing->shard;
+
+	if (!al_archive_open_shard(listing, err))
+		return false;
+	if (al_archive_has(shard->archive, ending))
+		return list_arrays(listing, err);
+	return al_archive_has(shard->archive, AL_TORCH_PICKLE)
+		? al_torch_list_zip(listing, err)
+		: al_fail(err, AL_EINPUT,
+			"%s: is a zip archive, but neither NumPy nor PyTorch wrote it",
+			shard->source.path);
 }
 
 const struct al_format al_format_npz = {
 	.name = "npz",
 	.ending = ".npz",
 	.magic = "PK\003\004",
-	.fits = fits,
 	.is_alone = true,
 	.may_share = true,
 	.list = list,

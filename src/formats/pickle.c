@@ -7,59 +7,180 @@
 
 #include <string.h>
 
-#include "formats/pickle_machine.h"
 #include "formats/pickle_names.h"
 
-/* ---- names ---- */
+struct machine {
+	struct al_arena *arena;
+	const char *path;
+	const unsigned char *at, *end;
+	size_t n_bytes;
+	struct al_pickle_value **stack, **memo;
+	size_t n_stack, stack_room, n_memo, memo_room;
+	size_t *marks;
+	size_t n_marks, marks_room;
+	bool failed; /* `err` says why: it stops before the next instruction */
+	struct al_error *err;
+};
 
-static bool fail_name(const struct al_machine *m, const char *module, const char *name,
-	struct al_error *err)
+/* "PATH: the pickle ends early"; the first failure counts. */
+static void fail(struct machine *m, const char *what)
 {
-	return al_fail(err, AL_EINPUT,
-		"%s: holds Python objects (%.60s.%.60s), which are never made: save the weights "
-		"alone, torch.save(model.state_dict(), FILE)",
-		m->path, module, name);
+	if (!m->failed)
+		al_fail(m->err, AL_EINPUT, "%s: the pickle %s", m->path, what);
+	m->failed = true;
 }
 
-static bool push_name(struct al_machine *m, const char *module, const char *name,
-	struct al_error *err)
-{
-	const struct al_pickle_name *found = al_pickle_name_find(module, name);
+/* ---- bytes ---- */
 
-	if (!found)
-		return fail_name(m, module, name, err);
-	if (found->what == AL_IS_REFUSED)
-		return al_fail(err, AL_EINPUT, "%s: holds %s, expected dense ones", m->path,
-			found->says);
-	al_machine_push(m, AL_PICKLE_NAME)->name = found;
+/* NULL: there aren't so many. */
+static const unsigned char *take(struct machine *m, uint64_t n)
+{
+	if (n > (size_t)(m->end - m->at)) {
+		fail(m, "ends early");
+		return NULL;
+	}
+	m->at += n;
+	return m->at - n;
+}
+
+/* Of so many bytes, at most 8, the lowest first. */
+static uint64_t take_number(struct machine *m, int n_bytes)
+{
+	const unsigned char *bytes = take(m, (uint64_t)n_bytes);
+	uint64_t number = 0;
+
+	for (int i = n_bytes; bytes && i-- > 0;)
+		number = number << 8 | bytes[i];
+	return number;
+}
+
+/* A line of text. */
+static const char *take_line(struct machine *m)
+{
+	const unsigned char *end = memchr(m->at, '\n', (size_t)(m->end - m->at));
+	const size_t n = end ? (size_t)(end - m->at) : 0;
+
+	if (!end)
+		fail(m, "ends early");
+	const char *line = al_strndup(m->arena, (const char *)m->at, n);
+	m->at += end ? n + 1 : 0;
+	return line;
+}
+
+/* ---- the stack ---- */
+
+static void push_value(struct machine *m, struct al_pickle_value *value)
+{
+	m->stack = al_grow(m->arena, m->stack, m->n_stack, &m->stack_room, sizeof(*m->stack));
+	m->stack[m->n_stack++] = value;
+}
+
+static struct al_pickle_value *push(struct machine *m, enum al_pickle_kind kind)
+{
+	struct al_pickle_value *value = al_new(m->arena, struct al_pickle_value);
+
+	value->kind = kind;
+	push_value(m, value);
+	return value;
+}
+
+/* Where the last mark stands: nothing below it is taken. */
+static size_t floor_of(const struct machine *m)
+{
+	return m->n_marks ? m->marks[m->n_marks - 1] : 0;
+}
+
+/* Nothing, where there is none. */
+static struct al_pickle_value *pop(struct machine *m)
+{
+	if (m->n_stack > floor_of(m))
+		return m->stack[--m->n_stack];
+	fail(m, "takes more than it has");
+	return al_new(m->arena, struct al_pickle_value);
+}
+
+/* A mark below the last `n` values. */
+static bool mark_below(struct machine *m, size_t n)
+{
+	if (m->n_stack - floor_of(m) < n) {
+		fail(m, "takes more than it has");
+		return false;
+	}
+	m->marks = al_grow(m->arena, m->marks, m->n_marks, &m->marks_room, sizeof(*m->marks));
+	m->marks[m->n_marks++] = m->n_stack - n;
 	return true;
 }
 
-static bool push_global(struct al_machine *m, int how, struct al_error *err)
+/* Where the values since the last mark begin on the stack. */
+static size_t pop_mark(struct machine *m)
 {
-	const char *module = NULL, *name = NULL;
-
-	(void)how;
-	return al_machine_take_line(m, &module, err) && al_machine_take_line(m, &name, err)
-		&& push_name(m, module, name, err);
+	if (m->n_marks > 0)
+		return m->marks[--m->n_marks];
+	fail(m, "lacks a mark");
+	return m->n_stack;
 }
 
-static bool push_stack_global(struct al_machine *m, int how, struct al_error *err)
+/* Behind the last item of a tuple, list or dict. */
+static void add_item(struct machine *m, struct al_pickle_value *to, struct al_pickle_value *item)
 {
-	const struct al_pickle_value *name = al_machine_pop(m, err),
-				     *module = name ? al_machine_pop(m, err) : NULL;
+	to->items = al_grow(m->arena, to->items, to->n_items, &to->room,
+		sizeof(struct al_pickle_value *));
+	to->items[to->n_items++] = item;
+}
+
+/* Takes all from `first` on into a value. */
+static void move_items(struct machine *m, size_t first, struct al_pickle_value *to)
+{
+	if (to->kind == AL_PICKLE_DICT && (m->n_stack - first) % 2 != 0)
+		fail(m, "has a key without a value");
+	for (size_t i = first; i < m->n_stack; i++)
+		add_item(m, to, m->stack[i]);
+	m->n_stack = first;
+}
+
+/* ---- names ---- */
+
+static void push_name(struct machine *m, const char *module, const char *name)
+{
+	const struct al_pickle_name *found = al_pickle_name_find(module, name);
+
+	if (m->failed)
+		return;
+	m->failed = !found || found->what == AL_IS_REFUSED;
+	if (!found)
+		al_fail(m->err, AL_EINPUT,
+			"%s: holds Python objects (%.60s.%.60s), which are never made: save the "
+			"weights alone, torch.save(model.state_dict(), FILE)",
+			m->path, module, name);
+	else if (m->failed)
+		al_fail(m->err, AL_EINPUT, "%s: holds %s, expected dense ones", m->path,
+			found->says);
+	else
+		push(m, AL_PICKLE_NAME)->name = found;
+}
+
+static void push_global(struct machine *m, int how)
+{
+	const char *module = take_line(m);
 
 	(void)how;
-	if (!module)
-		return false;
-	if (name->kind != AL_PICKLE_TEXT || module->kind != AL_PICKLE_TEXT)
-		return al_machine_fail_damaged(m, "names something by what is no text", err);
-	return push_name(m, module->text, name->text, err);
+	push_name(m, module, take_line(m));
+}
+
+static void push_stack_global(struct machine *m, int how)
+{
+	const struct al_pickle_value *name = pop(m), *module = pop(m);
+
+	(void)how;
+	if (name->kind == AL_PICKLE_TEXT && module->kind == AL_PICKLE_TEXT)
+		push_name(m, module->text, name->text);
+	else
+		fail(m, "names something by what is no text");
 }
 
 /* ---- what names make ---- */
 
-static const struct al_pickle_value *item(const struct al_pickle_value *tuple, size_t i,
+static struct al_pickle_value *item(const struct al_pickle_value *tuple, size_t i,
 	enum al_pickle_kind kind)
 {
 	return i < tuple->n_items && tuple->items[i]->kind == kind ? tuple->items[i] : NULL;
@@ -67,8 +188,7 @@ static const struct al_pickle_value *item(const struct al_pickle_value *tuple, s
 
 /* (storage, first element, shape, strides, ...), in version 3 with a number format behind two
  * more. */
-static bool push_tensor(struct al_machine *m, const struct al_pickle_value *args, bool has_dtype,
-	struct al_error *err)
+static void push_tensor(struct machine *m, const struct al_pickle_value *args, bool has_dtype)
 {
 	const struct al_pickle_value *storage = item(args, 0, AL_PICKLE_STORAGE),
 				     *first = item(args, 1, AL_PICKLE_INTEGER),
@@ -78,233 +198,259 @@ static bool push_tensor(struct al_machine *m, const struct al_pickle_value *args
 
 	if (!storage || !first || !shape || !strides
 		|| (has_dtype && (!dtype || dtype->name->what != AL_IS_DTYPE))
-		|| (!has_dtype && !storage->dtype))
-		return al_machine_fail_damaged(m, "makes a tensor of something else", err);
-	struct al_pickle_value *tensor = al_machine_push(m, AL_PICKLE_TENSOR);
+		|| (!has_dtype && !storage->dtype)) {
+		fail(m, "makes a tensor of something else");
+		return;
+	}
+	struct al_pickle_value *tensor = push(m, AL_PICKLE_TENSOR);
 	tensor->storage = storage;
 	tensor->integer = first->integer;
 	tensor->shape = shape;
 	tensor->strides = strides;
 	tensor->dtype = dtype ? al_dtype_stored(dtype->name->says) : storage->dtype;
-	return true;
 }
 
 /* Before Python 3.7: of a list of pairs. */
-static bool push_dict(struct al_machine *m, const struct al_pickle_value *args,
-	struct al_error *err)
+static void push_dict(struct machine *m, const struct al_pickle_value *args)
 {
 	const struct al_pickle_value *pairs = item(args, 0, AL_PICKLE_LIST);
-	struct al_pickle_value *dict = al_machine_push(m, AL_PICKLE_DICT);
+	struct al_pickle_value *dict = push(m, AL_PICKLE_DICT);
 
 	for (size_t i = 0; pairs && i < pairs->n_items; i++) {
 		const struct al_pickle_value *pair = pairs->items[i];
-		if (pair->n_items != 2)
-			return al_machine_fail_damaged(m, "makes a dict of what are no pairs", err);
-		al_machine_add_item(m, dict, pair->items[0]);
-		al_machine_add_item(m, dict, pair->items[1]);
+		if (pair->n_items != 2) {
+			fail(m, "makes a dict of what are no pairs");
+			return;
+		}
+		add_item(m, dict, pair->items[0]);
+		add_item(m, dict, pair->items[1]);
 	}
-	return true;
 }
 
-static bool push_made(struct al_machine *m, const struct al_pickle_name *name,
-	struct al_pickle_value *args, struct al_error *err)
+/* What it is called with, alone. */
+static void push_argument(struct machine *m, const struct al_pickle_value *args,
+	enum al_pickle_kind kind)
 {
-	const size_t room = m->n_stack;
+	struct al_pickle_value *first = item(args, 0, kind);
 
+	if (first)
+		push_value(m, first);
+	else
+		fail(m, "makes something of something else");
+}
+
+static void push_made(struct machine *m, const struct al_pickle_name *name,
+	const struct al_pickle_value *args)
+{
 	switch (name->what) {
 	case AL_MAKES_DICT:
-		return push_dict(m, args, err);
+		push_dict(m, args);
+		break;
 	case AL_MAKES_TENSOR:
 	case AL_MAKES_TENSOR_V3:
-		return push_tensor(m, args, name->what == AL_MAKES_TENSOR_V3, err);
+		push_tensor(m, args, name->what == AL_MAKES_TENSOR_V3);
+		break;
 	case AL_MAKES_TUPLE:
+		push_argument(m, args, AL_PICKLE_TUPLE);
+		break;
 	case AL_MAKES_PARAMETER:
-		if (!item(args, 0,
-			    name->what == AL_MAKES_TUPLE ? AL_PICKLE_TUPLE : AL_PICKLE_TENSOR))
-			return al_machine_fail_damaged(m, "makes something of something else", err);
-		al_machine_push(m, AL_PICKLE_NONE);
-		m->stack[room] = args->items[0];
-		return true;
+		push_argument(m, args, AL_PICKLE_TENSOR);
+		break;
 	case AL_MAKES_OTHER:
-		al_machine_push(m, AL_PICKLE_OTHER);
-		return true;
+		push(m, AL_PICKLE_OTHER);
+		break;
 	default:
-		return al_machine_fail_damaged(m, "calls what can't be called", err);
+		fail(m, "calls what can't be called");
 	}
 }
 
 /* A function or class below what it is called with. */
-static bool reduce(struct al_machine *m, int how, struct al_error *err)
+static void reduce(struct machine *m, int how)
 {
-	struct al_pickle_value *args = al_machine_pop(m, err),
-			       *name = args ? al_machine_pop(m, err) : NULL;
+	const struct al_pickle_value *args = pop(m), *name = pop(m);
 
 	(void)how;
-	if (!name)
-		return false;
-	if (name->kind != AL_PICKLE_NAME || args->kind != AL_PICKLE_TUPLE)
-		return al_machine_fail_damaged(m, "calls what can't be called", err);
-	return push_made(m, name->name, args, err);
+	if (name->kind == AL_PICKLE_NAME && args->kind == AL_PICKLE_TUPLE)
+		push_made(m, name->name, args);
+	else
+		fail(m, "calls what can't be called");
 }
 
 /* ("storage", class, key, device, elements[, view]). */
-static bool push_storage(struct al_machine *m, int how, struct al_error *err)
+static void push_storage(struct machine *m, int how)
 {
-	const struct al_pickle_value *id = al_machine_pop(m, err);
-
-	(void)how;
-	if (!id)
-		return false;
+	const struct al_pickle_value *id = pop(m);
 	const struct al_pickle_value *tag = item(id, 0, AL_PICKLE_TEXT),
 				     *class = item(id, 1, AL_PICKLE_NAME),
 				     *key = item(id, 2, AL_PICKLE_TEXT),
 				     *elements = item(id, 4, AL_PICKLE_INTEGER);
+
+	(void)how;
 	if (!tag || strcmp(tag->text, "storage") != 0
 		|| !class || class->name->what != AL_MAKES_STORAGE || !key || !elements
-		|| elements->integer < 0)
-		return al_machine_fail_damaged(m, "describes a storage in a way that isn't known",
-			err);
+		|| elements->integer < 0) {
+		fail(m, "describes a storage in a way that isn't known");
+		return;
+	}
 	if (id->n_items > 5 && id->items[5]->kind != AL_PICKLE_NONE)
-		return al_machine_fail_damaged(m,
-			"has a view of a storage, which only old files have", err);
-	struct al_pickle_value *storage = al_machine_push(m, AL_PICKLE_STORAGE);
+		fail(m, "has a view of a storage, which only old files have");
+	struct al_pickle_value *storage = push(m, AL_PICKLE_STORAGE);
 	storage->text = key->text;
 	storage->integer = elements->integer;
 	storage->dtype = class->name->says ? al_dtype_stored(class->name->says) : NULL;
-	return true;
 }
 
 /* ---- instructions ---- */
 
-/* A length of `length_bytes` and so many bytes. */
-static bool take_counted(struct al_machine *m, int length_bytes, const unsigned char **bytes,
-	size_t *n, struct al_error *err)
-{
-	uint64_t length = 0;
-
-	if (!al_machine_take_number(m, (size_t)length_bytes, &length, err)
-		|| length > (size_t)(m->end - m->at)
-		|| !al_machine_take(m, (size_t)length, bytes, err))
-		return al_machine_fail_damaged(m, "ends early", err);
-	*n = (size_t)length;
-	return true;
-}
-
 /* A NUL would cut it. */
-static bool push_text(struct al_machine *m, int length_bytes, struct al_error *err)
+static void push_text(struct machine *m, int length_bytes)
 {
-	const unsigned char *bytes = NULL;
-	size_t n = 0;
+	const uint64_t n = take_number(m, length_bytes);
+	const unsigned char *bytes = take(m, n);
 
-	if (!take_counted(m, length_bytes, &bytes, &n, err))
-		return false;
-	if (memchr(bytes, 0, n))
-		return al_machine_fail_damaged(m, "has a text with a NUL", err);
-	al_machine_push(m, AL_PICKLE_TEXT)->text = al_strndup(m->arena, (const char *)bytes, n);
-	return true;
+	if (bytes && memchr(bytes, 0, n))
+		fail(m, "has a text with a NUL");
+	push(m, AL_PICKLE_TEXT)->text = bytes ? al_strndup(m->arena, (const char *)bytes, n) : "";
 }
 
-static bool push_bytes(struct al_machine *m, int length_bytes, struct al_error *err)
+static void push_bytes(struct machine *m, int length_bytes)
 {
-	const unsigned char *bytes = NULL;
-	size_t n = 0;
-
-	al_machine_push(m, AL_PICKLE_OTHER);
-	return take_counted(m, length_bytes, &bytes, &n, err);
+	push(m, AL_PICKLE_OTHER);
+	take(m, take_number(m, length_bytes));
 }
 
-static bool push_unsigned(struct al_machine *m, int n_bytes, struct al_error *err)
+static void push_unsigned(struct machine *m, int n_bytes)
 {
-	uint64_t value = 0;
-
-	if (!al_machine_take_number(m, (size_t)n_bytes, &value, err))
-		return false;
-	al_machine_push(m, AL_PICKLE_INTEGER)->integer = (int64_t)value;
-	return true;
+	push(m, AL_PICKLE_INTEGER)->integer = (int64_t)take_number(m, n_bytes);
 }
 
-static bool push_signed(struct al_machine *m, int n_bytes, struct al_error *err)
+static void push_signed(struct machine *m, int n_bytes)
 {
 	const int shift = n_bytes ? 64 - 8 * n_bytes : 0;
 
-	if (!push_unsigned(m, n_bytes, err))
-		return false;
-	int64_t *integer = &m->stack[m->n_stack - 1]->integer;
-	*integer = (int64_t)((uint64_t)*integer << shift) >> shift;
-	return true;
+	push(m, AL_PICKLE_INTEGER)->integer = (int64_t)(take_number(m, n_bytes) << shift) >> shift;
 }
 
-static bool pass(struct al_machine *m, int n, struct al_error *err)
+static void pass(struct machine *m, int n)
 {
-	const unsigned char *bytes = NULL;
+	take(m, (uint64_t)n);
+}
 
-	return al_machine_take(m, (size_t)n, &bytes, err);
+static void push_float(struct machine *m, int n_bytes)
+{
+	push(m, AL_PICKLE_OTHER);
+	pass(m, n_bytes);
 }
 
 /* Longer integers than 64 bits are no sizes. */
-static bool push_long(struct al_machine *m, int length_bytes, struct al_error *err)
+static void push_long(struct machine *m, int length_bytes)
 {
-	uint64_t length = 0;
+	const int length = (int)take_number(m, length_bytes);
 
-	if (!al_machine_take_number(m, (size_t)length_bytes, &length, err))
-		return false;
-	if (length <= 8)
-		return push_signed(m, (int)length, err);
-	al_machine_push(m, AL_PICKLE_OTHER);
-	return pass(m, (int)length, err);
+	(length <= 8 ? push_signed : push_float)(m, length);
 }
 
-static bool push_float(struct al_machine *m, int n_bytes, struct al_error *err)
+static void push_kind(struct machine *m, int kind)
 {
-	al_machine_push(m, AL_PICKLE_OTHER);
-	return pass(m, n_bytes, err);
+	push(m, (enum al_pickle_kind)kind);
 }
 
-static bool push_kind(struct al_machine *m, int kind, struct al_error *err)
+static void push_bool(struct machine *m, int value)
 {
-	(void)err;
-	al_machine_push(m, (enum al_pickle_kind)kind);
-	return true;
+	push(m, AL_PICKLE_BOOL)->integer = value;
 }
 
-static bool push_bool(struct al_machine *m, int value, struct al_error *err)
-{
-	(void)err;
-	al_machine_push(m, AL_PICKLE_BOOL)->integer = value;
-	return true;
-}
-
-static bool put_numbered(struct al_machine *m, int n_bytes, struct al_error *err)
-{
-	uint64_t index = 0;
-
-	return al_machine_take_number(m, (size_t)n_bytes, &index, err)
-		&& al_machine_put(m, index, err);
-}
-
-static bool put_next(struct al_machine *m, int how, struct al_error *err)
+static void mark(struct machine *m, int how)
 {
 	(void)how;
-	return al_machine_put(m, m->n_memo, err);
+	mark_below(m, 0);
 }
 
-static bool get_numbered(struct al_machine *m, int n_bytes, struct al_error *err)
+/* All since the mark as one value. */
+static void gather(struct machine *m, int kind)
 {
-	uint64_t index = 0;
+	struct al_pickle_value *value = al_new(m->arena, struct al_pickle_value);
 
-	return al_machine_take_number(m, (size_t)n_bytes, &index, err)
-		&& al_machine_get(m, index, err);
+	value->kind = (enum al_pickle_kind)kind;
+	move_items(m, pop_mark(m), value);
+	push_value(m, value);
 }
 
-static bool drop(struct al_machine *m, int how, struct al_error *err)
+static void gather_last(struct machine *m, int n)
+{
+	if (mark_below(m, (size_t)n))
+		gather(m, AL_PICKLE_TUPLE);
+}
+
+/* Adds all since the mark to the list or dict below it; to what nobody reads it adds nothing. */
+static void extend(struct machine *m, int kind)
+{
+	const size_t first = pop_mark(m);
+
+	if (first <= floor_of(m)) {
+		fail(m, "adds to nothing");
+		return;
+	}
+	struct al_pickle_value *to = m->stack[first - 1];
+	if (to->kind == (enum al_pickle_kind)kind)
+		move_items(m, first, to);
+	else if (to->kind != AL_PICKLE_OTHER)
+		fail(m, "adds to what holds nothing");
+	m->n_stack = first;
+}
+
+/* The last value, of a dict the last two, as if a mark stood before it. */
+static void extend_by_last(struct machine *m, int kind)
+{
+	if (mark_below(m, kind == AL_PICKLE_DICT ? 2 : 1))
+		extend(m, kind);
+}
+
+/* Keeps the last value under a number. */
+static void put(struct machine *m, uint64_t index)
+{
+	/* pickles number what they keep: each number takes a byte at least */
+	if (index >= m->n_bytes || m->n_stack == floor_of(m)) {
+		fail(m, "keeps what it hasn't");
+		return;
+	}
+	while (m->n_memo <= index) {
+		m->memo = al_grow(m->arena, m->memo, m->n_memo, &m->memo_room, sizeof(*m->memo));
+		m->memo[m->n_memo++] = NULL;
+	}
+	m->memo[index] = m->stack[m->n_stack - 1];
+}
+
+static void put_numbered(struct machine *m, int n_bytes)
+{
+	put(m, take_number(m, n_bytes));
+}
+
+static void put_next(struct machine *m, int how)
 {
 	(void)how;
-	return al_machine_pop(m, err) != NULL;
+	put(m, m->n_memo);
+}
+
+static void get_numbered(struct machine *m, int n_bytes)
+{
+	const uint64_t index = take_number(m, n_bytes);
+
+	if (index < m->n_memo && m->memo[index])
+		push_value(m, m->memo[index]);
+	else
+		fail(m, "asks for what it hasn't kept");
+}
+
+static void drop(struct machine *m, int how)
+{
+	(void)how;
+	pop(m);
 }
 
 /* What each does, and how: bytes of a number or a length, a kind of value, how many values. */
 static const struct instruction {
-	bool (*run)(struct al_machine *m, int how, struct al_error *err);
+	void (*run)(struct machine *m, int how);
 	int how;
 } instructions[256] = {
 	['N'] = {push_kind, AL_PICKLE_NONE},
@@ -323,17 +469,17 @@ static const struct instruction {
 	['}'] = {push_kind, AL_PICKLE_DICT},
 	[']'] = {push_kind, AL_PICKLE_LIST},
 	[')'] = {push_kind, AL_PICKLE_TUPLE},
-	['('] = {al_machine_mark, 0},
-	['t'] = {al_machine_gather, AL_PICKLE_TUPLE},
-	['l'] = {al_machine_gather, AL_PICKLE_LIST},
-	['d'] = {al_machine_gather, AL_PICKLE_DICT},
-	[0x85] = {al_machine_push_tuple, 1},
-	[0x86] = {al_machine_push_tuple, 2},
-	[0x87] = {al_machine_push_tuple, 3},
-	['s'] = {al_machine_extend_by, AL_PICKLE_DICT},
-	['u'] = {al_machine_extend, AL_PICKLE_DICT},
-	['a'] = {al_machine_extend_by, AL_PICKLE_LIST},
-	['e'] = {al_machine_extend, AL_PICKLE_LIST},
+	['('] = {mark, 0},
+	['t'] = {gather, AL_PICKLE_TUPLE},
+	['l'] = {gather, AL_PICKLE_LIST},
+	['d'] = {gather, AL_PICKLE_DICT},
+	[0x85] = {gather_last, 1},
+	[0x86] = {gather_last, 2},
+	[0x87] = {gather_last, 3},
+	['s'] = {extend_by_last, AL_PICKLE_DICT},
+	['u'] = {extend, AL_PICKLE_DICT},
+	['a'] = {extend_by_last, AL_PICKLE_LIST},
+	['e'] = {extend, AL_PICKLE_LIST},
 	['q'] = {put_numbered, 1},
 	['r'] = {put_numbered, 4},
 	['h'] = {get_numbered, 1},
@@ -350,19 +496,22 @@ static const struct instruction {
 	[0x8d] = {push_text, 8},
 	[0x8e] = {push_bytes, 8},
 	[0x8f] = {push_kind, AL_PICKLE_OTHER}, /* an empty set */
-	[0x90] = {al_machine_extend, AL_PICKLE_OTHER}, /* into a set */
+	[0x90] = {extend, AL_PICKLE_OTHER}, /* into a set */
 	[0x93] = {push_stack_global, 0},
 	[0x94] = {put_next, 0},
 	[0x95] = {pass, 8}, /* a frame's length */
 };
 
-static bool do_instruction(struct al_machine *m, unsigned char code, struct al_error *err)
+static void do_instruction(struct machine *m, unsigned char code)
 {
 	const struct instruction *i = &instructions[code];
 
-	if (i->run)
-		return i->run(m, i->how, err);
-	return al_fail(err, AL_EINPUT,
+	if (i->run) {
+		i->run(m, i->how);
+		return;
+	}
+	m->failed = true;
+	al_fail(m->err, AL_EINPUT,
 		"%s: the pickle has instruction 0x%02x, which state dicts don't need", m->path,
 		code);
 }
@@ -370,23 +519,19 @@ static bool do_instruction(struct al_machine *m, unsigned char code, struct al_e
 const struct al_pickle_value *al_pickle_read(struct al_arena *arena, const char *path,
 	const unsigned char *bytes, size_t n, size_t *used, struct al_error *err)
 {
-	struct al_machine m = {.arena = arena,
+	struct machine m = {.arena = arena,
 		.path = path,
 		.at = bytes,
 		.end = bytes + n,
-		.n_bytes = n};
-	const unsigned char *code = NULL;
+		.n_bytes = n,
+		.err = err};
+	const unsigned char *code;
 
-	for (;;) {
-		if (!al_machine_take(&m, 1, &code, err))
-			return NULL;
-		if (*code == '.')
-			break;
-		if (!do_instruction(&m, *code, err))
-			return NULL;
-	}
+	while (!m.failed && (code = take(&m, 1)) && *code != '.')
+		do_instruction(&m, *code);
 	*used = (size_t)(m.at - bytes);
-	return al_machine_pop(&m, err);
+	const struct al_pickle_value *value = pop(&m);
+	return m.failed ? NULL : value;
 }
 
 const struct al_pickle_value *al_pickle_get(const struct al_pickle_value *dict, const char *key)

@@ -9,10 +9,6 @@
 
 struct al_safetensors_writer;
 
-/* How many bytes a tensor of this dtype and shape takes. */
-bool al_safetensors_measure(const struct al_tensor *tensor, uint64_t *bytes,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* Writes the header: name, dtype and shape of each tensor count, the rest is not looked at. Names
  * must differ; "__metadata__" is none. Of the metadata key and value count. */
 bool al_safetensors_create(struct al_safetensors_writer **out, const char *path,
@@ -38,5 +34,10 @@ bool al_safetensors_commit(struct al_safetensors_writer *writer,
 
 /* Leaves the old file as it was. The writer is gone afterwards; NULL is safe. */
 void al_safetensors_abandon(struct al_safetensors_writer *writer);
+
+/* The index of a sharded folder: in which shard each tensor is, and how many bytes they are. Name,
+ * dtype, shape and shard of a tensor count; `shards` are the names of the files. */
+bool al_index_write(const char *path, const struct al_tensor *tensors, size_t n,
+	const char *const *shards, struct al_error *err) AL_MUST_CHECK;
 
 #endif

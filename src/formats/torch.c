@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "formats/archive.h"
 
-static const char data_ending[] = "/data.pkl", script_ending[] = "/constants.pkl";
+static const char script_ending[] = "/constants.pkl";
 
 static bool check_byteorder(struct al_torch_file *f, size_t member, struct al_error *err)
 {
@@ -72,7 +72,7 @@ static bool find_pickle(struct al_torch_file *f, size_t *pickle, struct al_error
 				"%s: is a TorchScript program: load it and save its weights alone, "
 				"torch.save(torch.jit.load(FILE).state_dict(), ...)",
 				f->path);
-		if (al_ends_with(archive->members[i].name, data_ending)) {
+		if (al_ends_with(archive->members[i].name, AL_TORCH_PICKLE)) {
 			n_pickles++;
 			*pickle = i;
 		}
@@ -99,12 +99,12 @@ static bool list_pickled(struct al_torch_file *f, size_t pickle, struct al_arena
 		root = al_pickle_read(scratch, f->path, bytes, n, &used, err);
 	free(bytes);
 	const char *prefix = al_strndup(f->arena, member->name,
-		strlen(member->name) - strlen(data_ending));
+		strlen(member->name) - strlen(AL_TORCH_PICKLE));
 	return root && find_storages(f, prefix, err) && al_torch_add_tensors(f, root, err);
 }
 
 /* The values of the pickle are of no use when the tensors are listed. */
-static bool list_zip(struct al_listing *listing, struct al_error *err)
+bool al_torch_list_zip(struct al_listing *listing, struct al_error *err)
 {
 	struct al_torch_file f = {.listing = listing,
 		.arena = &listing->checkpoint->arena,
@@ -112,25 +112,11 @@ static bool list_zip(struct al_listing *listing, struct al_error *err)
 	struct al_arena scratch;
 	size_t pickle = 0;
 
-	if (!al_archive_open_shard(listing, err) || !find_pickle(&f, &pickle, err))
+	listing->shard->format = "PyTorch";
+	if (!find_pickle(&f, &pickle, err))
 		return false;
 	al_arena_init(&scratch);
 	const bool ok = list_pickled(&f, pickle, &scratch, err);
 	al_arena_finish(&scratch);
 	return ok;
 }
-
-static bool fits(const struct al_source *source, bool *does, struct al_error *err)
-{
-	return al_archive_has(source, data_ending, does, err);
-}
-
-const struct al_format al_format_torch = {
-	.name = "PyTorch",
-	.ending = ".pt",
-	.magic = "PK\003\004",
-	.fits = fits,
-	.is_alone = true,
-	.may_share = true,
-	.list = list_zip,
-};

@@ -20,7 +20,7 @@ static int compare_places(const void *a, const void *b)
 		((const struct al_torch_place *)b)->key);
 }
 
-const struct al_torch_place *al_torch_find_place(const struct al_torch_file *f, const char *key)
+struct al_torch_place *al_torch_find_place(const struct al_torch_file *f, const char *key)
 {
 	const struct al_torch_place wanted = {.key = key};
 
@@ -94,57 +94,31 @@ static bool check_view(const struct al_pickle_value *tensor, const struct view *
 		|| al_fail(err, AL_EINPUT, "repeats the numbers of its storage: save a clone");
 }
 
-static bool is_in_order(const struct view *v)
+static bool add_tensor(const struct al_torch_file *f, const char *name,
+	const struct al_pickle_value *tensor, struct al_error *err)
 {
-	int64_t expected = 1;
+	const struct al_torch_place *place = al_torch_find_place(f, tensor->storage->text);
+	const size_t size = tensor->dtype->block_bytes;
+	struct view v;
 
-	for (size_t i = v->n_dims; i-- > 0 && v->n_elements > 0;) {
-		if (v->shape[i] > 1 && v->strides[i] != expected)
-			return false;
-		expected *= v->shape[i];
-	}
-	return true;
-}
-
-static const int64_t *copy_sizes(struct al_arena *arena, const int64_t *sizes, size_t n)
-{
-	int64_t *copy = al_new_array(arena, int64_t, n + 1);
-
-	memcpy(copy, sizes, n * sizeof(*sizes));
-	return copy;
-}
-
-static bool find_view(const struct al_torch_file *f, const struct al_pickle_value *tensor,
-	const struct al_torch_place **place, struct view *v, struct al_error *err)
-{
-	*place = al_torch_find_place(f, tensor->storage->text);
-	if (!*place)
+	if (!place)
 		return al_fail(err, AL_EINPUT, "its storage \"%.60s\" is not in the file",
 			tensor->storage->text);
-	return take_view(tensor, v, err) && check_view(tensor, v, *place, err);
-}
-
-static bool claim_view(struct al_torch_file *f, const char *name,
-	const struct al_pickle_value *tensor, const struct al_torch_place *place,
-	const struct view *v, struct al_error *err)
-{
-	const size_t size = tensor->dtype->block_bytes;
+	if (!take_view(tensor, &v, err) || !check_view(tensor, &v, place, err))
+		return false;
 	const uint64_t begin = place->offset + (uint64_t)tensor->integer * size;
-	const bool is_ordered = is_in_order(v), is_swapped = f->is_swapped && size > 1;
-	const struct al_layout layout = {.archive = place->archive,
-		.member = place->member,
-		.offset = begin,
-		.strides = is_ordered ? NULL : copy_sizes(f->arena, v->strides, v->n_dims),
-		.is_swapped = is_swapped};
-
 	return al_listing_add(f->listing,
 		&(struct al_claim){.name = name,
 			.dtype = tensor->dtype,
-			.shape = v->shape,
-			.n_dims = v->n_dims,
+			.shape = v.shape,
+			.n_dims = v.n_dims,
 			.begin = begin,
-			.end = begin + (uint64_t)v->n_elements * size,
-			.layout = place->archive || !is_ordered || is_swapped ? &layout : NULL},
+			.end = begin + (uint64_t)v.n_elements * size,
+			.layout = &(struct al_layout){.archive = place->archive,
+				.member = place->member,
+				.offset = begin,
+				.strides = v.strides,
+				.is_swapped = f->is_swapped}},
 		err);
 }
 
@@ -157,10 +131,9 @@ static const char *key_text(struct al_torch_file *f, const struct al_pickle_valu
 	return key->kind == AL_PICKLE_TEXT ? key->text : NULL;
 }
 
-/* All tensors of a dict, also of dicts in it, whose names are joined by points. Dicts may be in
- * each other many times, behind names of any length: what that costs is counted. */
+/* Dicts may be in each other many times, behind names of any length: what that costs is counted. */
 static bool walk(struct al_torch_file *f, const struct al_pickle_value *dict, const char *prefix,
-	size_t depth, al_torch_visit *visit, void *context, struct al_error *err)
+	size_t depth, struct al_error *err)
 {
 	for (size_t i = 0; i + 1 < dict->n_items; i += 2) {
 		const struct al_pickle_value *value = dict->items[i + 1];
@@ -174,18 +147,26 @@ static bool walk(struct al_torch_file *f, const struct al_pickle_value *dict, co
 			continue;
 		f->cost += COST_OF_NAME + strlen(prefix) + strlen(key);
 		const char *name = *prefix ? al_format(f->arena, "%s.%s", prefix, key) : key;
-		if (value->kind == AL_PICKLE_TENSOR
-				? !visit(f, name, value, context, err)
-				: !walk(f, value, name, depth + 1, visit, context, err))
-			return false;
+		if (value->kind == AL_PICKLE_DICT) {
+			if (!walk(f, value, name, depth + 1, err))
+				return false;
+			continue;
+		}
+		f->tensors = al_grow(f->arena, f->tensors, f->n_tensors, &f->room,
+			sizeof(*f->tensors));
+		f->tensors[f->n_tensors++] = (struct al_torch_tensor){name, value};
 	}
 	return true;
 }
 
-bool al_torch_each_tensor(struct al_torch_file *f, const struct al_pickle_value *dict,
-	al_torch_visit *visit, void *context, struct al_error *err)
+bool al_torch_find_tensors(struct al_torch_file *f, const struct al_pickle_value *dict,
+	struct al_error *err)
 {
-	return walk(f, dict, "", 0, visit, context, err);
+	f->n_tensors = 0;
+	return (dict->kind != AL_PICKLE_DICT || walk(f, dict, "", 0, err))
+		&& (f->n_tensors <= MOST_TENSORS
+			|| al_fail(err, AL_EINPUT, "%s: more than %d tensors", f->path,
+				MOST_TENSORS));
 }
 
 /* Where training programs keep the state dict: in one itself no dict stands under such a name. */
@@ -209,59 +190,28 @@ static const struct al_pickle_value *find_nested(struct al_torch_file *f,
 	return root;
 }
 
-/* Wrappers of a module put their names before those of its tensors. */
-static const char *const wrappers[] = {"module.", "_orig_mod."};
-
-static bool look_for_wrapper(struct al_torch_file *f, const char *name,
-	const struct al_pickle_value *tensor, void *context, struct al_error *err)
+/* Wrappers of a module put their names before those of its tensors: how long the one is that stands
+ * behind the first `n` bytes of all names. */
+static size_t wrapper_behind(const struct al_torch_file *f, size_t n)
 {
-	const char **wrapper = context;
-	bool is_first = !**wrapper;
+	static const char *const wrappers[] = {"module.", "_orig_mod."};
 
-	(void)tensor;
-	(void)err;
-	for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers) && is_first; i++)
-		if (strncmp(name + f->cut, wrappers[i], strlen(wrappers[i])) == 0)
-			*wrapper = wrappers[i];
-	/* NULL would be none at all: a text that no name begins with */
-	if (!**wrapper || strncmp(name + f->cut, *wrapper, strlen(*wrapper)) != 0)
-		*wrapper = "\n";
-	return true;
-}
-
-static bool cut_wrappers(struct al_torch_file *f, const struct al_pickle_value *dict,
-	struct al_error *err)
-{
-	for (size_t depth = 0; depth < MOST_DEPTH; depth++) {
-		const char *wrapper = "";
-		if (!al_torch_each_tensor(f, dict, look_for_wrapper, &wrapper, err))
-			return false;
-		if (!*wrapper || *wrapper == '\n')
-			return true;
-		f->cut += strlen(wrapper);
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(*wrappers); i++) {
+		const size_t length = strlen(wrappers[i]);
+		size_t j = 0;
+		while (j < f->n_tensors
+			&& strncmp(f->tensors[j].name + n, wrappers[i], length) == 0)
+			j++;
+		if (j > 0 && j == f->n_tensors)
+			return length;
 	}
-	return true;
-}
-
-static bool add_tensor(struct al_torch_file *f, const char *name,
-	const struct al_pickle_value *tensor, void *context, struct al_error *err)
-{
-	const struct al_torch_place *place;
-	struct view v;
-
-	(void)context;
-	name += f->cut;
-	if (f->listing->checkpoint->n_tensors - f->listing->first >= MOST_TENSORS)
-		return al_fail(err, AL_EINPUT, "%s: more than %d tensors", f->path, MOST_TENSORS);
-	return find_view(f, tensor, &place, &v, err)
-		? claim_view(f, name, tensor, place, &v, err)
-		: al_in(err, "%s: tensor \"%.120s\"", f->path, name);
+	return 0;
 }
 
 bool al_torch_add_tensors(struct al_torch_file *f, const struct al_pickle_value *root,
 	struct al_error *err)
 {
-	const size_t before = f->listing->checkpoint->n_tensors;
+	size_t n = 0;
 
 	if (root->kind != AL_PICKLE_DICT)
 		return al_fail(err, AL_EINPUT,
@@ -269,8 +219,13 @@ bool al_torch_add_tensors(struct al_torch_file *f, const struct al_pickle_value 
 			"torch.save(model.state_dict(), FILE)",
 			f->path);
 	const struct al_pickle_value *dict = find_nested(f, root);
-	if (!cut_wrappers(f, dict, err) || !al_torch_each_tensor(f, dict, add_tensor, NULL, err))
+	if (!al_torch_find_tensors(f, dict, err))
 		return false;
-	return f->listing->checkpoint->n_tensors > before || dict->n_items == 0
+	for (size_t depth = 0; depth < MOST_DEPTH; depth++)
+		n += wrapper_behind(f, n);
+	for (size_t i = 0; i < f->n_tensors; i++)
+		if (!add_tensor(f, f->tensors[i].name + n, f->tensors[i].value, err))
+			return al_in(err, "%s: tensor \"%.120s\"", f->path, f->tensors[i].name + n);
+	return f->n_tensors > 0 || dict->n_items == 0
 		|| al_fail(err, AL_EINPUT, "%s: its pickle holds no tensors", f->path);
 }

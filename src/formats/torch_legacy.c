@@ -21,21 +21,16 @@ static bool check_machine(struct al_torch_file *f, const struct al_pickle_value 
 	return order || al_fail(err, AL_EINPUT, "%s: doesn't say its order of bytes", f->path);
 }
 
-/* The bytes of an element of the storages, which only the tensors tell: the keys are sorted, with 0
- * where no tensor asks for them. */
-static bool note_size(struct al_torch_file *f, const char *name,
-	const struct al_pickle_value *tensor, void *context, struct al_error *err)
+/* The bytes of an element of the storages, which only the tensors tell; 0 where no tensor asks for
+ * them. */
+static void note_sizes(struct al_torch_file *f)
 {
-	const struct al_torch_place *found = al_torch_find_place(f, tensor->storage->text);
-
-	(void)name;
-	(void)context;
-	(void)err;
-	if (found)
-		f->places[found - f->places].member = tensor->storage->dtype
-			? tensor->storage->dtype->block_bytes
-			: 1;
-	return true;
+	for (size_t i = 0; i < f->n_tensors; i++) {
+		const struct al_pickle_value *storage = f->tensors[i].value->storage;
+		struct al_torch_place *found = al_torch_find_place(f, storage->text);
+		if (found)
+			found->member = storage->dtype ? storage->dtype->block_bytes : 1;
+	}
 }
 
 static bool take_storage(struct al_torch_file *f, struct al_torch_place *place, uint64_t *at,
@@ -81,30 +76,28 @@ static bool add_keys(struct al_torch_file *f, const struct al_pickle_value *keys
 
 /* The storages lie in the order of the list of keys. */
 static bool take_storages(struct al_torch_file *f, const struct al_pickle_value *const *pickles,
-	size_t used, struct al_error *err)
+	struct al_error *err)
 {
 	const struct al_pickle_value *keys = pickles[KEYS];
-	uint64_t at = used;
+	uint64_t at = f->listing->shard->header_bytes;
 
 	if (!check_machine(f, pickles[MACHINE], err) || !add_keys(f, keys, err)
-		|| (pickles[OBJECTS]->kind == AL_PICKLE_DICT
-			&& !al_torch_each_tensor(f, pickles[OBJECTS], note_size, NULL, err)))
+		|| !al_torch_find_tensors(f, pickles[OBJECTS], err))
 		return false;
-	for (size_t i = 0; i < keys->n_items; i++) {
-		const struct al_torch_place *found = al_torch_find_place(f, keys->items[i]->text);
-		if (!take_storage(f, &f->places[found - f->places], &at, err))
+	note_sizes(f);
+	for (size_t i = 0; i < keys->n_items; i++)
+		if (!take_storage(f, al_torch_find_place(f, keys->items[i]->text), &at, err))
 			return false;
-	}
 	for (size_t i = 0; i < f->n_places; i++)
 		f->places[i].member = 0;
 	return al_torch_add_tensors(f, pickles[OBJECTS], err);
 }
 
 static bool read_pickles(struct al_torch_file *f, struct al_arena *scratch,
-	const unsigned char *bytes, size_t n, const struct al_pickle_value **pickles, size_t *used,
-	struct al_error *err)
+	const unsigned char *bytes, size_t n, const struct al_pickle_value **pickles,
+	uint64_t *used, struct al_error *err)
 {
-	size_t now;
+	size_t now = 0;
 
 	*used = 0;
 	for (size_t i = 0; i < N_PICKLES; i++, *used += now) {
@@ -115,44 +108,27 @@ static bool read_pickles(struct al_torch_file *f, struct al_arena *scratch,
 	return true;
 }
 
-/* The file's first `n` bytes hold the pickles, or fewer than that do. */
-static bool list_within(struct al_torch_file *f, size_t n, bool *is_long_enough,
-	struct al_error *err)
-{
-	struct al_shard *shard = f->listing->shard;
-	const struct al_pickle_value *pickles[N_PICKLES];
-	unsigned char *bytes = al_alloc(n, 1);
-	struct al_arena scratch;
-	size_t used = 0;
-
-	al_arena_init(&scratch);
-	bool ok = al_source_read(&shard->source, 0, bytes, n, err)
-		&& read_pickles(f, &scratch, bytes, n, pickles, &used, err);
-	*is_long_enough = ok;
-	if (ok) {
-		shard->header_bytes = used;
-		shard->header_hash = al_hash(AL_HASH_EMPTY, bytes, used);
-		ok = take_storages(f, pickles, used, err);
-	}
-	al_arena_finish(&scratch);
-	free(bytes);
-	return ok;
-}
-
 static bool list_legacy(struct al_listing *listing, struct al_error *err)
 {
-	const uint64_t bytes = listing->shard->source.bytes,
-		       most = bytes < AL_TORCH_MOST_PICKLE ? bytes : AL_TORCH_MOST_PICKLE;
+	struct al_shard *shard = listing->shard;
+	const uint64_t bytes = shard->source.bytes;
+	const size_t n = bytes < AL_TORCH_MOST_PICKLE ? (size_t)bytes : AL_TORCH_MOST_PICKLE;
 	struct al_torch_file f = {.listing = listing,
 		.arena = &listing->checkpoint->arena,
-		.path = listing->shard->source.path};
-	bool is_long_enough = false, ok = false;
+		.path = shard->source.path};
+	const struct al_pickle_value *pickles[N_PICKLES];
+	unsigned char *start = al_alloc(n, 1);
+	struct al_arena scratch;
 
-	for (uint64_t n = 1 << 18; !ok && !is_long_enough; n *= 16) {
-		ok = list_within(&f, (size_t)(n < most ? n : most), &is_long_enough, err);
-		if (n >= most)
-			break;
+	al_arena_init(&scratch);
+	bool ok = al_source_read(&shard->source, 0, start, n, err)
+		&& read_pickles(&f, &scratch, start, n, pickles, &shard->header_bytes, err);
+	if (ok) {
+		shard->header_hash = al_hash(AL_HASH_EMPTY, start, shard->header_bytes);
+		ok = take_storages(&f, pickles, err);
 	}
+	al_arena_finish(&scratch);
+	free(start);
 	return ok;
 }
 

@@ -280,7 +280,7 @@ static bool parse_npy(const char *text, size_t length, struct al_error *err)
 {
 	struct al_npy npy;
 
-	if (!al_npy_parse(&npy, "file.npy", text, length, err))
+	if (!al_npy_parse(&npy, "file.npy", text, length, false, err))
 		return false;
 	al_npy_finish(&npy);
 	return true;

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct al_error err = {0};
 	double sum = 0;
 
-	if (al_npy_parse(&npy, "fuzz.npy", (const char *)data, size, &err)) {
+	if (al_npy_parse(&npy, "fuzz.npy", (const char *)data, size, false, &err)) {
 		FUZZ_CHECK(npy.rows * npy.cols * npy.dtype->block_bytes <= size);
 		for (size_t i = 0; i < npy.rows * npy.cols; i++)
 			sum += npy.data[i];

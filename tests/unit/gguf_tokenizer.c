@@ -424,6 +424,15 @@ static void refuses_what_it_cannot_tell(void **state)
 	add_tokens(&m, "llama");
 	add_number(&m, "unknown_token_id", 7);
 	refuse(&m, "tokenizer.ggml.unknown_token_id is 7, of 2 tokens");
+	add_tokens(&m, "t5");
+	add_number(&m, "unknown_token_id", 0);
+	begin_list(&m, "scores", F32, 2);
+	put_u32(&m, 0);
+	put_u32(&m, 0);
+	begin_list(&m, "precompiled_charsmap", F32, 2);
+	put_u32(&m, 0x43000000);
+	put_u32(&m, 0x4f800000);
+	refuse(&m, "tokenizer.ggml.precompiled_charsmap has 4.29497e+09 at 1, expected bytes");
 	add_text(&m, "model", "llama");
 	add_text(&m, "tokens", "a");
 	refuse(&m, "tokenizer.ggml.tokens is no list of texts");

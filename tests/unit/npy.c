@@ -40,7 +40,7 @@ static void versions_and_orders(void **state)
 			struct bytes b = make(version, headers[k], 48);
 			struct al_npy npy;
 			struct al_error err;
-			if (!al_npy_parse(&npy, "x.npy", b.data, b.n, &err))
+			if (!al_npy_parse(&npy, "x.npy", b.data, b.n, false, &err))
 				fail_msg("%s", err.message);
 			assert_true(npy.rows == 2 && npy.cols == 3 && npy.data[5] == 1);
 			al_npy_finish(&npy);
@@ -62,7 +62,7 @@ static void orders_agree(void **state)
 		struct al_npy npy;
 		al_dtype_stored("F64")->from_double(is_fortran ? by_columns : by_rows, 6,
 			(unsigned char *)b.data + b.n - 48);
-		assert_true(al_npy_parse(&npy, "x.npy", b.data, b.n, NULL));
+		assert_true(al_npy_parse(&npy, "x.npy", b.data, b.n, false, NULL));
 		assert_memory_equal(npy.data, by_columns, sizeof(by_columns));
 		al_npy_finish(&npy);
 	}
@@ -76,7 +76,7 @@ static void either_end_comes_first(void **state)
 
 	(void)state;
 	memcpy(b.data + b.n - 16, "\x3f\xf0\0\0\0\0\0\0\xc0\x04\0\0\0\0\0\0", 16);
-	assert_true(al_npy_parse(&npy, "x.npy", b.data, b.n, NULL));
+	assert_true(al_npy_parse(&npy, "x.npy", b.data, b.n, false, NULL));
 	assert_true(npy.data[0] == 1 && npy.data[1] == -2.5);
 	al_npy_finish(&npy);
 }
@@ -87,7 +87,7 @@ static void a_vector_is_one_row(void **state)
 	struct al_npy npy;
 
 	(void)state;
-	assert_true(al_npy_parse(&npy, "x.npy", b.data, b.n, NULL));
+	assert_true(al_npy_parse(&npy, "x.npy", b.data, b.n, false, NULL));
 	assert_true(npy.rows == 1 && npy.cols == 6 && npy.data[5] == 1);
 	al_npy_finish(&npy);
 }
@@ -107,7 +107,7 @@ static void refused(void **state)
 		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 3)}", 49,
 			"x.npy: 2 x 3 of F64 in 49 bytes of data"},
 		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2, 3)}", 48,
-			"x.npy: found more than two dimensions, expected a matrix"},
+			"x.npy: found 3 dimensions, expected a matrix"},
 		{1, "{'descr': '<i8', 'fortran_order': False, 'shape': (2, 3)}", 48,
 			"x.npy: found numbers of type I64, expected floating point"},
 		{1, "{'descr': '<f16', 'fortran_order': False, 'shape': (2, 3)}", 96,
@@ -123,7 +123,7 @@ static void refused(void **state)
 			"x.npy: an array of raw bytes: numpy forgets what they are (bfloat16?); "
 			"store them as float32: expected an array of numbers"},
 		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': ()}", 8,
-			"x.npy: found a single number, expected a matrix"},
+			"x.npy: found 0 dimensions, expected a matrix"},
 		{1, "{'descr': '<f8', 'fortran_order': False}", 48,
 			"x.npy: the header lacks 'shape'"},
 		{1, "{'descr': '<f8', 'shape': (2, 3)}", 48,
@@ -155,7 +155,7 @@ static void refused(void **state)
 		struct bytes b = make(cases[k].version, cases[k].header, cases[k].data);
 		struct al_npy npy;
 		struct al_error err;
-		assert_false(al_npy_parse(&npy, "x.npy", b.data, b.n, &err));
+		assert_false(al_npy_parse(&npy, "x.npy", b.data, b.n, false, &err));
 		assert_string_equal(err.message, cases[k].message);
 		assert_int_equal(err.status, AL_EINPUT);
 		assert_null(npy.data);
@@ -172,7 +172,7 @@ static void truncated(void **state)
 		char *exactly = malloc(n + 1);
 		assert_non_null(exactly);
 		memcpy(exactly, b.data, n);
-		assert_false(al_npy_parse(&npy, "x.npy", exactly, n, NULL));
+		assert_false(al_npy_parse(&npy, "x.npy", exactly, n, false, NULL));
 		free(exactly);
 	}
 }

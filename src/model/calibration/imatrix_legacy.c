@@ -22,17 +22,6 @@ static bool refuse(const struct al_cursor *cursor, int32_t found, const char *wh
 		cursor->source->path, cursor->at - sizeof(found), found, what);
 }
 
-static bool is_text(const char *text, size_t length)
-{
-	for (size_t at = 0; at < length;) {
-		const size_t n = al_utf8_length(text + at, length - at);
-		if (n == 0 || !text[at])
-			return false;
-		at += n;
-	}
-	return true;
-}
-
 static bool take_name(struct al_imatrix *imatrix, struct al_cursor *cursor, const char **out,
 	struct al_error *err)
 {
@@ -45,7 +34,8 @@ static bool take_name(struct al_imatrix *imatrix, struct al_cursor *cursor, cons
 	char *name = al_new_array(&imatrix->arena, char, (size_t)length + 1);
 	*out = name;
 	return al_cursor_take(cursor, name, (size_t)length, "a weight's name", err)
-		&& (is_text(name, (size_t)length)
+		&& ((strlen(name) == (size_t)length
+			    && al_utf8_valid(name, (size_t)length) == (size_t)length)
 			|| al_fail(err, AL_EINPUT,
 				"%s: byte %" PRIu64 ": a weight's name that is no text: is it an "
 				"imatrix?",

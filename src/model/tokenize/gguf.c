@@ -28,9 +28,7 @@ enum token_type { TOKEN_NORMAL = 1, TOKEN_UNKNOWN = 2, TOKEN_CONTROL = 3, TOKEN_
 
 static const struct al_gguf_pair *find(const struct al_checkpoint *checkpoint, const char *key)
 {
-	const struct al_shard *first = &checkpoint->shards[0];
-
-	return al_gguf_find_pair(first->pairs, first->n_pairs, key);
+	return al_gguf_find_pair(&checkpoint->shards[0], key);
 }
 
 static const char *find_text(const struct al_checkpoint *checkpoint, const char *key)
@@ -63,18 +61,23 @@ static bool find_token(const struct vocabulary *v, const char *key, int otherwis
 
 static bool read_beside(struct vocabulary *v, const char *key, double **out, struct al_error *err)
 {
-	size_t n;
+	struct al_gguf_items items;
 
-	return al_gguf_read_numbers(v->checkpoint, key, v->arena, out, &n, err)
-		&& (!*out || n == v->n
-			|| al_fail(err, AL_EINPUT, "%s has %zu numbers, of %zu tokens", key, n,
-				v->n));
+	if (!al_gguf_read_items(v->checkpoint, key, false, v->arena, &items, err))
+		return false;
+	*out = items.numbers;
+	return !*out || items.n == v->n
+		|| al_fail(err, AL_EINPUT, "%s has %zu numbers, of %zu tokens", key, items.n, v->n);
 }
 
 static bool read_vocabulary(struct vocabulary *v, struct al_error *err)
 {
-	if (!al_gguf_read_texts(v->checkpoint, KEY("tokens"), v->arena, &v->texts, &v->n, err))
+	struct al_gguf_items items;
+
+	if (!al_gguf_read_items(v->checkpoint, KEY("tokens"), true, v->arena, &items, err))
 		return false;
+	v->texts = items.texts;
+	v->n = items.n;
 	if (v->n == 0 || v->n > INT32_MAX)
 		return al_fail(err, AL_EINPUT, KEY("tokens") " holds %s tokens",
 			v->n ? "too many" : "no");
@@ -178,17 +181,16 @@ static bool make_llama(struct vocabulary *v, struct around *a, struct al_error *
 
 static bool add_merges(struct vocabulary *v, struct al_error *err)
 {
-	const char **merges;
+	struct al_gguf_items merges;
 	struct al_span pair[2];
-	size_t n;
 
-	if (!al_gguf_read_texts(v->checkpoint, KEY("merges"), v->arena, &merges, &n, err))
+	if (!al_gguf_read_items(v->checkpoint, KEY("merges"), true, v->arena, &merges, err))
 		return false;
-	if (n == 0)
+	if (merges.n == 0)
 		return al_fail(err, AL_EINPUT, KEY("merges") " is missing");
-	al_merges_init(&v->pipeline->model, v->arena, n);
-	for (size_t i = 0; i < n; i++)
-		if (!al_merge_split(merges[i], pair, err)
+	al_merges_init(&v->pipeline->model, v->arena, merges.n);
+	for (size_t i = 0; i < merges.n; i++)
+		if (!al_merge_split(merges.texts[i], pair, err)
 			|| !al_merge_add(&v->pipeline->model, pair, i, err))
 			return al_in(err, KEY("merges") ": item %zu", i);
 	return true;
@@ -262,18 +264,23 @@ static bool make_bert(struct vocabulary *v, struct around *a, struct al_error *e
 	return model->unknown >= 0 || al_fail(err, AL_EINPUT, "the vocabulary has no \"[UNK]\"");
 }
 
+/* Bytes, signed or not. */
 static bool add_replacements(struct vocabulary *v, struct al_error *err)
 {
-	double *numbers;
-	size_t n;
+	struct al_gguf_items items;
 
-	if (!al_gguf_read_numbers(v->checkpoint, KEY("precompiled_charsmap"), v->arena, &numbers,
-		    &n, err))
+	if (!al_gguf_read_items(v->checkpoint, KEY("precompiled_charsmap"), false, v->arena, &items,
+		    err))
 		return false;
-	unsigned char *bytes = al_new_array(v->arena, unsigned char, n);
-	for (size_t i = 0; i < n; i++)
-		bytes[i] = (unsigned char)(int)numbers[i];
-	return n == 0 || al_charsmap_add(&v->pipeline->normalizer, v->arena, bytes, n)
+	unsigned char *bytes = al_new_array(v->arena, unsigned char, items.n);
+	for (size_t i = 0; i < items.n; i++) {
+		if (items.numbers[i] < INT8_MIN || items.numbers[i] > UINT8_MAX)
+			return al_fail(err, AL_EINPUT,
+				KEY("precompiled_charsmap") " has %g at %zu, expected bytes",
+				items.numbers[i], i);
+		bytes[i] = (unsigned char)(int)items.numbers[i];
+	}
+	return items.n == 0 || al_charsmap_add(&v->pipeline->normalizer, v->arena, bytes, items.n)
 		|| al_fail(err, AL_EINPUT,
 			KEY("precompiled_charsmap") " isn't a table of replacements");
 }

@@ -99,14 +99,6 @@ static bool run_charsmap(const struct al_step *step, struct al_arena *memory,
 
 /* ---- the file ---- */
 
-static bool is_utf8(const char *text, size_t n)
-{
-	for (size_t at = 0, length; at < n; at += length)
-		if (!(length = al_utf8_length(text + at, n - at)))
-			return false;
-	return true;
-}
-
 /* Bytes of the file are little-endian, as this program's machines are. */
 bool al_charsmap_add(struct al_text_steps *steps, struct al_arena *arena,
 	const unsigned char *bytes, size_t n)
@@ -127,7 +119,7 @@ bool al_charsmap_add(struct al_text_steps *steps, struct al_arena *arena,
 		.graphemes = al_pattern_of(arena, "\\X")};
 	map->texts = al_strndup(arena, (const char *)bytes + 4 + n_trie, map->n_texts);
 	al_steps_add(steps, arena, (struct al_step){.run = run_charsmap, .data = map});
-	return is_utf8(map->texts, map->n_texts);
+	return al_utf8_valid(map->texts, map->n_texts) == map->n_texts;
 }
 
 /* GLib passes over what is no digit. */

@@ -122,14 +122,6 @@ void al_ids_add(struct al_ids *ids, struct al_arena *arena, int32_t token)
 
 /* ---- text ---- */
 
-static bool check_utf8(const char *text, size_t length, struct al_error *err)
-{
-	for (size_t at = 0, n; at < length; at += n)
-		if (!(n = al_utf8_length(text + at, length - at)))
-			return al_fail(err, AL_EINPUT, "byte %zu is no UTF-8", at);
-	return true;
-}
-
 static bool encode_piece(const struct al_token_model *model, struct al_arena *memory,
 	const struct al_piece *piece, struct al_tokens *tokens, struct al_error *err)
 {
@@ -168,8 +160,9 @@ bool al_tokenizer_encode(const struct al_tokenizer *tokenizer, const char *text,
 
 	if (length > MOST_LINE)
 		return al_fail(err, AL_EINPUT, "%zu bytes, expected at most %d", length, MOST_LINE);
-	if (!check_utf8(text, length, err))
-		return false;
+	const size_t valid = al_utf8_valid(text, length);
+	if (valid < length)
+		return al_fail(err, AL_EINPUT, "byte %zu is no UTF-8", valid);
 	al_arena_init(&memory);
 	bool ok = encode(tokenizer->pipeline, &memory, (struct al_span){text, length}, tokens, err);
 	al_arena_finish(&memory);

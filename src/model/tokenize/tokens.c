@@ -1,7 +1,6 @@
 /* Sequences of tokens from a file. */
 #include "model/tokenize/tokens.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,16 +105,16 @@ static bool parse_text(struct al_tokens *tokens, struct cursor *c, struct al_err
 
 /* ---- arrays ---- */
 
-static bool take_array(struct al_tokens *tokens, const struct al_npy_integers *array,
-	const char *path, struct al_error *err)
+static bool take_array(struct al_tokens *tokens, const struct al_npy *array, const char *path,
+	struct al_error *err)
 {
 	for (size_t i = 0; i < array->rows; i++) {
 		for (size_t j = 0; j < array->cols; j++) {
-			const int64_t value = array->data[i * array->cols + j];
+			const double value = array->data[i + j * array->rows];
 			if (value < 0 || value > INT32_MAX)
 				return al_fail(err, AL_EINPUT,
-					"%s: sequence %zu has %" PRId64
-					" at %zu (both counted from 0), expected a token's number",
+					"%s: sequence %zu has %.0f at %zu (both counted from 0), "
+					"expected a token's number",
 					path, i, value, j);
 			al_tokens_add(tokens, (int32_t)value);
 		}
@@ -128,12 +127,12 @@ static bool take_array(struct al_tokens *tokens, const struct al_npy_integers *a
 static bool parse_array(struct al_tokens *tokens, const char *path, const char *bytes, size_t n,
 	struct al_error *err)
 {
-	struct al_npy_integers array;
+	struct al_npy array;
 
-	if (!al_npy_parse_integers(&array, path, bytes, n, err))
+	if (!al_npy_parse(&array, path, bytes, n, true, err))
 		return false;
 	bool ok = take_array(tokens, &array, path, err);
-	free(array.data);
+	al_npy_finish(&array);
 	return ok;
 }
 
