@@ -64,12 +64,11 @@ const struct al_variant *al_module_variant(struct al_model_view *view,
 	return al_catalog_variant(view->catalog, module->variant, &variant, NULL) ? variant : NULL;
 }
 
-/* Is one of the variant's tensors a bias, which the option switches? NULL: any option. */
-static bool is_bias(const struct al_variant *variant, const char *tensor, const char *option)
+bool al_variant_has_bias(const struct al_variant *variant, const char *tensor, const char *option)
 {
 	for (size_t i = 0; variant && i < variant->tensors.n; i++) {
 		const struct al_entry *entry = &variant->tensors.items[i];
-		if (entry->kind == AL_TENSOR_BIAS && strcmp(entry->name, tensor) == 0
+		if (entry->kind == AL_TENSOR_BIAS && (!tensor || strcmp(entry->name, tensor) == 0)
 			&& (!option || al_formula_mentions(entry->when, option)))
 			return true;
 	}
@@ -80,9 +79,9 @@ bool al_stored_has_bias(const struct al_variant *variant, const struct al_stored
 	const char *option)
 {
 	if (stored->is)
-		return is_bias(variant, stored->is, option);
+		return al_variant_has_bias(variant, stored->is, option);
 	for (size_t i = 0; i < stored->n_parts; i++)
-		if (is_bias(variant, stored->parts[i].tensor, option))
+		if (al_variant_has_bias(variant, stored->parts[i].tensor, option))
 			return true;
 	return false;
 }
@@ -243,13 +242,10 @@ static size_t count_known(struct al_model_view *view, const struct al_family *fa
 
 /* The family that knows most tensors comes first; of equals the one that lists least besides, then
  * the one whose name comes first. */
-struct rank {
-	size_t n_known, n_tensors;
-	const char *name;
-};
-
-static int compare_ranks(const struct rank *x, const struct rank *y)
+static int compare(const void *a, const void *b)
 {
+	const struct al_family_candidate *x = a, *y = b;
+
 	if (x->n_known != y->n_known)
 		return x->n_known > y->n_known ? -1 : 1;
 	if (x->n_tensors != y->n_tensors)
@@ -257,25 +253,11 @@ static int compare_ranks(const struct rank *x, const struct rank *y)
 	return strcmp(x->name, y->name);
 }
 
-static struct rank rank_of(const struct al_family_candidate *candidate)
-{
-	const struct al_family *family = candidate->family;
-
-	return (struct rank){candidate->n_known, family->n_tensors, family->name};
-}
-
-static int compare_candidates(const void *a, const void *b)
-{
-	const struct rank x = rank_of(a), y = rank_of(b);
-
-	return compare_ranks(&x, &y);
-}
-
 /* How a family would rank that knows every name in its file that may be there. */
 struct bounding {
 	struct al_model_view *view;
 	const struct al_kinds *kinds;
-	struct rank best;
+	struct al_family_candidate best;
 	bool has_stored;
 };
 
@@ -295,10 +277,10 @@ static void bound_name(void *context, const char *name, size_t length, enum al_n
 }
 
 /* A family of which no attention tensor is there is none. */
-static struct rank best_rank(struct al_model_view *view, const struct al_kinds *kinds,
+static struct al_family_candidate bound(struct al_model_view *view, const struct al_kinds *kinds,
 	const char *family)
 {
-	struct bounding b = {view, kinds, {0, 0, family}, false};
+	struct bounding b = {.view = view, .kinds = kinds, .best.name = family};
 
 	memset(kinds->is_seen, 0, kinds->n * sizeof(*kinds->is_seen));
 	al_family_each_name(family, bound_name, &b);
@@ -307,99 +289,73 @@ static struct rank best_rank(struct al_model_view *view, const struct al_kinds *
 	return b.best;
 }
 
-static int compare_bounds(const void *a, const void *b)
-{
-	return compare_ranks(a, b);
-}
-
 /* All families of which something may be there, the best first. */
-static struct rank *list_bounds(struct al_model_view *view, const struct al_kinds *kinds, size_t *n)
+static struct al_candidates list_bounds(struct al_model_view *view, const struct al_kinds *kinds)
 {
 	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
-	struct rank *bounds = al_new_array(&view->arena, struct rank, files->n_files + 1);
+	struct al_candidates out = {.items = al_new_array(&view->arena, struct al_family_candidate,
+					    files->n_files + 1)};
 
-	*n = 0;
 	for (size_t i = 0; i < files->n_files; i++) {
-		bounds[*n] = best_rank(view, kinds, files->files[i].name);
-		*n += bounds[*n].n_known > 0;
+		out.items[out.n] = bound(view, kinds, files->files[i].name);
+		out.n += out.items[out.n].n_known > 0;
 	}
-	qsort(bounds, *n, sizeof(*bounds), compare_bounds);
-	return bounds;
+	qsort(out.items, out.n, sizeof(*out.items), compare);
+	return out;
 }
 
-/* Families of which a whole module is there if its tensors may be of any layers: no other one can
- * be a candidate. */
-struct families {
-	const struct al_family **items;
-	size_t n;
-};
-
-static bool read_fitting(struct al_model_view *view, const char *name, const struct al_kinds *kinds,
-	struct families *out, struct al_error *err)
+/* Adds those of some families of which a whole module is there. */
+static void add_fitting(struct al_model_view *view, const struct al_family_candidate *families,
+	size_t n, struct al_kinds *kinds, struct al_candidates *out)
 {
-	const struct al_family *family;
-
-	if (!al_catalog_family(view->catalog, name, &family, err))
-		return false;
-	if (choose_prefix(view, family, kinds) == 1000)
-		out->items[out->n++] = family;
-	return true;
+	for (size_t i = 0; i < n; i++) {
+		const struct al_family *family = families[i].family;
+		if (choose_prefix(view, family, NULL) == 1000)
+			out->items[out->n++] = (struct al_family_candidate){family->name, family,
+				count_known(view, family, kinds), family->n_tensors};
+	}
 }
 
-static size_t list_candidates(struct al_model_view *view, const struct families *families,
-	size_t first, struct al_kinds *kinds, struct al_family_candidate *candidates)
-{
-	size_t n = 0;
-
-	for (size_t i = first; i < families->n; i++)
-		if (choose_prefix(view, families->items[i], NULL) == 1000)
-			candidates[n++] = (struct al_family_candidate){families->items[i],
-				count_known(view, families->items[i], kinds)};
-	return n;
-}
-
-static bool is_before(const struct al_family_candidate *candidate, const struct rank *bound)
-{
-	const struct rank rank = rank_of(candidate);
-
-	return compare_ranks(&rank, bound) < 0;
-}
-
-static bool any_is_before(const struct al_candidates *candidates, const struct rank *bound)
+static bool any_is_before(const struct al_candidates *candidates,
+	const struct al_family_candidate *bound)
 {
 	for (size_t i = 0; i < candidates->n; i++)
-		if (is_before(&candidates->items[i], bound))
+		if (compare(&candidates->items[i], bound) < 0)
 			return true;
 	return false;
 }
 
 /* Reads families until no other one can come before one that is there; all of them where `all` are
- * asked for. */
+ * asked for. Of those in `possible` a whole module is there if its tensors may be of any layers: no
+ * other one can be a candidate. */
 static bool read_families(struct al_model_view *view, struct al_kinds *kinds, bool all,
-	struct al_candidates *out, struct families *families, const struct rank **unread,
-	struct al_error *err)
+	struct al_candidates *out, struct al_candidates *possible,
+	const struct al_family_candidate **unread, struct al_error *err)
 {
-	size_t n_bounds, i = 0;
-	const struct rank *bounds = list_bounds(view, kinds, &n_bounds);
+	const struct al_candidates bounds = list_bounds(view, kinds);
+	size_t i = 0;
 
-	families->items = al_new_array(&view->arena, const struct al_family *, n_bounds + 1);
-	out->items = al_new_array(&view->arena, struct al_family_candidate, n_bounds + 1);
-	while (i < n_bounds && (all || !any_is_before(out, &bounds[i]))) {
-		const size_t n = families->n;
-		if (!read_fitting(view, bounds[i++].name, kinds, families, err))
+	possible->items = al_new_array(&view->arena, struct al_family_candidate, bounds.n + 1);
+	out->items = al_new_array(&view->arena, struct al_family_candidate, bounds.n + 1);
+	for (; i < bounds.n && (all || !any_is_before(out, &bounds.items[i])); i++) {
+		struct al_family_candidate *family = &possible->items[possible->n];
+		if (!al_catalog_family(view->catalog, bounds.items[i].name, &family->family, err))
 			return false;
-		out->n += list_candidates(view, families, n, kinds, out->items + out->n);
+		if (choose_prefix(view, family->family, kinds) == 1000) {
+			possible->n++;
+			add_fitting(view, family, 1, kinds, out);
+		}
 	}
-	*unread = i < n_bounds ? &bounds[i] : NULL;
+	*unread = i < bounds.n ? &bounds.items[i] : NULL;
 	return true;
 }
 
 /* Before a candidate that is kept no family comes that wasn't read. */
-static void keep_certain(struct al_candidates *candidates, const struct rank *unread)
+static void keep_certain(struct al_candidates *candidates, const struct al_family_candidate *unread)
 {
 	candidates->is_all = !unread;
 	while (unread && candidates->n > 0
-		&& !is_before(&candidates->items[candidates->n - 1], unread))
+		&& compare(&candidates->items[candidates->n - 1], unread) >= 0)
 		candidates->n--;
 }
 
@@ -407,22 +363,22 @@ bool al_candidates_find(struct al_model_view *view, bool all, struct al_candidat
 	struct al_error *err)
 {
 	struct al_kinds kinds = al_kinds_list(view);
-	struct families families = {0};
-	const struct rank *unread;
+	struct al_candidates possible = {0};
+	const struct al_family_candidate *unread;
 	size_t n_tried = 0;
 
 	*out = (struct al_candidates){0};
 	view->first_layer = 0;
-	if (!read_families(view, &kinds, all, out, &families, &unread, err))
+	if (!read_families(view, &kinds, all, out, &possible, &unread, err))
 		return false;
-	while (out->n == 0 && families.n > 0 && move_to_next_layer(view, &n_tried))
-		out->n = list_candidates(view, &families, 0, &kinds, out->items);
+	while (out->n == 0 && possible.n > 0 && move_to_next_layer(view, &n_tried))
+		add_fitting(view, possible.items, possible.n, &kinds, out);
 	if (out->n == 0)
 		return al_fail(err, AL_EINPUT,
 			"%s: the tensors' names fit no known family (give a config.json or "
 			"--layout FILE)",
 			view->checkpoint->path);
-	qsort(out->items, out->n, sizeof(*out->items), compare_candidates);
+	qsort(out->items, out->n, sizeof(*out->items), compare);
 	keep_certain(out, unread);
 	return true;
 }

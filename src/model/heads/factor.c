@@ -53,6 +53,15 @@ static const struct al_entry *find_named(const struct al_factor_maker *m, const 
 
 /* ---- heads ---- */
 
+static bool fail_columns(const struct al_factor *factor, enum al_projection projection,
+	int64_t heads, int64_t width, struct al_error *err)
+{
+	return al_fail(err, AL_EINPUT,
+		"the %s projection has %lld columns, expected %lld heads of %lld",
+		al_projection_names[projection], (long long)al_factor_columns(factor),
+		(long long)heads, (long long)width);
+}
+
 static bool set_heads(struct al_factor *factor, int64_t heads, int64_t width, int64_t stride,
 	enum al_projection projection, struct al_error *err)
 {
@@ -61,12 +70,21 @@ static bool set_heads(struct al_factor *factor, int64_t heads, int64_t width, in
 	factor->heads = heads;
 	factor->width = width;
 	factor->stride = stride;
-	if (al_factor_columns(factor) != (stride > 0 ? heads * stride : width))
-		return al_fail(err, AL_EINPUT,
-			"the %s projection has %lld columns, expected %lld heads of %lld",
-			al_projection_names[projection], (long long)al_factor_columns(factor),
-			(long long)(stride > 0 ? heads : 1),
-			(long long)(stride > 0 ? stride : width));
+	if (stride > 0)
+		return al_factor_columns(factor) == heads * stride
+			|| fail_columns(factor, projection, heads, stride, err);
+	return al_factor_columns(factor) == width
+		|| fail_columns(factor, projection, 1, width, err);
+}
+
+/* One of the variant's tensors as it is declared. */
+static bool collect_matrix(struct al_factor_maker *m, const struct al_entry *entry,
+	struct al_factor *out, struct al_error *err)
+{
+	if (!al_factor_collect_runs(m, entry, false, out, err))
+		return false;
+	out->heads = 1;
+	out->width = out->stride = al_factor_columns(out);
 	return true;
 }
 
@@ -160,10 +178,7 @@ static bool set_projection(struct al_factor_maker *m, enum al_projection p, stru
 					 : width;
 
 	if (stride < width && !is_shared)
-		return al_fail(err, AL_EINPUT,
-			"the %s projection has %lld columns, expected %lld heads of %lld",
-			al_projection_names[p], (long long)al_factor_columns(factor),
-			(long long)heads, (long long)width);
+		return fail_columns(factor, p, heads, width, err);
 	if (p == AL_VALUE
 		&& (!repeat_values(m, factor, err) || !repeat_values(m, &a->biases[p], err)))
 		return false;
@@ -189,13 +204,12 @@ static bool make_gain(struct al_factor_maker *m, const struct al_entry *weight,
 		return true;
 	if (!gain)
 		return fail_before(weight->gain, weight, err);
-	if (!al_factor_collect_runs(m, gain, false, &norm, err))
+	if (!collect_matrix(m, gain, &norm, err))
 		return false;
 	factor->gain = norm.runs[0].tensor;
-	return al_factor_columns(&norm) == al_factor_columns(factor->down)
+	return norm.width == factor->down->width
 		|| al_fail(err, AL_EINPUT, "%s is %lld wide, expected %lld as %s gives", gain->name,
-			(long long)al_factor_columns(&norm),
-			(long long)al_factor_columns(factor->down), weight->down);
+			(long long)norm.width, (long long)factor->down->width, weight->down);
 }
 
 static bool make_down(struct al_factor_maker *m, const struct al_entry *weight,
@@ -208,9 +222,7 @@ static bool make_down(struct al_factor_maker *m, const struct al_entry *weight,
 		return true;
 	if (!entry)
 		return fail_before(weight->down, weight, err);
-	if (!al_factor_collect_runs(m, entry, false, down, err)
-		|| !set_heads(down, 1, al_factor_columns(down), al_factor_columns(down), AL_QUERY,
-			err))
+	if (!collect_matrix(m, entry, down, err))
 		return false;
 	if (down->width != factor->rows)
 		return al_fail(err, AL_EINPUT, "%s gives %lld columns, %s takes %lld", entry->name,
@@ -239,9 +251,7 @@ static bool make_mixing(struct al_factor_maker *m, struct al_error *err)
 	if (!a->is_shared)
 		return true;
 	if (!a->factors[AL_QUERY].mixing) {
-		if (!al_factor_collect_runs(m, find_mixing(m), false, stored, err)
-			|| !set_heads(stored, 1, al_factor_columns(stored),
-				al_factor_columns(stored), AL_QUERY, err))
+		if (!collect_matrix(m, find_mixing(m), stored, err))
 			return false;
 		a->factors[AL_QUERY].mixing = stored;
 	}
@@ -324,9 +334,7 @@ static bool collect_tensors(struct al_factor_maker *m, struct al_error *err)
 	for (size_t i = 0; i < entries->n; i++) {
 		struct al_named_factor *of = &tensors[m->out->n_tensors];
 		of->name = entries->items[i].name;
-		if (!al_factor_collect_runs(m, &entries->items[i], false, &of->factor, err)
-			|| !set_heads(&of->factor, 1, al_factor_columns(&of->factor),
-				al_factor_columns(&of->factor), AL_QUERY, err))
+		if (!collect_matrix(m, &entries->items[i], &of->factor, err))
 			return false;
 		m->out->n_tensors += of->factor.n_runs > 0;
 	}

@@ -114,13 +114,6 @@ static void add_run(struct al_arena *arena, struct al_factor *factor, size_t *ro
 	factor->runs[factor->n_runs++] = run;
 }
 
-/* A matrix is stored [out, in] or [in, out]. The head axis of W_Q, W_K, W_V is `out`, of W_O
- * `in`. */
-static bool head_axis_is_slow(const struct al_stored *stored, bool is_output)
-{
-	return (stored->order == AL_ORDER_OUT_IN) != is_output;
-}
-
 /* [heads, rows, width]: a run a head. */
 static void add_heads(struct al_arena *arena, struct al_factor *factor, size_t *room,
 	const struct al_stored_tensor *stored, struct al_factor_run run)
@@ -153,27 +146,25 @@ bool al_factor_collect_runs(struct al_factor_maker *m, const struct al_entry *en
 					if (!check_tensor(m, stored, found, err))
 						return false;
 				}
-				bool is_matrix = stored->n_dims == 2;
+				/* a matrix is [out, in] or [in, out]; the head axis of W_Q, W_K,
+				 * W_V is `out`, of W_O `in` */
+				const bool is_matrix = stored->n_dims == 2,
+					   is_slow = is_matrix
+					&& (stored->stored->order == AL_ORDER_OUT_IN) != is_output;
 				struct al_factor_run run = {.tensor = found,
 					.first = at,
 					.width = stored->parts[j].width,
 					.columns = stored->heads > 0
 						? stored->dims[stored->n_dims - 1]
 						: 0,
-					.is_slow = is_matrix
-						&& head_axis_is_slow(stored->stored, is_output)};
+					.is_slow = is_slow};
 				if (!find_scale(m, stored, &run, err))
 					return false;
 				if (stored->stored->is_apart)
 					add_heads(&m->view->arena, factor, &room, stored, run);
 				else
 					add_run(&m->view->arena, factor, &room, run);
-				factor->rows = !is_matrix
-					? 1
-					: stored->dims[(stored->stored->order == AL_ORDER_OUT_IN)
-								!= is_output
-							? 1
-							: 0];
+				factor->rows = is_matrix ? stored->dims[is_slow] : 1;
 				factor->dtype = found->dtype;
 			}
 	}

@@ -4,10 +4,12 @@
 
 #include "model/heads/views.h"
 
-/* A family whose attention tensors are there, by name. */
+/* A family whose attention tensors may be there. */
 struct al_family_candidate {
-	const struct al_family *family;
-	size_t n_known; /* kinds of stored tensors that it knows */
+	const char *name;
+	const struct al_family *family; /* NULL: not read yet */
+	size_t n_known; /* kinds of stored tensors that it knows, or may know */
+	size_t n_tensors; /* that it lists beside attention's */
 };
 
 struct al_candidates {
@@ -40,6 +42,9 @@ char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *va
 /* The catalogue's variant of a family's module, or NULL. */
 const struct al_variant *al_module_variant(struct al_model_view *view,
 	const struct al_family_module *module);
+
+/* Has the variant a bias of that name, which the option switches on? NULL: any name, any option. */
+bool al_variant_has_bias(const struct al_variant *variant, const char *tensor, const char *option);
 
 /* Does the stored tensor hold a bias of the variant that the option switches on? NULL: any option
  * will do. */

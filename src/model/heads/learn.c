@@ -63,15 +63,6 @@ static void learn_conditions(struct al_model_view *view)
 	}
 }
 
-static bool switches_biases(const struct al_variant *variant, const char *option)
-{
-	for (size_t i = 0; variant && i < variant->tensors.n; i++)
-		if (variant->tensors.items[i].kind == AL_TENSOR_BIAS
-			&& al_formula_mentions(variant->tensors.items[i].when, option))
-			return true;
-	return false;
-}
-
 static bool has_bias(struct al_model_view *view, const struct al_family_module *module,
 	const struct al_variant *variant, const char *option)
 {
@@ -89,7 +80,7 @@ static void learn_biases(struct al_model_view *view, const struct al_family_modu
 
 	for (size_t i = 0; i < module->n_set; i++) {
 		const struct al_module_set *set = &module->set[i];
-		if (switches_biases(variant, set->symbol))
+		if (al_variant_has_bias(variant, NULL, set->symbol))
 			learn_formula(view, set->value,
 				has_bias(view, module, variant, set->symbol));
 	}
@@ -141,33 +132,21 @@ static void learn_modules(struct al_model_view *view)
 
 /* ---- heads ---- */
 
-/* Is it a variant's weight that is this factor of heads, straight from the module's input? */
-static bool is_straight(const struct al_variant *variant, const char *tensor,
-	enum al_head_factor factor)
+/* Is it a variant's weight that is this factor of heads, straight from the module's input; or where
+ * `is_down` what the factor's input comes from: W_DQ of MLA? */
+static bool is_factor(const struct al_variant *variant, const char *tensor,
+	enum al_head_factor factor, bool is_down)
 {
 	for (size_t i = 0; variant && i < variant->tensors.n; i++) {
 		const struct al_entry *entry = &variant->tensors.items[i];
-		if (entry->factor == factor && entry->kind == AL_TENSOR_WEIGHT && !entry->down
-			&& strcmp(entry->name, tensor) == 0)
+		const char *name = is_down				  ? entry->down
+			: entry->kind == AL_TENSOR_WEIGHT && !entry->down ? entry->name
+									  : NULL;
+		if (entry->factor == factor && name && strcmp(name, tensor) == 0)
 			return true;
 	}
 	return false;
 }
-
-/* Is it what a factor's input comes from: W_DQ of MLA? */
-static bool is_down(const struct al_variant *variant, const char *tensor,
-	enum al_head_factor factor)
-{
-	for (size_t i = 0; variant && i < variant->tensors.n; i++) {
-		const struct al_entry *entry = &variant->tensors.items[i];
-		if (entry->factor == factor && entry->down && strcmp(entry->down, tensor) == 0)
-			return true;
-	}
-	return false;
-}
-
-typedef bool is_it(const struct al_variant *variant, const char *tensor,
-	enum al_head_factor factor);
 
 /* A stored matrix: how long it is along its input and its output, and of how many heads that is
  * where they have an axis of their own. */
@@ -193,8 +172,8 @@ static bool measure(const struct al_tensor *found, const struct al_stored *store
 
 /* The stored matrix that is a variant's factor, or where `fused` begins with it, in a module's
  * first iteration; NULL where there is none. */
-static const struct al_stored *find_matrix(struct al_model_view *view, is_it *is,
-	enum al_head_factor factor, bool fused, struct matrix *matrix)
+static const struct al_stored *find_matrix(struct al_model_view *view, enum al_head_factor factor,
+	bool is_down, bool fused, struct matrix *matrix)
 {
 	const struct al_family *family = view->family;
 
@@ -205,7 +184,7 @@ static const struct al_stored *find_matrix(struct al_model_view *view, is_it *is
 			const char *holds = stored->is ? stored->is
 				: fused		       ? stored->parts[0].tensor
 						       : NULL;
-			if (holds && is(variant, holds, factor)
+			if (holds && is_factor(variant, holds, factor, is_down)
 				&& measure(first_of_loop(view, stored->name), stored, matrix))
 				return stored;
 		}
@@ -213,50 +192,32 @@ static const struct al_stored *find_matrix(struct al_model_view *view, is_it *is
 	return NULL;
 }
 
-/* The length of a stored matrix, not fused, along its input or its output; 0 where there is
- * none. */
-static int64_t axis_of(struct al_model_view *view, enum al_head_factor factor, bool is_output)
+/* The stored matrix, not fused, that is a factor; zeros where there is none. */
+static struct matrix matrix_of(struct al_model_view *view, enum al_head_factor factor)
 {
 	struct matrix matrix;
 
-	if (!find_matrix(view, is_straight, factor, false, &matrix))
-		return 0;
-	return is_output ? matrix.out : matrix.in;
+	return find_matrix(view, factor, false, false, &matrix) ? matrix : (struct matrix){0};
 }
 
 /* What queries are made of is as wide as the model, where no embedding or norm is stored that says
  * it. */
 static void learn_width(struct al_model_view *view)
 {
-	static is_it *const inputs[] = {is_straight, is_down};
+	struct matrix matrix;
 
-	for (size_t i = 0; i < sizeof(inputs) / sizeof(*inputs); i++) {
-		struct matrix matrix;
-		if (find_matrix(view, inputs[i], AL_FACTOR_QUERY, true, &matrix))
-			learn(view, "d_model", matrix.in);
-	}
-}
-
-/* How many heads there are where they have an axis of their own; 0: that isn't so. */
-static int64_t count_heads(struct al_model_view *view)
-{
-	struct matrix matrix = {0};
-
-	return find_matrix(view, is_straight, AL_FACTOR_QUERY, false, &matrix) ? matrix.heads : 0;
+	if (find_matrix(view, AL_FACTOR_QUERY, false, true, &matrix)
+		|| find_matrix(view, AL_FACTOR_QUERY, true, true, &matrix))
+		learn(view, "d_model", matrix.in);
 }
 
 /* How many heads --heads says that there are; else what a tensor's own axis of heads says. */
 static int64_t given_heads(struct al_model_view *view, const struct al_view_options *options)
 {
 	const int64_t heads = options->n_heads > 0 ? options->n_heads
-						   : axis_of(view, AL_FACTOR_MIXING, false);
+						   : matrix_of(view, AL_FACTOR_MIXING).in;
 
-	return heads > 0 ? heads : count_heads(view);
-}
-
-static int64_t head_axis(struct al_model_view *view, enum al_head_factor factor)
-{
-	return axis_of(view, factor, true);
+	return heads > 0 ? heads : matrix_of(view, AL_FACTOR_QUERY).heads;
 }
 
 /* --heads counts the heads of all modules, those of a decoder with a count of its own too. */
@@ -311,10 +272,10 @@ static bool learn_record(struct al_model_view *view)
 static bool learn_heads(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	const int64_t shared = head_axis(view, AL_FACTOR_MIXING);
+	const int64_t shared = matrix_of(view, AL_FACTOR_MIXING).out;
 	const int64_t n_heads = given_heads(view, options);
-	int64_t queries = head_axis(view, shared > 0 ? AL_FACTOR_VALUE : AL_FACTOR_QUERY);
-	int64_t keys = shared > 0 ? 0 : head_axis(view, AL_FACTOR_KEY);
+	int64_t queries = matrix_of(view, shared > 0 ? AL_FACTOR_VALUE : AL_FACTOR_QUERY).out;
+	int64_t keys = shared > 0 ? 0 : matrix_of(view, AL_FACTOR_KEY).out;
 
 	if (shared > 0)
 		learn_shared(view, shared);

@@ -120,14 +120,6 @@ int64_t al_recorded_kv_heads(const struct al_recorded_shape *shape)
 			: AL_RECORDED_KV_HEADS];
 }
 
-static bool has_mixing(const struct al_variant *variant)
-{
-	for (size_t i = 0; i < variant->tensors.n; i++)
-		if (variant->tensors.items[i].factor == AL_FACTOR_MIXING)
-			return true;
-	return false;
-}
-
 bool al_view_check_listed(const struct al_model_view *view, const struct al_model_module *module,
 	struct al_error *err)
 {
@@ -139,7 +131,7 @@ bool al_view_check_listed(const struct al_model_view *view, const struct al_mode
 			"compress recorded other modules' heads, not this one's: give a "
 			"config.json");
 	if (!unlisted && shape && shape->values[AL_RECORDED_SHARED] > 0
-		&& !has_mixing(module->variant))
+		&& !al_variant_has_factor(module->variant, AL_FACTOR_MIXING))
 		unlisted = "queries and keys that all heads share";
 	return !unlisted || (shape && shape->n_stored > 0)
 		|| al_fail(err, AL_EINPUT,

@@ -234,19 +234,15 @@ static void note_further_layers(struct al_model_view *view)
 	}
 }
 
-static bool is_stored(struct al_model_view *view, const struct al_model_module *module, size_t i)
-{
-	return al_model_view_find(view,
-		       al_name_fill(&view->arena, module->module->stored[i].name, layer_of(module)))
-		!= NULL;
-}
-
 static size_t count_stored(struct al_model_view *view, const struct al_model_module *module)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < module->module->n_stored; i++)
-		n += is_stored(view, module, i);
+		n += al_model_view_find(view,
+			     al_name_fill(&view->arena, module->module->stored[i].name,
+				     layer_of(module)))
+			!= NULL;
 	return n;
 }
 
@@ -256,30 +252,23 @@ static bool is_elsewhere(struct al_model_view *view, const struct al_model_modul
 	return module->module->n_stored > 0 && count_stored(view, module) == 0;
 }
 
-static size_t count_elsewhere(struct al_model_view *view)
-{
-	size_t n = 0;
+struct elsewhere {
+	size_t n;
+	const char *first, *last;
+};
 
-	for (size_t i = 0; i < view->tensor_list.n_modules; i++)
-		n += is_elsewhere(view, &view->tensor_list.modules[i]);
-	return n < view->tensor_list.n_modules ? n : 0;
-}
-
-static void note_elsewhere(struct al_model_view *view, size_t n)
+static struct elsewhere find_elsewhere(struct al_model_view *view)
 {
-	const char *first = NULL, *last = NULL;
+	struct elsewhere found = {0};
 
 	for (size_t i = 0; i < view->tensor_list.n_modules; i++) {
-		if (!is_elsewhere(view, &view->tensor_list.modules[i]))
+		const struct al_model_module *module = &view->tensor_list.modules[i];
+		if (!is_elsewhere(view, module))
 			continue;
-		first = first ? first : view->tensor_list.modules[i].name;
-		last = view->tensor_list.modules[i].name;
+		found.first = found.n++ ? found.first : module->name;
+		found.last = module->name;
 	}
-	add_note(view,
-		al_format(&view->arena,
-			"%zu module%s left out, the first %s, the last %s: no tensor of theirs is "
-			"stored here",
-			n, n == 1 ? " is" : "s are", first, last));
+	return found.n < view->tensor_list.n_modules ? found : (struct elsewhere){0};
 }
 
 /* At the end of a shard a module may be cut in two. */
@@ -292,7 +281,7 @@ static bool is_cut(struct al_model_view *view, const struct al_model_module *mod
 static bool make_modules(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
-	const size_t n_elsewhere = count_elsewhere(view);
+	const struct elsewhere elsewhere = find_elsewhere(view);
 	const char *why = NULL;
 
 	view->n_modules = view->n_notes = 0;
@@ -306,9 +295,9 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 			note(view, module->name, why);
 			continue;
 		}
-		if (n_elsewhere > 0 && is_elsewhere(view, module))
+		if (elsewhere.n > 0 && is_elsewhere(view, module))
 			continue;
-		if (is_cut(view, module, n_elsewhere)
+		if (is_cut(view, module, elsewhere.n)
 			&& !al_factors_make(view, module, attention, NULL)) {
 			note(view, module->name, "only a part of it is stored here");
 			continue;
@@ -323,8 +312,13 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 		attention->has_qk_norm |= has_norm_beside(view, module);
 		view->n_modules++;
 	}
-	if (n_elsewhere > 0)
-		note_elsewhere(view, n_elsewhere);
+	if (elsewhere.n > 0)
+		add_note(view,
+			al_format(&view->arena,
+				"%zu module%s left out, the first %s, the last %s: no tensor of "
+				"theirs is stored here",
+				elsewhere.n, elsewhere.n == 1 ? " is" : "s are", elsewhere.first,
+				elsewhere.last));
 	note_further_layers(view);
 	return view->n_modules > 0
 		|| al_fail(err, AL_EINPUT, "%s: no attention modules%s%s", view->checkpoint->path,
