@@ -21,25 +21,6 @@ struct found {
 	size_t first, end;
 };
 
-/* The longest that begins at `at`; NULL: none. */
-static const struct al_added *longest_at(const struct finder *finder, struct al_span text,
-	size_t at)
-{
-	const struct al_added *best = NULL;
-	uint64_t hash = AL_HASH_EMPTY;
-
-	if (!finder->begins[(unsigned char)text.data[at]])
-		return NULL;
-	for (size_t n = 1; n <= text.n - at && n <= finder->vocab.longest; n++) {
-		hash = al_hash(hash, text.data + at + n - 1, 1);
-		const int32_t index = al_vocab_find_hashed(&finder->vocab,
-			al_span_part(text, at, at + n), hash);
-		if (index >= 0)
-			best = &finder->items[index];
-	}
-	return best;
-}
-
 static size_t before_character(struct al_span text, size_t at)
 {
 	do
@@ -87,31 +68,35 @@ static struct al_piece piece_of(const struct al_piece *piece, size_t first, size
 		piece->is_first && first == 0};
 }
 
-static bool find_added(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
+static bool find_added(const struct al_step *step, const struct al_piece *piece,
+	struct al_stepping *to)
 {
 	const struct finder *finder = step->data;
 	size_t done = 0;
 
-	if (!al_vocab_check_lookups(&finder->vocab, piece->text.n, err))
+	if (!al_vocab_check_lookups(&finder->vocab, piece->text.n, to->err))
 		return false;
 	for (size_t at = 0, next; at < piece->text.n; at = next) {
-		struct found found = {longest_at(finder, piece->text, at), at, 0};
+		size_t n = 0;
+		const int32_t index = finder->begins[(unsigned char)piece->text.data[at]]
+			? al_vocab_find_longest(&finder->vocab,
+				al_span_part(piece->text, at, piece->text.n), 0, &n)
+			: -1;
 		next = at + 1;
-		if (!found.added)
+		if (index < 0)
 			continue;
-		next = found.end = at + found.added->text.n;
-		if (found.added->is_word && is_inside_word(finder, memory, piece->text, &found))
+		struct found found = {&finder->items[index], at, at + n};
+		next = found.end;
+		if (found.added->is_word && is_inside_word(finder, to->memory, piece->text, &found))
 			continue;
-		if (!widen(finder, memory, piece->text, done, &found, err))
+		if (!widen(finder, to->memory, piece->text, done, &found, to->err))
 			return false;
-		al_pieces_add(out, memory, piece_of(piece, done, found.first, -1));
-		al_pieces_add(out, memory,
-			piece_of(piece, found.first, found.end, found.added->token));
+		al_pieces_add(to, piece_of(piece, done, found.first, -1));
+		al_pieces_add(to, piece_of(piece, found.first, found.end, found.added->token));
 		done = found.end;
 		next = next > done ? next : done;
 	}
-	al_pieces_add(out, memory, piece_of(piece, done, piece->text.n, -1));
+	al_pieces_add(to, piece_of(piece, done, piece->text.n, -1));
 	return true;
 }
 
@@ -157,12 +142,11 @@ static bool check_item(void *context, const struct al_item *node, void *record,
 /* What the normaliser makes of an added token. */
 static bool normalize(struct al_tokenizer_reader *r, struct al_span *text, struct al_error *err)
 {
-	struct al_text_pieces pieces = {0};
+	struct al_stepping made = {.memory = r->arena, .err = err};
 
-	al_pieces_add(&pieces, r->arena, (struct al_piece){*text, -1, true});
-	if (!al_steps_run(&r->pipeline->normalizer, r->arena, &pieces, err))
+	if (!al_steps_run(&r->pipeline->normalizer, *text, &made))
 		return false;
-	*text = pieces.n > 0 ? pieces.items[0].text : (struct al_span){"", 0};
+	*text = made.pieces.n > 0 ? made.pieces.items[0].text : (struct al_span){"", 0};
 	return true;
 }
 

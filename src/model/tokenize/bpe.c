@@ -8,28 +8,22 @@
 #include "base/text.h"
 
 struct al_pair_merge {
-	int32_t a, b; /* a -1: a free slot */
-	struct al_bpe_merge merge;
+	int32_t pair[2], token; /* what the two become */
 };
 
-static struct al_pair_merge *find_slot(const struct al_token_model *model, int32_t a, int32_t b)
+static struct al_span span_of_pair(const int32_t pair[2])
 {
-	const size_t mask = model->n_merge_slots - 1;
-	const int32_t pair[] = {a, b};
-	const uint64_t hash = al_hash(AL_HASH_EMPTY, pair, sizeof(pair));
-	size_t i = (size_t)(hash ^ hash >> 32) & mask;
-
-	while (model->merges[i].a >= 0 && (model->merges[i].a != a || model->merges[i].b != b))
-		i = (i + 1) & mask;
-	return &model->merges[i];
+	return (struct al_span){(const char *)pair, 2 * sizeof(*pair)};
 }
 
 static bool find_merge(const void *context, int32_t a, int32_t b, struct al_bpe_merge *out)
 {
-	const struct al_pair_merge *slot = find_slot(context, a, b);
+	const struct al_token_model *model = context;
+	const int32_t pair[] = {a, b}, rank = al_vocab_find(&model->pairs, span_of_pair(pair));
 
-	*out = slot->merge;
-	return slot->a >= 0;
+	if (rank >= 0)
+		*out = (struct al_bpe_merge){rank, model->merges[rank].token};
+	return rank >= 0;
 }
 
 /* ---- the list of merges ---- */
@@ -73,22 +67,19 @@ static bool find_joined(const struct al_token_model *model, const struct al_span
 
 void al_merges_init(struct al_token_model *model, struct al_arena *arena, size_t n)
 {
-	for (model->n_merge_slots = 4; model->n_merge_slots < 2 * n;)
-		model->n_merge_slots *= 2;
-	model->merges = al_new_array(arena, struct al_pair_merge, model->n_merge_slots);
-	for (size_t i = 0; i < model->n_merge_slots; i++)
-		model->merges[i].a = -1;
+	model->merges = al_new_array(arena, struct al_pair_merge, n);
+	al_vocab_init(&model->pairs, arena, n);
 }
 
-bool al_merge_add(struct al_token_model *model, const struct al_span pair[2], size_t rank,
-	struct al_error *err)
+bool al_merge_add(struct al_token_model *model, const struct al_span pair[2], struct al_error *err)
 {
-	struct al_pair_merge merge = {.merge = {.rank = (double)rank}};
+	struct al_pair_merge *merge = &model->merges[model->n_merges];
 
-	if (!find_piece(model, pair[0], &merge.a, err) || !find_piece(model, pair[1], &merge.b, err)
-		|| !find_joined(model, pair, &merge.merge.token, err))
+	if (!find_piece(model, pair[0], &merge->pair[0], err)
+		|| !find_piece(model, pair[1], &merge->pair[1], err)
+		|| !find_joined(model, pair, &merge->token, err))
 		return false;
-	*find_slot(model, merge.a, merge.b) = merge;
+	al_vocab_add(&model->pairs, span_of_pair(merge->pair), (int32_t)model->n_merges++);
 	return true;
 }
 
@@ -109,35 +100,21 @@ static void end_unknown(struct word *word)
 	word->unknown_waits = false;
 }
 
-/* The bytes of a character as tokens; false where one of them has none. */
-static bool add_bytes(struct word *word)
-{
-	const size_t before = word->n;
-
-	for (size_t i = 0; i < word->text.length; i++) {
-		word->tokens[word->n] = al_vocab_find_byte(&word->model->vocab,
-			(unsigned char)word->text.data[i]);
-		if (word->tokens[word->n++] < 0) {
-			word->n = before;
-			return false;
-		}
-	}
-	return true;
-}
-
 static bool add_character(struct word *word, struct al_error *err)
 {
 	const struct al_token_model *model = word->model;
-	const int32_t token = al_vocab_find(&model->vocab,
-		(struct al_span){word->text.data, word->text.length});
+	const struct al_span text = {word->text.data, word->text.length};
+	const int32_t token = al_vocab_find(&model->vocab, text);
 
 	if (token >= 0) {
 		end_unknown(word);
 		word->tokens[word->n++] = token;
 		return true;
 	}
-	if (model->has_byte_fallback && add_bytes(word))
+	if (model->has_byte_fallback && al_byte_tokens(model, text, word->tokens + word->n)) {
+		word->n += text.n;
 		return true;
+	}
 	if (model->unknown < 0)
 		return al_fail(err, AL_EINPUT,
 			"\"%s\" isn't in the vocabulary, and no unknown token is named",
@@ -187,8 +164,8 @@ bool al_encode_bpe(const struct al_token_model *model, struct al_arena *memory, 
 	al_text_init(&word.text);
 	bool ok = add_characters(&word, text, err);
 	al_text_finish(&word.text);
-	const size_t n = ok ? al_merge_all(memory, word.tokens, word.n, find_merge, model) : 0;
-	for (size_t i = 0; i < n; i++)
-		al_tokens_add(tokens, word.tokens[i]);
+	if (ok)
+		al_tokens_add_all(tokens, word.tokens,
+			al_merge_all(memory, word.tokens, word.n, find_merge, model));
 	return ok;
 }

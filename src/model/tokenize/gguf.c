@@ -191,7 +191,7 @@ static bool add_merges(struct vocabulary *v, struct al_error *err)
 	al_merges_init(&v->pipeline->model, v->arena, merges.n);
 	for (size_t i = 0; i < merges.n; i++)
 		if (!al_merge_split(merges.texts[i], pair, err)
-			|| !al_merge_add(&v->pipeline->model, pair, i, err))
+			|| !al_merge_add(&v->pipeline->model, pair, err))
 			return al_in(err, KEY("merges") ": item %zu", i);
 	return true;
 }

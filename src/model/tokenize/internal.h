@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/record.h"
+#include "base/text.h"
 #include "formats/checkpoint.h"
 #include "model/tokenize/tokenizer.h"
 
@@ -50,8 +51,9 @@ int32_t al_vocab_find_hashed(const struct al_vocab *vocab, struct al_span text, 
 /* May all pieces be looked up at every byte of so long a text? */
 bool al_vocab_check_lookups(const struct al_vocab *vocab, size_t n_bytes,
 	struct al_error *err) AL_MUST_CHECK;
-/* The token that stands for a byte ("<0x0A>"), or -1. */
-int32_t al_vocab_find_byte(const struct al_vocab *vocab, unsigned char byte);
+/* The longest entry of more than `least` bytes that a text begins with; -1: none. */
+int32_t al_vocab_find_longest(const struct al_vocab *vocab, struct al_span text, size_t least,
+	size_t *length);
 
 /* ---- merges ---- */
 
@@ -121,14 +123,23 @@ struct al_text_pieces {
 	size_t n, room;
 };
 
-/* Added in the step's memory; pieces without text are left out. */
-void al_pieces_add(struct al_text_pieces *pieces, struct al_arena *memory, struct al_piece piece);
+/* What steps make, in their memory. */
+struct al_stepping {
+	struct al_arena *memory;
+	struct al_text_pieces pieces;
+	struct al_error *err;
+};
+
+/* Pieces without text are left out. */
+void al_pieces_add(struct al_stepping *to, struct al_piece piece);
+/* The piece with another text, which is finished. */
+void al_pieces_take(struct al_stepping *to, const struct al_piece *piece, struct al_text *text);
 
 struct al_step;
 
 /* Adds what becomes of one piece, which has no token yet. */
-typedef bool al_step_run(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err);
+typedef bool al_step_run(const struct al_step *step, const struct al_piece *piece,
+	struct al_stepping *to);
 
 struct al_step {
 	al_step_run *run;
@@ -147,8 +158,9 @@ struct al_text_steps {
 };
 
 void al_steps_add(struct al_text_steps *steps, struct al_arena *arena, struct al_step step);
-bool al_steps_run(const struct al_text_steps *steps, struct al_arena *memory,
-	struct al_text_pieces *pieces, struct al_error *err) AL_MUST_CHECK;
+/* All steps of a text, which begins in one piece; `made` is zeroed but for memory and err. */
+bool al_steps_run(const struct al_text_steps *steps, struct al_span text,
+	struct al_stepping *made) AL_MUST_CHECK;
 
 /* What several parts of the file say. */
 al_step_run al_step_replace; /* matches by `text` */
@@ -178,6 +190,7 @@ struct al_tokenizer_reader {
 
 /* What a part of the file may say: an object that has a "type". */
 struct al_text_part {
+	const struct al_item *node;
 	struct al_step step;
 	bool cleans_text, spaces_chinese, lowercases; /* BertNormalizer */
 	int strips_accents; /* ...; -1: as `lowercases` */
@@ -199,7 +212,7 @@ struct al_part_type {
 	size_t n_fields;
 	struct al_step steps[2];
 	bool (*add)(struct al_tokenizer_reader *r, const struct al_text_part *part,
-		const struct al_item *node, struct al_error *err);
+		struct al_error *err);
 };
 
 struct al_part_kind {
@@ -232,15 +245,19 @@ bool al_read_pattern(void *context, const struct al_item *node, void *out, struc
 /* An int32_t. */
 bool al_read_token(void *context, const struct al_item *node, void *out, struct al_error *err);
 bool al_precompiled_add(struct al_tokenizer_reader *r, const struct al_text_part *part,
-	const struct al_item *node, struct al_error *err);
+	struct al_error *err);
 
 /* ---- models ---- */
 
+struct al_token_model;
+
+/* Adds the tokens of a piece. */
+typedef bool al_token_encode(const struct al_token_model *model, struct al_arena *memory,
+	struct al_span text, struct al_tokens *tokens, struct al_error *err);
+
 struct al_token_model {
 	struct al_vocab vocab;
-	/* Adds the tokens of a piece. */
-	bool (*encode)(const struct al_token_model *model, struct al_arena *memory,
-		struct al_span text, struct al_tokens *tokens, struct al_error *err);
+	al_token_encode *encode;
 	const char *unknown_text;
 	int32_t unknown; /* -1: none */
 	const char *prefix, *suffix; /* of what continues a word, of what ends it; NULL: none */
@@ -251,12 +268,11 @@ struct al_token_model {
 	struct al_span *texts; /* ... */
 	size_t n;
 	double unknown_score;
-	struct al_pair_merge *merges; /* BPE: [n_merge_slots] */
-	size_t n_merge_slots;
+	struct al_pair_merge *merges; /* BPE: [n_merges], the earlier come first */
+	size_t n_merges;
+	struct al_vocab pairs; /* ... which of them two tokens are, by their bytes */
 };
 
-typedef bool al_token_encode(const struct al_token_model *model, struct al_arena *memory,
-	struct al_span text, struct al_tokens *tokens, struct al_error *err);
 al_token_encode al_encode_bpe, al_encode_unigram, al_encode_word_piece;
 al_token_encode al_encode_scored; /* SentencePiece's pairs: neighbours whose joint text is a piece
 				     are joined, that of the highest score first */
@@ -264,14 +280,17 @@ al_token_encode al_encode_scored; /* SentencePiece's pairs: neighbours whose joi
 bool al_token_model_read(struct al_tokenizer_reader *r, const struct al_item *node,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* The tokens of a text's bytes ("<0x0A>"), out [text.n]; false where one has none. */
+bool al_byte_tokens(const struct al_token_model *model, struct al_span text, int32_t *out);
+
 /* unigram.c: room for n pieces; when all are there, their index. */
 void al_scored_init(struct al_token_model *model, struct al_arena *arena, size_t n);
 void al_scored_index(struct al_token_model *model, struct al_arena *arena);
 
-/* bpe.c: room for n merges; the one of that rank, "a b" or two texts. */
+/* bpe.c: room for n merges; the next one, "a b" or two texts. */
 void al_merges_init(struct al_token_model *model, struct al_arena *arena, size_t n);
 bool al_merge_split(const char *text, struct al_span pair[2], struct al_error *err) AL_MUST_CHECK;
-bool al_merge_add(struct al_token_model *model, const struct al_span pair[2], size_t rank,
+bool al_merge_add(struct al_token_model *model, const struct al_span pair[2],
 	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- added tokens ---- */

@@ -8,31 +8,19 @@
 
 /* ---- WordPiece: the longest pieces from the left, or the whole word is unknown ---- */
 
-/* The longest piece that begins at `at`; moves past it. -1: none. */
-static int32_t next_piece(const struct al_token_model *model, struct al_span word, char *buffer,
-	size_t *at)
+/* The longest piece that begins at `at`; moves past it. -1: none. Where it continues the word, its
+ * prefix takes the place of what stands before it. */
+static int32_t next_piece(const struct al_token_model *model, char *word, size_t n, size_t *at)
 {
 	const size_t n_prefix = *at > 0 ? strlen(model->prefix) : 0;
-	const size_t longest = model->vocab.longest, n_left = word.n - *at;
-	const size_t most = n_prefix > longest ? 0 : longest - n_prefix;
-	const size_t n = n_left < most ? n_left : most;
-	uint64_t hash = al_hash(AL_HASH_EMPTY, model->prefix, n_prefix);
-	int32_t best = -1;
-	size_t n_best = 0;
+	char *begin = word + *at - n_prefix;
+	size_t length = n_prefix;
 
-	memcpy(buffer, model->prefix, n_prefix);
-	memcpy(buffer + n_prefix, word.data + *at, n);
-	for (size_t i = 1; i <= n; i++) {
-		hash = al_hash(hash, buffer + n_prefix + i - 1, 1);
-		const int32_t token = al_vocab_find_hashed(&model->vocab,
-			(struct al_span){buffer, n_prefix + i}, hash);
-		if (token >= 0) {
-			best = token;
-			n_best = i;
-		}
-	}
-	*at += n_best;
-	return best;
+	memcpy(begin, model->prefix, n_prefix);
+	const int32_t token = al_vocab_find_longest(&model->vocab,
+		(struct al_span){begin, n_prefix + n - *at}, n_prefix, &length);
+	*at += length - n_prefix;
+	return token;
 }
 
 static size_t n_characters(struct al_span text)
@@ -47,7 +35,8 @@ static size_t n_characters(struct al_span text)
 bool al_encode_word_piece(const struct al_token_model *model, struct al_arena *memory,
 	struct al_span text, struct al_tokens *tokens, struct al_error *err)
 {
-	char *buffer = al_arena_alloc(memory, strlen(model->prefix) + text.n, 1);
+	char *word = (char *)al_arena_alloc(memory, strlen(model->prefix) + text.n, 1)
+		+ strlen(model->prefix);
 	int32_t *found = al_new_array(memory, int32_t, text.n);
 	size_t n = 0;
 
@@ -57,13 +46,13 @@ bool al_encode_word_piece(const struct al_token_model *model, struct al_arena *m
 	}
 	if (!al_vocab_check_lookups(&model->vocab, text.n, err))
 		return false;
+	memcpy(word, text.data, text.n);
 	for (size_t at = 0; at < text.n; n++)
-		if ((found[n] = next_piece(model, text, buffer, &at)) < 0) {
+		if ((found[n] = next_piece(model, word, text.n, &at)) < 0) {
 			al_tokens_add(tokens, model->unknown);
 			return true;
 		}
-	for (size_t i = 0; i < n; i++)
-		al_tokens_add(tokens, found[i]);
+	al_tokens_add_all(tokens, found, n);
 	return true;
 }
 
@@ -147,7 +136,6 @@ static bool read_merges(void *context, const struct al_item *node, void *out, st
 	struct al_tokenizer_reader *r = context;
 	struct al_token_model *model = &r->pipeline->model;
 	struct al_span pair[2];
-	size_t rank = 0;
 
 	(void)out;
 	if (!al_json_expect(r->doc, node, AL_JSON_ARRAY, err))
@@ -156,7 +144,7 @@ static bool read_merges(void *context, const struct al_item *node, void *out, st
 	al_json_each (item, node)
 		if (!read_pair(r, item, pair, err))
 			return false;
-		else if (!al_merge_add(model, pair, rank++, err))
+		else if (!al_merge_add(model, pair, err))
 			return al_json_in(r->doc, item, err);
 	return true;
 }

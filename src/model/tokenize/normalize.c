@@ -12,53 +12,47 @@
 
 /* ---- steps ---- */
 
-static void add_text(struct al_text_pieces *out, struct al_arena *memory,
-	const struct al_piece *piece, const char *text, size_t n)
-{
-	al_pieces_add(out, memory,
-		(struct al_piece){{al_strndup(memory, text, n), n}, piece->token, piece->is_first});
-}
-
-static bool run_form(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
+static bool run_form(const struct al_step *step, const struct al_piece *piece,
+	struct al_stepping *to)
 {
 	const char *at = piece->text.data, *end = at + piece->text.n;
-	GString *all = g_string_new(NULL);
+	struct al_text all;
 
-	(void)err;
+	al_text_init(&all);
 	/* g_utf8_normalize ends at NUL, which is its own form */
 	while (at < end) {
 		const char *stop = memchr(at, '\0', (size_t)(end - at));
 		char *part = g_utf8_normalize(at, (stop ? stop : end) - at,
 			(GNormalizeMode)step->form);
-		g_string_append(all, part ? part : "");
+		al_text_add(&all, part ? part : "");
 		g_free(part);
 		if (stop)
-			g_string_append_c(all, '\0');
+			al_text_add_repeated(&all, '\0', 1);
 		at = stop ? stop + 1 : end;
 	}
-	add_text(out, memory, piece, all->str, all->len);
-	g_string_free(all, TRUE);
+	al_pieces_take(to, piece, &all);
 	return true;
 }
 
 /* Character by character, without the rules that depend on neighbours. */
-static bool run_lowercase(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
+static bool run_lowercase(const struct al_step *step, const struct al_piece *piece,
+	struct al_stepping *to)
 {
 	const char *end = piece->text.data + piece->text.n;
-	GString *all = g_string_new(NULL);
+	struct al_text all;
 
 	(void)step;
-	(void)err;
+	al_text_init(&all);
 	for (const char *p = piece->text.data; p < end; p += g_utf8_skip[(unsigned char)*p]) {
 		const gunichar c = g_utf8_get_char(p);
-		g_string_append_unichar(all, c == 0x130 ? 'i' : g_unichar_tolower(c));
+		char lower[6];
+		const int n = g_unichar_to_utf8(g_unichar_tolower(c), lower);
 		if (c == 0x130) /* I with a dot: the only one that becomes two */
-			g_string_append_unichar(all, 0x307);
+			al_text_add(&all, "i\u0307");
+		else
+			al_text_add_bytes(&all, lower, (size_t)n);
 	}
-	add_text(out, memory, piece, all->str, all->len);
-	g_string_free(all, TRUE);
+	al_pieces_take(to, piece, &all);
 	return true;
 }
 
@@ -126,9 +120,8 @@ static void add_bert_steps(struct al_text_steps *steps, struct al_arena *arena,
 }
 
 static bool add_bert(struct al_tokenizer_reader *r, const struct al_text_part *part,
-	const struct al_item *node, struct al_error *err)
+	struct al_error *err)
 {
-	(void)node;
 	(void)err;
 	add_bert_steps(r->steps, r->arena, part);
 	return true;
@@ -155,9 +148,8 @@ static const struct al_field strip_fields[] = {
 };
 
 static bool add_strip(struct al_tokenizer_reader *r, const struct al_text_part *part,
-	const struct al_item *node, struct al_error *err)
+	struct al_error *err)
 {
-	(void)node;
 	(void)err;
 	add_steps(r->steps, r->arena, &al_strip[0], 1, part->left);
 	add_steps(r->steps, r->arena, &al_strip[1], 1, part->right);

@@ -48,11 +48,10 @@ static const struct al_field ends_fields[] = {
 };
 
 static bool add_ends(struct al_tokenizer_reader *r, const struct al_text_part *part,
-	const struct al_item *node, struct al_error *err)
+	struct al_error *err)
 {
 	struct wrap wrap = {0};
 
-	(void)node;
 	(void)err;
 	al_ids_add(&wrap.before, r->arena, part->before);
 	al_ids_add(&wrap.after, r->arena, part->after);
@@ -117,12 +116,11 @@ static bool add_template_item(struct al_tokenizer_reader *r, const struct al_tex
 }
 
 static bool add_template(struct al_tokenizer_reader *r, const struct al_text_part *part,
-	const struct al_item *node, struct al_error *err)
+	struct al_error *err)
 {
 	struct wrap wrap = {0};
 	bool has_text = false;
 
-	(void)node;
 	al_json_each (item, part->single)
 		if (!add_template_item(r, part, item, &wrap, &has_text, err))
 			return false;

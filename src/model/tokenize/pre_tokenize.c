@@ -49,9 +49,8 @@ static const struct al_field byte_level_fields[] = {
 };
 
 static bool add_byte_level(struct al_tokenizer_reader *r, const struct al_text_part *part,
-	const struct al_item *node, struct al_error *err)
+	struct al_error *err)
 {
-	(void)node;
 	(void)err;
 	if (part->adds_blank)
 		al_steps_add(r->steps, r->arena,
@@ -75,24 +74,24 @@ static const struct al_field metaspace_fields[] = {
 };
 
 static bool check_metaspace(const struct al_tokenizer_reader *r, const struct al_text_part *part,
-	const struct al_item *node, struct al_error *err)
+	struct al_error *err)
 {
 	const struct al_span text = al_span_of(part->replacement);
 
 	if (text.n == 0 || al_utf8_length(text.data, text.n) != text.n)
-		return al_json_fail(r->doc, node, err,
+		return al_json_fail(r->doc, part->node, err,
 			"\"replacement\" is \"%.40s\", expected one character", text.data);
 	return part->adds_blank || part->scheme == SCHEME_ABSENT || part->scheme == SCHEME_NEVER
-		|| al_json_fail(r->doc, node, err,
+		|| al_json_fail(r->doc, part->node, err,
 			"\"add_prefix_space\" is false, \"prepend_scheme\" isn't \"never\"");
 }
 
 static bool add_metaspace(struct al_tokenizer_reader *r, const struct al_text_part *part,
-	const struct al_item *node, struct al_error *err)
+	struct al_error *err)
 {
 	const char *text = part->replacement;
 
-	if (!check_metaspace(r, part, node, err))
+	if (!check_metaspace(r, part, err))
 		return false;
 	al_steps_add(r->steps, r->arena,
 		(struct al_step){.run = al_step_replace, .regex = " ", .text = text});
@@ -126,11 +125,10 @@ static const struct al_field digits_fields[] = {
 };
 
 static bool add_digits(struct al_tokenizer_reader *r, const struct al_text_part *part,
-	const struct al_item *node, struct al_error *err)
+	struct al_error *err)
 {
 	struct al_step step = SPLIT("\\p{N}", CONTIGUOUS);
 
-	(void)node;
 	(void)err;
 	if (part->each)
 		step.behavior = AL_SPLIT_ISOLATED;

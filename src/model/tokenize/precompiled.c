@@ -71,14 +71,14 @@ static void add_by_character(const struct al_charsmap *map, struct al_span text,
 	}
 }
 
-static bool run_charsmap(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
+static bool run_charsmap(const struct al_step *step, const struct al_piece *piece,
+	struct al_stepping *to)
 {
 	const struct al_charsmap *map = step->data;
 	struct al_matches all;
 	struct al_text text;
 
-	if (!al_pattern_find(map->graphemes, memory, piece->text, &all, err))
+	if (!al_pattern_find(map->graphemes, to->memory, piece->text, &all, to->err))
 		return false;
 	al_text_init(&text);
 	for (size_t i = 0; i < all.n; i++) {
@@ -90,10 +90,7 @@ static bool run_charsmap(const struct al_step *step, struct al_arena *memory,
 		else
 			add_by_character(map, part, &text);
 	}
-	al_pieces_add(out, memory,
-		(struct al_piece){{al_strndup(memory, text.data, text.length), text.length},
-			piece->token, piece->is_first});
-	al_text_finish(&text);
+	al_pieces_take(to, piece, &text);
 	return true;
 }
 
@@ -133,7 +130,7 @@ static bool is_base64(const char *text)
 }
 
 bool al_precompiled_add(struct al_tokenizer_reader *r, const struct al_text_part *part,
-	const struct al_item *node, struct al_error *err)
+	struct al_error *err)
 {
 	gsize n = 0;
 	guchar *bytes = is_base64(part->charsmap) ? g_base64_decode(part->charsmap, &n) : NULL;
@@ -141,6 +138,6 @@ bool al_precompiled_add(struct al_tokenizer_reader *r, const struct al_text_part
 
 	g_free(bytes);
 	return ok
-		|| al_json_fail(r->doc, al_json_get(node, "precompiled_charsmap"), err,
+		|| al_json_fail(r->doc, al_json_get(part->node, "precompiled_charsmap"), err,
 			"\"precompiled_charsmap\" isn't a table of replacements in base64");
 }

@@ -30,11 +30,13 @@ static bool count_bytes(const struct al_text_pieces *pieces, size_t *n_bytes, st
 				*n_bytes, most_bytes));
 }
 
-void al_pieces_add(struct al_text_pieces *pieces, struct al_arena *memory, struct al_piece piece)
+void al_pieces_add(struct al_stepping *to, struct al_piece piece)
 {
+	struct al_text_pieces *pieces = &to->pieces;
+
 	if (piece.text.n == 0)
 		return;
-	pieces->items = al_grow(memory, pieces->items, pieces->n, &pieces->room,
+	pieces->items = al_grow(to->memory, pieces->items, pieces->n, &pieces->room,
 		sizeof(*pieces->items));
 	pieces->items[pieces->n++] = piece;
 }
@@ -47,76 +49,73 @@ void al_steps_add(struct al_text_steps *steps, struct al_arena *arena, struct al
 	steps->items[steps->n++] = step;
 }
 
-bool al_steps_run(const struct al_text_steps *steps, struct al_arena *memory,
-	struct al_text_pieces *pieces, struct al_error *err)
+bool al_steps_run(const struct al_text_steps *steps, struct al_span text, struct al_stepping *made)
 {
 	size_t n_bytes = 0;
 
+	al_pieces_add(made, (struct al_piece){text, -1, true});
 	for (size_t i = 0; i < steps->n; i++) {
-		struct al_text_pieces next = {0};
-		if (!count_bytes(pieces, &n_bytes, err))
+		const struct al_text_pieces before = made->pieces;
+		const struct al_step *step = &steps->items[i];
+		if (!count_bytes(&before, &n_bytes, made->err))
 			return false;
-		for (size_t j = 0; j < pieces->n; j++)
-			if (pieces->items[j].token >= 0)
-				al_pieces_add(&next, memory, pieces->items[j]);
-			else if (!steps->items[i].run(&steps->items[i], memory, &pieces->items[j],
-					 &next, err))
+		made->pieces = (struct al_text_pieces){0};
+		for (size_t j = 0; j < before.n; j++)
+			if (before.items[j].token >= 0)
+				al_pieces_add(made, before.items[j]);
+			else if (!step->run(step, &before.items[j], made))
 				return false;
-		*pieces = next;
 	}
 	return true;
 }
 
 /* ---- the same piece with another text ---- */
 
-static void add_text(struct al_text_pieces *out, struct al_arena *memory,
-	const struct al_piece *piece, char *text, size_t n)
+void al_pieces_take(struct al_stepping *to, const struct al_piece *piece, struct al_text *text)
 {
-	al_pieces_add(out, memory, (struct al_piece){{text, n}, piece->token, piece->is_first});
+	const struct al_span copy = {al_strndup(to->memory, text->data, text->length),
+		text->length};
+
+	al_pieces_add(to, (struct al_piece){copy, piece->token, piece->is_first});
+	al_text_finish(text);
 }
 
-bool al_step_replace(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
+bool al_step_replace(const struct al_step *step, const struct al_piece *piece,
+	struct al_stepping *to)
 {
 	const struct al_span by = al_span_of(step->text);
 	struct al_matches matches;
-	size_t n = 0;
+	struct al_text text;
+	bool ok = true;
 
-	if (!al_pattern_find(step->pattern, memory, piece->text, &matches, err))
+	if (!al_pattern_find(step->pattern, to->memory, piece->text, &matches, to->err))
 		return false;
-	for (size_t i = 0; i < matches.n; i++)
-		n += matches.items[i].is_match ? by.n
-					       : matches.items[i].end - matches.items[i].first;
-	if (!check_length(n, err))
-		return false;
-	char *text = al_arena_alloc(memory, n, 1), *p = text;
-	for (size_t i = 0; i < matches.n; i++) {
-		const struct al_span part = matches.items[i].is_match
+	al_text_init(&text);
+	for (size_t i = 0; ok && i < matches.n; i++) {
+		const struct al_match *match = &matches.items[i];
+		const struct al_span part = match->is_match
 			? by
-			: al_span_part(piece->text, matches.items[i].first, matches.items[i].end);
-		memcpy(p, part.data, part.n);
-		p += part.n;
+			: al_span_part(piece->text, match->first, match->end);
+		al_text_add_bytes(&text, part.data, part.n);
+		ok = check_length(text.length, to->err);
 	}
-	add_text(out, memory, piece, text, n);
-	return true;
+	al_pieces_take(to, piece, &text);
+	return ok;
 }
 
-bool al_step_prefix(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
+bool al_step_prefix(const struct al_step *step, const struct al_piece *piece,
+	struct al_stepping *to)
 {
 	const struct al_span prefix = al_span_of(step->text);
 	const bool has_it = piece->text.n >= prefix.n
 		&& memcmp(piece->text.data, prefix.data, prefix.n) == 0;
+	struct al_text text;
 
-	(void)err;
-	if ((has_it && !step->is_inverted) || (step->only_first && !piece->is_first)) {
-		al_pieces_add(out, memory, *piece);
-		return true;
-	}
-	char *text = al_arena_alloc(memory, prefix.n + piece->text.n, 1);
-	memcpy(text, prefix.data, prefix.n);
-	memcpy(text + prefix.n, piece->text.data, piece->text.n);
-	add_text(out, memory, piece, text, prefix.n + piece->text.n);
+	al_text_init(&text);
+	if ((!has_it || step->is_inverted) && (!step->only_first || piece->is_first))
+		al_text_add(&text, step->text);
+	al_text_add_bytes(&text, piece->text.data, piece->text.n);
+	al_pieces_take(to, piece, &text);
 	return true;
 }
 
@@ -127,24 +126,22 @@ static bool is_itself(unsigned byte)
 	return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad);
 }
 
-bool al_step_bytes(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
+bool al_step_bytes(const struct al_step *step, const struct al_piece *piece, struct al_stepping *to)
 {
-	char *text = al_arena_alloc(memory, 2 * piece->text.n, 1);
 	unsigned codes[256], next = 0x100;
-	size_t n = 0;
+	struct al_text text;
 
 	(void)step;
-	(void)err;
 	for (unsigned byte = 0; byte < 256; byte++)
 		codes[byte] = is_itself(byte) ? byte : next++;
+	al_text_init(&text);
 	for (size_t i = 0; i < piece->text.n; i++) {
 		const unsigned code = codes[(unsigned char)piece->text.data[i]];
-		if (code >= 0x80)
-			text[n++] = (char)(0xc0 | code >> 6);
-		text[n++] = (char)(code < 0x80 ? code : 0x80 | (code & 0x3f));
+		const char bytes[] = {(char)(0xc0 | code >> 6),
+			(char)(code < 0x80 ? code : 0x80 | (code & 0x3f))};
+		al_text_add_bytes(&text, bytes + (code < 0x80), code < 0x80 ? 1 : 2);
 	}
-	add_text(out, memory, piece, text, n);
+	al_pieces_take(to, piece, &text);
 	return true;
 }
 
@@ -171,12 +168,11 @@ static bool belongs_to_previous(enum al_behavior behavior, const struct al_match
 	return behavior == AL_SPLIT_CONTIGUOUS && before == now;
 }
 
-bool al_step_split(const struct al_step *step, struct al_arena *memory,
-	const struct al_piece *piece, struct al_text_pieces *out, struct al_error *err)
+bool al_step_split(const struct al_step *step, const struct al_piece *piece, struct al_stepping *to)
 {
 	struct al_matches all;
 
-	if (!al_pattern_find(step->pattern, memory, piece->text, &all, err))
+	if (!al_pattern_find(step->pattern, to->memory, piece->text, &all, to->err))
 		return false;
 	for (size_t i = 0; i < all.n; i++)
 		all.items[i].is_match ^= step->is_inverted;
@@ -185,7 +181,7 @@ bool al_step_split(const struct al_step *step, struct al_arena *memory,
 			end++;
 		if (step->behavior == AL_SPLIT_REMOVED && all.items[i].is_match)
 			continue;
-		al_pieces_add(out, memory,
+		al_pieces_add(to,
 			(struct al_piece){al_span_part(piece->text, all.items[i].first,
 						  all.items[end - 1].end),
 				-1, piece->is_first && all.items[i].first == 0});

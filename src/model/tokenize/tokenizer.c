@@ -131,25 +131,18 @@ static bool encode_piece(const struct al_token_model *model, struct al_arena *me
 	return true;
 }
 
-static void add_ids(struct al_tokens *tokens, const struct al_ids *ids)
-{
-	for (size_t i = 0; i < ids->n; i++)
-		al_tokens_add(tokens, ids->items[i]);
-}
-
 static bool encode(const struct al_pipeline *p, struct al_arena *memory, struct al_span text,
 	struct al_tokens *tokens, struct al_error *err)
 {
-	struct al_text_pieces pieces = {0};
+	struct al_stepping made = {.memory = memory, .err = err};
 
-	al_pieces_add(&pieces, memory, (struct al_piece){text, -1, true});
-	if (!al_steps_run(&p->all, memory, &pieces, err))
+	if (!al_steps_run(&p->all, text, &made))
 		return false;
-	add_ids(tokens, &p->before);
-	for (size_t i = 0; i < pieces.n; i++)
-		if (!encode_piece(&p->model, memory, &pieces.items[i], tokens, err))
+	al_tokens_add_all(tokens, p->before.items, p->before.n);
+	for (size_t i = 0; i < made.pieces.n; i++)
+		if (!encode_piece(&p->model, memory, &made.pieces.items[i], tokens, err))
 			return false;
-	add_ids(tokens, &p->after);
+	al_tokens_add_all(tokens, p->after.items, p->after.n);
 	return true;
 }
 

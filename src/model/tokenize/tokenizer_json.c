@@ -80,12 +80,12 @@ bool al_typed_read(struct al_tokenizer_reader *r, const struct al_item *node,
 static bool read_part(struct al_tokenizer_reader *r, const struct al_item *node,
 	const struct al_part_type *type, struct al_error *err)
 {
-	struct al_text_part part = {.step = type->steps[0]};
+	struct al_text_part part = {.node = node, .step = type->steps[0]};
 
 	if (!al_typed_read(r, node, type->fields, type->n_fields, &part, err))
 		return false;
 	if (type->add)
-		return type->add(r, &part, node, err);
+		return type->add(r, &part, err);
 	if (part.step.run)
 		al_steps_add(r->steps, r->arena, part.step);
 	if (type->steps[1].run)

@@ -38,6 +38,12 @@ void al_tokens_add(struct al_tokens *tokens, int32_t token)
 	tokens->items[(*n)++] = token;
 }
 
+void al_tokens_add_all(struct al_tokens *tokens, const int32_t *items, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		al_tokens_add(tokens, items[i]);
+}
+
 void al_tokens_end_sequence(struct al_tokens *tokens)
 {
 	const size_t end = tokens->begin[++tokens->n_sequences];

@@ -19,6 +19,7 @@ void al_tokens_finish(struct al_tokens *tokens);
 
 /* Adds a token to the sequence at hand; ends that sequence. */
 void al_tokens_add(struct al_tokens *tokens, int32_t token);
+void al_tokens_add_all(struct al_tokens *tokens, const int32_t *items, size_t n);
 void al_tokens_end_sequence(struct al_tokens *tokens);
 
 /* A file without sequences, and a number that no token can have, are refused. On failure nothing is

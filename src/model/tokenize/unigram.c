@@ -78,18 +78,15 @@ static bool split(const struct al_token_model *model, struct al_span text, struc
 }
 
 /* A run of unknown characters may be a piece after all, or its bytes are. */
-static void add_unknown(const struct al_token_model *model, struct al_span text,
-	struct al_tokens *tokens)
+static void add_unknown(const struct al_token_model *model, struct al_arena *memory,
+	struct al_span text, struct al_tokens *tokens)
 {
 	const int32_t token = al_vocab_find(&model->vocab, text);
-	bool has_bytes = token < 0 && model->has_byte_fallback;
+	int32_t *bytes = al_new_array(memory, int32_t, text.n);
 
-	for (size_t i = 0; has_bytes && i < text.n; i++)
-		has_bytes = al_vocab_find_byte(&model->vocab, (unsigned char)text.data[i]) >= 0;
-	for (size_t i = 0; has_bytes && i < text.n; i++)
-		al_tokens_add(tokens,
-			al_vocab_find_byte(&model->vocab, (unsigned char)text.data[i]));
-	if (!has_bytes)
+	if (token < 0 && model->has_byte_fallback && al_byte_tokens(model, text, bytes))
+		al_tokens_add_all(tokens, bytes, text.n);
+	else
 		al_tokens_add(tokens, token < 0 ? model->unknown : token);
 }
 
@@ -126,34 +123,22 @@ bool al_encode_unigram(const struct al_token_model *model, struct al_arena *memo
 		}
 		while (end < text.n && ends[end].token == model->unknown)
 			end = ends[end].begin;
-		add_unknown(model, al_span_part(text, at, end), tokens);
+		add_unknown(model, memory, al_span_part(text, at, end), tokens);
 	}
 	return true;
 }
 
 /* ---- SentencePiece's pairs, by the same scores ---- */
 
-/* The token of a byte, or -1. */
-static int32_t byte_token(const struct al_token_model *model, char c)
-{
-	const unsigned char byte = (unsigned char)c;
-
-	return model->first_byte > 0 ? model->first_byte + byte
-				     : al_vocab_find_byte(&model->vocab, byte);
-}
-
 /* A character that is no piece becomes its bytes, where they are, or the unknown token. */
 static size_t add_character(const struct al_token_model *model, struct al_span text, int32_t *out)
 {
-	out[0] = al_vocab_find(&model->vocab, text);
-	if (out[0] >= 0)
-		return 1;
-	for (size_t i = 0; i < text.n; i++)
-		if ((out[i] = byte_token(model, text.data[i])) < 0) {
-			out[0] = model->unknown;
-			return 1;
-		}
-	return text.n;
+	const int32_t token = al_vocab_find(&model->vocab, text);
+
+	if (token < 0 && al_byte_tokens(model, text, out))
+		return text.n;
+	out[0] = token < 0 ? model->unknown : token;
+	return 1;
 }
 
 struct joining {
@@ -195,7 +180,6 @@ bool al_encode_scored(const struct al_token_model *model, struct al_arena *memor
 				(int)length, text.data + at);
 	}
 	n = al_merge_all(memory, found, n, find_joined, &joining);
-	for (size_t i = 0; i < n; i++)
-		al_tokens_add(tokens, found[i]);
+	al_tokens_add_all(tokens, found, n);
 	return true;
 }

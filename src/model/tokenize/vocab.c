@@ -60,10 +60,37 @@ int32_t al_vocab_find(const struct al_vocab *vocab, struct al_span text)
 	return al_vocab_find_hashed(vocab, text, al_hash(AL_HASH_EMPTY, text.data, text.n));
 }
 
-int32_t al_vocab_find_byte(const struct al_vocab *vocab, unsigned char byte)
+int32_t al_vocab_find_longest(const struct al_vocab *vocab, struct al_span text, size_t least,
+	size_t *length)
+{
+	uint64_t hash = AL_HASH_EMPTY;
+	int32_t best = -1;
+
+	for (size_t n = 1; n <= text.n && n <= vocab->longest; n++) {
+		hash = al_hash(hash, text.data + n - 1, 1);
+		const int32_t token = n > least
+			? al_vocab_find_hashed(vocab, al_span_part(text, 0, n), hash)
+			: -1;
+		if (token >= 0) {
+			best = token;
+			*length = n;
+		}
+	}
+	return best;
+}
+
+bool al_byte_tokens(const struct al_token_model *model, struct al_span text, int32_t *out)
 {
 	static const char digits[] = "0123456789ABCDEF";
-	const char text[] = {'<', '0', 'x', digits[byte >> 4], digits[byte & 15], '>'};
 
-	return al_vocab_find(vocab, (struct al_span){text, sizeof(text)});
+	for (size_t i = 0; i < text.n; i++) {
+		const unsigned char byte = (unsigned char)text.data[i];
+		const char name[] = {'<', '0', 'x', digits[byte >> 4], digits[byte & 15], '>'};
+		out[i] = model->first_byte > 0
+			? model->first_byte + byte
+			: al_vocab_find(&model->vocab, (struct al_span){name, sizeof(name)});
+		if (out[i] < 0)
+			return false;
+	}
+	return true;
 }
