@@ -143,15 +143,10 @@ static bool run_heads(struct heads *h, struct al_error *err)
 
 /* ---- norms and positions of queries and keys ---- */
 
-/* Where a token stands, and how much that turns it. */
-struct spot {
-	size_t position;
-	const struct al_turns *turns; /* NULL: no rotary positions */
-};
-
 struct turning {
+	const struct al_layer *layer;
+	const struct al_batch *batch;
 	const struct al_norm *norm;
-	const struct spot *spots; /* of each token */
 	struct al_matrix_f x;
 	size_t width;
 	enum al_norm_over over;
@@ -173,61 +168,68 @@ static void normalise(const struct turning *t, float *x)
 	}
 }
 
-static void turn_columns(void *context, size_t first, size_t n)
+/* Cosine and sine of the angle by which a position turns each pair: turns[2 * pairs]. After cached
+ * tokens all sequences count as long as there is room. */
+static void find_turns(const struct al_layer *layer, size_t position, size_t n_positions,
+	float *turns)
 {
-	const struct turning *t = context;
+	const struct al_rotary_rule *rule = &layer->network->rotary;
+	const double *speeds = layer->speeds[al_rotary_is_long(rule,
+		layer->cache ? layer->cache->length : n_positions)];
 
-	for (size_t j = first; j < first + n; j++) {
-		float *x = t->x.data + j * t->x.ld;
-		if (al_norm_is_there(t->norm))
-			normalise(t, x);
-		for (size_t at = 0; t->spots[j].turns && at < t->x.rows; at += t->width)
-			al_turn(t->spots[j].turns, t->spots[j].position, x + at);
+	for (size_t i = 0; i < (size_t)layer->attention->rotary_width / 2; i++) {
+		const double angle = (double)position * speeds[i];
+		turns[2 * i] = (float)(rule->attention_factor * cos(angle));
+		turns[2 * i + 1] = (float)(rule->attention_factor * sin(angle));
 	}
 }
 
-static void turn(const struct al_layer *layer, const struct al_norm *norm, const struct spot *spots,
-	struct al_matrix_f x)
+/* Pairs of the first dimensions of a head's vector. */
+static void turn_head(const struct al_attention *a, const float *turns, float *x)
 {
-	struct turning turning = {norm, spots, x, (size_t)layer->shape->d_head,
+	const size_t n_pairs = (size_t)a->rotary_width / 2;
+	const bool halves = a->rotary_pairs == AL_PAIRS_HALVES;
+
+	for (size_t i = 0; i < n_pairs; i++) {
+		const float cosine = turns[2 * i], sine = turns[2 * i + 1];
+		float *p = &x[halves ? i : 2 * i], *q = halves ? p + n_pairs : p + 1;
+		const float before = *p;
+		*p = before * cosine - *q * sine;
+		*q = *q * cosine + before * sine;
+	}
+}
+
+static void turn_columns(void *context, size_t first, size_t n)
+{
+	const struct turning *t = context;
+	const struct al_attention *a = t->layer->attention;
+	const size_t *begin = t->batch->begin;
+	float *turns = al_alloc((size_t)a->rotary_width, sizeof(*turns));
+	size_t sequence = 0;
+
+	for (size_t j = first; j < first + n; j++) {
+		float *x = t->x.data + j * t->x.ld;
+		while (begin[sequence + 1] <= j)
+			sequence++;
+		if (al_norm_is_there(t->norm))
+			normalise(t, x);
+		if (a->is_rotary)
+			find_turns(t->layer, n_past(t->layer) + j - begin[sequence],
+				begin[sequence + 1] - begin[sequence], turns);
+		for (size_t at = 0; a->is_rotary && at < t->x.rows; at += t->width)
+			turn_head(a, turns, x + at);
+	}
+	free(turns);
+}
+
+static void turn(const struct heads *h, const struct al_norm *norm, struct al_matrix_f x)
+{
+	const struct al_layer *layer = h->layer;
+	struct turning turning = {layer, h->batch, norm, x, (size_t)layer->shape->d_head,
 		layer->network->how->qk_norm};
 
 	if (al_norm_is_there(norm) || layer->attention->is_rotary)
 		al_each_columns(x.cols, turn_columns, &turning);
-}
-
-/* A rule may turn the tokens of long sequences otherwise: [0] for the others, [1] for long ones. */
-static void init_turns(const struct al_layer *layer, const struct al_batch *batch,
-	struct al_turns turns[2])
-{
-	size_t longest[2] = {0, 0};
-
-	for (size_t i = 0; i < batch->n_sequences; i++) {
-		const size_t n = batch->begin[i + 1] - batch->begin[i];
-		size_t *most = &longest[al_rotary_is_long(&layer->network->rotary, n)];
-		*most = n > *most ? n : *most;
-	}
-	for (int i = 0; i < 2; i++)
-		if (longest[i] > 0)
-			al_turns_init(&turns[i], layer->network, layer->attention, longest[i]);
-}
-
-/* After cached tokens all sequences are equally long, and their turns are kept. */
-static struct spot *find_spots(const struct al_layer *layer, const struct al_batch *batch,
-	const struct al_turns turns[2])
-{
-	struct spot *spots = al_alloc(al_batch_tokens(batch), sizeof(*spots));
-
-	for (size_t i = 0; i < batch->n_sequences; i++) {
-		const size_t first = batch->begin[i], n = batch->begin[i + 1] - first;
-		const struct al_turns *own = layer->cache
-			? &layer->cache->turns
-			: &turns[al_rotary_is_long(&layer->network->rotary, n)];
-		for (size_t j = 0; j < n; j++)
-			spots[first + j] = (struct spot){n_past(layer) + j,
-				layer->attention->is_rotary ? own : NULL};
-	}
-	return spots;
 }
 
 static void copy_columns(struct al_matrix_f from, size_t first, struct al_matrix_f to, size_t at,
@@ -253,19 +255,10 @@ static void fill_cache(const struct heads *h)
 
 static void place_tokens(struct heads *h)
 {
-	const struct al_layer *layer = h->layer;
-	struct al_turns turns[2] = {{0}, {0}};
-
-	if (layer->attention->is_rotary && !layer->cache)
-		init_turns(layer, h->batch, turns);
-	struct spot *spots = find_spots(layer, h->batch, turns);
-	turn(layer, &layer->query_norm, spots, h->q);
-	turn(layer, &layer->key_norm, spots, h->k);
-	free(spots);
-	if (layer->cache)
+	turn(h, &h->layer->query_norm, h->q);
+	turn(h, &h->layer->key_norm, h->k);
+	if (h->layer->cache)
 		fill_cache(h);
-	al_turns_finish(&turns[0]);
-	al_turns_finish(&turns[1]);
 }
 
 /* ---- all ---- */

@@ -117,14 +117,14 @@ static const char *output_bias_name(const struct al_layer *layer)
 static bool read_each(const struct al_reading *reading, enum al_forward_tensor what, int64_t heads,
 	int64_t d_head, struct al_norm *out, struct al_error *err)
 {
-	struct al_iteration *iteration = reading->iteration;
+	struct al_reading of = *reading;
 	bool ok = true;
 
-	iteration->variables[iteration->n++] = "head";
+	of.iteration.variables[of.iteration.n++] = "head";
 	for (int64_t head = 0; ok && head < heads; head++) {
 		struct al_norm one = {0};
-		iteration->values[iteration->n - 1] = head;
-		ok = al_norm_read(reading, what, d_head, &one, err);
+		of.iteration.values[of.iteration.n - 1] = head;
+		ok = al_norm_read(&of, what, d_head, &one, err);
 		if (ok && head == 0 && al_norm_is_there(&one)) {
 			*out = one;
 			ok = al_matrix_init_f(&out->scale, (size_t)(heads * d_head), 1, err);
@@ -135,7 +135,6 @@ static bool read_each(const struct al_reading *reading, enum al_forward_tensor w
 				(size_t)d_head * sizeof(float));
 		al_norm_finish(&one);
 	}
-	iteration->n--;
 	return ok;
 }
 
@@ -176,6 +175,9 @@ bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
 {
 	const struct al_attention *a = layer->shape = layer->attention;
 
+	for (int is_long = 0; is_long < 2; is_long++)
+		layer->speeds[is_long] = al_rotary_speeds(&layer->network->rotary, a,
+			is_long ? SIZE_MAX : 0, &layer->arena);
 	return (a->tensors ? al_variant_load(layer, err) : read_projections(layer, reading, err))
 		&& al_vector_read(reading, layer->network->how->tensors[AL_FORWARD_SINKS].weight,
 			a->n_heads, &layer->sinks, err)

@@ -6,9 +6,6 @@
 #include "base/memory.h"
 #include "model/forward/internal.h"
 
-/* Numbers of logits of one model that are in memory at once. */
-enum { LOGITS = 1 << 22 };
-
 /* One token: the largest logits, sums of exponentials relative to them, and the first model's
  * sum of e^a (a - b). */
 struct running {
@@ -22,13 +19,6 @@ struct comparing {
 	struct al_view_f hidden[2];
 	const int32_t *targets;
 	struct running *running; /* [tokens] */
-};
-
-struct adding {
-	struct al_matrix_f logits[2];
-	struct running *running;
-	const int32_t *targets;
-	int64_t row;
 };
 
 static void raise(struct running *r, int model, const float *x, size_t n, int64_t row)
@@ -47,60 +37,32 @@ static void raise(struct running *r, int model, const float *x, size_t n, int64_
 	r->best[model] = (int32_t)(row + (int64_t)best);
 }
 
-static void add_columns(void *context, size_t first, size_t n)
+static void add_token(void *context, float *const x[2], size_t n, int64_t row, size_t token)
 {
-	const struct adding *add = context;
-	const size_t rows = add->logits[0].rows;
+	const struct comparing *c = context;
+	const float *a = x[0], *b = x[1];
+	struct running *r = &c->running[token];
+	const int64_t target = c->targets[token] - row;
 
-	for (size_t j = first; j < first + n; j++) {
-		const float *a = add->logits[0].data + j * add->logits[0].ld;
-		const float *b = add->logits[1].data + j * add->logits[1].ld;
-		struct running *r = &add->running[j];
-		const int64_t target = add->targets[j] - add->row;
-		raise(r, 0, a, rows, add->row);
-		raise(r, 1, b, rows, add->row);
-		for (size_t i = 0; i < rows; i++) {
-			const double e = (double)expf(a[i] - r->most[0]);
-			r->sums[0] += e;
-			r->weighed += e * ((double)a[i] - (double)b[i]);
-			r->sums[1] += (double)expf(b[i] - r->most[1]);
-		}
-		if (target >= 0 && target < (int64_t)rows) {
-			r->targets[0] = (double)a[target];
-			r->targets[1] = (double)b[target];
-		}
+	raise(r, 0, a, n, row);
+	raise(r, 1, b, n, row);
+	for (size_t i = 0; i < n; i++) {
+		const double e = (double)expf(a[i] - r->most[0]);
+		r->sums[0] += e;
+		r->weighed += e * ((double)a[i] - (double)b[i]);
+		r->sums[1] += (double)expf(b[i] - r->most[1]);
 	}
-}
-
-static bool add_part(const struct comparing *c, struct al_view_f w, int64_t row, size_t first,
-	size_t n, struct al_error *err)
-{
-	struct adding add = {.running = c->running + first,
-		.targets = c->targets + first,
-		.row = row};
-	bool ok = true;
-
-	for (int model = 0; ok && model < 2; model++)
-		ok = al_matrix_init_f(&add.logits[model], w.cols, n, err)
-			&& al_head_multiply(c->head, w, row,
-				al_columns_f(c->hidden[model], first, n), first, add.logits[model],
-				err);
-	if (ok)
-		al_each_columns(n, add_columns, &add);
-	al_matrix_finish_f(&add.logits[0]);
-	al_matrix_finish_f(&add.logits[1]);
-	return ok;
+	if (target >= 0 && target < (int64_t)n) {
+		r->targets[0] = (double)a[target];
+		r->targets[1] = (double)b[target];
+	}
 }
 
 static bool add_block(void *context, struct al_view_f w, int64_t row, struct al_error *err)
 {
-	const struct comparing *c = context;
-	const size_t all = c->hidden[0].cols, room = LOGITS / w.cols > 0 ? LOGITS / w.cols : 1;
-	bool ok = true;
+	struct comparing *c = context;
 
-	for (size_t first = 0; ok && first < all; first += room)
-		ok = add_part(c, w, row, first, all - first < room ? all - first : room, err);
-	return ok;
+	return al_head_see_block(c->head, w, row, c->hidden, 2, add_token, c, err);
 }
 
 static void give(const struct running *r, int32_t target, struct al_comparison *out)

@@ -4,11 +4,6 @@
 
 #include "model/forward/internal.h"
 
-static struct al_iteration no_loops(struct al_network *network)
-{
-	return (struct al_iteration){.settings = &network->view->settings};
-}
-
 /* Adds row[index] of a table, times `scale`, to column j. */
 static bool add_row(const struct al_network *network, const struct al_tensor *table, int64_t index,
 	float scale, float *column, struct al_error *err)
@@ -112,10 +107,7 @@ static bool pass_end(const struct al_reading *reading, enum al_forward_tensor no
 bool al_network_embed(struct al_network *network, const struct al_batch *batch, size_t past,
 	struct al_matrix_f *x, struct al_error *err)
 {
-	struct al_iteration iteration = no_loops(network);
-	const struct al_reading reading = {.network = network,
-		.iteration = &iteration,
-		.arena = &network->arena};
+	const struct al_reading reading = al_reading_of(network);
 	const struct al_pass_place place = {AL_BEFORE_LAYERS, batch, 0};
 
 	*x = (struct al_matrix_f){0};
@@ -145,10 +137,7 @@ static bool read_head_width(const struct al_reading *reading, int64_t *out, stru
 bool al_network_finish(struct al_network *network, const struct al_batch *batch, struct al_view_f x,
 	struct al_matrix_f *out, struct al_error *err)
 {
-	struct al_iteration iteration = no_loops(network);
-	const struct al_reading reading = {.network = network,
-		.iteration = &iteration,
-		.arena = &network->arena};
+	const struct al_reading reading = al_reading_of(network);
 	const struct al_pass_place place = {AL_BEHIND_LAYERS, batch, 0};
 	int64_t width;
 

@@ -11,7 +11,8 @@
 static bool read_count(const struct al_reading *reading, const struct al_formula *formula,
 	size_t *out, struct al_error *err)
 {
-	const struct al_scope scope = al_iteration_scope(reading->iteration);
+	struct al_iteration iteration = reading->iteration;
+	const struct al_scope scope = al_iteration_scope(&iteration);
 	int64_t count;
 
 	if (!al_formula_whole(formula, &scope, 1, &count, err))
@@ -24,7 +25,8 @@ static bool read_counts(struct al_experts *experts, const struct al_reading *rea
 	struct al_error *err)
 {
 	const struct al_forward *how = reading->network->how;
-	const struct al_scope scope = al_iteration_scope(reading->iteration);
+	struct al_iteration iteration = reading->iteration;
+	const struct al_scope scope = al_iteration_scope(&iteration);
 
 	if (!read_count(reading, how->n_experts, &experts->n, err)
 		|| !read_count(reading, how->n_active, &experts->n_active, err))
@@ -39,19 +41,17 @@ static bool read_counts(struct al_experts *experts, const struct al_reading *rea
 static bool read_experts(struct al_experts *experts, const struct al_reading *reading,
 	struct al_error *err)
 {
-	struct al_iteration *iteration = reading->iteration;
 	struct al_reading of = *reading;
 	bool ok = true;
 
 	of.n_stacked = (int64_t)experts->n;
-	iteration->variables[iteration->n++] = "expert";
+	of.iteration.variables[of.iteration.n++] = "expert";
 	for (size_t i = 0; ok && i < experts->n; i++) {
-		of.expert = iteration->values[iteration->n - 1] = (int64_t)i;
+		of.expert = of.iteration.values[of.iteration.n - 1] = (int64_t)i;
 		ok = al_feed_block_read(&of, AL_FORWARD_EXPERT, &experts->items[i], err)
 			&& (al_linear_is_there(&experts->items[i].down)
 				|| al_fail(err, AL_EINPUT, "expert %zu has no weights", i));
 	}
-	iteration->n--;
 	return ok;
 }
 

@@ -19,15 +19,13 @@ struct al_generator {
 
 /* ---- opening ---- */
 
-static bool init_cache(struct al_generator *g, const struct al_layer *layer, struct al_cache *cache,
-	struct al_error *err)
+static bool init_cache(const struct al_generator *g, const struct al_layer *layer,
+	struct al_cache *cache, struct al_error *err)
 {
 	const struct al_attention *a = layer->shape;
 	const size_t n = g->n_sequences * g->longest;
 
 	cache->length = g->longest;
-	if (a->is_rotary)
-		al_turns_init(&cache->turns, g->network, a, g->longest);
 	return al_matrix_init_f(&cache->k, (size_t)(a->n_kv_heads * a->d_head), n, err)
 		&& al_matrix_init_f(&cache->v, (size_t)(a->n_kv_heads * a->d_value), n, err);
 }
@@ -79,7 +77,6 @@ void al_generator_destroy(struct al_generator *g)
 		al_layer_free(g->layers[i]);
 		al_matrix_finish_f(&g->caches[i].k);
 		al_matrix_finish_f(&g->caches[i].v);
-		al_turns_finish(&g->caches[i].turns);
 	}
 	free(g->layers);
 	free(g->caches);

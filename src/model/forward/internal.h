@@ -70,11 +70,19 @@ void al_norm_numbers(const struct al_norm *norm, const float *scale, const float
 /* The names of a layer, or of the model where iteration->n is 0. */
 struct al_reading {
 	struct al_network *network;
-	struct al_iteration *iteration;
+	struct al_iteration iteration;
 	struct al_arena *arena;
 	/* An expert: a name without {expert} is a tensor of n_stacked, of which it is one. */
 	int64_t expert, n_stacked;
 };
+
+/* Of the model itself. */
+static inline struct al_reading al_reading_of(struct al_network *network)
+{
+	return (struct al_reading){.network = network,
+		.iteration = {.settings = &network->view->settings},
+		.arena = &network->arena};
+}
 
 /* They stay empty where the family names nothing, or nothing that holds here. Numbers that aren't
  * finite are refused. */
@@ -94,20 +102,6 @@ bool al_weight_rows_read(const struct al_network *network, const struct al_tenso
 /* The tensor of that name as a matrix [rows][cols]; rows 0: as many as there are. */
 bool al_matrix_resolve(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
 	int64_t cols, const struct al_tensor **out, struct al_error *err) AL_MUST_CHECK;
-
-/* ---- rotary positions ---- */
-
-struct al_turns {
-	size_t n_pairs, n_positions;
-	float *cos, *sin; /* [n_pairs][n_positions], a column a position */
-	enum al_pairs pairs;
-};
-
-void al_turns_init(struct al_turns *turns, const struct al_network *network,
-	const struct al_attention *attention, size_t n_positions);
-void al_turns_finish(struct al_turns *turns);
-/* One head's vector at a position. */
-void al_turn(const struct al_turns *turns, size_t position, float *x);
 
 /* ---- the head ---- */
 
@@ -130,6 +124,15 @@ bool al_head_each_block(const struct al_head *head, int64_t width,
 /* Of such a block, logits [rows of w][columns of x]; `first` is x's first token. */
 bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t row,
 	struct al_view_f x, size_t first, struct al_matrix_f logits,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* What is done with the logits x[n] of tokens from `row` on that come next behind token number
+ * `token`, of one model or of two; they may be destroyed. From several threads. */
+typedef void al_see_logits(void *context, float *const x[2], size_t n, int64_t row, size_t token);
+
+/* The logits of such a block for all tokens, of one or two models' hidden states. */
+bool al_head_see_block(const struct al_head *head, struct al_view_f w, int64_t row,
+	const struct al_view_f *hidden, size_t n_models, al_see_logits *see, void *context,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- activations ---- */
@@ -218,7 +221,6 @@ bool al_variant_load(struct al_layer *layer, struct al_error *err) AL_MUST_CHECK
 struct al_cache {
 	struct al_matrix_f k, v; /* [n_kv_heads*d_head], [n_kv_heads*d_value] */
 	size_t length, past; /* tokens that there is room for, and that came before */
-	struct al_turns turns; /* of `length` positions; empty where there are none */
 };
 
 struct al_layer {
@@ -232,6 +234,9 @@ struct al_layer {
 	struct al_linear query, key, value, output;
 	struct al_norm attention_before, attention_behind, attention_sum;
 	struct al_norm query_norm, key_norm; /* scale [d_head], or of all heads */
+	const double
+		*speeds[2]; /* of pairs that positions turn, in sequences as of training, and in
+				    those that the rule calls long */
 	struct al_across across;
 	struct al_matrix_f sinks; /* [n_heads][1], or empty */
 	struct al_position_bias bias;

@@ -59,13 +59,12 @@ static bool read_rules(struct al_layer *layer, struct al_iteration *iteration, s
 static bool load(struct al_layer *layer, struct al_error *err)
 {
 	const int64_t d_model = layer->network->d_model;
-	struct al_iteration iteration;
-	const struct al_reading reading = {.network = layer->network,
-		.iteration = &iteration,
-		.arena = &layer->arena};
+	struct al_reading reading = {.network = layer->network, .arena = &layer->arena};
 
-	return iterate(layer, &iteration, err) && find_attention(layer, &iteration, err)
-		&& read_rules(layer, &iteration, err) && al_attention_load(layer, &reading, err)
+	return iterate(layer, &reading.iteration, err)
+		&& find_attention(layer, &reading.iteration, err)
+		&& read_rules(layer, &reading.iteration, err)
+		&& al_attention_load(layer, &reading, err)
 		&& al_feed_forward_load(layer, &reading, err)
 		&& al_norm_read(&reading, AL_FORWARD_ATTENTION_BEFORE, d_model,
 			&layer->attention_before, err)

@@ -189,10 +189,7 @@ static bool limit_positions(struct al_network *network, const struct al_reading 
 
 static bool read_tables(struct al_network *network, struct al_error *err)
 {
-	struct al_iteration iteration = {.settings = &network->view->settings};
-	const struct al_reading reading = {.network = network,
-		.iteration = &iteration,
-		.arena = &network->arena};
+	const struct al_reading reading = al_reading_of(network);
 	const struct al_tensor *tokens;
 
 	if (!al_matrix_resolve(&reading, AL_FORWARD_TOKENS, 0, 0, &tokens, err))

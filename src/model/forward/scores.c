@@ -58,19 +58,22 @@ bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t ro
 
 /* ---- sums ---- */
 
-struct adding {
-	struct al_matrix_f logits;
-	struct running *running; /* [columns] */
-	const int32_t *targets; /* [columns], or NULL */
-	int64_t row; /* the token of the first row */
+struct scoring {
+	const struct al_head *head;
+	struct al_view_f hidden;
+	const int32_t *targets; /* NULL: none */
+	struct running *running;
+	const struct al_alike *alike; /* NULL: all words */
+	bool is_in; /* with `alike`: the words of the group, or all others */
 };
 
-static void add_column(const struct adding *a, size_t j)
+static void add_token(void *context, float *const logits[2], size_t n, int64_t row, size_t token)
 {
-	float *x = a->logits.data + j * a->logits.ld;
-	struct running *r = &a->running[j];
-	const int64_t target = a->targets ? a->targets[j] - a->row : -1;
-	const float most = al_largest(x, a->logits.rows);
+	const struct scoring *s = context;
+	float *x = logits[0];
+	struct running *r = &s->running[token];
+	const int64_t target = s->targets && !s->alike ? s->targets[token] - row : -1;
+	const float most = al_largest(x, n);
 	size_t best = 0;
 
 	if (most > r->most) {
@@ -78,34 +81,54 @@ static void add_column(const struct adding *a, size_t j)
 			best++;
 		r->sum *= exp((double)r->most - (double)most);
 		r->most = most;
-		r->best = (int32_t)(a->row + (int64_t)best);
+		r->best = (int32_t)(row + (int64_t)best);
 	}
-	if (target >= 0 && target < (int64_t)a->logits.rows)
+	if (target >= 0 && target < (int64_t)n)
 		r->target = (double)x[target];
-	r->sum += al_exp_all(x, a->logits.rows, r->most, NULL);
+	r->sum += al_exp_all(x, n, r->most, NULL);
 }
 
-static void add_columns(void *context, size_t first, size_t n)
+struct seeing {
+	struct al_matrix_f logits[2];
+	int64_t row; /* the token of the first row */
+	size_t first;
+	al_see_logits *see;
+	void *context;
+};
+
+static void see_columns(void *context, size_t first, size_t n)
 {
-	for (size_t j = first; j < first + n; j++)
-		add_column(context, j);
+	const struct seeing *s = context;
+
+	for (size_t j = first; j < first + n; j++) {
+		float *const x[2] = {s->logits[0].data + j * s->logits[0].ld,
+			s->logits[1].data + j * s->logits[1].ld};
+		s->see(s->context, x, s->logits[0].rows, s->row, s->first + j);
+	}
 }
 
-static bool add_block(const struct al_head *head, struct al_view_f w, int64_t row,
-	struct al_view_f x, const int32_t *targets, struct running *running, struct al_error *err)
+bool al_head_see_block(const struct al_head *head, struct al_view_f w, int64_t row,
+	const struct al_view_f *hidden, size_t n_models, al_see_logits *see, void *context,
+	struct al_error *err)
 {
-	const size_t room = LOGITS / w.cols > 0 ? LOGITS / w.cols : 1;
+	const size_t all = hidden->cols, fit = LOGITS / w.cols > 0 ? LOGITS / w.cols : 1;
+	const size_t room = fit < all ? fit : all;
 	AL_OWNED_F struct al_matrix_f memory = {0};
-	bool ok = al_matrix_init_f(&memory, w.cols, room < x.cols ? room : x.cols, err);
+	bool ok = al_matrix_init_f(&memory, w.cols, n_models * room, err);
 
-	for (size_t first = 0; ok && first < x.cols; first += room) {
-		const size_t n = x.cols - first < room ? x.cols - first : room;
-		const struct al_matrix_f logits = al_part_f(memory, 0, 0, w.cols, n);
-		struct adding adding = {logits, running + first, targets ? targets + first : NULL,
-			row};
-		ok = al_head_multiply(head, w, row, al_columns_f(x, first, n), first, logits, err);
+	for (size_t first = 0; ok && first < all; first += room) {
+		const size_t n = all - first < room ? all - first : room;
+		struct seeing s = {.row = row, .first = first, .see = see, .context = context};
+		for (size_t i = 0; i < 2; i++) {
+			s.logits[i] = al_part_f(memory, 0, i % n_models * room, w.cols, n);
+			ok = ok
+				&& (i >= n_models
+					|| al_head_multiply(head, w, row,
+						al_columns_f(hidden[i], first, n), first,
+						s.logits[i], err));
+		}
 		if (ok)
-			al_each_columns(n, add_columns, &adding);
+			al_each_columns(n, see_columns, &s);
 	}
 	return ok;
 }
@@ -133,15 +156,6 @@ bool al_head_each_block(const struct al_head *head, int64_t width,
 	}
 	return ok;
 }
-
-struct scoring {
-	const struct al_head *head;
-	struct al_view_f hidden;
-	const int32_t *targets; /* NULL: none */
-	struct running *running;
-	const struct al_alike *alike; /* NULL: all words */
-	bool is_in; /* with `alike`: the words of the group, or all others */
-};
 
 /* Copies the rows of those words. */
 static bool pick(const struct scoring *s, struct al_view_f w, int64_t row, struct al_matrix_f *out,
@@ -177,16 +191,16 @@ static void add_targets(const struct scoring *s, struct al_view_f w, int64_t row
 
 static bool score_block(void *context, struct al_view_f w, int64_t row, struct al_error *err)
 {
-	const struct scoring *s = context;
+	struct scoring *s = context;
 	AL_OWNED_F struct al_matrix_f some = {0};
 
-	if (!s->alike)
-		return add_block(s->head, w, row, s->hidden, s->targets, s->running, err);
-	add_targets(s, w, row);
-	return pick(s, w, row, &some, err)
-		&& (some.cols == 0
-			|| add_block(s->head, al_view_f(some), row, s->hidden, NULL, s->running,
-				err));
+	if (s->alike) {
+		add_targets(s, w, row);
+		if (!pick(s, w, row, &some, err))
+			return false;
+		w = al_view_f(some);
+	}
+	return w.cols == 0 || al_head_see_block(s->head, w, row, &s->hidden, 1, add_token, s, err);
 }
 
 static bool score_words(struct scoring *s, struct al_error *err)
@@ -281,10 +295,7 @@ static bool keep_block(void *context, struct al_view_f w, int64_t row, struct al
 bool al_head_open(struct al_network *network, const struct al_batch *batch, size_t width,
 	struct al_head *head, struct al_error *err)
 {
-	struct al_iteration iteration = {.settings = &network->view->settings};
-	const struct al_reading reading = {.network = network,
-		.iteration = &iteration,
-		.arena = &network->arena};
+	const struct al_reading reading = al_reading_of(network);
 
 	*head = (struct al_head){.network = network, .batch = batch};
 	if (network->how->kind != AL_FORWARD_DECODER)

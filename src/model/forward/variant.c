@@ -9,26 +9,26 @@
 
 /* ---- tensors ---- */
 
-/* As it is declared, [rows][cols]; without data where the variant has none of that name here. */
-static bool load_tensor(const struct al_layer *layer, const char *name, struct al_matrix *out,
-	struct al_error *err)
+/* As it is declared, [rows][cols], 0: as many as it has; without data where the variant has none of
+ * that name here. */
+static bool load_tensor(const struct al_layer *layer, const char *name, size_t rows, size_t cols,
+	struct al_matrix *out, struct al_error *err)
 {
 	const struct al_attention *a = layer->attention;
+	size_t i = 0;
 
 	*out = (struct al_matrix){0};
-	for (size_t i = 0; name && i < a->n_tensors; i++)
-		if (strcmp(a->tensors[i].name, name) == 0)
-			return al_factor_load(layer->network->view->checkpoint,
-				&a->tensors[i].factor, out, err);
-	return true;
-}
-
-static bool check_shape(const struct al_matrix *m, const char *name, size_t rows, size_t cols,
-	struct al_error *err)
-{
-	return !m->data || (m->rows == rows && m->cols == cols)
+	while (name && i < a->n_tensors && strcmp(a->tensors[i].name, name) != 0)
+		i++;
+	if (!name || i == a->n_tensors)
+		return true;
+	if (!al_factor_load(layer->network->view->checkpoint, &a->tensors[i].factor, out, err))
+		return false;
+	rows = rows ? rows : out->rows;
+	cols = cols ? cols : out->cols;
+	return (out->rows == rows && out->cols == cols)
 		|| al_fail(err, AL_EINPUT, "%s is %zu x %zu, its pass needs %zu x %zu", name,
-			m->rows, m->cols, rows, cols);
+			out->rows, out->cols, rows, cols);
 }
 
 /* The tensors of one projection; a head's own ones are [n_heads][width]. */
@@ -46,32 +46,24 @@ static void finish_parts(struct parts *p)
 	al_matrix_finish(&p->add);
 }
 
-static bool check_parts(const struct parts *p, const struct al_pass_projection *how, size_t d_model,
-	struct al_error *err)
-{
-	if (!p->of.data)
-		return al_fail(err, AL_EINPUT, "%s isn't stored", how->of);
-	if (p->of.rows != d_model || p->of.cols % p->width != 0
-		|| p->n_heads % (p->of.cols / p->width) != 0)
-		return al_fail(err, AL_EINPUT,
-			"%s is %zu x %zu, expected %zu rows and as many columns as groups of %zu "
-			"heads %zu wide have",
-			how->of, p->of.rows, p->of.cols, d_model, p->n_heads, p->width);
-	return check_shape(&p->bias, how->bias, 1, p->of.cols, err)
-		&& check_shape(&p->scale, how->scale, p->n_heads, p->width, err)
-		&& check_shape(&p->times, how->times, p->n_heads, p->width, err)
-		&& check_shape(&p->add, how->add, p->n_heads, p->width, err);
-}
-
 static bool load_parts(const struct al_layer *layer, const struct al_pass_projection *how,
 	struct parts *p, struct al_error *err)
 {
-	return load_tensor(layer, how->of, &p->of, err)
-		&& load_tensor(layer, how->bias, &p->bias, err)
-		&& load_tensor(layer, how->scale, &p->scale, err)
-		&& load_tensor(layer, how->times, &p->times, err)
-		&& load_tensor(layer, how->add, &p->add, err)
-		&& check_parts(p, how, (size_t)layer->network->d_model, err);
+	const size_t n = p->n_heads, width = p->width, d_model = (size_t)layer->network->d_model;
+
+	if (!load_tensor(layer, how->of, 0, 0, &p->of, err))
+		return false;
+	if (!p->of.data)
+		return al_fail(err, AL_EINPUT, "%s isn't stored", how->of);
+	if (p->of.rows != d_model || p->of.cols % width != 0 || n % (p->of.cols / width) != 0)
+		return al_fail(err, AL_EINPUT,
+			"%s is %zu x %zu, expected %zu rows and as many columns as groups of %zu "
+			"heads %zu wide have",
+			how->of, p->of.rows, p->of.cols, d_model, n, width);
+	return load_tensor(layer, how->bias, 1, p->of.cols, &p->bias, err)
+		&& load_tensor(layer, how->scale, n, width, &p->scale, err)
+		&& load_tensor(layer, how->times, n, width, &p->times, err)
+		&& load_tensor(layer, how->add, n, width, &p->add, err);
 }
 
 /* ---- every head's columns ---- */
@@ -130,12 +122,11 @@ static bool load_heads(const struct al_layer *layer, const struct al_pass_projec
 static bool add_content(struct al_layer *layer, const char *name, size_t stride,
 	struct al_error *err)
 {
-	AL_OWNED struct al_matrix content = {0};
-
-	if (!load_tensor(layer, name, &content, err))
-		return false;
 	const size_t n_heads = (size_t)layer->attention->n_heads;
-	bool ok = check_shape(&content, name, (size_t)layer->network->d_model, n_heads, err);
+	AL_OWNED struct al_matrix content = {0};
+	const bool ok = load_tensor(layer, name, (size_t)layer->network->d_model, n_heads, &content,
+		err);
+
 	for (size_t head = 0; ok && content.data && head < n_heads; head++) {
 		const size_t last = head * stride + stride - 1;
 		for (size_t i = 0; i < content.rows; i++)
@@ -191,21 +182,6 @@ static size_t n_features(const struct al_across *across)
 	return across->how->multiplies ? n + n * (n + 1) / 2 : n;
 }
 
-static bool check_across(const struct al_across *across, struct al_error *err)
-{
-	const size_t features = n_features(across), numbers = features * across->width;
-	const size_t n = across->norm[0].cols;
-
-	if (n != features && n != numbers)
-		return al_fail(err, AL_EINPUT, "%s has %zu numbers, expected %zu or %zu",
-			across->how->norm[0], n, features, numbers);
-	for (int i = 1; i < AL_N_PASS_NORMS; i++)
-		if (!check_shape(&across->norm[i], across->how->norm[i], 1, n, err))
-			return false;
-	return check_shape(&across->weight, across->how->weight, features, across->weight.cols, err)
-		&& check_shape(&across->bias, across->how->bias, 1, across->weight.cols, err);
-}
-
 static bool load_across(struct al_layer *layer, const struct al_pass_across *how,
 	struct al_error *err)
 {
@@ -216,11 +192,18 @@ static bool load_across(struct al_layer *layer, const struct al_pass_across *how
 	across->n_heads = (size_t)layer->attention->n_heads;
 	across->width = (size_t)layer->attention->d_value;
 	across->how = how;
-	for (int i = 0; i < AL_N_PASS_NORMS; i++)
-		if (!load_tensor(layer, how->norm[i], &across->norm[i], err))
+	const size_t features = n_features(across), numbers = features * across->width;
+	if (!load_tensor(layer, how->norm[0], 0, 0, &across->norm[0], err))
+		return false;
+	const size_t n = across->norm[0].cols;
+	if (n != features && n != numbers)
+		return al_fail(err, AL_EINPUT, "%s has %zu numbers, expected %zu or %zu",
+			how->norm[0], n, features, numbers);
+	for (int i = 1; i < AL_N_PASS_NORMS; i++)
+		if (!load_tensor(layer, how->norm[i], 1, n, &across->norm[i], err))
 			return false;
-	return load_tensor(layer, how->weight, &across->weight, err)
-		&& load_tensor(layer, how->bias, &across->bias, err) && check_across(across, err);
+	return load_tensor(layer, how->weight, features, 0, &across->weight, err)
+		&& load_tensor(layer, how->bias, 1, across->weight.cols, &across->bias, err);
 }
 
 /* Of one token: features [n][width], the heads first. */
@@ -310,10 +293,9 @@ static bool load_output(struct al_layer *layer, const struct al_pass_projection 
 {
 	const size_t rows = output_width(layer), d_model = (size_t)layer->network->d_model;
 	AL_OWNED struct al_matrix of = {0}, bias = {0};
-	bool ok = load_tensor(layer, how->of, &of, err) && load_tensor(layer, how->bias, &bias, err)
+	bool ok = load_tensor(layer, how->of, rows, d_model, &of, err)
+		&& load_tensor(layer, how->bias, 1, d_model, &bias, err)
 		&& (of.data || al_fail(err, AL_EINPUT, "%s isn't stored", how->of))
-		&& check_shape(&of, how->of, rows, d_model, err)
-		&& check_shape(&bias, how->bias, 1, d_model, err)
 		&& al_matrix_init_f(&layer->output.weight, of.rows, of.cols, err)
 		&& al_narrow(al_view(of), layer->output.weight, err);
 

@@ -11,7 +11,8 @@
 static bool holds(const struct al_reading *reading, const struct al_formula *when, bool *out,
 	struct al_error *err)
 {
-	const struct al_scope scope = al_iteration_scope(reading->iteration);
+	struct al_iteration iteration = reading->iteration;
+	const struct al_scope scope = al_iteration_scope(&iteration);
 
 	*out = true;
 	return !when || al_formula_holds(when, &scope, out, err);
@@ -76,7 +77,7 @@ static bool tensor_resolve(const struct al_reading *reading, const char *name,
 		return true;
 	if (listed.tied_to)
 		return tensor_resolve(reading, listed.tied_to, out, order, err);
-	const char *full = al_iteration_name(reading->iteration, reading->arena, name);
+	const char *full = al_iteration_name(&reading->iteration, reading->arena, name);
 	*order = listed.order;
 	*out = al_model_view_find(view, full);
 	return *out || listed.is_optional
