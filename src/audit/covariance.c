@@ -130,7 +130,7 @@ static bool is_calibration(const char *path)
 	struct al_text file;
 
 	if (!is_folder(path))
-		return is_there(path) && !al_npy_is(path);
+		return is_there(path) && !al_file_begins(path, al_npy_magic);
 	al_text_init(&file);
 	al_text_addf(&file, "%s/calibration.safetensors", path);
 	const bool found = is_there(file.data);

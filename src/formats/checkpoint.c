@@ -25,6 +25,20 @@ static bool begins_with(const char *start, size_t length, const char *magic)
 	return length >= strlen(magic) && memcmp(start, magic, strlen(magic)) == 0;
 }
 
+bool al_file_begins(const char *path, const char *magic)
+{
+	const size_t n = strlen(magic);
+	struct al_source source;
+	char start[16];
+
+	if (!al_source_open(&source, path, NULL))
+		return false;
+	const bool begins = source.bytes >= n && al_source_read(&source, 0, start, n, NULL)
+		&& begins_with(start, n, magic);
+	al_source_close(&source);
+	return begins;
+}
+
 static bool is_index(const char *path)
 {
 	for (size_t i = 0; i < N_INDEX_ENDINGS; i++)
@@ -33,21 +47,17 @@ static bool is_index(const char *path)
 	return false;
 }
 
-/* Of the formats without magic the one that the path ends like; else the first. */
-static const struct al_format *recognise_by_ending(const char *path)
+/* The format of files that are called so; NULL: none. */
+static const struct al_format *format_of_name(const char *name, bool has_magic)
 {
-	const struct al_format *first = NULL;
-
-	for (const struct al_format *const *format = al_formats; *format; format++) {
-		if (!(*format)->magic && al_ends_with(path, (*format)->ending))
+	for (const struct al_format *const *format = al_formats; *format; format++)
+		if (al_ends_with(name, (*format)->ending) && (has_magic || !(*format)->magic))
 			return *format;
-		if (!(*format)->magic && !first)
-			first = *format;
-	}
-	return first;
+	return NULL;
 }
 
-/* The format whose magic fits; else one that has none. NULL on failure. */
+/* The format whose magic fits; else one that has none, by the ending or the first. NULL on
+ * failure. */
 static const struct al_format *recognise(const struct al_source *source, struct al_error *err)
 {
 	char start[32];
@@ -60,8 +70,10 @@ static const struct al_format *recognise(const struct al_source *source, struct 
 	for (const struct al_format *const *format = al_formats; *format; format++)
 		if ((*format)->magic && begins_with(start, length, (*format)->magic))
 			return *format;
-	return al_foreign_refuse(source, start, length, err) ? recognise_by_ending(source->path)
-							     : NULL;
+	if (!al_foreign_refuse(source, start, length, err))
+		return NULL;
+	const struct al_format *format = format_of_name(source->path, false);
+	return format ? format : al_formats[0];
 }
 
 /* Its format; NULL on failure. */
@@ -108,8 +120,13 @@ const struct al_format *al_shards_open(struct al_checkpoint *checkpoint, const c
 	return format;
 }
 
+/* A file of tensors, or an index. */
 static bool open_file(struct al_checkpoint *checkpoint, const char *path, struct al_error *err)
 {
+	if (is_index(path)) {
+		checkpoint->index = path;
+		return al_index_open(checkpoint, err);
+	}
 	const struct al_format *format = al_shards_open(checkpoint, &path, 1, err);
 
 	if (!format || (format->open_others && !format->open_others(checkpoint, err))
@@ -121,15 +138,6 @@ static bool open_file(struct al_checkpoint *checkpoint, const char *path, struct
 }
 
 /* ---- a folder ---- */
-
-/* The format of files that are called so; NULL: none. */
-static const struct al_format *format_of_name(const char *name)
-{
-	for (const struct al_format *const *format = al_formats; *format; format++)
-		if (al_ends_with(name, (*format)->ending))
-			return *format;
-	return NULL;
-}
 
 /* The path of what has that name, or NULL where nothing has it. A pipe, a folder or a link to
  * nothing isn't taken as absent: who opens it says what it is. */
@@ -160,7 +168,7 @@ static bool look_around(struct al_checkpoint *checkpoint, const char *folder,
 		const char *name = entry->d_name;
 		if (is_index(name) && found->n_indexes++ == 0)
 			found->index = al_path_join(&checkpoint->arena, folder, name);
-		const struct al_format *format = format_of_name(name);
+		const struct al_format *format = format_of_name(name, true);
 		if (format && !format->is_alone && found->n_files++ == 0)
 			found->file = al_path_join(&checkpoint->arena, folder, name);
 		if (format && format->is_alone && (!found->alone || strcmp(name, found->alone) < 0))
@@ -183,20 +191,13 @@ static bool open_folder(struct al_checkpoint *checkpoint, const char *folder, st
 
 	for (size_t i = 0; i < N_USUAL_NAMES; i++) {
 		const char *file = existing(&checkpoint->arena, folder, usual_names[i]);
-		if (file && is_index(file))
-			checkpoint->index = file;
 		if (file)
-			return checkpoint->index ? al_index_open(checkpoint, err)
-						 : open_file(checkpoint, file, err);
+			return open_file(checkpoint, file, err);
 	}
 	if (!look_around(checkpoint, folder, &found, err))
 		return false;
-	if (found.n_indexes == 1) {
-		checkpoint->index = found.index;
-		return al_index_open(checkpoint, err);
-	}
-	if (found.n_indexes == 0 && found.n_files == 1)
-		return open_file(checkpoint, found.file, err);
+	if (found.n_indexes == 1 || (found.n_indexes == 0 && found.n_files == 1))
+		return open_file(checkpoint, found.n_indexes ? found.index : found.file, err);
 	if (found.n_files == 0 && found.n_indexes == 0 && !found.alone && found.foreign)
 		return al_fail(err, AL_EINPUT, "%s: holds no .safetensors file; %s is %s", folder,
 			found.foreign, al_foreign_name(found.foreign));
@@ -246,12 +247,7 @@ static bool open_path(struct al_checkpoint *checkpoint, struct al_error *err)
 	bool is_folder = S_ISDIR(info.st_mode);
 	checkpoint->config = existing(&checkpoint->arena,
 		folder_of(&checkpoint->arena, path, is_folder), "config.json");
-	if (is_folder)
-		return open_folder(checkpoint, path, err);
-	if (!is_index(path))
-		return open_file(checkpoint, path, err);
-	checkpoint->index = path;
-	return al_index_open(checkpoint, err);
+	return (is_folder ? open_folder : open_file)(checkpoint, path, err);
 }
 
 bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path, struct al_error *err)

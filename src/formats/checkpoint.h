@@ -65,6 +65,9 @@ struct al_checkpoint {
 	const struct al_tensor **names; /* [n_tensors], sorted by name */
 };
 
+/* Does a file begin with these bytes, at most 16? What can't be read doesn't. */
+bool al_file_begins(const char *path, const char *magic);
+
 /* Opens a file, a folder with model.safetensors or model.safetensors.index.json (or the only file
  * that ends like one of them), or that index itself. On failure nothing is left to close. */
 bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path,

@@ -38,9 +38,10 @@ static bool take_shape(struct al_gguf *gguf, struct info *info, struct al_error 
 	if (info->n_dims > MOST_DIMS)
 		return al_fail(err, AL_EINPUT, "%" PRIu32 " dimensions, expected at most %d",
 			info->n_dims, MOST_DIMS);
+	if (!al_cursor_take(&gguf->cursor, dims, info->n_dims * sizeof(*dims),
+		    "a tensor's dimensions", err))
+		return false;
 	for (uint32_t i = 0; i < info->n_dims; i++) {
-		if (!al_cursor_u64(&gguf->cursor, &dims[i], "a tensor's dimensions", err))
-			return false;
 		if (dims[i] > INT64_MAX)
 			return al_fail(err, AL_EINPUT, "a dimension of %" PRIu64, dims[i]);
 		info->shape[info->n_dims - 1 - i] = (int64_t)dims[i];
@@ -154,15 +155,15 @@ static bool check_version(const struct al_gguf *gguf, uint32_t version, struct a
 
 static bool take_all(struct al_gguf *gguf, struct al_error *err)
 {
-	uint32_t magic, version;
-	uint64_t n_tensors, n_pairs;
+	struct {
+		uint32_t magic, version;
+		uint64_t n_tensors, n_pairs;
+	} header;
 
-	return al_cursor_u32(&gguf->cursor, &magic, "the header", err)
-		&& al_cursor_u32(&gguf->cursor, &version, "the header", err)
-		&& check_version(gguf, version, err)
-		&& al_cursor_u64(&gguf->cursor, &n_tensors, "the header", err)
-		&& al_cursor_u64(&gguf->cursor, &n_pairs, "the header", err)
-		&& al_gguf_take_pairs(gguf, n_pairs, err) && take_tensors(gguf, n_tensors, err);
+	return al_cursor_take(&gguf->cursor, &header, sizeof(header), "the header", err)
+		&& check_version(gguf, header.version, err)
+		&& al_gguf_take_pairs(gguf, header.n_pairs, err)
+		&& take_tensors(gguf, header.n_tensors, err);
 }
 
 static bool list(struct al_listing *listing, struct al_error *err)

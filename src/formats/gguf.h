@@ -39,8 +39,8 @@ struct al_gguf_items {
 	size_t n;
 };
 
-/* The items of a list of the checkpoint's first file, in the arena; a key that isn't there has none.
- * A list of other values is refused, as is a number that isn't finite. */
+/* The items of a list of the checkpoint's first file, in the arena; a key that isn't there has
+ * none. A list of other values is refused, as is a number that isn't finite. */
 bool al_gguf_read_items(const struct al_checkpoint *checkpoint, const char *key, bool are_texts,
 	struct al_arena *arena, struct al_gguf_items *out, struct al_error *err) AL_MUST_CHECK;
 

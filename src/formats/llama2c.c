@@ -14,6 +14,7 @@
 enum { LARGEST = 1 << 24, MOST_LAYERS = 1 << 12 };
 
 enum { DIM, HIDDEN_DIM, N_LAYERS, N_HEADS, N_KV_HEADS, VOCAB_SIZE, MAX_SEQ_LEN, N_HEADER };
+enum { KV_DIM = N_HEADER, ROTARY_DIM, ONE, N_SIZES }; /* what follows from them */
 
 static const char *const keys[N_HEADER] = {"dim", "hidden_dim", "n_layers", "n_heads", "n_kv_heads",
 	"vocab_size", "max_seq_len"};
@@ -21,7 +22,7 @@ static const char *const keys[N_HEADER] = {"dim", "hidden_dim", "n_layers", "n_h
 struct header {
 	int32_t values[N_HEADER];
 	bool is_tied;
-	int64_t kv_dim, rotary_dim;
+	int64_t sizes[N_SIZES];
 };
 
 static bool check_value(const struct header *h, int key, struct al_error *err)
@@ -51,8 +52,11 @@ static bool check_header(struct header *h, struct al_error *err)
 	if (!check_multiple(h, DIM, N_HEADS, err) || !check_multiple(h, N_HEADS, N_KV_HEADS, err))
 		return false;
 	const int32_t d_head = h->values[DIM] / h->values[N_HEADS];
-	h->kv_dim = (int64_t)d_head * h->values[N_KV_HEADS];
-	h->rotary_dim = d_head / 2;
+	for (int key = 0; key < N_HEADER; key++)
+		h->sizes[key] = h->values[key];
+	h->sizes[KV_DIM] = (int64_t)d_head * h->values[N_KV_HEADS];
+	h->sizes[ROTARY_DIM] = d_head / 2;
+	h->sizes[ONE] = 1;
 	return d_head % 2 == 0
 		|| al_fail(err, AL_EINPUT,
 			"heads of %" PRId32 " dimensions, expected an even number", d_head);
@@ -60,60 +64,54 @@ static bool check_header(struct header *h, struct al_error *err)
 
 /* ---- the tensors, in their order ---- */
 
-struct place {
-	struct al_listing *listing;
-	uint64_t offset;
+static const struct row {
+	const char *name;
+	bool is_of_layers; /* "layers.N.NAME.weight" */
+	int rows, cols; /* ONE column: a vector */
+} tensors[] = {
+	{"tok_embeddings.weight", false, VOCAB_SIZE, DIM}, {"attention_norm", true, DIM, ONE},
+	{"attention.wq", true, DIM, DIM}, {"attention.wk", true, KV_DIM, DIM},
+	{"attention.wv", true, KV_DIM, DIM}, {"attention.wo", true, DIM, DIM},
+	{"ffn_norm", true, DIM, ONE}, {"feed_forward.w1", true, HIDDEN_DIM, DIM},
+	{"feed_forward.w2", true, DIM, HIDDEN_DIM}, {"feed_forward.w3", true, HIDDEN_DIM, DIM},
+	{"norm.weight", false, DIM, ONE}, {"freqs_cos", false, MAX_SEQ_LEN, ROTARY_DIM},
+	{"freqs_sin", false, MAX_SEQ_LEN, ROTARY_DIM},
+	{"output.weight", false, VOCAB_SIZE, DIM}, /* unless it is tied */
 };
+enum { N_TENSORS = sizeof(tensors) / sizeof(*tensors) };
 
-static bool add(struct place *place, const char *name, int64_t rows, int64_t cols,
-	struct al_error *err)
+static bool add(struct al_listing *listing, const struct header *h, const struct row *row,
+	int64_t layer, uint64_t *offset, struct al_error *err)
 {
-	const int64_t shape[2] = {rows, cols};
-	const size_t n_dims = cols ? 2 : 1; /* 0 columns: a vector */
-	const uint64_t bytes = 4 * (uint64_t)(rows * (cols ? cols : 1));
-	const struct al_claim claim = {.name = name,
-		.dtype = al_dtype_stored("F32"),
-		.shape = shape,
-		.n_dims = n_dims,
-		.begin = place->offset,
-		.end = place->offset + bytes};
+	const int64_t shape[2] = {h->sizes[row->rows], h->sizes[row->cols]};
+	const uint64_t begin = *offset, end = begin + 4 * (uint64_t)(shape[0] * shape[1]);
 
-	place->offset += bytes;
-	return al_listing_add(place->listing, &claim, err);
+	*offset = end;
+	return al_listing_add(listing,
+		&(struct al_claim){.name = row->is_of_layers
+				? al_format(&listing->checkpoint->arena,
+					"layers.%" PRId64 ".%s.weight", layer, row->name)
+				: row->name,
+			.dtype = al_dtype_stored("F32"),
+			.shape = shape,
+			.n_dims = row->cols == ONE ? 1 : 2,
+			.begin = begin,
+			.end = end},
+		err);
 }
 
-static bool add_layers(struct place *place, int32_t n_layers, const char *name, int64_t rows,
-	int64_t cols, struct al_error *err)
+static bool add_all(struct al_listing *listing, const struct header *h, struct al_error *err)
 {
-	struct al_arena *arena = &place->listing->checkpoint->arena;
+	const size_t n_tensors = h->is_tied ? N_TENSORS - 1 : N_TENSORS;
+	uint64_t offset = 0;
 
-	for (int32_t layer = 0; layer < n_layers; layer++)
-		if (!add(place, al_format(arena, "layers.%" PRId32 ".%s.weight", layer, name), rows,
-			    cols, err))
-			return false;
+	for (size_t i = 0; i < n_tensors; i++) {
+		const int64_t n = tensors[i].is_of_layers ? h->values[N_LAYERS] : 1;
+		for (int64_t layer = 0; layer < n; layer++)
+			if (!add(listing, h, &tensors[i], layer, &offset, err))
+				return false;
+	}
 	return true;
-}
-
-static bool add_all(struct place *place, const struct header *h, struct al_error *err)
-{
-	const int64_t dim = h->values[DIM], hidden = h->values[HIDDEN_DIM];
-	const int64_t vocab = h->values[VOCAB_SIZE], positions = h->values[MAX_SEQ_LEN];
-	const int32_t n = h->values[N_LAYERS];
-
-	return add(place, "tok_embeddings.weight", vocab, dim, err)
-		&& add_layers(place, n, "attention_norm", dim, 0, err)
-		&& add_layers(place, n, "attention.wq", dim, dim, err)
-		&& add_layers(place, n, "attention.wk", h->kv_dim, dim, err)
-		&& add_layers(place, n, "attention.wv", h->kv_dim, dim, err)
-		&& add_layers(place, n, "attention.wo", dim, dim, err)
-		&& add_layers(place, n, "ffn_norm", dim, 0, err)
-		&& add_layers(place, n, "feed_forward.w1", hidden, dim, err)
-		&& add_layers(place, n, "feed_forward.w2", dim, hidden, err)
-		&& add_layers(place, n, "feed_forward.w3", hidden, dim, err)
-		&& add(place, "norm.weight", dim, 0, err)
-		&& add(place, "freqs_cos", positions, h->rotary_dim, err)
-		&& add(place, "freqs_sin", positions, h->rotary_dim, err)
-		&& (h->is_tied || add(place, "output.weight", vocab, dim, err));
 }
 
 /* ---- the file ---- */
@@ -134,7 +132,6 @@ static bool list(struct al_listing *listing, struct al_error *err)
 {
 	struct al_shard *shard = listing->shard;
 	const struct al_source *source = &shard->source;
-	struct place place = {.listing = listing};
 	struct header h = {0};
 
 	if (source->bytes < sizeof(h.values))
@@ -148,7 +145,7 @@ static bool list(struct al_listing *listing, struct al_error *err)
 	if (!check_header(&h, err))
 		return al_in(err, "%s: the header of llama2.c", source->path);
 	listing->checkpoint->header_config = config_text(&listing->checkpoint->arena, &h);
-	return add_all(&place, &h, err);
+	return add_all(listing, &h, err);
 }
 
 const struct al_format al_format_llama2c = {

@@ -84,7 +84,7 @@ bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_
 	n -= h.data;
 	if (n == 0) /* there may still be rows or columns, more than anybody counts */
 		out->rows = out->cols = 0;
-	unsigned char *numbers = al_alloc(n, 1);
+	unsigned char *numbers = al_alloc(n + 1, 1);
 	memcpy(numbers, bytes + h.data, n);
 	if (h.is_swapped)
 		al_swap_numbers(numbers, out->rows * out->cols, h.dtype);
@@ -174,20 +174,6 @@ const struct al_format al_format_npy = {
 	.may_share = true,
 	.list = list,
 };
-
-bool al_npy_is(const char *path)
-{
-	struct al_source source;
-	char start[AL_NPY_MAGIC];
-
-	if (!al_source_open(&source, path, NULL))
-		return false;
-	bool is = source.bytes >= AL_NPY_MAGIC
-		&& al_source_read(&source, 0, start, AL_NPY_MAGIC, NULL)
-		&& al_npy_begins(start, AL_NPY_MAGIC);
-	al_source_close(&source);
-	return is;
-}
 
 /* ---- writing ---- */
 

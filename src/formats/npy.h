@@ -8,6 +8,10 @@
 #include "base/text.h"
 #include "formats/checkpoint.h"
 
+/* How they begin. */
+enum { AL_NPY_MAGIC = 6 };
+extern const char al_npy_magic[AL_NPY_MAGIC + 1];
+
 struct al_npy {
 	double *data; /* [rows][cols], column-major whatever the file's order */
 	size_t rows, cols;
@@ -24,9 +28,6 @@ bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err) AL_
  * or not, those beyond 2^53 rounded. */
 bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_t n,
 	bool are_integers, struct al_error *err) AL_MUST_CHECK;
-
-/* Is it a file that begins as .npy files do? */
-bool al_npy_is(const char *path);
 
 /* Do the bytes begin as an .npy file does? */
 bool al_npy_begins(const char *bytes, size_t n);

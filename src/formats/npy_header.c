@@ -4,12 +4,15 @@
  *     length       of the header: 2 bytes in version 1, else 4, little-endian
  *     header       {'descr': '<f4', 'fortran_order': False, 'shape': (64, 64), } and spaces, "\n"
  *
- * It is a Python literal; here it is those three keys, each once, in any order. */
+ * It is a Python literal of those three keys, each once, in any order; here it is read as JSON. */
 #include "formats/npy_header.h"
 
 #include <string.h>
 
-enum { LONGEST_HEADER = 1 << 16, SHOWN = 20 };
+#include "base/record.h"
+#include "base/text.h"
+
+enum { LONGEST_HEADER = 1 << 16 };
 
 const char al_npy_magic[AL_NPY_MAGIC + 1] = "\x93NUMPY";
 
@@ -33,190 +36,114 @@ static const struct {
 };
 enum { N_NUMBERS = sizeof(numbers) / sizeof(*numbers) };
 
-/* Kinds of arrays that hold no numbers. */
+/* Kinds of arrays that hold no numbers, by how their 'descr' begins. */
 static const struct {
 	const char *begins, *what;
 } refused[] = {
-	{"'|O", "Python objects, which are never read"},
-	{"\"|O", "Python objects, which are never read"},
-	{"[", "records; store each of their fields as an array of its own"},
-	{"'<U", "texts"},
-	{"'>U", "texts"},
-	{"'|S", "texts"},
-	{"'|V", "raw bytes: numpy forgets what they are (bfloat16?); store them as float32"},
-	{"'<V", "raw bytes: numpy forgets what they are (bfloat16?); store them as float32"},
+	{"|O", "Python objects, which are never read"},
+	{"<U", "texts"},
+	{">U", "texts"},
+	{"|S", "texts"},
+	{"|V", "raw bytes: numpy forgets what they are (bfloat16?); store them as float32"},
+	{"<V", "raw bytes: numpy forgets what they are (bfloat16?); store them as float32"},
 };
 enum { N_REFUSED = sizeof(refused) / sizeof(*refused) };
 
-/* What is left of the header's text. */
-struct cursor {
-	const char *at, *end, *path;
+/* ---- the literal ---- */
+
+/* The same bytes long: other quotes, brackets of lists for those of tuples, small letters for True
+ * and False, no comma behind a last item. */
+static void add_as_json(struct al_text *out, const char *text, size_t n)
+{
+	static const char python[] = "()TF", json[] = "[]tf";
+	size_t comma = SIZE_MAX; /* where one stands, and nothing behind it */
+	char quote = '\0';
+
+	for (size_t i = 0; i < n; i++) {
+		const char *found = text[i] && !quote ? strchr(python, text[i]) : NULL;
+		char c = found ? json[found - python] : text[i];
+		if (quote ? c == quote : c == '\'' || c == '"') {
+			quote = quote ? '\0' : c;
+			c = '"';
+		}
+		if (!quote && (c == ']' || c == '}') && comma != SIZE_MAX)
+			out->data[comma] = ' ';
+		if (c != ' ')
+			comma = !quote && c == ',' ? i : SIZE_MAX;
+		al_text_add_bytes(out, &c, 1);
+	}
+}
+
+struct literal {
+	const struct al_item *descr;
+	bool is_fortran;
+	int64_t *shape;
+	size_t n_dims;
 };
 
-static void skip_spaces(struct cursor *c)
+static bool read_size(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
-	while (c->at < c->end && (*c->at == ' ' || *c->at == '\n'))
-		c->at++;
+	return al_json_whole_from(context, node, 0, out, err);
 }
 
-static bool take(struct cursor *c, const char *word)
-{
-	size_t n = strlen(word);
+static const struct al_field fields[] = {
+	{AL_KEY("descr", NODE, offsetof(struct literal, descr)), .is_required = true},
+	{AL_KEY("fortran_order", BOOLEAN, offsetof(struct literal, is_fortran)),
+		.is_required = true},
+	{AL_KEY("shape", LIST, offsetof(struct literal, shape)),
+		.n_offset = offsetof(struct literal, n_dims), .read = read_size,
+		.item_size = sizeof(int64_t), .most = AL_NPY_MOST_DIMS, .noun = "dimensions",
+		.is_required = true},
+};
+static const struct al_record record = {.fields = AL_FIELDS(fields)};
 
-	skip_spaces(c);
-	if ((size_t)(c->end - c->at) < n || memcmp(c->at, word, n) != 0)
+static bool fail_kind(const char *path, const char *what, struct al_error *err)
+{
+	return al_fail(err, AL_EINPUT, "%s: an array of %s: expected an array of numbers", path,
+		what);
+}
+
+static bool read_descr(const struct al_json *doc, const struct al_item *node, const char *path,
+	struct al_npy_header *h, struct al_error *err)
+{
+	const char *descr;
+
+	if (al_json_kind(node) == AL_JSON_ARRAY)
+		return fail_kind(path, "records; store each of their fields as an array of its own",
+			err);
+	if (!al_json_text(doc, node, &descr, err))
 		return false;
-	c->at += n;
-	return true;
-}
-
-static bool fail_expected(struct cursor *c, const char *what, struct al_error *err)
-{
-	skip_spaces(c);
-	return al_fail(err, AL_EINPUT, "%s: the header has \"%.*s\" where %s was expected", c->path,
-		(int)(c->end - c->at < SHOWN ? c->end - c->at : SHOWN), c->at, what);
-}
-
-static bool expect(struct cursor *c, const char *word, struct al_error *err)
-{
-	return take(c, word) || fail_expected(c, word, err);
-}
-
-/* `order` and `word` in quotes of one kind. */
-static bool take_quoted(struct cursor *c, const char *order, const char *word)
-{
-	struct cursor before = *c;
-
-	for (const char *quote = "'\""; *quote; quote++) {
-		const char mark[2] = {*quote, '\0'};
-		*c = before;
-		if (take(c, mark) && take(c, order) && take(c, word) && take(c, mark))
-			return true;
-	}
-	*c = before;
-	return false;
-}
-
-static bool take_number(struct cursor *c, struct al_npy_header *h)
-{
-	for (const char *order = "<>=|"; *order; order++) {
-		const char mark[2] = {*order, '\0'};
-		for (size_t i = 0; i < N_NUMBERS; i++)
-			if (take_quoted(c, mark, numbers[i].code)) {
-				h->dtype = al_dtype_stored(numbers[i].stored);
-				h->is_swapped = *order == '>' && h->dtype->block_bytes > 1;
-				return true;
-			}
-	}
-	return false;
-}
-
-static bool read_descr(struct cursor *c, struct al_npy_header *h, struct al_error *err)
-{
-	if (h->dtype)
-		return al_fail(err, AL_EINPUT, "%s: the header has 'descr' twice", c->path);
-	if (take_number(c, h))
-		return true;
+	h->is_swapped = *descr == '>';
+	for (size_t i = 0; i < N_NUMBERS && *descr && strchr("<>=|", *descr); i++)
+		if (strcmp(descr + 1, numbers[i].code) == 0)
+			return h->dtype = al_dtype_stored(numbers[i].stored), true;
 	for (size_t i = 0; i < N_REFUSED; i++)
-		if (take(c, refused[i].begins))
-			return al_fail(err, AL_EINPUT,
-				"%s: an array of %s: expected an array of numbers", c->path,
-				refused[i].what);
-	return fail_expected(c, "'<f4' or another kind of numbers", err);
+		if (strncmp(descr, refused[i].begins, strlen(refused[i].begins)) == 0)
+			return fail_kind(path, refused[i].what, err);
+	return al_json_fail(doc, node, err,
+		"found \"%.20s\", expected \"<f4\" or another kind of "
+		"numbers",
+		descr);
 }
 
-static bool read_order(struct cursor *c, struct al_npy_header *h, struct al_error *err)
+static bool read_literal(struct al_json *doc, const char *path, struct al_arena *scratch,
+	struct al_npy_header *h, struct al_error *err)
 {
-	h->is_fortran = take(c, "True");
-	return h->is_fortran || expect(c, "False", err);
-}
+	const struct al_record_source source = {scratch, doc, doc};
+	struct literal literal = {0};
 
-static bool read_size(struct cursor *c, int64_t *out, struct al_error *err)
-{
-	int64_t value = 0;
-	size_t n = 0;
-
-	skip_spaces(c);
-	for (; c->at < c->end && *c->at >= '0' && *c->at <= '9' && n < 18; n++)
-		value = 10 * value + (*c->at++ - '0');
-	*out = value;
-	return n > 0 || fail_expected(c, "a dimension", err);
-}
-
-/* A tuple: of one member its comma is needed, of none there is none. */
-static bool read_shape(struct cursor *c, struct al_npy_header *h, struct al_error *err)
-{
-	if (!expect(c, "(", err))
+	if (!al_json_expect(doc, doc->root, AL_JSON_OBJECT, err)
+		|| !al_record_read(&source, &record, doc->root, &literal, err)
+		|| !read_descr(doc, literal.descr, path, h, err))
 		return false;
-	if (take(c, ")"))
-		return true;
-	for (;;) {
-		if (h->n_dims == AL_NPY_MOST_DIMS)
-			return al_fail(err, AL_EINPUT, "%s: more than %d dimensions", c->path,
-				AL_NPY_MOST_DIMS);
-		if (!read_size(c, &h->shape[h->n_dims++], err))
-			return false;
-		const bool goes_on = h->n_dims == 1 ? expect(c, ",", err) : take(c, ",");
-		if (h->n_dims == 1 && !goes_on)
-			return false;
-		if (take(c, ")"))
-			return true;
-		if (!goes_on)
-			return fail_expected(c, ")", err);
-	}
-}
-
-/* The keys, and whether they have come. */
-static const struct key {
-	const char *name;
-	bool (*read)(struct cursor *c, struct al_npy_header *h, struct al_error *err);
-} keys[] = {{"descr", read_descr}, {"fortran_order", read_order}, {"shape", read_shape}};
-enum { N_KEYS = sizeof(keys) / sizeof(*keys) };
-
-static bool read_entry(struct cursor *c, struct al_npy_header *h, bool *has, struct al_error *err)
-{
-	for (size_t i = 0; i < N_KEYS; i++) {
-		if (!take_quoted(c, "", keys[i].name))
-			continue;
-		if (has[i])
-			return al_fail(err, AL_EINPUT, "%s: the header has '%s' twice", c->path,
-				keys[i].name);
-		has[i] = true;
-		return expect(c, ":", err) && keys[i].read(c, h, err);
-	}
-	return fail_expected(c, "'descr', 'fortran_order' or 'shape'", err);
-}
-
-static bool read_entries(struct cursor *c, struct al_npy_header *h, bool *has, struct al_error *err)
-{
-	if (!expect(c, "{", err))
-		return false;
-	for (;;) {
-		if (!read_entry(c, h, has, err))
-			return false;
-		bool goes_on = take(c, ",");
-		if (take(c, "}"))
-			return true;
-		if (!goes_on)
-			return fail_expected(c, "}", err);
-	}
-}
-
-static bool read_header(struct cursor *c, struct al_npy_header *h, struct al_error *err)
-{
-	bool has[N_KEYS] = {false};
-
-	if (!read_entries(c, h, has, err))
-		return false;
-	skip_spaces(c);
-	if (c->at != c->end)
-		return fail_expected(c, "the end", err);
-	for (size_t i = 0; i < N_KEYS; i++)
-		if (!has[i])
-			return al_fail(err, AL_EINPUT, "%s: the header lacks '%s'", c->path,
-				keys[i].name);
+	h->is_fortran = literal.is_fortran;
+	h->n_dims = literal.n_dims;
+	for (size_t i = 0; i < h->n_dims; i++)
+		h->shape[i] = literal.shape[i];
 	return true;
 }
+
+/* ---- the header ---- */
 
 static size_t little_endian(const char *bytes, size_t n)
 {
@@ -250,9 +177,23 @@ static bool find_header(struct al_npy_header *out, const char *path, const char 
 bool al_npy_header_parse(struct al_npy_header *out, const char *path, const char *bytes, size_t n,
 	struct al_error *err)
 {
+	struct al_arena scratch;
+	struct al_json doc;
+	struct al_text text;
+
 	*out = (struct al_npy_header){0};
 	if (!find_header(out, path, bytes, n, err))
 		return false;
-	struct cursor cursor = {bytes + out->text, bytes + out->data, path};
-	return read_header(&cursor, out, err);
+	al_arena_init(&scratch);
+	al_text_init(&text);
+	add_as_json(&text, bytes + out->text, out->data - out->text);
+	bool ok = al_json_parse(&doc, al_format(&scratch, "%s: the header", path), text.data,
+		text.length, err);
+	if (ok) {
+		ok = read_literal(&doc, path, &scratch, out, err);
+		al_json_finish(&doc);
+	}
+	al_text_finish(&text);
+	al_arena_finish(&scratch);
+	return ok;
 }

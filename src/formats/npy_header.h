@@ -4,11 +4,10 @@
 
 #include "formats/format.h"
 #include "formats/layout.h"
+#include "formats/npy.h"
 
 /* A whole header is within so many bytes from the file's beginning. */
-enum { AL_NPY_MOST_DIMS = 32, AL_NPY_MOST_HEADER = (1 << 16) + 12, AL_NPY_MAGIC = 6 };
-
-extern const char al_npy_magic[AL_NPY_MAGIC + 1];
+enum { AL_NPY_MOST_DIMS = 32, AL_NPY_MOST_HEADER = (1 << 16) + 12 };
 
 struct al_npy_header {
 	const struct al_dtype *dtype;

@@ -1,5 +1,5 @@
-/* Zip archives: numpy's .npz files, of .npy files, each a tensor named like its file; else PyTorch's
- * (torch.c). */
+/* Zip archives: numpy's .npz files, of .npy files, each a tensor named like its file; else those of
+ * PyTorch (torch.c). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,23 +12,15 @@
 
 static const char ending[] = ".npy";
 
-/* Headers are padded to 64 bytes, and seldom longer than two of these. */
-enum { USUAL_HEADER = 256 };
-
 static bool read_header(struct al_archive *archive, size_t member, const char *path,
 	struct al_npy_header *header, struct al_error *err)
 {
 	const uint64_t bytes = archive->members[member].bytes;
-	const size_t most = bytes < AL_NPY_MOST_HEADER ? (size_t)bytes : AL_NPY_MOST_HEADER;
-	size_t n = most < USUAL_HEADER ? most : USUAL_HEADER;
-	char *start = al_alloc(AL_NPY_MOST_HEADER, 1);
-	bool ok = al_archive_read(archive, member, start, n, err);
+	const size_t n = bytes < AL_NPY_MOST_HEADER ? (size_t)bytes : AL_NPY_MOST_HEADER;
+	char *start = al_alloc(n + 1, 1);
+	const bool ok = al_archive_read(archive, member, start, n, err)
+		&& al_npy_header_parse(header, path, start, n, err);
 
-	if (ok && n < most && !al_npy_header_parse(header, path, start, n, NULL)) {
-		n = most;
-		ok = al_archive_read(archive, member, start, n, err);
-	}
-	ok = ok && al_npy_header_parse(header, path, start, n, err);
 	free(start);
 	return ok;
 }

@@ -69,42 +69,27 @@ static void convert(const struct al_dtype *dtype, const unsigned char *bytes, si
 		dtype->to_float(bytes, n, target->floats + at);
 }
 
-/* Elements [first, first + n) of a block. */
-static void convert_within(const struct al_dtype *dtype, const unsigned char *bytes, size_t first,
-	size_t n, const struct target *target, size_t at)
-{
-	double doubles[AL_MOST_BLOCK_ELEMENTS];
-	float floats[AL_MOST_BLOCK_ELEMENTS];
-
-	if (target->doubles) {
-		dtype->to_double(bytes, dtype->block_elements, doubles);
-		memcpy(target->doubles + at, doubles + first, n * sizeof(*doubles));
-	} else {
-		dtype->to_float(bytes, dtype->block_elements, floats);
-		memcpy(target->floats + at, floats + first, n * sizeof(*floats));
-	}
-}
-
-/* Elements [first, first + n) of neighbouring blocks: whole ones at once. */
+/* Elements [first, first + n) of neighbouring blocks; where they begin or end within one, whole
+ * ones are converted elsewhere. */
 static void convert_blocks(const struct al_dtype *dtype, const unsigned char *bytes, size_t first,
 	size_t n, const struct target *target, size_t at)
 {
-	const size_t block = dtype->block_elements;
+	const size_t block = dtype->block_elements, within = first % block;
+	const size_t all = (within + n + block - 1) / block * block;
 
-	while (n > 0) {
-		const unsigned char *here = bytes + first / block * dtype->block_bytes;
-		const size_t within = first % block;
-		size_t now = n - n % block;
-		if (within == 0 && now > 0) {
-			convert(dtype, here, now, target, at);
-		} else {
-			now = block - within < n ? block - within : n;
-			convert_within(dtype, here, within, now, target, at);
-		}
-		first += now;
-		at += now;
-		n -= now;
+	bytes += first / block * dtype->block_bytes;
+	if (all == n) {
+		convert(dtype, bytes, n, target, at);
+		return;
 	}
+	const size_t size = target->doubles ? sizeof(double) : sizeof(float);
+	char *memory = al_alloc(all, size);
+	const struct target elsewhere = {.doubles = target->doubles ? (void *)memory : NULL,
+		.floats = (void *)memory};
+	convert(dtype, bytes, all, &elsewhere, 0);
+	memcpy(target->doubles ? (void *)(target->doubles + at) : target->floats + at,
+		memory + within * size, n * size);
+	free(memory);
 }
 
 static bool read_run(struct window *window, int64_t first, int64_t n, int64_t limit,

@@ -43,17 +43,11 @@ bool al_calibration_find(const struct al_calibration *calibration, const char *n
 
 /* ---- sequences ---- */
 
+/* Of the tokens as they lie in memory, little-endian on this program's machines. */
 uint64_t al_sequence_fingerprint(const struct al_batch *all, size_t i)
 {
-	uint64_t hash = AL_HASH_EMPTY;
-
-	for (size_t t = all->begin[i]; t < all->begin[i + 1]; t++) {
-		const uint32_t token = (uint32_t)all->tokens[t];
-		const unsigned char bytes[4] = {(unsigned char)token, (unsigned char)(token >> 8),
-			(unsigned char)(token >> 16), (unsigned char)(token >> 24)};
-		hash = al_hash(hash, bytes, sizeof(bytes));
-	}
-	return hash;
+	return al_hash(AL_HASH_EMPTY, all->tokens + all->begin[i],
+		(all->begin[i + 1] - all->begin[i]) * sizeof(*all->tokens));
 }
 
 static int compare(const void *a, const void *b)

@@ -49,19 +49,6 @@ static struct al_tensor *describe_all(const struct al_calibration *calibration,
 	return tensors;
 }
 
-static bool append_sequences(struct al_safetensors_writer *writer,
-	const struct al_calibration *calibration, struct al_error *err)
-{
-	for (size_t i = 0; i < calibration->n_sequences; i++) {
-		unsigned char bytes[8];
-		for (int b = 0; b < 8; b++)
-			bytes[b] = (unsigned char)(calibration->sequences[i] >> (8 * b));
-		if (!al_safetensors_append(writer, bytes, sizeof(bytes), err))
-			return false;
-	}
-	return true;
-}
-
 /* Symmetric, or a vector: rows and columns are one. */
 static bool append_all(struct al_safetensors_writer *writer,
 	const struct al_calibration *calibration, struct al_error *err)
@@ -75,7 +62,8 @@ static bool append_all(struct al_safetensors_writer *writer,
 				    err))
 				return false;
 		}
-	return append_sequences(writer, calibration, err);
+	return al_safetensors_append(writer, calibration->sequences, 8 * calibration->n_sequences,
+		err);
 }
 
 bool al_calibration_write(const struct al_calibration *calibration, const char *path,
@@ -149,14 +137,9 @@ static bool read_sequences(struct al_calibration *calibration, const struct al_c
 		return al_fail(err, AL_EINPUT, "expected a vector \"%s\" of U64", SEQUENCES);
 	calibration->n_sequences = (size_t)tensor->n_elements;
 	calibration->sequences = al_try_calloc(calibration->n_sequences, 8, err);
-	unsigned char *bytes = calibration->sequences
-		? al_try_calloc(calibration->n_sequences, 8, err)
-		: NULL;
-	bool ok = bytes
-		&& al_tensor_read_bytes(file, tensor, 0, bytes, calibration->n_sequences * 8, err);
-	for (size_t i = 0; ok && i < calibration->n_sequences * 8; i++)
-		calibration->sequences[i / 8] |= (uint64_t)bytes[i] << (8 * (i % 8));
-	free(bytes);
+	const bool ok = calibration->sequences
+		&& al_tensor_read_bytes(file, tensor, 0, calibration->sequences,
+			8 * calibration->n_sequences, err);
 	if (ok)
 		al_calibration_sort(calibration);
 	return ok;
@@ -165,18 +148,14 @@ static bool read_sequences(struct al_calibration *calibration, const struct al_c
 static bool read_matrix(const struct al_checkpoint *file, const struct al_tensor *tensor,
 	struct al_matrix *out, struct al_error *err)
 {
-	const struct al_selection all = al_select_all(tensor);
 	const bool is_vector = tensor->n_dims == 1;
 
 	if (!tensor->dtype->to_double || tensor->n_dims < 1 || tensor->n_dims > 2
 		|| tensor->n_elements < 1 || (!is_vector && tensor->shape[0] != tensor->shape[1]))
 		return al_fail(err, AL_EINPUT, "expected a vector or a square matrix of numbers");
-	if (!al_matrix_init(out, (size_t)tensor->shape[0], is_vector ? 1 : (size_t)tensor->shape[1],
-		    err)
-		|| !al_tensor_read_double(file, tensor, &all, out->data, (size_t)all.run, err))
-		return false;
-	return al_check_not_finite(al_count_not_finite(out->data, (size_t)tensor->n_elements),
-		tensor->n_elements, tensor->name, err);
+	return al_matrix_init(out, (size_t)tensor->shape[0],
+		       is_vector ? 1 : (size_t)tensor->shape[1], err)
+		&& al_tensor_read_finite(file, tensor, out->data, err);
 }
 
 static bool check_squares(const struct al_module_statistics *module, enum al_statistic_kind kind,

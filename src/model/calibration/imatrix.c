@@ -15,24 +15,15 @@
 
 static bool is_gguf(const char *path)
 {
-	struct al_source source;
-	struct al_error err;
-	char magic[4] = "";
-
-	if (!al_source_open(&source, path, &err))
-		return false;
-	const bool is = source.bytes >= sizeof(magic)
-		&& al_source_read(&source, 0, magic, sizeof(magic), &err)
-		&& memcmp(magic, "GGUF", sizeof(magic)) == 0;
-	al_source_close(&source);
-	return is;
+	return al_file_begins(path, "GGUF");
 }
 
 bool al_imatrix_is(const char *path)
 {
 	struct stat about;
 
-	return stat(path, &about) == 0 && S_ISREG(about.st_mode) && !al_npy_is(path)
+	return stat(path, &about) == 0 && S_ISREG(about.st_mode)
+		&& !al_file_begins(path, al_npy_magic)
 		&& (al_ends_with(path, ".imatrix") || al_ends_with(path, ".dat") || is_gguf(path));
 }
 
@@ -52,43 +43,50 @@ static const struct al_tensor *find_beside(const struct al_imatrix *imatrix, con
 	return found;
 }
 
-static bool check_entry(const struct al_imatrix *imatrix, const struct al_imatrix_entry *entry,
-	struct al_error *err)
+static bool check_entry(const struct al_imatrix *imatrix, const char *name,
+	const struct al_tensor *squares, const struct al_tensor *counts,
+	const struct al_tensor *sums, struct al_error *err)
 {
-	const struct al_tensor *squares = entry->squares, *counts = entry->counts;
-
 	if (!counts)
-		return al_fail(err, AL_EINPUT, "%s: has %s%s, and no %s%s", imatrix->path,
-			entry->name, SQUARES, entry->name, COUNTS);
+		return al_fail(err, AL_EINPUT, "%s: has %s%s, and no %s%s", imatrix->path, name,
+			SQUARES, name, COUNTS);
 	const int64_t n = squares->n_dims == 2 ? squares->shape[0] : 1;
 	if (squares->n_elements < 1 || squares->n_dims > 2 || counts->n_elements != n)
 		return al_fail(err, AL_EINPUT,
 			"%s: %s: %s and %s are of different numbers of matrices", imatrix->path,
-			entry->name, SQUARES, COUNTS);
+			name, SQUARES, COUNTS);
 	if (strcmp(squares->dtype->name, "f32") != 0 || strcmp(counts->dtype->name, "f32") != 0)
 		return al_fail(err, AL_EINPUT, "%s: %s: sums of %s and counts of %s, expected F32",
-			imatrix->path, entry->name, al_dtype_title(squares->dtype),
+			imatrix->path, name, al_dtype_title(squares->dtype),
 			al_dtype_title(counts->dtype));
-	return !entry->sums
-		|| (al_tensor_is_shaped(entry->sums, squares->shape, squares->n_dims)
-			&& entry->sums->dtype == squares->dtype)
+	if (counts->shard != squares->shard || (sums && sums->shard != squares->shard))
+		return al_fail(err, AL_EINPUT, "%s: %s: its sums and counts are in different files",
+			imatrix->path, name);
+	return !sums
+		|| (al_tensor_is_shaped(sums, squares->shape, squares->n_dims)
+			&& sums->dtype == squares->dtype)
 		|| al_fail(err, AL_EINPUT, "%s: %s: %s is shaped otherwise than %s", imatrix->path,
-			entry->name, SUMS, SQUARES);
+			name, SUMS, SQUARES);
 }
 
 static bool add_entry(struct al_imatrix *imatrix, const struct al_tensor *squares,
 	struct al_error *err)
 {
-	struct al_imatrix_entry *entry = &imatrix->entries[imatrix->n_entries++];
 	const char *name = al_strndup(&imatrix->arena, squares->name,
 		strlen(squares->name) - strlen(SQUARES));
+	const struct al_tensor *counts = find_beside(imatrix, name, COUNTS),
+			       *sums = find_beside(imatrix, name, SUMS);
 
-	*entry = (struct al_imatrix_entry){.name = name,
-		.squares = squares,
+	if (!check_entry(imatrix, name, squares, counts, sums, err))
+		return false;
+	imatrix->entries[imatrix->n_entries++] = (struct al_imatrix_entry){.name = name,
 		.width = squares->n_elements,
-		.counts = find_beside(imatrix, name, COUNTS),
-		.sums = find_beside(imatrix, name, SUMS)};
-	return check_entry(imatrix, entry, err);
+		.n_matrices = counts->n_elements,
+		.source = &imatrix->file.shards[squares->shard].source,
+		.squares = squares->offset,
+		.sums = sums ? sums->offset : 0,
+		.counts = counts->offset};
+	return true;
 }
 
 static bool check_type(const struct al_imatrix *imatrix, struct al_error *err)
@@ -144,10 +142,10 @@ static bool list_legacy(struct al_imatrix *imatrix, struct al_error *err)
 
 bool al_imatrix_open(struct al_imatrix *imatrix, const char *path, struct al_error *err)
 {
-	*imatrix = (struct al_imatrix){.path = path, .is_legacy = !is_gguf(path)};
+	*imatrix = (struct al_imatrix){.path = path};
 	imatrix->source.fd = -1;
 	al_arena_init(&imatrix->arena);
-	if ((imatrix->is_legacy ? list_legacy(imatrix, err) : list_gguf(imatrix, err))
+	if ((is_gguf(path) ? list_gguf(imatrix, err) : list_legacy(imatrix, err))
 		&& sort_entries(imatrix, err))
 		return true;
 	al_imatrix_finish(imatrix);
@@ -263,41 +261,35 @@ bool al_imatrix_check_layers(const struct al_imatrix *imatrix, const struct al_m
 
 /* ---- numbers ---- */
 
-static bool read_tensor(const struct al_imatrix *imatrix, const struct al_tensor *tensor,
-	double *out, struct al_error *err)
-{
-	const struct al_selection all = al_select_all(tensor);
-
-	return al_tensor_read_double(&imatrix->file, tensor, &all, out, (size_t)all.run, err);
-}
-
-static bool read_floats(const struct al_imatrix *imatrix, uint64_t offset, double *out, size_t n,
+/* NULL on failure. */
+static double *read_floats(const struct al_imatrix_entry *entry, uint64_t offset, size_t n,
 	struct al_error *err)
 {
-	float *numbers = al_try_calloc(n, sizeof(*numbers), err);
+	double *out = al_try_calloc(n, sizeof(*out), err);
+	float *numbers = out ? al_try_calloc(n, sizeof(*numbers), err) : NULL;
 	const bool ok = numbers
-		&& al_source_read(&imatrix->source, offset, numbers, n * sizeof(*numbers), err);
+		&& al_source_read(entry->source, offset, numbers, n * sizeof(*numbers), err);
 
 	for (size_t i = 0; ok && i < n; i++)
 		out[i] = (double)numbers[i];
 	free(numbers);
-	return ok;
+	if (ok)
+		return out;
+	free(out);
+	return NULL;
 }
 
 /* Sums, and what they are divided by. */
-static bool read_entry(const struct al_imatrix *imatrix, const struct al_imatrix_entry *entry,
-	struct al_diagonal *out, struct al_error *err)
+static bool read_entry(const struct al_imatrix_entry *entry, struct al_diagonal *out,
+	struct al_error *err)
 {
-	out->count = entry->calls;
-	out->squares = al_try_calloc(out->n, sizeof(double), err);
-	if (out->squares && imatrix->is_legacy)
-		return read_floats(imatrix, entry->offset, out->squares, out->n, err);
-	if (out->squares && entry->sums)
-		out->means = al_try_calloc(out->n, sizeof(double), err);
-	return out->squares && (out->means || !entry->sums)
-		&& read_tensor(imatrix, entry->counts, &out->count, err)
-		&& read_tensor(imatrix, entry->squares, out->squares, err)
-		&& (!entry->sums || read_tensor(imatrix, entry->sums, out->means, err));
+	double *count = entry->counts ? read_floats(entry, entry->counts, 1, err) : NULL;
+
+	out->count = count ? *count : entry->calls;
+	free(count);
+	return (count || !entry->counts)
+		&& (out->squares = read_floats(entry, entry->squares, out->n, err))
+		&& (!entry->sums || (out->means = read_floats(entry, entry->sums, out->n, err)));
 }
 
 /* Of float32 sums over many tokens. */
@@ -337,18 +329,17 @@ bool al_imatrix_read(const struct al_imatrix *imatrix, const struct al_attention
 	*out = (struct al_diagonal){0};
 	if (!find_entry(imatrix, attention, p, &entry, err))
 		return false;
-	if (entry->counts && entry->counts->n_elements != 1)
+	if (entry->n_matrices != 1)
 		return al_fail(err, AL_EINPUT,
 			"%s: %s: of %lld matrices (experts), expected of one", imatrix->path,
-			entry->name, (long long)entry->counts->n_elements);
+			entry->name, (long long)entry->n_matrices);
 	if (entry->width != width)
 		return al_fail(err, AL_EINPUT,
 			"%s: %s: %lld mean squares, the module reads %lld numbers", imatrix->path,
 			entry->name, (long long)entry->width, (long long)width);
 	out->name = entry->name;
 	out->n = (size_t)width;
-	if (read_entry(imatrix, entry, out, err)
-		&& (divide(out, err) || al_in(err, "%s", imatrix->path)))
+	if (read_entry(entry, out, err) && (divide(out, err) || al_in(err, "%s", imatrix->path)))
 		return true;
 	al_diagonal_finish(out);
 	return false;

@@ -16,13 +16,13 @@
 #include "formats/checkpoint.h"
 #include "model/heads/views.h"
 
-/* Where the sums of one weight's inputs lie. */
+/* Where the float32 sums of one weight's inputs lie. */
 struct al_imatrix_entry {
 	const char *name;
-	int64_t width; /* numbers of all its matrices */
-	const struct al_tensor *squares, *counts, *sums; /* of the GGUF form; sums may be NULL */
-	uint64_t offset; /* of the .dat form's squares */
-	double calls;
+	int64_t width, n_matrices; /* width: numbers of all matrices */
+	const struct al_source *source;
+	uint64_t squares, sums, counts; /* offsets; 0 where there are none */
+	double calls; /* where counts are none */
 };
 
 struct al_imatrix {
@@ -30,7 +30,6 @@ struct al_imatrix {
 	const char *path;
 	struct al_imatrix_entry *entries; /* by name, each once */
 	size_t n_entries; /* 0: there is none */
-	bool is_legacy; /* the .dat form */
 	struct al_checkpoint file; /* the GGUF form */
 	struct al_source source; /* the .dat form */
 };

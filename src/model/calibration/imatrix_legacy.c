@@ -45,21 +45,25 @@ static bool take_name(struct al_imatrix *imatrix, struct al_cursor *cursor, cons
 static bool take_entry(struct al_imatrix *imatrix, struct al_cursor *cursor,
 	struct al_imatrix_entry *entry, struct al_error *err)
 {
-	int32_t calls, n;
+	struct {
+		int32_t calls, n;
+	} sizes;
 
 	if (!take_name(imatrix, cursor, &entry->name, err)
-		|| !take(cursor, &calls, "an entry", err))
+		|| !al_cursor_take(cursor, &sizes, sizeof(sizes), "an entry", err))
 		return false;
-	if (calls < 0)
-		return refuse(cursor, calls, "calls of a weight", err);
-	if (!take(cursor, &n, "an entry", err))
-		return false;
-	if (n < 1)
-		return refuse(cursor, n, "mean squares of a weight", err);
-	entry->calls = calls;
-	entry->width = n;
-	entry->offset = cursor->at;
-	return al_cursor_take(cursor, NULL, 4 * (uint64_t)n, entry->name, err);
+	if (sizes.calls < 0 || sizes.n < 1)
+		return al_fail(err, AL_EINPUT,
+			"%s: byte %" PRIu64 ": %" PRId32 " mean squares of a weight from %" PRId32
+			" calls: is it an imatrix?",
+			imatrix->path, cursor->at - sizeof(sizes), sizes.n, sizes.calls);
+	*entry = (struct al_imatrix_entry){.name = entry->name,
+		.width = sizes.n,
+		.n_matrices = 1,
+		.source = &imatrix->source,
+		.squares = cursor->at,
+		.calls = sizes.calls};
+	return al_cursor_take(cursor, NULL, 4 * (uint64_t)sizes.n, entry->name, err);
 }
 
 /* Calls and dataset, which old files don't have. */
