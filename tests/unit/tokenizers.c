@@ -125,7 +125,7 @@ static const struct {
 	{"{\"model\": {\"type\": \"Unigram\", \"unk_id\": 1, \"vocab\": [[\"a\", -1.5]]}}",
 		"t:1:11: \"unk_id\" is 1, the vocabulary has 1 pieces"},
 	{"{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\"]]}}",
-		"t:1:41: 1 items, expected a piece and its score"},
+		"t:1:41: 1 items, expected a text and its score"},
 	{"{" WORDS ", \"normalizer\": {\"type\": \"NFKB\"}}",
 		"t:1:102: unknown normalizer \"NFKB\" (did you mean \"NFKC\"?)"},
 	{"{" WORDS ", \"normalizer\": {\"type\": \"Precompiled\", \"precompiled_charsmap\": "
@@ -181,7 +181,7 @@ static const struct {
 	"{\"type\": \"Replace\", \"pattern\": {\"String\": \"a\"}, \"content\": \"aaaaaaaaaa\"}"
 		DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE
 	 "]}}",
-		"a", "normalised, the text has 10000000 bytes, expected at most 8388608"},
+		"a", "normalised, the text has 8388610 bytes, expected at most 8388608"},
 };
 
 /* What a file asks of a text is bounded: steps, bytes that they go through, look-ups. */

@@ -175,7 +175,7 @@ bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
 {
 	const struct al_attention *a = layer->shape = layer->attention;
 
-	for (int is_long = 0; is_long < 2; is_long++)
+	for (int is_long = 0; a->is_rotary && is_long < 2; is_long++)
 		layer->speeds[is_long] = al_rotary_speeds(&layer->network->rotary, a,
 			is_long ? SIZE_MAX : 0, &layer->arena);
 	return (a->tensors ? al_variant_load(layer, err) : read_projections(layer, reading, err))

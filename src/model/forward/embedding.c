@@ -123,29 +123,19 @@ bool al_network_embed(struct al_network *network, const struct al_batch *batch, 
 	return ok;
 }
 
-/* The width of what the head reads: that of the embedding where something is projected back. */
-static bool read_head_width(const struct al_reading *reading, int64_t *out, struct al_error *err)
-{
-	const struct al_tensor *tokens;
-
-	if (!al_matrix_resolve(reading, AL_FORWARD_TOKENS, 0, 0, &tokens, err))
-		return false;
-	*out = tokens->shape[1];
-	return true;
-}
-
 bool al_network_finish(struct al_network *network, const struct al_batch *batch, struct al_view_f x,
 	struct al_matrix_f *out, struct al_error *err)
 {
 	const struct al_reading reading = al_reading_of(network);
 	const struct al_pass_place place = {AL_BEHIND_LAYERS, batch, 0};
-	int64_t width;
+	const struct al_tensor *tokens;
 
+	/* what the head reads is as wide as the embedding where something is projected back */
 	*out = (struct al_matrix_f){0};
-	if (read_head_width(&reading, &width, err)
+	if (al_matrix_resolve(&reading, AL_FORWARD_TOKENS, 0, 0, &tokens, err)
 		&& al_read_input(&(struct al_norm){0}, x, out, err)
-		&& pass_end(&reading, AL_FORWARD_LAST_NORM, AL_FORWARD_LAST_PROJECT, width, place,
-			out, err))
+		&& pass_end(&reading, AL_FORWARD_LAST_NORM, AL_FORWARD_LAST_PROJECT,
+			tokens->shape[1], place, out, err))
 		return true;
 	al_matrix_finish_f(out);
 	return false;

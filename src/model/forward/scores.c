@@ -18,20 +18,6 @@ struct running {
 	double sum, target;
 };
 
-static bool find_head(const struct al_reading *reading, int64_t width, struct al_head *out,
-	struct al_error *err)
-{
-	const struct al_network *network = reading->network;
-	const char *bias = network->how->tensors[AL_FORWARD_HEAD].bias;
-
-	if (!al_matrix_resolve(reading, AL_FORWARD_HEAD, network->vocab, width, &out->tensor, err))
-		return false;
-	if (!out->tensor)
-		return al_fail(err, AL_EINPUT, "%s: the model has no head",
-			network->view->checkpoint->path);
-	return al_vector_read(reading, bias, network->vocab, &out->bias, err);
-}
-
 static void cap(float *x, size_t n, double at)
 {
 	for (size_t i = 0; i < n; i++)
@@ -296,12 +282,19 @@ bool al_head_open(struct al_network *network, const struct al_batch *batch, size
 	struct al_head *head, struct al_error *err)
 {
 	const struct al_reading reading = al_reading_of(network);
+	const char *bias = network->how->tensors[AL_FORWARD_HEAD].bias;
 
 	*head = (struct al_head){.network = network, .batch = batch};
 	if (network->how->kind != AL_FORWARD_DECODER)
 		return al_fail(err, AL_EINPUT, "family %s is an encoder: it predicts no next token",
 			network->view->family->name);
-	return find_head(&reading, (int64_t)width, head, err);
+	if (!al_matrix_resolve(&reading, AL_FORWARD_HEAD, network->vocab, (int64_t)width,
+		    &head->tensor, err))
+		return false;
+	if (!head->tensor)
+		return al_fail(err, AL_EINPUT, "%s: the model has no head",
+			network->view->checkpoint->path);
+	return al_vector_read(&reading, bias, network->vocab, &head->bias, err);
 }
 
 bool al_network_keep_head(struct al_network *network, struct al_error *err)

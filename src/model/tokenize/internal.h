@@ -242,6 +242,10 @@ bool al_read_nothing(void *context, const struct al_item *node, void *out, struc
 	}
 /* {"String": TEXT} or {"Regex": TEXT}, into a const struct al_pattern *. */
 bool al_read_pattern(void *context, const struct al_item *node, void *out, struct al_error *err);
+/* [TEXT, ...] of two items; in messages the second is "and its WHAT". */
+bool al_read_with_text(const struct al_tokenizer_reader *r, const struct al_item *node,
+	const char *what, const char **text, const struct al_item **second,
+	struct al_error *err) AL_MUST_CHECK;
 /* An int32_t. */
 bool al_read_token(void *context, const struct al_item *node, void *out, struct al_error *err);
 bool al_precompiled_add(struct al_tokenizer_reader *r, const struct al_text_part *part,

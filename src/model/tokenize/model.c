@@ -154,15 +154,11 @@ static bool read_piece(struct al_tokenizer_reader *r, const struct al_item *node
 	struct al_error *err)
 {
 	struct al_token_model *model = &r->pipeline->model;
+	const struct al_item *score;
 	const char *text;
 
-	if (!al_json_expect(r->doc, node, AL_JSON_ARRAY, err))
-		return false;
-	if (al_json_size(node) != 2)
-		return al_json_fail(r->doc, node, err, "%zu items, expected a piece and its score",
-			al_json_size(node));
-	if (!al_json_text(r->doc, al_json_at(node, 0), &text, err)
-		|| !al_json_real(r->doc, al_json_at(node, 1), &model->scores[token], err))
+	if (!al_read_with_text(r, node, "score", &text, &score, err)
+		|| !al_json_real(r->doc, score, &model->scores[token], err))
 		return false;
 	model->texts[token] = al_span_of(al_strdup(r->arena, text));
 	return true;

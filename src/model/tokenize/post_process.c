@@ -29,15 +29,11 @@ static void put_around(struct al_tokenizer_reader *r, struct wrap *wrap)
 static bool read_named_token(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
-	const struct al_tokenizer_reader *r = context;
+	const struct al_item *token;
 	const char *text;
 
-	return al_json_expect(r->doc, node, AL_JSON_ARRAY, err)
-		&& (al_json_size(node) == 2
-			|| al_json_fail(r->doc, node, err,
-				"%zu items, expected a text and its token", al_json_size(node)))
-		&& al_json_text(r->doc, al_json_at(node, 0), &text, err)
-		&& al_read_token(context, al_json_at(node, 1), out, err);
+	return al_read_with_text(context, node, "token", &text, &token, err)
+		&& al_read_token(context, token, out, err);
 }
 
 static const struct al_field ends_fields[] = {

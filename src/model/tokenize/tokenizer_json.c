@@ -18,6 +18,18 @@ bool al_read_nothing(void *context, const struct al_item *node, void *out, struc
 	return true;
 }
 
+bool al_read_with_text(const struct al_tokenizer_reader *r, const struct al_item *node,
+	const char *what, const char **text, const struct al_item **second, struct al_error *err)
+{
+	if (!al_json_expect(r->doc, node, AL_JSON_ARRAY, err))
+		return false;
+	*second = al_json_at(node, 1);
+	return al_json_size(node) == 2
+		? al_json_text(r->doc, al_json_first(node), text, err)
+		: al_json_fail(r->doc, node, err, "%zu items, expected a text and its %s",
+			al_json_size(node), what);
+}
+
 bool al_read_token(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	const struct al_tokenizer_reader *r = context;
