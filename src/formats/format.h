@@ -12,19 +12,7 @@ struct al_listing {
 	struct al_shard *shard;
 	size_t shard_index;
 	size_t first; /* of this file in checkpoint->tensors */
-	uint64_t data_offset; /* where the data begin: claimed places count from there */
-};
-
-/* What a header says about a tensor; begin and end count from data_offset. The texts and the shape
- * are copied. */
-struct al_claim {
-	const char *name;
-	const struct al_dtype *dtype;
-	const int64_t *shape;
-	size_t n_dims;
-	uint64_t begin, end;
-	const struct al_layout *layout; /* copied, what of it says something; who makes one checks
-					   what it reaches; or NULL */
+	uint64_t data_offset; /* where the data begin: offsets of tensors count from there */
 };
 
 struct al_format {
@@ -36,7 +24,7 @@ struct al_format {
 	bool is_packed; /* the tensors fill the data without hole or overlap */
 	bool may_share; /* tensors may lie on each other, and in any order */
 
-	/* Reads the header and adds a claim for each tensor. Sets data_offset, and the shard's
+	/* Reads the header and adds each tensor. Sets data_offset, and the shard's
 	 * header_bytes and header_hash; where the format's name isn't the file's, `format` too. */
 	bool (*list)(struct al_listing *listing, struct al_error *err);
 
@@ -63,8 +51,11 @@ AL_FORMATS(AL_DECLARE_FORMAT)
  * list of its own. */
 extern const struct al_format *const al_formats[];
 
-/* Adds a claim; one that contradicts itself or the file is refused. */
-bool al_listing_add(struct al_listing *listing, const struct al_claim *claim,
+/* Adds what a header says about a tensor. Its offset counts from data_offset; its number of
+ * elements and its shard are set here. Name, shape and layout are copied, of the layout what says
+ * something: who makes one checks what it reaches. What contradicts itself or the file is
+ * refused. */
+bool al_listing_add(struct al_listing *listing, const struct al_tensor *claim,
 	struct al_error *err) AL_MUST_CHECK;
 void al_listing_add_metadata(struct al_listing *listing, const char *key, const char *value);
 

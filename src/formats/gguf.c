@@ -98,13 +98,13 @@ static bool add_tensor(struct al_gguf *gguf, const struct info *info, uint64_t *
 			"%s: tensor \"%.120s\" begins at byte %" PRIu64
 			" of the data, expected %" PRIu64,
 			gguf->listing->shard->source.path, info->name, info->offset, *expected);
-	const struct al_claim claim = {.name = info->name,
+	const struct al_tensor claim = {.name = info->name,
 		.dtype = info->dtype,
 		.shape = info->shape,
 		.n_dims = info->n_dims,
-		.begin = info->offset,
-		.end = info->offset + bytes};
-	*expected = align(gguf, claim.end);
+		.offset = info->offset,
+		.bytes = bytes};
+	*expected = align(gguf, info->offset + bytes);
 	return al_listing_add(gguf->listing, &claim, err);
 }
 

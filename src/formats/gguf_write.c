@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "base/output.h"
+#include "base/file.h"
 #include "base/text.h"
 
 enum { VERSION = 3, ALIGNMENT = 32 };
@@ -63,43 +63,28 @@ static void pad(struct al_text *out)
 	al_text_add_repeated(out, '\0', (size_t)(align(out->length) - out->length));
 }
 
-static bool append(struct al_output *output, const struct al_gguf_vector *vector,
-	struct al_error *err)
-{
-	static const char zeros[ALIGNMENT];
-	const size_t bytes = vector->n * sizeof(float);
-
-	return al_output_append(output, vector->numbers, bytes, err)
-		&& al_output_append(output, zeros, (size_t)align(bytes) - bytes, err);
-}
-
 bool al_gguf_write(const char *path, const struct al_gguf_entry *entries, size_t n_entries,
 	const struct al_gguf_vector *vectors, size_t n_vectors, struct al_error *err)
 {
-	struct al_output *output = NULL;
-	struct al_text header;
+	struct al_text out;
 	uint64_t at = 0;
 
-	al_text_init(&header);
-	al_text_add(&header, "GGUF");
-	add_u32(&header, VERSION);
-	add_u64(&header, n_vectors);
-	add_u64(&header, n_entries);
+	al_text_init(&out);
+	al_text_add(&out, "GGUF");
+	add_u32(&out, VERSION);
+	add_u64(&out, n_vectors);
+	add_u64(&out, n_entries);
 	for (size_t i = 0; i < n_entries; i++)
-		add_entry(&header, &entries[i]);
+		add_entry(&out, &entries[i]);
 	for (size_t i = 0; i < n_vectors; i++)
-		add_tensor(&header, &vectors[i], &at);
-	pad(&header);
-	bool ok = al_output_open(&output, path, err);
-	if (ok) {
-		ok = al_output_append(output, header.data, header.length, err);
-		for (size_t i = 0; ok && i < n_vectors; i++)
-			ok = append(output, &vectors[i], err);
-		if (ok)
-			ok = al_output_commit(output, err);
-		else
-			al_output_abandon(output);
+		add_tensor(&out, &vectors[i], &at);
+	pad(&out);
+	for (size_t i = 0; i < n_vectors; i++) {
+		al_text_add_bytes(&out, (const char *)vectors[i].numbers,
+			vectors[i].n * sizeof(float));
+		pad(&out);
 	}
-	al_text_finish(&header);
+	const bool ok = al_file_write(path, out.data, out.length, err);
+	al_text_finish(&out);
 	return ok;
 }

@@ -15,39 +15,30 @@ static bool fail_tensor(const struct al_listing *listing, const char *name, stru
 
 /* ---- one tensor ---- */
 
-static bool check_size(const struct al_claim *claim, int64_t n_elements, struct al_error *err)
+static bool check_claim(const struct al_listing *listing, const struct al_tensor *claim,
+	bool is_laid_out, int64_t *n_elements, struct al_error *err)
 {
+	const uint64_t data_bytes = listing->shard->source.bytes - listing->data_offset;
 	const struct al_dtype *dtype = claim->dtype;
 	uint64_t bytes;
 
-	if (!al_dtype_size(dtype, n_elements, &bytes))
+	if (!al_multiply_dims(1, claim->shape, claim->n_dims, n_elements))
+		return al_fail(err, AL_EINPUT, "the product of its dimensions is 2^63 or more");
+	if (!is_laid_out
+		&& (claim->bytes > data_bytes || claim->offset > data_bytes - claim->bytes))
+		return al_fail(err, AL_EINPUT,
+			"ends at byte %" PRIu64 " of the data, which has %" PRIu64,
+			claim->offset + claim->bytes, data_bytes);
+	if (!al_dtype_size(dtype, *n_elements, &bytes))
 		return al_fail(err, AL_EINPUT,
 			"%" PRId64 " elements of %s are no whole number of bytes below "
 			"2^64",
-			n_elements, al_dtype_title(dtype));
-	if (bytes != claim->end - claim->begin)
-		return al_fail(err, AL_EINPUT,
+			*n_elements, al_dtype_title(dtype));
+	return bytes == claim->bytes
+		|| al_fail(err, AL_EINPUT,
 			"takes %" PRIu64 " bytes, expected %" PRIu64 " for %" PRId64
 			" elements of %s",
-			claim->end - claim->begin, bytes, n_elements, al_dtype_title(dtype));
-	return true;
-}
-
-static bool check_claim(const struct al_listing *listing, const struct al_claim *claim,
-	bool is_laid_out, int64_t *n_elements, struct al_error *err)
-{
-	uint64_t data_bytes = listing->shard->source.bytes - listing->data_offset;
-
-	if (!al_multiply_dims(1, claim->shape, claim->n_dims, n_elements))
-		return al_fail(err, AL_EINPUT, "the product of its dimensions is 2^63 or more");
-	if (claim->begin > claim->end)
-		return al_fail(err, AL_EINPUT, "begins at byte %" PRIu64 ", after its end %" PRIu64,
-			claim->begin, claim->end);
-	if (claim->end > data_bytes && !is_laid_out)
-		return al_fail(err, AL_EINPUT,
-			"ends at byte %" PRIu64 " of the data, which has %" PRIu64, claim->end,
-			data_bytes);
-	return check_size(claim, *n_elements, err);
+			claim->bytes, bytes, *n_elements, al_dtype_title(dtype));
 }
 
 static const int64_t *copy_dims(struct al_arena *arena, const int64_t *dims, size_t n_dims)
@@ -59,12 +50,12 @@ static const int64_t *copy_dims(struct al_arena *arena, const int64_t *dims, siz
 	return copy;
 }
 
-static bool is_in_order(const struct al_claim *claim)
+static bool is_in_order(const struct al_tensor *claim)
 {
 	const int64_t *strides = claim->layout->strides;
 	uint64_t expected = 1; /* a product that wraps is refused with the claim */
 
-	for (size_t i = claim->n_dims; i-- > 0 && claim->end > claim->begin;) {
+	for (size_t i = claim->n_dims; i-- > 0 && claim->bytes > 0;) {
 		if (claim->shape[i] > 1 && (uint64_t)strides[i] != expected)
 			return false;
 		expected *= (uint64_t)claim->shape[i];
@@ -73,7 +64,7 @@ static bool is_in_order(const struct al_claim *claim)
 }
 
 /* What of a claim's layout isn't as tensors lie in a file; NULL: nothing. */
-static struct al_layout *add_layout(struct al_checkpoint *checkpoint, const struct al_claim *claim)
+static struct al_layout *add_layout(struct al_checkpoint *checkpoint, const struct al_tensor *claim)
 {
 	struct al_layout own = claim->layout ? *claim->layout : (struct al_layout){0};
 
@@ -85,7 +76,7 @@ static struct al_layout *add_layout(struct al_checkpoint *checkpoint, const stru
 							    : NULL;
 }
 
-bool al_listing_add(struct al_listing *listing, const struct al_claim *claim, struct al_error *err)
+bool al_listing_add(struct al_listing *listing, const struct al_tensor *claim, struct al_error *err)
 {
 	struct al_checkpoint *checkpoint = listing->checkpoint;
 	struct al_layout *layout = add_layout(checkpoint, claim);
@@ -95,17 +86,14 @@ bool al_listing_add(struct al_listing *listing, const struct al_claim *claim, st
 		return fail_tensor(listing, claim->name, err);
 	checkpoint->tensors = al_grow(&checkpoint->arena, checkpoint->tensors,
 		checkpoint->n_tensors, &checkpoint->tensors_room, sizeof(*checkpoint->tensors));
-	checkpoint->tensors[checkpoint->n_tensors++] = (struct al_tensor){
-		.name = al_strdup(&checkpoint->arena, claim->name),
-		.dtype = claim->dtype,
-		.shape = copy_dims(&checkpoint->arena, claim->shape, claim->n_dims),
-		.n_dims = claim->n_dims,
-		.n_elements = n_elements,
-		.shard = listing->shard_index,
-		.offset = listing->data_offset + claim->begin,
-		.bytes = claim->end - claim->begin,
-		.layout = layout,
-	};
+	struct al_tensor *tensor = &checkpoint->tensors[checkpoint->n_tensors++];
+	*tensor = *claim;
+	tensor->name = al_strdup(&checkpoint->arena, claim->name);
+	tensor->shape = copy_dims(&checkpoint->arena, claim->shape, claim->n_dims);
+	tensor->n_elements = n_elements;
+	tensor->shard = listing->shard_index;
+	tensor->offset += listing->data_offset;
+	tensor->layout = layout;
 	return true;
 }
 

@@ -84,19 +84,19 @@ static bool add(struct al_listing *listing, const struct header *h, const struct
 	int64_t layer, uint64_t *offset, struct al_error *err)
 {
 	const int64_t shape[2] = {h->sizes[row->rows], h->sizes[row->cols]};
-	const uint64_t begin = *offset, end = begin + 4 * (uint64_t)(shape[0] * shape[1]);
+	const uint64_t begin = *offset, bytes = 4 * (uint64_t)(shape[0] * shape[1]);
 
-	*offset = end;
+	*offset += bytes;
 	return al_listing_add(listing,
-		&(struct al_claim){.name = row->is_of_layers
+		&(struct al_tensor){.name = row->is_of_layers
 				? al_format(&listing->checkpoint->arena,
 					"layers.%" PRId64 ".%s.weight", layer, row->name)
 				: row->name,
 			.dtype = al_dtype_stored("F32"),
 			.shape = shape,
 			.n_dims = row->cols == ONE ? 1 : 2,
-			.begin = begin,
-			.end = end},
+			.offset = begin,
+			.bytes = bytes},
 		err);
 }
 

@@ -114,7 +114,7 @@ void al_npy_finish(struct al_npy *npy)
 /* ---- as a checkpoint ---- */
 
 bool al_npy_list(struct al_listing *listing, const struct al_npy_header *header, const char *file,
-	struct al_layout layout, uint64_t end, struct al_error *err)
+	struct al_layout layout, uint64_t bytes, struct al_error *err)
 {
 	struct al_arena *arena = &listing->checkpoint->arena;
 	const size_t n = strlen(file);
@@ -124,13 +124,13 @@ bool al_npy_list(struct al_listing *listing, const struct al_npy_header *header,
 	layout.strides = header->is_fortran ? strides : NULL;
 	layout.is_swapped = header->is_swapped;
 	return al_listing_add(listing,
-		&(struct al_claim){.name = al_strndup(arena, file,
-					   n > 4 && al_ends_with(file, ".npy") ? n - 4 : n),
+		&(struct al_tensor){.name = al_strndup(arena, file,
+					    n > 4 && al_ends_with(file, ".npy") ? n - 4 : n),
 			.dtype = header->dtype,
 			.shape = header->shape,
 			.n_dims = header->n_dims,
-			.begin = layout.offset,
-			.end = end,
+			.offset = layout.offset,
+			.bytes = bytes,
 			.layout = &layout},
 		err);
 }
@@ -163,7 +163,7 @@ static bool list(struct al_listing *listing, struct al_error *err)
 	shard->header_text = header.text;
 	shard->header_bytes = header.data;
 	return al_npy_list(listing, &header, slash ? slash + 1 : shard->source.path,
-		(struct al_layout){.offset = header.data}, shard->source.bytes, err);
+		(struct al_layout){.offset = header.data}, shard->source.bytes - header.data, err);
 }
 
 const struct al_format al_format_npy = {

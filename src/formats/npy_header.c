@@ -166,7 +166,7 @@ static bool find_header(struct al_npy_header *out, const char *path, const char 
 			path, major, minor);
 	size_t digits = major == 1 ? 2 : 4, begin = AL_NPY_MAGIC + 2 + digits;
 	size_t length = n < begin ? 0 : little_endian(bytes + AL_NPY_MAGIC + 2, digits);
-	if (n < begin || length > n - begin || length > LONGEST_HEADER)
+	if (n < begin || length == 0 || length > n - begin || length > LONGEST_HEADER)
 		return al_fail(err, AL_EINPUT, "%s: a header of %zu bytes in a file of %zu", path,
 			length, n);
 	out->text = begin;

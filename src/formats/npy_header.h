@@ -25,8 +25,8 @@ bool al_npy_header_parse(struct al_npy_header *out, const char *path, const char
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Adds the array to the list of a checkpoint's tensors, named like its file without the ending; its
- * numbers are from layout.offset to `end`. */
+ * numbers are so many bytes from layout.offset on. */
 bool al_npy_list(struct al_listing *listing, const struct al_npy_header *header, const char *file,
-	struct al_layout layout, uint64_t end, struct al_error *err) AL_MUST_CHECK;
+	struct al_layout layout, uint64_t bytes, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -39,7 +39,7 @@ static bool add_array(struct al_listing *listing, size_t index, const char *path
 		(struct al_layout){.archive = member->is_packed ? archive : NULL,
 			.member = index,
 			.offset = member->offset + header.data},
-		member->offset + member->bytes, err);
+		member->bytes - header.data, err);
 }
 
 static bool list_arrays(struct al_listing *listing, struct al_error *err)

@@ -73,7 +73,7 @@ static bool read_dtype(const struct header *header, const struct al_item *tensor
 		|| al_json_fail(&header->json, name, err, "unknown dtype \"%.40s\"", name->text);
 }
 
-static bool read_shape(struct header *header, const struct al_item *tensor, struct al_claim *claim,
+static bool read_shape(struct header *header, const struct al_item *tensor, struct al_tensor *claim,
 	struct al_error *err)
 {
 	struct al_arena *arena = &header->listing->checkpoint->arena;
@@ -92,7 +92,7 @@ static bool read_shape(struct header *header, const struct al_item *tensor, stru
 }
 
 static bool read_offsets(const struct header *header, const struct al_item *tensor,
-	struct al_claim *claim, struct al_error *err)
+	struct al_tensor *claim, struct al_error *err)
 {
 	const struct al_item *list;
 	int64_t offsets[2] = {0};
@@ -103,17 +103,21 @@ static bool read_offsets(const struct header *header, const struct al_item *tens
 	al_json_each (offset, list)
 		if (n++ < 2 && !al_json_digits(&header->json, offset, &offsets[n - 1], err))
 			return false;
-	claim->begin = (uint64_t)offsets[0];
-	claim->end = (uint64_t)offsets[1];
-	return n == 2
-		|| al_json_fail(&header->json, list, err,
+	if (n != 2)
+		return al_json_fail(&header->json, list, err,
 			"\"data_offsets\" has %zu members, expected 2", n);
+	claim->offset = (uint64_t)offsets[0];
+	claim->bytes = (uint64_t)(offsets[1] - offsets[0]);
+	return offsets[0] <= offsets[1]
+		|| al_json_fail(&header->json, list, err,
+			"tensor \"%.120s\" begins at byte %" PRId64 ", after its end %" PRId64,
+			tensor->key, offsets[0], offsets[1]);
 }
 
 /* Other keys are ignored, as the reference does. */
 static bool read_tensor(struct header *header, const struct al_item *tensor, struct al_error *err)
 {
-	struct al_claim claim = {.name = tensor->key};
+	struct al_tensor claim = {.name = tensor->key};
 
 	return al_json_expect(&header->json, tensor, AL_JSON_OBJECT, err)
 		&& read_dtype(header, tensor, &claim.dtype, err)

@@ -237,9 +237,9 @@ static void refuses_by_byte(void **state)
 	text.data[13] = (char)0xff;
 	refuse_legacy(&text, "ends at byte 25, within a");
 	text.data[16] = (char)0xff;
-	refuse_legacy(&text, "mean squares of a weight: is it an imatrix?");
+	refuse_legacy(&text, "mean squares of a weight from 1 calls: is it an imatrix?");
 	text.data[12] = (char)0xff;
-	refuse_legacy(&text, "calls of a weight: is it an imatrix?");
+	refuse_legacy(&text, "calls: is it an imatrix?");
 	text.data[7] = (char)0xff;
 	refuse_legacy(&text, "bytes of a weight's name: is it an imatrix?");
 	text.length = 0;

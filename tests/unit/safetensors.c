@@ -108,7 +108,7 @@ static const struct {
 		"tensor \"a\": ends at byte 16 of the data, which has 12"},
 	{TENSOR("\"F32\"", "[2,2]", "[0,12]"), 12,
 		"tensor \"a\": takes 12 bytes, expected 16 for 4 elements of F32"},
-	{TENSOR("\"F32\"", "[1]", "[4,0]"), 4, "tensor \"a\": begins at byte 4, after its end 0"},
+	{TENSOR("\"F32\"", "[1]", "[4,0]"), 4, "tensor \"a\" begins at byte 4, after its end 0"},
 	{TENSOR("\"F32\"", "[1]", "[-4,0]"), 4,
 		"1:49: found -4, expected a whole number of at least 0 in plain digits"},
 	{TENSOR("\"F32\"", "[1]", "[0,4,8]"), 8, "\"data_offsets\" has 3 members, expected 2"},

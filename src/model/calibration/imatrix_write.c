@@ -24,22 +24,13 @@ static void add_vector(struct writing *w, const char *name, const char *ending, 
 		.n = n};
 }
 
-/* Sums of squares are the diagonal. */
-static float *take_diagonal(struct writing *w, struct al_matrix moment, size_t n)
+/* Numbers that are `step` apart. */
+static float *take_numbers(struct writing *w, const double *from, size_t step, size_t n)
 {
 	float *out = al_new_array(w->arena, float, n);
 
 	for (size_t i = 0; i < n; i++)
-		out[i] = (float)moment.data[i + i * moment.ld];
-	return out;
-}
-
-static float *take_numbers(struct writing *w, const double *from, size_t n)
-{
-	float *out = al_new_array(w->arena, float, n);
-
-	for (size_t i = 0; i < n; i++)
-		out[i] = (float)from[i];
+		out[i] = (float)from[i * step];
 	return out;
 }
 
@@ -57,22 +48,19 @@ static bool has_name(const struct writing *w, const char *name)
 static void add_weight(struct writing *w, const char *name,
 	const struct al_module_statistics *module, int p)
 {
-	const struct al_matrix inputs = module->of[AL_STATISTIC_INPUTS],
-			       heads = module->of[AL_STATISTIC_HEADS];
-	const double n_tokens = al_statistics_tokens(module);
 	const bool is_output = p == AL_OUTPUT;
-	const size_t n = is_output ? heads.rows : inputs.rows - 1;
+	const struct al_matrix inputs = module->of[AL_STATISTIC_INPUTS],
+			       squares = is_output ? module->of[AL_STATISTIC_HEADS] : inputs;
+	const double *sums = is_output ? module->of[AL_STATISTIC_SUMS].data
+				       : inputs.data + (inputs.cols - 1) * inputs.ld;
+	const double n_tokens = al_statistics_tokens(module);
+	const size_t n = is_output ? squares.rows : inputs.rows - 1;
 
 	if (has_name(w, name))
 		return;
-	add_vector(w, name, "in_sum2", take_diagonal(w, is_output ? heads : inputs, n), n);
-	add_vector(w, name, "counts", take_numbers(w, &n_tokens, 1), 1);
-	add_vector(w, name, "in_sum",
-		take_numbers(w,
-			is_output ? module->of[AL_STATISTIC_SUMS].data
-				  : inputs.data + (inputs.cols - 1) * inputs.ld,
-			n),
-		n);
+	add_vector(w, name, "in_sum2", take_numbers(w, squares.data, squares.ld + 1, n), n);
+	add_vector(w, name, "counts", take_numbers(w, &n_tokens, 1, 1), 1);
+	add_vector(w, name, "in_sum", take_numbers(w, sums, 1, n), n);
 }
 
 /* Several projections in one tensor are one weight or several in llama.cpp, as its converter
