@@ -113,22 +113,17 @@ static bool put_in_order(const struct al_tensor *tensor, struct al_spill *aside,
 
 /* ---- aside ---- */
 
-static const char *temporary_path(struct al_arena *arena)
-{
-	const char *folder = getenv("TMPDIR");
-
-	return al_format(arena, "%s/attnledger", folder && *folder ? folder : "/tmp");
-}
-
 static bool open_aside(const struct al_checkpoint *checkpoint, struct al_laid *laid,
 	struct al_error *err)
 {
+	const char *folder = getenv("TMPDIR");
 	struct al_arena scratch;
 
 	if (laid->aside.is_open)
 		return true;
 	al_arena_init(&scratch);
-	const bool ok = al_spill_open(&laid->aside, temporary_path(&scratch), err);
+	const bool ok = al_spill_open(&laid->aside,
+		al_format(&scratch, "%s/attnledger", folder && *folder ? folder : "/tmp"), err);
 	al_arena_finish(&scratch);
 	return ok || al_in(err, "%s: its tensors are unpacked there", checkpoint->path);
 }

@@ -66,11 +66,6 @@ static bool convert(struct al_npy *out, bool is_fortran, const unsigned char *by
 	return out->data != NULL;
 }
 
-bool al_npy_begins(const char *bytes, size_t n)
-{
-	return n >= AL_NPY_MAGIC && memcmp(bytes, al_npy_magic, AL_NPY_MAGIC) == 0;
-}
-
 bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_t n,
 	bool are_integers, struct al_error *err)
 {

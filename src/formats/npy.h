@@ -29,9 +29,6 @@ bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err) AL_
 bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_t n,
 	bool are_integers, struct al_error *err) AL_MUST_CHECK;
 
-/* Do the bytes begin as an .npy file does? */
-bool al_npy_begins(const char *bytes, size_t n);
-
 /* Safe on a zeroed struct. */
 void al_npy_finish(struct al_npy *npy);
 

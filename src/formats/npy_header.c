@@ -7,6 +7,7 @@
  * It is a Python literal of those three keys, each once, in any order; here it is read as JSON. */
 #include "formats/npy_header.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "base/record.h"
@@ -145,15 +146,6 @@ static bool read_literal(struct al_json *doc, const char *path, struct al_arena 
 
 /* ---- the header ---- */
 
-static size_t little_endian(const char *bytes, size_t n)
-{
-	size_t value = 0;
-
-	while (n-- > 0)
-		value = value << 8 | (unsigned char)bytes[n];
-	return value;
-}
-
 /* Where the header begins and ends. */
 static bool find_header(struct al_npy_header *out, const char *path, const char *bytes, size_t n,
 	struct al_error *err)
@@ -165,10 +157,12 @@ static bool find_header(struct al_npy_header *out, const char *path, const char 
 		return al_fail(err, AL_EINPUT, "%s: .npy version %d.%d, expected 1.0, 2.0 or 3.0",
 			path, major, minor);
 	size_t digits = major == 1 ? 2 : 4, begin = AL_NPY_MAGIC + 2 + digits;
-	size_t length = n < begin ? 0 : little_endian(bytes + AL_NPY_MAGIC + 2, digits);
+	uint32_t length = 0;
+	if (n >= begin)
+		memcpy(&length, bytes + AL_NPY_MAGIC + 2, digits);
 	if (n < begin || length == 0 || length > n - begin || length > LONGEST_HEADER)
-		return al_fail(err, AL_EINPUT, "%s: a header of %zu bytes in a file of %zu", path,
-			length, n);
+		return al_fail(err, AL_EINPUT, "%s: a header of %" PRIu32 " bytes in a file of %zu",
+			path, length, n);
 	out->text = begin;
 	out->data = begin + length;
 	return true;

@@ -31,16 +31,10 @@ bool al_imatrix_is(const char *path)
 
 static const char SQUARES[] = ".in_sum2", SUMS[] = ".in_sum", COUNTS[] = ".counts";
 
-static const struct al_tensor *find_beside(const struct al_imatrix *imatrix, const char *name,
+static const struct al_tensor *find_beside(struct al_imatrix *imatrix, const char *name,
 	const char *ending)
 {
-	struct al_text full;
-
-	al_text_init(&full);
-	al_text_addf(&full, "%s%s", name, ending);
-	const struct al_tensor *found = al_checkpoint_find(&imatrix->file, full.data);
-	al_text_finish(&full);
-	return found;
+	return al_checkpoint_find(&imatrix->file, al_format(&imatrix->arena, "%s%s", name, ending));
 }
 
 static bool check_entry(const struct al_imatrix *imatrix, const char *name,
@@ -134,18 +128,12 @@ static bool sort_entries(struct al_imatrix *imatrix, struct al_error *err)
 	return true;
 }
 
-static bool list_legacy(struct al_imatrix *imatrix, struct al_error *err)
-{
-	return al_source_open(&imatrix->source, imatrix->path, err)
-		&& al_imatrix_list_legacy(imatrix, err);
-}
-
 bool al_imatrix_open(struct al_imatrix *imatrix, const char *path, struct al_error *err)
 {
 	*imatrix = (struct al_imatrix){.path = path};
 	imatrix->source.fd = -1;
 	al_arena_init(&imatrix->arena);
-	if ((is_gguf(path) ? list_gguf(imatrix, err) : list_legacy(imatrix, err))
+	if ((is_gguf(path) ? list_gguf(imatrix, err) : al_imatrix_list_legacy(imatrix, err))
 		&& sort_entries(imatrix, err))
 		return true;
 	al_imatrix_finish(imatrix);

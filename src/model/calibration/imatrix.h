@@ -67,7 +67,7 @@ void al_diagonal_finish(struct al_diagonal *diagonal);
  * NULL behind the last one. */
 const char *al_imatrix_name(struct al_arena *arena, int64_t layer, int p, size_t i);
 
-/* imatrix_legacy.c: lists the entries of a .dat file, which is open. */
+/* imatrix_legacy.c: opens a .dat file and lists its entries. */
 bool al_imatrix_list_legacy(struct al_imatrix *imatrix, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -92,6 +92,8 @@ bool al_imatrix_list_legacy(struct al_imatrix *imatrix, struct al_error *err)
 	struct al_cursor cursor;
 	int32_t n;
 
+	if (!al_source_open(&imatrix->source, imatrix->path, err))
+		return false;
 	al_cursor_init(&cursor, &imatrix->source, imatrix->source.bytes);
 	if (!take(&cursor, &n, "the number of entries", err))
 		return false;

@@ -162,18 +162,13 @@ void al_alike_finish(struct al_alike *alike)
 
 /* ---- their logits ---- */
 
-static double product(const double *a, const float *b, size_t n)
+double al_alike_logit(const struct al_alike *alike, const float *hidden)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < n; i++)
-		sum += a[i] * (double)b[i];
+	for (size_t i = 0; i < alike->width; i++)
+		sum += alike->mean[i] * (double)hidden[i];
 	return sum;
-}
-
-double al_alike_logit(const struct al_alike *alike, const float *hidden)
-{
-	return product(alike->mean, hidden, alike->width);
 }
 
 double al_alike_error(const struct al_alike *alike, const float *hidden)

@@ -33,12 +33,6 @@ static double softmax(float *x, size_t n, size_t low, size_t high, const float *
 	return is_watched ? log(sum) - weighed / sum : 0;
 }
 
-static void cap(float *x, size_t n, double at)
-{
-	for (size_t i = 0; i < n; i++)
-		x[i] = (float)(at * tanh((double)x[i] / at));
-}
-
 /* ---- one head of one sequence ---- */
 
 struct heads {
@@ -91,8 +85,7 @@ static bool attend(const struct heads *h, size_t index, size_t first, size_t end
 	for (size_t j = first; j < end; j++) {
 		const struct span own = seen(h, past + j, past + j + 1, k.cols);
 		float *column = scores.data + (j - first) * scores.ld;
-		if (network->score_cap > 0)
-			cap(column, n, network->score_cap);
+		al_cap(column, n, network->score_cap);
 		al_position_bias_add(&h->layer->bias, head, past + j, keys.low, n, column);
 		entropy += softmax(column, n, own.low - keys.low, own.high - keys.low, sink,
 			h->watched != NULL);

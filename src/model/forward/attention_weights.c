@@ -31,12 +31,6 @@ static bool read_factor(const struct al_layer *layer, enum al_projection p, bool
 				&& al_narrow(al_view(numbers), *out, err)));
 }
 
-/* A bias is one row of the heads' columns; here it is a column. */
-static void stand_up(struct al_matrix_f *bias)
-{
-	*bias = (struct al_matrix_f){bias->data, bias->cols, 1, bias->cols};
-}
-
 static bool read_projection(const struct al_layer *layer, enum al_projection p,
 	struct al_linear *out, struct al_error *err)
 {
@@ -51,7 +45,8 @@ static bool read_projection(const struct al_layer *layer, enum al_projection p,
 		return true;
 	if (!read_factor(layer, p, true, &out->bias, err))
 		return false;
-	stand_up(&out->bias);
+	/* a bias is one row of the heads' columns; here it is a column */
+	out->bias = (struct al_matrix_f){out->bias.data, out->bias.cols, 1, out->bias.cols};
 	return true;
 }
 

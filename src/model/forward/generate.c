@@ -41,13 +41,6 @@ static bool load_layers(struct al_generator *g, struct al_error *err)
 	return true;
 }
 
-static bool check_decoder(const struct al_network *network, struct al_error *err)
-{
-	return network->how->kind == AL_FORWARD_DECODER
-		|| al_fail(err, AL_EINPUT, "family %s is an encoder: it predicts no next token",
-			network->view->family->name);
-}
-
 struct al_generator *al_generator_create(struct al_network *network, size_t n_sequences,
 	size_t longest, struct al_error *err)
 {
@@ -62,8 +55,7 @@ struct al_generator *al_generator_create(struct al_network *network, size_t n_se
 		.longest = longest};
 	for (size_t i = 0; i <= n_sequences; i++)
 		g->begin[i] = i;
-	if (check_decoder(network, err) && al_network_keep_head(network, err)
-		&& load_layers(g, err))
+	if (al_network_keep_head(network, err) && load_layers(g, err))
 		return g;
 	al_generator_destroy(g);
 	return NULL;
@@ -271,7 +263,7 @@ bool al_network_sample(struct al_network *network, const struct al_sampling *how
 		.how = how,
 		.longest = longest_sequence(network, how)};
 
-	if (!check_decoder(network, err) || !read_ends(&w, err))
+	if (!al_check_decoder(network, err) || !read_ends(&w, err))
 		return false;
 	*out = (struct al_sample){.tokens = al_alloc(how->n_tokens, sizeof(*out->tokens)),
 		.begin = al_calloc(1, sizeof(*out->begin))};

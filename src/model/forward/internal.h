@@ -112,6 +112,9 @@ struct al_head {
 	struct al_matrix_f bias; /* [vocab][1], or empty; who opened it finishes it */
 };
 
+/* Fails where the model is an encoder. */
+bool al_check_decoder(const struct al_network *network, struct al_error *err) AL_MUST_CHECK;
+
 /* An encoder has none. */
 bool al_head_open(struct al_network *network, const struct al_batch *batch, size_t width,
 	struct al_head *head, struct al_error *err) AL_MUST_CHECK;
@@ -134,6 +137,9 @@ typedef void al_see_logits(void *context, float *const x[2], size_t n, int64_t r
 bool al_head_see_block(const struct al_head *head, struct al_view_f w, int64_t row,
 	const struct al_view_f *hidden, size_t n_models, al_see_logits *see, void *context,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* x becomes at tanh(x / at), unless that is 0. */
+void al_cap(float *x, size_t n, double at);
 
 /* ---- activations ---- */
 

@@ -21,13 +21,6 @@ static double slope(double most, size_t head, size_t n_heads)
 			    : exp2(-most * (double)(2 * (head - power) + 1) / (double)(2 * power));
 }
 
-static void make_slopes(struct al_position_bias *bias, double most, size_t n_heads)
-{
-	bias->slopes = al_alloc(n_heads, sizeof(*bias->slopes));
-	for (size_t i = 0; i < n_heads; i++)
-		bias->slopes[i] = slope(most, i, n_heads);
-}
-
 /* ---- relative positions ---- */
 
 /* A bucket for each distance up to half of them, then wider ones up to `farthest`; an encoder has
@@ -88,7 +81,9 @@ bool al_position_bias_load(struct al_position_bias *bias, const struct al_readin
 	const struct al_tensor *tensor;
 
 	if (reading->network->alibi > 0)
-		make_slopes(bias, reading->network->alibi, n_heads);
+		bias->slopes = al_alloc(n_heads, sizeof(*bias->slopes));
+	for (size_t i = 0; bias->slopes && i < n_heads; i++)
+		bias->slopes[i] = slope(reading->network->alibi, i, n_heads);
 	return al_matrix_resolve(reading, AL_FORWARD_RELATIVE, 0, (int64_t)n_heads, &tensor, err)
 		&& (!tensor || make_table(bias, reading, tensor, n_heads, err));
 }

@@ -18,9 +18,9 @@ struct running {
 	double sum, target;
 };
 
-static void cap(float *x, size_t n, double at)
+void al_cap(float *x, size_t n, double at)
 {
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; at > 0 && i < n; i++)
 		x[i] = (float)(at * tanh((double)x[i] / at));
 }
 
@@ -36,8 +36,7 @@ bool al_head_multiply(const struct al_head *head, struct al_view_f w, int64_t ro
 		float *column = logits.data + j * logits.ld;
 		for (size_t i = 0; head->bias.data && i < logits.rows; i++)
 			column[i] += scale * head->bias.data[(size_t)row + i];
-		if (head->network->logit_cap > 0)
-			cap(column, logits.rows, head->network->logit_cap);
+		al_cap(column, logits.rows, head->network->logit_cap);
 	}
 	return true;
 }
@@ -278,6 +277,13 @@ static bool keep_block(void *context, struct al_view_f w, int64_t row, struct al
 		al_part_f(k->out, (size_t)row, 0, w.cols, k->out.cols), err);
 }
 
+bool al_check_decoder(const struct al_network *network, struct al_error *err)
+{
+	return network->how->kind == AL_FORWARD_DECODER
+		|| al_fail(err, AL_EINPUT, "family %s is an encoder: it predicts no next token",
+			network->view->family->name);
+}
+
 bool al_head_open(struct al_network *network, const struct al_batch *batch, size_t width,
 	struct al_head *head, struct al_error *err)
 {
@@ -285,11 +291,9 @@ bool al_head_open(struct al_network *network, const struct al_batch *batch, size
 	const char *bias = network->how->tensors[AL_FORWARD_HEAD].bias;
 
 	*head = (struct al_head){.network = network, .batch = batch};
-	if (network->how->kind != AL_FORWARD_DECODER)
-		return al_fail(err, AL_EINPUT, "family %s is an encoder: it predicts no next token",
-			network->view->family->name);
-	if (!al_matrix_resolve(&reading, AL_FORWARD_HEAD, network->vocab, (int64_t)width,
-		    &head->tensor, err))
+	if (!al_check_decoder(network, err)
+		|| !al_matrix_resolve(&reading, AL_FORWARD_HEAD, network->vocab, (int64_t)width,
+			&head->tensor, err))
 		return false;
 	if (!head->tensor)
 		return al_fail(err, AL_EINPUT, "%s: the model has no head",

@@ -267,12 +267,6 @@ bool al_linear_apply(const struct al_linear *linear, struct al_pass_place place,
 
 /* ---- norms ---- */
 
-static void add_offset(const struct al_network *network, struct al_norm *norm)
-{
-	for (size_t i = 0; network->how->has_unit_offset && i < norm->scale.rows; i++)
-		norm->scale.data[i] += 1;
-}
-
 bool al_norm_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t n,
 	struct al_norm *out, struct al_error *err)
 {
@@ -287,6 +281,7 @@ bool al_norm_read(const struct al_reading *reading, enum al_forward_tensor what,
 	if (!al_vector_read(reading, names.weight, n, &out->scale, err)
 		|| !al_vector_read(reading, names.bias, n, &out->bias, err))
 		return false;
-	add_offset(network, out);
+	for (size_t i = 0; network->how->has_unit_offset && i < out->scale.rows; i++)
+		out->scale.data[i] += 1;
 	return true;
 }

@@ -55,9 +55,6 @@ bool al_stored_has_bias(const struct al_variant *variant, const struct al_stored
 bool al_factors_make(struct al_model_view *view, const struct al_model_module *module,
 	struct al_attention *out, struct al_error *err);
 
-/* Was it compressed into collaborative attention? Then its config.json is of another family. */
-bool al_view_is_collaborative(const struct al_model_view *view);
-
 /* The built-in family whose model `compress` says that it was; NULL: it doesn't. */
 const struct al_family *al_view_recorded_family(const struct al_model_view *view);
 

@@ -56,13 +56,6 @@ const struct al_family *al_view_recorded_family(const struct al_model_view *view
 	return family;
 }
 
-bool al_view_is_collaborative(const struct al_model_view *view)
-{
-	const char *method = al_checkpoint_metadata(view->checkpoint, "attnledger.method");
-
-	return method && strcmp(method, "collab") == 0;
-}
-
 static bool read_shapes(struct al_model_view *view, const struct al_json *doc, struct al_error *err)
 {
 	const struct al_record_source source = {.arena = &view->arena, .doc = doc};

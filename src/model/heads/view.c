@@ -65,16 +65,6 @@ static bool read_config(struct al_model_view *view, const struct al_view_options
 	return view->has_config;
 }
 
-static bool family_of_config(struct al_model_view *view, struct al_catalog *catalog,
-	struct al_error *err)
-{
-	const char *name;
-
-	return al_json_expect(&view->config, view->config.root, AL_JSON_OBJECT, err)
-		&& al_catalog_family_for(catalog, &view->config, view->config.root, &view->family,
-			&name, err);
-}
-
 /* ---- the settings ---- */
 
 /* Without a config.json every key has its default, but for what names and shapes say. */
@@ -271,13 +261,6 @@ static struct elsewhere find_elsewhere(struct al_model_view *view)
 	return found.n < view->tensor_list.n_modules ? found : (struct elsewhere){0};
 }
 
-/* At the end of a shard a module may be cut in two. */
-static bool is_cut(struct al_model_view *view, const struct al_model_module *module,
-	size_t n_elsewhere)
-{
-	return n_elsewhere > 0 && count_stored(view, module) < module->module->n_stored;
-}
-
 static bool make_modules(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
@@ -297,7 +280,8 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 		}
 		if (elsewhere.n > 0 && is_elsewhere(view, module))
 			continue;
-		if (is_cut(view, module, elsewhere.n)
+		/* at the end of a shard a module may be cut in two */
+		if (elsewhere.n > 0 && count_stored(view, module) < module->module->n_stored
 			&& !al_factors_make(view, module, attention, NULL)) {
 			note(view, module->name, "only a part of it is stored here");
 			continue;
@@ -434,9 +418,12 @@ static bool lay_detected(struct al_model_view *view, const struct al_view_option
 static bool lay(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
+	const char *method = al_checkpoint_metadata(view->checkpoint, "attnledger.method"), *name;
+
 	if (!al_checkpoint_check_purpose(view->checkpoint, err) || !al_view_read_shapes(view, err))
 		return false;
-	if (!options->layout && !options->runs && al_view_is_collaborative(view)) {
+	/* compressed into collaborative attention, its config.json is of another family */
+	if (!options->layout && !options->runs && method && strcmp(method, "collab") == 0) {
 		if (lay_detected(view, options, NULL))
 			return true;
 		unlay(view); /* the original's family says why not */
@@ -450,7 +437,9 @@ static bool lay(struct al_model_view *view, const struct al_view_options *option
 		view->family = al_view_recorded_family(view);
 		return view->family && view->n_shapes > 0 ? lay_recorded(view, options, err)
 							  : lay_detected(view, options, err);
-	} else if (!family_of_config(view, view->catalog, err))
+	} else if (!al_json_expect(&view->config, view->config.root, AL_JSON_OBJECT, err)
+		|| !al_catalog_family_for(view->catalog, &view->config, view->config.root,
+			&view->family, &name, err))
 		return false;
 	return lay_family(view, options, err);
 }

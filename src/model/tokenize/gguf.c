@@ -88,12 +88,6 @@ static bool read_vocabulary(struct vocabulary *v, struct al_error *err)
 		&& read_beside(v, KEY("token_type"), &v->types, err);
 }
 
-/* A file may hold any number there. */
-static double type_of(const struct vocabulary *v, size_t token)
-{
-	return v->types ? v->types[token] : TOKEN_NORMAL;
-}
-
 /* What a text is called there, if it isn't itself. */
 static void add_vocabulary(struct vocabulary *v,
 	const char *(*rename)(struct al_arena *arena, const char *text))
@@ -128,7 +122,7 @@ static void add_added(struct vocabulary *v)
 
 	p->added = al_new_array(v->arena, struct al_added, v->n);
 	for (size_t i = 0; i < v->n; i++) {
-		const double type = type_of(v, i);
+		const double type = v->types ? v->types[i] : TOKEN_NORMAL; /* any number */
 		if (type == TOKEN_CONTROL || type == TOKEN_USER_DEFINED || type == TOKEN_UNKNOWN)
 			p->added[p->n_added++] = (struct al_added){.text = al_span_of(v->texts[i]),
 				.token = (int32_t)i};

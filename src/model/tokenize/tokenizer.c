@@ -122,15 +122,6 @@ void al_ids_add(struct al_ids *ids, struct al_arena *arena, int32_t token)
 
 /* ---- text ---- */
 
-static bool encode_piece(const struct al_token_model *model, struct al_arena *memory,
-	const struct al_piece *piece, struct al_tokens *tokens, struct al_error *err)
-{
-	if (piece->token < 0)
-		return model->encode(model, memory, piece->text, tokens, err);
-	al_tokens_add(tokens, piece->token);
-	return true;
-}
-
 static bool encode(const struct al_pipeline *p, struct al_arena *memory, struct al_span text,
 	struct al_tokens *tokens, struct al_error *err)
 {
@@ -139,9 +130,13 @@ static bool encode(const struct al_pipeline *p, struct al_arena *memory, struct 
 	if (!al_steps_run(&p->all, text, &made))
 		return false;
 	al_tokens_add_all(tokens, p->before.items, p->before.n);
-	for (size_t i = 0; i < made.pieces.n; i++)
-		if (!encode_piece(&p->model, memory, &made.pieces.items[i], tokens, err))
+	for (size_t i = 0; i < made.pieces.n; i++) {
+		const struct al_piece *piece = &made.pieces.items[i];
+		if (piece->token >= 0)
+			al_tokens_add(tokens, piece->token);
+		else if (!p->model.encode(&p->model, memory, piece->text, tokens, err))
 			return false;
+	}
 	al_tokens_add_all(tokens, p->after.items, p->after.n);
 	return true;
 }

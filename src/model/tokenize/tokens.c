@@ -148,8 +148,9 @@ bool al_tokens_parse(struct al_tokens *tokens, const char *path, const char *byt
 	struct cursor cursor = {bytes, bytes + n, path, 1};
 
 	al_tokens_init(tokens);
-	bool ok = al_npy_begins(bytes, n) ? parse_array(tokens, path, bytes, n, err)
-					  : parse_text(tokens, &cursor, err);
+	const bool is_array = n >= AL_NPY_MAGIC && memcmp(bytes, al_npy_magic, AL_NPY_MAGIC) == 0;
+	bool ok = is_array ? parse_array(tokens, path, bytes, n, err)
+			   : parse_text(tokens, &cursor, err);
 	if (ok && tokens->n_sequences == 0)
 		ok = al_fail(err, AL_EINPUT, "%s: holds no tokens", path);
 	if (!ok)
