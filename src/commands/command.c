@@ -103,7 +103,7 @@ static void render(struct al_session *session, struct al_text *out)
 	} else if (session->raw)
 		al_text_add(out, session->raw);
 	else
-		session->writer->write(&session->style, AL_SESSION_TABLES(session),
+		al_write(session->writer, &session->style, AL_SESSION_TABLES(session),
 			session->n_tables, out);
 }
 

@@ -49,7 +49,7 @@ static bool add_table(struct al_files *files, const struct al_table *table,
 
 	if (!al_writer_find(format, &writer, err))
 		return false;
-	writer->write(style, &table, 1, al_files_add(files, folder, id, writer->extension));
+	al_write(writer, style, &table, 1, al_files_add(files, folder, id, writer->extension));
 	return true;
 }
 

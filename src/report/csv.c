@@ -132,19 +132,17 @@ void al_csv_add(const struct al_table *table, bool with_header, struct al_text *
 	al_arena_finish(&arena);
 }
 
-static void write_csv(const struct al_style *style, const struct al_table *const *tables,
-	size_t n_tables, struct al_text *out)
+static void write_table(const struct al_style *style, const struct al_table *table, bool is_alone,
+	struct al_text *out)
 {
 	(void)style;
-	for (size_t i = 0; i < n_tables; i++) {
-		if (n_tables > 1)
-			al_text_addf(out, "%s# %s\n", i ? "\n" : "", tables[i]->id);
-		al_csv_add(tables[i], true, out);
-	}
+	if (!is_alone)
+		al_text_addf(out, "# %s\n", table->id);
+	al_csv_add(table, true, out);
 }
 
 const struct al_writer al_writer_csv = {
 	.name = "csv",
 	.extension = "csv",
-	.write = write_csv,
+	.write_table = write_table,
 };

@@ -98,18 +98,14 @@ static int decimals_that_tell(double size)
 static const char *own_decimal(struct al_arena *arena, mpq_srcptr q)
 {
 	double size = fabs(mpq_get_d(q));
-	mpq_t rounded;
+	mpq_ptr rounded = al_exact_new(arena);
 
 	if (al_exact_is_integer(q))
 		return al_exact_decimal(arena, q, 0);
 	if (size < 1e-4)
 		return al_format(arena, "%.4g", mpq_get_d(q));
-
-	mpq_init(rounded);
 	al_exact_round(rounded, q, decimals_that_tell(size));
-	const char *text = al_exact_text(arena, rounded);
-	mpq_clear(rounded);
-	return text;
+	return al_exact_text(arena, rounded);
 }
 
 static const char *decimal(struct al_arena *arena, mpq_srcptr q, int digits)
@@ -140,16 +136,13 @@ static const char *fixed(struct al_arena *arena, const struct ladder *ladder, in
 }
 
 /* Is |q|, rounded to `digits` decimals, below the ladder's next step? */
-static bool fits_step(mpq_srcptr q, const struct ladder *ladder, int digits)
+static bool fits_step(struct al_arena *arena, mpq_srcptr q, const struct ladder *ladder, int digits)
 {
-	mpq_t rounded;
+	mpq_ptr rounded = al_exact_new(arena);
 
-	mpq_init(rounded);
 	al_exact_round(rounded, q, digits);
 	mpq_abs(rounded, rounded);
-	bool fits = mpq_cmp_si(rounded, ladder->step, 1) < 0;
-	mpq_clear(rounded);
-	return fits;
+	return mpq_cmp_si(rounded, ladder->step, 1) < 0;
 }
 
 /* The scale is after the number: 999,999 is 1.00M, never 1000.00k. */
@@ -161,7 +154,7 @@ static const char *climbed(struct al_arena *arena, const struct ladder *ladder,
 	int step = 0;
 	mpq_srcptr scaled = q;
 
-	for (; !fits_step(scaled, ladder, digits) && has_step(ladder, step + 1); step++)
+	for (; !fits_step(arena, scaled, ladder, digits) && has_step(ladder, step + 1); step++)
 		scaled = scale_down(arena, scaled, ladder, 1);
 	const char *number = step == 0 ? unscaled(arena, style, column, q)
 				       : al_exact_grouped(arena, decimal(arena, scaled, digits));
@@ -222,18 +215,14 @@ static const char *display_exact(struct al_arena *arena, const struct al_style *
 static const char *display_real(struct al_arena *arena, const struct al_style *style,
 	const struct al_column *column, const struct al_cell *cell)
 {
-	mpq_t q;
+	mpq_ptr q = al_exact_new(arena);
 
 	if (!isfinite(cell->real))
 		return al_cell_number_text(arena, cell);
 	if (fabs(cell->real) >= 1e15 && column->quantity == AL_QUANTITY_PLAIN)
 		return al_format(arena, "%.4g", cell->real);
-
-	mpq_init(q);
 	mpq_set_d(q, cell->real);
-	const char *text = display_number(arena, style, column, q);
-	mpq_clear(q);
-	return text;
+	return display_number(arena, style, column, q);
 }
 
 const char *al_cell_display(struct al_arena *arena, const struct al_style *style,

@@ -129,7 +129,7 @@ static void write_members(const struct al_table *table, const char *indent, stru
 	al_arena_finish(&arena);
 }
 
-static void write_json(const struct al_style *style, const struct al_table *const *tables,
+static void write_all(const struct al_style *style, const struct al_table *const *tables,
 	size_t n_tables, struct al_text *out)
 {
 	al_text_add(out, "{\n");
@@ -156,5 +156,5 @@ static void write_json(const struct al_style *style, const struct al_table *cons
 const struct al_writer al_writer_json = {
 	.name = "json",
 	.extension = "json",
-	.write = write_json,
+	.write_all = write_all,
 };

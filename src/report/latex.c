@@ -18,72 +18,35 @@ struct printing {
 
 /* ---- heads ---- */
 
-/* Goes through the columns of a part, keys first: the one after `column`. */
-static size_t next_column(const struct al_latex_part *part, size_t column)
-{
-	return part->n_keys > 0 && column + 1 == part->n_keys ? part->from : column + 1;
-}
-
-static size_t first_column(const struct al_latex_part *part)
-{
-	return part->n_keys > 0 ? 0 : part->from;
-}
-
-static size_t group_end(const struct printing *p, const struct al_latex_part *part, size_t column)
-{
-	const size_t end = al_latex_group_end(&p->layout.grid, column);
-	const size_t limit = column < part->n_keys ? part->n_keys : part->to;
-
-	return end < limit ? end : limit;
-}
-
-static size_t after_group(const struct printing *p, const struct al_latex_part *part, size_t column)
-{
-	const size_t end = group_end(p, part, column);
-
-	return part->n_keys > 0 && end == part->n_keys ? part->from : end;
-}
-
 static void write_group_names(struct printing *p, const struct al_latex_part *part)
 {
-	const size_t first = first_column(part);
+	const struct al_latex_grid *grid = &p->layout.grid;
 
-	for (size_t i = first; i < part->to; i = after_group(p, part, i)) {
-		const char *group = p->layout.grid.columns[i].group;
-		al_text_add(p->out, i != first ? " & " : "");
+	for (size_t i = 0, end; i < part->n; i = end) {
+		const char *group = grid->columns[part->columns[i]].group;
+		end = al_latex_group_end(grid, part, i);
+		al_text_add(p->out, i ? " & " : "");
 		if (group)
-			al_text_addf(p->out, "\\multicolumn{%zu}{c}{%s}", group_end(p, part, i) - i,
-				group);
+			al_text_addf(p->out, "\\multicolumn{%zu}{c}{%s}", end - i, group);
 	}
 	al_text_add(p->out, " \\\\\n");
-}
-
-static void write_group_rules(struct printing *p, const struct al_latex_part *part)
-{
-	size_t place = 1;
-
-	for (size_t i = first_column(part); i < part->to; i = after_group(p, part, i)) {
-		const size_t wide = group_end(p, part, i) - i;
-		if (p->layout.grid.columns[i].group)
-			al_text_addf(p->out, "\\cmidrule(lr){%zu-%zu}", place, place + wide - 1);
-		place += wide;
+	for (size_t i = 0, end; i < part->n; i = end) {
+		end = al_latex_group_end(grid, part, i);
+		if (grid->columns[part->columns[i]].group)
+			al_text_addf(p->out, "\\cmidrule(lr){%zu-%zu}", i + 1, end);
 	}
 	al_text_add(p->out, "\n");
 }
 
 static void write_heads(struct printing *p, const struct al_latex_part *part)
 {
-	const size_t first = first_column(part);
-
 	al_text_add(p->out, "\\toprule\n");
-	if (al_latex_has_groups(&p->layout.grid)) {
+	if (al_latex_has_groups(&p->layout.grid))
 		write_group_names(p, part);
-		write_group_rules(p, part);
-	}
-	for (size_t i = first; i < part->to; i = next_column(part, i)) {
-		const struct al_latex_column *column = &p->layout.grid.columns[i];
+	for (size_t i = 0; i < part->n; i++) {
+		const struct al_latex_column *column = &p->layout.grid.columns[part->columns[i]];
 		const bool is_braced = al_latex_is_braced(column);
-		al_text_add(p->out, i != first ? " & " : "");
+		al_text_add(p->out, i ? " & " : "");
 		al_text_addf(p->out, "%s%s%s", is_braced ? "{" : "", column->head,
 			is_braced ? "}" : "");
 	}
@@ -105,8 +68,9 @@ static size_t rows_alike(const struct printing *p, size_t row, size_t end)
 
 static bool merges(const struct printing *p, const struct al_latex_part *part)
 {
-	return p->table->placing.merges_keys && part->n_keys != 1 && p->layout.grid.n_columns > 1
-		&& p->layout.grid.columns[0].is_key && p->layout.grid.columns[1].is_key
+	return p->table->placing.merges_keys && part->n > 1
+		&& p->layout.grid.columns[part->columns[0]].is_key
+		&& p->layout.grid.columns[part->columns[1]].is_key
 		&& !(p->layout.wrap_pt && p->layout.wrap_pt[0] > 0);
 }
 
@@ -127,18 +91,17 @@ static void write_merged_name(struct printing *p, size_t row, size_t from, size_
 static void write_rows(struct printing *p, const struct al_latex_part *part, size_t from,
 	size_t end)
 {
-	const size_t first = first_column(part);
 	const bool is_merged = merges(p, part);
 
 	for (size_t row = from; row < end; row++) {
 		if (p->layout.grid.has_rule && p->layout.grid.has_rule[row] && row > from)
 			al_text_add(p->out, "\\midrule\n");
-		for (size_t i = first; i < part->to; i = next_column(part, i)) {
-			al_text_add(p->out, i != first ? " & " : "");
+		for (size_t i = 0; i < part->n; i++) {
+			al_text_add(p->out, i ? " & " : "");
 			if (i == 0 && is_merged)
 				write_merged_name(p, row, from, end);
 			else
-				al_text_add(p->out, p->layout.grid.rows[row][i]);
+				al_text_add(p->out, p->layout.grid.rows[row][part->columns[i]]);
 		}
 		al_text_add(p->out, " \\\\\n");
 	}
@@ -150,12 +113,14 @@ static void write_specs(struct printing *p, const struct al_latex_part *part)
 	const char *edge = p->layout.size ? "@{}" : "";
 
 	al_text_addf(p->out, "\\begin{tabular}{%s", edge);
-	for (size_t i = first_column(part); i < part->to; i = next_column(part, i))
-		if (wrap_pt && wrap_pt[i] > 0)
+	for (size_t i = 0; i < part->n; i++) {
+		const size_t column = part->columns[i];
+		if (wrap_pt && wrap_pt[column] > 0)
 			al_text_addf(p->out, ">{\\raggedright\\arraybackslash}p{%.1fpt}",
-				wrap_pt[i]);
+				wrap_pt[column]);
 		else
-			al_text_add(p->out, p->layout.grid.columns[i].spec);
+			al_text_add(p->out, p->layout.grid.columns[column].spec);
+	}
 	al_text_addf(p->out, "%s}\n", edge);
 }
 
@@ -263,13 +228,14 @@ static void write_split(struct printing *p)
 		}
 }
 
-static void write_table(const struct al_style *style, const struct al_table *table,
+static void write_table(const struct al_style *style, const struct al_table *table, bool is_alone,
 	struct al_text *out)
 {
 	struct al_latex_grid grid;
 	struct al_arena arena;
 	struct printing p = {.table = table, .arena = &arena, .out = out};
 
+	(void)is_alone;
 	al_arena_init(&arena);
 	al_latex_grid_init(&grid, &arena, style, table);
 	al_latex_lay_out(&p.layout, &arena, style->profile, table, &grid);
@@ -280,18 +246,9 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 	al_arena_finish(&arena);
 }
 
-static void write_latex(const struct al_style *style, const struct al_table *const *tables,
-	size_t n_tables, struct al_text *out)
-{
-	for (size_t i = 0; i < n_tables; i++) {
-		al_text_add(out, i ? "\n" : "");
-		write_table(style, tables[i], out);
-	}
-}
-
 const struct al_writer al_writer_latex = {
 	.name = "latex",
 	.extension = "tex",
 	.is_for_people = true,
-	.write = write_latex,
+	.write_table = write_table,
 };

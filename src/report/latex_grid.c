@@ -3,9 +3,6 @@
 
 #include <string.h>
 
-#include "report/latex_math.h"
-#include "report/latex_number.h"
-
 /* What LaTeX reads otherwise than it looks. A bracket or a star after \\ would be its argument;
  * the symbols below are those of the field for which pdflatex has no glyph outside mathematics. */
 static const struct replacement {
@@ -227,13 +224,26 @@ void al_latex_grid_init(struct al_latex_grid *grid, struct al_arena *arena,
 	}
 }
 
-size_t al_latex_group_end(const struct al_latex_grid *grid, size_t column)
+struct al_latex_part al_latex_all_columns(const struct al_latex_grid *grid, struct al_arena *arena)
 {
-	const char *group = grid->columns[column].group;
-	size_t end = column + 1;
+	const struct al_latex_part all = {al_new_array(arena, size_t, grid->n_columns),
+		grid->n_columns};
 
-	while (group && end < grid->n_columns && grid->columns[end].group
-		&& strcmp(group, grid->columns[end].group) == 0)
+	for (size_t i = 0; i < all.n; i++)
+		all.columns[i] = i;
+	return all;
+}
+
+size_t al_latex_group_end(const struct al_latex_grid *grid, const struct al_latex_part *part,
+	size_t place)
+{
+	const size_t *columns = part->columns;
+	const char *group = grid->columns[columns[place]].group;
+	size_t end = place + 1;
+
+	while (group && end < part->n && columns[end] == columns[end - 1] + 1
+		&& grid->columns[columns[end]].group
+		&& strcmp(group, grid->columns[columns[end]].group) == 0)
 		end++;
 	return end;
 }

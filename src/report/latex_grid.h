@@ -30,11 +30,36 @@ void al_latex_grid_transpose(const struct al_latex_grid *grid, struct al_arena *
 	struct al_latex_grid *out);
 bool al_latex_grid_can_transpose(const struct al_latex_grid *grid);
 
-/* The first column after those under the same heading as `column`. */
-size_t al_latex_group_end(const struct al_latex_grid *grid, size_t column);
+/* Columns that stand beside each other: the first place after those under the same heading as
+ * `place`. */
+struct al_latex_part {
+	size_t *columns, n; /* [n] */
+};
+struct al_latex_part al_latex_all_columns(const struct al_latex_grid *grid, struct al_arena *arena);
+size_t al_latex_group_end(const struct al_latex_grid *grid, const struct al_latex_part *part,
+	size_t place);
 bool al_latex_has_groups(const struct al_latex_grid *grid);
 
 /* Columns of siunitx set what is no number in braces. */
 bool al_latex_is_braced(const struct al_latex_column *column);
+
+/* ---- latex_number.c: numbers with their spreads and marks ---- */
+
+/* Does the table set the column by siunitx? */
+bool al_latex_is_siunitx(const struct al_table *table, size_t column);
+
+/* What tells tabular of the column: "r", "l", or an S column as wide as its numbers. */
+void al_latex_add_column(struct al_text *out, const struct al_style *style,
+	const struct al_table *table, size_t column);
+
+/* An exact or real cell of the table. */
+void al_latex_add_number(struct al_text *out, const struct al_style *style,
+	const struct al_table *table, size_t column, const struct al_cell *cell);
+
+/* ---- latex_math.c: what figures set as mathematics, LaTeX does, too ---- */
+
+/* Adds the mathematics that begins at `p` in `text` (a symbol, symbols joined by " x ", or what
+ * stands between dollar signs) and returns where it ends; `p` where none begins. */
+const char *al_latex_add_math(struct al_text *out, const char *text, const char *p);
 
 #endif

@@ -4,8 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "report/latex_head.h"
-
 /* What is tried, in this order. */
 static const struct attempt {
 	bool is_wide, transposes, breaks_heads, wraps;
@@ -42,12 +40,20 @@ struct fitting {
 	const struct al_table *table;
 	struct al_arena *arena;
 	const struct al_latex_grid *grid;
+	struct al_latex_part all; /* its columns */
 	struct extent *extents; /* [n_columns] */
 	const struct al_profile_size *size;
 	const char *wanted_size; /* of the profile's; NULL: what fits */
 	double limit_pt, gap_pt;
 	bool breaks_heads;
 };
+
+static void choose_grid(struct fitting *f, const struct al_latex_grid *grid)
+{
+	f->grid = grid;
+	f->all = al_latex_all_columns(grid, f->arena);
+	f->extents = al_new_array(f->arena, struct extent, grid->n_columns);
+}
 
 static bool is_text(const struct al_latex_column *column)
 {
@@ -105,7 +111,7 @@ static double limit_of_group(const struct fitting *f, size_t column)
 {
 	const struct al_latex_type type = {f->profile->typeface, f->size->pt};
 	const char *group = f->grid->columns[column].group;
-	const size_t end = al_latex_group_end(f->grid, column);
+	const size_t end = al_latex_group_end(f->grid, &f->all, column);
 	size_t from = column;
 
 	while (from > 0 && f->grid->columns[from - 1].group
@@ -133,24 +139,17 @@ static double excess_of_group(const struct fitting *f, size_t from, size_t to)
 			- columns);
 }
 
-static double width_of_range(const struct fitting *f, size_t from, size_t to)
-{
-	double width = 0;
-
-	for (size_t i = from, end; i < to; i = end) {
-		end = al_latex_group_end(f->grid, i);
-		end = end < to ? end : to;
-		width += excess_of_group(f, i, end);
-	}
-	for (size_t i = from; i < to; i++)
-		width += column_width(f, i) + 2 * f->gap_pt;
-	return width;
-}
-
 static double width_of_part(const struct fitting *f, const struct al_latex_part *part)
 {
-	return width_of_range(f, 0, part->n_keys) + width_of_range(f, part->from, part->to)
-		- 2 * f->gap_pt;
+	double width = -2 * f->gap_pt;
+
+	for (size_t i = 0, end; i < part->n; i = end) {
+		end = al_latex_group_end(f->grid, part, i);
+		width += excess_of_group(f, part->columns[i], part->columns[i] + end - i);
+	}
+	for (size_t i = 0; i < part->n; i++)
+		width += column_width(f, part->columns[i]) + 2 * f->gap_pt;
+	return width;
 }
 
 /* ---- wrapping ---- */
@@ -170,10 +169,10 @@ static double width_wrapped(const struct fitting *f, const struct al_latex_part 
 {
 	double width = -2 * f->gap_pt;
 
-	for (size_t i = 0; i < part->to; i++)
-		if (i < part->n_keys || i >= part->from)
-			width += 2 * f->gap_pt
-				+ fmin(column_width(f, i), fmax(most, least_width(f, i)));
+	for (size_t i = 0; i < part->n; i++)
+		width += 2 * f->gap_pt
+			+ fmin(column_width(f, part->columns[i]),
+				fmax(most, least_width(f, part->columns[i])));
 	return width;
 }
 
@@ -188,11 +187,12 @@ static bool wrap(const struct fitting *f, const struct al_latex_part *part, doub
 		const double middle = (low + high) / 2;
 		*(width_wrapped(f, part, middle) > f->limit_pt ? &high : &low) = middle;
 	}
-	for (size_t i = 0; i < part->to; i++) {
-		const double most = fmax(low, least_width(f, i));
-		if ((i < part->n_keys || i >= part->from) && is_text(&f->grid->columns[i])
-			&& f->extents[i].body > most)
-			wrap_pt[i] = wrap_pt[i] > 0 ? fmin(wrap_pt[i], most) : most;
+	for (size_t i = 0; i < part->n; i++) {
+		const size_t column = part->columns[i];
+		const double most = fmax(low, least_width(f, column));
+		double *own = &wrap_pt[column];
+		if (is_text(&f->grid->columns[column]) && f->extents[column].body > most)
+			*own = *own > 0 ? fmin(*own, most) : most;
 	}
 	return true;
 }
@@ -207,19 +207,17 @@ static double limit_of(const struct al_profile *profile, bool is_wide)
 static bool try_size(struct fitting *f, const struct attempt *attempt,
 	struct al_latex_layout *layout)
 {
-	const struct al_latex_part all = {0, 0, f->grid->n_columns};
-
 	for (size_t i = 0; i < sizeof(gaps_pt) / sizeof(*gaps_pt); i++) {
 		f->gap_pt = gaps_pt[i];
-		if (!attempt->wraps && width_of_part(f, &all) > f->limit_pt)
+		if (!attempt->wraps && width_of_part(f, &f->all) > f->limit_pt)
 			continue;
 		layout->wrap_pt = attempt->wraps
 			? al_new_array(f->arena, double, f->grid->n_columns)
 			: NULL;
-		if (attempt->wraps && !wrap(f, &all, layout->wrap_pt))
+		if (attempt->wraps && !wrap(f, &f->all, layout->wrap_pt))
 			continue;
 		layout->parts = al_new(f->arena, struct al_latex_part);
-		*layout->parts = all;
+		*layout->parts = f->all;
 		layout->n_parts = 1;
 		return true;
 	}
@@ -317,13 +315,11 @@ static bool try_all(struct fitting *f, struct al_latex_layout *layout)
 			continue;
 		if (attempts[i].transposes) {
 			al_latex_grid_transpose(grid, f->arena, &transposed);
-			f->grid = &transposed;
-			f->extents = al_new_array(f->arena, struct extent, transposed.n_columns);
+			choose_grid(f, &transposed);
 		}
 		if (try_attempt(f, &attempts[i], layout))
 			return true;
-		f->grid = grid;
-		f->extents = al_new_array(f->arena, struct extent, grid->n_columns);
+		choose_grid(f, grid);
 	}
 	return false;
 }
@@ -339,28 +335,36 @@ static size_t count_keys(const struct al_latex_grid *grid)
 	return n;
 }
 
-/* As many groups of columns as fit, at least one; of a group that doesn't fit as many columns as
- * do, at least one. */
-static size_t end_of_part(const struct fitting *f, const struct al_latex_part *begun)
+/* The keys, and the columns from..to: do they fit? */
+static bool fill_part(const struct fitting *f, size_t n_keys, size_t from, size_t to,
+	struct al_latex_part *part)
 {
-	struct al_latex_part part = *begun;
-	size_t end = begun->from, group_end;
+	part->n = 0;
+	for (size_t i = 0; i < to; i++)
+		if (i < n_keys || i >= from)
+			part->columns[part->n++] = i;
+	return width_wrapped(f, part, least_wrap_pt) <= f->limit_pt;
+}
 
-	for (; end < f->grid->n_columns; end = group_end) {
-		part.to = group_end = al_latex_group_end(f->grid, end);
-		if (width_wrapped(f, &part, least_wrap_pt) > f->limit_pt)
+/* As many groups of columns as fit, at least one; of a group that doesn't fit as many columns as
+ * do, at least one. Returns the first column behind. */
+static size_t take_part(const struct fitting *f, size_t n_keys, size_t from,
+	struct al_latex_part *part)
+{
+	const size_t n = f->grid->n_columns;
+	size_t end = from, next;
+
+	*part = al_latex_all_columns(f->grid, f->arena);
+	for (; end < n; end = next) {
+		next = al_latex_group_end(f->grid, &f->all, end);
+		if (!fill_part(f, n_keys, from, next, part))
 			break;
 	}
-	if (end > begun->from)
-		return end;
-	for (part.to = begun->from + 1; part.to < f->grid->n_columns; part.to++) {
-		part.to++;
-		const bool fits = width_wrapped(f, &part, least_wrap_pt) <= f->limit_pt;
-		part.to--;
-		if (!fits)
-			break;
-	}
-	return part.to;
+	if (end == from)
+		for (end++; end < n && fill_part(f, n_keys, from, end + 1, part);)
+			end++;
+	fill_part(f, n_keys, from, end, part);
+	return end;
 }
 
 static void break_into_parts(struct fitting *f, struct al_latex_layout *layout)
@@ -378,21 +382,19 @@ static void break_into_parts(struct fitting *f, struct al_latex_layout *layout)
 	al_latex_grid_break_words(f->grid, f->arena,
 		&(struct al_latex_type){f->profile->typeface, size->pt},
 		f->limit_pt / (double)(n_keys + 2), broken);
-	f->grid = broken;
+	choose_grid(f, broken);
 	measure_columns(f, size);
 	layout->wrap_pt = al_new_array(f->arena, double, f->grid->n_columns);
 	layout->parts = al_new_array(f->arena, struct al_latex_part, f->grid->n_columns);
 	for (size_t from = n_keys; from < f->grid->n_columns;) {
-		struct al_latex_part part = {.n_keys = n_keys, .from = from};
-		part.to = end_of_part(f, &part);
-		if (width_of_part(f, &part) > f->limit_pt && !wrap(f, &part, layout->wrap_pt))
+		struct al_latex_part *part = &layout->parts[layout->n_parts++];
+		from = take_part(f, n_keys, from, part);
+		if (width_of_part(f, part) > f->limit_pt && !wrap(f, part, layout->wrap_pt))
 			for (size_t i = 0; i < f->grid->n_columns; i++)
 				layout->wrap_pt[i] = is_text(&f->grid->columns[i])
 						&& f->extents[i].body > least_wrap_pt
 					? least_wrap_pt
 					: 0;
-		layout->parts[layout->n_parts++] = part;
-		from = part.to;
 	}
 	take(f, true, layout);
 }
@@ -432,12 +434,12 @@ void al_latex_lay_out(struct al_latex_layout *layout, struct al_arena *arena,
 	if (!profile || grid->n_columns == 0) {
 		layout->is_wide = table->placing.is_wide;
 		layout->parts = al_new(arena, struct al_latex_part);
-		*layout->parts = (struct al_latex_part){0, 0, grid->n_columns};
+		*layout->parts = al_latex_all_columns(grid, arena);
 		layout->n_parts = 1;
 		return;
 	}
 	choose_wanted_size(&f);
-	f.extents = al_new_array(arena, struct extent, grid->n_columns);
+	choose_grid(&f, grid);
 	if (!try_all(&f, layout))
 		break_into_parts(&f, layout);
 	choose_pages(&f, layout);

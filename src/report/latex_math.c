@@ -1,5 +1,5 @@
 /* Mathematics within a text. */
-#include "report/latex_math.h"
+#include "report/latex_grid.h"
 
 #include <stdbool.h>
 #include <string.h>

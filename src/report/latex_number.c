@@ -1,5 +1,5 @@
 /* Numbers in LaTeX, with their spreads and marks. */
-#include "report/latex_number.h"
+#include "report/latex_grid.h"
 
 #include <string.h>
 

@@ -69,11 +69,12 @@ static void write_row(const struct al_style *style, const struct al_table *table
 	al_arena_finish(&arena);
 }
 
-static void write_table(const struct al_style *style, const struct al_table *table,
+static void write_table(const struct al_style *style, const struct al_table *table, bool is_alone,
 	struct al_text *out)
 {
 	struct al_arena arena;
 
+	(void)is_alone;
 	al_arena_init(&arena);
 	if (*table->title) {
 		al_text_add(out, "### ");
@@ -92,31 +93,16 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 	al_arena_finish(&arena);
 }
 
-static void write_summary(const struct al_style *style, struct al_text *out)
+static void write_summary(const struct al_style *style, const char *summary, struct al_text *out)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
-	al_text_add(out, "\n");
-	add_escaped(out, al_printable(&arena, style->summary));
-	al_text_add(out, "\n");
-	al_arena_finish(&arena);
-}
-
-static void write_markdown(const struct al_style *style, const struct al_table *const *tables,
-	size_t n_tables, struct al_text *out)
-{
-	for (size_t i = 0; i < n_tables; i++) {
-		al_text_add(out, i ? "\n" : "");
-		write_table(style, tables[i], out);
-	}
-	if (style->summary)
-		write_summary(style, out);
+	(void)style;
+	add_escaped(out, summary);
 }
 
 const struct al_writer al_writer_markdown = {
 	.name = "markdown",
 	.extension = "md",
 	.is_for_people = true,
-	.write = write_markdown,
+	.write_table = write_table,
+	.write_summary = write_summary,
 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "report/latex_number.h"
+#include "report/latex_grid.h"
 
 /* TABLE/ROW/COLUMN, a row being called by all cells that name it (the case without cases has no
  * name), a column as in CSV. */

@@ -17,6 +17,29 @@ static const struct al_writer *find(const char *name)
 	return NULL;
 }
 
+void al_write(const struct al_writer *writer, const struct al_style *asked,
+	const struct al_table *const *tables, size_t n_tables, struct al_text *out)
+{
+	struct al_style style = *asked;
+	struct al_arena arena;
+
+	if (style.units == AL_UNITS_DEFAULT)
+		style.units = writer->units;
+	if (writer->write_all)
+		writer->write_all(&style, tables, n_tables, out);
+	for (size_t i = 0; i < n_tables && writer->write_table; i++) {
+		al_text_add(out, i ? "\n" : "");
+		writer->write_table(&style, tables[i], n_tables == 1, out);
+	}
+	if (!style.summary || !writer->write_summary)
+		return;
+	al_arena_init(&arena);
+	al_text_add(out, "\n");
+	writer->write_summary(&style, al_printable(&arena, style.summary), out);
+	al_text_add(out, "\n");
+	al_arena_finish(&arena);
+}
+
 bool al_writer_find(const char *name, const struct al_writer **out, struct al_error *err)
 {
 	const char *names[N_WRITERS];

@@ -33,11 +33,19 @@ struct al_writer {
 	const char *name; /* "latex" */
 	const char *extension; /* "tex" */
 	bool is_for_people; /* text, latex, markdown: --units and digits apply */
-	/* One table is written alone, several as the format has it (JSON: "tables"; CSV: a blank
-	 * line between, each begun by "# ID"). */
-	void (*write)(const struct al_style *style, const struct al_table *const *tables,
+	enum al_units units; /* where the style has the default */
+	/* One of several tables, a blank line between (CSV: each begun by "# ID"); or all. */
+	void (*write_table)(const struct al_style *style, const struct al_table *table,
+		bool is_alone, struct al_text *out);
+	void (*write_all)(const struct al_style *style, const struct al_table *const *tables,
 		size_t n_tables, struct al_text *out);
+	/* The summary's line; NULL: it isn't shown there. */
+	void (*write_summary)(const struct al_style *style, const char *summary,
+		struct al_text *out);
 };
+
+void al_write(const struct al_writer *writer, const struct al_style *asked,
+	const struct al_table *const *tables, size_t n_tables, struct al_text *out);
 
 /* All writers, NULL-terminated: text, json, csv, latex, markdown. */
 extern const struct al_writer *const al_writers[];

@@ -29,32 +29,19 @@ struct part {
 	bool has_last_below; /* the table's last column stands under each row */
 };
 
-/* A line that never ends in spaces: they wait for what follows them. */
-struct line {
-	struct al_text *out;
-	size_t spaces;
-};
-
-static void add_piece(struct line *line, const char *piece)
+/* No line ends in spaces. */
+static void end_line(struct al_text *out, const char *end)
 {
-	if (!*piece)
-		return;
-	al_text_add_repeated(line->out, ' ', line->spaces);
-	line->spaces = 0;
-	al_text_add(line->out, piece);
+	while (out->length > 0 && out->data[out->length - 1] == ' ')
+		out->length--;
+	al_text_add(out, end);
 }
 
-static void end_line(struct line *line)
+static void add_padded(struct al_text *out, const char *piece, size_t width, size_t before)
 {
-	al_text_add(line->out, "\n");
-	line->spaces = 0;
-}
-
-static void add_padded(struct line *line, const char *piece, size_t width, size_t before)
-{
-	line->spaces += before;
-	add_piece(line, piece);
-	line->spaces += width - before - al_text_columns(piece);
+	al_text_add_repeated(out, ' ', before);
+	al_text_add(out, piece);
+	al_text_add_repeated(out, ' ', width - before - al_text_columns(piece));
 }
 
 static size_t largest(size_t a, size_t b)
@@ -237,117 +224,102 @@ static void add_broken(struct al_text *out, const char *text, size_t at, size_t 
 }
 
 static void write_cells(const struct sheet *sheet, const struct part *part, const char **cells,
-	struct line *line)
+	struct al_text *out)
 {
 	for (size_t i = 0; i < part->n; i++) {
 		const char *cell = cells[part->columns[i]];
-		size_t width = al_text_columns(cell);
-		bool is_right = sheet->is_number[part->columns[i]];
-		line->spaces += i ? GAP : 0;
-		if (width > part->widths[i]) {
-			const size_t at = i ? span_width(part, 0, i) + GAP : 0;
-			al_text_add_repeated(line->out, ' ', line->spaces);
-			line->spaces = 0;
-			add_broken(line->out, cell, at, at, sheet->style->width, sheet->arena);
-		} else
-			add_padded(line, cell, part->widths[i],
+		const size_t width = al_text_columns(cell),
+			     at = i ? span_width(part, 0, i) + GAP : 0;
+		const bool is_right = sheet->is_number[part->columns[i]];
+		al_text_add_repeated(out, ' ', i ? GAP : 0);
+		if (width > part->widths[i])
+			add_broken(out, cell, at, at, sheet->style->width, sheet->arena);
+		else
+			add_padded(out, cell, part->widths[i],
 				is_right ? part->widths[i] - width : 0);
 	}
 }
 
+/* A rule under a column or several, or as much space. */
+static void add_rule(struct al_text *out, size_t place, size_t width, bool is_drawn)
+{
+	al_text_add_repeated(out, ' ', place ? GAP : 0);
+	al_text_add_repeated(out, is_drawn ? '-' : ' ', width);
+}
+
 /* Headings centred over their columns, and a rule under each. */
-static void write_groups(const struct sheet *sheet, const struct part *part, struct line *line)
+static void write_groups(const struct sheet *sheet, const struct part *part, struct al_text *out)
 {
 	for (size_t from = 0, to; from < part->n; from = to) {
 		const char *group = sheet->groups[part->columns[from]];
 		to = group_end(sheet, part, from);
-		size_t width = span_width(part, from, to);
-		line->spaces += from ? GAP : 0;
-		add_padded(line, group ? group : "", width,
+		const size_t width = span_width(part, from, to);
+		al_text_add_repeated(out, ' ', from ? GAP : 0);
+		add_padded(out, group ? group : "", width,
 			group ? (width - al_text_columns(group)) / 2 : 0);
 	}
-	end_line(line);
+	end_line(out, "\n");
 	for (size_t from = 0, to; from < part->n; from = to) {
 		to = group_end(sheet, part, from);
-		size_t width = span_width(part, from, to);
-		line->spaces += from ? GAP : 0;
-		if (!sheet->groups[part->columns[from]]) {
-			line->spaces += width;
-			continue;
-		}
-		al_text_add_repeated(line->out, ' ', line->spaces);
-		al_text_add_repeated(line->out, '-', width);
-		line->spaces = 0;
+		add_rule(out, from, span_width(part, from, to),
+			sheet->groups[part->columns[from]] != NULL);
 	}
-	end_line(line);
+	end_line(out, "\n");
 }
 
 /* The line over a sum, under the numbers. */
-static void write_rule(const struct sheet *sheet, const struct part *part, struct line *line)
+static void write_rule(const struct sheet *sheet, const struct part *part, struct al_text *out)
 {
-	for (size_t i = 0; i < part->n; i++) {
-		line->spaces += i ? GAP : 0;
-		if (!sheet->is_number[part->columns[i]]) {
-			line->spaces += part->widths[i];
-			continue;
-		}
-		al_text_add_repeated(line->out, ' ', line->spaces);
-		al_text_add_repeated(line->out, '-', part->widths[i]);
-		line->spaces = 0;
-	}
-	end_line(line);
+	for (size_t i = 0; i < part->n; i++)
+		add_rule(out, i, part->widths[i], sheet->is_number[part->columns[i]]);
+	end_line(out, "\n");
 }
 
 /* What stands on a line of its own under a row: a source. */
-static void write_below(const struct sheet *sheet, const char **cells, struct line *line)
+static void write_below(const struct sheet *sheet, const char **cells, struct al_text *out)
 {
 	const char *cell = cells[sheet->table->n_columns - 1];
 
-	al_text_add_repeated(line->out, ' ', INDENT_BELOW);
-	add_broken(line->out, cell, INDENT_BELOW, INDENT_BELOW, sheet->style->width, sheet->arena);
-	end_line(line);
+	al_text_add_repeated(out, ' ', INDENT_BELOW);
+	add_broken(out, cell, INDENT_BELOW, INDENT_BELOW, sheet->style->width, sheet->arena);
 }
 
-static void write_rows(const struct sheet *sheet, const struct part *part, struct line *line)
+static void write_rows(const struct sheet *sheet, const struct part *part, struct al_text *out)
 {
+	const size_t n_columns = sheet->table->n_columns;
+
 	for (size_t row = 0; row < sheet->table->n_rows; row++) {
-		const bool is_total = sheet->table->rows[row][0].is_total;
+		const struct al_cell *cells = sheet->table->rows[row];
+		const bool is_bold = cells[0].is_total && sheet->style->color;
 		if (al_table_has_rule(sheet->table, row))
-			write_rule(sheet, part, line);
-		if (is_total && sheet->style->color)
-			al_text_add(line->out, bold);
-		write_cells(sheet, part, sheet->cells + row * sheet->table->n_columns, line);
-		if (is_total && sheet->style->color)
-			al_text_add(line->out, plain);
-		end_line(line);
-		if (part->has_last_below
-			&& sheet->table->rows[row][sheet->table->n_columns - 1].kind
-				!= AL_CELL_MISSING)
-			write_below(sheet, sheet->cells + row * sheet->table->n_columns, line);
+			write_rule(sheet, part, out);
+		al_text_add(out, is_bold ? bold : "");
+		write_cells(sheet, part, sheet->cells + row * n_columns, out);
+		end_line(out, is_bold ? plain : "");
+		al_text_add(out, "\n");
+		if (part->has_last_below && cells[n_columns - 1].kind != AL_CELL_MISSING) {
+			write_below(sheet, sheet->cells + row * n_columns, out);
+			al_text_add(out, "\n");
+		}
 	}
 }
 
 static void write_part(const struct sheet *sheet, const struct part *part, struct al_text *out)
 {
-	struct line line = {out, 0};
-
 	al_text_add(out, sheet->style->color ? bold : "");
 	if (part->has_groups)
-		write_groups(sheet, part, &line);
-	write_cells(sheet, part, sheet->heads, &line);
+		write_groups(sheet, part, out);
+	write_cells(sheet, part, sheet->heads, out);
 	if (part->has_last_below) {
-		end_line(&line);
-		write_below(sheet, sheet->heads, &line);
+		end_line(out, "\n");
+		write_below(sheet, sheet->heads, out);
 	}
-	al_text_add(out, sheet->style->color ? plain : "");
-	if (!part->has_last_below)
-		end_line(&line);
-	for (size_t i = 0; i < part->n; i++) {
-		al_text_add_repeated(out, ' ', i ? GAP : 0);
-		al_text_add_repeated(out, '-', part->widths[i]);
-	}
-	end_line(&line);
-	write_rows(sheet, part, &line);
+	end_line(out, sheet->style->color ? plain : "");
+	al_text_add(out, "\n");
+	for (size_t i = 0; i < part->n; i++)
+		add_rule(out, i, part->widths[i], true);
+	al_text_add(out, "\n");
+	write_rows(sheet, part, out);
 }
 
 static void write_parts(const struct sheet *sheet, struct al_arena *arena, struct al_text *out)
@@ -406,11 +378,12 @@ static void write_note(const char *note, size_t page, struct al_arena *arena, st
 	al_text_add(out, "\n");
 }
 
-static void write_table(const struct al_style *style, const struct al_table *table,
+static void write_table(const struct al_style *style, const struct al_table *table, bool is_alone,
 	struct al_text *out)
 {
 	struct al_arena arena;
 
+	(void)is_alone;
 	al_arena_init(&arena);
 	if (*table->title)
 		al_text_addf(out, "%s%s%s\n%s", style->color ? bold : "",
@@ -430,35 +403,20 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 	al_arena_finish(&arena);
 }
 
-static void write_summary(const struct al_style *style, struct al_text *out)
+static void write_summary(const struct al_style *style, const char *summary, struct al_text *out)
 {
 	struct al_arena arena;
 
 	al_arena_init(&arena);
-	al_text_add(out, "\n");
-	add_broken(out, al_printable(&arena, style->summary), 0, 0, style->width, &arena);
-	al_text_add(out, "\n");
+	add_broken(out, summary, 0, 0, style->width, &arena);
 	al_arena_finish(&arena);
-}
-
-static void write_text(const struct al_style *asked, const struct al_table *const *tables,
-	size_t n_tables, struct al_text *out)
-{
-	struct al_style own = *asked, *style = &own;
-
-	if (own.units == AL_UNITS_DEFAULT)
-		own.units = AL_UNITS_READABLE;
-	for (size_t i = 0; i < n_tables; i++) {
-		al_text_add(out, i ? "\n" : "");
-		write_table(style, tables[i], out);
-	}
-	if (style->summary)
-		write_summary(style, out);
 }
 
 const struct al_writer al_writer_text = {
 	.name = "text",
 	.extension = "txt",
 	.is_for_people = true,
-	.write = write_text,
+	.units = AL_UNITS_READABLE,
+	.write_table = write_table,
+	.write_summary = write_summary,
 };

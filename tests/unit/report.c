@@ -83,7 +83,7 @@ static void check_written(const char *format, const struct al_style *style,
 
 	al_text_init(&out);
 	assert_true(al_writer_find(format, &writer, NULL));
-	writer->write(style, tables, n_tables, &out);
+	al_write(writer, style, tables, n_tables, &out);
 	assert_string_equal(out.data, expected);
 	al_text_finish(&out);
 }
@@ -314,7 +314,7 @@ static void no_writer_lets_control_characters_through(void **state)
 		build_small(&table, "id", name);
 		al_table_note(&table, "%s", name);
 		al_text_init(&text);
-		al_writers[i]->write(&plain_style, tables, 1, &text);
+		al_write(al_writers[i], &plain_style, tables, 1, &text);
 		for (const char *p = text.data; *p;) {
 			struct al_character c = al_character_at(p);
 			if (*p != '\n' && !c.is_printable)
@@ -557,7 +557,7 @@ static void displays_reals(void **state)
 		const struct al_table *const tables[] = {&table};
 		check_written("csv", &plain_style, tables, 1, reals[i].csv);
 		al_text_init(&json);
-		al_writers[1]->write(&plain_style, tables, 1, &json);
+		al_write(al_writers[1], &plain_style, tables, 1, &json);
 		const char *row = al_format(&table.arena, "{\"x\": %s}", reals[i].json);
 		assert_non_null(strstr(json.data, row));
 		al_text_finish(&json);
@@ -588,7 +588,7 @@ static void writes_what_is_empty(void **state)
 			struct al_text out;
 
 			al_text_init(&out);
-			(*w)->write(&style, list, n, &out);
+			al_write(*w, &style, list, n, &out);
 			assert_true(out.length == 0 || out.data[out.length - 1] == '\n');
 			if (strcmp((*w)->name, "json") == 0) {
 				assert_true(al_json_parse(&doc, "out", out.data, out.length, &err));

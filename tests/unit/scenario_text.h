@@ -37,7 +37,7 @@ static inline void write_as(const struct al_table *table, const char *format, st
 
 	assert_true(al_writer_find(format, &writer, NULL));
 	al_text_init(out);
-	writer->write(&style, &table, 1, out);
+	al_write(writer, &style, &table, 1, out);
 }
 
 /* The table of that index as CSV (exact numbers, missing cells empty), or the message of the

@@ -1,6 +1,6 @@
 /* The page of an audit, from the verdict to the tables. */
 #include "audit/verdict.h"
-#include "report/page/audit_parts.h"
+#include "report/page/audit.h"
 
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* Tables of an audit's page that are put together from the audit's own: cells are copied. */
-#include "report/page/audit_parts.h"
+#include "report/page/heads.h"
 
 #include <math.h>
 #include <string.h>

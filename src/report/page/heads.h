@@ -51,4 +51,15 @@ void al_page_head_map(struct al_text *out, const struct al_page_heads *heads,
 /* Every pair, a picture each module: scores above, values below the diagonal. */
 void al_page_pair_maps(struct al_text *out, const struct al_page_heads *heads);
 
+/* ---- audit_parts.c: tables that are put together from the audit's own ---- */
+
+/* A row each square of the head map, in its order: the head's numbers and its neighbours. */
+void al_page_map_table(struct al_table *out, const struct al_page_heads *heads);
+
+/* Heads to do without, by the error with all before. */
+void al_page_steps_table(struct al_table *out, const struct al_table *redundant);
+
+/* The rows on the frontier, numbered as the circles are. */
+void al_page_frontier_table(struct al_table *out, const struct al_page_points *points);
+
 #endif

@@ -5,32 +5,16 @@
 #include <stdarg.h>
 #include <string.h>
 
-static const char *entity(char c)
-{
-	switch (c) {
-	case '&':
-		return "&amp;";
-	case '<':
-		return "&lt;";
-	case '>':
-		return "&gt;";
-	case '"':
-		return "&quot;";
-	case '\'':
-		return "&#39;";
-	default:
-		return NULL;
-	}
-}
-
 void al_html_add(struct al_text *out, const char *text)
 {
+	static const char special[] = "&<>\"'";
+	static const char *const entities[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
 	char piece[AL_ESCAPE_BYTES];
 
 	while (*text) {
-		const char *escaped = entity(*text);
-		if (escaped) {
-			al_text_add(out, escaped);
+		const char *found = strchr(special, *text);
+		if (found) {
+			al_text_add(out, entities[found - special]);
 			text++;
 		} else {
 			const size_t length = al_escape_control(&text, piece);

@@ -6,7 +6,28 @@
 #ifndef ATTNLEDGER_VENUE_PROFILE_H
 #define ATTNLEDGER_VENUE_PROFILE_H
 
-#include "report/venue/typeface.h"
+#include "base/arena.h"
+#include "base/error.h"
+
+/* Typefaces: how wide TeX sets a character, from the metrics of the fonts. typefaces/NAME.json holds
+ * the advances of the printable ASCII characters, ' ' to '~', in thousandths of the size, upright
+ * and bold, for each size that a font was drawn for. */
+enum { AL_N_ADVANCES = '~' - ' ' + 1 };
+
+struct al_design {
+	double pt;
+	int16_t regular[AL_N_ADVANCES], bold[AL_N_ADVANCES];
+};
+
+struct al_typeface {
+	const char *title, *source;
+	struct al_design *designs; /* rising */
+	size_t n_designs;
+};
+
+/* In TeX points; of a character that is not ASCII an em. */
+double al_typeface_advance(const struct al_typeface *typeface, double pt, bool is_bold,
+	unsigned char c);
 
 struct al_profile_size {
 	const char *name; /* "small" */
