@@ -1,6 +1,5 @@
 /* Axes: a muted grid behind the marks, two thin spines and their ticks before them. */
 #include "figure/mark.h"
-#include "figure/measures.h"
 
 static void draw_grid(const struct al_scene *scene, size_t panel)
 {
@@ -35,32 +34,25 @@ void al_scene_draw_back(const struct al_scene *scene, size_t panel)
 	draw_references(scene, panel);
 }
 
-static void draw_x_tick(const struct al_scene *scene, size_t panel, double value, double length_pt)
+static void draw_tick(const struct al_scene *scene, size_t panel, bool is_x, double value,
+	double length_pt)
 {
-	double x = al_scene_x(scene, panel, value), y = scene->frames[panel].bottom;
+	const struct al_box *frame = &scene->frames[panel];
+	const double x = is_x ? al_scene_x(scene, panel, value) : frame->left;
+	const double y = is_x ? frame->bottom : al_scene_y(scene, panel, value);
 
-	al_canvas_line(scene->canvas, x, y, x, y + length_pt, AL_AXIS_WIDTH_PT, al_color_axis);
+	al_canvas_line(scene->canvas, is_x ? x : x - length_pt, y, x, is_x ? y + length_pt : y,
+		AL_AXIS_WIDTH_PT, al_color_axis);
 }
 
-static void draw_y_tick(const struct al_scene *scene, size_t panel, double value, double length_pt)
+static void draw_ticks(const struct al_scene *scene, size_t panel, bool is_x)
 {
-	double x = scene->frames[panel].left, y = al_scene_y(scene, panel, value);
+	const struct al_ticks *ticks = is_x ? &scene->x_ticks[panel] : &scene->y_ticks;
 
-	al_canvas_line(scene->canvas, x - length_pt, y, x, y, AL_AXIS_WIDTH_PT, al_color_axis);
-}
-
-static void draw_ticks(const struct al_scene *scene, size_t panel)
-{
-	const struct al_ticks *x = &scene->x_ticks[panel], *y = &scene->y_ticks;
-
-	for (size_t i = 0; i < x->n; i++)
-		draw_x_tick(scene, panel, x->items[i].value, AL_TICK_PT);
-	for (size_t i = 0; i < x->n_minor; i++)
-		draw_x_tick(scene, panel, x->minor[i], AL_TICK_PT / 2);
-	for (size_t i = 0; i < y->n; i++)
-		draw_y_tick(scene, panel, y->items[i].value, AL_TICK_PT);
-	for (size_t i = 0; i < y->n_minor; i++)
-		draw_y_tick(scene, panel, y->minor[i], AL_TICK_PT / 2);
+	for (size_t i = 0; i < ticks->n; i++)
+		draw_tick(scene, panel, is_x, ticks->items[i].value, AL_TICK_PT);
+	for (size_t i = 0; i < ticks->n_minor; i++)
+		draw_tick(scene, panel, is_x, ticks->minor[i], AL_TICK_PT / 2);
 }
 
 /* One path down the left side and along the bottom. */
@@ -93,5 +85,6 @@ void al_scene_draw_axes(const struct al_scene *scene, size_t panel)
 {
 	draw_zero(scene, panel);
 	draw_spines(scene, &scene->frames[panel]);
-	draw_ticks(scene, panel);
+	draw_ticks(scene, panel, true);
+	draw_ticks(scene, panel, false);
 }

@@ -2,7 +2,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "figure/measures.h"
 #include "figure/scene.h"
 
 static double width_of_label(void *canvas, const char *label)
@@ -18,17 +17,8 @@ static double height_of_label(void *canvas, const char *label)
 
 static struct al_tick_request request(const struct al_dimension *d, const struct al_scale *scale)
 {
-	return (struct al_tick_request){
-		.min = d->min,
-		.max = d->max,
-		.is_min_fixed = d->is_min_fixed,
-		.is_max_fixed = d->is_max_fixed,
-		.is_log = d->is_log,
-		.is_binary = d->is_binary,
-		.is_whole = d->is_whole,
-		.quantity = d->quantity,
-		.length_pt = fabs(scale->end_pt - scale->start_pt),
-	};
+	return (struct al_tick_request){.axis = *d,
+		.length_pt = fabs(scale->end_pt - scale->start_pt)};
 }
 
 static void name_ticks(const struct al_axis *axis, struct al_ticks *ticks)

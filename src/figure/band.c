@@ -94,28 +94,30 @@ static void fill(const struct al_scene *scene, size_t series, const struct edge 
 		cairo_line_to(cr, edges[i].x, edges[i].low);
 	cairo_close_path(cr);
 	al_series_set_glass(scene->canvas, scene->plot->looks[series]);
-	al_canvas_fill_preserve(scene->canvas);
+	al_canvas_paint(scene->canvas, false);
 	cairo_set_line_width(cr, rim_pt);
 	al_canvas_stroke(scene->canvas);
 }
 
-/* Ends where a value is missing. */
-static void draw_columns(const struct al_scene *scene, size_t panel, size_t series,
+/* Between what two columns hold, or the lowest and the highest strand; it ends where a value is
+ * missing. */
+static void draw_area(const struct al_scene *scene, size_t panel, size_t series, bool is_of_strands,
 	struct edge *edges)
 {
 	const struct al_points points = al_points_of_series(&scene->plot->points, panel, series);
 	size_t n = 0;
 
 	for (size_t i = 0; i < points.n; i++) {
-		const struct al_point *point = &points.items[i];
-		if (isnan(point->band_low)) {
+		const struct al_point *p = &points.items[i];
+		const double low = is_of_strands ? p->low : p->band_low,
+			     high = is_of_strands ? p->high : p->band_high;
+		if (isnan(is_of_strands ? p->y : low)) {
 			fill(scene, series, edges, n);
 			n = 0;
 			continue;
 		}
-		edges[n++] = (struct edge){al_scene_x(scene, panel, point->x),
-			al_scene_y(scene, panel, point->band_low),
-			al_scene_y(scene, panel, point->band_high)};
+		edges[n++] = (struct edge){al_scene_x(scene, panel, p->x),
+			al_scene_y(scene, panel, low), al_scene_y(scene, panel, high)};
 	}
 	fill(scene, series, edges, n);
 }
@@ -146,8 +148,16 @@ void al_scene_draw_bands(const struct al_scene *scene, size_t panel)
 	struct edge *edges = al_new_array(scene->arena, struct edge, plot->points.n);
 	al_scene_clip(scene, panel);
 	for (size_t series = 0; series < plot->n_series; series++)
-		draw_columns(scene, panel, series, edges);
+		draw_area(scene, panel, series, false, edges);
 	for (size_t i = 0; i < plot->n_between; i++)
 		draw_between(scene, panel, &plot->between[i], edges);
+	al_canvas_end_clip(scene->canvas);
+}
+
+void al_scene_draw_strand_band(const struct al_scene *scene, size_t panel, size_t series)
+{
+	al_scene_clip(scene, panel);
+	draw_area(scene, panel, series, true,
+		al_new_array(scene->arena, struct edge, scene->plot->points.n));
 	al_canvas_end_clip(scene->canvas);
 }

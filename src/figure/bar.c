@@ -93,13 +93,14 @@ static void draw(struct al_scene *scene, size_t panel)
 static void avoid_bar(struct al_scene *scene, const struct al_point *point,
 	const struct al_box *box, struct al_obstacles *obstacles)
 {
-	al_scene_avoid_error_bar(scene, point, (box->left + box->right) / 2, obstacles);
-	al_obstacles_add_box(scene, obstacles, *box);
+	(void)scene;
+	al_scene_avoid_error_bar(obstacles, point, (box->left + box->right) / 2);
+	al_obstacles_add_box(obstacles, *box);
 }
 
-static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)
+static void avoid(struct al_obstacles *obstacles)
 {
-	each_bar(scene, panel, avoid_bar, obstacles);
+	each_bar(obstacles->scene, obstacles->panel, avoid_bar, obstacles);
 }
 
 static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)

@@ -5,7 +5,6 @@
 #include "base/table.h"
 #include "base/text.h"
 #include "figure/mark.h"
-#include "figure/measures.h"
 
 /* ---- of the plot ---- */
 
@@ -41,9 +40,10 @@ static bool is_same_group(const struct al_column *a, const struct al_column *b)
 	return a->group && b->group && strcmp(a->group, b->group) == 0;
 }
 
-void al_plot_add_beneath(struct al_plot *plot, const struct al_table *table, const int *columns,
-	size_t row, size_t panel)
+void al_plot_add_beneath(struct al_plot *plot, size_t row, size_t panel)
 {
+	const struct al_table *table = plot->table;
+	const int *columns = plot->columns.beneath;
 	struct al_beneath *beneath = &plot->beneath[panel];
 	const size_t n = plot->figure->n_beneath;
 	struct al_text text;

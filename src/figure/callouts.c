@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "figure/mark.h"
-#include "figure/measures.h"
 
 static const double crowd_pt = 9; /* points nearer than this crowd each other */
 static const double rings_pt[] = {8, 12, 17, 23, 30, 38, 47, 57, 68, 80, 95, 115};
@@ -76,9 +75,10 @@ static bool is_crowded(const struct al_obstacles *obstacles, double x, double y)
 	return neighbours > 1;
 }
 
-static bool put_on_rings(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles,
-	struct al_label *label, double x, double y, enum effort effort)
+static bool put_on_rings(struct al_obstacles *obstacles, struct al_label *label, double x, double y,
+	enum effort effort)
 {
+	struct al_scene *scene = obstacles->scene;
 	size_t first = effort >= KEEPS_OFF_CROWDS && is_crowded(obstacles, x, y) ? FAR_RING : 0;
 	const struct al_size size = al_label_measure(scene->canvas, label);
 
@@ -88,25 +88,26 @@ static bool put_on_rings(struct al_scene *scene, size_t panel, struct al_obstacl
 		label->box = al_box_at(size, x + dx * ring, y + dy * ring, (1 - dx) / 2,
 			(1 - dy) / 2);
 		struct al_segment leader = leader_to(&label->box, x, y);
-		if (!al_scene_is_free(scene, panel, obstacles, &label->box)
+		if (!al_obstacles_leave(obstacles, &label->box)
 			|| !is_clear(scene, &leader, effort))
 			continue;
 		al_scene_add_leader(scene, leader.x0, leader.y0, leader.x1, leader.y1);
-		al_obstacles_add_segment(scene, obstacles, leader);
+		al_obstacles_add_segment(obstacles, leader);
 		return true;
 	}
 	return false;
 }
 
-static bool label_point(struct al_scene *scene, struct al_obstacles *obstacles,
-	const struct al_point *point, enum effort effort)
+static bool label_point(struct al_obstacles *obstacles, const struct al_point *point,
+	enum effort effort)
 {
+	struct al_scene *scene = obstacles->scene;
 	struct al_label label = label_of(point);
 	const struct al_spot at = al_scene_at(scene, point);
 	bool is_far = effort >= KEEPS_OFF_CROWDS && is_crowded(obstacles, at.x, at.y);
 
-	if ((is_far || !al_scene_put_near(scene, point->panel, obstacles, &label, at.x, at.y))
-		&& !put_on_rings(scene, point->panel, obstacles, &label, at.x, at.y, effort))
+	if ((is_far || !al_label_put_near(obstacles, &label, at.x, at.y))
+		&& !put_on_rings(obstacles, &label, at.x, at.y, effort))
 		return false;
 	al_scene_add_label(scene, &label);
 	return true;
@@ -132,11 +133,11 @@ static struct queue make_queue(struct al_scene *scene, size_t panel)
 }
 
 /* The index of the first point that finds no place; n where all do. */
-static size_t label_in_turn(struct al_scene *scene, struct al_obstacles *obstacles,
-	const struct queue *queue, enum effort effort)
+static size_t label_in_turn(struct al_obstacles *obstacles, const struct queue *queue,
+	enum effort effort)
 {
 	for (size_t i = 0; i < queue->n; i++)
-		if (!label_point(scene, obstacles, queue->items[i], effort))
+		if (!label_point(obstacles, queue->items[i], effort))
 			return i;
 	return queue->n;
 }
@@ -164,9 +165,10 @@ static bool is_hopeless(struct al_scene *scene, size_t panel, const struct queue
 }
 
 /* Whoever finds no place is first in the next attempt (Joslin & Clements 1999, "squeaky wheel"). */
-static bool label_points(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles,
-	struct al_error *err)
+static bool label_points(struct al_obstacles *obstacles, struct al_error *err)
 {
+	struct al_scene *scene = obstacles->scene;
+	const size_t panel = obstacles->panel;
 	const size_t n_labels = scene->n_labels, n_leaders = scene->n_leaders,
 		     n_segments = obstacles->n_segments;
 	struct queue queue = make_queue(scene, panel);
@@ -176,7 +178,7 @@ static bool label_points(struct al_scene *scene, size_t panel, struct al_obstacl
 		return true;
 	for (size_t i = 0; i < attempts && !is_hopeless(scene, panel, &queue); i++) {
 		enum effort effort = (enum effort)(i * N_EFFORTS / attempts);
-		size_t failed = label_in_turn(scene, obstacles, &queue, effort);
+		size_t failed = label_in_turn(obstacles, &queue, effort);
 		if (failed == queue.n)
 			return true;
 		move_to_front(&queue, failed);
@@ -199,10 +201,11 @@ struct station {
 };
 
 /* The better of `best` and the places along the line in one panel. */
-static void try_stations(struct al_scene *scene, size_t panel, const struct al_obstacles *obstacles,
-	struct al_label *label, double y, struct station *best)
+static void try_stations(const struct al_obstacles *obstacles, struct al_label *label, double y,
+	struct station *best)
 {
-	const struct al_box *frame = &scene->frames[panel];
+	const struct al_scene *scene = obstacles->scene;
+	const struct al_box *frame = &scene->frames[obstacles->panel];
 
 	for (int i = 0; i < 2 * N_STATIONS; i++) {
 		double across = (double)(i % N_STATIONS) / (N_STATIONS - 1);
@@ -211,7 +214,7 @@ static void try_stations(struct al_scene *scene, size_t panel, const struct al_o
 			frame->left + 3 + across * (frame->right - frame->left - 4),
 			is_below ? y + 0.6 : y - 0.6, across, is_below ? 0 : 1);
 		size_t hits = al_obstacles_count(obstacles, &label->box);
-		if (!al_scene_has_room(scene, panel, &label->box)
+		if (!al_scene_has_room(scene, obstacles->panel, &label->box)
 			|| (best->is_found && hits >= best->hits))
 			continue;
 		*best = (struct station){label->box, hits, true};
@@ -227,8 +230,8 @@ static bool label_reference(struct al_scene *scene, const struct al_obstacles *o
 	if (!line->label || !*line->label)
 		return true;
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++)
-		try_stations(scene, panel, &obstacles[panel], &label,
-			al_scene_y(scene, panel, line->value), &best);
+		try_stations(&obstacles[panel], &label, al_scene_y(scene, panel, line->value),
+			&best);
 	if (!best.is_found)
 		return al_fail(err, AL_EINPUT,
 			"no free place for the reference line's label \"%s\", expected a larger "
@@ -249,14 +252,13 @@ bool al_scene_add_callouts(struct al_scene *scene, struct al_error *err)
 		return true;
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++)
 		obstacles[panel] = al_scene_obstacles(scene, panel);
-	if (!al_scene_add_ratios(scene, obstacles, err)
-		|| !al_scene_add_inset(scene, &obstacles[0], err))
+	if (!al_scene_add_ratios(scene, obstacles, err) || !al_scene_add_inset(&obstacles[0], err))
 		return false;
 	for (size_t i = 0; i < figure->n_references; i++)
 		if (!label_reference(scene, obstacles, &figure->references[i], err))
 			return false;
 	for (size_t panel = 0; panel < scene->plot->n_panels; panel++)
-		if (!label_points(scene, panel, &obstacles[panel], err))
+		if (!label_points(&obstacles[panel], err))
 			return false;
 	return true;
 }

@@ -4,8 +4,8 @@
 
 #include <cairo-pdf.h>
 #include <math.h>
-
-#include "figure/encode.h"
+#include <png.h>
+#include <string.h>
 
 static const double pixels_per_pt = 300.0 / 72.0;
 
@@ -69,7 +69,8 @@ static cairo_surface_t *make_pdf(struct al_canvas *canvas)
 
 	cairo_pdf_surface_restrict_to_version(surface, CAIRO_PDF_VERSION_1_5);
 	/* Without a date of ours cairo writes the time of day. */
-	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE, AL_PDF_DATE);
+	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_CREATE_DATE,
+		"2000-01-01T00:00:00Z");
 	cairo_pdf_surface_set_metadata(surface, CAIRO_PDF_METADATA_TITLE, canvas->title);
 	return surface;
 }
@@ -138,10 +139,105 @@ bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure, d
 	return check_status(cairo_status(canvas->cr), err);
 }
 
+/* ---- PNG: one that knows its resolution, and is quick to write ---- */
+
+static void append_png(png_structp png, png_bytep bytes, size_t length)
+{
+	al_text_add_bytes(png_get_io_ptr(png), (const char *)bytes, length);
+}
+
+static void flush(png_structp png)
+{
+	(void)png;
+}
+
+static void refuse(png_structp png, png_const_charp message)
+{
+	al_fail(png_get_error_ptr(png), AL_ESYSTEM, "cannot encode the PNG: %s", message);
+	png_longjmp(png, 1);
+}
+
+static void ignore(png_structp png, png_const_charp message)
+{
+	(void)png;
+	(void)message;
+}
+
+/* Flat colours compress best without a filter, and trying all of them would double the time. */
+static void describe(png_structp png, png_infop info, cairo_surface_t *image)
+{
+	png_uint_32 per_meter = (png_uint_32)lround(pixels_per_pt * 72 / 0.0254);
+
+	png_set_IHDR(png, info, (png_uint_32)cairo_image_surface_get_width(image),
+		(png_uint_32)cairo_image_surface_get_height(image), 8, PNG_COLOR_TYPE_RGB,
+		PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+	png_set_pHYs(png, info, per_meter, per_meter, PNG_RESOLUTION_METER);
+	png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_NONE);
+	png_set_compression_level(png, 5);
+}
+
+/* A pixel of RGB24 is 0x00RRGGBB in the machine's byte order. */
+static void set_order(png_structp png)
+{
+	const uint16_t one = 1;
+	const bool is_little = *(const unsigned char *)&one == 1;
+
+	png_set_filler(png, 0, is_little ? PNG_FILLER_AFTER : PNG_FILLER_BEFORE);
+	if (is_little)
+		png_set_bgr(png);
+}
+
+static void write_rows(png_structp png, cairo_surface_t *image)
+{
+	const unsigned char *pixels = cairo_image_surface_get_data(image);
+	const int height = cairo_image_surface_get_height(image);
+
+	for (int y = 0; y < height; y++)
+		png_write_row(png, pixels + y * (ptrdiff_t)cairo_image_surface_get_stride(image));
+}
+
+static bool encode_png(cairo_surface_t *image, struct al_text *out, struct al_error *err)
+{
+	png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, refuse, ignore);
+	png_infop info = png ? png_create_info_struct(png) : NULL;
+
+	if (!info) {
+		png_destroy_write_struct(&png, &info);
+		return al_fail(err, AL_ESYSTEM, "cannot encode the PNG: out of memory");
+	}
+	if (setjmp(png_jmpbuf(png))) {
+		png_destroy_write_struct(&png, &info);
+		return false;
+	}
+	png_set_write_fn(png, out, append_png, flush);
+	describe(png, info, image);
+	png_write_info(png, info);
+	set_order(png);
+	write_rows(png, image);
+	png_write_end(png, info);
+	png_destroy_write_struct(&png, &info);
+	return true;
+}
+
+/* ---- PDF ---- */
+
+/* cairo 1.16 leaves out the "D:" before a date that it was given (ISO 32000-1, 7.9.4): a date of the
+ * same length, without its seconds, so that no offset in the file changes. */
+static void repair_date(struct al_text *pdf)
+{
+	static const char found[] = "/CreationDate (20000101000000Z)";
+	static const char wanted[] = "/CreationDate (D:200001010000Z)";
+	size_t length = strlen(found);
+
+	for (size_t i = 0; i + length <= pdf->length; i++)
+		if (memcmp(pdf->data + i, found, length) == 0)
+			memcpy(pdf->data + i, wanted, length);
+}
+
 static bool end_pdf(struct al_canvas *canvas, struct al_error *err)
 {
 	cairo_surface_finish(canvas->surface);
-	al_encode_pdf_date(canvas->out);
+	repair_date(canvas->out);
 	return check_status(cairo_surface_status(canvas->surface), err);
 }
 
@@ -156,7 +252,7 @@ bool al_canvas_end(struct al_canvas *canvas, struct al_error *err)
 		return true;
 	}
 	cairo_surface_flush(canvas->surface);
-	return al_encode_png(canvas->surface, pixels_per_pt, canvas->out, err);
+	return encode_png(canvas->surface, canvas->out, err);
 }
 
 void al_canvas_finish(struct al_canvas *canvas)
@@ -184,7 +280,7 @@ void al_canvas_color(struct al_canvas *canvas, struct al_color color)
 	al_canvas_glass(canvas, color, 1);
 }
 
-static void paint(struct al_canvas *canvas, bool is_stroke)
+void al_canvas_paint(struct al_canvas *canvas, bool is_stroke)
 {
 	if (canvas->format == AL_FIGURE_SVG)
 		al_canvas_add_svg_path(canvas, is_stroke);
@@ -194,25 +290,15 @@ static void paint(struct al_canvas *canvas, bool is_stroke)
 		cairo_fill_preserve(canvas->cr);
 }
 
-void al_canvas_fill_preserve(struct al_canvas *canvas)
-{
-	paint(canvas, false);
-}
-
-void al_canvas_stroke_preserve(struct al_canvas *canvas)
-{
-	paint(canvas, true);
-}
-
 void al_canvas_fill(struct al_canvas *canvas)
 {
-	paint(canvas, false);
+	al_canvas_paint(canvas, false);
 	cairo_new_path(canvas->cr);
 }
 
 void al_canvas_stroke(struct al_canvas *canvas)
 {
-	paint(canvas, true);
+	al_canvas_paint(canvas, true);
 	cairo_new_path(canvas->cr);
 }
 
@@ -226,6 +312,15 @@ void al_canvas_fill_box(struct al_canvas *canvas, const struct al_box *box)
 {
 	al_canvas_trace_box(canvas, box);
 	al_canvas_fill(canvas);
+}
+
+void al_canvas_stroke_box(struct al_canvas *canvas, const struct al_box *box, double width_pt,
+	struct al_color color)
+{
+	al_canvas_color(canvas, color);
+	cairo_set_line_width(canvas->cr, width_pt);
+	al_canvas_trace_box(canvas, box);
+	al_canvas_stroke(canvas);
 }
 
 void al_canvas_begin_clip(struct al_canvas *canvas, const struct al_box *box)

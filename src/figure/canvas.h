@@ -8,8 +8,17 @@
 #include <cairo.h>
 #include <pango/pangocairo.h>
 
-#include "figure/color.h"
 #include "figure/figure.h"
+
+/* A colour, each part from 0 to 1 (sRGB). */
+struct al_color {
+	double red, green, blue;
+	bool is_value; /* it stands for a number, and is the same on light pages and on dark ones */
+};
+
+/* The same hue for a dark page: greys and pale colours change places with dark ones, strong
+ * colours become light enough to be seen (color.c). */
+struct al_color al_color_on_dark(struct al_color color);
 
 struct al_box {
 	double left, top, right, bottom;
@@ -83,13 +92,14 @@ void al_canvas_color(struct al_canvas *canvas, struct al_color color);
 /* A colour through which what is below shows. */
 void al_canvas_glass(struct al_canvas *canvas, struct al_color color, double alpha);
 
-/* The context's path, filled or stroked, is used up; "preserve" keeps it. */
+/* The context's path, filled or stroked, is used up; "paint" keeps it. */
 void al_canvas_fill(struct al_canvas *canvas);
-void al_canvas_fill_preserve(struct al_canvas *canvas);
 void al_canvas_stroke(struct al_canvas *canvas);
-void al_canvas_stroke_preserve(struct al_canvas *canvas);
+void al_canvas_paint(struct al_canvas *canvas, bool is_stroke);
 void al_canvas_trace_box(struct al_canvas *canvas, const struct al_box *box);
 void al_canvas_fill_box(struct al_canvas *canvas, const struct al_box *box);
+void al_canvas_stroke_box(struct al_canvas *canvas, const struct al_box *box, double width_pt,
+	struct al_color color);
 
 /* What is drawn in between stays inside of the box. */
 void al_canvas_begin_clip(struct al_canvas *canvas, const struct al_box *box);

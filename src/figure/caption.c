@@ -124,19 +124,18 @@ static bool has_spread(const struct al_plot *plot)
 
 /* ---- what was laid over ---- */
 
-static const char *title_of(const struct al_table *table, const char *key)
+static const char *title_of(const struct al_plot *plot, int column)
 {
-	return table->columns[al_table_find_column(table, key)].title;
+	return plot->table->columns[column].title;
 }
 
-static void tell_bands(struct al_text *out, const struct al_plot *plot,
-	const struct al_table *table)
+static void tell_bands(struct al_text *out, const struct al_plot *plot)
 {
 	for (size_t i = 0; i < plot->figure->n_bands; i++)
 		if (plot->figure->bands[i].low)
 			al_text_addf(out, " Shaded areas reach from %s to %s.",
-				title_of(table, plot->figure->bands[i].low),
-				title_of(table, plot->figure->bands[i].high));
+				title_of(plot, plot->columns.band_low),
+				title_of(plot, plot->columns.band_high));
 	for (size_t i = 0; i < plot->n_between; i++)
 		al_text_addf(out, " The shaded area lies between %s and %s.",
 			plot->series[plot->between[i].one], plot->series[plot->between[i].other]);
@@ -151,13 +150,6 @@ static void tell_inset(struct al_text *out, const struct al_plot *plot)
 	al_text_add(out, " and ");
 	add_value(out, plot->inset.x_max, &plot->x);
 	al_text_add(out, " along x.");
-}
-
-static void tell_overlays(struct al_text *out, const struct al_plot *plot,
-	const struct al_table *table)
-{
-	tell_bands(out, plot, table);
-	tell_inset(out, plot);
 }
 
 bool al_figure_caption(const struct al_figure *figure, const struct al_table *table,
@@ -182,7 +174,8 @@ bool al_figure_caption(const struct al_figure *figure, const struct al_table *ta
 		if (!figure->n_stacked && has_spread(&plot))
 			al_text_add(out,
 				" Error bars are the spread that is printed with a score.");
-		tell_overlays(out, &plot, table);
+		tell_bands(out, &plot);
+		tell_inset(out, &plot);
 	}
 	al_plot_finish(&plot);
 	return is_done;

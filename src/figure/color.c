@@ -1,7 +1,7 @@
 /* Colours for dark pages, in OKLab (Ottosson 2020): lightness that looks even. */
-#include "figure/color.h"
-
 #include <math.h>
+
+#include "figure/canvas.h"
 
 struct lab {
 	double l, a, b;

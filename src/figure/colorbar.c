@@ -1,5 +1,4 @@
 /* Colour bars: the range of a heat map's colours, above the frames. */
-#include "figure/measures.h"
 #include "figure/palette.h"
 #include "figure/scene.h"
 
@@ -63,8 +62,5 @@ void al_scene_draw_color_bar(struct al_scene *scene)
 		al_canvas_fill_box(scene->canvas,
 			&(struct al_box){left, bar->top, bar->right, bar->bottom});
 	}
-	al_canvas_color(scene->canvas, al_color_axis);
-	cairo_set_line_width(scene->canvas->cr, 0.4);
-	al_canvas_trace_box(scene->canvas, bar);
-	al_canvas_stroke(scene->canvas);
+	al_canvas_stroke_box(scene->canvas, bar, 0.4, al_color_axis);
 }

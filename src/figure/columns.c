@@ -1,18 +1,14 @@
 /* The columns of a table that a figure draws. */
+#include "base/text.h"
 #include "figure/plot.h"
 
 static bool find_column(const struct al_table *table, const char *key, int *out,
 	struct al_error *err)
 {
-	const char *known[64];
-	size_t n_known = table->n_columns < 64 ? table->n_columns : 64;
-
 	*out = al_table_find_column(table, key);
-	if (*out >= 0)
-		return true;
-	for (size_t i = 0; i < n_known; i++)
-		known[i] = table->columns[i].key;
-	return al_fail_unknown(err, "column", key, known, n_known);
+	return *out >= 0
+		|| al_fail_unknown_item(err, "column", key, table->columns, table->n_columns,
+			sizeof(*table->columns));
 }
 
 static bool find_optional(const struct al_table *table, const char *key, int *out,
@@ -39,11 +35,13 @@ static bool is_taken(const struct al_plot_columns *columns, int column)
 }
 
 /* The default axes: x is the first column that nothing else uses, y the first measure. */
-static bool find_default_axis(const struct al_table *table, const struct al_plot_columns *columns,
-	bool is_measure, int *out, struct al_error *err)
+static bool find_default_axis(const struct al_plot *plot, bool is_measure, int *out,
+	struct al_error *err)
 {
+	const struct al_table *table = plot->table;
+
 	for (int i = 0; i < (int)table->n_columns; i++) {
-		if (is_taken(columns, i)
+		if (is_taken(&plot->columns, i)
 			|| (is_measure
 				&& (table->columns[i].is_key || !al_plot_has_numbers(table, i))))
 			continue;
@@ -54,72 +52,56 @@ static bool find_default_axis(const struct al_table *table, const struct al_plot
 		is_measure ? "y" : "x");
 }
 
-static bool find_y(const struct al_figure *figure, const struct al_table *table,
-	struct al_plot_columns *columns, struct al_error *err)
+static bool find_list(const struct al_table *table, const char *const *keys, size_t n, int *out,
+	struct al_error *err)
 {
-	columns->n_y = figure->n_stacked ? figure->n_stacked : 1;
-	for (size_t i = 0; i < figure->n_stacked; i++)
-		if (!find_column(table, figure->stacked[i], &columns->y[i], err))
-			return false;
-	if (figure->n_stacked)
-		return true;
-	if (figure->y.column)
-		return find_column(table, figure->y.column, &columns->y[0], err);
-	return find_default_axis(table, columns, true, &columns->y[0], err);
-}
-
-static bool find_beneath(const struct al_figure *figure, const struct al_table *table,
-	struct al_arena *arena, int **out, struct al_error *err)
-{
-	int *columns = *out = al_new_array(arena, int, figure->n_beneath);
-
-	for (size_t i = 0; i < figure->n_beneath; i++)
-		if (!find_column(table, figure->beneath[i], &columns[i], err))
+	for (size_t i = 0; i < n; i++)
+		if (!find_column(table, keys[i], &out[i], err))
 			return false;
 	return true;
 }
 
 /* One band at most has columns. */
-static bool find_band(const struct al_figure *figure, const struct al_table *table,
-	struct al_plot_columns *columns, struct al_error *err)
+static bool find_band(struct al_plot *plot, struct al_error *err)
 {
+	struct al_plot_columns *columns = &plot->columns;
+
 	columns->band_low = columns->band_high = -1;
-	for (size_t i = 0; i < figure->n_bands; i++) {
-		const struct al_band *band = &figure->bands[i];
+	for (size_t i = 0; i < plot->figure->n_bands; i++) {
+		const struct al_band *band = &plot->figure->bands[i];
 		if (band->low && columns->band_low >= 0)
 			return al_fail(err, AL_EINPUT,
 				"two bands of columns (the second from \"%s\" to \"%s\"), "
 				"expected one",
 				band->low, band->high);
 		if (band->low
-			&& (!find_column(table, band->low, &columns->band_low, err)
-				|| !find_column(table, band->high, &columns->band_high, err)))
+			&& (!find_column(plot->table, band->low, &columns->band_low, err)
+				|| !find_column(plot->table, band->high, &columns->band_high, err)))
 			return false;
 	}
 	return true;
 }
 
-static bool find_columns(const struct al_figure *figure, const struct al_table *table,
-	struct al_plot_columns *columns, struct al_error *err)
+bool al_plot_find_columns(struct al_plot *plot, struct al_error *err)
 {
-	columns->x = -1;
-	if (!find_optional(table, figure->series, &columns->series, err)
-		|| !find_optional(table, figure->panel, &columns->panel, err)
-		|| !find_optional(table, figure->label, &columns->label, err)
-		|| !find_optional(table, figure->strands.column, &columns->strand, err)
-		|| !find_optional(table, figure->x.column, &columns->x, err))
-		return false;
-	if (!figure->x.column && !find_default_axis(table, columns, false, &columns->x, err))
-		return false;
-	if (!find_optional(table, figure->color.column, &columns->color, err)
-		|| !find_band(figure, table, columns, err))
-		return false;
-	return find_y(figure, table, columns, err);
-}
+	const struct al_figure *figure = plot->figure;
+	const struct al_table *table = plot->table;
+	struct al_plot_columns *c = &plot->columns;
 
-bool al_plot_find_columns(struct al_plot *plot, const struct al_table *table,
-	struct al_plot_columns *columns, struct al_error *err)
-{
-	return find_columns(plot->figure, table, columns, err)
-		&& find_beneath(plot->figure, table, &plot->arena, &columns->beneath, err);
+	c->x = -1;
+	c->n_y = figure->n_stacked ? figure->n_stacked : 1;
+	c->beneath = al_new_array(&plot->arena, int, figure->n_beneath);
+	return find_optional(table, figure->series, &c->series, err)
+		&& find_optional(table, figure->panel, &c->panel, err)
+		&& find_optional(table, figure->label, &c->label, err)
+		&& find_optional(table, figure->strands.column, &c->strand, err)
+		&& find_optional(table, figure->x.column, &c->x, err)
+		&& (figure->x.column || find_default_axis(plot, false, &c->x, err))
+		&& find_optional(table, figure->color.column, &c->color, err)
+		&& find_band(plot, err)
+		&& find_list(table, figure->stacked, figure->n_stacked, c->y, err)
+		&& (figure->n_stacked || find_optional(table, figure->y.column, &c->y[0], err))
+		&& (figure->n_stacked || figure->y.column
+			|| find_default_axis(plot, true, &c->y[0], err))
+		&& find_list(table, figure->beneath, figure->n_beneath, c->beneath, err);
 }

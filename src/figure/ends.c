@@ -7,7 +7,6 @@
 #include <stdlib.h>
 
 #include "figure/mark.h"
-#include "figure/measures.h"
 #include "figure/palette.h"
 
 static const double near_pt = 4, far_pt = 13; /* from the frame to the names */
@@ -158,7 +157,7 @@ static bool name_early_ends(struct al_scene *scene)
 		obstacles = al_scene_obstacles(scene, 0);
 	for (size_t i = 0; i < n; i++) {
 		struct al_label label = name_of(scene, ends[i].series);
-		if (!al_scene_put_near(scene, 0, &obstacles, &label, ends[i].x, ends[i].y))
+		if (!al_label_put_near(&obstacles, &label, ends[i].x, ends[i].y))
 			return false;
 		al_scene_add_label(scene, &label);
 	}

@@ -33,11 +33,13 @@ void al_scene_draw_error_bar(const struct al_scene *scene, const struct al_point
 		al_canvas_line(scene->canvas, left, high, right, high, stem_pt, color);
 }
 
-void al_scene_avoid_error_bar(struct al_scene *scene, const struct al_point *point, double x_pt,
-	struct al_obstacles *obstacles)
+void al_scene_avoid_error_bar(struct al_obstacles *obstacles, const struct al_point *point,
+	double x_pt)
 {
+	const struct al_scene *scene = obstacles->scene;
+
 	if (has_bar(scene, point))
-		al_obstacles_add_box(scene, obstacles,
+		al_obstacles_add_box(obstacles,
 			(struct al_box){x_pt - cap_pt / 2, end_at(scene, point, point->high),
 				x_pt + cap_pt / 2, end_at(scene, point, point->low)});
 }

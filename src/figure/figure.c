@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "figure/mark.h"
-#include "figure/measures.h"
 
 #define MARK_NAME(name) #name,
 #define MARK_POINTER(name) &al_mark_##name,

@@ -194,9 +194,9 @@ static void draw(struct al_scene *scene, size_t panel)
 	al_canvas_end_clip(scene->canvas);
 }
 
-static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)
+static void avoid(struct al_obstacles *obstacles)
 {
-	al_obstacles_add_box(scene, obstacles, scene->frames[panel]);
+	al_obstacles_add_box(obstacles, obstacles->scene->frames[obstacles->panel]);
 }
 
 static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)

@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "figure/mark.h"
-#include "figure/measures.h"
 
 /* ---- limits ---- */
 
@@ -152,9 +151,10 @@ static double distance(const struct al_box *a, const struct al_box *b)
 enum { N_STATIONS = 13 };
 
 /* The free place nearest to what is enlarged. */
-static bool find_place(const struct al_scene *scene, const struct al_obstacles *obstacles,
-	struct al_size size, struct al_box *out)
+static bool find_place(const struct al_obstacles *obstacles, struct al_size size,
+	struct al_box *out)
 {
+	const struct al_scene *scene = obstacles->scene;
 	const struct al_box *frame = &scene->frames[0], region = region_of(scene);
 	const struct al_box near = grown(&region, 4);
 	double best = INFINITY;
@@ -166,7 +166,7 @@ static bool find_place(const struct al_scene *scene, const struct al_obstacles *
 			frame->left + 3 + across * (frame->right - frame->left - 5),
 			frame->top + 2 + down * (frame->bottom - frame->top - 5), across, down);
 		if (distance(&box, &region) >= best || al_box_meets(&box, &near)
-			|| !al_scene_is_free(scene, 0, obstacles, &box))
+			|| !al_obstacles_leave(obstacles, &box))
 			continue;
 		best = distance(&box, &region);
 		*out = box;
@@ -190,8 +190,9 @@ static size_t find_links(const struct al_box *a, const struct al_box *b, struct 
 	return n;
 }
 
-static void avoid_inset(struct al_scene *scene, struct al_obstacles *obstacles)
+static void avoid_inset(struct al_obstacles *obstacles)
 {
+	const struct al_scene *scene = obstacles->scene;
 	const struct al_box region = region_of(scene);
 	struct al_segment links[4];
 	const size_t n = find_links(&region, &scene->inset_page, links);
@@ -201,11 +202,11 @@ static void avoid_inset(struct al_scene *scene, struct al_obstacles *obstacles)
 		{left, region.bottom, right, region.bottom},
 		{left, region.top, left, region.bottom}, {right, region.top, right, region.bottom}};
 
-	al_obstacles_add_box(scene, obstacles, grown(&scene->inset_page, 1));
+	al_obstacles_add_box(obstacles, grown(&scene->inset_page, 1));
 	for (size_t i = 0; i < 4; i++)
-		al_obstacles_add_segment(scene, obstacles, sides[i]);
+		al_obstacles_add_segment(obstacles, sides[i]);
 	for (size_t i = 0; i < n; i++)
-		al_obstacles_add_segment(scene, obstacles, links[i]);
+		al_obstacles_add_segment(obstacles, links[i]);
 }
 
 static bool check_limits(const struct al_scene *scene, struct al_error *err)
@@ -226,9 +227,9 @@ static bool check_limits(const struct al_scene *scene, struct al_error *err)
 static const double least_frame_pt = 26;
 
 /* As large as it can be, with room for its ticks. */
-static bool place_inset(struct al_scene *scene, struct al_scene *inset,
-	const struct al_obstacles *obstacles)
+static bool place_inset(const struct al_obstacles *obstacles, struct al_scene *inset)
 {
+	struct al_scene *scene = obstacles->scene;
 	static const double shares[] = {.56, .52, .48, .44, .4, .36, .32};
 	const struct al_box *frame = &scene->frames[0], *own = &inset->frames[0];
 
@@ -241,41 +242,34 @@ static bool place_inset(struct al_scene *scene, struct al_scene *inset,
 		if (own->right - own->left < least_frame_pt
 			|| own->bottom - own->top < least_frame_pt)
 			break;
-		if (find_place(scene, obstacles, size, &scene->inset_page))
+		if (find_place(obstacles, size, &scene->inset_page))
 			return true;
 	}
 	return false;
 }
 
-bool al_scene_add_inset(struct al_scene *scene, struct al_obstacles *obstacles,
-	struct al_error *err)
+bool al_scene_add_inset(struct al_obstacles *obstacles, struct al_error *err)
 {
+	struct al_scene *scene = obstacles->scene;
+
 	if (!scene->plot->inset.is_drawn)
 		return true;
 	if (!check_limits(scene, err))
 		return false;
 	struct al_scene *inset = make_inset(scene);
-	if (!place_inset(scene, inset, obstacles))
+	if (!place_inset(obstacles, inset))
 		return al_fail(err, AL_EINPUT,
 			"no free place for the inset, expected a larger figure or axes with more "
 			"room");
 	move_to(inset, scene->inset_page.left, scene->inset_page.top);
 	scene->inset = inset;
-	avoid_inset(scene, obstacles);
+	avoid_inset(obstacles);
 	al_scene_add_x_labels(inset, 0, scene);
 	al_scene_add_y_labels(inset, 0, scene);
 	return true;
 }
 
 /* ---- drawing ---- */
-
-static void outline(const struct al_scene *scene, const struct al_box *box, struct al_color color)
-{
-	al_canvas_trace_box(scene->canvas, box);
-	al_canvas_color(scene->canvas, color);
-	cairo_set_line_width(scene->canvas->cr, 0.5);
-	al_canvas_stroke(scene->canvas);
-}
 
 void al_scene_draw_inset(struct al_scene *scene)
 {
@@ -288,10 +282,10 @@ void al_scene_draw_inset(struct al_scene *scene)
 	for (size_t i = 0; i < n; i++)
 		al_canvas_line(scene->canvas, links[i].x0, links[i].y0, links[i].x1, links[i].y1,
 			0.4, al_color_leader);
-	outline(scene, &region, al_color_axis);
+	al_canvas_stroke_box(scene->canvas, &region, 0.5, al_color_axis);
 	al_canvas_color(scene->canvas, al_color_white);
 	al_canvas_fill_box(scene->canvas, &scene->inset_page);
-	outline(scene, &scene->inset_page, al_color_leader);
+	al_canvas_stroke_box(scene->canvas, &scene->inset_page, 0.5, al_color_leader);
 	al_scene_draw_back(scene->inset, 0);
 	scene->plot->mark->draw(scene->inset, 0);
 	al_scene_draw_axes(scene->inset, 0);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "figure/mark.h"
-#include "figure/measures.h"
 
 enum { MOST_PASSES = 8 };
 

@@ -1,6 +1,5 @@
 /* Legends: samples and names in rows above the frames. */
 #include "figure/mark.h"
-#include "figure/measures.h"
 
 static const double key_gap_pt = 3, entry_gap_pt = 9;
 

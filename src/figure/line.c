@@ -116,29 +116,6 @@ static void draw_strands(const struct al_scene *scene, size_t panel, size_t seri
 	}
 }
 
-/* The area between the lowest and the highest strand; its rim shows where they coincide. */
-static void draw_band(const struct al_scene *scene, size_t panel, size_t series)
-{
-	const struct al_points points = al_points_of_series(&scene->plot->points, panel, series);
-	cairo_t *cr = scene->canvas->cr;
-
-	al_scene_clip(scene, panel);
-	for (size_t i = 0; i < points.n; i++)
-		if (!isnan(points.items[i].y))
-			cairo_line_to(cr, al_scene_x(scene, panel, points.items[i].x),
-				al_scene_y(scene, panel, points.items[i].high));
-	for (size_t i = points.n; i-- > 0;)
-		if (!isnan(points.items[i].y))
-			cairo_line_to(cr, al_scene_x(scene, panel, points.items[i].x),
-				al_scene_y(scene, panel, points.items[i].low));
-	al_series_set_glass(scene->canvas, scene->plot->looks[series]);
-	cairo_close_path(cr);
-	al_canvas_fill_preserve(scene->canvas);
-	cairo_set_line_width(cr, strand_width_pt);
-	al_canvas_stroke(scene->canvas);
-	al_canvas_end_clip(scene->canvas);
-}
-
 /* A white rim sets the mean off from the strands behind it. */
 static void draw_rim(const struct al_scene *scene, size_t panel, size_t series)
 {
@@ -160,7 +137,7 @@ static void draw_behind(const struct al_scene *scene, size_t panel)
 			draw_strands(scene, panel, series);
 	for (size_t series = 0; series < n; series++)
 		if (al_plot_is_band(scene->plot, series))
-			draw_band(scene, panel, series);
+			al_scene_draw_strand_band(scene, panel, series);
 	for (size_t series = 0; series < n; series++)
 		if (!al_plot_is_band(scene->plot, series))
 			draw_rim(scene, panel, series);
@@ -293,9 +270,10 @@ static void draw(struct al_scene *scene, size_t panel)
 			draw_markers(scene, panel, series);
 }
 
-static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)
+static void avoid(struct al_obstacles *obstacles)
 {
-	const struct al_points points = al_points_of_panel(&scene->plot->points, panel);
+	const struct al_scene *scene = obstacles->scene;
+	const struct al_points points = al_points_of_panel(&scene->plot->points, obstacles->panel);
 	struct al_spot from = {0};
 
 	for (size_t i = 0; i < points.n; i++) {
@@ -304,9 +282,9 @@ static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obs
 		if (i == 0 || p->series != p[-1].series)
 			from = to;
 		if (!isnan(from.y) && !isnan(to.y))
-			al_obstacles_add_segment(scene, obstacles,
+			al_obstacles_add_segment(obstacles,
 				(struct al_segment){from.x, from.y, to.x, to.y});
-		al_scene_avoid_error_bar(scene, p, to.x, obstacles);
+		al_scene_avoid_error_bar(obstacles, p, to.x);
 		from = to;
 	}
 }

@@ -16,7 +16,7 @@ struct al_mark {
 	double key_pt; /* the width of a series' sample in a legend */
 	void (*draw)(struct al_scene *scene, size_t panel);
 	/* What labels must keep off. */
-	void (*avoid)(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles);
+	void (*avoid)(struct al_obstacles *obstacles);
 	/* The end of a point's bar or stack, where that is another place than the point's; NULL:
 	 * it never is. */
 	struct al_spot (*find_end)(const struct al_scene *scene, const struct al_point *point);

@@ -5,18 +5,17 @@
 
 #include "figure/mark.h"
 
-void al_obstacles_add_box(struct al_scene *scene, struct al_obstacles *obstacles, struct al_box box)
+void al_obstacles_add_box(struct al_obstacles *obstacles, struct al_box box)
 {
-	obstacles->boxes = al_grow(scene->arena, obstacles->boxes, obstacles->n_boxes,
+	obstacles->boxes = al_grow(obstacles->scene->arena, obstacles->boxes, obstacles->n_boxes,
 		&obstacles->boxes_room, sizeof(*obstacles->boxes));
 	obstacles->boxes[obstacles->n_boxes++] = box;
 }
 
-void al_obstacles_add_segment(struct al_scene *scene, struct al_obstacles *obstacles,
-	struct al_segment segment)
+void al_obstacles_add_segment(struct al_obstacles *obstacles, struct al_segment segment)
 {
-	obstacles->segments = al_grow(scene->arena, obstacles->segments, obstacles->n_segments,
-		&obstacles->segments_room, sizeof(*obstacles->segments));
+	obstacles->segments = al_grow(obstacles->scene->arena, obstacles->segments,
+		obstacles->n_segments, &obstacles->segments_room, sizeof(*obstacles->segments));
 	obstacles->segments[obstacles->n_segments++] = segment;
 }
 
@@ -24,12 +23,12 @@ struct al_obstacles al_scene_obstacles(struct al_scene *scene, size_t panel)
 {
 	const struct al_figure *figure = scene->plot->figure;
 	const struct al_box *frame = &scene->frames[panel];
-	struct al_obstacles obstacles = {0};
+	struct al_obstacles obstacles = {.scene = scene, .panel = panel};
 
-	scene->plot->mark->avoid(scene, panel, &obstacles);
+	scene->plot->mark->avoid(&obstacles);
 	for (size_t i = 0; i < figure->n_references; i++) {
 		double y = al_scene_y(scene, panel, figure->references[i].value);
-		al_obstacles_add_segment(scene, &obstacles,
+		al_obstacles_add_segment(&obstacles,
 			(struct al_segment){frame->left, y, frame->right, y});
 	}
 	return obstacles;
@@ -66,17 +65,6 @@ size_t al_obstacles_count(const struct al_obstacles *o, const struct al_box *box
 	return hits;
 }
 
-bool al_obstacles_hit(const struct al_obstacles *o, const struct al_box *box)
-{
-	for (size_t i = 0; i < o->n_boxes; i++)
-		if (al_box_meets(&o->boxes[i], box))
-			return true;
-	for (size_t i = 0; i < o->n_segments; i++)
-		if (al_segment_crosses(&o->segments[i], box))
-			return true;
-	return false;
-}
-
 /* ---- free places ---- */
 
 static bool meets_text(const struct al_scene *scene, const struct al_box *box)
@@ -98,10 +86,10 @@ bool al_scene_has_room(const struct al_scene *scene, size_t panel, const struct 
 	return lies_in(box, &scene->frames[panel]) && !meets_text(scene, box);
 }
 
-bool al_scene_is_free(const struct al_scene *scene, size_t panel,
-	const struct al_obstacles *obstacles, const struct al_box *box)
+bool al_obstacles_leave(const struct al_obstacles *obstacles, const struct al_box *box)
 {
-	return al_scene_has_room(scene, panel, box) && !al_obstacles_hit(obstacles, box);
+	return al_scene_has_room(obstacles->scene, obstacles->panel, box)
+		&& al_obstacles_count(obstacles, box) == 0;
 }
 
 static const double near_pt = 4.2; /* from the middle of a marker to its label */
@@ -118,17 +106,17 @@ static const double places[8][2] = {
 	{0, 1},
 };
 
-bool al_scene_put_near(struct al_scene *scene, size_t panel, const struct al_obstacles *obstacles,
-	struct al_label *label, double x, double y)
+bool al_label_put_near(const struct al_obstacles *obstacles, struct al_label *label, double x,
+	double y)
 {
-	const struct al_size size = al_label_measure(scene->canvas, label);
+	const struct al_size size = al_label_measure(obstacles->scene->canvas, label);
 
 	for (size_t i = 0; i < sizeof(places) / sizeof(*places); i++) {
 		double dx = places[i][0], dy = places[i][1];
 		double reach = dx != 0 && dy != 0 ? near_pt * 0.7 : near_pt;
 		label->box = al_box_at(size, x + dx * reach, y + dy * reach, (1 - dx) / 2,
 			(1 - dy) / 2);
-		if (al_scene_is_free(scene, panel, obstacles, &label->box))
+		if (al_obstacles_leave(obstacles, &label->box))
 			return true;
 	}
 	return false;

@@ -178,7 +178,7 @@ void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, do
 	al_canvas_color(canvas, al_color_white);
 	cairo_set_dash(canvas->cr, NULL, 0, 0);
 	cairo_set_line_width(canvas->cr, 0.9);
-	al_canvas_stroke_preserve(canvas);
+	al_canvas_paint(canvas, true);
 	al_canvas_color(canvas, al_series_color(series));
 	al_canvas_fill(canvas);
 }

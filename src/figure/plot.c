@@ -26,35 +26,35 @@ static bool fail_many(struct al_error *err, const char *what, size_t most)
 		what);
 }
 
-static bool place_panel(struct al_plot *plot, const struct al_table *table,
-	const struct al_plot_columns *columns, size_t row, size_t *out, struct al_error *err)
+static bool place_panel(struct al_plot *plot, size_t row, size_t *out, struct al_error *err)
 {
 	const size_t n = plot->n_panels;
 	const int panel = intern(plot->panels, &plot->n_panels, AL_MOST_PANELS,
-		al_plot_name(&plot->arena, table, row, columns->panel));
+		al_plot_name(plot, row, plot->columns.panel));
 
 	if (panel < 0)
 		return fail_many(err, "panels", AL_MOST_PANELS);
 	*out = (size_t)panel;
 	if (plot->n_panels > n)
-		al_plot_add_beneath(plot, table, columns->beneath, row, n);
+		al_plot_add_beneath(plot, row, n);
 	return true;
 }
 
-static bool place_series(struct al_plot *plot, const struct al_table *table,
-	const struct al_plot_columns *columns, size_t row, size_t y, size_t *out,
+static bool place_series(struct al_plot *plot, size_t row, size_t y, size_t *out,
 	struct al_error *err)
 {
+	const int column = plot->columns.series;
+
 	*out = y;
 	if (plot->figure->n_stacked)
 		return true;
 	const int series = intern(plot->series, &plot->n_series, AL_MOST_SERIES,
-		al_plot_name(&plot->arena, table, row, columns->series));
+		al_plot_name(plot, row, column));
 	if (series < 0)
 		return fail_many(err, "series", AL_MOST_SERIES);
 	*out = (size_t)series;
-	if (columns->series >= 0 && table->rows[row][columns->series].kind == AL_CELL_TEXT)
-		plot->series_texts[*out] = table->rows[row][columns->series].text;
+	if (column >= 0 && plot->table->rows[row][column].kind == AL_CELL_TEXT)
+		plot->series_texts[*out] = plot->table->rows[row][column].text;
 	return true;
 }
 
@@ -109,11 +109,12 @@ static bool is_same(const struct al_cell *a, const struct al_cell *b)
 
 /* Another strand than the row before? The strands of other series and panels may have the same
  * names. */
-static size_t find_strand(struct al_plot *plot, const struct al_table *table, int column,
-	size_t row)
+static size_t find_strand(struct al_plot *plot, size_t row)
 {
-	plot->n_strands += row > 0
-		&& !is_same(&table->rows[row][column], &table->rows[row - 1][column]);
+	struct al_cell *const *rows = plot->table->rows;
+	const int column = plot->columns.strand;
+
+	plot->n_strands += row > 0 && !is_same(&rows[row][column], &rows[row - 1][column]);
 	return plot->n_strands;
 }
 
@@ -136,25 +137,25 @@ static bool set_band(struct al_point *point, const struct al_cell *cells,
 	return true;
 }
 
-static bool add_row(struct al_plot *plot, const struct al_table *table,
-	const struct al_plot_columns *columns, size_t row, struct al_error *err)
+static bool add_row(struct al_plot *plot, size_t row, struct al_error *err)
 {
-	const struct al_cell *cells = table->rows[row];
+	const struct al_plot_columns *columns = &plot->columns;
+	const struct al_cell *cells = plot->table->rows[row];
 	struct al_point point = {.row = row};
 
-	if (!place_panel(plot, table, columns, row, &point.panel, err)
+	if (!place_panel(plot, row, &point.panel, err)
 		|| !place_x(plot, &cells[columns->x], &point.x, err))
 		return false;
 	if (columns->label >= 0)
 		point.label = al_plot_cell_text(&plot->arena, &cells[columns->label]);
 	if (columns->strand >= 0)
-		point.strand = find_strand(plot, table, columns->strand, row);
+		point.strand = find_strand(plot, row);
 	if (columns->color >= 0)
 		point.color = number_of(&cells[columns->color]);
 	if (!set_band(&point, cells, columns, err))
 		return false;
 	for (size_t y = 0; y < columns->n_y; y++) {
-		if (!place_series(plot, table, columns, row, y, &point.series, err))
+		if (!place_series(plot, row, y, &point.series, err))
 			return false;
 		set_height(&point, &cells[columns->y[y]], plot->figure->n_stacked > 0);
 		if (!isnan(point.x))
@@ -186,35 +187,36 @@ static bool sort_points(struct al_plot *plot, struct al_error *err)
 static bool check_spec(const struct al_figure *figure, const struct al_mark *mark,
 	struct al_error *err)
 {
-	if (figure->n_stacked && !mark->can_stack)
-		return al_fail(err, AL_EINPUT, "\"stacked\" needs the mark bar, found %s",
-			mark->name);
+	const struct {
+		bool is_wrong;
+		const char *needs;
+	} rules[] = {
+		{figure->n_stacked && !mark->can_stack, "\"stacked\" needs the mark bar"},
+		{figure->strands.column && !mark->joins, "strands need the mark line"},
+		{figure->label && !mark->takes_labels, "\"label\" needs the mark point"},
+		{figure->frontier.is_drawn && !mark->takes_labels,
+			"\"frontier\" needs the mark point"},
+		{figure->n_bands && !mark->joins, "\"bands\" need the mark line"},
+		{figure->inset.is_drawn && (mark->has_slots || mark->has_cells),
+			"an inset needs the mark line or point"},
+		{figure->n_ratios && mark->has_cells, "\"ratios\" need lines, bars or points"},
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		if (rules[i].is_wrong)
+			return al_fail(err, AL_EINPUT, "%s, found %s", rules[i].needs, mark->name);
 	if (figure->n_stacked && figure->series)
 		return al_fail(err, AL_EINPUT,
 			"either \"stacked\" or \"series\" (\"%s\"), not both", figure->series);
 	if (figure->n_stacked && figure->y.scale == AL_AXIS_LOG)
 		return al_fail(err, AL_EINPUT, "stacked bars have no meaning on a log axis");
-	if (figure->strands.column && !mark->joins)
-		return al_fail(err, AL_EINPUT, "strands need the mark line, found %s", mark->name);
-	if (figure->label && !mark->takes_labels)
-		return al_fail(err, AL_EINPUT, "\"label\" needs the mark point, found %s",
-			mark->name);
-	if (figure->frontier.is_drawn && !mark->takes_labels)
-		return al_fail(err, AL_EINPUT, "\"frontier\" needs the mark point, found %s",
-			mark->name);
-	if (figure->n_bands && !mark->joins)
-		return al_fail(err, AL_EINPUT, "\"bands\" need the mark line, found %s",
-			mark->name);
-	if (figure->inset.is_drawn && (mark->has_slots || mark->has_cells))
-		return al_fail(err, AL_EINPUT, "an inset needs the mark line or point, found %s",
-			mark->name);
-	if (figure->n_ratios && mark->has_cells)
-		return al_fail(err, AL_EINPUT, "\"ratios\" need lines, bars or points, found %s",
-			mark->name);
 	if (mark->has_cells != (figure->color.column != NULL))
 		return al_fail(err, AL_EINPUT, "%s",
 			mark->has_cells ? "a heatmap needs the column of its colours"
 					: "only a heatmap has a column of colours");
+	if (mark->has_cells && (figure->x.scale == AL_AXIS_LOG || figure->y.scale == AL_AXIS_LOG))
+		return al_fail(err, AL_EINPUT, "cells of a %s have no meaning on a log axis",
+			mark->name);
 	return true;
 }
 
@@ -280,29 +282,29 @@ void al_plot_finish(struct al_plot *plot)
 bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const struct al_mark *mark,
 	const struct al_table *table, struct al_error *err)
 {
-	struct al_plot_columns columns = {0};
+	const struct al_plot_columns *columns = &plot->columns;
 
-	*plot = (struct al_plot){.figure = figure, .mark = mark, .points_room = 64};
+	*plot = (struct al_plot){.figure = figure, .mark = mark, .table = table, .points_room = 64};
 	al_arena_init(&plot->arena);
-	if (!check_spec(figure, mark, err) || !al_plot_find_columns(plot, table, &columns, err))
+	if (!check_spec(figure, mark, err) || !al_plot_find_columns(plot, err))
 		return false;
 	plot->points.items = al_new_array(&plot->arena, struct al_point, plot->points_room);
 	plot->panels = al_new_array(&plot->arena, const char *, AL_MOST_PANELS);
 	plot->beneath = al_new_array(&plot->arena, struct al_beneath, AL_MOST_PANELS);
 	plot->series = al_new_array(&plot->arena, const char *, AL_MOST_SERIES);
 	plot->series_texts = al_new_array(&plot->arena, const char *, AL_MOST_SERIES);
-	if (mark->has_slots || !al_plot_has_numbers(table, columns.x))
+	if (mark->has_slots || !al_plot_has_numbers(table, columns->x))
 		plot->categories = al_new_array(&plot->arena, const char *, AL_MOST_CATEGORIES);
-	describe(plot, &plot->x, &figure->x, &table->columns[columns.x]);
-	describe(plot, &plot->y, &figure->y, &table->columns[columns.y[0]]);
+	describe(plot, &plot->x, &figure->x, &table->columns[columns->x]);
+	describe(plot, &plot->y, &figure->y, &table->columns[columns->y[0]]);
 	if (mark->has_cells)
-		describe(plot, &plot->color, &figure->color, &table->columns[columns.color]);
+		describe(plot, &plot->color, &figure->color, &table->columns[columns->color]);
 	if (figure->n_stacked)
-		plot->y.title = stack_title(&figure->y, &table->columns[columns.y[0]]);
+		plot->y.title = stack_title(&figure->y, &table->columns[columns->y[0]]);
 	for (size_t i = 0; i < figure->n_stacked; i++)
-		plot->series[plot->n_series++] = table->columns[columns.y[i]].title;
+		plot->series[plot->n_series++] = table->columns[columns->y[i]].title;
 	for (size_t row = 0; row < table->n_rows; row++)
-		if (!add_row(plot, table, &columns, row, err))
+		if (!add_row(plot, row, err))
 			return false;
 	if (!sort_points(plot, err))
 		return false;
@@ -311,7 +313,6 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const st
 		al_plot_part_strands(plot);
 	if (figure->frontier.is_drawn)
 		al_plot_find_fronts(plot);
-	if (!al_plot_find_bands(plot, err) || !al_plot_find_ratios(plot, table, &columns, err))
-		return false;
-	return al_plot_bound(plot, err) && al_plot_bound_inset(plot, err);
+	return al_plot_find_bands(plot, err) && al_plot_find_ratios(plot, err)
+		&& al_plot_bound(plot, err) && al_plot_bound_inset(plot, err);
 }

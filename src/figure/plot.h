@@ -3,6 +3,7 @@
 #define ATTNLEDGER_FIGURE_PLOT_H
 
 #include "figure/figure.h"
+#include "figure/ticks.h"
 
 struct al_mark;
 
@@ -25,16 +26,6 @@ struct al_point {
 struct al_points {
 	struct al_point *items;
 	size_t n;
-};
-
-struct al_dimension {
-	const char *title;
-	enum al_quantity quantity;
-	bool is_log;
-	bool is_whole; /* all values are whole numbers: no ticks between them */
-	bool is_binary; /* ticks in powers of two */
-	bool is_min_fixed, is_max_fixed;
-	double min, max; /* min < max */
 };
 
 /* Lines beneath a panel. */
@@ -60,9 +51,19 @@ struct al_plot_ratio {
 	const char *label;
 };
 
+/* The columns that a figure names, as indices; -1: none. */
+struct al_plot_columns {
+	int x, series, panel, label, color, strand, band_low, band_high;
+	int y[AL_FIGURE_MOST_STACKED];
+	size_t n_y;
+	int *beneath; /* [n_beneath] */
+};
+
 struct al_plot {
 	struct al_arena arena;
 	const struct al_figure *figure;
+	const struct al_table *table;
+	struct al_plot_columns columns; /* of the table */
 	const struct al_mark *mark;
 	struct al_dimension x, y, color;
 	struct al_dimension *panel_x; /* [n_panels]: x, or their own limits */
@@ -88,14 +89,6 @@ struct al_plot {
 	struct al_inset inset; /* with its limits along y */
 };
 
-/* The columns that a figure names, as indices; -1: none. */
-struct al_plot_columns {
-	int x, series, panel, label, color, strand, band_low, band_high;
-	int y[AL_FIGURE_MOST_STACKED];
-	size_t n_y;
-	int *beneath; /* [n_beneath] */
-};
-
 /* al_plot_finish must follow either way. */
 bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const struct al_mark *mark,
 	const struct al_table *table, struct al_error *err) AL_MUST_CHECK;
@@ -111,35 +104,31 @@ bool al_plot_is_band(const struct al_plot *plot, size_t series);
 /* Sorts by panel, series, and strand and x or, as they come, row. */
 void al_points_sort(struct al_points *points, bool by_their_x);
 
-/* The points become strands, and the means of those the points (strands.c). */
+/* The points become strands, and the means of those the points (points.c). */
 void al_plot_part_strands(struct al_plot *plot);
 
 /* Marks what is dominated (front.c). */
 void al_plot_find_fronts(struct al_plot *plot);
 
-/* Makes the lines beneath a panel of its first row; columns[n_beneath] (beneath.c). */
-void al_plot_add_beneath(struct al_plot *plot, const struct al_table *table, const int *columns,
-	size_t row, size_t panel);
+/* Makes the lines beneath a panel of its first row (beneath.c). */
+void al_plot_add_beneath(struct al_plot *plot, size_t row, size_t panel);
 
 /* Which columns a figure names, or draws where it names none (columns.c). */
-bool al_plot_find_columns(struct al_plot *plot, const struct al_table *table,
-	struct al_plot_columns *columns, struct al_error *err) AL_MUST_CHECK;
+bool al_plot_find_columns(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
 bool al_plot_has_numbers(const struct al_table *table, int column);
 
 /* Finds the series that areas lie between (band.c). */
 bool al_plot_find_bands(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
 
 /* Finds the points of ratios, and divides what the table holds there (ratio.c). */
-bool al_plot_find_ratios(struct al_plot *plot, const struct al_table *table,
-	const struct al_plot_columns *columns, struct al_error *err) AL_MUST_CHECK;
+bool al_plot_find_ratios(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
 
 /* Sets the limits of the inset: it must lie on the axes and hold a point (inset.c). */
 bool al_plot_bound_inset(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
 
 /* What a cell holds, as text; the name of a panel or a series of a row, as it is shown. */
 const char *al_plot_cell_text(struct al_arena *arena, const struct al_cell *cell);
-const char *al_plot_name(struct al_arena *arena, const struct al_table *table, size_t row,
-	int column);
+const char *al_plot_name(struct al_plot *plot, size_t row, int column);
 
 /* Sets the limits of both axes (domain.c). */
 bool al_plot_bound(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;

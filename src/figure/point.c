@@ -41,29 +41,30 @@ static void draw(struct al_scene *scene, size_t panel)
 			draw_point(scene, &points.items[i]);
 }
 
-static void avoid_point(struct al_scene *scene, const struct al_point *point,
-	struct al_obstacles *obstacles)
+static void avoid_point(struct al_obstacles *obstacles, const struct al_point *point)
 {
-	const struct al_spot at = al_scene_at(scene, point);
+	const struct al_spot at = al_scene_at(obstacles->scene, point);
 	const double radius = 0.6 * marker_pt;
 
-	al_scene_avoid_error_bar(scene, point, at.x, obstacles);
-	al_obstacles_add_box(scene, obstacles,
+	al_scene_avoid_error_bar(obstacles, point, at.x);
+	al_obstacles_add_box(obstacles,
 		(struct al_box){at.x - radius, at.y - radius, at.x + radius, at.y + radius});
 }
 
-static void avoid(struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)
+static void avoid(struct al_obstacles *obstacles)
 {
+	const struct al_scene *scene = obstacles->scene;
+	const size_t panel = obstacles->panel;
 	const struct al_points points = al_points_of_panel(&scene->plot->points, panel);
 	const struct al_front *fronts = scene->plot->fronts;
 	struct al_segment steps[2];
 
 	for (size_t i = 0; fronts && i + 1 < fronts[panel].n; i++)
 		for (size_t j = 0; j < al_front_steps(scene, panel, i, steps); j++)
-			al_obstacles_add_segment(scene, obstacles, steps[j]);
+			al_obstacles_add_segment(obstacles, steps[j]);
 	for (size_t i = 0; i < points.n; i++)
 		if (al_scene_holds(scene, &points.items[i]))
-			avoid_point(scene, &points.items[i], obstacles);
+			avoid_point(obstacles, &points.items[i]);
 }
 
 static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)

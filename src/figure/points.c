@@ -1,4 +1,5 @@
-/* Points of a plot: their names and their order. */
+/* Points of a plot: their names, their order, and the means of strands. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/number.h"
@@ -16,21 +17,15 @@ const char *al_plot_cell_text(struct al_arena *arena, const struct al_cell *cell
 }
 
 /* A number needs to be told what it counts: "Heads = 32". */
-static const char *cell_name(struct al_arena *arena, const struct al_column *column,
-	const struct al_cell *cell)
+const char *al_plot_name(struct al_plot *plot, size_t row, int column)
 {
-	const char *text = al_plot_cell_text(arena, cell);
-
-	if (cell->kind != AL_CELL_EXACT && cell->kind != AL_CELL_REAL)
-		return text;
-	return al_format(arena, "%s = %s", column->title, text);
-}
-
-const char *al_plot_name(struct al_arena *arena, const struct al_table *table, size_t row,
-	int column)
-{
-	return column < 0 ? ""
-			  : cell_name(arena, &table->columns[column], &table->rows[row][column]);
+	if (column < 0)
+		return "";
+	const struct al_cell *cell = &plot->table->rows[row][column];
+	const char *text = al_plot_cell_text(&plot->arena, cell);
+	return cell->kind == AL_CELL_EXACT || cell->kind == AL_CELL_REAL
+		? al_format(&plot->arena, "%s = %s", plot->table->columns[column].title, text)
+		: text;
 }
 
 /* ---- their order ---- */
@@ -93,4 +88,61 @@ struct al_points al_points_of_panel(const struct al_points *all, size_t panel)
 	const size_t first = find_first(all, panel, 0);
 
 	return (struct al_points){all->items + first, find_first(all, panel + 1, 0) - first};
+}
+
+/* ---- strands: many faint curves of one series, and the mean and the range of what they hold at
+ * each x ---- */
+
+bool al_plot_is_band(const struct al_plot *plot, size_t series)
+{
+	const struct al_strands *s = &plot->figure->strands;
+
+	return s->column && al_find_name(plot->series[series], s->bands, s->n_bands) >= 0;
+}
+
+static bool is_beside(const struct al_point *a, const struct al_point *b)
+{
+	return a->panel == b->panel && a->series == b->series && a->x == b->x;
+}
+
+/* The points at one x, from `first` on; their number. */
+static size_t take_mean(const struct al_points *points, size_t first, struct al_point *out)
+{
+	size_t n = 0, n_known = 0;
+
+	*out = points->items[first];
+	out->y = 0;
+	out->low = INFINITY;
+	out->high = -INFINITY;
+	for (; first + n < points->n && is_beside(&points->items[first + n], out); n++) {
+		double y = points->items[first + n].y;
+		if (isnan(y))
+			continue;
+		n_known++;
+		out->y += y;
+		out->low = fmin(out->low, y);
+		out->high = fmax(out->high, y);
+	}
+	out->y = n_known > 0 ? out->y / (double)n_known : NAN;
+	return n;
+}
+
+/* In place: a mean is written at or before the first of its points, which are read by then. */
+void al_plot_part_strands(struct al_plot *plot)
+{
+	struct al_points *points = &plot->points, *strands = &plot->strands;
+	size_t n = 0;
+
+	strands->items = al_new_array(&plot->arena, struct al_point, points->n);
+	for (; strands->n < points->n; strands->n++) {
+		strands->items[strands->n] = points->items[strands->n];
+		points->items[strands->n].strand = 0;
+	}
+	al_points_sort(points, true);
+	for (size_t first = 0; first < points->n; n++) {
+		struct al_point mean;
+		first += take_mean(points, first, &mean);
+		points->items[n] = mean;
+	}
+	points->n = n;
 }

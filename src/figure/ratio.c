@@ -5,38 +5,35 @@
 
 #include "base/number.h"
 #include "figure/mark.h"
-#include "figure/measures.h"
 
 /* ---- which points ---- */
 
 /* What a cell holds, or shows. */
-static bool is_named(struct al_arena *arena, const struct al_table *table, size_t row, int column,
-	const char *name)
+static bool is_named(struct al_plot *plot, size_t row, int column, const char *name)
 {
-	const struct al_cell *cell = &table->rows[row][column];
+	const struct al_cell *cell = &plot->table->rows[row][column];
 
 	return (cell->kind == AL_CELL_TEXT && strcmp(cell->text, name) == 0)
 		|| (cell->kind == AL_CELL_EXACT
-			&& strcmp(al_exact_text(arena, cell->exact), name) == 0)
-		|| strcmp(al_plot_name(arena, table, row, column), name) == 0;
+			&& strcmp(al_exact_text(&plot->arena, cell->exact), name) == 0)
+		|| strcmp(al_plot_name(plot, row, column), name) == 0;
 }
 
-static bool is_at_x(struct al_arena *arena, const struct al_table *table, size_t row, int column,
-	const struct al_end *end)
+static bool is_at_x(struct al_plot *plot, size_t row, const struct al_end *end)
 {
+	const int column = plot->columns.x;
 	double value;
 
 	if (end->x)
-		return is_named(arena, table, row, column, end->x);
-	return al_cell_number(&table->rows[row][column], &value) && value == end->x_value;
+		return is_named(plot, row, column, end->x);
+	return al_cell_number(&plot->table->rows[row][column], &value) && value == end->x_value;
 }
 
-static bool is_end(struct al_arena *arena, const struct al_table *table,
-	const struct al_plot_columns *columns, size_t row, const struct al_end *end)
+static bool is_end(struct al_plot *plot, size_t row, const struct al_end *end)
 {
-	return is_at_x(arena, table, row, columns->x, end)
-		&& (!end->series || is_named(arena, table, row, columns->series, end->series))
-		&& (!end->panel || is_named(arena, table, row, columns->panel, end->panel));
+	return is_at_x(plot, row, end)
+		&& (!end->series || is_named(plot, row, plot->columns.series, end->series))
+		&& (!end->panel || is_named(plot, row, plot->columns.panel, end->panel));
 }
 
 static const char *tell(struct al_arena *arena, const struct al_end *end)
@@ -49,20 +46,19 @@ static const char *tell(struct al_arena *arena, const struct al_end *end)
 }
 
 /* The one row of an end. */
-static bool find_row(struct al_plot *plot, const struct al_table *table,
-	const struct al_plot_columns *columns, const struct al_end *end, size_t *out,
+static bool find_row(struct al_plot *plot, const struct al_end *end, size_t *out,
 	struct al_error *err)
 {
 	size_t n = 0;
 
-	if (end->series && columns->series < 0)
+	if (end->series && plot->columns.series < 0)
 		return al_fail(err, AL_EINPUT, "the ratio's end %s names a series, the figure none",
 			tell(&plot->arena, end));
-	if (end->panel && columns->panel < 0)
+	if (end->panel && plot->columns.panel < 0)
 		return al_fail(err, AL_EINPUT, "the ratio's end %s names a panel, the figure none",
 			tell(&plot->arena, end));
-	for (size_t row = 0; row < table->n_rows; row++)
-		if (is_end(&plot->arena, table, columns, row, end)) {
+	for (size_t row = 0; row < plot->table->n_rows; row++)
+		if (is_end(plot, row, end)) {
 			*out = n++ == 0 ? row : *out;
 		}
 	if (n == 1)
@@ -82,34 +78,30 @@ static const struct al_point *find_point(const struct al_plot *plot, size_t row)
 /* ---- what they hold ---- */
 
 /* A stack of bars is their sum. */
-static bool add_value(mpq_t sum, const struct al_cell *cell)
+static bool add_value(struct al_arena *arena, mpq_t sum, const struct al_cell *cell)
 {
-	mpq_t value;
+	mpq_ptr value = al_exact_new(arena);
 
-	if (cell->kind == AL_CELL_EXACT) {
-		al_exact_add(sum, cell->exact);
-		return true;
-	}
-	if (cell->kind != AL_CELL_REAL || !isfinite(cell->real))
+	if (cell->kind == AL_CELL_REAL && isfinite(cell->real))
+		mpq_set_d(value, cell->real);
+	else if (cell->kind != AL_CELL_EXACT)
 		return false;
-	mpq_init(value);
-	mpq_set_d(value, cell->real);
-	al_exact_add(sum, value);
-	mpq_clear(value);
+	al_exact_add(sum, cell->kind == AL_CELL_EXACT ? cell->exact : value);
 	return true;
 }
 
-static bool read_end(struct al_plot *plot, const struct al_table *table,
-	const struct al_plot_columns *columns, const struct al_end *end,
-	const struct al_point **out, mpq_t value, struct al_error *err)
+static bool read_end(struct al_plot *plot, const struct al_end *end, const struct al_point **out,
+	mpq_t value, struct al_error *err)
 {
 	size_t row = 0;
 	bool is_whole = true;
 
-	if (!find_row(plot, table, columns, end, &row, err))
+	if (!find_row(plot, end, &row, err))
 		return false;
-	for (size_t i = 0; i < columns->n_y; i++)
-		is_whole = add_value(value, &table->rows[row][columns->y[i]]) && is_whole;
+	for (size_t i = 0; i < plot->columns.n_y; i++)
+		is_whole = add_value(&plot->arena, value,
+				   &plot->table->rows[row][plot->columns.y[i]])
+			&& is_whole;
 	*out = find_point(plot, row);
 	if (!is_whole || !*out)
 		return al_fail(err, AL_EINPUT, "the ratio's end %s has no number",
@@ -120,12 +112,13 @@ static bool read_end(struct al_plot *plot, const struct al_table *table,
 	return true;
 }
 
-static bool find_ratio(struct al_plot *plot, const struct al_table *table,
-	const struct al_plot_columns *columns, const struct al_ratio *ratio,
-	struct al_plot_ratio *out, mpq_t values[2], struct al_error *err)
+static bool find_ratio(struct al_plot *plot, const struct al_ratio *ratio,
+	struct al_plot_ratio *out, struct al_error *err)
 {
-	if (!read_end(plot, table, columns, &ratio->of, &out->points[0], values[0], err)
-		|| !read_end(plot, table, columns, &ratio->to, &out->points[1], values[1], err))
+	mpq_ptr of = al_exact_new(&plot->arena), to = al_exact_new(&plot->arena);
+
+	if (!read_end(plot, &ratio->of, &out->points[0], of, err)
+		|| !read_end(plot, &ratio->to, &out->points[1], to, err))
 		return false;
 	if (out->points[0]->panel != out->points[1]->panel)
 		return al_fail(err, AL_EINPUT, "the ratio's ends %s and %s are in two panels",
@@ -133,30 +126,21 @@ static bool find_ratio(struct al_plot *plot, const struct al_table *table,
 	if (out->points[0] == out->points[1])
 		return al_fail(err, AL_EINPUT, "a ratio of %s to itself",
 			tell(&plot->arena, &ratio->of));
-	mpq_div(values[0], values[0], values[1]);
+	mpq_div(of, of, to);
 	out->label = al_format(&plot->arena, "%s\u00d7",
-		al_exact_grouped(&plot->arena,
-			al_exact_decimal(&plot->arena, values[0], ratio->digits)));
+		al_exact_grouped(&plot->arena, al_exact_decimal(&plot->arena, of, ratio->digits)));
 	return true;
 }
 
-bool al_plot_find_ratios(struct al_plot *plot, const struct al_table *table,
-	const struct al_plot_columns *columns, struct al_error *err)
+bool al_plot_find_ratios(struct al_plot *plot, struct al_error *err)
 {
 	const struct al_figure *figure = plot->figure;
-	bool ok = true;
 
 	plot->ratios = al_new_array(&plot->arena, struct al_plot_ratio, figure->n_ratios);
-	for (size_t i = 0; ok && i < figure->n_ratios; i++) {
-		mpq_t values[2];
-		mpq_init(values[0]);
-		mpq_init(values[1]);
-		ok = find_ratio(plot, table, columns, &figure->ratios[i], &plot->ratios[i], values,
-			err);
-		mpq_clear(values[0]);
-		mpq_clear(values[1]);
-	}
-	return ok;
+	for (size_t i = 0; i < figure->n_ratios; i++)
+		if (!find_ratio(plot, &figure->ratios[i], &plot->ratios[i], err))
+			return false;
+	return true;
 }
 
 /* ---- arrows ---- */
@@ -207,29 +191,30 @@ static bool fits(const struct al_segment *leg, enum side side, const struct al_b
 }
 
 /* At the leg's middle first; else next to its end. */
-static bool put_label(struct al_scene *scene, size_t panel, const struct al_obstacles *obstacles,
-	const struct al_arrow *arrow, struct al_label *label)
+static bool put_label(const struct al_obstacles *obstacles, const struct al_arrow *arrow,
+	struct al_label *label)
 {
 	static const double shares[] = {.5, .4, .6, .3, .7, .2, .8, .1, .9, 0, 1};
 	const size_t n = sizeof(shares) / sizeof(*shares);
 
 	for (size_t i = 0; i < n * N_SIDES; i++) {
 		const enum side side = i < 2 * n ? (i % 2 ? LEFT : RIGHT) : UPON;
-		put_at(scene, &arrow->leg, shares[side == UPON ? i - 2 * n : i / 2], side, label);
+		put_at(obstacles->scene, &arrow->leg, shares[side == UPON ? i - 2 * n : i / 2],
+			side, label);
 		if (fits(&arrow->leg, side, &label->box)
 			&& !al_segment_crosses(&arrow->level, &label->box)
-			&& al_scene_is_free(scene, panel, obstacles, &label->box))
+			&& al_obstacles_leave(obstacles, &label->box))
 			return true;
 	}
-	return al_scene_put_near(scene, panel, obstacles, label, arrow->leg.x0, arrow->leg.y0)
+	return al_label_put_near(obstacles, label, arrow->leg.x0, arrow->leg.y0)
 		&& !al_segment_crosses(&arrow->level, &label->box)
 		&& !al_segment_crosses(&arrow->leg, &label->box);
 }
 
-static bool add_ratio(struct al_scene *scene, const struct al_plot_ratio *ratio,
-	struct al_obstacles *obstacles, struct al_error *err)
+static bool add_ratio(struct al_obstacles *obstacles, const struct al_plot_ratio *ratio,
+	struct al_error *err)
 {
-	const size_t panel = ratio->points[0]->panel;
+	struct al_scene *scene = obstacles->scene;
 	struct al_arrow arrow = arrow_of(scene, ratio);
 	struct al_label label = al_tick_label(ratio->label);
 
@@ -237,12 +222,12 @@ static bool add_ratio(struct al_scene *scene, const struct al_plot_ratio *ratio,
 		if (!al_scene_holds(scene, ratio->points[end]))
 			return al_fail(err, AL_EINPUT,
 				"the ratio %s has an end beyond the axes' limits", ratio->label);
-	if (!put_label(scene, panel, obstacles, &arrow, &label))
+	if (!put_label(obstacles, &arrow, &label))
 		return al_fail(err, AL_EINPUT,
 			"no free place for the ratio %s, expected a larger figure", ratio->label);
 	arrow.label = label.box;
-	al_obstacles_add_segment(scene, obstacles, arrow.leg);
-	al_obstacles_add_segment(scene, obstacles, arrow.level);
+	al_obstacles_add_segment(obstacles, arrow.leg);
+	al_obstacles_add_segment(obstacles, arrow.level);
 	al_scene_add_label(scene, &label);
 	scene->arrows[scene->n_arrows++] = arrow;
 	return true;
@@ -256,7 +241,7 @@ bool al_scene_add_ratios(struct al_scene *scene, struct al_obstacles *obstacles,
 	scene->arrows = al_new_array(scene->arena, struct al_arrow, n);
 	for (size_t i = 0; i < n; i++) {
 		const struct al_plot_ratio *ratio = &scene->plot->ratios[i];
-		if (!add_ratio(scene, ratio, &obstacles[ratio->points[0]->panel], err))
+		if (!add_ratio(&obstacles[ratio->points[0]->panel], ratio, err))
 			return false;
 	}
 	return true;

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "figure/measures.h"
-
 struct al_scale al_scale_of(const struct al_dimension *d, double start_pt, double end_pt)
 {
 	return (struct al_scale){d->is_log, d->min, d->max, start_pt, end_pt};

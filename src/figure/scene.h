@@ -8,6 +8,20 @@
 
 struct al_obstacles;
 
+/* ---- distances that several parts of the layout use ---- */
+
+#define AL_EDGE_PT 2.0 /* from the canvas to any ink */
+#define AL_TICK_PT 2.5 /* a tick's length */
+#define AL_TICK_GAP_PT 2.0 /* from a tick to its label */
+#define AL_TITLE_GAP_PT 3.0 /* from labels to the title beyond them */
+#define AL_INSET_PT 4.5 /* from the frame to the outermost value: a marker has room */
+#define AL_PANEL_GAP_PT 10.0 /* between two frames */
+#define AL_LINE_GAP_PT 2.0 /* between rows of a legend */
+#define AL_AXIS_WIDTH_PT 0.6
+
+/* The largest side of a square frame. */
+#define AL_SQUARE_PT 150.0
+
 /* Values to points along an axis. */
 struct al_scale {
 	bool is_log;
@@ -129,10 +143,10 @@ bool al_scene_add_callouts(struct al_scene *scene, struct al_error *err) AL_MUST
 
 /* Areas beside lines and between them, below the lines (band.c). */
 void al_scene_draw_bands(const struct al_scene *scene, size_t panel);
+void al_scene_draw_strand_band(const struct al_scene *scene, size_t panel, size_t series);
 
 /* A part of the plot once more, where the frame is free (inset.c). */
-bool al_scene_add_inset(struct al_scene *scene, struct al_obstacles *obstacles,
-	struct al_error *err) AL_MUST_CHECK;
+bool al_scene_add_inset(struct al_obstacles *obstacles, struct al_error *err) AL_MUST_CHECK;
 void al_scene_draw_inset(struct al_scene *scene);
 
 /* Arrows between two points, and how many times one is the other (ratio.c). */

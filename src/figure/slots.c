@@ -1,7 +1,6 @@
 /* Names of slots: the values of x below bars. */
 #include <math.h>
 
-#include "figure/measures.h"
 #include "figure/scene.h"
 
 static bool names_fit(struct al_scene *scene, const struct al_slot_names *names, double *height_pt)

@@ -24,16 +24,9 @@ static long hundredths(double value)
 /* "12.3", "-0.05", "4": as short as hundredths can be said. */
 static void add_number(struct al_text *out, long value)
 {
-	const long size = labs(value);
+	const int digits = value % 100 == 0 ? 0 : value % 10 == 0 ? 1 : 2;
 
-	if (value < 0)
-		al_text_add(out, "-");
-	if (size % 100 == 0)
-		al_text_addf(out, "%ld", size / 100);
-	else if (size % 10 == 0)
-		al_text_addf(out, "%ld.%ld", size / 100, size / 10 % 10);
-	else
-		al_text_addf(out, "%ld.%02ld", size / 100, size % 100);
+	al_text_addf(out, "%.*f", digits, (double)value / 100);
 }
 
 static void add_attribute(struct al_text *out, const char *name, double value)

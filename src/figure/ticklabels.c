@@ -143,37 +143,26 @@ static bool has_commas(const struct al_ticks *ticks, const struct unit *unit)
 	return largest(ticks) >= 10000 * unit->size;
 }
 
-static void label_each(struct al_ticks *ticks, enum al_quantity quantity)
-{
-	for (size_t i = 0; i < ticks->n; i++) {
-		struct al_tick *tick = &ticks->items[i];
-		const struct unit *unit = unit_for(quantity, tick->value);
-		write_label(tick->label, tick->value, unit, decimals_of(tick->value / unit->size),
-			has_commas(ticks, unit));
-	}
-}
-
 void al_ticks_label(struct al_ticks *ticks, enum al_quantity quantity, bool is_log)
 {
 	const struct unit *unit = unit_for(quantity, largest(ticks));
 	int decimals = decimals_in(ticks, unit);
 
-	if (needs_powers(ticks, quantity)) {
-		for (size_t i = 0; i < ticks->n; i++) {
-			if (ticks->items[i].value == 0)
-				strcpy(ticks->items[i].label, "0");
-			else
-				write_power(ticks->items[i].label, ticks->items[i].value);
+	const bool has_powers = needs_powers(ticks, quantity);
+	const bool has_own_units = is_log || (quantity != AL_QUANTITY_PLAIN && decimals > 1);
+
+	for (size_t i = 0; i < ticks->n; i++) {
+		struct al_tick *tick = &ticks->items[i];
+		if (has_powers && tick->value != 0) {
+			write_power(tick->label, tick->value);
+			continue;
 		}
-		return;
+		if (has_own_units) {
+			unit = unit_for(quantity, tick->value);
+			decimals = decimals_of(tick->value / unit->size);
+		}
+		write_label(tick->label, tick->value, unit, decimals, has_commas(ticks, unit));
 	}
-	if (is_log || (quantity != AL_QUANTITY_PLAIN && decimals > 1)) {
-		label_each(ticks, quantity);
-		return;
-	}
-	for (size_t i = 0; i < ticks->n; i++)
-		write_label(ticks->items[i].label, ticks->items[i].value, unit, decimals,
-			has_commas(ticks, unit));
 }
 
 void al_tick_label_rounded(char label[AL_TICK_LABEL_SIZE], double value, enum al_quantity quantity)

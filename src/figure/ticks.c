@@ -1,4 +1,4 @@
-/* Linear ticks: extended Wilkinson. */
+/* Ticks: linear ones by extended Wilkinson, logarithmic ones by patterns. */
 #include "figure/ticks.h"
 
 #include <math.h>
@@ -43,15 +43,15 @@ static double simplicity(const struct search *s, const struct choice *c, bool ha
 
 static double coverage(const struct search *s, double low, double high)
 {
-	double range = s->request->max - s->request->min;
-	double above = s->request->max - high, below = s->request->min - low;
+	double range = s->request->axis.max - s->request->axis.min;
+	double above = s->request->axis.max - high, below = s->request->axis.min - low;
 
 	return 1 - 0.5 * (above * above + below * below) / (0.01 * range * range);
 }
 
 static double most_coverage(const struct search *s, double span)
 {
-	double range = s->request->max - s->request->min;
+	double range = s->request->axis.max - s->request->axis.min;
 	double half = (span - range) / 2;
 
 	return span > range ? 1 - half * half / (0.01 * range * range) : 1;
@@ -59,7 +59,7 @@ static double most_coverage(const struct search *s, double span)
 
 static double density(const struct search *s, int n, double low, double high)
 {
-	double covered = fmax(high, s->request->max) - fmin(low, s->request->min);
+	double covered = fmax(high, s->request->axis.max) - fmin(low, s->request->axis.min);
 	double found = (n - 1) / (high - low);
 	double wished = (s->wished - 1) / covered;
 
@@ -81,13 +81,13 @@ static bool is_allowed(const struct search *s, const struct choice *c, double lo
 	const struct al_tick_request *r = s->request;
 	double slack = epsilon * c->step;
 
-	if (r->is_whole && (!is_whole(c->step) || !is_whole(low)))
+	if (r->axis.is_whole && (!is_whole(c->step) || !is_whole(low)))
 		return false;
-	if ((r->is_min_fixed || r->min >= 0) && low < fmin(r->min, 0) - slack)
+	if ((r->axis.is_min_fixed || r->axis.min >= 0) && low < fmin(r->axis.min, 0) - slack)
 		return false;
-	if (r->is_min_fixed && low < r->min - slack)
+	if (r->axis.is_min_fixed && low < r->axis.min - slack)
 		return false;
-	return !r->is_max_fixed || high <= r->max + slack;
+	return !r->axis.is_max_fixed || high <= r->axis.max + slack;
 }
 
 /* 1 where labels stand an em apart, falling to 0 where they touch the least gap. */
@@ -112,7 +112,7 @@ static void consider(struct search *s, const struct choice *c, double start)
 	s->n_tried++;
 	for (int i = 0; i < c->n; i++)
 		ticks.items[i].value = (start + (double)i * c->skip) * unit;
-	al_ticks_label(&ticks, s->request->quantity, false);
+	al_ticks_label(&ticks, s->request->axis.quantity, false);
 	if (!al_ticks_are_legible(s->request, &ticks, &least))
 		return;
 	double score = rest + weigh(0, 0, 0, legibility(least));
@@ -124,8 +124,9 @@ static void consider(struct search *s, const struct choice *c, double start)
 
 static void try_starts(struct search *s, const struct choice *c)
 {
-	double first = floor(s->request->max / c->step) * c->skip - (double)(c->n - 1) * c->skip;
-	double last = ceil(s->request->min / c->step) * c->skip;
+	double first = floor(s->request->axis.max / c->step) * c->skip
+		- (double)(c->n - 1) * c->skip;
+	double last = ceil(s->request->axis.min / c->step) * c->skip;
 
 	for (double start = first; start <= last; start++)
 		consider(s, c, start);
@@ -135,7 +136,7 @@ static void try_starts(struct search *s, const struct choice *c)
 static void try_powers(struct search *s, struct choice *c)
 {
 	double nice = s->steps[c->step_index];
-	double range = s->request->max - s->request->min;
+	double range = s->request->axis.max - s->request->axis.min;
 	double power = ceil(log(range / (c->n + 1) / c->skip / nice) / log(s->base) - epsilon);
 
 	for (;; power++) {
@@ -157,17 +158,18 @@ static void try_counts(struct search *s, struct choice *c)
 	}
 }
 
-bool al_ticks_find_linear(const struct al_tick_request *request, struct al_ticks *out)
+static bool find_linear(const struct al_tick_request *request, struct al_ticks *out)
 {
 	struct search s = {.request = request, .best = -2, .out = out};
 	struct choice c = {0};
 
-	s.steps = request->is_binary ? binary_steps : decimal_steps;
-	s.n_steps = request->is_binary ? 1 : (int)(sizeof(decimal_steps) / sizeof(*decimal_steps));
-	s.base = request->is_binary ? 2 : 10;
+	s.steps = request->axis.is_binary ? binary_steps : decimal_steps;
+	s.n_steps = request->axis.is_binary ? 1
+					    : (int)(sizeof(decimal_steps) / sizeof(*decimal_steps));
+	s.base = request->axis.is_binary ? 2 : 10;
 	s.wished = fmax(2, request->length_pt / request->spacing_pt + 1);
 	*out = (struct al_ticks){0};
-	for (c.skip = 1; c.skip <= (request->is_binary ? 1 : MOST_SKIPPED); c.skip++)
+	for (c.skip = 1; c.skip <= (request->axis.is_binary ? 1 : MOST_SKIPPED); c.skip++)
 		for (c.step_index = 0; c.step_index < s.n_steps; c.step_index++) {
 			if (weigh(simplicity(&s, &c, true), 1, 1, 1) <= s.best)
 				return true;
@@ -179,10 +181,10 @@ bool al_ticks_find_linear(const struct al_tick_request *request, struct al_ticks
 /* On an axis that has grown to its ticks. */
 static double place(const struct al_tick_request *r, const struct al_ticks *ticks, double value)
 {
-	double low = fmin(r->min, ticks->items[0].value);
-	double high = fmax(r->max, ticks->items[ticks->n - 1].value);
+	double low = fmin(r->axis.min, ticks->items[0].value);
+	double high = fmax(r->axis.max, ticks->items[ticks->n - 1].value);
 
-	if (r->is_log) {
+	if (r->axis.is_log) {
 		low = log(low);
 		high = log(high);
 		value = log(value);
@@ -203,4 +205,135 @@ bool al_ticks_are_legible(const struct al_tick_request *request, const struct al
 		previous_end = middle + half;
 	}
 	return *least_pt >= request->gap_pt;
+}
+
+/* ---- logarithmic ticks: decades, with 2 and 5 (or 3) where there is room; powers of two for what
+ * grows so ---- */
+
+/* Multiples within every `stride`-th power of the base. */
+struct pattern {
+	double base;
+	int stride;
+	double multiples[3];
+	size_t n_multiples;
+};
+
+static const struct pattern decimal_patterns[] = {
+	{10, 1, {1, 2, 5}, 3},
+	{10, 1, {1, 3}, 2},
+	{10, 1, {1}, 1},
+	{10, 2, {1}, 1},
+	{10, 3, {1}, 1},
+	{10, 4, {1}, 1},
+	{10, 6, {1}, 1},
+	{10, 12, {1}, 1},
+};
+
+static const struct pattern binary_patterns[] = {
+	{2, 1, {1}, 1},
+	{2, 2, {1}, 1},
+	{2, 3, {1}, 1},
+	{2, 4, {1}, 1},
+	{2, 5, {1}, 1},
+	{2, 10, {1}, 1},
+	{2, 20, {1}, 1},
+};
+
+#define N_PATTERNS(list) (sizeof(list) / sizeof(*(list)))
+
+static const double slack = 1e-9;
+
+static bool lies_within(const struct al_tick_request *r, double value)
+{
+	return value >= r->axis.min * (1 - slack) && value <= r->axis.max * (1 + slack);
+}
+
+/* False where there are more ticks than anyone could read. */
+static bool fill(const struct al_tick_request *r, const struct pattern *p, struct al_ticks *ticks)
+{
+	double first = floor(log(r->axis.min) / log(p->base) / p->stride) * p->stride;
+
+	*ticks = (struct al_ticks){0};
+	for (double power = first; pow(p->base, power) <= r->axis.max * (1 + slack);
+		power += p->stride)
+		for (size_t i = 0; i < p->n_multiples; i++) {
+			double value = p->multiples[i] * pow(p->base, power);
+			if (!lies_within(r, value))
+				continue;
+			if (ticks->n == AL_MOST_TICKS)
+				return false;
+			ticks->items[ticks->n++].value = value;
+		}
+	return ticks->n >= 2;
+}
+
+/* How far from the wished number: 1 is exact. */
+static double mismatch(const struct al_tick_request *r, const struct al_ticks *ticks)
+{
+	double wished = fmax(2, r->length_pt / r->spacing_pt + 1);
+	double n = (double)ticks->n;
+
+	return fmax(n / wished, wished / n);
+}
+
+static void add_minor(struct al_ticks *ticks, double value)
+{
+	for (size_t i = 0; i < ticks->n; i++)
+		if (fabs(ticks->items[i].value / value - 1) < slack)
+			return;
+	if (ticks->n_minor < AL_MOST_MINOR_TICKS)
+		ticks->minor[ticks->n_minor++] = value;
+}
+
+/* 2 to 9 of each decade where that leaves air between them, else the decades. */
+static void fill_minor(const struct al_tick_request *r, struct al_ticks *ticks)
+{
+	double decade_pt = r->length_pt / log10(r->axis.max / r->axis.min);
+	int most = decade_pt >= 25 ? 9 : 1;
+
+	if (r->axis.is_binary || decade_pt < 3)
+		return;
+	for (double power = floor(log10(r->axis.min)); pow(10, power) <= r->axis.max; power++)
+		for (int i = 1; i <= most; i++)
+			if (lies_within(r, i * pow(10, power)))
+				add_minor(ticks, i * pow(10, power));
+}
+
+/* Less than a decade: linear ticks read better, none of them outside. */
+static bool find_within_decade(const struct al_tick_request *request, struct al_ticks *out)
+{
+	struct al_tick_request within = *request;
+
+	within.axis.is_min_fixed = within.axis.is_max_fixed = true;
+	return find_linear(&within, out);
+}
+
+static bool find_log(const struct al_tick_request *request, struct al_ticks *out)
+{
+	const struct pattern *patterns = request->axis.is_binary ? binary_patterns
+								 : decimal_patterns;
+	size_t n = request->axis.is_binary ? N_PATTERNS(binary_patterns)
+					   : N_PATTERNS(decimal_patterns);
+	double best = INFINITY;
+
+	for (size_t i = 0; i < n; i++) {
+		struct al_ticks ticks;
+		double least;
+		if (!fill(request, &patterns[i], &ticks) || mismatch(request, &ticks) >= best)
+			continue;
+		al_ticks_label(&ticks, request->axis.quantity, true);
+		if (!al_ticks_are_legible(request, &ticks, &least))
+			continue;
+		best = mismatch(request, &ticks);
+		*out = ticks;
+	}
+	if (best > 2.5)
+		return find_within_decade(request, out);
+	fill_minor(request, out);
+	return true;
+}
+
+bool al_ticks_find(const struct al_tick_request *request, struct al_ticks *out)
+{
+	return request->axis.is_log ? find_log(request, out) : find_linear(request, out);
 }

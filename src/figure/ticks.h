@@ -23,13 +23,19 @@ struct al_ticks {
 	size_t n_minor;
 };
 
-struct al_tick_request {
-	double min, max; /* min < max; both positive on a log axis */
-	bool is_min_fixed, is_max_fixed; /* no tick beyond it; else the axis may grow to one */
-	bool is_log;
-	bool is_binary; /* powers of two */
-	bool is_whole; /* no tick between whole numbers */
+/* What an axis goes over. */
+struct al_dimension {
+	const char *title;
 	enum al_quantity quantity; /* how labels are written */
+	bool is_log;
+	bool is_whole; /* all values are whole numbers: no ticks between them */
+	bool is_binary; /* ticks in powers of two */
+	bool is_min_fixed, is_max_fixed; /* no tick beyond it; else the axis may grow to one */
+	double min, max; /* min < max; both positive on a log axis */
+};
+
+struct al_tick_request {
+	struct al_dimension axis;
 	double length_pt; /* of the axis from min to max */
 	double spacing_pt; /* wished from tick to tick */
 	double gap_pt; /* least between two labels */
@@ -51,8 +57,5 @@ void al_tick_label_rounded(char label[AL_TICK_LABEL_SIZE], double value, enum al
 /* Do the labels keep the gap? The smallest distance between two of them in *least_pt. */
 bool al_ticks_are_legible(const struct al_tick_request *request, const struct al_ticks *ticks,
 	double *least_pt);
-
-/* The same of an axis that isn't logarithmic. */
-bool al_ticks_find_linear(const struct al_tick_request *request, struct al_ticks *out);
 
 #endif

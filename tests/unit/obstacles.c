@@ -21,9 +21,6 @@ static void counts_boxes_and_segments(void **state)
 	assert_int_equal(al_obstacles_count(&obstacles, &free), 0);
 	assert_int_equal(al_obstacles_count(&obstacles, &on_line), 1);
 	assert_int_equal(al_obstacles_count(&obstacles, &over_all), 5);
-	assert_true(
-		al_obstacles_hit(&obstacles, &in_two) && al_obstacles_hit(&obstacles, &on_line));
-	assert_false(al_obstacles_hit(&obstacles, &free));
 }
 
 /* Each time where it stood before is taken: all eight places. */
@@ -42,7 +39,8 @@ static void labels_stand_beside_their_point(void **state)
 	al_text_init(&out);
 	assert_true(al_canvas_begin(&canvas, &figure, 160, AL_FIGURE_SVG, &out, NULL));
 	struct al_scene scene = {.canvas = &canvas, .frames = &frame};
-	while (al_scene_put_near(&scene, 0, &obstacles, &label, x, y)) {
+	obstacles.scene = &scene;
+	while (al_label_put_near(&obstacles, &label, x, y)) {
 		const struct al_box *box = &label.box;
 		const double across = fmax(0, fmax(box->left - x, x - box->right));
 		const double down = fmax(0, fmax(box->top - y, y - box->bottom));

@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "drawing.h"
-#include "figure/color.h"
 #include "figure/palette.h"
 #include "figure/typeset.h"
 

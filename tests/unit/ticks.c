@@ -21,7 +21,7 @@ static double no_extent(void *context, const char *label)
 
 #define PLAIN \
 	{ \
-		.quantity = AL_QUANTITY_PLAIN \
+		.axis.quantity = AL_QUANTITY_PLAIN \
 	}
 
 /* An axis of 100 pt with a wish for n ticks, and what its labels are. */
@@ -36,29 +36,31 @@ static const struct tick_case {
 	{0, 10, 3, PLAIN, "0 5 10"},
 	{-100, 100, 5, PLAIN, "\u2212100 \u221250 0 50 100"},
 	{-8.1, -2.3, 4, PLAIN, "\u22128 \u22126 \u22124 \u22122"},
-	{1024, 65536, 3, {.is_log = true, .is_binary = true}, "1,024 4,096 16,384 65,536"},
+	{1024, 65536, 3, {.axis.is_log = true, .axis.is_binary = true},
+		"1,024 4,096 16,384 65,536"},
 	{0, 1, 6, PLAIN, "0 0.2 0.4 0.6 0.8 1.0"},
 	{25.5, 27.8, 5, PLAIN, "25.5 26.0 26.5 27.0 27.5 28.0"},
-	{0, 201326592, 5, {.quantity = AL_QUANTITY_COUNT}, "0 50M 100M 150M 200M"},
-	{0, 2415919104, 6, {.quantity = AL_QUANTITY_COUNT}, "0 0.5B 1.0B 1.5B 2.0B 2.5B"},
-	{0, 72351744, 5, {.quantity = AL_QUANTITY_BYTES, .is_binary = true},
+	{0, 201326592, 5, {.axis.quantity = AL_QUANTITY_COUNT}, "0 50M 100M 150M 200M"},
+	{0, 2415919104, 6, {.axis.quantity = AL_QUANTITY_COUNT}, "0 0.5B 1.0B 1.5B 2.0B 2.5B"},
+	{0, 72351744, 5, {.axis.quantity = AL_QUANTITY_BYTES, .axis.is_binary = true},
 		"0 16 MiB 32 MiB 48 MiB 64 MiB"},
-	{0, 1.2e9, 5, {.quantity = AL_QUANTITY_BYTES, .is_binary = true},
+	{0, 1.2e9, 5, {.axis.quantity = AL_QUANTITY_BYTES, .axis.is_binary = true},
 		"0 256 MiB 512 MiB 768 MiB 1 GiB"},
-	{0, 3, 7, {.is_whole = true}, "0 1 2 3"},
-	{0, 12, 5, {.is_max_fixed = true, .is_min_fixed = true}, "0 3 6 9 12"},
+	{0, 3, 7, {.axis.is_whole = true}, "0 1 2 3"},
+	{0, 12, 5, {.axis.is_max_fixed = true, .axis.is_min_fixed = true}, "0 3 6 9 12"},
 	{1e-7, 4e-7, 4, PLAIN,
 		"10\u207b\u2077 2\u00d710\u207b\u2077 3\u00d710\u207b\u2077 4\u00d710\u207b\u2077"},
-	{1, 2e8, 5, {.is_log = true, .quantity = AL_QUANTITY_COUNT}, "1 100 10k 1M 100M"},
-	{1, 2e8, 9, {.is_log = true, .quantity = AL_QUANTITY_COUNT},
+	{1, 2e8, 5, {.axis.is_log = true, .axis.quantity = AL_QUANTITY_COUNT}, "1 100 10k 1M 100M"},
+	{1, 2e8, 9, {.axis.is_log = true, .axis.quantity = AL_QUANTITY_COUNT},
 		"1 10 100 1k 10k 100k 1M 10M 100M"},
-	{1, 128, 7, {.is_log = true}, "1 2 5 10 20 50 100"},
-	{32, 1024, 6, {.is_log = true, .is_binary = true}, "32 64 128 256 512 1024"},
-	{0x1p20, 0x1p40, 5, {.is_log = true, .is_binary = true, .quantity = AL_QUANTITY_BYTES},
+	{1, 128, 7, {.axis.is_log = true}, "1 2 5 10 20 50 100"},
+	{32, 1024, 6, {.axis.is_log = true, .axis.is_binary = true}, "32 64 128 256 512 1024"},
+	{0x1p20, 0x1p40, 5,
+		{.axis.is_log = true, .axis.is_binary = true, .axis.quantity = AL_QUANTITY_BYTES},
 		"1 MiB 32 MiB 1 GiB 32 GiB 1 TiB"},
-	{20, 28, 5, {.is_log = true}, "20 22 24 26 28"},
-	{20, 50, 5, {.is_log = true}, "20 50"},
-	{0.001, 10, 5, {.is_log = true}, "0.001 0.01 0.1 1 10"},
+	{20, 28, 5, {.axis.is_log = true}, "20 22 24 26 28"},
+	{20, 50, 5, {.axis.is_log = true}, "20 50"},
+	{0.001, 10, 5, {.axis.is_log = true}, "0.001 0.01 0.1 1 10"},
 };
 
 static void join(const struct al_ticks *ticks, char *out, size_t size)
@@ -78,8 +80,8 @@ static void finds_the_ticks(void **state)
 		struct al_tick_request request = cases[i].how;
 		struct al_ticks ticks;
 		char labels[512];
-		request.min = cases[i].min;
-		request.max = cases[i].max;
+		request.axis.min = cases[i].min;
+		request.axis.max = cases[i].max;
 		request.length_pt = 100;
 		request.spacing_pt = 100 / (cases[i].wished - 1);
 		request.extent_pt = no_extent;
@@ -96,12 +98,12 @@ static void thins_out_where_there_is_no_room(void **state)
 
 	(void)state;
 	for (double length = 300; length >= 10; length -= 10) {
-		struct al_tick_request request = {.min = 0,
-			.max = 201326592,
+		struct al_tick_request request = {.axis.min = 0,
+			.axis.max = 201326592,
 			.length_pt = length,
 			.spacing_pt = 10,
 			.gap_pt = 4,
-			.quantity = AL_QUANTITY_COUNT,
+			.axis.quantity = AL_QUANTITY_COUNT,
 			.extent_pt = extent};
 		struct al_ticks ticks;
 		double least;
@@ -151,11 +153,11 @@ static void labels_tell_ticks_apart(void **state)
 		for (double factor = 1; factor < 10; factor += 0.37)
 			for (int quantity = AL_QUANTITY_PLAIN; quantity <= AL_QUANTITY_FLOPS;
 				quantity++) {
-				struct al_tick_request request = {.min = -0.3 * pow(10, power),
-					.max = factor * pow(10, power),
+				struct al_tick_request request = {.axis.min = -0.3 * pow(10, power),
+					.axis.max = factor * pow(10, power),
 					.length_pt = 200,
 					.spacing_pt = 40,
-					.quantity = (enum al_quantity)quantity,
+					.axis.quantity = (enum al_quantity)quantity,
 					.extent_pt = no_extent};
 				struct al_ticks ticks;
 				assert_true(al_ticks_find(&request, &ticks));
