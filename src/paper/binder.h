@@ -35,21 +35,8 @@ struct al_binder {
 	size_t part, n_parts;
 };
 
-/* ---- metrics.c ---- */
-
-bool al_paper_is_score(const struct al_paper_column *column);
-
 /* The metrics of the binding's columns. */
 void al_binder_find_metrics(struct al_binder *b);
-
-/* How many have columns at the left of this one. */
-size_t al_binder_count_left(const struct al_binder *b, size_t column);
-
-/* The one nearest at the left of the column that has the variant, or NULL. */
-const struct al_metric *al_binder_nearest(const struct al_binder *b, size_t column,
-	const char *variant);
-
-/* ---- cells.c ---- */
 
 /* Adds to a list of JSON's values. */
 void al_list_add(struct al_text *list, const char *before, const char *text, const char *after);

@@ -1,9 +1,72 @@
-/* Cells of a table into data and claims. */
+/* Cells of a table into data and claims; columns of scores into metrics. */
 #include <string.h>
 
 #include "base/number.h"
 #include "paper/binder.h"
 #include "scenario/printed.h"
+
+/* ---- metrics: columns of scores, and which of them others are made of ---- */
+
+static bool is_score(const struct al_paper_column *column)
+{
+	return column->kind == AL_PAPER_SCORE || column->kind == AL_PAPER_LOSS;
+}
+
+/* Another variant's column beside those of the last metric is of it, too. */
+static bool goes_on(const struct al_binder *b, size_t at)
+{
+	const struct al_paper_column *columns = b->binding->columns, *column = &columns[at];
+	const size_t last = b->n_metrics - 1;
+
+	if (b->n_metrics == 0 || !is_score(&columns[at - 1]) || !column->variant)
+		return false;
+	for (size_t i = at; i-- > 0 && is_score(&columns[i]) && b->metric_of[i] == last;)
+		if (!columns[i].variant || strcmp(columns[i].variant, column->variant) == 0)
+			return false;
+	return b->metrics[last].is_loss == (column->kind == AL_PAPER_LOSS);
+}
+
+void al_binder_find_metrics(struct al_binder *b)
+{
+	const struct al_paper_binding *binding = b->binding;
+
+	b->metrics = al_new_array(b->arena, struct al_metric, binding->n_columns + 1);
+	b->metric_of = al_new_array(b->arena, size_t, binding->n_columns + 1);
+	b->n_metrics = 0;
+	for (size_t i = 0; i < binding->n_columns; i++) {
+		if (!is_score(&binding->columns[i]))
+			continue;
+		if (!goes_on(b, i)) {
+			struct al_metric *metric = &b->metrics[b->n_metrics++];
+			metric->is_loss = binding->columns[i].kind == AL_PAPER_LOSS;
+			metric->name = al_format(b->arena, "t%lldm%zu", (long long)binding->table,
+				b->n_metrics);
+			al_text_init(&metric->rows);
+		}
+		b->metric_of[i] = b->n_metrics - 1;
+	}
+}
+
+static size_t count_left(const struct al_binder *b, size_t column)
+{
+	while (column-- > 0)
+		if (is_score(&b->binding->columns[column]))
+			return b->metric_of[column] + 1;
+	return 0;
+}
+
+static const struct al_metric *nearest(const struct al_binder *b, size_t column,
+	const char *variant)
+{
+	while (column-- > 0) {
+		const struct al_paper_column *left = &b->binding->columns[column];
+		if (is_score(left) && (!left->variant || strcmp(left->variant, variant) == 0))
+			return &b->metrics[b->metric_of[column]];
+	}
+	return NULL;
+}
+
+/* ---- lists ---- */
 
 void al_list_add(struct al_text *list, const char *before, const char *text, const char *after)
 {
@@ -80,11 +143,12 @@ static bool has_digit(const char *text)
 
 static bool is_number(const char *text)
 {
+	struct al_arena arena;
 	struct al_printed printed;
 
-	al_printed_init(&printed);
-	bool is = al_printed_parse(&printed, text);
-	al_printed_finish(&printed);
+	al_arena_init(&arena);
+	const bool is = al_printed_parse(&printed, &arena, text);
+	al_arena_finish(&arena);
 	return is;
 }
 
@@ -155,7 +219,7 @@ static void bind_score(struct al_binder *b, const struct al_paper_column *column
 /* A row has as many scores as there are metrics at the left. */
 static void bind_mean(struct al_binder *b, size_t at, const char *text, const char *variant)
 {
-	const size_t n = al_binder_count_left(b, at);
+	const size_t n = count_left(b, at);
 	struct al_text sum;
 
 	al_binder_begin_claim(b, b->row->line, text, NULL);
@@ -200,7 +264,7 @@ static bool is_polynomial(const struct al_paper_column *column)
 static void bind_number(struct al_binder *b, const struct al_paper_column *column, size_t at,
 	const char *text, const char *variant)
 {
-	const struct al_metric *metric = al_binder_nearest(b, at, variant);
+	const struct al_metric *metric = nearest(b, at, variant);
 	const bool is_metric = column->kind == AL_PAPER_METRIC;
 
 	if (!has_digit(text))
@@ -242,7 +306,7 @@ void al_binder_cell(struct al_binder *b, size_t at)
 			al_format(b->arena, "column %zu is of no variant", at + 1));
 		return;
 	}
-	if (al_paper_is_score(column))
+	if (is_score(column))
 		bind_score(b, column, at, text ? text : "", variant);
 	else if (is_polynomial(column))
 		bind_polynomial(b, column, text ? text : "", variant);

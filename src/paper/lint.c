@@ -127,12 +127,10 @@ static void read_verdict(struct linter *l, size_t index)
 	struct al_printed printed;
 
 	l->counts->verdicts[verdict]++;
-	al_printed_init(&printed);
-	const bool is_number = al_printed_parse(&printed, site->printed);
+	const bool is_number = al_printed_parse(&printed, l->arena, site->printed);
 	al_paper_findings_add(&l->findings, finding_of(l, index, value, &printed));
 	if (is_number && value->kind == AL_CELL_EXACT && site->is_of_ledger)
 		add_truth(l, site, value->exact, &printed, verdict == AL_INCONSISTENT);
-	al_printed_finish(&printed);
 }
 
 static void read_gaps(struct linter *l)

@@ -5,7 +5,7 @@
  *   tables    rows and cells of it, without their markup
  *   map       what a reader says of the tables: their columns, their model
  *   bind      tables and map into a scenario, each number of which is a claim: rows here, their
- *             cells in cells.c, columns of scores in metrics.c
+ *             cells in cells.c
  *   claims    annotated numbers; ledger: those that a scenario's numbers.tex defines
  *   prose     numbers in running text that are a slip for one of the tables
  *   relations ratios and percentages in running text, by the two numbers of their sentence (words)

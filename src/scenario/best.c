@@ -9,63 +9,58 @@
 
 /* Cells that compete with each other, [n]; each stands below `column`. */
 struct contest {
+	struct al_arena *arena;
 	struct al_cell **cells;
+	mpq_srcptr *numbers; /* as they are read: of 99.42 and 99.38 with one decimal neither is the
+				better */
 	size_t n;
 	const struct al_column *column;
 	enum al_direction direction;
 	bool has_second;
 };
 
-/* The number that is read: of 99.42 and 99.38 with one decimal neither is the better. */
-static void read_number(mpq_t out, const struct contest *contest, const struct al_cell *cell)
+static void add(struct contest *contest, struct al_cell *cell)
 {
-	mpq_set(out, cell->exact);
-	al_exact_divide(out, al_unit_factor(contest->column->scale));
+	if (cell->kind != AL_CELL_EXACT)
+		return;
+	mpq_ptr number = al_exact_new(contest->arena);
+	mpq_set(number, cell->exact);
+	al_exact_divide(number, al_unit_factor(contest->column->scale));
 	if (contest->column->digits != AL_DIGITS_ALL)
-		al_exact_round(out, out, contest->column->digits);
+		al_exact_round(number, number, contest->column->digits);
+	contest->numbers[contest->n] = number;
+	contest->cells[contest->n++] = cell;
 }
 
-/* -1, 0 or 1: is a worse than b, as good, or better? */
-static int compare(const struct contest *contest, const struct al_cell *a, const struct al_cell *b)
+/* Below 0, 0 or above: is a worse than b, as good, or better? */
+static int compare(const struct contest *contest, size_t a, size_t b)
 {
-	mpq_t left, right;
+	const int order = mpq_cmp(contest->numbers[a], contest->numbers[b]);
 
-	mpq_inits(left, right, NULL);
-	read_number(left, contest, a);
-	read_number(right, contest, b);
-	int order = mpq_cmp(left, right);
-	mpq_clears(left, right, NULL);
-	order = order > 0 ? 1 : order < 0 ? -1 : 0;
 	return contest->direction == AL_HIGHER_IS_BETTER ? order : -order;
 }
 
-static void add(struct contest *contest, struct al_cell *cell)
+/* The best of those that aren't marked as the best already; n: there are none. */
+static size_t find_best(const struct contest *contest)
 {
-	if (cell->kind == AL_CELL_EXACT)
-		contest->cells[contest->n++] = cell;
-}
-
-/* The best of those that aren't marked as the best already; NULL: there are none. */
-static const struct al_cell *find_best(const struct contest *contest)
-{
-	const struct al_cell *best = NULL;
+	size_t best = contest->n;
 
 	for (size_t i = 0; i < contest->n; i++)
 		if (!contest->cells[i]->is_best
-			&& (!best || compare(contest, contest->cells[i], best) > 0))
-			best = contest->cells[i];
+			&& (best == contest->n || compare(contest, i, best) > 0))
+			best = i;
 	return best;
 }
 
 static void judge(struct contest *contest)
 {
-	const struct al_cell *best = find_best(contest);
+	const size_t n = contest->n, best = find_best(contest);
 
-	for (size_t i = 0; i < contest->n; i++)
-		contest->cells[i]->is_best = compare(contest, contest->cells[i], best) == 0;
-	const struct al_cell *second = contest->has_second ? find_best(contest) : NULL;
-	for (size_t i = 0; second && i < contest->n; i++)
-		contest->cells[i]->is_second = compare(contest, contest->cells[i], second) == 0;
+	for (size_t i = 0; i < n; i++)
+		contest->cells[i]->is_best = compare(contest, i, best) == 0;
+	const size_t second = contest->has_second ? find_best(contest) : n;
+	for (size_t i = 0; i < n && second < n; i++)
+		contest->cells[i]->is_second = compare(contest, i, second) == 0;
 	contest->n = 0;
 }
 
@@ -147,11 +142,12 @@ static size_t width_of(const struct al_scenario_table *table,
 void al_table_mark_best(const struct al_scenario_table *table, struct al_table *out)
 {
 	size_t at = (size_t)table->shows_case + (size_t)table->shows_variant;
-	struct contest contest = {.has_second = table->marks_second};
+	struct contest contest = {.arena = &out->arena, .has_second = table->marks_second};
 
 	if (!table->marks_best)
 		return;
 	contest.cells = al_new_array(&out->arena, struct al_cell *, out->n_rows + out->n_columns);
+	contest.numbers = al_new_array(&out->arena, mpq_srcptr, out->n_rows + out->n_columns);
 	const struct al_scenario_row **rows = sort_rows(table, &out->arena);
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const struct al_scenario_column *column = &table->columns[i];

@@ -137,15 +137,14 @@ static bool passes_over(const struct al_search *search, const struct al_target *
 static bool try_next_digit(struct al_search *search, const struct al_scenario_claim *claim,
 	struct al_printed *printed, int64_t factor, bool *holds, struct al_error *err)
 {
-	struct al_target target;
 	enum al_reach reach;
 
 	al_printed_shift(printed, 1);
-	al_target_init(&target, claim, printed, factor);
-	bool ok = al_search_box(search, &target, &reach, err);
-	*holds = ok && reach == AL_REACHED;
-	al_target_finish(&target);
-	return ok;
+	const struct al_target target = al_target_of(claim, printed, factor);
+	if (!al_search_box(search, &target, &reach, err))
+		return false;
+	*holds = reach == AL_REACHED;
+	return true;
 }
 
 /* The box, where the value itself doesn't settle it. */
@@ -155,11 +154,11 @@ static bool judge_box(struct al_search *search, const struct al_printed *printed
 	static const enum al_verdict verdicts[] = {[AL_REACHED] = AL_CONSISTENT,
 		[AL_MISSED] = AL_INCONSISTENT,
 		[AL_UNDECIDED] = AL_UNDERIVABLE};
-	struct al_target target;
-	enum al_reach reach = AL_UNDECIDED;
+	const struct al_target target = al_target_of(judgement->claim, printed, factor);
+	enum al_reach reach;
 
-	al_target_init(&target, judgement->claim, printed, factor);
-	bool ok = al_search_box(search, &target, &reach, err);
+	if (!al_search_box(search, &target, &reach, err))
+		return false;
 	judgement->verdict = verdicts[reach];
 	judgement->note = explain(search->derivation, printed, judgement);
 	*has_gap = reach == AL_MISSED && passes_over(search, &target);
@@ -168,8 +167,7 @@ static bool judge_box(struct al_search *search, const struct al_printed *printed
 			"%s; a divisor is zero within the rounding of the inputs: values lie on "
 			"both sides, none at what is printed",
 			judgement->note);
-	al_target_finish(&target);
-	return ok;
+	return true;
 }
 
 /* All corners are met, so that the answer says from where to where the value goes. */
@@ -183,19 +181,18 @@ static bool judge_value(struct al_derivation *d, mpq_srcptr point, struct al_pri
 	al_search_init(&search, d, point);
 	judgement->value = al_exact_scaled(arena, point, 1, factor);
 	judgement->verdict = AL_REPRODUCED;
-	bool ok = al_search_corners(&search, err)
-		&& (al_claim_is_reproduced(d->claim, judgement->value, printed)
-			|| judge_box(&search, printed, factor, judgement, &has_gap, err));
+	if (!al_search_corners(&search, err)
+		|| (!al_claim_is_reproduced(d->claim, judgement->value, printed)
+			&& !judge_box(&search, printed, factor, judgement, &has_gap, err)))
+		return false;
 	if (!has_gap) {
 		judgement->low = al_exact_scaled(arena, search.low, 1, factor);
 		judgement->high = al_exact_scaled(arena, search.high, 1, factor);
 	}
 	judgement->is_equality = al_claim_is_equality(d->claim) && holds(judgement);
-	if (ok && judgement->is_equality)
-		ok = try_next_digit(&search, d->claim, printed, factor, &judgement->is_indifferent,
+	return !judgement->is_equality
+		|| try_next_digit(&search, d->claim, printed, factor, &judgement->is_indifferent,
 			err);
-	al_search_finish(&search);
-	return ok;
 }
 
 static bool judge_number(struct al_derivation *d, mpq_srcptr point, struct judgement *judgement,
@@ -205,17 +202,12 @@ static bool judge_number(struct al_derivation *d, mpq_srcptr point, struct judge
 	const char *unit = claim->unit ? claim->unit : d->column ? d->column->scale : NULL;
 	struct al_printed printed;
 
-	al_printed_init(&printed);
-	bool ok = al_printed_parse(&printed, claim->printed)
-		|| al_fail(err, AL_EINPUT, "printed \"%s\" is no number as papers print it",
+	if (!al_printed_parse(&printed, d->arena, claim->printed))
+		return al_fail(err, AL_EINPUT, "printed \"%s\" is no number as papers print it",
 			claim->printed);
-	if (ok) {
-		al_claim_allow_rounding(claim, &printed);
-		ok = judge_value(d, point, &printed,
-			al_unit_factor(printed.unit ? printed.unit : unit), judgement, err);
-	}
-	al_printed_finish(&printed);
-	return ok;
+	al_claim_allow_rounding(claim, &printed);
+	return judge_value(d, point, &printed, al_unit_factor(printed.unit ? printed.unit : unit),
+		judgement, err);
 }
 
 static bool judge_derived(struct al_derivation *d, const struct al_scenario_cell *point,
@@ -240,16 +232,19 @@ static bool judge_derived(struct al_derivation *d, const struct al_scenario_cell
 static bool judge_claim(struct al_evaluator *evaluator, const struct al_scenario_claim *claim,
 	struct judgement *judgement, struct al_error *err)
 {
-	struct al_derivation d = {.evaluator = evaluator, .claim = claim};
+	struct al_arena scratch;
+	struct al_derivation d = {.evaluator = evaluator, .arena = &scratch, .claim = claim};
 	struct al_scenario_cell point;
 
 	if (claim->underivable) {
 		judgement->note = claim->underivable;
 		return true;
 	}
+	al_arena_init(&scratch);
 	al_scenario_cell_init(&point);
 	bool ok = al_derive_point(&d, &point, err) && judge_derived(&d, &point, judgement, err);
 	al_scenario_cell_finish(&point);
+	al_arena_finish(&scratch);
 	return ok;
 }
 

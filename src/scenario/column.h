@@ -41,22 +41,10 @@ bool al_column_is_known(const struct al_scenario *s, const struct al_column_kind
 /* All keys that need no formula, for messages. */
 void al_column_add_keys(const struct al_scenario *s, struct al_names *names);
 
-/* ---- what the list's rows compute, one file a subject ---- */
+/* ---- what the list's rows compute (measures.c) ---- */
 
-/* measures.c: what the row's ledger says */
 al_column_function al_column_measure, al_column_saving, al_column_modules, al_column_symbol;
-bool al_place_measure(const struct al_cell_place *place, struct al_scenario_row row,
-	enum al_measure which, struct al_scenario_cell *out, struct al_error *err) AL_MUST_CHECK;
-
-/* metrics.c: measured scores, retention and elasticity */
 al_column_function al_column_score, al_column_retention, al_column_elasticity;
-
-/* theory.c: parameters as a polynomial */
 al_column_function al_column_formula, al_column_difference, al_column_order;
-
-/* Fails where the table doesn't name the variant that a column compares with. */
-bool al_place_need_reference(const struct al_cell_place *place,
-	const struct al_configured_variant *reference, const char *key, const char *column,
-	struct al_error *err) AL_MUST_CHECK;
 
 #endif

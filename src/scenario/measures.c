@@ -1,9 +1,9 @@
-/* Columns that the row's ledger says: its measures, what is saved of them, its symbols. */
+/* What columns compute: what the row's ledger says, measured scores, theory. */
 #include "scenario/column.h"
 
 #include "base/number.h"
 
-bool al_place_need_reference(const struct al_cell_place *place,
+static bool need_reference(const struct al_cell_place *place,
 	const struct al_configured_variant *reference, const char *key, const char *column,
 	struct al_error *err)
 {
@@ -15,17 +15,16 @@ bool al_place_need_reference(const struct al_cell_place *place,
 static bool compute(struct al_evaluator *evaluator, struct al_memo *memo, enum al_measure which,
 	struct al_error *err)
 {
-	mpq_t number;
+	mpq_ptr number = al_exact_new(&evaluator->arena);
 
-	mpq_init(number);
-	bool ok = al_ledger_measure(&memo->ledger, which, memo->request.recipe, number, err);
-	if (ok && al_ledger_declares(&memo->ledger, which, memo->request.recipe, &memo->undeclared))
-		memo->measures[which] = al_exact_copy(&evaluator->arena, number);
-	mpq_clear(number);
-	return ok;
+	if (!al_ledger_measure(&memo->ledger, which, memo->request.recipe, number, err))
+		return false;
+	if (al_ledger_declares(&memo->ledger, which, memo->request.recipe, &memo->undeclared))
+		memo->measures[which] = number;
+	return true;
 }
 
-bool al_place_measure(const struct al_cell_place *place, struct al_scenario_row row,
+static bool measure_of(const struct al_cell_place *place, struct al_scenario_row row,
 	enum al_measure which, struct al_scenario_cell *out, struct al_error *err)
 {
 	struct al_memo *memo;
@@ -46,7 +45,7 @@ bool al_place_measure(const struct al_cell_place *place, struct al_scenario_row 
 bool al_column_measure(const struct al_column_kind *kind, const struct al_cell_place *place,
 	struct al_scenario_cell *out, struct al_error *err)
 {
-	return al_place_measure(place, place->row, kind->measure, out, err);
+	return measure_of(place, place->row, kind->measure, out, err);
 }
 
 /* The percentage of `total` that the row saves against the baseline. */
@@ -56,12 +55,12 @@ bool al_column_saving(const struct al_column_kind *kind, const struct al_cell_pl
 	const struct al_configured_variant *baseline = place->table->baseline;
 	struct al_scenario_cell base;
 
-	if (!al_place_need_reference(place, baseline, "baseline", kind->key, err)
-		|| !al_place_measure(place, place->row, AL_TOTAL, out, err))
+	if (!need_reference(place, baseline, "baseline", kind->key, err)
+		|| !measure_of(place, place->row, AL_TOTAL, out, err))
 		return false;
 	al_scenario_cell_init(&base);
-	bool ok = al_place_measure(place, (struct al_scenario_row){place->row.case_, baseline},
-		AL_TOTAL, &base, err);
+	bool ok = measure_of(place, (struct al_scenario_row){place->row.case_, baseline}, AL_TOTAL,
+		&base, err);
 	bool is_known = out->kind != AL_SCENARIO_MISSING && base.kind != AL_SCENARIO_MISSING;
 	if (ok && (!is_known || !al_exact_saving(out->number, out->number, base.number)))
 		al_scenario_cell_set_missing(out);
@@ -99,4 +98,185 @@ bool al_column_symbol(const struct al_column_kind *kind, const struct al_cell_pl
 		return al_scenario_cell_set_int(out, setting->value.integer);
 	out->kind = AL_SCENARIO_UNKNOWN;
 	return true;
+}
+
+/* ---- scores, how much of a reference's score is retained, and what parameters buy (Xue & Aletras
+ * 2023, section 4.6) ---- */
+
+static bool score_of(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_row row, struct al_scenario_cell *out, struct al_error *err)
+{
+	const struct al_data_set *set = kind->set;
+
+	if (!set)
+		return al_fail(err, AL_EINPUT, "no data for the metric \"%s\"", kind->name);
+	return al_evaluator_spend(place->evaluator, set->n_rows / 16, err)
+		&& al_scenario_cell_set_datum(out, place->box,
+			al_datum_find(set, row, kind->metric), err);
+}
+
+bool al_column_score(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
+{
+	return score_of(kind, place, place->row, out, err);
+}
+
+static bool higher_is_better(const struct al_column_kind *kind)
+{
+	return kind->set->columns[kind->metric].direction == AL_HIGHER_IS_BETTER;
+}
+
+static bool check_direction(const struct al_column_kind *kind, struct al_error *err)
+{
+	return kind->set->columns[kind->metric].direction != AL_PLAIN
+		|| al_fail(err, AL_EINPUT,
+			"metric \"%s\" does not say whether higher or lower is better", kind->name);
+}
+
+bool al_column_retention(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
+{
+	const struct al_configured_variant *whose = place->table->retention;
+	struct al_scenario_cell reference;
+
+	if (!need_reference(place, whose, "retention", "prr", err)
+		|| !score_of(kind, place, place->row, out, err) || !check_direction(kind, err))
+		return false;
+	al_scenario_cell_init(&reference);
+	bool ok = score_of(kind, place, (struct al_scenario_row){place->row.case_, whose},
+		&reference, err);
+	if (ok
+		&& (out->kind == AL_SCENARIO_MISSING || reference.kind == AL_SCENARIO_MISSING
+			|| mpq_sgn(reference.number) == 0))
+		al_scenario_cell_set_missing(out);
+	else if (ok)
+		out->kind = al_retention(out->number, out->number, reference.number,
+				    higher_is_better(kind))
+			? AL_SCENARIO_NUMBER
+			: AL_SCENARIO_MISSING;
+	out->datum = NULL;
+	al_scenario_cell_finish(&reference);
+	return ok;
+}
+
+/* The four numbers of an elasticity: score, base score, parameters, base parameters. */
+static bool elasticity_parts(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell parts[4], struct al_error *err)
+{
+	struct al_scenario_row base = (struct al_scenario_row){place->row.case_,
+		place->table->elasticity};
+
+	return score_of(kind, place, place->row, &parts[0], err)
+		&& score_of(kind, place, base, &parts[1], err) && check_direction(kind, err)
+		&& measure_of(place, place->row, AL_PARAMETERS, &parts[2], err)
+		&& measure_of(place, base, AL_PARAMETERS, &parts[3], err);
+}
+
+bool al_column_elasticity(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
+{
+	struct al_scenario_cell parts[4];
+	bool is_missing = false;
+
+	if (!need_reference(place, place->table->elasticity, "elasticity", "peop", err))
+		return false;
+	for (int i = 0; i < 4; i++)
+		al_scenario_cell_init(&parts[i]);
+	bool ok = elasticity_parts(kind, place, parts, err);
+	for (int i = 0; i < 4; i++)
+		is_missing = is_missing || parts[i].kind == AL_SCENARIO_MISSING;
+	al_scenario_cell_set_missing(out);
+	if (ok && !is_missing && mpq_sgn(parts[1].number) != 0 && mpq_sgn(parts[3].number) != 0
+		&& al_elasticity(out->number, parts[0].number, parts[1].number, parts[2].number,
+			parts[3].number, higher_is_better(kind)))
+		out->kind = AL_SCENARIO_NUMBER;
+	for (int i = 0; i < 4; i++)
+		al_scenario_cell_finish(&parts[i]);
+	return ok;
+}
+
+/* ---- the parameters as a polynomial, its difference to another variant's, its order in a
+ * symbol ---- */
+
+static bool polynomial_of(const struct al_cell_place *place, struct al_scenario_row row,
+	struct al_memo **memo, struct al_error *err)
+{
+	const struct al_scenario_table *table = place->table;
+
+	return al_memo_find(place->evaluator, table, row, memo, err)
+		&& ((*memo)->formula
+			|| al_ledger_polynomial(&(*memo)->ledger, table->substitutions,
+				table->n_substitutions, &(*memo)->formula, err));
+}
+
+/* The memo of the row's polynomial; NULL, and the cell is missing, where only data know the
+ * variant. */
+static bool polynomial_of_row(const struct al_cell_place *place, struct al_memo **memo,
+	struct al_scenario_cell *out, struct al_error *err)
+{
+	const struct al_configured_variant *variant = place->row.variant;
+
+	*memo = NULL;
+	al_scenario_cell_set_missing(out);
+	return !variant || !variant->variant || polynomial_of(place, place->row, memo, err)
+		|| al_in(err, "table \"%s\"", place->table->id);
+}
+
+static bool set_polynomial(struct al_scenario_cell *out, const struct al_polynomial *polynomial)
+{
+	out->kind = AL_SCENARIO_POLYNOMIAL;
+	out->polynomial = polynomial;
+	return true;
+}
+
+bool al_column_formula(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
+{
+	struct al_memo *memo;
+
+	(void)kind;
+	return polynomial_of_row(place, &memo, out, err)
+		&& (!memo || set_polynomial(out, memo->formula));
+}
+
+static bool subtract(const struct al_cell_place *place, struct al_memo *memo, struct al_error *err)
+{
+	const struct al_configured_variant *whose = place->table->against;
+	const struct al_scenario_row row = {place->row.case_, whose};
+	struct al_memo *against;
+
+	return need_reference(place, whose, "against", "difference", err)
+		&& polynomial_of(place, row, &against, err)
+		&& al_polynomial_difference(memo->formula, against->formula, &memo->difference,
+			err);
+}
+
+bool al_column_difference(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
+{
+	struct al_memo *memo;
+
+	(void)kind;
+	return polynomial_of_row(place, &memo, out, err)
+		&& (!memo
+			|| ((memo->difference || subtract(place, memo, err))
+				&& set_polynomial(out, memo->difference)));
+}
+
+bool al_column_order(const struct al_column_kind *kind, const struct al_cell_place *place,
+	struct al_scenario_cell *out, struct al_error *err)
+{
+	const char *symbol = place->table->order;
+	struct al_memo *memo;
+
+	(void)kind;
+	if (!polynomial_of_row(place, &memo, out, err))
+		return false;
+	if (!memo)
+		return true;
+	if (!symbol)
+		return al_fail(err, AL_EINPUT,
+			"table \"%s\": column \"order\" needs the key \"order\"", place->table->id);
+	out->kind = AL_SCENARIO_ORDER;
+	return al_polynomial_degree(memo->formula, symbol, &out->order, err);
 }

@@ -25,8 +25,10 @@ static bool memo_fill(const struct al_scenario_table *table, struct al_memo *mem
 	return memo->has_ledger;
 }
 
-static void memo_finish(struct al_memo *memo)
+static void memo_finish(void *object)
 {
+	struct al_memo *memo = object;
+
 	if (memo->has_ledger)
 		al_ledger_close(&memo->ledger);
 	if (memo->has_request)
@@ -66,10 +68,9 @@ bool al_memo_find(struct al_evaluator *evaluator, const struct al_scenario_table
 	evaluator->n_blocks++;
 	struct al_memo *memo = al_new(&evaluator->arena, struct al_memo);
 	memo->row = row;
-	if (!memo_fill(table, memo, err)) {
-		memo_finish(memo);
+	al_arena_defer(&evaluator->arena, memo_finish, memo);
+	if (!memo_fill(table, memo, err))
 		return false;
-	}
 	memo->next = *memos;
 	*memos = *out = memo;
 	return true;
@@ -99,9 +100,6 @@ void al_evaluator_destroy(struct al_evaluator *evaluator)
 {
 	if (!evaluator)
 		return;
-	for (size_t i = 0; i < evaluator->scenario->n_tables; i++)
-		for (struct al_memo *m = evaluator->memos[i]; m; m = m->next)
-			memo_finish(m);
 	struct al_arena arena = evaluator->arena;
 	al_arena_finish(&arena);
 }

@@ -66,52 +66,35 @@ char *al_spread_cut(char *printed)
 }
 
 /* The ends have `digits` decimals; a half may need one more. */
-static void halve(mpq_t q, int *digits)
+static void halve(struct al_arena *arena, mpq_t q, int *digits)
 {
-	mpq_t rounded;
+	mpq_ptr rounded = al_exact_new(arena);
 
-	mpq_init(rounded);
 	al_exact_divide(q, 2);
 	al_exact_round(rounded, q, *digits);
 	*digits += !mpq_equal(rounded, q);
-	mpq_clear(rounded);
 }
 
-bool al_spread_of_range(char *printed, mpq_t middle, int *digits, mpq_t spread)
+bool al_spread_of_range(struct al_arena *arena, char *printed, mpq_t middle, int *digits,
+	mpq_t spread)
 {
 	size_t n = strlen(printed);
 	char *comma = strstr(printed, ", ");
 	int more;
-	mpq_t low, high;
+	mpq_ptr low = al_exact_new(arena), high = al_exact_new(arena);
 
 	if (n < 2 || printed[0] != '[' || printed[n - 1] != ']' || !comma)
 		return false;
 	*comma = printed[n - 1] = '\0';
-	mpq_inits(low, high, NULL);
-	bool ok = al_exact_parse(without_end_spaces(printed + 1), low, digits)
-		&& al_exact_parse(without_end_spaces(comma + 1), high, &more);
-	if (ok) {
-		*digits = more > *digits ? more : *digits;
-		mpq_sub(spread, high, low);
-		al_exact_divide(spread, 2);
-		mpq_add(middle, low, high);
-		halve(middle, digits);
-	}
-	mpq_clears(low, high, NULL);
-	return ok;
-}
-
-/* ---- printed numbers ---- */
-
-void al_printed_init(struct al_printed *printed)
-{
-	*printed = (struct al_printed){.scale = 1};
-	mpq_inits(printed->first, printed->last, printed->low, printed->high, NULL);
-}
-
-void al_printed_finish(struct al_printed *printed)
-{
-	mpq_clears(printed->first, printed->last, printed->low, printed->high, NULL);
+	if (!al_exact_parse(without_end_spaces(printed + 1), low, digits)
+		|| !al_exact_parse(without_end_spaces(comma + 1), high, &more))
+		return false;
+	*digits = more > *digits ? more : *digits;
+	mpq_sub(spread, high, low);
+	al_exact_divide(spread, 2);
+	mpq_add(middle, low, high);
+	halve(arena, middle, digits);
+	return true;
 }
 
 /* ---- what stands around the number ---- */
@@ -136,16 +119,12 @@ static void cut_at(char *text, char *end)
 }
 
 /* "80.0 ± 0.3": the spread says nothing about the last digit. */
-static bool cut_spread(char *text)
+static bool cut_spread(struct al_arena *arena, char *text)
 {
 	const char *spread = al_spread_cut(text);
 	int digits;
-	mpq_t number;
 
-	mpq_init(number);
-	bool ok = !spread || al_exact_parse(spread, number, &digits);
-	mpq_clear(number);
-	return ok;
+	return !spread || al_exact_parse(spread, al_exact_new(arena), &digits);
 }
 
 static bool cut_end(char *text, const char *end)
@@ -174,17 +153,15 @@ static void cut_unit(char *text, struct al_printed *printed)
 static bool parse_fraction(char *text, char *slash, mpq_t out, struct al_printed *printed)
 {
 	int digits, more;
-	mpq_t below;
+	mpq_ptr below = al_exact_new(printed->arena);
 
 	*slash = '\0';
-	mpq_init(below);
-	bool ok = al_exact_parse(text, out, &digits) && al_exact_parse(slash + 1, below, &more)
-		&& digits == 0 && more == 0 && mpq_sgn(below) > 0;
-	if (ok)
-		mpq_div(out, out, below);
-	mpq_clear(below);
+	if (!al_exact_parse(text, out, &digits) || !al_exact_parse(slash + 1, below, &more)
+		|| digits != 0 || more != 0 || mpq_sgn(below) <= 0)
+		return false;
+	mpq_div(out, out, below);
 	printed->is_fraction = true;
-	return ok;
+	return true;
 }
 
 /* "1e6", "1.5e-3": a power of ten that the last digit counts in. */
@@ -251,7 +228,7 @@ static bool parse(struct al_printed *printed, char *text)
 
 	for (size_t i = 0; i < sizeof(about) / sizeof(*about); i++)
 		printed->is_about = cut_front(&text, about[i]) || printed->is_about;
-	if (!cut_spread(text))
+	if (!cut_spread(printed->arena, text))
 		return false;
 	cut_unit(text, printed);
 	char *dots = strstr(text, "..");
@@ -265,9 +242,8 @@ static bool parse(struct al_printed *printed, char *text)
 
 void al_printed_shift(struct al_printed *printed, int steps)
 {
-	mpq_t unit;
+	mpq_ptr unit = al_exact_new(printed->arena);
 
-	mpq_init(unit);
 	al_exact_unit(unit, printed->digits, 1);
 	if (printed->is_fraction) {
 		mpz_set_ui(mpq_numref(unit), 1);
@@ -278,15 +254,15 @@ void al_printed_shift(struct al_printed *printed, int steps)
 	mpq_add(printed->last, printed->last, unit);
 	mpq_add(printed->low, printed->low, unit);
 	mpq_add(printed->high, printed->high, unit);
-	mpq_clear(unit);
 }
 
-bool al_printed_parse(struct al_printed *printed, const char *text)
+bool al_printed_parse(struct al_printed *printed, struct al_arena *arena, const char *text)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
-	bool ok = parse(printed, al_strdup(&arena, text));
-	al_arena_finish(&arena);
-	return ok;
+	*printed = (struct al_printed){.arena = arena,
+		.first = al_exact_new(arena),
+		.last = al_exact_new(arena),
+		.low = al_exact_new(arena),
+		.high = al_exact_new(arena),
+		.scale = 1};
+	return parse(printed, al_strdup(arena, text));
 }

@@ -3,8 +3,9 @@
 #define ATTNLEDGER_SCENARIO_PRINTED_H
 
 #include <gmp.h>
-#include <stdbool.h>
 #include <stdint.h>
+
+#include "base/arena.h"
 
 /* What one of a unit is worth: M is 10^6, KiB 1024; 1 for any other text, and for NULL. */
 int64_t al_unit_factor(const char *unit);
@@ -16,12 +17,14 @@ char *al_spread_cut(char *printed);
 /* "[83.7, 84.3]": the middle, and half the width as what it varies by. Both have as many decimals
  * as tell them exactly, at least as many as the ends. False where the text is no such range; the
  * first end may be the greater one, and the spread is then negative. */
-bool al_spread_of_range(char *printed, mpq_t middle, int *digits, mpq_t spread);
+bool al_spread_of_range(struct al_arena *arena, char *printed, mpq_t middle, int *digits,
+	mpq_t spread);
 
 /* The numbers that are printed so, in units of `scale`. */
 struct al_printed {
-	mpq_t first, last; /* as printed; equal but for a range */
-	mpq_t low, high; /* with what rounding allows */
+	struct al_arena *arena; /* that they live in */
+	mpq_ptr first, last; /* as printed; equal but for a range */
+	mpq_ptr low, high; /* with what rounding allows */
 	int digits; /* decimals */
 	int64_t scale; /* 10^6 of 1e6: its last digit is a million */
 	const char *unit; /* after the number: "M"; NULL: none */
@@ -29,11 +32,8 @@ struct al_printed {
 	bool is_about; /* ~55 */
 };
 
-void al_printed_init(struct al_printed *printed);
-void al_printed_finish(struct al_printed *printed);
-
 /* All but low and high; false where the text is no such number. */
-bool al_printed_parse(struct al_printed *printed, const char *text);
+bool al_printed_parse(struct al_printed *printed, struct al_arena *arena, const char *text);
 
 /* Makes it the number whose last digit (of 2/3: the numerator) is so many more. */
 void al_printed_shift(struct al_printed *printed, int steps);

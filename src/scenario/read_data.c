@@ -28,8 +28,8 @@ static void set_interval(struct al_arena *arena, struct al_datum *datum, mpq_src
 }
 
 /* "84.0 (0.3)", "[83.7, 84.3]", "84.0". */
-static bool parse_number(const char *text, char *printed, mpq_t value, int *digits, mpq_t deviation,
-	int *spread_digits, bool *has_spread)
+static bool parse_number(struct al_arena *arena, const char *text, char *printed, mpq_t value,
+	int *digits, mpq_t deviation, int *spread_digits, bool *has_spread)
 {
 	char *spread = al_spread_cut(printed);
 
@@ -39,7 +39,7 @@ static bool parse_number(const char *text, char *printed, mpq_t value, int *digi
 			&& al_exact_parse(spread, deviation, spread_digits);
 	if (!*has_spread)
 		return al_exact_parse(text, value, digits);
-	bool ok = al_spread_of_range(printed, value, digits, deviation);
+	bool ok = al_spread_of_range(arena, printed, value, digits, deviation);
 	*spread_digits = *digits;
 	return ok;
 }
@@ -53,7 +53,7 @@ static bool parse_datum(struct al_scenario *s, const struct al_data_set *set, co
 	mpq_t value, deviation;
 
 	mpq_inits(value, deviation, NULL);
-	bool ok = parse_number(text, printed, value, &digits, deviation, &spread_digits,
+	bool ok = parse_number(&s->arena, text, printed, value, &digits, deviation, &spread_digits,
 		&has_spread);
 	bool is_negative = ok && has_spread && mpq_sgn(deviation) < 0;
 	if (ok && !is_negative) {

@@ -6,13 +6,13 @@
  *   contents      what a file can state, plain; a case is a request, which tables and sweeps may
  *                 change; finding its parts by name
  *   memo, cell    the evaluator, which only reads the contents; the value of one cell
- *   measures, metrics, theory    what a column computes
+ *   measures      what a column computes
  *   column        the one list of columns
  *   evaluate, path    any cell by its key, formulas over cells; what a claim's path names
  *   best, al_table_build, al_sweep_build, al_listing_build, al_figure_build    tables as they are
  *                 printed and drawn
  *   search, printed, check    what a claim is worth, and what it may be
- *   settings, csv, looks, read_*    the file's text, read into contents
+ *   settings, csv, read_*    the file's text, read into contents
  *   scenario      opening, and what is asked from outside */
 #ifndef ATTNLEDGER_SCENARIO_SCENARIO_H
 #define ATTNLEDGER_SCENARIO_SCENARIO_H

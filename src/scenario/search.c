@@ -82,32 +82,30 @@ static bool derive_range(struct al_derivation *d, struct al_interval *out, struc
 /* "About" a fraction p/q is what has it as a convergent: within 1/(2q^2) of it (Legendre). */
 static void allow_fraction(bool is_about, struct al_printed *printed)
 {
-	mpq_t width;
+	mpq_ptr width = al_exact_new(printed->arena);
 
 	mpq_set(printed->low, printed->first);
 	mpq_set(printed->high, printed->last);
 	if (!is_about)
 		return;
-	mpq_init(width);
 	mpz_set_ui(mpq_numref(width), 1);
 	mpz_mul(mpq_denref(width), mpq_denref(printed->first), mpq_denref(printed->first));
 	mpz_mul_ui(mpq_denref(width), mpq_denref(width), 2);
 	mpq_sub(printed->low, printed->first, width);
 	mpq_add(printed->high, printed->last, width);
-	mpq_clear(width);
 }
 
 void al_claim_allow_rounding(const struct al_scenario_claim *claim, struct al_printed *printed)
 {
 	bool is_about = claim->is_approximate || claim->rounding == AL_ROUNDING_ABOUT
 		|| printed->is_about;
-	mpq_t below, above, unit;
+	mpq_ptr below = al_exact_new(printed->arena), above = al_exact_new(printed->arena),
+		unit = al_exact_new(printed->arena);
 
 	if (printed->is_fraction) {
 		allow_fraction(is_about, printed);
 		return;
 	}
-	mpq_inits(below, above, unit, NULL);
 	al_exact_unit(unit, printed->digits, 1);
 	al_exact_unit(below, printed->digits, 2);
 	mpq_set(above, below);
@@ -121,7 +119,6 @@ void al_claim_allow_rounding(const struct al_scenario_claim *claim, struct al_pr
 	}
 	mpq_sub(printed->low, printed->first, below);
 	mpq_add(printed->high, printed->last, above);
-	mpq_clears(below, above, unit, NULL);
 }
 
 /* ---- what it asks of a value ---- */
@@ -130,18 +127,15 @@ void al_claim_allow_rounding(const struct al_scenario_claim *claim, struct al_pr
 static bool prints_as(const struct al_scenario_claim *claim, mpq_srcptr point,
 	const struct al_printed *printed)
 {
-	mpq_t shown;
+	mpq_ptr shown = al_exact_new(printed->arena);
 
 	if (printed->is_fraction)
 		return mpq_equal(point, printed->first);
-	mpq_init(shown);
 	if (claim->rounding == AL_ROUNDING_TRUNCATED)
 		al_exact_truncate(shown, point, printed->digits);
 	else
 		al_exact_round(shown, point, printed->digits);
-	bool same = mpq_equal(shown, printed->first);
-	mpq_clear(shown);
-	return same;
+	return mpq_equal(shown, printed->first);
 }
 
 enum request { EQUAL, WITHIN, GREATER, LESS };
@@ -162,10 +156,10 @@ bool al_claim_is_equality(const struct al_scenario_claim *claim)
 	return request_of(claim) == EQUAL;
 }
 
-/* In units of the printed number's scale. */
-static bool prints_scaled(const struct al_scenario_claim *claim, mpq_srcptr value,
+bool al_claim_is_reproduced(const struct al_scenario_claim *claim, mpq_srcptr value,
 	const struct al_printed *printed)
 {
+	value = al_exact_scaled(printed->arena, value, 1, printed->scale);
 	switch (request_of(claim)) {
 	case WITHIN:
 		return mpq_cmp(value, printed->first) >= 0 && mpq_cmp(value, printed->last) <= 0;
@@ -179,61 +173,50 @@ static bool prints_scaled(const struct al_scenario_claim *claim, mpq_srcptr valu
 	return prints_as(claim, value, printed);
 }
 
-bool al_claim_is_reproduced(const struct al_scenario_claim *claim, mpq_srcptr value,
-	const struct al_printed *printed)
+static mpq_srcptr times(const struct al_printed *printed, mpq_srcptr q, int64_t factor)
 {
-	mpq_t scaled;
-
-	mpq_init(scaled);
-	mpq_set(scaled, value);
-	al_exact_divide(scaled, printed->scale);
-	bool is = prints_scaled(claim, scaled, printed);
-	mpq_clear(scaled);
-	return is;
+	return al_exact_scaled(printed->arena,
+		al_exact_scaled(printed->arena, q, printed->scale, 1), factor, 1);
 }
 
-void al_target_init(struct al_target *target, const struct al_scenario_claim *claim,
+struct al_target al_target_of(const struct al_scenario_claim *claim,
 	const struct al_printed *printed, int64_t factor)
 {
-	enum request request = request_of(claim);
-	bool is_order = request == GREATER || request == LESS;
+	const enum request request = request_of(claim);
+	const bool is_order = request == GREATER || request == LESS;
 
-	*target = (struct al_target){.has_low = request != LESS,
+	return (struct al_target){
+		.low = times(printed, is_order ? printed->first : printed->low, factor),
+		.high = times(printed, is_order ? printed->first : printed->high, factor),
+		.has_low = request != LESS,
 		.has_high = request != GREATER,
-		.is_open = is_order};
-	mpq_inits(target->low, target->high, NULL);
-	mpq_set(target->low, is_order ? printed->first : printed->low);
-	mpq_set(target->high, is_order ? printed->first : printed->high);
-	al_exact_multiply(target->low, printed->scale);
-	al_exact_multiply(target->high, printed->scale);
-	al_exact_multiply(target->low, factor);
-	al_exact_multiply(target->high, factor);
-}
-
-void al_target_finish(struct al_target *target)
-{
-	mpq_clears(target->low, target->high, NULL);
+		.is_open = is_order,
+	};
 }
 
 /* ---- searching ---- */
 
+static mpq_ptr copy_of(struct al_arena *arena, mpq_srcptr q)
+{
+	mpq_ptr copy = al_exact_new(arena);
+
+	mpq_set(copy, q);
+	return copy;
+}
+
 void al_search_init(struct al_search *search, struct al_derivation *derivation, mpq_srcptr point)
 {
 	const struct al_data_box *box = &derivation->box;
+	struct al_arena *arena = derivation->arena;
 
-	*search = (struct al_search){.derivation = derivation, .point = point};
-	mpq_inits(search->low, search->high, search->least.value, search->greatest.value, NULL);
-	mpq_set(search->low, point);
-	mpq_set(search->high, point);
-	mpq_set(search->least.value, point);
-	mpq_set(search->greatest.value, point);
+	*search = (struct al_search){.derivation = derivation,
+		.point = point,
+		.low = copy_of(arena, point),
+		.high = copy_of(arena, point),
+		.least.value = copy_of(arena, point),
+		.greatest.value = copy_of(arena, point)};
 	for (size_t i = 0; i < box->n; i++)
 		search->least.at[i] = search->greatest.at[i] = box->used[i]->value;
-}
-
-void al_search_finish(struct al_search *search)
-{
-	mpq_clears(search->low, search->high, search->least.value, search->greatest.value, NULL);
 }
 
 /* ---- points ---- */
@@ -315,43 +298,29 @@ static void between(mpq_t out, mpq_srcptr from, mpq_srcptr to, mpq_srcptr share)
 	mpq_add(out, out, from);
 }
 
-/* Halves the way from the least value to the greatest; `at` are the box's numbers to try. */
-static bool walk(struct al_search *search, mpq_t *numbers, const mpq_srcptr *at,
-	struct al_error *err)
+/* Halves the way from the least value to the greatest. */
+static bool search_way(struct al_search *search, struct al_error *err)
 {
-	size_t n_data = search->derivation->box.n;
-	mpq_t from, to, middle;
-	bool ok = true;
+	struct al_arena *arena = search->derivation->arena;
+	const size_t n_data = search->derivation->box.n;
+	mpq_ptr numbers[AL_MOST_DATA], from = al_exact_new(arena), to = al_exact_new(arena),
+				       middle = al_exact_new(arena);
+	mpq_srcptr at[AL_MOST_DATA];
 	int side = 0;
 
-	mpq_inits(from, to, middle, NULL);
+	for (size_t i = 0; i < n_data; i++)
+		at[i] = numbers[i] = al_exact_new(arena);
 	mpq_set_ui(to, 1, 1);
-	for (int step = 0; ok && !search->is_reached && step < MOST_STEPS && side != -2; step++) {
+	for (int step = 0; !search->is_reached && step < MOST_STEPS && side != -2; step++) {
 		mpq_add(middle, from, to);
 		al_exact_divide(middle, 2);
 		for (size_t i = 0; i < n_data; i++)
 			between(numbers[i], search->least.at[i], search->greatest.at[i], middle);
-		ok = try_at(search, at, &side, err);
+		if (!try_at(search, at, &side, err))
+			return false;
 		mpq_set(side < 0 ? from : to, middle);
 	}
-	mpq_clears(from, to, middle, NULL);
-	return ok;
-}
-
-static bool search_way(struct al_search *search, struct al_error *err)
-{
-	size_t n_data = search->derivation->box.n;
-	mpq_t numbers[AL_MOST_DATA];
-	mpq_srcptr at[AL_MOST_DATA];
-
-	for (size_t i = 0; i < n_data; i++) {
-		mpq_init(numbers[i]);
-		at[i] = numbers[i];
-	}
-	bool ok = walk(search, numbers, at, err);
-	for (size_t i = 0; i < n_data; i++)
-		mpq_clear(numbers[i]);
-	return ok;
+	return true;
 }
 
 /* ---- the whole box ---- */

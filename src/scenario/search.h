@@ -24,6 +24,7 @@ bool al_path_enclose(struct al_evaluator *evaluator, const char *path, struct al
  * it can be within that box. */
 struct al_derivation {
 	struct al_evaluator *evaluator;
+	struct al_arena *arena; /* of numbers that are forgotten with it */
 	const struct al_scenario_claim *claim;
 	struct al_data_box box; /* begins empty: the value at the data's point values fills it */
 	const struct al_column *column; /* of a path alone; NULL where it is not printed */
@@ -35,7 +36,7 @@ bool al_derive_point(struct al_derivation *d, struct al_scenario_cell *out,
 
 /* The numbers that are wanted: from low to high, as far as there are ends. */
 struct al_target {
-	mpq_t low, high;
+	mpq_srcptr low, high;
 	bool has_low, has_high;
 	bool is_open; /* without the ends themselves */
 };
@@ -50,10 +51,10 @@ bool al_claim_is_equality(const struct al_scenario_claim *claim);
 bool al_claim_is_reproduced(const struct al_scenario_claim *claim, mpq_srcptr value,
 	const struct al_printed *printed);
 
-/* The numbers that the claim may stand for, times a unit's factor. */
-void al_target_init(struct al_target *target, const struct al_scenario_claim *claim,
+/* The numbers that the claim may stand for, times a unit's factor; they live where those that are
+ * printed do. */
+struct al_target al_target_of(const struct al_scenario_claim *claim,
 	const struct al_printed *printed, int64_t factor);
-void al_target_finish(struct al_target *target);
 
 enum al_reach {
 	AL_REACHED, /* data within their rounding give a wanted number */
@@ -65,10 +66,10 @@ enum al_reach {
 struct al_search {
 	struct al_derivation *derivation; /* its box is filled */
 	mpq_srcptr point; /* the value at the data's point values */
-	mpq_t low, high; /* from the least to the greatest value that was met */
+	mpq_ptr low, high; /* from the least to the greatest value that was met */
 	/* The least and the greatest of the point and the corners, and where they are. */
 	struct al_extreme {
-		mpq_t value;
+		mpq_ptr value;
 		mpq_srcptr at[AL_MOST_DATA];
 	} least, greatest;
 	const struct al_target *target; /* that is being searched for */
@@ -77,7 +78,6 @@ struct al_search {
 
 /* `point`, the value at the data's point values, outlives the search. */
 void al_search_init(struct al_search *search, struct al_derivation *derivation, mpq_srcptr point);
-void al_search_finish(struct al_search *search);
 
 /* Looks at all corners of the box. */
 bool al_search_corners(struct al_search *search, struct al_error *err) AL_MUST_CHECK;

@@ -43,6 +43,10 @@ static const struct reading {
 		"1|a\n1|b\n"},
 	{"a tabular that never ends", "a.tex", "x\n y \\begin{tabular}{l}a & b",
 		"a.tex:2:4: the tabular never ends"},
+	{"a tabular* at a paper's end", "a.tex", "x\\begin{tabular*}",
+		"a.tex:1:2: the tabular never ends"},
+	{"a tabularx whose width is a paper's end", "a.tex", "x\\begin{tabularx}{\\linewidth}\n",
+		"a.tex:1:2: the tabular never ends"},
 	{"a brace in what LaTeX does not read", "a.tex",
 		"\\begin{verbatim}\n}}}\n\\end{verbatim}\n\\}\\{ % }\n", ""},
 
