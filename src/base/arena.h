@@ -39,6 +39,10 @@ void *al_arena_alloc(struct al_arena *arena, size_t count, size_t size);
  * `*capacity` is kept up to date; start with NULL and 0. */
 void *al_grow(struct al_arena *arena, void *items, size_t count, size_t *capacity, size_t size);
 
+/* The new last item of such a list: `*AL_APPEND(arena, items, n, room) = item`. */
+#define AL_APPEND(arena, items, n, room) \
+	((items) = al_grow((arena), (items), (n), &(room), sizeof(*(items))), (items) + (n)++)
+
 char *al_strdup(struct al_arena *arena, const char *text);
 char *al_strndup(struct al_arena *arena, const char *text, size_t length);
 char *al_format(struct al_arena *arena, const char *format, ...) AL_PRINTF(2, 3);

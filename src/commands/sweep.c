@@ -46,6 +46,7 @@ static bool read_axes(struct al_session *session, struct al_ledger_sweep *sweep,
 	if (over->n > AL_SWEEP_MOST_AXES)
 		return al_fail(err, AL_EINPUT, "more than %d symbols to sweep over",
 			AL_SWEEP_MOST_AXES);
+	sweep->axes = al_new_array(&session->arena, struct al_sweep_axis, over->n);
 	for (size_t i = 0; i < over->n; i++) {
 		const char *equals = strchr(over->items[i], '=');
 		if (!equals || equals == over->items[i])

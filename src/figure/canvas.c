@@ -221,8 +221,8 @@ static bool encode_png(cairo_surface_t *image, struct al_text *out, struct al_er
 
 /* ---- PDF ---- */
 
-/* cairo 1.16 leaves out the "D:" before a date that it was given (ISO 32000-1, 7.9.4): a date of the
- * same length, without its seconds, so that no offset in the file changes. */
+/* cairo 1.16 leaves out the "D:" before a date that it was given (ISO 32000-1, 7.9.4): a date of
+ * the same length, without its seconds, so that no offset in the file changes. */
 static void repair_date(struct al_text *pdf)
 {
 	static const char found[] = "/CreationDate (20000101000000Z)";

@@ -7,16 +7,14 @@
 
 void al_obstacles_add_box(struct al_obstacles *obstacles, struct al_box box)
 {
-	obstacles->boxes = al_grow(obstacles->scene->arena, obstacles->boxes, obstacles->n_boxes,
-		&obstacles->boxes_room, sizeof(*obstacles->boxes));
-	obstacles->boxes[obstacles->n_boxes++] = box;
+	*AL_APPEND(obstacles->scene->arena, obstacles->boxes, obstacles->n_boxes,
+		obstacles->boxes_room) = box;
 }
 
 void al_obstacles_add_segment(struct al_obstacles *obstacles, struct al_segment segment)
 {
-	obstacles->segments = al_grow(obstacles->scene->arena, obstacles->segments,
-		obstacles->n_segments, &obstacles->segments_room, sizeof(*obstacles->segments));
-	obstacles->segments[obstacles->n_segments++] = segment;
+	*AL_APPEND(obstacles->scene->arena, obstacles->segments, obstacles->n_segments,
+		obstacles->segments_room) = segment;
 }
 
 struct al_obstacles al_scene_obstacles(struct al_scene *scene, size_t panel)

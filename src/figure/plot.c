@@ -93,9 +93,7 @@ static void add_point(struct al_plot *plot, struct al_point point)
 {
 	struct al_points *points = &plot->points;
 
-	points->items = al_grow(&plot->arena, points->items, points->n, &plot->points_room,
-		sizeof(*points->items));
-	points->items[points->n++] = point;
+	*AL_APPEND(&plot->arena, points->items, points->n, plot->points_room) = point;
 }
 
 static bool is_same(const struct al_cell *a, const struct al_cell *b)

@@ -70,9 +70,7 @@ void al_scene_clip(const struct al_scene *scene, size_t panel)
 
 void al_scene_add_label(struct al_scene *scene, const struct al_label *label)
 {
-	scene->labels = al_grow(scene->arena, scene->labels, scene->n_labels, &scene->labels_room,
-		sizeof(*scene->labels));
-	scene->labels[scene->n_labels++] = *label;
+	*AL_APPEND(scene->arena, scene->labels, scene->n_labels, scene->labels_room) = *label;
 }
 
 struct al_box al_scene_write(struct al_scene *scene, struct al_label label, double x, double y,
@@ -86,7 +84,6 @@ struct al_box al_scene_write(struct al_scene *scene, struct al_label label, doub
 
 void al_scene_add_leader(struct al_scene *scene, double x0, double y0, double x1, double y1)
 {
-	scene->leaders = al_grow(scene->arena, scene->leaders, scene->n_leaders,
-		&scene->leaders_room, sizeof(*scene->leaders));
-	scene->leaders[scene->n_leaders++] = (struct al_segment){x0, y0, x1, y1};
+	*AL_APPEND(scene->arena, scene->leaders, scene->n_leaders,
+		scene->leaders_room) = (struct al_segment){x0, y0, x1, y1};
 }

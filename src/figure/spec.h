@@ -89,7 +89,8 @@ struct al_figure {
 	bool writes_values; /* heatmap: in each cell, with two decimals */
 	bool leaves_diagonal; /* heatmap: of things with themselves; not drawn, and not in the
 				 colours' range */
-	const char *stacked[AL_FIGURE_MOST_STACKED]; /* bar: columns stacked instead of y.column */
+	const char *const *stacked; /* bar: columns stacked instead of y.column, at most
+				       AL_FIGURE_MOST_STACKED */
 	size_t n_stacked;
 	const char *series; /* column whose values make the series, or NULL */
 	const char *const *looks; /* names of series, as people read them, that have the palette's

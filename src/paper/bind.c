@@ -10,8 +10,7 @@ static void list_variant(struct al_binder *b, const char *variant)
 {
 	if (al_find_name(variant, b->known, b->n_known) >= 0 || !al_binder_counts(b, variant))
 		return;
-	b->known = al_grow(b->arena, b->known, b->n_known, &b->known_room, sizeof(*b->known));
-	b->known[b->n_known++] = variant;
+	*AL_APPEND(b->arena, b->known, b->n_known, b->known_room) = variant;
 	al_list_add_text(&b->variants, variant);
 }
 
@@ -104,8 +103,7 @@ static bool is_new(struct al_binder *b)
 
 	if (al_find_name(name, b->seen, b->n_seen) >= 0)
 		return false;
-	b->seen = al_grow(b->arena, b->seen, b->n_seen, &b->seen_room, sizeof(*b->seen));
-	b->seen[b->n_seen++] = name;
+	*AL_APPEND(b->arena, b->seen, b->n_seen, b->seen_room) = name;
 	return true;
 }
 

@@ -82,9 +82,7 @@ void al_list_add_text(struct al_text *list, const char *text)
 void al_paper_findings_add(struct al_paper_findings *findings, struct al_paper_finding finding)
 {
 	finding.place = findings->n;
-	findings->items = al_grow(findings->arena, findings->items, findings->n, &findings->room,
-		sizeof(*findings->items));
-	findings->items[findings->n++] = finding;
+	*AL_APPEND(findings->arena, findings->items, findings->n, findings->room) = finding;
 }
 
 void al_binder_add_gap(struct al_binder *b, size_t line, const char *why)
@@ -107,12 +105,13 @@ struct al_paper_site *al_binder_begin_claim(struct al_binder *b, size_t line, co
 {
 	struct al_bound *bound = b->bound;
 
-	bound->sites = al_grow(b->arena, bound->sites, bound->n_sites, &bound->sites_room,
-		sizeof(*bound->sites));
-	struct al_paper_site *site = &bound->sites[bound->n_sites];
+	const size_t index = bound->n_sites;
+	struct al_paper_site *site = AL_APPEND(b->arena, bound->sites, bound->n_sites,
+		bound->sites_room);
+
 	*site = (struct al_paper_site){.line = line, .printed = printed, .unit = unit};
-	al_list_add(&b->claims, "{\"id\":\"",
-		al_format(b->arena, "line %zu (%zu)", line, bound->n_sites++), "\"");
+	al_list_add(&b->claims, "{\"id\":\"", al_format(b->arena, "line %zu (%zu)", line, index),
+		"\"");
 	al_text_add(&b->claims, ",\"printed\":");
 	al_json_quote(&b->claims, printed);
 	if (unit) {

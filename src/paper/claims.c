@@ -24,9 +24,8 @@ static void add_claim(struct al_paper *paper, size_t line, const char *text, siz
 
 	if (m == 0)
 		return;
-	paper->claims = al_grow(&paper->arena, paper->claims, paper->n_claims, &paper->claims_room,
-		sizeof(*paper->claims));
-	paper->claims[paper->n_claims++] = (struct al_paper_claim){.line = line,
+	*AL_APPEND(&paper->arena, paper->claims, paper->n_claims,
+		paper->claims_room) = (struct al_paper_claim){.line = line,
 		.printed = al_paper_plain(&paper->arena, text + 1, n - 2),
 		.value = al_strndup(&paper->arena, text + n + 1, m - 2)};
 }
@@ -38,9 +37,8 @@ static void add_macro(struct al_paper *paper, struct al_paper_macros *macros, si
 
 	if (n == 0)
 		return;
-	macros->items = al_grow(&paper->arena, macros->items, macros->n, &macros->room,
-		sizeof(*macros->items));
-	macros->items[macros->n++] = (struct al_paper_macro){line,
+	*AL_APPEND(&paper->arena, macros->items, macros->n,
+		macros->room) = (struct al_paper_macro){line,
 		al_strndup(&paper->arena, text + 1, n - 2)};
 }
 

@@ -96,9 +96,9 @@ static void add_definition(struct definitions *all, const char *line, size_t len
 	if (!middle || !end || end < middle + strlen(between))
 		return;
 	const char *value = middle + strlen(between);
-	all->items = al_grow(all->arena, all->items, all->n, &all->room, sizeof(*all->items));
-	all->items[all->n++] = (struct definition){al_strndup(all->arena, path,
-							   (size_t)(middle - path)),
+	*AL_APPEND(all->arena, all->items, all->n,
+		all->room) = (struct definition){al_strndup(all->arena, path,
+							 (size_t)(middle - path)),
 		al_paper_plain(all->arena, value, (size_t)(end - value))};
 }
 

@@ -39,14 +39,9 @@ struct linter {
 	struct al_lint_counts *counts;
 };
 
-static const char *cell_text(const struct linter *l, size_t row, const char *key)
-{
-	return al_table_text(l->verdicts, row, key);
-}
-
 static enum al_verdict verdict_of(const struct linter *l, size_t row)
 {
-	const char *word = cell_text(l, row, "verdict");
+	const char *word = al_table_text(l->verdicts, row, "verdict");
 
 	const int found = al_find_name(word, al_verdict_names, AL_N_VERDICTS);
 
@@ -107,7 +102,7 @@ static struct al_paper_finding finding_of(const struct linter *l, size_t index,
 	struct al_paper_finding finding = {.line = site->line,
 		.printed = site->printed,
 		.verdict = verdict == AL_UNDERIVABLE ? NULL : al_verdict_names[verdict],
-		.note = is_contradicted ? "erratum?" : cell_text(l, index, "note")};
+		.note = is_contradicted ? "erratum?" : al_table_text(l->verdicts, index, "note")};
 
 	if (value->kind == AL_CELL_TEXT)
 		finding.expected = al_strdup(l->arena, value->text);

@@ -5,26 +5,24 @@
 
 struct al_paper_table *al_paper_add_table(struct al_paper *paper)
 {
-	paper->tables = al_grow(&paper->arena, paper->tables, paper->n_tables, &paper->tables_room,
-		sizeof(*paper->tables));
-	return &paper->tables[paper->n_tables++];
+	return AL_APPEND(&paper->arena, paper->tables, paper->n_tables, paper->tables_room);
 }
 
 struct al_paper_row *al_paper_add_row(struct al_paper *paper, struct al_paper_table *table,
 	size_t line)
 {
-	table->rows = al_grow(&paper->arena, table->rows, table->n_rows, &table->rows_room,
-		sizeof(*table->rows));
-	table->rows[table->n_rows] = (struct al_paper_row){.line = line};
-	return &table->rows[table->n_rows++];
+	struct al_paper_row *row = AL_APPEND(&paper->arena, table->rows, table->n_rows,
+		table->rows_room);
+
+	*row = (struct al_paper_row){.line = line};
+	return row;
 }
 
 void al_paper_add_cell(struct al_paper *paper, struct al_paper_table *table,
 	struct al_paper_row *row, const char *text, size_t length)
 {
-	row->cells = al_grow(&paper->arena, row->cells, row->n_cells, &row->cells_room,
-		sizeof(*row->cells));
-	row->cells[row->n_cells++] = al_paper_plain(&paper->arena, text, length);
+	*AL_APPEND(&paper->arena, row->cells, row->n_cells,
+		row->cells_room) = al_paper_plain(&paper->arena, text, length);
 	if (row->n_cells > table->n_columns)
 		table->n_columns = row->n_cells;
 }

@@ -42,9 +42,8 @@ static bool check_bytes(const struct al_paper *paper, size_t line, const char *t
 /* A byte-order mark before the first line and a carriage return behind any belong to none. */
 static bool add_line(struct al_paper *paper, const char *text, size_t length, struct al_error *err)
 {
-	paper->lines = al_grow(&paper->arena, paper->lines, paper->n_lines, &paper->lines_room,
-		sizeof(*paper->lines));
-	struct al_paper_line *line = &paper->lines[paper->n_lines++];
+	struct al_paper_line *line = AL_APPEND(&paper->arena, paper->lines, paper->n_lines,
+		paper->lines_room);
 
 	if (length > 0 && text[length - 1] == '\r')
 		length--;
@@ -110,9 +109,8 @@ static bool follow_line(struct braces *braces, const struct al_paper *paper, siz
 		if (line->text[i] == '\\')
 			i++;
 		else if (line->text[i] == '{') {
-			braces->open = al_grow(braces->arena, braces->open, braces->n,
-				&braces->room, sizeof(*braces->open));
-			braces->open[braces->n++] = (struct place){index + 1, i + 1};
+			*AL_APPEND(braces->arena, braces->open, braces->n,
+				braces->room) = (struct place){index + 1, i + 1};
 		} else if (line->text[i] == '}' && braces->n-- == 0)
 			return al_fail(err, AL_EINPUT, "%s:%zu:%zu: \"}\" closes nothing",
 				paper->file, index + 1, i + 1);

@@ -173,8 +173,7 @@ static bool is_abbreviation(const struct al_word *word)
 
 static void add_word(struct al_sentence *s, struct al_arena *arena, struct al_word word)
 {
-	s->words = al_grow(arena, s->words, s->n, &s->room, sizeof(*s->words));
-	s->words[s->n++] = word;
+	*AL_APPEND(arena, s->words, s->n, s->room) = word;
 }
 
 bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const char *text,

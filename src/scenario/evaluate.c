@@ -96,12 +96,6 @@ static size_t known_names(void *context, const char *const **out)
 
 /* ---- any key ---- */
 
-static const struct al_scenario_column *find_column(const struct al_scenario_table *table,
-	const char *key)
-{
-	return AL_FIND(table->columns, table->n_columns, key);
-}
-
 static bool formula_column(struct evaluation *e, const struct al_scenario_column *column,
 	struct al_scenario_cell *out, struct al_error *err)
 {
@@ -118,7 +112,8 @@ static bool formula_column(struct evaluation *e, const struct al_scenario_column
 static bool evaluate(struct evaluation *e, const char *key, struct al_scenario_cell *out,
 	struct al_error *err)
 {
-	const struct al_scenario_column *column = find_column(e->place.table, key);
+	const struct al_scenario_column *column = AL_FIND(e->place.table->columns,
+		e->place.table->n_columns, key);
 
 	if (!al_evaluator_spend(e->place.evaluator, 1, err))
 		return false;
@@ -224,7 +219,8 @@ static bool enclose_listed(const struct al_column_kind *kind, struct al_cell_pla
 static bool enclose(struct evaluation *e, const char *key, struct al_interval *out,
 	struct al_error *err)
 {
-	const struct al_scenario_column *column = find_column(e->place.table, key);
+	const struct al_scenario_column *column = AL_FIND(e->place.table->columns,
+		e->place.table->n_columns, key);
 	struct al_interval_scope scope = {.lookup = look_up_range, .context = e};
 
 	if (!al_evaluator_spend(e->place.evaluator, 1, err))

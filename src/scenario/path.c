@@ -103,11 +103,13 @@ static bool fail_point(const struct al_ledger_sweep *sweep, const char *text, st
 static bool parse_point(struct al_arena *arena, struct al_ledger_sweep *sweep, const char *text,
 	struct al_error *err)
 {
+	const struct al_sweep_axis *axes = sweep->axes;
 	char *rest = al_strdup(arena, text);
 	size_t n = 0;
 
+	sweep->axes = al_new_array(arena, struct al_sweep_axis, sweep->n_axes);
 	for (size_t i = 0; i < sweep->n_axes; i++)
-		sweep->axes[i] = (struct al_sweep_axis){.symbol = sweep->axes[i].symbol};
+		sweep->axes[i].symbol = axes[i].symbol;
 	for (char *item = strtok_r(rest, ",", &rest); item;
 		item = strtok_r(NULL, ",", &rest), n++) {
 		size_t i = 0;

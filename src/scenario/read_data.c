@@ -172,9 +172,7 @@ static bool find_variant(struct al_scenario *s, const char *name,
 		return al_fail(err, AL_EINPUT, "more than %d variants", AL_MOST_NAMES);
 	struct al_configured_variant *variant = al_new(&s->arena, struct al_configured_variant);
 	variant->name = name;
-	s->variants = al_grow(&s->arena, s->variants, s->n_known, &s->known_room,
-		sizeof(*s->variants));
-	s->variants[s->n_known++] = *out = variant;
+	*AL_APPEND(&s->arena, s->variants, s->n_known, s->known_room) = *out = variant;
 	return true;
 }
 

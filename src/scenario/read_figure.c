@@ -135,23 +135,6 @@ static const struct al_field frontier_fields[] = {
 };
 static const struct al_record frontier_record = {.fields = AL_FIELDS(frontier_fields)};
 
-static bool read_stacked(void *context, const struct al_item *list, void *out, struct al_error *err)
-{
-	const struct al_scenario *s = context;
-	struct al_figure *figure = out;
-
-	if (!al_json_expect(&s->doc, list, AL_JSON_ARRAY, err))
-		return false;
-	al_json_each (item, list) {
-		if (figure->n_stacked == AL_FIGURE_MOST_STACKED)
-			return al_json_fail(&s->doc, item, err, "more than %d stacked columns",
-				AL_FIGURE_MOST_STACKED);
-		if (!al_json_text(&s->doc, item, &figure->stacked[figure->n_stacked++], err))
-			return false;
-	}
-	return true;
-}
-
 static const struct al_field reference_fields[] = {
 	{AL_KEY("value", REAL, offsetof(struct al_reference_line, value)), .is_required = true},
 	{AL_KEY("label", TEXT, offsetof(struct al_reference_line, label))},
@@ -226,7 +209,8 @@ static const struct al_field figure_fields[] = {
 	{AL_KEY("color", RECORD, 0), .record = &color_record, .or_text = AT(figure.color.column)},
 	{AL_KEY("diverging", BOOLEAN, AT(figure.is_diverging))},
 	{AL_KEY("values", BOOLEAN, AT(figure.writes_values))},
-	{AL_KEY("stacked", BY, AT(figure)), .read = read_stacked},
+	{AL_KEY("stacked", LIST, AT(figure.stacked)), .n_offset = AT(figure.n_stacked),
+		.most = AL_FIGURE_MOST_STACKED, .noun = "columns"},
 	{AL_KEY("series", TEXT, AT(figure.series))},
 	{AL_KEY("panel", TEXT, AT(figure.panel))},
 	{AL_KEY("beneath", RECORD, 0), .record = &beneath_record},

@@ -11,8 +11,7 @@ enum { CSV_LIMIT = 16 << 20 };
 
 static struct al_text_row *add_row(struct al_scenario *s, struct al_text_rows *out)
 {
-	out->rows = al_grow(&s->arena, out->rows, out->n, &out->room, sizeof(*out->rows));
-	struct al_text_row *row = &out->rows[out->n++];
+	struct al_text_row *row = AL_APPEND(&s->arena, out->rows, out->n, out->room);
 	*row = (struct al_text_row){.cells = al_new_array(&s->arena, const char *, out->n_columns)};
 	return row;
 }

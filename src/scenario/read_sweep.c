@@ -50,35 +50,17 @@ static bool read_list(struct al_scenario *s, const struct al_item *node, struct 
 }
 
 /* Over a symbol that something could need: a range, or a list of values. */
-static bool read_axis(struct al_scenario *s, const struct al_item *node, struct al_sweep_axis *axis,
-	struct al_error *err)
+static bool read_axis(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
+	struct al_scenario *s = context;
+	struct al_sweep_axis *axis = out;
+
 	if (!al_member_symbol_check(s, node, err))
 		return false;
 	axis->symbol = al_json_key(node);
 	return al_json_kind(node) == AL_JSON_OBJECT
 		? al_object_read(s, &range_record, node, axis, err)
 		: read_list(s, node, axis, err);
-}
-
-static bool read_axes(void *context, const struct al_item *node, void *out, struct al_error *err)
-{
-	struct al_scenario *s = context;
-	struct al_ledger_sweep *sweep = out;
-
-	if (!al_json_expect(&s->doc, node, AL_JSON_OBJECT, err))
-		return false;
-	al_json_each (member, node) {
-		if (al_member_is_note(member))
-			continue;
-		if (sweep->n_axes == AL_SWEEP_MOST_AXES)
-			return al_json_fail(&s->doc, node, err, "more than %d symbols",
-				AL_SWEEP_MOST_AXES);
-		if (!read_axis(s, member, &sweep->axes[sweep->n_axes++], err))
-			return false;
-	}
-	return sweep->n_axes > 0
-		|| al_json_fail(&s->doc, node, err, "the sweep goes over no symbol");
 }
 
 /* ---- measures ---- */
@@ -155,6 +137,9 @@ static bool finish_sweep(void *context, const struct al_item *node, void *out, s
 		sweep->sweep.variants = s->variants;
 		sweep->sweep.n_variants = s->n_variants;
 	}
+	if (sweep->sweep.n_axes == 0)
+		return al_json_fail(&s->doc, al_json_get(node, "over"), err,
+			"the sweep goes over no symbol");
 	if (sweep->sweep.n_variants == 0)
 		return al_json_fail(&s->doc, node, err, "the sweep has no variants");
 	return count_points(s, node, sweep, err) && check_arrangement(s, node, sweep, err);
@@ -168,7 +153,9 @@ static const struct al_field sweep_fields[] = {
 	{AL_KEY("variants", LIST, AT(sweep.variants)), .n_offset = AT(sweep.n_variants),
 		.find = al_scenario_find_counted,
 		.item_size = sizeof(const struct al_configured_variant *)},
-	{AL_KEY("over", BY, AT(sweep)), .is_required = true, .read = read_axes},
+	{AL_KEY("over", MEMBERS, AT(sweep.axes)), .is_required = true, .n_offset = AT(sweep.n_axes),
+		.read = read_axis, .item_size = sizeof(struct al_sweep_axis),
+		.most = AL_SWEEP_MOST_AXES, .noun = "symbols"},
 	AL_SUBSTITUTIONS("tie", AT(sweep.ties), AT(sweep.n_ties), al_scenario_read_substitution),
 	AL_CHANGES(AT(changes)),
 	{AL_KEY("pivot", TEXT, AT(arrangement.pivot_by))},

@@ -23,7 +23,7 @@ struct al_sweep_axis {
 
 struct al_ledger_sweep {
 	const char *id, *title;
-	struct al_sweep_axis axes[AL_SWEEP_MOST_AXES];
+	struct al_sweep_axis *axes; /* at most AL_SWEEP_MOST_AXES */
 	size_t n_axes;
 	struct al_substitution *ties; /* symbols that follow the others */
 	size_t n_ties;

@@ -9,9 +9,9 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-/* Typefaces: how wide TeX sets a character, from the metrics of the fonts. typefaces/NAME.json holds
- * the advances of the printable ASCII characters, ' ' to '~', in thousandths of the size, upright
- * and bold, for each size that a font was drawn for. */
+/* Typefaces: how wide TeX sets a character, from the metrics of the fonts. typefaces/NAME.json
+ * holds the advances of the printable ASCII characters, ' ' to '~', in thousandths of the size,
+ * upright and bold, for each size that a font was drawn for. */
 enum { AL_N_ADVANCES = '~' - ' ' + 1 };
 
 struct al_design {
