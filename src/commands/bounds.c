@@ -5,19 +5,6 @@
 
 #include <string.h>
 
-/*= Williams et al. 2009, Roofline: no faster than bytes are read, nor than FLOPs are computed */
-struct bound {
-	double seconds;
-	bool is_memory;
-};
-
-static struct bound bound_of(double bytes, double flops, const struct al_gpu *gpu, int64_t peak)
-{
-	const double read = bytes / (double)gpu->bandwidth, computed = flops / (double)peak;
-
-	return (struct bound){read > computed ? read : computed, read > computed};
-}
-
 struct record {
 	const char *bound, *limited_by;
 	mpq_srcptr seconds, tokens;
@@ -41,12 +28,16 @@ static mpq_srcptr exactly(struct al_table *table, double value)
 	return exact;
 }
 
-static void add_row(struct al_table *table, const char *name, struct bound bound, double tokens)
+/*= Williams et al. 2009, Roofline: no faster than bytes are read, nor than FLOPs are computed */
+static void add_row(struct al_table *table, const char *name, double read, double computed,
+	double tokens)
 {
+	const double seconds = read > computed ? read : computed;
+
 	al_table_add_record(table,
-		&(struct record){name, bound.is_memory ? "memory bandwidth" : "FLOPs",
-			exactly(table, bound.seconds),
-			bound.seconds > 0 ? exactly(table, tokens / bound.seconds) : NULL});
+		&(struct record){name, read > computed ? "memory bandwidth" : "FLOPs",
+			exactly(table, seconds),
+			seconds > 0 ? exactly(table, tokens / seconds) : NULL});
 }
 
 /* Matrices in fp8 may be multiplied in fp8. */
@@ -92,18 +83,17 @@ bool al_add_bounds(struct al_session *session, struct al_request *q,
 
 	if (!al_gpu_parse(&session->arena, o->devices.device, &gpu, &n, err))
 		return al_in(err, "--device");
-	const int64_t peak = peak_of(inference, &gpu);
+	const double peak = (double)peak_of(inference, &gpu), bandwidth = (double)gpu.bandwidth;
 	mpq_srcptr flops = count_forward(q);
 	struct al_table *table = al_session_table(session, "bounds",
 		al_format(&session->arena, "What %s bounds", o->devices.device));
 	al_table_add_fields(table, fields, 0);
-	add_row(table, "a new token",
-		bound_of(mpq_get_d(total->read), mpq_get_d(total->flops), &gpu, peak),
+	add_row(table, "a new token", mpq_get_d(total->read) / bandwidth,
+		mpq_get_d(total->flops) / peak,
 		(double)(inference->batch * o->devices.training.dp));
 	if (flops)
-		add_row(table, "the first token",
-			bound_of(mpq_get_d(weights), mpq_get_d(flops) / devices, &gpu, peak),
-			(double)inference->seq);
+		add_row(table, "the first token", mpq_get_d(weights) / bandwidth,
+			mpq_get_d(flops) / devices / peak, (double)inference->seq);
 	const bool fits = mpq_cmp_si(total->bytes, gpu.usable, 1) <= 0;
 	al_table_note(table, "each device %s: %.2f of %.2f GiB are needed",
 		fits ? "holds it" : "can't hold it", mpq_get_d(total->bytes) / 0x1p30,
@@ -114,7 +104,7 @@ bool al_add_bounds(struct al_session *session, struct al_request *q,
 		(long long)inference->seq);
 	al_table_note(table,
 		"each device reads %.6g TB and computes %.6g TFLOP a second, nothing lost (%s)",
-		(double)gpu.bandwidth / 1e12, (double)peak / 1e12, gpu.source);
+		bandwidth / 1e12, peak / 1e12, gpu.source);
 	*out = table;
 	return true;
 }

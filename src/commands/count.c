@@ -6,6 +6,7 @@
 #include "commands/page.h"
 #include "commands/request.h"
 #include "commands/summary.h"
+#include "formats/format.h"
 
 struct count_options {
 	struct al_output_options output;
@@ -79,16 +80,6 @@ static const struct al_table_field fields[] = {
 	AL_FIELDS_END,
 };
 
-static const char *join_dims(struct answer *c, const int64_t *dims, size_t n)
-{
-	char *text = al_strdup(&c->session->arena, "");
-
-	for (size_t i = 0; i < n; i++)
-		text = al_format(&c->session->arena, "%s%s%lld", text, i ? " x " : "",
-			(long long)dims[i]);
-	return text;
-}
-
 static void add_to(struct sum *sum, const struct al_ledger_entry *t)
 {
 	sum->tensors += t->times * t->count;
@@ -115,8 +106,8 @@ static void add_entry(struct answer *c, const char *variant, const struct al_led
 
 	al_table_add_record(c->table,
 		&(struct record){c->request->name, variant, al_part_names[t->part], name,
-			join_dims(c, t->dims, t->n_dims), t->times * t->count, t->elements,
-			t->active});
+			t->n_dims ? al_shape_text(&c->session->arena, t->dims, t->n_dims) : "",
+			t->times * t->count, t->elements, t->active});
 }
 
 static bool is_asked_for(const struct count_options *o, const struct al_ledger_entry *t)
@@ -268,14 +259,12 @@ static const char *components_text(const struct answer *c)
 
 static void note_list(const struct answer *c, const char *what, const char *const *items, size_t n)
 {
-	struct al_text list;
+	const char *list = "";
 
-	al_text_init(&list);
 	for (size_t i = 0; i < n; i++)
-		al_text_addf(&list, "%s%s", i ? ", " : "", items[i]);
+		list = al_format(&c->session->arena, "%s%s%s", list, i ? ", " : "", items[i]);
 	if (n > 0)
-		al_table_note(c->table, "%s: %s: %s", c->request->name, what, list.data);
-	al_text_finish(&list);
+		al_table_note(c->table, "%s: %s: %s", c->request->name, what, list);
 }
 
 /* What the config leaves to its family; and rotary settings, activation functions and the like,

@@ -51,19 +51,15 @@ struct al_text *al_files_add(struct al_files *files, const char *folder, const c
 	return content;
 }
 
-const struct al_text *al_files_find(const struct al_files *files, const char *folder,
-	const char *name, const char *ending)
+const struct al_text *al_files_find(struct al_files *files, const char *folder, const char *name,
+	const char *ending)
 {
-	struct al_arena arena;
-	const struct al_text *found = NULL;
+	const char *path = path_in(&files->arena, folder, name, ending);
 
-	al_arena_init(&arena);
-	const char *path = path_in(&arena, folder, name, ending);
-	for (size_t i = files->n; !found && i-- > 0;)
+	for (size_t i = files->n; i-- > 0;)
 		if (strcmp(files->items[i].path, path) == 0)
-			found = &files->items[i].content;
-	al_arena_finish(&arena);
-	return found;
+			return &files->items[i].content;
+	return NULL;
 }
 
 /* ---- aside ---- */

@@ -35,8 +35,8 @@ struct al_text *al_files_add(struct al_files *files, const char *folder, const c
 	const char *ending);
 
 /* What was added under that name, valid until the next is; NULL: nothing. */
-const struct al_text *al_files_find(const struct al_files *files, const char *folder,
-	const char *name, const char *ending);
+const struct al_text *al_files_find(struct al_files *files, const char *folder, const char *name,
+	const char *ending);
 
 /* The same of FOLDER/NAME, which is too large or one of too many to keep in memory: it waits in a
  * file without a name in the folder, which is made. What is put aside again follows what was. */

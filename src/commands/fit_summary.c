@@ -23,13 +23,10 @@ static const char *size(struct al_arena *arena, const struct al_table *table, si
 
 static const char *difference(struct al_arena *arena, mpq_srcptr more, mpq_srcptr less)
 {
-	mpq_t between;
+	mpq_ptr between = al_exact_new(arena);
 
-	mpq_init(between);
 	mpq_sub(between, more, less);
-	const char *text = al_text_of_bytes(arena, between);
-	mpq_clear(between);
-	return text;
+	return al_text_of_bytes(arena, between);
 }
 
 /* "; a context of 38,752 tokens needs 1.51 MiB more than that, most of the growth is cache" */

@@ -172,48 +172,18 @@ static bool read_choice(const struct al_option_row *row, const char *word, int *
 			row->n_words);
 }
 
-static bool add_to_set(const struct al_option_row *row, const char *word, uint64_t *out,
-	struct al_error *err)
-{
-	int found;
-
-	if (!read_choice(row, word, &found, err))
-		return false;
-	*out |= UINT64_C(1) << found;
-	return true;
-}
-
-/* "a, b, c"; with `last` " or " "a, b or c". */
-static void join(struct al_text *out, const struct al_option_row *row, const char *last)
-{
-	for (size_t i = 0; i < row->n_words; i++)
-		al_text_addf(out, "%s%s",
-			i == 0			       ? ""
-				: i + 1 < row->n_words ? ", "
-						       : last,
-			row->words[i]);
-}
-
-static bool fail_empty(const struct al_option_row *row, const char *text, struct al_error *err)
-{
-	struct al_text words;
-
-	al_text_init(&words);
-	join(&words, row, " or ");
-	al_fail(err, AL_EINPUT, "--%s %s: expected %s", row->name, text, words.data);
-	al_text_finish(&words);
-	return false;
-}
-
 static bool read_set(const struct al_option_row *row, struct al_arena *arena, const char *text,
 	uint64_t *out, struct al_error *err)
 {
 	char *rest = al_strdup(arena, text);
+	int found;
 
-	for (char *word = strtok_r(rest, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
-		if (!add_to_set(row, word, out, err))
+	for (char *word = strtok_r(rest, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		if (!read_choice(row, word, &found, err))
 			return false;
-	return *out || fail_empty(row, text, err);
+		*out |= UINT64_C(1) << found;
+	}
+	return *out || read_choice(row, text, &found, err);
 }
 
 /* All values of one option. */
@@ -310,13 +280,6 @@ static void add_set(struct values *values, const struct al_option_row *row, uint
 	al_text_finish(&words);
 }
 
-static void add_list(struct values *values, const struct al_option_row *row,
-	const struct al_texts *list)
-{
-	for (size_t i = 0; i < list->n; i++)
-		add_value(values, row, list->items[i]);
-}
-
 static void add_field(struct values *values, const struct al_option_row *row, const void *field)
 {
 	switch (row->kind) {
@@ -329,7 +292,8 @@ static void add_field(struct values *values, const struct al_option_row *row, co
 			add_value(values, row, *(const char *const *)field);
 		break;
 	case OPTION_IS_LIST:
-		add_list(values, row, field);
+		for (size_t i = 0; i < ((const struct al_texts *)field)->n; i++)
+			add_value(values, row, ((const struct al_texts *)field)->items[i]);
 		break;
 	case OPTION_IS_COUNT:
 		if (*(const int64_t *)field != row->fallback)
@@ -386,8 +350,8 @@ void al_option_help(const struct al_option_row *row, struct al_text *out)
 {
 	al_text_add(out, row->help);
 	if (row->kind == OPTION_IS_SET) {
-		al_text_add(out, ": ");
-		join(out, row, ", ");
+		for (size_t i = 0; i < row->n_words; i++)
+			al_text_addf(out, "%s%s", i ? ", " : ": ", row->words[i]);
 	}
 }
 

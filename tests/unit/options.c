@@ -200,7 +200,7 @@ static void refuses(void **state)
 			"--devices 99999999999999999999: expected a whole number of at least 1"},
 		{"--color alway", "unknown colour \"alway\" (did you mean \"always\"?)"},
 		{"--only heads,layrs", "unknown table \"layrs\" (did you mean \"layers\"?)"},
-		{"--only ,", "--only ,: expected heads, layers or pairs"},
+		{"--only ,", "unknown table \",\" (known: heads, layers, pairs)"},
 	};
 	struct fixture f;
 
