@@ -4,7 +4,7 @@
 
 #include "commands/input.h"
 #include "commands/checkpoint.h"
-#include "compress/verify.h"
+#include "compress/compress.h"
 
 enum { AL_VERIFY_TOKENS = 64 };
 

@@ -2,9 +2,8 @@
 #include "commands/audit_run.h"
 
 #include "base/file.h"
-#include "base/text.h"
 #include "commands/draw.h"
-#include "compress/frontier.h"
+#include "compress/judge.h"
 
 static const char *setting_of(struct al_table *table, const struct al_candidate *c)
 {

@@ -68,16 +68,16 @@ static bool make(const struct al_module_layout *layout, const struct al_matrix p
 	return true;
 }
 
-static bool make_shared(const struct al_module_layout *layout,
-	const struct al_matrix pieces[AL_N_PIECES], double scale, enum al_projection p,
-	bool is_bias, struct al_matrix *out, struct al_error *err)
+static bool make_shared(const struct al_job_module *module,
+	const struct al_matrix pieces[AL_N_PIECES], enum al_projection p, bool is_bias,
+	struct al_matrix *out, struct al_error *err)
 {
-	const struct al_attention *a = layout->attention;
+	const struct al_attention *a = module->layout.attention;
 	const struct al_shared_heads heads = {.columns = pieces[p],
 		.mixing = pieces[AL_PIECE_MIXING],
 		.content = pieces[AL_PIECE_CONTENT],
 		.n_heads = (size_t)a->n_heads,
-		.factor = scale / a->score_scale};
+		.factor = module->scale / a->score_scale};
 
 	return al_shared_heads_make(&heads, p == AL_QUERY, is_bias, out, err);
 }
@@ -97,18 +97,6 @@ static bool load_own(const struct al_module_layout *layout, const struct al_chec
 	return true;
 }
 
-bool al_effective_factor(const struct al_module_layout *layout,
-	const struct al_matrix pieces[AL_N_PIECES], double scale,
-	const struct al_checkpoint *original, enum al_projection p, bool is_bias,
-	struct al_matrix *out, struct al_error *err)
-{
-	if (al_method_mixes(layout->method) && p <= AL_KEY)
-		return make_shared(layout, pieces, scale, p, is_bias, out, err);
-	return pieces[al_piece_of(p, is_bias)].data
-		? make(layout, pieces, p, is_bias, out, err)
-		: load_own(layout, original, p, is_bias, out, err);
-}
-
 /* What of the file such a projection is made of. */
 static bool takes_piece(const struct al_module_layout *layout, enum al_module_piece piece,
 	enum al_projection p, bool is_bias)
@@ -121,20 +109,15 @@ static bool takes_piece(const struct al_module_layout *layout, enum al_module_pi
 			|| (!is_bias && p != AL_OUTPUT && piece == al_piece_down(p)));
 }
 
-bool al_effective_load(const struct al_module_layout *layout,
-	const struct al_checkpoint *compressed, double scale, const struct al_checkpoint *original,
-	enum al_projection p, bool is_bias, struct al_matrix *out, struct al_error *err)
+static bool read_pieces(const struct al_job *job, const struct al_module_layout *layout,
+	enum al_projection p, bool is_bias, struct al_pieces *out, struct al_error *err)
 {
-	struct al_pieces pieces = {0};
-	bool ok = true;
-
-	for (int i = 0; ok && i < AL_N_PIECES; i++)
-		if (takes_piece(layout, (enum al_module_piece)i, p, is_bias))
-			ok = al_layout_read(layout, compressed, (enum al_module_piece)i,
-				&pieces.of[i], err);
-	ok = ok && al_effective_factor(layout, pieces.of, scale, original, p, is_bias, out, err);
-	al_pieces_finish(&pieces);
-	return ok;
+	for (int i = 0; i < AL_N_PIECES; i++)
+		if (takes_piece(layout, (enum al_module_piece)i, p, is_bias)
+			&& !al_layout_read(layout, job->compressed, (enum al_module_piece)i,
+				&out->of[i], err))
+			return false;
+	return true;
 }
 
 bool al_effective_gather(const struct al_module_layout *layout, enum al_projection p,
@@ -160,20 +143,35 @@ const struct al_job_module *al_job_find(const struct al_job *job,
 	return NULL;
 }
 
+/* A projection as the forward pass runs it, from pieces in memory or in the compressed file: what
+ * has none is the original's own, a bias that there isn't without data. Of heads that share queries
+ * and keys (collab) every head's columns, R of them, or one more where there are content biases:
+ * what a key's token adds to its scores, which the query takes once; the module's scale multiplies
+ * their scores. */
 static bool load(void *context, const struct al_attention *attention, enum al_projection p,
 	bool is_bias, struct al_matrix *out, struct al_error *err)
 {
 	const struct al_job *job = context;
 	const struct al_checkpoint *original = job->view->checkpoint;
 	const struct al_job_module *module = al_job_find(job, attention);
+	struct al_pieces read = {0};
+	bool ok;
 
 	if (!module)
 		return al_factor_load(original,
 			is_bias ? &attention->biases[p] : &attention->factors[p], out, err);
-	return job->compressed ? al_effective_load(&module->layout, job->compressed, module->scale,
-		       original, p, is_bias, out, err)
-			       : al_effective_factor(&module->layout, module->pieces.of,
-				       module->scale, original, p, is_bias, out, err);
+	const struct al_module_layout *layout = &module->layout;
+	const struct al_matrix *pieces = job->compressed ? read.of : module->pieces.of;
+	if (job->compressed && !read_pieces(job, layout, p, is_bias, &read, err))
+		ok = false;
+	else if (al_method_mixes(layout->method) && p <= AL_KEY)
+		ok = make_shared(module, pieces, p, is_bias, out, err);
+	else if (pieces[al_piece_of(p, is_bias)].data)
+		ok = make(layout, pieces, p, is_bias, out, err);
+	else
+		ok = load_own(layout, original, p, is_bias, out, err);
+	al_pieces_finish(&read);
+	return ok;
 }
 
 struct al_factor_source al_job_factors(struct al_job *job)

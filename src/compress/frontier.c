@@ -1,5 +1,5 @@
 /* What conversions of a whole model cost, measured. */
-#include "compress/frontier.h"
+#include "compress/judge.h"
 
 #include <math.h>
 

@@ -3,7 +3,6 @@
 #define ATTNLEDGER_COMPRESS_JUDGE_H
 
 #include "compress/job.h"
-#include "model/forward/pass.h"
 
 /* Means over the tokens but the last of each sequence: losses in nats; and, the first left out too,
  * KL(original || compressed) and how often the likeliest token is the same. */
@@ -20,5 +19,33 @@ bool al_judge(struct al_network *network, struct al_job *job, const struct al_ba
  * the original's and the compressed one's. */
 bool al_judge_embeddings(struct al_network *network, struct al_job *job, const struct al_batch *all,
 	struct al_matrix out[2], struct al_error *err) AL_MUST_CHECK;
+
+/* ---- frontier.c: what conversions of a whole model cost, measured: each changes all modules
+ * alike, in memory, and the model runs with it ---- */
+
+struct al_candidate {
+	enum al_method method;
+	int64_t rank; /* drop, merge: heads that each module loses */
+	bool of_keys;
+	int64_t parameters, original; /* of all modules' attention */
+	int64_t cached, cached_originally; /* numbers a token, of all modules */
+	double error; /* relative, the root of the mean over modules of its squares, in sample */
+	struct al_judgement measured;
+	bool is_best; /* none that caches as little costs less */
+};
+
+struct al_frontier {
+	struct al_arena *arena; /* the network's */
+	struct al_candidate *items; /* its */
+	size_t n, room;
+};
+
+/* Drops and merges heads (where each has keys of its own), shares one query, key and value between
+ * all (mhe-mul, where positions aren't rotated), and does ov, kv-latent of values, of keys where
+ * they aren't rotated, and gqa at some ranks, with the calibration's closed forms. What a method
+ * can't treat is left out. */
+bool al_frontier_find(struct al_frontier *out, struct al_network *network,
+	const struct al_calibration *calibration, const struct al_batch *all,
+	const struct al_watch *watch, struct al_error *err) AL_MUST_CHECK;
 
 #endif

@@ -4,8 +4,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/text.h"
-
 /* ---- slices ---- */
 
 struct maker {

@@ -2,8 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/text.h"
-#include "formats/finite.h"
 #include "compress/layout.h"
 
 struct al_head_axis al_head_axis_of(const struct al_tensor *tensor, bool is_slow)

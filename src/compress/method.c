@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/text.h"
 #include "compress/layout.h"
 
 const char *const al_method_names[AL_N_METHODS] = {"collab", "tucker", "qk", "drop", "ov",

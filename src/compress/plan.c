@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-
 static int compare_changes(const void *a, const void *b)
 {
 	const struct al_slice *const *x = a, *const *y = b;

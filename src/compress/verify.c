@@ -1,5 +1,5 @@
 /* Attention probabilities of a checkpoint and of its compressed copy. */
-#include "compress/verify.h"
+#include "compress/compress.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -11,7 +11,6 @@
 #include "base/fingerprint.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "base/text.h"
 #include "formats/finite.h"
 #include "compress/difference.h"
 #include "compress/plan.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "compress/verify.h"
+#include "compress/compress.h"
 #include "linalg/linalg.h"
 
 /* A checkpoint and its copies, one a method. */

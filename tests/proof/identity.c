@@ -8,7 +8,7 @@
 #include "base/output.h"
 #include "base/random.h"
 #include "formats/safetensors.h"
-#include "compress/verify.h"
+#include "compress/compress.h"
 
 const struct al_identity al_identities[] = {
 	{"compress-collab", "collab at full rank is the original", AL_METHOD_COLLAB, false},

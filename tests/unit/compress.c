@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "base/text.h"
-#include "compress/verify.h"
 #include "support/state_dict.h"
 
 /* GPT-2 keeps queries, keys and values in one matrix, [in, out]. */

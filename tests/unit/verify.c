@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "compress/verify.h"
-
 /* A layer of two heads of two dimensions whose scores are known. A row of the embedding is 1, -1,
  * 1, -1 or its opposite, which a norm leaves as it is; head h sees its dimensions 2h and 2h + 1,
  * where its form W_Q W_K^T is diag(first[h], second[h]). The keys' bias gives all keys of a query
