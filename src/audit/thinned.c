@@ -6,7 +6,8 @@
 #include "audit/measures.h"
 #include "linalg/free_sum.h"
 
-const enum al_spectrum al_unfoldings[AL_N_UNFOLDINGS] = {AL_SPECTRUM_QU, AL_SPECTRUM_KU};
+/* From queries, from keys. */
+static const enum al_spectrum unfoldings[AL_N_UNFOLDINGS] = {AL_SPECTRUM_QU, AL_SPECTRUM_KU};
 
 enum { KINDS = AL_SPECTRUM_BIT(AL_SPECTRUM_QU) | AL_SPECTRUM_BIT(AL_SPECTRUM_KU) };
 
@@ -113,7 +114,7 @@ static bool part_init(struct al_drawn *part, const struct al_heads *heads,
 
 static double count(const struct al_spectra *spectra, int unfolding)
 {
-	const struct al_matrix values = spectra->values[al_unfoldings[unfolding]];
+	const struct al_matrix values = spectra->values[unfoldings[unfolding]];
 
 	return (double)al_components(values.data, values.rows, .9);
 }

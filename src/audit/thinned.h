@@ -29,8 +29,6 @@ static inline void al_drawn_finish(struct al_drawn *drawn)
 
 enum { AL_MOST_THINNED = 3, AL_N_UNFOLDINGS = 2 };
 
-extern const enum al_spectrum al_unfoldings[AL_N_UNFOLDINGS]; /* from queries, from keys */
-
 /* Of one draw: how many parts of the heads were counted, which share of all heads each is, rising,
  * the last 1, and the components for 90 % of each unfolding. */
 struct al_thinned {

@@ -54,7 +54,6 @@ enum al_per {
 extern const char *const al_per_names[AL_N_PERS];
 
 enum al_saved { AL_SAVED_ALWAYS, AL_SAVED_EAGER, AL_SAVED_FLASH, AL_N_SAVED };
-extern const char *const al_saved_names[AL_N_SAVED];
 
 /* What a tensor is of each head, for who looks at heads: W_Q^(i) is the columns of head i, as those
  * of keys and values are, W_O^(i) its rows. Where there is a mixing matrix, [n_heads, ...], all

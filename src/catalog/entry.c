@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
-
 const char *const al_role_names[AL_N_ROLES] = {
 	"query",
 	"key",
@@ -34,7 +32,7 @@ const char *const al_per_names[AL_N_PERS] = {
 	"token",
 	"pair",
 };
-const char *const al_saved_names[AL_N_SAVED] = {"always", "eager", "flash"};
+static const char *const saved_names[AL_N_SAVED] = {"always", "eager", "flash"};
 
 bool al_shape_mentions(const struct al_shape *shape, const char *symbol)
 {
@@ -128,7 +126,7 @@ static const struct al_field activation_fields[] = {
 	AL_SHAPE_FIELD("shape", AT(shape), AL_SHAPE_DIMS),
 	FORMULA("count", count),
 	PER(AL_PER_SEQUENCE, AL_PER_PAIR, AL_PER_TOKEN),
-	{AL_KEY("saved", WORD, AT(saved)), AL_WORDS(al_saved_names)},
+	{AL_KEY("saved", WORD, AT(saved)), AL_WORDS(saved_names)},
 	{AL_KEY("bytes", WHOLE, AT(bytes)), .least = 1},
 	SHARED,
 	FORMULA("when", when),

@@ -67,7 +67,9 @@ bool al_gpu_is_name(struct al_arena *arena, const char *name)
 	return load(arena, &list, NULL) && find(&list, name);
 }
 
-bool al_gpu_find(struct al_arena *arena, const char *name, struct al_gpu *out, struct al_error *err)
+/* By its name, in either case; an unknown name names the nearest. */
+static bool find_gpu(struct al_arena *arena, const char *name, struct al_gpu *out,
+	struct al_error *err)
 {
 	struct list list;
 
@@ -92,9 +94,9 @@ bool al_gpu_parse(struct al_arena *arena, const char *text, struct al_gpu *out, 
 
 	*n = 0;
 	if (!x || !end || end == x + 1 || *end)
-		return al_gpu_find(arena, text, out, err);
+		return find_gpu(arena, text, out, err);
 	if (number < 1 || number > 1000000)
 		return al_fail(err, AL_EINPUT, "%s: expected from 1 to 1000000 devices", text);
 	*n = number;
-	return al_gpu_find(arena, al_strndup(arena, text, (size_t)(x - text)), out, err);
+	return find_gpu(arena, al_strndup(arena, text, (size_t)(x - text)), out, err);
 }

@@ -7,17 +7,12 @@
 #define ATTNLEDGER_CATALOG_GPU_H
 
 #include "base/arena.h"
-#include "base/json.h"
 
 struct al_gpu {
 	const char *name, *source;
 	int64_t memory, usable; /* bytes; usable: memory where nobody measured it */
 	int64_t bandwidth, bf16, fp8; /* fp8 0: it has none */
 };
-
-/* By its name, in either case; an unknown name names the nearest. */
-bool al_gpu_find(struct al_arena *arena, const char *name, struct al_gpu *out,
-	struct al_error *err) AL_MUST_CHECK;
 
 /* Is there one of that name? */
 bool al_gpu_is_name(struct al_arena *arena, const char *name);

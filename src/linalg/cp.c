@@ -15,7 +15,7 @@ size_t al_cp_bound(const struct al_heads *heads)
 	return heads->n_heads * al_head_values(heads);
 }
 
-void al_start_random(uint64_t seed, struct al_cp_terms *t)
+static void start_random(uint64_t seed, struct al_cp_terms *t)
 {
 	struct al_random *random = al_random_create(seed, 0, 0, 0);
 
@@ -34,7 +34,7 @@ static bool start(const struct al_heads *heads, const struct al_cp_options *o,
 		return al_start_greedy(heads, terms, err);
 	if (start == AL_CP_ALGEBRAIC)
 		return al_start_algebraic(heads, o->seed, terms, err);
-	al_start_random(o->seed, terms);
+	start_random(o->seed, terms);
 	return true;
 }
 

@@ -14,8 +14,6 @@ bool al_heads_values(const struct al_heads *heads, double *values,
 bool al_start_greedy(const struct al_heads *heads, struct al_cp_terms *terms,
 	struct al_error *err) AL_MUST_CHECK;
 
-void al_start_random(uint64_t seed, struct al_cp_terms *terms);
-
 /* AL_ENO where the layer has no such start at this rank. */
 bool al_start_algebraic(const struct al_heads *heads, uint64_t seed, struct al_cp_terms *terms,
 	struct al_error *err) AL_MUST_CHECK;

@@ -15,8 +15,8 @@ enum {
 
 /* ---- the parts: each may name what was read before it ---- */
 
-extern const struct al_record al_case_record, al_data_record, al_table_record, al_sweep_record,
-	al_listing_record, al_figure_record, al_claim_record;
+extern const struct al_record al_data_record, al_table_record, al_sweep_record, al_listing_record,
+	al_figure_record, al_claim_record;
 
 /* What a row of a record calls; the context is the scenario. */
 typedef bool al_scenario_reader(void *scenario, const struct al_item *node, void *out,

@@ -49,7 +49,7 @@ static const struct al_field case_fields[] = {
 	AL_CHANGES(AT(changes)),
 };
 #undef AT
-const struct al_record al_case_record = {
+static const struct al_record case_record = {
 	.fields = AL_FIELDS(case_fields),
 	.size = sizeof(struct al_case),
 	.check = finish_case,
@@ -58,7 +58,7 @@ const struct al_record al_case_record = {
 static const struct al_field cases = {
 	AL_KEY("cases", LIST, offsetof(struct al_scenario, cases)),
 	.n_offset = offsetof(struct al_scenario, n_cases),
-	.record = &al_case_record,
+	.record = &case_record,
 	.most = AL_MOST_NAMES,
 	.noun = "cases",
 };

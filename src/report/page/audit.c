@@ -132,7 +132,7 @@ static void add_command(struct al_text *out, const struct al_audit_page *page,
 	al_text_addf(out,
 		"<p>%zu head%s, and no module's scores and values change by more than %g %%:</p>\n",
 		n, n == 1 ? "" : "s", 100 * most);
-	al_page_commands(out, &line, 1);
+	al_page_command(out, line);
 	al_arena_finish(&arena);
 }
 

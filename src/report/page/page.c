@@ -119,13 +119,12 @@ void al_page_add_picture(struct al_text *out, const char *title, const struct al
 	al_html_addf(out, "\" alt=\"%s\"><figcaption>%s</figcaption></figure>\n", title, title);
 }
 
-void al_page_commands(struct al_text *out, const char *const *lines, size_t n)
+void al_page_command(struct al_text *out, const char *line)
 {
-	for (size_t i = 0; i < n; i++)
-		al_html_addf(out,
-			"<div class=\"command\"><pre tabindex=\"0\">%s</pre>"
-			"<button class=\"copy\" hidden>Copy</button></div>\n",
-			lines[i]);
+	al_html_addf(out,
+		"<div class=\"command\"><pre tabindex=\"0\">%s</pre>"
+		"<button class=\"copy\" hidden>Copy</button></div>\n",
+		line);
 }
 
 void al_page_glossary(struct al_text *out, const struct al_page_term *terms, size_t n)
@@ -144,7 +143,7 @@ void al_page_end(struct al_text *out, const struct al_page_head *head, const cha
 	const struct al_table *noted)
 {
 	al_page_begin_section(out, "made", "How this was made", NULL);
-	al_page_commands(out, &command, 1);
+	al_page_command(out, command);
 	al_text_add(out, "<ul>\n");
 	for (size_t i = 0; noted && i < noted->n_notes; i++)
 		al_html_addf(out, "<li>%s\n", noted->notes[i]);

@@ -55,7 +55,7 @@ void al_page_add_table(struct al_text *out, const struct al_page_table *shown);
 void al_page_add_picture(struct al_text *out, const char *title, const struct al_text *svg);
 
 /* Lines to copy into a terminal. */
-void al_page_commands(struct al_text *out, const char *const *lines, size_t n);
+void al_page_command(struct al_text *out, const char *line);
 
 /* A bar each row of a table, from 0 on, beside a mark where there is a reference. */
 struct al_page_bars {
