@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/text.h"
 #include "ledger/request/request.h"
 
 static void destroy_catalog(void *catalog)

@@ -1,8 +1,6 @@
 /* Pairs of heads of different modules. The first module of a pair stays, the others pass by. */
 #include "audit/across.h"
 
-#include <math.h>
-
 #include "audit/composition.h"
 #include "audit/pairs.h"
 

@@ -5,7 +5,6 @@
 #include <gmp.h>
 
 #include "audit/losses.h"
-#include "audit/measurement.h"
 
 enum { AL_MOST_CHANGES = 16 };
 

@@ -1,7 +1,6 @@
 /* What the tables of an audit are of. */
 #include "audit/notes.h"
 
-#include "audit/losses.h"
 #include "audit/measures.h"
 #include "audit/rotary.h"
 #include "model/heads/rotary.h"

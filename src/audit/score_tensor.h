@@ -2,7 +2,6 @@
 #ifndef ATTNLEDGER_AUDIT_SCORE_TENSOR_H
 #define ATTNLEDGER_AUDIT_SCORE_TENSOR_H
 
-#include "audit/triangles.h"
 #include "linalg/heads.h"
 
 /* Queries and keys alone: in single precision, scaled, in the scratch, where the stored numbers

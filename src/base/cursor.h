@@ -2,7 +2,6 @@
 #ifndef ATTNLEDGER_BASE_CURSOR_H
 #define ATTNLEDGER_BASE_CURSOR_H
 
-#include "base/arena.h"
 #include "base/source.h"
 
 enum { AL_CURSOR_WINDOW = 16 * 1024 };

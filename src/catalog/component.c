@@ -1,6 +1,5 @@
 /* Components: a family that is part of another one, read under names of its own, and made part of
  * it. */
-#include <assert.h>
 #include <string.h>
 
 #include "base/text.h"

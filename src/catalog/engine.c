@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/format.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "catalog/family_read.h"

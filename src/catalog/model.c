@@ -3,7 +3,6 @@
  * where the config chooses its components. */
 #include <string.h>
 
-#include "base/text.h"
 #include "catalog/cache.h"
 #include "catalog/config.h"
 

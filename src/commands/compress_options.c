@@ -1,7 +1,6 @@
 /* What `compress` is told, read and held against what its method takes. */
 #include "commands/compress.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,7 +7,6 @@
 #include "commands/formulas.h"
 #include "commands/page.h"
 #include "commands/request.h"
-#include "commands/summary.h"
 #include "report/page/explorer.h"
 
 static const char first_model[] = "llama-3-8b";

@@ -3,7 +3,6 @@
 
 #include "base/number.h"
 #include "catalog/gpu.h"
-#include "commands/explain.h"
 
 /* "H200x8": tensor parallelism over all where no degree was given; else the degrees make up the
  * number. */

@@ -6,7 +6,6 @@
 
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/text.h"
 #include "commands/checkpoint.h"
 #include "commands/summary.h"
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "base/number.h"
 #include "commands/summary.h"
 
 /* "21.71 GiB on one of 8 devices, 51.7 % of it optimizer"; NULL: it isn't known. The total is the

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "base/memory.h"
-
 enum { MADE_ROWS = 4096, MOST_ROWS = 512 };
 
 struct al_gram_parts al_gram_parts(const struct al_gram_sums *g, double *sums)

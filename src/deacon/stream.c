@@ -1,7 +1,6 @@
 /* Sums over tokens in one pass. */
 #include "deacon/stream.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

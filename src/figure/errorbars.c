@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "figure/mark.h"
-#include "figure/palette.h"
 
 static const double stem_pt = 0.7, cap_pt = 3.2;
 

@@ -1,8 +1,6 @@
 /* Obstacles: what labels keep off besides other text, and free places between them. */
 #include "figure/obstacles.h"
 
-#include <math.h>
-
 #include "figure/mark.h"
 
 void al_obstacles_add_box(struct al_obstacles *obstacles, struct al_box box)

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "figure/mark.h"
 
 /* The index of `name` among distinct names, added if it is new; -1 where the list is full. */

@@ -1,5 +1,4 @@
 /* Points: a marker for each row, perhaps with a label (see callouts.c). */
-#include <math.h>
 
 #include "figure/mark.h"
 #include "figure/palette.h"

@@ -2,7 +2,6 @@
 #ifndef ATTNLEDGER_CHECKPOINT_ARCHIVE_H
 #define ATTNLEDGER_CHECKPOINT_ARCHIVE_H
 
-#include "base/arena.h"
 #include "base/spill.h"
 #include "base/source.h"
 

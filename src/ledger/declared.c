@@ -3,8 +3,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
-
 static const char *const list_keys[AL_N_LISTS] = {
 	[AL_LIST_TENSORS] = "tensors",
 	[AL_LIST_STORED] = "tensors",

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "ledger/entries.h"
 #include "ledger/infer_parts.h"
 
 /* Does a forward hold the line with the others of its block? Masks, statistics and scores are for

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/text.h"
 #include "ledger/entries.h"
 
 /* ---- tensors of the other parts ---- */

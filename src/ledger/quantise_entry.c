@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/text.h"
 #include "catalog/stored.h"
 #include "ledger/entries.h"
 #include "ledger/quantise_facts.h"

@@ -2,7 +2,6 @@
 #include "ledger/saved.h"
 
 #include "base/number.h"
-#include "base/text.h"
 #include "ledger/entries.h"
 
 struct build {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "ledger/entries.h"
 
 const char *const al_memory_state_names[AL_N_STATES] = {
 	"weights",

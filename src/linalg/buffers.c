@@ -6,7 +6,6 @@
 #include <omp.h>
 
 #include "base/memory.h"
-#include "linalg/internal.h"
 #include "linalg/kernel.h"
 
 enum { MOST_THREADS = 64 }; /* OpenBLAS has more buffers than that, however it was built */

@@ -2,7 +2,6 @@
 #ifndef ATTNLEDGER_LINALG_CP_RUN_H
 #define ATTNLEDGER_LINALG_CP_RUN_H
 
-#include "linalg/cp.h"
 #include "linalg/sweep.h"
 
 /* Exact but for rounding: sweeps have nothing to add. */

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/memory.h"
-#include "linalg/internal.h"
 #include "linalg/start.h"
 
 size_t al_head_values(const struct al_heads *heads)

@@ -3,8 +3,6 @@
 
 #include <math.h>
 
-#include "linalg/internal.h"
-
 /* Of W^T C W what lies at and above the diagonal. */
 static void keep_upper(struct al_matrix s)
 {

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "linalg/internal.h"
 
 /* Sums of a product that run side by side. */
 enum { LANES = 16 };

@@ -2,7 +2,6 @@
  * more: shorter ones are near to too many others. */
 #include <string.h>
 
-#include "base/text.h"
 #include "paper/lint.h"
 #include "scenario/scenario.h"
 

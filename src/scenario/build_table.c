@@ -2,7 +2,6 @@
 #include "scenario/build.h"
 
 #include "base/number.h"
-#include "base/text.h"
 #include "scenario/column.h"
 #include "scenario/cell.h"
 

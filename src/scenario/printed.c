@@ -6,7 +6,6 @@
 
 #include "base/arena.h"
 #include "base/number.h"
-#include "base/text.h"
 
 static const struct unit {
 	const char *name;

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text.h"
-
 static bool read_with(void *context, const struct al_item *member, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;

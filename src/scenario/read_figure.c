@@ -4,8 +4,6 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "base/text.h"
-
 /* ---- axes ---- */
 
 /* A value, or {"value", "name"}: "8k" for 8192. */

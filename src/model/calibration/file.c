@@ -7,7 +7,6 @@
 #include "base/fingerprint.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/text.h"
 #include "model/calibration/calibration.h"
 #include "model/calibration/imatrix.h"
 #include "formats/finite.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/memory.h"
-#include "base/text.h"
 #include "model/calibration/calibration.h"
 
 enum { TOKENS_AT_ONCE = 1024, COLUMNS_AT_ONCE = 32 };

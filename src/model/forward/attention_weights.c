@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "model/forward/internal.h"
 #include "model/heads/shared_heads.h"
 

@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "ledger/ledger.h"
 
 const char *const al_projection_names[AL_N_PROJECTIONS] = {"query", "key", "value", "output"};

@@ -4,9 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/number.h"
-#include "ledger/ledger.h"
 
 /* ---- stored tensors ---- */
 

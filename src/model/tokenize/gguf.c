@@ -6,7 +6,6 @@
 
 #include <stdlib.h>
 
-#include "base/text.h"
 #include "formats/gguf.h"
 
 #define KEY(name) "tokenizer.ggml." name

@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-#include "base/text.h"
-
 enum { BOS = 1, FIRST_BYTE = 3, MOST_PIECES = 1 << 20, LEAST_PIECE = 8 };
 
 /* One piece from bytes[*at] on. */
