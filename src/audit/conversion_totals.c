@@ -6,7 +6,6 @@
 
 #include "audit/summary.h"
 
-static const char *const summed[] = {"saving", "cache_saving"};
 static const char *const named[] = {"variant", "setting", "gauge"};
 static const char *const errors[] = {"qk_relative_error", "qk_mean_error", "ov_relative_error"};
 enum { N_NAMES = 3, N_ERRORS = sizeof(errors) / sizeof(*errors) };
@@ -59,13 +58,6 @@ static void set_total(struct al_table *out, const struct al_table *table, size_t
 	}
 }
 
-static void copy_columns(struct al_table *out, const struct al_table *table,
-	const char *const *keys, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		al_table_add_column(out, table->columns[al_table_find_column(table, keys[i])]);
-}
-
 /* Is there a number in the column? Without rotary positions none is over all offsets. */
 static bool has_numbers(const struct al_table *table, const char *key)
 {
@@ -79,11 +71,13 @@ static bool has_numbers(const struct al_table *table, const char *key)
 
 void al_conversion_total(struct al_table *out, const struct al_table *table)
 {
-	copy_columns(out, table, named, N_NAMES);
-	copy_columns(out, table, summed, sizeof(summed) / sizeof(*summed));
+	for (int i = 0; i < N_NAMES; i++)
+		al_audit_copy_column(out, table, named[i]);
+	al_audit_copy_column(out, table, "saving");
+	al_audit_copy_column(out, table, "cache_saving");
 	for (int i = 0; i < N_ERRORS; i++)
 		if (has_numbers(table, errors[i]))
-			copy_columns(out, table, &errors[i], 1);
+			al_audit_copy_column(out, table, errors[i]);
 	for (size_t row = 0; row < table->n_rows; row++) {
 		struct total total = {0};
 		bool is_first = true;

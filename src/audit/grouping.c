@@ -145,61 +145,16 @@ static void exchange_pairs(struct al_matrix pairs, size_t size, size_t *order)
 	}
 }
 
-/* What a group costs whose heads are the bits of a set. */
-struct known {
-	uint64_t set;
-	double cost;
-};
-
-/* The costs of the groups as they are, and those of all groups that were tried, as exchanges come
- * back to some of them. */
+/* The costs of the groups as they are. */
 struct groups {
 	const struct al_group_cost *cost;
 	size_t *order, n, size;
 	double *costs; /* [n/size] */
-	struct known *known;
-	size_t n_known;
 };
 
-/* Of at most 64 heads. */
-static uint64_t set_of(const size_t *heads, size_t n)
+static bool find_cost(const struct groups *g, size_t group, double *cost, struct al_error *err)
 {
-	uint64_t set = 0;
-
-	for (size_t i = 0; i < n; i++)
-		set |= (uint64_t)1 << heads[i];
-	return set;
-}
-
-static bool is_known(const struct groups *g, uint64_t set, double *cost)
-{
-	for (size_t i = 0; i < g->n_known; i++)
-		if (g->known[i].set == set) {
-			*cost = g->known[i].cost;
-			return true;
-		}
-	return false;
-}
-
-static void remember(struct groups *g, uint64_t set, double cost)
-{
-	g->known = al_realloc(g->known, g->n_known + 1, sizeof(*g->known));
-	g->known[g->n_known++] = (struct known){set, cost};
-}
-
-static bool find_cost(struct groups *g, size_t group, double *cost, struct al_error *err)
-{
-	const size_t *heads = g->order + group * g->size;
-	const bool has_set = g->n <= 64;
-	const uint64_t set = has_set ? set_of(heads, g->size) : 0;
-
-	if (has_set && is_known(g, set, cost))
-		return true;
-	if (!g->cost->find(g->cost->context, heads, g->size, cost, err))
-		return false;
-	if (has_set)
-		remember(g, set, *cost);
-	return true;
+	return g->cost->find(g->cost->context, g->order + group * g->size, g->size, cost, err);
 }
 
 /* Makes the exchange if it lowers the cost of its two groups. */
@@ -307,7 +262,6 @@ bool al_group_heads(const struct al_group_cost *cost, struct al_matrix pairs, si
 		match_exactly(pairs, order);
 	else
 		ok = search(&g, pairs, neighbours, err);
-	free(g.known);
 	free(g.costs);
 	put_in_order(order, n, size);
 	return ok;

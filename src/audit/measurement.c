@@ -23,13 +23,12 @@ bool al_measurement_has_short_form(const struct al_measurement *m)
 	return m->short_form.fill || m->short_form.columns[0];
 }
 
-static void copy_columns(struct al_table *to, const struct al_table *from, const char *const *keys)
+void al_audit_copy_column(struct al_table *to, const struct al_table *from, const char *key)
 {
-	for (; *keys; keys++) {
-		int column = al_table_find_column(from, *keys);
-		if (column >= 0)
-			al_table_add_column(to, from->columns[column]);
-	}
+	const int column = al_table_find_column(from, key);
+
+	if (column >= 0)
+		al_table_add_column(to, from->columns[column]);
 }
 
 static void copy_row(struct al_table *to, const struct al_table *from, size_t row)
@@ -50,7 +49,8 @@ void al_measurement_shorten(const struct al_measurement *m, const struct al_tabl
 		form->fill(out, table);
 		return;
 	}
-	copy_columns(out, table, form->columns);
+	for (const char *const *key = form->columns; *key; key++)
+		al_audit_copy_column(out, table, *key);
 	for (size_t row = 0; row < table->n_rows; row++)
 		if (form->most_rows == 0 || row < form->most_rows)
 			copy_row(out, table, row);

@@ -132,6 +132,9 @@ static inline struct al_audit_place al_audit_place_of(const struct al_audit_modu
 	return (struct al_audit_place){module->attention->name, module->attention->layer};
 }
 
+/* Adds the column of another table, if it has one with this key. */
+void al_audit_copy_column(struct al_table *to, const struct al_table *from, const char *key);
+
 /* Adds fields as columns of a group, by whose name their keys begin, "qk_rank"; their members are
  * of what is `offset` further on in the record. */
 void al_audit_add_group(struct al_table *table, const char *group,

@@ -126,34 +126,35 @@ static void note_norms(const struct al_attention *const *measured, size_t n, str
 		n_cross ? "; of cross attention into the queries alone" : "");
 }
 
-/* What of queries and keys isn't in the forms. */
+/* What of queries and keys isn't in the forms, where some module is so. */
 static void note_forms(const struct al_attention *const *measured, size_t n, struct al_table *table)
 {
-	bool is_latent = false, is_normed = false, is_biased = false;
-
-	for (size_t i = 0; i < n; i++) {
-		is_biased |= measured[i]->biases[AL_QUERY].n_runs
-			|| measured[i]->biases[AL_VALUE].n_runs;
-		is_latent |= measured[i]->is_latent;
-		is_normed |= measured[i]->has_qk_norm;
-	}
-	if (is_biased)
-		al_table_note(table,
-			"biases: pairs and different heads are compared by what they make of [x, "
-			"1], biases included; spectra and conversions are of the weights");
-	if (is_latent)
-		al_table_note(table,
+	static const struct {
+		size_t flag;
+		const char *note;
+	} notes[] = {
+		{offsetof(struct al_attention, is_latent),
 			"latent attention: forms leave out each head's rotary part, whose key all "
-			"heads share");
-	if (n > 0 && measured[0]->is_shared)
-		al_table_note(table,
+			"heads share"},
+		{offsetof(struct al_attention, is_shared),
 			"collaborative attention: each head's queries are the shared ones times "
 			"its row of the mixing matrix, all heads have the same keys; forms leave "
-			"out the content bias, and nothing is converted");
-	if (is_normed)
-		al_table_note(table,
+			"out the content bias, and nothing is converted"},
+		{offsetof(struct al_attention, has_qk_norm),
 			"queries and keys pass norms: forms are those of the projections, without "
-			"the norms' gains");
+			"the norms' gains"},
+	};
+
+	for (size_t i = 0; i < n; i++)
+		if (measured[i]->biases[AL_QUERY].n_runs || measured[i]->biases[AL_VALUE].n_runs)
+			al_table_note(table,
+				"biases: pairs and different heads are compared by what they make "
+				"of [x, 1], biases included; spectra and conversions are of the "
+				"weights");
+	for (size_t k = 0; k < sizeof(notes) / sizeof(*notes); k++)
+		for (size_t i = 0; i < n; i++)
+			if (*(const bool *)((const char *)measured[i] + notes[k].flag))
+				al_table_note(table, "%s", notes[k].note);
 }
 
 /* Errors in the measure of data hold for these data. */

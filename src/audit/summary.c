@@ -2,15 +2,7 @@
 #include "audit/summary.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
-
-static int compare_doubles(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 struct al_range al_range_of(struct al_arena *arena, const struct al_table *table,
 	const char *column, const char *key, const char *only)
@@ -24,9 +16,9 @@ struct al_range al_range_of(struct al_arena *arena, const struct al_table *table
 			n++;
 	if (n == 0)
 		return (struct al_range){0};
-	qsort(values, n, sizeof(*values), compare_doubles);
-	return (struct al_range){values[0], (values[(n - 1) / 2] + values[n / 2]) / 2,
-		values[n - 1], n};
+	al_sort_falling(values, n);
+	return (struct al_range){values[n - 1], (values[(n - 1) / 2] + values[n / 2]) / 2,
+		values[0], n};
 }
 
 void al_summary_add(struct al_table *summary, const char *item, const char *value)

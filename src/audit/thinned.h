@@ -16,8 +16,6 @@ struct al_drawn {
 	struct al_heads heads;
 };
 
-#define AL_OWNED_DRAWN __attribute__((cleanup(al_drawn_finish)))
-
 /* Room for heads of this shape. On failure, too, it is to be finished. */
 bool al_drawn_init(struct al_drawn *drawn, const struct al_heads *shape, bool has_values,
 	struct al_error *err) AL_MUST_CHECK;
@@ -26,6 +24,9 @@ static inline void al_drawn_finish(struct al_drawn *drawn)
 {
 	al_triangles_finish(&drawn->triangles);
 }
+
+/* Before a declaration: finished where its block ends. */
+#define AL_OWNED_DRAWN __attribute__((cleanup(al_drawn_finish)))
 
 enum { AL_MOST_THINNED = 3, AL_N_UNFOLDINGS = 2 };
 

@@ -30,9 +30,6 @@ static inline void al_triangles_finish(struct al_triangles *triangles)
 	al_scratch_finish(&triangles->scratch);
 }
 
-/* Before a declaration: finished where its block ends. */
-#define AL_OWNED_TRIANGLES __attribute__((cleanup(al_triangles_finish)))
-
 static inline bool al_triangles_has_values(const struct al_triangles *triangles)
 {
 	return triangles->of[AL_VALUE].routes != NULL;

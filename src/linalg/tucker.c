@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "linalg/tensor.h"
-#include "linalg/tucker_parts.h"
 
 /* ---- heads' mixing P = U U^T ---- */
 

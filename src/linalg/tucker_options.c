@@ -1,5 +1,5 @@
 /* What is asked of a Tucker decomposition: whether it can be, and how it is found. */
-#include "linalg/tucker_parts.h"
+#include "linalg/tensor.h"
 
 struct al_tucker_bounds al_tucker_bounds(const struct al_heads *heads)
 {

@@ -1,6 +1,5 @@
 /* What a Tucker decomposition leaves of the head tensor, and in how many parameters. */
 #include "linalg/tensor.h"
-#include "linalg/tucker_parts.h"
 
 struct middle {
 	const struct al_tucker *tucker;

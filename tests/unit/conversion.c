@@ -512,55 +512,6 @@ static void pairs_are_matched_best(void **state)
 	}
 }
 
-/* The groups of more than two heads that were asked for, as the bits of a set. */
-struct asked {
-	const struct al_stack *stack;
-	uint64_t *sets;
-	size_t *n_sets;
-};
-
-enum { MOST_ASKED = 256 };
-
-static bool cost_once(const void *context, const size_t *heads, size_t n, double *cost,
-	struct al_error *err)
-{
-	const struct asked *x = context;
-	uint64_t set = 0;
-
-	for (size_t i = 0; i < n; i++)
-		set |= (uint64_t)1 << heads[i];
-	for (size_t i = 0; i < *x->n_sets; i++)
-		assert_true(x->sets[i] != set);
-	assert_true(*x->n_sets < MOST_ASKED);
-	if (n > 2)
-		x->sets[(*x->n_sets)++] = set;
-	return al_stack_estimate(x->stack, heads, n, cost, err);
-}
-
-static void a_group_is_asked_for_once(void **state)
-{
-	static const struct shape twelve = {20, 20, 20, 20, 12, 12, 3, 3};
-	struct module m = new_module(&twelve, 145);
-	struct side s = open_side(&m);
-
-	(void)state;
-	for (size_t size = 3; size <= 6; size++) {
-		uint64_t sets[MOST_ASKED];
-		size_t order[12], n_sets = 0;
-		const struct asked asked = {&s.keys, sets, &n_sets};
-		const struct al_group_cost cost = {cost_once, &asked};
-		AL_SCRATCH(scratch);
-		struct al_matrix pairs;
-		if (12 % size != 0)
-			continue;
-		assert_true(al_pair_costs(&scratch, &cost, 12, &pairs, NULL));
-		assert_true(al_group_heads(&cost, pairs, size, NAN, order, NULL));
-		assert_true(n_sets > 12 / size);
-	}
-	close_side(&s);
-	finish_module(&m);
-}
-
 /* More heads than are matched exactly, every one alike to one far away. */
 static void many_pairs_are_found(void **state)
 {
@@ -820,7 +771,6 @@ int main(void)
 		cmocka_unit_test(copies_need_no_turning),
 		cmocka_unit_test(groups_are_found),
 		cmocka_unit_test(pairs_are_matched_best),
-		cmocka_unit_test(a_group_is_asked_for_once),
 		cmocka_unit_test(many_pairs_are_found),
 		cmocka_unit_test(turned_pairs_are_one_key),
 		cmocka_unit_test(rotary_stands_between),
