@@ -7,14 +7,6 @@
 #include "base/file.h"
 #include "formats/finite.h"
 
-static void finish_tables(struct al_audit_run *run)
-{
-	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
-		if (run->tables[i] && al_measurements[i]->finish)
-			al_measurements[i]->finish(&run->audit, run->tables[i]);
-	al_summary_fill(&run->summary, &run->audit, run->tables);
-}
-
 /* Two checkpoints side by side need no summary of the first. */
 static bool is_comparison(const struct al_audit_run *run)
 {
@@ -161,7 +153,10 @@ bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
 {
 	const char *folder = run->options->tables;
 
-	finish_tables(run);
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i] && al_measurements[i]->finish)
+			al_measurements[i]->finish(&run->audit, run->tables[i]);
+	al_summary_fill(&run->summary, &run->audit, run->tables);
 	add_notes(run);
 	if (!al_checkpoint_check_unchanged(run->opened->checkpoint, err)
 		|| (folder && !al_folder_make(folder, err)))

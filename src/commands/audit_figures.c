@@ -61,19 +61,15 @@ static bool has_points(const struct al_figure *figure, const struct al_table *po
 	return false;
 }
 
-static void fit_column(struct al_figure *figure)
-{
-	figure->width_pt = AL_FIGURE_COLUMN_PT;
-	figure->panels_a_row = (figure->panels_a_row + 1) / 2;
-}
-
 static struct al_figure make_figure(const struct al_drawing *drawing, enum al_drawing_width width,
 	const struct al_table *rows, int number, struct al_arena *arena)
 {
 	struct al_figure figure = drawing->figure;
 
-	if (width == AL_DRAWN_COLUMN)
-		fit_column(&figure);
+	if (width == AL_DRAWN_COLUMN) {
+		figure.width_pt = AL_FIGURE_COLUMN_PT;
+		figure.panels_a_row = (figure.panels_a_row + 1) / 2;
+	}
 	if (drawing->modules_a_figure)
 		figure.id = al_format(arena, "%s-%d", figure.id, number);
 	if (drawing->is_titled_by_module)

@@ -85,11 +85,6 @@ void al_audit_run_end_tables(struct al_audit_run *run)
 
 /* ---- begin and end ---- */
 
-static bool has_input(const struct al_audit_asked *o)
-{
-	return al_input_is_given(&o->input);
-}
-
 /* Tables that need a calibration are named with one. */
 static bool check_outputs(struct al_audit_run *run, struct al_error *err)
 {
@@ -103,7 +98,7 @@ static bool check_outputs(struct al_audit_run *run, struct al_error *err)
 				"--only %s needs --calibration DIR, which `calibrate` wrote, or an "
 				"imatrix",
 				al_measurements[i]->id);
-	return has_calibration || !has_input(run->options)
+	return has_calibration || !al_input_is_given(&run->options->input)
 		|| al_fail(err, AL_EINPUT,
 			"--tokens and --text measure conversions: they need --calibration DIR, "
 			"which `calibrate` wrote");

@@ -265,29 +265,23 @@ static bool put_imatrix(struct calibrating *c, const struct al_calibration *cali
 		c->options->target, err);
 }
 
-static bool put(struct calibrating *c, const struct al_calibration *calibration,
-	struct al_error *err)
-{
-	const char *path = c->options->target;
-
-	return is_imatrix(path) ? put_imatrix(c, calibration, err)
-				: al_calibration_put(c->session, calibration, path, err);
-}
-
 static bool record(struct calibrating *c, struct al_error *err)
 {
 	const struct al_checkpoint *checkpoint = c->model.file->checkpoint;
 	struct al_calibration *calibration = new_calibration(c->session);
+	const char *target = c->options->target;
 
 	if (!al_calibration_record(calibration, &c->model.running->network, &c->model.running->all,
 		    &c->model.watch, err))
 		return false;
-	al_calibration_add_table(c->session, calibration, c->options->target);
+	al_calibration_add_table(c->session, calibration, target);
 	al_opened_checkpoint_note(c->model.file, c->session->tables[0]);
 	al_kernel_note(c->session->tables[0]);
 	/* What the tokens didn't need may hold NaN: rows of embeddings, the last projection. */
 	return al_checkpoint_note_not_finite(checkpoint, NULL, c->session->tables[0], err)
-		&& al_checkpoint_check_unchanged(checkpoint, err) && put(c, calibration, err);
+		&& al_checkpoint_check_unchanged(checkpoint, err)
+		&& (is_imatrix(target) ? put_imatrix(c, calibration, err)
+				       : al_calibration_put(c->session, calibration, target, err));
 }
 
 static bool run_calibrate(struct al_session *session, struct al_error *err)

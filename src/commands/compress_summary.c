@@ -119,14 +119,6 @@ static const char *say_similarity(struct al_arena *arena, const struct al_table 
 		most);
 }
 
-/* What the models gave on tokens; NULL: they weren't run. */
-static const char *say_run(struct al_session *session)
-{
-	const char *loss = say_loss(&session->arena, find_table(session, "loss"));
-
-	return loss ? loss : say_similarity(&session->arena, find_table(session, "similarity"));
-}
-
 static const char *say_tolerance(struct al_arena *arena, const struct al_verify_options *options,
 	double worst)
 {
@@ -142,7 +134,9 @@ const char *al_verify_summarize(struct al_session *session, const struct al_veri
 {
 	struct al_arena *arena = &session->arena;
 	const struct al_table *verify = find_table(session, "verify");
-	const char *cost = say_run(session);
+	const char *loss = say_loss(arena, find_table(session, "loss"));
+	/* What the models gave on tokens; NULL: they weren't run. */
+	const char *cost = loss ? loss : say_similarity(arena, find_table(session, "similarity"));
 	const char *error = say_error(arena, verify);
 	double worst = 0;
 

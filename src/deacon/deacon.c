@@ -196,14 +196,6 @@ static bool move_output(struct al_deacon *d, struct al_error *err)
 	return true;
 }
 
-static void see_parabola(struct al_deacon_step *step, double delta_p)
-{
-	step->curvature = step->loss_between - step->loss_before - step->constraint.decrease;
-	step->falls_below = step->curvature > 0
-		? delta_p * -step->constraint.decrease / step->curvature
-		: INFINITY;
-}
-
 bool al_deacon_step(struct al_deacon *d, const struct al_deacon_options *o,
 	struct al_deacon_step *step, struct al_error *err)
 {
@@ -212,7 +204,10 @@ bool al_deacon_step(struct al_deacon *d, const struct al_deacon_options *o,
 		|| !measure(d, &d->loss, err))
 		return false;
 	step->loss_between = d->loss;
-	see_parabola(step, o->delta_p);
+	step->curvature = step->loss_between - step->loss_before - step->constraint.decrease;
+	step->falls_below = step->curvature > 0
+		? o->delta_p * -step->constraint.decrease / step->curvature
+		: INFINITY;
 	if (!move_output(d, err))
 		return false;
 	step->loss_after = d->loss;

@@ -82,14 +82,6 @@ struct wave {
 	size_t first_row;
 };
 
-static void clear(struct al_sums *sums)
-{
-	double *cleared = sums->sums;
-
-	memset(cleared, 0, sums->statistic->n_sums * sizeof(*cleared));
-	*sums = (struct al_sums){.statistic = sums->statistic, .sums = cleared};
-}
-
 static bool sum_panel(void *context, size_t index, struct al_error *err)
 {
 	const struct wave *wave = context;
@@ -101,7 +93,8 @@ static bool sum_panel(void *context, size_t index, struct al_error *err)
 	double *rows = al_alloc(block * sums->statistic->width, sizeof(*rows));
 	bool ok = true;
 
-	clear(sums);
+	memset(sums->sums, 0, sums->statistic->n_sums * sizeof(*sums->sums));
+	sums->n_rows = sums->n_left_out = 0;
 	for (size_t at = first; ok && at < end; at += block) {
 		const size_t n = end - at < block ? end - at : block;
 		ok = read_rows(wave->rows, at, n, rows, sums->statistic->width, err)
