@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_BASE_CURSOR_H
 #define ATTNLEDGER_BASE_CURSOR_H
 
-#include "base/source.h"
+#include "base/file.h"
 
 enum { AL_CURSOR_WINDOW = 16 * 1024 };
 

@@ -1,17 +1,203 @@
-/* Files: whole files in, whole files out. */
+/* Files: a regular file read at any place, in blocks, without a mapping; whole files in and out;
+ * and which files a program has read and written. */
 #include "base/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/output.h"
-#include "base/source.h"
 #include "base/text.h"
 
-/* ---- reading ---- */
+/* ---- what was read and written ---- */
+
+static struct {
+	bool is_on;
+	struct al_arena arena;
+	struct file {
+		dev_t device;
+		ino_t inode;
+		enum al_was was;
+	} * items;
+	size_t n, room;
+} known;
+
+void al_overwrite_begin(void)
+{
+	al_arena_init(&known.arena);
+	known.is_on = true;
+}
+
+void al_overwrite_end(void)
+{
+	al_arena_finish(&known.arena);
+	known.is_on = false;
+	known.items = NULL;
+	known.n = known.room = 0;
+}
+
+void al_overwrite_add(dev_t device, ino_t inode, enum al_was was)
+{
+	if (!known.is_on)
+		return;
+	known.items = al_grow(&known.arena, known.items, known.n, &known.room,
+		sizeof(*known.items));
+	known.items[known.n++] = (struct file){device, inode, was};
+}
+
+bool al_overwrite_check(const char *path, struct al_error *err)
+{
+	struct stat info;
+
+	if (known.n == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
+		return true;
+	for (const struct file *file = known.items; file < known.items + known.n; file++)
+		if (file->device == info.st_dev && file->inode == info.st_ino)
+			return al_fail(err, AL_EINPUT,
+				file->was == AL_WAS_WRITTEN
+					? "%s: would be written twice, expected two names"
+					: "%s: is a file of the input, expected another one",
+				path);
+	return true;
+}
+
+/* ---- sources ---- */
+
+static bool fail_system(struct al_error *err, enum al_status status, const char *what,
+	const char *path)
+{
+	return al_fail(err, status, "%s: can't %s: %s", path, what, strerror(errno));
+}
+
+static bool measure(struct al_source *source, struct al_error *err)
+{
+	struct stat info;
+
+	if (fstat(source->fd, &info) != 0)
+		return fail_system(err, AL_ESYSTEM, "read its status", source->path);
+	if (S_ISDIR(info.st_mode))
+		return al_fail(err, AL_EINPUT, "%s: is a directory, expected a file", source->path);
+	if (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode))
+		return al_fail(err, AL_EINPUT, "%s: is a pipe, expected a file", source->path);
+	if (!S_ISREG(info.st_mode) || info.st_size < 0)
+		return al_fail(err, AL_EINPUT, "%s: is a device, expected a file", source->path);
+	source->bytes = (uint64_t)info.st_size;
+	source->device = info.st_dev;
+	source->inode = info.st_ino;
+	source->modified = info.st_mtim;
+	return true;
+}
+
+/* Right after an open that failed: its errno is kept. */
+static bool is_dangling(const char *path)
+{
+	int number = errno;
+	struct stat info;
+	bool is = number == ENOENT && lstat(path, &info) == 0;
+
+	errno = number;
+	return is;
+}
+
+static bool open_source(struct al_source *source, const char *path, struct al_error *err)
+{
+	/* O_NONBLOCK: a pipe that nobody writes to must not hang before it is refused. */
+	*source = (struct al_source){.path = path,
+		.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
+	if (source->fd < 0 && is_dangling(path))
+		return al_fail(err, AL_EINPUT, "%s: is a link to what isn't there", path);
+	if (source->fd < 0)
+		return fail_system(err, AL_EINPUT, "open", path);
+	if (measure(source, err))
+		return true;
+	al_source_close(source);
+	return false;
+}
+
+bool al_source_open(struct al_source *source, const char *path, struct al_error *err)
+{
+	if (!open_source(source, path, err))
+		return false;
+	al_overwrite_add(source->device, source->inode, AL_WAS_READ);
+	return true;
+}
+
+void al_source_close(struct al_source *source)
+{
+	if (source->fd >= 0)
+		close(source->fd);
+	source->fd = -1;
+}
+
+static bool read_open(const struct al_source *source, uint64_t offset, void *out, size_t length,
+	struct al_error *err)
+{
+	char *bytes = out;
+
+	for (size_t done = 0; done < length;) {
+		size_t left = length - done;
+		ssize_t n = pread(source->fd, bytes + done,
+			left < AL_BLOCK_BYTES ? left : AL_BLOCK_BYTES, (off_t)(offset + done));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail_system(err, AL_ESYSTEM, "read", source->path);
+		if (n == 0)
+			return al_fail(err, AL_ESYSTEM,
+				"%s: ends at byte %llu, expected %llu bytes more: it shrank while "
+				"it was read",
+				source->path, (unsigned long long)(offset + done),
+				(unsigned long long)left);
+		done += (size_t)n;
+	}
+	return true;
+}
+
+static bool read_parked(const struct al_source *source, uint64_t offset, void *out, size_t length,
+	struct al_error *err)
+{
+	struct al_source again;
+
+	if (!open_source(&again, source->path, err))
+		return false;
+	bool ok = again.device == source->device && again.inode == source->inode
+		? read_open(&again, offset, out, length, err)
+		: al_fail(err, AL_ESYSTEM, "%s: is another file than when it was opened",
+			source->path);
+	al_source_close(&again);
+	return ok;
+}
+
+bool al_source_read(const struct al_source *source, uint64_t offset, void *out, size_t length,
+	struct al_error *err)
+{
+	return source->fd < 0 ? read_parked(source, offset, out, length, err)
+			      : read_open(source, offset, out, length, err);
+}
+
+bool al_source_check_unchanged(const struct al_source *source, struct al_error *err)
+{
+	struct stat now;
+
+	if (stat(source->path, &now) != 0)
+		return fail_system(err, AL_ESYSTEM, "read its status again", source->path);
+	if (now.st_dev != source->device || now.st_ino != source->inode)
+		return al_fail(err, AL_ESYSTEM, "%s: is another file than when it was opened",
+			source->path);
+	if ((uint64_t)now.st_size != source->bytes)
+		return al_fail(err, AL_ESYSTEM,
+			"%s: had %llu bytes and has %llu: it was changed while it was read",
+			source->path, (unsigned long long)source->bytes,
+			(unsigned long long)now.st_size);
+	return (now.st_mtim.tv_sec == source->modified.tv_sec
+		       && now.st_mtim.tv_nsec == source->modified.tv_nsec)
+		|| al_fail(err, AL_ESYSTEM, "%s: was written to while it was read", source->path);
+}
+
+/* ---- whole files ---- */
 
 /* A file that grows meanwhile is read as far as it went when it was opened. */
 static bool read_whole(const struct al_source *source, struct al_text *out, size_t limit,
@@ -38,8 +224,6 @@ bool al_file_read(struct al_text *out, const char *path, size_t limit, struct al
 	al_source_close(&source);
 	return ok;
 }
-
-/* ---- writing ---- */
 
 bool al_file_write(const char *path, const void *bytes, size_t length, struct al_error *err)
 {

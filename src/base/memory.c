@@ -1,12 +1,18 @@
-/* Memory from the heap, which is there or ends everything. */
+/* Memory from the heap, which is there or ends everything; and arenas, chains of blocks, each with
+ * its memory after its header. */
 #define _DEFAULT_SOURCE /* madvise, MAP_ANONYMOUS */
 #include "base/memory.h"
 
 #include <gmp.h>
+#include <stdalign.h>
+#include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "base/arena.h"
 
 static al_memory_handler *when_exhausted;
 
@@ -137,4 +143,142 @@ void al_memory_guard(al_memory_handler *handler)
 {
 	when_exhausted = handler;
 	mp_set_memory_functions(alloc_bytes, realloc_bytes, free_bytes);
+}
+
+/* ---- arenas ---- */
+
+/* Each block is twice as large as the one before: many small arenas stay small. */
+enum { FIRST_BLOCK_BYTES = 1024, LARGEST_BLOCK_BYTES = 65536 };
+
+struct al_arena_block {
+	struct al_arena_block *older;
+	size_t used, size;
+	alignas(max_align_t) unsigned char bytes[];
+};
+
+struct al_arena_deferred {
+	struct al_arena_deferred *older;
+	void (*finish)(void *object);
+	void *object;
+};
+
+void al_arena_init(struct al_arena *arena)
+{
+	*arena = (struct al_arena){NULL, NULL};
+}
+
+void al_arena_defer(struct al_arena *arena, void (*finish)(void *object), void *object)
+{
+	struct al_arena_deferred *deferred = al_new(arena, struct al_arena_deferred);
+
+	*deferred = (struct al_arena_deferred){arena->deferred, finish, object};
+	arena->deferred = deferred;
+}
+
+void al_arena_settle(struct al_arena *arena, const struct al_arena_deferred *mark)
+{
+	while (arena->deferred != mark) {
+		struct al_arena_deferred *last = arena->deferred;
+		arena->deferred = last->older;
+		last->finish(last->object);
+	}
+}
+
+void al_arena_finish(struct al_arena *arena)
+{
+	al_arena_settle(arena, NULL);
+	struct al_arena_block *block = arena->newest;
+
+	while (block) {
+		struct al_arena_block *older = block->older;
+		free(block);
+		block = older;
+	}
+	arena->newest = NULL;
+}
+
+static struct al_arena_block *add_block(struct al_arena *arena, size_t bytes)
+{
+	size_t usual = arena->newest ? 2 * arena->newest->size : FIRST_BLOCK_BYTES;
+	usual = usual < LARGEST_BLOCK_BYTES ? usual : LARGEST_BLOCK_BYTES;
+	size_t size = bytes > usual ? bytes : usual;
+	struct al_arena_block *block = al_calloc(1, sizeof(*block) + size);
+
+	block->size = size;
+	block->older = arena->newest;
+	arena->newest = block;
+	return block;
+}
+
+void *al_arena_alloc(struct al_arena *arena, size_t count, size_t size)
+{
+	size_t bytes;
+	const size_t align = alignof(max_align_t);
+
+	if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
+		al_memory_exhausted(SIZE_MAX);
+	bytes = (bytes + align - 1) / align * align;
+
+	struct al_arena_block *block = arena->newest;
+	if (!block || block->size - block->used < bytes)
+		block = add_block(arena, bytes);
+	void *memory = block->bytes + block->used;
+	block->used += bytes;
+	return memory;
+}
+
+void *al_grow(struct al_arena *arena, void *items, size_t count, size_t *capacity, size_t size)
+{
+	if (count < *capacity)
+		return items;
+
+	size_t room = *capacity ? 2 * *capacity : 8;
+	void *grown = al_arena_alloc(arena, room, size);
+	if (count)
+		memcpy(grown, items, count * size);
+	*capacity = room;
+	return grown;
+}
+
+char *al_strndup(struct al_arena *arena, const char *text, size_t length)
+{
+	char *copy = al_arena_alloc(arena, length + 1, 1);
+
+	memcpy(copy, text, length);
+	return copy;
+}
+
+char *al_strdup(struct al_arena *arena, const char *text)
+{
+	return al_strndup(arena, text, strlen(text));
+}
+
+char *al_format(struct al_arena *arena, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	char *text = al_format_list(arena, format, args);
+	va_end(args);
+	return text;
+}
+
+char *al_format_list(struct al_arena *arena, const char *format, va_list args)
+{
+	char most[256]; /* longer texts are rare, and written twice */
+	va_list again;
+
+	va_copy(again, args);
+	int length = vsnprintf(most, sizeof(most), format, args);
+	if (length < 0)
+		al_memory_exhausted(SIZE_MAX);
+
+	const size_t size = (size_t)length + 1;
+	char *text = al_arena_alloc(arena, size, 1);
+	if (size <= sizeof(most))
+		memcpy(text, most, size);
+	else
+		vsnprintf(text, size, format, again);
+	va_end(again);
+	return text;
 }

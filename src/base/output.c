@@ -15,7 +15,6 @@
 #include "base/arena.h"
 #include "base/file.h"
 #include "base/memory.h"
-#include "base/overwrite.h"
 #include "base/temporary.h"
 #include "base/text.h"
 

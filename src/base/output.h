@@ -21,7 +21,7 @@ struct al_output;
 /* A device or a pipe: written directly, not replaced. */
 bool al_output_is_direct(const char *path);
 
-/* Refuses a file that the program has read or written (base/overwrite.h). */
+/* Refuses a file that the program has read or written (base/file.h). */
 bool al_output_open(struct al_output **out, const char *path, struct al_error *err) AL_MUST_CHECK;
 
 /* `names` are those of all files to come, each once. */

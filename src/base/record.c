@@ -103,7 +103,8 @@ bool al_record_read_items(const struct al_record_source *source, const struct al
 	memcpy((char *)out + field->offset, &items, sizeof(items));
 	for (const struct al_item *node = is_one ? list : al_json_first(list); node;
 		node = is_one ? NULL : al_json_next(node)) {
-		if (field->type == AL_FIELD_MEMBERS && strcmp(al_json_key(node), "note") == 0)
+		if (field->type == AL_FIELD_MEMBERS && !field->takes_note
+			&& strcmp(al_json_key(node), "note") == 0)
 			continue;
 		if (!read_item(source, field, node, items + *n_read * size, err))
 			return false;

@@ -29,7 +29,7 @@ enum al_field_type {
 	AL_FIELD_RECORD, /* what `record` makes of an object */
 	AL_FIELD_BY, /* what `read` makes of the value */
 	AL_FIELD_LIST, /* a list: a pointer to its items, and how many they are; `or_one` */
-	AL_FIELD_MEMBERS, /* the same of an object, the keys of which are anything but "note" */
+	AL_FIELD_MEMBERS, /* the same of an object, the keys of which are anything; "note" is passed over */
 };
 
 struct al_record;
@@ -40,6 +40,7 @@ struct al_field {
 	size_t offset; /* in the record, of what is set */
 	bool is_required;
 	bool or_one; /* LIST: what is no list is its only item */
+	bool takes_note; /* MEMBERS: "note" is a key like others */
 	bool reads_absent; /* BY: `read` is called, with NULL, where the key is absent too */
 	int64_t fallback; /* BOOLEAN, WORD, WHOLE, INT: the value where the key is absent */
 	int64_t least; /* LIST: items */

@@ -3,7 +3,7 @@
 #define ATTNLEDGER_BASE_SPILL_H
 
 #include "base/arena.h"
-#include "base/source.h"
+#include "base/file.h"
 
 struct al_spill {
 	bool is_open;

@@ -295,8 +295,7 @@ static const struct al_family *find_added(const struct al_catalog *catalog, cons
 /* What the config of a GGUF file says before its architecture (checkpoint/gguf_config.c). */
 static const char of_gguf[] = "gguf_";
 
-/* Only a file whose list of types holds the quoted word can be the one: the others need no parsing.
- * */
+/* Only a file whose list of types holds the quoted word can be the one; no other is parsed. */
 static bool may_have(const char *text, const char *quoted)
 {
 	const char *types = strstr(text, "\"model_types\"");
@@ -328,40 +327,6 @@ bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 		"count would be wrong",
 		is_gguf ? "architecture" : "model_type",
 		model_type + (is_gguf ? strlen(of_gguf) : 0));
-}
-
-/* ---- symbols ---- */
-
-const struct al_symbol *al_catalog_symbols(struct al_catalog *catalog, size_t *n)
-{
-	*n = catalog->symbols.n;
-	return catalog->symbols.items;
-}
-
-/* "q_bits" -> "\mathit{q\_bits}"; one letter stays as it is. */
-static const char *latex_of_name(struct al_arena *arena, const char *name)
-{
-	struct al_text text;
-
-	if (name[0] && !name[1])
-		return al_strdup(arena, name);
-	al_text_init(&text);
-	al_text_add(&text, "\\mathit{");
-	for (const char *p = name; *p; p++)
-		al_text_addf(&text, *p == '_' ? "\\%c" : "%c", *p);
-	al_text_add(&text, "}");
-	const char *latex = al_strdup(arena, text.data);
-	al_text_finish(&text);
-	return latex;
-}
-
-const char *al_catalog_latex(void *context, const char *symbol)
-{
-	struct al_catalog *catalog = context;
-	int index = al_find_name(symbol, catalog->symbols.names, catalog->symbols.n);
-
-	return index >= 0 ? catalog->symbols.items[index].latex
-			  : latex_of_name(&catalog->arena, symbol);
 }
 
 /* ---- life ---- */

@@ -182,18 +182,22 @@ bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const s
 
 /* ---- recipes ---- */
 
-enum { AL_RECIPE_PARTS = 8 };
+/* What the formulas of a state may speak of beside the standard symbols: of a tensor ... */
+enum al_state_fact {
+	AL_STATE_ELEMENTS, /* its numbers */
+	AL_STATE_ROWS,
+	AL_STATE_COLS, /* its numbers over those of the last dimension, over those of the last but
+			  one */
+	AL_STATE_MATRIX, /* 1 where it has two dimensions or more and is no bias */
+	AL_STATE_HIDDEN, /* 1 where it is in the layers: neither embedding nor head */
+	AL_STATE_RANK, /* ... and of adapters */
+	AL_STATE_TRAINABLE, /* what the recipe's "trainable" makes of it */
+	AL_N_STATE_FACTS,
+};
+extern const char *const al_state_fact_names[AL_N_STATE_FACTS];
 
 /* One term of what a state takes: bytes of each of a tensor's numbers, or a formula of the bytes of
- * a whole tensor in
- *
- *     elements    its numbers
- *     rows, cols  its numbers over those of the last dimension, over those of the last but one
- *     matrix      1 where it has two dimensions or more and is no bias
- *     hidden      1 where it is in the layers: neither embedding nor head
- *     trainable   what the recipe's "trainable" makes of it
- *
- * and the symbol `rank`. */
+ * a whole tensor. */
 struct al_state_term {
 	int64_t bytes;
 	const struct al_formula *formula; /* NULL: bytes * elements */
@@ -201,7 +205,7 @@ struct al_state_term {
 
 /* The sum of its terms: weights 2 + 4. */
 struct al_state_bytes {
-	struct al_state_term parts[AL_RECIPE_PARTS];
+	struct al_state_term *parts;
 	size_t n_parts;
 	int64_t total; /* of the plain terms, bytes a parameter */
 	bool has_formula;

@@ -247,17 +247,6 @@ bool al_component_adapt(struct al_reader *reader, struct al_family *family, stru
 	return true;
 }
 
-void al_component_take_key(const struct al_family_component *as, const char *symbol,
-	struct al_config_key *key)
-{
-	key->place = &as->place;
-	const struct al_module_set *set = AL_FIND(as->defaults, as->n_defaults, symbol);
-	if (set) {
-		key->fallback = set->value;
-		key->word = NULL;
-	}
-}
-
 /* ---- in the outer family's file ---- */
 
 /* ["version", "2.6=qwen2", ...] */

@@ -195,24 +195,6 @@ static bool is_left_out(const struct al_config *config, const struct al_config_k
 	return true;
 }
 
-/* Lists come after what is given, since their length is a formula of it. */
-static bool set_given(const struct al_config *config, bool lists, struct al_error *err)
-{
-	for (size_t i = 0; i < config->family->n_config; i++) {
-		const struct al_config_key *key = &config->family->config[i];
-		bool left_out;
-		if (al_config_is_list(key) != lists)
-			continue;
-		if (al_settings_is_asked(config->settings, key->symbol))
-			continue;
-		if (!is_left_out(config, key, &left_out, err)
-			|| (!left_out
-				&& !al_config_read(config, al_config_find(config, key), key, err)))
-			return false;
-	}
-	return true;
-}
-
 /* ---- what contradicts itself ---- */
 
 /* A model has at least one of each. */
@@ -380,20 +362,33 @@ static bool fail_default(const struct al_config *config, const struct al_config_
 	return false;
 }
 
-static bool set_defaults(const struct al_config *config, bool lists, struct al_error *err)
+static bool set_key(const struct al_config *config, const struct al_config_key *key, bool defaults,
+	struct al_error *err)
 {
-	for (size_t i = 0; i < config->family->n_config; i++) {
-		const struct al_config_key *key = &config->family->config[i];
-		bool left_out;
-		if (al_config_is_list(key) != lists)
-			continue;
-		if (al_settings_is_asked(config->settings, key->symbol))
-			continue;
-		if (!is_left_out(config, key, &left_out, err))
-			return false;
-		if (left_out && !set_default(config, key, err) && !config->settings->may_lack)
-			return fail_default(config, key, err);
-	}
+	bool left_out;
+
+	if (!is_left_out(config, key, &left_out, err))
+		return false;
+	if (left_out != defaults)
+		return true;
+	if (!left_out)
+		return al_config_read(config, al_config_find(config, key), key, err);
+	return set_default(config, key, err) || config->settings->may_lack
+		|| fail_default(config, key, err);
+}
+
+/* What is given comes before defaults, which are formulas of it, and both before lists, whose
+ * lengths are. */
+static bool set_keys(const struct al_config *config, struct al_error *err)
+{
+	for (int pass = 0; pass < 4; pass++)
+		for (size_t i = 0; i < config->family->n_config; i++) {
+			const struct al_config_key *key = &config->family->config[i];
+			if (al_config_is_list(key) == (pass >= 2)
+				&& !al_settings_is_asked(config->settings, key->symbol)
+				&& !set_key(config, key, pass % 2 == 1, err))
+				return false;
+		}
 	return true;
 }
 
@@ -441,10 +436,8 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 	if (!al_settings_is_asked(settings, "dropout"))
 		al_settings_set(settings, "dropout", family->has_dropout, family->name);
 	return al_json_expect(doc, object, AL_JSON_OBJECT, err) && set_components(&config, err)
-		&& set_given(&config, false, err) && set_defaults(&config, false, err)
-		&& set_given(&config, true, err) && set_defaults(&config, true, err)
-		&& set_architecture(&config, err) && check_sizes(&config, err)
-		&& check_relations(&config, err);
+		&& set_keys(&config, err) && set_architecture(&config, err)
+		&& check_sizes(&config, err) && check_relations(&config, err);
 }
 
 size_t al_family_left_out(const struct al_family *family, const struct al_json *doc,

@@ -125,6 +125,18 @@ static const struct al_record config_record = {
 	.check = finish_key,
 };
 
+/* What a family's key becomes in a component. */
+static void become_component(const struct al_family_component *as, const char *symbol,
+	struct al_config_key *key)
+{
+	key->place = &as->place;
+	const struct al_module_set *set = AL_FIND(as->defaults, as->n_defaults, symbol);
+	if (set) {
+		key->fallback = set->value;
+		key->word = NULL;
+	}
+}
+
 bool al_read_config_key(void *context, const struct al_item *member, void *out,
 	struct al_error *err)
 {
@@ -135,7 +147,7 @@ bool al_read_config_key(void *context, const struct al_item *member, void *out,
 		|| !al_read_record(reader, &config_record, member, key, err))
 		return false;
 	if (reader->as)
-		al_component_take_key(reader->as, al_json_key(member), key);
+		become_component(reader->as, al_json_key(member), key);
 	al_reader_know(reader, key->symbol);
 	return true;
 }

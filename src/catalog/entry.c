@@ -32,6 +32,7 @@ const char *const al_per_names[AL_N_PERS] = {
 	"token",
 	"pair",
 };
+const char *const al_factor_names[AL_N_FACTORS] = {"", "query", "key", "value", "output", "mixing"};
 static const char *const saved_names[AL_N_SAVED] = {"always", "eager", "flash"};
 
 bool al_shape_mentions(const struct al_shape *shape, const char *symbol)

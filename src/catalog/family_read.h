@@ -39,10 +39,6 @@ bool al_read_architecture(void *reader, const struct al_item *member, void *out,
 bool al_read_component(void *reader, const struct al_item *member, void *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What a family's key becomes in a component. `symbol` is as the family calls it. */
-void al_component_take_key(const struct al_family_component *as, const char *symbol,
-	struct al_config_key *key);
-
 /* A family as the component that the reader reads it as: there only where the component is, with
  * every symbol of its variants from its own config. */
 bool al_component_adapt(struct al_reader *reader, struct al_family *family,

@@ -159,8 +159,7 @@ struct al_forward {
 	const char *only;
 };
 
-/* How the family runs, read from its file now; NULL: it can't be run. It belongs to the catalogue.
- * */
+/* How the family runs, read from its file now; NULL: it can't be run. The catalogue's own. */
 bool al_catalog_forward(struct al_catalog *catalog, const struct al_family *family,
 	const struct al_forward **out, struct al_error *err) AL_MUST_CHECK;
 

@@ -14,10 +14,11 @@ struct al_gpu {
 	int64_t bandwidth, bf16, fp8; /* fp8 0: it has none */
 };
 
-/* Is there one of that name? */
+/* Is there one of that name, in either case? */
 bool al_gpu_is_name(struct al_arena *arena, const char *name);
 
-/* "H200x8": a name and how many of them, 0 where it isn't said. */
+/* "H200x8": a name and how many of them, 0 where it isn't said. An unknown name names the
+ * nearest. */
 bool al_gpu_parse(struct al_arena *arena, const char *text, struct al_gpu *out, int64_t *n,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "catalog/cache.h"
 
 void al_reader_init(struct al_reader *reader, struct al_arena *arena, const struct al_json *doc,
 	const struct al_symbols *standard)
@@ -296,4 +297,38 @@ bool al_symbols_load(struct al_arena *arena, struct al_symbols *out, struct al_e
 	bool ok = al_symbols_parse(arena, &doc, out, err);
 	al_json_finish(&doc);
 	return ok;
+}
+
+/* ---- a catalogue's symbols ---- */
+
+const struct al_symbol *al_catalog_symbols(struct al_catalog *catalog, size_t *n)
+{
+	*n = catalog->symbols.n;
+	return catalog->symbols.items;
+}
+
+/* "q_bits" -> "\mathit{q\_bits}"; one letter stays as it is. */
+static const char *latex_of_name(struct al_arena *arena, const char *name)
+{
+	struct al_text text;
+
+	if (name[0] && !name[1])
+		return al_strdup(arena, name);
+	al_text_init(&text);
+	al_text_add(&text, "\\mathit{");
+	for (const char *p = name; *p; p++)
+		al_text_addf(&text, *p == '_' ? "\\%c" : "%c", *p);
+	al_text_add(&text, "}");
+	const char *latex = al_strdup(arena, text.data);
+	al_text_finish(&text);
+	return latex;
+}
+
+const char *al_catalog_latex(void *context, const char *symbol)
+{
+	struct al_catalog *catalog = context;
+	int index = al_find_name(symbol, catalog->symbols.names, catalog->symbols.n);
+
+	return index >= 0 ? catalog->symbols.items[index].latex
+			  : latex_of_name(&catalog->arena, symbol);
 }

@@ -3,13 +3,17 @@
 
 #include <string.h>
 
-enum { MOST_BYTES = 1024 };
+enum { MOST_BYTES = 1024, MOST_PARTS = 8 };
 
-/* What formulas of bytes may speak of beside the standard symbols: these facts of a tensor,
- * "trainable" the last. */
-static const char *const facts[] = {"elements", "rows", "cols", "matrix", "hidden", "rank",
-	"trainable"};
-enum { N_FACTS = sizeof(facts) / sizeof(*facts) };
+const char *const al_state_fact_names[AL_N_STATE_FACTS] = {
+	[AL_STATE_ELEMENTS] = "elements",
+	[AL_STATE_ROWS] = "rows",
+	[AL_STATE_COLS] = "cols",
+	[AL_STATE_MATRIX] = "matrix",
+	[AL_STATE_HIDDEN] = "hidden",
+	[AL_STATE_RANK] = "rank",
+	[AL_STATE_TRAINABLE] = "trainable",
+};
 
 const char *const al_working_fact_names[AL_N_WORKING_FACTS] = {
 	[AL_WORKING_TOKENS] = "tokens",
@@ -31,41 +35,36 @@ const char *const al_working_fact_names[AL_N_WORKING_FACTS] = {
 
 /* ---- states ---- */
 
-static bool read_term(struct al_reader *reader, const struct al_item *node,
-	struct al_state_bytes *state, struct al_error *err)
+static bool read_term(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
-	struct al_state_term *term = &state->parts[state->n_parts++];
+	struct al_reader *reader = context;
+	struct al_state_term *term = out;
 
-	if (al_json_kind(node) == AL_JSON_TEXT) {
-		state->has_formula = true;
+	if (al_json_kind(node) == AL_JSON_TEXT)
 		return al_read_formula(reader, node, &term->formula, err);
-	}
-	if (!al_json_whole_from(reader->doc, node, 0, &term->bytes, err))
-		return false;
-	if (term->bytes > MOST_BYTES)
-		return al_json_fail(reader->doc, node, err,
-			"found %lld bytes a parameter, expected at most %d", (long long)term->bytes,
-			MOST_BYTES);
-	state->total += term->bytes;
-	return true;
+	return al_json_whole_from(reader->doc, node, 0, &term->bytes, err)
+		&& (term->bytes <= MOST_BYTES
+			|| al_json_fail(reader->doc, node, err,
+				"found %lld bytes a parameter, expected at most %d",
+				(long long)term->bytes, MOST_BYTES));
 }
 
 /* [2, 4]: a 2-byte working copy and a 4-byte master copy; ["4*if(matrix, rows + cols,
  * elements)"]. */
-static bool read_state(void *context, const struct al_item *list, void *out, struct al_error *err)
-{
-	struct al_reader *reader = context;
+#define STATE(name) \
+	{ \
+		AL_KEY(#name, LIST, AT(name.parts)), \
+			.is_required = true, .n_offset = AT(name.n_parts), .read = read_term, \
+			.item_size = sizeof(struct al_state_term), .most = MOST_PARTS, \
+			.noun = "parts" \
+	}
 
-	if (!al_json_expect(reader->doc, list, AL_JSON_ARRAY, err))
-		return false;
-	if (al_json_size(list) > AL_RECIPE_PARTS)
-		return al_json_fail(reader->doc, list, err,
-			"\"%s\" has %zu parts, expected at most %d", al_json_key(list),
-			al_json_size(list), AL_RECIPE_PARTS);
-	al_json_each (node, list)
-		if (!read_term(reader, node, out, err))
-			return false;
-	return true;
+static void sum_terms(struct al_state_bytes *state)
+{
+	for (size_t i = 0; i < state->n_parts; i++) {
+		state->total += state->parts[i].bytes;
+		state->has_formula |= state->parts[i].formula != NULL;
+	}
 }
 
 /* `trainable` may not be a formula of itself. */
@@ -130,9 +129,9 @@ static bool read_activations(void *context, const struct al_item *rule, void *re
 
 	if (!al_json_expect(reader->doc, rule, AL_JSON_OBJECT, err))
 		return false;
-	reader->n_symbols -= N_FACTS;
+	reader->n_symbols -= AL_N_STATE_FACTS;
 	bool ok = read_rule(reader, rule, recipe, err);
-	reader->n_symbols += N_FACTS;
+	reader->n_symbols += AL_N_STATE_FACTS;
 	return ok;
 }
 
@@ -170,7 +169,7 @@ static bool read_working(void *context, const struct al_item *list, void *out, s
 			"the \"ledger\"");
 	if (!al_json_expect(reader->doc, list, AL_JSON_ARRAY, err))
 		return false;
-	reader->n_symbols -= N_FACTS;
+	reader->n_symbols -= AL_N_STATE_FACTS;
 	for (size_t i = 0; i < AL_N_WORKING_FACTS; i++)
 		al_reader_know(reader, al_working_fact_names[i]);
 	recipe->working = al_new_array(reader->arena, struct al_working_term, al_json_size(list));
@@ -191,9 +190,9 @@ static const struct al_field recipe_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
 	{AL_KEY("title", TEXT, AT(title))},
 	{AL_KEY("source", TEXT, AT(source))},
-	{AL_KEY("weights", BY, AT(weights)), .is_required = true, .read = read_state},
-	{AL_KEY("gradients", BY, AT(gradients)), .is_required = true, .read = read_state},
-	{AL_KEY("optimizer", BY, AT(optimizer)), .is_required = true, .read = read_state},
+	STATE(weights),
+	STATE(gradients),
+	STATE(optimizer),
 	{AL_KEY("activations", BY, 0), .is_required = true, .read = read_activations},
 	{AL_KEY("trainable", BY, AT(trainable)), .read = read_trainable},
 	{AL_KEY("rank", WHOLE, AT(rank)), .least = 1},
@@ -209,6 +208,9 @@ static bool finish_recipe(void *context, const struct al_item *node, void *recor
 	(void)err;
 	if (!recipe->title)
 		recipe->title = recipe->name;
+	sum_terms(&recipe->weights);
+	sum_terms(&recipe->gradients);
+	sum_terms(&recipe->optimizer);
 	return true;
 }
 
@@ -221,6 +223,6 @@ static const struct al_record recipe_record = {
 const struct al_file_kind al_recipe_file = {
 	.record = &recipe_record,
 	.has_standard = true,
-	.symbols = facts,
-	.n_symbols = N_FACTS,
+	.symbols = al_state_fact_names,
+	.n_symbols = AL_N_STATE_FACTS,
 };

@@ -10,7 +10,7 @@ enum { ROTARY_BASE = 10000 };
  * model's settings, and they before the variant's own options. */
 struct reading {
 	struct al_arena *arena;
-	const struct al_model_module *module;
+	const struct al_model_item *module;
 	struct al_settings settings;
 	struct al_iteration iteration;
 	struct al_scope scope;
@@ -19,7 +19,7 @@ struct reading {
 static void open_scope(struct reading *r, struct al_catalog *catalog,
 	const struct al_settings *settings)
 {
-	const struct al_model_module *module = r->module;
+	const struct al_model_item *module = r->module;
 	const struct al_variant *variant = module->variant;
 
 	al_settings_init(&r->settings, catalog);
@@ -323,7 +323,7 @@ static bool read_divisor(struct reading *r, struct al_stored_module *out, struct
 }
 
 bool al_stored_module_read(struct al_stored_module *out, struct al_arena *arena,
-	struct al_catalog *catalog, const struct al_model_module *module,
+	struct al_catalog *catalog, const struct al_model_item *module,
 	const struct al_settings *settings, struct al_error *err)
 {
 	struct reading r = {.arena = arena, .module = module};

@@ -41,7 +41,7 @@ struct al_stored_module {
  * listed. Refused: a fused tensor of which only some parts exist, whose parts differ in their
  * inputs, or whose runs don't make up each part. The result lives in the arena. */
 bool al_stored_module_read(struct al_stored_module *out, struct al_arena *arena,
-	struct al_catalog *catalog, const struct al_model_module *module,
+	struct al_catalog *catalog, const struct al_model_item *module,
 	const struct al_settings *settings, struct al_error *err) AL_MUST_CHECK;
 
 /* The shape in a checkpoint: `dims`, with two axes for that of heads where they are stored so. */

@@ -4,7 +4,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/text.h"
 
 struct run {
@@ -105,29 +104,13 @@ static int64_t layer_of(const struct run *run, const struct al_iteration *iterat
 	return run->detail == AL_TENSORS_BY_LAYER && iteration->n > 0 ? iteration->values[0] : -1;
 }
 
-/* ---- tensors ---- */
+/* ---- evaluation ---- */
 
-/* Layers come in a few kinds; a family where each is its own isn't searched all over for each. */
-enum { MOST_KINDS = 64 };
-
-static size_t first_compared(size_t n)
-{
-	return n > MOST_KINDS ? n - MOST_KINDS : 0;
-}
-
-static bool holds(const struct al_formula *when, const struct al_scope *scope, bool *out,
+static bool evaluate_tensor(const struct al_scope *scope, struct al_model_item *out,
 	struct al_error *err)
 {
-	*out = true;
-	return !when || al_formula_holds(when, scope, out, err);
-}
+	const struct al_entry *entry = &out->tensor->entry;
 
-static bool evaluate_tensor(const struct item *item, const struct al_scope *scope,
-	struct al_model_tensor *out, struct al_error *err)
-{
-	const struct al_entry *entry = &item->tensor->entry;
-
-	out->tensor = item->tensor;
 	out->n_dims = entry->shape.n_dims;
 	for (size_t i = 0; i < out->n_dims; i++)
 		if (!al_formula_whole(entry->shape.dims[i], scope, 1, &out->dims[i], err))
@@ -139,59 +122,11 @@ static bool evaluate_tensor(const struct item *item, const struct al_scope *scop
 	return !entry->active || al_formula_whole(entry->active, scope, 0, &out->active, err);
 }
 
-static struct al_model_tensor *find_equal_tensor(const struct al_tensor_list *list,
-	const struct al_model_tensor *tensor)
+static bool evaluate_module(const struct run *run, const struct al_scope *scope,
+	struct al_model_item *out, struct al_error *err)
 {
-	for (size_t i = first_compared(list->n_tensors); i < list->n_tensors; i++) {
-		struct al_model_tensor *other = &list->tensors[i];
-		if (other->tensor == tensor->tensor
-			&& memcmp(other->dims, tensor->dims, sizeof(other->dims)) == 0
-			&& other->count == tensor->count && other->active == tensor->active
-			&& other->extra == tensor->extra && other->layer == tensor->layer)
-			return other;
-	}
-	return NULL;
-}
+	const struct al_family_module *module = out->module;
 
-static bool enter_tensor(const struct run *run, const struct item *item,
-	struct al_iteration *iteration, struct copies copies, struct al_error *err)
-{
-	struct al_tensor_list *list = run->list;
-	struct al_model_tensor tensor = {.name = item->name,
-		.copies = copies.all,
-		.active_copies = copies.active,
-		.layer = layer_of(run, iteration),
-		.extra = extra_of(run, item, iteration)};
-	struct al_scope scope = al_iteration_scope(iteration);
-
-	if (!evaluate_tensor(item, &scope, &tensor, err))
-		return false;
-	struct al_model_tensor *equal = run->detail == AL_TENSORS_BY_NAME
-		? NULL
-		: find_equal_tensor(list, &tensor);
-	if (equal) {
-		equal->copies += copies.all;
-		equal->active_copies += copies.active;
-		return true;
-	}
-	memcpy(tensor.iteration, iteration->values, sizeof(tensor.iteration));
-	if (run->detail == AL_TENSORS_BY_NAME)
-		tensor.name = al_iteration_name(iteration, &list->arena, item->name);
-	list->tensors = al_grow(&list->arena, list->tensors, list->n_tensors, &list->tensors_room,
-		sizeof(*list->tensors));
-	list->tensors[list->n_tensors++] = tensor;
-	return true;
-}
-
-/* ---- modules ---- */
-
-static bool evaluate_module(const struct run *run, const struct item *item,
-	const struct al_scope *scope, struct al_model_module *out, struct al_error *err)
-{
-	const struct al_family_module *module = item->module;
-
-	out->module = module;
-	out->variant = item->variant;
 	out->uses = 1;
 	if (module->uses && !al_formula_whole(module->uses, scope, 0, &out->uses, err))
 		return false;
@@ -205,9 +140,16 @@ static bool evaluate_module(const struct run *run, const struct item *item,
 	return true;
 }
 
-static bool has_equal_settings(const struct al_model_module *a, const struct al_model_module *b)
+/* ---- lists ---- */
+
+/* Layers come in a few kinds; a family where each is its own isn't searched all over for each. */
+enum { MOST_KINDS = 64 };
+
+static bool is_equal(const struct al_model_item *a, const struct al_model_item *b)
 {
-	if (a->extra != b->extra || a->layer != b->layer || a->uses != b->uses)
+	if (a->tensor != b->tensor || a->module != b->module || a->extra != b->extra
+		|| a->layer != b->layer || a->count != b->count || a->active != b->active
+		|| a->uses != b->uses || memcmp(a->dims, b->dims, sizeof(a->dims)) != 0)
 		return false;
 	for (size_t i = 0; i < a->n_with; i++)
 		if (a->with[i].value != b->with[i].value)
@@ -215,42 +157,29 @@ static bool has_equal_settings(const struct al_model_module *a, const struct al_
 	return true;
 }
 
-static struct al_model_module *find_equal_module(const struct al_tensor_list *list,
-	const struct al_model_module *module)
+static struct al_model_item *find_equal(struct al_model_item *items, size_t n,
+	const struct al_model_item *item)
 {
-	for (size_t i = first_compared(list->n_modules); i < list->n_modules; i++)
-		if (list->modules[i].module == module->module
-			&& has_equal_settings(&list->modules[i], module))
-			return &list->modules[i];
+	for (size_t i = n > MOST_KINDS ? n - MOST_KINDS : 0; i < n; i++)
+		if (is_equal(&items[i], item))
+			return &items[i];
 	return NULL;
 }
 
-static bool enter_module(const struct run *run, const struct item *item,
-	struct al_iteration *iteration, struct copies copies, struct al_error *err)
+static void add(const struct run *run, struct al_model_item **items, size_t *n, size_t *room,
+	const struct al_model_item *item)
 {
-	struct al_tensor_list *list = run->list;
-	struct al_model_module module = {.name = item->name,
-		.copies = copies.all,
-		.layer = layer_of(run, iteration),
-		.extra = extra_of(run, item, iteration)};
-	struct al_scope scope = al_iteration_scope(iteration);
-
-	if (!evaluate_module(run, item, &scope, &module, err))
-		return false;
-	struct al_model_module *equal = run->detail == AL_TENSORS_BY_NAME
+	struct al_model_item *equal = run->detail == AL_TENSORS_BY_NAME
 		? NULL
-		: find_equal_module(list, &module);
+		: find_equal(*items, *n, item);
+
 	if (equal) {
-		equal->copies += copies.all;
-		return true;
+		equal->copies += item->copies;
+		equal->active_copies += item->active_copies;
+		return;
 	}
-	memcpy(module.iteration, iteration->values, sizeof(module.iteration));
-	if (run->detail == AL_TENSORS_BY_NAME)
-		module.name = al_iteration_name(iteration, &list->arena, item->name);
-	list->modules = al_grow(&list->arena, list->modules, list->n_modules, &list->modules_room,
-		sizeof(*list->modules));
-	list->modules[list->n_modules++] = module;
-	return true;
+	*items = al_grow(&run->list->arena, *items, *n, room, sizeof(**items));
+	(*items)[(*n)++] = *item;
 }
 
 /* ---- loops ---- */
@@ -260,15 +189,33 @@ static bool enter(const struct run *run, const struct item *item, struct al_iter
 {
 	const struct al_formula *when = item->tensor ? item->tensor->entry.when
 						     : item->module->when;
+	struct al_tensor_list *list = run->list;
 	struct al_scope scope = al_iteration_scope(iteration);
-	bool is_there;
+	struct al_model_item out = {.tensor = item->tensor,
+		.module = item->module,
+		.variant = item->variant,
+		.name = item->name,
+		.copies = copies.all,
+		.active_copies = copies.active,
+		.layer = layer_of(run, iteration),
+		.extra = extra_of(run, item, iteration)};
+	bool is_there = true;
 
-	if (!holds(when, &scope, &is_there, err))
+	if (when && !al_formula_holds(when, &scope, &is_there, err))
 		return false;
 	if (!is_there)
 		return true;
-	return item->tensor ? enter_tensor(run, item, iteration, copies, err)
-			    : enter_module(run, item, iteration, copies, err);
+	if (item->tensor ? !evaluate_tensor(&scope, &out, err)
+			 : !evaluate_module(run, &scope, &out, err))
+		return false;
+	memcpy(out.iteration, iteration->values, sizeof(out.iteration));
+	if (run->detail == AL_TENSORS_BY_NAME)
+		out.name = al_iteration_name(iteration, &list->arena, item->name);
+	if (item->tensor)
+		add(run, &list->tensors, &list->n_tensors, &list->tensors_room, &out);
+	else
+		add(run, &list->modules, &list->n_modules, &list->modules_room, &out);
+	return true;
 }
 
 static bool count_iterations(const struct al_loop *loop, const struct al_scope *scope,
@@ -415,27 +362,9 @@ static bool fill(const struct run *run, const struct al_family *family, struct a
 	return true;
 }
 
-/* ---- sums ---- */
+/* ---- of a tensor ---- */
 
-static void sum_elements(struct al_tensor_list *list)
-{
-	mpq_t product;
-
-	mpq_init(product);
-	for (size_t i = 0; i < list->n_tensors; i++) {
-		struct al_model_tensor *tensor = &list->tensors[i];
-		al_exact_set(product, 1);
-		for (size_t j = 0; j < tensor->n_dims; j++)
-			al_exact_multiply(product, tensor->dims[j]);
-		al_exact_multiply(product, tensor->tensor->packed);
-		al_exact_multiply(product, tensor->count);
-		al_exact_multiply(product, tensor->copies);
-		tensor->elements = al_exact_copy(&list->arena, product);
-	}
-	mpq_clear(product);
-}
-
-size_t al_model_tensor_shape(const struct al_model_tensor *tensor, int64_t dims[AL_STORED_DIMS])
+size_t al_model_tensor_shape(const struct al_model_item *tensor, int64_t dims[AL_STORED_DIMS])
 {
 	size_t n = 0;
 
@@ -446,21 +375,13 @@ size_t al_model_tensor_shape(const struct al_model_tensor *tensor, int64_t dims[
 	return n;
 }
 
-bool al_model_tensor_is_parameter(const struct al_model_tensor *tensor)
+bool al_model_tensor_is_parameter(const struct al_model_item *tensor)
 {
 	return !tensor->extra && !tensor->tensor->tied_to
 		&& tensor->tensor->entry.kind < AL_TENSOR_BUFFER;
 }
 
-void al_tensor_list_parameters(const struct al_tensor_list *list, enum al_part part, mpq_t out)
-{
-	mpq_set_ui(out, 0, 1);
-	for (size_t i = 0; i < list->n_tensors; i++) {
-		const struct al_model_tensor *tensor = &list->tensors[i];
-		if (al_model_tensor_is_parameter(tensor) && tensor->tensor->part == part)
-			mpq_add(out, out, tensor->elements);
-	}
-}
+/* ---- the list ---- */
 
 bool al_tensor_list_init(struct al_tensor_list *list, struct al_catalog *catalog,
 	const struct al_family *family, struct al_settings *settings,
@@ -478,7 +399,6 @@ bool al_tensor_list_init(struct al_tensor_list *list, struct al_catalog *catalog
 		al_tensor_list_finish(list);
 		return false;
 	}
-	sum_elements(list);
 	return true;
 }
 

@@ -6,40 +6,33 @@
 
 #include "catalog/family.h"
 
-/* Equal tensors, or one where names are asked for. */
-struct al_model_tensor {
-	const struct al_family_tensor *tensor;
-	const char *name; /* with the family's {layer}, or of the one tensor */
-	int64_t dims[AL_SHAPE_DIMS];
-	size_t n_dims;
+/* Equal tensors, or equal attention modules: a variant with what the family sets in it. Where names
+ * are asked for, one. */
+struct al_model_item {
+	const struct al_family_tensor *tensor; /* NULL: a module */
+	const struct al_family_module *module; /* NULL: a tensor */
+	const char *name; /* with the family's {layer}, or of the one */
 	int64_t copies,
 		active_copies; /* over all loop iterations; of these, those that a token uses */
-	int64_t count, active; /* of each copy, stacked in it */
 	int64_t layer; /* the outermost loop's iteration, where that was asked for; or -1 */
 	int64_t iteration[AL_FAMILY_LOOPS]; /* what its loops count, in the first of them */
 	const char *extra; /* NULL: part of the model; else the name of what it is part of */
-	mpq_srcptr elements; /* numbers in all copies, those packed into one too */
-};
-
-/* Equal attention modules, or one where names are asked for: a variant with what the family sets
- * in it. */
-struct al_model_module {
-	const struct al_family_module *module;
-	const char *name;
+	/* of a tensor: */
+	int64_t dims[AL_SHAPE_DIMS];
+	size_t n_dims;
+	int64_t count, active; /* of each copy, stacked in it */
+	/* of a module: */
 	const struct al_variant *variant;
 	struct al_binding *with;
 	size_t n_with;
-	int64_t copies, layer;
 	int64_t uses; /* how many layers each of them works in */
-	int64_t iteration[AL_FAMILY_LOOPS]; /* as of a tensor */
-	const char *extra; /* layer and this as of a tensor */
 };
 
 struct al_tensor_list {
 	struct al_arena arena;
-	struct al_model_tensor *tensors;
+	struct al_model_item *tensors;
 	size_t n_tensors, tensors_room;
-	struct al_model_module *modules;
+	struct al_model_item *modules;
 	size_t n_modules, modules_room;
 	int64_t n_steps;
 };
@@ -65,12 +58,9 @@ void al_tensor_list_finish(struct al_tensor_list *list);
 enum { AL_STORED_DIMS = AL_SHAPE_DIMS + 1 };
 
 /* The shape in a checkpoint: the count of what is stacked, then `dims`. */
-size_t al_model_tensor_shape(const struct al_model_tensor *tensor, int64_t dims[AL_STORED_DIMS]);
+size_t al_model_tensor_shape(const struct al_model_item *tensor, int64_t dims[AL_STORED_DIMS]);
 
 /* Numbers of its own that are trained and part of the model: no buffer or scale, not tied. */
-bool al_model_tensor_is_parameter(const struct al_model_tensor *tensor);
-
-/* Sums of a part of the tensors (modules are the caller's): only parameters. */
-void al_tensor_list_parameters(const struct al_tensor_list *list, enum al_part part, mpq_t out);
+bool al_model_tensor_is_parameter(const struct al_model_item *tensor);
 
 #endif

@@ -138,8 +138,6 @@ static const struct al_record check_record = {
 
 /* ---- factors: which tensors hold what of each head ---- */
 
-const char *const al_factor_names[AL_N_FACTORS] = {"", "query", "key", "value", "output", "mixing"};
-
 /* A key that only makes sense beside another one. */
 static bool check_beside(const struct al_reader *reader, const struct al_item *node,
 	const char *key, bool is_beside, const char *other, struct al_error *err)

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/output.h"
-#include "base/overwrite.h"
+#include "base/file.h"
 #include "report/writer.h"
 
 struct entry {

@@ -8,8 +8,6 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/output.h"
-#include "base/overwrite.h"
-#include "base/source.h"
 
 void al_files_init(struct al_files *files)
 {
@@ -21,7 +19,8 @@ void al_files_finish(struct al_files *files)
 {
 	for (size_t i = 0; i < files->n; i++)
 		al_text_finish(&files->items[i].content);
-	al_spill_close(&files->aside);
+	if (files->aside.is_open)
+		al_spill_close(&files->aside);
 	al_arena_finish(&files->arena);
 }
 

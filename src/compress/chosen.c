@@ -82,7 +82,7 @@ static bool check_beside(const struct al_job *job, const struct al_attention *a,
 	const struct al_tensor_list *tensor_list = &job->view->tensor_list;
 
 	for (size_t i = 0; i < tensor_list->n_tensors; i++) {
-		const struct al_model_tensor *t = &tensor_list->tensors[i];
+		const struct al_model_item *t = &tensor_list->tensors[i];
 		bool has_heads = t->tensor->entry.is_of_scores && t->tensor->loops.n > 1;
 		for (size_t j = 0; j < t->n_dims; j++)
 			has_heads = has_heads || t->dims[j] == a->n_heads;

@@ -9,7 +9,7 @@ const struct al_tensor *al_embedding_find(const struct al_model_view *view,
 	const struct al_tensor_list *tensor_list = &view->tensor_list;
 
 	for (size_t i = 0; i < tensor_list->n_tensors; i++) {
-		const struct al_model_tensor *t = &tensor_list->tensors[i];
+		const struct al_model_item *t = &tensor_list->tensors[i];
 		const struct al_tensor *found = t->tensor->part == AL_PART_EMBEDDING
 			? al_model_view_find(view, t->name)
 			: NULL;

@@ -69,7 +69,7 @@ static bool has_shape(const struct al_tensor *written, const int64_t *dims, size
 		&& memcmp(written->shape, dims, n_dims * sizeof(*dims)) == 0;
 }
 
-static bool scores_alike(const struct check *c, const struct al_model_module *module,
+static bool scores_alike(const struct check *c, const struct al_model_item *module,
 	const struct al_stored_module *stored)
 {
 	const struct al_model_view *view = c->job->view;

@@ -3,7 +3,7 @@
 #define ATTNLEDGER_CHECKPOINT_ARCHIVE_H
 
 #include "base/spill.h"
-#include "base/source.h"
+#include "base/file.h"
 
 struct al_member {
 	const char *name; /* a stranger's */

@@ -115,7 +115,7 @@ const struct al_format *al_shards_open(struct al_checkpoint *checkpoint, const c
 		if (!format)
 			return NULL;
 		if (i >= OPEN_SHARDS)
-			al_source_park(&checkpoint->shards[i].source);
+			al_source_close(&checkpoint->shards[i].source);
 	}
 	return format;
 }

@@ -7,7 +7,7 @@
 #define ATTNLEDGER_CHECKPOINT_CHECKPOINT_H
 
 #include "base/arena.h"
-#include "base/source.h"
+#include "base/file.h"
 #include "base/format.h"
 
 struct al_archive;

@@ -2,7 +2,7 @@
 #ifndef ATTNLEDGER_CHECKPOINT_FOREIGN_H
 #define ATTNLEDGER_CHECKPOINT_FOREIGN_H
 
-#include "base/source.h"
+#include "base/file.h"
 
 /* `start` is how the file begins. True where nothing is known of such files. */
 bool al_foreign_refuse(const struct al_source *source, const char *start, size_t length,

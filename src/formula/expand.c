@@ -63,7 +63,8 @@ static const struct al_cases *substitution(struct expansion *e, size_t i)
 	const struct al_substitution *s = &e->substitutions[i];
 
 	if (!e->substituted[i]) {
-		e->substituted[i] = al_cases_of(e->pool, s->formula, NULL, 0);
+		e->substituted[i] = al_cases_of(e->pool, s->formula,
+			s->within ? s->within->items : NULL, s->within ? s->within->n : 0);
 		if (!e->substituted[i])
 			al_in(e->pool->err, "%s = %s", s->symbol, al_formula_source(s->formula));
 	}

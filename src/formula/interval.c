@@ -255,48 +255,6 @@ static void apply(enum al_operator op, struct al_interval *a, struct al_interval
 	tidy(a);
 }
 
-/* ---- conditions ---- */
-
-struct truth {
-	bool may_hold, may_fail;
-};
-
-/* Which orders of a and b, at least one point of each, can there be? */
-static struct truth compare(enum al_operator op, const struct al_interval *a,
-	const struct al_interval *b)
-{
-	struct truth truth = {true, true};
-
-	if (!is_between(a) || !is_between(b))
-		return truth;
-	bool orders[3] = {mpq_cmp(a->low, b->high) < 0,
-		mpq_cmp(a->low, b->high) <= 0 && mpq_cmp(b->low, a->high) <= 0,
-		mpq_cmp(a->high, b->low) > 0};
-	truth = (struct truth){false, false};
-	for (int i = 0; i < 3; i++) {
-		truth.may_hold = truth.may_hold || (orders[i] && al_op_accepts(op, i - 1));
-		truth.may_fail = truth.may_fail || (orders[i] && !al_op_accepts(op, i - 1));
-	}
-	return truth;
-}
-
-static struct truth truth_of(const struct al_interval *a)
-{
-	struct al_interval zero;
-
-	al_interval_init(&zero);
-	struct truth truth = compare(AL_OP_NOT_EQUAL, a, &zero);
-	al_interval_finish(&zero);
-	return truth;
-}
-
-static void set_truth(struct al_interval *out, struct truth truth)
-{
-	out->kind = AL_INTERVAL_BETWEEN;
-	mpq_set_ui(out->low, truth.may_fail ? 0 : 1, 1);
-	mpq_set_ui(out->high, truth.may_hold ? 1 : 0, 1);
-}
-
 /* ---- the tree ---- */
 
 struct run {
@@ -328,47 +286,21 @@ static void enclose_number(const struct al_node *node, struct al_interval *out)
 	mpq_set(out->high, out->low);
 }
 
-static bool enclose_truth(const struct run *run, const struct al_node *node, struct truth *truth)
+/* A condition isn't decided over ranges: it is worth 0 or 1 ... */
+static void enclose_truth(struct al_interval *out)
 {
-	struct al_interval value;
-
-	al_interval_init(&value);
-	bool ok = enclose(run, node, &value);
-	*truth = truth_of(&value);
-	al_interval_finish(&value);
-	return ok;
+	out->kind = AL_INTERVAL_BETWEEN;
+	mpq_set_ui(out->low, 0, 1);
+	mpq_set_ui(out->high, 1, 1);
 }
 
-static bool enclose_logic(const struct run *run, const struct al_node *node,
-	struct al_interval *out)
-{
-	struct truth a, b = {false, false};
-
-	if (!enclose_truth(run, node->args[0], &a)
-		|| (node->op != AL_OP_NOT && !enclose_truth(run, node->args[1], &b)))
-		return false;
-	struct truth truth = {a.may_fail, a.may_hold};
-	if (node->op == AL_OP_AND)
-		truth = (struct truth){a.may_hold && b.may_hold, a.may_fail || b.may_fail};
-	else if (node->op == AL_OP_OR)
-		truth = (struct truth){a.may_hold || b.may_hold, a.may_fail && b.may_fail};
-	set_truth(out, truth);
-	return true;
-}
-
-/* Both branches where the condition is open. */
+/* ... and what hangs on it can be worth what both branches are. */
 static bool enclose_if(const struct run *run, const struct al_node *node, struct al_interval *out)
 {
 	struct al_interval other;
-	struct truth truth;
 
-	if (!enclose_truth(run, node->args[0], &truth)
-		|| !enclose(run, node->args[truth.may_hold ? 1 : 2], out))
-		return false;
-	if (!truth.may_hold || !truth.may_fail)
-		return true;
 	al_interval_init(&other);
-	bool ok = enclose(run, node->args[2], &other);
+	bool ok = enclose(run, node->args[1], out) && enclose(run, node->args[2], &other);
 	if (is_between(out) && is_between(&other)) {
 		al_interval_include(out, other.low);
 		al_interval_include(out, other.high);
@@ -381,7 +313,6 @@ static bool enclose_if(const struct run *run, const struct al_node *node, struct
 static bool enclose_operands(const struct run *run, const struct al_node *node,
 	struct al_interval *out)
 {
-	bool compares = node->op >= AL_OP_EQUAL && node->op <= AL_OP_GREATER_EQUAL;
 	struct al_interval next;
 
 	if (!enclose(run, node->args[0], out))
@@ -390,10 +321,7 @@ static bool enclose_operands(const struct run *run, const struct al_node *node,
 	bool ok = true;
 	for (size_t i = 1; ok && i < node->n_args; i++) {
 		ok = enclose(run, node->args[i], &next);
-		if (compares)
-			set_truth(out, compare(node->op, out, &next));
-		else
-			apply(node->op, out, &next);
+		apply(node->op, out, &next);
 	}
 	al_interval_finish(&next);
 	return ok;
@@ -413,7 +341,14 @@ static bool enclose(const struct run *run, const struct al_node *node, struct al
 	case AL_OP_NOT:
 	case AL_OP_AND:
 	case AL_OP_OR:
-		return enclose_logic(run, node, out);
+	case AL_OP_EQUAL:
+	case AL_OP_NOT_EQUAL:
+	case AL_OP_LESS:
+	case AL_OP_LESS_EQUAL:
+	case AL_OP_GREATER:
+	case AL_OP_GREATER_EQUAL:
+		enclose_truth(out);
+		return true;
 	case AL_OP_IF:
 		return enclose_if(run, node, out);
 	case AL_OP_NEGATE:

@@ -23,10 +23,17 @@ enum {
 
 struct al_polynomial; /* one or more cases; heap, immutable once handed out */
 
-/* A symbol and the formula that takes its place, applied once, all at the same time. */
+/* A symbol and the formula that takes its place, applied once, all at the same time. What holds
+ * within that formula are substitutions of its own; they don't come back to the symbol. */
 struct al_substitution {
 	const char *symbol;
 	const struct al_formula *formula;
+	const struct al_substitutions *within; /* NULL: none */
+};
+
+struct al_substitutions {
+	struct al_substitution *items;
+	size_t n, room;
 };
 
 /* destroy(NULL) is safe. */

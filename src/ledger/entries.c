@@ -197,7 +197,7 @@ static void entry_multiply(struct al_ledger_entry *e)
 
 void al_entry_multiply_stored(struct al_ledger_entry *e)
 {
-	const struct al_model_tensor *t = e->stored;
+	const struct al_model_item *t = e->stored;
 	const int64_t packed = t->tensor->packed;
 	const bool is_there = t->copies != 0 && t->count != 0;
 

@@ -57,7 +57,7 @@ struct al_ledger_entry {
 	const struct al_entry *entry; /* as the catalogue has it */
 	enum al_part part;
 	const struct al_ledger_module *module; /* NULL: of no attention module */
-	const struct al_model_tensor *stored; /* as the family has it; NULL: of a module */
+	const struct al_model_item *stored; /* as the family has it; NULL: of a module */
 	const char *name; /* "W_Q", "wte.weight" */
 	int64_t dims[AL_MOST_DIMS]; /* as the basis has it; of a product [m, k] x [k, n]: m, k, n */
 	size_t n_dims;
@@ -99,7 +99,7 @@ struct al_ledger_list {
 /* Equal attention modules. */
 struct al_ledger_module {
 	const char *name; /* "h.{layer}.attn"; NULL: alone */
-	const struct al_model_module *of; /* as the family has it; NULL: alone */
+	const struct al_model_item *of; /* as the family has it; NULL: alone */
 	struct al_configured_variant configured, device_configured;
 	struct al_block *block; /* its symbols */
 	struct al_block *device; /* as one tensor-parallel device has them; may be `block` */

@@ -109,7 +109,7 @@ static bool open_device(struct al_ledger *ledger, struct al_ledger_module *modul
 
 /* A variant in the place of all attention leaves towers alone. */
 static const struct al_configured_variant *configured_of(const struct al_ledger *ledger,
-	const struct al_model_module *of)
+	const struct al_model_item *of)
 {
 	const struct al_configured_variant *configured = ledger->ask.configured;
 
@@ -121,7 +121,7 @@ static const struct al_configured_variant *configured_of(const struct al_ledger 
 
 /* A variant in the place of all makes modules equal that weren't. */
 static struct al_ledger_module *find_equal(const struct al_ledger *ledger,
-	const struct al_model_module *of)
+	const struct al_model_item *of)
 {
 	for (size_t i = 0; configured_of(ledger, of) && i < ledger->n_modules; i++) {
 		struct al_ledger_module *module = &ledger->modules[i];
@@ -132,7 +132,7 @@ static struct al_ledger_module *find_equal(const struct al_ledger *ledger,
 	return NULL;
 }
 
-static bool open_module(struct al_ledger *ledger, const struct al_model_module *of,
+static bool open_module(struct al_ledger *ledger, const struct al_model_item *of,
 	struct al_error *err)
 {
 	struct al_ledger_module *out = &ledger->modules[ledger->n_modules];

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 
 const char *const al_memory_state_names[AL_N_STATES] = {
 	"weights",
@@ -24,71 +25,50 @@ const char *const al_memory_state_titles[AL_N_STATES] = {
 
 struct facts {
 	const struct al_recipe *recipe;
-	const struct al_state_tensor *tensor;
-	mpq_t elements, rows, cols;
-	int64_t rank;
+	mpq_t of[AL_N_STATE_FACTS]; /* "trainable" is found when it is asked for */
 };
 
 /* Numbers of a tensor, and those over its last and its last but one dimension: of a stack of
  * matrices, the sum over all. A vector is one column. */
-static void facts_init(struct facts *facts)
+static void facts_init(struct facts *facts, const struct al_state_tensor *t, int64_t rank)
 {
-	const struct al_state_tensor *t = facts->tensor;
-
-	mpq_inits(facts->elements, facts->rows, facts->cols, NULL);
-	al_exact_set(facts->elements, 1);
+	for (int i = 0; i < AL_N_STATE_FACTS; i++)
+		mpq_init(facts->of[i]);
+	al_exact_set(facts->of[AL_STATE_ELEMENTS], 1);
 	for (size_t i = 0; i < t->n_dims; i++)
-		al_exact_multiply(facts->elements, t->dims[i]);
-	mpq_set(facts->rows, facts->elements);
-	mpq_set_ui(facts->cols, 1, 1);
+		al_exact_multiply(facts->of[AL_STATE_ELEMENTS], t->dims[i]);
+	mpq_set(facts->of[AL_STATE_ROWS], facts->of[AL_STATE_ELEMENTS]);
+	mpq_set_ui(facts->of[AL_STATE_COLS], 1, 1);
+	al_exact_set(facts->of[AL_STATE_MATRIX], t->is_matrix);
+	al_exact_set(facts->of[AL_STATE_HIDDEN], t->is_hidden);
+	al_exact_set(facts->of[AL_STATE_RANK], rank);
 	if (t->n_dims < 2)
 		return;
-	al_exact_divide(facts->rows, t->dims[t->n_dims - 1]);
-	mpq_set(facts->cols, facts->elements);
-	al_exact_divide(facts->cols, t->dims[t->n_dims - 2]);
+	al_exact_divide(facts->of[AL_STATE_ROWS], t->dims[t->n_dims - 1]);
+	mpq_set(facts->of[AL_STATE_COLS], facts->of[AL_STATE_ELEMENTS]);
+	al_exact_divide(facts->of[AL_STATE_COLS], t->dims[t->n_dims - 2]);
 }
 
 static void facts_finish(struct facts *facts)
 {
-	mpq_clears(facts->elements, facts->rows, facts->cols, NULL);
-}
-
-static bool look_up(void *context, const struct al_reference *reference, bool *found,
-	struct al_value *out, struct al_error *err);
-
-static bool count_trained(struct facts *facts, struct al_value *out, struct al_error *err)
-{
-	struct al_scope scope = {.lookup = look_up, .context = facts};
-
-	if (facts->recipe->trainable)
-		return al_formula_eval(facts->recipe->trainable, &scope, out, err);
-	al_value_set_exact(out, facts->elements);
-	return true;
+	for (int i = 0; i < AL_N_STATE_FACTS; i++)
+		mpq_clear(facts->of[i]);
 }
 
 static bool look_up(void *context, const struct al_reference *reference, bool *found,
 	struct al_value *out, struct al_error *err)
 {
 	struct facts *facts = context;
-	const char *symbol = reference->symbol;
+	int fact = al_find_name(reference->symbol, al_state_fact_names, AL_N_STATE_FACTS);
 
-	*found = true;
-	if (strcmp(symbol, "elements") == 0)
-		al_value_set_exact(out, facts->elements);
-	else if (strcmp(symbol, "rows") == 0)
-		al_value_set_exact(out, facts->rows);
-	else if (strcmp(symbol, "cols") == 0)
-		al_value_set_exact(out, facts->cols);
-	else if (strcmp(symbol, "matrix") == 0)
-		al_value_set_int(out, facts->tensor->is_matrix);
-	else if (strcmp(symbol, "hidden") == 0)
-		al_value_set_int(out, facts->tensor->is_hidden);
-	else if (strcmp(symbol, "rank") == 0)
-		al_value_set_int(out, facts->rank);
-	else if (strcmp(symbol, "trainable") == 0)
-		return count_trained(facts, out, err);
-	else
-		*found = false;
+	*found = fact >= 0;
+	if (fact == AL_STATE_TRAINABLE && facts->recipe->trainable) {
+		struct al_scope scope = {.lookup = look_up, .context = facts};
+		return al_formula_eval(facts->recipe->trainable, &scope, out, err);
+	}
+	if (*found)
+		al_value_set_exact(out,
+			facts->of[fact == AL_STATE_TRAINABLE ? AL_STATE_ELEMENTS : fact]);
 	return true;
 }
 
@@ -127,13 +107,11 @@ bool al_state_of_tensor(const struct al_recipe *recipe, enum al_memory_state sta
 	const struct al_state_tensor *tensor, int64_t rank, mpq_t out, struct al_error *err)
 {
 	const struct al_state_bytes *bytes = recipe_state(recipe, state);
-	struct facts facts = {.recipe = recipe,
-		.tensor = tensor,
-		.rank = rank ? rank : recipe->rank};
+	struct facts facts = {.recipe = recipe};
 	bool ok = true;
 
-	facts_init(&facts);
-	mpq_set(out, facts.elements);
+	facts_init(&facts, tensor, rank ? rank : recipe->rank);
+	mpq_set(out, facts.of[AL_STATE_ELEMENTS]);
 	al_exact_multiply(out, bytes->total);
 	for (size_t i = 0; ok && i < bytes->n_parts; i++)
 		if (bytes->parts[i].formula)

@@ -172,7 +172,8 @@ static const struct al_field map_fields[] = {
 	KEPT("with"),
 	{AL_KEY("scenario", TEXT, AT(scenario))},
 	{AL_KEY("names", MEMBERS, AT(names)), .n_offset = AT(n_names), .read = read_name,
-		.item_size = sizeof(struct al_paper_name), .most = MOST_NAMES, .noun = "names"},
+		.item_size = sizeof(struct al_paper_name), .most = MOST_NAMES, .noun = "names",
+		.takes_note = true},
 	{AL_KEY("tables", LIST, AT(tables)), .n_offset = AT(n_tables), .record = &table_record,
 		.most = AL_PAPER_MOST_TABLES, .noun = "tables"},
 };

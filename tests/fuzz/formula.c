@@ -105,8 +105,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		evaluate(&arena, formula);
 		FUZZ_CHECK(al_formula_parse(&arena, "b*c - 1", AL_DIALECT_CATALOG, &replacement,
 			&err));
-		expand(formula, &(struct al_substitution){"a", replacement}, 0);
-		expand(formula, &(struct al_substitution){"a", replacement}, 1);
+		expand(formula, &(struct al_substitution){"a", replacement, NULL}, 0);
+		expand(formula, &(struct al_substitution){"a", replacement, NULL}, 1);
 	}
 	al_arena_finish(&arena);
 	return 0;

@@ -9,8 +9,6 @@
 
 #include "base/file.h"
 #include "base/output.h"
-#include "base/overwrite.h"
-#include "base/source.h"
 #include "base/temporary.h"
 #include "base/text.h"
 #include "support/folder.h"

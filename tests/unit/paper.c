@@ -112,6 +112,22 @@ static void refuses_maps(void **state)
 	}
 }
 
+/* A label of the paper, unlike a key of our own, may be called so. */
+static void takes_a_label_note(void **state)
+{
+	static const char text[] = "{\"scenario\": \"a.json\", \"names\": {\"note\": \"mha\"}}";
+	struct al_paper_map map;
+	struct al_error err = {0};
+
+	(void)state;
+	if (!al_paper_map_parse(&map, "m", text, strlen(text), &err))
+		fail_msg("%s", err.message);
+	assert_int_equal(map.n_names, 1);
+	assert_string_equal(map.names[0].label,
+		"NOTE"); /* in the form in which labels are compared */
+	al_paper_map_finish(&map);
+}
+
 /* "LINE PRINTED VERDICT" of each ratio and percentage that is read. */
 static const struct {
 	const char *file, *text, *found;
@@ -221,6 +237,7 @@ int main(void)
 		cmocka_unit_test(reads_tables),
 		cmocka_unit_test(refuses_a_nul),
 		cmocka_unit_test(refuses_maps),
+		cmocka_unit_test(takes_a_label_note),
 		cmocka_unit_test(knows_a_slip),
 		cmocka_unit_test(reads_relations),
 		cmocka_unit_test(reads_prose),

@@ -203,7 +203,7 @@ static void prints_latex(void **state)
  * and 3*n_heads*d_head embeddings, at d_model = n_heads*d_head. */
 static void derives_the_theoretical_table(void **state)
 {
-	const struct al_substitution substitution = {"d_model", parse(*state, "n_heads*d_head")};
+	const struct al_substitution substitution = {"d_model", parse(*state, "n_heads*d_head"), NULL};
 	static const char *const variants[][3] = {
 		{"3*d_model*n_heads*d_head", "3*d_head^2*n_heads^2",
 			"3*d_head^2*n_heads^2 - 3*d_head^2*n_heads"},
@@ -257,8 +257,8 @@ static void compares_printed_polynomials(void **state)
 
 static void substitutes_all_at_once(void **state)
 {
-	const struct al_substitution swap[] = {{"a", parse(*state, "b")},
-		{"b", parse(*state, "a + 1")}};
+	const struct al_substitution swap[] = {{"a", parse(*state, "b"), NULL},
+		{"b", parse(*state, "a + 1"), NULL}};
 	struct al_polynomial *polynomial;
 	struct al_error err;
 
@@ -268,12 +268,12 @@ static void substitutes_all_at_once(void **state)
 		al_polynomial_of(parse(*state, "if(a > b, t[a], c)"), swap, 2, &polynomial, &err));
 	assert_string_equal(text_of(*state, polynomial), "t[b] if a + 1 < b; c otherwise");
 
-	const struct al_substitution zero = {"c", parse(*state, "0")};
+	const struct al_substitution zero = {"c", parse(*state, "0"), NULL};
 	assert_true(
 		al_polynomial_of(parse(*state, "if(c > 0, 1/c, a)"), &zero, 1, &polynomial, &err));
 	assert_string_equal(text_of(*state, polynomial), "a");
 
-	const struct al_substitution bad = {"c", parse(*state, "1/0")};
+	const struct al_substitution bad = {"c", parse(*state, "1/0"), NULL};
 	assert_false(al_polynomial_of(parse(*state, "a + c"), &bad, 1, &polynomial, &err));
 	assert_string_equal(err.message, "c = 1/0: column 2: division by zero");
 }
@@ -302,7 +302,7 @@ static void sums_of_one_condition_keep_two_cases(void **state)
 
 static void decided_tensors_need_no_case(void **state)
 {
-	const struct al_substitution none = {"q_rank", parse(*state, "0")};
+	const struct al_substitution none = {"q_rank", parse(*state, "0"), NULL};
 	struct al_polynomial *tensor = expand(*state, "d_model*q_rank"), *present;
 	struct al_error err;
 

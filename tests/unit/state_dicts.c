@@ -89,7 +89,7 @@ static void read_dict(struct dict *dict)
 
 /* ---- the family's ---- */
 
-static void add_module(struct dict *dict, const struct al_model_module *module,
+static void add_module(struct dict *dict, const struct al_model_item *module,
 	const struct al_settings *settings)
 {
 	struct al_stored_module stored;
@@ -125,7 +125,7 @@ static void list_family(struct dict *dict)
 	for (size_t i = 0; i < tensor_list.n_modules; i++)
 		add_module(dict, &tensor_list.modules[i], &settings);
 	for (size_t i = 0; i < tensor_list.n_tensors; i++) {
-		const struct al_model_tensor *tensor = &tensor_list.tensors[i];
+		const struct al_model_item *tensor = &tensor_list.tensors[i];
 		int64_t dims[AL_STORED_DIMS];
 		size_t n_dims = al_model_tensor_shape(tensor, dims);
 		add(&dict->expected, al_strdup(&dict->arena, tensor->name), dims, n_dims,

@@ -2,6 +2,7 @@
  * item. */
 #include "with_catalog.h"
 
+#include "base/number.h"
 #include "catalog/tensor_list.h"
 #include "ledger/ledger.h"
 
@@ -50,7 +51,16 @@ static int64_t whole(mpq_srcptr number)
 	return mpz_get_si(mpq_numref(number));
 }
 
-static enum item item_of(const struct al_model_tensor *tensor)
+static int64_t numbers_of(const struct al_model_item *tensor)
+{
+	int64_t n = 0;
+
+	assert_true(al_multiply_dims(tensor->tensor->packed * tensor->count * tensor->copies,
+		tensor->dims, tensor->n_dims, &n));
+	return n;
+}
+
+static enum item item_of(const struct al_model_item *tensor)
 {
 	if (tensor->tensor->entry.kind == AL_TENSOR_SCALE)
 		return SCALES;
@@ -61,7 +71,7 @@ static enum item item_of(const struct al_model_tensor *tensor)
 	return tensor->tensor->entry.kind == AL_TENSOR_BUFFER ? BUFFERS : PARAMETERS;
 }
 
-static void add_module(const struct al_model_module *module, const struct al_settings *settings,
+static void add_module(const struct al_model_item *module, const struct al_settings *settings,
 	int64_t items[N_ITEMS])
 {
 	const struct al_configured_variant configured = {.variant = module->variant,
@@ -88,7 +98,7 @@ static void add_tensor_list(const struct al_tensor_list *tensor_list,
 	for (size_t i = 0; i < tensor_list->n_modules; i++)
 		add_module(&tensor_list->modules[i], settings, items);
 	for (size_t i = 0; i < tensor_list->n_tensors; i++)
-		items[item_of(&tensor_list->tensors[i])] += whole(tensor_list->tensors[i].elements);
+		items[item_of(&tensor_list->tensors[i])] += numbers_of(&tensor_list->tensors[i]);
 }
 
 /* Settings of a preset, or of a family's config. */

@@ -29,6 +29,7 @@ struct al_asked {
 	int64_t block, chunk; /* of tokens; 0: the engine's */
 	bool has_mtp;
 	bool keeps_all; /* of the variant "all", also those whose symbols aren't known */
+	bool has_no_recipe; /* nobody asks what training takes: the request's stays NULL */
 	bool only_modules; /* a whole model's tensors are left to its ledger, which checks them */
 };
 

@@ -1,5 +1,5 @@
 /* The subject of a request: a model, or one attention block alone. */
-#include "ledger/request/texts.h"
+#include "ledger/request/subject.h"
 
 #include <string.h>
 #include <strings.h>
@@ -10,22 +10,20 @@
 
 /* ---- the attention block that the model itself has ---- */
 
-static bool add_module(struct al_request *q, const struct al_model_module *module,
-	struct al_error *err)
+static void add_module(struct al_request *q, const struct al_model_item *module)
 {
 	struct al_configured_variants *variants = &q->variants;
-	struct al_configured_variant configured = {.variant = module->variant,
-		.name = module->variant->name,
-		.is_models_own = true};
+	struct al_binding *with = al_new_array(q->arena, struct al_binding, module->n_with);
 
 	for (size_t i = 0; i < module->n_with; i++)
-		if (!al_configured_variant_set(q->arena, &configured, module->with[i].symbol,
-			    module->with[i].value, q->settings.symbols, q->settings.n_symbols, err))
-			return false;
+		with[i] = module->with[i];
 	variants->items = al_grow(q->arena, variants->items, variants->n, &variants->room,
 		sizeof(*variants->items));
-	variants->items[variants->n++] = configured;
-	return true;
+	variants->items[variants->n++] = (struct al_configured_variant){.variant = module->variant,
+		.name = module->variant->name,
+		.with = with,
+		.n_with = module->n_with,
+		.is_models_own = true};
 }
 
 bool al_request_add_own_block(struct al_request *q, enum al_tensor_list_detail detail,
@@ -38,11 +36,11 @@ bool al_request_add_own_block(struct al_request *q, enum al_tensor_list_detail d
 		return al_configured_variants_add(&q->variants, q->arena, q->catalog, "mha", err);
 	if (!al_tensor_list_init(&tensor_list, q->catalog, q->family, &q->settings, detail, err))
 		return al_in(err, "%s", q->name);
-	bool ok = tensor_list.n_modules > 0
-		? add_module(q, &tensor_list.modules[0], err)
-		: al_fail(err, AL_EINPUT, "%s has no attention modules", q->name);
+	const bool has_modules = tensor_list.n_modules > 0;
+	if (has_modules)
+		add_module(q, &tensor_list.modules[0]);
 	al_tensor_list_finish(&tensor_list);
-	return ok;
+	return has_modules || al_fail(err, AL_EINPUT, "%s has no attention modules", q->name);
 }
 
 /* ---- who is asked about ---- */

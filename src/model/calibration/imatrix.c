@@ -224,7 +224,7 @@ static int64_t last_layer(const struct al_model_view *view)
 	int64_t last = -1;
 
 	for (size_t i = 0; i < list->n_tensors; i++) {
-		const struct al_model_tensor *tensor = &list->tensors[i];
+		const struct al_model_item *tensor = &list->tensors[i];
 		if (tensor->tensor->loops.n > 0 && tensor->iteration[0] > last)
 			last = tensor->iteration[0];
 	}

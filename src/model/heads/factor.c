@@ -394,7 +394,7 @@ static bool read_scale(const struct al_factor_maker *m, int64_t recorded, struct
 	return true;
 }
 
-bool al_factors_make(struct al_model_view *view, const struct al_model_module *module,
+bool al_factors_make(struct al_model_view *view, const struct al_model_item *module,
 	struct al_attention *out, struct al_error *err)
 {
 	struct al_factor_maker m = {.view = view, .module = module, .out = out};

@@ -52,7 +52,7 @@ bool al_stored_has_bias(const struct al_variant *variant, const struct al_stored
 	const char *option);
 
 /* Factors of a module from its stored tensors. */
-bool al_factors_make(struct al_model_view *view, const struct al_model_module *module,
+bool al_factors_make(struct al_model_view *view, const struct al_model_item *module,
 	struct al_attention *out, struct al_error *err);
 
 /* The built-in family whose model `compress` says that it was; NULL: it doesn't. */
@@ -60,11 +60,11 @@ const struct al_family *al_view_recorded_family(const struct al_model_view *view
 
 /* The shapes that `compress` wrote into the file, if any; and the module with those of its name. */
 bool al_view_read_shapes(struct al_model_view *view, struct al_error *err) AL_MUST_CHECK;
-const struct al_model_module *al_view_shape_module(struct al_model_view *view,
-	const struct al_model_module *module, int64_t *score_divisor);
+const struct al_model_item *al_view_shape_module(struct al_model_view *view,
+	const struct al_model_item *module, int64_t *score_divisor);
 
 /* Refuses a module that compress stored in a form of which the family lists no tensors. */
-bool al_view_check_listed(const struct al_model_view *view, const struct al_model_module *module,
+bool al_view_check_listed(const struct al_model_view *view, const struct al_model_item *module,
 	struct al_error *err);
 
 /* ---- kinds of names: numbers are "#", so that all layers' tensors are one ---- */
@@ -128,7 +128,7 @@ int64_t al_recorded_kv_heads(const struct al_recorded_shape *shape);
 /* What is made of one module. */
 struct al_factor_maker {
 	struct al_model_view *view;
-	const struct al_model_module *module;
+	const struct al_model_item *module;
 	struct al_stored_module stored;
 	const struct al_stored_part *weights[AL_N_PROJECTIONS]; /* what each factor is; or NULL */
 	struct al_attention *out;

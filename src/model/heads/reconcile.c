@@ -109,7 +109,7 @@ static bool expect_tensors(struct reconciling *r, struct al_error *err)
 	const struct al_tensor_list *tensor_list = &r->view->tensor_list;
 
 	for (size_t i = 0; i < tensor_list->n_tensors; i++) {
-		const struct al_model_tensor *tensor = &tensor_list->tensors[i];
+		const struct al_model_item *tensor = &tensor_list->tensors[i];
 		const struct al_family_tensor *family = tensor->tensor;
 		int64_t dims[AL_STORED_DIMS];
 		size_t n_dims = al_model_tensor_shape(tensor, dims);
@@ -130,7 +130,7 @@ static bool expect_tensors(struct reconciling *r, struct al_error *err)
 	return true;
 }
 
-static bool expect_module(struct reconciling *r, const struct al_model_module *module,
+static bool expect_module(struct reconciling *r, const struct al_model_item *module,
 	struct al_error *err)
 {
 	struct al_stored_module stored;

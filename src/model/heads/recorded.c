@@ -85,7 +85,7 @@ bool al_view_read_shapes(struct al_model_view *view, struct al_error *err)
 	return ok;
 }
 
-static void bind(struct al_model_module *module, const char *symbol, int64_t value)
+static void bind(struct al_model_item *module, const char *symbol, int64_t value)
 {
 	for (size_t i = 0; i < module->n_with; i++)
 		if (strcmp(module->with[i].symbol, symbol) == 0) {
@@ -113,7 +113,7 @@ int64_t al_recorded_kv_heads(const struct al_recorded_shape *shape)
 			: AL_RECORDED_KV_HEADS];
 }
 
-bool al_view_check_listed(const struct al_model_view *view, const struct al_model_module *module,
+bool al_view_check_listed(const struct al_model_view *view, const struct al_model_item *module,
 	struct al_error *err)
 {
 	const struct al_recorded_shape *shape = al_view_find_shape(view, module->name);
@@ -133,16 +133,16 @@ bool al_view_check_listed(const struct al_model_view *view, const struct al_mode
 			unlisted, view->family->name);
 }
 
-const struct al_model_module *al_view_shape_module(struct al_model_view *view,
-	const struct al_model_module *module, int64_t *score_divisor)
+const struct al_model_item *al_view_shape_module(struct al_model_view *view,
+	const struct al_model_item *module, int64_t *score_divisor)
 {
 	const struct al_recorded_shape *shape = al_view_find_shape(view, module->name);
-	struct al_model_module *own;
+	struct al_model_item *own;
 
 	*score_divisor = 0;
 	if (!shape)
 		return module;
-	own = al_new(&view->arena, struct al_model_module);
+	own = al_new(&view->arena, struct al_model_item);
 	*own = *module;
 	own->with = al_new_array(&view->arena, struct al_binding, module->n_with + AL_N_RECORDED);
 	for (size_t i = 0; i < module->n_with; i++)

@@ -108,7 +108,7 @@ static bool choose_settings(struct al_model_view *view, const struct al_view_opt
 
 /* ---- the modules ---- */
 
-static int64_t layer_of(const struct al_model_module *module)
+static int64_t layer_of(const struct al_model_item *module)
 {
 	return module->module->loops.n > 0 ? module->iteration[0] : 0;
 }
@@ -116,7 +116,7 @@ static int64_t layer_of(const struct al_model_module *module)
 /* Of the norm whose output a module reads its scale, or its bias: the family's tensor that stands
  * "before" the module. */
 static const struct al_tensor *norm_before(struct al_model_view *view,
-	const struct al_model_module *module, bool is_bias)
+	const struct al_model_item *module, bool is_bias)
 {
 	for (size_t i = 0; i < view->family->n_tensors; i++) {
 		const struct al_family_tensor *tensor = &view->family->tensors[i];
@@ -129,7 +129,7 @@ static const struct al_tensor *norm_before(struct al_model_view *view,
 }
 
 /* Norms of queries and keys that the family lists itself, beside the variant. */
-static bool has_norm_beside(struct al_model_view *view, const struct al_model_module *module)
+static bool has_norm_beside(struct al_model_view *view, const struct al_model_item *module)
 {
 	for (size_t i = 0; i < view->family->n_tensors; i++) {
 		const struct al_family_tensor *tensor = &view->family->tensors[i];
@@ -155,7 +155,7 @@ static void note(struct al_model_view *view, const char *module, const char *why
 }
 
 /* Why a module's heads can't be viewed; NULL: they can. */
-static const char *why_left_out(struct al_model_view *view, const struct al_model_module *module)
+static const char *why_left_out(struct al_model_view *view, const struct al_model_item *module)
 {
 	const struct al_variant *variant = module->variant;
 
@@ -188,7 +188,7 @@ static int64_t count_iterations(const struct al_model_view *view, const struct a
 	int64_t iterations = 0;
 
 	for (size_t i = 0; i < view->tensor_list.n_modules; i++) {
-		const struct al_model_module *module = &view->tensor_list.modules[i];
+		const struct al_model_item *module = &view->tensor_list.modules[i];
 		if (module->module == of && module->iteration[0] + 1 > iterations)
 			iterations = module->iteration[0] + 1;
 	}
@@ -224,7 +224,7 @@ static void note_further_layers(struct al_model_view *view)
 	}
 }
 
-static size_t count_stored(struct al_model_view *view, const struct al_model_module *module)
+static size_t count_stored(struct al_model_view *view, const struct al_model_item *module)
 {
 	size_t n = 0;
 
@@ -237,7 +237,7 @@ static size_t count_stored(struct al_model_view *view, const struct al_model_mod
 }
 
 /* A shard, or a checkpoint of some layers: modules that lie elsewhere are left out. */
-static bool is_elsewhere(struct al_model_view *view, const struct al_model_module *module)
+static bool is_elsewhere(struct al_model_view *view, const struct al_model_item *module)
 {
 	return module->module->n_stored > 0 && count_stored(view, module) == 0;
 }
@@ -252,7 +252,7 @@ static struct elsewhere find_elsewhere(struct al_model_view *view)
 	struct elsewhere found = {0};
 
 	for (size_t i = 0; i < view->tensor_list.n_modules; i++) {
-		const struct al_model_module *module = &view->tensor_list.modules[i];
+		const struct al_model_item *module = &view->tensor_list.modules[i];
 		if (!is_elsewhere(view, module))
 			continue;
 		found.first = found.n++ ? found.first : module->name;
@@ -271,7 +271,7 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 	view->modules = al_new_array(&view->arena, struct al_attention,
 		view->tensor_list.n_modules + 1);
 	for (size_t i = 0; i < view->tensor_list.n_modules; i++) {
-		const struct al_model_module *module = &view->tensor_list.modules[i];
+		const struct al_model_item *module = &view->tensor_list.modules[i];
 		struct al_attention *attention = &view->modules[view->n_modules];
 		why = why_left_out(view, module);
 		if (why) {

@@ -1,12 +1,9 @@
-/* Inside the request: "KEY=VALUE", and who is asked about. */
-#ifndef ATTNLEDGER_REQUEST_TEXTS_H
-#define ATTNLEDGER_REQUEST_TEXTS_H
+/* Inside the request: who is asked about. */
+#ifndef ATTNLEDGER_REQUEST_SUBJECT_H
+#define ATTNLEDGER_REQUEST_SUBJECT_H
 
 #include "catalog/tensor_list.h"
 #include "ledger/request/request.h"
-
-/* "KEY=VALUE" cut in two; NULL in *value where there is no '='. */
-const char *al_text_cut(struct al_arena *arena, const char *text, const char **value);
 
 /* Finds the model and its family, or the variant that was named. */
 bool al_request_find_subject(struct al_request *request, const struct al_asked *asked,
