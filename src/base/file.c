@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/output.h"
 #include "base/text.h"
 
 /* ---- what was read and written ---- */
@@ -223,18 +222,6 @@ bool al_file_read(struct al_text *out, const char *path, size_t limit, struct al
 	bool ok = read_whole(&source, out, limit, err);
 	al_source_close(&source);
 	return ok;
-}
-
-bool al_file_write(const char *path, const void *bytes, size_t length, struct al_error *err)
-{
-	struct al_output *output;
-
-	if (!al_output_open(&output, path, err))
-		return false;
-	if (al_output_append(output, bytes, length, err))
-		return al_output_commit(output, err);
-	al_output_abandon(output);
-	return false;
 }
 
 /* ---- folders ---- */

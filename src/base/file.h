@@ -50,12 +50,6 @@ bool al_source_check_unchanged(const struct al_source *source, struct al_error *
 bool al_file_read(struct al_text *out, const char *path, size_t limit,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Writes a file whole or not at all: to a temporary name beside the target, synced and renamed,
- * keeping an existing file's mode and following symbolic links; a device or a pipe is written
- * directly (base/output.h, which also says what signals do). */
-bool al_file_write(const char *path, const void *bytes, size_t length,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* "FOLDER/NAME", in the arena; a slash that ends the folder is the one between. */
 const char *al_path_join(struct al_arena *arena, const char *folder, const char *name);
 

@@ -286,24 +286,13 @@ bool al_exact_is_integer(mpq_srcptr q)
 /* "-1234" with 2 digits -> "-12.34". */
 static char *place_point(struct al_arena *arena, mpz_srcptr scaled, int digits)
 {
-	size_t room = mpz_sizeinbase(scaled, 10) + 2;
-	char *raw = al_arena_alloc(arena, room, 1);
-	mpz_get_str(raw, 10, scaled);
+	const int least = digits + 1 + (mpz_sgn(scaled) < 0);
+	const size_t room = mpz_sizeinbase(scaled, 10) + (size_t)least + 2;
+	char *figures = al_arena_alloc(arena, room, 1);
 
-	const char *sign = raw[0] == '-' ? "-" : "";
-	const char *figures = raw + (raw[0] == '-');
-	int length = (int)strlen(figures);
-	if (digits == 0)
-		return raw;
-	if (length <= digits) {
-		char *padded = al_arena_alloc(arena, (size_t)digits + 4, 1);
-		strcpy(padded, sign);
-		strcat(padded, "0.");
-		memset(padded + strlen(padded), '0', (size_t)(digits - length));
-		return strcat(padded, figures);
-	}
-	return al_format(arena, "%s%.*s.%s", sign, length - digits, figures,
-		figures + length - digits);
+	gmp_snprintf(figures, room, "%0*Zd", least, scaled);
+	const int whole = (int)strlen(figures) - digits;
+	return digits == 0 ? figures : al_format(arena, "%.*s.%s", whole, figures, figures + whole);
 }
 
 char *al_exact_decimal(struct al_arena *arena, mpq_srcptr q, int digits)

@@ -351,3 +351,17 @@ void al_output_abandon(struct al_output *output)
 	close_output(output, false);
 	destroy(output);
 }
+
+/* ---- whole files ---- */
+
+bool al_file_write(const char *path, const void *bytes, size_t length, struct al_error *err)
+{
+	struct al_output *output;
+
+	if (!al_output_open(&output, path, err))
+		return false;
+	if (al_output_append(output, bytes, length, err))
+		return al_output_commit(output, err);
+	al_output_abandon(output);
+	return false;
+}

@@ -47,4 +47,8 @@ void al_output_abandon(struct al_output *output);
 /* Removes all that is temporary: for a signal's handler too. */
 void al_output_remove_all(void);
 
+/* Writes a file whole or not at all, as an output is. */
+bool al_file_write(const char *path, const void *bytes, size_t length,
+	struct al_error *err) AL_MUST_CHECK;
+
 #endif

@@ -29,7 +29,7 @@ enum al_field_type {
 	AL_FIELD_RECORD, /* what `record` makes of an object */
 	AL_FIELD_BY, /* what `read` makes of the value */
 	AL_FIELD_LIST, /* a list: a pointer to its items, and how many they are; `or_one` */
-	AL_FIELD_MEMBERS, /* the same of an object, the keys of which are anything; "note" is passed over */
+	AL_FIELD_MEMBERS, /* the same of an object of any keys; "note" is passed over */
 };
 
 struct al_record;

@@ -63,7 +63,7 @@ static bool parse_family(struct al_catalog *catalog, const struct al_json *doc, 
 	struct al_family *family;
 
 	if (!al_family_read(&catalog->arena, doc, &defaults, NULL, &family, err)
-		|| !al_family_check(family, doc, catalog, err))
+		|| (al_catalog_is_path(name) && !al_family_check(family, doc, catalog, err)))
 		return false;
 	family->file = al_strdup(&catalog->arena, name);
 	*item = family;

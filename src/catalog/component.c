@@ -303,13 +303,14 @@ static bool read_family(struct al_reader *reader, const struct al_item *member,
 {
 	const struct al_composition *whole = reader->composition;
 	const char *chosen = whole->families ? whole->families[component->component] : NULL;
+	const char *name = chosen ? chosen : component->family;
 	struct al_json doc;
 
-	if (!al_catalog_family_document(whole->catalog, chosen ? chosen : component->family, &doc,
-		    err))
+	if (!al_catalog_family_document(whole->catalog, name, &doc, err))
 		return al_json_in(reader->doc, al_json_get(member, "family"), err);
 	bool ok = al_family_read(reader->arena, &doc, whole, component, &component->of, err)
-		&& al_family_check(component->of, &doc, whole->catalog, err);
+		&& (!al_catalog_is_path(name)
+			|| al_family_check(component->of, &doc, whole->catalog, err));
 	al_json_finish(&doc);
 	if (!ok)
 		return al_json_in(reader->doc, al_json_get(member, "family"), err);

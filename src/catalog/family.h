@@ -352,13 +352,9 @@ struct al_family {
 /* Does it have tensors with several numbers in one stored element? */
 bool al_family_packs(const struct al_family *family);
 
-/* Refuses a family that lacks a fact on which a model's numbers hang, where it should stand, and
- * one that names modules or tensors which it doesn't have. */
-bool al_family_check_file(const struct al_family *family, const struct al_json *doc,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* Checks that a family's variants exist, and that it only names tensors, options and symbols that
- * they define. `doc` is the family's file, for messages. */
+/* Checks that a family says every fact on which a model's numbers hang, that its variants exist,
+ * and that it only names modules and tensors of its own, and tensors, options and symbols that they
+ * define. `doc` is the family's file, for messages. Of built-in files tests check it. */
 bool al_family_check(const struct al_family *family, const struct al_json *doc,
 	struct al_catalog *catalog, struct al_error *err) AL_MUST_CHECK;
 

@@ -6,41 +6,48 @@
 
 /* ---- references within the file ---- */
 
-static bool check_before(const struct al_family *family, const struct al_json *doc,
+/* The file's own items come behind those of its components. */
+struct own {
+	const struct al_family_module *modules;
+	const struct al_family_tensor *tensors;
+	size_t n_modules, n_tensors;
+};
+
+static bool check_before(const struct own *own, const struct al_json *doc,
 	const struct al_item *node, struct al_error *err)
 {
 	const struct al_item *before = al_json_get(node, "before");
 
 	return !before
-		|| al_check_names_item(doc, before, "module", family->modules, family->n_modules,
-			sizeof(*family->modules), err);
+		|| al_check_names_item(doc, before, "module", own->modules, own->n_modules,
+			sizeof(*own->modules), err);
 }
 
-static bool check_tied(const struct al_family *family, const struct al_json *doc,
-	const struct al_item *node, struct al_error *err)
+static bool check_tied(const struct own *own, const struct al_json *doc, const struct al_item *node,
+	struct al_error *err)
 {
 	const struct al_item *tied = al_json_get(node, "tied_to");
 
 	return !tied
-		|| al_check_names_item(doc, tied, "tensor", family->tensors, family->n_tensors,
-			sizeof(*family->tensors), err);
+		|| al_check_names_item(doc, tied, "tensor", own->tensors, own->n_tensors,
+			sizeof(*own->tensors), err);
 }
 
 /* ---- facts ---- */
 
-/* Does the family speak of two stacks? */
-static bool has_stacks(const struct al_family *family)
+/* Does the file speak of two stacks? */
+static bool has_stacks(const struct own *own)
 {
-	for (size_t i = 0; i < family->n_modules; i++)
-		if (family->modules[i].is_cross || family->modules[i].stack != AL_STACK_ONLY)
+	for (size_t i = 0; i < own->n_modules; i++)
+		if (own->modules[i].is_cross || own->modules[i].stack != AL_STACK_ONLY)
 			return true;
 	return false;
 }
 
-static bool check_stack(const struct al_family *family, const struct al_family_module *module,
+static bool check_stack(const struct own *own, const struct al_family_module *module,
 	const struct al_json *doc, const struct al_item *node, struct al_error *err)
 {
-	return !has_stacks(family) || module->stack != AL_STACK_ONLY
+	return !has_stacks(own) || module->stack != AL_STACK_ONLY
 		|| al_json_fail(doc, node, err,
 			"module %s of a model with two stacks lacks \"stack\" "
 			"(\"encoder\" or \"decoder\")",
@@ -76,9 +83,8 @@ static bool needs_role(const struct al_family_tensor *tensor)
 			|| (entry->kind == AL_TENSOR_WEIGHT && entry->shape.n_dims > 1));
 }
 
-static bool check_feed_forward(const struct al_family *family,
-	const struct al_family_tensor *tensor, const struct al_json *doc,
-	const struct al_item *node, struct al_error *err)
+static bool check_feed_forward(const struct own *own, const struct al_family_tensor *tensor,
+	const struct al_json *doc, const struct al_item *node, struct al_error *err)
 {
 	if (tensor->role != AL_FEED_NONE && tensor->part != AL_PART_FEED_FORWARD)
 		return al_json_fail(doc, al_json_get(node, "role"), err,
@@ -90,31 +96,11 @@ static bool check_feed_forward(const struct al_family *family,
 			"feed-forward tensor %s lacks \"role\" (\"up\", \"gate\", \"down\" or "
 			"\"router\")",
 			tensor->entry.name);
-	if (has_stacks(family) && tensor->stack == AL_STACK_ONLY)
+	if (has_stacks(own) && tensor->stack == AL_STACK_ONLY)
 		return al_json_fail(doc, node, err,
 			"feed-forward tensor %s of a model with two stacks lacks \"stack\" "
 			"(\"encoder\" or \"decoder\")",
 			tensor->entry.name);
-	return true;
-}
-
-bool al_family_check_file(const struct al_family *family, const struct al_json *doc,
-	struct al_error *err)
-{
-	const struct al_family_module *module = family->modules;
-	const struct al_family_tensor *tensor = family->tensors;
-
-	al_json_each (node, al_json_get(doc->root, "modules"))
-		if (!check_before(family, doc, node, err)
-			|| !check_stack(family, module++, doc, node, err))
-			return false;
-	al_json_each (node, al_json_get(doc->root, "tensors")) {
-		if (!check_before(family, doc, node, err) || !check_tied(family, doc, node, err)
-			|| !check_norm(tensor, doc, node, err)
-			|| !check_feed_forward(family, tensor, doc, node, err))
-			return false;
-		tensor++;
-	}
 	return true;
 }
 
@@ -197,11 +183,30 @@ static bool check_module(const struct al_json *doc, const struct al_item *node,
 bool al_family_check(const struct al_family *family, const struct al_json *doc,
 	struct al_catalog *catalog, struct al_error *err)
 {
-	const struct al_item *modules = al_json_get(doc->root, "modules");
-	/* behind the components' */
-	const struct al_family_module *module = family->modules + family->n_modules
-		- al_json_size(modules);
+	const struct al_item *modules = al_json_get(doc->root, "modules"),
+			     *tensors = al_json_get(doc->root, "tensors");
+	const size_t n_modules = al_json_size(modules), n_tensors = al_json_size(tensors);
+	const struct own own = {
+		.modules = n_modules ? &family->modules[family->n_modules - n_modules] : NULL,
+		.tensors = n_tensors ? &family->tensors[family->n_tensors - n_tensors] : NULL,
+		.n_modules = n_modules,
+		.n_tensors = n_tensors,
+	};
+	const struct al_family_module *module = own.modules;
+	const struct al_family_tensor *tensor = own.tensors;
 
+	al_json_each (node, modules)
+		if (!check_before(&own, doc, node, err)
+			|| !check_stack(&own, module++, doc, node, err))
+			return false;
+	al_json_each (node, tensors) {
+		if (!check_before(&own, doc, node, err) || !check_tied(&own, doc, node, err)
+			|| !check_norm(tensor, doc, node, err)
+			|| !check_feed_forward(&own, tensor, doc, node, err))
+			return false;
+		tensor++;
+	}
+	module = own.modules;
 	al_json_each (node, modules)
 		if (!check_module(doc, node, family, module++, catalog, err))
 			return false;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/file.h"
+#include "base/output.h"
 #include "base/text.h"
 
 enum { VERSION = 3, ALIGNMENT = 32 };

@@ -1,9 +1,148 @@
-/* A block: a variant under settings and bases, and what its symbols are worth. */
+/* A block: a variant under settings and bases, and what its symbols are worth. Bases are chosen by
+ * the asker and printed with the answer. */
 #include "ledger/block.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text.h"
+
+/* ---- bases ---- */
+
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+static const char *const projection_names[] = {
+	[AL_OUTPUT_OWN] = "own",
+	[AL_OUTPUT_FULL] = "full",
+	[AL_OUTPUT_NONE] = "none",
+};
+static const char *const projection_texts[] = {
+	[AL_OUTPUT_OWN] = "output projection as declared",
+	[AL_OUTPUT_FULL] = "output projection d_model x d_model",
+	[AL_OUTPUT_NONE] = "no output projection",
+};
+static const char *const per_names[] = {
+	[AL_BASIS_MODULE] = "module",
+	[AL_BASIS_LAYER] = "layer",
+	[AL_BASIS_MODEL] = "model",
+	[AL_BASIS_WHOLE] = "whole",
+};
+static const char *const per_texts[] = {
+	[AL_BASIS_MODULE] = "one attention block",
+	[AL_BASIS_LAYER] = "the attention of one layer",
+	[AL_BASIS_MODEL] = "all attention of the model",
+	[AL_BASIS_WHOLE] = "the whole model",
+};
+static const char *const tensor_names[] = {"all", "matrices"};
+static const char *const boolean_names[] = {"false", "true"};
+
+enum { ALL_ROLES = (1u << AL_N_ROLES) - 1 };
+
+void al_basis_init(struct al_basis *basis)
+{
+	*basis = (struct al_basis){.roles = ALL_ROLES};
+}
+
+/* "all", or role names with commas. */
+static bool set_roles(struct al_basis *basis, const char *value, struct al_error *err)
+{
+	unsigned roles = 0;
+
+	if (strcmp(value, "all") == 0) {
+		basis->roles = ALL_ROLES;
+		return true;
+	}
+	for (const char *p = value;; p++) {
+		char name[32];
+		size_t length = strcspn(p, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)length, p);
+		int role = al_find_name(name, al_role_names, AL_N_ROLES);
+		if (role < 0)
+			return al_fail_unknown(err, "role", name, al_role_names, AL_N_ROLES);
+		roles |= 1u << role;
+		p += length;
+		if (!*p)
+			break;
+	}
+	basis->roles = roles;
+	return true;
+}
+
+_Static_assert(sizeof(enum al_basis_per) == sizeof(unsigned), "an enum is stored as unsigned");
+
+/* A key whose value is one of some words, and what its index among them is. */
+static const struct choice {
+	const char *key;
+	const char *const *names;
+	size_t n;
+	size_t offset;
+	bool is_flag; /* a bool; else an enum */
+} choices[] = {
+	{"output_projection", projection_names, COUNT(projection_names),
+		offsetof(struct al_basis, output_projection), false},
+	{"biases", boolean_names, COUNT(boolean_names), offsetof(struct al_basis, biases), true},
+	{"roles", NULL, 0, 0, false},
+	{"tensors", tensor_names, COUNT(tensor_names), offsetof(struct al_basis, only_matrices),
+		true},
+	{"per", per_names, COUNT(per_names), offsetof(struct al_basis, per), false},
+};
+
+bool al_basis_set(struct al_basis *basis, const char *key, const char *value, struct al_error *err)
+{
+	const struct choice *choice = AL_FIND_KNOWN(choices, COUNT(choices), "basis", key, err);
+
+	if (!choice)
+		return false;
+	if (!choice->names)
+		return set_roles(basis, value, err);
+	if (choice->names == per_names && strcmp(value, "block") == 0)
+		value = per_names[AL_BASIS_MODULE];
+	int index = al_find_name(value, choice->names, choice->n);
+	if (index < 0)
+		return al_fail_unknown(err, key, value, choice->names, choice->n);
+	void *out = (char *)basis + choice->offset;
+	if (choice->is_flag)
+		*(bool *)out = index == 1;
+	else
+		*(unsigned *)out = (unsigned)index;
+	basis->has_biases |= choice->names == boolean_names;
+	return true;
+}
+
+static void add_roles(struct al_text *text, unsigned roles)
+{
+	const char *comma = " of ";
+
+	if (roles == ALL_ROLES)
+		return;
+	for (int role = 0; role < AL_N_ROLES; role++) {
+		if (!(roles >> role & 1))
+			continue;
+		al_text_addf(text, "%s%s", comma, al_role_names[role]);
+		comma = " and ";
+	}
+}
+
+const char *al_basis_text(const struct al_basis *basis, struct al_arena *arena)
+{
+	struct al_text text;
+
+	al_text_init(&text);
+	al_text_addf(&text, "%s, all %s", per_texts[basis->per],
+		basis->only_matrices ? "matrices" : "tensors");
+	add_roles(&text, basis->roles);
+	al_text_addf(&text, ", %s, %s", projection_texts[basis->output_projection],
+		!basis->has_biases	? "biases as declared"
+			: basis->biases ? "with biases"
+					: "without biases");
+
+	const char *copy = al_strdup(arena, text.data);
+	al_text_finish(&text);
+	return copy;
+}
+
+/* ---- errors ---- */
 
 bool al_block_in(const struct al_block *block, struct al_error *err)
 {

@@ -1,8 +1,6 @@
 /* What variants declare: a list that a file leaves out is not known, and not empty. */
 #include "ledger/entries.h"
 
-#include <string.h>
-
 static const char *const list_keys[AL_N_LISTS] = {
 	[AL_LIST_TENSORS] = "tensors",
 	[AL_LIST_STORED] = "tensors",
@@ -48,12 +46,7 @@ bool al_ledger_declares(const struct al_ledger *ledger, enum al_measure measure,
 
 void al_note_undeclared(const struct al_undeclared *undeclared, struct al_table *table)
 {
-	const char *note = al_format(&table->arena,
+	al_table_note(table,
 		"%s: its file has no list \"%s\", so what that sums up to is unknown, not zero",
 		undeclared->variant, undeclared->list);
-
-	for (size_t i = 0; i < table->n_notes; i++)
-		if (strcmp(table->notes[i], note) == 0)
-			return;
-	al_table_note(table, "%s", note);
 }

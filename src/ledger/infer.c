@@ -17,40 +17,6 @@ const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES] = {
 	AL_STATE_OVERHEAD,
 };
 
-void al_inference_row_init(struct al_inference_row *row)
-{
-	mpq_inits(row->bytes, row->read, row->flops, NULL);
-}
-
-void al_inference_row_finish(struct al_inference_row *row)
-{
-	mpq_clears(row->bytes, row->read, row->flops, NULL);
-}
-
-void al_inference_rows_init(struct al_inference_row rows[AL_N_STATES])
-{
-	for (int i = 0; i < AL_N_STATES; i++)
-		al_inference_row_init(&rows[i]);
-}
-
-void al_inference_rows_finish(struct al_inference_row rows[AL_N_STATES])
-{
-	for (int i = 0; i < AL_N_STATES; i++)
-		al_inference_row_finish(&rows[i]);
-}
-
-void al_inference_tally(const struct al_inference *inference, const struct al_inference_part *part,
-	struct al_inference_row rows[AL_N_STATES])
-{
-	struct al_inference_row *sum = &rows[part->state];
-
-	al_exact_add(sum->bytes, part->row->bytes);
-	al_exact_add(sum->read, part->row->read);
-	al_exact_add(sum->flops, part->row->flops);
-	if (inference->watch)
-		inference->watch->hear(inference->watch->context, part);
-}
-
 /* ---- weights ---- */
 
 /* Scales that the family lists are those of what a checkpoint packs, and of FP8 matrices: these

@@ -158,11 +158,6 @@ bool al_ledger_list(struct al_ledger *ledger, enum al_list list, const struct al
 		|| (!ledger->is_model && al_block_in(&ledger->block, err));
 }
 
-const struct al_ledger_list *al_ledger_tensors(const struct al_ledger *ledger)
-{
-	return &ledger->lists[ledger->is_model ? AL_LIST_STORED : AL_LIST_TENSORS];
-}
-
 void al_ledger_set_tokens(struct al_ledger *ledger, int64_t seq)
 {
 	ledger->lists[AL_LIST_PRODUCTS].is_current = false;

@@ -1,5 +1,7 @@
-/* Pipeline stages. */
+/* Pipeline stages, and the devices that share a tensor on one. */
 #include "ledger/stage.h"
+
+#include "base/number.h"
 
 /* Blocks of layers are numbered through the model; each stage has every pp-th. */
 static int64_t block_of(const struct al_stage *stage, int64_t layer, int64_t n_layers)
@@ -88,4 +90,17 @@ bool al_stages_check(struct al_ledger *ledger, const struct al_training *t, stru
 				(long long)module->n_layers, module->name);
 	}
 	return check_experts(ledger, t, err);
+}
+
+int64_t al_training_etp(const struct al_training *t)
+{
+	return t->etp ? t->etp : t->tp;
+}
+
+void al_training_respread(const struct al_training *t, bool is_expert, mpq_t numbers)
+{
+	if (!is_expert || al_training_etp(t) == t->tp)
+		return;
+	al_exact_multiply(numbers, t->tp);
+	al_exact_divide(numbers, al_training_etp(t));
 }

@@ -46,19 +46,6 @@ void al_stage_memory_total(const struct al_stage_memory *stage, mpq_t out)
 
 /* ---- degrees ---- */
 
-int64_t al_training_etp(const struct al_training *t)
-{
-	return t->etp ? t->etp : t->tp;
-}
-
-void al_training_respread(const struct al_training *t, bool is_expert, mpq_t numbers)
-{
-	if (!is_expert || al_training_etp(t) == t->tp)
-		return;
-	al_exact_multiply(numbers, t->tp);
-	al_exact_divide(numbers, al_training_etp(t));
-}
-
 bool al_training_check(const struct al_training *t, struct al_error *err)
 {
 	int64_t replicas, devices;

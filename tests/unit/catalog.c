@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "catalog/family.h"
 #include "catalog/family_names.h"
+#include "catalog/read.h"
 
 /* ---- built-ins ---- */
 
@@ -59,6 +60,31 @@ static void count_tensor(void *context, const char *name, size_t length, enum al
 	(void)name;
 	(void)length;
 	*n += bearer == AL_NAME_TENSOR;
+}
+
+/* A user's files are checked when they are read. */
+static void every_family_is_checked(void **state)
+{
+	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_FAMILIES);
+	struct al_symbols standard;
+	struct al_error err = {0};
+	struct al_arena arena;
+
+	(void)state;
+	al_arena_init(&arena);
+	must(al_symbols_load(&arena, &standard, &err), &err);
+	const struct al_composition composition = {.catalog = catalog, .standard = &standard};
+	for (size_t i = 0; i < list->n_files; i++) {
+		const struct al_embedded *file = &list->files[i];
+		struct al_family *family;
+		struct al_json doc;
+		must(al_json_parse(&doc, file->name, file->text, file->length, &err), &err);
+		must(al_family_read(&arena, &doc, &composition, NULL, &family, &err)
+				&& al_family_check(family, &doc, catalog, &err),
+			&err);
+		al_json_finish(&doc);
+	}
+	al_arena_finish(&arena);
 }
 
 /* Families of a file are ranked by it before they are parsed. */
@@ -513,6 +539,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_variant_loads_and_has_a_check),
 		cmocka_unit_test(every_family_loads_with_its_own_defaults),
+		cmocka_unit_test(every_family_is_checked),
 		cmocka_unit_test(every_family_lists_as_many_tensors_as_its_text_names),
 		cmocka_unit_test(every_recipe_loads),
 		cmocka_unit_test(every_model_gives_its_symbols),

@@ -2,7 +2,7 @@
 #include "llama.h"
 
 #include "audit/rotary.h"
-#include "base/file.h"
+#include "base/output.h"
 #include "formats/npy.h"
 
 /* ---- offsets ---- */

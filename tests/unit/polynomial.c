@@ -203,7 +203,8 @@ static void prints_latex(void **state)
  * and 3*n_heads*d_head embeddings, at d_model = n_heads*d_head. */
 static void derives_the_theoretical_table(void **state)
 {
-	const struct al_substitution substitution = {"d_model", parse(*state, "n_heads*d_head"), NULL};
+	const struct al_substitution substitution = {"d_model", parse(*state, "n_heads*d_head"),
+		NULL};
 	static const char *const variants[][3] = {
 		{"3*d_model*n_heads*d_head", "3*d_head^2*n_heads^2",
 			"3*d_head^2*n_heads^2 - 3*d_head^2*n_heads"},

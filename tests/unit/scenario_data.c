@@ -1,5 +1,5 @@
 /* A scenario's data: CSV files, printed numbers, spreads; and sweeps. */
-#include "base/file.h"
+#include "base/output.h"
 #include "scenario_text.h"
 
 #include <unistd.h>
