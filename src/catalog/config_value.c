@@ -164,7 +164,7 @@ static bool read_listed_word(const struct reading *r, const struct al_item *node
 {
 	const bool is_number = al_json_kind(node) == AL_JSON_NUMBER;
 	const char *word;
-	int64_t number;
+	int64_t number = 0;
 
 	if (is_number ? !read_whole(r, node, &number) : !al_json_text(r->doc, node, &word, r->err))
 		return false;
