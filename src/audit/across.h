@@ -1,7 +1,6 @@
 /* Pairs of heads of different modules: how alike they are, and how much a later head reads of what
  * an earlier one writes. Two modules are in memory at a time. */
-#ifndef ATTNLEDGER_AUDIT_ACROSS_H
-#define ATTNLEDGER_AUDIT_ACROSS_H
+#pragma once
 
 #include "audit/audit.h"
 
@@ -17,5 +16,3 @@ struct al_across_watch {
 bool al_across_measure(const struct al_audit *audit, const struct al_attention *const *modules,
 	size_t n_modules, const struct al_across_watch *watch, struct al_table *table,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Two checkpoints side by side: each head beside its counterpart. */
-#ifndef ATTNLEDGER_AUDIT_AGAINST_H
-#define ATTNLEDGER_AUDIT_AGAINST_H
+#pragma once
 
 #include "audit/audit.h"
 
@@ -14,5 +13,3 @@ bool al_against_check(const struct al_attention *a, const struct al_attention *b
  * the check above. */
 bool al_against_add_module(const struct al_audit_module *a, const struct al_audit_module *b,
 	struct al_table *table, struct al_error *err) AL_MUST_CHECK;
-
-#endif

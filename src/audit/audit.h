@@ -2,8 +2,7 @@
  *
  * One module is in memory at a time. What several measurements need of it (triangular factors,
  * spectra) is computed once, when it is first asked for. */
-#ifndef ATTNLEDGER_AUDIT_AUDIT_H
-#define ATTNLEDGER_AUDIT_AUDIT_H
+#pragma once
 
 #include "audit/covariance.h"
 #include "audit/forms.h"
@@ -106,5 +105,3 @@ bool al_audit_gram(struct al_audit_module *module, enum al_projection projection
 /* <F_i, F_j> of the heads' forms, [n_heads][n_heads]; the module's, not to be changed. */
 bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, struct al_view *out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* Composition scores (Elhage et al. 2021): how much of what an earlier head writes a later head's
  * queries, keys or values read. */
-#ifndef ATTNLEDGER_AUDIT_COMPOSITION_H
-#define ATTNLEDGER_AUDIT_COMPOSITION_H
+#pragma once
 
 #include "audit/audit.h"
 
@@ -24,5 +23,3 @@ bool al_composition_scores(struct al_scratch *scratch, const struct al_audit_mod
  * query or a key, of W_V W_O for the others. From the triangular factors. */
 bool al_form_norms(const struct al_audit_module *module, enum al_projection projection,
 	double *norms, struct al_error *err) AL_MUST_CHECK;
-
-#endif

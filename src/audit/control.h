@@ -1,8 +1,7 @@
 /* The control that an approximation of the scores has to beat: all heads truncated together, at as
  * many parameters, each left with as many of its singular triples as are among the largest of all
  * heads'. */
-#ifndef ATTNLEDGER_AUDIT_CONTROL_H
-#define ATTNLEDGER_AUDIT_CONTROL_H
+#pragma once
 
 #include "base/table.h"
 #include "linalg/heads.h"
@@ -43,5 +42,3 @@ struct al_control_row al_control_compare(size_t original, size_t parameters, dou
 
 /* What truncating is, and the gain, in a note's words. */
 extern const char al_control_note[];
-
-#endif

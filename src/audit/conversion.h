@@ -1,6 +1,5 @@
 /* Between the files of the conversions: a module on its way through them, and a row of each. */
-#ifndef ATTNLEDGER_AUDIT_CONVERSION_H
-#define ATTNLEDGER_AUDIT_CONVERSION_H
+#pragma once
 
 #include <gmp.h>
 
@@ -51,5 +50,3 @@ void al_conversion_set_row(const struct al_converter *x, const struct al_convers
 bool al_convert_redundant(struct al_converter *x, struct al_error *err) AL_MUST_CHECK;
 bool al_convert_widths(struct al_converter *x, struct al_error *err) AL_MUST_CHECK;
 void al_conversions_leave_out_nothing(struct al_table *table);
-
-#endif

@@ -1,6 +1,5 @@
 /* The table `conversion` read as a whole: each conversion of all modules together. */
-#ifndef ATTNLEDGER_AUDIT_CONVERSION_TOTALS_H
-#define ATTNLEDGER_AUDIT_CONVERSION_TOTALS_H
+#pragma once
 
 #include "audit/audit.h"
 
@@ -11,5 +10,3 @@ void al_conversion_total(struct al_table *out, const struct al_table *conversion
 /* The conversions that save most at an error, as lines of the summary. */
 void al_conversion_summarise(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *conversion);
-
-#endif

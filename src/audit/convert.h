@@ -1,7 +1,6 @@
 /* What conversions cost in weight space, each from the factors of the heads: relative Frobenius
  * errors over a module's stacked forms. */
-#ifndef ATTNLEDGER_AUDIT_CONVERT_H
-#define ATTNLEDGER_AUDIT_CONVERT_H
+#pragma once
 
 #include "audit/stacks.h"
 #include "model/heads/views.h"
@@ -73,5 +72,3 @@ bool al_convert_embedding(const struct al_heads *heads, struct al_view query_gra
  * out, and sweeps are in single precision. */
 bool al_convert_collaborative(const struct al_heads *heads, double least_error, uint64_t seed,
 	double *error, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * A constant in the keys' inputs adds the same to all scores of a query, which a softmax takes
  * away, yet it may dominate the moment. With moments of [x, 1] it is taken off the keys: they are
  * weighed by the covariance. Under rotary positions it isn't the same at all offsets and stays. */
-#ifndef ATTNLEDGER_AUDIT_COVARIANCE_H
-#define ATTNLEDGER_AUDIT_COVARIANCE_H
+#pragma once
 
 #include "model/calibration/calibration.h"
 #include "model/calibration/imatrix.h"
@@ -41,5 +40,3 @@ bool al_covariance_apply(const struct al_covariance *covariance,
 /* G = G^1/2, the symmetric root. `unit` is the roundoff of what G was stored in: asymmetry and
  * negative eigenvalues up to rows*4*unit (at most .01) of the largest are rounding. */
 bool al_symmetric_root(struct al_matrix g, double unit, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Work dealt to processes that can't ask each other: all come to the same shares. */
-#ifndef ATTNLEDGER_AUDIT_DEAL_H
-#define ATTNLEDGER_AUDIT_DEAL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -12,5 +11,3 @@ void al_deal(const double *sizes, size_t n, size_t n_shards, size_t *shards);
 
 /* How many numbers the module's projections hold. */
 double al_attention_size(const struct al_attention *attention);
-
-#endif

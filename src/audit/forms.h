@@ -4,8 +4,7 @@
  * Where there are biases the forms are those of [x, 1]: [W_Q; b_Q] W_K^T is the score of a query
  * and a key but for what is the same for all keys, which a softmax takes away; keys keep their bias
  * under rotary positions alone, where it isn't. */
-#ifndef ATTNLEDGER_AUDIT_FORMS_H
-#define ATTNLEDGER_AUDIT_FORMS_H
+#pragma once
 
 #include <math.h>
 
@@ -52,5 +51,3 @@ bool al_form_means(const struct al_heads *heads, enum al_form form, double *mean
 
 /* Entries of a form: rows x columns. */
 double al_form_entries(const struct al_heads *heads, enum al_form form);
-
-#endif

@@ -1,6 +1,5 @@
 /* Which heads share a key and a value: groups of one size at the least error. */
-#ifndef ATTNLEDGER_AUDIT_GROUPING_H
-#define ATTNLEDGER_AUDIT_GROUPING_H
+#pragma once
 
 #include "base/text.h"
 #include "linalg/linalg.h"
@@ -29,5 +28,3 @@ bool al_group_heads(const struct al_group_cost *cost, struct al_matrix pairs, si
 
 /* "0 3, 1 2": groups and their heads in rising order. */
 void al_group_print(const size_t *order, size_t n, size_t size, struct al_text *out);
-
-#endif

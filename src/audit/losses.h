@@ -1,8 +1,7 @@
 /* What each conversion of a module would lose, all of them found side by side: relative Frobenius
  * errors over the module's stacked query/key forms [AL_LOSS_QK] and output/value forms
  * [AL_LOSS_OV]. */
-#ifndef ATTNLEDGER_AUDIT_LOSSES_H
-#define ATTNLEDGER_AUDIT_LOSSES_H
+#pragma once
 
 #include "audit/audit.h"
 #include "audit/convert.h"
@@ -70,5 +69,3 @@ bool al_losses_is_free(
 bool al_losses_find(struct al_losses *losses, const struct al_audit *audit,
 	struct al_audit_module *module, struct al_error *err) AL_MUST_CHECK;
 void al_losses_finish(struct al_losses *losses);
-
-#endif

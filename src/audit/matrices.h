@@ -1,6 +1,5 @@
 /* What tables are too long for: a module's matrices and spectra as .npy files. */
-#ifndef ATTNLEDGER_AUDIT_MATRICES_H
-#define ATTNLEDGER_AUDIT_MATRICES_H
+#pragma once
 
 #include "audit/audit.h"
 #include "base/text.h"
@@ -18,5 +17,3 @@ typedef bool al_matrices_taker(void *context, const char *name, const struct al_
  *     MODULE.layer.KIND.npy    [1][components] */
 bool al_matrices_hand_over(const struct al_audit *audit, struct al_audit_module *module,
 	al_matrices_taker *take, void *context, struct al_error *err) AL_MUST_CHECK;
-
-#endif

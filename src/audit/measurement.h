@@ -3,8 +3,7 @@
  * A measurement is one file with one descriptor, and its name in the list below. Whoever runs an
  * audit knows no measurement by name: the descriptor says what it takes, when it is taken, what of
  * its table people read first, what it tells the summary and how it is drawn. */
-#ifndef ATTNLEDGER_AUDIT_MEASUREMENT_H
-#define ATTNLEDGER_AUDIT_MEASUREMENT_H
+#pragma once
 
 #include "audit/audit.h"
 #include "figure/spec.h"
@@ -139,5 +138,3 @@ void al_audit_copy_column(struct al_table *to, const struct al_table *from, cons
  * of what is `offset` further on in the record. */
 void al_audit_add_group(struct al_table *table, const char *group,
 	const struct al_table_field *fields, size_t offset, unsigned shown);
-
-#endif

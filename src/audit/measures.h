@@ -1,6 +1,5 @@
 /* What a spectrum says: ranks, components and the captured variance. */
-#ifndef ATTNLEDGER_AUDIT_MEASURES_H
-#define ATTNLEDGER_AUDIT_MEASURES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,5 +42,3 @@ bool al_components_stay(const double *values, size_t n, double share, double mar
 /* share[k], the part of the squares that component k holds, and its running sum; either may be
  * NULL. */
 void al_captured(const double *values, size_t n, double *share, double *cumulative);
-
-#endif

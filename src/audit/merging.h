@@ -4,8 +4,7 @@
  * Head j merged into i scores as i does, and of V_j O_j^T what V_i spans stays: exact where the
  * heads are one up to a change of basis. Errors are relative to all heads' forms, on [x, 1] where
  * there are biases, over all offsets under rotary positions. */
-#ifndef ATTNLEDGER_AUDIT_MERGING_H
-#define ATTNLEDGER_AUDIT_MERGING_H
+#pragma once
 
 #include "audit/audit.h"
 #include "base/text.h"
@@ -36,5 +35,3 @@ size_t al_merging_count(const struct al_merging *merging, double most);
 
 /* "5 into 2, without 7" */
 void al_merging_print(const struct al_merging *merging, size_t n, struct al_text *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the tables of an audit are of: draws, positions, norms, inputs. */
-#ifndef ATTNLEDGER_AUDIT_NOTES_H
-#define ATTNLEDGER_AUDIT_NOTES_H
+#pragma once
 
 #include "audit/audit.h"
 
@@ -14,5 +13,3 @@ bool al_audit_set_offset(struct al_model_view *view, int64_t offset,
  * BLAS. */
 void al_audit_note(const struct al_audit *audit, const struct al_attention *const *measured,
 	size_t n, const char *kernel, struct al_table *table);
-
-#endif

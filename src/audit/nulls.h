@@ -9,8 +9,7 @@
  * The second is computed, or drawn. A draw is a function of (seed, module, draw): one draw serves
  * all kinds of spectra. Weights are drawn in double; all heads together are then multiplied in
  * float, whose components for 90 % are the same. */
-#ifndef ATTNLEDGER_AUDIT_NULLS_H
-#define ATTNLEDGER_AUDIT_NULLS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ struct al_null_range {
 /* Components for `share` of the squares, over the draws of a null (n_draws > 0). */
 struct al_null_range al_null_components(const struct al_spectra *draws, size_t n_draws,
 	enum al_spectrum kind, double share);
-
-#endif

@@ -1,6 +1,5 @@
 /* Pairs of heads, the most similar first, and the tables of them. */
-#ifndef ATTNLEDGER_AUDIT_PAIRS_H
-#define ATTNLEDGER_AUDIT_PAIRS_H
+#pragma once
 
 #include "audit/audit.h"
 #include "audit/subspaces.h"
@@ -42,5 +41,3 @@ bool al_pairs_add(struct al_table *table, size_t most, struct al_pair_side *a,
 
 /* Sorts rows so, and cuts them. Of how many pairs they are is noted where they aren't all. */
 void al_pairs_finish(struct al_table *table, size_t most, size_t n_seen);
-
-#endif

@@ -1,6 +1,5 @@
 /* Rotary positions: the query/key form at an offset. */
-#ifndef ATTNLEDGER_AUDIT_ROTARY_H
-#define ATTNLEDGER_AUDIT_ROTARY_H
+#pragma once
 
 #include "linalg/heads.h"
 #include "model/heads/views.h"
@@ -46,5 +45,3 @@ struct al_complex al_pair_product(struct al_view gram, size_t a, size_t b,
 bool al_rotary_inner(const struct al_heads *heads, const struct al_attention *attention,
 	struct al_view query_gram, struct al_view key_gram, struct al_matrix out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* A module's queries and keys as the tensor that Tucker and CP decompose. */
-#ifndef ATTNLEDGER_AUDIT_SCORE_TENSOR_H
-#define ATTNLEDGER_AUDIT_SCORE_TENSOR_H
+#pragma once
 
 #include "linalg/heads.h"
 
@@ -11,5 +10,3 @@ bool al_score_tensor_take(struct al_scratch *scratch, const struct al_heads *hea
 
 /* Without queries or without keys: every score is zero, there is nothing to decompose. */
 bool al_score_tensor_is_zero(const struct al_heads *heads);
-
-#endif

@@ -1,6 +1,5 @@
 /* Selecting modules by name: "layers.0-5,encoder.*.self". */
-#ifndef ATTNLEDGER_AUDIT_SELECT_H
-#define ATTNLEDGER_AUDIT_SELECT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -8,5 +7,3 @@
  * word, a number, a range of numbers "0-5" or "*". A pattern that has fewer parts than the name
  * matches what begins so: "layers.3" is all of layer 3. */
 bool al_select_module(const char *patterns, const char *name);
-
-#endif

@@ -1,7 +1,6 @@
 /* Singular values of a module's forms, head by head and all heads together, without a D x D product
  * wherever the heads are narrower than that. */
-#ifndef ATTNLEDGER_AUDIT_SPECTRA_H
-#define ATTNLEDGER_AUDIT_SPECTRA_H
+#pragma once
 
 #include "audit/triangles.h"
 
@@ -62,5 +61,3 @@ bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangle
 bool al_layer_spectra(struct al_spectra *out, const struct al_heads *heads,
 	const struct al_triangles *triangles, unsigned exact, unsigned counted,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

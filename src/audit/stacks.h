@@ -3,8 +3,7 @@
  * A form is Q_i K_g^T (or O_i V_g^T, transposed). Whatever replaces K_g while Q_i may be chosen
  * again, the error in the form is that in K_g R_g^T, where R_g^T R_g is the sum of Q_i^T Q_i over
  * the query heads of key/value head g: D x d_head a head, never D x D. */
-#ifndef ATTNLEDGER_AUDIT_STACKS_H
-#define ATTNLEDGER_AUDIT_STACKS_H
+#pragma once
 
 #include "audit/triangles.h"
 #include "audit/forms.h"
@@ -76,5 +75,3 @@ double al_trace(struct al_view square);
 
 /* ||A||_F^2 */
 double al_squared_norm(struct al_view a);
-
-#endif

@@ -1,7 +1,6 @@
 /* The subspaces that heads' queries, keys, values and outputs live in, and the principal angles
  * between them. */
-#ifndef ATTNLEDGER_AUDIT_SUBSPACES_H
-#define ATTNLEDGER_AUDIT_SUBSPACES_H
+#pragma once
 
 #include "audit/triangles.h"
 
@@ -41,5 +40,3 @@ struct al_angles {
 /* From the cosines U_a^T U_b of two bases. */
 bool al_angles_find(struct al_view cosines, struct al_angles *out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

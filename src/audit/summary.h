@@ -1,6 +1,5 @@
 /* The summary: an audit in about ten lines, read off its finished tables. */
-#ifndef ATTNLEDGER_AUDIT_SUMMARY_H
-#define ATTNLEDGER_AUDIT_SUMMARY_H
+#pragma once
 
 #include "audit/measurement.h"
 
@@ -29,5 +28,3 @@ const char *al_summary_of(struct al_arena *arena, const struct al_model_view *vi
 
 /* "25 (5 to 27)", the median and how far it goes; one number where all are the same. */
 const char *al_range_text(struct al_arena *arena, struct al_range range, int digits);
-
-#endif

@@ -4,8 +4,7 @@
  * Where the heads' spaces fill the model's width, half of the heads fill more than half of the
  * components: their number isn't proportional to that of heads. So a draw of independent heads is
  * thinned: components are counted of a quarter of its heads, of a half and of all. */
-#ifndef ATTNLEDGER_AUDIT_THINNED_H
-#define ATTNLEDGER_AUDIT_THINNED_H
+#pragma once
 
 #include "audit/spectra.h"
 
@@ -57,5 +56,3 @@ bool al_thinned_compute(struct al_thinned *thinned, const struct al_heads *shape
  * from `thinned`, which may be another draw of the module, in proportion. */
 double al_redundancy(const struct al_spectra *module, const struct al_spectra *draw,
 	const struct al_thinned *thinned);
-
-#endif

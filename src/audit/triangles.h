@@ -1,6 +1,5 @@
 /* The triangular factor of each head of a module: what the head is in itself. */
-#ifndef ATTNLEDGER_AUDIT_TRIANGLES_H
-#define ATTNLEDGER_AUDIT_TRIANGLES_H
+#pragma once
 
 #include "linalg/heads.h"
 
@@ -52,5 +51,3 @@ struct al_view al_triangle_of(const struct al_triangles *triangles, enum al_proj
  * of `out`, which has `width` columns. */
 bool al_triangles_join(const struct al_triangles *triangles, enum al_projection projection,
 	size_t first, size_t n, struct al_matrix out, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* The verdict: what an audit says of redundant heads, in a sentence. */
-#ifndef ATTNLEDGER_AUDIT_VERDICT_H
-#define ATTNLEDGER_AUDIT_VERDICT_H
+#pragma once
 
 #include "audit/audit.h"
 
@@ -10,5 +9,3 @@ enum { AL_REDUNDANT_PERCENT = 10 };
 /* Read off the finished tables `heads` and `redundant`; NULL: no head has values. The arena's. */
 const char *al_audit_verdict(struct al_arena *arena, const struct al_audit *audit,
 	const struct al_table *heads, const struct al_table *redundant);
-
-#endif

@@ -3,8 +3,7 @@
  * A scenario, a ledger, a table own one arena each; what is reached from them dies with them.
  * Memory is zeroed and never NULL (base/memory.h). What is sized by a stranger's file is bounded
  * before it is asked for. */
-#ifndef ATTNLEDGER_BASE_ARENA_H
-#define ATTNLEDGER_BASE_ARENA_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,5 +46,3 @@ char *al_strdup(struct al_arena *arena, const char *text);
 char *al_strndup(struct al_arena *arena, const char *text, size_t length);
 char *al_format(struct al_arena *arena, const char *format, ...) AL_PRINTF(2, 3);
 char *al_format_list(struct al_arena *arena, const char *format, va_list args) AL_PRINTF(2, 0);
-
-#endif

@@ -1,7 +1,6 @@
 /* Decoding of the block formats of GGUF: `n` elements, which fill whole blocks, at any
  * alignment. */
-#ifndef ATTNLEDGER_BASE_BLOCKS_H
-#define ATTNLEDGER_BASE_BLOCKS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@
 	void al_##name##_to_float(const unsigned char *bytes, size_t n, float *out); \
 	void al_##name##_to_double(const unsigned char *bytes, size_t n, double *out);
 AL_BLOCK_FORMATS(AL_DECLARE_BLOCK_FORMAT)
-
-#endif

@@ -1,6 +1,5 @@
 /* Cursors: a source read from its beginning, byte after byte, in a window. */
-#ifndef ATTNLEDGER_BASE_CURSOR_H
-#define ATTNLEDGER_BASE_CURSOR_H
+#pragma once
 
 #include "base/file.h"
 
@@ -31,5 +30,3 @@ bool al_cursor_u32(struct al_cursor *cursor, uint32_t *out, const char *what,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_cursor_u64(struct al_cursor *cursor, uint64_t *out, const char *what,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

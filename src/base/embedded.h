@@ -1,6 +1,5 @@
 /* Files that the build puts into the binary (tools/embed.c writes the lists). */
-#ifndef ATTNLEDGER_BASE_EMBEDDED_H
-#define ATTNLEDGER_BASE_EMBEDDED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ static inline const struct al_embedded *al_embedded_find(const struct al_embedde
 	}
 	return NULL;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * A function that can fail returns bool, takes `struct al_error *err` last and ends in
  * `return al_fail(err, AL_EINPUT, "...")`; its callers add where (`al_in(err, "layers[3]")`).
  * A message is one line, lower case: what was found and what was expected. */
-#ifndef ATTNLEDGER_BASE_ERROR_H
-#define ATTNLEDGER_BASE_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -20,5 +19,3 @@ bool al_fail(struct al_error *err, enum al_status status, const char *format, ..
 
 /* Puts "context: " before the message and returns false. */
 bool al_in(struct al_error *err, const char *format, ...) AL_PRINTF(2, 3);
-
-#endif

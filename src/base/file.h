@@ -1,7 +1,6 @@
 /* Files: a regular file read at any place, whole files in and out, and what a program has read and
  * written. */
-#ifndef ATTNLEDGER_BASE_FILE_H
-#define ATTNLEDGER_BASE_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ void al_overwrite_add(dev_t device, ino_t inode, enum al_was was);
 
 /* May the path be written? AL_EINPUT where its file was read or written. */
 bool al_overwrite_check(const char *path, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* Number formats, from fp64 down to the block formats of GGUF: one table for everything that
  * counts, reads or writes stored numbers. Bytes are little-endian. */
-#ifndef ATTNLEDGER_BASE_FORMAT_H
-#define ATTNLEDGER_BASE_FORMAT_H
+#pragma once
 
 #include <gmp.h>
 #include <stddef.h>
@@ -64,5 +63,3 @@ bool al_dtype_size(const struct al_dtype *dtype, int64_t n_elements, uint64_t *b
 /* out = bytes of `elements` numbers, which fill whole blocks or don't (then exactly the
  * fraction). */
 void al_dtype_exact_bytes(const struct al_dtype *dtype, mpq_srcptr elements, mpq_t out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers of 16 bits and fewer, by their bits. */
-#ifndef ATTNLEDGER_BASE_HALF_H
-#define ATTNLEDGER_BASE_HALF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ static inline float al_f16_value(uint16_t stored)
 
 	return al_float_of_bits(sign | al_bits_of_float(al_float_of_bits(bits) - one));
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* FNV-1a, 64 bits: for tables of names and for telling headers apart, not against forgers. */
-#ifndef ATTNLEDGER_BASE_HASH_H
-#define ATTNLEDGER_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -14,5 +13,3 @@ static inline uint64_t al_hash(uint64_t hash, const void *bytes, size_t length)
 		hash = (hash ^ *p) * UINT64_C(0x100000001b3);
 	return hash;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * no lone surrogate, no key twice. Each node knows where in the text it is, for messages.
  *
  * Nodes belong to the document. */
-#ifndef ATTNLEDGER_BASE_JSON_H
-#define ATTNLEDGER_BASE_JSON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -131,5 +130,3 @@ bool al_json_only(const struct al_json *doc, const struct al_item *object, const
 /* Adds `text` to `out` as a JSON string with its quotes. A byte that isn't UTF-8 (in a file's name)
  * comes out as the four characters \xNN, as in the other formats: JSON can't hold it. */
 void al_json_quote(struct al_text *out, const char *text);
-
-#endif

@@ -3,8 +3,7 @@
  * A request that the system can't meet goes to one handler, which doesn't return; without one it
  * aborts, as GMP, FLINT and GLib below us do: so it is in the library. The program says one line
  * and ends (commands/exhausted.c). free() gives back what these functions return. */
-#ifndef ATTNLEDGER_BASE_MEMORY_H
-#define ATTNLEDGER_BASE_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ _Noreturn void al_memory_exhausted(size_t bytes);
 /* For a program, before its first allocation: sets the handler, and lets GMP ask here. A
  * library doesn't do that to the program that it is part of. */
 void al_memory_guard(al_memory_handler *handler);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * An `mpq_srcptr` that comes from an arena is immutable, canonical (lowest terms, positive
  * denominator) and may be used wherever GMP takes a source operand. */
-#ifndef ATTNLEDGER_BASE_NUMBER_H
-#define ATTNLEDGER_BASE_NUMBER_H
+#pragma once
 
 #include <gmp.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ bool al_exact_is_integer(mpq_srcptr q);
 
 /* Thousands commas for a decimal text: "28311552.5" -> "28,311,552.5". */
 char *al_exact_grouped(struct al_arena *arena, const char *decimal);
-
-#endif

@@ -9,8 +9,7 @@
  * remove what is temporary and then end the program as they would have: that needs handlers, the
  * one thing that the library keeps outside of what its callers own. They are put back when no
  * output is open any more. Outputs are opened and closed from one thread at a time. */
-#ifndef ATTNLEDGER_BASE_OUTPUT_H
-#define ATTNLEDGER_BASE_OUTPUT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -50,5 +49,3 @@ void al_output_remove_all(void);
 /* Writes a file whole or not at all, as an output is. */
 bool al_file_write(const char *path, const void *bytes, size_t length,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

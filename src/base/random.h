@@ -4,8 +4,7 @@
  * and in any order, on any thread. GSL's distributions over xoshiro256++, whose state takes 256
  * bits of the four numbers where GSL's own generators take 32. Standard C arithmetic: the same
  * numbers on every machine. */
-#ifndef ATTNLEDGER_BASE_RANDOM_H
-#define ATTNLEDGER_BASE_RANDOM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ double al_random_uniform(struct al_random *random);
  * rounded. */
 void al_random_gaussian(struct al_random *random, double *out, size_t n);
 void al_random_gaussian_f(struct al_random *random, float *out, size_t n);
-
-#endif

@@ -4,8 +4,7 @@
  * what type each is and where it goes. A key that no row names is refused, naming the nearest
  * ("$schema" and "note" are allowed everywhere); then the rows are read in their order, so that a
  * row may lean on what the rows above it have read. An error says name:line:column. */
-#ifndef ATTNLEDGER_BASE_RECORD_H
-#define ATTNLEDGER_BASE_RECORD_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/json.h"
@@ -93,5 +92,3 @@ bool al_record_read(const struct al_record_source *source, const struct al_recor
  * which are those in `out`. */
 bool al_record_read_items(const struct al_record_source *source, const struct al_field *field,
 	const struct al_item *list, void *out, struct al_error *err) AL_MUST_CHECK;
-
-#endif

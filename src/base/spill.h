@@ -1,6 +1,5 @@
 /* Bytes that wait in a file without a name, where they are too many to stay in memory. */
-#ifndef ATTNLEDGER_BASE_SPILL_H
-#define ATTNLEDGER_BASE_SPILL_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -23,5 +22,3 @@ bool al_spill_put_at(const struct al_spill *spill, uint64_t at, const void *byte
 	struct al_error *err) AL_MUST_CHECK;
 bool al_spill_get(const struct al_spill *spill, uint64_t at, void *out, size_t length,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

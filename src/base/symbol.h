@@ -1,12 +1,9 @@
 /* Symbols of formulas in a text: one letter and what stands lower at it, "W_O", "d_model",
  * "n_kv_heads". Whoever sets type (figures, LaTeX) sets them as mathematics. */
-#ifndef ATTNLEDGER_BASE_SYMBOL_H
-#define ATTNLEDGER_BASE_SYMBOL_H
+#pragma once
 
 #include <stddef.h>
 
 /* The length of the symbol that stands at `p` in `text` as a word of its own; 0: there is none. Its
  * first two bytes are the letter and "_". */
 size_t al_symbol_length(const char *text, const char *p);
-
-#endif

@@ -4,8 +4,7 @@
  * A table owns an arena; texts and numbers that go into a cell are copied into it. Numbers are kept
  * in base units (parameters, bytes, percent); how people read them (digits, a scale) belongs to the
  * column and never changes JSON or CSV. */
-#ifndef ATTNLEDGER_BASE_TABLE_H
-#define ATTNLEDGER_BASE_TABLE_H
+#pragma once
 
 #include <gmp.h>
 #include <stddef.h>
@@ -208,5 +207,3 @@ bool al_cell_number(const struct al_cell *cell, double *out);
  * such column; its text, "" in these cases. */
 bool al_table_number(const struct al_table *table, size_t row, const char *key, double *out);
 const char *al_table_text(const struct al_table *table, size_t row, const char *key);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A program holds a lock on a temporary file as long as it has it open: one whose lock is free was
  * left by a program that was killed. Locks hold on one machine at least: the name says which. */
-#ifndef ATTNLEDGER_BASE_TEMPORARY_H
-#define ATTNLEDGER_BASE_TEMPORARY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ bool al_temporary_write(int file, int64_t at, const void *bytes, size_t length) 
 /* Removes from the folder of `path` what killed programs of this machine left. Where locks can't be
  * had, nothing is. */
 void al_temporary_tidy(const char *path);
-
-#endif

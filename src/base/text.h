@@ -1,6 +1,5 @@
 /* Text: a string that grows, widths in columns, and the nearest known name. */
-#ifndef ATTNLEDGER_BASE_TEXT_H
-#define ATTNLEDGER_BASE_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -104,5 +103,3 @@ const void *al_find_known(const void *items, size_t n, size_t size, const char *
 	const char *name, struct al_error *err);
 #define AL_FIND_KNOWN(items, n, what, name, err) \
 	al_find_known((items), (n), sizeof(*(items)), (what), (name), (err))
-
-#endif

@@ -1,8 +1,7 @@
 /* Loops that are compiled again for wider registers; the system chooses when the program is loaded.
  * All compute the same bits where no multiplication is fused with an addition
  * (-ffp-contract=off). */
-#ifndef ATTNLEDGER_BASE_WIDE_H
-#define ATTNLEDGER_BASE_WIDE_H
+#pragma once
 
 #ifdef __has_feature
 #if __has_feature(address_sanitizer)
@@ -25,5 +24,3 @@
 
 /* What such a function calls is part of it. */
 #define AL_LOOP static inline __attribute__((always_inline))
-
-#endif

@@ -1,6 +1,5 @@
 /* What a catalogue has cached, for the files that load: not for others. */
-#ifndef ATTNLEDGER_CATALOG_CACHE_H
-#define ATTNLEDGER_CATALOG_CACHE_H
+#pragma once
 
 #include "catalog/catalog.h"
 #include "catalog/read.h"
@@ -27,5 +26,3 @@ struct al_cached *al_catalog_find_cached(const struct al_catalog *catalog,
 /* A config.json has no name of its own, and its family goes by its model_type. */
 bool al_catalog_config(struct al_catalog *catalog, const struct al_json *doc, void **model,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

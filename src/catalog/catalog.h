@@ -3,8 +3,7 @@
  * Each is a JSON file, built in or a user's, read by the same code and parsed when it is first
  * asked for. An entry is one line of a block: a tensor, something cached, something saved for
  * backward, or a matrix product; one grammar serves all four. */
-#ifndef ATTNLEDGER_CATALOG_CATALOG_H
-#define ATTNLEDGER_CATALOG_CATALOG_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/embedded.h"
@@ -351,5 +350,3 @@ const struct al_symbol *al_catalog_symbols(struct al_catalog *catalog, size_t *n
 /* The LaTeX of a symbol: the standard one's, or the name escaped. Fits al_polynomial_latex with the
  * catalogue as context. */
 const char *al_catalog_latex(void *catalog, const char *symbol);
-
-#endif

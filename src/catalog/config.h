@@ -1,6 +1,5 @@
 /* Inside the catalogue: one config.json under a family, and its values. */
-#ifndef ATTNLEDGER_CATALOG_CONFIG_H
-#define ATTNLEDGER_CATALOG_CONFIG_H
+#pragma once
 
 #include "catalog/family.h"
 
@@ -39,5 +38,3 @@ const char *al_config_value_text(const struct al_config_key *key, const struct a
 /* Checks a value that is not null against the key's type and sets the symbol. */
 bool al_config_read(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key, struct al_error *err) AL_MUST_CHECK;
-
-#endif

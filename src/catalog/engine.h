@@ -15,8 +15,7 @@
  * "static" for weights and cache alone. "overhead" are bytes of the runtime and its graphs,
  * "sampling" those of choosing the next tokens, held instead of a layer's tensors where they are
  * more. Formulas may use seq, window, block, chunk, tp, devices and vocab. */
-#ifndef ATTNLEDGER_CATALOG_ENGINE_H
-#define ATTNLEDGER_CATALOG_ENGINE_H
+#pragma once
 
 #include "base/text.h"
 #include "catalog/catalog.h"
@@ -64,5 +63,3 @@ bool al_engine_bytes(const struct al_engine_scope *scope, const struct al_formul
 /* The share of a device's memory that it takes. */
 bool al_engine_utilization(const struct al_engine_scope *scope, mpq_t out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -74,8 +74,7 @@
  *   vision_d_model, audio_n_layers; and has_vision is 0 where the config has no such object. What
  *   is in no component's file is told by "component" of a tensor: "projector". A family that is a
  *   component of others may itself be that of a config. */
-#ifndef ATTNLEDGER_CATALOG_FAMILY_H
-#define ATTNLEDGER_CATALOG_FAMILY_H
+#pragma once
 
 #include "catalog/catalog.h"
 #include "catalog/forward.h"
@@ -398,5 +397,3 @@ size_t al_family_defaults(const struct al_family *family, const struct al_json *
 /* The config's keys that the family doesn't use, in their order. */
 size_t al_family_ignored(const struct al_family *family, const struct al_item *config,
 	struct al_arena *arena, const char *const **keys);
-
-#endif

@@ -1,6 +1,5 @@
 /* The names of a built-in family's tensors, without parsing its file. */
-#ifndef ATTNLEDGER_CATALOG_FAMILY_NAMES_H
-#define ATTNLEDGER_CATALOG_FAMILY_NAMES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ typedef void al_see_name(void *context, const char *name, size_t length,
 /* Everything that the family's file, and those of its components, call "name": each tensor is among
  * it. */
 void al_family_each_name(const char *family, al_see_name *see, void *context);
-
-#endif

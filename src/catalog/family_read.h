@@ -1,7 +1,6 @@
 /* Inside the catalogue: what the files that read a family share. A reader is the context of a
  * record's rows (read.h). */
-#ifndef ATTNLEDGER_CATALOG_FAMILY_READ_H
-#define ATTNLEDGER_CATALOG_FAMILY_READ_H
+#pragma once
 
 #include "catalog/family.h"
 #include "catalog/read.h"
@@ -51,5 +50,3 @@ void al_family_compose(struct al_family *family, struct al_arena *arena);
 #define AL_TEXTS_FIELD(key, at, n_at) \
 	AL_KEY(key, LIST, at), .n_offset = (n_at), .or_one = true, .least = 1, \
 			       .most = AL_FAMILY_ITEMS, .noun = "texts"
-
-#endif

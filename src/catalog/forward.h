@@ -56,8 +56,7 @@
  * * requires: config keys and the only values, one or a list, under which all this is true; an
  * absent key is one of them. "present": keys of which the config must have one. "when": a
  * condition, which "only" says in words. The first kind of module is what runs. */
-#ifndef ATTNLEDGER_CATALOG_FORWARD_H
-#define ATTNLEDGER_CATALOG_FORWARD_H
+#pragma once
 
 #include "catalog/catalog.h"
 
@@ -162,5 +161,3 @@ struct al_forward {
 /* How the family runs, read from its file now; NULL: it can't be run. The catalogue's own. */
 bool al_catalog_forward(struct al_catalog *catalog, const struct al_family *family,
 	const struct al_forward **out, struct al_error *err) AL_MUST_CHECK;
-
-#endif

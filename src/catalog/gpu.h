@@ -3,8 +3,7 @@
  * "memory" is what is sold, in bytes of 2^30 a GB, as makers of memory count; "usable" what a
  * program finds, where that was measured. "bandwidth" is bytes a second, "bf16" and "fp8" FLOPs a
  * second of dense matrices. */
-#ifndef ATTNLEDGER_CATALOG_GPU_H
-#define ATTNLEDGER_CATALOG_GPU_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -21,5 +20,3 @@ bool al_gpu_is_name(struct al_arena *arena, const char *name);
  * nearest. */
 bool al_gpu_parse(struct al_arena *arena, const char *text, struct al_gpu *out, int64_t *n,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -17,8 +17,7 @@
  * adds the products of each two heads, itself included, to them; "norm" are scale, bias, mean and
  * variance of a batch normalisation, of all numbers or one for each head or product; "averages"
  * makes one number of each then; "weight" [features][kept] and "bias" mix them. */
-#ifndef ATTNLEDGER_CATALOG_PASS_H
-#define ATTNLEDGER_CATALOG_PASS_H
+#pragma once
 
 #include "catalog/catalog.h"
 
@@ -47,5 +46,3 @@ struct al_pass {
 /* As a record's row calls it, into a struct al_variant whose tensors are read. */
 bool al_pass_read(void *reader, const struct al_item *node, void *variant,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A reader knows the symbols that the file's formulas may use; any other one is refused where it
  * stands. What is read is copied into the arena and outlives the document. */
-#ifndef ATTNLEDGER_CATALOG_READ_H
-#define ATTNLEDGER_CATALOG_READ_H
+#pragma once
 
 #include <stddef.h>
 
@@ -138,5 +137,3 @@ bool al_forward_read(struct al_arena *arena, const struct al_json *doc,
 /* The file of a family, built in or a user's; the caller's to finish. */
 bool al_catalog_family_document(struct al_catalog *catalog, const char *name, struct al_json *doc,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

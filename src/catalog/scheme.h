@@ -45,8 +45,7 @@
  * is_value, is_projection (attention's output), is_fused_qkv, is_fused_kv, is_up, is_gate,
  * is_down, is_in_layers, is_text, layer and n_layers, value_layer and n_value_layers (counted
  * over layers with values only), n_experts, n_gqa. */
-#ifndef ATTNLEDGER_CATALOG_SCHEME_H
-#define ATTNLEDGER_CATALOG_SCHEME_H
+#pragma once
 
 #include "base/text.h"
 #include "catalog/family.h"
@@ -168,5 +167,3 @@ bool al_patterns_add(struct al_patterns *patterns, const char *text,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_patterns_are_empty(const struct al_patterns *patterns);
 bool al_patterns_match(const struct al_patterns *patterns, const char *name);
-
-#endif

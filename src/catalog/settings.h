@@ -1,6 +1,5 @@
 /* Settings: what the symbols of a request are worth, and who said so. */
-#ifndef ATTNLEDGER_CATALOG_SETTINGS_H
-#define ATTNLEDGER_CATALOG_SETTINGS_H
+#pragma once
 
 #include "catalog/catalog.h"
 
@@ -94,5 +93,3 @@ struct al_scope al_iteration_scope(struct al_iteration *iteration);
 /* "h.{layer}.attn" -> "h.3.attn" */
 const char *al_iteration_name(const struct al_iteration *iteration, struct al_arena *arena,
 	const char *name);
-
-#endif

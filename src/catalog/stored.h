@@ -1,7 +1,6 @@
 /* A module's attention tensors as a checkpoint stores them: names, shapes, and which runs of a
  * fused tensor belong to which of the variant's. */
-#ifndef ATTNLEDGER_CATALOG_STORED_H
-#define ATTNLEDGER_CATALOG_STORED_H
+#pragma once
 
 #include "catalog/tensor_list.h"
 
@@ -46,5 +45,3 @@ bool al_stored_module_read(struct al_stored_module *out, struct al_arena *arena,
 
 /* The shape in a checkpoint: `dims`, with two axes for that of heads where they are stored so. */
 size_t al_stored_shape(const struct al_stored_tensor *tensor, int64_t shape[AL_SHAPE_DIMS + 1]);
-
-#endif

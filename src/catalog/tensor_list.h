@@ -1,8 +1,7 @@
 /* A model's tensor list: what a family holds under the settings of one config, part by part, with
  * exact shapes and multiplicities. Attention modules are named with their variant and what the
  * family sets in it; their own tensors are the ledger's. */
-#ifndef ATTNLEDGER_CATALOG_TENSOR_LIST_H
-#define ATTNLEDGER_CATALOG_TENSOR_LIST_H
+#pragma once
 
 #include "catalog/family.h"
 
@@ -62,5 +61,3 @@ size_t al_model_tensor_shape(const struct al_model_item *tensor, int64_t dims[AL
 
 /* Numbers of its own that are trained and part of the model: no buffer or scale, not tied. */
 bool al_model_tensor_is_parameter(const struct al_model_item *tensor);
-
-#endif

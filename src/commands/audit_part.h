@@ -1,7 +1,6 @@
 /* What a part of an audit and the merging of parts must come to alike: who measures which module,
  * and what the answer hangs on. */
-#ifndef ATTNLEDGER_COMMANDS_AUDIT_PART_H
-#define ATTNLEDGER_COMMANDS_AUDIT_PART_H
+#pragma once
 
 #include "commands/audit_run.h"
 #include "audit/shard/shard.h"
@@ -30,5 +29,3 @@ bool al_shard_summarize(const struct al_audit_run *run, struct al_shard_file *sh
 
 /* Of a text or of a file's bytes, as facts and tables hold it. */
 const char *al_shard_fingerprint(struct al_arena *arena, const struct al_text *text);
-
-#endif

@@ -1,7 +1,6 @@
 /* An audit as `audit` runs it: by one process, by one of several, or merged from what several
  * measured. Whoever measures fills the tables and says what was measured; the rest is alike. */
-#ifndef ATTNLEDGER_COMMANDS_AUDIT_RUN_H
-#define ATTNLEDGER_COMMANDS_AUDIT_RUN_H
+#pragma once
 
 #include "audit/matrices.h"
 #include "audit/measurement.h"
@@ -128,5 +127,3 @@ struct al_texts al_shard_manifests(struct al_arena *arena, const char *folder);
  * it takes the files to be written; `checkpoint` is where it is now; NULL: where it was. */
 bool al_merge_audit(struct al_session *session, const struct al_audit_asked *asked,
 	const char *checkpoint, struct al_error *err) AL_MUST_CHECK;
-
-#endif

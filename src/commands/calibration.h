@@ -1,6 +1,5 @@
 /* What the commands on calibrations share. */
-#ifndef ATTNLEDGER_COMMANDS_CALIBRATION_H
-#define ATTNLEDGER_COMMANDS_CALIBRATION_H
+#pragma once
 
 #include "model/calibration/calibration.h"
 #include "commands/command.h"
@@ -21,5 +20,3 @@ void al_calibration_add_table(struct al_session *session, const struct al_calibr
 /* Writes FOLDER/calibration.safetensors. */
 bool al_calibration_put(struct al_session *session, const struct al_calibration *calibration,
 	const char *folder, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* check PAPER...: the numbers of a .tex, .md or .txt file. */
-#ifndef ATTNLEDGER_COMMANDS_CHECK_PAPER_H
-#define ATTNLEDGER_COMMANDS_CHECK_PAPER_H
+#pragma once
 
 #include "commands/command.h"
 
@@ -14,5 +13,3 @@ struct al_check_options {
 bool al_session_names_paper(const struct al_session *session);
 
 bool al_check_papers(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
-
-#endif

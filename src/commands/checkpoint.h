@@ -1,6 +1,5 @@
 /* What the commands on checkpoints share: a checkpoint opened with its family. */
-#ifndef ATTNLEDGER_COMMANDS_CHECKPOINT_H
-#define ATTNLEDGER_COMMANDS_CHECKPOINT_H
+#pragma once
 
 #include "commands/command.h"
 #include "model/heads/views.h"
@@ -56,5 +55,3 @@ void al_note_numbers_unread(struct al_table *table);
 
 /* "1 tensor", "1,040,128 bytes": `what` is one of them. */
 const char *al_count_text(struct al_arena *arena, uint64_t count, const char *what);
-
-#endif

@@ -1,6 +1,5 @@
 /* Commands: one file a subcommand with one descriptor, and its name in the list in command.c. */
-#ifndef ATTNLEDGER_COMMANDS_COMMAND_H
-#define ATTNLEDGER_COMMANDS_COMMAND_H
+#pragma once
 
 #include "base/table.h"
 #include "catalog/catalog.h"
@@ -147,5 +146,3 @@ int al_command_line(int argc, char **argv, const struct al_program *program);
 /* Goes on as the full program, with the same arguments. Returns only where that can't be, the exit
  * status. */
 int al_exec_full(const char *command, char **argv);
-
-#endif

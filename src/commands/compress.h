@@ -1,6 +1,5 @@
 /* What `compress` and `verify` share. */
-#ifndef ATTNLEDGER_COMMANDS_COMPRESS_H
-#define ATTNLEDGER_COMMANDS_COMPRESS_H
+#pragma once
 
 #include "commands/input.h"
 #include "commands/checkpoint.h"
@@ -38,5 +37,3 @@ bool al_verify_add_table(struct al_session *session, struct al_model_view *view,
 const char *al_compress_summarize(struct al_session *session, enum al_method method);
 const char *al_verify_summarize(struct al_session *session, const struct al_verify_options *options,
 	bool holds);
-
-#endif

@@ -1,6 +1,5 @@
 /* The options that lay a whole model over devices. */
-#ifndef ATTNLEDGER_COMMANDS_DEVICES_H
-#define ATTNLEDGER_COMMANDS_DEVICES_H
+#pragma once
 
 #include "commands/request.h"
 #include "ledger/train.h"
@@ -41,5 +40,3 @@ struct al_ledger *al_open_model(struct al_request *request,
 struct al_ledger *al_open_training(struct al_request *request,
 	const struct al_configured_variant *configured, const struct al_training *training,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Drawing: figures to files. */
-#ifndef ATTNLEDGER_COMMANDS_DRAW_H
-#define ATTNLEDGER_COMMANDS_DRAW_H
+#pragma once
 
 #include "commands/files.h"
 #include "figure/figure.h"
@@ -12,5 +11,3 @@ bool al_draw_to_file(struct al_files *files, const struct al_figure *figure,
 /* Adds FOLDER/ID.pdf, .svg and .png to the files. */
 bool al_draw_into(struct al_files *files, const struct al_figure *figure,
 	const struct al_table *table, const char *folder, struct al_error *err) AL_MUST_CHECK;
-
-#endif

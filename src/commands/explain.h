@@ -1,6 +1,5 @@
 /* --explain: formula, substitution, result and source of each number. */
-#ifndef ATTNLEDGER_COMMANDS_EXPLAIN_H
-#define ATTNLEDGER_COMMANDS_EXPLAIN_H
+#pragma once
 
 #include "commands/command.h"
 #include "ledger/infer.h"
@@ -34,5 +33,3 @@ const char *al_explain_bytes(struct al_arena *arena, const struct al_dtype *stor
 
 /* Tokens that are cached: "seq", "min(seq, window)"; "" of a state. */
 const char *al_explain_tokens(const struct al_cache_entry *line);
-
-#endif

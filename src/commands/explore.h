@@ -1,6 +1,5 @@
 /* explore: the formulas of variants as data for the page that evaluates them. */
-#ifndef ATTNLEDGER_COMMANDS_EXPLORE_H
-#define ATTNLEDGER_COMMANDS_EXPLORE_H
+#pragma once
 
 #include "commands/command.h"
 #include "ledger/request/request.h"
@@ -35,5 +34,3 @@ struct al_explore {
  * its end: `shared` counts from module, `per` is token, source_token or sequence. */
 bool al_explore_add_data(struct al_explore *e, struct al_text *out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

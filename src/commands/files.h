@@ -1,6 +1,5 @@
 /* Files that are written together: all are rendered before the first one is. */
-#ifndef ATTNLEDGER_COMMANDS_FILES_H
-#define ATTNLEDGER_COMMANDS_FILES_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/spill.h"
@@ -49,5 +48,3 @@ bool al_files_write(struct al_files *files, struct al_error *err) AL_MUST_CHECK;
 
 /* "out/heads.csv"; of more than three "18 files, out/across.csv to out/summary.csv"; NULL: none. */
 const char *al_files_text(struct al_files *files);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the command `fit` is made of: what fits into a memory, and models of equal size. */
-#ifndef ATTNLEDGER_COMMANDS_FIT_H
-#define ATTNLEDGER_COMMANDS_FIT_H
+#pragma once
 
 #include "commands/memory.h"
 #include "ledger/solve.h"
@@ -50,5 +49,3 @@ int64_t al_fit_most_passed(const struct al_fit *f);
 
 /* --match parameters=VARIANT */
 bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* Tables of formulas, a row a variant: what its tensors add up to, and what it caches, as
  * polynomials. */
-#ifndef ATTNLEDGER_COMMANDS_FORMULAS_H
-#define ATTNLEDGER_COMMANDS_FORMULAS_H
+#pragma once
 
 #include "commands/command.h"
 #include "ledger/ledger.h"
@@ -30,5 +29,3 @@ bool al_formulas_add(const struct al_formulas *formulas, struct al_table *table,
 bool al_formulas_sum(const struct al_formulas *formulas,
 	const struct al_configured_variant *configured, struct al_polynomial **out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

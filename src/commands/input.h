@@ -1,6 +1,5 @@
 /* What a model reads, wherever a command runs one: --tokens, --text, --sample, --sequences. */
-#ifndef ATTNLEDGER_COMMANDS_INPUT_H
-#define ATTNLEDGER_COMMANDS_INPUT_H
+#pragma once
 
 #include "commands/checkpoint.h"
 #include "model/forward/evaluate.h"
@@ -45,5 +44,3 @@ struct al_opened_model {
 bool al_opened_model_init(struct al_opened_model *model, struct al_session *session,
 	const struct al_layout_options *layout, const struct al_input_options *input,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* The BLAS kernel of a command that computes: chosen, tested and named. */
-#ifndef ATTNLEDGER_COMMANDS_KERNEL_H
-#define ATTNLEDGER_COMMANDS_KERNEL_H
+#pragma once
 
 #include "base/error.h"
 #include "base/table.h"
@@ -15,5 +14,3 @@ const char *al_kernel_reason(struct al_arena *arena);
 
 /* Notes it. */
 void al_kernel_note(struct al_table *table);
-
-#endif

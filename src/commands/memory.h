@@ -1,6 +1,5 @@
 /* What the files of the command `memory` share. */
-#ifndef ATTNLEDGER_COMMANDS_MEMORY_H
-#define ATTNLEDGER_COMMANDS_MEMORY_H
+#pragma once
 
 #include "commands/devices.h"
 #include "ledger/infer.h"
@@ -66,5 +65,3 @@ const char *al_memory_summarize_inference(struct al_arena *arena, const struct a
 /* Inference of one model. */
 bool al_infer_answer(struct al_session *session, struct al_request *request,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -15,8 +15,7 @@
  *             OPTION_END,
  *     };
  */
-#ifndef ATTNLEDGER_COMMANDS_OPTIONS_H
-#define ATTNLEDGER_COMMANDS_OPTIONS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -143,5 +142,3 @@ void al_option_help(const struct al_option_row *row, struct al_text *out);
 
 /* Adds the help lines of the options. */
 void al_options_help(const struct al_option_group *groups, struct al_text *out);
-
-#endif

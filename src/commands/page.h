@@ -1,6 +1,5 @@
 /* --report FILE: an answer as a page. */
-#ifndef ATTNLEDGER_COMMANDS_PAGE_H
-#define ATTNLEDGER_COMMANDS_PAGE_H
+#pragma once
 
 #include "commands/command.h"
 
@@ -12,5 +11,3 @@ const char *al_session_command_text(struct al_session *session);
 
 /* Adds the page to the files where --report asks for one; the answer's tables are there. */
 void al_session_add_page(struct al_session *session, const struct al_page_chart *charts);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of the command pca share. */
-#ifndef ATTNLEDGER_COMMANDS_PCA_H
-#define ATTNLEDGER_COMMANDS_PCA_H
+#pragma once
 
 #include "commands/input.h"
 #include "commands/progress.h"
@@ -123,5 +122,3 @@ void pca_figures_begin(struct pca *pca);
 /* Draws one module's into the folder of --figures, where `draws`, else returns false. */
 bool pca_figures_end(struct pca *pca, const char *module, bool draws,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* Progress: work of more than a second says on a terminal what is done, how many of how many, and
  * how much time is left. */
-#ifndef ATTNLEDGER_COMMANDS_PROGRESS_H
-#define ATTNLEDGER_COMMANDS_PROGRESS_H
+#pragma once
 
 #include <time.h>
 
@@ -20,5 +19,3 @@ struct al_progress *al_progress_begin(struct al_session *session, const char *wh
  * equal weight; n 0: nobody knows how many there are. `progress` is a struct al_progress: whoever
  * watches work takes it with this function. */
 void al_progress_show(void *progress, const char *part, size_t done, size_t n);
-
-#endif

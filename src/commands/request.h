@@ -1,6 +1,5 @@
 /* Requests as the options of the command line ask them. */
-#ifndef ATTNLEDGER_COMMANDS_REQUEST_H
-#define ATTNLEDGER_COMMANDS_REQUEST_H
+#pragma once
 
 #include "commands/command.h"
 #include "ledger/request/request.h"
@@ -63,5 +62,3 @@ void al_note_request(const struct al_request *request, bool is_whole, struct al_
 
 /* Adds the recipe, and the attention kernel on which activations hang. */
 void al_note_recipe(const struct al_request *request, struct al_table *table);
-
-#endif

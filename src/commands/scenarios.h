@@ -1,6 +1,5 @@
 /* The scenarios that a command line names. */
-#ifndef ATTNLEDGER_COMMANDS_SCENARIOS_H
-#define ATTNLEDGER_COMMANDS_SCENARIOS_H
+#pragma once
 
 #include "commands/command.h"
 #include "scenario/scenario.h"
@@ -10,5 +9,3 @@
 bool al_each_scenario(struct al_session *session,
 	bool (*visit)(void *context, struct al_scenario *scenario, struct al_error *err),
 	void *context, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* Sentences: what an answer says, read off its finished tables, for the session's style. A sentence
  * claims no more than its table, and names the assumption on which it hangs most. */
-#ifndef ATTNLEDGER_COMMANDS_SAY_H
-#define ATTNLEDGER_COMMANDS_SAY_H
+#pragma once
 
 #include "base/table.h"
 
@@ -51,5 +50,3 @@ const char *al_text_of_row(struct al_arena *arena, const struct al_table *table,
  * al_text_of_order, beside the first; NULL where fewer than two are known. */
 const char *al_text_of_compared(struct al_arena *arena, const struct al_table *table,
 	const char *key, const char *text, const char *of);
-
-#endif

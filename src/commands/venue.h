@@ -1,7 +1,6 @@
 /* What a paper takes from a folder of `run` beside its tables: figures of a venue's widths, their
  * environments, and a proof of all. */
-#ifndef ATTNLEDGER_COMMANDS_VENUE_H
-#define ATTNLEDGER_COMMANDS_VENUE_H
+#pragma once
 
 #include "commands/files.h"
 #include "figure/figure.h"
@@ -21,5 +20,3 @@ bool al_venue_add_figure(struct al_files *files, const struct al_profile *profil
  * names without ".tex". */
 void al_venue_add_proof(struct al_files *files, const struct al_profile *profile,
 	const char *folder, const char *const *inputs, size_t n);
-
-#endif

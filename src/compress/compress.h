@@ -12,8 +12,7 @@
  * over the squares of the whole; x are rows of the measure's second moment. Sources: SVD-LLM
  * (arXiv:2403.07378), Palu (arXiv:2407.21118), CARE (arXiv:2603.17946) for one matrix under data;
  * A3 (arXiv:2505.12942) for a head's output. */
-#ifndef ATTNLEDGER_COMPRESS_COMPRESS_H
-#define ATTNLEDGER_COMPRESS_COMPRESS_H
+#pragma once
 
 #include "base/table.h"
 #include "compress/layout.h"
@@ -134,5 +133,3 @@ bool al_verify(struct al_model_view *view, const struct al_checkpoint *compresse
 	struct al_error *err) AL_MUST_CHECK;
 
 void al_verify_add_columns(struct al_table *table);
-
-#endif

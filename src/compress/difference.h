@@ -1,6 +1,5 @@
 /* How far the attention of a compressed module is from the original's, for one input. */
-#ifndef ATTNLEDGER_COMPRESS_DIFFERENCE_H
-#define ATTNLEDGER_COMPRESS_DIFFERENCE_H
+#pragma once
 
 #include "model/forward/forward.h"
 
@@ -51,5 +50,3 @@ void al_difference_settle(struct al_attention_difference *difference);
 
 /* ||error||/||output|| of all that was settled; NAN where there is no output. */
 double al_difference_output_error(const struct al_attention_difference *difference);
-
-#endif

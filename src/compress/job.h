@@ -1,6 +1,5 @@
 /* A compression under way, or as a compressed file records it: modules, layouts and numbers. */
-#ifndef ATTNLEDGER_COMPRESS_JOB_H
-#define ATTNLEDGER_COMPRESS_JOB_H
+#pragma once
 
 #include "base/spill.h"
 #include "compress/compress.h"
@@ -130,5 +129,3 @@ bool al_job_write(struct al_job *job, const char *path, struct al_error *err) AL
 /* A module's pieces in the stored number format, put aside. */
 bool al_job_encode(struct al_job *job, struct al_job_module *module,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

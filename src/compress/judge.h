@@ -1,6 +1,5 @@
 /* A model and its compressed copy run on the same tokens. */
-#ifndef ATTNLEDGER_COMPRESS_JUDGE_H
-#define ATTNLEDGER_COMPRESS_JUDGE_H
+#pragma once
 
 #include "compress/job.h"
 
@@ -47,5 +46,3 @@ struct al_frontier {
 bool al_frontier_find(struct al_frontier *out, struct al_network *network,
 	const struct al_calibration *calibration, const struct al_batch *all,
 	const struct al_watch *watch, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Writing and reading back follow one layout, so that neither can know another one than the other.
  * Every method describes a module as pieces, column-major matrices: */
-#ifndef ATTNLEDGER_COMPRESS_LAYOUT_H
-#define ATTNLEDGER_COMPRESS_LAYOUT_H
+#pragma once
 
 #include "model/heads/views.h"
 
@@ -165,5 +164,3 @@ struct al_head_axis {
 };
 
 struct al_head_axis al_head_axis_of(const struct al_tensor *tensor, bool is_slow);
-
-#endif

@@ -1,8 +1,7 @@
 /* The compressed file's tensors: what of each is copied from the original, and what is new.
  *
  * Writing the file and comparing its copies with the original follow one plan. */
-#ifndef ATTNLEDGER_COMPRESS_PLAN_H
-#define ATTNLEDGER_COMPRESS_PLAN_H
+#pragma once
 
 #include "compress/job.h"
 #include "formats/safetensors.h"
@@ -68,5 +67,3 @@ const struct al_metadata *al_job_metadata(struct al_job *job, size_t shard, cons
 /* Adds the copy's config.json, of a view that has one, and sets job->config_says. */
 struct al_text;
 void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct al_text *out);
-
-#endif

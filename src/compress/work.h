@@ -1,7 +1,6 @@
 /* A module on its way through a method: weights, what is weighed by, and the steps that methods
  * share. */
-#ifndef ATTNLEDGER_COMPRESS_WORK_H
-#define ATTNLEDGER_COMPRESS_WORK_H
+#pragma once
 
 #include "audit/control.h"
 #include "compress/job.h"
@@ -142,5 +141,3 @@ void al_mark_least(struct al_work *w, const double *costs);
 /* Of gqa: `left` values, each the mean of `size` that are turned onto the first of them. */
 bool al_work_align(struct al_work *w, struct al_pieces *out, size_t left, size_t size,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * moments of all features, of n_features*width numbers, so that every step is of all tokens and
  * reads none of them again. W_O is "the rest of the network", which any optimiser may train: after
  * each step of W it goes down its own gradient to where the loss is least on that line. */
-#ifndef ATTNLEDGER_PCA_DEACON_H
-#define ATTNLEDGER_PCA_DEACON_H
+#pragma once
 
 #include "linalg/constrained.h"
 #include "deacon/regression.h"
@@ -69,5 +68,3 @@ struct al_deacon_step {
 
 bool al_deacon_step(struct al_deacon *deacon, const struct al_deacon_options *options,
 	struct al_deacon_step *step, struct al_error *err) AL_MUST_CHECK;
-
-#endif

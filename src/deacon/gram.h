@@ -1,7 +1,6 @@
 /* Sums, and sums of products of all pairs of columns, of rows that are made from tokens' rows: the
  * Gram matrix of features, and their products with a target. */
-#ifndef ATTNLEDGER_PCA_GRAM_H
-#define ATTNLEDGER_PCA_GRAM_H
+#pragma once
 
 #include "linalg/linalg.h"
 #include "deacon/stream.h"
@@ -26,5 +25,3 @@ struct al_gram_parts {
 	double *columns, *products, *targets, *cross, *squares;
 };
 struct al_gram_parts al_gram_parts(const struct al_gram_sums *gram, double *sums);
-
-#endif

@@ -1,8 +1,7 @@
 /* A PCA layer across heads in a model, in the place of its output projection: with the projection
  * and the intercept that fit best what W_O makes of the heads, in least squares over the tokens
  * that the moments are of. Where the kept components are all of the heads nothing changes. */
-#ifndef ATTNLEDGER_PCA_IN_PLACE_H
-#define ATTNLEDGER_PCA_IN_PLACE_H
+#pragma once
 
 #include "model/forward/evaluate.h"
 #include "deacon/regression.h"
@@ -27,5 +26,3 @@ void al_in_place_finish(void *in_place);
 bool al_in_place_loss(struct al_network *network, const struct al_batch *all,
 	const struct al_in_place *const *layers, const struct al_watch *watch, struct al_loss *out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -6,8 +6,7 @@
  * average architecture, so each dimension of each head is normalised alone; of the non-linear one
  * it counts 2 a feature. The counts decide here. Likewise row l of M_r, which equation 21 writes as
  * i*j, is (i - 1)*d_head + j: a product would give several rows one number. */
-#ifndef ATTNLEDGER_PCA_LAYER_H
-#define ATTNLEDGER_PCA_LAYER_H
+#pragma once
 
 #include "base/arena.h"
 #include "linalg/linalg.h"
@@ -45,5 +44,3 @@ const char *al_pca_feature_name(const struct al_pca_layer *layer, size_t feature
 	struct al_arena *arena);
 const char *al_pca_norm_name(const struct al_pca_layer *layer, size_t feature,
 	struct al_arena *arena);
-
-#endif

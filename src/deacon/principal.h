@@ -1,6 +1,5 @@
 /* Exact principal components of the heads' outputs, after batch normalisation. */
-#ifndef ATTNLEDGER_PCA_PRINCIPAL_H
-#define ATTNLEDGER_PCA_PRINCIPAL_H
+#pragma once
 
 #include "linalg/linalg.h"
 #include "deacon/layer.h"
@@ -50,5 +49,3 @@ size_t al_principal_count(const struct al_principal *principal, double share);
 
 /* |X - X_m| / |X|, X_m being X in its first m components: the root of the share that is dropped. */
 double al_principal_error(const struct al_principal *principal, size_t m);
-
-#endif

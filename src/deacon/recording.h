@@ -1,8 +1,7 @@
 /* What the heads of a model put out while it runs, and what its output projections make of that,
  * kept in a temporary file without a name: as many numbers as tokens ask for, and none in memory.
  * The file is gone with the program, however it ends. */
-#ifndef ATTNLEDGER_PCA_RECORDING_H
-#define ATTNLEDGER_PCA_RECORDING_H
+#pragma once
 
 #include "model/forward/pass.h"
 #include "deacon/rows.h"
@@ -20,5 +19,3 @@ bool al_recording_make(struct al_recording *out, struct al_network *network,
 	const struct al_batch *all, const bool *is_wanted, const struct al_watch *watch,
 	struct al_error *err) AL_MUST_CHECK;
 void al_recording_finish(void *recording);
-
-#endif

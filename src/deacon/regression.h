@@ -1,7 +1,6 @@
 /* The regression that attention's output projection is (the paper's equation 8): a target Z of
  * d_model numbers a token, as linear as may be in what the PCA layer lets through. */
-#ifndef ATTNLEDGER_PCA_REGRESSION_H
-#define ATTNLEDGER_PCA_REGRESSION_H
+#pragma once
 
 #include "deacon/principal.h"
 
@@ -36,5 +35,3 @@ bool al_regression_errors(struct al_target_moments *moments, size_t width, doubl
 /* The weights of the best fit: `out` [columns][n_targets]. The moments are used up, but means. */
 bool al_regression_fit(struct al_target_moments *moments, struct al_matrix out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* Head outputs in a file: a row for each token, from safetensors or .npy, read in blocks, so that a
  * file may be larger than memory. */
-#ifndef ATTNLEDGER_PCA_ROWS_H
-#define ATTNLEDGER_PCA_ROWS_H
+#pragma once
 
 #include "base/spill.h"
 #include "formats/checkpoint.h"
@@ -27,5 +26,3 @@ bool al_rows_are_single(const struct al_rows *rows);
 /* Reads rows [first, +n) into out[n][leading]. Several threads may. */
 bool al_rows_read(const struct al_rows *rows, size_t first, size_t n, double *out, size_t leading,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

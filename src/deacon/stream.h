@@ -3,8 +3,7 @@
  * A statistic is a vector of sums to which blocks of rows are added, in parallel panels. These are
  * as long as they are whoever works on them, and are added up in their order: the same bits for
  * any number of threads. Rows with a number that isn't finite are counted and left out. */
-#ifndef ATTNLEDGER_PCA_STREAM_H
-#define ATTNLEDGER_PCA_STREAM_H
+#pragma once
 
 #include "deacon/rows.h"
 
@@ -34,5 +33,3 @@ void al_sums_finish(struct al_sums *sums);
 /* The first row that is finite in [width of both]: what is summed is taken relative to it, so that
  * means far from zero cost no digits. False where there is none. */
 bool al_rows_first(const struct al_rows rows[2], double *out, struct al_error *err) AL_MUST_CHECK;
-
-#endif

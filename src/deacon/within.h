@@ -2,8 +2,7 @@
  * of x_ij x_kj over tokens, for all heads i, k and each dimension j.
  *
  * This is all that the direct architecture needs, and a d_head-th of the Gram matrix of rows. */
-#ifndef ATTNLEDGER_PCA_WITHIN_H
-#define ATTNLEDGER_PCA_WITHIN_H
+#pragma once
 
 #include "deacon/stream.h"
 
@@ -19,5 +18,3 @@ struct al_statistic al_within_statistic(const struct al_within *within);
 double al_within_sum(const struct al_within *within, const double *sums, size_t head, size_t j);
 double al_within_product(const struct al_within *within, const double *sums, size_t i, size_t k,
 	size_t j);
-
-#endif

@@ -1,8 +1,7 @@
 /* Descriptions of the command line for others to read, made of the tables of commands and options:
  * manual pages as scdoc's sources, completions for shells. The build runs this program; nobody else
  * needs it. */
-#ifndef ATTNLEDGER_DESCRIBE_DESCRIBE_H
-#define ATTNLEDGER_DESCRIBE_DESCRIBE_H
+#pragma once
 
 #include "commands/command.h"
 
@@ -35,5 +34,3 @@ void al_describe_command(const struct al_described *described, struct al_text *o
 void al_describe_bash(struct al_text *out);
 void al_describe_zsh(struct al_text *out);
 void al_describe_fish(struct al_text *out);
-
-#endif

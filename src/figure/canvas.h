@@ -2,8 +2,7 @@
  *
  * Lengths are points (1/72 inch), y grows downwards. Text is measured without hinting, so that a
  * layout holds for all formats and doesn't depend on the desktop's settings. */
-#ifndef ATTNLEDGER_FIGURE_CANVAS_H
-#define ATTNLEDGER_FIGURE_CANVAS_H
+#pragma once
 
 #include <cairo.h>
 #include <pango/pangocairo.h>
@@ -141,5 +140,3 @@ void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, do
 	double across, double down);
 
 void al_label_draw(struct al_canvas *canvas, const struct al_label *label);
-
-#endif

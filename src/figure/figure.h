@@ -2,8 +2,7 @@
  *
  * The spec says what to draw; layout (margins from measured text, ticks by extended Wilkinson,
  * labels that never meet) is ours. The same input gives the same bytes. */
-#ifndef ATTNLEDGER_FIGURE_FIGURE_H
-#define ATTNLEDGER_FIGURE_FIGURE_H
+#pragma once
 
 #include "base/table.h"
 #include "base/text.h"
@@ -23,5 +22,3 @@ bool al_figure_draw(const struct al_figure *figure, const struct al_table *table
 /* A draft of its caption: the title, and what the points say. */
 bool al_figure_caption(const struct al_figure *figure, const struct al_table *table,
 	struct al_text *out, struct al_error *err) AL_MUST_CHECK;
-
-#endif

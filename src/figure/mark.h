@@ -1,7 +1,6 @@
 /* Marks: how a plot's points are drawn. A mark is one file with one descriptor, and its name in the
  * list below. */
-#ifndef ATTNLEDGER_FIGURE_MARK_H
-#define ATTNLEDGER_FIGURE_MARK_H
+#pragma once
 
 #include "figure/obstacles.h"
 
@@ -36,5 +35,3 @@ bool al_mark_find(const char *name, const struct al_mark **out, struct al_error 
 
 #define AL_DECLARE_MARK(name) extern const struct al_mark al_mark_##name;
 AL_MARKS(AL_DECLARE_MARK)
-
-#endif

@@ -1,6 +1,5 @@
 /* Obstacles: what labels keep off besides other text: markers, bars, lines, leaders. */
-#ifndef ATTNLEDGER_FIGURE_OBSTACLES_H
-#define ATTNLEDGER_FIGURE_OBSTACLES_H
+#pragma once
 
 #include "figure/scene.h"
 
@@ -40,5 +39,3 @@ bool al_label_put_near(const struct al_obstacles *obstacles, struct al_label *la
 
 bool al_segment_crosses(const struct al_segment *s, const struct al_box *box);
 bool al_segments_cross(const struct al_segment *a, const struct al_segment *b);
-
-#endif

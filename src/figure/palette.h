@@ -1,8 +1,7 @@
 /* The palette: what tells series apart, twice: a colour (after Okabe & Ito 2008, safe for
  * colour-blind readers, in steps of lightness for print in grey) and a dash or a marker, for marks
  * that coincide. Bars are hatched from the second round of colours on. */
-#ifndef ATTNLEDGER_FIGURE_PALETTE_H
-#define ATTNLEDGER_FIGURE_PALETTE_H
+#pragma once
 
 #include "figure/canvas.h"
 
@@ -41,5 +40,3 @@ void al_series_draw_open_marker(struct al_canvas *canvas, size_t series, struct 
 
 /* A filled and hatched bar. */
 void al_series_draw_bar(struct al_canvas *canvas, size_t series, const struct al_box *box);
-
-#endif

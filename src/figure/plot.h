@@ -1,6 +1,5 @@
 /* A plot: what a figure draws, taken out of its table. Knows no canvas. */
-#ifndef ATTNLEDGER_FIGURE_PLOT_H
-#define ATTNLEDGER_FIGURE_PLOT_H
+#pragma once
 
 #include "figure/figure.h"
 #include "figure/ticks.h"
@@ -132,5 +131,3 @@ const char *al_plot_name(struct al_plot *plot, size_t row, int column);
 
 /* Sets the limits of both axes (domain.c). */
 bool al_plot_bound(struct al_plot *plot, struct al_error *err) AL_MUST_CHECK;
-
-#endif

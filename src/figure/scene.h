@@ -1,6 +1,5 @@
 /* A scene: a plot laid out on a canvas. */
-#ifndef ATTNLEDGER_FIGURE_SCENE_H
-#define ATTNLEDGER_FIGURE_SCENE_H
+#pragma once
 
 #include "figure/canvas.h"
 #include "figure/plot.h"
@@ -157,5 +156,3 @@ void al_scene_draw_ratios(const struct al_scene *scene);
 /* Grid, axes and ticks (axes.c). */
 void al_scene_draw_back(const struct al_scene *scene, size_t panel);
 void al_scene_draw_axes(const struct al_scene *scene, size_t panel);
-
-#endif

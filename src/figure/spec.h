@@ -1,7 +1,6 @@
 /* What to draw: the columns of a table, and as which marks. Plain data, so that whoever knows a
  * table's meaning can say how it is drawn without drawing it. */
-#ifndef ATTNLEDGER_FIGURE_SPEC_H
-#define ATTNLEDGER_FIGURE_SPEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -119,5 +118,3 @@ struct al_figure {
 	                               the text needs */
 	bool legend; /* lines: a legend instead of direct labels at the line ends */
 };
-
-#endif

@@ -4,8 +4,7 @@
  * Positioning Tick Labels on Axes" (2010): simplicity, coverage, density and legibility are
  * weighed. Bytes get steps that are powers of two. Log axes get decades, with 2 and 5 where there
  * is room, or powers of two. */
-#ifndef ATTNLEDGER_FIGURE_TICKS_H
-#define ATTNLEDGER_FIGURE_TICKS_H
+#pragma once
 
 #include "base/table.h"
 
@@ -57,5 +56,3 @@ void al_tick_label_rounded(char label[AL_TICK_LABEL_SIZE], double value, enum al
 /* Do the labels keep the gap? The smallest distance between two of them in *least_pt. */
 bool al_ticks_are_legible(const struct al_tick_request *request, const struct al_ticks *ticks,
 	double *least_pt);
-
-#endif

@@ -1,8 +1,7 @@
 /* Math in a label: a symbol (base/symbol.h) that stands alone, "d_model"; and between dollar signs
  * "_" sets what follows lower, "^" higher, one character or what stands in braces, and spaces are
  * left out: "$W_Q W_K^T$". A single dollar sign is one. */
-#ifndef ATTNLEDGER_FIGURE_TYPESET_H
-#define ATTNLEDGER_FIGURE_TYPESET_H
+#pragma once
 
 #include "base/text.h"
 
@@ -15,5 +14,3 @@ enum al_level { AL_LEVEL_LINE = '=', AL_LEVEL_LOWER = '_', AL_LEVEL_UPPER = '^' 
 
 /* The text without its marks, and for each of its bytes its level. */
 void al_typeset(const char *text, struct al_text *plain, struct al_text *levels);
-
-#endif

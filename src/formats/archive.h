@@ -1,6 +1,5 @@
 /* Zip archives: their members, and where each lies in the file. */
-#ifndef ATTNLEDGER_CHECKPOINT_ARCHIVE_H
-#define ATTNLEDGER_CHECKPOINT_ARCHIVE_H
+#pragma once
 
 #include "base/spill.h"
 #include "base/file.h"
@@ -42,5 +41,3 @@ bool al_archive_read(struct al_archive *archive, size_t member, void *out, size_
 /* Finds where the bytes of a stored member lie: sets its `offset`. */
 bool al_archive_place(struct al_archive *archive, size_t member,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * Opening reads and checks headers only. Numbers are read and converted on demand, in blocks and
  * without a mapping; a file that shrinks meanwhile is an error. What is reached from a checkpoint
  * dies with it. Reading changes nothing: several threads may read from one checkpoint. */
-#ifndef ATTNLEDGER_CHECKPOINT_CHECKPOINT_H
-#define ATTNLEDGER_CHECKPOINT_CHECKPOINT_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/file.h"
@@ -124,5 +123,3 @@ bool al_tensor_read_bytes(const struct al_checkpoint *checkpoint, const struct a
 
 /* "768 x 64", or "scalar". */
 char *al_shape_text(struct al_arena *arena, const int64_t *shape, size_t n_dims);
-
-#endif

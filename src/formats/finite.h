@@ -1,7 +1,6 @@
 /* The gate for numbers: what is read as weights is counted for NaN and infinite numbers before
  * anything is computed with it. */
-#ifndef ATTNLEDGER_CHECKPOINT_FINITE_H
-#define ATTNLEDGER_CHECKPOINT_FINITE_H
+#pragma once
 
 #include "base/table.h"
 #include "formats/checkpoint.h"
@@ -33,5 +32,3 @@ void al_checkpoint_note_counts(const struct al_checkpoint *checkpoint, const int
 /* Counts and notes. */
 bool al_checkpoint_note_not_finite(const struct al_checkpoint *checkpoint, const bool *is_counted,
 	struct al_table *table, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Files that hold models but are no checkpoints that are read here: named, with the way to one. */
-#ifndef ATTNLEDGER_CHECKPOINT_FOREIGN_H
-#define ATTNLEDGER_CHECKPOINT_FOREIGN_H
+#pragma once
 
 #include "base/file.h"
 
@@ -10,5 +9,3 @@ bool al_foreign_refuse(const struct al_source *source, const char *start, size_t
 
 /* What such a file is by how its name ends, and the way to one that is read; NULL: not known. */
 const char *al_foreign_name(const char *name);
-
-#endif

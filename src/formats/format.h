@@ -1,8 +1,7 @@
 /* Formats of checkpoint files: one file each with one const descriptor, and its name in the list in
  * AL_FORMATS. A format only lists what the header says; al_listing_check holds it against the
  * file. */
-#ifndef ATTNLEDGER_CHECKPOINT_FORMAT_H
-#define ATTNLEDGER_CHECKPOINT_FORMAT_H
+#pragma once
 
 #include "formats/checkpoint.h"
 
@@ -73,5 +72,3 @@ bool al_checkpoint_sort_names(struct al_checkpoint *checkpoint, struct al_error 
 
 /* index.c: opens the shards that checkpoint->index names. */
 bool al_index_open(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
-
-#endif

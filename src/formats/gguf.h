@@ -1,6 +1,5 @@
 /* What a GGUF file says of itself: between its header, its metadata and its config.json. */
-#ifndef ATTNLEDGER_CHECKPOINT_GGUF_H
-#define ATTNLEDGER_CHECKPOINT_GGUF_H
+#pragma once
 
 #include "base/cursor.h"
 #include "formats/format.h"
@@ -50,5 +49,3 @@ bool al_gguf_open_parts(struct al_checkpoint *checkpoint, struct al_error *err) 
 /* gguf_config.c: makes the checkpoint's header_config, where the metadata of its first file name an
  * architecture. */
 void al_gguf_set_config(struct al_checkpoint *checkpoint);
-
-#endif

@@ -1,6 +1,5 @@
 /* Writing GGUF, version 3: metadata, and tensors of float32; gguf.c tells the format. */
-#ifndef ATTNLEDGER_CHECKPOINT_GGUF_WRITE_H
-#define ATTNLEDGER_CHECKPOINT_GGUF_WRITE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ struct al_gguf_vector {
 /* The file appears whole or not at all. Keys and names must differ. */
 bool al_gguf_write(const char *path, const struct al_gguf_entry *entries, size_t n_entries,
 	const struct al_gguf_vector *vectors, size_t n_vectors, struct al_error *err) AL_MUST_CHECK;
-
-#endif

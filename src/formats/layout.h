@@ -2,8 +2,7 @@
  * each number the other way round, or with their dimensions in another order. Each is laid out
  * once, when it is first read, in a file without a name in the folder for temporary files
  * (TMPDIR). */
-#ifndef ATTNLEDGER_CHECKPOINT_LAYOUT_H
-#define ATTNLEDGER_CHECKPOINT_LAYOUT_H
+#pragma once
 
 #include "formats/archive.h"
 #include "formats/checkpoint.h"
@@ -48,5 +47,3 @@ void al_layout_fortran(const int64_t *shape, size_t n_dims, int64_t *strides);
 
 /* Closes what was put aside and the archives. */
 void al_layouts_close(struct al_checkpoint *checkpoint);
-
-#endif

@@ -1,6 +1,5 @@
 /* numpy's .npy files: one array. npy.c tells the format. */
-#ifndef ATTNLEDGER_CHECKPOINT_NPY_H
-#define ATTNLEDGER_CHECKPOINT_NPY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ void al_npy_finish(struct al_npy *npy);
 /* Adds the file of a column-major matrix as F64, version 1: as [rows][cols] in Fortran order, or
  * where `transposes` as [cols][rows] in C order, which are the same bytes. */
 void al_npy_add(struct al_text *out, const double *data, size_t rows, size_t cols, bool transposes);
-
-#endif

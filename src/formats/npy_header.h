@@ -1,6 +1,5 @@
 /* The header of numpy's .npy files; npy_header.c tells the format. */
-#ifndef ATTNLEDGER_CHECKPOINT_NPY_HEADER_H
-#define ATTNLEDGER_CHECKPOINT_NPY_HEADER_H
+#pragma once
 
 #include "formats/format.h"
 #include "formats/layout.h"
@@ -28,5 +27,3 @@ bool al_npy_header_parse(struct al_npy_header *out, const char *path, const char
  * numbers are so many bytes from layout.offset on. */
 bool al_npy_list(struct al_listing *listing, const struct al_npy_header *header, const char *file,
 	struct al_layout layout, uint64_t bytes, struct al_error *err) AL_MUST_CHECK;
-
-#endif

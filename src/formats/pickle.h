@@ -1,7 +1,6 @@
 /* Pickles as torch.save writes them for state dicts, read as data: nothing is ever called. A name
  * that isn't on the list of harmless ones (pickle.c) refuses the file. */
-#ifndef ATTNLEDGER_CHECKPOINT_PICKLE_H
-#define ATTNLEDGER_CHECKPOINT_PICKLE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/format.h"
@@ -41,5 +40,3 @@ const struct al_pickle_value *al_pickle_read(struct al_arena *arena, const char 
 
 /* A dict's value of that key, or NULL. */
 const struct al_pickle_value *al_pickle_get(const struct al_pickle_value *dict, const char *key);
-
-#endif

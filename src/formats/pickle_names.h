@@ -1,6 +1,5 @@
 /* The names of Python's classes and functions that a state dict's pickle may hold. */
-#ifndef ATTNLEDGER_CHECKPOINT_PICKLE_NAMES_H
-#define ATTNLEDGER_CHECKPOINT_PICKLE_NAMES_H
+#pragma once
 
 /* What is made here of what the name stands for there. */
 enum al_pickle_what {
@@ -23,5 +22,3 @@ struct al_pickle_name {
 
 /* The entry of that name, or NULL: it isn't on the list. */
 const struct al_pickle_name *al_pickle_name_find(const char *module, const char *name);
-
-#endif

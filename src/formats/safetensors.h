@@ -1,8 +1,7 @@
 /* Writing safetensors: the header first, then the data of each tensor in the order of the header.
  *
  * The file appears whole or not at all (base/output.h). */
-#ifndef ATTNLEDGER_CHECKPOINT_SAFETENSORS_H
-#define ATTNLEDGER_CHECKPOINT_SAFETENSORS_H
+#pragma once
 
 #include "base/error.h"
 #include "formats/checkpoint.h"
@@ -39,5 +38,3 @@ void al_safetensors_abandon(struct al_safetensors_writer *writer);
  * dtype, shape and shard of a tensor count; `shards` are the names of the files. */
 bool al_index_write(const char *path, const struct al_tensor *tensors, size_t n,
 	const char *const *shards, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* What the two containers of torch.save share: where storages lie, and the tensors of a dict. */
-#ifndef ATTNLEDGER_CHECKPOINT_TORCH_H
-#define ATTNLEDGER_CHECKPOINT_TORCH_H
+#pragma once
 
 #include "formats/format.h"
 #include "formats/pickle.h"
@@ -49,5 +48,3 @@ bool al_torch_add_tensors(struct al_torch_file *f, const struct al_pickle_value 
 /* How the name of the pickle ends, in a zip archive; lists its tensors. */
 #define AL_TORCH_PICKLE "/data.pkl"
 bool al_torch_list_zip(struct al_listing *listing, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -4,8 +4,7 @@
  * its leaves. Both are canonical and immutable. They live in the pool of the computation that made
  * them and may point at operands that outlive it; what is handed out is copied into a pool of its
  * own. */
-#ifndef ATTNLEDGER_FORMULA_CASES_H
-#define ATTNLEDGER_FORMULA_CASES_H
+#pragma once
 
 /* before FLINT, which declares what takes GMP's numbers only then */
 #include <gmp.h>
@@ -133,5 +132,3 @@ void al_terms_text(const struct al_terms *terms, struct al_text *out, size_t lim
 void al_factor_text(const struct al_polynomial_factor *factor, struct al_text *out, size_t limit);
 void al_condition_text(const struct al_condition *condition, bool holds, struct al_text *out,
 	size_t limit);
-
-#endif

@@ -8,8 +8,7 @@
  * of at most 64 and binds to the right; a comparison is worth 1 or 0. A formula is parsed once to
  * an immutable tree with bounds of its own, so that no input can exhaust what comes after it.
  * Evaluation is exact over the rationals. */
-#ifndef ATTNLEDGER_FORMULA_FORMULA_H
-#define ATTNLEDGER_FORMULA_FORMULA_H
+#pragma once
 
 #include <gmp.h>
 #include <stdint.h>
@@ -121,5 +120,3 @@ bool al_formula_depends(const struct al_formula *formula, const char *symbol,
  * A symbol that the scope does not know (in a branch that was not taken) keeps its name. */
 bool al_formula_substituted(const struct al_formula *formula, const struct al_scope *scope,
 	struct al_arena *arena, const char **out, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* Intervals: what a formula can be worth while its symbols go over ranges, by exact rational
  * interval arithmetic. The set that comes out holds every value; it may hold more. */
-#ifndef ATTNLEDGER_FORMULA_INTERVAL_H
-#define ATTNLEDGER_FORMULA_INTERVAL_H
+#pragma once
 
 #include "formula/formula.h"
 
@@ -36,5 +35,3 @@ struct al_interval_scope {
 /* `out` is initialised by the caller. A division by what may be zero is no error. */
 bool al_formula_enclose(const struct al_formula *formula, const struct al_interval_scope *scope,
 	struct al_interval *out, struct al_error *err) AL_MUST_CHECK;
-
-#endif

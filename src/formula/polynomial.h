@@ -4,8 +4,7 @@
  * where their polynomials are. Piecewise formulas (if, min, max, a condition on a symbol) become
  * cases, each a condition and a polynomial. ceil_div and mod, and a quotient that does not divide,
  * are kept as one opaque factor; a degree is refused where it is not decided. */
-#ifndef ATTNLEDGER_FORMULA_POLYNOMIAL_H
-#define ATTNLEDGER_FORMULA_POLYNOMIAL_H
+#pragma once
 
 #include "base/text.h"
 #include "formula/formula.h"
@@ -76,5 +75,3 @@ void al_polynomial_text(const struct al_polynomial *polynomial, struct al_text *
 void al_polynomial_latex(const struct al_polynomial *polynomial,
 	const char *(*name_of)(void *context, const char *symbol), void *context,
 	struct al_text *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* The tree of a formula: private to this folder. */
-#ifndef ATTNLEDGER_FORMULA_TREE_H
-#define ATTNLEDGER_FORMULA_TREE_H
+#pragma once
 
 #include "base/text.h"
 #include "formula/formula.h"
@@ -138,5 +137,3 @@ bool al_lex_row(struct al_lexer *lexer, size_t *begin, size_t *end,
 
 /* Fails with 'found "TOKEN", expected ...' at the current token. */
 bool al_lex_expected(const struct al_lexer *lexer, const char *expected, struct al_error *err);
-
-#endif

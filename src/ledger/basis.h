@@ -1,6 +1,5 @@
 /* Bases: conventions on which papers differ, printed with every number. */
-#ifndef ATTNLEDGER_LEDGER_BASIS_H
-#define ATTNLEDGER_LEDGER_BASIS_H
+#pragma once
 
 #include "catalog/catalog.h"
 
@@ -41,5 +40,3 @@ bool al_basis_set(struct al_basis *basis, const char *key, const char *value,
 /* "one attention block, all tensors, output projection d_model x d_model, biases as declared":
  * printed with every answer. */
 const char *al_basis_text(const struct al_basis *basis, struct al_arena *arena);
-
-#endif

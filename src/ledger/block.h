@@ -1,7 +1,6 @@
 /* Inside the ledger: the symbols of one attention module, a configured variant under settings and a
  * basis. Errors do not name the variant yet (al_block_in does). */
-#ifndef ATTNLEDGER_LEDGER_BLOCK_H
-#define ATTNLEDGER_LEDGER_BLOCK_H
+#pragma once
 
 #include "catalog/settings.h"
 #include "ledger/basis.h"
@@ -65,5 +64,3 @@ bool al_block_is_two_sided(const struct al_block *block);
  * self-attentions, as many as its cross-attentions, which cache the source's tokens. */
 bool al_block_cached_times(struct al_block *block, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

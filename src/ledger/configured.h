@@ -1,6 +1,5 @@
 /* Configured variants: "gqa:n_kv_heads=4,biases=true". */
-#ifndef ATTNLEDGER_LEDGER_CONFIGURED_H
-#define ATTNLEDGER_LEDGER_CONFIGURED_H
+#pragma once
 
 #include "catalog/settings.h"
 
@@ -34,5 +33,3 @@ bool al_configured_variant_check(const struct al_configured_variant *configured,
  * "gqa:n_kv_heads=4,biases=true". */
 bool al_configured_variant_parse(struct al_arena *arena, struct al_catalog *catalog,
 	const char *text, struct al_configured_variant *out, struct al_error *err) AL_MUST_CHECK;
-
-#endif

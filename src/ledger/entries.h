@@ -1,7 +1,6 @@
 /* Inside the ledger: the lines of a module - tensors, what it caches, saves, computes - as
  * entries. */
-#ifndef ATTNLEDGER_LEDGER_ENTRIES_H
-#define ATTNLEDGER_LEDGER_ENTRIES_H
+#pragma once
 
 #include "ledger/ledger.h"
 
@@ -56,5 +55,3 @@ void al_ledger_set_tokens(struct al_ledger *ledger, int64_t seq);
 
 /* The same of an entry of the family: copies at work are counted by its loops. */
 void al_entry_multiply_stored(struct al_ledger_entry *entry);
-
-#endif

@@ -1,7 +1,6 @@
 /* Inference memory of a whole model: weights as a file stores them, what decoding caches by kind of
  * layer, one forward's activations; and what a decoded token reads and computes. */
-#ifndef ATTNLEDGER_LEDGER_INFER_H
-#define ATTNLEDGER_LEDGER_INFER_H
+#pragma once
 
 #include "ledger/saved.h"
 #include "ledger/train.h"
@@ -110,5 +109,3 @@ int64_t al_inference_tokens_at_once(const struct al_engine_choice *engine,
  * declare is not known, and not 0. AL_N_STATES: all states. */
 bool al_inference_is_known(const struct al_ledger *ledger, const struct al_inference *inference,
 	int state, bool of_flops, struct al_undeclared *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* Inside inference: parts that are summed up. */
-#ifndef ATTNLEDGER_LEDGER_INFER_PARTS_H
-#define ATTNLEDGER_LEDGER_INFER_PARTS_H
+#pragma once
 
 #include "ledger/infer.h"
 
@@ -14,5 +13,3 @@ void al_inference_tally(const struct al_inference *inference, const struct al_in
 /* Activations of a forward, and the engine's overhead. */
 bool al_inference_add_held(struct al_ledger *ledger, const struct al_inference *inference,
 	struct al_inference_row rows[AL_N_STATES], struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * A ledger has modules, each a configured variant under its settings, and of a family the tensors
  * of the other parts. A block alone is a model with one module. Its entries hold formulas: a list
  * of them is evaluated when it is first asked for, and again when a symbol was set. */
-#ifndef ATTNLEDGER_LEDGER_LEDGER_H
-#define ATTNLEDGER_LEDGER_LEDGER_H
+#pragma once
 
 #include "base/table.h"
 #include "catalog/engine.h"
@@ -281,5 +280,3 @@ bool al_retention(mpq_t out, mpq_srcptr score, mpq_srcptr reference,
 /* PEoP; false where the parameter counts are equal, or the base's score or count is zero. */
 bool al_elasticity(mpq_t out, mpq_srcptr score, mpq_srcptr base_score, mpq_srcptr parameters,
 	mpq_srcptr base_parameters, bool higher_is_better) AL_MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /* The lines of an attention module as formulas, for who evaluates them elsewhere: what the ledger
  * counts is each line's product of dimensions and count, times what the basis covers, where the
  * line's `when` holds. */
-#ifndef ATTNLEDGER_LEDGER_LINES_H
-#define ATTNLEDGER_LEDGER_LINES_H
+#pragma once
 
 #include "ledger/ledger.h"
 
@@ -28,5 +27,3 @@ struct al_lines al_ledger_lines(const struct al_ledger *ledger, enum al_list lis
 
 /* How many of what is shared over `shared` the basis covers; NULL: one. */
 const struct al_formula *al_ledger_times(const struct al_ledger *ledger, enum al_per shared);
-
-#endif

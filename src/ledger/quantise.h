@@ -1,7 +1,6 @@
 /* Which number format each of a model's tensors is stored in, and what stands beside it: by the
  * scheme that the model's files name, by a scheme or a number format that was asked for. */
-#ifndef ATTNLEDGER_LEDGER_QUANTISE_H
-#define ATTNLEDGER_LEDGER_QUANTISE_H
+#pragma once
 
 #include "base/format.h"
 #include "base/table.h"
@@ -61,5 +60,3 @@ bool al_quantisation_add_beside(struct al_quantisation *q, struct al_ledger *led
 /* Says what isn't converted; where it `explains`, also all that was read, with every default that
  * was taken. */
 void al_note_quantisation(const struct al_quantisation *q, bool explains, struct al_table *table);
-
-#endif

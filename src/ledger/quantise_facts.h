@@ -1,6 +1,5 @@
 /* Inside the quantisation: what a scheme's formulas may ask of a tensor. */
-#ifndef ATTNLEDGER_LEDGER_QUANTISE_FACTS_H
-#define ATTNLEDGER_LEDGER_QUANTISE_FACTS_H
+#pragma once
 
 #include "catalog/stored.h"
 #include "ledger/ledger.h"
@@ -26,5 +25,3 @@ bool al_entry_is_tied_table(const struct al_ledger *ledger, const struct al_ledg
 
 /* The facts, what the scheme read, the model's symbols. */
 struct al_scope al_facts_scope(struct al_facts *f);
-
-#endif

@@ -1,6 +1,5 @@
 /* Inside the quantisation: what a scheme reads for some of the tensors. */
-#ifndef ATTNLEDGER_LEDGER_QUANTISE_GROUP_H
-#define ATTNLEDGER_LEDGER_QUANTISE_GROUP_H
+#pragma once
 
 #include "ledger/quantise.h"
 
@@ -10,5 +9,3 @@ struct al_quantisation_group {
 	struct al_patterns *targets; /* NULL: all */
 	bool has_linear; /* the class "Linear" is one of the targets */
 };
-
-#endif

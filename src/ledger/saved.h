@@ -9,8 +9,7 @@
  *= Korthikanti et al. 2022, arXiv:2205.05198, section 4.1: 19*s*b*h for a feed-forward block with
  *= dropout, 4*s*b*h for two norms, and section 4.3 for what stands outside of the layers
  */
-#ifndef ATTNLEDGER_LEDGER_SAVED_H
-#define ATTNLEDGER_LEDGER_SAVED_H
+#pragma once
 
 #include "ledger/ledger.h"
 
@@ -47,5 +46,3 @@ bool al_entry_is_logit_head(const struct al_ledger_entry *entry);
 /* Lines are good until they are asked for again. `is_flash`: the attention kernel. */
 bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_entries *out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Exact search over whole numbers for what grows. */
-#ifndef ATTNLEDGER_LEDGER_SOLVE_H
-#define ATTNLEDGER_LEDGER_SOLVE_H
+#pragma once
 
 #include <gmp.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ enum { AL_SOLVE_MOST_BITS = 40 };
 /* The largest x with f(x) <= limit. */
 bool al_solve_largest(const struct al_growth *growth, mpq_srcptr limit, struct al_largest *out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* Pipeline stages: which layers and tensors one holds, and of how many micro-batches it keeps what
  * is saved for backward. */
-#ifndef ATTNLEDGER_LEDGER_STAGE_H
-#define ATTNLEDGER_LEDGER_STAGE_H
+#pragma once
 
 #include "ledger/train.h"
 
@@ -24,5 +23,3 @@ bool al_stages_check(struct al_ledger *ledger, const struct al_training *trainin
 
 /* Of how many micro-batches a stage keeps what a layer saves (-1: what is before the layers). */
 int64_t al_stage_batches(const struct al_stage *stage, int64_t layer, int64_t n_layers);
-
-#endif

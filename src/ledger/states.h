@@ -1,7 +1,6 @@
 /* The states of memory, and what a recipe makes of one tensor: bytes of its weights, gradients and
  * optimizer states. */
-#ifndef ATTNLEDGER_LEDGER_STATES_H
-#define ATTNLEDGER_LEDGER_STATES_H
+#pragma once
 
 #include "ledger/ledger.h"
 
@@ -41,5 +40,3 @@ bool al_state_of_tensor(const struct al_recipe *recipe, enum al_memory_state sta
 bool al_entry_state(const struct al_recipe *recipe, enum al_memory_state state,
 	const struct al_ledger_entry *entry, int64_t rank, mpq_t out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

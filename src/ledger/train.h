@@ -1,7 +1,6 @@
 /* Training memory of a whole model on one device: states by recipe, ZeRO stage and parallel
  * degrees, activations by kernel and recomputation. */
-#ifndef ATTNLEDGER_LEDGER_TRAIN_H
-#define ATTNLEDGER_LEDGER_TRAIN_H
+#pragma once
 
 #include "ledger/saved.h"
 #include "ledger/states.h"
@@ -80,5 +79,3 @@ void al_training_respread(const struct al_training *training, bool is_expert, mp
 
 /* Degrees that don't fit each other or the request. */
 bool al_training_check(const struct al_training *training, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * A term without "during" is held all the time. The others belong to a moment (the loss, a
  * feed-forward block, the experts): moments don't come at once, so the peak has the terms of one
  * of them, the one that adds most. A term may be negative: what was freed by that moment. */
-#ifndef ATTNLEDGER_LEDGER_WORKING_H
-#define ATTNLEDGER_LEDGER_WORKING_H
+#pragma once
 
 #include "ledger/stage.h"
 
@@ -28,5 +27,3 @@ bool al_working_evaluate(const struct al_stage *stage, struct al_ledger *ledger,
 	const struct al_ledger_list *tensors, const struct al_saved_entries *saved,
 	mpq_srcptr layer_bytes, const struct al_working_row **rows, mpq_t total,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

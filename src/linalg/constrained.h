@@ -13,8 +13,7 @@
  * under which its square root is real: no step of length delta_p lowers the loss by more than
  * delta_p |G| to first order. The step depends on the directions of G and F alone, not on their
  * lengths: on no scale of the loss. */
-#ifndef ATTNLEDGER_LINALG_CONSTRAINED_H
-#define ATTNLEDGER_LINALG_CONSTRAINED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ struct al_constrained {
  * direction is parallel to it; numbers that aren't finite. */
 bool al_constrained_step(const double *gradient, const double *direction, size_t n, double delta_p,
 	double xi, double *step, struct al_constrained *out, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -5,8 +5,7 @@
  * Alternating least squares (Kolda & Bader 2009, section 3.4) with momentum, whose products go
  * through the factors of the heads: four products of 2 d_model n_heads d_head R operations a
  * sweep. */
-#ifndef ATTNLEDGER_LINALG_CP_H
-#define ATTNLEDGER_LINALG_CP_H
+#pragma once
 
 #include "linalg/heads.h" /* the options are attnledger.h's */
 
@@ -59,5 +58,3 @@ bool al_cp_greedy_errors(const struct al_heads *heads, double *errors,
 
 /* What one sweep computes, in floating-point operations: products, Gram matrices, solves. */
 double al_cp_sweep_flops(const struct al_heads *heads, size_t rank);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sweeps from one start, and what the residual says they reached. */
-#ifndef ATTNLEDGER_LINALG_CP_RUN_H
-#define ATTNLEDGER_LINALG_CP_RUN_H
+#pragma once
 
 #include "linalg/sweep.h"
 
@@ -30,5 +29,3 @@ struct al_cp_run {
 };
 
 bool al_cp_run(struct al_cp_run *run, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -11,8 +11,7 @@
  * How many eigenvalues there are above t, and what they add up to, are integrals of G along the
  * line that rises from t, where nothing is singular: isolated eigenvalues need no care of their
  * own. */
-#ifndef ATTNLEDGER_LINALG_FREE_SUM_H
-#define ATTNLEDGER_LINALG_FREE_SUM_H
+#pragma once
 
 #include "linalg/linalg.h"
 
@@ -28,5 +27,3 @@ enum al_free_kind {
  * not be solved. The largest value's square must be a number. */
 bool al_free_sum(enum al_free_kind kind, struct al_view terms, size_t height, double *out, size_t n,
 	bool *is_found, struct al_error *err) AL_MUST_CHECK;
-
-#endif

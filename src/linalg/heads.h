@@ -5,8 +5,7 @@
  * T_i are the head tensor T[n_heads][d_query][d_key] that Tucker and CP decompose. No T_i, much
  * less T, is ever formed: what would take 58 GB for a layer of GPT-3 lies in two factors of 600
  * MB. */
-#ifndef ATTNLEDGER_LINALG_HEADS_H
-#define ATTNLEDGER_LINALG_HEADS_H
+#pragma once
 
 #include "linalg/linalg.h"
 #include "linalg/projection.h"
@@ -132,5 +131,3 @@ enum { AL_RESIDUAL_PROBES = 64 };
 bool al_residual(const struct al_heads *heads, double norm_squared,
 	const struct al_approximation *approximation, double most_flops, double *relative_error,
 	bool *is_estimate, struct al_error *err) AL_MUST_CHECK;
-
-#endif

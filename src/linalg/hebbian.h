@@ -10,8 +10,7 @@
  *     F = C W - W upper(W^T C W)      upper: what lies below the diagonal is 0.
  *
  * Sanger 1989, Neural Networks 2, 459-473. */
-#ifndef ATTNLEDGER_LINALG_HEBBIAN_H
-#define ATTNLEDGER_LINALG_HEBBIAN_H
+#pragma once
 
 #include "linalg/linalg.h"
 
@@ -29,5 +28,3 @@ bool al_hebbian_batch(struct al_view covariance, double rate, size_t first_step,
  * column of zeros has cosine 0; columns that are linearly dependent span an angle of pi/2. */
 bool al_hebbian_alignment(struct al_view weights, struct al_view vectors, double *cosines,
 	double *largest_angle, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of this folder share: checks before a library call, and what a library said. */
-#ifndef ATTNLEDGER_LINALG_INTERNAL_H
-#define ATTNLEDGER_LINALG_INTERNAL_H
+#pragma once
 
 #include <cblas.h>
 #include <lapacke.h>
@@ -62,5 +61,3 @@ static inline CBLAS_TRANSPOSE al_cblas_op(enum al_op op)
 {
 	return op == AL_TRANSPOSED ? CblasTrans : CblasNoTrans;
 }
-
-#endif

@@ -4,8 +4,7 @@
  * OpenBLAS knows processors by model number. One that its list lacks gets a kernel that is older
  * than the processor, without a word: at a quarter of the speed. What the processor can do says
  * better. */
-#ifndef ATTNLEDGER_LINALG_KERNEL_H
-#define ATTNLEDGER_LINALG_KERNEL_H
+#pragma once
 
 #include "base/error.h"
 
@@ -42,5 +41,3 @@ bool al_blas_reserve(struct al_error *err) AL_MUST_CHECK;
 /* Products, Cholesky factors and eigenvectors of small matrices, held against sums in plain C:
  * takes a few milliseconds. AL_ESYSTEM where one is wrong. */
 bool al_kernel_check(struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -11,8 +11,7 @@
  *   into panels whose width never depends on the number of threads, and spread over OpenMP's
  *   threads: the same bits for any number of them.
  * - An empty matrix (no rows or no columns) is allowed; outputs don't overlap inputs. */
-#ifndef ATTNLEDGER_LINALG_LINALG_H
-#define ATTNLEDGER_LINALG_LINALG_H
+#pragma once
 
 #include <stddef.h>
 
@@ -270,5 +269,3 @@ bool al_svd(struct al_matrix a, struct al_matrix u, double *values, struct al_ma
 
 /* A point on the Stiefel manifold, Haar-distributed: orthonormal columns, rows >= cols. */
 bool al_haar(struct al_random *random, struct al_matrix u, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* The four projections of an attention module. */
-#ifndef ATTNLEDGER_LINALG_PROJECTION_H
-#define ATTNLEDGER_LINALG_PROJECTION_H
+#pragma once
 
 enum al_projection {
 	AL_QUERY,
@@ -9,5 +8,3 @@ enum al_projection {
 	AL_OUTPUT,
 	AL_N_PROJECTIONS,
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* Where alternating least squares begins. Each fills terms that al_terms_init made for the rank. */
-#ifndef ATTNLEDGER_LINALG_START_H
-#define ATTNLEDGER_LINALG_START_H
+#pragma once
 
 #include <stdint.h>
 
@@ -17,5 +16,3 @@ bool al_start_greedy(const struct al_heads *heads, struct al_cp_terms *terms,
 /* AL_ENO where the layer has no such start at this rank. */
 bool al_start_algebraic(const struct al_heads *heads, uint64_t seed, struct al_cp_terms *terms,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

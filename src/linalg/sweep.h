@@ -1,6 +1,5 @@
 /* One sweep of alternating least squares over the three factors, in either precision. */
-#ifndef ATTNLEDGER_LINALG_SWEEP_H
-#define ATTNLEDGER_LINALG_SWEEP_H
+#pragma once
 
 #include "linalg/heads.h"
 
@@ -49,5 +48,3 @@ bool al_sweep_step(struct al_sweep *sweep, struct al_swept *out,
 bool al_sweep_extrapolate(struct al_sweep *sweep, double momentum,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_sweep_go_back(struct al_sweep *sweep, struct al_error *err) AL_MUST_CHECK;
-
-#endif

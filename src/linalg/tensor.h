@@ -1,6 +1,5 @@
 /* What the decompositions of the head tensor share. */
-#ifndef ATTNLEDGER_LINALG_TENSOR_H
-#define ATTNLEDGER_LINALG_TENSOR_H
+#pragma once
 
 #include "linalg/heads.h"
 #include "linalg/internal.h"
@@ -60,5 +59,3 @@ bool al_tucker_mix_heads(const struct al_tucker *tucker, struct al_matrix p,
 /* Sets relative_error and is_estimate. `norm` is ||T||^2. */
 bool al_tucker_measure(const struct al_heads *heads, double norm, struct al_tucker *tucker,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

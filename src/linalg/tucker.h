@@ -5,8 +5,7 @@
  * The core stays factored: core_i = (query^T Q_i)(key^T K_g)^T, which is the layer itself at a
  * smaller d_model. Kolda & Bader 2009, "Tensor decompositions and applications", sections 4.1
  * and 4.2, for HOSVD and HOOI; the Gram matrices of the unfoldings come from smaller ones. */
-#ifndef ATTNLEDGER_LINALG_TUCKER_H
-#define ATTNLEDGER_LINALG_TUCKER_H
+#pragma once
 
 #include "linalg/heads.h" /* the options are attnledger.h's */
 
@@ -52,5 +51,3 @@ void al_tucker_finish(struct al_tucker *tucker);
  * cores are mixtures, and then it counts the mixing as well), and with the core written out. */
 size_t al_tucker_parameters_factored(const struct al_tucker *tucker);
 size_t al_tucker_parameters_dense(const struct al_tucker *tucker);
-
-#endif

@@ -1,7 +1,6 @@
 /* Binding: a paper's tables and what a map says of them become a scenario, each number of which is
  * a claim. */
-#ifndef ATTNLEDGER_PAPER_BIND_H
-#define ATTNLEDGER_PAPER_BIND_H
+#pragma once
 
 #include "base/text.h"
 #include "catalog/catalog.h"
@@ -62,5 +61,3 @@ size_t al_paper_names(al_paper_namer *name_of, const struct al_paper_map *map,
 /* The n-th of `n_parts` words of a text; all of it where there is one part; NULL where it hasn't so
  * many. */
 const char *al_paper_part(struct al_arena *arena, const char *text, size_t n, size_t n_parts);
-
-#endif

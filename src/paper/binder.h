@@ -1,6 +1,5 @@
 /* What binding shares: the scenario that is being made, and where in the paper it is. */
-#ifndef ATTNLEDGER_PAPER_BINDER_H
-#define ATTNLEDGER_PAPER_BINDER_H
+#pragma once
 
 #include "paper/bind.h"
 
@@ -54,5 +53,3 @@ void al_binder_end_claim(struct al_binder *b, const char *value);
 
 /* A cell of the row, as its column says. */
 void al_binder_cell(struct al_binder *b, size_t at);
-
-#endif

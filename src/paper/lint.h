@@ -1,6 +1,5 @@
 /* Linting a paper: what of its numbers follows, what doesn't, and what could not be read. */
-#ifndef ATTNLEDGER_PAPER_LINT_H
-#define ATTNLEDGER_PAPER_LINT_H
+#pragma once
 
 #include "base/table.h"
 #include "paper/bind.h"
@@ -67,5 +66,3 @@ bool al_paper_read_ledgers(const struct al_paper *paper, struct al_scenario *sce
 
 /* A map to begin with, of what heads and labels say; the reader completes it. */
 void al_paper_draft(const struct al_paper *paper, struct al_text *out);
-
-#endif

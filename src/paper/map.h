@@ -28,8 +28,7 @@
  *   order, formula, difference    of polynomials
  *   parameters ...    any measure of a scenario's table, perhaps of one variant; "in M" is its unit
  */
-#ifndef ATTNLEDGER_PAPER_MAP_H
-#define ATTNLEDGER_PAPER_MAP_H
+#pragma once
 
 #include "base/json.h"
 #include "paper/paper.h"
@@ -87,5 +86,3 @@ void al_paper_map_finish(struct al_paper_map *map);
 /* ",\"KEY\":VALUE" for each of the keys that the object has. */
 void al_paper_map_keep(const struct al_item *object, const char *const *keys, size_t n_keys,
 	struct al_text *out);
-
-#endif

@@ -11,8 +11,7 @@
  *   relations ratios and percentages in running text, by the two numbers of their sentence (words)
  *   lint      all of it, and the lines of the answer
  *   draft     a map to begin with */
-#ifndef ATTNLEDGER_PAPER_PAPER_H
-#define ATTNLEDGER_PAPER_PAPER_H
+#pragma once
 
 #include "base/arena.h"
 
@@ -102,5 +101,3 @@ void al_paper_add_cell(struct al_paper *paper, struct al_paper_table *table,
 
 /* All \claim, \ledger and \input of a LaTeX text, whose braces are balanced (claims.c). */
 void al_paper_find_claims(struct al_paper *paper);
-
-#endif

@@ -1,6 +1,5 @@
 /* Sentences of running text as words and numbers, with the line of each. */
-#ifndef ATTNLEDGER_PAPER_WORDS_H
-#define ATTNLEDGER_PAPER_WORDS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -37,5 +36,3 @@ struct al_sentence {
  * caller empties the sentence. */
 bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const char *text,
 	size_t line, const char **rest);
-
-#endif

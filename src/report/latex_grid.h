@@ -1,6 +1,5 @@
 /* A table as LaTeX: its heads and cells as source, before it is known where lines and pages end. */
-#ifndef ATTNLEDGER_REPORT_LATEX_GRID_H
-#define ATTNLEDGER_REPORT_LATEX_GRID_H
+#pragma once
 
 #include "report/writer.h"
 
@@ -61,5 +60,3 @@ void al_latex_add_number(struct al_text *out, const struct al_style *style,
 /* Adds the mathematics that begins at `p` in `text` (a symbol, symbols joined by " x ", or what
  * stands between dollar signs) and returns where it ends; `p` where none begins. */
 const char *al_latex_add_math(struct al_text *out, const char *text, const char *p);
-
-#endif

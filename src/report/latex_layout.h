@@ -2,8 +2,7 @@
  * column or across both, in which size of type, with broken heads, with rows and columns exchanged,
  * with wrapped texts, or in parts. The first of a list of attempts that fits is taken; the last,
  * parts of wrapped columns, nearly always does. */
-#ifndef ATTNLEDGER_REPORT_LATEX_LAYOUT_H
-#define ATTNLEDGER_REPORT_LATEX_LAYOUT_H
+#pragma once
 
 #include "report/latex_grid.h"
 #include "report/latex_width.h"
@@ -44,5 +43,3 @@ const char *al_latex_head_stack(const struct al_latex_type *type, struct al_aren
  * `limit_pt`. */
 void al_latex_grid_break_words(const struct al_latex_grid *grid, struct al_arena *arena,
 	const struct al_latex_type *type, double limit_pt, struct al_latex_grid *out);
-
-#endif

@@ -2,8 +2,7 @@
  * broken. What is measured is the source itself: escapes, \textbf, \underline, mathematics with
  * its levels and symbols. The result is never much less than what TeX sets; AL_LATEX_MARGIN covers
  * the rest. */
-#ifndef ATTNLEDGER_REPORT_LATEX_WIDTH_H
-#define ATTNLEDGER_REPORT_LATEX_WIDTH_H
+#pragma once
 
 #include "report/venue/profile.h"
 
@@ -26,5 +25,3 @@ size_t al_latex_piece(const char *latex);
 
 /* The widest piece. */
 double al_latex_widest_piece(const struct al_latex_type *type, const char *latex);
-
-#endif

@@ -1,8 +1,7 @@
 /* Writers: any table as text, JSON, CSV, LaTeX (booktabs) or Markdown.
  *
  * A writer is one file with one descriptor, and its name in the list in report.c. */
-#ifndef ATTNLEDGER_REPORT_REPORT_H
-#define ATTNLEDGER_REPORT_REPORT_H
+#pragma once
 
 #include "base/table.h"
 #include "base/text.h"
@@ -69,5 +68,3 @@ const char *al_cell_display(struct al_arena *arena, const struct al_style *style
  * figures. */
 const char *al_column_head(struct al_arena *arena, const struct al_style *style,
 	const struct al_column *column);
-
-#endif

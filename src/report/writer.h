@@ -1,6 +1,5 @@
 /* What the writers share; nobody else needs it. */
-#ifndef ATTNLEDGER_REPORT_WRITER_H
-#define ATTNLEDGER_REPORT_WRITER_H
+#pragma once
 
 #include "report/report.h"
 
@@ -38,5 +37,3 @@ bool al_column_same_group(const struct al_column *a, const struct al_column *b);
 
 /* Does a rule stand over the row, which sums several? A row alone needs no line under it. */
 bool al_table_has_rule(const struct al_table *table, size_t row);
-
-#endif

@@ -1,7 +1,6 @@
 /* Building what a scenario wants: its tables, sweeps, and the rows of its figures. Each fills a
  * table that the caller finishes; on failure there is nothing to finish. */
-#ifndef ATTNLEDGER_SCENARIO_BUILD_H
-#define ATTNLEDGER_SCENARIO_BUILD_H
+#pragma once
 
 #include "scenario/column.h"
 
@@ -34,5 +33,3 @@ void al_significance_note(const struct al_scenario_table *table, struct al_table
 
 bool al_table_arrange(const struct al_arrangement *wanted, struct al_table *table,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* A cell's value, and where it is asked for: a row of a table, at the point values of the data
  * that the value uses, or elsewhere in the box of their ranges. */
-#ifndef ATTNLEDGER_SCENARIO_CELL_H
-#define ATTNLEDGER_SCENARIO_CELL_H
+#pragma once
 
 #include "formula/interval.h"
 #include "scenario/memo.h"
@@ -73,5 +72,3 @@ bool al_cell_value(const struct al_cell_place *place, const char *key, struct al
 /* What the cell can be within the box of its data; more than that, perhaps. */
 bool al_cell_enclose(const struct al_cell_place *place, const char *key, struct al_interval *out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* Columns: the one list of what a key can ask of a row. A newcomer's column is a row of this list
  * and a function that computes it. */
-#ifndef ATTNLEDGER_SCENARIO_COLUMN_H
-#define ATTNLEDGER_SCENARIO_COLUMN_H
+#pragma once
 
 #include "scenario/cell.h"
 
@@ -46,5 +45,3 @@ void al_column_add_keys(const struct al_scenario *s, struct al_names *names);
 al_column_function al_column_measure, al_column_saving, al_column_modules, al_column_symbol;
 al_column_function al_column_score, al_column_retention, al_column_elasticity;
 al_column_function al_column_formula, al_column_difference, al_column_order;
-
-#endif

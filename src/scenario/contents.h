@@ -1,7 +1,6 @@
 /* The contents of a scenario: all that its file can state, checked, and nothing that was computed.
  * Everything lives in its arena. */
-#ifndef ATTNLEDGER_SCENARIO_CONTENTS_H
-#define ATTNLEDGER_SCENARIO_CONTENTS_H
+#pragma once
 
 #include "base/json.h"
 #include "base/text.h"
@@ -310,5 +309,3 @@ void al_names_add_of(const struct al_scenario *s, unsigned which, struct al_name
 /* Fails with "unknown WHAT "NAME" (did you mean ...". */
 bool al_unknown_fail(const struct al_scenario *s, unsigned which, const char *what,
 	const char *name, struct al_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* CSV (RFC 4180) with a header: records cut into cells, in place. */
-#ifndef ATTNLEDGER_SCENARIO_CSV_H
-#define ATTNLEDGER_SCENARIO_CSV_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ bool al_csv_check(char *text, size_t length, char **rest, struct al_error *err) 
  * one is NULL. A line ends in CR LF, LF or CR. There is no next record where **p is NUL. */
 bool al_csv_next_record(char **p, const char **cells, size_t most, size_t *n,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* The evaluator: what was computed of a scenario's contents, which it only reads. Cells, claims and
  * corners ask for the same rows again and again: each is computed once. */
-#ifndef ATTNLEDGER_SCENARIO_MEMO_H
-#define ATTNLEDGER_SCENARIO_MEMO_H
+#pragma once
 
 #include "scenario/contents.h"
 
@@ -41,5 +40,3 @@ bool al_memo_find(struct al_evaluator *evaluator, const struct al_scenario_table
 /* Counts look-ups against their bound: a formula of formulas can grow without end. */
 bool al_evaluator_spend(struct al_evaluator *evaluator, size_t look_ups,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Numbers as papers print them: 28.32, 0.6..17.4, 2/3, 55%, ~55, 28.3M, 4x, 80.0 ± 0.3, 1e6. */
-#ifndef ATTNLEDGER_SCENARIO_PRINTED_H
-#define ATTNLEDGER_SCENARIO_PRINTED_H
+#pragma once
 
 #include <gmp.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ bool al_printed_parse(struct al_printed *printed, struct al_arena *arena, const 
 
 /* Makes it the number whose last digit (of 2/3: the numerator) is so many more. */
 void al_printed_shift(struct al_printed *printed, int steps);
-
-#endif

@@ -1,7 +1,6 @@
 /* Reading a scenario's file into its contents: one file a part, each object by a table of its
  * keys. */
-#ifndef ATTNLEDGER_SCENARIO_READ_H
-#define ATTNLEDGER_SCENARIO_READ_H
+#pragma once
 
 #include "base/record.h"
 #include "scenario/contents.h"
@@ -125,5 +124,3 @@ bool al_size_check(const struct al_scenario *s, const struct al_item *list, cons
 const char *al_scenario_beside(struct al_scenario *s, const char *name);
 /* A case or variant name: not empty, no '/', ',', '[' or ']'. */
 bool al_name_check(const char *what, const char *name, struct al_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* Reading rows of texts: lists in the scenario, or a CSV file with a header. */
-#ifndef ATTNLEDGER_SCENARIO_READ_ROWS_H
-#define ATTNLEDGER_SCENARIO_READ_ROWS_H
+#pragma once
 
 #include "scenario/read.h"
 
@@ -40,5 +39,3 @@ bool al_text_rows_read(struct al_scenario *s, const struct al_item *node,
 /* Puts where the row stands before a message. */
 bool al_text_row_in(const struct al_scenario *s, const struct al_text_rows *rows,
 	const struct al_text_row *row, struct al_error *err);
-
-#endif

@@ -14,8 +14,7 @@
  *   search, printed, check    what a claim is worth, and what it may be
  *   settings, csv, read_*    the file's text, read into contents
  *   scenario      opening, and what is asked from outside */
-#ifndef ATTNLEDGER_SCENARIO_SCENARIO_H
-#define ATTNLEDGER_SCENARIO_SCENARIO_H
+#pragma once
 
 #include "base/table.h"
 #include "figure/figure.h"
@@ -97,5 +96,3 @@ void al_check_table_init(struct al_table *table);
 /* Checks each claim, a row each, and adds to the counts. */
 bool al_scenario_check(struct al_scenario *scenario, struct al_table *table,
 	struct al_check_counts *counts, struct al_error *err) AL_MUST_CHECK;
-
-#endif

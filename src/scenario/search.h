@@ -1,7 +1,6 @@
 /* What a claim prints: the numbers that would be printed so, and the search of the box of its data
  * for one. */
-#ifndef ATTNLEDGER_SCENARIO_SEARCH_H
-#define ATTNLEDGER_SCENARIO_SEARCH_H
+#pragma once
 
 #include "scenario/cell.h"
 #include "scenario/printed.h"
@@ -85,5 +84,3 @@ bool al_search_corners(struct al_search *search, struct al_error *err) AL_MUST_C
 /* When the corners were looked at: the way between two of them, then the box as a whole. */
 bool al_search_box(struct al_search *search, const struct al_target *target, enum al_reach *reach,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Sweeps: ledger columns over the product of some symbols' values. */
-#ifndef ATTNLEDGER_SCENARIO_SWEEP_H
-#define ATTNLEDGER_SCENARIO_SWEEP_H
+#pragma once
 
 #include "base/table.h"
 #include "ledger/request/request.h"
@@ -59,5 +58,3 @@ bool al_sweep_points(const struct al_ledger_sweep *sweep, int64_t *out,
  * fastest. `out` is the caller's to finish; with take_rows it has no rows left. */
 bool al_sweep_run(const struct al_ledger_sweep *sweep, struct al_table *out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

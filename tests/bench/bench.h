@@ -1,6 +1,5 @@
 /* What the benches share: a clock, medians, lines of figures, and the rate of a product. */
-#ifndef ATTNLEDGER_BENCH_BENCH_H
-#define ATTNLEDGER_BENCH_BENCH_H
+#pragma once
 
 #include "base/error.h"
 
@@ -28,5 +27,3 @@ void bench_report_memory(double goal);
 /* The library's version and kernel, and the rates of products of 1536 x 1536 matrices in both
  * precisions on one thread and on all: the machine's own limit. */
 void bench_report_rates(void);
-
-#endif

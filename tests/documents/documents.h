@@ -1,6 +1,5 @@
 /* Valid documents of every parser: what tests cut short, or parse with too little memory. */
-#ifndef ATTNLEDGER_TESTS_DOCUMENTS_H
-#define ATTNLEDGER_TESTS_DOCUMENTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ void visit_documents(const struct parser *parser,
 /* Makes what some parsers work with (a folder, a compressed checkpoint), and removes it. */
 void documents_begin(void);
 void documents_end(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* What a compressed checkpoint says of its compression: one of the documents. */
-#ifndef ATTNLEDGER_TESTS_RECORD_H
-#define ATTNLEDGER_TESTS_RECORD_H
+#pragma once
 
 #include "base/error.h"
 #include "base/text.h"
@@ -23,5 +22,3 @@ void fill_shapes(struct al_text *out);
 
 /* What must work for a test to begin. */
 void must_read(bool ok, const struct al_error *err);
-
-#endif

@@ -1,6 +1,5 @@
 /* The cases of tests/data/forward: see tiny.c. */
-#ifndef ATTNLEDGER_TESTS_FORWARD_TINY_H
-#define ATTNLEDGER_TESTS_FORWARD_TINY_H
+#pragma once
 
 #include "model/forward/forward.h"
 #include "support/state_dict.h"
@@ -22,5 +21,3 @@ void tiny_finish(struct tiny *tiny);
 
 /* Writes model.safetensors and config.json. */
 void tiny_write(const char *state_dict, const char *more, const struct test_folder *folder);
-
-#endif

@@ -1,6 +1,5 @@
 /* A target that opens a file as a checkpoint. */
-#ifndef ATTNLEDGER_TESTS_FUZZ_CHECKPOINT_H
-#define ATTNLEDGER_TESTS_FUZZ_CHECKPOINT_H
+#pragma once
 
 #include "formats/checkpoint.h"
 #include "fuzz.h"
@@ -42,5 +41,3 @@ static inline void fuzz_checkpoint(const uint8_t *data, size_t size, const char 
 	}
 	test_folder_remove(&folder);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* What every fuzz target includes: the function that it defines, called once for each input. */
-#ifndef ATTNLEDGER_TESTS_FUZZ_H
-#define ATTNLEDGER_TESTS_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,5 +17,3 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 		if (!(condition)) \
 			abort(); \
 	} while (0)
-
-#endif

@@ -1,6 +1,5 @@
 /* A file whose tensors may be laid out when they are read. */
-#ifndef ATTNLEDGER_TESTS_FUZZ_LAID_OUT_H
-#define ATTNLEDGER_TESTS_FUZZ_LAID_OUT_H
+#pragma once
 
 #include "checkpoint.h"
 
@@ -14,5 +13,3 @@ static inline void fuzz_visit(const struct al_checkpoint *checkpoint)
 		FUZZ_CHECK(fuzz_read(checkpoint, tensor, &err) || err.status == AL_EINPUT);
 	}
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The identity case of every method: a small model in double, compressed so that nothing may be
  * lost, and both files compared as `verify` does. */
-#ifndef TESTS_PROOF_IDENTITY_H
-#define TESTS_PROOF_IDENTITY_H
+#pragma once
 
 #include "compress/compress.h"
 
@@ -17,5 +16,3 @@ extern const size_t al_n_identities;
 /* The largest of the differences of scores, probabilities and outputs (relative to the largest). */
 bool al_identity_run(const struct al_identity *identity, struct al_catalog *catalog, uint64_t seed,
 	double *difference, struct al_error *err) AL_MUST_CHECK;
-
-#endif

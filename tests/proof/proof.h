@@ -4,8 +4,7 @@
  *
  * Everything is small (12 wide, 4 heads of 3, 5 tokens, causal) and written out in plain loops: it
  * is a definition to compare with, not a program to run models with. */
-#ifndef TESTS_PROOF_PROOF_H
-#define TESTS_PROOF_PROOF_H
+#pragma once
 
 #include "base/random.h"
 #include "catalog/catalog.h"
@@ -87,5 +86,3 @@ static inline bool al_proof_holds(const struct al_proof *proof)
 
 bool al_proofs_run(struct al_proofs *proofs, struct al_arena *arena, struct al_catalog *catalog,
 	uint64_t seed, struct al_error *err) AL_MUST_CHECK;
-
-#endif

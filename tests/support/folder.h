@@ -1,6 +1,5 @@
 /* A folder for a test's files, and files of given bytes in it. What fails ends the test. */
-#ifndef ATTNLEDGER_TESTS_SUPPORT_FOLDER_H
-#define ATTNLEDGER_TESTS_SUPPORT_FOLDER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ size_t test_folder_count(const char *path);
 char *test_path(char path[256], const struct test_folder *folder, const char *name);
 
 void test_write(const char *path, const void *bytes, size_t length);
-
-#endif

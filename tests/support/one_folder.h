@@ -1,7 +1,6 @@
 /* The folder of a group of tests that needs nothing else: cmocka makes it before the first of them
  * and removes it after the last. */
-#ifndef ATTNLEDGER_TESTS_SUPPORT_ONE_FOLDER_H
-#define ATTNLEDGER_TESTS_SUPPORT_ONE_FOLDER_H
+#pragma once
 
 #include "support/folder.h"
 
@@ -20,5 +19,3 @@ static int remove_folder(void **state)
 	test_folder_remove(&folder);
 	return 0;
 }
-
-#endif

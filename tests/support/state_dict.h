@@ -1,7 +1,6 @@
 /* State dicts of tests/data/state-dicts (what such a file holds stands in
  * tests/unit/state_dicts.c), to be written as checkpoints. */
-#ifndef ATTNLEDGER_TESTS_SUPPORT_STATE_DICT_H
-#define ATTNLEDGER_TESTS_SUPPORT_STATE_DICT_H
+#pragma once
 
 #include "base/arena.h"
 #include "support/folder.h"
@@ -33,5 +32,3 @@ void state_dict_rename(struct state_dict *dict, const char *removed, const char 
 /* Writes FOLDER/model.safetensors, and FOLDER/config.json where asked. */
 void state_dict_write(const struct state_dict *dict, const struct test_folder *folder,
 	bool with_config);
-
-#endif

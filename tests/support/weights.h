@@ -1,6 +1,5 @@
 /* Checkpoints of known numbers, for tests of all that reads them. */
-#ifndef ATTNLEDGER_TESTS_SUPPORT_WEIGHTS_H
-#define ATTNLEDGER_TESTS_SUPPORT_WEIGHTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ void write_header(const char *path, const char *header, size_t data_bytes);
 
 /* Writes a column-major matrix as an .npy file, as al_npy_add does. */
 void write_npy(const char *path, const double *values, size_t rows, size_t cols, bool transposes);
-
-#endif

@@ -1,6 +1,5 @@
 /* A command's line, run in this process; a test that goes on afterwards runs it in a child. */
-#ifndef TESTS_UNIT_COMMAND_LINE_H
-#define TESTS_UNIT_COMMAND_LINE_H
+#pragma once
 
 #include "unit.h"
 
@@ -32,5 +31,3 @@ static inline int test_command_line(const char *line, const struct test_folder *
 	argv[argc] = NULL;
 	return al_command_line(argc, argv, &program);
 }
-
-#endif

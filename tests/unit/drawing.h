@@ -1,6 +1,5 @@
 /* A figure of figure_cases, drawn and read again. */
-#ifndef ATTNLEDGER_TESTS_DRAWING_H
-#define ATTNLEDGER_TESTS_DRAWING_H
+#pragma once
 
 #include "figure/canvas.h"
 #include "figure_cases.h"
@@ -45,5 +44,3 @@ double value_at(const struct calibration *c, double pt);
 
 /* The number in a row of the table. */
 double cell(const struct drawing *d, size_t row, const char *key);
-
-#endif

@@ -1,6 +1,5 @@
 /* Figures as the seed papers draw them, from the closed forms of their numbers. */
-#ifndef ATTNLEDGER_TESTS_FIGURE_CASES_H
-#define ATTNLEDGER_TESTS_FIGURE_CASES_H
+#pragma once
 
 #include "figure/figure.h"
 
@@ -16,5 +15,3 @@ extern const size_t n_figure_cases;
 
 /* The case of that id, its table filled; al_table_finish must follow. */
 const struct figure_case *figure_case_open(const char *id, struct al_table *table);
-
-#endif

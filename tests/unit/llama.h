@@ -1,7 +1,6 @@
 /* A checkpoint of three rotary layers with grouped keys, whose last layer is a copy of the
  * first. */
-#ifndef ATTNLEDGER_TESTS_LLAMA_H
-#define ATTNLEDGER_TESTS_LLAMA_H
+#pragma once
 
 #include "module.h"
 
@@ -93,5 +92,3 @@ static inline double dot(struct al_matrix a, struct al_matrix b)
 		sum += a.data[i] * b.data[i];
 	return sum;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* Modules of random weights with known answers, for the tests of measurements. */
-#ifndef ATTNLEDGER_TESTS_MODULE_H
-#define ATTNLEDGER_TESTS_MODULE_H
+#pragma once
 
 #include "unit.h"
 
@@ -107,5 +106,3 @@ static inline struct al_matrix dense_form(const struct al_heads *f, size_t head,
 		? multiply(al_head_of(f, AL_VALUE, kv_head), al_head_of(f, AL_OUTPUT, head))
 		: multiply(al_head_of(f, AL_QUERY, head), al_head_of(f, AL_KEY, kv_head));
 }
-
-#endif

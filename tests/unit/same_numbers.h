@@ -1,6 +1,5 @@
 /* Checkpoints of other writers against each other, and files that are refused. */
-#ifndef ATTNLEDGER_TESTS_UNIT_SAME_NUMBERS_H
-#define ATTNLEDGER_TESTS_UNIT_SAME_NUMBERS_H
+#pragma once
 
 #include "unit.h"
 
@@ -57,5 +56,3 @@ static inline void expect_refusal(const char *path, const char *part)
 	if (!strstr(err.message, part))
 		fail_msg("%s: expected \"%s\"", err.message, part);
 }
-
-#endif

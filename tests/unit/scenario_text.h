@@ -1,7 +1,6 @@
 /* Scenarios in a test's own text: ' stands for ", and everything shares one small model, so that a
  * number can be checked in one's head. */
-#ifndef ATTNLEDGER_TESTS_SCENARIO_TEXT_H
-#define ATTNLEDGER_TESTS_SCENARIO_TEXT_H
+#pragma once
 
 #include "report/report.h"
 #include "scenario/contents.h"
@@ -85,5 +84,3 @@ static inline void expect_tables(const struct table_case *cases, size_t n)
 }
 
 #define N_OF(array) (sizeof(array) / sizeof(*(array)))
-
-#endif

@@ -1,6 +1,5 @@
 /* A small BERT to compress, as a file in a folder of its own, opened. */
-#ifndef ATTNLEDGER_TESTS_SMALL_BERT_H
-#define ATTNLEDGER_TESTS_SMALL_BERT_H
+#pragma once
 
 #include "unit.h"
 
@@ -147,5 +146,3 @@ static inline int tear_down(void **state)
 }
 
 #define WITH_BERT(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
-
-#endif

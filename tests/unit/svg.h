@@ -1,7 +1,6 @@
 /* A reader of the SVG of figures: paths of M, l, h, v, c and z, texts, parts that are cut off.
  * Everything comes out in the page's coordinates (pt, y downwards). */
-#ifndef ATTNLEDGER_TESTS_SVG_H
-#define ATTNLEDGER_TESTS_SVG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -51,5 +50,3 @@ void svg_finish(struct svg *svg);
 bool svg_color_is(struct svg_color color, int red, int green, int blue);
 bool svg_boxes_meet(const struct svg_box *a, const struct svg_box *b);
 struct svg_point svg_center(const struct svg_box *box);
-
-#endif

@@ -1,6 +1,5 @@
 /* Layers with a known structure, for the decompositions of the head tensor. */
-#ifndef ATTNLEDGER_TESTS_TENSORS_H
-#define ATTNLEDGER_TESTS_TENSORS_H
+#pragma once
 
 #include "unit.h"
 
@@ -32,5 +31,3 @@ void finish_layer(struct layer *layer);
 
 /* T, dense: column k, row i + n_heads*j is T[i][j][k]. */
 struct al_matrix dense_tensor(const struct al_heads *heads);
-
-#endif

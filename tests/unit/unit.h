@@ -1,6 +1,5 @@
 /* What every unit test includes: cmocka and what it asks for first. */
-#ifndef ATTNLEDGER_TESTS_UNIT_H
-#define ATTNLEDGER_TESTS_UNIT_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -44,5 +43,3 @@ static inline void leave_out(void **state)
 
 #define UNIT_TEST_OF_FIXTURES(test) \
 	UNIT_TEST_WHERE(fixtures(), test, "ATTNLEDGER_FIXTURES names no folder")
-
-#endif

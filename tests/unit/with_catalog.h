@@ -1,7 +1,6 @@
 /* The catalogue that the tests of a file share: create_catalog and destroy_catalog are what a group
  * of tests begins and ends with. */
-#ifndef ATTNLEDGER_TESTS_WITH_CATALOG_H
-#define ATTNLEDGER_TESTS_WITH_CATALOG_H
+#pragma once
 
 #include "unit.h"
 
@@ -29,5 +28,3 @@ static inline void must(bool ok, const struct al_error *err)
 	if (!ok)
 		fail_msg("%s", err->message);
 }
-
-#endif

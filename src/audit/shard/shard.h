@@ -22,8 +22,7 @@
  *
  * A cell is null where it is missing, a text, {"text": "...", "title": "..."}, {"exact": "1/3"}, a
  * double (as many digits as give it back), {"real": "nan"}, "inf" or "-inf". */
-#ifndef ATTNLEDGER_AUDIT_SHARD_SHARD_H
-#define ATTNLEDGER_AUDIT_SHARD_SHARD_H
+#pragma once
 
 #include "base/table.h"
 #include "base/text.h"
@@ -64,5 +63,3 @@ void al_shard_file_write(const struct al_shard_file *shard, struct al_text *out)
 /* Reads it. What is wrong is said with path:line:column. On failure nothing is left to finish. */
 bool al_shard_file_parse(struct al_shard_file *shard, const char *path, const char *text,
 	size_t length, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /* A request: what is asked (a model, or one attention block alone), under which settings, basis
  * and recipe, and of which configured variants. Commands, scenarios and the public library ask
  * through it. A checkpoint as the subject of a request is its config.json. */
-#ifndef ATTNLEDGER_LEDGER_REQUEST_H
-#define ATTNLEDGER_LEDGER_REQUEST_H
+#pragma once
 
 #include "catalog/engine.h"
 #include "catalog/family.h"
@@ -135,5 +134,3 @@ bool al_symbol_check(const struct al_settings *settings,
 bool al_symbols_check(const struct al_settings *settings,
 	const struct al_configured_variants *variants, const struct al_formula *formula,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* Inside the request: who is asked about. */
-#ifndef ATTNLEDGER_REQUEST_SUBJECT_H
-#define ATTNLEDGER_REQUEST_SUBJECT_H
+#pragma once
 
 #include "catalog/tensor_list.h"
 #include "ledger/request/request.h"
@@ -13,5 +12,3 @@ bool al_request_find_subject(struct al_request *request, const struct al_asked *
  * whether the model's tensors are checked at the same time. */
 bool al_request_add_own_block(struct al_request *request, enum al_tensor_list_detail detail,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

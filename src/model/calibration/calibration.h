@@ -14,8 +14,7 @@
  * each added up over all tokens, distances over `queries` of them, and "sequences" U64, a
  * fingerprint (FNV-1a) of each sequence of tokens. Its metadata: attnledger.calibration (the
  * format's number, 1), .source (fingerprint of the checkpoint's headers and tensors), .queries. */
-#ifndef ATTNLEDGER_CALIBRATION_CALIBRATION_H
-#define ATTNLEDGER_CALIBRATION_CALIBRATION_H
+#pragma once
 
 #include "model/forward/pass.h"
 
@@ -95,5 +94,3 @@ void al_calibration_sort(struct al_calibration *calibration);
 
 /* Of sequence number i. */
 uint64_t al_sequence_fingerprint(const struct al_batch *all, size_t i);
-
-#endif

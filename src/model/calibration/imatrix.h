@@ -9,8 +9,7 @@
  *
  * A mean square is the sum over counts, or over calls. Of weights with several matrices (experts)
  * nothing is read. Weights are called as in GGUF files of models: blk.3.attn_q.weight. */
-#ifndef ATTNLEDGER_CALIBRATION_IMATRIX_H
-#define ATTNLEDGER_CALIBRATION_IMATRIX_H
+#pragma once
 
 #include "base/arena.h"
 #include "formats/checkpoint.h"
@@ -69,5 +68,3 @@ const char *al_imatrix_name(struct al_arena *arena, int64_t layer, int p, size_t
 
 /* imatrix_legacy.c: opens a .dat file and lists its entries. */
 bool al_imatrix_list_legacy(struct al_imatrix *imatrix, struct al_error *err) AL_MUST_CHECK;
-
-#endif

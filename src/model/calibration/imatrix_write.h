@@ -1,7 +1,6 @@
 /* A calibration as an importance matrix of the GGUF form, for llama.cpp's quantiser: of each module
  * what its projections read, as sums and sums of squares. */
-#ifndef ATTNLEDGER_CALIBRATION_IMATRIX_WRITE_H
-#define ATTNLEDGER_CALIBRATION_IMATRIX_WRITE_H
+#pragma once
 
 #include "model/calibration/calibration.h"
 #include "model/heads/views.h"
@@ -10,5 +9,3 @@
  * The file appears whole or not at all. */
 bool al_imatrix_write(const struct al_calibration *calibration, const struct al_model_view *view,
 	const char *dataset, const char *path, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -3,8 +3,7 @@
  * tokens of M, in whose sample they are exact.
  *
  * W_O is taken as views give it, transposed: [d_model][n_heads*d_value]. */
-#ifndef ATTNLEDGER_CALIBRATION_OUTPUTS_H
-#define ATTNLEDGER_CALIBRATION_OUTPUTS_H
+#pragma once
 
 #include "linalg/linalg.h"
 
@@ -45,5 +44,3 @@ bool al_output_power(struct al_view moment, struct al_view output, double *out,
 /* b = G^+ b for a symmetric G that isn't negative; what eigenvalues below 2^-22 of the largest
  * belong to is dropped: moments are sums of float32 products. */
 bool al_solve_moment(struct al_view g, struct al_matrix b, struct al_error *err) AL_MUST_CHECK;
-
-#endif

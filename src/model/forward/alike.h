@@ -8,8 +8,7 @@
  * (Jensen's inequality; Hoeffding's lemma). Where what is between them, as a share of the sum over
  * all words, is at most AL_ALIKE_NATS, one product serves the whole group, and that token's loss is
  * found at most so much too small. For other tokens the group is gone through word by word. */
-#ifndef ATTNLEDGER_FORWARD_ALIKE_H
-#define ATTNLEDGER_FORWARD_ALIKE_H
+#pragma once
 
 #include "model/forward/internal.h"
 
@@ -31,5 +30,3 @@ void al_alike_finish(struct al_alike *alike);
 /* m h, and e^{b^2 / 2} - 1. */
 double al_alike_logit(const struct al_alike *alike, const float *hidden);
 double al_alike_error(const struct al_alike *alike, const float *hidden);
-
-#endif

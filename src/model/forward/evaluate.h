@@ -1,6 +1,5 @@
 /* A model's loss on sequences of tokens, and what it is without each of its heads. */
-#ifndef ATTNLEDGER_FORWARD_EVALUATE_H
-#define ATTNLEDGER_FORWARD_EVALUATE_H
+#pragma once
 
 #include "model/forward/pass.h"
 
@@ -52,5 +51,3 @@ bool al_evaluate_ablations(struct al_network *network, const struct al_batch *al
  * [d_model][sequences]. */
 bool al_evaluate_embeddings(struct al_network *network, const struct al_batch *all,
 	const struct al_watch *watch, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
-
-#endif

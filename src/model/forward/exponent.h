@@ -1,8 +1,7 @@
 /* exp of what isn't positive, in a form that compilers make vectors of: x = k log 2 + r, Taylor's
  * series of exp(r) to r^7 (|r| <= log(2)/2: the next term is below 6e-9), times 2^k put together
  * from bits. Within two units of the last place of float; below -87 it stays at exp(-87). */
-#ifndef ATTNLEDGER_FORWARD_EXPONENT_H
-#define ATTNLEDGER_FORWARD_EXPONENT_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -38,5 +37,3 @@ double al_mixed_entropy(const float *p, const float *q, size_t n);
 
 /* The largest of n > 0 numbers. */
 float al_largest(const float *x, size_t n);
-
-#endif

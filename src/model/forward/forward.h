@@ -3,8 +3,7 @@
  * Activations are [width][tokens], a column a token, sequence after sequence. Products are float32;
  * sums of norms, softmax and losses are double. Weights are read a layer at a time, so that memory
  * is one layer and one batch of activations. The answer doesn't depend on the number of threads. */
-#ifndef ATTNLEDGER_FORWARD_FORWARD_H
-#define ATTNLEDGER_FORWARD_FORWARD_H
+#pragma once
 
 #include "model/heads/rotary.h"
 
@@ -169,5 +168,3 @@ bool al_network_compare(struct al_network *network, const struct al_batch *batch
 /* The logits of all tokens: out is initialised, [vocab][tokens]. For few tokens. */
 bool al_network_logits(struct al_network *network, const struct al_batch *batch,
 	struct al_view_f hidden, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /* Text that a decoder writes itself: token after token, with the keys and values of what came
  * before in a cache, so that a token costs the same wherever it stands (but for the keys that it
  * looks at). All layers stay in memory meanwhile. */
-#ifndef ATTNLEDGER_FORWARD_GENERATE_H
-#define ATTNLEDGER_FORWARD_GENERATE_H
+#pragma once
 
 #include "model/forward/forward.h"
 
@@ -43,5 +42,3 @@ struct al_sample {
 bool al_network_sample(struct al_network *network, const struct al_sampling *how,
 	struct al_sample *out, struct al_error *err) AL_MUST_CHECK;
 void al_sample_finish(struct al_sample *sample);
-
-#endif

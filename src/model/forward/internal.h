@@ -1,6 +1,5 @@
 /* What the files of this folder share. */
-#ifndef ATTNLEDGER_FORWARD_INTERNAL_H
-#define ATTNLEDGER_FORWARD_INTERNAL_H
+#pragma once
 
 #include "catalog/pass.h"
 #include "model/forward/forward.h"
@@ -284,5 +283,3 @@ bool al_feed_forward_load(struct al_layer *layer, const struct al_reading *readi
 bool al_feed_forward_apply(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f x, struct al_matrix_f out, struct al_error *err) AL_MUST_CHECK;
 void al_feed_forward_finish(struct al_layer *layer);
-
-#endif

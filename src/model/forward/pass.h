@@ -1,6 +1,5 @@
 /* Passes of a model over all sequences, batch by batch, with somebody who looks at each layer. */
-#ifndef ATTNLEDGER_FORWARD_PASS_H
-#define ATTNLEDGER_FORWARD_PASS_H
+#pragma once
 
 #include "model/forward/forward.h"
 
@@ -52,5 +51,3 @@ struct al_visitor {
 bool al_network_pass(struct al_network *network, const struct al_batch *all,
 	const struct al_watch *watch, const struct al_visitor *visitor,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,6 +1,5 @@
 /* What the files of this folder share. */
-#ifndef ATTNLEDGER_VIEWS_INTERNAL_H
-#define ATTNLEDGER_VIEWS_INTERNAL_H
+#pragma once
 
 #include "model/heads/views.h"
 
@@ -152,5 +151,3 @@ bool al_view_take_projection(struct al_factor_maker *m, enum al_projection p, bo
 void al_factor_take_whole(struct al_factor *factor);
 
 int64_t al_factor_columns(const struct al_factor *factor);
-
-#endif

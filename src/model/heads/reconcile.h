@@ -1,6 +1,5 @@
 /* Reconciling: what a family says a checkpoint holds, against what it really holds. */
-#ifndef ATTNLEDGER_VIEWS_RECONCILE_H
-#define ATTNLEDGER_VIEWS_RECONCILE_H
+#pragma once
 
 #include "model/heads/views.h"
 
@@ -35,5 +34,3 @@ bool al_reconcile(struct al_model_view *view, struct al_reconciled **entries, si
 
 /* Is it a fault: missing, another shape, unexpected? */
 bool al_difference_is_fault(enum al_difference difference);
-
-#endif

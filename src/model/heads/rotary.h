@@ -1,7 +1,6 @@
 /* How fast pairs of dimensions turn with the position: a module's rotary positions under the rule
  * of the config for long sequences. */
-#ifndef ATTNLEDGER_VIEWS_ROTARY_H
-#define ATTNLEDGER_VIEWS_ROTARY_H
+#pragma once
 
 #include "model/heads/views.h"
 
@@ -40,5 +39,3 @@ double al_rotary_speed(const struct al_rotary_rule *rule, const struct al_attent
 /* Those of all pairs, in the arena. */
 const double *al_rotary_speeds(const struct al_rotary_rule *rule,
 	const struct al_attention *attention, size_t n_positions, struct al_arena *arena);
-
-#endif

@@ -1,8 +1,7 @@
 /* Queries and keys that all heads share, as heads that the forward pass runs: every head's columns,
  * R of them, or one more where there are content biases: what a key's token adds to its scores,
  * which the query takes once. */
-#ifndef ATTNLEDGER_VIEWS_SHARED_HEADS_H
-#define ATTNLEDGER_VIEWS_SHARED_HEADS_H
+#pragma once
 
 #include "model/heads/views.h"
 
@@ -20,5 +19,3 @@ bool al_shared_heads_make(const struct al_shared_heads *heads, bool is_query, bo
 bool al_shared_heads_load(const struct al_checkpoint *checkpoint,
 	const struct al_attention *attention, bool is_query, bool is_bias, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -9,8 +9,7 @@
  * folded in, and the rotary part is left out. FP8 tensors with a scale a block
  * (arXiv:2412.19437 section 3.3.2), which the family names, are read scaled. Nothing is read before
  * it is asked for. */
-#ifndef ATTNLEDGER_VIEWS_VIEWS_H
-#define ATTNLEDGER_VIEWS_VIEWS_H
+#pragma once
 
 #include "catalog/stored.h"
 #include "formats/checkpoint.h"
@@ -168,5 +167,3 @@ void al_attention_mark_tensors(const struct al_checkpoint *checkpoint,
  * tensor's name, where numbers are NaN or infinite. */
 bool al_factor_load(const struct al_checkpoint *checkpoint, const struct al_factor *factor,
 	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
-
-#endif

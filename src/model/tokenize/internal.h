@@ -1,7 +1,6 @@
 /* What the files of this folder share: a text goes through steps (what is normalised, where it is
  * split), then a model makes tokens of each piece. */
-#ifndef ATTNLEDGER_TOKENIZE_INTERNAL_H
-#define ATTNLEDGER_TOKENIZE_INTERNAL_H
+#pragma once
 
 #include <string.h>
 
@@ -358,5 +357,3 @@ bool al_gguf_has_tokenizer(const struct al_checkpoint *checkpoint);
 /* The file's tokenizer. On failure nothing is left to finish. */
 bool al_gguf_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoint *checkpoint,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,8 +1,7 @@
 /* Tokenizers: text into tokens, a sequence a line. Read are tokenizer.json, as the
  * reference implementation of tokenizers writes it, what GGUF files of models hold, and llama2.c's
  * tokenizer.bin. */
-#ifndef ATTNLEDGER_TOKENIZE_TOKENIZER_H
-#define ATTNLEDGER_TOKENIZE_TOKENIZER_H
+#pragma once
 
 #include "base/arena.h"
 #include "model/tokenize/tokens.h"
@@ -36,5 +35,3 @@ bool al_tokenizer_encode(const struct al_tokenizer *tokenizer, const char *text,
 /* All lines of a file that aren't empty. On failure nothing is left to finish. */
 bool al_tokenizer_encode_file(const struct al_tokenizer *tokenizer, const char *path,
 	struct al_tokens *tokens, struct al_error *err) AL_MUST_CHECK;
-
-#endif

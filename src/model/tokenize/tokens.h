@@ -1,7 +1,6 @@
 /* Sequences of tokens from a file: numpy's .npy of integers, [tokens] or [sequences][tokens], or
  * text, integers with blanks or commas between them, a sequence a line (empty lines are none). */
-#ifndef ATTNLEDGER_TOKENIZE_TOKENS_H
-#define ATTNLEDGER_TOKENIZE_TOKENS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -29,5 +28,3 @@ bool al_tokens_read(struct al_tokens *tokens, const char *path, struct al_error 
 /* The same of bytes in memory; `path` names them in errors. */
 bool al_tokens_parse(struct al_tokens *tokens, const char *path, const char *bytes, size_t n,
 	struct al_error *err) AL_MUST_CHECK;
-
-#endif

@@ -1,7 +1,6 @@
 /* The page of an answer that has no page of its own: its tables, with a bar chart of what a table
  * of parts adds up to. */
-#ifndef ATTNLEDGER_PAGE_ANSWER_H
-#define ATTNLEDGER_PAGE_ANSWER_H
+#pragma once
 
 #include "report/page/page.h"
 
@@ -20,5 +19,3 @@ struct al_answer_page {
 };
 
 void al_answer_page_write(const struct al_answer_page *page, struct al_text *out);
-
-#endif

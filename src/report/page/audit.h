@@ -1,6 +1,5 @@
 /* The page of an audit. */
-#ifndef ATTNLEDGER_PAGE_AUDIT_H
-#define ATTNLEDGER_PAGE_AUDIT_H
+#pragma once
 
 #include "report/page/heads.h"
 
@@ -17,5 +16,3 @@ struct al_audit_page {
 };
 
 void al_audit_page_write(const struct al_audit_page *page, struct al_text *out);
-
-#endif

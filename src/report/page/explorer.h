@@ -1,6 +1,5 @@
 /* The page of formulas that are evaluated in it. */
-#ifndef ATTNLEDGER_PAGE_EXPLORER_H
-#define ATTNLEDGER_PAGE_EXPLORER_H
+#pragma once
 
 #include "report/page/page.h"
 
@@ -12,5 +11,3 @@ struct al_explorer_page {
 };
 
 void al_explorer_page_write(const struct al_explorer_page *page, struct al_text *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* The heads of an audit side by side: who is nearest to whom, and which repeat each other. Read off
  * the audit's tables; no number is computed. */
-#ifndef ATTNLEDGER_PAGE_HEADS_H
-#define ATTNLEDGER_PAGE_HEADS_H
+#pragma once
 
 #include "report/page/page.h"
 
@@ -61,5 +60,3 @@ void al_page_steps_table(struct al_table *out, const struct al_table *redundant)
 
 /* The rows on the frontier, numbered as the circles are. */
 void al_page_frontier_table(struct al_table *out, const struct al_page_points *points);
-
-#endif

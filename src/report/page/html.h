@@ -1,6 +1,5 @@
 /* HTML as text: what a stranger wrote comes out as characters, never as markup. */
-#ifndef ATTNLEDGER_PAGE_HTML_H
-#define ATTNLEDGER_PAGE_HTML_H
+#pragma once
 
 #include "base/text.h"
 
@@ -14,5 +13,3 @@ void al_html_addf(struct al_text *out, const char *format, ...) AL_PRINTF(2, 3);
 
 /* Bytes in base 64, as a `data:` address holds them. */
 void al_html_add_base64(struct al_text *out, const char *bytes, size_t length);
-
-#endif

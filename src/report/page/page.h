@@ -3,8 +3,7 @@
  *
  * What a page shows are the answer's own tables, with the digits that people read; nothing is
  * computed here that isn't in them. The style and the script are style.css and script.js. */
-#ifndef ATTNLEDGER_PAGE_PAGE_H
-#define ATTNLEDGER_PAGE_PAGE_H
+#pragma once
 
 #include "report/page/html.h"
 #include "report/report.h"
@@ -91,5 +90,3 @@ void al_page_glossary(struct al_text *out, const struct al_page_term *terms, siz
 
 /* `path` as a shell's word. */
 const char *al_page_shell_word(struct al_arena *arena, const char *path);
-
-#endif

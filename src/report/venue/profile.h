@@ -3,8 +3,7 @@
  * profiles/NAME.json gives a venue's widths and height in TeX points (72.27 to the inch), the sizes
  * of type that its class offers for tables, largest first, and what figures are lettered in;
  * "document" begins a document whose text looks like the venue's, for the proof. */
-#ifndef ATTNLEDGER_VENUE_PROFILE_H
-#define ATTNLEDGER_VENUE_PROFILE_H
+#pragma once
 
 #include "base/arena.h"
 #include "base/error.h"
@@ -53,5 +52,3 @@ bool al_profile_find(struct al_arena *arena, const char *name, const struct al_p
 bool al_profile_has_columns(const struct al_profile *profile);
 
 extern const struct al_embedded_list al_embedded_profiles;
-
-#endif
