@@ -365,7 +365,7 @@ static bool fail_default(const struct al_config *config, const struct al_config_
 static bool set_key(const struct al_config *config, const struct al_config_key *key, bool defaults,
 	struct al_error *err)
 {
-	bool left_out;
+	bool left_out = false;
 
 	if (!is_left_out(config, key, &left_out, err))
 		return false;
