@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIGNIFICANT_DIGITS = 15 };
+enum { SIGNIFICANT_DIGITS = 15, MOST_EXACT_DECIMALS = 6 };
 
 static bool is_digit(char c)
 {
@@ -342,12 +342,24 @@ static int count_significant(const char *decimal)
 	return n;
 }
 
+/* The fewest decimals that show q exactly; -1: more than MOST_EXACT_DECIMALS, or no end of them. */
+static int exact_decimals(mpq_srcptr q)
+{
+	unsigned long power = 1;
+
+	for (int decimals = 0; decimals <= MOST_EXACT_DECIMALS; decimals++, power *= 10)
+		if (mpz_cmp_ui(mpq_denref(q), power) <= 0 && power % mpz_get_ui(mpq_denref(q)) == 0)
+			return decimals;
+	return -1;
+}
+
 char *al_exact_text(struct al_arena *arena, mpq_srcptr q)
 {
-	if (al_exact_is_integer(q))
-		return place_point(arena, mpq_numref(q), 0);
+	int decimals = exact_decimals(q);
 
-	int decimals = decimals_for(q);
+	if (decimals >= 0)
+		return al_exact_decimal(arena, q, decimals);
+	decimals = decimals_for(q);
 	char *text = al_exact_decimal(arena, q, decimals);
 	int beyond = count_significant(text) - SIGNIFICANT_DIGITS;
 	if (beyond > 0)

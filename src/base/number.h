@@ -73,8 +73,8 @@ void al_exact_unit(mpq_t out, int digits, unsigned long parts);
  * minus sign. */
 char *al_exact_decimal(struct al_arena *arena, mpq_srcptr q, int digits);
 
-/* An integer exactly ("28311552"); anything else with 15 significant digits, without trailing
- * zeros ("98.1684981684982"). No exponent. */
+/* An integer or a number of at most 6 decimals exactly ("28311552", "656.25"); anything else with
+ * 15 significant digits, without trailing zeros ("98.1684981684982"). No exponent. */
 char *al_exact_text(struct al_arena *arena, mpq_srcptr q);
 
 bool al_exact_is_integer(mpq_srcptr q);

@@ -232,6 +232,12 @@ static void prints_and_groups(void **state)
 	assert_string_equal(al_exact_text(&arena, q), "49.079754601227");
 	mpq_set_si(q, 10, 10001);
 	assert_string_equal(al_exact_text(&arena, q), "0.000999900009999");
+	/* a quarter, and more digits than a double has */
+	mpq_set_si(q, 102944000000109378, 8);
+	mpq_canonicalize(q);
+	assert_string_equal(al_exact_text(&arena, q), "12868000000013672.25");
+	mpq_set_si(q, 1, 1000000);
+	assert_string_equal(al_exact_text(&arena, q), "0.000001");
 	mpq_set_si(q, 28311552, 1);
 	assert_string_equal(al_exact_text(&arena, q), "28311552");
 	assert_string_equal(al_exact_grouped(&arena, "28311552.25"), "28,311,552.25");
