@@ -85,9 +85,10 @@ static bool is_too_large(size_t count, size_t size)
 	return size > 0 && count > PTRDIFF_MAX / size;
 }
 
-/* `memory` for so many objects, or why there is none. */
-static void *hand_out(void *memory, size_t count, size_t size, struct al_error *err)
+void *al_try_calloc(size_t count, size_t size, struct al_error *err)
 {
+	void *memory = is_too_large(count, size) ? NULL : calloc(count ? count : 1, size);
+
 	if (!memory && size > 1)
 		al_fail(err, AL_ESYSTEM, "no memory for %zu x %zu bytes", count, size);
 	else if (!memory)
@@ -95,20 +96,6 @@ static void *hand_out(void *memory, size_t count, size_t size, struct al_error *
 	else
 		ask_large_pages(memory, (count ? count : 1) * size);
 	return memory;
-}
-
-void *al_try_alloc(size_t count, size_t size, struct al_error *err)
-{
-	void *memory = is_too_large(count, size) ? NULL : malloc((count ? count : 1) * size);
-
-	return hand_out(memory, count, size, err);
-}
-
-void *al_try_calloc(size_t count, size_t size, struct al_error *err)
-{
-	void *memory = is_too_large(count, size) ? NULL : calloc(count ? count : 1, size);
-
-	return hand_out(memory, count, size, err);
 }
 
 bool al_memory_has_room(size_t bytes)

@@ -18,9 +18,6 @@ void *al_realloc(void *memory, size_t count, size_t size) AL_MUST_CHECK;
  * that says how many bytes were wanted, where the system can't give so much. */
 void *al_try_calloc(size_t count, size_t size, struct al_error *err) AL_MUST_CHECK;
 
-/* The same, but that nothing is known of what the memory holds. */
-void *al_try_alloc(size_t count, size_t size, struct al_error *err) AL_MUST_CHECK;
-
 /* Could the system give so much now? For libraries that ask for ever, or end the program, where it
  * can't. */
 bool al_memory_has_room(size_t bytes) AL_MUST_CHECK;

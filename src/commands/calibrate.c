@@ -278,7 +278,7 @@ static bool record(struct calibrating *c, struct al_error *err)
 	al_opened_checkpoint_note(c->model.file, c->session->tables[0]);
 	al_kernel_note(c->session->tables[0]);
 	/* What the tokens didn't need may hold NaN: rows of embeddings, the last projection. */
-	return al_checkpoint_note_not_finite(checkpoint, NULL, c->session->tables[0], err)
+	return al_checkpoint_note_not_finite(checkpoint, c->session->tables[0], err)
 		&& al_checkpoint_check_unchanged(checkpoint, err)
 		&& (is_imatrix(target) ? put_imatrix(c, calibration, err)
 				       : al_calibration_put(c->session, calibration, target, err));

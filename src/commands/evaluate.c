@@ -266,7 +266,7 @@ static bool evaluate(struct evaluation *e, struct al_error *err)
 
 	/* What the tokens didn't need may hold NaN: rows of embeddings, tensors that are tied. */
 	if (!(is_decoder ? evaluate_decoder(e, err) : evaluate_encoder(e, err))
-		|| !al_checkpoint_note_not_finite(checkpoint, NULL, e->session->tables[0], err)
+		|| !al_checkpoint_note_not_finite(checkpoint, e->session->tables[0], err)
 		|| !al_checkpoint_check_unchanged(checkpoint, err))
 		return false;
 	al_opened_checkpoint_note(e->model.file, e->session->tables[0]);

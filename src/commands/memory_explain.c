@@ -40,7 +40,7 @@ static bool explain_rule(struct al_table *table, const struct al_request *q,
 
 	if (!al_formula_whole(rule, &scope, 0, &bytes, err)
 		|| !al_formula_substituted(rule, &scope, &table->arena, &substituted, err)
-		|| !al_ledger_modules(ledger, false, &modules, err))
+		|| !al_ledger_modules(ledger, &modules, err))
 		return false;
 	al_table_add_record(table,
 		&(struct al_explanation){q->name, variant, "activations", "bytes per token",

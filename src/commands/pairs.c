@@ -77,7 +77,7 @@ static bool measure_against(struct al_audit_run *run, struct al_error *err)
 	al_audit_init(&other, &opened->view, &run->audit.options);
 	for (size_t i = 0; ok && i < run->n_measured; i++)
 		ok = compare_module(run, &other, run->measured[i], err);
-	ok = ok && al_checkpoint_note_not_finite(opened->checkpoint, NULL, table, err)
+	ok = ok && al_checkpoint_note_not_finite(opened->checkpoint, table, err)
 		&& al_checkpoint_check_unchanged(opened->checkpoint, err);
 	al_table_note(table, "side by side with: %s", opened->checkpoint->path);
 	al_audit_finish(&other);

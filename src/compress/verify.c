@@ -333,8 +333,8 @@ static bool verify_files(struct verification *v, bool *holds, struct al_error *e
 	const struct al_checkpoint *original = v->job.view->checkpoint;
 
 	return al_copies_compare(&v->job, v->table, holds, err)
-		&& al_checkpoint_note_not_finite(original, NULL, v->table, err)
-		&& al_checkpoint_note_not_finite(v->job.compressed, NULL, v->table, err)
+		&& al_checkpoint_note_not_finite(original, v->table, err)
+		&& al_checkpoint_note_not_finite(v->job.compressed, v->table, err)
 		&& al_checkpoint_check_unchanged(original, err)
 		&& al_checkpoint_check_unchanged(v->job.compressed, err);
 }

@@ -98,11 +98,11 @@ void al_checkpoint_note_counts(const struct al_checkpoint *checkpoint, const int
 			checkpoint->path, n_tensors - MOST_NAMES);
 }
 
-bool al_checkpoint_note_not_finite(const struct al_checkpoint *checkpoint, const bool *is_counted,
-	struct al_table *table, struct al_error *err)
+bool al_checkpoint_note_not_finite(const struct al_checkpoint *checkpoint, struct al_table *table,
+	struct al_error *err)
 {
 	int64_t *counts = al_calloc(checkpoint->n_tensors + 1, sizeof(*counts));
-	bool ok = al_checkpoint_count_not_finite(checkpoint, is_counted, counts, err);
+	bool ok = al_checkpoint_count_not_finite(checkpoint, NULL, counts, err);
 
 	if (ok)
 		al_checkpoint_note_counts(checkpoint, counts, table);

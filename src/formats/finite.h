@@ -30,5 +30,5 @@ void al_checkpoint_note_counts(const struct al_checkpoint *checkpoint, const int
 	struct al_table *table);
 
 /* Counts and notes. */
-bool al_checkpoint_note_not_finite(const struct al_checkpoint *checkpoint, const bool *is_counted,
-	struct al_table *table, struct al_error *err) AL_MUST_CHECK;
+bool al_checkpoint_note_not_finite(const struct al_checkpoint *checkpoint, struct al_table *table,
+	struct al_error *err) AL_MUST_CHECK;

@@ -259,10 +259,9 @@ bool al_ledger_symbol(struct al_ledger *ledger, const char *symbol, int64_t leas
 		|| al_block_in(&ledger->block, err);
 }
 
-bool al_ledger_modules(struct al_ledger *ledger, bool of_cache, int64_t *out, struct al_error *err)
+bool al_ledger_modules(struct al_ledger *ledger, int64_t *out, struct al_error *err)
 {
-	return (of_cache ? al_block_cached_times(&ledger->block, out, err)
-			 : al_block_times(&ledger->block, AL_PER_MODULE, out, err))
+	return al_block_times(&ledger->block, AL_PER_MODULE, out, err)
 		|| al_block_in(&ledger->block, err);
 }
 

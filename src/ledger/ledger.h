@@ -164,10 +164,8 @@ bool al_ledger_symbol(struct al_ledger *ledger, const char *symbol, int64_t leas
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Attention modules that the basis' `per` covers: 1, or n_layers, or n_encoder_layers +
- * 2*n_decoder_layers. An n_layers beside them must be n_encoder_layers + n_decoder_layers. Of the
- * cache those that cache what a token adds: in an encoder-decoder as many as n_decoder_layers. */
-bool al_ledger_modules(struct al_ledger *ledger, bool of_cache, int64_t *out,
-	struct al_error *err) AL_MUST_CHECK;
+ * 2*n_decoder_layers. An n_layers beside them must be n_encoder_layers + n_decoder_layers. */
+bool al_ledger_modules(struct al_ledger *ledger, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- counts that are often confused ---- */
 

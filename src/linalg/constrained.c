@@ -39,7 +39,7 @@ bool al_constrained_step(const double *gradient, const double *direction, size_t
 	const double gg = dot(gradient, gradient, n), ff = dot(direction, direction, n),
 		     gf = dot(gradient, direction, n), g = sqrt(gg);
 
-	*out = (struct al_constrained){.gradient_norm = g, .delta_q = -xi * delta_p * g};
+	*out = (struct al_constrained){.delta_q = -xi * delta_p * g};
 	if (!check(gg, ff, delta_p, xi, err))
 		return false;
 	for (size_t i = 0; i < n; i++)

@@ -22,7 +22,6 @@
 struct al_constrained {
 	double delta_q; /* what the loss changes by, to first order; negative */
 	double lambda_1, lambda_2;
-	double gradient_norm; /* |G| */
 	double length, decrease; /* |dW| and G.dW of the step as it was rounded */
 };
 

@@ -79,7 +79,7 @@ bool al_column_modules(const struct al_column_kind *kind, const struct al_cell_p
 		return false;
 	if (!memo->has_ledger)
 		return al_scenario_cell_set_missing(out);
-	return al_ledger_modules(&memo->ledger, false, &n, err) && al_scenario_cell_set_int(out, n);
+	return al_ledger_modules(&memo->ledger, &n, err) && al_scenario_cell_set_int(out, n);
 }
 
 bool al_column_symbol(const struct al_column_kind *kind, const struct al_cell_place *place,

@@ -482,7 +482,7 @@ static void lists_its_tensors(void **state)
 		&(struct request){SHARED, "k=6 n_layers=3 n_groups=2", "per=model", NULL});
 	asked.ledger.ask.explains = true;
 	assert_true(al_ledger_list(&asked.ledger, AL_LIST_STORED, &list, &err));
-	assert_true(al_ledger_modules(&asked.ledger, false, &modules, &err));
+	assert_true(al_ledger_modules(&asked.ledger, &modules, &err));
 	assert_int_equal(modules, 3);
 	assert_int_equal(list->n, 6);
 	const struct al_ledger_entry *experts = &list->items[0];
