@@ -206,6 +206,13 @@ static const char *dtype_text(const struct answer *a)
 	return a->has_formats ? "each model's format" : a->request->cache.dtype->name;
 }
 
+static const char *device_text(const struct answer *a)
+{
+	return a->options->tp == 1 ? ""
+				   : al_format(&a->session->arena, ", on each of %lld devices",
+					   (long long)a->options->tp);
+}
+
 /* The total is the last row. */
 static const char *say_one(const struct answer *a)
 {
@@ -222,10 +229,10 @@ static const char *say_one(const struct answer *a)
 		? al_format(arena, "Each token of %s takes %s of cache", covered,
 			al_text_of_bytes(arena, per_token))
 		: al_format(arena, "A new token of %s adds nothing to the cache", covered);
-	return al_format(arena, "%s%s%s; numbers in %s%s%s.", token,
+	return al_format(arena, "%s%s%s; numbers in %s%s%s%s.", token,
 		*all ? al_format(arena, ", %s%s %s", sequences(a), besides(table), all) : "",
 		windows(arena, table), dtype_text(a),
-		al_is_ideal(a->request) ? "" : al_engine_holds(a->request),
+		al_is_ideal(a->request) ? "" : al_engine_holds(a->request), device_text(a),
 		a->seq ? "" : "; --seq N gives the cache of whole sequences");
 }
 
@@ -238,9 +245,10 @@ static const char *say(const struct answer *a)
 		return a->table->n_rows ? say_one(a) : NULL;
 	const char *compared = al_text_of_compared(arena, a->table, "kind", "total",
 		a->seq ? "bytes" : "bytes_per_token");
-	return !compared ? NULL
-			 : al_format(arena, "Cache of %s %s; numbers in %s.",
-				 a->seq ? sequences(a) : "a token", compared, dtype_text(a));
+	return !compared
+		? NULL
+		: al_format(arena, "Cache of %s %s; numbers in %s%s.",
+			a->seq ? sequences(a) : "a token", compared, dtype_text(a), device_text(a));
 }
 
 /* ---- requests ---- */
@@ -298,7 +306,9 @@ static void add_common_notes(struct answer *a)
 	al_table_note(a->table, "dtype: %s, but for cached elements with a format of their own",
 		a->request->cache.dtype->name);
 	if (a->options->tp > 1)
-		al_table_note(a->table, "on one of %lld tensor-parallel devices",
+		al_table_note(a->table,
+			"bytes are those of one of %lld tensor-parallel devices; All "
+			"devices adds them up",
 			(long long)a->options->tp);
 	al_note_engine(a->request, a->table);
 	if (!a->seq) {

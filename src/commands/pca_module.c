@@ -95,7 +95,7 @@ static const struct {
 		EXACT | TRAINED, EXACT, of_weights},
 	[PCA_LOADINGS] = {"What each component is made of", exact_fields, OF_LOADINGS,
 		EXACT | TRAINED, EXACT, of_weights},
-	[PCA_TRAINING] = {"Training, beside the exact components", pca_training_fields, 0, TRAINED,
+	[PCA_TRAINING] = {"Training and the exact components", pca_training_fields, 0, TRAINED,
 		TRAINED, "goes with --train RULE"},
 	[PCA_WEIGHTS] = {"How alike the components of the weights are", pca_weights_fields,
 		PCA_OF_LAYERS | PCA_WITH_MEASURES, EXACT | TRAINED | OF_WEIGHTS,
