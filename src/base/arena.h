@@ -18,6 +18,9 @@ struct al_arena {
 	struct al_arena_deferred *deferred; /* the last first */
 };
 
+/* An arena of the block that it is declared in. */
+#define AL_ARENA(name) AL_ENDS(al_arena_finish) struct al_arena name = {NULL, NULL}
+
 void al_arena_init(struct al_arena *arena);
 void al_arena_finish(struct al_arena *arena);
 

@@ -10,6 +10,8 @@
 #include "attnledger.h"
 
 #define AL_MUST_CHECK __attribute__((warn_unused_result))
+/* Of a variable: calls the function with a pointer to it where its block ends. */
+#define AL_ENDS(finish) __attribute__((cleanup(finish)))
 #define AL_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
 /* Sets the error and returns false. Control characters in the message (a name from a file) come out

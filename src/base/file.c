@@ -42,9 +42,8 @@ void al_overwrite_add(dev_t device, ino_t inode, enum al_was was)
 {
 	if (!known.is_on)
 		return;
-	known.items = al_grow(&known.arena, known.items, known.n, &known.room,
-		sizeof(*known.items));
-	known.items[known.n++] = (struct file){device, inode, was};
+	*AL_APPEND(&known.arena, known.items, known.n, known.room) = (struct file){device, inode,
+		was};
 }
 
 bool al_overwrite_check(const char *path, struct al_error *err)

@@ -45,6 +45,9 @@ struct al_json {
 
 enum { AL_JSON_DEPTH = 64, AL_JSON_FILE_LIMIT = 64 << 20 };
 
+/* A document of the block that it is declared in, which nothing may have been read into yet. */
+#define AL_JSON(name) AL_ENDS(al_json_finish) struct al_json name = {0}
+
 /* Parses a copy of the text. On failure nothing is left to finish; the message says
  * name:line:column. */
 bool al_json_parse(struct al_json *doc, const char *name, const char *text, size_t length,

@@ -57,6 +57,11 @@ bool al_multiply_dims(int64_t factor, const int64_t *dims, size_t n_dims, int64_
 
 /* ---- in place ---- */
 
+void al_exact_clear(mpq_t *number)
+{
+	mpq_clear(*number);
+}
+
 void al_exact_set(mpq_t q, int64_t value)
 {
 	mpq_set_si(q, (long)value, 1);
@@ -149,29 +154,21 @@ mpq_srcptr al_exact_copy(struct al_arena *arena, mpq_srcptr q)
 
 mpq_srcptr al_exact_from_int(struct al_arena *arena, int64_t value)
 {
-	mpq_t q;
-
-	mpq_init(q);
+	AL_EXACT(q);
 	al_exact_set(q, value);
-	mpq_srcptr copy = al_exact_copy(arena, q);
-	mpq_clear(q);
-	return copy;
+	return al_exact_copy(arena, q);
 }
 
 mpq_srcptr al_exact_scaled(struct al_arena *arena, mpq_srcptr q, int64_t numerator,
 	int64_t denominator)
 {
-	mpq_t scaled;
-
 	if (numerator == denominator)
 		return al_exact_copy(arena, q);
-	mpq_init(scaled);
+	AL_EXACT(scaled);
 	mpq_set(scaled, q);
 	al_exact_multiply(scaled, numerator);
 	al_exact_divide(scaled, denominator);
-	mpq_srcptr copy = al_exact_copy(arena, scaled);
-	mpq_clear(scaled);
-	return copy;
+	return al_exact_copy(arena, scaled);
 }
 
 /* ---- decimals in ---- */

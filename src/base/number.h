@@ -27,6 +27,12 @@ int64_t al_divide_up(int64_t a, int64_t b);
 bool al_multiply_dims(int64_t factor, const int64_t *dims, size_t n_dims,
 	int64_t *out) AL_MUST_CHECK;
 
+/* A number of the block that it is declared in: 0 at first, cleared where the block ends. */
+#define AL_EXACT(name) \
+	AL_ENDS(al_exact_clear) mpq_t name; \
+	mpq_init(name)
+void al_exact_clear(mpq_t *number);
+
 /* ---- arithmetic in place, of a canonical `q` ---- */
 
 void al_exact_set(mpq_t q, int64_t value);

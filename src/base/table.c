@@ -64,9 +64,7 @@ struct al_cell *al_table_add_row(struct al_table *table)
 {
 	struct al_cell *row = al_new_array(&table->arena, struct al_cell, table->n_columns);
 
-	table->rows = al_grow(&table->arena, table->rows, table->n_rows, &table->rows_room,
-		sizeof(*table->rows));
-	table->rows[table->n_rows++] = row;
+	*AL_APPEND(&table->arena, table->rows, table->n_rows, table->rows_room) = row;
 	return row;
 }
 
@@ -92,9 +90,7 @@ void al_table_note(struct al_table *table, const char *format, ...)
 	va_end(args);
 	if (has_note(table, note))
 		return;
-	table->notes = al_grow(&table->arena, table->notes, table->n_notes, &table->notes_room,
-		sizeof(*table->notes));
-	table->notes[table->n_notes++] = note;
+	*AL_APPEND(&table->arena, table->notes, table->n_notes, table->notes_room) = note;
 }
 
 void al_cell_set_text(struct al_table *table, struct al_cell *cell, const char *text)

@@ -52,15 +52,11 @@ static const char ANY[] = "XXXXXX"; /* what mkstemp puts a name for */
 
 char *al_temporary_name(struct al_arena *arena, const char *path)
 {
-	struct al_text text;
-
-	al_text_init(&text);
+	AL_TEXT(text);
 	add_folder(&text, path);
 	add_prefix(&text);
 	al_text_add(&text, ANY);
-	char *name = al_strdup(arena, text.data);
-	al_text_finish(&text);
-	return name;
+	return al_strdup(arena, text.data);
 }
 
 static int make(char *name, bool is_folder)
@@ -131,27 +127,22 @@ static void remove_left(int folder, const char *name)
 
 static void tidy(DIR *folder)
 {
-	struct al_text prefix;
-
-	al_text_init(&prefix);
+	AL_TEXT(prefix);
 	add_prefix(&prefix);
 	for (struct dirent *entry; (entry = readdir(folder));)
 		if (strncmp(entry->d_name, prefix.data, prefix.length) == 0
 			&& strlen(entry->d_name) == prefix.length + strlen(ANY))
 			remove_left(dirfd(folder), entry->d_name);
-	al_text_finish(&prefix);
 }
 
 void al_temporary_tidy(const char *path)
 {
 	static uint64_t tidied; /* the folder's name before: outputs come by the hundred */
-	struct al_text name;
 
-	al_text_init(&name);
+	AL_TEXT(name);
 	add_folder(&name, path);
 	uint64_t hash = al_hash(AL_HASH_EMPTY, name.data, name.length);
 	DIR *folder = hash == tidied ? NULL : opendir(name.length > 0 ? name.data : ".");
-	al_text_finish(&name);
 	if (!folder)
 		return;
 	tidied = hash;

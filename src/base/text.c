@@ -252,12 +252,11 @@ static bool fail_short(struct al_error *err, const char *what, const char *name,
 {
 	enum { LEAST_LENGTH = 3, MOST_NAMES = 8 };
 	const size_t length = strlen(name);
-	struct al_text list;
 	size_t n = 0;
 
 	if (length < LEAST_LENGTH)
 		return false;
-	al_text_init(&list);
+	AL_TEXT(list);
 	for (size_t i = 0; i < n_known; i++)
 		if (strncasecmp(known[i], name, length) == 0 && al_find_name(known[i], known, i) < 0
 			&& n++ < MOST_NAMES)
@@ -265,7 +264,6 @@ static bool fail_short(struct al_error *err, const char *what, const char *name,
 	if (n > 0 && n <= MOST_NAMES)
 		al_fail(err, AL_EINPUT, "unknown %s \"%s\" (did you mean %s?)", what, name,
 			list.data);
-	al_text_finish(&list);
 	return n > 0 && n <= MOST_NAMES;
 }
 
@@ -283,13 +281,11 @@ bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
 	if (n_known == 0)
 		return al_fail(err, AL_EINPUT, "unknown %s \"%s\" (none is known)", what, name);
 
-	struct al_text list;
-	al_text_init(&list);
+	AL_TEXT(list);
 	for (size_t i = 0; i < n_known && list.length < 300; i++)
 		al_text_addf(&list, "%s%s", i ? ", " : "", known[i]);
 	al_fail(err, AL_EINPUT, "unknown %s \"%s\" (known: %s%s)", what, name, list.data,
 		list.length < 300 ? "" : ", ...");
-	al_text_finish(&list);
 	return false;
 }
 
@@ -319,9 +315,7 @@ void al_names_init(struct al_names *names)
 
 void al_names_add(struct al_names *names, const char *name)
 {
-	names->items = al_grow(&names->arena, names->items, names->n, &names->room,
-		sizeof(*names->items));
-	names->items[names->n++] = name;
+	*AL_APPEND(&names->arena, names->items, names->n, names->room) = name;
 }
 
 bool al_names_hold(const struct al_names *names, const char *name)

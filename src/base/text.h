@@ -19,6 +19,11 @@ struct al_texts {
 
 bool al_ends_with(const char *text, const char *ending);
 
+/* A text of the block that it is declared in: empty at first, freed where the block ends. */
+#define AL_TEXT(name) \
+	AL_ENDS(al_text_finish) struct al_text name; \
+	al_text_init(&(name))
+
 void al_text_init(struct al_text *text);
 void al_text_finish(struct al_text *text);
 void al_text_add(struct al_text *text, const char *piece);

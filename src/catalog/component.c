@@ -304,15 +304,12 @@ static bool read_family(struct al_reader *reader, const struct al_item *member,
 	const struct al_composition *whole = reader->composition;
 	const char *chosen = whole->families ? whole->families[component->component] : NULL;
 	const char *name = chosen ? chosen : component->family;
-	struct al_json doc;
+	AL_JSON(doc);
 
-	if (!al_catalog_family_document(whole->catalog, name, &doc, err))
-		return al_json_in(reader->doc, al_json_get(member, "family"), err);
-	bool ok = al_family_read(reader->arena, &doc, whole, component, &component->of, err)
-		&& (!al_catalog_is_path(name)
-			|| al_family_check(component->of, &doc, whole->catalog, err));
-	al_json_finish(&doc);
-	if (!ok)
+	if (!al_catalog_family_document(whole->catalog, name, &doc, err)
+		|| !al_family_read(reader->arena, &doc, whole, component, &component->of, err)
+		|| (al_catalog_is_path(name)
+			&& !al_family_check(component->of, &doc, whole->catalog, err)))
 		return al_json_in(reader->doc, al_json_get(member, "family"), err);
 	if (!check_defaults(reader, member, component, err))
 		return false;

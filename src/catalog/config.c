@@ -347,19 +347,15 @@ static bool set_architecture(const struct al_config *config, struct al_error *er
 static bool fail_default(const struct al_config *config, const struct al_config_key *key,
 	struct al_error *err)
 {
-	struct al_text values;
-	struct naming naming = {.config = config, .out = &values, .place = config->object};
-
 	if (!err || !check_sizes(config, err))
 		return false;
-	al_text_init(&values);
+	AL_TEXT(values);
+	struct naming naming = {.config = config, .out = &values, .place = config->object};
 	if (find_fallback(config, key))
 		al_formula_each_symbol(find_fallback(config, key), name_value, &naming);
-	al_json_fail(config->doc, naming.place, err,
+	return al_json_fail(config->doc, naming.place, err,
 		key->n_keys > 0 ? "\"%s\" is left out: %s%s" : "%s: %s%s",
 		key->n_keys > 0 ? key->keys[0] : key->symbol, err->message, values.data);
-	al_text_finish(&values);
-	return false;
 }
 
 static bool set_key(const struct al_config *config, const struct al_config_key *key, bool defaults,

@@ -74,9 +74,7 @@ static void add_ignored(struct ignored *ignored, const struct al_item *object,
 		}
 		if (uses_key(config->family, place, al_json_key(member)))
 			continue;
-		ignored->keys = al_grow(ignored->arena, ignored->keys, ignored->n, &ignored->room,
-			sizeof(*ignored->keys));
-		ignored->keys[ignored->n++] = key;
+		*AL_APPEND(ignored->arena, ignored->keys, ignored->n, ignored->room) = key;
 	}
 }
 
@@ -210,13 +208,11 @@ static void edit(const struct al_family *family, const struct al_json *doc, stru
 bool al_config_edit(const struct al_family *family, struct al_text *text,
 	const struct al_binding *values, size_t n, struct al_error *err)
 {
-	struct al_json doc;
-
 	for (size_t i = 0; i < n; i++) {
+		AL_JSON(doc);
 		if (!al_json_parse(&doc, "config.json", text->data, text->length, err))
 			return false;
 		edit(family, &doc, text, &values[i], values[0].symbol);
-		al_json_finish(&doc);
 	}
 	return true;
 }

@@ -97,7 +97,6 @@ bool al_engine_utilization(const struct al_engine_scope *s, mpq_t out, struct al
 	struct al_engine_scope copy = *s;
 	const struct al_scope scope = {.lookup = look_up, .context = &copy};
 	const char *asked = s->choice->utilization;
-	struct al_value value;
 	int digits;
 
 	if (asked) {
@@ -109,11 +108,9 @@ bool al_engine_utilization(const struct al_engine_scope *s, mpq_t out, struct al
 				asked);
 		return true;
 	}
-	al_value_init(&value);
-	bool ok = al_formula_eval(s->choice->engine->utilization, &scope, &value, err)
-		|| in_engine(s, err);
-	if (ok)
-		al_value_get(&value, out);
-	al_value_finish(&value);
-	return ok;
+	AL_VALUE(value);
+	if (!al_formula_eval(s->choice->engine->utilization, &scope, &value, err))
+		return in_engine(s, err);
+	al_value_get(&value, out);
+	return true;
 }

@@ -347,14 +347,11 @@ bool al_forward_read(struct al_arena *arena, const struct al_json *doc,
 bool al_catalog_forward(struct al_catalog *catalog, const struct al_family *family,
 	const struct al_forward **out, struct al_error *err)
 {
-	struct al_json doc;
+	AL_JSON(doc);
 
 	*out = NULL;
-	if (!family->runs)
-		return true;
-	if (!al_catalog_family_document(catalog, family->file, &doc, err))
-		return false;
-	bool ok = al_forward_read(&catalog->arena, &doc, &catalog->symbols, family, out, err);
-	al_json_finish(&doc);
-	return ok;
+	return !family->runs
+		|| (al_catalog_family_document(catalog, family->file, &doc, err)
+			&& al_forward_read(&catalog->arena, &doc, &catalog->symbols, family, out,
+				err));
 }

@@ -41,15 +41,13 @@ static const struct al_field gpus_field = {
 static bool load(struct al_arena *arena, struct list *out, struct al_error *err)
 {
 	const struct al_embedded *file = &al_embedded_gpus.files[0];
-	struct al_json doc;
+	AL_JSON(doc);
 
 	*out = (struct list){0};
 	if (!al_json_parse(&doc, "gpus.json", file->text, file->length, err))
 		return false;
 	const struct al_record_source source = {.arena = arena, .doc = &doc};
-	bool ok = al_record_read_items(&source, &gpus_field, doc.root, out, err);
-	al_json_finish(&doc);
-	return ok;
+	return al_record_read_items(&source, &gpus_field, doc.root, out, err);
 }
 
 static const struct al_gpu *find(const struct list *list, const char *name)

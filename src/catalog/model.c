@@ -169,15 +169,12 @@ static bool compose(struct al_catalog *catalog, const struct al_family *family,
 		.standard = &catalog->symbols,
 		.families = families};
 	struct al_family *composed;
-	struct al_json doc;
+	AL_JSON(doc);
 
 	if (al_catalog_find_cached(catalog, AL_CATALOG_FAMILIES, name))
 		return true;
-	if (!al_catalog_family_document(catalog, family->name, &doc, err))
-		return false;
-	bool ok = al_family_read(&catalog->arena, &doc, &composition, NULL, &composed, err);
-	al_json_finish(&doc);
-	if (!ok)
+	if (!al_catalog_family_document(catalog, family->name, &doc, err)
+		|| !al_family_read(&catalog->arena, &doc, &composition, NULL, &composed, err))
 		return false;
 	composed->file = family->file;
 	al_catalog_keep(catalog, AL_CATALOG_FAMILIES, name)->item = composed;

@@ -72,18 +72,14 @@ static bool translate(const char *text, struct al_text *out, struct al_error *er
 
 static bool compile(regex_t *compiled, const char *text, struct al_error *err)
 {
-	struct al_text translated;
-
 	if (strlen(text) > MOST_REGEX_LENGTH)
 		return al_fail(err, AL_EINPUT,
 			"a regular expression of %zu characters, expected at most %d", strlen(text),
 			MOST_REGEX_LENGTH);
-	al_text_init(&translated);
-	bool ok = translate(text, &translated, err);
-	if (ok && regcomp(compiled, translated.data, REG_EXTENDED | REG_NOSUB) != 0)
-		ok = al_fail(err, AL_EINPUT, "re:%s is no regular expression", text);
-	al_text_finish(&translated);
-	return ok;
+	AL_TEXT(translated);
+	return translate(text, &translated, err)
+		&& (regcomp(compiled, translated.data, REG_EXTENDED | REG_NOSUB) == 0
+			|| al_fail(err, AL_EINPUT, "re:%s is no regular expression", text));
 }
 
 /* ---- lists ---- */

@@ -188,7 +188,6 @@ bool al_model_cache(const struct al_model *model, struct al_catalog *catalog,
 	struct al_declared_cache *out, struct al_error *err)
 {
 	struct al_quantisation_config config;
-	struct al_settings settings;
 
 	*out = (struct al_declared_cache){0};
 	if (!find_quantisation(model, catalog, &config, err))
@@ -197,12 +196,10 @@ bool al_model_cache(const struct al_model *model, struct al_catalog *catalog,
 		return true;
 	out->scheme = config.scheme->name;
 	out->file = config.doc->name;
-	al_settings_init(&settings, catalog);
-	bool ok = al_family_settings(&config.scheme->config, config.doc, config.object,
-			  config.doc->name, &settings, err)
+	AL_SETTINGS(settings, catalog);
+	return al_family_settings(&config.scheme->config, config.doc, config.object,
+		       config.doc->name, &settings, err)
 		&& find_cache(config.scheme, &settings, &out->dtype, err);
-	al_settings_finish(&settings);
-	return ok;
 }
 
 const char *al_model_dtype(const struct al_model *model)

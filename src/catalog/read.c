@@ -16,9 +16,7 @@ void al_reader_init(struct al_reader *reader, struct al_arena *arena, const stru
 
 void al_reader_know(struct al_reader *reader, const char *symbol)
 {
-	reader->symbols = al_grow(reader->arena, reader->symbols, reader->n_symbols, &reader->room,
-		sizeof(*reader->symbols));
-	reader->symbols[reader->n_symbols++] = symbol;
+	*AL_APPEND(reader->arena, reader->symbols, reader->n_symbols, reader->room) = symbol;
 }
 
 struct al_record_source al_reader_source(struct al_reader *reader)
@@ -144,11 +142,9 @@ static void add_name(struct al_reader *reader, struct al_text *out, const char *
 /* "d_model/n_heads" -> "vision_d_model/vision_n_heads" */
 static const char *with_prefix(struct al_reader *reader, const char *formula)
 {
-	struct al_text out;
-
 	if (!*reader->prefix)
 		return formula;
-	al_text_init(&out);
+	AL_TEXT(out);
 	for (const char *p = formula; *p;) {
 		size_t length = 1;
 		if (*p == '\'' && strchr(p + 1, '\''))
@@ -162,7 +158,6 @@ static const char *with_prefix(struct al_reader *reader, const char *formula)
 		p += length;
 	}
 	formula = al_strdup(reader->arena, out.data);
-	al_text_finish(&out);
 	return formula;
 }
 
@@ -290,13 +285,10 @@ bool al_symbols_parse(struct al_arena *arena, const struct al_json *doc, struct 
 bool al_symbols_load(struct al_arena *arena, struct al_symbols *out, struct al_error *err)
 {
 	const struct al_embedded *file = &al_embedded_symbols.files[0];
-	struct al_json doc;
+	AL_JSON(doc);
 
-	if (!al_json_parse(&doc, "symbols.json", file->text, file->length, err))
-		return false;
-	bool ok = al_symbols_parse(arena, &doc, out, err);
-	al_json_finish(&doc);
-	return ok;
+	return al_json_parse(&doc, "symbols.json", file->text, file->length, err)
+		&& al_symbols_parse(arena, &doc, out, err);
 }
 
 /* ---- a catalogue's symbols ---- */
@@ -310,18 +302,14 @@ const struct al_symbol *al_catalog_symbols(struct al_catalog *catalog, size_t *n
 /* "q_bits" -> "\mathit{q\_bits}"; one letter stays as it is. */
 static const char *latex_of_name(struct al_arena *arena, const char *name)
 {
-	struct al_text text;
-
 	if (name[0] && !name[1])
 		return al_strdup(arena, name);
-	al_text_init(&text);
+	AL_TEXT(text);
 	al_text_add(&text, "\\mathit{");
 	for (const char *p = name; *p; p++)
 		al_text_addf(&text, *p == '_' ? "\\%c" : "%c", *p);
 	al_text_add(&text, "}");
-	const char *latex = al_strdup(arena, text.data);
-	al_text_finish(&text);
-	return latex;
+	return al_strdup(arena, text.data);
 }
 
 const char *al_catalog_latex(void *context, const char *symbol)

@@ -26,6 +26,9 @@ struct al_settings {
 			  a part of a model says its attention alone */
 };
 
+#define AL_SETTINGS(name, catalog) \
+	AL_ENDS(al_settings_finish) struct al_settings name; \
+	al_settings_init(&(name), (catalog))
 void al_settings_init(struct al_settings *settings, struct al_catalog *catalog);
 void al_settings_finish(struct al_settings *settings);
 

@@ -178,8 +178,7 @@ static void add(const struct run *run, struct al_model_item **items, size_t *n, 
 		equal->active_copies += item->active_copies;
 		return;
 	}
-	*items = al_grow(&run->list->arena, *items, *n, room, sizeof(**items));
-	(*items)[(*n)++] = *item;
+	*AL_APPEND(&run->list->arena, *items, *n, *room) = *item;
 }
 
 /* ---- loops ---- */

@@ -94,13 +94,11 @@ static bool read_basis(void *context, const struct al_item *member, void *out, s
 {
 	struct al_reader *reader = context;
 	struct al_named_text *pair = out;
-	struct al_text value;
 
-	al_text_init(&value);
+	AL_TEXT(value);
 	bool ok = basis_text(reader, member, &value, err);
 	pair->name = al_strdup(reader->arena, al_json_key(member));
 	pair->text = al_strdup(reader->arena, value.data);
-	al_text_finish(&value);
 	return ok;
 }
 

@@ -192,7 +192,6 @@ const struct al_metadata *al_job_metadata(struct al_job *job, size_t shard, cons
 	const struct al_checkpoint *checkpoint = job->view->checkpoint;
 	struct al_metadata *list = al_new_array(&job->arena, struct al_metadata,
 		checkpoint->n_metadata + OURS);
-	struct al_text modules, shapes;
 
 	*n = 0;
 	for (size_t i = 0; i < checkpoint->n_metadata; i++)
@@ -200,8 +199,8 @@ const struct al_metadata *al_job_metadata(struct al_job *job, size_t shard, cons
 			&& !is_ours(checkpoint->metadata[i].key)
 			&& !is_listed(list, *n, checkpoint->metadata[i].key))
 			list[(*n)++] = checkpoint->metadata[i];
-	al_text_init(&modules);
-	al_text_init(&shapes);
+	AL_TEXT(modules);
+	AL_TEXT(shapes);
 	describe_modules(job, &modules);
 	describe_shapes(job, &shapes);
 	const struct al_metadata ours[OURS] = {
@@ -220,7 +219,5 @@ const struct al_metadata *al_job_metadata(struct al_job *job, size_t shard, cons
 	};
 	memcpy(list + *n, ours, sizeof(ours));
 	*n += config ? OURS : OURS - 1;
-	al_text_finish(&modules);
-	al_text_finish(&shapes);
 	return list;
 }

@@ -265,18 +265,15 @@ static bool write_folder(const struct al_plan *plan, const struct al_text *confi
 bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 {
 	struct al_plan plan;
-	struct al_text config;
 
 	if (!al_checkpoint_hash(job->view->checkpoint, &job->source, err))
 		return false;
 	al_plan_make(&plan, job);
 	if (!check_gain(&plan, err))
 		return false;
-	al_text_init(&config);
+	AL_TEXT(config);
 	job->writes_folder = writes_folder(job, path);
 	if (job->view->has_config)
 		al_job_write_config(job, &plan, &config);
-	const bool ok = (job->writes_folder ? write_folder : write_file)(&plan, &config, path, err);
-	al_text_finish(&config);
-	return ok;
+	return (job->writes_folder ? write_folder : write_file)(&plan, &config, path, err);
 }

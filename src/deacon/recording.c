@@ -11,12 +11,10 @@
 static bool open_file(struct al_recording *r, struct al_error *err)
 {
 	const char *folder = getenv("TMPDIR");
-	struct al_text path;
 
-	al_text_init(&path);
+	AL_TEXT(path);
 	al_text_addf(&path, "%s/", folder && *folder ? folder : "/tmp");
 	bool ok = al_spill_open(&r->file, path.data, err);
-	al_text_finish(&path);
 	return ok || al_in(err, "the heads' outputs wait in a temporary file");
 }
 

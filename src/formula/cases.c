@@ -108,16 +108,11 @@ static const struct al_cases *when(struct al_pool *pool, struct al_condition con
 /* The text of the first comes after that of the second. */
 static bool comes_after(const struct al_terms *a, const struct al_terms *b)
 {
-	struct al_text x, y;
-
-	al_text_init(&x);
-	al_text_init(&y);
+	AL_TEXT(x);
+	AL_TEXT(y);
 	al_terms_text(a, &x, AL_OPAQUE_TEXT);
 	al_terms_text(b, &y, AL_OPAQUE_TEXT);
-	bool is_after = strcmp(x.data, y.data) > 0;
-	al_text_finish(&x);
-	al_text_finish(&y);
-	return is_after;
+	return strcmp(x.data, y.data) > 0;
 }
 
 /* Of a condition and its opposite only one is kept: > and < rather than <= and >=, == rather than
@@ -149,11 +144,9 @@ static const struct al_cases *compare(struct al_pool *pool, enum al_operator op,
 	if (!al_terms_is_constant(difference))
 		return undecided(pool, op, left, right);
 
-	mpq_t value;
-	mpq_init(value);
+	AL_EXACT(value);
 	al_terms_get_constant(difference, value);
 	int sign = mpq_sgn(value);
-	mpq_clear(value);
 	return al_cases_number(pool, al_op_accepts(op, sign));
 }
 

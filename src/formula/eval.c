@@ -47,16 +47,13 @@ static bool evaluate_number(const struct run *run, const struct al_node *node, s
 
 static bool evaluate_index(const struct run *run, const struct al_node *node, int64_t *index)
 {
-	struct al_value value;
-
-	al_value_init(&value);
-	bool ok = evaluate_number(run, node, &value);
-	if (ok && value.kind != AL_VALUE_INTEGER)
-		ok = al_formula_fail_at(run->source, node->begin, run->err,
-			"the index is not a whole number");
+	AL_VALUE(value);
+	if (!evaluate_number(run, node, &value))
+		return false;
 	*index = value.integer;
-	al_value_finish(&value);
-	return ok;
+	return value.kind == AL_VALUE_INTEGER
+		|| al_formula_fail_at(run->source, node->begin, run->err,
+			"the index is not a whole number");
 }
 
 /* Leaves *found false where nobody knows the symbol. */
@@ -95,12 +92,9 @@ static bool evaluate_literal(const struct al_node *node, struct al_value *out)
 
 static bool evaluate_truth(const struct run *run, const struct al_node *node, bool *out)
 {
-	struct al_value value;
-
-	al_value_init(&value);
+	AL_VALUE(value);
 	bool ok = evaluate_number(run, node, &value);
 	*out = value.kind == AL_VALUE_EXACT || value.integer != 0;
-	al_value_finish(&value);
 	return ok;
 }
 
@@ -127,14 +121,10 @@ static bool evaluate_negation(const struct run *run, const struct al_node *node,
 static bool evaluate_arithmetic(const struct run *run, const struct al_node *node,
 	struct al_value *out)
 {
-	struct al_value right;
-
-	al_value_init(&right);
-	bool ok = evaluate_number(run, node->args[0], out)
+	AL_VALUE(right);
+	return evaluate_number(run, node->args[0], out)
 		&& evaluate_number(run, node->args[1], &right)
 		&& apply(run, node, node->op, out, &right, out);
-	al_value_finish(&right);
-	return ok;
 }
 
 static bool compare(const struct run *run, const struct al_node *node, const struct al_value *left,
@@ -154,13 +144,11 @@ static bool compare(const struct run *run, const struct al_node *node, const str
 static bool evaluate_comparison(const struct run *run, const struct al_node *node,
 	struct al_value *out)
 {
-	struct al_value right;
 	bool holds = false;
 
-	al_value_init(&right);
+	AL_VALUE(right);
 	bool ok = evaluate(run, node->args[0], out) && evaluate(run, node->args[1], &right)
 		&& compare(run, node, out, &right, &holds);
-	al_value_finish(&right);
 	al_value_set_int(out, holds);
 	return ok;
 }
@@ -192,17 +180,17 @@ static bool evaluate_extreme(const struct run *run, const struct al_node *node,
 	struct al_value *out)
 {
 	enum al_operator keeps = node->op == AL_OP_MIN ? AL_OP_LESS : AL_OP_GREATER;
-	struct al_value other;
 
-	al_value_init(&other);
-	bool ok = evaluate_number(run, node->args[0], out);
-	for (size_t i = 1; ok && i < node->n_args; i++) {
-		ok = evaluate_number(run, node->args[i], &other);
-		if (ok && al_op_accepts(keeps, al_value_compare(&other, out)))
+	AL_VALUE(other);
+	if (!evaluate_number(run, node->args[0], out))
+		return false;
+	for (size_t i = 1; i < node->n_args; i++) {
+		if (!evaluate_number(run, node->args[i], &other))
+			return false;
+		if (al_op_accepts(keeps, al_value_compare(&other, out)))
 			al_value_copy(out, &other);
 	}
-	al_value_finish(&other);
-	return ok;
+	return true;
 }
 
 static bool evaluate(const struct run *run, const struct al_node *node, struct al_value *out)
@@ -257,9 +245,7 @@ bool al_formula_holds(const struct al_formula *formula, const struct al_scope *s
 /* A number for a message: long ones by their length. */
 static void describe(const struct al_value *value, char *out, size_t room)
 {
-	mpq_t number;
-
-	mpq_init(number);
+	AL_EXACT(number);
 	al_value_get(value, number);
 	size_t n = mpz_sizeinbase(mpq_numref(number), 10) + mpz_sizeinbase(mpq_denref(number), 10)
 		+ 3;
@@ -268,7 +254,6 @@ static void describe(const struct al_value *value, char *out, size_t room)
 	else
 		snprintf(out, room, "a number of %zu digits",
 			mpz_sizeinbase(mpq_numref(number), 10));
-	mpq_clear(number);
 }
 
 static bool check_whole(const struct al_formula *formula, const struct al_value *value,
@@ -296,13 +281,11 @@ bool al_formula_whole(const struct al_formula *formula, const struct al_scope *s
 	int64_t *out, struct al_error *err)
 {
 	struct run run = {.source = formula->source, .scope = scope, .err = err};
-	struct al_value value;
 
-	al_value_init(&value);
+	AL_VALUE(value);
 	bool ok = evaluate_number(&run, formula->root, &value)
 		&& check_whole(formula, &value, least, err);
 	*out = value.integer;
-	al_value_finish(&value);
 	return ok;
 }
 
@@ -310,12 +293,8 @@ bool al_formula_whole(const struct al_formula *formula, const struct al_scope *s
 
 static bool has_value(const struct run *run, const struct al_node *node)
 {
-	struct al_value value;
-
-	al_value_init(&value);
-	bool ok = evaluate(run, node, &value);
-	al_value_finish(&value);
-	return ok;
+	AL_VALUE(value);
+	return evaluate(run, node, &value);
 }
 
 /* Of an `if` that is decided, the branch that is taken. */
@@ -377,31 +356,28 @@ static bool substitute(const struct run *run, const struct al_node *node, size_t
 		return true;
 	}
 
-	struct al_value value;
 	bool found;
-	al_value_init(&value);
-	bool ok = look_up(run, node, &found, &value);
-	if (ok && found) {
+	AL_VALUE(value);
+	if (!look_up(run, node, &found, &value))
+		return false;
+	if (found) {
 		al_text_add_bytes(out, run->source + *done, node->begin - *done);
 		add_value(out, &value);
 		*done = node->end;
 	}
-	al_value_finish(&value);
-	return ok;
+	return true;
 }
 
 bool al_formula_substituted(const struct al_formula *formula, const struct al_scope *scope,
 	struct al_arena *arena, const char **out, struct al_error *err)
 {
 	struct run run = {.source = formula->source, .scope = scope, .err = err};
-	struct al_text text;
 	size_t done = 0;
 
-	al_text_init(&text);
-	bool ok = substitute(&run, formula->root, &done, &text);
+	AL_TEXT(text);
+	if (!substitute(&run, formula->root, &done, &text))
+		return false;
 	al_text_add(&text, formula->source + done);
-	if (ok)
-		*out = al_strdup(arena, text.data);
-	al_text_finish(&text);
-	return ok;
+	*out = al_strdup(arena, text.data);
+	return true;
 }

@@ -68,7 +68,9 @@ struct al_value {
 };
 
 /* Starts as the integer 0 and needs al_value_finish only after it became AL_VALUE_EXACT (finishing
- * twice or another kind is harmless). Setters may be used on any value that was initialised. */
+ * twice or another kind is harmless): one that AL_VALUE declares is finished where its block ends.
+ * Setters may be used on any value that was initialised. */
+#define AL_VALUE(name) AL_ENDS(al_value_finish) struct al_value name = {.kind = AL_VALUE_INTEGER}
 void al_value_init(struct al_value *value);
 void al_value_finish(struct al_value *value);
 void al_value_set_int(struct al_value *value, int64_t integer);

@@ -297,34 +297,31 @@ static void enclose_truth(struct al_interval *out)
 /* ... and what hangs on it can be worth what both branches are. */
 static bool enclose_if(const struct run *run, const struct al_node *node, struct al_interval *out)
 {
-	struct al_interval other;
+	AL_INTERVAL(other);
 
-	al_interval_init(&other);
-	bool ok = enclose(run, node->args[1], out) && enclose(run, node->args[2], &other);
+	if (!enclose(run, node->args[1], out) || !enclose(run, node->args[2], &other))
+		return false;
 	if (is_between(out) && is_between(&other)) {
 		al_interval_include(out, other.low);
 		al_interval_include(out, other.high);
 	} else
 		al_interval_set_any(out);
-	al_interval_finish(&other);
-	return ok;
+	return true;
 }
 
 static bool enclose_operands(const struct run *run, const struct al_node *node,
 	struct al_interval *out)
 {
-	struct al_interval next;
+	AL_INTERVAL(next);
 
 	if (!enclose(run, node->args[0], out))
 		return false;
-	al_interval_init(&next);
-	bool ok = true;
-	for (size_t i = 1; ok && i < node->n_args; i++) {
-		ok = enclose(run, node->args[i], &next);
+	for (size_t i = 1; i < node->n_args; i++) {
+		if (!enclose(run, node->args[i], &next))
+			return false;
 		apply(node->op, out, &next);
 	}
-	al_interval_finish(&next);
-	return ok;
+	return true;
 }
 
 static bool enclose(const struct run *run, const struct al_node *node, struct al_interval *out)

@@ -16,6 +16,9 @@ struct al_interval {
 	mpq_t low, high;
 };
 
+#define AL_INTERVAL(name) \
+	AL_ENDS(al_interval_finish) struct al_interval name; \
+	al_interval_init(&(name))
 void al_interval_init(struct al_interval *interval); /* 0 to 0 */
 void al_interval_finish(struct al_interval *interval);
 

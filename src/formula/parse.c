@@ -117,15 +117,13 @@ static const struct al_node *parse_integer(struct parser *p)
 {
 	struct al_node *node = make_leaf(p, AL_OP_INTEGER, here(p));
 	const char *digits = token_text(p, node->begin, node->end);
-	mpq_t value;
 
-	mpq_init(value);
+	AL_EXACT(value);
 	mpq_set_str(value, digits, 10);
 	if (mpz_fits_slong_p(mpq_numref(value)))
 		node->integer = mpz_get_si(mpq_numref(value));
 	else
 		node->exact = al_exact_copy(p->arena, value);
-	mpq_clear(value);
 	return next(p) ? node : NULL;
 }
 

@@ -265,15 +265,14 @@ static const struct al_terms *divide_whole(struct al_pool *pool, enum al_operato
 		return factor ? al_terms_from_factor(pool, factor) : NULL;
 	}
 
-	mpq_t left, right;
-	mpq_inits(left, right, NULL);
+	AL_EXACT(left);
+	AL_EXACT(right);
 	al_terms_get_constant(a, left);
 	al_terms_get_constant(b, right);
 	const char *wrong = al_exact_apply(op, left, right, left);
 	const struct al_terms *out = wrong ? NULL : al_terms_from_exact(pool, left);
 	if (wrong)
 		fail(pool, wrong);
-	mpq_clears(left, right, NULL);
 	return out;
 }
 

@@ -195,30 +195,26 @@ const char *al_value_apply(enum al_operator op, const struct al_value *a, const 
 		return NULL;
 	}
 
-	mpq_t left, right, value;
-	mpq_inits(left, right, value, NULL);
+	AL_EXACT(left);
+	AL_EXACT(right);
+	AL_EXACT(value);
 	al_value_get(a, left);
 	al_value_get(b, right);
 	const char *wrong = exact(op, value, left, right);
 	if (!wrong)
 		al_value_set_exact(out, value);
-	mpq_clears(left, right, value, NULL);
 	return wrong;
 }
 
 const char *al_exact_apply(enum al_operator op, mpq_srcptr a, mpq_srcptr b, mpq_t out)
 {
-	struct al_value left, right;
-
-	al_value_init(&left);
-	al_value_init(&right);
+	AL_VALUE(left);
+	AL_VALUE(right);
 	al_value_set_exact(&left, a);
 	al_value_set_exact(&right, b);
 	const char *wrong = al_value_apply(op, &left, &right, &left);
 	if (!wrong)
 		al_value_get(&left, out);
-	al_value_finish(&left);
-	al_value_finish(&right);
 	return wrong;
 }
 
@@ -227,13 +223,11 @@ int al_value_compare(const struct al_value *a, const struct al_value *b)
 	if (a->kind == AL_VALUE_INTEGER && b->kind == AL_VALUE_INTEGER)
 		return (a->integer > b->integer) - (a->integer < b->integer);
 
-	mpq_t left, right;
-	mpq_inits(left, right, NULL);
+	AL_EXACT(left);
+	AL_EXACT(right);
 	al_value_get(a, left);
 	al_value_get(b, right);
-	int order = mpq_cmp(left, right);
-	mpq_clears(left, right, NULL);
-	return order;
+	return mpq_cmp(left, right);
 }
 
 bool al_op_accepts(enum al_operator comparison, int order)

@@ -126,9 +126,7 @@ static void add_roles(struct al_text *text, unsigned roles)
 
 const char *al_basis_text(const struct al_basis *basis, struct al_arena *arena)
 {
-	struct al_text text;
-
-	al_text_init(&text);
+	AL_TEXT(text);
 	al_text_addf(&text, "%s, all %s", per_texts[basis->per],
 		basis->only_matrices ? "matrices" : "tensors");
 	add_roles(&text, basis->roles);
@@ -137,9 +135,7 @@ const char *al_basis_text(const struct al_basis *basis, struct al_arena *arena)
 			: basis->biases ? "with biases"
 					: "without biases");
 
-	const char *copy = al_strdup(arena, text.data);
-	al_text_finish(&text);
-	return copy;
+	return al_strdup(arena, text.data);
 }
 
 /* ---- errors ---- */

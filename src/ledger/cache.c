@@ -177,9 +177,7 @@ static void add(struct keep *keep, struct al_cache_entry line)
 		if (out->lines[i].entry->module == line.entry->module
 			&& out->lines[i].kind == line.kind)
 			line.is_first_of_kind = false;
-	out->lines = al_grow(&keep->ledger->cached, out->lines, out->n, &out->room,
-		sizeof(*out->lines));
-	out->lines[out->n++] = line;
+	*AL_APPEND(&keep->ledger->cached, out->lines, out->n, out->room) = line;
 }
 
 /* A block that stands for all of an encoder-decoder's: the decoder's cross-attentions cache what

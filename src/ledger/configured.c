@@ -241,10 +241,7 @@ bool al_configured_variant_parse(struct al_arena *arena, struct al_catalog *cata
 		return true;
 
 	out->name = al_format(arena, "%s%s", out->variant->name, colon);
-	struct al_settings scratch;
-	al_settings_init(&scratch, catalog);
-	bool ok = add_changes(arena, out, &scratch, colon + 1, err)
+	AL_SETTINGS(scratch, catalog);
+	return add_changes(arena, out, &scratch, colon + 1, err)
 		&& al_configured_variant_check(out, scratch.symbols, scratch.n_symbols, err);
-	al_settings_finish(&scratch);
-	return ok;
 }

@@ -265,19 +265,16 @@ static bool write_product(struct al_ledger *ledger, struct al_block *block,
 	struct al_scope scope = al_block_scope(block);
 	const struct al_formula *factors[AL_MOST_DIMS + 1];
 	size_t n = factors_of(shape, factors);
-	struct al_text text;
-	bool ok = true;
 
-	al_text_init(&text);
-	for (size_t i = 0; ok && i < n; i++) {
+	AL_TEXT(text);
+	for (size_t i = 0; i < n; i++) {
 		const char *factor = al_formula_source(factors[i]);
-		if (substituted)
-			ok = substitute(factors[i], &scope, &ledger->arena, &factor, err);
+		if (substituted && !substitute(factors[i], &scope, &ledger->arena, &factor, err))
+			return false;
 		add_factor(&text, factor, n == 1);
 	}
 	*out = al_strdup(&ledger->arena, text.length ? text.data : "1");
-	al_text_finish(&text);
-	return ok;
+	return true;
 }
 
 static bool write_texts(struct al_ledger *ledger, struct al_block *block, enum al_list list,

@@ -172,9 +172,8 @@ static void weigh(struct al_ledger *ledger, const struct al_inference *inference
 	struct al_inference_row *out)
 {
 	const bool is_looked = is_looked_up(ledger, t);
-	mpq_t device;
 
-	mpq_init(device);
+	AL_EXACT(device);
 	device_elements(inference, t, device);
 	al_dtype_exact_bytes(storage, device, out->bytes);
 	lay_out(ledger, inference, t, out->bytes);
@@ -186,7 +185,6 @@ static void weigh(struct al_ledger *ledger, const struct al_inference *inference
 	al_dtype_exact_bytes(storage, out->read, out->read);
 	if (t->is_matrix && !is_looked && t->entry->kind == AL_TENSOR_WEIGHT)
 		matrix_flops(t, inference->batch, device, out->flops);
-	mpq_clear(device);
 }
 
 static bool add_weight(struct al_ledger *ledger, const struct al_inference *inference,
@@ -236,10 +234,9 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 {
 	bool is_state = line->kind == AL_CACHE_STATE;
 	struct al_inference_row row;
-	mpq_t numbers;
 
 	al_inference_row_init(&row);
-	mpq_init(numbers);
+	AL_EXACT(numbers);
 	mpq_set(numbers, line->rank);
 	al_exact_multiply(numbers, inference->batch);
 	al_dtype_exact_bytes(line->storage, numbers, row.read);
@@ -255,7 +252,6 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 			.storage = line->storage,
 			.row = &row},
 		rows);
-	mpq_clear(numbers);
 	al_inference_row_finish(&row);
 }
 
@@ -352,13 +348,13 @@ bool al_ledger_infer_largest(struct al_ledger *ledger, struct al_inference *infe
 		.ep = inference->ep};
 	const struct al_inference_watch *watch = inference->watch;
 	int64_t largest = 0;
-	mpq_t most, sum;
 	bool ok = true;
 
 	if (!al_stages_check(ledger, &degrees, err))
 		return false;
 	inference->watch = NULL;
-	mpq_inits(most, sum, NULL);
+	AL_EXACT(most);
+	AL_EXACT(sum);
 	for (inference->stage = 0; ok && inference->stage < inference->pp; inference->stage++) {
 		ok = inference->pp == 1 || al_ledger_infer(ledger, inference, rows, err);
 		sum_rows(rows, sum);
@@ -367,7 +363,6 @@ bool al_ledger_infer_largest(struct al_ledger *ledger, struct al_inference *infe
 		mpq_set(most, sum);
 		largest = inference->stage;
 	}
-	mpq_clears(most, sum, NULL);
 	inference->stage = largest;
 	inference->watch = watch;
 	return ok && al_ledger_infer(ledger, inference, rows, err);

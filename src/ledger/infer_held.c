@@ -55,9 +55,7 @@ static bool is_held(const struct al_saved_entry *line, int64_t block)
 /* Numbers for one token of one block of this kind. */
 static void sum_block(const struct al_saved_entries *saved, int64_t block, mpq_t out)
 {
-	mpq_t one;
-
-	mpq_init(one);
+	AL_EXACT(one);
 	mpq_set_ui(out, 0, 1);
 	for (size_t i = 0; i < saved->n; i++) {
 		if (!is_held(&saved->lines[i], block))
@@ -66,16 +64,15 @@ static void sum_block(const struct al_saved_entries *saved, int64_t block, mpq_t
 		al_exact_divide(one, saved->lines[i].blocks);
 		al_exact_add(out, one);
 	}
-	mpq_clear(one);
 }
 
 /* -1: there is none. */
 static int64_t largest_block(const struct al_saved_entries *saved)
 {
 	int64_t found = -1;
-	mpq_t sum, most;
 
-	mpq_inits(sum, most, NULL);
+	AL_EXACT(sum);
+	AL_EXACT(most);
 	for (size_t i = 0; i < saved->n; i++) {
 		const int64_t block = saved->lines[i].block;
 		if (block < 0 || (i > 0 && saved->lines[i - 1].block == block))
@@ -86,7 +83,6 @@ static int64_t largest_block(const struct al_saved_entries *saved)
 		mpq_set(most, sum);
 		found = block;
 	}
-	mpq_clears(sum, most, NULL);
 	return found;
 }
 
@@ -180,14 +176,14 @@ static bool find_sampling(struct al_ledger *ledger, const struct al_inference *i
 	const struct al_saved_entries *saved, int64_t block, int64_t *out, struct al_error *err)
 {
 	const struct al_engine_choice *choice = ledger->ask.engine;
-	mpq_t sum, bytes;
 
 	*out = 0;
 	if (!choice || (inference->pp > 1 && inference->stage != inference->pp - 1))
 		return true;
 	if (!engine_bytes(ledger, inference, choice->engine->sampling, out, err))
 		return false;
-	mpq_inits(sum, bytes, NULL);
+	AL_EXACT(sum);
+	AL_EXACT(bytes);
 	if (block >= 0)
 		sum_block(saved, block, sum);
 	al_exact_multiply(sum, al_inference_tokens_at_once(ledger->ask.engine, inference));
@@ -195,7 +191,6 @@ static bool find_sampling(struct al_ledger *ledger, const struct al_inference *i
 	al_exact_set(bytes, *out);
 	if (mpq_cmp(bytes, sum) < 0)
 		*out = 0;
-	mpq_clears(sum, bytes, NULL);
 	return true;
 }
 
@@ -209,7 +204,6 @@ static bool add_activations(struct al_ledger *ledger, const struct al_inference 
 	struct al_saved_entries saved;
 	const struct al_setting *width;
 	int64_t sampling;
-	mpq_t numbers;
 
 	if (!al_ledger_saved(ledger, true, &saved, err)
 		|| !al_settings_get(&ledger->settings, "d_model", &width, err))
@@ -217,7 +211,7 @@ static bool add_activations(struct al_ledger *ledger, const struct al_inference 
 	const int64_t block = largest_block(&saved);
 	if (!find_sampling(ledger, inference, &saved, block, &sampling, err))
 		return false;
-	mpq_init(numbers);
+	AL_EXACT(numbers);
 	al_exact_set(numbers, width ? width->value.integer : 0);
 	add_held(ledger, inference, "residual stream", numbers, rows);
 	if (sampling > 0)
@@ -230,7 +224,6 @@ static bool add_activations(struct al_ledger *ledger, const struct al_inference 
 		al_exact_divide(numbers, saved.lines[i].blocks);
 		add_held(ledger, inference, saved.lines[i].name, numbers, rows);
 	}
-	mpq_clear(numbers);
 	return true;
 }
 

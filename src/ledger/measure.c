@@ -52,23 +52,20 @@ static bool worth_of_product(const struct sum *sum, const struct al_entry *entry
 static bool add_lines(const struct sum *sum, mpq_t total, struct al_error *err)
 {
 	const struct al_ledger_list *lines;
-	bool ok = true;
-	mpq_t term;
 
 	if (!al_ledger_entries(sum->ledger, sum->list, &lines, err))
 		return false;
-	mpq_init(term);
-	for (size_t i = 0; ok && i < lines->n; i++) {
+	AL_EXACT(term);
+	for (size_t i = 0; i < lines->n; i++) {
 		const struct al_ledger_entry *e = &lines->items[i];
 		if (!e->sees_text)
 			continue;
 		mpq_set(term, e->elements);
-		ok = sum->worth_of(sum, e->entry, term, err)
-			|| al_line_in(sum->list, e->entry, err);
+		if (!sum->worth_of(sum, e->entry, term, err))
+			return al_line_in(sum->list, e->entry, err);
 		al_exact_add(total, term);
 	}
-	mpq_clear(term);
-	return ok;
+	return true;
 }
 
 /* ---- training ---- */
@@ -85,22 +82,20 @@ static bool add_state(struct al_ledger *ledger, const struct al_recipe *recipe,
 {
 	const struct al_ledger_list *tensors;
 	int64_t rank;
-	bool ok = true;
-	mpq_t bytes;
 
 	if (!al_ledger_entries(ledger, AL_LIST_TENSORS, &tensors, err)
 		|| !read_rank(ledger, &rank, err))
 		return false;
-	mpq_init(bytes);
-	for (size_t i = 0; ok && i < tensors->n; i++) {
+	AL_EXACT(bytes);
+	for (size_t i = 0; i < tensors->n; i++) {
 		const struct al_ledger_entry *t = &tensors->items[i];
 		if (!t->is_parameter)
 			continue;
-		ok = al_entry_state(recipe, state, t, rank, bytes, err);
+		if (!al_entry_state(recipe, state, t, rank, bytes, err))
+			return false;
 		al_exact_add(total, bytes);
 	}
-	mpq_clear(bytes);
-	return ok;
+	return true;
 }
 
 /* A recipe's own rule: bytes per token and module. */
@@ -135,15 +130,12 @@ static bool add_activations(struct al_ledger *ledger, const struct al_recipe *re
 static bool add_total(struct al_ledger *ledger, const struct al_recipe *recipe, mpq_t total,
 	struct al_error *err)
 {
-	mpq_t activations;
-
 	for (int state = AL_STATE_WEIGHTS; state <= AL_STATE_OPTIMIZER; state++)
 		if (!add_state(ledger, recipe, (enum al_memory_state)state, total, err))
 			return false;
-	mpq_init(activations);
+	AL_EXACT(activations);
 	bool ok = add_activations(ledger, recipe, activations, err);
 	al_exact_add(total, activations);
-	mpq_clear(activations);
 	return ok;
 }
 
@@ -162,21 +154,19 @@ static bool train(struct al_ledger *ledger, enum al_measure measure, const struc
 		.cp = 1,
 		.ep = 1,
 		.is_flash = recipe->is_flash};
-	struct al_stage_memory stage;
 
 	if (!al_block_read(&ledger->block, "batch", 1, &training.batch, err)
 		|| !al_block_read(&ledger->block, "seq", 1, &training.seq, err)
 		|| !read_rank(ledger, &training.rank, err))
 		return false;
-	al_stage_memory_init(&stage);
-	bool ok = measure == AL_TOTAL ? al_ledger_train(ledger, &training, 0, &stage, err)
-				      : al_ledger_train_activations(ledger, &training, &stage, err);
+	AL_STAGE_MEMORY(stage);
+	if (!al_ledger_train(ledger, &training, 0, &stage, err))
+		return false;
 	if (measure == AL_TOTAL)
 		al_stage_memory_total(&stage, out);
 	else
 		al_stage_memory_sum(&stage, AL_STATE_ACTIVATIONS, out);
-	al_stage_memory_finish(&stage);
-	return ok;
+	return true;
 }
 
 /* ---- cache ---- */
@@ -215,7 +205,6 @@ static bool add_cached_bytes(struct al_ledger *ledger, mpq_t out, struct al_erro
 	struct al_block *block = &ledger->block;
 	int64_t batch = 1, seq = 0, source_seq;
 	struct al_cache_entries lines;
-	mpq_t one;
 
 	if (!read_given(block, "seq", &seq, err))
 		return false;
@@ -223,25 +212,21 @@ static bool add_cached_bytes(struct al_ledger *ledger, mpq_t out, struct al_erro
 	if (!read_given(block, "source_seq", &source_seq, err)
 		|| !al_ledger_cache(ledger, storage, seq, source_seq, &lines, err))
 		return false;
-	bool ok = true;
-	mpq_init(one);
-	for (size_t i = 0; ok && i < lines.n; i++) {
+	AL_EXACT(one);
+	for (size_t i = 0; i < lines.n; i++) {
 		const struct al_cache_entry *line = &lines.lines[i];
-		ok = ((line->kind == AL_CACHE_STATE || al_block_read(block, "seq", 1, &seq, err))
-			     && al_block_read(block, "batch", 1, &batch, err))
-			|| al_line_in(AL_LIST_CACHE, line->entry->entry, err);
-		if (!line->rank) {
-			mpq_clear(one);
+		if (!line->rank)
 			return al_fail(err, AL_EINPUT, "%s: what the engine keeps isn't known",
 				line->entry->name);
-		}
+		if ((line->kind != AL_CACHE_STATE && !al_block_read(block, "seq", 1, &seq, err))
+			|| !al_block_read(block, "batch", 1, &batch, err))
+			return al_line_in(AL_LIST_CACHE, line->entry->entry, err);
 		al_dtype_exact_bytes(line->storage, line->rank, one);
 		al_exact_multiply(one, line->held);
 		al_exact_multiply(one, batch);
 		al_exact_add(out, one);
 	}
-	mpq_clear(one);
-	return ok;
+	return true;
 }
 
 /* ---- parts and FLOPs of a whole model ---- */
@@ -285,15 +270,12 @@ static bool sum_part(struct al_ledger *ledger, enum al_part part, mpq_t out, str
 
 static bool share_of_attention(struct al_ledger *ledger, mpq_t out, struct al_error *err)
 {
-	mpq_t all;
-
-	mpq_init(all);
+	AL_EXACT(all);
 	bool ok = al_ledger_count(ledger, AL_COUNT_PARAMETERS, all, err)
 		&& sum_part(ledger, AL_PART_ATTENTION, out, err);
 	al_exact_multiply(out, 100);
 	if (mpq_sgn(all) != 0)
 		mpq_div(out, out, all);
-	mpq_clear(all);
 	return ok;
 }
 

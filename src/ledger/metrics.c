@@ -1,5 +1,6 @@
 /* How well a variant keeps a score, and what its parameters buy (Xue & Aletras 2023, section
  * 4.6). */
+#include "base/number.h"
 #include "ledger/ledger.h"
 
 /* a/b - 1; `b` is not zero. */
@@ -13,17 +14,14 @@ static void relative_change(mpq_t out, mpq_srcptr a, mpq_srcptr b)
  * PRR = 1 - (score - score_MHA)/score_MHA */
 bool al_retention(mpq_t out, mpq_srcptr score, mpq_srcptr reference, bool higher_is_better)
 {
-	mpq_t part;
-
 	if (mpq_sgn(reference) == 0)
 		return false;
-	mpq_init(part);
+	AL_EXACT(part);
 	relative_change(part, score, reference);
 	mpq_set_ui(out, 1, 1);
 	(higher_is_better ? mpq_add : mpq_sub)(out, out, part);
 	mpq_set_ui(part, 100, 1);
 	mpq_mul(out, out, part);
-	mpq_clear(part);
 	return true;
 }
 
@@ -32,17 +30,14 @@ bool al_retention(mpq_t out, mpq_srcptr score, mpq_srcptr reference, bool higher
 bool al_elasticity(mpq_t out, mpq_srcptr score, mpq_srcptr base_score, mpq_srcptr parameters,
 	mpq_srcptr base_parameters, bool higher_is_better)
 {
-	mpq_t growth;
-
 	if (mpq_sgn(base_score) == 0 || mpq_sgn(base_parameters) == 0
 		|| mpq_equal(parameters, base_parameters))
 		return false;
-	mpq_init(growth);
+	AL_EXACT(growth);
 	relative_change(growth, parameters, base_parameters);
 	relative_change(out, score, base_score);
 	mpq_div(out, out, growth);
 	if (!higher_is_better)
 		mpq_neg(out, out);
-	mpq_clear(growth);
 	return true;
 }

@@ -79,19 +79,15 @@ static bool read_keys(struct al_quantisation *q, const struct al_family *keys,
 	const struct al_json *doc, const struct al_item *object, struct al_settings *settings,
 	struct al_error *err)
 {
-	struct al_json *empty = NULL;
+	AL_JSON(empty);
 
 	if (!object) {
-		empty = al_new(q->arena, struct al_json);
-		if (!al_json_parse(empty, q->name, "{}", 2, err))
+		if (!al_json_parse(&empty, q->name, "{}", 2, err))
 			return false;
-		doc = empty;
-		object = empty->root;
+		doc = &empty;
+		object = empty.root;
 	}
-	bool ok = al_family_settings(keys, doc, object, doc->name, settings, err);
-	if (empty)
-		al_json_finish(empty);
-	return ok;
+	return al_family_settings(keys, doc, object, doc->name, settings, err);
 }
 
 static bool check_known(const struct al_quantisation *q, const struct al_json *doc,

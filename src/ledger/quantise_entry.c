@@ -101,12 +101,9 @@ static bool find_rule(struct al_facts *f, const struct al_scheme_rule **out, str
 static bool find_word(const struct al_formula *formula, const struct al_scope *scope,
 	const char **out, struct al_error *err)
 {
-	struct al_value value;
-
-	al_value_init(&value);
+	AL_VALUE(value);
 	const bool ok = al_formula_eval(formula, scope, &value, err);
 	*out = ok && value.kind == AL_VALUE_WORD ? value.word : "a number";
-	al_value_finish(&value);
 	return ok;
 }
 
@@ -275,9 +272,7 @@ static const char *join_shape(struct al_ledger *ledger, const struct al_shape *s
 
 static void set_numbers(struct al_ledger_entry *e, const struct al_ledger_entry *of)
 {
-	mpq_t per_number;
-
-	mpq_init(per_number);
+	AL_EXACT(per_number);
 	al_exact_set(e->elements, e->times);
 	al_exact_multiply(e->elements, e->count);
 	for (size_t i = 0; i < e->n_dims; i++)
@@ -286,7 +281,6 @@ static void set_numbers(struct al_ledger_entry *e, const struct al_ledger_entry 
 		mpq_div(per_number, e->elements, of->elements);
 	mpq_mul(e->active, of->active, per_number);
 	mpq_mul(e->device, of->device, per_number);
-	mpq_clear(per_number);
 }
 
 static bool add_one(struct al_facts *f, size_t index, const char *name,

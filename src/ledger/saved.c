@@ -16,21 +16,17 @@ static struct al_saved_entry *add(struct build *b, struct al_saved_entry line)
 {
 	struct al_saved_entries *out = b->out;
 
-	out->lines = al_grow(b->arena, out->lines, out->n, &out->room, sizeof(*out->lines));
-	out->lines[out->n] = line;
-	return &out->lines[out->n++];
+	struct al_saved_entry *added = AL_APPEND(b->arena, out->lines, out->n, out->room);
+	*added = line;
+	return added;
 }
 
 static mpq_srcptr number(struct build *b, int64_t x, int64_t y)
 {
-	mpq_t product;
-
-	mpq_init(product);
+	AL_EXACT(product);
 	mpz_set_si(mpq_numref(product), (long)x);
 	mpz_mul_si(mpq_numref(product), mpq_numref(product), (long)y);
-	mpq_srcptr copy = al_exact_copy(b->arena, product);
-	mpq_clear(product);
-	return copy;
+	return al_exact_copy(b->arena, product);
 }
 
 /* A line of so many numbers a token, on each device. */

@@ -2,6 +2,8 @@
  * function has no value are passed over. */
 #include "ledger/solve.h"
 
+#include "base/number.h"
+
 static int64_t at(const struct al_growth *g, int64_t steps)
 {
 	return g->least + steps * g->step;
@@ -10,12 +12,9 @@ static int64_t at(const struct al_growth *g, int64_t steps)
 static bool fits_at(const struct al_growth *g, int64_t steps, mpq_srcptr limit, bool *out,
 	struct al_error *err)
 {
-	mpq_t value;
-
-	mpq_init(value);
+	AL_EXACT(value);
 	bool ok = g->evaluate(g->context, at(g, steps), value, err);
 	*out = ok && mpq_cmp(value, limit) <= 0;
-	mpq_clear(value);
 	return ok;
 }
 

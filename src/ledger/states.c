@@ -88,36 +88,30 @@ static bool add_formula(struct facts *facts, const struct al_formula *formula, m
 	struct al_error *err)
 {
 	struct al_scope scope = {.lookup = look_up, .context = facts};
-	struct al_value value;
-	mpq_t bytes;
 
-	al_value_init(&value);
-	mpq_init(bytes);
-	bool ok = al_formula_eval(formula, &scope, &value, err);
-	if (ok) {
-		al_value_get(&value, bytes);
-		mpq_add(sum, sum, bytes);
-	}
-	mpq_clear(bytes);
-	al_value_finish(&value);
-	return ok;
+	AL_VALUE(value);
+	AL_EXACT(bytes);
+	if (!al_formula_eval(formula, &scope, &value, err))
+		return false;
+	al_value_get(&value, bytes);
+	mpq_add(sum, sum, bytes);
+	return true;
 }
 
 bool al_state_of_tensor(const struct al_recipe *recipe, enum al_memory_state state,
 	const struct al_state_tensor *tensor, int64_t rank, mpq_t out, struct al_error *err)
 {
 	const struct al_state_bytes *bytes = recipe_state(recipe, state);
-	struct facts facts = {.recipe = recipe};
-	bool ok = true;
+	AL_ENDS(facts_finish) struct facts facts = {.recipe = recipe};
 
 	facts_init(&facts, tensor, rank ? rank : recipe->rank);
 	mpq_set(out, facts.of[AL_STATE_ELEMENTS]);
 	al_exact_multiply(out, bytes->total);
-	for (size_t i = 0; ok && i < bytes->n_parts; i++)
-		if (bytes->parts[i].formula)
-			ok = add_formula(&facts, bytes->parts[i].formula, out, err);
-	facts_finish(&facts);
-	return ok || al_in(err, "recipe %s", recipe->name);
+	for (size_t i = 0; i < bytes->n_parts; i++)
+		if (bytes->parts[i].formula
+			&& !add_formula(&facts, bytes->parts[i].formula, out, err))
+			return al_in(err, "recipe %s", recipe->name);
+	return true;
 }
 
 bool al_entry_state(const struct al_recipe *recipe, enum al_memory_state state,

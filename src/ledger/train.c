@@ -33,15 +33,12 @@ void al_stage_memory_sum(const struct al_stage_memory *stage, enum al_memory_sta
 
 void al_stage_memory_total(const struct al_stage_memory *stage, mpq_t out)
 {
-	mpq_t sum;
-
-	mpq_init(sum);
+	AL_EXACT(sum);
 	mpq_set_ui(out, 0, 1);
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++) {
 		al_stage_memory_sum(stage, (enum al_memory_state)state, sum);
 		al_exact_add(out, sum);
 	}
-	mpq_clear(sum);
 }
 
 /* ---- degrees ---- */
@@ -122,18 +119,16 @@ static void share_out(const struct al_training *t, enum al_memory_state state,
 static bool add_states(const struct al_training *training, const struct al_ledger_entry *t,
 	struct al_stage_memory *stage, struct al_error *err)
 {
-	bool ok = true;
-	mpq_t bytes;
+	AL_EXACT(bytes);
 
-	mpq_init(bytes);
-	for (int i = AL_STATE_WEIGHTS; ok && i <= AL_STATE_OPTIMIZER; i++) {
+	for (int i = AL_STATE_WEIGHTS; i <= AL_STATE_OPTIMIZER; i++) {
 		const enum al_memory_state state = (enum al_memory_state)i;
-		ok = al_entry_state(training->recipe, state, t, training->rank, bytes, err);
+		if (!al_entry_state(training->recipe, state, t, training->rank, bytes, err))
+			return false;
 		share_out(training, state, t, bytes);
 		al_exact_add(stage->bytes[state][t->part], bytes);
 	}
-	mpq_clear(bytes);
-	return ok;
+	return true;
 }
 
 /* ---- activations ---- */
@@ -178,14 +173,12 @@ static void add_saved(const struct al_stage *place, const struct al_saved_entry 
 	struct al_stage_memory *stage)
 {
 	const struct al_training *t = place->training;
-	mpq_t bytes;
 
-	mpq_init(bytes);
+	AL_EXACT(bytes);
 	saved_bytes(t, line, bytes);
 	if (!line->is_last && t->pp > 1)
 		al_exact_multiply(bytes, al_stage_batches(place, line->layer, line->n_layers));
 	al_exact_add(stage->bytes[AL_STATE_ACTIVATIONS][line->part], bytes);
-	mpq_clear(bytes);
 }
 
 /* A recipe's own rule: bytes a token and attention module. */
@@ -193,19 +186,17 @@ static void add_module(const struct al_ledger_module *module, const struct al_st
 	int64_t per_token, struct al_stage_memory *stage)
 {
 	const struct al_training *t = place->training;
-	mpq_t bytes;
 
 	if (!module->sees_text || !al_stage_has_layer(place, module->layer, module->n_layers)
 		|| !(t->share.parts >> AL_PART_ATTENTION & 1))
 		return;
-	mpq_init(bytes);
+	AL_EXACT(bytes);
 	mpq_set_si(bytes, (long)per_token, 1);
 	al_exact_multiply(bytes, module->copies * module->uses);
 	al_exact_multiply(bytes, t->batch);
 	al_exact_multiply(bytes, t->seq / t->cp);
 	al_exact_multiply(bytes, al_stage_batches(place, module->layer, module->n_layers));
 	al_exact_add(stage->bytes[AL_STATE_ACTIVATIONS][AL_PART_ATTENTION], bytes);
-	mpq_clear(bytes);
 }
 
 /* What one fill of the stages reads. */
@@ -249,9 +240,8 @@ static void add_recomputed(const struct al_stage *place, const struct al_saved_e
 	mpq_t sum)
 {
 	const struct al_training *t = place->training;
-	mpq_t bytes;
 
-	mpq_init(bytes);
+	AL_EXACT(bytes);
 	for (size_t i = 0; t->recompute == AL_RECOMPUTE_FULL && i < saved->n; i++) {
 		const struct al_saved_entry *line = &saved->lines[i];
 		if (line->n_layers == 0 || line->is_input || !is_line_here(place, line))
@@ -261,20 +251,15 @@ static void add_recomputed(const struct al_stage *place, const struct al_saved_e
 			line->layer < 0 ? line->n_layers : layers_here(place, line->n_layers));
 		al_exact_add(sum, bytes);
 	}
-	mpq_clear(bytes);
 }
 
 static bool evaluate_working(const struct run *run, const struct al_stage *place,
 	const struct al_working_row **rows, mpq_t total, struct al_error *err)
 {
-	mpq_t layer_bytes;
-
-	mpq_init(layer_bytes);
+	AL_EXACT(layer_bytes);
 	add_recomputed(place, &run->saved, layer_bytes);
-	bool ok = al_working_evaluate(place, run->ledger, run->tensors, &run->saved, layer_bytes,
-		rows, total, err);
-	mpq_clear(layer_bytes);
-	return ok;
+	return al_working_evaluate(place, run->ledger, run->tensors, &run->saved, layer_bytes, rows,
+		total, err);
 }
 
 /* ---- all of it ---- */
@@ -300,19 +285,6 @@ static void clear_stage(struct al_stage_memory *stage)
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_set_ui(stage->bytes[state][part], 0, 1);
-}
-
-bool al_ledger_train_activations(struct al_ledger *ledger, const struct al_training *t,
-	struct al_stage_memory *stage, struct al_error *err)
-{
-	const struct al_stage place = {t, 0};
-	struct run run;
-
-	if (!start(&run, ledger, t, err))
-		return false;
-	clear_stage(stage);
-	add_activations(&run, &place, stage);
-	return true;
 }
 
 static bool fill_stage(const struct run *run, int64_t index, struct al_stage_memory *stage,
@@ -344,23 +316,22 @@ bool al_ledger_train_largest(struct al_ledger *ledger, const struct al_training 
 	struct al_stage_memory *stage, struct al_error *err)
 {
 	struct run run;
-	mpq_t total, most;
-	bool ok = true;
 
 	if (!al_stages_check(ledger, t, err) || !start(&run, ledger, t, err))
 		return false;
-	mpq_inits(total, most, NULL);
+	AL_EXACT(total);
+	AL_EXACT(most);
 	mpq_set_si(most, -1, 1);
-	for (int64_t i = 0; ok && i < t->pp; i++) {
-		ok = fill_stage(&run, i, stage, err);
+	for (int64_t i = 0; i < t->pp; i++) {
+		if (!fill_stage(&run, i, stage, err))
+			return false;
 		al_stage_memory_total(stage, total);
 		if (mpq_cmp(total, most) <= 0)
 			continue;
 		mpq_set(most, total);
 		*index = i;
 	}
-	mpq_clears(total, most, NULL);
-	return ok && (*index == t->pp - 1 || fill_stage(&run, *index, stage, err));
+	return *index == t->pp - 1 || fill_stage(&run, *index, stage, err);
 }
 
 bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training *t, int64_t index,
@@ -368,12 +339,9 @@ bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training 
 {
 	const struct al_stage place = {t, index};
 	struct run run;
-	mpq_t total;
 
 	if (!start(&run, ledger, t, err))
 		return false;
-	mpq_init(total);
-	bool ok = evaluate_working(&run, &place, rows, total, err);
-	mpq_clear(total);
-	return ok;
+	AL_EXACT(total);
+	return evaluate_working(&run, &place, rows, total, err);
 }

@@ -37,6 +37,9 @@ struct al_stage_memory {
 	mpq_t bytes[AL_N_TRAINING_STATES][AL_N_PARTS];
 };
 
+#define AL_STAGE_MEMORY(name) \
+	AL_ENDS(al_stage_memory_finish) struct al_stage_memory name; \
+	al_stage_memory_init(&(name))
 void al_stage_memory_init(struct al_stage_memory *stage);
 void al_stage_memory_finish(struct al_stage_memory *stage);
 void al_stage_memory_sum(const struct al_stage_memory *stage, enum al_memory_state state,
@@ -65,10 +68,6 @@ struct al_working_row;
  * next training. */
 bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training *training,
 	int64_t stage, const struct al_working_row **rows, struct al_error *err) AL_MUST_CHECK;
-
-/* The activations alone, of the first stage. */
-bool al_ledger_train_activations(struct al_ledger *ledger, const struct al_training *training,
-	struct al_stage_memory *stage, struct al_error *err) AL_MUST_CHECK;
 
 /* Tensor-parallel devices of an expert. */
 int64_t al_training_etp(const struct al_training *training);

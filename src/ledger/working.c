@@ -15,7 +15,7 @@ bool al_training_has_working(const struct al_training *t)
 
 /* What the formulas of a stage may speak of; `of` by enum al_working_fact. */
 struct facts {
-	mpq_t of[AL_N_WORKING_FACTS];
+	mpq_ptr of[AL_N_WORKING_FACTS];
 };
 
 /* ---- what tensors say ---- */
@@ -85,15 +85,12 @@ static int by_shape(const void *x, const void *y)
 
 static void add_shape(const struct counting *c, const struct al_ledger_entry *t, int64_t times)
 {
-	mpq_t numbers;
-
-	mpq_init(numbers);
+	AL_EXACT(numbers);
 	al_exact_set(numbers, rows_of(t));
 	al_exact_multiply(numbers, cols_of(t));
 	al_exact_multiply(numbers, times);
 	share_of_device(c->stage, t, numbers);
 	al_exact_add(c->facts->of[AL_WORKING_WEIGHT_SHAPES], numbers);
-	mpq_clear(numbers);
 }
 
 /* Of each shape as many matrices as the block has that has most of them: alike in one block they
@@ -124,12 +121,6 @@ static void count_shapes(const struct counting *c)
 	free(weights);
 }
 
-static void set_most(mpq_t most, mpq_srcptr value)
-{
-	if (mpq_cmp(value, most) > 0)
-		mpq_set(most, value);
-}
-
 static bool reads_tokens(const struct al_ledger_entry *t)
 {
 	const struct al_family_tensor *family = t->stored ? t->stored->tensor : NULL;
@@ -149,9 +140,8 @@ static int64_t side_of(const struct al_ledger_entry *t, bool is_out)
 /* What all matrices of the tensor's feed-forward block that read the token put out. */
 static void count_inner(const struct counting *c, const struct al_ledger_entry *t)
 {
-	mpq_t sum, width;
-
-	mpq_inits(sum, width, NULL);
+	AL_EXACT(sum);
+	AL_EXACT(width);
 	for (size_t i = 0; i < c->tensors->n; i++) {
 		const struct al_ledger_entry *other = &c->tensors->items[i];
 		if (!is_weight(c, other) || !reads_tokens(other) || !share_block(t, other))
@@ -160,49 +150,39 @@ static void count_inner(const struct counting *c, const struct al_ledger_entry *
 		share_of_device(c->stage, other, width);
 		al_exact_add(sum, width);
 	}
-	set_most(c->facts->of[AL_WORKING_FEED_FORWARD], sum);
-	mpq_clears(sum, width, NULL);
+	al_exact_keep_most(c->facts->of[AL_WORKING_FEED_FORWARD], sum);
 }
 
 /* The numbers of a token that go to experts in one layer. */
 static void count_routed(const struct counting *c, const struct al_saved_entry *line)
 {
-	mpq_t numbers;
-
 	if (!line->is_routed || !al_stage_has_layer(c->stage, line->layer, line->n_layers))
 		return;
-	mpq_init(numbers);
+	AL_EXACT(numbers);
 	mpq_set(numbers, line->elements);
 	al_exact_divide(numbers, line->blocks);
-	set_most(c->facts->of[AL_WORKING_ROUTED], numbers);
-	mpq_clear(numbers);
+	al_exact_keep_most(c->facts->of[AL_WORKING_ROUTED], numbers);
 }
 
 /* The heads' outputs that the stage keeps: what the output projections read. */
 static void count_heads(const struct counting *c, const struct al_ledger_entry *t)
 {
-	mpq_t numbers;
-
-	mpq_init(numbers);
+	AL_EXACT(numbers);
 	al_exact_set(numbers, t->dims[0]);
 	share_of_device(c->stage, t, numbers);
 	al_exact_multiply(numbers, t->times);
 	al_exact_multiply(numbers, al_stage_batches(c->stage, t->layer, t->n_layers));
 	al_exact_add(c->facts->of[AL_WORKING_HEADS], numbers);
-	mpq_clear(numbers);
 }
 
 static void count_head(const struct counting *c, const struct al_ledger_entry *t)
 {
-	mpq_t logits;
-
-	mpq_init(logits);
+	AL_EXACT(logits);
 	al_exact_set(logits, side_of(t, true));
 	share_of_device(c->stage, t, logits);
 	mpq_set(c->facts->of[AL_WORKING_LOGITS], logits);
 	mpq_set(c->facts->of[AL_WORKING_HEAD], logits);
 	al_exact_multiply(c->facts->of[AL_WORKING_HEAD], side_of(t, false));
-	mpq_clear(logits);
 }
 
 static void count_tensor(const struct counting *c, const struct al_ledger_entry *t)
@@ -277,25 +257,19 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 static bool evaluate_term(const struct al_scope *scope, struct al_arena *arena,
 	struct al_working_row *row, struct al_error *err)
 {
-	struct al_value value;
-	mpq_t bytes;
-
 	row->occurs = true;
 	row->bytes = al_exact_from_int(arena, 0);
 	if (row->term->when && !al_formula_holds(row->term->when, scope, &row->occurs, err))
 		return false;
 	if (!row->occurs)
 		return true;
-	al_value_init(&value);
-	mpq_init(bytes);
-	bool ok = al_formula_eval(row->term->bytes, scope, &value, err);
-	if (ok) {
-		al_value_get(&value, bytes);
-		row->bytes = al_exact_copy(arena, bytes);
-	}
-	mpq_clear(bytes);
-	al_value_finish(&value);
-	return ok;
+	AL_VALUE(value);
+	AL_EXACT(bytes);
+	if (!al_formula_eval(row->term->bytes, scope, &value, err))
+		return false;
+	al_value_get(&value, bytes);
+	row->bytes = al_exact_copy(arena, bytes);
+	return true;
 }
 
 /* Terms of one moment share its name (recipe.c). */
@@ -316,9 +290,8 @@ static void sum_moment(const struct al_working_row *rows, size_t n, const char *
 static const char *find_peak(const struct al_working_row *rows, size_t n, mpq_t most)
 {
 	const char *peak = NULL;
-	mpq_t sum;
 
-	mpq_init(sum);
+	AL_EXACT(sum);
 	mpq_set_ui(most, 0, 1);
 	for (size_t i = 0; i < n; i++) {
 		if (!rows[i].term->during || !rows[i].occurs)
@@ -329,7 +302,6 @@ static const char *find_peak(const struct al_working_row *rows, size_t n, mpq_t 
 		mpq_set(most, sum);
 		peak = rows[i].term->during;
 	}
-	mpq_clear(sum);
 	return peak;
 }
 
@@ -349,15 +321,12 @@ static bool evaluate_terms(const struct al_recipe *recipe, struct al_ledger *led
 
 static void find_total(struct al_working_row *rows, size_t n, mpq_t total)
 {
-	mpq_t most;
-
-	mpq_init(most);
+	AL_EXACT(most);
 	const char *peak = find_peak(rows, n, most);
 	sum_moment(rows, n, NULL, total);
 	al_exact_add(total, most);
 	for (size_t i = 0; i < n; i++)
 		rows[i].is_in_peak = is_of(&rows[i], NULL) || (peak && is_of(&rows[i], peak));
-	mpq_clear(most);
 }
 
 bool al_working_evaluate(const struct al_stage *stage, struct al_ledger *ledger,
@@ -371,14 +340,12 @@ bool al_working_evaluate(const struct al_stage *stage, struct al_ledger *ledger,
 	struct facts facts;
 
 	for (int i = 0; i < AL_N_WORKING_FACTS; i++)
-		mpq_init(facts.of[i]);
+		facts.of[i] = al_exact_new(&ledger->saved);
 	count_facts(stage, tensors, saved, &facts);
 	set_degrees(stage, layer_bytes, &facts);
-	bool ok = evaluate_terms(recipe, ledger, &facts, rows, err);
-	for (int i = 0; i < AL_N_WORKING_FACTS; i++)
-		mpq_clear(facts.of[i]);
-	if (ok)
-		find_total(rows, recipe->n_working, total);
 	*out = rows;
-	return ok;
+	if (!evaluate_terms(recipe, ledger, &facts, rows, err))
+		return false;
+	find_total(rows, recipe->n_working, total);
+	return true;
 }

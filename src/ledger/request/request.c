@@ -99,10 +99,8 @@ bool al_request_check_symbol(const struct al_request *q, const char *symbol, str
 bool al_configured_variants_add(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, const char *text, struct al_error *err)
 {
-	variants->items = al_grow(arena, variants->items, variants->n, &variants->room,
-		sizeof(*variants->items));
-	return al_configured_variant_parse(arena, catalog, text, &variants->items[variants->n++],
-		err);
+	return al_configured_variant_parse(arena, catalog, text,
+		AL_APPEND(arena, variants->items, variants->n, variants->room), err);
 }
 
 static bool add_one_or_all(struct al_configured_variants *variants, struct al_arena *arena,

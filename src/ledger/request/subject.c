@@ -17,9 +17,8 @@ static void add_module(struct al_request *q, const struct al_model_item *module)
 
 	for (size_t i = 0; i < module->n_with; i++)
 		with[i] = module->with[i];
-	variants->items = al_grow(q->arena, variants->items, variants->n, &variants->room,
-		sizeof(*variants->items));
-	variants->items[variants->n++] = (struct al_configured_variant){.variant = module->variant,
+	*AL_APPEND(q->arena, variants->items, variants->n,
+		variants->room) = (struct al_configured_variant){.variant = module->variant,
 		.name = module->variant->name,
 		.with = with,
 		.n_with = module->n_with,
@@ -48,14 +47,11 @@ bool al_request_add_own_block(struct al_request *q, enum al_tensor_list_detail d
 /* A file that lists tensors is a variant, any other JSON file a model's config. */
 static bool is_variant_file(const char *path)
 {
-	struct al_json doc;
+	AL_JSON(doc);
 	size_t n = strlen(path);
 
-	if (n < 6 || strcmp(path + n - 5, ".json") != 0 || !al_json_read(&doc, path, NULL))
-		return false;
-	bool has_tensors = al_json_get(doc.root, "tensors") != NULL;
-	al_json_finish(&doc);
-	return has_tensors;
+	return n > 5 && al_ends_with(path, ".json") && al_json_read(&doc, path, NULL)
+		&& al_json_get(doc.root, "tensors");
 }
 
 static bool is_variant_name(const char *word)
