@@ -46,45 +46,44 @@ bool al_polynomial_of(const struct al_formula *formula, const struct al_substitu
 	return hand_out(&work, al_cases_of(&work, formula, substitutions, n_substitutions), out);
 }
 
-static bool combine(enum al_operator op, const struct al_polynomial *a,
-	const struct al_polynomial *b, struct al_polynomial **out, struct al_error *err)
-{
-	struct al_pool work;
-
-	al_pool_init(&work, err);
-	return hand_out(&work, al_cases_apply(&work, op, a->cases, b->cases), out);
-}
-
-bool al_polynomial_sum(const struct al_polynomial *a, const struct al_polynomial *b,
-	struct al_polynomial **out, struct al_error *err)
-{
-	return combine(AL_OP_ADD, a, b, out, err);
-}
-
 bool al_polynomial_difference(const struct al_polynomial *a, const struct al_polynomial *b,
 	struct al_polynomial **out, struct al_error *err)
 {
-	return combine(AL_OP_SUBTRACT, a, b, out, err);
-}
-
-bool al_polynomial_product(const struct al_polynomial *a, const struct al_polynomial *b,
-	struct al_polynomial **out, struct al_error *err)
-{
-	return combine(AL_OP_MULTIPLY, a, b, out, err);
-}
-
-bool al_polynomial_when(const struct al_formula *condition,
-	const struct al_substitution *substitutions, size_t n_substitutions,
-	const struct al_polynomial *polynomial, struct al_polynomial **out, struct al_error *err)
-{
 	struct al_pool work;
 
 	al_pool_init(&work, err);
-	const struct al_cases *value = al_cases_of(&work, condition, substitutions,
-		n_substitutions);
-	const struct al_cases *truth = al_cases_truth(&work, value);
-	const struct al_cases *zero = al_cases_number(&work, 0);
-	return hand_out(&work, al_cases_choose(&work, truth, polynomial->cases, zero), out);
+	return hand_out(&work, al_cases_apply(&work, AL_OP_SUBTRACT, a->cases, b->cases), out);
+}
+
+static const struct al_cases *expand(struct al_pool *pool, const struct al_product *product,
+	const struct al_substitutions *s)
+{
+	const struct al_cases *result = al_cases_number(pool, 1);
+
+	for (size_t i = 0; result && i < product->n; i++)
+		if (product->factors[i])
+			result = al_cases_apply(pool, AL_OP_MULTIPLY, result,
+				al_cases_of(pool, product->factors[i], s->items, s->n));
+	if (!result || !product->when)
+		return result;
+	const struct al_cases *value = al_cases_of(pool, product->when, s->items, s->n);
+	return al_cases_choose(pool, al_cases_truth(pool, value), result, al_cases_number(pool, 0));
+}
+
+bool al_polynomial_add(struct al_polynomial *sum, const struct al_product *product,
+	const struct al_substitutions *substitutions, struct al_error *err)
+{
+	struct al_pool work;
+	struct al_polynomial *next;
+
+	al_pool_init(&work, err);
+	const struct al_cases *term = expand(&work, product, substitutions);
+	if (!hand_out(&work, al_cases_apply(&work, AL_OP_ADD, sum->cases, term), &next))
+		return false;
+	al_pool_finish(&sum->pool);
+	*sum = *next;
+	free(next);
+	return true;
 }
 
 bool al_polynomial_equal(const struct al_polynomial *a, const struct al_polynomial *b)

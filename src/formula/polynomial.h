@@ -47,19 +47,22 @@ struct al_polynomial *al_polynomial_from_int(int64_t value) AL_MUST_CHECK;
 bool al_polynomial_of(const struct al_formula *formula, const struct al_substitution *substitutions,
 	size_t n_substitutions, struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
 
-/* New polynomials; the operands stay. Case by case where there are cases. */
-bool al_polynomial_sum(const struct al_polynomial *a, const struct al_polynomial *b,
-	struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
+/* A new polynomial, case by case where there are cases; the operands stay. */
 bool al_polynomial_difference(const struct al_polynomial *a, const struct al_polynomial *b,
 	struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
-bool al_polynomial_product(const struct al_polynomial *a, const struct al_polynomial *b,
-	struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
 
-/* `polynomial` where `condition` holds, otherwise zero: a tensor with "when". */
-bool al_polynomial_when(const struct al_formula *condition,
-	const struct al_substitution *substitutions, size_t n_substitutions,
-	const struct al_polynomial *polynomial, struct al_polynomial **out,
-	struct al_error *err) AL_MUST_CHECK;
+enum { AL_PRODUCT_FACTORS = 10 };
+
+/* Factors, of which NULL is 1, where a condition holds, otherwise zero: a tensor with "when". */
+struct al_product {
+	const struct al_formula *factors[AL_PRODUCT_FACTORS];
+	size_t n;
+	const struct al_formula *when; /* NULL: everywhere */
+};
+
+/* sum += product, after substitution; on failure the sum stays as it was. */
+bool al_polynomial_add(struct al_polynomial *sum, const struct al_product *product,
+	const struct al_substitutions *substitutions, struct al_error *err) AL_MUST_CHECK;
 
 bool al_polynomial_equal(const struct al_polynomial *a, const struct al_polynomial *b);
 

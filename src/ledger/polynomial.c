@@ -16,8 +16,8 @@ static void add(struct replacements *to, const char *symbol, const struct al_for
 {
 	struct al_substitutions *all = &to->all;
 
-	all->items = al_grow(to->arena, all->items, all->n, &all->room, sizeof(*all->items));
-	all->items[all->n++] = (struct al_substitution){symbol, formula, within};
+	*AL_APPEND(to->arena, all->items, all->n, all->room) = (struct al_substitution){symbol,
+		formula, within};
 }
 
 static bool add_number(struct replacements *to, const char *symbol, int64_t value,
@@ -94,27 +94,6 @@ static bool collect(struct replacements *to, struct replacements *inner, struct 
 
 /* ---- sums and products ---- */
 
-/* Puts `next` into the place of `*polynomial`. */
-static void take(struct al_polynomial **polynomial, struct al_polynomial *next)
-{
-	al_polynomial_destroy(*polynomial);
-	*polynomial = next;
-}
-
-static bool multiply(struct al_polynomial **product, const struct al_formula *formula,
-	const struct replacements *in, struct al_error *err)
-{
-	struct al_polynomial *factor, *next;
-
-	if (!al_polynomial_of(formula, in->all.items, in->all.n, &factor, err))
-		return false;
-	bool ok = al_polynomial_product(*product, factor, &next, err);
-	al_polynomial_destroy(factor);
-	if (ok)
-		take(product, next);
-	return ok;
-}
-
 /* A list, or of the cache what is there for each token, or once for a sequence. */
 struct lines {
 	enum al_list list;
@@ -135,53 +114,18 @@ static bool find_times(const struct lines *of, const struct al_block *block,
 	return true;
 }
 
-static bool multiply_line(struct al_polynomial **product, const struct lines *of,
+static bool add_line(struct al_polynomial *sum, const struct lines *of,
 	const struct al_block *block, const struct al_entry *entry, const struct replacements *in,
 	struct al_error *err)
 {
 	struct al_line_shape shape = al_line_shape_of(block, of->list, entry);
-	const struct al_formula *times;
+	struct al_product product = {.when = entry->when};
 
-	if (!find_times(of, block, entry, in, &times, err))
-		return false;
 	for (size_t i = 0; i < shape.n_dims; i++)
-		if (!multiply(product, shape.dims[i], in, err))
-			return false;
-	return (!shape.count || multiply(product, shape.count, in, err))
-		&& (!times || multiply(product, times, in, err));
-}
-
-static bool line_polynomial(const struct lines *of, const struct al_block *block,
-	const struct al_entry *entry, const struct replacements *in, struct al_polynomial **out,
-	struct al_error *err)
-{
-	struct al_polynomial *next;
-
-	*out = al_polynomial_from_int(1);
-	bool ok = multiply_line(out, of, block, entry, in, err);
-	if (ok && entry->when) {
-		ok = al_polynomial_when(entry->when, in->all.items, in->all.n, *out, &next, err);
-		if (ok)
-			take(out, next);
-	}
-	if (!ok)
-		take(out, NULL);
-	return ok;
-}
-
-static bool add_line(struct al_polynomial **sum, const struct lines *of,
-	const struct al_block *block, const struct al_entry *entry, const struct replacements *in,
-	struct al_error *err)
-{
-	struct al_polynomial *term, *next;
-
-	if (!line_polynomial(of, block, entry, in, &term, err))
-		return false;
-	bool ok = al_polynomial_sum(*sum, term, &next, err);
-	al_polynomial_destroy(term);
-	if (ok)
-		take(sum, next);
-	return ok;
+		product.factors[product.n++] = shape.dims[i];
+	product.factors[product.n++] = shape.count;
+	return find_times(of, block, entry, in, &product.factors[product.n++], err)
+		&& al_polynomial_add(sum, &product, &in->all, err);
 }
 
 static bool is_among(const struct lines *of, const struct al_block *block,
@@ -191,7 +135,7 @@ static bool is_among(const struct lines *of, const struct al_block *block,
 		&& (of->list != AL_LIST_CACHE || (entry->per == AL_PER_SEQUENCE) == of->is_once);
 }
 
-static bool sum_lines(struct al_polynomial **sum, const struct lines *of, struct al_block *block,
+static bool sum_lines(struct al_polynomial *sum, const struct lines *of, struct al_block *block,
 	const struct replacements *in, struct al_error *err)
 {
 	const struct al_entries *entries = al_lines_of(block->configured->variant, of->list);
@@ -208,18 +152,16 @@ static bool sum_up(struct al_ledger *ledger, const struct lines *of,
 	struct al_polynomial **out, struct al_error *err)
 {
 	struct al_block *block = &ledger->block;
-	struct al_arena arena;
+	AL_ARENA(arena);
+	struct replacements in = {.arena = &arena}, inner = {.arena = &arena};
 
 	*out = al_polynomial_from_int(0);
-	al_arena_init(&arena);
-	struct replacements in = {.arena = &arena}, inner = {.arena = &arena};
-	bool ok = al_block_check_per(block, err)
+	if (al_block_check_per(block, err)
 		&& collect(&in, &inner, block, substitutions, n_substitutions, err)
-		&& sum_lines(out, of, block, &in, err);
-	al_arena_finish(&arena);
-	if (ok)
+		&& sum_lines(*out, of, block, &in, err))
 		return true;
-	take(out, NULL);
+	al_polynomial_destroy(*out);
+	*out = NULL;
 	return al_block_in(block, err);
 }
 
@@ -245,17 +187,13 @@ bool al_ledger_cache_polynomial(struct al_ledger *ledger, bool is_once,
 void al_cell_set_polynomial(struct al_table *table, struct al_cell *cell,
 	const struct al_polynomial *polynomial, struct al_catalog *catalog)
 {
-	struct al_text text, latex;
-
-	al_text_init(&text);
-	al_text_init(&latex);
+	AL_TEXT(text);
+	AL_TEXT(latex);
 	al_polynomial_text(polynomial, &text);
 	al_text_add(&latex, "$");
 	al_polynomial_latex(polynomial, al_catalog_latex, catalog, &latex);
 	al_text_add(&latex, "$");
 	al_cell_set_latex(table, cell, text.data, latex.data);
-	al_text_finish(&text);
-	al_text_finish(&latex);
 }
 
 void al_cell_set_order(struct al_table *table, struct al_cell *cell, const char *symbol, int degree,

@@ -281,21 +281,18 @@ static void substitutes_all_at_once(void **state)
 
 /* ---- sums by cases ---- */
 
+static const struct al_substitutions nothing;
+
 static void sums_of_one_condition_keep_two_cases(void **state)
 {
-	const struct al_formula *condition = parse(*state, "q_rank > 0");
-	struct al_polynomial *total = al_polynomial_from_int(0), *next;
+	struct al_product tensor = {.n = 2, .when = parse(*state, "q_rank > 0")};
+	struct al_polynomial *total = al_polynomial_from_int(0);
 	struct al_error err;
 
+	tensor.factors[0] = parse(*state, "q_rank");
 	for (int i = 0; i < 10; i++) {
-		struct al_polynomial *tensor = expand(*state, i % 2 ? "d_model*q_rank" : "q_rank");
-		struct al_polynomial *present;
-		assert_true(al_polynomial_when(condition, NULL, 0, tensor, &present, &err));
-		assert_true(al_polynomial_sum(total, present, &next, &err));
-		al_polynomial_destroy(tensor);
-		al_polynomial_destroy(present);
-		al_polynomial_destroy(total);
-		total = next;
+		tensor.factors[1] = i % 2 ? parse(*state, "d_model") : NULL;
+		assert_true(al_polynomial_add(total, &tensor, &nothing, &err));
 	}
 	assert_string_equal(text_of(*state, total),
 		"5*d_model*q_rank + 5*q_rank if q_rank > 0; 0 otherwise");
@@ -303,34 +300,32 @@ static void sums_of_one_condition_keep_two_cases(void **state)
 
 static void decided_tensors_need_no_case(void **state)
 {
-	const struct al_substitution none = {"q_rank", parse(*state, "0"), NULL};
-	struct al_polynomial *tensor = expand(*state, "d_model*q_rank"), *present;
+	struct al_substitution none = {"q_rank", parse(*state, "0"), NULL};
+	const struct al_substitutions substitutions = {.items = &none, .n = 1};
+	struct al_product tensor = {.factors = {parse(*state, "d_model")}, .n = 1};
+	struct al_polynomial *sum = al_polynomial_from_int(0);
 	struct al_error err;
 
-	assert_true(
-		al_polynomial_when(parse(*state, "q_rank > 0"), &none, 1, tensor, &present, &err));
-	assert_string_equal(text_of(*state, present), "0");
-	assert_true(
-		al_polynomial_when(parse(*state, "q_rank == 0"), &none, 1, tensor, &present, &err));
-	assert_string_equal(text_of(*state, present), "d_model*q_rank");
-	assert_false(
-		al_polynomial_when(parse(*state, "1/q_rank"), &none, 1, tensor, &present, &err));
+	tensor.when = parse(*state, "q_rank > 0");
+	assert_true(al_polynomial_add(sum, &tensor, &substitutions, &err));
+	tensor.when = parse(*state, "q_rank == 0");
+	assert_true(al_polynomial_add(sum, &tensor, &substitutions, &err));
+	tensor.when = parse(*state, "1/q_rank");
+	assert_false(al_polynomial_add(sum, &tensor, &substitutions, &err));
 	assert_string_equal(err.message, "column 2: division by zero");
-	assert_null(present);
-	al_polynomial_destroy(tensor);
+	assert_string_equal(text_of(*state, sum), "d_model");
 }
 
 static void multiplies(void **state)
 {
-	struct al_polynomial *a = expand(*state, "if(c > 0, a + 1, 0)"),
-			     *b = expand(*state, "a - 1");
-	struct al_polynomial *product;
+	const struct al_product product = {.factors = {parse(*state, "if(c > 0, a + 1, 0)"),
+						   parse(*state, "a - 1")},
+		.n = 2};
+	struct al_polynomial *sum = al_polynomial_from_int(0);
 	struct al_error err;
 
-	assert_true(al_polynomial_product(a, b, &product, &err));
-	assert_string_equal(text_of(*state, product), "a^2 - 1 if c > 0; 0 otherwise");
-	al_polynomial_destroy(a);
-	al_polynomial_destroy(b);
+	assert_true(al_polynomial_add(sum, &product, &nothing, &err));
+	assert_string_equal(text_of(*state, sum), "a^2 - 1 if c > 0; 0 otherwise");
 	al_polynomial_destroy(NULL);
 }
 
@@ -575,7 +570,8 @@ static void subtraction_undoes_addition(void **state)
 	(void)state;
 	for (int i = 0; i < 500; i++) {
 		struct al_arena arena;
-		struct al_polynomial *operands[2] = {NULL, NULL}, *sum = NULL, *back = NULL;
+		struct al_polynomial *operands[2] = {NULL, NULL}, *back = NULL;
+		struct al_product second = {.n = 1};
 		al_arena_init(&arena);
 		for (int j = 0; j < 2; j++) {
 			const struct al_formula *formula;
@@ -583,17 +579,18 @@ static void subtraction_undoes_addition(void **state)
 			al_text_init(&source);
 			grow(&source, &seed, 3);
 			if (al_formula_parse(&arena, source.data, AL_DIALECT_CATALOG, &formula,
-				    NULL))
+				    NULL)) {
 				(void)!al_polynomial_of(formula, NULL, 0, &operands[j], NULL);
+				second.factors[0] = formula;
+			}
 			al_text_finish(&source);
 		}
 		if (operands[0] && operands[1]
-			&& al_polynomial_sum(operands[0], operands[1], &sum, NULL)
-			&& al_polynomial_difference(sum, operands[1], &back, NULL))
+			&& al_polynomial_difference(operands[0], operands[1], &back, NULL)
+			&& al_polynomial_add(back, &second, &nothing, NULL))
 			assert_true(al_polynomial_equal(back, operands[0]));
 		al_polynomial_destroy(operands[0]);
 		al_polynomial_destroy(operands[1]);
-		al_polynomial_destroy(sum);
 		al_polynomial_destroy(back);
 		al_arena_finish(&arena);
 	}
