@@ -63,9 +63,8 @@ static void settings_forget_defaults(struct al_settings *settings)
 /* A new item; the texts are kept, not copied. */
 static struct al_setting *add(struct al_settings *settings, const char *symbol, const char *origin)
 {
-	settings->items = al_grow(&settings->arena, settings->items, settings->n, &settings->room,
-		sizeof(*settings->items));
-	struct al_setting *item = &settings->items[settings->n++];
+	struct al_setting *item = AL_APPEND(&settings->arena, settings->items, settings->n,
+		settings->room);
 	*item = (struct al_setting){.symbol = symbol, .hash = hash_of(symbol), .origin = origin};
 	al_value_init(&item->value);
 	return item;
@@ -202,16 +201,6 @@ bool al_settings_parse(struct al_settings *settings, const char *assignment, con
 
 /* ---- get ---- */
 
-/* A chain of defaults that are being evaluated, the innermost first. */
-struct pending {
-	struct al_settings *settings;
-	const struct al_symbol *symbol;
-	const struct pending *outer;
-};
-
-static bool get(struct al_settings *settings, const char *symbol, const struct pending *outer,
-	const struct al_setting **out, struct al_error *err);
-
 static size_t list_known(void *context, const char *const **names)
 {
 	struct al_settings *settings = context;
@@ -257,49 +246,36 @@ static bool pick(const struct al_setting *setting, const struct al_reference *re
 	return true;
 }
 
-static bool look_up(struct al_settings *settings, const struct pending *outer,
-	const struct al_reference *reference, bool *found, struct al_value *out,
-	struct al_error *err)
+static bool look_up(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *out, struct al_error *err)
 {
+	struct al_settings *settings = context;
 	const struct al_setting *setting;
 
 	*found = false;
-	if (!get(settings, reference->symbol, outer, &setting, err))
+	if (!al_settings_get(settings, reference->symbol, &setting, err))
 		return false;
-	if (!setting) {
-		bool is_standard = find_standard(settings, reference->symbol);
-		return !is_standard
+	if (!setting)
+		return !find_standard(settings, reference->symbol)
 			|| al_fail(err, AL_EINPUT, "%s is not given", reference->symbol);
-	}
 	*found = true;
 	return pick(setting, reference, out, err);
 }
 
-static bool look_up_default(void *context, const struct al_reference *reference, bool *found,
-	struct al_value *out, struct al_error *err)
+struct al_scope al_settings_scope(struct al_settings *settings)
 {
-	const struct pending *pending = context;
-
-	return look_up(pending->settings, pending, reference, found, out, err);
+	return (struct al_scope){
+		.lookup = look_up,
+		.known = list_known,
+		.context = settings,
+	};
 }
 
-static bool evaluate_default(struct al_settings *settings, const struct al_symbol *symbol,
-	const struct pending *outer, int64_t *out, struct al_error *err)
-{
-	struct pending pending = {settings, symbol, outer};
-	struct al_scope scope = {.lookup = look_up_default, .context = &pending};
-
-	for (const struct pending *p = outer; p; p = p->outer)
-		if (p->symbol == symbol)
-			return al_fail(err, AL_EINPUT, "the default of %s leads back to itself",
-				symbol->name);
-	return al_formula_whole(symbol->fallback, &scope, 0, out, err)
-		|| al_in(err, "default of %s", symbol->name);
-}
-
-static bool get(struct al_settings *settings, const char *symbol, const struct pending *outer,
+/* No chain of defaults comes back to itself: each is of symbols before it (finish_symbol). */
+bool al_settings_get(struct al_settings *settings, const char *symbol,
 	const struct al_setting **out, struct al_error *err)
 {
+	const struct al_scope scope = al_settings_scope(settings);
 	int64_t value;
 
 	*out = find(settings, symbol);
@@ -308,36 +284,13 @@ static bool get(struct al_settings *settings, const char *symbol, const struct p
 	const struct al_symbol *standard = find_standard(settings, symbol);
 	if (!standard || !standard->fallback)
 		return true;
-	if (!evaluate_default(settings, standard, outer, &value, err))
-		return false;
+	if (!al_formula_whole(standard->fallback, &scope, 0, &value, err))
+		return al_in(err, "default of %s", standard->name);
 	struct al_setting *item = add(settings, standard->name, standard->fallback_origin);
 	item->is_default = true;
 	al_value_set_int(&item->value, value);
 	*out = item;
 	return true;
-}
-
-bool al_settings_get(struct al_settings *settings, const char *symbol,
-	const struct al_setting **out, struct al_error *err)
-{
-	return get(settings, symbol, NULL, out, err);
-}
-
-/* ---- scope ---- */
-
-static bool look_up_setting(void *context, const struct al_reference *reference, bool *found,
-	struct al_value *out, struct al_error *err)
-{
-	return look_up(context, NULL, reference, found, out, err);
-}
-
-struct al_scope al_settings_scope(struct al_settings *settings)
-{
-	return (struct al_scope){
-		.lookup = look_up_setting,
-		.known = list_known,
-		.context = settings,
-	};
 }
 
 /* ---- loops ---- */
@@ -386,9 +339,7 @@ struct al_scope al_iteration_scope(struct al_iteration *iteration)
 const char *al_iteration_name(const struct al_iteration *iteration, struct al_arena *arena,
 	const char *name)
 {
-	struct al_text text;
-
-	al_text_init(&text);
+	AL_TEXT(text);
 	while (*name) {
 		size_t plain = strcspn(name, "{");
 		al_text_add_bytes(&text, name, plain);
@@ -401,7 +352,5 @@ const char *al_iteration_name(const struct al_iteration *iteration, struct al_ar
 		al_text_addf(&text, "%lld", index < 0 ? 0LL : (long long)iteration->values[index]);
 		name += length + 2;
 	}
-	const char *copy = al_strdup(arena, text.data);
-	al_text_finish(&text);
-	return copy;
+	return al_strdup(arena, text.data);
 }

@@ -79,29 +79,6 @@ static void a_default_must_be_exact(void **state)
 	al_settings_finish(&settings);
 }
 
-/* The standard symbols hold no cycle; a scope with one must end all the same. */
-static void a_default_may_not_lead_back_to_itself(void **state)
-{
-	const struct al_formula *a, *b;
-	const struct al_setting *setting;
-	struct al_settings settings;
-	struct al_error err = {0};
-
-	(void)state;
-	al_settings_init(&settings, catalog);
-	assert_true(al_formula_parse(&settings.arena, "b + 1", AL_DIALECT_CATALOG, &a, &err));
-	assert_true(al_formula_parse(&settings.arena, "2*a", AL_DIALECT_CATALOG, &b, &err));
-	const struct al_symbol symbols[] = {
-		{.name = "a", .fallback = a, .fallback_origin = "default b + 1"},
-		{.name = "b", .fallback = b, .fallback_origin = "default 2*a"},
-	};
-	settings.symbols = symbols;
-	settings.n_symbols = 2;
-	assert_false(al_settings_get(&settings, "a", &setting, &err));
-	assert_non_null(strstr(err.message, "the default of a leads back to itself"));
-	al_settings_finish(&settings);
-}
-
 static void merging_replaces_and_leaves_defaults_behind(void **state)
 {
 	struct al_settings from, to;
@@ -261,7 +238,6 @@ int main(void)
 		cmocka_unit_test(a_default_must_be_exact),
 		cmocka_unit_test(defaults_follow_from_what_is_given),
 		cmocka_unit_test(defaults_change_with_what_they_follow_from),
-		cmocka_unit_test(a_default_may_not_lead_back_to_itself),
 		cmocka_unit_test(merging_replaces_and_leaves_defaults_behind),
 		cmocka_unit_test(reads_assignments),
 	};
