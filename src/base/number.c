@@ -280,16 +280,26 @@ bool al_exact_is_integer(mpq_srcptr q)
 	return mpz_cmp_ui(mpq_denref(q), 1) == 0;
 }
 
-/* "-1234" with 2 digits -> "-12.34". */
+/* "-1234" with 2 digits -> "-12.34", "5" with 2 digits -> "0.05". */
 static char *place_point(struct al_arena *arena, mpz_srcptr scaled, int digits)
 {
-	const int least = digits + 1 + (mpz_sgn(scaled) < 0);
-	const size_t room = mpz_sizeinbase(scaled, 10) + (size_t)least + 2;
-	char *figures = al_arena_alloc(arena, room, 1);
+	const size_t n_decimals = (size_t)digits;
+	char *text = al_arena_alloc(arena, mpz_sizeinbase(scaled, 10) + n_decimals + 4, 1);
+	char *figures = mpz_get_str(text, 10, scaled) + (mpz_sgn(scaled) < 0);
+	size_t n = strlen(figures);
 
-	gmp_snprintf(figures, room, "%0*Zd", least, scaled);
-	const int whole = (int)strlen(figures) - digits;
-	return digits == 0 ? figures : al_format(arena, "%.*s.%s", whole, figures, figures + whole);
+	if (n <= n_decimals) {
+		const size_t zeros = n_decimals + 1 - n;
+		memmove(figures + zeros, figures, n + 1);
+		memset(figures, '0', zeros);
+		n += zeros;
+	}
+	if (digits > 0) {
+		char *point = figures + n - n_decimals;
+		memmove(point + 1, point, n_decimals + 1);
+		*point = '.';
+	}
+	return text;
 }
 
 char *al_exact_decimal(struct al_arena *arena, mpq_srcptr q, int digits)

@@ -363,7 +363,8 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 	}
 	a->has_formats |= a->first != q->cache.dtype;
 	al_note_cache_format(q, "dtype", a->table);
-	a->session->style.summary = say(a);
+	if (q->is_last)
+		a->session->style.summary = say(a);
 	return true;
 }
 

@@ -425,7 +425,8 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 		if (!count_variant(c, &q->variants.items[i], err))
 			return false;
 	add_notes(c);
-	c->session->style.summary = say(c);
+	if (q->is_last)
+		c->session->style.summary = say(c);
 	return true;
 }
 

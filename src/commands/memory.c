@@ -271,8 +271,10 @@ static bool answer_by_variant(struct answer *a, struct al_error *err)
 	if (!a->is_noted && a->base_name)
 		al_table_note(a->table, "saving: against %s", a->base_name);
 	a->is_noted = true;
-	a->session->style.summary = al_memory_summarize_compared(&a->session->arena, a->table,
-		a->request->recipe, training_of(a), a->shows_model ? NULL : a->base_name);
+	if (a->request->is_last)
+		a->session->style.summary = al_memory_summarize_compared(&a->session->arena,
+			a->table, a->request->recipe, training_of(a),
+			a->shows_model ? NULL : a->base_name);
 	return true;
 }
 

@@ -84,7 +84,10 @@ bool al_each_request(struct al_session *session, const struct al_asked *options,
 	for (size_t i = 0; i < session->line.n_words; i++) {
 		struct al_request *request = al_ask_request(session, options,
 			session->line.words[i], takes_variant, err);
-		if (!request || !answer(context, request, err))
+		if (!request)
+			return false;
+		request->is_last = i + 1 == session->line.n_words;
+		if (!answer(context, request, err))
 			return false;
 		al_arena_settle(&session->arena, mark);
 	}

@@ -97,13 +97,12 @@ static int decimals_that_tell(double size)
 /* All digits of an integer; of anything else as many as tell something. */
 static const char *own_decimal(struct al_arena *arena, mpq_srcptr q)
 {
-	double size = fabs(mpq_get_d(q));
-	mpq_ptr rounded = al_exact_new(arena);
-
 	if (al_exact_is_integer(q))
 		return al_exact_decimal(arena, q, 0);
+	double size = fabs(mpq_get_d(q));
 	if (size < 1e-4)
 		return al_format(arena, "%.4g", mpq_get_d(q));
+	mpq_ptr rounded = al_exact_new(arena);
 	al_exact_round(rounded, q, decimals_that_tell(size));
 	return al_exact_text(arena, rounded);
 }
@@ -135,11 +134,15 @@ static const char *fixed(struct al_arena *arena, const struct ladder *ladder, in
 	return al_exact_grouped(arena, decimal(arena, scale_down(arena, q, ladder, step), digits));
 }
 
-/* Is |q|, rounded to `digits` decimals, below the ladder's next step? */
+/* Is |q|, rounded to `digits` decimals, below the ladder's next step? It is rounded near the step
+ * alone. */
 static bool fits_step(struct al_arena *arena, mpq_srcptr q, const struct ladder *ladder, int digits)
 {
-	mpq_ptr rounded = al_exact_new(arena);
+	const double size = fabs(mpq_get_d(q)), step = (double)ladder->step;
 
+	if (size < step - 1 || size >= step)
+		return size < step;
+	mpq_ptr rounded = al_exact_new(arena);
 	al_exact_round(rounded, q, digits);
 	mpq_abs(rounded, rounded);
 	return mpq_cmp_si(rounded, ladder->step, 1) < 0;

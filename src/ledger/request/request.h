@@ -59,6 +59,7 @@ struct al_request {
 	struct al_engine_choice engine; /* whose `engine` is the ideal one where none was named */
 	struct al_cache_format cache;
 	struct al_configured_variants variants;
+	bool is_last; /* of those that a command answers in turn: a sentence can say all */
 	bool is_own; /* the variant is the model's own attention: no other was asked for */
 	const char **left_out; /* of "all": why each is left out */
 	size_t n_left_out;
