@@ -186,7 +186,8 @@ static void take_module_points(struct al_table *points, const struct al_table *r
 		take_curve(points, rows, &drawn_of_modules[i], true, &strand);
 }
 
-static const double ticks[] = {0, .5, .9, 1}, few_ticks[] = {0, .5, 1};
+static const struct al_wished_tick ticks[] = {{0, NULL}, {.5, NULL}, {.9, NULL}, {1, NULL}},
+				   few_ticks[] = {{0, NULL}, {.5, NULL}, {1, NULL}};
 
 /* Captured variance over components. */
 #define AXES(y_ticks) \

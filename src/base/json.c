@@ -143,6 +143,21 @@ bool al_json_text(const struct al_json *doc, const struct al_item *node, const c
 	return true;
 }
 
+int al_json_find_word(const struct al_json *doc, const struct al_item *node, const char *what,
+	const char *const *words, size_t n, struct al_error *err)
+{
+	const char *word;
+
+	if (!al_json_text(doc, node, &word, err))
+		return -1;
+	const int found = al_find_name(word, words, n);
+	if (found < 0) {
+		al_fail_unknown(err, what, word, words, n);
+		al_json_in(doc, node, err);
+	}
+	return found;
+}
+
 bool al_json_boolean(const struct al_json *doc, const struct al_item *node, bool *out,
 	struct al_error *err)
 {

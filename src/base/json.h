@@ -111,6 +111,9 @@ bool al_json_whole_from(const struct al_json *doc, const struct al_item *node, i
 /* Any finite number. */
 bool al_json_real(const struct al_json *doc, const struct al_item *node, double *out,
 	struct al_error *err) AL_MUST_CHECK;
+/* The index of one of `n` words; -1, and an error that says that `what` is unknown. */
+int al_json_find_word(const struct al_json *doc, const struct al_item *node, const char *what,
+	const char *const *words, size_t n, struct al_error *err);
 bool al_json_expect(const struct al_json *doc, const struct al_item *node, enum al_json_kind kind,
 	struct al_error *err) AL_MUST_CHECK;
 

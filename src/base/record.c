@@ -22,26 +22,13 @@ static void set_number(const struct al_field *field, int64_t value, void *out)
 		*(int *)out = (int)value;
 }
 
-static bool find_word(const struct al_json *doc, const struct al_field *field,
-	const struct al_item *node, int *index, struct al_error *err)
-{
-	const char *text;
-
-	if (!al_json_text(doc, node, &text, err))
-		return false;
-	*index = al_find_name(text, field->words, field->n_words);
-	if (*index >= 0)
-		return true;
-	al_fail_unknown(err, field->key, text, field->words, field->n_words);
-	return al_json_in(doc, node, err);
-}
-
 static bool read_word(const struct al_json *doc, const struct al_field *field,
 	const struct al_item *node, void *out, struct al_error *err)
 {
-	int index;
+	const int index = al_json_find_word(doc, node, field->key, field->words, field->n_words,
+		err);
 
-	if (!find_word(doc, field, node, &index, err))
+	if (index < 0)
 		return false;
 	if (field->type == AL_FIELD_TEXT)
 		*(const char **)out = field->words[index];

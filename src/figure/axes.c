@@ -1,28 +1,32 @@
 /* Axes: a muted grid behind the marks, two thin spines and their ticks before them. */
 #include "figure/mark.h"
 
-static void draw_grid(const struct al_scene *scene, size_t panel)
+/* Across the frame at a value of y. */
+static void draw_level(const struct al_scene *scene, size_t panel, double value, double width_pt,
+	struct al_color color)
 {
 	const struct al_box *frame = &scene->frames[panel];
+	const double y = al_scene_y(scene, panel, value);
 
-	for (size_t i = 0; i < scene->y_ticks.n; i++) {
-		double y = al_scene_y(scene, panel, scene->y_ticks.items[i].value);
-		al_canvas_line(scene->canvas, frame->left, y, frame->right, y, 0.4, al_color_grid);
-	}
+	al_canvas_line(scene->canvas, frame->left, y, frame->right, y, width_pt, color);
+}
+
+static void draw_grid(const struct al_scene *scene, size_t panel)
+{
+	for (size_t i = 0; i < scene->y.ticks.n; i++)
+		draw_level(scene, panel, scene->y.ticks.items[i].value, 0.4, al_color_grid);
 }
 
 static void draw_references(const struct al_scene *scene, size_t panel)
 {
 	static const double dashes[] = {3, 2};
-	const struct al_box *frame = &scene->frames[panel];
 	const struct al_figure *figure = scene->plot->figure;
 
 	cairo_set_dash(scene->canvas->cr, dashes, 2, 0);
 	for (size_t i = 0; i < figure->n_references; i++) {
-		double y = al_scene_y(scene, panel, figure->references[i].value);
-		if (y < frame->top || y > frame->bottom)
-			continue;
-		al_canvas_line(scene->canvas, frame->left, y, frame->right, y, 0.7, al_color_axis);
+		const double y = al_scene_y(scene, panel, figure->references[i].value);
+		if (y >= scene->frames[panel].top && y <= scene->frames[panel].bottom)
+			draw_level(scene, panel, figure->references[i].value, 0.7, al_color_axis);
 	}
 	cairo_set_dash(scene->canvas->cr, NULL, 0, 0);
 }
@@ -47,7 +51,7 @@ static void draw_tick(const struct al_scene *scene, size_t panel, bool is_x, dou
 
 static void draw_ticks(const struct al_scene *scene, size_t panel, bool is_x)
 {
-	const struct al_ticks *ticks = is_x ? &scene->x_ticks[panel] : &scene->y_ticks;
+	const struct al_ticks *ticks = is_x ? &scene->x[panel].ticks : &scene->y.ticks;
 
 	for (size_t i = 0; i < ticks->n; i++)
 		draw_tick(scene, panel, is_x, ticks->items[i].value, AL_TICK_PT);
@@ -71,14 +75,10 @@ static void draw_spines(const struct al_scene *scene, const struct al_box *frame
 /* Draws a line at zero for bars that reach to both sides of it. */
 static void draw_zero(const struct al_scene *scene, size_t panel)
 {
-	const struct al_box *frame = &scene->frames[panel];
+	const struct al_scale *y = &scene->y.scale;
 
-	if (!scene->plot->mark->stands_on_zero || scene->y.is_log || scene->y.min >= 0
-		|| scene->y.max <= 0)
-		return;
-	double y = al_scene_y(scene, panel, 0);
-	al_canvas_line(scene->canvas, frame->left, y, frame->right, y, AL_AXIS_WIDTH_PT,
-		al_color_axis);
+	if (scene->plot->mark->stands_on_zero && !y->is_log && y->min < 0 && y->max > 0)
+		draw_level(scene, panel, 0, AL_AXIS_WIDTH_PT, al_color_axis);
 }
 
 void al_scene_draw_axes(const struct al_scene *scene, size_t panel)

@@ -146,7 +146,7 @@ void al_scene_draw_bands(const struct al_scene *scene, size_t panel)
 	if (plot->figure->n_bands == 0)
 		return;
 	struct edge *edges = al_new_array(scene->arena, struct edge, plot->points.n);
-	al_scene_clip(scene, panel);
+	al_canvas_begin_clip(scene->canvas, &scene->frames[panel]);
 	for (size_t series = 0; series < plot->n_series; series++)
 		draw_area(scene, panel, series, false, edges);
 	for (size_t i = 0; i < plot->n_between; i++)
@@ -156,7 +156,7 @@ void al_scene_draw_bands(const struct al_scene *scene, size_t panel)
 
 void al_scene_draw_strand_band(const struct al_scene *scene, size_t panel, size_t series)
 {
-	al_scene_clip(scene, panel);
+	al_canvas_begin_clip(scene->canvas, &scene->frames[panel]);
 	draw_area(scene, panel, series, true,
 		al_new_array(scene->arena, struct edge, scene->plot->points.n));
 	al_canvas_end_clip(scene->canvas);

@@ -14,14 +14,9 @@ struct stack {
 /* Where bars begin: zero, or the end of the axis that is nearest to it. */
 static double base_of(const struct al_scene *scene)
 {
-	if (scene->y.is_log)
-		return scene->y.min;
-	return fmin(scene->y.max, fmax(scene->y.min, 0));
-}
-
-static double clamp(const struct al_scene *scene, double y)
-{
-	return fmin(scene->y.max, fmax(scene->y.min, y));
+	if (scene->y.scale.is_log)
+		return scene->y.scale.min;
+	return fmin(scene->y.scale.max, fmax(scene->y.scale.min, 0));
 }
 
 static struct al_box bar_box(const struct al_scene *scene, const struct al_point *point,
@@ -32,8 +27,8 @@ static struct al_box bar_box(const struct al_scene *scene, const struct al_point
 	double width = fmin(widest_bar_pt, filled_share * al_scene_slot_pt(scene) / (double)n);
 	double left = al_scene_x(scene, panel, point->x) - width * (double)n / 2
 		+ (n > 1 ? width * (double)point->series : 0);
-	double y0 = al_scene_y(scene, panel, clamp(scene, from)),
-	       y1 = al_scene_y(scene, panel, clamp(scene, to));
+	double y0 = al_scene_clamped_y(scene, panel, from),
+	       y1 = al_scene_clamped_y(scene, panel, to);
 	double air = n > 1 ? fmin(0.4, 0.1 * width) : 0;
 
 	return (struct al_box){left + air / 2, fmin(y0, y1), left + width - air / 2, fmax(y0, y1)};
@@ -74,7 +69,7 @@ static struct al_spot find_end(const struct al_scene *scene, const struct al_poi
 			end += points.items[i].y;
 	const struct al_box box = bar_box(scene, point, base_of(scene), end);
 	return (struct al_spot){(box.left + box.right) / 2,
-		al_scene_y(scene, point->panel, clamp(scene, end))};
+		al_scene_clamped_y(scene, point->panel, end)};
 }
 
 static void draw_bar(struct al_scene *scene, const struct al_point *point, const struct al_box *box,
@@ -111,7 +106,6 @@ static void draw_key(const struct al_scene *scene, size_t series, const struct a
 }
 
 const struct al_mark al_mark_bar = {
-	.name = "bar",
 	.has_slots = true,
 	.stands_on_zero = true,
 	.can_stack = true,

@@ -46,12 +46,11 @@ void al_plot_add_beneath(struct al_plot *plot, size_t row, size_t panel)
 	const int *columns = plot->columns.beneath;
 	struct al_beneath *beneath = &plot->beneath[panel];
 	const size_t n = plot->figure->n_beneath;
-	struct al_text text;
 
 	beneath->lines = al_new_array(&plot->arena, const char *, n);
 	for (size_t i = 0; i < n; beneath->n_lines++) {
 		const size_t first = i;
-		al_text_init(&text);
+		AL_TEXT(text);
 		do {
 			add_cell(&text, &table->columns[columns[i]], &table->rows[row][columns[i]],
 				i == first);
@@ -59,7 +58,6 @@ void al_plot_add_beneath(struct al_plot *plot, size_t row, size_t panel)
 			&& is_same_group(&table->columns[columns[i - 1]],
 				&table->columns[columns[i]]));
 		beneath->lines[beneath->n_lines] = al_strdup(&plot->arena, text.data);
-		al_text_finish(&text);
 	}
 }
 

@@ -177,44 +177,33 @@ static void describe(png_structp png, png_infop info, cairo_surface_t *image)
 }
 
 /* A pixel of RGB24 is 0x00RRGGBB in the machine's byte order. */
-static void set_order(png_structp png)
-{
-	const uint16_t one = 1;
-	const bool is_little = *(const unsigned char *)&one == 1;
-
-	png_set_filler(png, 0, is_little ? PNG_FILLER_AFTER : PNG_FILLER_BEFORE);
-	if (is_little)
-		png_set_bgr(png);
-}
-
-static void write_rows(png_structp png, cairo_surface_t *image)
-{
-	const unsigned char *pixels = cairo_image_surface_get_data(image);
-	const int height = cairo_image_surface_get_height(image);
-
-	for (int y = 0; y < height; y++)
-		png_write_row(png, pixels + y * (ptrdiff_t)cairo_image_surface_get_stride(image));
-}
+enum {
+	ORDER = G_BYTE_ORDER == G_LITTLE_ENDIAN
+		? PNG_TRANSFORM_BGR | PNG_TRANSFORM_STRIP_FILLER_AFTER
+		: PNG_TRANSFORM_STRIP_FILLER_BEFORE
+};
 
 static bool encode_png(cairo_surface_t *image, struct al_text *out, struct al_error *err)
 {
+	const int height = cairo_image_surface_get_height(image);
 	png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, err, refuse, ignore);
 	png_infop info = png ? png_create_info_struct(png) : NULL;
+	AL_ARENA(arena);
+	png_bytepp rows = al_new_array(&arena, png_bytep, (size_t)height);
 
-	if (!info) {
-		png_destroy_write_struct(&png, &info);
-		return al_fail(err, AL_ESYSTEM, "cannot encode the PNG: out of memory");
-	}
-	if (setjmp(png_jmpbuf(png))) {
+	if (!info)
+		al_fail(err, AL_ESYSTEM, "cannot encode the PNG: out of memory");
+	if (!info || setjmp(png_jmpbuf(png))) {
 		png_destroy_write_struct(&png, &info);
 		return false;
 	}
+	for (int y = 0; y < height; y++)
+		rows[y] = cairo_image_surface_get_data(image)
+			+ y * (ptrdiff_t)cairo_image_surface_get_stride(image);
 	png_set_write_fn(png, out, append_png, flush);
 	describe(png, info, image);
-	png_write_info(png, info);
-	set_order(png);
-	write_rows(png, image);
-	png_write_end(png, info);
+	png_set_rows(png, info, rows);
+	png_write_png(png, info, ORDER, NULL);
 	png_destroy_write_struct(&png, &info);
 	return true;
 }
@@ -302,7 +291,7 @@ void al_canvas_stroke(struct al_canvas *canvas)
 	cairo_new_path(canvas->cr);
 }
 
-void al_canvas_trace_box(struct al_canvas *canvas, const struct al_box *box)
+static void trace_box(struct al_canvas *canvas, const struct al_box *box)
 {
 	cairo_rectangle(canvas->cr, box->left, box->top, box->right - box->left,
 		box->bottom - box->top);
@@ -310,7 +299,7 @@ void al_canvas_trace_box(struct al_canvas *canvas, const struct al_box *box)
 
 void al_canvas_fill_box(struct al_canvas *canvas, const struct al_box *box)
 {
-	al_canvas_trace_box(canvas, box);
+	trace_box(canvas, box);
 	al_canvas_fill(canvas);
 }
 
@@ -319,7 +308,7 @@ void al_canvas_stroke_box(struct al_canvas *canvas, const struct al_box *box, do
 {
 	al_canvas_color(canvas, color);
 	cairo_set_line_width(canvas->cr, width_pt);
-	al_canvas_trace_box(canvas, box);
+	trace_box(canvas, box);
 	al_canvas_stroke(canvas);
 }
 
@@ -330,7 +319,7 @@ void al_canvas_begin_clip(struct al_canvas *canvas, const struct al_box *box)
 		al_canvas_begin_svg_clip(canvas, box);
 		return;
 	}
-	al_canvas_trace_box(canvas, box);
+	trace_box(canvas, box);
 	cairo_clip(canvas->cr);
 }
 

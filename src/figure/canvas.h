@@ -95,7 +95,6 @@ void al_canvas_glass(struct al_canvas *canvas, struct al_color color, double alp
 void al_canvas_fill(struct al_canvas *canvas);
 void al_canvas_stroke(struct al_canvas *canvas);
 void al_canvas_paint(struct al_canvas *canvas, bool is_stroke);
-void al_canvas_trace_box(struct al_canvas *canvas, const struct al_box *box);
 void al_canvas_fill_box(struct al_canvas *canvas, const struct al_box *box);
 void al_canvas_stroke_box(struct al_canvas *canvas, const struct al_box *box, double width_pt,
 	struct al_color color);

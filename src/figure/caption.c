@@ -35,52 +35,45 @@ static double last_x(const struct al_plot *plot)
 	return last;
 }
 
-static void add_value(struct al_text *out, double value, const struct al_dimension *dimension)
+/* As an axis writes it. */
+static const char *number(struct al_plot *plot, double value, const struct al_dimension *dimension)
 {
 	char label[AL_TICK_LABEL_SIZE];
 
 	al_tick_label_rounded(label, value, dimension->quantity);
-	al_text_add(out, label);
+	return al_strdup(&plot->arena, label);
 }
 
-/* "MHA (12.6M)" */
-static void add_named(struct al_text *out, const struct al_plot *plot, const char *name,
-	const struct al_point *point)
+/* "From MHA (12.6M) to MQA (7.1M)." */
+static void tell_extremes(struct al_text *out, struct al_plot *plot, const char *from,
+	const struct extremes *e, const char *least, const char *greatest)
 {
-	al_text_addf(out, "%s (", name);
-	add_value(out, point->y, &plot->y);
-	al_text_add(out, ")");
+	al_text_addf(out, " %s %s (%s) to %s (%s).", from, least,
+		number(plot, e->least->y, &plot->y), greatest,
+		number(plot, e->greatest->y, &plot->y));
 }
 
 /* ---- a sentence a mark ---- */
 
-static void tell_lines(struct al_text *out, const struct al_plot *plot)
+static void tell_lines(struct al_text *out, struct al_plot *plot)
 {
 	const double x = last_x(plot);
 	const struct extremes e = find_extremes(plot, x);
 
-	if (plot->n_series < 2 || plot->n_panels > 1 || !e.least || plot->figure->strands.column
-		|| e.least->series == e.greatest->series)
-		return;
-	al_text_add(out, " At the right end from ");
-	add_named(out, plot, plot->series[e.least->series], e.least);
-	al_text_add(out, " to ");
-	add_named(out, plot, plot->series[e.greatest->series], e.greatest);
-	al_text_add(out, ".");
+	if (plot->n_series > 1 && plot->n_panels == 1 && e.least && !plot->figure->strands.column
+		&& e.least->series != e.greatest->series)
+		tell_extremes(out, plot, "At the right end from", &e, plot->series[e.least->series],
+			plot->series[e.greatest->series]);
 }
 
-static void tell_bars(struct al_text *out, const struct al_plot *plot)
+static void tell_bars(struct al_text *out, struct al_plot *plot)
 {
 	const struct extremes e = find_extremes(plot, NAN);
 
-	if (plot->figure->n_stacked || plot->n_series > 1 || plot->n_panels > 1 || !e.least
-		|| !plot->categories || e.least == e.greatest)
-		return;
-	al_text_add(out, " From ");
-	add_named(out, plot, plot->categories[(size_t)e.least->x], e.least);
-	al_text_add(out, " to ");
-	add_named(out, plot, plot->categories[(size_t)e.greatest->x], e.greatest);
-	al_text_add(out, ".");
+	if (!plot->figure->n_stacked && plot->n_series == 1 && plot->n_panels == 1 && e.least
+		&& e.least != e.greatest)
+		tell_extremes(out, plot, "From", &e, plot->categories[(size_t)e.least->x],
+			plot->categories[(size_t)e.greatest->x]);
 }
 
 /* Labels of the front, where every point of it has one. */
@@ -102,16 +95,15 @@ static void tell_front(struct al_text *out, const struct al_plot *plot)
 						   : " and ",
 			front->points[i]->label);
 	al_text_addf(out, " (%s and %s is better); dominated points are grey and open.",
-		wanted->x_is_higher ? "right" : "left", wanted->y_is_higher ? "up" : "down");
+		wanted->better_x ? "right" : "left", wanted->better_y ? "up" : "down");
 }
 
-static void tell_cells(struct al_text *out, const struct al_plot *plot)
+static void tell_cells(struct al_text *out, struct al_plot *plot)
 {
-	al_text_addf(out, " %s from ", plot->color.title);
-	add_value(out, plot->color.min, &plot->color);
-	al_text_add(out, " to ");
-	add_value(out, plot->color.max, &plot->color);
-	al_text_add(out, ".");
+	const struct al_dimension *color = &plot->color;
+
+	al_text_addf(out, " %s from %s to %s.", color->title, number(plot, color->min, color),
+		number(plot, color->max, color));
 }
 
 static bool has_spread(const struct al_plot *plot)
@@ -141,35 +133,29 @@ static void tell_bands(struct al_text *out, const struct al_plot *plot)
 			plot->series[plot->between[i].one], plot->series[plot->between[i].other]);
 }
 
-static void tell_inset(struct al_text *out, const struct al_plot *plot)
+static void tell_inset(struct al_text *out, struct al_plot *plot)
 {
-	if (!plot->inset.is_drawn)
-		return;
-	al_text_add(out, " The inset enlarges what lies between ");
-	add_value(out, plot->inset.x_min, &plot->x);
-	al_text_add(out, " and ");
-	add_value(out, plot->inset.x_max, &plot->x);
-	al_text_add(out, " along x.");
+	if (plot->inset.is_drawn)
+		al_text_addf(out, " The inset enlarges what lies between %s and %s along x.",
+			number(plot, plot->inset.x_min, &plot->x),
+			number(plot, plot->inset.x_max, &plot->x));
 }
 
 bool al_figure_caption(const struct al_figure *figure, const struct al_table *table,
 	struct al_text *out, struct al_error *err)
 {
-	const struct al_mark *mark = NULL;
 	struct al_plot plot;
 
-	if (!al_mark_find(figure->mark, &mark, err))
-		return false;
-	const bool is_done = al_plot_init(&plot, figure, mark, table, err);
+	const bool is_done = al_plot_init(&plot, figure, table, err);
 	if (is_done) {
 		al_text_addf(out, "%s.", figure->title ? figure->title : table->title);
 		if (plot.fronts)
 			tell_front(out, &plot);
-		else if (mark->joins)
+		else if (plot.mark->joins)
 			tell_lines(out, &plot);
-		else if (mark->has_slots)
+		else if (plot.mark->has_slots)
 			tell_bars(out, &plot);
-		else if (mark->has_cells)
+		else if (plot.mark->has_cells)
 			tell_cells(out, &plot);
 		if (!figure->n_stacked && has_spread(&plot))
 			al_text_add(out,
@@ -177,6 +163,6 @@ bool al_figure_caption(const struct al_figure *figure, const struct al_table *ta
 		tell_bands(out, &plot);
 		tell_inset(out, &plot);
 	}
-	al_plot_finish(&plot);
+	al_arena_finish(&plot.arena);
 	return is_done;
 }

@@ -11,13 +11,6 @@ static bool find_column(const struct al_table *table, const char *key, int *out,
 			sizeof(*table->columns));
 }
 
-static bool find_optional(const struct al_table *table, const char *key, int *out,
-	struct al_error *err)
-{
-	*out = -1;
-	return !key || find_column(table, key, out, err);
-}
-
 bool al_plot_has_numbers(const struct al_table *table, int column)
 {
 	double value;
@@ -87,21 +80,23 @@ bool al_plot_find_columns(struct al_plot *plot, struct al_error *err)
 	const struct al_figure *figure = plot->figure;
 	const struct al_table *table = plot->table;
 	struct al_plot_columns *c = &plot->columns;
+	const struct {
+		const char *key;
+		int *out;
+	} named[] = {{figure->series, &c->series}, {figure->panel, &c->panel},
+		{figure->label, &c->label}, {figure->strands.column, &c->strand},
+		{figure->x.column, &c->x}, {figure->color.column, &c->color},
+		{figure->n_stacked ? NULL : figure->y.column, &c->y[0]}};
 
-	c->x = -1;
 	c->n_y = figure->n_stacked ? figure->n_stacked : 1;
 	c->beneath = al_new_array(&plot->arena, int, figure->n_beneath);
-	return find_optional(table, figure->series, &c->series, err)
-		&& find_optional(table, figure->panel, &c->panel, err)
-		&& find_optional(table, figure->label, &c->label, err)
-		&& find_optional(table, figure->strands.column, &c->strand, err)
-		&& find_optional(table, figure->x.column, &c->x, err)
-		&& (figure->x.column || find_default_axis(plot, false, &c->x, err))
-		&& find_optional(table, figure->color.column, &c->color, err)
-		&& find_band(plot, err)
+	for (size_t i = 0; i < sizeof(named) / sizeof(*named); i++) {
+		*named[i].out = -1;
+		if (named[i].key && !find_column(table, named[i].key, named[i].out, err))
+			return false;
+	}
+	return (c->x >= 0 || find_default_axis(plot, false, &c->x, err)) && find_band(plot, err)
 		&& find_list(table, figure->stacked, figure->n_stacked, c->y, err)
-		&& (figure->n_stacked || find_optional(table, figure->y.column, &c->y[0], err))
-		&& (figure->n_stacked || figure->y.column
-			|| find_default_axis(plot, true, &c->y[0], err))
+		&& (c->y[0] >= 0 || find_default_axis(plot, true, &c->y[0], err))
 		&& find_list(table, figure->beneath, figure->n_beneath, c->beneath, err);
 }

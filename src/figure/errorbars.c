@@ -10,25 +10,19 @@ static bool has_bar(const struct al_scene *scene, const struct al_point *point)
 	return !scene->plot->figure->strands.column && !isnan(point->y) && point->high > point->low;
 }
 
-/* The end of a bar, at the frame where it would be beyond it: a logarithm has none below zero. */
-static double end_at(const struct al_scene *scene, const struct al_point *point, double value)
-{
-	return al_scene_y(scene, point->panel, fmin(scene->y.max, fmax(scene->y.min, value)));
-}
-
 void al_scene_draw_error_bar(const struct al_scene *scene, const struct al_point *point,
 	double x_pt, struct al_color color)
 {
 	if (!has_bar(scene, point))
 		return;
-	const double low = end_at(scene, point, point->low),
-		     high = end_at(scene, point, point->high);
+	const double low = al_scene_clamped_y(scene, point->panel, point->low),
+		     high = al_scene_clamped_y(scene, point->panel, point->high);
 	const double left = x_pt - cap_pt / 2, right = x_pt + cap_pt / 2;
 
 	al_canvas_line(scene->canvas, x_pt, low, x_pt, high, stem_pt, color);
-	if (point->low >= scene->y.min)
+	if (point->low >= scene->y.scale.min)
 		al_canvas_line(scene->canvas, left, low, right, low, stem_pt, color);
-	if (point->high <= scene->y.max)
+	if (point->high <= scene->y.scale.max)
 		al_canvas_line(scene->canvas, left, high, right, high, stem_pt, color);
 }
 
@@ -39,6 +33,8 @@ void al_scene_avoid_error_bar(struct al_obstacles *obstacles, const struct al_po
 
 	if (has_bar(scene, point))
 		al_obstacles_add_box(obstacles,
-			(struct al_box){x_pt - cap_pt / 2, end_at(scene, point, point->high),
-				x_pt + cap_pt / 2, end_at(scene, point, point->low)});
+			(struct al_box){x_pt - cap_pt / 2,
+				al_scene_clamped_y(scene, point->panel, point->high),
+				x_pt + cap_pt / 2,
+				al_scene_clamped_y(scene, point->panel, point->low)});
 }

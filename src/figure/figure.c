@@ -76,12 +76,6 @@ static void draw_scene(struct al_scene *scene)
 		al_label_draw(scene->canvas, &scene->labels[i]);
 }
 
-/* One attempt at a page. */
-struct page {
-	double height_pt;
-	double least_frame_pt; /* height */
-};
-
 static bool draw_scene_on(struct al_plot *plot, struct al_canvas *canvas, double least_frame_pt,
 	struct al_error *err)
 {
@@ -97,19 +91,18 @@ static bool draw_scene_on(struct al_plot *plot, struct al_canvas *canvas, double
 	return al_canvas_end(canvas, err);
 }
 
-static bool draw_page(struct al_plot *plot, const struct page *page, enum al_figure_format format,
-	struct al_text *out, struct al_error *err)
+/* One attempt at a page. */
+static bool draw_page(struct al_plot *plot, double height_pt, double least_frame_pt,
+	enum al_figure_format format, struct al_text *out, struct al_error *err)
 {
-	struct al_text bytes;
 	struct al_canvas canvas;
+	AL_TEXT(bytes);
 
-	al_text_init(&bytes);
-	bool is_done = al_canvas_begin(&canvas, plot->figure, page->height_pt, format, &bytes, err)
-		&& draw_scene_on(plot, &canvas, page->least_frame_pt, err);
+	const bool is_done = al_canvas_begin(&canvas, plot->figure, height_pt, format, &bytes, err)
+		&& draw_scene_on(plot, &canvas, least_frame_pt, err);
 	al_canvas_finish(&canvas);
 	if (is_done)
 		al_text_add_bytes(out, bytes.data, bytes.length);
-	al_text_finish(&bytes);
 	return is_done;
 }
 
@@ -130,33 +123,27 @@ static bool draw_plot(struct al_plot *plot, enum al_figure_format format, struct
 {
 	static const double growing[] = {0.68, 0.85, 1.1, 1.4};
 	const struct al_figure *figure = plot->figure;
-	double width = figure->width_pt != 0 ? figure->width_pt : AL_FIGURE_COLUMN_PT;
-	struct page page = {figure->height_pt, least_height_pt};
+	const double width = figure->width_pt != 0 ? figure->width_pt : AL_FIGURE_COLUMN_PT;
+	double height = figure->height_pt;
 
-	if (figure->panels_a_row > 0 && figure->height_pt == 0) {
-		page.height_pt = height_of_rows(plot, width);
-		return draw_page(plot, &page, format, out, err);
-	}
-
-	for (size_t i = 0; figure->height_pt == 0 && i < sizeof(growing) / sizeof(*growing); i++) {
-		page = (struct page){round(growing[i] * width), 0.3 * width};
-		if (draw_page(plot, &page, format, out, NULL))
-			return true;
-	}
-	page.least_frame_pt = least_height_pt;
-	return draw_page(plot, &page, format, out, err);
+	if (figure->panels_a_row > 0 && height == 0)
+		height = height_of_rows(plot, width);
+	else if (height == 0)
+		for (size_t i = 0; i < sizeof(growing) / sizeof(*growing); i++) {
+			height = round(growing[i] * width);
+			if (draw_page(plot, height, 0.3 * width, format, out, NULL))
+				return true;
+		}
+	return draw_page(plot, height, least_height_pt, format, out, err);
 }
 
 bool al_figure_draw(const struct al_figure *figure, const struct al_table *table,
 	enum al_figure_format format, struct al_text *out, struct al_error *err)
 {
-	const struct al_mark *mark = NULL;
 	struct al_plot plot;
 
-	if (!al_mark_find(figure->mark, &mark, err))
-		return al_in(err, "figure \"%s\"", figure->id);
-	bool is_done = al_plot_init(&plot, figure, mark, table, err)
+	const bool is_done = al_plot_init(&plot, figure, table, err)
 		&& draw_plot(&plot, format, out, err);
-	al_plot_finish(&plot);
+	al_arena_finish(&plot.arena);
 	return is_done || al_in(err, "figure \"%s\"", figure->id);
 }

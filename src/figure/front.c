@@ -5,25 +5,19 @@
 
 #include "figure/mark.h"
 
-static int compare(double a, double b, bool is_higher_better)
-{
-	if (a == b)
-		return 0;
-	return (a > b) == is_higher_better ? -1 : 1;
-}
-
 struct candidate {
 	struct al_point *point;
-	bool x_is_higher, y_is_higher; /* better */
+	double x, y; /* the less, the better */
 };
 
 /* The better x first; of the same x the better y. */
 static int by_quality(const void *a, const void *b)
 {
 	const struct candidate *p = a, *q = b;
-	const int order = compare(p->point->x, q->point->x, p->x_is_higher);
 
-	return order ? order : compare(p->point->y, q->point->y, p->y_is_higher);
+	if (p->x != q->x)
+		return p->x < q->x ? -1 : 1;
+	return (p->y > q->y) - (p->y < q->y);
 }
 
 static void find_front(struct al_plot *plot, size_t panel)
@@ -32,23 +26,24 @@ static void find_front(struct al_plot *plot, size_t panel)
 	const struct al_points points = al_points_of_panel(&plot->points, panel);
 	struct candidate *c = al_new_array(&plot->arena, struct candidate, points.n);
 	struct al_front *front = &plot->fronts[panel];
-	const struct al_point *best = NULL;
+	const struct candidate *best = NULL;
 	size_t n = 0;
 
-	for (size_t i = 0; i < points.n; i++)
-		if (!isnan(points.items[i].y))
-			c[n++] = (struct candidate){&points.items[i], wanted->x_is_higher,
-				wanted->y_is_higher};
+	for (size_t i = 0; i < points.n; i++) {
+		struct al_point *p = &points.items[i];
+		if (!isnan(p->y))
+			c[n++] = (struct candidate){p, wanted->better_x ? -p->x : p->x,
+				wanted->better_y ? -p->y : p->y};
+	}
 	front->points = al_new_array(&plot->arena, const struct al_point *, n);
 	qsort(c, n, sizeof(*c), by_quality);
 	for (size_t i = 0; i < n; i++) {
-		struct al_point *point = c[i].point;
-		const int order = best ? compare(point->y, best->y, c[i].y_is_higher) : -1;
-		point->is_dominated = order > 0 || (order == 0 && point->x != best->x);
-		if (point->is_dominated)
+		c[i].point->is_dominated = best
+			&& (c[i].y > best->y || (c[i].y == best->y && c[i].x != best->x));
+		if (c[i].point->is_dominated)
 			continue;
-		best = point;
-		front->points[front->n++] = point;
+		best = &c[i];
+		front->points[front->n++] = c[i].point;
 	}
 }
 
@@ -60,16 +55,19 @@ void al_plot_find_fronts(struct al_plot *plot)
 }
 
 /* Between two neighbours the front is a step: what can be had is never better than a point. */
-size_t al_front_steps(const struct al_scene *scene, size_t panel, size_t index,
-	struct al_segment out[2])
+size_t al_front_lines(const struct al_scene *scene, size_t panel, struct al_segment **out)
 {
-	const struct al_front *front = &scene->plot->fronts[panel];
-	const struct al_point *from = front->points[index], *to = front->points[index + 1];
+	const struct al_front *front = scene->plot->fronts ? &scene->plot->fronts[panel] : NULL;
+	size_t n = 0;
 
-	if (!al_scene_holds(scene, from) || !al_scene_holds(scene, to))
-		return 0;
-	const struct al_spot a = al_scene_at(scene, from), b = al_scene_at(scene, to);
-	out[0] = (struct al_segment){a.x, a.y, b.x, a.y};
-	out[1] = (struct al_segment){b.x, a.y, b.x, b.y};
-	return 2;
+	*out = al_new_array(scene->arena, struct al_segment, front ? 2 * front->n : 0);
+	for (size_t i = 0; front && i + 1 < front->n; i++) {
+		const struct al_point *from = front->points[i], *to = front->points[i + 1];
+		const struct al_spot a = al_scene_at(scene, from), b = al_scene_at(scene, to);
+		if (!al_scene_holds(scene, from) || !al_scene_holds(scene, to))
+			continue;
+		(*out)[n++] = (struct al_segment){a.x, a.y, b.x, a.y};
+		(*out)[n++] = (struct al_segment){b.x, a.y, b.x, b.y};
+	}
+	return n;
 }

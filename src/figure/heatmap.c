@@ -178,7 +178,7 @@ static void draw(struct al_scene *scene, size_t panel)
 {
 	const struct al_points points = al_points_of_panel(&scene->plot->points, panel);
 
-	al_scene_clip(scene, panel);
+	al_canvas_begin_clip(scene->canvas, &scene->frames[panel]);
 	for (int step = 0; step <= STEPS; step++)
 		fill_step(scene, &points, step);
 	for (size_t i = 0; i < points.n; i++) {
@@ -205,7 +205,6 @@ static void draw_key(const struct al_scene *scene, size_t series, const struct a
 }
 
 const struct al_mark al_mark_heatmap = {
-	.name = "heatmap",
 	.has_cells = true,
 	.key_pt = 11,
 	.draw = draw,

@@ -6,22 +6,26 @@
 
 /* ---- limits ---- */
 
-static bool is_in_x(const struct al_inset *inset, const struct al_point *point)
+/* How many points lie in the inset; what they reach are its limits along y, where it has none. */
+static size_t take_points(const struct al_plot *plot, struct al_inset *inset)
 {
-	return !isnan(point->y) && point->x >= inset->x_min && point->x <= inset->x_max;
-}
+	double low = INFINITY, high = -INFINITY;
+	size_t n = 0;
 
-/* What the points within its limits along x reach. */
-static void reach_points(const struct al_plot *plot, struct al_inset *inset)
-{
-	inset->y_min = INFINITY;
-	inset->y_max = -INFINITY;
 	for (size_t i = 0; i < plot->points.n; i++) {
-		if (!is_in_x(inset, &plot->points.items[i]))
+		const struct al_point *p = &plot->points.items[i];
+		if (isnan(p->y) || p->x < inset->x_min || p->x > inset->x_max
+			|| (inset->has_y && (p->y < inset->y_min || p->y > inset->y_max)))
 			continue;
-		inset->y_min = fmin(inset->y_min, plot->points.items[i].y);
-		inset->y_max = fmax(inset->y_max, plot->points.items[i].y);
+		low = fmin(low, p->y);
+		high = fmax(high, p->y);
+		n++;
 	}
+	if (!inset->has_y) {
+		inset->y_min = low;
+		inset->y_max = high;
+	}
+	return n;
 }
 
 /* Some air above and below, as far as the axis goes. */
@@ -37,16 +41,6 @@ static void widen(const struct al_dimension *y, struct al_inset *inset)
 	inset->y_max = fmin(y->max, high);
 }
 
-static bool has_points(const struct al_plot *plot, const struct al_inset *inset)
-{
-	for (size_t i = 0; i < plot->points.n; i++) {
-		const struct al_point *point = &plot->points.items[i];
-		if (is_in_x(inset, point) && point->y >= inset->y_min && point->y <= inset->y_max)
-			return true;
-	}
-	return false;
-}
-
 bool al_plot_bound_inset(struct al_plot *plot, struct al_error *err)
 {
 	struct al_inset *inset = &plot->inset;
@@ -57,9 +51,7 @@ bool al_plot_bound_inset(struct al_plot *plot, struct al_error *err)
 	if (plot->n_panels > 1 || plot->categories)
 		return al_fail(err, AL_EINPUT, "an inset needs %s",
 			plot->categories ? "numbers along x" : "a figure of one panel");
-	if (!inset->has_y)
-		reach_points(plot, inset);
-	if (!has_points(plot, inset))
+	if (take_points(plot, inset) == 0)
 		return al_fail(err, AL_EINPUT, "no point lies in the inset, x from %g to %g%s",
 			inset->x_min, inset->x_max,
 			inset->has_y ? al_format(&plot->arena, " and y from %g to %g", inset->y_min,
@@ -92,14 +84,14 @@ static void set_frame(struct al_scene *inset, struct al_size size)
 	struct al_dimension x = part_of(&inset->plot->panel_x[0], limits->x_min, limits->x_max);
 	struct al_dimension y = part_of(&inset->plot->y, limits->y_min, limits->y_max);
 
-	frame->left = outside + al_ticks_width(inset->canvas, &inset->y_ticks);
+	frame->left = outside + al_ticks_width(inset->canvas, &inset->y.ticks);
 	frame->top = line / 2 + 1;
-	frame->right = size.width_pt - 1 - al_ticks_width(inset->canvas, &inset->x_ticks[0]) / 2;
+	frame->right = size.width_pt - 1 - al_ticks_width(inset->canvas, &inset->x->ticks) / 2;
 	frame->bottom = size.height_pt - outside - line;
-	inset->x[0] = al_scale_of(&x, AL_INSET_PT, frame->right - frame->left - AL_INSET_PT);
-	inset->y = al_scale_of(&y, frame->bottom - AL_INSET_PT, frame->top + AL_INSET_PT);
-	al_scene_find_x_ticks(inset, 0, &x);
-	al_scene_find_y_ticks(inset, &y);
+	inset->x->scale = al_scale_of(&x, AL_INSET_PT, frame->right - frame->left - AL_INSET_PT);
+	inset->y.scale = al_scale_of(&y, frame->bottom - AL_INSET_PT, frame->top + AL_INSET_PT);
+	al_scene_find_ticks(inset, 0, true, &x);
+	al_scene_find_ticks(inset, 0, false, &y);
 }
 
 static void move_to(struct al_scene *inset, double left, double top)
@@ -108,8 +100,8 @@ static void move_to(struct al_scene *inset, double left, double top)
 
 	*frame = (struct al_box){frame->left + left, frame->top + top, frame->right + left,
 		frame->bottom + top};
-	inset->y.start_pt += top;
-	inset->y.end_pt += top;
+	inset->y.scale.start_pt += top;
+	inset->y.scale.end_pt += top;
 }
 
 static struct al_scene *make_inset(struct al_scene *scene)
@@ -120,9 +112,8 @@ static struct al_scene *make_inset(struct al_scene *scene)
 		.plot = scene->plot,
 		.arena = scene->arena,
 		.least_asked_ticks = 2};
-	inset->frames = al_new_array(scene->arena, struct al_box, 1);
-	inset->x = al_new_array(scene->arena, struct al_scale, 1);
-	inset->x_ticks = al_new_array(scene->arena, struct al_ticks, 1);
+	inset->frames = al_new(scene->arena, struct al_box);
+	inset->x = al_new(scene->arena, struct al_ruler);
 	return inset;
 }
 
@@ -212,7 +203,7 @@ static void avoid_inset(struct al_obstacles *obstacles)
 static bool check_limits(const struct al_scene *scene, struct al_error *err)
 {
 	const struct al_inset *limits = &scene->plot->inset;
-	const struct al_scale *x = &scene->x[0], *y = &scene->y;
+	const struct al_scale *x = &scene->x[0].scale, *y = &scene->y.scale;
 
 	if (limits->x_min >= x->min && limits->x_max <= x->max && limits->y_min >= y->min
 		&& limits->y_max <= y->max)
@@ -236,7 +227,7 @@ static bool place_inset(const struct al_obstacles *obstacles, struct al_scene *i
 	for (size_t i = 0; i < sizeof(shares) / sizeof(*shares); i++) {
 		const struct al_size size = {shares[i] * (frame->right - frame->left),
 			shares[i] * (frame->bottom - frame->top)};
-		inset->y_ticks.n = inset->x_ticks[0].n = 0;
+		inset->y.ticks.n = inset->x->ticks.n = 0;
 		for (int pass = 0; pass < 3; pass++)
 			set_frame(inset, size);
 		if (own->right - own->left < least_frame_pt
@@ -264,8 +255,8 @@ bool al_scene_add_inset(struct al_obstacles *obstacles, struct al_error *err)
 	move_to(inset, scene->inset_page.left, scene->inset_page.top);
 	scene->inset = inset;
 	avoid_inset(obstacles);
-	al_scene_add_x_labels(inset, 0, scene);
-	al_scene_add_y_labels(inset, 0, scene);
+	al_scene_add_tick_labels(inset, 0, true, scene);
+	al_scene_add_tick_labels(inset, 0, false, scene);
 	return true;
 }
 

@@ -75,10 +75,11 @@ static void set_scales(struct al_scene *scene)
 
 	for (size_t panel = 0; panel < plot->n_panels; panel++) {
 		const struct al_dimension *x = &plot->panel_x[panel];
-		scene->x[panel] = al_scale_of(x, side, frame->right - frame->left - side);
-		scene->x[panel].is_log &= !plot->categories;
+		struct al_scale *scale = &scene->x[panel].scale;
+		*scale = al_scale_of(x, side, frame->right - frame->left - side);
+		scale->is_log &= !plot->categories;
 	}
-	scene->y = al_scale_of(&plot->y,
+	scene->y.scale = al_scale_of(&plot->y,
 		frame->bottom - (is_standing || has_cells ? 0 : AL_INSET_PT),
 		frame->top + (is_hanging || has_cells ? 0 : AL_INSET_PT));
 }
@@ -94,25 +95,15 @@ static size_t count_lines(const char *text)
 	return n;
 }
 
-/* Of the panel that has most. */
-static double panel_title_lines(const struct al_plot *plot)
-{
-	size_t most = 1, n;
-
-	for (size_t panel = 0; panel < plot->n_panels; panel++) {
-		n = count_lines(plot->panels[panel]);
-		most = n > most ? n : most;
-	}
-	return (double)most;
-}
-
+/* Of the panel that has most lines. */
 static double panel_titles_height(const struct al_scene *scene)
 {
 	const struct al_plot *plot = scene->plot;
+	double most = 0;
 
-	return *plot->panels[0]
-		? panel_title_lines(plot) * al_line_height(scene->canvas, AL_FONT_TITLE) + 1
-		: 2;
+	for (size_t panel = 0; panel < plot->n_panels; panel++)
+		most = fmax(most, (double)count_lines(plot->panels[panel]));
+	return *plot->panels[0] ? most * al_line_height(scene->canvas, AL_FONT_TITLE) + 1 : 2;
 }
 
 static void add_panel_title(struct al_scene *scene, size_t panel)
@@ -173,25 +164,20 @@ static void add_axis_titles(struct al_scene *scene)
 /* ---- margins ---- */
 
 /* How far the first or last label on x reaches out of its frame. */
-static double overhang_of(const struct al_scene *scene, size_t panel, bool at_end)
-{
-	const struct al_ticks *ticks = &scene->x_ticks[panel];
-	const struct al_box *frame = &scene->frames[0];
-
-	if (ticks->n == 0)
-		return 0;
-	const struct al_tick *tick = &ticks->items[at_end ? ticks->n - 1 : 0];
-	double x = al_scale_at(&scene->x[panel], tick->value);
-	double half = al_canvas_tick_width(scene->canvas, tick->label) / 2;
-	return fmax(0, at_end ? x + half - (frame->right - frame->left) : half - x);
-}
-
 static double overhang(const struct al_scene *scene, bool at_end)
 {
+	const double width = scene->frames[0].right - scene->frames[0].left;
 	double most = 0;
 
-	for (size_t panel = 0; panel < scene->plot->n_panels; panel++)
-		most = fmax(most, overhang_of(scene, panel, at_end));
+	for (size_t panel = 0; panel < scene->plot->n_panels; panel++) {
+		const struct al_ruler *ruler = &scene->x[panel];
+		const size_t n = ruler->ticks.n;
+		const struct al_tick *tick = &ruler->ticks.items[at_end && n > 0 ? n - 1 : 0];
+		const double x = al_scale_at(&ruler->scale, tick->value);
+		const double half = al_canvas_tick_width(scene->canvas, tick->label) / 2;
+		if (n > 0)
+			most = fmax(most, at_end ? x + half - width : half - x);
+	}
 	return most;
 }
 
@@ -202,7 +188,7 @@ static double measure_left(struct al_scene *scene)
 
 	if (*title.text)
 		width = al_label_measure(scene->canvas, &title).width_pt + AL_TITLE_GAP_PT;
-	width += al_ticks_width(scene->canvas, &scene->y_ticks) + AL_TICK_GAP_PT + AL_TICK_PT;
+	width += al_ticks_width(scene->canvas, &scene->y.ticks) + AL_TICK_GAP_PT + AL_TICK_PT;
 	return AL_EDGE_PT + fmax(width, overhang(scene, false));
 }
 
@@ -287,11 +273,11 @@ static bool try_margins(struct al_scene *scene, struct margins *m, bool *holds,
 	if (!check_frames(scene, err))
 		return false;
 	set_scales(scene);
-	al_scene_find_y_ticks(scene, &scene->plot->y);
+	al_scene_find_ticks(scene, 0, false, &scene->plot->y);
 	if (scene->plot->categories)
 		al_scene_fit_slot_names(scene);
 	for (size_t panel = 0; panel < scene->plot->n_panels && !scene->plot->categories; panel++)
-		al_scene_find_x_ticks(scene, panel, &scene->plot->panel_x[panel]);
+		al_scene_find_ticks(scene, panel, true, &scene->plot->panel_x[panel]);
 	if (!add_top(scene, &top, err))
 		return false;
 	*holds = grow_all(scene, m, top);
@@ -309,18 +295,12 @@ static bool settle(struct al_scene *scene, struct al_error *err)
 	return true;
 }
 
-static bool wants_end_labels(const struct al_plot *plot)
-{
-	return plot->mark->joins && plot->n_series > 1 && plot->n_panels == 1
-		&& !plot->figure->legend;
-}
-
 bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
 {
 	scene->frames = al_new_array(scene->arena, struct al_box, scene->plot->n_panels);
-	scene->x = al_new_array(scene->arena, struct al_scale, scene->plot->n_panels);
-	scene->x_ticks = al_new_array(scene->arena, struct al_ticks, scene->plot->n_panels);
-	scene->has_end_labels = wants_end_labels(scene->plot);
+	scene->x = al_new_array(scene->arena, struct al_ruler, scene->plot->n_panels);
+	scene->has_end_labels = scene->plot->mark->joins && scene->plot->n_series > 1
+		&& scene->plot->n_panels == 1 && !scene->plot->figure->legend;
 	if (scene->has_end_labels)
 		scene->has_end_labels = settle(scene, NULL) && al_scene_end_labels_fit(scene)
 			&& al_scene_add_end_labels(scene);
@@ -331,9 +311,9 @@ bool al_scene_lay_out(struct al_scene *scene, struct al_error *err)
 		if (al_scene_is_lowest(scene, panel) && scene->plot->categories)
 			al_scene_add_slot_names(scene, panel);
 		else if (al_scene_is_lowest(scene, panel))
-			al_scene_add_x_labels(scene, panel, scene);
+			al_scene_add_tick_labels(scene, panel, true, scene);
 		if (panel % al_scene_columns(scene) == 0)
-			al_scene_add_y_labels(scene, panel, scene);
+			al_scene_add_tick_labels(scene, panel, false, scene);
 		al_scene_add_beneath(scene, panel);
 	}
 	add_axis_titles(scene);

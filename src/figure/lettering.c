@@ -140,17 +140,15 @@ static PangoAttrList *list_levels(const struct al_text *levels, double size_pt)
 	return list;
 }
 
-/* The layout set to the label's text, and the text's logical rectangle in pango's units; `levels`
- * gets those of the bytes. */
+/* The layout set to the label's text, and the text's logical rectangle in pango's units; `levels`,
+ * empty, gets those of the bytes. */
 static PangoLayout *shape(struct al_canvas *canvas, const struct al_label *label,
 	struct al_text *levels, PangoRectangle *extent)
 {
 	PangoLayout *layout = canvas->layouts[label->font];
 	char *valid = g_utf8_make_valid(label->text, -1); /* pango would print a warning */
-	struct al_text plain;
+	AL_TEXT(plain);
 
-	al_text_init(&plain);
-	al_text_init(levels);
 	al_typeset(valid, &plain, levels);
 	g_free(valid);
 	pango_layout_set_width(layout,
@@ -162,7 +160,6 @@ static PangoLayout *shape(struct al_canvas *canvas, const struct al_label *label
 	pango_layout_set_attributes(layout, list);
 	pango_attr_list_unref(list);
 	pango_layout_get_extents(layout, NULL, extent);
-	al_text_finish(&plain);
 	return layout;
 }
 
@@ -191,10 +188,9 @@ double al_canvas_tick_width(struct al_canvas *canvas, const char *text)
 struct al_size al_label_measure(struct al_canvas *canvas, const struct al_label *label)
 {
 	PangoRectangle extent;
-	struct al_text levels;
+	AL_TEXT(levels);
 
 	shape(canvas, label, &levels, &extent);
-	al_text_finish(&levels);
 	double along = (double)extent.width / PANGO_SCALE;
 	double across = (double)extent.height / PANGO_SCALE;
 	return label->is_vertical ? (struct al_size){across, along}
@@ -217,7 +213,7 @@ void al_label_put(struct al_canvas *canvas, struct al_label *label, double x, do
 void al_label_draw(struct al_canvas *canvas, const struct al_label *label)
 {
 	PangoRectangle extent;
-	struct al_text levels;
+	AL_TEXT(levels);
 	PangoLayout *layout = shape(canvas, label, &levels, &extent);
 
 	al_canvas_color(canvas, label->color);
@@ -234,5 +230,4 @@ void al_label_draw(struct al_canvas *canvas, const struct al_label *label)
 		pango_cairo_show_layout(canvas->cr, layout);
 	cairo_restore(canvas->cr);
 	cairo_new_path(canvas->cr);
-	al_text_finish(&levels);
 }

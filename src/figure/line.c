@@ -316,7 +316,6 @@ static void draw_key(const struct al_scene *scene, size_t series, const struct a
 }
 
 const struct al_mark al_mark_line = {
-	.name = "line",
 	.joins = true,
 	.key_pt = 22,
 	.draw = draw,

@@ -5,7 +5,6 @@
 #include "figure/obstacles.h"
 
 struct al_mark {
-	const char *name;
 	bool has_slots; /* x: one slot for each distinct value, not a number */
 	bool stands_on_zero; /* the y axis begins where the mark stands */
 	bool joins; /* points are joined in the order of x; series may end in labels */
@@ -23,9 +22,8 @@ struct al_mark {
 	void (*draw_key)(const struct al_scene *scene, size_t series, const struct al_box *box);
 };
 
-/* The two lines from a point of a panel's front to the next one; 0 where the frame cuts them. */
-size_t al_front_steps(const struct al_scene *scene, size_t panel, size_t index,
-	struct al_segment out[2]);
+/* The lines of a panel's front, as far as the frame doesn't cut them; 0: it has none. */
+size_t al_front_lines(const struct al_scene *scene, size_t panel, struct al_segment **out);
 
 /* By name; an unknown one names the nearest. */
 bool al_mark_find(const char *name, const struct al_mark **out, struct al_error *err) AL_MUST_CHECK;

@@ -201,7 +201,8 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
 		if (rules[i].is_wrong)
-			return al_fail(err, AL_EINPUT, "%s, found %s", rules[i].needs, mark->name);
+			return al_fail(err, AL_EINPUT, "%s, found %s", rules[i].needs,
+				figure->mark);
 	if (figure->n_stacked && figure->series)
 		return al_fail(err, AL_EINPUT,
 			"either \"stacked\" or \"series\" (\"%s\"), not both", figure->series);
@@ -213,7 +214,7 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 					: "only a heatmap has a column of colours");
 	if (mark->has_cells && (figure->x.scale == AL_AXIS_LOG || figure->y.scale == AL_AXIS_LOG))
 		return al_fail(err, AL_EINPUT, "cells of a %s have no meaning on a log axis",
-			mark->name);
+			figure->mark);
 	return true;
 }
 
@@ -271,30 +272,22 @@ static void choose_looks(struct al_plot *plot)
 	}
 }
 
-void al_plot_finish(struct al_plot *plot)
-{
-	al_arena_finish(&plot->arena);
-}
-
-bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const struct al_mark *mark,
+bool al_plot_init(struct al_plot *plot, const struct al_figure *figure,
 	const struct al_table *table, struct al_error *err)
 {
 	const struct al_plot_columns *columns = &plot->columns;
 
-	*plot = (struct al_plot){.figure = figure, .mark = mark, .table = table, .points_room = 64};
+	*plot = (struct al_plot){.figure = figure, .table = table, .points_room = 64};
 	al_arena_init(&plot->arena);
-	if (!check_spec(figure, mark, err) || !al_plot_find_columns(plot, err))
+	if (!al_mark_find(figure->mark, &plot->mark, err) || !check_spec(figure, plot->mark, err)
+		|| !al_plot_find_columns(plot, err))
 		return false;
 	plot->points.items = al_new_array(&plot->arena, struct al_point, plot->points_room);
-	plot->panels = al_new_array(&plot->arena, const char *, AL_MOST_PANELS);
-	plot->beneath = al_new_array(&plot->arena, struct al_beneath, AL_MOST_PANELS);
-	plot->series = al_new_array(&plot->arena, const char *, AL_MOST_SERIES);
-	plot->series_texts = al_new_array(&plot->arena, const char *, AL_MOST_SERIES);
-	if (mark->has_slots || !al_plot_has_numbers(table, columns->x))
+	if (plot->mark->has_slots || !al_plot_has_numbers(table, columns->x))
 		plot->categories = al_new_array(&plot->arena, const char *, AL_MOST_CATEGORIES);
 	describe(plot, &plot->x, &figure->x, &table->columns[columns->x]);
 	describe(plot, &plot->y, &figure->y, &table->columns[columns->y[0]]);
-	if (mark->has_cells)
+	if (plot->mark->has_cells)
 		describe(plot, &plot->color, &figure->color, &table->columns[columns->color]);
 	if (figure->n_stacked)
 		plot->y.title = stack_title(&figure->y, &table->columns[columns->y[0]]);

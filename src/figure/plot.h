@@ -68,14 +68,14 @@ struct al_plot {
 	struct al_dimension *panel_x; /* [n_panels]: x, or their own limits */
 	const char **categories; /* along x, NULL where x is a number */
 	size_t n_categories;
-	const char **series; /* as they are shown */
-	const char **series_texts; /* as the table, which outlives the plot, holds them; NULL:
-				      numbers */
+	const char *series[AL_MOST_SERIES]; /* as they are shown */
+	const char *series_texts[AL_MOST_SERIES]; /* as the table, which outlives the plot, holds
+						     them; NULL: numbers */
 	size_t n_series;
 	size_t looks[AL_MOST_SERIES]; /* each series' place in the palette */
-	const char **panels; /* their titles; one panel "" without a panel column */
+	const char *panels[AL_MOST_PANELS]; /* their titles; one "" without a panel column */
 	size_t n_panels;
-	struct al_beneath *beneath; /* [n_panels] */
+	struct al_beneath beneath[AL_MOST_PANELS];
 	struct al_points points; /* panel by panel, in it series by series, in the order of x for
 				    a mark that joins them */
 	size_t points_room;
@@ -88,10 +88,9 @@ struct al_plot {
 	struct al_inset inset; /* with its limits along y */
 };
 
-/* al_plot_finish must follow either way. */
-bool al_plot_init(struct al_plot *plot, const struct al_figure *figure, const struct al_mark *mark,
+/* Its arena must be finished either way. */
+bool al_plot_init(struct al_plot *plot, const struct al_figure *figure,
 	const struct al_table *table, struct al_error *err) AL_MUST_CHECK;
-void al_plot_finish(struct al_plot *plot);
 
 /* Of a panel; of one series in it: a part of plot->points or plot->strands. */
 struct al_points al_points_of_panel(const struct al_points *all, size_t panel);

@@ -19,22 +19,15 @@ static void draw_point(const struct al_scene *scene, const struct al_point *poin
 		al_series_draw_marker(scene->canvas, look, at.x, at.y, marker_pt);
 }
 
-static void draw_front(struct al_scene *scene, size_t panel)
-{
-	const struct al_front *fronts = scene->plot->fronts;
-	struct al_segment steps[2];
-
-	for (size_t i = 0; fronts && i + 1 < fronts[panel].n; i++)
-		for (size_t j = 0; j < al_front_steps(scene, panel, i, steps); j++)
-			al_canvas_line(scene->canvas, steps[j].x0, steps[j].y0, steps[j].x1,
-				steps[j].y1, front_pt, al_color_axis);
-}
-
 static void draw(struct al_scene *scene, size_t panel)
 {
 	const struct al_points points = al_points_of_panel(&scene->plot->points, panel);
+	struct al_segment *front;
+	const size_t n = al_front_lines(scene, panel, &front);
 
-	draw_front(scene, panel);
+	for (size_t i = 0; i < n; i++)
+		al_canvas_line(scene->canvas, front[i].x0, front[i].y0, front[i].x1, front[i].y1,
+			front_pt, al_color_axis);
 	for (size_t i = 0; i < points.n; i++)
 		if (al_scene_holds(scene, &points.items[i]))
 			draw_point(scene, &points.items[i]);
@@ -53,14 +46,12 @@ static void avoid_point(struct al_obstacles *obstacles, const struct al_point *p
 static void avoid(struct al_obstacles *obstacles)
 {
 	const struct al_scene *scene = obstacles->scene;
-	const size_t panel = obstacles->panel;
-	const struct al_points points = al_points_of_panel(&scene->plot->points, panel);
-	const struct al_front *fronts = scene->plot->fronts;
-	struct al_segment steps[2];
+	const struct al_points points = al_points_of_panel(&scene->plot->points, obstacles->panel);
+	struct al_segment *front;
+	const size_t n = al_front_lines(scene, obstacles->panel, &front);
 
-	for (size_t i = 0; fronts && i + 1 < fronts[panel].n; i++)
-		for (size_t j = 0; j < al_front_steps(scene, panel, i, steps); j++)
-			al_obstacles_add_segment(obstacles, steps[j]);
+	for (size_t i = 0; i < n; i++)
+		al_obstacles_add_segment(obstacles, front[i]);
 	for (size_t i = 0; i < points.n; i++)
 		if (al_scene_holds(scene, &points.items[i]))
 			avoid_point(obstacles, &points.items[i]);
@@ -73,7 +64,6 @@ static void draw_key(const struct al_scene *scene, size_t series, const struct a
 }
 
 const struct al_mark al_mark_point = {
-	.name = "point",
 	.takes_labels = true,
 	.key_pt = 6,
 	.draw = draw,

@@ -49,22 +49,17 @@ static const char *tell(struct al_arena *arena, const struct al_end *end)
 static bool find_row(struct al_plot *plot, const struct al_end *end, size_t *out,
 	struct al_error *err)
 {
+	const struct al_plot_columns *columns = &plot->columns;
 	size_t n = 0;
 
-	if (end->series && plot->columns.series < 0)
-		return al_fail(err, AL_EINPUT, "the ratio's end %s names a series, the figure none",
-			tell(&plot->arena, end));
-	if (end->panel && plot->columns.panel < 0)
-		return al_fail(err, AL_EINPUT, "the ratio's end %s names a panel, the figure none",
-			tell(&plot->arena, end));
+	if ((end->series && columns->series < 0) || (end->panel && columns->panel < 0))
+		return al_fail(err, AL_EINPUT, "it names a %s, the figure has none",
+			end->series && columns->series < 0 ? "series" : "panel");
 	for (size_t row = 0; row < plot->table->n_rows; row++)
 		if (is_end(plot, row, end)) {
 			*out = n++ == 0 ? row : *out;
 		}
-	if (n == 1)
-		return true;
-	return al_fail(err, AL_EINPUT, "the ratio's end %s is that of %zu rows, expected one",
-		tell(&plot->arena, end), n);
+	return n == 1 || al_fail(err, AL_EINPUT, "found %zu rows, expected one", n);
 }
 
 static const struct al_point *find_point(const struct al_plot *plot, size_t row)
@@ -104,31 +99,30 @@ static bool read_end(struct al_plot *plot, const struct al_end *end, const struc
 			&& is_whole;
 	*out = find_point(plot, row);
 	if (!is_whole || !*out)
-		return al_fail(err, AL_EINPUT, "the ratio's end %s has no number",
-			tell(&plot->arena, end));
-	if (mpq_sgn(value) <= 0)
-		return al_fail(err, AL_EINPUT, "the ratio's end %s is %s, expected more than 0",
-			tell(&plot->arena, end), al_exact_text(&plot->arena, value));
-	return true;
+		return al_fail(err, AL_EINPUT, "found no number");
+	return mpq_sgn(value) > 0
+		|| al_fail(err, AL_EINPUT, "found %s, expected more than 0",
+			al_exact_text(&plot->arena, value));
 }
 
 static bool find_ratio(struct al_plot *plot, const struct al_ratio *ratio,
 	struct al_plot_ratio *out, struct al_error *err)
 {
-	mpq_ptr of = al_exact_new(&plot->arena), to = al_exact_new(&plot->arena);
+	const struct al_end *const ends[] = {&ratio->of, &ratio->to};
+	mpq_ptr values[] = {al_exact_new(&plot->arena), al_exact_new(&plot->arena)};
 
-	if (!read_end(plot, &ratio->of, &out->points[0], of, err)
-		|| !read_end(plot, &ratio->to, &out->points[1], to, err))
-		return false;
+	for (int i = 0; i < 2; i++)
+		if (!read_end(plot, ends[i], &out->points[i], values[i], err))
+			return al_in(err, "the ratio's end %s", tell(&plot->arena, ends[i]));
 	if (out->points[0]->panel != out->points[1]->panel)
 		return al_fail(err, AL_EINPUT, "the ratio's ends %s and %s are in two panels",
-			tell(&plot->arena, &ratio->of), tell(&plot->arena, &ratio->to));
+			tell(&plot->arena, ends[0]), tell(&plot->arena, ends[1]));
 	if (out->points[0] == out->points[1])
 		return al_fail(err, AL_EINPUT, "a ratio of %s to itself",
-			tell(&plot->arena, &ratio->of));
-	mpq_div(of, of, to);
-	out->label = al_format(&plot->arena, "%s\u00d7",
-		al_exact_grouped(&plot->arena, al_exact_decimal(&plot->arena, of, ratio->digits)));
+			tell(&plot->arena, ends[0]));
+	mpq_div(values[0], values[0], values[1]);
+	const char *decimal = al_exact_decimal(&plot->arena, values[0], ratio->digits);
+	out->label = al_format(&plot->arena, "%s\u00d7", al_exact_grouped(&plot->arena, decimal));
 	return true;
 }
 

@@ -3,32 +3,19 @@
 
 #include <math.h>
 
-struct al_scale al_scale_of(const struct al_dimension *d, double start_pt, double end_pt)
-{
-	return (struct al_scale){d->is_log, d->min, d->max, start_pt, end_pt};
-}
-
-double al_scale_at(const struct al_scale *scale, double value)
-{
-	double low = scale->min, high = scale->max;
-	const double span = scale->end_pt - scale->start_pt;
-
-	if (scale->is_log) {
-		low = log(low);
-		high = log(high);
-		value = log(value);
-	}
-	return scale->start_pt + span * (value - low) / (high - low);
-}
-
 double al_scene_x(const struct al_scene *scene, size_t panel, double x)
 {
-	return scene->frames[panel].left + al_scale_at(&scene->x[panel], x);
+	return scene->frames[panel].left + al_scale_at(&scene->x[panel].scale, x);
 }
 
 double al_scene_y(const struct al_scene *scene, size_t panel, double y)
 {
-	return al_scale_at(&scene->y, y) + scene->frames[panel].top - scene->frames[0].top;
+	return al_scale_at(&scene->y.scale, y) + scene->frames[panel].top - scene->frames[0].top;
+}
+
+double al_scene_clamped_y(const struct al_scene *scene, size_t panel, double y)
+{
+	return al_scene_y(scene, panel, fmin(scene->y.scale.max, fmax(scene->y.scale.min, y)));
 }
 
 struct al_spot al_scene_at(const struct al_scene *scene, const struct al_point *point)
@@ -51,21 +38,16 @@ bool al_scene_is_lowest(const struct al_scene *scene, size_t panel)
 
 double al_scene_slot_pt(const struct al_scene *scene)
 {
-	const struct al_scale *x = &scene->x[0];
+	const struct al_scale *x = &scene->x[0].scale;
 
 	return (x->end_pt - x->start_pt) / (double)scene->plot->n_categories;
 }
 
 bool al_scene_holds(const struct al_scene *scene, const struct al_point *point)
 {
-	const struct al_scale *x = &scene->x[point->panel], *y = &scene->y;
+	const struct al_scale *x = &scene->x[point->panel].scale, *y = &scene->y.scale;
 
 	return point->x >= x->min && point->x <= x->max && point->y >= y->min && point->y <= y->max;
-}
-
-void al_scene_clip(const struct al_scene *scene, size_t panel)
-{
-	al_canvas_begin_clip(scene->canvas, &scene->frames[panel]);
 }
 
 void al_scene_add_label(struct al_scene *scene, const struct al_label *label)

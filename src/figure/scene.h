@@ -21,15 +21,11 @@ struct al_obstacles;
 /* The largest side of a square frame. */
 #define AL_SQUARE_PT 150.0
 
-/* Values to points along an axis. */
-struct al_scale {
-	bool is_log;
-	double min, max;
-	double start_pt, end_pt;
+/* An axis on the page. */
+struct al_ruler {
+	struct al_scale scale;
+	struct al_ticks ticks; /* none where x has slots */
 };
-
-struct al_scale al_scale_of(const struct al_dimension *d, double start_pt, double end_pt);
-double al_scale_at(const struct al_scale *scale, double value);
 
 /* How the names of the slots along x are written. */
 struct al_slot_names {
@@ -52,11 +48,9 @@ struct al_scene {
 	struct al_arena *arena; /* the plot's */
 	double least_height_pt; /* of a frame */
 	struct al_box *frames; /* [n_panels] */
-	struct al_ticks *x_ticks; /* [n_panels] */
-	struct al_ticks y_ticks;
+	struct al_ruler *x, y; /* x [n_panels], from the left of a frame; y on the first panel */
 	size_t least_asked_ticks; /* fewer of those that the figure asks for aren't taken */
-	struct al_slot_names slot_names; /* instead of x_ticks where x has slots */
-	struct al_scale *x, y; /* x [n_panels], from the left of a frame; y on the first panel */
+	struct al_slot_names slot_names; /* instead of ticks along x where it has slots */
 	struct al_label *labels; /* all text */
 	size_t n_labels, labels_room;
 	struct al_segment *leaders; /* from a mark to its label */
@@ -77,6 +71,8 @@ bool al_scene_is_lowest(const struct al_scene *scene, size_t panel);
 
 double al_scene_x(const struct al_scene *scene, size_t panel, double x);
 double al_scene_y(const struct al_scene *scene, size_t panel, double y);
+/* The same, at the frame where y is beyond it: a logarithm has no value below zero. */
+double al_scene_clamped_y(const struct al_scene *scene, size_t panel, double y);
 
 struct al_spot {
 	double x, y;
@@ -89,9 +85,6 @@ double al_scene_slot_pt(const struct al_scene *scene);
 
 /* Is the point inside the fixed limits of the axes? */
 bool al_scene_holds(const struct al_scene *scene, const struct al_point *point);
-
-/* What is drawn from here to al_canvas_end_clip stays inside a frame. */
-void al_scene_clip(const struct al_scene *scene, size_t panel);
 
 /* Adds a label whose place is set. */
 void al_scene_add_label(struct al_scene *scene, const struct al_label *label);
@@ -106,10 +99,10 @@ bool al_scene_lay_out(struct al_scene *scene, struct al_error *err) AL_MUST_CHEC
 
 /* Ticks of an axis with these limits; their labels, at the frame of a scene but among the labels of
  * `out`; how wide these are (axisticks.c). */
-void al_scene_find_x_ticks(struct al_scene *scene, size_t panel, const struct al_dimension *x);
-void al_scene_find_y_ticks(struct al_scene *scene, const struct al_dimension *y);
-void al_scene_add_x_labels(const struct al_scene *scene, size_t panel, struct al_scene *out);
-void al_scene_add_y_labels(const struct al_scene *scene, size_t panel, struct al_scene *out);
+void al_scene_find_ticks(struct al_scene *scene, size_t panel, bool is_x,
+	const struct al_dimension *d);
+void al_scene_add_tick_labels(const struct al_scene *scene, size_t panel, bool is_x,
+	struct al_scene *out);
 double al_ticks_width(struct al_canvas *canvas, const struct al_ticks *ticks);
 
 /* Names of the slots along x (slots.c): how they fit the slots; their places. */

@@ -7,15 +7,20 @@
 
 enum al_axis_scale { AL_AXIS_LINEAR, AL_AXIS_LOG };
 
+/* What an axis labels, in base units. */
+struct al_wished_tick {
+	double value;
+	const char *name; /* NULL: its value */
+};
+
 struct al_axis {
 	const char *column; /* the table's column; NULL: the default axis */
 	const char *title; /* NULL: the column's title and unit */
 	enum al_axis_scale scale;
 	bool has_min, has_max; /* fixed limits, in the column's base units */
 	double min, max;
-	const double *ticks; /* what is labelled, rising, in base units; NULL: what reads best */
+	const struct al_wished_tick *ticks; /* rising; NULL: those that read best */
 	size_t n_ticks;
-	const char *const *tick_names; /* [n_ticks]; NULL: their values */
 };
 
 struct al_reference_line {
@@ -67,7 +72,8 @@ struct al_ratio {
 
 /* Points: those that another one is better than are grey and open, the others are joined. */
 struct al_pareto {
-	bool is_drawn, x_is_higher, y_is_higher; /* better */
+	bool is_drawn;
+	unsigned better_x, better_y; /* 1: the higher value, 0: the lower */
 };
 
 enum { AL_FIGURE_MOST_BANDS = 16, AL_FIGURE_MOST_RATIOS = 16, AL_FIGURE_MOST_DIGITS = 6 };

@@ -365,16 +365,13 @@ static void add_rules(const struct al_canvas *canvas, const char *property)
 
 static void add_title(const struct al_canvas *canvas)
 {
-	struct al_text title, levels;
+	AL_TEXT(title);
+	AL_TEXT(levels);
 
-	al_text_init(&title);
-	al_text_init(&levels);
 	al_typeset(canvas->title, &title, &levels);
 	al_text_add(canvas->out, "<title>");
 	add_escaped(canvas->out, title.data, title.length);
 	al_text_add(canvas->out, "</title>\n");
-	al_text_finish(&title);
-	al_text_finish(&levels);
 }
 
 void al_canvas_write_svg(const struct al_canvas *canvas)

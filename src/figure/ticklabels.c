@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
+
 struct unit {
 	double size;
 	const char *name;
@@ -49,29 +51,17 @@ static int decimals_of(double value)
 	return MOST_DECIMALS;
 }
 
-static void group_thousands(char *label, size_t size)
-{
-	size_t whole = strcspn(label, ".");
-
-	for (size_t end = whole; end > 3 && strlen(label) + 2 < size; end -= 3) {
-		memmove(label + end - 2, label + end - 3, strlen(label + end - 3) + 1);
-		label[end - 3] = ',';
-	}
-}
-
 static void write_label(char label[AL_TICK_LABEL_SIZE], double value, const struct unit *unit,
 	int decimals, bool has_commas)
 {
 	char digits[AL_TICK_LABEL_SIZE - 12];
+	AL_ARENA(arena);
 
-	if (value == 0) {
-		strcpy(label, "0");
-		return;
-	}
 	snprintf(digits, sizeof(digits), "%.*f", decimals, fabs(value) / unit->size);
-	if (has_commas)
-		group_thousands(digits, sizeof(digits));
-	snprintf(label, AL_TICK_LABEL_SIZE, "%s%s%s", value < 0 ? minus : "", digits, unit->name);
+	snprintf(label, AL_TICK_LABEL_SIZE, "%s%s%s", value < 0 ? minus : "",
+		has_commas ? al_exact_grouped(&arena, digits) : digits, unit->name);
+	if (value == 0)
+		strcpy(label, "0");
 }
 
 /* 10^-5 or 2x10^8, with a raised exponent. */

@@ -49,14 +49,6 @@ static double coverage(const struct search *s, double low, double high)
 	return 1 - 0.5 * (above * above + below * below) / (0.01 * range * range);
 }
 
-static double most_coverage(const struct search *s, double span)
-{
-	double range = s->request->axis.max - s->request->axis.min;
-	double half = (span - range) / 2;
-
-	return span > range ? 1 - half * half / (0.01 * range * range) : 1;
-}
-
 static double density(const struct search *s, int n, double low, double high)
 {
 	double covered = fmax(high, s->request->axis.max) - fmin(low, s->request->axis.min);
@@ -132,23 +124,23 @@ static void try_starts(struct search *s, const struct choice *c)
 		consider(s, c, start);
 }
 
-/* `best` in the callers' bounds: what no choice below can reach. */
+/* Steps of which `n` reach from a part of the range to some times of it: of no others the coverage
+ * lets a score be the best. */
 static void try_powers(struct search *s, struct choice *c)
 {
-	double nice = s->steps[c->step_index];
-	double range = s->request->axis.max - s->request->axis.min;
-	double power = ceil(log(range / (c->n + 1) / c->skip / nice) / log(s->base) - epsilon);
+	enum { MOST_POWERS = 3 };
+	const double nice = s->steps[c->step_index];
+	const double range = s->request->axis.max - s->request->axis.min;
+	const double least = ceil(
+		log(range / (c->n + 1) / c->skip / nice) / log(s->base) - epsilon);
 
-	for (;; power++) {
-		c->step = c->skip * nice * pow(s->base, power);
-		double bound = weigh(simplicity(s, c, true), most_coverage(s, c->step * (c->n - 1)),
-			most_density(s, c->n), 1);
-		if (bound <= s->best)
-			return;
+	for (int i = 0; i < MOST_POWERS; i++) {
+		c->step = c->skip * nice * pow(s->base, least + i);
 		try_starts(s, c);
 	}
 }
 
+/* `best` in the bounds: what no choice below can reach. */
 static void try_counts(struct search *s, struct choice *c)
 {
 	for (c->n = 2; c->n <= AL_MOST_TICKS; c->n++) {
@@ -178,28 +170,36 @@ static bool find_linear(const struct al_tick_request *request, struct al_ticks *
 	return out->n >= 2;
 }
 
-/* On an axis that has grown to its ticks. */
-static double place(const struct al_tick_request *r, const struct al_ticks *ticks, double value)
+struct al_scale al_scale_of(const struct al_dimension *d, double start_pt, double end_pt)
 {
-	double low = fmin(r->axis.min, ticks->items[0].value);
-	double high = fmax(r->axis.max, ticks->items[ticks->n - 1].value);
+	return (struct al_scale){d->is_log, d->min, d->max, start_pt, end_pt};
+}
 
-	if (r->axis.is_log) {
+double al_scale_at(const struct al_scale *scale, double value)
+{
+	double low = scale->min, high = scale->max;
+	const double span = scale->end_pt - scale->start_pt;
+
+	if (scale->is_log) {
 		low = log(low);
 		high = log(high);
 		value = log(value);
 	}
-	return r->length_pt * (value - low) / (high - low);
+	return scale->start_pt + span * (value - low) / (high - low);
 }
 
+/* On an axis that has grown to its ticks. */
 bool al_ticks_are_legible(const struct al_tick_request *request, const struct al_ticks *ticks,
 	double *least_pt)
 {
+	struct al_scale scale = al_scale_of(&request->axis, 0, request->length_pt);
 	double previous_end = -INFINITY;
 
+	scale.min = fmin(scale.min, ticks->items[0].value);
+	scale.max = fmax(scale.max, ticks->items[ticks->n - 1].value);
 	*least_pt = INFINITY;
 	for (size_t i = 0; i < ticks->n; i++) {
-		double middle = place(request, ticks, ticks->items[i].value);
+		double middle = al_scale_at(&scale, ticks->items[i].value);
 		double half = request->extent_pt(request->context, ticks->items[i].label) / 2;
 		*least_pt = fmin(*least_pt, middle - half - previous_end);
 		previous_end = middle + half;
@@ -218,7 +218,7 @@ struct pattern {
 	size_t n_multiples;
 };
 
-static const struct pattern decimal_patterns[] = {
+static const struct pattern patterns[] = {
 	{10, 1, {1, 2, 5}, 3},
 	{10, 1, {1, 3}, 2},
 	{10, 1, {1}, 1},
@@ -227,9 +227,6 @@ static const struct pattern decimal_patterns[] = {
 	{10, 4, {1}, 1},
 	{10, 6, {1}, 1},
 	{10, 12, {1}, 1},
-};
-
-static const struct pattern binary_patterns[] = {
 	{2, 1, {1}, 1},
 	{2, 2, {1}, 1},
 	{2, 3, {1}, 1},
@@ -238,8 +235,6 @@ static const struct pattern binary_patterns[] = {
 	{2, 10, {1}, 1},
 	{2, 20, {1}, 1},
 };
-
-#define N_PATTERNS(list) (sizeof(list) / sizeof(*(list)))
 
 static const double slack = 1e-9;
 
@@ -310,16 +305,14 @@ static bool find_within_decade(const struct al_tick_request *request, struct al_
 
 static bool find_log(const struct al_tick_request *request, struct al_ticks *out)
 {
-	const struct pattern *patterns = request->axis.is_binary ? binary_patterns
-								 : decimal_patterns;
-	size_t n = request->axis.is_binary ? N_PATTERNS(binary_patterns)
-					   : N_PATTERNS(decimal_patterns);
+	const double base = request->axis.is_binary ? 2 : 10;
 	double best = INFINITY;
 
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
 		struct al_ticks ticks;
 		double least;
-		if (!fill(request, &patterns[i], &ticks) || mismatch(request, &ticks) >= best)
+		if (patterns[i].base != base || !fill(request, &patterns[i], &ticks)
+			|| mismatch(request, &ticks) >= best)
 			continue;
 		al_ticks_label(&ticks, request->axis.quantity, true);
 		if (!al_ticks_are_legible(request, &ticks, &least))

@@ -33,6 +33,16 @@ struct al_dimension {
 	double min, max; /* min < max; both positive on a log axis */
 };
 
+/* Values to points along an axis. */
+struct al_scale {
+	bool is_log;
+	double min, max;
+	double start_pt, end_pt;
+};
+
+struct al_scale al_scale_of(const struct al_dimension *d, double start_pt, double end_pt);
+double al_scale_at(const struct al_scale *scale, double value);
+
 struct al_tick_request {
 	struct al_dimension axis;
 	double length_pt; /* of the axis from min to max */

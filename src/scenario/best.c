@@ -113,35 +113,33 @@ static void judge_column(const struct al_scenario_table *table,
 	judge(contest);
 }
 
-/* Side by side, from column `first` on: a contest a row. */
-static void judge_group(const struct al_scenario_table *table,
-	const struct al_scenario_column *wanted, struct al_table *out, size_t first,
-	struct contest *contest)
+/* Side by side, the `n` columns from the one at `first` on: a contest a row. */
+static void judge_group(const struct al_scenario_table *table, const struct al_shown_column *shown,
+	size_t n, struct al_table *out, size_t first, struct contest *contest)
 {
-	size_t n;
-	const struct al_configured_variant *const *variants = al_column_pivot(table, wanted, &n);
-
 	contest->column = &out->columns[first];
 	for (size_t row = 0; row < out->n_rows; row++) {
 		for (size_t i = 0; i < n; i++)
-			if (competes(table, variants[i]))
+			if (competes(table, shown[i].variant))
 				add(contest, &out->rows[row][first + i]);
 		judge(contest);
 	}
 }
 
-static size_t width_of(const struct al_scenario_table *table,
-	const struct al_scenario_column *column)
+/* How many columns from here on show the same, each of another variant. */
+static size_t width_of(const struct al_scenario_table *table, size_t first)
 {
-	size_t n;
+	size_t n = 1;
 
-	al_column_pivot(table, column, &n);
-	return table->is_pivoted && !column->is_once ? n : 1;
+	while (first + n < table->n_shown
+		&& table->shown[first + n].column == table->shown[first].column)
+		n++;
+	return n;
 }
 
 void al_table_mark_best(const struct al_scenario_table *table, struct al_table *out)
 {
-	size_t at = (size_t)table->shows_case + (size_t)table->shows_variant;
+	const size_t n_keys = (size_t)table->shows_case + (size_t)table->shows_variant;
 	struct contest contest = {.arena = &out->arena, .has_second = table->marks_second};
 
 	if (!table->marks_best)
@@ -149,13 +147,13 @@ void al_table_mark_best(const struct al_scenario_table *table, struct al_table *
 	contest.cells = al_new_array(&out->arena, struct al_cell *, out->n_rows + out->n_columns);
 	contest.numbers = al_new_array(&out->arena, mpq_srcptr, out->n_rows + out->n_columns);
 	const struct al_scenario_row **rows = sort_rows(table, &out->arena);
-	for (size_t i = 0; i < table->n_columns; i++) {
-		const struct al_scenario_column *column = &table->columns[i];
+	for (size_t i = 0, n; i < table->n_shown; i += n) {
+		const struct al_scenario_column *column = table->shown[i].column;
+		n = width_of(table, i);
 		contest.direction = column->best;
 		if (column->best != AL_PLAIN && !table->is_pivoted)
-			judge_column(table, rows, out, at, &contest);
+			judge_column(table, rows, out, n_keys + i, &contest);
 		else if (column->best != AL_PLAIN && !column->is_once)
-			judge_group(table, column, out, at, &contest);
-		at += width_of(table, column);
+			judge_group(table, &table->shown[i], n, out, n_keys + i, &contest);
 	}
 }

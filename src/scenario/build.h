@@ -1,5 +1,5 @@
 /* Building what a scenario wants: its tables, sweeps, and the rows of its figures. Each fills a
- * table that the caller finishes; on failure there is nothing to finish. */
+ * table, empty at first, that the caller finishes either way. */
 #pragma once
 
 #include "scenario/column.h"

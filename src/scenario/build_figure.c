@@ -113,39 +113,29 @@ static bool join_rows(const struct al_scenario_figure *figure, const struct al_t
 }
 
 /* Puts the listing's columns behind the table's own. */
-static bool join_columns(const struct al_scenario_figure *figure, struct al_table *table,
-	const struct al_table *beneath, struct al_error *err)
+static bool join(const struct al_scenario_figure *figure, struct al_table *table,
+	struct al_error *err)
 {
 	const struct al_figure *f = &figure->figure;
 	const char *key = figure->beneath_by ? figure->beneath_by : f->panel;
 	int *columns = al_new_array(&table->arena, int, f->n_beneath + 1), by;
+	__attribute__((cleanup(al_table_finish))) struct al_table beneath;
 	struct al_table out;
 
+	al_listing_build(figure->beneath, &beneath);
 	for (size_t i = 0; i < f->n_beneath; i++)
-		if (!find_in(figure, beneath, f->beneath[i], &columns[i], err))
+		if (!find_in(figure, &beneath, f->beneath[i], &columns[i], err))
 			return false;
 	if (!find_in(figure, table, key, &by, err)
-		|| !find_in(figure, beneath, key, &columns[f->n_beneath], err))
+		|| !find_in(figure, &beneath, key, &columns[f->n_beneath], err))
 		return false;
 	al_table_init(&out, table->id, table->title);
 	al_table_add_columns(&out, table->columns, table->n_columns);
 	for (size_t i = 0; i < f->n_beneath; i++)
-		al_table_add_column(&out, beneath->columns[columns[i]]);
-	bool ok = join_rows(figure, table, by, beneath, columns, &out, err);
-	al_table_finish(ok ? table : &out);
-	if (ok)
-		*table = out;
-	return ok;
-}
-
-static bool join(const struct al_scenario_figure *figure, struct al_table *table,
-	struct al_error *err)
-{
-	struct al_table beneath;
-
-	al_listing_build(figure->beneath, &beneath);
-	bool ok = join_columns(figure, table, &beneath, err);
-	al_table_finish(&beneath);
+		al_table_add_column(&out, beneath.columns[columns[i]]);
+	bool ok = join_rows(figure, table, by, &beneath, columns, &out, err);
+	al_table_finish(table);
+	*table = out;
 	return ok;
 }
 
@@ -153,9 +143,6 @@ bool al_figure_build(const struct al_scenario_figure *figure, struct al_table *t
 	struct al_error *err)
 {
 	cut_unwanted(figure, table);
-	if ((figure->n_melted == 0 || melt(figure, table, err))
-		&& (!figure->beneath || join(figure, table, err)))
-		return true;
-	al_table_finish(table);
-	return false;
+	return (figure->n_melted == 0 || melt(figure, table, err))
+		&& (!figure->beneath || join(figure, table, err));
 }

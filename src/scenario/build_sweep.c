@@ -39,10 +39,8 @@ bool al_sweep_build(struct al_evaluator *evaluator, const struct al_scenario_swe
 	al_table_init(out, sweep->sweep.id, sweep->sweep.title);
 	for (size_t i = 0; i < sweep->cases.n; i++) {
 		struct al_table rows;
-		if (!run_case(evaluator, sweep, sweep->cases.items[i], &rows, err)) {
-			al_table_finish(out);
+		if (!run_case(evaluator, sweep, sweep->cases.items[i], &rows, err))
 			return al_in(err, "case %s", sweep->cases.items[i]->id);
-		}
 		append(out, sweep->cases.items[i], &rows);
 		for (size_t j = 0; i == 0 && j < rows.n_notes; j++)
 			al_table_note(out, "%s", rows.notes[j]);

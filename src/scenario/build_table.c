@@ -16,25 +16,16 @@ static void add_key_columns(const struct al_scenario_table *table, struct al_tab
 }
 
 /* A column once a variant: "parameters:mha", the column's title over the variants' names. */
-static void add_pivoted_column(const struct al_scenario_table *table,
-	const struct al_scenario_column *wanted, struct al_table *out)
+static struct al_column pivoted_column(const struct al_shown_column *shown, struct al_table *out)
 {
-	size_t n;
-	const struct al_configured_variant *const *variants = al_column_pivot(table, wanted, &n);
+	const struct al_configured_variant *variant = shown->variant;
+	struct al_column column = shown->column->column;
+	const char *title = column.title ? column.title : column.key;
 
-	if (wanted->is_once) {
-		al_table_add_column(out, wanted->column);
-		return;
-	}
-	for (size_t i = 0; i < n; i++) {
-		struct al_column column = wanted->column;
-		const char *title = column.title ? column.title : column.key;
-		column.group = column.group ? al_format(&out->arena, "%s %s", column.group, title)
-					    : title;
-		column.title = variants[i]->title ? variants[i]->title : variants[i]->name;
-		column.key = al_format(&out->arena, "%s:%s", column.key, variants[i]->name);
-		al_table_add_column(out, column);
-	}
+	column.group = column.group ? al_format(&out->arena, "%s %s", column.group, title) : title;
+	column.title = variant->title ? variant->title : variant->name;
+	column.key = al_format(&out->arena, "%s:%s", column.key, variant->name);
+	return column;
 }
 
 /* ---- cells ---- */
@@ -69,19 +60,19 @@ static void set_cell(const struct al_scenario *s, const struct al_scenario_table
 	}
 }
 
-static bool fill(const struct al_cell_place *place, const struct al_scenario_column *column,
+static bool fill(struct al_cell_place place, const struct al_shown_column *shown,
 	struct al_table *out, struct al_cell *cell, struct al_error *err)
 {
-	const struct al_scenario *s = place->evaluator->scenario;
-	struct al_scenario_cell value;
+	const struct al_scenario *s = place.evaluator->scenario;
+	AL_SCENARIO_CELL(value);
 
-	al_scenario_cell_init(&value);
-	bool ok = al_cell_value(place, column->column.key, &value, err);
-	if (ok)
-		set_cell(s, place->table, &value, out, cell);
-	ok = ok && al_significance_mark(place, column, value.datum, &cell->mark, err);
-	al_scenario_cell_finish(&value);
-	return ok || al_in(err, "%s", s->file);
+	if (shown->variant)
+		place.row.variant = shown->variant;
+	if (!al_cell_value(&place, shown->column->column.key, &value, err))
+		return al_in(err, "%s", s->file);
+	set_cell(s, place.table, &value, out, cell);
+	return al_significance_mark(&place, shown->column, value.datum, &cell->mark, err)
+		|| al_in(err, "%s", s->file);
 }
 
 static void name_row(const struct al_cell_place *place, struct al_table *out, struct al_cell **cell)
@@ -97,34 +88,15 @@ static void name_row(const struct al_cell_place *place, struct al_table *out, st
 	*cell += place->table->shows_variant;
 }
 
-static bool fill_pivoted(const struct al_cell_place *place, const struct al_scenario_column *column,
-	struct al_table *out, struct al_cell **cell, struct al_error *err)
-{
-	size_t n;
-	const struct al_configured_variant *const *variants = al_column_pivot(place->table, column,
-		&n);
-	struct al_cell_place group = *place;
-
-	for (size_t i = 0; i < n; i++) {
-		group.row.variant = variants[i];
-		if (!fill(&group, column, out, (*cell)++, err))
-			return false;
-	}
-	return n > 0 || !column->is_once || fill(place, column, out, (*cell)++, err);
-}
-
 static bool build_row(const struct al_cell_place *place, struct al_table *out, struct al_error *err)
 {
 	const struct al_scenario_table *table = place->table;
 	struct al_cell *cell = al_table_add_row(out);
 
 	name_row(place, out, &cell);
-	for (size_t i = 0; i < table->n_columns; i++) {
-		const struct al_scenario_column *column = &table->columns[i];
-		if (table->is_pivoted ? !fill_pivoted(place, column, out, &cell, err)
-				      : !fill(place, column, out, cell++, err))
+	for (size_t i = 0; i < table->n_shown; i++)
+		if (!fill(*place, &table->shown[i], out, cell++, err))
 			return false;
-	}
 	return true;
 }
 
@@ -197,11 +169,12 @@ static void note_undeclared(const struct al_evaluator *evaluator,
 static void add_columns(const struct al_scenario_table *table, struct al_table *out)
 {
 	add_key_columns(table, out);
-	for (size_t i = 0; i < table->n_columns; i++)
-		if (table->is_pivoted)
-			add_pivoted_column(table, &table->columns[i], out);
-		else
-			al_table_add_column(out, table->columns[i].column);
+	for (size_t i = 0; i < table->n_shown; i++) {
+		const struct al_shown_column *shown = &table->shown[i];
+		al_table_add_column(out,
+			table->is_pivoted && !shown->column->is_once ? pivoted_column(shown, out)
+								     : shown->column->column);
+	}
 }
 
 static bool build_rows(struct al_evaluator *evaluator, const struct al_scenario_table *table,
@@ -226,15 +199,11 @@ bool al_table_build(struct al_evaluator *evaluator, const struct al_scenario_tab
 	out->placing.hides_notes = !table->shows_notes;
 	add_columns(table, out);
 	if (!build_rows(evaluator, table, out, err)
-		|| !add_notes(evaluator->scenario, table, out, err)) {
-		al_table_finish(out);
+		|| !add_notes(evaluator->scenario, table, out, err))
 		return false;
-	}
 	note_undeclared(evaluator, table, out);
 	al_significance_note(table, out);
 	al_table_mark_best(table, out);
-	if (al_table_arrange(&table->arrangement, out, err))
-		return true;
-	al_table_finish(out);
-	return al_in(err, "%s", evaluator->scenario->file);
+	return al_table_arrange(&table->arrangement, out, err)
+		|| al_in(err, "%s", evaluator->scenario->file);
 }

@@ -45,6 +45,11 @@ struct al_cell_place {
 void al_scenario_cell_init(struct al_scenario_cell *cell);
 void al_scenario_cell_finish(struct al_scenario_cell *cell);
 
+/* A cell, missing so far, that is finished where its block ends. */
+#define AL_SCENARIO_CELL(name) \
+	__attribute__((cleanup(al_scenario_cell_finish))) struct al_scenario_cell name; \
+	al_scenario_cell_init(&name)
+
 /* Setters; each returns true. */
 bool al_scenario_cell_set_missing(struct al_scenario_cell *cell);
 bool al_scenario_cell_set_number(struct al_scenario_cell *cell, mpq_srcptr number);

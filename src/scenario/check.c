@@ -100,16 +100,14 @@ static bool judge_polynomial(struct al_evaluator *evaluator, const struct al_sce
 {
 	const struct al_formula *formula;
 	struct al_polynomial *printed = NULL;
-	struct al_text text;
+	AL_TEXT(text);
 
-	if (!al_formula_parse(&evaluator->arena, claim->printed, AL_DIALECT_PRINTED, &formula, err)
+	if (!al_formula_parse(evaluator->arena, claim->printed, AL_DIALECT_PRINTED, &formula, err)
 		|| !al_polynomial_of(formula, claim->symbols, claim->n_symbols, &printed, err))
 		return false;
 	judgement->verdict = al_polynomial_equal(found, printed) ? AL_REPRODUCED : AL_INCONSISTENT;
-	al_text_init(&text);
 	al_polynomial_text(found, &text);
 	judgement->text = al_strdup(judgement->arena, text.data);
-	al_text_finish(&text);
 	al_polynomial_destroy(printed);
 	return true;
 }
@@ -139,7 +137,7 @@ static bool try_next_digit(struct al_search *search, const struct al_scenario_cl
 {
 	enum al_reach reach;
 
-	al_printed_shift(printed, 1);
+	al_printed_shift(printed);
 	const struct al_target target = al_target_of(claim, printed, factor);
 	if (!al_search_box(search, &target, &reach, err))
 		return false;
@@ -232,20 +230,13 @@ static bool judge_derived(struct al_derivation *d, const struct al_scenario_cell
 static bool judge_claim(struct al_evaluator *evaluator, const struct al_scenario_claim *claim,
 	struct judgement *judgement, struct al_error *err)
 {
-	struct al_arena scratch;
+	AL_ARENA(scratch);
+	AL_SCENARIO_CELL(point);
 	struct al_derivation d = {.evaluator = evaluator, .arena = &scratch, .claim = claim};
-	struct al_scenario_cell point;
 
-	if (claim->underivable) {
-		judgement->note = claim->underivable;
-		return true;
-	}
-	al_arena_init(&scratch);
-	al_scenario_cell_init(&point);
-	bool ok = al_derive_point(&d, &point, err) && judge_derived(&d, &point, judgement, err);
-	al_scenario_cell_finish(&point);
-	al_arena_finish(&scratch);
-	return ok;
+	judgement->note = claim->underivable;
+	return claim->underivable
+		|| (al_derive_point(&d, &point, err) && judge_derived(&d, &point, judgement, err));
 }
 
 /* ---- counting ---- */

@@ -102,8 +102,8 @@ const struct al_column_kind *al_evaluator_kind(struct al_evaluator *evaluator, c
 	while (known && strcmp(known->key, key) != 0)
 		known = known->next;
 	if (!known) {
-		known = al_new(&evaluator->arena, struct al_known_kind);
-		known->key = al_strdup(&evaluator->arena, key);
+		known = al_new(evaluator->arena, struct al_known_kind);
+		known->key = al_strdup(evaluator->arena, key);
 		known->kind = al_column_kind_of(evaluator->scenario, known->key);
 		known->next = *list;
 		*list = known;

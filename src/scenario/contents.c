@@ -149,7 +149,7 @@ bool al_sweep_of_case(const struct al_scenario_sweep *sweep, const struct al_cas
 	return true;
 }
 
-/* ---- rows and columns ---- */
+/* ---- rows ---- */
 
 const struct al_datum *al_datum_find(const struct al_data_set *set, struct al_scenario_row row,
 	size_t column)
@@ -161,13 +161,4 @@ const struct al_datum *al_datum_find(const struct al_data_set *set, struct al_sc
 			return &set->rows[i].cells[column];
 	}
 	return NULL;
-}
-
-const struct al_configured_variant *const *al_column_pivot(const struct al_scenario_table *table,
-	const struct al_scenario_column *column, size_t *n)
-{
-	*n = column->only ? column->n_only : table->n_variants;
-	if (column->is_once && *n > 1)
-		*n = 1;
-	return column->only ? column->only : table->variants;
 }

@@ -158,12 +158,14 @@ struct al_scenario_table {
 	size_t n_substitutions;
 	struct al_scenario_column *columns;
 	size_t n_columns;
+	/* From left to right, without what names the rows: in a pivoted table a column once a
+	 * variant. */
+	struct al_shown_column {
+		const struct al_scenario_column *column;
+		const struct al_configured_variant *variant; /* NULL: the row's */
+	} * shown;
+	size_t n_shown, shown_room;
 };
-
-/* The variants that a column of a pivoted table shows; a column that stands once shows its
- * first. */
-const struct al_configured_variant *const *al_column_pivot(const struct al_scenario_table *table,
-	const struct al_scenario_column *column, size_t *n);
 
 /* ---- sweeps: a curve for each of some cases ---- */
 
@@ -200,7 +202,6 @@ struct al_scenario_figure {
 	const struct al_scenario_sweep *sweep;
 	const struct al_scenario_listing *listing;
 	int64_t panel_columns; /* in rows of so many; 0: all side by side */
-	unsigned better_x, better_y; /* of a frontier; 1: the higher one */
 	const char **variants, **cases; /* only these rows; NULL: all */
 	size_t n_variants, n_cases;
 	const char **melted; /* columns that become rows, the column being the series */

@@ -7,13 +7,14 @@
 
 bool al_csv_check(char *text, size_t length, char **rest, struct al_error *err)
 {
+	const size_t n_valid = al_utf8_valid(text, length);
+	const char *nul = memchr(text, '\0', n_valid);
+
 	if (length == 0)
 		return al_fail(err, AL_EINPUT, "the file is empty, expected a header");
-	for (size_t i = 0, n; i < length; i += n) {
-		n = al_utf8_length(text + i, length - i);
-		if (n == 0 || !text[i])
-			return al_fail(err, AL_EINPUT, "byte %zu is not UTF-8 text", i + 1);
-	}
+	if (nul || n_valid < length)
+		return al_fail(err, AL_EINPUT, "byte %zu is not UTF-8 text",
+			(nul ? (size_t)(nul - text) : n_valid) + 1);
 	*rest = text + (strncmp(text, "\xEF\xBB\xBF", 3) == 0 ? 3 : 0);
 	return true;
 }

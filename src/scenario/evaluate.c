@@ -32,19 +32,15 @@ static bool other_row(const struct al_cell_place *place, const char *text,
 {
 	const struct al_scenario *s = place->evaluator->scenario;
 	const char *comma = strchr(text, ',');
+	AL_ARENA(arena);
 
 	*row = place->row;
 	if (!comma && place->table->kind == AL_ROWS_CASES)
 		return (row->case_ = al_case_find(s, text, err)) != NULL;
-	if (!comma)
-		return (row->variant = al_variant_find(s, text, err)) != NULL;
-
-	struct al_arena arena;
-	al_arena_init(&arena);
-	row->case_ = al_case_find(s, al_strndup(&arena, text, (size_t)(comma - text)), err);
-	row->variant = row->case_ ? al_variant_find(s, comma + 1, err) : NULL;
-	al_arena_finish(&arena);
-	return row->case_ && row->variant;
+	if (comma)
+		row->case_ = al_case_find(s, al_strndup(&arena, text, (size_t)(comma - text)), err);
+	return row->case_
+		&& (row->variant = al_variant_find(s, comma ? comma + 1 : text, err)) != NULL;
 }
 
 /* The evaluation of what a formula refers to. */
@@ -62,17 +58,15 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 {
 	struct evaluation *outer = context;
 	struct evaluation inner;
-	struct al_scenario_cell cell;
+	AL_SCENARIO_CELL(cell);
 
 	if (!begin_inner(outer, reference, &inner, err))
 		return false;
-	al_scenario_cell_init(&cell);
-	bool ok = evaluate(&inner, reference->symbol, &cell, err)
+	const bool ok = evaluate(&inner, reference->symbol, &cell, err)
 		&& al_scenario_cell_take(&cell, reference->symbol, &inner.is_missing, value, err);
 	*found = cell.kind != AL_SCENARIO_UNKNOWN;
 	outer->is_missing = outer->is_missing || inner.is_missing;
 	outer->error_has_column = inner.error_has_column;
-	al_scenario_cell_finish(&cell);
 	return ok;
 }
 
@@ -86,7 +80,7 @@ static size_t known_names(void *context, const char *const **out)
 	al_names_init(&names);
 	add_known(&e->place, &names);
 	al_names_add_of(evaluator->scenario, AL_NAMES_METRICS, &names);
-	const char **list = al_new_array(&evaluator->arena, const char *, names.n);
+	const char **list = al_new_array(evaluator->arena, const char *, names.n);
 	const size_t n = names.n;
 	memcpy(list, names.items, n * sizeof(*list));
 	al_names_finish(&names);
@@ -201,19 +195,16 @@ static bool enclose_listed(const struct al_column_kind *kind, struct al_cell_pla
 {
 	mpq_srcptr at[AL_MOST_DATA];
 	struct al_data_box box = {0};
-	struct al_scenario_cell cell;
+	AL_SCENARIO_CELL(cell);
 
 	place.box = &box;
-	al_scenario_cell_init(&cell);
-	bool ok = kind->evaluate(kind, &place, &cell, err);
-	if (ok && (cell.kind != AL_SCENARIO_NUMBER || (!cell.datum && holds_zero(&box)))) {
-		al_interval_set_any(out);
-	} else if (ok) {
-		box.at = at;
-		ok = include_corners(kind, &place, at, &cell, out, err);
-	}
-	al_scenario_cell_finish(&cell);
-	return ok;
+	if (!kind->evaluate(kind, &place, &cell, err))
+		return false;
+	box.at = at;
+	if (cell.kind == AL_SCENARIO_NUMBER && (cell.datum || !holds_zero(&box)))
+		return include_corners(kind, &place, at, &cell, out, err);
+	al_interval_set_any(out);
+	return true;
 }
 
 static bool enclose(struct evaluation *e, const char *key, struct al_interval *out,

@@ -15,7 +15,7 @@ static bool need_reference(const struct al_cell_place *place,
 static bool compute(struct al_evaluator *evaluator, struct al_memo *memo, enum al_measure which,
 	struct al_error *err)
 {
-	mpq_ptr number = al_exact_new(&evaluator->arena);
+	mpq_ptr number = al_exact_new(evaluator->arena);
 
 	if (!al_ledger_measure(&memo->ledger, which, memo->request.recipe, number, err))
 		return false;
@@ -52,20 +52,17 @@ bool al_column_measure(const struct al_column_kind *kind, const struct al_cell_p
 bool al_column_saving(const struct al_column_kind *kind, const struct al_cell_place *place,
 	struct al_scenario_cell *out, struct al_error *err)
 {
-	const struct al_configured_variant *baseline = place->table->baseline;
-	struct al_scenario_cell base;
+	const struct al_scenario_row reference = {place->row.case_, place->table->baseline};
+	AL_SCENARIO_CELL(base);
 
-	if (!need_reference(place, baseline, "baseline", kind->key, err)
-		|| !measure_of(place, place->row, AL_TOTAL, out, err))
+	if (!need_reference(place, reference.variant, "baseline", kind->key, err)
+		|| !measure_of(place, place->row, AL_TOTAL, out, err)
+		|| !measure_of(place, reference, AL_TOTAL, &base, err))
 		return false;
-	al_scenario_cell_init(&base);
-	bool ok = measure_of(place, (struct al_scenario_row){place->row.case_, baseline}, AL_TOTAL,
-		&base, err);
-	bool is_known = out->kind != AL_SCENARIO_MISSING && base.kind != AL_SCENARIO_MISSING;
-	if (ok && (!is_known || !al_exact_saving(out->number, out->number, base.number)))
+	if (out->kind == AL_SCENARIO_MISSING || base.kind == AL_SCENARIO_MISSING
+		|| !al_exact_saving(out->number, out->number, base.number))
 		al_scenario_cell_set_missing(out);
-	al_scenario_cell_finish(&base);
-	return ok;
+	return true;
 }
 
 bool al_column_modules(const struct al_column_kind *kind, const struct al_cell_place *place,
@@ -136,63 +133,43 @@ static bool check_direction(const struct al_column_kind *kind, struct al_error *
 bool al_column_retention(const struct al_column_kind *kind, const struct al_cell_place *place,
 	struct al_scenario_cell *out, struct al_error *err)
 {
-	const struct al_configured_variant *whose = place->table->retention;
-	struct al_scenario_cell reference;
+	const struct al_scenario_row whose = {place->row.case_, place->table->retention};
+	AL_SCENARIO_CELL(reference);
 
-	if (!need_reference(place, whose, "retention", "prr", err)
-		|| !score_of(kind, place, place->row, out, err) || !check_direction(kind, err))
+	if (!need_reference(place, whose.variant, "retention", "prr", err)
+		|| !score_of(kind, place, place->row, out, err) || !check_direction(kind, err)
+		|| !score_of(kind, place, whose, &reference, err))
 		return false;
-	al_scenario_cell_init(&reference);
-	bool ok = score_of(kind, place, (struct al_scenario_row){place->row.case_, whose},
-		&reference, err);
-	if (ok
-		&& (out->kind == AL_SCENARIO_MISSING || reference.kind == AL_SCENARIO_MISSING
-			|| mpq_sgn(reference.number) == 0))
-		al_scenario_cell_set_missing(out);
-	else if (ok)
-		out->kind = al_retention(out->number, out->number, reference.number,
-				    higher_is_better(kind))
-			? AL_SCENARIO_NUMBER
-			: AL_SCENARIO_MISSING;
 	out->datum = NULL;
-	al_scenario_cell_finish(&reference);
-	return ok;
-}
-
-/* The four numbers of an elasticity: score, base score, parameters, base parameters. */
-static bool elasticity_parts(const struct al_column_kind *kind, const struct al_cell_place *place,
-	struct al_scenario_cell parts[4], struct al_error *err)
-{
-	struct al_scenario_row base = (struct al_scenario_row){place->row.case_,
-		place->table->elasticity};
-
-	return score_of(kind, place, place->row, &parts[0], err)
-		&& score_of(kind, place, base, &parts[1], err) && check_direction(kind, err)
-		&& measure_of(place, place->row, AL_PARAMETERS, &parts[2], err)
-		&& measure_of(place, base, AL_PARAMETERS, &parts[3], err);
+	if (out->kind == AL_SCENARIO_MISSING || reference.kind == AL_SCENARIO_MISSING
+		|| !al_retention(out->number, out->number, reference.number,
+			higher_is_better(kind)))
+		al_scenario_cell_set_missing(out);
+	return true;
 }
 
 bool al_column_elasticity(const struct al_column_kind *kind, const struct al_cell_place *place,
 	struct al_scenario_cell *out, struct al_error *err)
 {
-	struct al_scenario_cell parts[4];
-	bool is_missing = false;
+	const struct al_scenario_row base = {place->row.case_, place->table->elasticity};
+	AL_SCENARIO_CELL(base_score);
+	AL_SCENARIO_CELL(parameters);
+	AL_SCENARIO_CELL(base_parameters);
 
-	if (!need_reference(place, place->table->elasticity, "elasticity", "peop", err))
+	if (!need_reference(place, base.variant, "elasticity", "peop", err)
+		|| !score_of(kind, place, place->row, out, err)
+		|| !score_of(kind, place, base, &base_score, err) || !check_direction(kind, err)
+		|| !measure_of(place, place->row, AL_PARAMETERS, &parameters, err)
+		|| !measure_of(place, base, AL_PARAMETERS, &base_parameters, err))
 		return false;
-	for (int i = 0; i < 4; i++)
-		al_scenario_cell_init(&parts[i]);
-	bool ok = elasticity_parts(kind, place, parts, err);
-	for (int i = 0; i < 4; i++)
-		is_missing = is_missing || parts[i].kind == AL_SCENARIO_MISSING;
-	al_scenario_cell_set_missing(out);
-	if (ok && !is_missing && mpq_sgn(parts[1].number) != 0 && mpq_sgn(parts[3].number) != 0
-		&& al_elasticity(out->number, parts[0].number, parts[1].number, parts[2].number,
-			parts[3].number, higher_is_better(kind)))
-		out->kind = AL_SCENARIO_NUMBER;
-	for (int i = 0; i < 4; i++)
-		al_scenario_cell_finish(&parts[i]);
-	return ok;
+	out->datum = NULL;
+	if (out->kind == AL_SCENARIO_MISSING || base_score.kind == AL_SCENARIO_MISSING
+		|| parameters.kind == AL_SCENARIO_MISSING
+		|| base_parameters.kind == AL_SCENARIO_MISSING
+		|| !al_elasticity(out->number, out->number, base_score.number, parameters.number,
+			base_parameters.number, higher_is_better(kind)))
+		al_scenario_cell_set_missing(out);
+	return true;
 }
 
 /* ---- the parameters as a polynomial, its difference to another variant's, its order in a

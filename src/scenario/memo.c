@@ -66,9 +66,9 @@ bool al_memo_find(struct al_evaluator *evaluator, const struct al_scenario_table
 			"the file asks for the ledgers of more than %d (case, variant) pairs",
 			MOST_BLOCKS);
 	evaluator->n_blocks++;
-	struct al_memo *memo = al_new(&evaluator->arena, struct al_memo);
+	struct al_memo *memo = al_new(evaluator->arena, struct al_memo);
 	memo->row = row;
-	al_arena_defer(&evaluator->arena, memo_finish, memo);
+	al_arena_defer(evaluator->arena, memo_finish, memo);
 	if (!memo_fill(table, memo, err))
 		return false;
 	memo->next = *memos;
@@ -83,23 +83,12 @@ bool al_evaluator_spend(struct al_evaluator *evaluator, size_t look_ups, struct 
 		|| al_fail(err, AL_EINPUT, "more than %d cells are looked up", MOST_LOOK_UPS);
 }
 
-struct al_evaluator *al_evaluator_create(const struct al_scenario *scenario)
+struct al_evaluator *al_evaluator_create(const struct al_scenario *scenario, struct al_arena *arena)
 {
-	struct al_arena arena;
+	struct al_evaluator *evaluator = al_new(arena, struct al_evaluator);
 
-	al_arena_init(&arena);
-	struct al_evaluator *evaluator = al_new(&arena, struct al_evaluator);
 	evaluator->arena = arena;
 	evaluator->scenario = scenario;
-	evaluator->memos = al_new_array(&evaluator->arena, struct al_memo *,
-		scenario->n_tables + 1);
+	evaluator->memos = al_new_array(arena, struct al_memo *, scenario->n_tables + 1);
 	return evaluator;
-}
-
-void al_evaluator_destroy(struct al_evaluator *evaluator)
-{
-	if (!evaluator)
-		return;
-	struct al_arena arena = evaluator->arena;
-	al_arena_finish(&arena);
 }

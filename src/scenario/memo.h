@@ -20,7 +20,7 @@ struct al_known_kind;
 enum { AL_KIND_LISTS = 64 };
 
 struct al_evaluator {
-	struct al_arena arena;
+	struct al_arena *arena; /* the scenario's */
 	const struct al_scenario *scenario;
 	struct al_memo **memos; /* [n_tables], a list each */
 	struct al_known_kind *kinds[AL_KIND_LISTS]; /* of columns, by their keys' hashes */
@@ -29,9 +29,9 @@ struct al_evaluator {
 	size_t n_evaluated; /* entries, at the points of sweeps */
 };
 
-/* The contents are all read and outlive the evaluator. */
-struct al_evaluator *al_evaluator_create(const struct al_scenario *scenario);
-void al_evaluator_destroy(struct al_evaluator *evaluator);
+/* The contents are all read; it lives in their arena. */
+struct al_evaluator *al_evaluator_create(const struct al_scenario *scenario,
+	struct al_arena *arena);
 
 /* The memo of a row, made where there is none yet. */
 bool al_memo_find(struct al_evaluator *evaluator, const struct al_scenario_table *table,

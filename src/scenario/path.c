@@ -53,19 +53,16 @@ static bool case_row(const struct al_scenario *s, const struct al_scenario_table
 static bool table_row(const struct al_scenario *s, const struct al_scenario_table *table,
 	const struct path *path, struct al_scenario_row *row, struct al_error *err)
 {
-	if (path->n == 4) {
-		row->case_ = al_case_find(s, path->parts[1], err);
-		row->variant = row->case_ ? al_variant_find(s, path->parts[2], err) : NULL;
-		return row->case_ && row->variant;
-	}
-	if (table->kind == AL_ROWS_CASES)
+	if (path->n == 3 && table->kind == AL_ROWS_CASES)
 		return case_row(s, table, path->parts[1], row, err);
-	if (table->kind == AL_ROWS_PRODUCT && table->shows_case)
+	if (path->n == 3 && table->kind == AL_ROWS_PRODUCT && table->shows_case)
 		return al_fail(err, AL_EINPUT,
 			"table \"%s\" has several cases, expected CASE/VARIANT/COLUMN", table->id);
-	row->case_ = table->n_rows ? table->rows[0].case_ : &s->cases[0];
-	row->variant = al_variant_find(s, path->parts[1], err);
-	return row->variant != NULL;
+	row->case_ = path->n == 4 ? al_case_find(s, path->parts[1], err)
+		: table->n_rows	  ? table->rows[0].case_
+				  : &s->cases[0];
+	return row->case_
+		&& (row->variant = al_variant_find(s, path->parts[path->n - 2], err)) != NULL;
 }
 
 static bool find_place(struct al_evaluator *evaluator, const struct al_scenario_table *table,
@@ -112,16 +109,14 @@ static bool parse_point(struct al_arena *arena, struct al_ledger_sweep *sweep, c
 		sweep->axes[i].symbol = axes[i].symbol;
 	for (char *item = strtok_r(rest, ",", &rest); item;
 		item = strtok_r(NULL, ",", &rest), n++) {
-		size_t i = 0;
 		char *equals = strchr(item, '=');
 		if (equals)
 			*equals = '\0';
-		while (i < sweep->n_axes && strcmp(sweep->axes[i].symbol, item) != 0)
-			i++;
-		if (!equals || i == sweep->n_axes || sweep->axes[i].list)
+		const struct al_sweep_axis *known = AL_FIND(sweep->axes, sweep->n_axes, item);
+		if (!equals || !known || known->list)
 			return fail_point(sweep, text, err);
-		if (!al_sweep_axis_parse(arena, item, equals + 1, &sweep->axes[i], err)
-			|| sweep->axes[i].n_list != 1)
+		struct al_sweep_axis *axis = &sweep->axes[known - sweep->axes];
+		if (!al_sweep_axis_parse(arena, item, equals + 1, axis, err) || axis->n_list != 1)
 			return al_fail(err, AL_EINPUT, "point \"%s\", expected SYMBOL=VALUE", text);
 	}
 	return n == sweep->n_axes || fail_point(sweep, text, err);
@@ -167,7 +162,7 @@ static bool point_value(struct al_evaluator *evaluator, const struct al_scenario
 	one.variants = &variant;
 	one.n_variants = one.n_measures = 1;
 	one.measures[0] = measure;
-	bool ok = parse_point(&evaluator->arena, &one, point, err) && run_point(&one, out, err);
+	bool ok = parse_point(evaluator->arena, &one, point, err) && run_point(&one, out, err);
 	al_request_finish(&request);
 	return ok;
 }
@@ -231,24 +226,20 @@ bool al_path_value(struct al_evaluator *evaluator, const char *text, struct al_d
 	struct al_scenario_cell *out, const struct al_column **column, struct al_error *err)
 {
 	const struct al_scenario *s = evaluator->scenario;
-	struct al_arena arena;
-	struct path path = {.n = 0};
-	bool ok = false;
+	struct path path;
+	AL_ARENA(arena);
 
 	*column = NULL;
-	al_arena_init(&arena);
-	if (split(&arena, text, &path, err)) {
-		const struct al_scenario_table *table = AL_PART(s, tables, path.parts[0]);
-		const struct al_scenario_sweep *sweep = AL_PART(s, sweeps, path.parts[0]);
-		const struct al_data_set *set = AL_PART(s, data, path.parts[0]);
-		ok = table	? table_value(evaluator, table, &path, box, out, column, err)
-			: sweep ? sweep_value(evaluator, sweep, &path, out, err)
-			: set	? data_value(evaluator, set, &path, box, out, err)
-				: al_unknown_fail(s, AL_NAMES_DRAWABLE | AL_NAMES_DATA,
-					"table, sweep or data set", path.parts[0], err);
-	}
-	al_arena_finish(&arena);
-	return ok;
+	if (!split(&arena, text, &path, err))
+		return false;
+	const struct al_scenario_table *table = AL_PART(s, tables, path.parts[0]);
+	const struct al_scenario_sweep *sweep = AL_PART(s, sweeps, path.parts[0]);
+	const struct al_data_set *set = AL_PART(s, data, path.parts[0]);
+	return table	? table_value(evaluator, table, &path, box, out, column, err)
+		: sweep ? sweep_value(evaluator, sweep, &path, out, err)
+		: set	? data_value(evaluator, set, &path, box, out, err)
+			: al_unknown_fail(s, AL_NAMES_DRAWABLE | AL_NAMES_DATA,
+				"table, sweep or data set", path.parts[0], err);
 }
 
 /* What is no cell of a table is a datum, or follows from none. */
@@ -256,36 +247,31 @@ static bool enclose_alone(struct al_evaluator *evaluator, const char *text, stru
 	struct al_error *err)
 {
 	struct al_data_box box = {0};
-	struct al_scenario_cell cell;
 	const struct al_column *column;
+	AL_SCENARIO_CELL(cell);
 
-	al_scenario_cell_init(&cell);
-	bool ok = al_path_value(evaluator, text, &box, &cell, &column, err);
-	if (ok && cell.kind != AL_SCENARIO_NUMBER)
+	if (!al_path_value(evaluator, text, &box, &cell, &column, err))
+		return false;
+	if (cell.kind != AL_SCENARIO_NUMBER)
 		al_interval_set_any(out);
-	else if (ok)
+	else
 		al_interval_set(out, cell.datum ? cell.datum->low : cell.number,
 			cell.datum ? cell.datum->high : cell.number);
-	al_scenario_cell_finish(&cell);
-	return ok;
+	return true;
 }
 
 bool al_path_enclose(struct al_evaluator *evaluator, const char *text, struct al_interval *out,
 	struct al_error *err)
 {
-	struct al_arena arena;
 	struct al_cell_place place;
-	struct path path = {.n = 0};
+	struct path path;
+	AL_ARENA(arena);
 
-	al_arena_init(&arena);
-	bool ok = split(&arena, text, &path, err);
-	const struct al_scenario_table *table = ok
-		? AL_PART(evaluator->scenario, tables, path.parts[0])
-		: NULL;
-	if (ok)
-		ok = table ? find_place(evaluator, table, &path, &place, err)
-				&& al_cell_enclose(&place, path.parts[path.n - 1], out, err)
-			   : enclose_alone(evaluator, text, out, err);
-	al_arena_finish(&arena);
-	return ok;
+	if (!split(&arena, text, &path, err))
+		return false;
+	const struct al_scenario_table *table = AL_PART(evaluator->scenario, tables, path.parts[0]);
+	if (!table)
+		return enclose_alone(evaluator, text, out, err);
+	return find_place(evaluator, table, &path, &place, err)
+		&& al_cell_enclose(&place, path.parts[path.n - 1], out, err);
 }

@@ -239,7 +239,7 @@ static bool parse(struct al_printed *printed, char *text)
 	return true;
 }
 
-void al_printed_shift(struct al_printed *printed, int steps)
+void al_printed_shift(struct al_printed *printed)
 {
 	mpq_ptr unit = al_exact_new(printed->arena);
 
@@ -248,7 +248,6 @@ void al_printed_shift(struct al_printed *printed, int steps)
 		mpz_set_ui(mpq_numref(unit), 1);
 		mpz_set(mpq_denref(unit), mpq_denref(printed->first));
 	}
-	al_exact_multiply(unit, steps);
 	mpq_add(printed->first, printed->first, unit);
 	mpq_add(printed->last, printed->last, unit);
 	mpq_add(printed->low, printed->low, unit);

@@ -34,5 +34,5 @@ struct al_printed {
 /* All but low and high; false where the text is no such number. */
 bool al_printed_parse(struct al_printed *printed, struct al_arena *arena, const char *text);
 
-/* Makes it the number whose last digit (of 2/3: the numerator) is so many more. */
-void al_printed_shift(struct al_printed *printed, int steps);
+/* Makes it the number whose last digit (of 2/3: the numerator) is one more. */
+void al_printed_shift(struct al_printed *printed);

@@ -97,10 +97,6 @@ bool al_arrangement_check(const struct al_scenario *s, const struct al_item *nod
 /* `per` beside the basis is short for the one within it, and stronger. */
 al_scenario_reader al_scenario_read_set, al_scenario_read_basis, al_scenario_read_per;
 
-/* The index of one of `n` words, or -1 with an error that says `what` is unknown. */
-int al_word_find(const struct al_scenario *s, const struct al_item *node, const char *what,
-	const char *const *words, size_t n, struct al_error *err);
-
 /* The words for which values of a metric are the better ones, as enum al_direction. */
 extern const char *const al_direction_words[3];
 

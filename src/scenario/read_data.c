@@ -10,68 +10,41 @@
 
 /* ---- a cell ---- */
 
-/* The interval of half a unit of the last printed digit. */
-static void set_interval(struct al_arena *arena, struct al_datum *datum, mpq_srcptr value,
-	int digits, bool is_exact)
-{
-	mpq_t half, end;
-
-	mpq_inits(half, end, NULL);
-	if (!is_exact)
-		al_exact_unit(half, digits, 2);
-	datum->value = al_exact_copy(arena, value);
-	mpq_sub(end, value, half);
-	datum->low = al_exact_copy(arena, end);
-	mpq_add(end, value, half);
-	datum->high = al_exact_copy(arena, end);
-	mpq_clears(half, end, NULL);
-}
-
-/* "84.0 (0.3)", "[83.7, 84.3]", "84.0". */
-static bool parse_number(struct al_arena *arena, const char *text, char *printed, mpq_t value,
-	int *digits, mpq_t deviation, int *spread_digits, bool *has_spread)
-{
-	char *spread = al_spread_cut(printed);
-
-	*has_spread = spread || *printed == '[';
-	if (spread)
-		return al_exact_parse(printed, value, digits)
-			&& al_exact_parse(spread, deviation, spread_digits);
-	if (!*has_spread)
-		return al_exact_parse(text, value, digits);
-	bool ok = al_spread_of_range(arena, printed, value, digits, deviation);
-	*spread_digits = *digits;
-	return ok;
-}
-
+/* "84.0 (0.3)", "[83.7, 84.3]", "84.0": it stands for the interval of half a unit of its last
+ * printed digit. */
 static bool parse_datum(struct al_scenario *s, const struct al_data_set *set, const char *text,
 	const char *column, struct al_datum *datum, struct al_error *err)
 {
-	char *printed = al_strdup(&s->arena, text);
-	bool has_spread;
-	int digits, spread_digits;
-	mpq_t value, deviation;
+	AL_ARENA(scratch);
+	char *printed = al_strdup(&scratch, text);
+	const char *spread = al_spread_cut(printed);
+	const bool is_range = !spread && *printed == '[';
+	mpq_ptr value = al_exact_new(&scratch), deviation = al_exact_new(&scratch);
+	mpq_ptr half = al_exact_new(&scratch), end = al_exact_new(&scratch);
 
-	mpq_inits(value, deviation, NULL);
-	bool ok = parse_number(&s->arena, text, printed, value, &digits, deviation, &spread_digits,
-		&has_spread);
-	bool is_negative = ok && has_spread && mpq_sgn(deviation) < 0;
-	if (ok && !is_negative) {
-		datum->printed = al_strdup(&s->arena, text);
-		datum->digits = digits;
-		set_interval(&s->arena, datum, value, digits, set->is_exact);
-	}
-	if (ok && has_spread) {
-		datum->spread_digits = spread_digits;
-		datum->spread = al_exact_copy(&s->arena, deviation);
-	}
-	mpq_clears(value, deviation, NULL);
-	if (is_negative)
+	if (is_range ? !al_spread_of_range(&scratch, printed, value, &datum->digits, deviation)
+		     : !al_exact_parse(printed, value, &datum->digits)
+				|| (spread
+					&& !al_exact_parse(spread, deviation,
+						&datum->spread_digits)))
+		return al_fail(err, AL_EINPUT,
+			"\"%s\" in column \"%s\" is no number as papers print it", text, column);
+	if (mpq_sgn(deviation) < 0)
 		return al_fail(err, AL_EINPUT, "the spread of \"%s\" in column \"%s\" is negative",
 			text, column);
-	return ok
-		|| al_fail(err, AL_EINPUT,
-			"\"%s\" in column \"%s\" is no number as papers print it", text, column);
+	if (is_range)
+		datum->spread_digits = datum->digits;
+	if (!set->is_exact)
+		al_exact_unit(half, datum->digits, 2);
+	datum->printed = al_strdup(&s->arena, text);
+	datum->value = al_exact_copy(&s->arena, value);
+	mpq_sub(end, value, half);
+	datum->low = al_exact_copy(&s->arena, end);
+	mpq_add(end, value, half);
+	datum->high = al_exact_copy(&s->arena, end);
+	if (spread || is_range)
+		datum->spread = al_exact_copy(&s->arena, deviation);
+	return true;
 }
 
 /* ---- columns ---- */
@@ -111,11 +84,6 @@ static bool add_column(struct al_scenario *s, struct al_data_set *set, const cha
 	return true;
 }
 
-static const char *or_empty(const char *text)
-{
-	return text ? text : "";
-}
-
 /* A list names the columns, or a file's header, which is then `header`. */
 static bool add_columns(struct al_scenario *s, struct al_data_set *set, struct al_text_rows *texts,
 	struct al_error *err)
@@ -129,7 +97,7 @@ static bool add_columns(struct al_scenario *s, struct al_data_set *set, struct a
 	for (size_t i = 0; i < texts->n_columns; i++) {
 		if (node && !al_json_text(&s->doc, node, &texts->header[i], err))
 			return false;
-		name = texts->header[i] = or_empty(texts->header[i]);
+		name = texts->header[i] = texts->header[i] ? texts->header[i] : "";
 		if (!add_column(s, set, name, err))
 			return node ? al_json_in(&s->doc, node, err)
 				    : al_in(err, "%s", texts->path);
@@ -148,8 +116,8 @@ static bool read_metrics(struct al_scenario *s, struct al_data_set *set, struct 
 		if (!column)
 			return al_json_fail(&s->doc, member, err,
 				"metric \"%s\" is no column of this set", al_json_key(member));
-		int found = al_word_find(s, member, al_json_key(member), al_direction_words, 3,
-			err);
+		int found = al_json_find_word(&s->doc, member, al_json_key(member),
+			al_direction_words, 3, err);
 		if (found < 0)
 			return false;
 		set->columns[column - set->columns].direction = (enum al_direction)found;
@@ -230,23 +198,20 @@ static int compare_rows(const void *a, const void *b)
 static bool check_rows(struct al_scenario *s, const struct al_item *node,
 	const struct al_data_set *set, struct al_error *err)
 {
-	struct al_arena arena;
-	const struct al_data_row *twice = NULL;
-
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	struct al_data_row *sorted = al_new_array(&arena, struct al_data_row, set->n_rows + 1);
-	for (size_t i = 0; i < set->n_rows; i++)
-		sorted[i] = set->rows[i];
+
+	memcpy(sorted, set->rows, set->n_rows * sizeof(*sorted));
 	qsort(sorted, set->n_rows, sizeof(*sorted), compare_rows);
-	for (size_t i = 1; i < set->n_rows && !twice; i++)
+	for (size_t i = 1; i < set->n_rows; i++)
 		if (compare_rows(&sorted[i - 1], &sorted[i]) == 0)
-			twice = &sorted[i];
-	bool ok = !twice
-		|| al_json_fail(&s->doc, node, err, "data set \"%s\" has two rows of %s%s%s",
-			set->id, set->has_case || set->has_variant ? case_of(twice) : "everything",
-			set->has_case && set->has_variant ? "/" : "", variant_of(twice));
-	al_arena_finish(&arena);
-	return ok;
+			return al_json_fail(&s->doc, node, err,
+				"data set \"%s\" has two rows of %s%s%s", set->id,
+				set->has_case || set->has_variant ? case_of(&sorted[i])
+								  : "everything",
+				set->has_case && set->has_variant ? "/" : "",
+				variant_of(&sorted[i]));
+	return true;
 }
 
 /* ---- sets ---- */

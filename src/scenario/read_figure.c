@@ -6,55 +6,36 @@
 
 /* ---- axes ---- */
 
-/* A value, or {"value", "name"}: "8k" for 8192. */
-struct tick {
-	double value;
-	const char *name;
-};
-
 static const struct al_field tick_fields[] = {
-	{AL_KEY("value", REAL, offsetof(struct tick, value)), .is_required = true},
-	{AL_KEY("name", TEXT, offsetof(struct tick, name)), .is_required = true},
+	{AL_KEY("value", REAL, offsetof(struct al_wished_tick, value)), .is_required = true},
+	{AL_KEY("name", TEXT, offsetof(struct al_wished_tick, name)), .is_required = true},
 };
 static const struct al_record tick_record = {.fields = AL_FIELDS(tick_fields)};
 
-static bool read_tick(struct al_scenario *s, const struct al_item *node, const struct tick *before,
-	struct tick *out, struct al_error *err)
+/* A value, or {"value", "name"}: "8k" for 8192. */
+static bool read_tick(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
-	if (al_json_kind(node) == AL_JSON_OBJECT ? !al_object_read(s, &tick_record, node, out, err)
-						 : !al_json_real(&s->doc, node, &out->value, err))
+	struct al_scenario *s = context;
+	struct al_wished_tick *tick = out;
+
+	if (al_json_kind(node) == AL_JSON_OBJECT ? !al_object_read(s, &tick_record, node, tick, err)
+						 : !al_json_real(&s->doc, node, &tick->value, err))
 		return false;
-	if (before && out->value <= before->value)
-		return al_json_fail(&s->doc, node, err,
-			"the tick %g stands behind %g, expected "
-			"rising ticks",
-			out->value, before->value);
-	return !out->name || strlen(out->name) < AL_FIGURE_TICK_NAME
+	return !tick->name || strlen(tick->name) < AL_FIGURE_TICK_NAME
 		|| al_json_fail(&s->doc, node, err, "a tick's name of more than %d bytes",
 			AL_FIGURE_TICK_NAME - 1);
 }
 
-static bool read_ticks(void *context, const struct al_item *list, void *out, struct al_error *err)
+static bool check_ticks(const struct al_scenario *s, const struct al_item *axis,
+	const struct al_axis *read, struct al_error *err)
 {
-	struct al_scenario *s = context;
-	struct al_axis *axis = out;
+	const struct al_wished_tick *ticks = read->ticks;
 
-	if (!al_json_expect(&s->doc, list, AL_JSON_ARRAY, err)
-		|| !al_size_check(s, list, "ticks", AL_FIGURE_MOST_TICKS, err))
-		return false;
-	double *values = al_new_array(&s->arena, double, al_json_size(list));
-	const char **names = al_new_array(&s->arena, const char *, al_json_size(list));
-	struct tick before = {0};
-	al_json_each (node, list) {
-		struct tick tick = {0};
-		if (!read_tick(s, node, axis->n_ticks ? &before : NULL, &tick, err))
-			return false;
-		before = tick;
-		values[axis->n_ticks] = tick.value;
-		names[axis->n_ticks++] = tick.name;
-	}
-	axis->ticks = values;
-	axis->tick_names = names;
+	for (size_t i = 1; i < read->n_ticks; i++)
+		if (ticks[i].value <= ticks[i - 1].value)
+			return al_json_fail(&s->doc, al_json_at(al_json_get(axis, "ticks"), i), err,
+				"the tick %g stands behind %g, expected rising ticks",
+				ticks[i].value, ticks[i - 1].value);
 	return true;
 }
 
@@ -67,7 +48,10 @@ static const char *const scales[] = {[AL_AXIS_LINEAR] = "linear", [AL_AXIS_LOG] 
 		{AL_KEY("min", REAL, AT(axis.min)), .has_offset = AT(axis.has_min)}, \
 		{AL_KEY("max", REAL, AT(axis.max)), .has_offset = AT(axis.has_max)}, \
 	{ \
-		AL_KEY("ticks", BY, AT(axis)), .read = read_ticks \
+		AL_KEY("ticks", LIST, AT(axis.ticks)), \
+			.n_offset = AT(axis.n_ticks), .read = read_tick, \
+			.item_size = sizeof(struct al_wished_tick), .most = AL_FIGURE_MOST_TICKS, \
+			.noun = "ticks" \
 	}
 static const struct al_field x_fields[] = {AXIS(figure.x)};
 static const struct al_field y_fields[] = {
@@ -128,8 +112,8 @@ static const struct al_record beneath_record = {
 /* Which values are the better ones on each axis: where it isn't said the lower x, the higher y. */
 static const char *const better_words[] = {"lower", "higher"};
 static const struct al_field frontier_fields[] = {
-	{AL_KEY("x", WORD, AT(better_x)), AL_WORDS(better_words)},
-	{AL_KEY("y", WORD, AT(better_y)), AL_WORDS(better_words), .fallback = 1},
+	{AL_KEY("x", WORD, AT(figure.frontier.better_x)), AL_WORDS(better_words)},
+	{AL_KEY("y", WORD, AT(figure.frontier.better_y)), AL_WORDS(better_words), .fallback = 1},
 };
 static const struct al_record frontier_record = {.fields = AL_FIELDS(frontier_fields)};
 
@@ -159,9 +143,11 @@ static bool read_points(void *context, const struct al_item *node, void *out, st
 static bool read_width(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	static const char *const names[] = {"column", "page"};
+	const struct al_scenario *s = context;
+
 	if (al_json_kind(node) == AL_JSON_NUMBER)
 		return read_points(context, node, out, err);
-	int found = al_word_find(context, node, "width", names, 2, err);
+	int found = al_json_find_word(&s->doc, node, "width", names, 2, err);
 	if (found >= 0)
 		*(double *)out = found ? AL_FIGURE_PAGE_PT : AL_FIGURE_COLUMN_PT;
 	return found >= 0;
@@ -182,18 +168,18 @@ static bool find_id(void *context, const char *id, void *out, struct al_error *e
 static bool finish_figure(void *context, const struct al_item *node, void *record,
 	struct al_error *err)
 {
+	const struct al_scenario *s = context;
 	struct al_scenario_figure *figure = record;
 
-	(void)context, (void)err;
 	figure->node = node;
 	figure->figure.panels_a_row = (size_t)figure->panel_columns;
-	figure->figure.frontier.x_is_higher = figure->better_x == 1;
-	figure->figure.frontier.y_is_higher = figure->better_y == 1;
 	if (figure->n_melted > 0) {
 		figure->figure.y.column = "value";
 		figure->figure.series = "column";
 	}
-	return true;
+	return check_ticks(s, al_json_get(node, "x"), &figure->figure.x, err)
+		&& check_ticks(s, al_json_get(node, "y"), &figure->figure.y, err)
+		&& check_ticks(s, al_json_get(node, "color"), &figure->figure.color, err);
 }
 
 static const struct al_field figure_fields[] = {

@@ -18,31 +18,24 @@ static const struct al_field column_fields[] = {
 static const struct al_record column_record = {.fields = AL_FIELDS(column_fields)};
 
 /* A name, or an object. */
-static bool read_column(struct al_scenario *s, const struct al_item *node,
-	struct al_scenario_listing *listing, struct al_error *err)
+static bool read_column(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
-	struct al_column *column = &listing->columns[listing->n_columns];
+	struct al_scenario *s = context;
+	struct al_column *column = out;
 
-	*column = (struct al_column){.digits = AL_DIGITS_ALL};
-	if (!(al_json_kind(node) == AL_JSON_TEXT
-			    ? al_json_text(&s->doc, node, &column->key, err)
-			    : al_object_read(s, &column_record, node, column, err)))
-		return false;
-	if (AL_FIND(listing->columns, listing->n_columns, column->key))
-		return al_json_fail(&s->doc, node, err, "column \"%s\" appears twice", column->key);
-	listing->n_columns++;
-	return true;
+	column->digits = AL_DIGITS_ALL;
+	return al_json_kind(node) == AL_JSON_TEXT
+		? al_json_text(&s->doc, node, &column->key, err)
+		: al_object_read(s, &column_record, node, column, err);
 }
 
-static bool read_columns(struct al_scenario *s, const struct al_item *columns,
-	struct al_scenario_listing *listing, struct al_error *err)
+static bool check_columns(const struct al_scenario *s, const struct al_scenario_listing *listing,
+	struct al_error *err)
 {
-	if (al_json_size(columns) == 0)
-		return al_json_fail(&s->doc, columns, err, "the list of columns is empty");
-	listing->columns = al_new_array(&s->arena, struct al_column, al_json_size(columns));
-	al_json_each (column, columns)
-		if (!read_column(s, column, listing, err))
-			return false;
+	for (size_t i = 0; i < listing->n_columns; i++)
+		if (AL_FIND(listing->columns, i, listing->columns[i].key))
+			return al_json_fail(&s->doc, al_json_at(listing->from.columns, i), err,
+				"column \"%s\" appears twice", listing->columns[i].key);
 	return true;
 }
 
@@ -109,7 +102,7 @@ static bool finish(void *context, const struct al_item *node, void *out, struct 
 	struct al_scenario_listing *listing = out;
 	struct al_text_rows texts = {0};
 
-	if ((listing->from.columns && !read_columns(s, listing->from.columns, listing, err))
+	if (!check_columns(s, listing, err)
 		|| !al_text_rows_read(s, node, &listing->from, true, &texts, err))
 		return false;
 	if (!listing->columns)
@@ -123,6 +116,8 @@ static const struct al_field listing_fields[] = {
 	{AL_KEY("title", TEXT, AT(title))},
 	{AL_KEY("source", TEXT, AT(source))},
 	AL_ROWS_SOURCE(AT(from)),
+	{AL_KEY("columns", LIST, AT(columns)), .n_offset = AT(n_columns), .read = read_column,
+		.item_size = sizeof(struct al_column), .least = 1, .noun = "columns"},
 };
 #undef AT
 const struct al_record al_listing_record = {

@@ -8,30 +8,14 @@
 
 /* ---- axes ---- */
 
-static bool check_range(void *context, const struct al_item *node, void *record,
-	struct al_error *err)
-{
-	const struct al_scenario *s = context;
-	const struct al_sweep_axis *axis = record;
-
-	return (axis->from >= 0 && axis->to >= axis->from && axis->step >= 1)
-		|| al_json_fail(&s->doc, node, err,
-			"found from %lld to %lld by %lld, expected 0 <= from <= to and a step of 1 "
-			"or more",
-			(long long)axis->from, (long long)axis->to, (long long)axis->step);
-}
-
 #define AT(member) offsetof(struct al_sweep_axis, member)
 static const struct al_field range_fields[] = {
-	{AL_KEY("from", WHOLE, AT(from)), .is_required = true, .least = INT64_MIN},
-	{AL_KEY("to", WHOLE, AT(to)), .is_required = true, .least = INT64_MIN},
-	{AL_KEY("step", WHOLE, AT(step)), .fallback = 1, .least = INT64_MIN},
+	{AL_KEY("from", WHOLE, AT(from)), .is_required = true},
+	{AL_KEY("to", WHOLE, AT(to)), .is_required = true},
+	{AL_KEY("step", WHOLE, AT(step)), .fallback = 1, .least = 1},
 };
 #undef AT
-static const struct al_record range_record = {
-	.fields = AL_FIELDS(range_fields),
-	.check = check_range,
-};
+static const struct al_record range_record = {.fields = AL_FIELDS(range_fields)};
 
 static bool read_list(struct al_scenario *s, const struct al_item *node, struct al_sweep_axis *axis,
 	struct al_error *err)

@@ -43,18 +43,27 @@ static bool count_cells(struct al_scenario *s, const struct al_item *node, size_
 	return true;
 }
 
-/* How many cells a row has, keys not counted. */
-static size_t width_of(const struct al_scenario_table *table)
+/* What is printed from left to right. */
+static bool show_columns(struct al_scenario *s, const struct al_item *node,
+	struct al_scenario_table *table, struct al_error *err)
 {
-	size_t wide = 0;
-
-	if (!table->is_pivoted)
-		return table->n_columns;
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const struct al_scenario_column *column = &table->columns[i];
-		wide += column->is_once ? 1 : column->only ? column->n_only : table->n_variants;
+		const struct al_configured_variant *const *variants = column->only
+			? column->only
+			: table->variants;
+		const size_t n_variants = column->only ? column->n_only : table->n_variants;
+		const bool is_pivoted = table->is_pivoted && !column->is_once;
+		const bool has_own = table->is_pivoted && n_variants > 0;
+		const size_t n = is_pivoted ? n_variants : 1;
+		if (!count_cells(s, node, table->n_rows, n, err))
+			return false;
+		for (size_t j = 0; j < n; j++)
+			*AL_APPEND(&s->arena, table->shown, table->n_shown,
+				table->shown_room) = (struct al_shown_column){column,
+				has_own ? variants[j] : NULL};
 	}
-	return wide;
+	return true;
 }
 
 /* A scenario without cases has one, which has no name. */
@@ -94,6 +103,8 @@ static enum al_rows_kind kind_of_rows(const struct al_scenario_table *table)
 static bool add_rows(struct al_scenario *s, const struct al_item *node,
 	struct al_scenario_table *table, struct al_error *err)
 {
+	const size_t n_before = s->n_cells;
+
 	if (table->of_data) {
 		add_data_rows(s, table);
 		return true;
@@ -104,7 +115,7 @@ static bool add_rows(struct al_scenario *s, const struct al_item *node,
 			"rows are variants, but there are %zu cases", table->cases.n);
 	if (!count_cells(s, node, table->cases.n, table->n_variants + 1, err))
 		return false;
-	s->n_cells -= table->cases.n * (table->n_variants + 1);
+	s->n_cells = n_before;
 	add_product(s, table);
 	return true;
 }
@@ -127,7 +138,7 @@ static bool read_rows(void *context, const struct al_item *node, void *out, stru
 			|| al_json_fail(&s->doc, node, err, "no data set \"%s\"",
 				word + strlen(data));
 	}
-	int found = al_word_find(s, node, "rows", kinds, 3, err);
+	int found = al_json_find_word(&s->doc, node, "rows", kinds, 3, err);
 	if (found >= 0)
 		table->kind = (enum al_rows_kind)(AL_ROWS_VARIANTS + found);
 	return found >= 0;
@@ -192,8 +203,7 @@ static bool finish_table(void *context, const struct al_item *node, void *out, s
 		table->n_variants = s->n_variants;
 	}
 	return check_columns(s, node, table, err) && add_rows(s, node, table, err)
-		&& check_arrangement(s, node, table, err)
-		&& count_cells(s, node, table->n_rows, width_of(table), err);
+		&& check_arrangement(s, node, table, err) && show_columns(s, node, table, err);
 }
 
 static const char *const sizes[] = {"normalsize", "small", "footnotesize", "scriptsize", "tiny"};

@@ -64,7 +64,7 @@ bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, con
 	if (al_json_parse(&s->doc, file, text, length, err)
 		&& al_object_read(s, &scenario_record, s->doc.root, s, err)) {
 		al_looks_choose(s);
-		s->evaluator = al_evaluator_create(s);
+		s->evaluator = al_evaluator_create(s, &s->arena);
 		*out = s;
 		return true;
 	}
@@ -76,7 +76,6 @@ void al_scenario_destroy(struct al_scenario *scenario)
 {
 	if (!scenario)
 		return;
-	al_evaluator_destroy(scenario->evaluator);
 	for (size_t i = 0; i < scenario->n_cases; i++)
 		al_request_finish(&scenario->cases[i].request);
 	al_request_finish(&scenario->base.request);
@@ -104,40 +103,27 @@ static void split_path(struct al_arena *arena, const char *path, const char **na
 static bool open_file(struct al_scenario **out, struct al_catalog *catalog, const char *path,
 	struct al_error *err)
 {
-	struct al_arena arena;
 	struct al_text text;
 	const char *name, *folder;
+	AL_ARENA(arena);
 
 	if (!al_file_read(&text, path, AL_JSON_FILE_LIMIT, err))
 		return false;
-	al_arena_init(&arena);
 	split_path(&arena, path, &name, &folder);
 	bool ok = al_scenario_parse(out, catalog, name, path, folder, text.data, text.length, err);
-	al_arena_finish(&arena);
 	al_text_finish(&text);
 	return ok;
-}
-
-static bool fail_unknown_scenario(const char *name, struct al_error *err)
-{
-	struct al_names names;
-
-	al_names_init(&names);
-	for (size_t i = 0; i < al_embedded_scenarios.n_files; i++)
-		al_names_add(&names, al_embedded_scenarios.files[i].name);
-	return al_names_fail(&names, "scenario", name, err);
 }
 
 bool al_scenario_open(struct al_scenario **out, struct al_catalog *catalog, const char *name,
 	struct al_error *err)
 {
-	size_t n = strlen(name);
-
-	if (strchr(name, '/') || (n > 5 && strcmp(name + n - 5, ".json") == 0))
+	if (al_json_is_path(name))
 		return open_file(out, catalog, name, err);
 	const struct al_embedded *file = al_embedded_find(&al_embedded_scenarios, name);
 	if (!file)
-		return fail_unknown_scenario(name, err);
+		return al_fail_unknown_item(err, "scenario", name, al_embedded_scenarios.files,
+			al_embedded_scenarios.n_files, sizeof(*al_embedded_scenarios.files));
 
 	char shown[300];
 	snprintf(shown, sizeof(shown), "%s.json", name);
@@ -168,31 +154,34 @@ size_t al_scenario_n_tables(const struct al_scenario *scenario)
 /* One of the three. Figures draw a sweep's rows as they come. */
 static bool build(struct al_scenario *scenario, const struct al_scenario_table *table,
 	const struct al_scenario_sweep *sweep, const struct al_scenario_listing *listing,
-	bool is_arranged, struct al_table *out, struct al_error *err)
+	const struct al_scenario_figure *figure, struct al_table *out, struct al_error *err)
 {
+	bool ok = true;
+
+	*out = (struct al_table){0};
 	if (table)
-		return al_table_build(scenario->evaluator, table, out, err);
-	if (listing) {
+		ok = al_table_build(scenario->evaluator, table, out, err);
+	else if (listing)
 		al_listing_build(listing, out);
-		return true;
-	}
-	if (!al_sweep_build(scenario->evaluator, sweep, out, err))
-		return al_in(err, "%s", scenario->file);
-	if (!is_arranged || al_table_arrange(&sweep->arrangement, out, err))
-		return true;
-	al_table_finish(out);
-	return al_in(err, "%s", scenario->file);
+	else
+		ok = (al_sweep_build(scenario->evaluator, sweep, out, err)
+			     && (figure || al_table_arrange(&sweep->arrangement, out, err)))
+			|| al_in(err, "%s", scenario->file);
+	ok = ok && (!figure || al_figure_build(figure, out, err));
+	if (!ok)
+		al_table_finish(out);
+	return ok;
 }
 
 bool al_scenario_table(struct al_scenario *s, size_t index, struct al_table *out,
 	struct al_error *err)
 {
 	if (index < s->n_tables)
-		return build(s, &s->tables[index], NULL, NULL, true, out, err);
+		return build(s, &s->tables[index], NULL, NULL, NULL, out, err);
 	index -= s->n_tables;
 	if (index < s->n_sweeps)
-		return build(s, NULL, &s->sweeps[index], NULL, true, out, err);
-	return build(s, NULL, NULL, &s->listings[index - s->n_sweeps], true, out, err);
+		return build(s, NULL, &s->sweeps[index], NULL, NULL, out, err);
+	return build(s, NULL, NULL, &s->listings[index - s->n_sweeps], NULL, out, err);
 }
 
 bool al_scenario_figure_in(const struct al_scenario *scenario, size_t index, struct al_error *err)
@@ -205,6 +194,5 @@ bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct
 {
 	const struct al_scenario_figure *figure = &scenario->figures[index];
 
-	return build(scenario, figure->table, figure->sweep, figure->listing, false, out, err)
-		&& al_figure_build(figure, out, err);
+	return build(scenario, figure->table, figure->sweep, figure->listing, figure, out, err);
 }

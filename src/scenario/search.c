@@ -23,22 +23,18 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	struct al_derivation *d = context;
 	const char *path = path_of(d->claim, reference->symbol);
 	const struct al_column *column;
-	struct al_scenario_cell cell;
+	AL_SCENARIO_CELL(cell);
 
 	*found = path != NULL;
-	if (!path)
-		return true;
-	al_scenario_cell_init(&cell);
-	bool ok = al_path_value(d->evaluator, path, &d->box, &cell, &column, err)
-		&& al_scenario_cell_take(&cell, path, &d->is_missing, value, err);
-	al_scenario_cell_finish(&cell);
-	return ok;
+	return !path
+		|| (al_path_value(d->evaluator, path, &d->box, &cell, &column, err)
+			&& al_scenario_cell_take(&cell, path, &d->is_missing, value, err));
 }
 
 static size_t known_names(void *context, const char *const **out)
 {
 	const struct al_derivation *d = context;
-	const char **list = al_new_array(&d->evaluator->arena, const char *, d->claim->n_with + 1);
+	const char **list = al_new_array(d->evaluator->arena, const char *, d->claim->n_with + 1);
 
 	for (size_t i = 0; i < d->claim->n_with; i++)
 		list[i] = d->claim->with[i].name;
@@ -252,14 +248,12 @@ static bool look_at(struct al_search *search, const mpq_srcptr *at, struct al_sc
 /* Which side of what is wanted the value lies on; -2 where it has none. */
 static bool try_at(struct al_search *search, const mpq_srcptr *at, int *side, struct al_error *err)
 {
-	struct al_scenario_cell cell;
+	AL_SCENARIO_CELL(cell);
 	bool has_value;
 
-	al_scenario_cell_init(&cell);
-	bool ok = look_at(search, at, &cell, &has_value, err);
+	const bool ok = look_at(search, at, &cell, &has_value, err);
 	*side = has_value ? compare(search->target, cell.number) : -2;
 	search->is_reached = search->is_reached || *side == 0;
-	al_scenario_cell_finish(&cell);
 	return ok;
 }
 
@@ -274,20 +268,19 @@ bool al_search_corners(struct al_search *search, struct al_error *err)
 {
 	const struct al_data_box *box = &search->derivation->box;
 	mpq_srcptr at[AL_MOST_DATA];
-	struct al_scenario_cell cell;
-	bool ok = true, has_value;
+	bool has_value;
+	AL_SCENARIO_CELL(cell);
 
-	al_scenario_cell_init(&cell);
-	for (int corner = 0; ok && box->n > 0 && corner < 1 << box->n; corner++) {
-		al_data_box_corner(box, (unsigned)corner, at);
-		ok = look_at(search, at, &cell, &has_value, err);
+	for (unsigned corner = 0; box->n > 0 && corner < 1u << box->n; corner++) {
+		al_data_box_corner(box, corner, at);
+		if (!look_at(search, at, &cell, &has_value, err))
+			return false;
 		if (has_value && mpq_cmp(cell.number, search->least.value) < 0)
 			move_to(&search->least, cell.number, at, box->n);
 		if (has_value && mpq_cmp(cell.number, search->greatest.value) > 0)
 			move_to(&search->greatest, cell.number, at, box->n);
 	}
-	al_scenario_cell_finish(&cell);
-	return ok;
+	return true;
 }
 
 /* out = from + share * (to - from) */

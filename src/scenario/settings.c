@@ -23,21 +23,6 @@ bool al_object_read(struct al_scenario *s, const struct al_record *record,
 
 /* ---- values ---- */
 
-int al_word_find(const struct al_scenario *s, const struct al_item *node, const char *what,
-	const char *const *words, size_t n, struct al_error *err)
-{
-	const char *word;
-
-	if (!al_json_text(&s->doc, node, &word, err))
-		return -1;
-	int found = al_find_name(word, words, n);
-	if (found < 0) {
-		al_fail_unknown(err, what, word, words, n);
-		al_json_in(&s->doc, node, err);
-	}
-	return found;
-}
-
 bool al_id_check(const char *id, struct al_error *err)
 {
 	return (*id && *id != '-'

@@ -35,38 +35,27 @@ static const char *mark_of(double p)
 	return p < highly_significant ? "**" : p < significant ? "*" : NULL;
 }
 
-static bool reference_of(const struct al_cell_place *place, const struct al_column_kind *kind,
-	const struct al_datum **out, struct al_error *err)
-{
-	struct al_cell_place reference = *place;
-	struct al_scenario_cell cell;
-
-	reference.row = (struct al_scenario_row){place->row.case_, place->table->significance};
-	al_scenario_cell_init(&cell);
-	bool ok = kind->evaluate(kind, &reference, &cell, err);
-	*out = cell.datum;
-	al_scenario_cell_finish(&cell);
-	return ok;
-}
-
 bool al_significance_mark(const struct al_cell_place *place,
 	const struct al_scenario_column *column, const struct al_datum *datum, const char **mark,
 	struct al_error *err)
 {
-	const struct al_datum *reference;
+	const struct al_column_kind *kind = column->kind;
+	struct al_cell_place reference = *place;
+	AL_SCENARIO_CELL(cell);
 
 	*mark = NULL;
-	if (!place->table->significance || !datum || !datum->spread || !column->kind
-		|| !column->kind->set || place->row.variant == place->table->significance)
+	reference.row.variant = place->table->significance;
+	if (!reference.row.variant || !datum || !datum->spread || !kind || !kind->set
+		|| place->row.variant == reference.row.variant)
 		return true;
-	if (column->kind->set->runs == 0)
+	if (kind->set->runs == 0)
 		return al_fail(err, AL_EINPUT,
 			"table \"%s\": \"significance\" needs \"runs\" in the data set \"%s\"",
-			place->table->id, column->kind->set->id);
-	if (!reference_of(place, column->kind, &reference, err))
+			place->table->id, kind->set->id);
+	if (!kind->evaluate(kind, &reference, &cell, err))
 		return false;
-	if (reference && reference->spread)
-		*mark = mark_of(chance(datum, reference, column->kind->set->runs));
+	if (cell.datum && cell.datum->spread)
+		*mark = mark_of(chance(datum, cell.datum, kind->set->runs));
 	return true;
 }
 

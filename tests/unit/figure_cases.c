@@ -295,7 +295,8 @@ static struct al_reference_line full_rank[] = {{64, "d_head = 64"}};
 static struct al_reference_line budgets[] = {{85899345920, "80 GiB (H100)"},
 	{25769803776, "24 GiB"}};
 
-static const double captured_ticks[] = {0, .5, .9, 1};
+static const struct al_wished_tick captured_ticks[] = {{0, NULL}, {.5, NULL}, {.9, NULL},
+	{1, NULL}};
 static const char *const beneath_strands[] = {"panel", "of", "strand", "y"};
 static const char *const null_band[] = {"null"};
 

@@ -232,13 +232,13 @@ static void groups_stand_on_lines(void **state)
 	figure.beneath = columns;
 	figure.n_beneath = 3;
 	fill_beneath(&table);
-	assert_true(al_plot_init(&plot, &figure, &al_mark_heatmap, &table, NULL));
+	assert_true(al_plot_init(&plot, &figure, &table, NULL));
 	for (size_t i = 0; i < 2; i++) {
 		assert_int_equal(plot.beneath[i].n_lines, 2);
 		for (size_t k = 0; k < 2; k++)
 			assert_string_equal(plot.beneath[i].lines[k], expected[i][k]);
 	}
-	al_plot_finish(&plot);
+	al_arena_finish(&plot.arena);
 	al_table_finish(&table);
 }
 

@@ -31,10 +31,10 @@ static void whole_numbers_are_known(void **state)
 		struct al_table table;
 		struct al_plot plot;
 		fill(&table, steps[i][0], steps[i][1]);
-		assert_true(al_plot_init(&plot, &lines, &al_mark_line, &table, NULL));
+		assert_true(al_plot_init(&plot, &lines, &table, NULL));
 		assert_int_equal(plot.x.is_whole, steps[i][0] >= 1);
 		assert_int_equal(plot.y.is_whole, steps[i][1] >= 1);
-		al_plot_finish(&plot);
+		al_arena_finish(&plot.arena);
 		al_table_finish(&table);
 	}
 }

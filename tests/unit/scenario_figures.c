@@ -168,16 +168,16 @@ static void refuses_what_cannot_be_drawn(void **state)
 			"unknown column \"z\""},
 		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 1, 'series': 'a'}, 'to': {'x': 1, "
 			  "'series': 'b'}}]"),
-			"the ratio's end 1, b is 0, expected more than 0"},
+			"the ratio's end 1, b: found 0, expected more than 0"},
 		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 1}, 'to': {'x': 2, 'series': 'b'}}]"),
-			"the ratio's end 1 is that of 2 rows, expected one"},
+			"the ratio's end 1: found 2 rows, expected one"},
 		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 7}, 'to': {'x': 2, 'series': 'b'}}]"),
-			"the ratio's end 7 is that of 0 rows, expected one"},
+			"the ratio's end 7: found 0 rows, expected one"},
 		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 2, 'series': 'b'}, 'to': {'x': 2, "
 			  "'series': 'b'}}]"),
 			"a ratio of 2, b to itself"},
 		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 2, 'panel': 'b'}, 'to': {'x': 2}}]"),
-			"the ratio's end 2, b names a panel, the figure none"},
+			"the ratio's end 2, b: it names a panel, the figure has none"},
 		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 1, 'series': 'a'}, 'to': {'x': 2, "
 			  "'series': 'b'}, 'digits': 7}]"),
 			"found 7 digits, expected at most 6"},
