@@ -64,11 +64,11 @@ static void read_row_names(struct al_binder *b, struct row_names *names)
 		const struct al_paper_column *column = &binding->columns[i];
 		const char *text = i < b->row->n_cells ? b->row->cells[i] : "";
 		if (column->kind == AL_PAPER_NAME)
-			names->is_row = (names->n_variants = al_paper_names(al_paper_variant,
+			names->is_row = (names->n_variants = al_paper_names(AL_CATALOG_VARIANTS,
 						 b->map, b->arena, text, &names->variants))
 				> 0;
 		if (column->kind == AL_PAPER_MODEL)
-			names->is_row = (names->n_models = al_paper_names(al_paper_model, b->map,
+			names->is_row = (names->n_models = al_paper_names(AL_CATALOG_MODELS, b->map,
 						 b->arena, text, &names->models))
 				> 0;
 		if (column->kind == AL_PAPER_SET)
@@ -81,19 +81,17 @@ static void read_row_names(struct al_binder *b, struct row_names *names)
 static void add_case(struct al_binder *b, const char *model, const char *settings)
 {
 	static const char *const keys[] = {"model"};
-	struct al_text one;
+	struct al_text *out = &b->cases;
 
-	al_text_init(&one);
+	al_text_addf(out, "%s{\"id\":\"%s\"", al_list_comma(out), b->case_);
 	if (model)
-		al_text_addf(&one, ",\"model\":\"%s\"", model);
+		al_text_addf(out, ",\"model\":\"%s\"", model);
 	else
-		al_paper_map_keep(b->binding->node, keys, 1, &one);
+		al_paper_map_keep(b->binding->node, keys, 1, out);
 	if (*settings)
-		al_text_addf(&one, ",\"set\":{%s}", settings);
-	al_list_add(&b->cases, "{\"id\":\"", b->case_, "\"");
-	al_text_addf(&b->cases, "%s}", one.data);
+		al_text_addf(out, ",\"set\":{%s}", settings);
+	al_text_add(out, "}");
 	al_list_add_text(&b->its_cases, b->case_);
-	al_text_finish(&one);
 }
 
 /* A row of the same names could never be asked for. */
@@ -155,16 +153,13 @@ static void add_data_sets(struct al_binder *b)
 {
 	for (size_t i = 0; i < b->n_metrics; i++) {
 		struct al_metric *metric = &b->metrics[i];
-		if (metric->rows.length > 0) {
-			al_list_add(&b->data, "{\"id\":\"", b->binding->id, "-");
+		if (metric->rows.length > 0)
 			al_text_addf(&b->data,
-				"%s\",\"metric\":{\"%s\":\"%s\"},\"columns\":[\"case\",\"variant\","
-				"\"%s\"],\"rows\":[",
-				metric->name, metric->name, metric->is_loss ? "lower" : "higher",
-				metric->name);
-			al_text_add(&b->data, metric->rows.data);
-			al_text_add(&b->data, "]}");
-		}
+				"%s{\"id\":\"%s-%s\",\"metric\":{\"%s\":\"%s\"},\"columns\":"
+				"[\"case\",\"variant\",\"%s\"],\"rows\":[%s]}",
+				al_list_comma(&b->data), b->binding->id, metric->name, metric->name,
+				metric->is_loss ? "lower" : "higher", metric->name,
+				metric->rows.data);
 		al_text_finish(&metric->rows);
 	}
 }
@@ -173,15 +168,15 @@ static void add_table(struct al_binder *b)
 {
 	static const char *const keys[] = {"set", "basis", "recipe", "per", "baseline", "retention",
 		"elasticity", "substitute", "order", "against"};
+	struct al_text *out = &b->tables;
 
-	al_list_add(&b->tables, "{\"id\":\"", b->binding->id,
-		"\",\"rows\":\"product\",\"columns\":[\"modules\"],\"cases\":[");
-	al_text_add(&b->tables, b->its_cases.data);
-	al_text_add(&b->tables, "]");
+	al_text_addf(out,
+		"%s{\"id\":\"%s\",\"rows\":\"product\",\"columns\":[\"modules\"],\"cases\":[%s]",
+		al_list_comma(out), b->binding->id, b->its_cases.data);
 	if (b->its_variants.length > 0)
-		al_text_addf(&b->tables, ",\"variants\":[%s]", b->its_variants.data);
-	al_paper_map_keep(b->binding->node, keys, sizeof(keys) / sizeof(*keys), &b->tables);
-	al_text_add(&b->tables, "}");
+		al_text_addf(out, ",\"variants\":[%s]", b->its_variants.data);
+	al_paper_map_keep(b->binding->node, keys, sizeof(keys) / sizeof(*keys), out);
+	al_text_add(out, "}");
 }
 
 /* Variants that columns name, in a table whose rows are settings. */

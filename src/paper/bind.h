@@ -45,17 +45,9 @@ bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
 	struct al_error *err) AL_MUST_CHECK;
 void al_bound_finish(struct al_bound *bound);
 
-/* What a label of the paper is called here, by the map, else by the catalogue; NULL: nothing is
- * (names.c). `map` may be NULL. */
-const char *al_paper_variant(const struct al_paper_map *map, struct al_arena *arena,
-	const char *label);
-const char *al_paper_model(const struct al_paper_map *map, struct al_arena *arena,
-	const char *label);
-
-/* The same of a label's words, where several rows ran into one: how many; 0: one is no name. */
-typedef const char *al_paper_namer(const struct al_paper_map *map, struct al_arena *arena,
-	const char *label);
-size_t al_paper_names(al_paper_namer *name_of, const struct al_paper_map *map,
+/* What a label of the paper, or each of its words where several rows ran into one, is called here,
+ * by the map, which may be NULL, else by the catalogue: how many; 0: one is no name (names.c). */
+size_t al_paper_names(enum al_catalog_kind kind, const struct al_paper_map *map,
 	struct al_arena *arena, const char *label, const char ***names);
 
 /* The n-th of `n_parts` words of a text; all of it where there is one part; NULL where it hasn't so

@@ -37,8 +37,9 @@ struct al_binder {
 /* The metrics of the binding's columns. */
 void al_binder_find_metrics(struct al_binder *b);
 
-/* Adds to a list of JSON's values. */
-void al_list_add(struct al_text *list, const char *before, const char *text, const char *after);
+/* What stands before the next of a list of JSON's values; a text as a value; it, added. */
+const char *al_list_comma(const struct al_text *list);
+const char *al_binder_quote(const struct al_binder *b, const char *text);
 void al_list_add_text(struct al_text *list, const char *text);
 
 void al_binder_add_gap(struct al_binder *b, size_t line, const char *why);

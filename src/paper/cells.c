@@ -68,14 +68,22 @@ static const struct al_metric *nearest(const struct al_binder *b, size_t column,
 
 /* ---- lists ---- */
 
-void al_list_add(struct al_text *list, const char *before, const char *text, const char *after)
+const char *al_list_comma(const struct al_text *list)
 {
-	al_text_addf(list, "%s%s%s%s", list->length ? "," : "", before, text, after);
+	return list->length ? "," : "";
+}
+
+const char *al_binder_quote(const struct al_binder *b, const char *text)
+{
+	AL_TEXT(quoted);
+
+	al_json_quote(&quoted, text);
+	return al_strdup(b->arena, quoted.data);
 }
 
 void al_list_add_text(struct al_text *list, const char *text)
 {
-	al_text_add(list, list->length ? "," : "");
+	al_text_add(list, al_list_comma(list));
 	al_json_quote(list, text);
 }
 
@@ -105,27 +113,19 @@ struct al_paper_site *al_binder_begin_claim(struct al_binder *b, size_t line, co
 {
 	struct al_bound *bound = b->bound;
 
-	const size_t index = bound->n_sites;
+	al_text_addf(&b->claims, "%s{\"id\":\"line %zu (%zu)\",\"printed\":%s",
+		al_list_comma(&b->claims), line, bound->n_sites, al_binder_quote(b, printed));
+	if (unit)
+		al_text_addf(&b->claims, ",\"unit\":%s", al_binder_quote(b, unit));
 	struct al_paper_site *site = AL_APPEND(b->arena, bound->sites, bound->n_sites,
 		bound->sites_room);
-
 	*site = (struct al_paper_site){.line = line, .printed = printed, .unit = unit};
-	al_list_add(&b->claims, "{\"id\":\"", al_format(b->arena, "line %zu (%zu)", line, index),
-		"\"");
-	al_text_add(&b->claims, ",\"printed\":");
-	al_json_quote(&b->claims, printed);
-	if (unit) {
-		al_text_add(&b->claims, ",\"unit\":");
-		al_json_quote(&b->claims, unit);
-	}
 	return site;
 }
 
 void al_binder_end_claim(struct al_binder *b, const char *value)
 {
-	al_text_add(&b->claims, ",\"value\":");
-	al_json_quote(&b->claims, value);
-	al_text_add(&b->claims, "}");
+	al_text_addf(&b->claims, ",\"value\":%s}", al_binder_quote(b, value));
 }
 
 static const char *path_to(struct al_binder *b, const char *variant, const char *key)
@@ -142,24 +142,18 @@ static bool has_digit(const char *text)
 
 static bool is_number(const char *text)
 {
-	struct al_arena arena;
 	struct al_printed printed;
+	AL_ARENA(arena);
 
-	al_arena_init(&arena);
-	const bool is = al_printed_parse(&printed, &arena, text);
-	al_arena_finish(&arena);
-	return is;
+	return al_printed_parse(&printed, &arena, text);
 }
 
 static bool is_decimal(const char *text)
 {
 	int digits;
-	mpq_t number;
+	AL_ARENA(arena);
 
-	mpq_init(number);
-	bool is = al_exact_parse(text, number, &digits);
-	mpq_clear(number);
-	return is;
+	return al_exact_parse(text, al_exact_new(&arena), &digits);
 }
 
 static void add_unread(struct al_binder *b, size_t column, const char *text)
@@ -172,11 +166,8 @@ static void add_unread(struct al_binder *b, size_t column, const char *text)
 static void add_datum(struct al_binder *b, struct al_metric *metric, const char *variant,
 	const char *text)
 {
-	al_list_add(&metric->rows, "[\"", b->case_, "\",");
-	al_json_quote(&metric->rows, variant);
-	al_text_add(&metric->rows, ",");
-	al_json_quote(&metric->rows, text);
-	al_text_add(&metric->rows, "]");
+	al_text_addf(&metric->rows, "%s[\"%s\",%s,%s]", al_list_comma(&metric->rows), b->case_,
+		al_binder_quote(b, variant), al_binder_quote(b, text));
 	b->bound->n_data++;
 }
 
@@ -219,10 +210,9 @@ static void bind_score(struct al_binder *b, const struct al_paper_column *column
 static void bind_mean(struct al_binder *b, size_t at, const char *text, const char *variant)
 {
 	const size_t n = count_left(b, at);
-	struct al_text sum;
+	AL_TEXT(sum);
 
 	al_binder_begin_claim(b, b->row->line, text, NULL);
-	al_text_init(&sum);
 	al_text_add(&b->claims, ",\"with\":{");
 	for (size_t i = 0; i < n; i++) {
 		al_text_addf(&sum, "%sm%zu", i ? "+" : "(", i + 1);
@@ -231,7 +221,6 @@ static void bind_mean(struct al_binder *b, size_t at, const char *text, const ch
 	}
 	al_text_add(&b->claims, "}");
 	al_binder_end_claim(b, al_format(b->arena, "%s)/%zu", sum.data, n));
-	al_text_finish(&sum);
 }
 
 /* A polynomial or an order of growth, whose spaces say nothing. */

@@ -1,6 +1,5 @@
 /* Annotated numbers of LaTeX: \claim{PRINTED}{VALUE}, \ledger{PATH}, and \input{FILE}, which may
  * define the latter. */
-#include <stddef.h>
 #include <string.h>
 
 #include "paper/paper.h"
@@ -18,54 +17,41 @@ static size_t group_length(const char *text, size_t left)
 	return 0;
 }
 
-static void add_claim(struct al_paper *paper, size_t line, const char *text, size_t left)
+/* The length of the group behind a macro's word; 0 where that macro isn't here. */
+static size_t find_argument(const char *text, size_t left, const char *word, const char **group)
 {
-	const size_t n = group_length(text, left), m = n ? group_length(text + n, left - n) : 0;
+	const size_t n = strlen(word);
 
-	if (m == 0)
-		return;
-	*AL_APPEND(&paper->arena, paper->claims, paper->n_claims,
-		paper->claims_room) = (struct al_paper_claim){.line = line,
-		.printed = al_paper_plain(&paper->arena, text + 1, n - 2),
-		.value = al_strndup(&paper->arena, text + n + 1, m - 2)};
+	*group = text;
+	if (left <= n || memcmp(text, word, n) != 0)
+		return 0;
+	*group += n;
+	return group_length(*group, left - n);
 }
 
-static void add_macro(struct al_paper *paper, struct al_paper_macros *macros, size_t line,
-	const char *text, size_t left)
+static void read_macro(struct al_paper *paper, struct al_paper_macros *macros, const char *word,
+	size_t line, const char *text, size_t left)
 {
-	const size_t n = group_length(text, left);
+	const char *group;
+	const size_t n = find_argument(text, left, word, &group);
 
-	if (n == 0)
-		return;
-	*AL_APPEND(&paper->arena, macros->items, macros->n,
-		macros->room) = (struct al_paper_macro){line,
-		al_strndup(&paper->arena, text + 1, n - 2)};
+	if (n > 0)
+		*AL_APPEND(&paper->arena, macros->items, macros->n,
+			macros->room) = (struct al_paper_macro){line,
+			al_strndup(&paper->arena, group + 1, n - 2)};
 }
 
-static const struct macro {
-	const char *word;
-	size_t offset; /* in the paper: of the list */
-} macros[] = {{"\\ledger{", offsetof(struct al_paper, ledgers)},
-	{"\\input{", offsetof(struct al_paper, inputs)}};
-
-static bool begins(const char *text, size_t left, const char *word)
+static void read_claim(struct al_paper *paper, size_t line, const char *text, size_t left)
 {
-	return left >= strlen(word) && memcmp(text, word, strlen(word)) == 0;
-}
+	const char *group;
+	const size_t n = find_argument(text, left, "\\claim", &group);
+	const size_t m = n ? group_length(group + n, left - (size_t)(group + n - text)) : 0;
 
-/* What the macro at this backslash says. */
-static void read_macro(struct al_paper *paper, size_t line, const char *text, size_t left)
-{
-	static const char claim[] = "\\claim{";
-
-	if (begins(text, left, claim))
-		add_claim(paper, line, text + strlen(claim) - 1, left - strlen(claim) + 1);
-	for (size_t i = 0; i < sizeof(macros) / sizeof(*macros); i++) {
-		const size_t n = strlen(macros[i].word) - 1;
-		if (begins(text, left, macros[i].word))
-			add_macro(paper, (void *)((char *)paper + macros[i].offset), line, text + n,
-				left - n);
-	}
+	if (m > 0)
+		*AL_APPEND(&paper->arena, paper->claims, paper->n_claims,
+			paper->claims_room) = (struct al_paper_claim){.line = line,
+			.printed = al_paper_plain(&paper->arena, group + 1, n - 2),
+			.value = al_strndup(&paper->arena, group + n + 1, m - 2)};
 }
 
 /* A comment ends what is read of a line. */
@@ -74,7 +60,11 @@ static void find_in_line(struct al_paper *paper, size_t number, const struct al_
 	for (size_t at = 0; at < line->length && line->text[at] != '%'; at++) {
 		if (line->text[at] != '\\')
 			continue;
-		read_macro(paper, number, line->text + at, line->length - at);
+		const char *text = line->text + at;
+		const size_t left = line->length - at;
+		read_claim(paper, number, text, left);
+		read_macro(paper, &paper->ledgers, "\\ledger", number, text, left);
+		read_macro(paper, &paper->inputs, "\\input", number, text, left);
 		at += at + 1 < line->length && strchr("\\%", line->text[at + 1]);
 	}
 }

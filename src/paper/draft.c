@@ -60,14 +60,14 @@ static const char *cell_at(const struct al_paper_row *row, size_t column)
 
 /* Rows from the first on that have a variant's name at the left. */
 static size_t count_named(const struct al_paper_table *table, size_t column,
-	al_paper_namer *name_of, struct al_arena *arena, size_t *first)
+	enum al_catalog_kind kind, struct al_arena *arena, size_t *first)
 {
 	const char **names;
 	size_t n = 0;
 
 	*first = table->n_rows;
 	for (size_t i = 0; i < table->n_rows; i++) {
-		if (al_paper_names(name_of, NULL, arena, cell_at(&table->rows[i], column), &names)
+		if (al_paper_names(kind, NULL, arena, cell_at(&table->rows[i], column), &names)
 			== 0)
 			continue;
 		*first = n ? *first : i;
@@ -116,13 +116,13 @@ static void draft_columns(const struct al_paper_table *table, struct al_arena *a
 	struct al_text *out)
 {
 	size_t first, other;
-	const bool has_names = count_named(table, 0, al_paper_variant, arena, &first) > 0;
+	const bool has_names = count_named(table, 0, AL_CATALOG_VARIANTS, arena, &first) > 0;
 
 	if (!has_names)
 		first = 1;
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const bool is_model = !has_names
-			&& count_named(table, i, al_paper_model, arena, &other) > 0;
+			&& count_named(table, i, AL_CATALOG_MODELS, arena, &other) > 0;
 		al_text_add(out, i ? ", " : "");
 		al_json_quote(out,
 			i == 0 && has_names ? "name"
@@ -145,10 +145,9 @@ static void draft_table(const struct al_paper_table *table, size_t index, struct
 
 void al_paper_draft(const struct al_paper *paper, struct al_text *out)
 {
-	struct al_arena arena;
+	AL_ARENA(arena);
 	size_t n = 0;
 
-	al_arena_init(&arena);
 	al_text_add(out,
 		"{\n  \"note\": \"add the \\\"model\\\" that variants are counted in, give "
 		"\\\"names\\\" to labels that aren't found, and read each word of the "
@@ -162,5 +161,4 @@ void al_paper_draft(const struct al_paper *paper, struct al_text *out)
 			n++;
 		}
 	al_text_add(out, n ? "\n  ]\n}\n" : "]\n}\n");
-	al_arena_finish(&arena);
 }

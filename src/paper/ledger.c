@@ -33,12 +33,13 @@ static bool add_claims(struct al_text *out, const char *path, const struct al_te
 }
 
 /* The scenario as it stands, whose faults have their places, then with the claims. */
-static bool parse(struct al_scenario **out, struct al_arena *arena, struct al_catalog *catalog,
-	const char *path, const struct al_text *text, const char *claims, struct al_error *err)
+static bool parse(struct al_scenario **out, struct al_catalog *catalog, const char *path,
+	const struct al_text *text, const char *claims, struct al_error *err)
 {
+	AL_ARENA(arena);
+	AL_TEXT(with_claims);
 	const char *slash = strrchr(path, '/');
-	const char *folder = slash ? al_strndup(arena, path, (size_t)(slash - path)) : ".";
-	struct al_text with_claims;
+	const char *folder = slash ? al_strndup(&arena, path, (size_t)(slash - path)) : ".";
 
 	if (!al_scenario_parse(out, catalog, "paper", path, folder, text->data, text->length, err))
 		return false;
@@ -46,26 +47,20 @@ static bool parse(struct al_scenario **out, struct al_arena *arena, struct al_ca
 		return true;
 	al_scenario_destroy(*out);
 	*out = NULL;
-	al_text_init(&with_claims);
-	bool ok = add_claims(&with_claims, path, text, claims, err)
+	return add_claims(&with_claims, path, text, claims, err)
 		&& al_scenario_parse(out, catalog, "paper",
-			al_format(arena, "%s with the paper's claims", path), folder,
+			al_format(&arena, "%s with the paper's claims", path), folder,
 			with_claims.data, with_claims.length, err);
-	al_text_finish(&with_claims);
-	return ok;
 }
 
 bool al_paper_open_scenario(struct al_scenario **out, struct al_catalog *catalog, const char *path,
 	const char *claims, struct al_error *err)
 {
 	struct al_text text;
-	struct al_arena arena;
 
 	if (!al_file_read(&text, path, AL_JSON_FILE_LIMIT, err))
 		return false;
-	al_arena_init(&arena);
-	bool ok = parse(out, &arena, catalog, path, &text, claims, err);
-	al_arena_finish(&arena);
+	bool ok = parse(out, catalog, path, &text, claims, err);
 	al_text_finish(&text);
 	return ok;
 }
@@ -83,22 +78,19 @@ struct definitions {
 };
 
 /* \expandafter\def\csname ledger@PATH\endcsname{TEXT}, a line each, as `run` writes them. */
-static void add_definition(struct definitions *all, const char *line, size_t length)
+static void add_definition(struct definitions *all, char *line)
 {
 	static const char before[] = "\\expandafter\\def\\csname ledger@";
 	static const char between[] = "\\endcsname{";
-	const char *text = al_strndup(all->arena, line, length);
 
-	if (strncmp(text, before, strlen(before)) != 0)
+	if (strncmp(line, before, strlen(before)) != 0)
 		return;
-	const char *path = text + strlen(before);
-	const char *middle = strstr(path, between), *end = strrchr(path, '}');
-	if (!middle || !end || end < middle + strlen(between))
+	char *path = line + strlen(before), *middle = strstr(path, between);
+	const char *value = middle ? middle + strlen(between) : NULL, *end = strrchr(path, '}');
+	if (!value || !end || end < value)
 		return;
-	const char *value = middle + strlen(between);
-	*AL_APPEND(all->arena, all->items, all->n,
-		all->room) = (struct definition){al_strndup(all->arena, path,
-							 (size_t)(middle - path)),
+	*middle = '\0';
+	*AL_APPEND(all->arena, all->items, all->n, all->room) = (struct definition){path,
 		al_paper_plain(all->arena, value, (size_t)(end - value))};
 }
 
@@ -109,15 +101,12 @@ static int by_path(const void *a, const void *b)
 	return strcmp(left->path, right->path);
 }
 
-static void read_definitions(struct definitions *all, const char *text, size_t length)
+static void read_definitions(struct definitions *all, const struct al_text *text)
 {
-	const char *end = text + length;
+	char *rest = al_strndup(all->arena, text->data, text->length), *line;
 
-	while (text < end) {
-		const char *stop = memchr(text, '\n', (size_t)(end - text));
-		add_definition(all, text, (size_t)((stop ? stop : end) - text));
-		text = stop ? stop + 1 : end;
-	}
+	while ((line = strtok_r(rest, "\n", &rest)))
+		add_definition(all, line);
 	if (all->n > 1)
 		qsort(all->items, all->n, sizeof(*all->items), by_path);
 }
@@ -135,22 +124,17 @@ static const char *find_definition(const struct definitions *all, const char *pa
 /* What the scenario gives now: all that `run` would write. */
 static bool define_anew(struct definitions *now, struct al_scenario *scenario, struct al_error *err)
 {
-	struct al_text text;
-	bool ok = true;
+	AL_TEXT(text);
 
-	al_text_init(&text);
-	for (size_t i = 0; ok && i < scenario->n_tables; i++) {
+	for (size_t i = 0; i < scenario->n_tables; i++) {
 		struct al_table table;
-		ok = al_scenario_table(scenario, i, &table, err);
-		if (ok) {
-			al_numbers_add_latex(&text, &table);
-			al_table_finish(&table);
-		}
+		if (!al_scenario_table(scenario, i, &table, err))
+			return false;
+		al_numbers_add_latex(&text, &table);
+		al_table_finish(&table);
 	}
-	if (ok)
-		read_definitions(now, text.data, text.length);
-	al_text_finish(&text);
-	return ok;
+	read_definitions(now, &text);
+	return true;
 }
 
 /* The files of \input, beside the paper; TeX adds ".tex". One that isn't there is none of ours. */
@@ -169,7 +153,7 @@ static bool read_inputs(struct definitions *then, const struct al_paper *paper,
 			continue;
 		if (!al_file_read(&text, path, AL_PAPER_LIMIT, err))
 			return al_in(err, "%s:%zu", paper->file, paper->inputs.items[i].line);
-		read_definitions(then, text.data, text.length);
+		read_definitions(then, &text);
 		al_text_finish(&text);
 	}
 	return true;

@@ -52,13 +52,11 @@ static enum al_verdict verdict_of(const struct linter *l, size_t row)
 static const char *expected_text(struct al_arena *arena, mpq_srcptr value, int digits)
 {
 	enum { MOST_DECIMALS = 9 };
-	mpq_t rounded;
+	mpq_ptr rounded = al_exact_new(arena);
 
-	mpq_init(rounded);
 	al_exact_round(rounded, value, MOST_DECIMALS);
-	const bool is_short = mpq_equal(rounded, value);
-	mpq_clear(rounded);
-	return is_short ? al_exact_text(arena, value) : al_exact_decimal(arena, value, digits + 2);
+	return mpq_equal(rounded, value) ? al_exact_text(arena, value)
+					 : al_exact_decimal(arena, value, digits + 2);
 }
 
 /* What would be right, as it would be printed. */
@@ -92,40 +90,31 @@ static const char *note_of(struct al_arena *arena, const struct al_paper_site *s
 					       : "erratum?";
 }
 
-/* What a number that was recomputed is told with. */
-static struct al_paper_finding finding_of(const struct linter *l, size_t index,
-	const struct al_cell *value, const struct al_printed *printed)
-{
-	const struct al_paper_site *site = &l->bound->sites[index];
-	const enum al_verdict verdict = verdict_of(l, index);
-	const bool is_contradicted = verdict == AL_INCONSISTENT;
-	struct al_paper_finding finding = {.line = site->line,
-		.printed = site->printed,
-		.verdict = verdict == AL_UNDERIVABLE ? NULL : al_verdict_names[verdict],
-		.note = is_contradicted ? "erratum?" : al_table_text(l->verdicts, index, "note")};
-
-	if (value->kind == AL_CELL_TEXT)
-		finding.expected = al_strdup(l->arena, value->text);
-	else if (value->kind == AL_CELL_EXACT)
-		finding.expected = expected_text(l->arena, value->exact, printed->digits);
-	if (value->kind == AL_CELL_EXACT && is_contradicted)
-		finding.note = note_of(l->arena, site, value->exact, printed);
-	return finding;
-}
-
+/* What a number that was recomputed is told with, and what would be right. */
 static void read_verdict(struct linter *l, size_t index)
 {
 	const struct al_paper_site *site = &l->bound->sites[index];
 	const struct al_cell *value =
 		&l->verdicts->rows[index][al_table_find_column(l->verdicts, "value")];
 	const enum al_verdict verdict = verdict_of(l, index);
+	const bool is_contradicted = verdict == AL_INCONSISTENT;
+	struct al_paper_finding finding = {.line = site->line,
+		.printed = site->printed,
+		.verdict = verdict == AL_UNDERIVABLE ? NULL : al_verdict_names[verdict],
+		.note = is_contradicted ? "erratum?" : al_table_text(l->verdicts, index, "note")};
 	struct al_printed printed;
 
 	l->counts->verdicts[verdict]++;
 	const bool is_number = al_printed_parse(&printed, l->arena, site->printed);
-	al_paper_findings_add(&l->findings, finding_of(l, index, value, &printed));
+	if (value->kind == AL_CELL_TEXT)
+		finding.expected = al_strdup(l->arena, value->text);
+	else if (value->kind == AL_CELL_EXACT)
+		finding.expected = expected_text(l->arena, value->exact, printed.digits);
+	if (value->kind == AL_CELL_EXACT && is_contradicted)
+		finding.note = note_of(l->arena, site, value->exact, &printed);
+	al_paper_findings_add(&l->findings, finding);
 	if (is_number && value->kind == AL_CELL_EXACT && site->is_of_ledger)
-		add_truth(l, site, value->exact, &printed, verdict == AL_INCONSISTENT);
+		add_truth(l, site, value->exact, &printed, is_contradicted);
 }
 
 static void read_gaps(struct linter *l)
@@ -157,10 +146,23 @@ static void tell(struct linter *l, struct al_table *table)
 	}
 }
 
-static bool judge(struct linter *l, const struct al_paper_map *map, struct al_catalog *catalog,
+/* The next of our claims, which stand before those that the scenario has itself. */
+static bool judge(struct linter *l, struct al_scenario *scenario, const struct al_paper_map *map,
 	struct al_error *err)
 {
 	struct al_check_counts counts = {0};
+	size_t i = l->verdicts->n_rows;
+
+	if (!al_scenario_check(scenario, l->verdicts, &counts, err))
+		return al_in(err, "%s", map->doc.name);
+	for (; i < l->verdicts->n_rows && i < l->bound->n_sites; i++)
+		read_verdict(l, i);
+	return true;
+}
+
+static bool judge_tables(struct linter *l, const struct al_paper_map *map,
+	struct al_catalog *catalog, struct al_error *err)
+{
 	struct al_scenario *scenario;
 
 	l->truths = al_new_array(l->arena, struct al_paper_truth, l->bound->n_sites + 1);
@@ -170,10 +172,7 @@ static bool judge(struct linter *l, const struct al_paper_map *map, struct al_ca
 	if (!al_scenario_parse(&scenario, catalog, "paper", file, "", l->bound->scenario.data,
 		    l->bound->scenario.length, err))
 		return al_in(err, "%s", map->doc.name);
-	bool ok = al_scenario_check(scenario, l->verdicts, &counts, err)
-		|| al_in(err, "%s", map->doc.name);
-	for (size_t i = 0; ok && i < l->verdicts->n_rows; i++)
-		read_verdict(l, i);
+	bool ok = judge(l, scenario, map, err);
 	al_scenario_destroy(scenario);
 	return ok;
 }
@@ -182,15 +181,10 @@ static bool judge(struct linter *l, const struct al_paper_map *map, struct al_ca
 static bool judge_annotated(struct linter *l, const struct al_paper_map *map,
 	struct al_catalog *catalog, struct al_scenario **scenario, struct al_error *err)
 {
-	struct al_check_counts counts = {0};
-	const size_t n_before = l->verdicts->n_rows;
-
-	if (!al_paper_open_scenario(scenario, catalog, map->scenario, l->bound->annotated.data, err)
-		|| !al_scenario_check(*scenario, l->verdicts, &counts, err))
+	if (!al_paper_open_scenario(scenario, catalog, map->scenario, l->bound->annotated.data,
+		    err))
 		return al_in(err, "%s", map->doc.name);
-	for (size_t i = n_before; i < l->bound->n_sites; i++)
-		read_verdict(l, i);
-	return true;
+	return judge(l, *scenario, map, err);
 }
 
 static bool lint_by(struct linter *l, const struct al_paper_map *map, struct al_catalog *catalog,
@@ -199,7 +193,7 @@ static bool lint_by(struct linter *l, const struct al_paper_map *map, struct al_
 	struct al_scenario *scenario = NULL;
 
 	bool ok = al_paper_bind(l->bound, l->paper, map, catalog, err)
-		&& judge(l, map, catalog, err)
+		&& judge_tables(l, map, catalog, err)
 		&& (!map->scenario || judge_annotated(l, map, catalog, &scenario, err))
 		&& al_paper_read_ledgers(l->paper, scenario, map->scenario, &l->findings, l->counts,
 			err);
@@ -272,9 +266,8 @@ static size_t add_unread(const struct al_table *table, size_t first, const char 
 
 void al_lint_text(const struct al_table *table, struct al_text *out)
 {
-	struct al_arena arena;
+	AL_ARENA(arena);
 
-	al_arena_init(&arena);
 	for (size_t i = 0; i < table->n_rows;) {
 		const char *verdict = al_table_text(table, i, "verdict");
 		double line = 0;
@@ -294,5 +287,4 @@ void al_lint_text(const struct al_table *table, struct al_text *out)
 	}
 	for (size_t i = 0; i < table->n_notes; i++)
 		al_text_addf(out, "%s\n", table->notes[i]);
-	al_arena_finish(&arena);
 }

@@ -73,9 +73,8 @@ static size_t plain_length(const char *text, size_t left)
 
 const char *al_paper_plain(struct al_arena *arena, const char *text, size_t length)
 {
-	struct al_text out;
+	AL_TEXT(out);
 
-	al_text_init(&out);
 	for (size_t i = 0; i < length;) {
 		const size_t n_plain = plain_length(text + i, length - i);
 		al_text_add_bytes(&out, text + i, n_plain);
@@ -95,9 +94,7 @@ const char *al_paper_plain(struct al_arena *arena, const char *text, size_t leng
 	size_t n = strlen(begin);
 	while (n > 0 && (begin[n - 1] == ' ' || begin[n - 1] == '\t'))
 		n--;
-	char *plain = al_strndup(arena, begin, n);
-	al_text_finish(&out);
-	return plain;
+	return al_strndup(arena, begin, n);
 }
 
 const char *al_paper_normal(struct al_arena *arena, const char *plain)

@@ -1,8 +1,10 @@
 /* Numbers in running text. Only numbers of parameters and bytes are looked at, of four digits and
  * more: shorter ones are near to too many others. */
+#include <ctype.h>
 #include <string.h>
 
 #include "paper/lint.h"
+#include "paper/words.h"
 #include "scenario/scenario.h"
 
 enum { LEAST_DIGITS = 4, MOST_LENGTH = 32 };
@@ -19,34 +21,16 @@ bool al_paper_is_slip(const char *a, const char *b)
 	while (a[last - 1] == b[last - 1])
 		last--;
 	for (size_t i = first; i < last; i++)
-		if (a[i] < '0' || a[i] > '9' || b[i] < '0' || b[i] > '9')
+		if (!isdigit((unsigned char)a[i]) || !isdigit((unsigned char)b[i]))
 			return false;
 	return last - first == 1
 		|| (last - first == 2 && a[first] == b[first + 1] && a[first + 1] == b[first]);
 }
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_word(char c)
 {
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'
-		|| c == '.' || c == '/';
-}
-
-/* The length of the number that begins here: digits, with commas and points between them. */
-static size_t number_length(const char *text, size_t left)
-{
-	size_t n = 0;
-
-	while (n < left
-		&& (is_digit(text[n])
-			|| (n > 0 && n + 1 < left && strchr(".,", text[n])
-				&& is_digit(text[n + 1]))))
-		n++;
-	return n;
+	return isdigit((unsigned char)c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
+		|| c == '_' || c == '.' || c == '/';
 }
 
 static size_t count_digits(const char *text, size_t n)
@@ -54,7 +38,7 @@ static size_t count_digits(const char *text, size_t n)
 	size_t digits = 0;
 
 	for (size_t i = 0; i < n; i++)
-		digits += is_digit(text[i]);
+		digits += isdigit((unsigned char)text[i]) != 0;
 	return digits;
 }
 
@@ -145,7 +129,7 @@ static void add_run(struct prose *p, size_t line, const char *number, size_t n)
 static void read_line(struct prose *p, const struct al_paper_line *line, size_t number)
 {
 	for (size_t i = 0; i < line->length;) {
-		const size_t n = number_length(line->text + i, line->length - i);
+		const size_t n = al_number_length(line->text + i);
 		const bool is_alone = i == 0 || !is_word(line->text[i - 1]);
 		if (is_run_together(line->text + i, n))
 			add_run(p, number, line->text + i, n);

@@ -400,10 +400,8 @@ void al_paper_read_relations(const struct al_paper *paper, struct al_paper_findi
 
 	al_arena_init(&r.words);
 	for (size_t i = 0; i < paper->n_lines; i++) {
-		struct al_arena plain;
-		al_arena_init(&plain);
+		AL_ARENA(plain);
 		read_line(&r, paper, i, &plain);
-		al_arena_finish(&plain);
 	}
 	read_sentence(&r);
 	al_arena_finish(&r.words);

@@ -103,14 +103,12 @@ static void end_cell(struct al_paper *paper, struct al_paper_table *table, struc
 static void take_multicolumn(struct reader *r, struct cell *cell)
 {
 	enum { MOST_SPAN = 64 };
-	struct al_text number;
 	int64_t span = 1;
+	AL_TEXT(number);
 
-	al_text_init(&number);
 	take_group(r, &number);
 	al_read_digits(number.data, &span);
 	cell->span = span < 1 ? 1 : span < MOST_SPAN ? (size_t)span : MOST_SPAN;
-	al_text_finish(&number);
 	take_group(r, NULL);
 	take_group(r, &cell->text);
 }

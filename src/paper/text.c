@@ -28,15 +28,12 @@ bool al_paper_is_named(const char *path)
 static bool check_bytes(const struct al_paper *paper, size_t line, const char *text, size_t length,
 	struct al_error *err)
 {
-	for (size_t i = 0; i < length;) {
-		const size_t n = text[i] ? al_utf8_length(text + i, length - i) : 0;
-		if (n == 0)
-			return al_fail(err, AL_EINPUT,
-				"%s:%zu:%zu: byte 0x%02X is not text in UTF-8", paper->file, line,
-				i + 1, (unsigned char)text[i]);
-		i += n;
-	}
-	return true;
+	const char *nul = memchr(text, '\0', length);
+	const size_t n = al_utf8_valid(text, nul ? (size_t)(nul - text) : length);
+
+	return n == length
+		|| al_fail(err, AL_EINPUT, "%s:%zu:%zu: byte 0x%02X is not text in UTF-8",
+			paper->file, line, n + 1, (unsigned char)text[n]);
 }
 
 /* A byte-order mark before the first line and a carriage return behind any belong to none. */
@@ -120,18 +117,15 @@ static bool follow_line(struct braces *braces, const struct al_paper *paper, siz
 
 static bool check_braces(const struct al_paper *paper, struct al_error *err)
 {
-	struct al_arena arena;
+	AL_ARENA(arena);
 	struct braces braces = {.arena = &arena};
-	bool ok = true;
 
-	al_arena_init(&arena);
-	for (size_t i = 0; i < paper->n_lines && ok; i++)
-		ok = follow_line(&braces, paper, i, err);
-	if (ok && braces.n > 0)
-		ok = al_fail(err, AL_EINPUT, "%s:%zu:%zu: \"{\" is never closed", paper->file,
+	for (size_t i = 0; i < paper->n_lines; i++)
+		if (!follow_line(&braces, paper, i, err))
+			return false;
+	return braces.n == 0
+		|| al_fail(err, AL_EINPUT, "%s:%zu:%zu: \"{\" is never closed", paper->file,
 			braces.open[braces.n - 1].line, braces.open[braces.n - 1].column);
-	al_arena_finish(&arena);
-	return ok;
 }
 
 /* ---- papers ---- */

@@ -42,22 +42,17 @@ static const struct unit {
 
 enum { N_UNITS = sizeof(units) / sizeof(*units) };
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static bool is_letter(char c)
 {
 	return isalpha((unsigned char)c) || (unsigned char)c >= 128;
 }
 
-/* Digits with a point and commas between them. */
-static size_t number_length(const char *p)
+size_t al_number_length(const char *p)
 {
 	size_t n = 0;
 
-	while (is_digit(p[n]) || (n > 0 && (p[n] == '.' || p[n] == ',') && is_digit(p[n + 1])))
+	while (isdigit((unsigned char)p[n])
+		|| (n > 0 && (p[n] == '.' || p[n] == ',') && isdigit((unsigned char)p[n + 1])))
 		n++;
 	return n;
 }
@@ -68,7 +63,8 @@ static const struct unit *unit_at(const char *p)
 		const size_t n = strlen(units[i].name);
 		const char last = units[i].name[n - 1];
 		if (strncmp(p, units[i].name, n) == 0
-			&& (!isalpha((unsigned char)last) || (!is_letter(p[n]) && !is_digit(p[n]))))
+			&& (!isalpha((unsigned char)last)
+				|| (!is_letter(p[n]) && !isdigit((unsigned char)p[n]))))
 			return &units[i];
 	}
 	return NULL;
@@ -100,15 +96,16 @@ static bool is_alone(const char *text, const char *p, const char *end)
 {
 	const char before = p > text ? p[-1] : ' ';
 
-	return !is_letter(before) && !is_digit(before) && !strchr("-+./_^*=<>\\", before)
-		&& !strchr("/^_*=+", *end ? *end : ' ') && !(*end == '-' && is_digit(end[1]));
+	return !is_letter(before) && !isdigit((unsigned char)before)
+		&& !strchr("-+./_^*=<>\\", before) && !strchr("/^_*=+", *end ? *end : ' ')
+		&& !(*end == '-' && isdigit((unsigned char)end[1]));
 }
 
 /* The word that begins at `p`; returns where the next may begin. */
 static const char *read_number(const char *text, const char *p, struct al_arena *arena,
 	struct al_word *word)
 {
-	const size_t n = number_length(p);
+	const size_t n = al_number_length(p);
 	const char *end = p + n, *behind = end + (*end == ' ');
 	const struct unit *unit = unit_at(behind);
 
@@ -155,25 +152,13 @@ static const char *read_letters(const char *p, struct al_arena *arena, struct al
 	return p + n;
 }
 
-static const char *read_sign(const char *p, struct al_arena *arena, struct al_word *word)
-{
-	*word = (struct al_word){.kind = AL_WORD_SIGN, .text = al_strndup(arena, p, 1)};
-	return p + 1;
-}
-
 static bool is_abbreviation(const struct al_word *word)
 {
 	static const char *const known[] = {"vs", "e", "g", "i", "cf", "ca", "fig", "tab", "eq",
 		"sec", "approx", "al", "resp", "no"};
 
-	if (word->kind != AL_WORD_LETTERS)
-		return false;
-	return al_find_name(word->text, known, sizeof(known) / sizeof(*known)) >= 0;
-}
-
-static void add_word(struct al_sentence *s, struct al_arena *arena, struct al_word word)
-{
-	*AL_APPEND(arena, s->words, s->n, s->room) = word;
+	return word->kind == AL_WORD_LETTERS
+		&& al_find_name(word->text, known, sizeof(known) / sizeof(*known)) >= 0;
 }
 
 bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const char *text,
@@ -189,17 +174,18 @@ bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const c
 		}
 		const bool ends = strchr(".?!;", *p) && (!p[1] || isspace((unsigned char)p[1]))
 			&& !(*p == '.' && s->n > 0 && is_abbreviation(&s->words[s->n - 1]));
-		if (is_digit(*p))
+		if (isdigit((unsigned char)*p))
 			p = read_number(text, p, arena, &word);
 		else if (is_letter(*p))
 			p = read_letters(p, arena, &word);
 		else
-			p = read_sign(p, arena, &word);
+			word = (struct al_word){.kind = AL_WORD_SIGN,
+				.text = al_strndup(arena, p++, 1)};
 		word.line = line;
 		*rest = p;
 		if (ends)
 			return true;
-		add_word(s, arena, word);
+		*AL_APPEND(arena, s->words, s->n, s->room) = word;
 		if (s->n == AL_SENTENCE_MOST_WORDS)
 			return true;
 	}

@@ -32,6 +32,9 @@ struct al_sentence {
 	size_t n, room;
 };
 
+/* The length of the number that begins here: digits, with points and commas between them. */
+size_t al_number_length(const char *p);
+
 /* Adds what is left of a line; true where the sentence ends in it, *rest being behind its end. The
  * caller empties the sentence. */
 bool al_sentence_add_line(struct al_sentence *s, struct al_arena *arena, const char *text,
