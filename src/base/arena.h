@@ -24,9 +24,6 @@ struct al_arena {
 void al_arena_init(struct al_arena *arena);
 void al_arena_finish(struct al_arena *arena);
 
-/* An empty arena that is finished where its block ends, whichever way that is left. */
-#define AL_ARENA(name) __attribute__((cleanup(al_arena_finish))) struct al_arena name = {NULL, NULL}
-
 /* Calls `finish` with the object when the arena is finished or settled, the last deferred first:
  * what holds memory of its own, but lives as long as the arena. */
 void al_arena_defer(struct al_arena *arena, void (*finish)(void *object), void *object);

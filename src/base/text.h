@@ -27,11 +27,6 @@ bool al_ends_with(const char *text, const char *ending);
 void al_text_init(struct al_text *text);
 void al_text_finish(struct al_text *text);
 
-/* An empty text that is finished where its block ends, whichever way that is left. */
-#define AL_TEXT(name) \
-	__attribute__((cleanup(al_text_finish))) struct al_text name; \
-	al_text_init(&name)
-
 void al_text_add(struct al_text *text, const char *piece);
 void al_text_add_bytes(struct al_text *text, const char *bytes, size_t length);
 void al_text_add_repeated(struct al_text *text, char c, size_t times);
