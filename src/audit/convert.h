@@ -49,21 +49,20 @@ bool al_rotary_error(const struct al_stack *stack, const struct al_attention *at
 bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *values,
 	double errors[2], struct al_error *err) AL_MUST_CHECK;
 
-/* The keys and values of all heads from `rank` numbers a token: the same over all heads. errors[i]
- * is of ranks[i]; ranks fall. */
+/* The keys and values of all heads from `rank` numbers a token: the same over all heads. Of
+ * ranks[i] errors[0][i] is that of the keys, errors[1][i] that of the values; ranks fall. */
 bool al_convert_latent(const struct al_stack *keys, const struct al_stack *values,
-	const size_t *ranks, size_t n_ranks, double (*errors)[2],
-	struct al_error *err) AL_MUST_CHECK;
+	const size_t *ranks, size_t n_ranks, double *errors[2], struct al_error *err) AL_MUST_CHECK;
 
 /* ---- multiple-head embeddings (Xue & Aletras 2023); as many key/value heads as heads ---- */
 
 enum al_embedding { AL_EMBEDDING_ADD, AL_EMBEDDING_MUL, AL_N_EMBEDDINGS };
 
 /* As stored: the mean of the heads; or of every column the best multiples of one across the
- * heads. `query_gram` is Q^T Q, or without data. */
-bool al_convert_embedding(const struct al_heads *heads, struct al_view query_gram,
-	const struct al_stack *keys, const struct al_stack *values, enum al_embedding kind,
-	double errors[2], struct al_error *err) AL_MUST_CHECK;
+ * heads. */
+bool al_convert_embedding(const struct al_heads *heads, const struct al_stack *keys,
+	const struct al_stack *values, enum al_embedding kind, double errors[2],
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Of the score forms as A diag(m_i) C^T, multiplied embeddings in whatever basis suits them:
  * with d_head columns, as alternating least squares find it: the relative error over all heads.

@@ -3,11 +3,12 @@
  * and 3.3).
  *
  * Both are Q'_i = M diag(e_i), M = sum of Q_b diag(e_b): added embeddings, whose best shared
- * projection is the mean, with all e = n^-1/2. What they lose is in the heads' Gram matrix, unless
- * it is so little that it drowns there. */
+ * projection is the mean, with all e = n^-1/2. */
 #include "audit/convert.h"
 
 #include <math.h>
+
+#include "linalg/cp.h"
 
 /* ---- what heads become ---- */
 
@@ -45,78 +46,52 @@ static bool convert(struct al_scratch *scratch, struct al_view heads, size_t n, 
 	return true;
 }
 
-/* ---- the error of a form both sides of which change ---- */
+/* ---- the error of a form both sides of which change ----
+ *
+ * Q K^T - Q' K'^T = D K^T + Q' E^T = [D, Q'] [K, E]^T for what is lost, D = Q - Q' and E = K - K',
+ * whose squared norm is the inner product of the two sides' Gram matrices: every term vanishes with
+ * D and E. */
 
-/* One side of a head, A, and what it loses, D: the products that their error is made of. */
-struct side {
-	struct al_matrix whole, cross, lost; /* A^T A, A^T D, D^T D */
-};
-
-static bool side_take(struct al_scratch *scratch, struct side *s, size_t width,
-	struct al_error *err)
+/* Of [D, Q'] or of [K, E], from what a head's side was and what it becomes. */
+static bool side_gram(struct al_scratch *scratch, struct al_view was, struct al_view becomes,
+	bool is_query, struct al_matrix *gram, struct al_error *err)
 {
-	return al_take(scratch, &s->whole, width, width, err)
-		&& al_take(scratch, &s->cross, width, width, err)
-		&& al_take(scratch, &s->lost, width, width, err);
-}
+	AL_SCRATCH(room);
+	struct al_matrix side;
 
-static bool side_of(struct al_scratch *scratch, struct side *s, struct al_view a, struct al_view d,
-	struct al_error *err)
-{
-	return side_take(scratch, s, a.cols, err) && al_gram(AL_TRANSPOSED, a, s->whole, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, a, d, 0, s->cross, err)
-		&& al_gram(AL_TRANSPOSED, d, s->lost, err);
-}
-
-/* Q K^T - Q' K'^T = D K^T + Q' E^T for what is lost, D = Q - Q' and E = K - K', squared: every term
- * vanishes with D and E. */
-static double error_of(const struct side *q, const struct side *k)
-{
-	double sum = 0;
-
-	for (size_t j = 0; j < q->whole.cols; j++)
-		for (size_t i = 0; i < q->whole.rows; i++) {
-			const size_t at = i + j * q->whole.ld, across = j + i * q->whole.ld;
-			const double lost = q->lost.data[at], cross = q->cross.data[across] - lost;
-			const double left = q->whole.data[at] - q->cross.data[at] - cross;
-			sum += lost * k->whole.data[at] + 2 * cross * k->cross.data[at]
-				+ left * k->lost.data[at];
+	if (!al_take(&room, &side, was.rows, 2 * was.cols, err))
+		return false;
+	for (size_t j = 0; j < was.cols; j++)
+		for (size_t i = 0; i < was.rows; i++) {
+			const double own = was.data[i + j * was.ld];
+			const double kept = becomes.data[i + j * becomes.ld];
+			side.data[i + j * side.ld] = is_query ? own - kept : own;
+			side.data[i + (was.cols + j) * side.ld] = is_query ? kept : own - kept;
 		}
-	return sum;
-}
-
-/* m = a - m */
-static void subtract_from(struct al_view a, struct al_matrix m)
-{
-	for (size_t j = 0; j < a.cols; j++)
-		for (size_t i = 0; i < a.rows; i++)
-			m.data[i + j * m.ld] = a.data[i + j * a.ld] - m.data[i + j * m.ld];
+	return al_take_gram(scratch, AL_TRANSPOSED, al_view(side), gram, err);
 }
 
 static bool forms_error(const struct al_heads *heads, struct al_matrix q, struct al_matrix k,
 	double norm, double *error, struct al_error *err)
 {
+	const size_t n = heads->d_head;
 	double sum = 0;
 
-	subtract_from(heads->query, q);
-	subtract_from(heads->key, k);
-	for (size_t i = 0; i < heads->n_heads; i++) {
+	for (size_t at = 0; at < heads->n_heads * n; at += n) {
 		AL_SCRATCH(scratch);
-		const size_t at = i * heads->d_head, n = heads->d_head;
-		struct side queries, keys;
-		if (!side_of(&scratch, &queries, al_columns(heads->query, at, n),
-			    al_columns(al_view(q), at, n), err)
-			|| !side_of(&scratch, &keys, al_columns(heads->key, at, n),
-				al_columns(al_view(k), at, n), err))
+		struct al_matrix queries, keys;
+		if (!side_gram(&scratch, al_columns(heads->query, at, n),
+			    al_columns(al_view(q), at, n), true, &queries, err)
+			|| !side_gram(&scratch, al_columns(heads->key, at, n),
+				al_columns(al_view(k), at, n), false, &keys, err))
 			return false;
-		sum += error_of(&queries, &keys);
+		sum += al_inner(al_view(queries), al_view(keys));
 	}
 	*error = sqrt(fmax(sum, 0)) / norm;
 	return true;
 }
 
-/* By what they become, good to rounding whatever is lost. */
-static bool convert_itself(const struct al_heads *heads, const struct al_stack *keys,
+bool al_convert_embedding(const struct al_heads *heads, const struct al_stack *keys,
 	const struct al_stack *values, enum al_embedding kind, double errors[2],
 	struct al_error *err)
 {
@@ -132,154 +107,46 @@ static bool convert_itself(const struct al_heads *heads, const struct al_stack *
 				&& al_stack_error(values, al_view(v), &errors[1], err)));
 }
 
-/* ---- the same from Gram matrices ---- */
+/* ---- multiplied in the best basis: a canonical polyadic decomposition at width d_head ---- */
 
-/* A projection of n heads, and M. */
-struct shared {
-	struct al_view gram; /* Q^T Q */
-	size_t n, width;
-	struct al_matrix multiples; /* e: [n][width] */
-	struct al_matrix cross; /* Q^T M: [n*width][width] */
-	struct al_matrix own; /* M^T M */
-};
+/* A layer that is collaborative but for noise leaves less than this. */
+static const double NOISE = .5;
 
-/* The first eigenvector of column j's Gram matrix over all heads. */
-static bool find_multiples(struct shared *x, size_t j, struct al_error *err)
+static bool decompose(const struct al_heads *heads, struct al_cp_options *options, double *error,
+	struct al_error *err)
 {
-	AL_SCRATCH(scratch);
-	struct al_matrix gram;
-	double value;
+	struct al_cp cp;
 
-	if (!al_take(&scratch, &gram, x->n, x->n, err))
+	if (options->rank > al_cp_bound(heads))
+		options->rank = al_cp_bound(heads);
+	if (!al_cp(heads, options, &cp, err))
 		return false;
-	for (size_t b = 0; b < x->n; b++)
-		for (size_t a = 0; a < x->n; a++)
-			gram.data[a + b * gram.ld] =
-				x->gram.data[a * x->width + j + (b * x->width + j) * x->gram.ld];
-	return al_eigenvectors_top(gram, &value, al_part(x->multiples, 0, j, x->n, 1), err);
-}
-
-static void find_products(struct shared *x)
-{
-	for (size_t j = 0; j < x->width; j++) {
-		double *cross = x->cross.data + j * x->cross.ld;
-		for (size_t b = 0; b < x->n; b++) {
-			const double *gram = x->gram.data + (b * x->width + j) * x->gram.ld;
-			const double e = x->multiples.data[b + j * x->multiples.ld];
-			for (size_t i = 0; i < x->cross.rows; i++)
-				cross[i] += e * gram[i];
-		}
-		for (size_t i = 0; i < x->width; i++)
-			for (size_t a = 0; a < x->n; a++)
-				x->own.data[i + j * x->own.ld] +=
-					x->multiples.data[a + i * x->multiples.ld]
-					* cross[a * x->width + i];
-	}
-}
-
-static bool share(struct al_scratch *scratch, struct shared *x, struct al_view gram, size_t n,
-	enum al_embedding kind, struct al_error *err)
-{
-	const size_t width = gram.cols / n;
-
-	*x = (struct shared){.gram = gram, .n = n, .width = width};
-	if (!al_take(scratch, &x->multiples, n, width, err)
-		|| !al_take(scratch, &x->cross, gram.rows, width, err)
-		|| !al_take(scratch, &x->own, width, width, err))
-		return false;
-	for (size_t i = 0; kind == AL_EMBEDDING_ADD && i < n * width; i++)
-		x->multiples.data[i] = 1 / sqrt((double)n);
-	for (size_t j = 0; kind == AL_EMBEDDING_MUL && j < width; j++)
-		if (!find_multiples(x, j, err))
-			return false;
-	find_products(x);
+	*error = cp.relative_error;
+	al_cp_finish(&cp);
 	return true;
 }
 
-/* Of head g: D = Q_g - M diag(e_g). */
-static void side_of_shared(const struct shared *x, size_t g, struct side *side)
-{
-	const double *e = x->multiples.data + g;
-
-	for (size_t j = 0; j < x->width; j++)
-		for (size_t i = 0; i < x->width; i++) {
-			const size_t row = g * x->width + i, column = g * x->width + j;
-			const size_t at = i + j * side->whole.ld;
-			const double ei = e[i * x->multiples.ld], ej = e[j * x->multiples.ld];
-			const double kept = x->cross.data[row + j * x->cross.ld] * ej;
-			const double mirrored = x->cross.data[column + i * x->cross.ld] * ei;
-			side->whole.data[at] = x->gram.data[row + column * x->gram.ld];
-			side->cross.data[at] = side->whole.data[at] - kept;
-			side->lost.data[at] = side->cross.data[at] - mirrored
-				+ ei * x->own.data[i + j * x->own.ld] * ej;
-		}
-}
-
-/* The squared error and, to compare it with, the size of what is taken from each other for it. */
-struct difference {
-	double squared, taken;
-};
-
-static bool forms_by_gram(struct al_view query_gram, const struct al_stack *keys,
-	enum al_embedding kind, struct difference *out, struct al_error *err)
+/* Fails where squares of the weights leave single precision's range. */
+static bool decompose_narrowed(const struct al_heads *heads, struct al_cp_options *options,
+	double *error)
 {
 	AL_SCRATCH(scratch);
-	struct shared query, key;
-	struct side q, k;
+	struct al_heads narrow;
 
-	if (!share(&scratch, &query, query_gram, keys->n, kind, err)
-		|| !share(&scratch, &key, keys->own_gram, keys->n, kind, err)
-		|| !side_take(&scratch, &q, keys->width, err)
-		|| !side_take(&scratch, &k, keys->width, err))
-		return false;
-	for (size_t g = 0; g < keys->n; g++) {
-		side_of_shared(&query, g, &q);
-		side_of_shared(&key, g, &k);
-		out->squared += error_of(&q, &k);
-		out->taken += al_trace(al_view(q.whole)) * al_trace(al_view(k.whole));
-	}
-	return true;
+	return al_heads_narrow(&scratch, heads, &narrow, NULL)
+		&& decompose(&narrow, options, error, NULL);
 }
 
-static bool values_by_gram(const struct al_stack *values, enum al_embedding kind,
-	struct difference *out, struct al_error *err)
+bool al_convert_collaborative(const struct al_heads *heads, double least_error, uint64_t seed,
+	double *error, struct al_error *err)
 {
-	AL_SCRATCH(scratch);
-	struct shared value;
-	struct side v;
+	struct al_cp_options options = {.rank = heads->d_head,
+		.n_sweeps = AL_CP_SWEEPS,
+		.stop = AL_CP_STOP,
+		.seed = seed};
 
-	if (!share(&scratch, &value, values->own_gram, values->n, kind, err)
-		|| !side_take(&scratch, &v, values->width, err))
-		return false;
-	for (size_t g = 0; g < values->n; g++) {
-		const struct al_view weight = al_columns(al_view(values->weight_grams),
-			g * values->width, values->width);
-		side_of_shared(&value, g, &v);
-		out->squared += al_inner(al_view(v.lost), weight);
-		for (size_t i = 0; i < values->width; i++)
-			out->taken += al_trace(al_view(v.whole)) * weight.data[i + i * weight.ld];
-	}
-	return true;
-}
-
-static bool take_error(struct difference d, const struct al_stack *stack, double *error)
-{
-	*error = sqrt(fmax(d.squared, 0)) / stack->norm;
-	return d.squared > AL_GRAM_SHOWS * d.taken;
-}
-
-bool al_convert_embedding(const struct al_heads *heads, struct al_view query_gram,
-	const struct al_stack *keys, const struct al_stack *values, enum al_embedding kind,
-	double errors[2], struct al_error *err)
-{
-	struct difference of_forms = {0, 0}, of_values = {0, 0};
-
-	if (!query_gram.data || !keys->own_gram.data)
-		return convert_itself(heads, keys, values, kind, errors, err);
-	if (!forms_by_gram(query_gram, keys, kind, &of_forms, err)
-		|| (values && !values_by_gram(values, kind, &of_values, err)))
-		return false;
-	return (take_error(of_forms, keys, &errors[0])
-		       && (!values || take_error(of_values, values, &errors[1])))
-		|| convert_itself(heads, keys, values, kind, errors, err);
+	if (least_error < NOISE)
+		return decompose(heads, &options, error, err);
+	options.start = AL_CP_GREEDY;
+	return decompose_narrowed(heads, &options, error) || decompose(heads, &options, error, err);
 }

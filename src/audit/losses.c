@@ -138,19 +138,22 @@ static bool find_shared_kv(struct al_losses *x, const struct task *t, struct al_
 
 static bool find_latent(struct al_losses *x, const struct task *t, struct al_error *err)
 {
-	double errors[AL_MOST_LATENT_RANKS][AL_N_LOSSES];
+	double keys[AL_MOST_LATENT_RANKS], values[AL_MOST_LATENT_RANKS];
 
-	if (!al_convert_latent(&x->keys, &x->values, x->ranks, x->n_ranks, errors, err))
+	if (!al_convert_latent(&x->keys, &x->values, x->ranks, x->n_ranks,
+		    (double *[]){keys, values}, err))
 		return false;
-	for (size_t i = 0; i < x->n_ranks; i++)
-		memcpy(t->out[i].of, errors[i], sizeof(errors[i]));
+	for (size_t i = 0; i < x->n_ranks; i++) {
+		t->out[i].of[AL_LOSS_QK] = keys[i];
+		t->out[i].of[AL_LOSS_OV] = values[i];
+	}
 	return true;
 }
 
 static bool find_embedding(struct al_losses *x, const struct task *t, struct al_error *err)
 {
-	return al_convert_embedding(&x->module->heads, x->query_gram, &x->keys,
-		x->has_values ? &x->values : NULL, (enum al_embedding)t->which, t->out->of, err);
+	return al_convert_embedding(&x->module->heads, &x->keys, x->has_values ? &x->values : NULL,
+		(enum al_embedding)t->which, t->out->of, err);
 }
 
 /* One value for all heads, scaled or not, is what multi-query attention has; the query/key forms
@@ -160,8 +163,6 @@ static bool find_multiples(struct al_losses *x, const struct task *t, struct al_
 	const struct al_heads *heads = &x->module->heads;
 	const struct al_heads forms = {.query = heads->query,
 		.key = heads->key,
-		.query_gram = x->query_gram,
-		.key_gram = x->keys.own_gram,
 		.n_heads = heads->n_heads,
 		.n_kv_heads = heads->n_heads,
 		.d_head = heads->d_head};
@@ -351,19 +352,12 @@ static bool find_all(struct al_losses *x, struct al_error *err)
 	return true;
 }
 
-static bool form_own_grams(struct al_losses *x, struct al_error *err)
-{
-	return (x->is_normed || al_audit_gram(x->module, AL_KEY, &x->keys.own_gram, err))
-		&& (x->is_normed || !al_losses_has_embeddings(x)
-			|| al_audit_gram(x->module, AL_QUERY, &x->query_gram, err))
-		&& (!x->has_values || al_audit_gram(x->module, AL_VALUE, &x->values.own_gram, err));
-}
-
 /* What keys share is found by the one matrix or by the other, or where they pass a norm by
  * neither. */
 static bool form_grams(struct al_losses *x, struct al_error *err)
 {
-	return form_own_grams(x, err)
+	return (!x->is_rotary || x->is_normed
+		       || al_audit_gram(x->module, AL_KEY, &x->keys.own_gram, err))
 		&& (!al_losses_is_free(x) || al_stack_form_gram(&x->keys, err))
 		&& (!x->has_values || al_stack_form_gram(&x->values, err));
 }

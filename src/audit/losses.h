@@ -36,7 +36,6 @@ struct al_losses {
 	struct al_stack keys, values;
 	struct al_scratch scratch; /* of the rest */
 	const size_t *in_order; /* the key/value heads */
-	struct al_view query_gram; /* Q^T Q, or without data */
 	struct al_matrix pairs; /* what two heads cost that share, [heads][heads] */
 	double keys_norm; /* of the scores' forms, over all offsets under rotary positions */
 	bool has_values;

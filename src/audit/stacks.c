@@ -51,65 +51,9 @@ bool al_stack_init(struct al_stack *s, const struct al_heads *heads, const struc
 	return true;
 }
 
-/* ---- Gram matrices of weighed heads ----
- *
- * Of own_gram: a head's block is as small as a head is wide, so that this takes less than a sixth
- * of the products that the weighed heads themselves would ask for. */
-
-struct weighing {
-	struct al_view gram, weights;
-	size_t width;
-	struct al_matrix out;
-};
-
-static struct al_view weights_of(const struct weighing *x, size_t head)
-{
-	return al_columns(x->weights, head * x->width, x->width);
-}
-
-/* Block (g, h) of the upper triangle, and what mirrors it; `left` is R_g K_g^T K_h. */
-static bool put_block(const struct weighing *x, size_t g, size_t h, struct al_view left,
-	struct al_error *err)
-{
-	const size_t n = x->weights.rows;
-	const struct al_matrix above = al_part(x->out, g * n, h * n, n, n);
-	const struct al_matrix below = al_part(x->out, h * n, g * n, n, n);
-
-	if (!al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, left, weights_of(x, h), 0, above, err))
-		return false;
-	for (size_t j = 0; j < n; j++)
-		for (size_t i = 0; i < (g == h ? j : n); i++)
-			below.data[j + i * below.ld] = above.data[i + j * above.ld];
-	return true;
-}
-
-/* The blocks of one head's rows from the diagonal on. */
-static bool weigh_rows(void *context, size_t g, struct al_error *err)
-{
-	const struct weighing *x = context;
-	const size_t w = x->width, first = g * w, rest = x->gram.cols - first;
-	const struct al_view own = {x->gram.data + first + first * x->gram.ld, w, rest, x->gram.ld};
-	AL_SCRATCH(scratch);
-	struct al_matrix half;
-
-	if (!al_take_product(&scratch, AL_PLAIN, weights_of(x, g), AL_PLAIN, own, &half, err))
-		return false;
-	for (size_t at = 0; at < rest; at += w)
-		if (!put_block(x, g, g + at / w, al_columns(al_view(half), at, w), err))
-			return false;
-	return true;
-}
-
 bool al_stack_form_gram(struct al_stack *s, struct al_error *err)
 {
-	const size_t n = s->n * s->width;
-
-	if (!al_take(&s->scratch, &s->gram, n, n, err))
-		return false;
-	if (!s->own_gram.data)
-		return al_gram(AL_TRANSPOSED, al_view(s->weighed), s->gram, err);
-	struct weighing x = {s->own_gram, al_view(s->weights), s->width, s->gram};
-	return al_parallel(s->n, weigh_rows, &x, err);
+	return al_take_gram(&s->scratch, AL_TRANSPOSED, al_view(s->weighed), &s->gram, err);
 }
 
 /* ---- errors ---- */
@@ -190,12 +134,6 @@ static bool leading_of_tall(struct al_view a, struct al_matrix basis, double *va
 		&& al_qr(basis, r, err);
 }
 
-bool al_leading_vectors(struct al_view a, struct al_matrix basis, double *squares,
-	struct al_error *err)
-{
-	return (a.cols < a.rows ? leading_of_tall : leading_of_wide)(a, basis, squares, err);
-}
-
 bool al_leading_basis(struct al_scratch *scratch, struct al_view a, size_t n,
 	struct al_matrix *basis, struct al_error *err)
 {
@@ -204,7 +142,8 @@ bool al_leading_basis(struct al_scratch *scratch, struct al_view a, size_t n,
 
 	n = al_least(n, al_least(a.rows, a.cols));
 	return al_take(scratch, basis, a.rows, n, err) && al_take(&room, &values, n, 1, err)
-		&& al_leading_vectors(a, *basis, values.data, err);
+		&& (a.cols < a.rows ? leading_of_tall : leading_of_wide)(a, *basis, values.data,
+			err);
 }
 
 /* ---- sharing ---- */

@@ -13,7 +13,7 @@ struct al_stack {
 	struct al_matrix weights; /* R_g: [width][n*width] */
 	struct al_matrix weighed; /* L_g = K_g R_g^T: [rows][n*width] */
 	struct al_matrix gram; /* L^T L: [n*width][n*width], once al_stack_form_gram was called */
-	struct al_view own_gram; /* K^T K, where the caller has set it */
+	struct al_view own_gram; /* K^T K, where the caller has set it: rotary keys */
 	struct al_matrix weight_grams; /* R_g^T R_g: [width][n*width] */
 	size_t n, width; /* key/value heads and their width */
 	double norm; /* of all forms together; relative errors need one above 0 */
@@ -30,8 +30,7 @@ static inline void al_stack_finish(struct al_stack *stack)
 	al_scratch_finish(&stack->scratch);
 }
 
-/* What al_stack_share, al_stack_estimate and al_convert_shared_kv start from. It is made of
- * own_gram, where that is set. */
+/* What al_stack_share and al_stack_estimate start from. */
 bool al_stack_form_gram(struct al_stack *stack, struct al_error *err) AL_MUST_CHECK;
 
 /* ||the forms with `other`'s heads in the place of own's - the forms|| / ||the forms||: the other
@@ -65,11 +64,6 @@ bool al_stack_distance(const struct al_stack *stack, struct al_view a, size_t fi
  * min(rows, cols). */
 bool al_leading_basis(struct al_scratch *scratch, struct al_view a, size_t n,
 	struct al_matrix *basis, struct al_error *err) AL_MUST_CHECK;
-
-/* The same into a basis that is there, of at most so many columns, and the squares of the singular
- * values. */
-bool al_leading_vectors(struct al_view a, struct al_matrix basis, double *squares,
-	struct al_error *err) AL_MUST_CHECK;
 
 double al_trace(struct al_view square);
 

@@ -216,31 +216,11 @@ static bool norm_part(void *context, size_t kv_head, struct al_error *err)
 	return true;
 }
 
-/* <Q_i^T Q_i, K_g^T K_g>, both on the diagonals of Gram matrices. */
-static double inner_of_grams(const struct al_heads *heads, size_t head)
-{
-	const struct al_view q = heads->query_gram, k = heads->key_gram;
-	const size_t d = heads->d_head, i = head * d, g = al_kv_head(heads, head) * d;
-
-	return al_inner((struct al_view){q.data + i + i * q.ld, d, d, q.ld},
-		(struct al_view){k.data + g + g * k.ld, d, d, k.ld});
-}
-
-static bool norm_of_grams(const struct al_heads *heads, double *norm_squared, struct al_error *err)
-{
-	*norm_squared = 0;
-	for (size_t i = 0; i < heads->n_heads; i++)
-		*norm_squared += inner_of_grams(heads, i);
-	return al_check_finite("norm", (struct al_view){norm_squared, 1, 1, 1}, err);
-}
-
 bool al_heads_norm(const struct al_heads *heads, double *norm_squared, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
 	struct norm x = {.heads = heads};
 
-	if (heads->query_gram.data && heads->key_gram.data)
-		return norm_of_grams(heads, norm_squared, err);
 	x.parts = al_take_array(&scratch, heads->n_kv_heads, sizeof(*x.parts), err);
 	if (!x.parts || !al_parallel(heads->n_kv_heads, norm_part, &x, err))
 		return false;

@@ -19,7 +19,6 @@ struct al_heads {
 	struct al_view value; /* [d_in][n_kv_heads*d_value] */
 	struct al_view output; /* [d_out][n_heads*d_value]: W_O transposed */
 	struct al_view_f query_f, key_f, value_f, output_f;
-	struct al_view query_gram, key_gram; /* Q^T Q and K^T K, where whoever asks has them */
 	/* What is added to each column of a projection, [1][columns]: biases that scores or outputs
 	 * depend on. Projection and bias together are what is multiplied by [x, 1]. */
 	struct al_view bias[AL_N_PROJECTIONS];

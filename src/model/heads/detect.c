@@ -44,6 +44,60 @@ char *al_name_fill(struct al_arena *arena, const char *name, int64_t index)
 	return al_name_fill_loop(arena, name, NULL, index, index);
 }
 
+/* ---- kinds of names: numbers are "#", so that all layers' tensors are one ---- */
+
+struct kinds {
+	const char **names; /* sorted, each once */
+	size_t n;
+	bool *is_seen; /* [n]; for whoever goes through them */
+};
+
+/* The kind of a name of `length` bytes, which no digit follows: "h.{layer}.attn", as in a family's
+ * file, and "h.0.attn" are of the kind "h.#.attn". */
+static const char *kind_of(struct al_arena *arena, const char *name, size_t length)
+{
+	char *kind = al_new_array(arena, char, length + 1), *to = kind;
+
+	for (const char *from = name, *end = name + length; from < end;) {
+		const char *close = *from == '{' ? memchr(from, '}', (size_t)(end - from)) : NULL;
+		const size_t n = close ? (size_t)(close - from) + 1 : strspn(from, "0123456789");
+		*to++ = n > 0 ? '#' : *from;
+		from += n > 0 ? n : 1;
+	}
+	return kind;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static struct kinds list_kinds(struct al_model_view *view)
+{
+	const struct al_checkpoint *checkpoint = view->checkpoint;
+	const size_t n = checkpoint->n_tensors;
+	struct kinds kinds = {.names = al_new_array(&view->arena, const char *, n + 1)};
+
+	for (size_t i = 0; i < n; i++)
+		kinds.names[i] = kind_of(&view->arena, checkpoint->tensors[i].name,
+			strlen(checkpoint->tensors[i].name));
+	qsort(kinds.names, n, sizeof(*kinds.names), compare_names);
+	for (size_t i = 0; i < n; i++)
+		if (kinds.n == 0 || strcmp(kinds.names[kinds.n - 1], kinds.names[i]) != 0)
+			kinds.names[kinds.n++] = kinds.names[i];
+	kinds.is_seen = al_new_array(&view->arena, bool, kinds.n + 1);
+	return kinds;
+}
+
+static const char **find_kind(struct al_model_view *view, const struct kinds *kinds,
+	const char *name)
+{
+	const char *kind = kind_of(&view->arena, name, strlen(name));
+
+	return kinds->n == 0 ? NULL
+			     : bsearch(&kind, kinds->names, kinds->n, sizeof(kind), compare_names);
+}
+
 /* ---- prefixes ---- */
 
 static const char *own_prefix(const struct al_family *family, size_t i)
@@ -92,16 +146,16 @@ static bool is_wanted(const struct al_variant *variant, const struct al_stored *
 	return !stored->is_optional && !stored->when && !al_stored_has_bias(variant, stored, NULL);
 }
 
-static bool is_there(struct al_model_view *view, const struct al_kinds *kinds, const char *name)
+static bool is_there(struct al_model_view *view, const struct kinds *kinds, const char *name)
 {
-	return kinds ? al_kinds_find(view, kinds, name) != NULL
+	return kinds ? find_kind(view, kinds, name) != NULL
 		     : al_checkpoint_find(view->checkpoint, name) != NULL;
 }
 
 /* How much of a module is there, in thousandths; of conditional tensors any will do. With kinds:
  * in whatever layers. */
 static int64_t score_module(struct al_model_view *view, const struct al_family_module *module,
-	const char *prefix, const struct al_kinds *kinds)
+	const char *prefix, const struct kinds *kinds)
 {
 	const struct al_variant *variant = al_module_variant(view, module);
 	int64_t wanted = 0, found = 0, others = 0;
@@ -123,7 +177,7 @@ static int64_t score_module(struct al_model_view *view, const struct al_family_m
 }
 
 static int64_t score_modules(struct al_model_view *view, const struct al_family *family,
-	const char *prefix, const struct al_kinds *kinds)
+	const char *prefix, const struct kinds *kinds)
 {
 	int64_t best = 0;
 
@@ -136,7 +190,7 @@ static int64_t score_modules(struct al_model_view *view, const struct al_family 
 
 /* The prefix under which most of an attention module is there. */
 static int64_t choose_prefix(struct al_model_view *view, const struct al_family *family,
-	const struct al_kinds *kinds)
+	const struct kinds *kinds)
 {
 	int64_t best = 0;
 
@@ -209,13 +263,13 @@ bool al_prefix_find(struct al_model_view *view)
 
 /* ---- which family ---- */
 
-static void see(struct al_model_view *view, const struct al_family *family, struct al_kinds *kinds,
+static void see(struct al_model_view *view, const struct al_family *family, struct kinds *kinds,
 	const char *name)
 {
 	const char *filled = al_name_fill(&view->arena, name, view->first_layer);
 
 	for (size_t i = 0; i < count_prefixes(family); i++) {
-		const char **found = al_kinds_find(view, kinds,
+		const char **found = find_kind(view, kinds,
 			al_format(&view->arena, "%s%s%s", view->wrapper, own_prefix(family, i),
 				filled));
 		if (found)
@@ -225,7 +279,7 @@ static void see(struct al_model_view *view, const struct al_family *family, stru
 
 /* How many kinds of the checkpoint's tensors the family knows. */
 static size_t count_known(struct al_model_view *view, const struct al_family *family,
-	struct al_kinds *kinds)
+	struct kinds *kinds)
 {
 	size_t n = 0;
 
@@ -256,7 +310,7 @@ static int compare(const void *a, const void *b)
 /* How a family would rank that knows every name in its file that may be there. */
 struct bounding {
 	struct al_model_view *view;
-	const struct al_kinds *kinds;
+	const struct kinds *kinds;
 	struct al_family_candidate best;
 	bool has_stored;
 };
@@ -264,10 +318,9 @@ struct bounding {
 static void bound_name(void *context, const char *name, size_t length, enum al_name_bearer bearer)
 {
 	struct bounding *b = context;
-	char *kind = al_new_array(&b->view->arena, char, length + 1);
+	const char *kind = kind_of(&b->view->arena, name, length);
 
 	b->best.n_tensors += bearer == AL_NAME_TENSOR;
-	al_kind_of_pattern(name, length, kind);
 	for (size_t i = 0; i < b->kinds->n; i++) {
 		if (!al_ends_with(b->kinds->names[i], kind))
 			continue;
@@ -277,7 +330,7 @@ static void bound_name(void *context, const char *name, size_t length, enum al_n
 }
 
 /* A family of which no attention tensor is there is none. */
-static struct al_family_candidate bound(struct al_model_view *view, const struct al_kinds *kinds,
+static struct al_family_candidate bound(struct al_model_view *view, const struct kinds *kinds,
 	const char *family)
 {
 	struct bounding b = {.view = view, .kinds = kinds, .best.name = family};
@@ -290,7 +343,7 @@ static struct al_family_candidate bound(struct al_model_view *view, const struct
 }
 
 /* All families of which something may be there, the best first. */
-static struct al_candidates list_bounds(struct al_model_view *view, const struct al_kinds *kinds)
+static struct al_candidates list_bounds(struct al_model_view *view, const struct kinds *kinds)
 {
 	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
 	struct al_candidates out = {.items = al_new_array(&view->arena, struct al_family_candidate,
@@ -306,7 +359,7 @@ static struct al_candidates list_bounds(struct al_model_view *view, const struct
 
 /* Adds those of some families of which a whole module is there. */
 static void add_fitting(struct al_model_view *view, const struct al_family_candidate *families,
-	size_t n, struct al_kinds *kinds, struct al_candidates *out)
+	size_t n, struct kinds *kinds, struct al_candidates *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		const struct al_family *family = families[i].family;
@@ -328,7 +381,7 @@ static bool any_is_before(const struct al_candidates *candidates,
 /* Reads families until no other one can come before one that is there; all of them where `all` are
  * asked for. Of those in `possible` a whole module is there if its tensors may be of any layers: no
  * other one can be a candidate. */
-static bool read_families(struct al_model_view *view, struct al_kinds *kinds, bool all,
+static bool read_families(struct al_model_view *view, struct kinds *kinds, bool all,
 	struct al_candidates *out, struct al_candidates *possible,
 	const struct al_family_candidate **unread, struct al_error *err)
 {
@@ -362,7 +415,7 @@ static void keep_certain(struct al_candidates *candidates, const struct al_famil
 bool al_candidates_find(struct al_model_view *view, bool all, struct al_candidates *out,
 	struct al_error *err)
 {
-	struct al_kinds kinds = al_kinds_list(view);
+	struct kinds kinds = list_kinds(view);
 	struct al_candidates possible = {0};
 	const struct al_family_candidate *unread;
 	size_t n_tried = 0;
