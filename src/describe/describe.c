@@ -1,71 +1,70 @@
-/* attnledger-describe man [COMMAND] | bash | zsh | fish: one description, on standard output. */
-#include "describe/describe.h"
-
+/* Describes the command line on standard output, as JSON made of the tables of commands and
+ * options: tools/describe makes manual pages and completions for shells of it. The build alone
+ * needs both. */
 #include <stdio.h>
-#include <string.h>
 
-#define COMMAND(name, program, summary) {#name, summary, &al_command_##name},
+#include "base/json.h"
+#include "commands/command.h"
 
-const struct al_described al_described[] = {COMMANDS(COMMAND)};
-const size_t al_n_described = sizeof(al_described) / sizeof(*al_described);
-
-enum al_completion al_completion(const struct al_option_row *row)
+static void add_text(struct al_text *out, const char *key, const char *text)
 {
-	if (row->n_words > 0)
-		return AL_COMPLETE_WORDS;
-	if (!row->argument)
-		return AL_COMPLETE_ANY;
-	return strstr(row->argument, "FILE")	    ? AL_COMPLETE_FILE
-		: strcmp(row->argument, "DIR") == 0 ? AL_COMPLETE_FOLDER
-						    : AL_COMPLETE_ANY;
+	al_text_addf(out, "\"%s\": ", key);
+	al_json_quote(out, text);
+	al_text_add(out, ", ");
 }
 
-struct al_topics al_command_topics(const struct al_command *command)
+static void add_texts(struct al_text *out, const char *key, const char *const *texts, size_t n)
 {
-	static const struct {
-		const char *word, *topic;
-	} topics[] = {{"MODEL", "models"}, {"VARIANT", "variants"}, {"SCENARIO", "scenarios"}};
-	struct al_topics found = {{NULL}};
+	al_text_addf(out, "\"%s\": [", key);
+	for (size_t i = 0; i < n && texts[i]; i++) {
+		al_text_add(out, i ? ", " : "");
+		al_json_quote(out, texts[i]);
+	}
+	al_text_add(out, "]");
+}
+
+static void add_option(struct al_text *out, const struct al_option_row *row)
+{
+	AL_TEXT(help);
+	al_option_help(row, &help);
+	al_text_add(out, "\t{");
+	add_text(out, "name", row->name);
+	add_text(out, "letter", (const char[]){row->letter, '\0'});
+	add_text(out, "argument", row->argument ? row->argument : "");
+	add_text(out, "help", help.data);
+	al_text_addf(out, "\"is_list\": %s, ", row->kind == OPTION_IS_LIST ? "true" : "false");
+	add_texts(out, "words", row->words, row->n_words);
+	al_text_add(out, "}");
+}
+
+static void add_command(struct al_text *out, const char *name, const char *summary,
+	const struct al_command *command)
+{
 	size_t n = 0;
 
-	for (size_t i = 0; i < sizeof(topics) / sizeof(*topics); i++)
-		if (command->words && strstr(command->words, topics[i].word))
-			found.of[n++] = topics[i].topic;
-	return found;
+	al_text_add(out, "{");
+	add_text(out, "name", name);
+	add_text(out, "summary", summary);
+	add_text(out, "words", command->words);
+	add_texts(out, "examples", command->examples, 3);
+	al_text_add(out, ", \"options\": [\n");
+	al_each_option (group, row, command->options) {
+		al_text_add(out, n++ ? ",\n" : "");
+		add_option(out, row);
+	}
+	al_text_add(out, "]}");
 }
 
-static bool describe(int argc, char **argv, struct al_text *out)
+#define ADD_COMMAND(name, program, summary) \
+	al_text_add(&out, out.length > 1 ? ",\n" : ""); \
+	add_command(&out, #name, summary, &al_command_##name);
+
+int main(void)
 {
-	const char *what = argc > 1 ? argv[1] : "";
-
-	if (strcmp(what, "man") == 0 && argc == 3) {
-		for (size_t i = 0; i < al_n_described; i++)
-			if (strcmp(al_described[i].name, argv[2]) == 0)
-				al_describe_command(&al_described[i], out);
-	} else if (strcmp(what, "man") == 0)
-		al_describe_tool(out);
-	else if (strcmp(what, "commands") == 0)
-		for (size_t i = 0; i < al_n_described; i++)
-			al_text_addf(out, "%s\n", al_described[i].name);
-	else if (strcmp(what, "bash") == 0)
-		al_describe_bash(out);
-	else if (strcmp(what, "zsh") == 0)
-		al_describe_zsh(out);
-	else if (strcmp(what, "fish") == 0)
-		al_describe_fish(out);
-	return out->length > 0;
-}
-
-int main(int argc, char **argv)
-{
-	struct al_text out;
-
-	al_text_init(&out);
-	bool ok = describe(argc, argv, &out)
-		&& fwrite(out.data, 1, out.length, stdout) == out.length && fflush(stdout) == 0;
-	if (!ok)
-		fputs("usage: attnledger-describe man [COMMAND] | commands | bash | zsh | fish\n",
-			stderr);
-	al_text_finish(&out);
-	return ok ? 0 : 2;
+	AL_TEXT(out);
+	al_text_add(&out, "[");
+	COMMANDS(ADD_COMMAND)
+	al_text_add(&out, "]\n");
+	const bool ok = fputs(out.data, stdout) >= 0 && fflush(stdout) == 0;
+	return ok ? 0 : 3;
 }
