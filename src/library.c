@@ -11,11 +11,6 @@ static void destroy_catalog(void *catalog)
 	al_catalog_destroy(catalog);
 }
 
-static void finish_request(void *request)
-{
-	al_request_finish(request);
-}
-
 /* NULL: it isn't known. */
 static const char *count(struct al_arena *arena, const struct al_asked *asked, struct al_error *err)
 {
@@ -26,7 +21,7 @@ static const char *count(struct al_arena *arena, const struct al_asked *asked, s
 	al_arena_defer(arena, destroy_catalog, catalog);
 	if (!al_request_init(request, arena, catalog, asked, err))
 		return NULL;
-	al_arena_defer(arena, finish_request, request);
+	al_arena_defer(arena, al_request_finish, request);
 	if (request->variants.n != 1) {
 		al_fail(err, AL_EINPUT, "found %zu variants, expected one", request->variants.n);
 		return NULL;

@@ -248,3 +248,17 @@ const char *al_table_text(const struct al_table *table, size_t row, const char *
 
 	return cell && cell->kind == AL_CELL_TEXT ? cell->text : "";
 }
+
+size_t al_table_extreme(const struct al_table *table, const char *key, int sign, double *out)
+{
+	size_t found = table->n_rows;
+	double number;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (al_table_number(table, row, key, &number)
+			&& (found == table->n_rows || sign * number > sign * *out)) {
+			*out = number;
+			found = row;
+		}
+	return found;
+}

@@ -71,9 +71,9 @@ struct al_cell {
  * is an array of these, so that the name of a column and its value are in one place:
  *
  *     static const struct al_table_field fields[] = {
- *         {{.key = "name", .title = "Tensor", .is_key = true}, AL_MEMBER(struct row, name)},
+ *         {AL_FIELD_KEY(struct row, name, "Tensor")},
  *         {{.key = "shape", .title = "Shape"}, .get = get_shape},
- *         {{.key = "size", .unit = "B"}, AL_MEMBER(struct row, bytes), .when = WITH_SIZES},
+ *         {AL_COLUMN_BYTES("size", "Size"), AL_MEMBER(struct row, bytes), .when = WITH_SIZES},
  *         AL_FIELDS_END,
  *     };
  *
@@ -111,27 +111,34 @@ struct al_table_field {
 		mpq_ptr: AL_MEMBER_EXACT, mpq_srcptr: AL_MEMBER_EXACT_AT), \
 	.offset = offsetof(record, member)
 
-/* Columns of the usual kinds: what names a row, a count, bytes. */
-#define AL_COLUMN_KEY(name, heading) \
+/* Columns of the usual kinds: what names a row, a whole number, a count, bytes. */
+#define AL_COLUMN_KEY(name, ...) \
 	{ \
-		.key = (name), .title = (heading), .is_key = true \
+		.key = (name), .is_key = true, .title = __VA_ARGS__ \
 	}
-#define AL_COLUMN_COUNT(name, heading) \
+#define AL_COLUMN_WHOLE(name, ...) \
 	{ \
-		.key = (name), .title = (heading), .quantity = AL_QUANTITY_COUNT, \
-		.digits = AL_DIGITS_ALL \
+		.key = (name), .digits = AL_DIGITS_ALL, .title = __VA_ARGS__ \
 	}
-#define AL_COLUMN_BYTES(name, heading) \
-	{ \
-		.key = (name), .title = (heading), .unit = "B", .quantity = AL_QUANTITY_BYTES, \
-		.digits = AL_DIGITS_ALL \
-	}
+#define AL_COLUMN_COUNT(name, ...) AL_COLUMN_WHOLE(name, __VA_ARGS__, .quantity = AL_QUANTITY_COUNT)
+#define AL_COLUMN_BYTES(name, ...) \
+	AL_COLUMN_WHOLE(name, __VA_ARGS__, .quantity = AL_QUANTITY_BYTES, .unit = "B")
+#define AL_COLUMN_FLOPS(name, ...) \
+	AL_COLUMN_WHOLE(name, __VA_ARGS__, .quantity = AL_QUANTITY_FLOPS, .unit = "FLOP")
 
-#define AL_COLUMN_FLOPS(name, heading) \
-	{ \
-		.key = (name), .title = (heading), .unit = "FLOP", .quantity = AL_QUANTITY_FLOPS, \
-		.digits = AL_DIGITS_ALL \
-	}
+/* The same of a member that has the column's key as its name: its title, then what else is set. */
+#define AL_FIELD(record, member, ...) \
+	{.key = #member, .title = __VA_ARGS__}, AL_MEMBER(record, member)
+#define AL_FIELD_KEY(record, member, ...) \
+	AL_COLUMN_KEY(#member, __VA_ARGS__), AL_MEMBER(record, member)
+#define AL_FIELD_WHOLE(record, member, ...) \
+	AL_COLUMN_WHOLE(#member, __VA_ARGS__), AL_MEMBER(record, member)
+#define AL_FIELD_COUNT(record, member, ...) \
+	AL_COLUMN_COUNT(#member, __VA_ARGS__), AL_MEMBER(record, member)
+#define AL_FIELD_BYTES(record, member, ...) \
+	AL_COLUMN_BYTES(#member, __VA_ARGS__), AL_MEMBER(record, member)
+#define AL_FIELD_FLOPS(record, member, ...) \
+	AL_COLUMN_FLOPS(#member, __VA_ARGS__), AL_MEMBER(record, member)
 
 #define AL_FIELDS_END \
 	{ \
@@ -207,3 +214,7 @@ bool al_cell_number(const struct al_cell *cell, double *out);
  * such column; its text, "" in these cases. */
 bool al_table_number(const struct al_table *table, size_t row, const char *key, double *out);
 const char *al_table_text(const struct al_table *table, size_t row, const char *key);
+
+/* The row with the largest number under a key, with `sign` -1 the smallest, and that number; of
+ * equals the first. n_rows: no row has one. */
+size_t al_table_extreme(const struct al_table *table, const char *key, int sign, double *out);

@@ -57,6 +57,11 @@ void al_text_add_repeated(struct al_text *text, char c, size_t times)
 	text->data[text->length] = '\0';
 }
 
+const char *al_join(struct al_arena *arena, const char *list, const char *item)
+{
+	return al_format(arena, "%s%s%s", list, *list ? ", " : "", item);
+}
+
 bool al_ends_with(const char *text, const char *ending)
 {
 	const size_t n = strlen(text), n_ending = strlen(ending);
@@ -139,6 +144,25 @@ size_t al_text_columns(const char *utf8)
 		if ((*p & 0xC0) != 0x80 && !is_combining(p))
 			columns++;
 	return columns;
+}
+
+void al_text_add_wrapped(struct al_text *text, const char *words, size_t at, size_t indent,
+	size_t page)
+{
+	for (const char *gap = ""; *words; gap = " ") {
+		const size_t begin = text->length, n = strcspn(words, " ");
+		al_text_add(text, gap);
+		al_text_add_bytes(text, words, n);
+		at += al_text_columns(text->data + begin);
+		if (page > 0 && *gap && at > page) {
+			text->length = begin;
+			al_text_add(text, "\n");
+			al_text_add_repeated(text, ' ', indent);
+			al_text_add_bytes(text, words, n);
+			at = al_text_columns(text->data + begin + 1);
+		}
+		words += n + strspn(words + n, " ");
+	}
 }
 
 /* The code point of a UTF-8 sequence of `n` bytes. */

@@ -45,6 +45,11 @@ bool al_text_is_plain(const char *text, size_t length);
 /* Columns that a UTF-8 text takes on a terminal: one a code point, none for combining marks. */
 size_t al_text_columns(const char *utf8);
 
+/* Adds words up to column `page` (0: all on one line), the first at column `at`; further lines
+ * begin at column `indent`. */
+void al_text_add_wrapped(struct al_text *text, const char *words, size_t at, size_t indent,
+	size_t page);
+
 /* A character of a stranger's text. It is printable unless it is a control character (U+009B begins
  * commands on some terminals), changes the direction of what follows, or is a byte that isn't
  * UTF-8. */
@@ -70,6 +75,9 @@ const char *al_nearest(const char *name, const char *const *known, size_t n_know
  * none is close and the list is short. */
 bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
 	const char *const *known, size_t n_known);
+
+/* The list with one item more: "a, b". */
+const char *al_join(struct al_arena *arena, const char *list, const char *item);
 
 /* Is `text` one of the `n` names? Its index, or -1. */
 int al_find_name(const char *text, const char *const *names, size_t n);

@@ -15,8 +15,10 @@ void al_settings_init(struct al_settings *settings, struct al_catalog *catalog)
 	settings->symbols = al_catalog_symbols(catalog, &settings->n_symbols);
 }
 
-void al_settings_finish(struct al_settings *settings)
+void al_settings_finish(void *object)
 {
+	struct al_settings *settings = object;
+
 	al_arena_finish(&settings->arena);
 	*settings = (struct al_settings){0};
 }

@@ -30,7 +30,7 @@ struct al_settings {
 	AL_ENDS(al_settings_finish) struct al_settings name; \
 	al_settings_init(&(name), (catalog))
 void al_settings_init(struct al_settings *settings, struct al_catalog *catalog);
-void al_settings_finish(struct al_settings *settings);
+void al_settings_finish(void *settings);
 
 /* `to` must be initialised; its items are replaced or added to. Defaults stay behind: `to`
  * derives its own. */

@@ -35,10 +35,8 @@ static const struct al_option_row shaping_rows[] = {
 		.most = 1 << 30),
 	OPTION_TEXT(struct al_audit_asked, calibration, "calibration", "DIR|FILE",
 		"measure weights as inputs use them: what `calibrate` wrote; llama.cpp's imatrix; "
-		"or the "
-		"inputs' second moment, an .npy file (D x D, (D+1) x (D+1) of [x, 1], or D mean "
-		"squares) or a "
-		"folder of MODULE.npy"),
+		"or the inputs' second moment, an .npy file (D x D, (D+1) x (D+1) of [x, 1], or D "
+		"mean squares) or a folder of MODULE.npy"),
 	OPTION_END,
 };
 

@@ -59,12 +59,10 @@ static bool hand_on(struct al_audit_run *run, size_t i, struct al_error *err)
 {
 	struct al_session *session = run->session;
 	const char *name = al_format(&session->arena, "%s.csv", al_measurements[i]->id);
-	struct al_text lines;
 
-	al_text_init(&lines);
+	AL_TEXT(lines);
 	al_csv_add(run->tables[i], run->n_handed_on == 0, &lines);
 	bool ok = al_files_put_aside(&session->files, run->options->tables, name, &lines, err);
-	al_text_finish(&lines);
 	al_table_finish(run->tables[i]);
 	al_audit_run_begin_table(run, i);
 	return ok;
@@ -106,7 +104,8 @@ static void take_short(struct al_session *session, const struct al_measurement *
 	const char *title = m->short_form.title ? m->short_form.title : table->title;
 
 	if (al_measurement_has_short_form(m))
-		al_measurement_shorten(m, table, al_session_table(session, m->id, title));
+		al_measurement_shorten(m, table,
+			al_session_table(session, m->id, NULL, 0, "%s", title));
 }
 
 /* People get the summary and short tables; who names tables, and programs, get them whole. */

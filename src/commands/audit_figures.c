@@ -81,8 +81,7 @@ static struct al_figure make_figure(const struct al_drawing *drawing, enum al_dr
 static bool draw_rows(struct al_audit_run *run, const struct al_drawing *drawing,
 	const struct al_figure *figure, const struct al_table *rows, struct al_error *err)
 {
-	struct al_table points;
-	bool ok = true;
+	AL_ENDS(al_table_finish) struct al_table points;
 
 	al_table_init(&points, figure->id, "");
 	if (drawing->take_points) {
@@ -91,10 +90,8 @@ static bool draw_rows(struct al_audit_run *run, const struct al_drawing *drawing
 		drawing->take_points(&points, rows);
 		rows = &points;
 	}
-	if (has_points(figure, rows))
-		ok = al_draw_into(&run->session->files, figure, rows, run->options->figures, err);
-	al_table_finish(&points);
-	return ok;
+	return !has_points(figure, rows)
+		|| al_draw_into(&run->session->files, figure, rows, run->options->figures, err);
 }
 
 /* ---- all ---- */
@@ -102,18 +99,16 @@ static bool draw_rows(struct al_audit_run *run, const struct al_drawing *drawing
 static bool draw_all(struct al_audit_run *run, const struct al_drawing *drawing,
 	const struct al_table *table, struct al_error *err)
 {
-	struct al_arena arena;
 	bool ok = true;
 	size_t row = 0;
 
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	for (int number = 1; ok && row < table->n_rows; number++) {
 		const struct al_table rows = take_rows(drawing, table, &row, &arena);
 		const struct al_figure figure = make_figure(drawing,
 			(enum al_drawing_width)run->options->width, &rows, number, &arena);
 		ok = rows.n_rows == 0 || draw_rows(run, drawing, &figure, &rows, err);
 	}
-	al_arena_finish(&arena);
 	return ok;
 }
 

@@ -38,12 +38,11 @@ enum { MOST_INPUT_BYTES = 1 << 30 };
 static bool say_file(struct al_shard_file *f, const char *name, const char *path,
 	struct al_error *err)
 {
-	struct al_text text;
+	AL_ENDS(al_text_finish) struct al_text text = {0};
 
 	if (!al_file_read(&text, path, MOST_INPUT_BYTES, err))
 		return false;
 	al_shard_file_say(f, name, al_shard_fingerprint(&f->arena, &text));
-	al_text_finish(&text);
 	return true;
 }
 

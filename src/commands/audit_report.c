@@ -2,22 +2,10 @@
 #include "commands/audit_run.h"
 
 #include <inttypes.h>
+#include <libgen.h>
 #include <string.h>
 
 /* ---- the head ---- */
-
-/* The file, or the folder that holds it. */
-static const char *last_name(struct al_arena *arena, const char *path)
-{
-	size_t end = strlen(path);
-
-	while (end > 1 && path[end - 1] == '/')
-		end--;
-	size_t begin = end;
-	while (begin > 0 && path[begin - 1] != '/')
-		begin--;
-	return al_strndup(arena, path + begin, end - begin);
-}
 
 static struct al_page_head begin_head(const struct al_audit_run *run)
 {
@@ -33,7 +21,7 @@ static struct al_page_head begin_head(const struct al_audit_run *run)
 	facts[n++] = al_count_text(arena, checkpoint->bytes, "byte");
 	facts[n++] = al_format(arena, "fingerprint %016" PRIx64, checkpoint->header_hash);
 	return (struct al_page_head){
-		.title = last_name(arena, al_session_word(run->session, 0)),
+		.title = basename(al_strdup(arena, al_session_word(run->session, 0))),
 		.facts = {facts, n},
 		.summary = run->session->style.summary,
 	};
@@ -79,7 +67,7 @@ static const char *command_text(const struct al_audit_run *run)
 	const char *text = add_words(arena, "attnledger audit", line->words, line->n_words);
 
 	text = add_words(arena, text, options.items, options.n);
-	return add_option(arena, text, "report", last_name(arena, run->options->report));
+	return add_option(arena, text, "report", basename(al_strdup(arena, run->options->report)));
 }
 
 static bool is_rotary(const struct al_audit_run *run)
@@ -110,7 +98,7 @@ static const struct al_table *total_conversions(const struct al_audit_run *run,
 void al_audit_report_add(struct al_audit_run *run)
 {
 	const char *file = run->options->report;
-	struct al_table totals = {0};
+	AL_ENDS(al_table_finish) struct al_table totals = {0};
 
 	if (!file)
 		return;
@@ -130,5 +118,4 @@ void al_audit_report_add(struct al_audit_run *run)
 		.n_left_out = run->n_left_out,
 	};
 	al_audit_page_write(&page, al_files_add_path(&run->session->files, file));
-	al_table_finish(&totals);
 }

@@ -209,10 +209,9 @@ void al_audit_run_add_left_out(struct al_audit_run *run, const struct al_attenti
 {
 	struct al_arena *arena = &run->session->arena;
 
-	run->left_out = al_grow(arena, run->left_out, run->n_left_out, &run->room,
-		sizeof(*run->left_out));
-	run->left_out[run->n_left_out++] = (struct al_page_left_out){attention->name,
-		al_strdup(arena, why), (size_t)attention->n_heads, run->n_measured};
+	*AL_APPEND(arena, run->left_out, run->n_left_out,
+		run->room) = (struct al_page_left_out){attention->name, al_strdup(arena, why),
+		(size_t)attention->n_heads, run->n_measured};
 }
 
 /* Weights that aren't finite leave a module out; anything else ends the audit. */

@@ -1,5 +1,4 @@
 /* A part of an audit. One module's rows are in memory at a time. */
-#include "audit/deal.h"
 #include "base/fingerprint.h"
 #include "formats/finite.h"
 #include "commands/audit_part.h"
@@ -75,17 +74,14 @@ static bool put(void *context, const char *name, const struct al_text *content,
 struct answered {
 	const char *module;
 	int64_t layer;
-	size_t n_rows, n_bytes;
+	size_t rows, bytes;
 };
 
 static const struct al_table_field answer_fields[] = {
-	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct answered, module)},
-	{{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct answered, layer)},
-	{{.key = "rows", .title = "Rows", .quantity = AL_QUANTITY_COUNT},
-		AL_MEMBER(struct answered, n_rows)},
-	{{.key = "bytes", .title = "File", .quantity = AL_QUANTITY_BYTES, .unit = "B"},
-		AL_MEMBER(struct answered, n_bytes)},
+	{AL_FIELD_KEY(struct answered, module, "Module")},
+	{AL_FIELD_WHOLE(struct answered, layer, "Layer")},
+	{AL_FIELD_COUNT(struct answered, rows, "Rows")},
+	{AL_FIELD_BYTES(struct answered, bytes, "File")},
 	AL_FIELDS_END,
 };
 
@@ -95,28 +91,24 @@ static bool put_tables(struct sharding *s, const struct al_attention *attention,
 {
 	struct answered answered = {.module = attention->name, .layer = attention->layer};
 	struct al_table *const *tables = s->run->tables;
-	struct al_shard_file file;
-	struct al_text text;
+	AL_ENDS(al_shard_file_finish) struct al_shard_file file;
 
 	al_shard_file_init(&file, "");
 	al_shard_file_say(&file, "module", attention->name);
 	al_shard_file_say(&file, "left_out", left_out);
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
 		if (tables[i]) {
-			answered.n_rows += tables[i]->n_rows;
+			answered.rows += tables[i]->n_rows;
 			al_shard_file_add(&file, tables[i]);
 		}
-	al_text_init(&text);
+	AL_TEXT(text);
 	al_shard_file_write(&file, &text);
-	al_shard_file_finish(&file);
-	answered.n_bytes = text.length;
+	answered.bytes = text.length;
 	if (left_out)
 		al_table_note(s->answer, "%s", left_out);
 	else
 		al_table_add_record(s->answer, &answered);
-	bool ok = put(s, al_shard_module_file(s->run, attention), &text, err);
-	al_text_finish(&text);
-	return ok;
+	return put(s, al_shard_module_file(s->run, attention), &text, err);
 }
 
 /* In tables of its own. */
@@ -151,25 +143,16 @@ static void mark_counted(const struct sharding *s, bool *is_counted)
 {
 	const struct al_audit_run *run = s->run;
 	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
-	const size_t n = checkpoint->n_tensors;
-	struct al_arena *arena = &run->session->arena;
-	bool *is_of_module = al_new_array(arena, bool, n + 1);
-	bool *is_own = al_new_array(arena, bool, n + 1);
-	double *sizes = al_new_array(arena, double, n + 1);
-	size_t *dealt = al_new_array(arena, size_t, n + 1);
+	const size_t n = checkpoint->n_tensors, n_shards = (size_t)s->part.n_shards;
+	bool *is_own = al_new_array(&run->session->arena, bool, n + 1);
+	bool *is_others = al_new_array(&run->session->arena, bool, n + 1);
 
-	for (size_t i = 0; i < run->n_chosen; i++) {
-		al_attention_mark_tensors(checkpoint, run->chosen[i], true, is_of_module);
-		if (is_mine(s, s->shards[i]))
-			al_attention_mark_tensors(checkpoint, run->chosen[i], true, is_own);
-	}
-	for (size_t i = 0; i < n; i++)
-		sizes[i] = is_of_module[i] ? 0 : (double)checkpoint->tensors[i].bytes;
-	al_deal(sizes, n, (size_t)s->part.n_shards, dealt);
+	for (size_t i = 0; i < run->n_chosen; i++)
+		al_attention_mark_tensors(checkpoint, run->chosen[i], true,
+			is_mine(s, s->shards[i]) ? is_own : is_others);
 	al_audit_run_mark_counted(run, is_counted);
 	for (size_t i = 0; i < n; i++)
-		is_counted[i] = is_counted[i]
-			&& (is_of_module[i] ? is_own[i] : is_mine(s, dealt[i]));
+		is_counted[i] &= is_own[i] || (!is_others[i] && is_mine(s, i % n_shards));
 }
 
 static bool count_not_finite(struct sharding *s, struct al_error *err)
@@ -228,10 +211,8 @@ static void begin(struct sharding *s)
 	al_table_add_fields(s->files, file_fields, 0);
 	s->not_finite = al_shard_file_new_table(&s->manifest, "not_finite");
 	al_table_add_fields(s->not_finite, count_fields, 0);
-	s->answer = al_session_table(session, "shard",
-		al_format(&session->arena, "Shard %lld of %lld of an audit, in %s", shard, n_shards,
-			s->folder));
-	al_table_add_fields(s->answer, answer_fields, 0);
+	s->answer = al_session_table(session, "shard", answer_fields, 0,
+		"Shard %lld of %lld of an audit, in %s", shard, n_shards, s->folder);
 }
 
 /* The manifest comes last: where it stands, all that it lists does. */

@@ -7,16 +7,14 @@
 
 struct record {
 	const char *bound, *limited_by;
-	mpq_srcptr seconds, tokens;
+	mpq_srcptr seconds, tokens_per_second;
 };
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("bound", "Bound"), AL_MEMBER(struct record, bound)},
-	{{.key = "seconds", .title = "At least", .unit = "s", .digits = 6},
-		AL_MEMBER(struct record, seconds)},
-	{{.key = "tokens_per_second", .title = "At most", .unit = "tokens/s", .digits = 1},
-		AL_MEMBER(struct record, tokens)},
-	{{.key = "limited_by", .title = "Limited by"}, AL_MEMBER(struct record, limited_by)},
+	{AL_FIELD_KEY(struct record, bound, "Bound")},
+	{AL_FIELD(struct record, seconds, "At least", .unit = "s", .digits = 6)},
+	{AL_FIELD(struct record, tokens_per_second, "At most", .unit = "tokens/s", .digits = 1)},
+	{AL_FIELD(struct record, limited_by, "Limited by")},
 	AL_FIELDS_END,
 };
 
@@ -85,9 +83,8 @@ bool al_add_bounds(struct al_session *session, struct al_request *q,
 		return al_in(err, "--device");
 	const double peak = (double)peak_of(inference, &gpu), bandwidth = (double)gpu.bandwidth;
 	mpq_srcptr flops = count_forward(q);
-	struct al_table *table = al_session_table(session, "bounds",
-		al_format(&session->arena, "What %s bounds", o->devices.device));
-	al_table_add_fields(table, fields, 0);
+	struct al_table *table = al_session_table(session, "bounds", fields, 0, "What %s bounds",
+		o->devices.device);
 	add_row(table, "a new token", mpq_get_d(total->read) / bandwidth,
 		mpq_get_d(total->flops) / peak,
 		(double)(inference->batch * o->devices.training.dp));

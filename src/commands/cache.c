@@ -3,7 +3,6 @@
 
 #include "base/number.h"
 #include "commands/explain.h"
-#include "commands/page.h"
 #include "commands/request.h"
 #include "commands/summary.h"
 #include "ledger/infer.h"
@@ -52,27 +51,22 @@ struct answer {
 struct record {
 	struct al_titled model, kind;
 	const char *variant;
-	int64_t modules, ends_at;
-	mpq_srcptr elements, bytes_per_token, bytes, bytes_of_all;
+	int64_t layers, ends_at;
+	mpq_srcptr elements_per_token, bytes_per_token, bytes, bytes_of_all;
 };
 
 enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_DEVICES = 4 };
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("model", "Model"), AL_MEMBER(struct record, model), .when = WITH_MODEL},
-	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct record, variant),
-		.when = WITH_VARIANT},
-	{AL_COLUMN_KEY("kind", "Kind"), AL_MEMBER(struct record, kind)},
-	{AL_COLUMN_COUNT("layers", "Modules"), AL_MEMBER(struct record, modules)},
-	{AL_COLUMN_COUNT("elements_per_token", "Elements per token"),
-		AL_MEMBER(struct record, elements)},
-	{AL_COLUMN_BYTES("bytes_per_token", "Cache per token"),
-		AL_MEMBER(struct record, bytes_per_token)},
-	{{.key = "ends_at", .title = "Window", .unit = "tokens", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct record, ends_at)},
-	{AL_COLUMN_BYTES("bytes", "Cache"), AL_MEMBER(struct record, bytes)},
-	{AL_COLUMN_BYTES("bytes_of_all", "All devices"), AL_MEMBER(struct record, bytes_of_all),
-		.when = WITH_DEVICES},
+	{AL_FIELD_KEY(struct record, model, "Model"), .when = WITH_MODEL},
+	{AL_FIELD_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_FIELD_KEY(struct record, kind, "Kind")},
+	{AL_FIELD_COUNT(struct record, layers, "Modules")},
+	{AL_FIELD_COUNT(struct record, elements_per_token, "Elements per token")},
+	{AL_FIELD_BYTES(struct record, bytes_per_token, "Cache per token")},
+	{AL_FIELD_WHOLE(struct record, ends_at, "Window", .unit = "tokens")},
+	{AL_FIELD_BYTES(struct record, bytes, "Cache")},
+	{AL_FIELD_BYTES(struct record, bytes_of_all, "All devices"), .when = WITH_DEVICES},
 	AL_FIELDS_END,
 };
 
@@ -85,7 +79,7 @@ static struct record begin_row(const struct answer *a, int kind)
 		.variant = a->configured->name,
 		.kind = {is_total ? "total" : al_cache_kind_names[kind],
 			is_total ? NULL : al_cache_kind_titles[kind]},
-		.modules = INT64_MIN,
+		.layers = INT64_MIN,
 		.ends_at = INT64_MIN};
 }
 
@@ -149,9 +143,9 @@ static void add_kind(struct answer *a, const struct al_cache_entries *cache, int
 			add_line(a, &cache->lines[i], is_total, &sum);
 	if (!sum.is_there)
 		return;
-	record.modules = sum.modules;
+	record.layers = sum.modules;
 	if (sum.is_known) {
-		record.elements = sum.elements;
+		record.elements_per_token = sum.elements;
 		record.bytes_per_token = sum.bytes_per_token;
 		record.ends_at = sum.ends_at ? sum.ends_at : INT64_MIN;
 		record.bytes = a->seq ? sum.bytes : NULL;
@@ -327,13 +321,11 @@ static void add_common_notes(struct answer *a)
 
 static void open_tables(struct answer *a)
 {
-	a->table = al_session_table(a->session, "cache",
-		a->shows_model ? "KV cache"
-			       : al_format(&a->session->arena, "KV cache of %s",
-				       al_request_covered(a->request, true)));
-	al_table_add_fields(a->table, fields,
+	a->table = al_session_table(a->session, "cache", fields,
 		(a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0)
-			| (a->options->tp > 1 ? WITH_DEVICES : 0));
+			| (a->options->tp > 1 ? WITH_DEVICES : 0),
+		"KV cache%s%s", a->shows_model ? "" : " of ",
+		a->shows_model ? "" : al_request_covered(a->request, true));
 	if (a->options->explains)
 		a->explanations = al_explain_table(a->session);
 }
@@ -397,17 +389,15 @@ static bool run(struct al_session *session, struct al_error *err)
 	return true;
 }
 
-static const struct al_page_chart charts[] = {
-	{"kind", "bytes_per_token", "bytes for each token", "total"},
-	{NULL, NULL, NULL, NULL},
-};
+static const struct al_page_chart chart = {"kind", "bytes_per_token", "bytes for each token",
+	"total"};
 
 const struct al_command al_command_cache = {
 	.words = "MODEL|VARIANT...",
 	.examples = {"cache gpt-oss-120b --seq 131072",
 		"cache gpt3-175b --seq 2048 --variants mha,mqa,mhe-mul"},
 	.options = groups,
-	.charts = charts,
+	.chart = &chart,
 	.options_size = sizeof(struct cache_options),
 	.run = run,
 };

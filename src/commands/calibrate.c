@@ -14,16 +14,11 @@
 
 /* ---- the folder ---- */
 
-static void finish_calibration(void *calibration)
-{
-	al_calibration_finish(calibration);
-}
-
 static struct al_calibration *new_calibration(struct al_session *session)
 {
 	struct al_calibration *calibration = al_new(&session->arena, struct al_calibration);
 
-	al_arena_defer(&session->arena, finish_calibration, calibration);
+	al_arena_defer(&session->arena, al_calibration_finish, calibration);
 	return calibration;
 }
 
@@ -76,20 +71,14 @@ struct head {
 };
 
 static const struct al_table_field fields[] = {
-	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct head, module)},
-	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct head, head)},
-	{{.key = "tokens", .title = "Tokens", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct head, tokens)},
-	{{.key = "norm", .title = "Output norm", .digits = 4}, AL_MEMBER(struct head, norm)},
-	{{.key = "entropy", .title = "Attention entropy", .unit = "nats", .digits = 4},
-		AL_MEMBER(struct head, entropy)},
-	{{.key = "nearest", .title = "Nearest head", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct head, nearest)},
-	{{.key = "distance", .title = "Its distance", .digits = 4},
-		AL_MEMBER(struct head, distance)},
-	{{.key = "mean_distance", .title = "Distance to others", .digits = 4},
-		AL_MEMBER(struct head, mean_distance)},
+	{AL_FIELD_KEY(struct head, module, "Module")},
+	{AL_FIELD_KEY(struct head, head, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_FIELD_WHOLE(struct head, tokens, "Tokens")},
+	{AL_FIELD(struct head, norm, "Output norm", .digits = 4)},
+	{AL_FIELD(struct head, entropy, "Attention entropy", .unit = "nats", .digits = 4)},
+	{AL_FIELD_WHOLE(struct head, nearest, "Nearest head")},
+	{AL_FIELD(struct head, distance, "Its distance", .digits = 4)},
+	{AL_FIELD(struct head, mean_distance, "Distance to others", .digits = 4)},
 	AL_FIELDS_END,
 };
 
@@ -140,8 +129,7 @@ static void note_sample(struct al_table *table, const struct al_module_statistic
 	if (n < (double)width)
 		al_table_note(table,
 			"%.0f tokens are fewer than the %zu numbers of an input: the second "
-			"moments "
-			"have rank %.0f at most",
+			"moments have rank %.0f at most",
 			n, width, n);
 	else if (n < 10 * (double)width)
 		al_table_note(table,
@@ -150,24 +138,11 @@ static void note_sample(struct al_table *table, const struct al_module_statistic
 			n / (double)width, width);
 }
 
-/* The row whose head is nearest to another; n_rows: no module has two. */
-static size_t find_nearest(const struct al_table *table)
-{
-	size_t found = table->n_rows;
-	double least = INFINITY, distance;
-
-	for (size_t row = 0; row < table->n_rows; row++)
-		if (al_table_number(table, row, "distance", &distance) && distance < least) {
-			least = distance;
-			found = row;
-		}
-	return found;
-}
-
 /* "; the heads that attend most alike are layers.3 2 and 5 (distance 0.0712)" */
 static const char *say_nearest(struct al_arena *arena, const struct al_table *table)
 {
-	const size_t row = find_nearest(table);
+	double distance;
+	const size_t row = al_table_extreme(table, "distance", -1, &distance);
 
 	return row == table->n_rows
 		? ""
@@ -199,10 +174,9 @@ static const char *say(struct al_arena *arena, const struct al_table *table,
 void al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
 	const char *folder)
 {
-	struct al_table *table = al_session_table(session, "calibration",
-		al_format(&session->arena, "Attention on tokens, recorded in %s", folder));
+	struct al_table *table = al_session_table(session, "calibration", fields, 0,
+		"Attention on tokens, recorded in %s", folder);
 
-	al_table_add_fields(table, fields, 0);
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		add_module(table, &calibration->modules[i], (double)calibration->n_queries);
 	al_table_note(table, "%s, %s",

@@ -1,9 +1,17 @@
-/* check: recomputes the numbers that a paper prints. */
-#include "commands/check_paper.h"
+/* check: recomputes the numbers that a paper prints: those of scenarios, or of a .tex, .md or .txt
+ * file by a map of its tables. */
 #include "commands/scenarios.h"
+#include "paper/lint.h"
 #include "report/writer.h"
 
 #include <string.h>
+#include <unistd.h>
+
+struct check_options {
+	struct al_output_options output;
+	const char *map; /* NULL: the one beside the paper */
+	bool drafts_map;
+};
 
 /* ---- on a terminal ---- */
 
@@ -76,27 +84,22 @@ static void add_claims(const struct page *p, enum al_verdict verdict)
 
 /* On a terminal: each claim in lines of at most 79 columns, what is not reproduced first, then the
  * notes, of which the first, which holds the counts, is last. */
-static const char *text_of(struct al_arena *arena, const struct al_style *style,
-	const struct al_table *table)
+static void render_claims(struct al_session *session, const struct al_table *table)
 {
 	static const enum al_verdict order[] = {AL_INCONSISTENT, AL_UNDERIVABLE, AL_CONSISTENT,
 		AL_REPRODUCED};
-	struct al_text text;
-	const struct page page = {arena, style, table, &text};
+	const struct page page = {&session->arena, &session->style, table, &session->rendered};
 
-	al_text_init(&text);
+	al_text_init(page.out);
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
 		add_claims(&page, order[i]);
-	al_text_add(&text, "\n");
+	al_text_add(page.out, "\n");
 	for (size_t i = 1; i <= table->n_notes; i++)
-		add_line(&page, 0, al_printable(arena, table->notes[i % table->n_notes]));
-	if (style->summary) {
-		al_text_add(&text, "\n");
-		add_line(&page, 0, style->summary);
+		add_line(&page, 0, al_printable(page.arena, table->notes[i % table->n_notes]));
+	if (page.style->summary) {
+		al_text_add(page.out, "\n");
+		add_line(&page, 0, page.style->summary);
 	}
-	const char *copy = al_strdup(arena, text.data);
-	al_text_finish(&text);
-	return copy;
 }
 
 /* ---- in a sentence ---- */
@@ -203,23 +206,157 @@ static bool check_scenarios(struct al_session *session, struct al_error *err)
 	if (ok)
 		session->style.summary = say(&session->arena, counts);
 	if (al_session_is_on_terminal(session))
-		session->raw = text_of(&session->arena, &session->style, &report.table);
+		render_claims(session, &report.table);
 	al_session_take(session, &report.table);
 	session->answer_is_no = counts->unlisted > 0 || counts->wrong_errata > 0;
 	return ok;
 }
 
+/* ---- papers ---- */
+
+static const struct check_options *options_of(const struct al_session *session)
+{
+	return session->options;
+}
+
+/* Is a paper among the words, or asked for by an option? */
+static bool names_paper(const struct al_session *session)
+{
+	for (size_t i = 0; i < session->line.n_words; i++)
+		if (al_paper_is_named(session->line.words[i]))
+			return true;
+	return options_of(session)->map || options_of(session)->drafts_map;
+}
+
+/* "paper.map.json" of "paper.tex", where there is such a file. */
+static const char *map_beside(struct al_session *session, const char *path)
+{
+	const size_t n = (size_t)(strrchr(path, '.') - path);
+	const char *map = al_format(&session->arena, "%.*s.map.json", (int)n, path);
+
+	return access(map, F_OK) == 0 ? map : NULL;
+}
+
+static bool lint(struct al_session *session, const struct al_paper *paper, struct al_table *table,
+	struct al_lint_counts *counts, struct al_error *err)
+{
+	const char *path = options_of(session)->map;
+	AL_ENDS(al_paper_map_finish) struct al_paper_map map = {0};
+
+	if (!path)
+		path = map_beside(session, paper->file);
+	if (!path)
+		return al_paper_lint(paper, NULL, session->catalog, table, counts, err);
+	return al_paper_map_read(&map, path, err)
+		&& al_paper_lint(paper, &map, session->catalog, table, counts, err);
+}
+
+static void note_counts(struct al_table *table, const struct al_lint_counts *counts)
+{
+	al_table_note(table,
+		"%zu numbers recomputed: %zu reproduced, %zu consistent within rounding, %zu "
+		"contradicted, %zu undecided",
+		counts->numbers, counts->verdicts[AL_REPRODUCED], counts->verdicts[AL_CONSISTENT],
+		counts->verdicts[AL_INCONSISTENT], counts->verdicts[AL_UNDERIVABLE]);
+	al_table_note(table,
+		"%zu scores taken as they are; in running text %zu numbers of the tables again, "
+		"%zu contradicted; %zu places not read",
+		counts->scores, counts->in_prose, counts->slips, counts->gaps);
+}
+
+/* "; of 3 it can't be told" */
+static const char *say_undecided(struct al_arena *arena, const struct al_lint_counts *counts)
+{
+	const size_t undecided = counts->verdicts[AL_UNDERIVABLE];
+
+	return undecided ? al_format(arena, "; of %zu it can't be told", undecided) : "";
+}
+
+/* " and 1 in running text" */
+static const char *say_slips(struct al_arena *arena, const struct al_lint_counts *counts)
+{
+	return counts->slips ? al_format(arena, " and %zu in running text", counts->slips) : "";
+}
+
+static const char *say_papers(struct al_arena *arena, const struct al_lint_counts *counts)
+{
+	const size_t wrong = counts->verdicts[AL_INCONSISTENT];
+	const size_t decided = counts->numbers - counts->verdicts[AL_UNDERIVABLE];
+
+	if (wrong + counts->slips > 0)
+		return al_format(arena,
+			"%zu of %zu recomputed numbers%s don't follow from the others%s.", wrong,
+			counts->numbers, say_slips(arena, counts), say_undecided(arena, counts));
+	if (decided > 0)
+		return al_format(arena, "All %zu numbers that could be decided hold%s.", decided,
+			say_undecided(arena, counts));
+	return "Nothing was recomputed: a map says what tables hold; --draft-map begins one.";
+}
+
+static void render_text(struct al_session *session, const struct al_table *table)
+{
+	al_text_init(&session->rendered);
+	al_lint_text(table, &session->rendered);
+	al_text_addf(&session->rendered, "\n%s\n", session->style.summary);
+}
+
+static bool draft(struct al_session *session, const struct al_paper *paper, struct al_error *err)
+{
+	if (session->line.n_words > 1)
+		return al_fail(err, AL_EINPUT, "--draft-map is of one paper, found %zu",
+			session->line.n_words);
+	al_text_init(&session->rendered);
+	al_paper_draft(paper, &session->rendered);
+	return true;
+}
+
+static bool check_paper(struct al_session *session, const char *path, struct al_table *table,
+	struct al_lint_counts *counts, struct al_error *err)
+{
+	AL_ENDS(al_paper_finish) struct al_paper paper = {0};
+
+	if (!al_paper_is_named(path))
+		return al_fail(err, AL_EINPUT, "%s: a paper is .tex, .md or .txt", path);
+	if (!al_paper_read(&paper, path, err))
+		return false;
+	return options_of(session)->drafts_map ? draft(session, &paper, err)
+					       : lint(session, &paper, table, counts, err);
+}
+
+static bool check_papers(struct al_session *session, struct al_error *err)
+{
+	struct al_lint_counts counts = {0};
+	struct al_table lines;
+
+	if (session->line.n_words == 0)
+		return al_fail(err, AL_EINPUT, "expected a paper: a .tex, .md or .txt file");
+	al_lint_table_init(&lines);
+	struct al_table *table = al_session_take(session, &lines);
+	for (size_t i = 0; i < session->line.n_words; i++)
+		if (!check_paper(session, session->line.words[i], table, &counts, err))
+			return false;
+	if (options_of(session)->drafts_map)
+		return true;
+	note_counts(table, &counts);
+	session->style.summary = say_papers(&session->arena, &counts);
+	if (strcmp(session->writer->name, "text") == 0)
+		render_text(session, table);
+	session->answer_is_no = counts.verdicts[AL_INCONSISTENT] + counts.slips > 0;
+	return true;
+}
+
+/* ---- the command ---- */
+
 static bool run(struct al_session *session, struct al_error *err)
 {
-	return al_session_names_paper(session) ? al_check_papers(session, err)
-					       : check_scenarios(session, err);
+	return names_paper(session) ? check_papers(session, err) : check_scenarios(session, err);
 }
 
 static const struct al_option_row rows[] = {
-	OPTION_TEXT(struct al_check_options, map, "map", "FILE",
+	OPTION_TEXT(struct check_options, map, "map", "FILE",
 		"of a paper: what its tables' columns are; default: PAPER without its ending, "
 		"with .map.json"),
-	OPTION_FLAG(struct al_check_options, drafts_map, "draft-map",
+	OPTION_FLAG(struct check_options, drafts_map, "draft-map",
 		"of a paper: print a map to begin with"),
 	OPTION_END,
 };
@@ -230,6 +367,6 @@ const struct al_command al_command_check = {
 	.words = "[SCENARIO...|PAPER...]",
 	.examples = {"check", "check mhe-memory -f csv", "check paper.tex --map paper.map.json"},
 	.options = groups,
-	.options_size = sizeof(struct al_check_options),
+	.options_size = sizeof(struct check_options),
 	.run = run,
 };

@@ -46,11 +46,6 @@ void al_note_numbers_unread(struct al_table *table)
 		"numbers: not read; inspect --values counts those that are NaN or infinite");
 }
 
-static void close_file(void *checkpoint)
-{
-	al_checkpoint_close(checkpoint);
-}
-
 struct al_checkpoint *al_session_file(struct al_session *session, const char *path,
 	struct al_error *err)
 {
@@ -58,7 +53,7 @@ struct al_checkpoint *al_session_file(struct al_session *session, const char *pa
 
 	if (!al_checkpoint_open(checkpoint, path, err))
 		return NULL;
-	al_arena_defer(&session->arena, close_file, checkpoint);
+	al_arena_defer(&session->arena, al_checkpoint_close, checkpoint);
 	return checkpoint;
 }
 
@@ -118,11 +113,6 @@ static void explain_opening(const char *path, struct al_error *err)
 				path);
 }
 
-static void close_view(void *view)
-{
-	al_model_view_close(view);
-}
-
 struct al_opened_checkpoint *al_session_checkpoint(struct al_session *session,
 	const struct al_layout_options *o, const char *path, const char *config, bool modules,
 	struct al_error *err)
@@ -137,7 +127,7 @@ struct al_opened_checkpoint *al_session_checkpoint(struct al_session *session,
 	if (!al_checkpoint_view(&opened->view, session, o, opened->checkpoint, config, modules,
 		    err))
 		return NULL;
-	al_arena_defer(&session->arena, close_view, &opened->view);
+	al_arena_defer(&session->arena, al_model_view_close, &opened->view);
 	return opened;
 }
 

@@ -2,8 +2,6 @@
  * there. */
 #include "commands/command.h"
 
-#include "commands/page.h"
-
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -75,23 +73,28 @@ bool al_session_is_on_terminal(const struct al_session *session)
 		&& strcmp(session->writer->name, "text") == 0;
 }
 
-struct al_table *al_session_table(struct al_session *session, const char *id, const char *title)
-{
-	struct al_table table;
-
-	al_table_init(&table, id, title);
-	al_session_take(session, &table);
-	return session->tables[session->n_tables - 1];
-}
-
-void al_session_take(struct al_session *session, const struct al_table *table)
+struct al_table *al_session_take(struct al_session *session, const struct al_table *table)
 {
 	struct al_table *owned = al_new(&session->arena, struct al_table);
 
 	*owned = *table;
-	session->tables = al_grow(&session->arena, session->tables, session->n_tables,
-		&session->tables_room, sizeof(struct al_table *));
-	session->tables[session->n_tables++] = owned;
+	*AL_APPEND(&session->arena, session->tables, session->n_tables,
+		session->tables_room) = owned;
+	return owned;
+}
+
+struct al_table *al_session_table(struct al_session *session, const char *id,
+	const struct al_table_field *fields, unsigned shown, const char *title, ...)
+{
+	struct al_table table;
+	va_list args;
+
+	va_start(args, title);
+	al_table_init(&table, id, al_format_list(&session->arena, title, args));
+	va_end(args);
+	if (fields)
+		al_table_add_fields(&table, fields, shown);
+	return al_session_take(session, &table);
 }
 
 static void render(struct al_session *session, struct al_text *out)
@@ -100,9 +103,7 @@ static void render(struct al_session *session, struct al_text *out)
 		al_text_finish(out);
 		*out = session->rendered;
 		session->rendered = (struct al_text){0};
-	} else if (session->raw)
-		al_text_add(out, session->raw);
-	else
+	} else
 		al_write(session->writer, &session->style, AL_SESSION_TABLES(session),
 			session->n_tables, out);
 }
@@ -136,15 +137,13 @@ static bool deliver(struct al_session *session, const struct al_command *command
 	struct al_error *err)
 {
 	const char *file = session->output->file;
-	struct al_text text;
 
-	if (session->output->report && command->charts)
-		al_session_add_page(session, command->charts);
-	al_text_init(&text);
+	if (session->output->report && command->chart)
+		al_session_add_page(session, command->chart);
+	AL_TEXT(text);
 	if (!session->prints_nothing)
 		render(session, file ? al_files_add_path(&session->files, file) : &text);
 	bool ok = al_files_write(&session->files, err) && print(&text, err);
-	al_text_finish(&text);
 	if (ok)
 		say_written(session);
 	return ok;
@@ -212,18 +211,14 @@ enum { SUMMARY_COLUMN = 13, TOPIC_COLUMN = 15 };
 static bool print_help(const struct entry *entry, const struct al_command *command,
 	struct al_error *err)
 {
-	struct al_text out;
-
-	al_text_init(&out);
+	AL_TEXT(out);
 	al_text_addf(&out, "  attnledger %s\n  attnledger %s\n\n", command->examples[0],
 		command->examples[1]);
 	al_text_addf(&out, "usage: attnledger %s [OPTION...] %s\n\n", entry->name, command->words);
 	al_help_add_wrapped(&out, entry->summary, 0);
 	al_text_add(&out, "\n");
 	al_options_help(command->options, &out);
-	const bool ok = print(&out, err);
-	al_text_finish(&out);
-	return ok;
+	return print(&out, err);
 }
 
 static void add_overview(const struct al_json *topics, struct al_text *out)
@@ -272,17 +267,14 @@ static bool add_topic(const struct al_json *topics, const char *name, struct al_
 static bool add_help(const char *topic, struct al_text *out, struct al_error *err)
 {
 	const struct al_embedded *file = &al_embedded_help.files[0];
-	struct al_json topics;
-	bool ok = true;
+	AL_JSON(topics);
 
 	if (!al_json_parse(&topics, file->name, file->text, file->length, err))
 		return false;
 	if (topic)
-		ok = add_topic(&topics, topic, out, err);
-	else
-		add_overview(&topics, out);
-	al_json_finish(&topics);
-	return ok;
+		return add_topic(&topics, topic, out, err);
+	add_overview(&topics, out);
+	return true;
 }
 
 /* ---- running ---- */
@@ -389,22 +381,14 @@ static int run_session(const struct al_program *program, size_t index, char **ar
 	return session.answer_is_no ? AL_ENO : AL_OK;
 }
 
-static bool add_version(const char *topic, struct al_text *out, struct al_error *err)
-{
-	(void)topic, (void)err;
-	al_text_addf(out, "attnledger %s\n", al_version());
-	return true;
-}
-
-static int print_and_exit(const char *topic,
-	bool (*fill)(const char *topic, struct al_text *out, struct al_error *err))
+static int print_and_exit(const char *topic, bool wants_version)
 {
 	struct al_error err = {.status = AL_OK};
-	struct al_text text;
 
-	al_text_init(&text);
-	bool ok = fill(topic, &text, &err) && print(&text, &err);
-	al_text_finish(&text);
+	AL_TEXT(text);
+	if (wants_version)
+		al_text_addf(&text, "attnledger %s\n", al_version());
+	bool ok = (wants_version || add_help(topic, &text, &err)) && print(&text, &err);
 	return ok ? AL_OK : report_error(topic ? "help" : NULL, &err);
 }
 
@@ -433,7 +417,7 @@ static int help_with(const struct al_program *program, char *name, char **argv)
 	char *asked[] = {argv[0], name, option, NULL};
 
 	return AL_FIND(commands, N_COMMANDS, name) ? run_named(program, name, asked)
-						   : print_and_exit(name, add_help);
+						   : print_and_exit(name, false);
 }
 
 int al_command_line(int argc, char **argv, const struct al_program *program)
@@ -447,10 +431,9 @@ int al_command_line(int argc, char **argv, const struct al_program *program)
 #endif
 	if (argc > 2 && strcmp(name, "help") == 0)
 		return help_with(program, argv[2], argv);
-	if (!name || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0
+	const bool wants_version = name && strcmp(name, "--version") == 0;
+	if (!name || wants_version || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0
 		|| strcmp(name, "help") == 0)
-		return print_and_exit(NULL, add_help);
-	if (strcmp(name, "--version") == 0)
-		return print_and_exit(NULL, add_version);
+		return print_and_exit(NULL, wants_version);
 	return run_named(program, name, argv);
 }

@@ -5,7 +5,6 @@
 #include "catalog/catalog.h"
 #include "commands/files.h"
 #include "commands/options.h"
-#include "report/page/answer.h"
 #include "report/report.h"
 
 /* What every command takes; its struct of options begins with these. */
@@ -38,11 +37,16 @@ struct al_session {
 	const struct al_writer *writer;
 	struct al_table **tables;
 	size_t n_tables, tables_room;
-	const char *raw; /* printed instead of tables, as it is */
-	struct al_text rendered; /* the same where it grew with the answer; without data: nothing */
+	struct al_text rendered; /* printed instead of tables, as it is; without data: nothing */
 	struct al_files files; /* beside the answer; all are written when the answer is there */
 	bool prints_nothing;
 	bool answer_is_no; /* exit status 1 */
+};
+
+/* A bar chart on the page of tables that begin with the column `label` and have `value`. */
+struct al_page_chart {
+	const char *label, *value, *axis;
+	const char *total; /* the label of the row that isn't a part */
 };
 
 struct al_command {
@@ -50,8 +54,9 @@ struct al_command {
 	const char *examples[3]; /* without "attnledger"; the first two begin the help */
 	const struct al_option_group *options; /* ended by rows NULL */
 	size_t options_size; /* of the command's own struct */
-	const struct al_page_chart *charts; /* on the page of its tables; NULL: it writes one
-						     of its own, or none */
+	const struct al_page_chart
+		*chart; /* on the page of its tables, where they have its columns;
+					      NULL: it writes a page of its own, or none */
 	bool computes; /* with linear algebra, for long */
 	bool reads_weights; /* in any format: those that the light program lacks are the full's */
 	bool (*run)(struct al_session *session, struct al_error *err);
@@ -116,14 +121,30 @@ bool al_session_is_on_terminal(const struct al_session *session);
 bool al_session_answer_to(struct al_session *session, const char *file,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* A new table of the answer; it belongs to the session. */
-struct al_table *al_session_table(struct al_session *session, const char *id, const char *title);
+/* A new table of the answer, with the columns of the fields that `shown` asks for (NULL: none yet);
+ * it belongs to the session. */
+struct al_table *al_session_table(struct al_session *session, const char *id,
+	const struct al_table_field *fields, unsigned shown, const char *title, ...)
+	AL_PRINTF(5, 6);
 
 /* The tables, for who reads them. */
 #define AL_SESSION_TABLES(session) ((const struct al_table *const *)(session)->tables)
 
-/* Takes a table over into the answer. */
-void al_session_take(struct al_session *session, const struct al_table *table);
+/* Takes a table over into the answer, where it is from then on. */
+struct al_table *al_session_take(struct al_session *session, const struct al_table *table);
+
+/* ---- page.c: --report FILE, an answer as a page ---- */
+
+/* The row of --report, for commands whose page is their tables. */
+extern const struct al_option_row al_report_rows[];
+
+/* The command line as it would be given again; without options on how the answer looks. */
+const char *al_session_command_text(struct al_session *session);
+
+/* Adds the page of the answer's tables to the files. */
+void al_session_add_page(struct al_session *session, const struct al_page_chart *chart);
+
+/* ---- programs ---- */
 
 /* The system has no memory left: says so in one line, removes the temporary files of open outputs,
  * and ends the program with AL_ESYSTEM. */

@@ -56,14 +56,13 @@ static bool compress(struct al_session *session, struct al_opened_checkpoint *op
 		.opened = opened,
 		.options = options,
 		.file = file};
-	struct al_table *table = al_session_table(session, "compress",
-		al_format(&session->arena, "%s, compressed into %s", opened->checkpoint->path,
-			file));
+	struct al_table *table = al_session_table(session, "compress", NULL, 0,
+		"%s, compressed into %s", opened->checkpoint->path, file);
 
 	al_compress_add_columns(table);
 	struct al_table *heads = NULL;
 	if (options->method == AL_METHOD_COLLAB) {
-		heads = al_session_table(session, "expressiveness",
+		heads = al_session_table(session, "expressiveness", NULL, 0,
 			"Shared dimensions of each head");
 		al_compress_add_head_columns(heads);
 	}

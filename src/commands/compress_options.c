@@ -24,18 +24,14 @@ static const struct al_option_row compress_rows[] = {
 	AL_SEED_ROW(struct al_compress_words, input.seed, 0),
 	OPTION_TEXT(struct al_compress_words, method, "method", "NAME",
 		"collab (shared projections), tucker (factored), qk (each head's queries and "
-		"keys), drop "
-		"(heads), merge (heads, into those most like them), ov (each head's values and "
-		"outputs), kv-latent (values or keys of all "
-		"heads from one narrow projection), gqa (keys and values shared by groups of "
-		"heads), "
-		"mhe-mul (one query, key and value that "
-		"each head scales) or "
-		"identity (nothing: another format, or a folder)"),
+		"keys), drop (heads), merge (heads, into those most like them), ov (each head's "
+		"values and outputs), kv-latent (values or keys of all heads from one narrow "
+		"projection), gqa (keys and values shared by groups of heads), mhe-mul (one query, "
+		"key and value that each head scales) or identity (nothing: another format, or a "
+		"folder)"),
 	OPTION_TEXT(struct al_compress_words, calibration, "calibration", "DIR",
 		"in the measure of what `calibrate` wrote; with drop and ov W_O is fitted anew, "
-		"with "
-		"merge the map into the head that takes over"),
+		"with merge the map into the head that takes over"),
 	OPTION_CHOICE(struct al_compress_words, measure, "measure",
 		"auto|weights|gain|diagonal|inputs|centred|weighed|outputs",
 		"what errors are weighed by: nothing, the norm's gain, of the calibration the "
@@ -59,8 +55,7 @@ static const struct al_option_row compress_rows[] = {
 		"the bytes cached for a token, over all modules together"),
 	OPTION_TEXT(struct al_compress_words, ranks, "rank", "N",
 		"shared width, or width of each head, of gqa how many keys and values are left; or "
-		"a comma "
-		"list, one rank per module"),
+		"a comma list, one rank per module"),
 	OPTION_TEXT(struct al_compress_words, target_error, "target-error", "E",
 		"the smallest rank with at most this relative error"),
 	OPTION_COUNT(struct al_compress_words, sweeps, "sweeps", "N",
@@ -192,9 +187,6 @@ static bool check_goal(const struct al_compress_options *o, struct al_error *err
 			|| al_fail(err, AL_EINPUT,
 				"--method %s takes --drop LAYER:HEAD,... and no rank",
 				al_method_names[o->method]);
-	if (o->n_dropped > 0 || o->n_of_each > 0)
-		return al_fail(err, AL_EINPUT, "--drop goes with --method drop or merge, not %s",
-			al_method_names[o->method]);
 	if (o->method == AL_METHOD_MHE_MUL)
 		return n == 0
 			|| al_fail(err, AL_EINPUT,
@@ -222,53 +214,60 @@ static bool read_budget(const char *text, struct al_compress_options *out, struc
 		       && out->budget < 1)
 		|| al_fail(err, AL_EINPUT,
 			"--budget %s: expected a share to save between 0%% and 100%%, as 20%% (of "
-			"the "
-			"parameters) or 20%%:cache (of the bytes cached for a token)",
+			"the parameters) or 20%%:cache (of the bytes cached for a token)",
 			text);
 }
 
-/* What only methods on values, and drop, take. */
+/* What goes with some methods alone. */
+static bool check_methods(const struct al_compress_words *o, enum al_method method,
+	struct al_error *err)
+{
+	const bool is_identity = method == AL_METHOD_IDENTITY, is_gqa = method == AL_METHOD_GQA,
+		   is_latent = method == AL_METHOD_LATENT, drops = al_method_drops(method),
+		   is_of_values = al_method_is_of_values(method);
+	const struct {
+		bool is_wrong;
+		const char *option, *value, *with;
+	} rules[] = {
+		{o->calibration && is_identity, "calibration", "", "other methods than"},
+		{o->measure != AL_MEASURE_AUTO && (drops || is_identity), "measure", "",
+			"other methods than"},
+		{o->measure > AL_MEASURE_CENTRED && !is_of_values, "measure ",
+			al_measure_names[o->measure], "ov, kv-latent and gqa, not"},
+		{o->side != BY_METHOD && !is_latent && !is_gqa, "of", "", "kv-latent and gqa, not"},
+		{o->side == OF_KEYS && is_gqa, "of ", "keys", "kv-latent, not"},
+		{o->side == OF_BOTH && is_latent, "of ", "both", "gqa, not"},
+		{o->is_aligned && !is_gqa, "align", "", "gqa, not"},
+		{al_refit_runs((enum al_refit)o->refit) && !is_of_values
+				&& method != AL_METHOD_DROP,
+			"refit", "", "drop, ov, kv-latent and gqa, not"},
+		{o->drops && !drops && !is_identity, "drop", "", "--method drop or merge, not"},
+		{o->sweeps > 0 && !al_method_mixes(method), "sweeps", "",
+			"--method collab or mhe-mul, not"},
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		if (rules[i].is_wrong)
+			return al_fail(err, AL_EINPUT, "--%s%s goes with %s %s", rules[i].option,
+				rules[i].value, rules[i].with, al_method_names[method]);
+	return true;
+}
+
 static bool check_data(const struct al_compress_words *o, enum al_method method,
 	struct al_error *err)
 {
-	const char *name = al_method_names[method];
-	const bool is_of_values = al_method_is_of_values(method);
-
-	if (o->calibration && method == AL_METHOD_IDENTITY)
-		return al_fail(err, AL_EINPUT, "--calibration goes with other methods than %s",
-			name);
-	if (o->measure != AL_MEASURE_AUTO
-		&& (al_method_drops(method) || method == AL_METHOD_IDENTITY))
-		return al_fail(err, AL_EINPUT, "--measure goes with other methods than %s", name);
-	if (o->measure > AL_MEASURE_CENTRED && !is_of_values)
-		return al_fail(err, AL_EINPUT,
-			"--measure %s goes with ov, kv-latent and gqa, not %s",
-			al_measure_names[o->measure], name);
-	if (o->side != BY_METHOD && method != AL_METHOD_LATENT && method != AL_METHOD_GQA)
-		return al_fail(err, AL_EINPUT, "--of goes with kv-latent and gqa, not %s", name);
-	if (o->side == (method == AL_METHOD_GQA ? OF_KEYS : OF_BOTH))
-		return al_fail(err, AL_EINPUT, "--of %s goes with %s, not %s", sides[o->side],
-			al_method_names[method == AL_METHOD_GQA ? AL_METHOD_LATENT : AL_METHOD_GQA],
-			name);
 	if (o->drops && !strchr(o->drops, ':') && !o->calibration && method == AL_METHOD_DROP)
 		return al_fail(err, AL_EINPUT,
 			"--drop %s: expected LAYER:HEAD, or --calibration DIR to choose heads by",
 			o->drops);
-	if (o->is_aligned && method != AL_METHOD_GQA)
-		return al_fail(err, AL_EINPUT, "--align goes with gqa, not %s", name);
-	if (al_refit_runs((enum al_refit)o->refit)) {
-		if (!is_of_values && method != AL_METHOD_DROP)
-			return al_fail(err, AL_EINPUT,
-				"--refit goes with drop, ov, kv-latent and gqa, not %s", name);
+	if (al_refit_runs((enum al_refit)o->refit))
 		return al_input_check(&o->input, err);
-	}
 	if (al_input_is_given(&o->input) || o->input.sequences)
 		return al_fail(err, AL_EINPUT,
 			"--tokens, --text and --sample go with --refit tokens or --refit "
 			"sequential");
-	if (o->measure == AL_MEASURE_OUTPUTS && (method == AL_METHOD_LATENT && o->side == OF_KEYS))
-		return al_fail(err, AL_EINPUT, "--measure outputs: keys have none");
-	return true;
+	return o->measure != AL_MEASURE_OUTPUTS || method != AL_METHOD_LATENT || o->side != OF_KEYS
+		|| al_fail(err, AL_EINPUT, "--measure outputs: keys have none");
 }
 
 /* A name that ends as another format's would be taken for one. */
@@ -302,15 +301,11 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 		|| !read_ranks(&session->arena, o->ranks, out, err)
 		|| !read_drops(&session->arena, o->drops, out, err)
 		|| !read_target(o->target_error, &out->target_error, err)
-		|| !read_budget(o->budget, out, err) || !check_data(o, out->method, err)
-		|| !check_goal(out, err))
+		|| !read_budget(o->budget, out, err) || !check_methods(o, out->method, err)
+		|| !check_data(o, out->method, err) || !check_goal(out, err))
 		return false;
 	out->of_keys = o->side == OF_KEYS || o->side == OF_BOTH
 		|| (o->side == BY_METHOD && out->method == AL_METHOD_GQA);
 	out->must_gain = out->must_gain && out->method != AL_METHOD_IDENTITY;
-	if (o->sweeps > 0 && !al_method_mixes(out->method))
-		return al_fail(err, AL_EINPUT,
-			"--sweeps goes with --method collab or mhe-mul, not %s",
-			al_method_names[out->method]);
 	return check_file(o->file, err);
 }

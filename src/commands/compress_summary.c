@@ -17,31 +17,13 @@ static const struct al_table *find_table(const struct al_session *session, const
 
 /* ---- the error ---- */
 
-/* The row with the largest output error; n_rows: none is known. */
-static size_t find_worst(const struct al_table *table, double *worst)
-{
-	size_t found = table->n_rows;
-	double error;
-
-	*worst = 0;
-	for (size_t row = 0; row < table->n_rows; row++)
-		if (al_table_number(table, row, "output_error", &error)
-			&& (found == table->n_rows || error > *worst)) {
-			*worst = error;
-			found = row;
-		}
-	return found;
-}
-
 /* "a module's output changes by 21.5 % at most (layers.0, random inputs)"; NULL: not known. */
 static const char *say_error(struct al_arena *arena, const struct al_table *verify)
 {
 	double worst;
+	const size_t row = verify ? al_table_extreme(verify, "output_error", 1, &worst) : 0;
 
-	if (!verify || verify->n_rows == 0)
-		return NULL;
-	const size_t row = find_worst(verify, &worst);
-	if (row == verify->n_rows)
+	if (!verify || row == verify->n_rows)
 		return NULL;
 	if (worst == 0)
 		return "no module's output changes";
@@ -141,7 +123,7 @@ const char *al_verify_summarize(struct al_session *session, const struct al_veri
 	double worst = 0;
 
 	if (error)
-		(void)find_worst(verify, &worst);
+		(void)al_table_extreme(verify, "output_error", 1, &worst);
 	const bool is_copied = holds || (options->has_tolerance && worst > options->tolerance);
 	return al_format(arena, "%s%s%s%s%s.%s", cost ? cost : "", cost && error ? "; " : "",
 		error	       ? cost ? error : al_text_of_capital(arena, error)

@@ -3,7 +3,6 @@
 
 #include "base/number.h"
 #include "commands/explain.h"
-#include "commands/page.h"
 #include "commands/request.h"
 #include "commands/summary.h"
 #include "formats/format.h"
@@ -67,16 +66,14 @@ struct record {
 enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_TENSORS = 4, WITH_ACTIVE = 8 };
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("model", "Model"), AL_MEMBER(struct record, model), .when = WITH_MODEL},
-	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct record, variant),
-		.when = WITH_VARIANT},
-	{AL_COLUMN_KEY("part", "Part"), AL_MEMBER(struct record, part)},
-	{{.key = "name", .title = "Tensor"}, AL_MEMBER(struct record, name), .when = WITH_TENSORS},
-	{{.key = "shape", .title = "Shape"}, AL_MEMBER(struct record, shape), .when = WITH_TENSORS},
-	{AL_COLUMN_COUNT("tensors", "Tensors"), AL_MEMBER(struct record, tensors)},
-	{AL_COLUMN_COUNT("parameters", "Parameters"), AL_MEMBER(struct record, parameters)},
-	{AL_COLUMN_COUNT("active", "For one token"), AL_MEMBER(struct record, active),
-		.when = WITH_ACTIVE},
+	{AL_FIELD_KEY(struct record, model, "Model"), .when = WITH_MODEL},
+	{AL_FIELD_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_FIELD_KEY(struct record, part, "Part")},
+	{AL_FIELD(struct record, name, "Tensor"), .when = WITH_TENSORS},
+	{AL_FIELD(struct record, shape, "Shape"), .when = WITH_TENSORS},
+	{AL_FIELD_COUNT(struct record, tensors, "Tensors")},
+	{AL_FIELD_COUNT(struct record, parameters, "Parameters")},
+	{AL_FIELD_COUNT(struct record, active, "For one token"), .when = WITH_ACTIVE},
 	AL_FIELDS_END,
 };
 
@@ -148,12 +145,10 @@ struct count_record {
 };
 
 static const struct al_table_field count_fields[] = {
-	{AL_COLUMN_KEY("model", "Model"), AL_MEMBER(struct count_record, model),
-		.when = WITH_MODEL},
-	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct count_record, variant),
-		.when = WITH_VARIANT},
-	{AL_COLUMN_KEY("count", "Count"), AL_MEMBER(struct count_record, count)},
-	{AL_COLUMN_COUNT("numbers", "Numbers"), AL_MEMBER(struct count_record, numbers)},
+	{AL_FIELD_KEY(struct count_record, model, "Model"), .when = WITH_MODEL},
+	{AL_FIELD_KEY(struct count_record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_FIELD_KEY(struct count_record, count, "Count")},
+	{AL_FIELD_COUNT(struct count_record, numbers, "Numbers")},
 	AL_FIELDS_END,
 };
 
@@ -185,20 +180,19 @@ static bool check_components(const struct answer *c, const struct al_ledger *led
 	const struct al_ledger_list *tensors, struct al_error *err)
 {
 	const char *list = "";
-	int missing = AL_N_COMPONENTS;
+	int missing = -1;
 
 	if ((c->options->components || c->options->is_stored) && !ledger->is_model)
 		return al_fail(err, AL_EINPUT,
 			"--part and --stored tell of a whole model%s, found attention alone",
 			c->request->family ? " (--whole)" : "");
-	for (int i = AL_N_COMPONENTS - 1; i >= 0; i--) {
+	for (int i = 0; i < AL_N_COMPONENTS; i++) {
 		if (has_component(tensors, i))
-			list = al_format(&c->session->arena, "%s%s%s", al_component_names[i],
-				*list ? ", " : "", list);
-		else if (c->options->components >> i & 1)
+			list = al_join(&c->session->arena, list, al_component_names[i]);
+		else if (missing < 0 && c->options->components >> i & 1)
 			missing = i;
 	}
-	return missing == AL_N_COMPONENTS
+	return missing < 0
 		|| al_fail(err, AL_EINPUT, "--part %s: %s has %s", al_component_names[missing],
 			c->request->name, list);
 }
@@ -252,8 +246,7 @@ static const char *components_text(const struct answer *c)
 
 	for (int i = 0; i < AL_N_COMPONENTS; i++)
 		if (c->options->components >> i & 1)
-			list = al_format(&c->session->arena, "%s%s%s", list, *list ? ", " : "",
-				al_component_names[i]);
+			list = al_join(&c->session->arena, list, al_component_names[i]);
 	return list;
 }
 
@@ -262,7 +255,7 @@ static void note_list(const struct answer *c, const char *what, const char *cons
 	const char *list = "";
 
 	for (size_t i = 0; i < n; i++)
-		list = al_format(&c->session->arena, "%s%s%s", list, i ? ", " : "", items[i]);
+		list = al_join(&c->session->arena, list, items[i]);
 	if (n > 0)
 		al_table_note(c->table, "%s: %s: %s", c->request->name, what, list);
 }
@@ -444,13 +437,11 @@ static bool run(struct al_session *session, struct al_error *err)
 		| (al_names_variants(&o->asked) ? WITH_VARIANT : 0)
 		| (o->shows_tensors ? WITH_TENSORS : 0) | (o->shows_active ? WITH_ACTIVE : 0);
 
-	c.table = al_session_table(session, "count",
-		line->n_words == 1 ? al_format(&session->arena, "Parameters of %s", line->words[0])
-				   : "Parameters");
-	al_table_add_fields(c.table, fields, shown);
+	c.table = al_session_table(session, "count", fields, shown, "Parameters%s%s",
+		line->n_words == 1 ? " of " : "", line->n_words == 1 ? line->words[0] : "");
 	if (o->shows_counts) {
-		c.counts = al_session_table(session, "counts", "Counts that are often confused");
-		al_table_add_fields(c.counts, count_fields, shown);
+		c.counts = al_session_table(session, "counts", count_fields, shown,
+			"Counts that are often confused");
 	}
 	if (o->explains)
 		c.explanations = al_explain_table(session);
@@ -460,17 +451,14 @@ static bool run(struct al_session *session, struct al_error *err)
 	return al_each_request(session, &asked, true, answer, &c, err);
 }
 
-static const struct al_page_chart charts[] = {
-	{"part", "parameters", "parameters", "total"},
-	{NULL, NULL, NULL, NULL},
-};
+static const struct al_page_chart chart = {"part", "parameters", "parameters", "total"};
 
 const struct al_command al_command_count = {
 	.words = "MODEL|VARIANT...",
 	.examples = {"count gpt2",
 		"count gpt3-175b --variants mha,mqa,mhe-mul --basis output_projection=none"},
 	.options = groups,
-	.charts = charts,
+	.chart = &chart,
 	.options_size = sizeof(struct count_options),
 	.run = run,
 };

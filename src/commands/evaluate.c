@@ -19,8 +19,7 @@ struct evaluate_options {
 static const struct al_option_row rows[] = {
 	OPTION_CHOICE(struct evaluate_options, ablated, "ablate", "heads|groups|layers",
 		"the loss without each query head, each group of a key/value head, or the "
-		"attention of "
-		"each layer",
+		"attention of each layer",
 		.words = al_ablated_names, .n_words = AL_N_ABLATED, .fallback = -1),
 	OPTION_CHOICE(struct evaluate_options, replacement, "replace", "zero|mean",
 		"what stands in the place of a head's output: zero (default), or its mean over all "
@@ -38,7 +37,6 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 struct evaluation {
 	struct al_session *session;
 	struct al_opened_model model;
-	struct al_table *last; /* the notes stand under it */
 };
 
 /* ---- a decoder's loss ---- */
@@ -49,47 +47,37 @@ struct loss {
 };
 
 static const struct al_table_field loss_fields[] = {
-	{{.key = "sequences", .title = "Sequences", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct loss, sequences)},
-	{{.key = "tokens", .title = "Tokens", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct loss, tokens)},
-	{{.key = "predicted", .title = "Predicted", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct loss, predicted)},
-	{{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 6},
-		AL_MEMBER(struct loss, loss)},
-	{{.key = "perplexity", .title = "Perplexity", .digits = 4},
-		AL_MEMBER(struct loss, perplexity)},
+	{AL_FIELD_WHOLE(struct loss, sequences, "Sequences")},
+	{AL_FIELD_WHOLE(struct loss, tokens, "Tokens")},
+	{AL_FIELD_WHOLE(struct loss, predicted, "Predicted")},
+	{AL_FIELD(struct loss, loss, "Loss", .unit = "nats per token", .digits = 6)},
+	{AL_FIELD(struct loss, perplexity, "Perplexity", .digits = 4)},
 	AL_FIELDS_END,
 };
 
-static void add_loss(struct evaluation *e, const struct al_loss *loss)
+static struct al_table *add_loss(struct evaluation *e, const struct al_loss *loss)
 {
 	const struct al_batch *all = &e->model.running->all;
 	const double mean = loss->nats / (double)loss->n_predicted;
 
-	e->last = al_session_table(e->session, "loss", "Loss on the tokens");
-	al_table_add_fields(e->last, loss_fields, 0);
-	al_table_add_record(e->last,
+	struct al_table *table = al_session_table(e->session, "loss", loss_fields, 0,
+		"Loss on the tokens");
+	al_table_add_record(table,
 		&(struct loss){all->n_sequences, al_batch_tokens(all), (size_t)loss->n_predicted,
 			mean, exp(mean)});
-}
-
-static bool check_predicted(const struct evaluation *e, struct al_error *err)
-{
-	return al_batch_tokens(&e->model.running->all) > e->model.running->all.n_sequences
-		|| al_fail(err, AL_EINPUT, "every sequence is one token: nothing is predicted");
+	return table;
 }
 
 static void conclude_loss(struct evaluation *e, const struct al_loss *loss)
 {
+	struct al_table *table = add_loss(e, loss);
 	const double mean = loss->nats / (double)loss->n_predicted;
 
 	e->session->style.summary = al_format(&e->session->arena,
 		"Loss %.4f nats per token over %lld predicted tokens, perplexity %.4g; it holds "
-		"for "
-		"these tokens.",
+		"for these tokens.",
 		mean, (long long)loss->n_predicted, exp(mean));
-	al_table_note(e->last,
+	al_table_note(table,
 		"the model gives each next token a probability of 1 in %.3g (the geometric mean)",
 		exp(mean));
 }
@@ -108,24 +96,21 @@ struct ablated {
 };
 
 static const struct al_table_field ablated_fields[] = {
-	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct ablated, module)},
-	{{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct ablated, layer)},
-	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct ablated, head)},
-	{{.key = "heads", .title = "Heads left out", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct ablated, heads)},
-	{{.key = "loss_increase", .title = "Loss added", .unit = "nats per token", .digits = 6},
-		AL_MEMBER(struct ablated, loss_increase)},
+	{AL_FIELD_KEY(struct ablated, module, "Module")},
+	{AL_FIELD_KEY(struct ablated, layer, "Layer", .digits = AL_DIGITS_ALL)},
+	{AL_FIELD_KEY(struct ablated, head, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_FIELD_WHOLE(struct ablated, heads, "Heads left out")},
+	{AL_FIELD(struct ablated, loss_increase, "Loss added", .unit = "nats per token",
+		.digits = 6)},
 	AL_FIELDS_END,
 };
 
-static const char *ablation_text(struct al_table *table, const struct al_ablation *one,
+static const char *ablation_text(struct al_arena *arena, const struct al_ablation *one,
 	enum al_ablated what)
 {
 	return what == AL_ABLATE_LAYERS
-		? al_format(&table->arena, "the attention of layer %lld", (long long)one->layer)
-		: al_format(&table->arena, "%s %lld of layer %lld",
+		? al_format(arena, "the attention of layer %lld", (long long)one->layer)
+		: al_format(arena, "%s %lld of layer %lld",
 			what == AL_ABLATE_HEADS ? "head" : "the group of head",
 			(long long)one->first, (long long)one->layer);
 }
@@ -133,19 +118,19 @@ static const char *ablation_text(struct al_table *table, const struct al_ablatio
 static void conclude_ablations(struct evaluation *e, const struct al_ablations *all,
 	enum al_ablated what)
 {
-	struct al_table *table = e->last;
+	struct al_arena *arena = &e->session->arena;
 	size_t least = 0, most = 0;
 
 	for (size_t i = 1; i < all->n; i++) {
 		least = increase(all, i) < increase(all, least) ? i : least;
 		most = increase(all, i) > increase(all, most) ? i : most;
 	}
-	e->session->style.summary = al_text_of_capital(&e->session->arena,
-		al_format(&e->session->arena,
+	e->session->style.summary = al_text_of_capital(arena,
+		al_format(arena,
 			"%s is missed least (%+.4f nats a token), %s most (%+.4f), on these "
 			"tokens.",
-			ablation_text(table, &all->items[least], what), increase(all, least),
-			ablation_text(table, &all->items[most], what), increase(all, most)));
+			ablation_text(arena, &all->items[least], what), increase(all, least),
+			ablation_text(arena, &all->items[most], what), increase(all, most)));
 }
 
 static bool ablate(struct evaluation *e, struct al_error *err)
@@ -158,11 +143,10 @@ static bool ablate(struct evaluation *e, struct al_error *err)
 		    &e->model.watch, &ablations, err))
 		return false;
 	add_loss(e, &ablations.whole);
-	struct al_table *table = al_session_table(e->session, "ablation",
-		al_format(&e->session->arena, "Loss without each %.*s, its output replaced by %s",
-			(int)strlen(al_ablated_names[o->ablated]) - 1, al_ablated_names[o->ablated],
-			o->replacement == AL_REPLACE_ZERO ? "zero" : "its mean"));
-	al_table_add_fields(table, ablated_fields, 0);
+	struct al_table *table = al_session_table(e->session, "ablation", ablated_fields, 0,
+		"Loss without each %.*s, its output replaced by %s",
+		(int)strlen(al_ablated_names[o->ablated]) - 1, al_ablated_names[o->ablated],
+		o->replacement == AL_REPLACE_ZERO ? "zero" : "its mean");
 	for (size_t i = 0; i < ablations.n; i++) {
 		const struct al_ablation *one = &ablations.items[i];
 		al_table_add_record(table,
@@ -170,7 +154,6 @@ static bool ablate(struct evaluation *e, struct al_error *err)
 				o->ablated == AL_ABLATE_LAYERS ? INT64_MIN : one->first, one->n,
 				increase(&ablations, i)});
 	}
-	e->last = table;
 	conclude_ablations(e, &ablations, (enum al_ablated)o->ablated);
 	free(ablations.items);
 	return true;
@@ -181,14 +164,13 @@ static bool evaluate_decoder(struct evaluation *e, struct al_error *err)
 	const struct evaluate_options *o = e->session->options;
 	struct al_loss loss;
 
-	if (!check_predicted(e, err))
-		return false;
+	if (al_batch_tokens(&e->model.running->all) == e->model.running->all.n_sequences)
+		return al_fail(err, AL_EINPUT, "every sequence is one token: nothing is predicted");
 	if (o->ablated >= 0)
 		return ablate(e, err);
 	if (!al_evaluate_loss(&e->model.running->network, &e->model.running->all, &e->model.watch,
 		    &loss, err))
 		return false;
-	add_loss(e, &loss);
 	conclude_loss(e, &loss);
 	return true;
 }
@@ -206,21 +188,18 @@ struct pair {
 };
 
 static const struct al_table_field pair_fields[] = {
-	{{.key = "a", .title = "Sequence", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct pair, a)},
-	{{.key = "b", .title = "And", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct pair, b)},
-	{{.key = "cosine", .title = "Cosine", .digits = 4}, AL_MEMBER(struct pair, cosine)},
+	{AL_FIELD_KEY(struct pair, a, "Sequence", .digits = AL_DIGITS_ALL)},
+	{AL_FIELD_KEY(struct pair, b, "And", .digits = AL_DIGITS_ALL)},
+	{AL_FIELD(struct pair, cosine, "Cosine", .digits = 4)},
 	AL_FIELDS_END,
 };
 
 static void add_similarity(struct evaluation *e, const struct al_matrix *embeddings)
 {
-	struct al_table *table = al_session_table(e->session, "similarity",
+	struct al_table *table = al_session_table(e->session, "similarity", pair_fields, 0,
 		"Cosines between the sequences' embeddings");
 	size_t best[2] = {0, 1};
 
-	al_table_add_fields(table, pair_fields, 0);
 	for (size_t a = 0; a < embeddings->cols; a++)
 		for (size_t b = a + 1; b < embeddings->cols; b++) {
 			const struct pair pair = {a, b, cosine(embeddings, a, b)};
@@ -230,7 +209,6 @@ static void add_similarity(struct evaluation *e, const struct al_matrix *embeddi
 				best[1] = b;
 			}
 		}
-	e->last = table;
 	al_table_note(table, "an embedding is the mean of the last hidden states of all tokens");
 	e->session->style.summary = embeddings->cols > 1
 		? al_format(&e->session->arena,

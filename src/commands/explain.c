@@ -4,25 +4,23 @@
 #include "base/number.h"
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("model", "Model"), AL_MEMBER(struct al_explanation, model)},
-	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct al_explanation, variant)},
-	{{.key = "of", .title = "Of"}, AL_MEMBER(struct al_explanation, of)},
-	{{.key = "name", .title = "Entry"}, AL_MEMBER(struct al_explanation, name)},
-	{{.key = "formula", .title = "Formula"}, AL_MEMBER(struct al_explanation, formula)},
-	{{.key = "substituted", .title = "Substituted"},
-		AL_MEMBER(struct al_explanation, substituted)},
-	{AL_COLUMN_COUNT("result", "Result"), AL_MEMBER(struct al_explanation, result)},
-	{AL_COLUMN_COUNT("times", "Times"), AL_MEMBER(struct al_explanation, times)},
-	{{.key = "source", .title = "Source"}, AL_MEMBER(struct al_explanation, source)},
+	{AL_FIELD_KEY(struct al_explanation, model, "Model")},
+	{AL_FIELD_KEY(struct al_explanation, variant, "Variant")},
+	{AL_FIELD(struct al_explanation, of, "Of")},
+	{AL_FIELD(struct al_explanation, name, "Entry")},
+	{AL_FIELD(struct al_explanation, formula, "Formula")},
+	{AL_FIELD(struct al_explanation, substituted, "Substituted")},
+	{AL_FIELD_COUNT(struct al_explanation, result, "Result")},
+	{AL_FIELD_COUNT(struct al_explanation, times, "Times")},
+	{AL_FIELD(struct al_explanation, source, "Source")},
 	AL_FIELDS_END,
 };
 
 struct al_table *al_explain_table(struct al_session *session)
 {
-	struct al_table *table = al_session_table(session, "explain",
+	struct al_table *table = al_session_table(session, "explain", fields, 0,
 		"How each number comes about");
 
-	al_table_add_fields(table, fields, 0);
 	return table;
 }
 

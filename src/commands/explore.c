@@ -3,11 +3,13 @@
 
 #include <string.h>
 
+#include "base/embedded.h"
 #include "base/number.h"
 #include "commands/formulas.h"
-#include "commands/page.h"
 #include "commands/request.h"
-#include "report/page/explorer.h"
+#include "report/page/page.h"
+
+extern const struct al_embedded_list al_embedded_page; /* src/report/page/ */
 
 static const char first_model[] = "llama-3-8b";
 #define cached_title "Cached elements per token" /* as explorer-live.html has it */
@@ -66,7 +68,7 @@ struct record {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct record, variant)},
+	{AL_FIELD_KEY(struct record, variant, "Variant")},
 	{AL_COLUMN_COUNT("parameters", "Parameters"), AL_MEMBER(struct record, values[0])},
 	{AL_COLUMN_COUNT("cache", cached_title), AL_MEMBER(struct record, values[1])},
 	{AL_COLUMN_BYTES("cache_bytes", "Cache"), AL_MEMBER(struct record, values[2])},
@@ -115,28 +117,35 @@ static void fill_answer(struct al_explore *e, struct al_table *table)
 
 /* ---- the page ---- */
 
-static bool write_page(struct al_explore *e, const struct al_table *formulas, struct al_error *err)
+static void add_page(struct al_explore *e, const struct al_table *formulas, const char *data)
 {
 	struct al_session *session = e->session;
 	const struct explore_options *o = session->options;
-	struct al_text data;
+	const struct al_page_head head = {.title = "Attention variants by formula",
+		.summary = al_format(&session->arena,
+			"Parameters, cache and operations of %zu variants, exact at every setting; "
+			"the page begins with %s.",
+			e->request->variants.n, e->request->title),
+		.own = "explorer"};
+	struct al_text *out = al_files_add_path(&session->files, o->page);
 
-	al_text_init(&data);
-	bool ok = al_explore_add_data(e, &data, err);
-	if (ok) {
-		const struct al_explorer_page page = {
-			.head = {.title = "Attention variants by formula",
-				.summary = al_format(&session->arena,
-					"Parameters, cache and operations of %zu variants, exact "
-					"at every setting; the page begins with %s.",
-					e->request->variants.n, e->request->title)},
-			.data = data.data,
-			.formulas = formulas,
-			.command = al_session_command_text(session),
-		};
-		al_explorer_page_write(&page, al_files_add_path(&session->files, o->page));
-	}
-	al_text_finish(&data);
+	al_page_begin(out, &head);
+	al_text_add(out, al_embedded_find(&al_embedded_page, "explorer-live")->text);
+	al_text_addf(out, "<script type=\"application/json\" id=\"data\">%s</script>\n", data);
+	al_page_begin_section(out, "formulas", "Formulas",
+		"What the tensors of one attention block add up to, and what each token adds to "
+		"its cache, with all options as their files have them.");
+	al_page_add_table(out, &(struct al_page_table){.table = formulas, .caption = ""});
+	al_page_end_section(out);
+	al_page_end(out, &head, al_session_command_text(session), NULL);
+}
+
+static bool write_page(struct al_explore *e, const struct al_table *formulas, struct al_error *err)
+{
+	AL_TEXT(data);
+	const bool ok = al_explore_add_data(e, &data, err);
+	if (ok)
+		add_page(e, formulas, data.data);
 	return ok;
 }
 
@@ -154,7 +163,7 @@ static const char *say(struct al_explore *e)
 
 static bool answer(struct al_explore *e, struct al_error *err)
 {
-	struct al_table formulas;
+	AL_ENDS(al_table_finish) struct al_table formulas = {0};
 
 	if (al_settings_gives(&e->settings, "n_encoder_layers")
 		|| al_settings_gives(&e->settings, "n_decoder_layers"))
@@ -162,30 +171,21 @@ static bool answer(struct al_explore *e, struct al_error *err)
 			"%s is an encoder-decoder, and the page has one stack of layers",
 			e->request->name);
 	al_table_init(&formulas, "formulas", "Formulas of variants");
-	bool ok = fill_formulas(e, &formulas, err) && write_page(e, &formulas, err);
-	al_table_finish(&formulas);
-	if (!ok)
+	if (!fill_formulas(e, &formulas, err) || !write_page(e, &formulas, err))
 		return false;
 	fill_answer(e,
-		al_session_table(e->session, "explore",
-			al_format(&e->session->arena, "Where the page begins: %s",
-				al_request_covered(e->request, false))));
+		al_session_table(e->session, "explore", NULL, 0, "Where the page begins: %s",
+			al_request_covered(e->request, false)));
 	e->session->style.summary = say(e);
 	return true;
 }
 
 /* ---- the command ---- */
 
-static void finish_settings(void *settings)
-{
-	al_settings_finish(settings);
-}
-
 static bool open_ledgers(struct al_explore *e, struct al_error *err)
 {
 	const struct al_configured_variants *variants = &e->request->variants;
 
-	e->n_ledgers = variants->n;
 	e->ledgers = al_new_array(&e->session->arena, struct al_ledger *, variants->n + 1);
 	for (size_t i = 0; i < variants->n; i++) {
 		const struct al_ledger_ask ask = {.settings = &e->settings,
@@ -210,7 +210,7 @@ static bool explore(struct al_explore *e, struct al_error *err)
 	e->basis.per = AL_BASIS_MODEL;
 	al_settings_init(&e->settings, e->session->catalog);
 	al_settings_merge(&e->settings, &e->request->settings);
-	al_arena_defer(&e->session->arena, finish_settings, &e->settings);
+	al_arena_defer(&e->session->arena, al_settings_finish, &e->settings);
 	return al_request_cache_format(e->request, o->dtype, err) && open_ledgers(e, err)
 		&& answer(e, err);
 }

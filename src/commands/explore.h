@@ -10,7 +10,6 @@ struct al_explore {
 	struct al_basis basis; /* the request's, of all attention of a model */
 	struct al_settings settings; /* where the page begins */
 	struct al_ledger **ledgers; /* of each variant alone, open */
-	size_t n_ledgers;
 };
 
 /* Finds a start for symbols that have none, the first number that a published check of a variant

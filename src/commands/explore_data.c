@@ -40,8 +40,7 @@ static void add_symbol(void *context, const char *symbol)
 	if ((of && (al_variant_has_option(of->variant, symbol) || is_fixed(of, symbol)))
 		|| al_find_name(symbol, d->found, d->n_found) >= 0)
 		return;
-	d->found = al_grow(d->arena, d->found, d->n_found, &d->found_room, sizeof(*d->found));
-	d->found[d->n_found++] = symbol;
+	*AL_APPEND(d->arena, d->found, d->n_found, d->found_room) = symbol;
 }
 
 /* What the page asks for whatever its formulas hold; then what these do, and what defaults lean
@@ -115,30 +114,22 @@ static const char *start_of(struct data *d, const char *symbol)
 
 static const char *quoted(struct data *d, const char *text)
 {
-	struct al_text out;
-
 	if (!text)
 		return "null";
-	al_text_init(&out);
+	AL_TEXT(out);
 	al_json_quote(&out, text);
-	const char *copy = al_strdup(d->arena, out.data);
-	al_text_finish(&out);
-	return copy;
+	return al_strdup(d->arena, out.data);
 }
 
 static void add_formula(struct data *d, const struct al_formula *formula)
 {
 	const char *source = al_formula_source(formula);
-	struct al_text postfix;
 
-	al_text_init(&postfix);
+	AL_TEXT(postfix);
 	al_formula_postfix(formula, &postfix);
 	al_text_addf(&d->formulas, "%s[%s,%s]", d->n_sources ? ",\n" : "", quoted(d, source),
 		quoted(d, postfix.data));
-	al_text_finish(&postfix);
-	d->sources = al_grow(d->arena, d->sources, d->n_sources, &d->sources_room,
-		sizeof(*d->sources));
-	d->sources[d->n_sources++] = source;
+	*AL_APPEND(d->arena, d->sources, d->n_sources, d->sources_room) = source;
 }
 
 /* The formula's place, or null. */
@@ -316,7 +307,7 @@ static bool add_all(struct data *d, struct al_text *out, struct al_error *err)
 		return false;
 	for (size_t i = 0; i < sizeof(always) / sizeof(*always); i++)
 		add_symbol(d, always[i]);
-	for (size_t i = 0; i < e->n_ledgers; i++)
+	for (size_t i = 0; i < e->request->variants.n; i++)
 		if (!add_variant(d, i, err))
 			return false;
 	al_text_addf(out, "{\"model\":%s,\"per\":\"%s\",\"dtype\":%s,\n",
@@ -337,9 +328,8 @@ static bool add_all(struct data *d, struct al_text *out, struct al_error *err)
 bool al_explore_add_data(struct al_explore *e, struct al_text *out, struct al_error *err)
 {
 	struct data d = {.e = e, .arena = &e->session->arena};
-	struct al_text text;
 
-	al_text_init(&text);
+	AL_TEXT(text);
 	al_text_init(&d.variants);
 	al_text_init(&d.formulas);
 	const bool ok = add_all(&d, &text, err);
@@ -349,7 +339,6 @@ bool al_explore_add_data(struct al_explore *e, struct al_text *out, struct al_er
 			al_text_add(out, "\\u003c");
 		else
 			al_text_add_bytes(out, p, 1);
-	al_text_finish(&text);
 	al_text_finish(&d.variants);
 	al_text_finish(&d.formulas);
 	return ok;

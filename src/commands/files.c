@@ -26,9 +26,8 @@ void al_files_finish(struct al_files *files)
 
 struct al_text *al_files_add_path(struct al_files *files, const char *path)
 {
-	files->items = al_grow(&files->arena, files->items, files->n, &files->room,
-		sizeof(*files->items));
-	struct file *file = &files->items[files->n++];
+	struct file *file = AL_APPEND(&files->arena, files->items, files->n, files->room);
+
 	*file = (struct file){.path = al_strdup(&files->arena, path)};
 	al_text_init(&file->content);
 	return &file->content;
@@ -86,9 +85,8 @@ bool al_files_put_aside(struct al_files *files, const char *folder, const char *
 	if (!al_spill_put(&files->aside, content->data, content->length, &at, err))
 		return false;
 	struct file *file = need_aside(files, al_path_join(&files->arena, folder, name));
-	file->pieces = al_grow(&files->arena, file->pieces, file->n_pieces, &file->pieces_room,
-		sizeof(*file->pieces));
-	file->pieces[file->n_pieces++] = (struct al_file_piece){at, content->length};
+	*AL_APPEND(&files->arena, file->pieces, file->n_pieces,
+		file->pieces_room) = (struct al_file_piece){at, content->length};
 	return true;
 }
 
@@ -171,13 +169,12 @@ const char *al_files_text(struct al_files *files)
 {
 	enum { MOST_NAMED = 3 };
 	const size_t n = files->n;
-	const char *text = NULL;
+	const char *text = "";
 
 	if (n > MOST_NAMED)
 		return al_format(&files->arena, "%zu files, %s to %s", n, files->items[0].path,
 			files->items[n - 1].path);
 	for (size_t i = 0; i < n; i++)
-		text = al_format(&files->arena, "%s%s%s", text ? text : "", text ? ", " : "",
-			files->items[i].path);
-	return text;
+		text = al_join(&files->arena, text, files->items[i].path);
+	return *text ? text : NULL;
 }

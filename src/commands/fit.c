@@ -52,20 +52,18 @@ static void set_tokens(struct al_fit *f, int64_t x)
 
 static bool take_training(struct al_fit *f, struct al_error *err)
 {
-	struct al_stage_memory stage;
 	int64_t index;
 
-	al_stage_memory_init(&stage);
+	AL_STAGE_MEMORY(stage);
 	bool ok = al_ledger_train_largest(f->ledger, &f->training, &index, &stage, err);
 	for (int i = 0; ok && i < AL_N_TRAINING_STATES; i++)
 		al_stage_memory_sum(&stage, (enum al_memory_state)i, f->states[i]);
-	al_stage_memory_finish(&stage);
 	return ok;
 }
 
 static bool take_inference(struct al_fit *f, struct al_error *err)
 {
-	struct al_inference_row rows[AL_N_STATES];
+	AL_ENDS(al_inference_rows_finish) struct al_inference_row rows[AL_N_STATES];
 
 	al_inference_rows_init(rows);
 	bool ok = al_ledger_infer_largest(f->ledger, &f->inference, rows, err);
@@ -75,7 +73,6 @@ static bool take_inference(struct al_fit *f, struct al_error *err)
 		mpq_set_ui(f->states[AL_STATE_ACTIVATIONS], 0, 1);
 		mpq_set_ui(f->states[AL_STATE_OVERHEAD], 0, 1);
 	}
-	al_inference_rows_finish(rows);
 	return ok;
 }
 
@@ -116,15 +113,14 @@ struct record {
 enum { WITH_VARIANT = 1 };
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct record, variant),
-		.when = WITH_VARIANT},
-	{AL_COLUMN_KEY("symbol", "Solved for"), AL_MEMBER(struct record, symbol)},
-	{AL_COLUMN_COUNT("value", "Largest"), AL_MEMBER(struct record, value)},
-	{AL_COLUMN_BYTES("bytes", "Needs"), AL_MEMBER(struct record, bytes)},
-	{AL_COLUMN_COUNT("next", "Next larger"), AL_MEMBER(struct record, next)},
-	{AL_COLUMN_BYTES("next_bytes", "Would need"), AL_MEMBER(struct record, next_bytes)},
-	{AL_COLUMN_BYTES("memory", "Memory"), AL_MEMBER(struct record, memory)},
-	{{.key = "binds", .title = "Limited by"}, AL_MEMBER(struct record, binds)},
+	{AL_FIELD_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_FIELD_KEY(struct record, symbol, "Solved for")},
+	{AL_FIELD_COUNT(struct record, value, "Largest")},
+	{AL_FIELD_BYTES(struct record, bytes, "Needs")},
+	{AL_FIELD_COUNT(struct record, next, "Next larger")},
+	{AL_FIELD_BYTES(struct record, next_bytes, "Would need")},
+	{AL_FIELD_BYTES(struct record, memory, "Memory")},
+	{AL_FIELD(struct record, binds, "Limited by")},
 	AL_FIELDS_END,
 };
 
@@ -300,11 +296,10 @@ static bool fit_variant(struct al_fit *f, struct al_table *table, mpq_srcptr mem
 static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err)
 {
 	struct al_request *q = f->request;
-	struct al_table *table = al_session_table(f->session, "fit",
-		al_format(&f->session->arena, "What fits of %s, the whole model%s", q->title,
-			q->is_own ? "" : " with each variant as its attention"));
+	struct al_table *table = al_session_table(f->session, "fit", fields,
+		q->is_own ? 0 : WITH_VARIANT, "What fits of %s, the whole model%s", q->title,
+		q->is_own ? "" : " with each variant as its attention");
 
-	al_table_add_fields(table, fields, q->is_own ? 0 : WITH_VARIANT);
 	for (size_t i = 0; i < q->variants.n; i++) {
 		f->configured = q->is_own ? NULL : &q->variants.items[i];
 		if (!fit_variant(f, table, memory, i + 1 == q->variants.n, err))

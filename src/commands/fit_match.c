@@ -24,13 +24,12 @@ struct record {
 enum { WITH_VARIANT = 1 };
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct record, variant),
-		.when = WITH_VARIANT},
-	{AL_COLUMN_KEY("symbol", "Solved for"), AL_MEMBER(struct record, symbol)},
-	{AL_COLUMN_COUNT("value", "Value"), AL_MEMBER(struct record, value)},
-	{AL_COLUMN_COUNT("parameters", "Parameters"), AL_MEMBER(struct record, parameters)},
-	{AL_COLUMN_COUNT("target", "To match"), AL_MEMBER(struct record, target)},
-	{AL_COLUMN_COUNT("distance", "Distance"), AL_MEMBER(struct record, distance)},
+	{AL_FIELD_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_FIELD_KEY(struct record, symbol, "Solved for")},
+	{AL_FIELD_COUNT(struct record, value, "Value")},
+	{AL_FIELD_COUNT(struct record, parameters, "Parameters")},
+	{AL_FIELD_COUNT(struct record, target, "To match")},
+	{AL_FIELD_COUNT(struct record, distance, "Distance")},
 	AL_FIELDS_END,
 };
 
@@ -124,10 +123,9 @@ bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err
 	if (!al_configured_variant_parse(&f->session->arena, q->catalog, match + strlen(key), &like,
 		    err))
 		return al_in(err, "--match");
-	struct al_table *table = al_session_table(f->session, "fit",
-		al_format(&f->session->arena, "As many parameters as %s, the whole model with %s",
-			q->title, like.name));
-	al_table_add_fields(table, fields, q->is_own ? 0 : WITH_VARIANT);
+	struct al_table *table = al_session_table(f->session, "fit", fields,
+		q->is_own ? 0 : WITH_VARIANT, "As many parameters as %s, the whole model with %s",
+		q->title, like.name);
 	struct al_ledger *ledger = al_open_model(q, &like, 1, AL_TENSORS_BY_KIND, NULL, err);
 	if (!ledger || !al_ledger_count(ledger, AL_COUNT_PARAMETERS, target, err))
 		return false;

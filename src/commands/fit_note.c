@@ -98,9 +98,7 @@ static void add_inference(struct al_text *out, const struct al_fit *f)
 
 void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memory)
 {
-	struct al_text text;
-
-	al_text_init(&text);
+	AL_TEXT(text);
 	al_text_addf(&text, "%s --memory %s --solve %s", f->request->name,
 		al_exact_text(&table->arena, memory), f->symbol);
 	add_variants(&text, f);
@@ -110,5 +108,4 @@ void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memo
 	else
 		add_training(&text, f);
 	al_table_note(table, "with all assumptions: attnledger fit %s", text.data);
-	al_text_finish(&text);
 }

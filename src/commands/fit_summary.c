@@ -69,8 +69,7 @@ static const char *say_left_out(struct al_arena *arena, const struct al_table *t
 
 	for (size_t row = 0; row < table->n_rows; row++)
 		if (!al_cell_exact(table, row, "value"))
-			names = al_format(arena, "%s%s%s", names, *names ? ", " : "",
-				al_table_text(table, row, "variant"));
+			names = al_join(arena, names, al_table_text(table, row, "variant"));
 	return *names ? al_format(arena, "; nothing is known to fit with %s", names) : "";
 }
 

@@ -37,23 +37,17 @@ struct row {
 };
 
 static const struct al_table_field fields[] = {
-	{{.key = "method", .title = "Conversion", .is_key = true}, AL_MEMBER(struct row, method)},
-	{{.key = "setting", .title = "Setting", .is_key = true}, AL_MEMBER(struct row, setting)},
-	{{.key = "saving", .title = "Parameters saved", .unit = "%", .digits = 1},
-		AL_MEMBER(struct row, saving)},
-	{{.key = "cached", .title = "Cached numbers a token", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct row, cached)},
-	{{.key = "cache_saving", .title = "Cache saved", .unit = "%", .digits = 1},
-		AL_MEMBER(struct row, cache_saving)},
-	{{.key = "error", .title = "Error in sample", .digits = 4}, AL_MEMBER(struct row, error)},
-	{{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 4},
-		AL_MEMBER(struct row, loss)},
-	{{.key = "kl", .title = "KL divergence", .unit = "nats per token", .digits = 4},
-		AL_MEMBER(struct row, kl)},
-	{{.key = "agreement", .title = "Same likeliest token", .unit = "%", .digits = 1},
-		AL_MEMBER(struct row, agreement)},
-	{{.key = "frontier", .title = "Frontier"}, AL_MEMBER(struct row, frontier)},
-	{{.key = "label", .title = "Point"}, AL_MEMBER(struct row, label)},
+	{AL_FIELD_KEY(struct row, method, "Conversion")},
+	{AL_FIELD_KEY(struct row, setting, "Setting")},
+	{AL_FIELD(struct row, saving, "Parameters saved", .unit = "%", .digits = 1)},
+	{AL_FIELD_WHOLE(struct row, cached, "Cached numbers a token")},
+	{AL_FIELD(struct row, cache_saving, "Cache saved", .unit = "%", .digits = 1)},
+	{AL_FIELD(struct row, error, "Error in sample", .digits = 4)},
+	{AL_FIELD(struct row, loss, "Loss", .unit = "nats per token", .digits = 4)},
+	{AL_FIELD(struct row, kl, "KL divergence", .unit = "nats per token", .digits = 4)},
+	{AL_FIELD(struct row, agreement, "Same likeliest token", .unit = "%", .digits = 1)},
+	{AL_FIELD(struct row, frontier, "Frontier")},
+	{AL_FIELD(struct row, label, "Point")},
 	AL_FIELDS_END,
 };
 
@@ -116,8 +110,7 @@ static void add_notes(struct al_table *table, const struct al_frontier *f,
 	al_table_note(table,
 		"each changes all modules alike, by closed forms in the calibration's measure, "
 		"drop, merge and ov with W_O fitted anew; error: of what the form minimises, in "
-		"sample; "
-		"frontier: no other that caches as little has less KL divergence");
+		"sample; frontier: no other that caches as little has less KL divergence");
 }
 
 static bool has_zero(const struct al_frontier *f)
@@ -175,10 +168,9 @@ static bool measure(struct al_audit_run *run, struct al_running *model, struct a
 	run->progress->whole = run->opened->checkpoint->path;
 	if (!al_frontier_find(&frontier, &model->network, calibration, &model->all, &watch, err))
 		return false;
-	struct al_table *table = al_session_table(run->session, "frontier",
+	struct al_table *table = al_session_table(run->session, "frontier", fields, 0,
 		"What conversions cost, measured");
 	bool ok = true;
-	al_table_add_fields(table, fields, 0);
 	for (size_t i = 0; i < frontier.n; i++)
 		add_row(table, &frontier.items[i]);
 	if (frontier.n > 0) {

@@ -61,12 +61,11 @@ struct record {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("state", "State"), AL_MEMBER(struct record, state)},
-	{AL_COLUMN_BYTES("bytes", "Memory"), AL_MEMBER(struct record, bytes)},
-	{AL_COLUMN_BYTES("read", "Read/new token"), AL_MEMBER(struct record, read)},
-	{AL_COLUMN_FLOPS("flops", "FLOPs/new token"), AL_MEMBER(struct record, flops)},
-	{{.key = "intensity", .title = "FLOPs per byte", .digits = 2},
-		AL_MEMBER(struct record, intensity)},
+	{AL_FIELD_KEY(struct record, state, "State")},
+	{AL_FIELD_BYTES(struct record, bytes, "Memory")},
+	{AL_FIELD_BYTES(struct record, read, "Read/new token")},
+	{AL_FIELD_FLOPS(struct record, flops, "FLOPs/new token")},
+	{AL_FIELD(struct record, intensity, "FLOPs per byte", .digits = 2)},
 	AL_FIELDS_END,
 };
 
@@ -182,29 +181,23 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 		}
 }
 
-static void finish_rows(void *rows)
-{
-	al_inference_rows_finish(rows);
-}
-
 static bool answer(struct al_session *session, struct al_request *q, struct al_inference *inference,
 	struct al_ledger *ledger, struct al_error *err)
 {
 	const struct al_memory_options *o = session->options;
-	struct answer a = {.table = al_session_table(session, "memory",
-				   al_format(&session->arena, "Inference memory of %s",
-					   al_request_covered(q, o->devices.is_whole))),
+	struct answer a = {.table = al_session_table(session, "memory", fields, 0,
+				   "Inference memory of %s",
+				   al_request_covered(q, o->devices.is_whole)),
 		.ledger = ledger,
 		.inference = inference};
 	struct al_inference_row *rows = al_new_array(q->arena, struct al_inference_row,
 		AL_N_STATES);
 	const struct al_table *bounds = NULL;
 
-	al_table_add_fields(a.table, fields, 0);
 	if (o->explains)
 		al_explain_inference(session, inference);
 	al_inference_rows_init(rows);
-	al_arena_defer(q->arena, finish_rows, rows);
+	al_arena_defer(q->arena, al_inference_rows_finish, rows);
 	if (!al_ledger_infer_largest(ledger, inference, rows, err))
 		return false;
 	mpq_srcptr weights = al_exact_copy(q->arena, rows[AL_STATE_WEIGHTS].bytes);

@@ -26,9 +26,9 @@ static const struct rule {
 };
 
 static const struct al_table_field rule_fields[] = {
-	{AL_COLUMN_KEY("state", "State"), AL_MEMBER(struct rule, state)},
-	{AL_COLUMN_KEY("number", "Column"), AL_MEMBER(struct rule, number)},
-	{{.key = "rule", .title = "Rule"}, AL_MEMBER(struct rule, rule)},
+	{AL_FIELD_KEY(struct rule, state, "State")},
+	{AL_FIELD_KEY(struct rule, number, "Column")},
+	{AL_FIELD(struct rule, rule, "Rule")},
 	AL_FIELDS_END,
 };
 
@@ -41,16 +41,16 @@ struct record {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("state", "State"), AL_MEMBER(struct record, state)},
-	{AL_COLUMN_KEY("name", "Entry"), AL_MEMBER(struct record, name)},
-	{{.key = "formula", .title = "Formula"}, AL_MEMBER(struct record, formula)},
-	{{.key = "substituted", .title = "Substituted"}, AL_MEMBER(struct record, substituted)},
-	{AL_COLUMN_COUNT("times", "Times"), AL_MEMBER(struct record, times)},
+	{AL_FIELD_KEY(struct record, state, "State")},
+	{AL_FIELD_KEY(struct record, name, "Entry")},
+	{AL_FIELD(struct record, formula, "Formula")},
+	{AL_FIELD(struct record, substituted, "Substituted")},
+	{AL_FIELD_COUNT(struct record, times, "Times")},
 	{AL_COLUMN_BYTES("bytes", "Memory"), AL_MEMBER(struct record, row.bytes)},
 	{AL_COLUMN_BYTES("read", "Read/new token"), AL_MEMBER(struct record, row.read)},
 	{AL_COLUMN_FLOPS("flops", "FLOPs/new token"), AL_MEMBER(struct record, row.flops)},
-	{{.key = "source", .title = "Source"}, AL_MEMBER(struct record, source)},
-	{{.key = "format", .title = "Format"}, AL_MEMBER(struct record, format)},
+	{AL_FIELD(struct record, source, "Source")},
+	{AL_FIELD(struct record, format, "Format")},
 	AL_FIELDS_END,
 };
 
@@ -176,16 +176,15 @@ static void hear(void *context, const struct al_inference_part *part)
 
 void al_explain_inference(struct al_session *session, struct al_inference *inference)
 {
-	struct al_table *table = al_session_table(session, "rules", "How the numbers come about");
+	struct al_table *table = al_session_table(session, "rules", rule_fields, 0,
+		"How the numbers come about");
 	struct explainer *explainer = al_new(&session->arena, struct explainer);
 
-	al_table_add_fields(table, rule_fields, 0);
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
 		al_table_add_record(table, &rules[i]);
-	*explainer = (struct explainer){.table = al_session_table(session, "entries",
+	*explainer = (struct explainer){.table = al_session_table(session, "entries", fields, 0,
 						"What each number is the sum of"),
 		.inference = inference,
 		.watch = {hear, explainer}};
-	al_table_add_fields(explainer->table, fields, 0);
 	inference->watch = &explainer->watch;
 }

@@ -55,13 +55,10 @@ bool al_input_check(const struct al_input_options *o, struct al_error *err)
 static bool read_text(const struct al_network *network, const char *path, struct al_tokens *out,
 	struct al_error *err)
 {
-	struct al_tokenizer tokenizer;
+	AL_ENDS(al_tokenizer_finish) struct al_tokenizer tokenizer = {0};
 
-	if (!al_tokenizer_open(&tokenizer, network->view->checkpoint, network->vocab, err))
-		return false;
-	bool ok = al_tokenizer_encode_file(&tokenizer, path, out, err);
-	al_tokenizer_finish(&tokenizer);
-	return ok;
+	return al_tokenizer_open(&tokenizer, network->view->checkpoint, network->vocab, err)
+		&& al_tokenizer_encode_file(&tokenizer, path, out, err);
 }
 
 static bool sample(const struct al_input_options *o, struct al_network *network,

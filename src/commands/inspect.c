@@ -1,5 +1,6 @@
 /* inspect: what a checkpoint holds. */
 #include <inttypes.h>
+#include <libgen.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,14 +49,6 @@ struct inspection {
 
 /* ---- rows ---- */
 
-static const char *file_name(const struct al_checkpoint *checkpoint, size_t shard)
-{
-	const char *path = checkpoint->shards[shard].source.path;
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 /* The smallest, the largest and the mean are of the finite numbers; the others are counted. */
 struct record {
 	const char *name, *dtype, *shape, *file;
@@ -67,18 +60,14 @@ struct record {
 enum { WITH_FILES = 1, WITH_VALUES = 2 };
 
 static const struct al_table_field fields[] = {
-	{{.key = "name", .title = "Tensor", .is_key = true}, AL_MEMBER(struct record, name)},
-	{{.key = "dtype", .title = "Format"}, AL_MEMBER(struct record, dtype)},
-	{{.key = "shape", .title = "Shape"}, AL_MEMBER(struct record, shape)},
-	{{.key = "bytes", .title = "Size", .unit = "B", .quantity = AL_QUANTITY_BYTES},
-		AL_MEMBER(struct record, bytes)},
-	{{.key = "file", .title = "File"}, AL_MEMBER(struct record, file), .when = WITH_FILES},
-	{{.key = "min", .title = "Smallest", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct record, min), .when = WITH_VALUES},
-	{{.key = "max", .title = "Largest", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct record, max),
-		.when = WITH_VALUES},
-	{{.key = "mean", .title = "Mean", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct record, mean),
-		.when = WITH_VALUES},
+	{AL_FIELD_KEY(struct record, name, "Tensor")},
+	{AL_FIELD(struct record, dtype, "Format")},
+	{AL_FIELD(struct record, shape, "Shape")},
+	{AL_FIELD_BYTES(struct record, bytes, "Size")},
+	{AL_FIELD(struct record, file, "File"), .when = WITH_FILES},
+	{AL_FIELD_WHOLE(struct record, min, "Smallest"), .when = WITH_VALUES},
+	{AL_FIELD_WHOLE(struct record, max, "Largest"), .when = WITH_VALUES},
+	{AL_FIELD_WHOLE(struct record, mean, "Mean"), .when = WITH_VALUES},
 	{{.key = "nan", .title = "NaN"}, AL_MEMBER(struct record, n_nan), .when = WITH_VALUES},
 	{{.key = "inf", .title = "Infinite"}, AL_MEMBER(struct record, n_infinite),
 		.when = WITH_VALUES},
@@ -132,8 +121,8 @@ static bool add_row(struct inspection *in, const struct al_tensor *tensor, struc
 	struct al_arena *arena = &in->session->arena;
 	struct record record = {tensor->name, al_dtype_title(tensor->dtype),
 		al_shape_text(arena, tensor->shape, tensor->n_dims),
-		file_name(&in->checkpoint, tensor->shard), (int64_t)tensor->bytes, NAN, NAN, NAN,
-		INT64_MIN, INT64_MIN};
+		basename(al_strdup(arena, in->checkpoint.shards[tensor->shard].source.path)),
+		(int64_t)tensor->bytes, NAN, NAN, NAN, INT64_MIN, INT64_MIN};
 
 	in->n_unread += !tensor->dtype->to_double;
 	if (in->shows_values && tensor->dtype->to_double) {
@@ -142,8 +131,7 @@ static bool add_row(struct inspection *in, const struct al_tensor *tensor, struc
 		in->n_nan += record.n_nan;
 		in->n_infinite += record.n_infinite;
 		if (record.n_nan + record.n_infinite > 0 && in->n_tensors++ < MOST_NAMES)
-			in->names = in->names ? al_format(arena, "%s, %s", in->names, tensor->name)
-					      : tensor->name;
+			in->names = al_join(arena, in->names, tensor->name);
 	}
 	al_table_add_record(in->table, &record);
 	return true;
@@ -278,29 +266,24 @@ static void get_positions(struct al_table *table, struct al_cell *cell, const vo
 							     : "rotary, interleaved");
 }
 
-#define OF_MODULE(key, title, member) \
-	{ \
-		{key, title, .digits = AL_DIGITS_ALL}, AL_MEMBER(struct al_attention, member) \
-	}
-
 static const struct al_table_field module_fields[] = {
 	{AL_COLUMN_KEY("module", "Module"), AL_MEMBER(struct al_attention, name)},
-	OF_MODULE("layer", "Layer", layer),
+	{AL_FIELD_WHOLE(struct al_attention, layer, "Layer")},
 	{{.key = "attention", .title = "Attention"}, .get = get_attention},
 	{{.key = "variant", .title = "Variant"}, .get = get_variant},
-	OF_MODULE("n_heads", "Heads", n_heads),
-	OF_MODULE("n_kv_heads", "KV heads", n_kv_heads),
-	OF_MODULE("d_head", "Width", d_head),
-	OF_MODULE("d_value", "Of values", d_value),
+	{AL_FIELD_WHOLE(struct al_attention, n_heads, "Heads")},
+	{AL_FIELD_WHOLE(struct al_attention, n_kv_heads, "KV heads")},
+	{AL_FIELD_WHOLE(struct al_attention, d_head, "Width")},
+	{AL_FIELD_WHOLE(struct al_attention, d_value, "Of values")},
 	{{.key = "positions", .title = "Positions"}, .get = get_positions},
 	AL_FIELDS_END,
 };
 
 static void add_modules(struct al_session *session, const struct al_model_view *view)
 {
-	struct al_table *table = al_session_table(session, "modules", "Attention modules");
+	struct al_table *table = al_session_table(session, "modules", module_fields, 0,
+		"Attention modules");
 
-	al_table_add_fields(table, module_fields, 0);
 	for (size_t i = 0; i < view->n_modules; i++)
 		al_table_add_record(table, &view->modules[i]);
 	al_table_note(table, "family: %s, %s", view->family->name,
@@ -337,9 +320,9 @@ static bool list_tensors(struct inspection *in, struct al_error *err)
 {
 	const struct al_checkpoint *checkpoint = &in->checkpoint;
 
-	in->table = al_session_table(in->session, "inspect", "");
-	al_table_add_fields(in->table, fields,
-		(checkpoint->n_shards > 1 ? WITH_FILES : 0) | (in->shows_values ? WITH_VALUES : 0));
+	in->table = al_session_table(in->session, "inspect", fields,
+		(checkpoint->n_shards > 1 ? WITH_FILES : 0) | (in->shows_values ? WITH_VALUES : 0),
+		"%s", "");
 	for (size_t i = 0; i < checkpoint->n_tensors; i++)
 		if (!add_row(in, &checkpoint->tensors[i], err))
 			return false;
@@ -395,7 +378,9 @@ static const char *say(struct inspection *inspection)
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct inspect_options *o = session->options;
-	struct inspection inspection = {.session = session, .shows_values = o->shows_values};
+	struct inspection inspection = {.session = session,
+		.shows_values = o->shows_values,
+		.names = ""};
 
 	if (!al_checkpoint_open(&inspection.checkpoint, al_session_word(session, 0), err))
 		return false;

@@ -54,9 +54,9 @@ struct file_record {
 };
 
 static const struct al_table_field file_fields[] = {
-	{{.key = "name", .title = "Name", .is_key = true}, AL_MEMBER(struct file_record, name)},
-	{{.key = "title", .title = "Title"}, AL_MEMBER(struct file_record, title)},
-	{{.key = "source", .title = "Source"}, AL_MEMBER(struct file_record, source)},
+	{AL_FIELD_KEY(struct file_record, name, "Name")},
+	{AL_FIELD(struct file_record, title, "Title")},
+	{AL_FIELD(struct file_record, source, "Source")},
 	AL_FIELDS_END,
 };
 
@@ -71,22 +71,20 @@ static const char *text_of(const struct al_json *doc, const char *key)
 
 static bool add_file(struct al_table *table, const struct al_embedded *file, struct al_error *err)
 {
-	struct al_json doc;
+	AL_JSON(doc);
 
 	if (!al_json_parse(&doc, file->name, file->text, file->length, err))
 		return false;
 	al_table_add_record(table,
 		&(struct file_record){file->name, text_of(&doc, "title"), text_of(&doc, "source")});
-	al_json_finish(&doc);
 	return true;
 }
 
 static bool list_files(struct al_session *session, const struct kind *kind, struct al_error *err)
 {
 	const struct al_embedded_list *files = files_of(kind);
-	struct al_table *table = al_session_table(session, kind->name, "");
+	struct al_table *table = al_session_table(session, kind->name, file_fields, 0, "%s", "");
 
-	al_table_add_fields(table, file_fields, 0);
 	for (size_t i = 0; i < files->n_files; i++)
 		if (!add_file(table, &files->files[i], err))
 			return false;
@@ -115,8 +113,8 @@ static void get_default(struct al_table *table, struct al_cell *cell, const void
 static const struct al_table_field symbol_fields[] = {
 	{{.key = "name", .is_key = true}, AL_MEMBER(struct al_symbol, name)},
 	{{.key = "latex"}, .get = get_latex},
-	{{.key = "title"}, AL_MEMBER(struct al_symbol, title)},
-	{{.key = "unit"}, AL_MEMBER(struct al_symbol, unit)},
+	{AL_FIELD(struct al_symbol, title, NULL)},
+	{AL_FIELD(struct al_symbol, unit, NULL)},
 	{{.key = "default"}, .get = get_default},
 	AL_FIELDS_END,
 };
@@ -124,12 +122,11 @@ static const struct al_table_field symbol_fields[] = {
 /* The summary: "24 symbols; not given, n_kv_heads is n_heads, d_head is d_model/n_heads." */
 static bool list_symbols(struct al_session *session)
 {
-	struct al_table *table = al_session_table(session, "symbols", "");
+	struct al_table *table = al_session_table(session, "symbols", symbol_fields, 0, "%s", "");
 	const char *defaults = "";
 	size_t n;
 	const struct al_symbol *symbols = al_catalog_symbols(session->catalog, &n);
 
-	al_table_add_fields(table, symbol_fields, 0);
 	for (size_t i = 0; i < n; i++) {
 		al_table_add_record(table, &symbols[i]);
 		if (symbols[i].fallback)
@@ -153,7 +150,8 @@ static bool print_source(struct al_session *session, const struct kind *kind, co
 	if (!file)
 		return al_fail_unknown_item(err, "name", name, files->files, files->n_files,
 			sizeof(*files->files));
-	session->raw = file->text;
+	al_text_init(&session->rendered);
+	al_text_add(&session->rendered, file->text);
 	return true;
 }
 

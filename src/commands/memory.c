@@ -1,6 +1,5 @@
 /* memory: what a model, or the attention in it, takes by state. */
 #include "commands/memory.h"
-#include "commands/page.h"
 
 #include "base/number.h"
 #include "commands/explain.h"
@@ -53,11 +52,6 @@ static bool is_told(const struct al_training *training, int state)
 	return state != AL_STATE_WORKING || (training && al_training_has_working(training));
 }
 
-static void finish_stage(void *stage)
-{
-	al_stage_memory_finish(stage);
-}
-
 static bool measure_model(struct answer *a, struct al_ledger *ledger,
 	struct al_training_figures *out, struct al_error *err)
 {
@@ -66,7 +60,7 @@ static bool measure_model(struct answer *a, struct al_ledger *ledger,
 
 	out->stage = al_new(arena, struct al_stage_memory);
 	al_stage_memory_init(out->stage);
-	al_arena_defer(arena, finish_stage, out->stage);
+	al_arena_defer(arena, al_stage_memory_finish, out->stage);
 	for (int i = 0; i < AL_N_TRAINING_FIGURES; i++)
 		out->values[i] = values[i] = al_exact_new(arena);
 	if (!al_ledger_train_largest(ledger, &a->training, &out->stage_index, out->stage, err)
@@ -153,8 +147,8 @@ struct state_record {
 };
 
 static const struct al_table_field state_fields[] = {
-	{AL_COLUMN_KEY("state", "State"), AL_MEMBER(struct state_record, state)},
-	{AL_COLUMN_BYTES("bytes", "Memory"), AL_MEMBER(struct state_record, bytes)},
+	{AL_FIELD_KEY(struct state_record, state, "State")},
+	{AL_FIELD_BYTES(struct state_record, bytes, "Memory")},
 	AL_FIELDS_END,
 };
 
@@ -164,7 +158,6 @@ static bool answer_by_state(struct answer *a, struct al_error *err)
 
 	if (!measure(a, 0, &figures, err))
 		return false;
-	al_table_add_fields(a->table, state_fields, 0);
 	for (int state = 0; state <= TOTAL; state++)
 		if (is_told(training_of(a), state))
 			al_table_add_record(a->table,
@@ -198,9 +191,8 @@ enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_WORKING = 4 };
 	AL_COLUMN_BYTES(name, heading), AL_MEMBER(struct record, figures.values[state])
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("model", "Model"), AL_MEMBER(struct record, model), .when = WITH_MODEL},
-	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct record, variant),
-		.when = WITH_VARIANT},
+	{AL_FIELD_KEY(struct record, model, "Model"), .when = WITH_MODEL},
+	{AL_FIELD_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
 	{AL_COLUMN_COUNT("parameters", "Parameters"),
 		AL_MEMBER(struct record, figures.values[AL_TRAINING_PARAMETERS])},
 	{STATE("weights", "Weights", AL_STATE_WEIGHTS)},
@@ -209,16 +201,14 @@ static const struct al_table_field fields[] = {
 	{STATE("activations", "Activations", AL_STATE_ACTIVATIONS)},
 	{STATE("working", "Working set", AL_STATE_WORKING), .when = WITH_WORKING},
 	{STATE("total", "Total", TOTAL)},
-	{{.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
-		AL_MEMBER(struct record, saving), .when = WITH_VARIANT},
+	{AL_FIELD(struct record, saving, "Saving", .unit = "%", .digits = 2), .when = WITH_VARIANT},
 	AL_FIELDS_END,
 };
 
-static void add_fields(struct answer *a)
+static unsigned shown(const struct answer *a)
 {
-	al_table_add_fields(a->table, fields,
-		(a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0)
-			| (is_told(training_of(a), AL_STATE_WORKING) ? WITH_WORKING : 0));
+	return (a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0)
+		| (is_told(training_of(a), AL_STATE_WORKING) ? WITH_WORKING : 0);
 }
 
 static bool add_variant(struct answer *a, size_t i, struct al_error *err)
@@ -296,21 +286,18 @@ static bool is_by_state(const struct answer *a)
 
 static bool answer_one(struct answer *a, struct al_error *err)
 {
-	const bool explains = a->options->explains;
+	const bool explains = a->options->explains, by_state = is_by_state(a);
 
 	if (!begin_request(a, err))
 		return false;
-	a->table = al_session_table(a->session, "memory",
-		al_format(&a->session->arena, "Training memory of %s",
-			al_request_covered(a->request, a->options->devices.is_whole)));
-	if (!is_by_state(a)) {
-		if (explains && a->is_about_model)
-			return al_fail(err, AL_EINPUT,
-				"--explain tells of a model with its own attention; expected no "
-				"variants, or no --whole");
-		add_fields(a);
-	}
-	return (is_by_state(a) ? answer_by_state : answer_by_variant)(a, err)
+	if (!by_state && explains && a->is_about_model)
+		return al_fail(err, AL_EINPUT,
+			"--explain tells of a model with its own attention; expected no variants, "
+			"or no --whole");
+	a->table = al_session_table(a->session, "memory", by_state ? state_fields : fields,
+		by_state ? 0 : shown(a), "Training memory of %s",
+		al_request_covered(a->request, a->options->devices.is_whole));
+	return (by_state ? answer_by_state : answer_by_variant)(a, err)
 		&& (!explains || a->is_about_model
 			|| al_explain_attention(a->session, a->request, err));
 }
@@ -326,10 +313,9 @@ static bool add_model(struct answer *a, struct al_error *err)
 				  : "--whole (attention alone cannot be compared)");
 	if (!begin_request(a, err))
 		return false;
-	if (!a->table) {
-		a->table = al_session_table(a->session, "memory", "Training memory");
-		add_fields(a);
-	}
+	if (!a->table)
+		a->table = al_session_table(a->session, "memory", fields, shown(a),
+			"Training memory");
 	return answer_by_variant(a, err);
 }
 
@@ -365,10 +351,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	return al_each_request(session, &o->asked, !a.shows_model, answer, &a, err);
 }
 
-static const struct al_page_chart charts[] = {
-	{"state", "bytes", "bytes", "total"},
-	{NULL, NULL, NULL, NULL},
-};
+static const struct al_page_chart chart = {"state", "bytes", "bytes", "total"};
 
 const struct al_command al_command_memory = {
 	.words = "MODEL...|VARIANT",
@@ -376,7 +359,7 @@ const struct al_command al_command_memory = {
 		"memory gpt3-175b --variants mha,skv,mhe-mul --basis output_projection=full "
 		"--batch 1 --seq 2048"},
 	.options = groups,
-	.charts = charts,
+	.chart = &chart,
 	.options_size = sizeof(struct al_memory_options),
 	.run = run,
 };

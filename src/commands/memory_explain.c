@@ -145,7 +145,7 @@ enum { WITH_WORKING = 1 };
 	AL_COLUMN_BYTES(name, heading), AL_MEMBER(struct part_record, states[state])
 
 static const struct al_table_field part_fields[] = {
-	{AL_COLUMN_KEY("part", "Part"), AL_MEMBER(struct part_record, part)},
+	{AL_FIELD_KEY(struct part_record, part, "Part")},
 	{STATE("weights", "weights", AL_STATE_WEIGHTS)},
 	{STATE("gradients", "gradients", AL_STATE_GRADIENTS)},
 	{STATE("optimizer", "optimizer", AL_STATE_OPTIMIZER)},
@@ -159,9 +159,9 @@ static const struct al_table_field part_fields[] = {
 static void add_parts(struct al_session *session, const struct al_training *t,
 	const struct al_stage_memory *stage)
 {
-	struct al_table *table = al_session_table(session, "parts", "By part of the model");
+	struct al_table *table = al_session_table(session, "parts", part_fields,
+		al_training_has_working(t) ? WITH_WORKING : 0, "By part of the model");
 
-	al_table_add_fields(table, part_fields, al_training_has_working(t) ? WITH_WORKING : 0);
 	for (int part = 0; part < AL_N_PARTS; part++) {
 		mpq_ptr sum = al_exact_new(&session->arena);
 		struct part_record record = {.part = al_part_names[part], .sum = sum};
@@ -178,20 +178,20 @@ struct rule_record {
 };
 
 static const struct al_table_field rule_fields[] = {
-	{AL_COLUMN_KEY("state", "State"), AL_MEMBER(struct rule_record, state)},
-	{{.key = "bytes", .title = "Bytes per parameter"}, AL_MEMBER(struct rule_record, bytes)},
-	{{.key = "source", .title = "Source"}, AL_MEMBER(struct rule_record, source)},
+	{AL_FIELD_KEY(struct rule_record, state, "State")},
+	{AL_FIELD(struct rule_record, bytes, "Bytes per parameter")},
+	{AL_FIELD(struct rule_record, source, "Source")},
 	AL_FIELDS_END,
 };
 
 /* Where the bytes come from. */
 static void add_rules(struct al_session *session, const struct al_request *q)
 {
-	struct al_table *table = al_session_table(session, "rules", "Bytes per parameter");
+	struct al_table *table = al_session_table(session, "rules", rule_fields, 0,
+		"Bytes per parameter");
 	const struct al_recipe *r = q->recipe;
 	const struct al_state_bytes *const of[] = {&r->weights, &r->gradients, &r->optimizer};
 
-	al_table_add_fields(table, rule_fields, 0);
 	for (size_t i = 0; i < sizeof(of) / sizeof(*of); i++)
 		al_table_add_record(table,
 			&(struct rule_record){al_memory_state_names[i],
@@ -212,13 +212,12 @@ struct saved_record {
 };
 
 static const struct al_table_field saved_fields[] = {
-	{AL_COLUMN_KEY("part", "Part"), AL_MEMBER(struct saved_record, part)},
+	{AL_FIELD_KEY(struct saved_record, part, "Part")},
 	{AL_COLUMN_KEY("tensor", "Tensor"), AL_MEMBER(struct saved_record, line.name)},
 	{AL_COLUMN_COUNT("numbers", "Numbers"), AL_MEMBER(struct saved_record, line.elements)},
-	{{.key = "per", .title = "For each"}, AL_MEMBER(struct saved_record, per)},
-	{{.key = "bytes", .title = "Bytes each", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct saved_record, bytes)},
-	{{.key = "kept", .title = "Saved with recompute"}, AL_MEMBER(struct saved_record, kept)},
+	{AL_FIELD(struct saved_record, per, "For each")},
+	{AL_FIELD_WHOLE(struct saved_record, bytes, "Bytes each")},
+	{AL_FIELD(struct saved_record, kept, "Saved with recompute")},
 	AL_FIELDS_END,
 };
 
@@ -226,11 +225,11 @@ static const struct al_table_field saved_fields[] = {
 static bool add_saved(struct al_session *session, struct al_request *q, const struct al_training *t,
 	struct al_error *err)
 {
-	struct al_table *table = al_session_table(session, "saved", "What is saved for backward");
+	struct al_table *table = al_session_table(session, "saved", saved_fields, 0,
+		"What is saved for backward");
 	struct al_ledger *ledger = al_open_model(q, NULL, 1, AL_TENSORS_BY_KIND, NULL, err);
 	struct al_saved_entries saved;
 
-	al_table_add_fields(table, saved_fields, 0);
 	if (!ledger || !al_ledger_saved(ledger, t->is_flash, &saved, err))
 		return false;
 	for (size_t i = 0; i < saved.n; i++) {
@@ -257,13 +256,12 @@ struct working_record {
 
 static const struct al_table_field working_fields[] = {
 	{AL_COLUMN_KEY("term", "Term"), AL_MEMBER(struct working_record, name)},
-	{AL_COLUMN_KEY("during", "Held during"), AL_MEMBER(struct working_record, during)},
-	{{.key = "when", .title = "Condition"}, AL_MEMBER(struct working_record, when)},
-	{{.key = "formula", .title = "Bytes of a device"},
-		AL_MEMBER(struct working_record, formula)},
-	{AL_COLUMN_BYTES("bytes", "Memory"), AL_MEMBER(struct working_record, bytes)},
-	{{.key = "peak", .title = "In the peak"}, AL_MEMBER(struct working_record, peak)},
-	{{.key = "source", .title = "Source"}, AL_MEMBER(struct working_record, source)},
+	{AL_FIELD_KEY(struct working_record, during, "Held during")},
+	{AL_FIELD(struct working_record, when, "Condition")},
+	{AL_FIELD(struct working_record, formula, "Bytes of a device")},
+	{AL_FIELD_BYTES(struct working_record, bytes, "Memory")},
+	{AL_FIELD(struct working_record, peak, "In the peak")},
+	{AL_FIELD(struct working_record, source, "Source")},
 	AL_FIELDS_END,
 };
 
@@ -275,9 +273,9 @@ static bool add_working(struct al_session *session, struct al_request *q,
 
 	if (!al_training_has_working(t))
 		return true;
-	struct al_table *table = al_session_table(session, "working", "The working set");
+	struct al_table *table = al_session_table(session, "working", working_fields, 0,
+		"The working set");
 	struct al_ledger *ledger = al_open_training(q, NULL, t, err);
-	al_table_add_fields(table, working_fields, 0);
 	if (!ledger || !al_ledger_train_working(ledger, t, stage, &rows, err))
 		return false;
 	for (size_t i = 0; i < t->recipe->n_working; i++) {

@@ -10,19 +10,16 @@
 static const char *say_total(struct al_arena *arena, const struct al_table *table,
 	const char *where)
 {
-	const size_t total = table->n_rows - 1;
-	const char *largest = NULL;
-	double all, most = 0, bytes;
+	struct al_table states = *table;
+	const size_t total = --states.n_rows;
+	double all, most = 0;
+	const size_t largest = al_table_extreme(&states, "bytes", 1, &most);
 
-	for (size_t row = 0; row < total; row++)
-		if (al_table_number(table, row, "bytes", &bytes) && bytes > most) {
-			most = bytes;
-			largest = al_text_of_cell(arena, table, row, "state");
-		}
-	if (!largest || !al_table_number(table, total, "bytes", &all))
+	if (!(most > 0) || !al_table_number(table, total, "bytes", &all))
 		return NULL;
 	return al_format(arena, "%s%s, %s of it %s", al_text_of_cell(arena, table, total, "bytes"),
-		where, al_text_of_percent(arena, most / all), largest);
+		where, al_text_of_percent(arena, most / all),
+		al_text_of_cell(arena, table, largest, "state"));
 }
 
 static const char *unknown(struct al_arena *arena, const char *subject)

@@ -44,12 +44,9 @@ static bool add_others(const struct al_session *session, struct al_calibration *
 	struct al_error *err)
 {
 	for (size_t i = 1; al_session_word(session, i); i++) {
-		struct al_calibration other;
-		if (!al_calibration_read(&other, al_session_word(session, i), err))
-			return false;
-		bool ok = al_calibration_add(sum, &other, err);
-		al_calibration_finish(&other);
-		if (!ok)
+		AL_ENDS(al_calibration_finish) struct al_calibration other = {0};
+		if (!al_calibration_read(&other, al_session_word(session, i), err)
+			|| !al_calibration_add(sum, &other, err))
 			return false;
 	}
 	return true;

@@ -42,10 +42,9 @@ struct al_texts al_shard_manifests(struct al_arena *arena, const char *folder)
 	size_t n = 0, room = 0;
 
 	for (struct dirent *entry; stream && (entry = readdir(stream));) {
-		if (!is_manifest(entry->d_name))
-			continue;
-		paths = al_grow(arena, paths, n, &room, sizeof(*paths));
-		paths[n++] = al_path_join(arena, folder, entry->d_name);
+		if (is_manifest(entry->d_name))
+			*AL_APPEND(arena, paths, n, room) = al_path_join(arena, folder,
+				entry->d_name);
 	}
 	if (stream)
 		closedir(stream);
@@ -102,13 +101,10 @@ static bool read_part(struct merging *m, const char *path, struct al_error *err)
 	struct al_arena *arena = &m->session->arena;
 	struct al_shard_file *f = al_new(arena, struct al_shard_file);
 	struct al_shard_of of;
-	struct al_text text;
+	AL_ENDS(al_text_finish) struct al_text text = {0};
 
-	if (!al_file_read(&text, path, MOST_FILE_BYTES, err))
-		return false;
-	bool ok = al_shard_file_parse(f, path, text.data, text.length, err);
-	al_text_finish(&text);
-	if (!ok)
+	if (!al_file_read(&text, path, MOST_FILE_BYTES, err)
+		|| !al_shard_file_parse(f, path, text.data, text.length, err))
 		return false;
 	al_arena_defer(arena, al_shard_file_finish, f);
 	const char *shard = al_shard_file_fact(f, "shard");
@@ -175,12 +171,10 @@ static bool check_files(const struct merging *m, struct al_error *err)
 /* The checkpoint by its headers alone: numbers were compared where they were read. */
 static bool check_same(const struct merging *m, struct al_error *err)
 {
-	struct al_shard_file here;
+	AL_ENDS(al_shard_file_finish) struct al_shard_file here;
 
 	al_shard_file_init(&here, "what is there now");
-	bool ok = al_shard_summarize(m->run, &here, err) && check_facts(&here, m->first, err);
-	al_shard_file_finish(&here);
-	return ok;
+	return al_shard_summarize(m->run, &here, err) && check_facts(&here, m->first, err);
 }
 
 static bool fail_missing(const struct merging *m, size_t shard, struct al_error *err)
@@ -223,39 +217,45 @@ static const char *path_of(const struct merging *m, const struct al_shard_file *
 	return al_format(&m->session->arena, "%.*s.%s", stem, part->path, name);
 }
 
-static bool read_listed(const struct merging *m, const struct al_shard_file *part, const char *name,
-	const char *fingerprint, struct al_text *out, struct al_error *err)
+/* What the manifest says of a file; NULL: nothing. */
+static const char *fingerprint_of(const struct al_shard_file *part, const char *name)
 {
-	const char *path = path_of(m, part, name);
+	const struct al_table *files = list_of(part, "files");
 
-	if (!*name || *name == '.' || strchr(name, '/'))
-		return al_fail(err, AL_EINPUT, "%s: found \"%.40s\", expected the name of a file",
-			part->path, name);
+	for (size_t row = 0; row < files->n_rows; row++)
+		if (strcmp(al_table_text(files, row, "file"), name) == 0)
+			return al_table_text(files, row, "fingerprint");
+	return NULL;
+}
+
+/* The caller finishes the text, on failure too. */
+static bool read_listed(const struct merging *m, const struct al_shard_file *part, const char *name,
+	struct al_text *out, struct al_error *err)
+{
+	const char *path = path_of(m, part, name), *fingerprint = fingerprint_of(part, name);
+
+	if (!fingerprint || !*name || *name == '.' || strchr(name, '/'))
+		return al_fail(err, AL_EINPUT, "%s: lists no file \"%.40s\"", part->path, name);
 	if (!al_file_read(out, path, MOST_FILE_BYTES, err))
 		return false;
-	if (strcmp(al_shard_fingerprint(&m->session->arena, out), fingerprint) == 0)
-		return true;
-	al_text_finish(out);
-	return al_fail(err, AL_EINPUT, "%s: isn't what its manifest lists", path);
+	return strcmp(al_shard_fingerprint(&m->session->arena, out), fingerprint) == 0
+		|| al_fail(err, AL_EINPUT, "%s: isn't what its manifest lists", path);
 }
 
 static bool take_matrices(struct merging *m, const struct al_shard_file *part, struct al_error *err)
 {
 	const struct al_table *files = list_of(part, "files");
-	bool ok = true;
 
-	for (size_t row = 0; ok && m->asked.tables && row < files->n_rows; row++) {
+	for (size_t row = 0; m->asked.tables && row < files->n_rows; row++) {
 		const char *name = al_table_text(files, row, "file");
-		struct al_text content;
-		if (!al_ends_with(name, ".npy"))
-			continue;
-		if (!read_listed(m, part, name, al_table_text(files, row, "fingerprint"), &content,
-			    err))
+		AL_ENDS(al_text_finish) struct al_text content = {0};
+		if (al_ends_with(name, ".npy")
+			&& (!read_listed(m, part, name, &content, err)
+				|| !al_files_put_aside(&m->session->files, m->asked.tables, name,
+					&content, err)))
 			return false;
-		ok = al_files_put_aside(&m->session->files, m->asked.tables, name, &content, err);
-		al_text_finish(&content);
 	}
-	return ok;
+	return true;
 }
 
 /* ---- rows ---- */
@@ -307,25 +307,12 @@ static bool take_module(struct merging *m, const struct al_shard_file *part,
 	const struct al_attention *attention, struct al_error *err)
 {
 	const char *name = al_shard_module_file(m->run, attention);
-	const struct al_table *files = list_of(part, "files");
-	struct al_shard_file rows;
-	struct al_text text;
-	size_t row = 0;
+	AL_ENDS(al_text_finish) struct al_text text = {0};
+	AL_ENDS(al_shard_file_finish) struct al_shard_file rows = {0};
 
-	while (row < files->n_rows && strcmp(al_table_text(files, row, "file"), name) != 0)
-		row++;
-	if (row == files->n_rows)
-		return al_fail(err, AL_EINPUT, "%s: %s is missing among its modules", part->path,
-			attention->name);
-	if (!read_listed(m, part, name, al_table_text(files, row, "fingerprint"), &text, err))
-		return false;
-	bool ok = al_shard_file_parse(&rows, path_of(m, part, name), text.data, text.length, err);
-	al_text_finish(&text);
-	if (!ok)
-		return false;
-	ok = take_tables(m, attention, &rows, err);
-	al_shard_file_finish(&rows);
-	return ok;
+	return read_listed(m, part, name, &text, err)
+		&& al_shard_file_parse(&rows, path_of(m, part, name), text.data, text.length, err)
+		&& take_tables(m, attention, &rows, err);
 }
 
 static bool take_modules(struct merging *m, struct al_error *err)
@@ -374,7 +361,7 @@ static void take_kernels(struct merging *m)
 		const char *kernel = al_shard_file_fact(m->parts[i], "kernel");
 		if (al_find_name(kernel, names, n) >= 0)
 			continue;
-		all = al_format(arena, "%s%s%s", all, n ? ", " : "", kernel);
+		all = al_join(arena, all, kernel);
 		names[n++] = kernel;
 	}
 	m->run->kernel = all;

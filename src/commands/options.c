@@ -18,17 +18,13 @@ struct reader {
 	char **argv;
 };
 
-static bool matches(const struct al_option_row *row, const char *name, size_t length)
-{
-	return strncmp(row->name, name, length) == 0 && row->name[length] == '\0';
-}
-
-/* By name, or by letter where `name` is NULL. */
-static bool find(const struct reader *r, const char *name, size_t length, char letter,
+/* By name, or by letter. */
+static bool find(const struct reader *r, bool is_long, const char *name, size_t length,
 	struct al_given_option *out)
 {
 	al_each_option (group, row, r->groups)
-		if (name ? matches(row, name, length) : row->letter == letter) {
+		if (is_long ? strncmp(row->name, name, length) == 0 && !row->name[length]
+			    : row->letter == *name) {
 			*out = (struct al_given_option){.row = row, .at = group->at};
 			return true;
 		}
@@ -40,10 +36,8 @@ static bool fail_unknown(const struct reader *r, const char *name, struct al_err
 	const char **names = NULL;
 	size_t n = 0, room = 0;
 
-	al_each_option (group, row, r->groups) {
-		names = al_grow(r->arena, names, n, &room, sizeof(*names));
-		names[n++] = row->name;
-	}
+	al_each_option (group, row, r->groups)
+		*AL_APPEND(r->arena, names, n, room) = row->name;
 	return al_fail_unknown(err, "option", name, names, n);
 }
 
@@ -63,9 +57,7 @@ static bool add(struct reader *r, const struct al_given_option *option, struct a
 
 	if (option->row->kind != OPTION_IS_LIST && al_command_line_has(line, option->row))
 		return al_fail(err, AL_EINPUT, "option --%s is given twice", option->row->name);
-	line->given = al_grow(r->arena, line->given, line->n_given, &line->room,
-		sizeof(*line->given));
-	line->given[line->n_given++] = *option;
+	*AL_APPEND(r->arena, line->given, line->n_given, line->room) = *option;
 	return true;
 }
 
@@ -87,24 +79,17 @@ static bool take(struct reader *r, struct al_given_option option, const char *va
 	return add(r, &option, err);
 }
 
-static bool take_long(struct reader *r, const char *text, struct al_error *err)
+/* "--name", "--name=value", "-n" or "-nvalue" */
+static bool take_option(struct reader *r, const char *text, struct al_error *err)
 {
-	const char *equals = strchr(text, '=');
-	size_t length = equals ? (size_t)(equals - text) : strlen(text);
+	const bool is_long = text[1] == '-';
+	const char *name = text + 1 + is_long;
+	const size_t length = is_long ? strcspn(name, "=") : 1;
 	struct al_given_option option;
 
-	if (!find(r, text, length, '\0', &option))
-		return fail_unknown(r, al_strndup(r->arena, text, length), err);
-	return take(r, option, equals ? equals + 1 : NULL, err);
-}
-
-static bool take_letter(struct reader *r, const char *text, struct al_error *err)
-{
-	struct al_given_option option;
-
-	if (!find(r, NULL, 0, text[0], &option))
-		return fail_unknown(r, al_strndup(r->arena, text, 1), err);
-	return take(r, option, text[1] ? text + 1 : NULL, err);
+	if (!find(r, is_long, name, length, &option))
+		return fail_unknown(r, al_strndup(r->arena, name, length), err);
+	return take(r, option, name[length] ? name + length + is_long : NULL, err);
 }
 
 bool al_command_line_split(struct al_command_line *line, struct al_arena *arena, int argc,
@@ -127,8 +112,7 @@ bool al_command_line_split(struct al_command_line *line, struct al_arena *arena,
 			only_words = true;
 		else if (only_words || text[0] != '-' || text[1] == '\0')
 			line->words[line->n_words++] = text;
-		else if (text[1] == '-' ? !take_long(&r, text + 2, err)
-					: !take_letter(&r, text + 1, err))
+		else if (!take_option(&r, text, err))
 			return false;
 	}
 	return true;
@@ -252,73 +236,60 @@ bool al_command_line_read(const struct al_command_line *line, struct al_arena *a
 
 /* ---- values as texts ---- */
 
-/* What a field holds, as texts. */
-struct values {
-	struct al_arena *arena;
-	const char **items;
-	size_t n, room;
-};
-
-static void add_value(struct values *values, const struct al_option_row *row, const char *value)
+const char *al_option_words(struct al_arena *arena, const struct al_option_row *row, uint64_t set)
 {
-	values->items = al_grow(values->arena, values->items, values->n, &values->room,
-		sizeof(*values->items));
-	values->items[values->n++] = value ? al_format(values->arena, "--%s=%s", row->name, value)
-					   : al_format(values->arena, "--%s", row->name);
-}
+	const char *words = "";
 
-static void add_set(struct values *values, const struct al_option_row *row, uint64_t set)
-{
-	struct al_text words;
-
-	al_text_init(&words);
 	for (size_t i = 0; i < row->n_words; i++)
 		if (set >> i & 1)
-			al_text_addf(&words, "%s%s", words.length ? "," : "", row->words[i]);
-	if (set)
-		add_value(values, row, words.data);
-	al_text_finish(&words);
+			words = al_format(arena, "%s%s%s", words, *words ? "," : "", row->words[i]);
+	return words;
 }
 
-static void add_field(struct values *values, const struct al_option_row *row, const void *field)
+/* What a field holds, as it would be typed; NULL: what it holds where nothing is. */
+static const char *text_of(const struct al_option_row *row, const void *field,
+	struct al_arena *arena)
 {
 	switch (row->kind) {
 	case OPTION_IS_FLAG:
-		if (*(const bool *)field)
-			add_value(values, row, NULL);
-		break;
+		return *(const bool *)field ? "" : NULL;
 	case OPTION_IS_TEXT:
-		if (*(const char *const *)field != row->text)
-			add_value(values, row, *(const char *const *)field);
-		break;
-	case OPTION_IS_LIST:
-		for (size_t i = 0; i < ((const struct al_texts *)field)->n; i++)
-			add_value(values, row, ((const struct al_texts *)field)->items[i]);
-		break;
+		return *(const char *const *)field == row->text ? NULL
+								: *(const char *const *)field;
 	case OPTION_IS_COUNT:
-		if (*(const int64_t *)field != row->fallback)
-			add_value(values, row,
-				al_format(values->arena, "%lld",
-					(long long)*(const int64_t *)field));
-		break;
+		return *(const int64_t *)field == row->fallback
+			? NULL
+			: al_format(arena, "%lld", (long long)*(const int64_t *)field);
 	case OPTION_IS_CHOICE:
-		if (*(const int *)field != row->fallback)
-			add_value(values, row, row->words[*(const int *)field]);
-		break;
+		return *(const int *)field == row->fallback ? NULL
+							    : row->words[*(const int *)field];
 	case OPTION_IS_SET:
-		add_set(values, row, *(const uint64_t *)field);
+		return *(const uint64_t *)field
+			? al_option_words(arena, row, *(const uint64_t *)field)
+			: NULL;
+	case OPTION_IS_LIST:
 		break;
 	}
+	return NULL;
 }
 
 struct al_texts al_options_texts(const struct al_option_group *groups, const void *options,
 	struct al_arena *arena)
 {
-	struct values values = {.arena = arena};
+	const char **items = NULL;
+	size_t n = 0, room = 0;
 
-	al_each_option (group, row, groups)
-		add_field(&values, row, (const char *)options + group->at + row->field);
-	return (struct al_texts){values.items, values.n};
+	al_each_option (group, row, groups) {
+		const void *field = (const char *)options + group->at + row->field;
+		const char *one = text_of(row, field, arena);
+		const struct al_texts values = row->kind == OPTION_IS_LIST
+			? *(const struct al_texts *)field
+			: (struct al_texts){&one, one ? 1 : 0};
+		for (size_t i = 0; i < values.n; i++)
+			*AL_APPEND(arena, items, n, room) = al_format(arena, "--%s%s%s", row->name,
+				row->kind == OPTION_IS_FLAG ? "" : "=", values.items[i]);
+	}
+	return (struct al_texts){items, n};
 }
 
 /* ---- help ---- */
@@ -327,48 +298,23 @@ enum { HELP_COLUMN = 26, LAST_COLUMN = 79 };
 
 void al_help_add_wrapped(struct al_text *out, const char *text, size_t first)
 {
-	size_t column = first;
-
-	while (*text) {
-		size_t n = strcspn(text, " ");
-		if (column + n + 1 > LAST_COLUMN) {
-			al_text_add(out, "\n");
-			al_text_add_repeated(out, ' ', first);
-			column = first;
-		} else if (column > first) {
-			al_text_add(out, " ");
-			column++;
-		}
-		al_text_add_bytes(out, text, n);
-		column += n;
-		text += n + strspn(text + n, " ");
-	}
+	al_text_add_wrapped(out, text, first, first, LAST_COLUMN);
 	al_text_add(out, "\n");
 }
 
 void al_option_help(const struct al_option_row *row, struct al_text *out)
 {
 	al_text_add(out, row->help);
-	if (row->kind == OPTION_IS_SET) {
-		for (size_t i = 0; i < row->n_words; i++)
-			al_text_addf(out, "%s%s", i ? ", " : ": ", row->words[i]);
-	}
-}
-
-static void add_help(struct al_text *out, const struct al_option_row *row)
-{
-	struct al_text help;
-
-	al_text_init(&help);
-	al_option_help(row, &help);
-	al_help_add_wrapped(out, help.data, HELP_COLUMN);
-	al_text_finish(&help);
+	for (size_t i = 0; row->kind == OPTION_IS_SET && i < row->n_words; i++)
+		al_text_addf(out, "%s%s", i ? ", " : ": ", row->words[i]);
 }
 
 static void add_row(struct al_text *out, const struct al_option_row *row)
 {
-	size_t before = out->length;
+	const size_t before = out->length;
 
+	AL_TEXT(help);
+	al_option_help(row, &help);
 	al_text_add(out, "  ");
 	if (row->letter)
 		al_text_addf(out, "-%c, ", row->letter);
@@ -381,7 +327,7 @@ static void add_row(struct al_text *out, const struct al_option_row *row)
 		column = 0;
 	}
 	al_text_add_repeated(out, ' ', HELP_COLUMN - column);
-	add_help(out, row);
+	al_help_add_wrapped(out, help.data, HELP_COLUMN);
 }
 
 void al_options_help(const struct al_option_group *groups, struct al_text *out)

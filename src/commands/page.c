@@ -1,5 +1,6 @@
 /* --report FILE: an answer as a page. */
-#include "commands/page.h"
+#include "commands/command.h"
+#include "report/page/page.h"
 
 const struct al_option_row al_report_rows[] = {
 	OPTION_TEXT(struct al_output_options, report, "report", "FILE",
@@ -28,9 +29,8 @@ const char *al_session_command_text(struct al_session *session)
 {
 	struct al_arena *arena = &session->arena;
 	const struct al_command_line *line = &session->line;
-	struct al_text text;
 
-	al_text_init(&text);
+	AL_TEXT(text);
 	al_text_addf(&text, "attnledger %s", session->style.command);
 	for (size_t i = 0; i < line->n_words; i++)
 		al_text_addf(&text, " %s", al_page_shell_word(arena, line->words[i]));
@@ -42,9 +42,7 @@ const char *al_session_command_text(struct al_session *session)
 		if (given->value)
 			al_text_addf(&text, " %s", al_page_shell_word(arena, given->value));
 	}
-	const char *kept = al_strdup(arena, text.data);
-	al_text_finish(&text);
-	return kept;
+	return al_strdup(arena, text.data);
 }
 
 /* ---- the page ---- */
@@ -60,14 +58,30 @@ static const char *title_of(struct al_session *session)
 	return title;
 }
 
-void al_session_add_page(struct al_session *session, const struct al_page_chart *charts)
+static void add_table(struct al_text *out, const struct al_page_chart *chart,
+	const struct al_table *table)
 {
-	const struct al_answer_page page = {
-		.head = {.title = title_of(session), .summary = session->style.summary},
-		.tables = AL_SESSION_TABLES(session),
-		.n_tables = session->n_tables,
-		.charts = charts,
-		.command = al_session_command_text(session),
-	};
-	al_answer_page_write(&page, al_files_add_path(&session->files, session->output->report));
+	al_page_begin_section(out, table->id, table->title, NULL);
+	if (al_table_find_column(table, chart->label) == 0
+		&& al_table_find_column(table, chart->value) >= 0)
+		al_page_add_bars(out,
+			&(struct al_page_bars){.table = table,
+				.label = chart->label,
+				.value = chart->value,
+				.leaves_out = chart->total,
+				.axis = chart->axis});
+	al_page_add_table(out, &(struct al_page_table){.table = table, .caption = ""});
+	al_page_end_section(out);
+}
+
+void al_session_add_page(struct al_session *session, const struct al_page_chart *chart)
+{
+	const struct al_page_head head = {.title = title_of(session),
+		.summary = session->style.summary};
+	struct al_text *out = al_files_add_path(&session->files, session->output->report);
+
+	al_page_begin(out, &head);
+	for (size_t i = 0; i < session->n_tables; i++)
+		add_table(out, chart, session->tables[i]);
+	al_page_end(out, &head, al_session_command_text(session), NULL);
 }

@@ -12,11 +12,8 @@
 
 static void show(void *progress, const char *a, const char *b, size_t done, size_t n)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	al_progress_show(progress, al_format(&arena, "%s beside %s", a, b), done, n);
-	al_arena_finish(&arena);
 }
 
 static bool measure_across(struct al_audit_run *run, struct al_error *err)

@@ -60,7 +60,7 @@ struct pca {
 	struct al_table drawn; /* one module's correlation; without columns where none is drawn */
 	struct al_tensor *saved; /* of --save: weights [components][features] */
 	const double **numbers; /* beside them */
-	size_t n_saved, saved_room, numbers_room;
+	size_t n_saved, n_numbers, saved_room, numbers_room;
 };
 
 /* One module: the rows of its heads or what was added up over them; and in one architecture. */
@@ -93,6 +93,11 @@ bool pca_run_calibration(struct pca *pca, struct al_error *err) AL_MUST_CHECK;
 /* Fails where a table is asked for by name that the other options don't make. `has_loss`: there is
  * a model whose loss is measured. */
 bool pca_tables_begin(struct pca *pca, bool has_loss, struct al_error *err) AL_MUST_CHECK;
+
+/* A row with a number of each component that is kept, [1][kept], in columns EACH_1, EACH_2 ... that
+ * come with the first row. */
+void pca_add_row(struct al_table *table, const void *record, const struct al_column *each,
+	struct al_view numbers);
 
 /* A note on this module, below the first table of the answer. */
 void pca_note(const struct pca_module *module, const char *format, ...) AL_PRINTF(2, 3);

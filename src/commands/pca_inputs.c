@@ -197,21 +197,16 @@ struct model {
 struct row {
 	const char *module, *architecture;
 	int64_t kept;
-	double loss, increase;
+	double loss, loss_increase;
 };
 
 const struct al_table_field pca_loss_fields[] = {
-	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct row, module)},
-	{{.key = "architecture", .title = "Architecture", .is_key = true},
-		AL_MEMBER(struct row, architecture)},
-	{{.key = "kept", .title = "Kept", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, kept)},
-	{{.key = "loss", .title = "Loss", .unit = "nats per token", .digits = 6},
-		AL_MEMBER(struct row, loss)},
-	{{.key = "loss_increase",
-		 .title = "More than without the layer",
-		 .unit = "nats per token",
-		 .digits = 6},
-		AL_MEMBER(struct row, increase)},
+	{AL_FIELD_KEY(struct row, module, "Module")},
+	{AL_FIELD_KEY(struct row, architecture, "Architecture")},
+	{AL_FIELD_WHOLE(struct row, kept, "Kept")},
+	{AL_FIELD(struct row, loss, "Loss", .unit = "nats per token", .digits = 6)},
+	{AL_FIELD(struct row, loss_increase, "More than without the layer",
+		.unit = "nats per token", .digits = 6)},
 	AL_FIELDS_END,
 };
 
@@ -221,13 +216,13 @@ static bool add_row(struct model *m, struct row *row, const struct al_in_place *
 {
 	struct al_loss loss;
 
-	row->loss = row->increase = NAN;
+	row->loss = row->loss_increase = NAN;
 	if (is_fitted) {
 		if (!al_in_place_loss(&m->opened.running->network, &m->opened.running->all, layers,
 			    &m->opened.watch, &loss, err))
 			return false;
 		row->loss = loss.nats / (double)loss.n_predicted;
-		row->increase = row->loss - m->loss;
+		row->loss_increase = row->loss - m->loss;
 	}
 	al_table_add_record(m->pca->tables[PCA_LOSS], row);
 	return true;
@@ -252,15 +247,16 @@ static bool measure(struct model *m, int a, struct al_error *err)
 		row.kept = m->pca->options->keep ? m->pca->options->keep : view->modules[i].n_heads;
 		if (!add_row(m, &row, one, one[i], err))
 			return false;
-		least = !least.module || row.increase < least.increase ? row : least;
-		most = !most.module || row.increase > most.increase ? row : most;
+		least = !least.module || row.loss_increase < least.loss_increase ? row : least;
+		most = !most.module || row.loss_increase > most.loss_increase ? row : most;
 		one[i] = NULL;
 	}
 	if (!is_fitted)
 		return true;
 	al_table_note(m->pca->tables[PCA_LOSS],
 		"%s: the layer costs least in %s (%+.4f nats a token), most in %s (%+.4f)",
-		row.architecture, least.module, least.increase, most.module, most.increase);
+		row.architecture, least.module, least.loss_increase, most.module,
+		most.loss_increase);
 	row.module = "all of them";
 	return add_row(m, &row, all, true, err);
 }

@@ -26,7 +26,7 @@ struct exact {
 	const char *module, *architecture, *feature;
 	int64_t tokens;
 	size_t features, n90, n95, n99, kept, component;
-	double eigenvalue, share, captured, error, target_error, target_change;
+	double eigenvalue, share, captured, relative_error, target_error, target_change;
 };
 
 /* Columns that not all of the three have; errors are those of modules and components. */
@@ -37,41 +37,30 @@ enum {
 	OF_ERRORS = OF_MODULES << 3
 };
 
-#define COUNT(member, ...) \
-	{ \
-		{.key = #member, .digits = AL_DIGITS_ALL, __VA_ARGS__}, \
-			AL_MEMBER(struct exact, member), .when = OF_MODULES \
-	}
-
 static const struct al_table_field exact_fields[] = {
-	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct exact, module)},
-	{{.key = "architecture", .title = "Architecture", .is_key = true},
-		AL_MEMBER(struct exact, architecture)},
-	COUNT(tokens, .title = "Tokens", .quantity = AL_QUANTITY_COUNT),
-	COUNT(features, .title = "Features"),
-	COUNT(n90, .title = "90 %", .group = "Components for"),
-	COUNT(n95, .title = "95 %", .group = "Components for"),
-	COUNT(n99, .title = "99 %", .group = "Components for"),
-	COUNT(kept, .title = "Kept"),
-	{{.key = "component", .title = "Component", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct exact, component), .when = OF_COMPONENTS},
-	{{.key = "eigenvalue", .title = "Eigenvalue", .digits = 6},
-		AL_MEMBER(struct exact, eigenvalue), .when = OF_COMPONENTS},
-	{{.key = "share", .title = "Share", .digits = 4}, AL_MEMBER(struct exact, share),
+	{AL_FIELD_KEY(struct exact, module, "Module")},
+	{AL_FIELD_KEY(struct exact, architecture, "Architecture")},
+	{AL_FIELD_COUNT(struct exact, tokens, "Tokens"), .when = OF_MODULES},
+	{AL_FIELD_WHOLE(struct exact, features, "Features"), .when = OF_MODULES},
+	{AL_FIELD_WHOLE(struct exact, n90, "90 %", .group = "Components for"), .when = OF_MODULES},
+	{AL_FIELD_WHOLE(struct exact, n95, "95 %", .group = "Components for"), .when = OF_MODULES},
+	{AL_FIELD_WHOLE(struct exact, n99, "99 %", .group = "Components for"), .when = OF_MODULES},
+	{AL_FIELD_WHOLE(struct exact, kept, "Kept"), .when = OF_MODULES},
+	{AL_FIELD_KEY(struct exact, component, "Component", .digits = AL_DIGITS_ALL),
 		.when = OF_COMPONENTS},
-	{{.key = "captured", .title = "Captured", .digits = 4}, AL_MEMBER(struct exact, captured),
-		.when = OF_MODULES},
+	{AL_FIELD(struct exact, eigenvalue, "Eigenvalue", .digits = 6), .when = OF_COMPONENTS},
+	{AL_FIELD(struct exact, share, "Share", .digits = 4), .when = OF_COMPONENTS},
+	{AL_FIELD(struct exact, captured, "Captured", .digits = 4), .when = OF_MODULES},
 	{{.key = "cumulative", .title = "Captured", .digits = 4}, AL_MEMBER(struct exact, captured),
 		.when = OF_COMPONENTS},
-	{{.key = "relative_error", .title = "Reconstruction error", .digits = 4},
-		AL_MEMBER(struct exact, error), .when = OF_ERRORS},
-	{{.key = "target_error", .title = "Error", .group = "Target", .digits = 6},
-		AL_MEMBER(struct exact, target_error), .when = OF_ERRORS | PCA_WITH_TARGET},
-	{{.key = "target_change", .title = "More than by all", .group = "Target", .digits = 6},
-		AL_MEMBER(struct exact, target_change), .when = OF_ERRORS | PCA_WITH_TARGET},
+	{AL_FIELD(struct exact, relative_error, "Reconstruction error", .digits = 4),
+		.when = OF_ERRORS},
+	{AL_FIELD(struct exact, target_error, "Error", .group = "Target", .digits = 6),
+		.when = OF_ERRORS | PCA_WITH_TARGET},
+	{AL_FIELD(struct exact, target_change, "More than by all", .group = "Target", .digits = 6),
+		.when = OF_ERRORS | PCA_WITH_TARGET},
 	/* As many components as are kept follow; their columns come with the first module. */
-	{{.key = "feature", .title = "Feature", .is_key = true}, AL_MEMBER(struct exact, feature),
-		.when = OF_LOADINGS},
+	{AL_FIELD_KEY(struct exact, feature, "Feature"), .when = OF_LOADINGS},
 	AL_FIELDS_END,
 };
 
@@ -124,9 +113,7 @@ bool pca_tables_begin(struct pca *pca, bool has_loss, struct al_error *err)
 		if (!(o->only ? is_named : tables_of[i].shows & asked))
 			continue;
 		pca->tables[i] = al_session_table(pca->session, pca_table_names[i],
-			tables_of[i].title);
-		al_table_add_fields(pca->tables[i], tables_of[i].fields,
-			shown | tables_of[i].shown);
+			tables_of[i].fields, shown | tables_of[i].shown, "%s", tables_of[i].title);
 	}
 	return true;
 }
@@ -186,7 +173,7 @@ static struct exact describe(const struct pca_module *m, size_t kept)
 		.kept = kept,
 		.component = kept,
 		.captured = 1 - error * error,
-		.error = error,
+		.relative_error = error,
 		.target_error = is_fitted ? m->errors[kept] : NAN,
 		.target_change = is_fitted && is_target_fitted(m, n)
 			? m->errors[kept] - m->errors[n]
@@ -217,24 +204,33 @@ static void add_components(struct al_table *table, const struct pca_module *m)
 	}
 }
 
+void pca_add_row(struct al_table *table, const void *record, const struct al_column *each,
+	struct al_view numbers)
+{
+	for (size_t c = 1; table->n_rows == 0 && c <= numbers.cols; c++) {
+		struct al_column column = *each;
+		column.key = al_format(&table->arena, "%s_%zu", each->key, c);
+		column.title = al_format(&table->arena, "%zu", c);
+		al_table_add_column(table, column);
+	}
+	struct al_cell *cells = al_table_add_record(table, record) + table->n_columns
+		- numbers.cols;
+	for (size_t c = 0; c < numbers.cols; c++)
+		al_cell_set_real(&cells[c], numbers.data[c * numbers.ld]);
+}
+
 static void add_loadings(struct al_table *table, const struct pca_module *m)
 {
+	static const struct al_column each = {.key = "component",
+		.group = "Component",
+		.digits = 3};
 	const struct al_principal *p = &m->principal;
-	struct al_arena *arena = &table->arena;
 	struct exact row = describe(m, m->n_kept);
 
-	for (size_t c = 1; table->n_rows == 0 && c <= m->n_kept; c++)
-		al_table_add_column(table,
-			(struct al_column){.key = al_format(arena, "component_%zu", c),
-				.title = al_format(arena, "%zu", c),
-				.group = "Component",
-				.digits = 3});
-	const int first = al_table_find_column(table, "component_1");
 	for (size_t k = 0; k < p->layer.n_features; k++) {
-		row.feature = al_pca_feature_name(&p->layer, k, arena);
-		struct al_cell *cells = al_table_add_record(table, &row) + first;
-		for (size_t c = 0; c < m->n_kept; c++)
-			al_cell_set_real(&cells[c], p->vectors.data[k + c * p->vectors.ld]);
+		row.feature = al_pca_feature_name(&p->layer, k, &table->arena);
+		pca_add_row(table, &row, &each,
+			(struct al_view){p->vectors.data + k, 1, m->n_kept, p->vectors.ld});
 	}
 }
 
@@ -328,7 +324,7 @@ static bool fit_target(struct pca_module *m, struct al_error *err)
 	const size_t n = m->principal.layer.n_features;
 	const struct al_view vectors = al_columns(al_view(m->principal.vectors), 0,
 		count_fitted(m));
-	struct al_target_moments moments;
+	AL_ENDS(al_target_moments_finish) struct al_target_moments moments = {0};
 
 	m->errors = al_new_array(&m->pca->session->arena, double, n + 1);
 	for (size_t i = 0; i <= n; i++)
@@ -336,9 +332,7 @@ static bool fit_target(struct pca_module *m, struct al_error *err)
 	if (!al_target_moments_find(&moments, m->rows, &m->principal, &vectors, err))
 		return false;
 	m->n_left_out = moments.n_left_out;
-	bool ok = al_regression_errors(&moments, m->principal.layer.width, m->errors, err);
-	al_target_moments_finish(&moments);
-	return ok;
+	return al_regression_errors(&moments, m->principal.layer.width, m->errors, err);
 }
 
 /* For --save. */
@@ -354,12 +348,8 @@ static void keep_weights(const struct pca_module *m, struct al_view weights)
 	for (size_t c = 0; c < weights.cols; c++)
 		memcpy(numbers + c * weights.rows, weights.data + c * weights.ld,
 			weights.rows * sizeof(*numbers));
-	pca->saved = al_grow(arena, pca->saved, pca->n_saved, &pca->saved_room,
-		sizeof(*pca->saved));
-	pca->numbers = al_grow(arena, pca->numbers, pca->n_saved, &pca->numbers_room,
-		sizeof(*pca->numbers));
-	pca->numbers[pca->n_saved] = numbers;
-	pca->saved[pca->n_saved++] =
+	*AL_APPEND(arena, pca->numbers, pca->n_numbers, pca->numbers_room) = numbers;
+	*AL_APPEND(arena, pca->saved, pca->n_saved, pca->saved_room) =
 		(struct al_tensor){.name = al_format(arena, "%s.%s.W_PCA", m->name,
 					   al_architecture_names[m->architecture]),
 			.dtype = al_dtype_stored("F64"),

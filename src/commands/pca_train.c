@@ -44,30 +44,20 @@ struct state {
 enum { OF_GHA = 1 << PCA_GHA, OF_DEACON = 1 << PCA_DEACON };
 
 const struct al_table_field pca_training_fields[] = {
-	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct state, module)},
-	{{.key = "architecture", .title = "Architecture", .is_key = true},
-		AL_MEMBER(struct state, architecture)},
-	{{.key = "step", .title = "Step", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct state, step)},
-	{{.key = "loss", .title = "Loss", .digits = 6}, AL_MEMBER(struct state, loss),
-		.when = OF_DEACON},
-	{{.key = "promised", .title = "to first order", CHANGE}, AL_MEMBER(struct state, promised),
-		.when = OF_DEACON},
-	{{.key = "curvature", .title = "by curvature", CHANGE}, AL_MEMBER(struct state, curvature),
-		.when = OF_DEACON},
-	{{.key = "loss_change", .title = "in all", CHANGE}, AL_MEMBER(struct state, loss_change),
-		.when = OF_DEACON},
-	{{.key = "length", .title = "taken", LENGTH}, AL_MEMBER(struct state, length),
-		.when = OF_DEACON},
-	{{.key = "falls_below", .title = "loss falls below", LENGTH},
-		AL_MEMBER(struct state, falls_below), .when = OF_DEACON},
-	{{.key = "rate", .title = "Rate", .digits = 6}, AL_MEMBER(struct state, rate),
-		.when = OF_GHA},
-	{{.key = "norm", .title = "Norm of W", .digits = 4}, AL_MEMBER(struct state, norm)},
-	{{.key = "angle", .title = "Largest angle", .unit = "degrees", .digits = 4},
-		AL_MEMBER(struct state, angle)},
-	{{.key = "cosine_mean", .title = "mean", COSINE}, AL_MEMBER(struct state, cosine_mean)},
-	{{.key = "cosine_least", .title = "least", COSINE}, AL_MEMBER(struct state, cosine_least)},
+	{AL_FIELD_KEY(struct state, module, "Module")},
+	{AL_FIELD_KEY(struct state, architecture, "Architecture")},
+	{AL_FIELD_KEY(struct state, step, "Step", .digits = AL_DIGITS_ALL)},
+	{AL_FIELD(struct state, loss, "Loss", .digits = 6), .when = OF_DEACON},
+	{AL_FIELD(struct state, promised, "to first order", CHANGE), .when = OF_DEACON},
+	{AL_FIELD(struct state, curvature, "by curvature", CHANGE), .when = OF_DEACON},
+	{AL_FIELD(struct state, loss_change, "in all", CHANGE), .when = OF_DEACON},
+	{AL_FIELD(struct state, length, "taken", LENGTH), .when = OF_DEACON},
+	{AL_FIELD(struct state, falls_below, "loss falls below", LENGTH), .when = OF_DEACON},
+	{AL_FIELD(struct state, rate, "Rate", .digits = 6), .when = OF_GHA},
+	{AL_FIELD(struct state, norm, "Norm of W", .digits = 4)},
+	{AL_FIELD(struct state, angle, "Largest angle", .unit = "degrees", .digits = 4)},
+	{AL_FIELD(struct state, cosine_mean, "mean", COSINE)},
+	{AL_FIELD(struct state, cosine_least, "least", COSINE)},
 	AL_FIELDS_END,
 };
 
@@ -90,21 +80,6 @@ static bool look(const struct trainer *t, struct state *s, struct al_error *err)
 		s->cosine_least = fmin(s->cosine_least, s->cosines[c]);
 	}
 	return true;
-}
-
-/* The components' own columns come with the first row, as many as are kept. */
-static void add_row(struct al_table *table, const struct state *s, size_t n_kept)
-{
-	for (size_t c = 1; table->n_rows == 0 && c <= n_kept; c++)
-		al_table_add_column(table,
-			(struct al_column){.key = al_format(&table->arena, "cosine_%zu", c),
-				.title = al_format(&table->arena, "%zu", c),
-				.group = "|Cosine| of component",
-				.digits = 4});
-	struct al_cell *cells = al_table_add_record(table, s)
-		+ al_table_find_column(table, "cosine_1");
-	for (size_t c = 0; c < n_kept; c++)
-		al_cell_set_real(&cells[c], s->cosines[c]);
 }
 
 /* ---- a step ---- */
@@ -150,6 +125,9 @@ static bool run(struct trainer *t, struct state *s, struct al_error *err)
 	const int64_t asked = m->pca->options->n_steps,
 		      usual = t->deacon ? DEACON_STEPS : GHA_STEPS;
 	const size_t n = (size_t)(asked ? asked : usual);
+	static const struct al_column cosine = {.key = "cosine",
+		.group = "|Cosine| of component",
+		.digits = 4};
 	const bool shows_all = t->deacon && !m->pca->session->writer->is_for_people;
 
 	for (;; s->step++) {
@@ -157,7 +135,8 @@ static bool run(struct trainer *t, struct state *s, struct al_error *err)
 		if (is_shown && !look(t, s, err))
 			return false;
 		if (is_shown && m->pca->tables[PCA_TRAINING])
-			add_row(m->pca->tables[PCA_TRAINING], s, m->n_kept);
+			pca_add_row(m->pca->tables[PCA_TRAINING], s, &cosine,
+				(struct al_view){s->cosines, 1, m->n_kept, 1});
 		if (s->step == 0)
 			t->first_cosine = s->cosine_mean;
 		if (s->step == n)
@@ -213,7 +192,7 @@ static bool train_with(struct trainer *t, const struct al_target_moments *moment
 {
 	const struct pca_module *m = t->module;
 	const struct al_matrix out = t->weights;
-	struct al_deacon deacon;
+	AL_ENDS(al_deacon_finish) struct al_deacon deacon = {0};
 
 	if (!al_deacon_init(&deacon, moments, &m->principal, m->n_kept,
 		    (uint64_t)m->pca->options->input.seed, err))
@@ -221,22 +200,20 @@ static bool train_with(struct trainer *t, const struct al_target_moments *moment
 	t->deacon = &deacon;
 	t->weights = deacon.weights;
 	s->loss = deacon.loss / al_deacon_unit(&deacon);
-	bool ok = run(t, s, err) && al_copy(al_view(deacon.weights), out, err);
-	al_deacon_finish(&deacon);
-	if (ok)
-		pca_note(m,
-			"the mean |cosine| with the exact components went from %.4f, of random "
-			"weights, to %.4f; the loss, with W_O's own steps, to %.3g of the target's "
-			"variance",
-			t->first_cosine, s->cosine_mean, s->loss);
-	return ok;
+	if (!run(t, s, err) || !al_copy(al_view(deacon.weights), out, err))
+		return false;
+	pca_note(m,
+		"the mean |cosine| with the exact components went from %.4f, of random weights, to "
+		"%.4f; the loss, with W_O's own steps, to %.3g of the target's variance",
+		t->first_cosine, s->cosine_mean, s->loss);
+	return true;
 }
 
 static bool train_deacon(struct trainer *t, struct state *s, struct al_error *err)
 {
 	const struct pca_module *m = t->module;
 	const struct al_pca_layer *layer = &m->principal.layer;
-	struct al_target_moments moments;
+	AL_ENDS(al_target_moments_finish) struct al_target_moments moments = {0};
 
 	if (layer->n_features * layer->width > MOST_COLUMNS)
 		return al_fail(err, AL_EINPUT,
@@ -244,11 +221,8 @@ static bool train_deacon(struct trainer *t, struct state *s, struct al_error *er
 			"%s architecture has %zu features in %zu dimensions",
 			MOST_COLUMNS, al_architecture_names[m->architecture], layer->n_features,
 			layer->width);
-	if (!al_target_moments_find(&moments, m->rows, &m->principal, NULL, err))
-		return false;
-	bool ok = train_with(t, &moments, s, err);
-	al_target_moments_finish(&moments);
-	return ok;
+	return al_target_moments_find(&moments, m->rows, &m->principal, NULL, err)
+		&& train_with(t, &moments, s, err);
 }
 
 bool pca_train(const struct pca_module *m, struct al_matrix weights, struct al_error *err)

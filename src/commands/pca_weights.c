@@ -32,11 +32,9 @@ struct alike {
 	}
 
 const struct al_table_field pca_weights_fields[] = {
-	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct alike, module)},
-	{{.key = "architecture", .title = "Architecture", .is_key = true},
-		AL_MEMBER(struct alike, architecture)},
-	{{.key = "weights", .title = "Weights", .is_key = true}, AL_MEMBER(struct alike, weights),
-		.when = PCA_OF_PAIRS},
+	{AL_FIELD_KEY(struct alike, module, "Module")},
+	{AL_FIELD_KEY(struct alike, architecture, "Architecture")},
+	{AL_FIELD_KEY(struct alike, weights, "Weights"), .when = PCA_OF_PAIRS},
 	NUMBER(components, "Components", PCA_OF_LAYERS),
 	NUMBER(component_a, "Component", PCA_OF_PAIRS),
 	NUMBER(component_b, "and component", PCA_OF_PAIRS),

@@ -83,15 +83,14 @@ static void add_steps(struct al_text *line, size_t done, size_t n, double elapse
 void al_progress_show(void *context, const char *part, size_t done, size_t n)
 {
 	struct al_progress *progress = context;
-	struct al_text line, end;
 
 	if (!progress->is_wanted)
 		return;
 	const double time = now(), elapsed = time - progress->begin;
 	if (elapsed < first_after || time - progress->shown < at_most_every)
 		return;
-	al_text_init(&line);
-	al_text_init(&end);
+	AL_TEXT(line);
+	AL_TEXT(end);
 	add_steps(&end, done, n, elapsed);
 	const size_t width = columns(), taken = al_text_columns(end.data);
 	const size_t room = width > taken ? width - taken : 0;
@@ -100,7 +99,5 @@ void al_progress_show(void *context, const char *part, size_t done, size_t n)
 	add_cut(&line, part, room);
 	fprintf(stderr, "\r\033[K%s%s", line.data, end.data);
 	fflush(stderr);
-	al_text_finish(&line);
-	al_text_finish(&end);
 	progress->shown = time;
 }

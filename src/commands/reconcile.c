@@ -24,17 +24,14 @@ struct entry {
 	int64_t parameters, bytes;
 };
 
-#define COUNT .quantity = AL_QUANTITY_COUNT, .digits = AL_DIGITS_ALL
-#define BYTES .unit = "B", .quantity = AL_QUANTITY_BYTES, .digits = AL_DIGITS_ALL
-
 static const struct al_table_field entry_fields[] = {
-	{{.key = "name", .title = "Tensor", .is_key = true}, AL_MEMBER(struct entry, name)},
-	{{.key = "part", .title = "Part"}, AL_MEMBER(struct entry, part)},
-	{{.key = "expected", .title = "Expected"}, AL_MEMBER(struct entry, expected)},
-	{{.key = "found", .title = "Found"}, AL_MEMBER(struct entry, found)},
-	{{.key = "difference", .title = "Difference"}, AL_MEMBER(struct entry, difference)},
-	{{.key = "parameters", .title = "Parameters", COUNT}, AL_MEMBER(struct entry, parameters)},
-	{{.key = "bytes", .title = "Stored", BYTES}, AL_MEMBER(struct entry, bytes)},
+	{AL_FIELD_KEY(struct entry, name, "Tensor")},
+	{AL_FIELD(struct entry, part, "Part")},
+	{AL_FIELD(struct entry, expected, "Expected")},
+	{AL_FIELD(struct entry, found, "Found")},
+	{AL_FIELD(struct entry, difference, "Difference")},
+	{AL_FIELD_COUNT(struct entry, parameters, "Parameters")},
+	{AL_FIELD_BYTES(struct entry, bytes, "Stored")},
 	AL_FIELDS_END,
 };
 
@@ -61,15 +58,12 @@ struct sum {
 };
 
 static const struct al_table_field sum_fields[] = {
-	{{.key = "part", .title = "Part", .is_key = true}, AL_MEMBER(struct sum, part)},
-	{{.key = "expected_tensors", .title = "Tensors expected", COUNT},
-		AL_MEMBER(struct sum, expected_tensors)},
-	{{.key = "found_tensors", .title = "Found", COUNT}, AL_MEMBER(struct sum, found_tensors)},
-	{{.key = "expected_parameters", .title = "Parameters expected", COUNT},
-		AL_MEMBER(struct sum, expected_parameters)},
-	{{.key = "found_parameters", .title = "Found", COUNT},
-		AL_MEMBER(struct sum, found_parameters)},
-	{{.key = "bytes", .title = "Stored", BYTES}, AL_MEMBER(struct sum, bytes)},
+	{AL_FIELD_KEY(struct sum, part, "Part")},
+	{AL_FIELD_COUNT(struct sum, expected_tensors, "Tensors expected")},
+	{AL_FIELD_COUNT(struct sum, found_tensors, "Found")},
+	{AL_FIELD_COUNT(struct sum, expected_parameters, "Parameters expected")},
+	{AL_FIELD_COUNT(struct sum, found_parameters, "Found")},
+	{AL_FIELD_BYTES(struct sum, bytes, "Stored")},
 	AL_FIELDS_END,
 };
 
@@ -100,14 +94,13 @@ static struct sum *find_sum(struct sum *sums, size_t *n, const char *part)
 static bool add_sums(struct al_session *session, const struct al_reconciled *entries, size_t n,
 	struct al_error *err)
 {
-	struct al_table *table = al_session_table(session, "parts",
+	struct al_table *table = al_session_table(session, "parts", sum_fields, 0,
 		"What is expected and what is stored");
 	struct sum *sums = al_new_array(&session->arena, struct sum,
 		AL_N_PARTS + AL_FAMILY_EXTRAS + 2);
 	struct sum all = {.part = "all"};
 	size_t n_sums = 0;
 
-	al_table_add_fields(table, sum_fields, 0);
 	for (size_t i = 0; i < n; i++) {
 		const char *part = entries[i].part ? entries[i].part : "unexpected";
 		if (!add_entry_to(find_sum(sums, &n_sums, part), &entries[i])
@@ -127,7 +120,6 @@ static void fill(struct al_session *session, struct al_table *table,
 {
 	const struct reconcile_options *o = session->options;
 
-	al_table_add_fields(table, entry_fields, 0);
 	for (size_t i = 0; i < n; i++) {
 		counts[entries[i].difference]++;
 		if (entries[i].difference != AL_DIFFERENCE_NONE || o->shows_all)
@@ -150,8 +142,9 @@ static const char *list_differences(struct al_arena *arena, const uint64_t count
 
 	for (int i = AL_DIFFERENCE_NONE + 1; i < AL_N_DIFFERENCES; i++)
 		if (counts[i] && al_difference_is_fault((enum al_difference)i) == of_faults)
-			text = al_format(arena, "%s%s%llu %s", text, *text ? ", " : "",
-				(unsigned long long)counts[i], al_difference_names[i]);
+			text = al_join(arena, text,
+				al_format(arena, "%llu %s", (unsigned long long)counts[i],
+					al_difference_names[i]));
 	return text;
 }
 
@@ -191,9 +184,8 @@ static bool run(struct al_session *session, struct al_error *err)
 	if (!opened || !al_reconcile(&opened->view, &entries, &n, err))
 		return false;
 	const char *family = opened->view.family->name;
-	struct al_table *table = al_session_table(session, "reconcile",
-		al_format(&session->arena, "%s against family %s", opened->checkpoint->path,
-			family));
+	struct al_table *table = al_session_table(session, "reconcile", entry_fields, 0,
+		"%s against family %s", opened->checkpoint->path, family);
 	fill(session, table, entries, n, counts);
 	al_opened_checkpoint_note(opened, table);
 	al_note_numbers_unread(table);

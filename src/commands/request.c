@@ -55,11 +55,6 @@ bool al_names_variants(const struct al_asked *asked)
 	return asked->variants.n > 0 || asked->variant_lists.n > 0;
 }
 
-static void finish_request(void *request)
-{
-	al_request_finish(request);
-}
-
 struct al_request *al_ask_request(struct al_session *session, const struct al_asked *options,
 	const char *word, bool takes_variant, struct al_error *err)
 {
@@ -71,7 +66,7 @@ struct al_request *al_ask_request(struct al_session *session, const struct al_as
 	asked.per = AL_BASIS_MODEL;
 	if (!al_request_init(request, &session->arena, session->catalog, &asked, err))
 		return NULL;
-	al_arena_defer(&session->arena, finish_request, request);
+	al_arena_defer(&session->arena, al_request_finish, request);
 	return request;
 }
 
@@ -107,11 +102,6 @@ bool al_request_number(struct al_request *q, const char *symbol, int64_t least, 
 			(long long)*out, (long long)least);
 }
 
-static void finish_quantisation(void *quantisation)
-{
-	al_quantisation_finish(quantisation);
-}
-
 struct al_quantisation *al_request_quantisation(struct al_request *q, const char *name,
 	struct al_error *err)
 {
@@ -119,7 +109,7 @@ struct al_quantisation *al_request_quantisation(struct al_request *q, const char
 
 	if (!al_quantisation_init(quantisation, q->arena, q->catalog, q->model, name, err))
 		return NULL;
-	al_arena_defer(q->arena, finish_quantisation, quantisation);
+	al_arena_defer(q->arena, al_quantisation_finish, quantisation);
 	return quantisation;
 }
 
@@ -128,8 +118,7 @@ bool al_check_whole(const struct al_request *q, bool is_whole, struct al_error *
 	return !is_whole || al_request_is_about_model(q, true)
 		|| al_fail(err, AL_EINPUT,
 			q->family ? "--whole asks for the model and --basis per=... for less of "
-				    "it: give "
-				    "one of them"
+				    "it: give one of them"
 				  : "--whole needs a model whose parts are known");
 }
 
@@ -236,7 +225,7 @@ static void note_left_out(const struct al_request *q, struct al_table *table)
 		&table->arena, &sizes);
 
 	for (size_t i = 0; i < n; i++)
-		list = al_format(&table->arena, "%s%s%s", list, i ? ", " : "", sizes[i]);
+		list = al_join(&table->arena, list, sizes[i]);
 	if (n > 0)
 		al_table_note(table, "%s leaves out %s: defaults of family %s", q->name, list,
 			q->family->name);

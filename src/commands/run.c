@@ -1,14 +1,14 @@
 /* run: a scenario's tables and figures, as files and on paper. */
-#include "base/json.h"
 #include "base/text.h"
 #include "commands/draw.h"
-#include "commands/page.h"
 #include "commands/progress.h"
 #include "commands/scenarios.h"
 #include "commands/venue.h"
 #include "report/numbers.h"
+#include "report/page/page.h"
 #include "scenario/contents.h"
 
+#include <glib.h>
 #include <string.h>
 
 #include "base/file.h"
@@ -72,8 +72,7 @@ struct job {
 	const char *folder;
 	const struct al_profile *profile; /* NULL: none */
 	struct al_names inputs; /* what the proof shows: names of LaTeX files */
-	struct al_text latex, json; /* the numbers of its own tables, one by one */
-	size_t n_numbers; /* in the JSON */
+	struct al_numbers numbers; /* of its own tables */
 	struct al_text *page; /* of --report; NULL: none */
 };
 
@@ -132,10 +131,8 @@ static bool run_table(struct job *job, size_t index, struct al_error *err)
 		return false;
 	show(job, table.id);
 	bool ok = add_formats(job, &table, err);
-	if (index < job->scenario->n_tables) {
-		al_numbers_add_latex(&job->latex, &table);
-		al_numbers_add_json(&job->json, &job->n_numbers, &table);
-	}
+	if (index < job->scenario->n_tables)
+		al_numbers_add(&job->numbers, &table);
 	if (job->page)
 		al_page_add_table(job->page,
 			&(struct al_page_table){.table = &table,
@@ -152,6 +149,16 @@ static bool run_tables(struct job *job, struct al_error *err)
 		if (!run_table(job, i, err))
 			return false;
 	return true;
+}
+
+/* A picture that keeps to itself: nothing of its style is the page's. */
+static void add_picture(struct al_text *out, const char *title, const struct al_text *svg)
+{
+	char *base64 = g_base64_encode((const guchar *)svg->data, svg->length);
+
+	al_text_addf(out, "<figure><img src=\"data:image/svg+xml;base64,%s", base64);
+	al_html_addf(out, "\" alt=\"%s\"><figcaption>%s</figcaption></figure>\n", title, title);
+	g_free(base64);
 }
 
 /* The figure in all formats, and its data beside it: ID.csv is a table's, perhaps of the same
@@ -173,7 +180,7 @@ static bool run_figure(struct job *job, size_t index, struct al_error *err)
 	if (ok)
 		add_input(job, data);
 	if (ok && job->page)
-		al_page_add_picture(job->page, figure.title ? figure.title : figure.id,
+		add_picture(job->page, figure.title ? figure.title : figure.id,
 			al_files_find(job->files, job->folder, figure.id, "svg"));
 	al_table_finish(&table);
 	return ok || al_scenario_figure_in(job->scenario, index, err);
@@ -189,20 +196,14 @@ static void add_file(struct job *job, const char *ending, const struct al_text *
 /* For the text of a paper: \ledger{table-13/mha/total} follows the model as the tables do. */
 static bool run_tables_and_numbers(struct job *job, struct al_error *err)
 {
-	al_text_init(&job->latex);
-	al_text_init(&job->json);
-	al_numbers_begin_latex(&job->latex, job->scenario->title);
-	al_text_add(&job->json, "{\n  \"title\": ");
-	al_json_quote(&job->json, job->scenario->title);
-	al_text_add(&job->json, ",\n  \"numbers\": {");
-	bool ok = run_tables(job, err);
-	al_text_add(&job->json, job->n_numbers ? "\n  }\n}\n" : "}\n}\n");
-	if (ok && job->n_numbers > 0) {
-		add_file(job, "tex", &job->latex);
-		add_file(job, "json", &job->json);
+	al_numbers_begin(&job->numbers, job->scenario->title);
+	const bool ok = run_tables(job, err);
+	al_numbers_end(&job->numbers);
+	if (ok && job->numbers.n > 0) {
+		add_file(job, "tex", &job->numbers.latex);
+		add_file(job, "json", &job->numbers.json);
 	}
-	al_text_finish(&job->latex);
-	al_text_finish(&job->json);
+	al_numbers_finish(&job->numbers);
 	return ok;
 }
 

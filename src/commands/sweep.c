@@ -112,14 +112,6 @@ static void take_rows(void *context, const struct al_table *some_rows)
 	al_csv_add(some_rows, is_first, &session->rendered);
 }
 
-static bool run_watched(struct al_session *session, struct al_ledger_sweep *sweep,
-	struct al_table *table, struct al_error *err)
-{
-	sweep->watch = al_progress_show;
-	sweep->watch_context = al_progress_begin(session, session->line.words[0]);
-	return al_sweep_run(sweep, table, err);
-}
-
 /* ---- in a sentence ---- */
 
 /* "n_heads = 1" of a row, over all axes. */
@@ -129,8 +121,9 @@ static const char *point(struct al_arena *arena, const struct al_table *table, s
 	const char *text = "";
 
 	for (size_t i = 0; i < n_axes; i++)
-		text = al_format(arena, "%s%s%s = %s", text, i ? ", " : "", table->columns[i].key,
-			al_text_of_cell(arena, table, row, table->columns[i].key));
+		text = al_join(arena, text,
+			al_format(arena, "%s = %s", table->columns[i].key,
+				al_text_of_cell(arena, table, row, table->columns[i].key)));
 	return text;
 }
 
@@ -221,6 +214,8 @@ static bool answer(struct al_request *q, struct al_session *session, struct al_l
 	sweep->variants = variants;
 	sweep->n_variants = q->variants.n;
 	sweep->request = q;
+	sweep->watch = al_progress_show;
+	sweep->watch_context = al_progress_begin(session, session->line.words[0]);
 	if (strcmp(session->writer->name, "csv") == 0 && !o->figure) {
 		sweep->take_rows = take_rows;
 		sweep->context = session;
@@ -228,7 +223,7 @@ static bool answer(struct al_request *q, struct al_session *session, struct al_l
 	if (!read_axes(session, sweep, err) || !read_measures(sweep, &o->measures, err)
 		|| !al_substitutions_parse(&session->arena, o->ties, &sweep->ties, &sweep->n_ties,
 			err)
-		|| !check_symbols(q, sweep, err) || !run_watched(session, sweep, &table, err))
+		|| !check_symbols(q, sweep, err) || !al_sweep_run(sweep, &table, err))
 		return false;
 	al_note_cache_format(q, NULL, &table);
 	session->style.summary = say(&session->arena, &table, sweep);

@@ -149,7 +149,8 @@ static const char *say(struct al_arena *arena, const struct al_table *table, con
 static bool add_formulas(const struct al_formulas *f, const struct al_configured_variants *variants,
 	struct al_error *err)
 {
-	struct al_table *table = al_session_table(f->session, "variants", "Attention variants");
+	struct al_table *table = al_session_table(f->session, "variants", NULL, 0,
+		"Attention variants");
 
 	al_formulas_begin(f, table);
 	for (size_t i = 0; i < variants->n; i++)
@@ -172,13 +173,13 @@ struct entry_record {
 };
 
 static const struct al_table_field entry_fields[] = {
-	{AL_COLUMN_KEY("what", NULL), AL_MEMBER(struct entry_record, what)},
-	{AL_COLUMN_KEY("name", NULL), AL_MEMBER(struct entry_record, name)},
-	{{.key = "role"}, AL_MEMBER(struct entry_record, role)},
-	{{.key = "kind"}, AL_MEMBER(struct entry_record, kind)},
-	{{.key = "shape"}, AL_MEMBER(struct entry_record, shape)},
-	{{.key = "count"}, AL_MEMBER(struct entry_record, count)},
-	{{.key = "when"}, AL_MEMBER(struct entry_record, when)},
+	{AL_FIELD_KEY(struct entry_record, what, NULL)},
+	{AL_FIELD_KEY(struct entry_record, name, NULL)},
+	{AL_FIELD(struct entry_record, role, NULL)},
+	{AL_FIELD(struct entry_record, kind, NULL)},
+	{AL_FIELD(struct entry_record, shape, NULL)},
+	{AL_FIELD(struct entry_record, count, NULL)},
+	{AL_FIELD(struct entry_record, when, NULL)},
 	AL_FIELDS_END,
 };
 
@@ -196,9 +197,8 @@ static const char *source_of(const struct al_formula *formula)
 static void add_entry(struct al_table *table, const char *what, const struct al_entry *entry)
 {
 	const bool is_tensor = strcmp(what, "tensor") == 0;
-	struct al_text shape;
 
-	al_text_init(&shape);
+	AL_TEXT(shape);
 	if (entry->left.n_dims) {
 		join_shape(&shape, &entry->left);
 		al_text_add(&shape, "  by  ");
@@ -210,7 +210,6 @@ static void add_entry(struct al_table *table, const char *what, const struct al_
 			is_tensor ? al_role_names[entry->role] : NULL,
 			is_tensor ? al_tensor_kind_names[entry->kind] : NULL, shape.data,
 			source_of(entry->count), source_of(entry->when)});
-	al_text_finish(&shape);
 }
 
 static void show_variant(struct al_session *session, const struct al_variant *variant)
@@ -220,9 +219,9 @@ static void show_variant(struct al_session *session, const struct al_variant *va
 		const struct al_entries *entries;
 	} lists[] = {{"tensor", &variant->tensors}, {"cache", &variant->cache},
 		{"activation", &variant->activations}, {"product", &variant->products}};
-	struct al_table *table = al_session_table(session, variant->name, variant->title);
+	struct al_table *table = al_session_table(session, variant->name, entry_fields, 0, "%s",
+		variant->title);
 
-	al_table_add_fields(table, entry_fields, 0);
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
 		for (size_t k = 0; k < lists[i].entries->n; k++)
 			add_entry(table, lists[i].what, &lists[i].entries->items[k]);
@@ -309,8 +308,8 @@ static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct variants_options *o = session->options;
 	struct al_configured_variants variants = {.n = 0};
-	struct al_settings settings;
 	struct al_basis basis;
+	AL_SETTINGS(settings, session->catalog);
 	struct al_formulas f = {.session = session,
 		.settings = &settings,
 		.basis = &basis,
@@ -320,10 +319,8 @@ static bool run(struct al_session *session, struct al_error *err)
 	if (!collect(session, &variants, err))
 		return false;
 	al_basis_init(&basis);
-	al_settings_init(&settings, session->catalog);
 	const bool ok = read_options(&f, &settings, &basis, err) && answer(&f, &variants, err);
 	al_polynomial_destroy(f.reference);
-	al_settings_finish(&settings);
 	return ok;
 }
 

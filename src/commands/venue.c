@@ -33,12 +33,8 @@ static double width_for(const struct al_profile *profile, const struct al_figure
 static bool has_room(const struct al_figure *figure, const struct al_table *table,
 	struct al_error *err)
 {
-	struct al_text bytes;
-
-	al_text_init(&bytes);
-	const bool ok = al_figure_draw(figure, table, AL_FIGURE_PDF, &bytes, err);
-	al_text_finish(&bytes);
-	return ok;
+	AL_TEXT(bytes);
+	return al_figure_draw(figure, table, AL_FIGURE_PDF, &bytes, err);
 }
 
 bool al_venue_fit(const struct al_profile *profile, const struct al_figure *figure,
@@ -85,15 +81,13 @@ bool al_venue_add_figure(struct al_files *files, const struct al_profile *profil
 	const char *star = is_wide(profile, figure) ? "*" : "";
 	const char *name = al_format(&files->arena, "%s-figure", figure->id);
 	struct al_text *out = al_files_add(files, folder, name, "tex");
-	struct al_text caption;
 
-	al_text_init(&caption);
+	AL_TEXT(caption);
 	const bool ok = al_figure_caption(figure, table, &caption, err);
 	al_text_addf(out, "\\begin{figure%s}\n\\centering%s\n\\includegraphics{%s.pdf}\n\\caption{",
 		star, profile ? "\\sloppy" : "", figure->id);
 	al_latex_add_escaped(out, ok ? al_printable(&files->arena, caption.data) : "");
 	al_text_addf(out, "}\n\\label{fig:%s}\n\\end{figure%s}\n", figure->id, star);
-	al_text_finish(&caption);
 	return ok;
 }
 

@@ -24,7 +24,7 @@ bool al_verify_add_table(struct al_session *session, struct al_model_view *view,
 	if (!compressed)
 		return false;
 	compressed->path = shown;
-	struct al_table *table = al_session_table(session, "verify",
+	struct al_table *table = al_session_table(session, "verify", NULL, 0,
 		"Attention probabilities and outputs, original and compressed");
 	al_verify_add_columns(table);
 	struct al_verify_options watched = *options;
@@ -61,28 +61,21 @@ struct loss {
 };
 
 static const struct al_table_field loss_fields[] = {
-	{{.key = "sequences", .title = "Sequences", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct loss, sequences)},
-	{{.key = "predicted", .title = "Predicted", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct loss, predicted)},
-	{{.key = "original", .title = "Loss", .unit = "nats per token", .digits = 6},
-		AL_MEMBER(struct loss, original)},
-	{{.key = "compressed", .title = "Compressed", .unit = "nats per token", .digits = 6},
-		AL_MEMBER(struct loss, compressed)},
-	{{.key = "kl", .title = "KL divergence", .unit = "nats per token", .digits = 6},
-		AL_MEMBER(struct loss, kl)},
-	{{.key = "agreement", .title = "Same likeliest token", .unit = "%", .digits = 2},
-		AL_MEMBER(struct loss, agreement)},
+	{AL_FIELD_WHOLE(struct loss, sequences, "Sequences")},
+	{AL_FIELD_WHOLE(struct loss, predicted, "Predicted")},
+	{AL_FIELD(struct loss, original, "Loss", .unit = "nats per token", .digits = 6)},
+	{AL_FIELD(struct loss, compressed, "Compressed", .unit = "nats per token", .digits = 6)},
+	{AL_FIELD(struct loss, kl, "KL divergence", .unit = "nats per token", .digits = 6)},
+	{AL_FIELD(struct loss, agreement, "Same likeliest token", .unit = "%", .digits = 2)},
 	AL_FIELDS_END,
 };
 
 static void add_loss(struct al_session *session, const struct al_judgement *judgement,
 	const struct al_batch *all)
 {
-	struct al_table *table = al_session_table(session, "loss",
+	struct al_table *table = al_session_table(session, "loss", loss_fields, 0,
 		"Original and compressed on the tokens");
 
-	al_table_add_fields(table, loss_fields, 0);
 	al_table_add_record(table,
 		&(struct loss){all->n_sequences, (size_t)judgement->n_predicted,
 			judgement->original, judgement->compressed, judgement->divergence,
@@ -108,24 +101,20 @@ struct pair {
 };
 
 static const struct al_table_field pair_fields[] = {
-	{{.key = "a", .title = "Sequence", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct pair, a)},
-	{{.key = "b", .title = "And", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct pair, b)},
-	{{.key = "original", .title = "Cosine", .digits = 4}, AL_MEMBER(struct pair, original)},
-	{{.key = "compressed", .title = "Compressed", .digits = 4},
-		AL_MEMBER(struct pair, compressed)},
+	{AL_FIELD_KEY(struct pair, a, "Sequence", .digits = AL_DIGITS_ALL)},
+	{AL_FIELD_KEY(struct pair, b, "And", .digits = AL_DIGITS_ALL)},
+	{AL_FIELD(struct pair, original, "Cosine", .digits = 4)},
+	{AL_FIELD(struct pair, compressed, "Compressed", .digits = 4)},
 	AL_FIELDS_END,
 };
 
 /* An encoder's: what the sequences' embeddings have in common, in each model and across both. */
 static void add_similarity(struct al_session *session, const struct al_matrix of[2])
 {
-	struct al_table *table = al_session_table(session, "similarity",
+	struct al_table *table = al_session_table(session, "similarity", pair_fields, 0,
 		"Cosines between the sequences' embeddings, original and compressed");
 	double sum = 0, least = 1;
 
-	al_table_add_fields(table, pair_fields, 0);
 	for (size_t i = 0; i < of[0].cols; i++) {
 		const double own = cosine(of[0], i, of[1], i);
 		sum += own;

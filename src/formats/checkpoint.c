@@ -263,8 +263,10 @@ bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path, stru
 	return false;
 }
 
-void al_checkpoint_close(struct al_checkpoint *checkpoint)
+void al_checkpoint_close(void *object)
 {
+	struct al_checkpoint *checkpoint = object;
+
 	al_layouts_close(checkpoint);
 	for (size_t i = 0; i < checkpoint->n_shards; i++)
 		al_source_close(&checkpoint->shards[i].source);

@@ -71,7 +71,7 @@ bool al_file_begins(const char *path, const char *magic);
  * that ends like one of them), or that index itself. On failure nothing is left to close. */
 bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
-void al_checkpoint_close(struct al_checkpoint *checkpoint);
+void al_checkpoint_close(void *checkpoint);
 
 /* FNV-1a of the headers and of every tensor's bytes, in their order: reads the whole checkpoint. */
 bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,

@@ -89,7 +89,7 @@ struct al_inference_watch {
 };
 
 void al_inference_rows_init(struct al_inference_row rows[AL_N_STATES]);
-void al_inference_rows_finish(struct al_inference_row rows[AL_N_STATES]);
+void al_inference_rows_finish(void *rows);
 
 /* How much the ledger must know: its layers, where the file type gives some of them more. */
 enum al_tensor_list_detail al_inference_detail(const struct al_inference *inference);

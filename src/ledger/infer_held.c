@@ -22,8 +22,10 @@ void al_inference_rows_init(struct al_inference_row rows[AL_N_STATES])
 		al_inference_row_init(&rows[i]);
 }
 
-void al_inference_rows_finish(struct al_inference_row rows[AL_N_STATES])
+void al_inference_rows_finish(void *object)
 {
+	struct al_inference_row *rows = object;
+
 	for (int i = 0; i < AL_N_STATES; i++)
 		al_inference_row_finish(&rows[i]);
 }

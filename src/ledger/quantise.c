@@ -271,8 +271,10 @@ bool al_quantisation_init(struct al_quantisation *q, struct al_arena *arena,
 	return false;
 }
 
-void al_quantisation_finish(struct al_quantisation *q)
+void al_quantisation_finish(void *object)
 {
+	struct al_quantisation *q = object;
+
 	for (size_t i = 0; i < q->n_groups; i++) {
 		al_settings_finish(&q->groups[i].settings);
 		al_patterns_finish(q->groups[i].targets);

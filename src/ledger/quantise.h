@@ -46,7 +46,7 @@ struct al_quantisation {
 bool al_quantisation_init(struct al_quantisation *q, struct al_arena *arena,
 	struct al_catalog *catalog, const struct al_model *model, const char *name,
 	struct al_error *err) AL_MUST_CHECK;
-void al_quantisation_finish(struct al_quantisation *q);
+void al_quantisation_finish(void *quantisation);
 
 bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
 	const struct al_ledger_entry *entry, struct al_stored_format *out,

@@ -17,8 +17,10 @@ void al_stage_memory_init(struct al_stage_memory *stage)
 			mpq_init(stage->bytes[state][part]);
 }
 
-void al_stage_memory_finish(struct al_stage_memory *stage)
+void al_stage_memory_finish(void *object)
 {
+	struct al_stage_memory *stage = object;
+
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_clear(stage->bytes[state][part]);

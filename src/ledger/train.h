@@ -41,7 +41,7 @@ struct al_stage_memory {
 	AL_ENDS(al_stage_memory_finish) struct al_stage_memory name; \
 	al_stage_memory_init(&(name))
 void al_stage_memory_init(struct al_stage_memory *stage);
-void al_stage_memory_finish(struct al_stage_memory *stage);
+void al_stage_memory_finish(void *stage);
 void al_stage_memory_sum(const struct al_stage_memory *stage, enum al_memory_state state,
 	mpq_t out);
 void al_stage_memory_total(const struct al_stage_memory *stage, mpq_t out);

@@ -124,16 +124,17 @@ static const char *find_definition(const struct definitions *all, const char *pa
 /* What the scenario gives now: all that `run` would write. */
 static bool define_anew(struct definitions *now, struct al_scenario *scenario, struct al_error *err)
 {
-	AL_TEXT(text);
+	AL_ENDS(al_numbers_finish) struct al_numbers numbers;
 
+	al_numbers_begin(&numbers, scenario->title);
 	for (size_t i = 0; i < scenario->n_tables; i++) {
 		struct al_table table;
 		if (!al_scenario_table(scenario, i, &table, err))
 			return false;
-		al_numbers_add_latex(&text, &table);
+		al_numbers_add(&numbers, &table);
 		al_table_finish(&table);
 	}
-	read_definitions(now, &text);
+	read_definitions(now, &numbers.latex);
 	return true;
 }
 

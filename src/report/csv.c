@@ -109,19 +109,14 @@ enum { ROWS_AT_ONCE = 64 };
 static void write_rows(const struct al_table *table, size_t first, const bool *has_spread,
 	struct al_text *out)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	for (size_t row = first; row < table->n_rows && row < first + ROWS_AT_ONCE; row++)
 		write_row(table, table->rows[row], has_spread, &arena, out);
-	al_arena_finish(&arena);
 }
 
 void al_csv_add(const struct al_table *table, bool with_header, struct al_text *out)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	bool *has_spread = al_new_array(&arena, bool, table->n_columns);
 	for (size_t i = 0; i < table->n_columns; i++)
 		has_spread[i] = al_column_has_spread(table, i);
@@ -129,7 +124,6 @@ void al_csv_add(const struct al_table *table, bool with_header, struct al_text *
 		write_header(table, has_spread, &arena, out);
 	for (size_t row = 0; row < table->n_rows; row += ROWS_AT_ONCE)
 		write_rows(table, row, has_spread, out);
-	al_arena_finish(&arena);
 }
 
 static void write_table(const struct al_style *style, const struct al_table *table, bool is_alone,

@@ -81,9 +81,7 @@ static void add_value(struct al_text *out, struct al_arena *arena, const struct 
 static void write_row(const struct al_table *table, const struct al_cell *row,
 	const bool *has_spread, struct al_text *out)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	al_text_add(out, "{");
 	for (size_t i = 0; i < table->n_columns; i++) {
 		al_text_add(out, i ? ", " : "");
@@ -98,15 +96,12 @@ static void write_row(const struct al_table *table, const struct al_cell *row,
 		}
 	}
 	al_text_add(out, "}");
-	al_arena_finish(&arena);
 }
 
 /* The members of a table's object. */
 static void write_members(const struct al_table *table, const char *indent, struct al_text *out)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	bool *has_spread = al_new_array(&arena, bool, table->n_columns);
 	for (size_t i = 0; i < table->n_columns; i++)
 		has_spread[i] = al_column_has_spread(table, i);
@@ -126,7 +121,6 @@ static void write_members(const struct al_table *table, const char *indent, stru
 		al_json_quote(out, table->notes[i]);
 	}
 	end_array(out, indent, table->n_notes, "");
-	al_arena_finish(&arena);
 }
 
 static void write_all(const struct al_style *style, const struct al_table *const *tables,

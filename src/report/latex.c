@@ -232,18 +232,16 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 	struct al_text *out)
 {
 	struct al_latex_grid grid;
-	struct al_arena arena;
+	AL_ARENA(arena);
 	struct printing p = {.table = table, .arena = &arena, .out = out};
 
 	(void)is_alone;
-	al_arena_init(&arena);
 	al_latex_grid_init(&grid, &arena, style, table);
 	al_latex_lay_out(&p.layout, &arena, style->profile, table, &grid);
 	if (p.layout.is_split)
 		write_split(&p);
 	else
 		write_whole(&p);
-	al_arena_finish(&arena);
 }
 
 const struct al_writer al_writer_latex = {

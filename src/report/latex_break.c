@@ -54,9 +54,7 @@ double al_latex_head_narrow(const struct al_latex_type *type, struct al_arena *a
 const char *al_latex_head_stack(const struct al_latex_type *type, struct al_arena *arena,
 	const char *head, char alignment, double limit)
 {
-	struct al_text out;
-
-	al_text_init(&out);
+	AL_TEXT(out);
 	al_text_addf(&out, "\\shortstack[%c]{", alignment);
 	while (*head) {
 		const size_t n = line_of_head(type, arena, head, limit);
@@ -64,9 +62,7 @@ const char *al_latex_head_stack(const struct al_latex_type *type, struct al_aren
 		head += n;
 		al_text_add(&out, *head ? "\\\\" : "}");
 	}
-	const char *stacked = al_strdup(arena, out.data);
-	al_text_finish(&out);
-	return stacked;
+	return al_strdup(arena, out.data);
 }
 
 /* ---- words ---- */
@@ -137,11 +133,9 @@ static void add_parted(struct al_text *out, const char *word, size_t n)
 static const char *break_words(struct al_arena *arena, const struct al_latex_type *type,
 	const char *latex, double limit_pt)
 {
-	struct al_text out;
-
 	if (al_latex_widest_piece(type, latex) <= limit_pt)
 		return latex;
-	al_text_init(&out);
+	AL_TEXT(out);
 	while (*latex) {
 		const size_t n = al_latex_piece(latex);
 		if (al_latex_width(type, al_strndup(arena, latex, n)) > limit_pt)
@@ -150,9 +144,7 @@ static const char *break_words(struct al_arena *arena, const struct al_latex_typ
 			al_text_add_bytes(&out, latex, n);
 		latex += n;
 	}
-	const char *broken = al_strdup(arena, out.data);
-	al_text_finish(&out);
-	return broken;
+	return al_strdup(arena, out.data);
 }
 
 void al_latex_grid_break_words(const struct al_latex_grid *grid, struct al_arena *arena,

@@ -3,91 +3,29 @@
 
 #include <string.h>
 
-/* What LaTeX reads otherwise than it looks. A bracket or a star after \\ would be its argument;
- * the symbols below are those of the field for which pdflatex has no glyph outside mathematics. */
-static const struct replacement {
-	const char *text, *latex;
-} replacements[] = {
-	{"\\", "\\textbackslash{}"},
-	{"&", "\\&"},
-	{"%", "\\%"},
-	{"$", "\\$"},
-	{"#", "\\#"},
-	{"_", "\\_"},
-	{"{", "\\{"},
-	{"}", "\\}"},
-	{"~", "\\textasciitilde{}"},
-	{"^", "\\textasciicircum{}"},
-	{"<", "\\textless{}"},
-	{">", "\\textgreater{}"},
-	{"|", "\\textbar{}"},
-	{"\"", "{\\char34}"},
-	{"[", "{[}"},
-	{"]", "{]}"},
-	{"*", "{*}"},
-	{"\u2212", "$-$"},
-	{"\u2264", "$\\leq$"},
-	{"\u2265", "$\\geq$"},
-	{"\u2260", "$\\neq$"},
-	{"\u2248", "$\\approx$"},
-	{"\u223c", "$\\sim$"},
-	{"\u226a", "$\\ll$"},
-	{"\u226b", "$\\gg$"},
-	{"\u2192", "$\\rightarrow$"},
-	{"\u2190", "$\\leftarrow$"},
-	{"\u21d2", "$\\Rightarrow$"},
-	{"\u221a", "$\\surd$"},
-	{"\u221e", "$\\infty$"},
-	{"\u2208", "$\\in$"},
-	{"\u2211", "$\\sum$"},
-	{"\u220f", "$\\prod$"},
-	{"\u2297", "$\\otimes$"},
-	{"\u2299", "$\\odot$"},
-	{"\u22c5", "$\\cdot$"},
-	{"\u2032", "$'$"},
-	{"\u00b5", "$\\mu$"},
-	{"\u03b1", "$\\alpha$"},
-	{"\u03b2", "$\\beta$"},
-	{"\u03b3", "$\\gamma$"},
-	{"\u03b4", "$\\delta$"},
-	{"\u03b5", "$\\varepsilon$"},
-	{"\u03b7", "$\\eta$"},
-	{"\u03b8", "$\\theta$"},
-	{"\u03ba", "$\\kappa$"},
-	{"\u03bb", "$\\lambda$"},
-	{"\u03bc", "$\\mu$"},
-	{"\u03c0", "$\\pi$"},
-	{"\u03c1", "$\\rho$"},
-	{"\u03c3", "$\\sigma$"},
-	{"\u03c4", "$\\tau$"},
-	{"\u03c6", "$\\varphi$"},
-	{"\u03c9", "$\\omega$"},
-	{"\u0393", "$\\Gamma$"},
-	{"\u0394", "$\\Delta$"},
-	{"\u0398", "$\\Theta$"},
-	{"\u039b", "$\\Lambda$"},
-	{"\u03a3", "$\\Sigma$"},
-	{"\u03a6", "$\\Phi$"},
-	{"\u03a9", "$\\Omega$"},
-};
+#include "base/embedded.h"
 
-static const struct replacement *replacement_at(const char *p)
-{
-	for (size_t i = 0; i < sizeof(replacements) / sizeof(*replacements); i++)
-		if (strncmp(p, replacements[i].text, strlen(replacements[i].text)) == 0)
-			return &replacements[i];
-	return NULL;
-}
+extern const struct al_embedded_list al_embedded_latex;
 
+/* What LaTeX reads otherwise than it looks: latex-escapes.txt has a line each, the text, a space
+ * and what is written for it. A bracket or a star after \\ would be its argument; the symbols are
+ * those of the field for which pdflatex has no glyph outside mathematics. */
 static const char *add_replaced(struct al_text *out, const char *p)
 {
-	const struct replacement *r = replacement_at(p);
+	const char *line = al_embedded_latex.files[0].text;
+	size_t n = strcspn(line, " ");
 
-	if (r)
-		al_text_add(out, r->latex);
-	else
+	while (*line && strncmp(p, line, n) != 0) {
+		line += strcspn(line, "\n") + 1;
+		n = strcspn(line, " ");
+	}
+	if (!*line) {
 		al_text_add_bytes(out, p, 1);
-	return p + (r ? strlen(r->text) : 1);
+		return p + 1;
+	}
+	line += n + 1;
+	al_text_add_bytes(out, line, strcspn(line, "\n"));
+	return p + n;
 }
 
 /* A cell's text may be a name that somebody types: it stays as it is. */
@@ -108,9 +46,7 @@ void al_latex_add_escaped(struct al_text *out, const char *text)
 static void add_cell(struct al_text *out, const struct al_style *style,
 	const struct al_table *table, size_t column, const struct al_cell *cell)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	if (cell->kind == AL_CELL_MISSING)
 		al_text_add(out, al_latex_is_siunitx(table, column) ? "{--}" : "--");
 	else if (cell->kind == AL_CELL_TEXT && cell->latex)
@@ -119,25 +55,13 @@ static void add_cell(struct al_text *out, const struct al_style *style,
 		add_plain(out, al_cell_display(&arena, style, &table->columns[column], cell));
 	else
 		al_latex_add_number(out, style, table, column, cell);
-	al_arena_finish(&arena);
-}
-
-/* Moves the text into the arena. */
-static const char *keep(struct al_arena *arena, struct al_text *text)
-{
-	const char *kept = al_strdup(arena, text->data ? text->data : "");
-
-	al_text_finish(text);
-	return kept;
 }
 
 static const char *escape(struct al_arena *arena, const char *text)
 {
-	struct al_text out;
-
-	al_text_init(&out);
+	AL_TEXT(out);
 	al_latex_add_escaped(&out, text);
-	return keep(arena, &out);
+	return al_strdup(arena, out.data);
 }
 
 /* ---- heads ---- */
@@ -176,11 +100,10 @@ static void head_group(struct al_latex_grid *grid, struct al_arena *arena,
 		group = al_printable(arena, group);
 	for (size_t i = from; i < to; i++) {
 		const struct al_column *column = &table->columns[i];
-		struct al_text spec;
-		al_text_init(&spec);
+		AL_TEXT(spec);
 		al_latex_add_column(&spec, style, table, i);
 		grid->columns[i] = (struct al_latex_column){
-			.spec = keep(arena, &spec),
+			.spec = al_strdup(arena, spec.data),
 			.group = group ? escape(arena, group) : NULL,
 			.head = escape(arena,
 				*unit ? al_printable(arena, column->title)
@@ -196,10 +119,9 @@ static const char **build_row(struct al_arena *arena, const struct al_style *sty
 	const char **cells = al_new_array(arena, const char *, table->n_columns);
 
 	for (size_t i = 0; i < table->n_columns; i++) {
-		struct al_text text;
-		al_text_init(&text);
+		AL_TEXT(text);
 		add_cell(&text, style, table, i, &table->rows[row][i]);
-		cells[i] = keep(arena, &text);
+		cells[i] = al_strdup(arena, text.data);
 	}
 	return cells;
 }

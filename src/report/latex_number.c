@@ -82,9 +82,8 @@ void al_latex_add_number(struct al_text *out, const struct al_style *style,
 {
 	const struct al_column *head = &table->columns[column];
 	const enum al_spread_form form = table->spread_form;
-	struct al_arena arena;
 
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	const bool is_exact = cell->kind == AL_CELL_EXACT;
 	const char *number = is_exact ? al_cell_value_display(&arena, style, head, cell)
 				      : al_cell_display(&arena, style, head, cell);
@@ -97,7 +96,6 @@ void al_latex_add_number(struct al_text *out, const struct al_style *style,
 		add_in_mathematics(out, form, number, spread, cell);
 	else
 		add_plain(out, number, spread, cell);
-	al_arena_finish(&arena);
 }
 
 /* ---- columns ---- */
@@ -156,13 +154,12 @@ void al_latex_add_column(struct al_text *out, const struct al_style *style,
 	const struct al_table *table, size_t column)
 {
 	struct width width = {0};
-	struct al_arena arena;
 
 	if (!al_latex_is_siunitx(table, column)) {
 		al_text_add(out, al_column_is_number(table, column) ? "r" : "l");
 		return;
 	}
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	for (size_t row = 0; row < table->n_rows; row++)
 		include(&width, &arena, style, &table->columns[column], &table->rows[row][column]);
 	al_text_addf(out,
@@ -172,5 +169,4 @@ void al_latex_add_column(struct al_text *out, const struct al_style *style,
 	if (width.mark)
 		al_text_addf(out, ",table-space-text-post={$^{%s}$}", width.mark);
 	al_text_add(out, "]");
-	al_arena_finish(&arena);
 }

@@ -51,9 +51,7 @@ static void write_heads(const struct al_style *style, const struct al_table *tab
 static void write_row(const struct al_style *style, const struct al_table *table,
 	const struct al_cell *row, struct al_text *out)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const char *cell = al_cell_display(&arena, style, &table->columns[i], &row[i]);
 		const bool is_bold = row[0].is_total && *cell && row[i].kind != AL_CELL_MISSING;
@@ -66,16 +64,13 @@ static void write_row(const struct al_style *style, const struct al_table *table
 		al_text_add(out, is_bold ? "**" : "");
 	}
 	al_text_add(out, " |\n");
-	al_arena_finish(&arena);
 }
 
 static void write_table(const struct al_style *style, const struct al_table *table, bool is_alone,
 	struct al_text *out)
 {
-	struct al_arena arena;
-
 	(void)is_alone;
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	if (*table->title) {
 		al_text_add(out, "### ");
 		add_escaped(out, al_printable(&arena, table->title));
@@ -90,7 +85,6 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 		add_escaped(out, al_printable(&arena, table->notes[i]));
 		al_text_add(out, "\n");
 	}
-	al_arena_finish(&arena);
 }
 
 static void write_summary(const struct al_style *style, const char *summary, struct al_text *out)

@@ -12,9 +12,7 @@
 static const char *path_of(struct al_arena *arena, const struct al_table *table, size_t row,
 	size_t column)
 {
-	struct al_text path;
-
-	al_text_init(&path);
+	AL_TEXT(path);
 	al_text_add(&path, table->id);
 	for (size_t i = 0; i < table->n_columns; i++) {
 		const struct al_cell *cell = &table->rows[row][i];
@@ -24,9 +22,7 @@ static const char *path_of(struct al_arena *arena, const struct al_table *table,
 			al_text_addf(&path, "/%s", name);
 	}
 	al_text_addf(&path, "/%s", table->columns[column].key);
-	const char *copy = al_strdup(arena, path.data);
-	al_text_finish(&path);
-	return copy;
+	return al_strdup(arena, path.data);
 }
 
 /* "M", " GiB", "%": what the head of the column says for all of its numbers. */
@@ -53,7 +49,7 @@ static bool is_number(const struct al_cell *cell)
 
 /* ---- LaTeX ---- */
 
-void al_numbers_begin_latex(struct al_text *out, const char *title)
+static void begin_latex(struct al_text *out, const char *title)
 {
 	al_text_add(out, "% ");
 	for (const char *p = title; *p; p++)
@@ -110,13 +106,11 @@ static void add_ensured(struct al_text *out, const struct al_text *latex)
 static void add_latex(struct al_text *out, const struct al_table *table, size_t row, size_t column)
 {
 	const struct al_cell *cell = &table->rows[row][column];
-	struct al_arena arena;
-	struct al_text latex;
 
 	if (!is_number(cell) && !cell->latex)
 		return;
-	al_arena_init(&arena);
-	al_text_init(&latex);
+	AL_ARENA(arena);
+	AL_TEXT(latex);
 	const char *path = path_of(&arena, table, row, column);
 	if (is_number(cell)) {
 		add_number(&latex, table, column, cell);
@@ -128,32 +122,22 @@ static void add_latex(struct al_text *out, const struct al_table *table, size_t 
 		add_ensured(out, &latex);
 		al_text_add(out, "}\n");
 	}
-	al_text_finish(&latex);
-	al_arena_finish(&arena);
-}
-
-void al_numbers_add_latex(struct al_text *out, const struct al_table *table)
-{
-	for (size_t row = 0; row < table->n_rows; row++)
-		for (size_t i = 0; i < table->n_columns; i++)
-			if (!table->columns[i].is_key)
-				add_latex(out, table, row, i);
 }
 
 /* ---- JSON ---- */
 
-static void add_json(struct al_text *out, size_t *n_members, const struct al_table *table,
-	size_t row, size_t column)
+static void add_json(struct al_numbers *numbers, const struct al_table *table, size_t row,
+	size_t column)
 {
 	const struct al_style style = {0};
 	struct al_cell cell = table->rows[row][column];
-	struct al_arena arena;
+	struct al_text *out = &numbers->json;
 
 	cell.mark = NULL;
 	if (!is_number(&cell))
 		return;
-	al_arena_init(&arena);
-	al_text_add(out, (*n_members)++ ? ",\n    " : "\n    ");
+	AL_ARENA(arena);
+	al_text_add(out, numbers->n++ ? ",\n    " : "\n    ");
 	al_json_quote(out, path_of(&arena, table, row, column));
 	al_text_addf(out, ": {\"value\": %s, \"text\": ", al_cell_number_text(&arena, &cell));
 	al_json_quote(out,
@@ -161,13 +145,39 @@ static void add_json(struct al_text *out, size_t *n_members, const struct al_tab
 			al_cell_display(&arena, &style, &table->columns[column], &cell),
 			unit_of(&arena, &table->columns[column])));
 	al_text_add(out, "}");
-	al_arena_finish(&arena);
 }
 
-void al_numbers_add_json(struct al_text *out, size_t *n_members, const struct al_table *table)
+/* ---- both ---- */
+
+void al_numbers_begin(struct al_numbers *numbers, const char *title)
+{
+	al_text_init(&numbers->latex);
+	al_text_init(&numbers->json);
+	begin_latex(&numbers->latex, title);
+	al_text_add(&numbers->json, "{\n  \"title\": ");
+	al_json_quote(&numbers->json, title);
+	al_text_add(&numbers->json, ",\n  \"numbers\": {");
+	numbers->n = 0;
+}
+
+void al_numbers_add(struct al_numbers *numbers, const struct al_table *table)
 {
 	for (size_t row = 0; row < table->n_rows; row++)
-		for (size_t i = 0; i < table->n_columns; i++)
-			if (!table->columns[i].is_key)
-				add_json(out, n_members, table, row, i);
+		for (size_t i = 0; i < table->n_columns; i++) {
+			if (table->columns[i].is_key)
+				continue;
+			add_latex(&numbers->latex, table, row, i);
+			add_json(numbers, table, row, i);
+		}
+}
+
+void al_numbers_end(struct al_numbers *numbers)
+{
+	al_text_add(&numbers->json, numbers->n ? "\n  }\n}\n" : "}\n}\n");
+}
+
+void al_numbers_finish(struct al_numbers *numbers)
+{
+	al_text_finish(&numbers->latex);
+	al_text_finish(&numbers->json);
 }

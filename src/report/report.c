@@ -21,7 +21,6 @@ void al_write(const struct al_writer *writer, const struct al_style *asked,
 	const struct al_table *const *tables, size_t n_tables, struct al_text *out)
 {
 	struct al_style style = *asked;
-	struct al_arena arena;
 
 	if (style.units == AL_UNITS_DEFAULT)
 		style.units = writer->units;
@@ -33,11 +32,10 @@ void al_write(const struct al_writer *writer, const struct al_style *asked,
 	}
 	if (!style.summary || !writer->write_summary)
 		return;
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	al_text_add(out, "\n");
 	writer->write_summary(&style, al_printable(&arena, style.summary), out);
 	al_text_add(out, "\n");
-	al_arena_finish(&arena);
 }
 
 bool al_writer_find(const char *name, const struct al_writer **out, struct al_error *err)

@@ -13,7 +13,6 @@ enum { GAP = 2, LEAST_BROKEN = 20, INDENT_BELOW = 4 };
 struct sheet {
 	const struct al_style *style;
 	const struct al_table *table;
-	struct al_arena *arena;
 	const char **heads; /* [n_columns] */
 	const char **groups; /* [n_columns], NULL where there is none */
 	const char **cells; /* [n_rows][n_columns] */
@@ -72,7 +71,6 @@ static struct sheet read_table(struct al_arena *arena, const struct al_style *st
 	struct sheet sheet = {
 		.style = style,
 		.table = table,
-		.arena = arena,
 		.heads = al_new_array(arena, const char *, table->n_columns),
 		.groups = al_new_array(arena, const char *, table->n_columns),
 		.cells = al_new_array(arena, const char *, table->n_rows * table->n_columns),
@@ -203,26 +201,6 @@ static bool take_all_but_last(const struct sheet *sheet, struct part *part)
 	return part->has_last_below;
 }
 
-/* Adds words up to `page` columns, the first at column `at`; further lines begin at `indent`. */
-static void add_broken(struct al_text *out, const char *text, size_t at, size_t indent, size_t page,
-	struct al_arena *arena)
-{
-	for (const char *gap = ""; *text; gap = " ") {
-		const char *word = al_strndup(arena, text, strcspn(text, " "));
-		size_t width = al_text_columns(word);
-		if (page > 0 && *gap && at + 1 + width > page) {
-			al_text_add(out, "\n");
-			al_text_add_repeated(out, ' ', indent);
-			at = indent;
-			gap = "";
-		}
-		al_text_addf(out, "%s%s", gap, word);
-		at += strlen(gap) + width;
-		text += strlen(word);
-		text += strspn(text, " ");
-	}
-}
-
 static void write_cells(const struct sheet *sheet, const struct part *part, const char **cells,
 	struct al_text *out)
 {
@@ -233,7 +211,7 @@ static void write_cells(const struct sheet *sheet, const struct part *part, cons
 		const bool is_right = sheet->is_number[part->columns[i]];
 		al_text_add_repeated(out, ' ', i ? GAP : 0);
 		if (width > part->widths[i])
-			add_broken(out, cell, at, at, sheet->style->width, sheet->arena);
+			al_text_add_wrapped(out, cell, at, at, sheet->style->width);
 		else
 			add_padded(out, cell, part->widths[i],
 				is_right ? part->widths[i] - width : 0);
@@ -281,7 +259,7 @@ static void write_below(const struct sheet *sheet, const char **cells, struct al
 	const char *cell = cells[sheet->table->n_columns - 1];
 
 	al_text_add_repeated(out, ' ', INDENT_BELOW);
-	add_broken(out, cell, INDENT_BELOW, INDENT_BELOW, sheet->style->width, sheet->arena);
+	al_text_add_wrapped(out, cell, INDENT_BELOW, INDENT_BELOW, sheet->style->width);
 }
 
 static void write_rows(const struct sheet *sheet, const struct part *part, struct al_text *out)
@@ -372,19 +350,17 @@ static void write_note(const char *note, size_t page, struct al_arena *arena, st
 	if (source && al_text_columns(al_strndup(arena, note, before)) <= page) {
 		al_text_add_bytes(out, note, before);
 		al_text_add(out, "\n  ");
-		add_broken(out, source, GAP, GAP, page, arena);
+		al_text_add_wrapped(out, source, GAP, GAP, page);
 	} else
-		add_broken(out, note, 0, GAP, page, arena);
+		al_text_add_wrapped(out, note, 0, GAP, page);
 	al_text_add(out, "\n");
 }
 
 static void write_table(const struct al_style *style, const struct al_table *table, bool is_alone,
 	struct al_text *out)
 {
-	struct al_arena arena;
-
 	(void)is_alone;
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	if (*table->title)
 		al_text_addf(out, "%s%s%s\n%s", style->color ? bold : "",
 			al_printable(&arena, table->title), style->color ? plain : "",
@@ -400,16 +376,11 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 		al_text_add(out, i ? "" : "\n");
 		write_note(al_printable(&arena, table->notes[i]), style->width, &arena, out);
 	}
-	al_arena_finish(&arena);
 }
 
 static void write_summary(const struct al_style *style, const char *summary, struct al_text *out)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
-	add_broken(out, summary, 0, 0, style->width, &arena);
-	al_arena_finish(&arena);
+	al_text_add_wrapped(out, summary, 0, 0, style->width);
 }
 
 const struct al_writer al_writer_text = {

@@ -377,8 +377,10 @@ bool al_request_init(struct al_request *q, struct al_arena *arena, struct al_cat
 	return false;
 }
 
-void al_request_finish(struct al_request *q)
+void al_request_finish(void *object)
 {
+	struct al_request *q = object;
+
 	al_settings_finish(&q->asked);
 	al_settings_finish(&q->settings);
 }

@@ -68,7 +68,7 @@ struct al_request {
 /* `arena` and `catalog` must outlive the request. On failure there is nothing to finish. */
 bool al_request_init(struct al_request *request, struct al_arena *arena, struct al_catalog *catalog,
 	const struct al_asked *asked, struct al_error *err) AL_MUST_CHECK;
-void al_request_finish(struct al_request *request);
+void al_request_finish(void *request);
 
 /* A request of which nothing is known yet, for who fills it with parts of its own, and a copy of
  * one: both are the caller's to finish. */

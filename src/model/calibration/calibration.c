@@ -12,8 +12,10 @@
 const char *const al_statistic_names[AL_N_STATISTICS] = {"inputs", "heads", "sums", "norms",
 	"entropies", "distances"};
 
-void al_calibration_finish(struct al_calibration *calibration)
+void al_calibration_finish(void *object)
 {
+	struct al_calibration *calibration = object;
+
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		for (int kind = 0; kind < AL_N_STATISTICS; kind++)
 			al_matrix_finish(&calibration->modules[i].of[kind]);

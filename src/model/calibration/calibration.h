@@ -49,7 +49,7 @@ struct al_calibration {
 	size_t n_modules;
 };
 
-void al_calibration_finish(struct al_calibration *calibration);
+void al_calibration_finish(void *calibration);
 
 /* Runs the model on all sequences. On failure nothing is left to finish. */
 bool al_calibration_record(struct al_calibration *calibration, struct al_network *network,

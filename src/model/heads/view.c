@@ -473,8 +473,10 @@ bool al_model_view_open(struct al_model_view *view, struct al_catalog *catalog,
 	return false;
 }
 
-void al_model_view_close(struct al_model_view *view)
+void al_model_view_close(void *object)
 {
+	struct al_model_view *view = object;
+
 	if (view->tensor_list.n_steps > 0)
 		al_tensor_list_finish(&view->tensor_list);
 	al_settings_finish(&view->settings);

@@ -122,7 +122,7 @@ struct al_view_options {
 bool al_model_view_open(struct al_model_view *view, struct al_catalog *catalog,
 	struct al_checkpoint *checkpoint, const struct al_view_options *options,
 	struct al_error *err) AL_MUST_CHECK;
-void al_model_view_close(struct al_model_view *view);
+void al_model_view_close(void *view);
 
 /* The same without modules: names and dimensions are known, tensors may be missing or wrong. */
 bool al_model_view_lay(struct al_model_view *view, struct al_catalog *catalog,

@@ -21,19 +21,11 @@ static size_t count_twins(const struct al_table *redundant)
 static const char *range_text(struct al_arena *arena, const struct al_table *table, const char *key)
 {
 	const int column = al_table_find_column(table, key);
-	size_t least = 0, most = 0, n = 0;
-	double number, low = INFINITY, high = -INFINITY;
+	double low, high;
+	const size_t least = al_table_extreme(table, key, -1, &low),
+		     most = al_table_extreme(table, key, 1, &high);
 
-	for (size_t row = 0; column >= 0 && row < table->n_rows; row++) {
-		if (!al_cell_number(&table->rows[row][column], &number))
-			continue;
-		n++;
-		least = number < low ? row : least;
-		most = number > high ? row : most;
-		low = fmin(low, number);
-		high = fmax(high, number);
-	}
-	if (n == 0)
+	if (least == table->n_rows)
 		return "-";
 	const struct al_column *c = &table->columns[column];
 	const char *first = al_cell_display(arena, &al_page_style, c, &table->rows[least][column]);
@@ -46,10 +38,9 @@ static void add_tiles(struct al_text *out, const struct al_audit_page *page)
 {
 	const struct al_table *redundant = page->redundant;
 	struct al_page_tile tiles[4];
-	struct al_arena arena;
 	size_t n = 0;
 
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	if (redundant && page->heads) {
 		const size_t twins = count_twins(redundant);
 		tiles[n++] = (struct al_page_tile){al_format(&arena, "%zu", redundant->n_rows),
@@ -69,7 +60,6 @@ static void add_tiles(struct al_text *out, const struct al_audit_page *page)
 			"module"};
 	if (n > 0)
 		al_page_tiles(out, tiles, n);
-	al_arena_finish(&arena);
 }
 
 /* ---- heads ---- */
@@ -104,10 +94,9 @@ static size_t count_up_to(const struct al_table *steps, double most)
 static const char *command(struct al_arena *arena, const struct al_audit_page *page,
 	const struct al_table *steps, size_t n)
 {
-	struct al_text heads;
 	bool merges = false;
 
-	al_text_init(&heads);
+	AL_TEXT(heads);
 	for (size_t row = 0; row < n; row++) {
 		double head = 0;
 		(void)al_table_number(steps, row, "head", &head);
@@ -118,22 +107,18 @@ static const char *command(struct al_arena *arena, const struct al_audit_page *p
 	const char *line = al_format(arena, "attnledger compress %s --method %s --drop %s%s -o %s",
 		page->words, merges ? "merge" : "drop", al_page_shell_word(arena, heads.data),
 		merges && page->merge_needs_calibration ? " --calibration DIR" : "", "smaller/");
-	al_text_finish(&heads);
 	return line;
 }
 
 static void add_command(struct al_text *out, const struct al_audit_page *page,
 	const struct al_table *steps, size_t n, double most)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	const char *line = command(&arena, page, steps, n);
 	al_text_addf(out,
 		"<p>%zu head%s, and no module's scores and values change by more than %g %%:</p>\n",
 		n, n == 1 ? "" : "s", 100 * most);
 	al_page_command(out, line);
-	al_arena_finish(&arena);
 }
 
 /* Heads up to 1, 5 and 10 %, and all. */
@@ -159,7 +144,7 @@ static void add_commands(struct al_text *out, const struct al_audit_page *page,
 
 static void add_steps(struct al_text *out, const struct al_audit_page *page)
 {
-	struct al_table steps;
+	AL_ENDS(al_table_finish) struct al_table steps = {0};
 
 	al_page_begin_section(out, "do", "What to do",
 		page->redundant->n_rows
@@ -172,7 +157,6 @@ static void add_steps(struct al_text *out, const struct al_audit_page *page)
 		al_page_steps_table(&steps, page->redundant);
 		add_commands(out, page, &steps);
 		al_page_add_table(out, &(struct al_page_table){.table = &steps});
-		al_table_finish(&steps);
 	}
 	al_page_end_section(out);
 }
@@ -215,7 +199,7 @@ static void add_savings(struct al_text *out, const struct al_audit_page *page)
 		.y_title = "relative error of the worst module",
 		.y = errors,
 		.names = conversion};
-	struct al_table frontier;
+	AL_ENDS(al_table_finish) struct al_table frontier = {0};
 
 	al_page_begin_section(out, "savings", "What could be saved",
 		"Every change of all modules to another form of attention, by weights alone. Right "
@@ -224,7 +208,6 @@ static void add_savings(struct al_text *out, const struct al_audit_page *page)
 	al_page_add_points(out, &points);
 	al_page_frontier_table(&frontier, &points);
 	al_page_add_table(out, &(struct al_page_table){.table = &frontier});
-	al_table_finish(&frontier);
 	al_page_add_table(out,
 		&(struct al_page_table){.table = page->conversions, .is_folded = true});
 	al_page_end_section(out);
@@ -245,7 +228,7 @@ static void add_tables(struct al_text *out, const struct al_audit_page *page,
 	const struct al_page_heads *heads)
 {
 	const struct al_table *tables[] = {page->similarity, page->summary};
-	struct al_table map;
+	AL_ENDS(al_table_finish) struct al_table map = {0};
 
 	al_page_begin_section(out, "tables", "Tables",
 		"Choose a column's title to sort by it. All digits: --format json, --tables DIR.");
@@ -253,7 +236,6 @@ static void add_tables(struct al_text *out, const struct al_audit_page *page,
 		al_page_map_table(&map, heads);
 		al_page_add_table(out,
 			&(struct al_page_table){.table = &map, .is_folded = map.n_rows > 200});
-		al_table_finish(&map);
 	}
 	for (size_t i = 0; i < sizeof(tables) / sizeof(*tables); i++)
 		if (tables[i])
@@ -292,9 +274,8 @@ static const struct al_page_term terms[] = {
 void al_audit_page_write(const struct al_audit_page *page, struct al_text *out)
 {
 	struct al_page_heads heads = {0};
-	struct al_arena arena;
 
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	if (page->heads)
 		al_page_heads_read(&heads, &arena, page->heads, page->cosines, page->redundant);
 	al_page_begin(out, &page->head);
@@ -312,5 +293,4 @@ void al_audit_page_write(const struct al_audit_page *page, struct al_text *out)
 	add_tables(out, page, &heads);
 	al_page_glossary(out, terms, sizeof(terms) / sizeof(*terms));
 	al_page_end(out, &page->head, page->command, page->summary);
-	al_arena_finish(&arena);
 }

@@ -63,10 +63,9 @@ static void add_cosine(struct al_text *out, const char *before, double cosine)
 static void set_next(struct al_table *out, struct al_cell *cell, const struct al_page_module *m,
 	size_t head)
 {
-	struct al_text text;
 	int64_t other;
 
-	al_text_init(&text);
+	AL_TEXT(text);
 	for (size_t place = 1; place < N_NEIGHBOURS; place++) {
 		other = al_page_nearest(m, head, place);
 		if (other < 0)
@@ -78,7 +77,6 @@ static void set_next(struct al_table *out, struct al_cell *cell, const struct al
 	}
 	if (text.length)
 		al_cell_set_text(out, cell, text.data);
-	al_text_finish(&text);
 }
 
 static const char *mark_text(struct al_table *out, const char *mark)

@@ -72,15 +72,13 @@ static int place(const struct layout *l, size_t column)
 static void add_label(struct al_text *out, const struct layout *l, const char *name, int y)
 {
 	const char *end = name;
-	struct al_text cut;
 
 	for (size_t n = 0; *end && n < LABEL_LETTERS; n++)
 		end += al_character_at(end).bytes;
-	al_text_init(&cut);
+	AL_TEXT(cut);
 	al_text_add_bytes(&cut, name, (size_t)(end - name));
 	al_html_addf(out, "<text class=mu x=%d y=%d text-anchor=end>%s%s</text>", l->left - 8,
 		y + l->pitch / 2 + 4, cut.data, *end ? "\342\200\246" : "");
-	al_text_finish(&cut);
 }
 
 static const char *name_class(const struct al_page_module *m, size_t head, char out[16])

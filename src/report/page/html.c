@@ -65,20 +65,3 @@ void al_html_addf(struct al_text *out, const char *format, ...)
 	}
 	va_end(args);
 }
-
-void al_html_add_base64(struct al_text *out, const char *bytes, size_t length)
-{
-	static const char letters[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	const unsigned char *b = (const unsigned char *)bytes;
-
-	for (size_t i = 0; i < length; i += 3) {
-		const size_t left = length - i;
-		const unsigned group = (unsigned)b[i] << 16
-			| (left > 1 ? (unsigned)b[i + 1] << 8 : 0) | (left > 2 ? b[i + 2] : 0);
-		const char four[4] = {letters[group >> 18], letters[group >> 12 & 63],
-			(char)(left > 1 ? letters[group >> 6 & 63] : '='),
-			(char)(left > 2 ? letters[group & 63] : '=')};
-		al_text_add_bytes(out, four, sizeof(four));
-	}
-}

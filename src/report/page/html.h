@@ -10,6 +10,3 @@ void al_html_add(struct al_text *out, const char *text);
 /* Formats markup: what %s stands for is added as above; of numbers %d, %zu, %g and such as %.1f and
  * %.3g; and %%. */
 void al_html_addf(struct al_text *out, const char *format, ...) AL_PRINTF(2, 3);
-
-/* Bytes in base 64, as a `data:` address holds them. */
-void al_html_add_base64(struct al_text *out, const char *bytes, size_t length);

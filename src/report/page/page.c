@@ -112,13 +112,6 @@ void al_page_tiles(struct al_text *out, const struct al_page_tile *tiles, size_t
 	al_text_add(out, "</div>\n");
 }
 
-void al_page_add_picture(struct al_text *out, const char *title, const struct al_text *svg)
-{
-	al_text_add(out, "<figure><img src=\"data:image/svg+xml;base64,");
-	al_html_add_base64(out, svg->data, svg->length);
-	al_html_addf(out, "\" alt=\"%s\"><figcaption>%s</figcaption></figure>\n", title, title);
-}
-
 void al_page_command(struct al_text *out, const char *line)
 {
 	al_html_addf(out,
@@ -168,11 +161,9 @@ static bool is_plain(const char *word)
 
 const char *al_page_shell_word(struct al_arena *arena, const char *path)
 {
-	struct al_text word;
-
 	if (is_plain(path))
 		return path;
-	al_text_init(&word);
+	AL_TEXT(word);
 	al_text_add(&word, "'");
 	for (; *path; path++)
 		if (*path == '\'')
@@ -180,7 +171,5 @@ const char *al_page_shell_word(struct al_arena *arena, const char *path)
 		else
 			al_text_add_bytes(&word, path, 1);
 	al_text_add(&word, "'");
-	const char *copy = al_strdup(arena, word.data);
-	al_text_finish(&word);
-	return copy;
+	return al_strdup(arena, word.data);
 }

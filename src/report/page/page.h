@@ -15,7 +15,7 @@ struct al_page_head {
 	const char *title;
 	struct al_texts facts; /* one line below it */
 	const char *summary; /* the answer in a sentence; NULL: there is none */
-	bool has_pictures; /* al_page_add_picture will be called */
+	bool has_pictures; /* from `data:` addresses */
 	const char *own; /* a style and a script beside those of all pages: OWN-style.css, OWN.js;
 			    NULL: none */
 };
@@ -49,9 +49,6 @@ struct al_page_table {
 
 /* A table that can be sorted by each column; one without rows says so. */
 void al_page_add_table(struct al_text *out, const struct al_page_table *shown);
-
-/* A picture in SVG that keeps to itself: nothing of its style is the page's. */
-void al_page_add_picture(struct al_text *out, const char *title, const struct al_text *svg);
 
 /* Lines to copy into a terminal. */
 void al_page_command(struct al_text *out, const char *line);

@@ -100,9 +100,8 @@ static void add_axes(struct al_text *out, const struct al_page_points *points,
 			"text-anchor=\"middle\">%.3g</text>\n",
 			across(s, i * STEP_X), HEIGHT - BOTTOM + 18, i * STEP_X);
 	al_html_addf(out,
-		"<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text>"
-		"<text transform=\"translate(14 %d) rotate(-90)\" "
-		"text-anchor=\"middle\">%s</text>\n",
+		"<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">%s</text><text "
+		"transform=\"translate(14 %d) rotate(-90)\" text-anchor=\"middle\">%s</text>\n",
 		(WIDTH + LEFT) / 2, HEIGHT - 8, points->x_title, (HEIGHT - BOTTOM + TOP) / 2,
 		points->y_title);
 }
@@ -149,10 +148,9 @@ static void add_line(struct al_text *out, const struct al_page_points *points,
 void al_page_add_points(struct al_text *out, const struct al_page_points *points)
 {
 	const struct scale s = find_scale(points);
-	struct al_arena arena;
 	size_t n;
 
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	const size_t *rows = al_page_frontier(&arena, points, &n);
 	al_html_addf(out,
 		"<svg class=\"points\" role=\"img\" width=\"%d\" height=\"%d\" "
@@ -166,5 +164,4 @@ void al_page_add_points(struct al_text *out, const struct al_page_points *points
 	for (size_t i = 0; i < n; i++)
 		add_circle(out, points, &s, rows[i], i + 1);
 	al_text_add(out, "</svg>\n");
-	al_arena_finish(&arena);
 }

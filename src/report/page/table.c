@@ -50,9 +50,7 @@ static void add_heads(struct al_text *out, struct al_arena *arena, const struct 
 static void add_row(struct al_text *out, const struct al_table *table, size_t row,
 	const struct shown_columns *shown)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	al_text_add(out, "<tr>");
 	for (size_t i = 0; i < shown->n; i++) {
 		const size_t column = shown->at[i];
@@ -62,14 +60,11 @@ static void add_row(struct al_text *out, const struct al_table *table, size_t ro
 				&table->rows[row][column]));
 	}
 	al_text_add(out, "\n");
-	al_arena_finish(&arena);
 }
 
 static void add_rows(struct al_text *out, const struct al_page_table *page)
 {
-	struct al_arena arena;
-
-	al_arena_init(&arena);
+	AL_ARENA(arena);
 	const struct shown_columns shown = choose_columns(&arena, page);
 	al_html_addf(out,
 		"<div class=\"scroll\" tabindex=\"0\"><table data-table=\"%s\" aria-label=\"%s\">",
@@ -79,7 +74,6 @@ static void add_rows(struct al_text *out, const struct al_page_table *page)
 	for (size_t row = 0; row < page->table->n_rows; row++)
 		add_row(out, page->table, row, &shown);
 	al_text_add(out, "</tbody></table></div>\n");
-	al_arena_finish(&arena);
 }
 
 void al_page_add_table(struct al_text *out, const struct al_page_table *page)
