@@ -264,7 +264,7 @@ bool al_path_enclose(struct al_evaluator *evaluator, const char *text, struct al
 	struct al_error *err)
 {
 	struct al_cell_place place;
-	struct path path;
+	struct path path = {0};
 	AL_ARENA(arena);
 
 	if (!split(&arena, text, &path, err))
