@@ -34,11 +34,8 @@ static struct al_box bar_box(const struct al_scene *scene, const struct al_point
 	return (struct al_box){left + air / 2, fmin(y0, y1), left + width - air / 2, fmax(y0, y1)};
 }
 
-/* The bars of a panel, the first series first: visits each with its box. */
-static void each_bar(struct al_scene *scene, size_t panel,
-	void (*visit)(struct al_scene *scene, const struct al_point *point,
-		const struct al_box *box, struct al_obstacles *obstacles),
-	struct al_obstacles *obstacles)
+/* The bars of a panel, the first series first: each is drawn or, for labels, an obstacle. */
+static void each_bar(const struct al_scene *scene, size_t panel, struct al_obstacles *obstacles)
 {
 	const struct al_points points = al_points_of_panel(&scene->plot->points, panel);
 	bool is_stacked = scene->plot->figure->n_stacked > 0;
@@ -52,8 +49,15 @@ static void each_bar(struct al_scene *scene, size_t panel,
 		if (isnan(p->y))
 			continue;
 		*height += p->y;
-		struct al_box box = bar_box(scene, p, from, is_stacked ? *height : p->y);
-		visit(scene, p, &box, obstacles);
+		const struct al_box box = bar_box(scene, p, from, is_stacked ? *height : p->y);
+		const double middle = (box.left + box.right) / 2;
+		if (obstacles) {
+			al_scene_avoid_error_bar(obstacles, p, middle);
+			al_obstacles_add_box(obstacles, box);
+			continue;
+		}
+		al_series_draw_bar(scene->canvas, scene->plot->looks[p->series], &box);
+		al_scene_draw_error_bar(scene, p, middle, al_color_ink);
 	}
 }
 
@@ -72,30 +76,14 @@ static struct al_spot find_end(const struct al_scene *scene, const struct al_poi
 		al_scene_clamped_y(scene, point->panel, end)};
 }
 
-static void draw_bar(struct al_scene *scene, const struct al_point *point, const struct al_box *box,
-	struct al_obstacles *obstacles)
-{
-	(void)obstacles;
-	al_series_draw_bar(scene->canvas, scene->plot->looks[point->series], box);
-	al_scene_draw_error_bar(scene, point, (box->left + box->right) / 2, al_color_ink);
-}
-
 static void draw(struct al_scene *scene, size_t panel)
 {
-	each_bar(scene, panel, draw_bar, NULL);
-}
-
-static void avoid_bar(struct al_scene *scene, const struct al_point *point,
-	const struct al_box *box, struct al_obstacles *obstacles)
-{
-	(void)scene;
-	al_scene_avoid_error_bar(obstacles, point, (box->left + box->right) / 2);
-	al_obstacles_add_box(obstacles, *box);
+	each_bar(scene, panel, NULL);
 }
 
 static void avoid(struct al_obstacles *obstacles)
 {
-	each_bar(obstacles->scene, obstacles->panel, avoid_bar, obstacles);
+	each_bar(obstacles->scene, obstacles->panel, obstacles);
 }
 
 static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)

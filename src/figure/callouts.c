@@ -91,7 +91,7 @@ static bool put_on_rings(struct al_obstacles *obstacles, struct al_label *label,
 		if (!al_obstacles_leave(obstacles, &label->box)
 			|| !is_clear(scene, &leader, effort))
 			continue;
-		al_scene_add_leader(scene, leader.x0, leader.y0, leader.x1, leader.y1);
+		al_scene_add_leader(scene, leader);
 		al_obstacles_add_segment(obstacles, leader);
 		return true;
 	}

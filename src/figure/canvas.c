@@ -326,7 +326,7 @@ void al_canvas_begin_clip(struct al_canvas *canvas, const struct al_box *box)
 void al_canvas_end_clip(struct al_canvas *canvas)
 {
 	if (canvas->format == AL_FIGURE_SVG)
-		al_canvas_end_svg_clip(canvas);
+		al_text_add(&canvas->svg, "</svg>\n");
 	cairo_restore(canvas->cr);
 }
 

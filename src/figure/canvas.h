@@ -111,7 +111,6 @@ void al_canvas_line(struct al_canvas *canvas, double x0, double y0, double x1, d
  * the end of it; a label, laid out, whose bytes have these levels (typeset.h); the document. */
 void al_canvas_add_svg_path(struct al_canvas *canvas, bool is_stroke);
 void al_canvas_begin_svg_clip(struct al_canvas *canvas, const struct al_box *box);
-void al_canvas_end_svg_clip(struct al_canvas *canvas);
 void al_canvas_add_svg_text(struct al_canvas *canvas, const struct al_label *label,
 	PangoLayout *layout, const char *levels);
 void al_canvas_write_svg(const struct al_canvas *canvas);

@@ -73,13 +73,6 @@ static void gather_panel(const struct al_plot *plot, size_t panel, struct span *
 		include_stack(y, &points, (double)slot);
 }
 
-static void gather(const struct al_plot *plot, struct span *x, struct span *y)
-{
-	*x = *y = nothing;
-	for (size_t panel = 0; panel < plot->n_panels; panel++)
-		gather_panel(plot, panel, x, y);
-}
-
 static bool check_log(const struct span *span, const char *axis, struct al_error *err)
 {
 	if (span->min > 0)
@@ -214,9 +207,10 @@ static bool bound_panels(struct al_plot *plot, const struct al_dimension *unboun
 static bool bound_all(struct al_plot *plot, struct al_error *err)
 {
 	const struct al_figure *figure = plot->figure;
-	struct span x, y;
+	struct span x = nothing, y = nothing;
 
-	gather(plot, &x, &y);
+	for (size_t panel = 0; panel < plot->n_panels; panel++)
+		gather_panel(plot, panel, &x, &y);
 	if (y.n == 0)
 		return al_fail(err, AL_EINPUT, "nothing to draw: no row has numbers for both axes");
 	if (plot->mark->has_cells) {

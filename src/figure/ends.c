@@ -41,19 +41,14 @@ static int from_top(const void *a, const void *b)
 	return p->series < q->series ? -1 : p->series > q->series;
 }
 
-static bool is_early(const struct al_box *frame, const struct end *end)
-{
-	return end->x < frame->right - 2 * AL_INSET_PT;
-}
-
 /* The lines that end early, or those that reach the right side. */
 static size_t find_ends(const struct al_scene *scene, bool early, struct end ends[AL_MOST_SERIES])
 {
+	const double late_from = scene->frames[0].right - 2 * AL_INSET_PT;
 	size_t n = 0;
 
 	for (size_t series = 0; series < scene->plot->n_series; series++)
-		n += find_end(scene, series, &ends[n])
-			&& is_early(&scene->frames[0], &ends[n]) == early;
+		n += find_end(scene, series, &ends[n]) && (ends[n].x < late_from) == early;
 	qsort(ends, n, sizeof(*ends), from_top);
 	return n;
 }
@@ -164,15 +159,6 @@ static bool name_early_ends(struct al_scene *scene)
 	return true;
 }
 
-static void name_end(struct al_scene *scene, const struct end *end, double gap_pt)
-{
-	const struct al_box box = al_scene_write(scene, name_of(scene, end->series),
-		scene->frames[0].right + gap_pt, end->place, 0, 0.5);
-
-	if (gap_pt == far_pt)
-		al_scene_add_leader(scene, end->x + 3, end->y, box.left - 1.5, end->place);
-}
-
 bool al_scene_add_end_labels(struct al_scene *scene)
 {
 	struct end ends[AL_MOST_SERIES];
@@ -181,7 +167,13 @@ bool al_scene_add_end_labels(struct al_scene *scene)
 	if (!name_early_ends(scene))
 		return false;
 	size_t n = place_ends(scene, ends, &gap);
-	for (size_t i = 0; i < n; i++)
-		name_end(scene, &ends[i], gap);
+	for (size_t i = 0; i < n; i++) {
+		const struct al_box box = al_scene_write(scene, name_of(scene, ends[i].series),
+			scene->frames[0].right + gap, ends[i].place, 0, 0.5);
+		if (gap == far_pt)
+			al_scene_add_leader(scene,
+				(struct al_segment){ends[i].x + 3, ends[i].y, box.left - 1.5,
+					ends[i].place});
+	}
 	return true;
 }

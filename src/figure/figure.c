@@ -48,14 +48,6 @@ static bool check_text(const struct al_scene *scene, struct al_error *err)
 	return true;
 }
 
-static void draw_leaders(const struct al_scene *scene)
-{
-	for (size_t i = 0; i < scene->n_leaders; i++) {
-		const struct al_segment *s = &scene->leaders[i];
-		al_canvas_line(scene->canvas, s->x0, s->y0, s->x1, s->y1, 0.4, al_color_leader);
-	}
-}
-
 static void draw_scene(struct al_scene *scene)
 {
 	const struct al_mark *mark = scene->plot->mark;
@@ -69,7 +61,10 @@ static void draw_scene(struct al_scene *scene)
 	al_scene_draw_inset(scene);
 	if (mark->has_cells)
 		al_scene_draw_color_bar(scene);
-	draw_leaders(scene);
+	for (size_t i = 0; i < scene->n_leaders; i++) {
+		const struct al_segment *s = &scene->leaders[i];
+		al_canvas_line(scene->canvas, s->x0, s->y0, s->x1, s->y1, 0.4, al_color_leader);
+	}
 	for (size_t i = 0; i < scene->n_keys; i++)
 		mark->draw_key(scene, i, &scene->keys[i]);
 	for (size_t i = 0; i < scene->n_labels; i++)

@@ -64,17 +64,24 @@ static void trace(const struct al_scene *scene, const struct al_points points, d
 	}
 }
 
+static void stroke_line(const struct al_scene *scene, size_t panel, size_t series, double width,
+	struct al_color color)
+{
+	trace(scene, al_points_of_series(&scene->plot->points, panel, series), least_step_pt);
+	al_canvas_color(scene->canvas, color);
+	cairo_set_line_width(scene->canvas->cr, width);
+	al_canvas_stroke(scene->canvas);
+}
+
 static void draw_line(const struct al_scene *scene, size_t panel, size_t series)
 {
-	const struct al_points points = al_points_of_series(&scene->plot->points, panel, series);
-	cairo_t *cr = scene->canvas->cr;
+	const size_t look = scene->plot->looks[series];
 
-	trace(scene, points, least_step_pt);
-	al_canvas_color(scene->canvas, al_series_color(scene->plot->looks[series]));
-	al_series_set_dash(scene->canvas, scene->plot->looks[series]);
-	cairo_set_line_width(cr, scene->plot->figure->strands.column ? mean_width_pt : width_pt);
-	al_canvas_stroke(scene->canvas);
-	cairo_set_dash(cr, NULL, 0, 0);
+	al_series_set_dash(scene->canvas, look);
+	stroke_line(scene, panel, series,
+		scene->plot->figure->strands.column ? mean_width_pt : width_pt,
+		al_series_color(look));
+	cairo_set_dash(scene->canvas->cr, NULL, 0, 0);
 }
 
 /* ---- strands ---- */
@@ -116,18 +123,8 @@ static void draw_strands(const struct al_scene *scene, size_t panel, size_t seri
 	}
 }
 
-/* A white rim sets the mean off from the strands behind it. */
-static void draw_rim(const struct al_scene *scene, size_t panel, size_t series)
-{
-	const struct al_points points = al_points_of_series(&scene->plot->points, panel, series);
-
-	trace(scene, points, least_step_pt);
-	al_canvas_color(scene->canvas, al_color_white);
-	cairo_set_line_width(scene->canvas->cr, 2 * mean_width_pt);
-	al_canvas_stroke(scene->canvas);
-}
-
-/* Strands and bands are drawn first, so that the means lie above them. */
+/* Strands and bands are drawn first, so that the means lie above them; a white rim sets a mean off
+ * from the strands behind it. */
 static void draw_behind(const struct al_scene *scene, size_t panel)
 {
 	size_t n = scene->plot->figure->strands.column ? scene->plot->n_series : 0;
@@ -140,7 +137,7 @@ static void draw_behind(const struct al_scene *scene, size_t panel)
 			al_scene_draw_strand_band(scene, panel, series);
 	for (size_t series = 0; series < n; series++)
 		if (!al_plot_is_band(scene->plot, series))
-			draw_rim(scene, panel, series);
+			stroke_line(scene, panel, series, 2 * mean_width_pt, al_color_white);
 }
 
 /* ---- markers ---- */
@@ -289,30 +286,23 @@ static void avoid(struct al_obstacles *obstacles)
 	}
 }
 
-static void draw_band_key(const struct al_scene *scene, size_t series, const struct al_box *box)
-{
-	const struct al_box swatch = {box->left, box->top + 0.8, box->right, box->bottom - 0.8};
-
-	al_series_set_glass(scene->canvas, scene->plot->looks[series]);
-	al_canvas_fill_box(scene->canvas, &swatch);
-}
-
 static void draw_key(const struct al_scene *scene, size_t series, const struct al_box *box)
 {
+	const struct al_box swatch = {box->left, box->top + 0.8, box->right, box->bottom - 0.8};
+	const size_t look = scene->plot->looks[series];
 	struct al_canvas *canvas = scene->canvas;
 	double y = (box->top + box->bottom) / 2;
 
 	if (al_plot_is_band(scene->plot, series)) {
-		draw_band_key(scene, series, box);
+		al_series_set_glass(canvas, look);
+		al_canvas_fill_box(canvas, &swatch);
 		return;
 	}
-
-	al_series_set_dash(canvas, scene->plot->looks[series]);
+	al_series_set_dash(canvas, look);
 	al_canvas_line(canvas, box->left, y, box->right, y,
 		scene->plot->figure->strands.column ? mean_width_pt : width_pt,
-		al_series_color(scene->plot->looks[series]));
-	al_series_draw_marker(canvas, scene->plot->looks[series], (box->left + box->right) / 2, y,
-		marker_pt);
+		al_series_color(look));
+	al_series_draw_marker(canvas, look, (box->left + box->right) / 2, y, marker_pt);
 }
 
 const struct al_mark al_mark_line = {

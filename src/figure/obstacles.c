@@ -63,23 +63,17 @@ size_t al_obstacles_count(const struct al_obstacles *o, const struct al_box *box
 
 /* ---- free places ---- */
 
-static bool meets_text(const struct al_scene *scene, const struct al_box *box)
-{
-	for (size_t i = 0; i < scene->n_labels; i++)
-		if (al_box_meets(&scene->labels[i].box, box))
-			return true;
-	return false;
-}
-
-static bool lies_in(const struct al_box *box, const struct al_box *frame)
-{
-	return box->left >= frame->left + 1 && box->right <= frame->right && box->top >= frame->top
-		&& box->bottom <= frame->bottom - 1;
-}
-
 bool al_scene_has_room(const struct al_scene *scene, size_t panel, const struct al_box *box)
 {
-	return lies_in(box, &scene->frames[panel]) && !meets_text(scene, box);
+	const struct al_box *frame = &scene->frames[panel];
+
+	if (box->left < frame->left + 1 || box->right > frame->right || box->top < frame->top
+		|| box->bottom > frame->bottom - 1)
+		return false;
+	for (size_t i = 0; i < scene->n_labels; i++)
+		if (al_box_meets(&scene->labels[i].box, box))
+			return false;
+	return true;
 }
 
 bool al_obstacles_leave(const struct al_obstacles *obstacles, const struct al_box *box)

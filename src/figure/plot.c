@@ -6,34 +6,29 @@
 
 #include "figure/mark.h"
 
-/* The index of `name` among distinct names, added if it is new; -1 where the list is full. */
-static int intern(const char **names, size_t *n, size_t most, const char *name)
+/* The index of `name` among distinct names, added if it is new. */
+static bool intern(const char **names, size_t *n, size_t most, const char *name, const char *what,
+	size_t *out, struct al_error *err)
 {
-	int found = al_find_name(name, names, *n);
+	const int found = al_find_name(name, names, *n);
 
+	*out = found >= 0 ? (size_t)found : *n;
 	if (found >= 0)
-		return found;
+		return true;
 	if (*n == most)
-		return -1;
-	names[*n] = name;
-	return (int)(*n)++;
-}
-
-static bool fail_many(struct al_error *err, const char *what, size_t most)
-{
-	return al_fail(err, AL_EINPUT, "more than %zu %s, which nobody could tell apart", most,
-		what);
+		return al_fail(err, AL_EINPUT, "more than %zu %s, which nobody could tell apart",
+			most, what);
+	names[(*n)++] = name;
+	return true;
 }
 
 static bool place_panel(struct al_plot *plot, size_t row, size_t *out, struct al_error *err)
 {
 	const size_t n = plot->n_panels;
-	const int panel = intern(plot->panels, &plot->n_panels, AL_MOST_PANELS,
-		al_plot_name(plot, row, plot->columns.panel));
 
-	if (panel < 0)
-		return fail_many(err, "panels", AL_MOST_PANELS);
-	*out = (size_t)panel;
+	if (!intern(plot->panels, &plot->n_panels, AL_MOST_PANELS,
+		    al_plot_name(plot, row, plot->columns.panel), "panels", out, err))
+		return false;
 	if (plot->n_panels > n)
 		al_plot_add_beneath(plot, row, n);
 	return true;
@@ -47,11 +42,9 @@ static bool place_series(struct al_plot *plot, size_t row, size_t y, size_t *out
 	*out = y;
 	if (plot->figure->n_stacked)
 		return true;
-	const int series = intern(plot->series, &plot->n_series, AL_MOST_SERIES,
-		al_plot_name(plot, row, column));
-	if (series < 0)
-		return fail_many(err, "series", AL_MOST_SERIES);
-	*out = (size_t)series;
+	if (!intern(plot->series, &plot->n_series, AL_MOST_SERIES, al_plot_name(plot, row, column),
+		    "series", out, err))
+		return false;
 	if (column >= 0 && plot->table->rows[row][column].kind == AL_CELL_TEXT)
 		plot->series_texts[*out] = plot->table->rows[row][column].text;
 	return true;
@@ -78,21 +71,14 @@ static void set_height(struct al_point *point, const struct al_cell *cell, bool 
 static bool place_x(struct al_plot *plot, const struct al_cell *cell, double *out,
 	struct al_error *err)
 {
-	if (!plot->categories) {
-		*out = number_of(cell);
-		return true;
-	}
-	int index = intern(plot->categories, &plot->n_categories, AL_MOST_CATEGORIES,
-		al_plot_cell_text(&plot->arena, cell));
-	*out = index;
-	return index >= 0 || fail_many(err, "values side by side", AL_MOST_CATEGORIES);
-}
+	size_t index = 0;
 
-static void add_point(struct al_plot *plot, struct al_point point)
-{
-	struct al_points *points = &plot->points;
-
-	*AL_APPEND(&plot->arena, points->items, points->n, plot->points_room) = point;
+	if (plot->categories
+		&& !intern(plot->categories, &plot->n_categories, AL_MOST_CATEGORIES,
+			al_plot_cell_text(&plot->arena, cell), "values side by side", &index, err))
+		return false;
+	*out = plot->categories ? (double)index : number_of(cell);
+	return true;
 }
 
 static bool is_same(const struct al_cell *a, const struct al_cell *b)
@@ -156,7 +142,8 @@ static bool add_row(struct al_plot *plot, size_t row, struct al_error *err)
 			return false;
 		set_height(&point, &cells[columns->y[y]], plot->figure->n_stacked > 0);
 		if (!isnan(point.x))
-			add_point(plot, point);
+			*AL_APPEND(&plot->arena, plot->points.items, plot->points.n,
+				plot->points_room) = point;
 	}
 	return true;
 }
@@ -173,12 +160,6 @@ static bool check_slots(const struct al_plot *plot, struct al_error *err)
 				*plot->series[p->series] ? ", " : "", plot->series[p->series]);
 	}
 	return true;
-}
-
-static bool sort_points(struct al_plot *plot, struct al_error *err)
-{
-	al_points_sort(&plot->points, plot->mark->joins || plot->mark->has_slots);
-	return !plot->mark->has_slots || check_slots(plot, err);
 }
 
 static bool check_spec(const struct al_figure *figure, const struct al_mark *mark,
@@ -234,7 +215,7 @@ static const char *axis_title(struct al_arena *arena, const struct al_axis *axis
 }
 
 /* What stacked columns have in common names their axis. */
-static const char *stack_title(const struct al_axis *axis, const struct al_column *column)
+static const char *stack_title(const struct al_column *column)
 {
 	static const char *const titles[] = {
 		[AL_QUANTITY_PLAIN] = "",
@@ -243,8 +224,6 @@ static const char *stack_title(const struct al_axis *axis, const struct al_colum
 		[AL_QUANTITY_FLOPS] = "FLOPs",
 	};
 
-	if (axis->title)
-		return axis->title;
 	return column->group ? column->group : titles[column->quantity];
 }
 
@@ -289,14 +268,15 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure,
 	describe(plot, &plot->y, &figure->y, &table->columns[columns->y[0]]);
 	if (plot->mark->has_cells)
 		describe(plot, &plot->color, &figure->color, &table->columns[columns->color]);
-	if (figure->n_stacked)
-		plot->y.title = stack_title(&figure->y, &table->columns[columns->y[0]]);
+	if (figure->n_stacked && !figure->y.title)
+		plot->y.title = stack_title(&table->columns[columns->y[0]]);
 	for (size_t i = 0; i < figure->n_stacked; i++)
 		plot->series[plot->n_series++] = table->columns[columns->y[i]].title;
 	for (size_t row = 0; row < table->n_rows; row++)
 		if (!add_row(plot, row, err))
 			return false;
-	if (!sort_points(plot, err))
+	al_points_sort(&plot->points, plot->mark->joins || plot->mark->has_slots);
+	if (plot->mark->has_slots && !check_slots(plot, err))
 		return false;
 	choose_looks(plot);
 	if (figure->strands.column)

@@ -35,12 +35,19 @@ static int compare(size_t a, size_t b)
 	return (a > b) - (a < b);
 }
 
+/* 0: the point is one of the series'. */
+static int compare_series(const struct al_point *p, size_t panel, size_t series)
+{
+	const int order = compare(p->panel, panel);
+
+	return order ? order : compare(p->series, series);
+}
+
 static int by_x(const void *a, const void *b)
 {
 	const struct al_point *p = a, *q = b;
-	int order = compare(p->panel, q->panel);
+	int order = compare_series(p, q->panel, q->series);
 
-	order = order ? order : compare(p->series, q->series);
 	order = order ? order : compare(p->strand, q->strand);
 	order = order ? order : (p->x > q->x) - (p->x < q->x);
 	return order ? order : compare(p->row, q->row);
@@ -49,9 +56,8 @@ static int by_x(const void *a, const void *b)
 static int by_row(const void *a, const void *b)
 {
 	const struct al_point *p = a, *q = b;
-	int order = compare(p->panel, q->panel);
+	const int order = compare_series(p, q->panel, q->series);
 
-	order = order ? order : compare(p->series, q->series);
 	return order ? order : compare(p->row, q->row);
 }
 
@@ -68,9 +74,7 @@ static size_t find_first(const struct al_points *all, size_t panel, size_t serie
 
 	while (low < high) {
 		const size_t middle = (low + high) / 2;
-		const struct al_point *p = &all->items[middle];
-		int order = compare(p->panel, panel);
-		order = order ? order : compare(p->series, series);
+		const int order = compare_series(&all->items[middle], panel, series);
 		*(order < 0 ? &low : &high) = order < 0 ? middle + 1 : middle;
 	}
 	return low;

@@ -64,8 +64,7 @@ struct al_box al_scene_write(struct al_scene *scene, struct al_label label, doub
 	return label.box;
 }
 
-void al_scene_add_leader(struct al_scene *scene, double x0, double y0, double x1, double y1)
+void al_scene_add_leader(struct al_scene *scene, struct al_segment leader)
 {
-	*AL_APPEND(scene->arena, scene->leaders, scene->n_leaders,
-		scene->leaders_room) = (struct al_segment){x0, y0, x1, y1};
+	*AL_APPEND(scene->arena, scene->leaders, scene->n_leaders, scene->leaders_room) = leader;
 }

@@ -92,7 +92,7 @@ void al_scene_add_label(struct al_scene *scene, const struct al_label *label);
 /* Adds a label, unless it is empty, whose point (across, down) lies at (x, y); its box. */
 struct al_box al_scene_write(struct al_scene *scene, struct al_label label, double x, double y,
 	double across, double down);
-void al_scene_add_leader(struct al_scene *scene, double x0, double y0, double x1, double y1);
+void al_scene_add_leader(struct al_scene *scene, struct al_segment leader);
 
 /* Margins, ticks, frames, legend and all text but callouts (layout.c). */
 bool al_scene_lay_out(struct al_scene *scene, struct al_error *err) AL_MUST_CHECK;

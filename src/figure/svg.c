@@ -43,16 +43,14 @@ static void add_hex(struct al_text *out, struct al_color c)
 		lround(c.green * 255), lround(c.blue * 255));
 }
 
-static bool is_same(struct al_color a, struct al_color b)
-{
-	return a.red == b.red && a.green == b.green && a.blue == b.blue;
-}
-
 static void list_color(struct al_canvas *canvas, struct al_color color)
 {
-	for (size_t i = 0; i < canvas->n_colors; i++)
-		if (is_same(canvas->colors[i], color))
+	for (size_t i = 0; i < canvas->n_colors; i++) {
+		const struct al_color known = canvas->colors[i];
+		if (known.red == color.red && known.green == color.green
+			&& known.blue == color.blue)
 			return;
+	}
 	if (!color.is_value && canvas->n_colors < AL_MOST_COLORS)
 		canvas->colors[canvas->n_colors++] = color;
 }
@@ -205,11 +203,6 @@ void al_canvas_begin_svg_clip(struct al_canvas *canvas, const struct al_box *box
 	for (int i = 0; i < 4; i++)
 		(i ? add_next : add_number)(&canvas->svg, hundredths(values[i]));
 	al_text_add(&canvas->svg, "\">\n");
-}
-
-void al_canvas_end_svg_clip(struct al_canvas *canvas)
-{
-	al_text_add(&canvas->svg, "</svg>\n");
 }
 
 /* ---- text ---- */
