@@ -108,13 +108,6 @@ struct pivot {
 	size_t n_groups;
 };
 
-static bool is_key(const struct al_arrangement *wanted, const struct al_column *column)
-{
-	if (wanted->n_keys == 0)
-		return column->is_key;
-	return al_find_name(column->key, wanted->keys, wanted->n_keys) >= 0;
-}
-
 static void part_columns(const struct al_arrangement *wanted, struct pivot *pivot)
 {
 	struct al_table *table = pivot->table;
@@ -122,34 +115,28 @@ static void part_columns(const struct al_arrangement *wanted, struct pivot *pivo
 	pivot->by = find_column(table, wanted->pivot_by);
 	pivot->keys = al_new_array(&table->arena, size_t, table->n_columns);
 	pivot->values = al_new_array(&table->arena, size_t, table->n_columns);
-	for (size_t i = 0; i < table->n_columns; i++)
-		if (i == pivot->by)
-			continue;
-		else if (is_key(wanted, &table->columns[i]))
+	for (size_t i = 0; i < table->n_columns; i++) {
+		const struct al_column *column = &table->columns[i];
+		const bool is_key = wanted->n_keys == 0
+			? column->is_key
+			: al_find_name(column->key, wanted->keys, wanted->n_keys) >= 0;
+		if (i != pivot->by && is_key)
 			pivot->keys[pivot->n_keys++] = i;
-		else if (!table->columns[i].is_key)
+		else if (i != pivot->by && !column->is_key)
 			pivot->values[pivot->n_values++] = i;
+	}
 }
 
-static size_t find_group(const struct pivot *pivot, const struct al_cell *cell)
+/* The group of a cell of `by`, begun where it is new. */
+static size_t find_group(struct pivot *pivot, const struct al_cell *cell)
 {
 	size_t i = 0;
 
 	while (i < pivot->n_groups && compare_cells(pivot->groups[i], cell) != 0)
 		i++;
+	if (i == pivot->n_groups)
+		pivot->groups[pivot->n_groups++] = cell;
 	return i;
-}
-
-static void gather_groups(struct pivot *pivot)
-{
-	struct al_table *table = pivot->table;
-
-	pivot->groups = al_new_array(&table->arena, const struct al_cell *, table->n_rows);
-	for (size_t row = 0; row < table->n_rows; row++) {
-		const struct al_cell *cell = &table->rows[row][pivot->by];
-		if (find_group(pivot, cell) == pivot->n_groups)
-			pivot->groups[pivot->n_groups++] = cell;
-	}
 }
 
 /* A group's columns are headed by its name; where each group has one column, by what it shows. */
@@ -195,18 +182,8 @@ static bool is_same_row(const struct pivot *pivot, const struct al_cell *turned,
 	return true;
 }
 
-static struct al_cell *begin_row(const struct pivot *pivot, const struct al_cell *row,
-	size_t n_columns)
-{
-	struct al_cell *turned = al_new_array(&pivot->table->arena, struct al_cell, n_columns);
-
-	for (size_t i = 0; i < pivot->n_keys; i++)
-		turned[i] = row[pivot->keys[i]];
-	return turned;
-}
-
 /* Puts a row's values into the columns of its group; `taken` are the places that are filled. */
-static bool place_row(const struct pivot *pivot, struct al_cell *turned, bool *taken,
+static bool place_row(struct pivot *pivot, struct al_cell *turned, bool *taken,
 	const struct al_cell *row, struct al_error *err)
 {
 	const size_t group = find_group(pivot, &row[pivot->by]);
@@ -229,15 +206,18 @@ static bool pivot_rows(struct pivot *pivot, size_t n_columns, struct al_error *e
 	bool **taken = al_new_array(&table->arena, bool *, table->n_rows);
 	size_t n = 0;
 
-	for (size_t row = 0; row < table->n_rows; row++) {
+	for (size_t r = 0; r < table->n_rows; r++) {
+		const struct al_cell *row = table->rows[r];
 		size_t i = 0;
-		while (i < n && !is_same_row(pivot, rows[i], table->rows[row]))
+		while (i < n && !is_same_row(pivot, rows[i], row))
 			i++;
 		if (i == n) {
-			rows[n] = begin_row(pivot, table->rows[row], n_columns);
+			rows[n] = al_new_array(&table->arena, struct al_cell, n_columns);
 			taken[n++] = al_new_array(&table->arena, bool, pivot->n_groups);
+			for (size_t k = 0; k < pivot->n_keys; k++)
+				rows[i][k] = row[pivot->keys[k]];
 		}
-		if (!place_row(pivot, rows[i], taken[i], table->rows[row], err))
+		if (!place_row(pivot, rows[i], taken[i], row, err))
 			return false;
 	}
 	table->rows = rows;
@@ -258,7 +238,9 @@ static bool turn(const struct al_arrangement *wanted, struct al_table *table, st
 		return al_fail(err, AL_EINPUT,
 			"table \"%s\": nothing names the rows beside \"%s\", expected \"keys\"",
 			table->id, wanted->pivot_by);
-	gather_groups(&pivot);
+	pivot.groups = al_new_array(&table->arena, const struct al_cell *, table->n_rows);
+	for (size_t row = 0; row < table->n_rows; row++)
+		find_group(&pivot, &table->rows[row][pivot.by]);
 	const size_t n_columns = pivot.n_keys + pivot.n_groups * pivot.n_values;
 	if (n_columns > 0 && table->n_rows > 4000000 / n_columns)
 		return al_fail(err, AL_EINPUT, "table \"%s\": the pivoted table is too large",

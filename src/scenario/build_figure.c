@@ -119,7 +119,7 @@ static bool join(const struct al_scenario_figure *figure, struct al_table *table
 	const struct al_figure *f = &figure->figure;
 	const char *key = figure->beneath_by ? figure->beneath_by : f->panel;
 	int *columns = al_new_array(&table->arena, int, f->n_beneath + 1), by;
-	__attribute__((cleanup(al_table_finish))) struct al_table beneath;
+	AL_ENDS(al_table_finish) struct al_table beneath;
 	struct al_table out;
 
 	al_listing_build(figure->beneath, &beneath);

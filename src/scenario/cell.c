@@ -54,19 +54,15 @@ bool al_scenario_cell_take(const struct al_scenario_cell *cell, const char *name
 bool al_scenario_cell_evaluate(struct al_scenario_cell *cell, const struct al_formula *formula,
 	const struct al_scope *scope, const bool *is_missing, struct al_error *err)
 {
-	struct al_value value;
+	AL_VALUE(value);
 
-	al_value_init(&value);
-	bool ok = al_formula_eval(formula, scope, &value, err);
-	if (ok && value.kind == AL_VALUE_WORD)
-		ok = al_fail(err, AL_EINPUT, "the formula is a word, expected a number");
-	if (ok) {
-		al_value_get(&value, cell->number);
-		cell->kind = AL_SCENARIO_NUMBER;
-	} else if (*is_missing)
-		ok = al_scenario_cell_set_missing(cell);
-	al_value_finish(&value);
-	return ok;
+	if (!al_formula_eval(formula, scope, &value, err))
+		return *is_missing && al_scenario_cell_set_missing(cell);
+	if (value.kind == AL_VALUE_WORD)
+		return al_fail(err, AL_EINPUT, "the formula is a word, expected a number");
+	al_value_get(&value, cell->number);
+	cell->kind = AL_SCENARIO_NUMBER;
+	return true;
 }
 
 static size_t find_used(const struct al_data_box *box, const struct al_datum *datum)

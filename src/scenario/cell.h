@@ -47,8 +47,8 @@ void al_scenario_cell_finish(struct al_scenario_cell *cell);
 
 /* A cell, missing so far, that is finished where its block ends. */
 #define AL_SCENARIO_CELL(name) \
-	__attribute__((cleanup(al_scenario_cell_finish))) struct al_scenario_cell name; \
-	al_scenario_cell_init(&name)
+	AL_ENDS(al_scenario_cell_finish) struct al_scenario_cell name; \
+	al_scenario_cell_init(&(name))
 
 /* Setters; each returns true. */
 bool al_scenario_cell_set_missing(struct al_scenario_cell *cell);

@@ -6,31 +6,23 @@
 #include "base/hash.h"
 
 static const struct al_column_kind kinds[] = {
-	{.key = "saving",
-		.title = "Saving",
-		.unit = "%",
-		.digits = 2,
+	{.column = {.key = "saving", .title = "Saving", .unit = "%", .digits = 2},
 		.needs_basis = true,
 		.needs_recipe = true,
 		.evaluate = al_column_saving},
-	{.key = "modules", .digits = AL_DIGITS_ALL, .evaluate = al_column_modules},
-	{.key = "formula",
-		.digits = AL_DIGITS_ALL,
+	{.column = {.key = "modules", .digits = AL_DIGITS_ALL}, .evaluate = al_column_modules},
+	{.column = {.key = "formula", .digits = AL_DIGITS_ALL},
 		.needs_basis = true,
 		.evaluate = al_column_formula},
-	{.key = "difference",
-		.digits = AL_DIGITS_ALL,
+	{.column = {.key = "difference", .digits = AL_DIGITS_ALL},
 		.needs_basis = true,
 		.evaluate = al_column_difference},
-	{.key = "order", .digits = AL_DIGITS_ALL, .evaluate = al_column_order},
-	{.key = "score:", .digits = AL_DIGITS_ALL, .evaluate = al_column_score},
-	{.key = "prr:",
-		.unit = "%",
-		.digits = AL_DIGITS_ALL,
+	{.column = {.key = "order", .digits = AL_DIGITS_ALL}, .evaluate = al_column_order},
+	{.column = {.key = "score:", .digits = AL_DIGITS_ALL}, .evaluate = al_column_score},
+	{.column = {.key = "prr:", .unit = "%", .digits = AL_DIGITS_ALL},
 		.best = AL_HIGHER_IS_BETTER,
 		.evaluate = al_column_retention},
-	{.key = "peop:",
-		.digits = AL_DIGITS_ALL,
+	{.column = {.key = "peop:", .digits = AL_DIGITS_ALL},
 		.best = AL_HIGHER_IS_BETTER,
 		.needs_basis = true,
 		.evaluate = al_column_elasticity},
@@ -45,25 +37,18 @@ static bool names_metric(const char *key)
 /* The ledger's measures are its own list. */
 static struct al_column_kind kind_of_measure(enum al_measure which)
 {
-	const struct al_measure_info *info = &al_measures[which];
-
-	return (struct al_column_kind){.key = info->key,
-		.title = info->title,
-		.unit = info->unit,
-		.quantity = (enum al_quantity)info->quantity,
-		.digits = AL_DIGITS_ALL,
+	return (struct al_column_kind){.column = al_measure_column(which),
 		.needs_basis = true,
-		.needs_recipe = info->needs_recipe,
+		.needs_recipe = al_measures[which].needs_recipe,
 		.evaluate = al_column_measure,
-		.name = info->key,
+		.name = al_measures[which].key,
 		.measure = which};
 }
 
 /* A metric's bare name, as formulas use it, or a symbol. */
 static struct al_column_kind kind_of_name(const struct al_scenario *s, const char *name)
 {
-	struct al_column_kind kind = {.key = name,
-		.digits = AL_DIGITS_ALL,
+	struct al_column_kind kind = {.column = {.key = name, .digits = AL_DIGITS_ALL},
 		.evaluate = al_column_symbol,
 		.name = name};
 
@@ -75,12 +60,13 @@ static struct al_column_kind kind_of_name(const struct al_scenario *s, const cha
 struct al_column_kind al_column_kind_of(const struct al_scenario *s, const char *key)
 {
 	for (size_t i = 0; i < N_KINDS; i++) {
-		size_t n = strlen(kinds[i].key);
-		if (strncmp(key, kinds[i].key, names_metric(kinds[i].key) ? n : n + 1) != 0)
-			continue;
 		struct al_column_kind kind = kinds[i];
-		kind.name = names_metric(kind.key) ? key + n : key;
-		if (names_metric(kind.key))
+		const size_t n = strlen(kind.column.key);
+		const bool is_of_metric = names_metric(kind.column.key);
+		if (strncmp(key, kind.column.key, is_of_metric ? n : n + 1) != 0)
+			continue;
+		kind.name = is_of_metric ? key + n : key;
+		if (is_of_metric)
 			al_metric_find(s, kind.name, &kind.set, &kind.metric);
 		return kind;
 	}
@@ -113,7 +99,7 @@ const struct al_column_kind *al_evaluator_kind(struct al_evaluator *evaluator, c
 
 const char *al_column_metric(const struct al_column_kind *kind)
 {
-	return kind->name != kind->key && names_metric(kind->key) ? kind->name : NULL;
+	return kind->name != kind->column.key && names_metric(kind->column.key) ? kind->name : NULL;
 }
 
 bool al_column_is_known(const struct al_scenario *s, const struct al_column_kind *kind)
@@ -127,7 +113,7 @@ void al_column_add_keys(const struct al_scenario *s, struct al_names *names)
 	for (int i = 0; i < AL_N_MEASURES; i++)
 		al_names_add(names, al_measures[i].key);
 	for (size_t i = 0; i < N_KINDS; i++)
-		if (!names_metric(kinds[i].key))
-			al_names_add(names, kinds[i].key);
+		if (!names_metric(kinds[i].column.key))
+			al_names_add(names, kinds[i].column.key);
 	al_names_add_of(s, AL_NAMES_SYMBOLS, names);
 }

@@ -11,10 +11,9 @@ typedef bool al_column_function(const struct al_column_kind *kind,
 	const struct al_cell_place *place, struct al_scenario_cell *out, struct al_error *err);
 
 struct al_column_kind {
-	const char *key; /* all of it, or its beginning up to ':', after which a metric is named */
-	const char *title, *unit; /* what people read; NULL: the key, and "" */
-	enum al_quantity quantity;
-	int digits;
+	/* As a table shows it. Its key is all of what is asked for, or the beginning up to ':',
+	 * after which a metric is named. */
+	struct al_column column;
 	enum al_direction best; /* which cell is the best; AL_PLAIN: as the data say */
 	bool needs_basis, needs_recipe; /* conventions that the number depends on */
 	al_column_function *evaluate;

@@ -27,8 +27,6 @@ void al_names_add_of(const struct al_scenario *s, unsigned which, struct al_name
 {
 	for (size_t i = 0; which & AL_NAMES_VARIANTS && i < s->n_known; i++)
 		al_names_add(names, s->variants[i]->name);
-	for (size_t i = 0; which & AL_NAMES_CASES && i < s->n_cases; i++)
-		al_names_add(names, s->cases[i].id);
 	for (size_t i = 0; which & AL_NAMES_DRAWABLE && i < s->n_tables; i++)
 		al_names_add(names, s->tables[i].id);
 	for (size_t i = 0; which & AL_NAMES_DRAWABLE && i < s->n_sweeps; i++)
@@ -78,11 +76,8 @@ bool al_variant_find_counted(const struct al_scenario *s, const char *name,
 const struct al_case *al_case_find(const struct al_scenario *s, const char *id,
 	struct al_error *err)
 {
-	const struct al_case *found = AL_FIND(s->cases, s->n_cases, id);
-
-	if (!found && err)
-		al_unknown_fail(s, AL_NAMES_CASES, "case", id, err);
-	return found;
+	return err ? AL_FIND_KNOWN(s->cases, s->n_cases, "case", id, err)
+		   : AL_FIND(s->cases, s->n_cases, id);
 }
 
 bool al_metric_find(const struct al_scenario *s, const char *name, const struct al_data_set **set,

@@ -299,7 +299,6 @@ bool al_symbol_is_known(const struct al_scenario *s, const char *symbol);
 /* Known names, for messages. */
 enum {
 	AL_NAMES_VARIANTS = 1,
-	AL_NAMES_CASES = 2,
 	AL_NAMES_DRAWABLE = 4, /* tables, sweeps and listings */
 	AL_NAMES_DATA = 8,
 	AL_NAMES_METRICS = 16,

@@ -55,7 +55,7 @@ bool al_column_saving(const struct al_column_kind *kind, const struct al_cell_pl
 	const struct al_scenario_row reference = {place->row.case_, place->table->baseline};
 	AL_SCENARIO_CELL(base);
 
-	if (!need_reference(place, reference.variant, "baseline", kind->key, err)
+	if (!need_reference(place, reference.variant, "baseline", kind->column.key, err)
 		|| !measure_of(place, place->row, AL_TOTAL, out, err)
 		|| !measure_of(place, reference, AL_TOTAL, &base, err))
 		return false;

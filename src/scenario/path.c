@@ -209,12 +209,10 @@ static bool data_value(struct al_evaluator *evaluator, const struct al_data_set 
 	if (!data_row(evaluator->scenario, set, path, &row, err))
 		return false;
 	const char *name = path->parts[path->n - 1];
-	const struct al_data_column *column = AL_FIND(set->columns, set->n_columns, name);
-	if (!column) {
-		al_fail_unknown_item(err, "column", name, set->columns, set->n_columns,
-			sizeof(*set->columns));
+	const struct al_data_column *column = AL_FIND_KNOWN(set->columns, set->n_columns, "column",
+		name, err);
+	if (!column)
 		return al_in(err, "data set \"%s\"", set->id);
-	}
 	return al_evaluator_spend(evaluator, 1 + set->n_rows / 16, err)
 		&& al_scenario_cell_set_datum(out, box,
 			al_datum_find(set, row, (size_t)(column - set->columns)), err);

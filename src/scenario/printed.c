@@ -110,13 +110,6 @@ static bool cut_front(char **text, const char *word)
 	return true;
 }
 
-static void cut_at(char *text, char *end)
-{
-	while (end > text && end[-1] == ' ')
-		end--;
-	*end = '\0';
-}
-
 /* "80.0 ± 0.3": the spread says nothing about the last digit. */
 static bool cut_spread(struct al_arena *arena, char *text)
 {
@@ -132,7 +125,8 @@ static bool cut_end(char *text, const char *end)
 
 	if (length <= n || strcmp(text + length - n, end) != 0)
 		return false;
-	cut_at(text, text + length - n);
+	text[length - n] = '\0';
+	without_end_spaces(text);
 	return true;
 }
 

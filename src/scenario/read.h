@@ -89,9 +89,9 @@ bool al_chosen_cases_complete(struct al_scenario *s, const struct al_item *node,
 			.or_text = (at) + offsetof(struct al_arrangement, sort_by) \
 	}
 extern const struct al_record al_sort_record;
-/* Are keys and pivot among the first of the names, and what sorts among all? Finishes them. */
+/* Are keys and pivot among the first of the names, and what sorts among all? */
 bool al_arrangement_check(const struct al_scenario *s, const struct al_item *node,
-	const struct al_arrangement *arrangement, struct al_names *names, size_t n_keys,
+	const struct al_arrangement *a, const struct al_names *names, size_t n_keys,
 	struct al_error *err);
 
 /* `per` beside the basis is short for the one within it, and stronger. */

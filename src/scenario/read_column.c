@@ -14,14 +14,13 @@ static bool read_key(void *context, const struct al_item *node, void *out, struc
 	struct al_scenario_column *column = out;
 	struct al_column *c = &column->column;
 	struct al_column_kind *kind = al_new(&s->arena, struct al_column_kind);
+	const char *key;
 
-	if (!al_json_text(&s->doc, node, &c->key, err))
+	if (!al_json_text(&s->doc, node, &key, err))
 		return false;
-	*kind = al_column_kind_of(s, c->key);
-	c->title = kind->title;
-	c->unit = kind->unit;
-	c->quantity = kind->quantity;
-	c->digits = kind->digits;
+	*kind = al_column_kind_of(s, key);
+	*c = kind->column;
+	c->key = key;
 	column->kind = kind;
 	return !al_column_metric(kind) || kind->set
 		|| al_unknown_fail(s, AL_NAMES_METRICS, "metric", kind->name, err)
@@ -50,12 +49,12 @@ static bool finish_column(void *s, const struct al_item *node, void *out, struct
 
 	(void)s, (void)err;
 	if (!al_json_get(node, "digits"))
-		column->digits = wanted->kind->digits;
+		column->digits = wanted->kind->column.digits;
 	if (!al_json_get(node, "quantity"))
-		column->quantity = wanted->kind->quantity;
+		column->quantity = wanted->kind->column.quantity;
 	if (!al_json_get(node, "unit") || al_unit_factor(unit) == 1)
 		return true;
-	column->unit = wanted->kind->unit;
+	column->unit = wanted->kind->column.unit;
 	column->scale = unit;
 	if (column->quantity == AL_QUANTITY_PLAIN)
 		column->quantity = unit[1] ? AL_QUANTITY_BYTES : AL_QUANTITY_COUNT;
@@ -90,14 +89,6 @@ static const struct al_record column_record = {
 	.check = finish_column,
 };
 
-/* Which cell of a metric's column is the best: as the kind says, else as the data do. */
-static enum al_direction best_of(const struct al_column_kind *kind)
-{
-	return kind->best == AL_PLAIN && al_column_metric(kind)
-		? kind->set->columns[kind->metric].direction
-		: kind->best;
-}
-
 /* A column is a key alone, or an object that says more. */
 bool al_scenario_read_column(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
@@ -109,7 +100,10 @@ bool al_scenario_read_column(void *context, const struct al_item *node, void *ou
 			? !al_object_read(s, &column_record, node, column, err)
 			: !read_key(s, node, column, err))
 		return false;
+	/* As the kind says, else as the metric's data do. */
 	if (column->best == AL_PLAIN)
-		column->best = best_of(column->kind);
+		column->best = column->kind->best;
+	if (column->best == AL_PLAIN && al_column_metric(column->kind))
+		column->best = column->kind->set->columns[column->kind->metric].direction;
 	return check_key(s, node, column, err);
 }

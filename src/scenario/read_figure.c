@@ -81,10 +81,10 @@ static bool find_source(void *context, const char *of, void *out, struct al_erro
 static bool find_listing(void *context, const char *of, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;
-	const struct al_scenario_listing **listing = out;
 
-	*listing = AL_PART(s, listings, of);
-	return *listing || al_fail(err, AL_EINPUT, "there is no listing \"%s\"", of);
+	return (*(const struct al_scenario_listing **)out = AL_FIND_KNOWN(s->listings,
+			s->n_listings, "listing", of, err))
+		!= NULL;
 }
 
 static bool check_beneath(void *context, const struct al_item *node, void *record,

@@ -76,7 +76,7 @@ static char *read_text(struct al_scenario *s, const struct al_item *node, const 
 	size_t *length, struct al_error *err)
 {
 	const struct al_embedded *embedded = find_embedded(s, path);
-	struct al_text text;
+	AL_ENDS(al_text_finish) struct al_text text = {0};
 
 	*length = embedded ? embedded->length : 0;
 	if (embedded)
@@ -85,10 +85,8 @@ static char *read_text(struct al_scenario *s, const struct al_item *node, const 
 		al_json_in(&s->doc, node, err);
 		return NULL;
 	}
-	char *copy = al_strndup(&s->arena, text.data, text.length);
 	*length = text.length;
-	al_text_finish(&text);
-	return copy;
+	return al_strndup(&s->arena, text.data, text.length);
 }
 
 /* One record under the header; an empty line is none. */

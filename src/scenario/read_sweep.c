@@ -78,7 +78,7 @@ static bool read_measures(void *context, const struct al_item *node, void *out,
 static bool check_arrangement(const struct al_scenario *s, const struct al_item *node,
 	const struct al_scenario_sweep *sweep, struct al_error *err)
 {
-	struct al_names names;
+	AL_ENDS(al_names_finish) struct al_names names;
 
 	al_names_init(&names);
 	if (sweep->shows_case)

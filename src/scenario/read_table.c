@@ -66,12 +66,6 @@ static bool show_columns(struct al_scenario *s, const struct al_item *node,
 	return true;
 }
 
-/* A scenario without cases has one, which has no name. */
-static bool is_unnamed(const struct al_scenario_table *table)
-{
-	return table->cases.n == 1 && !*table->cases.items[0]->id;
-}
-
 static void add_product(struct al_scenario *s, struct al_scenario_table *table)
 {
 	bool by_variant = table->kind != AL_ROWS_CASES && !table->is_pivoted;
@@ -86,8 +80,10 @@ static void add_product(struct al_scenario *s, struct al_scenario_table *table)
 		for (size_t j = 0; by_variant && j < table->n_variants; j++)
 			add_row(table, table->cases.items[i], table->variants[j]);
 	}
+	/* A scenario without cases has one, which has no name. */
+	const bool is_unnamed = table->cases.n == 1 && !*table->cases.items[0]->id;
 	table->shows_variant = by_variant;
-	table->shows_case = table->kind != AL_ROWS_VARIANTS && !(by_variant && is_unnamed(table));
+	table->shows_case = table->kind != AL_ROWS_VARIANTS && !(by_variant && is_unnamed);
 }
 
 /* What varies is what rows are made of, where nothing is said. */
@@ -147,7 +143,7 @@ static bool read_rows(void *context, const struct al_item *node, void *out, stru
 static bool check_arrangement(const struct al_scenario *s, const struct al_item *node,
 	const struct al_scenario_table *table, struct al_error *err)
 {
-	struct al_names names;
+	AL_ENDS(al_names_finish) struct al_names names;
 
 	al_names_init(&names);
 	if (table->shows_case)

@@ -103,16 +103,13 @@ static void split_path(struct al_arena *arena, const char *path, const char **na
 static bool open_file(struct al_scenario **out, struct al_catalog *catalog, const char *path,
 	struct al_error *err)
 {
-	struct al_text text;
-	const char *name, *folder;
+	AL_ENDS(al_text_finish) struct al_text text = {0};
 	AL_ARENA(arena);
+	const char *name, *folder;
 
-	if (!al_file_read(&text, path, AL_JSON_FILE_LIMIT, err))
-		return false;
 	split_path(&arena, path, &name, &folder);
-	bool ok = al_scenario_parse(out, catalog, name, path, folder, text.data, text.length, err);
-	al_text_finish(&text);
-	return ok;
+	return al_file_read(&text, path, AL_JSON_FILE_LIMIT, err)
+		&& al_scenario_parse(out, catalog, name, path, folder, text.data, text.length, err);
 }
 
 bool al_scenario_open(struct al_scenario **out, struct al_catalog *catalog, const char *name,
@@ -132,16 +129,12 @@ bool al_scenario_open(struct al_scenario **out, struct al_catalog *catalog, cons
 
 bool al_scenario_is_schema(const char *path)
 {
-	struct al_json doc;
+	AL_JSON(doc);
 	const char *schema = NULL;
 
-	if (!al_json_read(&doc, path, NULL))
-		return false;
-	const struct al_item *node = al_json_get(doc.root, "$schema");
-	bool is_schema = node && al_json_text(&doc, node, &schema, NULL)
+	return al_json_read(&doc, path, NULL)
+		&& al_json_get_text(&doc, doc.root, "$schema", true, &schema, NULL)
 		&& strstr(schema, "//json-schema.org/") != NULL;
-	al_json_finish(&doc);
-	return is_schema;
 }
 
 /* ---- tables, sweeps and listings, in order; figures ---- */

@@ -64,15 +64,6 @@ static bool look_up_range(void *context, const struct al_reference *reference,
 	return true;
 }
 
-static bool derive_range(struct al_derivation *d, struct al_interval *out, struct al_error *err)
-{
-	struct al_interval_scope scope = {.lookup = look_up_range, .context = d};
-
-	if (!d->claim->formula)
-		return al_path_enclose(d->evaluator, d->claim->path, out, err);
-	return al_formula_enclose(d->claim->formula, &scope, out, err);
-}
-
 /* ---- the printed number ---- */
 
 /* "About" a fraction p/q is what has it as a convergent: within 1/(2q^2) of it (Legendre). */
@@ -337,14 +328,15 @@ static bool misses(const struct al_target *target, const struct al_interval *int
 
 static bool is_missed(const struct al_search *search)
 {
-	struct al_interval interval;
+	struct al_derivation *d = search->derivation;
+	struct al_interval_scope scope = {.lookup = look_up_range, .context = d};
 	struct al_error unseen = {0};
+	AL_INTERVAL(interval);
 
-	al_interval_init(&interval);
-	bool is = derive_range(search->derivation, &interval, &unseen)
+	return (d->claim->formula
+			       ? al_formula_enclose(d->claim->formula, &scope, &interval, &unseen)
+			       : al_path_enclose(d->evaluator, d->claim->path, &interval, &unseen))
 		&& misses(search->target, &interval);
-	al_interval_finish(&interval);
-	return is;
 }
 
 bool al_search_box(struct al_search *search, const struct al_target *target, enum al_reach *reach,

@@ -194,7 +194,7 @@ static bool check_column(const struct al_scenario *s, const struct al_item *node
 		|| al_json_in(&s->doc, node, err);
 }
 
-static bool check_columns(const struct al_scenario *s, const struct al_item *node,
+bool al_arrangement_check(const struct al_scenario *s, const struct al_item *node,
 	const struct al_arrangement *a, const struct al_names *names, size_t n_keys,
 	struct al_error *err)
 {
@@ -208,16 +208,6 @@ static bool check_columns(const struct al_scenario *s, const struct al_item *nod
 			return false;
 	return check_column(s, al_json_get(node, "pivot"), names, n_keys, a->pivot_by, err)
 		&& check_column(s, al_json_get(node, "sort"), names, names->n, a->sort_by, err);
-}
-
-bool al_arrangement_check(const struct al_scenario *s, const struct al_item *node,
-	const struct al_arrangement *arrangement, struct al_names *names, size_t n_keys,
-	struct al_error *err)
-{
-	bool ok = check_columns(s, node, arrangement, names, n_keys, err);
-
-	al_names_finish(names);
-	return ok;
 }
 
 /* ---- substitutions ---- */

@@ -2,9 +2,8 @@
  * 1947) of two means, each of `runs` runs with the standard deviation that is printed with it. */
 #include "scenario/build.h"
 
+#include <gsl/gsl_cdf.h>
 #include <math.h>
-
-#include "base/statistics.h"
 
 static const double significant = 0.05, highly_significant = 0.01;
 
@@ -27,12 +26,7 @@ static double chance(const struct al_datum *a, const struct al_datum *b, int64_t
 		return 1;
 	const double t = (mpq_get_d(a->value) - mpq_get_d(b->value)) / sqrt(sum);
 	const double freedom = (double)(runs - 1) * sum * sum / (left * left + right * right);
-	return al_students_t_chance(t, freedom);
-}
-
-static const char *mark_of(double p)
-{
-	return p < highly_significant ? "**" : p < significant ? "*" : NULL;
+	return 2 * gsl_cdf_tdist_Q(fabs(t), freedom);
 }
 
 bool al_significance_mark(const struct al_cell_place *place,
@@ -54,8 +48,10 @@ bool al_significance_mark(const struct al_cell_place *place,
 			place->table->id, kind->set->id);
 	if (!kind->evaluate(kind, &reference, &cell, err))
 		return false;
-	if (cell.datum && cell.datum->spread)
-		*mark = mark_of(chance(datum, cell.datum, kind->set->runs));
+	if (!cell.datum || !cell.datum->spread)
+		return true;
+	const double p = chance(datum, cell.datum, kind->set->runs);
+	*mark = p < highly_significant ? "**" : p < significant ? "*" : NULL;
 	return true;
 }
 

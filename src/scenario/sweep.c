@@ -36,14 +36,18 @@ static bool check_range(const struct al_sweep_axis *axis, struct al_error *err)
 	return true;
 }
 
+static bool fail_form(const struct al_sweep_axis *axis, struct al_error *err)
+{
+	return al_fail(err, AL_EINPUT, "%s: expected FROM:TO, FROM:TO:STEP or A,B,C", axis->symbol);
+}
+
 static bool parse_range(const char *p, struct al_sweep_axis *out, struct al_error *err)
 {
 	out->step = 1;
 	if (!parse_value(&p, out->symbol, &out->from, err))
 		return false;
 	if (*p++ != ':' || !parse_value(&p, out->symbol, &out->to, err))
-		return al_fail(err, AL_EINPUT, "%s: expected FROM:TO, FROM:TO:STEP or A,B,C",
-			out->symbol);
+		return fail_form(out, err);
 	if (*p == ':' && (p++, !parse_value(&p, out->symbol, &out->step, err)))
 		return false;
 	if (*p)
@@ -54,19 +58,15 @@ static bool parse_range(const char *p, struct al_sweep_axis *out, struct al_erro
 static bool parse_list(struct al_arena *arena, const char *p, struct al_sweep_axis *out,
 	struct al_error *err)
 {
-	size_t room = strlen(p) / 2 + 1;
-	int64_t *list = al_new_array(arena, int64_t, room);
+	int64_t *list = al_new_array(arena, int64_t, strlen(p) / 2 + 1);
 
-	for (;;) {
+	out->list = list;
+	for (char c = ','; c; c = *p ? *p++ : '\0') {
+		if (c != ',')
+			return fail_form(out, err);
 		if (!parse_value(&p, out->symbol, &list[out->n_list++], err))
 			return false;
-		if (*p == '\0')
-			break;
-		if (*p++ != ',')
-			return al_fail(err, AL_EINPUT,
-				"%s: expected FROM:TO, FROM:TO:STEP or A,B,C", out->symbol);
 	}
-	out->list = list;
 	return true;
 }
 
@@ -77,18 +77,28 @@ bool al_sweep_axis_parse(struct al_arena *arena, const char *symbol, const char 
 	return strchr(text, ':') ? parse_range(text, out, err) : parse_list(arena, text, out, err);
 }
 
+struct al_column al_measure_column(enum al_measure measure)
+{
+	const struct al_measure_info *info = &al_measures[measure];
+
+	return (struct al_column){.key = info->key,
+		.title = info->title,
+		.unit = info->unit,
+		.quantity = (enum al_quantity)info->quantity,
+		.digits = AL_DIGITS_ALL};
+}
+
 bool al_sweep_add_measure(struct al_ledger_sweep *sweep, const char *key, struct al_error *err)
 {
-	const int found = al_measure_find(key);
+	const struct al_measure_info *found = AL_FIND_KNOWN(al_measures, AL_N_MEASURES, "measure",
+		key, err);
 
-	if (found < 0)
-		return al_fail_unknown_item(err, "measure", key, al_measures, AL_N_MEASURES,
-			sizeof(*al_measures));
-	for (size_t i = 0; i < sweep->n_measures; i++)
-		if (sweep->measures[i] == (enum al_measure)found)
+	for (size_t i = 0; found && i < sweep->n_measures; i++)
+		if (&al_measures[sweep->measures[i]] == found)
 			return al_fail(err, AL_EINPUT, "measure \"%s\" is given twice", key);
-	sweep->measures[sweep->n_measures++] = (enum al_measure)found;
-	return true;
+	if (found)
+		sweep->measures[sweep->n_measures++] = (enum al_measure)(found - al_measures);
+	return found != NULL;
 }
 
 static int64_t axis_size(const struct al_sweep_axis *axis)
@@ -210,9 +220,10 @@ static void next_point(const struct al_ledger_sweep *sweep, int64_t *indices)
 
 static bool add_point(const struct al_ledger_sweep *sweep,
 	const struct al_configured_variant *variant, struct al_ledger *ledger,
-	const int64_t *values, mpq_t number, struct al_table *out, struct al_error *err)
+	const int64_t *values, struct al_table *out, struct al_error *err)
 {
 	struct al_cell *cell = al_table_add_row(out);
+	AL_EXACT(number);
 
 	if (!go_to(sweep, ledger, values, err))
 		return false;
@@ -278,15 +289,8 @@ static void add_columns(const struct al_ledger_sweep *sweep, struct al_table *ou
 				.is_key = true});
 	al_table_add_column(out,
 		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
-	for (size_t i = 0; i < sweep->n_measures; i++) {
-		const struct al_measure_info *info = &al_measures[sweep->measures[i]];
-		al_table_add_column(out,
-			(struct al_column){.key = info->key,
-				.title = info->title,
-				.unit = info->unit,
-				.quantity = (enum al_quantity)info->quantity,
-				.digits = AL_DIGITS_ALL});
-	}
+	for (size_t i = 0; i < sweep->n_measures; i++)
+		al_table_add_column(out, al_measure_column(sweep->measures[i]));
 }
 
 /* So many rows are handed on at once. */
@@ -317,24 +321,21 @@ static bool run_variant(const struct al_ledger_sweep *sweep, size_t index, int64
 	int64_t indices[AL_SWEEP_MOST_AXES] = {0}, values[AL_SWEEP_MOST_AXES];
 	const struct al_ledger_ask ask = al_request_ask(sweep->request, variant, false);
 	struct al_ledger ledger;
-	mpq_t number;
 
 	if (!al_ledger_open(&ledger, &ask, err))
 		return al_in(err, "sweep \"%s\"", sweep->id);
 	bool ok = true;
-	mpq_init(number);
 	for (int64_t n = 0; ok && n < n_points; n++, next_point(sweep, indices)) {
 		if (sweep->watch)
 			sweep->watch(sweep->watch_context, variant->name, done + (size_t)n,
 				(size_t)n_points * sweep->n_variants);
 		for (size_t i = 0; i < sweep->n_axes; i++)
 			values[i] = axis_value(&sweep->axes[i], indices[i]);
-		ok = (add_point(sweep, variant, &ledger, values, number, out, err)
+		ok = (add_point(sweep, variant, &ledger, values, out, err)
 			     && spend(sweep, &ledger, n_evaluated, err))
 			|| fail_at(sweep, values, err);
 		hand_on(sweep, ROWS_AT_ONCE, out);
 	}
-	mpq_clear(number);
 	al_ledger_close(&ledger);
 	return ok;
 }

@@ -41,6 +41,9 @@ struct al_ledger_sweep {
 	void *watch_context;
 };
 
+/* As a table shows it. */
+struct al_column al_measure_column(enum al_measure measure);
+
 /* Adds a measure by its key. */
 bool al_sweep_add_measure(struct al_ledger_sweep *sweep, const char *key,
 	struct al_error *err) AL_MUST_CHECK;

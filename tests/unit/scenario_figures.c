@@ -148,7 +148,7 @@ static void refuses_what_cannot_be_drawn(void **state)
 		{BENEATH("[['left', 1]]", "{'of': 'sides', 'columns': ['b']}, 'panel': 'side'"),
 			"figure \"f\": table \"sides\" has no column \"b\""},
 		{BENEATH("[['left', 1]]", "{'of': 'side', 'columns': ['a']}, 'panel': 'side'"),
-			"there is no listing \"side\""},
+			"unknown listing \"side\" (did you mean \"sides\"?)"},
 		{BENEATH("[['left', 1]]", "{'of': 'sides', 'columns': ['a']}"),
 			"\"beneath\" goes with \"panel\""},
 		{OVERLAID("'y': 'v', 'inset': {'x': {'min': 10, 'max': 20}}"),
