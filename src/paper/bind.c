@@ -179,14 +179,6 @@ static void add_table(struct al_binder *b)
 	al_text_add(out, "}");
 }
 
-/* Variants that columns name, in a table whose rows are settings. */
-static void list_columns(struct al_binder *b)
-{
-	for (size_t i = 0; i < b->binding->n_columns; i++)
-		if (b->binding->columns[i].variant)
-			list_variant(b, b->binding->columns[i].variant);
-}
-
 static bool has_row_cases(const struct al_paper_binding *binding)
 {
 	for (size_t i = 0; i < binding->n_columns; i++)
@@ -229,7 +221,10 @@ static bool bind_table(struct al_binder *b, const struct al_paper *paper, struct
 	if (!has_row_cases(binding))
 		add_case(b, NULL, "");
 	list_references(b);
-	list_columns(b);
+	/* Variants that columns name, in a table whose rows are settings. */
+	for (size_t i = 0; i < binding->n_columns; i++)
+		if (binding->columns[i].variant)
+			list_variant(b, binding->columns[i].variant);
 	al_binder_find_metrics(b);
 	bind_rows(b, table);
 	add_data_sets(b);
@@ -285,11 +280,6 @@ static bool is_arithmetic(const char *value)
 	return value[strspn(value, "0123456789.+-*/() ")] == '\0';
 }
 
-static bool can_be_derived(const struct al_binder *b, const char *value)
-{
-	return b->map->scenario || b->map->n_tables > 0 || is_arithmetic(value);
-}
-
 static void bind_annotated(struct al_binder *b, const struct al_paper *paper)
 {
 	static const char *const keys[] = {"with"};
@@ -297,7 +287,7 @@ static void bind_annotated(struct al_binder *b, const struct al_paper *paper)
 
 	for (size_t i = 0; i < paper->n_claims; i++) {
 		const struct al_paper_claim *claim = &paper->claims[i];
-		if (!can_be_derived(b, claim->value)) {
+		if (!b->map->scenario && b->map->n_tables == 0 && !is_arithmetic(claim->value)) {
 			al_binder_add_gap(b, claim->line,
 				al_format(b->arena, "\\claim{%s}: only a map says what \"%s\" is",
 					claim->printed, claim->value));
@@ -305,22 +295,11 @@ static void bind_annotated(struct al_binder *b, const struct al_paper *paper)
 		}
 		al_binder_begin_claim(b, claim->line, claim->printed, NULL);
 		if (is_arithmetic(claim->value))
-			al_text_add(&b->claims, ",\"with\":{}");
+			al_text_add(b->claims, ",\"with\":{}");
 		else if (with && names_any(with, claim->value))
-			al_paper_map_keep(b->map->doc.root, keys, 1, &b->claims);
+			al_paper_map_keep(b->map->doc.root, keys, 1, b->claims);
 		al_binder_end_claim(b, claim->value);
 	}
-}
-
-/* Those of a scenario of the author's own are put to that one. */
-static void bind_annotated_apart(struct al_binder *b, const struct al_paper *paper)
-{
-	struct al_text of_tables = b->claims;
-
-	b->claims = b->bound->annotated;
-	bind_annotated(b, paper);
-	b->bound->annotated = b->claims;
-	b->claims = of_tables;
 }
 
 static void put_together(struct al_binder *b, const char *title)
@@ -328,14 +307,12 @@ static void put_together(struct al_binder *b, const char *title)
 	static const char *const keys[] = {"model", "set", "basis", "recipe"};
 	struct al_text *out = &b->bound->scenario;
 
-	al_text_add(out, "{\"title\":");
-	al_json_quote(out, title);
+	al_text_addf(out, "{\"title\":%s", al_binder_quote(b, title));
 	al_paper_map_keep(b->map->doc.root, keys, sizeof(keys) / sizeof(*keys), out);
-	al_text_addf(out, ",\"variants\":[%s]", b->variants.data);
-	al_text_addf(out, ",\"cases\":[%s]", b->cases.data);
-	al_text_addf(out, ",\"data\":[%s]", b->data.data);
-	al_text_addf(out, ",\"tables\":[%s]", b->tables.data);
-	al_text_addf(out, ",\"claims\":[%s]}", b->claims.data);
+	al_text_addf(out,
+		",\"variants\":[%s],\"cases\":[%s],\"data\":[%s],\"tables\":[%s],\"claims\":[%s]}",
+		b->variants.data, b->cases.data, b->data.data, b->tables.data,
+		b->claims_of_tables.data);
 }
 
 void al_bound_init(struct al_bound *bound)
@@ -354,17 +331,20 @@ bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
 		.arena = &bound->arena,
 		.map = map,
 		.catalog = catalog};
-	struct al_text *const texts[] = {&b.variants, &b.cases, &b.data, &b.tables, &b.claims};
+	struct al_text *const texts[] = {&b.variants, &b.cases, &b.data, &b.tables,
+		&b.claims_of_tables};
 
 	for (size_t i = 0; i < 5; i++)
 		al_text_init(texts[i]);
+	b.claims = &b.claims_of_tables;
 	bool ok = bind_tables(&b, paper, err);
-	if (ok && map->scenario)
-		bind_annotated_apart(&b, paper);
-	else if (ok)
+	/* Those of a scenario of the author's own are put to that one. */
+	if (map->scenario)
+		b.claims = &bound->annotated;
+	if (ok) {
 		bind_annotated(&b, paper);
-	if (ok)
 		put_together(&b, paper->file);
+	}
 	for (size_t i = 0; i < 5; i++)
 		al_text_finish(texts[i]);
 	return ok;

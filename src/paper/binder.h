@@ -15,7 +15,8 @@ struct al_binder {
 	struct al_arena *arena; /* the bound's */
 	const struct al_paper_map *map;
 	struct al_catalog *catalog;
-	struct al_text variants, cases, data, tables, claims;
+	struct al_text variants, cases, data, tables, claims_of_tables;
+	struct al_text *claims; /* to which the next one is added */
 	const char **known; /* variants that are listed */
 	size_t n_known, known_room;
 

@@ -113,10 +113,10 @@ struct al_paper_site *al_binder_begin_claim(struct al_binder *b, size_t line, co
 {
 	struct al_bound *bound = b->bound;
 
-	al_text_addf(&b->claims, "%s{\"id\":\"line %zu (%zu)\",\"printed\":%s",
-		al_list_comma(&b->claims), line, bound->n_sites, al_binder_quote(b, printed));
+	al_text_addf(b->claims, "%s{\"id\":\"line %zu (%zu)\",\"printed\":%s",
+		al_list_comma(b->claims), line, bound->n_sites, al_binder_quote(b, printed));
 	if (unit)
-		al_text_addf(&b->claims, ",\"unit\":%s", al_binder_quote(b, unit));
+		al_text_addf(b->claims, ",\"unit\":%s", al_binder_quote(b, unit));
 	struct al_paper_site *site = AL_APPEND(b->arena, bound->sites, bound->n_sites,
 		bound->sites_room);
 	*site = (struct al_paper_site){.line = line, .printed = printed, .unit = unit};
@@ -125,7 +125,7 @@ struct al_paper_site *al_binder_begin_claim(struct al_binder *b, size_t line, co
 
 void al_binder_end_claim(struct al_binder *b, const char *value)
 {
-	al_text_addf(&b->claims, ",\"value\":%s}", al_binder_quote(b, value));
+	al_text_addf(b->claims, ",\"value\":%s}", al_binder_quote(b, value));
 }
 
 static const char *path_to(struct al_binder *b, const char *variant, const char *key)
@@ -213,13 +213,13 @@ static void bind_mean(struct al_binder *b, size_t at, const char *text, const ch
 	AL_TEXT(sum);
 
 	al_binder_begin_claim(b, b->row->line, text, NULL);
-	al_text_add(&b->claims, ",\"with\":{");
+	al_text_add(b->claims, ",\"with\":{");
 	for (size_t i = 0; i < n; i++) {
 		al_text_addf(&sum, "%sm%zu", i ? "+" : "(", i + 1);
-		al_text_addf(&b->claims, "%s\"m%zu\":\"%s-%s/%s/%s/%s\"", i ? "," : "", i + 1,
+		al_text_addf(b->claims, "%s\"m%zu\":\"%s-%s/%s/%s/%s\"", i ? "," : "", i + 1,
 			b->binding->id, b->metrics[i].name, b->case_, variant, b->metrics[i].name);
 	}
-	al_text_add(&b->claims, "}");
+	al_text_add(b->claims, "}");
 	al_binder_end_claim(b, al_format(b->arena, "%s)/%zu", sum.data, n));
 }
 
@@ -238,7 +238,7 @@ static void bind_polynomial(struct al_binder *b, const struct al_paper_column *c
 		return;
 	al_binder_begin_claim(b, b->row->line, printed, NULL);
 	if (strcmp(column->key, "order") != 0)
-		al_paper_map_keep(b->binding->node, keys, 1, &b->claims);
+		al_paper_map_keep(b->binding->node, keys, 1, b->claims);
 	al_binder_end_claim(b, path_to(b, variant, column->key));
 }
 

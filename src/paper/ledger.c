@@ -14,7 +14,7 @@
 static bool add_claims(struct al_text *out, const char *path, const struct al_text *text,
 	const char *claims, struct al_error *err)
 {
-	struct al_json doc;
+	AL_JSON(doc);
 
 	if (!al_json_parse(&doc, path, text->data, text->length, err))
 		return false;
@@ -28,41 +28,31 @@ static bool add_claims(struct al_text *out, const char *path, const struct al_te
 	else if (*claims)
 		al_text_addf(out, "\"claims\":[%s]%s", claims, comma);
 	al_text_add(out, place);
-	al_json_finish(&doc);
 	return true;
 }
 
 /* The scenario as it stands, whose faults have their places, then with the claims. */
-static bool parse(struct al_scenario **out, struct al_catalog *catalog, const char *path,
-	const struct al_text *text, const char *claims, struct al_error *err)
+bool al_paper_open_scenario(struct al_scenario **out, struct al_catalog *catalog, const char *path,
+	const char *claims, struct al_error *err)
 {
-	AL_ARENA(arena);
+	AL_ENDS(al_text_finish) struct al_text text = {0};
 	AL_TEXT(with_claims);
+	AL_ARENA(arena);
 	const char *slash = strrchr(path, '/');
 	const char *folder = slash ? al_strndup(&arena, path, (size_t)(slash - path)) : ".";
 
-	if (!al_scenario_parse(out, catalog, "paper", path, folder, text->data, text->length, err))
+	if (!al_file_read(&text, path, AL_JSON_FILE_LIMIT, err)
+		|| !al_scenario_parse(out, catalog, "paper", path, folder, text.data, text.length,
+			err))
 		return false;
 	if (!*claims)
 		return true;
 	al_scenario_destroy(*out);
 	*out = NULL;
-	return add_claims(&with_claims, path, text, claims, err)
+	return add_claims(&with_claims, path, &text, claims, err)
 		&& al_scenario_parse(out, catalog, "paper",
 			al_format(&arena, "%s with the paper's claims", path), folder,
 			with_claims.data, with_claims.length, err);
-}
-
-bool al_paper_open_scenario(struct al_scenario **out, struct al_catalog *catalog, const char *path,
-	const char *claims, struct al_error *err)
-{
-	struct al_text text;
-
-	if (!al_file_read(&text, path, AL_JSON_FILE_LIMIT, err))
-		return false;
-	bool ok = parse(out, catalog, path, &text, claims, err);
-	al_text_finish(&text);
-	return ok;
 }
 
 /* ---- definitions ---- */

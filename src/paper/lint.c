@@ -117,13 +117,6 @@ static void read_verdict(struct linter *l, size_t index)
 		add_truth(l, site, value->exact, &printed, is_contradicted);
 }
 
-static void read_gaps(struct linter *l)
-{
-	for (size_t i = 0; i < l->bound->gaps.n; i++)
-		al_paper_findings_add(&l->findings, l->bound->gaps.items[i]);
-	l->counts->gaps += l->bound->gaps.n;
-}
-
 static int by_line(const void *a, const void *b)
 {
 	const struct al_paper_finding *left = a, *right = b;
@@ -205,41 +198,38 @@ static bool lint_by(struct linter *l, const struct al_paper_map *map, struct al_
 static bool lint_without(struct linter *l, struct al_catalog *catalog, struct al_error *err)
 {
 	static const char nothing[] = "{\"tables\":[]}";
-	struct al_paper_map map;
+	AL_ENDS(al_paper_map_finish) struct al_paper_map map = {0};
 
-	if (!al_paper_map_parse(&map, "no map", nothing, strlen(nothing), err))
-		return false;
-	bool ok = lint_by(l, &map, catalog, err);
-	al_paper_map_finish(&map);
-	return ok;
+	return al_paper_map_parse(&map, "no map", nothing, strlen(nothing), err)
+		&& lint_by(l, &map, catalog, err);
 }
 
 bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 	struct al_catalog *catalog, struct al_table *table, struct al_lint_counts *counts,
 	struct al_error *err)
 {
-	struct al_table verdicts;
-	struct al_bound bound;
+	AL_ENDS(al_table_finish) struct al_table verdicts;
+	AL_ENDS(al_bound_finish) struct al_bound bound;
 	struct linter l = {.paper = paper,
 		.bound = &bound,
+		.arena = &bound.arena,
+		.findings.arena = &bound.arena,
 		.verdicts = &verdicts,
 		.counts = counts};
 
 	al_bound_init(&bound);
-	l.arena = l.findings.arena = &bound.arena;
 	al_check_table_init(&verdicts);
-	bool ok = map ? lint_by(&l, map, catalog, err) : lint_without(&l, catalog, err);
-	if (ok) {
-		al_paper_read_prose(paper, l.truths, l.n_truths, &l.findings, counts);
-		al_paper_read_relations(paper, &l.findings, counts);
-		read_gaps(&l);
-		tell(&l, table);
-		counts->numbers += bound.n_sites;
-		counts->scores += bound.n_data;
-	}
-	al_table_finish(&verdicts);
-	al_bound_finish(&bound);
-	return ok;
+	if (!(map ? lint_by(&l, map, catalog, err) : lint_without(&l, catalog, err)))
+		return false;
+	al_paper_read_prose(paper, l.truths, l.n_truths, &l.findings, counts);
+	al_paper_read_relations(paper, &l.findings, counts);
+	for (size_t i = 0; i < bound.gaps.n; i++)
+		al_paper_findings_add(&l.findings, bound.gaps.items[i]);
+	tell(&l, table);
+	counts->gaps += bound.gaps.n;
+	counts->numbers += bound.n_sites;
+	counts->scores += bound.n_data;
+	return true;
 }
 
 /* The rows from `first` on that say the same of one line: their numbers side by side. */

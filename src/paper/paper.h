@@ -90,14 +90,8 @@ const char *al_paper_plain(struct al_arena *arena, const char *text, size_t leng
 /* Letters and digits alone, in capitals: "MHE $-Mul$" is MHEMUL. */
 const char *al_paper_normal(struct al_arena *arena, const char *plain);
 
-/* All tables, and which lines are theirs (tables.c; those of LaTeX in tabular.c). */
+/* All tables, and which lines are theirs (tables.c). */
 bool al_paper_find_tables(struct al_paper *paper, struct al_error *err) AL_MUST_CHECK;
-bool al_paper_find_tabulars(struct al_paper *paper, struct al_error *err) AL_MUST_CHECK;
-struct al_paper_table *al_paper_add_table(struct al_paper *paper);
-struct al_paper_row *al_paper_add_row(struct al_paper *paper, struct al_paper_table *table,
-	size_t line);
-void al_paper_add_cell(struct al_paper *paper, struct al_paper_table *table,
-	struct al_paper_row *row, const char *text, size_t length);
 
 /* All \claim, \ledger and \input of a LaTeX text, whose braces are balanced (claims.c). */
 void al_paper_find_claims(struct al_paper *paper);

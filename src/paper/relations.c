@@ -19,7 +19,6 @@ struct pair {
 enum { MOST_KEPT_WORDS = 10000 };
 
 struct reader {
-	struct al_arena *arena; /* of what is found */
 	struct al_paper_findings *out;
 	struct al_lint_counts *counts;
 	struct al_arena words; /* of the last sentences */
@@ -224,13 +223,14 @@ static void add(struct reader *r, const struct pair *pair, const struct al_word 
 
 	al_paper_findings_add(r->out,
 		(struct al_paper_finding){.line = said->line,
-			.printed = al_strdup(r->arena, said->text),
-			.expected = al_format(r->arena, "%.*f", said->digits + 1,
+			.printed = al_strdup(r->out->arena, said->text),
+			.expected = al_format(r->out->arena, "%.*f", said->digits + 1,
 				point_of(pair, said->kind)),
 			.verdict = al_verdict_names[verdict],
-			.note = is_wrong ? al_format(r->arena, "%s and %s in the same sentence%s",
+			.note = is_wrong
+				? al_format(r->out->arena, "%s and %s in the same sentence%s",
 					pair->before.text, pair->after.text, but)
-					 : NULL});
+				: NULL});
 	r->counts->verdicts[verdict]++;
 	r->counts->numbers++;
 }
@@ -239,7 +239,7 @@ static void add_unread(struct reader *r, const struct al_word *said, const char 
 {
 	al_paper_findings_add(r->out,
 		(struct al_paper_finding){.line = said->line,
-			.printed = al_strdup(r->arena, said->text),
+			.printed = al_strdup(r->out->arena, said->text),
 			.note = why});
 	r->counts->gaps++;
 }
@@ -396,7 +396,7 @@ static void read_line(struct reader *r, const struct al_paper *paper, size_t ind
 void al_paper_read_relations(const struct al_paper *paper, struct al_paper_findings *out,
 	struct al_lint_counts *counts)
 {
-	struct reader r = {.arena = out->arena, .out = out, .counts = counts};
+	struct reader r = {.out = out, .counts = counts};
 
 	al_arena_init(&r.words);
 	for (size_t i = 0; i < paper->n_lines; i++) {

@@ -150,13 +150,10 @@ bool al_paper_parse(struct al_paper *paper, const char *file, const char *text, 
 
 bool al_paper_read(struct al_paper *paper, const char *path, struct al_error *err)
 {
-	struct al_text text;
+	AL_ENDS(al_text_finish) struct al_text text = {0};
 
-	if (!al_file_read(&text, path, AL_PAPER_LIMIT, err))
-		return false;
-	bool ok = al_paper_parse(paper, path, text.data, text.length, err);
-	al_text_finish(&text);
-	return ok;
+	return al_file_read(&text, path, AL_PAPER_LIMIT, err)
+		&& al_paper_parse(paper, path, text.data, text.length, err);
 }
 
 void al_paper_finish(struct al_paper *paper)
