@@ -71,34 +71,26 @@ static void draw_scene(struct al_scene *scene)
 		al_label_draw(scene->canvas, &scene->labels[i]);
 }
 
-static bool draw_scene_on(struct al_plot *plot, struct al_canvas *canvas, double least_frame_pt,
-	struct al_error *err)
+/* One attempt at a page. A canvas that ends early still writes. */
+static bool draw_page(struct al_plot *plot, double height_pt, double least_frame_pt,
+	enum al_figure_format format, struct al_text *out, struct al_error *err)
 {
-	struct al_scene scene = {.canvas = canvas,
+	AL_TEXT(bytes);
+	AL_ENDS(al_canvas_finish) struct al_canvas canvas;
+	struct al_scene scene = {.canvas = &canvas,
 		.plot = plot,
 		.arena = &plot->arena,
 		.least_height_pt = least_frame_pt};
 
-	if (!al_scene_lay_out(&scene, err) || !al_scene_add_callouts(&scene, err)
+	if (!al_canvas_begin(&canvas, plot->figure, height_pt, format, &bytes, err)
+		|| !al_scene_lay_out(&scene, err) || !al_scene_add_callouts(&scene, err)
 		|| !check_text(&scene, err))
 		return false;
 	draw_scene(&scene);
-	return al_canvas_end(canvas, err);
-}
-
-/* One attempt at a page. */
-static bool draw_page(struct al_plot *plot, double height_pt, double least_frame_pt,
-	enum al_figure_format format, struct al_text *out, struct al_error *err)
-{
-	struct al_canvas canvas;
-	AL_TEXT(bytes);
-
-	const bool is_done = al_canvas_begin(&canvas, plot->figure, height_pt, format, &bytes, err)
-		&& draw_scene_on(plot, &canvas, least_frame_pt, err);
-	al_canvas_finish(&canvas);
-	if (is_done)
-		al_text_add_bytes(out, bytes.data, bytes.length);
-	return is_done;
+	if (!al_canvas_end(&canvas, err))
+		return false;
+	al_text_add_bytes(out, bytes.data, bytes.length);
+	return true;
 }
 
 /* So high that the square frames of all rows fit, with their titles and ticks. */

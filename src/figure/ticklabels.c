@@ -127,12 +127,6 @@ static bool needs_powers(const struct al_ticks *ticks, enum al_quantity quantity
 	return are_short(ticks) && (most >= 1e7 || decimals_in(ticks, plain_units) > 5);
 }
 
-/* From five digits on, and then in the shorter numbers beside them too. */
-static bool has_commas(const struct al_ticks *ticks, const struct unit *unit)
-{
-	return largest(ticks) >= 10000 * unit->size;
-}
-
 void al_ticks_label(struct al_ticks *ticks, enum al_quantity quantity, bool is_log)
 {
 	const struct unit *unit = unit_for(quantity, largest(ticks));
@@ -151,7 +145,9 @@ void al_ticks_label(struct al_ticks *ticks, enum al_quantity quantity, bool is_l
 			unit = unit_for(quantity, tick->value);
 			decimals = decimals_of(tick->value / unit->size);
 		}
-		write_label(tick->label, tick->value, unit, decimals, has_commas(ticks, unit));
+		/* Commas from five digits on, and then in the shorter numbers beside them too. */
+		write_label(tick->label, tick->value, unit, decimals,
+			largest(ticks) >= 10000 * unit->size);
 	}
 }
 

@@ -39,15 +39,6 @@ struct linter {
 	struct al_lint_counts *counts;
 };
 
-static enum al_verdict verdict_of(const struct linter *l, size_t row)
-{
-	const char *word = al_table_text(l->verdicts, row, "verdict");
-
-	const int found = al_find_name(word, al_verdict_names, AL_N_VERDICTS);
-
-	return found < 0 ? AL_UNDERIVABLE : (enum al_verdict)found;
-}
-
 /* All digits where they are few, otherwise two more than are printed. */
 static const char *expected_text(struct al_arena *arena, mpq_srcptr value, int digits)
 {
@@ -96,7 +87,9 @@ static void read_verdict(struct linter *l, size_t index)
 	const struct al_paper_site *site = &l->bound->sites[index];
 	const struct al_cell *value =
 		&l->verdicts->rows[index][al_table_find_column(l->verdicts, "value")];
-	const enum al_verdict verdict = verdict_of(l, index);
+	const int found = al_find_name(al_table_text(l->verdicts, index, "verdict"),
+		al_verdict_names, AL_N_VERDICTS);
+	const enum al_verdict verdict = found < 0 ? AL_UNDERIVABLE : (enum al_verdict)found;
 	const bool is_contradicted = verdict == AL_INCONSISTENT;
 	struct al_paper_finding finding = {.line = site->line,
 		.printed = site->printed,

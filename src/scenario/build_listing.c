@@ -25,8 +25,7 @@ static void set_cell(struct al_table *table, struct al_cell *cell, const char *t
 void al_listing_build(const struct al_scenario_listing *listing, struct al_table *out)
 {
 	al_table_init(out, listing->id, listing->title ? listing->title : listing->id);
-	for (size_t c = 0; c < listing->n_columns; c++)
-		al_table_add_column(out, listing->columns[c]);
+	al_table_add_columns(out, listing->columns, listing->n_columns);
 	for (size_t r = 0; r < listing->n_rows; r++) {
 		struct al_cell *cells = al_table_add_row(out);
 		for (size_t c = 0; c < listing->n_columns; c++)

@@ -4,15 +4,13 @@
 static bool run_case(struct al_evaluator *evaluator, const struct al_scenario_sweep *sweep,
 	const struct al_case *case_, struct al_table *out, struct al_error *err)
 {
-	struct al_request request;
+	AL_ENDS(al_request_finish) struct al_request request = {0};
 	struct al_ledger_sweep one;
 
 	if (!al_sweep_of_case(sweep, case_, &request, &one, err))
 		return false;
 	one.n_evaluated = &evaluator->n_evaluated;
-	bool ok = al_sweep_run(&one, out, err);
-	al_request_finish(&request);
-	return ok;
+	return al_sweep_run(&one, out, err);
 }
 
 static void append(struct al_table *out, const struct al_case *case_, const struct al_table *rows)
@@ -20,8 +18,7 @@ static void append(struct al_table *out, const struct al_case *case_, const stru
 	if (out->n_columns == 0) {
 		al_table_add_column(out,
 			(struct al_column){.key = "case", .title = "Case", .is_key = true});
-		for (size_t i = 0; i < rows->n_columns; i++)
-			al_table_add_column(out, rows->columns[i]);
+		al_table_add_columns(out, rows->columns, rows->n_columns);
 	}
 	for (size_t i = 0; i < rows->n_rows; i++) {
 		struct al_cell *cell = al_table_add_row(out);

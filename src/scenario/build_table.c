@@ -30,15 +30,6 @@ static struct al_column pivoted_column(const struct al_shown_column *shown, stru
 
 /* ---- cells ---- */
 
-/* A datum is printed as its source prints it: with its last digit and its spread. */
-static void print_as_datum(const struct al_datum *datum, struct al_table *out, struct al_cell *cell)
-{
-	cell->digits = datum->digits;
-	cell->spread_digits = datum->spread_digits;
-	if (datum->spread)
-		cell->spread = al_exact_copy(&out->arena, datum->spread);
-}
-
 static void set_cell(const struct al_scenario *s, const struct al_scenario_table *table,
 	const struct al_scenario_cell *value, struct al_table *out, struct al_cell *cell)
 {
@@ -48,8 +39,13 @@ static void set_cell(const struct al_scenario *s, const struct al_scenario_table
 		break;
 	case AL_SCENARIO_NUMBER:
 		al_cell_set_exact(out, cell, value->number);
-		if (value->datum)
-			print_as_datum(value->datum, out, cell);
+		if (!value->datum)
+			break;
+		/* Printed as its source prints it: with its last digit and its spread. */
+		cell->digits = value->datum->digits;
+		cell->spread_digits = value->datum->spread_digits;
+		if (value->datum->spread)
+			cell->spread = al_exact_copy(&out->arena, value->datum->spread);
 		break;
 	case AL_SCENARIO_POLYNOMIAL:
 		al_cell_set_polynomial(out, cell, value->polynomial, s->catalog);
@@ -142,7 +138,7 @@ static bool add_notes(const struct al_scenario *s, const struct al_scenario_tabl
 {
 	const struct al_case *case_ = table->n_rows ? table->rows[0].case_ : &s->base;
 	const struct needs needs = needs_of(s, table);
-	struct al_request q;
+	AL_ENDS(al_request_finish) struct al_request q = {0};
 
 	if (!needs.basis)
 		return true;
@@ -151,7 +147,6 @@ static bool add_notes(const struct al_scenario *s, const struct al_scenario_tabl
 	al_table_note(out, "counted: %s", al_basis_text(&q.basis, &out->arena));
 	if (needs.recipe && q.recipe)
 		al_table_note(out, "recipe: %s (%s)", q.recipe->name, q.recipe->source);
-	al_request_finish(&q);
 	return true;
 }
 

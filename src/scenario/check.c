@@ -241,16 +241,6 @@ static bool judge_claim(struct al_evaluator *evaluator, const struct al_scenario
 
 /* ---- counting ---- */
 
-/* A number that is printed counts once, by the reading that holds. */
-static void count_number(const struct judgement *judgement, struct al_check_counts *counts)
-{
-	const struct judgement *best = judgement->held_by ? judgement->held_by : judgement;
-
-	counts->numbers[best->verdict]++;
-	counts->equalities += best->is_equality;
-	counts->indifferent += best->is_indifferent;
-}
-
 /* An erratum is of a number that no reading explains. */
 static void count_inconsistent(struct judgement *judgement, const struct judgement *held_by,
 	struct al_check_counts *counts)
@@ -274,12 +264,17 @@ static void count(struct judgement *judgement, const struct judgement *held_by,
 	struct al_check_counts *counts)
 {
 	const struct al_scenario_claim *claim = judgement->claim;
+	const struct judgement *best = judgement->held_by ? judgement->held_by : judgement;
 	const bool is_inconsistent = judgement->verdict == AL_INCONSISTENT;
 
 	counts->verdicts[judgement->verdict]++;
 	counts->kinds[claim->kind]++;
-	if (claim->kind == AL_CLAIM_PRINTED)
-		count_number(judgement, counts);
+	/* A number that is printed counts once, by the reading that holds. */
+	if (claim->kind == AL_CLAIM_PRINTED) {
+		counts->numbers[best->verdict]++;
+		counts->equalities += best->is_equality;
+		counts->indifferent += best->is_indifferent;
+	}
 	if (is_inconsistent)
 		count_inconsistent(judgement, held_by, counts);
 	if (!claim->erratum || (is_inconsistent && !held_by))

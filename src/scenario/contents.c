@@ -128,10 +128,7 @@ bool al_case_ask(struct al_request *request, const struct al_case *case_,
 	const struct al_changes *changes, const char *origin, struct al_error *err)
 {
 	al_request_copy(request, &case_->request);
-	if (al_request_change(request, changes, origin, err))
-		return true;
-	al_request_finish(request);
-	return false;
+	return al_request_change(request, changes, origin, err);
 }
 
 bool al_sweep_of_case(const struct al_scenario_sweep *sweep, const struct al_case *case_,

@@ -41,8 +41,8 @@ struct al_case {
 bool al_request_change(struct al_request *request, const struct al_changes *changes,
 	const char *origin, struct al_error *err) AL_MUST_CHECK;
 
-/* The case's request, changed; the caller finishes it. Whatever a scenario asks of the ledger, it
- * asks through such a request. */
+/* The case's request, changed; the caller finishes it either way. Whatever a scenario asks of the
+ * ledger, it asks through such a request. */
 bool al_case_ask(struct al_request *request, const struct al_case *case_,
 	const struct al_changes *changes, const char *origin, struct al_error *err) AL_MUST_CHECK;
 
@@ -177,7 +177,7 @@ struct al_scenario_sweep {
 	struct al_changes changes;
 };
 
-/* The sweep as it runs for one case, and its request, which the caller finishes. */
+/* The sweep as it runs for one case, and its request, which the caller finishes either way. */
 bool al_sweep_of_case(const struct al_scenario_sweep *sweep, const struct al_case *case_,
 	struct al_request *request, struct al_ledger_sweep *out,
 	struct al_error *err) AL_MUST_CHECK;

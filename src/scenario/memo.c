@@ -14,9 +14,7 @@ static bool memo_fill(const struct al_scenario_table *table, struct al_memo *mem
 {
 	const struct al_scenario_row *row = &memo->row;
 
-	memo->has_request = al_case_ask(&memo->request, row->case_, &table->changes, table->id,
-		err);
-	if (!memo->has_request)
+	if (!al_case_ask(&memo->request, row->case_, &table->changes, table->id, err))
 		return false;
 	if (!row->variant || !row->variant->variant)
 		return true;
@@ -31,8 +29,7 @@ static void memo_finish(void *object)
 
 	if (memo->has_ledger)
 		al_ledger_close(&memo->ledger);
-	if (memo->has_request)
-		al_request_finish(&memo->request);
+	al_request_finish(&memo->request);
 	al_polynomial_destroy(memo->formula);
 	al_polynomial_destroy(memo->difference);
 }

@@ -8,7 +8,7 @@
 struct al_memo {
 	struct al_memo *next;
 	struct al_scenario_row row;
-	bool has_request, has_ledger;
+	bool has_ledger;
 	struct al_request request;
 	struct al_ledger ledger;
 	mpq_srcptr measures[AL_N_MEASURES]; /* NULL: not asked yet, or not known */

@@ -153,7 +153,7 @@ static bool point_value(struct al_evaluator *evaluator, const struct al_scenario
 	const struct al_configured_variant *variant, const char *point, enum al_measure measure,
 	mpq_t out, struct al_error *err)
 {
-	struct al_request request;
+	AL_ENDS(al_request_finish) struct al_request request = {0};
 	struct al_ledger_sweep one;
 
 	if (!al_evaluator_spend(evaluator, A_BLOCK, err)
@@ -162,9 +162,7 @@ static bool point_value(struct al_evaluator *evaluator, const struct al_scenario
 	one.variants = &variant;
 	one.n_variants = one.n_measures = 1;
 	one.measures[0] = measure;
-	bool ok = parse_point(evaluator->arena, &one, point, err) && run_point(&one, out, err);
-	al_request_finish(&request);
-	return ok;
+	return parse_point(evaluator->arena, &one, point, err) && run_point(&one, out, err);
 }
 
 static bool sweep_value(struct al_evaluator *evaluator, const struct al_scenario_sweep *sweep,

@@ -270,23 +270,21 @@ static bool fail_at(const struct al_ledger_sweep *sweep, const int64_t *values,
 	return al_in(err, "sweep \"%s\"", sweep->id);
 }
 
-/* What people read for a symbol; the symbol itself where it is a variant's own. */
-static const char *symbol_title(const struct al_ledger_sweep *sweep, const char *symbol)
-{
-	const struct al_settings *settings = &sweep->request->settings;
-	const struct al_symbol *found = AL_FIND(settings->symbols, settings->n_symbols, symbol);
-
-	return found ? found->title : NULL;
-}
-
 static void add_columns(const struct al_ledger_sweep *sweep, struct al_table *out)
 {
-	for (size_t i = 0; i < sweep->n_axes; i++)
+	const struct al_settings *settings = &sweep->request->settings;
+
+	/* What people read for a symbol; the symbol itself where it is a variant's own. */
+	for (size_t i = 0; i < sweep->n_axes; i++) {
+		const char *symbol = sweep->axes[i].symbol;
+		const struct al_symbol *known = AL_FIND(settings->symbols, settings->n_symbols,
+			symbol);
 		al_table_add_column(out,
-			(struct al_column){.key = sweep->axes[i].symbol,
-				.title = symbol_title(sweep, sweep->axes[i].symbol),
+			(struct al_column){.key = symbol,
+				.title = known ? known->title : NULL,
 				.digits = AL_DIGITS_ALL,
 				.is_key = true});
+	}
 	al_table_add_column(out,
 		(struct al_column){.key = "variant", .title = "Variant", .is_key = true});
 	for (size_t i = 0; i < sweep->n_measures; i++)
