@@ -28,22 +28,20 @@ struct row {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("module", "Module"), AL_MEMBER(struct row, module)},
-	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct row, variant)},
-	{AL_COLUMN_KEY("setting", "Setting"), AL_MEMBER(struct row, setting)},
-	{AL_COLUMN_KEY("gauge", "Basis"), AL_MEMBER(struct row, gauge)},
-	{AL_COLUMN_COUNT("parameters", "Parameters"), AL_MEMBER(struct row, parameters)},
-	{{.key = "saving", .title = "Saving", .unit = "%", .digits = 1},
-		AL_MEMBER(struct row, saving)},
-	{{.key = "cache_saving", .title = "Cache saving", .unit = "%", .digits = 1},
-		AL_MEMBER(struct row, cache_saving)},
+	{AL_SHOW_KEY(struct row, module, "Module")},
+	{AL_SHOW_KEY(struct row, variant, "Variant")},
+	{AL_SHOW_KEY(struct row, setting, "Setting")},
+	{AL_SHOW_KEY(struct row, gauge, "Basis")},
+	{AL_SHOW_COUNT(struct row, parameters, "Parameters")},
+	{AL_SHOW(struct row, saving, "Saving", .unit = "%", .digits = 1)},
+	{AL_SHOW(struct row, cache_saving, "Cache saving", .unit = "%", .digits = 1)},
 	{{.key = "qk_relative_error", .title = "QK error", .digits = 4},
 		AL_MEMBER(struct row, loss.of[AL_LOSS_QK])},
 	{{.key = "qk_mean_error", .title = "over all offsets", .digits = 4},
 		AL_MEMBER(struct row, loss.qk_mean)},
 	{{.key = "ov_relative_error", .title = "OV error", .digits = 4},
 		AL_MEMBER(struct row, loss.of[AL_LOSS_OV])},
-	{{.key = "groups", .title = "Heads"}, AL_MEMBER(struct row, groups)},
+	{AL_SHOW(struct row, groups, "Heads")},
 	AL_FIELDS_END,
 };
 

@@ -14,11 +14,11 @@ struct row {
 
 static const struct al_table_field fields[] = {
 	AL_AUDIT_MODULE_FIELD,
-	{{.key = "form", .title = "Form", .is_key = true}, AL_MEMBER(struct row, form)},
+	{AL_SHOW_KEY(struct row, form, "Form")},
 	{{.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, a)},
 	{{.key = "head_b", .title = "and head", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, b)},
-	{{.key = "cosine", .title = "Cosine", .digits = 3}, AL_MEMBER(struct row, cosine)},
-	{{.key = "pearson", .title = "Pearson", .digits = 3}, AL_MEMBER(struct row, pearson)},
+	{AL_SHOW(struct row, cosine, "Cosine", .digits = 3)},
+	{AL_SHOW(struct row, pearson, "Pearson", .digits = 3)},
 	AL_FIELDS_END,
 };
 

@@ -19,16 +19,12 @@ struct row {
 
 static const struct al_table_field fields[] = {
 	AL_AUDIT_MODULE_FIELD,
-	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct row, head)},
-	{{.key = "draw", .title = "Draw", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct row, draw)},
-	{{.key = "matrix", .title = "Matrix", .is_key = true}, AL_MEMBER(struct row, matrix)},
-	{{.key = "component", .title = "Component", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct row, component)},
-	{{.key = "share", .title = "Share", .digits = 5}, AL_MEMBER(struct row, share)},
-	{{.key = "cumulative", .title = "Captured", .digits = 5},
-		AL_MEMBER(struct row, cumulative)},
+	{AL_SHOW_KEY(struct row, head, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_KEY(struct row, draw, "Draw", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_KEY(struct row, matrix, "Matrix")},
+	{AL_SHOW_WHOLE(struct row, component, "Component")},
+	{AL_SHOW(struct row, share, "Share", .digits = 5)},
+	{AL_SHOW(struct row, cumulative, "Captured", .digits = 5)},
 	AL_FIELDS_END,
 };
 
@@ -114,11 +110,11 @@ struct point {
 };
 
 static const struct al_table_field points_fields[] = {
-	{{.key = "panel"}, AL_MEMBER(struct point, panel)},
-	{{.key = "series"}, AL_MEMBER(struct point, series)},
-	{{.key = "strand"}, AL_MEMBER(struct point, strand)},
-	{{.key = "component"}, AL_MEMBER(struct point, component)},
-	{{.key = "captured"}, AL_MEMBER(struct point, captured)},
+	{AL_SHOW(struct point, panel, NULL)},
+	{AL_SHOW(struct point, series, NULL)},
+	{AL_SHOW(struct point, strand, NULL)},
+	{AL_SHOW(struct point, component, NULL)},
+	{AL_SHOW(struct point, captured, NULL)},
 	AL_FIELDS_END,
 };
 

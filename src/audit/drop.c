@@ -15,16 +15,14 @@ struct row {
 
 static const struct al_table_field fields[] = {
 	AL_AUDIT_PLACE_FIELDS,
-	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct row, head)},
+	{AL_SHOW_KEY(struct row, head, "Head", .digits = AL_DIGITS_ALL)},
 	{{.key = "output_share", .title = "Share of outputs", .digits = 4},
 		AL_MEMBER(struct row, worth.share)},
 	{{.key = "error_dropped", .title = "Error dropped", .digits = 4},
 		AL_MEMBER(struct row, worth.dropped)},
 	{{.key = "error_compensated", .title = "Error, W_O refitted", .digits = 4},
 		AL_MEMBER(struct row, worth.compensated)},
-	{{.key = "twin", .title = "Best replacement", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct row, twin)},
+	{AL_SHOW_WHOLE(struct row, twin, "Best replacement")},
 	{{.key = "error_by_twin", .title = "Error replaced", .digits = 4},
 		AL_MEMBER(struct row, worth.by_twin)},
 	AL_FIELDS_END,

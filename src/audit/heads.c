@@ -20,32 +20,28 @@ struct row {
 
 static const struct al_table_field names[] = {
 	AL_AUDIT_PLACE_FIELDS,
-	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct row, head)},
-	{{.key = "kv_head", .title = "KV head", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct row, kv_head)},
+	{AL_SHOW_KEY(struct row, head, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_WHOLE(struct row, kv_head, "KV head")},
 	AL_FIELDS_END,
 };
 
 /* Of one spectrum. */
 static const struct al_table_field measures[] = {
-	{{.key = "rank", .title = "rank"}, AL_MEMBER(struct al_measures, rank)},
-	{{.key = "stable_rank", .title = "stable rank", .digits = 1},
-		AL_MEMBER(struct al_measures, stable_rank)},
-	{{.key = "effective_rank", .title = "effective rank", .digits = 1},
-		AL_MEMBER(struct al_measures, effective_rank)},
-	{{.key = "n50", .title = "50 %"}, AL_MEMBER(struct al_measures, n50)},
-	{{.key = "n90", .title = "90 %"}, AL_MEMBER(struct al_measures, n90)},
-	{{.key = "n95", .title = "95 %"}, AL_MEMBER(struct al_measures, n95)},
-	{{.key = "n99", .title = "99 %"}, AL_MEMBER(struct al_measures, n99)},
-	{{.key = "norm", .title = "norm", .digits = 3}, AL_MEMBER(struct al_measures, norm)},
+	{AL_SHOW(struct al_measures, rank, "rank")},
+	{AL_SHOW(struct al_measures, stable_rank, "stable rank", .digits = 1)},
+	{AL_SHOW(struct al_measures, effective_rank, "effective rank", .digits = 1)},
+	{AL_SHOW(struct al_measures, n50, "50 %")},
+	{AL_SHOW(struct al_measures, n90, "90 %")},
+	{AL_SHOW(struct al_measures, n95, "95 %")},
+	{AL_SHOW(struct al_measures, n99, "99 %")},
+	{AL_SHOW(struct al_measures, norm, "norm", .digits = 3)},
 	AL_FIELDS_END,
 };
 
 static const struct al_table_field others[] = {
 	{{.key = "qk_bias_share", .title = "of scores by biases", .digits = 3},
 		AL_MEMBER(struct row, bias_share)},
-	{{.key = "route", .title = "route"}, AL_MEMBER(struct row, route)},
+	{AL_SHOW(struct row, route, "route")},
 	{{.key = "rank_tolerance", .title = "ranks count above", .unit = "of the largest value"},
 		AL_MEMBER(struct row, tolerance)},
 	AL_FIELDS_END,

@@ -52,8 +52,7 @@ static const struct al_table_field redundancies[] = {
 		.when = DRAWN},
 	{{.key = "redundancy_high", .digits = 3}, AL_MEMBER(struct row, redundancy.high),
 		.when = DRAWN},
-	{{.key = "sum_redundancy", .title = "of the heads' sum", .digits = 3},
-		AL_MEMBER(struct row, sum_redundancy)},
+	{AL_SHOW(struct row, sum_redundancy, "of the heads' sum", .digits = 3)},
 	AL_FIELDS_END,
 };
 

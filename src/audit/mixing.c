@@ -18,10 +18,9 @@ struct row {
 
 static const struct al_table_field fields[] = {
 	AL_AUDIT_MODULE_FIELD,
-	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, head)},
-	{{.key = "dimension", .title = "Shared dimension", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct row, dimension)},
-	{{.key = "weight", .title = "Weight", .digits = 3}, AL_MEMBER(struct row, weight)},
+	{AL_SHOW_WHOLE(struct row, head, "Head")},
+	{AL_SHOW_WHOLE(struct row, dimension, "Shared dimension")},
+	{AL_SHOW(struct row, weight, "Weight", .digits = 3)},
 	AL_FIELDS_END,
 };
 
@@ -99,10 +98,10 @@ struct point {
 };
 
 static const struct al_table_field points_fields[] = {
-	{{.key = "panel"}, AL_MEMBER(struct point, panel)},
-	{{.key = "dimension"}, AL_MEMBER(struct point, dimension)},
-	{{.key = "head"}, AL_MEMBER(struct point, head)},
-	{{.key = "weight"}, AL_MEMBER(struct point, weight)},
+	{AL_SHOW(struct point, panel, NULL)},
+	{AL_SHOW(struct point, dimension, NULL)},
+	{AL_SHOW(struct point, head, NULL)},
+	{AL_SHOW(struct point, weight, NULL)},
 	AL_FIELDS_END,
 };
 

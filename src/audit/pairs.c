@@ -149,13 +149,10 @@ static bool find_angles(struct pair *pairs, size_t n_pairs, struct al_pair_side 
 /* ---- the table ---- */
 
 static const struct al_table_field fields[] = {
-	{{.key = "module_a", .title = "Module", .is_key = true}, AL_MEMBER(struct pair, module_a)},
-	{{.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct pair, head_a)},
-	{{.key = "module_b", .title = "and module", .is_key = true},
-		AL_MEMBER(struct pair, module_b)},
-	{{.key = "head_b", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct pair, head_b)},
+	{AL_SHOW_KEY(struct pair, module_a, "Module")},
+	{AL_SHOW_KEY(struct pair, head_a, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_KEY(struct pair, module_b, "and module")},
+	{AL_SHOW_KEY(struct pair, head_b, "Head", .digits = AL_DIGITS_ALL)},
 	{{.key = "qk_cosine", .title = "QK cosine", .digits = 3},
 		AL_MEMBER(struct pair, cosine[AL_FORM_QK])},
 	{{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
@@ -165,8 +162,7 @@ static const struct al_table_field fields[] = {
 
 /* Of one projection. */
 static const struct al_table_field angles[] = {
-	{{.key = "kernel", .title = "mean squared cosine", .digits = 3},
-		AL_MEMBER(struct al_angles, kernel)},
+	{AL_SHOW(struct al_angles, kernel, "mean squared cosine", .digits = 3)},
 	{{.key = "angle_min", .title = "smallest", .unit = "°", .digits = 1},
 		AL_MEMBER(struct al_angles, smallest)},
 	{{.key = "angle_max", .title = "largest", .unit = "°", .digits = 1},

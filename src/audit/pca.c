@@ -35,12 +35,10 @@ struct row {
 
 static const struct al_table_field fields[] = {
 	AL_AUDIT_MODULE_FIELD,
-	{{.key = "form", .title = "Form", .is_key = true}, AL_MEMBER(struct row, form)},
-	{{.key = "component", .title = "Component", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct row, component)},
-	{{.key = "share", .title = "Share", .digits = 4}, AL_MEMBER(struct row, share)},
-	{{.key = "cumulative", .title = "Captured", .digits = 4},
-		AL_MEMBER(struct row, cumulative)},
+	{AL_SHOW_KEY(struct row, form, "Form")},
+	{AL_SHOW_WHOLE(struct row, component, "Component")},
+	{AL_SHOW(struct row, share, "Share", .digits = 4)},
+	{AL_SHOW(struct row, cumulative, "Captured", .digits = 4)},
 	{{.key = "effective_heads", .title = "Effective heads", .digits = 2},
 		AL_MEMBER(struct row, effective)},
 	{{.key = "different_heads", .title = "Different heads", .digits = 2},

@@ -37,14 +37,10 @@ struct row {
 
 static const struct al_table_field fields[] = {
 	AL_AUDIT_PLACE_FIELDS,
-	{{.key = "method", .title = "Method", .is_key = true}, AL_MEMBER(struct row, method)},
-	{{.key = "core", .title = "Core"}, AL_MEMBER(struct row, core)},
-	{{.key = "rank", .title = "Rank", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, rank)},
-	{{.key = "parameters",
-		 .title = "Parameters",
-		 .quantity = AL_QUANTITY_COUNT,
-		 .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct row, parameters)},
+	{AL_SHOW_KEY(struct row, method, "Method")},
+	{AL_SHOW(struct row, core, "Core")},
+	{AL_SHOW_WHOLE(struct row, rank, "Rank")},
+	{AL_SHOW_COUNT(struct row, parameters, "Parameters")},
 	AL_CONTROL_FIELDS(struct row, control),
 	AL_FIELDS_END,
 };
@@ -245,10 +241,10 @@ struct point {
 };
 
 static const struct al_table_field points_fields[] = {
-	{{.key = "module"}, AL_MEMBER(struct point, module)},
-	{{.key = "method"}, AL_MEMBER(struct point, method)},
-	{{.key = "parameters"}, AL_MEMBER(struct point, parameters)},
-	{{.key = "error"}, AL_MEMBER(struct point, error)},
+	{AL_SHOW(struct point, module, NULL)},
+	{AL_SHOW(struct point, method, NULL)},
+	{AL_SHOW(struct point, parameters, NULL)},
+	{AL_SHOW(struct point, error, NULL)},
 	AL_FIELDS_END,
 };
 

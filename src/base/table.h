@@ -71,7 +71,7 @@ struct al_cell {
  * is an array of these, so that the name of a column and its value are in one place:
  *
  *     static const struct al_table_field fields[] = {
- *         {AL_FIELD_KEY(struct row, name, "Tensor")},
+ *         {AL_SHOW_KEY(struct row, name, "Tensor")},
  *         {{.key = "shape", .title = "Shape"}, .get = get_shape},
  *         {AL_COLUMN_BYTES("size", "Size"), AL_MEMBER(struct row, bytes), .when = WITH_SIZES},
  *         AL_FIELDS_END,
@@ -127,17 +127,17 @@ struct al_table_field {
 	AL_COLUMN_WHOLE(name, __VA_ARGS__, .quantity = AL_QUANTITY_FLOPS, .unit = "FLOP")
 
 /* The same of a member that has the column's key as its name: its title, then what else is set. */
-#define AL_FIELD(record, member, ...) \
+#define AL_SHOW(record, member, ...) \
 	{.key = #member, .title = __VA_ARGS__}, AL_MEMBER(record, member)
-#define AL_FIELD_KEY(record, member, ...) \
+#define AL_SHOW_KEY(record, member, ...) \
 	AL_COLUMN_KEY(#member, __VA_ARGS__), AL_MEMBER(record, member)
-#define AL_FIELD_WHOLE(record, member, ...) \
+#define AL_SHOW_WHOLE(record, member, ...) \
 	AL_COLUMN_WHOLE(#member, __VA_ARGS__), AL_MEMBER(record, member)
-#define AL_FIELD_COUNT(record, member, ...) \
+#define AL_SHOW_COUNT(record, member, ...) \
 	AL_COLUMN_COUNT(#member, __VA_ARGS__), AL_MEMBER(record, member)
-#define AL_FIELD_BYTES(record, member, ...) \
+#define AL_SHOW_BYTES(record, member, ...) \
 	AL_COLUMN_BYTES(#member, __VA_ARGS__), AL_MEMBER(record, member)
-#define AL_FIELD_FLOPS(record, member, ...) \
+#define AL_SHOW_FLOPS(record, member, ...) \
 	AL_COLUMN_FLOPS(#member, __VA_ARGS__), AL_MEMBER(record, member)
 
 #define AL_FIELDS_END \

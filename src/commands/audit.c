@@ -1,9 +1,6 @@
 /* audit: how redundant the heads of a checkpoint are, module by module. */
 #include "commands/audit_run.h"
 
-#include "base/file.h"
-#include "formats/finite.h"
-
 /* ---- options ---- */
 
 #define MEASUREMENT_NAME(name) #name,
@@ -90,15 +87,6 @@ static bool measure_all(struct al_audit_run *run, struct al_error *err)
 	return al_audit_run_check_modules(run, err);
 }
 
-static bool count_not_finite(struct al_audit_run *run, struct al_error *err)
-{
-	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
-	bool *is_counted = al_new_array(&run->session->arena, bool, checkpoint->n_tensors + 1);
-
-	al_audit_run_mark_counted(run, is_counted);
-	return al_checkpoint_count_not_finite(checkpoint, is_counted, run->not_finite, err);
-}
-
 /* ---- the command ---- */
 
 static bool run_audit(struct al_session *session, struct al_error *err)
@@ -115,8 +103,9 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 		return false;
 	run->take_matrix = take_matrix;
 	run->taker = run;
-	return measure_all(run, err) && al_audit_run_pairs(run, err) && count_not_finite(run, err)
-		&& al_audit_run_answer(run, err) && al_audit_run_frontier(run, err);
+	return measure_all(run, err) && al_audit_run_pairs(run, err)
+		&& al_audit_run_count_not_finite(run, NULL, err) && al_audit_run_answer(run, err)
+		&& al_audit_run_frontier(run, err);
 }
 
 const struct al_command al_command_audit = {

@@ -6,6 +6,7 @@
 #include "audit/notes.h"
 #include "audit/select.h"
 #include "commands/kernel.h"
+#include "formats/finite.h"
 #include "linalg/kernel.h"
 
 /* ---- tables ---- */
@@ -253,7 +254,9 @@ bool al_audit_run_check_modules(const struct al_audit_run *run, struct al_error 
 	return run->n_measured > 0 || al_fail(err, AL_EINPUT, "%s", run->left_out[0].why);
 }
 
-void al_audit_run_mark_counted(const struct al_audit_run *run, bool *is_counted)
+/* With --modules those of the modules alone. What was measured is known to be finite, but for the
+ * rotary part of latent heads, which isn't read. */
+static void mark_counted(const struct al_audit_run *run, bool *is_counted)
 {
 	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
 
@@ -263,4 +266,16 @@ void al_audit_run_mark_counted(const struct al_audit_run *run, bool *is_counted)
 	for (size_t i = 0; i < run->n_measured; i++)
 		if (!run->measured[i]->is_latent)
 			al_attention_mark_weights(checkpoint, run->measured[i], false, is_counted);
+}
+
+bool al_audit_run_count_not_finite(const struct al_audit_run *run, const bool *is_own,
+	struct al_error *err)
+{
+	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
+	bool *is_counted = al_new_array(&run->session->arena, bool, checkpoint->n_tensors + 1);
+
+	mark_counted(run, is_counted);
+	for (size_t i = 0; is_own && i < checkpoint->n_tensors; i++)
+		is_counted[i] &= is_own[i];
+	return al_checkpoint_count_not_finite(checkpoint, is_counted, run->not_finite, err);
 }

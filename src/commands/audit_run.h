@@ -90,10 +90,10 @@ void al_audit_run_add_left_out(struct al_audit_run *run, const struct al_attenti
 /* Fails where all were left out. */
 bool al_audit_run_check_modules(const struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
-/* The tensors whose numbers are counted for being finite: with --modules those of the modules
- * alone. What was measured is known to be finite, but for the rotary part of latent heads, which
- * isn't read. */
-void al_audit_run_mark_counted(const struct al_audit_run *run, bool *is_counted);
+/* Counts the numbers of tensors that aren't finite; in a part of an audit of those alone that are
+ * its own (NULL: of all). */
+bool al_audit_run_count_not_finite(const struct al_audit_run *run, const bool *is_own,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The table of this measurement; NULL: it isn't wanted. */
 const struct al_table *al_audit_run_table(const struct al_audit_run *run, const char *id);

@@ -1,6 +1,5 @@
 /* A part of an audit. One module's rows are in memory at a time. */
 #include "base/fingerprint.h"
-#include "formats/finite.h"
 #include "commands/audit_part.h"
 
 /* A row of the manifest's tables: a file with its fingerprint, or a tensor with numbers that aren't
@@ -78,10 +77,10 @@ struct answered {
 };
 
 static const struct al_table_field answer_fields[] = {
-	{AL_FIELD_KEY(struct answered, module, "Module")},
-	{AL_FIELD_WHOLE(struct answered, layer, "Layer")},
-	{AL_FIELD_COUNT(struct answered, rows, "Rows")},
-	{AL_FIELD_BYTES(struct answered, bytes, "File")},
+	{AL_SHOW_KEY(struct answered, module, "Module")},
+	{AL_SHOW_WHOLE(struct answered, layer, "Layer")},
+	{AL_SHOW_COUNT(struct answered, rows, "Rows")},
+	{AL_SHOW_BYTES(struct answered, bytes, "File")},
 	AL_FIELDS_END,
 };
 
@@ -139,7 +138,7 @@ static bool measure_all(struct sharding *s, struct al_error *err)
 }
 
 /* The tensors of the part's modules, and of those that no module has as many as are dealt to it. */
-static void mark_counted(const struct sharding *s, bool *is_counted)
+static const bool *find_own(const struct sharding *s)
 {
 	const struct al_audit_run *run = s->run;
 	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
@@ -150,22 +149,19 @@ static void mark_counted(const struct sharding *s, bool *is_counted)
 	for (size_t i = 0; i < run->n_chosen; i++)
 		al_attention_mark_tensors(checkpoint, run->chosen[i], true,
 			is_mine(s, s->shards[i]) ? is_own : is_others);
-	al_audit_run_mark_counted(run, is_counted);
 	for (size_t i = 0; i < n; i++)
-		is_counted[i] &= is_own[i] || (!is_others[i] && is_mine(s, i % n_shards));
+		is_own[i] |= !is_others[i] && is_mine(s, i % n_shards);
+	return is_own;
 }
 
 static bool count_not_finite(struct sharding *s, struct al_error *err)
 {
-	struct al_audit_run *run = s->run;
+	const struct al_audit_run *run = s->run;
 	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
-	const size_t n = checkpoint->n_tensors;
-	bool *is_counted = al_new_array(&run->session->arena, bool, n + 1);
 
-	mark_counted(s, is_counted);
-	if (!al_checkpoint_count_not_finite(checkpoint, is_counted, run->not_finite, err))
+	if (!al_audit_run_count_not_finite(run, find_own(s), err))
 		return false;
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
 		if (run->not_finite[i])
 			al_table_add_record(s->not_finite,
 				&(struct listed){.name = checkpoint->tensors[i].name,

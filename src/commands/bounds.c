@@ -11,10 +11,10 @@ struct record {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct record, bound, "Bound")},
-	{AL_FIELD(struct record, seconds, "At least", .unit = "s", .digits = 6)},
-	{AL_FIELD(struct record, tokens_per_second, "At most", .unit = "tokens/s", .digits = 1)},
-	{AL_FIELD(struct record, limited_by, "Limited by")},
+	{AL_SHOW_KEY(struct record, bound, "Bound")},
+	{AL_SHOW(struct record, seconds, "At least", .unit = "s", .digits = 6)},
+	{AL_SHOW(struct record, tokens_per_second, "At most", .unit = "tokens/s", .digits = 1)},
+	{AL_SHOW(struct record, limited_by, "Limited by")},
 	AL_FIELDS_END,
 };
 

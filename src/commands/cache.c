@@ -58,15 +58,15 @@ struct record {
 enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_DEVICES = 4 };
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct record, model, "Model"), .when = WITH_MODEL},
-	{AL_FIELD_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
-	{AL_FIELD_KEY(struct record, kind, "Kind")},
-	{AL_FIELD_COUNT(struct record, layers, "Modules")},
-	{AL_FIELD_COUNT(struct record, elements_per_token, "Elements per token")},
-	{AL_FIELD_BYTES(struct record, bytes_per_token, "Cache per token")},
-	{AL_FIELD_WHOLE(struct record, ends_at, "Window", .unit = "tokens")},
-	{AL_FIELD_BYTES(struct record, bytes, "Cache")},
-	{AL_FIELD_BYTES(struct record, bytes_of_all, "All devices"), .when = WITH_DEVICES},
+	{AL_SHOW_KEY(struct record, model, "Model"), .when = WITH_MODEL},
+	{AL_SHOW_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_SHOW_KEY(struct record, kind, "Kind")},
+	{AL_SHOW_COUNT(struct record, layers, "Modules")},
+	{AL_SHOW_COUNT(struct record, elements_per_token, "Elements per token")},
+	{AL_SHOW_BYTES(struct record, bytes_per_token, "Cache per token")},
+	{AL_SHOW_WHOLE(struct record, ends_at, "Window", .unit = "tokens")},
+	{AL_SHOW_BYTES(struct record, bytes, "Cache")},
+	{AL_SHOW_BYTES(struct record, bytes_of_all, "All devices"), .when = WITH_DEVICES},
 	AL_FIELDS_END,
 };
 

@@ -71,14 +71,14 @@ struct head {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct head, module, "Module")},
-	{AL_FIELD_KEY(struct head, head, "Head", .digits = AL_DIGITS_ALL)},
-	{AL_FIELD_WHOLE(struct head, tokens, "Tokens")},
-	{AL_FIELD(struct head, norm, "Output norm", .digits = 4)},
-	{AL_FIELD(struct head, entropy, "Attention entropy", .unit = "nats", .digits = 4)},
-	{AL_FIELD_WHOLE(struct head, nearest, "Nearest head")},
-	{AL_FIELD(struct head, distance, "Its distance", .digits = 4)},
-	{AL_FIELD(struct head, mean_distance, "Distance to others", .digits = 4)},
+	{AL_SHOW_KEY(struct head, module, "Module")},
+	{AL_SHOW_KEY(struct head, head, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_WHOLE(struct head, tokens, "Tokens")},
+	{AL_SHOW(struct head, norm, "Output norm", .digits = 4)},
+	{AL_SHOW(struct head, entropy, "Attention entropy", .unit = "nats", .digits = 4)},
+	{AL_SHOW_WHOLE(struct head, nearest, "Nearest head")},
+	{AL_SHOW(struct head, distance, "Its distance", .digits = 4)},
+	{AL_SHOW(struct head, mean_distance, "Distance to others", .digits = 4)},
 	AL_FIELDS_END,
 };
 
@@ -220,23 +220,18 @@ struct calibrating {
 	struct al_opened_model model;
 };
 
-/* What it was recorded on. */
-static const char *dataset(const struct al_input_options *input)
-{
-	if (input->tokens)
-		return input->tokens;
-	return input->text ? input->text : "sampled";
-}
-
 static bool put_imatrix(struct calibrating *c, const struct al_calibration *calibration,
 	struct al_error *err)
 {
+	const struct al_input_options *input = &c->options->input;
+	const char *dataset = input->tokens ? input->tokens : input->text ? input->text : "sampled";
+
 	al_table_note(c->session->tables[0],
 		"the imatrix holds attention's weights, of whose inputs it keeps means and mean "
 		"squares; llama.cpp quantises the others as without one, and refuses to where a "
 		"type needs it");
-	return al_imatrix_write(calibration, &c->model.file->view, dataset(&c->options->input),
-		c->options->target, err);
+	return al_imatrix_write(calibration, &c->model.file->view, dataset, c->options->target,
+		err);
 }
 
 static bool record(struct calibrating *c, struct al_error *err)

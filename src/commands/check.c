@@ -75,13 +75,6 @@ static void add_claim(const struct page *p, size_t row, enum al_verdict verdict)
 		add_line(p, 2, note);
 }
 
-static void add_claims(const struct page *p, enum al_verdict verdict)
-{
-	for (size_t row = 0; row < p->table->n_rows; row++)
-		if (strcmp(al_table_text(p->table, row, "verdict"), al_verdict_names[verdict]) == 0)
-			add_claim(p, row, verdict);
-}
-
 /* On a terminal: each claim in lines of at most 79 columns, what is not reproduced first, then the
  * notes, of which the first, which holds the counts, is last. */
 static void render_claims(struct al_session *session, const struct al_table *table)
@@ -92,7 +85,10 @@ static void render_claims(struct al_session *session, const struct al_table *tab
 
 	al_text_init(page.out);
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		add_claims(&page, order[i]);
+		for (size_t row = 0; row < table->n_rows; row++)
+			if (strcmp(al_table_text(table, row, "verdict"), al_verdict_names[order[i]])
+				== 0)
+				add_claim(&page, row, order[i]);
 	al_text_add(page.out, "\n");
 	for (size_t i = 1; i <= table->n_notes; i++)
 		add_line(&page, 0, al_printable(page.arena, table->notes[i % table->n_notes]));
@@ -174,25 +170,18 @@ static const char *say_wrong(struct al_arena *arena, const struct al_check_count
 		: al_format(arena, "; that contradict what derives them: %zu%s", wrong, listed);
 }
 
-static const char *say_rest(struct al_arena *arena, const struct al_check_counts *counts)
-{
-	const size_t unknown = counts->numbers[AL_UNDERIVABLE], errata = counts->wrong_errata;
-
-	return al_format(arena, "%s%s",
-		unknown ? al_format(arena, "; that can't be derived: %zu", unknown) : "",
-		errata ? al_format(arena, "; listed errata that hold after all: %zu", errata) : "");
-}
-
 static const char *say(struct al_arena *arena, const struct al_check_counts *counts)
 {
 	const size_t *numbers = counts->numbers;
+	const size_t unknown = numbers[AL_UNDERIVABLE], errata = counts->wrong_errata;
 
 	return al_format(arena,
 		"Printed numbers that hold: %zu of %zu, %zu of them exactly, %zu within the "
-		"rounding of what they derive from%s%s.",
+		"rounding of what they derive from%s%s%s.",
 		numbers[AL_REPRODUCED] + numbers[AL_CONSISTENT], sum(numbers, AL_N_VERDICTS),
 		numbers[AL_REPRODUCED], numbers[AL_CONSISTENT], say_wrong(arena, counts),
-		say_rest(arena, counts));
+		unknown ? al_format(arena, "; that can't be derived: %zu", unknown) : "",
+		errata ? al_format(arena, "; listed errata that hold after all: %zu", errata) : "");
 }
 
 static bool check_scenarios(struct al_session *session, struct al_error *err)
@@ -264,40 +253,23 @@ static void note_counts(struct al_table *table, const struct al_lint_counts *cou
 		counts->scores, counts->in_prose, counts->slips, counts->gaps);
 }
 
-/* "; of 3 it can't be told" */
-static const char *say_undecided(struct al_arena *arena, const struct al_lint_counts *counts)
-{
-	const size_t undecided = counts->verdicts[AL_UNDERIVABLE];
-
-	return undecided ? al_format(arena, "; of %zu it can't be told", undecided) : "";
-}
-
-/* " and 1 in running text" */
-static const char *say_slips(struct al_arena *arena, const struct al_lint_counts *counts)
-{
-	return counts->slips ? al_format(arena, " and %zu in running text", counts->slips) : "";
-}
-
 static const char *say_papers(struct al_arena *arena, const struct al_lint_counts *counts)
 {
-	const size_t wrong = counts->verdicts[AL_INCONSISTENT];
-	const size_t decided = counts->numbers - counts->verdicts[AL_UNDERIVABLE];
+	const size_t wrong = counts->verdicts[AL_INCONSISTENT], slips = counts->slips,
+		     undecided = counts->verdicts[AL_UNDERIVABLE],
+		     decided = counts->numbers - undecided;
+	const char *rest = undecided ? al_format(arena, "; of %zu it can't be told", undecided)
+				     : "";
 
-	if (wrong + counts->slips > 0)
+	if (wrong + slips > 0)
 		return al_format(arena,
 			"%zu of %zu recomputed numbers%s don't follow from the others%s.", wrong,
-			counts->numbers, say_slips(arena, counts), say_undecided(arena, counts));
+			counts->numbers,
+			slips ? al_format(arena, " and %zu in running text", slips) : "", rest);
 	if (decided > 0)
 		return al_format(arena, "All %zu numbers that could be decided hold%s.", decided,
-			say_undecided(arena, counts));
+			rest);
 	return "Nothing was recomputed: a map says what tables hold; --draft-map begins one.";
-}
-
-static void render_text(struct al_session *session, const struct al_table *table)
-{
-	al_text_init(&session->rendered);
-	al_lint_text(table, &session->rendered);
-	al_text_addf(&session->rendered, "\n%s\n", session->style.summary);
 }
 
 static bool draft(struct al_session *session, const struct al_paper *paper, struct al_error *err)
@@ -339,8 +311,11 @@ static bool check_papers(struct al_session *session, struct al_error *err)
 		return true;
 	note_counts(table, &counts);
 	session->style.summary = say_papers(&session->arena, &counts);
-	if (strcmp(session->writer->name, "text") == 0)
-		render_text(session, table);
+	if (strcmp(session->writer->name, "text") == 0) {
+		al_text_init(&session->rendered);
+		al_lint_text(table, &session->rendered);
+		al_text_addf(&session->rendered, "\n%s\n", session->style.summary);
+	}
 	session->answer_is_no = counts.verdicts[AL_INCONSISTENT] + counts.slips > 0;
 	return true;
 }

@@ -24,9 +24,6 @@ extern const struct al_option_group al_compress_groups[];
 bool al_compress_read(struct al_session *session, struct al_compress_options *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* A finite number and nothing else. */
-bool al_parse_number(const char *text, double *out);
-
 /* Adds the table of both files' probabilities and outputs. `shown` is the name of the compressed
  * file in the answer. */
 bool al_verify_add_table(struct al_session *session, struct al_model_view *view, const char *path,

@@ -149,9 +149,10 @@ static bool read_drops(struct al_arena *arena, const char *text, struct al_compr
 
 static bool read_target(const char *text, double *out, struct al_error *err)
 {
-	return !text || (al_parse_number(text, out) && *out > 0 && *out < 1)
-		|| al_fail(err, AL_EINPUT, "--target-error %s: expected a number between 0 and 1",
-			text);
+	return al_option_real("target-error", text, 0, 0, out, err)
+		&& (!text || (*out > 0 && *out < 1)
+			|| al_fail(err, AL_EINPUT,
+				"--target-error %s: expected a number between 0 and 1", text));
 }
 
 static bool read_method(const char *method, const char *target, struct al_compress_options *out,

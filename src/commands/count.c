@@ -66,14 +66,14 @@ struct record {
 enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_TENSORS = 4, WITH_ACTIVE = 8 };
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct record, model, "Model"), .when = WITH_MODEL},
-	{AL_FIELD_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
-	{AL_FIELD_KEY(struct record, part, "Part")},
-	{AL_FIELD(struct record, name, "Tensor"), .when = WITH_TENSORS},
-	{AL_FIELD(struct record, shape, "Shape"), .when = WITH_TENSORS},
-	{AL_FIELD_COUNT(struct record, tensors, "Tensors")},
-	{AL_FIELD_COUNT(struct record, parameters, "Parameters")},
-	{AL_FIELD_COUNT(struct record, active, "For one token"), .when = WITH_ACTIVE},
+	{AL_SHOW_KEY(struct record, model, "Model"), .when = WITH_MODEL},
+	{AL_SHOW_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_SHOW_KEY(struct record, part, "Part")},
+	{AL_SHOW(struct record, name, "Tensor"), .when = WITH_TENSORS},
+	{AL_SHOW(struct record, shape, "Shape"), .when = WITH_TENSORS},
+	{AL_SHOW_COUNT(struct record, tensors, "Tensors")},
+	{AL_SHOW_COUNT(struct record, parameters, "Parameters")},
+	{AL_SHOW_COUNT(struct record, active, "For one token"), .when = WITH_ACTIVE},
 	AL_FIELDS_END,
 };
 
@@ -145,10 +145,10 @@ struct count_record {
 };
 
 static const struct al_table_field count_fields[] = {
-	{AL_FIELD_KEY(struct count_record, model, "Model"), .when = WITH_MODEL},
-	{AL_FIELD_KEY(struct count_record, variant, "Variant"), .when = WITH_VARIANT},
-	{AL_FIELD_KEY(struct count_record, count, "Count")},
-	{AL_FIELD_COUNT(struct count_record, numbers, "Numbers")},
+	{AL_SHOW_KEY(struct count_record, model, "Model"), .when = WITH_MODEL},
+	{AL_SHOW_KEY(struct count_record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_SHOW_KEY(struct count_record, count, "Count")},
+	{AL_SHOW_COUNT(struct count_record, numbers, "Numbers")},
 	AL_FIELDS_END,
 };
 

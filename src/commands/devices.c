@@ -55,31 +55,24 @@ const struct al_option_row al_device_rows[] = {
 	OPTION_END,
 };
 
-static bool add_part(struct al_share *share, const char *name, struct al_error *err)
+static bool read_share(struct al_arena *arena, const char *parts, struct al_share *share,
+	struct al_error *err)
 {
 	const char *names[AL_N_PARTS + 1];
+	char *rest = al_strdup(arena, parts);
 
 	for (int i = 0; i < AL_N_PARTS; i++)
 		names[i] = al_part_names[i];
 	names[AL_N_PARTS] = "layers";
-	int found = al_find_name(name, names, AL_N_PARTS + 1);
-	if (found < 0)
-		return al_fail_unknown(err, "part", name, names, AL_N_PARTS + 1);
-	if (found == AL_N_PARTS)
-		share->only_layers = true;
-	else
-		share->parts |= 1u << found;
-	return true;
-}
-
-static bool read_share(struct al_arena *arena, const char *parts, struct al_share *share,
-	struct al_error *err)
-{
-	char *rest = al_strdup(arena, parts);
-
-	for (char *name = strtok_r(rest, ",", &rest); name; name = strtok_r(NULL, ",", &rest))
-		if (!add_part(share, name, err))
+	for (char *name = strtok_r(rest, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+		const int found = al_find_name(name, names, AL_N_PARTS + 1);
+		if (found < 0) {
+			al_fail_unknown(err, "part", name, names, AL_N_PARTS + 1);
 			return al_in(err, "--part");
+		}
+		share->only_layers |= found == AL_N_PARTS;
+		share->parts |= found == AL_N_PARTS ? 0 : 1u << found;
+	}
 	if (!share->parts)
 		share->parts = AL_ALL_PARTS;
 	return true;

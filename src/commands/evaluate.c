@@ -47,11 +47,11 @@ struct loss {
 };
 
 static const struct al_table_field loss_fields[] = {
-	{AL_FIELD_WHOLE(struct loss, sequences, "Sequences")},
-	{AL_FIELD_WHOLE(struct loss, tokens, "Tokens")},
-	{AL_FIELD_WHOLE(struct loss, predicted, "Predicted")},
-	{AL_FIELD(struct loss, loss, "Loss", .unit = "nats per token", .digits = 6)},
-	{AL_FIELD(struct loss, perplexity, "Perplexity", .digits = 4)},
+	{AL_SHOW_WHOLE(struct loss, sequences, "Sequences")},
+	{AL_SHOW_WHOLE(struct loss, tokens, "Tokens")},
+	{AL_SHOW_WHOLE(struct loss, predicted, "Predicted")},
+	{AL_SHOW(struct loss, loss, "Loss", .unit = "nats per token", .digits = 6)},
+	{AL_SHOW(struct loss, perplexity, "Perplexity", .digits = 4)},
 	AL_FIELDS_END,
 };
 
@@ -96,11 +96,11 @@ struct ablated {
 };
 
 static const struct al_table_field ablated_fields[] = {
-	{AL_FIELD_KEY(struct ablated, module, "Module")},
-	{AL_FIELD_KEY(struct ablated, layer, "Layer", .digits = AL_DIGITS_ALL)},
-	{AL_FIELD_KEY(struct ablated, head, "Head", .digits = AL_DIGITS_ALL)},
-	{AL_FIELD_WHOLE(struct ablated, heads, "Heads left out")},
-	{AL_FIELD(struct ablated, loss_increase, "Loss added", .unit = "nats per token",
+	{AL_SHOW_KEY(struct ablated, module, "Module")},
+	{AL_SHOW_KEY(struct ablated, layer, "Layer", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_KEY(struct ablated, head, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_WHOLE(struct ablated, heads, "Heads left out")},
+	{AL_SHOW(struct ablated, loss_increase, "Loss added", .unit = "nats per token",
 		.digits = 6)},
 	AL_FIELDS_END,
 };
@@ -188,9 +188,9 @@ struct pair {
 };
 
 static const struct al_table_field pair_fields[] = {
-	{AL_FIELD_KEY(struct pair, a, "Sequence", .digits = AL_DIGITS_ALL)},
-	{AL_FIELD_KEY(struct pair, b, "And", .digits = AL_DIGITS_ALL)},
-	{AL_FIELD(struct pair, cosine, "Cosine", .digits = 4)},
+	{AL_SHOW_KEY(struct pair, a, "Sequence", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_KEY(struct pair, b, "And", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW(struct pair, cosine, "Cosine", .digits = 4)},
 	AL_FIELDS_END,
 };
 

@@ -4,15 +4,15 @@
 #include "base/number.h"
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct al_explanation, model, "Model")},
-	{AL_FIELD_KEY(struct al_explanation, variant, "Variant")},
-	{AL_FIELD(struct al_explanation, of, "Of")},
-	{AL_FIELD(struct al_explanation, name, "Entry")},
-	{AL_FIELD(struct al_explanation, formula, "Formula")},
-	{AL_FIELD(struct al_explanation, substituted, "Substituted")},
-	{AL_FIELD_COUNT(struct al_explanation, result, "Result")},
-	{AL_FIELD_COUNT(struct al_explanation, times, "Times")},
-	{AL_FIELD(struct al_explanation, source, "Source")},
+	{AL_SHOW_KEY(struct al_explanation, model, "Model")},
+	{AL_SHOW_KEY(struct al_explanation, variant, "Variant")},
+	{AL_SHOW(struct al_explanation, of, "Of")},
+	{AL_SHOW(struct al_explanation, name, "Entry")},
+	{AL_SHOW(struct al_explanation, formula, "Formula")},
+	{AL_SHOW(struct al_explanation, substituted, "Substituted")},
+	{AL_SHOW_COUNT(struct al_explanation, result, "Result")},
+	{AL_SHOW_COUNT(struct al_explanation, times, "Times")},
+	{AL_SHOW(struct al_explanation, source, "Source")},
 	AL_FIELDS_END,
 };
 

@@ -68,7 +68,7 @@ struct record {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct record, variant, "Variant")},
+	{AL_SHOW_KEY(struct record, variant, "Variant")},
 	{AL_COLUMN_COUNT("parameters", "Parameters"), AL_MEMBER(struct record, values[0])},
 	{AL_COLUMN_COUNT("cache", cached_title), AL_MEMBER(struct record, values[1])},
 	{AL_COLUMN_BYTES("cache_bytes", "Cache"), AL_MEMBER(struct record, values[2])},

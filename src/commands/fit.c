@@ -113,14 +113,14 @@ struct record {
 enum { WITH_VARIANT = 1 };
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
-	{AL_FIELD_KEY(struct record, symbol, "Solved for")},
-	{AL_FIELD_COUNT(struct record, value, "Largest")},
-	{AL_FIELD_BYTES(struct record, bytes, "Needs")},
-	{AL_FIELD_COUNT(struct record, next, "Next larger")},
-	{AL_FIELD_BYTES(struct record, next_bytes, "Would need")},
-	{AL_FIELD_BYTES(struct record, memory, "Memory")},
-	{AL_FIELD(struct record, binds, "Limited by")},
+	{AL_SHOW_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_SHOW_KEY(struct record, symbol, "Solved for")},
+	{AL_SHOW_COUNT(struct record, value, "Largest")},
+	{AL_SHOW_BYTES(struct record, bytes, "Needs")},
+	{AL_SHOW_COUNT(struct record, next, "Next larger")},
+	{AL_SHOW_BYTES(struct record, next_bytes, "Would need")},
+	{AL_SHOW_BYTES(struct record, memory, "Memory")},
+	{AL_SHOW(struct record, binds, "Limited by")},
 	AL_FIELDS_END,
 };
 
@@ -187,14 +187,6 @@ static bool add_answer(struct al_fit *f, struct al_table *table, mpq_srcptr memo
 	return true;
 }
 
-/* Fewer layers than blocks of them are no pipeline. */
-static int64_t least_size(const struct al_fit *f, int64_t step)
-{
-	bool is_layers = !f->is_inference && strcmp(f->symbol, "n_layers") == 0;
-
-	return is_layers ? f->training.pp * f->training.interleave : step;
-}
-
 /* A variant that doesn't declare what the sum needs: nobody knows what fits. */
 static bool is_known(const struct al_fit *f, struct al_undeclared *out)
 {
@@ -206,10 +198,12 @@ static bool is_known(const struct al_fit *f, struct al_undeclared *out)
 
 static bool solve(struct al_fit *f, struct al_table *table, mpq_srcptr memory, struct al_error *err)
 {
-	bool is_seq = strcmp(f->symbol, "seq") == 0;
-	const int64_t step = is_seq ? f->training.cp : 1;
-	const struct al_growth growth = {evaluate, f, least_size(f, step), step,
-		al_fit_most_passed(f)};
+	const int64_t step = strcmp(f->symbol, "seq") == 0 ? f->training.cp : 1;
+	/* fewer layers than blocks of them are no pipeline */
+	const int64_t least = !f->is_inference && strcmp(f->symbol, "n_layers") == 0
+		? f->training.pp * f->training.interleave
+		: step;
+	const struct al_growth growth = {evaluate, f, least, step, al_fit_most_passed(f)};
 	struct record unknown = begin_record(f, memory);
 	struct al_undeclared undeclared;
 	struct al_largest largest;

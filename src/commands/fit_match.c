@@ -24,12 +24,12 @@ struct record {
 enum { WITH_VARIANT = 1 };
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
-	{AL_FIELD_KEY(struct record, symbol, "Solved for")},
-	{AL_FIELD_COUNT(struct record, value, "Value")},
-	{AL_FIELD_COUNT(struct record, parameters, "Parameters")},
-	{AL_FIELD_COUNT(struct record, target, "To match")},
-	{AL_FIELD_COUNT(struct record, distance, "Distance")},
+	{AL_SHOW_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_SHOW_KEY(struct record, symbol, "Solved for")},
+	{AL_SHOW_COUNT(struct record, value, "Value")},
+	{AL_SHOW_COUNT(struct record, parameters, "Parameters")},
+	{AL_SHOW_COUNT(struct record, target, "To match")},
+	{AL_SHOW_COUNT(struct record, distance, "Distance")},
 	AL_FIELDS_END,
 };
 

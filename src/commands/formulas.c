@@ -48,8 +48,8 @@ static void get_cache(struct al_table *table, struct al_cell *cell, const void *
 enum { WITH_TITLE = 1, WITH_ORDER = 2, WITH_DIFFERENCE = 4 };
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct record, variant, "Variant")},
-	{AL_FIELD(struct record, title, "Name"), .when = WITH_TITLE},
+	{AL_SHOW_KEY(struct record, variant, "Variant")},
+	{AL_SHOW(struct record, title, "Name"), .when = WITH_TITLE},
 	{{.key = "order", .title = "Order"}, .get = get_order, .when = WITH_ORDER},
 	{{.key = "parameters", .title = "Parameters"}, .get = get_parameters},
 	{{.key = "difference"}, .get = get_difference, .when = WITH_DIFFERENCE},

@@ -37,17 +37,17 @@ struct row {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct row, method, "Conversion")},
-	{AL_FIELD_KEY(struct row, setting, "Setting")},
-	{AL_FIELD(struct row, saving, "Parameters saved", .unit = "%", .digits = 1)},
-	{AL_FIELD_WHOLE(struct row, cached, "Cached numbers a token")},
-	{AL_FIELD(struct row, cache_saving, "Cache saved", .unit = "%", .digits = 1)},
-	{AL_FIELD(struct row, error, "Error in sample", .digits = 4)},
-	{AL_FIELD(struct row, loss, "Loss", .unit = "nats per token", .digits = 4)},
-	{AL_FIELD(struct row, kl, "KL divergence", .unit = "nats per token", .digits = 4)},
-	{AL_FIELD(struct row, agreement, "Same likeliest token", .unit = "%", .digits = 1)},
-	{AL_FIELD(struct row, frontier, "Frontier")},
-	{AL_FIELD(struct row, label, "Point")},
+	{AL_SHOW_KEY(struct row, method, "Conversion")},
+	{AL_SHOW_KEY(struct row, setting, "Setting")},
+	{AL_SHOW(struct row, saving, "Parameters saved", .unit = "%", .digits = 1)},
+	{AL_SHOW_WHOLE(struct row, cached, "Cached numbers a token")},
+	{AL_SHOW(struct row, cache_saving, "Cache saved", .unit = "%", .digits = 1)},
+	{AL_SHOW(struct row, error, "Error in sample", .digits = 4)},
+	{AL_SHOW(struct row, loss, "Loss", .unit = "nats per token", .digits = 4)},
+	{AL_SHOW(struct row, kl, "KL divergence", .unit = "nats per token", .digits = 4)},
+	{AL_SHOW(struct row, agreement, "Same likeliest token", .unit = "%", .digits = 1)},
+	{AL_SHOW(struct row, frontier, "Frontier")},
+	{AL_SHOW(struct row, label, "Point")},
 	AL_FIELDS_END,
 };
 
@@ -113,14 +113,6 @@ static void add_notes(struct al_table *table, const struct al_frontier *f,
 		"sample; frontier: no other that caches as little has less KL divergence");
 }
 
-static bool has_zero(const struct al_frontier *f)
-{
-	for (size_t i = 0; i < f->n; i++)
-		if (f->items[i].measured.divergence <= 0)
-			return true;
-	return false;
-}
-
 static const char *describe_sample(struct al_table *table, const struct al_calibration *calibration,
 	const struct al_batch *all)
 {
@@ -140,6 +132,10 @@ static bool draw(struct al_session *session, const struct al_table *table,
 	const struct al_frontier *frontier, const char *sample, const char *folder,
 	struct al_error *err)
 {
+	bool has_zero = false;
+
+	for (size_t i = 0; i < frontier->n; i++)
+		has_zero |= frontier->items[i].measured.divergence <= 0;
 	const struct al_figure figure = {
 		.id = "frontier",
 		.title = sample,
@@ -147,7 +143,7 @@ static bool draw(struct al_session *session, const struct al_table *table,
 		.x = {.column = "cached", .title = "Cached numbers a token"},
 		.y = {.column = "kl",
 			.title = "KL divergence (nats per token)",
-			.scale = has_zero(frontier) ? AL_AXIS_LINEAR : AL_AXIS_LOG},
+			.scale = has_zero ? AL_AXIS_LINEAR : AL_AXIS_LOG},
 		.series = "method",
 		.label = "label",
 		.width_pt = AL_FIGURE_PAGE_PT,

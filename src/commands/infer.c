@@ -61,11 +61,11 @@ struct record {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct record, state, "State")},
-	{AL_FIELD_BYTES(struct record, bytes, "Memory")},
-	{AL_FIELD_BYTES(struct record, read, "Read/new token")},
-	{AL_FIELD_FLOPS(struct record, flops, "FLOPs/new token")},
-	{AL_FIELD(struct record, intensity, "FLOPs per byte", .digits = 2)},
+	{AL_SHOW_KEY(struct record, state, "State")},
+	{AL_SHOW_BYTES(struct record, bytes, "Memory")},
+	{AL_SHOW_BYTES(struct record, read, "Read/new token")},
+	{AL_SHOW_FLOPS(struct record, flops, "FLOPs/new token")},
+	{AL_SHOW(struct record, intensity, "FLOPs per byte", .digits = 2)},
 	AL_FIELDS_END,
 };
 

@@ -26,9 +26,9 @@ static const struct rule {
 };
 
 static const struct al_table_field rule_fields[] = {
-	{AL_FIELD_KEY(struct rule, state, "State")},
-	{AL_FIELD_KEY(struct rule, number, "Column")},
-	{AL_FIELD(struct rule, rule, "Rule")},
+	{AL_SHOW_KEY(struct rule, state, "State")},
+	{AL_SHOW_KEY(struct rule, number, "Column")},
+	{AL_SHOW(struct rule, rule, "Rule")},
 	AL_FIELDS_END,
 };
 
@@ -41,16 +41,16 @@ struct record {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct record, state, "State")},
-	{AL_FIELD_KEY(struct record, name, "Entry")},
-	{AL_FIELD(struct record, formula, "Formula")},
-	{AL_FIELD(struct record, substituted, "Substituted")},
-	{AL_FIELD_COUNT(struct record, times, "Times")},
+	{AL_SHOW_KEY(struct record, state, "State")},
+	{AL_SHOW_KEY(struct record, name, "Entry")},
+	{AL_SHOW(struct record, formula, "Formula")},
+	{AL_SHOW(struct record, substituted, "Substituted")},
+	{AL_SHOW_COUNT(struct record, times, "Times")},
 	{AL_COLUMN_BYTES("bytes", "Memory"), AL_MEMBER(struct record, row.bytes)},
 	{AL_COLUMN_BYTES("read", "Read/new token"), AL_MEMBER(struct record, row.read)},
 	{AL_COLUMN_FLOPS("flops", "FLOPs/new token"), AL_MEMBER(struct record, row.flops)},
-	{AL_FIELD(struct record, source, "Source")},
-	{AL_FIELD(struct record, format, "Format")},
+	{AL_SHOW(struct record, source, "Source")},
+	{AL_SHOW(struct record, format, "Format")},
 	AL_FIELDS_END,
 };
 
@@ -109,24 +109,20 @@ static struct texts texts_of_held(struct al_arena *arena, const struct al_infere
 	const struct al_inference_part *part)
 {
 	const char *bytes = al_explain_bytes(arena, part->storage);
-	const int64_t all = inference->batch * inference->seq;
 	const int64_t tokens = al_inference_tokens_at_once(inference->engine, inference);
+	const bool is_chunk = tokens < inference->batch * inference->seq;
 
 	if (part->formula)
 		return (struct texts){part->formula,
 			al_exact_text(arena, al_exact_scaled(arena, part->numbers, 1, 1))};
-	if (tokens < all)
-		return (struct texts){al_format(arena, "numbers of a token * chunk * %s bytes",
-					      bytes),
-			al_format(arena, "%s * %lld * %s",
-				al_exact_text(arena,
-					al_exact_scaled(arena, part->numbers, 1, tokens)),
-				(long long)tokens, bytes)};
-	return (struct texts){al_format(arena, "numbers of a token * batch * seq * %s bytes",
-				      bytes),
-		al_format(arena, "%s * %lld * %lld * %s",
+	return (struct texts){al_format(arena, "numbers of a token * %s * %s bytes",
+				      is_chunk ? "chunk" : "batch * seq", bytes),
+		al_format(arena, "%s * %s * %s",
 			al_exact_text(arena, al_exact_scaled(arena, part->numbers, 1, tokens)),
-			(long long)inference->batch, (long long)inference->seq, bytes)};
+			is_chunk ? al_format(arena, "%lld", (long long)tokens)
+				 : al_format(arena, "%lld * %lld", (long long)inference->batch,
+					 (long long)inference->seq),
+			bytes)};
 }
 
 /* "layers.{layer}: W_Q (layer 3)", where layers are told apart. */

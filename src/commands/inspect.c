@@ -39,7 +39,7 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 /* One answer. */
 struct inspection {
 	struct al_session *session;
-	struct al_checkpoint checkpoint;
+	struct al_checkpoint *checkpoint;
 	struct al_table *table; /* NULL: tensors aren't listed */
 	bool shows_values;
 	const char *names; /* of the first tensors with numbers that aren't finite */
@@ -60,14 +60,14 @@ struct record {
 enum { WITH_FILES = 1, WITH_VALUES = 2 };
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct record, name, "Tensor")},
-	{AL_FIELD(struct record, dtype, "Format")},
-	{AL_FIELD(struct record, shape, "Shape")},
-	{AL_FIELD_BYTES(struct record, bytes, "Size")},
-	{AL_FIELD(struct record, file, "File"), .when = WITH_FILES},
-	{AL_FIELD_WHOLE(struct record, min, "Smallest"), .when = WITH_VALUES},
-	{AL_FIELD_WHOLE(struct record, max, "Largest"), .when = WITH_VALUES},
-	{AL_FIELD_WHOLE(struct record, mean, "Mean"), .when = WITH_VALUES},
+	{AL_SHOW_KEY(struct record, name, "Tensor")},
+	{AL_SHOW(struct record, dtype, "Format")},
+	{AL_SHOW(struct record, shape, "Shape")},
+	{AL_SHOW_BYTES(struct record, bytes, "Size")},
+	{AL_SHOW(struct record, file, "File"), .when = WITH_FILES},
+	{AL_SHOW_WHOLE(struct record, min, "Smallest"), .when = WITH_VALUES},
+	{AL_SHOW_WHOLE(struct record, max, "Largest"), .when = WITH_VALUES},
+	{AL_SHOW_WHOLE(struct record, mean, "Mean"), .when = WITH_VALUES},
 	{{.key = "nan", .title = "NaN"}, AL_MEMBER(struct record, n_nan), .when = WITH_VALUES},
 	{{.key = "inf", .title = "Infinite"}, AL_MEMBER(struct record, n_infinite),
 		.when = WITH_VALUES},
@@ -121,12 +121,12 @@ static bool add_row(struct inspection *in, const struct al_tensor *tensor, struc
 	struct al_arena *arena = &in->session->arena;
 	struct record record = {tensor->name, al_dtype_title(tensor->dtype),
 		al_shape_text(arena, tensor->shape, tensor->n_dims),
-		basename(al_strdup(arena, in->checkpoint.shards[tensor->shard].source.path)),
+		basename(al_strdup(arena, in->checkpoint->shards[tensor->shard].source.path)),
 		(int64_t)tensor->bytes, NAN, NAN, NAN, INT64_MIN, INT64_MIN};
 
 	in->n_unread += !tensor->dtype->to_double;
 	if (in->shows_values && tensor->dtype->to_double) {
-		if (!read_values(&in->checkpoint, tensor, &record, err))
+		if (!read_values(in->checkpoint, tensor, &record, err))
 			return false;
 		in->n_nan += record.n_nan;
 		in->n_infinite += record.n_infinite;
@@ -138,18 +138,6 @@ static bool add_row(struct inspection *in, const struct al_tensor *tensor, struc
 }
 
 /* ---- notes ---- */
-
-/* Shards often say the same. */
-static bool is_said(const struct al_checkpoint *checkpoint, size_t i)
-{
-	const struct al_metadata *m = checkpoint->metadata;
-
-	for (size_t before = 0; before < i; before++)
-		if (strcmp(m[before].key, m[i].key) == 0
-			&& strcmp(m[before].value, m[i].value) == 0)
-			return true;
-	return false;
-}
 
 static void note_one(struct al_table *table, const struct al_metadata *metadata)
 {
@@ -163,20 +151,20 @@ static void note_one(struct al_table *table, const struct al_metadata *metadata)
 		value, shown < length ? "..." : "");
 }
 
+/* What shards say alike is one note. */
 static void note_metadata(struct inspection *inspection)
 {
-	const struct al_checkpoint *checkpoint = &inspection->checkpoint;
-	size_t n_said = 0;
+	const struct al_checkpoint *checkpoint = inspection->checkpoint;
+	struct al_table *table = inspection->table;
+	const size_t before = table->n_notes;
 
 	for (size_t i = 0; i < checkpoint->n_metadata; i++) {
-		if (is_said(checkpoint, i))
-			continue;
-		if (n_said++ == MOST_METADATA) {
-			al_table_note(inspection->table, "metadata: ... (%zu in all)",
-				checkpoint->n_metadata);
+		note_one(table, &checkpoint->metadata[i]);
+		if (table->n_notes - before > MOST_METADATA) {
+			table->n_notes--;
+			al_table_note(table, "metadata: ... (%zu in all)", checkpoint->n_metadata);
 			return;
 		}
-		note_one(inspection->table, &checkpoint->metadata[i]);
 	}
 }
 
@@ -211,11 +199,11 @@ static void note_total(struct al_table *table, const char *what, const struct to
 
 static void note_totals(struct inspection *inspection)
 {
-	struct total total = add_up(&inspection->checkpoint, NULL);
+	struct total total = add_up(inspection->checkpoint, NULL);
 
 	note_total(inspection->table, "all", &total);
 	for (size_t d = 0; al_dtype_at(d); d++) {
-		total = add_up(&inspection->checkpoint, al_dtype_at(d));
+		total = add_up(inspection->checkpoint, al_dtype_at(d));
 		if (total.tensors)
 			note_total(inspection->table, al_dtype_title(al_dtype_at(d)), &total);
 	}
@@ -268,13 +256,13 @@ static void get_positions(struct al_table *table, struct al_cell *cell, const vo
 
 static const struct al_table_field module_fields[] = {
 	{AL_COLUMN_KEY("module", "Module"), AL_MEMBER(struct al_attention, name)},
-	{AL_FIELD_WHOLE(struct al_attention, layer, "Layer")},
+	{AL_SHOW_WHOLE(struct al_attention, layer, "Layer")},
 	{{.key = "attention", .title = "Attention"}, .get = get_attention},
 	{{.key = "variant", .title = "Variant"}, .get = get_variant},
-	{AL_FIELD_WHOLE(struct al_attention, n_heads, "Heads")},
-	{AL_FIELD_WHOLE(struct al_attention, n_kv_heads, "KV heads")},
-	{AL_FIELD_WHOLE(struct al_attention, d_head, "Width")},
-	{AL_FIELD_WHOLE(struct al_attention, d_value, "Of values")},
+	{AL_SHOW_WHOLE(struct al_attention, n_heads, "Heads")},
+	{AL_SHOW_WHOLE(struct al_attention, n_kv_heads, "KV heads")},
+	{AL_SHOW_WHOLE(struct al_attention, d_head, "Width")},
+	{AL_SHOW_WHOLE(struct al_attention, d_value, "Of values")},
 	{{.key = "positions", .title = "Positions"}, .get = get_positions},
 	AL_FIELDS_END,
 };
@@ -302,7 +290,7 @@ static bool list_modules(struct inspection *in, struct al_error *err)
 	struct al_error reason;
 	struct al_model_view view;
 
-	if (al_checkpoint_view(&view, in->session, &o->layout, &in->checkpoint, config, true,
+	if (al_checkpoint_view(&view, in->session, &o->layout, in->checkpoint, config, true,
 		    is_asked ? err : &reason)) {
 		add_modules(in->session, &view);
 		al_model_view_close(&view);
@@ -318,7 +306,7 @@ static bool list_modules(struct inspection *in, struct al_error *err)
 /* The table of tensors. */
 static bool list_tensors(struct inspection *in, struct al_error *err)
 {
-	const struct al_checkpoint *checkpoint = &in->checkpoint;
+	const struct al_checkpoint *checkpoint = in->checkpoint;
 
 	in->table = al_session_table(in->session, "inspect", fields,
 		(checkpoint->n_shards > 1 ? WITH_FILES : 0) | (in->shows_values ? WITH_VALUES : 0),
@@ -360,7 +348,7 @@ static const char *say_modules(struct al_session *session)
 static const char *say(struct inspection *inspection)
 {
 	struct al_arena *arena = &inspection->session->arena;
-	const struct total all = add_up(&inspection->checkpoint, NULL);
+	const struct total all = add_up(inspection->checkpoint, NULL);
 	const char *size = al_text_of_bytes(arena, al_exact_from_int(arena, (int64_t)all.bytes));
 
 	return al_format(arena, "%s of %s in %s%s%s.", al_count_text(arena, all.tensors, "tensor"),
@@ -382,15 +370,14 @@ static bool run(struct al_session *session, struct al_error *err)
 		.shows_values = o->shows_values,
 		.names = ""};
 
-	if (!al_checkpoint_open(&inspection.checkpoint, al_session_word(session, 0), err))
+	inspection.checkpoint = al_session_file(session, al_session_word(session, 0), err);
+	if (!inspection.checkpoint
+		|| (is_wanted(o, TABLE_TENSORS) && !list_tensors(&inspection, err))
+		|| (is_wanted(o, TABLE_MODULES) && !list_modules(&inspection, err))
+		|| !al_checkpoint_check_unchanged(inspection.checkpoint, err))
 		return false;
-	bool ok = (!is_wanted(o, TABLE_TENSORS) || list_tensors(&inspection, err))
-		&& (!is_wanted(o, TABLE_MODULES) || list_modules(&inspection, err))
-		&& al_checkpoint_check_unchanged(&inspection.checkpoint, err);
-	if (ok)
-		session->style.summary = say(&inspection);
-	al_checkpoint_close(&inspection.checkpoint);
-	return ok;
+	session->style.summary = say(&inspection);
+	return true;
 }
 
 const struct al_command al_command_inspect = {

@@ -54,9 +54,9 @@ struct file_record {
 };
 
 static const struct al_table_field file_fields[] = {
-	{AL_FIELD_KEY(struct file_record, name, "Name")},
-	{AL_FIELD(struct file_record, title, "Title")},
-	{AL_FIELD(struct file_record, source, "Source")},
+	{AL_SHOW_KEY(struct file_record, name, "Name")},
+	{AL_SHOW(struct file_record, title, "Title")},
+	{AL_SHOW(struct file_record, source, "Source")},
 	AL_FIELDS_END,
 };
 
@@ -113,8 +113,8 @@ static void get_default(struct al_table *table, struct al_cell *cell, const void
 static const struct al_table_field symbol_fields[] = {
 	{{.key = "name", .is_key = true}, AL_MEMBER(struct al_symbol, name)},
 	{{.key = "latex"}, .get = get_latex},
-	{AL_FIELD(struct al_symbol, title, NULL)},
-	{AL_FIELD(struct al_symbol, unit, NULL)},
+	{AL_SHOW(struct al_symbol, title, NULL)},
+	{AL_SHOW(struct al_symbol, unit, NULL)},
 	{{.key = "default"}, .get = get_default},
 	AL_FIELDS_END,
 };
@@ -145,11 +145,11 @@ static bool print_source(struct al_session *session, const struct kind *kind, co
 	struct al_error *err)
 {
 	const struct al_embedded_list *files = files_of(kind);
-	const struct al_embedded *file = al_embedded_find(files, name);
+	const struct al_embedded *file = AL_FIND_KNOWN(files->files, files->n_files, "name", name,
+		err);
 
 	if (!file)
-		return al_fail_unknown_item(err, "name", name, files->files, files->n_files,
-			sizeof(*files->files));
+		return false;
 	al_text_init(&session->rendered);
 	al_text_add(&session->rendered, file->text);
 	return true;
@@ -159,10 +159,10 @@ static bool run(struct al_session *session, struct al_error *err)
 {
 	const char *source = ((const struct list_options *)session->options)->source;
 	const char *word = session->line.words[0];
-	const struct kind *kind = AL_FIND(kinds, N_KINDS, word);
+	const struct kind *kind = AL_FIND_KNOWN(kinds, N_KINDS, "list", word, err);
 
 	if (!kind)
-		return al_fail_unknown_item(err, "list", word, kinds, N_KINDS, sizeof(*kinds));
+		return false;
 	if (kind == &kinds[N_KINDS - 1])
 		return source ? al_fail(err, AL_EINPUT, "symbols have no file of their own")
 			      : list_symbols(session);

@@ -147,8 +147,8 @@ struct state_record {
 };
 
 static const struct al_table_field state_fields[] = {
-	{AL_FIELD_KEY(struct state_record, state, "State")},
-	{AL_FIELD_BYTES(struct state_record, bytes, "Memory")},
+	{AL_SHOW_KEY(struct state_record, state, "State")},
+	{AL_SHOW_BYTES(struct state_record, bytes, "Memory")},
 	AL_FIELDS_END,
 };
 
@@ -191,8 +191,8 @@ enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_WORKING = 4 };
 	AL_COLUMN_BYTES(name, heading), AL_MEMBER(struct record, figures.values[state])
 
 static const struct al_table_field fields[] = {
-	{AL_FIELD_KEY(struct record, model, "Model"), .when = WITH_MODEL},
-	{AL_FIELD_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_SHOW_KEY(struct record, model, "Model"), .when = WITH_MODEL},
+	{AL_SHOW_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
 	{AL_COLUMN_COUNT("parameters", "Parameters"),
 		AL_MEMBER(struct record, figures.values[AL_TRAINING_PARAMETERS])},
 	{STATE("weights", "Weights", AL_STATE_WEIGHTS)},
@@ -201,7 +201,7 @@ static const struct al_table_field fields[] = {
 	{STATE("activations", "Activations", AL_STATE_ACTIVATIONS)},
 	{STATE("working", "Working set", AL_STATE_WORKING), .when = WITH_WORKING},
 	{STATE("total", "Total", TOTAL)},
-	{AL_FIELD(struct record, saving, "Saving", .unit = "%", .digits = 2), .when = WITH_VARIANT},
+	{AL_SHOW(struct record, saving, "Saving", .unit = "%", .digits = 2), .when = WITH_VARIANT},
 	AL_FIELDS_END,
 };
 

@@ -145,7 +145,7 @@ enum { WITH_WORKING = 1 };
 	AL_COLUMN_BYTES(name, heading), AL_MEMBER(struct part_record, states[state])
 
 static const struct al_table_field part_fields[] = {
-	{AL_FIELD_KEY(struct part_record, part, "Part")},
+	{AL_SHOW_KEY(struct part_record, part, "Part")},
 	{STATE("weights", "weights", AL_STATE_WEIGHTS)},
 	{STATE("gradients", "gradients", AL_STATE_GRADIENTS)},
 	{STATE("optimizer", "optimizer", AL_STATE_OPTIMIZER)},
@@ -178,9 +178,9 @@ struct rule_record {
 };
 
 static const struct al_table_field rule_fields[] = {
-	{AL_FIELD_KEY(struct rule_record, state, "State")},
-	{AL_FIELD(struct rule_record, bytes, "Bytes per parameter")},
-	{AL_FIELD(struct rule_record, source, "Source")},
+	{AL_SHOW_KEY(struct rule_record, state, "State")},
+	{AL_SHOW(struct rule_record, bytes, "Bytes per parameter")},
+	{AL_SHOW(struct rule_record, source, "Source")},
 	AL_FIELDS_END,
 };
 
@@ -212,12 +212,12 @@ struct saved_record {
 };
 
 static const struct al_table_field saved_fields[] = {
-	{AL_FIELD_KEY(struct saved_record, part, "Part")},
+	{AL_SHOW_KEY(struct saved_record, part, "Part")},
 	{AL_COLUMN_KEY("tensor", "Tensor"), AL_MEMBER(struct saved_record, line.name)},
 	{AL_COLUMN_COUNT("numbers", "Numbers"), AL_MEMBER(struct saved_record, line.elements)},
-	{AL_FIELD(struct saved_record, per, "For each")},
-	{AL_FIELD_WHOLE(struct saved_record, bytes, "Bytes each")},
-	{AL_FIELD(struct saved_record, kept, "Saved with recompute")},
+	{AL_SHOW(struct saved_record, per, "For each")},
+	{AL_SHOW_WHOLE(struct saved_record, bytes, "Bytes each")},
+	{AL_SHOW(struct saved_record, kept, "Saved with recompute")},
 	AL_FIELDS_END,
 };
 
@@ -256,12 +256,12 @@ struct working_record {
 
 static const struct al_table_field working_fields[] = {
 	{AL_COLUMN_KEY("term", "Term"), AL_MEMBER(struct working_record, name)},
-	{AL_FIELD_KEY(struct working_record, during, "Held during")},
-	{AL_FIELD(struct working_record, when, "Condition")},
-	{AL_FIELD(struct working_record, formula, "Bytes of a device")},
-	{AL_FIELD_BYTES(struct working_record, bytes, "Memory")},
-	{AL_FIELD(struct working_record, peak, "In the peak")},
-	{AL_FIELD(struct working_record, source, "Source")},
+	{AL_SHOW_KEY(struct working_record, during, "Held during")},
+	{AL_SHOW(struct working_record, when, "Condition")},
+	{AL_SHOW(struct working_record, formula, "Bytes of a device")},
+	{AL_SHOW_BYTES(struct working_record, bytes, "Memory")},
+	{AL_SHOW(struct working_record, peak, "In the peak")},
+	{AL_SHOW(struct working_record, source, "Source")},
 	AL_FIELDS_END,
 };
 

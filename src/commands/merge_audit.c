@@ -177,24 +177,20 @@ static bool check_same(const struct merging *m, struct al_error *err)
 	return al_shard_summarize(m->run, &here, err) && check_facts(&here, m->first, err);
 }
 
-static bool fail_missing(const struct merging *m, size_t shard, struct al_error *err)
-{
-	const char *names = "";
-
-	for (size_t i = 0; i < m->run->n_chosen; i++)
-		if (m->shards[i] == shard)
-			names = al_format(&m->session->arena, "%s%s %s", names, *names ? "," : "",
-				m->run->chosen[i]->name);
-	return al_fail(err, AL_EINPUT, "shard %zu/%" PRId64 " is missing: %s%s", shard + 1,
-		m->n_shards, *names ? "modules" : "without modules", names);
-}
-
 static bool check_parts(const struct merging *m, struct al_error *err)
 {
-	for (size_t i = 0; i < (size_t)m->n_shards; i++)
-		if (!m->parts[i])
-			return fail_missing(m, i, err);
-	return true;
+	const char *names = "";
+	size_t missing = 0;
+
+	while (missing < (size_t)m->n_shards && m->parts[missing])
+		missing++;
+	if (missing == (size_t)m->n_shards)
+		return true;
+	for (size_t i = 0; i < m->run->n_chosen; i++)
+		if (m->shards[i] == missing)
+			names = al_join(&m->session->arena, names, m->run->chosen[i]->name);
+	return al_fail(err, AL_EINPUT, "shard %zu/%" PRId64 " is missing: %s%s", missing + 1,
+		m->n_shards, *names ? "modules " : "without modules", names);
 }
 
 /* ---- files that manifests list ---- */

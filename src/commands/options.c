@@ -1,6 +1,7 @@
 /* Options: a command line read by rows, and the help that is made of them. */
 #include "commands/options.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/number.h"
@@ -129,22 +130,18 @@ const char *al_command_line_first_of(const struct al_command_line *line,
 
 /* ---- values ---- */
 
-static bool fail_count(const struct al_option_row *row, const char *text, struct al_error *err)
-{
-	if (row->most)
-		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number from %lld to %lld",
-			row->name, text, (long long)row->least, (long long)row->most);
-	return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number of at least %lld",
-		row->name, text, (long long)row->least);
-}
-
 static bool read_count(const struct al_option_row *row, const char *text, int64_t *out,
 	struct al_error *err)
 {
-	size_t n = al_read_digits(text, out);
+	const size_t n = al_read_digits(text, out);
 
-	return (n > 0 && !text[n] && *out >= row->least && *out <= (row->most ? row->most : MOST))
-		|| fail_count(row, text, err);
+	if (n > 0 && !text[n] && *out >= row->least && *out <= (row->most ? row->most : MOST))
+		return true;
+	return row->most
+		? al_fail(err, AL_EINPUT, "--%s %s: expected a whole number from %lld to %lld",
+			row->name, text, (long long)row->least, (long long)row->most)
+		: al_fail(err, AL_EINPUT, "--%s %s: expected a whole number of at least %lld",
+			row->name, text, (long long)row->least);
 }
 
 static bool read_choice(const struct al_option_row *row, const char *word, int *out,
@@ -232,6 +229,20 @@ bool al_command_line_read(const struct al_command_line *line, struct al_arena *a
 			return false;
 	}
 	return true;
+}
+
+bool al_option_real(const char *name, const char *text, double fallback, double least, double *out,
+	struct al_error *err)
+{
+	char *end;
+
+	*out = fallback;
+	if (!text)
+		return true;
+	*out = strtod(text, &end);
+	return (end != text && !*end && *out >= least && *out <= 1e300)
+		|| al_fail(err, AL_EINPUT, "--%s %s: expected a number of at least %g", name, text,
+			least);
 }
 
 /* ---- values as texts ---- */

@@ -53,36 +53,18 @@ struct al_option_row {
 		+ 0 * sizeof((field_type *)0 == &((struct_type *)0)->field_name))
 
 /* The last argument is the help; what follows it sets further members. */
-#define OPTION_FLAG(type, at, long_name, ...) \
+#define OPTION_OF(kind_of, field_type, type, at, long_name, word, ...) \
 	{ \
-		.kind = OPTION_IS_FLAG, .field = OPTION_FIELD(type, at, bool), .name = long_name, \
-		.help = __VA_ARGS__ \
-	}
-#define OPTION_TEXT(type, at, long_name, word, ...) \
-	{ \
-		.kind = OPTION_IS_TEXT, .field = OPTION_FIELD(type, at, const char *), \
-		.name = long_name, .argument = word, .help = __VA_ARGS__ \
-	}
-#define OPTION_LIST(type, at, long_name, word, ...) \
-	{ \
-		.kind = OPTION_IS_LIST, .field = OPTION_FIELD(type, at, struct al_texts), \
-		.name = long_name, .argument = word, .help = __VA_ARGS__ \
-	}
-#define OPTION_COUNT(type, at, long_name, word, ...) \
-	{ \
-		.kind = OPTION_IS_COUNT, .field = OPTION_FIELD(type, at, int64_t), \
-		.name = long_name, .argument = word, .help = __VA_ARGS__ \
-	}
-#define OPTION_CHOICE(type, at, long_name, word, ...) \
-	{ \
-		.kind = OPTION_IS_CHOICE, .field = OPTION_FIELD(type, at, int), .name = long_name, \
+		.kind = kind_of, .field = OPTION_FIELD(type, at, field_type), .name = long_name, \
 		.argument = word, .help = __VA_ARGS__ \
 	}
-#define OPTION_SET(type, at, long_name, word, ...) \
-	{ \
-		.kind = OPTION_IS_SET, .field = OPTION_FIELD(type, at, uint64_t), \
-		.name = long_name, .argument = word, .help = __VA_ARGS__ \
-	}
+#define OPTION_FLAG(type, at, long_name, ...) \
+	OPTION_OF(OPTION_IS_FLAG, bool, type, at, long_name, NULL, __VA_ARGS__)
+#define OPTION_TEXT(type, at, ...) OPTION_OF(OPTION_IS_TEXT, const char *, type, at, __VA_ARGS__)
+#define OPTION_LIST(type, at, ...) OPTION_OF(OPTION_IS_LIST, struct al_texts, type, at, __VA_ARGS__)
+#define OPTION_COUNT(type, at, ...) OPTION_OF(OPTION_IS_COUNT, int64_t, type, at, __VA_ARGS__)
+#define OPTION_CHOICE(type, at, ...) OPTION_OF(OPTION_IS_CHOICE, int, type, at, __VA_ARGS__)
+#define OPTION_SET(type, at, ...) OPTION_OF(OPTION_IS_SET, uint64_t, type, at, __VA_ARGS__)
 #define OPTION_END \
 	{ \
 		.name = NULL \
@@ -123,6 +105,10 @@ bool al_command_line_read(const struct al_command_line *line, struct al_arena *a
 
 /* Is the option given? */
 bool al_command_line_has(const struct al_command_line *line, const struct al_option_row *row);
+
+/* The text of an option as a number of at least `least`; NULL: `fallback`. */
+bool al_option_real(const char *name, const char *text, double fallback, double least, double *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The name of the first of these rows that is given; NULL: none is. */
 const char *al_command_line_first_of(const struct al_command_line *line,

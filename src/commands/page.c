@@ -10,19 +10,15 @@ const struct al_option_row al_report_rows[] = {
 
 /* ---- the command ---- */
 
-static bool is_among(const struct al_option_row *row, const struct al_option_row *rows)
-{
-	for (; rows->name; rows++)
-		if (rows == row)
-			return true;
-	return false;
-}
-
 /* How the answer looks, or how many threads find it, isn't what it says. */
 static bool shapes_answer(const struct al_option_row *row)
 {
-	return !is_among(row, al_format_rows) && !is_among(row, al_output_rows)
-		&& !is_among(row, al_display_rows);
+	static const struct al_option_group looks[] = {OUTPUT_GROUPS, {NULL, 0}};
+
+	al_each_option (group, look, looks)
+		if (look == row)
+			return false;
+	return true;
 }
 
 const char *al_session_command_text(struct al_session *session)

@@ -30,18 +30,11 @@ static bool measure_across(struct al_audit_run *run, struct al_error *err)
 
 /* ---- two checkpoints ---- */
 
-static const struct al_attention *find_module(const struct al_model_view *view, const char *name)
-{
-	for (size_t i = 0; i < view->n_modules; i++)
-		if (strcmp(view->modules[i].name, name) == 0)
-			return &view->modules[i];
-	return NULL;
-}
-
 static bool compare_module(struct al_audit_run *run, const struct al_audit *other,
 	const struct al_attention *a, struct al_error *err)
 {
-	const struct al_attention *b = find_module(other->view, a->name);
+	const struct al_attention *b = AL_FIND(other->view->modules, other->view->n_modules,
+		a->name);
 	struct al_audit_module first, second;
 
 	if (!b)

@@ -155,27 +155,21 @@ static bool check_training(const struct al_session *session, struct al_error *er
 
 /* ---- --save ---- */
 
-static bool append(struct al_safetensors_writer *writer, const struct pca *pca,
-	struct al_error *err)
-{
-	for (size_t i = 0; i < pca->n_saved; i++)
-		if (!al_safetensors_append_doubles(writer, pca->saved[i].dtype, pca->numbers[i],
-			    (size_t)(pca->saved[i].shape[0] * pca->saved[i].shape[1]), err))
-			return false;
-	return true;
-}
-
 static bool save(const struct pca *pca, struct al_error *err)
 {
 	const struct al_metadata version = {.key = "attnledger", .value = al_version()};
 	struct al_safetensors_writer *writer;
+	bool ok = true;
 
 	if (!pca->options->saved)
 		return true;
 	if (!al_safetensors_create(&writer, pca->options->saved, pca->saved, pca->n_saved, &version,
 		    1, err))
 		return false;
-	if (append(writer, pca, err))
+	for (size_t i = 0; ok && i < pca->n_saved; i++)
+		ok = al_safetensors_append_doubles(writer, pca->saved[i].dtype, pca->numbers[i],
+			(size_t)(pca->saved[i].shape[0] * pca->saved[i].shape[1]), err);
+	if (ok)
 		return al_safetensors_commit(writer, err);
 	al_safetensors_abandon(writer);
 	return false;

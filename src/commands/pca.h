@@ -107,10 +107,6 @@ void pca_note_options(const struct al_session *session);
 
 /* ---- pca_train.c ---- */
 
-/* "--NAME TEXT" as a number; NULL: `fallback`. */
-bool pca_read_real(const char *name, const char *text, double fallback, double least, double *out,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* Trains `weights` [n_features][kept], from random ones. */
 bool pca_train(const struct pca_module *module, struct al_matrix weights,
 	struct al_error *err) AL_MUST_CHECK;

@@ -201,12 +201,12 @@ struct row {
 };
 
 const struct al_table_field pca_loss_fields[] = {
-	{AL_FIELD_KEY(struct row, module, "Module")},
-	{AL_FIELD_KEY(struct row, architecture, "Architecture")},
-	{AL_FIELD_WHOLE(struct row, kept, "Kept")},
-	{AL_FIELD(struct row, loss, "Loss", .unit = "nats per token", .digits = 6)},
-	{AL_FIELD(struct row, loss_increase, "More than without the layer",
-		.unit = "nats per token", .digits = 6)},
+	{AL_SHOW_KEY(struct row, module, "Module")},
+	{AL_SHOW_KEY(struct row, architecture, "Architecture")},
+	{AL_SHOW_WHOLE(struct row, kept, "Kept")},
+	{AL_SHOW(struct row, loss, "Loss", .unit = "nats per token", .digits = 6)},
+	{AL_SHOW(struct row, loss_increase, "More than without the layer", .unit = "nats per token",
+		.digits = 6)},
 	AL_FIELDS_END,
 };
 
@@ -322,7 +322,7 @@ static bool choose_modules(struct model *m, struct al_error *err)
 
 	m->is_wanted = al_new_array(&m->pca->session->arena, bool, view->n_modules);
 	for (size_t i = 0; i < view->n_modules; i++) {
-		m->is_wanted[i] = !patterns || al_select_module(patterns, view->modules[i].name);
+		m->is_wanted[i] = is_chosen(m->pca, view->modules[i].name);
 		m->n_wanted += m->is_wanted[i];
 	}
 	return m->n_wanted > 0
@@ -349,21 +349,6 @@ static void add_notes(const struct model *m)
 		"such a layer leaves open which dimension of a head is which");
 }
 
-static bool run(struct model *m, struct al_error *err)
-{
-	const struct al_batch *all = &m->opened.running->all;
-	const bool has_loss = m->opened.running->network.how->kind == AL_FORWARD_DECODER
-		&& al_batch_tokens(all) > all->n_sequences;
-
-	m->pca->progress->whole = m->opened.file->checkpoint->path;
-	if (!choose_modules(m, err) || !pca_tables_begin(m->pca, has_loss, err)
-		|| !record_and_take(m, err)
-		|| !al_checkpoint_check_unchanged(m->opened.file->checkpoint, err))
-		return false;
-	add_notes(m);
-	return true;
-}
-
 bool pca_run_model(struct pca *pca, struct al_error *err)
 {
 	const struct pca_options *o = pca->options;
@@ -373,5 +358,16 @@ bool pca_run_model(struct pca *pca, struct al_error *err)
 
 	if (o->n_heads)
 		layout.heads = al_format(&session->arena, "%lld", (long long)o->n_heads);
-	return al_opened_model_init(&m.opened, session, &layout, &o->input, err) && run(&m, err);
+	if (!al_opened_model_init(&m.opened, session, &layout, &o->input, err))
+		return false;
+	const struct al_running *running = m.opened.running;
+	const bool has_loss = running->network.how->kind == AL_FORWARD_DECODER
+		&& al_batch_tokens(&running->all) > running->all.n_sequences;
+	pca->progress->whole = m.opened.file->checkpoint->path;
+	if (!choose_modules(&m, err) || !pca_tables_begin(pca, has_loss, err)
+		|| !record_and_take(&m, err)
+		|| !al_checkpoint_check_unchanged(m.opened.file->checkpoint, err))
+		return false;
+	add_notes(&m);
+	return true;
 }

@@ -38,29 +38,29 @@ enum {
 };
 
 static const struct al_table_field exact_fields[] = {
-	{AL_FIELD_KEY(struct exact, module, "Module")},
-	{AL_FIELD_KEY(struct exact, architecture, "Architecture")},
-	{AL_FIELD_COUNT(struct exact, tokens, "Tokens"), .when = OF_MODULES},
-	{AL_FIELD_WHOLE(struct exact, features, "Features"), .when = OF_MODULES},
-	{AL_FIELD_WHOLE(struct exact, n90, "90 %", .group = "Components for"), .when = OF_MODULES},
-	{AL_FIELD_WHOLE(struct exact, n95, "95 %", .group = "Components for"), .when = OF_MODULES},
-	{AL_FIELD_WHOLE(struct exact, n99, "99 %", .group = "Components for"), .when = OF_MODULES},
-	{AL_FIELD_WHOLE(struct exact, kept, "Kept"), .when = OF_MODULES},
-	{AL_FIELD_KEY(struct exact, component, "Component", .digits = AL_DIGITS_ALL),
+	{AL_SHOW_KEY(struct exact, module, "Module")},
+	{AL_SHOW_KEY(struct exact, architecture, "Architecture")},
+	{AL_SHOW_COUNT(struct exact, tokens, "Tokens"), .when = OF_MODULES},
+	{AL_SHOW_WHOLE(struct exact, features, "Features"), .when = OF_MODULES},
+	{AL_SHOW_WHOLE(struct exact, n90, "90 %", .group = "Components for"), .when = OF_MODULES},
+	{AL_SHOW_WHOLE(struct exact, n95, "95 %", .group = "Components for"), .when = OF_MODULES},
+	{AL_SHOW_WHOLE(struct exact, n99, "99 %", .group = "Components for"), .when = OF_MODULES},
+	{AL_SHOW_WHOLE(struct exact, kept, "Kept"), .when = OF_MODULES},
+	{AL_SHOW_KEY(struct exact, component, "Component", .digits = AL_DIGITS_ALL),
 		.when = OF_COMPONENTS},
-	{AL_FIELD(struct exact, eigenvalue, "Eigenvalue", .digits = 6), .when = OF_COMPONENTS},
-	{AL_FIELD(struct exact, share, "Share", .digits = 4), .when = OF_COMPONENTS},
-	{AL_FIELD(struct exact, captured, "Captured", .digits = 4), .when = OF_MODULES},
+	{AL_SHOW(struct exact, eigenvalue, "Eigenvalue", .digits = 6), .when = OF_COMPONENTS},
+	{AL_SHOW(struct exact, share, "Share", .digits = 4), .when = OF_COMPONENTS},
+	{AL_SHOW(struct exact, captured, "Captured", .digits = 4), .when = OF_MODULES},
 	{{.key = "cumulative", .title = "Captured", .digits = 4}, AL_MEMBER(struct exact, captured),
 		.when = OF_COMPONENTS},
-	{AL_FIELD(struct exact, relative_error, "Reconstruction error", .digits = 4),
+	{AL_SHOW(struct exact, relative_error, "Reconstruction error", .digits = 4),
 		.when = OF_ERRORS},
-	{AL_FIELD(struct exact, target_error, "Error", .group = "Target", .digits = 6),
+	{AL_SHOW(struct exact, target_error, "Error", .group = "Target", .digits = 6),
 		.when = OF_ERRORS | PCA_WITH_TARGET},
-	{AL_FIELD(struct exact, target_change, "More than by all", .group = "Target", .digits = 6),
+	{AL_SHOW(struct exact, target_change, "More than by all", .group = "Target", .digits = 6),
 		.when = OF_ERRORS | PCA_WITH_TARGET},
 	/* As many components as are kept follow; their columns come with the first module. */
-	{AL_FIELD_KEY(struct exact, feature, "Feature"), .when = OF_LOADINGS},
+	{AL_SHOW_KEY(struct exact, feature, "Feature"), .when = OF_LOADINGS},
 	AL_FIELDS_END,
 };
 
@@ -405,7 +405,7 @@ static bool find_components(struct pca_module *m, struct al_error *err)
 		.n_heads = m->n_heads,
 		.d_head = m->width / m->n_heads};
 
-	if (!pca_read_real("epsilon", m->pca->options->epsilon, 0, 0, &options.epsilon, err))
+	if (!al_option_real("epsilon", m->pca->options->epsilon, 0, 0, &options.epsilon, err))
 		return false;
 	return m->moments ? al_principal_of_moments(&m->principal, m->moments, &options, err)
 			  : al_principal_find(&m->principal, m->rows, &options, err);

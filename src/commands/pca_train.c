@@ -1,7 +1,6 @@
 /* pca --train: Sanger's rule (GHA) and DEACON's constrained update, step by step beside the exact
  * components. */
 #include <math.h>
-#include <stdlib.h>
 
 #include "commands/pca.h"
 #include "linalg/hebbian.h"
@@ -44,20 +43,20 @@ struct state {
 enum { OF_GHA = 1 << PCA_GHA, OF_DEACON = 1 << PCA_DEACON };
 
 const struct al_table_field pca_training_fields[] = {
-	{AL_FIELD_KEY(struct state, module, "Module")},
-	{AL_FIELD_KEY(struct state, architecture, "Architecture")},
-	{AL_FIELD_KEY(struct state, step, "Step", .digits = AL_DIGITS_ALL)},
-	{AL_FIELD(struct state, loss, "Loss", .digits = 6), .when = OF_DEACON},
-	{AL_FIELD(struct state, promised, "to first order", CHANGE), .when = OF_DEACON},
-	{AL_FIELD(struct state, curvature, "by curvature", CHANGE), .when = OF_DEACON},
-	{AL_FIELD(struct state, loss_change, "in all", CHANGE), .when = OF_DEACON},
-	{AL_FIELD(struct state, length, "taken", LENGTH), .when = OF_DEACON},
-	{AL_FIELD(struct state, falls_below, "loss falls below", LENGTH), .when = OF_DEACON},
-	{AL_FIELD(struct state, rate, "Rate", .digits = 6), .when = OF_GHA},
-	{AL_FIELD(struct state, norm, "Norm of W", .digits = 4)},
-	{AL_FIELD(struct state, angle, "Largest angle", .unit = "degrees", .digits = 4)},
-	{AL_FIELD(struct state, cosine_mean, "mean", COSINE)},
-	{AL_FIELD(struct state, cosine_least, "least", COSINE)},
+	{AL_SHOW_KEY(struct state, module, "Module")},
+	{AL_SHOW_KEY(struct state, architecture, "Architecture")},
+	{AL_SHOW_KEY(struct state, step, "Step", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW(struct state, loss, "Loss", .digits = 6), .when = OF_DEACON},
+	{AL_SHOW(struct state, promised, "to first order", CHANGE), .when = OF_DEACON},
+	{AL_SHOW(struct state, curvature, "by curvature", CHANGE), .when = OF_DEACON},
+	{AL_SHOW(struct state, loss_change, "in all", CHANGE), .when = OF_DEACON},
+	{AL_SHOW(struct state, length, "taken", LENGTH), .when = OF_DEACON},
+	{AL_SHOW(struct state, falls_below, "loss falls below", LENGTH), .when = OF_DEACON},
+	{AL_SHOW(struct state, rate, "Rate", .digits = 6), .when = OF_GHA},
+	{AL_SHOW(struct state, norm, "Norm of W", .digits = 4)},
+	{AL_SHOW(struct state, angle, "Largest angle", .unit = "degrees", .digits = 4)},
+	{AL_SHOW(struct state, cosine_mean, "mean", COSINE)},
+	{AL_SHOW(struct state, cosine_least, "least", COSINE)},
 	AL_FIELDS_END,
 };
 
@@ -150,28 +149,14 @@ static bool run(struct trainer *t, struct state *s, struct al_error *err)
 
 /* ---- the two rules ---- */
 
-bool pca_read_real(const char *name, const char *text, double fallback, double least, double *out,
-	struct al_error *err)
-{
-	char *end;
-
-	*out = fallback;
-	if (!text)
-		return true;
-	*out = strtod(text, &end);
-	return (end != text && !*end && *out >= least && *out <= 1e300)
-		|| al_fail(err, AL_EINPUT, "--%s %s: expected a number of at least %g", name, text,
-			least);
-}
-
 static bool read_options(struct trainer *t, struct al_error *err)
 {
 	const struct pca_options *o = t->module->pca->options;
 
 	t->options.n_inner = INNER_STEPS;
 	t->options.rate = al_hebbian_default_rate(&t->module->principal);
-	return pca_read_real("delta-p", o->delta_p, .2, 0, &t->options.delta_p, err)
-		&& pca_read_real("xi", o->xi, .8, -1e300, &t->options.xi, err);
+	return al_option_real("delta-p", o->delta_p, .2, 0, &t->options.delta_p, err)
+		&& al_option_real("xi", o->xi, .8, -1e300, &t->options.xi, err);
 }
 
 static bool train_gha(struct trainer *t, struct state *s, struct al_error *err)

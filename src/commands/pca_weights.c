@@ -32,9 +32,9 @@ struct alike {
 	}
 
 const struct al_table_field pca_weights_fields[] = {
-	{AL_FIELD_KEY(struct alike, module, "Module")},
-	{AL_FIELD_KEY(struct alike, architecture, "Architecture")},
-	{AL_FIELD_KEY(struct alike, weights, "Weights"), .when = PCA_OF_PAIRS},
+	{AL_SHOW_KEY(struct alike, module, "Module")},
+	{AL_SHOW_KEY(struct alike, architecture, "Architecture")},
+	{AL_SHOW_KEY(struct alike, weights, "Weights"), .when = PCA_OF_PAIRS},
 	NUMBER(components, "Components", PCA_OF_LAYERS),
 	NUMBER(component_a, "Component", PCA_OF_PAIRS),
 	NUMBER(component_b, "and component", PCA_OF_PAIRS),

@@ -25,13 +25,13 @@ struct entry {
 };
 
 static const struct al_table_field entry_fields[] = {
-	{AL_FIELD_KEY(struct entry, name, "Tensor")},
-	{AL_FIELD(struct entry, part, "Part")},
-	{AL_FIELD(struct entry, expected, "Expected")},
-	{AL_FIELD(struct entry, found, "Found")},
-	{AL_FIELD(struct entry, difference, "Difference")},
-	{AL_FIELD_COUNT(struct entry, parameters, "Parameters")},
-	{AL_FIELD_BYTES(struct entry, bytes, "Stored")},
+	{AL_SHOW_KEY(struct entry, name, "Tensor")},
+	{AL_SHOW(struct entry, part, "Part")},
+	{AL_SHOW(struct entry, expected, "Expected")},
+	{AL_SHOW(struct entry, found, "Found")},
+	{AL_SHOW(struct entry, difference, "Difference")},
+	{AL_SHOW_COUNT(struct entry, parameters, "Parameters")},
+	{AL_SHOW_BYTES(struct entry, bytes, "Stored")},
 	AL_FIELDS_END,
 };
 
@@ -58,12 +58,12 @@ struct sum {
 };
 
 static const struct al_table_field sum_fields[] = {
-	{AL_FIELD_KEY(struct sum, part, "Part")},
-	{AL_FIELD_COUNT(struct sum, expected_tensors, "Tensors expected")},
-	{AL_FIELD_COUNT(struct sum, found_tensors, "Found")},
-	{AL_FIELD_COUNT(struct sum, expected_parameters, "Parameters expected")},
-	{AL_FIELD_COUNT(struct sum, found_parameters, "Found")},
-	{AL_FIELD_BYTES(struct sum, bytes, "Stored")},
+	{AL_SHOW_KEY(struct sum, part, "Part")},
+	{AL_SHOW_COUNT(struct sum, expected_tensors, "Tensors expected")},
+	{AL_SHOW_COUNT(struct sum, found_tensors, "Found")},
+	{AL_SHOW_COUNT(struct sum, expected_parameters, "Parameters expected")},
+	{AL_SHOW_COUNT(struct sum, found_parameters, "Found")},
+	{AL_SHOW_BYTES(struct sum, bytes, "Stored")},
 	AL_FIELDS_END,
 };
 

@@ -81,18 +81,13 @@ static void add_input(struct job *job, const char *name)
 	al_names_add(&job->inputs, al_strdup(&job->all->session->arena, name));
 }
 
-static size_t n_scenarios(const struct al_session *session)
-{
-	const size_t n_named = session->line.n_words;
-
-	return n_named ? n_named : al_embedded_scenarios.n_files;
-}
-
 static void show(struct job *job, const char *id)
 {
 	struct jobs *all = job->all;
+	const size_t n_named = all->session->line.n_words;
 
-	al_progress_show(all->progress, id, all->names.n - 1, n_scenarios(all->session));
+	al_progress_show(all->progress, id, all->names.n - 1,
+		n_named ? n_named : al_embedded_scenarios.n_files);
 }
 
 static bool add_formats(struct job *job, const struct al_table *table, struct al_error *err)
@@ -257,12 +252,6 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 
 static const struct al_page_head page_head = {.title = "Tables and figures", .has_pictures = true};
 
-static void begin_page(struct jobs *jobs)
-{
-	al_text_init(&jobs->page);
-	al_page_begin(&jobs->page, &page_head);
-}
-
 static void put_page(struct jobs *jobs)
 {
 	struct al_session *session = jobs->session;
@@ -300,7 +289,8 @@ static bool run(struct al_session *session, struct al_error *err)
 		return al_in(err, "--profile");
 	session->style.profile = jobs.profile;
 	session->prints_nothing = o->prints_nothing;
-	begin_page(&jobs);
+	al_text_init(&jobs.page);
+	al_page_begin(&jobs.page, &page_head);
 	al_names_init(&jobs.names);
 	jobs.progress = al_progress_begin(session, NULL);
 	bool ok = al_each_scenario(session, run_one, &jobs, err);

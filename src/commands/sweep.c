@@ -176,27 +176,22 @@ static const char *say_others(struct al_arena *arena, const struct al_table *tab
 		     : "";
 }
 
-static const char *recipe_text(struct al_arena *arena, enum al_measure measure,
-	const struct al_recipe *recipe)
-{
-	const bool hangs_on_it = measure >= AL_WEIGHTS && measure <= AL_TOTAL;
-
-	return hangs_on_it && recipe ? al_format(arena, "; assumed: recipe %s", recipe->name) : "";
-}
-
 /* Of the first measure; NULL: the rows were handed on. */
 static const char *say(struct al_arena *arena, const struct al_table *table,
 	const struct al_ledger_sweep *sweep)
 {
 	const size_t n_axes = sweep->n_axes;
 	const struct al_column *measure = &table->columns[n_axes + 1];
+	const struct al_recipe *recipe = sweep->request->recipe;
+	const bool hangs_on_it = recipe && sweep->measures[0] >= AL_WEIGHTS
+		&& sweep->measures[0] <= AL_TOTAL;
 
 	if (table->n_rows == 0)
 		return NULL;
 	return al_format(arena, "%s%s%s.",
 		say_first(arena, table, n_axes, measure->key, measure->title),
 		say_others(arena, table, measure->key),
-		recipe_text(arena, sweep->measures[0], sweep->request->recipe));
+		hangs_on_it ? al_format(arena, "; assumed: recipe %s", recipe->name) : "");
 }
 
 /* ---- requests ---- */

@@ -173,13 +173,13 @@ struct entry_record {
 };
 
 static const struct al_table_field entry_fields[] = {
-	{AL_FIELD_KEY(struct entry_record, what, NULL)},
-	{AL_FIELD_KEY(struct entry_record, name, NULL)},
-	{AL_FIELD(struct entry_record, role, NULL)},
-	{AL_FIELD(struct entry_record, kind, NULL)},
-	{AL_FIELD(struct entry_record, shape, NULL)},
-	{AL_FIELD(struct entry_record, count, NULL)},
-	{AL_FIELD(struct entry_record, when, NULL)},
+	{AL_SHOW_KEY(struct entry_record, what, NULL)},
+	{AL_SHOW_KEY(struct entry_record, name, NULL)},
+	{AL_SHOW(struct entry_record, role, NULL)},
+	{AL_SHOW(struct entry_record, kind, NULL)},
+	{AL_SHOW(struct entry_record, shape, NULL)},
+	{AL_SHOW(struct entry_record, count, NULL)},
+	{AL_SHOW(struct entry_record, when, NULL)},
 	AL_FIELDS_END,
 };
 

@@ -9,13 +9,6 @@ static const double tex_pt = 72 / 72.27; /* in points of 72 to the inch */
 
 /* ---- figures ---- */
 
-/* In one column a figure of a column's width would be as wide as the page, and too high. */
-static double column_width(const struct al_profile *profile)
-{
-	return al_profile_has_columns(profile) ? floor(profile->column_pt * tex_pt)
-					       : AL_FIGURE_COLUMN_PT;
-}
-
 static double page_width(const struct al_profile *profile)
 {
 	return floor(profile->page_pt * tex_pt);
@@ -23,18 +16,14 @@ static double page_width(const struct al_profile *profile)
 
 static double width_for(const struct al_profile *profile, const struct al_figure *figure)
 {
-	const double column = column_width(profile), page = page_width(profile);
+	/* in one column a figure of a column's width would be as wide as the page, and too high */
+	const double page = page_width(profile),
+		     column = al_profile_has_columns(profile) ? floor(profile->column_pt * tex_pt)
+							      : AL_FIGURE_COLUMN_PT;
 
 	if (figure->width_pt == 0 || figure->width_pt == AL_FIGURE_COLUMN_PT)
 		return column;
 	return figure->width_pt < page ? figure->width_pt : page;
-}
-
-static bool has_room(const struct al_figure *figure, const struct al_table *table,
-	struct al_error *err)
-{
-	AL_TEXT(bytes);
-	return al_figure_draw(figure, table, AL_FIGURE_PDF, &bytes, err);
 }
 
 bool al_venue_fit(const struct al_profile *profile, const struct al_figure *figure,
@@ -59,7 +48,8 @@ bool al_venue_fit(const struct al_profile *profile, const struct al_figure *figu
 		out->height_pt = attempts[i].height_pt;
 		out->lettering.tick_pt = attempts[i].has_small_type ? 0 : profile->tick_pt;
 		out->lettering.title_pt = attempts[i].has_small_type ? 0 : profile->title_pt;
-		if (has_room(out, table, err))
+		AL_TEXT(bytes);
+		if (al_figure_draw(out, table, AL_FIGURE_PDF, &bytes, err))
 			return true;
 	}
 	return false;

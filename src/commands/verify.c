@@ -2,18 +2,9 @@
 #include "commands/compress.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "commands/progress.h"
 #include "compress/judge.h"
-
-bool al_parse_number(const char *text, double *out)
-{
-	char *end;
-
-	*out = strtod(text, &end);
-	return end != text && !*end && isfinite(*out);
-}
 
 bool al_verify_add_table(struct al_session *session, struct al_model_view *view, const char *path,
 	const char *shown, const struct al_verify_options *options, bool *holds,
@@ -61,12 +52,12 @@ struct loss {
 };
 
 static const struct al_table_field loss_fields[] = {
-	{AL_FIELD_WHOLE(struct loss, sequences, "Sequences")},
-	{AL_FIELD_WHOLE(struct loss, predicted, "Predicted")},
-	{AL_FIELD(struct loss, original, "Loss", .unit = "nats per token", .digits = 6)},
-	{AL_FIELD(struct loss, compressed, "Compressed", .unit = "nats per token", .digits = 6)},
-	{AL_FIELD(struct loss, kl, "KL divergence", .unit = "nats per token", .digits = 6)},
-	{AL_FIELD(struct loss, agreement, "Same likeliest token", .unit = "%", .digits = 2)},
+	{AL_SHOW_WHOLE(struct loss, sequences, "Sequences")},
+	{AL_SHOW_WHOLE(struct loss, predicted, "Predicted")},
+	{AL_SHOW(struct loss, original, "Loss", .unit = "nats per token", .digits = 6)},
+	{AL_SHOW(struct loss, compressed, "Compressed", .unit = "nats per token", .digits = 6)},
+	{AL_SHOW(struct loss, kl, "KL divergence", .unit = "nats per token", .digits = 6)},
+	{AL_SHOW(struct loss, agreement, "Same likeliest token", .unit = "%", .digits = 2)},
 	AL_FIELDS_END,
 };
 
@@ -101,10 +92,10 @@ struct pair {
 };
 
 static const struct al_table_field pair_fields[] = {
-	{AL_FIELD_KEY(struct pair, a, "Sequence", .digits = AL_DIGITS_ALL)},
-	{AL_FIELD_KEY(struct pair, b, "And", .digits = AL_DIGITS_ALL)},
-	{AL_FIELD(struct pair, original, "Cosine", .digits = 4)},
-	{AL_FIELD(struct pair, compressed, "Compressed", .digits = 4)},
+	{AL_SHOW_KEY(struct pair, a, "Sequence", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_KEY(struct pair, b, "And", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW(struct pair, original, "Cosine", .digits = 4)},
+	{AL_SHOW(struct pair, compressed, "Compressed", .digits = 4)},
 	AL_FIELDS_END,
 };
 
@@ -188,10 +179,8 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 	if (!has_input && o->input.sequences)
 		return al_fail(err, AL_EINPUT,
 			"--sequences goes with --tokens, --text or --sample");
-	if (o->tolerance
-		&& (!al_parse_number(o->tolerance, &options.tolerance) || options.tolerance < 0))
-		return al_fail(err, AL_EINPUT, "--tolerance %s: expected a number of at least 0",
-			o->tolerance);
+	if (!al_option_real("tolerance", o->tolerance, 0, 0, &options.tolerance, err))
+		return false;
 	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
 		al_session_word(session, 0), al_session_word(session, 2), true, err);
 	if (!opened || (has_input && !judge(session, &opened->view, compressed, &o->input, err))

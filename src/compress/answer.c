@@ -13,20 +13,12 @@ struct row {
 };
 
 static const struct al_table_field fields[] = {
-	{{.key = "module", .title = "Module", .is_key = true}, AL_MEMBER(struct row, module)},
-	{{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, layer)},
-	{{.key = "method", .title = "Method"}, AL_MEMBER(struct row, method)},
-	{{.key = "rank", .title = "Rank", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, rank)},
-	{{.key = "original",
-		 .title = "Query and key parameters",
-		 .quantity = AL_QUANTITY_COUNT,
-		 .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct row, original)},
-	{{.key = "parameters",
-		 .title = "Compressed",
-		 .quantity = AL_QUANTITY_COUNT,
-		 .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct row, parameters)},
+	{AL_SHOW_KEY(struct row, module, "Module")},
+	{AL_SHOW_WHOLE(struct row, layer, "Layer")},
+	{AL_SHOW(struct row, method, "Method")},
+	{AL_SHOW_WHOLE(struct row, rank, "Rank")},
+	{AL_SHOW_COUNT(struct row, original, "Query and key parameters")},
+	{AL_SHOW_COUNT(struct row, parameters, "Compressed")},
 	AL_CONTROL_FIELDS(struct row, control),
 	AL_FIELDS_END,
 };

@@ -42,12 +42,10 @@ struct row {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("module", "Module"), AL_MEMBER(struct row, module)},
-	{{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, layer)},
-	{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct row, head)},
-	{{.key = "dimensions", .title = "Shared dimensions", .digits = AL_DIGITS_ALL},
-		AL_MEMBER(struct row, dimensions)},
+	{AL_SHOW_KEY(struct row, module, "Module")},
+	{AL_SHOW_WHOLE(struct row, layer, "Layer")},
+	{AL_SHOW_KEY(struct row, head, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_WHOLE(struct row, dimensions, "Shared dimensions")},
 	AL_FIELDS_END,
 };
 

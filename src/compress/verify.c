@@ -128,17 +128,14 @@ struct row {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_COLUMN_KEY("module", "Module"), AL_MEMBER(struct row, module)},
-	{{.key = "layer", .title = "Layer", .digits = AL_DIGITS_ALL}, AL_MEMBER(struct row, layer)},
-	{AL_COLUMN_KEY("input", "Input"), AL_MEMBER(struct row, input)},
-	{{.key = "logit_max", .title = "Largest logit difference", .digits = 8},
-		AL_MEMBER(struct row, logit_max)},
-	{{.key = "probability_max", .title = "Largest probability difference", .digits = 8},
-		AL_MEMBER(struct row, probability_max)},
+	{AL_SHOW_KEY(struct row, module, "Module")},
+	{AL_SHOW_WHOLE(struct row, layer, "Layer")},
+	{AL_SHOW_KEY(struct row, input, "Input")},
+	{AL_SHOW(struct row, logit_max, "Largest logit difference", .digits = 8)},
+	{AL_SHOW(struct row, probability_max, "Largest probability difference", .digits = 8)},
 	{{.key = "total_variation", .title = "Total variation", .digits = 6},
 		AL_MEMBER(struct row, variation)},
-	{{.key = "output_error", .title = "Relative error of the output", .digits = 6},
-		AL_MEMBER(struct row, output_error)},
+	{AL_SHOW(struct row, output_error, "Relative error of the output", .digits = 6)},
 	AL_FIELDS_END,
 };
 

@@ -188,30 +188,22 @@ static struct al_column with_digits(const struct al_column *column, int digits)
 	return own;
 }
 
-const char *al_cell_value_display(struct al_arena *arena, const struct al_style *style,
-	const struct al_column *column, const struct al_cell *cell)
+const char *al_number_display(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column, mpq_srcptr number, int digits)
 {
-	const struct al_column own = with_digits(column, cell->digits);
+	const struct al_column own = with_digits(column, digits);
 
-	return display_number(arena, style, &own, cell->exact);
-}
-
-const char *al_cell_spread_display(struct al_arena *arena, const struct al_style *style,
-	const struct al_column *column, const struct al_cell *cell)
-{
-	const struct al_column of_spread = with_digits(column, cell->spread_digits);
-
-	return display_number(arena, style, &of_spread, cell->spread);
+	return display_number(arena, style, &own, number);
 }
 
 static const char *display_exact(struct al_arena *arena, const struct al_style *style,
 	const struct al_column *column, const struct al_cell *cell)
 {
-	const char *number = al_cell_value_display(arena, style, column, cell);
+	const char *number = al_number_display(arena, style, column, cell->exact, cell->digits);
 
 	if (cell->spread)
 		number = al_format(arena, "%s (%s)", number,
-			al_cell_spread_display(arena, style, column, cell));
+			al_number_display(arena, style, column, cell->spread, cell->spread_digits));
 	return cell->mark ? al_format(arena, "%s%s", number, cell->mark) : number;
 }
 

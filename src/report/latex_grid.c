@@ -185,11 +185,11 @@ bool al_latex_is_braced(const struct al_latex_column *column)
 
 /* ---- transposing ---- */
 
-static size_t count_keys(const struct al_latex_grid *grid)
+size_t al_latex_count_keys(const struct al_latex_grid *grid)
 {
 	size_t n = 0;
 
-	while (n < grid->n_columns && grid->columns[n].is_key)
+	while (n + 1 < grid->n_columns && grid->columns[n].is_key)
 		n++;
 	return n;
 }
@@ -197,9 +197,9 @@ static size_t count_keys(const struct al_latex_grid *grid)
 /* Its first columns name the rows, and no column is of one kind of number alone. */
 bool al_latex_grid_can_transpose(const struct al_latex_grid *grid)
 {
-	const size_t n_keys = count_keys(grid);
+	const size_t n_keys = al_latex_count_keys(grid);
 
-	if (n_keys == 0 || n_keys > 2 || n_keys == grid->n_columns || grid->n_rows == 0)
+	if (n_keys == 0 || n_keys > 2 || grid->n_rows == 0)
 		return false;
 	for (size_t i = 0; i < grid->n_columns; i++)
 		if (al_latex_is_braced(&grid->columns[i])
@@ -208,24 +208,10 @@ bool al_latex_grid_can_transpose(const struct al_latex_grid *grid)
 	return true;
 }
 
-static const char *name_of_row(const struct al_latex_grid *grid, struct al_arena *arena, size_t row,
-	size_t n_keys)
-{
-	const char *name = grid->rows[row][n_keys - 1];
-
-	return n_keys == 1 ? name : al_format(arena, "%s %s", grid->rows[row][n_keys - 2], name);
-}
-
-static const char *name_of_column(const struct al_latex_column *column, struct al_arena *arena)
-{
-	return column->group ? al_format(arena, "%s, %s", column->group, column->head)
-			     : column->head;
-}
-
 void al_latex_grid_transpose(const struct al_latex_grid *grid, struct al_arena *arena,
 	struct al_latex_grid *out)
 {
-	const size_t n_keys = count_keys(grid);
+	const size_t n_keys = al_latex_count_keys(grid);
 
 	*out = (struct al_latex_grid){
 		.columns = al_new_array(arena, struct al_latex_column, grid->n_rows + 1),
@@ -236,11 +222,15 @@ void al_latex_grid_transpose(const struct al_latex_grid *grid, struct al_arena *
 	out->columns[0] = (struct al_latex_column){.spec = "l", .head = "", .is_key = true};
 	for (size_t i = 0; i < grid->n_rows; i++)
 		out->columns[i + 1] = (struct al_latex_column){.spec = "r",
-			.head = name_of_row(grid, arena, i, n_keys)};
+			.head = n_keys == 1
+				? grid->rows[i][0]
+				: al_format(arena, "%s %s", grid->rows[i][0], grid->rows[i][1])};
 	for (size_t i = 0; i < out->n_rows; i++) {
 		const size_t column = n_keys + i;
+		const struct al_latex_column *c = &grid->columns[column];
 		out->rows[i] = al_new_array(arena, const char *, out->n_columns);
-		out->rows[i][0] = name_of_column(&grid->columns[column], arena);
+		out->rows[i][0] = c->group ? al_format(arena, "%s, %s", c->group, c->head)
+					   : c->head;
 		for (size_t row = 0; row < grid->n_rows; row++)
 			out->rows[i][row + 1] = grid->rows[row][column];
 	}

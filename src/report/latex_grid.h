@@ -24,6 +24,9 @@ void al_latex_add_escaped(struct al_text *out, const char *text);
 void al_latex_grid_init(struct al_latex_grid *grid, struct al_arena *arena,
 	const struct al_style *style, const struct al_table *table);
 
+/* The first columns that name a row, but for the last column. */
+size_t al_latex_count_keys(const struct al_latex_grid *grid);
+
 /* Rows become columns, headed by what names them; heads of columns become names of rows. */
 void al_latex_grid_transpose(const struct al_latex_grid *grid, struct al_arena *arena,
 	struct al_latex_grid *out);

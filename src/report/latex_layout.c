@@ -326,15 +326,6 @@ static bool try_all(struct fitting *f, struct al_latex_layout *layout)
 
 /* ---- parts ---- */
 
-static size_t count_keys(const struct al_latex_grid *grid)
-{
-	size_t n = 0;
-
-	while (n + 1 < grid->n_columns && grid->columns[n].is_key)
-		n++;
-	return n;
-}
-
 /* The keys, and the columns from..to: do they fit? */
 static bool fill_part(const struct fitting *f, size_t n_keys, size_t from, size_t to,
 	struct al_latex_part *part)
@@ -369,7 +360,7 @@ static size_t take_part(const struct fitting *f, size_t n_keys, size_t from,
 
 static void break_into_parts(struct fitting *f, struct al_latex_layout *layout)
 {
-	const size_t n_sizes = f->profile->n_sizes, n_keys = count_keys(f->grid);
+	const size_t n_sizes = f->profile->n_sizes, n_keys = al_latex_count_keys(f->grid);
 	const struct al_profile_size *size = &f->profile->sizes[n_sizes > 1 ? 1 : 0];
 	struct al_latex_grid *broken = al_new(f->arena, struct al_latex_grid);
 

@@ -85,10 +85,11 @@ void al_latex_add_number(struct al_text *out, const struct al_style *style,
 
 	AL_ARENA(arena);
 	const bool is_exact = cell->kind == AL_CELL_EXACT;
-	const char *number = is_exact ? al_cell_value_display(&arena, style, head, cell)
-				      : al_cell_display(&arena, style, head, cell);
+	const char *number = is_exact
+		? al_number_display(&arena, style, head, cell->exact, cell->digits)
+		: al_cell_display(&arena, style, head, cell);
 	const char *spread = is_exact && cell->spread && form != AL_SPREAD_NONE
-		? al_cell_spread_display(&arena, style, head, cell)
+		? al_number_display(&arena, style, head, cell->spread, cell->spread_digits)
 		: NULL;
 	if (al_latex_is_siunitx(table, column))
 		add_by_siunitx(out, number, spread, cell);
@@ -138,7 +139,7 @@ static void include(struct width *width, struct al_arena *arena, const struct al
 {
 	if (cell->kind != AL_CELL_EXACT)
 		return;
-	const char *number = al_cell_value_display(arena, style, column, cell);
+	const char *number = al_number_display(arena, style, column, cell->exact, cell->digits);
 	const char *point = strchr(number, '.');
 	const size_t n = strlen(number), whole = point ? (size_t)(point - number) : n;
 	width->whole = larger(width->whole, count_digits(number, whole));
@@ -147,7 +148,8 @@ static void include(struct width *width, struct al_arena *arena, const struct al
 		width->mark = cell->mark;
 	if (cell->spread)
 		width->spread = larger(width->spread,
-			spread_digits(al_cell_spread_display(arena, style, column, cell)));
+			spread_digits(al_number_display(arena, style, column, cell->spread,
+				cell->spread_digits)));
 }
 
 void al_latex_add_column(struct al_text *out, const struct al_style *style,

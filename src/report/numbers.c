@@ -61,12 +61,6 @@ static void begin_latex(struct al_text *out, const char *title)
 		"\\csname ledger@#1\\endcsname\\else\\errmessage{no number #1}\\fi}\n");
 }
 
-/* A path with one of these can't be an argument. */
-static bool can_be_named(const char *path)
-{
-	return !strpbrk(path, "\\%#{}~\"");
-}
-
 /* The cell alone: no mark of the best, and of siunitx's columns the numbers as in a text. */
 static void add_number(struct al_text *out, const struct al_table *table, size_t column,
 	const struct al_cell *cell)
@@ -117,7 +111,8 @@ static void add_latex(struct al_text *out, const struct al_table *table, size_t 
 		add_unit(&latex, unit_of(&arena, &table->columns[column]));
 	} else
 		al_text_add(&latex, cell->latex);
-	if (can_be_named(path)) {
+	/* a path with one of these can't be an argument */
+	if (!strpbrk(path, "\\%#{}~\"")) {
 		al_text_addf(out, "\\expandafter\\def\\csname ledger@%s\\endcsname{", path);
 		add_ensured(out, &latex);
 		al_text_add(out, "}\n");

@@ -23,11 +23,9 @@ const char *al_column_head_unit(struct al_arena *arena, const struct al_style *s
 /* Columns of numbers stand at the right: one that holds a number, or nothing at all. */
 bool al_column_is_number(const struct al_table *table, size_t column);
 
-/* An exact cell's number without its spread and mark; its spread, which it has. */
-const char *al_cell_value_display(struct al_arena *arena, const struct al_style *style,
-	const struct al_column *column, const struct al_cell *cell);
-const char *al_cell_spread_display(struct al_arena *arena, const struct al_style *style,
-	const struct al_column *column, const struct al_cell *cell);
+/* An exact cell's number without its spread and mark, or its spread, with so many digits. */
+const char *al_number_display(struct al_arena *arena, const struct al_style *style,
+	const struct al_column *column, mpq_srcptr number, int digits);
 
 /* Does any cell carry a spread? JSON and CSV then have a column KEY_spread after it. */
 bool al_column_has_spread(const struct al_table *table, size_t column);

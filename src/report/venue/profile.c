@@ -63,17 +63,15 @@ static bool find_typeface(void *context, const char *name, void *out, struct al_
 	struct al_arena *arena = ((const struct source *)context)->arena;
 	const struct al_embedded *file = al_embedded_find(&al_embedded_typefaces, name);
 	struct al_typeface *typeface = al_new(arena, struct al_typeface);
-	struct al_json doc;
+	AL_JSON(doc);
 
 	if (!file)
 		return al_fail(err, AL_EINPUT, "there is no typeface \"%s\"", name);
 	if (!al_json_parse(&doc, file->name, file->text, file->length, err))
 		return false;
 	const struct al_record_source source = {arena, &doc, &doc};
-	bool ok = al_record_read(&source, &typeface_record, doc.root, typeface, err);
-	al_json_finish(&doc);
 	*(const struct al_typeface **)out = typeface;
-	return ok;
+	return al_record_read(&source, &typeface_record, doc.root, typeface, err);
 }
 
 /* The font that was drawn for this size, or for the next larger one. */
@@ -176,33 +174,25 @@ static const struct al_record profile_record = {
 
 static bool read_document(struct al_json *doc, const char *name, struct al_error *err)
 {
-	const struct al_embedded *file = al_embedded_find(&al_embedded_profiles, name);
-	struct al_names names;
-
 	if (al_json_is_path(name))
 		return al_json_read(doc, name, err);
-	if (file)
-		return al_json_parse(doc, file->name, file->text, file->length, err);
-	al_names_init(&names);
-	for (size_t i = 0; i < al_embedded_profiles.n_files; i++)
-		al_names_add(&names, al_embedded_profiles.files[i].name);
-	return al_names_fail(&names, "profile", name, err);
+	const struct al_embedded *file = AL_FIND_KNOWN(al_embedded_profiles.files,
+		al_embedded_profiles.n_files, "profile", name, err);
+	return file && al_json_parse(doc, file->name, file->text, file->length, err);
 }
 
 bool al_profile_find(struct al_arena *arena, const char *name, const struct al_profile **out,
 	struct al_error *err)
 {
 	struct al_profile *profile = al_new(arena, struct al_profile);
-	struct al_json doc;
+	AL_JSON(doc);
 
 	if (!read_document(&doc, name, err))
 		return false;
 	struct source source = {arena, &doc};
 	const struct al_record_source record = {arena, &doc, &source};
-	bool ok = al_record_read(&record, &profile_record, doc.root, profile, err);
-	al_json_finish(&doc);
 	*out = profile;
-	return ok;
+	return al_record_read(&record, &profile_record, doc.root, profile, err);
 }
 
 bool al_profile_has_columns(const struct al_profile *profile)
