@@ -99,6 +99,7 @@ static const struct al_cases *when(struct al_pool *pool, struct al_condition con
 	struct al_text text;
 
 	*kept = condition;
+	kept->word = condition.word ? al_strdup(&pool->arena, condition.word) : NULL;
 	al_text_init(&text);
 	al_condition_text(kept, true, &text, AL_OPAQUE_TEXT);
 	kept->text = al_pool_keep_text(pool, &text, "a condition that stays open");
@@ -202,36 +203,4 @@ const struct al_cases *al_cases_apply(struct al_pool *pool, enum al_operator op,
 	return al_cases_choose(pool, al_cases_indicator(pool, top, true),
 		al_cases_apply(pool, op, given(a, top, true), given(b, top, true)),
 		al_cases_apply(pool, op, given(a, top, false), given(b, top, false)));
-}
-
-/* ---- copies ---- */
-
-static const struct al_condition *copy_condition(struct al_pool *pool,
-	const struct al_condition *from)
-{
-	struct al_condition *to = al_new(&pool->arena, struct al_condition);
-
-	*to = *from;
-	to->text = al_strdup(&pool->arena, from->text);
-	to->left = al_terms_copy(pool, from->left);
-	if (from->right)
-		to->right = al_terms_copy(pool, from->right);
-	if (from->word)
-		to->word = al_strdup(&pool->arena, from->word);
-	return to;
-}
-
-const struct al_cases *al_cases_copy(struct al_pool *pool, const struct al_cases *from)
-{
-	struct al_cases *to = al_new(&pool->arena, struct al_cases);
-
-	*to = *from;
-	if (!from->condition) {
-		to->terms = al_terms_copy(pool, from->terms);
-		return to;
-	}
-	to->condition = copy_condition(pool, from->condition);
-	to->then = al_cases_copy(pool, from->then);
-	to->otherwise = al_cases_copy(pool, from->otherwise);
-	return to;
 }

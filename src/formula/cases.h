@@ -1,9 +1,8 @@
 /* Polynomials by cases: private to this folder, and the only header that knows FLINT.
  *
  * `terms` is one polynomial in named factors, `cases` a decision tree over conditions with terms as
- * its leaves. Both are canonical and immutable. They live in the pool of the computation that made
- * them and may point at operands that outlive it; what is handed out is copied into a pool of its
- * own. */
+ * its leaves. Both are canonical and immutable. They live in the pool of the polynomial that they were
+ * computed for, with all that came before them, and may point at operands that outlive it. */
 #pragma once
 
 /* before FLINT, which declares what takes GMP's numbers only then */
@@ -71,7 +70,6 @@ bool al_terms_equal(const struct al_terms *a, const struct al_terms *b);
 bool al_terms_is_int(const struct al_terms *terms, int64_t value);
 bool al_terms_is_constant(const struct al_terms *terms);
 void al_terms_get_constant(const struct al_terms *terms, mpq_t out);
-const struct al_terms *al_terms_copy(struct al_pool *pool, const struct al_terms *terms);
 
 /* ---- cases ---- */
 
@@ -111,7 +109,6 @@ struct al_polynomial {
 };
 
 bool al_cases_equal(const struct al_cases *a, const struct al_cases *b);
-const struct al_cases *al_cases_copy(struct al_pool *pool, const struct al_cases *cases);
 
 /* ---- from formulas ---- */
 

@@ -5,20 +5,6 @@
 #include "base/memory.h"
 #include "formula/cases.h"
 
-/* Copies the result out of the computation's pool and ends that pool; false without a result. */
-static bool hand_out(struct al_pool *work, const struct al_cases *result,
-	struct al_polynomial **out)
-{
-	*out = NULL;
-	if (result) {
-		*out = al_calloc(1, sizeof(**out));
-		al_pool_init(&(*out)->pool, NULL);
-		(*out)->cases = al_cases_copy(&(*out)->pool, result);
-	}
-	al_pool_finish(work);
-	return result != NULL;
-}
-
 void al_polynomial_destroy(struct al_polynomial *polynomial)
 {
 	if (!polynomial)
@@ -27,32 +13,48 @@ void al_polynomial_destroy(struct al_polynomial *polynomial)
 	free(polynomial);
 }
 
+/* `err`: where a computation in its pool says why it gave up. */
+static struct al_polynomial *begin(struct al_error *err)
+{
+	struct al_polynomial *polynomial = al_calloc(1, sizeof(*polynomial));
+
+	al_pool_init(&polynomial->pool, err);
+	return polynomial;
+}
+
+/* False without a result. */
+static bool hand_out(struct al_polynomial *polynomial, struct al_polynomial **out)
+{
+	*out = polynomial->cases ? polynomial : NULL;
+	if (!*out)
+		al_polynomial_destroy(polynomial);
+	return *out;
+}
+
 struct al_polynomial *al_polynomial_from_int(int64_t value)
 {
-	struct al_pool work;
-	struct al_polynomial *out;
+	struct al_polynomial *polynomial = begin(NULL);
 
-	al_pool_init(&work, NULL);
-	hand_out(&work, al_cases_number(&work, value), &out);
-	return out;
+	polynomial->cases = al_cases_number(&polynomial->pool, value);
+	return polynomial;
 }
 
 bool al_polynomial_of(const struct al_formula *formula, const struct al_substitution *substitutions,
 	size_t n_substitutions, struct al_polynomial **out, struct al_error *err)
 {
-	struct al_pool work;
+	struct al_polynomial *polynomial = begin(err);
 
-	al_pool_init(&work, err);
-	return hand_out(&work, al_cases_of(&work, formula, substitutions, n_substitutions), out);
+	polynomial->cases = al_cases_of(&polynomial->pool, formula, substitutions, n_substitutions);
+	return hand_out(polynomial, out);
 }
 
 bool al_polynomial_difference(const struct al_polynomial *a, const struct al_polynomial *b,
 	struct al_polynomial **out, struct al_error *err)
 {
-	struct al_pool work;
+	struct al_polynomial *polynomial = begin(err);
 
-	al_pool_init(&work, err);
-	return hand_out(&work, al_cases_apply(&work, AL_OP_SUBTRACT, a->cases, b->cases), out);
+	polynomial->cases = al_cases_apply(&polynomial->pool, AL_OP_SUBTRACT, a->cases, b->cases);
+	return hand_out(polynomial, out);
 }
 
 static const struct al_cases *expand(struct al_pool *pool, const struct al_product *product,
@@ -73,17 +75,12 @@ static const struct al_cases *expand(struct al_pool *pool, const struct al_produ
 bool al_polynomial_add(struct al_polynomial *sum, const struct al_product *product,
 	const struct al_substitutions *substitutions, struct al_error *err)
 {
-	struct al_pool work;
-	struct al_polynomial *next;
-
-	al_pool_init(&work, err);
-	const struct al_cases *term = expand(&work, product, substitutions);
-	if (!hand_out(&work, al_cases_apply(&work, AL_OP_ADD, sum->cases, term), &next))
-		return false;
-	al_pool_finish(&sum->pool);
-	*sum = *next;
-	free(next);
-	return true;
+	sum->pool.err = err;
+	const struct al_cases *next = al_cases_apply(&sum->pool, AL_OP_ADD, sum->cases,
+		expand(&sum->pool, product, substitutions));
+	if (next)
+		sum->cases = next;
+	return next;
 }
 
 bool al_polynomial_equal(const struct al_polynomial *a, const struct al_polynomial *b)

@@ -20,7 +20,7 @@ enum {
 				     * of exponents of each term */
 };
 
-struct al_polynomial; /* one or more cases; heap, immutable once handed out */
+struct al_polynomial; /* one or more cases; heap */
 
 /* A symbol and the formula that takes its place, applied once, all at the same time. What holds
  * within that formula are substitutions of its own; they don't come back to the symbol. */
@@ -47,7 +47,8 @@ struct al_polynomial *al_polynomial_from_int(int64_t value) AL_MUST_CHECK;
 bool al_polynomial_of(const struct al_formula *formula, const struct al_substitution *substitutions,
 	size_t n_substitutions, struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
 
-/* A new polynomial, case by case where there are cases; the operands stay. */
+/* A new polynomial, case by case where there are cases; it may point at the operands, which must
+ * outlive it. */
 bool al_polynomial_difference(const struct al_polynomial *a, const struct al_polynomial *b,
 	struct al_polynomial **out, struct al_error *err) AL_MUST_CHECK;
 

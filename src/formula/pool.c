@@ -52,39 +52,11 @@ const struct al_polynomial_factor *al_factor_create(struct al_pool *pool, enum a
 	struct al_text name;
 
 	*factor = (struct al_polynomial_factor){.op = op,
-		.symbol = symbol,
+		.symbol = symbol ? al_strdup(&pool->arena, symbol) : NULL,
 		.left = left,
 		.right = right};
 	al_text_init(&name);
 	al_factor_text(factor, &name, AL_OPAQUE_TEXT);
 	factor->name = al_pool_keep_text(pool, &name, "a factor that stays whole");
 	return factor->name ? factor : NULL;
-}
-
-static const struct al_polynomial_factor *copy_factor(struct al_pool *pool,
-	const struct al_polynomial_factor *from)
-{
-	struct al_polynomial_factor *to = al_new(&pool->arena, struct al_polynomial_factor);
-
-	*to = *from;
-	to->name = al_strdup(&pool->arena, from->name);
-	if (from->symbol)
-		to->symbol = al_strdup(&pool->arena, from->symbol);
-	if (from->left)
-		to->left = al_terms_copy(pool, from->left);
-	if (from->right)
-		to->right = al_terms_copy(pool, from->right);
-	return to;
-}
-
-const struct al_terms *al_terms_copy(struct al_pool *pool, const struct al_terms *from)
-{
-	const struct al_polynomial_factor **factors = al_new_array(&pool->arena,
-		const struct al_polynomial_factor *, from->n_factors + 1);
-	struct al_terms *terms = al_terms_create(pool, factors, from->n_factors);
-
-	for (size_t i = 0; i < from->n_factors; i++)
-		factors[i] = copy_factor(pool, from->factors[i]);
-	fmpq_mpoly_set(terms->value, from->value, terms->ctx);
-	return terms;
 }
