@@ -30,21 +30,23 @@ struct facts {
 
 /* Numbers of a tensor, and those over its last and its last but one dimension: of a stack of
  * matrices, the sum over all. A vector is one column. */
-static void facts_init(struct facts *facts, const struct al_state_tensor *t, int64_t rank)
+static void facts_init(struct facts *facts, const struct al_ledger_entry *t, int64_t rank)
 {
+	const int64_t packed = t->stored ? t->stored->tensor->packed : 1; /* what trains is not */
+
 	for (int i = 0; i < AL_N_STATE_FACTS; i++)
 		mpq_init(facts->of[i]);
-	al_exact_set(facts->of[AL_STATE_ELEMENTS], 1);
+	al_exact_set(facts->of[AL_STATE_ELEMENTS], packed);
 	for (size_t i = 0; i < t->n_dims; i++)
 		al_exact_multiply(facts->of[AL_STATE_ELEMENTS], t->dims[i]);
 	mpq_set(facts->of[AL_STATE_ROWS], facts->of[AL_STATE_ELEMENTS]);
 	mpq_set_ui(facts->of[AL_STATE_COLS], 1, 1);
 	al_exact_set(facts->of[AL_STATE_MATRIX], t->is_matrix);
-	al_exact_set(facts->of[AL_STATE_HIDDEN], t->is_hidden);
+	al_exact_set(facts->of[AL_STATE_HIDDEN], t->is_in_layers);
 	al_exact_set(facts->of[AL_STATE_RANK], rank);
 	if (t->n_dims < 2)
 		return;
-	al_exact_divide(facts->of[AL_STATE_ROWS], t->dims[t->n_dims - 1]);
+	al_exact_divide(facts->of[AL_STATE_ROWS], packed * t->dims[t->n_dims - 1]);
 	mpq_set(facts->of[AL_STATE_COLS], facts->of[AL_STATE_ELEMENTS]);
 	al_exact_divide(facts->of[AL_STATE_COLS], t->dims[t->n_dims - 2]);
 }
@@ -98,31 +100,10 @@ static bool add_formula(struct facts *facts, const struct al_formula *formula, m
 	return true;
 }
 
-bool al_state_of_tensor(const struct al_recipe *recipe, enum al_memory_state state,
-	const struct al_state_tensor *tensor, int64_t rank, mpq_t out, struct al_error *err)
-{
-	const struct al_state_bytes *bytes = recipe_state(recipe, state);
-	AL_ENDS(facts_finish) struct facts facts = {.recipe = recipe};
-
-	facts_init(&facts, tensor, rank ? rank : recipe->rank);
-	mpq_set(out, facts.of[AL_STATE_ELEMENTS]);
-	al_exact_multiply(out, bytes->total);
-	for (size_t i = 0; i < bytes->n_parts; i++)
-		if (bytes->parts[i].formula
-			&& !add_formula(&facts, bytes->parts[i].formula, out, err))
-			return al_in(err, "recipe %s", recipe->name);
-	return true;
-}
-
 bool al_entry_state(const struct al_recipe *recipe, enum al_memory_state state,
 	const struct al_ledger_entry *e, int64_t rank, mpq_t out, struct al_error *err)
 {
 	const struct al_state_bytes *bytes = recipe_state(recipe, state);
-	int64_t dims[AL_SHAPE_DIMS];
-	const struct al_state_tensor tensor = {.dims = dims,
-		.n_dims = e->n_dims,
-		.is_matrix = e->is_matrix,
-		.is_hidden = e->is_in_layers};
 
 	mpq_set(out, e->device);
 	if (mpq_sgn(e->elements) == 0)
@@ -131,11 +112,16 @@ bool al_entry_state(const struct al_recipe *recipe, enum al_memory_state state,
 		al_exact_multiply(out, bytes->total);
 		return true;
 	}
-	memcpy(dims, e->dims, sizeof(dims));
-	if (e->stored) /* what trains is not packed */
-		dims[e->n_dims - 1] *= e->stored->tensor->packed;
-	if (!al_state_of_tensor(recipe, state, &tensor, rank, out, err))
-		return al_in(err, "%s", e->name);
+	AL_ENDS(facts_finish) struct facts facts = {.recipe = recipe};
+	facts_init(&facts, e, rank ? rank : recipe->rank);
+	mpq_set(out, facts.of[AL_STATE_ELEMENTS]);
+	al_exact_multiply(out, bytes->total);
+	for (size_t i = 0; i < bytes->n_parts; i++)
+		if (bytes->parts[i].formula
+			&& !add_formula(&facts, bytes->parts[i].formula, out, err)) {
+			al_in(err, "recipe %s", recipe->name);
+			return al_in(err, "%s", e->name);
+		}
 	al_exact_multiply(out, e->times * e->count);
 	mpq_mul(out, out, e->device);
 	mpq_div(out, out, e->elements);

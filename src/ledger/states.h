@@ -22,21 +22,8 @@ extern const char *const al_memory_state_names[AL_N_STATES];
 /* What people read instead of a name; NULL: the name. */
 extern const char *const al_memory_state_titles[AL_N_STATES];
 
-/* A tensor as a recipe sees it. */
-struct al_state_tensor {
-	const int64_t *dims;
-	size_t n_dims;
-	bool is_matrix;
-	bool is_hidden; /* in the layers */
-};
-
-/* Bytes of one such tensor, exactly (a block of a quantisation may end in the middle of a byte);
- * `rank` 0: the recipe's. */
-bool al_state_of_tensor(const struct al_recipe *recipe, enum al_memory_state state,
-	const struct al_state_tensor *tensor, int64_t rank, mpq_t out,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* The same of all copies of an entry, on one tensor-parallel device. */
+/* Bytes of all copies of an entry, on one tensor-parallel device, exactly (a block of a quantisation
+ * may end in the middle of a byte); `rank` 0: the recipe's. */
 bool al_entry_state(const struct al_recipe *recipe, enum al_memory_state state,
 	const struct al_ledger_entry *entry, int64_t rank, mpq_t out,
 	struct al_error *err) AL_MUST_CHECK;

@@ -404,7 +404,7 @@ static void refuses_degrees(void **state)
 
 static void weighs_one_tensor(void **state)
 {
-	static const int64_t matrix[] = {1000, 300}, vector[] = {300};
+	static const int64_t dims[] = {300, 1000, 300};
 	static const struct {
 		const char *recipe;
 		enum al_memory_state state;
@@ -431,13 +431,19 @@ static void weighs_one_tensor(void **state)
 	mpq_init(bytes);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		bool is_matrix = cases[i].is_matrix;
-		const struct al_state_tensor tensor = {.dims = is_matrix ? matrix : vector,
-			.n_dims = is_matrix ? 2 : 1,
+		struct al_ledger_entry tensor = {.n_dims = is_matrix ? 2 : 1,
+			.count = 1,
+			.times = 1,
 			.is_matrix = is_matrix,
-			.is_hidden = true};
-		assert_no_error(al_state_of_tensor(recipe(cases[i].recipe), cases[i].state, &tensor,
-					0, bytes, &err),
+			.is_in_layers = true};
+		memcpy(tensor.dims, &dims[is_matrix], tensor.n_dims * sizeof(*dims));
+		mpq_inits(tensor.elements, tensor.device, NULL);
+		al_exact_set(tensor.elements, is_matrix ? 300000 : 300);
+		mpq_set(tensor.device, tensor.elements);
+		assert_no_error(al_entry_state(recipe(cases[i].recipe), cases[i].state, &tensor, 0,
+					bytes, &err),
 			&err);
+		mpq_clears(tensor.elements, tensor.device, NULL);
 		assert_exact(bytes, cases[i].expected);
 	}
 	mpq_clear(bytes);
