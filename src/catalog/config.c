@@ -148,25 +148,6 @@ static bool is_derived(const struct al_config_key *key)
 	return key->fallback && !al_formula_is_integer(key->fallback, &number);
 }
 
-static const char *expectation(const struct al_config_key *key)
-{
-	static const char *const texts[AL_N_CONFIG_TYPES] = {
-		"a whole number",
-		"true or false",
-		"a string",
-		"a list",
-		"a list of layers",
-		"a whole number or an object",
-		"a whole number or a pattern",
-		"a decimal",
-		"a list",
-		"a decimal",
-		"a whole number or -1",
-	};
-
-	return texts[key->type];
-}
-
 /* "auto", where the reference implementation derives a number, is as null. */
 static bool is_automatic(const struct al_config *config, const struct al_item *node,
 	const struct al_config_key *key)
@@ -187,10 +168,10 @@ static bool is_left_out(const struct al_config *config, const struct al_config_k
 	const struct al_item *object = al_config_object(config, key->place);
 	if (object && !node && !key->fallback && !key->word && !config->settings->may_lack)
 		return al_json_fail(config->doc, object, err, "key \"%s\" is missing, expected %s",
-			key->keys[0], expectation(key));
+			key->keys[0], al_config_expectation(key));
 	if (is_null && !is_derived(key) && !key->null)
 		return al_json_fail(config->doc, node, err, "\"%s\" is null, expected %s",
-			al_json_key(node), expectation(key));
+			al_json_key(node), al_config_expectation(key));
 	*out = !node || is_null || is_automatic(config, node, key);
 	return true;
 }

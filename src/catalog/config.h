@@ -11,6 +11,9 @@ struct al_config {
 	struct al_settings *settings; /* what was read goes here */
 };
 
+/* "a whole number" */
+const char *al_config_expectation(const struct al_config_key *key);
+
 /* A list symbol, one value a layer. */
 bool al_config_is_list(const struct al_config_key *key);
 

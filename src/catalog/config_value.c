@@ -101,26 +101,34 @@ static bool read_group(const struct reading *r, const struct al_item *node, int6
 	return true;
 }
 
-static bool read_number(const struct reading *r, const struct al_item *node, int64_t *out)
+static bool read_entries(const struct reading *r, const struct al_item *node, int64_t *out)
 {
-	switch (r->key->type) {
-	case AL_CONFIG_BOOLEAN:
-		return read_flag(r, node, out);
-	case AL_CONFIG_SIZE:
-	case AL_CONFIG_LAYERS:
-		return read_size(r, node, out);
-	case AL_CONFIG_ENTRIES:
-		*out = al_json_kind(node) == AL_JSON_ARRAY ? (int64_t)al_json_size(node) : 1;
-		return true;
-	case AL_CONFIG_TIMES:
-		return read_times(r, node, out);
-	case AL_CONFIG_GROUP:
-		return read_group(r, node, out);
-	case AL_CONFIG_MILLIONTHS:
-		return read_millionths(r, node, out);
-	default:
-		return read_whole(r, node, out);
-	}
+	(void)r;
+	*out = al_json_kind(node) == AL_JSON_ARRAY ? (int64_t)al_json_size(node) : 1;
+	return true;
+}
+
+/* What a type expects, and how it reads a number; NULL: it reads none. */
+static const struct {
+	const char *expected;
+	bool (*read)(const struct reading *r, const struct al_item *node, int64_t *out);
+} types[AL_N_CONFIG_TYPES] = {
+	[AL_CONFIG_WHOLE] = {"a whole number", read_whole},
+	[AL_CONFIG_BOOLEAN] = {"true or false", read_flag},
+	[AL_CONFIG_WORD] = {"a string", NULL},
+	[AL_CONFIG_LIST] = {"a list", NULL},
+	[AL_CONFIG_INDICES] = {"a list of layers", NULL},
+	[AL_CONFIG_SIZE] = {"a whole number or an object", read_size},
+	[AL_CONFIG_LAYERS] = {"a whole number or a pattern", read_size},
+	[AL_CONFIG_MILLIONTHS] = {"a decimal", read_millionths},
+	[AL_CONFIG_ENTRIES] = {"a list", read_entries},
+	[AL_CONFIG_TIMES] = {"a decimal", read_times},
+	[AL_CONFIG_GROUP] = {"a whole number or -1", read_group},
+};
+
+const char *al_config_expectation(const struct al_config_key *key)
+{
+	return types[key->type].expected;
 }
 
 /* ---- words ---- */
@@ -421,7 +429,7 @@ bool al_config_read(const struct al_config *config, const struct al_item *node,
 		al_settings_set_word(settings, key->symbol, word, origin);
 		return true;
 	default:
-		if (!read_number(&r, node, &number))
+		if (!types[key->type].read(&r, node, &number))
 			return false;
 		al_settings_set(settings, key->symbol, number, origin);
 		return true;
