@@ -158,41 +158,6 @@ static const struct al_field attention_fields[] = {
 		NAMES("gate_up", of + (int)AL_BLOCK_GATE_UP), \
 		NAMES("down", of + (int)AL_BLOCK_DOWN)
 
-static bool check_block(const struct al_reader *reader, const struct al_item *node,
-	const struct al_forward_names *block, struct al_error *err)
-{
-	return (block[AL_BLOCK_DOWN].weight
-		       && !block[AL_BLOCK_UP].weight != !block[AL_BLOCK_GATE_UP].weight)
-		|| al_json_fail(reader->doc, node, err,
-			"expected \"down\", and either \"up\" or \"gate_up\" (both in one)");
-}
-
-/* A family whose layers all have experts says the norms and the activation alone. */
-static bool check_feed_forward(void *reader, const struct al_item *node, void *record,
-	struct al_error *err)
-{
-	const struct al_forward *forward = record;
-
-	return !al_json_get(node, "down")
-		|| check_block(reader, node, &forward->tensors[AL_FORWARD_FEED], err);
-}
-
-static bool check_experts(void *reader, const struct al_item *node, void *record,
-	struct al_error *err)
-{
-	const struct al_forward *forward = record;
-
-	return check_block(reader, node, &forward->tensors[AL_FORWARD_EXPERT], err);
-}
-
-static bool check_shared(void *reader, const struct al_item *node, void *record,
-	struct al_error *err)
-{
-	const struct al_forward *forward = record;
-
-	return check_block(reader, node, &forward->tensors[AL_FORWARD_SHARED], err);
-}
-
 static const struct al_field feed_forward_fields[] = {
 	NAMES("before", FEED_BEFORE),
 	NAMES("behind", FEED_BEHIND),
@@ -204,10 +169,7 @@ static const struct al_field feed_forward_fields[] = {
 };
 
 static const struct al_field shared_fields[] = {BLOCK(SHARED), NAMES("weight", SHARED_WEIGHT)};
-static const struct al_record shared_record = {
-	.fields = AL_FIELDS(shared_fields),
-	.check = check_shared,
-};
+static const struct al_record shared_record = {.fields = AL_FIELDS(shared_fields)};
 
 static const struct al_field experts_fields[] = {
 	{AL_KEY("router", BY, AT(tensors[AL_FORWARD_ROUTER])), .read = read_names,
@@ -230,15 +192,36 @@ static const struct al_field last_fields[] = {
 static const struct al_record norm_record = {.fields = AL_FIELDS(norm_fields)};
 static const struct al_record embedding_record = {.fields = AL_FIELDS(embedding_fields)};
 static const struct al_record attention_record = {.fields = AL_FIELDS(attention_fields)};
-static const struct al_record feed_forward_record = {
-	.fields = AL_FIELDS(feed_forward_fields),
-	.check = check_feed_forward,
-};
-static const struct al_record experts_record = {
-	.fields = AL_FIELDS(experts_fields),
-	.check = check_experts,
-};
+static const struct al_record feed_forward_record = {.fields = AL_FIELDS(feed_forward_fields)};
+static const struct al_record experts_record = {.fields = AL_FIELDS(experts_fields)};
 static const struct al_record last_record = {.fields = AL_FIELDS(last_fields)};
+
+/* A family whose layers all have experts says of "feed_forward" the norms and the activation alone. */
+static bool check_blocks(const struct al_reader *reader, const struct al_item *node,
+	const struct al_forward *forward, struct al_error *err)
+{
+	const struct al_item *feed_forward = al_json_get(node, "feed_forward"),
+			     *experts = al_json_get(node, "experts");
+	const struct {
+		const struct al_item *node;
+		int first;
+	} blocks[] = {
+		{al_json_get(feed_forward, "down") ? feed_forward : NULL, AL_FORWARD_FEED},
+		{al_json_get(experts, "shared"), AL_FORWARD_SHARED},
+		{experts, AL_FORWARD_EXPERT},
+	};
+
+	for (size_t i = 0; i < sizeof(blocks) / sizeof(*blocks); i++) {
+		const struct al_forward_names *block = &forward->tensors[blocks[i].first];
+		if (blocks[i].node
+			&& (!block[AL_BLOCK_DOWN].weight
+				|| !block[AL_BLOCK_UP].weight == !block[AL_BLOCK_GATE_UP].weight))
+			return al_json_fail(reader->doc, blocks[i].node, err,
+				"expected \"down\", and either \"up\" or \"gate_up\" (both in "
+				"one)");
+	}
+	return true;
+}
 
 /* Both kinds end in hidden states; a decoder's become logits. */
 static bool check_kind(void *context, const struct al_item *node, void *record,
@@ -249,6 +232,8 @@ static bool check_kind(void *context, const struct al_item *node, void *record,
 	const bool has_head = forward->tensors[AL_FORWARD_HEAD].weight;
 	const struct al_forward_names *block = &forward->tensors[AL_FORWARD_FEED];
 
+	if (!check_blocks(reader, node, forward, err))
+		return false;
 	if (!forward->n_experts && !block[AL_BLOCK_DOWN].weight)
 		return al_json_fail(reader->doc, node, err,
 			"expected \"down\" in \"feed_forward\", or \"experts\"");
