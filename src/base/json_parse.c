@@ -332,17 +332,16 @@ static int compare_members(const void *left, const void *right)
 static const struct al_item *repeated_member(const struct al_item *object)
 {
 	const size_t n = al_json_size(object);
-	const struct al_item **members = al_calloc(n, sizeof(*members)), *repeated = NULL;
+	AL_FREED const struct al_item **members = al_calloc(n, sizeof(*members));
 	size_t n_members = 0;
 
 	al_json_each (member, object)
 		members[n_members++] = member;
 	qsort(members, n, sizeof(*members), compare_members);
-	for (size_t i = 1; i < n && !repeated; i++)
+	for (size_t i = 1; i < n; i++)
 		if (strcmp(members[i - 1]->key, members[i]->key) == 0)
-			repeated = members[i];
-	free(members);
-	return repeated;
+			return members[i];
+	return NULL;
 }
 
 static bool check_keys(const struct al_json *doc, const struct al_item *node, struct al_error *err)

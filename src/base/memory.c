@@ -33,34 +33,40 @@ static size_t product(size_t count, size_t size)
 	return bytes ? bytes : 1;
 }
 
-void *al_alloc(size_t count, size_t size)
+static void *expect(void *memory, size_t bytes)
 {
-	const size_t bytes = product(count, size);
-	void *memory = malloc(bytes);
-
 	if (!memory)
 		al_memory_exhausted(bytes);
 	return memory;
+}
+
+void *al_alloc(size_t count, size_t size)
+{
+	const size_t bytes = product(count, size);
+
+	return expect(malloc(bytes), bytes);
 }
 
 void *al_calloc(size_t count, size_t size)
 {
 	const size_t bytes = product(count, size);
-	void *memory = calloc(1, bytes);
 
-	if (!memory)
-		al_memory_exhausted(bytes);
-	return memory;
+	return expect(calloc(1, bytes), bytes);
 }
 
 void *al_realloc(void *memory, size_t count, size_t size)
 {
 	const size_t bytes = product(count, size);
-	void *larger = realloc(memory, bytes);
 
-	if (!larger)
-		al_memory_exhausted(bytes);
-	return larger;
+	return expect(realloc(memory, bytes), bytes);
+}
+
+void al_free_at(void *pointer)
+{
+	void *memory;
+
+	memcpy(&memory, pointer, sizeof(memory));
+	free(memory);
 }
 
 /* Large matrices lie in large pages where the system has them: what they save of the time in which

@@ -9,6 +9,10 @@
 
 #include "base/error.h"
 
+/* Before the declaration of a pointer to such memory: it is freed where its block ends. */
+#define AL_FREED AL_ENDS(al_free_at)
+void al_free_at(void *pointer);
+
 /* Never NULL. `count` objects of `size` bytes; the product is checked; none is one byte. */
 void *al_alloc(size_t count, size_t size) AL_MUST_CHECK;
 void *al_calloc(size_t count, size_t size) AL_MUST_CHECK;

@@ -71,13 +71,11 @@ static bool climb(struct al_job *job, struct al_work *w, struct ladder *out, str
 static bool make_ladder(struct al_job *job, const struct al_attention *a, struct ladder *out,
 	struct al_error *err)
 {
-	struct al_work w;
+	AL_ENDS(al_work_finish) struct al_work w = {0};
 
 	if (job->options->watch)
 		job->options->watch(job->options->context, a->name);
-	const bool ok = al_work_load(&w, job, a, err) && climb(job, &w, out, err);
-	al_work_finish(&w);
-	return ok;
+	return al_work_load(&w, job, a, err) && climb(job, &w, out, err);
 }
 
 /* The module whose next step saves most error for what it takes and fits; n: none. */

@@ -111,7 +111,7 @@ static int compare_names(const void *a, const void *b)
 /* Tensors that nothing in the plan asks for. */
 static void find_strangers(struct comparison *c, const struct al_plan *plan)
 {
-	const char **names = al_alloc(plan->n + 1, sizeof(*names));
+	AL_FREED const char **names = al_alloc(plan->n + 1, sizeof(*names));
 
 	for (size_t i = 0; i < plan->n; i++)
 		names[i] = plan->headers[i].name;
@@ -121,7 +121,6 @@ static void find_strangers(struct comparison *c, const struct al_plan *plan)
 		if (!bsearch(&name, names, plan->n, sizeof(*names), compare_names))
 			note(c, name, "is not one of the original's");
 	}
-	free(names);
 }
 
 static bool compare_tensors(struct comparison *c, const struct al_plan *plan, struct al_error *err)

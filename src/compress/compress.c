@@ -99,16 +99,14 @@ void al_job_finish(struct al_job *job)
 bool al_compress(struct al_model_view *view, const struct al_compress_options *options,
 	const char *path, struct al_table *table, struct al_table *heads, struct al_error *err)
 {
-	struct al_job job = {.view = view, .options = options};
+	AL_ENDS(al_job_finish) struct al_job job = {.view = view, .options = options};
 
-	al_arena_init(&job.arena);
-	bool ok = al_job_open_output(&job, path, err) && al_job_check(&job, err)
-		&& (options->budget <= 0 || al_job_spend(&job, err)) && al_job_make(&job, err)
-		&& al_job_write(&job, path, err);
-	if (ok)
-		al_answer_fill(&job, table);
-	if (ok && heads && options->method == AL_METHOD_COLLAB)
+	if (!al_job_open_output(&job, path, err) || !al_job_check(&job, err)
+		|| (options->budget > 0 && !al_job_spend(&job, err)) || !al_job_make(&job, err)
+		|| !al_job_write(&job, path, err))
+		return false;
+	al_answer_fill(&job, table);
+	if (heads && options->method == AL_METHOD_COLLAB)
 		al_answer_heads(&job, heads);
-	al_job_finish(&job);
-	return ok;
+	return true;
 }

@@ -22,16 +22,14 @@ static double sum_of(const double *values, size_t first, size_t end)
 bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_matrix *out,
 	struct al_error *err)
 {
-	double *values = al_calloc(g.rows + 1, sizeof(*values));
-	bool ok = al_matrix_init(out, g.rows, rank, err) && al_eigenvectors(g, values, err)
-		&& al_copy(al_columns(al_view(g), 0, rank), *out, err);
+	AL_FREED double *values = al_calloc(g.rows + 1, sizeof(*values));
 
-	if (ok) {
-		w->lost += sum_of(values, rank, g.rows);
-		w->whole += sum_of(values, 0, g.rows);
-	}
-	free(values);
-	return ok;
+	if (!al_matrix_init(out, g.rows, rank, err) || !al_eigenvectors(g, values, err)
+		|| !al_copy(al_columns(al_view(g), 0, rank), *out, err))
+		return false;
+	w->lost += sum_of(values, rank, g.rows);
+	w->whole += sum_of(values, 0, g.rows);
+	return true;
 }
 
 /* The fourth root, of which columns times themselves make the root; or its inverse. */
@@ -48,7 +46,7 @@ bool al_symmetric_roots(struct al_matrix gram, double least_share, struct al_mat
 {
 	const size_t n = gram.rows;
 	AL_OWNED struct al_matrix scaled = {0};
-	double *values = al_calloc(n + 1, sizeof(*values));
+	AL_FREED double *values = al_calloc(n + 1, sizeof(*values));
 	bool ok = al_matrix_init(&scaled, n, n, err) && al_eigenvectors(gram, values, err);
 
 	for (int sign = 1; ok && sign >= -1; sign -= 2) {
@@ -59,7 +57,6 @@ bool al_symmetric_roots(struct al_matrix gram, double least_share, struct al_mat
 		}
 		ok = al_gram(AL_PLAIN, al_view(scaled), sign > 0 ? root : inverse, err);
 	}
-	free(values);
 	return ok;
 }
 

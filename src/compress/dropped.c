@@ -94,8 +94,8 @@ void al_mark_least(struct al_work *w, const double *costs)
 bool al_work_choose_dropped(struct al_work *w, size_t n, struct al_error *err)
 {
 	const size_t n_heads = (size_t)w->a->n_heads;
-	struct al_head_worth *worth = al_calloc(n_heads, sizeof(*worth));
-	double *costs = al_calloc(n_heads, sizeof(*costs));
+	AL_FREED struct al_head_worth *worth = al_calloc(n_heads, sizeof(*worth));
+	AL_FREED double *costs = al_calloc(n_heads, sizeof(*costs));
 	const bool ok = al_heads_judge(al_view(w->statistics->of[AL_STATISTIC_HEADS]),
 		al_view(w->weights[AL_OUTPUT]), n_heads, worth, err);
 
@@ -103,7 +103,5 @@ bool al_work_choose_dropped(struct al_work *w, size_t n, struct al_error *err)
 		costs[i] = worth[i].compensated;
 	for (; ok && n > 0; n--)
 		al_mark_least(w, costs);
-	free(costs);
-	free(worth);
 	return ok;
 }

@@ -154,8 +154,7 @@ static bool load(void *context, const struct al_attention *attention, enum al_pr
 	const struct al_job *job = context;
 	const struct al_checkpoint *original = job->view->checkpoint;
 	const struct al_job_module *module = al_job_find(job, attention);
-	struct al_pieces read = {0};
-	bool ok;
+	AL_ENDS(al_pieces_finish) struct al_pieces read = {0};
 
 	if (!module)
 		return al_factor_load(original,
@@ -163,15 +162,12 @@ static bool load(void *context, const struct al_attention *attention, enum al_pr
 	const struct al_module_layout *layout = &module->layout;
 	const struct al_matrix *pieces = job->compressed ? read.of : module->pieces.of;
 	if (job->compressed && !read_pieces(job, layout, p, is_bias, &read, err))
-		ok = false;
-	else if (al_method_mixes(layout->method) && p <= AL_KEY)
-		ok = make_shared(module, pieces, p, is_bias, out, err);
-	else if (pieces[al_piece_of(p, is_bias)].data)
-		ok = make(layout, pieces, p, is_bias, out, err);
-	else
-		ok = load_own(layout, original, p, is_bias, out, err);
-	al_pieces_finish(&read);
-	return ok;
+		return false;
+	if (al_method_mixes(layout->method) && p <= AL_KEY)
+		return make_shared(module, pieces, p, is_bias, out, err);
+	if (pieces[al_piece_of(p, is_bias)].data)
+		return make(layout, pieces, p, is_bias, out, err);
+	return load_own(layout, original, p, is_bias, out, err);
 }
 
 struct al_factor_source al_job_factors(struct al_job *job)

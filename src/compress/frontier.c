@@ -35,15 +35,13 @@ static bool measure(struct al_candidate *candidate, struct al_network *network,
 		.of_keys = candidate->of_keys,
 		.data = {.calibration = calibration},
 		.effort = {.n_sweeps = AL_CP_SWEEPS, .seed = 1}};
+	AL_ENDS(al_job_finish)
 	struct al_job job = {.view = network->view, .options = &options, .in_memory = true};
 
-	al_arena_init(&job.arena);
-	const bool ok = al_job_make(&job, err)
-		&& al_judge(network, &job, all, &candidate->measured, err);
-	if (ok)
-		count(&job, candidate);
-	al_job_finish(&job);
-	return ok;
+	if (!al_job_make(&job, err) || !al_judge(network, &job, all, &candidate->measured, err))
+		return false;
+	count(&job, candidate);
+	return true;
 }
 
 /* ---- all ---- */

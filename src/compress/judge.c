@@ -15,13 +15,12 @@ struct judging {
 static bool run_changed(const struct judging *j, const struct al_batch *batch,
 	struct al_matrix_f *hidden, struct al_error *err)
 {
-	struct al_matrix_f x = {0};
+	AL_OWNED_F struct al_matrix_f x = {0};
 
 	j->network->factors = j->factors;
 	bool ok = al_network_embed(j->network, batch, 0, &x, err)
 		&& al_network_run_from(j->network, 0, batch, x, hidden, err);
 	j->network->factors = NULL;
-	al_matrix_finish_f(&x);
 	return ok || al_in(err, "compressed");
 }
 
@@ -43,9 +42,9 @@ static bool judge_batch(void *context, const struct al_batch *batch, struct al_v
 {
 	const struct judging *j = context;
 	const size_t n = al_batch_tokens(batch);
-	int32_t *targets = al_batch_targets(batch);
-	struct al_comparison *each = al_alloc(n, sizeof(*each));
-	struct al_matrix_f other = {0};
+	AL_FREED int32_t *targets = al_batch_targets(batch);
+	AL_FREED struct al_comparison *each = al_alloc(n, sizeof(*each));
+	AL_OWNED_F struct al_matrix_f other = {0};
 	bool ok = run_changed(j, batch, &other, err)
 		&& al_network_compare(j->network, batch, hidden, al_view_f(other), targets, each,
 			err);
@@ -53,9 +52,6 @@ static bool judge_batch(void *context, const struct al_batch *batch, struct al_v
 	for (size_t i = 0; ok && i < n; i++)
 		if (targets[i] >= 0)
 			add(j->out, &each[i], i == 0 || targets[i - 1] < 0);
-	al_matrix_finish_f(&other);
-	free(each);
-	free(targets);
 	return ok;
 }
 

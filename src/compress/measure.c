@@ -40,13 +40,12 @@ static bool fill_gain(const struct al_work *w, struct al_matrix out, size_t n, s
 
 	if (!norm || norm->n_elements != (int64_t)n)
 		return al_fail(err, AL_EINPUT, "no norm stands before it whose gain is known");
-	double *gain = al_calloc(n, sizeof(*gain));
+	AL_FREED double *gain = al_calloc(n, sizeof(*gain));
 	const bool ok = al_tensor_read_finite(w->view->checkpoint, norm, gain, err);
 	for (size_t i = 0; ok && i < n; i++) {
 		const double root = gain[i] + w->a->has_unit_offset;
 		out.data[i + i * out.ld] = root * root;
 	}
-	free(gain);
 	return ok;
 }
 

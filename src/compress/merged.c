@@ -193,11 +193,9 @@ static bool merge(struct al_work *w, const struct merging *m, struct al_pieces *
 
 bool al_work_merge(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
-	struct merging m;
-	const bool ok = merging_init(&m, w, err) && merge(w, &m, out, err);
+	AL_ENDS(merging_finish) struct merging m = {0};
 
-	merging_finish(&m);
-	return ok;
+	return merging_init(&m, w, err) && merge(w, &m, out, err);
 }
 
 /* ---- which heads ---- */
@@ -217,17 +215,16 @@ static double cost_of(const struct merging *m, bool *is_dropped, size_t head)
 
 bool al_work_choose_merged(struct al_work *w, size_t n, struct al_error *err)
 {
-	struct merging m;
-	double *costs = al_calloc((size_t)w->a->n_heads, sizeof(*costs));
-	const bool ok = merging_init(&m, w, err);
+	AL_ENDS(merging_finish) struct merging m = {0};
+	AL_FREED double *costs = al_calloc((size_t)w->a->n_heads, sizeof(*costs));
 
-	for (; ok && n > 0; n--) {
+	if (!merging_init(&m, w, err))
+		return false;
+	for (; n > 0; n--) {
 		for (size_t i = 0; i < m.n; i++)
 			if (!w->is_dropped[i])
 				costs[i] = cost_of(&m, w->is_dropped, i);
 		al_mark_least(w, costs);
 	}
-	free(costs);
-	merging_finish(&m);
-	return ok;
+	return true;
 }

@@ -93,7 +93,7 @@ static bool map_bias(const struct al_work *w, struct al_pieces *out, size_t firs
 bool al_work_ov(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
 	const size_t rank = (size_t)w->layout->rank;
-	struct al_matrix *maps = al_calloc(w->n_kv, sizeof(*maps));
+	AL_FREED struct al_matrix *maps = al_calloc(w->n_kv, sizeof(*maps));
 	bool ok = al_work_gram(w, al_view(w->weights[AL_VALUE]), &w->gram, err)
 		&& init_values(w, out, w->n_kv, rank, err);
 
@@ -103,7 +103,6 @@ bool al_work_ov(struct al_work *w, struct al_pieces *out, struct al_error *err)
 	ok = ok && (!al_job_refits_by_data(w->options) || refit_ov(w, out, maps, err));
 	for (size_t kv = 0; kv < w->n_kv; kv++)
 		al_matrix_finish(&maps[kv]);
-	free(maps);
 	return ok;
 }
 

@@ -56,7 +56,7 @@ static bool read_rows(const struct verification *v, const struct al_tensor *tabl
 	struct al_matrix m, uint64_t stream, struct al_error *err)
 {
 	struct al_random *random = al_random_create(v->options->seed, stream, 1, 0);
-	double *row = al_alloc(m.cols, sizeof(*row));
+	AL_FREED double *row = al_alloc(m.cols, sizeof(*row));
 	bool ok = true;
 
 	for (size_t i = 0; ok && i < m.rows; i++) {
@@ -70,7 +70,6 @@ static bool read_rows(const struct verification *v, const struct al_tensor *tabl
 		for (size_t j = 0; ok && j < m.cols; j++)
 			m.data[i + j * m.ld] = row[j];
 	}
-	free(row);
 	al_random_destroy(random);
 	return ok;
 }

@@ -23,7 +23,7 @@ static bool encode(struct al_job *job, struct al_slice *slice, struct al_view co
 	struct al_error *err)
 {
 	const size_t n = columns.rows * columns.cols, bytes = slice->dtype->block_bytes;
-	double *values = al_try_calloc(n, sizeof(*values) + bytes, err);
+	AL_FREED double *values = al_try_calloc(n, sizeof(*values) + bytes, err);
 
 	if (!values)
 		return al_in(err, "%zu numbers", n);
@@ -31,12 +31,10 @@ static bool encode(struct al_job *job, struct al_slice *slice, struct al_view co
 	arrange(slice, columns, values);
 	slice->dtype->from_double(values, n, stored);
 	slice->dtype->to_double(stored, n, values);
-	bool ok = al_is_finite((struct al_view){values, n, 1, n})
-		|| al_fail(err, AL_ESYSTEM, "%s can't hold the new numbers of tensor %s",
+	if (!al_is_finite((struct al_view){values, n, 1, n}))
+		return al_fail(err, AL_ESYSTEM, "%s can't hold the new numbers of tensor %s",
 			slice->dtype->stored, slice->source ? slice->source->name : slice->name);
-	ok = ok && al_spill_put(&job->aside, stored, n * bytes, &slice->aside, err);
-	free(values);
-	return ok;
+	return al_spill_put(&job->aside, stored, n * bytes, &slice->aside, err);
 }
 
 bool al_job_encode(struct al_job *job, struct al_job_module *module, struct al_error *err)

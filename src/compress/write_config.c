@@ -49,7 +49,7 @@ static bool find_common(const struct al_job *job, struct al_binding values[N_SYM
 struct check {
 	struct al_job *job;
 	const struct al_plan *plan;
-	struct al_settings settings;
+	struct al_settings *settings;
 };
 
 /* The written tensor of a family's name; NULL: none. */
@@ -93,7 +93,7 @@ static bool fits(struct check *c, const struct al_tensor_list *list)
 
 	for (size_t i = 0; i < list->n_modules; i++) {
 		if (!al_stored_module_read(&stored, &job->arena, job->view->catalog,
-			    &list->modules[i], &c->settings, NULL)
+			    &list->modules[i], c->settings, NULL)
 			|| !scores_alike(c, &list->modules[i], &stored))
 			return false;
 		for (size_t k = 0; k < stored.n_tensors; k++)
@@ -107,23 +107,17 @@ static bool fits(struct check *c, const struct al_tensor_list *list)
 static bool says_all(struct al_job *job, const struct al_plan *plan, const struct al_text *config)
 {
 	const struct al_model_view *view = job->view;
-	struct check c = {.job = job, .plan = plan};
-	struct al_tensor_list list;
-	struct al_json doc;
+	AL_ENDS(al_tensor_list_finish) struct al_tensor_list list = {0};
+	AL_SETTINGS(settings, view->catalog);
+	AL_JSON(doc);
 
-	if (!al_json_parse(&doc, "config.json", config->data, config->length, NULL))
+	if (!al_json_parse(&doc, "config.json", config->data, config->length, NULL)
+		|| !al_family_settings(view->family, &doc, doc.root, "config.json", &settings, NULL)
+		|| !al_tensor_list_init(&list, view->catalog, view->family, &settings,
+			AL_TENSORS_BY_NAME, NULL))
 		return false;
-	al_settings_init(&c.settings, view->catalog);
-	bool ok = al_family_settings(view->family, &doc, doc.root, "config.json", &c.settings, NULL)
-		&& al_tensor_list_init(&list, view->catalog, view->family, &c.settings,
-			AL_TENSORS_BY_NAME, NULL);
-	if (ok) {
-		ok = fits(&c, &list);
-		al_tensor_list_finish(&list);
-	}
-	al_settings_finish(&c.settings);
-	al_json_finish(&doc);
-	return ok;
+	struct check c = {.job = job, .plan = plan, .settings = &settings};
+	return fits(&c, &list);
 }
 
 /* ---- the text ---- */

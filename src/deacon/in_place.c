@@ -22,14 +22,11 @@ static bool fit(struct al_in_place *out, const struct al_rows rows[2],
 	const struct al_principal *principal, struct al_error *err)
 {
 	const struct al_view weights = al_view(out->weights);
-	struct al_target_moments moments;
+	AL_ENDS(al_target_moments_finish) struct al_target_moments moments = {0};
 
-	if (!al_target_moments_find(&moments, rows, principal, &weights, err))
-		return false;
-	bool ok = al_regression_fit(&moments, out->output, err)
+	return al_target_moments_find(&moments, rows, principal, &weights, err)
+		&& al_regression_fit(&moments, out->output, err)
 		&& find_intercept(out, &moments, err);
-	al_target_moments_finish(&moments);
-	return ok;
 }
 
 bool al_in_place_init(struct al_in_place *out, const struct al_rows rows[2],
@@ -66,14 +63,13 @@ struct applying {
 
 static void make_features(const struct al_pca_layer *layer, struct al_view_f o, struct al_matrix u)
 {
-	double *row = al_alloc(o.rows, sizeof(*row));
+	AL_FREED double *row = al_alloc(o.rows, sizeof(*row));
 
 	for (size_t j = 0; j < o.cols; j++) {
 		for (size_t i = 0; i < o.rows; i++)
 			row[i] = (double)o.data[i + j * o.ld];
 		al_pca_features(layer, row, u.data + j * u.ld);
 	}
-	free(row);
 }
 
 /* (W (x) I)^T U, column by column: a column [n_features][width], seen as a matrix, is multiplied by

@@ -54,14 +54,13 @@ void al_pca_expand(const void *context, const double *row, double *out)
 static void nonlinear(const struct al_pca_layer *layer, const double *row, double *out)
 {
 	const size_t n = layer->n_features;
-	double *column = al_alloc(n, sizeof(*column));
+	AL_FREED double *column = al_alloc(n, sizeof(*column));
 
 	for (size_t j = 0; j < layer->d_head; j++) {
 		expand_dimension(layer, row, j, column);
 		for (size_t k = 0; k < n; k++)
 			out[k * layer->width + j] = (column[k] - layer->mean[k]) * layer->scale[k];
 	}
-	free(column);
 }
 
 static void average(const struct al_pca_layer *layer, const double *row, double *out)

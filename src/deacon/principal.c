@@ -48,16 +48,10 @@ static bool take_counts(struct al_principal *p, const struct al_sums *sums, stru
 	return true;
 }
 
-/* On failure nothing is left to finish. */
 static bool sum_up(struct al_principal *p, const struct al_statistic *statistic,
 	const struct al_rows rows[2], struct al_sums *sums, struct al_error *err)
 {
-	if (!al_sums_find(sums, statistic, rows, err))
-		return false;
-	bool ok = take_counts(p, sums, err);
-	if (!ok)
-		al_sums_finish(sums);
-	return ok;
+	return al_sums_find(sums, statistic, rows, err) && take_counts(p, sums, err);
 }
 
 /* ---- direct, and the statistics of average ---- */
@@ -98,7 +92,7 @@ static bool find_within(struct al_principal *p, const struct al_rows rows[2], co
 {
 	const struct al_within w = {o->n_heads, o->d_head, shift};
 	const struct al_statistic statistic = al_within_statistic(&w);
-	struct al_sums sums;
+	AL_ENDS(al_sums_finish) struct al_sums sums = {0};
 
 	if (!sum_up(p, &statistic, rows, &sums, err))
 		return false;
@@ -107,7 +101,6 @@ static bool find_within(struct al_principal *p, const struct al_rows rows[2], co
 		for (size_t i = 0; i < w.n_heads; i++)
 			p->covariance.data[i + k * p->covariance.ld] = correlation(p, &w, sums.sums,
 				i, k);
-	al_sums_finish(&sums);
 	return true;
 }
 
@@ -139,14 +132,13 @@ static bool find_averages(struct al_principal *p, const struct al_rows rows[2],
 		.context = &p->layer,
 		.row_width = o->n_heads * o->d_head};
 	const struct al_statistic statistic = al_gram_statistic(&gram);
-	struct al_sums sums;
+	AL_ENDS(al_sums_finish) struct al_sums sums = {0};
 
 	if (!sum_up(p, &statistic, rows, &sums, err))
 		return false;
 	for (size_t i = 0; i < o->n_heads * o->n_heads; i++)
 		p->covariance.data[i] = al_gram_parts(&gram, sums.sums).products[i]
 			/ (double)p->n_tokens;
-	al_sums_finish(&sums);
 	return true;
 }
 
@@ -171,7 +163,7 @@ static void normalise_expansion(struct al_principal *p, const struct al_gram_sum
 static bool find_expanded(struct al_principal *p, const struct al_rows rows[2], const double *first,
 	const struct al_pca_options *o, struct al_error *err)
 {
-	double *shift = al_alloc(o->d_head, p->layer.n_features * sizeof(*shift));
+	AL_FREED double *shift = al_alloc(o->d_head, p->layer.n_features * sizeof(*shift));
 	const struct expansion expansion = {&p->layer, shift};
 	const struct al_gram_sums gram = {.n_columns = p->layer.n_features,
 		.rows_each = o->d_head,
@@ -179,16 +171,13 @@ static bool find_expanded(struct al_principal *p, const struct al_rows rows[2], 
 		.context = &expansion,
 		.row_width = o->n_heads * o->d_head};
 	const struct al_statistic statistic = al_gram_statistic(&gram);
-	struct al_sums sums;
+	AL_ENDS(al_sums_finish) struct al_sums sums = {0};
 
 	al_pca_expand(&p->layer, first, shift);
-	bool ok = sum_up(p, &statistic, rows, &sums, err);
-	if (ok) {
-		normalise_expansion(p, &gram, sums.sums, shift, o->epsilon);
-		al_sums_finish(&sums);
-	}
-	free(shift);
-	return ok;
+	if (!sum_up(p, &statistic, rows, &sums, err))
+		return false;
+	normalise_expansion(p, &gram, sums.sums, shift, o->epsilon);
+	return true;
 }
 
 /* ---- all ---- */
@@ -234,12 +223,11 @@ static bool begin(struct al_principal *p, const struct al_pca_options *o, double
 bool al_principal_find(struct al_principal *out, const struct al_rows rows[2],
 	const struct al_pca_options *o, struct al_error *err)
 {
-	double *first = al_alloc(rows[0].width + rows[1].width, sizeof(*first));
+	AL_FREED double *first = al_alloc(rows[0].width + rows[1].width, sizeof(*first));
 	bool ok = begin(out, o, al_rows_are_single(&rows[0]) ? ROUNDING : 0, err)
 		&& al_rows_first(rows, first, err) && find_covariance(out, rows, first, o, err)
 		&& find_components(out, err);
 
-	free(first);
 	if (!ok)
 		al_principal_finish(out);
 	return ok;

@@ -14,8 +14,8 @@ static bool open_file(struct al_recording *r, struct al_error *err)
 
 	AL_TEXT(path);
 	al_text_addf(&path, "%s/", folder && *folder ? folder : "/tmp");
-	bool ok = al_spill_open(&r->file, path.data, err);
-	return ok || al_in(err, "the heads' outputs wait in a temporary file");
+	return al_spill_open(&r->file, path.data, err)
+		|| al_in(err, "the heads' outputs wait in a temporary file");
 }
 
 /* Where each module's numbers lie. */

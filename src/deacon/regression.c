@@ -71,7 +71,7 @@ static void make_columns(const void *context, const double *row, double *out)
 		al_pca_features(p->layer, row, out);
 		return;
 	}
-	double *features = al_alloc(p->weights->rows * width, sizeof(*features));
+	AL_FREED double *features = al_alloc(p->weights->rows * width, sizeof(*features));
 	al_pca_features(p->layer, row, features);
 	memset(out, 0, p->weights->cols * width * sizeof(*out));
 	for (size_t c = 0; c < p->weights->cols; c++)
@@ -80,7 +80,6 @@ static void make_columns(const void *context, const double *row, double *out)
 			for (size_t j = 0; j < width; j++)
 				out[c * width + j] += weight * features[k * width + j];
 		}
-	free(features);
 }
 
 static bool make_room(struct al_target_moments *m, size_t columns, struct al_error *err)
@@ -97,7 +96,7 @@ bool al_target_moments_find(struct al_target_moments *out, const struct al_rows 
 	const size_t width = rows[0].width, n_targets = rows[1].width,
 		     columns = (weights ? weights->cols : p->layer.n_features) * p->layer.width;
 	const struct projection projection = {&p->layer, weights};
-	double *first = al_alloc(width + n_targets, sizeof(*first));
+	AL_FREED double *first = al_alloc(width + n_targets, sizeof(*first));
 	const struct al_gram_sums gram = {.n_columns = columns,
 		.rows_each = 1,
 		.make = make_columns,
@@ -109,7 +108,6 @@ bool al_target_moments_find(struct al_target_moments *out, const struct al_rows 
 	*out = (struct al_target_moments){.n_targets = n_targets};
 	bool ok = make_room(out, columns, err) && al_rows_first(rows, first, err)
 		&& find(out, rows, &gram, err);
-	free(first);
 	if (!ok)
 		al_target_moments_finish(out);
 	return ok;

@@ -30,14 +30,13 @@ static bool read_recorded(const struct al_rows *rows, size_t first, size_t n, do
 	size_t leading, struct al_error *err)
 {
 	const size_t row_bytes = rows->width * sizeof(float);
-	float *numbers = al_alloc(n, row_bytes);
+	AL_FREED float *numbers = al_alloc(n, row_bytes);
 	bool ok = al_spill_get(rows->recorded, rows->recorded_at + first * row_bytes, numbers,
 		n * row_bytes, err);
 
 	for (size_t t = 0; ok && t < n; t++)
 		for (size_t j = 0; j < rows->width; j++)
 			out[t * leading + j] = (double)numbers[t * rows->width + j];
-	free(numbers);
 	return ok;
 }
 

@@ -90,7 +90,7 @@ static bool sum_panel(void *context, size_t index, struct al_error *err)
 		     left = wave->rows->n_rows - first,
 		     end = first + (left < PANEL_ROWS ? left : PANEL_ROWS),
 		     block = sums->statistic->block_rows;
-	double *rows = al_alloc(block * sums->statistic->width, sizeof(*rows));
+	AL_FREED double *rows = al_alloc(block * sums->statistic->width, sizeof(*rows));
 	bool ok = true;
 
 	memset(sums->sums, 0, sums->statistic->n_sums * sizeof(*sums->sums));
@@ -100,7 +100,6 @@ static bool sum_panel(void *context, size_t index, struct al_error *err)
 		ok = read_rows(wave->rows, at, n, rows, sums->statistic->width, err)
 			&& add_block(sums, rows, n, err);
 	}
-	free(rows);
 	return ok;
 }
 

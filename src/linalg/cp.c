@@ -173,16 +173,14 @@ static bool finish_terms(const struct al_heads *heads, struct al_cp *cp, struct 
 		al_terms_finish(&sorted);
 		return false;
 	}
-	double *norms = al_alloc(n, sizeof(*norms));
-	size_t *order = al_alloc(n, sizeof(*order));
+	AL_FREED double *norms = al_alloc(n, sizeof(*norms));
+	AL_FREED size_t *order = al_alloc(n, sizeof(*order));
 	for (size_t r = 0; r < n; r++)
 		norms[r] = balance(cp, r);
 	al_sort_order(norms, n, order);
 	permute(cp->query, sorted.query, order);
 	permute(cp->key, sorted.key, order);
 	permute(cp->mixing, sorted.mixing, order);
-	free(order);
-	free(norms);
 	al_terms_finish(&old);
 	cp->query = sorted.query;
 	cp->key = sorted.key;

@@ -80,12 +80,11 @@ static void choose(const double *values, size_t n_heads, size_t n_values, size_t
 	size_t *n_kept)
 {
 	const size_t n = n_heads * n_values;
-	size_t *order = al_alloc(n, sizeof(*order));
+	AL_FREED size_t *order = al_alloc(n, sizeof(*order));
 
 	al_sort_order(values, n, order);
 	for (size_t i = 0; i < rank && i < n; i++)
 		n_kept[order[i] / n_values]++;
-	free(order);
 }
 
 /* ---- all singular triples ---- */

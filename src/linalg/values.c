@@ -46,14 +46,13 @@ static int compare_placed(const void *a, const void *b)
 
 void al_sort_order(const double *values, size_t n, size_t *order)
 {
-	struct placed *all = al_calloc(n + 1, sizeof(*all));
+	AL_FREED struct placed *all = al_calloc(n + 1, sizeof(*all));
 
 	for (size_t i = 0; i < n; i++)
 		all[i] = (struct placed){values[i], i};
 	qsort(all, n, sizeof(*all), compare_placed);
 	for (size_t i = 0; i < n; i++)
 		order[i] = all[i].place;
-	free(all);
 }
 
 static void swap_columns(struct al_matrix m, size_t a, size_t b)
