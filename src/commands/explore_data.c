@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/format.h"
-#include "ledger/lines.h"
+#include "ledger/entries.h"
 
 struct data {
 	struct al_explore *e;
@@ -165,6 +165,17 @@ static void trim(struct al_text *out)
 		out->data[out->length -= sizeof(nothing) - 1] = '\0';
 }
 
+/* Of a product what must equal k; NULL: it reads the same. */
+static const struct al_formula *inner_of(const struct al_entry *entry)
+{
+	return entry->right.n_dims > 0
+			&& strcmp(al_formula_source(entry->left.dims[1]),
+				   al_formula_source(entry->right.dims[0]))
+				!= 0
+		? entry->right.dims[0]
+		: NULL;
+}
+
 static void add_line(struct data *d, const struct al_line *line)
 {
 	const struct al_entry *entry = line->entry;
@@ -184,25 +195,31 @@ static void add_line(struct data *d, const struct al_line *line)
 		quoted(d,
 			is_source || entry->per == AL_PER_SEQUENCE ? al_per_names[entry->per]
 								   : NULL),
-		place_of_dtype(d, entry->dtype), place(d, line->inner));
+		place_of_dtype(d, entry->dtype), place(d, inner_of(entry)));
 	trim(out);
 	al_text_add(out, "]");
 	if (is_source)
 		add_symbol(d, "source_seq");
-	(void)place(d, al_ledger_times(d->e->ledgers[0], entry->shared));
+	(void)place(d, al_block_times_formula(&d->e->ledgers[0]->block, entry->shared));
 }
 
 static void add_list(struct data *d, const struct al_ledger *ledger, const char *key,
 	enum al_list list)
 {
-	const struct al_lines lines = al_ledger_lines(ledger, list, d->arena);
+	const struct al_block *block = &ledger->block;
+	const struct al_entries *entries = al_lines_of(block->configured->variant, list);
+	const char *comma = "";
 
-	al_text_addf(&d->variants, ",\n\"%s\":%s", key, lines.is_declared ? "[" : "null");
-	for (size_t i = 0; i < lines.n; i++) {
-		al_text_add(&d->variants, i ? "," : "");
-		add_line(d, &lines.items[i]);
+	al_text_addf(&d->variants, ",\n\"%s\":%s", key, entries->is_declared ? "[" : "null");
+	for (size_t i = 0; i < entries->n; i++) {
+		const struct al_line line = al_line_of(block, list, &entries->items[i]);
+		if (!al_entry_is_wanted(block, list, line.entry))
+			continue;
+		al_text_add(&d->variants, comma);
+		add_line(d, &line);
+		comma = ",";
 	}
-	al_text_add(&d->variants, lines.is_declared ? "]" : "");
+	al_text_add(&d->variants, entries->is_declared ? "]" : "");
 }
 
 /* An option that the basis or the configured variant decides can't be changed. */
@@ -317,7 +334,9 @@ static bool add_all(struct data *d, struct al_text *out, struct al_error *err)
 	add_symbols(d, out);
 	for (int shared = 0; shared <= AL_PER_MODEL; shared++)
 		al_text_addf(out, "%s%s", shared ? "," : "\"times\":[",
-			place(d, al_ledger_times(e->ledgers[0], (enum al_per)shared)));
+			place(d,
+				al_block_times_formula(&e->ledgers[0]->block,
+					(enum al_per)shared)));
 	al_text_addf(out, "],\n\"whole\":[%s],\n", place(d, sharing));
 	add_dtypes(d, out);
 	al_text_addf(out, "\"variants\":[%s],\n\"formulas\":[\n%s]}\n", d->variants.data,

@@ -1,15 +1,31 @@
-/* What variants declare: a list that a file leaves out is not known, and not empty. */
+/* The lists of a variant's file: a list that it leaves out is not known, and not empty. */
+#include <stddef.h>
+
 #include "ledger/entries.h"
 
-static const char *const list_keys[AL_N_LISTS] = {
-	[AL_LIST_TENSORS] = "tensors",
-	[AL_LIST_STORED] = "tensors",
-	[AL_LIST_CACHE] = "cache",
-	[AL_LIST_EAGER] = "activations",
-	[AL_LIST_FLASH] = "activations",
-	[AL_LIST_PRODUCTS] = "products",
-	[AL_LIST_ABSORBED] = "products",
+/* What the file calls the list, and a message one of its lines. */
+static const struct {
+	const char *key, *noun;
+	size_t offset;
+} lists[AL_N_LISTS] = {
+	[AL_LIST_TENSORS] = {"tensors", "tensor", offsetof(struct al_variant, tensors)},
+	[AL_LIST_STORED] = {"tensors", "tensor", offsetof(struct al_variant, tensors)},
+	[AL_LIST_CACHE] = {"cache", "cache", offsetof(struct al_variant, cache)},
+	[AL_LIST_EAGER] = {"activations", "activation", offsetof(struct al_variant, activations)},
+	[AL_LIST_FLASH] = {"activations", "activation", offsetof(struct al_variant, activations)},
+	[AL_LIST_PRODUCTS] = {"products", "product", offsetof(struct al_variant, products)},
+	[AL_LIST_ABSORBED] = {"products", "product", offsetof(struct al_variant, products)},
 };
+
+const struct al_entries *al_lines_of(const struct al_variant *variant, enum al_list list)
+{
+	return (const void *)((const char *)variant + lists[list].offset);
+}
+
+bool al_line_in(enum al_list list, const struct al_entry *entry, struct al_error *err)
+{
+	return al_in(err, "%s %s", lists[list].noun, entry->name);
+}
 
 bool al_ledger_declares_list(const struct al_ledger *ledger, enum al_list list,
 	struct al_undeclared *out)
@@ -20,7 +36,7 @@ bool al_ledger_declares_list(const struct al_ledger *ledger, enum al_list list,
 			|| al_lines_of(configured->variant, list)->is_declared)
 			continue;
 		if (out)
-			*out = (struct al_undeclared){configured->name, list_keys[list]};
+			*out = (struct al_undeclared){configured->name, lists[list].key};
 		return false;
 	}
 	return true;

@@ -6,37 +6,6 @@
 #include "base/number.h"
 #include "base/text.h"
 
-static const char *const nouns[AL_N_LISTS] = {
-	[AL_LIST_TENSORS] = "tensor",
-	[AL_LIST_STORED] = "tensor",
-	[AL_LIST_CACHE] = "cache",
-	[AL_LIST_EAGER] = "activation",
-	[AL_LIST_FLASH] = "activation",
-	[AL_LIST_PRODUCTS] = "product",
-	[AL_LIST_ABSORBED] = "product",
-};
-
-const struct al_entries *al_lines_of(const struct al_variant *variant, enum al_list list)
-{
-	switch (list) {
-	case AL_LIST_TENSORS:
-	case AL_LIST_STORED:
-		return &variant->tensors;
-	case AL_LIST_CACHE:
-		return &variant->cache;
-	case AL_LIST_EAGER:
-	case AL_LIST_FLASH:
-		return &variant->activations;
-	default:
-		return &variant->products;
-	}
-}
-
-bool al_line_in(enum al_list list, const struct al_entry *entry, struct al_error *err)
-{
-	return al_in(err, "%s %s", nouns[list], entry->name);
-}
-
 /* ---- what counts ---- */
 
 static bool is_replaceable_output(const struct al_entry *entry)
@@ -72,32 +41,23 @@ bool al_entry_is_wanted(const struct al_block *block, enum al_list list,
 
 /* ---- shapes ---- */
 
-/* [m, k] x [k, n] */
-static void join_product(const struct al_entry *entry, struct al_line_shape *out)
-{
-	out->dims[0] = entry->left.dims[0];
-	out->dims[1] = entry->left.dims[1];
-	out->dims[2] = entry->right.dims[1];
-	out->n_dims = 3;
-}
-
-struct al_line_shape al_line_shape_of(const struct al_block *block, enum al_list list,
+struct al_line al_line_of(const struct al_block *block, enum al_list list,
 	const struct al_entry *entry)
 {
-	struct al_line_shape shape = {.count = entry->count, .active = entry->active};
+	struct al_line line = {.entry = entry, .count = entry->count, .active = entry->active};
 
 	if (is_tensor(list) && block->basis->output_projection == AL_OUTPUT_FULL
 		&& entry->kind == AL_TENSOR_WEIGHT && is_replaceable_output(entry))
-		return (struct al_line_shape){.dims = {block->d_model, block->d_model},
+		return (struct al_line){.entry = entry,
+			.dims = {block->d_model, block->d_model},
 			.n_dims = 2};
-	if (list >= AL_LIST_PRODUCTS) {
-		join_product(entry, &shape);
-		return shape;
-	}
 	for (size_t i = 0; i < entry->shape.n_dims; i++)
-		shape.dims[i] = entry->shape.dims[i];
-	shape.n_dims = entry->shape.n_dims;
-	return shape;
+		line.dims[line.n_dims++] = entry->shape.dims[i];
+	for (size_t i = 0; i < entry->left.n_dims; i++)
+		line.dims[line.n_dims++] = entry->left.dims[i];
+	if (entry->right.n_dims > 0)
+		line.dims[line.n_dims++] = entry->right.dims[1];
+	return line;
 }
 
 /* ---- evaluation ---- */
@@ -115,7 +75,7 @@ static bool check_inner(const struct al_entry *entry, const struct al_scope *sco
 			al_formula_source(entry->right.dims[0]), (long long)right);
 }
 
-static bool evaluate_counts(const struct al_line_shape *shape, const struct al_scope *scope,
+static bool evaluate_counts(const struct al_line *shape, const struct al_scope *scope,
 	struct al_ledger_entry *out, struct al_error *err)
 {
 	out->count = 1;
@@ -135,7 +95,7 @@ static bool evaluate_counts(const struct al_line_shape *shape, const struct al_s
 static bool evaluate_shape(struct al_block *block, enum al_list list, const struct al_entry *entry,
 	struct al_ledger_entry *out, struct al_error *err)
 {
-	const struct al_line_shape shape = al_line_shape_of(block, list, entry);
+	const struct al_line shape = al_line_of(block, list, entry);
 	struct al_scope scope = al_block_scope(block);
 
 	out->n_dims = shape.n_dims;
@@ -232,7 +192,7 @@ static void add_factor(struct al_text *text, const char *factor, bool is_only)
 }
 
 /* The factors of a line: count and dims. */
-static size_t factors_of(const struct al_line_shape *shape,
+static size_t factors_of(const struct al_line *shape,
 	const struct al_formula *factors[AL_MOST_DIMS + 1])
 {
 	size_t n = 0;
@@ -260,7 +220,7 @@ static bool substitute(const struct al_formula *factor, const struct al_scope *s
 
 /* "d_model * n_heads*d_head", or with values "768 * 12*64"; "1" for a tensor without dimensions. */
 static bool write_product(struct al_ledger *ledger, struct al_block *block,
-	const struct al_line_shape *shape, bool substituted, const char **out, struct al_error *err)
+	const struct al_line *shape, bool substituted, const char **out, struct al_error *err)
 {
 	struct al_scope scope = al_block_scope(block);
 	const struct al_formula *factors[AL_MOST_DIMS + 1];
@@ -280,7 +240,7 @@ static bool write_product(struct al_ledger *ledger, struct al_block *block,
 static bool write_texts(struct al_ledger *ledger, struct al_block *block, enum al_list list,
 	struct al_ledger_entry *e, struct al_error *err)
 {
-	const struct al_line_shape shape = al_line_shape_of(block, list, e->entry);
+	const struct al_line shape = al_line_of(block, list, e->entry);
 
 	return write_product(ledger, block, &shape, false, &e->formula, err)
 		&& write_product(ledger, block, &shape, true, &e->substituted, err);

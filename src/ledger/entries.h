@@ -1,20 +1,22 @@
-/* Inside the ledger: the lines of a module - tensors, what it caches, saves, computes - as
- * entries. */
+/* The lines of a module - tensors, what it caches, saves, computes - as entries: for the ledger, and
+ * for who evaluates their formulas elsewhere. */
 #pragma once
 
 #include "ledger/ledger.h"
 
-/* The formulas of a line: the tensor's own shape and count, or one d_model x d_model under the
- * basis `full`; of a product m, k, n. */
-struct al_line_shape {
-	const struct al_formula *dims[AL_MOST_DIMS];
+/* A line as formulas, for who evaluates them elsewhere, too: what the ledger counts is the product
+ * of dimensions and count, times what the basis covers, where the entry's `when` holds. */
+struct al_line {
+	const struct al_entry *entry; /* its `when`, `tokens`, `dtype`, `per` and `shared` */
+	const struct al_formula *dims[AL_MOST_DIMS]; /* the tensor's own, or one d_model x d_model
+							under the basis `full`; of a product m, k, n */
 	size_t n_dims;
 	const struct al_formula *count, *active; /* NULL: 1, and as many as count */
 };
 
 const struct al_entries *al_lines_of(const struct al_variant *variant, enum al_list list);
 
-struct al_line_shape al_line_shape_of(const struct al_block *block, enum al_list list,
+struct al_line al_line_of(const struct al_block *block, enum al_list list,
 	const struct al_entry *entry);
 
 /* "tensor W_Q: " before an error; returns false. */

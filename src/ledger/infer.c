@@ -191,12 +191,11 @@ static bool add_weight(struct al_ledger *ledger, const struct al_inference *infe
 	const struct al_ledger_entry *t, struct al_inference_row rows[AL_N_STATES],
 	struct al_error *err)
 {
-	struct al_inference_row row;
 	struct al_stored_format format;
 
 	if (!al_quantised_format(inference->weights, ledger, t, &format, err))
 		return al_in(err, "%s", t->name);
-	al_inference_row_init(&row);
+	AL_INFERENCE_ROW(row);
 	weigh(ledger, inference, t, &format.dtype, &row);
 	al_inference_tally(inference,
 		&(struct al_inference_part){.state = AL_STATE_WEIGHTS,
@@ -206,7 +205,6 @@ static bool add_weight(struct al_ledger *ledger, const struct al_inference *infe
 			.storage = &format.dtype,
 			.row = &row},
 		rows);
-	al_inference_row_finish(&row);
 	return true;
 }
 
@@ -233,9 +231,8 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 	struct al_inference_row rows[AL_N_STATES])
 {
 	bool is_state = line->kind == AL_CACHE_STATE;
-	struct al_inference_row row;
 
-	al_inference_row_init(&row);
+	AL_INFERENCE_ROW(row);
 	AL_EXACT(numbers);
 	mpq_set(numbers, line->rank);
 	al_exact_multiply(numbers, inference->batch);
@@ -252,7 +249,6 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 			.storage = line->storage,
 			.row = &row},
 		rows);
-	al_inference_row_finish(&row);
 }
 
 static bool is_over_sequence(const struct al_entry *product)
@@ -266,11 +262,10 @@ static bool add_score_flops(struct al_ledger *ledger, const struct al_inference 
 	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
 {
 	const struct al_ledger_list *products;
-	struct al_inference_row row;
 
 	if (!al_ledger_entries(ledger, AL_LIST_ABSORBED, &products, err))
 		return false;
-	al_inference_row_init(&row);
+	AL_INFERENCE_ROW(row);
 	for (size_t i = 0; i < products->n; i++) {
 		const struct al_ledger_entry *e = &products->items[i];
 		if (!e->sees_text || !is_over_sequence(e->entry)
@@ -286,7 +281,6 @@ static bool add_score_flops(struct al_ledger *ledger, const struct al_inference 
 				.row = &row},
 			rows);
 	}
-	al_inference_row_finish(&row);
 	return true;
 }
 

@@ -105,9 +105,8 @@ static void add_held(const struct al_ledger *ledger, const struct al_inference *
 {
 	const struct al_dtype storage = {.block_elements = 1,
 		.block_bytes = (size_t)inference->activation_bytes};
-	struct al_inference_row row;
 
-	al_inference_row_init(&row);
+	AL_INFERENCE_ROW(row);
 	al_exact_multiply(numbers, al_inference_tokens_at_once(ledger->ask.engine, inference));
 	al_dtype_exact_bytes(&storage, numbers, row.bytes);
 	al_inference_tally(inference,
@@ -117,7 +116,6 @@ static void add_held(const struct al_ledger *ledger, const struct al_inference *
 			.storage = &storage,
 			.row = &row},
 		rows);
-	al_inference_row_finish(&row);
 }
 
 /* ---- engines ---- */
@@ -143,9 +141,8 @@ static void add_bytes(const struct al_inference *inference, enum al_memory_state
 	struct al_inference_row rows[AL_N_STATES])
 {
 	const struct al_dtype storage = {.block_elements = 1, .block_bytes = 1};
-	struct al_inference_row row;
 
-	al_inference_row_init(&row);
+	AL_INFERENCE_ROW(row);
 	al_exact_set(row.bytes, bytes);
 	al_inference_tally(inference,
 		&(struct al_inference_part){.state = state,
@@ -155,7 +152,6 @@ static void add_bytes(const struct al_inference *inference, enum al_memory_state
 			.formula = al_formula_source(formula),
 			.row = &row},
 		rows);
-	al_inference_row_finish(&row);
 }
 
 static bool add_overhead(struct al_ledger *ledger, const struct al_inference *inference,

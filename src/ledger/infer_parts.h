@@ -3,6 +3,9 @@
 
 #include "ledger/infer.h"
 
+#define AL_INFERENCE_ROW(name) \
+	AL_ENDS(al_inference_row_finish) struct al_inference_row name; \
+	al_inference_row_init(&(name))
 void al_inference_row_init(struct al_inference_row *row);
 void al_inference_row_finish(struct al_inference_row *row);
 

@@ -118,12 +118,12 @@ static bool add_line(struct al_polynomial *sum, const struct lines *of,
 	const struct al_block *block, const struct al_entry *entry, const struct replacements *in,
 	struct al_error *err)
 {
-	struct al_line_shape shape = al_line_shape_of(block, of->list, entry);
+	struct al_line line = al_line_of(block, of->list, entry);
 	struct al_product product = {.when = entry->when};
 
-	for (size_t i = 0; i < shape.n_dims; i++)
-		product.factors[product.n++] = shape.dims[i];
-	product.factors[product.n++] = shape.count;
+	for (size_t i = 0; i < line.n_dims; i++)
+		product.factors[product.n++] = line.dims[i];
+	product.factors[product.n++] = line.count;
 	return find_times(of, block, entry, in, &product.factors[product.n++], err)
 		&& al_polynomial_add(sum, &product, &in->all, err);
 }

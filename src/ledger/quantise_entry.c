@@ -153,14 +153,13 @@ static bool judge(struct al_facts *f, const struct al_ledger_entry *t,
 }
 
 /* In one format: matrices but routers, and of tables those of the vocabulary. */
-static void set_plain(const struct al_quantisation *q, struct al_ledger *ledger,
-	const struct al_ledger_entry *t, struct al_stored_format *out)
+static void set_plain(const struct al_quantisation *q, const struct al_ledger_entry *t,
+	struct al_stored_format *out)
 {
 	const bool is_router = t->stored && t->stored->tensor->role == AL_FEED_ROUTER;
 	const bool is_table = al_shape_mentions(&t->entry->shape, "vocab");
 	int64_t values[AL_N_FACTS] = {0};
 
-	(void)ledger;
 	al_facts_set_shape(t, NULL, values);
 	out->dtype = !t->is_matrix || is_router || (t->part == AL_PART_EMBEDDING && !is_table)
 		? *q->base
@@ -205,7 +204,7 @@ static bool find_format(struct al_quantisation *q, struct al_ledger *ledger,
 		return true;
 	}
 	if (!q->scheme) {
-		set_plain(q, ledger, t, out);
+		set_plain(q, t, out);
 		return true;
 	}
 	if (!judge(&f, t, &stored, &out->rule, err))

@@ -98,7 +98,8 @@ static void add_shape(const struct counting *c, const struct al_ledger_entry *t,
  * one shape. */
 static void count_shapes(const struct counting *c)
 {
-	const struct al_ledger_entry **weights = al_calloc(c->tensors->n, sizeof(*weights));
+	AL_FREED const struct al_ledger_entry **weights = al_calloc(c->tensors->n,
+		sizeof(*weights));
 	int64_t in_block = 0, most = 0;
 	size_t n = 0;
 
@@ -118,7 +119,6 @@ static void count_shapes(const struct counting *c)
 		add_shape(c, weights[i], most);
 		most = 0;
 	}
-	free(weights);
 }
 
 static bool reads_tokens(const struct al_ledger_entry *t)
