@@ -93,13 +93,17 @@ static const struct kind {
 	parse_file *parse; /* NULL: by `record` */
 	const struct al_file_kind *record;
 	bool keeps_document;
+	const char *key; /* whose texts a file of the kind is found by; NULL: none */
+	size_t texts; /* where it has them */
 } kinds[AL_N_CATALOG_KINDS] = {
 	[AL_CATALOG_VARIANTS] = {"variant", &al_embedded_variants, .parse = parse_variant},
-	[AL_CATALOG_FAMILIES] = {"family", &al_embedded_families, .parse = parse_family},
+	[AL_CATALOG_FAMILIES] = {"family", &al_embedded_families, .parse = parse_family,
+		.key = "\"model_types\"", .texts = offsetof(struct al_family, model_types)},
 	[AL_CATALOG_RECIPES] = {"recipe", &al_embedded_recipes, .record = &al_recipe_file},
 	[AL_CATALOG_MODELS] = {"model", &al_embedded_models, .parse = parse_model,
 		.keeps_document = true},
-	[AL_CATALOG_SCHEMES] = {"scheme", &al_embedded_schemes, .record = &al_scheme_file},
+	[AL_CATALOG_SCHEMES] = {"scheme", &al_embedded_schemes, .record = &al_scheme_file,
+		.key = "\"methods\"", .texts = offsetof(struct al_scheme, methods)},
 	[AL_CATALOG_ENGINES] = {"engine", &al_embedded_engines, .record = &al_engine_file},
 };
 
@@ -262,12 +266,43 @@ bool al_catalog_add_config(struct al_catalog *catalog, const char *name, const c
 	return keep(catalog, AL_CATALOG_MODELS, name, doc, &item, err);
 }
 
-/* ---- families by model_type ---- */
+/* ---- by a word ---- */
 
-static bool has_model_type(const struct al_family *family, const char *model_type)
+static bool answers_to(enum al_catalog_kind kind, const void *item, const char *word)
 {
-	return al_find_name(model_type, family->model_types, family->n_model_types) >= 0;
+	const struct al_texts *texts = (const void *)((const char *)item + kinds[kind].texts);
+
+	return al_find_name(word, texts->items, texts->n) >= 0;
 }
+
+/* Only a file whose list holds the quoted word can be the one; no other is parsed. */
+static bool may_answer_to(enum al_catalog_kind kind, const char *text, const char *quoted)
+{
+	const char *list = strstr(text, kinds[kind].key);
+	const char *found = list ? strstr(list, quoted) : NULL;
+
+	return found && found < list + strcspn(list, "]");
+}
+
+bool al_catalog_find_by_word(struct al_catalog *catalog, enum al_catalog_kind kind,
+	const char *word, const void **out, struct al_error *err)
+{
+	const struct al_embedded_list *list = kinds[kind].files;
+	const char *quoted = al_format(&catalog->arena, "\"%s\"", word);
+
+	for (size_t i = 0; i < list->n_files; i++) {
+		if (!may_answer_to(kind, list->files[i].text, quoted))
+			continue;
+		if (!find(catalog, kind, list->files[i].name, out, err))
+			return false;
+		if (answers_to(kind, *out, word))
+			return true;
+	}
+	*out = NULL;
+	return true;
+}
+
+/* ---- families by model_type ---- */
 
 bool al_catalog_add_family(struct al_catalog *catalog, const char *path, struct al_error *err)
 {
@@ -287,7 +322,7 @@ bool al_catalog_add_family(struct al_catalog *catalog, const char *path, struct 
 static const struct al_family *find_added(const struct al_catalog *catalog, const char *model_type)
 {
 	for (struct al_cached *l = catalog->newest[AL_CATALOG_FAMILIES]; l; l = l->older)
-		if (l->path && has_model_type(l->item, model_type))
+		if (l->path && answers_to(AL_CATALOG_FAMILIES, l->item, model_type))
 			return l->item;
 	return NULL;
 }
@@ -295,32 +330,17 @@ static const struct al_family *find_added(const struct al_catalog *catalog, cons
 /* What the config of a GGUF file says before its architecture (checkpoint/gguf_config.c). */
 static const char of_gguf[] = "gguf_";
 
-/* Only a file whose list of types holds the quoted word can be the one; no other is parsed. */
-static bool may_have(const char *text, const char *quoted)
-{
-	const char *types = strstr(text, "\"model_types\"");
-	const char *found = types ? strstr(types, quoted) : NULL;
-
-	return found && found < types + strcspn(types, "]");
-}
-
 bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 	const struct al_family **out, struct al_error *err)
 {
-	const struct al_embedded_list *list = kinds[AL_CATALOG_FAMILIES].files;
-	const char *quoted = al_format(&catalog->arena, "\"%s\"", model_type);
+	const void *found = find_added(catalog, model_type);
 
-	*out = find_added(catalog, model_type);
-	if (*out)
+	if (!found
+		&& !al_catalog_find_by_word(catalog, AL_CATALOG_FAMILIES, model_type, &found, err))
+		return false;
+	*out = found;
+	if (found)
 		return true;
-	for (size_t i = 0; i < list->n_files; i++) {
-		if (!may_have(list->files[i].text, quoted))
-			continue;
-		if (!al_catalog_family(catalog, list->files[i].name, out, err))
-			return false;
-		if (has_model_type(*out, model_type))
-			return true;
-	}
 	const bool is_gguf = strncmp(model_type, of_gguf, strlen(of_gguf)) == 0;
 	return al_fail(err, AL_EINPUT,
 		"unknown %s \"%s\": no built-in family is built like it, and another one's "

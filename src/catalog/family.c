@@ -330,7 +330,8 @@ static bool finish_family(void *context, const struct al_item *node, void *recor
 static const struct al_field family_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
 	{AL_KEY("title", TEXT, AT(title))},
-	{AL_TEXTS_FIELD("model_types", AT(model_types), AT(n_model_types)), .is_required = true},
+	{AL_TEXTS_FIELD("model_types", AT(model_types.items), AT(model_types.n)),
+		.is_required = true},
 	{AL_KEY("source", TEXT, AT(source))},
 	{AL_KEY("components", MEMBERS, AT(components)), .n_offset = AT(n_components),
 		.read = al_read_component, .item_size = sizeof(struct al_family_component),

@@ -324,8 +324,7 @@ struct al_architecture {
 struct al_family {
 	const char *name, *title, *source;
 	const char *file; /* as the catalogue finds it: a name, or a path */
-	const char **model_types;
-	size_t n_model_types;
+	struct al_texts model_types;
 	struct al_family_component *components; /* none: text alone */
 	size_t n_components;
 	struct al_config_key *config;

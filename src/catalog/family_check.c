@@ -16,21 +16,8 @@ struct own {
 static bool check_before(const struct own *own, const struct al_json *doc,
 	const struct al_item *node, struct al_error *err)
 {
-	const struct al_item *before = al_json_get(node, "before");
-
-	return !before
-		|| al_check_names_item(doc, before, "module", own->modules, own->n_modules,
-			sizeof(*own->modules), err);
-}
-
-static bool check_tied(const struct own *own, const struct al_json *doc, const struct al_item *node,
-	struct al_error *err)
-{
-	const struct al_item *tied = al_json_get(node, "tied_to");
-
-	return !tied
-		|| al_check_names_item(doc, tied, "tensor", own->tensors, own->n_tensors,
-			sizeof(*own->tensors), err);
+	return al_check_names_item(doc, node, "before", "module", own->modules, own->n_modules,
+		sizeof(*own->modules), err);
 }
 
 /* ---- facts ---- */
@@ -200,7 +187,9 @@ bool al_family_check(const struct al_family *family, const struct al_json *doc,
 			|| !check_stack(&own, module++, doc, node, err))
 			return false;
 	al_json_each (node, tensors) {
-		if (!check_before(&own, doc, node, err) || !check_tied(&own, doc, node, err)
+		if (!check_before(&own, doc, node, err)
+			|| !al_check_names_item(doc, node, "tied_to", "tensor", own.tensors,
+				own.n_tensors, sizeof(*own.tensors), err)
 			|| !check_norm(tensor, doc, node, err)
 			|| !check_feed_forward(&own, tensor, doc, node, err))
 			return false;

@@ -66,33 +66,6 @@ static bool read_beside(struct al_catalog *catalog, const struct al_model *model
 
 /* ---- methods ---- */
 
-static bool answers_to(const struct al_scheme *scheme, const char *method)
-{
-	return al_find_name(method, scheme->methods.items, scheme->methods.n) >= 0;
-}
-
-/* Only a file that holds the quoted word can be the one. */
-static bool find_scheme(struct al_catalog *catalog, const char *method,
-	const struct al_scheme **out, struct al_error *err)
-{
-	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_SCHEMES);
-	const char *quoted = al_format(&catalog->arena, "\"%s\"", method);
-
-	*out = NULL;
-	for (size_t i = 0; i < list->n_files; i++) {
-		const struct al_scheme *scheme;
-		if (!strstr(list->files[i].text, quoted))
-			continue;
-		if (!al_catalog_scheme(catalog, list->files[i].name, &scheme, err))
-			return false;
-		if (answers_to(scheme, method)) {
-			*out = scheme;
-			return true;
-		}
-	}
-	return true;
-}
-
 static bool fail_unknown(struct al_catalog *catalog, const char *method, struct al_error *err)
 {
 	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_SCHEMES);
@@ -128,6 +101,17 @@ static const struct al_item *member(const struct al_item *object, const char *ke
 	return node && al_json_kind(node) == AL_JSON_OBJECT ? node : NULL;
 }
 
+static bool find_scheme(struct al_catalog *catalog, struct al_quantisation_config *q,
+	struct al_error *err)
+{
+	const void *found;
+
+	if (!al_catalog_find_by_word(catalog, AL_CATALOG_SCHEMES, q->method, &found, err))
+		return false;
+	q->scheme = found;
+	return true;
+}
+
 /* An unknown method leaves the scheme NULL. */
 static bool find_quantisation(const struct al_model *model, struct al_catalog *catalog,
 	struct al_quantisation_config *out, struct al_error *err)
@@ -148,9 +132,7 @@ static bool find_quantisation(const struct al_model *model, struct al_catalog *c
 	const bool is_beside = !out->object;
 	if (is_beside && !read_beside(catalog, model, out, err))
 		return false;
-	return !out->object
-		|| (read_method(out, is_beside, err)
-			&& find_scheme(catalog, out->method, &out->scheme, err));
+	return !out->object || (read_method(out, is_beside, err) && find_scheme(catalog, out, err));
 }
 
 bool al_model_quantisation(const struct al_model *model, struct al_catalog *catalog,

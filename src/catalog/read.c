@@ -69,13 +69,16 @@ bool al_read_value(struct al_reader *reader, const struct al_item *node, int64_t
 	return true;
 }
 
-bool al_check_names_item(const struct al_json *doc, const struct al_item *node, const char *what,
-	const void *items, size_t n, size_t size, struct al_error *err)
+bool al_check_names_item(const struct al_json *doc, const struct al_item *object, const char *key,
+	const char *what, const void *items, size_t n, size_t size, struct al_error *err)
 {
+	const struct al_item *node = al_json_get(object, key);
 	const char *name;
 
-	return al_json_text(doc, node, &name, err)
-		&& (al_find_known(items, n, size, what, name, err) || al_json_in(doc, node, err));
+	return !node
+		|| (al_json_text(doc, node, &name, err)
+			&& (al_find_known(items, n, size, what, name, err)
+				|| al_json_in(doc, node, err)));
 }
 
 /* ---- symbols ---- */

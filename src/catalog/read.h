@@ -80,10 +80,11 @@ bool al_read_formula(void *reader, const struct al_item *node, void *out,
 bool al_read_value(struct al_reader *reader, const struct al_item *node, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The text of a node names one of the items, whose first member is their name; else fails, naming
- * the nearest. */
-bool al_check_names_item(const struct al_json *doc, const struct al_item *node, const char *what,
-	const void *items, size_t n, size_t size, struct al_error *err) AL_MUST_CHECK;
+/* Where the object has the key, its text names one of the items, whose first member is their name;
+ * else fails, naming the nearest. */
+bool al_check_names_item(const struct al_json *doc, const struct al_item *object, const char *key,
+	const char *what, const void *items, size_t n, size_t size,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- entries ---- */
 

@@ -168,11 +168,8 @@ static bool check_keys(const struct al_reader *reader, const struct al_item *nod
 static bool check_reference(const struct al_reader *reader, const struct al_item *node,
 	const char *key, const struct al_entries *tensors, struct al_error *err)
 {
-	const struct al_item *member = al_json_get(node, key);
-
-	return !member
-		|| al_check_names_item(reader->doc, member, "tensor", tensors->items, tensors->n,
-			sizeof(*tensors->items), err);
+	return al_check_names_item(reader->doc, node, key, "tensor", tensors->items, tensors->n,
+		sizeof(*tensors->items), err);
 }
 
 /* Which of two it is must hang on conditions: queries that come from a latent vector or not. */

@@ -45,8 +45,9 @@ static void every_family_loads_with_its_own_defaults(void **state)
 		must(al_catalog_family(catalog, list->files[i].name, &family, &err), &err);
 		assert_string_equal(family->name, list->files[i].name);
 		assert_text(family->source);
-		for (size_t j = 0; j < family->n_model_types; j++) {
-			must(al_catalog_family_of(catalog, family->model_types[j], &again, &err),
+		for (size_t j = 0; j < family->model_types.n; j++) {
+			must(al_catalog_family_of(catalog, family->model_types.items[j], &again,
+				     &err),
 				&err);
 			assert_ptr_equal(again, family);
 		}

@@ -255,10 +255,10 @@ static void follow_family(const char *name, const struct test_folder *folder, in
 	char file[128], text[256], path[256];
 
 	must(al_catalog_family(catalog, name, &family, &err), &err);
-	if (family->n_model_types == 0)
+	if (family->model_types.n == 0)
 		return;
 	snprintf(file, sizeof(file), "%s.json", name);
-	snprintf(text, sizeof(text), "{\"model_type\": \"%s\"}", family->model_types[0]);
+	snprintf(text, sizeof(text), "{\"model_type\": \"%s\"}", family->model_types.items[0]);
 	test_write(test_path(path, folder, file), text, strlen(text));
 	follow_model(path, "own", "smith2022", steps);
 }

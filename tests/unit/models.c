@@ -194,7 +194,8 @@ static bool is_counted(const struct al_json *doc, const struct al_family *family
 	al_json_each (node, doc->root) {
 		struct model model = {0};
 		read_model(doc, node, &model);
-		if (al_find_name(model.model_type, family->model_types, family->n_model_types) >= 0)
+		if (al_find_name(model.model_type, family->model_types.items, family->model_types.n)
+			>= 0)
 			return true;
 	}
 	return false;

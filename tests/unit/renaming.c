@@ -487,7 +487,7 @@ static void check_family(const char *name, const struct al_json *models)
 				&& al_json_get_text(models, s.config, "model_type", true, &type,
 					&err),
 			&err);
-		if (al_find_name(type, family->model_types, family->n_model_types) < 0)
+		if (al_find_name(type, family->model_types.items, family->model_types.n) < 0)
 			continue;
 		char *own = all_numbers(&s);
 		s.family = renamed;
