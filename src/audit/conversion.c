@@ -4,6 +4,7 @@
 #include "audit/grouping.h"
 #include "audit/losses.h"
 #include "audit/measurement.h"
+#include "base/number.h"
 #include "ledger/ledger.h"
 
 #include <math.h>
@@ -147,13 +148,11 @@ void al_conversion_set_row(const struct al_converter *x, const struct al_convers
 
 bool al_conversion_add_row(struct al_converter *x, struct al_conversion *c, struct al_error *err)
 {
-	mpq_t parameters, cache;
-
-	mpq_inits(parameters, cache, NULL);
+	AL_EXACT(parameters);
+	AL_EXACT(cache);
 	bool ok = measure_conversion(x, c, parameters, cache, err);
 	if (ok)
 		al_conversion_set_row(x, c, parameters, cache);
-	mpq_clears(parameters, cache, NULL);
 	return ok || al_in(err, "conversion to %s", c->name);
 }
 
@@ -202,7 +201,6 @@ static bool add_grouping_row(struct al_converter *x, const struct al_grouping *g
 	struct al_error *err)
 {
 	struct al_conversion c = begin(x, g->n_groups == 1 ? &one_key : &key_groups, gauge, loss);
-	struct al_text text;
 
 	c.setting = setting;
 	if (g->n_groups > 1) {
@@ -210,10 +208,9 @@ static bool add_grouping_row(struct al_converter *x, const struct al_grouping *g
 		al_conversion_change(&c, "n_kv_heads", g->n_groups);
 	}
 	if (order) {
-		al_text_init(&text);
+		AL_TEXT(text);
 		al_group_print(order, x->losses->keys.n, g->size, &text);
 		c.groups = al_strdup((&x->table->arena), text.data);
-		al_text_finish(&text);
 	}
 	return al_conversion_add_row(x, &c, err);
 }

@@ -1,6 +1,7 @@
 /* Conversions to fewer heads, and to narrower ones. */
 #include "audit/conversion.h"
 #include "audit/merging.h"
+#include "base/number.h"
 
 #include <math.h>
 #include <string.h>
@@ -107,9 +108,10 @@ static bool add_grouped_row(struct al_converter *x, struct al_conversion *c,
 	const size_t kv_left = count_kv_left(&x->module->heads, merging, n);
 	const int64_t of_head = columns_parameters(a, AL_QUERY) + columns_parameters(a, AL_OUTPUT);
 	const int64_t of_kv = columns_parameters(a, AL_KEY) + columns_parameters(a, AL_VALUE);
-	mpq_t parameters, cache, part;
 
-	mpq_inits(parameters, cache, part, NULL);
+	AL_EXACT(parameters);
+	AL_EXACT(cache);
+	AL_EXACT(part);
 	mpq_set_si(part, (int64_t)n * of_head + (int64_t)(n_kv - kv_left) * of_kv, 1);
 	mpq_sub(parameters, x->parameters, part);
 	mpq_set_ui(part, kv_left, n_kv);
@@ -117,7 +119,6 @@ static bool add_grouped_row(struct al_converter *x, struct al_conversion *c,
 	mpq_mul(cache, x->cache, part);
 	c->name = a->variant->name;
 	al_conversion_set_row(x, c, parameters, cache);
-	mpq_clears(parameters, cache, part, NULL);
 	return true;
 }
 
@@ -128,7 +129,6 @@ static bool convert_merged(struct al_converter *x, const struct al_merging *merg
 	struct al_conversion c = al_conversion_begin_same(x,
 		(struct al_conversion_loss){{0, 0}, NAN});
 	double qk = 0, ov = 0;
-	struct al_text text;
 
 	for (size_t k = 0; k < n; k++) {
 		qk += merging->steps[k].qk_squared;
@@ -140,10 +140,9 @@ static bool convert_merged(struct al_converter *x, const struct al_merging *merg
 		c.loss.qk_mean = c.loss.of[AL_LOSS_QK];
 	al_conversion_change(&c, "n_heads", merging->n_heads - n);
 	c.setting = setting;
-	al_text_init(&text);
+	AL_TEXT(text);
 	al_merging_print(merging, n, &text);
 	c.groups = al_strdup((&x->table->arena), text.data);
-	al_text_finish(&text);
 	return al_losses_has_own_keys(x->losses) ? al_conversion_add_row(x, &c, err)
 						 : add_grouped_row(x, &c, merging, n);
 }

@@ -127,14 +127,11 @@ static bool is_folder(const char *path)
 /* A file that is no .npy file, or a folder with one. */
 static bool is_calibration(const char *path)
 {
-	struct al_text file;
-
 	if (!is_folder(path))
 		return is_there(path) && !al_file_begins(path, al_npy_magic);
-	al_text_init(&file);
+	AL_TEXT(file);
 	al_text_addf(&file, "%s/calibration.safetensors", path);
 	const bool found = is_there(file.data);
-	al_text_finish(&file);
 	return found;
 }
 
@@ -270,14 +267,11 @@ static bool apply_file(const struct al_covariance *covariance, const char *endin
 	const struct sides *s, int first, int last, struct al_error *err)
 {
 	AL_OWNED struct al_matrix root = {0};
-	struct al_text path;
 
-	al_text_init(&path);
+	AL_TEXT(path);
 	al_text_addf(&path, "%s/%s%s", covariance->path, s->attention->name, ending);
-	bool ok = read_root(&root, path.data, err)
+	return read_root(&root, path.data, err)
 		&& (change_sides(root, s, first, last, err) || al_in(err, "%s", path.data));
-	al_text_finish(&path);
-	return ok;
 }
 
 /* [x, 1]^T [x, 1], its sums over the tokens. */

@@ -18,8 +18,8 @@ static size_t find_least(const double *loads, size_t n)
 
 void al_deal(const double *sizes, size_t n, size_t n_shards, size_t *shards)
 {
-	size_t *order = al_calloc(n + 1, sizeof(*order));
-	double *loads = al_calloc(n_shards, sizeof(*loads));
+	AL_FREED size_t *order = al_calloc(n + 1, sizeof(*order));
+	AL_FREED double *loads = al_calloc(n_shards, sizeof(*loads));
 
 	al_sort_order(sizes, n, order);
 	for (size_t i = 0; i < n; i++) {
@@ -27,8 +27,6 @@ void al_deal(const double *sizes, size_t n, size_t n_shards, size_t *shards)
 		loads[shard] += sizes[order[i]];
 		shards[order[i]] = shard;
 	}
-	free(loads);
-	free(order);
 }
 
 double al_attention_size(const struct al_attention *attention)

@@ -50,7 +50,7 @@ static double pair_cost(struct al_matrix pairs, size_t i, size_t j)
 static void match_exactly(struct al_matrix pairs, size_t *order)
 {
 	const size_t n = pairs.rows, n_sets = (size_t)1 << n;
-	double *least = al_alloc(n_sets, sizeof(*least));
+	AL_FREED double *least = al_alloc(n_sets, sizeof(*least));
 	uint8_t *partner = al_calloc(n_sets, sizeof(*partner));
 
 	least[0] = 0;
@@ -72,7 +72,6 @@ static void match_exactly(struct al_matrix pairs, size_t *order)
 		set &= ~((size_t)1 << order[0] | (size_t)1 << order[1]);
 	}
 	free(partner);
-	free(least);
 }
 
 /* ---- exchanges ---- */

@@ -27,17 +27,12 @@ static void add_plain(struct al_text *out, const char *name)
 static bool hand_over(const struct target *target, const char *what, const char *kind,
 	struct al_matrix m, struct al_error *err)
 {
-	struct al_text name, content;
-
-	al_text_init(&name);
+	AL_TEXT(name);
 	add_plain(&name, target->module);
 	al_text_addf(&name, ".%s.%s.npy", what, kind);
-	al_text_init(&content);
+	AL_TEXT(content);
 	al_npy_add(&content, m.data, m.rows, m.cols, true);
-	bool ok = target->take(target->context, name.data, &content, err);
-	al_text_finish(&content);
-	al_text_finish(&name);
-	return ok;
+	return target->take(target->context, name.data, &content, err);
 }
 
 /* In place; a head without length has cosine 0 to all. */

@@ -132,7 +132,7 @@ static bool lists_angle(struct pair *pair, struct al_pair_side *a, struct al_pai
 static bool find_angles(struct pair *pairs, size_t n_pairs, struct al_pair_side *a,
 	struct al_pair_side *b, struct al_error *err)
 {
-	struct angle *all = al_calloc(n_pairs * AL_N_PROJECTIONS + 1, sizeof(*all));
+	AL_FREED struct angle *all = al_calloc(n_pairs * AL_N_PROJECTIONS + 1, sizeof(*all));
 	size_t n = 0;
 	bool ok = true;
 
@@ -142,7 +142,6 @@ static bool find_angles(struct pair *pairs, size_t n_pairs, struct al_pair_side 
 	for (size_t i = 0; ok && i < n; i++)
 		ok = prepare_cosines(all[i].a, all[i].b, err);
 	ok = ok && al_parallel(n, find_angle, all, err);
-	free(all);
 	return ok;
 }
 
@@ -212,9 +211,9 @@ static double likeness_of_row(const struct al_table *table, size_t row)
 static void cut(struct al_table *table, size_t most)
 {
 	const size_t n = table->n_rows;
-	double *all = al_calloc(n + 1, sizeof(*all));
-	size_t *order = al_calloc(n + 1, sizeof(*order));
-	struct al_cell **rows = al_calloc(n + 1, sizeof(struct al_cell *));
+	AL_FREED double *all = al_calloc(n + 1, sizeof(*all));
+	AL_FREED size_t *order = al_calloc(n + 1, sizeof(*order));
+	AL_FREED struct al_cell **rows = al_calloc(n + 1, sizeof(struct al_cell *));
 
 	for (size_t row = 0; row < n; row++)
 		all[row] = likeness_of_row(table, row);
@@ -225,9 +224,6 @@ static void cut(struct al_table *table, size_t most)
 		table->rows[row] = rows[row];
 	if (most > 0 && n > most)
 		table->n_rows = most;
-	free(rows);
-	free(order);
-	free(all);
 }
 
 static size_t list_pairs(const struct al_audit_module *a, const struct al_audit_module *b,
@@ -254,8 +250,9 @@ static size_t list_pairs(const struct al_audit_module *a, const struct al_audit_
 static size_t choose(const struct pair *all, size_t n, size_t most, double least,
 	struct pair *chosen)
 {
-	double *likenesses = al_calloc(n + 1, sizeof(*likenesses));
-	size_t *order = al_calloc(n + 1, sizeof(*order)), n_chosen = 0;
+	AL_FREED double *likenesses = al_calloc(n + 1, sizeof(*likenesses));
+	AL_FREED size_t *order = al_calloc(n + 1, sizeof(*order));
+	size_t n_chosen = 0;
 
 	for (size_t k = 0; k < n; k++)
 		likenesses[k] = likeness(all[k].cosine[AL_FORM_QK], all[k].cosine[AL_FORM_OV]);
@@ -265,8 +262,6 @@ static size_t choose(const struct pair *all, size_t n, size_t most, double least
 		chosen[n_chosen] = all[order[n_chosen]];
 		n_chosen++;
 	}
-	free(order);
-	free(likenesses);
 	return n_chosen;
 }
 
@@ -274,7 +269,8 @@ bool al_pairs_add(struct al_table *table, size_t most, struct al_pair_side *a,
 	struct al_pair_side *b, const struct al_pair_scores *scores, struct al_error *err)
 {
 	const size_t room = a->module->heads.n_heads * b->module->heads.n_heads;
-	struct pair *all = al_calloc(2 * room, sizeof(*all)), *chosen = all + room;
+	AL_FREED struct pair *all = al_calloc(2 * room, sizeof(*all));
+	struct pair *chosen = all + room;
 	double least = -INFINITY;
 
 	if (most > 0 && table->n_rows == most)
@@ -286,7 +282,6 @@ bool al_pairs_add(struct al_table *table, size_t most, struct al_pair_side *a,
 		al_table_add_record(table, &chosen[k]);
 	if (most > 0)
 		cut(table, most);
-	free(all);
 	return ok;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/number.h"
 
 void al_shard_file_init(struct al_shard_file *f, const char *path)
 {
@@ -95,16 +96,13 @@ static bool is_exact(const char *digits)
 static bool read_exact(struct parser *p, const struct al_item *node, const char *digits,
 	struct al_cell *cell, struct al_error *err)
 {
-	mpq_t value;
-
 	if (!is_exact(digits))
 		return al_json_fail(p->doc, node, err,
 			"found \"%.40s\", expected an exact number: 3 or 1/3", digits);
-	mpq_init(value);
+	AL_EXACT(value);
 	mpq_set_str(value, digits, 10);
 	mpq_canonicalize(value);
 	al_cell_set_exact(p->table, cell, value);
-	mpq_clear(value);
 	return true;
 }
 

@@ -14,7 +14,7 @@
 /* L with G^+ = L L^T: eigenvectors over the roots of their values. */
 static bool inverse_root(struct al_view g, struct al_matrix *out, struct al_error *err)
 {
-	double *values = al_calloc(g.rows + 1, sizeof(*values));
+	AL_FREED double *values = al_calloc(g.rows + 1, sizeof(*values));
 	bool ok = al_matrix_init(out, g.rows, g.cols, err) && al_copy(g, *out, err)
 		&& al_eigenvectors(*out, values, err);
 
@@ -24,7 +24,6 @@ static bool inverse_root(struct al_view g, struct al_matrix *out, struct al_erro
 		for (size_t i = 0; i < out->rows; i++)
 			out->data[i + j * out->ld] *= scale;
 	}
-	free(values);
 	return ok;
 }
 
@@ -258,7 +257,7 @@ bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads
 	struct al_head_worth *worth, struct al_error *err)
 {
 	struct judging j;
-	double *left = al_calloc(n_heads, sizeof(*left));
+	AL_FREED double *left = al_calloc(n_heads, sizeof(*left));
 	bool ok = judging_init(&j, moment, output, n_heads, err);
 
 	for (size_t i = 0; ok && j.power > 0 && i < n_heads; i++)
@@ -267,7 +266,6 @@ bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads
 	if (ok)
 		memcpy(worth, j.worth, n_heads * sizeof(*worth));
 	judging_finish(&j);
-	free(left);
 	return ok;
 }
 

@@ -88,12 +88,11 @@ static void replace(const struct ablating *a, const struct al_ablation *ablation
 static bool add_losses(const struct ablating *a, const struct streams *s, struct al_view_f hidden,
 	struct al_ablation *items, struct al_error *err)
 {
-	struct al_loss *losses = al_calloc(s->n_copies, sizeof(*losses));
+	AL_FREED struct al_loss *losses = al_calloc(s->n_copies, sizeof(*losses));
 	bool ok = al_losses_add(a->network, &s->batch, hidden, &a->alike, losses, s->n_copies, err);
 
 	for (size_t i = 0; ok && i < s->n_copies; i++)
 		items[i].nats += losses[i].nats;
-	free(losses);
 	return ok;
 }
 

@@ -19,7 +19,7 @@ bool al_losses_add(struct al_network *network, const struct al_batch *batch,
 {
 	const size_t n_tokens = al_batch_tokens(batch);
 	int32_t *targets = al_batch_targets(batch);
-	double *each = al_alloc(n_tokens, sizeof(*each));
+	AL_FREED double *each = al_alloc(n_tokens, sizeof(*each));
 	bool ok = al_network_score(network, batch, hidden,
 		&(struct al_token_scores){.targets = targets, .losses = each, .alike = alike}, err);
 
@@ -28,7 +28,6 @@ bool al_losses_add(struct al_network *network, const struct al_batch *batch,
 		loss->nats += each[i];
 		loss->n_predicted += targets[i] >= 0;
 	}
-	free(each);
 	free(targets);
 	return ok;
 }

@@ -101,12 +101,11 @@ static bool add_sequence(void *context, size_t sequence, struct al_error *err)
 {
 	const struct distances *d = context;
 	const struct al_watched *w = d->watched;
-	double *alone = al_alloc(w->n_heads, sizeof(*alone));
+	AL_FREED double *alone = al_alloc(w->n_heads, sizeof(*alone));
 
 	(void)err;
 	for (size_t sample = 0; sample < n_sampled(sequence_tokens(w, sequence)); sample++)
 		add_query(w, sequence, sample, alone, d->of + sequence * w->n_heads * w->n_heads);
-	free(alone);
 	return true;
 }
 

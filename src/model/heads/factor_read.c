@@ -61,7 +61,7 @@ static bool read_transposed(const struct al_checkpoint *checkpoint, const struct
 	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
 {
 	const int64_t most = rows < ROWS_AT_ONCE ? rows : ROWS_AT_ONCE;
-	double *some = al_try_calloc((size_t)most * (size_t)n, sizeof(*some), err);
+	AL_FREED double *some = al_try_calloc((size_t)most * (size_t)n, sizeof(*some), err);
 	bool ok = some || al_in(err, "%lld x %lld numbers", (long long)most, (long long)n);
 
 	for (int64_t row = 0; ok && row < rows; row += most) {
@@ -73,7 +73,6 @@ static bool read_transposed(const struct al_checkpoint *checkpoint, const struct
 			transpose(some, (size_t)n_rows, (size_t)n,
 				al_part(out, (size_t)row, 0, (size_t)n_rows, (size_t)n));
 	}
-	free(some);
 	return ok;
 }
 
