@@ -23,8 +23,8 @@ struct al_cached *al_catalog_keep(struct al_catalog *catalog, enum al_catalog_ki
 struct al_cached *al_catalog_find_cached(const struct al_catalog *catalog,
 	enum al_catalog_kind kind, const char *name);
 
-/* The built-in item of a kind that answers to a word, a family to a model_type, a scheme to a method;
- * NULL: none does. */
+/* The built-in item of a kind that answers to a word, a family to a model_type, a scheme to a
+ * method; NULL: none does. */
 bool al_catalog_find_by_word(struct al_catalog *catalog, enum al_catalog_kind kind,
 	const char *word, const void **out, struct al_error *err) AL_MUST_CHECK;
 

@@ -1,8 +1,8 @@
 /* Polynomials by cases: private to this folder, and the only header that knows FLINT.
  *
  * `terms` is one polynomial in named factors, `cases` a decision tree over conditions with terms as
- * its leaves. Both are canonical and immutable. They live in the pool of the polynomial that they were
- * computed for, with all that came before them, and may point at operands that outlive it. */
+ * its leaves. Both are canonical and immutable. They live in the pool of the polynomial that they
+ * were computed for, with all that came before them, and may point at operands that outlive it. */
 #pragma once
 
 /* before FLINT, which declares what takes GMP's numbers only then */

@@ -1,5 +1,5 @@
-/* The lines of a module - tensors, what it caches, saves, computes - as entries: for the ledger, and
- * for who evaluates their formulas elsewhere. */
+/* The lines of a module - tensors, what it caches, saves, computes - as entries: for the ledger,
+ * and for who evaluates their formulas elsewhere. */
 #pragma once
 
 #include "ledger/ledger.h"
@@ -8,8 +8,8 @@
  * of dimensions and count, times what the basis covers, where the entry's `when` holds. */
 struct al_line {
 	const struct al_entry *entry; /* its `when`, `tokens`, `dtype`, `per` and `shared` */
-	const struct al_formula *dims[AL_MOST_DIMS]; /* the tensor's own, or one d_model x d_model
-							under the basis `full`; of a product m, k, n */
+	/* The tensor's own, or d_model x d_model under the basis `full`; a product's m, k, n. */
+	const struct al_formula *dims[AL_MOST_DIMS];
 	size_t n_dims;
 	const struct al_formula *count, *active; /* NULL: 1, and as many as count */
 };

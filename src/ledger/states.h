@@ -22,8 +22,8 @@ extern const char *const al_memory_state_names[AL_N_STATES];
 /* What people read instead of a name; NULL: the name. */
 extern const char *const al_memory_state_titles[AL_N_STATES];
 
-/* Bytes of all copies of an entry, on one tensor-parallel device, exactly (a block of a quantisation
- * may end in the middle of a byte); `rank` 0: the recipe's. */
+/* Bytes of all copies of an entry, on one tensor-parallel device, exactly (a block of a
+ * quantisation may end in the middle of a byte); `rank` 0: the recipe's. */
 bool al_entry_state(const struct al_recipe *recipe, enum al_memory_state state,
 	const struct al_ledger_entry *entry, int64_t rank, mpq_t out,
 	struct al_error *err) AL_MUST_CHECK;
