@@ -73,14 +73,6 @@ static void gather_panel(const struct al_plot *plot, size_t panel, struct span *
 		include_stack(y, &points, (double)slot);
 }
 
-static bool check_log(const struct span *span, const char *axis, struct al_error *err)
-{
-	if (span->min > 0)
-		return true;
-	return al_fail(err, AL_EINPUT,
-		"the log %s axis has the value %g, expected only positive ones", axis, span->min);
-}
-
 /* An axis with a single value is widened, so that it has a length. */
 static void widen(struct al_dimension *d)
 {
@@ -121,8 +113,10 @@ static void reach_power(struct al_dimension *d)
 static bool bound(struct al_dimension *d, const struct span *span, const char *axis,
 	bool stands_on_zero, struct al_error *err)
 {
-	if (d->is_log && !check_log(span, axis, err))
-		return false;
+	if (d->is_log && span->min <= 0)
+		return al_fail(err, AL_EINPUT,
+			"the log %s axis has the value %g, expected only positive ones", axis,
+			span->min);
 	if (d->is_log && d->is_min_fixed && d->min <= 0)
 		return al_fail(err, AL_EINPUT, "the log %s axis begins at %g, expected more than 0",
 			axis, d->min);

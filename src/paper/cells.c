@@ -47,14 +47,6 @@ void al_binder_find_metrics(struct al_binder *b)
 	}
 }
 
-static size_t count_left(const struct al_binder *b, size_t column)
-{
-	while (column-- > 0)
-		if (is_score(&b->binding->columns[column]))
-			return b->metric_of[column] + 1;
-	return 0;
-}
-
 static const struct al_metric *nearest(const struct al_binder *b, size_t column,
 	const char *variant)
 {
@@ -209,8 +201,12 @@ static void bind_score(struct al_binder *b, const struct al_paper_column *column
 /* A row has as many scores as there are metrics at the left. */
 static void bind_mean(struct al_binder *b, size_t at, const char *text, const char *variant)
 {
-	const size_t n = count_left(b, at);
+	size_t n = 0;
 	AL_TEXT(sum);
+
+	for (size_t i = 0; i < at; i++)
+		if (is_score(&b->binding->columns[i]))
+			n = b->metric_of[i] + 1;
 
 	al_binder_begin_claim(b, b->row->line, text, NULL);
 	al_text_add(b->claims, ",\"with\":{");

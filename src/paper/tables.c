@@ -247,15 +247,6 @@ static char separator_of(const struct al_paper *paper, const struct al_paper_lin
 	return memchr(line->text, '\t', line->length) ? '\t' : '\0';
 }
 
-/* "|---|:--:|" */
-static bool is_rule(const struct al_paper_line *line)
-{
-	for (size_t i = 0; i < line->length; i++)
-		if (!strchr("|:- ", line->text[i]))
-			return false;
-	return true;
-}
-
 static void add_cells(struct al_paper *paper, struct al_paper_table *table, size_t line)
 {
 	const char *text = paper->lines[line].text, *end = text + paper->lines[line].length;
@@ -279,7 +270,9 @@ static void add_table(struct al_paper *paper, size_t first, size_t n)
 
 	for (size_t i = first; i < first + n; i++) {
 		paper->lines[i].is_of_table = true;
-		if (!is_rule(&paper->lines[i]) || separator_of(paper, &paper->lines[i]) == '\t')
+		const struct al_paper_line *line = &paper->lines[i];
+		const bool is_rule = strspn(line->text, "|:- ") >= line->length; /* "|---|:--:|" */
+		if (!is_rule || separator_of(paper, line) == '\t')
 			add_cells(paper, table, i);
 	}
 }

@@ -150,17 +150,6 @@ static bool add_notes(const struct al_scenario *s, const struct al_scenario_tabl
 	return true;
 }
 
-/* What some variants don't declare. */
-static void note_undeclared(const struct al_evaluator *evaluator,
-	const struct al_scenario_table *table, struct al_table *out)
-{
-	const size_t index = (size_t)(table - evaluator->scenario->tables);
-
-	for (const struct al_memo *memo = evaluator->memos[index]; memo; memo = memo->next)
-		if (memo->undeclared.variant)
-			al_note_undeclared(&memo->undeclared, out);
-}
-
 static void add_columns(const struct al_scenario_table *table, struct al_table *out)
 {
 	add_key_columns(table, out);
@@ -196,7 +185,11 @@ bool al_table_build(struct al_evaluator *evaluator, const struct al_scenario_tab
 	if (!build_rows(evaluator, table, out, err)
 		|| !add_notes(evaluator->scenario, table, out, err))
 		return false;
-	note_undeclared(evaluator, table, out);
+	/* What some variants don't declare. */
+	const size_t index = (size_t)(table - evaluator->scenario->tables);
+	for (const struct al_memo *memo = evaluator->memos[index]; memo; memo = memo->next)
+		if (memo->undeclared.variant)
+			al_note_undeclared(&memo->undeclared, out);
 	al_significance_note(table, out);
 	al_table_mark_best(table, out);
 	return al_table_arrange(&table->arrangement, out, err)

@@ -122,14 +122,6 @@ static void judge_order_of_growth(const struct al_scenario_claim *claim, int ord
 									  : AL_INCONSISTENT;
 }
 
-/* Did values on either side of what is printed come up, though none can be it? Then a divisor is
- * zero in between: from the least to the greatest value they don't go. */
-static bool passes_over(const struct al_search *search, const struct al_target *target)
-{
-	return target->has_low && target->has_high && mpq_cmp(search->low, target->low) < 0
-		&& mpq_cmp(search->high, target->high) > 0;
-}
-
 /* Would the claim hold too if the last digit were one more? Then it shows little. `printed` is not
  * needed any more. */
 static bool try_next_digit(struct al_search *search, const struct al_scenario_claim *claim,
@@ -159,7 +151,10 @@ static bool judge_box(struct al_search *search, const struct al_printed *printed
 		return false;
 	judgement->verdict = verdicts[reach];
 	judgement->note = explain(search->derivation, printed, judgement);
-	*has_gap = reach == AL_MISSED && passes_over(search, &target);
+	/* Did values on either side of what is printed come up, though none can be it? Then a
+	 * divisor is zero in between: from the least to the greatest value they don't go. */
+	*has_gap = reach == AL_MISSED && target.has_low && target.has_high
+		&& mpq_cmp(search->low, target.low) < 0 && mpq_cmp(search->high, target.high) > 0;
 	if (*has_gap)
 		judgement->note = al_format(judgement->arena,
 			"%s; a divisor is zero within the rounding of the inputs: values lie on "
