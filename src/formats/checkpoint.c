@@ -316,13 +316,12 @@ bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,
 static bool check_header(const struct al_shard *shard, struct al_error *err)
 {
 	const size_t length = (size_t)shard->header_text_bytes;
-	char *text = al_alloc(length + 1, 1);
+	AL_FREED char *text = al_alloc(length + 1, 1);
 	bool ok = al_source_read(&shard->source, shard->header_text, text, length, err);
 
 	if (ok && al_hash(AL_HASH_EMPTY, text, length) != shard->header_hash)
 		ok = al_fail(err, AL_ESYSTEM, "%s: its header was changed while it was read",
 			shard->source.path);
-	free(text);
 	return ok;
 }
 

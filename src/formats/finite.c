@@ -101,11 +101,10 @@ void al_checkpoint_note_counts(const struct al_checkpoint *checkpoint, const int
 bool al_checkpoint_note_not_finite(const struct al_checkpoint *checkpoint, struct al_table *table,
 	struct al_error *err)
 {
-	int64_t *counts = al_calloc(checkpoint->n_tensors + 1, sizeof(*counts));
+	AL_FREED int64_t *counts = al_calloc(checkpoint->n_tensors + 1, sizeof(*counts));
 	bool ok = al_checkpoint_count_not_finite(checkpoint, NULL, counts, err);
 
 	if (ok)
 		al_checkpoint_note_counts(checkpoint, counts, table);
-	free(counts);
 	return ok;
 }

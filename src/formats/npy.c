@@ -136,14 +136,13 @@ static bool read_header(struct al_listing *listing, struct al_npy_header *header
 	const struct al_source *source = &listing->shard->source;
 	const size_t n = source->bytes < AL_NPY_MOST_HEADER ? (size_t)source->bytes
 							    : AL_NPY_MOST_HEADER;
-	char *start = al_alloc(n, 1);
+	AL_FREED char *start = al_alloc(n, 1);
 	const bool ok = al_source_read(source, 0, start, n, err)
 		&& al_npy_header_parse(header, source->path, start, n, err);
 
 	if (ok)
 		listing->shard->header_hash = al_hash(AL_HASH_EMPTY, start + header->text,
 			header->data - header->text);
-	free(start);
 	return ok;
 }
 

@@ -17,12 +17,9 @@ static bool read_header(struct al_archive *archive, size_t member, const char *p
 {
 	const uint64_t bytes = archive->members[member].bytes;
 	const size_t n = bytes < AL_NPY_MOST_HEADER ? (size_t)bytes : AL_NPY_MOST_HEADER;
-	char *start = al_alloc(n + 1, 1);
-	const bool ok = al_archive_read(archive, member, start, n, err)
+	AL_FREED char *start = al_alloc(n + 1, 1);
+	return al_archive_read(archive, member, start, n, err)
 		&& al_npy_header_parse(header, path, start, n, err);
-
-	free(start);
-	return ok;
 }
 
 static bool add_array(struct al_listing *listing, size_t index, const char *path,

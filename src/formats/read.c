@@ -83,13 +83,12 @@ static void convert_blocks(const struct al_dtype *dtype, const unsigned char *by
 		return;
 	}
 	const size_t size = target->doubles ? sizeof(double) : sizeof(float);
-	char *memory = al_alloc(all, size);
+	AL_FREED char *memory = al_alloc(all, size);
 	const struct target elsewhere = {.doubles = target->doubles ? (void *)memory : NULL,
 		.floats = (void *)memory};
 	convert(dtype, bytes, all, &elsewhere, 0);
 	memcpy(target->doubles ? (void *)(target->doubles + at) : target->floats + at,
 		memory + within * size, n * size);
-	free(memory);
 }
 
 static bool read_run(struct window *window, int64_t first, int64_t n, int64_t limit,

@@ -191,11 +191,9 @@ static bool list(struct al_listing *listing, struct al_error *err)
 
 	if (!read_length(source, &length, err))
 		return false;
-	char *text = al_alloc((size_t)length + 1, 1);
-	bool ok = al_source_read(source, LENGTH_BYTES, text, (size_t)length, err)
+	AL_FREED char *text = al_alloc((size_t)length + 1, 1);
+	return al_source_read(source, LENGTH_BYTES, text, (size_t)length, err)
 		&& read_text(&header, text, (size_t)length, err);
-	free(text);
-	return ok;
 }
 
 static void describe(struct al_checkpoint *checkpoint)

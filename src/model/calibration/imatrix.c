@@ -253,7 +253,7 @@ bool al_imatrix_check_layers(const struct al_imatrix *imatrix, const struct al_m
 static double *read_floats(const struct al_imatrix_entry *entry, uint64_t offset, size_t n,
 	struct al_error *err)
 {
-	double *out = al_try_calloc(n, sizeof(*out), err);
+	AL_FREED double *out = al_try_calloc(n, sizeof(*out), err);
 	float *numbers = out ? al_try_calloc(n, sizeof(*numbers), err) : NULL;
 	const bool ok = numbers
 		&& al_source_read(entry->source, offset, numbers, n * sizeof(*numbers), err);
@@ -263,7 +263,6 @@ static double *read_floats(const struct al_imatrix_entry *entry, uint64_t offset
 	free(numbers);
 	if (ok)
 		return out;
-	free(out);
 	return NULL;
 }
 

@@ -115,7 +115,7 @@ static bool run_head(void *context, size_t index, struct al_error *err)
 	const size_t group = head * (size_t)a->n_kv_heads / n_heads;
 	const size_t d_head = (size_t)a->d_head, d_value = (size_t)a->d_value;
 	const size_t at_once = n < QUERIES_AT_ONCE ? n : QUERIES_AT_ONCE;
-	float *memory = al_alloc(n_keys * at_once, sizeof(*memory));
+	AL_FREED float *memory = al_alloc(n_keys * at_once, sizeof(*memory));
 	bool ok = true;
 
 	for (size_t from = 0; ok && from < n; from += at_once)
@@ -124,7 +124,6 @@ static bool run_head(void *context, size_t index, struct al_error *err)
 			al_view_f(cut(cache ? cache->k : h->k, group, d_head, first_key, n_keys)),
 			al_view_f(cut(cache ? cache->v : h->v, group, d_value, first_key, n_keys)),
 			cut(h->o, head, d_value, first, n), memory, err);
-	free(memory);
 	return ok;
 }
 
@@ -197,7 +196,7 @@ static void turn_columns(void *context, size_t first, size_t n)
 	const struct turning *t = context;
 	const struct al_attention *a = t->layer->attention;
 	const size_t *begin = t->batch->begin;
-	float *turns = al_alloc((size_t)a->rotary_width, sizeof(*turns));
+	AL_FREED float *turns = al_alloc((size_t)a->rotary_width, sizeof(*turns));
 	size_t sequence = 0;
 
 	for (size_t j = first; j < first + n; j++) {
@@ -212,7 +211,6 @@ static void turn_columns(void *context, size_t first, size_t n)
 		for (size_t at = 0; a->is_rotary && at < t->x.rows; at += t->width)
 			turn_head(a, turns, x + at);
 	}
-	free(turns);
 }
 
 static void turn(const struct heads *h, const struct al_norm *norm, struct al_matrix_f x)

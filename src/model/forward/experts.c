@@ -208,7 +208,7 @@ bool al_experts_apply(const struct al_experts *experts, const struct al_activati
 	struct al_error *err)
 {
 	struct routing routing = {.experts = experts};
-	size_t *memory = al_alloc(x.cols, sizeof(*memory));
+	AL_FREED size_t *memory = al_alloc(x.cols, sizeof(*memory));
 	bool ok = apply_shared(experts, activation, place, x, out, err)
 		&& al_matrix_init_f(&routing.shares, experts->n, x.cols, err)
 		&& al_linear_apply(&experts->router, place, x, routing.shares, err);
@@ -218,6 +218,5 @@ bool al_experts_apply(const struct al_experts *experts, const struct al_activati
 	for (size_t i = 0; ok && i < experts->n; i++)
 		ok = add_expert(&routing, i, activation, place, x, out, memory, err);
 	al_matrix_finish_f(&routing.shares);
-	free(memory);
 	return ok;
 }

@@ -20,13 +20,12 @@ static void part_linear(struct al_linear *linear)
 	struct al_matrix_f *w = &linear->weight;
 	const bool are_columns = linear->op == AL_TRANSPOSED;
 	const size_t n = al_linear_rows(linear), n_inputs = are_columns ? w->rows : w->cols;
-	float *memory = al_alloc(n, sizeof(*memory));
+	AL_FREED float *memory = al_alloc(n, sizeof(*memory));
 
 	for (size_t i = 0; i < n_inputs; i++)
 		part(w->data + (are_columns ? i : i * w->ld), n, are_columns ? w->ld : 1, memory);
 	if (linear->bias.data)
 		part(linear->bias.data, n, 1, memory);
-	free(memory);
 }
 
 bool al_feed_block_read(const struct al_reading *reading, enum al_forward_tensor first,
