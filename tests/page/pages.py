@@ -171,6 +171,9 @@ class Pages(unittest.TestCase):
                     for note in table['notes']:
                         self.assertIn(note, [text for _, text in page.texts])
                 self.assertEqual([a.get('class') for tag, a in page.seen if tag == 'figure'].count('bars'), charts)
+                pictures = [a for tag, a in page.seen if tag == 'svg' or a.get('class') == 'bar']
+                for picture, bar in zip(pictures[::2], pictures[1::2]):
+                    self.assertEqual(2 * int(bar['y']) + int(bar['height']), int(picture['height']))
                 command = [text for tag, text in page.texts if tag == 'pre']
                 self.assertEqual(command, [f'attnledger {" ".join(words)} --report {self.file}'])
 
