@@ -4,15 +4,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "base/hash.h"
-
 void al_cursor_init(struct al_cursor *cursor, const struct al_source *source, uint64_t most)
 {
 	cursor->source = source;
 	cursor->limit = source->bytes < most ? source->bytes : most;
 	cursor->at = cursor->begin = 0;
 	cursor->n = 0;
-	cursor->hash = AL_HASH_EMPTY;
 }
 
 uint64_t al_cursor_left(const struct al_cursor *cursor)
@@ -33,25 +30,22 @@ static bool fill(struct al_cursor *cursor, struct al_error *err)
 bool al_cursor_take(struct al_cursor *cursor, void *out, uint64_t n, const char *what,
 	struct al_error *err)
 {
-	unsigned char *to = out;
-
 	if (n > al_cursor_left(cursor))
 		return al_fail(err, AL_EINPUT, "%s: %s at byte %" PRIu64 ", within %s",
 			cursor->source->path,
 			cursor->limit < cursor->source->bytes ? "no header is so long: it stops"
 							      : "ends",
 			cursor->limit, what);
-	while (n > 0) {
-		if (cursor->at == cursor->begin + cursor->n && !fill(cursor, err))
+	if (!out)
+		cursor->at += n;
+	for (unsigned char *to = out; to && n > 0;) {
+		if (cursor->at >= cursor->begin + cursor->n && !fill(cursor, err))
 			return false;
 		const unsigned char *from = cursor->window + (cursor->at - cursor->begin);
 		const size_t ready = cursor->n - (size_t)(cursor->at - cursor->begin);
 		const size_t now = n < ready ? (size_t)n : ready;
-		cursor->hash = al_hash(cursor->hash, from, now);
-		if (to) {
-			memcpy(to, from, now);
-			to += now;
-		}
+		memcpy(to, from, now);
+		to += now;
 		cursor->at += now;
 		n -= now;
 	}

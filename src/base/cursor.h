@@ -9,7 +9,6 @@ struct al_cursor {
 	const struct al_source *source;
 	uint64_t limit; /* no byte is read from here on */
 	uint64_t at; /* the next byte */
-	uint64_t hash; /* of all bytes before it, FNV-1a */
 	uint64_t begin; /* where the window lies */
 	size_t n; /* bytes in the window */
 	unsigned char window[AL_CURSOR_WINDOW];

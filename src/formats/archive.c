@@ -10,7 +10,6 @@
 #include <string.h>
 #include <zip.h>
 
-#include "base/hash.h"
 #include "base/memory.h"
 #include "base/text.h"
 #include "formats/format.h"
@@ -119,12 +118,14 @@ static bool find_directory(struct reader *r, struct al_error *err)
 {
 	enum { LAST = ROOM + 22 };
 	const uint64_t size = r->source->bytes, n = size < LAST ? size : LAST;
-	unsigned char *tail = al_alloc(LAST, 1), *end = NULL;
+	AL_FREED unsigned char *tail = al_alloc(LAST, 1);
+	unsigned char *end = NULL;
 	uint32_t offset = UINT32_MAX;
 	size_t n_ends = 0;
-	bool ok = al_source_read(r->source, size - n, tail, (size_t)n, err);
 
-	for (uint64_t i = 0; ok && i + 22 <= n; i++)
+	if (!al_source_read(r->source, size - n, tail, (size_t)n, err))
+		return false;
+	for (uint64_t i = 0; i + 22 <= n; i++)
 		if (memcmp(tail + i, "PK\5\6", 4) == 0) {
 			end = tail + i;
 			n_ends++;
@@ -137,11 +138,9 @@ static bool find_directory(struct reader *r, struct al_error *err)
 		r->base.directory = size - n;
 		r->base.directory_bytes = n;
 	}
-	free(tail);
-	return ok
-		&& (n_ends <= MOST_ENDS
-			|| al_fail(err, AL_EINPUT, "%s: a zip archive with %zu ends, expected one",
-				r->source->path, n_ends));
+	return n_ends <= MOST_ENDS
+		|| al_fail(err, AL_EINPUT, "%s: a zip archive with %zu ends, expected one",
+			r->source->path, n_ends);
 }
 
 static bool fail_member(const struct reader *r, const char *name, const char *what,
@@ -273,22 +272,20 @@ bool al_archive_place(struct al_archive *archive, size_t member, struct al_error
 static bool copy_member(struct reader *r, size_t member, zip_file_t *file, struct al_spill *out,
 	struct al_error *err)
 {
-	char *block = al_alloc(ROOM, 1), more;
-	uint64_t left = r->base.members[member].bytes, at;
-	bool ok = true;
+	AL_FREED char *block = al_alloc(ROOM, 1);
+	uint64_t at;
+	size_t now;
+	char more;
 
-	while (ok && left > 0) {
-		const size_t now = left < ROOM ? (size_t)left : ROOM;
-		ok = read_member(r, member, file, block, now, err)
-			&& al_spill_put(out, block, now, &at, err);
-		left -= now;
+	for (uint64_t left = r->base.members[member].bytes; left > 0; left -= now) {
+		now = left < ROOM ? (size_t)left : ROOM;
+		if (!read_member(r, member, file, block, now, err)
+			|| !al_spill_put(out, block, now, &at, err))
+			return false;
 	}
-	free(block);
 	/* the last read compares the checksum */
-	return ok
-		&& (zip_fread(file, &more, 1) == 0
-			|| fail_zip(r, r->base.members[member].name, zip_file_get_error(file),
-				err));
+	return zip_fread(file, &more, 1) == 0
+		|| fail_zip(r, r->base.members[member].name, zip_file_get_error(file), err);
 }
 
 static bool unpack(struct al_archive *archive, size_t member, struct al_spill *out, uint64_t *at,
@@ -355,10 +352,5 @@ bool al_archive_open_shard(struct al_listing *listing, struct al_error *err)
 		return false;
 	shard->header_text = r->base.directory;
 	shard->header_bytes = shard->header_text_bytes = r->base.directory_bytes;
-	const size_t n = (size_t)r->base.directory_bytes;
-	unsigned char *text = al_alloc(n, 1);
-	const bool ok = al_source_read(&shard->source, r->base.directory, text, n, err);
-	shard->header_hash = ok ? al_hash(AL_HASH_EMPTY, text, n) : 0;
-	free(text);
-	return ok;
+	return true;
 }

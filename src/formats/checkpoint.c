@@ -3,7 +3,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -76,6 +75,17 @@ static const struct al_format *recognise(const struct al_source *source, struct 
 	return format ? format : al_formats[0];
 }
 
+static bool hash_header(const struct al_shard *shard, uint64_t *hash, struct al_error *err)
+{
+	const size_t length = (size_t)shard->header_text_bytes;
+	AL_FREED char *text = al_alloc(length + 1, 1);
+
+	if (!al_source_read(&shard->source, shard->header_text, text, length, err))
+		return false;
+	*hash = al_hash(AL_HASH_EMPTY, text, length);
+	return true;
+}
+
 /* Its format; NULL on failure. */
 static const struct al_format *open_shard(struct al_checkpoint *checkpoint, size_t shard_index,
 	struct al_error *err)
@@ -96,7 +106,10 @@ static const struct al_format *open_shard(struct al_checkpoint *checkpoint, size
 		return NULL;
 	if (shard->header_text_bytes == 0)
 		shard->header_text_bytes = shard->header_bytes - shard->header_text;
-	return al_listing_check(&listing, format, err) ? format : NULL;
+	return al_listing_check(&listing, format, err)
+			&& hash_header(shard, &shard->header_hash, err)
+		? format
+		: NULL;
 }
 
 /* So many shards stay open: a process may have as few as 1024 files, and callers have some too. */
@@ -301,28 +314,25 @@ bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,
 	struct al_error *err)
 {
 	enum { ROOM = 1 << 20 };
-	unsigned char *block = al_alloc(ROOM, 1);
-	bool ok = true;
+	AL_FREED unsigned char *block = al_alloc(ROOM, 1);
 
 	*hash = checkpoint->header_hash;
-	for (size_t i = 0; ok && i < checkpoint->n_tensors; i++)
-		ok = add_tensor(checkpoint, &checkpoint->tensors[i], block, ROOM, hash, err);
-	free(block);
-	return ok;
+	for (size_t i = 0; i < checkpoint->n_tensors; i++)
+		if (!add_tensor(checkpoint, &checkpoint->tensors[i], block, ROOM, hash, err))
+			return false;
+	return true;
 }
 
 /* ---- has it been overwritten? ---- */
 
 static bool check_header(const struct al_shard *shard, struct al_error *err)
 {
-	const size_t length = (size_t)shard->header_text_bytes;
-	AL_FREED char *text = al_alloc(length + 1, 1);
-	bool ok = al_source_read(&shard->source, shard->header_text, text, length, err);
+	uint64_t hash;
 
-	if (ok && al_hash(AL_HASH_EMPTY, text, length) != shard->header_hash)
-		ok = al_fail(err, AL_ESYSTEM, "%s: its header was changed while it was read",
-			shard->source.path);
-	return ok;
+	return hash_header(shard, &hash, err)
+		&& (hash == shard->header_hash
+			|| al_fail(err, AL_ESYSTEM, "%s: its header was changed while it was read",
+				shard->source.path));
 }
 
 bool al_checkpoint_check_unchanged(const struct al_checkpoint *checkpoint, struct al_error *err)

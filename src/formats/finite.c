@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-
 #include "base/memory.h"
 
 enum { NUMBERS_AT_ONCE = 32 * 1024, MOST_NAMES = 3 };
@@ -31,24 +29,21 @@ int64_t al_count_not_finite(const double *numbers, size_t n)
 static bool tensor_count_not_finite(const struct al_checkpoint *checkpoint,
 	const struct al_tensor *tensor, int64_t *n, struct al_error *err)
 {
-	double *numbers;
-	bool ok = true;
+	AL_FREED double *numbers = al_alloc(NUMBERS_AT_ONCE, sizeof(*numbers));
 
 	*n = 0;
-	if (!tensor->dtype->to_double)
-		return true;
-	numbers = al_alloc(NUMBERS_AT_ONCE, sizeof(*numbers));
-	for (int64_t first = 0; ok && first < tensor->n_elements; first += NUMBERS_AT_ONCE) {
+	for (int64_t first = 0; tensor->dtype->to_double && first < tensor->n_elements;
+		first += NUMBERS_AT_ONCE) {
 		const int64_t left = tensor->n_elements - first;
 		const struct al_selection block = {.first = first,
 			.n_runs = 1,
 			.run = left < NUMBERS_AT_ONCE ? left : NUMBERS_AT_ONCE};
-		ok = al_tensor_read_double(checkpoint, tensor, &block, numbers, NUMBERS_AT_ONCE,
-			err);
-		*n += ok ? al_count_not_finite(numbers, (size_t)block.run) : 0;
+		if (!al_tensor_read_double(checkpoint, tensor, &block, numbers, NUMBERS_AT_ONCE,
+			    err))
+			return false;
+		*n += al_count_not_finite(numbers, (size_t)block.run);
 	}
-	free(numbers);
-	return ok;
+	return true;
 }
 
 bool al_tensor_check_finite(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
@@ -102,9 +97,9 @@ bool al_checkpoint_note_not_finite(const struct al_checkpoint *checkpoint, struc
 	struct al_error *err)
 {
 	AL_FREED int64_t *counts = al_calloc(checkpoint->n_tensors + 1, sizeof(*counts));
-	bool ok = al_checkpoint_count_not_finite(checkpoint, NULL, counts, err);
 
-	if (ok)
-		al_checkpoint_note_counts(checkpoint, counts, table);
-	return ok;
+	if (!al_checkpoint_count_not_finite(checkpoint, NULL, counts, err))
+		return false;
+	al_checkpoint_note_counts(checkpoint, counts, table);
+	return true;
 }

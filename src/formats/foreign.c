@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "formats/checkpoint.h"
 
 #define HDF5 \
 	"an HDF5 file (Keras, TensorFlow); transformers' from_pretrained(..., from_tf=True) and " \
@@ -95,4 +96,32 @@ bool al_foreign_refuse(const struct al_source *source, const char *start, size_t
 	if (!what && is_text(start, length))
 		what = text_kind(start, length);
 	return !what || al_fail(err, AL_EINPUT, "%s: is %s", source->path, what);
+}
+
+/* ---- what a file says that it is for: general.type of GGUF's metadata ----
+ *= ggml-org/llama.cpp, gguf-py/gguf/constants.py, GGUFType */
+
+static const struct {
+	const char *type, *what;
+} others[] = {
+	{"imatrix",
+		"an imatrix, sums of a model's activations: --calibration takes it beside the "
+		"model"},
+	{"adapter",
+		"an adapter (LoRA), what is added to a model's weights: expected the model, or "
+		"both merged (llama-export-lora)"},
+	{"mmproj", "what a model sees images with (mmproj), expected the model's own file"},
+	{"vocab", "a tokenizer without weights"},
+};
+enum { N_OTHERS = sizeof(others) / sizeof(*others) };
+
+bool al_checkpoint_check_purpose(const struct al_checkpoint *checkpoint, struct al_error *err)
+{
+	const char *type = al_checkpoint_metadata(checkpoint, "general.type");
+
+	for (size_t i = 0; type && i < N_OTHERS; i++)
+		if (strcmp(type, others[i].type) == 0)
+			return al_fail(err, AL_EINPUT, "%s: is %s", checkpoint->path,
+				others[i].what);
+	return true;
 }

@@ -24,7 +24,7 @@ struct al_format {
 	bool may_share; /* tensors may lie on each other, and in any order */
 
 	/* Reads the header and adds each tensor. Sets data_offset, and the shard's
-	 * header_bytes and header_hash; where the format's name isn't the file's, `format` too. */
+	 * header_bytes and header_text; where the format's name isn't the file's, `format` too. */
 	bool (*list)(struct al_listing *listing, struct al_error *err);
 
 	/* NULL, or opens the others of which the only file is one. */

@@ -4,7 +4,6 @@
 #include "formats/gguf.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -124,7 +123,6 @@ static bool take_tensors(struct al_gguf *gguf, uint64_t n, struct al_error *err)
 	for (uint64_t i = 0; i < n; i++)
 		if (!take_info(gguf, &infos[i], err))
 			return false;
-	shard->header_hash = gguf->cursor.hash;
 	shard->header_bytes = gguf->cursor.at;
 	gguf->listing->data_offset = align(gguf, gguf->cursor.at);
 	if (n && gguf->listing->data_offset > shard->source.bytes)
@@ -168,15 +166,13 @@ static bool take_all(struct al_gguf *gguf, struct al_error *err)
 
 static bool list(struct al_listing *listing, struct al_error *err)
 {
-	struct al_gguf *gguf = al_alloc(1, sizeof(*gguf));
+	AL_FREED struct al_gguf *gguf = al_alloc(1, sizeof(*gguf));
 
 	*gguf = (struct al_gguf){.listing = listing,
 		.arena = &listing->checkpoint->arena,
 		.alignment = 32};
 	al_cursor_init(&gguf->cursor, &listing->shard->source, MOST_HEADER);
-	const bool ok = take_all(gguf, err);
-	free(gguf);
-	return ok;
+	return take_all(gguf, err);
 }
 
 const struct al_format al_format_gguf = {

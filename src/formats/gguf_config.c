@@ -170,12 +170,11 @@ void al_gguf_set_config(struct al_checkpoint *checkpoint)
 	const struct al_shard *first = &checkpoint->shards[0];
 	struct al_arena *arena = &checkpoint->arena;
 	const struct al_gguf_pair *architecture = al_gguf_find_pair(first, "general.architecture");
-	struct al_text config;
+	AL_TEXT(config);
 
 	if (!architecture || !architecture->text)
 		return;
 	const char *own = al_format(arena, "%s.", architecture->text);
-	al_text_init(&config);
 	al_text_add(&config, "{\"model_type\": ");
 	al_json_quote(&config, al_format(arena, "gguf_%s", architecture->text));
 	for (uint64_t i = 0; i < first->n_pairs; i++) {
@@ -189,5 +188,4 @@ void al_gguf_set_config(struct al_checkpoint *checkpoint)
 	add_formats(checkpoint, &config);
 	al_text_add(&config, "}");
 	checkpoint->header_config = al_strdup(arena, config.data);
-	al_text_finish(&config);
 }

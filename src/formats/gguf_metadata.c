@@ -207,17 +207,16 @@ static void list_pair(const struct al_gguf *gguf, const struct al_gguf_pair *pai
 
 static bool take_pair(struct al_gguf *gguf, struct al_gguf_pair *pair, struct al_error *err)
 {
-	struct al_text value;
+	AL_TEXT(value);
 	enum value_type type;
 
 	if (!al_gguf_take_text(gguf, AL_GGUF_MOST_NAME, "a key", &pair->key, err)
 		|| !check_key(gguf, pair->key, err) || !take_type(gguf, &type, err))
 		return false;
-	al_text_init(&value);
-	const bool ok = take_value(gguf, type, pair, &value, err);
+	if (!take_value(gguf, type, pair, &value, err))
+		return false;
 	pair->value = al_strdup(gguf->arena, value.data);
-	al_text_finish(&value);
-	if (!ok || !check_alignment(gguf, type, pair, err))
+	if (!check_alignment(gguf, type, pair, err))
 		return false;
 	list_pair(gguf, pair);
 	return true;
@@ -288,9 +287,7 @@ bool al_gguf_read_items(const struct al_checkpoint *checkpoint, const char *key,
 	*out = (struct al_gguf_items){0};
 	if (!pair)
 		return true;
-	struct al_gguf *gguf = al_alloc(1, sizeof(*gguf));
+	AL_FREED struct al_gguf *gguf = al_alloc(1, sizeof(*gguf));
 	*gguf = (struct al_gguf){.listing = &listing, .arena = arena};
-	const bool ok = take_items(gguf, pair, are_texts, out, err);
-	free(gguf);
-	return ok;
+	return take_items(gguf, pair, are_texts, out, err);
 }

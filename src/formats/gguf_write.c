@@ -67,10 +67,9 @@ static void pad(struct al_text *out)
 bool al_gguf_write(const char *path, const struct al_gguf_entry *entries, size_t n_entries,
 	const struct al_gguf_vector *vectors, size_t n_vectors, struct al_error *err)
 {
-	struct al_text out;
+	AL_TEXT(out);
 	uint64_t at = 0;
 
-	al_text_init(&out);
 	al_text_add(&out, "GGUF");
 	add_u32(&out, VERSION);
 	add_u64(&out, n_vectors);
@@ -85,7 +84,5 @@ bool al_gguf_write(const char *path, const struct al_gguf_entry *entries, size_t
 			vectors[i].n * sizeof(float));
 		pad(&out);
 	}
-	const bool ok = al_file_write(path, out.data, out.length, err);
-	al_text_finish(&out);
-	return ok;
+	return al_file_write(path, out.data, out.length, err);
 }

@@ -103,11 +103,7 @@ static bool open_map(struct al_checkpoint *checkpoint, const struct al_json *jso
 
 bool al_index_open(struct al_checkpoint *checkpoint, struct al_error *err)
 {
-	struct al_json json;
+	AL_JSON(json);
 
-	if (!al_json_read(&json, checkpoint->index, err))
-		return false;
-	bool ok = open_map(checkpoint, &json, err);
-	al_json_finish(&json);
-	return ok;
+	return al_json_read(&json, checkpoint->index, err) && open_map(checkpoint, &json, err);
 }

@@ -94,21 +94,20 @@ static bool put_in_order(const struct al_tensor *tensor, struct al_spill *aside,
 	struct al_place *place, struct al_error *err)
 {
 	const size_t n = (size_t)al_layout_work(tensor);
-	unsigned char *from = al_try_calloc(n, 1, err);
-	unsigned char *numbers = from ? al_try_calloc(tensor->bytes, 1, err) : NULL, *end = numbers;
-	bool ok = numbers && al_source_read(place->source, place->offset, from, n, err);
+	AL_FREED unsigned char *from = al_try_calloc(n, 1, err);
+	AL_FREED unsigned char *numbers = from ? al_try_calloc(tensor->bytes, 1, err) : NULL;
+	unsigned char *end = numbers;
 
-	if (ok && tensor->layout->strides)
+	if (!numbers || !al_source_read(place->source, place->offset, from, n, err))
+		return false;
+	if (tensor->layout->strides)
 		gather(tensor, 0, from, &end);
-	else if (ok)
+	else
 		memcpy(numbers, from, n);
-	if (ok && tensor->layout->is_swapped)
+	if (tensor->layout->is_swapped)
 		al_swap_numbers(numbers, (size_t)tensor->n_elements, tensor->dtype);
 	place->source = &aside->source;
-	ok = ok && al_spill_put(aside, numbers, tensor->bytes, &place->offset, err);
-	free(from);
-	free(numbers);
-	return ok;
+	return al_spill_put(aside, numbers, tensor->bytes, &place->offset, err);
 }
 
 /* ---- aside ---- */
@@ -117,15 +116,13 @@ static bool open_aside(const struct al_checkpoint *checkpoint, struct al_laid *l
 	struct al_error *err)
 {
 	const char *folder = getenv("TMPDIR");
-	struct al_arena scratch;
+	AL_ARENA(scratch);
 
-	if (laid->aside.is_open)
-		return true;
-	al_arena_init(&scratch);
-	const bool ok = al_spill_open(&laid->aside,
-		al_format(&scratch, "%s/attnledger", folder && *folder ? folder : "/tmp"), err);
-	al_arena_finish(&scratch);
-	return ok || al_in(err, "%s: its tensors are unpacked there", checkpoint->path);
+	return laid->aside.is_open
+		|| al_spill_open(&laid->aside,
+			al_format(&scratch, "%s/attnledger", folder && *folder ? folder : "/tmp"),
+			err)
+		|| al_in(err, "%s: its tensors are unpacked there", checkpoint->path);
 }
 
 static bool unpack(struct al_laid *laid, struct al_layout *layout, struct al_place *place,

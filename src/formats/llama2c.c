@@ -8,7 +8,6 @@
  * under Meta's names, and the header is the config.json that the file doesn't have beside it. */
 #include <inttypes.h>
 
-#include "base/hash.h"
 #include "formats/format.h"
 
 enum { LARGEST = 1 << 24, MOST_LAYERS = 1 << 12 };
@@ -141,7 +140,6 @@ static bool list(struct al_listing *listing, struct al_error *err)
 	if (!al_source_read(source, 0, h.values, sizeof(h.values), err))
 		return false;
 	shard->header_bytes = listing->data_offset = sizeof(h.values);
-	shard->header_hash = al_hash(AL_HASH_EMPTY, h.values, sizeof(h.values));
 	if (!check_header(&h, err))
 		return al_in(err, "%s: the header of llama2.c", source->path);
 	listing->checkpoint->header_config = config_text(&listing->checkpoint->arena, &h);

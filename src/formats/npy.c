@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/file.h"
-#include "base/hash.h"
 #include "base/memory.h"
 #include "formats/format.h"
 #include "formats/layout.h"
@@ -52,7 +51,7 @@ static bool convert(struct al_npy *out, bool is_fortran, const unsigned char *by
 	struct al_error *err)
 {
 	const size_t count = out->rows * out->cols, size = out->dtype->block_bytes;
-	double *row = is_fortran ? NULL : al_try_calloc(out->cols, sizeof(*row), err);
+	AL_FREED double *row = is_fortran ? NULL : al_try_calloc(out->cols, sizeof(*row), err);
 
 	out->data = is_fortran || row ? al_try_calloc(count, sizeof(double), err) : NULL;
 	if (out->data && is_fortran)
@@ -62,7 +61,6 @@ static bool convert(struct al_npy *out, bool is_fortran, const unsigned char *by
 		for (size_t j = 0; j < out->cols; j++)
 			out->data[i + j * out->rows] = row[j];
 	}
-	free(row);
 	return out->data != NULL;
 }
 
@@ -79,25 +77,20 @@ bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_
 	n -= h.data;
 	if (n == 0) /* there may still be rows or columns, more than anybody counts */
 		out->rows = out->cols = 0;
-	unsigned char *numbers = al_alloc(n + 1, 1);
+	AL_FREED unsigned char *numbers = al_alloc(n + 1, 1);
 	memcpy(numbers, bytes + h.data, n);
 	if (h.is_swapped)
 		al_swap_numbers(numbers, out->rows * out->cols, h.dtype);
-	const bool ok = convert(out, h.is_fortran, numbers, err);
-	free(numbers);
-	return ok || al_in(err, "%s", path);
+	return convert(out, h.is_fortran, numbers, err) || al_in(err, "%s", path);
 }
 
 bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err)
 {
-	struct al_text text;
+	AL_TEXT(text);
 
 	*out = (struct al_npy){0};
-	if (!al_file_read(&text, path, largest_file, err))
-		return false;
-	bool ok = al_npy_parse(out, path, text.data, text.length, false, err);
-	al_text_finish(&text);
-	return ok;
+	return al_file_read(&text, path, largest_file, err)
+		&& al_npy_parse(out, path, text.data, text.length, false, err);
 }
 
 void al_npy_finish(struct al_npy *npy)
@@ -130,33 +123,21 @@ bool al_npy_list(struct al_listing *listing, const struct al_npy_header *header,
 		err);
 }
 
-static bool read_header(struct al_listing *listing, struct al_npy_header *header,
-	struct al_error *err)
-{
-	const struct al_source *source = &listing->shard->source;
-	const size_t n = source->bytes < AL_NPY_MOST_HEADER ? (size_t)source->bytes
-							    : AL_NPY_MOST_HEADER;
-	AL_FREED char *start = al_alloc(n, 1);
-	const bool ok = al_source_read(source, 0, start, n, err)
-		&& al_npy_header_parse(header, source->path, start, n, err);
-
-	if (ok)
-		listing->shard->header_hash = al_hash(AL_HASH_EMPTY, start + header->text,
-			header->data - header->text);
-	return ok;
-}
-
 static bool list(struct al_listing *listing, struct al_error *err)
 {
 	struct al_shard *shard = listing->shard;
-	const char *slash = strrchr(shard->source.path, '/');
+	const char *path = shard->source.path, *slash = strrchr(path, '/');
+	const size_t n = shard->source.bytes < AL_NPY_MOST_HEADER ? (size_t)shard->source.bytes
+								  : AL_NPY_MOST_HEADER;
+	AL_FREED char *start = al_alloc(n, 1);
 	struct al_npy_header header;
 
-	if (!read_header(listing, &header, err))
+	if (!al_source_read(&shard->source, 0, start, n, err)
+		|| !al_npy_header_parse(&header, path, start, n, err))
 		return false;
 	shard->header_text = header.text;
 	shard->header_bytes = header.data;
-	return al_npy_list(listing, &header, slash ? slash + 1 : shard->source.path,
+	return al_npy_list(listing, &header, slash ? slash + 1 : path,
 		(struct al_layout){.offset = header.data}, shard->source.bytes - header.data, err);
 }
 
@@ -173,9 +154,8 @@ const struct al_format al_format_npy = {
 
 static void add_header(struct al_text *out, size_t rows, size_t cols, bool is_fortran)
 {
-	struct al_text header;
+	AL_TEXT(header);
 
-	al_text_init(&header);
 	al_text_addf(&header, "{'descr': '<f8', 'fortran_order': %s, 'shape': (%zu, %zu), }",
 		is_fortran ? "True" : "False", rows, cols);
 	size_t before = AL_NPY_MAGIC + 4, unpadded = before + header.length + 1;
@@ -185,16 +165,14 @@ static void add_header(struct al_text *out, size_t rows, size_t cols, bool is_fo
 	al_text_add_bytes(out, al_npy_magic, AL_NPY_MAGIC);
 	al_text_add_bytes(out, start, sizeof(start));
 	al_text_add_bytes(out, header.data, header.length);
-	al_text_finish(&header);
 }
 
 void al_npy_add(struct al_text *out, const double *data, size_t rows, size_t cols, bool transposes)
 {
 	const size_t count = rows * cols;
-	unsigned char *bytes = al_alloc(count, 8);
+	AL_FREED unsigned char *bytes = al_alloc(count, 8);
 
 	al_dtype_stored("F64")->from_double(data, count, bytes);
 	add_header(out, transposes ? cols : rows, transposes ? rows : cols, !transposes);
 	al_text_add_bytes(out, (const char *)bytes, 8 * count);
-	free(bytes);
 }

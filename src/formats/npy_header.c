@@ -171,23 +171,15 @@ static bool find_header(struct al_npy_header *out, const char *path, const char 
 bool al_npy_header_parse(struct al_npy_header *out, const char *path, const char *bytes, size_t n,
 	struct al_error *err)
 {
-	struct al_arena scratch;
-	struct al_json doc;
-	struct al_text text;
+	AL_ARENA(scratch);
+	AL_JSON(doc);
+	AL_TEXT(text);
 
 	*out = (struct al_npy_header){0};
 	if (!find_header(out, path, bytes, n, err))
 		return false;
-	al_arena_init(&scratch);
-	al_text_init(&text);
 	add_as_json(&text, bytes + out->text, out->data - out->text);
-	bool ok = al_json_parse(&doc, al_format(&scratch, "%s: the header", path), text.data,
-		text.length, err);
-	if (ok) {
-		ok = read_literal(&doc, path, &scratch, out, err);
-		al_json_finish(&doc);
-	}
-	al_text_finish(&text);
-	al_arena_finish(&scratch);
-	return ok;
+	return al_json_parse(&doc, al_format(&scratch, "%s: the header", path), text.data,
+		       text.length, err)
+		&& read_literal(&doc, path, &scratch, out, err);
 }

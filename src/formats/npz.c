@@ -1,6 +1,5 @@
 /* Zip archives: numpy's .npz files, of .npy files, each a tensor named like its file; else those of
  * PyTorch (torch.c). */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -18,6 +17,7 @@ static bool read_header(struct al_archive *archive, size_t member, const char *p
 	const uint64_t bytes = archive->members[member].bytes;
 	const size_t n = bytes < AL_NPY_MOST_HEADER ? (size_t)bytes : AL_NPY_MOST_HEADER;
 	AL_FREED char *start = al_alloc(n + 1, 1);
+
 	return al_archive_read(archive, member, start, n, err)
 		&& al_npy_header_parse(header, path, start, n, err);
 }

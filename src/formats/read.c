@@ -1,6 +1,5 @@
 /* Numbers from a checkpoint, in blocks. */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -160,33 +159,14 @@ static bool read_by_window(const struct al_place *place, const struct al_tensor 
 	struct al_error *err)
 {
 	const size_t room = tensor->bytes < AL_BLOCK_BYTES ? tensor->bytes : AL_BLOCK_BYTES;
+	AL_FREED unsigned char *bytes = al_alloc(room, 1);
 	struct window window = {.place = *place,
 		.tensor = tensor,
 		.room = AL_BLOCK_BYTES / (int64_t)tensor->dtype->block_bytes
 			* (int64_t)tensor->dtype->block_elements,
-		.bytes = al_alloc(room, 1)};
-	bool ok = read_runs(&window, selection, target, leading, err);
+		.bytes = bytes};
 
-	free(window.bytes);
-	return ok;
-}
-
-/* Numbers that are stored as they are wanted, one after the other, need no window. */
-static bool is_as_stored(const struct al_tensor *tensor, const struct al_selection *s,
-	const struct target *target, size_t leading)
-{
-	return tensor->dtype == al_dtype_stored(target->floats ? "F32" : "F64")
-		&& (s->n_runs < 2 || (s->stride == s->run && leading == (size_t)s->run));
-}
-
-static bool read_as_stored(const struct al_place *place, const struct al_tensor *tensor,
-	const struct al_selection *s, const struct target *target, struct al_error *err)
-{
-	const size_t size = tensor->dtype->block_bytes;
-
-	return al_source_read(place->source, place->offset + (uint64_t)s->first * size,
-		target->floats ? (void *)target->floats : target->doubles,
-		(size_t)(s->n_runs * s->run) * size, err);
+	return read_runs(&window, selection, target, leading, err);
 }
 
 static bool read_numbers(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
@@ -199,9 +179,7 @@ static bool read_numbers(const struct al_checkpoint *checkpoint, const struct al
 		|| !al_tensor_place(checkpoint, tensor, &place, err))
 		return al_in(err, "tensor \"%.120s\"", tensor->name);
 	assert(selection->n_runs < 2 || leading >= (size_t)selection->run);
-	return (is_as_stored(tensor, selection, target, leading)
-			       ? read_as_stored(&place, tensor, selection, target, err)
-			       : read_by_window(&place, tensor, selection, target, leading, err))
+	return read_by_window(&place, tensor, selection, target, leading, err)
 		|| al_in(err, "tensor \"%.120s\"", tensor->name);
 }
 
@@ -237,14 +215,11 @@ bool al_tensor_read_bytes(const struct al_checkpoint *checkpoint, const struct a
 
 char *al_shape_text(struct al_arena *arena, const int64_t *shape, size_t n_dims)
 {
-	struct al_text text;
+	AL_TEXT(text);
 
 	if (n_dims == 0)
 		return al_strdup(arena, "scalar");
-	al_text_init(&text);
 	for (size_t i = 0; i < n_dims; i++)
 		al_text_addf(&text, "%s%lld", i ? " x " : "", (long long)shape[i]);
-	char *copy = al_strdup(arena, text.data);
-	al_text_finish(&text);
-	return copy;
+	return al_strdup(arena, text.data);
 }

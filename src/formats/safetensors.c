@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/json.h"
 #include "base/memory.h"
 #include "formats/format.h"
@@ -168,32 +167,23 @@ static bool read_members(struct header *header, struct al_error *err)
 	return true;
 }
 
-static bool read_text(struct header *header, const char *text, size_t length, struct al_error *err)
-{
-	struct al_shard *shard = header->listing->shard;
-
-	shard->header_bytes = LENGTH_BYTES + length;
-	shard->header_text = LENGTH_BYTES;
-	shard->header_hash = al_hash(AL_HASH_EMPTY, text, length);
-	header->listing->data_offset = shard->header_bytes;
-	if (!al_json_parse(&header->json, shard->source.path, text, length, err))
-		return false;
-	const bool ok = read_members(header, err);
-	al_json_finish(&header->json);
-	return ok;
-}
-
 static bool list(struct al_listing *listing, struct al_error *err)
 {
 	struct header header = {.listing = listing};
-	const struct al_source *source = &listing->shard->source;
+	struct al_shard *shard = listing->shard;
 	uint64_t length;
 
-	if (!read_length(source, &length, err))
+	if (!read_length(&shard->source, &length, err))
 		return false;
 	AL_FREED char *text = al_alloc((size_t)length + 1, 1);
-	return al_source_read(source, LENGTH_BYTES, text, (size_t)length, err)
-		&& read_text(&header, text, (size_t)length, err);
+	shard->header_bytes = listing->data_offset = LENGTH_BYTES + length;
+	shard->header_text = LENGTH_BYTES;
+	if (!al_source_read(&shard->source, LENGTH_BYTES, text, (size_t)length, err)
+		|| !al_json_parse(&header.json, shard->source.path, text, (size_t)length, err))
+		return false;
+	const bool ok = read_members(&header, err);
+	al_json_finish(&header.json);
+	return ok;
 }
 
 static void describe(struct al_checkpoint *checkpoint)

@@ -102,18 +102,15 @@ bool al_safetensors_create(struct al_safetensors_writer **out, const char *path,
 	const struct al_tensor *tensors, size_t n_tensors, const struct al_metadata *metadata,
 	size_t n_metadata, struct al_error *err)
 {
-	struct al_safetensors_writer *writer = al_calloc(1, sizeof(*writer));
-	struct al_text header;
+	struct al_safetensors_writer *writer = *out = al_calloc(1, sizeof(*writer));
+	AL_TEXT(header);
 
-	al_text_init(&header);
-	bool ok = build_header(&header, tensors, n_tensors, metadata, n_metadata, &writer->left,
-			  err)
-		&& begin_file(writer, path, &header, err);
-	al_text_finish(&header);
-	if (!ok)
-		free(writer);
-	*out = ok ? writer : NULL;
-	return ok;
+	if (build_header(&header, tensors, n_tensors, metadata, n_metadata, &writer->left, err)
+		&& begin_file(writer, path, &header, err))
+		return true;
+	free(writer);
+	*out = NULL;
+	return false;
 }
 
 bool al_safetensors_append(struct al_safetensors_writer *writer, const void *bytes, size_t length,
@@ -212,14 +209,11 @@ static bool add_up(const struct al_tensor *tensors, size_t n, uint64_t *out, str
 bool al_index_write(const char *path, const struct al_tensor *tensors, size_t n,
 	const char *const *shards, struct al_error *err)
 {
-	struct al_text text;
+	AL_TEXT(text);
 	uint64_t bytes;
 
 	if (!add_up(tensors, n, &bytes, err))
 		return false;
-	al_text_init(&text);
 	add_index(&text, tensors, n, shards, bytes);
-	const bool ok = al_file_write(path, text.data, text.length, err);
-	al_text_finish(&text);
-	return ok;
+	return al_file_write(path, text.data, text.length, err);
 }

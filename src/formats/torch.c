@@ -3,7 +3,6 @@
 #include "formats/torch.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -91,13 +90,12 @@ static bool list_pickled(struct al_torch_file *f, size_t pickle, struct al_arena
 	struct al_archive *archive = f->listing->shard->archive;
 	const struct al_member *member = &archive->members[pickle];
 	const size_t n = (size_t)member->bytes;
-	unsigned char *bytes = al_try_calloc(n, 1, err);
-	const struct al_pickle_value *root = NULL;
+	AL_FREED unsigned char *bytes = al_try_calloc(n, 1, err);
 	size_t used;
 
-	if (bytes && al_archive_read(archive, pickle, bytes, n, err))
-		root = al_pickle_read(scratch, f->path, bytes, n, &used, err);
-	free(bytes);
+	if (!bytes || !al_archive_read(archive, pickle, bytes, n, err))
+		return false;
+	const struct al_pickle_value *root = al_pickle_read(scratch, f->path, bytes, n, &used, err);
 	const char *prefix = al_strndup(f->arena, member->name,
 		strlen(member->name) - strlen(AL_TORCH_PICKLE));
 	return root && find_storages(f, prefix, err) && al_torch_add_tensors(f, root, err);
@@ -109,14 +107,9 @@ bool al_torch_list_zip(struct al_listing *listing, struct al_error *err)
 	struct al_torch_file f = {.listing = listing,
 		.arena = &listing->checkpoint->arena,
 		.path = listing->shard->source.path};
-	struct al_arena scratch;
+	AL_ARENA(scratch);
 	size_t pickle = 0;
 
 	listing->shard->format = "PyTorch";
-	if (!find_pickle(&f, &pickle, err))
-		return false;
-	al_arena_init(&scratch);
-	const bool ok = list_pickled(&f, pickle, &scratch, err);
-	al_arena_finish(&scratch);
-	return ok;
+	return find_pickle(&f, &pickle, err) && list_pickled(&f, pickle, &scratch, err);
 }

@@ -4,10 +4,8 @@
 #include "formats/torch.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/memory.h"
 
 enum { MAGIC, PROTOCOL, MACHINE, OBJECTS, KEYS, N_PICKLES };
@@ -117,19 +115,12 @@ static bool list_legacy(struct al_listing *listing, struct al_error *err)
 		.arena = &listing->checkpoint->arena,
 		.path = shard->source.path};
 	const struct al_pickle_value *pickles[N_PICKLES];
-	unsigned char *start = al_alloc(n, 1);
-	struct al_arena scratch;
+	AL_FREED unsigned char *start = al_alloc(n, 1);
+	AL_ARENA(scratch);
 
-	al_arena_init(&scratch);
-	bool ok = al_source_read(&shard->source, 0, start, n, err)
-		&& read_pickles(&f, &scratch, start, n, pickles, &shard->header_bytes, err);
-	if (ok) {
-		shard->header_hash = al_hash(AL_HASH_EMPTY, start, shard->header_bytes);
-		ok = take_storages(&f, pickles, err);
-	}
-	al_arena_finish(&scratch);
-	free(start);
-	return ok;
+	return al_source_read(&shard->source, 0, start, n, err)
+		&& read_pickles(&f, &scratch, start, n, pickles, &shard->header_bytes, err)
+		&& take_storages(&f, pickles, err);
 }
 
 /* The magic number as a pickle, and the beginning of the protocol's. */
