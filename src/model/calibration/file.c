@@ -69,10 +69,9 @@ bool al_calibration_write(const struct al_calibration *calibration, const char *
 	struct al_error *err)
 {
 	struct al_safetensors_writer *writer;
-	struct al_arena arena;
+	AL_ARENA(arena);
 	size_t n;
 
-	al_arena_init(&arena);
 	const struct al_tensor *tensors = describe_all(calibration, &arena, &n);
 	const struct al_metadata metadata[] = {
 		{.key = "attnledger", .value = al_version()},
@@ -82,17 +81,14 @@ bool al_calibration_write(const struct al_calibration *calibration, const char *
 		{.key = "attnledger.queries",
 			.value = al_format(&arena, "%" PRId64, calibration->n_queries)},
 	};
-	bool ok = al_safetensors_create(&writer, path, tensors, n, metadata,
-		sizeof(metadata) / sizeof(*metadata), err);
-	if (ok) {
-		ok = append_all(writer, calibration, err);
-		if (ok)
-			ok = al_safetensors_commit(writer, err);
-		else
-			al_safetensors_abandon(writer);
-	}
-	al_arena_finish(&arena);
-	return ok;
+
+	if (!al_safetensors_create(&writer, path, tensors, n, metadata,
+		    sizeof(metadata) / sizeof(*metadata), err))
+		return false;
+	if (append_all(writer, calibration, err))
+		return al_safetensors_commit(writer, err);
+	al_safetensors_abandon(writer);
+	return false;
 }
 
 /* ---- reading ---- */

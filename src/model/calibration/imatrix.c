@@ -185,21 +185,18 @@ static const char *stored_name(const struct al_factor *factor)
 static bool find_entry(const struct al_imatrix *imatrix, const struct al_attention *attention,
 	int p, const struct al_imatrix_entry **out, struct al_error *err)
 {
-	struct al_arena scratch;
+	AL_ARENA(scratch);
 	const char *name;
 
-	al_arena_init(&scratch);
 	*out = find(imatrix, stored_name(&attention->factors[p]));
 	for (size_t i = 0; !*out && attention->stack == AL_STACK_ONLY
 		&& (name = al_imatrix_name(&scratch, attention->layer, p, i));
 		i++)
 		*out = find(imatrix, name);
-	const bool ok = *out
+	return *out
 		|| al_fail(err, AL_EINPUT, "%s: has neither %s nor %s", imatrix->path,
 			stored_name(&attention->factors[p]),
 			al_imatrix_name(&scratch, attention->layer, p, 0));
-	al_arena_finish(&scratch);
-	return ok;
 }
 
 /* ---- of which model ---- */
@@ -253,27 +250,23 @@ bool al_imatrix_check_layers(const struct al_imatrix *imatrix, const struct al_m
 static double *read_floats(const struct al_imatrix_entry *entry, uint64_t offset, size_t n,
 	struct al_error *err)
 {
-	AL_FREED double *out = al_try_calloc(n, sizeof(*out), err);
-	float *numbers = out ? al_try_calloc(n, sizeof(*numbers), err) : NULL;
-	const bool ok = numbers
-		&& al_source_read(entry->source, offset, numbers, n * sizeof(*numbers), err);
+	AL_FREED float *numbers = al_try_calloc(n, sizeof(*numbers), err);
 
-	for (size_t i = 0; ok && i < n; i++)
+	if (!numbers || !al_source_read(entry->source, offset, numbers, n * sizeof(*numbers), err))
+		return NULL;
+	double *out = al_try_calloc(n, sizeof(*out), err);
+	for (size_t i = 0; out && i < n; i++)
 		out[i] = (double)numbers[i];
-	free(numbers);
-	if (ok)
-		return out;
-	return NULL;
+	return out;
 }
 
 /* Sums, and what they are divided by. */
 static bool read_entry(const struct al_imatrix_entry *entry, struct al_diagonal *out,
 	struct al_error *err)
 {
-	double *count = entry->counts ? read_floats(entry, entry->counts, 1, err) : NULL;
+	AL_FREED double *count = entry->counts ? read_floats(entry, entry->counts, 1, err) : NULL;
 
 	out->count = count ? *count : entry->calls;
-	free(count);
 	return (count || !entry->counts)
 		&& (out->squares = read_floats(entry, entry->squares, out->n, err))
 		&& (!entry->sums || (out->means = read_floats(entry, entry->sums, out->n, err)));

@@ -126,15 +126,12 @@ static bool write_file(const struct writing *w, const struct al_calibration *cal
 bool al_imatrix_write(const struct al_calibration *calibration, const struct al_model_view *view,
 	const char *dataset, const char *path, struct al_error *err)
 {
-	struct al_arena arena;
+	AL_ARENA(arena);
 	struct writing w = {.arena = &arena,
 		.is_gguf = strcmp(view->checkpoint->shards[0].format, "GGUF") == 0};
-	bool ok = true;
 
-	al_arena_init(&arena);
-	for (size_t i = 0; ok && i < view->n_modules; i++)
-		ok = add_module(&w, calibration, &view->modules[i], err);
-	ok = ok && write_file(&w, calibration, dataset, path, err);
-	al_arena_finish(&arena);
-	return ok;
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (!add_module(&w, calibration, &view->modules[i], err))
+			return false;
+	return write_file(&w, calibration, dataset, path, err);
 }

@@ -2,7 +2,6 @@
 #include "model/calibration/outputs.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -12,47 +11,51 @@
 /* ---- the pseudo-inverse ---- */
 
 /* L with G^+ = L L^T: eigenvectors over the roots of their values. */
-static bool inverse_root(struct al_view g, struct al_matrix *out, struct al_error *err)
+static bool inverse_root(struct al_scratch *scratch, struct al_view g, struct al_matrix *out,
+	struct al_error *err)
 {
-	AL_FREED double *values = al_calloc(g.rows + 1, sizeof(*values));
-	bool ok = al_matrix_init(out, g.rows, g.cols, err) && al_copy(g, *out, err)
-		&& al_eigenvectors(*out, values, err);
+	AL_SCRATCH(room);
+	double *values = al_take_array(&room, g.rows, sizeof(*values), err);
 
-	for (size_t j = 0; ok && j < out->cols; j++) {
+	if (!values || !al_take_copy(scratch, g, out, err) || !al_eigenvectors(*out, values, err))
+		return false;
+	for (size_t j = 0; j < out->cols; j++) {
 		const bool is_there = values[j] > LEAST_EIGENVALUE * values[0];
 		const double scale = is_there ? 1 / sqrt(values[j]) : 0;
 		for (size_t i = 0; i < out->rows; i++)
 			out->data[i + j * out->ld] *= scale;
 	}
-	return ok;
+	return true;
 }
 
 bool al_solve_moment(struct al_view g, struct al_matrix b, struct al_error *err)
 {
-	AL_OWNED struct al_matrix root = {0}, half = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix root, half;
 
-	return inverse_root(g, &root, err) && al_matrix_init(&half, g.rows, b.cols, err)
-		&& al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_view(root), al_view(b), 0, half, err)
+	return inverse_root(&scratch, g, &root, err)
+		&& al_take_product(&scratch, AL_TRANSPOSED, al_view(root), AL_PLAIN, al_view(b),
+			&half, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(root), al_view(half), 0, b, err);
 }
 
 bool al_output_refit(struct al_view gram, struct al_view cross, struct al_view output,
 	struct al_matrix out, struct al_error *err)
 {
-	AL_OWNED struct al_matrix map = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix map;
 
-	return al_matrix_init(&map, cross.rows, cross.cols, err) && al_copy(cross, map, err)
-		&& al_solve_moment(gram, map, err)
+	return al_take_copy(&scratch, cross, &map, err) && al_solve_moment(gram, map, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, output, al_view(map), 0, out, err);
 }
 
 bool al_output_power(struct al_view moment, struct al_view output, double *out,
 	struct al_error *err)
 {
-	AL_OWNED struct al_matrix weights = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix weights;
 
-	if (!al_matrix_init(&weights, output.cols, output.cols, err)
-		|| !al_gram(AL_TRANSPOSED, output, weights, err))
+	if (!al_take_gram(&scratch, AL_TRANSPOSED, output, &weights, err))
 		return false;
 	*out = al_inner(moment, al_view(weights));
 	return true;
@@ -61,29 +64,31 @@ bool al_output_power(struct al_view moment, struct al_view output, double *out,
 /* ---- heads ---- */
 
 struct judging {
-	struct al_matrix moment, weights; /* M, and W_O W_O^T */
+	struct al_scratch scratch; /* of all of this */
+	struct al_view moment;
+	struct al_matrix weights; /* W_O W_O^T; `moment` is M */
 	struct al_matrix *roots; /* [n_heads]: of the pseudo-inverses of M's blocks M_ii */
 	size_t n_heads, width;
 	double power;
 	struct al_head_worth *worth;
 };
 
-static struct al_view block(struct al_matrix m, const struct judging *j, size_t row, size_t col)
+static struct al_view block(struct al_view m, const struct judging *j, size_t row, size_t col)
 {
-	return al_view(al_part(m, row * j->width, col * j->width, j->width, j->width));
+	return (struct al_view){m.data + row * j->width + col * j->width * m.ld, j->width, j->width,
+		m.ld};
 }
 
 /* tr(W_O^(i)T (M_ii - X^T X) W_O^(i)), X = L^T M_Si: what of head i others don't tell. */
 static bool left_without(const struct judging *j, size_t head, struct al_view root,
 	struct al_view cross, double *out, struct al_error *err)
 {
-	AL_OWNED struct al_matrix told = {0}, gram = {0};
-	const struct al_view weights = block(j->weights, j, head, head);
+	AL_SCRATCH(scratch);
+	const struct al_view weights = block(al_view(j->weights), j, head, head);
+	struct al_matrix told, gram;
 
-	if (!al_matrix_init(&told, root.cols, j->width, err)
-		|| !al_matrix_init(&gram, j->width, j->width, err)
-		|| !al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, root, cross, 0, told, err)
-		|| !al_gram(AL_TRANSPOSED, al_view(told), gram, err))
+	if (!al_take_product(&scratch, AL_TRANSPOSED, root, AL_PLAIN, cross, &told, err)
+		|| !al_take_gram(&scratch, AL_TRANSPOSED, al_view(told), &gram, err))
 		return false;
 	*out = fmax(0,
 		al_inner(block(j->moment, j, head, head), weights)
@@ -139,15 +144,16 @@ static void leave_out(const struct judging *j, size_t head, struct al_view from,
 static bool compensate(struct judging *j, size_t head, struct al_error *err)
 {
 	const size_t kept = (j->n_heads - 1) * j->width;
-	AL_OWNED struct al_matrix gram = {0}, cross = {0}, root = {0};
-	const struct al_view own = al_columns(al_view(j->moment), head * j->width, j->width);
+	AL_SCRATCH(scratch);
+	struct al_matrix gram, cross, root;
 	double left;
 
-	if (!al_matrix_init(&gram, kept, kept, err) || !al_matrix_init(&cross, kept, j->width, err))
+	if (!al_take(&scratch, &gram, kept, kept, err)
+		|| !al_take(&scratch, &cross, kept, j->width, err))
 		return false;
-	leave_out(j, head, al_view(j->moment), gram);
-	leave_out(j, head, own, cross);
-	if (!inverse_root(al_view(gram), &root, err)
+	leave_out(j, head, j->moment, gram);
+	leave_out(j, head, al_columns(j->moment, head * j->width, j->width), cross);
+	if (!inverse_root(&scratch, al_view(gram), &root, err)
 		|| !left_without(j, head, al_view(root), al_view(cross), &left, err))
 		return false;
 	j->worth[head].compensated = left / j->power;
@@ -156,50 +162,57 @@ static bool compensate(struct judging *j, size_t head, struct al_error *err)
 
 /* (M^-1)_ii^-1 is the Schur complement of M_ii: one inverse serves all heads. It has no data where
  * M is too ill-conditioned for one. */
-static bool invert(const struct judging *j, struct al_matrix *inverse, struct al_error *err)
-{
-	const size_t n = j->moment.rows;
-	AL_OWNED struct al_matrix r = {0}, half = {0};
-	double condition = INFINITY;
-	bool is_definite;
-	bool ok = al_matrix_init(&r, n, n, err) && al_copy(al_view(j->moment), r, err)
-		&& al_cholesky(r, &is_definite, &condition, err);
-
-	if (ok && condition < 1 / LEAST_EIGENVALUE) {
-		ok = al_matrix_init(&half, n, n, err) && al_matrix_init(inverse, n, n, err);
-		for (size_t i = 0; ok && i < n; i++)
-			half.data[i + i * half.ld] = 1;
-		ok = ok && al_solve(AL_LEFT, AL_TRANSPOSED, al_view(r), half, err)
-			&& al_gram(AL_TRANSPOSED, al_view(half), *inverse, err);
-	}
-	return ok;
-}
-
-static bool compensate_by_inverse(struct judging *j, size_t head, struct al_matrix inverse,
+static bool invert(struct al_scratch *scratch, const struct judging *j, struct al_matrix *inverse,
 	struct al_error *err)
 {
-	AL_OWNED struct al_matrix schur = {0};
+	AL_SCRATCH(room);
+	const size_t n = j->moment.rows;
+	struct al_matrix r, half;
+	double condition = INFINITY;
+	bool is_definite;
 
-	if (!al_matrix_init(&schur, j->width, j->width, err))
+	*inverse = (struct al_matrix){0};
+	if (!al_take_copy(&room, j->moment, &r, err)
+		|| !al_cholesky(r, &is_definite, &condition, err))
+		return false;
+	if (!(condition < 1 / LEAST_EIGENVALUE))
+		return true;
+	if (!al_take(&room, &half, n, n, err))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		half.data[i + i * half.ld] = 1;
+	return al_solve(AL_LEFT, AL_TRANSPOSED, al_view(r), half, err)
+		&& al_take_gram(scratch, AL_TRANSPOSED, al_view(half), inverse, err);
+}
+static bool compensate_by_inverse(struct judging *j, size_t head, struct al_view inverse,
+	struct al_error *err)
+{
+	AL_SCRATCH(scratch);
+	struct al_matrix schur;
+
+	if (!al_take(&scratch, &schur, j->width, j->width, err))
 		return false;
 	for (size_t i = 0; i < j->width; i++)
 		schur.data[i + i * schur.ld] = 1;
 	if (!al_solve_moment(block(inverse, j, head, head), schur, err))
 		return false;
-	const double left = al_inner(al_view(schur), block(j->weights, j, head, head));
+	const double left = al_inner(al_view(schur), block(al_view(j->weights), j, head, head));
 	j->worth[head].compensated = fmax(0, left) / j->power;
 	return true;
 }
 
 static bool compensate_all(struct judging *j, struct al_error *err)
 {
-	AL_OWNED struct al_matrix inverse = {0};
-	bool ok = invert(j, &inverse, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix inverse;
 
-	for (size_t head = 0; ok && head < j->n_heads; head++)
-		ok = inverse.data ? compensate_by_inverse(j, head, inverse, err)
-				  : compensate(j, head, err);
-	return ok;
+	if (!invert(&scratch, j, &inverse, err))
+		return false;
+	for (size_t head = 0; head < j->n_heads; head++)
+		if (!(inverse.data ? compensate_by_inverse(j, head, al_view(inverse), err)
+				   : compensate(j, head, err)))
+			return false;
+	return true;
 }
 
 static void take_alone(struct judging *j)
@@ -207,7 +220,8 @@ static void take_alone(struct judging *j)
 	double sum = 0;
 
 	for (size_t i = 0; i < j->n_heads; i++) {
-		const double own = al_inner(block(j->moment, j, i, i), block(j->weights, j, i, i));
+		const double own = al_inner(block(j->moment, j, i, i),
+			block(al_view(j->weights), j, i, i));
 		j->worth[i] = (struct al_head_worth){.share = own, .dropped = own / j->power};
 		sum += own;
 	}
@@ -217,55 +231,43 @@ static void take_alone(struct judging *j)
 
 /* ---- all heads ---- */
 
+/* `worth` [n_heads] is filled in. On failure, too, its scratch is to be finished. */
 static bool judging_init(struct judging *j, struct al_view moment, struct al_view output,
-	size_t n_heads, struct al_error *err)
+	size_t n_heads, struct al_head_worth *worth, struct al_error *err)
 {
-	*j = (struct judging){.n_heads = n_heads, .width = moment.rows / n_heads};
+	*j = (struct judging){.moment = moment,
+		.n_heads = n_heads,
+		.width = moment.rows / n_heads,
+		.worth = worth};
 	if (moment.rows != output.cols || moment.rows % n_heads != 0)
 		return al_fail(err, AL_EINPUT,
 			"%zu outputs of heads were recorded, the output projection reads %zu",
 			moment.rows, output.cols);
-	j->roots = al_calloc(n_heads, sizeof(*j->roots));
-	j->worth = al_calloc(n_heads, sizeof(*j->worth));
-	bool ok = al_matrix_init(&j->moment, moment.rows, moment.cols, err)
-		&& al_copy(moment, j->moment, err)
-		&& al_matrix_init(&j->weights, moment.rows, moment.cols, err)
-		&& al_gram(AL_TRANSPOSED, output, j->weights, err);
 	for (size_t i = 0; i < n_heads; i++)
-		j->worth[i].twin = i;
-	if (!ok)
+		worth[i] = (struct al_head_worth){.twin = i};
+	j->roots = al_take_array(&j->scratch, n_heads, sizeof(*j->roots), err);
+	if (!j->roots || !al_take_gram(&j->scratch, AL_TRANSPOSED, output, &j->weights, err))
 		return false;
-	j->power = al_inner(al_view(j->moment), al_view(j->weights));
+	j->power = al_inner(moment, al_view(j->weights));
 	if (j->power > 0)
 		take_alone(j);
-	for (size_t i = 0; ok && j->power > 0 && i < n_heads; i++)
-		ok = inverse_root(block(j->moment, j, i, i), &j->roots[i], err);
-	return ok;
-}
-
-static void judging_finish(struct judging *j)
-{
-	for (size_t i = 0; j->roots && i < j->n_heads; i++)
-		al_matrix_finish(&j->roots[i]);
-	free(j->roots);
-	free(j->worth);
-	al_matrix_finish(&j->moment);
-	al_matrix_finish(&j->weights);
+	for (size_t i = 0; j->power > 0 && i < n_heads; i++)
+		if (!inverse_root(&j->scratch, block(moment, j, i, i), &j->roots[i], err))
+			return false;
+	return true;
 }
 
 bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads,
 	struct al_head_worth *worth, struct al_error *err)
 {
-	struct judging j;
 	AL_FREED double *left = al_calloc(n_heads, sizeof(*left));
-	bool ok = judging_init(&j, moment, output, n_heads, err);
+	struct judging j;
+	bool ok = judging_init(&j, moment, output, n_heads, worth, err);
 
 	for (size_t i = 0; ok && j.power > 0 && i < n_heads; i++)
 		ok = find_twin(&j, i, left, err);
 	ok = ok && (j.power <= 0 || n_heads < 2 || compensate_all(&j, err));
-	if (ok)
-		memcpy(worth, j.worth, n_heads * sizeof(*worth));
-	judging_finish(&j);
+	al_scratch_finish(&j.scratch);
 	return ok;
 }
 
@@ -308,14 +310,13 @@ void al_heads_judge_diagonal(const double *squares, const double *means, struct 
 bool al_heads_replace(struct al_view moment, struct al_view output, size_t n_heads, double *left,
 	struct al_error *err)
 {
+	AL_FREED struct al_head_worth *worth = al_calloc(n_heads, sizeof(*worth));
 	struct judging j;
-	bool ok = judging_init(&j, moment, output, n_heads, err);
+	bool ok = judging_init(&j, moment, output, n_heads, worth, err);
 
-	for (size_t i = 0; ok && i < n_heads; i++)
-		if (j.power > 0)
-			ok = find_replaced(&j, i, left + i * n_heads, err);
-		else
-			memset(left + i * n_heads, 0, n_heads * sizeof(*left));
-	judging_finish(&j);
+	memset(left, 0, n_heads * n_heads * sizeof(*left));
+	for (size_t i = 0; ok && j.power > 0 && i < n_heads; i++)
+		ok = find_replaced(&j, i, left + i * n_heads, err);
+	al_scratch_finish(&j.scratch);
 	return ok;
 }

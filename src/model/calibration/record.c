@@ -40,8 +40,9 @@ static bool add_columns(void *context, size_t index, struct al_error *err)
 static bool add_moment(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f x, struct al_matrix to, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct adding a = {.to = to};
-	bool ok = al_matrix_init_f(&a.from, x.rows, x.rows, err);
+	bool ok = al_take_f(&scratch, &a.from, x.rows, x.rows, err);
 
 	for (size_t first = 0; ok && first < x.cols; first += TOKENS_AT_ONCE) {
 		const size_t n = x.cols - first < TOKENS_AT_ONCE ? x.cols - first : TOKENS_AT_ONCE;
@@ -51,7 +52,6 @@ static bool add_moment(const struct al_layer *layer, const struct al_batch *batc
 	}
 	if (!ok && a.from.data && !al_is_finite_f(al_view_f(a.from)))
 		ok = al_fail_largest(layer, batch, x, err);
-	al_matrix_finish_f(&a.from);
 	return ok;
 }
 

@@ -89,11 +89,12 @@ static bool add_losses(const struct ablating *a, const struct streams *s, struct
 	struct al_ablation *items, struct al_error *err)
 {
 	AL_FREED struct al_loss *losses = al_calloc(s->n_copies, sizeof(*losses));
-	bool ok = al_losses_add(a->network, &s->batch, hidden, &a->alike, losses, s->n_copies, err);
 
-	for (size_t i = 0; ok && i < s->n_copies; i++)
+	if (!al_losses_add(a->network, &s->batch, hidden, &a->alike, losses, s->n_copies, err))
+		return false;
+	for (size_t i = 0; i < s->n_copies; i++)
 		items[i].nats += losses[i].nats;
-	return ok;
+	return true;
 }
 
 /* The rest of the model for some ablations of one layer, which x goes into and whose heads put out

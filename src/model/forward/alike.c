@@ -60,21 +60,22 @@ static const float *find_leader(struct al_view_f samples)
 	return most >= LEAST_SAMPLES ? samples.data + best * samples.ld : NULL;
 }
 
-static bool read_samples(const struct al_head *head, size_t width, struct al_matrix_f *out,
-	struct al_error *err)
+static bool read_samples(struct al_scratch *scratch, const struct al_head *head, size_t width,
+	struct al_matrix_f *out, struct al_error *err)
 {
 	const struct al_network *network = head->network;
-	bool ok = al_matrix_init_f(out, width, SAMPLES, err);
 
-	for (size_t j = 0; ok && j < SAMPLES; j++) {
-		struct al_matrix_f row = {0};
-		ok = al_weight_rows_read(network, head->tensor,
-			(int64_t)j * network->vocab / SAMPLES, 1, &row, err);
-		if (ok)
-			memcpy(out->data + j * out->ld, row.data, width * sizeof(float));
-		al_matrix_finish_f(&row);
+	if (!al_take_f(scratch, out, width, SAMPLES, err))
+		return false;
+	for (size_t j = 0; j < SAMPLES; j++) {
+		AL_SCRATCH(room);
+		struct al_matrix_f row;
+		if (!al_weight_rows_read(&room, network, head->tensor,
+			    (int64_t)j * network->vocab / SAMPLES, 1, &row, err))
+			return false;
+		memcpy(out->data + j * out->ld, row.data, width * sizeof(float));
 	}
-	return ok;
+	return true;
 }
 
 /* ---- its words ---- */
@@ -121,33 +122,36 @@ static void conclude(const struct gathering *g)
 
 static bool find(const struct al_head *head, struct al_alike *out, struct al_error *err)
 {
-	AL_OWNED_F struct al_matrix_f samples = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix_f samples;
 	struct gathering g = {.out = out};
-	bool ok = read_samples(head, out->width, &samples, err);
 
-	g.leader = ok ? find_leader(al_view_f(samples)) : NULL;
-	if (g.leader) {
-		out->is_in = al_calloc((size_t)head->network->vocab, sizeof(*out->is_in));
-		out->mean = al_calloc(out->width, sizeof(*out->mean));
-		ok = al_head_each_block(head, (int64_t)out->width, gather, &g, err);
-		conclude(&g);
-	}
-	return ok;
+	if (!read_samples(&scratch, head, out->width, &samples, err))
+		return false;
+	g.leader = find_leader(al_view_f(samples));
+	if (!g.leader)
+		return true;
+	out->is_in = al_calloc((size_t)head->network->vocab, sizeof(*out->is_in));
+	out->mean = al_calloc(out->width, sizeof(*out->mean));
+	if (!al_head_each_block(head, (int64_t)out->width, gather, &g, err))
+		return false;
+	conclude(&g);
+	return true;
 }
 
 bool al_alike_find(struct al_network *network, struct al_alike *out, struct al_error *err)
 {
 	const struct al_batch nothing = {.begin = (size_t[]){0}};
+	AL_SCRATCH(scratch);
 	struct al_head head;
 
 	*out = (struct al_alike){0};
-	if (!al_head_open(network, &nothing, 0, &head, err))
+	if (!al_head_open(&scratch, network, &nothing, 0, &head, err))
 		return false;
 	out->width = (size_t)head.tensor->shape[1];
 	bool ok = head.bias.data || network->logit_cap > 0 || network->logit_divisor > 1
 		|| network->logit_divisor < 1 || network->vocab < LEAST_WORDS
 		|| find(&head, out, err);
-	al_matrix_finish_f(&head.bias);
 	if (!ok)
 		al_alike_finish(out);
 	return ok;

@@ -1,6 +1,5 @@
 /* Attention: queries, keys and values of all tokens, and what each head makes of its sequence. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -116,15 +115,17 @@ static bool run_head(void *context, size_t index, struct al_error *err)
 	const size_t d_head = (size_t)a->d_head, d_value = (size_t)a->d_value;
 	const size_t at_once = n < QUERIES_AT_ONCE ? n : QUERIES_AT_ONCE;
 	AL_FREED float *memory = al_alloc(n_keys * at_once, sizeof(*memory));
-	bool ok = true;
 
-	for (size_t from = 0; ok && from < n; from += at_once)
-		ok = attend(h, index, from, from + at_once < n ? from + at_once : n,
-			al_view_f(cut(h->q, head, d_head, first, n)),
-			al_view_f(cut(cache ? cache->k : h->k, group, d_head, first_key, n_keys)),
-			al_view_f(cut(cache ? cache->v : h->v, group, d_value, first_key, n_keys)),
-			cut(h->o, head, d_value, first, n), memory, err);
-	return ok;
+	for (size_t from = 0; from < n; from += at_once)
+		if (!attend(h, index, from, from + at_once < n ? from + at_once : n,
+			    al_view_f(cut(h->q, head, d_head, first, n)),
+			    al_view_f(
+				    cut(cache ? cache->k : h->k, group, d_head, first_key, n_keys)),
+			    al_view_f(cut(cache ? cache->v : h->v, group, d_value, first_key,
+				    n_keys)),
+			    cut(h->o, head, d_value, first, n), memory, err))
+			return false;
+	return true;
 }
 
 static bool run_heads(struct heads *h, struct al_error *err)
@@ -254,13 +255,13 @@ static void place_tokens(struct heads *h)
 
 /* ---- all ---- */
 
-/* y = linear(x), initialised; x itself where there is no weight. */
-static bool project(const struct al_linear *linear, struct al_pass_place place, struct al_view_f x,
-	struct al_matrix_f *y, struct al_error *err)
+/* y = linear(x), or x itself where there is no weight. */
+static bool project(struct al_scratch *scratch, const struct al_linear *linear,
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f *y, struct al_error *err)
 {
 	if (!al_linear_is_there(linear))
-		return al_read_input(&(struct al_norm){0}, x, y, err);
-	return al_matrix_init_f(y, al_linear_rows(linear), x.cols, err)
+		return al_read_input(scratch, &(struct al_norm){0}, x, y, err);
+	return al_take_f(scratch, y, al_linear_rows(linear), x.cols, err)
 		&& al_linear_apply(linear, place, x, *y, err);
 }
 
@@ -283,34 +284,30 @@ bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, 
 {
 	const struct al_pass_place place = {layer->number, batch, 0};
 	struct heads h = {.layer = layer, .batch = batch};
-	struct al_matrix_f input = {0};
+	AL_SCRATCH(scratch);
+	AL_OWNED_F struct al_matrix_f input = {0};
 
+	*o = (struct al_matrix_f){0};
 	if (trace)
-		*trace = (struct al_trace){0};
-	bool ok = al_read_input(&layer->attention_before, x, &input, err)
-		&& project(&layer->query, place, al_view_f(input), &h.q, err)
-		&& project(&layer->key, place, al_view_f(input), &h.k, err)
-		&& project(&layer->value, place, al_view_f(input), &h.v, err);
-
-	if (trace)
-		trace->batch = batch;
-	if (trace && ok)
+		*trace = (struct al_trace){.batch = batch};
+	if (!al_read_input(NULL, &layer->attention_before, x, &input, err)
+		|| !project(&scratch, &layer->query, place, al_view_f(input), &h.q, err)
+		|| !project(&scratch, &layer->key, place, al_view_f(input), &h.k, err)
+		|| !project(&scratch, &layer->value, place, al_view_f(input), &h.v, err))
+		return false;
+	if (trace) {
 		trace->input = input;
-	else
-		al_matrix_finish_f(&input);
-	if (ok)
-		place_tokens(&h);
-	ok = ok
-		&& al_matrix_init_f(&h.o, (size_t)(layer->shape->n_heads * layer->shape->d_value),
-			x.cols, err)
-		&& run_traced(&h, trace, err);
-	al_matrix_finish_f(&h.q);
-	al_matrix_finish_f(&h.k);
-	al_matrix_finish_f(&h.v);
-	if (!ok) {
-		al_matrix_finish_f(&h.o);
-		al_trace_finish(trace);
+		input = (struct al_matrix_f){0};
 	}
-	*o = h.o;
-	return ok;
+	al_matrix_finish_f(&input); /* the heads need the room */
+	place_tokens(&h);
+	if (al_matrix_init_f(&h.o, (size_t)(layer->shape->n_heads * layer->shape->d_value), x.cols,
+		    err)
+		&& run_traced(&h, trace, err)) {
+		*o = h.o;
+		return true;
+	}
+	al_matrix_finish_f(&h.o);
+	al_trace_finish(trace);
+	return false;
 }

@@ -19,19 +19,19 @@ static bool load_factor(const struct al_layer *layer, enum al_projection p, bool
 			      is_bias ? &a->biases[p] : &a->factors[p], out, err);
 }
 
-static bool read_factor(const struct al_layer *layer, enum al_projection p, bool is_bias,
+static bool read_factor(struct al_layer *layer, enum al_projection p, bool is_bias,
 	struct al_matrix_f *out, struct al_error *err)
 {
 	AL_OWNED struct al_matrix numbers = {0};
 
 	return load_factor(layer, p, is_bias, &numbers, err)
 		&& (!numbers.data
-			|| (al_matrix_init_f(out, numbers.rows, numbers.cols, err)
+			|| (al_take_f(&layer->scratch, out, numbers.rows, numbers.cols, err)
 				&& al_narrow(al_view(numbers), *out, err)));
 }
 
-static bool read_projection(const struct al_layer *layer, enum al_projection p,
-	struct al_linear *out, struct al_error *err)
+static bool read_projection(struct al_layer *layer, enum al_projection p, struct al_linear *out,
+	struct al_error *err)
 {
 	const struct al_attention *a = layer->attention;
 	const struct al_factor_source *source = layer->network->factors;
@@ -71,25 +71,22 @@ static bool repeat_values(struct al_layer *layer, struct al_error *err)
 {
 	const size_t n = (size_t)layer->shape->n_kv_heads, width = (size_t)layer->shape->d_value;
 	const size_t had = layer->value.weight.cols / width;
-	struct al_linear all = {.op = layer->value.op};
-	bool ok = true;
+	const struct al_linear one = layer->value;
 
 	if (had == n)
 		return true;
-	ok = al_matrix_init_f(&all.weight, layer->value.weight.rows, n * width, err)
-		&& (!layer->value.bias.data || al_matrix_init_f(&all.bias, n * width, 1, err));
-	for (size_t j = 0; ok && j < n * width; j++) {
+	if (!al_take_f(&layer->scratch, &layer->value.weight, one.weight.rows, n * width, err)
+		|| (one.bias.data
+			&& !al_take_f(&layer->scratch, &layer->value.bias, n * width, 1, err)))
+		return false;
+	for (size_t j = 0; j < n * width; j++) {
 		const size_t from = j / width * had / n * width + j % width;
-		memcpy(all.weight.data + j * all.weight.ld,
-			layer->value.weight.data + from * layer->value.weight.ld,
-			all.weight.rows * sizeof(float));
-		if (all.bias.data)
-			all.bias.data[j] = layer->value.bias.data[from];
+		memcpy(layer->value.weight.data + j * layer->value.weight.ld,
+			one.weight.data + from * one.weight.ld, one.weight.rows * sizeof(float));
+		if (one.bias.data)
+			layer->value.bias.data[j] = one.bias.data[from];
 	}
-	al_linear_finish(ok ? &layer->value : &all);
-	if (ok)
-		layer->value = all;
-	return ok;
+	return true;
 }
 
 /* The stored tensor that is the output projection's bias; NULL: the family names none. */
@@ -112,24 +109,24 @@ static bool read_each(const struct al_reading *reading, enum al_forward_tensor w
 	int64_t d_head, struct al_norm *out, struct al_error *err)
 {
 	struct al_reading of = *reading;
-	bool ok = true;
 
 	of.iteration.variables[of.iteration.n++] = "head";
-	for (int64_t head = 0; ok && head < heads; head++) {
-		struct al_norm one = {0};
+	for (int64_t head = 0; head < heads; head++) {
+		struct al_norm one;
 		of.iteration.values[of.iteration.n - 1] = head;
-		ok = al_norm_read(&of, what, d_head, &one, err);
-		if (ok && head == 0 && al_norm_is_there(&one)) {
-			*out = one;
-			ok = al_matrix_init_f(&out->scale, (size_t)(heads * d_head), 1, err);
-			out->bias = (struct al_matrix_f){0};
-			memcpy(out->scale.data, one.scale.data, (size_t)d_head * sizeof(float));
-		} else if (ok && al_norm_is_there(out) && al_norm_is_there(&one))
+		if (!al_norm_read(&of, what, d_head, &one, err))
+			return false;
+		if (head == 0)
+			*out = (struct al_norm){.kind = one.kind, .epsilon = one.epsilon};
+		if (head == 0 && al_norm_is_there(&one)
+			&& !al_take_f(reading->scratch, &out->scale, (size_t)(heads * d_head), 1,
+				err))
+			return false;
+		if (al_norm_is_there(out) && al_norm_is_there(&one))
 			memcpy(out->scale.data + head * d_head, one.scale.data,
 				(size_t)d_head * sizeof(float));
-		al_norm_finish(&one);
 	}
-	return ok;
+	return true;
 }
 
 static bool read_qk_norm(const struct al_reading *reading, enum al_forward_tensor what,

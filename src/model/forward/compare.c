@@ -82,16 +82,18 @@ bool al_network_compare(struct al_network *network, const struct al_batch *batch
 	struct al_view_f a, struct al_view_f b, const int32_t *targets, struct al_comparison *out,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct al_head head;
-	struct comparing c = {&head, {a, b}, targets, al_calloc(a.cols, sizeof(*c.running))};
+	struct comparing c = {&head, {a, b}, targets,
+		al_take_array(&scratch, a.cols, sizeof(*c.running), err)};
 
+	if (!c.running || !al_head_open(&scratch, network, batch, a.rows, &head, err))
+		return false;
 	for (size_t i = 0; i < a.cols; i++)
 		c.running[i] = (struct running){.most = {-INFINITY, -INFINITY}};
-	bool ok = al_head_open(network, batch, a.rows, &head, err)
-		&& al_head_each_block(&head, (int64_t)a.rows, add_block, &c, err);
-	for (size_t i = 0; ok && i < a.cols; i++)
+	if (!al_head_each_block(&head, (int64_t)a.rows, add_block, &c, err))
+		return false;
+	for (size_t i = 0; i < a.cols; i++)
 		give(&c.running[i], targets[i], &out[i]);
-	al_matrix_finish_f(&head.bias);
-	free(c.running);
-	return ok;
+	return true;
 }

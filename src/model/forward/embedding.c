@@ -8,9 +8,10 @@
 static bool add_row(const struct al_network *network, const struct al_tensor *table, int64_t index,
 	float scale, float *column, struct al_error *err)
 {
-	AL_OWNED_F struct al_matrix_f row = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix_f row;
 
-	if (!al_weight_rows_read(network, table, index, 1, &row, err))
+	if (!al_weight_rows_read(&scratch, network, table, index, 1, &row, err))
 		return false;
 	for (size_t i = 0; i < row.rows; i++)
 		column[i] += scale * row.data[i];
@@ -54,12 +55,10 @@ static bool project_tokens(const struct al_reading *reading, struct al_pass_plac
 	struct al_matrix_f *x, struct al_error *err)
 {
 	struct al_linear linear = {0};
-	bool ok = al_linear_read(reading, AL_FORWARD_TOKENS_PROJECT, reading->network->d_model,
-			  (int64_t)x->rows, &linear, err)
-		&& project(&linear, place, x, err);
 
-	al_linear_finish(&linear);
-	return ok;
+	return al_linear_read(reading, AL_FORWARD_TOKENS_PROJECT, reading->network->d_model,
+		       (int64_t)x->rows, &linear, err)
+		&& project(&linear, place, x, err);
 }
 
 /* Learned positions, and that all tokens are of the first type. */
@@ -93,21 +92,20 @@ static bool pass_end(const struct al_reading *reading, enum al_forward_tensor no
 	const int64_t width = (int64_t)x->rows;
 	struct al_linear linear = {0};
 	struct al_norm norm;
-	bool ok = al_norm_read(reading, norm_name, width, &norm, err)
-		&& al_linear_read(reading, project_name, rows, width, &linear, err);
 
-	if (ok && al_norm_is_there(&norm))
+	if (!al_norm_read(reading, norm_name, width, &norm, err)
+		|| !al_linear_read(reading, project_name, rows, width, &linear, err))
+		return false;
+	if (al_norm_is_there(&norm))
 		al_norm_apply(&norm, *x);
-	ok = ok && project(&linear, place, x, err);
-	al_norm_finish(&norm);
-	al_linear_finish(&linear);
-	return ok && al_check_columns(place, al_view_f(*x), err);
+	return project(&linear, place, x, err) && al_check_columns(place, al_view_f(*x), err);
 }
 
 bool al_network_embed(struct al_network *network, const struct al_batch *batch, size_t past,
 	struct al_matrix_f *x, struct al_error *err)
 {
-	const struct al_reading reading = al_reading_of(network);
+	AL_SCRATCH(scratch);
+	const struct al_reading reading = al_reading_of(network, &scratch);
 	const struct al_pass_place place = {AL_BEFORE_LAYERS, batch, 0};
 
 	*x = (struct al_matrix_f){0};
@@ -126,14 +124,15 @@ bool al_network_embed(struct al_network *network, const struct al_batch *batch, 
 bool al_network_finish(struct al_network *network, const struct al_batch *batch, struct al_view_f x,
 	struct al_matrix_f *out, struct al_error *err)
 {
-	const struct al_reading reading = al_reading_of(network);
+	AL_SCRATCH(scratch);
+	const struct al_reading reading = al_reading_of(network, &scratch);
 	const struct al_pass_place place = {AL_BEHIND_LAYERS, batch, 0};
 	const struct al_tensor *tokens;
 
 	/* what the head reads is as wide as the embedding where something is projected back */
 	*out = (struct al_matrix_f){0};
 	if (al_matrix_resolve(&reading, AL_FORWARD_TOKENS, 0, 0, &tokens, err)
-		&& al_read_input(&(struct al_norm){0}, x, out, err)
+		&& al_read_input(NULL, &(struct al_norm){0}, x, out, err)
 		&& pass_end(&reading, AL_FORWARD_LAST_NORM, AL_FORWARD_LAST_PROJECT,
 			tokens->shape[1], place, out, err))
 		return true;

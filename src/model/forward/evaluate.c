@@ -2,8 +2,6 @@
 #include "model/forward/evaluate.h"
 
 #include <math.h>
-#include <stdlib.h>
-
 #include "base/memory.h"
 
 /* ---- loss ---- */
@@ -18,18 +16,19 @@ bool al_losses_add(struct al_network *network, const struct al_batch *batch,
 	struct al_error *err)
 {
 	const size_t n_tokens = al_batch_tokens(batch);
-	int32_t *targets = al_batch_targets(batch);
+	AL_FREED int32_t *targets = al_batch_targets(batch);
 	AL_FREED double *each = al_alloc(n_tokens, sizeof(*each));
-	bool ok = al_network_score(network, batch, hidden,
-		&(struct al_token_scores){.targets = targets, .losses = each, .alike = alike}, err);
 
-	for (size_t i = 0; ok && i < n_tokens; i++) {
+	if (!al_network_score(network, batch, hidden,
+		    &(struct al_token_scores){.targets = targets, .losses = each, .alike = alike},
+		    err))
+		return false;
+	for (size_t i = 0; i < n_tokens; i++) {
 		struct al_loss *loss = &losses[i / (n_tokens / n)];
 		loss->nats += each[i];
 		loss->n_predicted += targets[i] >= 0;
 	}
-	free(targets);
-	return ok;
+	return true;
 }
 
 static bool add_loss(void *context, const struct al_batch *batch, struct al_view_f hidden,

@@ -1,6 +1,5 @@
 /* Experts: feed-forward blocks of which a router chooses some for each token. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -67,23 +66,13 @@ bool al_experts_load(struct al_experts *experts, const struct al_reading *readin
 		return true;
 	if (!read_counts(experts, reading, err))
 		return false;
-	experts->items = al_calloc(experts->n, sizeof(*experts->items));
+	experts->items = al_new_array(reading->arena, struct al_feed_block, experts->n);
 	return al_linear_read(reading, AL_FORWARD_ROUTER, (int64_t)experts->n, d_model,
 		       &experts->router, err)
 		&& read_experts(experts, reading, err)
 		&& al_feed_block_read(reading, AL_FORWARD_SHARED, &experts->shared, err)
 		&& al_linear_read(reading, AL_FORWARD_SHARED_WEIGHT, 1, d_model,
 			&experts->shared_weight, err);
-}
-
-void al_experts_finish(struct al_experts *experts)
-{
-	for (size_t i = 0; experts->items && i < experts->n; i++)
-		al_feed_block_finish(&experts->items[i]);
-	free(experts->items);
-	al_linear_finish(&experts->router);
-	al_feed_block_finish(&experts->shared);
-	al_linear_finish(&experts->shared_weight);
 }
 
 /* ---- the router ---- */
@@ -98,7 +87,8 @@ struct routing {
 static void route(const struct al_experts *experts, float *scores)
 {
 	const size_t n = experts->n;
-	double *shares = al_calloc(n, sizeof(*shares)), all = 0, chosen = 0;
+	AL_FREED double *shares = al_calloc(n, sizeof(*shares));
+	double all = 0, chosen = 0;
 	float most = scores[0];
 
 	for (size_t i = 1; i < n; i++)
@@ -115,7 +105,6 @@ static void route(const struct al_experts *experts, float *scores)
 	}
 	for (size_t i = 0; i < n; i++)
 		scores[i] = (float)(shares[i] / (experts->is_normalised ? chosen : all));
-	free(shares);
 }
 
 static void route_columns(void *context, size_t first, size_t n)
@@ -134,14 +123,14 @@ struct sent {
 	size_t n;
 };
 
-static bool init_sent(struct sent *sent, const struct routing *routing, size_t expert,
-	struct al_view_f x, size_t rows, struct al_error *err)
+static bool take_sent(struct al_scratch *scratch, struct sent *sent, const struct routing *routing,
+	size_t expert, struct al_view_f x, size_t rows, struct al_error *err)
 {
 	for (size_t j = 0; j < x.cols; j++)
 		if (routing->shares.data[expert + j * routing->shares.ld] > 0)
 			sent->tokens[sent->n++] = j;
-	if (!al_matrix_init_f(&sent->x, x.rows, sent->n, err)
-		|| !al_matrix_init_f(&sent->y, rows, sent->n, err))
+	if (!al_take_f(scratch, &sent->x, x.rows, sent->n, err)
+		|| !al_take_f(scratch, &sent->y, rows, sent->n, err))
 		return false;
 	for (size_t j = 0; j < sent->n; j++)
 		memcpy(sent->x.data + j * sent->x.ld, x.data + sent->tokens[j] * x.ld,
@@ -160,20 +149,20 @@ static bool add_expert(const struct routing *routing, size_t expert,
 	const struct al_activation *activation, struct al_pass_place place, struct al_view_f x,
 	struct al_matrix_f out, size_t *memory, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct sent sent = {.tokens = memory};
-	bool ok = init_sent(&sent, routing, expert, x, out.rows, err)
-		&& (sent.n == 0
-			|| al_feed_block_apply(&routing->experts->items[expert], activation, place,
-				al_view_f(sent.x), sent.y, err));
 
-	for (size_t j = 0; ok && j < sent.n; j++) {
+	if (!take_sent(&scratch, &sent, routing, expert, x, out.rows, err)
+		|| (sent.n > 0
+			&& !al_feed_block_apply(&routing->experts->items[expert], activation, place,
+				al_view_f(sent.x), sent.y, err)))
+		return false;
+	for (size_t j = 0; j < sent.n; j++) {
 		const size_t at = sent.tokens[j];
 		add_times(routing->shares.data[expert + at * routing->shares.ld],
 			sent.y.data + j * sent.y.ld, out.rows, out.data + at * out.ld);
 	}
-	al_matrix_finish_f(&sent.x);
-	al_matrix_finish_f(&sent.y);
-	return ok;
+	return true;
 }
 
 /* out becomes what the shared block gives, or 0. */
@@ -181,8 +170,8 @@ static bool apply_shared(const struct al_experts *experts, const struct al_activ
 	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
 	struct al_error *err)
 {
-	AL_OWNED_F struct al_matrix_f weight = {0};
-	bool ok = true;
+	AL_SCRATCH(scratch);
+	struct al_matrix_f weight;
 
 	if (!al_linear_is_there(&experts->shared.down)) {
 		for (size_t j = 0; j < out.cols; j++)
@@ -193,30 +182,32 @@ static bool apply_shared(const struct al_experts *experts, const struct al_activ
 		return false;
 	if (!al_linear_is_there(&experts->shared_weight))
 		return true;
-	ok = al_matrix_init_f(&weight, 1, x.cols, err)
-		&& al_linear_apply(&experts->shared_weight, place, x, weight, err);
-	for (size_t j = 0; ok && j < out.cols; j++) {
+	if (!al_take_f(&scratch, &weight, 1, x.cols, err)
+		|| !al_linear_apply(&experts->shared_weight, place, x, weight, err))
+		return false;
+	for (size_t j = 0; j < out.cols; j++) {
 		const double share = 1 / (1 + exp(-(double)weight.data[j * weight.ld]));
 		for (size_t i = 0; i < out.rows; i++)
 			out.data[i + j * out.ld] *= (float)share;
 	}
-	return ok;
+	return true;
 }
 
 bool al_experts_apply(const struct al_experts *experts, const struct al_activation *activation,
 	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
 	struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	struct routing routing = {.experts = experts};
-	AL_FREED size_t *memory = al_alloc(x.cols, sizeof(*memory));
-	bool ok = apply_shared(experts, activation, place, x, out, err)
-		&& al_matrix_init_f(&routing.shares, experts->n, x.cols, err)
-		&& al_linear_apply(&experts->router, place, x, routing.shares, err);
+	size_t *memory = al_take_array(&scratch, x.cols, sizeof(*memory), err);
 
-	if (ok)
-		al_each_columns(x.cols, route_columns, &routing);
-	for (size_t i = 0; ok && i < experts->n; i++)
-		ok = add_expert(&routing, i, activation, place, x, out, memory, err);
-	al_matrix_finish_f(&routing.shares);
-	return ok;
+	if (!memory || !apply_shared(experts, activation, place, x, out, err)
+		|| !al_take_f(&scratch, &routing.shares, experts->n, x.cols, err)
+		|| !al_linear_apply(&experts->router, place, x, routing.shares, err))
+		return false;
+	al_each_columns(x.cols, route_columns, &routing);
+	for (size_t i = 0; i < experts->n; i++)
+		if (!add_expert(&routing, i, activation, place, x, out, memory, err))
+			return false;
+	return true;
 }

@@ -1,6 +1,4 @@
 /* Feed-forward blocks: down(activation(gate x) * up x), or down(activation(up x)). */
-#include <stdlib.h>
-
 #include "base/memory.h"
 #include "model/forward/internal.h"
 
@@ -47,14 +45,6 @@ bool al_feed_block_read(const struct al_reading *reading, enum al_forward_tensor
 	if (reading->network->how->is_alternating && al_linear_is_there(&block->gate_up))
 		part_linear(&block->gate_up);
 	return al_linear_read(reading, first + down, d_model, width, &block->down, err);
-}
-
-void al_feed_block_finish(struct al_feed_block *block)
-{
-	al_linear_finish(&block->gate);
-	al_linear_finish(&block->up);
-	al_linear_finish(&block->gate_up);
-	al_linear_finish(&block->down);
 }
 
 /* ---- the block ---- */
@@ -104,11 +94,11 @@ static bool run_block(const struct al_feed_block *block, const struct al_activat
 		: al_linear_apply(&block->up, place, x, inner.up, err)
 			&& (!inner.gate.data
 				|| al_linear_apply(&block->gate, place, x, inner.gate, err));
-	if (ok) {
-		al_each_columns(x.cols, activate, &inner);
-		ok = al_linear_apply(&block->down, place, al_view_f(inner.up), out, err);
-	}
-	return ok;
+
+	if (!ok)
+		return false;
+	al_each_columns(x.cols, activate, &inner);
+	return al_linear_apply(&block->down, place, al_view_f(inner.up), out, err);
 }
 
 bool al_feed_block_apply(const struct al_feed_block *block, const struct al_activation *activation,
@@ -117,18 +107,21 @@ bool al_feed_block_apply(const struct al_feed_block *block, const struct al_acti
 {
 	const size_t d_ff = inner_width(block);
 	const size_t room = x.cols < TOKENS_AT_ONCE ? x.cols : TOKENS_AT_ONCE;
-	AL_OWNED_F struct al_matrix_f both = {0};
-	bool ok = al_matrix_init_f(&both, is_gated(block) ? 2 * d_ff : d_ff, room, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix_f both;
 
-	for (size_t first = 0; ok && first < x.cols; first += TOKENS_AT_ONCE) {
+	if (!al_take_f(&scratch, &both, is_gated(block) ? 2 * d_ff : d_ff, room, err))
+		return false;
+	for (size_t first = 0; first < x.cols; first += TOKENS_AT_ONCE) {
 		const size_t left = x.cols - first;
 		const size_t n = left < TOKENS_AT_ONCE ? left : TOKENS_AT_ONCE;
 		const struct al_pass_place from = {place.layer, place.batch, place.first + first};
-		ok = run_block(block, activation, from, al_columns_f(x, first, n),
-			al_part_f(both, 0, 0, both.rows, n), al_part_f(out, 0, first, out.rows, n),
-			err);
+		if (!run_block(block, activation, from, al_columns_f(x, first, n),
+			    al_part_f(both, 0, 0, both.rows, n),
+			    al_part_f(out, 0, first, out.rows, n), err))
+			return false;
 	}
-	return ok;
+	return true;
 }
 
 /* ---- of a layer ---- */
@@ -141,12 +134,6 @@ bool al_feed_forward_load(struct al_layer *layer, const struct al_reading *readi
 			|| (al_feed_block_read(reading, AL_FORWARD_FEED, &layer->feed, err)
 				&& (al_linear_is_there(&layer->feed.down)
 					|| al_fail(err, AL_EINPUT, "no feed-forward weights"))));
-}
-
-void al_feed_forward_finish(struct al_layer *layer)
-{
-	al_feed_block_finish(&layer->feed);
-	al_experts_finish(&layer->experts);
 }
 
 bool al_feed_forward_apply(const struct al_layer *layer, const struct al_batch *batch,

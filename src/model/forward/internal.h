@@ -36,15 +36,16 @@ struct al_linear {
 	struct al_matrix_f bias; /* [rows of y][1], or empty */
 };
 
-void al_linear_finish(struct al_linear *linear);
 static inline size_t al_linear_rows(const struct al_linear *linear)
 {
 	return linear->op == AL_PLAIN ? linear->weight.rows : linear->weight.cols;
 }
+
 static inline bool al_linear_is_there(const struct al_linear *linear)
 {
 	return linear->weight.data != NULL;
 }
+
 /* y is [rows of y][cols of x]. */
 bool al_linear_apply(const struct al_linear *linear, struct al_pass_place place, struct al_view_f x,
 	struct al_matrix_f y, struct al_error *err) AL_MUST_CHECK;
@@ -55,13 +56,14 @@ struct al_norm {
 	struct al_matrix_f scale, bias; /* [n][1]; with the offset added; bias may be empty */
 };
 
-void al_norm_finish(struct al_norm *norm);
 static inline bool al_norm_is_there(const struct al_norm *norm)
 {
 	return norm->scale.data != NULL;
 }
+
 /* In place, [n][columns]. */
 void al_norm_apply(const struct al_norm *norm, struct al_matrix_f x);
+
 /* n numbers of one column. */
 void al_norm_numbers(const struct al_norm *norm, const float *scale, const float *bias, size_t n,
 	const float *x, float *out);
@@ -71,33 +73,42 @@ struct al_reading {
 	struct al_network *network;
 	struct al_iteration iteration;
 	struct al_arena *arena;
+	struct al_scratch *scratch; /* of what is read */
 	/* An expert: a name without {expert} is a tensor of n_stacked, of which it is one. */
 	int64_t expert, n_stacked;
 };
 
 /* Of the model itself. */
-static inline struct al_reading al_reading_of(struct al_network *network)
+static inline struct al_reading al_reading_of(struct al_network *network,
+	struct al_scratch *scratch)
 {
 	return (struct al_reading){.network = network,
 		.iteration = {.settings = &network->view->settings},
-		.arena = &network->arena};
+		.arena = &network->arena,
+		.scratch = scratch};
 }
 
 /* They stay empty where the family names nothing, or nothing that holds here. Numbers that aren't
  * finite are refused. */
 bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
 	int64_t cols, struct al_linear *out, struct al_error *err) AL_MUST_CHECK;
+
 /* How many numbers the matrix of that name takes; 0 where there is none. */
 bool al_input_width(const struct al_reading *reading, enum al_forward_tensor what, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_norm_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t n,
 	struct al_norm *out, struct al_error *err) AL_MUST_CHECK;
+
 /* A vector of n numbers under a family's name. */
 bool al_vector_read(const struct al_reading *reading, const char *name, int64_t n,
 	struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
-/* Rows [first, +n) of a matrix stored [rows][cols]: out is initialised, [cols][n]. */
-bool al_weight_rows_read(const struct al_network *network, const struct al_tensor *tensor,
-	int64_t first, int64_t n, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
+
+/* Rows [first, +n) of a matrix stored [rows][cols], as [cols][n]; the scratch's, or where that is
+ * NULL the caller's. */
+bool al_weight_rows_read(struct al_scratch *scratch, const struct al_network *network,
+	const struct al_tensor *tensor, int64_t first, int64_t n, struct al_matrix_f *out,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* The tensor of that name as a matrix [rows][cols]; rows 0: as many as there are. */
 bool al_matrix_resolve(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
 	int64_t cols, const struct al_tensor **out, struct al_error *err) AL_MUST_CHECK;
@@ -108,15 +119,16 @@ struct al_head {
 	struct al_network *network;
 	const struct al_batch *batch;
 	const struct al_tensor *tensor;
-	struct al_matrix_f bias; /* [vocab][1], or empty; who opened it finishes it */
+	struct al_matrix_f bias; /* [vocab][1], or empty; the scratch's */
 };
 
 /* Fails where the model is an encoder. */
 bool al_check_decoder(const struct al_network *network, struct al_error *err) AL_MUST_CHECK;
 
 /* An encoder has none. */
-bool al_head_open(struct al_network *network, const struct al_batch *batch, size_t width,
-	struct al_head *head, struct al_error *err) AL_MUST_CHECK;
+bool al_head_open(struct al_scratch *scratch, struct al_network *network,
+	const struct al_batch *batch, size_t width, struct al_head *head,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Calls `block` for one block of the head's rows after the other, [width][n] from `row` on. */
 bool al_head_each_block(const struct al_head *head, int64_t width,
@@ -145,6 +157,7 @@ void al_cap(float *x, size_t n, double at);
 /* The activation of that name, or an error that lists those known. */
 bool al_activation_find(const char *name, const struct al_activation **out,
 	struct al_error *err) AL_MUST_CHECK;
+
 /* up becomes activation(gate) * up, or activation(up) where gate is NULL; gate is destroyed. */
 void al_activate(const struct al_activation *activation, float *gate, float *up, size_t n);
 
@@ -162,7 +175,7 @@ struct al_position_bias {
 
 bool al_position_bias_load(struct al_position_bias *bias, const struct al_reading *reading,
 	size_t n_heads, struct al_error *err) AL_MUST_CHECK;
-void al_position_bias_finish(struct al_position_bias *bias);
+
 /* To a query's scores of n keys from `first_key` on. */
 void al_position_bias_add(const struct al_position_bias *bias, size_t head, size_t query,
 	size_t first_key, size_t n, float *scores);
@@ -177,7 +190,7 @@ struct al_feed_block {
 /* The tensors of the block that begins at `first`; empty where the family names none that holds. */
 bool al_feed_block_read(const struct al_reading *reading, enum al_forward_tensor first,
 	struct al_feed_block *block, struct al_error *err) AL_MUST_CHECK;
-void al_feed_block_finish(struct al_feed_block *block);
+
 /* x is what the block reads, out what it gives. */
 bool al_feed_block_apply(const struct al_feed_block *block, const struct al_activation *activation,
 	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
@@ -194,7 +207,6 @@ struct al_experts {
 
 bool al_experts_load(struct al_experts *experts, const struct al_reading *reading,
 	struct al_error *err) AL_MUST_CHECK;
-void al_experts_finish(struct al_experts *experts);
 bool al_experts_apply(const struct al_experts *experts, const struct al_activation *activation,
 	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
 	struct al_error *err) AL_MUST_CHECK;
@@ -210,6 +222,7 @@ struct al_across {
 };
 
 void al_across_finish(struct al_across *across);
+
 /* out is initialised, [kept*width][tokens]. */
 bool al_across_apply(const struct al_across *across, struct al_view_f o, struct al_matrix_f *out,
 	struct al_error *err) AL_MUST_CHECK;
@@ -231,6 +244,7 @@ struct al_cache {
 struct al_layer {
 	struct al_network *network;
 	struct al_arena arena;
+	struct al_scratch scratch; /* of its weights */
 	int64_t number;
 	const struct al_attention *attention;
 	const struct al_attention *shape; /* its heads as they run: a pass may have wider ones */
@@ -251,9 +265,9 @@ struct al_layer {
 	struct al_cache *cache; /* the caller's; NULL: none */
 };
 
-/* norm(x), or x itself where there is no norm: out is initialised. */
-bool al_read_input(const struct al_norm *norm, struct al_view_f x, struct al_matrix_f *out,
-	struct al_error *err) AL_MUST_CHECK;
+/* norm(x), or x itself where there is no norm: the scratch's, or where it is NULL the caller's. */
+bool al_read_input(struct al_scratch *scratch, const struct al_norm *norm, struct al_view_f x,
+	struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
 
 /* Attention weights as they come: a head of a sequence is number sequence*n_heads + head. */
 struct al_watched {
@@ -267,10 +281,12 @@ struct al_watched {
 void al_watched_init(struct al_watched *watched, const struct al_layer *layer,
 	const struct al_batch *batch);
 void al_watched_finish(struct al_watched *watched);
+
 /* Of queries from `first` on, a column each: weights of keys from `low` on. From several threads,
  * each for another head of a sequence. */
 void al_watch_weights(struct al_watched *watched, size_t index, size_t first, size_t low,
 	struct al_view_f weights, double entropy);
+
 /* Of all heads and sequences. */
 bool al_watched_add_up(const struct al_watched *watched, struct al_trace *trace,
 	struct al_error *err) AL_MUST_CHECK;
@@ -279,7 +295,7 @@ bool al_attention_load(struct al_layer *layer, const struct al_reading *reading,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_feed_forward_load(struct al_layer *layer, const struct al_reading *reading,
 	struct al_error *err) AL_MUST_CHECK;
+
 /* x is what the block or the experts read, out what they give. */
 bool al_feed_forward_apply(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_view_f x, struct al_matrix_f out, struct al_error *err) AL_MUST_CHECK;
-void al_feed_forward_finish(struct al_layer *layer);

@@ -59,7 +59,9 @@ static bool read_rules(struct al_layer *layer, struct al_iteration *iteration, s
 static bool load(struct al_layer *layer, struct al_error *err)
 {
 	const int64_t d_model = layer->network->d_model;
-	struct al_reading reading = {.network = layer->network, .arena = &layer->arena};
+	struct al_reading reading = {.network = layer->network,
+		.arena = &layer->arena,
+		.scratch = &layer->scratch};
 
 	return iterate(layer, &reading.iteration, err)
 		&& find_attention(layer, &reading.iteration, err)
@@ -95,19 +97,8 @@ void al_layer_free(struct al_layer *layer)
 {
 	if (!layer)
 		return;
-	struct al_linear *const linears[] = {&layer->query, &layer->key, &layer->value,
-		&layer->output};
-	struct al_norm *const norms[] = {&layer->attention_before, &layer->attention_behind,
-		&layer->attention_sum, &layer->query_norm, &layer->key_norm, &layer->feed_before,
-		&layer->feed_behind, &layer->feed_sum};
-	for (size_t i = 0; i < sizeof(linears) / sizeof(*linears); i++)
-		al_linear_finish(linears[i]);
-	for (size_t i = 0; i < sizeof(norms) / sizeof(*norms); i++)
-		al_norm_finish(norms[i]);
-	al_matrix_finish_f(&layer->sinks);
-	al_position_bias_finish(&layer->bias);
 	al_across_finish(&layer->across);
-	al_feed_forward_finish(layer);
+	al_scratch_finish(&layer->scratch);
 	al_arena_finish(&layer->arena);
 	free(layer);
 }
@@ -119,10 +110,10 @@ const struct al_attention *al_layer_attention(const struct al_layer *layer)
 
 /* ---- running ---- */
 
-bool al_read_input(const struct al_norm *norm, struct al_view_f x, struct al_matrix_f *out,
-	struct al_error *err)
+bool al_read_input(struct al_scratch *scratch, const struct al_norm *norm, struct al_view_f x,
+	struct al_matrix_f *out, struct al_error *err)
 {
-	if (!al_matrix_init_f(out, x.rows, x.cols, err))
+	if (!al_take_f(scratch, out, x.rows, x.cols, err))
 		return false;
 	for (size_t j = 0; j < x.cols; j++)
 		memcpy(out->data + j * out->ld, x.data + j * x.ld, x.rows * sizeof(float));
@@ -171,9 +162,10 @@ static const struct al_norm *feed_norm(const struct al_layer *layer)
 static bool feed(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_matrix_f y, struct al_error *err)
 {
-	AL_OWNED_F struct al_matrix_f input = {0};
+	AL_SCRATCH(scratch);
+	struct al_matrix_f input;
 
-	return al_read_input(feed_norm(layer), x, &input, err)
+	return al_read_input(&scratch, feed_norm(layer), x, &input, err)
 		&& al_feed_forward_apply(layer, batch, al_view_f(input), y, err);
 }
 
@@ -194,13 +186,14 @@ bool al_layer_project(const struct al_layer *layer, const struct al_batch *batch
 static bool add_beside(const struct al_layer *layer, const struct al_batch *batch,
 	struct al_matrix_f x, struct al_error *err)
 {
-	AL_OWNED_F struct al_matrix_f fed = {0};
-	bool ok = al_matrix_init_f(&fed, x.rows, x.cols, err)
-		&& feed(layer, batch, al_view_f(x), fed, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix_f fed;
 
-	if (ok)
-		add(layer, x, &layer->feed_behind, fed, &layer->feed_sum);
-	return ok;
+	if (!al_take_f(&scratch, &fed, x.rows, x.cols, err)
+		|| !feed(layer, batch, al_view_f(x), fed, err))
+		return false;
+	add(layer, x, &layer->feed_behind, fed, &layer->feed_sum);
+	return true;
 }
 
 bool al_layer_add(const struct al_layer *layer, const struct al_batch *batch, struct al_matrix_f y,

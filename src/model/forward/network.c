@@ -189,7 +189,7 @@ static bool limit_positions(struct al_network *network, const struct al_reading 
 
 static bool read_tables(struct al_network *network, struct al_error *err)
 {
-	const struct al_reading reading = al_reading_of(network);
+	const struct al_reading reading = al_reading_of(network, NULL);
 	const struct al_tensor *tokens;
 
 	if (!al_matrix_resolve(&reading, AL_FORWARD_TOKENS, 0, 0, &tokens, err))

@@ -4,12 +4,6 @@
 #include "base/wide.h"
 #include "model/forward/internal.h"
 
-void al_norm_finish(struct al_norm *norm)
-{
-	al_matrix_finish_f(&norm->scale);
-	al_matrix_finish_f(&norm->bias);
-}
-
 /* Several sums at once: one would wait for each addition to end. */
 enum { LANES = 16 };
 

@@ -81,15 +81,15 @@ static bool pass_batch(struct al_network *network, const struct al_visitor *v,
 	const struct al_batch *batch, struct al_error *err)
 {
 	AL_OWNED_F struct al_matrix_f x = {0}, hidden = {0};
-	bool ok = al_network_embed(network, batch, 0, &x, err);
 
-	for (int64_t number = 0; ok && number < network->n_layers; number++)
-		ok = pass_layer(network, v, number, batch, x, err);
-	ok = ok
-		&& (!v->hidden
-			|| (al_network_finish(network, batch, al_view_f(x), &hidden, err)
-				&& v->hidden(v->context, batch, al_view_f(hidden), err)));
-	return ok;
+	if (!al_network_embed(network, batch, 0, &x, err))
+		return false;
+	for (int64_t number = 0; number < network->n_layers; number++)
+		if (!pass_layer(network, v, number, batch, x, err))
+			return false;
+	return !v->hidden
+		|| (al_network_finish(network, batch, al_view_f(x), &hidden, err)
+			&& v->hidden(v->context, batch, al_view_f(hidden), err));
 }
 
 bool al_network_pass(struct al_network *network, const struct al_batch *all,

@@ -2,8 +2,6 @@
  * that are no power of two as in BLOOM and MPT) and T5's relative positions (Raffel et al. 2020,
  * arXiv:1910.10683; transformers, modeling_t5.py, _relative_position_bucket). */
 #include <math.h>
-#include <stdlib.h>
-
 #include "base/memory.h"
 #include "model/forward/internal.h"
 
@@ -56,20 +54,20 @@ static bool make_table(struct al_position_bias *bias, const struct al_reading *r
 	const struct al_network *network = reading->network;
 	const bool is_causal = network->how->kind == AL_FORWARD_DECODER;
 	const size_t farthest = (size_t)network->relative_distance, n = 2 * farthest + 1;
+	AL_SCRATCH(scratch);
 	struct al_matrix_f rows; /* [n_heads][buckets] */
 
 	if (!check_buckets(tensor, farthest, is_causal, err)
-		|| !al_weight_rows_read(network, tensor, 0, tensor->shape[0], &rows, err))
+		|| !al_weight_rows_read(&scratch, network, tensor, 0, tensor->shape[0], &rows, err))
 		return false;
 	bias->farthest = farthest;
-	bias->table = al_alloc(n_heads * n, sizeof(*bias->table));
+	bias->table = al_new_array(reading->arena, float, n_heads *n);
 	for (size_t i = 0; i < n; i++) {
 		const size_t at = bucket((int64_t)i - (int64_t)farthest, rows.cols, farthest,
 			is_causal);
 		for (size_t head = 0; head < n_heads; head++)
 			bias->table[head * n + i] = rows.data[head + at * rows.ld];
 	}
-	al_matrix_finish_f(&rows);
 	return true;
 }
 
@@ -81,18 +79,11 @@ bool al_position_bias_load(struct al_position_bias *bias, const struct al_readin
 	const struct al_tensor *tensor;
 
 	if (reading->network->alibi > 0)
-		bias->slopes = al_alloc(n_heads, sizeof(*bias->slopes));
+		bias->slopes = al_new_array(reading->arena, double, n_heads);
 	for (size_t i = 0; bias->slopes && i < n_heads; i++)
 		bias->slopes[i] = slope(reading->network->alibi, i, n_heads);
 	return al_matrix_resolve(reading, AL_FORWARD_RELATIVE, 0, (int64_t)n_heads, &tensor, err)
 		&& (!tensor || make_table(bias, reading, tensor, n_heads, err));
-}
-
-void al_position_bias_finish(struct al_position_bias *bias)
-{
-	free(bias->slopes);
-	free(bias->table);
-	*bias = (struct al_position_bias){0};
 }
 
 void al_position_bias_add(const struct al_position_bias *bias, size_t head, size_t query,

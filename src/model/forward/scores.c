@@ -124,22 +124,22 @@ bool al_head_each_block(const struct al_head *head, int64_t width,
 {
 	const int64_t vocab = head->network->vocab;
 	const int64_t most = HEAD_NUMBERS / width > 0 ? HEAD_NUMBERS / width : 1;
-	bool ok = true;
+	const struct al_view_f kept = al_view_f(head->network->head);
 
-	for (int64_t row = 0; ok && row < vocab; row += most) {
+	for (int64_t row = 0; row < vocab; row += most) {
+		AL_SCRATCH(scratch);
 		const int64_t n = vocab - row < most ? vocab - row : most;
-		const struct al_matrix_f kept = head->network->head;
-		struct al_matrix_f w = {0};
-		if (kept.data) {
-			ok = block(context, al_columns_f(al_view_f(kept), (size_t)row, (size_t)n),
-				row, err);
-			continue;
-		}
-		ok = al_weight_rows_read(head->network, head->tensor, row, n, &w, err)
-			&& block(context, al_view_f(w), row, err);
-		al_matrix_finish_f(&w);
+		struct al_matrix_f w;
+		if (!kept.data
+			&& !al_weight_rows_read(&scratch, head->network, head->tensor, row, n, &w,
+				err))
+			return false;
+		if (!block(context,
+			    kept.data ? al_columns_f(kept, (size_t)row, (size_t)n) : al_view_f(w),
+			    row, err))
+			return false;
 	}
-	return ok;
+	return true;
 }
 
 /* Copies the rows of those words. */
@@ -214,38 +214,40 @@ static bool add_group(const struct al_alike *alike, const float *hidden, struct 
 static bool score_group(const struct scoring *all, const size_t *columns, size_t n,
 	struct al_error *err)
 {
-	AL_OWNED_F struct al_matrix_f hidden = {0};
-	struct running *running = al_alloc(n, sizeof(*running));
-	bool ok = al_matrix_init_f(&hidden, all->hidden.rows, n, err);
+	AL_SCRATCH(scratch);
+	struct al_matrix_f hidden;
+	struct running *running = al_take_array(&scratch, n, sizeof(*running), err);
 
-	for (size_t j = 0; ok && j < n; j++) {
+	if (!running || !al_take_f(&scratch, &hidden, all->hidden.rows, n, err))
+		return false;
+	for (size_t j = 0; j < n; j++) {
 		memcpy(hidden.data + j * hidden.ld, all->hidden.data + columns[j] * all->hidden.ld,
 			hidden.rows * sizeof(float));
 		running[j] = all->running[columns[j]];
 	}
-	ok = ok
-		&& score_words(&(struct scoring){.head = all->head,
-				       .hidden = al_view_f(hidden),
-				       .running = running,
-				       .alike = all->alike,
-				       .is_in = true},
-			err);
-	for (size_t j = 0; ok && j < n; j++)
+	if (!score_words(&(struct scoring){.head = all->head,
+				 .hidden = al_view_f(hidden),
+				 .running = running,
+				 .alike = all->alike,
+				 .is_in = true},
+		    err))
+		return false;
+	for (size_t j = 0; j < n; j++)
 		all->running[columns[j]] = running[j];
-	free(running);
-	return ok;
+	return true;
 }
 
 static bool score_alike(const struct scoring *s, struct al_error *err)
 {
-	size_t *columns = al_alloc(s->hidden.cols, sizeof(*columns)), n = 0;
+	AL_SCRATCH(scratch);
+	size_t *columns = al_take_array(&scratch, s->hidden.cols, sizeof(*columns), err), n = 0;
 
+	if (!columns)
+		return false;
 	for (size_t j = 0; j < s->hidden.cols; j++)
 		if (!add_group(s->alike, s->hidden.data + j * s->hidden.ld, &s->running[j]))
 			columns[n++] = j;
-	const bool ok = n == 0 || score_group(s, columns, n, err);
-	free(columns);
-	return ok;
+	return n == 0 || score_group(s, columns, n, err);
 }
 
 static void give(const struct scoring *s, const struct al_token_scores *scores)
@@ -284,10 +286,10 @@ bool al_check_decoder(const struct al_network *network, struct al_error *err)
 			network->view->family->name);
 }
 
-bool al_head_open(struct al_network *network, const struct al_batch *batch, size_t width,
-	struct al_head *head, struct al_error *err)
+bool al_head_open(struct al_scratch *scratch, struct al_network *network,
+	const struct al_batch *batch, size_t width, struct al_head *head, struct al_error *err)
 {
-	const struct al_reading reading = al_reading_of(network);
+	const struct al_reading reading = al_reading_of(network, scratch);
 	const char *bias = network->how->tensors[AL_FORWARD_HEAD].bias;
 
 	*head = (struct al_head){.network = network, .batch = batch};
@@ -304,20 +306,20 @@ bool al_head_open(struct al_network *network, const struct al_batch *batch, size
 bool al_network_keep_head(struct al_network *network, struct al_error *err)
 {
 	const struct al_batch nothing = {.begin = (size_t[]){0}};
+	AL_SCRATCH(scratch);
 	struct al_head head;
 
-	if (network->head.data)
-		return true;
-	if (!al_head_open(network, &nothing, 0, &head, err))
-		return false;
-	al_matrix_finish_f(&head.bias);
-	return al_weight_rows_read(network, head.tensor, 0, network->vocab, &network->head, err);
+	return network->head.data
+		|| (al_head_open(&scratch, network, &nothing, 0, &head, err)
+			&& al_weight_rows_read(NULL, network, head.tensor, 0, network->vocab,
+				&network->head, err));
 }
 
 bool al_network_score(struct al_network *network, const struct al_batch *batch,
 	struct al_view_f hidden, const struct al_token_scores *scores, struct al_error *err)
 {
 	const bool has_group = scores->alike && scores->alike->n > 0;
+	AL_SCRATCH(scratch);
 	struct al_head head;
 	struct scoring s = {.head = &head,
 		.hidden = hidden,
@@ -325,34 +327,30 @@ bool al_network_score(struct al_network *network, const struct al_batch *batch,
 		.alike = has_group ? scores->alike : NULL};
 
 	assert(!has_group || !scores->best);
-	if (!al_head_open(network, batch, hidden.rows, &head, err))
+	s.running = al_take_array(&scratch, hidden.cols, sizeof(*s.running), err);
+	if (!s.running || !al_head_open(&scratch, network, batch, hidden.rows, &head, err))
 		return false;
-	s.running = al_alloc(hidden.cols, sizeof(*s.running));
 	for (size_t i = 0; i < hidden.cols; i++)
 		s.running[i] = (struct running){.most = -INFINITY};
-	bool ok = score_words(&s, err) && (!has_group || score_alike(&s, err));
-	if (ok)
-		give(&s, scores);
-	free(s.running);
-	al_matrix_finish_f(&head.bias);
-	return ok;
+	if (!score_words(&s, err) || (has_group && !score_alike(&s, err)))
+		return false;
+	give(&s, scores);
+	return true;
 }
 
 bool al_network_logits(struct al_network *network, const struct al_batch *batch,
 	struct al_view_f hidden, struct al_matrix_f *out, struct al_error *err)
 {
-	struct keeping k = {.hidden = hidden};
+	AL_SCRATCH(scratch);
 	struct al_head head;
+	struct keeping k = {.head = &head, .hidden = hidden};
 
-	*out = (struct al_matrix_f){0};
-	if (!al_head_open(network, batch, hidden.rows, &head, err))
+	if (!al_matrix_init_f(out, (size_t)network->vocab, hidden.cols, err))
 		return false;
-	k.head = &head;
-	bool ok = al_matrix_init_f(out, (size_t)network->vocab, hidden.cols, err);
 	k.out = *out;
-	ok = ok && al_head_each_block(&head, (int64_t)hidden.rows, keep_block, &k, err);
-	al_matrix_finish_f(&head.bias);
-	if (!ok)
-		al_matrix_finish_f(out);
-	return ok;
+	if (al_head_open(&scratch, network, batch, hidden.rows, &head, err)
+		&& al_head_each_block(&head, (int64_t)hidden.rows, keep_block, &k, err))
+		return true;
+	al_matrix_finish_f(out);
+	return false;
 }

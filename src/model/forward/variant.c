@@ -1,7 +1,6 @@
 /* A variant's pass (catalog/pass.h) as weights that the layer runs: what heads share and what each
  * makes of it becomes columns of every head, which are the same numbers. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -74,17 +73,15 @@ static double at(const struct al_matrix *m, size_t row, size_t col, double absen
 }
 
 /* Heads stand `stride` columns apart; what is between their widths stays 0. */
-static bool spread(const struct parts *p, size_t stride, struct al_linear *out,
-	struct al_error *err)
+static bool spread(struct al_scratch *scratch, const struct parts *p, size_t stride,
+	struct al_linear *out, struct al_error *err)
 {
 	const size_t groups = p->of.cols / p->width;
 
 	out->op = AL_TRANSPOSED;
-	if (!al_matrix_init_f(&out->weight, p->of.rows, p->n_heads * stride, err)
-		|| !al_matrix_init_f(&out->bias, p->n_heads * stride, 1, err))
+	if (!al_take_f(scratch, &out->weight, p->of.rows, p->n_heads * stride, err)
+		|| !al_take_f(scratch, &out->bias, p->n_heads * stride, 1, err))
 		return false;
-	memset(out->weight.data, 0, out->weight.ld * out->weight.cols * sizeof(float));
-	memset(out->bias.data, 0, out->bias.rows * sizeof(float));
 	for (size_t head = 0; head < p->n_heads; head++)
 		for (size_t c = 0; c < p->width; c++) {
 			const size_t from = head * groups / p->n_heads * p->width + c;
@@ -101,8 +98,8 @@ static bool spread(const struct parts *p, size_t stride, struct al_linear *out,
 }
 
 /* Without tensors a head's columns are those of the input. */
-static bool load_heads(const struct al_layer *layer, const struct al_pass_projection *how,
-	size_t width, size_t stride, struct al_linear *out, struct al_error *err)
+static bool load_heads(struct al_layer *layer, const struct al_pass_projection *how, size_t width,
+	size_t stride, struct al_linear *out, struct al_error *err)
 {
 	struct parts p = {.n_heads = (size_t)layer->attention->n_heads, .width = width};
 
@@ -110,7 +107,7 @@ static bool load_heads(const struct al_layer *layer, const struct al_pass_projec
 		return p.n_heads * width == (size_t)layer->network->d_model
 			|| al_fail(err, AL_EINPUT, "%zu heads of %zu don't make up d_model (%lld)",
 				p.n_heads, width, (long long)layer->network->d_model);
-	bool ok = load_parts(layer, how, &p, err) && spread(&p, stride, out, err);
+	bool ok = load_parts(layer, how, &p, err) && spread(&layer->scratch, &p, stride, out, err);
 	finish_parts(&p);
 	return ok;
 }
@@ -253,11 +250,10 @@ bool al_across_apply(const struct al_across *across, struct al_view_f o, struct 
 	const size_t n = n_features(across), numbers = n * across->width;
 	const size_t width = across->how->averages ? 1 : across->width;
 	const size_t kept = across->weight.cols;
-	double *x;
+	AL_FREED double *x = al_alloc(numbers, sizeof(*x));
 
 	if (!al_matrix_init_f(out, kept * width, o.cols, err))
 		return false;
-	x = al_alloc(numbers, sizeof(*x));
 	for (size_t j = 0; j < o.cols; j++) {
 		make_features(across, o.data + j * o.ld, x);
 		normalise(across, x, numbers);
@@ -271,7 +267,6 @@ bool al_across_apply(const struct al_across *across, struct al_view_f o, struct 
 			out->data[i + j * out->ld] = (float)sum;
 		}
 	}
-	free(x);
 	return true;
 }
 
@@ -296,12 +291,12 @@ static bool load_output(struct al_layer *layer, const struct al_pass_projection 
 	bool ok = load_tensor(layer, how->of, rows, d_model, &of, err)
 		&& load_tensor(layer, how->bias, 1, d_model, &bias, err)
 		&& (of.data || al_fail(err, AL_EINPUT, "%s isn't stored", how->of))
-		&& al_matrix_init_f(&layer->output.weight, of.rows, of.cols, err)
+		&& al_take_f(&layer->scratch, &layer->output.weight, of.rows, of.cols, err)
 		&& al_narrow(al_view(of), layer->output.weight, err);
 
 	layer->output.op = AL_TRANSPOSED;
 	if (ok && bias.data)
-		ok = al_matrix_init_f(&layer->output.bias, d_model, 1, err);
+		ok = al_take_f(&layer->scratch, &layer->output.bias, d_model, 1, err);
 	for (size_t i = 0; ok && bias.data && i < d_model; i++)
 		layer->output.bias.data[i] = (float)bias.data[i * bias.ld];
 	return ok;

@@ -102,7 +102,6 @@ static bool add_sequence(void *context, size_t sequence, struct al_error *err)
 	const struct distances *d = context;
 	const struct al_watched *w = d->watched;
 	AL_FREED double *alone = al_alloc(w->n_heads, sizeof(*alone));
-
 	(void)err;
 	for (size_t sample = 0; sample < n_sampled(sequence_tokens(w, sequence)); sample++)
 		add_query(w, sequence, sample, alone, d->of + sequence * w->n_heads * w->n_heads);
@@ -112,7 +111,8 @@ static bool add_sequence(void *context, size_t sequence, struct al_error *err)
 bool al_watched_add_up(const struct al_watched *w, struct al_trace *trace, struct al_error *err)
 {
 	const size_t n = w->n_heads, n_sequences = w->batch->n_sequences;
-	struct distances d = {w, al_calloc(n_sequences * n * n, sizeof(double))};
+	AL_FREED double *of = al_calloc(n_sequences * n * n, sizeof(*of));
+	struct distances d = {w, of};
 	bool ok = al_parallel(n_sequences, add_sequence, &d, err);
 
 	trace->entropy = al_calloc(n, sizeof(double));
@@ -128,7 +128,6 @@ bool al_watched_add_up(const struct al_watched *w, struct al_trace *trace, struc
 				trace->distance[j * n + i] += found;
 			}
 	}
-	free(d.of);
 	return ok;
 }
 

@@ -129,20 +129,19 @@ static int64_t count_not_finite(struct al_view_f a)
 	return n;
 }
 
-bool al_weight_rows_read(const struct al_network *network, const struct al_tensor *tensor,
-	int64_t first, int64_t n, struct al_matrix_f *out, struct al_error *err)
+bool al_weight_rows_read(struct al_scratch *scratch, const struct al_network *network,
+	const struct al_tensor *tensor, int64_t first, int64_t n, struct al_matrix_f *out,
+	struct al_error *err)
 {
 	const int64_t cols = tensor->n_dims ? tensor->shape[tensor->n_dims - 1] : 1;
 	const struct al_selection rows = al_select_block(tensor, first, n, 0, cols);
 
-	if (!al_matrix_init_f(out, (size_t)cols, (size_t)n, err))
+	if (!al_take_f(scratch, out, (size_t)cols, (size_t)n, err))
 		return al_in(err, "tensor %s", tensor->name);
-	if (al_tensor_read_float(network->view->checkpoint, tensor, &rows, out->data, out->ld, err)
+	return al_tensor_read_float(network->view->checkpoint, tensor, &rows, out->data, out->ld,
+		       err)
 		&& al_check_not_finite(count_not_finite(al_view_f(*out)), n * cols, tensor->name,
-			err))
-		return true;
-	al_matrix_finish_f(out);
-	return false;
+			err);
 }
 
 /* Rows of a tensor that is one expert's, or that of all experts, [n_stacked] before its shape. */
@@ -156,7 +155,7 @@ static bool read_rows(const struct al_reading *reading, const char *name,
 
 	return (is_stacked ? check_tensor(reading, tensor, stacked, n_dims + 1, err)
 			   : check_tensor(reading, tensor, shape, n_dims, err))
-		&& al_weight_rows_read(reading->network, tensor,
+		&& al_weight_rows_read(reading->scratch, reading->network, tensor,
 			is_stacked ? reading->expert * n_rows : 0, n_rows, out, err);
 }
 
@@ -172,12 +171,6 @@ bool al_vector_read(const struct al_reading *reading, const char *name, int64_t 
 }
 
 /* ---- matrices ---- */
-
-void al_linear_finish(struct al_linear *linear)
-{
-	al_matrix_finish_f(&linear->weight);
-	al_matrix_finish_f(&linear->bias);
-}
 
 bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor what, int64_t rows,
 	int64_t cols, struct al_linear *out, struct al_error *err)
@@ -196,11 +189,9 @@ bool al_linear_read(const struct al_reading *reading, enum al_forward_tensor wha
 	const size_t is_row = is_out_in && rows == 1
 		&& tensor->n_dims == 1; /* [cols] is [1, cols] */
 	out->op = is_out_in ? AL_TRANSPOSED : AL_PLAIN;
-	if (read_rows(reading, names.weight, tensor, shape + is_row, 2 - is_row, &out->weight, err)
-		&& al_vector_read(reading, names.bias, rows, &out->bias, err))
-		return true;
-	al_linear_finish(out);
-	return false;
+	return read_rows(reading, names.weight, tensor, shape + is_row, 2 - is_row, &out->weight,
+		       err)
+		&& al_vector_read(reading, names.bias, rows, &out->bias, err);
 }
 
 bool al_input_width(const struct al_reading *reading, enum al_forward_tensor what, int64_t *out,

@@ -18,9 +18,8 @@ enum { N_WRAPPERS = sizeof(wrappers) / sizeof(*wrappers) };
 char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
 	int64_t index, int64_t others)
 {
-	struct al_text text;
+	AL_TEXT(text);
 
-	al_text_init(&text);
 	while (*name) {
 		const char *open = strchr(name, '{'), *close = open ? strchr(open, '}') : NULL;
 		if (!close) {
@@ -34,9 +33,7 @@ char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *va
 		al_text_addf(&text, "%lld", (long long)(is_it ? index : others));
 		name = close + 1;
 	}
-	char *copy = al_strdup(arena, text.data);
-	al_text_finish(&text);
-	return copy;
+	return al_strdup(arena, text.data);
 }
 
 char *al_name_fill(struct al_arena *arena, const char *name, int64_t index)

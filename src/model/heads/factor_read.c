@@ -1,5 +1,4 @@
 /* Reading the heads of a factor: runs of stored columns, scales, and MLA's composed matrices. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/memory.h"
@@ -10,16 +9,18 @@
 static bool scale_columns(const struct al_checkpoint *checkpoint, const struct al_factor_run *run,
 	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const struct al_tensor *scale = run->scale;
 	double *scales;
 
 	if (!scale)
 		return true;
-	scales = al_try_calloc((size_t)scale->n_elements, sizeof(*scales), err);
+	scales = al_take_array(&scratch, (size_t)scale->n_elements, sizeof(*scales), err);
 	if (!scales)
 		return al_in(err, "tensor %s", scale->name);
-	bool ok = al_tensor_read_finite(checkpoint, scale, scales, err);
-	for (int64_t j = 0; ok && j < n; j++)
+	if (!al_tensor_read_finite(checkpoint, scale, scales, err))
+		return false;
+	for (int64_t j = 0; j < n; j++)
 		for (int64_t i = 0; i < rows; i++) {
 			int64_t row = run->is_slow ? first + j : i,
 				column = run->is_slow ? i : first + j;
@@ -27,8 +28,7 @@ static bool scale_columns(const struct al_checkpoint *checkpoint, const struct a
 				scales[row / run->block[0] * scale->shape[1]
 					+ column / run->block[1]];
 		}
-	free(scales);
-	return ok;
+	return true;
 }
 
 /* Columns [first_column, +n_columns) of rows [first_row, +n_rows) of the matrix that a run's tensor
@@ -61,19 +61,21 @@ static bool read_transposed(const struct al_checkpoint *checkpoint, const struct
 	int64_t rows, int64_t first, int64_t n, struct al_matrix out, struct al_error *err)
 {
 	const int64_t most = rows < ROWS_AT_ONCE ? rows : ROWS_AT_ONCE;
-	AL_FREED double *some = al_try_calloc((size_t)most * (size_t)n, sizeof(*some), err);
-	bool ok = some || al_in(err, "%lld x %lld numbers", (long long)most, (long long)n);
+	AL_SCRATCH(scratch);
+	double *some = al_take_array(&scratch, (size_t)most * (size_t)n, sizeof(*some), err);
 
-	for (int64_t row = 0; ok && row < rows; row += most) {
+	if (!some)
+		return al_in(err, "%lld x %lld numbers", (long long)most, (long long)n);
+	for (int64_t row = 0; row < rows; row += most) {
 		const int64_t n_rows = rows - row < most ? rows - row : most;
 		const struct al_selection selection = select_block(run, row, n_rows, first, n);
-		ok = al_tensor_read_double(checkpoint, run->tensor, &selection, some, (size_t)n,
-			err);
-		if (ok)
-			transpose(some, (size_t)n_rows, (size_t)n,
-				al_part(out, (size_t)row, 0, (size_t)n_rows, (size_t)n));
+		if (!al_tensor_read_double(checkpoint, run->tensor, &selection, some, (size_t)n,
+			    err))
+			return false;
+		transpose(some, (size_t)n_rows, (size_t)n,
+			al_part(out, (size_t)row, 0, (size_t)n_rows, (size_t)n));
 	}
-	return ok;
+	return true;
 }
 
 /* Columns [first, +n) of one run's tensor, [rows][n]. */
@@ -127,17 +129,17 @@ static bool read_heads(const struct al_checkpoint *checkpoint, const struct al_f
 static bool fold_gain(const struct al_checkpoint *checkpoint, const struct al_tensor *gain,
 	struct al_matrix up, struct al_error *err)
 {
-	double *values;
+	AL_SCRATCH(scratch);
+	double *values = al_take_array(&scratch, up.rows, sizeof(*values), err);
 
 	if (!gain)
 		return true;
-	values = al_alloc(up.rows, sizeof(*values));
-	bool ok = al_tensor_read_finite(checkpoint, gain, values, err);
-	for (size_t j = 0; ok && j < up.cols; j++)
+	if (!values || !al_tensor_read_finite(checkpoint, gain, values, err))
+		return false;
+	for (size_t j = 0; j < up.cols; j++)
 		for (size_t i = 0; i < up.rows; i++)
 			up.data[i + j * up.ld] *= values[i];
-	free(values);
-	return ok;
+	return true;
 }
 
 /* ---- numbers that are not finite ---- */

@@ -74,15 +74,12 @@ static bool read_shapes(struct al_model_view *view, const struct al_json *doc, s
 bool al_view_read_shapes(struct al_model_view *view, struct al_error *err)
 {
 	const char *text = al_checkpoint_metadata(view->checkpoint, "attnledger.shapes");
-	struct al_json doc;
+	AL_JSON(doc);
 
-	if (!text)
-		return true;
-	if (!al_json_parse(&doc, "attnledger.shapes", text, strlen(text), err))
-		return al_in(err, "%s", view->checkpoint->path);
-	bool ok = read_shapes(view, &doc, err) || al_in(err, "%s", view->checkpoint->path);
-	al_json_finish(&doc);
-	return ok;
+	return !text
+		|| (al_json_parse(&doc, "attnledger.shapes", text, strlen(text), err)
+			&& read_shapes(view, &doc, err))
+		|| al_in(err, "%s", view->checkpoint->path);
 }
 
 static void bind(struct al_model_item *module, const char *symbol, int64_t value)

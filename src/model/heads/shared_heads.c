@@ -80,7 +80,7 @@ bool al_shared_heads_load(const struct al_checkpoint *checkpoint,
 
 	own.mixing = NULL;
 	own.heads = 1;
-	bool ok = al_factor_load(checkpoint, &own, &s.columns, err)
+	const bool ok = al_factor_load(checkpoint, &own, &s.columns, err)
 		&& load_mixing(checkpoint, attention->factors[AL_QUERY].mixing, &s.mixing, err)
 		&& (!attention->content
 			|| al_factor_load(checkpoint, attention->content, &s.content, err))

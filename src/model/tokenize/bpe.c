@@ -55,8 +55,8 @@ static bool find_joined(const struct al_token_model *model, const struct al_span
 {
 	const size_t n_prefix = model->prefix ? strlen(model->prefix) : 0;
 	const size_t skipped = n_prefix < pair[1].n ? n_prefix : pair[1].n;
-
 	AL_TEXT(joined);
+
 	al_text_add_bytes(&joined, pair[0].data, pair[0].n);
 	al_text_add_bytes(&joined, pair[1].data + skipped, pair[1].n - skipped);
 	return find_piece(model, (struct al_span){joined.data, joined.length}, out, err);

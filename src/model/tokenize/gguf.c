@@ -152,6 +152,72 @@ struct around {
 	int bos, eos, sep, unknown; /* unknown -1: it names none */
 };
 
+/* ---- pre-tokenizers: where a text is split before byte-pair encoding, as the models' own
+ * tokenizer.json say it, by the names that llama.cpp's converter gives them ----
+ *= ggml-org/llama.cpp, convert_hf_to_gguf_update.py */
+
+enum { MOST_PRE_NAMES = 6, MOST_SPLITS = 3 };
+
+struct pre {
+	const char *names[MOST_PRE_NAMES]; /* NULL behind the last one */
+	const char *splits[MOST_SPLITS]; /* regular expressions; none: GPT-2's */
+	bool splits_digits, is_nfc;
+	bool adds_bos; /* where the file doesn't say */
+	bool ignores_merges;
+};
+
+#define ENGLISH "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
+#define WORDS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+"
+#define REST "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+#define UPPER "[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]"
+#define LOWER "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
+#define CASES(ending) \
+	"[^\\r\\n\\p{L}\\p{N}]?" UPPER "*" LOWER "+" ending "|[^\\r\\n\\p{L}\\p{N}]?" UPPER \
+	"+" LOWER "*" ending
+#define CASES_REST "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
+
+#define LLAMA_3 ENGLISH WORDS "|\\p{N}{1,3}" REST
+#define QWEN_2 ENGLISH WORDS "|\\p{N}" REST
+
+static const struct pre pres[] = {
+	{.names = {"gpt-2", "phi-2", "olmo", "mpt", "exaone4", "modern-bert"}},
+	{.names = {"starcoder", "refact", "command-r", "smollm", "codeshell", "exaone"},
+		.splits_digits = true},
+	{.names = {"llama-bpe", "llama3", "llama-v3", "falcon3"},
+		.splits = {LLAMA_3},
+		.adds_bos = true,
+		.ignores_merges = true},
+	{.names = {"dbrx", "smaug-bpe", "glm4", "chatglm-bpe"}, .splits = {LLAMA_3}},
+	{.names = {"qwen2", "deepseek-r1-qwen"}, .splits = {QWEN_2}, .is_nfc = true},
+	{.names = {"stablelm2", "hunyuan"}, .splits = {QWEN_2}},
+	{.names = {"gpt-4o", "llama4"}, .splits = {CASES(ENGLISH "?") "|\\p{N}{1,3}" CASES_REST}},
+	{.names = {"tekken"},
+		.splits = {CASES("") "|\\p{N}" CASES_REST},
+		.adds_bos = true,
+		.ignores_merges = true},
+	{.names = {"deepseek-v3", "hunyuan-dense"},
+		.splits = {"\\p{N}{1,3}", "[\u4e00-\u9fa5\u3040-\u309f\u30a0-\u30ff]+",
+			"[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+"
+			"|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+"
+			"| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"}},
+};
+enum { N_PRES = sizeof(pres) / sizeof(*pres) };
+
+/* One that isn't known is refused by its name. */
+static bool find_pre(const char *name, const struct pre **out, struct al_error *err)
+{
+	for (size_t i = 0; i < N_PRES; i++)
+		for (size_t j = 0; j < MOST_PRE_NAMES && pres[i].names[j]; j++)
+			if (strcmp(pres[i].names[j], name) == 0) {
+				*out = &pres[i];
+				return true;
+			}
+	return al_fail(err, AL_EINPUT,
+		"tokenizer.ggml.pre is \"%.60s\", a pre-tokenizer that isn't known here; "
+		"--tokens takes numbers",
+		name);
+}
+
 /* ---- kinds ---- */
 
 static void add_step(struct vocabulary *v, struct al_step step)
@@ -189,7 +255,7 @@ static bool add_merges(struct vocabulary *v, struct al_error *err)
 	return true;
 }
 
-static bool add_splits(struct vocabulary *v, const struct al_gguf_pre *pre, struct al_error *err)
+static bool add_splits(struct vocabulary *v, const struct pre *pre, struct al_error *err)
 {
 	struct al_text_steps *steps = &v->pipeline->pre_tokenizer;
 
@@ -198,7 +264,7 @@ static bool add_splits(struct vocabulary *v, const struct al_gguf_pre *pre, stru
 			(struct al_step){.run = al_step_split,
 				.regex = "\\p{N}",
 				.behavior = AL_SPLIT_ISOLATED});
-	for (size_t i = 0; i < AL_GGUF_MOST_SPLITS && pre->splits[i]; i++) {
+	for (size_t i = 0; i < MOST_SPLITS && pre->splits[i]; i++) {
 		struct al_step step = {.run = al_step_split, .behavior = AL_SPLIT_ISOLATED};
 		if (!al_pattern_compile(v->arena, pre->splits[i], &step.pattern, err))
 			return false;
@@ -213,12 +279,12 @@ static bool add_splits(struct vocabulary *v, const struct al_gguf_pre *pre, stru
 static bool make_gpt2(struct vocabulary *v, struct around *a, struct al_error *err)
 {
 	const char *name = find_text(v->checkpoint, KEY("pre"));
-	const struct al_gguf_pre *pre;
+	const struct pre *pre;
 
 	if (!name)
 		return al_fail(err, AL_EINPUT,
 			KEY("pre") " is missing: how words are split isn't known");
-	if (!al_gguf_pre_find(name, &pre, err))
+	if (!find_pre(name, &pre, err))
 		return false;
 	a->adds_bos = pre->adds_bos;
 	v->pipeline->model.encode = al_encode_bpe;

@@ -337,20 +337,6 @@ void al_added_step(const struct al_pipeline *pipeline, struct al_arena *arena, b
 
 /* ---- GGUF ---- */
 
-enum { AL_GGUF_MOST_PRE_NAMES = 6, AL_GGUF_MOST_SPLITS = 3 };
-
-struct al_gguf_pre {
-	const char *names[AL_GGUF_MOST_PRE_NAMES]; /* NULL behind the last one */
-	const char *splits[AL_GGUF_MOST_SPLITS]; /* regular expressions; none: GPT-2's */
-	bool splits_digits, is_nfc;
-	bool adds_bos; /* where the file doesn't say */
-	bool ignores_merges;
-};
-
-/* One that isn't known is refused by its name. */
-bool al_gguf_pre_find(const char *name, const struct al_gguf_pre **out,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* Does the checkpoint's first file name a tokenizer? */
 bool al_gguf_has_tokenizer(const struct al_checkpoint *checkpoint);
 

@@ -40,14 +40,12 @@ static bool check_size(struct al_tokenizer *tokenizer, const char *path, int64_t
 static bool read_tokenizer(struct al_tokenizer *tokenizer, const char *path, bool is_json,
 	int64_t n_tokens, struct al_error *err)
 {
-	struct al_text text;
+	AL_TEXT(text);
 
-	if (!al_file_read(&text, path, largest_file, err))
-		return false;
-	bool ok = (is_json ? al_tokenizer_parse_json : al_tokenizer_parse_bin)(tokenizer, path,
-		text.data, text.length, err);
-	al_text_finish(&text);
-	return ok && check_size(tokenizer, path, n_tokens, err);
+	return al_file_read(&text, path, largest_file, err)
+		&& (is_json ? al_tokenizer_parse_json : al_tokenizer_parse_bin)(tokenizer, path,
+			text.data, text.length, err)
+		&& check_size(tokenizer, path, n_tokens, err);
 }
 
 static bool fail_missing(const struct al_checkpoint *checkpoint, const char *json,
@@ -66,22 +64,17 @@ static bool fail_missing(const struct al_checkpoint *checkpoint, const char *jso
 bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoint *checkpoint,
 	int64_t n_tokens, struct al_error *err)
 {
-	struct al_arena arena;
+	AL_ARENA(arena);
 
 	if (al_gguf_has_tokenizer(checkpoint))
 		return al_gguf_tokenizer_open(tokenizer, checkpoint, err);
-	al_arena_init(&arena);
 	const char *json = beside(&arena, checkpoint->path, "tokenizer.json");
 	const char *bin = beside(&arena, checkpoint->path, "tokenizer.bin");
-	bool ok;
+
 	if (access(json, F_OK) == 0)
-		ok = read_tokenizer(tokenizer, json, true, n_tokens, err);
-	else if (access(bin, F_OK) == 0)
-		ok = read_tokenizer(tokenizer, bin, false, n_tokens, err);
-	else
-		ok = fail_missing(checkpoint, json, err);
-	al_arena_finish(&arena);
-	return ok;
+		return read_tokenizer(tokenizer, json, true, n_tokens, err);
+	return access(bin, F_OK) == 0 ? read_tokenizer(tokenizer, bin, false, n_tokens, err)
+				      : fail_missing(checkpoint, json, err);
 }
 
 void al_tokenizer_finish(struct al_tokenizer *tokenizer)
@@ -144,19 +137,17 @@ static bool encode(const struct al_pipeline *p, struct al_arena *memory, struct 
 bool al_tokenizer_encode(const struct al_tokenizer *tokenizer, const char *text, size_t length,
 	struct al_tokens *tokens, struct al_error *err)
 {
-	struct al_arena memory;
+	AL_ARENA(memory);
 
 	if (length > MOST_LINE)
 		return al_fail(err, AL_EINPUT, "%zu bytes, expected at most %d", length, MOST_LINE);
 	const size_t valid = al_utf8_valid(text, length);
 	if (valid < length)
 		return al_fail(err, AL_EINPUT, "byte %zu is no UTF-8", valid);
-	al_arena_init(&memory);
-	bool ok = encode(tokenizer->pipeline, &memory, (struct al_span){text, length}, tokens, err);
-	al_arena_finish(&memory);
-	if (ok)
-		al_tokens_end_sequence(tokens);
-	return ok;
+	if (!encode(tokenizer->pipeline, &memory, (struct al_span){text, length}, tokens, err))
+		return false;
+	al_tokens_end_sequence(tokens);
+	return true;
 }
 
 /* ---- a file ---- */
@@ -183,14 +174,13 @@ static bool encode_lines(const struct al_tokenizer *tokenizer, const struct al_t
 bool al_tokenizer_encode_file(const struct al_tokenizer *tokenizer, const char *path,
 	struct al_tokens *tokens, struct al_error *err)
 {
-	struct al_text text;
+	AL_TEXT(text);
 
 	if (!al_file_read(&text, path, largest_file, err))
 		return false;
 	al_tokens_init(tokens);
-	bool ok = encode_lines(tokenizer, &text, tokens, err) || al_in(err, "%s", path);
-	al_text_finish(&text);
-	if (!ok)
-		al_tokens_finish(tokens);
-	return ok;
+	if (encode_lines(tokenizer, &text, tokens, err))
+		return true;
+	al_tokens_finish(tokens);
+	return al_in(err, "%s", path);
 }

@@ -187,18 +187,17 @@ static bool read_file(struct al_tokenizer_reader *r, struct al_error *err)
 bool al_tokenizer_parse_json(struct al_tokenizer *tokenizer, const char *path, const char *text,
 	size_t n, struct al_error *err)
 {
-	struct al_json doc;
+	AL_JSON(doc);
 
 	if (!al_json_parse(&doc, path, text, n, err))
 		return false;
 	struct al_tokenizer_reader r = {.pipeline = al_pipeline_init(tokenizer), .doc = &doc};
 	r.arena = &tokenizer->arena;
 	r.source = (struct al_record_source){r.arena, &doc, &r};
-	bool ok = read_file(&r, err);
-	al_json_finish(&doc);
-	if (ok)
+	if (read_file(&r, err)) {
 		al_pipeline_finish(r.pipeline, r.arena);
-	else
-		al_tokenizer_finish(tokenizer);
-	return ok;
+		return true;
+	}
+	al_tokenizer_finish(tokenizer);
+	return false;
 }

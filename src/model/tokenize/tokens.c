@@ -160,11 +160,8 @@ bool al_tokens_parse(struct al_tokens *tokens, const char *path, const char *byt
 
 bool al_tokens_read(struct al_tokens *tokens, const char *path, struct al_error *err)
 {
-	struct al_text text;
+	AL_TEXT(text);
 
-	if (!al_file_read(&text, path, largest_file, err))
-		return false;
-	bool ok = al_tokens_parse(tokens, path, text.data, text.length, err);
-	al_text_finish(&text);
-	return ok;
+	return al_file_read(&text, path, largest_file, err)
+		&& al_tokens_parse(tokens, path, text.data, text.length, err);
 }
