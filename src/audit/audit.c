@@ -49,51 +49,14 @@ bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module
 	return true;
 }
 
-bool al_audit_gram(struct al_audit_module *module, enum al_projection projection,
-	struct al_view *out, struct al_error *err)
-{
-	const struct al_view weights = al_projection_of(&module->heads, projection);
-	struct al_matrix gram;
-
-	if (!module->grams[projection].data) {
-		if (!al_take_gram(&module->scratch, AL_TRANSPOSED, weights, &gram, err))
-			return false;
-		module->grams[projection] = al_view(gram);
-	}
-	*out = module->grams[projection];
-	return true;
-}
-
-/* Conversions ask for the other Gram matrices again. That of the outputs, which takes as much
- * memory as they do, is let go. */
-static bool find_inner(struct al_audit_module *module, enum al_form form, struct al_matrix *inner,
-	struct al_error *err)
-{
-	AL_SCRATCH(scratch);
-	const struct al_view output = module->heads.output;
-	const bool is_qk = form == AL_FORM_QK;
-	struct al_view grams[AL_N_PROJECTIONS];
-	struct al_matrix of_output;
-
-	if (!al_audit_gram(module, is_qk ? AL_QUERY : AL_VALUE, &grams[is_qk ? AL_QUERY : AL_VALUE],
-		    err)
-		|| (is_qk && !al_audit_gram(module, AL_KEY, &grams[AL_KEY], err)))
-		return false;
-	if (!is_qk) {
-		if (!al_take_gram(&scratch, AL_TRANSPOSED, output, &of_output, err))
-			return false;
-		grams[AL_OUTPUT] = al_view(of_output);
-	}
-	return al_form_inner_of_grams(&module->scratch, &module->heads, grams, form, inner, err);
-}
-
 bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, struct al_view *out,
 	struct al_error *err)
 {
 	struct al_matrix inner;
 
 	if (!module->inner[form].data) {
-		if (!find_inner(module, form, &inner, err))
+		if (!al_form_inner(&module->scratch, &module->heads, &module->heads, form, &inner,
+			    err))
 			return false;
 		module->inner[form] = al_view(inner);
 	}

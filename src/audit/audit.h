@@ -47,7 +47,6 @@ struct al_audit_module {
 	struct al_spectra head_spectra, layer_spectra;
 	unsigned layer_kinds,
 		counted_kinds; /* of layer_spectra: found, and good for counts alone */
-	struct al_view grams[AL_N_PROJECTIONS]; /* W^T W, as al_audit_gram keeps them */
 	struct al_view inner[AL_N_FORMS];
 	struct al_spectra *draws; /* of the null of independent heads, or it as computed */
 	struct al_thinned thinned; /* the first of them with fewer heads */
@@ -55,7 +54,7 @@ struct al_audit_module {
 	bool is_drawn; /* though it was to be computed */
 	struct al_matrix weights[AL_N_PROJECTIONS];
 	struct al_matrix biases[AL_N_PROJECTIONS]; /* [1][columns] */
-	struct al_scratch scratch; /* of Gram matrices, inner products and draws */
+	struct al_scratch scratch; /* of inner products and draws */
 };
 
 /* What all modules share. */
@@ -97,10 +96,6 @@ bool al_audit_gaussian(struct al_audit *audit, const struct al_audit_module *mod
 	struct al_error *err) AL_MUST_CHECK;
 bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module,
 	const struct al_spectra **out, struct al_error *err) AL_MUST_CHECK;
-
-/* W^T W of a projection, which is built once; the module's, not to be changed. */
-bool al_audit_gram(struct al_audit_module *module, enum al_projection projection,
-	struct al_view *out, struct al_error *err) AL_MUST_CHECK;
 
 /* <F_i, F_j> of the heads' forms, [n_heads][n_heads]; the module's, not to be changed. */
 bool al_audit_form_inner(struct al_audit_module *module, enum al_form form, struct al_view *out,

@@ -29,11 +29,11 @@ struct row {
 };
 
 static const struct al_table_field fields[] = {
-	{AL_SHOW_KEY(struct row, module, "Module")},
-	{AL_SHOW_KEY(struct row, variant, "Variant")},
-	{AL_SHOW_KEY(struct row, setting, "Setting")},
-	{AL_SHOW_KEY(struct row, gauge, "Basis")},
-	{AL_SHOW_COUNT(struct row, parameters, "Parameters")},
+	{AL_COLUMN_KEY("module", "Module"), AL_MEMBER(struct row, module)},
+	{AL_COLUMN_KEY("variant", "Variant"), AL_MEMBER(struct row, variant)},
+	{AL_COLUMN_KEY("setting", "Setting"), AL_MEMBER(struct row, setting)},
+	{AL_COLUMN_KEY("gauge", "Basis"), AL_MEMBER(struct row, gauge)},
+	{AL_COLUMN_COUNT("parameters", "Parameters"), AL_MEMBER(struct row, parameters)},
 	{AL_SHOW(struct row, saving, "Saving", .unit = "%", .digits = 1)},
 	{AL_SHOW(struct row, cache_saving, "Cache saving", .unit = "%", .digits = 1)},
 	{{.key = "qk_relative_error", .title = "QK error", .digits = 4},
@@ -201,6 +201,7 @@ static bool add_grouping_row(struct al_converter *x, const struct al_grouping *g
 	struct al_error *err)
 {
 	struct al_conversion c = begin(x, g->n_groups == 1 ? &one_key : &key_groups, gauge, loss);
+	AL_TEXT(text);
 
 	c.setting = setting;
 	if (g->n_groups > 1) {
@@ -208,7 +209,6 @@ static bool add_grouping_row(struct al_converter *x, const struct al_grouping *g
 		al_conversion_change(&c, "n_kv_heads", g->n_groups);
 	}
 	if (order) {
-		AL_TEXT(text);
 		al_group_print(order, x->losses->keys.n, g->size, &text);
 		c.groups = al_strdup((&x->table->arena), text.data);
 	}

@@ -129,6 +129,7 @@ static bool convert_merged(struct al_converter *x, const struct al_merging *merg
 	struct al_conversion c = al_conversion_begin_same(x,
 		(struct al_conversion_loss){{0, 0}, NAN});
 	double qk = 0, ov = 0;
+	AL_TEXT(text);
 
 	for (size_t k = 0; k < n; k++) {
 		qk += merging->steps[k].qk_squared;
@@ -140,7 +141,6 @@ static bool convert_merged(struct al_converter *x, const struct al_merging *merg
 		c.loss.qk_mean = c.loss.of[AL_LOSS_QK];
 	al_conversion_change(&c, "n_heads", merging->n_heads - n);
 	c.setting = setting;
-	AL_TEXT(text);
 	al_merging_print(merging, n, &text);
 	c.groups = al_strdup((&x->table->arena), text.data);
 	return al_losses_has_own_keys(x->losses) ? al_conversion_add_row(x, &c, err)

@@ -10,10 +10,8 @@ struct row {
 
 static const struct al_table_field fields[] = {
 	AL_AUDIT_PLACE_FIELDS,
-	{{.key = "head_a", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct row, a)},
-	{{.key = "head_b", .title = "and head", .digits = AL_DIGITS_ALL, .is_key = true},
-		AL_MEMBER(struct row, b)},
+	{AL_COLUMN_WHOLE("head_a", "Head", .is_key = true), AL_MEMBER(struct row, a)},
+	{AL_COLUMN_WHOLE("head_b", "and head", .is_key = true), AL_MEMBER(struct row, b)},
 	{{.key = "qk_cosine", .title = "QK cosine", .digits = 3}, AL_MEMBER(struct row, qk)},
 	{{.key = "ov_cosine", .title = "OV cosine", .digits = 3}, AL_MEMBER(struct row, ov)},
 	AL_FIELDS_END,

@@ -127,12 +127,12 @@ static bool is_folder(const char *path)
 /* A file that is no .npy file, or a folder with one. */
 static bool is_calibration(const char *path)
 {
+	AL_TEXT(file);
+
 	if (!is_folder(path))
 		return is_there(path) && !al_file_begins(path, al_npy_magic);
-	AL_TEXT(file);
 	al_text_addf(&file, "%s/calibration.safetensors", path);
-	const bool found = is_there(file.data);
-	return found;
+	return is_there(file.data);
 }
 
 bool al_covariance_open(struct al_covariance *covariance, const char *path,
@@ -267,8 +267,8 @@ static bool apply_file(const struct al_covariance *covariance, const char *endin
 	const struct sides *s, int first, int last, struct al_error *err)
 {
 	AL_OWNED struct al_matrix root = {0};
-
 	AL_TEXT(path);
+
 	al_text_addf(&path, "%s/%s%s", covariance->path, s->attention->name, ending);
 	return read_root(&root, path.data, err)
 		&& (change_sides(root, s, first, last, err) || al_in(err, "%s", path.data));

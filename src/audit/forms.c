@@ -22,9 +22,8 @@ static void add_biases(struct al_view a, struct al_view b, struct al_matrix out)
 			out.data[i + j * out.ld] += a.data[i * a.ld] * b.data[j * b.ld];
 }
 
-/* A^T B for a projection and its bias of two modules, which may be the same. */
-static bool cross_gram(struct al_scratch *scratch, const struct al_heads *a,
-	const struct al_heads *b, enum al_projection p, struct al_matrix *out, struct al_error *err)
+bool al_cross_gram(struct al_scratch *scratch, const struct al_heads *a, const struct al_heads *b,
+	enum al_projection p, struct al_matrix *out, struct al_error *err)
 {
 	const struct al_view left = al_projection_of(a, p), right = al_projection_of(b, p);
 
@@ -36,21 +35,6 @@ static bool cross_gram(struct al_scratch *scratch, const struct al_heads *a,
 			    : al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, left, right, 0, *out, err)))
 		return false;
 	add_biases(a->bias[p], b->bias[p], *out);
-	return true;
-}
-
-bool al_biased_gram(struct al_scratch *scratch, struct al_view gram, struct al_view bias,
-	struct al_view *out, struct al_error *err)
-{
-	struct al_matrix own;
-
-	*out = gram;
-	if (!bias.data)
-		return true;
-	if (!al_take_copy(scratch, gram, &own, err))
-		return false;
-	add_biases(bias, bias, own);
-	*out = al_view(own);
 	return true;
 }
 
@@ -87,26 +71,11 @@ bool al_form_inner(struct al_scratch *scratch, const struct al_heads *a, const s
 	const struct sides s = sides_of(form);
 	struct al_matrix left, right;
 
-	if (!cross_gram(&grams, a, b, s.left, &left, err)
-		|| !cross_gram(&grams, a, b, s.right, &right, err)
+	if (!al_cross_gram(&grams, a, b, s.left, &left, err)
+		|| !al_cross_gram(&grams, a, b, s.right, &right, err)
 		|| !al_take(scratch, out, a->n_heads, b->n_heads, err))
 		return false;
 	fill(a, b, s, al_view(left), al_view(right), *out);
-	return true;
-}
-
-bool al_form_inner_of_grams(struct al_scratch *scratch, const struct al_heads *heads,
-	const struct al_view *grams, enum al_form form, struct al_matrix *out, struct al_error *err)
-{
-	AL_SCRATCH(biased);
-	const struct sides s = sides_of(form);
-	struct al_view left, right;
-
-	if (!al_biased_gram(&biased, grams[s.left], heads->bias[s.left], &left, err)
-		|| !al_biased_gram(&biased, grams[s.right], heads->bias[s.right], &right, err)
-		|| !al_take(scratch, out, heads->n_heads, heads->n_heads, err))
-		return false;
-	fill(heads, heads, s, left, right, *out);
 	return true;
 }
 

@@ -29,16 +29,9 @@ static inline double al_cosine(double inner, double squared_a, double squared_b)
 bool al_form_inner(struct al_scratch *scratch, const struct al_heads *a, const struct al_heads *b,
 	enum al_form form, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
-/* A^T A of a projection on [x, 1]: the `gram` of its weights, or where there is a bias a matrix of
- * its own. */
-bool al_biased_gram(struct al_scratch *scratch, struct al_view gram, struct al_view bias,
-	struct al_view *out, struct al_error *err) AL_MUST_CHECK;
-
-/* al_form_inner of one module's heads, whose weights have these Gram matrices (al_gram,
- * AL_TRANSPOSED). */
-bool al_form_inner_of_grams(struct al_scratch *scratch, const struct al_heads *heads,
-	const struct al_view *grams, enum al_form form, struct al_matrix *out,
-	struct al_error *err) AL_MUST_CHECK;
+/* A^T B for a projection on [x, 1] of two modules, which may be the same. */
+bool al_cross_gram(struct al_scratch *scratch, const struct al_heads *a, const struct al_heads *b,
+	enum al_projection projection, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 
 /* What biases add to the squared norm of a head's form: with A and B without biases and a, b these,
  * ||[A; a] [B; b]^T||^2 - ||A B^T||^2 = ||B a^T||^2 + ||A b^T||^2 + (a b^T)^2. 0 without biases. */

@@ -51,8 +51,7 @@ static void match_exactly(struct al_matrix pairs, size_t *order)
 {
 	const size_t n = pairs.rows, n_sets = (size_t)1 << n;
 	AL_FREED double *least = al_alloc(n_sets, sizeof(*least));
-	uint8_t *partner = al_calloc(n_sets, sizeof(*partner));
-
+	AL_FREED uint8_t *partner = al_calloc(n_sets, sizeof(*partner));
 	least[0] = 0;
 	for (size_t set = 1; set < n_sets; set++) {
 		const size_t first = (size_t)__builtin_ctzl(set);
@@ -71,7 +70,6 @@ static void match_exactly(struct al_matrix pairs, size_t *order)
 		order[1] = partner[set];
 		set &= ~((size_t)1 << order[0] | (size_t)1 << order[1]);
 	}
-	free(partner);
 }
 
 /* ---- exchanges ---- */
@@ -250,18 +248,14 @@ bool al_group_heads(const struct al_group_cost *cost, struct al_matrix pairs, si
 	double neighbours, size_t *order, struct al_error *err)
 {
 	const size_t n = pairs.rows;
-	struct groups g = {.cost = cost,
-		.order = order,
-		.n = n,
-		.size = size,
-		.costs = al_calloc(n / size, sizeof(*g.costs))};
+	AL_FREED double *costs = al_calloc(n / size, sizeof(*costs));
+	struct groups g = {cost, order, n, size, costs};
 	bool ok = true;
 
 	if (size == 2 && n <= AL_MOST_MATCHED)
 		match_exactly(pairs, order);
 	else
 		ok = search(&g, pairs, neighbours, err);
-	free(g.costs);
 	put_in_order(order, n, size);
 	return ok;
 }

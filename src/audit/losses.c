@@ -356,9 +356,14 @@ static bool find_all(struct al_losses *x, struct al_error *err)
  * neither. */
 static bool form_grams(struct al_losses *x, struct al_error *err)
 {
-	return (!x->is_rotary || x->is_normed
-		       || al_audit_gram(x->module, AL_KEY, &x->keys.own_gram, err))
-		&& (!al_losses_is_free(x) || al_stack_form_gram(&x->keys, err))
+	struct al_matrix own;
+
+	if (x->is_rotary && !x->is_normed) {
+		if (!al_take_gram(&x->scratch, AL_TRANSPOSED, x->keys.own, &own, err))
+			return false;
+		x->keys.own_gram = al_view(own);
+	}
+	return (!al_losses_is_free(x) || al_stack_form_gram(&x->keys, err))
 		&& (!x->has_values || al_stack_form_gram(&x->values, err));
 }
 

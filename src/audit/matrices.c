@@ -28,9 +28,10 @@ static bool hand_over(const struct target *target, const char *what, const char 
 	struct al_matrix m, struct al_error *err)
 {
 	AL_TEXT(name);
+	AL_TEXT(content);
+
 	add_plain(&name, target->module);
 	al_text_addf(&name, ".%s.%s.npy", what, kind);
-	AL_TEXT(content);
 	al_npy_add(&content, m.data, m.rows, m.cols, true);
 	return target->take(target->context, name.data, &content, err);
 }

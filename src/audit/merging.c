@@ -244,15 +244,12 @@ static bool find_inner(struct merger *x, struct al_scratch *scratch, struct al_e
 {
 	const size_t n = x->module->heads.n_heads;
 	struct al_matrix qk;
-	struct al_view q, k;
-
 	if (!al_audit_form_inner(x->module, AL_FORM_OV, &x->ov, err))
 		return false;
 	if (!al_has_offset(x->module->attention))
 		return al_audit_form_inner(x->module, AL_FORM_QK, &x->qk, err);
-	if (!al_take(scratch, &qk, n, n, err) || !al_audit_gram(x->module, AL_QUERY, &q, err)
-		|| !al_audit_gram(x->module, AL_KEY, &k, err)
-		|| !al_rotary_inner(&x->module->heads, x->module->attention, q, k, qk, err))
+	if (!al_take(scratch, &qk, n, n, err)
+		|| !al_rotary_inner(&x->module->heads, x->module->attention, qk, err))
 		return false;
 	x->qk = al_view(qk);
 	return true;

@@ -2,9 +2,8 @@
  * among the best get their angles. */
 #include "audit/pairs.h"
 
-#include <stdlib.h>
-
 #include "audit/measurement.h"
+#include "audit/summary.h"
 #include "base/memory.h"
 
 struct pair {
@@ -134,24 +133,23 @@ static bool find_angles(struct pair *pairs, size_t n_pairs, struct al_pair_side 
 {
 	AL_FREED struct angle *all = al_calloc(n_pairs * AL_N_PROJECTIONS + 1, sizeof(*all));
 	size_t n = 0;
-	bool ok = true;
 
 	for (size_t k = 0; k < n_pairs; k++)
 		for (int p = 0; p < AL_N_PROJECTIONS; p++)
 			n += lists_angle(&pairs[k], a, b, (enum al_projection)p, &all[n]);
-	for (size_t i = 0; ok && i < n; i++)
-		ok = prepare_cosines(all[i].a, all[i].b, err);
-	ok = ok && al_parallel(n, find_angle, all, err);
-	return ok;
+	for (size_t i = 0; i < n; i++)
+		if (!prepare_cosines(all[i].a, all[i].b, err))
+			return false;
+	return al_parallel(n, find_angle, all, err);
 }
 
 /* ---- the table ---- */
 
 static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct pair, module_a, "Module")},
-	{AL_SHOW_KEY(struct pair, head_a, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_WHOLE(struct pair, head_a, "Head", .is_key = true)},
 	{AL_SHOW_KEY(struct pair, module_b, "and module")},
-	{AL_SHOW_KEY(struct pair, head_b, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_WHOLE(struct pair, head_b, "Head", .is_key = true)},
 	{{.key = "qk_cosine", .title = "QK cosine", .digits = 3},
 		AL_MEMBER(struct pair, cosine[AL_FORM_QK])},
 	{{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
@@ -214,7 +212,6 @@ static void cut(struct al_table *table, size_t most)
 	AL_FREED double *all = al_calloc(n + 1, sizeof(*all));
 	AL_FREED size_t *order = al_calloc(n + 1, sizeof(*order));
 	AL_FREED struct al_cell **rows = al_calloc(n + 1, sizeof(struct al_cell *));
-
 	for (size_t row = 0; row < n; row++)
 		all[row] = likeness_of_row(table, row);
 	al_sort_order(all, n, order);
@@ -253,7 +250,6 @@ static size_t choose(const struct pair *all, size_t n, size_t most, double least
 	AL_FREED double *likenesses = al_calloc(n + 1, sizeof(*likenesses));
 	AL_FREED size_t *order = al_calloc(n + 1, sizeof(*order));
 	size_t n_chosen = 0;
-
 	for (size_t k = 0; k < n; k++)
 		likenesses[k] = likeness(all[k].cosine[AL_FORM_QK], all[k].cosine[AL_FORM_OV]);
 	al_sort_order(likenesses, n, order);
@@ -291,3 +287,77 @@ void al_pairs_finish(struct al_table *table, size_t most, size_t n_seen)
 	if (table->n_rows < n_seen)
 		al_table_note(table, "the %zu most similar of %zu pairs", table->n_rows, n_seen);
 }
+
+/* ---- the measurement of one module's pairs ---- */
+
+static void add_columns(struct al_table *table, const struct al_audit *audit)
+{
+	(void)audit;
+	al_pairs_add_columns(table, false);
+}
+
+/* Of each module only pairs that may be among the best of all. */
+static bool add_module(struct al_audit *audit, struct al_audit_module *module,
+	struct al_table *table, struct al_error *err)
+{
+	struct al_pair_side side = {.module = module};
+	struct al_pair_scores scores;
+	const bool ok = al_module_cosines(&side.scratch, module, &scores, err)
+		&& al_pairs_add(table, audit->options.n_pairs, &side, &side, &scores, err);
+
+	al_scratch_finish(&side.scratch);
+	return ok;
+}
+
+static void finish(struct al_audit *audit, struct al_table *table)
+{
+	al_pairs_finish(table, audit->options.n_pairs, audit->n_pairs);
+}
+
+/* ---- the summary ---- */
+
+enum { N_PAIRS = 3 };
+
+static const char *print_head(const struct al_table *table, size_t row, const char *module,
+	const char *head, struct al_arena *arena)
+{
+	double index = 0;
+
+	(void)al_table_number(table, row, head, &index);
+	return al_format(arena, "%s head %.0f", al_table_text(table, row, module), index);
+}
+
+/* By scores or by values, whichever says more; pairs of heads of nothing say nothing. */
+static void summarise(struct al_table *summary, const struct al_audit *audit,
+	const struct al_table *similarity)
+{
+	struct al_arena *arena = &summary->arena;
+
+	(void)audit;
+	for (size_t row = 0; row < similarity->n_rows && row < N_PAIRS; row++) {
+		double qk = 0, ov = 0;
+		bool has_qk = al_table_number(similarity, row, "qk_cosine", &qk);
+		bool has_ov = al_table_number(similarity, row, "ov_cosine", &ov);
+		bool is_ov = has_ov && (!has_qk || fabs(ov) > fabs(qk));
+		if (!has_qk && !has_ov)
+			continue;
+		al_summary_add(summary, row == 0 ? "most similar" : "",
+			al_format(arena, "%s and %s: %s cosine %.2f",
+				print_head(similarity, row, "module_a", "head_a", arena),
+				print_head(similarity, row, "module_b", "head_b", arena),
+				is_ov ? "OV" : "QK", is_ov ? ov : qk));
+	}
+}
+
+const struct al_measurement al_measurement_similarity = {
+	.id = "similarity",
+	.title = "Pairs of heads, the most similar first",
+	.needs = {.weights = true},
+	.add_columns = add_columns,
+	.add_module = add_module,
+	.finish = finish,
+	.short_form = {.columns = {"module_a", "head_a", "module_b", "head_b", "qk_cosine",
+			       "ov_cosine"},
+		.most_rows = 10},
+	.summary = {{AL_SUMMARY_PAIRS, summarise}},
+};

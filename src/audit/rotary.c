@@ -79,21 +79,21 @@ static double inner_of_pairs(const struct al_attention *attention, struct al_vie
 }
 
 bool al_rotary_inner(const struct al_heads *heads, const struct al_attention *attention,
-	struct al_view query_gram, struct al_view key_gram, struct al_matrix out,
-	struct al_error *err)
+	struct al_matrix out, struct al_error *err)
 {
 	AL_SCRATCH(scratch);
 	const size_t w = heads->d_head;
-	struct al_view q, k;
+	struct al_matrix q, k;
 
-	if (!al_biased_gram(&scratch, query_gram, heads->bias[AL_QUERY], &q, err)
-		|| !al_biased_gram(&scratch, key_gram, heads->bias[AL_KEY], &k, err))
+	if (!al_cross_gram(&scratch, heads, heads, AL_QUERY, &q, err)
+		|| !al_cross_gram(&scratch, heads, heads, AL_KEY, &k, err))
 		return false;
 	for (size_t j = 0; j < heads->n_heads; j++)
 		for (size_t i = 0; i < heads->n_heads; i++) {
 			const size_t at_q[] = {i * w, j * w};
 			const size_t at_k[] = {al_kv_head(heads, i) * w, al_kv_head(heads, j) * w};
-			out.data[i + j * out.ld] = inner_of_pairs(attention, q, k, at_q, at_k, w);
+			out.data[i + j * out.ld] = inner_of_pairs(attention, al_view(q), al_view(k),
+				at_q, at_k, w);
 		}
 	return true;
 }

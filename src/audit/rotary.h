@@ -40,8 +40,6 @@ struct al_complex al_pair_product(struct al_view gram, size_t a, size_t b,
 
 /* The mean over all offsets of the inner products of the heads' score forms, [n_heads][n_heads]:
  * with a pair's columns as complex vectors that of Re(q k^H e^(i theta t)) and this of q', k' is
- * Re((q^H q')(k'^H k)) / 2; other dimensions are the same at all offsets. The Gram matrices
- * are those of the weights (al_gram, AL_TRANSPOSED). */
+ * Re((q^H q')(k'^H k)) / 2; other dimensions are the same at all offsets. */
 bool al_rotary_inner(const struct al_heads *heads, const struct al_attention *attention,
-	struct al_view query_gram, struct al_view key_gram, struct al_matrix out,
-	struct al_error *err) AL_MUST_CHECK;
+	struct al_matrix out, struct al_error *err) AL_MUST_CHECK;

@@ -1,6 +1,13 @@
-/* Spectra of heads on their own. With A_i = U_i R_i the singular values of Q_i K_g^T are those of
- * R_Q R_K^T (d x d). */
+/* Spectra of heads on their own, and of all heads of a module together.
+ *
+ * With A_i = U_i R_i the singular values of Q_i K_g^T are those of R_Q R_K^T (d x d). The unfolding
+ * [W_1 .. W_H] has the Gram matrix sum_i Q_i (R_K^T R_K) Q_i^T, so its singular values are those of
+ * [Q_1 R_K1^T .. Q_H R_KH^T] (D x H d), R_K the keys' triangular factors. */
 #include "audit/spectra.h"
+
+#include <math.h>
+
+#include "audit/measures.h"
 
 const char *const al_spectrum_names[AL_N_SPECTRA] = {"q", "k", "qk", "qu", "ku", "ov"};
 
@@ -66,4 +73,129 @@ bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangle
 
 	return take_heads(out, triangles, err)
 		&& al_parallel(triangles->shape.n_heads, head_values, &x, err);
+}
+
+/* ---- what the two precisions do differently ---- */
+
+static bool find_triangle(struct al_scratch *scratch, struct al_view b, struct al_matrix *out,
+	struct al_error *err)
+{
+	enum al_route route;
+
+	return al_take(scratch, out, al_least(b.rows, b.cols), b.cols, err)
+		&& al_triangle(b, *out, &route, err);
+}
+
+/* Found in double. */
+static bool find_triangle_f(struct al_scratch *scratch, struct al_view_f b, struct al_matrix_f *out,
+	struct al_error *err)
+{
+	AL_SCRATCH(room);
+	struct al_matrix wide, r;
+
+	return al_take(&room, &wide, b.rows, b.cols, err) && al_widen(b, wide, err)
+		&& find_triangle(&room, al_view(wide), &r, err)
+		&& al_take_f(scratch, out, r.rows, r.cols, err) && al_narrow(al_view(r), *out, err);
+}
+
+/* ---- and alike ---- */
+
+struct layer {
+	const struct al_heads *heads;
+	const struct al_triangles *t;
+	bool is_counted; /* the Gram matrix's rounding shows in no count */
+	struct al_spectra *out;
+};
+
+#include "linalg/in_double.h"
+#define FIND_EXACTLY al_singular_values
+#include "audit/layer_spectra.inc"
+#undef FIND_EXACTLY
+
+#include "linalg/in_single.h"
+#define FIND_EXACTLY find_by_gram_f
+#include "audit/layer_spectra.inc"
+
+/* ---- for counts ---- */
+
+/* Of all squares, ten times what single precision's sums were off. */
+static const double MARGIN = 1e-6;
+
+/* Norms whose products' squares are within single precision's range, with room to spare. */
+static bool is_within_range(const struct al_heads *heads)
+{
+	for (int p = 0; p < (al_has_values(heads) ? AL_N_PROJECTIONS : AL_VALUE); p++) {
+		const struct al_view w = al_projection_of(heads, (enum al_projection)p);
+		const double squared = al_inner(w, w);
+		if (squared != 0 && !(squared >= 0x1p-30 && squared <= 0x1p60))
+			return false;
+	}
+	return true;
+}
+
+static bool is_clear(struct al_matrix values)
+{
+	for (int i = 0; i < AL_N_SHARES; i++)
+		if (!al_components_stay(values.data, values.rows, al_shares[i], MARGIN))
+			return false;
+	return true;
+}
+
+struct kinds {
+	struct layer layer;
+	struct al_heads narrow; /* without data where single precision is too narrow */
+	unsigned exact, counted;
+};
+
+static bool count(const struct kinds *x, enum al_spectrum kind, struct al_error *err)
+{
+	struct layer layer = x->layer;
+
+	layer.is_counted = true;
+	if (x->narrow.query_f.data) {
+		layer.heads = &x->narrow;
+		if (!layer_values_f(&layer, kind, err))
+			return false;
+		if (is_clear(layer.out->values[kind]))
+			return true;
+	}
+	layer.heads = x->layer.heads;
+	return layer_values(&layer, kind, err);
+}
+
+/* The long ones first. */
+static const enum al_spectrum order[AL_N_SPECTRA] = {
+	AL_SPECTRUM_QK,
+	AL_SPECTRUM_OV,
+	AL_SPECTRUM_QU,
+	AL_SPECTRUM_KU,
+	AL_SPECTRUM_Q,
+	AL_SPECTRUM_K,
+};
+
+static bool find_kind(void *context, size_t index, struct al_error *err)
+{
+	const struct kinds *x = context;
+	const enum al_spectrum kind = order[index];
+
+	if (x->exact & AL_SPECTRUM_BIT(kind))
+		return (x->layer.heads->query_f.data ? layer_values_f : layer_values)(&x->layer,
+			kind, err);
+	return !(x->counted & AL_SPECTRUM_BIT(kind)) || count(x, kind, err);
+}
+
+bool al_layer_spectra(struct al_spectra *out, const struct al_heads *heads,
+	const struct al_triangles *triangles, unsigned exact, unsigned counted,
+	struct al_error *err)
+{
+	AL_SCRATCH(scratch);
+	struct kinds x = {.layer = {heads, triangles, false, out},
+		.exact = exact,
+		.counted = counted};
+
+	if (!al_heads_check_projections(heads, err)
+		|| (counted && is_within_range(heads)
+			&& !al_heads_narrow(&scratch, heads, &x.narrow, err)))
+		return false;
+	return al_parallel(AL_N_SPECTRA, find_kind, &x, err);
 }
