@@ -1,5 +1,4 @@
 /* The public library: decompositions of attention heads on plain arrays. */
-#include <stdlib.h>
 
 #include "attnledger.h"
 #include "linalg/cp.h"

@@ -1,9 +1,6 @@
 /* The public library: counts, asked with names and answered with text. */
 #include "attnledger.h"
 
-#include <string.h>
-
-#include "base/number.h"
 #include "ledger/request/request.h"
 
 static void destroy_catalog(void *catalog)

@@ -1,8 +1,6 @@
 /* Two checkpoints side by side, through inner products of the heads' forms. */
 #include "audit/against.h"
 
-#include <math.h>
-
 #include "audit/forms.h"
 #include "audit/measurement.h"
 

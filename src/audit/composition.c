@@ -6,8 +6,6 @@
  * R being the triangular factors. */
 #include "audit/composition.h"
 
-#include <math.h>
-
 #include "audit/forms.h"
 
 /* ---- who reads whom ---- */

@@ -1,10 +1,6 @@
 /* The control that an approximation of the scores has to beat. */
 #include "audit/control.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "linalg/cp.h"
 
 bool al_control_init(struct al_control *c, const struct al_heads *heads, struct al_error *err)

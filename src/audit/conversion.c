@@ -4,11 +4,7 @@
 #include "audit/grouping.h"
 #include "audit/losses.h"
 #include "audit/measurement.h"
-#include "base/number.h"
 #include "ledger/ledger.h"
-
-#include <math.h>
-#include <string.h>
 
 static const struct al_conversion_target one_key = {"mqa", "d_head"},
 					 key_groups = {"gqa", "d_head"},

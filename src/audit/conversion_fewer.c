@@ -1,10 +1,6 @@
 /* Conversions to fewer heads, and to narrower ones. */
 #include "audit/conversion.h"
 #include "audit/merging.h"
-#include "base/number.h"
-
-#include <math.h>
-#include <string.h>
 
 /* What ranks beyond `rank` hold of a spectrum, [values][heads]. */
 static double beyond(struct al_matrix spectrum, size_t rank, double norm)

@@ -1,9 +1,6 @@
 /* Conversions of all modules put together, and what the summary says of them. */
 #include "audit/conversion_totals.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "audit/summary.h"
 
 static const char *const named[] = {"variant", "setting", "gauge"};

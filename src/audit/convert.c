@@ -1,9 +1,6 @@
 /* Conversions that share keys and values between heads, or with each other. */
 #include "audit/convert.h"
 
-#include <math.h>
-#include <string.h>
-
 /* ---- the mean ---- */
 
 void al_mean_heads(struct al_view heads, size_t width, const size_t *order, size_t size,

@@ -3,8 +3,6 @@
  * the all-ones direction is shared out among its members. So both are shown. */
 #include "audit/measurement.h"
 
-#include <math.h>
-
 struct row {
 	struct al_audit_place at;
 	const char *form;

@@ -1,15 +1,10 @@
 /* Weights as the inputs use them. */
 #include "audit/covariance.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "audit/rotary.h"
-#include "base/memory.h"
-#include "base/text.h"
 #include "formats/npy.h"
 
 /* ---- the root ---- */

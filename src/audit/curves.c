@@ -3,11 +3,6 @@
 #include "audit/measurement.h"
 #include "audit/measures.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
-
 /* A component of a curve. Whose curve it is: INT64_MIN: of all heads together, of no draw. */
 struct row {
 	struct al_audit_place at;

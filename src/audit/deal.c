@@ -1,9 +1,6 @@
 /* Shares of equal size, nearly: the largest item first (Graham 1969). */
 #include "audit/deal.h"
 
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "linalg/linalg.h"
 
 static size_t find_least(const double *loads, size_t n)

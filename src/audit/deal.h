@@ -1,8 +1,7 @@
 /* Work dealt to processes that can't ask each other: all come to the same shares. */
 #pragma once
 
-#include <stddef.h>
-
+#include "base/base.h"
 #include "model/heads/views.h"
 
 /* Whose each of n items is, from 0 on: shards [n]. The largest first, each to the shard that has

@@ -6,8 +6,6 @@
  * projection is the mean, with all e = n^-1/2. */
 #include "audit/convert.h"
 
-#include <math.h>
-
 #include "linalg/cp.h"
 
 /* ---- what heads become ---- */

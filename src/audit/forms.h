@@ -6,9 +6,8 @@
  * under rotary positions alone, where it isn't. */
 #pragma once
 
-#include <math.h>
-
 #include "audit/triangles.h"
+#include "base/base.h"
 
 enum al_form { AL_FORM_QK, AL_FORM_OV, AL_N_FORMS };
 extern const char *const al_form_names[AL_N_FORMS]; /* "qk", "ov" */

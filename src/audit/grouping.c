@@ -1,13 +1,6 @@
 /* Groups of heads that share a key and a value. */
 #include "audit/grouping.h"
 
-#include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
-
 /* ---- pairs ---- */
 
 struct pairs {

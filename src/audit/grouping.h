@@ -1,7 +1,7 @@
 /* Which heads share a key and a value: groups of one size at the least error. */
 #pragma once
 
-#include "base/text.h"
+#include "base/base.h"
 #include "linalg/linalg.h"
 
 /* What it costs that `n` heads share; costs of groups add up. Called from several threads. */

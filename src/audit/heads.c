@@ -4,8 +4,6 @@
 #include "audit/measures.h"
 #include "audit/summary.h"
 
-#include <math.h>
-
 static const enum al_spectrum kinds[] = {AL_SPECTRUM_QK, AL_SPECTRUM_OV, AL_SPECTRUM_Q,
 	AL_SPECTRUM_K};
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };

@@ -4,9 +4,6 @@
 #include "audit/measures.h"
 #include "audit/summary.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Of one spectrum. */
 struct kind {
 	int64_t components[AL_N_SHARES], gaussian; /* INT64_MIN: there is none */

@@ -1,9 +1,6 @@
 /* All conversions of a module: a list of independent tasks, the long ones first. */
 #include "audit/losses.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "audit/grouping.h"
 
 /* ---- which there are ---- */

@@ -1,11 +1,7 @@
 /* Matrices and spectra as files. */
 #include "audit/matrices.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "audit/forms.h"
-#include "base/text.h"
 #include "formats/npy.h"
 
 struct target {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "audit/audit.h"
-#include "base/text.h"
 
 extern const struct al_needs al_matrices_needs;
 

@@ -1,9 +1,6 @@
 /* What a spectrum says. Squares are of values relative to the largest: nothing overflows. */
 #include "audit/measures.h"
 
-#include <math.h>
-#include <stdbool.h>
-
 const double al_shares[AL_N_SHARES] = {.5, .9, .95, .99};
 
 static double square_at(const double *values, size_t k)

@@ -1,9 +1,7 @@
 /* What a spectrum says: ranks, components and the captured variance. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/base.h"
 
 /* The shares of the squares whose components are counted: 50, 90, 95 and 99 %. */
 enum { AL_N_SHARES = 4 };

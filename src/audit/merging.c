@@ -1,8 +1,6 @@
 /* Heads merged and dropped, the cheapest first. */
 #include "audit/merging.h"
 
-#include <math.h>
-
 #include "audit/losses.h"
 #include "audit/rotary.h"
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "audit/audit.h"
-#include "base/text.h"
 
 struct al_merge {
 	size_t head, twin; /* twin == head: it is silent */

@@ -3,9 +3,6 @@
 #include "audit/measurement.h"
 #include "audit/score_tensor.h"
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "linalg/cp.h"
 
 enum { SWEEPS = 20 };

@@ -1,6 +1,4 @@
 /* One module's weights as the options change them: read whole, or a few heads at a time. */
-#include <math.h>
-#include <string.h>
 
 #include "audit/audit.h"
 #include "audit/rotary.h"

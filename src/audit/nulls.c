@@ -1,8 +1,6 @@
 /* Nulls: Gaussian weights, and heads with their own spectra in Haar-random subspaces. */
 #include "audit/nulls.h"
 
-#include <math.h>
-
 #include "audit/measures.h"
 #include "base/random.h"
 

@@ -11,9 +11,8 @@
  * float, whose components for 90 % are the same. */
 #pragma once
 
-#include <stdint.h>
-
 #include "audit/thinned.h"
+#include "base/base.h"
 
 /* Gaussian weights of a shape (data isn't read): each of its heads, and all together, computed of
  * the heads where that `is_computed` and can be. It depends on the shape alone, so modules of one

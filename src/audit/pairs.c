@@ -4,7 +4,6 @@
 
 #include "audit/measurement.h"
 #include "audit/summary.h"
-#include "base/memory.h"
 
 struct pair {
 	const char *module_a, *module_b;

@@ -3,8 +3,6 @@
 #include "audit/measurement.h"
 #include "audit/summary.h"
 
-#include <math.h>
-
 /* How many components hold so much. */
 static const double shares[] = {.9, .95, .99};
 enum { N_SHARES = sizeof(shares) / sizeof(*shares) };

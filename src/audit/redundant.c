@@ -2,9 +2,6 @@
  * the cheapest first, then those that repeat another head with more noise than that. */
 #include "audit/measurement.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "audit/merging.h"
 #include "audit/summary.h"
 #include "audit/verdict.h"

@@ -6,8 +6,6 @@
  * pair dimension i with i + width/2, interleaved ones 2i with 2i + 1. */
 #include "audit/rotary.h"
 
-#include <math.h>
-
 #include "audit/forms.h"
 
 /* [a b] R^T: the row's two numbers, rotated. */

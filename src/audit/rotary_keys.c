@@ -7,8 +7,6 @@
 #include "audit/convert.h"
 #include "audit/rotary.h"
 
-#include <math.h>
-
 /* Two dimensions that positions rotate together in the heads of one group; columns as complex
  * numbers. */
 struct pair {

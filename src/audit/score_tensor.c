@@ -1,8 +1,6 @@
 /* A module's queries and keys as the tensor that Tucker and CP decompose. */
 #include "audit/score_tensor.h"
 
-#include <math.h>
-
 #include "audit/stacks.h"
 
 /* To elements of at most 1, by a power of two, which rounds nothing: what is asked of the tensor

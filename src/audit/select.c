@@ -1,9 +1,6 @@
 /* Selecting modules by name. */
 #include "audit/select.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 /* The length of the part at p: up to a dot, a comma or the end. */
 static size_t part_length(const char *p)
 {

@@ -1,7 +1,7 @@
 /* Selecting modules by name: "layers.0-5,encoder.*.self". */
 #pragma once
 
-#include <stdbool.h>
+#include "base/base.h"
 
 /* Does the module's name match one of the patterns? A pattern is parts between dots; a part is a
  * word, a number, a range of numbers "0-5" or "*". A pattern that has fewer parts than the name

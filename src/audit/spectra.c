@@ -5,8 +5,6 @@
  * [Q_1 R_K1^T .. Q_H R_KH^T] (D x H d), R_K the keys' triangular factors. */
 #include "audit/spectra.h"
 
-#include <math.h>
-
 #include "audit/measures.h"
 
 const char *const al_spectrum_names[AL_N_SPECTRA] = {"q", "k", "qk", "qu", "ku", "ov"};

@@ -1,9 +1,6 @@
 /* The side of the forms that a conversion lets heads share. */
 #include "audit/stacks.h"
 
-#include <math.h>
-#include <string.h>
-
 double al_squared_norm(struct al_view a)
 {
 	return al_inner(a, a);

@@ -2,8 +2,6 @@
  * heads is known without their bases. */
 #include "audit/subspaces.h"
 
-#include <math.h>
-
 #include "audit/measures.h"
 
 /* ---- bases ---- */

@@ -1,9 +1,6 @@
 /* An audit in about ten lines. */
 #include "audit/summary.h"
 
-#include <math.h>
-#include <string.h>
-
 struct al_range al_range_of(struct al_arena *arena, const struct al_table *table,
 	const char *column, const char *key, const char *only)
 {

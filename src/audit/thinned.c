@@ -1,8 +1,6 @@
 /* Redundancy: a module's unfoldings beside those of fewer independent heads. */
 #include "audit/thinned.h"
 
-#include <string.h>
-
 #include "audit/measures.h"
 #include "linalg/free_sum.h"
 

@@ -2,7 +2,6 @@
 #include "audit/triangles.h"
 
 #include <assert.h>
-#include <string.h>
 
 /* ---- room ---- */
 

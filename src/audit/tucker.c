@@ -4,10 +4,6 @@
 #include "audit/measurement.h"
 #include "audit/score_tensor.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "linalg/cp.h"
 #include "linalg/tucker.h"
 

@@ -3,8 +3,7 @@
  * compute with. */
 #include "base/blocks.h"
 
-#include <stdint.h>
-
+#include "base/base.h"
 #include "base/format.h"
 #include "base/half.h"
 

@@ -1,8 +1,7 @@
 /* A source read byte after byte. */
 #include "base/cursor.h"
 
-#include <inttypes.h>
-#include <string.h>
+#include "base/base.h"
 
 void al_cursor_init(struct al_cursor *cursor, const struct al_source *source, uint64_t most)
 {

@@ -1,11 +1,8 @@
 /* Errors: one line of text and an exit status. */
-#include "base/error.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/text.h"
+#include "base/base.h"
 
 /* Copies `raw` into the error's message, control characters escaped, cut with "..." where too
  * long. */

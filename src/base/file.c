@@ -2,14 +2,13 @@
  * and which files a program has read and written. */
 #include "base/file.h"
 
+#include "base/base.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "base/text.h"
 
 /* ---- what was read and written ---- */
 

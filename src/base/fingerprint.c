@@ -1,9 +1,7 @@
 /* Fingerprints as texts. */
 #include "base/fingerprint.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
+#include "base/base.h"
 
 static const char METHOD[] = "fnv1a ";
 enum { N_METHOD = sizeof(METHOD) - 1, N_DIGITS = 16 };

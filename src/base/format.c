@@ -6,13 +6,11 @@
  * quantisation (llama-quant.cpp). */
 #include "base/format.h"
 
-#include <math.h>
-#include <string.h>
 #include <strings.h>
 
+#include "base/base.h"
 #include "base/blocks.h"
 #include "base/half.h"
-#include "base/number.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stored numbers are copied as they are");
 _Static_assert(sizeof(float) == 4 && sizeof(double) == 8, "IEEE 754 binary32 and binary64");

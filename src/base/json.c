@@ -1,13 +1,9 @@
 /* Strict JSON: where a node is, what it is, and what it was expected to be. */
 #include "base/json.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+#include "base/base.h"
 
-#include "base/number.h"
-#include "base/text.h"
+#include <stdarg.h>
 
 /* ---- places ---- */
 

@@ -1,13 +1,9 @@
 /* The parser of strict JSON: it refuses what RFC 8259 refuses, and makes the tree. */
 #include <locale.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "base/base.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/memory.h"
-#include "base/text.h"
 
 struct parser {
 	struct al_json *doc;

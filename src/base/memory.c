@@ -1,18 +1,13 @@
 /* Memory from the heap, which is there or ends everything; and arenas, chains of blocks, each with
  * its memory after its header. */
 #define _DEFAULT_SOURCE /* madvise, MAP_ANONYMOUS */
-#include "base/memory.h"
 
 #include <gmp.h>
 #include <stdalign.h>
 #include <stdarg.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
-#include "base/arena.h"
+#include "base/base.h"
 
 static al_memory_handler *when_exhausted;
 

@@ -1,8 +1,5 @@
 /* Exact numbers: counts, rationals in place and in an arena, decimals in and out. */
-#include "base/number.h"
-
-#include <stdlib.h>
-#include <string.h>
+#include "base/base.h"
 
 enum { SIGNIFICANT_DIGITS = 15, MOST_EXACT_DECIMALS = 6 };
 

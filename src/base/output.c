@@ -6,17 +6,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arena.h"
+#include "base/base.h"
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/temporary.h"
-#include "base/text.h"
 
 struct al_output {
 	struct al_arena arena;

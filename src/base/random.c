@@ -1,11 +1,10 @@
 /* Random numbers: xoshiro256++ (Blackman & Vigna 2019, arXiv:1805.01407) as a GSL generator. */
 #include "base/random.h"
 
+#include "base/base.h"
+
 #include <gsl/gsl_randist.h>
 #include <gsl/gsl_rng.h>
-#include <stdlib.h>
-
-#include "base/memory.h"
 
 struct al_random {
 	gsl_rng *rng;

@@ -1,10 +1,9 @@
 /* Records: JSON objects read by a table. */
 #include "base/record.h"
 
-#include <assert.h>
-#include <string.h>
+#include "base/base.h"
 
-#include "base/text.h"
+#include <assert.h>
 
 _Static_assert(sizeof(enum al_field_type) == sizeof(unsigned), "an enum is stored as unsigned");
 

@@ -2,9 +2,9 @@
 #include "base/spill.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "base/base.h"
 #include "base/temporary.h"
 
 static bool fail_write(const struct al_spill *spill, struct al_error *err)

@@ -1,7 +1,6 @@
 #include "base/symbol.h"
 
-#include <stdbool.h>
-#include <string.h>
+#include "base/base.h"
 
 static bool is_letter(char c)
 {

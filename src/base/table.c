@@ -1,12 +1,9 @@
 /* Tables: typed columns, rows of cells, notes. */
 #include "base/table.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
+#include "base/base.h"
 
-#include "base/number.h"
+#include <stdarg.h>
 
 void al_table_init(struct al_table *table, const char *id, const char *title)
 {

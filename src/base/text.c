@@ -1,13 +1,9 @@
 /* Text: a string that grows, widths in columns, and the nearest known name. */
-#include "base/text.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
-#include "base/memory.h"
+#include "base/base.h"
 
 enum { NAME_MAX_COMPARED = 63 };
 

@@ -3,13 +3,9 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/memory.h"
-#include "base/text.h"
 #include "catalog/engine.h"
 #include "catalog/family.h"
 #include "catalog/cache.h"

@@ -5,10 +5,9 @@
  * backward, or a matrix product; one grammar serves all four. */
 #pragma once
 
-#include "base/arena.h"
+#include "base/base.h"
 #include "base/embedded.h"
 #include "base/json.h"
-#include "base/text.h"
 #include "formula/formula.h"
 
 /* ---- the words of the grammar ---- */

@@ -1,8 +1,6 @@
 /* Components: a family that is part of another one, read under names of its own, and made part of
  * it. */
-#include <string.h>
 
-#include "base/text.h"
 #include "catalog/family_read.h"
 
 const char *const al_component_names[AL_N_COMPONENTS] = {

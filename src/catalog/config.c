@@ -1,10 +1,6 @@
 /* A config.json through a family: symbols and their defaults, and what contradicts itself. */
 #include "catalog/config.h"
 
-#include <string.h>
-
-#include "base/text.h"
-
 /* ---- keys by symbol ---- */
 
 static const struct al_config_key *find_key(const struct al_config *config, const char *symbol)

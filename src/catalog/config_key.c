@@ -1,8 +1,6 @@
 /* Config keys: what a family's file says of them, and where a config has them. */
-#include <string.h>
 
 #include "base/format.h"
-#include "base/text.h"
 #include "catalog/config.h"
 #include "catalog/family_read.h"
 

@@ -2,11 +2,6 @@
  * and its text with other numbers. */
 #include "catalog/config.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "base/text.h"
-
 /* ---- keys that aren't used ---- */
 
 /* Is it the key of a path "key" or "key.b"? */

@@ -3,11 +3,6 @@
 #include "catalog/config.h"
 
 #include <errno.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/text.h"
 
 enum { MOST_LIST = 1 << 16 };
 

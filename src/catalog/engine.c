@@ -1,10 +1,6 @@
 /* Engines: their files, and the formulas in them. */
 #include "catalog/engine.h"
 
-#include <string.h>
-
-#include "base/number.h"
-#include "base/text.h"
 #include "catalog/family_read.h"
 
 /* ---- files ---- */

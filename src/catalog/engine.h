@@ -17,7 +17,6 @@
  * more. Formulas may use seq, window, block, chunk, tp, devices and vocab. */
 #pragma once
 
-#include "base/text.h"
 #include "catalog/catalog.h"
 
 enum al_engine_heads { AL_HEADS_DIVIDED, AL_HEADS_REPLICATED };

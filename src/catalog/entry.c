@@ -1,8 +1,6 @@
 /* The one entry grammar: tensors, cache, activations and products. */
 #include "catalog/read.h"
 
-#include <string.h>
-
 const char *const al_role_names[AL_N_ROLES] = {
 	"query",
 	"key",

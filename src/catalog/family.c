@@ -1,5 +1,4 @@
 /* Families: reading a file: its modules, their stored tensors, all other tensors. */
-#include <string.h>
 
 #include "catalog/family_read.h"
 

@@ -2,8 +2,6 @@
  * searched for them, and that of its components' families. */
 #include "catalog/family_names.h"
 
-#include <string.h>
-
 #include "catalog/catalog.h"
 
 enum { MOST_NESTED = 4 }; /* components of components */

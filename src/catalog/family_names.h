@@ -1,7 +1,7 @@
 /* The names of a built-in family's tensors, without parsing its file. */
 #pragma once
 
-#include <stddef.h>
+#include "base/base.h"
 
 /* What bears a name: a tensor of a module, one that the family lists beside its modules, or
  * something else. */

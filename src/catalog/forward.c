@@ -1,9 +1,6 @@
 /* "forward": reading how a family's tensors make a model. */
 #include "catalog/forward.h"
 
-#include <string.h>
-
-#include "base/text.h"
 #include "catalog/cache.h"
 #include "catalog/family_read.h"
 

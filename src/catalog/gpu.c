@@ -1,12 +1,9 @@
 /* Devices by name. */
 #include "catalog/gpu.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "base/embedded.h"
-#include "base/text.h"
 #include "base/record.h"
 
 extern const struct al_embedded_list al_embedded_gpus;

@@ -5,7 +5,7 @@
  * second of dense matrices. */
 #pragma once
 
-#include "base/arena.h"
+#include "base/base.h"
 
 struct al_gpu {
 	const char *name, *source;

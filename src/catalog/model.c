@@ -1,7 +1,6 @@
 /* Models: a preset with the symbols of its attention, a preset with a family's config, or a
  * config.json as it comes with a checkpoint, whose family goes by its model_type and is composed
  * where the config chooses its components. */
-#include <string.h>
 
 #include "catalog/cache.h"
 #include "catalog/config.h"

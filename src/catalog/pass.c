@@ -1,7 +1,6 @@
 /* "pass" of a variant. */
 #include "catalog/pass.h"
 
-#include "base/text.h"
 #include "catalog/family_read.h"
 
 /* ---- names of its tensors ---- */

@@ -2,9 +2,7 @@
 #include <ctype.h>
 #include <fnmatch.h>
 #include <regex.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "catalog/scheme.h"
 
 enum { MOST_REGEX_LENGTH = 256, MOST_NAME_LENGTH = 512 };

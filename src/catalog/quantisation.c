@@ -1,8 +1,6 @@
 /* What a model's files say of their quantisation, and which scheme that is. */
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/text.h"
 #include "catalog/cache.h"
 #include "catalog/scheme.h"
 

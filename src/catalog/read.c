@@ -1,9 +1,6 @@
 /* Reading catalogue files: texts, words, symbols and formulas; and the standard symbols. */
 #include "catalog/read.h"
 
-#include <string.h>
-
-#include "base/text.h"
 #include "catalog/cache.h"
 
 void al_reader_init(struct al_reader *reader, struct al_arena *arena, const struct al_json *doc,

@@ -4,8 +4,6 @@
  * stands. What is read is copied into the arena and outlives the document. */
 #pragma once
 
-#include <stddef.h>
-
 #include "base/record.h"
 #include "catalog/catalog.h"
 

@@ -1,8 +1,6 @@
 /* Recipes: bytes per parameter of each state of training, and a rule for activations. */
 #include "catalog/read.h"
 
-#include <string.h>
-
 enum { MOST_BYTES = 1024, MOST_PARTS = 8 };
 
 const char *const al_state_fact_names[AL_N_STATE_FACTS] = {

@@ -47,7 +47,6 @@
  * over layers with values only), n_experts, n_gqa. */
 #pragma once
 
-#include "base/text.h"
 #include "catalog/family.h"
 
 /* What formulas may ask of a tensor, in the order of al_scheme_facts. */

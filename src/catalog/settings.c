@@ -1,11 +1,7 @@
 /* Settings: given values, and the standard defaults that follow from them. */
 #include "catalog/settings.h"
 
-#include <string.h>
-
 #include "base/hash.h"
-#include "base/number.h"
-#include "base/text.h"
 #include "catalog/family.h"
 
 void al_settings_init(struct al_settings *settings, struct al_catalog *catalog)

@@ -1,8 +1,6 @@
 /* A module's tensors as a checkpoint stores them. */
 #include "catalog/stored.h"
 
-#include <string.h>
-
 /* The standard base of rotary embeddings; Su et al. 2021, arXiv:2104.09864, section 3.2.2. */
 enum { ROTARY_BASE = 10000 };
 

@@ -2,9 +2,6 @@
 #include "catalog/tensor_list.h"
 
 #include <assert.h>
-#include <string.h>
-
-#include "base/text.h"
 
 struct run {
 	struct al_tensor_list *list;

@@ -3,8 +3,6 @@
 #include "catalog/pass.h"
 #include "catalog/read.h"
 
-#include "base/text.h"
-
 enum { MOST_NAMES = 256, MOST_ENTRIES = 1024 };
 
 /* An object with names of its own. */

@@ -1,8 +1,6 @@
 /* The figures of an audit, as measurements describe them. */
 #include "commands/audit_run.h"
 
-#include <string.h>
-
 #include "base/file.h"
 #include "commands/draw.h"
 

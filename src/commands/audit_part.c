@@ -1,8 +1,6 @@
 /* Shares of an audit, and what its answer hangs on. */
 #include "commands/audit_part.h"
 
-#include <string.h>
-
 #include "audit/deal.h"
 #include "base/file.h"
 #include "base/fingerprint.h"

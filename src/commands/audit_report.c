@@ -1,9 +1,7 @@
 /* audit --report FILE: what the page shows, and how it is headed. */
 #include "commands/audit_run.h"
 
-#include <inttypes.h>
 #include <libgen.h>
-#include <string.h>
 
 /* ---- the head ---- */
 

@@ -1,8 +1,6 @@
 /* An audit: what is measured of which modules. */
 #include "commands/audit_run.h"
 
-#include <string.h>
-
 #include "audit/notes.h"
 #include "audit/select.h"
 #include "commands/kernel.h"

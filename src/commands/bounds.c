@@ -1,9 +1,6 @@
 /* memory --inference --device: what a device's data sheet bounds, by the roofline. */
-#include "base/number.h"
 #include "catalog/gpu.h"
 #include "commands/memory.h"
-
-#include <string.h>
 
 struct record {
 	const char *bound, *limited_by;

@@ -1,7 +1,5 @@
 /* cache: what decoding caches, by kind of layer, per token and for sequences. */
-#include <string.h>
 
-#include "base/number.h"
 #include "commands/explain.h"
 #include "commands/request.h"
 #include "commands/summary.h"

@@ -1,11 +1,9 @@
 /* calibrate: what a model's attention does on tokens, recorded. */
 #include "commands/calibration.h"
 
-#include <math.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/text.h"
 #include "model/calibration/imatrix_write.h"
 #include "formats/finite.h"
 #include "commands/input.h"

@@ -4,7 +4,6 @@
 #include "paper/lint.h"
 #include "report/writer.h"
 
-#include <string.h>
 #include <unistd.h>
 
 struct check_options {

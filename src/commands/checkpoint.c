@@ -1,11 +1,8 @@
 /* What the commands on checkpoints share. */
 #include "commands/checkpoint.h"
 
-#include <inttypes.h>
 #include <strings.h>
 #include <unistd.h>
-
-#include "base/number.h"
 
 /* ---- the file alone ---- */
 

@@ -4,15 +4,10 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "base/json.h"
-#include "base/memory.h"
-#include "base/text.h"
 #include "base/output.h"
 #include "base/file.h"
 #include "report/writer.h"

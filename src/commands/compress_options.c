@@ -1,11 +1,6 @@
 /* What `compress` is told, read and held against what its method takes. */
 #include "commands/compress.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/number.h"
-#include "base/text.h"
 #include "formats/format.h"
 #include "linalg/cp.h"
 

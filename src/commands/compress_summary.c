@@ -1,10 +1,6 @@
 /* compress and verify in a sentence: what is saved, and at what error. */
 #include "commands/compress.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/number.h"
 #include "commands/summary.h"
 
 static const struct al_table *find_table(const struct al_session *session, const char *id)

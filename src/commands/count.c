@@ -1,7 +1,5 @@
 /* count: parameters by part and in total, of a model or with other attention in it. */
-#include <string.h>
 
-#include "base/number.h"
 #include "commands/explain.h"
 #include "commands/request.h"
 #include "commands/summary.h"

@@ -1,10 +1,6 @@
 /* The options that lay a whole model over devices. */
 #include "commands/devices.h"
 
-#include <string.h>
-
-#include "base/text.h"
-
 const struct al_option_row al_weight_rows[] = {
 	OPTION_TEXT(struct al_device_options, dtype, "dtype", "NAME",
 		"number format of the weights: f32, bf16, fp8, q8_0, q4_k ..., or a scheme (list "

@@ -1,11 +1,6 @@
 /* Drawing: figures to files. */
 #include "commands/draw.h"
 
-#include <string.h>
-
-#include "base/memory.h"
-#include "base/text.h"
-
 static const char *const endings[] = {
 	[AL_FIGURE_PDF] = "pdf",
 	[AL_FIGURE_SVG] = "svg",

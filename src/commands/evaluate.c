@@ -5,10 +5,6 @@
 #include "commands/kernel.h"
 #include "commands/summary.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 struct evaluate_options {
 	struct al_output_options output;
 	struct al_layout_options layout;

@@ -2,12 +2,7 @@
 #include "commands/command.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-
-#include "base/memory.h"
 
 static const char name[] = "attnledger-full";
 

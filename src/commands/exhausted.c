@@ -1,7 +1,5 @@
 /* What the program does where the system has no memory left. */
 #include <stdatomic.h>
-#include <stdint.h>
-#include <stdio.h>
 #include <unistd.h>
 
 #include "base/output.h"

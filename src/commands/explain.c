@@ -1,8 +1,6 @@
 /* --explain: how each number comes about. */
 #include "commands/explain.h"
 
-#include "base/number.h"
-
 static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct al_explanation, model, "Model")},
 	{AL_SHOW_KEY(struct al_explanation, variant, "Variant")},

@@ -1,10 +1,7 @@
 /* explore: the formulas of all variants as a page that evaluates them where it is read. */
 #include "commands/explore.h"
 
-#include <string.h>
-
 #include "base/embedded.h"
-#include "base/number.h"
 #include "commands/formulas.h"
 #include "commands/request.h"
 #include "report/page/page.h"

@@ -1,8 +1,6 @@
 /* The data of the page: formulas, the symbols that they hold, and where these begin. */
 #include "commands/explore.h"
 
-#include <string.h>
-
 #include "base/format.h"
 #include "ledger/entries.h"
 

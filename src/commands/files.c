@@ -1,12 +1,9 @@
 /* Files that are written together. */
 #include "commands/files.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/memory.h"
 #include "base/output.h"
 
 void al_files_init(struct al_files *files)

@@ -1,9 +1,8 @@
 /* Files that are written together: all are rendered before the first one is. */
 #pragma once
 
-#include "base/arena.h"
+#include "base/base.h"
 #include "base/spill.h"
-#include "base/text.h"
 
 /* Where in the file without a name a part of a file waits. */
 struct al_file_piece {

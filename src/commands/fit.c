@@ -1,9 +1,6 @@
 /* fit: the largest batch, context or model that a device holds, and models of equal size. */
 #include "commands/fit.h"
 
-#include <string.h>
-
-#include "base/number.h"
 #include "commands/summary.h"
 
 static const struct al_option_row fit_rows[] = {

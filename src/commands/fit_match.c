@@ -1,8 +1,5 @@
 /* fit --match: models with as many parameters as another. */
-#include <math.h>
-#include <string.h>
 
-#include "base/number.h"
 #include "commands/fit.h"
 #include "commands/summary.h"
 

@@ -1,8 +1,5 @@
 /* All that an answer of `fit` hangs on, as the command that asks the same again. */
-#include <string.h>
 
-#include "base/number.h"
-#include "base/text.h"
 #include "commands/fit.h"
 
 /* But for what is solved for, and what is as good as nothing. */

@@ -1,9 +1,6 @@
 /* Sizes of memory, as people write them. */
-#include <string.h>
 #include <strings.h>
 
-#include "base/text.h"
-#include "base/number.h"
 #include "catalog/gpu.h"
 #include "commands/fit.h"
 

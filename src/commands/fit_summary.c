@@ -2,9 +2,6 @@
  * next one lacks; and how many decimals its numbers have. */
 #include "commands/fit.h"
 
-#include <string.h>
-
-#include "base/number.h"
 #include "commands/summary.h"
 
 /* "a context of 38,751 tokens", "a batch of 54", "n_layers = 12" */

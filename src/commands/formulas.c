@@ -1,8 +1,6 @@
 /* Tables of formulas. */
 #include "commands/formulas.h"
 
-#include "base/text.h"
-
 struct record {
 	const struct al_formulas *of;
 	const char *variant, *title;

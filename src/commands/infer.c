@@ -1,7 +1,6 @@
 /* memory --inference: weights, cache and one forward of a whole model on one device. */
 #include "commands/memory.h"
 
-#include "base/number.h"
 #include "catalog/gpu.h"
 
 /* "H200x8": tensor parallelism over all where no degree was given; else the degrees make up the

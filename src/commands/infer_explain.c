@@ -1,5 +1,4 @@
 /* memory --inference --explain: the rules, and what each number is the sum of. */
-#include "base/number.h"
 #include "commands/explain.h"
 #include "commands/memory.h"
 

@@ -1,9 +1,6 @@
 /* What a model reads, wherever a command runs one. */
 #include "commands/input.h"
 
-#include <string.h>
-
-#include "base/number.h"
 #include "commands/progress.h"
 #include "model/forward/generate.h"
 #include "model/tokenize/tokenizer.h"

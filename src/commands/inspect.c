@@ -1,12 +1,6 @@
 /* inspect: what a checkpoint holds. */
-#include <inttypes.h>
 #include <libgen.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
-#include "base/number.h"
 #include "commands/checkpoint.h"
 #include "commands/summary.h"
 

@@ -4,8 +4,6 @@
  * What the one before it found out is said in a variable of the environment. */
 #include "commands/kernel.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <strings.h>
 #include <unistd.h>
 

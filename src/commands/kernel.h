@@ -1,7 +1,7 @@
 /* The BLAS kernel of a command that computes: chosen, tested and named. */
 #pragma once
 
-#include "base/error.h"
+#include "base/base.h"
 #include "base/table.h"
 
 /* Begins the program once more where OpenBLAS took a kernel older than the processor, or one that

@@ -6,11 +6,6 @@
  * theirs, `merge` says so. */
 #include "commands/audit_part.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/number.h"
-
 static const struct launcher {
 	const char *rank, *size;
 } launchers[] = {

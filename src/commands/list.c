@@ -1,9 +1,6 @@
 /* list: what is built in, by kind. */
 #include "commands/command.h"
 
-#include <string.h>
-
-#include "base/text.h"
 #include "ledger/ledger.h"
 #include "scenario/scenario.h"
 #include "report/venue/profile.h"

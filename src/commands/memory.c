@@ -1,7 +1,6 @@
 /* memory: what a model, or the attention in it, takes by state. */
 #include "commands/memory.h"
 
-#include "base/number.h"
 #include "commands/explain.h"
 #include "ledger/working.h"
 

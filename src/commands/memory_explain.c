@@ -2,7 +2,6 @@
 #include "commands/explain.h"
 #include "commands/memory.h"
 
-#include "base/number.h"
 #include "ledger/working.h"
 
 /* ---- attention alone: each number ---- */

@@ -1,8 +1,6 @@
 /* memory in a sentence: the total, its largest part, and what it hangs on. */
 #include "commands/memory.h"
 
-#include <string.h>
-
 #include "commands/summary.h"
 
 /* "21.71 GiB on one of 8 devices, 51.7 % of it optimizer"; NULL: it isn't known. The total is the

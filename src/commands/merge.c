@@ -1,7 +1,6 @@
 /* merge: what several processes recorded or measured, put together: calibrations of one model, or
  * the parts of an audit. */
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "commands/audit_run.h"

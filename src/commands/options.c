@@ -1,11 +1,6 @@
 /* Options: a command line read by rows, and the help that is made of them. */
 #include "commands/options.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/number.h"
-
 /* What a double holds exactly: JSON carries it unharmed. */
 #define MOST (INT64_C(1) << 53)
 

@@ -17,11 +17,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/arena.h"
-#include "base/text.h"
+#include "base/base.h"
 
 /* How a value is read; beside it the type of the field that takes it. */
 enum al_option_kind {

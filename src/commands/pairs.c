@@ -1,8 +1,6 @@
 /* Pairs: the measurements of audit that need two modules at a time. */
 #include "commands/audit_run.h"
 
-#include <string.h>
-
 #include "audit/across.h"
 #include "audit/against.h"
 #include "audit/pairs.h"

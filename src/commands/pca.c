@@ -1,9 +1,6 @@
 /* pca: principal components across heads, of what attention heads put out for real tokens. */
 #include "commands/pca.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "commands/summary.h"
 #include "formats/safetensors.h"
 

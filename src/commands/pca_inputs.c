@@ -5,9 +5,6 @@
  * of its output projections. */
 #include "commands/pca.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "audit/select.h"
 #include "commands/calibration.h"
 #include "deacon/recording.h"

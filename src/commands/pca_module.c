@@ -1,9 +1,7 @@
 /* pca: its tables, and one attention module, whoever has its head outputs: exact components,
  * training, and what is left of a target. */
 #include <ctype.h>
-#include <math.h>
 #include <stdarg.h>
-#include <string.h>
 
 #include "commands/kernel.h"
 #include "commands/pca.h"

@@ -1,6 +1,5 @@
 /* pca --train: Sanger's rule (GHA) and DEACON's constrained update, step by step beside the exact
  * components. */
-#include <math.h>
 
 #include "commands/pca.h"
 #include "linalg/hebbian.h"

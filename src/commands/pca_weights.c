@@ -5,7 +5,6 @@
  * doesn't say which correlation: Pearson's takes the mean over a component's own weights off, and
  * of a complete orthonormal set it can never be the identity, since the constant vector is shared
  * out among its members; cosines are the identity exactly where weights are orthonormal. */
-#include <math.h>
 
 #include "base/file.h"
 #include "commands/draw.h"

@@ -1,13 +1,8 @@
 /* Progress: work of more than a second says on a terminal where it is. */
 #include "commands/progress.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include "base/text.h"
 
 static const double first_after = 1, at_most_every = 0.1;
 

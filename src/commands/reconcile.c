@@ -3,8 +3,6 @@
 #include "commands/summary.h"
 #include "model/heads/reconcile.h"
 
-#include <string.h>
-
 struct reconcile_options {
 	struct al_output_options output;
 	struct al_layout_options layout;

@@ -1,8 +1,6 @@
 /* Requests as the options of the command line ask them. */
 #include "commands/request.h"
 
-#include <string.h>
-
 #include "ledger/infer.h"
 
 const struct al_option_row al_setting_rows[] = {

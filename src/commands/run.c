@@ -1,5 +1,4 @@
 /* run: a scenario's tables and figures, as files and on paper. */
-#include "base/text.h"
 #include "commands/draw.h"
 #include "commands/progress.h"
 #include "commands/scenarios.h"
@@ -9,7 +8,6 @@
 #include "scenario/contents.h"
 
 #include <glib.h>
-#include <string.h>
 
 #include "base/file.h"
 

@@ -1,8 +1,6 @@
 /* The scenarios that a command line names. */
 #include "commands/scenarios.h"
 
-#include <stdio.h>
-
 static bool is_left_out(const struct al_session *session, const char *name)
 {
 	if (session->line.n_words < 2 || !al_scenario_is_schema(name))

@@ -1,11 +1,6 @@
 /* What sentences are put together from. */
 #include "commands/summary.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/number.h"
 #include "report/report.h"
 
 enum { MOST_IN_ORDER = 5 };

@@ -5,8 +5,6 @@
 #include "commands/summary.h"
 #include "scenario/sweep.h"
 
-#include <string.h>
-
 struct sweep_options {
 	struct al_output_options output;
 	struct al_asked asked;

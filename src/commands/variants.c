@@ -1,8 +1,6 @@
 /* variants: tensors, formulas, order of growth and differences, derived from the tensors alone. */
 #include "commands/command.h"
 
-#include <string.h>
-
 #include "commands/formulas.h"
 #include "commands/request.h"
 #include "commands/summary.h"

@@ -1,8 +1,6 @@
 /* Figures and proofs for venues. */
 #include "commands/venue.h"
 
-#include <math.h>
-
 #include "report/latex_grid.h"
 
 static const double tex_pt = 72 / 72.27; /* in points of 72 to the inch */

@@ -1,8 +1,6 @@
 /* verify: a checkpoint and its compressed copy side by side. */
 #include "commands/compress.h"
 
-#include <math.h>
-
 #include "commands/progress.h"
 #include "compress/judge.h"
 

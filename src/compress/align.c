@@ -1,8 +1,6 @@
 /* Values of a group turned onto those of its first head, and their mean (arXiv:2412.20677). */
 #include "compress/work.h"
 
-#include <math.h>
-
 /* Procrustes (arXiv:2412.20677): R_j = U V^T of the SVD of V_j^T G V_i turns head j's values onto
  * the group's first, i; their mean takes the place of all, R_j^T W_O^(j) reads it. */
 static bool turn(struct al_work *w, struct al_pieces *out, size_t first, size_t kv, size_t size,

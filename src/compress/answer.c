@@ -1,9 +1,6 @@
 /* What a compression cost, module by module. */
 #include "compress/job.h"
 
-#include <inttypes.h>
-#include <math.h>
-
 #include "audit/control.h"
 
 struct row {

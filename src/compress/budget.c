@@ -5,9 +5,6 @@
  * errors fall ever more slowly with the rank, so that this comes near the smallest sum. */
 #include "compress/work.h"
 
-#include <inttypes.h>
-#include <math.h>
-
 /* Where there are more ranks than these, so many of them are tried, evenly spaced. */
 enum { MOST_RUNGS = 64 };
 

@@ -2,10 +2,6 @@
  * work. */
 #include "compress/job.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "audit/select.h"
 
 bool al_job_takes(const struct al_job *job, const struct al_attention *a)

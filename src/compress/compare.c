@@ -1,12 +1,6 @@
 /* What a compressed file has copied from the original, held against it. */
 #include "compress/plan.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
-
 enum { BLOCK_BYTES = 512 << 10, MOST_NAMES = 8 };
 
 struct comparison {

@@ -1,8 +1,6 @@
 /* Compressing a checkpoint: module by module, then the file. */
 #include "compress/work.h"
 
-#include <math.h>
-
 static void keep_counts(struct al_job_module *module, const struct al_work *w)
 {
 	const struct al_module_layout *layout = &module->layout;

@@ -1,9 +1,6 @@
 /* Attention probabilities of two modules, and what their heads put out. */
 #include "compress/difference.h"
 
-#include <math.h>
-#include <string.h>
-
 /* ---- a module ---- */
 
 bool al_side_load(struct al_side_scores *side, const struct al_factor_source *source,

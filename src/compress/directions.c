@@ -1,11 +1,6 @@
 /* The directions that matter most: leading eigenvectors, with what W_O makes of them. */
 #include "compress/work.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/memory.h"
-
 /* Eigenvalues below this share of the largest are rounding. */
 static const double ROUNDING = 0x1p-40;
 

@@ -1,10 +1,6 @@
 /* Heads that go: which ones, and W_O of the others fitted to do without them. */
 #include "compress/work.h"
 
-#include <math.h>
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "model/calibration/outputs.h"
 
 /* The rows of `from` that are kept heads', or of both rows and columns. */

@@ -1,8 +1,6 @@
 /* A compressed module's projections in the shape of the original's. */
 #include "compress/job.h"
 
-#include <string.h>
-
 #include "model/heads/shared_heads.h"
 
 /* Where head number i of the original's projection begins in the piece, and how wide it is there;

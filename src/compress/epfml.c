@@ -1,9 +1,6 @@
 /* Checkpoints for epfml/collaborative-attention. */
 #include "compress/job.h"
 
-#include <math.h>
-#include <string.h>
-
 /* epfml/collaborative-attention asks for a projection each, with these names. */
 bool al_epfml_check(const struct al_attention *a, struct al_error *err)
 {

@@ -1,8 +1,6 @@
 /* How many of the shared dimensions each head of a collaborative layer uses. */
 #include "compress/job.h"
 
-#include <math.h>
-
 #include "audit/measures.h"
 
 static double column_norm(struct al_matrix m, size_t j)

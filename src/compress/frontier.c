@@ -1,8 +1,6 @@
 /* What conversions of a whole model cost, measured. */
 #include "compress/judge.h"
 
-#include <math.h>
-
 #include "linalg/cp.h"
 
 /* ---- one candidate ---- */

@@ -7,7 +7,6 @@
  *
  * The best K' are leading eigenvectors of sum K_j P_j K_j^T; aligned, each head's keys are turned
  * onto those of the group's first (Procrustes, arXiv:2412.20677) and averaged. */
-#include <math.h>
 
 #include "audit/rotary.h"
 #include "compress/work.h"

@@ -1,9 +1,6 @@
 /* A model and its compressed copy run on the same tokens, batch by batch. */
 #include "compress/judge.h"
 
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "model/forward/evaluate.h"
 
 struct judging {

@@ -1,9 +1,6 @@
 /* How a module lies in the compressed file. */
 #include "compress/layout.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 /* ---- slices ---- */
 
 struct maker {

@@ -1,6 +1,4 @@
 /* Reading a module's pieces back from the compressed file. */
-#include <inttypes.h>
-#include <string.h>
 
 #include "compress/layout.h"
 

@@ -8,11 +8,6 @@
  * lost too. */
 #include "compress/work.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
 #include "model/calibration/outputs.h"
 
 struct merging {

@@ -1,12 +1,8 @@
 /* What a compressed file says of itself. */
 #include "compress/plan.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/fingerprint.h"
 #include "base/json.h"
-#include "base/text.h"
 
 static void describe_dropped(struct al_text *out, const struct al_module_layout *layout)
 {

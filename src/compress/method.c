@@ -1,6 +1,4 @@
 /* The methods: which modules each can treat, up to which rank, in how many parameters. */
-#include <inttypes.h>
-#include <string.h>
 
 #include "compress/layout.h"
 

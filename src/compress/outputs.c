@@ -3,14 +3,10 @@
  * beside it to read and write text.
  *
  * The files are known before the first byte is written, and come one after the other. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/file.h"
 #include "base/output.h"
-#include "base/text.h"
 #include "compress/plan.h"
 #include "formats/safetensors.h"
 

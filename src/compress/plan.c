@@ -2,9 +2,6 @@
  * projection that they belong to. */
 #include "compress/plan.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int compare_changes(const void *a, const void *b)
 {
 	const struct al_slice *const *x = a, *const *y = b;

@@ -5,8 +5,6 @@
  * the group because its heads share their keys. Keys become U V, queries Q_i R^T V. */
 #include "compress/work.h"
 
-#include <math.h>
-
 struct group {
 	const struct al_work *w;
 	size_t kv_head, n, first; /* query heads [first, +n) */

@@ -1,9 +1,6 @@
 /* The rank that a module gets: given, found by an error, or its part of a budget. */
 #include "compress/work.h"
 
-#include <inttypes.h>
-#include <math.h>
-
 bool al_error_at(struct al_work *w, int64_t rank, double *error, struct al_error *err)
 {
 	struct al_pieces pieces;

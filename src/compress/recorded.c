@@ -1,11 +1,7 @@
 /* What a compressed file says of itself. */
 #include "compress/job.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/record.h"
-#include "base/text.h"
 
 struct reading {
 	struct al_job *job;

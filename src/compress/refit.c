@@ -2,8 +2,6 @@
  * compressed ones on the same inputs x, W = E[p^T p]^+ E[p^T o] W_O. */
 #include "compress/job.h"
 
-#include <math.h>
-
 #include "model/calibration/outputs.h"
 #include "model/forward/pass.h"
 

@@ -2,9 +2,6 @@
  * projection for all heads. */
 #include "compress/work.h"
 
-#include <stdlib.h>
-
-#include "base/memory.h"
 #include "model/calibration/outputs.h"
 
 /* ---- values of a group of key/value heads as one, and each head's way out of it ---- */

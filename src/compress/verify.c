@@ -1,15 +1,9 @@
 /* Attention probabilities of a checkpoint and of its compressed copy. */
 #include "compress/compress.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "audit/rotary.h"
 #include "audit/select.h"
 #include "base/fingerprint.h"
-#include "base/memory.h"
 #include "base/random.h"
 #include "formats/finite.h"
 #include "compress/difference.h"

@@ -1,9 +1,6 @@
 /* A module on its way through a method: what it loads, and the method. */
 #include "compress/work.h"
 
-#include <inttypes.h>
-#include <math.h>
-
 /* ---- in the measure of data ---- */
 
 /* Directions of the inputs with less than this share of the largest one's variance are rounding of

@@ -1,11 +1,6 @@
 /* Writing the compressed checkpoint: one file of it. */
 #include "compress/plan.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
-
 enum { BLOCK_BYTES = 512 << 10 };
 
 /* ---- numbers in the stored format ---- */

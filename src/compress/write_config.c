@@ -3,10 +3,7 @@
  *
  * Nothing is trusted to a key's name: under the new numbers the family must expect every attention
  * tensor as it is written, and divide the scores as the original does. */
-#include <inttypes.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "catalog/family.h"
 #include "compress/plan.h"
 

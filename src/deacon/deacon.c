@@ -1,8 +1,6 @@
 /* Training a PCA layer across heads as DEACON does. */
 #include "deacon/deacon.h"
 
-#include <math.h>
-
 #include "base/random.h"
 #include "linalg/hebbian.h"
 

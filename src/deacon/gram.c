@@ -1,8 +1,6 @@
 /* The Gram matrix of features, and their products with a target. */
 #include "deacon/gram.h"
 
-#include <stdlib.h>
-
 enum { MADE_ROWS = 4096, MOST_ROWS = 512 };
 
 struct al_gram_parts al_gram_parts(const struct al_gram_sums *g, double *sums)

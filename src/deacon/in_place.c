@@ -1,11 +1,6 @@
 /* A PCA layer across heads in a model. */
 #include "deacon/in_place.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
-
 enum { TOKENS_AT_ONCE = 64 };
 
 /* What is left of the target's mean where the projections' means are. */

@@ -1,10 +1,6 @@
 /* The PCA layer across heads: its inputs. */
 #include "deacon/layer.h"
 
-#include <stdlib.h>
-
-#include "base/memory.h"
-
 const char *const al_architecture_names[AL_N_ARCHITECTURES] = {
 	[AL_DIRECT] = "direct",
 	[AL_AVERAGE] = "average",

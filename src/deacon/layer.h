@@ -8,7 +8,7 @@
  * i*j, is (i - 1)*d_head + j: a product would give several rows one number. */
 #pragma once
 
-#include "base/arena.h"
+#include "base/base.h"
 #include "linalg/linalg.h"
 
 enum al_pca_architecture { AL_DIRECT, AL_AVERAGE, AL_NONLINEAR, AL_N_ARCHITECTURES };

@@ -2,10 +2,7 @@
 #include "deacon/principal.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "deacon/gram.h"
 #include "deacon/within.h"
 

@@ -3,11 +3,6 @@
  * in. */
 #include "deacon/recording.h"
 
-#include <stdlib.h>
-
-#include "base/memory.h"
-#include "base/text.h"
-
 static bool open_file(struct al_recording *r, struct al_error *err)
 {
 	const char *folder = getenv("TMPDIR");

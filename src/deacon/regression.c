@@ -3,11 +3,6 @@
  * prefix. */
 #include "deacon/regression.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
 #include "deacon/gram.h"
 
 /* A column of which less than this part of its variance is its own counts as dependent. */

@@ -2,9 +2,6 @@
 #include "deacon/rows.h"
 
 #include <float.h>
-#include <stdlib.h>
-
-#include "base/memory.h"
 
 bool al_rows_of(struct al_rows *rows, const struct al_checkpoint *file,
 	const struct al_tensor *tensor, struct al_error *err)

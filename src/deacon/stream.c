@@ -1,10 +1,6 @@
 /* Sums over tokens in one pass. */
 #include "deacon/stream.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
 #include "linalg/linalg.h"
 
 enum { PANEL_ROWS = 4096, MOST_PANELS = 256 };

@@ -11,10 +11,6 @@
  * cache. */
 #include "deacon/within.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
 #include "linalg/kernel.h"
 
 enum { LANES = 4, TILE = 3, BLOCK = 64, TILE_SUMS = TILE * TILE };

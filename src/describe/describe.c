@@ -1,7 +1,6 @@
 /* Describes the command line on standard output, as JSON made of the tables of commands and
  * options: tools/describe makes manual pages and completions for shells of it. The build alone
  * needs both. */
-#include <stdio.h>
 
 #include "base/json.h"
 #include "commands/command.h"

@@ -1,6 +1,4 @@
 /* Ticks of a laid out axis: those that the figure asks for, or the ones that read best. */
-#include <math.h>
-#include <stdio.h>
 
 #include "figure/scene.h"
 

@@ -1,7 +1,5 @@
 /* Bands: an area between what two columns hold beside a line, or between the lines of two
  * series. */
-#include <math.h>
-#include <string.h>
 
 #include "figure/mark.h"
 #include "figure/palette.h"

@@ -1,5 +1,4 @@
 /* Bars: one slot for each value of x; series side by side in it, or columns stacked. */
-#include <math.h>
 
 #include "figure/mark.h"
 #include "figure/palette.h"

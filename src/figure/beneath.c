@@ -1,9 +1,6 @@
 /* What stands beneath each panel: columns of its first row, a line for each group of them. */
-#include <math.h>
-#include <string.h>
 
 #include "base/table.h"
-#include "base/text.h"
 #include "figure/mark.h"
 
 /* ---- of the plot ---- */

@@ -3,8 +3,6 @@
  * A point's label tries eight places around the point, then wider rings with a leader. A reference
  * line's label tries places along the line, above and below, and takes the one that covers the
  * fewest marks. */
-#include <math.h>
-#include <string.h>
 
 #include "figure/mark.h"
 

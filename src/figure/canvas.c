@@ -3,9 +3,7 @@
 #include "figure/canvas.h"
 
 #include <cairo-pdf.h>
-#include <math.h>
 #include <png.h>
-#include <string.h>
 
 static const double pixels_per_pt = 300.0 / 72.0;
 

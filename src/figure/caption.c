@@ -1,5 +1,4 @@
 /* A draft of a figure's caption: its title, and what its points say in a sentence. */
-#include <math.h>
 
 #include "figure/mark.h"
 #include "figure/ticks.h"

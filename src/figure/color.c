@@ -1,5 +1,4 @@
 /* Colours for dark pages, in OKLab (Ottosson 2020): lightness that looks even. */
-#include <math.h>
 
 #include "figure/canvas.h"
 

@@ -1,5 +1,4 @@
 /* The columns of a table that a figure draws. */
-#include "base/text.h"
 #include "figure/plot.h"
 
 static bool find_column(const struct al_table *table, const char *key, int *out,

@@ -1,8 +1,6 @@
 /* The limits of a plot's axes: what the marks reach, rounded outwards only by ticks. */
 #include "figure/plot.h"
 
-#include <math.h>
-
 #include "figure/mark.h"
 
 /* The range of the values on one axis, and how the axis treats them. */

@@ -3,8 +3,6 @@
  *
  * The places minimise the sum of squared shifts under the least distances: with the distances taken
  * off, that is an isotonic regression (pool adjacent violators), and bounds only clamp it. */
-#include <math.h>
-#include <stdlib.h>
 
 #include "figure/mark.h"
 #include "figure/palette.h"

@@ -1,5 +1,4 @@
 /* Error bars: how far the spread of a datum reaches above and below it. */
-#include <math.h>
 
 #include "figure/mark.h"
 

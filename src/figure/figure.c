@@ -1,8 +1,6 @@
 /* Figures: a plot from the table, a scene on a canvas, and the canvas into bytes. */
 #include "figure/figure.h"
 
-#include <math.h>
-
 #include "figure/mark.h"
 
 #define MARK_NAME(name) #name,

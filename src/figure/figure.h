@@ -4,8 +4,8 @@
  * labels that never meet) is ours. The same input gives the same bytes. */
 #pragma once
 
+#include "base/base.h"
 #include "base/table.h"
-#include "base/text.h"
 #include "figure/spec.h"
 
 enum al_figure_format { AL_FIGURE_PDF, AL_FIGURE_SVG, AL_FIGURE_PNG };

@@ -1,7 +1,5 @@
 /* The Pareto front of points: those that no other point of the panel is as good as on both axes and
  * better on one. */
-#include <math.h>
-#include <stdlib.h>
 
 #include "figure/mark.h"
 

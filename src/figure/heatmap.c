@@ -1,6 +1,4 @@
 /* Heat maps: a coloured cell for each pair of whole numbers; a missing one is hatched. */
-#include <math.h>
-#include <stdio.h>
 
 #include "figure/mark.h"
 #include "figure/palette.h"

@@ -3,8 +3,6 @@
  * Margins decide the length of the axes, that decides the ticks, and their labels decide the
  * margins. So the page is laid out again until the margins, which only grow, hold what they have
  * to. */
-#include <math.h>
-#include <string.h>
 
 #include "figure/mark.h"
 

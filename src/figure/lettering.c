@@ -1,8 +1,6 @@
 /* Text on a canvas, through pango: its fonts; labels measured, put and drawn. */
 #include "figure/canvas.h"
 
-#include <string.h>
-
 #include "figure/typeset.h"
 
 static const struct {

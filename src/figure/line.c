@@ -1,6 +1,5 @@
 /* Lines: series joined in the order of x, with sparse markers that are staggered from series to
  * series, so that two lines that coincide both show. */
-#include <math.h>
 
 #include "figure/mark.h"
 #include "figure/palette.h"

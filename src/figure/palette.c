@@ -1,8 +1,6 @@
 /* Colours, dashes, markers, hatches. */
 #include "figure/palette.h"
 
-#include <math.h>
-
 /* The hues of Okabe & Ito 2008, of lightnesses (CIE L*) that differ, so that grey print and readers
  * who see no red or green tell them apart: the first four, of which stacked bars are made, by steps
  * of ten at least. */

@@ -1,9 +1,6 @@
 /* Plots: rows of a table sorted into panels and series. */
 #include "figure/plot.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "figure/mark.h"
 
 /* The index of `name` among distinct names, added if it is new. */

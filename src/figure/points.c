@@ -1,8 +1,5 @@
 /* Points of a plot: their names, their order, and the means of strands. */
-#include <math.h>
-#include <stdlib.h>
 
-#include "base/number.h"
 #include "figure/plot.h"
 
 const char *al_plot_cell_text(struct al_arena *arena, const struct al_cell *cell)

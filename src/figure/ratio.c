@@ -1,9 +1,6 @@
 /* Ratio marks: an arrow between two points, and how many times one is the other, divided exactly
  * as the table holds them. */
-#include <math.h>
-#include <string.h>
 
-#include "base/number.h"
 #include "figure/mark.h"
 
 /* ---- which points ---- */

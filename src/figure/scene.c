@@ -1,8 +1,6 @@
 /* Scenes: from values to places, and the lists that a layout fills. */
 #include "figure/scene.h"
 
-#include <math.h>
-
 double al_scene_x(const struct al_scene *scene, size_t panel, double x)
 {
 	return scene->frames[panel].left + al_scale_at(&scene->x[panel].scale, x);

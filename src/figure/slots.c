@@ -1,5 +1,4 @@
 /* Names of slots: the values of x below bars. */
-#include <math.h>
 
 #include "figure/scene.h"
 

@@ -2,8 +2,7 @@
  * table's meaning can say how it is drawn without drawing it. */
 #pragma once
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "base/base.h"
 
 enum al_axis_scale { AL_AXIS_LINEAR, AL_AXIS_LOG };
 

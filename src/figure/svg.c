@@ -6,8 +6,6 @@
  * several figures may stand in one page. */
 #include "figure/canvas.h"
 
-#include <math.h>
-
 #include "figure/typeset.h"
 
 /* What a reader without the family takes. */

@@ -1,11 +1,6 @@
 /* How the labels of ticks are written. */
+#include "base/base.h"
 #include "figure/ticks.h"
-
-#include <math.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/number.h"
 
 struct unit {
 	double size;

@@ -1,7 +1,7 @@
 /* Ticks: linear ones by extended Wilkinson, logarithmic ones by patterns. */
 #include "figure/ticks.h"
 
-#include <math.h>
+#include "base/base.h"
 
 static const double epsilon = 1e-10;
 

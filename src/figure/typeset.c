@@ -1,9 +1,6 @@
 /* Math in a label. */
 #include "figure/typeset.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "base/symbol.h"
 
 static void put(struct al_text *plain, struct al_text *levels, const char *from, size_t length,

@@ -3,7 +3,7 @@
  * left out: "$W_Q W_K^T$". A single dollar sign is one. */
 #pragma once
 
-#include "base/text.h"
+#include "base/base.h"
 
 enum al_level { AL_LEVEL_LINE = '=', AL_LEVEL_LOWER = '_', AL_LEVEL_UPPER = '^' };
 

@@ -5,13 +5,8 @@
  * libzip doesn't tell otherwise. From there on its bytes are read from the file, by any thread. */
 #include "formats/archive.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zip.h>
 
-#include "base/memory.h"
-#include "base/text.h"
 #include "formats/format.h"
 
 /* Deflate makes at most 1032 bytes of one. */

@@ -3,13 +3,10 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/hash.h"
-#include "base/memory.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "formats/foreign.h"
 #include "formats/format.h"
 #include "formats/layout.h"

@@ -5,7 +5,7 @@
  * dies with it. Reading changes nothing: several threads may read from one checkpoint. */
 #pragma once
 
-#include "base/arena.h"
+#include "base/base.h"
 #include "base/file.h"
 #include "base/format.h"
 

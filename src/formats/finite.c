@@ -1,10 +1,6 @@
 /* The gate for numbers. */
 #include "formats/finite.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include "base/memory.h"
-
 enum { NUMBERS_AT_ONCE = 32 * 1024, MOST_NAMES = 3 };
 
 bool al_check_not_finite(int64_t n_not_finite, int64_t n, const char *tensor, struct al_error *err)

@@ -1,9 +1,6 @@
 /* What a file is that no format knows: by how it begins, else by how its name ends. */
 #include "formats/foreign.h"
 
-#include <string.h>
-
-#include "base/text.h"
 #include "formats/checkpoint.h"
 
 #define HDF5 \

@@ -3,12 +3,6 @@
  * way round, the one that runs fastest first. What reference readers disagree on is refused. */
 #include "formats/gguf.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "base/memory.h"
-#include "base/number.h"
-
 enum { MOST_DIMS = 4, MOST_HEADER = 1 << 28, MOST_TENSORS = 1 << 20 };
 
 /* Our name of each type of tensors; NULL: was removed, or never was. */

@@ -7,13 +7,7 @@
  * in which number format. */
 #include "formats/gguf.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/json.h"
-#include "base/text.h"
 
 /* What stands for a key in it; NULL: nothing. */
 static const char *config_key(struct al_arena *arena, const char *key, const char *prefix)

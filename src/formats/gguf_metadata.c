@@ -1,14 +1,7 @@
 /* The metadata of a GGUF file: keys and values, as JSON. */
 #include "formats/gguf.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/json.h"
-#include "base/memory.h"
-#include "base/text.h"
 
 enum { MOST_TEXT = 1 << 26, MOST_ITEMS = 1 << 12 };
 enum { SHOWN_BYTES = 200 }; /* of a long text */

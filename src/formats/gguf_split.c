@@ -1,10 +1,6 @@
 /* Split GGUF files, NAME-00001-of-00003.gguf: each says split.no, counted from 0, split.count and
  * split.tensors.count, of all parts; the metadata of the model stand in the first. */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "formats/gguf.h"
 
 /* The number of that key; -1 where there is none. */

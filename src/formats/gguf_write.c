@@ -1,11 +1,8 @@
 /* Writing GGUF. */
 #include "formats/gguf_write.h"
 
-#include <string.h>
-
 #include "base/file.h"
 #include "base/output.h"
-#include "base/text.h"
 
 enum { VERSION = 3, ALIGNMENT = 32 };
 enum { VALUE_U32 = 4, VALUE_TEXT = 8, VALUE_LIST = 9, TYPE_F32 = 0 };

@@ -1,10 +1,7 @@
 /* Writing GGUF, version 3: metadata, and tensors of float32; gguf.c tells the format. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/error.h"
+#include "base/base.h"
 
 /* A key: a text, a list of texts, or a number below 2^32. */
 struct al_gguf_entry {

@@ -2,8 +2,6 @@
  *
  * A shard is a file beside the index, never a path. Every tensor that the index names must be in
  * the shard that it names; what a shard holds besides is counted. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/json.h"
 #include "formats/format.h"

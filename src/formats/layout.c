@@ -2,10 +2,6 @@
 #include "formats/layout.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
 
 /* What a checkpoint put aside. */
 struct al_laid {

@@ -1,9 +1,5 @@
 /* What a header claims, held against itself and against the file. */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/number.h"
 #include "formats/format.h"
 #include "formats/layout.h"
 

@@ -6,7 +6,6 @@
  * A negative vocab_size says that the head is stored, behind the rotary tables; else it is the
  * embedding. Of the tensors of layers each kind stands for all layers at once. They are listed
  * under Meta's names, and the header is the config.json that the file doesn't have beside it. */
-#include <inttypes.h>
 
 #include "formats/format.h"
 

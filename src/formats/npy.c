@@ -2,11 +2,7 @@
  * files are matrices; as a checkpoint a file is one tensor, which is named like it. */
 #include "formats/npy.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/file.h"
-#include "base/memory.h"
 #include "formats/format.h"
 #include "formats/layout.h"
 #include "formats/npy_header.h"

@@ -1,10 +1,6 @@
 /* numpy's .npy files: one array. npy.c tells the format. */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/text.h"
 #include "formats/checkpoint.h"
 
 /* How they begin. */

@@ -7,11 +7,7 @@
  * It is a Python literal of those three keys, each once, in any order; here it is read as JSON. */
 #include "formats/npy_header.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/record.h"
-#include "base/text.h"
 
 enum { LONGEST_HEADER = 1 << 16 };
 

@@ -1,9 +1,6 @@
 /* Zip archives: numpy's .npz files, of .npy files, each a tensor named like its file; else those of
  * PyTorch (torch.c). */
-#include <string.h>
 
-#include "base/memory.h"
-#include "base/text.h"
 #include "formats/format.h"
 #include "formats/layout.h"
 #include "formats/npy_header.h"

@@ -5,8 +5,6 @@
  * so that memory is bounded by the pickle's length. */
 #include "formats/pickle.h"
 
-#include <string.h>
-
 #include "formats/pickle_names.h"
 
 struct machine {

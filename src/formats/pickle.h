@@ -2,7 +2,7 @@
  * that isn't on the list of harmless ones (pickle.c) refuses the file. */
 #pragma once
 
-#include "base/arena.h"
+#include "base/base.h"
 #include "base/format.h"
 
 enum al_pickle_kind {

@@ -1,8 +1,7 @@
 /* The list of names: what isn't on it refuses the file. */
 #include "formats/pickle_names.h"
 
-#include <stddef.h>
-#include <string.h>
+#include "base/base.h"
 
 static const struct al_pickle_name names[] = {
 	{"collections", "OrderedDict", AL_MAKES_DICT, NULL},

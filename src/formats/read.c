@@ -1,9 +1,6 @@
 /* Numbers from a checkpoint, in blocks. */
 #include <assert.h>
-#include <string.h>
 
-#include "base/memory.h"
-#include "base/text.h"
 #include "formats/layout.h"
 
 /* A gap between runs that is cheaper to read than to skip. */

@@ -7,12 +7,8 @@
  * things that are refused here, because neither says which tensor is meant: a tensor name that
  * comes twice (the reference keeps the last one), and a NUL in a name (others cut it there).
  * As in the reference, a "__metadata__" that is null is none. */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/json.h"
-#include "base/memory.h"
 #include "formats/format.h"
 
 enum { LENGTH_BYTES = 8, HEADER_LIMIT = 100000000 };

@@ -3,7 +3,6 @@
  * The file appears whole or not at all (base/output.h). */
 #pragma once
 
-#include "base/error.h"
 #include "formats/checkpoint.h"
 
 struct al_safetensors_writer;

@@ -1,16 +1,9 @@
 /* Writing safetensors; safetensors.c tells the format. Several files have an index. */
 #include "formats/safetensors.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/file.h"
 #include "base/json.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "base/output.h"
-#include "base/text.h"
 
 enum { NUMBERS_AT_ONCE = 4096, ALIGNMENT = 8 };
 

@@ -2,11 +2,6 @@
  * storages; NAME/data/KEY, their bytes; NAME/byteorder, since 2.1, "little" or "big". */
 #include "formats/torch.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "base/memory.h"
-#include "base/text.h"
 #include "formats/archive.h"
 
 static const char script_ending[] = "/constants.pkl";

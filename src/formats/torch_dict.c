@@ -2,11 +2,6 @@
  * view of a storage: its first element, shape and strides. */
 #include "formats/torch.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/number.h"
 #include "formats/layout.h"
 
 enum { MOST_DEPTH = 16, MOST_TENSORS = 1 << 20 };

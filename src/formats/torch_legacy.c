@@ -3,11 +3,6 @@
  * number of elements (8 bytes) and the elements. */
 #include "formats/torch.h"
 
-#include <inttypes.h>
-#include <string.h>
-
-#include "base/memory.h"
-
 enum { MAGIC, PROTOCOL, MACHINE, OBJECTS, KEYS, N_PICKLES };
 
 static bool check_machine(struct al_torch_file *f, const struct al_pickle_value *machine,

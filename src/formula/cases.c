@@ -3,7 +3,6 @@
  * On every path conditions stand in the order of their texts and none comes twice, and the branches
  * of a condition differ: so a piecewise polynomial has one tree, equal conditions of two operands
  * meet, and contradictions never arise (the idea of ordered decision diagrams, Bryant 1986). */
-#include <string.h>
 
 #include "formula/cases.h"
 

@@ -1,6 +1,4 @@
 /* Exact evaluation of a formula's tree. */
-#include <stdio.h>
-#include <string.h>
 
 #include "formula/tree.h"
 

@@ -1,5 +1,4 @@
 /* A formula's tree to a polynomial by cases. */
-#include <string.h>
 
 #include "formula/cases.h"
 

@@ -10,10 +10,9 @@
  * Evaluation is exact over the rationals. */
 #pragma once
 
-#include <gmp.h>
-#include <stdint.h>
+#include "base/base.h"
 
-#include "base/arena.h"
+#include <gmp.h>
 
 /* Bytes, and brackets, functions, indices, signs and powers within each other. */
 enum { AL_FORMULA_LENGTH = 512, AL_FORMULA_DEPTH = 32 };

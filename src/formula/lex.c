@@ -2,8 +2,6 @@
 #include "formula/tree.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
 
 bool al_formula_fail_at(const char *source, size_t offset, struct al_error *err, const char *format,
 	...)

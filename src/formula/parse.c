@@ -1,10 +1,7 @@
 /* Formula text to tree: recursive descent by levels of precedence.
  *
  *   or < and < not < comparison < + - < * / < unary - < ^ */
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/number.h"
 #include "formula/tree.h"
 
 struct parser {

@@ -1,8 +1,5 @@
 /* Canonical polynomials: what callers see of cases and terms. */
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "formula/cases.h"
 
 void al_polynomial_destroy(struct al_polynomial *polynomial)

@@ -6,7 +6,6 @@
  * are kept as one opaque factor; a degree is refused where it is not decided. */
 #pragma once
 
-#include "base/text.h"
 #include "formula/formula.h"
 
 /* Bounds on what is expanded, told from the operands before each operation: a power that exceeds

@@ -1,5 +1,4 @@
 /* Polynomials as text and as LaTeX. */
-#include <string.h>
 
 #include "formula/cases.h"
 

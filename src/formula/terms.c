@@ -1,5 +1,4 @@
 /* One polynomial in named factors, over FLINT. Bounds come before anything is multiplied. */
-#include <string.h>
 
 #include "formula/cases.h"
 

@@ -1,8 +1,6 @@
 /* The tree of a formula: private to this folder. */
 #pragma once
 
-#include "base/number.h"
-#include "base/text.h"
 #include "formula/formula.h"
 
 enum {

@@ -1,5 +1,4 @@
 /* Values and their arithmetic: int64_t while it fits, GMP rationals beyond. */
-#include <string.h>
 
 #include "formula/tree.h"
 

@@ -2,12 +2,6 @@
  * the asker and printed with the answer. */
 #include "ledger/block.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "base/text.h"
-
 /* ---- bases ---- */
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))

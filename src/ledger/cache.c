@@ -1,7 +1,5 @@
 /* What decoding caches, by kind of layer. */
-#include <string.h>
 
-#include "base/number.h"
 #include "ledger/entries.h"
 #include "ledger/infer.h"
 

@@ -1,10 +1,6 @@
 /* A configured variant: "gqa:n_kv_heads=4,biases=true". */
 #include "ledger/configured.h"
 
-#include <string.h>
-
-#include "base/text.h"
-
 bool al_configured_variant_set(struct al_arena *arena, struct al_configured_variant *configured,
 	const char *key, int64_t value, const struct al_symbol *symbols, size_t n_symbols,
 	struct al_error *err)

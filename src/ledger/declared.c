@@ -1,5 +1,4 @@
 /* The lists of a variant's file: a list that it leaves out is not known, and not empty. */
-#include <stddef.h>
 
 #include "ledger/entries.h"
 

@@ -1,11 +1,6 @@
 /* The lines of a module under its settings and the basis. */
 #include "ledger/entries.h"
 
-#include <string.h>
-
-#include "base/number.h"
-#include "base/text.h"
-
 /* ---- what counts ---- */
 
 static bool is_replaceable_output(const struct al_entry *entry)

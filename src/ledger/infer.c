@@ -1,9 +1,6 @@
 /* Inference memory of a whole model, and what a decoded token reads and computes. */
 #include "ledger/infer.h"
 
-#include <string.h>
-
-#include "base/number.h"
 #include "ledger/entries.h"
 #include "ledger/infer_parts.h"
 #include "ledger/quantise_facts.h"

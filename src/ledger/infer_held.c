@@ -1,7 +1,5 @@
 /* Rows of inference; what one forward holds, and what an engine holds beside it. */
-#include <string.h>
 
-#include "base/number.h"
 #include "ledger/infer_parts.h"
 
 /* ---- rows ---- */

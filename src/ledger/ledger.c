@@ -1,9 +1,6 @@
 /* A ledger: attention modules through their variants, the rest as the family has it. */
 #include "ledger/ledger.h"
 
-#include <string.h>
-
-#include "base/number.h"
 #include "ledger/entries.h"
 
 /* ---- tensors of the other parts ---- */

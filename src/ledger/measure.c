@@ -2,9 +2,6 @@
 #include "ledger/infer.h"
 #include "ledger/train.h"
 
-#include <string.h>
-
-#include "base/number.h"
 #include "base/format.h"
 #include "base/table.h"
 #include "ledger/entries.h"

@@ -1,6 +1,5 @@
 /* How well a variant keeps a score, and what its parameters buy (Xue & Aletras 2023, section
  * 4.6). */
-#include "base/number.h"
 #include "ledger/ledger.h"
 
 /* a/b - 1; `b` is not zero. */

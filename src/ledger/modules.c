@@ -1,9 +1,6 @@
 /* Attention modules of a ledger: equal ones once, and what a tensor-parallel device has of each. */
 #include "ledger/ledger.h"
 
-#include <string.h>
-
-#include "base/number.h"
 #include "ledger/entries.h"
 
 /* ---- layers ---- */

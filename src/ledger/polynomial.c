@@ -1,8 +1,6 @@
 /* A block's parameters as one polynomial: what the poster's table of theory is derived from. */
 #include "ledger/entries.h"
 
-#include "base/text.h"
-
 /* ---- which substitutions ---- */
 
 /* Substitutions that live in an arena. */

@@ -2,9 +2,7 @@
 #include "ledger/quantise.h"
 
 #include <ctype.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "ledger/quantise_group.h"
 
 /* ---- patterns ---- */

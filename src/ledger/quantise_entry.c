@@ -1,7 +1,5 @@
 /* The number format of an entry by a scheme's rules, and what stands beside it. */
-#include <string.h>
 
-#include "base/number.h"
 #include "catalog/stored.h"
 #include "ledger/entries.h"
 #include "ledger/quantise_facts.h"

@@ -1,8 +1,6 @@
 /* What a scheme's formulas may ask of a tensor. */
 #include "ledger/quantise_facts.h"
 
-#include <string.h>
-
 #include "ledger/entries.h"
 
 bool al_entry_is_tied_table(const struct al_ledger *ledger, const struct al_ledger_entry *table)

@@ -1,7 +1,6 @@
 /* What training saves for backward in a whole model. */
 #include "ledger/saved.h"
 
-#include "base/number.h"
 #include "ledger/entries.h"
 
 struct build {

@@ -2,8 +2,6 @@
  * function has no value are passed over. */
 #include "ledger/solve.h"
 
-#include "base/number.h"
-
 static int64_t at(const struct al_growth *g, int64_t steps)
 {
 	return g->least + steps * g->step;

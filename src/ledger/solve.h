@@ -1,10 +1,9 @@
 /* Exact search over whole numbers for what grows. */
 #pragma once
 
-#include <gmp.h>
-#include <stdint.h>
+#include "base/base.h"
 
-#include "base/error.h"
+#include <gmp.h>
 
 /* A function that never falls from one whole number to the next. */
 struct al_growth {

@@ -1,8 +1,6 @@
 /* Pipeline stages, and the devices that share a tensor on one. */
 #include "ledger/stage.h"
 
-#include "base/number.h"
-
 /* Blocks of layers are numbered through the model; each stage has every pp-th. */
 static int64_t block_of(const struct al_stage *stage, int64_t layer, int64_t n_layers)
 {

@@ -1,11 +1,6 @@
 /* What a recipe makes of one tensor. */
 #include "ledger/states.h"
 
-#include <string.h>
-
-#include "base/number.h"
-#include "base/text.h"
-
 const char *const al_memory_state_names[AL_N_STATES] = {
 	"weights",
 	"gradients",

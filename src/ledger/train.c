@@ -1,7 +1,6 @@
 /* Training memory of a whole model on one device. */
 #include "ledger/train.h"
 
-#include "base/number.h"
 #include "ledger/entries.h"
 #include "ledger/stage.h"
 #include "ledger/working.h"

@@ -1,13 +1,6 @@
 /* The working set of training. */
 #include "ledger/working.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
-#include "base/number.h"
-#include "base/text.h"
-
 bool al_training_has_working(const struct al_training *t)
 {
 	return t->recipe->n_working > 0 && t->share.parts == AL_ALL_PARTS && !t->share.only_layers;

@@ -5,7 +5,6 @@
  * & Abel 1993). Then row r of X^-1 core_i is m_ir y_r^T: a matrix of rank one over i. Where the
  * layer isn't exactly collaborative its best such matrix is taken, and the start is as good as it
  * happens to be. */
-#include <string.h>
 
 #include "base/random.h"
 #include "linalg/internal.h"

@@ -5,7 +5,6 @@
  * ever. */
 #include <omp.h>
 
-#include "base/memory.h"
 #include "linalg/kernel.h"
 
 enum { MOST_THREADS = 64 }; /* OpenBLAS has more buffers than that, however it was built */

@@ -1,8 +1,6 @@
 /* DEACON's weight update. */
 #include "linalg/constrained.h"
 
-#include <math.h>
-
 static double dot(const double *a, const double *b, size_t n)
 {
 	double sum = 0;

@@ -15,9 +15,7 @@
  * lengths: on no scale of the loss. */
 #pragma once
 
-#include <stddef.h>
-
-#include "base/error.h"
+#include "base/base.h"
 
 struct al_constrained {
 	double delta_q; /* what the loss changes by, to first order; negative */

@@ -1,11 +1,6 @@
 /* The collaborative decomposition: a start, sweeps, and what the residual says they reached. */
 #include "linalg/cp.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
 #include "base/random.h"
 #include "linalg/cp_run.h"
 #include "linalg/start.h"

@@ -1,8 +1,6 @@
 /* Sweeps from one start: alternating least squares with momentum, steered by the error. */
 #include "linalg/cp_run.h"
 
-#include <math.h>
-
 /* ---- the residual ---- */
 
 static bool apply_mixing(const void *context, size_t head, struct al_view x, struct al_matrix out,

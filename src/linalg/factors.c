@@ -1,6 +1,4 @@
 /* Triangular factors: Cholesky, QR, and solving with them. */
-#include <math.h>
-#include <string.h>
 
 #include "base/random.h"
 #include "linalg/internal.h"

@@ -2,11 +2,7 @@
 #include "linalg/free_sum.h"
 
 #include <complex.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "linalg/internal.h"
 
 /* Steps in the logarithm of the height above t: where all is analytic in a half-plane the

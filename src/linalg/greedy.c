@@ -1,9 +1,6 @@
 /* The greedy start: the largest singular triples of all heads, each a term that one head alone
  * uses. */
-#include <math.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "linalg/start.h"
 
 size_t al_head_values(const struct al_heads *heads)

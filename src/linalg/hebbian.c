@@ -1,8 +1,6 @@
 /* Hebbian learning of principal components. */
 #include "linalg/hebbian.h"
 
-#include <math.h>
-
 /* Of W^T C W what lies at and above the diagonal. */
 static void keep_upper(struct al_matrix s)
 {

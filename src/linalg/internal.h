@@ -3,8 +3,8 @@
 
 #include <cblas.h>
 #include <lapacke.h>
-#include <stdint.h>
 
+#include "base/base.h"
 #include "base/wide.h"
 #include "linalg/linalg.h"
 

@@ -2,12 +2,7 @@
 #include "linalg/kernel.h"
 
 #include <float.h>
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "linalg/internal.h"
 
 /* ---- which one ---- */

@@ -6,7 +6,7 @@
  * better. */
 #pragma once
 
-#include "base/error.h"
+#include "base/base.h"
 
 /* What a kernel needs of a processor, each level with those before. */
 enum al_cpu_level {

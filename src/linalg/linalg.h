@@ -13,9 +13,7 @@
  * - An empty matrix (no rows or no columns) is allowed; outputs don't overlap inputs. */
 #pragma once
 
-#include <stddef.h>
-
-#include "base/error.h"
+#include "base/base.h"
 
 struct al_random;
 

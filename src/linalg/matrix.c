@@ -1,10 +1,5 @@
 /* Matrices: memory, copies, and the checks that stand before every library call. */
-#include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "linalg/internal.h"
 
 /* ---- memory ---- */

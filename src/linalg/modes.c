@@ -1,5 +1,4 @@
 /* The unfoldings of the head tensor: where their Gram matrices come from; their leading spaces. */
-#include <math.h>
 
 #include "linalg/tensor.h"
 

@@ -1,7 +1,6 @@
 /* Products in panels: C is cut along its longer side, every panel is one call on one thread.
  *
  * A panel's width depends on the shape alone, so its bits do too. */
-#include <string.h>
 
 #include "linalg/internal.h"
 

@@ -9,7 +9,6 @@
  * values t_j (Parlett 1998, The Symmetric Eigenvalue Problem, section 11.3). The first product then
  * gives M u_j / t_j = u_j + e_j, columns that are nearly orthonormal already, and e_j says what the
  * iteration would gain before the second product is taken. */
-#include <math.h>
 
 #include "base/random.h"
 #include "linalg/tensor.h"

@@ -1,6 +1,5 @@
 /* The residual of an approximation of the head tensor, measured in the approximation's spaces, or
  * estimated by Gaussian vectors (Hutchinson 1990). */
-#include <math.h>
 
 #include "base/random.h"
 #include "linalg/heads.h"

@@ -3,8 +3,6 @@
  * Squares of singular values are the eigenvalues of a Gram matrix, but for rounding at the size of
  * the largest: a root of it is good as long as it is far above the root of that. The small ones are
  * taken of A itself, restricted to the few directions that the Gram matrix leaves to them. */
-#include <math.h>
-#include <string.h>
 
 #include "linalg/internal.h"
 

@@ -1,8 +1,6 @@
 /* Where alternating least squares begins. Each fills terms that al_terms_init made for the rank. */
 #pragma once
 
-#include <stdint.h>
-
 #include "linalg/sweep.h"
 
 /* The singular values of every head, [n_heads][n_head_values], each head's largest first. */

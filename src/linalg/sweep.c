@@ -6,12 +6,6 @@
  * no wider together than the model. */
 #include "linalg/sweep.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
-
 /* Sums of a product that run side by side. */
 enum { LANES = 16 };
 

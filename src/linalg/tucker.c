@@ -1,8 +1,6 @@
 /* HOSVD and HOOI of the head tensor (Kolda & Bader 2009, figures 4.3 and 4.4) from its factors. */
 #include "linalg/tucker.h"
 
-#include <math.h>
-
 #include "linalg/tensor.h"
 
 /* ---- heads' mixing P = U U^T ---- */

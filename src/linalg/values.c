@@ -1,9 +1,5 @@
 /* Eigenvalues and eigenvectors of symmetric matrices. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "linalg/internal.h"
 
 /* Where eigenvectors are asked for, LAPACK counts its workspace, 1 + 6n + 2n^2, in 32 bits. */

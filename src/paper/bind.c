@@ -1,8 +1,5 @@
 /* Binding: tables and map into a scenario. */
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/number.h"
 #include "paper/binder.h"
 
 /* Lists a variant once; one that the catalogue hasn't is known from data alone. */

@@ -2,7 +2,6 @@
  * a claim. */
 #pragma once
 
-#include "base/text.h"
 #include "catalog/catalog.h"
 #include "paper/map.h"
 

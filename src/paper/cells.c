@@ -1,7 +1,5 @@
 /* Cells of a table into data and claims; columns of scores into metrics. */
-#include <string.h>
 
-#include "base/number.h"
 #include "paper/binder.h"
 #include "scenario/printed.h"
 

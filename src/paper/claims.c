@@ -1,6 +1,5 @@
 /* Annotated numbers of LaTeX: \claim{PRINTED}{VALUE}, \ledger{PATH}, and \input{FILE}, which may
  * define the latter. */
-#include <string.h>
 
 #include "paper/paper.h"
 

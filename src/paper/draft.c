@@ -1,5 +1,4 @@
 /* Drafting a map: what heads and labels of a table say, for a reader to complete. */
-#include <string.h>
 
 #include "base/json.h"
 #include "paper/lint.h"

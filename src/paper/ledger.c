@@ -1,6 +1,4 @@
 /* Numbers that \ledger{PATH} prints: the scenario's, by way of the numbers.tex that `run` wrote. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/file.h"

@@ -1,10 +1,6 @@
 /* Linting a paper. */
 #include "paper/lint.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/number.h"
 #include "scenario/printed.h"
 #include "scenario/scenario.h"
 

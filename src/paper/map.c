@@ -1,11 +1,7 @@
 /* Reading maps. */
 #include "paper/map.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "base/record.h"
-#include "base/text.h"
 
 enum { MOST_NAMES = 10000 };
 

@@ -1,7 +1,5 @@
 /* Markup: what a reader sees of a piece of LaTeX, Markdown or HTML. */
-#include <string.h>
 
-#include "base/text.h"
 #include "paper/paper.h"
 
 /* What stands for something else; the longer ones first. A macro that isn't listed stands for

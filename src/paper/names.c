@@ -1,5 +1,4 @@
 /* Names: what a paper's labels are called in the catalogue. */
-#include <string.h>
 
 #include "paper/bind.h"
 

@@ -13,7 +13,7 @@
  *   draft     a map to begin with */
 #pragma once
 
-#include "base/arena.h"
+#include "base/base.h"
 
 enum { AL_PAPER_LIMIT = 64 << 20 };
 

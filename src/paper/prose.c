@@ -1,7 +1,6 @@
 /* Numbers in running text. Only numbers of parameters and bytes are looked at, of four digits and
  * more: shorter ones are near to too many others. */
 #include <ctype.h>
-#include <string.h>
 
 #include "paper/lint.h"
 #include "paper/words.h"

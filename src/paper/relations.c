@@ -1,10 +1,7 @@
 /* Ratios and percentages of running text whose two sides stand in the same sentence: "from 28.3M to
  * 8.9M, a 3.2x reduction", "37.5 % fewer (5 instead of 8)". What isn't said in one of the forms
  * below is not looked at: a number elsewhere in the sentence may be of something else. */
-#include <math.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "paper/lint.h"
 #include "paper/words.h"
 #include "scenario/scenario.h"

@@ -1,9 +1,6 @@
 /* Tables of a paper: what stands between \begin{tabular} and its end; runs of lines with tabs, and
  * Markdown's lines between bars. */
-#include <string.h>
 
-#include "base/number.h"
-#include "base/text.h"
 #include "paper/paper.h"
 
 static struct al_paper_table *begin_table(struct al_paper *paper)

@@ -1,8 +1,6 @@
 /* The text of a paper: its lines, and whether it is a text that can be read at all. */
-#include <string.h>
 
 #include "base/file.h"
-#include "base/text.h"
 #include "paper/paper.h"
 
 static const struct ending {

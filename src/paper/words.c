@@ -2,10 +2,6 @@
 #include "paper/words.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/text.h"
 
 /* What a number is of, right behind it; `scale` where it is one of its kind's units. */
 static const struct unit {

@@ -1,9 +1,7 @@
 /* Sentences of running text as words and numbers, with the line of each. */
 #pragma once
 
-#include <stdbool.h>
-
-#include "base/arena.h"
+#include "base/base.h"
 
 enum al_word_kind {
 	AL_WORD_LETTERS, /* in small letters */

@@ -2,9 +2,7 @@
  * tables are begun by "# ID" each, with a blank line between. Control characters of texts come out
  * as \xNN, except tabs: a cell is one line, and safe on a terminal. A text that a spreadsheet would
  * run as a formula begins with an apostrophe. */
-#include <string.h>
 
-#include "base/number.h"
 #include "report/writer.h"
 
 /* A leading # would look like the line that begins a table. */

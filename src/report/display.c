@@ -1,8 +1,5 @@
 /* What people read in a cell and over a column: scales, decimals, thousands commas, units. */
-#include <math.h>
-#include <string.h>
 
-#include "base/number.h"
 #include "report/writer.h"
 
 enum { MOST_STEPS = 8, SCALED_DIGITS = 2 };

@@ -1,8 +1,6 @@
 /* JSON: an object of columns, rows and notes; one row a line, so that differences read well.
  * Integers are exact at any size; a missing cell and a real that is not finite are null. */
-#include <math.h>
 
-#include "base/number.h"
 #include "base/json.h"
 #include "report/writer.h"
 

@@ -1,7 +1,6 @@
 /* LaTeX: a table environment of booktabs rules that compiles as it is (\usepackage{booktabs};
  * {siunitx} where the table asks for its columns, {multirow} where names of rows are merged,
  * {array} where texts are wrapped). */
-#include <string.h>
 
 #include "report/latex_layout.h"
 

@@ -1,11 +1,6 @@
 /* Heads in several lines; words that are wider than their place may be broken anywhere. */
 #include "report/latex_layout.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/text.h"
-
 /* ---- heads ---- */
 
 /* The line of a head that begins at `head`, no wider than `limit` if it can be; its length. */

@@ -1,8 +1,6 @@
 /* Tables as grids of LaTeX. */
 #include "report/latex_grid.h"
 
-#include <string.h>
-
 #include "base/embedded.h"
 
 extern const struct al_embedded_list al_embedded_latex;

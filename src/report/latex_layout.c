@@ -1,9 +1,6 @@
 /* Choosing a table's layout. */
 #include "report/latex_layout.h"
 
-#include <math.h>
-#include <string.h>
-
 /* What is tried, in this order. */
 static const struct attempt {
 	bool is_wide, transposes, breaks_heads, wraps;

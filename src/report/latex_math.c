@@ -1,9 +1,6 @@
 /* Mathematics within a text. */
 #include "report/latex_grid.h"
 
-#include <stdbool.h>
-#include <string.h>
-
 #include "base/symbol.h"
 
 static bool is_letter(char c)

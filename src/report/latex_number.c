@@ -1,8 +1,6 @@
 /* Numbers in LaTeX, with their spreads and marks. */
 #include "report/latex_grid.h"
 
-#include <string.h>
-
 /* A hyphen in a number is a minus. */
 static void add_in_text(struct al_text *out, const char *number)
 {

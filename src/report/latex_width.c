@@ -2,8 +2,6 @@
 #include "report/latex_width.h"
 
 #include <ctype.h>
-#include <math.h>
-#include <string.h>
 
 /* What is set where a scan stands. */
 struct scan {

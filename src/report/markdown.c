@@ -1,6 +1,5 @@
 /* Markdown as GitHub reads it. It has no rules, so that totals are bold, and no headings over
  * several columns: a group stands before the title. */
-#include <string.h>
 
 #include "report/writer.h"
 

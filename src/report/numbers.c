@@ -1,9 +1,6 @@
 /* A table's numbers one by one, under their paths. */
 #include "report/numbers.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "base/json.h"
 #include "report/latex_grid.h"
 

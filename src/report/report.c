@@ -1,5 +1,4 @@
 /* The list of writers, and how one is found. */
-#include <string.h>
 
 #include "report/writer.h"
 

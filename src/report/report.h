@@ -3,8 +3,8 @@
  * A writer is one file with one descriptor, and its name in the list in report.c. */
 #pragma once
 
+#include "base/base.h"
 #include "base/table.h"
-#include "base/text.h"
 
 enum al_units {
 	AL_UNITS_DEFAULT, /* exact; in text bytes and FLOPs as with READABLE */

@@ -1,7 +1,6 @@
 /* Plain text: aligned columns under their headings. A table wider than the page is folded into
  * parts that repeat the columns that name a row; a text that is too wide at the end of a row is
  * broken between its words, and a cell is never cut. */
-#include <string.h>
 
 #include "report/writer.h"
 

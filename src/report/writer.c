@@ -1,12 +1,6 @@
 /* What the writers share: printable text, exact numbers, and what kind a column is. */
 #include "report/writer.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/number.h"
-
 const char *al_printable(struct al_arena *arena, const char *text)
 {
 	const size_t length = strlen(text);

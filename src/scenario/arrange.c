@@ -1,12 +1,6 @@
 /* Sorting and pivoting. */
 #include "scenario/build.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/number.h"
-#include "base/text.h"
-
 enum { MOST_PIVOTED_ROWS = 5000 }; /* each is looked for among those before it */
 
 /* ---- cells ---- */

@@ -2,9 +2,6 @@
  * compete. */
 #include "scenario/build.h"
 
-#include <stdlib.h>
-
-#include "base/number.h"
 #include "scenario/printed.h"
 
 /* Cells that compete with each other, [n]; each stands below `column`. */

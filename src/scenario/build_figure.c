@@ -2,8 +2,6 @@
  * its panels. */
 #include "scenario/build.h"
 
-#include <string.h>
-
 static bool is_wanted(const struct al_table *table, const struct al_cell *row, const char *key,
 	const char *const *names, size_t n)
 {

@@ -1,8 +1,5 @@
 /* Building a listing's table: what reads as a number is one. */
-#include <math.h>
-#include <stdlib.h>
 
-#include "base/number.h"
 #include "scenario/build.h"
 
 static void set_cell(struct al_table *table, struct al_cell *cell, const char *text)

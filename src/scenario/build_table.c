@@ -1,7 +1,6 @@
 /* Building a table of a scenario: its columns, its rows, its notes. */
 #include "scenario/build.h"
 
-#include "base/number.h"
 #include "scenario/column.h"
 #include "scenario/cell.h"
 

@@ -1,8 +1,6 @@
 /* A cell's value: a number, a polynomial, an order, or nothing. */
 #include "scenario/cell.h"
 
-#include "base/number.h"
-
 void al_scenario_cell_init(struct al_scenario_cell *cell)
 {
 	*cell = (struct al_scenario_cell){.kind = AL_SCENARIO_MISSING};

@@ -4,10 +4,6 @@
  * printed, their box is searched for one that would be printed so. */
 #include "scenario/search.h"
 
-#include <string.h>
-
-#include "base/number.h"
-#include "base/text.h"
 #include "scenario/printed.h"
 
 const char *const al_verdict_names[AL_N_VERDICTS] = {"reproduced", "consistent", "inconsistent",

@@ -1,8 +1,6 @@
 /* Columns: the one list of what a key can ask of a row. */
 #include "scenario/column.h"
 
-#include <string.h>
-
 #include "base/hash.h"
 
 static const struct al_column_kind kinds[] = {

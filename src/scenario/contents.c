@@ -1,8 +1,6 @@
 /* The contents of a scenario: finding its parts by name, and a case as something asks of it. */
 #include "scenario/contents.h"
 
-#include <string.h>
-
 /* ---- names ---- */
 
 static void add_metrics(const struct al_scenario *s, struct al_names *names)

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "base/json.h"
-#include "base/text.h"
 #include "formula/polynomial.h"
 #include "report/venue/profile.h"
 #include "base/table.h"

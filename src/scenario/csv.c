@@ -1,10 +1,6 @@
 /* CSV (RFC 4180) with a header. */
 #include "scenario/csv.h"
 
-#include <string.h>
-
-#include "base/text.h"
-
 bool al_csv_check(char *text, size_t length, char **rest, struct al_error *err)
 {
 	const size_t n_valid = al_utf8_valid(text, length);

@@ -1,9 +1,7 @@
 /* CSV (RFC 4180) with a header: records cut into cells, in place. */
 #pragma once
 
-#include <stddef.h>
-
-#include "base/error.h"
+#include "base/base.h"
 
 /* Refuses what is not UTF-8 text and an empty file. `*rest` is the text after the byte-order mark
  * that spreadsheets write. text[length] is NUL. */

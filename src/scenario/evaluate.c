@@ -1,8 +1,6 @@
 /* Evaluating any cell: a key of the list of columns, or a formula over other cells. */
 #include "scenario/cell.h"
 
-#include <string.h>
-
 #include "scenario/column.h"
 
 enum { MOST_NESTED = 16 };

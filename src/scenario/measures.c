@@ -1,8 +1,6 @@
 /* What columns compute: what the row's ledger says, measured scores, theory. */
 #include "scenario/column.h"
 
-#include "base/number.h"
-
 static bool need_reference(const struct al_cell_place *place,
 	const struct al_configured_variant *reference, const char *key, const char *column,
 	struct al_error *err)

@@ -5,8 +5,6 @@
  *   DATA/[CASE/][VARIANT/]COLUMN */
 #include "scenario/search.h"
 
-#include <string.h>
-
 #include "scenario/cell.h"
 
 enum {

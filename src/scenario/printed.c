@@ -1,12 +1,6 @@
 /* Numbers as papers print them. */
 #include "scenario/printed.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/arena.h"
-#include "base/number.h"
-
 static const struct unit {
 	const char *name;
 	int64_t factor;

@@ -1,10 +1,9 @@
 /* Numbers as papers print them: 28.32, 0.6..17.4, 2/3, 55%, ~55, 28.3M, 4x, 80.0 ± 0.3, 1e6. */
 #pragma once
 
-#include <gmp.h>
-#include <stdint.h>
+#include "base/base.h"
 
-#include "base/arena.h"
+#include <gmp.h>
 
 /* What one of a unit is worth: M is 10^6, KiB 1024; 1 for any other text, and for NULL. */
 int64_t al_unit_factor(const char *unit);

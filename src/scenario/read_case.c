@@ -1,8 +1,6 @@
 /* Reading a scenario's cases, and what all of them begin with. */
 #include "scenario/read.h"
 
-#include <stddef.h>
-
 /* The model's settings, those that the whole file sets, and those of the case. */
 static bool settle(struct al_scenario *s, const struct al_item *node, struct al_case *case_,
 	const char *origin, struct al_error *err)

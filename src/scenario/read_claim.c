@@ -1,10 +1,6 @@
 /* Reading a scenario's claims and errata. */
 #include "scenario/read.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
 static bool read_with(void *context, const struct al_item *member, void *out, struct al_error *err)
 {
 	const struct al_scenario *s = context;

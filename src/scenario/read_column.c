@@ -1,9 +1,6 @@
 /* Reading a table's columns: what a key says by itself, and what an object adds. */
 #include "scenario/read.h"
 
-#include <stddef.h>
-#include <string.h>
-
 #include "scenario/column.h"
 #include "scenario/printed.h"
 

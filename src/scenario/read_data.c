@@ -1,11 +1,6 @@
 /* Reading measured numbers as printed, inline or from a CSV file, keyed by case and variant. */
 #include "scenario/read_rows.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/number.h"
 #include "scenario/printed.h"
 
 /* ---- a cell ---- */

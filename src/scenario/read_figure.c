@@ -1,9 +1,6 @@
 /* Reading a scenario's figures. */
 #include "scenario/read.h"
 
-#include <stddef.h>
-#include <string.h>
-
 /* ---- axes ---- */
 
 static const struct al_field tick_fields[] = {

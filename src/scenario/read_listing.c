@@ -1,9 +1,6 @@
 /* Reading listings: rows inline, or a CSV file with a header. */
 #include "scenario/read_rows.h"
 
-#include <stddef.h>
-#include <string.h>
-
 /* ---- columns ---- */
 
 #define AT(member) offsetof(struct al_column, member)

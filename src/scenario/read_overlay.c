@@ -1,5 +1,4 @@
 /* Reading what a figure lays over its marks: bands, an inset, ratios. */
-#include <stddef.h>
 
 #include "scenario/read.h"
 

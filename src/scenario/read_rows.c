@@ -1,10 +1,7 @@
 /* Reading rows of texts: lists in the scenario, or a CSV file with a header. */
 #include "scenario/read_rows.h"
 
-#include <string.h>
-
 #include "base/file.h"
-#include "base/text.h"
 #include "scenario/csv.h"
 
 enum { CSV_LIMIT = 16 << 20 };

@@ -1,11 +1,6 @@
 /* Reading a scenario's sweeps. */
 #include "scenario/read.h"
 
-#include <stddef.h>
-#include <string.h>
-
-#include "base/text.h"
-
 /* ---- axes ---- */
 
 #define AT(member) offsetof(struct al_sweep_axis, member)

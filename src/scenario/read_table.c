@@ -1,11 +1,6 @@
 /* Reading what tables are wanted. */
 #include "scenario/read.h"
 
-#include <stddef.h>
-#include <string.h>
-
-#include "base/text.h"
-
 /* ---- rows ---- */
 
 static void add_row(struct al_scenario_table *table, const struct al_case *case_,

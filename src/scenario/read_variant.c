@@ -1,10 +1,7 @@
 /* Reading a scenario's variants: named, in a file, configured, or told tensor by tensor. */
 #include "scenario/read.h"
 
-#include <string.h>
-
 #include "base/file.h"
-#include "base/text.h"
 
 bool al_size_check(const struct al_scenario *s, const struct al_item *list, const char *what,
 	size_t most, struct al_error *err)

@@ -1,12 +1,7 @@
 /* Scenarios: reading the file, and what is asked of it. */
 #include "scenario/scenario.h"
 
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "base/file.h"
-#include "base/text.h"
 #include "scenario/build.h"
 #include "scenario/read.h"
 

@@ -4,8 +4,6 @@
  * arithmetic shows that no data give it. */
 #include "scenario/search.h"
 
-#include "base/number.h"
-
 enum { MOST_STEPS = 64 }; /* between two corners */
 
 /* ---- deriving ---- */

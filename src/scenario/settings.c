@@ -2,11 +2,6 @@
  * conditions, substitutions. */
 #include "scenario/read.h"
 
-#include <stddef.h>
-#include <string.h>
-
-#include "base/text.h"
-
 const char *const al_direction_words[3] = {
 	[AL_PLAIN] = "plain",
 	[AL_HIGHER_IS_BETTER] = "higher",

@@ -3,7 +3,6 @@
 #include "scenario/build.h"
 
 #include <gsl/gsl_cdf.h>
-#include <math.h>
 
 static const double significant = 0.05, highly_significant = 0.01;
 

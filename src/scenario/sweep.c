@@ -1,11 +1,6 @@
 /* Sweeps: ledger columns over the product of some symbols' values. */
 #include "scenario/sweep.h"
 
-#include <string.h>
-
-#include "base/number.h"
-#include "base/text.h"
-
 /* ---- axes ---- */
 
 /* A whole number of at least 0 and below 2^53. */

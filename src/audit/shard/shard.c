@@ -2,12 +2,8 @@
 #include "audit/shard/shard.h"
 
 #include <assert.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/json.h"
-#include "base/number.h"
 
 void al_shard_file_init(struct al_shard_file *f, const char *path)
 {

@@ -24,8 +24,8 @@
  * double (as many digits as give it back), {"real": "nan"}, "inf" or "-inf". */
 #pragma once
 
+#include "base/base.h"
 #include "base/table.h"
-#include "base/text.h"
 
 struct al_fact {
 	const char *name, *value;

@@ -1,10 +1,6 @@
 /* A request: a model (or bare symbols), bases, a recipe and the variants that are asked about. */
 #include "ledger/request/request.h"
 
-#include <string.h>
-
-#include "base/number.h"
-#include "base/text.h"
 #include "catalog/scheme.h"
 #include "ledger/request/subject.h"
 

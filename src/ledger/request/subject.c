@@ -1,11 +1,9 @@
 /* The subject of a request: a model, or one attention block alone. */
 #include "ledger/request/subject.h"
 
-#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 
-#include "base/text.h"
 #include "formats/checkpoint.h"
 
 /* ---- the attention block that the model itself has ---- */

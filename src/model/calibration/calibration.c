@@ -1,11 +1,7 @@
 /* Calibrations in memory. */
 #include "model/calibration/calibration.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/hash.h"
-#include "base/memory.h"
 #include "formats/finite.h"
 #include "model/heads/views.h"
 

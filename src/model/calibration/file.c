@@ -1,12 +1,7 @@
 /* Calibrations as files. */
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/fingerprint.h"
-#include "base/memory.h"
-#include "base/number.h"
 #include "model/calibration/calibration.h"
 #include "model/calibration/imatrix.h"
 #include "formats/finite.h"

@@ -1,14 +1,8 @@
 /* Importance matrices, read. */
 #include "model/calibration/imatrix.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
-#include "base/memory.h"
-#include "base/number.h"
-#include "base/text.h"
 #include "formats/npy.h"
 
 /* ---- files ---- */

@@ -11,7 +11,6 @@
  * nothing is read. Weights are called as in GGUF files of models: blk.3.attn_q.weight. */
 #pragma once
 
-#include "base/arena.h"
 #include "formats/checkpoint.h"
 #include "model/heads/views.h"
 

@@ -2,11 +2,7 @@
  * byte isn't one. */
 #include "model/calibration/imatrix.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "base/cursor.h"
-#include "base/text.h"
 
 enum { MOST_ENTRIES = 1 << 16, MOST_NAME = 1 << 10, LEAST_ENTRY = 17 };
 

@@ -1,9 +1,6 @@
 /* Importance matrices, written. */
 #include "model/calibration/imatrix_write.h"
 
-#include <math.h>
-#include <string.h>
-
 #include "model/calibration/imatrix.h"
 #include "formats/gguf_write.h"
 

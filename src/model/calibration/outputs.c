@@ -1,11 +1,6 @@
 /* What heads' outputs say of heads. */
 #include "model/calibration/outputs.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/memory.h"
-
 #define LEAST_EIGENVALUE 0x1p-22
 
 /* ---- the pseudo-inverse ---- */

@@ -2,11 +2,7 @@
  * that their rounding stays below 1e-6 of the root of the two diagonal elements' product (6e-7 at
  * most, 1.3e-7 on average, of numbers whose mean is four deviations, with any kernel); these are
  * added up in double. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "model/calibration/calibration.h"
 
 enum { TOKENS_AT_ONCE = 1024, COLUMNS_AT_ONCE = 32 };

@@ -1,10 +1,7 @@
 /* A decoder without each of its heads: what comes before a head's layer is computed once. Of that
  * layer all that is left out is tried on the same inputs, and the rest of the model runs on several
  * of these streams at a time, as if they were more sequences. */
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "model/forward/alike.h"
 #include "model/forward/evaluate.h"
 

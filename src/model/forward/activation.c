@@ -1,8 +1,5 @@
 /* Activations: the names are those of configs. */
-#include <math.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "model/forward/exponent.h"
 #include "model/forward/internal.h"
 

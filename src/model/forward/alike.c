@@ -1,12 +1,6 @@
 /* Words whose rows of the head are almost equal: those that training never met stay together. */
 #include "model/forward/alike.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
-
 /* Fewer words than LEAST_WORDS take no time. A group is found by SAMPLES rows, of which it has
  * LEAST_SAMPLES; its rows are within 1/CLOSE of one of them, measured by that one's length. */
 enum { LEAST_WORDS = 1024, SAMPLES = 256, LEAST_SAMPLES = SAMPLES / 16, CLOSE = 4096 };

@@ -1,8 +1,5 @@
 /* Attention: queries, keys and values of all tokens, and what each head makes of its sequence. */
-#include <math.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "model/forward/exponent.h"
 #include "model/forward/internal.h"
 

@@ -1,6 +1,4 @@
 /* Attention's weights, as the forward pass takes them: dense, each head's rows together. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "model/forward/internal.h"
 #include "model/heads/shared_heads.h"

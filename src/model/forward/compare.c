@@ -1,9 +1,6 @@
 /* Two models' next tokens side by side. The head is read once, in blocks of rows; for each token
  * the sums over what has been read are relative to the largest logit so far. */
-#include <math.h>
-#include <stdlib.h>
 
-#include "base/memory.h"
 #include "model/forward/internal.h"
 
 /* One token: the largest logits, sums of exponentials relative to them, and the first model's

@@ -1,6 +1,4 @@
 /* The two ends: from tokens to hidden states, and what is behind the last layer. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "model/forward/internal.h"
 

@@ -1,9 +1,6 @@
 /* Loss of a decoder, embeddings of an encoder. */
 #include "model/forward/evaluate.h"
 
-#include <math.h>
-#include "base/memory.h"
-
 /* ---- loss ---- */
 
 struct losing {

@@ -1,8 +1,5 @@
 /* Experts: feed-forward blocks of which a router chooses some for each token. */
-#include <math.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "model/forward/internal.h"
 
 /* ---- weights ---- */

@@ -1,8 +1,6 @@
 /* Exponentials of a whole column, its largest number, and entropies. */
 #include "model/forward/exponent.h"
 
-#include <math.h>
-
 enum { LANES = 16, LARGEST_LANES = 32, BLOCK = 64 };
 
 /* ---- sums in lanes: one would wait for each addition to end ---- */

@@ -3,9 +3,7 @@
  * from bits. Within two units of the last place of float; below -87 it stays at exp(-87). */
 #pragma once
 
-#include <stdint.h>
-#include <string.h>
-
+#include "base/base.h"
 #include "base/wide.h"
 
 AL_LOOP float al_exp_below_zero(float x)

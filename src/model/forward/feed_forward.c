@@ -1,5 +1,4 @@
 /* Feed-forward blocks: down(activation(gate x) * up x), or down(activation(up x)). */
-#include "base/memory.h"
 #include "model/forward/internal.h"
 
 /* ---- weights ---- */

@@ -1,11 +1,6 @@
 /* Generation: a step is a batch of one token for each sequence. */
 #include "model/forward/generate.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/memory.h"
 #include "base/random.h"
 #include "model/forward/internal.h"
 

@@ -1,8 +1,5 @@
 /* A layer: attention and a feed-forward block, with their norms, added to what passes by. */
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "model/forward/internal.h"
 
 /* ---- loading ---- */

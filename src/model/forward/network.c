@@ -1,9 +1,5 @@
 /* A model that runs: what its family says of it, and what its config says of that. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "model/forward/internal.h"
 
 enum { MOST_POSITIONS = 1 << 24 };

@@ -1,5 +1,4 @@
 /* Norms: x / rms(x), or (x - mean) / deviation, times a scale, plus a bias. */
-#include <math.h>
 
 #include "base/wide.h"
 #include "model/forward/internal.h"

@@ -1,10 +1,6 @@
 /* Passes of a model over all sequences. */
 #include "model/forward/pass.h"
 
-#include <stdlib.h>
-
-#include "base/memory.h"
-
 /* ---- batches of whole sequences ---- */
 
 void al_batch_part_init(struct al_batch_part *part, const struct al_batch *all, size_t first)

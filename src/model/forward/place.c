@@ -1,9 +1,6 @@
 /* Which token something is about. */
 #include "model/forward/internal.h"
 
-#include <math.h>
-#include <stdio.h>
-
 static const char *layer_text(char text[64], int64_t layer)
 {
 	if (layer == AL_BEFORE_LAYERS)

@@ -1,8 +1,6 @@
 /* Positions as what is added to scores: ALiBi (Press et al. 2021, arXiv:2108.12409; slopes of heads
  * that are no power of two as in BLOOM and MPT) and T5's relative positions (Raffel et al. 2020,
  * arXiv:1910.10683; transformers, modeling_t5.py, _relative_position_bucket). */
-#include <math.h>
-#include "base/memory.h"
 #include "model/forward/internal.h"
 
 /* ---- ALiBi ---- */

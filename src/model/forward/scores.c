@@ -1,11 +1,7 @@
 /* What a decoder says of the next token. The head is read in blocks of rows: for each token the sum
  * of exponentials over what has been read, in double, relative to the largest logit so far. */
 #include <assert.h>
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "model/forward/alike.h"
 #include "model/forward/exponent.h"
 

@@ -1,9 +1,6 @@
 /* A variant's pass (catalog/pass.h) as weights that the layer runs: what heads share and what each
  * makes of it becomes columns of every head, which are the same numbers. */
-#include <math.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "model/forward/internal.h"
 
 /* ---- tensors ---- */

@@ -3,11 +3,7 @@
  * The weights of all heads are there together only for some queries of each sequence. Of two heads'
  * weights p and q the Jensen-Shannon divergence is H((p + q)/2) - (H(p) + H(q))/2, H being the
  * entropy (Lin 1991, eq. 4.1); its root is a distance (Endres and Schindelin 2003). */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "base/memory.h"
 #include "model/forward/exponent.h"
 #include "model/forward/internal.h"
 

@@ -1,7 +1,4 @@
 /* A layer's weights: which stored tensor a name of "forward" stands for, read as float32. */
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "formats/finite.h"
 #include "model/forward/internal.h"

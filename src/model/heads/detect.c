@@ -1,11 +1,6 @@
 /* Detecting: which family's names a checkpoint has, and after which prefixes. */
 #include "model/heads/internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/number.h"
-#include "base/text.h"
 #include "catalog/family_names.h"
 
 /* What wrappers put before a model's names: torch.compile, DataParallel, a head around the

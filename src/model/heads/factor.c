@@ -1,10 +1,6 @@
 /* Factors: a module's projections as matrices whose columns are heads. */
 #include "model/heads/internal.h"
 
-#include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "ledger/ledger.h"
 
 const char *const al_projection_names[AL_N_PROJECTIONS] = {"query", "key", "value", "output"};

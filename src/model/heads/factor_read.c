@@ -1,7 +1,5 @@
 /* Reading the heads of a factor: runs of stored columns, scales, and MLA's composed matrices. */
-#include <string.h>
 
-#include "base/memory.h"
 #include "formats/finite.h"
 #include "model/heads/views.h"
 

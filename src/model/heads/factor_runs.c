@@ -1,11 +1,6 @@
 /* Runs: where the numbers of a factor are stored. */
 #include "model/heads/internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/number.h"
-
 /* ---- stored tensors ---- */
 
 bool al_tensor_is_shaped(const struct al_tensor *found, const int64_t *dims, size_t n_dims)

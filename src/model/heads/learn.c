@@ -1,10 +1,6 @@
 /* Dimensions from names and shapes: what a config.json would say. */
 #include "model/heads/internal.h"
 
-#include <string.h>
-
-#include "base/number.h"
-
 /* What the names and shapes of the stored tensors say of the family's symbols: the first to say
  * something is believed. */
 static void learn(struct al_model_view *view, const char *symbol, int64_t value)

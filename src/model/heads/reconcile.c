@@ -1,11 +1,6 @@
 /* Reconciling: the family's expected tensors against the stored ones, name by name. */
 #include "model/heads/reconcile.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/number.h"
-
 const char *const al_difference_names[AL_N_DIFFERENCES] = {
 	[AL_DIFFERENCE_NONE] = "none",
 	[AL_DIFFERENCE_MISSING] = "missing",

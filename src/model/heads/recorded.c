@@ -2,8 +2,6 @@
  * they are, what scores are divided by. Its config.json is still the original's. */
 #include "model/heads/internal.h"
 
-#include <string.h>
-
 #include "base/record.h"
 
 static const char *const symbols[AL_N_RECORDED] = {"n_heads", "n_kv_heads", "d_head", "d_value",

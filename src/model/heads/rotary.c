@@ -11,10 +11,6 @@
  */
 #include "model/heads/rotary.h"
 
-#include <math.h>
-#include <string.h>
-
-#include "base/text.h"
 #include "catalog/config.h"
 
 #define TURN 6.283185307179586476925

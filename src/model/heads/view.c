@@ -1,11 +1,6 @@
 /* Views: opening one. The family and its settings first, then each module's factors. */
 #include "model/heads/internal.h"
 
-#include <stdio.h>
-#include <string.h>
-
-#include "base/text.h"
-
 static const struct al_tensor *find_behind(const struct al_model_view *view, const char *wrapper,
 	const char *prefix, const char *name)
 {

@@ -4,8 +4,6 @@
  *= huggingface/tokenizers, tokenizers/src/tokenizer/added_vocabulary.rs */
 #include "model/tokenize/internal.h"
 
-#include <string.h>
-
 /* What a step knows of some added tokens. */
 struct finder {
 	struct al_vocab vocab; /* of indices into `items` */

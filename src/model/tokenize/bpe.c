@@ -3,10 +3,6 @@
  *= huggingface/tokenizers, tokenizers/src/models/bpe/model.rs */
 #include "model/tokenize/internal.h"
 
-#include <string.h>
-
-#include "base/text.h"
-
 struct al_pair_merge {
 	int32_t pair[2], token; /* what the two become */
 };

@@ -4,8 +4,6 @@
  *= ggml-org/llama.cpp, src/llama-vocab.cpp */
 #include "model/tokenize/internal.h"
 
-#include <stdlib.h>
-
 #include "formats/gguf.h"
 
 #define KEY(name) "tokenizer.ggml." name
@@ -279,7 +277,7 @@ static bool add_splits(struct vocabulary *v, const struct pre *pre, struct al_er
 static bool make_gpt2(struct vocabulary *v, struct around *a, struct al_error *err)
 {
 	const char *name = find_text(v->checkpoint, KEY("pre"));
-	const struct pre *pre;
+	const struct pre *pre = NULL;
 
 	if (!name)
 		return al_fail(err, AL_EINPUT,

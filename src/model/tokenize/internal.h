@@ -2,11 +2,8 @@
  * split), then a model makes tokens of each piece. */
 #pragma once
 
-#include <string.h>
-
 #include "base/hash.h"
 #include "base/record.h"
-#include "base/text.h"
 #include "formats/checkpoint.h"
 #include "model/tokenize/tokenizer.h"
 

@@ -4,8 +4,6 @@
  * piece has the highest score are joined, until none are pieces together. */
 #include "model/tokenize/internal.h"
 
-#include <string.h>
-
 enum { BOS = 1, FIRST_BYTE = 3, MOST_PIECES = 1 << 20, LEAST_PIECE = 8 };
 
 /* One piece from bytes[*at] on. */

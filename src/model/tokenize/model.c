@@ -2,10 +2,6 @@
  *= huggingface/tokenizers, tokenizers/src/models */
 #include "model/tokenize/internal.h"
 
-#include <string.h>
-
-#include "base/text.h"
-
 /* ---- WordPiece: the longest pieces from the left, or the whole word is unknown ---- */
 
 /* The longest piece that begins at `at`; moves past it. -1: none. Where it continues the word, its

@@ -4,7 +4,6 @@
 #include "model/tokenize/internal.h"
 
 #include <glib.h>
-#include <string.h>
 
 #define CHINESE \
 	"[\\x{4E00}-\\x{9FFF}\\x{3400}-\\x{4DBF}\\x{20000}-\\x{2A6DF}\\x{2A700}-\\x{2B73F}" \

@@ -12,10 +12,6 @@
 #include "model/tokenize/internal.h"
 
 #include <pcre2.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/text.h"
 
 /* So many steps may the searches of a text take, one search so much memory. */
 enum { MOST_STEPS = 100 * 1000, STEPS_A_BYTE = 300, MOST_KIB = 64 * 1024, MOST_REPEATS = 1000 };

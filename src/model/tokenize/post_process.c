@@ -3,8 +3,6 @@
  *= huggingface/tokenizers, tokenizers/src/processors */
 #include "model/tokenize/internal.h"
 
-#include <string.h>
-
 #define AT(member) offsetof(struct al_text_part, member)
 
 /* Tokens around what is there already. */

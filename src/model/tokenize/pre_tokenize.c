@@ -2,8 +2,6 @@
  *= huggingface/tokenizers, tokenizers/src/pre_tokenizers */
 #include "model/tokenize/internal.h"
 
-#include "base/text.h"
-
 #define AT(member) offsetof(struct al_text_part, member)
 #define SPLIT(pattern, what) \
 	{ \

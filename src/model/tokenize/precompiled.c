@@ -6,9 +6,6 @@
 #include "model/tokenize/internal.h"
 
 #include <glib.h>
-#include <string.h>
-
-#include "base/text.h"
 
 enum { MOST_GRAPHEME = 5 };
 

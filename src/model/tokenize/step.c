@@ -1,8 +1,6 @@
 /* Steps: what normalises and splits a text, a list of pieces that each step makes anew. */
 #include "model/tokenize/internal.h"
 
-#include <string.h>
-
 /* So long may a line become, for steps can make it longer, and so much may they all go through. */
 static const size_t longest_text = (size_t)1 << 23, most_bytes = (size_t)1 << 26;
 

@@ -1,12 +1,10 @@
 /* The tokenizer beside a checkpoint, and the lines of a text as sequences of tokens. */
 #include "model/tokenize/internal.h"
 
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/file.h"
-#include "base/text.h"
 
 enum { MOST_LINE = 1 << 20 };
 

@@ -3,7 +3,7 @@
  * tokenizer.bin. */
 #pragma once
 
-#include "base/arena.h"
+#include "base/base.h"
 #include "model/tokenize/tokens.h"
 
 struct al_checkpoint;

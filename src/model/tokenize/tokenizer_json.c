@@ -5,8 +5,6 @@
  *= huggingface/tokenizers, tokenizers/src/tokenizer */
 #include "model/tokenize/internal.h"
 
-#include "base/text.h"
-
 /* ---- what parts of the file share ---- */
 
 bool al_read_nothing(void *context, const struct al_item *node, void *out, struct al_error *err)

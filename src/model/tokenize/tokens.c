@@ -1,12 +1,7 @@
 /* Sequences of tokens from a file. */
 #include "model/tokenize/tokens.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/file.h"
-#include "base/memory.h"
-#include "base/text.h"
 #include "formats/npy.h"
 
 enum { SHOWN = 20 };

@@ -2,10 +2,7 @@
  * text, integers with blanks or commas between them, a sequence a line (empty lines are none). */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
-#include "base/error.h"
+#include "base/base.h"
 
 struct al_tokens {
 	int32_t *items; /* sequence i is items[begin[i] .. begin[i + 1]) */

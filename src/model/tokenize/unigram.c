@@ -3,10 +3,6 @@
  *= huggingface/tokenizers, tokenizers/src/models/unigram/model.rs */
 #include "model/tokenize/internal.h"
 
-#include <math.h>
-
-#include "base/text.h"
-
 static const double unknown_penalty = 10;
 
 void al_scored_init(struct al_token_model *model, struct al_arena *arena, size_t n)

@@ -1,9 +1,6 @@
 /* Vocabularies: which token a text is. A table with open addressing, half of it free. */
 #include "model/tokenize/internal.h"
 
-#include <stdint.h>
-#include <string.h>
-
 /* Two seconds' worth. */
 static const size_t most_lookups = (size_t)1 << 28;
 

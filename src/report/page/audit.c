@@ -2,9 +2,6 @@
 #include "audit/verdict.h"
 #include "report/page/audit.h"
 
-#include <math.h>
-#include <string.h>
-
 /* ---- tiles ---- */
 
 static size_t count_twins(const struct al_table *redundant)

@@ -1,9 +1,6 @@
 /* Tables of an audit's page that are put together from the audit's own: cells are copied. */
 #include "report/page/heads.h"
 
-#include <math.h>
-#include <string.h>
-
 /* Copies the columns of these keys that the table has; returns how many. */
 static size_t add_columns_of(struct al_table *out, const struct al_table *from,
 	const char *const *keys)

@@ -1,9 +1,6 @@
 /* A bar each row of a table. */
 #include "report/page/page.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { HEIGHT = 18, BAR = 12 };
 
 static bool value_of(const struct al_page_bars *bars, size_t row, const char *key, double *out)

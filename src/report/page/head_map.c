@@ -1,9 +1,6 @@
 /* The head map: a line each module, a square each head. */
 #include "report/page/heads.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { TOP = 46, LETTER = 9, GROUP_GAP = 8, LABEL_LETTERS = 26 };
 
 struct layout {

@@ -1,9 +1,6 @@
 /* The heads of an audit side by side. */
 #include "report/page/heads.h"
 
-#include <math.h>
-#include <string.h>
-
 /* ---- modules ---- */
 
 /* Rows come module by module: the one that was found last is looked at first. */

@@ -2,7 +2,6 @@
 #include "report/page/html.h"
 
 #include <assert.h>
-#include <string.h>
 
 void al_html_add(struct al_text *out, const char *text)
 {

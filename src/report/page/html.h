@@ -1,7 +1,7 @@
 /* HTML as text: what a stranger wrote comes out as characters, never as markup. */
 #pragma once
 
-#include "base/text.h"
+#include "base/base.h"
 
 /* Adds a text, in an element or between the double quotes of an attribute: & < > " ' escaped,
  * control characters as \xNN. */

@@ -1,9 +1,6 @@
 /* The frame of a page. */
 #include "report/page/page.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "base/embedded.h"
 #include "attnledger.h"
 

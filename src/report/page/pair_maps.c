@@ -3,8 +3,6 @@
  * kilobytes. */
 #include "report/page/heads.h"
 
-#include <math.h>
-
 /* Beyond so many squares the palest shade is left out. */
 enum { MANY_SQUARES = 100000 };
 

@@ -1,9 +1,6 @@
 /* What is saved against what it costs. */
 #include "report/page/page.h"
 
-#include <math.h>
-#include <string.h>
-
 enum { WIDTH = 720, HEIGHT = 380, LEFT = 56, RIGHT = 20, TOP = 16, BOTTOM = 48 };
 
 static const double STEP_X = 20, STEP_Y = .2;

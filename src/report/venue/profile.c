@@ -2,7 +2,6 @@
 #include "report/venue/profile.h"
 
 #include "base/embedded.h"
-#include "base/text.h"
 #include "base/record.h"
 
 struct source {

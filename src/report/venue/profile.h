@@ -5,8 +5,7 @@
  * "document" begins a document whose text looks like the venue's, for the proof. */
 #pragma once
 
-#include "base/arena.h"
-#include "base/error.h"
+#include "base/base.h"
 
 /* Typefaces: how wide TeX sets a character, from the metrics of the fonts. typefaces/NAME.json
  * holds the advances of the printable ASCII characters, ' ' to '~', in thousandths of the size,
