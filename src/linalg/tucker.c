@@ -3,9 +3,103 @@
 
 #include "linalg/tensor.h"
 
+/* ---- what is asked: whether it can be, and how it is found ---- */
+
+struct al_tucker_bounds al_tucker_bounds(const struct al_heads *heads)
+{
+	const struct al_heads_shape s = al_heads_shape(heads);
+
+	return (struct al_tucker_bounds){
+		.head = s.n_heads,
+		.query = al_least(s.d_query, s.n_heads * s.d_head),
+		.key = al_least(s.d_key, s.n_kv_heads * s.d_head),
+	};
+}
+
+static bool check_rank(const char *name, size_t rank, size_t bound, struct al_error *err)
+{
+	if (rank >= 1 && rank <= bound)
+		return true;
+	return al_fail(err, AL_EINPUT, "%s (%zu): expected 1 to %zu", name, rank, bound);
+}
+
+static bool check_sizes(const struct al_heads *heads, const struct al_tucker_options *o,
+	struct al_error *err)
+{
+	const struct al_tucker_bounds bounds = al_tucker_bounds(heads);
+
+	return check_rank("query rank", o->query_rank, bounds.query, err)
+		&& check_rank("key rank", o->key_rank, bounds.key, err)
+		&& (o->modes == AL_TUCKER_PARTIAL
+			|| check_rank("head rank", o->head_rank, bounds.head, err));
+}
+
+static bool check_tolerance(const struct al_tucker_options *o, struct al_error *err)
+{
+	if (o->head_rank || o->query_rank || o->key_rank)
+		return al_fail(err, AL_EINPUT, "ranks beside a tolerance, expected one of them");
+	if (!(o->tolerance > 0 && o->tolerance < 1))
+		return al_fail(err, AL_EINPUT, "tolerance (%g): expected between 0 and 1",
+			o->tolerance);
+	if (o->finder == AL_TUCKER_RANDOM)
+		return al_fail(err, AL_EINPUT, "the random finder takes ranks, not a tolerance");
+	return true;
+}
+
+static bool check(const struct al_heads *heads, const struct al_tucker_options *o,
+	struct al_error *err)
+{
+	if (o->modes == AL_TUCKER_PARTIAL && o->head_rank)
+		return al_fail(err, AL_EINPUT,
+			"head rank (%zu) of a decomposition that keeps the heads", o->head_rank);
+	if (o->finder == AL_TUCKER_RANDOM && o->modes == AL_TUCKER_FULL)
+		return al_fail(err, AL_EINPUT, "the random finder is for query and key");
+	return o->tolerance != 0 ? check_tolerance(o, err) : check_sizes(heads, o, err);
+}
+
+enum { LARGE_MODE = 2048, SMALL_PART = 4 };
+
+static bool is_random(const struct al_heads_shape *s, const struct al_tucker_options *o)
+{
+	const size_t largest = s->d_query > s->d_key ? s->d_query : s->d_key;
+
+	if (o->finder != AL_TUCKER_AUTO)
+		return o->finder == AL_TUCKER_RANDOM;
+	return o->modes == AL_TUCKER_PARTIAL && o->n_sweeps == 0 && o->tolerance == 0
+		&& largest > LARGE_MODE && o->query_rank * SMALL_PART < largest
+		&& o->key_rank * SMALL_PART < largest;
+}
+
+enum { REFINING_SWEEPS = 100, WIDE_MODE = 1024 };
+
+/* Where a sweep changes the error by less of it. */
+static const double REFINED = 1e-4, REFINED_WIDE = 1e-3;
+
+/* Eigenvectors of such a mode, anew in each sweep, would take minutes: steps of sweeps reach what
+ * they would. */
+static bool is_wide(const struct al_heads_shape *s, const struct al_tucker_options *o)
+{
+	return o->modes == AL_TUCKER_PARTIAL && o->tolerance == 0
+		&& (s->d_query > WIDE_MODE || s->d_key > WIDE_MODE);
+}
+
+void al_tucker_refine(const struct al_heads *heads, struct al_tucker_options *o)
+{
+	const struct al_heads_shape s = al_heads_shape(heads);
+	const size_t n = o->modes == AL_TUCKER_FULL ? o->head_rank : s.n_heads;
+
+	o->n_sweeps = 0;
+	if (is_random(&s, o) || is_wide(&s, o))
+		o->finder = AL_TUCKER_RANDOM;
+	if (o->query_rank > o->key_rank * n || o->key_rank > o->query_rank * n)
+		return;
+	o->n_sweeps = REFINING_SWEEPS;
+	o->stop = is_wide(&s, o) ? REFINED_WIDE : REFINED;
+}
+
 /* ---- heads' mixing P = U U^T ---- */
 
-bool al_tucker_mix_heads(const struct al_tucker *t, struct al_matrix p, struct al_error *err)
+static bool mix_heads(const struct al_tucker *t, struct al_matrix p, struct al_error *err)
 {
 	return al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(t->head), al_view(t->head), 0, p, err);
 }
@@ -28,7 +122,7 @@ static bool full_core_norm(const struct al_tucker *t, double *norm, struct al_er
 
 	bool done = al_take(&scratch, &s, t->n_heads, t->n_heads, err)
 		&& al_take(&scratch, &p, t->n_heads, t->n_heads, err)
-		&& al_heads_gram(&core, s, err) && al_tucker_mix_heads(t, p, err);
+		&& al_heads_gram(&core, s, err) && mix_heads(t, p, err);
 	*norm = done ? al_inner(al_view(s), al_view(p)) : 0;
 	return done;
 }
@@ -177,8 +271,7 @@ static bool improve_mixed(const struct al_mode *mode, const struct al_tucker *t,
 	AL_SCRATCH(scratch);
 	struct pair_room room = {{0}, {0}, {0}, {0}, {0}, {0}};
 
-	return pair_room_init(&scratch, &room, mode, t->n_heads, err)
-		&& al_tucker_mix_heads(t, room.p, err)
+	return pair_room_init(&scratch, &room, mode, t->n_heads, err) && mix_heads(t, room.p, err)
 		&& weigh_pairs(mode, al_view(room.p), room.gram, room.w, err)
 		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, mode->own, al_view(room.w), 0, room.half, err)
 		&& al_gemm(AL_PLAIN, AL_TRANSPOSED, 1, al_view(room.half), mode->own, 0,
@@ -250,6 +343,103 @@ static bool hooi(const struct al_heads *heads, const struct al_tucker_options *o
 	return true;
 }
 
+/* ---- the residual ---- */
+
+struct middle {
+	const struct al_tucker *tucker;
+	struct al_matrix p; /* where heads are mixed */
+	size_t d_head;
+};
+
+/* core_i x = (U_Q^T Q_i)(U_K^T K_g)^T x */
+static bool apply_own(const struct middle *m, size_t head, struct al_view x, struct al_matrix out,
+	struct al_error *err)
+{
+	AL_SCRATCH(scratch);
+	const struct al_tucker *t = m->tucker;
+	const size_t d = m->d_head, kv_head = head * t->n_kv_heads / t->n_heads;
+	struct al_matrix inner;
+
+	if (!al_take(&scratch, &inner, d, x.cols, err))
+		return false;
+	return al_gemm(AL_TRANSPOSED, AL_PLAIN, 1, al_columns(al_view(t->core_key), kv_head * d, d),
+		       x, 0, inner, err)
+		&& al_gemm(AL_PLAIN, AL_PLAIN, 1, al_columns(al_view(t->core_query), head * d, d),
+			al_view(inner), 0, out, err);
+}
+
+static void spread(const struct middle *m, size_t head, struct al_matrix inner,
+	struct al_matrix all)
+{
+	const struct al_tucker *t = m->tucker;
+	const size_t d = m->d_head;
+
+	for (size_t c = 0; c < all.cols; c++)
+		for (size_t i = 0; i < all.rows; i++)
+			all.data[i + c * all.ld] = m->p.data[head + i / d * m->p.ld]
+				* inner.data[i / d * t->n_kv_heads / t->n_heads * d + i % d
+					+ c * inner.ld];
+}
+
+/* sum_j P_ij core_j x */
+static bool apply_mixed(const struct middle *m, size_t head, struct al_view x, struct al_matrix out,
+	struct al_error *err)
+{
+	AL_SCRATCH(scratch);
+	const struct al_tucker *t = m->tucker;
+	struct al_matrix inner, all;
+
+	if (!al_take(&scratch, &all, t->core_query.cols, x.cols, err)
+		|| !al_take_product(&scratch, AL_TRANSPOSED, al_view(t->core_key), AL_PLAIN, x,
+			&inner, err))
+		return false;
+	spread(m, head, inner, all);
+	return al_gemm(AL_PLAIN, AL_PLAIN, 1, al_view(t->core_query), al_view(all), 0, out, err);
+}
+
+static bool apply_core(const void *context, size_t head, struct al_view x, struct al_matrix out,
+	struct al_error *err)
+{
+	const struct middle *m = context;
+
+	return (m->p.data ? apply_mixed : apply_own)(m, head, x, out, err);
+}
+
+static bool measure(const struct al_heads *heads, double norm, struct al_tucker *t,
+	struct al_error *err)
+{
+	AL_SCRATCH(scratch);
+	struct middle middle = {.tucker = t, .d_head = t->core_query.cols / t->n_heads};
+	const struct al_approximation a = {al_view(t->query), al_view(t->key), apply_core, &middle};
+
+	return (!t->head.data
+		       || (al_take(&scratch, &middle.p, t->n_heads, t->n_heads, err)
+			       && mix_heads(t, middle.p, err)))
+		&& al_residual(heads, norm, &a, AL_RESIDUAL_FLOPS, &t->relative_error,
+			&t->is_estimate, err);
+}
+
+/* ---- parameters ---- */
+
+static size_t count_bases(const struct al_tucker *t)
+{
+	return t->query.rows * t->query.cols + t->key.rows * t->key.cols
+		+ t->head.rows * t->head.cols;
+}
+
+size_t al_tucker_parameters_factored(const struct al_tucker *t)
+{
+	return count_bases(t) + t->core_query.rows * t->core_query.cols
+		+ t->core_key.rows * t->core_key.cols;
+}
+
+size_t al_tucker_parameters_dense(const struct al_tucker *t)
+{
+	const size_t n_cores = t->head.data ? t->head.cols : t->n_heads;
+
+	return count_bases(t) + n_cores * t->query.cols * t->key.cols;
+}
+
 /* ---- all of it ---- */
 
 static bool decompose_exactly(const struct al_heads *heads, const struct al_tucker_options *o,
@@ -281,7 +471,7 @@ static bool decompose(const struct al_heads *heads, const struct al_tucker_optio
 {
 	const struct al_heads_shape s = al_heads_shape(heads);
 
-	if (al_tucker_is_random(&s, o))
+	if (is_random(&s, o))
 		return decompose_large(heads, o, norm, t, err);
 	return decompose_exactly(heads, o, norm, t, err);
 }
@@ -292,9 +482,8 @@ bool al_tucker(const struct al_heads *heads, const struct al_tucker_options *opt
 	double norm;
 
 	*out = (struct al_tucker){.n_heads = heads->n_heads, .n_kv_heads = heads->n_kv_heads};
-	if (al_heads_check(heads, &norm, err) && al_tucker_check(heads, options, err)
-		&& decompose(heads, options, norm, out, err)
-		&& al_tucker_measure(heads, norm, out, err))
+	if (al_heads_check(heads, &norm, err) && check(heads, options, err)
+		&& decompose(heads, options, norm, out, err) && measure(heads, norm, out, err))
 		return true;
 	al_tucker_finish(out);
 	return false;

@@ -1,6 +1,6 @@
 /* Writers: any table as text, JSON, CSV, LaTeX (booktabs) or Markdown.
  *
- * A writer is one file with one descriptor, and its name in the list in report.c. */
+ * A writer is one file with one descriptor, and its name in the list in writer.h. */
 #pragma once
 
 #include "base/base.h"
