@@ -203,12 +203,8 @@ static bool read_whole(const struct al_source *source, struct al_text *out, size
 	if (source->bytes > limit)
 		return al_fail(err, AL_EINPUT, "%s: has %llu bytes, expected at most %zu",
 			source->path, (unsigned long long)source->bytes, limit);
-	al_text_init(out);
 	al_text_add_repeated(out, '\0', (size_t)source->bytes);
-	if (al_source_read(source, 0, out->data, out->length, err))
-		return true;
-	al_text_finish(out);
-	return false;
+	return al_source_read(source, 0, out->data, out->length, err);
 }
 
 bool al_file_read(struct al_text *out, const char *path, size_t limit, struct al_error *err)

@@ -44,8 +44,8 @@ bool al_source_check_unchanged(const struct al_source *source, struct al_error *
 
 /* ---- whole files ---- */
 
-/* Reads a regular file of at most `limit` bytes in blocks. A directory, a pipe, a device or a
- * larger file gets its own message; on failure nothing is left to finish. */
+/* Reads a regular file of at most `limit` bytes into an empty text (AL_TEXT). A directory, a pipe,
+ * a device or a larger file gets its own message. */
 bool al_file_read(struct al_text *out, const char *path, size_t limit,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -404,13 +404,10 @@ bool al_json_parse(struct al_json *doc, const char *name, const char *text, size
 static bool read_file(struct al_json *doc, const char *path, bool takes_python,
 	struct al_error *err)
 {
-	struct al_text text;
+	AL_TEXT(text);
 
-	if (!al_file_read(&text, path, AL_JSON_FILE_LIMIT, err))
-		return false;
-	bool ok = parse(doc, path, text.data, text.length, takes_python, err);
-	al_text_finish(&text);
-	return ok;
+	return al_file_read(&text, path, AL_JSON_FILE_LIMIT, err)
+		&& parse(doc, path, text.data, text.length, takes_python, err);
 }
 
 bool al_json_read(struct al_json *doc, const char *path, struct al_error *err)

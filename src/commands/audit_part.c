@@ -36,7 +36,7 @@ enum { MOST_INPUT_BYTES = 1 << 30 };
 static bool say_file(struct al_shard_file *f, const char *name, const char *path,
 	struct al_error *err)
 {
-	AL_ENDS(al_text_finish) struct al_text text = {0};
+	AL_TEXT(text);
 
 	if (!al_file_read(&text, path, MOST_INPUT_BYTES, err))
 		return false;

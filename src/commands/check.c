@@ -268,7 +268,7 @@ static const char *say_papers(struct al_arena *arena, const struct al_lint_count
 	if (decided > 0)
 		return al_format(arena, "All %zu numbers that could be decided hold%s.", decided,
 			rest);
-	return "Nothing was recomputed: a map says what tables hold; --draft-map begins one.";
+	return "Nothing was recomputed: a map names what tables hold; --draft-map writes a draft.";
 }
 
 static bool draft(struct al_session *session, const struct al_paper *paper, struct al_error *err)

@@ -291,7 +291,7 @@ static bool answer_one(struct answer *a, struct al_error *err)
 		return false;
 	if (!by_state && explains && a->is_about_model)
 		return al_fail(err, AL_EINPUT,
-			"--explain tells of a model with its own attention; expected no variants, "
+			"--explain is for a model with its own attention; expected no variants, "
 			"or no --whole");
 	a->table = al_session_table(a->session, "memory", by_state ? state_fields : fields,
 		by_state ? 0 : shown(a), "Training memory of %s",

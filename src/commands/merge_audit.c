@@ -97,7 +97,7 @@ static bool read_part(struct merging *m, const char *path, struct al_error *err)
 	struct al_arena *arena = &m->session->arena;
 	struct al_shard_file *f = al_new(arena, struct al_shard_file);
 	struct al_shard_of of;
-	AL_ENDS(al_text_finish) struct al_text text = {0};
+	AL_TEXT(text);
 
 	if (!al_file_read(&text, path, MOST_FILE_BYTES, err)
 		|| !al_shard_file_parse(f, path, text.data, text.length, err))
@@ -240,7 +240,7 @@ static bool take_matrices(struct merging *m, const struct al_shard_file *part, s
 
 	for (size_t row = 0; m->asked.tables && row < files->n_rows; row++) {
 		const char *name = al_table_text(files, row, "file");
-		AL_ENDS(al_text_finish) struct al_text content = {0};
+		AL_TEXT(content);
 		if (al_ends_with(name, ".npy")
 			&& (!read_listed(m, part, name, &content, err)
 				|| !al_files_put_aside(&m->session->files, m->asked.tables, name,
@@ -299,7 +299,7 @@ static bool take_module(struct merging *m, const struct al_shard_file *part,
 	const struct al_attention *attention, struct al_error *err)
 {
 	const char *name = al_shard_module_file(m->run, attention);
-	AL_ENDS(al_text_finish) struct al_text text = {0};
+	AL_TEXT(text);
 	AL_ENDS(al_shard_file_finish) struct al_shard_file rows = {0};
 
 	return read_listed(m, part, name, &text, err)

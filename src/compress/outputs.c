@@ -207,13 +207,10 @@ static bool write_file(const struct al_plan *plan, const struct al_text *config,
 
 static bool copy_companion(const char *from, const char *to, struct al_error *err)
 {
-	struct al_text text;
+	AL_TEXT(text);
 
-	if (!al_file_read(&text, from, MOST_COMPANION_BYTES, err))
-		return false;
-	const bool ok = al_file_write(to, text.data, text.length, err);
-	al_text_finish(&text);
-	return ok;
+	return al_file_read(&text, from, MOST_COMPANION_BYTES, err)
+		&& al_file_write(to, text.data, text.length, err);
 }
 
 static bool write_files(const struct al_plan *plan, const struct al_text *config,

@@ -13,8 +13,8 @@ static bool intern(const char **names, size_t *n, size_t most, const char *name,
 	if (found >= 0)
 		return true;
 	if (*n == most)
-		return al_fail(err, AL_EINPUT, "more than %zu %s, which nobody could tell apart",
-			most, what);
+		return al_fail(err, AL_EINPUT, "more than %zu %s, which can't be told apart", most,
+			what);
 	names[(*n)++] = name;
 	return true;
 }

@@ -82,7 +82,7 @@ bool al_npy_parse(struct al_npy *out, const char *path, const char *bytes, size_
 
 bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err)
 {
-	AL_ENDS(al_text_finish) struct al_text text = {0};
+	AL_TEXT(text);
 
 	*out = (struct al_npy){0};
 	return al_file_read(&text, path, largest_file, err)

@@ -33,7 +33,7 @@ static bool add_claims(struct al_text *out, const char *path, const struct al_te
 bool al_paper_open_scenario(struct al_scenario **out, struct al_catalog *catalog, const char *path,
 	const char *claims, struct al_error *err)
 {
-	AL_ENDS(al_text_finish) struct al_text text = {0};
+	AL_TEXT(text);
 	AL_TEXT(with_claims);
 	AL_ARENA(arena);
 	const char *slash = strrchr(path, '/');
@@ -137,13 +137,12 @@ static bool read_inputs(struct definitions *then, const struct al_paper *paper,
 		const char *name = paper->inputs.items[i].argument;
 		const char *path = al_format(then->arena, "%.*s%s%s", *name == '/' ? 0 : folder,
 			paper->file, name, al_ends_with(name, ".tex") ? "" : ".tex");
-		struct al_text text;
+		AL_TEXT(text);
 		if (access(path, F_OK) != 0)
 			continue;
 		if (!al_file_read(&text, path, AL_PAPER_LIMIT, err))
 			return al_in(err, "%s:%zu", paper->file, paper->inputs.items[i].line);
 		read_definitions(then, &text);
-		al_text_finish(&text);
 	}
 	return true;
 }

@@ -148,7 +148,7 @@ bool al_paper_parse(struct al_paper *paper, const char *file, const char *text, 
 
 bool al_paper_read(struct al_paper *paper, const char *path, struct al_error *err)
 {
-	AL_ENDS(al_text_finish) struct al_text text = {0};
+	AL_TEXT(text);
 
 	return al_file_read(&text, path, AL_PAPER_LIMIT, err)
 		&& al_paper_parse(paper, path, text.data, text.length, err);

@@ -31,8 +31,8 @@ static bool check_ticks(const struct al_scenario *s, const struct al_item *axis,
 	for (size_t i = 1; i < read->n_ticks; i++)
 		if (ticks[i].value <= ticks[i - 1].value)
 			return al_json_fail(&s->doc, al_json_at(al_json_get(axis, "ticks"), i), err,
-				"the tick %g stands behind %g, expected rising ticks",
-				ticks[i].value, ticks[i - 1].value);
+				"the tick %g follows %g, expected rising ticks", ticks[i].value,
+				ticks[i - 1].value);
 	return true;
 }
 

@@ -73,7 +73,7 @@ static char *read_text(struct al_scenario *s, const struct al_item *node, const 
 	size_t *length, struct al_error *err)
 {
 	const struct al_embedded *embedded = find_embedded(s, path);
-	AL_ENDS(al_text_finish) struct al_text text = {0};
+	AL_TEXT(text);
 
 	*length = embedded ? embedded->length : 0;
 	if (embedded)

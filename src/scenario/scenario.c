@@ -98,7 +98,7 @@ static void split_path(struct al_arena *arena, const char *path, const char **na
 static bool open_file(struct al_scenario **out, struct al_catalog *catalog, const char *path,
 	struct al_error *err)
 {
-	AL_ENDS(al_text_finish) struct al_text text = {0};
+	AL_TEXT(text);
 	AL_ARENA(arena);
 	const char *name, *folder;
 

@@ -447,6 +447,7 @@ static void fill_calibration(struct al_text *out)
 	for (int kind = AL_STATISTIC_INPUTS + 1; kind < AL_N_STATISTICS; kind++)
 		module.of[kind] = (struct al_matrix){.data = number, .rows = 1, .cols = 1, .ld = 1};
 	test_path(path, &folder, "calibration.safetensors");
+	al_text_init(&written);
 	must_read(al_calibration_write(&calibration, path, &err)
 			&& al_file_read(&written, path, 1 << 20, &err),
 		&err);
@@ -543,10 +544,9 @@ static void visit_files(const struct parser *parser,
 		abort();
 	}
 	for (size_t i = 0; i < found.gl_pathc; i++) {
-		struct al_text text;
+		AL_TEXT(text);
 		must_read(al_file_read(&text, found.gl_pathv[i], 1 << 20, &err), &err);
 		visit(parser, found.gl_pathv[i], text.data, text.length);
-		al_text_finish(&text);
 	}
 	globfree(&found);
 }
@@ -572,12 +572,11 @@ void visit_documents(const struct parser *parser,
 static void copy_file(const char *from, const char *name)
 {
 	struct al_error err;
-	struct al_text text;
 	char path[256];
 
+	AL_TEXT(text);
 	must_read(al_file_read(&text, from, 1 << 20, &err), &err);
 	test_write(test_path(path, &folder, name), text.data, text.length);
-	al_text_finish(&text);
 }
 
 void documents_begin(void)

@@ -46,13 +46,12 @@ static void put(const char *path, const char *text)
 
 static void expect(const char *path, const char *expected)
 {
-	struct al_text text;
 	struct al_error err;
 
+	AL_TEXT(text);
 	if (!al_file_read(&text, path, 1 << 20, &err))
 		fail_msg("%s", err.message);
 	assert_string_equal(text.data, expected);
-	al_text_finish(&text);
 }
 
 static void keeps_the_mode_and_follows_links(void **state)

@@ -463,6 +463,7 @@ static size_t check_answers(const char *path)
 	struct al_text text;
 	size_t n = 0;
 
+	al_text_init(&text);
 	assert_true(al_file_read(&text, path, (size_t)64 << 20, NULL));
 	for (const char *from = strstr(text.data, "\n{\n"), *end; from;
 		from = strstr(end, "\n{\n")) {

@@ -18,6 +18,7 @@ static struct al_text read_file(const char *path)
 	struct al_text text;
 	struct al_error err;
 
+	al_text_init(&text);
 	if (!al_file_read(&text, path, 1 << 20, &err))
 		fail_msg("%s", err.message);
 	return text;

@@ -38,7 +38,7 @@ static bool check_size(struct al_tokenizer *tokenizer, const char *path, int64_t
 static bool read_tokenizer(struct al_tokenizer *tokenizer, const char *path, bool is_json,
 	int64_t n_tokens, struct al_error *err)
 {
-	AL_ENDS(al_text_finish) struct al_text text = {0};
+	AL_TEXT(text);
 
 	return al_file_read(&text, path, largest_file, err)
 		&& (is_json ? al_tokenizer_parse_json : al_tokenizer_parse_bin)(tokenizer, path,
@@ -172,7 +172,7 @@ static bool encode_lines(const struct al_tokenizer *tokenizer, const struct al_t
 bool al_tokenizer_encode_file(const struct al_tokenizer *tokenizer, const char *path,
 	struct al_tokens *tokens, struct al_error *err)
 {
-	AL_ENDS(al_text_finish) struct al_text text = {0};
+	AL_TEXT(text);
 
 	if (!al_file_read(&text, path, largest_file, err))
 		return false;

@@ -155,7 +155,7 @@ bool al_tokens_parse(struct al_tokens *tokens, const char *path, const char *byt
 
 bool al_tokens_read(struct al_tokens *tokens, const char *path, struct al_error *err)
 {
-	AL_ENDS(al_text_finish) struct al_text text = {0};
+	AL_TEXT(text);
 
 	return al_file_read(&text, path, largest_file, err)
 		&& al_tokens_parse(tokens, path, text.data, text.length, err);
