@@ -298,21 +298,12 @@ static bool look_up_iteration(void *context, const struct al_reference *referenc
 {
 	struct al_iteration *iteration = context;
 	int variable = al_find_name(reference->symbol, iteration->variables, iteration->n);
-	struct al_scope outer = al_settings_scope(iteration->settings);
 
-	if (variable < 0 || reference->has_index)
-		return outer.lookup(outer.context, reference, found, out, err);
-	*found = true;
-	al_value_set_int(out, iteration->values[variable]);
+	(void)err;
+	*found = variable >= 0 && !reference->has_index;
+	if (*found)
+		al_value_set_int(out, iteration->values[variable]);
 	return true;
-}
-
-static size_t list_outer(void *context, const char *const **names)
-{
-	struct al_iteration *iteration = context;
-	struct al_scope outer = al_settings_scope(iteration->settings);
-
-	return outer.known(outer.context, names);
 }
 
 struct al_iteration al_iteration_of(const struct al_loops *loops,
@@ -329,9 +320,10 @@ struct al_iteration al_iteration_of(const struct al_loops *loops,
 
 struct al_scope al_iteration_scope(struct al_iteration *iteration)
 {
+	iteration->outer = al_settings_scope(iteration->settings);
 	return (struct al_scope){.lookup = look_up_iteration,
-		.known = list_outer,
-		.context = iteration};
+		.context = iteration,
+		.outer = &iteration->outer};
 }
 
 const char *al_iteration_name(const struct al_iteration *iteration, struct al_arena *arena,

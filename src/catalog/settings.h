@@ -81,6 +81,7 @@ struct al_loops;
 
 struct al_iteration {
 	struct al_settings *settings;
+	struct al_scope outer; /* the settings', once there is a scope of the iteration */
 	const char *variables[AL_FAMILY_LOOPS];
 	int64_t values[AL_FAMILY_LOOPS];
 	size_t n;

@@ -14,9 +14,12 @@ static bool evaluate(const struct run *run, const struct al_node *node, struct a
 
 static bool fail_unknown(const struct run *run, const struct al_node *node)
 {
+	const struct al_scope *scope = run->scope;
 	const char *const *names = NULL;
-	size_t n = run->scope->known ? run->scope->known(run->scope->context, &names) : 0;
 
+	while (!scope->known && scope->outer)
+		scope = scope->outer;
+	size_t n = scope->known ? scope->known(scope->context, &names) : 0;
 	if (node->end - node->begin > strlen(node->text) && al_find_name(node->text, names, n) >= 0)
 		return al_formula_fail_at(run->source, node->begin, run->err,
 			"\"%.*s\" has no value", (int)(node->end - node->begin),
@@ -65,7 +68,10 @@ static bool look_up(const struct run *run, const struct al_node *node, bool *fou
 	*found = false;
 	if (reference.has_index && !evaluate_index(run, node->args[0], &reference.index))
 		return false;
-	return run->scope->lookup(run->scope->context, &reference, found, out, run->err);
+	for (const struct al_scope *s = run->scope; s && !*found; s = s->outer)
+		if (!s->lookup(s->context, &reference, found, out, run->err))
+			return false;
+	return true;
 }
 
 static bool evaluate_symbol(const struct run *run, const struct al_node *node, struct al_value *out)

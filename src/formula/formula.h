@@ -91,9 +91,10 @@ struct al_scope {
 	/* Sets *found and, where found, the value. Returns false only on an error. */
 	bool (*lookup)(void *context, const struct al_reference *reference, bool *found,
 		struct al_value *out, struct al_error *err);
-	/* The known symbols, for the message that names the nearest; may be NULL. */
+	/* The known symbols, for the message that names the nearest; NULL: those of `outer`. */
 	size_t (*known)(void *context, const char *const **names);
 	void *context;
+	const struct al_scope *outer; /* asked for what is not found here; may be NULL */
 };
 
 /* `out` is initialised by the caller. Division by zero, a result beyond 4096 bits: errors that

@@ -38,28 +38,24 @@ static enum al_cache_kind kind_of(const struct al_ledger_entry *e, int64_t limit
 
 /* ---- tokens ---- */
 
-/* The module's symbols, but for the tokens of the sequence. */
-struct tokens_scope {
-	struct al_scope outer;
-	int64_t seq;
-};
-
+/* The tokens of the sequence. */
 static bool look_up(void *context, const struct al_reference *reference, bool *found,
 	struct al_value *out, struct al_error *err)
 {
-	struct tokens_scope *scope = context;
+	const int64_t *seq = context;
 
-	if (strcmp(reference->symbol, "seq") != 0)
-		return scope->outer.lookup(scope->outer.context, reference, found, out, err);
-	al_value_set_int(out, scope->seq);
-	return *found = true;
+	(void)err;
+	*found = strcmp(reference->symbol, "seq") == 0;
+	if (*found)
+		al_value_set_int(out, *seq);
+	return true;
 }
 
 static bool evaluate(const struct al_ledger_entry *e, int64_t seq, int64_t *out,
 	struct al_error *err)
 {
-	struct tokens_scope tokens = {al_block_scope(e->module->block), seq};
-	const struct al_scope scope = {.lookup = look_up, .context = &tokens};
+	const struct al_scope module = al_block_scope(e->module->block),
+			      scope = {.lookup = look_up, .context = &seq, .outer = &module};
 
 	return al_formula_whole(e->entry->tokens, &scope, 0, out, err);
 }

@@ -130,20 +130,19 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	struct al_value *out, struct al_error *err)
 {
 	struct al_facts *f = context;
-	struct al_scope own = al_settings_scope(&f->group->settings),
-			model = al_settings_scope(&f->ledger->settings);
-
 	const int fact = al_find_name(reference->symbol, al_scheme_facts, AL_N_FACTS);
 
-	if (!reference->has_index && fact >= 0) {
+	(void)err;
+	*found = !reference->has_index && fact >= 0;
+	if (*found)
 		al_value_set_int(out, f->values[fact]);
-		return *found = true;
-	}
-	return own.lookup(own.context, reference, found, out, err)
-		&& (*found || model.lookup(model.context, reference, found, out, err));
+	return true;
 }
 
 struct al_scope al_facts_scope(struct al_facts *f)
 {
-	return (struct al_scope){.lookup = look_up, .context = f};
+	f->model = al_settings_scope(&f->ledger->settings);
+	f->read = al_settings_scope(&f->group->settings);
+	f->read.outer = &f->model;
+	return (struct al_scope){.lookup = look_up, .context = f, .outer = &f->read};
 }

@@ -10,6 +10,7 @@ struct al_facts {
 	struct al_ledger *ledger;
 	struct al_quantisation_group *group; /* whose settings formulas use */
 	int64_t values[AL_N_FACTS];
+	struct al_scope read, model; /* what is asked after the facts, once there is a scope */
 };
 
 /* `stored` is what a checkpoint has of the tensor, NULL: the same. */

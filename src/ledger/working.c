@@ -229,21 +229,16 @@ static void set_degrees(const struct al_stage *stage, mpq_srcptr layer_bytes, st
 
 /* ---- terms ---- */
 
-struct scope {
-	const struct facts *facts;
-	struct al_scope settings;
-};
-
 static bool look_up(void *context, const struct al_reference *reference, bool *found,
 	struct al_value *out, struct al_error *err)
 {
-	const struct scope *scope = context;
+	struct facts *facts = context;
 	int fact = al_find_name(reference->symbol, al_working_fact_names, AL_N_WORKING_FACTS);
 
-	if (fact < 0)
-		return scope->settings.lookup(scope->settings.context, reference, found, out, err);
-	*found = true;
-	al_value_set_exact(out, scope->facts->of[fact]);
+	(void)err;
+	*found = fact >= 0;
+	if (*found)
+		al_value_set_exact(out, facts->of[fact]);
 	return true;
 }
 
@@ -299,10 +294,10 @@ static const char *find_peak(const struct al_working_row *rows, size_t n, mpq_t 
 }
 
 static bool evaluate_terms(const struct al_recipe *recipe, struct al_ledger *ledger,
-	const struct facts *facts, struct al_working_row *rows, struct al_error *err)
+	struct facts *facts, struct al_working_row *rows, struct al_error *err)
 {
-	struct scope context = {facts, al_settings_scope(&ledger->settings)};
-	const struct al_scope scope = {look_up, context.settings.known, &context};
+	const struct al_scope model = al_settings_scope(&ledger->settings),
+			      scope = {.lookup = look_up, .context = facts, .outer = &model};
 
 	for (size_t i = 0; i < recipe->n_working; i++) {
 		rows[i].term = &recipe->working[i];

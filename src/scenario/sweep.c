@@ -154,8 +154,8 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 {
 	const struct tie_scope *tie = context;
 	struct al_settings *settings = tie->settings;
-	const struct al_scope scope = {.lookup = look_up, .context = context},
-			      given = al_settings_scope(settings);
+	const struct al_scope given = al_settings_scope(settings),
+			      scope = {.lookup = look_up, .context = context, .outer = &given};
 	const struct al_symbol *symbol = AL_FIND(settings->symbols, settings->n_symbols,
 		reference->symbol);
 	int64_t value;
@@ -167,7 +167,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 			reference->symbol);
 	*found = symbol && symbol->fallback && !al_settings_gives(settings, symbol->name);
 	if (!*found)
-		return given.lookup(given.context, reference, found, out, err);
+		return true;
 	if (!al_formula_whole(symbol->fallback, &scope, 0, &value, err))
 		return al_in(err, "default of %s", symbol->name);
 	al_value_set_int(out, value);
@@ -179,9 +179,8 @@ static bool follow_tie(const struct al_ledger_sweep *sweep, size_t index, struct
 {
 	const struct al_substitution *tie = &sweep->ties[index];
 	struct tie_scope context = {sweep, al_ledger_settings(ledger), index};
-	const struct al_scope scope = {.lookup = look_up,
-		.known = al_settings_scope(context.settings).known,
-		.context = &context};
+	const struct al_scope given = al_settings_scope(context.settings),
+			      scope = {.lookup = look_up, .context = &context, .outer = &given};
 	int64_t value;
 
 	if (!al_formula_whole(tie->formula, &scope, 0, &value, err))
