@@ -12,14 +12,15 @@
 /* Deflate makes at most 1032 bytes of one. */
 enum { MOST_RATIO = 1032, MOST_MEMBERS = 1 << 20, MOST_ENDS = 8, ROOM = 1 << 16, COMPARED = 64 };
 
+static const uint64_t UNSEEN = UINT64_MAX;
+
 struct reader {
 	struct al_archive base; /* the first: an archive is a reader */
 	struct al_arena *arena;
 	const struct al_source *source;
 	zip_t *zip;
 	uint64_t at; /* where libzip reads next */
-	uint64_t seen; /* where it read first since `looks` was set */
-	bool looks;
+	uint64_t seen; /* where it read first since this was UNSEEN */
 	bool failed; /* the file can't be read: `err` says why */
 	struct al_error err;
 };
@@ -30,9 +31,8 @@ static zip_int64_t read_source(struct reader *r, void *data, uint64_t length)
 {
 	const uint64_t left = r->source->bytes - r->at, n = length < left ? length : left;
 
-	if (r->looks)
+	if (r->seen == UNSEEN)
 		r->seen = r->at;
-	r->looks = false;
 	if (!al_source_read(r->source, r->at, data, (size_t)n, &r->err)) {
 		r->failed = true;
 		return -1;
@@ -251,7 +251,7 @@ bool al_archive_place(struct al_archive *archive, size_t member, struct al_error
 
 	if (!file)
 		return false;
-	r->looks = true;
+	r->seen = UNSEEN;
 	bool ok = read_member(r, member, file, first, n, err);
 	zip_fclose(file);
 	found->offset = found->bytes ? r->seen : 0;
