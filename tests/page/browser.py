@@ -6,6 +6,7 @@ dark, chooses heads, has readable contrast, says nothing on the console and requ
 Exits with 77 (skipped) where there is no chromium or no chromedriver.
 """
 import base64
+import itertools
 import json
 import os
 import shutil
@@ -24,15 +25,21 @@ PROGRAM = os.path.abspath(sys.argv[1])
 KEPT = sys.argv[2] if len(sys.argv) > 2 else None
 ELEMENT = 'element-6066-11e4-a52e-4f735466cecf'
 WIDE, PHONE = 1200, 390
+PATIENCE = 60
+BACKGROUND = 'return getComputedStyle(document.body).backgroundColor'
+BACKGROUNDS = {'light': 'rgb(255, 255, 255)', 'dark': 'rgb(15, 19, 23)'}
 
 # Every text that is seen, its colour on the nearest background that isn't transparent: WCAG 2.1's contrast.
 CONTRASTS = '''
 const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
+const known = new Map();
 function rgba(color) {
+  if (known.has(color)) return known.get(color);
   canvas.clearRect(0, 0, 1, 1);
   canvas.fillStyle = color;
   canvas.fillRect(0, 0, 1, 1);
-  return canvas.getImageData(0, 0, 1, 1).data;
+  known.set(color, canvas.getImageData(0, 0, 1, 1).data);
+  return known.get(color);
 }
 function luminance(color) {
   const part = [0.2126, 0.7152, 0.0722];
@@ -85,16 +92,14 @@ return found;
 
 
 class Browser:
-    def __init__(self, dark):
+    def __init__(self):
         self.driver = subprocess.Popen(['chromedriver', '--port=0'], stdout=subprocess.PIPE,
                                        stderr=subprocess.DEVNULL, text=True)
         for line in self.driver.stdout:
             if 'started successfully on port' in line:
                 self.url = 'http://127.0.0.1:' + line.split('port')[1].strip(' .\n')
                 break
-        arguments = ['--headless=new', '--disable-ipc-flooding-protection', '--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--disable-dev-shm-usage']
-        if dark:
-            arguments.append('--blink-settings=preferredColorScheme=0')
+        arguments = ['--headless=new', '--incognito', '--disable-ipc-flooding-protection', '--no-sandbox', '--disable-gpu', '--hide-scrollbars', '--disable-dev-shm-usage']
         options = {'goog:chromeOptions': {'args': arguments},
                    'goog:loggingPrefs': {'browser': 'ALL', 'performance': 'ALL'}}
         answer = self.call('POST', '/session', {'capabilities': {'alwaysMatch': options}})
@@ -110,18 +115,30 @@ class Browser:
         data = None if method in ('GET', 'DELETE') else json.dumps(body or {}).encode()
         request = urllib.request.Request(self.url + path, data, {'Content-Type': 'application/json'}, method=method)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return json.load(answer)['value']
         except urllib.error.HTTPError as error:
             raise AssertionError(error.read().decode()) from error
 
-    def open(self, path, width):
+    def emulate(self, media='', scheme='light'):
+        self.call('POST', '/goog/cdp/execute', {'cmd': 'Emulation.setEmulatedMedia', 'params': {
+            'media': media, 'features': [{'name': 'prefers-color-scheme', 'value': scheme}]}})
+
+    def open(self, path, width, scheme='light'):
+        self.emulate(scheme=scheme)
         self.call('POST', '/goog/cdp/execute', {'cmd': 'Emulation.setDeviceMetricsOverride', 'params': {
             'width': width, 'height': 900, 'deviceScaleFactor': 1, 'mobile': width < 600}})
         self.call('POST', '/url', {'url': 'file://' + path})
 
     def run(self, script, *args):
         return self.call('POST', '/execute/sync', {'script': script, 'args': args})
+
+    def wait_until(self, condition):
+        begin = time.monotonic()
+        while not self.run('return ' + condition):
+            if time.monotonic() > begin + PATIENCE:
+                raise AssertionError(f'{condition} does not become true')
+            time.sleep(.02)
 
     def find(self, selector):
         return self.call('POST', '/element', {'using': 'css selector', 'value': selector})[ELEMENT]
@@ -144,15 +161,19 @@ class Browser:
         return self.call('POST', '/se/log', {'type': kind})
 
 
-def check_reads_well(test, browser, name, width, dark):
-    """Every text of the open page has contrast, none stands on another, nothing is wider than the page; `name`, `width`
-    and `dark` name its picture."""
-    seen = browser.run(CONTRASTS)
-    test.assertGreater(len(seen), 3)
-    test.assertEqual({k: v for k, v in seen.items() if v[0] < 4.5}, {})
-    test.assertEqual(browser.run(COLLISIONS), [])
-    if KEPT:
-        browser.picture(f'{KEPT}/{name}-{width}-{"dark" if dark else "light"}.png')
+def check_reads_well(test, browser, name, width):
+    """On light and dark every text of the open page has contrast, none stands on another, nothing is wider than the
+    page; `name` and `width` name its pictures."""
+    for scheme, background in BACKGROUNDS.items():
+        with test.subTest(name, width=width, scheme=scheme):
+            browser.emulate(scheme=scheme)
+            test.assertEqual(browser.run(BACKGROUND), background)
+            seen = browser.run(CONTRASTS)
+            test.assertGreater(len(seen), 3)
+            test.assertEqual({k: v for k, v in seen.items() if v[0] < 4.5}, {})
+            test.assertEqual(browser.run(COLLISIONS), [])
+            if KEPT:
+                browser.picture(f'{KEPT}/{name}-{width}-{scheme}.png')
 
 
 def make_pages(folder):
@@ -171,12 +192,11 @@ class Pages(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.pages = make_pages(cls.folder.name)
-        cls.browsers = {False: Browser(False), True: Browser(True)}
+        cls.browser = Browser()
 
     @classmethod
     def tearDownClass(cls):
-        for browser in cls.browsers.values():
-            browser.close()
+        cls.browser.close()
         cls.folder.cleanup()
 
     def column(self, browser, table, key):
@@ -187,7 +207,7 @@ return Array.from(table.tBodies[0].rows).map(row => row.cells[heads.indexOf(argu
 ''', table, key)
 
     def test_sorts(self):
-        browser = self.browsers[False]
+        browser = self.browser
         browser.open(self.pages['copies'], WIDE)
         browser.run('document.querySelectorAll("details").forEach(part => { part.open = true; })')
         given = self.column(browser, 'map', 'qk_norm')
@@ -204,7 +224,7 @@ return Array.from(table.tBodies[0].rows).map(row => row.cells[heads.indexOf(argu
         self.assertEqual(self.column(browser, 'map', 'qk_norm'), rising)
 
     def test_chooses_heads(self):
-        browser = self.browsers[False]
+        browser = self.browser
         title = 'return document.querySelector("#head h3").textContent'
         browser.open(self.pages['copies'], WIDE)
         self.assertEqual(browser.run(title), 'layers.0, head 0')
@@ -222,27 +242,24 @@ return Array.from(table.tBodies[0].rows).map(row => row.cells[heads.indexOf(argu
         self.assertIn(self.column(browser, 'map', 'qk_norm')[11], shown)
 
     def test_light_and_dark(self):
-        background = 'return getComputedStyle(document.body).backgroundColor'
-        for dark, browser in self.browsers.items():
-            browser.open(self.pages['copies'], WIDE)
-            colors = ['rgb(15, 19, 23)', 'rgb(255, 255, 255)']
-            self.assertEqual(browser.run(background), colors[not dark])
+        browser = self.browser
+        for scheme, other in (('light', 'dark'), ('dark', 'light')):
+            browser.open(self.pages['copies'], WIDE, scheme)
+            self.assertEqual(browser.run(BACKGROUND), BACKGROUNDS[scheme])
             browser.click('#theme')
-            self.assertEqual(browser.run(background), colors[dark])
+            self.assertEqual(browser.run(BACKGROUND), BACKGROUNDS[other])
             browser.press('\ue007')
-            self.assertEqual(browser.run(background), colors[not dark])
+            self.assertEqual(browser.run(BACKGROUND), BACKGROUNDS[scheme])
 
     def test_reads_well(self):
-        for dark, browser in self.browsers.items():
-            for name, path in self.pages.items():
-                for width in (WIDE, PHONE):
-                    with self.subTest(name, width=width, dark=dark):
-                        browser.open(path, width)
-                        browser.run('document.querySelectorAll("details").forEach(part => { part.open = true; })')
-                        check_reads_well(self, browser, name, width, dark)
+        browser = self.browser
+        for (name, path), width in itertools.product(self.pages.items(), (WIDE, PHONE)):
+            browser.open(path, width)
+            browser.run('document.querySelectorAll("details").forEach(part => { part.open = true; })')
+            check_reads_well(self, browser, name, width)
 
     def test_is_quiet(self):
-        browser = self.browsers[False]
+        browser = self.browser
         browser.log('browser')
         browser.log('performance')
         for path in self.pages.values():
@@ -255,17 +272,17 @@ return Array.from(table.tBodies[0].rows).map(row => row.cells[heads.indexOf(argu
 
     def test_prints(self):
         """Headings of tables are there on paper, and what is only for a screen isn't."""
-        browser = self.browsers[False]
+        browser = self.browser
         shown = 'return [...document.querySelectorAll(arguments[0])].filter(e => e.getClientRects().length).length'
         browser.open(self.pages['copies'], WIDE)
         heads, others = 'table[data-table=redundant] th button', '#theme, .copy'
         for media, has_others in (('print', False), ('', True)):
-            browser.call('POST', '/goog/cdp/execute', {'cmd': 'Emulation.setEmulatedMedia', 'params': {'media': media}})
+            browser.emulate(media)
             self.assertGreater(browser.run(shown, heads), 3)
             self.assertEqual(browser.run(shown, others) > 0, has_others)
 
     def test_without_script(self):
-        browser = self.browsers[False]
+        browser = self.browser
         browser.call('POST', '/goog/cdp/execute', {'cmd': 'Emulation.setScriptExecutionDisabled',
                                                    'params': {'value': True}})
         browser.open(self.pages['copies'], WIDE)

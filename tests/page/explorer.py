@@ -25,16 +25,21 @@ N_VARIANTS = int(os.environ.get('EXPLORER_VARIANTS', '1'))  # at each of them
 STANDARD = ('d_model', 'n_heads', 'n_kv_heads', 'd_head', 'd_value', 'n_layers', 'batch', 'seq')
 DTYPES = ('bf16', 'f32', 'fp8', 'q8_0', 'q4_0', 'int8')
 
-SET = '''
-history.replaceState(null, '', arguments[0]);
-dispatchEvent(new HashChangeEvent('hashchange'));
+FUNCTIONS = '''
+function set(address) {
+  history.replaceState(null, '', address);
+  dispatchEvent(new HashChangeEvent('hashchange'));
+}
+function read() {
+  const heads = Array.from(document.querySelectorAll('table[data-table=numbers] th')).map(head => head.dataset.key);
+  const rows = Array.from(document.querySelectorAll('table[data-table=numbers] tbody tr'));
+  return Object.fromEntries(rows.map(row => [row.cells[0].textContent,
+    Object.fromEntries(heads.map((key, i) => [key, row.cells[i].textContent]))]));
+}
 '''
-READ = '''
-const heads = Array.from(document.querySelectorAll('table[data-table=numbers] th')).map(head => head.dataset.key);
-const rows = Array.from(document.querySelectorAll('table[data-table=numbers] tbody tr'));
-return Object.fromEntries(rows.map(row => [row.cells[0].textContent,
-  Object.fromEntries(heads.map((key, i) => [key, row.cells[i].textContent]))]));
-'''
+SET = FUNCTIONS + 'set(arguments[0]);'
+READ = FUNCTIONS + 'return read();'
+READ_AT = FUNCTIONS + 'return arguments[0].map(address => { set(address); return read(); });'
 
 
 def run(*words):
@@ -59,14 +64,13 @@ class Explorer(unittest.TestCase):
             text = file.read()
         cls.size = len(text.encode())
         cls.data = json.loads(text.split('id="data">')[1].split('</script>')[0])
-        cls.browsers = {False: browser.Browser(False), True: browser.Browser(True)}
+        cls.browser = browser.Browser()
         if KEPT:
             shutil.copy(cls.page, KEPT)
 
     @classmethod
     def tearDownClass(cls):
-        for one in cls.browsers.values():
-            one.close()
+        cls.browser.close()
         cls.folder.cleanup()
 
     def setting(self, rng, variant):
@@ -115,34 +119,41 @@ class Explorer(unittest.TestCase):
         self.assertEqual(number(page[key]), expected, (key, *where))
         return expected is not None
 
+    def shown(self, settings):
+        """Rows of the page at each of them; many in one call, and nothing is drawn."""
+        rows, addresses = [], [self.address(*setting) for setting in settings]
+        self.browser.open(self.page, browser.WIDE)
+        self.browser.run('document.body.hidden = true')
+        for i in range(0, len(addresses), 20):
+            rows += self.browser.run(READ_AT, addresses[i:i + 20])
+        return [row[variant['name']] for row, (variant, *_) in zip(rows, settings, strict=True)]
+
     def test_numbers_are_those_of_the_commands(self):
-        one, rng, n, n_refused = self.browsers[False], random.Random(16), 0, 0
-        one.open(self.page, browser.WIDE)
-        for i in range(N_SETTINGS):
+        rng, n, n_refused, settings = random.Random(16), 0, 0, []
+        for _ in range(N_SETTINGS):
             for variant in rng.sample(self.data['variants'], N_VARIANTS):
-                values, per, dtype = self.setting(rng, variant), rng.choice(['model', 'module']), rng.choice(DTYPES)
-                one.run(SET, self.address(variant, values, per, dtype))
-                page = one.run(READ)[variant['name']]
-                count, why = self.totals('count', variant, values, per)
-                where = (variant['name'], values, per, dtype, why)
-                n += self.check(page, 'parameters', count, 'parameters', where)
-                cache, why = self.totals('cache', variant, values, per, '--dtype', dtype)
-                where = (*where, why)
-                n += self.check(page, 'cache_bytes', cache, 'bytes', where)
-                if cache:
-                    self.check(page, 'cache', cache, 'elements_per_token', where)
-                    self.check(page, 'cache_bytes_per_token', cache, 'bytes_per_token', where)
-                if i % 10 == 0:
-                    words = {name: value for name, value in values.items() if name not in ('seq', 'batch')}
-                    flops, why = self.totals('sweep', variant, words, per, '--measure', 'flops',
-                                             '--over', f'seq={values["seq"]}', '--batch', str(values['batch']))
-                    n += self.check(page, 'flops', flops, 'flops', (*where, why))
-                n_refused += count is None
+                settings.append((variant, self.setting(rng, variant), rng.choice(['model', 'module']), rng.choice(DTYPES)))
+        for i, ((variant, values, per, dtype), page) in enumerate(zip(settings, self.shown(settings))):
+            count, why = self.totals('count', variant, values, per)
+            where = (variant['name'], values, per, dtype, why)
+            n += self.check(page, 'parameters', count, 'parameters', where)
+            cache, why = self.totals('cache', variant, values, per, '--dtype', dtype)
+            where = (*where, why)
+            n += self.check(page, 'cache_bytes', cache, 'bytes', where)
+            if cache:
+                self.check(page, 'cache', cache, 'elements_per_token', where)
+                self.check(page, 'cache_bytes_per_token', cache, 'bytes_per_token', where)
+            if i // N_VARIANTS % 10 == 0:
+                words = {name: value for name, value in values.items() if name not in ('seq', 'batch')}
+                flops, why = self.totals('sweep', variant, words, per, '--measure', 'flops',
+                                         '--over', f'seq={values["seq"]}', '--batch', str(values['batch']))
+                n += self.check(page, 'flops', flops, 'flops', (*where, why))
+            n_refused += count is None
         self.assertGreater(n, N_SETTINGS * N_VARIANTS)
         self.assertGreater(n_refused, 10)
 
     def test_begins_where_the_answer_says(self):
-        one, page = self.browsers[False], f'{self.folder.name}/other.html'
+        one, page = self.browser, f'{self.folder.name}/other.html'
         for words in ([], ['deepseek-v3', '--seq', '128k'], ['mixtral-8x22b', '--batch', '3', '--dtype', 'q8_0'],
                       ['gpt2', '--basis', 'output_projection=full', '--basis', 'biases=true'],
                       ['qwen3-8b', '--basis', 'roles=query,key', '--basis', 'per=module'],
@@ -170,7 +181,7 @@ class Explorer(unittest.TestCase):
 
     def test_by_hand(self):
         """By keys and clicks: fields, sliders, ticks, what follows; the address keeps it all."""
-        one = self.browsers[False]
+        one = self.browser
         one.open(self.page, browser.WIDE)
         field = one.find('#n-n_layers')
         one.call('POST', f'/element/{field}/clear')
@@ -190,14 +201,14 @@ class Explorer(unittest.TestCase):
         self.assertNotIn('gqa', one.run(READ))
         one.click('#options input[value=biases]')
         self.assertEqual(one.run(READ)['skv']['parameters'], '352,407,552')
-        time.sleep(.6)
+        one.wait_until('location.hash.includes("skv.biases=1")')
         rows, address = one.run(READ), one.run('return location.href')
         one.call('POST', '/url', {'url': 'about:blank'})
         one.call('POST', '/url', {'url': address})
         self.assertEqual(one.run(READ), rows)
 
     def test_links_that_make_no_sense(self):
-        one = self.browsers[False]
+        one = self.browser
         one.open(self.page, browser.WIDE)
         given = one.run(READ)
         one.run(SET, '#v=mha,gqa,mqa,mla&d_model=-1&nothing=3&per=row&%zz&x')
@@ -214,16 +225,15 @@ field.dispatchEvent(new Event('input'));''', text)
                           one.run('return document.querySelector("#problems").textContent'))
 
     def test_reads_well(self):
-        for dark, one in self.browsers.items():
-            for width in (browser.WIDE, browser.PHONE):
-                for name, address in (('start', ''), ('all', '#v=' + ','.join(v['name'] for v in self.data['variants']))):
-                    with self.subTest(name, width=width, dark=dark):
-                        one.call('POST', '/url', {'url': 'about:blank'})
-                        one.open(self.page + address, width)
-                        browser.check_reads_well(self, one, f'explorer-{name}', width, dark)
+        one = self.browser
+        for width in (browser.WIDE, browser.PHONE):
+            for name, address in (('start', ''), ('all', '#v=' + ','.join(v['name'] for v in self.data['variants']))):
+                one.call('POST', '/url', {'url': 'about:blank'})
+                one.open(self.page + address, width)
+                browser.check_reads_well(self, one, f'explorer-{name}', width)
 
     def test_is_quiet(self):
-        one = self.browsers[False]
+        one = self.browser
         one.log('browser')
         one.log('performance')
         one.open(self.page, browser.WIDE)
@@ -235,7 +245,7 @@ field.dispatchEvent(new Event('input'));''', text)
         self.assertEqual(urls, {'file://' + self.page})
 
     def test_without_script(self):
-        one = self.browsers[False]
+        one = self.browser
         one.call('POST', '/goog/cdp/execute', {'cmd': 'Emulation.setScriptExecutionDisabled', 'params': {'value': True}})
         one.open(self.page, browser.WIDE)
         one.call('POST', '/goog/cdp/execute', {'cmd': 'Emulation.setScriptExecutionDisabled', 'params': {'value': False}})
@@ -245,7 +255,7 @@ field.dispatchEvent(new Event('input'));''', text)
         self.assertNotIn('Settings', text)
 
     def test_a_file_adds_its_variant(self):
-        one, own = self.browsers[False], f'{self.folder.name}/own.json'
+        one, own = self.browser, f'{self.folder.name}/own.json'
         variant = json.loads(run('list', 'variants', '--source', 'skv').stdout)
         variant['name'], variant['title'] = 'mine', 'Mine </script><b>&'
         with open(own, 'w', encoding='utf-8') as file:
@@ -259,7 +269,7 @@ field.dispatchEvent(new Event('input'));''', text)
         self.assertEqual(rows['gqa:n_kv_heads=4,biases=true']['cache'], '6,144')
         self.assertEqual(one.run('return document.querySelectorAll("main b").length'), 0)
         one.click('#variants input[value=mine]')
-        time.sleep(.6)
+        one.wait_until('location.hash !== ""')
         rows, address = one.run(READ), one.run('return location.href')
         self.assertEqual(list(rows), ['gqa:n_kv_heads=4,biases=true'])
         one.call('POST', '/url', {'url': 'about:blank'})
