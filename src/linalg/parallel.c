@@ -103,10 +103,12 @@ bool al_parallel(size_t n, bool (*work)(void *context, size_t index, struct al_e
 	struct job job = {.n = n, .work = work, .context = context, .failed = n};
 
 	al_blas_hold();
-	if (n > 1 && omp_in_parallel()) {
+	if (n <= 1 || omp_get_max_threads() == 1) {
+		work_on(&job); /* even a team of one costs a system call */
+	} else if (omp_in_parallel()) {
 		ask_for_help(&job);
 	} else {
-#pragma omp parallel if (n > 1)
+#pragma omp parallel
 		work_on(&job);
 	}
 	al_blas_release();
