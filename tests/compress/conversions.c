@@ -11,7 +11,6 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <math.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -32,17 +31,11 @@ static void run(const char *line, const struct test_folder *folder, struct al_js
 {
 	char path[256];
 	struct al_error err;
-	int status = -1;
 
-	test_path(path, folder, "answer");
-	fflush(NULL);
-	const pid_t child = fork();
-	if (child == 0) {
-		const int file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-		dup2(file, STDOUT_FILENO);
-		exit(test_command_line(line, folder, ""));
-	}
-	assert_true(child > 0 && waitpid(child, &status, 0) == child);
+	const int file = open(test_path(path, folder, "answer"), O_WRONLY | O_CREAT | O_TRUNC,
+		0600);
+	const int status = test_command_line_into(line, folder, "", file, STDERR_FILENO);
+	close(file);
 	if (status != 0)
 		fail_msg("%s: status %d", line, status);
 	if (!al_json_read(answer, path, &err))

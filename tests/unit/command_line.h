@@ -1,7 +1,10 @@
-/* A command's line, run in this process; a test that goes on afterwards runs it in a child. */
+/* A command's line, run in this process: a new one for each of thousands of lines would cost more
+ * than most of them do. */
 #pragma once
 
 #include "unit.h"
+
+#include <unistd.h>
 
 #include "commands/command.h"
 #include "support/folder.h"
@@ -30,4 +33,31 @@ static inline int test_command_line(const char *line, const struct test_folder *
 	}
 	argv[argc] = NULL;
 	return al_command_line(argc, argv, &program);
+}
+
+static inline void test_exchange(int stream, int file, int *kept)
+{
+	*kept = dup(stream);
+	assert_true(*kept >= 0 && dup2(file, stream) == stream);
+}
+
+static inline void test_put_back(int stream, int kept)
+{
+	assert_true(dup2(kept, stream) == stream && close(kept) == 0);
+}
+
+/* The same, with what it prints and what it says in two files. */
+static inline int test_command_line_into(const char *line, const struct test_folder *folder,
+	const char *model, int out_file, int err_file)
+{
+	int kept_out, kept_err;
+
+	fflush(NULL);
+	test_exchange(STDOUT_FILENO, out_file, &kept_out);
+	test_exchange(STDERR_FILENO, err_file, &kept_err);
+	const int status = test_command_line(line, folder, model);
+	fflush(NULL);
+	test_put_back(STDOUT_FILENO, kept_out);
+	test_put_back(STDERR_FILENO, kept_err);
+	return status;
 }

@@ -3,17 +3,14 @@
  * decomposition asks for one.
  *
  * The linker puts __wrap_al_try_calloc in the place of the function that all of them ask. Of every
- * place that asks, told by the calls that led there, the first request fails once, in a process of
- * its own. */
+ * place that asks, told by the calls that led there, the first request fails once. */
 #include "command_line.h"
 
 #include <execinfo.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/hash.h"
@@ -27,13 +24,12 @@
 
 enum { DEPTH = 7, MOST_PLACES = 4096 };
 
-/* Shared with the processes that try. */
-static struct requests {
+static struct {
 	atomic_long n;
 	long n_places;
 	uint64_t places[MOST_PLACES]; /* hashes of the calls */
 	long first[MOST_PLACES]; /* the number of its first request */
-} * requests;
+} requests;
 
 static long fails_at; /* 0: none, requests are noted */
 
@@ -46,18 +42,18 @@ static void note_place(long request)
 	const int n = backtrace(calls, DEPTH);
 	const uint64_t place = al_hash(AL_HASH_EMPTY, calls, (size_t)n * sizeof(*calls));
 
-	for (long i = 0; i < requests->n_places; i++)
-		if (requests->places[i] == place)
+	for (long i = 0; i < requests.n_places; i++)
+		if (requests.places[i] == place)
 			return;
-	if (requests->n_places == MOST_PLACES)
+	if (requests.n_places == MOST_PLACES)
 		abort();
-	requests->places[requests->n_places] = place;
-	requests->first[requests->n_places++] = request;
+	requests.places[requests.n_places] = place;
+	requests.first[requests.n_places++] = request;
 }
 
 void *__wrap_al_try_calloc(size_t count, size_t size, struct al_error *err)
 {
-	const long request = atomic_fetch_add(&requests->n, 1) + 1;
+	const long request = atomic_fetch_add(&requests.n, 1) + 1;
 
 	if (fails_at == 0)
 		note_place(request);
@@ -87,28 +83,19 @@ static int run_decomposition(const struct subject *subject)
 	al_threads_set(1);
 	if (subject->decompose(&err))
 		return AL_OK;
-	fprintf(stderr, "%s\n", err.message);
+	dprintf(err_file, "%s\n", err.message);
 	return (int)err.status;
 }
 
 /* Its exit status where the n-th request fails. */
 static int run(const struct subject *subject, long n)
 {
-	int status = 0;
-
 	assert_true(ftruncate(out_file, 0) == 0 && ftruncate(err_file, 0) == 0);
-	atomic_store(&requests->n, 0);
-	fflush(NULL);
-	const pid_t child = fork();
-	if (child == 0) {
-		dup2(out_file, STDOUT_FILENO);
-		dup2(err_file, STDERR_FILENO);
-		fails_at = n;
-		exit(subject->decompose ? run_decomposition(subject)
-					: test_command_line(subject->name, &folder, ""));
-	}
-	assert_true(child > 0 && waitpid(child, &status, 0) == child);
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	atomic_store(&requests.n, 0);
+	fails_at = n;
+	return subject->decompose
+		? run_decomposition(subject)
+		: test_command_line_into(subject->name, &folder, "", out_file, err_file);
 }
 
 static void read_back(int file, char text[4096])
@@ -132,15 +119,15 @@ static size_t check(const struct subject *subject)
 {
 	char printed[4096], said[4096];
 	size_t n_wrong = 0;
-	const long first = requests->n_places;
+	const long first = requests.n_places;
 
 	const int status = run(subject, 0);
 	read_back(err_file, said);
-	if (status != AL_OK || atomic_load(&requests->n) == 0)
+	if (status != AL_OK || atomic_load(&requests.n) == 0)
 		fail_msg("%s: status %d, %ld requests: %s", subject->name, status,
-			atomic_load(&requests->n), said);
-	for (long i = first; i < requests->n_places; i++) {
-		const long request = requests->first[i];
+			atomic_load(&requests.n), said);
+	for (long i = first; i < requests.n_places; i++) {
+		const long request = requests.first[i];
 		const int failed = run(subject, request);
 		read_back(out_file, printed);
 		read_back(err_file, said);
@@ -347,10 +334,6 @@ static int set_up(void **state)
 	(void)state;
 	setenv("OMP_WAIT_POLICY", "passive", 1); /* else a command starts itself once more */
 	test_folder_make(&folder);
-	const int memory = open_file();
-	assert_int_equal(ftruncate(memory, sizeof(*requests)), 0);
-	requests = mmap(NULL, sizeof(*requests), PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0);
-	assert_true(requests != MAP_FAILED);
 	out_file = open_file();
 	err_file = open_file();
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)

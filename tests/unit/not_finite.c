@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <math.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -26,23 +25,14 @@ enum { MOST_SAID = 1 << 16 };
 #define CONFIG " @/config.json --threads 1 "
 static const char sound_model[] = "model.safetensors", spoilt_model[] = "spoilt.safetensors";
 
-/* Its exit status, in a process of its own, and the beginning of what it says. */
+/* Its exit status, and the beginning of what it says. */
 static int run(const char *line, const char *model, char said[MOST_SAID])
 {
-	int status = 0;
-
 	assert_int_equal(ftruncate(output, 0), 0);
-	fflush(NULL);
-	const pid_t child = fork();
-	if (child == 0) {
-		dup2(output, STDOUT_FILENO);
-		dup2(output, STDERR_FILENO);
-		exit(test_command_line(line, &folder, model));
-	}
-	assert_true(child > 0 && waitpid(child, &status, 0) == child);
+	const int status = test_command_line_into(line, &folder, model, output, output);
 	const ssize_t n = pread(output, said, MOST_SAID - 1, 0);
 	said[n > 0 ? n : 0] = '\0';
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	return status;
 }
 
 /* A status that is an answer or a refusal, and the tensor beside a count. */
