@@ -250,12 +250,12 @@ static const char *components_text(const struct answer *c)
 
 static void note_list(const struct answer *c, const char *what, const char *const *items, size_t n)
 {
-	const char *list = "";
+	AL_TEXT(list);
 
 	for (size_t i = 0; i < n; i++)
-		list = al_join(&c->session->arena, list, items[i]);
+		al_text_addf(&list, "%s%s", i ? ", " : "", items[i]);
 	if (n > 0)
-		al_table_note(c->table, "%s: %s: %s", c->request->name, what, list);
+		al_table_note(c->table, "%s: %s: %s", c->request->name, what, list.data);
 }
 
 /* What the config leaves to its family; and rotary settings, activation functions and the like,
