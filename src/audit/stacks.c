@@ -210,9 +210,10 @@ bool al_stack_estimate(const struct al_stack *s, const size_t *heads, size_t n, 
 		return false;
 	for (size_t j = 0; j < n * w; j++) {
 		const double *column = s->gram.data + (heads[j / w] * w + j % w) * s->gram.ld;
-		for (size_t i = 0; i < n * w; i++)
-			gram.data[i + j * gram.ld] = (float)(column[heads[i / w] * w + i % w]
-				* scale);
+		float *to = gram.data + j * gram.ld;
+		for (size_t k = 0; k < n; k++, to += w)
+			for (size_t i = 0; i < w; i++)
+				to[i] = (float)(column[heads[k] * w + i] * scale);
 	}
 	return al_sum_beyond_f(gram, w, cost, err);
 }

@@ -52,7 +52,9 @@ static const char *kind_of(struct al_arena *arena, const char *name, size_t leng
 
 	for (const char *from = name, *end = name + length; from < end;) {
 		const char *close = *from == '{' ? memchr(from, '}', (size_t)(end - from)) : NULL;
-		const size_t n = close ? (size_t)(close - from) + 1 : strspn(from, "0123456789");
+		const size_t n = close		       ? (size_t)(close - from) + 1
+			: *from >= '0' && *from <= '9' ? strspn(from, "0123456789")
+						       : 0;
 		*to++ = n > 0 ? '#' : *from;
 		from += n > 0 ? n : 1;
 	}
