@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/base.h"
+#include "base/wide.h"
 #include "base/blocks.h"
 #include "base/half.h"
 
@@ -51,7 +52,7 @@ static inline int boolean_value(uint8_t stored)
 /* NAME_to_double and NAME_to_float for elements that are stored as STORED and mean
  * VALUE(stored). */
 #define CONVERT_TO(name, stored_type, value, type) \
-	static void name##_to_##type(const unsigned char *bytes, size_t n, type *out) \
+	AL_WIDE static void name##_to_##type(const unsigned char *bytes, size_t n, type *out) \
 	{ \
 		for (size_t i = 0; i < n; i++) { \
 			stored_type stored; \

@@ -12,18 +12,9 @@ void al_sums_finish(struct al_sums *sums)
 	*sums = (struct al_sums){0};
 }
 
-/* x - x is 0 for a finite x alone; without a branch in the loop. */
 static bool is_finite(const double *row, size_t width)
 {
-	double rest[4] = {0};
-	size_t i = 0;
-
-	for (; i + 4 <= width; i += 4)
-		for (size_t k = 0; k < 4; k++)
-			rest[k] += row[i + k] - row[i + k];
-	for (; i < width; i++)
-		rest[0] += row[i] - row[i];
-	return rest[0] + rest[1] + rest[2] + rest[3] == 0;
+	return al_is_finite((struct al_view){row, width, 1, width});
 }
 
 /* Moves the finite rows together; their number. */
