@@ -13,17 +13,27 @@ static double sum_of(const double *values, size_t first, size_t end)
 	return sum;
 }
 
-/* The leading eigenvectors of a symmetric matrix, [rows][rank]; what the others hold is lost. */
+static bool decompose(struct al_work *w, struct al_matrix g, struct al_error *err)
+{
+	al_matrix_finish(&w->directions);
+	free(w->energies);
+	w->energies = al_calloc(g.rows + 1, sizeof(*w->energies));
+	if (!al_eigenvectors(g, w->energies, err))
+		return false;
+	return al_duplicate(al_view(g), &w->directions, err);
+}
+
+/* Of kv-latent the matrix is the same at every rank. */
 bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_matrix *out,
 	struct al_error *err)
 {
-	AL_FREED double *values = al_calloc(g.rows + 1, sizeof(*values));
+	const bool is_known = w->directions.data && w->layout->method == AL_METHOD_LATENT;
 
-	if (!al_matrix_init(out, g.rows, rank, err) || !al_eigenvectors(g, values, err)
-		|| !al_copy(al_columns(al_view(g), 0, rank), *out, err))
+	if ((!is_known && !decompose(w, g, err)) || !al_matrix_init(out, g.rows, rank, err)
+		|| !al_copy(al_columns(al_view(w->directions), 0, rank), *out, err))
 		return false;
-	w->lost += sum_of(values, rank, g.rows);
-	w->whole += sum_of(values, 0, g.rows);
+	w->lost += sum_of(w->energies, rank, g.rows);
+	w->whole += sum_of(w->energies, 0, g.rows);
 	return true;
 }
 

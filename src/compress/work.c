@@ -141,6 +141,8 @@ void al_work_finish(struct al_work *w)
 		al_matrix_finish(&w->inverse[p]);
 	}
 	al_matrix_finish(&w->gram);
+	al_matrix_finish(&w->directions);
+	free(w->energies);
 	al_scratch_finish(&w->scratch);
 	al_control_finish(&w->control);
 }

@@ -29,6 +29,8 @@ struct al_work {
 	/* At a rank. */
 	const struct al_module_layout *layout;
 	struct al_matrix gram; /* of the values (keys): W^T C W, or the outputs' moment */
+	struct al_matrix directions; /* all eigenvectors, of which `al_work_lead` last took some */
+	double *energies; /* their eigenvalues */
 	double lost, whole; /* squares of the error in the measure */
 };
 
@@ -87,7 +89,8 @@ bool al_work_gram(const struct al_work *w, struct al_view weights, struct al_mat
 
 /* ---- directions.c ---- */
 
-/* The leading eigenvectors of a symmetric matrix, [rows][rank]; what the others hold is lost. */
+/* The leading eigenvectors of a symmetric matrix, which is destroyed, [rows][rank]; what the others
+ * hold is lost. */
 bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;
 
