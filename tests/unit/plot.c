@@ -1,6 +1,8 @@
 /* What a plot knows of its data before anything is drawn. */
 #include "unit.h"
 
+#include <math.h>
+
 #include "figure/mark.h"
 
 static const struct al_figure lines = {.id = "lines",
@@ -39,9 +41,38 @@ static void whole_numbers_are_known(void **state)
 	}
 }
 
+/* Of points at 1 to 4 those at 3 and 4, with 6 % of their distance around, but no farther than the
+ * axis goes. */
+static void an_inset_has_air_as_far_as_the_axis_goes(void **state)
+{
+	static const struct {
+		enum al_axis_scale scale;
+		double max, low, high;
+	} cases[] = {{AL_AXIS_LINEAR, 4, 2.94, 4}, {AL_AXIS_LINEAR, 4.5, 2.94, 4.06},
+		{AL_AXIS_LOG, 4, 3 / 1.06, 4}, {true, 4.5, 3 / 1.06, 4 * 1.06}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct al_figure figure = lines;
+		struct al_table table;
+		struct al_plot plot;
+		figure.y.scale = cases[i].scale;
+		figure.y.has_max = true;
+		figure.y.max = cases[i].max;
+		figure.inset = (struct al_inset){.is_drawn = true, .x_min = 2.5, .x_max = 5};
+		fill(&table, 1, 1);
+		assert_true(al_plot_init(&plot, &figure, &table, NULL));
+		assert_true(fabs(plot.inset.y_min - cases[i].low) < 1e-9);
+		assert_true(fabs(plot.inset.y_max - cases[i].high) < 1e-9);
+		al_arena_finish(&plot.arena);
+		al_table_finish(&table);
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(whole_numbers_are_known)};
+	const struct CMUnitTest tests[] = {cmocka_unit_test(whole_numbers_are_known),
+		cmocka_unit_test(an_inset_has_air_as_far_as_the_axis_goes)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
