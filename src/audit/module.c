@@ -2,7 +2,6 @@
 
 #include "audit/audit.h"
 #include "audit/rotary.h"
-#include "formats/finite.h"
 
 /* Row i of what a norm feeds is multiplied by scale[i]. */
 static bool fold_norm(const struct al_audit *audit, const struct al_attention *attention,

@@ -1,4 +1,4 @@
-/* Inside the catalogue: one config.json under a family, and its values. */
+/* One config.json under a family, and its values. */
 #pragma once
 
 #include "catalog/family.h"
@@ -33,6 +33,15 @@ const struct al_item *al_config_find(const struct al_config *config,
 /* The same of one path in an object: "a.b", "a.=" for a where it isn't an object, or "a.*.b" the
  * array a. */
 const struct al_item *al_config_find_nested(const struct al_item *object, const char *path);
+
+/* ... of the first of the paths that is there. */
+const struct al_item *al_config_find_first(const struct al_item *object, const char *const *keys,
+	size_t n);
+
+/* A number of at least 0 that the config says. What it doesn't say, and a null, is `absent` unless
+ * the family has a default. */
+bool al_config_number(const struct al_json *config, const struct al_config_number *number,
+	double absent, double *out, struct al_error *err) AL_MUST_CHECK;
 
 /* A symbol's value as a config has it: "768", "true", "0.5" of millionths. */
 const char *al_config_value_text(const struct al_config_key *key, const struct al_value *value,

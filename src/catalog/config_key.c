@@ -257,14 +257,14 @@ const struct al_item *al_config_object(const struct al_config *config,
 	return NULL;
 }
 
-static const struct al_item *find_in(const struct al_item *object, const struct al_config_key *key)
+const struct al_item *al_config_find_first(const struct al_item *object, const char *const *keys,
+	size_t n)
 {
-	for (size_t i = 0; object && i < key->n_keys; i++) {
-		const struct al_item *node = al_config_find_nested(object, key->keys[i]);
-		if (node)
-			return node;
-	}
-	return NULL;
+	const struct al_item *node = NULL;
+
+	for (size_t i = 0; !node && i < n; i++)
+		node = al_config_find_nested(object, keys[i]);
+	return node;
 }
 
 const struct al_item *al_config_find(const struct al_config *config,
@@ -275,8 +275,24 @@ const struct al_item *al_config_find(const struct al_config *config,
 
 	for (size_t i = 0; place && !node && i < place->n_around; i++)
 		if (al_find_name(place->around[i], key->keys, key->n_keys) >= 0)
-			node = find_in(config->object, key);
+			node = al_config_find_first(config->object, key->keys, key->n_keys);
 	if (!node)
-		node = find_in(al_config_object(config, place), key);
+		node = al_config_find_first(al_config_object(config, place), key->keys,
+			key->n_keys);
 	return node ? node : find_around(config, key);
+}
+
+bool al_config_number(const struct al_json *config, const struct al_config_number *number,
+	double absent, double *out, struct al_error *err)
+{
+	const struct al_item *node = al_config_find_first(config->root, number->keys,
+		number->n_keys);
+
+	*out = number->has_fallback && !node ? number->fallback + number->plus : absent;
+	if (!node || al_json_kind(node) == AL_JSON_NULL)
+		return true;
+	if (!al_json_real(config, node, out, err))
+		return false;
+	*out += number->plus;
+	return *out >= 0 || al_json_fail(config, node, err, "found %g, expected at least 0", *out);
 }

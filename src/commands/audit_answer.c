@@ -5,7 +5,6 @@
 #include "audit/summary.h"
 #include "audit/verdict.h"
 #include "base/file.h"
-#include "formats/finite.h"
 
 /* Two checkpoints side by side need no summary of the first. */
 static bool is_comparison(const struct al_audit_run *run)

@@ -109,7 +109,7 @@ bool al_audit_figures_draw(struct al_audit_run *run, struct al_error *err) AL_MU
 /* audit_report.c: the page of --report, where it is asked for. */
 void al_audit_report_add(struct al_audit_run *run);
 
-/* pairs.c: what is measured of heads of different modules, and of heads of two checkpoints. */
+/* What is measured of heads of different modules, and of heads of two checkpoints. */
 bool al_audit_run_pairs(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
 /* frontier.c: what conversions cost on tokens, where there are any: a table of the answer and, with

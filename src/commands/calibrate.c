@@ -5,7 +5,6 @@
 
 #include "base/file.h"
 #include "model/calibration/imatrix_write.h"
-#include "formats/finite.h"
 #include "commands/input.h"
 #include "commands/kernel.h"
 #include "commands/summary.h"

@@ -1,6 +1,5 @@
 /* evaluate: a model run on tokens: a decoder's loss, an encoder's embeddings, and what is lost
  * without each head. */
-#include "formats/finite.h"
 #include "commands/input.h"
 #include "commands/kernel.h"
 #include "commands/summary.h"

@@ -8,7 +8,6 @@
 #include "audit/select.h"
 #include "commands/calibration.h"
 #include "deacon/recording.h"
-#include "formats/finite.h"
 
 static bool is_chosen(const struct pca *pca, const char *name)
 {

@@ -1,8 +1,6 @@
 /* The embedding whose rows are inputs. */
 #include "compress/job.h"
 
-#include "formats/finite.h"
-
 const struct al_tensor *al_embedding_find(const struct al_model_view *view,
 	const struct al_attention *attention)
 {

@@ -1,8 +1,6 @@
 /* What errors are weighed by: nothing, the norm before, or what a calibration recorded. */
 #include "compress/work.h"
 
-#include "formats/finite.h"
-
 const char *const al_measure_names[AL_N_WEIGHTINGS] = {"auto", "weights", "gain", "diagonal",
 	"inputs", "centred", "weighed", "outputs"};
 

@@ -5,7 +5,6 @@
 #include "audit/select.h"
 #include "base/fingerprint.h"
 #include "base/random.h"
-#include "formats/finite.h"
 #include "compress/difference.h"
 #include "compress/plan.h"
 #include "model/heads/rotary.h"

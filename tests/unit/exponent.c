@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "model/forward/exponent.h"
+#include "model/forward/activation.h"
 
 static void test_one(void **state)
 {

@@ -2,7 +2,6 @@
 #include "model/calibration/calibration.h"
 
 #include "base/hash.h"
-#include "formats/finite.h"
 #include "model/heads/views.h"
 
 const char *const al_statistic_names[AL_N_STATISTICS] = {"inputs", "heads", "sums", "norms",

@@ -4,7 +4,6 @@
 #include "base/fingerprint.h"
 #include "model/calibration/calibration.h"
 #include "model/calibration/imatrix.h"
-#include "formats/finite.h"
 #include "formats/safetensors.h"
 
 static const char VERSION[] = "1";

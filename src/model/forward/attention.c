@@ -1,6 +1,6 @@
 /* Attention: queries, keys and values of all tokens, and what each head makes of its sequence. */
 
-#include "model/forward/exponent.h"
+#include "model/forward/activation.h"
 #include "model/forward/internal.h"
 
 /* Queries that are scored together: what a head holds at a time is keys x this many. */

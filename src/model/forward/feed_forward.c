@@ -1,4 +1,5 @@
 /* Feed-forward blocks: down(activation(gate x) * up x), or down(activation(up x)). */
+#include "model/forward/activation.h"
 #include "model/forward/internal.h"
 
 /* ---- weights ---- */

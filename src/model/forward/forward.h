@@ -9,7 +9,7 @@
 
 /* ---- a model that runs ---- */
 
-struct al_activation; /* feed_forward.c */
+struct al_activation; /* activation.h */
 
 /* Other weights in the place of a module's own: out is initialised, of the shape that
  * al_factor_load gives the module's factor (or bias), or of heads whose queries and keys are wider,

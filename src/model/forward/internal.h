@@ -152,15 +152,6 @@ bool al_head_see_block(const struct al_head *head, struct al_view_f w, int64_t r
 /* x becomes at tanh(x / at), unless that is 0. */
 void al_cap(float *x, size_t n, double at);
 
-/* ---- activations ---- */
-
-/* The activation of that name, or an error that lists those known. */
-bool al_activation_find(const char *name, const struct al_activation **out,
-	struct al_error *err) AL_MUST_CHECK;
-
-/* up becomes activation(gate) * up, or activation(up) where gate is NULL; gate is destroyed. */
-void al_activate(const struct al_activation *activation, float *gate, float *up, size_t n);
-
 /* From now on the head stays in memory, until the network is closed. */
 bool al_network_keep_head(struct al_network *network, struct al_error *err) AL_MUST_CHECK;
 

@@ -1,5 +1,7 @@
 /* A model that runs: what its family says of it, and what its config says of that. */
 
+#include "catalog/config.h"
+#include "model/forward/activation.h"
 #include "model/forward/internal.h"
 
 enum { MOST_POSITIONS = 1 << 24 };
@@ -11,7 +13,7 @@ static bool read_count(const struct al_network *network, const struct al_config_
 {
 	double value;
 
-	if (!al_model_view_number(network->view, number, 0, &value, err))
+	if (!al_config_number(&network->view->config, number, 0, &value, err))
 		return false;
 	if (value != floor(value) || value > MOST_POSITIONS)
 		return al_fail(err, AL_EINPUT, "%s: %s is %g, expected a whole number up to %d",
@@ -34,7 +36,8 @@ bool al_view_longest(struct al_model_view *view, int64_t *out, struct al_error *
 static bool read_activation(struct al_network *network, struct al_error *err)
 {
 	const struct al_forward_word *word = &network->how->activation;
-	const struct al_item *node = al_model_view_key(network->view, word->keys, word->n_keys);
+	const struct al_item *node = al_config_find_first(network->view->config.root, word->keys,
+		word->n_keys);
 	const char *name = word->fallback;
 
 	if (!node || al_json_kind(node) == AL_JSON_NULL)
@@ -71,7 +74,8 @@ static const char *value_text(struct al_network *network, const struct al_item *
 static bool check_need(struct al_network *network, const struct al_forward_need *need,
 	struct al_error *err)
 {
-	const struct al_item *node = al_model_view_key(network->view, &need->key, 1);
+	const struct al_item *node = al_config_find_first(network->view->config.root, &need->key,
+		1);
 	const char *value = node ? value_text(network, node) : NULL;
 	const char *expected = need->values[0];
 
@@ -89,7 +93,8 @@ static bool check_present(struct al_network *network, struct al_error *err)
 {
 	const struct al_forward *how = network->how;
 
-	return how->n_present == 0 || al_model_view_key(network->view, how->present, how->n_present)
+	return how->n_present == 0
+		|| al_config_find_first(network->view->config.root, how->present, how->n_present)
 		|| al_fail(err, AL_EINPUT, "%s has no %s; the forward pass of family %s needs it",
 			network->view->config_path, how->present[0], network->view->family->name);
 }
@@ -147,7 +152,7 @@ static bool read_scale(struct al_network *network, struct al_error *err)
 static bool read_factor(const struct al_network *network, const struct al_config_number *number,
 	double *out, struct al_error *err)
 {
-	return al_model_view_number(network->view, number, 1, out, err)
+	return al_config_number(&network->view->config, number, 1, out, err)
 		&& (*out > 0
 			|| al_fail(err, AL_EINPUT, "%s: %s is %g, expected more than 0",
 				network->view->config_path, number->n_keys ? number->keys[0] : "it",
@@ -219,10 +224,13 @@ static bool open_network(struct al_network *network, struct al_error *err)
 	return check_present(network, err) && check_when(network, err) && read_layers(network, err)
 		&& read_factors(network, err)
 		&& read_symbol(network, "d_model", &network->d_model, err)
-		&& al_model_view_number(network->view, &how->epsilon, 0, &network->epsilon, err)
-		&& al_model_view_number(network->view, &how->score_cap, 0, &network->score_cap, err)
-		&& al_model_view_number(network->view, &how->logit_cap, 0, &network->logit_cap, err)
-		&& al_model_view_number(network->view, &how->alibi, 0, &network->alibi, err)
+		&& al_config_number(&network->view->config, &how->epsilon, 0, &network->epsilon,
+			err)
+		&& al_config_number(&network->view->config, &how->score_cap, 0, &network->score_cap,
+			err)
+		&& al_config_number(&network->view->config, &how->logit_cap, 0, &network->logit_cap,
+			err)
+		&& al_config_number(&network->view->config, &how->alibi, 0, &network->alibi, err)
 		&& read_count(network, &how->relative_distance, &network->relative_distance, err)
 		&& read_count(network, &how->longest, &network->longest, err)
 		&& read_count(network, &how->first_position, &network->first_position, err)
@@ -261,7 +269,8 @@ bool al_network_named_tokens(const struct al_network *network, const char *key, 
 	size_t room, size_t *n, struct al_error *err)
 {
 	const struct al_json *config = &network->view->config;
-	const struct al_item *node = al_model_view_key(network->view, &key, 1), *item = node;
+	const struct al_item *node = al_config_find_first(network->view->config.root, &key, 1),
+			     *item = node;
 
 	*n = 0;
 	if (!node || al_json_kind(node) == AL_JSON_NULL)

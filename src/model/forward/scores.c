@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "model/forward/alike.h"
-#include "model/forward/exponent.h"
+#include "model/forward/activation.h"
 
 /* Numbers of the head, and of logits, that are in memory at once: they stay in the cache. */
 enum { HEAD_NUMBERS = 1 << 20, LOGITS = 1 << 20 };

@@ -4,7 +4,7 @@
  * weights p and q the Jensen-Shannon divergence is H((p + q)/2) - (H(p) + H(q))/2, H being the
  * entropy (Lin 1991, eq. 4.1); its root is a distance (Endres and Schindelin 2003). */
 
-#include "model/forward/exponent.h"
+#include "model/forward/activation.h"
 #include "model/forward/internal.h"
 
 static size_t n_sampled(size_t n_tokens)

@@ -1,6 +1,5 @@
 /* A layer's weights: which stored tensor a name of "forward" stands for, read as float32. */
 
-#include "formats/finite.h"
 #include "model/forward/internal.h"
 
 /* ---- names ---- */

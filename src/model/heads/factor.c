@@ -1,6 +1,7 @@
 /* Factors: a module's projections as matrices whose columns are heads. */
 #include "model/heads/internal.h"
 
+#include "catalog/config.h"
 #include "ledger/ledger.h"
 
 const char *const al_projection_names[AL_N_PROJECTIONS] = {"query", "key", "value", "output"};
@@ -378,8 +379,8 @@ static bool read_scale(const struct al_factor_maker *m, int64_t recorded, struct
 
 	if (shape && shape->score_scale > 0)
 		return out->score_scale = shape->score_scale, true;
-	if (!al_model_view_number(m->view, &m->module->module->score_scale, 0, &out->score_scale,
-		    err))
+	if (!al_config_number(&m->view->config, &m->module->module->score_scale, 0,
+		    &out->score_scale, err))
 		return false;
 	if (out->score_scale > 0)
 		return true;

@@ -1,6 +1,5 @@
 /* Reading the heads of a factor: runs of stored columns, scales, and MLA's composed matrices. */
 
-#include "formats/finite.h"
 #include "model/heads/views.h"
 
 /* Each number times its block's scale: [rows][n] from column `first` of the head axis on. */

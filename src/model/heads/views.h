@@ -135,15 +135,6 @@ const struct al_tensor *al_model_view_find(const struct al_model_view *view, con
 
 bool al_tensor_is_shaped(const struct al_tensor *found, const int64_t *dims, size_t n_dims);
 
-/* The node of the first of the keys that the config has ("a.b": of the object a), or NULL. */
-const struct al_item *al_model_view_key(const struct al_model_view *view, const char *const *keys,
-	size_t n);
-
-/* A number of at least 0 that the config says. What it doesn't say, and a null, is `absent` unless
- * the family has a default. */
-bool al_model_view_number(const struct al_model_view *view, const struct al_config_number *number,
-	double absent, double *out, struct al_error *err) AL_MUST_CHECK;
-
 /* Heads [first, +n) of a factor into `out`, [rows][n*width], converted to double; biases are
  * factors of one row. The caller counts what isn't finite (al_factor_check_finite); what a composed
  * factor is made of and the scales of FP8 tensors are counted here: AL_ENOTFINITE. */

@@ -1,11 +1,23 @@
-/* exp of what isn't positive, in a form that compilers make vectors of: x = k log 2 + r, Taylor's
- * series of exp(r) to r^7 (|r| <= log(2)/2: the next term is below 6e-9), times 2^k put together
- * from bits. Within two units of the last place of float; below -87 it stays at exp(-87). */
+/* Activations, and what a softmax is made of. */
 #pragma once
 
 #include "base/base.h"
 #include "base/wide.h"
 
+struct al_activation;
+
+/* The activation of that name, or an error that lists those known. */
+bool al_activation_find(const char *name, const struct al_activation **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* up becomes activation(gate) * up, or activation(up) where gate is NULL; gate is destroyed. */
+void al_activate(const struct al_activation *activation, float *gate, float *up, size_t n);
+
+/* ---- a softmax ---- */
+
+/* exp of what isn't positive, in a form that compilers make vectors of: x = k log 2 + r, Taylor's
+ * series of exp(r) to r^7 (|r| <= log(2)/2: the next term is below 6e-9), times 2^k put together
+ * from bits. Within two units of the last place of float; below -87 it stays at exp(-87). */
 AL_LOOP float al_exp_below_zero(float x)
 {
 	const float shift = 12582912; /* 1.5 * 2^23: what is added to it is rounded to an integer */
