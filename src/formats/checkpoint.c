@@ -284,14 +284,6 @@ void al_checkpoint_close(void *object)
 	*checkpoint = (struct al_checkpoint){0};
 }
 
-const char *al_checkpoint_metadata(const struct al_checkpoint *checkpoint, const char *key)
-{
-	for (size_t i = 0; i < checkpoint->n_metadata; i++)
-		if (strcmp(checkpoint->metadata[i].key, key) == 0)
-			return checkpoint->metadata[i].value;
-	return NULL;
-}
-
 /* ---- its hash ---- */
 
 static bool add_tensor(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,

@@ -106,6 +106,14 @@ void al_listing_add_metadata(struct al_listing *listing, const char *key, const 
 	};
 }
 
+const char *al_checkpoint_metadata(const struct al_checkpoint *checkpoint, const char *key)
+{
+	for (size_t i = 0; i < checkpoint->n_metadata; i++)
+		if (strcmp(checkpoint->metadata[i].key, key) == 0)
+			return checkpoint->metadata[i].value;
+	return NULL;
+}
+
 /* ---- tensors beside each other ---- */
 
 /* An empty tensor lies before the one that begins where it does. */
