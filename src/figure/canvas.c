@@ -133,7 +133,6 @@ bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure, d
 	canvas->title = figure->title ? figure->title : figure->id;
 	al_text_init(&canvas->svg);
 	make_context_of(canvas);
-	al_canvas_make_fonts(canvas, &figure->lettering);
 	return check_status(cairo_status(canvas->cr), err);
 }
 

@@ -83,7 +83,7 @@ bool al_canvas_begin(struct al_canvas *canvas, const struct al_figure *figure, d
 bool al_canvas_end(struct al_canvas *canvas, struct al_error *err) AL_MUST_CHECK;
 void al_canvas_finish(struct al_canvas *canvas);
 
-/* What a canvas that begins letters in (lettering.c). */
+/* What a canvas that has begun letters in (lettering.c). */
 void al_canvas_make_fonts(struct al_canvas *canvas, const struct al_lettering *lettering);
 
 void al_canvas_color(struct al_canvas *canvas, struct al_color color);

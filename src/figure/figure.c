@@ -3,24 +3,7 @@
 
 #include "figure/mark.h"
 
-#define MARK_NAME(name) #name,
-#define MARK_POINTER(name) &al_mark_##name,
-
-const char *const al_figure_marks[AL_FIGURE_N_MARKS] = {AL_MARKS(MARK_NAME)};
-
-static const struct al_mark *const marks[AL_FIGURE_N_MARKS] = {AL_MARKS(MARK_POINTER)};
-
 static const double least_height_pt = 24; /* of a frame, where the page's height is given */
-
-bool al_mark_find(const char *name, const struct al_mark **out, struct al_error *err)
-{
-	int index = al_find_name(name, al_figure_marks, AL_FIGURE_N_MARKS);
-
-	if (index < 0)
-		return al_fail_unknown(err, "mark", name, al_figure_marks, AL_FIGURE_N_MARKS);
-	*out = marks[index];
-	return true;
-}
 
 /* A layout in which two texts overlap is refused, whichever part of the layout placed them. */
 static bool check_text(const struct al_scene *scene, struct al_error *err)
@@ -80,8 +63,10 @@ static bool draw_page(struct al_plot *plot, double height_pt, double least_frame
 		.arena = &plot->arena,
 		.least_height_pt = least_frame_pt};
 
-	if (!al_canvas_begin(&canvas, plot->figure, height_pt, format, &bytes, err)
-		|| !al_scene_lay_out(&scene, err) || !al_scene_add_callouts(&scene, err)
+	if (!al_canvas_begin(&canvas, plot->figure, height_pt, format, &bytes, err))
+		return false;
+	al_canvas_make_fonts(&canvas, &plot->figure->lettering);
+	if (!al_scene_lay_out(&scene, err) || !al_scene_add_callouts(&scene, err)
 		|| !check_text(&scene, err))
 		return false;
 	draw_scene(&scene);

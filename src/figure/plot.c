@@ -1,7 +1,28 @@
-/* Plots: rows of a table sorted into panels and series. */
+/* Plots: rows of a table sorted into panels and series, for one of the marks. */
 #include "figure/plot.h"
 
 #include "figure/mark.h"
+
+/* ---- marks ---- */
+
+#define MARK_NAME(name) #name,
+#define MARK_POINTER(name) &al_mark_##name,
+
+const char *const al_figure_marks[AL_FIGURE_N_MARKS] = {AL_MARKS(MARK_NAME)};
+
+static const struct al_mark *const marks[AL_FIGURE_N_MARKS] = {AL_MARKS(MARK_POINTER)};
+
+bool al_mark_find(const char *name, const struct al_mark **out, struct al_error *err)
+{
+	int index = al_find_name(name, al_figure_marks, AL_FIGURE_N_MARKS);
+
+	if (index < 0)
+		return al_fail_unknown(err, "mark", name, al_figure_marks, AL_FIGURE_N_MARKS);
+	*out = marks[index];
+	return true;
+}
+
+/* ---- panels and series ---- */
 
 /* The index of `name` among distinct names, added if it is new. */
 static bool intern(const char **names, size_t *n, size_t most, const char *name, const char *what,
