@@ -1,4 +1,5 @@
-/* Feed-forward blocks: down(activation(gate x) * up x), or down(activation(up x)). */
+/* Feed-forward blocks, down(activation(gate x) * up x) or down(activation(up x)): a layer has one,
+ * or experts. */
 #include "model/forward/activation.h"
 #include "model/forward/internal.h"
 
@@ -26,7 +27,7 @@ static void part_linear(struct al_linear *linear)
 		part(linear->bias.data, n, 1, memory);
 }
 
-bool al_feed_block_read(const struct al_reading *reading, enum al_forward_tensor first,
+static bool read_block(const struct al_reading *reading, enum al_forward_tensor first,
 	struct al_feed_block *block, struct al_error *err)
 {
 	const int64_t d_model = reading->network->d_model;
@@ -101,7 +102,7 @@ static bool run_block(const struct al_feed_block *block, const struct al_activat
 	return al_linear_apply(&block->down, place, al_view_f(inner.up), out, err);
 }
 
-bool al_feed_block_apply(const struct al_feed_block *block, const struct al_activation *activation,
+static bool apply_block(const struct al_feed_block *block, const struct al_activation *activation,
 	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
 	struct al_error *err)
 {
@@ -124,14 +125,221 @@ bool al_feed_block_apply(const struct al_feed_block *block, const struct al_acti
 	return true;
 }
 
+/* ---- experts: blocks of which a router chooses some for each token ---- */
+
+static bool read_count(const struct al_reading *reading, const struct al_formula *formula,
+	size_t *out, struct al_error *err)
+{
+	struct al_iteration iteration = reading->iteration;
+	const struct al_scope scope = al_iteration_scope(&iteration);
+	int64_t count;
+
+	if (!al_formula_whole(formula, &scope, 1, &count, err))
+		return false;
+	*out = (size_t)count;
+	return true;
+}
+
+static bool read_counts(struct al_experts *experts, const struct al_reading *reading,
+	struct al_error *err)
+{
+	const struct al_forward *how = reading->network->how;
+	struct al_iteration iteration = reading->iteration;
+	const struct al_scope scope = al_iteration_scope(&iteration);
+
+	if (!read_count(reading, how->n_experts, &experts->n, err)
+		|| !read_count(reading, how->n_active, &experts->n_active, err))
+		return false;
+	if (experts->n_active > experts->n)
+		return al_fail(err, AL_EINPUT, "a token goes to %zu experts, there are %zu",
+			experts->n_active, experts->n);
+	return !how->normalised
+		|| al_formula_holds(how->normalised, &scope, &experts->is_normalised, err);
+}
+
+static bool read_experts(struct al_experts *experts, const struct al_reading *reading,
+	struct al_error *err)
+{
+	struct al_reading of = *reading;
+	bool ok = true;
+
+	of.n_stacked = (int64_t)experts->n;
+	of.iteration.variables[of.iteration.n++] = "expert";
+	for (size_t i = 0; ok && i < experts->n; i++) {
+		of.expert = of.iteration.values[of.iteration.n - 1] = (int64_t)i;
+		ok = read_block(&of, AL_FORWARD_EXPERT, &experts->items[i], err)
+			&& (al_linear_is_there(&experts->items[i].down)
+				|| al_fail(err, AL_EINPUT, "expert %zu has no weights", i));
+	}
+	return ok;
+}
+
+static bool load_experts(struct al_experts *experts, const struct al_reading *reading,
+	struct al_error *err)
+{
+	const int64_t d_model = reading->network->d_model;
+	int64_t width;
+
+	if (!al_input_width(reading, AL_FORWARD_ROUTER, &width, err))
+		return false;
+	if (width == 0)
+		return true;
+	if (!read_counts(experts, reading, err))
+		return false;
+	experts->items = al_new_array(reading->arena, struct al_feed_block, experts->n);
+	return al_linear_read(reading, AL_FORWARD_ROUTER, (int64_t)experts->n, d_model,
+		       &experts->router, err)
+		&& read_experts(experts, reading, err)
+		&& read_block(reading, AL_FORWARD_SHARED, &experts->shared, err)
+		&& al_linear_read(reading, AL_FORWARD_SHARED_WEIGHT, 1, d_model,
+			&experts->shared_weight, err);
+}
+
+/* ---- ... the router ---- */
+
+/* What each token gives to each expert, in place of the routed scores; 0: it isn't sent there. */
+struct routing {
+	const struct al_experts *experts;
+	struct al_matrix_f shares; /* [n][tokens] */
+};
+
+/* The chosen are those with the largest scores, the first of equal ones. */
+static void route(const struct al_experts *experts, float *scores)
+{
+	const size_t n = experts->n;
+	AL_FREED double *shares = al_calloc(n, sizeof(*shares));
+	double all = 0, chosen = 0;
+	float most = scores[0];
+
+	for (size_t i = 1; i < n; i++)
+		most = scores[i] > most ? scores[i] : most;
+	for (size_t i = 0; i < n; i++)
+		all += exp((double)scores[i] - (double)most);
+	for (size_t k = 0; k < experts->n_active; k++) {
+		size_t best = n;
+		for (size_t i = 0; i < n; i++)
+			if (shares[i] == 0 && (best == n || scores[i] > scores[best]))
+				best = i;
+		shares[best] = fmax(exp((double)scores[best] - (double)most), 1e-300);
+		chosen += shares[best];
+	}
+	for (size_t i = 0; i < n; i++)
+		scores[i] = (float)(shares[i] / (experts->is_normalised ? chosen : all));
+}
+
+static void route_columns(void *context, size_t first, size_t n)
+{
+	const struct routing *routing = context;
+
+	for (size_t j = first; j < first + n; j++)
+		route(routing->experts, routing->shares.data + j * routing->shares.ld);
+}
+
+/* ---- ... their blocks ---- */
+
+struct sent {
+	struct al_matrix_f x, y;
+	size_t *tokens;
+	size_t n;
+};
+
+static bool take_sent(struct al_scratch *scratch, struct sent *sent, const struct routing *routing,
+	size_t expert, struct al_view_f x, size_t rows, struct al_error *err)
+{
+	for (size_t j = 0; j < x.cols; j++)
+		if (routing->shares.data[expert + j * routing->shares.ld] > 0)
+			sent->tokens[sent->n++] = j;
+	if (!al_take_f(scratch, &sent->x, x.rows, sent->n, err)
+		|| !al_take_f(scratch, &sent->y, rows, sent->n, err))
+		return false;
+	for (size_t j = 0; j < sent->n; j++)
+		memcpy(sent->x.data + j * sent->x.ld, x.data + sent->tokens[j] * x.ld,
+			x.rows * sizeof(float));
+	return true;
+}
+
+static void add_times(float factor, const float *from, size_t n, float *to)
+{
+	for (size_t i = 0; i < n; i++)
+		to[i] += factor * from[i];
+}
+
+/* An expert's part of out. A number that isn't finite is named where the layer ends. */
+static bool add_expert(const struct routing *routing, size_t expert,
+	const struct al_activation *activation, struct al_pass_place place, struct al_view_f x,
+	struct al_matrix_f out, size_t *memory, struct al_error *err)
+{
+	AL_SCRATCH(scratch);
+	struct sent sent = {.tokens = memory};
+
+	if (!take_sent(&scratch, &sent, routing, expert, x, out.rows, err)
+		|| (sent.n > 0
+			&& !apply_block(&routing->experts->items[expert], activation, place,
+				al_view_f(sent.x), sent.y, err)))
+		return false;
+	for (size_t j = 0; j < sent.n; j++) {
+		const size_t at = sent.tokens[j];
+		add_times(routing->shares.data[expert + at * routing->shares.ld],
+			sent.y.data + j * sent.y.ld, out.rows, out.data + at * out.ld);
+	}
+	return true;
+}
+
+/* out becomes what the shared block gives, or 0. */
+static bool apply_shared(const struct al_experts *experts, const struct al_activation *activation,
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_error *err)
+{
+	AL_SCRATCH(scratch);
+	struct al_matrix_f weight;
+
+	if (!al_linear_is_there(&experts->shared.down)) {
+		for (size_t j = 0; j < out.cols; j++)
+			memset(out.data + j * out.ld, 0, out.rows * sizeof(float));
+		return true;
+	}
+	if (!apply_block(&experts->shared, activation, place, x, out, err))
+		return false;
+	if (!al_linear_is_there(&experts->shared_weight))
+		return true;
+	if (!al_take_f(&scratch, &weight, 1, x.cols, err)
+		|| !al_linear_apply(&experts->shared_weight, place, x, weight, err))
+		return false;
+	for (size_t j = 0; j < out.cols; j++) {
+		const double share = 1 / (1 + exp(-(double)weight.data[j * weight.ld]));
+		for (size_t i = 0; i < out.rows; i++)
+			out.data[i + j * out.ld] *= (float)share;
+	}
+	return true;
+}
+
+static bool apply_experts(const struct al_experts *experts, const struct al_activation *activation,
+	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
+	struct al_error *err)
+{
+	AL_SCRATCH(scratch);
+	struct routing routing = {.experts = experts};
+	size_t *memory = al_take_array(&scratch, x.cols, sizeof(*memory), err);
+
+	if (!memory || !apply_shared(experts, activation, place, x, out, err)
+		|| !al_take_f(&scratch, &routing.shares, experts->n, x.cols, err)
+		|| !al_linear_apply(&experts->router, place, x, routing.shares, err))
+		return false;
+	al_each_columns(x.cols, route_columns, &routing);
+	for (size_t i = 0; i < experts->n; i++)
+		if (!add_expert(&routing, i, activation, place, x, out, memory, err))
+			return false;
+	return true;
+}
+
 /* ---- of a layer ---- */
 
 bool al_feed_forward_load(struct al_layer *layer, const struct al_reading *reading,
 	struct al_error *err)
 {
-	return al_experts_load(&layer->experts, reading, err)
+	return load_experts(&layer->experts, reading, err)
 		&& (layer->experts.items
-			|| (al_feed_block_read(reading, AL_FORWARD_FEED, &layer->feed, err)
+			|| (read_block(reading, AL_FORWARD_FEED, &layer->feed, err)
 				&& (al_linear_is_there(&layer->feed.down)
 					|| al_fail(err, AL_EINPUT, "no feed-forward weights"))));
 }
@@ -142,7 +350,6 @@ bool al_feed_forward_apply(const struct al_layer *layer, const struct al_batch *
 	const struct al_pass_place place = {layer->number, batch, 0};
 	const struct al_activation *activation = layer->network->activation;
 
-	return layer->experts.items
-		? al_experts_apply(&layer->experts, activation, place, x, out, err)
-		: al_feed_block_apply(&layer->feed, activation, place, x, out, err);
+	return layer->experts.items ? apply_experts(&layer->experts, activation, place, x, out, err)
+				    : apply_block(&layer->feed, activation, place, x, out, err);
 }

@@ -178,15 +178,6 @@ struct al_feed_block {
 	struct al_linear gate, up, gate_up, down;
 };
 
-/* The tensors of the block that begins at `first`; empty where the family names none that holds. */
-bool al_feed_block_read(const struct al_reading *reading, enum al_forward_tensor first,
-	struct al_feed_block *block, struct al_error *err) AL_MUST_CHECK;
-
-/* x is what the block reads, out what it gives. */
-bool al_feed_block_apply(const struct al_feed_block *block, const struct al_activation *activation,
-	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
-	struct al_error *err) AL_MUST_CHECK;
-
 struct al_experts {
 	struct al_linear router;
 	struct al_feed_block *items; /* [n]; NULL: the layer has none */
@@ -195,12 +186,6 @@ struct al_experts {
 	struct al_feed_block shared;
 	struct al_linear shared_weight;
 };
-
-bool al_experts_load(struct al_experts *experts, const struct al_reading *reading,
-	struct al_error *err) AL_MUST_CHECK;
-bool al_experts_apply(const struct al_experts *experts, const struct al_activation *activation,
-	struct al_pass_place place, struct al_view_f x, struct al_matrix_f out,
-	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- a variant's pass ---- */
 

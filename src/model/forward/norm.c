@@ -67,3 +67,15 @@ void al_norm_apply(const struct al_norm *norm, struct al_matrix_f x)
 
 	al_each_columns(x.cols, apply, &job);
 }
+
+bool al_read_input(struct al_scratch *scratch, const struct al_norm *norm, struct al_view_f x,
+	struct al_matrix_f *out, struct al_error *err)
+{
+	if (!al_take_f(scratch, out, x.rows, x.cols, err))
+		return false;
+	for (size_t j = 0; j < x.cols; j++)
+		memcpy(out->data + j * out->ld, x.data + j * x.ld, x.rows * sizeof(float));
+	if (al_norm_is_there(norm))
+		al_norm_apply(norm, *out);
+	return true;
+}
