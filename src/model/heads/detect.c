@@ -36,6 +36,47 @@ char *al_name_fill(struct al_arena *arena, const char *name, int64_t index)
 	return al_name_fill_loop(arena, name, NULL, index, index);
 }
 
+/* ---- a name behind the view's prefix ---- */
+
+static const struct al_tensor *find_behind(const struct al_model_view *view, const char *wrapper,
+	const char *prefix, const char *name)
+{
+	char full[1024];
+	int length = snprintf(full, sizeof(full), "%s%s%s", wrapper, prefix, name);
+
+	if (length < 0 || (size_t)length >= sizeof(full))
+		return NULL;
+	return al_checkpoint_find(view->checkpoint, full);
+}
+
+/* A head on a model stands beside it: lm_head.weight, but model.layers.0. */
+static const struct al_tensor *find_called(const struct al_model_view *view, const char *name)
+{
+	const struct al_family *family = view->family;
+	const struct al_tensor *found = find_behind(view, view->prefix, "", name);
+
+	for (size_t i = 0; !found && i < family->n_prefixes; i++)
+		found = find_behind(view, view->wrapper, family->prefixes[i], name);
+	return found;
+}
+
+const struct al_tensor *al_model_view_find(const struct al_model_view *view, const char *name)
+{
+	const struct al_family *family = view->family;
+	const struct al_tensor *found = find_called(view, name);
+	char once[1024];
+
+	for (size_t i = 0; !found && i + 1 < family->n_old_endings; i += 2) {
+		const char *now = family->old_endings[i];
+		if (!al_ends_with(name, now))
+			continue;
+		snprintf(once, sizeof(once), "%.*s%s", (int)(strlen(name) - strlen(now)), name,
+			family->old_endings[i + 1]);
+		found = find_called(view, once);
+	}
+	return found;
+}
+
 /* ---- kinds of names: numbers are "#", so that all layers' tensors are one ---- */
 
 struct kinds {

@@ -4,8 +4,6 @@
 #include "catalog/config.h"
 #include "ledger/ledger.h"
 
-const char *const al_projection_names[AL_N_PROJECTIONS] = {"query", "key", "value", "output"};
-
 /* ---- what the variant says ---- */
 
 _Static_assert((int)AL_FACTOR_QUERY + (int)AL_OUTPUT == (int)AL_FACTOR_OUTPUT,
