@@ -24,6 +24,11 @@ bool al_audit_head_spectra(struct al_audit_module *module, const struct al_spect
 		|| al_head_spectra(&module->head_spectra, &module->triangles, err);
 }
 
+bool al_audit_takes_loss_spectra(const struct al_attention *a)
+{
+	return !a->is_rotary && !a->has_qk_norm && !a->is_latent && a->n_kv_heads == a->n_heads;
+}
+
 /* Whose values the audit will ask for. */
 static unsigned needed_of_layer(const struct al_audit *audit, const struct al_audit_module *module)
 {
@@ -32,7 +37,7 @@ static unsigned needed_of_layer(const struct al_audit *audit, const struct al_au
 	if (!needs)
 		return 0;
 	return needs->layer_spectra
-		| (al_losses_take_spectra(module->attention) ? needs->loss_spectra : 0);
+		| (al_audit_takes_loss_spectra(module->attention) ? needs->loss_spectra : 0);
 }
 
 bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,

@@ -82,6 +82,9 @@ void al_audit_module_finish(struct al_audit_module *module);
 bool al_audit_head_spectra(struct al_audit_module *module, const struct al_spectra **out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Do the losses of such a module follow from spectra of all its heads together? */
+bool al_audit_takes_loss_spectra(const struct al_attention *attention);
+
 /* Of all heads together, the kinds of `exact` and of `counted` (see al_layer_spectra) at least: all
  * whose values the audit will ask for are found at the first call. */
 bool al_audit_layer_spectra(const struct al_audit *audit, struct al_audit_module *module,

@@ -69,12 +69,12 @@ static bool has_numbers(const struct al_table *table, const char *key)
 void al_conversion_total(struct al_table *out, const struct al_table *table)
 {
 	for (int i = 0; i < N_NAMES; i++)
-		al_audit_copy_column(out, table, named[i]);
-	al_audit_copy_column(out, table, "saving");
-	al_audit_copy_column(out, table, "cache_saving");
+		al_table_copy_column(out, table, named[i]);
+	al_table_copy_column(out, table, "saving");
+	al_table_copy_column(out, table, "cache_saving");
 	for (int i = 0; i < N_ERRORS; i++)
 		if (has_numbers(table, errors[i]))
-			al_audit_copy_column(out, table, errors[i]);
+			al_table_copy_column(out, table, errors[i]);
 	for (size_t row = 0; row < table->n_rows; row++) {
 		struct total total = {0};
 		bool is_first = true;

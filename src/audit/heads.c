@@ -50,7 +50,7 @@ static void add_columns(struct al_table *table, const struct al_audit *audit)
 	(void)audit;
 	al_table_add_fields(table, names, 0);
 	for (size_t i = 0; i < N_KINDS; i++)
-		al_audit_add_group(table, al_spectrum_names[kinds[i]], measures,
+		al_table_add_group(table, al_spectrum_names[kinds[i]], measures,
 			offsetof(struct row, of) + i * sizeof(struct al_measures), 0);
 	al_table_add_fields(table, others, 0);
 }

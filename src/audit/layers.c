@@ -56,7 +56,7 @@ static const struct al_table_field redundancies[] = {
 static void add_groups(struct al_table *table, const struct al_table_field *fields, unsigned shown)
 {
 	for (size_t i = 0; i < AL_N_SPECTRA; i++)
-		al_audit_add_group(table, al_spectrum_names[i], fields,
+		al_table_add_group(table, al_spectrum_names[i], fields,
 			offsetof(struct row, of) + i * sizeof(struct kind), shown);
 }
 

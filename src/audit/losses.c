@@ -5,11 +5,6 @@
 
 /* ---- which there are ---- */
 
-bool al_losses_take_spectra(const struct al_attention *a)
-{
-	return !a->is_rotary && !a->has_qk_norm && !a->is_latent && a->n_kv_heads == a->n_heads;
-}
-
 bool al_losses_is_free(const struct al_losses *x)
 {
 	return !x->is_rotary && !x->is_normed;
@@ -334,7 +329,8 @@ static bool find_all(struct al_losses *x, struct al_error *err)
 	struct tasks tasks = {.losses = x,
 		.all = al_take_array(&x->scratch, most, sizeof(*tasks.all), err)};
 
-	if (!tasks.all || (al_losses_take_spectra(x->module->attention) && !find_mean_form(x, err)))
+	if (!tasks.all
+		|| (al_audit_takes_loss_spectra(x->module->attention) && !find_mean_form(x, err)))
 		return false;
 	list_neighbours(&tasks);
 	if (!do_tasks(&tasks, err) || !find_pair_costs(x, err))

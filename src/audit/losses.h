@@ -54,9 +54,6 @@ struct al_losses {
 	struct al_conversion_loss embedding_best[AL_N_EMBEDDINGS]; /* in any basis */
 };
 
-/* Do the losses of such a module follow from spectra of all its heads together? */
-bool al_losses_take_spectra(const struct al_attention *attention);
-
 /* Which conversions there are. */
 bool al_losses_has_shared_kv(const struct al_losses *losses);
 bool al_losses_has_embeddings(const struct al_losses *losses);

@@ -1,5 +1,7 @@
-/* The list of measurements, and what their tables have in common. */
+/* The list of measurements: their columns, short forms, and the summary of all. */
 #include "audit/measurement.h"
+
+#include "audit/summary.h"
 
 #define DECLARE(name) extern const struct al_measurement al_measurement_##name;
 AL_MEASUREMENTS(DECLARE)
@@ -23,14 +25,6 @@ bool al_measurement_has_short_form(const struct al_measurement *m)
 	return m->short_form.fill || m->short_form.columns[0];
 }
 
-void al_audit_copy_column(struct al_table *to, const struct al_table *from, const char *key)
-{
-	const int column = al_table_find_column(from, key);
-
-	if (column >= 0)
-		al_table_add_column(to, from->columns[column]);
-}
-
 static void copy_row(struct al_table *to, const struct al_table *from, size_t row)
 {
 	struct al_cell *cells = al_table_add_row(to);
@@ -50,27 +44,39 @@ void al_measurement_shorten(const struct al_measurement *m, const struct al_tabl
 		return;
 	}
 	for (const char *const *key = form->columns; *key; key++)
-		al_audit_copy_column(out, table, *key);
+		al_table_copy_column(out, table, *key);
 	for (size_t row = 0; row < table->n_rows; row++)
 		if (form->most_rows == 0 || row < form->most_rows)
 			copy_row(out, table, row);
 }
 
-/* ---- columns ---- */
+/* ---- the summary ---- */
 
-void al_audit_add_group(struct al_table *table, const char *group,
-	const struct al_table_field *fields, size_t offset, unsigned shown)
+static void add_parts(struct al_table *summary, const struct al_audit *audit,
+	const struct al_measurement *measurement, const struct al_table *table, int place)
 {
-	size_t n = 0;
-
-	while (fields[n].column.key)
-		n++;
-	struct al_table_field *own = al_new_array(&table->arena, struct al_table_field, n + 1);
-	for (size_t i = 0; i < n; i++) {
-		own[i] = fields[i];
-		own[i].column.key = al_format(&table->arena, "%s_%s", group, fields[i].column.key);
-		own[i].column.group = group;
-		own[i].offset += offset;
+	for (int i = 0; i < AL_MOST_SUMMARY_PARTS; i++) {
+		const struct al_summary_part *part = &measurement->summary[i];
+		if (part->add && (int)part->place == place)
+			part->add(summary, audit, table);
 	}
-	al_table_add_fields(table, own, shown);
+}
+
+void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
+	struct al_table *const *tables)
+{
+	al_table_add_column(summary,
+		(struct al_column){.key = "item", .title = "What", .is_key = true});
+	al_table_add_column(summary, (struct al_column){.key = "value", .title = "Found"});
+	for (int place = 0; place < AL_N_SUMMARY_PLACES; place++)
+		for (int i = 0; i < AL_N_MEASUREMENTS; i++)
+			if (tables[i])
+				add_parts(summary, audit, al_measurements[i], tables[i], place);
+	al_table_note(summary, "medians over heads or modules, in brackets the extremes");
+	al_table_note(summary,
+		"a conversion changes all modules; its error is that of the worst module");
+	if (!audit->options.covariance)
+		al_table_note(summary,
+			"from weights alone: where inputs fill fewer directions, lower ranks "
+			"suffice");
 }

@@ -108,6 +108,11 @@ bool al_measurement_has_short_form(const struct al_measurement *measurement);
 void al_measurement_shorten(const struct al_measurement *measurement, const struct al_table *table,
 	struct al_table *out);
 
+/* Adds columns (item, value) and rows to an empty table. `tables` stand beside al_measurements;
+ * what would be read off a table that is NULL is left out. */
+void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
+	struct al_table *const *tables);
+
 /* The first columns of most measurements: module, layer; records of their rows begin with this. */
 struct al_audit_place {
 	const char *module;
@@ -130,11 +135,3 @@ static inline struct al_audit_place al_audit_place_of(const struct al_audit_modu
 {
 	return (struct al_audit_place){module->attention->name, module->attention->layer};
 }
-
-/* Adds the column of another table, if it has one with this key. */
-void al_audit_copy_column(struct al_table *to, const struct al_table *from, const char *key);
-
-/* Adds fields as columns of a group, by whose name their keys begin, "qk_rank"; their members are
- * of what is `offset` further on in the record. */
-void al_audit_add_group(struct al_table *table, const char *group,
-	const struct al_table_field *fields, size_t offset, unsigned shown);

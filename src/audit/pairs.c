@@ -180,7 +180,7 @@ void al_pairs_add_columns(struct al_table *table, bool with_composition)
 {
 	al_table_add_fields(table, fields, 0);
 	for (size_t p = 0; p < AL_N_PROJECTIONS; p++)
-		al_audit_add_group(table, al_projection_names[p], angles,
+		al_table_add_group(table, al_projection_names[p], angles,
 			offsetof(struct pair, angles) + p * sizeof(struct al_angles), 0);
 	if (with_composition)
 		al_table_add_fields(table, composition, 0);

@@ -1,4 +1,4 @@
-/* An audit in about ten lines. */
+/* Lines of the summary. */
 #include "audit/summary.h"
 
 struct al_range al_range_of(struct al_arena *arena, const struct al_table *table,
@@ -56,33 +56,4 @@ const char *al_summary_of(struct al_arena *arena, const struct al_model_view *vi
 		if (field_of(&view->modules[i], field) != field_of(view->modules, field))
 			return "";
 	return al_format(arena, " of %lld", (long long)field_of(view->modules, field));
-}
-
-static void add_parts(struct al_table *summary, const struct al_audit *audit,
-	const struct al_measurement *measurement, const struct al_table *table, int place)
-{
-	for (int i = 0; i < AL_MOST_SUMMARY_PARTS; i++) {
-		const struct al_summary_part *part = &measurement->summary[i];
-		if (part->add && (int)part->place == place)
-			part->add(summary, audit, table);
-	}
-}
-
-void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
-	struct al_table *const *tables)
-{
-	al_table_add_column(summary,
-		(struct al_column){.key = "item", .title = "What", .is_key = true});
-	al_table_add_column(summary, (struct al_column){.key = "value", .title = "Found"});
-	for (int place = 0; place < AL_N_SUMMARY_PLACES; place++)
-		for (int i = 0; i < AL_N_MEASUREMENTS; i++)
-			if (tables[i])
-				add_parts(summary, audit, al_measurements[i], tables[i], place);
-	al_table_note(summary, "medians over heads or modules, in brackets the extremes");
-	al_table_note(summary,
-		"a conversion changes all modules; its error is that of the worst module");
-	if (!audit->options.covariance)
-		al_table_note(summary,
-			"from weights alone: where inputs fill fewer directions, lower ranks "
-			"suffice");
 }

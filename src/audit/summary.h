@@ -1,14 +1,8 @@
-/* The summary: an audit in about ten lines, read off its finished tables. */
+/* What measurements say in the summary, an audit in about ten lines: read off their finished
+ * tables. */
 #pragma once
 
 #include "audit/measurement.h"
-
-/* Adds columns (item, value) and rows to an empty table. `tables` stand beside al_measurements;
- * what would be read off a table that is NULL is left out. */
-void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
-	struct al_table *const *tables);
-
-/* ---- for what measurements say in it ---- */
 
 void al_summary_add(struct al_table *summary, const char *item, const char *value);
 

@@ -57,6 +57,31 @@ void al_table_add_fields(struct al_table *table, const struct al_table_field *fi
 	}
 }
 
+void al_table_add_group(struct al_table *table, const char *group,
+	const struct al_table_field *fields, size_t offset, unsigned shown)
+{
+	size_t n = 0;
+
+	while (fields[n].column.key)
+		n++;
+	struct al_table_field *own = al_new_array(&table->arena, struct al_table_field, n + 1);
+	for (size_t i = 0; i < n; i++) {
+		own[i] = fields[i];
+		own[i].column.key = al_format(&table->arena, "%s_%s", group, fields[i].column.key);
+		own[i].column.group = group;
+		own[i].offset += offset;
+	}
+	al_table_add_fields(table, own, shown);
+}
+
+void al_table_copy_column(struct al_table *to, const struct al_table *from, const char *key)
+{
+	const int column = al_table_find_column(from, key);
+
+	if (column >= 0)
+		al_table_add_column(to, from->columns[column]);
+}
+
 struct al_cell *al_table_add_row(struct al_table *table)
 {
 	struct al_cell *row = al_new_array(&table->arena, struct al_cell, table->n_columns);

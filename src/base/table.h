@@ -180,6 +180,14 @@ void al_table_add_columns(struct al_table *table, const struct al_column *column
 void al_table_add_fields(struct al_table *table, const struct al_table_field *fields,
 	unsigned shown);
 
+/* ... as columns of a group, by whose name their keys begin, "qk_rank"; their members are of what
+ * is `offset` further on in the record. */
+void al_table_add_group(struct al_table *table, const char *group,
+	const struct al_table_field *fields, size_t offset, unsigned shown);
+
+/* Adds the column of another table, if it has one with this key. */
+void al_table_copy_column(struct al_table *to, const struct al_table *from, const char *key);
+
 /* A new row of missing cells, [n_columns]. */
 struct al_cell *al_table_add_row(struct al_table *table);
 
