@@ -41,22 +41,6 @@ static void add_row(const struct al_job_module *module, struct al_table *table)
 				layout->is_refitted ? NAN : module->control_error)});
 }
 
-bool al_job_refits_by_data(const struct al_compress_options *options)
-{
-	return options->data.calibration && options->data.refit == AL_REFIT_AUTO
-		&& (options->method == AL_METHOD_OV || options->method == AL_METHOD_DROP);
-}
-
-bool al_job_refits(const struct al_compress_options *options)
-{
-	const bool is_drop = options->method == AL_METHOD_DROP;
-
-	return options->method == AL_METHOD_MERGE
-		|| ((is_drop || options->method == AL_METHOD_LATENT)
-			&& (al_refit_runs(options->data.refit)
-				|| (is_drop && al_job_refits_by_data(options))));
-}
-
 /* What the error is of. */
 static void note_error(const struct al_job *job, struct al_table *table, bool has_estimate)
 {

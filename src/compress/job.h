@@ -13,7 +13,11 @@ struct al_pieces {
 };
 
 /* Its matrices; the numbers stay. */
-void al_pieces_finish(struct al_pieces *pieces);
+static inline void al_pieces_finish(struct al_pieces *pieces)
+{
+	for (int i = 0; i < AL_N_PIECES; i++)
+		al_matrix_finish(&pieces->of[i]);
+}
 
 struct al_job_module {
 	struct al_module_layout layout;
@@ -104,13 +108,15 @@ bool al_refit_module(struct al_job *job, struct al_job_module *module,
 bool al_epfml_check(const struct al_attention *attention, struct al_error *err) AL_MUST_CHECK;
 void al_epfml_fold(struct al_job_module *module);
 
-/* ---- answer.c ---- */
+/* ---- method.c ---- */
 
 /* Is W_O another where the method alone leaves it? */
 bool al_job_refits(const struct al_compress_options *options);
 
 /* Is it fitted to the calibration's outputs? */
 bool al_job_refits_by_data(const struct al_compress_options *options);
+
+/* ---- answer.c ---- */
 
 void al_count_dimensions(struct al_job *job, struct al_job_module *module);
 void al_answer_fill(const struct al_job *job, struct al_table *table);

@@ -284,6 +284,14 @@ bool al_layout_changes(const struct al_module_layout *layout, enum al_projection
 	return false;
 }
 
+struct al_head_axis al_head_axis_of(const struct al_tensor *tensor, bool is_slow)
+{
+	if (tensor->n_dims < 2)
+		return (struct al_head_axis){1, tensor->n_elements, 1};
+	return is_slow ? (struct al_head_axis){1, tensor->shape[0], tensor->shape[1]}
+		       : (struct al_head_axis){tensor->shape[0], tensor->shape[1], 1};
+}
+
 int64_t al_layout_columns(const struct al_module_layout *layout, enum al_module_piece piece)
 {
 	int64_t n = 0;

@@ -2,14 +2,6 @@
 
 #include "compress/layout.h"
 
-struct al_head_axis al_head_axis_of(const struct al_tensor *tensor, bool is_slow)
-{
-	if (tensor->n_dims < 2)
-		return (struct al_head_axis){1, tensor->n_elements, 1};
-	return is_slow ? (struct al_head_axis){1, tensor->shape[0], tensor->shape[1]}
-		       : (struct al_head_axis){tensor->shape[0], tensor->shape[1], 1};
-}
-
 /* Where a slice lies in the new tensor, and how long that one's head axis is. */
 static int64_t place(const struct al_module_layout *layout, const struct al_slice *slice,
 	int64_t *length)

@@ -98,3 +98,55 @@ bool al_work_gram(const struct al_work *w, struct al_view weights, struct al_mat
 		&& al_product(AL_PLAIN, al_view(moment), AL_PLAIN, weights, &product, err)
 		&& al_product(AL_TRANSPOSED, weights, AL_PLAIN, al_view(product), out, err);
 }
+
+/* ---- queries and keys as data see them ---- */
+
+/* Directions of the inputs with less than this share of the largest one's variance are rounding of
+ * float32 sums: they count as having so much, so that every root has an inverse. */
+static const double LEAST_SHARE = 0x1p-22;
+
+static bool whiten(struct al_work *w, enum al_projection p, struct al_error *err)
+{
+	const struct al_view weights = al_view(w->weights[p]);
+	const size_t n = weights.rows;
+	AL_OWNED struct al_matrix moment = {0}, root = {0};
+
+	return al_work_moment(w, n, false, &moment, err) && al_matrix_init(&root, n, n, err)
+		&& al_matrix_init(&w->inverse[p], n, n, err)
+		&& al_symmetric_roots(moment, LEAST_SHARE, root, w->inverse[p], err)
+		&& al_product(AL_PLAIN, al_view(root), AL_PLAIN, weights, &w->seen[p], err);
+}
+
+/* A number that all keys of a query have in common is nothing to the softmax: their inputs' mean
+ * takes no part. Queries' does. Heads that go are judged by their weights. */
+bool al_work_whiten(struct al_work *w, struct al_error *err)
+{
+	if (w->options->method == AL_METHOD_DROP)
+		return true;
+	if (!al_measure_choose(w, AL_METHOD_QK, err))
+		return false;
+	if (w->measure == AL_MEASURE_WEIGHTS)
+		return true;
+	const enum al_weighting of_keys = w->measure;
+	if (w->measure == AL_MEASURE_CENTRED)
+		w->measure = AL_MEASURE_INPUTS;
+	if (!whiten(w, AL_QUERY, err))
+		return false;
+	w->measure = of_keys;
+	return whiten(w, AL_KEY, err);
+}
+
+struct al_view al_work_seen(const struct al_work *w, enum al_projection p)
+{
+	return al_view(w->seen[p].data ? w->seen[p] : w->weights[p]);
+}
+
+bool al_work_bring_back(const struct al_work *w, enum al_projection p, struct al_matrix *piece,
+	struct al_error *err)
+{
+	if (!w->seen[p].data)
+		return true;
+	AL_OWNED struct al_matrix seen = *piece;
+	*piece = (struct al_matrix){0};
+	return al_product(AL_PLAIN, al_view(w->inverse[p]), AL_PLAIN, al_view(seen), piece, err);
+}

@@ -1,6 +1,6 @@
 /* The methods: which modules each can treat, up to which rank, in how many parameters. */
 
-#include "compress/layout.h"
+#include "compress/job.h"
 
 const char *const al_method_names[AL_N_METHODS] = {"collab", "tucker", "qk", "drop", "ov",
 	"kv-latent", "gqa", "merge", "mhe-mul", "identity"};
@@ -21,6 +21,22 @@ bool al_method_touches_all(enum al_method method)
 {
 	return al_method_is_of_values(method) || al_method_drops(method)
 		|| method == AL_METHOD_MHE_MUL;
+}
+
+bool al_job_refits_by_data(const struct al_compress_options *options)
+{
+	return options->data.calibration && options->data.refit == AL_REFIT_AUTO
+		&& (options->method == AL_METHOD_OV || options->method == AL_METHOD_DROP);
+}
+
+bool al_job_refits(const struct al_compress_options *options)
+{
+	const bool is_drop = options->method == AL_METHOD_DROP;
+
+	return options->method == AL_METHOD_MERGE
+		|| ((is_drop || options->method == AL_METHOD_LATENT)
+			&& (al_refit_runs(options->data.refit)
+				|| (is_drop && al_job_refits_by_data(options))));
 }
 
 /* A tensor of the variant that is no factor of heads (norms of queries and keys, gates, sinks)

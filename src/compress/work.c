@@ -1,58 +1,6 @@
 /* A module on its way through a method: what it loads, and the method. */
 #include "compress/work.h"
 
-/* ---- in the measure of data ---- */
-
-/* Directions of the inputs with less than this share of the largest one's variance are rounding of
- * float32 sums: they count as having so much, so that every root has an inverse. */
-static const double LEAST_SHARE = 0x1p-22;
-
-static bool whiten(struct al_work *w, enum al_projection p, struct al_error *err)
-{
-	const struct al_view weights = al_view(w->weights[p]);
-	const size_t n = weights.rows;
-	AL_OWNED struct al_matrix moment = {0}, root = {0};
-
-	return al_work_moment(w, n, false, &moment, err) && al_matrix_init(&root, n, n, err)
-		&& al_matrix_init(&w->inverse[p], n, n, err)
-		&& al_symmetric_roots(moment, LEAST_SHARE, root, w->inverse[p], err)
-		&& al_product(AL_PLAIN, al_view(root), AL_PLAIN, weights, &w->seen[p], err);
-}
-
-/* A number that all keys of a query have in common is nothing to the softmax: their inputs' mean
- * takes no part. Queries' does. Heads that go are judged by their weights. */
-static bool whiten_both(struct al_work *w, struct al_error *err)
-{
-	if (w->options->method == AL_METHOD_DROP)
-		return true;
-	if (!al_measure_choose(w, AL_METHOD_QK, err))
-		return false;
-	if (w->measure == AL_MEASURE_WEIGHTS)
-		return true;
-	const enum al_weighting of_keys = w->measure;
-	if (w->measure == AL_MEASURE_CENTRED)
-		w->measure = AL_MEASURE_INPUTS;
-	if (!whiten(w, AL_QUERY, err))
-		return false;
-	w->measure = of_keys;
-	return whiten(w, AL_KEY, err);
-}
-
-struct al_view al_work_seen(const struct al_work *w, enum al_projection p)
-{
-	return al_view(w->seen[p].data ? w->seen[p] : w->weights[p]);
-}
-
-bool al_work_bring_back(const struct al_work *w, enum al_projection p, struct al_matrix *piece,
-	struct al_error *err)
-{
-	if (!w->seen[p].data)
-		return true;
-	AL_OWNED struct al_matrix seen = *piece;
-	*piece = (struct al_matrix){0};
-	return al_product(AL_PLAIN, al_view(w->inverse[p]), AL_PLAIN, al_view(seen), piece, err);
-}
-
 /* ---- loading ---- */
 
 static bool load_weights(struct al_work *w, int first, int end, struct al_error *err)
@@ -89,7 +37,7 @@ static bool prepare_scores(struct al_work *w, struct al_error *err)
 	const struct al_attention *a = w->a;
 	double norm;
 
-	if (!whiten_both(w, err))
+	if (!al_work_whiten(w, err))
 		return false;
 	w->heads = (struct al_heads){.query = al_work_seen(w, AL_QUERY),
 		.key = al_work_seen(w, AL_KEY),
@@ -184,12 +132,6 @@ bool al_work_make(struct al_work *w, const struct al_module_layout *layout, stru
 	if (w->whole > 0) /* errors of scores and of values add up as squares */
 		out->relative_error = hypot(out->relative_error, sqrt(w->lost / w->whole));
 	return true;
-}
-
-void al_pieces_finish(struct al_pieces *pieces)
-{
-	for (int i = 0; i < AL_N_PIECES; i++)
-		al_matrix_finish(&pieces->of[i]);
 }
 
 bool al_work_choose(struct al_work *w, size_t n, struct al_error *err)

@@ -45,13 +45,6 @@ void al_work_finish(struct al_work *w);
 /* The layout that is asked for, without its slices. */
 struct al_module_layout al_work_layout(const struct al_work *w, int64_t rank);
 
-/* Queries or keys as the method is to see them: in the measure of data, where there are data. */
-struct al_view al_work_seen(const struct al_work *w, enum al_projection p);
-
-/* C^-1/2 times a piece of queries or keys with a row for each number of an input. */
-bool al_work_bring_back(const struct al_work *w, enum al_projection p, struct al_matrix *piece,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* Marks n heads in w->is_dropped, which are false at first: of drop, which needs a calibration,
  * those whose loss W_O of all others makes up for best, each on its own; of merge one after the
  * other those that twins put out best. */
@@ -85,6 +78,16 @@ bool al_work_moment(const struct al_work *w, size_t n, bool has_bias, struct al_
 
 /* W^T C W of weights that take inputs. */
 bool al_work_gram(const struct al_work *w, struct al_view weights, struct al_matrix *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* C^1/2 W and C^-1/2 of a method on scores, where there are data. */
+bool al_work_whiten(struct al_work *w, struct al_error *err) AL_MUST_CHECK;
+
+/* Queries or keys as the method is to see them: in the measure of data, where there are data. */
+struct al_view al_work_seen(const struct al_work *w, enum al_projection p);
+
+/* C^-1/2 times a piece of queries or keys with a row for each number of an input. */
+bool al_work_bring_back(const struct al_work *w, enum al_projection p, struct al_matrix *piece,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- directions.c ---- */
