@@ -241,3 +241,10 @@ bool al_configured_variant_parse(struct al_arena *arena, struct al_catalog *cata
 	return add_changes(arena, out, &scratch, colon + 1, err)
 		&& al_configured_variant_check(out, scratch.symbols, scratch.n_symbols, err);
 }
+
+bool al_configured_variants_add(struct al_configured_variants *variants, struct al_arena *arena,
+	struct al_catalog *catalog, const char *text, struct al_error *err)
+{
+	return al_configured_variant_parse(arena, catalog, text,
+		AL_APPEND(arena, variants->items, variants->n, variants->room), err);
+}

@@ -15,6 +15,12 @@ struct al_configured_variant {
 	bool is_models_own; /* nobody asked for it: the basis' `biases` are stronger */
 };
 
+/* Configured variants, in the order in which they were asked for. */
+struct al_configured_variants {
+	struct al_configured_variant *items;
+	size_t n, room;
+};
+
 #define AL_OWN_ATTENTION "own"
 
 /* Adds one change: a standard symbol, one of the variant's own, or an option (0 or 1). An unknown
@@ -33,3 +39,7 @@ bool al_configured_variant_check(const struct al_configured_variant *configured,
  * "gqa:n_kv_heads=4,biases=true". */
 bool al_configured_variant_parse(struct al_arena *arena, struct al_catalog *catalog,
 	const char *text, struct al_configured_variant *out, struct al_error *err) AL_MUST_CHECK;
+
+/* One more: "gqa:n_kv_heads=4". */
+bool al_configured_variants_add(struct al_configured_variants *variants, struct al_arena *arena,
+	struct al_catalog *catalog, const char *text, struct al_error *err) AL_MUST_CHECK;

@@ -92,13 +92,6 @@ bool al_request_check_symbol(const struct al_request *q, const char *symbol, str
 
 /* ---- variants ---- */
 
-bool al_configured_variants_add(struct al_configured_variants *variants, struct al_arena *arena,
-	struct al_catalog *catalog, const char *text, struct al_error *err)
-{
-	return al_configured_variant_parse(arena, catalog, text,
-		AL_APPEND(arena, variants->items, variants->n, variants->room), err);
-}
-
 static bool add_one_or_all(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, const char *text, struct al_error *err)
 {

@@ -32,12 +32,6 @@ struct al_asked {
 	bool only_modules; /* a whole model's tensors are left to its ledger, which checks them */
 };
 
-/* Configured variants, in the order in which they were asked for. */
-struct al_configured_variants {
-	struct al_configured_variant *items;
-	size_t n, room;
-};
-
 struct al_cache_format {
 	const struct al_dtype *dtype; /* NULL: not found out yet */
 	const char *declared, *declared_in; /* what the model's files say of it, and which says so;
@@ -113,10 +107,6 @@ bool al_request_cache_format(struct al_request *request, const char *asked,
 bool al_configured_variants_parse(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, const struct al_asked *asked,
 	struct al_error *err) AL_MUST_CHECK;
-
-/* One more: "gqa:n_kv_heads=4". */
-bool al_configured_variants_add(struct al_configured_variants *variants, struct al_arena *arena,
-	struct al_catalog *catalog, const char *text, struct al_error *err) AL_MUST_CHECK;
 
 /* Each "KEY=VALUE" over `basis`. */
 bool al_basis_parse(struct al_basis *basis, struct al_arena *arena, struct al_texts texts,
