@@ -3,37 +3,9 @@
 
 /* ---- options ---- */
 
-#define MEASUREMENT_NAME(name) #name,
-
-static const char *const measurement_names[] = {AL_MEASUREMENTS(MEASUREMENT_NAME)};
-
 static const struct al_option_row against_rows[] = {
 	OPTION_TEXT(struct al_audit_asked, against, "against", "CHECKPOINT",
 		"compare head by head with this checkpoint"),
-	OPTION_END,
-};
-
-static const struct al_option_row shaping_rows[] = {
-	OPTION_COUNT(struct al_audit_asked, n_nulls, "null", "N",
-		"what chance gives: N random draws of independent heads in place of their "
-		"computed mean; 0 leaves it out",
-		.fallback = AL_NULL_IS_COMPUTED, .most = 1000),
-	OPTION_COUNT(struct al_audit_asked, n_pairs, "top", "N",
-		"pairs of heads to show (default 20; 0 for all)", .fallback = 20, .most = 1 << 30),
-	AL_SEED_ROW(struct al_audit_asked, input.seed, (INT64_C(1) << 53) - 1),
-	OPTION_FLAG(struct al_audit_asked, is_centred, "center",
-		"subtract from each row its mean over the head's dimensions before measuring"),
-	OPTION_FLAG(struct al_audit_asked, folds_norms, "fold-norms",
-		"multiply the preceding norm's scale into W_Q, W_K, W_V"),
-	OPTION_SET(struct al_audit_asked, only, "only", "A,B", "only these tables",
-		.words = measurement_names, .n_words = AL_N_MEASUREMENTS, .noun = "measurement"),
-	OPTION_COUNT(struct al_audit_asked, offset, "offset", "T",
-		"rotary models: W_Q W_K^T of a query T tokens after its key (default 0)",
-		.most = 1 << 30),
-	OPTION_TEXT(struct al_audit_asked, calibration, "calibration", "DIR|FILE",
-		"measure weights as inputs use them: what `calibrate` wrote; llama.cpp's imatrix; "
-		"or the inputs' second moment, an .npy file (D x D, (D+1) x (D+1) of [x, 1], or D "
-		"mean squares) or a folder of MODULE.npy"),
 	OPTION_END,
 };
 
@@ -55,16 +27,10 @@ static const struct al_option_row rows[] = {
 	OPTION_END,
 };
 
-#define LAYOUT_GROUPS \
-	{al_layout_rows, offsetof(struct al_audit_asked, layout)}, \
-	{ \
-		al_module_rows, offsetof(struct al_audit_asked, layout) \
-	}
-
-const struct al_option_group al_audit_shaping[] = {LAYOUT_GROUPS, {shaping_rows, 0}, {NULL, 0}};
-
-static const struct al_option_group groups[] = {OUTPUT_GROUPS, {against_rows, 0}, LAYOUT_GROUPS,
-	{shaping_rows, 0}, {rows, 0}, {al_input_rows, offsetof(struct al_audit_asked, input)},
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {against_rows, 0},
+	{al_layout_rows, offsetof(struct al_audit_asked, layout)},
+	{al_module_rows, offsetof(struct al_audit_asked, layout)}, {al_audit_shaping_rows, 0},
+	{rows, 0}, {al_input_rows, offsetof(struct al_audit_asked, input)},
 	{al_sample_rows, offsetof(struct al_audit_asked, input)}, {NULL, 0}};
 
 /* ---- measuring ---- */

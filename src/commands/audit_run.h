@@ -32,8 +32,9 @@ struct al_audit_asked {
 	struct al_input_options input; /* what conversions are measured on */
 };
 
-/* The options that shape tables, of that struct. */
+/* The options that shape tables, of that struct; and of these the rows of the audit alone. */
 extern const struct al_option_group al_audit_shaping[];
+extern const struct al_option_row al_audit_shaping_rows[];
 
 struct al_audit_run {
 	struct al_session *session;

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "base/file.h"
+#include "report/page/page.h"
 #include "report/writer.h"
 
 struct entry {
@@ -54,6 +55,45 @@ const struct al_option_row al_display_rows[] = {
 		"at most N threads; the answer is the same", .least = 1, .most = 9999),
 	OPTION_END,
 };
+
+const struct al_option_row al_report_rows[] = {
+	OPTION_TEXT(struct al_output_options, report, "report", "FILE",
+		"also write the answer as a page, FILE.html, that a browser shows"),
+	OPTION_END,
+};
+
+/* ---- the command, as it would be given again ---- */
+
+/* How the answer looks, or how many threads find it, isn't what it says. */
+static bool shapes_answer(const struct al_option_row *row)
+{
+	static const struct al_option_group looks[] = {OUTPUT_GROUPS, {NULL, 0}};
+
+	al_each_option (group, look, looks)
+		if (look == row)
+			return false;
+	return true;
+}
+
+const char *al_session_command_text(struct al_session *session)
+{
+	struct al_arena *arena = &session->arena;
+	const struct al_command_line *line = &session->line;
+
+	AL_TEXT(text);
+	al_text_addf(&text, "attnledger %s", session->style.command);
+	for (size_t i = 0; i < line->n_words; i++)
+		al_text_addf(&text, " %s", al_page_shell_word(arena, line->words[i]));
+	for (size_t i = 0; i < line->n_given; i++) {
+		const struct al_given_option *given = &line->given[i];
+		if (!shapes_answer(given->row))
+			continue;
+		al_text_addf(&text, " --%s", given->row->name);
+		if (given->value)
+			al_text_addf(&text, " %s", al_page_shell_word(arena, given->value));
+	}
+	return al_strdup(arena, text.data);
+}
 
 /* ---- the answer ---- */
 
@@ -134,7 +174,7 @@ static bool deliver(struct al_session *session, const struct al_command *command
 	const char *file = session->output->file;
 
 	if (session->output->report && command->chart)
-		al_session_add_page(session, command->chart);
+		al_session_add_page(session, command->chart, al_session_command_text(session));
 	AL_TEXT(text);
 	if (!session->prints_nothing)
 		render(session, file ? al_files_add_path(&session->files, file) : &text);

@@ -133,16 +133,15 @@ struct al_table *al_session_table(struct al_session *session, const char *id,
 /* Takes a table over into the answer, where it is from then on. */
 struct al_table *al_session_take(struct al_session *session, const struct al_table *table);
 
-/* ---- page.c: --report FILE, an answer as a page ---- */
-
 /* The row of --report, for commands whose page is their tables. */
 extern const struct al_option_row al_report_rows[];
 
 /* The command line as it would be given again; without options on how the answer looks. */
 const char *al_session_command_text(struct al_session *session);
 
-/* Adds the page of the answer's tables to the files. */
-void al_session_add_page(struct al_session *session, const struct al_page_chart *chart);
+/* page.c: adds the page of the answer's tables, which `command` gives again, to the files. */
+void al_session_add_page(struct al_session *session, const struct al_page_chart *chart,
+	const char *command);
 
 /* ---- programs ---- */
 

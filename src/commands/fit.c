@@ -30,11 +30,6 @@ static bool fit_only_tokens(const struct al_fit *f)
 	return strcmp(f->symbol, "batch") == 0 || strcmp(f->symbol, "seq") == 0;
 }
 
-int64_t al_fit_most_passed(const struct al_fit *f)
-{
-	return fit_only_tokens(f) ? 0 : INT64_C(1) << 12;
-}
-
 static void set_tokens(struct al_fit *f, int64_t x)
 {
 	bool is_batch = strcmp(f->symbol, "batch") == 0;
@@ -200,7 +195,7 @@ static bool solve(struct al_fit *f, struct al_table *table, mpq_srcptr memory, s
 	const int64_t least = !f->is_inference && strcmp(f->symbol, "n_layers") == 0
 		? f->training.pp * f->training.interleave
 		: step;
-	const struct al_growth growth = {evaluate, f, least, step, al_fit_most_passed(f)};
+	const struct al_growth growth = {evaluate, f, least, step, f->most_passed};
 	struct record unknown = begin_record(f, memory);
 	struct al_undeclared undeclared;
 	struct al_largest largest;
@@ -328,6 +323,7 @@ static bool fit(struct al_fit *f, struct al_error *err)
 	if (!al_request_check_symbol(f->request, symbol, err))
 		return al_in(err, "--solve");
 	f->symbol = al_request_symbol(f->request, symbol);
+	f->most_passed = fit_only_tokens(f) ? 0 : 1 << 12;
 	if (al_settings_is_asked(&f->request->settings, f->symbol))
 		return al_fail(err, AL_EINPUT,
 			"%s is given, and it is what is solved for%s: expected one of them", symbol,

@@ -18,6 +18,9 @@ struct al_fit {
 	struct al_request *request;
 	const struct al_configured_variant *configured; /* NULL: the model's own attention */
 	const char *symbol;
+	/* How many values in a row may be passed over: symbols that a model's shape hangs on must
+	 * divide each other; tokens need not. */
+	int64_t most_passed;
 	bool is_inference;
 	struct al_training training;
 	struct al_inference inference;
@@ -42,10 +45,6 @@ void al_fit_choose_digits(const struct al_style *style, struct al_table *table);
 /* In a sentence; NULL: nothing is known. */
 const char *al_fit_summarize(struct al_arena *arena, const struct al_table *table,
 	const struct al_fit *f);
-
-/* How many values in a row may be passed over: symbols that a model's shape hangs on must divide
- * each other; tokens need not. */
-int64_t al_fit_most_passed(const struct al_fit *f);
 
 /* --match parameters=VARIANT */
 bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err) AL_MUST_CHECK;

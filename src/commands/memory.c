@@ -37,13 +37,6 @@ struct answer {
 
 /* ---- figures ---- */
 
-struct al_titled al_state_titled(int state)
-{
-	return state == AL_N_STATES
-		? (struct al_titled){"total", NULL}
-		: (struct al_titled){al_memory_state_names[state], al_memory_state_titles[state]};
-}
-
 /* Is the state one that is told of the training? The working set is where the recipe tells it;
  * `training` NULL: attention alone, which has none. */
 static bool is_told(const struct al_training *training, int state)

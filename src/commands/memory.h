@@ -19,9 +19,6 @@ enum {
 	AL_N_TRAINING_FIGURES,
 };
 
-/* What people read of a state; AL_N_STATES: of the total. */
-struct al_titled al_state_titled(int state);
-
 /* What training a model, or the attention in it, takes with one of a request's variants. */
 struct al_training_figures {
 	mpq_srcptr values[AL_N_TRAINING_FIGURES]; /* NULL: not known */

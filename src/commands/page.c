@@ -2,47 +2,6 @@
 #include "commands/command.h"
 #include "report/page/page.h"
 
-const struct al_option_row al_report_rows[] = {
-	OPTION_TEXT(struct al_output_options, report, "report", "FILE",
-		"also write the answer as a page, FILE.html, that a browser shows"),
-	OPTION_END,
-};
-
-/* ---- the command ---- */
-
-/* How the answer looks, or how many threads find it, isn't what it says. */
-static bool shapes_answer(const struct al_option_row *row)
-{
-	static const struct al_option_group looks[] = {OUTPUT_GROUPS, {NULL, 0}};
-
-	al_each_option (group, look, looks)
-		if (look == row)
-			return false;
-	return true;
-}
-
-const char *al_session_command_text(struct al_session *session)
-{
-	struct al_arena *arena = &session->arena;
-	const struct al_command_line *line = &session->line;
-
-	AL_TEXT(text);
-	al_text_addf(&text, "attnledger %s", session->style.command);
-	for (size_t i = 0; i < line->n_words; i++)
-		al_text_addf(&text, " %s", al_page_shell_word(arena, line->words[i]));
-	for (size_t i = 0; i < line->n_given; i++) {
-		const struct al_given_option *given = &line->given[i];
-		if (!shapes_answer(given->row))
-			continue;
-		al_text_addf(&text, " --%s", given->row->name);
-		if (given->value)
-			al_text_addf(&text, " %s", al_page_shell_word(arena, given->value));
-	}
-	return al_strdup(arena, text.data);
-}
-
-/* ---- the page ---- */
-
 /* "count: bert-base gpt2" */
 static const char *title_of(struct al_session *session)
 {
@@ -70,7 +29,8 @@ static void add_table(struct al_text *out, const struct al_page_chart *chart,
 	al_page_end_section(out);
 }
 
-void al_session_add_page(struct al_session *session, const struct al_page_chart *chart)
+void al_session_add_page(struct al_session *session, const struct al_page_chart *chart,
+	const char *command)
 {
 	const struct al_page_head head = {.title = title_of(session),
 		.summary = session->style.summary};
@@ -79,5 +39,5 @@ void al_session_add_page(struct al_session *session, const struct al_page_chart 
 	al_page_begin(out, &head);
 	for (size_t i = 0; i < session->n_tables; i++)
 		add_table(out, chart, session->tables[i]);
-	al_page_end(out, &head, al_session_command_text(session), NULL);
+	al_page_end(out, &head, command, NULL);
 }

@@ -12,11 +12,19 @@ const char *const al_memory_state_names[AL_N_STATES] = {
 	"overhead",
 };
 
-const char *const al_memory_state_titles[AL_N_STATES] = {
+/* What people read instead of a name. */
+static const char *const titles[AL_N_STATES] = {
 	[AL_STATE_WORKING] = "working set",
 	[AL_STATE_STATES] = "recurrent state",
 	[AL_STATE_OVERHEAD] = "runtime and graphs",
 };
+
+struct al_titled al_state_titled(int state)
+{
+	return state == AL_N_STATES
+		? (struct al_titled){"total", NULL}
+		: (struct al_titled){al_memory_state_names[state], titles[state]};
+}
 
 struct facts {
 	const struct al_recipe *recipe;

@@ -19,8 +19,8 @@ enum al_memory_state {
 };
 extern const char *const al_memory_state_names[AL_N_STATES];
 
-/* What people read instead of a name; NULL: the name. */
-extern const char *const al_memory_state_titles[AL_N_STATES];
+/* A state's name and what people read; AL_N_STATES: of the total. */
+struct al_titled al_state_titled(int state);
 
 /* Bytes of all copies of an entry, on one tensor-parallel device, exactly (a block of a
  * quantisation may end in the middle of a byte); `rank` 0: the recipe's. */
