@@ -241,15 +241,6 @@ bool al_json_get_text(const struct al_json *doc, const struct al_item *object, c
 		&& (!node || al_json_text(doc, node, out, err));
 }
 
-bool al_json_get_whole(const struct al_json *doc, const struct al_item *object, const char *key,
-	bool required, int64_t *out, struct al_error *err)
-{
-	const struct al_item *node;
-
-	return find_member(doc, object, key, required, &node, err)
-		&& (!node || al_json_whole(doc, node, out, err));
-}
-
 bool al_json_get_node(const struct al_json *doc, const struct al_item *object, const char *key,
 	enum al_json_kind kind, bool required, const struct al_item **out, struct al_error *err)
 {

@@ -121,8 +121,6 @@ bool al_json_expect(const struct al_json *doc, const struct al_item *node, enum 
  * is left as it is. */
 bool al_json_get_text(const struct al_json *doc, const struct al_item *object, const char *key,
 	bool required, const char **out, struct al_error *err) AL_MUST_CHECK;
-bool al_json_get_whole(const struct al_json *doc, const struct al_item *object, const char *key,
-	bool required, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 /* An array or object member; `*out` is NULL where it is absent and not required. */
 bool al_json_get_node(const struct al_json *doc, const struct al_item *object, const char *key,
 	enum al_json_kind kind, bool required, const struct al_item **out,

@@ -242,7 +242,8 @@ bool al_option_real(const char *name, const char *text, double fallback, double 
 
 /* ---- values as texts ---- */
 
-const char *al_option_words(struct al_arena *arena, const struct al_option_row *row, uint64_t set)
+/* "a,b" */
+static const char *words_of(struct al_arena *arena, const struct al_option_row *row, uint64_t set)
 {
 	const char *words = "";
 
@@ -270,9 +271,8 @@ static const char *text_of(const struct al_option_row *row, const void *field,
 		return *(const int *)field == row->fallback ? NULL
 							    : row->words[*(const int *)field];
 	case OPTION_IS_SET:
-		return *(const uint64_t *)field
-			? al_option_words(arena, row, *(const uint64_t *)field)
-			: NULL;
+		return *(const uint64_t *)field ? words_of(arena, row, *(const uint64_t *)field)
+						: NULL;
 	case OPTION_IS_LIST:
 		break;
 	}

@@ -115,9 +115,6 @@ const char *al_command_line_first_of(const struct al_command_line *line,
 struct al_texts al_options_texts(const struct al_option_group *groups, const void *options,
 	struct al_arena *arena);
 
-/* "a,b": the words of a set. */
-const char *al_option_words(struct al_arena *arena, const struct al_option_row *row, uint64_t set);
-
 /* Adds words of the help up to the last column; further lines begin at column `first`, where the
  * text is already. */
 void al_help_add_wrapped(struct al_text *out, const char *text, size_t first);

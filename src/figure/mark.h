@@ -25,9 +25,6 @@ struct al_mark {
 /* The lines of a panel's front, as far as the frame doesn't cut them; 0: it has none. */
 size_t al_front_lines(const struct al_scene *scene, size_t panel, struct al_segment **out);
 
-/* By name; an unknown one names the nearest. */
-bool al_mark_find(const char *name, const struct al_mark **out, struct al_error *err) AL_MUST_CHECK;
-
 /* The one list of marks. */
 #define AL_MARKS(X) X(line) X(bar) X(point) X(heatmap)
 

@@ -12,7 +12,7 @@ const char *const al_figure_marks[AL_FIGURE_N_MARKS] = {AL_MARKS(MARK_NAME)};
 
 static const struct al_mark *const marks[AL_FIGURE_N_MARKS] = {AL_MARKS(MARK_POINTER)};
 
-bool al_mark_find(const char *name, const struct al_mark **out, struct al_error *err)
+static bool find_mark(const char *name, const struct al_mark **out, struct al_error *err)
 {
 	int index = al_find_name(name, al_figure_marks, AL_FIGURE_N_MARKS);
 
@@ -276,7 +276,7 @@ bool al_plot_init(struct al_plot *plot, const struct al_figure *figure,
 
 	*plot = (struct al_plot){.figure = figure, .table = table, .points_room = 64};
 	al_arena_init(&plot->arena);
-	if (!al_mark_find(figure->mark, &plot->mark, err) || !check_spec(figure, plot->mark, err)
+	if (!find_mark(figure->mark, &plot->mark, err) || !check_spec(figure, plot->mark, err)
 		|| !al_plot_find_columns(plot, err))
 		return false;
 	plot->points.items = al_new_array(&plot->arena, struct al_point, plot->points_room);

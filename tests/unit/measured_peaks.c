@@ -32,8 +32,11 @@ static void read_training(const struct al_json *doc, const struct al_item *row,
 		.interleave = 1,
 		.zero = 1,
 		.is_flash = true};
-	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++)
-		must(al_json_get_whole(doc, row, keys[i].key, true, keys[i].at, &err), &err);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		const struct al_item *member = al_json_get(row, keys[i].key);
+		assert_non_null(member);
+		must(al_json_whole(doc, member, keys[i].at, &err), &err);
+	}
 	t->is_sequence_parallel = t->tp > 1;
 	must(al_catalog_recipe(catalog, "megatron", &t->recipe, &err), &err);
 }

@@ -70,6 +70,16 @@ struct model {
 	int64_t total, stored, non_embedding; /* the last two 0 where nobody published them */
 };
 
+/* 0 where nobody published it. */
+static bool read_total(const struct al_json *doc, const struct al_item *node, const char *key,
+	int64_t *out, struct al_error *err)
+{
+	const struct al_item *member = al_json_get(node, key);
+
+	*out = 0;
+	return !member || al_json_whole(doc, member, out, err);
+}
+
 static void read_model(const struct al_json *doc, const struct al_item *node, struct model *model)
 {
 	struct al_error err = {0};
@@ -79,11 +89,10 @@ static void read_model(const struct al_json *doc, const struct al_item *node, st
 				&model->config, &err)
 			&& al_json_get_text(doc, model->config, "model_type", true,
 				&model->model_type, &err)
-			&& al_json_get_whole(doc, node, "total_params", true, &model->total, &err)
-			&& al_json_get_whole(doc, node, "stored_params", false, &model->stored,
-				&err)
-			&& al_json_get_whole(doc, node, "non_embedding_params", false,
-				&model->non_embedding, &err),
+			&& read_total(doc, node, "total_params", &model->total, &err)
+			&& read_total(doc, node, "stored_params", &model->stored, &err)
+			&& read_total(doc, node, "non_embedding_params", &model->non_embedding,
+				&err),
 		&err);
 }
 

@@ -100,9 +100,6 @@ struct al_recorded_shape {
 const struct al_recorded_shape *al_view_find_shape(const struct al_model_view *view,
 	const char *module);
 
-/* How many heads have values that they read by themselves: all where queries are shared. */
-int64_t al_recorded_kv_heads(const struct al_recorded_shape *shape);
-
 /* ---- where the numbers of a factor are stored: runs along the head axes of tensors ---- */
 
 /* What is made of one module. */

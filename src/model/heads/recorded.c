@@ -99,7 +99,8 @@ const struct al_recorded_shape *al_view_find_shape(const struct al_model_view *v
 	return NULL;
 }
 
-int64_t al_recorded_kv_heads(const struct al_recorded_shape *shape)
+/* How many heads have values that they read by themselves: all where queries are shared. */
+static int64_t own_values(const struct al_recorded_shape *shape)
 {
 	const int64_t *values = shape->values;
 
@@ -301,7 +302,7 @@ bool al_view_take_projection(struct al_factor_maker *m, enum al_projection p, bo
 	*is_taken = from != NULL;
 	if (!from)
 		return true;
-	const int64_t heads = al_recorded_kv_heads(al_view_find_shape(m->view, m->module->name));
+	const int64_t heads = own_values(al_view_find_shape(m->view, m->module->name));
 	m->out->is_rewritten = true;
 	return take_tensor(m, from->weight, from->is_in_out, factor, err)
 		&& (!from->bias || take_tensor(m, from->bias, false, bias, err))
