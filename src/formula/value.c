@@ -90,6 +90,15 @@ static bool fast_divide(enum al_operator op, int64_t a, int64_t b, int64_t *out)
 	return true;
 }
 
+/* The exponent is 0 to AL_FORMULA_EXPONENT. */
+static bool fast_power(int64_t base, int64_t exponent, int64_t *out)
+{
+	for (*out = 1; exponent > 0; exponent--)
+		if (__builtin_mul_overflow(*out, base, out))
+			return false;
+	return true;
+}
+
 /* The same of whole numbers; false where the result is none of 64 bits, or is not defined. */
 static bool integer_apply(enum al_operator op, int64_t a, int64_t b, int64_t *out)
 {
@@ -101,7 +110,7 @@ static bool integer_apply(enum al_operator op, int64_t a, int64_t b, int64_t *ou
 	case AL_OP_MULTIPLY:
 		return !__builtin_mul_overflow(a, b, out);
 	case AL_OP_POWER:
-		return false;
+		return fast_power(a, b, out);
 	default:
 		return fast_divide(op, a, b, out);
 	}
