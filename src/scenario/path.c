@@ -15,11 +15,14 @@ enum {
 struct path {
 	const char *parts[MOST_PARTS];
 	size_t n;
+	char text[128]; /* of a short one, its parts each terminated: millions are looked up */
 };
 
 static bool split(struct al_arena *arena, const char *text, struct path *path, struct al_error *err)
 {
-	char *rest = al_strdup(arena, text);
+	const size_t size = strlen(text) + 1;
+	char *rest = size <= sizeof(path->text) ? memcpy(path->text, text, size)
+						: al_strdup(arena, text);
 
 	path->n = 0;
 	while (rest) {
@@ -258,7 +261,7 @@ bool al_path_enclose(struct al_evaluator *evaluator, const char *text, struct al
 	struct al_error *err)
 {
 	struct al_cell_place place;
-	struct path path = {0};
+	struct path path;
 	AL_ARENA(arena);
 
 	if (!split(&arena, text, &path, err))
