@@ -11,12 +11,10 @@ extern const struct al_embedded_list al_embedded_latex;
 static const char *add_replaced(struct al_text *out, const char *p)
 {
 	const char *line = al_embedded_latex.files[0].text;
-	size_t n = strcspn(line, " ");
+	size_t n = 0;
 
-	while (*line && strncmp(p, line, n) != 0) {
-		line += strcspn(line, "\n") + 1;
-		n = strcspn(line, " ");
-	}
+	while (*line && (*p != *line || strncmp(p, line, n = strcspn(line, " ")) != 0))
+		line = strchr(line, '\n') + 1;
 	if (!*line) {
 		al_text_add_bytes(out, p, 1);
 		return p + 1;
