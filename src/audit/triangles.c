@@ -56,6 +56,7 @@ struct addition {
 static bool add_head(const struct addition *x, enum al_projection projection, size_t head,
 	struct al_error *err)
 {
+	static const char *const names[] = {"query", "key", "value", "output"};
 	const struct al_view weights = al_head_of(x->part, projection, head);
 	const size_t n = al_heads_run(x->part, projection).n_heads;
 	const size_t target = head + x->first_kv_head * (n / x->part->n_kv_heads);
@@ -63,7 +64,7 @@ static bool add_head(const struct addition *x, enum al_projection projection, si
 
 	return al_triangle(weights, al_part(all, 0, target * weights.cols, all.rows, weights.cols),
 		       &x->t->of[projection].routes[target], err)
-		|| al_in(err, "%s head %zu", al_projection_names[projection], target);
+		|| al_in(err, "%s head %zu", names[projection], target);
 }
 
 /* The heads of all projections, numbered through. */

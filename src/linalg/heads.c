@@ -3,8 +3,6 @@
 
 #include "linalg/internal.h"
 
-const char *const al_projection_names[AL_N_PROJECTIONS] = {"query", "key", "value", "output"};
-
 struct al_run al_heads_run(const struct al_heads *h, enum al_projection projection)
 {
 	switch (projection) {

@@ -8,4 +8,3 @@ enum al_projection {
 	AL_OUTPUT,
 	AL_N_PROJECTIONS,
 };
-extern const char *const al_projection_names[AL_N_PROJECTIONS];

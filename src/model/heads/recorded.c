@@ -4,6 +4,8 @@
 
 #include "base/record.h"
 
+const char *const al_projection_names[AL_N_PROJECTIONS] = {"query", "key", "value", "output"};
+
 static const char *const symbols[AL_N_RECORDED] = {"n_heads", "n_kv_heads", "d_head", "d_value",
 	"d_shared"};
 

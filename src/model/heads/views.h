@@ -16,6 +16,8 @@
 #include "linalg/linalg.h"
 #include "linalg/projection.h"
 
+extern const char *const al_projection_names[AL_N_PROJECTIONS];
+
 /* A run of neighbours along a stored tensor's head axis. */
 struct al_factor_run {
 	const struct al_tensor *tensor;
