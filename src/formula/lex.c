@@ -51,15 +51,15 @@ static const struct sign {
 	enum al_operator op;
 	bool is_printed, is_typed;
 } signs[] = {
-	{"(", AL_TOKEN_OPEN, 0, true, true},
-	{")", AL_TOKEN_CLOSE, 0, true, true},
-	{",", AL_TOKEN_COMMA, 0, false, true},
-	{"[", AL_TOKEN_OPEN_INDEX, 0, false, true},
-	{"]", AL_TOKEN_CLOSE_INDEX, 0, false, true},
-	{"\xE2\x88\x92", AL_TOKEN_OPERATOR, AL_OP_SUBTRACT, true, false},
-	{"\xC2\xB7", AL_TOKEN_OPERATOR, AL_OP_MULTIPLY, true, false},
-	{"\xE2\x8B\x85", AL_TOKEN_OPERATOR, AL_OP_MULTIPLY, true, false},
-	{"\xC3\x97", AL_TOKEN_OPERATOR, AL_OP_MULTIPLY, true, false},
+	{"(", AL_TOKEN_OPEN, .is_printed = true, .is_typed = true},
+	{")", AL_TOKEN_CLOSE, .is_printed = true, .is_typed = true},
+	{",", AL_TOKEN_COMMA, .is_typed = true},
+	{"[", AL_TOKEN_OPEN_INDEX, .is_typed = true},
+	{"]", AL_TOKEN_CLOSE_INDEX, .is_typed = true},
+	{"\xE2\x88\x92", AL_TOKEN_OPERATOR, AL_OP_SUBTRACT, .is_printed = true},
+	{"\xC2\xB7", AL_TOKEN_OPERATOR, AL_OP_MULTIPLY, .is_printed = true},
+	{"\xE2\x8B\x85", AL_TOKEN_OPERATOR, AL_OP_MULTIPLY, .is_printed = true},
+	{"\xC3\x97", AL_TOKEN_OPERATOR, AL_OP_MULTIPLY, .is_printed = true},
 };
 
 static bool is_digit(char c)
