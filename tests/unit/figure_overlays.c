@@ -58,6 +58,18 @@ static void an_inset_shows_its_points_alone(void **state)
 
 /* ---- bands ---- */
 
+static void bands_let_what_they_cover_shine_through(void **state)
+{
+	struct al_text drawn;
+	struct al_table table;
+
+	(void)state;
+	draw_case(figure_case_open("bands", &table), &table, AL_FIGURE_SVG, &drawn);
+	assert_non_null(strstr(drawn.data, " opacity=\"0.35\""));
+	al_text_finish(&drawn);
+	al_table_finish(&table);
+}
+
 static size_t find_areas(const struct drawing *d, size_t series, const struct svg_shape *out[4])
 {
 	struct marks marks;
@@ -190,6 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_inset_stands_within_the_frame),
 		cmocka_unit_test(an_inset_shows_its_points_alone),
+		cmocka_unit_test(bands_let_what_they_cover_shine_through),
 		cmocka_unit_test(bands_reach_what_their_columns_say),
 		cmocka_unit_test(a_band_lies_between_two_lines),
 		cmocka_unit_test(ratios_are_exact),
