@@ -91,7 +91,8 @@ static void any_size_holds(void **state)
 			if (!is_drawn && widths[w] >= 200 && !c->is_hard)
 				fail_msg("%s has no room in %g pt", c->id, widths[w]);
 			(void)holds_at(c, &table, widths[w], 72);
-			(void)holds_at(c, &table, 72, widths[w]);
+			if (widths[w] != 72)
+				(void)holds_at(c, &table, 72, widths[w]);
 		}
 		al_table_finish(&table);
 	}
