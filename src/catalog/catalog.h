@@ -152,6 +152,8 @@ struct al_variant {
 	size_t n_symbols;
 	struct al_option *options;
 	size_t n_options;
+	struct al_symbol *defaults; /* sizes of its paper, where no model gives them */
+	size_t n_defaults;
 	struct al_entries tensors, cache, activations, products;
 	const struct al_pass *pass; /* pass.h; NULL: its factors say all */
 	struct al_check *checks;

@@ -217,7 +217,12 @@ static size_t list_known(void *context, const char *const **names)
 
 static const struct al_symbol *find_standard(const struct al_settings *settings, const char *symbol)
 {
-	return AL_FIND(settings->symbols, settings->n_symbols, symbol);
+	const struct al_variant *variant = settings->variant;
+	const struct al_symbol *own = variant
+		? AL_FIND(variant->defaults, variant->n_defaults, symbol)
+		: NULL;
+
+	return own ? own : AL_FIND(settings->symbols, settings->n_symbols, symbol);
 }
 
 static bool pick(const struct al_setting *setting, const struct al_reference *reference,
@@ -269,11 +274,24 @@ struct al_scope al_settings_scope(struct al_settings *settings)
 	};
 }
 
-/* No chain of defaults comes back to itself: each is of symbols before it (finish_symbol). */
+/* Each standard default is of symbols before it (finish_symbol); a variant's may need itself. */
+static bool evaluate_default(struct al_settings *settings, const struct al_symbol *symbol,
+	int64_t *value, struct al_error *err)
+{
+	enum { MOST_DEPTH = 4 };
+	const struct al_scope scope = al_settings_scope(settings);
+
+	if (settings->depth == MOST_DEPTH)
+		return al_fail(err, AL_EINPUT, "%s: its default needs itself", symbol->name);
+	settings->depth++;
+	const bool ok = al_formula_whole(symbol->fallback, &scope, 0, value, err);
+	settings->depth--;
+	return ok || al_in(err, "default of %s", symbol->name);
+}
+
 bool al_settings_get(struct al_settings *settings, const char *symbol,
 	const struct al_setting **out, struct al_error *err)
 {
-	const struct al_scope scope = al_settings_scope(settings);
 	int64_t value;
 
 	*out = find(settings, symbol);
@@ -282,8 +300,8 @@ bool al_settings_get(struct al_settings *settings, const char *symbol,
 	const struct al_symbol *standard = find_standard(settings, symbol);
 	if (!standard || !standard->fallback)
 		return true;
-	if (!al_formula_whole(standard->fallback, &scope, 0, &value, err))
-		return al_in(err, "default of %s", standard->name);
+	if (!evaluate_default(settings, standard, &value, err))
+		return false;
 	struct al_setting *item = add(settings, standard->name, standard->fallback_origin);
 	item->is_default = true;
 	al_value_set_int(&item->value, value);

@@ -20,8 +20,10 @@ struct al_settings {
 	struct al_arena arena;
 	const struct al_symbol *symbols; /* the standard symbols, for defaults and nearest names */
 	size_t n_symbols;
+	const struct al_variant *variant; /* whose defaults come before theirs, or NULL */
 	struct al_setting *items;
 	size_t n, room;
+	int depth; /* defaults that are being found, one for the other */
 	bool may_lack; /* sizes that nobody gives stay unknown, and so does what follows from them:
 			  a part of a model says its attention alone */
 };

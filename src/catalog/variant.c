@@ -44,19 +44,42 @@ static bool read_option(void *context, const struct al_item *member, void *out,
 	return true;
 }
 
-/* ---- checks ---- */
-
-static bool read_with(void *context, const struct al_item *member, void *out, struct al_error *err)
+/* A symbol or an option that the variant may hold. */
+static bool read_known(struct al_reader *reader, const struct al_item *member, const char **out,
+	struct al_error *err)
 {
-	struct al_reader *reader = context;
-	struct al_binding *binding = out;
 	const char *key = al_json_key(member);
 
 	if (al_find_name(key, reader->symbols, reader->n_symbols) < 0) {
 		al_fail_unknown(err, "key", key, reader->symbols, reader->n_symbols);
 		return al_json_in(reader->doc, member, err);
 	}
-	return al_read_symbol(reader, member, &binding->symbol, err)
+	return al_read_symbol(reader, member, out, err);
+}
+
+/* "d_rope": "d_head/2" */
+static bool read_default(void *context, const struct al_item *member, void *out,
+	struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_symbol *symbol = out;
+
+	if (!read_known(reader, member, &symbol->name, err)
+		|| !al_read_formula(reader, member, &symbol->fallback, err))
+		return false;
+	symbol->fallback_origin = al_format(reader->arena, "default %s",
+		al_formula_source(symbol->fallback));
+	return true;
+}
+
+/* ---- checks ---- */
+
+static bool read_with(void *context, const struct al_item *member, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	struct al_binding *binding = out;
+
+	return read_known(reader, member, &binding->symbol, err)
 		&& al_read_value(reader, member, &binding->value, err);
 }
 
@@ -248,6 +271,7 @@ static const struct al_field variant_fields[] = {
 	{AL_KEY("source", TEXT, AT(source))},
 	NAMES("symbols", AT(symbols), AT(n_symbols), struct al_named_text, read_symbol),
 	NAMES("options", AT(options), AT(n_options), struct al_option, read_option),
+	NAMES("defaults", AT(defaults), AT(n_defaults), struct al_symbol, read_default),
 	{ENTRIES("tensors", tensors, AL_FORM_TENSOR), .is_required = true},
 	{ENTRIES("cache", cache, AL_FORM_CACHE)},
 	{ENTRIES("activations", activations, AL_FORM_ACTIVATION)},

@@ -265,6 +265,11 @@ static bool add_variant(struct data *d, size_t i, struct al_error *err)
 	for (size_t k = 0; k < variant->n_symbols; k++)
 		al_text_addf(&d->variants, "%s%s:%s", k ? "," : "",
 			quoted(d, variant->symbols[k].name), quoted(d, variant->symbols[k].text));
+	al_text_add(&d->variants, "},\"sizes\":{");
+	for (size_t k = 0; k < variant->n_defaults; k++)
+		al_text_addf(&d->variants, "%s%s:%s", k ? "," : "",
+			quoted(d, variant->defaults[k].name),
+			place(d, variant->defaults[k].fallback));
 	al_text_add(&d->variants, "}");
 	add_fixed(d);
 	if (!add_options(d, ledger, err))

@@ -379,6 +379,7 @@ bool al_block_init(struct al_block *block, const struct al_configured_variant *c
 	*block = (struct al_block){.configured = configured, .basis = basis};
 	block->settings.symbols = settings->symbols;
 	block->settings.n_symbols = settings->n_symbols;
+	block->settings.variant = configured->is_models_own ? NULL : configured->variant;
 	al_arena_init(&block->settings.arena);
 	al_settings_merge(&block->settings, settings);
 	apply_changes(block);

@@ -58,17 +58,20 @@ static bool tensors_mention(const struct al_variant *variant, const char *symbol
 	return false;
 }
 
-/* d_value is d_head, n_kv_heads is n_heads: defaults that are another symbol of the variant (MLA
- * has no d_head, so its d_value stays). A quotient such as d_model/n_heads is not one: it would
- * make fractions of polynomials. A default is followed into what else is replaced. */
+/* d_value is d_head: defaults that are another symbol of the variant (MLA has no d_head, so its
+ * d_value stays). Symbols that the variant itself declares stay, too: n_kv_heads of GQA. A quotient
+ * such as d_model/n_heads is not one: it would make fractions of polynomials. A default is followed
+ * into what else is replaced. */
 static void add_defaults(struct replacements *to, const struct al_block *block,
 	const struct al_substitution *asked, size_t n_asked)
 {
+	const struct al_variant *variant = block->configured->variant;
+
 	for (size_t i = 0; i < block->settings.n_symbols; i++) {
 		const struct al_symbol *symbol = &block->settings.symbols[i];
 		if (symbol->fallback && al_symbol_is_name(al_formula_source(symbol->fallback))
-			&& tensors_mention(block->configured->variant,
-				al_formula_source(symbol->fallback))
+			&& tensors_mention(variant, al_formula_source(symbol->fallback))
+			&& !AL_FIND(variant->symbols, variant->n_symbols, symbol->name)
 			&& !al_block_gives(block, symbol->name)
 			&& !AL_FIND(asked, n_asked, symbol->name))
 			add(to, symbol->name, symbol->fallback, &to->all);

@@ -424,7 +424,7 @@ static const struct {
 		"title, source, symbols, family, config)"},
 	{find_variant, "src/catalog/models/bert-base.json",
 		"src/catalog/models/bert-base.json:5:13: unknown key \"family\" (known: name, "
-		"title, source, symbols, options, tensors, cache, activations, products, "
+		"title, source, symbols, options, defaults, tensors, cache, activations, products, "
 		"pass, checks)"},
 };
 

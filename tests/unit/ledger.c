@@ -715,7 +715,8 @@ static void check_form(const char *variant, int q_rank, const char *basis)
 {
 	char configured[64];
 
-	snprintf(configured, sizeof(configured), "%s:q_rank=%d", variant, q_rank);
+	snprintf(configured, sizeof(configured), "%s:%s=%d", variant,
+		strcmp(variant, "tpa") == 0 ? "q_products" : "q_rank", q_rank);
 	check_variant(configured, basis);
 }
 
@@ -813,15 +814,17 @@ static const struct theory {
 		"3*d_head^2*n_heads + 3*d_head*n_heads", 1},
 	{"gqa:n_kv_heads=4", NULL, "output_projection=none", PER_HEADS,
 		"d_head^2*n_heads^2 + 8*d_head^2*n_heads", 2},
-	/* Defaults that are names apply where nothing else gives the symbol. */
-	{"gqa", NULL, "output_projection=none", PER_HEADS, "3*d_head^2*n_heads^2", 2},
+	/* A variant keeps the symbols that it declares. */
+	{"gqa", NULL, "output_projection=none", PER_HEADS,
+		"d_head^2*n_heads^2 + 2*d_head^2*n_heads*n_kv_heads", 2},
 	{"gqa", "n_kv_heads=8", "output_projection=none", PER_HEADS,
 		"d_head^2*n_heads^2 + 2*d_head^2*n_heads*n_kv_heads", 2},
 	{"mha", "d_value=64 d_head=32 n_heads=2", NULL, NULL,
 		"2*d_head*d_model*n_heads + 2*d_model*d_value*n_heads", 1},
 	{"mha", NULL, NULL, NULL, "4*d_head*d_model*n_heads", 1},
 	{"mha:n_heads=5", NULL, NULL, PER_HEADS, "100*d_head^2", 0},
-	{"gqa:n_heads=5", NULL, "output_projection=none", PER_HEADS, "75*d_head^2", 0},
+	{"gqa:n_heads=5", NULL, "output_projection=none", PER_HEADS,
+		"10*d_head^2*n_kv_heads + 25*d_head^2", 0},
 	{"mha", NULL, "roles=value", "d_head=3*n_heads", "3*d_model*n_heads^2", 2},
 	{"mha", NULL, "roles=value", "d_value=d_head + 1",
 		"d_head*d_model*n_heads + d_model*n_heads", 1},
@@ -964,9 +967,8 @@ static const struct refusal {
 	{{"mha", NULL, "per=modul", NULL}, AL_PARAMETERS,
 		"unknown per \"modul\" (did you mean \"module\"?)"},
 	/* symbols and shapes */
-	{{"mla", "d_model=8 n_heads=2 q_rank=0 d_nope=3 d_rope=2 d_value=3", NULL, NULL},
-		AL_PARAMETERS,
-		"variant mla (built-in): tensor W_DKV: symbol \"kv_rank\" is not given"},
+	{{"latent-kv", "d_model=8 n_heads=2", NULL, NULL}, AL_PARAMETERS,
+		"variant latent-kv (built-in): tensor W_DKV: symbol \"kv_rank\" is not given"},
 	{{"gqa:n_kv_heads=4", "d_model=8 d_head=2", NULL, NULL}, AL_CACHE_BYTES,
 		"variant gqa:n_kv_heads=4 (gqa, built-in): cache K: symbol \"seq\" is not given"},
 	{{"mha", "d_model=0 n_heads=1 d_head=1", NULL, NULL}, AL_PARAMETERS,

@@ -38,6 +38,7 @@ static void labels_stand_beside_their_point(void **state)
 	(void)state;
 	al_text_init(&out);
 	assert_true(al_canvas_begin(&canvas, &figure, 160, AL_FIGURE_SVG, &out, NULL));
+	al_canvas_make_fonts(&canvas, &figure.lettering);
 	struct al_scene scene = {.canvas = &canvas, .frames = &frame};
 	obstacles.scene = &scene;
 	while (al_label_put_near(&obstacles, &label, x, y)) {

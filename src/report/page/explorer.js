@@ -109,20 +109,24 @@
 
   const isWhole = text => /^\d{1,16}$/.test(text) && BigInt(text) < LIMIT;
 
-  /* A symbol's value, where the variant neither holds it fixed nor has it as an option. */
-  function look(name, scope, seq) {
+  function followed(name, formula, scope) {
+    try {
+      return whole(wholeOf(formula, scope, 0n));
+    } catch (error) {
+      throw new Error('default of ' + name + ': ' + error.message);
+    }
+  }
+
+  /* A symbol's value, where the variant neither holds it fixed nor has it as an option; `sizes` are
+     those of its paper. */
+  function look(name, scope, seq, sizes) {
     const symbol = symbols.get(name);
     if (name === 'seq' && seq !== undefined) return whole(seq);
-    if (symbol && state.tied.has(name)) {
-      try {
-        return whole(wholeOf(symbol.default, scope, 0n));
-      } catch (error) {
-        throw new Error('default of ' + name + ': ' + error.message);
-      }
-    }
+    if (symbol && state.tied.has(name)) return followed(name, symbol.default, scope);
     const text = state.values.get(name);
-    if (text === undefined || !isWhole(text)) throw new Error('symbol "' + name + '" is not given');
-    return whole(text);
+    if (text !== undefined && isWhole(text)) return whole(text);
+    if (sizes[name] === undefined) throw new Error('symbol "' + name + '" is not given');
+    return followed(name, sizes[name], scope);
   }
 
   /* What symbols are worth to a variant, each found once; `used` learns what was asked for. */
@@ -136,7 +140,7 @@
       else if (option !== undefined && option !== null) value = whole(option);
       else {
         used.add(name);
-        value = look(name, scope, seq);
+        value = look(name, scope, seq, variant ? variant.sizes : {});
       }
       found.set(name, value);
       return value;
