@@ -1,21 +1,16 @@
 /* Devices by name. */
 #include "catalog/gpu.h"
 
-#include <strings.h>
-
+#include "base/alike.h"
 #include "base/embedded.h"
 #include "base/record.h"
 
 extern const struct al_embedded_list al_embedded_gpus;
 
-struct list {
-	struct al_gpu *items;
-	size_t n;
-};
-
 #define AT(member) offsetof(struct al_gpu, member)
 static const struct al_field gpu_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
+	{AL_KEY("also", TEXT, AT(also))},
 	{AL_KEY("memory", WHOLE, AT(memory)), .is_required = true, .least = 1},
 	{AL_KEY("usable", WHOLE, AT(usable))},
 	{AL_KEY("bandwidth", WHOLE, AT(bandwidth)), .is_required = true, .least = 1},
@@ -31,44 +26,45 @@ static const struct al_record gpu_record = {
 static const struct al_field gpus_field = {
 	.type = AL_FIELD_LIST,
 	.record = &gpu_record,
-	.offset = offsetof(struct list, items),
-	.n_offset = offsetof(struct list, n),
+	.offset = offsetof(struct al_gpus, items),
+	.n_offset = offsetof(struct al_gpus, n),
 };
 
-static bool load(struct al_arena *arena, struct list *out, struct al_error *err)
+bool al_gpus_load(struct al_arena *arena, struct al_gpus *out, struct al_error *err)
 {
 	const struct al_embedded *file = &al_embedded_gpus.files[0];
 	AL_JSON(doc);
 
-	*out = (struct list){0};
+	*out = (struct al_gpus){0};
 	if (!al_json_parse(&doc, "gpus.json", file->text, file->length, err))
 		return false;
 	const struct al_record_source source = {.arena = arena, .doc = &doc};
 	return al_record_read_items(&source, &gpus_field, doc.root, out, err);
 }
 
-static const struct al_gpu *find(const struct list *list, const char *name)
+static const struct al_gpu *find(const struct al_gpus *list, const char *name)
 {
 	for (size_t i = 0; i < list->n; i++)
-		if (strcasecmp(list->items[i].name, name) == 0)
+		if (al_is_alike(list->items[i].name, name)
+			|| (list->items[i].also && al_is_alike(list->items[i].also, name)))
 			return &list->items[i];
 	return NULL;
 }
 
 bool al_gpu_is_name(struct al_arena *arena, const char *name)
 {
-	struct list list;
+	struct al_gpus list;
 
-	return load(arena, &list, NULL) && find(&list, name);
+	return al_gpus_load(arena, &list, NULL) && find(&list, name);
 }
 
 /* By its name, in either case; an unknown name names the nearest. */
 static bool find_gpu(struct al_arena *arena, const char *name, struct al_gpu *out,
 	struct al_error *err)
 {
-	struct list list;
+	struct al_gpus list;
 
-	if (!load(arena, &list, err))
+	if (!al_gpus_load(arena, &list, err))
 		return false;
 	const struct al_gpu *found = find(&list, name);
 	if (found) {
@@ -88,7 +84,7 @@ bool al_gpu_parse(struct al_arena *arena, const char *text, struct al_gpu *out, 
 	long number = x && x > text ? strtol(x + 1, &end, 10) : 0;
 
 	*n = 0;
-	if (!x || !end || end == x + 1 || *end)
+	if (!x || !end || end == x + 1 || *end || al_gpu_is_name(arena, text))
 		return find_gpu(arena, text, out, err);
 	if (number < 1 || number > 1000000)
 		return al_fail(err, AL_EINPUT, "%s: expected from 1 to 1000000 devices", text);

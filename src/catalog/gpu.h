@@ -8,12 +8,19 @@
 #include "base/base.h"
 
 struct al_gpu {
-	const char *name, *source;
+	const char *name, *also, *source; /* also: another name of it, or NULL */
 	int64_t memory, usable; /* bytes; usable: memory where nobody measured it */
 	int64_t bandwidth, bf16, fp8; /* fp8 0: it has none */
 };
 
-/* Is there one of that name, in either case? */
+struct al_gpus {
+	struct al_gpu *items; /* an arena's */
+	size_t n;
+};
+
+bool al_gpus_load(struct al_arena *arena, struct al_gpus *out, struct al_error *err) AL_MUST_CHECK;
+
+/* Is there one of that name (base/alike.h)? */
 bool al_gpu_is_name(struct al_arena *arena, const char *name);
 
 /* "H200x8": a name and how many of them, 0 where it isn't said. An unknown name names the

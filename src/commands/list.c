@@ -1,6 +1,7 @@
 /* list: what is built in, by kind. */
 #include "commands/command.h"
 
+#include "catalog/gpu.h"
 #include "ledger/ledger.h"
 #include "scenario/scenario.h"
 #include "report/venue/profile.h"
@@ -20,7 +21,7 @@ static const struct al_option_row rows[] = {
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {rows, 0}, {NULL, 0}};
 
-/* What can be listed: built-in files, or symbols. */
+/* What can be listed: built-in files; devices and symbols, whose lines one file has. */
 static const struct kind {
 	const char *name;
 	const struct al_embedded_list *files; /* NULL: the catalogue's */
@@ -35,6 +36,7 @@ static const struct kind {
 	{"scenarios", &al_embedded_scenarios, AL_CATALOG_MODELS},
 	{"profiles", &al_embedded_profiles, AL_CATALOG_MODELS},
 	{"schemas", &al_embedded_schemas, AL_CATALOG_MODELS},
+	{"devices", NULL, AL_CATALOG_MODELS},
 	{"symbols", NULL, AL_CATALOG_MODELS},
 };
 
@@ -136,6 +138,35 @@ static bool list_symbols(struct al_session *session)
 	return true;
 }
 
+static const struct al_table_field device_fields[] = {
+	{AL_SHOW_KEY(struct al_gpu, name, "Device")},
+	{AL_SHOW(struct al_gpu, also, "Also")},
+	{AL_SHOW_BYTES(struct al_gpu, memory, "Memory")},
+	{{.key = "bandwidth",
+		 .title = "Bandwidth a second",
+		 .unit = "B",
+		 .scale = "GB",
+		 .quantity = AL_QUANTITY_BYTES},
+		AL_MEMBER(struct al_gpu, bandwidth)},
+	{AL_SHOW_FLOPS(struct al_gpu, bf16, "BF16 a second")},
+	{AL_SHOW(struct al_gpu, source, "Source")},
+	AL_FIELDS_END,
+};
+
+static bool list_devices(struct al_session *session, struct al_error *err)
+{
+	struct al_table *table = al_session_table(session, "devices", device_fields, 0, "%s", "");
+	struct al_gpus devices;
+
+	if (!al_gpus_load(&session->arena, &devices, err))
+		return false;
+	for (size_t i = 0; i < devices.n; i++)
+		al_table_add_record(table, &devices.items[i]);
+	session->style.summary = al_format(&session->arena,
+		"%zu devices are known by name; --device H100x8 means eight of one.", devices.n);
+	return true;
+}
+
 /* ---- the command ---- */
 
 static bool print_source(struct al_session *session, const struct kind *kind, const char *name,
@@ -160,9 +191,12 @@ static bool run(struct al_session *session, struct al_error *err)
 
 	if (!kind)
 		return false;
-	if (kind == &kinds[N_KINDS - 1])
-		return source ? al_fail(err, AL_EINPUT, "symbols have no file of their own")
-			      : list_symbols(session);
+	const bool is_symbols = kind == &kinds[N_KINDS - 1];
+	if (is_symbols || kind == &kinds[N_KINDS - 2]) {
+		if (source)
+			return al_fail(err, AL_EINPUT, "%s have no file of their own", kind->name);
+		return is_symbols ? list_symbols(session) : list_devices(session, err);
+	}
 	return source ? print_source(session, kind, source, err) : list_files(session, kind, err);
 }
 

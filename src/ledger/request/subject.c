@@ -4,6 +4,7 @@
 #include <strings.h>
 #include <sys/stat.h>
 
+#include "base/alike.h"
 #include "formats/checkpoint.h"
 
 /* ---- the attention block that the model itself has ---- */
@@ -60,29 +61,81 @@ static bool is_variant_name(const char *word)
 
 static const enum al_catalog_kind kinds[] = {AL_CATALOG_MODELS, AL_CATALOG_VARIANTS};
 
-/* "Llama-3-8B" is the built-in llama-3-8b; what isn't built in stays as it is. */
+/* "meta-llama/Llama-3-8B" is the built-in llama-3-8b; what is there, or isn't built in, stays as it
+ * is. */
 static const char *find_built_in(const char *word)
 {
-	for (int i = 0; word && i < 2; i++) {
+	struct stat status;
+
+	if (!word || stat(word, &status) == 0)
+		return word;
+	const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
+	for (int i = 0; i < (slash ? 1 : 2); i++) {
 		const struct al_embedded_list *files = al_catalog_files(kinds[i]);
 		for (size_t j = 0; j < files->n_files; j++)
-			if (strcasecmp(files->files[j].name, word) == 0)
+			if (al_is_alike(files->files[j].name, name))
 				return files->files[j].name;
 	}
 	return word;
 }
 
-static bool fail_unknown_subject(const char *word, struct al_error *err)
+static bool begins(const char *word, const char *name)
 {
-	struct al_names names;
+	return strlen(word) > 2 && al_begins_alike(word, name);
+}
 
-	al_names_init(&names);
-	for (int i = 0; i < 2; i++) {
+/* Another family or size than was typed is no answer: a name with a number is it or isn't, and what
+ * comes before the first '-', or the first letter, is right. */
+static bool may_be_mistyped(const char *word, const char *name)
+{
+	const size_t n_family = strchr(name, '-') ? strcspn(name, "-") : 1;
+
+	return strlen(word) > 3 && !strpbrk(word, "0123456789")
+		&& strncasecmp(word, name, n_family) == 0;
+}
+
+/* Of models, and of variants where there are two kinds. */
+static void find_names(const char *word, int n_kinds,
+	bool (*is_one)(const char *word, const char *name), struct al_names *out)
+{
+	al_names_init(out);
+	for (int i = 0; i < n_kinds; i++) {
 		const struct al_embedded_list *files = al_catalog_files(kinds[i]);
 		for (size_t j = 0; j < files->n_files; j++)
-			al_names_add(&names, files->files[j].name);
+			if (is_one(word, files->files[j].name))
+				al_names_add(out, files->files[j].name);
 	}
-	return al_names_fail(&names, "model or variant", word, err);
+}
+
+static const char *find_near(struct al_arena *arena, const char *word, int n_kinds)
+{
+	struct al_names begun, mistyped;
+	const char *near = "";
+
+	find_names(word, n_kinds, begins, &begun);
+	find_names(word, n_kinds, may_be_mistyped, &mistyped);
+	const char *nearest = al_nearest(word, mistyped.items, mistyped.n);
+	for (size_t i = 0; i < begun.n; i++)
+		near = al_format(arena, "%s%s\"%s\"", near, i ? " or " : "", begun.items[i]);
+	if (begun.n == 0 && nearest)
+		near = al_format(arena, "\"%s\"", nearest);
+	al_names_finish(&begun);
+	al_names_finish(&mistyped);
+	return near;
+}
+
+static bool fail_unknown_subject(const char *word, bool may_be_variant, struct al_error *err)
+{
+	AL_ARENA(arena);
+	const char *what = may_be_variant ? "model or variant" : "model";
+	const char *near = find_near(&arena, word, may_be_variant ? 2 : 1);
+
+	if (*near)
+		return al_fail(err, AL_EINPUT, "unknown %s \"%s\" (did you mean %s?)", what, word,
+			near);
+	return al_fail(err, AL_EINPUT,
+		"unknown %s \"%s\": give its config.json, or a name of `list models`%s", what, word,
+		may_be_variant ? " or `list variants`" : "");
 }
 
 /* A file that is no JSON may be a checkpoint. */
@@ -134,9 +187,8 @@ bool al_request_find_subject(struct al_request *q, const struct al_asked *asked,
 	if (is_checkpoint(word) && !add_checkpoint(q, word, err))
 		return false;
 	if (!al_catalog_model(q->catalog, word, &q->model, err))
-		return al_catalog_is_path(word) || !may_be_variant
-			? false
-			: fail_unknown_subject(word, err);
+		return al_catalog_is_path(word) ? false
+						: fail_unknown_subject(word, may_be_variant, err);
 	q->title = q->model->title;
 	return !q->model->family
 		|| al_catalog_family(q->catalog, q->model->family, &q->family, err);
