@@ -5,6 +5,7 @@ enum { WIDTH = 720, HEIGHT = 380, LEFT = 56, RIGHT = 20, TOP = 16, BOTTOM = 48 }
 
 static const double STEP_X = 20, STEP_Y = .2;
 
+/* False also of what saves nothing but adds: it has no place in the picture. */
 static bool point_at(const struct al_page_points *points, size_t row, double *x, double *y)
 {
 	double error;
@@ -13,7 +14,7 @@ static bool point_at(const struct al_page_points *points, size_t row, double *x,
 	for (const char *const *key = points->y; *key; key++)
 		if (al_table_number(points->table, row, *key, &error))
 			*y = fmax(*y, error);
-	return al_table_number(points->table, row, points->x, x) && isfinite(*y);
+	return al_table_number(points->table, row, points->x, x) && *x >= 0 && isfinite(*y);
 }
 
 /* Saves as much at less error, or more at the same; of equals the first. */
