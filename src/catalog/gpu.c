@@ -73,6 +73,8 @@ static bool find_gpu(struct al_arena *arena, const char *name, struct al_gpu *ou
 			out->usable = out->memory;
 		return true;
 	}
+	if (*name && !name[strspn(name, "0123456789.")])
+		return al_fail(err, AL_EINPUT, "%s what? Expected a name of `list devices`", name);
 	return al_fail_unknown_item(err, "device", name, list.items, list.n, sizeof(*list.items));
 }
 
