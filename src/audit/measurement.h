@@ -108,7 +108,7 @@ bool al_measurement_has_short_form(const struct al_measurement *measurement);
 void al_measurement_shorten(const struct al_measurement *measurement, const struct al_table *table,
 	struct al_table *out);
 
-/* Adds columns (item, value) and rows to an empty table. `tables` stand beside al_measurements;
+/* Adds columns (item, value) and rows to an empty table. `tables` are ordered as al_measurements;
  * what would be read off a table that is NULL is left out. */
 void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
 	struct al_table *const *tables);

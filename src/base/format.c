@@ -9,9 +9,9 @@
 #include <strings.h>
 
 #include "base/base.h"
-#include "base/wide.h"
 #include "base/blocks.h"
 #include "base/half.h"
+#include "base/wide.h"
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "stored numbers are copied as they are");
 _Static_assert(sizeof(float) == 4 && sizeof(double) == 8, "IEEE 754 binary32 and binary64");

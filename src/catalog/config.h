@@ -38,7 +38,7 @@ const struct al_item *al_config_find_nested(const struct al_item *object, const 
 const struct al_item *al_config_find_first(const struct al_item *object, const char *const *keys,
 	size_t n);
 
-/* A number of at least 0 that the config says. What it doesn't say, and a null, is `absent` unless
+/* A number of at least 0 from the config. One that is missing, or null, is `absent` unless
  * the family has a default. */
 bool al_config_number(const struct al_json *config, const struct al_config_number *number,
 	double absent, double *out, struct al_error *err) AL_MUST_CHECK;

@@ -58,7 +58,7 @@ bool al_gpu_is_name(struct al_arena *arena, const char *name)
 	return al_gpus_load(arena, &list, NULL) && find(&list, name);
 }
 
-/* By its name, in either case; an unknown name names the nearest. */
+/* An unknown name names the nearest. */
 static bool find_gpu(struct al_arena *arena, const char *name, struct al_gpu *out,
 	struct al_error *err)
 {
@@ -74,7 +74,9 @@ static bool find_gpu(struct al_arena *arena, const char *name, struct al_gpu *ou
 		return true;
 	}
 	if (*name && !name[strspn(name, "0123456789.")])
-		return al_fail(err, AL_EINPUT, "%s what? Expected a name of `list devices`", name);
+		return al_fail(err, AL_EINPUT,
+			"%s what? expected a name such as %s (see `list devices`)", name,
+			list.items[0].name);
 	return al_fail_unknown_item(err, "device", name, list.items, list.n, sizeof(*list.items));
 }
 

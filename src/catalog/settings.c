@@ -274,18 +274,20 @@ struct al_scope al_settings_scope(struct al_settings *settings)
 	};
 }
 
-/* Each standard default is of symbols before it (finish_symbol); a variant's may need itself. */
+/* A standard default uses only symbols before it (finish_symbol); a variant's may lead back to
+ * itself. */
 static bool evaluate_default(struct al_settings *settings, const struct al_symbol *symbol,
 	int64_t *value, struct al_error *err)
 {
-	enum { MOST_DEPTH = 4 };
 	const struct al_scope scope = al_settings_scope(settings);
+	const struct al_pending_default own = {symbol, settings->pending};
 
-	if (settings->depth == MOST_DEPTH)
-		return al_fail(err, AL_EINPUT, "%s: its default needs itself", symbol->name);
-	settings->depth++;
+	for (const struct al_pending_default *p = settings->pending; p; p = p->outer)
+		if (p->symbol == symbol)
+			return al_fail(err, AL_EINPUT, "%s depends on itself", symbol->name);
+	settings->pending = &own;
 	const bool ok = al_formula_whole(symbol->fallback, &scope, 0, value, err);
-	settings->depth--;
+	settings->pending = own.outer;
 	return ok || al_in(err, "default of %s", symbol->name);
 }
 

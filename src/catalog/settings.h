@@ -16,6 +16,11 @@ struct al_setting {
 	bool is_asked; /* the asker's own: a model's value doesn't replace it */
 };
 
+struct al_pending_default {
+	const struct al_symbol *symbol;
+	const struct al_pending_default *outer;
+};
+
 struct al_settings {
 	struct al_arena arena;
 	const struct al_symbol *symbols; /* the standard symbols, for defaults and nearest names */
@@ -23,7 +28,8 @@ struct al_settings {
 	const struct al_variant *variant; /* whose defaults come before theirs, or NULL */
 	struct al_setting *items;
 	size_t n, room;
-	int depth; /* defaults that are being found, one for the other */
+	const struct al_pending_default
+		*pending; /* defaults being evaluated, the innermost first */
 	bool may_lack; /* sizes that nobody gives stay unknown, and so does what follows from them:
 			  a part of a model says its attention alone */
 };

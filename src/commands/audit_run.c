@@ -320,7 +320,7 @@ bool al_audit_run_count_not_finite(const struct al_audit_run *run, const bool *i
 static void show(void *progress, const char *a, const char *b, size_t done, size_t n)
 {
 	AL_ARENA(arena);
-	al_progress_show(progress, al_format(&arena, "%s beside %s", a, b), done, n);
+	al_progress_show(progress, al_format(&arena, "%s and %s", a, b), done, n);
 }
 
 static bool measure_across(struct al_audit_run *run, struct al_error *err)

@@ -64,7 +64,7 @@ const struct al_option_row al_report_rows[] = {
 
 /* ---- the command, as it would be given again ---- */
 
-/* How the answer looks, or how many threads find it, isn't what it says. */
+/* Options for how the answer looks, or how many threads find it, don't change what it is. */
 static bool shapes_answer(const struct al_option_row *row)
 {
 	static const struct al_option_group looks[] = {OUTPUT_GROUPS, {NULL, 0}};

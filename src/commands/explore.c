@@ -108,6 +108,9 @@ static void fill_answer(struct al_explore *e, struct al_table *table)
 		al_table_add_record(table, &record);
 	}
 	al_table_note(table, "counted: %s", al_basis_text(&e->request->basis, &table->arena));
+	al_table_note(table,
+		"a size that the model doesn't have is the variant's default: `attnledger variants "
+		"NAME` lists them");
 	al_table_note(table, "dtype: %s, but for cached elements with a format of their own",
 		e->request->cache.dtype->name);
 }

@@ -86,13 +86,26 @@ static void set_start(struct al_explore *e, const char *symbol, int64_t value)
 		al_settings_set(&e->settings, symbol, value, "explore");
 }
 
+/* A size of some variant's paper stays empty: each variant then takes its own. */
+static bool has_own_default(const struct al_explore *e, const char *symbol)
+{
+	const struct al_configured_variants *variants = &e->request->variants;
+
+	for (size_t i = 0; i < variants->n; i++) {
+		const struct al_variant *variant = variants->items[i].variant;
+		if (AL_FIND(variant->defaults, variant->n_defaults, symbol))
+			return true;
+	}
+	return false;
+}
+
 /* Of those that have no value and no default. */
 static void find_start(struct data *d, const char *symbol)
 {
 	const struct al_symbol *standard = standard_symbol(d, symbol);
 	const struct al_binding *published = find_published(d->e, symbol);
 
-	if (published && !(standard && standard->fallback))
+	if (published && !(standard && standard->fallback) && !has_own_default(d->e, symbol))
 		set_start(d->e, symbol, published->value);
 }
 

@@ -291,6 +291,7 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
 		if (!fit_variant(f, table, memory, i + 1 == q->variants.n, err))
 			return false;
 	}
+	q->varied = (struct al_texts){&f->symbol, 1};
 	al_note_request(q, true, table);
 	if (!f->is_inference)
 		al_note_recipe(q, table);

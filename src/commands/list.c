@@ -21,23 +21,103 @@ static const struct al_option_row rows[] = {
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {rows, 0}, {NULL, 0}};
 
-/* What can be listed: built-in files; devices and symbols, whose lines one file has. */
+/* ---- devices and symbols: one file has them all ---- */
+
+static void get_latex(struct al_table *table, struct al_cell *cell, const void *record)
+{
+	const struct al_symbol *symbol = record;
+
+	al_cell_set_latex(table, cell, symbol->latex,
+		al_format(&table->arena, "$%s$", symbol->latex));
+}
+
+static void get_default(struct al_table *table, struct al_cell *cell, const void *record)
+{
+	const struct al_symbol *symbol = record;
+
+	if (symbol->fallback)
+		al_cell_set_text(table, cell, al_formula_source(symbol->fallback));
+}
+
+static const struct al_table_field symbol_fields[] = {
+	{{.key = "name", .is_key = true}, AL_MEMBER(struct al_symbol, name)},
+	{{.key = "latex"}, .get = get_latex},
+	{AL_SHOW(struct al_symbol, title, NULL)},
+	{AL_SHOW(struct al_symbol, unit, NULL)},
+	{{.key = "default"}, .get = get_default},
+	AL_FIELDS_END,
+};
+
+/* The summary: "24 symbols; not given, n_kv_heads is n_heads, d_head is d_model/n_heads." */
+static bool list_symbols(struct al_session *session, struct al_error *err)
+{
+	struct al_table *table = al_session_table(session, "symbols", symbol_fields, 0, "%s", "");
+	const char *defaults = "";
+	size_t n;
+	const struct al_symbol *symbols = al_catalog_symbols(session->catalog, &n);
+
+	(void)err;
+	for (size_t i = 0; i < n; i++) {
+		al_table_add_record(table, &symbols[i]);
+		if (symbols[i].fallback)
+			defaults = al_format(&session->arena, "%s%s %s is %s", defaults,
+				*defaults ? "," : "", symbols[i].name,
+				al_formula_source(symbols[i].fallback));
+	}
+	session->style.summary = al_format(&session->arena,
+		"%zu symbols are common to all formulas; where they aren't given,%s.", n, defaults);
+	return true;
+}
+
+static const struct al_table_field device_fields[] = {
+	{AL_SHOW_KEY(struct al_gpu, name, "Device")},
+	{AL_SHOW(struct al_gpu, also, "Also")},
+	{AL_SHOW_BYTES(struct al_gpu, memory, "Memory")},
+	{{.key = "bandwidth",
+		 .title = "Bandwidth a second",
+		 .unit = "B",
+		 .scale = "GB",
+		 .quantity = AL_QUANTITY_BYTES},
+		AL_MEMBER(struct al_gpu, bandwidth)},
+	{AL_SHOW_FLOPS(struct al_gpu, bf16, "BF16 a second")},
+	{AL_SHOW(struct al_gpu, source, "Source")},
+	AL_FIELDS_END,
+};
+
+static bool list_devices(struct al_session *session, struct al_error *err)
+{
+	struct al_table *table = al_session_table(session, "devices", device_fields, 0, "%s", "");
+	struct al_gpus devices;
+
+	if (!al_gpus_load(&session->arena, &devices, err))
+		return false;
+	for (size_t i = 0; i < devices.n; i++)
+		al_table_add_record(table, &devices.items[i]);
+	session->style.summary = al_format(&session->arena,
+		"--device takes %zu devices by name; H100x8 means eight of them.", devices.n);
+	return true;
+}
+
+/* ---- files ---- */
+
+/* What can be listed. */
 static const struct kind {
 	const char *name;
 	const struct al_embedded_list *files; /* NULL: the catalogue's */
 	enum al_catalog_kind kind;
+	bool (*list)(struct al_session *session, struct al_error *err); /* NULL: files */
 } kinds[] = {
-	{"models", NULL, AL_CATALOG_MODELS},
-	{"families", NULL, AL_CATALOG_FAMILIES},
-	{"variants", NULL, AL_CATALOG_VARIANTS},
-	{"recipes", NULL, AL_CATALOG_RECIPES},
-	{"schemes", NULL, AL_CATALOG_SCHEMES},
-	{"engines", NULL, AL_CATALOG_ENGINES},
-	{"scenarios", &al_embedded_scenarios, AL_CATALOG_MODELS},
-	{"profiles", &al_embedded_profiles, AL_CATALOG_MODELS},
-	{"schemas", &al_embedded_schemas, AL_CATALOG_MODELS},
-	{"devices", NULL, AL_CATALOG_MODELS},
-	{"symbols", NULL, AL_CATALOG_MODELS},
+	{"models", .kind = AL_CATALOG_MODELS},
+	{"families", .kind = AL_CATALOG_FAMILIES},
+	{"variants", .kind = AL_CATALOG_VARIANTS},
+	{"recipes", .kind = AL_CATALOG_RECIPES},
+	{"schemes", .kind = AL_CATALOG_SCHEMES},
+	{"engines", .kind = AL_CATALOG_ENGINES},
+	{"scenarios", .files = &al_embedded_scenarios},
+	{"profiles", .files = &al_embedded_profiles},
+	{"schemas", .files = &al_embedded_schemas},
+	{"devices", .list = list_devices},
+	{"symbols", .list = list_symbols},
 };
 
 enum { N_KINDS = sizeof(kinds) / sizeof(*kinds) };
@@ -47,7 +127,7 @@ static const struct al_embedded_list *files_of(const struct kind *kind)
 	return kind->files ? kind->files : al_catalog_files(kind->kind);
 }
 
-/* Title and source stand under the same keys in every kind of file. */
+/* Title and source have the same keys in every kind of file. */
 struct file_record {
 	const char *name, *title, *source;
 };
@@ -93,80 +173,6 @@ static bool list_files(struct al_session *session, const struct kind *kind, stru
 	return true;
 }
 
-static void get_latex(struct al_table *table, struct al_cell *cell, const void *record)
-{
-	const struct al_symbol *symbol = record;
-
-	al_cell_set_latex(table, cell, symbol->latex,
-		al_format(&table->arena, "$%s$", symbol->latex));
-}
-
-static void get_default(struct al_table *table, struct al_cell *cell, const void *record)
-{
-	const struct al_symbol *symbol = record;
-
-	if (symbol->fallback)
-		al_cell_set_text(table, cell, al_formula_source(symbol->fallback));
-}
-
-static const struct al_table_field symbol_fields[] = {
-	{{.key = "name", .is_key = true}, AL_MEMBER(struct al_symbol, name)},
-	{{.key = "latex"}, .get = get_latex},
-	{AL_SHOW(struct al_symbol, title, NULL)},
-	{AL_SHOW(struct al_symbol, unit, NULL)},
-	{{.key = "default"}, .get = get_default},
-	AL_FIELDS_END,
-};
-
-/* The summary: "24 symbols; not given, n_kv_heads is n_heads, d_head is d_model/n_heads." */
-static bool list_symbols(struct al_session *session)
-{
-	struct al_table *table = al_session_table(session, "symbols", symbol_fields, 0, "%s", "");
-	const char *defaults = "";
-	size_t n;
-	const struct al_symbol *symbols = al_catalog_symbols(session->catalog, &n);
-
-	for (size_t i = 0; i < n; i++) {
-		al_table_add_record(table, &symbols[i]);
-		if (symbols[i].fallback)
-			defaults = al_format(&session->arena, "%s%s %s is %s", defaults,
-				*defaults ? "," : "", symbols[i].name,
-				al_formula_source(symbols[i].fallback));
-	}
-	session->style.summary = al_format(&session->arena,
-		"%zu symbols are common to all formulas; where they aren't given,%s.", n, defaults);
-	return true;
-}
-
-static const struct al_table_field device_fields[] = {
-	{AL_SHOW_KEY(struct al_gpu, name, "Device")},
-	{AL_SHOW(struct al_gpu, also, "Also")},
-	{AL_SHOW_BYTES(struct al_gpu, memory, "Memory")},
-	{{.key = "bandwidth",
-		 .title = "Bandwidth a second",
-		 .unit = "B",
-		 .scale = "GB",
-		 .quantity = AL_QUANTITY_BYTES},
-		AL_MEMBER(struct al_gpu, bandwidth)},
-	{AL_SHOW_FLOPS(struct al_gpu, bf16, "BF16 a second")},
-	{AL_SHOW(struct al_gpu, source, "Source")},
-	AL_FIELDS_END,
-};
-
-static bool list_devices(struct al_session *session, struct al_error *err)
-{
-	struct al_table *table = al_session_table(session, "devices", device_fields, 0, "%s", "");
-	struct al_gpus devices;
-
-	if (!al_gpus_load(&session->arena, &devices, err))
-		return false;
-	for (size_t i = 0; i < devices.n; i++)
-		al_table_add_record(table, &devices.items[i]);
-	session->style.summary = al_format(&session->arena,
-		"%zu devices are known by name; --device H100x8 means eight of one.", devices.n);
-	return true;
-}
-
 /* ---- the command ---- */
 
 static bool print_source(struct al_session *session, const struct kind *kind, const char *name,
@@ -191,12 +197,10 @@ static bool run(struct al_session *session, struct al_error *err)
 
 	if (!kind)
 		return false;
-	const bool is_symbols = kind == &kinds[N_KINDS - 1];
-	if (is_symbols || kind == &kinds[N_KINDS - 2]) {
-		if (source)
-			return al_fail(err, AL_EINPUT, "%s have no file of their own", kind->name);
-		return is_symbols ? list_symbols(session) : list_devices(session, err);
-	}
+	if (kind->list && source)
+		return al_fail(err, AL_EINPUT, "%s have no file of their own", kind->name);
+	if (kind->list)
+		return kind->list(session, err);
 	return source ? print_source(session, kind, source, err) : list_files(session, kind, err);
 }
 

@@ -192,13 +192,13 @@ static void note_own_attention(const struct al_request *q, struct al_table *tabl
 		al_table_note(table, "%s's attention: %s", q->name, kinds[0].text);
 }
 
-static bool is_of_paper(const struct al_configured_variant *configured, const char *symbol)
+static bool has_own_default(const struct al_configured_variant *configured, const char *symbol)
 {
 	return AL_FIND(configured->variant->defaults, configured->variant->n_defaults, symbol);
 }
 
-/* "mla: q_rank = 1536, kv_rank = 512 (sizes of its paper)", of what nobody else gives. */
-static void note_paper_sizes(const struct al_request *q, const struct al_configured_variant *of,
+/* "mla: q_rank = 1536, kv_rank = 512 by default": the sizes that neither asker nor model gives. */
+static void note_defaults_of(const struct al_request *q, const struct al_configured_variant *of,
 	struct al_table *table)
 {
 	const char *sizes = "";
@@ -206,13 +206,20 @@ static void note_paper_sizes(const struct al_request *q, const struct al_configu
 	for (size_t i = 0; i < of->variant->n_defaults; i++) {
 		const struct al_symbol *symbol = &of->variant->defaults[i];
 		if (!al_settings_gives(&q->settings, symbol->name)
+			&& al_find_name(symbol->name, q->varied.items, q->varied.n) < 0
 			&& !AL_FIND(of->with, of->n_with, symbol->name))
 			sizes = al_join(&table->arena, sizes,
 				al_format(&table->arena, "%s = %s", symbol->name,
 					al_formula_source(symbol->fallback)));
 	}
 	if (*sizes)
-		al_table_note(table, "%s: %s (sizes of its paper)", of->name, sizes);
+		al_table_note(table, "%s: %s by default", of->name, sizes);
+}
+
+void al_note_variant_defaults(const struct al_request *q, struct al_table *table)
+{
+	for (size_t i = 0; !q->is_own && i < q->variants.n; i++)
+		note_defaults_of(q, &q->variants.items[i], table);
 }
 
 /* Where a variant alone is asked for, the defaults that its tensors took: "d_head = 64 (default
@@ -232,7 +239,7 @@ static void note_defaults(const struct al_request *q, struct al_table *table)
 		for (size_t k = 0; k < settings->n; k++) {
 			const struct al_setting *setting = &settings->items[k];
 			if (setting->is_default && setting->value.kind == AL_VALUE_INTEGER
-				&& !is_of_paper(&q->variants.items[i], setting->symbol))
+				&& !has_own_default(&q->variants.items[i], setting->symbol))
 				al_table_note(table, "%s = %lld (%s)", setting->symbol,
 					(long long)setting->value.integer, setting->origin);
 		}
@@ -394,10 +401,12 @@ void al_note_request(const struct al_request *q, bool is_whole, struct al_table 
 	if (al_request_is_about_model(q, is_whole))
 		basis.per = AL_BASIS_WHOLE;
 	al_table_note(table, "counted: %s", al_basis_text(&basis, &table->arena));
+	if (q->hub_name)
+		al_table_note(table, "%s: no such file or folder, so the built-in %s is meant",
+			q->hub_name, q->name);
 	if (!q->model)
 		note_defaults(q, table);
-	for (size_t i = 0; !q->is_own && i < q->variants.n; i++)
-		note_paper_sizes(q, &q->variants.items[i], table);
+	al_note_variant_defaults(q, table);
 	if (q->model && q->model->note)
 		al_table_note(table, "%s: %s", q->name, q->model->note);
 	if (q->model && q->family) {

@@ -51,6 +51,8 @@ bool al_check_engine(const struct al_request *request, bool has_memory,
 /* The same, and what changes nothing of a cache as it holds it. */
 bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_request *request,
 	struct al_error *err) AL_MUST_CHECK;
+/* For each variant the sizes that neither asker nor model gives: the defaults of its file. */
+void al_note_variant_defaults(const struct al_request *request, struct al_table *table);
 /* That the model's files say what format its cache is in; else nothing. */
 void al_note_cache_format(const struct al_request *request, const char *option,
 	struct al_table *table);

@@ -194,6 +194,18 @@ static const char *say(struct al_arena *arena, const struct al_table *table,
 
 /* ---- requests ---- */
 
+static struct al_texts list_varied(struct al_arena *arena, const struct al_ledger_sweep *sweep)
+{
+	const char **symbols = al_new_array(arena, const char *, sweep->n_axes + sweep->n_ties);
+	size_t n = 0;
+
+	for (size_t i = 0; i < sweep->n_axes; i++)
+		symbols[n++] = sweep->axes[i].symbol;
+	for (size_t i = 0; i < sweep->n_ties; i++)
+		symbols[n++] = sweep->ties[i].symbol;
+	return (struct al_texts){symbols, n};
+}
+
 static bool answer(struct al_request *q, struct al_session *session, struct al_ledger_sweep *sweep,
 	struct al_error *err)
 {
@@ -218,6 +230,8 @@ static bool answer(struct al_request *q, struct al_session *session, struct al_l
 			err)
 		|| !check_symbols(q, sweep, err) || !al_sweep_run(sweep, &table, err))
 		return false;
+	q->varied = list_varied(&session->arena, sweep);
+	al_note_variant_defaults(q, &table);
 	al_note_cache_format(q, NULL, &table);
 	session->style.summary = say(&session->arena, &table, sweep);
 	al_session_take(session, &table);

@@ -210,6 +210,17 @@ static void add_entry(struct al_table *table, const char *what, const struct al_
 			source_of(entry->count), source_of(entry->when)});
 }
 
+static void note_symbol(struct al_table *table, const struct al_variant *variant,
+	const struct al_named_text *symbol)
+{
+	const struct al_symbol *own = AL_FIND(variant->defaults, variant->n_defaults, symbol->name);
+	const char *value = own
+		? al_format(&table->arena, "; default %s", al_formula_source(own->fallback))
+		: "";
+
+	al_table_note(table, "%s: %s%s", symbol->name, symbol->text, value);
+}
+
 static void show_variant(struct al_session *session, const struct al_variant *variant)
 {
 	const struct {
@@ -224,7 +235,7 @@ static void show_variant(struct al_session *session, const struct al_variant *va
 		for (size_t k = 0; k < lists[i].entries->n; k++)
 			add_entry(table, lists[i].what, &lists[i].entries->items[k]);
 	for (size_t i = 0; i < variant->n_symbols; i++)
-		al_table_note(table, "%s: %s", variant->symbols[i].name, variant->symbols[i].text);
+		note_symbol(table, variant, &variant->symbols[i]);
 	al_table_note(table, "source: %s", variant->source);
 }
 

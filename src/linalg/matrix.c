@@ -1,4 +1,4 @@
-/* Matrices: memory, the checks that stand before every library call, copies, products. */
+/* Matrices: memory, the checks before every library call, copies, products. */
 
 #include "linalg/internal.h"
 

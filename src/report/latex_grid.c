@@ -5,16 +5,24 @@
 
 extern const struct al_embedded_list al_embedded_latex;
 
-/* What LaTeX reads otherwise than it looks: latex-escapes.txt has a line each, the text, a space
- * and what is written for it. A bracket or a star after \\ would be its argument; the symbols are
- * those of the field for which pdflatex has no glyph outside mathematics. */
-static const char *add_replaced(struct al_text *out, const char *p)
+/* The line of latex-escapes.txt whose text `p` begins with; empty where there is none. A line is
+ * the text, a space and what is written for it. */
+static const char *find_escape(const char *p)
 {
 	const char *line = al_embedded_latex.files[0].text;
-	size_t n = 0;
 
-	while (*line && (*p != *line || strncmp(p, line, n = strcspn(line, " ")) != 0))
+	while (*line && (*p != *line || strncmp(p, line, strcspn(line, " ")) != 0))
 		line = strchr(line, '\n') + 1;
+	return line;
+}
+
+/* What LaTeX reads otherwise than it looks. A bracket or a star after \\ would be its argument; the
+ * symbols are those of the field for which pdflatex has no glyph outside mathematics. */
+static const char *add_replaced(struct al_text *out, const char *p)
+{
+	const char *line = find_escape(p);
+	const size_t n = strcspn(line, " ");
+
 	if (!*line) {
 		al_text_add_bytes(out, p, 1);
 		return p + 1;

@@ -43,6 +43,7 @@ struct al_request {
 	struct al_arena *arena; /* the asker's: texts and variants live there */
 	struct al_catalog *catalog;
 	const char *name, *title; /* of the subject */
+	const char *hub_name; /* "Qwen/Qwen3-8B", that a built-in model was asked for by; or NULL */
 	const struct al_model *model; /* NULL: a variant was named, all symbols are asked */
 	const struct al_family *family; /* NULL: only the model's attention is known */
 	struct al_settings asked; /* what the asker sets */
@@ -53,6 +54,7 @@ struct al_request {
 	struct al_engine_choice engine; /* whose `engine` is the ideal one where none was named */
 	struct al_cache_format cache;
 	struct al_configured_variants variants;
+	struct al_texts varied; /* symbols that the command itself sets: swept, tied, solved for */
 	bool is_last; /* of those that a command answers in turn: a sentence can say all */
 	bool is_own; /* the variant is the model's own attention: no other was asked for */
 	const char **left_out; /* of "all": why each is left out */

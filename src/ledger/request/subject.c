@@ -1,6 +1,7 @@
 /* The subject of a request: a model, or one attention block alone. */
 #include "ledger/request/subject.h"
 
+#include <ctype.h>
 #include <strings.h>
 #include <sys/stat.h>
 
@@ -61,22 +62,34 @@ static bool is_variant_name(const char *word)
 
 static const enum al_catalog_kind kinds[] = {AL_CATALOG_MODELS, AL_CATALOG_VARIANTS};
 
-/* "meta-llama/Llama-3-8B" is the built-in llama-3-8b; what is there, or isn't built in, stays as it
- * is. */
-static const char *find_built_in(const char *word)
+static const char *find_alike(const char *word, int n_kinds)
+{
+	for (int i = 0; i < n_kinds; i++) {
+		const struct al_embedded_list *files = al_catalog_files(kinds[i]);
+		for (size_t j = 0; j < files->n_files; j++)
+			if (al_is_alike(files->files[j].name, word))
+				return files->files[j].name;
+	}
+	return NULL;
+}
+
+/* "Llama-3-8B" is the built-in llama-3-8b, "Qwen/Qwen3-8B" qwen3-8b; a file or folder, and what
+ * isn't built in, stays as it is. */
+static const char *find_built_in(struct al_request *q, const char *word)
 {
 	struct stat status;
 
 	if (!word || stat(word, &status) == 0)
 		return word;
-	const char *slash = strrchr(word, '/'), *name = slash ? slash + 1 : word;
-	for (int i = 0; i < (slash ? 1 : 2); i++) {
-		const struct al_embedded_list *files = al_catalog_files(kinds[i]);
-		for (size_t j = 0; j < files->n_files; j++)
-			if (al_is_alike(files->files[j].name, name))
-				return files->files[j].name;
+	const char *slash = strchr(word, '/');
+	if (!slash) {
+		const char *name = find_alike(word, 2);
+		return name ? name : word;
 	}
-	return word;
+	const bool is_hub_name = isalnum((unsigned char)*word) && !strchr(slash + 1, '/');
+	const char *name = is_hub_name ? find_alike(slash + 1, 1) : NULL;
+	q->hub_name = name ? word : NULL;
+	return name ? name : word;
 }
 
 static bool begins(const char *word, const char *name)
@@ -171,7 +184,7 @@ static bool add_checkpoint(struct al_request *q, const char *path, struct al_err
 bool al_request_find_subject(struct al_request *q, const struct al_asked *asked,
 	struct al_error *err)
 {
-	const char *word = find_built_in(asked->subject);
+	const char *word = find_built_in(q, asked->subject);
 	bool may_be_variant = asked->takes_variant;
 
 	q->name = q->title = word;

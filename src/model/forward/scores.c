@@ -1,4 +1,4 @@
-/* What a decoder says of the next token: block by block of its head, for each token the sum of
+/* How likely a decoder finds the next token: block by block of its head, for each token the sum of
  * exponentials over what has been read, in double, relative to the largest logit so far. */
 #include <assert.h>
 

@@ -49,7 +49,7 @@ static const struct al_tensor *find_behind(const struct al_model_view *view, con
 	return al_checkpoint_find(view->checkpoint, full);
 }
 
-/* A head on a model stands beside it: lm_head.weight, but model.layers.0. */
+/* A head is outside the model that it is put on: lm_head.weight, but model.layers.0. */
 static const struct al_tensor *find_called(const struct al_model_view *view, const char *name)
 {
 	const struct al_family *family = view->family;
@@ -93,9 +93,11 @@ static const char *kind_of(struct al_arena *arena, const char *name, size_t leng
 
 	for (const char *from = name, *end = name + length; from < end;) {
 		const char *close = *from == '{' ? memchr(from, '}', (size_t)(end - from)) : NULL;
-		const size_t n = close		       ? (size_t)(close - from) + 1
-			: *from >= '0' && *from <= '9' ? strspn(from, "0123456789")
-						       : 0;
+		size_t n = 0;
+		if (close)
+			n = (size_t)(close - from) + 1;
+		else if (*from >= '0' && *from <= '9')
+			n = strspn(from, "0123456789");
 		*to++ = n > 0 ? '#' : *from;
 		from += n > 0 ? n : 1;
 	}

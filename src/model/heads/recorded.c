@@ -224,7 +224,7 @@ static bool take_tensor(const struct al_factor_maker *m, const char *name, bool 
 	return true;
 }
 
-/* A record is a stranger's: what it says is allocated for. */
+/* A record is a stranger's file: no more is allocated than its sizes ask for. */
 enum { MOST_HEADS = 1 << 16 };
 
 /* Of `width` columns from `at` on, which lie in one run. */

@@ -1,4 +1,4 @@
-/* The tokenizer beside a checkpoint, and the lines of a file as sequences of tokens. */
+/* The tokenizer in a checkpoint's folder, and the lines of a file as sequences of tokens. */
 #include "model/tokenize/internal.h"
 
 #include <sys/stat.h>

@@ -283,8 +283,11 @@
     return steps.filter(step => step <= top);
   }
   function topOf(symbol) {
+    const sizes = data.variants.map(v => v.sizes[symbol.name]).filter(place => place !== undefined)
+      .map(place => formulas[place].source).filter(isWhole);
+    const most = Math.max(1, ...[textOf(symbol.name), ...sizes].map(Number));
     let top = 64;
-    while (top < 64 * Number(textOf(symbol.name) || 1) && top < 1 << 21) top *= 2;
+    while (top < 64 * most && top < 1 << 21) top *= 2;
     return top;
   }
   function nearest(steps, value) {
@@ -323,15 +326,19 @@
     return root;
   }
 
+  /* What the variants that are ticked take where the field is empty: "1536", "1536, 1024". */
+  const defaultsOf = name => [...new Set([...state.chosen].map(chosen => variants.get(chosen).sizes[name])
+    .filter(place => place !== undefined).map(place => formulas[place].source))].join(', ');
+
   function showControl(name, isUsed) {
     const {root, field, slider, tie, steps, symbol} = controls.get(name);
-    const text = textOf(name);
+    const text = textOf(name), defaults = defaultsOf(name), size = text === '' ? defaults : text;
     root.hidden = !isUsed;
     if (field !== document.activeElement || field.value !== text) field.value = text;
-    field.placeholder = state.tied.has(name) ? 'not whole' : 'not given';
+    field.placeholder = state.tied.has(name) ? 'not whole' : defaults || 'not given';
     field.setAttribute('aria-invalid', String(text !== '' && !isWhole(text)));
-    if (isWhole(text)) slider.value = nearest(steps, Number(text));
-    slider.setAttribute('aria-valuetext', text || 'not given');
+    if (isWhole(size)) slider.value = nearest(steps, Number(size));
+    slider.setAttribute('aria-valuetext', size || 'not given');
     if (tie) tie.checked = state.tied.has(name);
   }
 
