@@ -1,7 +1,7 @@
 /* attnledger: counts and audits attention. This program answers what needs exact numbers alone, and
  * leaves the rest to the full one. */
 #include "formats/format.h"
-#include "commands/command.h"
+#include "commands/program.h"
 
 #define HAS_LIGHT(name) &al_command_##name
 #define HAS_FULL(name) NULL

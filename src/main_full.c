@@ -1,5 +1,5 @@
 /* attnledger-full: all commands, with all libraries. */
-#include "commands/command.h"
+#include "commands/program.h"
 
 #ifdef __GLIBC__
 #include <printf.h>

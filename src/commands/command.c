@@ -1,6 +1,6 @@
 /* The command line: finds the command, reads its arguments, prints its answer when all of it is
  * there. */
-#include "commands/command.h"
+#include "commands/program.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -24,113 +24,7 @@ enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
 
 extern const struct al_embedded_list al_embedded_help; /* help.json */
 
-/* ---- options of every command ---- */
-
-static const char *const unit_words[] = {"iec", "si", "raw", "exact"};
-static const char *const color_words[] = {"auto", "always", "never"};
-
-const struct al_option_row al_format_rows[] = {
-	OPTION_FLAG(struct al_output_options, wants_help, "help", "print this help", .letter = 'h'),
-	OPTION_TEXT(struct al_output_options, format, "format", "NAME",
-		"text, json, csv, latex or markdown", .letter = 'f'),
-	OPTION_END,
-};
-
-const struct al_option_row al_output_rows[] = {
-	OPTION_TEXT(struct al_output_options, file, "output", "FILE",
-		"write the answer to FILE; the format is taken from its extension", .letter = 'o'),
-	OPTION_END,
-};
-
-const struct al_option_row al_display_rows[] = {
-	OPTION_CHOICE(struct al_output_options, units, "units", "NAME",
-		"units in tables for people: iec (KiB), si (kB), raw, or exact (with commas); "
-		"default: bytes in iec and counts exact in text, else exact",
-		.words = unit_words, .n_words = 4, .fallback = -1),
-	OPTION_CHOICE(struct al_output_options, color, "color", "WHEN", "auto, always or never",
-		.words = color_words, .n_words = 3, .noun = "colour"),
-	OPTION_FLAG(struct al_output_options, is_quiet, "quiet", "no progress, no notices",
-		.letter = 'q'),
-	OPTION_COUNT(struct al_output_options, threads, "threads", "N",
-		"at most N threads; the answer is the same", .least = 1, .most = 9999),
-	OPTION_END,
-};
-
-const struct al_option_row al_report_rows[] = {
-	OPTION_TEXT(struct al_output_options, report, "report", "FILE",
-		"also write the answer as a page, FILE.html, that a browser shows"),
-	OPTION_END,
-};
-
-/* ---- the command, as it would be given again ---- */
-
-/* Options for how the answer looks, or how many threads find it, don't change what it is. */
-static bool shapes_answer(const struct al_option_row *row)
-{
-	static const struct al_option_group looks[] = {OUTPUT_GROUPS, {NULL, 0}};
-
-	al_each_option (group, look, looks)
-		if (look == row)
-			return false;
-	return true;
-}
-
-const char *al_session_command_text(struct al_session *session)
-{
-	struct al_arena *arena = &session->arena;
-	const struct al_command_line *line = &session->line;
-
-	AL_TEXT(text);
-	al_text_addf(&text, "attnledger %s", session->style.command);
-	for (size_t i = 0; i < line->n_words; i++)
-		al_text_addf(&text, " %s", al_page_shell_word(arena, line->words[i]));
-	for (size_t i = 0; i < line->n_given; i++) {
-		const struct al_given_option *given = &line->given[i];
-		if (!shapes_answer(given->row))
-			continue;
-		al_text_addf(&text, " --%s", given->row->name);
-		if (given->value)
-			al_text_addf(&text, " %s", al_page_shell_word(arena, given->value));
-	}
-	return al_strdup(arena, text.data);
-}
-
 /* ---- the answer ---- */
-
-const char *al_session_word(const struct al_session *session, size_t index)
-{
-	return index < session->line.n_words ? session->line.words[index] : NULL;
-}
-
-bool al_session_is_on_terminal(const struct al_session *session)
-{
-	return session->style.width > 0 && !session->output->file
-		&& strcmp(session->writer->name, "text") == 0;
-}
-
-struct al_table *al_session_take(struct al_session *session, const struct al_table *table)
-{
-	struct al_table *owned = al_new(&session->arena, struct al_table);
-
-	*owned = *table;
-	*AL_APPEND(&session->arena, session->tables, session->n_tables,
-		session->tables_room) = owned;
-	return owned;
-}
-
-struct al_table *al_session_table(struct al_session *session, const char *id,
-	const struct al_table_field *fields, unsigned shown, const char *title, ...)
-{
-	struct al_table table;
-	va_list args;
-
-	va_start(args, title);
-	al_table_init(&table, id, al_format_list(&session->arena, title, args));
-	va_end(args);
-	if (fields)
-		al_table_add_fields(&table, fields, shown);
-	return al_session_take(session, &table);
-}
 
 static void render(struct al_session *session, struct al_text *out)
 {
@@ -201,29 +95,6 @@ static bool use_color(const struct al_output_options *output)
 
 	return output->color == 1
 		|| (output->color == 0 && isatty(STDOUT_FILENO) && (!no_color || !*no_color));
-}
-
-/* By --format, else by the file's extension; a pipe or a device without one gets text. */
-static bool choose_writer(const struct al_output_options *output, const struct al_writer **out,
-	struct al_error *err)
-{
-	const char *file = output->file;
-
-	if (output->format)
-		return al_writer_find(output->format, out, err);
-	if (file && (strchr(file, '.') || !al_output_is_direct(file)))
-		return al_writer_for_file(file, out, err);
-	return al_writer_find("text", out, err);
-}
-
-bool al_session_answer_to(struct al_session *session, const char *file, struct al_error *err)
-{
-	struct al_output_options *output = al_new(&session->arena, struct al_output_options);
-
-	*output = *session->output;
-	output->file = file;
-	session->output = output;
-	return choose_writer(output, &session->writer, err);
 }
 
 static void choose_style(struct al_session *session, const char *command)
@@ -375,7 +246,7 @@ static bool run_command(struct al_session *session, const struct al_program *pro
 	choose_style(session, entry->name);
 	if (program->set_threads)
 		program->set_threads((int)session->output->threads);
-	return choose_writer(session->output, &session->writer, err)
+	return al_session_choose_writer(session->output, &session->writer, err)
 		&& check_words(entry->name, command->words, &session->line, err)
 		&& (!command->computes || !program->prepare || program->prepare(argv, err))
 		&& run(session, command, err) && deliver(session, command, err);

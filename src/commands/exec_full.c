@@ -1,5 +1,5 @@
 /* The light program goes on as the full one. */
-#include "commands/command.h"
+#include "commands/program.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -3,7 +3,7 @@
 #include <unistd.h>
 
 #include "base/output.h"
-#include "commands/command.h"
+#include "commands/program.h"
 
 /* On the stack, and past stdio: what is half printed stays unprinted. */
 static void say(size_t bytes)

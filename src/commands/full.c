@@ -1,6 +1,6 @@
 /* The program that has all commands, with all libraries. */
-#include "commands/command.h"
-#include "commands/kernel.h"
+#include "commands/program.h"
+#include "answer/kernel.h"
 #include "linalg/linalg.h"
 
 #define COMMAND(name, program, summary) &al_command_##name,

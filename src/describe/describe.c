@@ -3,7 +3,7 @@
  * needs both. */
 
 #include "base/json.h"
-#include "commands/command.h"
+#include "answer/session.h"
 
 static void add_text(struct al_text *out, const char *key, const char *text)
 {

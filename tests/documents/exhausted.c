@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "base/memory.h"
-#include "commands/command.h"
+#include "commands/program.h"
 #include "documents/documents.h"
 #include "support/folder.h"
 

@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include "commands/command.h"
+#include "commands/program.h"
 #include "support/folder.h"
 
 /* Returns the exit status. In the line "@" is the folder, "#" the file or folder `model` in it

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "commands/options.h"
+#include "answer/options.h"
 
 struct shared {
 	const char *file;

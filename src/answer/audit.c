@@ -1,0 +1,85 @@
+/* audit: how redundant the heads of a checkpoint are, module by module. */
+#include "answer/audit_run.h"
+
+/* ---- options ---- */
+
+static const struct al_option_row against_rows[] = {
+	OPTION_TEXT(struct al_audit_asked, against, "against", "CHECKPOINT",
+		"compare head by head with this checkpoint"),
+	OPTION_END,
+};
+
+static const struct al_option_row rows[] = {
+	OPTION_TEXT(struct al_audit_asked, tables, "tables", "DIR",
+		"write every table as CSV, and singular values as .npy, into DIR"),
+	OPTION_TEXT(struct al_audit_asked, figures, "figures", "DIR", "draw figures into DIR"),
+	AL_DRAWING_WIDTH_ROW(struct al_audit_asked, width),
+	OPTION_TEXT(struct al_audit_asked, report, "report", "FILE",
+		"write what was found as a page, FILE.html, that a browser shows"),
+	OPTION_FLAG(struct al_audit_asked, is_across, "across",
+		"also compare heads of different modules, with composition scores"),
+	OPTION_TEXT(struct al_audit_asked, shard, "shard", "I/N",
+		"measure only the modules of part I of N, for `merge`; auto: as mpirun or srun "
+		"numbers this process"),
+	OPTION_TEXT(struct al_audit_asked, fragment, "fragment", "DIR",
+		"the folder that gets what --shard measured; --tables, --figures and --report say "
+		"what `merge` will write"),
+	OPTION_END,
+};
+
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {against_rows, 0},
+	{al_layout_rows, offsetof(struct al_audit_asked, layout)},
+	{al_module_rows, offsetof(struct al_audit_asked, layout)}, {al_audit_shaping_rows, 0},
+	{rows, 0}, {al_input_rows, offsetof(struct al_audit_asked, input)},
+	{al_sample_rows, offsetof(struct al_audit_asked, input)}, {NULL, 0}};
+
+/* ---- measuring ---- */
+
+static bool take_matrix(void *context, const char *name, const struct al_text *content,
+	struct al_error *err)
+{
+	struct al_audit_run *run = context;
+
+	return al_files_put_aside(&run->session->files, run->options->tables, name, content, err);
+}
+
+static bool measure_all(struct al_audit_run *run, struct al_error *err)
+{
+	run->n_steps = run->n_chosen;
+	for (size_t i = 0; i < run->n_chosen; i++)
+		if (!al_audit_run_measure(run, run->chosen[i], err)
+			|| !al_audit_run_hand_on(run, err))
+			return false;
+	return al_audit_run_check_modules(run, err);
+}
+
+/* ---- the command ---- */
+
+static bool run_audit(struct al_session *session, struct al_error *err)
+{
+	const struct al_audit_asked *o = session->options;
+	const char *path = al_session_word(session, 0), *config = al_session_word(session, 1);
+	if (o->report && o->against)
+		return al_fail(err, AL_EINPUT,
+			"--report is the page of one checkpoint: it can't be used with --against");
+	if (o->shard || o->fragment)
+		return al_audit_shard(session, o, path, config, err);
+	struct al_audit_run *run = al_audit_run_begin(session, o, path, config, err);
+	if (!run)
+		return false;
+	run->take_matrix = take_matrix;
+	run->taker = run;
+	return measure_all(run, err) && al_audit_run_pairs(run, err)
+		&& al_audit_run_count_not_finite(run, NULL, err) && al_audit_run_answer(run, err)
+		&& al_audit_run_frontier(run, err);
+}
+
+const struct al_command al_command_audit = {
+	.words = "CHECKPOINT [CONFIG]",
+	.examples = {"audit model.safetensors --heads 12",
+		"audit model/ --modules layers.0-3 --null 8 --tables out"},
+	.options = groups,
+	.options_size = sizeof(struct al_audit_asked),
+	.computes = true,
+	.run = run_audit,
+};

@@ -1,0 +1,170 @@
+/* An audit's answer: tables finished, noted, written, drawn, and what of them people read. */
+#include "answer/audit_run.h"
+
+#include "audit/notes.h"
+#include "audit/summary.h"
+#include "audit/verdict.h"
+#include "base/file.h"
+
+/* Two checkpoints side by side need no summary of the first. */
+static bool is_comparison(const struct al_audit_run *run)
+{
+	return run->against.n_columns > 0 && !run->options->only;
+}
+
+/* The summary, or of the tables that were named the first. */
+static struct al_table *first_table(struct al_audit_run *run)
+{
+	if (is_comparison(run))
+		return &run->against;
+	for (size_t i = 0; run->options->only && i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i])
+			return run->tables[i];
+	return &run->summary;
+}
+
+static void add_notes(struct al_audit_run *run)
+{
+	struct al_table *table = first_table(run);
+
+	al_opened_checkpoint_note(run->opened, table);
+	al_audit_note(&run->audit, run->measured, run->n_measured, run->kernel, table);
+	if (run->kernel_note)
+		al_table_note(table, "%s", run->kernel_note);
+	for (size_t i = 0; i < run->n_left_out; i++)
+		al_table_note(table, "%s", run->left_out[i].why);
+	al_checkpoint_note_counts(run->opened->checkpoint, run->not_finite, table);
+}
+
+/* ---- files ---- */
+
+static void write_table(struct al_audit_run *run, const struct al_table *table)
+{
+	if (table->n_columns)
+		al_csv_add(table, true,
+			al_files_add(&run->session->files, run->options->tables, table->id, "csv"));
+}
+
+/* Nobody reads it, and no figure: its file is written as its rows come. */
+static bool is_for_file_alone(const struct al_audit_run *run, size_t i)
+{
+	const struct al_audit_asked *o = run->options;
+
+	return run->tables[i] && al_measurements[i]->measured == AL_MEASURED_FOR_FILES
+		&& !al_measurements[i]->finish && o->tables && !o->figures && !o->only;
+}
+
+static bool hand_on(struct al_audit_run *run, size_t i, struct al_error *err)
+{
+	struct al_session *session = run->session;
+	const char *name = al_format(&session->arena, "%s.csv", al_measurements[i]->id);
+
+	AL_TEXT(lines);
+	al_csv_add(run->tables[i], run->n_handed_on == 0, &lines);
+	bool ok = al_files_put_aside(&session->files, run->options->tables, name, &lines, err);
+	al_table_finish(run->tables[i]);
+	al_audit_run_begin_table(run, i);
+	return ok;
+}
+
+bool al_audit_run_hand_on(struct al_audit_run *run, struct al_error *err)
+{
+	if (run->n_measured == run->n_handed_on)
+		return true;
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (is_for_file_alone(run, i) && !hand_on(run, i, err))
+			return false;
+	run->n_handed_on = run->n_measured;
+	return true;
+}
+
+static void write_tables(struct al_audit_run *run)
+{
+	write_table(run, &run->summary);
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i] && !is_for_file_alone(run, i))
+			write_table(run, run->tables[i]);
+	write_table(run, &run->across);
+	write_table(run, &run->against);
+}
+
+/* ---- what is read ---- */
+
+/* Moves a table into the answer. */
+static void take(struct al_session *session, struct al_table *table)
+{
+	al_session_take(session, table);
+	*table = (struct al_table){0};
+}
+
+static void take_short(struct al_session *session, const struct al_measurement *m,
+	const struct al_table *table)
+{
+	const char *title = m->short_form.title ? m->short_form.title : table->title;
+
+	if (al_measurement_has_short_form(m))
+		al_measurement_shorten(m, table,
+			al_session_table(session, m->id, NULL, 0, "%s", title));
+}
+
+/* People get the summary and short tables; who names tables, and programs, get them whole. */
+static void answer(struct al_audit_run *run)
+{
+	struct al_session *session = run->session;
+	bool is_named = run->options->only;
+	bool is_short = session->writer->is_for_people && !is_named;
+
+	if (is_short)
+		al_table_note(&run->summary,
+			"whole tables: --only NAME, --format json, --tables DIR");
+	if (!is_named && !is_comparison(run))
+		take(session, &run->summary);
+	if (run->across.n_columns)
+		take(session, &run->across);
+	if (run->against.n_columns)
+		take(session, &run->against);
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
+		const struct al_measurement *m = al_measurements[i];
+		const bool is_long = m->measured == AL_MEASURED_FOR_FILES
+			|| m->measured == AL_MEASURED_FOR_REPORT;
+		if (!run->tables[i] || (is_long && !is_named))
+			continue;
+		if (is_short)
+			take_short(session, m, run->tables[i]);
+		else
+			take(session, run->tables[i]);
+	}
+}
+
+/* Two checkpoints side by side have no verdict on the first. */
+static const char *verdict(struct al_audit_run *run)
+{
+	const struct al_table *heads = al_audit_run_table(run, "heads");
+	const struct al_table *redundant = al_audit_run_table(run, "redundant");
+
+	if (!heads || !redundant || is_comparison(run))
+		return NULL;
+	return al_audit_verdict(&run->session->arena, &run->audit, heads, redundant);
+}
+
+bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
+{
+	const char *folder = run->options->tables;
+
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i] && al_measurements[i]->finish)
+			al_measurements[i]->finish(&run->audit, run->tables[i]);
+	al_summary_fill(&run->summary, &run->audit, run->tables);
+	add_notes(run);
+	if (!al_checkpoint_check_unchanged(run->opened->checkpoint, err)
+		|| (folder && !al_folder_make(folder, err)))
+		return false;
+	if (folder)
+		write_tables(run);
+	if (run->options->figures && !al_audit_figures_draw(run, err))
+		return false;
+	run->session->style.summary = verdict(run);
+	al_audit_report_add(run);
+	answer(run);
+	return true;
+}

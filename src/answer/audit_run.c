@@ -1,0 +1,388 @@
+/* An audit: what is measured of which modules. */
+#include "answer/audit_run.h"
+
+#include "audit/across.h"
+#include "audit/against.h"
+#include "audit/notes.h"
+#include "audit/pairs.h"
+#include "audit/select.h"
+#include "answer/kernel.h"
+#include "linalg/kernel.h"
+
+/* ---- options that shape tables ---- */
+
+#define MEASUREMENT_NAME(name) #name,
+
+static const char *const measurement_names[] = {AL_MEASUREMENTS(MEASUREMENT_NAME)};
+
+const struct al_option_row al_audit_shaping_rows[] = {
+	OPTION_COUNT(struct al_audit_asked, n_nulls, "null", "N",
+		"what chance gives: N random draws of independent heads in place of their "
+		"computed mean; 0 leaves it out",
+		.fallback = AL_NULL_IS_COMPUTED, .most = 1000),
+	OPTION_COUNT(struct al_audit_asked, n_pairs, "top", "N",
+		"pairs of heads to show (default 20; 0 for all)", .fallback = 20, .most = 1 << 30),
+	AL_SEED_ROW(struct al_audit_asked, input.seed, (INT64_C(1) << 53) - 1),
+	OPTION_FLAG(struct al_audit_asked, is_centred, "center",
+		"subtract from each row its mean over the head's dimensions before measuring"),
+	OPTION_FLAG(struct al_audit_asked, folds_norms, "fold-norms",
+		"multiply the preceding norm's scale into W_Q, W_K, W_V"),
+	OPTION_SET(struct al_audit_asked, only, "only", "A,B", "only these tables",
+		.words = measurement_names, .n_words = AL_N_MEASUREMENTS, .noun = "measurement"),
+	OPTION_COUNT(struct al_audit_asked, offset, "offset", "T",
+		"rotary models: W_Q W_K^T of a query T tokens after its key (default 0)",
+		.most = 1 << 30),
+	OPTION_TEXT(struct al_audit_asked, calibration, "calibration", "DIR|FILE",
+		"measure weights as inputs use them: what `calibrate` wrote; llama.cpp's imatrix; "
+		"or the inputs' second moment, an .npy file (D x D, (D+1) x (D+1) of [x, 1], or D "
+		"mean squares) or a folder of MODULE.npy"),
+	OPTION_END,
+};
+
+const struct al_option_group al_audit_shaping[] = {{al_layout_rows,
+							   offsetof(struct al_audit_asked, layout)},
+	{al_module_rows, offsetof(struct al_audit_asked, layout)}, {al_audit_shaping_rows, 0},
+	{NULL, 0}};
+
+/* ---- tables ---- */
+
+static bool is_wanted(const struct al_audit_run *run, size_t i)
+{
+	const struct al_audit_asked *o = run->options;
+	enum al_measured measured = al_measurements[i]->measured;
+
+	if (o->only)
+		return o->only >> i & 1;
+	if (o->against)
+		return false; /* the two side by side are the answer */
+	return measured == AL_MEASURED_ALWAYS
+		|| (measured == AL_MEASURED_WITH_OUTPUTS && run->has_outputs)
+		|| (measured == AL_MEASURED_FOR_REPORT && o->report)
+		|| (measured == AL_MEASURED_FOR_FILES && (o->tables || o->figures));
+}
+
+static void add_needs(struct al_needs *needs, const struct al_needs *more)
+{
+	needs->weights |= more->weights;
+	needs->layer_spectra |= more->layer_spectra;
+	needs->loss_spectra |= more->loss_spectra;
+}
+
+static struct al_needs find_needs(const struct al_audit_run *run)
+{
+	const struct al_audit_asked *o = run->options;
+	struct al_needs needs = {.weights = o->is_across || o->against};
+
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (is_wanted(run, i))
+			add_needs(&needs, &al_measurements[i]->needs);
+	if (o->tables)
+		add_needs(&needs, &al_matrices_needs);
+	return needs;
+}
+
+const struct al_table *al_audit_run_table(const struct al_audit_run *run, const char *id)
+{
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i] && strcmp(al_measurements[i]->id, id) == 0)
+			return run->tables[i];
+	return NULL;
+}
+
+void al_audit_run_begin_table(struct al_audit_run *run, size_t measurement)
+{
+	const struct al_measurement *m = al_measurements[measurement];
+
+	al_table_init(run->tables[measurement], m->id, m->title);
+	al_measurement_add_columns(m, run->tables[measurement], &run->audit);
+}
+
+void al_audit_run_begin_tables(struct al_audit_run *run)
+{
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
+		if (!is_wanted(run, i))
+			continue;
+		if (!run->tables[i])
+			run->tables[i] = al_new(&run->session->arena, struct al_table);
+		al_audit_run_begin_table(run, i);
+	}
+	al_table_init(&run->summary, "summary", "What the weights say");
+}
+
+void al_audit_run_end_tables(struct al_audit_run *run)
+{
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i])
+			al_table_finish(run->tables[i]);
+	al_table_finish(&run->summary);
+	al_table_finish(&run->across);
+	al_table_finish(&run->against);
+}
+
+/* ---- begin and end ---- */
+
+/* Tables that need a calibration are named with one. */
+static bool check_outputs(struct al_audit_run *run, struct al_error *err)
+{
+	const bool has_calibration = al_covariance_calibration(&run->covariance) != NULL;
+
+	run->has_outputs = has_calibration || al_covariance_imatrix(&run->covariance) != NULL;
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (al_measurements[i]->measured == AL_MEASURED_WITH_OUTPUTS && is_wanted(run, i)
+			&& !run->has_outputs)
+			return al_fail(err, AL_EINPUT,
+				"--only %s needs --calibration DIR, which `calibrate` wrote, or an "
+				"imatrix",
+				al_measurements[i]->id);
+	return has_calibration || !al_input_is_given(&run->options->input)
+		|| al_fail(err, AL_EINPUT,
+			"--tokens and --text measure conversions: they need --calibration DIR, "
+			"which `calibrate` wrote");
+}
+
+static bool open_covariance(struct al_audit_run *run, struct al_error *err)
+{
+	const char *path = run->options->calibration;
+
+	return (!path
+		       || (al_covariance_open(&run->covariance, path, run->opened->checkpoint, err)
+			       && al_imatrix_check_layers(&run->covariance.imatrix,
+				       &run->opened->view, err)))
+		&& check_outputs(run, err);
+}
+
+static void show_step(void *context, const char *step)
+{
+	struct al_audit_run *run = context;
+
+	run->progress->whole = run->module;
+	al_progress_show(run->progress, step, run->n_done - 1, run->n_steps);
+}
+
+static void begin(struct al_audit_run *run)
+{
+	const struct al_audit_asked *o = run->options;
+	const struct al_audit_options options = {
+		.n_nulls = o->n_nulls,
+		.n_pairs = (size_t)o->n_pairs,
+		.seed = (uint64_t)o->input.seed,
+		.is_centred = o->is_centred,
+		.folds_norms = o->folds_norms,
+		.offset = o->offset,
+		.covariance = o->calibration ? &run->covariance : NULL,
+		.needs = &run->needs,
+		.watch = show_step,
+		.watch_context = run,
+	};
+	struct al_arena *arena = &run->session->arena;
+
+	run->needs = find_needs(run);
+	run->tables = al_new_array(arena, struct al_table *, AL_N_MEASUREMENTS);
+	run->measured = al_new_array(arena, const struct al_attention *,
+		run->opened->view.n_modules + 1);
+	run->not_finite = al_new_array(arena, int64_t, run->opened->checkpoint->n_tensors + 1);
+	run->kernel = al_blas_kernel();
+	run->kernel_note = al_kernel_reason(arena);
+	al_audit_init(&run->audit, &run->opened->view, &options);
+	run->progress = al_progress_begin(run->session, NULL);
+	al_audit_run_begin_tables(run);
+}
+
+static bool choose_modules(struct al_audit_run *run, struct al_error *err)
+{
+	const struct al_model_view *view = &run->opened->view;
+	const char *patterns = run->options->layout.modules;
+
+	run->chosen = al_new_array(&run->session->arena, const struct al_attention *,
+		view->n_modules + 1);
+	for (size_t i = 0; i < view->n_modules; i++)
+		if (!patterns || al_select_module(patterns, view->modules[i].name))
+			run->chosen[run->n_chosen++] = &view->modules[i];
+	return run->n_chosen > 0
+		|| al_fail(err, AL_EINPUT, "--modules %s: no such module, the first is %s",
+			patterns, view->modules[0].name);
+}
+
+static void finish(void *context)
+{
+	struct al_audit_run *run = context;
+
+	if (run->tables)
+		al_audit_run_end_tables(run);
+	al_audit_finish(&run->audit);
+	al_covariance_finish(&run->covariance);
+}
+
+struct al_audit_run *al_audit_run_begin(struct al_session *session,
+	const struct al_audit_asked *options, const char *path, const char *config,
+	struct al_error *err)
+{
+	struct al_audit_run *run = al_new(&session->arena, struct al_audit_run);
+
+	*run = (struct al_audit_run){.session = session, .options = options};
+	run->opened = al_session_checkpoint(session, &options->layout, path, config, true, err);
+	if (!run->opened || !al_audit_set_offset(&run->opened->view, options->offset, err))
+		return NULL;
+	al_arena_defer(&session->arena, finish, run);
+	if (!open_covariance(run, err) || !choose_modules(run, err))
+		return NULL;
+	begin(run);
+	return run;
+}
+
+/* ---- modules ---- */
+
+void al_audit_run_add_measured(struct al_audit_run *run, const struct al_attention *attention)
+{
+	const size_t n_heads = (size_t)attention->n_heads;
+
+	run->audit.n_pairs += n_heads * (n_heads - 1) / 2;
+	run->measured[run->n_measured++] = attention;
+}
+
+void al_audit_run_add_left_out(struct al_audit_run *run, const struct al_attention *attention,
+	const char *why)
+{
+	struct al_arena *arena = &run->session->arena;
+
+	*AL_APPEND(arena, run->left_out, run->n_left_out,
+		run->room) = (struct al_page_left_out){attention->name, al_strdup(arena, why),
+		(size_t)attention->n_heads, run->n_measured};
+}
+
+/* Weights that aren't finite leave a module out; anything else ends the audit. */
+static bool leave_out(struct al_audit_run *run, const struct al_attention *attention,
+	struct al_error *err)
+{
+	if (err->status != AL_ENOTFINITE)
+		return al_in(err, "%s", attention->name);
+	al_audit_run_add_left_out(run, attention,
+		al_format(&run->session->arena, "%s is left out: %s", attention->name,
+			err->message));
+	return true;
+}
+
+bool al_audit_run_measure(struct al_audit_run *run, const struct al_attention *attention,
+	struct al_error *err)
+{
+	struct al_audit_module module;
+	bool ok = true;
+
+	run->module = attention->name;
+	run->progress->whole = run->opened->checkpoint->path;
+	al_progress_show(run->progress, run->module, run->n_done++, run->n_steps);
+	if (!al_audit_module_init(&module, &run->audit, attention, err))
+		return leave_out(run, attention, err);
+	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
+		if (run->tables[i] && !(al_measurements[i]->needs_own_keys && attention->is_shared))
+			ok = al_measurements[i]->add_module(&run->audit, &module, run->tables[i],
+				err);
+	if (ok && run->options->tables)
+		ok = al_matrices_hand_over(&run->audit, &module, run->take_matrix, run->taker, err);
+	al_audit_module_finish(&module);
+	al_audit_run_add_measured(run, attention);
+	return ok || al_in(err, "%s", attention->name);
+}
+
+bool al_audit_run_check_modules(const struct al_audit_run *run, struct al_error *err)
+{
+	return run->n_measured > 0 || al_fail(err, AL_EINPUT, "%s", run->left_out[0].why);
+}
+
+/* With --modules those of the modules alone. What was measured is known to be finite, but for the
+ * rotary part of latent heads, which isn't read. */
+static void mark_counted(const struct al_audit_run *run, bool *is_counted)
+{
+	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
+
+	memset(is_counted, !run->options->layout.modules, checkpoint->n_tensors);
+	for (size_t i = 0; i < run->n_chosen; i++)
+		al_attention_mark_tensors(checkpoint, run->chosen[i], true, is_counted);
+	for (size_t i = 0; i < run->n_measured; i++)
+		if (!run->measured[i]->is_latent)
+			al_attention_mark_weights(checkpoint, run->measured[i], false, is_counted);
+}
+
+bool al_audit_run_count_not_finite(const struct al_audit_run *run, const bool *is_own,
+	struct al_error *err)
+{
+	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
+	bool *is_counted = al_new_array(&run->session->arena, bool, checkpoint->n_tensors + 1);
+
+	mark_counted(run, is_counted);
+	for (size_t i = 0; is_own && i < checkpoint->n_tensors; i++)
+		is_counted[i] &= is_own[i];
+	return al_checkpoint_count_not_finite(checkpoint, is_counted, run->not_finite, err);
+}
+
+/* ---- pairs: heads of different modules ---- */
+
+static void show(void *progress, const char *a, const char *b, size_t done, size_t n)
+{
+	AL_ARENA(arena);
+	al_progress_show(progress, al_format(&arena, "%s and %s", a, b), done, n);
+}
+
+static bool measure_across(struct al_audit_run *run, struct al_error *err)
+{
+	const struct al_across_watch watch = {show, run->progress};
+
+	al_table_init(&run->across, "across",
+		"Pairs of heads of different modules, the most similar first");
+	al_pairs_add_columns(&run->across, true);
+	run->progress->whole = run->opened->checkpoint->path;
+	return al_across_measure(&run->audit, run->measured, run->n_measured, &watch, &run->across,
+		err);
+}
+
+/* ---- ... of two checkpoints ---- */
+
+static bool compare_module(struct al_audit_run *run, const struct al_audit *other,
+	const struct al_attention *a, struct al_error *err)
+{
+	const struct al_attention *b = AL_FIND(other->view->modules, other->view->n_modules,
+		a->name);
+	struct al_audit_module first, second;
+
+	if (!b)
+		return al_fail(err, AL_EINPUT, "no module %s", a->name);
+	if (!al_against_check(a, b, err) || !al_audit_module_init(&second, other, b, err))
+		return false;
+	bool ok = al_audit_module_init(&first, &run->audit, a, err);
+	if (ok) {
+		ok = al_against_add_module(&first, &second, &run->against, err);
+		al_audit_module_finish(&first);
+	}
+	al_audit_module_finish(&second);
+	return ok;
+}
+
+/* With the first checkpoint's config, if one was given: the shapes must be the same anyway. */
+static bool measure_against(struct al_audit_run *run, struct al_error *err)
+{
+	struct al_table *table = &run->against;
+	struct al_opened_checkpoint *opened = al_session_checkpoint(run->session,
+		&run->options->layout, run->options->against, al_session_word(run->session, 1),
+		true, err);
+	struct al_audit other;
+	bool ok = true;
+
+	al_table_init(table, "against", "Each head and its counterpart");
+	al_against_add_columns(table);
+	if (!opened)
+		return false;
+	al_audit_init(&other, &opened->view, &run->audit.options);
+	for (size_t i = 0; ok && i < run->n_measured; i++)
+		ok = compare_module(run, &other, run->measured[i], err);
+	ok = ok && al_checkpoint_note_not_finite(opened->checkpoint, table, err)
+		&& al_checkpoint_check_unchanged(opened->checkpoint, err);
+	al_table_note(table, "side by side with: %s", opened->checkpoint->path);
+	al_audit_finish(&other);
+	return ok || al_in(err, "%s", opened->checkpoint->path);
+}
+
+bool al_audit_run_pairs(struct al_audit_run *run, struct al_error *err)
+{
+	return (!run->options->is_across || measure_across(run, err))
+		&& (!run->options->against || measure_against(run, err));
+}

@@ -1,0 +1,401 @@
+/* cache: what decoding caches, by kind of layer, per token and for sequences. */
+
+#include "answer/explain.h"
+#include "answer/request.h"
+#include "answer/summary.h"
+#include "ledger/infer.h"
+
+struct cache_options {
+	struct al_output_options output;
+	struct al_asked asked;
+	const char *dtype;
+	int64_t tp;
+	bool is_whole, is_total, explains;
+};
+
+static const struct al_option_row rows[] = {
+	OPTION_TEXT(struct cache_options, dtype, "dtype", "NAME",
+		"number format of the KV cache: f32, bf16, fp8, q8_0, q4_k, mxfp4 ... (default: as "
+		"the model's files say, or else bf16)"),
+	OPTION_COUNT(struct cache_options, tp, "tp", "N",
+		"tensor-parallel devices: what one of them holds", .fallback = 1, .least = 1),
+	WHOLE_ROW(struct cache_options, is_whole),
+	OPTION_FLAG(struct cache_options, is_total, "total",
+		"the sum over all kinds of layers alone"),
+	EXPLAIN_ROW(struct cache_options, explains),
+	OPTION_END,
+};
+
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 0},
+	{al_setting_rows, offsetof(struct cache_options, asked)},
+	{al_variant_rows, offsetof(struct cache_options, asked)},
+	{al_engine_rows, offsetof(struct cache_options, asked)}, {rows, 0}, {NULL, 0}};
+
+struct answer {
+	struct al_session *session;
+	const struct cache_options *options;
+	struct al_table *table, *explanations; /* explanations NULL: not asked for */
+	bool shows_model, shows_variant;
+	const struct al_dtype *first; /* the first model's format; NULL: none was answered */
+	bool has_formats; /* another model's is another one */
+	/* of the request that is being answered: */
+	struct al_request *request;
+	const struct al_configured_variant *configured;
+	int64_t batch, seq, source_seq; /* seq 0: not given */
+};
+
+/* ---- rows ---- */
+
+struct record {
+	struct al_titled model, kind;
+	const char *variant;
+	int64_t layers, ends_at;
+	mpq_srcptr elements_per_token, bytes_per_token, bytes, bytes_of_all;
+};
+
+enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_DEVICES = 4 };
+
+static const struct al_table_field fields[] = {
+	{AL_SHOW_KEY(struct record, model, "Model"), .when = WITH_MODEL},
+	{AL_SHOW_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_SHOW_KEY(struct record, kind, "Kind")},
+	{AL_SHOW_COUNT(struct record, layers, "Modules")},
+	{AL_SHOW_COUNT(struct record, elements_per_token, "Elements per token")},
+	{AL_SHOW_BYTES(struct record, bytes_per_token, "Cache per token")},
+	{AL_SHOW_WHOLE(struct record, ends_at, "Window", .unit = "tokens")},
+	{AL_SHOW_BYTES(struct record, bytes, "Cache")},
+	{AL_SHOW_BYTES(struct record, bytes_of_all, "All devices"), .when = WITH_DEVICES},
+	AL_FIELDS_END,
+};
+
+/* `kind` AL_N_CACHE_KINDS: the total. */
+static struct record begin_row(const struct answer *a, int kind)
+{
+	const bool is_total = kind == AL_N_CACHE_KINDS;
+
+	return (struct record){.model = {a->request->name, a->request->title},
+		.variant = a->configured->name,
+		.kind = {is_total ? "total" : al_cache_kind_names[kind],
+			is_total ? NULL : al_cache_kind_titles[kind]},
+		.layers = INT64_MIN,
+		.ends_at = INT64_MIN};
+}
+
+/* ---- sums ---- */
+
+/* One row's. */
+struct sum {
+	int64_t modules, ends_at;
+	bool is_there, is_known; /* is_known: what the engine keeps */
+	mpq_ptr elements, bytes_per_token, bytes;
+};
+
+/* What a new token adds is its own: source tokens and states are there before it. */
+static void add_line(const struct answer *a, const struct al_cache_entry *line, bool is_total,
+	struct sum *sum)
+{
+	const bool is_state = line->kind == AL_CACHE_STATE, is_cross = line->kind == AL_CACHE_CROSS;
+	mpq_ptr bytes = al_exact_new(a->request->arena);
+
+	sum->is_there = true;
+	sum->is_known &= line->rank != NULL;
+	if (line->rank) {
+		al_dtype_exact_bytes(line->storage, line->rank, bytes);
+		if (!is_state && !(is_total && is_cross)) {
+			al_exact_add(sum->elements, line->rank);
+			al_exact_add(sum->bytes_per_token, bytes);
+		}
+		al_exact_multiply(bytes, line->held);
+		al_exact_multiply(bytes, a->batch);
+		al_exact_add(sum->bytes, bytes);
+	}
+	if (is_total ? line->is_first : line->is_first_of_kind)
+		sum->modules += line->entry->times;
+	if (!is_total && line->limit > sum->ends_at)
+		sum->ends_at = line->limit;
+}
+
+/* Each device holds as much; what several hold of the same keys and values is counted with each. */
+static mpq_srcptr of_all_devices(const struct answer *a, mpq_srcptr bytes)
+{
+	mpq_ptr all = al_exact_new(a->request->arena);
+
+	mpq_set(all, bytes);
+	al_exact_multiply(all, a->options->tp);
+	return all;
+}
+
+static void add_kind(struct answer *a, const struct al_cache_entries *cache, int kind)
+{
+	const bool is_total = kind == AL_N_CACHE_KINDS;
+	struct al_arena *arena = a->request->arena;
+	struct record record = begin_row(a, kind);
+	struct sum sum = {.is_known = true,
+		.is_there = is_total,
+		.elements = al_exact_new(arena),
+		.bytes_per_token = al_exact_new(arena),
+		.bytes = al_exact_new(arena)};
+
+	for (size_t i = 0; i < cache->n; i++)
+		if (is_total || cache->lines[i].kind == (enum al_cache_kind)kind)
+			add_line(a, &cache->lines[i], is_total, &sum);
+	if (!sum.is_there)
+		return;
+	record.layers = sum.modules;
+	if (sum.is_known) {
+		record.elements_per_token = sum.elements;
+		record.bytes_per_token = sum.bytes_per_token;
+		record.ends_at = sum.ends_at ? sum.ends_at : INT64_MIN;
+		record.bytes = a->seq ? sum.bytes : NULL;
+		record.bytes_of_all = a->seq ? of_all_devices(a, sum.bytes) : NULL;
+	}
+	al_table_add_record(a->table, &record);
+}
+
+/* ---- in a sentence ---- */
+
+/* "131,072 tokens at batch 1" */
+static const char *sequences(const struct answer *a)
+{
+	struct al_arena *arena = &a->session->arena;
+	const char *tokens = al_text_of_count(arena, a->seq);
+
+	return a->batch == 1
+		? al_format(arena, "%s tokens", tokens)
+		: al_format(arena, "%lld sequences of %s tokens", (long long)a->batch, tokens);
+}
+
+/* "; windows of 128 tokens in 18 of 36 modules"; "" where no window is in the table. */
+static const char *windows(struct al_arena *arena, const struct al_table *table)
+{
+	const size_t last = table->n_rows - 1;
+
+	for (size_t row = 0; row < last; row++)
+		if (*al_text_of_cell(arena, table, row, "ends_at"))
+			return al_format(arena, "; windows of %s tokens in %s of %s modules",
+				al_text_of_cell(arena, table, row, "ends_at"),
+				al_text_of_cell(arena, table, row, "layers"),
+				al_text_of_cell(arena, table, last, "layers"));
+	return "";
+}
+
+/* What is in the sequences' bytes and not in a token's. */
+static const char *besides(const struct al_table *table)
+{
+	const bool has_cross = al_count_rows(table, "kind", al_cache_kind_names[AL_CACHE_CROSS])
+		> 0;
+	const bool has_state = al_count_rows(table, "kind", al_cache_kind_names[AL_CACHE_STATE])
+		> 0;
+
+	return has_cross && has_state ? " with source tokens and states"
+		: has_cross	      ? " with their source tokens"
+		: has_state	      ? " with recurrent states"
+				      : "";
+}
+
+static const char *dtype_text(const struct answer *a)
+{
+	return a->has_formats ? "each model's format" : a->request->cache.dtype->name;
+}
+
+static const char *device_text(const struct answer *a)
+{
+	return a->options->tp == 1 ? ""
+				   : al_format(&a->session->arena, ", on each of %lld devices",
+					   (long long)a->options->tp);
+}
+
+/* The total is the last row. */
+static const char *say_one(const struct answer *a)
+{
+	struct al_arena *arena = &a->session->arena;
+	const struct al_table *table = a->table;
+	const size_t total = table->n_rows - 1;
+	mpq_srcptr per_token = al_cell_exact(table, total, "bytes_per_token");
+	const char *all = a->seq ? al_text_of_cell(arena, table, total, "bytes") : "";
+	const char *covered = al_request_covered(a->request, true);
+
+	if (!per_token)
+		return al_format(arena, "What %s caches is not known: it isn't declared.", covered);
+	const char *token = mpq_sgn(per_token)
+		? al_format(arena, "Each token of %s takes %s of cache", covered,
+			al_text_of_bytes(arena, per_token))
+		: al_format(arena, "A new token of %s adds nothing to the cache", covered);
+	return al_format(arena, "%s%s%s; numbers in %s%s%s%s.", token,
+		*all ? al_format(arena, ", %s%s %s", sequences(a), besides(table), all) : "",
+		windows(arena, table), dtype_text(a),
+		al_is_ideal(a->request) ? "" : al_engine_holds(a->request), device_text(a),
+		a->seq ? "" : "; --seq N gives the cache of whole sequences");
+}
+
+/* NULL: nothing is known. */
+static const char *say(const struct answer *a)
+{
+	struct al_arena *arena = &a->session->arena;
+
+	if (al_count_rows(a->table, "kind", "total") < 2)
+		return a->table->n_rows ? say_one(a) : NULL;
+	const char *compared = al_text_of_compared(arena, a->table, "kind", "total",
+		a->seq ? "bytes" : "bytes_per_token");
+	return !compared
+		? NULL
+		: al_format(arena, "Cache of %s %s; numbers in %s%s.",
+			a->seq ? sequences(a) : "a token", compared, dtype_text(a), device_text(a));
+}
+
+/* ---- requests ---- */
+
+/* Of a model whose parts are known a variant stands in the place of every module that caches. */
+static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
+{
+	struct al_cache_entries cache;
+	struct al_undeclared undeclared;
+
+	a->configured = &a->request->variants.items[i];
+	struct al_ledger_ask ask = al_request_ask(a->request, a->configured,
+		al_request_is_about_model(a->request, true));
+	ask.explains = a->explanations != NULL;
+	ask.tp = a->options->tp;
+	if (ask.tp > 1 && !ask.family)
+		return al_fail(err, AL_EINPUT, "--tp needs a whole model, found attention alone");
+	struct al_ledger *ledger = al_ledger_create(a->request->arena, &ask, err);
+	if (!ledger
+		|| !al_ledger_cache(ledger, a->request->cache.dtype, a->seq, a->source_seq, &cache,
+			err))
+		return false;
+	if (!al_ledger_declares_list(ledger, AL_LIST_CACHE, &undeclared)) {
+		const struct record unknown = begin_row(a, AL_N_CACHE_KINDS);
+		al_table_add_record(a->table, &unknown);
+		al_note_undeclared(&undeclared, a->table);
+		return true;
+	}
+	for (int kind = 0; kind <= AL_N_CACHE_KINDS; kind++)
+		add_kind(a, &cache, kind);
+	al_table_mark_total(a->table);
+	for (size_t k = 0; a->explanations && k < cache.n; k++)
+		al_explain_cached(a->explanations, a->request->name, &cache.lines[k], a->batch,
+			a->seq > 0);
+	return true;
+}
+
+/* An encoder reads all tokens at once: nothing is kept of them for others to come. */
+static void note_encoder(const struct al_request *q, struct al_table *table)
+{
+	bool is_encoder = q->family && q->family->is_encoder;
+
+	for (size_t i = 0; is_encoder && i < q->family->n_modules; i++)
+		is_encoder = !q->family->modules[i].is_cross;
+	if (is_encoder)
+		al_table_note(table,
+			"%s is an encoder, which sees all tokens at once and keeps none: counted "
+			"are the keys and values that a decoder of its size would cache",
+			q->name);
+}
+
+/* What holds for all models that are asked about. */
+static void add_common_notes(struct answer *a)
+{
+	al_table_note(a->table, "dtype: %s, but for cached elements with a format of their own",
+		a->request->cache.dtype->name);
+	if (a->options->tp > 1)
+		al_table_note(a->table,
+			"bytes are those of one of %lld tensor-parallel devices; All "
+			"devices adds them up",
+			(long long)a->options->tp);
+	al_note_engine(a->request, a->table);
+	if (!a->seq) {
+		al_table_note(a->table, "give --seq for the cache of whole sequences");
+		return;
+	}
+	al_table_note(a->table, "batch %lld, %lld tokens%s%s", (long long)a->batch,
+		(long long)a->seq,
+		a->source_seq == a->seq ? ""
+					: al_format(&a->table->arena, ", %lld source tokens",
+						(long long)a->source_seq),
+		al_is_ideal(a->request)
+			? "; the least that must be held: --engine NAME says what an engine holds"
+			: "");
+}
+
+static void open_tables(struct answer *a)
+{
+	a->table = al_session_table(a->session, "cache", fields,
+		(a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0)
+			| (a->options->tp > 1 ? WITH_DEVICES : 0),
+		"KV cache%s%s", a->shows_model ? "" : " of ",
+		a->shows_model ? "" : al_request_covered(a->request, true));
+	if (a->options->explains)
+		a->explanations = al_explain_table(a->session);
+}
+
+static bool answer(void *context, struct al_request *q, struct al_error *err)
+{
+	struct answer *a = context;
+
+	a->request = q;
+	if (!a->table)
+		open_tables(a);
+	if (!al_check_whole(q, a->options->is_whole, err)
+		|| !al_refuse_unused_engine(&a->options->asked, q, err)
+		|| !al_request_number(q, "seq", 1, 0, &a->seq, err)
+		|| !al_request_number(q, "batch", 1, 1, &a->batch, err)
+		|| !al_request_number(q, "source_seq", 1, a->seq, &a->source_seq, err)
+		|| !al_request_cache_format(q, a->options->dtype, err))
+		return false;
+	for (size_t i = 0; i < q->variants.n; i++)
+		if (!answer_variant(a, i, err))
+			return false;
+	al_note_request(q, true, a->table);
+	note_encoder(q, a->table);
+	if (!a->first) {
+		add_common_notes(a);
+		a->first = q->cache.dtype;
+	}
+	a->has_formats |= a->first != q->cache.dtype;
+	al_note_cache_format(q, "dtype", a->table);
+	if (q->is_last)
+		a->session->style.summary = say(a);
+	return true;
+}
+
+/* The rows of kind total, as ordinary ones. */
+static void keep_totals(struct al_table *table)
+{
+	const int kind = al_table_find_column(table, "kind");
+	size_t n = 0;
+
+	for (size_t i = 0; i < table->n_rows; i++)
+		if (strcmp(table->rows[i][kind].text, "total") == 0) {
+			table->rows[i][0].is_total = false;
+			table->rows[n++] = table->rows[i];
+		}
+	table->n_rows = n;
+}
+
+static bool run(struct al_session *session, struct al_error *err)
+{
+	const struct cache_options *o = session->options;
+	struct answer a = {.session = session,
+		.options = o,
+		.shows_model = session->line.n_words > 1,
+		.shows_variant = al_names_variants(&o->asked)};
+
+	if (!al_each_request(session, &o->asked, true, answer, &a, err))
+		return false;
+	if (o->is_total)
+		keep_totals(a.table);
+	return true;
+}
+
+static const struct al_page_chart chart = {"kind", "bytes_per_token", "bytes for each token",
+	"total"};
+
+const struct al_command al_command_cache = {
+	.words = "MODEL|VARIANT...",
+	.examples = {"cache gpt-oss-120b --seq 131072",
+		"cache gpt3-175b --seq 2048 --variants mha,mqa,mhe-mul"},
+	.options = groups,
+	.chart = &chart,
+	.options_size = sizeof(struct cache_options),
+	.run = run,
+};

@@ -1,0 +1,276 @@
+/* calibrate: what a model's attention does on tokens, recorded. */
+#include "answer/calibration.h"
+
+#include <unistd.h>
+
+#include "base/file.h"
+#include "model/calibration/imatrix_write.h"
+#include "answer/input.h"
+#include "answer/kernel.h"
+#include "answer/summary.h"
+
+/* ---- the folder ---- */
+
+static struct al_calibration *new_calibration(struct al_session *session)
+{
+	struct al_calibration *calibration = al_new(&session->arena, struct al_calibration);
+
+	al_arena_defer(&session->arena, al_calibration_finish, calibration);
+	return calibration;
+}
+
+struct al_calibration *al_session_calibration(struct al_session *session, const char *path,
+	const struct al_checkpoint *checkpoint, struct al_error *err)
+{
+	struct al_calibration *calibration = new_calibration(session);
+	const bool ok = checkpoint ? al_calibration_read_for(calibration, path, checkpoint, err)
+				   : al_calibration_read(calibration, path, err);
+
+	return ok ? calibration : NULL;
+}
+
+static void remove_empty(void *folder)
+{
+	(void)rmdir(folder);
+}
+
+bool al_calibration_folder_make(struct al_session *session, const char *folder,
+	struct al_error *err)
+{
+	const bool is_new = access(folder, F_OK) != 0;
+
+	if (!al_folder_make(folder, err))
+		return false;
+	if (is_new)
+		al_arena_defer(&session->arena, remove_empty, al_strdup(&session->arena, folder));
+	return true;
+}
+
+bool al_calibration_put(struct al_session *session, const struct al_calibration *calibration,
+	const char *folder, struct al_error *err)
+{
+	return al_calibration_write(calibration,
+		al_format(&session->arena, "%s/calibration.safetensors", folder), err);
+}
+
+static bool is_imatrix(const char *path)
+{
+	return al_ends_with(path, ".imatrix") || al_ends_with(path, ".gguf");
+}
+
+/* ---- the answer ---- */
+
+struct head {
+	const char *module;
+	size_t head;
+	int64_t tokens, nearest;
+	double norm, entropy, distance, mean_distance;
+};
+
+static const struct al_table_field fields[] = {
+	{AL_SHOW_KEY(struct head, module, "Module")},
+	{AL_SHOW_KEY(struct head, head, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_WHOLE(struct head, tokens, "Tokens")},
+	{AL_SHOW(struct head, norm, "Output norm", .digits = 4)},
+	{AL_SHOW(struct head, entropy, "Attention entropy", .unit = "nats", .digits = 4)},
+	{AL_SHOW_WHOLE(struct head, nearest, "Nearest head")},
+	{AL_SHOW(struct head, distance, "Its distance", .digits = 4)},
+	{AL_SHOW(struct head, mean_distance, "Distance to others", .digits = 4)},
+	AL_FIELDS_END,
+};
+
+/* Of the distances to the other heads. */
+static void find_distances(struct head *row, struct al_matrix distances, double n_queries)
+{
+	const double *own = distances.data + row->head * distances.ld;
+	size_t nearest = row->head == 0;
+	double sum = 0;
+
+	if (distances.rows < 2)
+		return;
+	for (size_t i = 0; i < distances.rows; i++) {
+		sum += own[i];
+		if (i != row->head && own[i] < own[nearest])
+			nearest = i;
+	}
+	row->nearest = (int64_t)nearest;
+	row->distance = own[nearest] / n_queries;
+	row->mean_distance = sum / (double)(distances.rows - 1) / n_queries;
+}
+
+static void add_module(struct al_table *table, const struct al_module_statistics *module,
+	double n_queries)
+{
+	const double n = al_statistics_tokens(module);
+
+	for (size_t head = 0; head < al_statistics_heads(module); head++) {
+		struct head row = {.module = module->name,
+			.head = head,
+			.tokens = (int64_t)n,
+			.norm = module->of[AL_STATISTIC_NORMS].data[head] / n,
+			.entropy = module->of[AL_STATISTIC_ENTROPIES].data[head] / n,
+			.nearest = INT64_MIN,
+			.distance = NAN,
+			.mean_distance = NAN};
+		find_distances(&row, module->of[AL_STATISTIC_DISTANCES], n_queries);
+		al_table_add_record(table, &row);
+	}
+}
+
+/* Second moments of fewer tokens than numbers are singular. */
+static void note_sample(struct al_table *table, const struct al_module_statistics *module)
+{
+	const size_t width = module->of[AL_STATISTIC_INPUTS].rows - 1;
+	const double n = al_statistics_tokens(module);
+
+	if (n < (double)width)
+		al_table_note(table,
+			"%.0f tokens are fewer than the %zu numbers of an input: the second "
+			"moments have rank %.0f at most",
+			n, width, n);
+	else if (n < 10 * (double)width)
+		al_table_note(table,
+			"%.1f tokens for each of an input's %zu numbers: what is fitted to them "
+			"wants ten or more",
+			n / (double)width, width);
+}
+
+/* "; the heads that attend most alike are layers.3 2 and 5 (distance 0.0712)" */
+static const char *say_nearest(struct al_arena *arena, const struct al_table *table)
+{
+	double distance;
+	const size_t row = al_table_extreme(table, "distance", -1, &distance);
+
+	return row == table->n_rows
+		? ""
+		: al_format(arena, "; the heads that attend most alike are %s and %s of %s (%s)",
+			al_text_of_cell(arena, table, row, "head"),
+			al_text_of_cell(arena, table, row, "nearest"),
+			al_table_text(table, row, "module"),
+			al_text_of_cell(arena, table, row, "distance"));
+}
+
+static const char *say(struct al_arena *arena, const struct al_table *table,
+	const struct al_calibration *calibration, const char *folder)
+{
+	const struct al_module_statistics *first = &calibration->modules[0];
+	const double n = al_statistics_tokens(first);
+	const size_t width = first->of[AL_STATISTIC_INPUTS].rows - 1;
+
+	return al_format(arena, "%s of %s recorded in %s%s%s.",
+		al_count_text(arena, (uint64_t)n, "token"),
+		al_count_text(arena, calibration->n_modules, "attention module"), folder,
+		say_nearest(arena, table),
+		n < 10 * (double)width ? al_format(arena,
+			"; %.1f tokens for each of an input's %zu numbers are "
+			"few: what is fitted wants ten",
+			n / (double)width, width)
+				       : "");
+}
+
+void al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
+	const char *folder)
+{
+	struct al_table *table = al_session_table(session, "calibration", fields, 0,
+		"Attention on tokens, recorded in %s", folder);
+
+	for (size_t i = 0; i < calibration->n_modules; i++)
+		add_module(table, &calibration->modules[i], (double)calibration->n_queries);
+	al_table_note(table, "%s, %s",
+		al_count_text(&session->arena, calibration->n_sequences, "sequence"),
+		al_count_text(&session->arena,
+			(uint64_t)al_statistics_tokens(&calibration->modules[0]), "token"));
+	al_table_note(table,
+		"distance: the square root of the Jensen-Shannon divergence (nats) of two heads' "
+		"attention weights, from 0 to %.4f, mean over %lld queries",
+		sqrt(log(2)), (long long)calibration->n_queries);
+	note_sample(table, &calibration->modules[0]);
+	session->style.summary = say(&session->arena, table, calibration, folder);
+}
+
+/* ---- the command ---- */
+
+struct calibrate_options {
+	struct al_output_options output;
+	const char *target; /* a folder, or a file of an imatrix */
+	struct al_layout_options layout;
+	struct al_input_options input;
+};
+
+static const struct al_option_row output_rows[] = {
+	OPTION_TEXT(struct calibrate_options, target, "output", "DIR|FILE",
+		"the folder that gets calibration.safetensors; FILE.imatrix or FILE.gguf: the mean "
+		"squares alone, for llama.cpp's quantiser",
+		.letter = 'o'),
+	OPTION_END,
+};
+
+static const struct al_option_group groups[] = {{al_format_rows, 0}, {output_rows, 0},
+	{al_display_rows, 0}, {al_layout_rows, offsetof(struct calibrate_options, layout)},
+	{al_input_rows, offsetof(struct calibrate_options, input)},
+	{al_sample_rows, offsetof(struct calibrate_options, input)},
+	{al_sample_seed_rows, offsetof(struct calibrate_options, input)}, {NULL, 0}};
+
+struct calibrating {
+	struct al_session *session;
+	const struct calibrate_options *options;
+	struct al_opened_model model;
+};
+
+static bool put_imatrix(struct calibrating *c, const struct al_calibration *calibration,
+	struct al_error *err)
+{
+	const struct al_input_options *input = &c->options->input;
+	const char *dataset = input->tokens ? input->tokens : input->text ? input->text : "sampled";
+
+	al_table_note(c->session->tables[0],
+		"the imatrix holds attention's weights, of whose inputs it keeps means and mean "
+		"squares; llama.cpp quantises the others as without one, and refuses to where a "
+		"type needs it");
+	return al_imatrix_write(calibration, &c->model.file->view, dataset, c->options->target,
+		err);
+}
+
+static bool record(struct calibrating *c, struct al_error *err)
+{
+	const struct al_checkpoint *checkpoint = c->model.file->checkpoint;
+	struct al_calibration *calibration = new_calibration(c->session);
+	const char *target = c->options->target;
+
+	if (!al_calibration_record(calibration, &c->model.running->network, &c->model.running->all,
+		    &c->model.watch, err))
+		return false;
+	al_calibration_add_table(c->session, calibration, target);
+	al_opened_checkpoint_note(c->model.file, c->session->tables[0]);
+	al_kernel_note(c->session->tables[0]);
+	/* What the tokens didn't need may hold NaN: rows of embeddings, the last projection. */
+	return al_checkpoint_note_not_finite(checkpoint, c->session->tables[0], err)
+		&& al_checkpoint_check_unchanged(checkpoint, err)
+		&& (is_imatrix(target) ? put_imatrix(c, calibration, err)
+				       : al_calibration_put(c->session, calibration, target, err));
+}
+
+static bool run_calibrate(struct al_session *session, struct al_error *err)
+{
+	struct calibrating c = {.session = session, .options = session->options};
+
+	if (!c.options->target)
+		return al_fail(err, AL_EINPUT,
+			"expected -o DIR, the folder to write to, or -o FILE.imatrix");
+	/* The folder is made first: what can't be written needs no recording. */
+	return al_opened_model_init(&c.model, session, &c.options->layout, &c.options->input, err)
+		&& (is_imatrix(c.options->target)
+			|| al_calibration_folder_make(session, c.options->target, err))
+		&& record(&c, err);
+}
+
+const struct al_command al_command_calibrate = {
+	.words = "MODEL [CONFIG]",
+	.examples = {"calibrate stories15M.bin --tokens stories.npy --sequences 0:16 -o measured/",
+		"calibrate all-MiniLM-L6-v2/ --tokens ids.txt -o measured/ -f csv",
+		"calibrate stories15M.gguf --tokens stories.npy -o stories15M.imatrix"},
+	.options = groups,
+	.options_size = sizeof(struct calibrate_options),
+	.computes = true,
+	.run = run_calibrate,
+};

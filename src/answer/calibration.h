@@ -1,0 +1,22 @@
+/* What the commands on calibrations share. */
+#pragma once
+
+#include "model/calibration/calibration.h"
+#include "answer/session.h"
+
+/* Reads one, of `checkpoint` where that isn't NULL; it is gone when the command has run. NULL:
+ * failed. */
+struct al_calibration *al_session_calibration(struct al_session *session, const char *path,
+	const struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
+
+/* Makes the folder; one that stays empty is gone when the command has run. */
+bool al_calibration_folder_make(struct al_session *session, const char *folder,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* The answer's table of heads: module, head, tokens, norm, entropy, distance, nearest, between. */
+void al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,
+	const char *folder);
+
+/* Writes FOLDER/calibration.safetensors. */
+bool al_calibration_put(struct al_session *session, const struct al_calibration *calibration,
+	const char *folder, struct al_error *err) AL_MUST_CHECK;

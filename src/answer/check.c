@@ -1,0 +1,346 @@
+/* check: recomputes the numbers that a paper prints: those of scenarios, or of a .tex, .md or .txt
+ * file by a map of its tables. */
+#include "answer/scenarios.h"
+#include "paper/lint.h"
+#include "report/writer.h"
+
+#include <unistd.h>
+
+struct check_options {
+	struct al_output_options output;
+	const char *map; /* NULL: the one beside the paper */
+	bool drafts_map;
+};
+
+/* ---- on a terminal ---- */
+
+struct page {
+	struct al_arena *arena;
+	const struct al_style *style;
+	const struct al_table *table;
+	struct al_text *out;
+};
+
+/* A cell as people read it; NULL: it is missing. */
+static const char *cell_of(const struct page *p, size_t row, const char *key)
+{
+	int column = al_table_find_column(p->table, key);
+	const struct al_cell *cell = &p->table->rows[row][column];
+
+	return cell->kind == AL_CELL_MISSING
+		? NULL
+		: al_cell_display(p->arena, p->style, &p->table->columns[column], cell);
+}
+
+static void add_line(const struct page *p, size_t indent, const char *text)
+{
+	al_text_add_repeated(p->out, ' ', indent);
+	al_help_add_wrapped(p->out, text, indent);
+}
+
+/* "printed 1.12, found 1.63 (1.61 to 1.64)" */
+static const char *compare(const struct page *p, size_t row)
+{
+	const char *printed = cell_of(p, row, "printed"), *value = cell_of(p, row, "value"),
+		   *low = cell_of(p, row, "low"), *high = cell_of(p, row, "high");
+	bool is_range = low && high && strcmp(low, high) != 0;
+
+	return al_format(p->arena, "printed %s%s%s%s%s%s%s%s", printed ? printed : "-",
+		value ? ", found " : "", value ? value : "", is_range ? " (" : "",
+		is_range ? low : "", is_range ? " to " : "", is_range ? high : "",
+		is_range ? ")" : "");
+}
+
+static void add_claim(const struct page *p, size_t row, enum al_verdict verdict)
+{
+	const char *where = cell_of(p, row, "where"), *note = cell_of(p, row, "note");
+	const char *kind = al_table_text(p->table, row, "kind");
+	bool is_printed = strcmp(kind, al_claim_kind_names[AL_CLAIM_PRINTED]) == 0;
+	const char *head = al_format(p->arena, "%s %s: %s%s%s%s", cell_of(p, row, "scenario"),
+		cell_of(p, row, "id"), al_verdict_names[verdict], is_printed ? "" : " (",
+		is_printed ? "" : kind, is_printed ? "" : ")");
+
+	if (verdict == AL_REPRODUCED) {
+		add_line(p, 0,
+			al_format(p->arena, "%s, %s%s%s", head, where ? where : "",
+				where ? ", " : "", compare(p, row)));
+		return;
+	}
+	add_line(p, 0, head);
+	if (where)
+		add_line(p, 2, where);
+	add_line(p, 2, compare(p, row));
+	if (note)
+		add_line(p, 2, note);
+}
+
+/* On a terminal: each claim in lines of at most 79 columns, what is not reproduced first, then the
+ * notes, of which the first, which holds the counts, is last. */
+static void render_claims(struct al_session *session, const struct al_table *table)
+{
+	static const enum al_verdict order[] = {AL_INCONSISTENT, AL_UNDERIVABLE, AL_CONSISTENT,
+		AL_REPRODUCED};
+	const struct page page = {&session->arena, &session->style, table, &session->rendered};
+
+	al_text_init(page.out);
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		for (size_t row = 0; row < table->n_rows; row++)
+			if (strcmp(al_table_text(table, row, "verdict"), al_verdict_names[order[i]])
+				== 0)
+				add_claim(&page, row, order[i]);
+	al_text_add(page.out, "\n");
+	for (size_t i = 1; i <= table->n_notes; i++)
+		add_line(&page, 0, al_printable(page.arena, table->notes[i % table->n_notes]));
+	if (page.style->summary) {
+		al_text_add(page.out, "\n");
+		add_line(&page, 0, page.style->summary);
+	}
+}
+
+/* ---- in a sentence ---- */
+
+struct report {
+	struct al_table table;
+	struct al_check_counts counts;
+};
+
+static bool check_one(void *context, struct al_scenario *scenario, struct al_error *err)
+{
+	struct report *report = context;
+
+	return al_scenario_check(scenario, &report->table, &report->counts, err);
+}
+
+static size_t sum(const size_t *numbers, size_t n)
+{
+	size_t all = 0;
+
+	for (size_t i = 0; i < n; i++)
+		all += numbers[i];
+	return all;
+}
+
+static void note_verdicts(struct al_table *table, const char *what, const size_t *verdicts)
+{
+	al_table_note(table,
+		"%zu %s: %zu reproduced, %zu consistent, %zu inconsistent, %zu underivable",
+		sum(verdicts, AL_N_VERDICTS), what, verdicts[AL_REPRODUCED],
+		verdicts[AL_CONSISTENT], verdicts[AL_INCONSISTENT], verdicts[AL_UNDERIVABLE]);
+}
+
+/* What is printed once counts once; the other claims say more about the same numbers. */
+static void add_notes(struct al_table *table, const struct al_check_counts *counts)
+{
+	const size_t *kinds = counts->kinds;
+
+	note_verdicts(table, "printed numbers", counts->numbers);
+	if (sum(counts->verdicts, AL_N_VERDICTS) > kinds[AL_CLAIM_PRINTED]) {
+		note_verdicts(table, "claims", counts->verdicts);
+		al_table_note(table,
+			"besides printed numbers: other readings %zu, repeats %zu, identities %zu, "
+			"derived %zu, statements %zu",
+			kinds[AL_CLAIM_READING], kinds[AL_CLAIM_REPEAT], kinds[AL_CLAIM_IDENTITY],
+			kinds[AL_CLAIM_DERIVED], kinds[AL_CLAIM_STATEMENT]);
+	}
+	al_table_note(table,
+		"inconsistent: %zu listed errata, %zu that another reading explains, %zu others",
+		counts->errata, counts->read_otherwise, counts->unlisted);
+	if (counts->equalities)
+		al_table_note(table,
+			"%zu of %zu printed numbers that hold would hold too with their last digit "
+			"one more",
+			counts->indifferent, counts->equalities);
+	if (counts->wrong_errata)
+		al_table_note(table, "%zu listed errata are not inconsistent",
+			counts->wrong_errata);
+}
+
+/* "; that contradict what derives them: 21, each a listed erratum". A number that another reading
+ * explains holds. */
+static const char *say_wrong(struct al_arena *arena, const struct al_check_counts *counts)
+{
+	const size_t wrong = counts->numbers[AL_INCONSISTENT];
+	const char *listed = counts->unlisted == 0
+		? wrong == 0 ? "" : ", each a listed erratum"
+		: al_format(arena, " (claims that are no listed errata: %zu)", counts->unlisted);
+
+	return wrong + counts->unlisted == 0
+		? ""
+		: al_format(arena, "; that contradict what derives them: %zu%s", wrong, listed);
+}
+
+static const char *say(struct al_arena *arena, const struct al_check_counts *counts)
+{
+	const size_t *numbers = counts->numbers;
+	const size_t unknown = numbers[AL_UNDERIVABLE], errata = counts->wrong_errata;
+
+	return al_format(arena,
+		"Printed numbers that hold: %zu of %zu, %zu of them exactly, %zu within the "
+		"rounding of what they derive from%s%s%s.",
+		numbers[AL_REPRODUCED] + numbers[AL_CONSISTENT], sum(numbers, AL_N_VERDICTS),
+		numbers[AL_REPRODUCED], numbers[AL_CONSISTENT], say_wrong(arena, counts),
+		unknown ? al_format(arena, "; that can't be derived: %zu", unknown) : "",
+		errata ? al_format(arena, "; listed errata that hold after all: %zu", errata) : "");
+}
+
+static bool check_scenarios(struct al_session *session, struct al_error *err)
+{
+	struct report report = {0};
+	const struct al_check_counts *counts = &report.counts;
+
+	al_check_table_init(&report.table);
+	bool ok = al_each_scenario(session, check_one, &report, err);
+	add_notes(&report.table, counts);
+	if (ok)
+		session->style.summary = say(&session->arena, counts);
+	if (al_session_is_on_terminal(session))
+		render_claims(session, &report.table);
+	al_session_take(session, &report.table);
+	session->answer_is_no = counts->unlisted > 0 || counts->wrong_errata > 0;
+	return ok;
+}
+
+/* ---- papers ---- */
+
+static const struct check_options *options_of(const struct al_session *session)
+{
+	return session->options;
+}
+
+/* Is a paper among the words, or asked for by an option? */
+static bool names_paper(const struct al_session *session)
+{
+	for (size_t i = 0; i < session->line.n_words; i++)
+		if (al_paper_is_named(session->line.words[i]))
+			return true;
+	return options_of(session)->map || options_of(session)->drafts_map;
+}
+
+/* "paper.map.json" of "paper.tex", where there is such a file. */
+static const char *map_beside(struct al_session *session, const char *path)
+{
+	const size_t n = (size_t)(strrchr(path, '.') - path);
+	const char *map = al_format(&session->arena, "%.*s.map.json", (int)n, path);
+
+	return access(map, F_OK) == 0 ? map : NULL;
+}
+
+static bool lint(struct al_session *session, const struct al_paper *paper, struct al_table *table,
+	struct al_lint_counts *counts, struct al_error *err)
+{
+	const char *path = options_of(session)->map;
+	AL_ENDS(al_paper_map_finish) struct al_paper_map map = {0};
+
+	if (!path)
+		path = map_beside(session, paper->file);
+	if (!path)
+		return al_paper_lint(paper, NULL, session->catalog, table, counts, err);
+	return al_paper_map_read(&map, path, err)
+		&& al_paper_lint(paper, &map, session->catalog, table, counts, err);
+}
+
+static void note_counts(struct al_table *table, const struct al_lint_counts *counts)
+{
+	al_table_note(table,
+		"%zu numbers recomputed: %zu reproduced, %zu consistent within rounding, %zu "
+		"contradicted, %zu undecided",
+		counts->numbers, counts->verdicts[AL_REPRODUCED], counts->verdicts[AL_CONSISTENT],
+		counts->verdicts[AL_INCONSISTENT], counts->verdicts[AL_UNDERIVABLE]);
+	al_table_note(table,
+		"%zu scores taken as they are; in running text %zu numbers of the tables again, "
+		"%zu contradicted; %zu places not read",
+		counts->scores, counts->in_prose, counts->slips, counts->gaps);
+}
+
+static const char *say_papers(struct al_arena *arena, const struct al_lint_counts *counts)
+{
+	const size_t wrong = counts->verdicts[AL_INCONSISTENT], slips = counts->slips,
+		     undecided = counts->verdicts[AL_UNDERIVABLE],
+		     decided = counts->numbers - undecided;
+	const char *rest = undecided ? al_format(arena, "; of %zu it can't be told", undecided)
+				     : "";
+
+	if (wrong + slips > 0)
+		return al_format(arena,
+			"%zu of %zu recomputed numbers%s don't follow from the others%s.", wrong,
+			counts->numbers,
+			slips ? al_format(arena, " and %zu in running text", slips) : "", rest);
+	if (decided > 0)
+		return al_format(arena, "All %zu numbers that could be decided hold%s.", decided,
+			rest);
+	return "Nothing was recomputed: a map names what tables hold; --draft-map writes a draft.";
+}
+
+static bool draft(struct al_session *session, const struct al_paper *paper, struct al_error *err)
+{
+	if (session->line.n_words > 1)
+		return al_fail(err, AL_EINPUT, "--draft-map is of one paper, found %zu",
+			session->line.n_words);
+	al_text_init(&session->rendered);
+	al_paper_draft(paper, &session->rendered);
+	return true;
+}
+
+static bool check_paper(struct al_session *session, const char *path, struct al_table *table,
+	struct al_lint_counts *counts, struct al_error *err)
+{
+	AL_ENDS(al_paper_finish) struct al_paper paper = {0};
+
+	if (!al_paper_is_named(path))
+		return al_fail(err, AL_EINPUT, "%s: a paper is .tex, .md or .txt", path);
+	if (!al_paper_read(&paper, path, err))
+		return false;
+	return options_of(session)->drafts_map ? draft(session, &paper, err)
+					       : lint(session, &paper, table, counts, err);
+}
+
+static bool check_papers(struct al_session *session, struct al_error *err)
+{
+	struct al_lint_counts counts = {0};
+	struct al_table lines;
+
+	if (session->line.n_words == 0)
+		return al_fail(err, AL_EINPUT, "expected a paper: a .tex, .md or .txt file");
+	al_lint_table_init(&lines);
+	struct al_table *table = al_session_take(session, &lines);
+	for (size_t i = 0; i < session->line.n_words; i++)
+		if (!check_paper(session, session->line.words[i], table, &counts, err))
+			return false;
+	if (options_of(session)->drafts_map)
+		return true;
+	note_counts(table, &counts);
+	session->style.summary = say_papers(&session->arena, &counts);
+	if (strcmp(session->writer->name, "text") == 0) {
+		al_text_init(&session->rendered);
+		al_lint_text(table, &session->rendered);
+		al_text_addf(&session->rendered, "\n%s\n", session->style.summary);
+	}
+	session->answer_is_no = counts.verdicts[AL_INCONSISTENT] + counts.slips > 0;
+	return true;
+}
+
+/* ---- the command ---- */
+
+static bool run(struct al_session *session, struct al_error *err)
+{
+	return names_paper(session) ? check_papers(session, err) : check_scenarios(session, err);
+}
+
+static const struct al_option_row rows[] = {
+	OPTION_TEXT(struct check_options, map, "map", "FILE",
+		"of a paper: what its tables' columns are; default: PAPER without its ending, "
+		"with .map.json"),
+	OPTION_FLAG(struct check_options, drafts_map, "draft-map",
+		"of a paper: print a map to begin with"),
+	OPTION_END,
+};
+
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {rows, 0}, {NULL, 0}};
+
+const struct al_command al_command_check = {
+	.words = "[SCENARIO...|PAPER...]",
+	.examples = {"check", "check mhe-memory -f csv", "check paper.tex --map paper.map.json"},
+	.options = groups,
+	.options_size = sizeof(struct check_options),
+	.run = run,
+};

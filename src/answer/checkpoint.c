@@ -1,0 +1,152 @@
+/* What the commands on checkpoints share. */
+#include "answer/checkpoint.h"
+
+#include <strings.h>
+#include <unistd.h>
+
+/* ---- the file alone ---- */
+
+const char *al_count_text(struct al_arena *arena, uint64_t count, const char *what)
+{
+	const char *number = al_exact_grouped(arena, al_format(arena, "%" PRIu64, count));
+
+	return al_format(arena, "%s %s%s", number, what, count == 1 ? "" : "s");
+}
+
+static void note_files(struct al_table *table, const struct al_checkpoint *checkpoint)
+{
+	if (checkpoint->index)
+		al_table_note(table, "index: %s, files: %zu", checkpoint->index,
+			checkpoint->n_shards);
+	else
+		al_table_note(table, "file: %s (%s)", checkpoint->shards[0].source.path,
+			checkpoint->shards[0].format);
+	if (checkpoint->config)
+		al_table_note(table, "config: %s", checkpoint->config);
+}
+
+void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpoint)
+{
+	uint64_t header_bytes = 0;
+
+	for (size_t i = 0; i < checkpoint->n_shards; i++)
+		header_bytes += checkpoint->shards[i].header_bytes;
+	note_files(table, checkpoint);
+	al_table_note(table, "size: %s", al_count_text(&table->arena, checkpoint->bytes, "byte"));
+	al_table_note(table, "header: %s, fingerprint (fnv1a) %016" PRIx64,
+		al_count_text(&table->arena, header_bytes, "byte"), checkpoint->header_hash);
+}
+
+void al_note_numbers_unread(struct al_table *table)
+{
+	al_table_note(table,
+		"numbers: not read; inspect --values counts those that are NaN or infinite");
+}
+
+struct al_checkpoint *al_session_file(struct al_session *session, const char *path,
+	struct al_error *err)
+{
+	struct al_checkpoint *checkpoint = al_new(&session->arena, struct al_checkpoint);
+
+	if (!al_checkpoint_open(checkpoint, path, err))
+		return NULL;
+	al_arena_defer(&session->arena, al_checkpoint_close, checkpoint);
+	return checkpoint;
+}
+
+/* ---- with its family ---- */
+
+/* "12" or "32:8" */
+static bool parse_heads(const char *text, struct al_view_options *options, struct al_error *err)
+{
+	const char *end = text + al_read_digits(text, &options->n_heads);
+	bool ok = options->n_heads > 0 && options->n_heads < 1 << 20;
+
+	if (ok && *end == ':') {
+		end++;
+		end += al_read_digits(end, &options->n_kv_heads);
+		ok = options->n_kv_heads > 0 && options->n_heads % options->n_kv_heads == 0;
+	}
+	return (ok && *end == '\0')
+		|| al_fail(err, AL_EINPUT, "--heads %s: expected H or H:KV, KV dividing H", text);
+}
+
+const struct al_option_row al_layout_rows[] = {
+	OPTION_TEXT(struct al_layout_options, heads, "heads", "H[:KV]",
+		"number of query heads and of key/value heads, where no config says it"),
+	OPTION_TEXT(struct al_layout_options, layout, "layout", "FILE",
+		"a family file that says how tensors are named"),
+	OPTION_END,
+};
+
+const struct al_option_row al_module_rows[] = {
+	OPTION_TEXT(struct al_layout_options, modules, "modules", "SELECTION",
+		"only these modules: layers.0-5,encoder.*.self"),
+	OPTION_END,
+};
+
+bool al_checkpoint_view(struct al_model_view *view, struct al_session *session,
+	const struct al_layout_options *o, struct al_checkpoint *checkpoint, const char *config,
+	bool modules, struct al_error *err)
+{
+	struct al_view_options options = {.config = config, .layout = o->layout, .runs = o->runs};
+
+	if (o->heads && !parse_heads(o->heads, &options, err))
+		return false;
+	return modules ? al_model_view_open(view, session->catalog, checkpoint, &options, err)
+		       : al_model_view_lay(view, session->catalog, checkpoint, &options, err);
+}
+
+/* Of a built-in model only sizes are known. */
+static void explain_opening(const char *path, struct al_error *err)
+{
+	const struct al_embedded_list *models = al_catalog_files(AL_CATALOG_MODELS);
+
+	for (size_t i = 0; i < models->n_files; i++)
+		if (access(path, F_OK) != 0 && strcasecmp(models->files[i].name, path) == 0)
+			al_fail(err, AL_EINPUT,
+				"%s: only the sizes of this built-in model are known, expected a "
+				"checkpoint: the folder or file of its weights",
+				path);
+}
+
+struct al_opened_checkpoint *al_session_checkpoint(struct al_session *session,
+	const struct al_layout_options *o, const char *path, const char *config, bool modules,
+	struct al_error *err)
+{
+	struct al_opened_checkpoint *opened = al_new(&session->arena, struct al_opened_checkpoint);
+
+	opened->checkpoint = al_session_file(session, path, err);
+	if (!opened->checkpoint) {
+		explain_opening(path, err);
+		return NULL;
+	}
+	if (!al_checkpoint_view(&opened->view, session, o, opened->checkpoint, config, modules,
+		    err))
+		return NULL;
+	al_arena_defer(&session->arena, al_model_view_close, &opened->view);
+	return opened;
+}
+
+const char *al_recognition_text(struct al_table *table, const struct al_model_view *view)
+{
+	return view->has_config ? al_format(&table->arena, "named by %s", view->config_path)
+				: "recognised from tensor names and shapes";
+}
+
+void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct al_table *table)
+{
+	al_checkpoint_note(table, opened->checkpoint);
+	al_table_note(table, "family: %s, %s", opened->view.family->name,
+		al_recognition_text(table, &opened->view));
+	const char *method = al_checkpoint_metadata(opened->checkpoint, "attnledger.method");
+	if (method)
+		al_table_note(table, "compressed by attnledger, --method %s%s", method,
+			opened->view.has_config
+					&& al_json_get(opened->view.config.root,
+						AL_CONFIG_COMPRESSED)
+				? ": config.json is the original's"
+				: "");
+	for (size_t i = 0; i < opened->view.n_notes; i++)
+		al_table_note(table, "%s", opened->view.notes[i]);
+}

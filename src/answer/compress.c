@@ -1,0 +1,148 @@
+/* compress: a smaller checkpoint and what it cost. */
+#include "answer/compress.h"
+
+#include "audit/select.h"
+#include "answer/calibration.h"
+#include "answer/kernel.h"
+#include "answer/progress.h"
+#include "linalg/kernel.h"
+
+struct compression {
+	struct al_session *session;
+	struct al_opened_checkpoint *opened;
+	const struct al_compress_options *options;
+	const char *file;
+	struct al_progress *progress;
+	size_t n_done, n; /* modules */
+};
+
+static void show(void *context, const char *module)
+{
+	struct compression *c = context;
+
+	al_progress_show(c->progress, module, c->n_done++, c->n);
+}
+
+/* With a budget each module is looked at before it is compressed. */
+static size_t count_steps(const struct al_model_view *view, const struct al_compress_options *o)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < view->n_modules; i++)
+		n += !o->modules || al_select_module(o->modules, view->modules[i].name);
+	return o->budget > 0 ? 2 * n : n;
+}
+
+static bool check(void *context, const char *written, struct al_error *err)
+{
+	struct compression *c = context;
+	const struct al_verify_options options = {.n_tokens = AL_VERIFY_TOKENS,
+		.seed = c->options->effort.seed,
+		.modules = c->options->modules};
+	bool holds = true;
+
+	if (!al_verify_add_table(c->session, &c->opened->view, written, c->file, &options, &holds,
+		    err))
+		return false;
+	return holds
+		|| al_fail(err, AL_ESYSTEM, "%s: what was copied is not the original's", c->file);
+}
+
+static bool compress(struct al_session *session, struct al_opened_checkpoint *opened,
+	struct al_compress_options *options, struct al_error *err)
+{
+	const char *file = ((const struct al_compress_words *)session->options)->file;
+	struct compression c = {.session = session,
+		.opened = opened,
+		.options = options,
+		.file = file};
+	struct al_table *table = al_session_table(session, "compress", NULL, 0,
+		"%s, compressed into %s", opened->checkpoint->path, file);
+
+	al_compress_add_columns(table);
+	struct al_table *heads = NULL;
+	if (options->method == AL_METHOD_COLLAB) {
+		heads = al_session_table(session, "expressiveness", NULL, 0,
+			"Shared dimensions of each head");
+		al_compress_add_head_columns(heads);
+	}
+	c.progress = al_progress_begin(session, opened->checkpoint->path);
+	c.n = count_steps(&opened->view, options);
+	options->watch = show;
+	options->check = check;
+	options->context = &c;
+	if (!al_compress(&opened->view, options, file, table, heads, err))
+		return false;
+	al_opened_checkpoint_note(opened, table);
+	al_table_note(table, "seed: %llu, BLAS kernel: %s",
+		(unsigned long long)options->effort.seed, al_blas_kernel());
+	al_kernel_note(table);
+	return true;
+}
+
+/* The sample that errors are of. */
+static void note_calibration(const struct al_session *session,
+	const struct al_calibration *calibration)
+{
+	const struct al_module_statistics *first = &calibration->modules[0];
+	const double n = al_statistics_tokens(first), width = (double)first->of[0].rows - 1;
+
+	al_table_note(session->tables[0], "calibration: %s, %.0f tokens in %zu sequences",
+		calibration->path, n, calibration->n_sequences);
+	if (n < 10 * width)
+		al_table_note(session->tables[0],
+			"%.1f tokens of the calibration for each of %.0f coordinates, fewer than "
+			"ten: expect more loss on other tokens",
+			n / width, width);
+}
+
+/* The calibration, and the model that runs for W_O. */
+static bool open_data(struct al_session *session, struct al_opened_checkpoint *opened,
+	struct al_data *data, struct al_error *err)
+{
+	const struct al_compress_words *o = session->options;
+
+	if (o->calibration) {
+		data->calibration = al_session_calibration(session, o->calibration,
+			opened->checkpoint, err);
+		if (!data->calibration)
+			return false;
+	}
+	if (!al_refit_runs(data->refit))
+		return true;
+	struct al_running *running = al_session_running(session, &opened->view, &o->input, err);
+	if (!running)
+		return false;
+	data->network = &running->network;
+	data->tokens = &running->all;
+	return true;
+}
+
+static bool run_compress(struct al_session *session, struct al_error *err)
+{
+	const struct al_compress_words *o = session->options;
+	struct al_compress_options options;
+
+	if (!al_compress_read(session, &options, err))
+		return false;
+	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
+		al_session_word(session, 0), al_session_word(session, 1), true, err);
+	if (!opened || !open_data(session, opened, &options.data, err)
+		|| !compress(session, opened, &options, err))
+		return false;
+	if (options.data.calibration)
+		note_calibration(session, options.data.calibration);
+	session->style.summary = al_compress_summarize(session, options.method);
+	return true;
+}
+
+const struct al_command al_command_compress = {
+	.words = "CHECKPOINT [CONFIG]",
+	.examples = {"compress bert/ --method collab --rank 384 -o collab.safetensors",
+		"compress model.safetensors --heads 12 --method drop --drop 0:3,5:11 -o "
+		"pruned.safetensors"},
+	.options = al_compress_groups,
+	.options_size = sizeof(struct al_compress_words),
+	.computes = true,
+	.run = run_compress,
+};

@@ -1,0 +1,307 @@
+/* What `compress` is told, read and held against what its method takes. */
+#include "answer/compress.h"
+
+#include "formats/format.h"
+#include "linalg/cp.h"
+
+enum { OF_VALUES, OF_KEYS, OF_BOTH, N_SIDES, BY_METHOD = -1 };
+static const char *const sides[N_SIDES] = {"values", "keys", "both"};
+
+static const struct al_option_row file_rows[] = {
+	OPTION_TEXT(struct al_compress_words, file, "output", "FILE|FOLDER",
+		"the safetensors file to write; or a folder to be made, with the source's shards, "
+		"index, config.json and tokenizer",
+		.letter = 'o'),
+	OPTION_END,
+};
+
+static const struct al_option_row compress_rows[] = {
+	AL_SEED_ROW(struct al_compress_words, input.seed, 0),
+	OPTION_TEXT(struct al_compress_words, method, "method", "NAME",
+		"collab (shared projections), tucker (factored), qk (each head's queries and "
+		"keys), drop (heads), merge (heads, into those most like them), ov (each head's "
+		"values and outputs), kv-latent (values or keys of all heads from one narrow "
+		"projection), gqa (keys and values shared by groups of heads), mhe-mul (one query, "
+		"key and value that each head scales) or identity (nothing: another format, or a "
+		"folder)"),
+	OPTION_TEXT(struct al_compress_words, calibration, "calibration", "DIR",
+		"in the measure of what `calibrate` wrote; with drop and ov W_O is fitted anew, "
+		"with merge the map into the head that takes over"),
+	OPTION_CHOICE(struct al_compress_words, measure, "measure",
+		"auto|weights|gain|diagonal|inputs|centred|weighed|outputs",
+		"what errors are weighed by: nothing, the norm's gain, of the calibration the "
+		"inputs' mean squares, second moment or covariance; of values their moment and "
+		"W_O, or the heads' outputs (default auto: the best that is known)",
+		.words = al_measure_names, .n_words = AL_N_WEIGHTINGS),
+	OPTION_CHOICE(struct al_compress_words, refit, "refit", "auto|none|tokens|sequential",
+		"what W_O is fitted to: of drop and ov the calibration's outputs (auto), nothing, "
+		"or what the compressed heads put out on --tokens, in the original model or in one "
+		"whose layers before are compressed",
+		.words = al_refit_names, .n_words = AL_N_REFITS),
+	OPTION_FLAG(struct al_compress_words, is_aligned, "align",
+		"gqa: each head's keys and values turned onto those of the group's first "
+		"(Procrustes), and their mean, in place of the best common ones"),
+	OPTION_CHOICE(struct al_compress_words, side, "of", "values|keys|both",
+		"kv-latent: of values (default) or of keys; gqa: both (default), or values alone, "
+		"which no family has",
+		.words = sides, .n_words = N_SIDES, .fallback = BY_METHOD),
+	OPTION_TEXT(struct al_compress_words, budget, "budget", "P%[:cache]",
+		"the ranks that save this share of the parameters that the method treats, or of "
+		"the bytes cached for a token, over all modules together"),
+	OPTION_TEXT(struct al_compress_words, ranks, "rank", "N",
+		"shared width, or width of each head, of gqa how many keys and values are left; or "
+		"a comma list, one rank per module"),
+	OPTION_TEXT(struct al_compress_words, target_error, "target-error", "E",
+		"the smallest rank with at most this relative error"),
+	OPTION_COUNT(struct al_compress_words, sweeps, "sweeps", "N",
+		"collab, mhe-mul: at most so many sweeps of least squares (200)", .least = 1),
+	OPTION_FLAG(struct al_compress_words, force, "force",
+		"write a result that is no smaller than its source, too"),
+	OPTION_TEXT(struct al_compress_words, drops, "drop", "LAYER:HEAD,...",
+		"heads to leave out; a module's name may stand for LAYER; or, with --calibration "
+		"or "
+		"merge, a number: so many of each module, whose loss the others make up for best"),
+	OPTION_TEXT(struct al_compress_words, for_whom, "for", "epfml",
+		"fold in the score scale of epfml/collaborative-attention, 1/sqrt(R/n_heads)"),
+	OPTION_END,
+};
+
+const struct al_option_group al_compress_groups[] = {{al_format_rows, 0}, {file_rows, 0},
+	{al_display_rows, 0}, {al_layout_rows, offsetof(struct al_compress_words, layout)},
+	{al_module_rows, offsetof(struct al_compress_words, layout)}, {compress_rows, 0},
+	{al_input_rows, offsetof(struct al_compress_words, input)},
+	{al_sample_rows, offsetof(struct al_compress_words, input)}, {NULL, 0}};
+
+static bool parse_whole(const char *text, const char *option, int64_t least, int64_t *out,
+	struct al_error *err)
+{
+	size_t n = al_read_digits(text, out);
+
+	if (n == 0 || text[n] || *out < least || *out > INT64_C(1) << 53)
+		return al_fail(err, AL_EINPUT, "--%s %s: expected a whole number of at least %lld",
+			option, text, (long long)least);
+	return true;
+}
+
+/* The items of "a,b,c"; an empty one is an item. */
+static char **split(struct al_arena *arena, const char *list, size_t *n)
+{
+	char **items = al_new_array(arena, char *, strlen(list) + 1);
+
+	*n = 0;
+	for (char *item = al_strdup(arena, list); item; (*n)++) {
+		items[*n] = item;
+		item = strchr(item, ',');
+		if (item)
+			*item++ = '\0';
+	}
+	return items;
+}
+
+static bool read_ranks(struct al_arena *arena, const char *text, struct al_compress_options *out,
+	struct al_error *err)
+{
+	if (!text)
+		return true;
+	char **items = split(arena, text, &out->n_ranks);
+	int64_t *ranks = al_new_array(arena, int64_t, out->n_ranks);
+	for (size_t i = 0; i < out->n_ranks; i++)
+		if (!parse_whole(items[i], "rank", 1, &ranks[i], err))
+			return false;
+	out->ranks = ranks;
+	return true;
+}
+
+/* "3:5": head 5 of layer 3; "decoder.3.cross:5" names the module. */
+static bool read_drops(struct al_arena *arena, const char *text, struct al_compress_options *out,
+	struct al_error *err)
+{
+	int64_t of_each;
+
+	if (!text)
+		return true;
+	const size_t digits = al_read_digits(text, &of_each);
+	if (digits > 0 && !text[digits]) {
+		out->n_of_each = of_each > 0 ? (size_t)of_each : 0;
+		return of_each > 0
+			|| al_fail(err, AL_EINPUT,
+				"--drop %s: expected LAYER:HEAD, or a number of heads", text);
+	}
+	char **items = split(arena, text, &out->n_dropped);
+	struct al_dropped *dropped = al_new_array(arena, struct al_dropped, out->n_dropped);
+	for (size_t i = 0; i < out->n_dropped; i++) {
+		char *colon = strrchr(items[i], ':');
+		if (!colon || colon == items[i])
+			return al_fail(err, AL_EINPUT, "--drop %s: expected LAYER:HEAD", items[i]);
+		*colon = '\0';
+		dropped[i].module = items[i];
+		if (!parse_whole(colon + 1, "drop ...:", 0, &dropped[i].head, err))
+			return false;
+	}
+	out->dropped = dropped;
+	return true;
+}
+
+static bool read_target(const char *text, double *out, struct al_error *err)
+{
+	return al_option_real("target-error", text, 0, 0, out, err)
+		&& (!text || (*out > 0 && *out < 1)
+			|| al_fail(err, AL_EINPUT,
+				"--target-error %s: expected a number between 0 and 1", text));
+}
+
+static bool read_method(const char *method, const char *target, struct al_compress_options *out,
+	struct al_error *err)
+{
+	if (!method)
+		return al_fail(err, AL_EINPUT,
+			"expected --method collab, tucker, qk, drop, merge, ov, kv-latent, gqa, "
+			"mhe-mul or identity");
+	const int found = al_find_name(method, al_method_names, AL_N_METHODS);
+	if (found < 0)
+		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
+	out->method = (enum al_method)found;
+	out->for_epfml = target != NULL;
+	if (target && strcmp(target, "epfml") != 0)
+		return al_fail(err, AL_EINPUT, "--for %s: expected epfml", target);
+	return !target || out->method == AL_METHOD_COLLAB
+		|| al_fail(err, AL_EINPUT, "--for epfml takes --method collab, not %s", method);
+}
+
+/* One way to say how much is left, and the one that the method takes. */
+static bool check_goal(const struct al_compress_options *o, struct al_error *err)
+{
+	const int n = (o->n_ranks > 0) + (o->target_error > 0) + (o->budget > 0);
+
+	if (o->method == AL_METHOD_IDENTITY)
+		return (n == 0 && o->n_dropped == 0 && o->n_of_each == 0 && !o->modules)
+			|| al_fail(err, AL_EINPUT,
+				"--method identity changes no module: it takes no rank, no --drop "
+				"and no --modules");
+	if (al_method_drops(o->method))
+		return (n == 0 && (o->n_dropped > 0 || o->n_of_each > 0))
+			|| al_fail(err, AL_EINPUT,
+				"--method %s takes --drop LAYER:HEAD,... and no rank",
+				al_method_names[o->method]);
+	if (o->method == AL_METHOD_MHE_MUL)
+		return n == 0
+			|| al_fail(err, AL_EINPUT,
+				"--method mhe-mul takes no rank: what heads share is as wide as "
+				"one of them");
+	return n == 1
+		|| al_fail(err, AL_EINPUT, "expected one of --rank, --target-error and --budget");
+}
+
+/* "20%", ".2", "20%:cache" */
+static bool read_budget(const char *text, struct al_compress_options *out, struct al_error *err)
+{
+	static const char of_cache[] = ":cache";
+	char *end;
+
+	if (!text)
+		return true;
+	out->budget = strtod(text, &end);
+	if (end != text && *end == '%') {
+		out->budget /= 100;
+		end++;
+	}
+	out->budget_is_cache = end != text && strcmp(end, of_cache) == 0;
+	return (end != text && (!*end || out->budget_is_cache) && out->budget > 0
+		       && out->budget < 1)
+		|| al_fail(err, AL_EINPUT,
+			"--budget %s: expected a share to save between 0%% and 100%%, as 20%% (of "
+			"the parameters) or 20%%:cache (of the bytes cached for a token)",
+			text);
+}
+
+/* What goes with some methods alone. */
+static bool check_methods(const struct al_compress_words *o, enum al_method method,
+	struct al_error *err)
+{
+	const bool is_identity = method == AL_METHOD_IDENTITY, is_gqa = method == AL_METHOD_GQA,
+		   is_latent = method == AL_METHOD_LATENT, drops = al_method_drops(method),
+		   is_of_values = al_method_is_of_values(method);
+	const struct {
+		bool is_wrong;
+		const char *option, *value, *with;
+	} rules[] = {
+		{o->calibration && is_identity, "calibration", "", "other methods than"},
+		{o->measure != AL_MEASURE_AUTO && (drops || is_identity), "measure", "",
+			"other methods than"},
+		{o->measure > AL_MEASURE_CENTRED && !is_of_values, "measure ",
+			al_measure_names[o->measure], "ov, kv-latent and gqa, not"},
+		{o->side != BY_METHOD && !is_latent && !is_gqa, "of", "", "kv-latent and gqa, not"},
+		{o->side == OF_KEYS && is_gqa, "of ", "keys", "kv-latent, not"},
+		{o->side == OF_BOTH && is_latent, "of ", "both", "gqa, not"},
+		{o->is_aligned && !is_gqa, "align", "", "gqa, not"},
+		{al_refit_runs((enum al_refit)o->refit) && !is_of_values
+				&& method != AL_METHOD_DROP,
+			"refit", "", "drop, ov, kv-latent and gqa, not"},
+		{o->drops && !drops && !is_identity, "drop", "", "--method drop or merge, not"},
+		{o->sweeps > 0 && !al_method_mixes(method), "sweeps", "",
+			"--method collab or mhe-mul, not"},
+	};
+
+	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
+		if (rules[i].is_wrong)
+			return al_fail(err, AL_EINPUT, "--%s%s goes with %s %s", rules[i].option,
+				rules[i].value, rules[i].with, al_method_names[method]);
+	return true;
+}
+
+static bool check_data(const struct al_compress_words *o, enum al_method method,
+	struct al_error *err)
+{
+	if (o->drops && !strchr(o->drops, ':') && !o->calibration && method == AL_METHOD_DROP)
+		return al_fail(err, AL_EINPUT,
+			"--drop %s: expected LAYER:HEAD, or --calibration DIR to choose heads by",
+			o->drops);
+	if (al_refit_runs((enum al_refit)o->refit))
+		return al_input_check(&o->input, err);
+	if (al_input_is_given(&o->input) || o->input.sequences)
+		return al_fail(err, AL_EINPUT,
+			"--tokens, --text and --sample go with --refit tokens or --refit "
+			"sequential");
+	return o->measure != AL_MEASURE_OUTPUTS || method != AL_METHOD_LATENT || o->side != OF_KEYS
+		|| al_fail(err, AL_EINPUT, "--measure outputs: keys have none");
+}
+
+/* A name that ends as another format's would be taken for one. */
+static bool check_file(const char *file, struct al_error *err)
+{
+	if (!file)
+		return al_fail(err, AL_EINPUT, "expected -o FILE, the checkpoint to write");
+	for (size_t i = 1; al_formats[i]; i++)
+		if (al_ends_with(file, al_formats[i]->ending))
+			return al_fail(err, AL_EINPUT,
+				"-o %s: compress writes safetensors, expected FILE%s or a folder",
+				file, al_formats[0]->ending);
+	return true;
+}
+
+bool al_compress_read(struct al_session *session, struct al_compress_options *out,
+	struct al_error *err)
+{
+	const struct al_compress_words *o = session->options;
+
+	*out = (struct al_compress_options){
+		.modules = o->layout.modules,
+		.must_gain = !o->force,
+		.data = {.measure = (enum al_weighting)o->measure,
+			.refit = (enum al_refit)o->refit,
+			.is_aligned = o->is_aligned},
+		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : AL_CP_SWEEPS,
+			.seed = (uint64_t)o->input.seed},
+	};
+	if (!read_method(o->method, o->for_whom, out, err)
+		|| !read_ranks(&session->arena, o->ranks, out, err)
+		|| !read_drops(&session->arena, o->drops, out, err)
+		|| !read_target(o->target_error, &out->target_error, err)
+		|| !read_budget(o->budget, out, err) || !check_methods(o, out->method, err)
+		|| !check_data(o, out->method, err) || !check_goal(out, err))
+		return false;
+	out->of_keys = o->side == OF_KEYS || o->side == OF_BOTH
+		|| (o->side == BY_METHOD && out->method == AL_METHOD_GQA);
+	out->must_gain = out->must_gain && out->method != AL_METHOD_IDENTITY;
+	return check_file(o->file, err);
+}

@@ -1,0 +1,131 @@
+/* compress and verify in a sentence: what is saved, and at what error. */
+#include "answer/compress.h"
+
+#include "answer/summary.h"
+
+static const struct al_table *find_table(const struct al_session *session, const char *id)
+{
+	for (size_t i = 0; i < session->n_tables; i++)
+		if (strcmp(session->tables[i]->id, id) == 0)
+			return session->tables[i];
+	return NULL;
+}
+
+/* ---- the error ---- */
+
+/* "a module's output changes by 21.5 % at most (layers.0, random inputs)"; NULL: not known. */
+static const char *say_error(struct al_arena *arena, const struct al_table *verify)
+{
+	double worst;
+	const size_t row = verify ? al_table_extreme(verify, "output_error", 1, &worst) : 0;
+
+	if (!verify || row == verify->n_rows)
+		return NULL;
+	if (worst == 0)
+		return "no module's output changes";
+	return al_format(arena, "a module's output changes by %s at most (%s, %s inputs)",
+		al_text_of_percent(arena, worst), al_table_text(verify, row, "module"),
+		al_table_text(verify, row, "input"));
+}
+
+/* ---- compress ---- */
+
+static double sum_of(const struct al_table *table, const char *key)
+{
+	double sum = 0, number;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		if (al_table_number(table, row, key, &number))
+			sum += number;
+	return sum;
+}
+
+/* "collab saves 33.3 % of the query and key parameters of 6 modules (1,183,104 of 3,548,160)" */
+static const char *say_saved(struct al_arena *arena, const struct al_table *table,
+	enum al_method method)
+{
+	const double original = sum_of(table, "original"), left = sum_of(table, "parameters");
+	const bool is_smaller = left <= original;
+
+	return al_format(arena, "%s %s %s of the %s parameters of %zu module%s (%s of %s are left)",
+		al_table_text(table, 0, "method"), is_smaller ? "saves" : "adds",
+		al_text_of_percent(arena,
+			(is_smaller ? original - left : left - original) / original),
+		al_method_touches_all(method) ? "attention" : "query and key", table->n_rows,
+		table->n_rows == 1 ? "" : "s",
+		al_exact_grouped(arena, al_format(arena, "%.0f", left)),
+		al_exact_grouped(arena, al_format(arena, "%.0f", original)));
+}
+
+const char *al_compress_summarize(struct al_session *session, enum al_method method)
+{
+	struct al_arena *arena = &session->arena;
+	const struct al_table *table = find_table(session, "compress");
+	const char *error = say_error(arena, find_table(session, "verify"));
+
+	if (table->n_rows == 0 || !(sum_of(table, "original") > 0))
+		return "No module is changed: every tensor is copied.";
+	return al_format(arena, "%s%s%s. What it costs the model, verify --tokens measures.",
+		say_saved(arena, table, method), error ? "; " : "", error ? error : "");
+}
+
+/* ---- verify ---- */
+
+/* "The loss goes from 1.9876 to 2.0123 nats per token"; NULL: none was measured. */
+static const char *say_loss(struct al_arena *arena, const struct al_table *loss)
+{
+	if (!loss)
+		return NULL;
+	return al_format(arena, "The loss goes from %s to %s nats per token",
+		al_text_of_cell(arena, loss, 0, "original"),
+		al_text_of_cell(arena, loss, 0, "compressed"));
+}
+
+/* "No cosine of two sequences' embeddings changes by more than 0.0052"; NULL: an encoder didn't run
+ * on two sequences. */
+static const char *say_similarity(struct al_arena *arena, const struct al_table *similarity)
+{
+	double most = 0, original, compressed;
+
+	if (!similarity || similarity->n_rows == 0)
+		return NULL;
+	for (size_t row = 0; row < similarity->n_rows; row++)
+		if (al_table_number(similarity, row, "original", &original)
+			&& al_table_number(similarity, row, "compressed", &compressed))
+			most = fmax(most, fabs(original - compressed));
+	return al_format(arena, "No cosine of two sequences' embeddings changes by more than %.4f",
+		most);
+}
+
+static const char *say_tolerance(struct al_arena *arena, const struct al_verify_options *options,
+	double worst)
+{
+	if (!options->has_tolerance)
+		return "";
+	return al_format(arena, ", %s the tolerance of %s",
+		worst > options->tolerance ? "more than" : "within",
+		al_text_of_percent(arena, options->tolerance));
+}
+
+const char *al_verify_summarize(struct al_session *session, const struct al_verify_options *options,
+	bool holds)
+{
+	struct al_arena *arena = &session->arena;
+	const struct al_table *verify = find_table(session, "verify");
+	const char *loss = say_loss(arena, find_table(session, "loss"));
+	/* What the models gave on tokens; NULL: they weren't run. */
+	const char *cost = loss ? loss : say_similarity(arena, find_table(session, "similarity"));
+	const char *error = say_error(arena, verify);
+	double worst = 0;
+
+	if (error)
+		(void)al_table_extreme(verify, "output_error", 1, &worst);
+	const bool is_copied = holds || (options->has_tolerance && worst > options->tolerance);
+	return al_format(arena, "%s%s%s%s%s.%s", cost ? cost : "", cost && error ? "; " : "",
+		error	       ? cost ? error : al_text_of_capital(arena, error)
+				 : cost ? ""
+			       : "No module was compressed",
+		error ? say_tolerance(arena, options, worst) : "",
+		is_copied ? "" : "; what was to be copied differs, as the notes say",
+		cost || !error ? "" : " What that costs the model, --tokens measures.");
+}

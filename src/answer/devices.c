@@ -1,0 +1,194 @@
+/* The options that lay a whole model over devices. */
+#include "answer/devices.h"
+
+const struct al_option_row al_weight_rows[] = {
+	OPTION_TEXT(struct al_device_options, dtype, "dtype", "NAME",
+		"number format of the weights: f32, bf16, fp8, q8_0, q4_k ..., or a scheme (list "
+		"schemes): q4_k_m, awq ...; default: as the model's files say, or bf16"),
+	OPTION_END,
+};
+
+const struct al_option_row al_device_rows[] = {
+	WHOLE_ROW(struct al_device_options, is_whole),
+	OPTION_TEXT(struct al_device_options, parts, "part", "A,B,C",
+		"only these parts: embedding, attention, feed_forward, norm, other, head; layers: "
+		"only what is inside the layers",
+		.text = ""),
+	OPTION_COUNT(struct al_device_options, training.zero, "zero", "STAGE",
+		"ZeRO stage: 1 shards optimizer states, 2 also gradients, 3 also weights",
+		.most = 3),
+	OPTION_COUNT(struct al_device_options, training.tp, "tp", "N", "tensor-parallel devices",
+		.fallback = 1, .least = 1),
+	OPTION_COUNT(struct al_device_options, training.pp, "pp", "N", "pipeline stages",
+		.fallback = 1, .least = 1),
+	OPTION_COUNT(struct al_device_options, training.interleave, "interleave", "M",
+		"M blocks of layers on each pipeline stage, taken in turn", .fallback = 1,
+		.least = 1),
+	OPTION_COUNT(struct al_device_options, training.dp, "dp", "N", "data-parallel devices",
+		.fallback = 1, .least = 1),
+	OPTION_COUNT(struct al_device_options, training.cp, "cp", "N", "context-parallel devices",
+		.fallback = 1, .least = 1),
+	OPTION_COUNT(struct al_device_options, training.ep, "ep", "N",
+		"expert-parallel devices, among the data-parallel ones", .fallback = 1, .least = 1),
+	OPTION_COUNT(struct al_device_options, training.etp, "etp", "N",
+		"tensor-parallel devices of each expert in training (default: as --tp); the others "
+		"of --tp hold further experts",
+		.least = 1),
+	OPTION_FLAG(struct al_device_options, training.is_sequence_parallel, "sp",
+		"sequence parallelism, with --tp of at least 2"),
+	OPTION_CHOICE(struct al_device_options, recompute, "recompute", "WHAT",
+		"none; selective (no token x token tensor is saved); full (only the layers' inputs "
+		"are saved)",
+		.words = al_recompute_names, .n_words = AL_N_RECOMPUTES,
+		.fallback = AL_RECOMPUTE_NONE),
+	OPTION_FLAG(struct al_device_options, is_inference, "inference",
+		"weights, cache and one forward instead of training"),
+	OPTION_TEXT(struct al_device_options, device, "device", "NAME[xN]",
+		"the devices by name: H100, H200x8 (then tp is 8 where no degree is given); bounds "
+		"what --inference computes"),
+	OPTION_TEXT(struct al_device_options, cache_dtype, "cache-dtype", "NAME",
+		"number format of the KV cache (default: as the model's files say, or else bf16)"),
+	OPTION_END,
+};
+
+static bool read_share(struct al_arena *arena, const char *parts, struct al_share *share,
+	struct al_error *err)
+{
+	const char *names[AL_N_PARTS + 1];
+	char *rest = al_strdup(arena, parts);
+
+	for (int i = 0; i < AL_N_PARTS; i++)
+		names[i] = al_part_names[i];
+	names[AL_N_PARTS] = "layers";
+	for (char *name = strtok_r(rest, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+		const int found = al_find_name(name, names, AL_N_PARTS + 1);
+		if (found < 0) {
+			al_fail_unknown(err, "part", name, names, AL_N_PARTS + 1);
+			return al_in(err, "--part");
+		}
+		share->only_layers |= found == AL_N_PARTS;
+		share->parts |= found == AL_N_PARTS ? 0 : 1u << found;
+	}
+	if (!share->parts)
+		share->parts = AL_ALL_PARTS;
+	return true;
+}
+
+static bool read_tokens(struct al_request *q, const char *symbol, int64_t *out,
+	struct al_error *err)
+{
+	return al_request_number(q, symbol, 1, 0, out, err)
+		&& (*out > 0
+			|| al_fail(err, AL_EINPUT, "%s is not given, expected --%s N", symbol,
+				symbol));
+}
+
+bool al_devices_init(struct al_training *t, const struct al_device_options *o,
+	struct al_request *request, struct al_error *err)
+{
+	*t = o->training;
+	t->recipe = request->recipe;
+	t->is_flash = request->recipe->is_flash;
+	t->recompute = (enum al_recompute)o->recompute;
+	if (o->recompute != AL_RECOMPUTE_NONE && request->recipe->activations_per_token)
+		return al_fail(err, AL_EINPUT,
+			"--recompute changes what is saved, and the recipe %s has a rule of its "
+			"own for that",
+			request->recipe->name);
+	return read_share(request->arena, o->parts, &t->share, err)
+		&& read_tokens(request, "batch", &t->batch, err)
+		&& read_tokens(request, "seq", &t->seq, err)
+		&& al_request_number(request, "rank", 1, 0, &t->rank, err);
+}
+
+/* Options that only one of the two answers hears. */
+static const char *const of_training[] = {"recipe", "attention", "recompute", "sp", "baseline",
+	"etp"};
+static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "block", "chunk",
+	"utilization", "mtp", "device"};
+#define COUNT(array) (sizeof(array) / sizeof(*(array)))
+
+bool al_devices_check_mode(const struct al_command_line *line, const struct al_device_options *o,
+	struct al_error *err)
+{
+	const char *const *unheard = o->is_inference ? of_training : of_inference;
+	const size_t n = o->is_inference ? COUNT(of_training) : COUNT(of_inference);
+
+	for (size_t i = 0; i < line->n_given; i++) {
+		const char *name = line->given[i].row->name;
+		if (al_find_name(name, unheard, n) >= 0)
+			return al_fail(err, AL_EINPUT,
+				o->is_inference ? "--%s is about training, and changes nothing "
+						  "with --inference"
+						: "--%s is about inference, and changes nothing "
+						  "without --inference",
+				name);
+	}
+	return true;
+}
+
+bool al_devices_refuse(const struct al_command_line *line, const struct al_request *request,
+	struct al_error *err)
+{
+	const char *given = al_command_line_first_of(line, al_device_rows);
+
+	return !given
+		|| al_fail(err, AL_EINPUT,
+			request->family ? "--%s needs a whole model, and variants are "
+					  "compared as attention blocks: add --whole"
+					: "--%s needs a whole model, and only its "
+					  "attention is known",
+			given);
+}
+
+void al_devices_note(const struct al_training *t, struct al_table *table)
+{
+	const struct al_formula *rule = t->recipe->activations_per_token;
+
+	if (rule)
+		al_table_note(table,
+			"batch %lld, %lld tokens; only the layers' inputs are saved: %s bytes per "
+			"token and attention block",
+			(long long)t->batch, (long long)t->seq, al_formula_source(rule));
+	else
+		al_table_note(table, "batch %lld, %lld tokens; recompute %s", (long long)t->batch,
+			(long long)t->seq, al_recompute_names[t->recompute]);
+	if (t->tp * t->pp * t->dp * t->cp > 1) /* ep divides dp*cp */
+		al_table_note(table,
+			"one of %lld devices: tp=%lld%s, pp=%lld%s, dp=%lld, cp=%lld, ep=%lld%s, "
+			"ZeRO stage %lld",
+			(long long)(t->tp * t->pp * t->dp * t->cp), (long long)t->tp,
+			t->is_sequence_parallel ? " with sequence parallelism" : "",
+			(long long)t->pp,
+			t->interleave == 1
+				? ""
+				: al_format(&table->arena, " with %lld blocks of layers each",
+					(long long)t->interleave),
+			(long long)t->dp, (long long)t->cp, (long long)t->ep,
+			t->etp ? al_format(&table->arena, ", etp=%lld", (long long)t->etp) : "",
+			(long long)t->zero);
+}
+
+struct al_ledger *al_open_model(struct al_request *q,
+	const struct al_configured_variant *configured, int64_t tp,
+	enum al_tensor_list_detail detail, struct al_quantisation *quantisation,
+	struct al_error *err)
+{
+	struct al_ledger_ask ask = al_request_ask(q, configured, true);
+	const struct al_ledger_list *tensors;
+
+	ask.configured = configured;
+	ask.tp = tp;
+	ask.detail = detail;
+	ask.quantisation = quantisation;
+	struct al_ledger *ledger = al_ledger_create(q->arena, &ask, err);
+	return ledger && al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err) ? ledger : NULL;
+}
+
+struct al_ledger *al_open_training(struct al_request *q,
+	const struct al_configured_variant *configured, const struct al_training *t,
+	struct al_error *err)
+{
+	return al_open_model(q, configured, t->tp,
+		t->pp > 1 ? AL_TENSORS_BY_LAYER : AL_TENSORS_BY_KIND, NULL, err);
+}

@@ -1,0 +1,108 @@
+/* All that an answer of `fit` hangs on, as the command that asks the same again. */
+
+#include "answer/fit.h"
+
+/* But for what is solved for, and what is as good as nothing. */
+static void add_number(struct al_text *out, const struct al_fit *f, const char *option,
+	int64_t value, int64_t least)
+{
+	if (value >= least && strcmp(option, f->symbol) != 0)
+		al_text_addf(out, " --%s %lld", option, (long long)value);
+}
+
+static void add_settings(struct al_text *out, const struct al_fit *f)
+{
+	static const char *const tokens[] = {"batch", "seq", "rank"};
+	const struct al_settings *asked = &f->request->asked;
+	int64_t rank = f->training.rank ? f->training.rank : f->request->recipe->rank;
+
+	for (size_t i = 0; i < asked->n; i++)
+		if (al_find_name(asked->items[i].symbol, tokens, 3) < 0
+			&& strcmp(asked->items[i].symbol, f->symbol) != 0)
+			al_text_addf(out, " --set %s=%lld", asked->items[i].symbol,
+				(long long)asked->items[i].value.integer);
+	if (!f->is_inference && rank && strcmp(f->symbol, "rank") != 0)
+		al_text_addf(out, " --set rank=%lld", (long long)rank);
+	add_number(out, f, "batch", f->training.batch, 0);
+	add_number(out, f, "seq", f->training.seq, 0);
+}
+
+/* As it is asked for: by its name, or by its file. */
+static void add_variant(struct al_text *out, const struct al_configured_variant *configured)
+{
+	const struct al_variant *variant = configured->variant;
+	const bool is_built_in = configured->is_all_own
+		|| al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), variant->name);
+
+	al_text_addf(out, " --variant %s%s", is_built_in ? "" : variant->file,
+		configured->name + (is_built_in ? 0 : strlen(variant->name)));
+}
+
+static void add_variants(struct al_text *out, const struct al_fit *f)
+{
+	const struct al_request *q = f->request;
+	const struct al_texts *bases = &f->options->asked.bases;
+
+	for (size_t i = 0; !q->is_own && i < q->variants.n; i++)
+		add_variant(out, &q->variants.items[i]);
+	for (size_t i = 0; i < bases->n; i++)
+		al_text_addf(out, " --basis %s", bases->items[i]);
+	if (f->options->devices.is_whole)
+		al_text_add(out, " --whole");
+	if (*f->options->devices.parts)
+		al_text_addf(out, " --part %s", f->options->devices.parts);
+}
+
+static void add_training(struct al_text *out, const struct al_fit *f)
+{
+	const struct al_training *t = &f->training;
+
+	al_text_addf(out, " --recipe %s", t->recipe->name);
+	if (!t->recipe->activations_per_token)
+		al_text_addf(out, " --attention %s --recompute %s", t->is_flash ? "flash" : "eager",
+			al_recompute_names[t->recompute]);
+	al_text_addf(out, " --zero %lld", (long long)t->zero);
+	add_number(out, f, "tp", t->tp, 0);
+	al_text_add(out, t->is_sequence_parallel ? " --sp" : "");
+	add_number(out, f, "pp", t->pp, 0);
+	add_number(out, f, "interleave", t->interleave, 0);
+	add_number(out, f, "dp", t->dp, 0);
+	add_number(out, f, "cp", t->cp, 0);
+	add_number(out, f, "ep", t->ep, 0);
+	add_number(out, f, "etp", t->etp, 1);
+}
+
+static void add_inference(struct al_text *out, const struct al_fit *f)
+{
+	const struct al_inference *i = &f->inference;
+	const struct al_engine_choice *choice = &f->request->engine;
+
+	al_text_addf(out, " --inference%s%s --cache-dtype %s --tp %lld",
+		i->weights->is_config ? "" : " --dtype ",
+		i->weights->is_config ? "" : i->weights->name, i->cache->name, (long long)i->tp);
+	add_number(out, f, "pp", i->pp, 2);
+	add_number(out, f, "dp", f->training.dp, 2);
+	add_number(out, f, "ep", i->ep, 2);
+	if (!al_is_ideal(f->request))
+		al_text_addf(out, " --engine %s --block %lld", choice->engine->name,
+			(long long)choice->block);
+	add_number(out, f, "chunk", choice->chunk, 1);
+	if (choice->utilization)
+		al_text_addf(out, " --utilization %s", choice->utilization);
+	if (choice->has_mtp)
+		al_text_add(out, " --mtp");
+}
+
+void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memory)
+{
+	AL_TEXT(text);
+	al_text_addf(&text, "%s --memory %s --solve %s", f->request->name,
+		al_exact_text(&table->arena, memory), f->symbol);
+	add_variants(&text, f);
+	add_settings(&text, f);
+	if (f->is_inference)
+		add_inference(&text, f);
+	else
+		add_training(&text, f);
+	al_table_note(table, "with all assumptions: attnledger fit %s", text.data);
+}

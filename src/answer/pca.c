@@ -1,0 +1,247 @@
+/* pca: principal components across heads, of what attention heads put out for real tokens. */
+#include "answer/pca.h"
+
+#include "answer/summary.h"
+#include "formats/safetensors.h"
+
+/* ---- options ---- */
+
+static const struct al_option_row pca_rows[] = {
+	OPTION_COUNT(struct pca_options, n_heads, "heads", "H",
+		"number of heads whose outputs lie beside each other in a row", .least = 1,
+		.most = 1 << 20),
+	OPTION_SET(struct pca_options, architectures, "architecture", "A,B",
+		"what a pattern is made of: the heads in each dimension (direct, the default), "
+		"their averages, or heads, squares and products",
+		.words = al_architecture_names, .n_words = AL_N_ARCHITECTURES,
+		.noun = "architecture"),
+	OPTION_COUNT(struct pca_options, keep, "keep", "M",
+		"components that stay (default as many as there are heads)", .least = 1),
+	OPTION_TEXT(struct pca_options, target, "target", "FILE",
+		"what the output projection should make of each token: how well the components "
+		"that stay can"),
+	OPTION_TEXT(struct pca_options, modules, "modules", "SELECTION",
+		"only these tensors of FILE, or modules of MODEL: layers.0-5,encoder.*.self"),
+	OPTION_TEXT(struct pca_options, epsilon, "epsilon", "E",
+		"added to each variance before its root (default 0; torch adds 1e-5)"),
+	OPTION_TEXT(struct pca_options, weights, "weights", "FILE",
+		"instead of head outputs the weights of PCA layers, a component a row, as a "
+		"checkpoint holds them: how alike their components are"),
+	OPTION_TEXT(struct pca_options, calibration, "calibration", "DIR",
+		"instead of head outputs the moments that a calibration of a model holds (direct "
+		"and average)"),
+	OPTION_TEXT(struct pca_options, saved, "save", "FILE",
+		"write the weights, trained or exact, as a checkpoint that --weights reads"),
+	OPTION_TEXT(struct pca_options, figures, "figures", "DIR",
+		"draw how alike the weights' components are into DIR"),
+	OPTION_SET(struct pca_options, only, "only", "A,B", "only these tables",
+		.words = pca_table_names, .n_words = PCA_N_TABLES, .noun = "table"),
+	OPTION_END,
+};
+
+/* What is drawn at random. */
+static const struct al_option_row drawn_rows[] = {
+	OPTION_COUNT(struct pca_options, input.sample, "sample", "N",
+		"N tokens that the model itself writes, each drawn with its probability",
+		.least = 2, .most = 1 << 28),
+	OPTION_COUNT(struct pca_options, input.seed, "seed", "N",
+		"seed of --sample, and of the weights that training begins with (default 1)",
+		.fallback = 1),
+	OPTION_END,
+};
+
+static const struct al_option_row training_rows[] = {
+	OPTION_CHOICE(struct pca_options, rule, "train", "RULE",
+		"train the PCA layer by a rule: gha (Sanger's) or deacon (needs --target or a "
+		"model)",
+		.words = pca_rule_names, .n_words = PCA_N_RULES, .noun = "rule", .fallback = -1),
+	OPTION_COUNT(struct pca_options, n_steps, "steps", "N",
+		"steps on all tokens (default 2000; deacon 100)", .least = 1),
+	OPTION_TEXT(struct pca_options, delta_p, "delta-p", "D",
+		"deacon: the length of a step (default 0.2)"),
+	OPTION_TEXT(struct pca_options, xi, "xi", "X",
+		"deacon: the part of the steepest fall that the loss must make (default 0.8)"),
+	OPTION_END,
+};
+
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {pca_rows, 0},
+	{al_input_rows, offsetof(struct pca_options, input)}, {drawn_rows, 0}, {training_rows, 0},
+	{NULL, 0}};
+
+/* Refuses the first option given that is one of `names`, ended by NULL. */
+static bool refuse(const struct al_session *session, const char *const *names, const char *before,
+	const char *after, struct al_error *err)
+{
+	for (size_t i = 0; i < session->line.n_given; i++)
+		for (const char *const *name = names; *name; name++)
+			if (strcmp(session->line.given[i].row->name, *name) == 0)
+				return al_fail(err, AL_EINPUT, "%s--%s%s", before, *name, after);
+	return true;
+}
+
+/* --weights and --calibration stand in the place of head outputs. */
+static bool check_alone(const struct al_session *session, bool is_weights, struct al_error *err)
+{
+	enum { OF_CALIBRATION = 6 };
+	static const char *const others[] = {"architecture", "keep", "epsilon", "train",
+		"calibration", "save", [OF_CALIBRATION] = "heads", "target", "tokens", "text",
+		"sequences", "sample", NULL};
+
+	if (session->line.n_words > 0)
+		return al_fail(err, AL_EINPUT, "--%s takes no head outputs beside it (%s)",
+			is_weights ? "weights" : "calibration", al_session_word(session, 0));
+	return is_weights
+		? refuse(session, others, "--weights takes no ", "", err)
+		: refuse(session, others + OF_CALIBRATION, "--calibration takes no ", "", err);
+}
+
+static bool check_file(const struct al_session *session, struct al_error *err)
+{
+	const struct pca_options *o = session->options;
+
+	if (!o->n_heads)
+		return al_fail(err, AL_EINPUT,
+			"expected --heads H, the number of heads in %s, or --tokens, --text or "
+			"--sample where it is a model",
+			al_session_word(session, 0));
+	if (o->input.sequences)
+		return al_fail(err, AL_EINPUT,
+			"--sequences goes with --tokens, --text or --sample");
+	return session->line.n_words == 1
+		|| al_fail(err, AL_EINPUT, "a CONFIG (%s) goes with --tokens, --text or --sample",
+			al_session_word(session, 1));
+}
+
+/* Head outputs, a model that runs, or the weights of PCA layers. */
+static bool check_input(const struct al_session *session, struct al_error *err)
+{
+	const struct pca_options *o = session->options;
+
+	if (o->weights || o->calibration)
+		return check_alone(session, o->weights, err);
+	if (session->line.n_words == 0)
+		return al_fail(err, AL_EINPUT,
+			"expected FILE, MODEL, --calibration DIR or --weights FILE");
+	if (!al_input_is_given(&o->input))
+		return check_file(session, err);
+	return !o->target
+		|| al_fail(err, AL_EINPUT,
+			"--target goes with a file of head outputs: a model's targets are what its "
+			"output projections make");
+}
+
+/* Refuses options of one rule that are given with another, or with none. */
+static bool check_training(const struct al_session *session, struct al_error *err)
+{
+	static const char *const of_rules[] = {"steps", "delta-p", "xi", NULL},
+				 *const of_draws[] = {"seed", NULL};
+	const struct pca_options *o = session->options;
+
+	if (o->rule < 0)
+		return refuse(session, of_rules, "", " goes with --train RULE", err)
+			&& (o->input.sample
+				|| refuse(session, of_draws, "",
+					" goes with --train RULE or --sample N", err));
+	if (o->rule == PCA_GHA)
+		return refuse(session, of_rules + 1, "", " goes with --train deacon", err);
+	return pca_has_target(o)
+		|| al_fail(err, AL_EINPUT,
+			"--train deacon needs --target FILE, whose squared error is its loss, or a "
+			"model that runs");
+}
+
+/* ---- --save ---- */
+
+static bool save(const struct pca *pca, struct al_error *err)
+{
+	const struct al_metadata version = {.key = "attnledger", .value = al_version()};
+	struct al_safetensors_writer *writer;
+	bool ok = true;
+
+	if (!pca->options->saved)
+		return true;
+	if (!al_safetensors_create(&writer, pca->options->saved, pca->saved, pca->n_saved, &version,
+		    1, err))
+		return false;
+	for (size_t i = 0; ok && i < pca->n_saved; i++)
+		ok = al_safetensors_append_doubles(writer, pca->saved[i].dtype, pca->numbers[i],
+			(size_t)(pca->saved[i].shape[0] * pca->saved[i].shape[1]), err);
+	if (ok)
+		return al_safetensors_commit(writer, err);
+	al_safetensors_abandon(writer);
+	return false;
+}
+
+/* ---- in a sentence: how many components across heads hold 90 % of the variance ---- */
+
+/* Of a row: how many, of how many; false where it has none. */
+static bool find_share(const struct al_table *table, size_t row, double *n, double *features)
+{
+	return al_table_number(table, row, "n90", n)
+		&& al_table_number(table, row, "features", features) && *features > 0;
+}
+
+/* "11 of 12 components in layers.0 direct" */
+static const char *say_row(struct al_arena *arena, const struct al_table *table, size_t row)
+{
+	double n = 0, features = 0;
+
+	(void)find_share(table, row, &n, &features);
+	return al_format(arena, "%.0f of %.0f components in %s", n, features,
+		al_text_of_row(arena, table, row, ""));
+}
+
+static const char *say(struct al_session *session)
+{
+	const struct al_table *table = session->tables[0];
+	struct al_arena *arena = &session->arena;
+	double n, features, least = INFINITY, most = 0;
+	size_t at_least = 0, at_most = 0;
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		if (!find_share(table, row, &n, &features))
+			continue;
+		const double share = n / features;
+		at_least = share < least ? row : at_least;
+		at_most = share > most ? row : at_most;
+		least = fmin(least, share);
+		most = fmax(most, share);
+	}
+	if (!(most > 0))
+		return NULL;
+	const char *others = least < most
+		? al_format(arena, ", up to %s", say_row(arena, table, at_most))
+		: table->n_rows > 1 ? ", and as large a share in every other row"
+				    : "";
+	return al_format(arena, "Across heads, 90 %% of the variance takes %s%s, on %s tokens.",
+		say_row(arena, table, at_least), others,
+		al_text_of_cell(arena, table, at_least, "tokens"));
+}
+
+static bool run_pca(struct al_session *session, struct al_error *err)
+{
+	const struct pca_options *o = session->options;
+	struct pca pca = {.session = session, .options = o};
+
+	if (!check_input(session, err) || !check_training(session, err))
+		return false;
+	pca.progress = al_progress_begin(session, NULL);
+	if (!(o->calibration				   ? pca_run_calibration(&pca, err)
+			    : al_input_is_given(&o->input) ? pca_run_model(&pca, err)
+							   : pca_run_files(&pca, err)))
+		return false;
+	pca_note_options(session);
+	session->style.summary = say(session);
+	return save(&pca, err);
+}
+
+const struct al_command al_command_pca = {
+	.words = "[FILE|MODEL [CONFIG]]",
+	.examples = {"pca stories15M.bin --tokens stories.npy --keep 4",
+		"pca heads.npy --heads 8 --target outputs.npy --train deacon --architecture "
+		"direct,average,nonlinear --figures out"},
+	.options = groups,
+	.options_size = sizeof(struct pca_options),
+	.computes = true,
+	.run = run_pca,
+};

@@ -1,0 +1,230 @@
+/* pca --train: Sanger's rule (GHA) and DEACON's constrained update, step by step beside the exact
+ * components. */
+
+#include "answer/pca.h"
+#include "linalg/hebbian.h"
+#include "deacon/deacon.h"
+
+enum { GHA_STEPS = 2000, DEACON_STEPS = 100, INNER_STEPS = 500 };
+
+const char *const pca_rule_names[PCA_N_RULES] = {
+	[PCA_GHA] = "gha",
+	[PCA_DEACON] = "deacon",
+};
+
+/* The second moments of all features take 512 MB. */
+enum { MOST_COLUMNS = 8192 };
+
+/* ---- one training ---- */
+
+struct trainer {
+	const struct pca_module *module;
+	struct al_matrix weights;
+	struct al_deacon *deacon; /* NULL: Sanger's rule */
+	struct al_deacon_options options; /* of Sanger's rule only the rate */
+	double first_cosine; /* of the random weights, the mean */
+	const char *label; /* "Direct-8, gha" */
+};
+
+/* A row of the table. */
+struct state {
+	const char *module, *architecture;
+	size_t step;
+	double loss, promised, curvature, loss_change, length, falls_below; /* DEACON's */
+	double rate; /* Sanger's */
+	double norm, angle, cosine_mean, cosine_least;
+	double *cosines; /* [kept] */
+};
+
+#define CHANGE .group = "Change of the loss by this step of W", .digits = 6
+#define LENGTH .group = "Length of the step", .digits = 6
+#define COSINE .group = "|Cosine| with exact components", .digits = 6
+enum { OF_GHA = 1 << PCA_GHA, OF_DEACON = 1 << PCA_DEACON };
+
+const struct al_table_field pca_training_fields[] = {
+	{AL_SHOW_KEY(struct state, module, "Module")},
+	{AL_SHOW_KEY(struct state, architecture, "Architecture")},
+	{AL_SHOW_KEY(struct state, step, "Step", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW(struct state, loss, "Loss", .digits = 6), .when = OF_DEACON},
+	{AL_SHOW(struct state, promised, "to first order", CHANGE), .when = OF_DEACON},
+	{AL_SHOW(struct state, curvature, "by curvature", CHANGE), .when = OF_DEACON},
+	{AL_SHOW(struct state, loss_change, "in all", CHANGE), .when = OF_DEACON},
+	{AL_SHOW(struct state, length, "taken", LENGTH), .when = OF_DEACON},
+	{AL_SHOW(struct state, falls_below, "loss falls below", LENGTH), .when = OF_DEACON},
+	{AL_SHOW(struct state, rate, "Rate", .digits = 6), .when = OF_GHA},
+	{AL_SHOW(struct state, norm, "Norm of W", .digits = 4)},
+	{AL_SHOW(struct state, angle, "Largest angle", .unit = "degrees", .digits = 4)},
+	{AL_SHOW(struct state, cosine_mean, "mean", COSINE)},
+	{AL_SHOW(struct state, cosine_least, "least", COSINE)},
+	AL_FIELDS_END,
+};
+
+/* How far weights are from the exact components. */
+static bool look(const struct trainer *t, struct state *s, struct al_error *err)
+{
+	const struct al_view weights = al_view(t->weights),
+			     vectors = al_columns(al_view(t->module->principal.vectors), 0,
+				     weights.cols);
+	double angle;
+
+	if (!al_hebbian_alignment(weights, vectors, s->cosines, &angle, err))
+		return false;
+	s->norm = sqrt(al_inner(weights, weights));
+	s->angle = angle * 180 / acos(-1);
+	s->cosine_mean = 0;
+	s->cosine_least = 1;
+	for (size_t c = 0; c < weights.cols; c++) {
+		s->cosine_mean += s->cosines[c] / (double)weights.cols;
+		s->cosine_least = fmin(s->cosine_least, s->cosines[c]);
+	}
+	return true;
+}
+
+/* ---- a step ---- */
+
+/* What a step of DEACON's puts into its row. */
+static void see(const struct trainer *t, const struct al_deacon_step *step, struct state *s)
+{
+	const double unit = al_deacon_unit(t->deacon);
+
+	s->loss = step->loss_after / unit;
+	s->promised = step->constraint.delta_q / unit;
+	s->curvature = step->curvature / unit;
+	s->loss_change = (step->loss_between - step->loss_before) / unit;
+	s->length = step->constraint.length;
+	s->falls_below = isfinite(step->falls_below) ? step->falls_below : NAN;
+}
+
+static bool take_step(struct trainer *t, struct state *s, struct al_error *err)
+{
+	struct al_deacon_step step;
+
+	if (!t->deacon)
+		return al_hebbian_batch(al_view(t->module->principal.covariance), t->options.rate,
+			s->step, 1, t->weights, err);
+	if (!al_deacon_step(t->deacon, &t->options, &step, err))
+		return al_in(err, "step %zu", s->step + 1);
+	see(t, &step, s);
+	return true;
+}
+
+/* 0, 1, 2, 5, 10, 20, 50 ... */
+static bool is_on_grid(size_t step)
+{
+	while (step >= 10 && step % 10 == 0)
+		step /= 10;
+	return step == 0 || step == 1 || step == 2 || step == 5;
+}
+
+/* Leaves `s` as the last row is. */
+static bool run(struct trainer *t, struct state *s, struct al_error *err)
+{
+	const struct pca_module *m = t->module;
+	const int64_t asked = m->pca->options->n_steps,
+		      usual = t->deacon ? DEACON_STEPS : GHA_STEPS;
+	const size_t n = (size_t)(asked ? asked : usual);
+	static const struct al_column cosine = {.key = "cosine",
+		.group = "|Cosine| of component",
+		.digits = 4};
+	const bool shows_all = t->deacon && !m->pca->session->writer->is_for_people;
+
+	for (;; s->step++) {
+		const bool is_shown = s->step == n || shows_all || is_on_grid(s->step);
+		if (is_shown && !look(t, s, err))
+			return false;
+		if (is_shown && m->pca->tables[PCA_TRAINING])
+			pca_add_row(m->pca->tables[PCA_TRAINING], s, &cosine,
+				(struct al_view){s->cosines, 1, m->n_kept, 1});
+		if (s->step == 0)
+			t->first_cosine = s->cosine_mean;
+		if (s->step == n)
+			return true;
+		m->pca->progress->whole = m->name;
+		al_progress_show(m->pca->progress, t->label, s->step, n);
+		if (!take_step(t, s, err))
+			return false;
+	}
+}
+
+/* ---- the two rules ---- */
+
+static bool read_options(struct trainer *t, struct al_error *err)
+{
+	const struct pca_options *o = t->module->pca->options;
+
+	t->options.n_inner = INNER_STEPS;
+	t->options.rate = al_hebbian_default_rate(&t->module->principal);
+	return al_option_real("delta-p", o->delta_p, .2, 0, &t->options.delta_p, err)
+		&& al_option_real("xi", o->xi, .8, -1e300, &t->options.xi, err);
+}
+
+static bool train_gha(struct trainer *t, struct state *s, struct al_error *err)
+{
+	s->rate = t->options.rate;
+	al_hebbian_start(t->weights, (uint64_t)t->module->pca->options->input.seed);
+	if (!run(t, s, err))
+		return false;
+	pca_note(t->module,
+		"gha ends %.3f degrees from the space of the exact components; |cosine| of each "
+		"with its own at least %.4f",
+		s->angle, s->cosine_least);
+	return true;
+}
+
+static bool train_with(struct trainer *t, const struct al_target_moments *moments, struct state *s,
+	struct al_error *err)
+{
+	const struct pca_module *m = t->module;
+	const struct al_matrix out = t->weights;
+	AL_ENDS(al_deacon_finish) struct al_deacon deacon = {0};
+
+	if (!al_deacon_init(&deacon, moments, &m->principal, m->n_kept,
+		    (uint64_t)m->pca->options->input.seed, err))
+		return false;
+	t->deacon = &deacon;
+	t->weights = deacon.weights;
+	s->loss = deacon.loss / al_deacon_unit(&deacon);
+	if (!run(t, s, err) || !al_copy(al_view(deacon.weights), out, err))
+		return false;
+	pca_note(m,
+		"the mean |cosine| with the exact components went from %.4f, of random weights, to "
+		"%.4f; the loss, with W_O's own steps, to %.3g of the target's variance",
+		t->first_cosine, s->cosine_mean, s->loss);
+	return true;
+}
+
+static bool train_deacon(struct trainer *t, struct state *s, struct al_error *err)
+{
+	const struct pca_module *m = t->module;
+	const struct al_pca_layer *layer = &m->principal.layer;
+	AL_ENDS(al_target_moments_finish) struct al_target_moments moments = {0};
+
+	if (layer->n_features * layer->width > MOST_COLUMNS)
+		return al_fail(err, AL_EINPUT,
+			"--train deacon takes second moments of at most %d numbers a token, the "
+			"%s architecture has %zu features in %zu dimensions",
+			MOST_COLUMNS, al_architecture_names[m->architecture], layer->n_features,
+			layer->width);
+	return al_target_moments_find(&moments, m->rows, &m->principal, NULL, err)
+		&& train_with(t, &moments, s, err);
+}
+
+bool pca_train(const struct pca_module *m, struct al_matrix weights, struct al_error *err)
+{
+	const int rule = m->pca->options->rule;
+	struct al_arena *arena = &m->pca->session->arena;
+	struct trainer t = {.module = m,
+		.weights = weights,
+		.label = al_format(arena, "%s, %s", m->label, pca_rule_names[rule])};
+	struct state state = {.module = m->name,
+		.architecture = al_architecture_names[m->architecture],
+		.promised = NAN,
+		.curvature = NAN,
+		.loss_change = NAN,
+		.length = NAN,
+		.falls_below = NAN,
+		.cosines = al_new_array(arena, double, m->n_kept)};
+
+	return read_options(&t, err)
+		&& (rule == PCA_GHA ? train_gha(&t, &state, err) : train_deacon(&t, &state, err));
+}

@@ -1,0 +1,422 @@
+/* Requests as the options of the command line ask them. */
+#include "answer/request.h"
+
+#include "ledger/infer.h"
+
+const struct al_option_row al_setting_rows[] = {
+	OPTION_LIST(struct al_asked, sets, "set", "KEY=VALUE", "give a symbol a value"),
+	OPTION_TEXT(struct al_asked, batch, "batch", "N", "sequences at a time (--set batch=N)"),
+	OPTION_TEXT(struct al_asked, seq, "seq", "N",
+		"tokens of a sequence (--set seq=N); 128k is 131072, 1M 2^20"),
+	OPTION_LIST(struct al_asked, families, "family", "FILE",
+		"know the models that this family file describes, too"),
+	OPTION_END,
+};
+
+const struct al_option_row al_variant_rows[] = {
+	OPTION_LIST(struct al_asked, variants, "variant", "NAME|FILE[:KEY=VALUE,...]",
+		"an attention variant, changed if you like; \"all\" for the built-in ones"),
+	OPTION_LIST(struct al_asked, variant_lists, "variants", "A,B,C",
+		"several variants by plain names"),
+	OPTION_LIST(struct al_asked, bases, "basis", "KEY=VALUE",
+		"a convention: output_projection=own|full|none, biases=true|false, roles=A,B, "
+		"per=module|layer|model"),
+	OPTION_END,
+};
+
+const struct al_option_row al_recipe_rows[] = {
+	OPTION_TEXT(struct al_asked, recipe, "recipe", "NAME",
+		"a memory convention (list recipes); default megatron"),
+	OPTION_TEXT(struct al_asked, kernel, "attention", "KERNEL",
+		"eager or flash; default: the recipe's, flash where no recipe is named"),
+	OPTION_END,
+};
+
+const struct al_option_row al_engine_rows[] = {
+	OPTION_TEXT(struct al_asked, engine, "engine", "NAME",
+		"what an engine holds (list engines): ideal (default), vllm, sglang, llama.cpp, "
+		"transformers"),
+	OPTION_COUNT(struct al_asked, block, "block", "N",
+		"tokens in a block of the engine's cache (default: the engine's)", .least = 1),
+	OPTION_COUNT(struct al_asked, chunk, "chunk", "N",
+		"tokens of prompts that the engine processes at once (default: the engine's)",
+		.least = 1),
+	OPTION_TEXT(struct al_asked, utilization, "utilization", "SHARE",
+		"of a device's memory that the engine takes: 0.9 (default: the engine's)"),
+	OPTION_FLAG(struct al_asked, has_mtp, "mtp",
+		"load the layers that predict further tokens, and cache in them"),
+	OPTION_END,
+};
+
+bool al_names_variants(const struct al_asked *asked)
+{
+	return asked->variants.n > 0 || asked->variant_lists.n > 0;
+}
+
+struct al_request *al_ask_request(struct al_session *session, const struct al_asked *options,
+	const char *word, bool takes_variant, struct al_error *err)
+{
+	struct al_request *request = al_new(&session->arena, struct al_request);
+	struct al_asked asked = *options;
+
+	asked.subject = word;
+	asked.takes_variant = takes_variant;
+	asked.per = AL_BASIS_MODEL;
+	if (!al_request_init(request, &session->arena, session->catalog, &asked, err))
+		return NULL;
+	al_arena_defer(&session->arena, al_request_finish, request);
+	return request;
+}
+
+bool al_each_request(struct al_session *session, const struct al_asked *options, bool takes_variant,
+	bool (*answer)(void *context, struct al_request *request, struct al_error *err),
+	void *context, struct al_error *err)
+{
+	const struct al_arena_deferred *mark = session->arena.deferred;
+
+	for (size_t i = 0; i < session->line.n_words; i++) {
+		struct al_request *request = al_ask_request(session, options,
+			session->line.words[i], takes_variant, err);
+		if (!request)
+			return false;
+		request->is_last = i + 1 == session->line.n_words;
+		if (!answer(context, request, err))
+			return false;
+		al_arena_settle(&session->arena, mark);
+	}
+	return true;
+}
+
+bool al_request_number(struct al_request *q, const char *symbol, int64_t least, int64_t fallback,
+	int64_t *out, struct al_error *err)
+{
+	const struct al_setting *setting;
+
+	if (!al_settings_get(&q->settings, symbol, &setting, err))
+		return false;
+	*out = setting ? setting->value.integer : fallback;
+	return !setting || *out >= least
+		|| al_fail(err, AL_EINPUT, "%s is %lld, expected at least %lld", symbol,
+			(long long)*out, (long long)least);
+}
+
+struct al_quantisation *al_request_quantisation(struct al_request *q, const char *name,
+	struct al_error *err)
+{
+	struct al_quantisation *quantisation = al_new(q->arena, struct al_quantisation);
+
+	if (!al_quantisation_init(quantisation, q->arena, q->catalog, q->model, name, err))
+		return NULL;
+	al_arena_defer(q->arena, al_quantisation_finish, quantisation);
+	return quantisation;
+}
+
+bool al_check_whole(const struct al_request *q, bool is_whole, struct al_error *err)
+{
+	return !is_whole || al_request_is_about_model(q, true)
+		|| al_fail(err, AL_EINPUT,
+			q->family ? "--whole asks for the model and --basis per=... for less of "
+				    "it: give one of them"
+				  : "--whole needs a model whose parts are known");
+}
+
+/* ---- what every answer says of its conventions ---- */
+
+/* "gqa, biases=false": what the family sets in a module, but for what the basis says already. */
+static const char *module_text(const struct al_request *q,
+	const struct al_configured_variant *configured, struct al_arena *arena)
+{
+	const char *text = configured->variant->name;
+
+	for (size_t i = 0; i < configured->n_with; i++) {
+		const struct al_binding *with = &configured->with[i];
+		if (q->basis.has_biases && strcmp(with->symbol, "biases") == 0)
+			continue;
+		const char *value = al_variant_has_option(configured->variant, with->symbol)
+			? with->value ? "true" : "false"
+			: al_format(arena, "%lld", (long long)with->value);
+		text = al_format(arena, "%s, %s=%s", text, with->symbol, value);
+	}
+	return text;
+}
+
+/* Modules that are configured alike. */
+struct alike {
+	const char *text;
+	int64_t n_modules;
+};
+enum { MOST_KINDS = 4 };
+
+/* Of the model's own layers: those of towers, and those beside the model, don't count. The last of
+ * `kinds` is there for what is one too many. */
+static size_t find_kinds(const struct al_request *q, const struct al_ledger *ledger,
+	struct al_arena *arena, struct alike kinds[MOST_KINDS + 1])
+{
+	size_t n = 0, k;
+
+	for (size_t i = 0; i < ledger->n_modules; i++) {
+		const struct al_ledger_module *module = &ledger->modules[i];
+		const char *text = module_text(q, &module->configured, arena);
+		if (module->extra || module->component != ledger->modules[0].component)
+			continue;
+		for (k = 0; k < n && strcmp(kinds[k].text, text) != 0;)
+			k++;
+		if (k == n && n <= MOST_KINDS)
+			kinds[n++] = (struct alike){.text = text};
+		if (k < n)
+			kinds[k].n_modules += module->copies;
+	}
+	return n;
+}
+
+/* How the model's attention is configured: "gqa, biases=false", or where modules differ "23 modules
+ * of mamba2, conv_bias=true; 6 of gqa". */
+static void note_own_attention(const struct al_request *q, struct al_table *table)
+{
+	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0], true);
+	struct alike kinds[MOST_KINDS + 1];
+	const char *text = "";
+
+	ask.detail = AL_MODULES_BY_KIND;
+	struct al_ledger *ledger = q->family ? al_ledger_create(q->arena, &ask, NULL) : NULL;
+	const size_t n = ledger && al_ledger_update(ledger, NULL)
+		? find_kinds(q, ledger, &table->arena, kinds)
+		: 0;
+	for (size_t i = 0; n > 1 && i < n && i < MOST_KINDS; i++)
+		text = al_format(&table->arena, "%s%s%lld %s%s", text, i ? "; " : "",
+			(long long)kinds[i].n_modules, i ? "of " : "modules of ", kinds[i].text);
+	if (n > 1)
+		al_table_note(table, "%s's attention: %s%s", q->name, text,
+			n > MOST_KINDS ? "; and others" : "");
+	else if (n == 1 && strchr(kinds[0].text, '='))
+		al_table_note(table, "%s's attention: %s", q->name, kinds[0].text);
+}
+
+static bool has_own_default(const struct al_configured_variant *configured, const char *symbol)
+{
+	return AL_FIND(configured->variant->defaults, configured->variant->n_defaults, symbol);
+}
+
+/* "mla: q_rank = 1536, kv_rank = 512 by default": the sizes that neither asker nor model gives. */
+static void note_defaults_of(const struct al_request *q, const struct al_configured_variant *of,
+	struct al_table *table)
+{
+	const char *sizes = "";
+
+	for (size_t i = 0; i < of->variant->n_defaults; i++) {
+		const struct al_symbol *symbol = &of->variant->defaults[i];
+		if (!al_settings_gives(&q->settings, symbol->name)
+			&& al_find_name(symbol->name, q->varied.items, q->varied.n) < 0
+			&& !AL_FIND(of->with, of->n_with, symbol->name))
+			sizes = al_join(&table->arena, sizes,
+				al_format(&table->arena, "%s = %s", symbol->name,
+					al_formula_source(symbol->fallback)));
+	}
+	if (*sizes)
+		al_table_note(table, "%s: %s by default", of->name, sizes);
+}
+
+void al_note_variant_defaults(const struct al_request *q, struct al_table *table)
+{
+	for (size_t i = 0; !q->is_own && i < q->variants.n; i++)
+		note_defaults_of(q, &q->variants.items[i], table);
+}
+
+/* Where a variant alone is asked for, the defaults that its tensors took: "d_head = 64 (default
+ * d_model/n_heads)". A model's sizes are its own. */
+static void note_defaults(const struct al_request *q, struct al_table *table)
+{
+	for (size_t i = 0; i < q->variants.n; i++) {
+		const struct al_ledger_ask ask = {.settings = &q->settings,
+			.basis = &q->basis,
+			.configured = &q->variants.items[i]};
+		struct al_ledger *ledger = al_ledger_create(q->arena, &ask, NULL);
+		const struct al_ledger_list *tensors;
+		if (!ledger)
+			continue;
+		(void)!al_ledger_list(ledger, AL_LIST_STORED, &tensors, NULL);
+		const struct al_settings *settings = al_ledger_settings(ledger);
+		for (size_t k = 0; k < settings->n; k++) {
+			const struct al_setting *setting = &settings->items[k];
+			if (setting->is_default && setting->value.kind == AL_VALUE_INTEGER
+				&& !has_own_default(&q->variants.items[i], setting->symbol))
+				al_table_note(table, "%s = %lld (%s)", setting->symbol,
+					(long long)setting->value.integer, setting->origin);
+		}
+	}
+}
+
+/* The sizes that a config leaves to its family. */
+static void note_left_out(const struct al_request *q, struct al_table *table)
+{
+	const char *const *sizes, *list = "";
+	size_t n = al_family_left_out(q->family, q->model->doc, q->model->config, &q->settings,
+		&table->arena, &sizes);
+
+	for (size_t i = 0; i < n; i++)
+		list = al_join(&table->arena, list, sizes[i]);
+	if (n > 0)
+		al_table_note(table, "%s leaves out %s: defaults of family %s", q->name, list,
+			q->family->name);
+}
+
+static bool lacks(const struct al_settings *settings, const char *has)
+{
+	for (size_t i = 0; i < settings->n; i++)
+		if (strcmp(settings->items[i].symbol, has) == 0)
+			return settings->items[i].value.integer == 0;
+	return false;
+}
+
+/* A model of text and more whose config lacks what tells of a tower. */
+static void note_components(const struct al_request *q, struct al_table *table)
+{
+	for (size_t i = 0; i < q->family->n_components; i++) {
+		const struct al_family_component *c = &q->family->components[i];
+		if (c->has && lacks(&q->settings, c->has))
+			al_table_note(table, "%s has no %s: no %s tower is counted", q->name,
+				c->place.objects[0], al_component_names[c->component]);
+	}
+}
+
+/* Where a config names a class whose heads the family doesn't know. */
+static void note_architecture(const struct al_request *q, struct al_table *table)
+{
+	const char *unknown = q->family && q->model
+		? al_family_unknown_architecture(q->family, q->model->doc, q->model->config)
+		: NULL;
+
+	if (unknown)
+		al_table_note(table,
+			"%s: family %s doesn't know the heads of architecture \"%s\": counted as "
+			"%s",
+			q->name, q->family->name, unknown, q->family->architectures[0].name);
+}
+
+/* The config.json of a folder that compress wrote describes the original. */
+static void note_compressed(const struct al_request *q, struct al_table *table)
+{
+	if (q->model && q->model->config && al_json_get(q->model->config, AL_CONFIG_COMPRESSED))
+		al_table_note(table,
+			"%s: config.json is the original's, whose attention compress has changed: "
+			"these numbers are the original's; reconcile counts what is stored",
+			q->name);
+}
+
+void al_note_recipe(const struct al_request *q, struct al_table *table)
+{
+	const struct al_recipe *r = q->recipe;
+
+	al_table_note(table, "recipe: %s%s (%s)", r->name,
+		r->activations_per_token ? ""
+			: r->is_flash	 ? ", flash attention"
+					 : ", eager attention",
+		r->source);
+}
+
+bool al_check_engine(const struct al_request *q, bool has_memory, struct al_error *err)
+{
+	if (q->engine.utilization && !has_memory)
+		return al_fail(err, AL_EINPUT,
+			"--utilization is of a device's memory: expected it with fit --memory");
+	return !q->engine.has_mtp || (q->family && q->family->n_extras > 0)
+		|| al_fail(err, AL_EINPUT, "--mtp: %s has no layers that predict further tokens",
+			q->name);
+}
+
+bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_request *q,
+	struct al_error *err)
+{
+	const struct al_engine *engine = q->engine.engine;
+
+	if (asked->chunk && !al_formula_mentions(engine->window, "chunk"))
+		return al_fail(err, AL_EINPUT,
+			"--chunk changes nothing of a cache as engine %s holds it", engine->name);
+	return al_check_engine(q, false, err);
+}
+
+bool al_is_ideal(const struct al_request *q)
+{
+	return strcmp(q->engine.engine->name, "ideal") == 0;
+}
+
+const char *al_engine_holds(const struct al_request *q)
+{
+	return al_is_ideal(q) ? ", the least that must be held"
+			      : al_format(q->arena, ", as %s holds it", q->engine.engine->title);
+}
+
+/* Does a layer of the model, or of what stands in the place of its attention, have a window? */
+static bool has_windows(const struct al_request *q)
+{
+	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0],
+		al_request_is_about_model(q, true));
+	struct al_cache_entries cache;
+	bool has = false;
+
+	ask.detail = AL_MODULES_BY_KIND;
+	struct al_ledger *ledger = q->cache.dtype ? al_ledger_create(q->arena, &ask, NULL) : NULL;
+	if (ledger && al_ledger_cache(ledger, q->cache.dtype, 1, 1, &cache, NULL))
+		for (size_t i = 0; i < cache.n; i++)
+			has |= cache.lines[i].limit > 0;
+	return has;
+}
+
+void al_note_engine(const struct al_request *q, struct al_table *table)
+{
+	const struct al_engine_choice *c = &q->engine;
+
+	if (al_is_ideal(q) && c->block == c->engine->block && c->chunk == c->engine->chunk)
+		return;
+	al_table_note(table,
+		"engine: %s %s, blocks of %lld token%s%s (list engines tells the sources)",
+		c->engine->title, c->engine->version, (long long)c->block, c->block == 1 ? "" : "s",
+		c->has_mtp ? ", with the layers that predict further tokens" : "");
+	if (c->engine->windows && has_windows(q))
+		al_table_note(table, "%s", c->engine->windows);
+}
+
+void al_note_cache_format(const struct al_request *q, const char *option, struct al_table *table)
+{
+	const struct al_cache_format *format = &q->cache;
+	const char *otherwise = option
+		? al_format(&table->arena, "; --%s NAME says otherwise", option)
+		: "";
+
+	if (format->is_declared)
+		al_table_note(table, "the cache of %s is in %s, as %s says%s", q->name,
+			format->dtype->name, format->declared_in, otherwise);
+	else if (format->declared)
+		al_table_note(table,
+			"%s says that the cache is in %s, which engine %s doesn't take: it is in "
+			"%s%s",
+			format->declared_in, format->declared, q->engine.engine->name,
+			format->dtype->name, otherwise);
+}
+
+void al_note_request(const struct al_request *q, bool is_whole, struct al_table *table)
+{
+	struct al_basis basis = q->basis;
+
+	if (al_request_is_about_model(q, is_whole))
+		basis.per = AL_BASIS_WHOLE;
+	al_table_note(table, "counted: %s", al_basis_text(&basis, &table->arena));
+	if (q->hub_name)
+		al_table_note(table, "%s: no such file or folder, so the built-in %s is meant",
+			q->hub_name, q->name);
+	if (!q->model)
+		note_defaults(q, table);
+	al_note_variant_defaults(q, table);
+	if (q->model && q->model->note)
+		al_table_note(table, "%s: %s", q->name, q->model->note);
+	if (q->model && q->family) {
+		note_left_out(q, table);
+		note_components(q, table);
+	}
+	note_architecture(q, table);
+	note_compressed(q, table);
+	if (q->is_own)
+		note_own_attention(q, table);
+	for (size_t i = 0; i < q->n_left_out; i++)
+		al_table_note(table, "left out: %s", q->left_out[i]);
+}

@@ -1,0 +1,66 @@
+/* Requests as the options of the command line ask them. */
+#pragma once
+
+#include "answer/session.h"
+#include "ledger/request/request.h"
+
+/* Options that fill a struct al_asked: --set, --batch and --seq; --variant, --variants and --basis;
+ * --recipe. */
+/* --engine and what changes it. */
+extern const struct al_option_row al_engine_rows[];
+
+extern const struct al_option_row al_setting_rows[], al_variant_rows[], al_recipe_rows[];
+
+#define WHOLE_ROW(type, at) \
+	OPTION_FLAG(type, at, "whole", "the whole model, also where variants are named")
+
+/* Is a variant named? Else the answer is about the model's own attention. */
+bool al_names_variants(const struct al_asked *asked);
+
+/* Asks about a subject what the options say. `word` names a preset, or a variant with
+ * `takes_variant`. The request is finished with the session; NULL: it can't be answered. */
+struct al_request *al_ask_request(struct al_session *session, const struct al_asked *options,
+	const char *word, bool takes_variant, struct al_error *err) AL_MUST_CHECK;
+
+/* Asks about each word of the command line; what an answer defers in the session's arena is
+ * finished before the next one. */
+bool al_each_request(struct al_session *session, const struct al_asked *options, bool takes_variant,
+	bool (*answer)(void *context, struct al_request *request, struct al_error *err),
+	void *context, struct al_error *err) AL_MUST_CHECK;
+
+/* The value of a symbol, at least `least`; `fallback` where nobody gives it. */
+bool al_request_number(struct al_request *request, const char *symbol, int64_t least,
+	int64_t fallback, int64_t *out, struct al_error *err) AL_MUST_CHECK;
+
+/* How the model's numbers are stored: as `name` says, NULL: as its files do. It is finished with
+ * the session; NULL: that isn't known. */
+struct al_quantisation *al_request_quantisation(struct al_request *request, const char *name,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Refuses --whole where there is no whole: only attention is known, or the basis is a module. */
+bool al_check_whole(const struct al_request *request, bool is_whole,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Adds the notes that every answer carries: what is counted (`is_whole`: --whole), defaults that
+ * were used. */
+/* Which engine, and what of it was changed; nothing of the ideal one. */
+void al_note_engine(const struct al_request *request, struct al_table *table);
+/* Refuses what the request's engine has nothing to do with. */
+bool al_check_engine(const struct al_request *request, bool has_memory,
+	struct al_error *err) AL_MUST_CHECK;
+/* The same, and what changes nothing of a cache as it holds it. */
+bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_request *request,
+	struct al_error *err) AL_MUST_CHECK;
+/* For each variant the sizes that neither asker nor model gives: the defaults of its file. */
+void al_note_variant_defaults(const struct al_request *request, struct al_table *table);
+/* That the model's files say what format its cache is in; else nothing. */
+void al_note_cache_format(const struct al_request *request, const char *option,
+	struct al_table *table);
+bool al_is_ideal(const struct al_request *request);
+/* ", as vLLM holds it"; of the ideal engine ", the least that must be held". */
+const char *al_engine_holds(const struct al_request *request);
+
+void al_note_request(const struct al_request *request, bool is_whole, struct al_table *table);
+
+/* Adds the recipe, and the attention kernel on which activations hang. */
+void al_note_recipe(const struct al_request *request, struct al_table *table);

@@ -1,0 +1,149 @@
+/* Questions and their answers: one file a command with one descriptor, and its line in COMMANDS. A
+ * command's answer is in its session: nothing below src/commands prints. */
+#pragma once
+
+#include "base/table.h"
+#include "catalog/catalog.h"
+#include "answer/files.h"
+#include "answer/options.h"
+#include "report/report.h"
+
+/* What every command takes; its struct of options begins with these. */
+struct al_output_options {
+	bool wants_help, is_quiet;
+	const char *format, *file; /* file: where the answer goes; NULL: stdout */
+	const char *report; /* of commands with al_report_rows: the page; NULL: none */
+	int units, color; /* places in the words of their rows; units -1: not given */
+	int64_t threads; /* 0: as many as there are cores */
+};
+
+/* --help and --format, --output FILE, and how the answer looks. A command whose --output isn't the
+ * answer's file takes the first and the last alone, and has a row of its own between them. */
+extern const struct al_option_row al_format_rows[], al_output_rows[], al_display_rows[];
+#define OUTPUT_GROUPS \
+	{al_format_rows, 0}, {al_output_rows, 0}, \
+	{ \
+		al_display_rows, 0 \
+	}
+
+/* What a command works with, and the answer that it builds: tables, printed when all of them are
+ * done. */
+struct al_session {
+	struct al_arena arena;
+	struct al_catalog *catalog;
+	struct al_command_line line;
+	const void *options; /* the command's own struct */
+	const struct al_output_options *output; /* what that begins with */
+	struct al_style style; /* its summary is the command's, from numbers of the tables */
+	const struct al_writer *writer;
+	struct al_table **tables;
+	size_t n_tables, tables_room;
+	struct al_text rendered; /* printed instead of tables, as it is; without data: nothing */
+	struct al_files files; /* beside the answer; all are written when the answer is there */
+	bool prints_nothing;
+	bool answer_is_no; /* exit status 1 */
+};
+
+/* A bar chart on the page of tables that begin with the column `label` and have `value`. */
+struct al_page_chart {
+	const char *label, *value, *axis;
+	const char *total; /* the label of the row that isn't a part */
+};
+
+struct al_command {
+	const char *words; /* "CHECKPOINT [CONFIG]", "MODEL...": what is taken is read off it */
+	const char *examples[3]; /* without "attnledger"; the first two begin the help */
+	const struct al_option_group *options; /* ended by rows NULL */
+	size_t options_size; /* of the command's own struct */
+	const struct al_page_chart
+		*chart; /* on the page of its tables, where they have its columns;
+					      NULL: it writes a page of its own, or none */
+	bool computes; /* with linear algebra, for long */
+	bool reads_weights; /* in any format: those that the light program lacks are the full's */
+	bool (*run)(struct al_session *session, struct al_error *err);
+};
+
+/* Two programs answer: `attnledger` counts exactly and starts in a few milliseconds; what needs
+ * polynomials, linear algebra or drawing it leaves to `attnledger-full`, whose libraries take
+ * longer to load than most answers to count. The full one knows all commands.
+ *
+ * The one list of commands, in the order of the help: name, who answers (LIGHT or FULL), what. */
+#define COMMANDS(X) \
+	X(list, LIGHT, \
+		"built-in models, families, variants, recipes, schemes, engines, scenarios, " \
+		"profiles, schemas or symbols") \
+	X(variants, FULL, \
+		"tensors, formulas, order of growth, difference to another variant, cache") \
+	X(count, LIGHT, "parameters by part and in total") \
+	X(memory, LIGHT, \
+		"memory of a model in training or inference, or of attention variants in it") \
+	X(cache, LIGHT, "the KV cache by kind of layer, per token and at --seq") \
+	X(sweep, FULL, "a number as a curve over one or more symbols, as a table or figure") \
+	X(explore, FULL, \
+		"a page with all variants' formulas, sliders for their symbols and figures that " \
+		"follow them") \
+	X(fit, LIGHT, \
+		"the largest batch, context or model that fits, the next larger one, and what " \
+		"limits it") \
+	X(run, FULL, "a scenario's tables and figures; all built-in ones without an argument") \
+	X(check, FULL, \
+		"recompute a paper's printed numbers; exit status 1 if one is wrong and not a " \
+		"known " \
+		"erratum") \
+	X(inspect, LIGHT, \
+		"the tensors and attention modules of a checkpoint: a safetensors, GGUF, PyTorch " \
+		"or NumPy file, or a model folder") \
+	X(reconcile, LIGHT, "expected tensors against stored ones; exit status 1 if they differ") \
+	X(audit, FULL, "how redundant the heads of a checkpoint are") \
+	X(pca, FULL, "principal components across heads, of what heads put out for real tokens") \
+	X(compress, FULL, "a checkpoint with fewer attention parameters, and what it cost") \
+	X(verify, FULL, \
+		"compare a checkpoint and its compressed copy: attention probabilities and " \
+		"outputs; exit " \
+		"status 1 if a copied number differs or --tolerance is exceeded") \
+	X(evaluate, FULL, \
+		"a model run on tokens: loss, embeddings, and what is lost without each head") \
+	X(calibrate, FULL, \
+		"record what a model's attention does on tokens: moments of its inputs and heads") \
+	X(merge, FULL, \
+		"put together what several processes found: the shards of an audit; calibrations " \
+		"of one model, recorded on different tokens")
+
+#define DECLARE_COMMAND(name, program, summary) extern const struct al_command al_command_##name;
+COMMANDS(DECLARE_COMMAND)
+
+/* The word of this number, from 0; NULL: there are fewer. */
+const char *al_session_word(const struct al_session *session, size_t index);
+
+/* Is the answer a text for a terminal, whose width it has to fit? */
+bool al_session_is_on_terminal(const struct al_session *session);
+
+/* How an answer is written: by --format, else by the extension of --output's file, else as text. */
+bool al_session_choose_writer(const struct al_output_options *output, const struct al_writer **out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* As if --output FILE were given, for a command whose --output isn't always the answer's file. */
+bool al_session_answer_to(struct al_session *session, const char *file,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* A new table of the answer, with the columns of the fields that `shown` asks for (NULL: none yet);
+ * it belongs to the session. */
+struct al_table *al_session_table(struct al_session *session, const char *id,
+	const struct al_table_field *fields, unsigned shown, const char *title, ...)
+	AL_PRINTF(5, 6);
+
+/* The tables, for who reads them. */
+#define AL_SESSION_TABLES(session) ((const struct al_table *const *)(session)->tables)
+
+/* Takes a table over into the answer, where it is from then on. */
+struct al_table *al_session_take(struct al_session *session, const struct al_table *table);
+
+/* The row of --report, for commands whose page is their tables. */
+extern const struct al_option_row al_report_rows[];
+
+/* The command line as it would be given again; without options on how the answer looks. */
+const char *al_session_command_text(struct al_session *session);
+
+/* page.c: adds the page of the answer's tables, which `command` gives again, to the files. */
+void al_session_add_page(struct al_session *session, const struct al_page_chart *chart,
+	const char *command);

@@ -1,0 +1,202 @@
+/* verify: a checkpoint and its compressed copy side by side. */
+#include "answer/compress.h"
+
+#include "answer/progress.h"
+#include "compress/judge.h"
+
+bool al_verify_add_table(struct al_session *session, struct al_model_view *view, const char *path,
+	const char *shown, const struct al_verify_options *options, bool *holds,
+	struct al_error *err)
+{
+	struct al_checkpoint *compressed = al_session_file(session, path, err);
+
+	if (!compressed)
+		return false;
+	compressed->path = shown;
+	struct al_table *table = al_session_table(session, "verify", NULL, 0,
+		"Attention probabilities and outputs, original and compressed");
+	al_verify_add_columns(table);
+	struct al_verify_options watched = *options;
+	watched.watch = al_progress_show;
+	watched.context = al_progress_begin(session, shown);
+	return al_verify(view, compressed, &watched, table, holds, err);
+}
+
+struct verify_options {
+	struct al_output_options output;
+	struct al_layout_options layout;
+	struct al_input_options input;
+	const char *tolerance;
+};
+
+static const struct al_option_row verify_rows[] = {
+	AL_SEED_ROW(struct verify_options, input.seed, 0),
+	OPTION_TEXT(struct verify_options, tolerance, "tolerance", "X",
+		"exit status 1 if a relative error of the output exceeds X"),
+	OPTION_END,
+};
+
+static const struct al_option_group verify_groups[] = {OUTPUT_GROUPS,
+	{al_layout_rows, offsetof(struct verify_options, layout)},
+	{al_module_rows, offsetof(struct verify_options, layout)},
+	{al_input_rows, offsetof(struct verify_options, input)},
+	{al_sample_rows, offsetof(struct verify_options, input)}, {verify_rows, 0}, {NULL, 0}};
+
+/* ---- on tokens ---- */
+
+struct loss {
+	size_t sequences, predicted;
+	double original, compressed, kl, agreement;
+};
+
+static const struct al_table_field loss_fields[] = {
+	{AL_SHOW_WHOLE(struct loss, sequences, "Sequences")},
+	{AL_SHOW_WHOLE(struct loss, predicted, "Predicted")},
+	{AL_SHOW(struct loss, original, "Loss", .unit = "nats per token", .digits = 6)},
+	{AL_SHOW(struct loss, compressed, "Compressed", .unit = "nats per token", .digits = 6)},
+	{AL_SHOW(struct loss, kl, "KL divergence", .unit = "nats per token", .digits = 6)},
+	{AL_SHOW(struct loss, agreement, "Same likeliest token", .unit = "%", .digits = 2)},
+	AL_FIELDS_END,
+};
+
+static void add_loss(struct al_session *session, const struct al_judgement *judgement,
+	const struct al_batch *all)
+{
+	struct al_table *table = al_session_table(session, "loss", loss_fields, 0,
+		"Original and compressed on the tokens");
+
+	al_table_add_record(table,
+		&(struct loss){all->n_sequences, (size_t)judgement->n_predicted,
+			judgement->original, judgement->compressed, judgement->divergence,
+			100 * judgement->agreement});
+	al_table_note(table,
+		"the compressed model gives each next token %.4g times the probability (the "
+		"geometric mean); KL(original || compressed) and agreement leave out each "
+		"sequence's first token, which sees itself alone",
+		exp(judgement->original - judgement->compressed));
+	al_table_note(table,
+		"judge on other sequences than those of the calibration: in their sample errors "
+		"are smaller");
+}
+
+static double cosine(struct al_matrix a, size_t i, struct al_matrix b, size_t j)
+{
+	return al_inner(al_columns(al_view(a), i, 1), al_columns(al_view(b), j, 1));
+}
+
+struct pair {
+	size_t a, b;
+	double original, compressed; /* cosines */
+};
+
+static const struct al_table_field pair_fields[] = {
+	{AL_SHOW_KEY(struct pair, a, "Sequence", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW_KEY(struct pair, b, "And", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW(struct pair, original, "Cosine", .digits = 4)},
+	{AL_SHOW(struct pair, compressed, "Compressed", .digits = 4)},
+	AL_FIELDS_END,
+};
+
+/* An encoder's: what the sequences' embeddings have in common, in each model and across both. */
+static void add_similarity(struct al_session *session, const struct al_matrix of[2])
+{
+	struct al_table *table = al_session_table(session, "similarity", pair_fields, 0,
+		"Cosines between the sequences' embeddings, original and compressed");
+	double sum = 0, least = 1;
+
+	for (size_t i = 0; i < of[0].cols; i++) {
+		const double own = cosine(of[0], i, of[1], i);
+		sum += own;
+		least = own < least ? own : least;
+		for (size_t j = i + 1; j < of[0].cols; j++)
+			al_table_add_record(table,
+				&(struct pair){i, j, cosine(of[0], i, of[0], j),
+					cosine(of[1], i, of[1], j)});
+	}
+	al_table_note(table,
+		"a sequence's embeddings by the original and by the copy have a cosine of %.4f on "
+		"the mean, %.4f at least (1: the same); an embedding is the mean of the last "
+		"hidden states of all tokens",
+		sum / (double)of[0].cols, least);
+}
+
+static bool compare_embeddings(struct al_session *session, struct al_network *network,
+	struct al_job *job, const struct al_batch *all, struct al_error *err)
+{
+	struct al_matrix of[2];
+
+	if (!al_judge_embeddings(network, job, all, of, err))
+		return false;
+	add_similarity(session, of);
+	for (int i = 0; i < 2; i++)
+		al_matrix_finish(&of[i]);
+	return true;
+}
+
+static bool judge_on(struct al_session *session, struct al_running *running, struct al_job *job,
+	struct al_error *err)
+{
+	struct al_judgement judgement;
+
+	if (running->network.how->kind == AL_FORWARD_ENCODER)
+		return compare_embeddings(session, &running->network, job, &running->all, err);
+	if (!al_judge(&running->network, job, &running->all, &judgement, err))
+		return false;
+	add_loss(session, &judgement, &running->all);
+	return true;
+}
+
+/* Both models run on tokens. */
+static bool judge(struct al_session *session, struct al_model_view *view, const char *path,
+	const struct al_input_options *input, struct al_error *err)
+{
+	const struct al_checkpoint *compressed = al_session_file(session, path, err);
+	struct al_job job;
+
+	if (!compressed || !al_job_read(&job, view, compressed, err))
+		return false;
+	struct al_running *running = al_session_running(session, view, input, err);
+	bool ok = running && judge_on(session, running, &job, err);
+	al_job_finish(&job);
+	return ok && al_checkpoint_check_unchanged(compressed, err);
+}
+
+static bool run_verify(struct al_session *session, struct al_error *err)
+{
+	const struct verify_options *o = session->options;
+	struct al_verify_options options = {.n_tokens = AL_VERIFY_TOKENS,
+		.seed = (uint64_t)o->input.seed,
+		.modules = o->layout.modules,
+		.has_tolerance = o->tolerance != NULL};
+	const char *compressed = al_session_word(session, 1);
+	const bool has_input = al_input_is_given(&o->input);
+	bool holds = true;
+
+	if (has_input && !al_input_check(&o->input, err))
+		return false;
+	if (!has_input && o->input.sequences)
+		return al_fail(err, AL_EINPUT,
+			"--sequences goes with --tokens, --text or --sample");
+	if (!al_option_real("tolerance", o->tolerance, 0, 0, &options.tolerance, err))
+		return false;
+	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
+		al_session_word(session, 0), al_session_word(session, 2), true, err);
+	if (!opened || (has_input && !judge(session, &opened->view, compressed, &o->input, err))
+		|| !al_verify_add_table(session, &opened->view, compressed, compressed, &options,
+			&holds, err))
+		return false;
+	session->answer_is_no = !holds;
+	session->style.summary = al_verify_summarize(session, &options, holds);
+	al_opened_checkpoint_note(opened, session->tables[0]);
+	return true;
+}
+
+const struct al_command al_command_verify = {
+	.words = "ORIGINAL COMPRESSED [CONFIG]",
+	.examples = {"verify bert/ collab.safetensors",
+		"verify model.safetensors pruned.safetensors -f csv"},
+	.options = verify_groups,
+	.options_size = sizeof(struct verify_options),
+	.computes = true,
+	.run = run_verify,
+};

@@ -1,0 +1,26 @@
+/* The programs: what reads the arguments of a process, and prints and writes its answer. */
+#pragma once
+
+#include "answer/session.h"
+
+/* The system has no memory left: says so in one line, removes the temporary files of open outputs,
+ * and ends the program with AL_ESYSTEM. */
+void al_end_exhausted(size_t bytes);
+
+/* What a program has of all this. */
+struct al_program {
+	bool is_light;
+	const struct al_command *const *commands; /* beside COMMANDS; NULL: the full program's */
+	void (*set_threads)(int n_threads); /* 0: as many as there are cores; NULL: it has none */
+	/* Before a command that computes; may begin the program once more. NULL: nothing to do. */
+	bool (*prepare)(char **argv, struct al_error *err);
+};
+
+extern const struct al_program al_full_program;
+
+/* Runs the command line; the result is the exit status. */
+int al_command_line(int argc, char **argv, const struct al_program *program);
+
+/* Goes on as the full program, with the same arguments. Returns only where that can't be, the exit
+ * status. */
+int al_exec_full(const char *command, char **argv);
