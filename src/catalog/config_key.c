@@ -18,6 +18,7 @@ static const char *const type_names[AL_N_CONFIG_TYPES] = {
 	"entries",
 	"times",
 	"group",
+	"context",
 };
 
 bool al_read_dtype(void *context, const struct al_item *node, void *out, struct al_error *err)
@@ -99,6 +100,8 @@ static bool finish_key(void *context, const struct al_item *object, void *record
 			"a list has \"words\"", err)
 		|| !check_of(reader, object, key, err))
 		return false;
+	if (key->type == AL_CONFIG_CONTEXT)
+		key->null = key->fallback;
 	return key->length || !(is_list || is_indices)
 		|| al_formula_parse(reader->arena, "n_layers", AL_DIALECT_CATALOG, &key->length,
 			err);

@@ -86,7 +86,8 @@ size_t al_family_ignored(const struct al_family *family, const struct al_item *o
 
 /* ---- what is left out ---- */
 
-/* "hidden_size = 768", "layer_types by mod(layer, 3) > 0"; NULL: the symbol has no value. */
+/* "hidden_size = 768", "layer_types by mod(layer, 3) > 0"; NULL: the symbol has no value, or is a
+ * context that isn't known. */
 static const char *describe_default(const struct al_config_key *key,
 	const struct al_settings *settings, struct al_arena *arena)
 {
@@ -95,9 +96,10 @@ static const char *describe_default(const struct al_config_key *key,
 	if (setting && setting->list)
 		return al_format(arena, "%s by %s", key->keys[0],
 			setting->formula ? al_formula_source(setting->formula) : "null");
-	return setting ? al_format(arena, "%s = %s", key->keys[0],
-		       al_config_value_text(key, &setting->value, arena))
-		       : NULL;
+	if (!setting || (key->type == AL_CONFIG_CONTEXT && setting->value.integer == 0))
+		return NULL;
+	return al_format(arena, "%s = %s", key->keys[0],
+		al_config_value_text(key, &setting->value, arena));
 }
 
 size_t al_family_defaults(const struct al_family *family, const struct al_json *doc,

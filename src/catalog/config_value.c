@@ -96,6 +96,39 @@ static bool read_group(const struct reading *r, const struct al_item *node, int6
 	return true;
 }
 
+/* The object by which the config extends its positions after YaRN; NULL: none. */
+static const struct al_item *find_yarn(const struct al_config *config,
+	const struct al_config_key *key)
+{
+	static const char *const rules[] = {"rope_scaling", "rope_parameters"};
+	static const char *const kinds[] = {"rope_type", "type"};
+	const struct al_item *rule = al_config_find_first(al_config_object(config, key->place),
+		rules, 2);
+	const struct al_item *kind = al_config_find_first(rule, kinds, 2);
+
+	return kind && al_json_kind(kind) == AL_JSON_TEXT && strcmp(kind->text, "yarn") == 0 ? rule
+											     : NULL;
+}
+
+/* Qwen's configs keep the positions of pre-training, DeepSeek's give those after YaRN. Linear and
+ * dynamic rules don't give the positions before: there the number counts as it is. */
+static bool read_context(const struct reading *r, const struct al_item *node, int64_t *out)
+{
+	const struct al_item *yarn = find_yarn(r->config, r->key);
+	const struct al_item *before = yarn ? al_json_get(yarn, "original_max_position_embeddings")
+					    : NULL;
+	const struct al_item *factor = yarn ? al_json_get(yarn, "factor") : NULL;
+	double times, positions;
+
+	if (!read_whole(r, node, out))
+		return false;
+	if (before && factor && al_json_real(r->doc, before, &positions, NULL)
+		&& al_json_real(r->doc, factor, &times, NULL) && times * positions < 0x1p53
+		&& times * positions > (double)*out)
+		*out = (int64_t)(times * positions);
+	return true;
+}
+
 static bool read_entries(const struct reading *r, const struct al_item *node, int64_t *out)
 {
 	(void)r;
@@ -119,6 +152,7 @@ static const struct {
 	[AL_CONFIG_ENTRIES] = {"a list", read_entries},
 	[AL_CONFIG_TIMES] = {"a decimal", read_times},
 	[AL_CONFIG_GROUP] = {"a whole number or -1", read_group},
+	[AL_CONFIG_CONTEXT] = {"a whole number", read_context},
 };
 
 const char *al_config_expectation(const struct al_config_key *key)

@@ -149,6 +149,8 @@ enum al_config_type {
 	AL_CONFIG_TIMES, /* "type": "times": a decimal by which the symbol "of" is multiplied,
 			    rounded down */
 	AL_CONFIG_GROUP, /* "type": "group": a whole number, or -1, a whole row, as 0 */
+	AL_CONFIG_CONTEXT, /* "type": "context": a whole number; where the config extends it by
+			      YaRN, the positions before times the factor if that is more */
 	AL_N_CONFIG_TYPES,
 };
 

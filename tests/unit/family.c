@@ -41,6 +41,86 @@ static const struct al_setting *get(struct al_settings *settings, const char *sy
 
 #define TINY "tests/data/family.json"
 
+/* ---- contexts ---- */
+
+static const struct context {
+	const char *family, *config;
+	int64_t tokens; /* 0: it has none, or none is known */
+} contexts[] = {
+	{"gpt2", "{\"n_positions\": 2048}", 2048},
+	{"bert", "{}", 512},
+	{"roberta", "{\"max_position_embeddings\": 514}", 512},
+	{"llama", "{}", 2048},
+	{"llama", "{\"max_position_embeddings\": null}", 2048},
+	{"llama",
+		"{\"max_position_embeddings\": 131072, \"rope_scaling\": {\"rope_type\": "
+		"\"llama3\", "
+		"\"factor\": 8, \"original_max_position_embeddings\": 8192}}",
+		131072},
+	{"llama",
+		"{\"max_position_embeddings\": 16384, \"rope_scaling\": {\"type\": \"linear\", "
+		"\"factor\": 4}}",
+		16384},
+	{"qwen2",
+		"{\"max_position_embeddings\": 32768, \"rope_scaling\": {\"type\": \"yarn\", "
+		"\"factor\": 4, \"original_max_position_embeddings\": 32768}}",
+		131072},
+	{"deepseek_v3",
+		"{\"max_position_embeddings\": 163840, \"rope_scaling\": {\"type\": \"yarn\", "
+		"\"factor\": 40, \"original_max_position_embeddings\": 4096}}",
+		163840},
+	{"qwen3",
+		"{\"max_position_embeddings\": 40960, \"rope_parameters\": {\"rope_type\": "
+		"\"yarn\", "
+		"\"factor\": 4.0, \"original_max_position_embeddings\": 32768}}",
+		131072},
+	{"gemma3", "{\"text_config\": {}}", 131072},
+	{"mpt", "{\"max_seq_len\": 8192}", 8192},
+	{"vit", "{}", 197},
+	{"mt5", "{}", 0},
+	{"deepseek_v4", "{}", 0},
+};
+
+/* As its config says, with the factor of YaRN alone; a text model's in what holds one. */
+static void a_model_has_a_context(void **state)
+{
+	struct al_settings settings;
+	struct al_error err = {0};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(contexts) / sizeof(*contexts); i++) {
+		must(configure(contexts[i].family, contexts[i].config, &settings, &err), &err);
+		assert_int_equal(get(&settings, "context")->value.integer, contexts[i].tokens);
+		al_settings_finish(&settings);
+	}
+}
+
+static bool has_symbol(const struct al_family *family, const char *symbol)
+{
+	return AL_FIND(family->config, family->n_config, symbol);
+}
+
+/* Those without: what keeps a state alone, and towers that take pictures and sounds of any size. */
+static void families_say_their_context(void **state)
+{
+	static const char *const unlimited[] = {"mamba", "mamba2", "falcon_mamba", "rwkv7",
+		"torch-transformer-encoder", "gemma3n_vision", "gemma3n_audio", "gemma4_vision",
+		"gemma4_audio", "florence_vision", "qwen2_vl_vision", "qwen2_5_vl_vision",
+		"qwen3_vl_vision", "kimi_k25_vision", "kimi_k3_vision", "pixtral",
+		"exaone4_5_vision", "minimax_m3_vl_vision", "mllama_vision_model",
+		"internvl_vision"};
+	const size_t n = sizeof(unlimited) / sizeof(*unlimited);
+	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
+
+	(void)state;
+	for (size_t i = 0; i < files->n_files; i++) {
+		const char *name = files->files[i].name;
+		if (has_symbol(find_family(name), "context")
+			== (al_find_name(name, unlimited, n) >= 0))
+			fail_msg("%s", name);
+	}
+}
+
 /* ---- configs ---- */
 
 static void a_config_gives_symbols(void **state)
@@ -643,7 +723,7 @@ static const struct refusal families[] = {
 		":1:81: column 3: unknown symbol \"d_modle\" (did you mean \"d_model\"?)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"type\": \"integer\"}}"),
 		":1:78: unknown type \"integer\" (known: whole, boolean, word, list, indices, "
-		"size, layers, millionths, entries, times, group)"},
+		"size, layers, millionths, entries, times, group, context)"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"length\": 3}}"),
 		":1:80: only a list has a \"length\""},
 	{FAMILY("\"config\": {\"biases\": {\"key\": \"bias\", \"default\": true}},"
@@ -767,6 +847,8 @@ static void refuses_families(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_model_has_a_context),
+		cmocka_unit_test(families_say_their_context),
 		cmocka_unit_test(refuses_configs),
 		cmocka_unit_test(patterns_are_lists),
 		cmocka_unit_test(components_have_symbols_of_their_own),

@@ -236,6 +236,42 @@ bool al_request_set(struct al_request *q, const char *symbol, int64_t value, str
 	return settle(q, err);
 }
 
+/* ---- what is assumed ---- */
+
+bool al_request_context(struct al_request *q, int64_t *out, struct al_error *err)
+{
+	const struct al_setting *setting;
+
+	*out = 0;
+	if (!al_settings_get(&q->settings, "context", &setting, err))
+		return false;
+	if (setting && setting->value.kind == AL_VALUE_INTEGER)
+		*out = setting->value.integer;
+	return true;
+}
+
+static bool assume(struct al_request *q, const char *symbol, int64_t value, bool *is_assumed,
+	struct al_error *err)
+{
+	const struct al_setting *setting;
+
+	if (!al_settings_get(&q->settings, symbol, &setting, err))
+		return false;
+	*is_assumed = !setting && value > 0;
+	if (!*is_assumed)
+		return true;
+	al_settings_ask(&q->asked, symbol, value, "default");
+	return settle(q, err);
+}
+
+bool al_request_assume(struct al_request *q, struct al_error *err)
+{
+	int64_t context;
+
+	return al_request_context(q, &context, err) && assume(q, "batch", 1, &q->assumes_batch, err)
+		&& assume(q, "seq", context, &q->assumes_seq, err);
+}
+
 /* ---- which of "all" can be counted ---- */
 
 /* Are all symbols of the variant's tensors and cache known? */

@@ -55,6 +55,7 @@ struct al_request {
 	struct al_cache_format cache;
 	struct al_configured_variants variants;
 	struct al_texts varied; /* symbols that the command itself sets: swept, tied, solved for */
+	bool assumes_batch, assumes_seq; /* nobody gives them: al_request_assume */
 	bool is_last; /* of those that a command answers in turn: a sentence can say all */
 	bool is_own; /* the variant is the model's own attention: no other was asked for */
 	const char **left_out; /* of "all": why each is left out */
@@ -76,6 +77,15 @@ void al_request_copy(struct al_request *request, const struct al_request *of);
  * config. */
 bool al_request_set(struct al_request *request, const char *symbol, int64_t value,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Tokens of context that the model was made for, with YaRN's factor; 0: it has no limit, or none is
+ * known. */
+bool al_request_context(struct al_request *request, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Where the asker gives none, batch is 1 and seq the model's own context; without a context seq
+ * stays unknown. */
+bool al_request_assume(struct al_request *request, struct al_error *err) AL_MUST_CHECK;
 
 /* A key of the model's config as the symbol that it gives; any other name as it is. */
 const char *al_request_symbol(const struct al_request *request, const char *name);
