@@ -110,9 +110,10 @@ static void note_layers(struct al_table *table)
 static void note_imatrix(struct al_table *table)
 {
 	al_table_note(table,
-		"shares: E|o_i W_O|^2 of each head's, of their sum; errors: of E|output|^2, "
-		"without the head; from the imatrix's mean squares of heads' outputs, as if "
-		"different numbers of them were uncorrelated");
+		"error: the norm of the change of the layer's output without the head, relative to "
+		"the output's norm; share: of the sum of the heads' squared outputs. Both come "
+		"from the imatrix's mean squares of heads' outputs, as if different numbers of "
+		"them were uncorrelated");
 	al_table_note(table,
 		"which heads say the same, and what a refitted W_O makes good, take the products "
 		"of heads' outputs, which an imatrix doesn't hold: `calibrate` records them");
@@ -129,10 +130,10 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	if (!calibration)
 		return;
 	al_table_note(table,
-		"errors: E|change of the module's output|^2 / E|output|^2 on the %.0f tokens of "
-		"the calibration (in sample), without the head, with W_O of all others fitted "
-		"anew, and with W_O of the best replacement alone; shares: E|o_i W_O|^2 of each "
-		"head's, of their sum",
+		"errors: the norm of the change of the layer's output, relative to the output's "
+		"norm, on the %.0f tokens of the calibration (in sample): without the head, with "
+		"W_O of all others fitted anew, and with W_O of the best replacement alone; share: "
+		"of the sum of the heads' squared outputs",
 		al_statistics_tokens(&calibration->modules[0]));
 	note_layers(table);
 	note_sample(calibration, table);

@@ -48,7 +48,8 @@ for row in run("audit", model, "--calibration", calibration, "--only", "drop"):
 for key, layers in scores.items():
     for layer, heads in enumerate(layers):
         for head, found in enumerate(heads):
-            check(f"{key} of layer {layer} head {head}", found, expected["head_scores"][key][layer][head])
+            wanted = expected["head_scores"][key][layer][head]  # of squares
+            check(f"{key} of layer {layer} head {head}", found**2, wanted)
 
 single = expected["single_heads"]
 mean = sum(map(spearman, scores["error_dropped"], single["kl"])) / len(single["kl"])

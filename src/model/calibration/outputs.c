@@ -91,7 +91,7 @@ static bool left_without(const struct judging *j, size_t head, struct al_view ro
 	return true;
 }
 
-/* What of head number `head` each other one, mapped, doesn't tell, [n_heads]. */
+/* What of head number `head` each other one, mapped, doesn't tell, [n_heads]: squared errors. */
 static bool find_replaced(const struct judging *j, size_t head, double *left, struct al_error *err)
 {
 	for (size_t other = 0; other < j->n_heads; other++) {
@@ -252,6 +252,16 @@ static bool judging_init(struct judging *j, struct al_view moment, struct al_vie
 	return true;
 }
 
+/* Up to here errors were squares, of which sums are had. */
+static void take_roots(struct al_head_worth *worth, size_t n_heads)
+{
+	for (size_t i = 0; i < n_heads; i++) {
+		worth[i].dropped = sqrt(worth[i].dropped);
+		worth[i].compensated = sqrt(worth[i].compensated);
+		worth[i].by_twin = sqrt(worth[i].by_twin);
+	}
+}
+
 bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads,
 	struct al_head_worth *worth, struct al_error *err)
 {
@@ -263,6 +273,7 @@ bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads
 		ok = find_twin(&j, i, left, err);
 	ok = ok && (j.power <= 0 || n_heads < 2 || compensate_all(&j, err));
 	al_scratch_finish(&j.scratch);
+	take_roots(worth, n_heads);
 	return ok;
 }
 
@@ -300,6 +311,7 @@ void al_heads_judge_diagonal(const double *squares, const double *means, struct 
 	}
 	for (size_t i = 0; sum > 0 && i < n_heads; i++)
 		worth[i].share /= sum;
+	take_roots(worth, n_heads);
 }
 
 bool al_heads_replace(struct al_view moment, struct al_view output, size_t n_heads, double *left,

@@ -1,6 +1,6 @@
 /* What heads' outputs say of heads: o is all heads' outputs of a token side by side, M = E[o^T o]
- * up to a factor, and the module puts out o W_O. Errors are E|change|^2 / E|o W_O|^2 over the
- * tokens of M, in whose sample they are exact.
+ * up to a factor, and the module's output is o W_O. Errors are relative errors of norms, the root
+ * of E|change|^2 / E|o W_O|^2 over the tokens of M, in whose sample they are exact.
  *
  * W_O is taken as views give it, transposed: [d_model][n_heads*d_value]. */
 #pragma once
@@ -9,7 +9,7 @@
 
 /* What one head's output is worth. */
 struct al_head_worth {
-	double share; /* E|o_i W_O^(i)|^2, of the sum over all heads */
+	double share; /* E|o_i W_O^(i)|^2, of the sum over all heads: of squares */
 	double dropped; /* the error without the head */
 	double compensated; /* ... with W_O of all others fitted anew: the Schur complement of M */
 	size_t twin; /* the head that alone replaces it best; itself where there is no other */
@@ -25,9 +25,8 @@ bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads
 void al_heads_judge_diagonal(const double *squares, const double *means, struct al_view output,
 	size_t n_heads, struct al_head_worth *worth);
 
-/* The error where another head's output alone, mapped as well as can be, takes the place of a
- * head's: left [n_heads][n_heads], a row for each head, with the error without any in its own
- * column. */
+/* The square of the error where another head's output alone, mapped as well as can be, replaces a
+ * head's: left [n_heads][n_heads], a row for each head, with that without any in its own column. */
 bool al_heads_replace(struct al_view moment, struct al_view output, size_t n_heads, double *left,
 	struct al_error *err) AL_MUST_CHECK;
 
