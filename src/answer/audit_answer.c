@@ -163,7 +163,7 @@ bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
 		write_tables(run);
 	if (run->options->figures && !al_audit_figures_draw(run, err))
 		return false;
-	run->session->style.summary = verdict(run);
+	al_session_claim(run->session, verdict(run));
 	al_audit_report_add(run);
 	answer(run);
 	return true;

@@ -21,7 +21,7 @@ static struct al_page_head begin_head(const struct al_audit_run *run)
 	return (struct al_page_head){
 		.title = basename(al_strdup(arena, al_session_word(run->session, 0))),
 		.facts = {facts, n},
-		.summary = run->session->style.summary,
+		.summary = run->session->claim.text,
 	};
 }
 

@@ -2,7 +2,7 @@
 
 #include "answer/explain.h"
 #include "answer/request.h"
-#include "answer/summary.h"
+#include "report/claim.h"
 #include "ledger/infer.h"
 
 struct cache_options {
@@ -38,6 +38,7 @@ struct answer {
 	bool shows_model, shows_variant;
 	const struct al_dtype *first; /* the first model's format; NULL: none was answered */
 	bool has_formats; /* another model's is another one */
+	const char *besides;
 	/* of the request that is being answered: */
 	struct al_request *request;
 	const struct al_configured_variant *configured;
@@ -158,11 +159,11 @@ static void add_kind(struct answer *a, const struct al_cache_entries *cache, int
 static const char *sequences(const struct answer *a)
 {
 	struct al_arena *arena = &a->session->arena;
-	const char *tokens = al_text_of_count(arena, a->seq);
+	const char *tokens = al_claim_count(arena, "seq", a->seq);
 
-	return a->batch == 1
-		? al_format(arena, "%s tokens", tokens)
-		: al_format(arena, "%lld sequences of %s tokens", (long long)a->batch, tokens);
+	return a->batch == 1 ? al_format(arena, "%s tokens", tokens)
+			     : al_format(arena, "%s sequences of %s tokens",
+				     al_claim_count(arena, "batch", a->batch), tokens);
 }
 
 /* "; windows of 128 tokens in 18 of 36 modules"; "" where no window is in the table. */
@@ -171,16 +172,16 @@ static const char *windows(struct al_arena *arena, const struct al_table *table)
 	const size_t last = table->n_rows - 1;
 
 	for (size_t row = 0; row < last; row++)
-		if (*al_text_of_cell(arena, table, row, "ends_at"))
+		if (*al_claim_cell(arena, table, row, "ends_at"))
 			return al_format(arena, "; windows of %s tokens in %s of %s modules",
-				al_text_of_cell(arena, table, row, "ends_at"),
-				al_text_of_cell(arena, table, row, "layers"),
-				al_text_of_cell(arena, table, last, "layers"));
+				al_claim_cell(arena, table, row, "ends_at"),
+				al_claim_cell(arena, table, row, "layers"),
+				al_claim_cell(arena, table, last, "layers"));
 	return "";
 }
 
 /* What is in the sequences' bytes and not in a token's. */
-static const char *besides(const struct al_table *table)
+static const char *find_besides(const struct al_table *table)
 {
 	const bool has_cross = al_count_rows(table, "kind", al_cache_kind_names[AL_CACHE_CROSS])
 		> 0;
@@ -195,14 +196,17 @@ static const char *besides(const struct al_table *table)
 
 static const char *dtype_text(const struct answer *a)
 {
-	return a->has_formats ? "each model's format" : a->request->cache.dtype->name;
+	return a->has_formats
+		? "each model's format"
+		: al_claim_name(&a->session->arena, "dtype", a->request->cache.dtype->name);
 }
 
 static const char *device_text(const struct answer *a)
 {
-	return a->options->tp == 1 ? ""
-				   : al_format(&a->session->arena, ", on each of %lld devices",
-					   (long long)a->options->tp);
+	return a->options->tp == 1
+		? ""
+		: al_format(&a->session->arena, ", on each of %s devices",
+			al_claim_count(&a->session->arena, "devices", a->options->tp));
 }
 
 /* The total is the last row. */
@@ -212,17 +216,20 @@ static const char *say_one(const struct answer *a)
 	const struct al_table *table = a->table;
 	const size_t total = table->n_rows - 1;
 	mpq_srcptr per_token = al_cell_exact(table, total, "bytes_per_token");
-	const char *all = a->seq ? al_text_of_cell(arena, table, total, "bytes") : "";
-	const char *covered = al_request_covered(a->request, true);
+	const char *all = a->seq ? al_claim_cell(arena, table, total, "bytes") : "";
+	const char *covered = al_claim_name(arena, "subject", al_request_covered(a->request, true));
 
 	if (!per_token)
 		return al_format(arena, "What %s caches is not known: it isn't declared.", covered);
 	const char *token = mpq_sgn(per_token)
-		? al_format(arena, "Each token of %s takes %s of cache", covered,
-			al_text_of_bytes(arena, per_token))
+		? al_format(arena,
+			*all ? "Each token of %s takes %s of cache"
+			     : "Each token of %s takes " AL_CLAIM_LEAD "%s of cache",
+			covered, al_claim_cell(arena, table, total, "bytes_per_token"))
 		: al_format(arena, "A new token of %s adds nothing to the cache", covered);
 	return al_format(arena, "%s%s%s; numbers in %s%s%s%s.", token,
-		*all ? al_format(arena, ", %s%s %s", sequences(a), besides(table), all) : "",
+		*all ? al_format(arena, ", %s%s " AL_CLAIM_LEAD "%s", sequences(a), a->besides, all)
+		     : "",
 		windows(arena, table), dtype_text(a),
 		al_is_ideal(a->request) ? "" : al_engine_holds(a->request), device_text(a),
 		a->seq ? "" : "; --seq N gives the cache of whole sequences");
@@ -235,7 +242,7 @@ static const char *say(const struct answer *a)
 
 	if (al_count_rows(a->table, "kind", "total") < 2)
 		return a->table->n_rows ? say_one(a) : NULL;
-	const char *compared = al_text_of_compared(arena, a->table, "kind", "total",
+	const char *compared = al_claim_compared(arena, a->table, "kind", "total",
 		a->seq ? "bytes" : "bytes_per_token");
 	return !compared
 		? NULL
@@ -328,6 +335,20 @@ static void open_tables(struct answer *a)
 		a->explanations = al_explain_table(a->session);
 }
 
+/* The rows of kind total, as ordinary ones. */
+static void keep_totals(struct al_table *table)
+{
+	const int kind = al_table_find_column(table, "kind");
+	size_t n = 0;
+
+	for (size_t i = 0; i < table->n_rows; i++)
+		if (strcmp(table->rows[i][kind].text, "total") == 0) {
+			table->rows[i][0].is_total = false;
+			table->rows[n++] = table->rows[i];
+		}
+	table->n_rows = n;
+}
+
 static bool answer(void *context, struct al_request *q, struct al_error *err)
 {
 	struct answer *a = context;
@@ -353,23 +374,12 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 	}
 	a->has_formats |= a->first != q->cache.dtype;
 	al_note_cache_format(q, "dtype", a->table);
+	a->besides = find_besides(a->table);
+	if (a->options->is_total)
+		keep_totals(a->table);
 	if (q->is_last)
-		a->session->style.summary = say(a);
+		al_session_claim(a->session, say(a));
 	return true;
-}
-
-/* The rows of kind total, as ordinary ones. */
-static void keep_totals(struct al_table *table)
-{
-	const int kind = al_table_find_column(table, "kind");
-	size_t n = 0;
-
-	for (size_t i = 0; i < table->n_rows; i++)
-		if (strcmp(table->rows[i][kind].text, "total") == 0) {
-			table->rows[i][0].is_total = false;
-			table->rows[n++] = table->rows[i];
-		}
-	table->n_rows = n;
 }
 
 static bool run(struct al_session *session, struct al_error *err)
@@ -380,11 +390,7 @@ static bool run(struct al_session *session, struct al_error *err)
 		.shows_model = session->line.n_words > 1,
 		.shows_variant = al_names_variants(&o->asked)};
 
-	if (!al_each_request(session, &o->asked, true, answer, &a, err))
-		return false;
-	if (o->is_total)
-		keep_totals(a.table);
-	return true;
+	return al_each_request(session, &o->asked, true, answer, &a, err);
 }
 
 static const struct al_page_chart chart = {"kind", "bytes_per_token", "bytes for each token",

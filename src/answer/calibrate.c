@@ -7,7 +7,7 @@
 #include "model/calibration/imatrix_write.h"
 #include "answer/input.h"
 #include "answer/kernel.h"
-#include "answer/summary.h"
+#include "report/claim.h"
 
 /* ---- the folder ---- */
 
@@ -144,10 +144,10 @@ static const char *say_nearest(struct al_arena *arena, const struct al_table *ta
 	return row == table->n_rows
 		? ""
 		: al_format(arena, "; the heads that attend most alike are %s and %s of %s (%s)",
-			al_text_of_cell(arena, table, row, "head"),
-			al_text_of_cell(arena, table, row, "nearest"),
-			al_table_text(table, row, "module"),
-			al_text_of_cell(arena, table, row, "distance"));
+			al_claim_cell(arena, table, row, "head"),
+			al_claim_cell(arena, table, row, "nearest"),
+			al_claim_cell(arena, table, row, "module"),
+			al_claim_cell(arena, table, row, "distance"));
 }
 
 static const char *say(struct al_arena *arena, const struct al_table *table,
@@ -158,13 +158,15 @@ static const char *say(struct al_arena *arena, const struct al_table *table,
 	const size_t width = first->of[AL_STATISTIC_INPUTS].rows - 1;
 
 	return al_format(arena, "%s of %s recorded in %s%s%s.",
-		al_count_text(arena, (uint64_t)n, "token"),
-		al_count_text(arena, calibration->n_modules, "attention module"), folder,
-		say_nearest(arena, table),
+		al_claim_counted(arena, (uint64_t)n, "token"),
+		al_claim_counted(arena, calibration->n_modules, "attention module"),
+		al_claim_name(arena, "folder", folder), say_nearest(arena, table),
 		n < 10 * (double)width ? al_format(arena,
-			"; %.1f tokens for each of an input's %zu numbers are "
+			"; %s tokens for each of an input's %s numbers are "
 			"few: what is fitted wants ten",
-			n / (double)width, width)
+			al_claim_real(arena, "tokens_per_number", "", n / (double)width,
+				al_format(arena, "%.1f", n / (double)width)),
+			al_claim_count(arena, "width", (int64_t)width))
 				       : "");
 }
 
@@ -185,7 +187,7 @@ void al_calibration_add_table(struct al_session *session, const struct al_calibr
 		"attention weights, from 0 to %.4f, mean over %lld queries",
 		sqrt(log(2)), (long long)calibration->n_queries);
 	note_sample(table, &calibration->modules[0]);
-	session->style.summary = say(&session->arena, table, calibration, folder);
+	al_session_claim(session, say(&session->arena, table, calibration, folder));
 }
 
 /* ---- the command ---- */

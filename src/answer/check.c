@@ -83,6 +83,8 @@ static void render_claims(struct al_session *session, const struct al_table *tab
 	const struct page page = {&session->arena, &session->style, table, &session->rendered};
 
 	al_text_init(page.out);
+	add_line(&page, 0, session->claim.text);
+	al_text_add(page.out, "\n");
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
 		for (size_t row = 0; row < table->n_rows; row++)
 			if (strcmp(al_table_text(table, row, "verdict"), al_verdict_names[order[i]])
@@ -91,10 +93,6 @@ static void render_claims(struct al_session *session, const struct al_table *tab
 	al_text_add(page.out, "\n");
 	for (size_t i = 1; i <= table->n_notes; i++)
 		add_line(&page, 0, al_printable(page.arena, table->notes[i % table->n_notes]));
-	if (page.style->summary) {
-		al_text_add(page.out, "\n");
-		add_line(&page, 0, page.style->summary);
-	}
 }
 
 /* ---- in a sentence ---- */
@@ -162,25 +160,37 @@ static const char *say_wrong(struct al_arena *arena, const struct al_check_count
 	const size_t wrong = counts->numbers[AL_INCONSISTENT];
 	const char *listed = counts->unlisted == 0
 		? wrong == 0 ? "" : ", each a listed erratum"
-		: al_format(arena, " (claims that are no listed errata: %zu)", counts->unlisted);
+		: al_format(arena, " (claims that are no listed errata: %s)",
+			al_claim_count(arena, "unlisted", (int64_t)counts->unlisted));
 
 	return wrong + counts->unlisted == 0
 		? ""
-		: al_format(arena, "; that contradict what derives them: %zu%s", wrong, listed);
+		: al_format(arena, "; that contradict what derives them: %s%s",
+			al_claim_count(arena, "inconsistent", (int64_t)wrong), listed);
 }
 
 static const char *say(struct al_arena *arena, const struct al_check_counts *counts)
 {
 	const size_t *numbers = counts->numbers;
-	const size_t unknown = numbers[AL_UNDERIVABLE], errata = counts->wrong_errata;
+	const int64_t unknown = (int64_t)numbers[AL_UNDERIVABLE],
+		      errata = (int64_t)counts->wrong_errata;
 
 	return al_format(arena,
-		"Printed numbers that hold: %zu of %zu, %zu of them exactly, %zu within the "
-		"rounding of what they derive from%s%s%s.",
-		numbers[AL_REPRODUCED] + numbers[AL_CONSISTENT], sum(numbers, AL_N_VERDICTS),
-		numbers[AL_REPRODUCED], numbers[AL_CONSISTENT], say_wrong(arena, counts),
-		unknown ? al_format(arena, "; that can't be derived: %zu", unknown) : "",
-		errata ? al_format(arena, "; listed errata that hold after all: %zu", errata) : "");
+		"Printed numbers that hold: " AL_CLAIM_LEAD
+		"%s of %s, %s of them exactly, %s within the rounding "
+		"of what they derive from%s%s%s.",
+		al_claim_count(arena, "holding",
+			(int64_t)(numbers[AL_REPRODUCED] + numbers[AL_CONSISTENT])),
+		al_claim_count(arena, "printed", (int64_t)sum(numbers, AL_N_VERDICTS)),
+		al_claim_count(arena, "reproduced", (int64_t)numbers[AL_REPRODUCED]),
+		al_claim_count(arena, "consistent", (int64_t)numbers[AL_CONSISTENT]),
+		say_wrong(arena, counts),
+		unknown ? al_format(arena, "; that can't be derived: %s",
+			al_claim_count(arena, "underivable", unknown))
+			: "",
+		errata ? al_format(arena, "; listed errata that hold after all: %s",
+			al_claim_count(arena, "wrong_errata", errata))
+		       : "");
 }
 
 static bool check_scenarios(struct al_session *session, struct al_error *err)
@@ -192,7 +202,7 @@ static bool check_scenarios(struct al_session *session, struct al_error *err)
 	bool ok = al_each_scenario(session, check_one, &report, err);
 	add_notes(&report.table, counts);
 	if (ok)
-		session->style.summary = say(&session->arena, counts);
+		al_session_claim(session, say(&session->arena, counts));
 	if (al_session_is_on_terminal(session))
 		render_claims(session, &report.table);
 	al_session_take(session, &report.table);
@@ -254,20 +264,26 @@ static void note_counts(struct al_table *table, const struct al_lint_counts *cou
 
 static const char *say_papers(struct al_arena *arena, const struct al_lint_counts *counts)
 {
-	const size_t wrong = counts->verdicts[AL_INCONSISTENT], slips = counts->slips,
-		     undecided = counts->verdicts[AL_UNDERIVABLE],
-		     decided = counts->numbers - undecided;
-	const char *rest = undecided ? al_format(arena, "; of %zu it can't be told", undecided)
+	const int64_t wrong = (int64_t)counts->verdicts[AL_INCONSISTENT],
+		      slips = (int64_t)counts->slips,
+		      undecided = (int64_t)counts->verdicts[AL_UNDERIVABLE],
+		      decided = (int64_t)counts->numbers - undecided;
+	const char *rest = undecided ? al_format(arena, "; of %s it can't be told",
+				   al_claim_count(arena, "undecided", undecided))
 				     : "";
 
 	if (wrong + slips > 0)
 		return al_format(arena,
-			"%zu of %zu recomputed numbers%s don't follow from the others%s.", wrong,
-			counts->numbers,
-			slips ? al_format(arena, " and %zu in running text", slips) : "", rest);
-	if (decided > 0)
-		return al_format(arena, "All %zu numbers that could be decided hold%s.", decided,
+			"%s of %s recomputed numbers%s don't follow from the others%s.",
+			al_claim_count(arena, "inconsistent", wrong),
+			al_claim_count(arena, "recomputed", (int64_t)counts->numbers),
+			slips ? al_format(arena, " and %s in running text",
+				al_claim_count(arena, "in_text", slips))
+			      : "",
 			rest);
+	if (decided > 0)
+		return al_format(arena, "All %s numbers that could be decided hold%s.",
+			al_claim_count(arena, "decided", decided), rest);
 	return "Nothing was recomputed: a map names what tables hold; --draft-map writes a draft.";
 }
 
@@ -309,11 +325,11 @@ static bool check_papers(struct al_session *session, struct al_error *err)
 	if (options_of(session)->drafts_map)
 		return true;
 	note_counts(table, &counts);
-	session->style.summary = say_papers(&session->arena, &counts);
+	al_session_claim(session, say_papers(&session->arena, &counts));
 	if (strcmp(session->writer->name, "text") == 0) {
 		al_text_init(&session->rendered);
+		al_text_addf(&session->rendered, "%s\n\n", session->claim.text);
 		al_lint_text(table, &session->rendered);
-		al_text_addf(&session->rendered, "\n%s\n", session->style.summary);
 	}
 	session->answer_is_no = counts.verdicts[AL_INCONSISTENT] + counts.slips > 0;
 	return true;

@@ -132,7 +132,7 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 		return false;
 	if (options.data.calibration)
 		note_calibration(session, options.data.calibration);
-	session->style.summary = al_compress_summarize(session, options.method);
+	al_session_claim(session, al_compress_summarize(session, options.method));
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* compress and verify in a sentence: what is saved, and at what error. */
 #include "answer/compress.h"
 
-#include "answer/summary.h"
+#include "report/claim.h"
 
 static const struct al_table *find_table(const struct al_session *session, const char *id)
 {
@@ -24,8 +24,9 @@ static const char *say_error(struct al_arena *arena, const struct al_table *veri
 	if (worst == 0)
 		return "no module's output changes";
 	return al_format(arena, "a module's output changes by %s at most (%s, %s inputs)",
-		al_text_of_percent(arena, worst), al_table_text(verify, row, "module"),
-		al_table_text(verify, row, "input"));
+		al_claim_share(arena, verify, row, "output_error"),
+		al_claim_cell(arena, verify, row, "module"),
+		al_claim_cell(arena, verify, row, "input"));
 }
 
 /* ---- compress ---- */
@@ -47,14 +48,15 @@ static const char *say_saved(struct al_arena *arena, const struct al_table *tabl
 	const double original = sum_of(table, "original"), left = sum_of(table, "parameters");
 	const bool is_smaller = left <= original;
 
-	return al_format(arena, "%s %s %s of the %s parameters of %zu module%s (%s of %s are left)",
-		al_table_text(table, 0, "method"), is_smaller ? "saves" : "adds",
-		al_text_of_percent(arena,
+	return al_format(arena,
+		"%s %s " AL_CLAIM_LEAD "%s of the %s parameters of %s module%s (%s of %s are left)",
+		al_claim_cell(arena, table, 0, "method"), is_smaller ? "saves" : "adds",
+		al_claim_percent(arena, "saved",
 			(is_smaller ? original - left : left - original) / original),
-		al_method_touches_all(method) ? "attention" : "query and key", table->n_rows,
-		table->n_rows == 1 ? "" : "s",
-		al_exact_grouped(arena, al_format(arena, "%.0f", left)),
-		al_exact_grouped(arena, al_format(arena, "%.0f", original)));
+		al_method_touches_all(method) ? "attention" : "query and key",
+		al_claim_count(arena, "modules", (int64_t)table->n_rows),
+		table->n_rows == 1 ? "" : "s", al_claim_count(arena, "parameters", (int64_t)left),
+		al_claim_count(arena, "original", (int64_t)original));
 }
 
 const char *al_compress_summarize(struct al_session *session, enum al_method method)
@@ -76,9 +78,9 @@ static const char *say_loss(struct al_arena *arena, const struct al_table *loss)
 {
 	if (!loss)
 		return NULL;
-	return al_format(arena, "The loss goes from %s to %s nats per token",
-		al_text_of_cell(arena, loss, 0, "original"),
-		al_text_of_cell(arena, loss, 0, "compressed"));
+	return al_format(arena, "The loss goes from %s to " AL_CLAIM_LEAD "%s nats per token",
+		al_claim_cell(arena, loss, 0, "original"),
+		al_claim_cell(arena, loss, 0, "compressed"));
 }
 
 /* "No cosine of two sequences' embeddings changes by more than 0.0052"; NULL: an encoder didn't run
@@ -93,8 +95,8 @@ static const char *say_similarity(struct al_arena *arena, const struct al_table 
 		if (al_table_number(similarity, row, "original", &original)
 			&& al_table_number(similarity, row, "compressed", &compressed))
 			most = fmax(most, fabs(original - compressed));
-	return al_format(arena, "No cosine of two sequences' embeddings changes by more than %.4f",
-		most);
+	return al_format(arena, "No cosine of two sequences' embeddings changes by more than %s",
+		al_claim_real(arena, "most", "", most, al_format(arena, "%.4f", most)));
 }
 
 static const char *say_tolerance(struct al_arena *arena, const struct al_verify_options *options,
@@ -104,7 +106,7 @@ static const char *say_tolerance(struct al_arena *arena, const struct al_verify_
 		return "";
 	return al_format(arena, ", %s the tolerance of %s",
 		worst > options->tolerance ? "more than" : "within",
-		al_text_of_percent(arena, options->tolerance));
+		al_claim_percent(arena, "tolerance", options->tolerance));
 }
 
 const char *al_verify_summarize(struct al_session *session, const struct al_verify_options *options,

@@ -2,7 +2,7 @@
 
 #include "answer/explain.h"
 #include "answer/request.h"
-#include "answer/summary.h"
+#include "report/claim.h"
 #include "formats/format.h"
 
 struct count_options {
@@ -323,7 +323,7 @@ static const char *largest_part(const struct answer *c)
 	if (mpq_equal(c->sums[largest].parameters, total))
 		return "";
 	return al_format(arena, ", %s of them in the largest part, %s",
-		al_text_of_percent(arena,
+		al_claim_percent(arena, "largest_share",
 			mpq_get_d(c->sums[largest].parameters) / mpq_get_d(total)),
 		al_part_names[largest]);
 }
@@ -350,13 +350,13 @@ static const char *assumption(const struct answer *c)
 		return "";
 	if (mpq_cmp(total->active, total->parameters) < 0)
 		return al_format(arena, "; one token uses %s of them (%s)",
-			al_exact_grouped(arena, al_exact_text(arena, total->active)),
-			al_text_of_percent(arena,
+			al_claim_exact(arena, "active", total->active),
+			al_claim_percent(arena, "active_share",
 				mpq_get_d(total->active) / mpq_get_d(total->parameters)));
 	if (mpq_sgn(c->tied) > 0)
 		return al_format(arena,
 			"; tied tensors count once: a file that stores them again holds %s more",
-			al_exact_grouped(arena, al_exact_text(arena, c->tied)));
+			al_claim_exact(arena, "tied", c->tied));
 	return projection_text(c);
 }
 
@@ -366,9 +366,10 @@ static const char *say_one(const struct answer *c)
 	const char *covered = al_request_covered(c->request, c->options->is_whole);
 	const char *parts = components_text(c);
 
-	return al_format(arena, "%s%s has %s %s%s%s.", al_text_of_capital(arena, covered),
+	return al_format(arena, "%s%s has " AL_CLAIM_LEAD "%s %s%s%s.",
+		al_claim_name(arena, "subject", al_text_of_capital(arena, covered)),
 		*parts ? al_format(arena, " (%s only)", parts) : "",
-		al_text_of_cell(arena, c->table, c->table->n_rows - 1, "parameters"),
+		al_claim_cell(arena, c->table, c->table->n_rows - 1, "parameters"),
 		c->options->is_stored ? "stored numbers" : "parameters", largest_part(c),
 		assumption(c));
 }
@@ -380,7 +381,7 @@ static const char *say(const struct answer *c)
 	if (al_count_rows(c->table, "part", "total") < 2)
 		return say_one(c);
 	return al_format(arena, "%s %s%s.", c->options->is_stored ? "Stored numbers" : "Parameters",
-		al_text_of_compared(arena, c->table, "part", "total", "parameters"),
+		al_claim_compared(arena, c->table, "part", "total", "parameters"),
 		c->options->components ? "" : projection_text(c));
 }
 
@@ -417,7 +418,7 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 			return false;
 	add_notes(c);
 	if (q->is_last)
-		c->session->style.summary = say(c);
+		al_session_claim(c->session, say(c));
 	return true;
 }
 

@@ -2,7 +2,7 @@
  * without each head. */
 #include "answer/input.h"
 #include "answer/kernel.h"
-#include "answer/summary.h"
+#include "report/claim.h"
 
 struct evaluate_options {
 	struct al_output_options output;
@@ -67,11 +67,17 @@ static void conclude_loss(struct evaluation *e, const struct al_loss *loss)
 {
 	struct al_table *table = add_loss(e, loss);
 	const double mean = loss->nats / (double)loss->n_predicted;
+	struct al_arena *arena = &e->session->arena;
 
-	e->session->style.summary = al_format(&e->session->arena,
-		"Loss %.4f nats per token over %lld predicted tokens, perplexity %.4g; it holds "
-		"for these tokens.",
-		mean, (long long)loss->n_predicted, exp(mean));
+	al_session_claim(e->session,
+		al_format(arena,
+			"Loss " AL_CLAIM_LEAD
+			"%s nats per token over %s predicted tokens, perplexity %s; it holds "
+			"for "
+			"these tokens.",
+			al_claim_cell(arena, table, 0, "loss"),
+			al_claim_cell(arena, table, 0, "predicted"),
+			al_claim_cell(arena, table, 0, "perplexity")));
 	al_table_note(table,
 		"the model gives each next token a probability of 1 in %.3g (the geometric mean)",
 		exp(mean));
@@ -100,32 +106,37 @@ static const struct al_table_field ablated_fields[] = {
 	AL_FIELDS_END,
 };
 
-static const char *ablation_text(struct al_arena *arena, const struct al_ablation *one,
+static const char *ablation_text(struct al_arena *arena, const struct al_table *table, size_t row,
 	enum al_ablated what)
 {
+	const char *layer = al_claim_cell(arena, table, row, "layer");
+
 	return what == AL_ABLATE_LAYERS
-		? al_format(arena, "the attention of layer %lld", (long long)one->layer)
-		: al_format(arena, "%s %lld of layer %lld",
+		? al_format(arena, "the attention of layer %s", layer)
+		: al_format(arena, "%s %s of layer %s",
 			what == AL_ABLATE_HEADS ? "head" : "the group of head",
-			(long long)one->first, (long long)one->layer);
+			al_claim_cell(arena, table, row, "head"), layer);
 }
 
-static void conclude_ablations(struct evaluation *e, const struct al_ablations *all,
+static void conclude_ablations(struct evaluation *e, const struct al_table *table,
 	enum al_ablated what)
 {
 	struct al_arena *arena = &e->session->arena;
-	size_t least = 0, most = 0;
+	double added;
+	const size_t least = al_table_extreme(table, "loss_increase", -1, &added),
+		     most = al_table_extreme(table, "loss_increase", 1, &added);
 
-	for (size_t i = 1; i < all->n; i++) {
-		least = increase(all, i) < increase(all, least) ? i : least;
-		most = increase(all, i) > increase(all, most) ? i : most;
-	}
-	e->session->style.summary = al_text_of_capital(arena,
-		al_format(arena,
-			"%s is missed least (%+.4f nats a token), %s most (%+.4f), on these "
-			"tokens.",
-			ablation_text(arena, &all->items[least], what), increase(all, least),
-			ablation_text(arena, &all->items[most], what), increase(all, most)));
+	if (least == table->n_rows)
+		return;
+	al_session_claim(e->session,
+		al_text_of_capital(arena,
+			al_format(arena,
+				"%s is missed least (%s nats a token), %s most (%s), on these "
+				"tokens.",
+				ablation_text(arena, table, least, what),
+				al_claim_cell(arena, table, least, "loss_increase"),
+				ablation_text(arena, table, most, what),
+				al_claim_cell(arena, table, most, "loss_increase"))));
 }
 
 static bool ablate(struct evaluation *e, struct al_error *err)
@@ -149,7 +160,7 @@ static bool ablate(struct evaluation *e, struct al_error *err)
 				o->ablated == AL_ABLATE_LAYERS ? INT64_MIN : one->first, one->n,
 				increase(&ablations, i)});
 	}
-	conclude_ablations(e, &ablations, (enum al_ablated)o->ablated);
+	conclude_ablations(e, table, (enum al_ablated)o->ablated);
 	free(ablations.items);
 	return true;
 }
@@ -205,12 +216,22 @@ static void add_similarity(struct evaluation *e, const struct al_matrix *embeddi
 			}
 		}
 	al_table_note(table, "an embedding is the mean of the last hidden states of all tokens");
-	e->session->style.summary = embeddings->cols > 1
-		? al_format(&e->session->arena,
-			"Of %zu sequences %zu and %zu (counted from 0) are closest, with cosine "
-			"%.4f.",
-			embeddings->cols, best[0], best[1], cosine(embeddings, best[0], best[1]))
-		: "One sequence has nothing to be compared with: give two or more.";
+	struct al_arena *arena = &e->session->arena;
+	double closest;
+	const size_t row = al_table_extreme(table, "cosine", 1, &closest);
+
+	if (row == table->n_rows) {
+		al_session_claim(e->session,
+			"One sequence has nothing to be compared with: give two or more.");
+		return;
+	}
+	al_session_claim(e->session,
+		al_format(arena,
+			"Of %s sequences %s and %s (counted from %s) are closest, with cosine %s.",
+			al_claim_count(arena, "sequences", (int64_t)embeddings->cols),
+			al_claim_cell(arena, table, row, "a"),
+			al_claim_cell(arena, table, row, "b"), al_claim_count(arena, "first", 0),
+			al_claim_cell(arena, table, row, "cosine")));
 }
 
 static bool evaluate_encoder(struct evaluation *e, struct al_error *err)

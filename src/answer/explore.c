@@ -154,11 +154,12 @@ static const char *say(struct al_explore *e)
 	const struct explore_options *o = e->session->options;
 
 	const size_t n = e->request->variants.n;
+	struct al_arena *arena = &e->session->arena;
 
-	return al_format(&e->session->arena,
-		"%s has the formulas of %zu variant%s, begins with %s, and needs nothing but a "
-		"browser.",
-		o->page, n, n == 1 ? "" : "s", e->request->title);
+	return al_format(arena,
+		"%s has the formulas of %s, begins with %s, and needs nothing but a browser.",
+		al_claim_name(arena, "page", o->page), al_claim_counted(arena, n, "variant"),
+		al_claim_name(arena, "subject", e->request->title));
 }
 
 static bool answer(struct al_explore *e, struct al_error *err)
@@ -176,7 +177,7 @@ static bool answer(struct al_explore *e, struct al_error *err)
 	fill_answer(e,
 		al_session_table(e->session, "explore", NULL, 0, "Where the page begins: %s",
 			al_request_covered(e->request, false)));
-	e->session->style.summary = say(e);
+	al_session_claim(e->session, say(e));
 	return true;
 }
 

@@ -1,7 +1,7 @@
 /* fit: the largest batch, context or model that a device holds, and models of equal size. */
 #include "answer/fit.h"
 
-#include "answer/summary.h"
+#include "report/claim.h"
 
 static const struct al_option_row fit_rows[] = {
 	OPTION_TEXT(struct al_fit_options, memory, "memory", "SIZE",
@@ -296,7 +296,7 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
 	if (!f->is_inference)
 		al_note_recipe(q, table);
 	al_fit_note(f, table, memory);
-	f->session->style.summary = al_fit_summarize(&f->session->arena, table, f);
+	al_session_claim(f->session, al_fit_summarize(&f->session->arena, table, f));
 	al_fit_choose_digits(&f->session->style, table);
 	return true;
 }

@@ -1,7 +1,7 @@
 /* fit --match: models with as many parameters as another. */
 
 #include "answer/fit.h"
-#include "answer/summary.h"
+#include "report/claim.h"
 
 static bool count_at(void *context, int64_t x, mpq_t out, struct al_error *err)
 {
@@ -74,17 +74,18 @@ static double distance_of(const struct al_table *table, size_t row)
 static const char *say_match(struct al_arena *arena, const struct al_table *table, size_t row,
 	const char *like)
 {
-	const char *variant = al_table_text(table, row, "variant");
+	const char *variant = al_claim_cell(arena, table, row, "variant");
 	const double distance = distance_of(table, row);
-	const char *far = al_exact_grouped(arena, al_format(arena, "%.0f", fabs(distance)));
+	const char *far = al_claim_count(arena, "distance", (int64_t)fabs(distance));
 
 	return al_format(arena, "%s%s%s = %s has %s parameters, %s", variant,
-		*variant ? " with " : "", al_table_text(table, row, "symbol"),
-		al_text_of_cell(arena, table, row, "value"),
-		al_text_of_cell(arena, table, row, "parameters"),
-		distance == 0 ? al_format(arena, "as many as %s", like)
-			      : al_format(arena, "%s %s than %s", far,
-				      distance > 0 ? "more" : "fewer", like));
+		*variant ? " with " : "", al_claim_cell(arena, table, row, "symbol"),
+		al_claim_cell(arena, table, row, "value"),
+		al_claim_cell(arena, table, row, "parameters"),
+		distance == 0
+			? al_format(arena, "as many as %s", al_claim_name(arena, "match", like))
+			: al_format(arena, "%s %s than %s", far, distance > 0 ? "more" : "fewer",
+				al_claim_name(arena, "match", like)));
 }
 
 /* Rows of a variant follow each other: the nearest of them. `like`: the variant to be matched. */
@@ -132,6 +133,6 @@ bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err
 			return false;
 	}
 	al_note_request(q, true, table);
-	f->session->style.summary = say(&f->session->arena, table, like.name);
+	al_session_claim(f->session, say(&f->session->arena, table, like.name));
 	return true;
 }

@@ -2,28 +2,29 @@
  * next one lacks; and how many decimals its numbers have. */
 #include "answer/fit.h"
 
-#include "answer/summary.h"
+#include "report/claim.h"
 
 /* "a context of 38,751 tokens", "a batch of 54", "n_layers = 12" */
 static const char *size(struct al_arena *arena, const struct al_table *table, size_t row,
 	const char *key)
 {
 	const char *symbol = al_table_text(table, row, "symbol");
-	const char *value = al_text_of_cell(arena, table, row, key);
+	const char *value = al_claim_cell(arena, table, row, key);
 
 	if (strcmp(symbol, "seq") == 0)
 		return al_format(arena, "a context of %s tokens", value);
 	if (strcmp(symbol, "batch") == 0)
 		return al_format(arena, "a batch of %s", value);
-	return al_format(arena, "%s = %s", symbol, value);
+	return al_format(arena, "%s = %s", al_claim_cell(arena, table, row, "symbol"), value);
 }
 
-static const char *difference(struct al_arena *arena, mpq_srcptr more, mpq_srcptr less)
+static const char *difference(struct al_arena *arena, const char *name, mpq_srcptr more,
+	mpq_srcptr less)
 {
 	mpq_ptr between = al_exact_new(arena);
 
 	mpq_sub(between, more, less);
-	return al_text_of_bytes(arena, between);
+	return al_claim_bytes(arena, name, between);
 }
 
 /* "; a context of 38,752 tokens needs 1.51 MiB more than that, most of the growth is cache" */
@@ -36,15 +37,15 @@ static const char *say_next(struct al_arena *arena, const struct al_table *table
 	if (!next || !memory)
 		return "";
 	return al_format(arena, "%s needs %s more than there is, %s %s",
-		size(arena, table, row, "next"), difference(arena, next, memory), because,
-		al_text_of_cell(arena, table, row, "binds"));
+		size(arena, table, row, "next"), difference(arena, "missing", next, memory),
+		because, al_claim_cell(arena, table, row, "binds"));
 }
 
 static const char *say_largest(struct al_arena *arena, const struct al_table *table, size_t row)
 {
 	mpq_srcptr bytes = al_cell_exact(table, row, "bytes"),
 		   memory = al_cell_exact(table, row, "memory");
-	const char *all = al_text_of_cell(arena, table, row, "memory");
+	const char *all = al_claim_cell(arena, table, row, "memory");
 	const char *next = say_next(arena, table, row, "and what grows most is");
 
 	if (!memory)
@@ -52,7 +53,7 @@ static const char *say_largest(struct al_arena *arena, const struct al_table *ta
 	if (bytes)
 		return al_format(arena, "%s is the largest that fits into %s, with %s to spare%s%s",
 			al_text_of_capital(arena, size(arena, table, row, "value")), all,
-			difference(arena, memory, bytes), *next ? "; " : "", next);
+			difference(arena, "spare", memory, bytes), *next ? "; " : "", next);
 	if (!*next)
 		return al_format(arena, "What fits into %s is not known", all);
 	return al_format(arena, "Nothing fits into %s: even %s", all,
@@ -66,7 +67,7 @@ static const char *say_left_out(struct al_arena *arena, const struct al_table *t
 
 	for (size_t row = 0; row < table->n_rows; row++)
 		if (!al_cell_exact(table, row, "value"))
-			names = al_join(arena, names, al_table_text(table, row, "variant"));
+			names = al_join(arena, names, al_claim_cell(arena, table, row, "variant"));
 	return *names ? al_format(arena, "; nothing is known to fit with %s", names) : "";
 }
 
@@ -77,7 +78,7 @@ static const char *say_each(struct al_arena *arena, const struct al_table *table
 	for (size_t row = 0; row < table->n_rows; row++) {
 		const char *said = say_largest(arena, table, row);
 		text = al_format(arena, "%s%s%s: %s", text, *text ? ". " : "",
-			al_table_text(table, row, "variant"), said ? said : "not known");
+			al_claim_cell(arena, table, row, "variant"), said ? said : "not known");
 	}
 	return text;
 }
@@ -85,13 +86,13 @@ static const char *say_each(struct al_arena *arena, const struct al_table *table
 static const char *say_several(struct al_arena *arena, const struct al_table *table)
 {
 	const char *symbol = al_table_text(table, 0, "symbol");
-	const char *compared = al_text_of_compared(arena, table, "symbol", symbol, "value");
+	const char *compared = al_claim_compared(arena, table, "symbol", symbol, "value");
 
 	if (!compared)
 		return say_each(arena, table);
 	return al_format(arena, "Largest %s that fits into %s %s%s",
 		strcmp(symbol, "seq") == 0 ? "context" : symbol,
-		al_text_of_cell(arena, table, 0, "memory"), compared, say_left_out(arena, table));
+		al_claim_cell(arena, table, 0, "memory"), compared, say_left_out(arena, table));
 }
 
 /* What isn't solved for: "batch 8, ", "1024 tokens, ". */
@@ -100,11 +101,11 @@ static const char *tokens(struct al_arena *arena, const struct al_fit *f)
 	const struct al_training *t = &f->training;
 	const char *batch = strcmp(f->symbol, "batch") == 0
 		? ""
-		: al_format(arena, "batch %lld, ", (long long)t->batch);
+		: al_format(arena, "batch %s, ", al_claim_count(arena, "batch", t->batch));
 
 	return strcmp(f->symbol, "seq") == 0
 		? batch
-		: al_format(arena, "%s%lld tokens, ", batch, (long long)t->seq);
+		: al_format(arena, "%s%s tokens, ", batch, al_claim_count(arena, "seq", t->seq));
 }
 
 /* "weights in bf16, cache in bf16, as vLLM holds it" */
@@ -113,9 +114,11 @@ static const char *assumed(struct al_arena *arena, const struct al_fit *f)
 	const struct al_training *t = &f->training;
 
 	if (f->is_inference)
-		return al_format(arena, "weights in %s, cache in %s%s", f->inference.weights->name,
-			f->inference.cache->name, al_engine_holds(f->request));
-	return al_format(arena, "recipe %s%s%s", t->recipe->name,
+		return al_format(arena, "weights in %s, cache in %s%s",
+			al_claim_name(arena, "weights", f->inference.weights->name),
+			al_claim_name(arena, "cache", f->inference.cache->name),
+			al_engine_holds(f->request));
+	return al_format(arena, "recipe %s%s%s", al_claim_name(arena, "recipe", t->recipe->name),
 		t->recipe->activations_per_token ? "" : ", recompute ",
 		t->recipe->activations_per_token ? "" : al_recompute_names[t->recompute]);
 }

@@ -207,8 +207,9 @@ static bool answer(struct al_session *session, struct al_request *q, struct al_i
 		return false;
 	add_notes(a.table, q, inference, &o->devices, o->explains);
 	note_packed(a.table, inference, ledger);
-	session->style.summary = al_memory_summarize_inference(&session->arena, a.table, bounds, q,
-		inference, &o->devices);
+	al_session_claim(session,
+		al_memory_summarize_inference(&session->arena, a.table, bounds, q, inference,
+			&o->devices));
 	return true;
 }
 

@@ -2,7 +2,7 @@
 #include <libgen.h>
 
 #include "answer/checkpoint.h"
-#include "answer/summary.h"
+#include "report/claim.h"
 
 enum { NUMBERS_AT_ONCE = 64 * 1024, MOST_VALUE_BYTES = 120, MOST_METADATA = 20, MOST_NAMES = 3 };
 
@@ -335,24 +335,27 @@ static const char *say_modules(struct al_session *session)
 		if (al_table_number(table, row, "n_heads", &number))
 			heads += number;
 	return al_format(&session->arena, "; %s with %s",
-		al_count_text(&session->arena, table->n_rows, "attention module"),
-		al_count_text(&session->arena, (uint64_t)heads, "head"));
+		al_claim_counted(&session->arena, table->n_rows, "attention module"),
+		al_claim_counted(&session->arena, (uint64_t)heads, "head"));
 }
 
 static const char *say(struct inspection *inspection)
 {
 	struct al_arena *arena = &inspection->session->arena;
 	const struct total all = add_up(inspection->checkpoint, NULL);
-	const char *size = al_text_of_bytes(arena, al_exact_from_int(arena, (int64_t)all.bytes));
+	const char *size = al_claim_bytes(arena, "bytes",
+		al_exact_from_int(arena, (int64_t)all.bytes));
 
-	return al_format(arena, "%s of %s in %s%s%s.", al_count_text(arena, all.tensors, "tensor"),
-		al_count_text(arena, all.elements, "number"), size,
+	return al_format(arena, "%s of " AL_CLAIM_LEAD "%s in %s%s%s.",
+		al_claim_counted(arena, all.tensors, "tensor"),
+		al_claim_counted(arena, all.elements, "number"), size,
 		say_modules(inspection->session),
 		inspection->table == NULL	    ? ""
 			: !inspection->shows_values ? "; none of the numbers was read"
 			: inspection->n_tensors
-			? al_format(arena, "; %lld of them are NaN or infinite",
-				(long long)(inspection->n_nan + inspection->n_infinite))
+			? al_format(arena, "; %s of them are NaN or infinite",
+				al_claim_count(arena, "not_finite",
+					inspection->n_nan + inspection->n_infinite))
 			: inspection->n_unread ? "; all that can be read are finite"
 					       : "; all of them are finite");
 }
@@ -370,7 +373,7 @@ static bool run(struct al_session *session, struct al_error *err)
 		|| (is_wanted(o, TABLE_MODULES) && !list_modules(&inspection, err))
 		|| !al_checkpoint_check_unchanged(inspection.checkpoint, err))
 		return false;
-	session->style.summary = say(&inspection);
+	al_session_claim(session, say(&inspection));
 	return true;
 }
 

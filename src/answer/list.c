@@ -64,8 +64,11 @@ static bool list_symbols(struct al_session *session, struct al_error *err)
 				*defaults ? "," : "", symbols[i].name,
 				al_formula_source(symbols[i].fallback));
 	}
-	session->style.summary = al_format(&session->arena,
-		"%zu symbols are common to all formulas; where they aren't given,%s.", n, defaults);
+	al_session_claim(session,
+		al_format(&session->arena,
+			AL_CLAIM_LEAD
+			"%s symbols are common to all formulas; where they aren't given,%s.",
+			al_claim_count(&session->arena, "symbols", (int64_t)n), defaults));
 	return true;
 }
 
@@ -93,8 +96,12 @@ static bool list_devices(struct al_session *session, struct al_error *err)
 		return false;
 	for (size_t i = 0; i < devices.n; i++)
 		al_table_add_record(table, &devices.items[i]);
-	session->style.summary = al_format(&session->arena,
-		"--device takes %zu devices by name; H100x8 means eight of them.", devices.n);
+	al_session_claim(session,
+		al_format(&session->arena,
+			"--device takes " AL_CLAIM_LEAD
+			"%s devices by name; %s means eight of them.",
+			al_claim_count(&session->arena, "devices", (int64_t)devices.n),
+			al_claim_name(&session->arena, "example", "H100x8")));
 	return true;
 }
 
@@ -167,9 +174,13 @@ static bool list_files(struct al_session *session, const struct kind *kind, stru
 	for (size_t i = 0; i < files->n_files; i++)
 		if (!add_file(table, &files->files[i], err))
 			return false;
-	session->style.summary = al_format(&session->arena,
-		"%zu %s are built in; attnledger list %s --source NAME prints one's file, to copy.",
-		table->n_rows, kind->name, kind->name);
+	al_session_claim(session,
+		al_format(&session->arena,
+			AL_CLAIM_LEAD
+			"%s %s are built in; attnledger list %s --source NAME prints one's file, "
+			"to copy.",
+			al_claim_count(&session->arena, kind->name, (int64_t)table->n_rows),
+			kind->name, kind->name));
 	return true;
 }
 

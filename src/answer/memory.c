@@ -158,8 +158,9 @@ static bool answer_by_state(struct answer *a, struct al_error *err)
 					figures.values[state]});
 	al_table_mark_total(a->table);
 	add_notes(a);
-	a->session->style.summary = al_memory_summarize_training(&a->session->arena, a->table,
-		a->request, training_of(a), a->options->devices.is_whole);
+	al_session_claim(a->session,
+		al_memory_summarize_training(&a->session->arena, a->table, a->request,
+			training_of(a), a->options->devices.is_whole));
 	if (figures.undeclared.variant)
 		al_note_undeclared(&figures.undeclared, a->table);
 	if (a->is_about_model && a->training.pp > 1)
@@ -254,9 +255,10 @@ static bool answer_by_variant(struct answer *a, struct al_error *err)
 		al_table_note(a->table, "saving: against %s", a->base_name);
 	a->is_noted = true;
 	if (a->request->is_last)
-		a->session->style.summary = al_memory_summarize_compared(&a->session->arena,
-			a->table, a->request->recipe, training_of(a),
-			a->shows_model ? NULL : a->base_name);
+		al_session_claim(a->session,
+			al_memory_summarize_compared(&a->session->arena, a->table,
+				a->request->recipe, training_of(a),
+				a->shows_model ? NULL : a->base_name));
 	return true;
 }
 

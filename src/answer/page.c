@@ -33,7 +33,7 @@ void al_session_add_page(struct al_session *session, const struct al_page_chart 
 	const char *command)
 {
 	const struct al_page_head head = {.title = title_of(session),
-		.summary = session->style.summary};
+		.summary = session->claim.text};
 	struct al_text *out = al_files_add_path(&session->files, session->output->report);
 
 	al_page_begin(out, &head);

@@ -1,7 +1,7 @@
 /* pca: principal components across heads, of what attention heads put out for real tokens. */
 #include "answer/pca.h"
 
-#include "answer/summary.h"
+#include "report/claim.h"
 #include "formats/safetensors.h"
 
 /* ---- options ---- */
@@ -184,11 +184,9 @@ static bool find_share(const struct al_table *table, size_t row, double *n, doub
 /* "11 of 12 components in layers.0 direct" */
 static const char *say_row(struct al_arena *arena, const struct al_table *table, size_t row)
 {
-	double n = 0, features = 0;
-
-	(void)find_share(table, row, &n, &features);
-	return al_format(arena, "%.0f of %.0f components in %s", n, features,
-		al_text_of_row(arena, table, row, ""));
+	return al_format(arena, AL_CLAIM_LEAD "%s of %s components in %s",
+		al_claim_cell(arena, table, row, "n90"),
+		al_claim_cell(arena, table, row, "features"), al_claim_row(arena, table, row, ""));
 }
 
 static const char *say(struct al_session *session)
@@ -213,9 +211,9 @@ static const char *say(struct al_session *session)
 		? al_format(arena, ", up to %s", say_row(arena, table, at_most))
 		: table->n_rows > 1 ? ", and as large a share in every other row"
 				    : "";
-	return al_format(arena, "Across heads, 90 %% of the variance takes %s%s, on %s tokens.",
-		say_row(arena, table, at_least), others,
-		al_text_of_cell(arena, table, at_least, "tokens"));
+	return al_format(arena, "Across heads, %s of the variance takes %s%s, on %s tokens.",
+		al_claim_percent(arena, "variance", 0.9), say_row(arena, table, at_least), others,
+		al_claim_cell(arena, table, at_least, "tokens"));
 }
 
 static bool run_pca(struct al_session *session, struct al_error *err)
@@ -231,7 +229,7 @@ static bool run_pca(struct al_session *session, struct al_error *err)
 							   : pca_run_files(&pca, err)))
 		return false;
 	pca_note_options(session);
-	session->style.summary = say(session);
+	al_session_claim(session, say(session));
 	return save(&pca, err);
 }
 

@@ -1,6 +1,6 @@
 /* reconcile: what a family expects of a checkpoint against what is stored. */
 #include "answer/checkpoint.h"
-#include "answer/summary.h"
+#include "report/claim.h"
 #include "model/heads/reconcile.h"
 
 struct reconcile_options {
@@ -141,7 +141,9 @@ static const char *list_differences(struct al_arena *arena, const uint64_t count
 	for (int i = AL_DIFFERENCE_NONE + 1; i < AL_N_DIFFERENCES; i++)
 		if (counts[i] && al_difference_is_fault((enum al_difference)i) == of_faults)
 			text = al_join(arena, text,
-				al_format(arena, "%llu %s", (unsigned long long)counts[i],
+				al_format(arena, "%s %s",
+					al_claim_count(arena, al_difference_names[i],
+						(int64_t)counts[i]),
 					al_difference_names[i]));
 	return text;
 }
@@ -153,20 +155,22 @@ static const char *say(struct al_session *session, const uint64_t counts[AL_N_DI
 	struct al_arena *arena = &session->arena;
 	const struct al_table *parts = session->tables[session->n_tables - 1];
 	const size_t all = parts->n_rows - 1;
+	const char *named = al_claim_name(arena, "family", family);
 	const char *faults = list_differences(arena, counts, true);
 	const char *others = list_differences(arena, counts, false);
-	const char *found = al_text_of_cell(arena, parts, all, "found_parameters");
+	const char *found = al_claim_cell(arena, parts, all, "found_parameters");
 
 	if (*faults)
 		return al_format(arena,
 			"The checkpoint is not what family %s expects: %s; %s parameters expected, "
 			"%s found.",
-			family, faults, al_text_of_cell(arena, parts, all, "expected_parameters"),
+			named, faults, al_claim_cell(arena, parts, all, "expected_parameters"),
 			found);
 	return al_format(arena,
-		"Family %s explains all %s tensors%s%s%s: %s parameters, by names and shapes; no "
+		"Family %s explains all %s tensors%s%s%s: " AL_CLAIM_LEAD
+		"%s parameters, by names and shapes; no "
 		"numbers were read.",
-		family, al_text_of_cell(arena, parts, all, "found_tensors"), *others ? " (" : "",
+		named, al_claim_cell(arena, parts, all, "found_tensors"), *others ? " (" : "",
 		others, *others ? ")" : "", found);
 }
 
@@ -189,7 +193,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	al_note_numbers_unread(table);
 	if (!add_sums(session, entries, n, err))
 		return false;
-	session->style.summary = say(session, counts, family);
+	al_session_claim(session, say(session, counts, family));
 	return true;
 }
 

@@ -260,20 +260,17 @@ static void put_page(struct jobs *jobs)
 	al_text_add_bytes(file, jobs->page.data, jobs->page.length);
 }
 
-static const char *count(struct al_arena *arena, size_t n, const char *what)
-{
-	return al_format(arena, "%zu %s%s", n, what, n == 1 ? "" : "s");
-}
-
 static const char *say(const struct jobs *jobs)
 {
 	struct al_session *session = jobs->session;
 	struct al_arena *arena = &session->arena;
 
 	return al_format(arena, "%s and %s of %s, written as %s below %s.",
-		count(arena, session->n_tables, "table"), count(arena, jobs->n_figures, "figure"),
-		count(arena, jobs->names.n, "scenario"), count(arena, session->files.n, "file"),
-		jobs->folder);
+		al_claim_counted(arena, session->n_tables, "table"),
+		al_claim_counted(arena, jobs->n_figures, "figure"),
+		al_claim_counted(arena, jobs->names.n, "scenario"),
+		al_claim_counted(arena, session->files.n, "file"),
+		al_claim_name(arena, "folder", jobs->folder));
 }
 
 static bool run(struct al_session *session, struct al_error *err)
@@ -293,7 +290,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	jobs.progress = al_progress_begin(session, NULL);
 	bool ok = al_each_scenario(session, run_one, &jobs, err);
 	if (ok)
-		session->style.summary = say(&jobs);
+		al_session_claim(session, say(&jobs));
 	if (ok && session->output->report)
 		put_page(&jobs);
 	al_text_finish(&jobs.page);

@@ -12,7 +12,8 @@ static const char *const color_words[] = {"auto", "always", "never"};
 const struct al_option_row al_format_rows[] = {
 	OPTION_FLAG(struct al_output_options, wants_help, "help", "print this help", .letter = 'h'),
 	OPTION_TEXT(struct al_output_options, format, "format", "NAME",
-		"text, json, csv, latex or markdown", .letter = 'f'),
+		"text, json, csv, latex, markdown, or value: the one number that answers",
+		.letter = 'f'),
 	OPTION_END,
 };
 
@@ -86,6 +87,33 @@ bool al_session_is_on_terminal(const struct al_session *session)
 {
 	return session->style.width > 0 && !session->output->file
 		&& strcmp(session->writer->name, "text") == 0;
+}
+
+void al_session_claim(struct al_session *session, const char *pattern)
+{
+	al_claim_read(&session->claim, &session->arena, pattern);
+}
+
+void al_session_assume(struct al_session *session, const char *format, ...)
+{
+	struct al_claim *claim = &session->claim;
+	va_list args;
+
+	va_start(args, format);
+	*AL_APPEND(&session->arena, claim->assumptions, claim->n_assumptions,
+		claim->assumptions_room) = al_format_list(&session->arena, format, args);
+	va_end(args);
+}
+
+void al_session_next(struct al_session *session, const char *format, ...)
+{
+	struct al_claim *claim = &session->claim;
+	va_list args;
+
+	va_start(args, format);
+	*AL_APPEND(&session->arena, claim->next, claim->n_next,
+		claim->next_room) = al_format_list(&session->arena, format, args);
+	va_end(args);
 }
 
 struct al_table *al_session_take(struct al_session *session, const struct al_table *table)

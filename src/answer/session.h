@@ -6,6 +6,7 @@
 #include "catalog/catalog.h"
 #include "answer/files.h"
 #include "answer/options.h"
+#include "report/claim.h"
 #include "report/report.h"
 
 /* What every command takes; its struct of options begins with these. */
@@ -34,7 +35,8 @@ struct al_session {
 	struct al_command_line line;
 	const void *options; /* the command's own struct */
 	const struct al_output_options *output; /* what that begins with */
-	struct al_style style; /* its summary is the command's, from numbers of the tables */
+	struct al_style style;
+	struct al_claim claim; /* of the answer, from numbers of its tables */
 	const struct al_writer *writer;
 	struct al_table **tables;
 	size_t n_tables, tables_room;
@@ -125,6 +127,14 @@ bool al_session_choose_writer(const struct al_output_options *output, const stru
 /* As if --output FILE were given, for a command whose --output isn't always the answer's file. */
 bool al_session_answer_to(struct al_session *session, const char *file,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* The answer in a sentence, from a template of al_claim_*'s placeholders; NULL: none. */
+void al_session_claim(struct al_session *session, const char *pattern);
+
+/* What the answer assumes beyond the defaults, and a command that leads on from it; both follow the
+ * tables. */
+void al_session_assume(struct al_session *session, const char *format, ...) AL_PRINTF(2, 3);
+void al_session_next(struct al_session *session, const char *format, ...) AL_PRINTF(2, 3);
 
 /* A new table of the answer, with the columns of the fields that `shown` asks for (NULL: none yet);
  * it belongs to the session. */

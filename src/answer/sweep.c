@@ -2,7 +2,7 @@
 #include "answer/draw.h"
 #include "answer/progress.h"
 #include "answer/request.h"
-#include "answer/summary.h"
+#include "report/claim.h"
 #include "scenario/sweep.h"
 
 struct sweep_options {
@@ -121,7 +121,7 @@ static const char *point(struct al_arena *arena, const struct al_table *table, s
 	for (size_t i = 0; i < n_axes; i++)
 		text = al_join(arena, text,
 			al_format(arena, "%s = %s", table->columns[i].key,
-				al_text_of_cell(arena, table, row, table->columns[i].key)));
+				al_claim_cell(arena, table, row, table->columns[i].key)));
 	return text;
 }
 
@@ -136,22 +136,30 @@ static size_t rows_of_first(const struct al_table *table)
 	return n;
 }
 
+static bool is_same(const struct al_table *table, size_t row, const char *measure)
+{
+	double first, other;
+
+	return al_table_number(table, 0, measure, &first)
+		&& al_table_number(table, row, measure, &other) && first == other;
+}
+
 /* "Activations of mha from seq = 1,024 to seq = 4,096: 83.50 GiB to 874.00 GiB" */
 static const char *say_first(struct al_arena *arena, const struct al_table *table, size_t n_axes,
 	const char *measure, const char *title)
 {
 	const size_t last = rows_of_first(table) - 1;
-	const char *from = al_text_of_cell(arena, table, 0, measure);
-	const char *to = al_text_of_cell(arena, table, last, measure);
-	const char *of = al_table_text(table, 0, "variant");
+	const char *from = al_claim_cell(arena, table, 0, measure);
+	const char *to = al_claim_cell(arena, table, last, measure);
+	const char *of = al_claim_cell(arena, table, 0, "variant");
 
 	if (!*from || !*to)
 		return al_format(arena, "%s of %s: not known", title, of);
 	if (last == 0)
-		return al_format(arena, "%s of %s at %s: %s", title, of,
+		return al_format(arena, "%s of %s at %s: " AL_CLAIM_LEAD "%s", title, of,
 			point(arena, table, 0, n_axes), from);
-	const char *values = strcmp(from, to) == 0 ? al_format(arena, "%s at both", from)
-						   : al_format(arena, "%s to %s", from, to);
+	const char *values = is_same(table, last, measure) ? al_format(arena, "%s at both", from)
+							   : al_format(arena, "%s to %s", from, to);
 	return al_format(arena, "%s of %s from %s to %s: %s", title, of,
 		point(arena, table, 0, n_axes), point(arena, table, last, n_axes), values);
 }
@@ -161,16 +169,17 @@ static const char *say_others(struct al_arena *arena, const struct al_table *tab
 	const char *measure)
 {
 	const size_t n_points = rows_of_first(table), n_variants = table->n_rows / n_points;
-	struct al_said *items = al_new_array(arena, struct al_said, n_variants + 1);
+	struct al_compared *items = al_new_array(arena, struct al_compared, n_variants + 1);
 	size_t n = 0;
 
 	for (size_t row = n_points - 1; row < table->n_rows; row += n_points) {
 		double value;
 		if (al_table_number(table, row, measure, &value))
-			items[n++] = (struct al_said){al_table_text(table, row, "variant"),
-				al_text_of_cell(arena, table, row, measure), value};
+			items[n++] = (struct al_compared){al_claim_cell(arena, table, row,
+								  "variant"),
+				al_claim_cell(arena, table, row, measure), value};
 	}
-	return n > 1 ? al_format(arena, "; at the last %s", al_text_of_order(arena, items, n, 0))
+	return n > 1 ? al_format(arena, "; at the last %s", al_claim_order(arena, items, n, 0))
 		     : "";
 }
 
@@ -189,7 +198,9 @@ static const char *say(struct al_arena *arena, const struct al_table *table,
 	return al_format(arena, "%s%s%s.",
 		say_first(arena, table, n_axes, measure->key, measure->title),
 		say_others(arena, table, measure->key),
-		hangs_on_it ? al_format(arena, "; assumed: recipe %s", recipe->name) : "");
+		hangs_on_it ? al_format(arena, "; assumed: recipe %s",
+			al_claim_name(arena, "recipe", recipe->name))
+			    : "");
 }
 
 /* ---- requests ---- */
@@ -233,7 +244,7 @@ static bool answer(struct al_request *q, struct al_session *session, struct al_l
 	q->varied = list_varied(&session->arena, sweep);
 	al_note_variant_defaults(q, &table);
 	al_note_cache_format(q, NULL, &table);
-	session->style.summary = say(&session->arena, &table, sweep);
+	al_session_claim(session, say(&session->arena, &table, sweep));
 	al_session_take(session, &table);
 	return !o->figure || draw_figure(session, sweep, &table, err);
 }

@@ -3,7 +3,7 @@
 
 #include "answer/formulas.h"
 #include "answer/request.h"
-#include "answer/summary.h"
+#include "report/claim.h"
 
 struct variants_options {
 	struct al_output_options output;
@@ -49,10 +49,14 @@ static const char *say_orders(struct al_arena *arena, const struct al_table *tab
 
 	for (size_t row = 0; row < table->n_rows; row++) {
 		const char *order = al_table_text(table, row, "order");
-		if (is_first(table, "order", row))
-			text = al_format(arena, "%s%s %s in %zu", text, *text ? "," : "",
-				*order ? al_format(arena, "as %s", order) : "undecided",
-				al_count_rows(table, "order", order));
+		if (!is_first(table, "order", row))
+			continue;
+		text = al_format(arena, "%s%s %s in %s", text, *text ? "," : "",
+			*order ? al_format(arena, "as %s",
+				al_claim_cell(arena, table, row, "order"))
+			       : "undecided",
+			al_claim_count(arena, "variants",
+				(int64_t)al_count_rows(table, "order", order)));
 	}
 	return text;
 }
@@ -60,14 +64,15 @@ static const char *say_orders(struct al_arena *arena, const struct al_table *tab
 static const char *say_growth(struct al_arena *arena, const struct al_table *table,
 	const char *symbol)
 {
-	const char *order = al_table_text(table, 0, "order");
+	const char *order = al_claim_cell(arena, table, 0, "order");
 
 	if (table->n_rows == 1)
 		return al_format(arena, "In %s the parameters of %s grow %s", symbol,
-			al_table_text(table, 0, "variant"),
+			al_claim_cell(arena, table, 0, "variant"),
 			*order ? al_format(arena, "as %s", order) : "in no decided order");
-	return al_format(arena, "In %s parameters grow%s of %zu variants", symbol,
-		say_orders(arena, table), table->n_rows);
+	return al_format(arena, "In %s parameters grow%s of %s variants", symbol,
+		say_orders(arena, table),
+		al_claim_count(arena, "variants", (int64_t)table->n_rows));
 }
 
 /* Sums without cases, of which nothing is left. */
@@ -77,10 +82,13 @@ static const char *say_difference(struct al_arena *arena, const struct al_table 
 	const size_t n = al_count_rows(table, "difference", "0");
 
 	if (table->n_rows == 1)
-		return al_format(arena, "%s has %s as %s", al_table_text(table, 0, "variant"),
+		return al_format(arena, "%s has %s as %s",
+			al_claim_cell(arena, table, 0, "variant"),
 			n ? "as many parameters" : "not always as many parameters", against);
-	return al_format(arena, "%zu of %zu variants have always as many parameters as %s", n,
-		table->n_rows, against);
+	return al_format(arena, "%s of %s variants have always as many parameters as %s",
+		al_claim_count(arena, "equal", (int64_t)n),
+		al_claim_count(arena, "variants", (int64_t)table->n_rows),
+		al_claim_name(arena, "against", against));
 }
 
 /* What is cached: not known, nothing, once for a sequence alone, or for each token. */
@@ -106,24 +114,30 @@ static const char *say_one(struct al_arena *arena, const struct al_table *table)
 	};
 	const char *cache = texts[cached_by(table, 0)];
 
-	return al_format(arena, "%s has %s parameters; %s", al_table_text(table, 0, "variant"),
-		al_table_text(table, 0, "parameters"),
+	return al_format(arena, "%s has %s parameters; %s",
+		al_claim_cell(arena, table, 0, "variant"),
+		al_claim_cell(arena, table, 0, "parameters"),
 		cache ? cache
 		      : al_format(arena, "each token caches %s elements",
-			      al_table_text(table, 0, "cache")));
+			      al_claim_cell(arena, table, 0, "cache")));
 }
 
 static const char *say_cached(struct al_arena *arena, const struct al_table *table)
 {
-	size_t n[N_CACHED] = {0};
+	int64_t n[N_CACHED] = {0};
 
 	for (size_t row = 0; row < table->n_rows; row++)
 		n[cached_by(table, row)]++;
 	return al_format(arena,
-		"Of %zu variants %zu cache something of each token, %zu keep a state that doesn't "
-		"grow, %zu cache nothing%s",
-		table->n_rows, n[BY_TOKEN], n[ONCE], n[NOTHING],
-		n[UNKNOWN] ? al_format(arena, ", of %zu it isn't declared", n[UNKNOWN]) : "");
+		"Of %s variants %s cache something of each token, %s keep a state that doesn't "
+		"grow, %s cache nothing%s",
+		al_claim_count(arena, "variants", (int64_t)table->n_rows),
+		al_claim_count(arena, "by_token", n[BY_TOKEN]),
+		al_claim_count(arena, "states", n[ONCE]),
+		al_claim_count(arena, "nothing", n[NOTHING]),
+		n[UNKNOWN] ? al_format(arena, ", of %s it isn't declared",
+			al_claim_count(arena, "unknown", n[UNKNOWN]))
+			   : "");
 }
 
 /* Of the table of formulas; `order` is the symbol of its column `order`, `against` the variant of
@@ -159,8 +173,9 @@ static bool add_formulas(const struct al_formulas *f, const struct al_configured
 		al_table_note(table, "%s = %s", f->substitutions[i].symbol,
 			al_formula_source(f->substitutions[i].formula));
 	if (table->n_rows > 0)
-		f->session->style.summary = say(&f->session->arena, table, f->order,
-			f->reference ? f->against.name : NULL);
+		al_session_claim(f->session,
+			say(&f->session->arena, table, f->order,
+				f->reference ? f->against.name : NULL));
 	return true;
 }
 

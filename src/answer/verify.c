@@ -186,7 +186,7 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 			&holds, err))
 		return false;
 	session->answer_is_no = !holds;
-	session->style.summary = al_verify_summarize(session, &options, holds);
+	al_session_claim(session, al_verify_summarize(session, &options, holds));
 	al_opened_checkpoint_note(opened, session->tables[0]);
 	return true;
 }

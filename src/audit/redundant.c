@@ -5,6 +5,7 @@
 #include "audit/merging.h"
 #include "audit/summary.h"
 #include "audit/verdict.h"
+#include "report/claim.h"
 
 struct row {
 	struct al_audit_place at;
@@ -154,9 +155,11 @@ static struct redundant count(const struct al_table *table)
 /* "4 repeat another head, 1 writes almost nothing" */
 static const char *reasons(struct al_arena *arena, const struct redundant *found)
 {
-	const char *twins = al_format(arena, "%zu repeat%s another head", found->n_twins,
+	const char *twins = al_format(arena, "%s repeat%s another head",
+		al_claim_count(arena, "twins", (int64_t)found->n_twins),
 		found->n_twins == 1 ? "s" : "");
-	const char *silent = al_format(arena, "%zu write%s almost nothing", found->n_silent,
+	const char *silent = al_format(arena, "%s write%s almost nothing",
+		al_claim_count(arena, "silent", (int64_t)found->n_silent),
 		found->n_silent == 1 ? "s" : "");
 
 	if (found->n_silent == 0)
@@ -181,10 +184,14 @@ static const char *say_redundant(struct al_arena *arena, const char *judged, siz
 	const size_t n = found->n_twins + found->n_silent;
 
 	return al_format(arena,
-		"%zu of %zu heads add%s little, %s: %s; without %s no layer's scores or values "
-		"change by more than %s %%.",
-		n, n_heads, n == 1 ? "s" : "", judged, reasons(arena, found),
-		n == 1 ? "it" : "all of them", bound(arena, found->error));
+		AL_CLAIM_LEAD
+		"%s of %s heads add%s little, %s: %s; without %s no layer's scores or "
+		"values change by more than %s.",
+		al_claim_count(arena, "redundant", (int64_t)n),
+		al_claim_count(arena, "heads", (int64_t)n_heads), n == 1 ? "s" : "", judged,
+		reasons(arena, found), n == 1 ? "it" : "all of them",
+		al_claim_real(arena, "error", "%", 100 * found->error,
+			al_format(arena, "%s %%", bound(arena, found->error))));
 }
 
 /* ---- heads that are all needed ---- */
@@ -222,7 +229,6 @@ static const char *say_needed(struct al_arena *arena, const char *judged,
 	const struct al_table *heads)
 {
 	struct cheapest best = {.share = INFINITY};
-	double head = 0;
 
 	for (size_t row = 0, end; row < heads->n_rows; row = end) {
 		end = module_end(heads, row);
@@ -230,13 +236,17 @@ static const char *say_needed(struct al_arena *arena, const char *judged,
 	}
 	if (isinf(best.share))
 		return NULL;
-	(void)al_table_number(heads, best.row, "head", &head);
 	return al_format(arena,
-		"No head can go unnoticed, %s: none under %d %% error of its module's scores and "
-		"values, none half another's. The smallest W_V W_O, of %s head %.0f, has %.0f %% "
-		"of its module's norm.",
-		judged, AL_REDUNDANT_PERCENT, al_table_text(heads, best.row, "module"), head,
-		100 * best.share);
+		"No head can go unnoticed, %s: none under %s error of its module's scores and "
+		"values, none half another's. The smallest W_V W_O, of %s head %s, has %s of its "
+		"module's norm.",
+		judged,
+		al_claim_real(arena, "limit", "%", AL_REDUNDANT_PERCENT,
+			al_format(arena, "%d %%", AL_REDUNDANT_PERCENT)),
+		al_claim_cell(arena, heads, best.row, "module"),
+		al_claim_cell(arena, heads, best.row, "head"),
+		al_claim_real(arena, "share", "%", 100 * best.share,
+			al_format(arena, "%.0f %%", 100 * best.share)));
 }
 
 const char *al_audit_verdict(struct al_arena *arena, const struct al_audit *audit,

@@ -62,6 +62,14 @@ static void say_written(struct al_session *session)
 			al_printable(&session->arena, written));
 }
 
+/* A script that wants one number is told where there isn't one. */
+static bool check_value(const struct al_session *session, struct al_error *err)
+{
+	return strcmp(session->writer->name, "value") != 0 || session->claim.lead
+		|| al_fail(err, AL_EINPUT,
+			"-f value: no single number answers this; use -f json or -f csv");
+}
+
 static bool deliver(struct al_session *session, const struct al_command *command,
 	struct al_error *err)
 {
@@ -69,6 +77,8 @@ static bool deliver(struct al_session *session, const struct al_command *command
 
 	if (session->output->report && command->chart)
 		al_session_add_page(session, command->chart, al_session_command_text(session));
+	if (!check_value(session, err))
+		return false;
 	AL_TEXT(text);
 	if (!session->prints_nothing)
 		render(session, file ? al_files_add_path(&session->files, file) : &text);
@@ -103,6 +113,7 @@ static void choose_style(struct al_session *session, const char *command)
 
 	session->style = (struct al_style){
 		.width = terminal_width(),
+		.claim = &session->claim,
 		.command = command,
 		.units = output->units < 0 ? AL_UNITS_DEFAULT
 					   : (enum al_units)(AL_UNITS_IEC + output->units),

@@ -1,6 +1,7 @@
 /* Markdown as GitHub reads it. It has no rules, so that totals are bold, and no headings over
  * several columns: a group stands before the title. */
 
+#include "report/claim.h"
 #include "report/writer.h"
 
 static bool is_alphanumeric(char c)
@@ -86,10 +87,24 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 	}
 }
 
-static void write_summary(const struct al_style *style, const char *summary, struct al_text *out)
+static void write_claim(const struct al_style *style, const char *claim, struct al_text *out)
 {
 	(void)style;
-	add_escaped(out, summary);
+	add_escaped(out, claim);
+}
+
+static void write_end(const struct al_style *style, const struct al_claim *claim,
+	struct al_text *out)
+{
+	(void)style;
+	AL_ARENA(arena);
+	for (size_t i = 0; i < claim->n_assumptions; i++) {
+		al_text_add(out, i ? "; " : "\nAssumed: ");
+		add_escaped(out, al_printable(&arena, claim->assumptions[i]));
+	}
+	al_text_add(out, claim->n_assumptions ? ".\n" : "");
+	for (size_t i = 0; i < claim->n_next; i++)
+		al_text_addf(out, "\n    %s\n", al_printable(&arena, claim->next[i]));
 }
 
 const struct al_writer al_writer_markdown = {
@@ -97,5 +112,6 @@ const struct al_writer al_writer_markdown = {
 	.extension = "md",
 	.is_for_people = true,
 	.write_table = write_table,
-	.write_summary = write_summary,
+	.write_claim = write_claim,
+	.write_end = write_end,
 };

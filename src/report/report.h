@@ -1,4 +1,4 @@
-/* Writers: any table as text, JSON, CSV, LaTeX (booktabs) or Markdown.
+/* Writers: any table as text, JSON, CSV, LaTeX (booktabs) or Markdown; a claim's number alone.
  *
  * A writer is one file with one descriptor, and its name in the list in writer.h. */
 #pragma once
@@ -15,6 +15,7 @@ enum al_units {
 	AL_UNITS_READABLE, /* bytes in KiB, MiB ..., FLOPs in MFLOP ..., counts exact */
 };
 
+struct al_claim;
 struct al_profile;
 
 struct al_style {
@@ -24,8 +25,8 @@ struct al_style {
 	const char *command; /* JSON: "command"; NULL leaves the key out */
 	const struct al_profile *profile; /* LaTeX: the pages that tables are laid out for; NULL: as
 					      wide as they come */
-	const char *summary; /* the answer in a sentence: text and Markdown end in it, JSON:
-				"summary"; NULL: there is none */
+	const struct al_claim *claim; /* text and Markdown begin with it, JSON: "answer"; NULL:
+					 there is none */
 };
 
 struct al_writer {
@@ -38,15 +39,16 @@ struct al_writer {
 		bool is_alone, struct al_text *out);
 	void (*write_all)(const struct al_style *style, const struct al_table *const *tables,
 		size_t n_tables, struct al_text *out);
-	/* The summary's line; NULL: it isn't shown there. */
-	void (*write_summary)(const struct al_style *style, const char *summary,
+	/* The claim's sentence, and what follows the tables; NULL: it isn't shown there. */
+	void (*write_claim)(const struct al_style *style, const char *claim, struct al_text *out);
+	void (*write_end)(const struct al_style *style, const struct al_claim *claim,
 		struct al_text *out);
 };
 
 void al_write(const struct al_writer *writer, const struct al_style *asked,
 	const struct al_table *const *tables, size_t n_tables, struct al_text *out);
 
-/* All writers, NULL-terminated: text, json, csv, latex, markdown. */
+/* All writers, NULL-terminated: text, json, csv, latex, markdown, value. */
 extern const struct al_writer *const al_writers[];
 
 /* Lines of CSV, which can be written before a table's last row is known. */

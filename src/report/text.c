@@ -2,6 +2,7 @@
  * parts that repeat the columns that name a row; a text that is too wide at the end of a row is
  * broken between its words, and a cell is never cut. */
 
+#include "report/claim.h"
 #include "report/writer.h"
 
 static const char bold[] = "\033[1m", plain[] = "\033[0m";
@@ -377,9 +378,29 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 	}
 }
 
-static void write_summary(const struct al_style *style, const char *summary, struct al_text *out)
+static void write_claim(const struct al_style *style, const char *claim, struct al_text *out)
 {
-	al_text_add_wrapped(out, summary, 0, 0, style->width);
+	al_text_add_wrapped(out, claim, 0, 0, style->width);
+}
+
+/* "Assumed: batch size 1; weights in bf16.", then a command a line. */
+static void write_end(const struct al_style *style, const struct al_claim *claim,
+	struct al_text *out)
+{
+	AL_TEXT(line);
+	AL_ARENA(arena);
+	for (size_t i = 0; i < claim->n_assumptions; i++)
+		al_text_addf(&line, "%s%s",
+			i ? "; " : "Assumed: ", al_printable(&arena, claim->assumptions[i]));
+	if (line.length > 0) {
+		al_text_add(&line, ".");
+		al_text_add(out, "\n");
+		al_text_add_wrapped(out, line.data, 0, 0, style->width);
+		al_text_add(out, "\n");
+	}
+	for (size_t i = 0; i < claim->n_next; i++)
+		al_text_addf(out, "%s%s\n",
+			i ? "      " : "\nNext: ", al_printable(&arena, claim->next[i]));
 }
 
 const struct al_writer al_writer_text = {
@@ -388,5 +409,6 @@ const struct al_writer al_writer_text = {
 	.is_for_people = true,
 	.units = AL_UNITS_READABLE,
 	.write_table = write_table,
-	.write_summary = write_summary,
+	.write_claim = write_claim,
+	.write_end = write_end,
 };

@@ -1,6 +1,8 @@
 /* The list of writers, and how one is found. */
 #include "report/writer.h"
 
+#include "report/claim.h"
+
 #define WRITER_POINTER(name) &al_writer_##name,
 
 const struct al_writer *const al_writers[] = {AL_WRITERS(WRITER_POINTER) NULL};
@@ -15,25 +17,32 @@ static const struct al_writer *find(const char *name)
 	return NULL;
 }
 
+static void write_claim(const struct al_writer *writer, const struct al_style *style,
+	struct al_text *out)
+{
+	AL_ARENA(arena);
+	writer->write_claim(style, al_printable(&arena, style->claim->text), out);
+	al_text_add(out, "\n");
+}
+
 void al_write(const struct al_writer *writer, const struct al_style *asked,
 	const struct al_table *const *tables, size_t n_tables, struct al_text *out)
 {
 	struct al_style style = *asked;
+	const bool has_claim = style.claim && style.claim->text && writer->write_claim;
 
 	if (style.units == AL_UNITS_DEFAULT)
 		style.units = writer->units;
 	if (writer->write_all)
 		writer->write_all(&style, tables, n_tables, out);
+	if (has_claim)
+		write_claim(writer, &style, out);
 	for (size_t i = 0; i < n_tables && writer->write_table; i++) {
-		al_text_add(out, i ? "\n" : "");
+		al_text_add(out, i || has_claim ? "\n" : "");
 		writer->write_table(&style, tables[i], n_tables == 1, out);
 	}
-	if (!style.summary || !writer->write_summary)
-		return;
-	AL_ARENA(arena);
-	al_text_add(out, "\n");
-	writer->write_summary(&style, al_printable(&arena, style.summary), out);
-	al_text_add(out, "\n");
+	if (style.claim && writer->write_end)
+		writer->write_end(&style, style.claim, out);
 }
 
 bool al_writer_find(const char *name, const struct al_writer **out, struct al_error *err)

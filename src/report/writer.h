@@ -4,7 +4,7 @@
 #include "report/report.h"
 
 /* The one list of writers. */
-#define AL_WRITERS(X) X(text) X(json) X(csv) X(latex) X(markdown)
+#define AL_WRITERS(X) X(text) X(json) X(csv) X(latex) X(markdown) X(value)
 
 #define AL_DECLARE_WRITER(name) extern const struct al_writer al_writer_##name;
 AL_WRITERS(AL_DECLARE_WRITER)

@@ -22,7 +22,7 @@ static void write(const struct al_table *table)
 	for (size_t i = 0; al_writers[i]; i++) {
 		al_text_init(&text);
 		al_write(al_writers[i], &style, &table, 1, &text);
-		FUZZ_CHECK(text.length > 0);
+		FUZZ_CHECK(text.length > 0 || strcmp(al_writers[i]->name, "value") == 0);
 		if (strcmp(al_writers[i]->name, "json") == 0) {
 			FUZZ_CHECK(al_json_parse(&doc, "written", text.data, text.length, &err));
 			al_json_finish(&doc);

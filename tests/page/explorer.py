@@ -112,7 +112,8 @@ class Explorer(unittest.TestCase):
         if result.returncode == 2:
             return None, result.stderr
         self.assertEqual(result.returncode, 0, result.stderr)
-        return read_json(result.stdout)['rows'][-1], ''
+        table = read_json(result.stdout)['tables'][0]
+        return (table['rows'] + table['totals'])[-1], ''
 
     def check(self, page, key, row, other, where):
         expected = row and row[other]
@@ -163,9 +164,9 @@ class Explorer(unittest.TestCase):
                 one.open(page, browser.WIDE)
                 one.click('#all')
                 rows = one.run(READ)
-                self.assertEqual(len(rows), len(answer['rows']))
+                self.assertEqual(len(rows), len(answer['tables'][0]['rows']))
                 self.assertEqual(len(rows), len(self.data['variants']))
-                for row in answer['rows']:
+                for row in answer['tables'][0]['rows']:
                     for key in ('parameters', 'cache', 'cache_bytes', 'flops'):
                         self.assertEqual(number(rows[row['variant']][key]), row[key], (row['variant'], key))
 

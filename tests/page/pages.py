@@ -72,9 +72,9 @@ class Pages(unittest.TestCase):
     def answer(self, *words):
         result = run('audit', *words, '--report', self.file, '-f', 'json')
         self.assertEqual((result.returncode, result.stderr), (0, b''))
-        tables = {table['id']: table['rows'] for table in json.loads(result.stdout)['tables']}
+        tables = {table['id']: table['rows'] + table['totals'] for table in json.loads(result.stdout)['tables']}
         pairs = run('audit', *words, '--only', 'cosines', '-f', 'json')
-        tables['cosines'] = json.loads(pairs.stdout)['rows']
+        tables['cosines'] = json.loads(pairs.stdout)['tables'][0]['rows']
         return Page(self.file), tables
 
     def same(self, text, number, where):
@@ -153,6 +153,7 @@ class Pages(unittest.TestCase):
 
     def test_other_answers(self):
         """Pages of other commands: their tables, row by row, with bars where a table is of parts."""
+        variants = ['mha', 'mqa']
         for words, charts in ((['count', 'bert-base'], 1), (['count', 'gpt2', '--variants', 'mha,mqa'], 0),
                               (['cache', 'llama-3-8b', '--seq', '4096'], 1),
                               (['memory', 'gpt2', '--batch', '2', '--seq', '128'], 1)):
@@ -161,10 +162,12 @@ class Pages(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stderr), (0, b''))
                 answer = json.loads(result.stdout)
                 page = Page(self.file)
-                for table in answer.get('tables', [answer]):
-                    rows = page.rows(table['id'])
-                    self.assertEqual(len(rows), len(table['rows']))
-                    for found, expected in zip(rows, table['rows']):
+                for table in answer['tables']:
+                    rows, all_rows = page.rows(table['id']), table['rows'] + table['totals']
+                    self.assertEqual(len(rows), len(all_rows))
+                    # a total follows the rows that it sums
+                    all_rows.sort(key=lambda row: variants.index(row.get('variant')) if 'variant' in row else 0)
+                    for found, expected in zip(rows, all_rows):
                         for key, text in found.items():
                             if not isinstance(expected[key], str):
                                 self.same(text, expected[key], (words, key))
@@ -193,7 +196,7 @@ class Pages(unittest.TestCase):
         self.assertEqual([a['id'] for tag, a in page.seen if tag == 'section'], ['a"b<i>', 'made'])
         for table in scenario['tables']:
             with open(f'{files}/{table["id"]}.json', encoding='utf-8') as file:
-                rows = json.load(file)['rows']
+                rows = json.load(file)['tables'][0]['rows']
             found = page.rows(table['id'])
             self.assertEqual(len(found), len(rows))
             for key in set(rows[0]) & {'saving', 'share'}:
