@@ -53,6 +53,18 @@ static bool take_training(struct al_fit *f, struct al_error *err)
 	return ok;
 }
 
+/* An engine whose share is of weights and cache holds all else in the rest, as far as it goes. */
+static void leave_to_rest(struct al_fit *f)
+{
+	mpq_ptr held = f->states[AL_STATE_ACTIVATIONS], overhead = f->states[AL_STATE_OVERHEAD];
+
+	al_exact_add(held, overhead);
+	mpq_set_ui(overhead, 0, 1);
+	mpq_sub(held, held, f->rest);
+	if (mpq_sgn(held) < 0)
+		mpq_set_ui(held, 0, 1);
+}
+
 static bool take_inference(struct al_fit *f, struct al_error *err)
 {
 	AL_ENDS(al_inference_rows_finish) struct al_inference_row rows[AL_N_STATES];
@@ -61,10 +73,8 @@ static bool take_inference(struct al_fit *f, struct al_error *err)
 	bool ok = al_ledger_infer_largest(f->ledger, &f->inference, rows, err);
 	for (int i = 0; ok && i < AL_N_STATES; i++)
 		mpq_set(f->states[i], rows[i].bytes);
-	if (f->request->engine.engine->covers == AL_COVERS_STATIC) {
-		mpq_set_ui(f->states[AL_STATE_ACTIVATIONS], 0, 1);
-		mpq_set_ui(f->states[AL_STATE_OVERHEAD], 0, 1);
-	}
+	if (f->request->engine.engine->covers == AL_COVERS_STATIC)
+		leave_to_rest(f);
 	return ok;
 }
 
@@ -271,8 +281,10 @@ static bool fit_variant(struct al_fit *f, struct al_table *table, mpq_srcptr mem
 {
 	mpq_ptr budget = al_exact_new(&f->session->arena);
 
-	if (!read_options(f, err) || !find_budget(f, memory, budget, err)
-		|| !solve(f, table, budget, err))
+	if (!read_options(f, err) || !find_budget(f, memory, budget, err))
+		return false;
+	mpq_sub(f->rest, memory, budget);
+	if (!solve(f, table, budget, err))
 		return false;
 	if (is_last)
 		note_budget(f, memory, budget, table);
@@ -303,6 +315,15 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
 
 /* ---- the command ---- */
 
+/* Symbols that a model's shape depends on must divide each other; attention that compresses tokens
+ * has no number for the first few of them. */
+static int64_t most_passed(const struct al_fit *f)
+{
+	return strcmp(f->symbol, "batch") == 0	? 0
+		: strcmp(f->symbol, "seq") == 0 ? 1 << 7
+						: 1 << 12;
+}
+
 static bool fit(struct al_fit *f, struct al_error *err)
 {
 	const char *match = f->options->match, *device = f->options->devices.device;
@@ -324,7 +345,7 @@ static bool fit(struct al_fit *f, struct al_error *err)
 	if (!al_request_check_symbol(f->request, symbol, err))
 		return al_in(err, "--solve");
 	f->symbol = al_request_symbol(f->request, symbol);
-	f->most_passed = fit_only_tokens(f) ? 0 : 1 << 12;
+	f->most_passed = most_passed(f);
 	if (al_settings_is_asked(&f->request->settings, f->symbol))
 		return al_fail(err, AL_EINPUT,
 			"%s is given, and it is what is solved for%s: expected one of them", symbol,
@@ -343,6 +364,7 @@ static bool answer(void *context, struct al_request *request, struct al_error *e
 	f->request = request;
 	for (int i = 0; i < AL_N_STATES; i++)
 		f->states[i] = al_exact_new(request->arena);
+	f->rest = al_exact_new(request->arena);
 	return request->family
 		? fit(f, err)
 		: al_fail(err, AL_EINPUT, "%s: only its attention is known, expected a whole model",

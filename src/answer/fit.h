@@ -18,14 +18,13 @@ struct al_fit {
 	struct al_request *request;
 	const struct al_configured_variant *configured; /* NULL: the model's own attention */
 	const char *symbol;
-	/* How many values in a row may be passed over: symbols that a model's shape hangs on must
-	 * divide each other; tokens need not. */
-	int64_t most_passed;
+	int64_t most_passed; /* how many values in a row may be passed over */
 	bool is_inference;
 	struct al_training training;
 	struct al_inference inference;
 	struct al_ledger *ledger;
 	mpq_ptr states[AL_N_STATES]; /* as the last evaluation found them */
+	mpq_ptr rest; /* of the memory, beyond the engine's share */
 };
 
 /* "80GiB", "80G", "1.5 TB", "85899345920": whole bytes. */

@@ -83,10 +83,11 @@ static void add_inference(struct al_text *out, const struct al_fit *f)
 	add_number(out, f, "pp", i->pp, 2);
 	add_number(out, f, "dp", f->training.dp, 2);
 	add_number(out, f, "ep", i->ep, 2);
-	if (!al_is_ideal(f->request))
+	if (!al_is_ideal(f->request)) {
 		al_text_addf(out, " --engine %s --block %lld", choice->engine->name,
 			(long long)choice->block);
-	add_number(out, f, "chunk", choice->chunk, 1);
+		add_number(out, f, "chunk", choice->chunk, 1);
+	}
 	if (choice->utilization)
 		al_text_addf(out, " --utilization %s", choice->utilization);
 	if (choice->has_mtp)

@@ -121,6 +121,16 @@ static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_S
 	al_table_mark_total(a->table);
 }
 
+static const char *tokens_at_once(struct al_arena *arena, const struct al_engine_choice *choice)
+{
+	if (choice->chunk == 0)
+		return "whole prompts are processed at once";
+	if (choice->chunk == 1)
+		return "prompts are processed one token at a time";
+	return al_format(arena, "prompts are processed %lld tokens at a time",
+		(long long)choice->chunk);
+}
+
 static void add_notes(struct al_table *table, const struct al_request *q,
 	const struct al_inference *inference, const struct al_device_options *o, bool explains)
 {
@@ -145,12 +155,9 @@ static void add_notes(struct al_table *table, const struct al_request *q,
 		al_table_note(table,
 			"the least that must be held; --engine NAME says what an engine holds");
 	al_table_note(table,
-		"activations: the residual stream and the largest block while %s processed; a new "
-		"token: one more in each sequence, MLA latents read as they are (W_UK and W_UV "
-		"absorbed)",
-		q->engine.chunk == 0 ? "the whole prompt is"
-				     : al_format(&table->arena, "%lld tokens of prompts are",
-					     (long long)q->engine.chunk));
+		"activations: the residual stream and the largest block while %s; a new token: one "
+		"more in each sequence, MLA latents read as they are (W_UK and W_UV absorbed)",
+		tokens_at_once(&table->arena, &q->engine));
 }
 
 static void note_tiles(struct al_table *table, const struct al_engine_choice *choice)

@@ -19,7 +19,7 @@ static const struct rule {
 	{"states", "bytes", "numbers of a sequence * batch * bytes / tp"},
 	{"activations", "bytes",
 		"numbers of a token, in the residual stream and in the block that holds most, * "
-		"batch * seq * bytes"},
+		"tokens that are processed at once * bytes"},
 	{"total", "bytes", "weights + cache + states + activations; so are the other columns"},
 	{"total", "intensity", "flops / read"},
 };

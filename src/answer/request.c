@@ -337,7 +337,10 @@ bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_reque
 
 bool al_is_ideal(const struct al_request *q)
 {
-	return strcmp(q->engine.engine->name, "ideal") == 0;
+	const struct al_engine_choice *c = &q->engine;
+
+	return strcmp(c->engine->name, "ideal") == 0 && c->block == c->engine->block
+		&& c->chunk == c->engine->chunk;
 }
 
 const char *al_engine_holds(const struct al_request *q)
@@ -366,7 +369,7 @@ void al_note_engine(const struct al_request *q, struct al_table *table)
 {
 	const struct al_engine_choice *c = &q->engine;
 
-	if (al_is_ideal(q) && c->block == c->engine->block && c->chunk == c->engine->chunk)
+	if (al_is_ideal(q))
 		return;
 	al_table_note(table,
 		"engine: %s %s, blocks of %lld token%s%s (list engines tells the sources)",

@@ -101,7 +101,7 @@ bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *infere
 bool al_ledger_infer_largest(struct al_ledger *ledger, struct al_inference *inference,
 	struct al_inference_row rows[AL_N_STATES], struct al_error *err) AL_MUST_CHECK;
 
-/* Tokens of prompts that are processed at once; `engine` NULL: all. */
+/* Tokens that a forward processes at once; `engine` NULL: one, which is the least. */
 int64_t al_inference_tokens_at_once(const struct al_engine_choice *engine,
 	const struct al_inference *inference);
 

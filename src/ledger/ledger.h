@@ -32,7 +32,7 @@ struct al_ledger_ask {
 	int64_t tp; /* tensor-parallel degree of a whole model; 0 or 1: none */
 	enum al_tensor_list_detail detail;
 	bool explains; /* fill `substituted` */
-	const struct al_engine_choice *engine; /* whose cache is asked for; NULL: the ideal */
+	const struct al_engine_choice *engine; /* that holds the cache; NULL: the lower bound */
 	const struct al_dtype *cache; /* in which it is; NULL: bf16 */
 	struct al_quantisation *quantisation; /* of a whole model: what it adds beside the tensors
 						 stands in their list; or NULL */

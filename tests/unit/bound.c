@@ -1,0 +1,207 @@
+/* The lower bound of inference memory: no engine holds less of any built-in model. */
+#include "with_catalog.h"
+
+#include "base/number.h"
+#include "ledger/infer.h"
+
+static struct al_arena arena;
+static struct al_error err;
+
+static int set_up(void **state)
+{
+	al_arena_init(&arena);
+	return create_catalog(state);
+}
+
+static int tear_down(void **state)
+{
+	al_arena_finish(&arena);
+	return destroy_catalog(state);
+}
+
+static struct al_engine_choice choose(const char *name, bool is_finest)
+{
+	struct al_engine_choice choice = {0};
+
+	must(al_catalog_engine(catalog, name, &choice.engine, &err), &err);
+	choice.block = is_finest ? 1 : choice.engine->block;
+	choice.chunk = is_finest ? 1 : choice.engine->chunk;
+	return choice;
+}
+
+/* ---- one model under one engine ---- */
+
+struct layout {
+	const char *weights, *cache;
+	int64_t tp, pp, ep;
+};
+
+struct subject {
+	const struct al_model *model;
+	const struct layout *layout;
+	struct al_engine_choice choice;
+	struct al_quantisation quantisation;
+	struct al_settings settings;
+	struct al_basis basis;
+	struct al_ledger ledger;
+	struct al_inference inference;
+};
+
+/* false: the model can't be laid out like that, under any engine. */
+static bool open_subject(struct subject *s)
+{
+	const struct layout *l = s->layout;
+	struct al_ledger_ask ask = {.catalog = catalog,
+		.model = s->model,
+		.settings = &s->settings,
+		.basis = &s->basis,
+		.quantisation = &s->quantisation,
+		.engine = &s->choice,
+		.tp = l->tp};
+
+	al_settings_init(&s->settings, catalog);
+	al_basis_init(&s->basis);
+	must(al_quantisation_init(&s->quantisation, &arena, catalog, s->model, l->weights, &err)
+			&& al_model_settings(s->model, catalog, &s->settings, &err)
+			&& al_catalog_family(catalog, s->model->family, &ask.family, &err),
+		&err);
+	s->inference = (struct al_inference){.weights = &s->quantisation,
+		.share.parts = AL_ALL_PARTS,
+		.tp = l->tp,
+		.pp = l->pp,
+		.ep = l->ep,
+		.activation_bytes = 2,
+		.engine = &s->choice};
+	must(al_dtype_find(l->cache, &s->inference.cache, &err), &err);
+	ask.cache = s->inference.cache;
+	ask.detail = al_inference_detail(&s->inference);
+	if (al_ledger_open(&s->ledger, &ask, &err))
+		return true;
+	al_settings_finish(&s->settings);
+	al_quantisation_finish(&s->quantisation);
+	return false;
+}
+
+static void close_subject(struct subject *s)
+{
+	al_ledger_close(&s->ledger);
+	al_settings_finish(&s->settings);
+	al_quantisation_finish(&s->quantisation);
+}
+
+static bool hold(struct subject *s, int64_t batch, int64_t seq,
+	struct al_inference_row rows[AL_N_STATES])
+{
+	s->inference.batch = batch;
+	s->inference.seq = s->inference.source_seq = seq;
+	return al_ledger_infer_largest(&s->ledger, &s->inference, rows, &err);
+}
+
+/* ---- all of them ---- */
+
+/* Numbers of tokens around the windows of models, blocks and chunks. */
+static const struct {
+	int64_t batch, seq;
+} sizes[] = {{1, 1}, {3, 159}, {64, 4100}};
+enum { N_SIZES = sizeof(sizes) / sizeof(*sizes) };
+
+/* Of each state, unless another stage of a pipeline holds most; and in all, which is left in the
+ * first. */
+static void compare(const struct subject *s, struct al_inference_row bound[AL_N_STATES],
+	struct al_inference_row rows[AL_N_STATES])
+{
+	const char *engine = s->choice.engine->name;
+
+	for (int k = 0; s->layout->pp == 1 && k < AL_N_STATES; k++)
+		if (mpq_cmp(bound[k].bytes, rows[k].bytes) > 0)
+			fail_msg("%s, %s: %s", s->model->name, engine, al_memory_state_names[k]);
+	AL_EXACT(least);
+	AL_EXACT(all);
+	for (int k = 0; k < AL_N_STATES; k++) {
+		al_exact_add(least, bound[k].bytes);
+		al_exact_add(all, rows[k].bytes);
+	}
+	if (mpq_cmp(least, all) > 0)
+		fail_msg("%s, %s", s->model->name, engine);
+}
+
+static void compare_engine(struct subject *least, const char *name, bool is_finest)
+{
+	struct al_inference_row bound[AL_N_STATES], rows[AL_N_STATES];
+	struct subject s = {.model = least->model,
+		.layout = least->layout,
+		.choice = choose(name, is_finest)};
+
+	al_inference_rows_init(bound);
+	al_inference_rows_init(rows);
+	assert_true(open_subject(&s));
+	for (size_t i = 0; i < N_SIZES; i++) {
+		const bool is_known = hold(least, sizes[i].batch, sizes[i].seq, bound);
+		assert_int_equal(hold(&s, sizes[i].batch, sizes[i].seq, rows), is_known);
+		if (is_known)
+			compare(&s, bound, rows);
+	}
+	close_subject(&s);
+	al_inference_rows_finish(bound);
+	al_inference_rows_finish(rows);
+}
+
+static void compare_engines(const struct al_model *model, const struct layout *layout)
+{
+	const struct al_embedded_list *engines = al_catalog_files(AL_CATALOG_ENGINES);
+	struct subject least = {.model = model, .layout = layout, .choice = choose("ideal", false)};
+
+	if (!open_subject(&least))
+		return;
+	for (size_t i = 0; i < engines->n_files; i++)
+		if (strcmp(engines->files[i].name, "ideal") != 0) {
+			compare_engine(&least, engines->files[i].name, false);
+			compare_engine(&least, engines->files[i].name, true);
+		}
+	close_subject(&least);
+}
+
+/* Every model on one device, and on several in one of the other ways. */
+static void no_engine_holds_less(void **state)
+{
+	static const struct layout one = {NULL, "bf16", 1, 1, 1};
+	static const struct layout several[] = {{"fp8", "f32", 8, 1, 1},
+		{"q4_k_m", "q8_0", 4, 1, 4}, {NULL, "fp8", 2, 3, 1}};
+	const struct al_embedded_list *models = al_catalog_files(AL_CATALOG_MODELS);
+	(void)state;
+
+	for (size_t i = 0; i < models->n_files; i++) {
+		const struct al_model *model;
+		must(al_catalog_model(catalog, models->files[i].name, &model, &err), &err);
+		if (!model->family)
+			continue;
+		compare_engines(model, &one);
+		compare_engines(model, &several[i % (sizeof(several) / sizeof(*several))]);
+	}
+}
+
+/* What an engine reads of a checkpoint's files and the bound doesn't could make its cache
+ * smaller. */
+static void takes_all_declared_formats(void **state)
+{
+	const struct al_embedded_list *engines = al_catalog_files(AL_CATALOG_ENGINES);
+	const struct al_texts *taken = &choose("ideal", false).engine->declared;
+	(void)state;
+
+	for (size_t i = 0; i < engines->n_files; i++) {
+		const struct al_texts *declared =
+			&choose(engines->files[i].name, false).engine->declared;
+		for (size_t k = 0; k < declared->n; k++)
+			assert_true(al_find_name(declared->items[k], taken->items, taken->n) >= 0);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(no_engine_holds_less),
+		cmocka_unit_test(takes_all_declared_formats),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
