@@ -5,7 +5,7 @@
 
 #define HAS_LIGHT(name) &al_command_##name
 #define HAS_FULL(name) NULL
-#define COMMAND(name, program, summary) HAS_##program(name),
+#define COMMAND(name, program, group, summary) HAS_##program(name),
 
 #define FORMAT_LIGHT(name) &al_format_##name,
 #define FORMAT_FULL(name)

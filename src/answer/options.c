@@ -315,7 +315,7 @@ void al_option_help(const struct al_option_row *row, struct al_text *out)
 		al_text_addf(out, "%s%s", i ? ", " : ": ", row->words[i]);
 }
 
-static void add_row(struct al_text *out, const struct al_option_row *row)
+void al_option_add_help(const struct al_option_row *row, struct al_text *out)
 {
 	const size_t before = out->length;
 
@@ -334,10 +334,4 @@ static void add_row(struct al_text *out, const struct al_option_row *row)
 	}
 	al_text_add_repeated(out, ' ', HELP_COLUMN - column);
 	al_help_add_wrapped(out, help.data, HELP_COLUMN);
-}
-
-void al_options_help(const struct al_option_group *groups, struct al_text *out)
-{
-	al_each_option (group, row, groups)
-		add_row(out, row);
 }

@@ -40,6 +40,7 @@ struct al_option_row {
 	const char *const *words; /* of a choice or a set; the help lists those of a set */
 	size_t n_words;
 	const char *noun; /* what an unknown word isn't; NULL: the name */
+	bool is_advanced; /* `help COMMAND advanced` lists it, not `help COMMAND` */
 };
 
 /* The place of a field whose type is checked: comparing pointers to different types doesn't
@@ -122,5 +123,5 @@ void al_help_add_wrapped(struct al_text *out, const char *text, size_t first);
 /* Adds what an option does, with the words of a set. */
 void al_option_help(const struct al_option_row *row, struct al_text *out);
 
-/* Adds the help lines of the options. */
-void al_options_help(const struct al_option_group *groups, struct al_text *out);
+/* Adds an option's lines of the help. */
+void al_option_add_help(const struct al_option_row *row, struct al_text *out);

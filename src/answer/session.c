@@ -25,35 +25,34 @@ const struct al_option_row al_output_rows[] = {
 
 const struct al_option_row al_display_rows[] = {
 	OPTION_CHOICE(struct al_output_options, units, "units", "NAME",
-		"units in tables for people: iec (KiB), si (kB), raw, or exact (with commas); "
-		"default: bytes in iec and counts exact in text, else exact",
+		"units in text tables: iec (KiB), si (kB), raw (plain number) or exact (thousands "
+		"separators); default: bytes in iec, counts exact",
 		.words = unit_words, .n_words = 4, .fallback = -1),
 	OPTION_CHOICE(struct al_output_options, color, "color", "WHEN", "auto, always or never",
 		.words = color_words, .n_words = 3, .noun = "colour"),
 	OPTION_FLAG(struct al_output_options, is_quiet, "quiet", "no progress, no notices",
 		.letter = 'q'),
 	OPTION_COUNT(struct al_output_options, threads, "threads", "N",
-		"at most N threads; the answer is the same", .least = 1, .most = 9999),
+		"use at most N threads (results do not depend on N)", .least = 1, .most = 9999),
 	OPTION_END,
 };
 
 const struct al_option_row al_report_rows[] = {
 	OPTION_TEXT(struct al_output_options, report, "report", "FILE",
-		"also write the answer as a page, FILE.html, that a browser shows"),
+		"also write the result as a self-contained HTML page"),
 	OPTION_END,
 };
 
 /* ---- the command, as it would be given again ---- */
 
-/* Options for how the answer looks, or how many threads find it, don't change what it is. */
-static bool shapes_answer(const struct al_option_row *row)
-{
-	static const struct al_option_group looks[] = {OUTPUT_GROUPS, {NULL, 0}};
+const struct al_option_group al_common_options[] = {OUTPUT_GROUPS, {NULL, 0}};
 
-	al_each_option (group, look, looks)
-		if (look == row)
-			return false;
-	return true;
+bool al_option_is_common(const struct al_option_row *row)
+{
+	al_each_option (group, common, al_common_options)
+		if (common == row)
+			return true;
+	return false;
 }
 
 const char *al_session_command_text(struct al_session *session)
@@ -67,7 +66,7 @@ const char *al_session_command_text(struct al_session *session)
 		al_text_addf(&text, " %s", al_page_shell_word(arena, line->words[i]));
 	for (size_t i = 0; i < line->n_given; i++) {
 		const struct al_given_option *given = &line->given[i];
-		if (!shapes_answer(given->row))
+		if (al_option_is_common(given->row))
 			continue;
 		al_text_addf(&text, " --%s", given->row->name);
 		if (given->value)

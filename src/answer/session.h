@@ -27,6 +27,11 @@ extern const struct al_option_row al_format_rows[], al_output_rows[], al_display
 		al_display_rows, 0 \
 	}
 
+/* The groups that every command has, ended by rows NULL, and whether a row is of theirs: such a row
+ * changes how an answer looks, not what it is. */
+extern const struct al_option_group al_common_options[];
+bool al_option_is_common(const struct al_option_row *row);
+
 /* What a command works with, and the answer that it builds: tables, printed when all of them are
  * done. */
 struct al_session {
@@ -69,49 +74,31 @@ struct al_command {
  * polynomials, linear algebra or drawing it leaves to `attnledger-full`, whose libraries take
  * longer to load than most answers to count. The full one knows all commands.
  *
- * The one list of commands, in the order of the help: name, who answers (LIGHT or FULL), what. */
+ * The one list of commands, in the order of the help: name, who answers (LIGHT or FULL), the group
+ * of the help, and what, in at most 60 columns. */
 #define COMMANDS(X) \
-	X(list, LIGHT, \
-		"built-in models, families, variants, recipes, schemes, engines, scenarios, " \
-		"profiles, schemas or symbols") \
-	X(variants, FULL, \
-		"tensors, formulas, order of growth, difference to another variant, cache") \
-	X(count, LIGHT, "parameters by part and in total") \
-	X(memory, LIGHT, \
-		"memory of a model in training or inference, or of attention variants in it") \
-	X(cache, LIGHT, "the KV cache by kind of layer, per token and at --seq") \
-	X(sweep, FULL, "a number as a curve over one or more symbols, as a table or figure") \
-	X(explore, FULL, \
-		"a page with all variants' formulas, sliders for their symbols and figures that " \
-		"follow them") \
-	X(fit, LIGHT, \
-		"the largest batch, context or model that fits, the next larger one, and what " \
-		"limits it") \
-	X(run, FULL, "a scenario's tables and figures; all built-in ones without an argument") \
-	X(check, FULL, \
-		"recompute a paper's printed numbers; exit status 1 if one is wrong and not a " \
-		"known " \
-		"erratum") \
-	X(inspect, LIGHT, \
-		"the tensors and attention modules of a checkpoint: a safetensors, GGUF, PyTorch " \
-		"or NumPy file, or a model folder") \
-	X(reconcile, LIGHT, "expected tensors against stored ones; exit status 1 if they differ") \
-	X(audit, FULL, "how redundant the heads of a checkpoint are") \
-	X(pca, FULL, "principal components across heads, of what heads put out for real tokens") \
-	X(compress, FULL, "a checkpoint with fewer attention parameters, and what it cost") \
-	X(verify, FULL, \
-		"compare a checkpoint and its compressed copy: attention probabilities and " \
-		"outputs; exit " \
-		"status 1 if a copied number differs or --tolerance is exceeded") \
-	X(evaluate, FULL, \
-		"a model run on tokens: loss, embeddings, and what is lost without each head") \
-	X(calibrate, FULL, \
-		"record what a model's attention does on tokens: moments of its inputs and heads") \
-	X(merge, FULL, \
-		"put together what several processes found: the shards of an audit; calibrations " \
-		"of one model, recorded on different tokens")
+	X(count, LIGHT, "Cost", "parameters by part and in total") \
+	X(cache, LIGHT, "Cost", "KV cache by kind of layer, per token and at a context length") \
+	X(memory, LIGHT, "Cost", "memory of training or inference, part by part") \
+	X(fit, LIGHT, "Cost", "largest batch, context or model that fits, and its limit") \
+	X(sweep, FULL, "Cost", "a number as a curve over one or more symbols") \
+	X(explore, FULL, "Cost", "interactive HTML page: formulas, sliders and live plots") \
+	X(inspect, LIGHT, "Weights", "tensors and attention modules of a checkpoint") \
+	X(reconcile, LIGHT, "Weights", "expected against stored tensors; exits 1 if they differ") \
+	X(audit, FULL, "Weights", "how redundant a checkpoint's attention heads are") \
+	X(pca, FULL, "Weights", "principal components across heads, of their outputs") \
+	X(calibrate, FULL, "Weights", "record moments of attention inputs and outputs on tokens") \
+	X(evaluate, FULL, "Weights", "loss and embeddings on tokens; loss without each head") \
+	X(compress, FULL, "Weights", "write a checkpoint with fewer attention parameters") \
+	X(verify, FULL, "Weights", "compare a checkpoint and its compressed copy") \
+	X(merge, FULL, "Weights", "combine shards of an audit, or calibrations of a model") \
+	X(run, FULL, "Papers", "tables and figures of a scenario, or of all built-in ones") \
+	X(check, FULL, "Papers", "check a paper's numbers; exits 1 on an unlisted error") \
+	X(variants, FULL, "Papers", "tensors, formulas and order of growth of variants") \
+	X(list, LIGHT, "Papers", "built-in models, variants, engines, devices, symbols ...")
 
-#define DECLARE_COMMAND(name, program, summary) extern const struct al_command al_command_##name;
+#define DECLARE_COMMAND(name, program, group, summary) \
+	extern const struct al_command al_command_##name;
 COMMANDS(DECLARE_COMMAND)
 
 /* The word of this number, from 0; NULL: there are fewer. */

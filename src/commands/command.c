@@ -14,10 +14,10 @@
 #include "report/writer.h"
 
 struct entry {
-	const char *name, *summary;
+	const char *name, *group, *summary;
 };
 
-#define ENTRY(name, program, summary) {#name, summary},
+#define ENTRY(name, program, group, summary) {#name, group, summary},
 
 static const struct entry commands[] = {COMMANDS(ENTRY)};
 enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
@@ -123,7 +123,35 @@ static void choose_style(struct al_session *session, const char *command)
 
 /* ---- help ---- */
 
-enum { SUMMARY_COLUMN = 13, TOPIC_COLUMN = 15 };
+/* "  -h, -f, -o, --units: see ..." */
+static void add_common(const struct al_command *command, struct al_text *out)
+{
+	const char *before = "  ";
+
+	al_each_option (group, row, command->options)
+		if (al_option_is_common(row)) {
+			if (row->letter)
+				al_text_addf(out, "%s-%c", before, row->letter);
+			else
+				al_text_addf(out, "%s--%s", before, row->name);
+			before = ", ";
+		}
+	al_text_add(out, ": see attnledger help options\n");
+}
+
+/* How many there are; `out` NULL: they are counted alone. */
+static size_t add_options(const struct al_command *command, bool is_advanced, struct al_text *out)
+{
+	size_t n = 0;
+
+	al_each_option (group, row, command->options)
+		if (row->is_advanced == is_advanced && !al_option_is_common(row)) {
+			n++;
+			if (out)
+				al_option_add_help(row, out);
+		}
+	return n;
+}
 
 static bool print_help(const struct entry *entry, const struct al_command *command,
 	struct al_error *err)
@@ -134,27 +162,33 @@ static bool print_help(const struct entry *entry, const struct al_command *comma
 	al_text_addf(&out, "usage: attnledger %s [OPTION...] %s\n\n", entry->name, command->words);
 	al_help_add_wrapped(&out, entry->summary, 0);
 	al_text_add(&out, "\n");
-	al_options_help(command->options, &out);
+	add_options(command, false, &out);
+	add_common(command, &out);
+	if (add_options(command, true, NULL))
+		al_text_addf(&out, "\nMore options: attnledger help %s advanced\n", entry->name);
 	return print(&out, err);
 }
 
 static void add_overview(const struct al_json *topics, struct al_text *out)
 {
-	al_text_add(out,
-		"attnledger counts and audits attention.\n\n"
-		"usage: attnledger COMMAND [OPTION...] [ARGUMENT...]\n\n");
+	const char *group = "", *before = "help ";
+
+	al_text_add(out, "usage: attnledger COMMAND [OPTION...] [ARGUMENT...]\n\n");
 	for (int i = 0; i < N_COMMANDS; i++) {
-		al_text_addf(out, "  %-10s ", commands[i].name);
-		al_help_add_wrapped(out, commands[i].summary, SUMMARY_COLUMN);
+		al_text_addf(out, "%-9s%-10s %s\n",
+			strcmp(group, commands[i].group) == 0 ? "" : commands[i].group,
+			commands[i].name, commands[i].summary);
+		group = commands[i].group;
 	}
-	al_text_add(out, "\nattnledger help TOPIC tells what commands share:\n\n");
+	AL_TEXT(more);
+	al_text_add(&more, "More: attnledger help COMMAND, ");
 	al_json_each (topic, topics->root) {
-		al_text_addf(out, "  %-12s ", topic->key);
-		al_help_add_wrapped(out, topic->first->text, TOPIC_COLUMN);
+		al_text_addf(&more, "%s%s", before, topic->key);
+		before = ", ";
 	}
-	al_text_add(out,
-		"\nattnledger COMMAND --help begins with two examples.\n"
-		"attnledger --version prints the version.\n");
+	al_text_add(&more, "; attnledger --version");
+	al_text_add(out, "\n");
+	al_help_add_wrapped(out, more.data, 0);
 }
 
 /* Paragraphs are wrapped; a line that begins with a space stays as it is. */
@@ -170,6 +204,9 @@ static bool add_topic(const struct al_json *topics, const char *name, struct al_
 			al_text_addf(out, "%s\n", line->text);
 		else
 			al_help_add_wrapped(out, line->text, 0);
+	if (strcmp(name, "options") == 0)
+		al_each_option (group, row, al_common_options)
+			al_option_add_help(row, out);
 	if (topic)
 		return true;
 	al_names_init(&names);
@@ -327,14 +364,31 @@ static int run_named(const struct al_program *program, const char *name, char **
 	return report_error(NULL, &err);
 }
 
+/* "help compress advanced" */
+static int print_advanced(const struct al_program *program, const struct entry *entry, char **argv)
+{
+	const struct al_command *command = program->commands[entry - commands];
+	struct al_error err;
+
+	if (!command)
+		return al_exec_full("help", argv);
+	AL_TEXT(out);
+	al_text_addf(&out, "Further options of attnledger %s:\n", entry->name);
+	if (!add_options(command, true, &out))
+		al_text_add(&out, "  none\n");
+	return print(&out, &err) ? AL_OK : report_error("help", &err);
+}
+
 /* "help audit" is "audit --help". */
 static int help_with(const struct al_program *program, char *name, char **argv)
 {
+	const struct entry *entry = AL_FIND(commands, N_COMMANDS, name);
 	char option[] = "--help";
 	char *asked[] = {argv[0], name, option, NULL};
 
-	return AL_FIND(commands, N_COMMANDS, name) ? run_named(program, name, asked)
-						   : print_and_exit(name, false);
+	if (entry && argv[3] && strcmp(argv[3], "advanced") == 0)
+		return print_advanced(program, entry, argv);
+	return entry ? run_named(program, name, asked) : print_and_exit(name, false);
 }
 
 int al_command_line(int argc, char **argv, const struct al_program *program)

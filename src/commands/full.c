@@ -3,7 +3,7 @@
 #include "answer/kernel.h"
 #include "linalg/linalg.h"
 
-#define COMMAND(name, program, summary) &al_command_##name,
+#define COMMAND(name, program, group, summary) &al_command_##name,
 
 static const struct al_command *const commands[] = {COMMANDS(COMMAND)};
 

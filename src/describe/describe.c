@@ -54,7 +54,7 @@ static void add_command(struct al_text *out, const char *name, const char *summa
 	al_text_add(out, "]}");
 }
 
-#define ADD_COMMAND(name, program, summary) \
+#define ADD_COMMAND(name, program, group, summary) \
 	al_text_add(&out, out.length > 1 ? ",\n" : ""); \
 	add_command(&out, #name, summary, &al_command_##name);
 

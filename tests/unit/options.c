@@ -232,7 +232,8 @@ static void helps(void **state)
 
 	(void)state;
 	al_text_init(&help);
-	al_options_help(groups, &help);
+	al_each_option (group, row, groups)
+		al_option_add_help(row, &help);
 	assert_string_equal(help.data,
 		"  -o, --output FILE       write there\n"
 		"  -q, --quiet             no notices\n"
