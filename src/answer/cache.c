@@ -399,7 +399,7 @@ static const struct al_page_chart chart = {"kind", "bytes_per_token", "bytes for
 const struct al_command al_command_cache = {
 	.words = "MODEL|VARIANT...",
 	.examples = {"cache gpt-oss-120b --seq 131072",
-		"cache gpt3-175b --seq 2048 --variants mha,mqa,mhe-mul"},
+		"cache gpt3-175b --seq 2048 --variant mha,mqa,mhe-mul"},
 	.options = groups,
 	.chart = &chart,
 	.options_size = sizeof(struct cache_options),

@@ -237,7 +237,7 @@ static bool run(struct al_session *session, struct al_error *err)
 const struct al_command al_command_explore = {
 	.words = "[MODEL]",
 	.examples = {"explore -o explorer.html",
-		"explore deepseek-v3 --variant all --variant ./mine.json -o explorer.html"},
+		"explore deepseek-v3 --variant all,./mine.json -o explorer.html"},
 	.options = groups,
 	.options_size = sizeof(struct explore_options),
 	.run = run,

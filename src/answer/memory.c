@@ -338,7 +338,7 @@ static bool run(struct al_session *session, struct al_error *err)
 		return false;
 	if (o->baseline && !a.shows_variant)
 		return al_fail(err, AL_EINPUT,
-			"--baseline names one of several variants, expected --variants A,B,C");
+			"--baseline names one of several variants, use --variant A,B,C");
 	if (a.shows_model && (o->devices.is_inference || o->explains))
 		return al_fail(err, AL_EINPUT, "--%s answers for one model at a time, found %zu",
 			o->explains ? "explain" : "inference", session->line.n_words);
@@ -350,7 +350,7 @@ static const struct al_page_chart chart = {"state", "bytes", "bytes", "total"};
 const struct al_command al_command_memory = {
 	.words = "MODEL...|VARIANT",
 	.examples = {"memory llama-3-8b --batch 1 --seq 8192 --tp 8 --sp",
-		"memory gpt3-175b --variants mha,skv,mhe-mul --basis output_projection=full "
+		"memory gpt3-175b --variant mha,skv,mhe-mul --basis output_projection=full "
 		"--batch 1 --seq 2048"},
 	.options = groups,
 	.chart = &chart,

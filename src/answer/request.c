@@ -14,10 +14,10 @@ const struct al_option_row al_setting_rows[] = {
 };
 
 const struct al_option_row al_variant_rows[] = {
-	OPTION_LIST(struct al_asked, variants, "variant", "NAME|FILE[:KEY=VALUE,...]",
-		"an attention variant, changed if you like; \"all\" for the built-in ones"),
-	OPTION_LIST(struct al_asked, variant_lists, "variants", "A,B,C",
-		"several variants by plain names"),
+	OPTION_LIST(struct al_asked, variants, "variant", "NAME|FILE[:KEY=VALUE,...],...",
+		"attention variants, optionally with overrides: mha,gqa:n_kv_heads=4,mqa; \"all\" "
+		"for "
+		"every built-in one"),
 	OPTION_LIST(struct al_asked, bases, "basis", "KEY=VALUE",
 		"a convention: output_projection=own|full|none, biases=true|false, roles=A,B, "
 		"per=module|layer|model"),
@@ -50,7 +50,7 @@ const struct al_option_row al_engine_rows[] = {
 
 bool al_names_variants(const struct al_asked *asked)
 {
-	return asked->variants.n > 0 || asked->variant_lists.n > 0;
+	return asked->variants.n > 0;
 }
 
 struct al_request *al_ask_request(struct al_session *session, const struct al_asked *options,

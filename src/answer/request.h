@@ -4,7 +4,7 @@
 #include "answer/session.h"
 #include "ledger/request/request.h"
 
-/* Options that fill a struct al_asked: --set, --batch and --seq; --variant, --variants and --basis;
+/* Options that fill a struct al_asked: --set, --batch and --seq; --variant and --basis;
  * --recipe. */
 /* --engine and what changes it. */
 extern const struct al_option_row al_engine_rows[];

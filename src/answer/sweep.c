@@ -299,7 +299,7 @@ static bool run(struct al_session *session, struct al_error *err)
 const struct al_command al_command_sweep = {
 	.words = "MODEL|VARIANT",
 	.examples = {"sweep bert-base --over n_heads=1:128 --set d_head=64 "
-		     "--tie 'd_model=n_heads*d_head' --variants mha,mhe-mul --basis "
+		     "--tie 'd_model=n_heads*d_head' --variant mha,mhe-mul --basis "
 		     "output_projection=none --figure heads.pdf",
 		"sweep gpt3-175b --over seq=1024,2048,4096 --measure activations --recipe "
 		"korthikanti2022 --batch 1"},

@@ -260,7 +260,7 @@ static const char *const lines[] = {
 	"variants mla -f latex",
 	"variants mqa --against mha --order seq",
 	"count tests/data/t5-small.json --tensors",
-	"count bert-base --variants mha,mqa --explain -o @/count.json",
+	"count bert-base --variant mha,mqa --explain -o @/count.json",
 	"memory gpt2 --recipe smith2022 --batch 8 --seq 128 -f csv",
 	"memory gpt2 --inference --batch 8 --seq 128 -f markdown",
 	"cache tests/data/gemma-3-270m.json --seq 4096",

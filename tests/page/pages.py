@@ -154,7 +154,7 @@ class Pages(unittest.TestCase):
     def test_other_answers(self):
         """Pages of other commands: their tables, row by row, with bars where a table is of parts."""
         variants = ['mha', 'mqa']
-        for words, charts in ((['count', 'bert-base'], 1), (['count', 'gpt2', '--variants', 'mha,mqa'], 0),
+        for words, charts in ((['count', 'bert-base'], 1), (['count', 'gpt2', '--variant', 'mha,mqa'], 0),
                               (['cache', 'llama-3-8b', '--seq', '4096'], 1),
                               (['memory', 'gpt2', '--batch', '2', '--seq', '128'], 1)):
             with self.subTest(words):

@@ -108,12 +108,32 @@ static bool add_one_or_all(struct al_configured_variants *variants, struct al_ar
 	return true;
 }
 
-/* "a,b,c" */
+/* Does it begin "KEY="? No name of a variant does. */
+static bool is_change(const char *text)
+{
+	return text[strspn(text, "abcdefghijklmnopqrstuvwxyz_0123456789")] == '=';
+}
+
+/* Up to the comma before the next variant. */
+static size_t length_of_one(const char *text)
+{
+	size_t length = strcspn(text, ",");
+
+	while (text[length] && is_change(text + length + 1))
+		length += 1 + strcspn(text + length + 1, ",");
+	return length;
+}
+
+/* "mha,gqa:n_kv_heads=4,d_head=64,mqa" */
 static bool add_list(struct al_configured_variants *variants, struct al_arena *arena,
 	struct al_catalog *catalog, const char *text, struct al_error *err)
 {
 	for (;;) {
-		size_t length = strcspn(text, ",");
+		size_t length = length_of_one(text);
+		const size_t name = strcspn(text, ",:");
+		if (name < length && text[name] == ',')
+			return al_fail(err, AL_EINPUT, "variant %.*s: use %.*s:%.*s", (int)length,
+				text, (int)name, text, (int)(length - name - 1), text + name + 1);
 		if (!add_one_or_all(variants, arena, catalog, al_strndup(arena, text, length), err))
 			return false;
 		if (!text[length])
@@ -126,10 +146,7 @@ bool al_configured_variants_parse(struct al_configured_variants *variants, struc
 	struct al_catalog *catalog, const struct al_asked *asked, struct al_error *err)
 {
 	for (size_t i = 0; i < asked->variants.n; i++)
-		if (!add_one_or_all(variants, arena, catalog, asked->variants.items[i], err))
-			return false;
-	for (size_t i = 0; i < asked->variant_lists.n; i++)
-		if (!add_list(variants, arena, catalog, asked->variant_lists.items[i], err))
+		if (!add_list(variants, arena, catalog, asked->variants.items[i], err))
 			return false;
 	return true;
 }

@@ -21,8 +21,9 @@ struct al_asked {
 	const char *batch, *seq, *recipe; /* NULL: not said */
 	const char *kernel; /* of attention in training: "eager" or "flash"; NULL: the recipe's, or
 			       flash where no recipe is named */
-	struct al_texts variants; /* "gqa:n_kv_heads=4", or "all" */
-	struct al_texts variant_lists; /* "mha,gqa" */
+	/* "gqa:n_kv_heads=4", "all", or several with commas between; "KEY=VALUE" after a comma is
+	 * of the variant before it. */
+	struct al_texts variants;
 	struct al_texts bases; /* "output_projection=full" */
 	const char *engine, *utilization; /* NULL: not said */
 	int64_t block, chunk; /* of tokens; 0: the engine's */
