@@ -30,8 +30,7 @@ static const struct al_option_row rows[] = {
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {against_rows, 0},
 	{al_layout_rows, offsetof(struct al_audit_asked, layout)},
 	{al_module_rows, offsetof(struct al_audit_asked, layout)}, {al_audit_shaping_rows, 0},
-	{rows, 0}, {al_input_rows, offsetof(struct al_audit_asked, input)},
-	{al_sample_rows, offsetof(struct al_audit_asked, input)}, {NULL, 0}};
+	{rows, 0}, {al_input_rows, offsetof(struct al_audit_asked, input)}, {NULL, 0}};
 
 /* ---- measuring ---- */
 

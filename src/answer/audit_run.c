@@ -22,7 +22,7 @@ const struct al_option_row al_audit_shaping_rows[] = {
 		.fallback = AL_NULL_IS_COMPUTED, .most = 1000),
 	OPTION_COUNT(struct al_audit_asked, n_pairs, "top", "N",
 		"pairs of heads to show (default 20; 0 for all)", .fallback = 20, .most = 1 << 30),
-	AL_SEED_ROW(struct al_audit_asked, input.seed, (INT64_C(1) << 53) - 1),
+	AL_SEED_ROW(struct al_audit_asked, seed, (INT64_C(1) << 53) - 1),
 	OPTION_FLAG(struct al_audit_asked, is_centred, "center",
 		"subtract from each row its mean over the head's dimensions before measuring"),
 	OPTION_FLAG(struct al_audit_asked, folds_norms, "fold-norms",
@@ -165,7 +165,7 @@ static void begin(struct al_audit_run *run)
 	const struct al_audit_options options = {
 		.n_nulls = o->n_nulls,
 		.n_pairs = (size_t)o->n_pairs,
-		.seed = (uint64_t)o->input.seed,
+		.seed = (uint64_t)o->seed,
 		.is_centred = o->is_centred,
 		.folds_norms = o->folds_norms,
 		.offset = o->offset,

@@ -37,7 +37,7 @@ static bool check_options(const struct al_audit_asked *o, struct al_error *err)
 		: o->against		     ? "--against"
 		: o->input.tokens	     ? "--tokens"
 		: o->input.text		     ? "--text"
-		: o->input.sample > 0	     ? "--sample"
+		: o->input.sample	     ? "--sample"
 					     : NULL;
 
 	if (!o->shard || !o->fragment)

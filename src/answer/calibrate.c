@@ -209,9 +209,7 @@ static const struct al_option_row output_rows[] = {
 
 static const struct al_option_group groups[] = {{al_format_rows, 0}, {output_rows, 0},
 	{al_display_rows, 0}, {al_layout_rows, offsetof(struct calibrate_options, layout)},
-	{al_input_rows, offsetof(struct calibrate_options, input)},
-	{al_sample_rows, offsetof(struct calibrate_options, input)},
-	{al_sample_seed_rows, offsetof(struct calibrate_options, input)}, {NULL, 0}};
+	{al_input_rows, offsetof(struct calibrate_options, input)}, {NULL, 0}};
 
 struct calibrating {
 	struct al_session *session;

@@ -12,8 +12,8 @@ struct al_compress_words {
 	struct al_output_options output;
 	struct al_layout_options layout;
 	const char *file, *method, *ranks, *target_error, *drops, *for_whom, *calibration, *budget;
-	int64_t sweeps; /* 0: not given */
-	int measure, side, refit;
+	int64_t sweeps, seed; /* sweeps 0: not given */
+	int measure, side, refit, quality; /* quality -1: not given */
 	bool force, is_aligned;
 	struct al_input_options input;
 };

@@ -15,8 +15,23 @@ static const struct al_option_row file_rows[] = {
 	OPTION_END,
 };
 
+/* --quality: its name, and the --refit (on tokens: where there are any) and --sweeps that it sets
+ * where these aren't given. */
+#define QUALITIES(X) X(fast, auto, 20) X(best, sequential, 2000)
+#define QUALITY_NAME(name, refit, sweeps) #name,
+#define QUALITY_ROW(name, refit, sweeps) {#refit, sweeps},
+#define QUALITY_REFIT(name, refit, sweeps) "; --quality " #name ": " #refit
+#define QUALITY_SWEEPS(name, refit, sweeps) "; --quality " #name ": " #sweeps
+
+static const char *const quality_names[] = {QUALITIES(QUALITY_NAME)};
+static const struct quality {
+	const char *refit;
+	int64_t n_sweeps;
+} qualities[] = {QUALITIES(QUALITY_ROW)};
+enum { N_QUALITIES = sizeof(qualities) / sizeof(*qualities) };
+
 static const struct al_option_row compress_rows[] = {
-	AL_SEED_ROW(struct al_compress_words, input.seed, 0),
+	AL_SEED_ROW(struct al_compress_words, seed, 0),
 	OPTION_TEXT(struct al_compress_words, method, "method", "NAME",
 		"collab (shared projections), tucker (factored), qk (each head's queries and "
 		"keys), drop (heads), merge (heads, into those most like them), ov (each head's "
@@ -27,24 +42,28 @@ static const struct al_option_row compress_rows[] = {
 	OPTION_TEXT(struct al_compress_words, calibration, "calibration", "DIR",
 		"in the measure of what `calibrate` wrote; with drop and ov W_O is fitted anew, "
 		"with merge the map into the head that takes over"),
+	OPTION_CHOICE(struct al_compress_words, quality, "quality", "fast|best",
+		"effort of the fit; help compress advanced has what each sets",
+		.words = quality_names, .n_words = N_QUALITIES, .fallback = -1),
 	OPTION_CHOICE(struct al_compress_words, measure, "measure",
 		"auto|weights|gain|diagonal|inputs|centred|weighed|outputs",
 		"what errors are weighed by: nothing, the norm's gain, of the calibration the "
 		"inputs' mean squares, second moment or covariance; of values their moment and "
 		"W_O, or the heads' outputs (default auto: the best that is known)",
-		.words = al_measure_names, .n_words = AL_N_WEIGHTINGS),
+		.words = al_measure_names, .n_words = AL_N_WEIGHTINGS, .is_advanced = true),
 	OPTION_CHOICE(struct al_compress_words, refit, "refit", "auto|none|tokens|sequential",
 		"what W_O is fitted to: of drop and ov the calibration's outputs (auto), nothing, "
 		"or what the compressed heads put out on --tokens, in the original model or in one "
-		"whose layers before are compressed",
-		.words = al_refit_names, .n_words = AL_N_REFITS),
+		"whose layers before are compressed" QUALITIES(QUALITY_REFIT),
+		.words = al_refit_names, .n_words = AL_N_REFITS, .is_advanced = true),
 	OPTION_FLAG(struct al_compress_words, is_aligned, "align",
 		"gqa: each head's keys and values turned onto those of the group's first "
-		"(Procrustes), and their mean, in place of the best common ones"),
+		"(Procrustes), and their mean, in place of the best common ones",
+		.is_advanced = true),
 	OPTION_CHOICE(struct al_compress_words, side, "of", "values|keys|both",
 		"kv-latent: of values (default) or of keys; gqa: both (default), or values alone, "
 		"which no family has",
-		.words = sides, .n_words = N_SIDES, .fallback = BY_METHOD),
+		.words = sides, .n_words = N_SIDES, .fallback = BY_METHOD, .is_advanced = true),
 	OPTION_TEXT(struct al_compress_words, budget, "budget", "P%[:cache]",
 		"the ranks that save this share of the parameters that the method treats, or of "
 		"the bytes cached for a token, over all modules together"),
@@ -54,7 +73,9 @@ static const struct al_option_row compress_rows[] = {
 	OPTION_TEXT(struct al_compress_words, target_error, "target-error", "E",
 		"the smallest rank with at most this relative error"),
 	OPTION_COUNT(struct al_compress_words, sweeps, "sweeps", "N",
-		"collab, mhe-mul: at most so many sweeps of least squares (200)", .least = 1),
+		"collab, mhe-mul: at most N sweeps of least squares (200" QUALITIES(
+			QUALITY_SWEEPS) ")",
+		.least = 1, .is_advanced = true),
 	OPTION_FLAG(struct al_compress_words, force, "force",
 		"write a result that is no smaller than its source, too"),
 	OPTION_TEXT(struct al_compress_words, drops, "drop", "LAYER:HEAD,...",
@@ -62,15 +83,15 @@ static const struct al_option_row compress_rows[] = {
 		"or "
 		"merge, a number: so many of each module, whose loss the others make up for best"),
 	OPTION_TEXT(struct al_compress_words, for_whom, "for", "epfml",
-		"fold in the score scale of epfml/collaborative-attention, 1/sqrt(R/n_heads)"),
+		"fold in the score scale of epfml/collaborative-attention, 1/sqrt(R/n_heads)",
+		.is_advanced = true),
 	OPTION_END,
 };
 
 const struct al_option_group al_compress_groups[] = {{al_format_rows, 0}, {file_rows, 0},
 	{al_display_rows, 0}, {al_layout_rows, offsetof(struct al_compress_words, layout)},
 	{al_module_rows, offsetof(struct al_compress_words, layout)}, {compress_rows, 0},
-	{al_input_rows, offsetof(struct al_compress_words, input)},
-	{al_sample_rows, offsetof(struct al_compress_words, input)}, {NULL, 0}};
+	{al_input_rows, offsetof(struct al_compress_words, input)}, {NULL, 0}};
 
 static bool parse_whole(const char *text, const char *option, int64_t least, int64_t *out,
 	struct al_error *err)
@@ -150,7 +171,7 @@ static bool read_target(const char *text, double *out, struct al_error *err)
 				"--target-error %s: expected a number between 0 and 1", text));
 }
 
-static bool read_method(const char *method, const char *target, struct al_compress_options *out,
+static bool read_method(const char *method, const char *target, enum al_method *out,
 	struct al_error *err)
 {
 	if (!method)
@@ -160,11 +181,10 @@ static bool read_method(const char *method, const char *target, struct al_compre
 	const int found = al_find_name(method, al_method_names, AL_N_METHODS);
 	if (found < 0)
 		return al_fail_unknown(err, "method", method, al_method_names, AL_N_METHODS);
-	out->method = (enum al_method)found;
-	out->for_epfml = target != NULL;
+	*out = (enum al_method)found;
 	if (target && strcmp(target, "epfml") != 0)
 		return al_fail(err, AL_EINPUT, "--for %s: expected epfml", target);
-	return !target || out->method == AL_METHOD_COLLAB
+	return !target || *out == AL_METHOD_COLLAB
 		|| al_fail(err, AL_EINPUT, "--for epfml takes --method collab, not %s", method);
 }
 
@@ -214,6 +234,11 @@ static bool read_budget(const char *text, struct al_compress_options *out, struc
 			text);
 }
 
+static bool is_refitted(enum al_method method)
+{
+	return al_method_is_of_values(method) || method == AL_METHOD_DROP;
+}
+
 /* What goes with some methods alone. */
 static bool check_methods(const struct al_compress_words *o, enum al_method method,
 	struct al_error *err)
@@ -234,9 +259,8 @@ static bool check_methods(const struct al_compress_words *o, enum al_method meth
 		{o->side == OF_KEYS && is_gqa, "of ", "keys", "kv-latent, not"},
 		{o->side == OF_BOTH && is_latent, "of ", "both", "gqa, not"},
 		{o->is_aligned && !is_gqa, "align", "", "gqa, not"},
-		{al_refit_runs((enum al_refit)o->refit) && !is_of_values
-				&& method != AL_METHOD_DROP,
-			"refit", "", "drop, ov, kv-latent and gqa, not"},
+		{al_refit_runs((enum al_refit)o->refit) && !is_refitted(method), "refit", "",
+			"drop, ov, kv-latent and gqa, not"},
 		{o->drops && !drops && !is_identity, "drop", "", "--method drop or merge, not"},
 		{o->sweeps > 0 && !al_method_mixes(method), "sweeps", "",
 			"--method collab or mhe-mul, not"},
@@ -260,7 +284,7 @@ static bool check_data(const struct al_compress_words *o, enum al_method method,
 		return al_input_check(&o->input, err);
 	if (al_input_is_given(&o->input) || o->input.sequences)
 		return al_fail(err, AL_EINPUT,
-			"--tokens, --text and --sample go with --refit tokens or --refit "
+			"--tokens, --text and --sample need --quality best, or --refit tokens or "
 			"sequential");
 	return o->measure != AL_MEASURE_OUTPUTS || method != AL_METHOD_LATENT || o->side != OF_KEYS
 		|| al_fail(err, AL_EINPUT, "--measure outputs: keys have none");
@@ -279,22 +303,42 @@ static bool check_file(const char *file, struct al_error *err)
 	return true;
 }
 
+static void apply_quality(struct al_compress_words *o, enum al_method method)
+{
+	if (o->quality < 0)
+		return;
+	const struct quality *quality = &qualities[o->quality];
+	const enum al_refit refit = (enum al_refit)al_find_name(quality->refit, al_refit_names,
+		AL_N_REFITS);
+	if (o->sweeps == 0 && al_method_mixes(method))
+		o->sweeps = quality->n_sweeps;
+	if (o->refit == AL_REFIT_AUTO && is_refitted(method)
+		&& (al_input_is_given(&o->input) || !al_refit_runs(refit)))
+		o->refit = (int)refit;
+}
+
 bool al_compress_read(struct al_session *session, struct al_compress_options *out,
 	struct al_error *err)
 {
-	const struct al_compress_words *o = session->options;
+	struct al_compress_words words = *(const struct al_compress_words *)session->options,
+				 *o = &words;
+	enum al_method method;
 
+	if (!read_method(o->method, o->for_whom, &method, err))
+		return false;
+	apply_quality(o, method);
 	*out = (struct al_compress_options){
+		.method = method,
+		.for_epfml = o->for_whom != NULL,
 		.modules = o->layout.modules,
 		.must_gain = !o->force,
 		.data = {.measure = (enum al_weighting)o->measure,
 			.refit = (enum al_refit)o->refit,
 			.is_aligned = o->is_aligned},
 		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : AL_CP_SWEEPS,
-			.seed = (uint64_t)o->input.seed},
+			.seed = (uint64_t)o->seed},
 	};
-	if (!read_method(o->method, o->for_whom, out, err)
-		|| !read_ranks(&session->arena, o->ranks, out, err)
+	if (!read_ranks(&session->arena, o->ranks, out, err)
 		|| !read_drops(&session->arena, o->drops, out, err)
 		|| !read_target(o->target_error, &out->target_error, err)
 		|| !read_budget(o->budget, out, err) || !check_methods(o, out->method, err)

@@ -25,9 +25,7 @@ static const struct al_option_row rows[] = {
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 	{al_layout_rows, offsetof(struct evaluate_options, layout)},
-	{al_input_rows, offsetof(struct evaluate_options, input)},
-	{al_sample_rows, offsetof(struct evaluate_options, input)},
-	{al_sample_seed_rows, offsetof(struct evaluate_options, input)}, {rows, 0}, {NULL, 0}};
+	{al_input_rows, offsetof(struct evaluate_options, input)}, {rows, 0}, {NULL, 0}};
 
 struct evaluation {
 	struct al_session *session;

@@ -14,39 +14,44 @@ const struct al_option_row al_input_rows[] = {
 		"tokenizer.json beside the model, or llama2.c's tokenizer.bin"),
 	OPTION_TEXT(struct al_input_options, sequences, "sequences", "FIRST:END",
 		"of these only FIRST to END - 1, counted from 0"),
+	OPTION_TEXT(struct al_input_options, sample, "sample", "N[:SEED]",
+		"N tokens that the model writes itself, in sequences of up to 256, drawn with seed "
+		"SEED (default 1); N:greedy: one sequence of the likeliest tokens"),
 	OPTION_END,
 };
 
-const struct al_option_row al_sample_rows[] = {
-	OPTION_COUNT(struct al_input_options, sample, "sample", "N",
-		"N tokens that the model itself writes, each drawn with its probability, in "
-		"sequences of up to 256",
-		.least = 2, .most = 1 << 28),
-	OPTION_FLAG(struct al_input_options, is_greedy, "greedy",
-		"--sample writes one sequence of the likeliest tokens"),
-	OPTION_END,
-};
+/* "N", "N:SEED" or "N:greedy" */
+static bool read_sample(const char *text, struct al_sampling *out, struct al_error *err)
+{
+	enum { LEAST = 2, MOST = 1 << 28 };
+	int64_t n_tokens = 0, seed = 1;
+	const size_t n = al_read_digits(text, &n_tokens);
+	const char *after = text + n;
+	const bool is_greedy = strcmp(after, ":greedy") == 0;
+	const size_t m = *after == ':' ? al_read_digits(after + 1, &seed) : 0;
 
-const struct al_option_row al_sample_seed_rows[] = {
-	OPTION_COUNT(struct al_input_options, seed, "seed", "S", "seed of --sample (default 1)",
-		.fallback = 1),
-	OPTION_END,
-};
+	*out = (struct al_sampling){(size_t)n_tokens, (uint64_t)seed, is_greedy};
+	if (n > 0 && n_tokens >= LEAST && n_tokens <= MOST && seed >= 0
+		&& (!*after || is_greedy || (m > 0 && !after[1 + m])))
+		return true;
+	return al_fail(err, AL_EINPUT,
+		"--sample %s: use N, N:SEED or N:greedy, with N from %d to %d", text, LEAST, MOST);
+}
 
 bool al_input_is_given(const struct al_input_options *o)
 {
-	return o->tokens || o->text || o->sample > 0 || o->is_greedy;
+	return o->tokens || o->text || o->sample;
 }
 
 bool al_input_check(const struct al_input_options *o, struct al_error *err)
 {
-	const int n = (o->tokens != NULL) + (o->text != NULL) + (o->sample > 0);
+	const int n = (o->tokens != NULL) + (o->text != NULL) + (o->sample != NULL);
+	struct al_sampling ignored;
 
 	if (n != 1)
 		return al_fail(err, AL_EINPUT,
 			"expected one of --tokens FILE, --text FILE and --sample N");
-	return o->sample > 0 || !o->is_greedy
-		|| al_fail(err, AL_EINPUT, "--greedy goes with --sample N");
+	return !o->sample || read_sample(o->sample, &ignored, err);
 }
 
 static bool read_text(const struct al_network *network, const char *path, struct al_tokens *out,
@@ -58,12 +63,14 @@ static bool read_text(const struct al_network *network, const char *path, struct
 		&& al_tokenizer_encode_file(&tokenizer, path, out, err);
 }
 
-static bool sample(const struct al_input_options *o, struct al_network *network,
-	struct al_tokens *out, struct al_error *err)
+static bool sample(const char *text, struct al_network *network, struct al_tokens *out,
+	struct al_error *err)
 {
-	const struct al_sampling how = {(size_t)o->sample, (uint64_t)o->seed, o->is_greedy};
+	struct al_sampling how;
 	struct al_sample sample;
 
+	if (!read_sample(text, &how, err))
+		return false;
 	if (!al_network_sample(network, &how, &sample, err))
 		return al_in(err, "--sample");
 	al_tokens_init(out);
@@ -79,8 +86,8 @@ static bool sample(const struct al_input_options *o, struct al_network *network,
 static bool read_input(const struct al_input_options *o, struct al_network *network,
 	struct al_tokens *out, struct al_error *err)
 {
-	if (o->sample > 0)
-		return sample(o, network, out, err);
+	if (o->sample)
+		return sample(o->sample, network, out, err);
 	return o->tokens ? al_tokens_read(out, o->tokens, err)
 			 : read_text(network, o->text, out, err);
 }

@@ -7,14 +7,10 @@
 
 struct al_input_options {
 	const char *tokens, *text, *sequences;
-	int64_t sample, seed; /* sample 0: none */
-	bool is_greedy;
+	const char *sample; /* "N", "N:SEED" or "N:greedy" */
 };
 
 extern const struct al_option_row al_input_rows[];
-/* --sample and --greedy, of the same struct; and --seed, for commands that draw nothing else. */
-extern const struct al_option_row al_sample_rows[];
-extern const struct al_option_row al_sample_seed_rows[];
 
 /* Is any input asked for? */
 bool al_input_is_given(const struct al_input_options *options);

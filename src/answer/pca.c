@@ -39,34 +39,17 @@ static const struct al_option_row pca_rows[] = {
 	OPTION_END,
 };
 
-/* What is drawn at random. */
-static const struct al_option_row drawn_rows[] = {
-	OPTION_COUNT(struct pca_options, input.sample, "sample", "N",
-		"N tokens that the model itself writes, each drawn with its probability",
-		.least = 2, .most = 1 << 28),
-	OPTION_COUNT(struct pca_options, input.seed, "seed", "N",
-		"seed of --sample, and of the weights that training begins with (default 1)",
-		.fallback = 1),
-	OPTION_END,
-};
-
 static const struct al_option_row training_rows[] = {
-	OPTION_CHOICE(struct pca_options, rule, "train", "RULE",
-		"train the PCA layer by a rule: gha (Sanger's) or deacon (needs --target or a "
-		"model)",
-		.words = pca_rule_names, .n_words = PCA_N_RULES, .noun = "rule", .fallback = -1),
-	OPTION_COUNT(struct pca_options, n_steps, "steps", "N",
-		"steps on all tokens (default 2000; deacon 100)", .least = 1),
-	OPTION_TEXT(struct pca_options, delta_p, "delta-p", "D",
-		"deacon: the length of a step (default 0.2)"),
-	OPTION_TEXT(struct pca_options, xi, "xi", "X",
-		"deacon: the part of the steepest fall that the loss must make (default 0.8)"),
+	OPTION_TEXT(struct pca_options, train, "train", "RULE[:KEY=VALUE,...]",
+		"train the PCA layer: gha (Sanger's rule) with steps (2000) and seed (1), or "
+		"deacon (needs --target or a model) with steps (100), seed, delta_p, the length of "
+		"a step (0.2), and xi, the part of the steepest fall that the loss must make (0.8)",
+		.is_advanced = true),
 	OPTION_END,
 };
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {pca_rows, 0},
-	{al_input_rows, offsetof(struct pca_options, input)}, {drawn_rows, 0}, {training_rows, 0},
-	{NULL, 0}};
+	{al_input_rows, offsetof(struct pca_options, input)}, {training_rows, 0}, {NULL, 0}};
 
 /* Refuses the first option given that is one of `names`, ended by NULL. */
 static bool refuse(const struct al_session *session, const char *const *names, const char *before,
@@ -130,21 +113,11 @@ static bool check_input(const struct al_session *session, struct al_error *err)
 			"output projections make");
 }
 
-/* Refuses options of one rule that are given with another, or with none. */
-static bool check_training(const struct al_session *session, struct al_error *err)
+static bool check_training(struct pca *pca, struct al_error *err)
 {
-	static const char *const of_rules[] = {"steps", "delta-p", "xi", NULL},
-				 *const of_draws[] = {"seed", NULL};
-	const struct pca_options *o = session->options;
-
-	if (o->rule < 0)
-		return refuse(session, of_rules, "", " goes with --train RULE", err)
-			&& (o->input.sample
-				|| refuse(session, of_draws, "",
-					" goes with --train RULE or --sample N", err));
-	if (o->rule == PCA_GHA)
-		return refuse(session, of_rules + 1, "", " goes with --train deacon", err);
-	return pca_has_target(o)
+	if (!pca_training_read(pca->options->train, &pca->training, err))
+		return false;
+	return pca->training.rule != PCA_DEACON || pca_has_target(pca->options)
 		|| al_fail(err, AL_EINPUT,
 			"--train deacon needs --target FILE, whose squared error is its loss, or a "
 			"model that runs");
@@ -221,7 +194,7 @@ static bool run_pca(struct al_session *session, struct al_error *err)
 	const struct pca_options *o = session->options;
 	struct pca pca = {.session = session, .options = o};
 
-	if (!check_input(session, err) || !check_training(session, err))
+	if (!check_input(session, err) || !check_training(&pca, err))
 		return false;
 	pca.progress = al_progress_begin(session, NULL);
 	if (!(o->calibration				   ? pca_run_calibration(&pca, err)

@@ -5,18 +5,20 @@
 #include "answer/progress.h"
 #include "deacon/in_place.h"
 
-/* What --train takes. */
 enum pca_rule { PCA_GHA, PCA_DEACON, PCA_N_RULES };
 
-extern const char *const pca_rule_names[PCA_N_RULES];
+/* What --train takes. */
+struct pca_training {
+	int rule; /* -1: none */
+	double n_steps, seed, delta_p, xi;
+};
 
 struct pca_options {
 	struct al_output_options output;
-	int64_t n_heads, keep, n_steps; /* 0: not given */
+	int64_t n_heads, keep; /* 0: not given */
 	uint64_t architectures, only; /* a bit for each */
 	const char *target, *modules, *epsilon, *figures, *weights, *calibration, *saved;
-	const char *delta_p, *xi;
-	int rule; /* of --train; -1: none */
+	const char *train; /* "deacon:steps=20,xi=0.9" */
 	struct al_input_options input; /* of a model that runs */
 };
 
@@ -55,6 +57,7 @@ extern const struct al_table_field pca_training_fields[], pca_weights_fields[], 
 struct pca {
 	struct al_session *session;
 	const struct pca_options *options;
+	struct pca_training training;
 	struct al_progress *progress;
 	struct al_table *tables[PCA_N_TABLES]; /* NULL: not wanted */
 	struct al_table drawn; /* one module's correlation; without columns where none is drawn */
@@ -106,6 +109,10 @@ void pca_note(const struct pca_module *module, const char *format, ...) AL_PRINT
 void pca_note_options(const struct al_session *session);
 
 /* ---- pca_train.c ---- */
+
+/* "gha:steps=100"; NULL: no training. */
+bool pca_training_read(const char *text, struct pca_training *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Trains `weights` [n_features][kept], from random ones. */
 bool pca_train(const struct pca_module *module, struct al_matrix weights,

@@ -336,10 +336,7 @@ static void add_notes(const struct model *m)
 
 	al_opened_checkpoint_note(m->opened.file, table);
 	al_table_note(table, "tokens: %zu in %zu sequences%s", al_batch_tokens(all),
-		all->n_sequences,
-		input->sample ? al_format(&table->arena, " that the model wrote, seed %lld",
-			(long long)input->seed)
-			      : "");
+		all->n_sequences, input->sample ? " that the model wrote" : "");
 	al_table_note(table,
 		"components pair the same dimension of all heads; a model that wasn't trained with "
 		"such a layer leaves open which dimension of a head is which");

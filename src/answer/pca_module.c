@@ -97,10 +97,10 @@ bool pca_tables_begin(struct pca *pca, bool has_loss, struct al_error *err)
 {
 	const struct pca_options *o = pca->options;
 	const unsigned shown = (pca_has_target(o) ? PCA_WITH_TARGET : 0U)
-		| (o->rule >= 0 ? 1U << o->rule : 0U);
-	const unsigned asked = (o->weights		      ? OF_WEIGHTS
-					       : o->rule >= 0 ? TRAINED
-							      : EXACT)
+		| (pca->training.rule >= 0 ? 1U << pca->training.rule : 0U);
+	const unsigned asked = (o->weights		  ? OF_WEIGHTS
+					       : o->train ? TRAINED
+							  : EXACT)
 		| (has_loss ? WITH_LOSS : 0U);
 
 	for (int i = 0; i < PCA_N_TABLES; i++) {
@@ -142,9 +142,8 @@ void pca_note_options(const struct al_session *session)
 		al_table_note(table,
 			"target: %serrors of the best linear fit with an intercept, relative",
 			o->target ? "" : "what W_O makes of the heads; ");
-	if (o->rule >= 0)
-		al_table_note(table, "trained from random weights, seed: %lld",
-			(long long)o->input.seed);
+	if (o->train)
+		al_table_note(table, "trained from random weights: %s", o->train);
 	al_table_note(table, "BLAS kernel: %s", al_blas_kernel());
 	al_kernel_note(table);
 }
@@ -374,7 +373,7 @@ static bool take_weights(const struct pca_module *m, struct al_error *err)
 	AL_SCRATCH(scratch);
 
 	if (!al_take(&scratch, &weights, m->principal.layer.n_features, m->n_kept, err)
-		|| !(m->pca->options->rule >= 0
+		|| !(m->pca->options->train
 				? pca_train(m, weights, err)
 				: al_copy(al_columns(vectors, 0, m->n_kept), weights, err)))
 		return false;

@@ -5,12 +5,77 @@
 #include "linalg/hebbian.h"
 #include "deacon/deacon.h"
 
-enum { GHA_STEPS = 2000, DEACON_STEPS = 100, INNER_STEPS = 500 };
+enum { INNER_STEPS = 500 };
 
-const char *const pca_rule_names[PCA_N_RULES] = {
+static const char *const rule_names[PCA_N_RULES] = {
 	[PCA_GHA] = "gha",
 	[PCA_DEACON] = "deacon",
 };
+
+/* ---- --train ---- */
+
+/* What a rule may be told; `fallback` of DEACON's rule. */
+static const struct key {
+	const char *name;
+	size_t offset;
+	double least, fallback;
+	bool is_whole, is_deacons;
+} keys[] = {
+	{"steps", offsetof(struct pca_training, n_steps), 1, 100, true, false},
+	{"seed", offsetof(struct pca_training, seed), 0, 1, true, false},
+	{"delta_p", offsetof(struct pca_training, delta_p), 0, .2, false, true},
+	{"xi", offsetof(struct pca_training, xi), -1e300, .8, false, true},
+};
+enum { N_KEYS = sizeof(keys) / sizeof(*keys), GHA_STEPS = 2000 };
+
+/* "xi=0.9" */
+static bool read_key(char *text, struct pca_training *out, struct al_error *err)
+{
+	char *value = text + strcspn(text, "="), *end;
+	const bool has_value = *value == '=';
+
+	*value = '\0';
+	const struct key *key = AL_FIND(keys, N_KEYS, text);
+	if (!key || (key->is_deacons && out->rule != PCA_DEACON))
+		return al_fail(err, AL_EINPUT, "--train %s: use %s, not \"%s\"",
+			rule_names[out->rule],
+			out->rule == PCA_DEACON ? "steps, seed, delta_p and xi" : "steps and seed",
+			text);
+	const double number = has_value ? strtod(++value, &end) : 0;
+	if (!has_value || end == value || *end || !(number >= key->least) || number > 0x1p53
+		|| (key->is_whole && number != floor(number)))
+		return al_fail(err, AL_EINPUT, "--train %s=%s: use a %snumber of at least %g", text,
+			has_value ? value : "", key->is_whole ? "whole " : "", key->least);
+	*(double *)((char *)out + key->offset) = number;
+	return true;
+}
+
+static bool read_keys(char *text, struct pca_training *out, struct al_error *err)
+{
+	for (size_t i = 0; i < N_KEYS; i++)
+		*(double *)((char *)out + keys[i].offset) = keys[i].fallback;
+	if (out->rule == PCA_GHA)
+		out->n_steps = GHA_STEPS;
+	for (char *rest, *key = strtok_r(text, ",", &rest); key; key = strtok_r(NULL, ",", &rest))
+		if (!read_key(key, out, err))
+			return false;
+	return true;
+}
+
+bool pca_training_read(const char *text, struct pca_training *out, struct al_error *err)
+{
+	const size_t length = text ? strcspn(text, ":") : 0;
+
+	out->rule = -1;
+	if (!text)
+		return true;
+	AL_ARENA(arena);
+	const char *rule = al_strndup(&arena, text, length);
+	out->rule = al_find_name(rule, rule_names, PCA_N_RULES);
+	if (out->rule < 0)
+		return al_fail_unknown(err, "rule", rule, rule_names, PCA_N_RULES);
+	return read_keys(al_strdup(&arena, text + length + (text[length] == ':')), out, err);
+}
 
 /* The second moments of all features take 512 MB. */
 enum { MOST_COLUMNS = 8192 };
@@ -120,9 +185,7 @@ static bool is_on_grid(size_t step)
 static bool run(struct trainer *t, struct state *s, struct al_error *err)
 {
 	const struct pca_module *m = t->module;
-	const int64_t asked = m->pca->options->n_steps,
-		      usual = t->deacon ? DEACON_STEPS : GHA_STEPS;
-	const size_t n = (size_t)(asked ? asked : usual);
+	const size_t n = (size_t)m->pca->training.n_steps;
 	static const struct al_column cosine = {.key = "cosine",
 		.group = "|Cosine| of component",
 		.digits = 4};
@@ -148,20 +211,10 @@ static bool run(struct trainer *t, struct state *s, struct al_error *err)
 
 /* ---- the two rules ---- */
 
-static bool read_options(struct trainer *t, struct al_error *err)
-{
-	const struct pca_options *o = t->module->pca->options;
-
-	t->options.n_inner = INNER_STEPS;
-	t->options.rate = al_hebbian_default_rate(&t->module->principal);
-	return al_option_real("delta-p", o->delta_p, .2, 0, &t->options.delta_p, err)
-		&& al_option_real("xi", o->xi, .8, -1e300, &t->options.xi, err);
-}
-
 static bool train_gha(struct trainer *t, struct state *s, struct al_error *err)
 {
 	s->rate = t->options.rate;
-	al_hebbian_start(t->weights, (uint64_t)t->module->pca->options->input.seed);
+	al_hebbian_start(t->weights, (uint64_t)t->module->pca->training.seed);
 	if (!run(t, s, err))
 		return false;
 	pca_note(t->module,
@@ -179,7 +232,7 @@ static bool train_with(struct trainer *t, const struct al_target_moments *moment
 	AL_ENDS(al_deacon_finish) struct al_deacon deacon = {0};
 
 	if (!al_deacon_init(&deacon, moments, &m->principal, m->n_kept,
-		    (uint64_t)m->pca->options->input.seed, err))
+		    (uint64_t)m->pca->training.seed, err))
 		return false;
 	t->deacon = &deacon;
 	t->weights = deacon.weights;
@@ -211,11 +264,15 @@ static bool train_deacon(struct trainer *t, struct state *s, struct al_error *er
 
 bool pca_train(const struct pca_module *m, struct al_matrix weights, struct al_error *err)
 {
-	const int rule = m->pca->options->rule;
+	const struct pca_training *training = &m->pca->training;
 	struct al_arena *arena = &m->pca->session->arena;
 	struct trainer t = {.module = m,
 		.weights = weights,
-		.label = al_format(arena, "%s, %s", m->label, pca_rule_names[rule])};
+		.options = {.n_inner = INNER_STEPS,
+			.rate = al_hebbian_default_rate(&m->principal),
+			.delta_p = training->delta_p,
+			.xi = training->xi},
+		.label = al_format(arena, "%s, %s", m->label, rule_names[training->rule])};
 	struct state state = {.module = m->name,
 		.architecture = al_architecture_names[m->architecture],
 		.promised = NAN,
@@ -225,6 +282,6 @@ bool pca_train(const struct pca_module *m, struct al_matrix weights, struct al_e
 		.falls_below = NAN,
 		.cosines = al_new_array(arena, double, m->n_kept)};
 
-	return read_options(&t, err)
-		&& (rule == PCA_GHA ? train_gha(&t, &state, err) : train_deacon(&t, &state, err));
+	return training->rule == PCA_GHA ? train_gha(&t, &state, err)
+					 : train_deacon(&t, &state, err);
 }

@@ -27,10 +27,11 @@ struct verify_options {
 	struct al_layout_options layout;
 	struct al_input_options input;
 	const char *tolerance;
+	int64_t seed;
 };
 
 static const struct al_option_row verify_rows[] = {
-	AL_SEED_ROW(struct verify_options, input.seed, 0),
+	AL_SEED_ROW(struct verify_options, seed, 0),
 	OPTION_TEXT(struct verify_options, tolerance, "tolerance", "X",
 		"exit status 1 if a relative error of the output exceeds X"),
 	OPTION_END,
@@ -39,8 +40,7 @@ static const struct al_option_row verify_rows[] = {
 static const struct al_option_group verify_groups[] = {OUTPUT_GROUPS,
 	{al_layout_rows, offsetof(struct verify_options, layout)},
 	{al_module_rows, offsetof(struct verify_options, layout)},
-	{al_input_rows, offsetof(struct verify_options, input)},
-	{al_sample_rows, offsetof(struct verify_options, input)}, {verify_rows, 0}, {NULL, 0}};
+	{al_input_rows, offsetof(struct verify_options, input)}, {verify_rows, 0}, {NULL, 0}};
 
 /* ---- on tokens ---- */
 
@@ -165,7 +165,7 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 {
 	const struct verify_options *o = session->options;
 	struct al_verify_options options = {.n_tokens = AL_VERIFY_TOKENS,
-		.seed = (uint64_t)o->input.seed,
+		.seed = (uint64_t)o->seed,
 		.modules = o->layout.modules,
 		.has_tolerance = o->tolerance != NULL};
 	const char *compressed = al_session_word(session, 1);
