@@ -69,7 +69,7 @@ static size_t without(size_t head, size_t i)
 	return i < head * WIDTH ? i : i + WIDTH;
 }
 
-/* W_O of the others as al_output_refit gives it; as it is where `keeps`. */
+/* The square; W_O of the others as al_output_refit gives it, as it is where `keeps`. */
 static double refitted_error(size_t head, bool keeps)
 {
 	enum { KEPT = ALL - WIDTH };
@@ -101,8 +101,8 @@ static void errors_are_those_on_the_tokens(void **state)
 	assert_true(al_heads_judge(al_view(moment), al_view(output), HEADS, worth, NULL));
 	for (size_t head = 0; head < HEADS; head++) {
 		sum += worth[head].share;
-		assert_close(worth[head].dropped, refitted_error(head, true), 1e-12);
-		assert_close(worth[head].compensated, refitted_error(head, false), 1e-12);
+		assert_close(pow(worth[head].dropped, 2), refitted_error(head, true), 1e-12);
+		assert_close(pow(worth[head].compensated, 2), refitted_error(head, false), 1e-12);
 		assert_true(worth[head].compensated <= worth[head].by_twin);
 		assert_true(worth[head].by_twin <= worth[head].dropped);
 		assert_int_not_equal(worth[head].twin, head);
@@ -121,13 +121,13 @@ static void equal_heads_cost_nothing(void **state)
 	find_moment();
 	assert_true(al_heads_judge(al_view(moment), al_view(output), HEADS, worth, NULL));
 	for (size_t head = 0; head < 2; head++) {
-		assert_close(worth[head].compensated, 0, 1e-9);
-		assert_close(worth[head].by_twin, 0, 1e-9);
+		assert_close(pow(worth[head].compensated, 2), 0, 1e-9);
+		assert_close(pow(worth[head].by_twin, 2), 0, 1e-9);
 		assert_int_equal(worth[head].twin, 1 - head);
 		assert_close(refitted_error(head, false), 0, 1e-9);
 	}
 	assert_true(worth[2].compensated > 1e-3);
-	assert_close(worth[2].compensated, refitted_error(2, false), 1e-9);
+	assert_close(pow(worth[2].compensated, 2), refitted_error(2, false), 1e-9);
 }
 
 static void one_head_has_no_twin(void **state)
