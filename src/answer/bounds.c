@@ -67,9 +67,19 @@ static mpq_srcptr count_forward(struct al_request *q)
 	return flops;
 }
 
+static void note_fit(struct al_table *memory, const struct al_gpu *gpu, mpq_srcptr bytes)
+{
+	const bool fits = mpq_cmp_si(bytes, gpu->usable, 1) <= 0;
+
+	al_table_note(memory, "each device %s: %.2f of %.2f GiB are needed",
+		fits ? "holds it" : "can't hold it", mpq_get_d(bytes) / 0x1p30,
+		(double)gpu->usable / 0x1p30);
+}
+
 bool al_add_bounds(struct al_session *session, struct al_request *q,
 	const struct al_inference *inference, const struct al_inference_row *total,
-	mpq_srcptr weights, const struct al_table **out, struct al_error *err)
+	mpq_srcptr weights, struct al_table *memory, const struct al_table **out,
+	struct al_error *err)
 {
 	const struct al_memory_options *o = session->options;
 	const double devices = (double)(inference->tp * inference->pp);
@@ -78,6 +88,9 @@ bool al_add_bounds(struct al_session *session, struct al_request *q,
 
 	if (!al_gpu_parse(&session->arena, o->devices.device, &gpu, &n, err))
 		return al_in(err, "--device");
+	note_fit(memory, &gpu, total->bytes);
+	if (!gpu.bandwidth)
+		return true;
 	const double peak = (double)peak_of(inference, &gpu), bandwidth = (double)gpu.bandwidth;
 	mpq_srcptr flops = count_forward(q);
 	struct al_table *table = al_session_table(session, "bounds", fields, 0, "What %s bounds",
@@ -88,10 +101,6 @@ bool al_add_bounds(struct al_session *session, struct al_request *q,
 	if (flops)
 		add_row(table, "the first token", mpq_get_d(weights) / bandwidth,
 			mpq_get_d(flops) / devices / peak, (double)inference->seq);
-	const bool fits = mpq_cmp_si(total->bytes, gpu.usable, 1) <= 0;
-	al_table_note(table, "each device %s: %.2f of %.2f GiB are needed",
-		fits ? "holds it" : "can't hold it", mpq_get_d(total->bytes) / 0x1p30,
-		(double)gpu.usable / 0x1p30);
 	al_table_note(table,
 		"bounds, not predictions: the first token is of one prompt of %lld tokens, whose "
 		"weights are read once",

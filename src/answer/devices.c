@@ -43,9 +43,8 @@ const struct al_option_row al_device_rows[] = {
 		.fallback = AL_RECOMPUTE_NONE),
 	OPTION_FLAG(struct al_device_options, is_inference, "inference",
 		"weights, cache and one forward instead of training"),
-	OPTION_TEXT(struct al_device_options, device, "device", "NAME[xN]",
-		"the devices by name: H100, H200x8 (then tp is 8 where no degree is given); bounds "
-		"what --inference computes"),
+	OPTION_TEXT(struct al_device_options, device, "device", "NAME|SIZE[xN]",
+		"device by name or memory: H100, 80GB, H200x8 (list devices)"),
 	OPTION_TEXT(struct al_device_options, cache_dtype, "cache-dtype", "NAME",
 		"number format of the KV cache (default: as the model's files say, or else bf16)"),
 	OPTION_END,
@@ -105,7 +104,7 @@ bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 static const char *const of_training[] = {"recipe", "attention", "recompute", "sp", "baseline",
 	"etp"};
 static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "block", "chunk",
-	"utilization", "mtp", "device"};
+	"utilization", "mtp"};
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 bool al_devices_check_mode(const struct al_command_line *line, const struct al_device_options *o,

@@ -4,11 +4,8 @@
 #include "report/claim.h"
 
 static const struct al_option_row fit_rows[] = {
-	OPTION_TEXT(struct al_fit_options, memory, "memory", "SIZE",
-		"what a device holds: 80GiB or 80G (2^30), 80GB (10^9), a number of bytes, or the "
-		"device: H100"),
 	OPTION_TEXT(struct al_fit_options, solve, "solve", "SYMBOL",
-		"what may grow: batch (default), seq, n_layers, any symbol"),
+		"what may grow: batch, seq, n_layers, any symbol"),
 	OPTION_TEXT(struct al_fit_options, match, "match", "parameters=VARIANT",
 		"the model with as many parameters as with this variant"),
 	OPTION_END,
@@ -24,10 +21,15 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 
 /* ---- what a size takes ---- */
 
+static bool is_about_context(const struct al_fit *f)
+{
+	return strcmp(f->symbol, "seq") == 0;
+}
+
 /* The symbol is batch or seq: the model stays the same. */
 static bool fit_only_tokens(const struct al_fit *f)
 {
-	return strcmp(f->symbol, "batch") == 0 || strcmp(f->symbol, "seq") == 0;
+	return strcmp(f->symbol, "batch") == 0 || is_about_context(f);
 }
 
 static void set_tokens(struct al_fit *f, int64_t x)
@@ -87,6 +89,19 @@ static struct al_ledger *open_ledger(struct al_fit *f, struct al_error *err)
 			       : al_open_training(f->request, f->configured, &f->training, err);
 }
 
+/* What a device holds, in whole bytes: a block of a quantisation may end within one. */
+bool al_fit_hold(struct al_fit *f, mpq_t out, struct al_error *err)
+{
+	if (!(f->is_inference ? take_inference : take_training)(f, err))
+		return false;
+	mpq_set_ui(out, 0, 1);
+	for (int i = 0; i < AL_N_STATES; i++)
+		al_exact_add(out, f->states[i]);
+	mpz_cdiv_q(mpq_numref(out), mpq_numref(out), mpq_denref(out));
+	mpz_set_ui(mpq_denref(out), 1);
+	return true;
+}
+
 static bool evaluate(void *context, int64_t x, mpq_t out, struct al_error *err)
 {
 	struct al_fit *f = context;
@@ -95,30 +110,28 @@ static bool evaluate(void *context, int64_t x, mpq_t out, struct al_error *err)
 		set_tokens(f, x);
 	else
 		al_ledger_set(f->ledger, f->symbol, x);
-	if (!(f->is_inference ? take_inference : take_training)(f, err))
-		return !fit_only_tokens(f) && al_in(err, "%s = %lld", f->symbol, (long long)x);
-	mpq_set_ui(out, 0, 1);
-	for (int i = 0; i < AL_N_STATES; i++)
-		al_exact_add(out, f->states[i]);
-	return true;
+	return al_fit_hold(f, out, err)
+		|| (!fit_only_tokens(f) && al_in(err, "%s = %lld", f->symbol, (long long)x));
 }
 
 /* ---- the answer ---- */
 
 struct record {
-	const char *variant, *symbol;
-	int64_t value, next;
+	const char *variant, *device, *symbol;
+	int64_t value, by_memory, next;
 	mpq_srcptr bytes, next_bytes, memory;
 	struct al_titled binds;
 };
 
-enum { WITH_VARIANT = 1 };
+enum { WITH_VARIANT = 1, WITH_DEVICE = 2, WITH_CONTEXT = 4 };
 
 static const struct al_table_field fields[] = {
+	{AL_SHOW_KEY(struct record, device, "Device"), .when = WITH_DEVICE},
 	{AL_SHOW_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
 	{AL_SHOW_KEY(struct record, symbol, "Solved for")},
 	{AL_SHOW_COUNT(struct record, value, "Largest")},
 	{AL_SHOW_BYTES(struct record, bytes, "Needs")},
+	{AL_SHOW_COUNT(struct record, by_memory, "Memory alone"), .when = WITH_CONTEXT},
 	{AL_SHOW_COUNT(struct record, next, "Next larger")},
 	{AL_SHOW_BYTES(struct record, next_bytes, "Would need")},
 	{AL_SHOW_BYTES(struct record, memory, "Memory")},
@@ -126,27 +139,23 @@ static const struct al_table_field fields[] = {
 	AL_FIELDS_END,
 };
 
-static struct record begin_record(const struct al_fit *f, mpq_srcptr memory)
+static struct record begin_record(const struct al_fit *f)
 {
 	return (struct record){.variant = f->configured ? f->configured->name : NULL,
+		.device = f->gpu.name,
 		.symbol = f->symbol,
 		.value = INT64_MIN,
+		.by_memory = INT64_MIN,
 		.next = INT64_MIN,
-		.memory = memory};
+		.memory = f->budget};
 }
 
-/* What a size takes, in whole bytes: a block of a quantisation may end within one; a device's
- * memory doesn't. */
 static bool take(struct al_fit *f, int64_t x, mpq_srcptr *out, struct al_error *err)
 {
 	mpq_ptr bytes = al_exact_new(&f->session->arena);
 
 	*out = bytes;
-	if (!evaluate(f, x, bytes, err))
-		return false;
-	mpz_cdiv_q(mpq_numref(bytes), mpq_numref(bytes), mpq_denref(bytes));
-	mpz_set_ui(mpq_denref(bytes), 1);
-	return true;
+	return evaluate(f, x, bytes, err);
 }
 
 /* The state that takes most of what the next size needs more than `before`. */
@@ -162,18 +171,28 @@ static struct al_titled find_binding(const struct al_fit *f, mpq_ptr before[AL_N
 	return al_state_titled(found);
 }
 
-/* Where nothing fits, `before` is nothing. */
-static bool add_answer(struct al_fit *f, struct al_table *table, mpq_srcptr memory,
-	const struct al_largest *largest, struct al_error *err)
+/* The largest that is offered: no context is longer than the model was made for. */
+static int64_t offered(const struct al_fit *f, const struct al_largest *largest)
 {
-	struct record record = begin_record(f, memory);
+	const int64_t most = f->context - f->context % f->training.cp;
+
+	return is_about_context(f) && most > 0 && largest->value > most ? most : largest->value;
+}
+
+/* Where nothing fits, `before` is nothing. */
+static bool add_answer(struct al_fit *f, struct al_table *table, const struct al_largest *largest,
+	struct al_error *err)
+{
+	struct record record = begin_record(f);
 	mpq_ptr before[AL_N_STATES];
 
 	for (int i = 0; i < AL_N_STATES; i++)
 		before[i] = al_exact_new(&f->session->arena);
 	if (largest->fits) {
-		record.value = largest->value;
-		if (!take(f, largest->value, &record.bytes, err))
+		record.value = offered(f, largest);
+		if (!largest->is_unbounded)
+			record.by_memory = largest->value;
+		if (!take(f, record.value, &record.bytes, err))
 			return false;
 		for (int i = 0; i < AL_N_STATES; i++)
 			mpq_set(before[i], f->states[i]);
@@ -185,12 +204,13 @@ static bool add_answer(struct al_fit *f, struct al_table *table, mpq_srcptr memo
 			return false;
 		record.binds = find_binding(f, before);
 	}
+	if (largest->fits && record.value < largest->value)
+		record.binds = (struct al_titled){"context", "model's context"};
 	al_table_add_record(table, &record);
 	return true;
 }
 
-/* A variant that doesn't declare what the sum needs: nobody knows what fits. */
-static bool is_known(const struct al_fit *f, struct al_undeclared *out)
+bool al_fit_is_known(const struct al_fit *f, struct al_undeclared *out)
 {
 	return f->is_inference
 		? al_inference_is_known(f->ledger, &f->inference, AL_N_STATES, false, out)
@@ -198,25 +218,23 @@ static bool is_known(const struct al_fit *f, struct al_undeclared *out)
 			|| al_ledger_declares(f->ledger, AL_TOTAL, f->training.recipe, out);
 }
 
-static bool solve(struct al_fit *f, struct al_table *table, mpq_srcptr memory, struct al_error *err)
+static bool solve(struct al_fit *f, struct al_table *table, struct al_error *err)
 {
-	const int64_t step = strcmp(f->symbol, "seq") == 0 ? f->training.cp : 1;
+	const int64_t step = is_about_context(f) ? f->training.cp : 1;
 	/* fewer layers than blocks of them are no pipeline */
 	const int64_t least = !f->is_inference && strcmp(f->symbol, "n_layers") == 0
 		? f->training.pp * f->training.interleave
 		: step;
-	const struct al_growth growth = {evaluate, f, least, step, f->most_passed};
-	struct record unknown = begin_record(f, memory);
+	const struct al_growth growth = {evaluate, f, least, step, f->most_passed,
+		is_about_context(f) && f->context > 0};
 	struct al_undeclared undeclared;
 	struct al_largest largest;
 
-	f->ledger = open_ledger(f, err);
-	if (!f->ledger)
-		return false;
-	if (is_known(f, &undeclared))
-		return (al_solve_largest(&growth, memory, &largest, err)
-			       && add_answer(f, table, memory, &largest, err))
+	if (al_fit_is_known(f, &undeclared))
+		return (al_solve_largest(&growth, f->budget, &largest, err)
+			       && add_answer(f, table, &largest, err))
 			|| al_in(err, "--solve %s", f->symbol);
+	struct record unknown = begin_record(f);
 	al_table_add_record(table, &unknown);
 	al_note_undeclared(&undeclared, table);
 	f->session->answer_is_no = true;
@@ -226,90 +244,103 @@ static bool solve(struct al_fit *f, struct al_table *table, mpq_srcptr memory, s
 /* ---- requests ---- */
 
 /* What is solved for need not be given: it starts at 1. */
-static bool read_options(struct al_fit *f, struct al_error *err)
+bool al_fit_begin(struct al_fit *f, const struct al_device_options *o, struct al_error *err)
 {
 	struct al_request *q = f->request;
-	const struct al_device_options *o = &f->options->devices;
-	int64_t batch;
 
 	f->is_inference = o->is_inference;
 	if ((fit_only_tokens(f) && !al_request_set(q, f->symbol, 1, err))
-		|| !al_request_number(q, "batch", 0, -1, &batch, err)
-		|| (batch < 0 && !al_request_set(q, "batch", 1, err)))
+		|| !al_request_assume(q, err) || !al_request_context(q, &f->context, err)
+		|| !al_devices_init(&f->training, o, q, err)
+		|| !(f->is_inference ? al_check_engine(q, true, err)
+					&& al_inference_init(&f->inference, o, q, err)
+				     : al_lay_out_device(q, o, &f->training, err)))
 		return false;
-	return al_devices_init(&f->training, o, q, err)
-		&& (!f->is_inference
-			|| (al_check_engine(q, true, err)
-				&& al_inference_init(&f->inference, o, q, err)));
+	f->ledger = open_ledger(f, err);
+	return f->ledger;
 }
 
-/* The engine's share of a device's memory, in whole bytes. */
-static bool find_budget(const struct al_fit *f, mpq_srcptr memory, mpq_t out, struct al_error *err)
+bool al_fit_take_device(struct al_fit *f, const struct al_gpu *gpu, struct al_error *err)
 {
 	const struct al_inference *i = &f->inference;
 	const struct al_engine_scope scope = {.choice = &f->request->engine,
 		.tp = i->tp,
 		.devices = i->tp * i->pp * f->training.dp};
+	struct al_arena *arena = &f->session->arena;
+	mpq_ptr share = al_exact_new(arena), budget = al_exact_new(arena),
+		rest = al_exact_new(arena);
 
-	mpq_set_ui(out, 1, 1);
-	if (f->is_inference && !al_engine_utilization(&scope, out, err))
+	f->gpu = *gpu;
+	mpq_set_ui(share, 1, 1);
+	if (f->is_inference && !al_engine_utilization(&scope, share, err))
 		return false;
-	mpq_mul(out, out, memory);
-	al_exact_truncate(out, out, 0);
+	al_exact_set(rest, gpu->usable);
+	mpq_mul(budget, share, rest);
+	al_exact_truncate(budget, budget, 0);
+	mpq_sub(rest, rest, budget);
+	f->share = share;
+	f->budget = budget;
+	f->rest = rest;
 	return true;
 }
 
-static void note_budget(const struct al_fit *f, mpq_srcptr memory, mpq_srcptr budget,
-	struct al_table *table)
-{
-	if (!f->is_inference)
-		return;
-	al_note_engine(f->request, table);
-	al_note_cache_format(f->request, "cache-dtype", table);
-	if (mpq_equal(memory, budget))
-		return;
-	al_table_note(table, "of %s the engine takes %s (%s bytes), for %s",
-		al_text_of_bytes(&table->arena, memory), al_text_of_bytes(&table->arena, budget),
-		al_exact_text(&table->arena, budget),
-		f->request->engine.engine->covers == AL_COVERS_STATIC
-			? "weights and cache; what a forward holds is in the rest"
-			: "all that it holds");
-}
-
-static bool fit_variant(struct al_fit *f, struct al_table *table, mpq_srcptr memory, bool is_last,
-	struct al_error *err)
-{
-	mpq_ptr budget = al_exact_new(&f->session->arena);
-
-	if (!read_options(f, err) || !find_budget(f, memory, budget, err))
-		return false;
-	mpq_sub(f->rest, memory, budget);
-	if (!solve(f, table, budget, err))
-		return false;
-	if (is_last)
-		note_budget(f, memory, budget, table);
-	return true;
-}
-
-static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err)
+void al_fit_note(struct al_fit *f, struct al_table *table)
 {
 	struct al_request *q = f->request;
-	struct al_table *table = al_session_table(f->session, "fit", fields,
-		q->is_own ? 0 : WITH_VARIANT, "What fits of %s, the whole model%s", q->title,
-		q->is_own ? "" : " with each variant as its attention");
 
-	for (size_t i = 0; i < q->variants.n; i++) {
-		f->configured = q->is_own ? NULL : &q->variants.items[i];
-		if (!fit_variant(f, table, memory, i + 1 == q->variants.n, err))
-			return false;
+	if (f->is_inference) {
+		al_note_engine(q, table);
+		al_note_cache_format(q, "cache-dtype", table);
 	}
-	q->varied = (struct al_texts){&f->symbol, 1};
+	if (mpq_sgn(f->rest) > 0)
+		al_table_note(table, "%s takes %s %% of a device's memory, for %s",
+			q->engine.engine->title,
+			al_exact_text(&table->arena,
+				al_exact_scaled(&table->arena, f->share, 100, 1)),
+			q->engine.engine->covers == AL_COVERS_STATIC
+				? "weights and cache; what a forward holds is in the rest"
+				: "all that it holds");
+	if (!is_about_context(f))
+		al_note_context(q, f->training.seq, table);
 	al_note_request(q, true, table);
 	if (!f->is_inference)
 		al_note_recipe(q, table);
-	al_fit_note(f, table, memory);
+	al_fit_note_asked(f, table);
+}
+
+static bool solve_variants(struct al_fit *f, const struct al_gpu *gpu, struct al_table *table,
+	struct al_error *err)
+{
+	const struct al_request *q = f->request;
+
+	for (size_t i = 0; i < q->variants.n; i++) {
+		f->configured = q->is_own ? NULL : &q->variants.items[i];
+		if (!al_fit_begin(f, &f->options->devices, err) || !al_fit_take_device(f, gpu, err)
+			|| !solve(f, table, err))
+			return false;
+	}
+	return true;
+}
+
+static bool solve_devices(struct al_fit *f, const struct al_gpus *gpus, struct al_error *err)
+{
+	struct al_request *q = f->request;
+	struct al_table *table = al_session_table(f->session, "fit", fields,
+		(q->is_own ? 0 : WITH_VARIANT) | (gpus->n > 1 ? WITH_DEVICE : 0)
+			| (is_about_context(f) ? WITH_CONTEXT : 0),
+		"What fits of %s, the whole model%s", q->title,
+		q->is_own ? "" : " with each variant as its attention");
+
+	for (size_t i = 0; i < gpus->n; i++)
+		if (!solve_variants(f, &gpus->items[i], table, err))
+			return false;
+	q->varied = (struct al_texts){&f->symbol, 1};
+	al_fit_note(f, table);
+	if (gpus->n > 1)
+		f->gpu = (struct al_gpu){0};
+	else
+		al_fit_choose_digits(&f->session->style, table);
 	al_session_claim(f->session, al_fit_summarize(&f->session->arena, table, f));
-	al_fit_choose_digits(&f->session->style, table);
 	return true;
 }
 
@@ -319,42 +350,68 @@ static bool fit_memory(struct al_fit *f, mpq_srcptr memory, struct al_error *err
  * has no number for the first few of them. */
 static int64_t most_passed(const struct al_fit *f)
 {
-	return strcmp(f->symbol, "batch") == 0	? 0
-		: strcmp(f->symbol, "seq") == 0 ? 1 << 7
-						: 1 << 12;
+	return is_about_context(f) ? 1 << 7 : fit_only_tokens(f) ? 0 : 1 << 12;
+}
+
+static int by_memory(const void *a, const void *b)
+{
+	const struct al_gpu *x = a, *y = b;
+
+	return x->usable != y->usable ? (x->usable > y->usable) - (x->usable < y->usable)
+				      : strcmp(x->name, y->name);
+}
+
+/* The device that is asked for, or all that have a name, from the smallest on. */
+static bool find_devices(const struct al_fit *f, struct al_gpus *out, struct al_error *err)
+{
+	const char *name = f->options->devices.device;
+	int64_t n;
+
+	if (!name) {
+		if (!al_gpus_load(&f->session->arena, out, err))
+			return false;
+		qsort(out->items, out->n, sizeof(*out->items), by_memory);
+		return true;
+	}
+	*out = (struct al_gpus){al_new(&f->session->arena, struct al_gpu), 1};
+	return al_gpu_parse(&f->session->arena, name, out->items, &n, err)
+		|| al_in(err, "--device");
+}
+
+/* Without --solve the batch of one device is solved for, unless it is given. */
+static const char *solved_for(const struct al_fit *f)
+{
+	const struct al_fit_options *o = f->options;
+
+	if (o->solve)
+		return o->solve;
+	if (o->match)
+		return "d_ff";
+	return o->devices.device && !al_settings_is_asked(&f->request->settings, "batch") ? "batch"
+											  : "";
 }
 
 static bool fit(struct al_fit *f, struct al_error *err)
 {
-	const char *match = f->options->match, *device = f->options->devices.device;
-	const char *size = f->options->memory ? f->options->memory : device;
-
-	if (f->options->memory && device)
-		return al_fail(err, AL_EINPUT,
-			"--memory and --device both say what a device holds, expected one of them");
-	const char *symbol = f->options->solve ? f->options->solve : match ? "d_ff" : "batch";
-	mpq_ptr memory = al_exact_new(&f->session->arena);
+	const char *symbol = solved_for(f), *match = f->options->match;
+	struct al_gpus gpus;
 
 	if (!al_request_is_about_model(f->request, true))
+		return al_fail(err, AL_EINPUT, "fit needs the whole model; remove --basis per=...");
+	if (match && f->options->devices.device)
 		return al_fail(err, AL_EINPUT,
-			"--basis per=... asks for less than the model that is to fit");
-	if (!match == !size)
-		return al_fail(err, AL_EINPUT,
-			"expected either --memory SIZE (or --device NAME with --inference) or "
-			"--match parameters=VARIANT");
-	if (!al_request_check_symbol(f->request, symbol, err))
+			"--match compares models of any size; remove --device or --match");
+	if (*symbol && !al_request_check_symbol(f->request, symbol, err))
 		return al_in(err, "--solve");
-	f->symbol = al_request_symbol(f->request, symbol);
+	f->symbol = *symbol ? al_request_symbol(f->request, symbol) : symbol;
 	f->most_passed = most_passed(f);
-	if (al_settings_is_asked(&f->request->settings, f->symbol))
-		return al_fail(err, AL_EINPUT,
-			"%s is given, and it is what is solved for%s: expected one of them", symbol,
-			f->options->solve ? "" : " without --solve SYMBOL");
+	if (*symbol && al_settings_is_asked(&f->request->settings, f->symbol))
+		return al_fail(err, AL_EINPUT, "cannot both set %s and solve for it%s", symbol,
+			f->options->solve ? "" : "; use --solve SYMBOL for another");
 	if (match)
 		return al_fit_parameters(f, match, err);
-	return (size == device ? al_parse_device(&f->session->arena, size, memory, err)
-			       : al_parse_size(&f->session->arena, size, memory, err))
-		&& fit_memory(f, memory, err);
+	return find_devices(f, &gpus, err)
+		&& (*symbol ? solve_devices : al_fit_devices)(f, &gpus, err);
 }
 
 static bool answer(void *context, struct al_request *request, struct al_error *err)
@@ -364,11 +421,11 @@ static bool answer(void *context, struct al_request *request, struct al_error *e
 	f->request = request;
 	for (int i = 0; i < AL_N_STATES; i++)
 		f->states[i] = al_exact_new(request->arena);
-	f->rest = al_exact_new(request->arena);
 	return request->family
 		? fit(f, err)
-		: al_fail(err, AL_EINPUT, "%s: only its attention is known, expected a whole model",
-			request->name);
+		: al_fail(err, AL_EINPUT,
+			"fit needs a whole model, and only the attention of %s is known",
+			request->title);
 }
 
 static bool run(struct al_session *session, struct al_error *err)
@@ -384,7 +441,7 @@ static bool run(struct al_session *session, struct al_error *err)
 
 const struct al_command al_command_fit = {
 	.words = "MODEL",
-	.examples = {"fit llama-3-8b --memory 80GiB --solve seq --inference --batch 8",
+	.examples = {"fit llama-3-8b --device H100 --engine vllm --solve seq",
 		"fit gpt2 --match parameters=mha --variant mqa --solve d_ff"},
 	.options = groups,
 	.options_size = sizeof(struct al_fit_options),

@@ -1,42 +1,55 @@
-/* What the command `fit` is made of: what fits into a memory, and models of equal size. */
+/* What the command `fit` is made of: what fits into a device, which devices hold a model, and
+ * models of equal size. */
 #pragma once
 
 #include "answer/memory.h"
+#include "catalog/gpu.h"
 #include "ledger/solve.h"
 
 struct al_fit_options {
 	struct al_output_options output;
 	struct al_asked asked;
 	struct al_device_options devices;
-	const char *memory, *solve, *match;
+	const char *solve, *match;
 };
 
-/* One search: a model with one of its variants, over one symbol. */
+/* A model with one of its variants on one device: how much fits, as one symbol grows. */
 struct al_fit {
 	struct al_session *session;
 	const struct al_fit_options *options;
 	struct al_request *request;
 	const struct al_configured_variant *configured; /* NULL: the model's own attention */
-	const char *symbol;
+	const char *symbol; /* "": nothing grows */
 	int64_t most_passed; /* how many values in a row may be passed over */
+	struct al_gpu gpu;
 	bool is_inference;
+	int64_t context; /* tokens that the model was made for; 0: no limit, or it isn't known */
 	struct al_training training;
 	struct al_inference inference;
 	struct al_ledger *ledger;
 	mpq_ptr states[AL_N_STATES]; /* as the last evaluation found them */
-	mpq_ptr rest; /* of the memory, beyond the engine's share */
+	mpq_srcptr share, budget, rest; /* of the device's memory: what the engine takes, that in
+					   bytes, and what is left */
 };
 
-/* "80GiB", "80G", "1.5 TB", "85899345920": whole bytes. */
-bool al_parse_size(struct al_arena *arena, const char *text, mpq_t out,
+/* Opens the ledger of the request, the variant and the device options. */
+bool al_fit_begin(struct al_fit *f, const struct al_device_options *options,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* "H200x8": what one of them holds. */
-bool al_parse_device(struct al_arena *arena, const char *text, mpq_t out,
+/* Shares out a device's memory. */
+bool al_fit_take_device(struct al_fit *f, const struct al_gpu *gpu,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* What one device holds, in whole bytes. */
+bool al_fit_hold(struct al_fit *f, mpq_t out, struct al_error *err) AL_MUST_CHECK;
+
+/* Does the variant declare what that is the sum of? */
+bool al_fit_is_known(const struct al_fit *f, struct al_undeclared *out);
+
+void al_fit_note(struct al_fit *f, struct al_table *table);
 
 /* The command that asks the same with nothing left to a default. */
-void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memory);
+void al_fit_note_asked(const struct al_fit *f, struct al_table *table);
 
 /* Gives the columns of bytes as many decimals as tell unequal ones apart in each row. */
 void al_fit_choose_digits(const struct al_style *style, struct al_table *table);
@@ -44,6 +57,17 @@ void al_fit_choose_digits(const struct al_style *style, struct al_table *table);
 /* In a sentence; NULL: nothing is known. */
 const char *al_fit_summarize(struct al_arena *arena, const struct al_table *table,
 	const struct al_fit *f);
+
+/* "vLLM, one H100, 90 % of its memory, batch size 1": what an answer depends on. */
+const char *al_fit_conditions(struct al_arena *arena, const struct al_fit *f);
+
+/* "--tp 4 or --dtype q4_k_m": what may make it fit. */
+const char *al_fit_advice(struct al_arena *arena, const struct al_fit *f, mpq_srcptr needed,
+	mpq_srcptr memory);
+
+/* Which of the devices hold the model, and how many of each it takes. */
+bool al_fit_devices(struct al_fit *f, const struct al_gpus *gpus,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* --match parameters=VARIANT */
 bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err) AL_MUST_CHECK;

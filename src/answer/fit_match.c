@@ -47,7 +47,7 @@ static bool add_neighbour(struct al_fit *f, struct al_table *table, int64_t valu
 static bool match_variant(struct al_fit *f, struct al_table *table, mpq_srcptr target,
 	struct al_error *err)
 {
-	const struct al_growth growth = {count_at, f, 1, 1, f->most_passed};
+	const struct al_growth growth = {count_at, f, 1, 1, f->most_passed, false};
 	struct al_largest largest;
 
 	f->ledger = al_open_model(f->request, f->configured, 1, AL_TENSORS_BY_KIND, NULL, err);

@@ -94,16 +94,23 @@ static void add_inference(struct al_text *out, const struct al_fit *f)
 		al_text_add(out, " --mtp");
 }
 
-void al_fit_note(const struct al_fit *f, struct al_table *table, mpq_srcptr memory)
+void al_fit_note_asked(const struct al_fit *f, struct al_table *table)
 {
+	const char *device = f->options->devices.device;
+
 	AL_TEXT(text);
-	al_text_addf(&text, "%s --memory %s --solve %s", f->request->name,
-		al_exact_text(&table->arena, memory), f->symbol);
+	al_text_add(&text, f->request->name);
+	if (device)
+		al_text_addf(&text, strchr(device, ' ') ? " --device \"%s\"" : " --device %s",
+			device);
+	if (*f->symbol)
+		al_text_addf(&text, " --solve %s", f->symbol);
 	add_variants(&text, f);
 	add_settings(&text, f);
 	if (f->is_inference)
 		add_inference(&text, f);
 	else
 		add_training(&text, f);
-	al_table_note(table, "with all assumptions: attnledger fit %s", text.data);
+	al_table_note(table, "equivalent command with all defaults spelled out: attnledger fit %s",
+		text.data);
 }

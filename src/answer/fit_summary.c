@@ -1,64 +1,202 @@
-/* How an answer of fit reads: in a sentence the largest that fits, what is to spare, and what the
- * next one lacks; and how many decimals its numbers have. */
+/* How an answer of fit reads: the largest that fits, what it depends on, and what limits it; and
+ * how many decimals its numbers have. */
 #include "answer/fit.h"
 
 #include "report/claim.h"
 
-/* "a context of 38,751 tokens", "a batch of 54", "n_layers = 12" */
-static const char *size(struct al_arena *arena, const struct al_table *table, size_t row,
-	const char *key)
-{
-	const char *symbol = al_table_text(table, row, "symbol");
-	const char *value = al_claim_cell(arena, table, row, key);
+/* ---- what it depends on ---- */
 
-	if (strcmp(symbol, "seq") == 0)
-		return al_format(arena, "a context of %s tokens", value);
-	if (strcmp(symbol, "batch") == 0)
-		return al_format(arena, "a batch of %s", value);
-	return al_format(arena, "%s = %s", al_claim_cell(arena, table, row, "symbol"), value);
+static const char *count(struct al_arena *arena, const char *noun, const char *name, int64_t n)
+{
+	return al_format(arena, "%s %s", noun, al_claim_count(arena, name, n));
 }
 
-static const char *difference(struct al_arena *arena, const char *name, mpq_srcptr more,
-	mpq_srcptr less)
+/* "one H100", "each of 8 H100"; a size is named by its bytes. */
+static const char *device(struct al_arena *arena, const struct al_fit *f)
 {
-	mpq_ptr between = al_exact_new(arena);
+	const struct al_training *t = &f->training;
+	const int64_t n = f->is_inference ? f->inference.tp * f->inference.pp * t->dp
+					  : t->tp * t->pp * t->dp * t->cp;
+	const char *number = al_claim_count(arena, "devices", n);
 
-	mpq_sub(between, more, less);
-	return al_claim_bytes(arena, name, between);
+	if (f->gpu.bandwidth)
+		return al_format(arena, "%s%s",
+			n == 1 ? "one " : al_format(arena, "each of %s ", number),
+			al_claim_name(arena, "device", f->gpu.name));
+	return al_format(arena, "%s of %s",
+		n == 1 ? "one device" : al_format(arena, "each of %s devices", number),
+		al_claim_bytes(arena, "device", al_exact_from_int(arena, f->gpu.usable)));
 }
 
-/* "; a context of 38,752 tokens needs 1.51 MiB more than that, most of the growth is cache" */
-static const char *say_next(struct al_arena *arena, const struct al_table *table, size_t row,
-	const char *because)
+/* "90 % of its memory" */
+static const char *share(struct al_arena *arena, const struct al_fit *f)
 {
-	mpq_srcptr next = al_cell_exact(table, row, "next_bytes"),
+	const bool is_static = f->request->engine.engine->covers == AL_COVERS_STATIC;
+
+	return al_format(arena, "%s %% of its memory%s",
+		al_claim_exact(arena, "utilization_percent",
+			al_exact_scaled(arena, f->share, 100, 1)),
+		is_static ? " for weights and cache" : "");
+}
+
+static const char *running(struct al_arena *arena, const struct al_fit *f)
+{
+	const struct al_device_options *o = &f->options->devices;
+	const char *text = al_is_ideal(f->request)
+		? "lower bound"
+		: al_claim_name(arena, "engine", f->request->engine.engine->title);
+
+	if (o->dtype)
+		text = al_join(arena, text,
+			al_format(arena, "weights in %s",
+				al_claim_name(arena, "weights", f->inference.weights->name)));
+	if (o->cache_dtype)
+		text = al_join(arena, text,
+			al_format(arena, "cache in %s",
+				al_claim_name(arena, "cache", f->inference.cache->name)));
+	return text;
+}
+
+static const char *training(struct al_arena *arena, const struct al_fit *f)
+{
+	const struct al_training *t = &f->training;
+	const char *recipe = al_claim_name(arena, "recipe", t->recipe->name);
+
+	return t->recipe->activations_per_token || t->recompute == AL_RECOMPUTE_NONE
+		? al_format(arena, "training with %s", recipe)
+		: al_format(arena, "training with %s, recompute %s", recipe,
+			al_recompute_names[t->recompute]);
+}
+
+const char *al_fit_conditions(struct al_arena *arena, const struct al_fit *f)
+{
+	const struct al_training *t = &f->training;
+	const char *text = (f->is_inference ? running : training)(arena, f);
+
+	if (f->gpu.name)
+		text = al_join(arena, text, device(arena, f));
+	if (f->gpu.name && mpq_sgn(f->rest) > 0)
+		text = al_join(arena, text, share(arena, f));
+	if (strcmp(f->symbol, "batch") != 0)
+		text = al_join(arena, text, count(arena, "batch size", "batch", t->batch));
+	if (strcmp(f->symbol, "seq") != 0)
+		text = al_join(arena, text, count(arena, "context", "seq", t->seq));
+	return text;
+}
+
+/* ---- one row ---- */
+
+static const char *title(struct al_arena *arena, const struct al_fit *f)
+{
+	return al_claim_name(arena, "model", f->request->title);
+}
+
+/* " Llama 3 8B was made for 8,192 tokens." */
+static const char *made_for(struct al_arena *arena, const struct al_fit *f)
+{
+	return f->context == 0 || strcmp(f->symbol, "seq") != 0
+		? ""
+		: al_format(arena, " %s was made for %s tokens.", title(arena, f),
+			al_claim_count(arena, "context", f->context));
+}
+
+/* What limits the row is the device's memory: the state that grows most. */
+static const char *limit(struct al_arena *arena, const struct al_table *table, size_t row)
+{
+	const char *binds = al_claim_cell(arena, table, row, "binds");
+
+	return *binds ? al_format(arena, " Limited by %s.", binds) : "";
+}
+
+/* "memory alone would hold 2,041,984" */
+static const char *by_memory(struct al_arena *arena, const struct al_table *table, size_t row)
+{
+	const char *tokens = al_claim_cell(arena, table, row, "by_memory");
+
+	return *tokens ? al_format(arena, "memory alone would hold %s", tokens)
+		       : "memory alone sets no limit";
+}
+
+static const char *say_context(struct al_arena *arena, const struct al_table *table, size_t row,
+	const struct al_fit *f)
+{
+	const char *value = al_claim_cell(arena, table, row, "value"),
+		   *on = al_fit_conditions(arena, f), *beyond = f->request->engine.engine->beyond;
+
+	if (strcmp(al_table_text(table, row, "binds"), "context") == 0)
+		return al_format(arena,
+			"The longest context is " AL_CLAIM_LEAD
+			"%s tokens, all that %s was made for; %s (%s).%s%s%s%s",
+			value, title(arena, f), by_memory(arena, table, row), on, beyond ? " " : "",
+			beyond ? f->request->engine.engine->title : "", beyond ? " " : "",
+			beyond ? al_claim_name(arena, "beyond", al_format(arena, "%s.", beyond))
+			       : "");
+	return al_format(arena,
+		"The longest context that fits is " AL_CLAIM_LEAD "%s tokens (%s).%s%s", value, on,
+		limit(arena, table, row),
+		f->context ? al_format(arena, " %s was made for %s.", title(arena, f),
+			al_claim_count(arena, "context", f->context))
+			   : "");
+}
+
+static const char *say_largest(struct al_arena *arena, const struct al_table *table, size_t row,
+	const struct al_fit *f)
+{
+	const char *value = al_claim_cell(arena, table, row, "value");
+
+	if (strcmp(f->symbol, "seq") == 0)
+		return say_context(arena, table, row, f);
+	if (strcmp(f->symbol, "batch") == 0)
+		return al_format(arena,
+			"The largest batch that fits is " AL_CLAIM_LEAD "%s (%s).%s", value,
+			al_fit_conditions(arena, f), limit(arena, table, row));
+	return al_format(arena, "The largest %s that fits is " AL_CLAIM_LEAD "%s (%s).%s",
+		f->symbol, value, al_fit_conditions(arena, f), limit(arena, table, row));
+}
+
+/* "--tp 4 or --dtype q4_k_m": more devices, as many as would do if all were shared out. */
+const char *al_fit_advice(struct al_arena *arena, const struct al_fit *f, mpq_srcptr needed,
+	mpq_srcptr memory)
+{
+	int64_t n = 2;
+
+	while (n < 1024 && mpq_get_d(needed) > (double)n * mpq_get_d(memory))
+		n *= 2;
+	const char *devices = al_claim_count(arena, "devices", n);
+	return f->is_inference ? al_format(arena, "--tp %s or --dtype q4_k_m", devices)
+			       : al_format(arena, "--zero 3 --dp %s or --recipe qlora", devices);
+}
+
+static const char *say_nothing(struct al_arena *arena, const struct al_table *table, size_t row,
+	const struct al_fit *f)
+{
+	mpq_srcptr needed = al_cell_exact(table, row, "next_bytes"),
 		   memory = al_cell_exact(table, row, "memory");
-
-	if (!next || !memory)
-		return "";
-	return al_format(arena, "%s needs %s more than there is, %s %s",
-		size(arena, table, row, "next"), difference(arena, "missing", next, memory),
-		because, al_claim_cell(arena, table, row, "binds"));
+	return al_format(arena,
+		"It doesn't fit: %s needs %s, and there are %s (%s). The largest part is %s; try "
+		"%s.",
+		al_format(arena, "%s %s",
+			strcmp(f->symbol, "seq") == 0		  ? "a context of"
+				: strcmp(f->symbol, "batch") == 0 ? "batch size"
+								  : f->symbol,
+			al_claim_cell(arena, table, row, "next")),
+		al_claim_cell(arena, table, row, "next_bytes"),
+		al_claim_cell(arena, table, row, "memory"), al_fit_conditions(arena, f),
+		al_claim_cell(arena, table, row, "binds"), al_fit_advice(arena, f, needed, memory));
 }
 
-static const char *say_largest(struct al_arena *arena, const struct al_table *table, size_t row)
+static const char *say_row(struct al_arena *arena, const struct al_table *table, size_t row,
+	const struct al_fit *f)
 {
-	mpq_srcptr bytes = al_cell_exact(table, row, "bytes"),
-		   memory = al_cell_exact(table, row, "memory");
-	const char *all = al_claim_cell(arena, table, row, "memory");
-	const char *next = say_next(arena, table, row, "and what grows most is");
-
-	if (!memory)
-		return NULL;
-	if (bytes)
-		return al_format(arena, "%s is the largest that fits into %s, with %s to spare%s%s",
-			al_text_of_capital(arena, size(arena, table, row, "value")), all,
-			difference(arena, "spare", memory, bytes), *next ? "; " : "", next);
-	if (!*next)
-		return al_format(arena, "What fits into %s is not known", all);
-	return al_format(arena, "Nothing fits into %s: even %s", all,
-		say_next(arena, table, row, "most of all for"));
+	if (al_cell_exact(table, row, "bytes"))
+		return say_largest(arena, table, row, f);
+	if (al_cell_exact(table, row, "next_bytes"))
+		return say_nothing(arena, table, row, f);
+	return al_format(arena, "What fits of %s is not known: a variant doesn't declare it.",
+		title(arena, f));
 }
+
+/* ---- several ---- */
 
 /* Rows that aren't known, or of which nothing fits. */
 static const char *say_left_out(struct al_arena *arena, const struct al_table *table)
@@ -67,74 +205,44 @@ static const char *say_left_out(struct al_arena *arena, const struct al_table *t
 
 	for (size_t row = 0; row < table->n_rows; row++)
 		if (!al_cell_exact(table, row, "value"))
-			names = al_join(arena, names, al_claim_cell(arena, table, row, "variant"));
-	return *names ? al_format(arena, "; nothing is known to fit with %s", names) : "";
+			names = al_join(arena, names, al_claim_row(arena, table, row, "symbol"));
+	return *names ? al_format(arena, " Nothing is known to fit with %s.", names) : "";
 }
 
-static const char *say_each(struct al_arena *arena, const struct al_table *table)
+/* Of no or one row that is known. */
+static const char *say_only(struct al_arena *arena, const struct al_table *table,
+	const struct al_fit *f)
 {
-	const char *text = "";
+	size_t row = 0;
 
-	for (size_t row = 0; row < table->n_rows; row++) {
-		const char *said = say_largest(arena, table, row);
-		text = al_format(arena, "%s%s%s: %s", text, *text ? ". " : "",
-			al_claim_cell(arena, table, row, "variant"), said ? said : "not known");
-	}
-	return text;
+	while (row < table->n_rows && !al_cell_exact(table, row, "value"))
+		row++;
+	if (row == table->n_rows)
+		return say_row(arena, table, 0, f);
+	return al_format(arena, "%s: %s%s", al_claim_row(arena, table, row, "symbol"),
+		say_row(arena, table, row, f), say_left_out(arena, table));
 }
 
-static const char *say_several(struct al_arena *arena, const struct al_table *table)
+/* Contexts are compared by what memory holds: what the model was made for is the same for all. */
+static const char *say_several(struct al_arena *arena, const struct al_table *table,
+	const struct al_fit *f)
 {
-	const char *symbol = al_table_text(table, 0, "symbol");
-	const char *compared = al_claim_compared(arena, table, "symbol", symbol, "value");
+	const bool is_context = strcmp(f->symbol, "seq") == 0;
+	const char *compared = al_claim_compared(arena, table, "symbol", f->symbol,
+		is_context ? "by_memory" : "value");
 
 	if (!compared)
-		return say_each(arena, table);
-	return al_format(arena, "Largest %s that fits into %s %s%s",
-		strcmp(symbol, "seq") == 0 ? "context" : symbol,
-		al_claim_cell(arena, table, 0, "memory"), compared, say_left_out(arena, table));
-}
-
-/* What isn't solved for: "batch 8, ", "1024 tokens, ". */
-static const char *tokens(struct al_arena *arena, const struct al_fit *f)
-{
-	const struct al_training *t = &f->training;
-	const char *batch = strcmp(f->symbol, "batch") == 0
-		? ""
-		: al_format(arena, "batch %s, ", al_claim_count(arena, "batch", t->batch));
-
-	return strcmp(f->symbol, "seq") == 0
-		? batch
-		: al_format(arena, "%s%s tokens, ", batch, al_claim_count(arena, "seq", t->seq));
-}
-
-/* "weights in bf16, cache in bf16, as vLLM holds it" */
-static const char *assumed(struct al_arena *arena, const struct al_fit *f)
-{
-	const struct al_training *t = &f->training;
-
-	if (f->is_inference)
-		return al_format(arena, "weights in %s, cache in %s%s",
-			al_claim_name(arena, "weights", f->inference.weights->name),
-			al_claim_name(arena, "cache", f->inference.cache->name),
-			al_engine_holds(f->request));
-	return al_format(arena, "recipe %s%s%s", al_claim_name(arena, "recipe", t->recipe->name),
-		t->recipe->activations_per_token ? "" : ", recompute ",
-		t->recipe->activations_per_token ? "" : al_recompute_names[t->recompute]);
+		return say_only(arena, table, f);
+	return al_format(arena, "%s%s, %s (%s).%s%s",
+		is_context ? "Context that memory alone would hold" : "Largest ",
+		is_context ? "" : al_format(arena, "%s that fits", f->symbol), compared,
+		al_fit_conditions(arena, f), made_for(arena, f), say_left_out(arena, table));
 }
 
 const char *al_fit_summarize(struct al_arena *arena, const struct al_table *table,
 	const struct al_fit *f)
 {
-	const char *said = NULL;
-
-	if (table->n_rows > 1)
-		said = say_several(arena, table);
-	if (!said && table->n_rows > 0)
-		said = say_largest(arena, table, 0);
-	return said
-		? al_format(arena, "%s; assumed: %s%s.", said, tokens(arena, f), assumed(arena, f))
-		: NULL;
+	return table->n_rows > 1 ? say_several(arena, table, f) : say_row(arena, table, 0, f);
 }
 
 /* ---- decimals that tell what fits, what the next larger one needs, and the memory apart ---- */

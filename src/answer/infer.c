@@ -3,9 +3,7 @@
 
 #include "catalog/gpu.h"
 
-/* "H200x8": tensor parallelism over all where no degree was given; else the degrees make up the
- * number. */
-static bool lay_out_device(struct al_request *q, const struct al_device_options *o,
+bool al_lay_out_device(struct al_request *q, const struct al_device_options *o,
 	struct al_training *training, struct al_error *err)
 {
 	struct al_gpu gpu;
@@ -15,11 +13,13 @@ static bool lay_out_device(struct al_request *q, const struct al_device_options 
 		return true;
 	if (!al_gpu_parse(q->arena, o->device, &gpu, &n, err))
 		return al_in(err, "--device");
-	const int64_t degrees = training->tp * training->pp * training->dp;
-	if (n > 0 && degrees == 1)
+	if (n > 0 && training->tp * training->pp * training->dp * training->cp == 1
+		&& o->is_inference)
 		training->tp = n;
-	return n == 0 || training->tp * training->pp * training->dp == n
-		|| al_fail(err, AL_EINPUT, "--device %s: tp*pp*dp is %lld, expected %lld",
+	const int64_t degrees = training->tp * training->pp * training->dp * training->cp;
+	return n == 0 || degrees == n
+		|| al_fail(err, AL_EINPUT,
+			"--device %s: %lld devices are laid out, not %lld; use --tp, --pp or --dp",
 			o->device, (long long)degrees, (long long)n);
 }
 
@@ -38,7 +38,7 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 		return al_fail(err, AL_EINPUT,
 			"--inference knows --tp, --pp, --dp and --ep, expected no --interleave, "
 			"--cp or --zero");
-	if (!lay_out_device(q, o, &training, err))
+	if (!al_lay_out_device(q, o, &training, err))
 		return false;
 	if (training.tp * training.dp % training.ep != 0)
 		return al_fail(err, AL_EINPUT, "tp*dp (%lld) is not a multiple of ep (%lld)",
@@ -209,8 +209,8 @@ static bool answer(struct al_session *session, struct al_request *q, struct al_i
 	mpq_srcptr weights = al_exact_copy(q->arena, rows[AL_STATE_WEIGHTS].bytes);
 	add_rows(&a, rows);
 	if (o->devices.device
-		&& !al_add_bounds(session, q, inference, &rows[AL_STATE_WEIGHTS], weights, &bounds,
-			err))
+		&& !al_add_bounds(session, q, inference, &rows[AL_STATE_WEIGHTS], weights, a.table,
+			&bounds, err))
 		return false;
 	add_notes(a.table, q, inference, &o->devices, o->explains);
 	note_packed(a.table, inference, ledger);

@@ -336,6 +336,9 @@ static bool run(struct al_session *session, struct al_error *err)
 
 	if (!al_devices_check_mode(&session->line, &o->devices, err))
 		return false;
+	if (o->devices.device && !o->devices.is_inference)
+		return al_fail(err, AL_EINPUT,
+			"--device bounds inference; add --inference, or use `fit` for training");
 	if (o->baseline && !a.shows_variant)
 		return al_fail(err, AL_EINPUT,
 			"--baseline names one of several variants, use --variant A,B,C");

@@ -36,6 +36,11 @@ bool al_explain_training(struct al_session *session, struct al_request *request,
 	const struct al_training *training, const struct al_training_figures *figures,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* "H200x8": inference is tensor parallel over all where no degree is given; else the degrees make
+ * up the number. */
+bool al_lay_out_device(struct al_request *request, const struct al_device_options *options,
+	struct al_training *training, struct al_error *err) AL_MUST_CHECK;
+
 /* The options of inference. */
 bool al_inference_init(struct al_inference *inference, const struct al_device_options *options,
 	struct al_request *request, struct al_error *err) AL_MUST_CHECK;
@@ -44,10 +49,12 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
  * hears. */
 void al_explain_inference(struct al_session *session, struct al_inference *inference);
 
-/* What the data sheet of --device bounds: a table of its own. */
+/* What the data sheet of --device bounds: a table of its own, NULL for a size; and in a note of the
+ * table of memory, whether it fits. */
 bool al_add_bounds(struct al_session *session, struct al_request *request,
 	const struct al_inference *inference, const struct al_inference_row *total,
-	mpq_srcptr weights, const struct al_table **out, struct al_error *err) AL_MUST_CHECK;
+	mpq_srcptr weights, struct al_table *memory, const struct al_table **out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* In a sentence: training of one request by state (`training` NULL: attention alone), of several
  * beside the variant `base` (NULL: the first), and inference (`bounds` NULL: no device). */

@@ -317,8 +317,7 @@ void al_note_recipe(const struct al_request *q, struct al_table *table)
 bool al_check_engine(const struct al_request *q, bool has_memory, struct al_error *err)
 {
 	if (q->engine.utilization && !has_memory)
-		return al_fail(err, AL_EINPUT,
-			"--utilization is of a device's memory: expected it with fit --memory");
+		return al_fail(err, AL_EINPUT, "--utilization can only be used with `fit`");
 	return !q->engine.has_mtp || (q->family && q->family->n_extras > 0)
 		|| al_fail(err, AL_EINPUT, "--mtp: %s has no layers that predict further tokens",
 			q->name);
@@ -377,6 +376,19 @@ void al_note_engine(const struct al_request *q, struct al_table *table)
 		c->has_mtp ? ", with the layers that predict further tokens" : "");
 	if (c->engine->windows && has_windows(q))
 		al_table_note(table, "%s", c->engine->windows);
+}
+
+void al_note_context(struct al_request *q, int64_t seq, struct al_table *table)
+{
+	const struct al_engine *engine = q->engine.engine;
+	int64_t context;
+
+	if (!al_request_context(q, &context, NULL) || context == 0 || seq <= context)
+		return;
+	al_table_note(table, "%s was made for a context of %lld tokens%s", q->title,
+		(long long)context,
+		engine->beyond ? al_format(q->arena, "; %s %s", engine->title, engine->beyond)
+			       : "");
 }
 
 void al_note_cache_format(const struct al_request *q, const char *option, struct al_table *table)

@@ -53,6 +53,8 @@ bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_reque
 	struct al_error *err) AL_MUST_CHECK;
 /* For each variant the sizes that neither asker nor model gives: the defaults of its file. */
 void al_note_variant_defaults(const struct al_request *request, struct al_table *table);
+/* That `seq` is more than the model was made for, and what the engine does then; else nothing. */
+void al_note_context(struct al_request *request, int64_t seq, struct al_table *table);
 /* That the model's files say what format its cache is in; else nothing. */
 void al_note_cache_format(const struct al_request *request, const char *option,
 	struct al_table *table);

@@ -16,6 +16,7 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("version", TEXT, AT(version)), .is_required = true},
 	{AL_KEY("source", TEXT, AT(source)), .is_required = true},
 	{AL_KEY("windows", TEXT, AT(windows))},
+	{AL_KEY("beyond", TEXT, AT(beyond))},
 	{AL_KEY("heads", WORD, AT(heads)), .is_required = true, AL_WORDS(heads_names)},
 	{AL_KEY("latents", WORD, AT(latents)), .is_required = true, AL_WORDS(latents_names)},
 	{AL_KEY("covers", WORD, AT(covers)), AL_WORDS(covers_names)},

@@ -9,7 +9,8 @@
  * once for a sequence and has no format of its own. "declared" are the schemes of quantisation
  * whose declared format of the cache it takes, with that format: "modelopt fp8". "tile_rows" and
  * "tile_columns" are what numbers of rows and columns its kernels fill up where experts are
- * stored packed (MXFP4); of their scales, rows alone.
+ * stored packed (MXFP4); of their scales, rows alone. "beyond" is what it does where a context is
+ * longer than the model was made for.
  *
  * * Of a device's memory the engine takes "utilization", for all it holds, or where "covers" is
  * "static" for weights and cache alone. "overhead" are bytes of the runtime and its graphs,
@@ -25,7 +26,7 @@ enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC };
 
 struct al_engine {
 	const char *name, *title, *version, *source;
-	const char *windows; /* NULL: nothing to say */
+	const char *windows, *beyond; /* NULL: there is nothing to note */
 	enum al_engine_heads heads;
 	enum al_engine_latents latents;
 	enum al_engine_covers covers;

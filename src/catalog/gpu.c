@@ -1,8 +1,11 @@
-/* Devices by name. */
+/* Devices by name, or by the size of their memory. */
 #include "catalog/gpu.h"
+
+#include <strings.h>
 
 #include "base/alike.h"
 #include "base/embedded.h"
+#include "base/number.h"
 #include "base/record.h"
 
 extern const struct al_embedded_list al_embedded_gpus;
@@ -39,7 +42,11 @@ bool al_gpus_load(struct al_arena *arena, struct al_gpus *out, struct al_error *
 	if (!al_json_parse(&doc, "gpus.json", file->text, file->length, err))
 		return false;
 	const struct al_record_source source = {.arena = arena, .doc = &doc};
-	return al_record_read_items(&source, &gpus_field, doc.root, out, err);
+	bool ok = al_record_read_items(&source, &gpus_field, doc.root, out, err);
+	for (size_t i = 0; i < out->n; i++)
+		out->items[i].usable = out->items[i].usable ? out->items[i].usable
+							    : out->items[i].memory;
+	return ok;
 }
 
 static const struct al_gpu *find(const struct al_gpus *list, const char *name)
@@ -58,25 +65,69 @@ bool al_gpu_is_name(struct al_arena *arena, const char *name)
 	return al_gpus_load(arena, &list, NULL) && find(&list, name);
 }
 
+/* Without a "B", powers of 1024. */
+static const struct unit {
+	const char *name;
+	int64_t bytes;
+} units[] = {
+	{"B", 1},
+	{"kB", 1000},
+	{"MB", 1000000},
+	{"GB", 1000000000},
+	{"TB", 1000000000000},
+	{"KiB", INT64_C(1) << 10},
+	{"MiB", INT64_C(1) << 20},
+	{"GiB", INT64_C(1) << 30},
+	{"TiB", INT64_C(1) << 40},
+	{"K", INT64_C(1) << 10},
+	{"M", INT64_C(1) << 20},
+	{"G", INT64_C(1) << 30},
+	{"T", INT64_C(1) << 40},
+};
+enum { N_UNITS = sizeof(units) / sizeof(*units) };
+
+/* "80GiB", "80G", "1.5 TB": whole bytes. */
+static bool read_size(struct al_arena *arena, const char *text, struct al_gpu *out,
+	struct al_error *err)
+{
+	const size_t n = strspn(text, "0123456789.");
+	const char *unit = text + n + strspn(text + n, " ");
+	int digits, found = 0;
+
+	if (!*unit)
+		return al_fail(err, AL_EINPUT,
+			"%s what? use a unit (%sGB) or a name such as H100 (see `list devices`)",
+			text, text);
+	while (found < N_UNITS && strcasecmp(unit, units[found].name) != 0)
+		found++;
+	if (found == N_UNITS)
+		return al_fail_unknown_item(err, "unit", unit, units, N_UNITS, sizeof(*units));
+	AL_EXACT(bytes);
+	bool ok = al_exact_parse(al_strndup(arena, text, n), bytes, &digits);
+	al_exact_multiply(bytes, units[found].bytes);
+	al_exact_truncate(bytes, bytes, 0);
+	if (!ok || !mpz_fits_slong_p(mpq_numref(bytes)) || mpq_sgn(bytes) <= 0)
+		return al_fail(err, AL_EINPUT, "%s: use a size such as 80GB", text);
+	*out = (struct al_gpu){.name = text};
+	out->memory = out->usable = mpz_get_si(mpq_numref(bytes));
+	return true;
+}
+
 /* An unknown name names the nearest. */
 static bool find_gpu(struct al_arena *arena, const char *name, struct al_gpu *out,
 	struct al_error *err)
 {
 	struct al_gpus list;
 
+	if (strchr("0123456789.", *name) && *name)
+		return read_size(arena, name, out, err);
 	if (!al_gpus_load(arena, &list, err))
 		return false;
 	const struct al_gpu *found = find(&list, name);
 	if (found) {
 		*out = *found;
-		if (!out->usable)
-			out->usable = out->memory;
 		return true;
 	}
-	if (*name && !name[strspn(name, "0123456789.")])
-		return al_fail(err, AL_EINPUT,
-			"%s what? expected a name such as %s (see `list devices`)", name,
-			list.items[0].name);
 	return al_fail_unknown_item(err, "device", name, list.items, list.n, sizeof(*list.items));
 }
 

@@ -10,7 +10,7 @@
 struct al_gpu {
 	const char *name, *also, *source; /* also: another name of it, or NULL */
 	int64_t memory, usable; /* bytes; usable: memory where nobody measured it */
-	int64_t bandwidth, bf16, fp8; /* fp8 0: it has none */
+	int64_t bandwidth, bf16, fp8; /* fp8 0: it has none; of a size all are 0 */
 };
 
 struct al_gpus {
@@ -23,7 +23,7 @@ bool al_gpus_load(struct al_arena *arena, struct al_gpus *out, struct al_error *
 /* Is there one of that name (base/alike.h)? */
 bool al_gpu_is_name(struct al_arena *arena, const char *name);
 
-/* "H200x8": a name and how many of them, 0 where it isn't said. An unknown name names the
- * nearest. */
+/* "H200x8", "80GB": a name or a size, and how many of them, 0 where no number is given. An unknown
+ * name names the nearest. */
 bool al_gpu_parse(struct al_arena *arena, const char *text, struct al_gpu *out, int64_t *n,
 	struct al_error *err) AL_MUST_CHECK;

@@ -39,16 +39,18 @@ static bool find_next(const struct al_growth *g, int64_t steps, int64_t end, mpq
 	return out->is_there || g->most_passed > 0;
 }
 
-/* Doubles until a step is too many: `*high` is the first of those that was met. Where there is none
- * any more, `*low` moves to the last that has a value. */
+/* Doubles until a step is too many: `*high` is the first of those that was met, or the last that
+ * was tried where all fit. Where there is none any more, `*low` moves to the last that has a
+ * value. */
 static bool find_too_many(const struct al_growth *g, mpq_srcptr limit, int64_t *low,
 	struct found *high, struct al_error *err)
 {
 	for (int64_t next = 1;; next = 2 * *low) {
 		if (next > INT64_C(1) << AL_SOLVE_MOST_BITS)
-			return al_fail(err, AL_EINPUT,
-				"%lld still fits: it does not grow enough to be solved for",
-				(long long)at(g, *low));
+			return g->may_be_unbounded
+				|| al_fail(err, AL_EINPUT,
+					"%lld still fits: it does not grow enough to be solved for",
+					(long long)at(g, *low));
 		if (!find_next(g, next, INT64_MAX, limit, high, err))
 			return false;
 		if (!high->is_there && !find_next(g, *low + 1, next, limit, high, err))
@@ -92,11 +94,13 @@ bool al_solve_largest(const struct al_growth *g, mpq_srcptr limit, struct al_lar
 	if (!out->fits)
 		return true;
 	int64_t low = least.steps;
-	if (!find_too_many(g, limit, &low, &high, err)
-		|| (high.is_there && !halve(g, limit, &low, &high.steps, err)))
+	if (!find_too_many(g, limit, &low, &high, err))
+		return false;
+	out->is_unbounded = high.fits;
+	out->has_next = high.is_there && !high.fits;
+	if (out->has_next && !halve(g, limit, &low, &high.steps, err))
 		return false;
 	out->value = at(g, low);
-	out->has_next = high.is_there;
-	out->next = high.is_there ? at(g, high.steps) : 0;
+	out->next = out->has_next ? at(g, high.steps) : 0;
 	return true;
 }

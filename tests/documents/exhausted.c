@@ -265,7 +265,7 @@ static const char *const lines[] = {
 	"memory gpt2 --inference --batch 8 --seq 128 -f markdown",
 	"cache tests/data/gemma-3-270m.json --seq 4096",
 	"sweep gpt2 --variant mha --over n_heads=1:3 -o @/sweep.csv --figure @/sweep.svg",
-	"fit gpt2 --memory 16GiB --seq 128",
+	"fit gpt2 --device 16GiB --seq 128",
 	"run example-own-variant -o @",
 	"check mhe-memory",
 	"inspect tests/data/odd.safetensors --values",

@@ -703,7 +703,7 @@ static void equals_brute_force(void **state)
 		for (int64_t most = -2; most < 60; most++)
 			for (int64_t step = 1; step < 4; step++) {
 				struct quadratic f = {a, 1, 1, 0};
-				const struct al_growth g = {quadratic, &f, step, step, 0};
+				const struct al_growth g = {quadratic, &f, step, step, 0, false};
 				struct al_largest largest;
 				int64_t found = 0;
 				for (int64_t x = step; a * x * x + x + 1 <= most; x += step)
@@ -729,7 +729,7 @@ static bool at_divisors(void *context, int64_t x, mpq_t out, struct al_error *e)
 
 static void passes_over_what_has_no_value(void **state)
 {
-	const struct al_growth g = {at_divisors, NULL, 1, 1, 200};
+	const struct al_growth g = {at_divisors, NULL, 1, 1, 200, false};
 	struct al_largest largest;
 	mpq_t limit;
 	(void)state;
@@ -755,7 +755,7 @@ static void passes_over_what_has_no_value(void **state)
 static void says_that_nothing_grows(void **state)
 {
 	struct quadratic f = {0, 0, 7, 0};
-	const struct al_growth g = {quadratic, &f, 1, 1, 0};
+	const struct al_growth g = {quadratic, &f, 1, 1, 0, false};
 	struct al_largest largest;
 	mpq_t limit;
 	(void)state;

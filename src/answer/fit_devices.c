@@ -1,0 +1,211 @@
+/* fit without --solve: which devices hold a model, and how many of each it takes. */
+#include "answer/fit.h"
+
+#include "report/claim.h"
+
+/* Tensor-parallel devices that are tried where no degree is given. */
+static const int64_t counts[] = {1, 2, 4, 8};
+enum { N_COUNTS = sizeof(counts) / sizeof(*counts) };
+
+/* A model laid out over so many devices. */
+struct layout {
+	struct al_fit fit;
+	int64_t n_devices; /* 0: it can't be laid out like that */
+};
+
+struct record {
+	const char *variant, *device;
+	int64_t devices; /* INT64_MIN: not even the most that were tried hold it */
+	mpq_srcptr bytes, memory, spare;
+};
+
+enum { WITH_VARIANT = 1 };
+
+static const struct al_table_field fields[] = {
+	{AL_SHOW_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_SHOW_KEY(struct record, device, "Device")},
+	{AL_SHOW_BYTES(struct record, memory, "Memory")},
+	{AL_SHOW_COUNT(struct record, devices, "Devices")},
+	{AL_SHOW_BYTES(struct record, bytes, "Each needs")},
+	{AL_SHOW_BYTES(struct record, spare, "To spare")},
+	AL_FIELDS_END,
+};
+
+/* ---- rows ---- */
+
+static int64_t n_devices(const struct al_fit *f)
+{
+	const struct al_training *t = &f->training;
+
+	return f->is_inference ? f->inference.tp * f->inference.pp * t->dp
+			       : t->tp * t->pp * t->dp * t->cp;
+}
+
+/* false: the model can't be laid out like that. */
+static bool lay_out(const struct al_fit *f, int64_t n, struct layout *out, struct al_error *err)
+{
+	struct al_device_options o = f->options->devices;
+
+	*out = (struct layout){.fit = *f};
+	for (int i = 0; i < AL_N_STATES; i++)
+		out->fit.states[i] = al_exact_new(&f->session->arena);
+	if (n > 1)
+		o.training.tp = n;
+	if (!al_fit_begin(&out->fit, &o, err))
+		return false;
+	out->n_devices = n_devices(&out->fit);
+	return true;
+}
+
+/* As it is asked for; of inference on no number of devices also over more of them. */
+static bool lay_out_each(const struct al_fit *f, struct layout layouts[N_COUNTS],
+	struct al_error *err)
+{
+	struct al_error ignored;
+
+	for (size_t i = 0; i < N_COUNTS; i++)
+		layouts[i].n_devices = 0;
+	if (!lay_out(f, counts[0], &layouts[0], err))
+		return false;
+	for (size_t i = 1; i < N_COUNTS; i++)
+		if (layouts[0].n_devices == 1 && layouts[0].fit.is_inference
+			&& !f->options->devices.device)
+			(void)lay_out(f, counts[i], &layouts[i], &ignored);
+	return true;
+}
+
+static bool add_device(struct al_fit *f, const struct al_gpu *gpu, struct layout layouts[N_COUNTS],
+	struct al_table *table, struct al_error *err)
+{
+	mpq_ptr bytes = al_exact_new(&table->arena), spare = al_exact_new(&table->arena);
+	struct record record = {.variant = f->configured ? f->configured->name : NULL,
+		.device = gpu->name,
+		.devices = INT64_MIN};
+
+	for (size_t i = 0; i < N_COUNTS && record.devices == INT64_MIN; i++) {
+		struct al_fit *side = &layouts[i].fit;
+		if (layouts[i].n_devices == 0)
+			continue;
+		if (!al_fit_take_device(side, gpu, err) || !al_fit_hold(side, bytes, err))
+			return false;
+		record.memory = side->budget;
+		record.bytes = bytes;
+		if (mpq_cmp(bytes, side->budget) > 0)
+			continue;
+		record.devices = layouts[i].n_devices;
+		mpq_sub(spare, side->budget, bytes);
+		record.spare = spare;
+	}
+	al_table_add_record(table, &record);
+	return true;
+}
+
+static bool add_variant(struct al_fit *f, const struct al_gpus *gpus, struct al_table *table,
+	struct al_error *err)
+{
+	struct layout layouts[N_COUNTS];
+	struct al_undeclared undeclared;
+
+	if (!lay_out_each(f, layouts, err))
+		return false;
+	if (!al_fit_is_known(&layouts[0].fit, &undeclared)) {
+		al_note_undeclared(&undeclared, table);
+		return true;
+	}
+	for (size_t i = 0; i < gpus->n; i++)
+		if (!add_device(f, &gpus->items[i], layouts, table, err))
+			return false;
+	*f = layouts[0].fit;
+	if (gpus->n > 1)
+		f->gpu = (struct al_gpu){0};
+	return true;
+}
+
+/* ---- in a sentence ---- */
+
+/* The row of the fewest devices with, of those, the least memory; SIZE_MAX: none holds it. */
+static size_t find_smallest(const struct al_table *table, size_t *n_alone)
+{
+	size_t found = SIZE_MAX;
+	double best = 0, best_memory = 0;
+
+	*n_alone = 0;
+	for (size_t row = 0; row < table->n_rows; row++) {
+		double n, memory;
+		if (!al_table_number(table, row, "devices", &n)
+			|| !al_table_number(table, row, "memory", &memory))
+			continue;
+		*n_alone += n == 1;
+		if (found != SIZE_MAX && (n > best || (n == best && memory >= best_memory)))
+			continue;
+		found = row;
+		best = n;
+		best_memory = memory;
+	}
+	return found;
+}
+
+static const char *say_none(struct al_arena *arena, const struct al_table *table,
+	const struct al_fit *f)
+{
+	const size_t last = table->n_rows - 1;
+
+	return al_format(arena, "It doesn't fit: %s needs %s, and %s %s (%s); try %s.",
+		al_claim_name(arena, "model", f->request->title),
+		al_claim_cell(arena, table, last, "bytes"),
+		last == 0 ? "there are" : "the largest device has",
+		al_claim_cell(arena, table, last, "memory"), al_fit_conditions(arena, f),
+		al_fit_advice(arena, f, al_cell_exact(table, last, "bytes"),
+			al_cell_exact(table, last, "memory")));
+}
+
+/* NULL: nothing is known, or several variants have rows. */
+static const char *say(struct al_arena *arena, const struct al_table *table, const struct al_fit *f)
+{
+	size_t n_alone, row = find_smallest(table, &n_alone);
+	const char *model = al_claim_name(arena, "model", f->request->title),
+		   *on = al_fit_conditions(arena, f);
+
+	if (table->n_rows == 0 || !f->request->is_own)
+		return NULL;
+	if (row == SIZE_MAX)
+		return say_none(arena, table, f);
+	const char *bytes = al_claim_cell(arena, table, row, "bytes"),
+		   *device = al_claim_cell(arena, table, row, "device"),
+		   *memory = al_claim_cell(arena, table, row, "memory");
+	if (table->n_rows == 1)
+		return al_format(arena, "%s fits: it needs " AL_CLAIM_LEAD "%s of %s (%s).", model,
+			bytes, memory, on);
+	if (n_alone > 0)
+		return al_format(arena,
+			"%s needs " AL_CLAIM_LEAD "%s (%s). It fits on %s of %s devices; the "
+			"smallest is the %s (%s).",
+			model, bytes, on, al_claim_count(arena, "holding", (int64_t)n_alone),
+			al_claim_count(arena, "listed", (int64_t)table->n_rows), device, memory);
+	return al_format(arena,
+		"%s fits on no single device (%s); the fewest that hold it are %s %s, with %s on "
+		"each.",
+		model, on, al_claim_cell(arena, table, row, "devices"), device, bytes);
+}
+
+bool al_fit_devices(struct al_fit *f, const struct al_gpus *gpus, struct al_error *err)
+{
+	const struct al_request *q = f->request;
+	struct al_table *table = al_session_table(f->session, "devices", fields,
+		q->is_own ? 0 : WITH_VARIANT, "Devices that hold %s, the whole model%s", q->title,
+		q->is_own ? "" : " with each variant as its attention");
+
+	for (size_t i = 0; i < q->variants.n; i++) {
+		f->configured = q->is_own ? NULL : &q->variants.items[i];
+		if (!add_variant(f, gpus, table, err))
+			return false;
+	}
+	if (gpus->n > 1 && f->is_inference && n_devices(f) == 1)
+		al_table_note(table,
+			"devices: as many tensor-parallel ones as hold it, of 1, 2, 4 and 8");
+	size_t n_alone;
+	f->session->answer_is_no = find_smallest(table, &n_alone) == SIZE_MAX;
+	al_fit_note(f, table);
+	al_session_claim(f->session, say(&f->session->arena, table, f));
+	return true;
+}
