@@ -73,14 +73,19 @@ const char *al_compress_summarize(struct al_session *session, enum al_method met
 
 /* ---- verify ---- */
 
-/* "The loss goes from 1.9876 to 2.0123 nats per token"; NULL: none was measured. */
+/* "Loss rises by ..., 1.0681 to 1.0767; 95.6 % of the likeliest tokens are unchanged"; NULL: it
+ * wasn't measured. */
 static const char *say_loss(struct al_arena *arena, const struct al_table *loss)
 {
-	if (!loss)
+	double before, after, agreement;
+
+	if (!loss || !al_table_number(loss, 0, "original", &before)
+		|| !al_table_number(loss, 0, "compressed", &after)
+		|| !al_table_number(loss, 0, "agreement", &agreement))
 		return NULL;
-	return al_format(arena, "The loss goes from %s to " AL_CLAIM_LEAD "%s nats per token",
-		al_claim_cell(arena, loss, 0, "original"),
-		al_claim_cell(arena, loss, 0, "compressed"));
+	return al_format(arena, "Loss %s; %s of the likeliest tokens are unchanged",
+		al_claim_loss(arena, before, after),
+		al_claim_percent(arena, "agreement", agreement / 100));
 }
 
 /* "No cosine of two sequences' embeddings changes by more than 0.0052"; NULL: an encoder didn't run
@@ -99,35 +104,40 @@ static const char *say_similarity(struct al_arena *arena, const struct al_table 
 		al_claim_real(arena, "most", "", most, al_format(arena, "%.4f", most)));
 }
 
-static const char *say_tolerance(struct al_arena *arena, const struct al_verify_options *options,
-	double worst)
+/* ", within the tolerance of 5 %; what was to be copied differs, as the notes say" */
+static const char *say_checks(struct al_arena *arena, const struct al_verify_options *options,
+	double worst, bool holds)
 {
-	if (!options->has_tolerance)
-		return "";
-	return al_format(arena, ", %s the tolerance of %s",
-		worst > options->tolerance ? "more than" : "within",
-		al_claim_percent(arena, "tolerance", options->tolerance));
+	const bool is_beyond = options->has_tolerance && worst > options->tolerance;
+	const char *tolerance = options->has_tolerance
+		? al_format(arena, ", %s the tolerance of %s", is_beyond ? "more than" : "within",
+			al_claim_percent(arena, "tolerance", options->tolerance))
+		: "";
+
+	return al_format(arena, "%s%s", tolerance,
+		holds || is_beyond ? "" : "; what was to be copied differs, as the notes say");
 }
 
+/* The cost on tokens comes first, where the models ran on some; then the change of a module's
+ * output, where nothing ran or a tolerance bounds it. */
 const char *al_verify_summarize(struct al_session *session, const struct al_verify_options *options,
 	bool holds)
 {
 	struct al_arena *arena = &session->arena;
 	const struct al_table *verify = find_table(session, "verify");
 	const char *loss = say_loss(arena, find_table(session, "loss"));
-	/* What the models gave on tokens; NULL: they weren't run. */
 	const char *cost = loss ? loss : say_similarity(arena, find_table(session, "similarity"));
 	const char *error = say_error(arena, verify);
 	double worst = 0;
 
 	if (error)
 		(void)al_table_extreme(verify, "output_error", 1, &worst);
-	const bool is_copied = holds || (options->has_tolerance && worst > options->tolerance);
-	return al_format(arena, "%s%s%s%s%s.%s", cost ? cost : "", cost && error ? "; " : "",
-		error	       ? cost ? error : al_text_of_capital(arena, error)
-				 : cost ? ""
-			       : "No module was compressed",
-		error ? say_tolerance(arena, options, worst) : "",
-		is_copied ? "" : "; what was to be copied differs, as the notes say",
-		cost || !error ? "" : " What that costs the model, --tokens measures.");
+	else
+		error = "no module was compressed";
+	const char *checks = say_checks(arena, options, worst, holds);
+	if (cost && !*checks)
+		return al_format(arena, "%s.", cost);
+	return al_format(arena, "%s%s%s%s.%s", cost ? cost : "", cost ? "; " : "",
+		cost ? error : al_text_of_capital(arena, error), checks,
+		cost || worst == 0 ? "" : " What that costs the model, --tokens measures.");
 }

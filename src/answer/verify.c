@@ -46,7 +46,7 @@ static const struct al_option_group verify_groups[] = {OUTPUT_GROUPS,
 
 struct loss {
 	size_t sequences, predicted;
-	double original, compressed, kl, agreement;
+	double original, compressed, loss_increase, kl, agreement;
 };
 
 static const struct al_table_field loss_fields[] = {
@@ -54,6 +54,7 @@ static const struct al_table_field loss_fields[] = {
 	{AL_SHOW_WHOLE(struct loss, predicted, "Predicted")},
 	{AL_SHOW(struct loss, original, "Loss", .unit = "nats per token", .digits = 6)},
 	{AL_SHOW(struct loss, compressed, "Compressed", .unit = "nats per token", .digits = 6)},
+	{AL_SHOW(struct loss, loss_increase, "Loss added", .unit = "nats per token", .digits = 6)},
 	{AL_SHOW(struct loss, kl, "KL divergence", .unit = "nats per token", .digits = 6)},
 	{AL_SHOW(struct loss, agreement, "Same likeliest token", .unit = "%", .digits = 2)},
 	AL_FIELDS_END,
@@ -67,7 +68,8 @@ static void add_loss(struct al_session *session, const struct al_judgement *judg
 
 	al_table_add_record(table,
 		&(struct loss){all->n_sequences, (size_t)judgement->n_predicted,
-			judgement->original, judgement->compressed, judgement->divergence,
+			judgement->original, judgement->compressed,
+			judgement->compressed - judgement->original, judgement->divergence,
 			100 * judgement->agreement});
 	al_table_note(table,
 		"the compressed model gives each next token %.4g times the probability (the "
