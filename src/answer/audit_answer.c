@@ -3,7 +3,6 @@
 
 #include "audit/notes.h"
 #include "audit/summary.h"
-#include "audit/verdict.h"
 #include "base/file.h"
 
 /* Two checkpoints side by side need no summary of the first. */
@@ -86,6 +85,8 @@ static void write_tables(struct al_audit_run *run)
 			write_table(run, run->tables[i]);
 	write_table(run, &run->across);
 	write_table(run, &run->against);
+	write_table(run, &run->losses);
+	write_table(run, &run->frontier);
 }
 
 /* ---- what is read ---- */
@@ -107,44 +108,57 @@ static void take_short(struct al_session *session, const struct al_measurement *
 			al_session_table(session, m->id, NULL, 0, "%s", title));
 }
 
+bool al_audit_run_shows(const struct al_audit_run *run, size_t i)
+{
+	const struct al_measurement *m = al_measurements[i];
+	const bool is_long = m->measured == AL_MEASURED_FOR_FILES
+		|| m->measured == AL_MEASURED_FOR_REPORT;
+
+	return run->tables[i] && (!is_long || run->options->only);
+}
+
+static void take_if_any(struct al_session *session, struct al_table *table)
+{
+	if (table->n_columns)
+		take(session, table);
+}
+
 /* People get the summary and short tables; who names tables, and programs, get them whole. */
 static void answer(struct al_audit_run *run)
 {
 	struct al_session *session = run->session;
-	bool is_named = run->options->only;
-	bool is_short = session->writer->is_for_people && !is_named;
+	const bool is_named = run->options->only;
+	const bool is_short = session->writer->is_for_people && !is_named;
 
 	if (is_short)
 		al_table_note(&run->summary,
 			"whole tables: --only NAME, --format json, --tables DIR");
 	if (!is_named && !is_comparison(run))
 		take(session, &run->summary);
-	if (run->across.n_columns)
-		take(session, &run->across);
-	if (run->against.n_columns)
-		take(session, &run->against);
+	take_if_any(session, &run->across);
+	take_if_any(session, &run->against);
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
-		const struct al_measurement *m = al_measurements[i];
-		const bool is_long = m->measured == AL_MEASURED_FOR_FILES
-			|| m->measured == AL_MEASURED_FOR_REPORT;
-		if (!run->tables[i] || (is_long && !is_named))
+		if (!al_audit_run_shows(run, i))
 			continue;
 		if (is_short)
-			take_short(session, m, run->tables[i]);
+			take_short(session, al_measurements[i], run->tables[i]);
 		else
 			take(session, run->tables[i]);
 	}
+	take_if_any(session, &run->losses);
+	take_if_any(session, &run->frontier);
 }
 
-/* Two checkpoints side by side have no verdict on the first. */
-static const char *verdict(struct al_audit_run *run)
+/* Of conversions, over all modules. */
+static void add_totals(struct al_audit_run *run)
 {
-	const struct al_table *heads = al_audit_run_table(run, "heads");
-	const struct al_table *redundant = al_audit_run_table(run, "redundant");
-
-	if (!heads || !redundant || is_comparison(run))
-		return NULL;
-	return al_audit_verdict(&run->session->arena, &run->audit, heads, redundant);
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
+		const struct al_measurement *m = al_measurements[i];
+		if (!run->tables[i] || strcmp(m->id, "conversion") != 0)
+			continue;
+		al_table_init(&run->totals, m->id, m->short_form.title);
+		al_measurement_shorten(m, run->tables[i], &run->totals);
+	}
 }
 
 bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
@@ -154,6 +168,7 @@ bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
 		if (run->tables[i] && al_measurements[i]->finish)
 			al_measurements[i]->finish(&run->audit, run->tables[i]);
+	add_totals(run);
 	al_summary_fill(&run->summary, &run->audit, run->tables);
 	add_notes(run);
 	if (!al_checkpoint_check_unchanged(run->opened->checkpoint, err)
@@ -163,7 +178,8 @@ bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
 		write_tables(run);
 	if (run->options->figures && !al_audit_figures_draw(run, err))
 		return false;
-	al_session_claim(run->session, verdict(run));
+	if (!is_comparison(run))
+		al_session_claim(run->session, al_audit_verdict(run));
 	al_audit_report_add(run);
 	answer(run);
 	return true;

@@ -78,25 +78,37 @@ static bool is_rotary(const struct al_audit_run *run)
 
 /* ---- tables ---- */
 
-/* Fills the totals of all modules' conversions, which the caller finishes. */
-static const struct al_table *total_conversions(const struct al_audit_run *run,
-	struct al_table *totals)
+/* What the answer holds and no section of the page shows. */
+static void add_others(const struct al_audit_run *run, struct al_audit_page *page)
 {
-	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {
-		const struct al_measurement *m = al_measurements[i];
-		if (!run->tables[i] || strcmp(m->id, "conversion") != 0)
-			continue;
-		al_table_init(totals, m->id, m->short_form.title);
-		al_measurement_shorten(m, run->tables[i], totals);
-		return totals->n_rows ? totals : NULL;
-	}
-	return NULL;
+	static const char *const shown[] = {"heads", "layers", "similarity", "cosines", "drop",
+		"conversion", "redundant"};
+	const struct al_table **others = al_new_array(&run->session->arena, const struct al_table *,
+		AL_N_MEASUREMENTS + 1);
+	size_t n = 0;
+
+	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++)
+		if (al_audit_run_shows(run, i)
+			&& (run->options->only || al_measurement_has_short_form(al_measurements[i]))
+			&& (al_find_name(al_measurements[i]->id, shown,
+				    sizeof(shown) / sizeof(*shown))
+					< 0
+				|| (page->n_advice > 0 && run->tables[i] == page->redundant)))
+			others[n++] = run->tables[i];
+	if (run->across.n_columns)
+		others[n++] = &run->across;
+	page->others = others;
+	page->n_others = n;
+}
+
+static const struct al_table *table_or_null(const struct al_table *table)
+{
+	return table->n_rows > 0 ? table : NULL;
 }
 
 void al_audit_report_add(struct al_audit_run *run)
 {
 	const char *file = run->options->report;
-	AL_ENDS(al_table_finish) struct al_table totals = {0};
 
 	if (!file)
 		return;
@@ -108,12 +120,18 @@ void al_audit_report_add(struct al_audit_run *run)
 		.cosines = al_audit_run_table(run, "cosines"),
 		.similarity = al_audit_run_table(run, "similarity"),
 		.redundant = al_audit_run_table(run, "redundant"),
-		.conversions = total_conversions(run, &totals),
+		.drop = al_audit_run_table(run, "drop"),
+		.conversions = table_or_null(&run->totals),
+		.losses = table_or_null(&run->losses),
+		.frontier = table_or_null(&run->frontier),
 		.command = command_text(run),
 		.words = model_words(run),
 		.merge_needs_calibration = is_rotary(run),
 		.left_out = run->left_out,
 		.n_left_out = run->n_left_out,
 	};
+	al_audit_verdict_tiles(run, &page);
+	al_audit_verdict_advice(run, page.words, &page);
+	add_others(run, &page);
 	al_audit_page_write(&page, al_files_add_path(&run->session->files, file));
 }

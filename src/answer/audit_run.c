@@ -106,7 +106,7 @@ void al_audit_run_begin_tables(struct al_audit_run *run)
 			run->tables[i] = al_new(&run->session->arena, struct al_table);
 		al_audit_run_begin_table(run, i);
 	}
-	al_table_init(&run->summary, "summary", "What the weights say");
+	al_table_init(&run->summary, "summary", "Summary");
 }
 
 void al_audit_run_end_tables(struct al_audit_run *run)
@@ -117,6 +117,9 @@ void al_audit_run_end_tables(struct al_audit_run *run)
 	al_table_finish(&run->summary);
 	al_table_finish(&run->across);
 	al_table_finish(&run->against);
+	al_table_finish(&run->totals);
+	al_table_finish(&run->losses);
+	al_table_finish(&run->frontier);
 }
 
 /* ---- begin and end ---- */

@@ -46,7 +46,9 @@ struct al_audit_run {
 	struct al_audit audit;
 	struct al_table **tables; /* beside al_measurements; NULL: not wanted */
 	struct al_table summary;
-	struct al_table across, against; /* without columns where they weren't asked for */
+	struct al_table totals; /* of conversions, over all modules; without columns: none */
+	struct al_table across, against, losses, frontier; /* without columns: not asked for */
+	const char **frontier_options; /* of compress, for each row of `frontier` */
 	struct al_progress *progress;
 	const char *module; /* that is measured */
 	size_t n_done, n_steps; /* modules */
@@ -107,15 +109,25 @@ bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err) AL_MUST
  * measurement says which figures its table makes. */
 bool al_audit_figures_draw(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
+/* Does the answer hold this measurement's table? */
+bool al_audit_run_shows(const struct al_audit_run *run, size_t measurement);
+
+/* audit_verdict.c: a template of report/claim.h, or NULL; the tiles of the page, and what to do by
+ * data. */
+const char *al_audit_verdict(const struct al_audit_run *run);
+void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page *page);
+void al_audit_verdict_advice(const struct al_audit_run *run, const char *words,
+	struct al_audit_page *page);
+
 /* audit_report.c: the page of --report, where it is asked for. */
 void al_audit_report_add(struct al_audit_run *run);
 
 /* What is measured of heads of different modules, and of heads of two checkpoints. */
 bool al_audit_run_pairs(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
-/* frontier.c: what conversions cost on tokens, where there are any: a table of the answer and, with
- * --figures, a figure. */
-bool al_audit_run_frontier(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
+/* frontier.c: the losses without heads and of conversions, measured on tokens where there are any;
+ * with --figures a figure. */
+bool al_audit_run_losses(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
 /* audit_shard.c: --shard I/N, a part of the audit, measured and written for `merge`. */
 bool al_audit_shard(struct al_session *session, const struct al_audit_asked *options,

@@ -1,9 +1,93 @@
-/* audit --tokens: what conversions of the checkpoint cost, measured and drawn. */
+/* audit --tokens: what it costs to leave out heads and to convert the checkpoint, measured; and the
+ * conversions drawn. */
 #include "answer/audit_run.h"
 
 #include "base/file.h"
 #include "answer/draw.h"
 #include "compress/judge.h"
+
+/* ---- what it was measured on ---- */
+
+static void add_notes(struct al_table *table, const struct al_calibration *calibration,
+	const struct al_batch *all)
+{
+	const size_t n = all->n_sequences, n_seen = al_calibration_count_seen(calibration, all);
+
+	al_table_note(table, "measured on %zu tokens (%zu sequence%s), %s", al_batch_tokens(all), n,
+		n == 1 ? "" : "s",
+		n_seen == 0 ? "none of them used for calibration"
+			    : al_format(&table->arena,
+				    "%zu of the sequences used for calibration: losses are too "
+				    "small",
+				    n_seen));
+}
+
+/* ---- heads ---- */
+
+struct missing {
+	struct al_audit_place at;
+	int64_t head;
+	double error_compensated, original, loss, loss_increase;
+};
+
+static const struct al_table_field missing_fields[] = {
+	AL_AUDIT_PLACE_FIELDS,
+	{AL_SHOW_KEY(struct missing, head, "Head", .digits = AL_DIGITS_ALL)},
+	{AL_SHOW(struct missing, error_compensated, "Error, W_O refitted", .digits = 4)},
+	{AL_SHOW(struct missing, original, "Loss", .unit = "nats per token", .digits = 4)},
+	{AL_SHOW(struct missing, loss, "Loss without it", .unit = "nats per token", .digits = 4)},
+	{AL_SHOW(struct missing, loss_increase, "Loss added", .unit = "nats per token",
+		.digits = 4)},
+	AL_FIELDS_END,
+};
+
+/* Errors compare within a layer: of each the head whose loss others make up for best. */
+static void choose_heads(const struct al_audit_run *run, const struct al_table *drop,
+	struct al_missing_head *items, double *errors)
+{
+	for (size_t row = 0, i = 0; row < drop->n_rows; row++) {
+		double error = 0, head = 0;
+		if (!al_table_number(drop, row, "error_compensated", &error)
+			|| !al_table_number(drop, row, "head", &head))
+			continue;
+		while (strcmp(run->measured[i]->name, al_table_text(drop, row, "module")) != 0)
+			i++;
+		if (items[i].attention && errors[i] <= error)
+			continue;
+		items[i] = (struct al_missing_head){run->measured[i], (int64_t)head, 0};
+		errors[i] = error;
+	}
+}
+
+/* Needs the table `drop`. */
+static bool measure_heads(struct al_audit_run *run, struct al_running *model, struct al_error *err)
+{
+	struct al_arena *arena = &run->session->arena;
+	const struct al_table *drop = al_audit_run_table(run, "drop");
+	const struct al_watch watch = {al_progress_show, run->progress};
+	const size_t n = run->n_measured;
+	struct al_missing_head *items = al_new_array(arena, struct al_missing_head, n + 1);
+	double *errors = al_new_array(arena, double, n + 1), whole;
+
+	if (!drop || drop->n_rows == 0)
+		return true;
+	choose_heads(run, drop, items, errors);
+	if (!al_judge_heads(&model->network, al_covariance_calibration(&run->covariance),
+		    &model->all, &watch, items, n, &whole, err))
+		return false;
+	al_table_init(&run->losses, "losses",
+		"The head of each layer that the others make up for best, left out: measured");
+	al_table_add_fields(&run->losses, missing_fields, 0);
+	for (size_t i = 0; i < n; i++)
+		al_table_add_record(&run->losses,
+			&(struct missing){{items[i].attention->name, items[i].attention->layer},
+				items[i].head, errors[i], whole, items[i].loss,
+				items[i].loss - whole});
+	add_notes(&run->losses, al_covariance_calibration(&run->covariance), &model->all);
+	return true;
+}
+
+/* ---- conversions ---- */
 
 static const char *setting_of(struct al_table *table, const struct al_candidate *c)
 {
@@ -69,48 +153,15 @@ static void add_row(struct al_table *table, const struct al_candidate *c)
 			.label = c->is_best ? setting : ""});
 }
 
-static bool saves_more(const struct al_candidate *a, const struct al_candidate *b)
+/* How compress is told of it. */
+static const char *options_of(struct al_arena *arena, const struct al_candidate *c)
 {
-	return a->cached < b->cached
-		|| (a->cached == b->cached && a->measured.divergence < b->measured.divergence);
-}
+	const bool drops = c->method == AL_METHOD_DROP || c->method == AL_METHOD_MERGE;
 
-/* The most that is saved of the cache at a KL divergence of at most this. */
-static void conclude(struct al_table *table, const struct al_frontier *f)
-{
-	static const double most = .05;
-	const struct al_candidate *best = NULL;
-
-	for (size_t i = 0; i < f->n; i++)
-		if (f->items[i].measured.divergence <= most
-			&& (!best || saves_more(&f->items[i], best)))
-			best = &f->items[i];
-	if (best)
-		al_table_note(table,
-			"at a KL divergence of at most %g, %s (%s) caches least: %.1f %% less, for "
-			"%.4f nats a token",
-			most, al_method_names[best->method], setting_of(table, best),
-			saving(best->cached, best->cached_originally), best->measured.divergence);
-	else
-		al_table_note(table, "no conversion here has a KL divergence of %g or less", most);
-}
-
-static void add_notes(struct al_table *table, const struct al_frontier *f,
-	const struct al_calibration *calibration, const struct al_batch *all)
-{
-	const size_t n_seen = al_calibration_count_seen(calibration, all);
-
-	conclude(table, f);
-	al_table_note(table,
-		"measured on %zu sequence%s of %zu tokens, %zu of them among the calibration's%s; "
-		"the original's loss is %.4f",
-		all->n_sequences, all->n_sequences == 1 ? "" : "s", al_batch_tokens(all), n_seen,
-		n_seen ? " (in sample: losses are too small)" : " (out of sample)",
-		f->items[0].measured.original);
-	al_table_note(table,
-		"each changes all modules alike, by closed forms in the calibration's measure, "
-		"drop, merge and ov with W_O fitted anew; error: of what the form minimises, in "
-		"sample; frontier: no other that caches as little has less KL divergence");
+	return al_format(arena, "--method %s %s %lld%s%s", al_method_names[c->method],
+		drops ? "--drop" : "--rank", (long long)c->rank,
+		c->of_keys && c->method == AL_METHOD_LATENT ? " --of keys" : "",
+		c->parameters < c->original ? "" : " --force");
 }
 
 static const char *describe_sample(struct al_table *table, const struct al_calibration *calibration,
@@ -154,36 +205,45 @@ static bool draw(struct al_session *session, const struct al_table *table,
 		&& al_draw_into(&session->files, &figure, table, folder, err);
 }
 
-static bool measure(struct al_audit_run *run, struct al_running *model, struct al_error *err)
+static bool measure_conversions(struct al_audit_run *run, struct al_running *model,
+	struct al_error *err)
 {
 	const struct al_calibration *calibration = al_covariance_calibration(&run->covariance);
 	const struct al_watch watch = {al_progress_show, run->progress};
 	const char *figures = run->options->figures;
+	struct al_table *table = &run->frontier;
 	struct al_frontier frontier;
 
-	run->progress->whole = run->opened->checkpoint->path;
 	if (!al_frontier_find(&frontier, &model->network, calibration, &model->all, &watch, err))
 		return false;
-	struct al_table *table = al_session_table(run->session, "frontier", fields, 0,
-		"What conversions cost, measured");
-	bool ok = true;
+	al_table_init(table, "frontier", "What conversions cost, measured");
+	al_table_add_fields(table, fields, 0);
 	for (size_t i = 0; i < frontier.n; i++)
 		add_row(table, &frontier.items[i]);
-	if (frontier.n > 0) {
-		add_notes(table, &frontier, calibration, &model->all);
-		ok = !figures
-			|| draw(run->session, table, &frontier,
-				describe_sample(table, calibration, &model->all), figures, err);
-	}
-	return ok;
+	if (frontier.n == 0)
+		return true;
+	run->frontier_options = al_new_array(&run->session->arena, const char *, frontier.n);
+	for (size_t i = 0; i < frontier.n; i++)
+		run->frontier_options[i] = options_of(&run->session->arena, &frontier.items[i]);
+	add_notes(table, calibration, &model->all);
+	al_table_note(table,
+		"the original's loss is %.4f; each conversion changes all layers alike, by closed "
+		"forms in the calibration's measure, drop, merge and ov with W_O refitted; error: "
+		"of what the form minimises, in sample; frontier: no other that caches as little "
+		"has less KL divergence",
+		frontier.items[0].measured.original);
+	return !figures
+		|| draw(run->session, table, &frontier,
+			describe_sample(table, calibration, &model->all), figures, err);
 }
 
-bool al_audit_run_frontier(struct al_audit_run *run, struct al_error *err)
+bool al_audit_run_losses(struct al_audit_run *run, struct al_error *err)
 {
 	const struct al_input_options *input = &run->options->input;
 
 	if (!al_input_is_given(input))
 		return true;
 	struct al_running *model = al_session_running(run->session, &run->opened->view, input, err);
-	return model && measure(run, model, err);
+	run->progress->whole = run->opened->checkpoint->path;
+	return model && measure_heads(run, model, err) && measure_conversions(run, model, err);
 }

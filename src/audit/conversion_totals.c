@@ -101,6 +101,34 @@ static double worst(const struct al_table *table, size_t row)
 	return isnan(largest) ? 1 : largest;
 }
 
+/* Rounding of numbers in single precision stays below. */
+static const double EXACT = 1e-6;
+
+/* What goes with redundant heads is theirs, not another form of attention. */
+static bool is_of_redundant_heads(const struct al_table *table, size_t row)
+{
+	return strncmp(al_table_text(table, row, "setting"), "redundant", 9) == 0;
+}
+
+bool al_conversion_find_exact(const struct al_table *totals, size_t *out)
+{
+	double best[2] = {0, 0}, cache, saving;
+	bool is_found = false;
+
+	for (size_t row = 0; row < totals->n_rows; row++) {
+		if (!(worst(totals, row) <= EXACT)
+			|| !al_table_number(totals, row, "cache_saving", &cache)
+			|| !al_table_number(totals, row, "saving", &saving)
+			|| (cache == best[0] ? saving <= best[1] : cache < best[0]))
+			continue;
+		best[0] = cache;
+		best[1] = saving;
+		*out = row;
+		is_found = !is_of_redundant_heads(totals, row);
+	}
+	return is_found;
+}
+
 /* Of those that save parameters with an error of at most `most`: the one that saves most; with
  * `most` 0 the one of least error. */
 static bool find_best(const struct al_table *table, double most, size_t *out)
@@ -120,21 +148,16 @@ static bool find_best(const struct al_table *table, double most, size_t *out)
 }
 
 static void add_conversion(struct al_table *summary, const struct al_table *table, const char *item,
-	double most)
+	size_t row)
 {
-	struct al_arena *arena = &summary->arena;
 	double saving = 0, cache = 0;
-	size_t row = 0;
+	const char *setting = al_table_text(table, row, "setting");
 
-	if (!find_best(table, most, &row)) {
-		al_summary_add(summary, item, "no conversion that saves parameters");
-		return;
-	}
 	(void)(al_table_number(table, row, "saving", &saving)
 		&& al_table_number(table, row, "cache_saving", &cache));
-	const char *setting = al_table_text(table, row, "setting");
 	al_summary_add(summary, item,
-		al_format(arena, "%s%s%s: error %.2g, saves %.0f %%, of the cache %.0f %%",
+		al_format(&summary->arena,
+			"%s%s%s: error %.2g, saves %.0f %%, of the cache %.0f %%",
 			al_table_text(table, row, "variant"), *setting ? " " : "", setting,
 			worst(table, row), saving, cache));
 }
@@ -142,16 +165,26 @@ static void add_conversion(struct al_table *summary, const struct al_table *tabl
 void al_conversion_summarise(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *conversion)
 {
-	struct al_table all;
+	static const struct {
+		double most;
+		const char *item;
+	} levels[] = {{.01, "under 1 % error"}, {.05, "under 5 %"}, {.1, "under 10 %"},
+		{0, "least error"}};
+	AL_ENDS(al_table_finish) struct al_table all = {0};
+	size_t row = 0, last = SIZE_MAX;
 
 	(void)audit;
 	if (conversion->n_rows == 0)
 		return;
 	al_table_init(&all, "all", "");
 	al_conversion_total(&all, conversion);
-	add_conversion(summary, &all, "under 1 % error", 0.01);
-	add_conversion(summary, &all, "under 5 %", 0.05);
-	add_conversion(summary, &all, "under 10 %", 0.1);
-	add_conversion(summary, &all, "least error", 0);
-	al_table_finish(&all);
+	if (!find_best(&all, .1, &row))
+		al_summary_add(summary, "conversions",
+			"none saves parameters at an error of 10 % or less");
+	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+		if (!find_best(&all, levels[i].most, &row) || row == last)
+			continue;
+		add_conversion(summary, &all, levels[i].item, row);
+		last = row;
+	}
 }

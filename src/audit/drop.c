@@ -144,26 +144,25 @@ static void finish(struct al_audit *audit, struct al_table *table)
 static void summarise(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *drop)
 {
-	const struct al_range compensated = al_range_of(&summary->arena, drop, "error_compensated",
-		NULL, NULL);
-	const struct al_range dropped = al_range_of(&summary->arena, drop, "error_dropped", NULL,
+	struct al_arena *arena = &summary->arena;
+	const struct al_range compensated = al_range_of(arena, drop, "error_compensated", NULL,
 		NULL);
+	const struct al_range dropped = al_range_of(arena, drop, "error_dropped", NULL, NULL);
 
-	const char *changes;
-
+	(void)audit;
 	if (drop->n_rows == 0)
 		return;
-	changes = al_format(&summary->arena, "changes its module's output by %s",
-		al_range_text(&summary->arena, dropped, 4));
-	if (!al_covariance_imatrix(audit->options.covariance))
-		changes = al_format(&summary->arena, "%s, with W_O refitted by %s", changes,
-			al_range_text(&summary->arena, compensated, 4));
+	const char *changes = al_format(arena, "changes its layer's output by %s",
+		al_range_text(arena, dropped, 4));
+	if (compensated.n > 0)
+		changes = al_format(arena, "%s, with W_O refitted by %s", changes,
+			al_range_text(arena, compensated, 4));
 	al_summary_add(summary, "a head left out", changes);
 }
 
 const struct al_measurement al_measurement_drop = {
 	.id = "drop",
-	.title = "Heads left out, by what they put out",
+	.title = "Heads left out, by what they output",
 	.measured = AL_MEASURED_WITH_OUTPUTS,
 	.needs = {.weights = true},
 	.fields = fields,

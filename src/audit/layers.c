@@ -207,6 +207,12 @@ static void add_modules(struct al_table *summary, const struct al_audit *audit,
 			print_whole(arena, width)));
 }
 
+/* Without a sign where it rounds to 0. */
+static double whole_percent(double share)
+{
+	return rint(100 * share) + 0.0;
+}
+
 static void summarise(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *layers)
 {
@@ -219,13 +225,17 @@ static void summarise(struct al_table *summary, const struct al_audit *audit,
 		return;
 	struct al_range independent = al_range_of(arena, layers, "qk_independent_n90", NULL, NULL);
 	struct al_range gaussian = al_range_of(arena, layers, "qk_gaussian_n90", NULL, NULL);
-	al_summary_add(summary, "what chance gives",
-		al_format(arena, "rank %.0f if heads were independent, %.0f for Gaussian weights",
+	al_summary_add(summary, "for comparison",
+		al_format(arena, "%.0f if the heads were unrelated, %.0f for random weights",
 			independent.middle, gaussian.middle));
-	al_summary_add(summary, "redundancy",
-		al_format(arena, "%s shared, beyond chance",
-			al_range_text(arena, al_range_of(arena, layers, "redundancy", NULL, NULL),
-				2)));
+	const struct al_range overlap = al_range_of(arena, layers, "redundancy", NULL, NULL);
+	al_summary_add(summary, "overlap between heads",
+		al_format(arena, "%.0f %% more than unrelated heads would have%s",
+			whole_percent(overlap.middle),
+			overlap.n < 2
+				? ""
+				: al_format(arena, " (%.0f to %.0f %% by layer)",
+					whole_percent(overlap.low), whole_percent(overlap.high))));
 }
 
 /* ---- redundancy, layer by layer ---- */
@@ -276,7 +286,8 @@ static const struct al_drawing drawing = {
 
 const struct al_measurement al_measurement_layers = {
 	.id = "layers",
-	.title = "Heads together, beside what chance gives (components for a share of the squares)",
+	.title = "Dimensions needed for a share of the squares: all heads of a layer, and "
+		 "unrelated heads",
 	.needs = {.weights = true},
 	.add_columns = add_columns,
 	.add_module = add_module,

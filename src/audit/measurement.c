@@ -72,11 +72,11 @@ void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
 		for (int i = 0; i < AL_N_MEASUREMENTS; i++)
 			if (tables[i])
 				add_parts(summary, audit, al_measurements[i], tables[i], place);
-	al_table_note(summary, "medians over heads or modules, in brackets the extremes");
+	al_table_note(summary, "medians; ranges in parentheses");
 	al_table_note(summary,
-		"a conversion changes all modules; its error is that of the worst module");
+		"a conversion changes all layers; its error is that of the worst layer");
 	if (!audit->options.covariance)
 		al_table_note(summary,
-			"from weights alone: where inputs fill fewer directions, lower ranks "
-			"suffice");
+			"from weights alone: real inputs use fewer directions, so true ranks are "
+			"lower");
 }

@@ -8,6 +8,9 @@
 
 #include "audit/audit.h"
 
+/* The largest error, in percent of the module's scores and values, at which heads are removable. */
+enum { AL_REMOVABLE_PERCENT = 10 };
+
 struct al_merge {
 	size_t head, twin; /* twin == head: it is silent */
 	double qk_cosine, ov_cosine; /* of a head and its twin; NAN: silent */

@@ -19,6 +19,20 @@ bool al_judge(struct al_network *network, struct al_job *job, const struct al_ba
 bool al_judge_embeddings(struct al_network *network, struct al_job *job, const struct al_batch *all,
 	struct al_matrix out[2], struct al_error *err) AL_MUST_CHECK;
 
+/* ---- without.c: the loss without one head, W_O of its module's other heads fitted to the
+ * calibration's outputs ---- */
+
+struct al_missing_head {
+	const struct al_attention *attention;
+	int64_t head;
+	double loss; /* nats per token without it, on `all` */
+};
+
+/* Of the whole model the loss goes to `whole`. */
+bool al_judge_heads(struct al_network *network, const struct al_calibration *calibration,
+	const struct al_batch *all, const struct al_watch *watch, struct al_missing_head *items,
+	size_t n, double *whole, struct al_error *err) AL_MUST_CHECK;
+
 /* ---- frontier.c: what conversions of a whole model cost, measured: each changes all modules
  * alike, in memory, and the model runs with it ---- */
 

@@ -289,7 +289,7 @@ return Array.from(table.tBodies[0].rows).map(row => row.cells[heads.indexOf(argu
         browser.call('POST', '/goog/cdp/execute', {'cmd': 'Emulation.setScriptExecutionDisabled',
                                                    'params': {'value': False}})
         self.assertEqual(browser.run('return document.querySelectorAll("button:not([hidden])").length'), 0)
-        self.assertIn('Which heads say the same', browser.run('return document.body.innerText'))
+        self.assertIn('Which heads are alike', browser.run('return document.body.innerText'))
 
 
 if __name__ == '__main__':

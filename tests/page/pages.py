@@ -247,7 +247,7 @@ class Pages(unittest.TestCase):
         self.assertEqual(set(lines[0][8].split(',')),
                          {'layers.0:1', 'layers.1:3', 'layers.2:3', 'layers.2:4', 'layers.2:5'})
         self.assertEqual(lines[0][9:], ['--calibration', 'DIR', '-o', 'smaller/'])
-        self.assertIn('DIR is what attnledger calibrate wrote', page.raw)
+        self.assertIn('DIR is the folder that attnledger calibrate wrote', page.raw)
 
     def test_line_to_copy_runs(self):
         page, _ = self.answer(*models_of(self, layers=2, heads=4, silent=3))

@@ -14,12 +14,14 @@ model, calibration = f"{work}/stories15M.bin", f"{work}/calibration"
 bad = []
 
 
-def run(*words):
+def run(*words, table=None):
+    """The rows of the first table, or of the one with this name."""
     done = subprocess.run([attnledger, *words, "-f", "csv"], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{words}: {done.stderr}")
-    first = done.stdout.split("\n\n")[0]  # of several tables, which have a line "# ID" before them
-    return list(csv.DictReader(io.StringIO(first.split("\n", 1)[1] if first[0] == "#" else first)))
+    tables = done.stdout.split("\n\n")  # of several each has a line "# ID" before it
+    found = next(t for t in tables if not table or t.startswith(f"# {table}\n"))
+    return list(csv.DictReader(io.StringIO(found.split("\n", 1)[1] if found[0] == "#" else found)))
 
 
 def check(what, found, wanted, most=1e-3):
@@ -123,10 +125,14 @@ print(f"{len(expected['conversions'])} conversions")
 
 # ---- the frontier ----
 
-frontier = run("audit", model, "--only", "conversion", "--calibration", calibration, "--tokens", tokens,
-               "--sequences", "16:18", "--figures", f"{work}/figures")  # fmt: skip
+losses = run("audit", model, "--only", "drop,conversion", "--calibration", calibration, "--tokens", tokens,
+             "--sequences", "16:24", "--figures", f"{work}/figures", table="losses")  # fmt: skip
 if not os.path.getsize(f"{work}/figures/frontier.svg"):
     bad.append("the frontier isn't drawn")
+for row in losses:
+    check(f"loss without head {row['head']} of {row['module']}", float(row["loss_increase"]),
+          single["loss_increase_refit"][int(row["layer"])][int(row["head"])])  # fmt: skip
+print(f"{len(losses)} heads left out")
 
 for line in bad:
     print(line, file=sys.stderr)

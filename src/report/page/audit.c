@@ -1,76 +1,33 @@
 /* The page of an audit, from the verdict to the tables. */
-#include "audit/verdict.h"
 #include "report/page/audit.h"
-
-/* ---- tiles ---- */
-
-static size_t count_twins(const struct al_table *redundant)
-{
-	size_t n = 0;
-	double twin;
-
-	for (size_t row = 0; row < redundant->n_rows; row++)
-		n += al_table_number(redundant, row, "twin", &twin);
-	return n;
-}
-
-/* "0.238 – 0.371", the least and the largest number of a column; "-": there is none. */
-static const char *range_text(struct al_arena *arena, const struct al_table *table, const char *key)
-{
-	const int column = al_table_find_column(table, key);
-	double low, high;
-	const size_t least = al_table_extreme(table, key, -1, &low),
-		     most = al_table_extreme(table, key, 1, &high);
-
-	if (least == table->n_rows)
-		return "-";
-	const struct al_column *c = &table->columns[column];
-	const char *first = al_cell_display(arena, &al_page_style, c, &table->rows[least][column]);
-	const char *last = al_cell_display(arena, &al_page_style, c, &table->rows[most][column]);
-	return strcmp(first, last) == 0 ? first
-					: al_format(arena, "%s \342\200\223 %s", first, last);
-}
-
-static void add_tiles(struct al_text *out, const struct al_audit_page *page)
-{
-	const struct al_table *redundant = page->redundant;
-	struct al_page_tile tiles[4];
-	size_t n = 0;
-
-	AL_ARENA(arena);
-	if (redundant && page->heads) {
-		const size_t twins = count_twins(redundant);
-		tiles[n++] = (struct al_page_tile){al_format(&arena, "%zu", redundant->n_rows),
-			al_format(&arena,
-				"of %zu heads can go: they cost %d %% or less, or are half "
-				"another head",
-				page->heads->n_rows, AL_REDUNDANT_PERCENT)};
-		tiles[n++] = (struct al_page_tile){al_format(&arena, "%zu", twins),
-			"repeat another head of their module"};
-		tiles[n++] = (struct al_page_tile){al_format(&arena, "%zu",
-							   redundant->n_rows - twins),
-			"write almost nothing"};
-	}
-	if (page->layers)
-		tiles[n++] = (struct al_page_tile){range_text(&arena, page->layers, "redundancy"),
-			"of the heads' score directions are shared beyond chance, from module to "
-			"module"};
-	if (n > 0)
-		al_page_tiles(out, tiles, n);
-}
 
 /* ---- heads ---- */
 
 static void add_map(struct al_text *out, const struct al_audit_page *page,
 	const struct al_page_heads *heads)
 {
-	al_page_begin_section(out, "heads", "Which heads say the same",
-		"Each square is a head. The darker, the more it is like its nearest head in the "
-		"module, in what it looks at (scores) and in what it writes (values): the smaller "
-		"of both cosines. Choose a square, or move with the arrow keys.");
+	al_page_begin_section(out, "heads",
+		heads->has_costs ? "What each head is worth on text" : "Which heads are alike",
+		!heads->has_costs ? "Each square is a head. The darker, the more it is like "
+				    "its nearest head in the module, in its scores and in "
+				    "its values: the smaller of both cosines. Choose a "
+				    "square, or move with the arrow keys."
+			: heads->are_refitted
+			? "Each square is a head. The darker, the less its "
+			  "layer's output changes without it, once W_O of the "
+			  "other heads is refitted. Choose a square, or move "
+			  "with the arrow keys."
+			: "Each square is a head. The darker, the less its "
+			  "layer's output changes without it. Choose a square, or "
+			  "move with the arrow keys.");
 	al_text_add(out, "<div class=two><div>");
 	al_page_head_map(out, heads, page->left_out, page->n_left_out);
 	al_text_add(out, "</div><aside id=head aria-live=polite hidden></aside></div>\n");
+	if (page->losses)
+		al_page_add_table(out, &(struct al_page_table){.table = page->losses});
+	if (page->drop)
+		al_page_add_table(out,
+			&(struct al_page_table){.table = page->drop, .is_folded = true});
 	al_page_end_section(out);
 }
 
@@ -122,7 +79,7 @@ static void add_command(struct al_text *out, const struct al_audit_page *page,
 static void add_commands(struct al_text *out, const struct al_audit_page *page,
 	const struct al_table *steps)
 {
-	double levels[] = {.01, .05, .1, 0}, *last = &levels[3];
+	double levels[] = {.01, .05, .1, 0}, *last = &levels[3], twin;
 	size_t before = 0;
 
 	(void)al_table_number(steps, steps->n_rows - 1, "cumulative_error", last);
@@ -133,27 +90,40 @@ static void add_commands(struct al_text *out, const struct al_audit_page *page,
 			add_command(out, page, steps, n, levels[i]);
 		before = n > before ? n : before;
 	}
-	if (page->merge_needs_calibration && count_twins(page->redundant))
+	if (page->merge_needs_calibration
+		&& al_table_extreme(page->redundant, "twin", 1, &twin) < page->redundant->n_rows)
 		al_text_add(out,
-			"<p class=note>DIR is what attnledger calibrate wrote: positions are "
-			"rotary, so that merging needs to know what heads put out.</p>\n");
+			"<p class=note>DIR is the folder that attnledger calibrate wrote: "
+			"positions "
+			"are rotary, so merging needs the heads' recorded outputs.</p>\n");
 }
 
 static void add_steps(struct al_text *out, const struct al_audit_page *page)
 {
 	AL_ENDS(al_table_finish) struct al_table steps = {0};
 
+	al_page_steps_table(&steps, page->redundant);
+	add_commands(out, page, &steps);
+	al_page_add_table(out, &(struct al_page_table){.table = &steps});
+}
+
+static void add_advice(struct al_text *out, const struct al_audit_page *page)
+{
+	const bool has_steps = page->n_advice == 0 && page->redundant
+		&& page->redundant->n_rows > 0;
+
 	al_page_begin_section(out, "do", "What to do",
-		page->redundant->n_rows
-			? "Heads that their module can do without, the cheapest first. A copy is "
-			  "merged: the head that stays takes over its outputs. A head that writes "
-			  "almost nothing is dropped."
-			: "No head can be dropped or merged at a small error. What other "
-			  "changes save and cost stands below.");
-	if (page->redundant->n_rows) {
-		al_page_steps_table(&steps, page->redundant);
-		add_commands(out, page, &steps);
-		al_page_add_table(out, &(struct al_page_table){.table = &steps});
+		has_steps ? "Removable heads, the cheapest first. A copy is merged: the "
+			    "head that stays takes over its outputs. A head that writes "
+			    "almost nothing is dropped."
+			: page->n_advice > 0
+			? NULL
+			: "No head can be dropped or merged at a small error.");
+	if (has_steps)
+		add_steps(out, page);
+	for (size_t i = 0; i < page->n_advice; i++) {
+		al_html_addf(out, "<p>%s</p>\n", page->advice[i].text);
+		al_page_command(out, page->advice[i].command);
 	}
 	al_page_end_section(out);
 }
@@ -166,16 +136,14 @@ static void add_shared(struct al_text *out, const struct al_audit_page *page)
 		"qk_gaussian_n90", "ov_n90", "ov_independent_n90", "redundancy", NULL};
 
 	al_page_begin_section(out, "shared", "What heads share",
-		"How many directions hold 90 % of what all heads of a module look at together. The "
-		"mark is how many it would take if the heads were as they are but had nothing to "
-		"do with each other: the further the bar stays behind it, the more they share.");
+		"Bar: dimensions the heads use together. Mark: what unrelated heads would use. The "
+		"gap is what they share.");
 	al_page_add_bars(out,
 		&(struct al_page_bars){.table = page->layers,
 			.label = "module",
 			.value = "qk_n90",
 			.reference = "qk_independent_n90",
-			.axis = "directions for 90 % of all heads' scores; the mark: of "
-				"independent heads"});
+			.axis = "dimensions for 90 % of all heads' scores; mark: unrelated heads"});
 	al_page_add_table(out,
 		&(struct al_page_table){.table = page->layers,
 			.columns = columns,
@@ -185,28 +153,47 @@ static void add_shared(struct al_text *out, const struct al_audit_page *page)
 
 /* ---- savings ---- */
 
+/* By weights, or where conversions were measured by their KL divergence. */
 static void add_savings(struct al_text *out, const struct al_audit_page *page)
 {
 	static const char *const errors[] = {"qk_relative_error", "qk_mean_error",
 		"ov_relative_error", NULL};
 	static const char *const conversion[] = {"variant", "setting", NULL};
-	const struct al_page_points points = {.table = page->conversions,
-		.x = "saving",
-		.x_title = "parameters saved in attention (%)",
-		.y_title = "relative error of the worst module",
-		.y = errors,
-		.names = conversion};
-	AL_ENDS(al_table_finish) struct al_table frontier = {0};
+	static const char *const divergence[] = {"kl", NULL},
+				 *const measured[] = {"method", "setting", NULL};
+	const struct al_page_points points = page->frontier
+		? (struct al_page_points){.table = page->frontier,
+			.x = "cache_saving",
+			.x_title = "cache saved (%)",
+			.y_title = "KL divergence (nats per token)",
+			.y = divergence,
+			.names = measured}
+		: (struct al_page_points){.table = page->conversions,
+			.x = "saving",
+			.x_title = "parameters saved in attention (%)",
+			.y_title = "relative error of the worst layer",
+			.y = errors,
+			.names = conversion};
+	AL_ENDS(al_table_finish) struct al_table best = {0};
 
 	al_page_begin_section(out, "savings", "What could be saved",
-		"Every change of all modules to another form of attention, by weights alone. Right "
-		"is smaller, down is truer: error 0 is the same model, error 1 has nothing of it. "
-		"Numbered circles lie on the frontier.");
+		page->frontier
+			? "Every conversion of all layers, measured on text. Further right "
+			  "saves more; further down is closer to the original (0 = "
+			  "identical). Numbered circles are on the frontier."
+			: "Every conversion of all layers to another form of attention, "
+			  "judged from weights. Further right saves more; further down is "
+			  "closer to the original (0 = identical, 1 = nothing kept). Numbered "
+			  "circles are on the frontier.");
 	al_page_add_points(out, &points);
-	al_page_frontier_table(&frontier, &points);
-	al_page_add_table(out, &(struct al_page_table){.table = &frontier});
-	al_page_add_table(out,
-		&(struct al_page_table){.table = page->conversions, .is_folded = true});
+	al_page_frontier_table(&best, &points);
+	al_page_add_table(out, &(struct al_page_table){.table = &best});
+	if (page->frontier)
+		al_page_add_table(out,
+			&(struct al_page_table){.table = page->frontier, .is_folded = true});
+	if (page->conversions)
+		al_page_add_table(out,
+			&(struct al_page_table){.table = page->conversions, .is_folded = true});
 	al_page_end_section(out);
 }
 
@@ -230,7 +217,7 @@ static void add_tables(struct al_text *out, const struct al_audit_page *page,
 	al_page_begin_section(out, "tables", "Tables",
 		"Choose a column's title to sort by it. All digits: --format json, --tables DIR.");
 	if (page->heads) {
-		al_page_map_table(&map, heads);
+		al_page_map_table(&map, heads, page->drop);
 		al_page_add_table(out,
 			&(struct al_page_table){.table = &map, .is_folded = map.n_rows > 200});
 	}
@@ -240,12 +227,15 @@ static void add_tables(struct al_text *out, const struct al_audit_page *page,
 				&(struct al_page_table){.table = tables[i],
 					.is_folded = true,
 					.hides_notes = tables[i] == page->summary});
+	for (size_t i = 0; i < page->n_others; i++)
+		al_page_add_table(out,
+			&(struct al_page_table){.table = page->others[i], .is_folded = true});
 	al_page_end_section(out);
 }
 
 static const struct al_page_term terms[] = {
-	{"scores, QK", "what a head looks at: W_Q W_K^T, from which its attention is computed"},
-	{"values, OV", "what a head writes: W_V W_O"},
+	{"scores, QK", "W_Q W_K^T, from which a head's attention is computed"},
+	{"values, OV", "W_V W_O: what a head writes of the tokens that it attends to"},
 	{"cosine",
 		"how alike two heads are: 1 the same up to a factor, 0 nothing in common, -1 "
 		"opposite"},
@@ -253,17 +243,16 @@ static const struct al_page_term terms[] = {
 		"a head that attends as another does; W_O of the other takes its outputs too"},
 	{"silent", "a head that writes almost nothing: without it the output hardly changes"},
 	{"error",
-		"the norm of what is lost, relative to the norm of what all heads do; by weights "
-		"alone unless a calibration is named below"},
+		"the norm of what is lost, relative to the norm of the whole; judged from weights "
+		"unless a calibration is named below"},
 	{"rank",
 		"how many directions a head's scores have; 90 %: how many hold 90 % of the "
 		"squares"},
-	{"chance",
-		"what independent heads of the same shape would need: the null that sharing is "
-		"measured against"},
+	{"unrelated heads",
+		"random heads with the same spectra: the null that sharing is compared with"},
 	{"basis",
-		"how far a change of basis that leaves the model as it is was used: as stored, "
-		"aligned, best"},
+		"which of the equivalent bases the heads were compared in: as stored, aligned, or "
+		"the best one"},
 };
 
 /* ---- all ---- */
@@ -274,16 +263,18 @@ void al_audit_page_write(const struct al_audit_page *page, struct al_text *out)
 
 	AL_ARENA(arena);
 	if (page->heads)
-		al_page_heads_read(&heads, &arena, page->heads, page->cosines, page->redundant);
+		al_page_heads_read(&heads, &arena, page->heads, page->cosines, page->redundant,
+			page->drop);
 	al_page_begin(out, &page->head);
-	add_tiles(out, page);
+	if (page->n_tiles > 0)
+		al_page_tiles(out, page->tiles, page->n_tiles);
 	if (page->heads)
 		add_map(out, page, &heads);
-	if (page->redundant)
-		add_steps(out, page);
+	if (page->redundant || page->n_advice > 0)
+		add_advice(out, page);
 	if (page->layers)
 		add_shared(out, page);
-	if (page->conversions)
+	if (page->conversions || page->frontier)
 		add_savings(out, page);
 	if (page->heads && page->cosines)
 		add_pairs(out, &heads);

@@ -3,11 +3,24 @@
 
 #include "report/page/heads.h"
 
-/* Tables by their ids; NULL: the audit has none. */
+/* What could be done, and the command that does it. */
+struct al_page_advice {
+	const char *text, *command;
+};
+
+/* Tables by their ids; NULL: the audit has none. Where `drop` or measured tables are there, they
+ * decide, not weights. */
 struct al_audit_page {
 	struct al_page_head head;
-	const struct al_table *summary, *heads, *layers, *cosines, *similarity, *redundant;
+	const struct al_page_tile *tiles;
+	size_t n_tiles;
+	const struct al_page_advice *advice; /* by data; without any, by weights */
+	size_t n_advice;
+	const struct al_table *summary, *heads, *layers, *cosines, *similarity, *redundant, *drop;
 	const struct al_table *conversions; /* of all modules together */
+	const struct al_table *losses, *frontier; /* of heads and conversions, measured on tokens */
+	const struct al_table *const *others; /* all else that the answer has */
+	size_t n_others;
 	const struct al_page_left_out *left_out;
 	size_t n_left_out;
 	const char *command; /* that made the page */

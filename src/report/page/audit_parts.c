@@ -33,6 +33,9 @@ enum { N_NEIGHBOURS = 3 };
 static const char *const names[] = {"module", "head", NULL};
 static const char *const numbers[] = {"qk_rank", "qk_n90", "ov_n90", "qk_norm", "ov_norm", NULL};
 
+static const char *const costs_of_drop[] = {"output_share", "error_dropped", "error_compensated",
+	NULL};
+
 static void set_cosine(struct al_cell *cell, double cosine)
 {
 	if (!isnan(cosine))
@@ -76,10 +79,12 @@ static void set_next(struct al_table *out, struct al_cell *cell, const struct al
 		al_cell_set_text(out, cell, text.data);
 }
 
-static const char *mark_text(struct al_table *out, const char *mark)
+static const char *mark_text(struct al_table *out, const struct al_page_heads *heads,
+	const char *mark)
 {
-	return strcmp(mark, "x") == 0 ? "x: writes almost nothing"
-				      : al_format(&out->arena, "%s: copies", mark);
+	if (strcmp(mark, "x") != 0)
+		return al_format(&out->arena, "%s: copies", mark);
+	return heads->has_costs ? "x: changes little" : "x: writes almost nothing";
 }
 
 static bool has_groups(const struct al_page_heads *heads)
@@ -90,24 +95,37 @@ static bool has_groups(const struct al_page_heads *heads)
 	return false;
 }
 
-static void add_head(struct al_table *out, const struct al_page_heads *heads,
-	const struct al_page_module *m, size_t head, bool with_groups, size_t n_numbers)
+/* Columns of `drop` follow the numbers. */
+struct shown {
+	const struct al_page_heads *heads;
+	const struct al_table *drop;
+	bool has_groups;
+	size_t n_numbers, n_costs;
+};
+
+static void add_head(struct al_table *out, const struct shown *s, const struct al_page_module *m,
+	size_t head)
 {
+	const struct al_page_heads *heads = s->heads;
 	struct al_cell *cells = al_table_add_row(out), *cell = cells + 2;
 
 	copy_cells(out, cells, 0, 2, heads->heads, m->first + head);
-	if (with_groups)
+	if (s->has_groups)
 		al_cell_set_int(out, cell++, m->groups[head]);
 	if (m->marks[head])
-		al_cell_set_text(out, cell, mark_text(out, m->marks[head]));
+		al_cell_set_text(out, cell, mark_text(out, heads, m->marks[head]));
 	cell++;
 	set_nearest(out, cell, m, head);
-	copy_cells(out, cells, (size_t)(cell + 3 - cells), n_numbers, heads->heads,
-		m->first + head);
-	set_next(out, cell + 3 + n_numbers, m, head);
+	const size_t first = (size_t)(cell + 3 - cells), costs = first + s->n_numbers;
+	copy_cells(out, cells, first, s->n_numbers, heads->heads, m->first + head);
+	const size_t row = s->drop ? al_page_find_head(s->drop, m->name, head) : 0;
+	if (s->drop && row < s->drop->n_rows)
+		copy_cells(out, cells, costs, s->n_costs, s->drop, row);
+	set_next(out, cells + costs + s->n_costs, m, head);
 }
 
-void al_page_map_table(struct al_table *out, const struct al_page_heads *heads)
+void al_page_map_table(struct al_table *out, const struct al_page_heads *heads,
+	const struct al_table *drop)
 {
 	static const struct al_column nearest[] = {
 		{.key = "mark", .title = "Redundant"},
@@ -115,22 +133,23 @@ void al_page_map_table(struct al_table *out, const struct al_page_heads *heads)
 		{.key = "qk_cosine", .title = "its score cosine", .digits = 3},
 		{.key = "ov_cosine", .title = "its value cosine", .digits = 3},
 	};
-	const bool with_groups = has_groups(heads);
+	struct shown s = {.heads = heads, .drop = drop, .has_groups = has_groups(heads)};
 
 	al_table_init(out, "map", "Heads, their nearest neighbours, and their numbers");
 	add_columns_of(out, heads->heads, names);
-	if (with_groups)
+	if (s.has_groups)
 		al_table_add_column(out,
 			(struct al_column){.key = "kv_head",
 				.title = "Reads key",
 				.digits = AL_DIGITS_ALL});
 	al_table_add_columns(out, nearest, sizeof(nearest) / sizeof(*nearest));
-	const size_t n_numbers = add_columns_of(out, heads->heads, numbers);
+	s.n_numbers = add_columns_of(out, heads->heads, numbers);
+	s.n_costs = drop ? add_columns_of(out, drop, costs_of_drop) : 0;
 	al_table_add_column(out,
 		(struct al_column){.key = "next", .title = "Next nearest (scores, values)"});
 	for (size_t i = 0; i < heads->n_modules; i++)
 		for (size_t head = 0; head < heads->modules[i].n; head++)
-			add_head(out, heads, &heads->modules[i], head, with_groups, n_numbers);
+			add_head(out, &s, &heads->modules[i], head);
 }
 
 /* ---- what to do ---- */

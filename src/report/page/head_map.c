@@ -78,14 +78,19 @@ static void add_label(struct al_text *out, const struct layout *l, const char *n
 		y + l->pitch / 2 + 4, cut.data, *end ? "\342\200\246" : "");
 }
 
-static const char *name_class(const struct al_page_module *m, size_t head, char out[16])
+/* By what it costs to leave out the head, where that is known; else by its nearest head. */
+static const char *name_class(const struct layout *l, const struct al_page_module *m, size_t head,
+	char out[16])
 {
 	const int64_t nearest = al_page_nearest(m, head, 0);
+	const bool has_costs = l->heads->has_costs;
 
-	if (nearest < 0)
+	if (has_costs ? isnan(m->costs[head]) : nearest < 0)
 		return "unknown";
 	strcpy(out, "s0");
-	out[1] = (char)('0' + al_page_shade(fmax(al_page_likeness(m, head, (size_t)nearest), 0)));
+	out[1] = (char)('0'
+		+ (has_costs ? al_page_cost_shade(m->costs[head])
+			     : al_page_shade(fmax(al_page_likeness(m, head, (size_t)nearest), 0))));
 	return out;
 }
 
@@ -96,7 +101,7 @@ static void add_head(struct al_text *out, const struct layout *l, const struct a
 	char class[16];
 
 	al_text_addf(out, "<g class=\"head%s\"><rect class=%s x=%d y=%d width=%d height=%d rx=3 />",
-		m->marks[head] ? " marked" : "", name_class(m, head, class), x, y, side, side);
+		m->marks[head] ? " marked" : "", name_class(l, m, head, class), x, y, side, side);
 	if (m->marks[head])
 		al_text_addf(out, "<text class=letter x=%d y=%d text-anchor=middle>%s</text>",
 			x + side / 2, y + side / 2 + 5, m->marks[head]);
@@ -151,17 +156,32 @@ static void add_numbers(struct al_text *out, const struct layout *l)
 
 /* ---- the key ---- */
 
-static void add_key(struct al_text *out, const struct layout *l)
+static void add_ramp(struct al_text *out, const char *from, const char *to)
 {
-	al_text_add(out, "<p class=key><span>nearest head unlike <svg width=126 height=14>");
+	al_text_addf(out, "<p class=key><span>%s <svg width=126 height=14>", from);
 	for (int i = 0; i < AL_PAGE_SHADES; i++)
 		al_text_addf(out, "<rect class=s%d x=%d width=18 height=14 />", i, 18 * i);
-	al_text_add(out, "</svg> alike (from ");
+	al_text_addf(out, "</svg> %s", to);
+}
+
+static void add_key(struct al_text *out, const struct layout *l)
+{
+	const bool has_costs = l->heads->has_costs;
+
+	add_ramp(out, has_costs ? "costs more" : "nearest head unlike",
+		has_costs ? "less (error below " : "alike (from ");
 	for (int i = 1; i < AL_PAGE_SHADES; i++)
-		al_text_addf(out, "%s%g", i > 1 ? ", " : "", al_page_shade_least(i));
-	al_text_add(out,
-		")</span><span><b>A A</b> the same letter: copies of each other</span>"
-		"<span><b>x</b> writes almost nothing</span>");
+		al_text_addf(out, "%s%g", i > 1 ? ", " : "",
+			has_costs ? al_page_cost_shade_most(i) : al_page_shade_least(i));
+	al_text_add(out, ")</span>");
+	if (has_costs)
+		al_text_addf(out,
+			"<span><b>x</b> changes its layer's output by less than %g</span>",
+			AL_PAGE_REMOVABLE);
+	else
+		al_text_add(out,
+			"<span><b>A A</b> the same letter: copies of each other</span>"
+			"<span><b>x</b> writes almost nothing</span>");
 	if (l->n_left_out)
 		al_text_add(out, "<span>hatched: not measured</span>");
 	al_text_add(out, "</p>\n");
@@ -176,8 +196,10 @@ void al_page_head_map(struct al_text *out, const struct al_page_heads *heads,
 	al_text_addf(out,
 		"<div class=scroll><svg id=map class=\"%s\" role=grid width=%d height=%d "
 		"viewBox=\"0 0 %d %d\" aria-label=\"Map of heads: a row each module, a column each "
-		"head; the darker, the more like the nearest head of its module\">\n",
-		l.n_columns > 16 ? "wide" : "", width, height, width, height);
+		"head; the darker, the %s\">\n",
+		l.n_columns > 16 ? "wide" : "", width, height, width, height,
+		heads->has_costs ? "less it costs to leave it out"
+				 : "more like the nearest head of its module");
 	al_text_add(out,
 		"<defs><pattern id=hatch class=hatch width=6 height=6 patternUnits=userSpaceOnUse "
 		"patternTransform=\"rotate(45)\"><path d=\"M0 0V6\"/></pattern></defs>\n");

@@ -32,6 +32,9 @@ static void begin_module(struct al_page_module *m, struct al_arena *arena)
 	m->values = unknown(arena, m->n);
 	m->groups = al_new_array(arena, int64_t, m->n);
 	m->marks = al_new_array(arena, const char *, m->n);
+	m->costs = al_new_array(arena, double, m->n);
+	for (size_t i = 0; i < m->n; i++)
+		m->costs[i] = NAN;
 }
 
 static void read_groups(struct al_page_module *m, const struct al_table *heads)
@@ -140,15 +143,51 @@ static void read_marks(struct al_page_heads *out, struct al_arena *arena,
 	}
 }
 
+/* ---- costs ---- */
+
+size_t al_page_find_head(const struct al_table *table, const char *module, size_t head)
+{
+	double number;
+	size_t row = 0;
+
+	while (row < table->n_rows
+		&& !(strcmp(al_table_text(table, row, "module"), module) == 0
+			&& al_table_number(table, row, "head", &number) && number == (double)head))
+		row++;
+	return row;
+}
+
+/* Refitted, where that is known of any. */
+static void read_costs(struct al_page_heads *out, const struct al_table *drop)
+{
+	double cost;
+	const char *key = "error_compensated";
+
+	out->has_costs = drop->n_rows > 0;
+	out->are_refitted = al_table_extreme(drop, key, 1, &cost) < drop->n_rows;
+	key = out->are_refitted ? key : "error_dropped";
+	for (size_t i = 0; i < out->n_modules; i++)
+		for (size_t head = 0; head < out->modules[i].n; head++) {
+			struct al_page_module *m = &out->modules[i];
+			const size_t row = al_page_find_head(drop, m->name, head);
+			if (row == drop->n_rows || !al_table_number(drop, row, key, &cost))
+				continue;
+			m->costs[head] = cost;
+			m->marks[head] = cost < AL_PAGE_REMOVABLE ? "x" : NULL;
+		}
+}
+
 void al_page_heads_read(struct al_page_heads *out, struct al_arena *arena,
 	const struct al_table *heads, const struct al_table *pairs,
-	const struct al_table *redundant)
+	const struct al_table *redundant, const struct al_table *drop)
 {
 	*out = (struct al_page_heads){.heads = heads};
 	read_modules(out, arena);
 	if (pairs)
 		read_pairs(out, pairs);
-	if (redundant)
+	if (drop)
+		read_costs(out, drop);
+	if (redundant && !out->has_costs)
 		read_marks(out, arena, redundant);
 }
 
@@ -199,4 +238,20 @@ int al_page_shade(double cosine)
 double al_page_shade_least(int shade)
 {
 	return shades[shade];
+}
+
+static const double cost_shades[AL_PAGE_SHADES] = {INFINITY, .7, .5, .4, .3, .2, AL_PAGE_REMOVABLE};
+
+int al_page_cost_shade(double error)
+{
+	int shade = AL_PAGE_SHADES - 1;
+
+	while (shade > 0 && !(error < cost_shades[shade]))
+		shade--;
+	return shade;
+}
+
+double al_page_cost_shade_most(int shade)
+{
+	return cost_shades[shade];
 }

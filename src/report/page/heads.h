@@ -6,6 +6,9 @@
 
 enum { AL_PAGE_NO_HEAD = -1, AL_PAGE_SHADES = 7 };
 
+/* A head whose layer's output changes by less is marked. */
+#define AL_PAGE_REMOVABLE 0.1
+
 /* A module's heads are rows first .. first+n-1 of the table `heads`. */
 struct al_page_module {
 	const char *name;
@@ -13,19 +16,22 @@ struct al_page_module {
 	double *scores, *values; /* cosines, [n][n]; NAN: unknown */
 	int64_t *groups; /* the key/value head that each reads, [n] */
 	bool has_groups; /* several read one */
-	const char **marks; /* a letter that copies share, "x": silent, NULL: neither; [n] */
+	const char **marks; /* a letter that copies share, "x": removable, NULL: neither; [n] */
+	double *costs; /* the error of the layer's output without each; NAN: unknown; [n] */
 };
 
 struct al_page_heads {
 	const struct al_table *heads;
 	struct al_page_module *modules;
 	size_t n_modules;
+	bool has_costs, are_refitted; /* ... with W_O of the others refitted */
 };
 
-/* `pairs`: cosines of all pairs, `redundant`: heads to do without; NULL: unknown. */
+/* `pairs`: cosines of all pairs, `redundant`: heads to do without by weights, `drop`: what their
+ * outputs are worth on tokens, which then decides; NULL: unknown. */
 void al_page_heads_read(struct al_page_heads *out, struct al_arena *arena,
 	const struct al_table *heads, const struct al_table *pairs,
-	const struct al_table *redundant);
+	const struct al_table *redundant, const struct al_table *drop);
 
 /* The smaller of the cosines of scores and of values (without its sign, which W_O can turn); one of
  * them where only that is known; else NAN. */
@@ -37,6 +43,13 @@ int64_t al_page_nearest(const struct al_page_module *module, size_t head, size_t
 /* 0 to AL_PAGE_SHADES - 1; and the least number of a shade. */
 int al_page_shade(double cosine);
 double al_page_shade_least(int shade);
+
+/* The same of an error: the smaller, the darker; and the largest of a shade, but for the first. */
+int al_page_cost_shade(double error);
+double al_page_cost_shade_most(int shade);
+
+/* The row of a head in a table with the columns module and head; n_rows: it has none. */
+size_t al_page_find_head(const struct al_table *table, const char *module, size_t head);
 
 /* A module that was left out, and why. */
 struct al_page_left_out {
@@ -52,8 +65,10 @@ void al_page_pair_maps(struct al_text *out, const struct al_page_heads *heads);
 
 /* ---- audit_parts.c: tables that are put together from the audit's own ---- */
 
-/* A row each square of the head map, in its order: the head's numbers and its neighbours. */
-void al_page_map_table(struct al_table *out, const struct al_page_heads *heads);
+/* A row each square of the head map, in its order: the head's numbers, of them those of `drop`
+ * (NULL: none), and its neighbours. */
+void al_page_map_table(struct al_table *out, const struct al_page_heads *heads,
+	const struct al_table *drop);
 
 /* Heads to do without, by the error with all before. */
 void al_page_steps_table(struct al_table *out, const struct al_table *redundant);

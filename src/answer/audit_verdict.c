@@ -1,0 +1,532 @@
+/* The verdict of an audit: its sentence and the tiles of its page, from the finished tables. Losses
+ * that were measured come first, then what heads output on tokens; weights only where neither was
+ * recorded. */
+#include "answer/audit_run.h"
+
+#include "audit/conversion_totals.h"
+#include "audit/merging.h"
+#include "report/claim.h"
+
+static const double MOST = AL_REMOVABLE_PERCENT / 100.;
+
+/* Of the smallest cache that the sentence names, in nats per token. */
+static const double MOST_KL = .05;
+
+/* ---- pieces ---- */
+
+/* Modules of one layer, as of an encoder-decoder, are told apart by their names. */
+static bool shares_layers(const struct al_audit_run *run)
+{
+	for (size_t i = 0; i < run->n_measured; i++)
+		for (size_t k = 0; k < i; k++)
+			if (run->measured[i]->layer == run->measured[k]->layer)
+				return true;
+	return false;
+}
+
+/* "layer 4 head 9" */
+static const char *head_text(const struct al_audit_run *run, const struct al_table *table,
+	size_t row)
+{
+	struct al_arena *arena = &run->session->arena;
+	const bool has_names = shares_layers(run);
+
+	return al_format(arena, "%s%s head %s", has_names ? "" : "layer ",
+		al_claim_cell(arena, table, row, has_names ? "module" : "layer"),
+		al_claim_cell(arena, table, row, "head"));
+}
+
+static const char *limit_text(struct al_arena *arena)
+{
+	return al_claim_real(arena, "limit", "%", AL_REMOVABLE_PERCENT,
+		al_format(arena, "%d %%", AL_REMOVABLE_PERCENT));
+}
+
+static const char *share_text(struct al_arena *arena, const struct al_table *table, size_t row,
+	const char *key)
+{
+	double share = 0;
+
+	(void)al_table_number(table, row, key, &share);
+	return al_claim_percent(arena, key, share);
+}
+
+/* Of a column in percent. */
+static const char *percent_text(struct al_arena *arena, const struct al_table *table, size_t row,
+	const char *key)
+{
+	double percent = 0;
+
+	(void)al_table_number(table, row, key, &percent);
+	return al_claim_percent(arena, key, percent / 100);
+}
+
+static size_t count_below(const struct al_table *table, const char *key)
+{
+	size_t n = 0;
+	double error;
+
+	for (size_t row = 0; row < table->n_rows; row++)
+		n += al_table_number(table, row, key, &error) && error < MOST;
+	return n;
+}
+
+/* ---- conversions ---- */
+
+/* "GQA with 6 key/value heads" */
+static const char *conversion_text(struct al_arena *arena, const struct al_table *totals,
+	size_t row)
+{
+	const char *variant = al_table_text(totals, row, "variant");
+	const char *setting = al_table_text(totals, row, "setting");
+
+	if (strncmp(variant, "gqa-", 4) == 0)
+		return al_format(arena, "GQA with %s key/value heads",
+			al_claim_count(arena, "n_kv_heads", strtoll(variant + 4, NULL, 10)));
+	if (strcmp(variant, "mqa") == 0)
+		return "One key/value head for all (MQA)";
+	return al_format(arena, "%s%s%s", al_claim_name(arena, "variant", variant),
+		*setting ? " with " : "", al_claim_name(arena, "setting", setting));
+}
+
+/* Tokens that fill fewer directions than inputs have would make anything exact. */
+static bool judges_conversions(const struct al_audit_run *run)
+{
+	const struct al_calibration *calibration = al_covariance_calibration(
+		run->audit.options.covariance);
+	const struct al_module_statistics *first = calibration ? &calibration->modules[0] : NULL;
+
+	return !first || al_statistics_tokens(first) >= (double)first->of[AL_STATISTIC_INPUTS].rows;
+}
+
+/* The conversion that loses nothing and saves most; false: there is none. */
+static bool find_exact(const struct al_audit_run *run, size_t *row)
+{
+	return run->totals.n_rows > 0 && judges_conversions(run)
+		&& al_conversion_find_exact(&run->totals, row);
+}
+
+static const char *say_exact(const struct al_audit_run *run)
+{
+	struct al_arena *arena = &run->session->arena;
+	size_t row;
+
+	if (!find_exact(run, &row))
+		return "";
+	return al_format(arena,
+		"%s is exact%s: it saves " AL_CLAIM_LEAD
+		"%s of the KV cache and %s of attention's parameters.",
+		conversion_text(arena, &run->totals, row),
+		run->audit.options.covariance ? " on the recorded inputs" : "",
+		percent_text(arena, &run->totals, row, "cache_saving"),
+		percent_text(arena, &run->totals, row, "saving"));
+}
+
+/* Of the conversions that were measured: the smallest cache at a KL divergence of MOST_KL or less,
+ * and of equal ones the least divergence. */
+static bool find_smallest(const struct al_table *frontier, size_t *out)
+{
+	double best[2] = {0, INFINITY}, saving, kl;
+
+	for (size_t row = 0; row < frontier->n_rows; row++) {
+		if (!al_table_number(frontier, row, "cache_saving", &saving)
+			|| !al_table_number(frontier, row, "kl", &kl) || kl > MOST_KL
+			|| saving < best[0] || (saving == best[0] && kl >= best[1]))
+			continue;
+		best[0] = saving;
+		best[1] = kl;
+		*out = row;
+	}
+	return isfinite(best[1]);
+}
+
+static const char *measured_text(struct al_arena *arena, const struct al_table *frontier,
+	size_t row)
+{
+	return al_format(arena, "%s (%s)", al_claim_cell(arena, frontier, row, "method"),
+		al_claim_cell(arena, frontier, row, "setting"));
+}
+
+static const char *say_smallest(const struct al_audit_run *run)
+{
+	struct al_arena *arena = &run->session->arena;
+	const char *most = al_claim_real(arena, "most_kl", "nats per token", MOST_KL,
+		al_format(arena, "%g", MOST_KL));
+	size_t row;
+
+	if (run->frontier.n_rows == 0)
+		return "";
+	if (!find_smallest(&run->frontier, &row))
+		return al_format(arena, "No conversion has a KL divergence of %s or less.", most);
+	return al_format(arena, "Smallest cache at KL <= %s: %s, %s %% smaller, KL %s.", most,
+		measured_text(arena, &run->frontier, row),
+		al_claim_cell(arena, &run->frontier, row, "cache_saving"),
+		al_claim_cell(arena, &run->frontier, row, "kl"));
+}
+
+/* ---- heads whose loss was measured ---- */
+
+/* The head of least loss; where the layer of another one changes least, that too. */
+static const char *say_losses(const struct al_audit_run *run)
+{
+	struct al_arena *arena = &run->session->arena;
+	const struct al_table *losses = &run->losses;
+	double before = 0, after = 0, least;
+
+	if (losses->n_rows == 0)
+		return "";
+	const size_t row = al_table_extreme(losses, "loss", -1, &after),
+		     other = al_table_extreme(losses, "error_compensated", -1, &least);
+
+	(void)al_table_number(losses, row, "original", &before);
+	const char *text = al_format(arena, "Without %s and with W_O refitted the loss %s",
+		head_text(run, losses, row), al_claim_loss(arena, before, after));
+	if (other != row)
+		text = al_format(arena,
+			"%s; without %s, whose layer's output changes least (%s), by %s", text,
+			head_text(run, losses, other),
+			share_text(arena, losses, other, "error_compensated"),
+			al_claim_cell(arena, losses, other, "loss_increase"));
+	return al_format(arena, "%s.", text);
+}
+
+/* ---- heads by what they output ---- */
+
+static const char *say_outputs(const struct al_audit_run *run, const struct al_table *drop)
+{
+	struct al_arena *arena = &run->session->arena;
+	const bool refits = !al_covariance_imatrix(run->audit.options.covariance);
+	const char *key = refits ? "error_compensated" : "error_dropped";
+	const size_t n = count_below(drop, "error_dropped"), n_refitted = count_below(drop, key);
+	double error;
+	const size_t row = al_table_extreme(drop, key, -1, &error);
+	const char *heads = al_claim_count(arena, "heads", (int64_t)drop->n_rows);
+	const char *text = n == 0 ? al_format(arena, "None of %s heads changes its", heads)
+				  : al_format(arena, "%s of %s heads change%s %s",
+					  al_claim_count(arena, "dropped", (int64_t)n), heads,
+					  n == 1 ? "s" : "", n == 1 ? "its" : "their");
+
+	text = al_format(arena, "%s layer's output by less than %s on this text", text,
+		limit_text(arena));
+	if (refits)
+		text = n_refitted == 0
+			? al_format(arena, "%s, not even with W_O refitted", text)
+			: al_format(arena, "%s; with W_O refitted, %s do%s", text,
+				al_claim_count(arena, "refitted", (int64_t)n_refitted),
+				n_refitted == 1 ? "es" : "");
+	if (run->losses.n_rows > 0 || row == drop->n_rows)
+		return al_format(arena, "%s.", text);
+	return al_format(arena, "%s. Cheapest: %s (%s%s).", text, head_text(run, drop, row),
+		share_text(arena, drop, row, key), refits ? " with W_O refitted" : "");
+}
+
+/* ---- heads by weights ---- */
+
+struct removable {
+	size_t n_twins, n_silent;
+	double error; /* of the module that changes most without its removable heads */
+};
+
+static struct removable count_removable(const struct al_table *redundant)
+{
+	struct removable found = {0};
+	double number;
+
+	for (size_t row = 0; row < redundant->n_rows; row++) {
+		if (al_table_number(redundant, row, "twin", &number))
+			found.n_twins++;
+		else
+			found.n_silent++;
+		if (al_table_number(redundant, row, "cumulative_error", &number))
+			found.error = fmax(found.error, number);
+	}
+	return found;
+}
+
+/* A percentage that isn't exceeded: "3 %", "0.4 %". */
+static const char *bound_text(struct al_arena *arena, double share)
+{
+	const double percent = 100 * share;
+	const double bound = percent < 0.1 ? 0.1
+		: percent < 1		   ? ceil(10 * percent) / 10
+					   : ceil(percent);
+
+	return al_claim_real(arena, "bound", "%", bound, al_format(arena, "%g %%", bound));
+}
+
+static const char *say_removable(struct al_arena *arena, const struct removable *found,
+	size_t n_heads)
+{
+	const size_t n = found->n_twins + found->n_silent;
+	const char *all = n == 1
+		? "it"
+		: al_format(arena, "all %s", al_claim_count(arena, "removable", (int64_t)n));
+	const char *of = al_format(arena, AL_CLAIM_LEAD "%s of %s heads",
+		al_claim_count(arena, "removable", (int64_t)n),
+		al_claim_count(arena, "heads", (int64_t)n_heads));
+	const char *bound = bound_text(arena, found->error);
+
+	if (found->n_silent == 0)
+		return al_format(arena,
+			"%s %s of another head. Merging %s changes no layer's scores or values by "
+			"more than %s.",
+			of, n == 1 ? "is a near copy" : "are near copies", all, bound);
+	if (found->n_twins == 0)
+		return al_format(arena,
+			"%s write%s almost nothing. Dropping %s changes no layer's values by more "
+			"than %s.",
+			of, n == 1 ? "s" : "", all, bound);
+	return al_format(arena,
+		"%s look removable: %s %s of another head, %s write%s almost nothing. Without %s "
+		"no layer's scores or values change by more than %s.",
+		of, al_claim_count(arena, "copies", (int64_t)found->n_twins),
+		found->n_twins == 1 ? "is a near copy" : "are near copies",
+		al_claim_count(arena, "silent", (int64_t)found->n_silent),
+		found->n_silent == 1 ? "s" : "", all, bound);
+}
+
+struct cheapest {
+	size_t row;
+	double share; /* of the norm of its module's values; INFINITY: no module has any */
+};
+
+/* Rows of a module follow each other. */
+static size_t module_end(const struct al_table *heads, size_t first)
+{
+	const char *module = al_table_text(heads, first, "module");
+	size_t row = first;
+
+	while (row < heads->n_rows && strcmp(al_table_text(heads, row, "module"), module) == 0)
+		row++;
+	return row;
+}
+
+static void find_cheapest(const struct al_table *heads, size_t first, size_t end,
+	struct cheapest *best)
+{
+	double sum = 0, norm;
+
+	for (size_t row = first; row < end; row++)
+		if (al_table_number(heads, row, "ov_norm", &norm))
+			sum += norm * norm;
+	for (size_t row = first; sum > 0 && row < end; row++)
+		if (al_table_number(heads, row, "ov_norm", &norm) && norm / sqrt(sum) < best->share)
+			*best = (struct cheapest){row, norm / sqrt(sum)};
+}
+
+static const char *say_needed(const struct al_audit_run *run, const struct al_table *heads)
+{
+	struct al_arena *arena = &run->session->arena;
+	struct cheapest best = {.share = INFINITY};
+
+	for (size_t row = 0, end; row < heads->n_rows; row = end) {
+		end = module_end(heads, row);
+		find_cheapest(heads, row, end, &best);
+	}
+	if (isinf(best.share))
+		return NULL;
+	return al_format(arena,
+		"No head looks removable. The cheapest, %s, carries %s of its layer's output; the "
+		"limit is %s.",
+		head_text(run, heads, best.row),
+		al_claim_real(arena, "share", "%", 100 * best.share,
+			al_format(arena, "%.0f %%", 100 * best.share)),
+		limit_text(arena));
+}
+
+static const char *say_weights(const struct al_audit_run *run)
+{
+	struct al_arena *arena = &run->session->arena;
+	const struct al_table *heads = al_audit_run_table(run, "heads");
+	const struct al_table *redundant = al_audit_run_table(run, "redundant");
+	const bool has_inputs = run->audit.options.covariance != NULL;
+
+	if (!heads || !redundant)
+		return "";
+	const struct removable found = count_removable(redundant);
+	const char *text = redundant->n_rows ? say_removable(arena, &found, heads->n_rows)
+					     : say_needed(run, heads);
+	if (!text)
+		return "";
+	return al_format(arena, "%s Judged from weights %s%s.", text,
+		has_inputs ? "as the recorded inputs use them" : "alone",
+		run->opened->view.family->runs ? ": run `calibrate` to judge on text" : "");
+}
+
+/* ---- the sentence ---- */
+
+static const char *join(struct al_arena *arena, const char *text, const char *more)
+{
+	return *text && *more ? al_format(arena, "%s %s", text, more) : *text ? text : more;
+}
+
+const char *al_audit_verdict(const struct al_audit_run *run)
+{
+	struct al_arena *arena = &run->session->arena;
+	const struct al_table *drop = al_audit_run_table(run, "drop");
+	const char *text = join(arena, say_exact(run), say_losses(run));
+
+	text = join(arena, text, say_smallest(run));
+	text = join(arena, text,
+		drop && drop->n_rows > 0 ? say_outputs(run, drop) : say_weights(run));
+	return *text ? text : NULL;
+}
+
+/* ---- the page ---- */
+
+/* A template as plain text. */
+static const char *plain(struct al_arena *arena, const char *pattern)
+{
+	struct al_claim claim = {0};
+
+	al_claim_read(&claim, arena, pattern);
+	return claim.text;
+}
+
+static void add_tile(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n,
+	const char *number, const char *text)
+{
+	struct al_arena *arena = &run->session->arena;
+
+	tiles[(*n)++] = (struct al_page_tile){plain(arena, number), plain(arena, text)};
+}
+
+static void add_exact_tile(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n)
+{
+	struct al_arena *arena = &run->session->arena;
+	size_t row;
+
+	if (find_exact(run, &row))
+		add_tile(run, tiles, n, percent_text(arena, &run->totals, row, "cache_saving"),
+			al_format(arena, "less KV cache at no error: %s",
+				conversion_text(arena, &run->totals, row)));
+}
+
+static void add_measured_tiles(const struct al_audit_run *run, struct al_page_tile *tiles,
+	size_t *n)
+{
+	struct al_arena *arena = &run->session->arena;
+	double loss;
+	size_t row;
+
+	if (run->losses.n_rows > 0) {
+		row = al_table_extreme(&run->losses, "loss", -1, &loss);
+		add_tile(run, tiles, n, al_claim_cell(arena, &run->losses, row, "loss_increase"),
+			al_format(arena, "nats per token: the loss added without %s",
+				head_text(run, &run->losses, row)));
+	}
+	if (run->frontier.n_rows > 0 && find_smallest(&run->frontier, &row))
+		add_tile(run, tiles, n, percent_text(arena, &run->frontier, row, "cache_saving"),
+			al_format(arena, "less cache at KL \342\211\244 %g: %s", MOST_KL,
+				measured_text(arena, &run->frontier, row)));
+}
+
+static void add_output_tile(const struct al_audit_run *run, const struct al_table *drop,
+	struct al_page_tile *tiles, size_t *n)
+{
+	struct al_arena *arena = &run->session->arena;
+	const bool refits = !al_covariance_imatrix(run->audit.options.covariance);
+	const size_t below = count_below(drop, refits ? "error_compensated" : "error_dropped");
+
+	add_tile(run, tiles, n, al_format(arena, "%zu", below),
+		al_format(arena,
+			"removable heads (of %zu): each changes its layer's output by "
+			"less than %d %%%s",
+			drop->n_rows, AL_REMOVABLE_PERCENT, refits ? ", W_O refitted" : ""));
+}
+
+static void add_weight_tiles(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n)
+{
+	struct al_arena *arena = &run->session->arena;
+	const struct al_table *heads = al_audit_run_table(run, "heads");
+	const struct al_table *redundant = al_audit_run_table(run, "redundant");
+
+	if (!heads || !redundant)
+		return;
+	const struct removable found = count_removable(redundant);
+	add_tile(run, tiles, n, al_format(arena, "%zu", redundant->n_rows),
+		al_format(arena, "removable heads (of %zu)", heads->n_rows));
+	add_tile(run, tiles, n, al_format(arena, "%zu", found.n_twins),
+		"near copies of another head");
+	add_tile(run, tiles, n, al_format(arena, "%zu", found.n_silent), "write almost nothing");
+}
+
+/* "24 to 37 %" */
+static void add_overlap_tile(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n)
+{
+	struct al_arena *arena = &run->session->arena;
+	const struct al_table *layers = al_audit_run_table(run, "layers");
+	double low, high;
+
+	if (!layers || al_table_extreme(layers, "redundancy", -1, &low) == layers->n_rows)
+		return;
+	(void)al_table_extreme(layers, "redundancy", 1, &high);
+	const char *first = al_format(arena, "%.0f", rint(100 * low) + 0.0);
+	const char *last = al_format(arena, "%.0f", rint(100 * high) + 0.0);
+	add_tile(run, tiles, n,
+		strcmp(first, last) == 0 ? al_format(arena, "%s %%", first)
+					 : al_format(arena, "%s \342\200\223 %s %%", first, last),
+		"more overlap between heads than unrelated ones would have, by layer");
+}
+
+enum { MOST_TILES = 5 };
+
+void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page *page)
+{
+	struct al_page_tile *tiles = al_new_array(&run->session->arena, struct al_page_tile,
+		MOST_TILES);
+	const struct al_table *drop = al_audit_run_table(run, "drop");
+	size_t n = 0;
+
+	add_exact_tile(run, tiles, &n);
+	add_measured_tiles(run, tiles, &n);
+	if (drop && drop->n_rows > 0)
+		add_output_tile(run, drop, tiles, &n);
+	else
+		add_weight_tiles(run, tiles, &n);
+	add_overlap_tile(run, tiles, &n);
+	page->tiles = tiles;
+	page->n_tiles = n;
+}
+
+/* Heads that share keys go together alone. */
+static bool has_own_keys(const struct al_audit_run *run)
+{
+	for (size_t i = 0; i < run->n_measured; i++)
+		if (run->measured[i]->n_heads != run->measured[i]->n_kv_heads)
+			return false;
+	return true;
+}
+
+static void add_advice(const struct al_audit_run *run, struct al_page_advice *advice, size_t *n,
+	const char *words, const char *text, const char *options)
+{
+	struct al_arena *arena = &run->session->arena;
+
+	advice[(*n)++] = (struct al_page_advice){plain(arena, text),
+		al_format(arena, "attnledger compress %s --calibration %s %s -o smaller/", words,
+			al_page_shell_word(arena, run->options->calibration), options)};
+}
+
+void al_audit_verdict_advice(const struct al_audit_run *run, const char *words,
+	struct al_audit_page *page)
+{
+	struct al_arena *arena = &run->session->arena;
+	struct al_page_advice *advice = al_new_array(arena, struct al_page_advice, 2);
+	double loss, head = 0;
+	size_t n = 0, row;
+
+	if (run->losses.n_rows > 0 && has_own_keys(run)) {
+		row = al_table_extreme(&run->losses, "loss", -1, &loss);
+		(void)al_table_number(&run->losses, row, "head", &head);
+		add_advice(run, advice, &n, words, say_losses(run),
+			al_format(arena, "--method drop --drop %s:%.0f",
+				al_page_shell_word(arena,
+					al_table_text(&run->losses, row, "module")),
+				head));
+	}
+	if (run->frontier.n_rows > 0 && find_smallest(&run->frontier, &row))
+		add_advice(run, advice, &n, words, say_smallest(run), run->frontier_options[row]);
+	page->advice = advice;
+	page->n_advice = n;
+}
