@@ -446,8 +446,8 @@ static void redundant_heads_are_found(void **state)
 		&& ov < 1e-12);
 	assert_non_null(
 		strstr(found(a, "under 1 % error"), "mha redundant heads to 1 %: error 0.00"));
-	assert_string_equal(found(a, "redundant heads"),
-		"2 under 1 % error of their module, 2 under 10 %: layers.0 head 5 is as head 2 "
+	assert_string_equal(found(a, "removable heads"),
+		"2 at 1 % error of their module, 2 at 10 %: layers.0 head 5 copies head 2 "
 		"...");
 	close_audit(a);
 }
@@ -520,8 +520,7 @@ static void noisy_twins_are_found(void **state)
 	assert_true(number(redundant, 0, "qk_cosine") > .707
 		&& number(redundant, 0, "ov_cosine") > .707);
 	assert_true(number(redundant, 0, "cumulative_error") > .1);
-	assert_non_null(
-		strstr(found(a, "redundant heads"), "0 under 10 %, 1 more half another's: "));
+	assert_non_null(strstr(found(a, "removable heads"), "0 at 10 %, 1 more near copies: "));
 	close_audit(a);
 }
 
