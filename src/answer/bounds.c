@@ -1,4 +1,4 @@
-/* memory --inference --device: what a device's data sheet bounds, by the roofline. */
+/* memory --device: what a device's data sheet bounds, by the roofline. */
 #include "catalog/gpu.h"
 #include "answer/memory.h"
 

@@ -2,6 +2,8 @@
 #include "answer/devices.h"
 
 const struct al_option_row al_weight_rows[] = {
+	OPTION_FLAG(struct al_device_options, is_training, "train",
+		"training instead of inference"),
 	OPTION_TEXT(struct al_device_options, dtype, "dtype", "NAME",
 		"number format of the weights: f32, bf16, fp8, q8_0, q4_k ..., or a scheme (list "
 		"schemes): q4_k_m, awq ...; default: as the model's files say, or bf16"),
@@ -41,8 +43,6 @@ const struct al_option_row al_device_rows[] = {
 		"are saved)",
 		.words = al_recompute_names, .n_words = AL_N_RECOMPUTES,
 		.fallback = AL_RECOMPUTE_NONE),
-	OPTION_FLAG(struct al_device_options, is_inference, "inference",
-		"weights, cache and one forward instead of training"),
 	OPTION_TEXT(struct al_device_options, device, "device", "NAME|SIZE[xN]",
 		"device by name or memory: H100, 80GB, H200x8 (list devices)"),
 	OPTION_TEXT(struct al_device_options, cache_dtype, "cache-dtype", "NAME",
@@ -73,13 +73,14 @@ static bool read_share(struct al_arena *arena, const char *parts, struct al_shar
 	return true;
 }
 
-static bool read_tokens(struct al_request *q, const char *symbol, int64_t *out,
-	struct al_error *err)
+/* Batch is at least assumed; a context not every model has. */
+static bool read_tokens(struct al_request *q, struct al_training *t, struct al_error *err)
 {
-	return al_request_number(q, symbol, 1, 0, out, err)
-		&& (*out > 0
-			|| al_fail(err, AL_EINPUT, "%s is not given, expected --%s N", symbol,
-				symbol));
+	return al_request_assume(q, err) && al_request_number(q, "batch", 1, 1, &t->batch, err)
+		&& al_request_number(q, "seq", 1, 0, &t->seq, err)
+		&& (t->seq > 0
+			|| al_fail(err, AL_EINPUT,
+				"%s has no context length of its own: pass --seq N", q->title));
 }
 
 bool al_devices_init(struct al_training *t, const struct al_device_options *o,
@@ -94,15 +95,13 @@ bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 			"--recompute changes what is saved, and the recipe %s has a rule of its "
 			"own for that",
 			request->recipe->name);
-	return read_share(request->arena, o->parts, &t->share, err)
-		&& read_tokens(request, "batch", &t->batch, err)
-		&& read_tokens(request, "seq", &t->seq, err)
+	return read_share(request->arena, o->parts, &t->share, err) && read_tokens(request, t, err)
 		&& al_request_number(request, "rank", 1, 0, &t->rank, err);
 }
 
 /* Options that only one of the two answers hears. */
-static const char *const of_training[] = {"recipe", "attention", "recompute", "sp", "baseline",
-	"etp"};
+static const char *const of_training[] = {"recipe", "attention", "recompute", "sp", "etp", "zero",
+	"cp", "interleave"};
 static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "block", "chunk",
 	"utilization", "mtp"};
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
@@ -110,17 +109,16 @@ static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "bl
 bool al_devices_check_mode(const struct al_command_line *line, const struct al_device_options *o,
 	struct al_error *err)
 {
-	const char *const *unheard = o->is_inference ? of_training : of_inference;
-	const size_t n = o->is_inference ? COUNT(of_training) : COUNT(of_inference);
+	const char *const *unheard = o->is_training ? of_inference : of_training;
+	const size_t n = o->is_training ? COUNT(of_inference) : COUNT(of_training);
 
 	for (size_t i = 0; i < line->n_given; i++) {
 		const char *name = line->given[i].row->name;
 		if (al_find_name(name, unheard, n) >= 0)
 			return al_fail(err, AL_EINPUT,
-				o->is_inference ? "--%s is about training, and changes nothing "
-						  "with --inference"
-						: "--%s is about inference, and changes nothing "
-						  "without --inference",
+				o->is_training
+					? "--%s only applies to inference; remove it or --train"
+					: "--%s only applies to training; add --train",
 				name);
 	}
 	return true;
@@ -146,12 +144,9 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 
 	if (rule)
 		al_table_note(table,
-			"batch %lld, %lld tokens; only the layers' inputs are saved: %s bytes per "
-			"token and attention block",
-			(long long)t->batch, (long long)t->seq, al_formula_source(rule));
-	else
-		al_table_note(table, "batch %lld, %lld tokens; recompute %s", (long long)t->batch,
-			(long long)t->seq, al_recompute_names[t->recompute]);
+			"only the layers' inputs are saved: %s bytes per token and "
+			"attention block",
+			al_formula_source(rule));
 	if (t->tp * t->pp * t->dp * t->cp > 1) /* ep divides dp*cp */
 		al_table_note(table,
 			"one of %lld devices: tp=%lld%s, pp=%lld%s, dp=%lld, cp=%lld, ep=%lld%s, "

@@ -5,20 +5,21 @@
 #include "ledger/train.h"
 
 struct al_device_options {
-	bool is_whole, is_inference;
+	bool is_whole, is_training;
 	const char *parts, *dtype, *cache_dtype, *device;
 	struct al_training training; /* its degrees and ZeRO stage */
 	int recompute;
 };
 
-/* --dtype; all others. */
+/* --train and --dtype; all others. */
 extern const struct al_option_row al_weight_rows[], al_device_rows[];
 
-/* Lays out the training that the options describe, of the request's batch, seq and rank. */
+/* Lays out the training that the options describe, of the request's batch, seq and rank; where
+ * nobody gives them, of batch 1 and the model's own context. */
 bool al_devices_init(struct al_training *training, const struct al_device_options *options,
 	struct al_request *request, struct al_error *err) AL_MUST_CHECK;
 
-/* Refuses what training (inference) leaves unheard. */
+/* Refuses options of training without --train, and those of inference with it. */
 bool al_devices_check_mode(const struct al_command_line *line,
 	const struct al_device_options *options, struct al_error *err) AL_MUST_CHECK;
 

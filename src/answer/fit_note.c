@@ -57,7 +57,7 @@ static void add_training(struct al_text *out, const struct al_fit *f)
 {
 	const struct al_training *t = &f->training;
 
-	al_text_addf(out, " --recipe %s", t->recipe->name);
+	al_text_addf(out, " --train --recipe %s", t->recipe->name);
 	if (!t->recipe->activations_per_token)
 		al_text_addf(out, " --attention %s --recompute %s", t->is_flash ? "flash" : "eager",
 			al_recompute_names[t->recompute]);
@@ -77,7 +77,7 @@ static void add_inference(struct al_text *out, const struct al_fit *f)
 	const struct al_inference *i = &f->inference;
 	const struct al_engine_choice *choice = &f->request->engine;
 
-	al_text_addf(out, " --inference%s%s --cache-dtype %s --tp %lld",
+	al_text_addf(out, "%s%s --cache-dtype %s --tp %lld",
 		i->weights->is_config ? "" : " --dtype ",
 		i->weights->is_config ? "" : i->weights->name, i->cache->name, (long long)i->tp);
 	add_number(out, f, "pp", i->pp, 2);

@@ -1,4 +1,5 @@
-/* memory --inference: weights, cache and one forward of a whole model on one device. */
+/* memory without --train: weights, cache and one forward of a whole model on one device; weights
+ * and cache of attention alone. */
 #include "answer/memory.h"
 
 #include "catalog/gpu.h"
@@ -14,7 +15,7 @@ bool al_lay_out_device(struct al_request *q, const struct al_device_options *o,
 	if (!al_gpu_parse(q->arena, o->device, &gpu, &n, err))
 		return al_in(err, "--device");
 	if (n > 0 && training->tp * training->pp * training->dp * training->cp == 1
-		&& o->is_inference)
+		&& !o->is_training)
 		training->tp = n;
 	const int64_t degrees = training->tp * training->pp * training->dp * training->cp;
 	return n == 0 || degrees == n
@@ -34,10 +35,6 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 		|| !al_request_number(q, "source_seq", 0, training.seq, &inference->source_seq,
 			err))
 		return false;
-	if (training.interleave > 1 || training.cp > 1 || training.zero > 0)
-		return al_fail(err, AL_EINPUT,
-			"--inference knows --tp, --pp, --dp and --ep, expected no --interleave, "
-			"--cp or --zero");
 	if (!al_lay_out_device(q, o, &training, err))
 		return false;
 	if (training.tp * training.dp % training.ep != 0)
@@ -71,6 +68,7 @@ static const struct al_table_field fields[] = {
 /* What a variant doesn't declare is not known, and neither is a total with it. */
 struct answer {
 	struct al_table *table;
+	const struct al_request *request;
 	const struct al_ledger *ledger;
 	const struct al_inference *inference;
 };
@@ -79,6 +77,9 @@ static bool is_known(const struct answer *a, int state, bool of_flops)
 {
 	struct al_undeclared undeclared;
 
+	if (a->request->lacks_seq && state != AL_STATE_WEIGHTS && state != AL_STATE_STATES
+		&& state != AL_STATE_OVERHEAD)
+		return false;
 	if (al_inference_is_known(a->ledger, a->inference, state, of_flops, &undeclared))
 		return true;
 	al_note_undeclared(&undeclared, a->table);
@@ -89,7 +90,7 @@ static bool is_known(const struct answer *a, int state, bool of_flops)
 static void add_row(const struct answer *a, int state, const struct al_inference_row *row)
 {
 	const bool has_bytes = is_known(a, state, false), has_flops = is_known(a, state, true);
-	const bool is_read = has_bytes || state == AL_STATE_ACTIVATIONS;
+	const bool is_read = has_bytes || (state == AL_STATE_ACTIVATIONS && !a->request->lacks_seq);
 	mpq_ptr intensity = al_exact_new(&a->table->arena);
 	struct record record = {.state = al_state_titled(state),
 		.bytes = has_bytes ? row->bytes : NULL,
@@ -103,13 +104,18 @@ static void add_row(const struct answer *a, int state, const struct al_inference
 	al_table_add_record(a->table, &record);
 }
 
+static bool is_always_there(enum al_memory_state state)
+{
+	return state != AL_STATE_OVERHEAD && state != AL_STATE_STATES;
+}
+
 static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_STATES])
 {
 	struct al_inference_row *total = &rows[AL_STATE_WEIGHTS];
 
 	for (int i = 0; i < AL_N_INFERENCE_STATES; i++) {
 		const enum al_memory_state state = al_inference_states[i];
-		if (state != AL_STATE_OVERHEAD || mpq_sgn(rows[state].bytes) != 0)
+		if (is_always_there(state) || mpq_sgn(rows[state].bytes) != 0)
 			add_row(a, (int)state, &rows[state]);
 	}
 	for (int i = 1; i < AL_N_STATES; i++) {
@@ -131,21 +137,17 @@ static const char *tokens_at_once(struct al_arena *arena, const struct al_engine
 		(long long)choice->chunk);
 }
 
-static void add_notes(struct al_table *table, const struct al_request *q,
-	const struct al_inference *inference, const struct al_device_options *o, bool explains)
+void al_infer_note(const struct al_request *q, const struct al_inference *inference,
+	const struct al_memory_options *o, struct al_table *table)
 {
-	al_note_request(q, true, table);
-	al_table_note(table, "weights: %s, cache: %s; batch %lld, %lld tokens, tp=%lld",
-		inference->weights->name, inference->cache->name, (long long)inference->batch,
-		(long long)inference->seq, (long long)inference->tp);
-	al_note_quantisation(inference->weights, explains, table);
+	al_note_quantisation(inference->weights, o->explains, table);
 	al_note_cache_format(q, "cache-dtype", table);
 	al_note_engine(q, table);
-	if (o->training.dp > 1 || inference->ep > 1)
+	if (o->devices.training.dp > 1 || inference->ep > 1)
 		al_table_note(table,
 			"one of %lld devices: %lld of the sequences, dp=%lld; experts over ep=%lld",
-			(long long)(inference->tp * inference->pp * o->training.dp),
-			(long long)inference->batch, (long long)o->training.dp,
+			(long long)(inference->tp * inference->pp * o->devices.training.dp),
+			(long long)inference->batch, (long long)o->devices.training.dp,
 			(long long)inference->ep);
 	if (inference->pp > 1)
 		al_table_note(table,
@@ -187,56 +189,143 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 		}
 }
 
+static struct al_ledger *open_ledger(struct al_request *q,
+	const struct al_configured_variant *configured, const struct al_inference *inference,
+	bool explains, struct al_error *err)
+{
+	struct al_ledger_ask ask = al_request_ask(q, configured, true);
+
+	ask.tp = inference->tp;
+	ask.detail = al_inference_detail(inference);
+	ask.explains = explains;
+	ask.quantisation = inference->weights;
+	return al_ledger_create(q->arena, &ask, err);
+}
+
+static struct al_inference_row *infer(struct al_request *q, struct al_ledger *ledger,
+	struct al_inference *inference, struct al_error *err)
+{
+	struct al_inference_row *rows = al_new_array(q->arena, struct al_inference_row,
+		AL_N_STATES);
+
+	al_inference_rows_init(rows);
+	al_arena_defer(q->arena, al_inference_rows_finish, rows);
+	return al_ledger_infer_largest(ledger, inference, rows, err) ? rows : NULL;
+}
+
 static bool answer(struct al_session *session, struct al_request *q, struct al_inference *inference,
 	struct al_ledger *ledger, struct al_error *err)
 {
 	const struct al_memory_options *o = session->options;
 	struct answer a = {.table = al_session_table(session, "memory", fields, 0,
-				   "Inference memory of %s",
-				   al_request_covered(q, o->devices.is_whole)),
+				   "Inference memory of %s", al_request_covered(q, true)),
+		.request = q,
 		.ledger = ledger,
 		.inference = inference};
-	struct al_inference_row *rows = al_new_array(q->arena, struct al_inference_row,
-		AL_N_STATES);
 	const struct al_table *bounds = NULL;
 
 	if (o->explains)
 		al_explain_inference(session, inference);
-	al_inference_rows_init(rows);
-	al_arena_defer(q->arena, al_inference_rows_finish, rows);
-	if (!al_ledger_infer_largest(ledger, inference, rows, err))
+	struct al_inference_row *rows = infer(q, ledger, inference, err);
+	if (!rows)
 		return false;
 	mpq_srcptr weights = al_exact_copy(q->arena, rows[AL_STATE_WEIGHTS].bytes);
 	add_rows(&a, rows);
-	if (o->devices.device
+	if (o->devices.device && !q->lacks_seq
 		&& !al_add_bounds(session, q, inference, &rows[AL_STATE_WEIGHTS], weights, a.table,
 			&bounds, err))
 		return false;
-	add_notes(a.table, q, inference, &o->devices, o->explains);
+	al_note_request(q, true, a.table);
+	al_infer_note(q, inference, o, a.table);
 	note_packed(a.table, inference, ledger);
 	al_session_claim(session,
-		al_memory_summarize_inference(&session->arena, a.table, bounds, q, inference,
-			&o->devices));
+		al_memory_summarize(&session->arena,
+			&(struct al_memory_told){.options = o,
+				.request = q,
+				.inference = inference,
+				.table = a.table,
+				.bounds = bounds}));
 	return true;
 }
 
-bool al_infer_answer(struct al_session *session, struct al_request *q, struct al_error *err)
+bool al_infer_answer(struct al_session *session, struct al_request *q,
+	struct al_inference *inference, struct al_error *err)
 {
 	const struct al_memory_options *o = session->options;
-	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0], true);
-	struct al_inference inference;
+	struct al_ledger *ledger = open_ledger(q, &q->variants.items[0], inference, o->explains,
+		err);
 
-	if (!al_check_engine(q, false, err))
+	return ledger && answer(session, q, inference, ledger, err);
+}
+
+/* ---- figures ---- */
+
+/* What is cached, of constant size or not, is one figure. */
+static void take_rows(struct al_request *q, struct al_inference_row rows[AL_N_STATES],
+	struct al_memory_figures *out)
+{
+	mpq_ptr total = al_exact_new(q->arena);
+
+	al_exact_add(rows[AL_STATE_CACHE].bytes, rows[AL_STATE_STATES].bytes);
+	for (int i = 0; i < AL_N_INFERENCE_STATES; i++) {
+		const enum al_memory_state state = al_inference_states[i];
+		if (state == AL_STATE_STATES)
+			continue;
+		al_exact_add(total, rows[state].bytes);
+		out->values[state] = al_exact_copy(q->arena, rows[state].bytes);
+	}
+	out->values[AL_MEMORY_TOTAL] = total;
+}
+
+static void hide_unknown(const struct al_request *q, const struct al_ledger *ledger,
+	const struct al_inference *inference, struct al_memory_figures *out)
+{
+	static const enum al_memory_state of_tokens[] = {AL_STATE_CACHE, AL_STATE_ACTIVATIONS};
+
+	for (size_t i = 0; i < 2; i++)
+		if (q->lacks_seq
+			|| !al_inference_is_known(ledger, inference, (int)of_tokens[i], false,
+				&out->undeclared))
+			out->values[of_tokens[i]] = out->values[AL_MEMORY_TOTAL] = NULL;
+}
+
+bool al_infer_measure(struct al_request *q, const struct al_configured_variant *configured,
+	struct al_inference *inference, struct al_memory_figures *out, struct al_error *err)
+{
+	struct al_ledger *ledger = open_ledger(q, configured, inference, false, err);
+	struct al_inference_row *rows = ledger ? infer(q, ledger, inference, err) : NULL;
+	mpq_ptr parameters = al_exact_new(q->arena);
+
+	if (!rows || !al_ledger_count(ledger, AL_COUNT_PARAMETERS, parameters, err))
 		return false;
-	if (q->variants.n > 1)
-		return al_fail(err, AL_EINPUT,
-			"--inference answers for one variant at a time, found %zu", q->variants.n);
-	if (!al_inference_init(&inference, &o->devices, q, err))
-		return false;
-	ask.tp = inference.tp;
-	ask.detail = al_inference_detail(&inference);
-	ask.explains = o->explains;
-	ask.quantisation = inference.weights;
+	out->values[AL_MEMORY_PARAMETERS] = parameters;
+	take_rows(q, rows, out);
+	hide_unknown(q, ledger, inference, out);
+	return true;
+}
+
+/* Its activations hang on what is around it. */
+bool al_infer_measure_attention(struct al_request *q,
+	const struct al_configured_variant *configured, const struct al_device_options *options,
+	struct al_memory_figures *out, struct al_error *err)
+{
+	const struct al_ledger_ask ask = al_request_ask(q, configured, false);
 	struct al_ledger *ledger = al_ledger_create(q->arena, &ask, err);
-	return ledger && answer(session, q, &inference, ledger, err);
+	mpq_ptr parameters = al_exact_new(q->arena), weights = al_exact_new(q->arena),
+		cache = al_exact_new(q->arena), total = al_exact_new(q->arena);
+	const struct al_dtype *dtype;
+
+	if (!ledger || !al_dtype_find(options->dtype ? options->dtype : "bf16", &dtype, err)
+		|| !al_ledger_measure(ledger, AL_PARAMETERS, NULL, parameters, err)
+		|| !al_ledger_measure(ledger, AL_CACHE_BYTES, NULL, cache, err))
+		return false;
+	al_dtype_exact_bytes(dtype, parameters, weights);
+	mpq_add(total, weights, cache);
+	out->values[AL_MEMORY_PARAMETERS] = parameters;
+	out->values[AL_STATE_WEIGHTS] = weights;
+	if (!q->lacks_seq && al_ledger_declares_list(ledger, AL_LIST_CACHE, &out->undeclared)) {
+		out->values[AL_STATE_CACHE] = cache;
+		out->values[AL_MEMORY_TOTAL] = total;
+	}
+	return true;
 }

@@ -1,4 +1,4 @@
-/* memory --inference --explain: the rules, and what each number is the sum of. */
+/* memory --explain of a model that runs: the rules, and what each number is the sum of. */
 #include "answer/explain.h"
 #include "answer/memory.h"
 

@@ -4,7 +4,7 @@
 #include "answer/explain.h"
 #include "ledger/working.h"
 
-enum { TOTAL = AL_TRAINING_TOTAL };
+enum { TOTAL = AL_MEMORY_TOTAL };
 
 static const struct al_option_row rows[] = {
 	EXPLAIN_ROW(struct al_memory_options, explains),
@@ -16,50 +16,50 @@ static const struct al_option_row rows[] = {
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 0},
 	{al_setting_rows, offsetof(struct al_memory_options, asked)},
 	{al_variant_rows, offsetof(struct al_memory_options, asked)},
-	{al_recipe_rows, offsetof(struct al_memory_options, asked)},
 	{al_weight_rows, offsetof(struct al_memory_options, devices)},
+	{al_recipe_rows, offsetof(struct al_memory_options, asked)},
 	{al_engine_rows, offsetof(struct al_memory_options, asked)}, {rows, 0},
 	{al_device_rows, offsetof(struct al_memory_options, devices)}, {NULL, 0}};
 
-/* An answer about training: of one request, or of several models. */
+/* Of one request, or of several models. */
 struct answer {
 	struct al_session *session;
 	const struct al_memory_options *options;
 	struct al_table *table;
 	const char *base_name; /* the variant that savings compare with; NULL: none */
 	bool shows_model, shows_variant, is_noted;
+	const char *format; /* of the first model's numbers in inference */
+	bool has_formats; /* another model's is another one */
 	/* of the request that is being answered: */
 	struct al_request *request;
-	struct al_training training; /* of a model */
+	struct al_training training; /* of a model in training */
+	struct al_inference inference; /* of a model that runs */
 	bool is_about_model;
 	mpq_srcptr base; /* the total that savings compare with; NULL: it isn't known */
 };
 
 /* ---- figures ---- */
 
-/* Is the state one that is told of the training? The working set is where the recipe tells it;
- * `training` NULL: attention alone, which has none. */
-static bool is_told(const struct al_training *training, int state)
+static bool trains(const struct answer *a)
 {
-	return state != AL_STATE_WORKING || (training && al_training_has_working(training));
+	return a->options->devices.is_training;
 }
 
-static bool measure_model(struct answer *a, struct al_ledger *ledger,
-	struct al_training_figures *out, struct al_error *err)
+static bool measure_model(struct answer *a, struct al_ledger *ledger, struct al_memory_figures *out,
+	struct al_error *err)
 {
 	struct al_arena *arena = &a->session->arena;
-	mpq_ptr values[AL_N_TRAINING_FIGURES];
+	mpq_ptr values[AL_N_MEMORY_FIGURES];
 
 	out->stage = al_new(arena, struct al_stage_memory);
 	al_stage_memory_init(out->stage);
 	al_arena_defer(arena, al_stage_memory_finish, out->stage);
-	for (int i = 0; i < AL_N_TRAINING_FIGURES; i++)
+	for (int i = 0; i < AL_N_MEMORY_FIGURES; i++)
 		out->values[i] = values[i] = al_exact_new(arena);
 	if (!al_ledger_train_largest(ledger, &a->training, &out->stage_index, out->stage, err)
-		|| !al_ledger_count(ledger, AL_COUNT_PARAMETERS, values[AL_TRAINING_PARAMETERS],
-			err))
+		|| !al_ledger_count(ledger, AL_COUNT_PARAMETERS, values[AL_MEMORY_PARAMETERS], err))
 		return false;
-	for (int state = 0; state < TOTAL; state++)
+	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		al_stage_memory_sum(out->stage, (enum al_memory_state)state, values[state]);
 	al_stage_memory_total(out->stage, values[TOTAL]);
 	return true;
@@ -67,68 +67,95 @@ static bool measure_model(struct answer *a, struct al_ledger *ledger,
 
 /* By the ledger's measures. */
 static bool measure_attention(struct answer *a, struct al_ledger *ledger,
-	struct al_training_figures *out, struct al_error *err)
+	struct al_memory_figures *out, struct al_error *err)
 {
-	static const enum al_measure measures[AL_N_TRAINING_FIGURES] = {
-		[AL_STATE_WEIGHTS] = AL_WEIGHTS,
-		[AL_STATE_GRADIENTS] = AL_GRADIENTS,
-		[AL_STATE_OPTIMIZER] = AL_OPTIMIZER,
-		[AL_STATE_ACTIVATIONS] = AL_ACTIVATIONS,
-		[TOTAL] = AL_TOTAL,
-		[AL_TRAINING_PARAMETERS] = AL_PARAMETERS,
-	};
+	static const struct {
+		int figure;
+		enum al_measure measure;
+	} measures[] = {{AL_STATE_WEIGHTS, AL_WEIGHTS}, {AL_STATE_GRADIENTS, AL_GRADIENTS},
+		{AL_STATE_OPTIMIZER, AL_OPTIMIZER}, {AL_STATE_ACTIVATIONS, AL_ACTIVATIONS},
+		{TOTAL, AL_TOTAL}, {AL_MEMORY_PARAMETERS, AL_PARAMETERS}};
 
-	for (int i = 0; i < AL_N_TRAINING_FIGURES; i++) {
+	for (size_t i = 0; i < sizeof(measures) / sizeof(*measures); i++) {
 		mpq_ptr value = al_exact_new(&a->session->arena);
-		if (is_told(NULL, i)
-			&& !al_ledger_measure(ledger, measures[i], a->request->recipe, value, err))
+		if (!al_ledger_measure(ledger, measures[i].measure, a->request->recipe, value, err))
 			return false;
-		out->values[i] = value;
+		out->values[measures[i].figure] = value;
 	}
 	return true;
 }
 
-static struct al_ledger *open_ledger(struct answer *a, size_t i, struct al_error *err)
+static struct al_ledger *open_ledger(struct answer *a,
+	const struct al_configured_variant *configured, struct al_error *err)
 {
 	struct al_request *q = a->request;
 	const struct al_ledger_ask block = {.settings = &q->settings,
 		.basis = &q->basis,
-		.configured = &q->variants.items[i]};
+		.configured = configured};
 
 	return a->is_about_model
-		? al_open_training(q, q->is_own ? NULL : &q->variants.items[i], &a->training, err)
+		? al_open_training(q, q->is_own ? NULL : configured, &a->training, err)
 		: al_ledger_create(q->arena, &block, err);
 }
 
-/* With one of the request's variants. */
-static bool measure(struct answer *a, size_t i, struct al_training_figures *out,
-	struct al_error *err)
+static bool measure_training(struct answer *a, const struct al_configured_variant *configured,
+	struct al_memory_figures *out, struct al_error *err)
 {
-	struct al_ledger *ledger = open_ledger(a, i, err);
+	const struct al_request *q = a->request;
+	struct al_ledger *ledger = open_ledger(a, configured, err);
 
-	*out = (struct al_training_figures){.stage_index = 0};
 	if (!ledger
 		|| !(a->is_about_model ? measure_model : measure_attention)(a, ledger, out, err))
 		return false;
-	if ((!a->is_about_model || (a->training.share.parts >> AL_PART_ATTENTION & 1))
-		&& !al_ledger_declares(ledger, AL_TOTAL, a->request->recipe, &out->undeclared))
-		out->values[AL_STATE_ACTIVATIONS] = out->values[TOTAL] = NULL;
+	const bool has_attention = !a->is_about_model
+		|| (a->training.share.parts >> AL_PART_ATTENTION & 1);
+	if (q->lacks_seq
+		|| (has_attention
+			&& !al_ledger_declares(ledger, AL_TOTAL, q->recipe, &out->undeclared)))
+		out->values[AL_STATE_ACTIVATIONS] = out->values[AL_STATE_WORKING] =
+			out->values[TOTAL] = NULL;
 	return true;
 }
 
-static const struct al_training *training_of(const struct answer *a)
+/* With one of the request's variants. */
+static bool measure(struct answer *a, size_t i, struct al_memory_figures *out, struct al_error *err)
 {
-	return a->is_about_model ? &a->training : NULL;
+	const struct al_configured_variant *configured = &a->request->variants.items[i];
+
+	*out = (struct al_memory_figures){.stage_index = 0};
+	if (trains(a))
+		return measure_training(a, configured, out, err);
+	return a->is_about_model ? al_infer_measure(a->request, configured, &a->inference, out, err)
+				 : al_infer_measure_attention(a->request, configured,
+					 &a->options->devices, out, err);
 }
 
-static void add_notes(struct answer *a)
+/* ---- notes and sentences ---- */
+
+static void add_notes(const struct answer *a)
 {
 	const struct al_request *q = a->request;
 
-	al_note_request(q, a->options->devices.is_whole, a->table);
-	al_note_recipe(q, a->table);
-	if (a->is_about_model)
+	al_note_request(q, a->options->devices.is_whole || !trains(a), a->table);
+	if (trains(a))
+		al_note_recipe(q, a->table);
+	if (!trains(a) && a->is_about_model)
+		al_infer_note(q, &a->inference, a->options, a->table);
+	else if (!trains(a))
+		al_table_note(a->table, "activations hang on the model around it");
+	else if (a->is_about_model)
 		al_devices_note(&a->training, a->table);
+}
+
+static struct al_memory_told told(const struct answer *a)
+{
+	return (struct al_memory_told){.options = a->options,
+		.request = a->request,
+		.training = trains(a) && a->is_about_model ? &a->training : NULL,
+		.inference = !trains(a) && a->is_about_model ? &a->inference : NULL,
+		.table = a->table,
+		.has_contexts = a->shows_model && a->request->assumes_seq,
+		.has_formats = a->has_formats};
 }
 
 /* ---- a row a state ---- */
@@ -144,29 +171,39 @@ static const struct al_table_field state_fields[] = {
 	AL_FIELDS_END,
 };
 
+/* Does the answer tell of the state? The working set is where the recipe does. */
+static bool is_told(const struct answer *a, int state)
+{
+	if (state == AL_STATE_WORKING)
+		return a->is_about_model && trains(a) && al_training_has_working(&a->training);
+	if (state == AL_STATE_OVERHEAD || state == AL_STATE_STATES)
+		return false;
+	if (state == AL_STATE_ACTIVATIONS)
+		return trains(a) || a->is_about_model;
+	return state == AL_STATE_WEIGHTS || (state == AL_STATE_CACHE) != trains(a);
+}
+
 static bool answer_by_state(struct answer *a, struct al_error *err)
 {
-	struct al_training_figures figures;
+	struct al_memory_figures figures;
 
 	if (!measure(a, 0, &figures, err))
 		return false;
 	for (int state = 0; state <= TOTAL; state++)
-		if (is_told(training_of(a), state))
+		if (state == TOTAL || is_told(a, state))
 			al_table_add_record(a->table,
-				&(struct state_record){al_state_titled(state == TOTAL ? AL_N_STATES
-										      : state),
+				&(struct state_record){al_state_titled(state),
 					figures.values[state]});
 	al_table_mark_total(a->table);
 	add_notes(a);
-	al_session_claim(a->session,
-		al_memory_summarize_training(&a->session->arena, a->table, a->request,
-			training_of(a), a->options->devices.is_whole));
+	const struct al_memory_told all = told(a);
+	al_session_claim(a->session, al_memory_summarize(&a->session->arena, &all));
 	if (figures.undeclared.variant)
 		al_note_undeclared(&figures.undeclared, a->table);
-	if (a->is_about_model && a->training.pp > 1)
+	if (all.training && a->training.pp > 1)
 		al_table_note(a->table, "the stage that needs most is number %lld of %lld",
 			(long long)figures.stage_index + 1, (long long)a->training.pp);
-	return !a->options->explains || !a->is_about_model
+	return !a->options->explains || !all.training
 		|| al_explain_training(a->session, a->request, &a->training, &figures, err);
 }
 
@@ -174,11 +211,21 @@ static bool answer_by_state(struct answer *a, struct al_error *err)
 
 struct record {
 	struct al_titled model, variant;
-	struct al_training_figures figures;
+	int64_t context;
+	struct al_memory_figures figures;
 	mpq_srcptr saving;
 };
 
-enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_WORKING = 4 };
+enum {
+	WITH_MODEL = 1,
+	WITH_VARIANT = 2,
+	WITH_WORKING = 4,
+	WITH_TRAINING = 8,
+	WITH_CACHE = 16,
+	WITH_ACTIVATIONS = 32,
+	WITH_OVERHEAD = 64,
+	WITH_CONTEXT = 128,
+};
 
 #define STATE(name, heading, state) \
 	AL_COLUMN_BYTES(name, heading), AL_MEMBER(struct record, figures.values[state])
@@ -186,13 +233,16 @@ enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_WORKING = 4 };
 static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct record, model, "Model"), .when = WITH_MODEL},
 	{AL_SHOW_KEY(struct record, variant, "Variant"), .when = WITH_VARIANT},
+	{AL_SHOW_WHOLE(struct record, context, "Context", .unit = "tokens"), .when = WITH_CONTEXT},
 	{AL_COLUMN_COUNT("parameters", "Parameters"),
-		AL_MEMBER(struct record, figures.values[AL_TRAINING_PARAMETERS])},
+		AL_MEMBER(struct record, figures.values[AL_MEMORY_PARAMETERS])},
 	{STATE("weights", "Weights", AL_STATE_WEIGHTS)},
-	{STATE("gradients", "Gradients", AL_STATE_GRADIENTS)},
-	{STATE("optimizer", "Optimizer states", AL_STATE_OPTIMIZER)},
-	{STATE("activations", "Activations", AL_STATE_ACTIVATIONS)},
+	{STATE("gradients", "Gradients", AL_STATE_GRADIENTS), .when = WITH_TRAINING},
+	{STATE("optimizer", "Optimizer states", AL_STATE_OPTIMIZER), .when = WITH_TRAINING},
+	{STATE("cache", "Cache", AL_STATE_CACHE), .when = WITH_CACHE},
+	{STATE("activations", "Activations", AL_STATE_ACTIVATIONS), .when = WITH_ACTIVATIONS},
 	{STATE("working", "Working set", AL_STATE_WORKING), .when = WITH_WORKING},
+	{STATE("overhead", "Runtime and graphs", AL_STATE_OVERHEAD), .when = WITH_OVERHEAD},
 	{STATE("total", "Total", TOTAL)},
 	{AL_SHOW(struct record, saving, "Saving", .unit = "%", .digits = 2), .when = WITH_VARIANT},
 	AL_FIELDS_END,
@@ -201,17 +251,23 @@ static const struct al_table_field fields[] = {
 static unsigned shown(const struct answer *a)
 {
 	return (a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0)
-		| (is_told(training_of(a), AL_STATE_WORKING) ? WITH_WORKING : 0);
+		| (a->shows_model && a->request->assumes_seq ? WITH_CONTEXT : 0)
+		| (trains(a) ? WITH_TRAINING : WITH_CACHE)
+		| (is_told(a, AL_STATE_ACTIVATIONS) ? WITH_ACTIVATIONS : 0)
+		| (is_told(a, AL_STATE_WORKING) ? WITH_WORKING : 0)
+		| (trains(a) || al_is_ideal(a->request) ? 0 : WITH_OVERHEAD);
 }
 
 static bool add_variant(struct answer *a, size_t i, struct al_error *err)
 {
-	const struct al_configured_variant *configured = &a->request->variants.items[i];
+	struct al_request *q = a->request;
+	const struct al_configured_variant *configured = &q->variants.items[i];
 	mpq_ptr saving = al_exact_new(&a->session->arena);
-	struct record record = {.model = {a->request->name, a->request->title},
+	struct record record = {.model = {q->name, q->title},
 		.variant = {configured->name, configured->title}};
 
-	if (!measure(a, i, &record.figures, err))
+	if (!measure(a, i, &record.figures, err)
+		|| !al_request_number(q, "seq", 1, INT64_MIN, &record.context, err))
 		return false;
 	mpq_srcptr total = record.figures.values[TOTAL];
 	if (a->base && total && al_exact_saving(saving, total, a->base))
@@ -228,7 +284,7 @@ static bool find_base(struct answer *a, struct al_error *err)
 	const struct al_configured_variants *variants = &a->request->variants;
 	const char *name = a->options->baseline;
 	const char **names = al_new_array(&a->session->arena, const char *, variants->n + 1);
-	struct al_training_figures figures;
+	struct al_memory_figures figures;
 
 	for (size_t i = 0; i < variants->n; i++)
 		names[i] = variants->items[i].name;
@@ -254,46 +310,78 @@ static bool answer_by_variant(struct answer *a, struct al_error *err)
 	if (!a->is_noted && a->base_name)
 		al_table_note(a->table, "saving: against %s", a->base_name);
 	a->is_noted = true;
+	const struct al_memory_told all = told(a);
 	if (a->request->is_last)
 		al_session_claim(a->session,
-			al_memory_summarize_compared(&a->session->arena, a->table,
-				a->request->recipe, training_of(a),
+			al_memory_summarize_compared(&a->session->arena, &all,
 				a->shows_model ? NULL : a->base_name));
 	return true;
 }
 
 /* ---- requests ---- */
 
+/* Where nobody knows how many tokens there are, numbers that don't hang on them are those of one.
+ */
+static bool assume(struct answer *a, struct al_error *err)
+{
+	return al_request_assume(a->request, err)
+		&& (!a->request->lacks_seq || al_request_set(a->request, "seq", 1, err));
+}
+
 static bool begin_request(struct answer *a, struct al_error *err)
 {
-	return a->is_about_model
-		? al_devices_init(&a->training, &a->options->devices, a->request, err)
-		: al_devices_refuse(&a->session->line, a->request, err);
+	const struct al_device_options *o = &a->options->devices;
+	struct al_request *q = a->request;
+
+	if (!assume(a, err))
+		return false;
+	if (trains(a))
+		return a->is_about_model ? al_devices_init(&a->training, o, q, err)
+					 : al_devices_refuse(&a->session->line, q, err);
+	return al_check_engine(q, false, err)
+		&& (a->is_about_model ? al_inference_init(&a->inference, o, q, err)
+				      : al_devices_refuse(&a->session->line, q, err)
+					&& al_request_cache_format(q, o->cache_dtype, err));
 }
 
 /* One variant, or a model's own attention, is told by state. */
 static bool is_by_state(const struct answer *a)
 {
 	return !a->options->baseline
-		&& (a->is_about_model ? a->request->is_own : a->request->variants.n == 1);
+		&& (a->is_about_model && trains(a) ? a->request->is_own
+						   : a->request->variants.n == 1);
 }
 
 static bool answer_one(struct answer *a, struct al_error *err)
 {
 	const bool explains = a->options->explains, by_state = is_by_state(a);
 
-	if (!begin_request(a, err))
-		return false;
+	if (by_state && a->is_about_model && !trains(a))
+		return al_infer_answer(a->session, a->request, &a->inference, err);
+	if (explains && !a->is_about_model && !trains(a))
+		return al_fail(err, AL_EINPUT,
+			"--explain of attention alone is about training; add --train");
 	if (!by_state && explains && a->is_about_model)
 		return al_fail(err, AL_EINPUT,
 			"--explain is for a model with its own attention; expected no variants, "
 			"or no --whole");
 	a->table = al_session_table(a->session, "memory", by_state ? state_fields : fields,
-		by_state ? 0 : shown(a), "Training memory of %s",
-		al_request_covered(a->request, a->options->devices.is_whole));
+		by_state ? 0 : shown(a), "%s memory of %s", trains(a) ? "Training" : "Inference",
+		al_request_covered(a->request, a->options->devices.is_whole || !trains(a)));
 	return (by_state ? answer_by_state : answer_by_variant)(a, err)
 		&& (!explains || a->is_about_model
 			|| al_explain_attention(a->session, a->request, err));
+}
+
+static void note_format(struct answer *a)
+{
+	const char *format = trains(a)
+		? ""
+		: al_format(&a->session->arena, "%s, %s", a->inference.weights->name,
+			a->inference.cache->name);
+
+	a->format = a->format ? a->format : format;
+	a->has_formats |= strcmp(format, a->format) != 0;
 }
 
 /* One of several. */
@@ -305,11 +393,10 @@ static bool add_model(struct answer *a, struct al_error *err)
 		return al_fail(err, AL_EINPUT, "%s: comparing several models needs %s", q->name,
 			q->is_own ? "models whose parts are all known"
 				  : "--whole (attention alone cannot be compared)");
-	if (!begin_request(a, err))
-		return false;
+	note_format(a);
 	if (!a->table)
-		a->table = al_session_table(a->session, "memory", fields, shown(a),
-			"Training memory");
+		a->table = al_session_table(a->session, "memory", fields, shown(a), "%s memory",
+			trains(a) ? "Training" : "Inference");
 	return answer_by_variant(a, err);
 }
 
@@ -318,12 +405,9 @@ static bool answer(void *context, struct al_request *request, struct al_error *e
 	struct answer *a = context;
 
 	a->request = request;
-	a->is_about_model = al_request_is_about_model(request, a->options->devices.is_whole);
-	if (a->shows_model)
-		return add_model(a, err);
-	return a->options->devices.is_inference && a->is_about_model
-		? al_infer_answer(a->session, request, err)
-		: answer_one(a, err);
+	a->is_about_model = al_request_is_about_model(request,
+		a->options->devices.is_whole || !trains(a));
+	return begin_request(a, err) && (a->shows_model ? add_model : answer_one)(a, err);
 }
 
 static bool run(struct al_session *session, struct al_error *err)
@@ -336,15 +420,16 @@ static bool run(struct al_session *session, struct al_error *err)
 
 	if (!al_devices_check_mode(&session->line, &o->devices, err))
 		return false;
-	if (o->devices.device && !o->devices.is_inference)
+	if (o->devices.device && o->devices.is_training)
 		return al_fail(err, AL_EINPUT,
-			"--device bounds inference; add --inference, or use `fit` for training");
+			"--device bounds inference; remove it or --train, or use `fit --train`");
 	if (o->baseline && !a.shows_variant)
 		return al_fail(err, AL_EINPUT,
 			"--baseline names one of several variants, use --variant A,B,C");
-	if (a.shows_model && (o->devices.is_inference || o->explains))
-		return al_fail(err, AL_EINPUT, "--%s answers for one model at a time, found %zu",
-			o->explains ? "explain" : "inference", session->line.n_words);
+	if (a.shows_model && o->explains)
+		return al_fail(err, AL_EINPUT,
+			"--explain answers for one model at a time, found %zu",
+			session->line.n_words);
 	return al_each_request(session, &o->asked, !a.shows_model, answer, &a, err);
 }
 
@@ -352,9 +437,7 @@ static const struct al_page_chart chart = {"state", "bytes", "bytes", "total"};
 
 const struct al_command al_command_memory = {
 	.words = "MODEL...|VARIANT",
-	.examples = {"memory llama-3-8b --batch 1 --seq 8192 --tp 8 --sp",
-		"memory gpt3-175b --variant mha,skv,mhe-mul --basis output_projection=full "
-		"--batch 1 --seq 2048"},
+	.examples = {"memory llama-3-8b", "memory llama-3-8b --train --tp 8 --sp"},
 	.options = groups,
 	.chart = &chart,
 	.options_size = sizeof(struct al_memory_options),

@@ -12,18 +12,18 @@ struct al_memory_options {
 	const char *baseline;
 };
 
-/* States of training, then their total, then the number of parameters. */
+/* All states, then their total, then the number of parameters. */
 enum {
-	AL_TRAINING_TOTAL = AL_N_TRAINING_STATES,
-	AL_TRAINING_PARAMETERS,
-	AL_N_TRAINING_FIGURES,
+	AL_MEMORY_TOTAL = AL_N_STATES,
+	AL_MEMORY_PARAMETERS,
+	AL_N_MEMORY_FIGURES,
 };
 
-/* What training a model, or the attention in it, takes with one of a request's variants. */
-struct al_training_figures {
-	mpq_srcptr values[AL_N_TRAINING_FIGURES]; /* NULL: not known */
-	struct al_undeclared undeclared; /* why activations are not known; variant NULL: they are */
-	struct al_stage_memory *stage; /* of a model: the largest pipeline stage */
+/* What a model, or the attention in it, takes with one of a request's variants. */
+struct al_memory_figures {
+	mpq_srcptr values[AL_N_MEMORY_FIGURES]; /* NULL: not known, or no such state */
+	struct al_undeclared undeclared; /* why something is not known; variant NULL: all is */
+	struct al_stage_memory *stage; /* of a model in training: the largest pipeline stage */
 	int64_t stage_index;
 };
 
@@ -33,7 +33,7 @@ bool al_explain_attention(struct al_session *session, struct al_request *request
 
 /* --explain of a model: its parts, the recipe's rules, every tensor that is saved. */
 bool al_explain_training(struct al_session *session, struct al_request *request,
-	const struct al_training *training, const struct al_training_figures *figures,
+	const struct al_training *training, const struct al_memory_figures *figures,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* "H200x8": inference is tensor parallel over all where no degree is given; else the degrees make
@@ -56,16 +56,32 @@ bool al_add_bounds(struct al_session *session, struct al_request *request,
 	mpq_srcptr weights, struct al_table *memory, const struct al_table **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* In a sentence: training of one request by state (`training` NULL: attention alone), of several
- * beside the variant `base` (NULL: the first), and inference (`bounds` NULL: no device). */
-const char *al_memory_summarize_training(struct al_arena *arena, const struct al_table *table,
-	const struct al_request *request, const struct al_training *training, bool is_whole);
-const char *al_memory_summarize_compared(struct al_arena *arena, const struct al_table *table,
-	const struct al_recipe *recipe, const struct al_training *training, const char *base);
-const char *al_memory_summarize_inference(struct al_arena *arena, const struct al_table *table,
-	const struct al_table *bounds, const struct al_request *request,
-	const struct al_inference *inference, const struct al_device_options *options);
+/* In a sentence: of one request by state, of several beside the variant `base` (NULL: the first).
+ * `training` and `inference` are of a whole model, NULL: attention alone, or the other is asked
+ * for; `bounds` NULL: no device. */
+struct al_memory_told {
+	const struct al_memory_options *options;
+	const struct al_request *request; /* of several the last */
+	const struct al_training *training;
+	const struct al_inference *inference;
+	const struct al_table *table, *bounds;
+	bool has_contexts, has_formats; /* several models, each at a context, in formats of its own
+					 */
+};
+const char *al_memory_summarize(struct al_arena *arena, const struct al_memory_told *told);
+const char *al_memory_summarize_compared(struct al_arena *arena, const struct al_memory_told *told,
+	const char *base);
 
-/* Inference of one model. */
+/* Inference of one model with one variant, by state. */
 bool al_infer_answer(struct al_session *session, struct al_request *request,
+	struct al_inference *inference, struct al_error *err) AL_MUST_CHECK;
+
+/* The same as figures. Of a model whose parts are known; else of the attention alone. */
+bool al_infer_measure(struct al_request *request, const struct al_configured_variant *configured,
+	struct al_inference *inference, struct al_memory_figures *out,
 	struct al_error *err) AL_MUST_CHECK;
+bool al_infer_measure_attention(struct al_request *request,
+	const struct al_configured_variant *configured, const struct al_device_options *options,
+	struct al_memory_figures *out, struct al_error *err) AL_MUST_CHECK;
+void al_infer_note(const struct al_request *request, const struct al_inference *inference,
+	const struct al_memory_options *options, struct al_table *table);

@@ -293,8 +293,7 @@ static bool add_working(struct al_session *session, struct al_request *q,
 }
 
 bool al_explain_training(struct al_session *session, struct al_request *q,
-	const struct al_training *t, const struct al_training_figures *figures,
-	struct al_error *err)
+	const struct al_training *t, const struct al_memory_figures *figures, struct al_error *err)
 {
 	add_parts(session, t, figures->stage);
 	add_rules(session, q);

@@ -1,105 +1,120 @@
-/* memory in a sentence: the total, its largest part, and what it hangs on. */
+/* memory in a sentence: the total, what is assumed, and its parts. */
 #include "answer/memory.h"
 
 #include "report/claim.h"
 
-/* "21.71 GiB on one of 8 devices, 51.7 % of it optimizer"; NULL: it isn't known. The total is the
- * last row. */
-static const char *say_total(struct al_arena *arena, const struct al_table *table,
-	const char *where)
+/* ---- pieces ---- */
+
+/* "14.96 GiB weights, 1.00 GiB cache": the rows before the total that hold something. */
+static const char *parts(struct al_arena *arena, const struct al_table *table)
 {
-	struct al_table states = *table;
-	const size_t total = --states.n_rows;
-	double all, most = 0;
-	const size_t largest = al_table_extreme(&states, "bytes", 1, &most);
+	const char *text = "";
+	double bytes;
 
-	if (!(most > 0) || !al_table_number(table, total, "bytes", &all))
-		return NULL;
-	return al_format(arena, AL_CLAIM_LEAD "%s%s, %s of it %s",
-		al_claim_cell(arena, table, total, "bytes"), where,
-		al_claim_percent(arena, "share", most / all),
-		al_claim_cell(arena, table, largest, "state"));
+	for (size_t row = 0; row + 1 < table->n_rows; row++)
+		if (al_table_number(table, row, "bytes", &bytes) && bytes > 0)
+			text = al_join(arena, text,
+				al_format(arena, "%s %s", al_claim_cell(arena, table, row, "bytes"),
+					al_claim_cell(arena, table, row, "state")));
+	return text;
 }
-
-static const char *unknown(struct al_arena *arena, const char *subject)
-{
-	return al_format(arena,
-		"What %s takes in all is not known: a variant doesn't declare all "
-		"of it, as the notes say.",
-		subject);
-}
-
-/* ---- training ---- */
 
 /* Of a pipeline the stage that holds most is told. */
-static const char *of_devices(struct al_arena *arena, int64_t n, bool has_stages)
+static const char *of_devices(struct al_arena *arena, const struct al_memory_told *told)
 {
-	return n > 1 ? al_format(arena, " on %s of %s devices", has_stages ? "the fullest" : "one",
+	const struct al_training *t = told->training;
+	const struct al_inference *i = told->inference;
+	const int64_t pp = t ? t->pp : i ? i->pp : 1;
+	const int64_t n = t ? t->tp * t->pp * t->dp * t->cp
+		: i	    ? i->tp * i->pp * told->options->devices.training.dp
+			    : 1;
+
+	return n > 1 ? al_format(arena, " on %s of %s devices", pp > 1 ? "the fullest" : "one",
 		       al_claim_count(arena, "devices", n))
 		     : "";
 }
 
-static const char *tokens(struct al_arena *arena, int64_t batch, int64_t seq)
+/* " at context 8,192, batch size 1" */
+static const char *tokens(struct al_arena *arena, const struct al_memory_told *told)
 {
-	return al_format(arena, " at batch %s and %s tokens", al_claim_count(arena, "batch", batch),
-		al_claim_count(arena, "seq", seq));
+	const struct al_training *t = told->training;
+	const struct al_inference *i = told->inference;
+	const char *batch = al_claim_count(arena, "batch", t ? t->batch : i ? i->batch : 1);
+	const char *per_device = i && told->options->devices.training.dp > 1 ? " per device" : "";
+
+	if (!t && !i)
+		return "";
+	if (told->request->lacks_seq)
+		return al_format(arena, " at batch size %s%s", batch, per_device);
+	return al_format(arena, " at %s%s, batch size %s%s",
+		told->has_contexts ? "each one's own context" : "context ",
+		told->has_contexts ? "" : al_claim_count(arena, "context", t ? t->seq : i->seq),
+		batch, per_device);
 }
 
-/* "recipe megatron, flash attention, recompute none" */
-static const char *training_assumed(struct al_arena *arena, const struct al_recipe *recipe,
-	const struct al_training *training)
+/* "recipe megatron, FlashAttention, no recomputation"; "bf16"; "weights mxfp4, cache bf16" */
+static const char *assumed(struct al_arena *arena, const struct al_memory_told *told)
 {
+	const struct al_recipe *recipe = told->request->recipe;
+	const struct al_training *t = told->training;
+	const struct al_device_options *o = &told->options->devices;
+	const char *cache = o->is_training ? "" : told->request->cache.dtype->name;
+	const char *weights = told->inference ? told->inference->weights->name
+		: o->dtype		      ? o->dtype
+					      : "bf16";
+
+	if (told->has_formats)
+		return "each one's own formats";
+	if (!o->is_training)
+		return strcmp(weights, cache) == 0 ? al_claim_name(arena, "weights", weights)
+						   : al_format(arena, "weights %s, cache %s",
+							   al_claim_name(arena, "weights", weights),
+							   al_claim_name(arena, "cache", cache));
+	const char *name = al_claim_name(arena, "recipe", recipe->name);
 	if (recipe->activations_per_token)
-		return al_format(arena, "recipe %s", al_claim_name(arena, "recipe", recipe->name));
-	return al_format(arena, "recipe %s, %s attention%s%s",
-		al_claim_name(arena, "recipe", recipe->name), recipe->is_flash ? "flash" : "eager",
-		training ? ", recompute " : "",
-		training ? al_recompute_names[training->recompute] : "");
+		return al_format(arena, "recipe %s", name);
+	return al_format(arena, "recipe %s, %s%s", name,
+		recipe->is_flash ? "FlashAttention" : "eager attention",
+		!t ? ""
+			: t->recompute == AL_RECOMPUTE_NONE
+			? ", no recomputation"
+			: al_format(arena, ", %s recomputation", al_recompute_names[t->recompute]));
 }
 
-const char *al_memory_summarize_training(struct al_arena *arena, const struct al_table *table,
-	const struct al_request *q, const struct al_training *t, bool is_whole)
+static const char *verb(const struct al_memory_told *told)
 {
-	const char *covered = al_claim_name(arena, "subject", al_request_covered(q, is_whole));
-	const char *where = t ? of_devices(arena, t->tp * t->pp * t->dp * t->cp, t->pp > 1) : "";
-	const char *total = say_total(arena, table, where);
-
-	if (!total)
-		return unknown(arena, al_format(arena, "training %s", covered));
-	return al_format(arena, "Training %s%s takes %s; assumed: %s.", covered,
-		t ? tokens(arena, t->batch, t->seq) : "", total,
-		training_assumed(arena, q->recipe, t));
+	return told->options->devices.is_training ? "Training" : "Running";
 }
 
-const char *al_memory_summarize_compared(struct al_arena *arena, const struct al_table *table,
-	const struct al_recipe *recipe, const struct al_training *t, const char *base)
+static const char *with_engine(struct al_arena *arena, const struct al_memory_told *told)
 {
-	struct al_compared *items = al_new_array(arena, struct al_compared, table->n_rows + 1);
-	size_t n = 0, base_at = 0;
-
-	for (size_t row = 0; row < table->n_rows; row++) {
-		double value;
-		if (!al_table_number(table, row, "total", &value))
-			continue;
-		if (base && strcmp(al_table_text(table, row, "variant"), base) == 0)
-			base_at = n;
-		items[n++] = (struct al_compared){al_claim_row(arena, table, row, ""),
-			al_claim_cell(arena, table, row, "total"), value};
-	}
-	if (n == 0)
-		return unknown(arena, "training");
-	if (n == 1)
-		return al_format(arena, "Training with %s%s takes %s; assumed: %s.", items[0].name,
-			t ? tokens(arena, t->batch, t->seq) : "", items[0].text,
-			training_assumed(arena, recipe, t));
-	return al_format(arena, "Training memory%s %s; assumed: %s.",
-		t ? tokens(arena, t->batch, t->seq) : "", al_claim_order(arena, items, n, base_at),
-		training_assumed(arena, recipe, t));
+	return told->options->devices.is_training || al_is_ideal(told->request)
+		? ""
+		: al_format(arena, " with %s",
+			al_claim_name(arena, "engine", told->request->engine.engine->title));
 }
 
-/* ---- inference ---- */
+/* What an engine holds beside it isn't known. */
+static const char *at_least(const struct al_memory_told *told)
+{
+	return told->inference && al_is_ideal(told->request) ? " at least" : "";
+}
 
-/* "; H100 gives at most 208.3 new tokens per second, limited by memory bandwidth" */
+static const char *unknown(struct al_arena *arena, const struct al_memory_told *told,
+	const char *subject)
+{
+	if (told->request->lacks_seq)
+		return al_format(arena,
+			"%s %s%s takes %s; it has no context length of its own: pass --seq N for "
+			"the rest.",
+			verb(told), subject, tokens(arena, told), parts(arena, told->table));
+	return al_format(arena,
+		"What %s %s takes in all is not known: a variant doesn't declare all "
+		"of it, as the notes say.",
+		told->options->devices.is_training ? "training" : "running", subject);
+}
+
+/* " H100 gives at most 208.3 new tokens per second, limited by memory bandwidth, ..." */
 static const char *say_bound(struct al_arena *arena, const struct al_table *bounds,
 	const char *device)
 {
@@ -113,21 +128,50 @@ static const char *say_bound(struct al_arena *arena, const struct al_table *boun
 		al_claim_cell(arena, bounds, 0, "limited_by"));
 }
 
-const char *al_memory_summarize_inference(struct al_arena *arena, const struct al_table *table,
-	const struct al_table *bounds, const struct al_request *q,
-	const struct al_inference *inference, const struct al_device_options *o)
-{
-	const char *covered = al_claim_name(arena, "subject", al_request_covered(q, o->is_whole));
-	const char *where = of_devices(arena, inference->tp * inference->pp * o->training.dp,
-		inference->pp > 1);
-	const char *total = say_total(arena, table, where);
+/* ---- sentences ---- */
 
-	if (!total)
-		return unknown(arena, al_format(arena, "running %s", covered));
-	return al_format(arena, "Running %s%s%s takes %s; weights in %s, cache in %s%s.%s", covered,
-		tokens(arena, inference->batch, inference->seq),
-		o->training.dp > 1 ? " per device" : "", total,
-		al_claim_name(arena, "weights", inference->weights->name),
-		al_claim_name(arena, "cache", inference->cache->name), al_engine_holds(q),
-		say_bound(arena, bounds, o->device));
+const char *al_memory_summarize(struct al_arena *arena, const struct al_memory_told *told)
+{
+	const struct al_device_options *o = &told->options->devices;
+	const char *covered = al_claim_name(arena, "subject",
+		al_request_covered(told->request, o->is_whole || !o->is_training));
+	const char *total = al_claim_cell(arena, told->table, told->table->n_rows - 1, "bytes");
+
+	if (!*total)
+		return unknown(arena, told, covered);
+	return al_format(arena, "%s %s%s takes%s " AL_CLAIM_LEAD "%s%s%s (%s): %s.%s", verb(told),
+		covered, with_engine(arena, told), at_least(told), total, of_devices(arena, told),
+		tokens(arena, told), assumed(arena, told), parts(arena, told->table),
+		say_bound(arena, told->bounds, o->device));
+}
+
+const char *al_memory_summarize_compared(struct al_arena *arena, const struct al_memory_told *told,
+	const char *base)
+{
+	const struct al_device_options *o = &told->options->devices;
+	const struct al_table *table = told->table;
+	struct al_compared *items = al_new_array(arena, struct al_compared, table->n_rows + 1);
+	size_t n = 0, base_at = 0;
+
+	for (size_t row = 0; row < table->n_rows; row++) {
+		double value;
+		if (!al_table_number(table, row, "total", &value))
+			continue;
+		if (base && strcmp(al_table_text(table, row, "variant"), base) == 0)
+			base_at = n;
+		items[n++] = (struct al_compared){al_claim_row(arena, table, row, ""),
+			al_claim_cell(arena, table, row, "total"), value};
+	}
+	if (n == 0)
+		return unknown(arena, told, "it");
+	if (n == 1)
+		return al_format(arena, "%s with %s%s takes " AL_CLAIM_LEAD "%s (%s).", verb(told),
+			items[0].name, tokens(arena, told), items[0].text, assumed(arena, told));
+	return al_format(arena, "%s memory%s%s%s%s (%s), %s.",
+		o->is_training ? "Training" : "Inference", base ? " of " : "",
+		base ? al_claim_name(arena, "subject",
+			al_request_covered(told->request, o->is_whole || !o->is_training))
+		     : "",
+		with_engine(arena, told), tokens(arena, told), assumed(arena, told),
+		al_claim_order(arena, items, n, base_at));
 }

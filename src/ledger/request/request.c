@@ -267,26 +267,31 @@ bool al_request_context(struct al_request *q, int64_t *out, struct al_error *err
 	return true;
 }
 
-static bool assume(struct al_request *q, const char *symbol, int64_t value, bool *is_assumed,
-	struct al_error *err)
+static bool gives(struct al_request *q, const char *symbol, bool *out, struct al_error *err)
 {
 	const struct al_setting *setting;
+	const bool ok = al_settings_get(&q->settings, symbol, &setting, err);
 
-	if (!al_settings_get(&q->settings, symbol, &setting, err))
-		return false;
-	*is_assumed = !setting && value > 0;
-	if (!*is_assumed)
-		return true;
-	al_settings_ask(&q->asked, symbol, value, "default");
-	return settle(q, err);
+	*out = ok && setting;
+	return ok;
 }
 
 bool al_request_assume(struct al_request *q, struct al_error *err)
 {
+	bool has_batch, has_seq;
 	int64_t context;
 
-	return al_request_context(q, &context, err) && assume(q, "batch", 1, &q->assumes_batch, err)
-		&& assume(q, "seq", context, &q->assumes_seq, err);
+	if (!gives(q, "batch", &has_batch, err) || !gives(q, "seq", &has_seq, err)
+		|| !al_request_context(q, &context, err))
+		return false;
+	q->assumes_batch |= !has_batch;
+	q->assumes_seq |= !has_seq && context > 0;
+	q->lacks_seq |= !has_seq && context == 0;
+	if (!has_batch)
+		al_settings_ask(&q->asked, "batch", 1, "default");
+	if (!has_seq && context > 0)
+		al_settings_ask(&q->asked, "seq", context, "default");
+	return settle(q, err);
 }
 
 /* ---- which of "all" can be counted ---- */
