@@ -38,6 +38,7 @@ struct answer {
 	bool shows_model, shows_variant;
 	const struct al_dtype *first; /* the first model's format; NULL: none was answered */
 	bool has_formats; /* another model's is another one */
+	bool has_other_entries; /* in a format of their own */
 	const char *besides;
 	/* of the request that is being answered: */
 	struct al_request *request;
@@ -45,16 +46,22 @@ struct answer {
 	int64_t batch, seq, source_seq; /* seq 0: not given */
 };
 
+/* Several models, each at a context of its own? */
+static bool has_contexts(const struct answer *a)
+{
+	return a->shows_model && (a->request->assumes_seq || a->request->lacks_seq);
+}
+
 /* ---- rows ---- */
 
 struct record {
 	struct al_titled model, kind;
 	const char *variant;
-	int64_t layers, ends_at;
+	int64_t context, layers, ends_at;
 	mpq_srcptr elements_per_token, bytes_per_token, bytes, bytes_of_all;
 };
 
-enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_DEVICES = 4 };
+enum { WITH_MODEL = 1, WITH_VARIANT = 2, WITH_DEVICES = 4, WITH_CONTEXT = 8 };
 
 static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct record, model, "Model"), .when = WITH_MODEL},
@@ -64,6 +71,7 @@ static const struct al_table_field fields[] = {
 	{AL_SHOW_COUNT(struct record, elements_per_token, "Elements per token")},
 	{AL_SHOW_BYTES(struct record, bytes_per_token, "Cache per token")},
 	{AL_SHOW_WHOLE(struct record, ends_at, "Window", .unit = "tokens")},
+	{AL_SHOW_WHOLE(struct record, context, "Context", .unit = "tokens"), .when = WITH_CONTEXT},
 	{AL_SHOW_BYTES(struct record, bytes, "Cache")},
 	{AL_SHOW_BYTES(struct record, bytes_of_all, "All devices"), .when = WITH_DEVICES},
 	AL_FIELDS_END,
@@ -78,6 +86,7 @@ static struct record begin_row(const struct answer *a, int kind)
 		.variant = a->configured->name,
 		.kind = {is_total ? "total" : al_cache_kind_names[kind],
 			is_total ? NULL : al_cache_kind_titles[kind]},
+		.context = a->seq ? a->seq : INT64_MIN,
 		.layers = INT64_MIN,
 		.ends_at = INT64_MIN};
 }
@@ -88,6 +97,7 @@ static struct record begin_row(const struct answer *a, int kind)
 struct sum {
 	int64_t modules, ends_at;
 	bool is_there, is_known; /* is_known: what the engine keeps */
+	bool has_other_format;
 	mpq_ptr elements, bytes_per_token, bytes;
 };
 
@@ -99,6 +109,7 @@ static void add_line(const struct answer *a, const struct al_cache_entry *line, 
 	mpq_ptr bytes = al_exact_new(a->request->arena);
 
 	sum->is_there = true;
+	sum->has_other_format |= line->storage != a->request->cache.dtype;
 	sum->is_known &= line->rank != NULL;
 	if (line->rank) {
 		al_dtype_exact_bytes(line->storage, line->rank, bytes);
@@ -142,6 +153,7 @@ static void add_kind(struct answer *a, const struct al_cache_entries *cache, int
 			add_line(a, &cache->lines[i], is_total, &sum);
 	if (!sum.is_there)
 		return;
+	a->has_other_entries |= sum.has_other_format;
 	record.layers = sum.modules;
 	if (sum.is_known) {
 		record.elements_per_token = sum.elements;
@@ -155,15 +167,15 @@ static void add_kind(struct answer *a, const struct al_cache_entries *cache, int
 
 /* ---- in a sentence ---- */
 
-/* "131,072 tokens at batch 1" */
+/* "at context 131,072, batch size 1" */
 static const char *sequences(const struct answer *a)
 {
 	struct al_arena *arena = &a->session->arena;
-	const char *tokens = al_claim_count(arena, "seq", a->seq);
 
-	return a->batch == 1 ? al_format(arena, "%s tokens", tokens)
-			     : al_format(arena, "%s sequences of %s tokens",
-				     al_claim_count(arena, "batch", a->batch), tokens);
+	return al_format(arena, "at %s%s, batch size %s",
+		has_contexts(a) ? "each one's own context" : "context ",
+		has_contexts(a) ? "" : al_claim_count(arena, "context", a->seq),
+		al_claim_count(arena, "batch", a->batch));
 }
 
 /* "; windows of 128 tokens in 18 of 36 modules"; "" where no window is in the table. */
@@ -194,6 +206,14 @@ static const char *find_besides(const struct al_table *table)
 				      : "";
 }
 
+static const char *engine_text(const struct answer *a)
+{
+	return al_is_ideal(a->request) ? ""
+				       : al_format(&a->session->arena, " with %s",
+					       al_claim_name(&a->session->arena, "engine",
+						       a->request->engine.engine->title));
+}
+
 static const char *dtype_text(const struct answer *a)
 {
 	return a->has_formats
@@ -205,7 +225,7 @@ static const char *device_text(const struct answer *a)
 {
 	return a->options->tp == 1
 		? ""
-		: al_format(&a->session->arena, ", on each of %s devices",
+		: al_format(&a->session->arena, " on each of %s devices",
 			al_claim_count(&a->session->arena, "devices", a->options->tp));
 }
 
@@ -221,18 +241,25 @@ static const char *say_one(const struct answer *a)
 
 	if (!per_token)
 		return al_format(arena, "What %s caches is not known: it isn't declared.", covered);
-	const char *token = mpq_sgn(per_token)
-		? al_format(arena,
-			*all ? "Each token of %s takes %s of cache"
-			     : "Each token of %s takes " AL_CLAIM_LEAD "%s of cache",
-			covered, al_claim_cell(arena, table, total, "bytes_per_token"))
-		: al_format(arena, "A new token of %s adds nothing to the cache", covered);
-	return al_format(arena, "%s%s%s; numbers in %s%s%s%s.", token,
-		*all ? al_format(arena, ", %s%s " AL_CLAIM_LEAD "%s", sequences(a), a->besides, all)
-		     : "",
-		windows(arena, table), dtype_text(a),
-		al_is_ideal(a->request) ? "" : al_engine_holds(a->request), device_text(a),
-		a->seq ? "" : "; --seq N gives the cache of whole sequences");
+	if (!a->seq && mpq_sgn(per_token) == 0)
+		return al_format(arena,
+			"A new token of %s adds nothing to the cache (%s)%s; pass --seq N "
+			"for whole sequences.",
+			covered, dtype_text(a), engine_text(a));
+	if (!a->seq)
+		return al_format(arena,
+			"Each token of %s takes " AL_CLAIM_LEAD
+			"%s of KV cache%s (%s)%s%s; it has no context length of its own: pass "
+			"--seq N for whole sequences.",
+			covered, al_claim_cell(arena, table, total, "bytes_per_token"),
+			engine_text(a), dtype_text(a), device_text(a), windows(arena, table));
+	return al_format(arena, "%s needs " AL_CLAIM_LEAD "%s of KV cache%s%s%s %s (%s): %s%s.",
+		covered, all, a->besides, engine_text(a), device_text(a), sequences(a),
+		dtype_text(a),
+		mpq_sgn(per_token) ? al_format(arena, "%s a token",
+			al_claim_cell(arena, table, total, "bytes_per_token"))
+				   : "a new token adds nothing",
+		windows(arena, table));
 }
 
 /* NULL: nothing is known. */
@@ -242,12 +269,13 @@ static const char *say(const struct answer *a)
 
 	if (al_count_rows(a->table, "kind", "total") < 2)
 		return a->table->n_rows ? say_one(a) : NULL;
+	const bool of_sequences = a->seq && !has_contexts(a);
 	const char *compared = al_claim_compared(arena, a->table, "kind", "total",
-		a->seq ? "bytes" : "bytes_per_token");
+		of_sequences ? "bytes" : "bytes_per_token");
 	return !compared
 		? NULL
-		: al_format(arena, "Cache of %s %s; numbers in %s%s.",
-			a->seq ? sequences(a) : "a token", compared, dtype_text(a), device_text(a));
+		: al_format(arena, "KV cache%s%s %s (%s), %s.", engine_text(a), device_text(a),
+			of_sequences ? sequences(a) : "of a token", dtype_text(a), compared);
 }
 
 /* ---- requests ---- */
@@ -302,33 +330,28 @@ static void note_encoder(const struct al_request *q, struct al_table *table)
 /* What holds for all models that are asked about. */
 static void add_common_notes(struct answer *a)
 {
-	al_table_note(a->table, "dtype: %s, but for cached elements with a format of their own",
-		a->request->cache.dtype->name);
+	if (a->has_other_entries)
+		al_table_note(a->table, "%s, except entries stored in another format",
+			a->request->cache.dtype->name);
 	if (a->options->tp > 1)
 		al_table_note(a->table,
 			"bytes are those of one of %lld tensor-parallel devices; All "
 			"devices adds them up",
 			(long long)a->options->tp);
 	al_note_engine(a->request, a->table);
-	if (!a->seq) {
-		al_table_note(a->table, "give --seq for the cache of whole sequences");
-		return;
-	}
-	al_table_note(a->table, "batch %lld, %lld tokens%s%s", (long long)a->batch,
-		(long long)a->seq,
-		a->source_seq == a->seq ? ""
-					: al_format(&a->table->arena, ", %lld source tokens",
-						(long long)a->source_seq),
-		al_is_ideal(a->request)
-			? "; the least that must be held: --engine NAME says what an engine holds"
-			: "");
+	if (a->seq && a->source_seq != a->seq)
+		al_table_note(a->table, "%lld source tokens", (long long)a->source_seq);
+	if (a->seq && al_is_ideal(a->request))
+		al_table_note(a->table,
+			"lower bound; add --engine NAME for what an engine allocates");
 }
 
 static void open_tables(struct answer *a)
 {
 	a->table = al_session_table(a->session, "cache", fields,
 		(a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0)
-			| (a->options->tp > 1 ? WITH_DEVICES : 0),
+			| (a->options->tp > 1 ? WITH_DEVICES : 0)
+			| (has_contexts(a) ? WITH_CONTEXT : 0),
 		"KV cache%s%s", a->shows_model ? "" : " of ",
 		a->shows_model ? "" : al_request_covered(a->request, true));
 	if (a->options->explains)
@@ -354,6 +377,8 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 	struct answer *a = context;
 
 	a->request = q;
+	if (!al_request_assume(q, err))
+		return false;
 	if (!a->table)
 		open_tables(a);
 	if (!al_check_whole(q, a->options->is_whole, err)
@@ -398,8 +423,7 @@ static const struct al_page_chart chart = {"kind", "bytes_per_token", "bytes for
 
 const struct al_command al_command_cache = {
 	.words = "MODEL|VARIANT...",
-	.examples = {"cache gpt-oss-120b --seq 131072",
-		"cache gpt3-175b --seq 2048 --variant mha,mqa,mhe-mul"},
+	.examples = {"cache gpt-oss-120b", "cache gpt3-175b --seq 2048 --variant mha,mqa,mhe-mul"},
 	.options = groups,
 	.chart = &chart,
 	.options_size = sizeof(struct cache_options),

@@ -154,7 +154,8 @@ static struct al_memory_told told(const struct answer *a)
 		.training = trains(a) && a->is_about_model ? &a->training : NULL,
 		.inference = !trains(a) && a->is_about_model ? &a->inference : NULL,
 		.table = a->table,
-		.has_contexts = a->shows_model && a->request->assumes_seq,
+		.has_contexts = a->shows_model
+			&& (a->request->assumes_seq || a->request->lacks_seq),
 		.has_formats = a->has_formats};
 }
 
@@ -251,7 +252,7 @@ static const struct al_table_field fields[] = {
 static unsigned shown(const struct answer *a)
 {
 	return (a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0)
-		| (a->shows_model && a->request->assumes_seq ? WITH_CONTEXT : 0)
+		| (told(a).has_contexts ? WITH_CONTEXT : 0)
 		| (trains(a) ? WITH_TRAINING : WITH_CACHE)
 		| (is_told(a, AL_STATE_ACTIVATIONS) ? WITH_ACTIVATIONS : 0)
 		| (is_told(a, AL_STATE_WORKING) ? WITH_WORKING : 0)
