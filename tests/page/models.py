@@ -43,3 +43,13 @@ def write(folder, layers, heads, width, broken=None, silent=None, kv_heads=None)
     with open(f'{folder}/config.json', 'w', encoding='utf-8') as out:
         json.dump(config, out)
     return folder
+
+
+def write_running(path, layers=2, heads=3, width=4, vocab=10, longest=8):
+    """A model of llama2.c that runs: its header, then float32 numbers in the order of run.c."""
+    d, hidden = heads * width, 2 * heads * width
+    sizes = [vocab * d, layers * d, 4 * layers * d * d, layers * d, 3 * layers * d * hidden, d, longest * width]
+    rng = random.Random(1)
+    with open(path, 'wb') as out:
+        out.write(struct.pack('<7i', d, hidden, layers, heads, heads, vocab, longest))
+        out.write(struct.pack(f'<{sum(sizes)}f', *(rng.gauss(0, .5) for _ in range(sum(sizes)))))

@@ -8,6 +8,7 @@ import html.parser
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -134,7 +135,7 @@ class Pages(unittest.TestCase):
                 errors = [row[key] for row in rows if row[key] is not None]
                 self.same(text[key], max(errors) if errors else None, text)
             self.same(text['cache_saving'], sum(row['cache_saving'] for row in rows) / len(rows), text)
-        for row in page.rows('frontier'):
+        for row in page.rows('best'):
             row.pop('circle')
             self.assertIn(row, shown)
 
@@ -255,6 +256,30 @@ class Pages(unittest.TestCase):
         self.assertIn('--method drop --drop layers.0:3 ', line)
         result = run(*line.split()[1:], cwd=self.folder.name)
         self.assertEqual(result.returncode, 0, result.stderr)
+
+    def test_data(self):
+        folder = self.folder.name
+        model, tokens, recorded = f'{folder}/m.bin', f'{folder}/tokens', f'{folder}/recorded'
+        models.write_running(model)
+        with open(tokens, 'w', encoding='ascii') as out:
+            out.write('1 5 3 7 2 9 4 6\n1 4 4 2 8 3 3 5\n1 6 2 9 9 4 7 8\n')
+        run('calibrate', model, '--tokens', tokens, '-o', recorded)
+        data = ['--calibration', recorded, '--tokens', tokens]
+        page, tables = self.answer(model, *data)
+        held = {name for name, _, _ in page.tables}
+        self.assertLessEqual({'summary', 'layers', 'similarity', 'drop', 'conversion', 'losses', 'frontier'}, held)
+        self.assertIn('Removable heads', page.raw)
+        for table, keys in ('drop', ['module', 'head']), ('losses', ['module', 'head']), ('frontier', ['method', 'setting']):
+            self.assertEqual(self.compare(page, table, tables[table], keys), len(tables[table]))
+        self.assertEqual(self.compare(page, 'map', tables['drop'], ['module', 'head']), len(tables['drop']))
+        added = [row['loss_increase'] for row in tables['losses']]
+        self.same(next(text for tag, text in page.texts if tag == 'b'), min(added), 'the first tile')
+        lines = [text for tag, text in page.texts if tag == 'pre' and ' compress ' in text]
+        self.assertIn('--method drop --drop layers.', lines[0])
+        for line in lines:
+            result = run(*line.split()[1:], cwd=folder)
+            self.assertEqual(result.returncode, 0, result.stderr)
+            shutil.rmtree(f'{folder}/smaller')
 
     def test_no_twins(self):
         page, _ = self.answer(*models_of(self, layers=2, heads=4))

@@ -207,7 +207,7 @@ void al_page_frontier_table(struct al_table *out, const struct al_page_points *p
 	const struct al_table *table = points->table;
 	size_t n;
 
-	al_table_init(out, "frontier", "On the frontier: nothing else saves as much at less error");
+	al_table_init(out, "best", "On the frontier: nothing else saves as much at less error");
 	al_table_add_column(out, (struct al_column){.key = "circle", .title = "Circle"});
 	al_table_add_columns(out, table->columns, table->n_columns);
 	const size_t *rows = al_page_frontier(&out->arena, points, &n);
