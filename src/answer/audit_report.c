@@ -44,7 +44,7 @@ static const char *add_option(struct al_arena *arena, const char *before, const 
 }
 
 /* The model as `compress` is told of it. */
-static const char *model_words(const struct al_audit_run *run)
+const char *al_audit_model_words(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
 	const struct al_command_line *line = &run->session->line;
@@ -125,13 +125,13 @@ void al_audit_report_add(struct al_audit_run *run)
 		.losses = table_or_null(&run->losses),
 		.frontier = table_or_null(&run->frontier),
 		.command = command_text(run),
-		.words = model_words(run),
+		.words = al_audit_model_words(run),
 		.merge_needs_calibration = is_rotary(run),
 		.left_out = run->left_out,
 		.n_left_out = run->n_left_out,
 	};
 	al_audit_verdict_tiles(run, &page);
-	al_audit_verdict_advice(run, page.words, &page);
+	al_audit_verdict_advice(run, &page);
 	add_others(run, &page);
 	al_audit_page_write(&page, al_files_add_path(&run->session->files, file));
 }

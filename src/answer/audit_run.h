@@ -116,8 +116,10 @@ bool al_audit_run_shows(const struct al_audit_run *run, size_t measurement);
  * data. */
 const char *al_audit_verdict(const struct al_audit_run *run);
 void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page *page);
-void al_audit_verdict_advice(const struct al_audit_run *run, const char *words,
-	struct al_audit_page *page);
+void al_audit_verdict_advice(const struct al_audit_run *run, struct al_audit_page *page);
+
+/* audit_report.c: the model as `compress` is told of it: its path, --heads, --layout. */
+const char *al_audit_model_words(const struct al_audit_run *run);
 
 /* audit_report.c: the page of --report, where it is asked for. */
 void al_audit_report_add(struct al_audit_run *run);

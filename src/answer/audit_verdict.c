@@ -508,10 +508,10 @@ static void add_advice(const struct al_audit_run *run, struct al_page_advice *ad
 			al_page_shell_word(arena, run->options->calibration), options)};
 }
 
-void al_audit_verdict_advice(const struct al_audit_run *run, const char *words,
-	struct al_audit_page *page)
+void al_audit_verdict_advice(const struct al_audit_run *run, struct al_audit_page *page)
 {
 	struct al_arena *arena = &run->session->arena;
+	const char *words = al_audit_model_words(run);
 	struct al_page_advice *advice = al_new_array(arena, struct al_page_advice, 2);
 	double loss, head = 0;
 	size_t n = 0, row;

@@ -13,8 +13,10 @@ static void add_notes(struct al_table *table, const struct al_calibration *calib
 {
 	const size_t n = all->n_sequences, n_seen = al_calibration_count_seen(calibration, all);
 
-	al_table_note(table, "measured on %zu tokens (%zu sequence%s), %s", al_batch_tokens(all), n,
-		n == 1 ? "" : "s",
+	const char *tokens = al_format(&table->arena, "%zu", al_batch_tokens(all));
+
+	al_table_note(table, "measured on %s tokens (%zu sequence%s), %s",
+		al_exact_grouped(&table->arena, tokens), n, n == 1 ? "" : "s",
 		n_seen == 0 ? "none of them used for calibration"
 			    : al_format(&table->arena,
 				    "%zu of the sequences used for calibration: losses are too "

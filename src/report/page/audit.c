@@ -117,7 +117,7 @@ static void add_advice(struct al_text *out, const struct al_audit_page *page)
 			    "head that stays takes over its outputs. A head that writes "
 			    "almost nothing is dropped."
 			: page->n_advice > 0
-			? NULL
+			? "By the loss on text: the cheapest head, and the smallest cache."
 			: "No head can be dropped or merged at a small error.");
 	if (has_steps)
 		add_steps(out, page);

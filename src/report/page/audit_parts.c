@@ -128,7 +128,7 @@ void al_page_map_table(struct al_table *out, const struct al_page_heads *heads,
 	const struct al_table *drop)
 {
 	static const struct al_column nearest[] = {
-		{.key = "mark", .title = "Redundant"},
+		{.key = "mark", .title = "Removable"},
 		{.key = "nearest", .title = "Nearest head", .digits = AL_DIGITS_ALL},
 		{.key = "qk_cosine", .title = "its score cosine", .digits = 3},
 		{.key = "ov_cosine", .title = "its value cosine", .digits = 3},
