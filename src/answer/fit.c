@@ -250,7 +250,7 @@ bool al_fit_begin(struct al_fit *f, const struct al_device_options *o, struct al
 
 	f->is_inference = !o->is_training;
 	if ((fit_only_tokens(f) && !al_request_set(q, f->symbol, 1, err))
-		|| !al_request_assume(q, err) || !al_request_context(q, &f->context, err)
+		|| !al_request_context(q, &f->context, err)
 		|| !al_devices_init(&f->training, o, q, err)
 		|| !(f->is_inference ? al_check_engine(q, true, err)
 					&& al_inference_init(&f->inference, o, q, err)

@@ -123,17 +123,23 @@ static bool add_variant(struct al_fit *f, const struct al_gpus *gpus, struct al_
 
 /* ---- in a sentence ---- */
 
+/* The rows of one variant. */
+struct rows {
+	const struct al_table *table;
+	size_t from, n;
+};
+
 /* The row of the fewest devices with, of those, the least memory; SIZE_MAX: none holds it. */
-static size_t find_smallest(const struct al_table *table, size_t *n_alone)
+static size_t find_smallest(const struct rows *rows, size_t *n_alone)
 {
 	size_t found = SIZE_MAX;
 	double best = 0, best_memory = 0;
 
 	*n_alone = 0;
-	for (size_t row = 0; row < table->n_rows; row++) {
+	for (size_t row = rows->from; row < rows->from + rows->n; row++) {
 		double n, memory;
-		if (!al_table_number(table, row, "devices", &n)
-			|| !al_table_number(table, row, "memory", &memory))
+		if (!al_table_number(rows->table, row, "devices", &n)
+			|| !al_table_number(rows->table, row, "memory", &memory))
 			continue;
 		*n_alone += n == 1;
 		if (found != SIZE_MAX && (n > best || (n == best && memory >= best_memory)))
@@ -145,47 +151,61 @@ static size_t find_smallest(const struct al_table *table, size_t *n_alone)
 	return found;
 }
 
-static const char *say_none(struct al_arena *arena, const struct al_table *table,
+static const char *say_none(struct al_arena *arena, const struct rows *rows, const char *name,
 	const struct al_fit *f)
 {
-	const size_t last = table->n_rows - 1;
+	const struct al_table *table = rows->table;
+	const size_t last = rows->from + rows->n - 1;
 
-	return al_format(arena, "It doesn't fit: %s needs %s, and %s %s (%s); try %s.",
-		al_claim_name(arena, "model", f->request->title),
+	return al_format(arena, "It doesn't fit: %s needs %s, and %s %s (%s); try %s.", name,
 		al_claim_cell(arena, table, last, "bytes"),
-		last == 0 ? "there are" : "the largest device has",
+		rows->n == 1 ? "there are" : "the largest device has",
 		al_claim_cell(arena, table, last, "memory"), al_fit_conditions(arena, f),
 		al_fit_advice(arena, f, al_cell_exact(table, last, "bytes"),
 			al_cell_exact(table, last, "memory")));
 }
 
-/* NULL: nothing is known, or several variants have rows. */
-static const char *say(struct al_arena *arena, const struct al_table *table, const struct al_fit *f)
+static const char *say(struct al_arena *arena, const struct rows *rows, const struct al_fit *f)
 {
-	size_t n_alone, row = find_smallest(table, &n_alone);
-	const char *model = al_claim_name(arena, "model", f->request->title),
-		   *on = al_fit_conditions(arena, f);
+	const struct al_table *table = rows->table;
+	const bool is_own = f->request->is_own;
+	const char *name = is_own ? al_claim_name(arena, "model", f->request->title)
+				  : al_claim_cell(arena, table, rows->from, "variant"),
+		   *lead = is_own ? AL_CLAIM_LEAD : "", *on = al_fit_conditions(arena, f);
+	size_t n_alone, row = find_smallest(rows, &n_alone);
 
-	if (table->n_rows == 0 || !f->request->is_own)
-		return NULL;
 	if (row == SIZE_MAX)
-		return say_none(arena, table, f);
+		return say_none(arena, rows, name, f);
 	const char *bytes = al_claim_cell(arena, table, row, "bytes"),
 		   *device = al_claim_cell(arena, table, row, "device"),
 		   *memory = al_claim_cell(arena, table, row, "memory");
-	if (table->n_rows == 1)
-		return al_format(arena, "%s fits: it needs " AL_CLAIM_LEAD "%s of %s (%s).", model,
-			bytes, memory, on);
+	if (rows->n == 1)
+		return al_format(arena, "%s fits: it needs %s%s of %s (%s).", name, lead, bytes,
+			memory, on);
 	if (n_alone > 0)
 		return al_format(arena,
-			"%s needs " AL_CLAIM_LEAD "%s (%s). It fits on %s of %s devices; the "
-			"smallest is the %s (%s).",
-			model, bytes, on, al_claim_count(arena, "holding", (int64_t)n_alone),
-			al_claim_count(arena, "listed", (int64_t)table->n_rows), device, memory);
+			"%s needs %s%s (%s). It fits on %s of %s devices; the smallest is the %s "
+			"(%s).",
+			name, lead, bytes, on, al_claim_count(arena, "holding", (int64_t)n_alone),
+			al_claim_count(arena, "listed", (int64_t)rows->n), device, memory);
 	return al_format(arena,
 		"%s fits on no single device (%s); the fewest that hold it are %s %s, with %s on "
 		"each.",
-		model, on, al_claim_cell(arena, table, row, "devices"), device, bytes);
+		name, on, al_claim_cell(arena, table, row, "devices"), device, bytes);
+}
+
+/* NULL: nothing is known. */
+static const char *say_each(struct al_arena *arena, const struct al_table *table, size_t n_devices,
+	const struct al_fit *f)
+{
+	const char *text = NULL;
+
+	for (size_t row = 0; row < table->n_rows; row += n_devices) {
+		const struct rows rows = {table, row, n_devices};
+		text = al_format(arena, "%s%s%s", text ? text : "", text ? " " : "",
+			say(arena, &rows, f));
+	}
+	return text;
 }
 
 bool al_fit_devices(struct al_fit *f, const struct al_gpus *gpus, struct al_error *err)
@@ -203,9 +223,10 @@ bool al_fit_devices(struct al_fit *f, const struct al_gpus *gpus, struct al_erro
 	if (gpus->n > 1 && f->is_inference && n_devices(f) == 1)
 		al_table_note(table,
 			"devices: as many tensor-parallel ones as hold it, of 1, 2, 4 and 8");
+	const struct rows all = {table, 0, table->n_rows};
 	size_t n_alone;
-	f->session->answer_is_no = find_smallest(table, &n_alone) == SIZE_MAX;
+	f->session->answer_is_no = find_smallest(&all, &n_alone) == SIZE_MAX;
 	al_fit_note(f, table);
-	al_session_claim(f->session, say(&f->session->arena, table, f));
+	al_session_claim(f->session, say_each(&f->session->arena, table, gpus->n, f));
 	return true;
 }

@@ -137,12 +137,14 @@ static const char *tokens_at_once(struct al_arena *arena, const struct al_engine
 		(long long)choice->chunk);
 }
 
-void al_infer_note(const struct al_request *q, const struct al_inference *inference,
+void al_infer_note(struct al_request *q, const struct al_inference *inference,
 	const struct al_memory_options *o, struct al_table *table)
 {
 	al_note_quantisation(inference->weights, o->explains, table);
 	al_note_cache_format(q, "cache-dtype", table);
 	al_note_engine(q, table);
+	if (!q->lacks_seq)
+		al_note_context(q, inference->seq, table);
 	if (o->devices.training.dp > 1 || inference->ep > 1)
 		al_table_note(table,
 			"one of %lld devices: %lld of the sequences, dp=%lld; experts over ep=%lld",

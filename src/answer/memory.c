@@ -134,7 +134,7 @@ static bool measure(struct answer *a, size_t i, struct al_memory_figures *out, s
 
 static void add_notes(const struct answer *a)
 {
-	const struct al_request *q = a->request;
+	struct al_request *q = a->request;
 
 	al_note_request(q, a->options->devices.is_whole || !trains(a), a->table);
 	if (trains(a))

@@ -83,5 +83,5 @@ bool al_infer_measure(struct al_request *request, const struct al_configured_var
 bool al_infer_measure_attention(struct al_request *request,
 	const struct al_configured_variant *configured, const struct al_device_options *options,
 	struct al_memory_figures *out, struct al_error *err) AL_MUST_CHECK;
-void al_infer_note(const struct al_request *request, const struct al_inference *inference,
+void al_infer_note(struct al_request *request, const struct al_inference *inference,
 	const struct al_memory_options *options, struct al_table *table);
