@@ -102,6 +102,7 @@ static bool judges_conversions(const struct al_audit_run *run)
 /* The conversion that loses nothing and saves most; false: there is none. */
 static bool find_exact(const struct al_audit_run *run, size_t *row)
 {
+	*row = 0;
 	return run->totals.n_rows > 0 && judges_conversions(run)
 		&& al_conversion_find_exact(&run->totals, row);
 }
@@ -128,6 +129,7 @@ static bool find_smallest(const struct al_table *frontier, size_t *out)
 {
 	double best[2] = {0, INFINITY}, saving, kl;
 
+	*out = 0;
 	for (size_t row = 0; row < frontier->n_rows; row++) {
 		if (!al_table_number(frontier, row, "cache_saving", &saving)
 			|| !al_table_number(frontier, row, "kl", &kl) || kl > MOST_KL

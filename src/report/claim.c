@@ -175,13 +175,12 @@ const char *al_claim_share(struct al_arena *arena, const struct al_table *table,
 							: "";
 }
 
-/* Four decimals; two digits of what is smaller. */
 static const char *nats_text(struct al_arena *arena, const char *name, double nats)
 {
-	const int small = nats != 0 && fabs(nats) < 0.001 ? 1 - (int)floor(log10(fabs(nats))) : 4;
-
 	return al_claim_real(arena, name, "nats per token", nats,
-		small > 9 ? al_format(arena, "%.2g", nats) : al_format(arena, "%.*f", small, nats));
+		nats == 0		 ? "0"
+			: nats < 0.00005 ? "less than 0.0001"
+					 : al_format(arena, "%.4f", nats));
 }
 
 const char *al_claim_loss(struct al_arena *arena, double before, double after)
@@ -189,8 +188,8 @@ const char *al_claim_loss(struct al_arena *arena, double before, double after)
 	const double change = after - before;
 
 	if (change == 0)
-		return al_format(arena, "stays at " AL_CLAIM_LEAD "%s nats per token",
-			nats_text(arena, "loss", before));
+		return al_format(arena, "changes by " AL_CLAIM_LEAD "%s nats per token (%s)",
+			nats_text(arena, "change", 0), nats_text(arena, "before", before));
 	return al_format(arena, "%s by " AL_CLAIM_LEAD "%s nats per token (%s), %s to %s",
 		change > 0 ? "rises" : "falls", nats_text(arena, "change", fabs(change)),
 		al_claim_percent(arena, "share", fabs(change) / before),

@@ -36,8 +36,7 @@ const char *al_claim_counted(struct al_arena *arena, uint64_t count, const char 
 /* "34.0 %", three digits; only exactly 1 reads "100 %" and only exactly 0 reads "0 %". */
 const char *al_claim_percent(struct al_arena *arena, const char *name, double share);
 
-/* "rises by 0.0087 nats per token (0.81 %), 1.0681 to 1.0767", or falls, or "stays at"; the change
- * leads. */
+/* "rises by 0.0087 nats per token (0.81 %), 1.0681 to 1.0767", or falls; the change leads. */
 const char *al_claim_loss(struct al_arena *arena, double before, double after);
 
 /* A real with a unit ("" for none), as the text shows it. */
