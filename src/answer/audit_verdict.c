@@ -471,7 +471,8 @@ static void add_overlap_tile(const struct al_audit_run *run, struct al_page_tile
 		"more overlap between heads than unrelated ones would have, by layer");
 }
 
-enum { MOST_TILES = 5 };
+/* A row of the page. */
+enum { MOST_TILES = 4 };
 
 void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page *page)
 {
@@ -486,7 +487,8 @@ void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page
 		add_output_tile(run, drop, tiles, &n);
 	else
 		add_weight_tiles(run, tiles, &n);
-	add_overlap_tile(run, tiles, &n);
+	if (n < MOST_TILES)
+		add_overlap_tile(run, tiles, &n);
 	page->tiles = tiles;
 	page->n_tiles = n;
 }
