@@ -162,11 +162,13 @@ const char *al_fit_advice(struct al_arena *arena, const struct al_fit *f, mpq_sr
 
 	while (n < 1024 && mpq_get_d(needed) > (double)n * mpq_get_d(memory))
 		n *= 2;
-	if (f->is_inference && n > 16)
-		return "--dtype q4_k_m, or larger devices";
 	const char *devices = al_claim_count(arena, "devices", n);
-	return f->is_inference ? al_format(arena, "--tp %s or --dtype q4_k_m", devices)
-			       : al_format(arena, "--zero 3 --dp %s or --recipe qlora", devices);
+	const char *format = al_claim_name(arena, "dtype", "--dtype q4_k_m");
+	if (f->is_inference)
+		return n > 16 ? al_format(arena, "%s, or larger devices", format)
+			      : al_format(arena, "--tp %s or %s", devices, format);
+	return al_format(arena, "%s --dp %s or --recipe qlora",
+		al_claim_name(arena, "zero", "--zero 3"), devices);
 }
 
 static const char *say_nothing(struct al_arena *arena, const struct al_table *table, size_t row,
