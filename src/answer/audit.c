@@ -14,7 +14,7 @@ static const struct al_option_row rows[] = {
 		"write every table as CSV, and singular values as .npy, into DIR"),
 	OPTION_TEXT(struct al_audit_asked, figures, "figures", "DIR", "draw figures into DIR"),
 	AL_DRAWING_WIDTH_ROW(struct al_audit_asked, width),
-	OPTION_TEXT(struct al_audit_asked, report, "report", "FILE",
+	OPTION_TEXT(struct al_audit_asked, report, "report", "FILE.html",
 		"write what was found as a page, FILE.html, that a browser shows"),
 	OPTION_FLAG(struct al_audit_asked, is_across, "across",
 		"also compare heads of different modules, with composition scores"),
@@ -27,7 +27,7 @@ static const struct al_option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct al_option_group groups[] = {OUTPUT_GROUPS, {against_rows, 0},
+static const struct al_option_group groups[] = {OUTPUT_GROUPS_WITHOUT_ONLY, {against_rows, 0},
 	{al_layout_rows, offsetof(struct al_audit_asked, layout)},
 	{al_module_rows, offsetof(struct al_audit_asked, layout)}, {al_audit_shaping_rows, 0},
 	{rows, 0}, {al_input_rows, offsetof(struct al_audit_asked, input)}, {NULL, 0}};

@@ -208,7 +208,8 @@ static const struct al_option_row output_rows[] = {
 };
 
 static const struct al_option_group groups[] = {{al_format_rows, 0}, {output_rows, 0},
-	{al_display_rows, 0}, {al_layout_rows, offsetof(struct calibrate_options, layout)},
+	{al_display_rows, 0}, {al_only_rows, 0},
+	{al_layout_rows, offsetof(struct calibrate_options, layout)},
 	{al_input_rows, offsetof(struct calibrate_options, input)}, {NULL, 0}};
 
 struct calibrating {

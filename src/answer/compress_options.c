@@ -89,7 +89,8 @@ static const struct al_option_row compress_rows[] = {
 };
 
 const struct al_option_group al_compress_groups[] = {{al_format_rows, 0}, {file_rows, 0},
-	{al_display_rows, 0}, {al_layout_rows, offsetof(struct al_compress_words, layout)},
+	{al_display_rows, 0}, {al_only_rows, 0},
+	{al_layout_rows, offsetof(struct al_compress_words, layout)},
 	{al_module_rows, offsetof(struct al_compress_words, layout)}, {compress_rows, 0},
 	{al_input_rows, offsetof(struct al_compress_words, input)}, {NULL, 0}};
 

@@ -32,7 +32,7 @@ static const struct al_option_row rows[] = {
 static const struct al_option_group groups[] = {{al_format_rows, 0}, {page_rows, 0},
 	{al_setting_rows, offsetof(struct explore_options, asked)},
 	{al_variant_rows, offsetof(struct explore_options, asked)}, {rows, 0}, {al_display_rows, 0},
-	{NULL, 0}};
+	{al_only_rows, 0}, {NULL, 0}};
 
 /* One block's; symbols that have a value where the page begins stay symbols. */
 static bool fill_formulas(struct al_explore *e, struct al_table *table, struct al_error *err)

@@ -27,7 +27,7 @@ static const struct al_option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+static const struct al_option_group groups[] = {OUTPUT_GROUPS_WITHOUT_ONLY,
 	{al_layout_rows, offsetof(struct inspect_options, layout)}, {rows, 0}, {NULL, 0}};
 
 /* One answer. */
@@ -302,7 +302,7 @@ static bool list_tensors(struct inspection *in, struct al_error *err)
 {
 	const struct al_checkpoint *checkpoint = in->checkpoint;
 
-	in->table = al_session_table(in->session, "inspect", fields,
+	in->table = al_session_table(in->session, "tensors", fields,
 		(checkpoint->n_shards > 1 ? WITH_FILES : 0) | (in->shows_values ? WITH_VALUES : 0),
 		"%s", "");
 	for (size_t i = 0; i < checkpoint->n_tensors; i++)

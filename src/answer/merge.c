@@ -29,13 +29,13 @@ static const struct al_option_row audit_rows[] = {
 	OPTION_TEXT(struct merge_options, audit.figures, "figures", "DIR",
 		"an audit: as `audit --figures`, likewise"),
 	AL_DRAWING_WIDTH_ROW(struct merge_options, audit.width),
-	OPTION_TEXT(struct merge_options, audit.report, "report", "FILE",
+	OPTION_TEXT(struct merge_options, audit.report, "report", "FILE.html",
 		"an audit: as `audit --report`, likewise"),
 	OPTION_END,
 };
 
 static const struct al_option_group groups[] = {{al_format_rows, 0}, {target_rows, 0},
-	{audit_rows, 0}, {al_display_rows, 0}, {NULL, 0}};
+	{audit_rows, 0}, {al_display_rows, 0}, {al_only_rows, 0}, {NULL, 0}};
 
 /* ---- calibrations ---- */
 

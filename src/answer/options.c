@@ -175,6 +175,15 @@ static void gather(const struct al_command_line *line, const struct al_option_ro
 	out->items = items;
 }
 
+/* A page is FILE.html: another ending would promise another format. */
+static bool check_ending(const struct al_option_row *row, const char *value, struct al_error *err)
+{
+	static const char page[] = ".html";
+
+	return !al_ends_with(row->argument, page) || al_ends_with(value, page)
+		|| al_fail(err, AL_EINPUT, "--%s %s: use %s", row->name, value, row->argument);
+}
+
 static bool set_value(const struct al_command_line *line, const struct al_given_option *option,
 	struct al_arena *arena, void *field, struct al_error *err)
 {
@@ -186,7 +195,7 @@ static bool set_value(const struct al_command_line *line, const struct al_given_
 		return true;
 	case OPTION_IS_TEXT:
 		*(const char **)field = option->value;
-		return true;
+		return check_ending(row, option->value, err);
 	case OPTION_IS_LIST:
 		if (((const struct al_texts *)field)->n == 0)
 			gather(line, row, arena, field);

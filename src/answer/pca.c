@@ -48,7 +48,7 @@ static const struct al_option_row training_rows[] = {
 	OPTION_END,
 };
 
-static const struct al_option_group groups[] = {OUTPUT_GROUPS, {pca_rows, 0},
+static const struct al_option_group groups[] = {OUTPUT_GROUPS_WITHOUT_ONLY, {pca_rows, 0},
 	{al_input_rows, offsetof(struct pca_options, input)}, {training_rows, 0}, {NULL, 0}};
 
 /* Refuses the first option given that is one of `names`, ended by NULL. */

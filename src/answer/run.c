@@ -35,7 +35,7 @@ static const struct al_option_row rows[] = {
 };
 
 static const struct al_option_group groups[] = {{al_format_rows, 0}, {folder_rows, 0},
-	{al_display_rows, 0}, {al_report_rows, 0}, {rows, 0}, {NULL, 0}};
+	{al_display_rows, 0}, {al_only_rows, 0}, {al_report_rows, 0}, {rows, 0}, {NULL, 0}};
 
 /* ---- files ---- */
 

@@ -19,7 +19,9 @@ const struct al_option_row al_format_rows[] = {
 
 const struct al_option_row al_output_rows[] = {
 	OPTION_TEXT(struct al_output_options, file, "output", "FILE",
-		"write the answer to FILE; the format is taken from its extension", .letter = 'o'),
+		"write the answer to FILE, whose extension gives the format; CSV of several tables "
+		"to FOLDER/",
+		.letter = 'o'),
 	OPTION_END,
 };
 
@@ -37,8 +39,14 @@ const struct al_option_row al_display_rows[] = {
 	OPTION_END,
 };
 
+const struct al_option_row al_only_rows[] = {
+	OPTION_TEXT(struct al_output_options, only, "only", "A,B",
+		"only these of the answer's tables"),
+	OPTION_END,
+};
+
 const struct al_option_row al_report_rows[] = {
-	OPTION_TEXT(struct al_output_options, report, "report", "FILE",
+	OPTION_TEXT(struct al_output_options, report, "report", "FILE.html",
 		"also write the result as a self-contained HTML page"),
 	OPTION_END,
 };

@@ -14,6 +14,7 @@ struct al_output_options {
 	bool wants_help, is_quiet;
 	const char *format, *file; /* file: where the answer goes; NULL: stdout */
 	const char *report; /* of commands with al_report_rows: the page; NULL: none */
+	const char *only; /* "a,b": tables by their ids; NULL: all */
 	int units, color; /* places in the words of their rows; units -1: not given */
 	int64_t threads; /* 0: as many as there are cores */
 };
@@ -21,10 +22,18 @@ struct al_output_options {
 /* --help and --format, --output FILE, and how the answer looks. A command whose --output isn't the
  * answer's file takes the first and the last alone, and has a row of its own between them. */
 extern const struct al_option_row al_format_rows[], al_output_rows[], al_display_rows[];
-#define OUTPUT_GROUPS \
+#define OUTPUT_GROUPS_WITHOUT_ONLY \
 	{al_format_rows, 0}, {al_output_rows, 0}, \
 	{ \
 		al_display_rows, 0 \
+	}
+
+/* --only, of commands that make all their tables; others have a row of that name. */
+extern const struct al_option_row al_only_rows[];
+#define OUTPUT_GROUPS \
+	OUTPUT_GROUPS_WITHOUT_ONLY, \
+	{ \
+		al_only_rows, 0 \
 	}
 
 /* The groups that every command has, ended by rows NULL, and whether a row is of theirs: such a row
@@ -134,6 +143,11 @@ struct al_table *al_session_table(struct al_session *session, const char *id,
 
 /* Takes a table over into the answer, where it is from then on. */
 struct al_table *al_session_take(struct al_session *session, const struct al_table *table);
+
+/* tables.c: leaves the tables of --only, and makes files of CSV of a folder's: fails where several
+ * tables would be in one file. */
+bool al_session_keep_tables(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
+bool al_session_split_csv(struct al_session *session, struct al_error *err) AL_MUST_CHECK;
 
 /* The row of --report, for commands whose page is their tables. */
 extern const struct al_option_row al_report_rows[];

@@ -75,6 +75,8 @@ static bool deliver(struct al_session *session, const struct al_command *command
 {
 	const char *file = session->output->file;
 
+	if (!al_session_keep_tables(session, err) || !al_session_split_csv(session, err))
+		return false;
 	if (session->output->report && command->chart)
 		al_session_add_page(session, command->chart, al_session_command_text(session));
 	if (!check_value(session, err))

@@ -1,16 +1,14 @@
-/* CSV (RFC 4180, lines end in \n): a header of keys, exact values, a missing cell empty. Several
- * tables are begun by "# ID" each, with a blank line between. Control characters of texts come out
- * as \xNN, except tabs: a cell is one line, and safe on a terminal. A text that a spreadsheet would
- * run as a formula begins with an apostrophe. */
+/* CSV (RFC 4180, lines end in \n): a header of keys, exact values, a missing cell empty. Control
+ * characters of texts come out as \xNN, except tabs: a cell is one line, and safe on a terminal. A
+ * text that a spreadsheet would run as a formula begins with an apostrophe. */
 
 #include "report/writer.h"
 
-/* A leading # would look like the line that begins a table. */
 static bool needs_quotes(const char *text)
 {
 	size_t length = strlen(text);
 
-	return strpbrk(text, ",\"\t\r\n") || text[0] == '#' || text[0] == ' '
+	return strpbrk(text, ",\"\t\r\n") || text[0] == ' '
 		|| (length > 0 && text[length - 1] == ' ');
 }
 
@@ -124,12 +122,10 @@ void al_csv_add(const struct al_table *table, bool with_header, struct al_text *
 		write_rows(table, row, has_spread, out);
 }
 
-static void write_table(const struct al_style *style, const struct al_table *table, bool is_alone,
+static void write_table(const struct al_style *style, const struct al_table *table,
 	struct al_text *out)
 {
 	(void)style;
-	if (!is_alone)
-		al_text_addf(out, "# %s\n", table->id);
 	al_csv_add(table, true, out);
 }
 

@@ -227,14 +227,13 @@ static void write_split(struct printing *p)
 		}
 }
 
-static void write_table(const struct al_style *style, const struct al_table *table, bool is_alone,
+static void write_table(const struct al_style *style, const struct al_table *table,
 	struct al_text *out)
 {
 	struct al_latex_grid grid;
 	AL_ARENA(arena);
 	struct printing p = {.table = table, .arena = &arena, .out = out};
 
-	(void)is_alone;
 	al_latex_grid_init(&grid, &arena, style, table);
 	al_latex_lay_out(&p.layout, &arena, style->profile, table, &grid);
 	if (p.layout.is_split)

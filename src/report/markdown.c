@@ -66,10 +66,9 @@ static void write_row(const struct al_style *style, const struct al_table *table
 	al_text_add(out, " |\n");
 }
 
-static void write_table(const struct al_style *style, const struct al_table *table, bool is_alone,
+static void write_table(const struct al_style *style, const struct al_table *table,
 	struct al_text *out)
 {
-	(void)is_alone;
 	AL_ARENA(arena);
 	if (*table->title) {
 		al_text_add(out, "### ");

@@ -34,9 +34,9 @@ struct al_writer {
 	const char *extension; /* "tex" */
 	bool is_for_people; /* text, latex, markdown: --units and digits apply */
 	enum al_units units; /* where the style has the default */
-	/* One of several tables, a blank line between (CSV: each begun by "# ID"); or all. */
+	/* One of several tables, a blank line between; or all. */
 	void (*write_table)(const struct al_style *style, const struct al_table *table,
-		bool is_alone, struct al_text *out);
+		struct al_text *out);
 	void (*write_all)(const struct al_style *style, const struct al_table *const *tables,
 		size_t n_tables, struct al_text *out);
 	/* The claim's sentence, and what follows the tables; NULL: it isn't shown there. */

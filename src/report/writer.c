@@ -39,7 +39,7 @@ void al_write(const struct al_writer *writer, const struct al_style *asked,
 		write_claim(writer, &style, out);
 	for (size_t i = 0; i < n_tables && writer->write_table; i++) {
 		al_text_add(out, i || has_claim ? "\n" : "");
-		writer->write_table(&style, tables[i], n_tables == 1, out);
+		writer->write_table(&style, tables[i], out);
 	}
 	if (style.claim && writer->write_end)
 		writer->write_end(&style, style.claim, out);

@@ -303,7 +303,7 @@ class Pages(unittest.TestCase):
         for layers, heads, most, more in ((12, 12, 200 << 10, ()), (80, 64, 2 << 20, drawn)):
             with self.subTest(heads):
                 folder = models_of(self, layers=layers, heads=heads, width=2)
-                result = run('audit', *folder, *more, '--report', self.file, '-o', '/dev/null', '-f', 'csv')
+                result = run('audit', *folder, *more, '--report', self.file, '-o', '/dev/null', '-f', 'json')
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertLessEqual(os.path.getsize(self.file), most)
 

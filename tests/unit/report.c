@@ -263,16 +263,6 @@ static void writes_several_tables(void **state)
 		"-----\n"
 		" caf\u00e9\n"
 		"-\n");
-	check_two("csv",
-		"# one\n"
-		"name\n"
-		"\"#1\\x0a\"\n"
-		"\"\"\n"
-		"\n"
-		"# two\n"
-		"name\n"
-		"\" caf\u00e9\"\n"
-		"\"\"\n");
 	check_two("json",
 		"{\n"
 		"  \"attnledger\": \"" AL_VERSION "\",\n"
