@@ -86,6 +86,7 @@ struct al_command {
  * The one list of commands, in the order of the help: name, who answers (LIGHT or FULL), the group
  * of the help, and what, in at most 60 columns. */
 #define COMMANDS(X) \
+	X(overview, LIGHT, "Cost", "a model in five sentences; also: attnledger MODEL") \
 	X(count, LIGHT, "Cost", "parameters by part and in total") \
 	X(cache, LIGHT, "Cost", "KV cache by kind of layer, per token and at a context length") \
 	X(memory, LIGHT, "Cost", "memory of training or inference, part by part") \

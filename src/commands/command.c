@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/output.h"
 #include "base/file.h"
+#include "ledger/request/request.h"
 #include "report/page/page.h"
 #include "report/writer.h"
 
@@ -348,6 +349,32 @@ static int print_and_exit(const char *topic, bool wants_version)
 	return ok ? AL_OK : report_error(topic ? "help" : NULL, &err);
 }
 
+/* A model's name alone, or what can only be one: no command has digits or dots in its name. */
+static bool is_model(const char *name)
+{
+	return name[0] != '-' && (strpbrk(name, "0123456789./") || al_request_names_model(name));
+}
+
+static int run_named(const struct al_program *program, const char *name, char **argv);
+
+/* "MODEL" is "overview MODEL". */
+static int run_overview(const struct al_program *program, char **argv)
+{
+	static char name[] = "overview";
+	char **longer;
+	int n = 0;
+
+	while (argv[n])
+		n++;
+	longer = al_alloc((size_t)n + 2, sizeof(*longer));
+	longer[0] = argv[0];
+	longer[1] = name;
+	memcpy(longer + 2, argv + 1, (size_t)n * sizeof(*longer));
+	const int status = run_named(program, name, longer);
+	free(longer);
+	return status;
+}
+
 static int run_named(const struct al_program *program, const char *name, char **argv)
 {
 	const struct entry *entry = AL_FIND(commands, N_COMMANDS, name);
@@ -357,6 +384,8 @@ static int run_named(const struct al_program *program, const char *name, char **
 		return program->commands[entry - commands]
 			? run_session(program, (size_t)(entry - commands), argv)
 			: al_exec_full(name, argv);
+	if (is_model(name))
+		return run_overview(program, argv);
 	if (name[0] == '-')
 		al_fail(&err, AL_EINPUT, "found \"%s\", expected a command before its options",
 			name);

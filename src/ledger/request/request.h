@@ -69,6 +69,9 @@ bool al_request_init(struct al_request *request, struct al_arena *arena, struct 
 	const struct al_asked *asked, struct al_error *err) AL_MUST_CHECK;
 void al_request_finish(void *request);
 
+/* Is it the name of a built-in model, or is there such a file or folder? */
+bool al_request_names_model(const char *word);
+
 /* A request of which nothing is known yet, for who fills it with parts of its own, and a copy of
  * one: both are the caller's to finish. */
 void al_request_begin(struct al_request *request, struct al_arena *arena,

@@ -92,6 +92,15 @@ static const char *find_built_in(struct al_request *q, const char *word)
 	return name ? name : word;
 }
 
+bool al_request_names_model(const char *word)
+{
+	struct al_request q = {0};
+	struct stat status;
+
+	return stat(word, &status) == 0
+		|| al_embedded_find(al_catalog_files(AL_CATALOG_MODELS), find_built_in(&q, word));
+}
+
 static bool begins(const char *word, const char *name)
 {
 	return strlen(word) > 2 && al_begins_alike(word, name);
