@@ -33,13 +33,16 @@ int main(void)
 	const struct al_cp_options options = {.rank = SHARED, .n_sweeps = 100, .stop = 1e-5};
 	struct al_cp_factors shared;
 	struct al_error err;
-	char count[64];
+	struct al_answer *answer;
 
 	for (size_t i = 0; i < sizeof(variants) / sizeof(*variants); i++) {
-		if (!al_count_parameters("gpt3-175b", variants[i], NULL, 0, count, sizeof(count),
-			    &err))
+		const char *const words[] = {"count", "gpt3-175b", "--variant", variants[i],
+			"--whole"};
+		if (!al_ask(5, words, &answer, &err))
 			return fail(&err);
-		printf("GPT-3 with %s: %s parameters\n", variants[i], count);
+		printf("GPT-3 with %s: %s parameters\n", variants[i],
+			al_answer_lead(answer)->value);
+		al_answer_free(answer);
 	}
 	fill(query, sizeof(query) / sizeof(*query), 1);
 	fill(key, sizeof(key) / sizeof(*key), 2);

@@ -1,4 +1,4 @@
-/* attnledger: counts and audits attention. The public library.
+/* attnledger: counts and audits attention. The public library, light and full.
  *
  * Functions that can fail return bool and fill `struct al_error`; the library never prints and
  * never exits, but for one case: where the system has no memory left it aborts, as GMP and FLINT
@@ -36,24 +36,92 @@ struct al_error {
 /* The version, "0.1.0". */
 const char *al_version(void);
 
-/* How many parameters a model, or one attention block, has: an exact decimal without separators.
+/* ---- questions and answers ----
  *
- *     char text[64];
- *     al_count_parameters("gpt3-175b", NULL, NULL, 0, text, sizeof(text), &err);
- *     al_count_parameters("gpt3-175b", "gqa:n_kv_heads=8", NULL, 0, text, sizeof(text), &err);
- *     al_count_parameters(NULL, "mhe-mul", block, 3, text, sizeof(text), &err);
+ * A question is a command line of attnledger, word by word; its answer is a sentence whose numbers
+ * are data, and tables. The light library (attnledger-light) answers list, count, memory, cache,
+ * fit, inspect and reconcile with GMP alone; the full one answers everything.
  *
- * `model`: a preset, a config.json, or a folder that holds one; NULL for one block alone. All parts
- * that are known count: a preset that gives no vocabulary is its attention modules.
- * `variant`: attention to put in place of the model's own, as the command line writes it; NULL for
- * the model's own. One of the two may be NULL.
- * `settings`: `n_settings` texts "SYMBOL=NUMBER" over the model's symbols ("n_layers=24").
- * `out`: receives the decimal and its NUL; nothing is written on failure.
+ *     const char *words[] = {"cache", "llama-3-8b", "--seq", "8192"};
+ *     struct al_answer *answer;
+ *     if (al_ask(4, words, &answer, &err)) {
+ *         puts(al_answer_text(answer));
+ *         al_answer_free(answer);
+ *     }
  *
- * False, and *err, where a name is unknown (the nearest is named), a symbol is missing, a quotient
- * isn't whole, or the decimal doesn't fit into `size`. `err` may be NULL. */
-bool al_count_parameters(const char *model, const char *variant, const char *const *settings,
-	size_t n_settings, char *out, size_t size, struct al_error *err);
+ * Nothing is printed and no file is written: what the command line writes into files (a page, a
+ * figure, a table under --output) are named bytes of the answer. Questions that write checkpoints
+ * or recordings (compress, calibrate, audit --shard, pca --save) are refused. Several threads may
+ * ask at a time; an answer belongs to one thread at a time. Texts live as long as their answer. */
+
+struct al_answer;
+
+/* A number or a name in an answer's sentence. */
+struct al_answer_value {
+	const char *name, *unit; /* unit "": a count, a ratio or a name */
+	const char *value; /* an exact decimal, or a name */
+	bool is_number;
+	const char *text; /* as the sentence shows it */
+	const char *table,
+		*key; /* the cell that it is: the table's id, the column's key; NULL: none */
+	size_t row;
+};
+
+struct al_answer_column {
+	const char *key, *title, *unit; /* unit "": a count, a share or a text */
+	bool is_number;
+};
+
+/* Answers the question of `n_words` words, without the program's name. False, and *err, where the
+ * command line would exit with 2 or 3; `err` may be NULL. The answer is the caller's to free. */
+bool al_ask(size_t n_words, const char *const *words, struct al_answer **out, struct al_error *err);
+
+/* NULL is safe. */
+void al_answer_free(struct al_answer *answer);
+
+/* Is the answer a no (a claim is inconsistent, nothing fits), where the command line exits with 1? */
+bool al_answer_is_no(const struct al_answer *answer);
+
+/* The sentence; "" where the tables are the answer. */
+const char *al_answer_text(const struct al_answer *answer);
+
+/* The sentence's numbers and names in their order, [*n]. */
+const struct al_answer_value *al_answer_values(const struct al_answer *answer, size_t *n);
+
+/* The one number that answers; NULL: no single one does. */
+const struct al_answer_value *al_answer_lead(const struct al_answer *answer);
+
+/* What is assumed beyond the defaults, and commands that lead on, [*n]. */
+const char *const *al_answer_assumptions(const struct al_answer *answer, size_t *n);
+const char *const *al_answer_next(const struct al_answer *answer, size_t *n);
+
+/* Tables, their columns and rows are numbered from 0. */
+size_t al_answer_n_tables(const struct al_answer *answer);
+const char *al_answer_table_id(const struct al_answer *answer, size_t table);
+const char *al_answer_table_title(const struct al_answer *answer, size_t table);
+const char *const *al_answer_table_notes(const struct al_answer *answer, size_t table, size_t *n);
+size_t al_answer_n_columns(const struct al_answer *answer, size_t table);
+size_t al_answer_n_rows(const struct al_answer *answer, size_t table);
+struct al_answer_column al_answer_column(const struct al_answer *answer, size_t table,
+	size_t column);
+
+/* Is the row a sum of rows before it? */
+bool al_answer_row_is_total(const struct al_answer *answer, size_t table, size_t row);
+
+/* A cell as JSON and CSV have it, exact; NULL: it is missing. */
+const char *al_answer_cell(struct al_answer *answer, size_t table, size_t row, size_t column);
+
+/* A cell's number as a double; false where it is missing or a text. */
+bool al_answer_number(const struct al_answer *answer, size_t table, size_t row, size_t column,
+	double *out);
+
+/* The whole answer as the command line prints it under -f json. */
+const char *al_answer_json(struct al_answer *answer);
+
+/* What the command line would have written into files; false: there is no file `index`. */
+size_t al_answer_n_files(const struct al_answer *answer);
+bool al_answer_file(const struct al_answer *answer, size_t index, const char **name,
+	const void **bytes, size_t *length);
 
 /* ---- decompositions of attention heads ----
  *

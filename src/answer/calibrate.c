@@ -255,6 +255,8 @@ static bool run_calibrate(struct al_session *session, struct al_error *err)
 {
 	struct calibrating c = {.session = session, .options = session->options};
 
+	if (!al_session_may_write(session, "calibrate", err))
+		return false;
 	if (!c.options->target)
 		return al_fail(err, AL_EINPUT,
 			"expected -o DIR, the folder to write to, or -o FILE.imatrix");

@@ -60,10 +60,11 @@ const struct al_text *al_files_find(struct al_files *files, const char *folder, 
 /* ---- aside ---- */
 
 /* The last added are asked for again first. */
-static struct file *need_aside(struct al_files *files, const char *path)
+static struct file *need_file(struct al_files *files, const char *path)
 {
 	for (size_t i = files->n; i-- > 0;)
-		if (files->items[i].n_pieces > 0 && strcmp(files->items[i].path, path) == 0)
+		if ((files->is_kept || files->items[i].n_pieces > 0)
+			&& strcmp(files->items[i].path, path) == 0)
 			return &files->items[i];
 	al_files_add_path(files, path);
 	return &files->items[files->n - 1];
@@ -74,6 +75,11 @@ bool al_files_put_aside(struct al_files *files, const char *folder, const char *
 {
 	uint64_t at;
 
+	if (files->is_kept) {
+		struct file *kept = need_file(files, al_path_join(&files->arena, folder, name));
+		al_text_add_bytes(&kept->content, content->data, content->length);
+		return true;
+	}
 	if (!files->aside.is_open
 		&& (!al_folder_make(folder, err)
 			|| !al_spill_open(&files->aside, al_format(&files->arena, "%s/", folder),
@@ -81,13 +87,18 @@ bool al_files_put_aside(struct al_files *files, const char *folder, const char *
 		return false;
 	if (!al_spill_put(&files->aside, content->data, content->length, &at, err))
 		return false;
-	struct file *file = need_aside(files, al_path_join(&files->arena, folder, name));
+	struct file *file = need_file(files, al_path_join(&files->arena, folder, name));
 	*AL_APPEND(&files->arena, file->pieces, file->n_pieces,
 		file->pieces_room) = (struct al_file_piece){at, content->length};
 	return true;
 }
 
 /* ---- writing ---- */
+
+bool al_files_make_folder(const struct al_files *files, const char *folder, struct al_error *err)
+{
+	return files->is_kept || al_folder_make(folder, err);
+}
 
 static bool append_piece(const struct al_files *files, const struct al_file_piece *piece,
 	struct al_output *output, struct al_error *err)

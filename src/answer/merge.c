@@ -74,7 +74,8 @@ static bool merge_calibrations(struct al_session *session, struct al_error *err)
 {
 	const char *folder = ((const struct merge_options *)session->options)->target;
 
-	if (!check_calibrations(session, err))
+	if (!al_session_may_write(session, "merge of calibrations", err)
+		|| !check_calibrations(session, err))
 		return false;
 	struct al_calibration *sum = al_session_calibration(session, al_session_word(session, 0),
 		NULL, err);

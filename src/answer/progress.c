@@ -26,7 +26,8 @@ struct al_progress *al_progress_begin(struct al_session *session, const char *wh
 
 	*progress = (struct al_progress){.whole = whole,
 		.begin = now(),
-		.is_wanted = isatty(STDERR_FILENO) && !session->output->is_quiet};
+		.is_wanted = !session->is_library && isatty(STDERR_FILENO)
+			&& !session->output->is_quiet};
 	al_arena_defer(&session->arena, clear, progress);
 	return progress;
 }

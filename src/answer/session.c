@@ -171,3 +171,103 @@ bool al_session_answer_to(struct al_session *session, const char *file, struct a
 	session->output = output;
 	return al_session_choose_writer(output, &session->writer, err);
 }
+
+/* ---- a session's life ---- */
+
+/* Those in brackets may be missing, those with dots may be many. */
+static bool check_words(const char *name, const char *words, const struct al_command_line *line,
+	struct al_error *err)
+{
+	size_t least = 0, most = 0;
+
+	for (const char *word = words; *word; word += strspn(word, " ")) {
+		least += *word != '[';
+		most++;
+		word += strcspn(word, " ");
+	}
+	if (line->n_words < least)
+		return al_fail(err, AL_EINPUT, "expected %s; see attnledger %s --help", words,
+			name);
+	return line->n_words <= most || strstr(words, "...")
+		|| al_fail(err, AL_EINPUT, "found \"%s\" after %s; see attnledger %s --help",
+			line->words[most], words, name);
+}
+
+/* Who asks for help gets it, whatever stands beside it. */
+bool al_session_read(struct al_session *session, const struct al_command *command, char **words,
+	struct al_error *err)
+{
+	int argc = 0;
+
+	while (words[argc])
+		argc++;
+	struct al_command_line *line = &session->line;
+	struct al_output_options *options = al_arena_alloc(&session->arena, 1,
+		command->options_size);
+
+	if (!al_command_line_split(line, &session->arena, argc, words, command->options, err))
+		return false;
+	session->options = session->output = options;
+	options->wants_help = al_command_line_has(line, &al_format_rows[0]);
+	return options->wants_help
+		|| al_command_line_read(line, &session->arena, command->options, options, err);
+}
+
+bool al_session_run(struct al_session *session, const struct al_command *command, const char *name,
+	struct al_error *err)
+{
+	if (!check_words(name, command->words, &session->line, err))
+		return false;
+	const bool ok = command->run(session, err);
+
+	/* what was deferred is done before the answer is printed */
+	al_arena_settle(&session->arena, NULL);
+	return ok;
+}
+
+static void render(struct al_session *session, struct al_text *out)
+{
+	if (session->rendered.data) {
+		al_text_finish(out);
+		*out = session->rendered;
+		session->rendered = (struct al_text){0};
+	} else
+		al_write(session->writer, &session->style, AL_SESSION_TABLES(session),
+			session->n_tables, out);
+}
+
+bool al_session_render(struct al_session *session, const struct al_command *command,
+	struct al_text *out, struct al_error *err)
+{
+	if (!al_session_keep_tables(session, err) || !al_session_split_csv(session, err))
+		return false;
+	const char *file = session->output->file;
+	if (session->output->report && command->chart)
+		al_session_add_page(session, command->chart, al_session_command_text(session));
+	if (!session->prints_nothing)
+		render(session, file ? al_files_add_path(&session->files, file) : out);
+	return true;
+}
+
+void al_session_begin(struct al_session *session)
+{
+	al_arena_init(&session->arena);
+	al_files_init(&session->files);
+	session->catalog = al_catalog_create();
+}
+
+void al_session_finish(struct al_session *session)
+{
+	for (size_t i = 0; i < session->n_tables; i++)
+		al_table_finish(session->tables[i]);
+	al_catalog_destroy(session->catalog);
+	al_files_finish(&session->files);
+	al_text_finish(&session->rendered);
+	al_arena_finish(&session->arena);
+}
+
+bool al_session_may_write(const struct al_session *session, const char *what, struct al_error *err)
+{
+	return !session->is_library
+		|| al_fail(err, AL_EINPUT, "%s: a library writes no files; use the program", what);
+}

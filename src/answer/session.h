@@ -58,6 +58,7 @@ struct al_session {
 	struct al_files files; /* beside the answer; all are written when the answer is there */
 	bool prints_nothing;
 	bool answer_is_no; /* exit status 1 */
+	bool is_library; /* nothing is printed or written: al_ask */
 };
 
 /* A bar chart on the page of tables that begin with the column `label` and have `value`. */
@@ -110,6 +111,31 @@ struct al_command {
 #define DECLARE_COMMAND(name, program, group, summary) \
 	extern const struct al_command al_command_##name;
 COMMANDS(DECLARE_COMMAND)
+
+/* ---- a session's life ---- */
+
+/* A zeroed session. */
+void al_session_begin(struct al_session *session);
+void al_session_finish(struct al_session *session);
+
+/* Reads the command's options from `words`, which NULL ends; with --help nothing else is read. */
+bool al_session_read(struct al_session *session, const struct al_command *command, char **words,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Runs the command, whose answer is then in the session. */
+bool al_session_run(struct al_session *session, const struct al_command *command, const char *name,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Keeps the tables of --only, and adds the answer's page, and the answer itself, to the files that
+ * were asked for; to `out` where none was for the answer. */
+bool al_session_render(struct al_session *session, const struct al_command *command,
+	struct al_text *out, struct al_error *err) AL_MUST_CHECK;
+
+/* Refuses in a library: `what` would be written. */
+bool al_session_may_write(const struct al_session *session, const char *what,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- what a command works with ---- */
 
 /* The word of this number, from 0; NULL: there are fewer. */
 const char *al_session_word(const struct al_session *session, size_t index);

@@ -27,17 +27,6 @@ extern const struct al_embedded_list al_embedded_help; /* help.json */
 
 /* ---- the answer ---- */
 
-static void render(struct al_session *session, struct al_text *out)
-{
-	if (session->rendered.data) {
-		al_text_finish(out);
-		*out = session->rendered;
-		session->rendered = (struct al_text){0};
-	} else
-		al_write(session->writer, &session->style, AL_SESSION_TABLES(session),
-			session->n_tables, out);
-}
-
 /* A closed pipe is silent: who closed it doesn't want to hear. */
 static bool print(const struct al_text *text, struct al_error *err)
 {
@@ -74,18 +63,11 @@ static bool check_value(const struct al_session *session, struct al_error *err)
 static bool deliver(struct al_session *session, const struct al_command *command,
 	struct al_error *err)
 {
-	const char *file = session->output->file;
-
-	if (!al_session_keep_tables(session, err) || !al_session_split_csv(session, err))
-		return false;
-	if (session->output->report && command->chart)
-		al_session_add_page(session, command->chart, al_session_command_text(session));
 	if (!check_value(session, err))
 		return false;
 	AL_TEXT(text);
-	if (!session->prints_nothing)
-		render(session, file ? al_files_add_path(&session->files, file) : &text);
-	bool ok = al_files_write(&session->files, err) && print(&text, err);
+	bool ok = al_session_render(session, command, &text, err)
+		&& al_files_write(&session->files, err) && print(&text, err);
 	if (ok)
 		say_written(session);
 	return ok;
@@ -236,61 +218,13 @@ static bool add_help(const char *topic, struct al_text *out, struct al_error *er
 
 /* ---- running ---- */
 
-/* Those in brackets may be missing, those with dots may be many. */
-static bool check_words(const char *name, const char *words, const struct al_command_line *line,
-	struct al_error *err)
-{
-	size_t least = 0, most = 0;
-
-	for (const char *word = words; *word; word += strspn(word, " ")) {
-		least += *word != '[';
-		most++;
-		word += strcspn(word, " ");
-	}
-	if (line->n_words < least)
-		return al_fail(err, AL_EINPUT, "expected %s; see attnledger %s --help", words,
-			name);
-	return line->n_words <= most || strstr(words, "...")
-		|| al_fail(err, AL_EINPUT, "found \"%s\" after %s; see attnledger %s --help",
-			line->words[most], words, name);
-}
-
-/* Who asks for help gets it, whatever stands beside it. */
-static bool read_options(struct al_session *session, const struct al_command *command, char **argv,
-	struct al_error *err)
-{
-	int argc = 0;
-
-	while (argv[argc])
-		argc++;
-	struct al_command_line *line = &session->line;
-	struct al_output_options *options = al_arena_alloc(&session->arena, 1,
-		command->options_size);
-
-	if (!al_command_line_split(line, &session->arena, argc, argv, command->options, err))
-		return false;
-	session->options = session->output = options;
-	options->wants_help = al_command_line_has(line, &al_format_rows[0]);
-	return options->wants_help
-		|| al_command_line_read(line, &session->arena, command->options, options, err);
-}
-
-/* What was deferred is done before the answer is printed. */
-static bool run(struct al_session *session, const struct al_command *command, struct al_error *err)
-{
-	const bool ok = command->run(session, err);
-
-	al_arena_settle(&session->arena, NULL);
-	return ok;
-}
-
 static bool run_command(struct al_session *session, const struct al_program *program, size_t index,
 	char **argv, struct al_error *err)
 {
 	const struct al_command *command = program->commands[index];
 	const struct entry *entry = &commands[index];
 
-	if (!read_options(session, command, argv + 2, err))
+	if (!al_session_read(session, command, argv + 2, err))
 		return false;
 	if (session->output->wants_help)
 		return print_help(entry, command, err);
@@ -298,9 +232,9 @@ static bool run_command(struct al_session *session, const struct al_program *pro
 	if (program->set_threads)
 		program->set_threads((int)session->output->threads);
 	return al_session_choose_writer(session->output, &session->writer, err)
-		&& check_words(entry->name, command->words, &session->line, err)
 		&& (!command->computes || !program->prepare || program->prepare(argv, err))
-		&& run(session, command, err) && deliver(session, command, err);
+		&& al_session_run(session, command, entry->name, err)
+		&& deliver(session, command, err);
 }
 
 static int report_error(const char *command, const struct al_error *err)
@@ -319,16 +253,9 @@ static int run_session(const struct al_program *program, size_t index, char **ar
 	struct al_error err = {.status = AL_ESYSTEM};
 
 	al_overwrite_begin();
-	al_arena_init(&session.arena);
-	al_files_init(&session.files);
-	session.catalog = al_catalog_create();
+	al_session_begin(&session);
 	bool ok = run_command(&session, program, index, argv, &err);
-	for (size_t i = 0; i < session.n_tables; i++)
-		al_table_finish(session.tables[i]);
-	al_catalog_destroy(session.catalog);
-	al_files_finish(&session.files);
-	al_text_finish(&session.rendered);
-	al_arena_finish(&session.arena);
+	al_session_finish(&session);
 	al_overwrite_end();
 	if (!ok && program->is_light && err.status == AL_EFORMAT
 		&& program->commands[index]->reads_weights)

@@ -346,7 +346,7 @@ static const char *take_value(struct al_claim *claim, struct al_arena *arena,
 	const bool is_number = *fields[IS_NUMBER], has_cell = *fields[TABLE];
 
 	*AL_APPEND(arena, claim->values, claim->n_values,
-		claim->values_room) = (struct al_claim_value){.name = fields[NAME],
+		claim->values_room) = (struct al_answer_value){.name = fields[NAME],
 		.unit = fields[UNIT],
 		.value = fields[VALUE],
 		.text = fields[TEXT],

@@ -7,6 +7,7 @@
  * of the sentence. */
 #pragma once
 
+#include "attnledger.h"
 #include "base/base.h"
 #include "base/table.h"
 
@@ -74,20 +75,11 @@ const char *al_claim_compared(struct al_arena *arena, const struct al_table *tab
 
 /* ---- a claim ---- */
 
-struct al_claim_value {
-	const char *name, *unit; /* unit "": a plain number or a name */
-	const char *value; /* an exact decimal, or a name */
-	bool is_number;
-	const char *text; /* as the sentence shows it */
-	const char *table, *key; /* the cell; NULL: none */
-	size_t row;
-};
-
 struct al_claim {
 	const char *text; /* NULL: there is none */
-	struct al_claim_value *values;
+	struct al_answer_value *values;
 	size_t n_values, values_room;
-	const struct al_claim_value *lead; /* the number that answers; NULL: no single one does */
+	const struct al_answer_value *lead; /* the number that answers; NULL: no single one does */
 	const char **assumptions, **next; /* next: commands that lead on */
 	size_t n_assumptions, assumptions_room, n_next, next_room;
 };

@@ -150,7 +150,7 @@ static void write_table(const struct al_table *table, struct al_text *out)
 /* ---- the claim ---- */
 
 /* RFC 6901: "/tables/0/rows/2/bytes"; NULL: the value has no cell in these tables. */
-static const char *pointer_to(const struct al_claim_value *value,
+static const char *pointer_to(const struct al_answer_value *value,
 	const struct al_table *const *tables, size_t n_tables, struct al_arena *arena)
 {
 	for (size_t i = 0; value->table && i < n_tables; i++) {
@@ -166,7 +166,7 @@ static const char *pointer_to(const struct al_claim_value *value,
 	return NULL;
 }
 
-static void write_value(const struct al_claim_value *value, const char *cell, struct al_text *out)
+static void write_value(const struct al_answer_value *value, const char *cell, struct al_text *out)
 {
 	al_text_add(out, "{\"name\": ");
 	al_json_quote(out, value->name);

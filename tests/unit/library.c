@@ -1,103 +1,202 @@
-/* The installed library, linked as others link it: published sizes, and what it refuses. */
+/* The installed library, linked as others link it: what it answers, and what it refuses. */
 #include "unit.h"
+
+#include <pthread.h>
 
 #include "attnledger.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(*(list)))
 
-struct asked {
-	const char *model, *variant;
-	const char *settings[4];
-	const char *expected; /* the count, or a part of the message */
+enum { MOST_WORDS = 8 };
+
+struct question {
+	const char *words[MOST_WORDS];
+	const char *expected; /* the number that answers, or a part of the message */
 };
 
-static size_t n_settings(const struct asked *asked)
+static size_t n_words(const struct question *q)
 {
 	size_t n = 0;
 
-	while (n < COUNT(asked->settings) && asked->settings[n])
+	while (n < MOST_WORDS && q->words[n])
 		n++;
 	return n;
 }
 
-static bool ask(const struct asked *asked, char *out, size_t size, struct al_error *err)
+static struct al_answer *ask(const struct question *q)
 {
-	return al_count_parameters(asked->model, asked->variant, asked->settings, n_settings(asked),
-		out, size, err);
+	struct al_answer *answer;
+	struct al_error err = {0};
+
+	if (!al_ask(n_words(q), q->words, &answer, &err))
+		fail_msg("%s: %s", q->words[0], err.message);
+	return answer;
 }
 
-static void counts(void **state)
+static const struct question numbers[] = {
+	/* Radford et al. 2019: 124,439,808 as released */
+	{{"count", "gpt2"}, "124439808"},
+	/* Grattafiori et al. 2024: 8,030,261,248 as released */
+	{{"count", "llama-3-8b"}, "8030261248"},
+	/* (11 + 5)*6 + 2*(4*(6*6 + 6) + 2*6*24 + 24 + 6 + 4*6) + 2*6 */
+	{{"count", "tests/data/tiny-gpt2"}, "1128"},
+	/* Xue & Aletras 2023, Table 3, rounded there to 6.52M */
+	{{"count", "transformer-base", "--variant", "mhe-mul"}, "6515712"},
+	/* 4 * (2^52)^2 */
+	{{"count", "mha", "--set", "d_model=4503599627370496", "--set", "n_heads=1"},
+		"81129638414606681695789005144064"},
+	/* 2 * 8 * 128 * 2 bytes in each of 32 layers, 8,192 tokens */
+	{{"cache", "llama-3-8b", "--seq", "8192"}, "1073741824"},
+};
+
+static void answers_with_a_number(void **state)
 {
-	static const struct asked cases[] = {
-		/* Radford et al. 2019: 124,439,808 as released */
-		{"gpt2", NULL, {NULL}, "124439808"},
-		/* Grattafiori et al. 2024: 8,030,261,248 as released */
-		{"llama-3-8b", NULL, {NULL}, "8030261248"},
-		/* (11 + 5)*6 + 2*(4*(6*6 + 6) + 2*6*24 + 24 + 6 + 4*6) + 2*6 */
-		{"tests/data/tiny-gpt2", NULL, {NULL}, "1128"},
-		/* Xue & Aletras 2023, Table 3, rounded there to 18.87M and 6.52M; a preset that
-		 * gives no vocabulary is its attention */
-		{"transformer-base", NULL, {NULL}, "18874368"},
-		{"transformer-base", "mhe-mul", {NULL}, "6515712"},
-		/* 4 * 768^2 */
-		{NULL, "mha", {"d_model=768", "n_heads=12"}, "2359296"},
-		/* Llama-3-8B: (2*32 + 2*8) * 128 * 4096 */
-		{NULL, "gqa:n_kv_heads=8", {"d_model=4096", "n_heads=32"}, "41943040"},
-		/* 4 * (2^52)^2 */
-		{NULL, "mha", {"d_model=4503599627370496", "n_heads=1"},
-			"81129638414606681695789005144064"},
-	};
+	(void)state;
+	for (size_t i = 0; i < COUNT(numbers); i++) {
+		struct al_answer *answer = ask(&numbers[i]);
+		const struct al_answer_value *lead = al_answer_lead(answer);
+		assert_non_null(lead);
+		assert_true(lead->is_number);
+		assert_string_equal(lead->value, numbers[i].expected);
+		assert_non_null(strstr(al_answer_text(answer), lead->text));
+		assert_false(al_answer_is_no(answer));
+		al_answer_free(answer);
+	}
+}
+
+static size_t find_column(const struct al_answer *answer, size_t table, const char *key)
+{
+	size_t column = 0;
+
+	while (column < al_answer_n_columns(answer, table)
+		&& strcmp(al_answer_column(answer, table, column).key, key) != 0)
+		column++;
+	assert_true(column < al_answer_n_columns(answer, table));
+	return column;
+}
+
+/* A value's cell, in any of the tables, is the value. */
+static void check_value(struct al_answer *answer, const struct al_answer_value *value)
+{
+	size_t table = 0;
+
+	while (strcmp(al_answer_table_id(answer, table), value->table) != 0)
+		table++;
+	assert_string_equal(al_answer_cell(answer, table, value->row,
+				    find_column(answer, table, value->key)),
+		value->value);
+}
+
+static void its_values_are_cells(void **state)
+{
+	static const struct question cache = {
+		.words = {"cache", "gpt-oss-120b", "--seq", "131072"}};
+	struct al_answer *answer = ask(&cache);
+	size_t n, n_cells = 0, n_notes;
+	double number;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		char text[64];
-		struct al_error err = {0};
-		if (!ask(&cases[i], text, sizeof(text), &err))
-			fail_msg("case %zu: %s", i, err.message);
-		assert_string_equal(text, cases[i].expected);
-	}
+	const struct al_answer_value *values = al_answer_values(answer, &n);
+	for (size_t i = 0; i < n; i++)
+		if (values[i].table) {
+			check_value(answer, &values[i]);
+			n_cells++;
+		}
+	assert_true(n_cells >= 2);
+	assert_int_equal(al_answer_n_tables(answer), 1);
+	assert_string_equal(al_answer_table_title(answer, 0), "KV cache of gpt-oss 120B");
+	const size_t last = al_answer_n_rows(answer, 0) - 1;
+	const size_t bytes = find_column(answer, 0, "bytes_per_token");
+	assert_true(al_answer_row_is_total(answer, 0, last));
+	assert_false(al_answer_row_is_total(answer, 0, 0));
+	assert_string_equal(al_answer_column(answer, 0, bytes).unit, "B");
+	assert_true(al_answer_column(answer, 0, bytes).is_number);
+	assert_true(al_answer_number(answer, 0, last, bytes, &number));
+	assert_float_equal(number, 73728, 0);
+	assert_null(al_answer_cell(answer, 0, 0, find_column(answer, 0, "ends_at")));
+	al_answer_table_notes(answer, 0, &n_notes);
+	assert_true(n_notes > 0);
+	al_answer_free(answer);
+}
+
+static void files_are_bytes(void **state)
+{
+	static const char page[] = "/nowhere/page.html";
+	static const struct question count = {.words = {"count", "gpt2", "--report", page}};
+	struct al_answer *answer = ask(&count);
+	const char *name;
+	const void *bytes;
+	size_t length;
+
+	(void)state;
+	assert_int_equal(al_answer_n_files(answer), 1);
+	assert_true(al_answer_file(answer, 0, &name, &bytes, &length));
+	assert_string_equal(name, page);
+	assert_memory_equal(bytes, "<!doctype html>", 15);
+	assert_true(length > 1000);
+	assert_false(al_answer_file(answer, 1, &name, &bytes, &length));
+	al_answer_free(answer);
 }
 
 static void refuses(void **state)
 {
-	static const struct asked cases[] = {
-		{NULL, NULL, {NULL}, "neither a model nor a variant is named"},
-		{"gpt3", NULL, {NULL}, "gpt3-175b"},
-		{NULL, "mah", {NULL}, "\"mha\""},
-		{NULL, "mha", {NULL}, "d_model"},
-		{NULL, "mha", {"d_model=769", "n_heads=12"}, "769/12"},
-		{"bert-base", NULL, {"n_head=16"}, "n_heads"},
-		{"bert-base", NULL, {"n_heads"}, "expected SYMBOL=NUMBER"},
-		{"bert-base", NULL, {"n_heads=-1"}, "expected a whole number"},
+	static const struct question cases[] = {
+		{{"cuont", "gpt2"}, "did you mean \"count\""},
+		{{"count", "gpt3"}, "gpt3"},
+		{{"count", "mah"}, "list variants"},
+		{{"count", "mha", "--set", "d_model=769", "--set", "n_heads=12"}, "769/12"},
+		{{"count", "bert-base", "--set", "n_head=16"}, "n_heads"},
+		{{"count", "bert-base", "--set", "n_heads"}, "expected SYMBOL=NUMBER"},
+		{{"count"}, "expected MODEL"},
+		{{"count", "gpt2", "--no-such"}, "option"},
+		{{"count", "--help"}, "help"},
+		{{"calibrate", "tests/data/tiny-llama", "--sample", "16", "-o", "/nowhere/out"},
+			"librar"},
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		char text[64] = "kept";
+		struct al_answer *answer;
 		struct al_error err = {0};
-		assert_false(ask(&cases[i], text, sizeof(text), &err));
+		assert_false(al_ask(n_words(&cases[i]), cases[i].words, &answer, &err));
+		assert_null(answer);
 		assert_int_equal(err.status, AL_EINPUT);
 		if (!strstr(err.message, cases[i].expected))
 			fail_msg("case %zu: \"%s\" lacks \"%s\"", i, err.message,
 				cases[i].expected);
-		assert_string_equal(text, "kept");
-		assert_false(ask(&cases[i], text, sizeof(text), NULL));
+		assert_false(al_ask(n_words(&cases[i]), cases[i].words, &answer, NULL));
 	}
+	struct al_answer *answer;
+	assert_false(al_ask(0, NULL, &answer, NULL));
+	al_answer_free(NULL);
 }
 
-static void writes_within_its_room(void **state)
+/* Every question twice over, and how often an answer wasn't the expected one. */
+static void *ask_all(void *n_wrong)
 {
-	static const struct asked gpt2 = {.model = "gpt2"};
-	char text[10] = "kept";
-	struct al_error err = {0};
+	for (size_t i = 0; i < 2 * COUNT(numbers); i++) {
+		const struct question *q = &numbers[i % COUNT(numbers)];
+		struct al_answer *answer;
+		if (!al_ask(n_words(q), q->words, &answer, NULL)
+			|| strcmp(al_answer_lead(answer)->value, q->expected) != 0
+			|| !strstr(al_answer_json(answer), q->expected))
+			++*(int *)n_wrong;
+		al_answer_free(answer);
+	}
+	return NULL;
+}
+
+static void threads_ask_at_a_time(void **state)
+{
+	pthread_t threads[2];
+	int n_wrong[2] = {0};
 
 	(void)state;
-	assert_false(ask(&gpt2, text, 9, &err));
-	assert_string_equal(err.message, "the count takes 10 bytes, found room for 9");
-	assert_string_equal(text, "kept");
-	assert_false(ask(&gpt2, NULL, 0, &err));
-	assert_true(ask(&gpt2, text, 10, &err));
-	assert_string_equal(text, "124439808");
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, ask_all, &n_wrong[i]), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+	assert_int_equal(n_wrong[0] + n_wrong[1], 0);
 }
 
 static void says_its_version(void **state)
@@ -109,9 +208,11 @@ static void says_its_version(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(counts),
+		cmocka_unit_test(answers_with_a_number),
+		cmocka_unit_test(its_values_are_cells),
+		cmocka_unit_test(files_are_bytes),
 		cmocka_unit_test(refuses),
-		cmocka_unit_test(writes_within_its_room),
+		cmocka_unit_test(threads_ask_at_a_time),
 		cmocka_unit_test(says_its_version),
 	};
 

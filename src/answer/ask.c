@@ -1,0 +1,214 @@
+/* A question in the words of the command line, and its answer as data. */
+#include "answer/ask.h"
+
+#include "report/writer.h"
+
+struct al_answer {
+	struct al_session session;
+	struct al_text json; /* data NULL: not written yet */
+};
+
+#define NAME(name, ...) {#name},
+
+static const struct {
+	const char *name;
+} names[] = {COMMANDS(NAME)};
+enum { N_NAMES = sizeof(names) / sizeof(*names) };
+
+/* ---- asking ---- */
+
+static bool find(const struct al_command *const *commands, const char *name, size_t *out,
+	struct al_error *err)
+{
+	for (size_t i = 0; i < N_NAMES; i++)
+		if (strcmp(name, names[i].name) == 0) {
+			*out = i;
+			return commands[i]
+				|| al_fail(err, AL_EINPUT,
+					"%s: only the full library answers it; link attnledger",
+					name);
+		}
+	return al_fail_unknown_item(err, "command", name, names, N_NAMES, sizeof(*names));
+}
+
+/* The words' own copies: options are cut out of them. */
+static char **copy_words(struct al_arena *arena, size_t n, const char *const *words)
+{
+	char **copies = al_new_array(arena, char *, n + 1);
+
+	for (size_t i = 0; i < n; i++)
+		copies[i] = al_strdup(arena, words[i]);
+	return copies;
+}
+
+static bool answer(struct al_session *session, const struct al_command *command, const char *name,
+	char **words, struct al_error *err)
+{
+	session->is_library = session->files.is_kept = true;
+	session->style = (struct al_style){.command = name, .claim = &session->claim};
+	if (!al_session_read(session, command, words, err)
+		|| !al_session_choose_writer(session->output, &session->writer, err))
+		return false;
+	if (session->output->wants_help)
+		return al_fail(err, AL_EINPUT, "--help: ask the program for help");
+	if (!al_session_run(session, command, name, err))
+		return false;
+	AL_TEXT(unread);
+	return al_session_render(session, command, &unread, err);
+}
+
+bool al_ask_of(const struct al_command *const *commands, size_t n_words, const char *const *words,
+	struct al_answer **out, struct al_error *err)
+{
+	struct al_error unread;
+	size_t index;
+
+	err = err ? err : &unread;
+	*out = NULL;
+	if (n_words == 0)
+		return al_fail(err, AL_EINPUT, "no command is given");
+	if (!find(commands, words[0], &index, err))
+		return false;
+	struct al_answer *a = al_alloc(1, sizeof(*a));
+	*a = (struct al_answer){0};
+	al_session_begin(&a->session);
+	if (!answer(&a->session, commands[index], names[index].name,
+		    copy_words(&a->session.arena, n_words - 1, words + 1), err)) {
+		al_answer_free(a);
+		return false;
+	}
+	*out = a;
+	return true;
+}
+
+void al_answer_free(struct al_answer *a)
+{
+	if (!a)
+		return;
+	al_session_finish(&a->session);
+	al_text_finish(&a->json);
+	free(a);
+}
+
+/* ---- the sentence ---- */
+
+bool al_answer_is_no(const struct al_answer *a)
+{
+	return a->session.answer_is_no;
+}
+
+const char *al_answer_text(const struct al_answer *a)
+{
+	return a->session.claim.text ? a->session.claim.text : "";
+}
+
+const struct al_answer_value *al_answer_values(const struct al_answer *a, size_t *n)
+{
+	*n = a->session.claim.n_values;
+	return a->session.claim.values;
+}
+
+const struct al_answer_value *al_answer_lead(const struct al_answer *a)
+{
+	return a->session.claim.lead;
+}
+
+const char *const *al_answer_assumptions(const struct al_answer *a, size_t *n)
+{
+	*n = a->session.claim.n_assumptions;
+	return a->session.claim.assumptions;
+}
+
+const char *const *al_answer_next(const struct al_answer *a, size_t *n)
+{
+	*n = a->session.claim.n_next;
+	return a->session.claim.next;
+}
+
+/* ---- tables ---- */
+
+size_t al_answer_n_tables(const struct al_answer *a)
+{
+	return a->session.n_tables;
+}
+
+const char *al_answer_table_id(const struct al_answer *a, size_t table)
+{
+	return a->session.tables[table]->id;
+}
+
+const char *al_answer_table_title(const struct al_answer *a, size_t table)
+{
+	return a->session.tables[table]->title;
+}
+
+const char *const *al_answer_table_notes(const struct al_answer *a, size_t table, size_t *n)
+{
+	*n = a->session.tables[table]->n_notes;
+	return a->session.tables[table]->notes;
+}
+
+size_t al_answer_n_columns(const struct al_answer *a, size_t table)
+{
+	return a->session.tables[table]->n_columns;
+}
+
+size_t al_answer_n_rows(const struct al_answer *a, size_t table)
+{
+	return a->session.tables[table]->n_rows;
+}
+
+struct al_answer_column al_answer_column(const struct al_answer *a, size_t table, size_t column)
+{
+	const struct al_table *t = a->session.tables[table];
+	const struct al_column *c = &t->columns[column];
+
+	return (struct al_answer_column){c->key, c->title, c->unit, al_column_is_number(t, column)};
+}
+
+bool al_answer_row_is_total(const struct al_answer *a, size_t table, size_t row)
+{
+	return a->session.tables[table]->n_columns && a->session.tables[table]->rows[row]->is_total;
+}
+
+const char *al_answer_cell(struct al_answer *a, size_t table, size_t row, size_t column)
+{
+	const struct al_cell *cell = &a->session.tables[table]->rows[row][column];
+
+	return cell->kind == AL_CELL_TEXT ? cell->text
+					  : al_cell_number_text(&a->session.arena, cell);
+}
+
+bool al_answer_number(const struct al_answer *a, size_t table, size_t row, size_t column,
+	double *out)
+{
+	return al_cell_number(&a->session.tables[table]->rows[row][column], out);
+}
+
+/* ---- as the program prints it ---- */
+
+const char *al_answer_json(struct al_answer *a)
+{
+	if (!a->json.data) {
+		al_text_init(&a->json);
+		al_write(&al_writer_json, &a->session.style, AL_SESSION_TABLES(&a->session),
+			a->session.n_tables, &a->json);
+	}
+	return a->json.data;
+}
+
+size_t al_answer_n_files(const struct al_answer *a)
+{
+	return a->session.files.n;
+}
+
+bool al_answer_file(const struct al_answer *a, size_t index, const char **name, const void **bytes,
+	size_t *length)
+{
+	if (index >= a->session.files.n)
+		return false;
+	*name = a->session.files.items[index].path;
+	*bytes = a->session.files.items[index].content.data;
+	*length = a->session.files.items[index].content.length;
+	return true;
+}

@@ -1,0 +1,20 @@
+/* The light library: it answers what exact numbers alone answer, and reads files that aren't packed. */
+#include "answer/ask.h"
+#include "formats/format.h"
+
+#define HAS_LIGHT(name) &al_command_##name
+#define HAS_FULL(name) NULL
+#define COMMAND(name, program, ...) HAS_##program(name),
+
+#define FORMAT_LIGHT(name) &al_format_##name,
+#define FORMAT_FULL(name)
+#define FORMAT(name, program) FORMAT_##program(name)
+
+const struct al_format *const al_formats[] = {AL_FORMATS(FORMAT) NULL};
+
+bool al_ask(size_t n_words, const char *const *words, struct al_answer **out, struct al_error *err)
+{
+	static const struct al_command *const commands[] = {COMMANDS(COMMAND)};
+
+	return al_ask_of(commands, n_words, words, out, err);
+}

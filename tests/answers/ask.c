@@ -1,0 +1,17 @@
+/* Prints what al_ask answers to the words of its command line, as JSON. */
+#include <stdio.h>
+
+#include "attnledger.h"
+
+int main(int argc, char **argv)
+{
+	struct al_answer *answer;
+	struct al_error err;
+
+	if (!al_ask((size_t)argc - 1, (const char *const *)argv + 1, &answer, &err))
+		return fprintf(stderr, "%s\n", err.message), err.status;
+	fputs(al_answer_json(answer), stdout);
+	const enum al_status status = al_answer_is_no(answer) ? AL_ENO : AL_OK;
+	al_answer_free(answer);
+	return status;
+}
