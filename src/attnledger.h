@@ -79,7 +79,7 @@ bool al_ask(size_t n_words, const char *const *words, struct al_answer **out, st
 /* NULL is safe. */
 void al_answer_free(struct al_answer *answer);
 
-/* Is the answer a no (a claim is inconsistent, nothing fits), where the command line exits with 1? */
+/* Is the answer a no (an inconsistent claim, nothing fits)? The command line then exits with 1. */
 bool al_answer_is_no(const struct al_answer *answer);
 
 /* The sentence; "" where the tables are the answer. */

@@ -1,4 +1,4 @@
-/* The light library: it answers what exact numbers alone answer, and reads files that aren't packed. */
+/* The light library: what exact numbers alone answer, from files that need no unpacking. */
 #include "answer/ask.h"
 #include "formats/format.h"
 
