@@ -61,7 +61,7 @@ bool al_ask_of(const struct al_command *const *commands, size_t n_words, const c
 	struct al_answer **out, struct al_error *err)
 {
 	struct al_error unread;
-	size_t index;
+	size_t index = 0;
 
 	err = err ? err : &unread;
 	*out = NULL;

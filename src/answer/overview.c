@@ -35,46 +35,30 @@ static const struct al_table_field fields[] = {
 	AL_FIELDS_END,
 };
 
-static bool run_question(struct al_session *session, const struct question *question, char *model,
-	struct al_error *err)
+static bool run_question(struct al_session *session, const struct question *question,
+	const char *model, struct al_error *err)
 {
-	const struct al_command *command = question->command;
-	char *option = question->option ? al_strdup(&session->arena, question->option) : NULL;
-	char *argv[] = {model, option};
-	struct al_output_options *options = al_arena_alloc(&session->arena, 1,
-		command->options_size);
+	char *words[] = {al_strdup(&session->arena, model),
+		question->option ? al_strdup(&session->arena, question->option) : NULL, NULL};
 
-	session->options = session->output = options;
-	return al_command_line_split(&session->line, &session->arena, option ? 2 : 1, argv,
-		       command->options, err)
-		&& al_command_line_read(&session->line, &session->arena, command->options, options,
-			err)
-		&& command->run(session, err);
+	return al_session_read(session, question->command, words, err)
+		&& al_session_run(session, question->command, question->words, err);
 }
 
-/* The claim, in the asker's arena; of what can't be answered why. */
+/* The claim's pattern, in the asker's arena; of what can't be answered why. */
 static const char *ask(struct al_session *session, const struct question *question,
 	const char *model, bool *ok, struct al_error *err)
 {
-	struct al_session inner = {.catalog = al_catalog_create(),
-		.style = {.command = question->words},
-		.writer = session->writer};
+	struct al_session inner = {.style = {.command = question->words},
+		.writer = session->writer,
+		.is_library = true};
 
-	al_arena_init(&inner.arena);
-	al_files_init(&inner.files);
-	*ok = run_question(&inner, question, al_strdup(&inner.arena, model), err);
-	const char *text = al_strdup(&session->arena,
-		!*ok			   ? err->message
-			: inner.claim.text ? inner.claim.text
-					   : "not known");
-	al_arena_settle(&inner.arena, NULL);
-	for (size_t i = 0; i < inner.n_tables; i++)
-		al_table_finish(inner.tables[i]);
-	al_catalog_destroy(inner.catalog);
-	al_files_finish(&inner.files);
-	al_text_finish(&inner.rendered);
-	al_arena_finish(&inner.arena);
-	return text;
+	al_session_begin(&inner);
+	*ok = run_question(&inner, question, model, err);
+	const char *pattern = *ok ? inner.claim.pattern : err->message;
+	pattern = al_strdup(&session->arena, pattern ? pattern : "not known");
+	al_session_finish(&inner);
+	return pattern;
 }
 
 static const char *command_text(struct al_session *session, const struct question *question)
@@ -84,27 +68,45 @@ static const char *command_text(struct al_session *session, const struct questio
 		question->option ? " " : "", question->option ? question->option : "");
 }
 
+static const char *text_of(struct al_session *session, const char *pattern)
+{
+	struct al_claim claim = {0};
+
+	al_claim_read(&claim, &session->arena, pattern);
+	return claim.text;
+}
+
+/* The numbers are cells of the commands' tables, which this answer hasn't. */
+static void forget_cells(struct al_claim *claim)
+{
+	for (size_t i = 0; i < claim->n_values; i++)
+		claim->values[i].table = claim->values[i].key = NULL;
+}
+
 /* What has no parameters is no model: it fails as `count` does. */
 static bool run(struct al_session *session, struct al_error *err)
 {
 	struct al_table *table = al_session_table(session, "overview", fields, 0, "%s in brief",
 		session->line.words[0]);
 	const bool is_text = strcmp(session->writer->name, "text") == 0;
+	const char *all = "";
 
 	if (is_text)
 		al_text_init(&session->rendered);
 	for (int i = 0; i < N_QUESTIONS; i++) {
-		struct record record = {.question = questions[i].name,
-			.command = command_text(session, &questions[i])};
 		bool ok;
-		record.answer = ask(session, &questions[i], session->line.words[0], &ok, err);
+		const char *pattern = ask(session, &questions[i], session->line.words[0], &ok, err);
 		if (!ok && i == 0)
 			return false;
+		const struct record record = {questions[i].name, text_of(session, pattern),
+			command_text(session, &questions[i])};
 		al_table_add_record(table, &record);
+		all = al_format(&session->arena, "%s%s%s", all, i ? " " : "", pattern);
 		if (is_text)
 			al_text_addf(&session->rendered, "%s\n", record.answer);
 	}
-	al_session_claim(session, al_claim_cell(&session->arena, table, 0, "answer"));
+	al_session_claim(session, all);
+	forget_cells(&session->claim);
 	return true;
 }
 

@@ -359,9 +359,10 @@ static const char *take_value(struct al_claim *claim, struct al_arena *arena,
 
 void al_claim_read(struct al_claim *claim, struct al_arena *arena, const char *pattern)
 {
-	size_t lead = SIZE_MAX;
+	size_t lead = SIZE_MAX, n_leads = 0;
 
 	claim->text = NULL;
+	claim->pattern = pattern;
 	claim->n_values = 0;
 	claim->lead = NULL;
 	if (!pattern)
@@ -372,13 +373,14 @@ void al_claim_read(struct al_claim *claim, struct al_arena *arena, const char *p
 		after = *at == BEGIN ? cut_fields(at, fields) : NULL;
 		if (after)
 			al_text_add(&text, take_value(claim, arena, fields));
-		else if (*at == LEAD)
+		else if (*at == LEAD) {
 			lead = claim->n_values;
-		else
+			n_leads++;
+		} else
 			al_text_add_bytes(&text, at, 1);
 		after = after ? after : at + 1;
 	}
 	claim->text = al_strdup(arena, text.data);
-	if (lead < claim->n_values)
+	if (n_leads == 1 && lead < claim->n_values)
 		claim->lead = &claim->values[lead];
 }

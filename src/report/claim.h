@@ -70,13 +70,14 @@ const char *al_claim_compared(struct al_arena *arena, const struct al_table *tab
 	const char *text, const char *of);
 
 /* Put before the placeholder of the one number that answers the question, if there is one: what
- * `-f value` prints. */
+ * `-f value` prints. Of several none is. */
 #define AL_CLAIM_LEAD "\x01"
 
 /* ---- a claim ---- */
 
 struct al_claim {
 	const char *text; /* NULL: there is none */
+	const char *pattern; /* that it was read from */
 	struct al_answer_value *values;
 	size_t n_values, values_room;
 	const struct al_answer_value *lead; /* the number that answers; NULL: no single one does */
