@@ -67,13 +67,14 @@ bool al_ask_of(const struct al_command *const *commands, size_t n_words, const c
 	*out = NULL;
 	if (n_words == 0)
 		return al_fail(err, AL_EINPUT, "no command is given");
-	if (!find(commands, words[0], &index, err))
+	const bool is_model = al_session_names_model(words[0]);
+	if (!find(commands, is_model ? "overview" : words[0], &index, err))
 		return false;
 	struct al_answer *a = al_alloc(1, sizeof(*a));
 	*a = (struct al_answer){0};
 	al_session_begin(&a->session);
 	if (!answer(&a->session, commands[index], names[index].name,
-		    copy_words(&a->session.arena, n_words - 1, words + 1), err)) {
+		    copy_words(&a->session.arena, n_words - !is_model, words + !is_model), err)) {
 		al_answer_free(a);
 		return false;
 	}

@@ -323,7 +323,7 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 {
 	struct al_compress_words words = *(const struct al_compress_words *)session->options,
 				 *o = &words;
-	enum al_method method;
+	enum al_method method = AL_METHOD_IDENTITY;
 
 	if (!read_method(o->method, o->for_whom, &method, err))
 		return false;

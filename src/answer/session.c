@@ -2,6 +2,7 @@
 #include "answer/session.h"
 
 #include "base/output.h"
+#include "ledger/request/request.h"
 #include "report/page/page.h"
 
 /* ---- options of every command ---- */
@@ -264,6 +265,12 @@ void al_session_finish(struct al_session *session)
 	al_files_finish(&session->files);
 	al_text_finish(&session->rendered);
 	al_arena_finish(&session->arena);
+}
+
+/* What has digits, dots or slashes can only be one: no command has. */
+bool al_session_names_model(const char *word)
+{
+	return word[0] != '-' && (strpbrk(word, "0123456789./") || al_request_names_model(word));
 }
 
 bool al_session_may_write(const struct al_session *session, const char *what, struct al_error *err)

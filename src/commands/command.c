@@ -276,12 +276,6 @@ static int print_and_exit(const char *topic, bool wants_version)
 	return ok ? AL_OK : report_error(topic ? "help" : NULL, &err);
 }
 
-/* A model's name alone, or what can only be one: no command has digits or dots in its name. */
-static bool is_model(const char *name)
-{
-	return name[0] != '-' && (strpbrk(name, "0123456789./") || al_request_names_model(name));
-}
-
 static int run_named(const struct al_program *program, const char *name, char **argv);
 
 /* "MODEL" is "overview MODEL". */
@@ -311,7 +305,7 @@ static int run_named(const struct al_program *program, const char *name, char **
 		return program->commands[entry - commands]
 			? run_session(program, (size_t)(entry - commands), argv)
 			: al_exec_full(name, argv);
-	if (is_model(name))
+	if (al_session_names_model(name))
 		return run_overview(program, argv);
 	if (name[0] == '-')
 		al_fail(&err, AL_EINPUT, "found \"%s\", expected a command before its options",

@@ -119,6 +119,18 @@ static void its_values_are_cells(void **state)
 	al_answer_free(answer);
 }
 
+static void a_model_alone_is_a_question(void **state)
+{
+	static const struct question model = {.words = {"llama-3-8b"}};
+	struct al_answer *answer = ask(&model);
+
+	(void)state;
+	assert_non_null(strstr(al_answer_text(answer), "8,030,261,248 parameters"));
+	assert_int_equal(al_answer_n_rows(answer, 0), 5);
+	assert_null(al_answer_lead(answer));
+	al_answer_free(answer);
+}
+
 static void files_are_bytes(void **state)
 {
 	static const char page[] = "/nowhere/page.html";
@@ -210,6 +222,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(answers_with_a_number),
 		cmocka_unit_test(its_values_are_cells),
+		cmocka_unit_test(a_model_alone_is_a_question),
 		cmocka_unit_test(files_are_bytes),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(threads_ask_at_a_time),
