@@ -1,8 +1,6 @@
 """Walks over stories15m-conversions.json: judge.py ATTNLEDGER WORK TOKENS EXPECTED; `judge` tells it.
 
 Ends with 1 where a number differs by more than a thousandth of itself."""
-import csv
-import io
 import json
 import os
 import subprocess
@@ -15,11 +13,12 @@ bad = []
 
 
 def run(*words):
-    done = subprocess.run([attnledger, *words, "-f", "csv"], capture_output=True, text=True)
+    """The rows of the answer's first table, as texts."""
+    done = subprocess.run([attnledger, *words, "-f", "json"], capture_output=True, text=True)
     if done.returncode != 0:
         sys.exit(f"{words}: {done.stderr}")
-    first = done.stdout.split("\n\n")[0]  # of several tables, which have a line "# ID" before them
-    return list(csv.DictReader(io.StringIO(first.split("\n", 1)[1] if first[0] == "#" else first)))
+    rows = json.loads(done.stdout)["tables"][0]["rows"]
+    return [{key: "" if value is None else str(value) for key, value in row.items()} for row in rows]
 
 
 def check(what, found, wanted, most=1e-3):
