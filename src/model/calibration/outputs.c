@@ -273,7 +273,8 @@ bool al_heads_judge(struct al_view moment, struct al_view output, size_t n_heads
 		ok = find_twin(&j, i, left, err);
 	ok = ok && (j.power <= 0 || n_heads < 2 || compensate_all(&j, err));
 	al_scratch_finish(&j.scratch);
-	take_roots(worth, n_heads);
+	if (ok)
+		take_roots(worth, n_heads);
 	return ok;
 }
 
@@ -311,7 +312,8 @@ void al_heads_judge_diagonal(const double *squares, const double *means, struct 
 	}
 	for (size_t i = 0; sum > 0 && i < n_heads; i++)
 		worth[i].share /= sum;
-	take_roots(worth, n_heads);
+	if (ok)
+		take_roots(worth, n_heads);
 }
 
 bool al_heads_replace(struct al_view moment, struct al_view output, size_t n_heads, double *left,
