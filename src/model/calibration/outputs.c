@@ -312,8 +312,7 @@ void al_heads_judge_diagonal(const double *squares, const double *means, struct 
 	}
 	for (size_t i = 0; sum > 0 && i < n_heads; i++)
 		worth[i].share /= sum;
-	if (ok)
-		take_roots(worth, n_heads);
+	take_roots(worth, n_heads);
 }
 
 bool al_heads_replace(struct al_view moment, struct al_view output, size_t n_heads, double *left,
