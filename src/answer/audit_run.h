@@ -118,7 +118,7 @@ const char *al_audit_verdict(const struct al_audit_run *run);
 void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page *page);
 void al_audit_verdict_advice(const struct al_audit_run *run, struct al_audit_page *page);
 
-/* audit_report.c: the model as `compress` is told of it: its path, --heads, --layout. */
+/* audit_report.c: the model as `compress` takes it: its path, --heads, --layout. */
 const char *al_audit_model_words(const struct al_audit_run *run);
 
 /* audit_report.c: the page of --report, where it is asked for. */

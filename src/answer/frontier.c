@@ -155,7 +155,7 @@ static void add_row(struct al_table *table, const struct al_candidate *c)
 			.label = c->is_best ? setting : ""});
 }
 
-/* How compress is told of it. */
+/* The model in the words of compress. */
 static const char *options_of(struct al_arena *arena, const struct al_candidate *c)
 {
 	const bool drops = c->method == AL_METHOD_DROP || c->method == AL_METHOD_MERGE;

@@ -19,7 +19,7 @@ static const char *parts(struct al_arena *arena, const struct al_table *table)
 	return text;
 }
 
-/* Of a pipeline the stage that holds most is told. */
+/* Of a pipeline, the stage that holds most. */
 static const char *of_devices(struct al_arena *arena, const struct al_memory_told *told)
 {
 	const struct al_training *t = told->training;
@@ -94,7 +94,7 @@ static const char *with_engine(struct al_arena *arena, const struct al_memory_to
 			al_claim_name(arena, "engine", told->request->engine.engine->title));
 }
 
-/* What an engine holds beside it isn't known. */
+/* What an engine holds besides isn't known. */
 static const char *at_least(const struct al_memory_told *told)
 {
 	return told->inference && al_is_ideal(told->request) ? " at least" : "";

@@ -194,7 +194,7 @@ static bool check_words(const char *name, const char *words, const struct al_com
 			line->words[most], words, name);
 }
 
-/* Who asks for help gets it, whatever stands beside it. */
+/* With --help, help is printed whatever else is given. */
 bool al_session_read(struct al_session *session, const struct al_command *command, char **words,
 	struct al_error *err)
 {

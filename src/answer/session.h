@@ -55,7 +55,7 @@ struct al_session {
 	struct al_table **tables;
 	size_t n_tables, tables_room;
 	struct al_text rendered; /* printed instead of tables, as it is; without data: nothing */
-	struct al_files files; /* beside the answer; all are written when the answer is there */
+	struct al_files files; /* besides the answer; all are written when it is there */
 	bool prints_nothing;
 	bool answer_is_no; /* exit status 1 */
 	bool is_library; /* nothing is printed or written: al_ask */

@@ -52,7 +52,7 @@ static void say_written(struct al_session *session)
 			al_printable(&session->arena, written));
 }
 
-/* A script that wants one number is told where there isn't one. */
+/* Refuses -f value where no single number answers. */
 static bool check_value(const struct al_session *session, struct al_error *err)
 {
 	return strcmp(session->writer->name, "value") != 0 || session->claim.lead

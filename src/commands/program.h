@@ -3,14 +3,15 @@
 
 #include "answer/session.h"
 
-/* The system has no memory left: says so in one line, removes the temporary files of open outputs,
- * and ends the program with AL_ESYSTEM. */
+/* The system has no memory left: prints that in one line, removes the temporary files of open
+ * outputs, and ends the program with AL_ESYSTEM. */
 void al_end_exhausted(size_t bytes);
 
 /* What a program has of all this. */
 struct al_program {
 	bool is_light;
-	const struct al_command *const *commands; /* beside COMMANDS; NULL: the full program's */
+	const struct al_command *const
+		*commands; /* in the order of COMMANDS; NULL: the full program's */
 	void (*set_threads)(int n_threads); /* 0: as many as there are cores; NULL: it has none */
 	/* Before a command that computes; may begin the program once more. NULL: nothing to do. */
 	bool (*prepare)(char **argv, struct al_error *err);

@@ -197,7 +197,8 @@ const char *al_claim_loss(struct al_arena *arena, double before, double after)
 }
 
 /* What a number is of another's: "34.0 % of mha's", "64.5 times mha's". */
-static const char *beside(struct al_arena *arena, double value, const struct al_compared *base)
+static const char *compared_with(struct al_arena *arena, double value,
+	const struct al_compared *base)
 {
 	const double ratio = value / base->value;
 
@@ -233,7 +234,7 @@ static const char *one(struct al_arena *arena, const struct al_compared *item,
 	const struct al_compared *base)
 {
 	return al_format(arena, "%s %s%s", item->name, item->text,
-		item == base ? "" : beside(arena, item->value, base));
+		item == base ? "" : compared_with(arena, item->value, base));
 }
 
 const char *al_claim_order(struct al_arena *arena, const struct al_compared *items, size_t n,

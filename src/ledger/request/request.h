@@ -56,7 +56,7 @@ struct al_request {
 	struct al_cache_format cache;
 	struct al_configured_variants variants;
 	struct al_texts varied; /* symbols that the command itself sets: swept, tied, solved for */
-	bool assumes_batch, assumes_seq; /* nobody gives them: al_request_assume */
+	bool assumes_batch, assumes_seq; /* they are not given: al_request_assume */
 	bool lacks_seq; /* nor has the model a context: seq stays unknown */
 	bool is_last; /* of those that a command answers in turn: a sentence can say all */
 	bool is_own; /* the variant is the model's own attention: no other was asked for */
