@@ -5,25 +5,25 @@
 
 static const struct al_option_row against_rows[] = {
 	OPTION_TEXT(struct al_audit_asked, against, "against", "CHECKPOINT",
-		"compare head by head with this checkpoint"),
+		"also compare each head with the same head of CHECKPOINT"),
 	OPTION_END,
 };
 
 static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct al_audit_asked, tables, "tables", "DIR",
-		"write every table as CSV, and singular values as .npy, into DIR"),
-	OPTION_TEXT(struct al_audit_asked, figures, "figures", "DIR", "draw figures into DIR"),
+		"write all tables (CSV) and singular values (.npy) to DIR"),
+	OPTION_TEXT(struct al_audit_asked, figures, "figures", "DIR", "write figures to DIR"),
 	AL_DRAWING_WIDTH_ROW(struct al_audit_asked, width),
 	OPTION_TEXT(struct al_audit_asked, report, "report", "FILE.html",
-		"write what was found as a page, FILE.html, that a browser shows"),
+		"also write the result as a self-contained HTML page"),
 	OPTION_FLAG(struct al_audit_asked, is_across, "across",
-		"also compare heads of different modules, with composition scores"),
+		"also compare heads of different layers, with composition scores"),
 	OPTION_TEXT(struct al_audit_asked, shard, "shard", "I/N",
-		"measure only the modules of part I of N, for `merge`; auto: as mpirun or srun "
-		"numbers this process"),
+		"measure only part I of N, to be combined by `merge`; auto: use the process number "
+		"from mpirun or srun"),
 	OPTION_TEXT(struct al_audit_asked, fragment, "fragment", "DIR",
-		"the folder that gets what --shard measured; --tables, --figures and --report say "
-		"what `merge` will write"),
+		"directory for this shard's results; pass the same --tables, --figures and "
+		"--report that `merge` will need"),
 	OPTION_END,
 };
 

@@ -17,25 +17,24 @@ static const char *const measurement_names[] = {AL_MEASUREMENTS(MEASUREMENT_NAME
 
 const struct al_option_row al_audit_shaping_rows[] = {
 	OPTION_COUNT(struct al_audit_asked, n_nulls, "null", "N",
-		"what chance gives: N random draws of independent heads in place of their "
-		"computed mean; 0 leaves it out",
+		"null model: sample N sets of independent heads instead of using the closed-form "
+		"mean; 0 to skip",
 		.fallback = AL_NULL_IS_COMPUTED, .most = 1000),
 	OPTION_COUNT(struct al_audit_asked, n_pairs, "top", "N",
-		"pairs of heads to show (default 20; 0 for all)", .fallback = 20, .most = 1 << 30),
+		"show N pairs of heads (default 20; 0 for all)", .fallback = 20, .most = 1 << 30),
 	AL_SEED_ROW(struct al_audit_asked, seed, (INT64_C(1) << 53) - 1),
 	OPTION_FLAG(struct al_audit_asked, is_centred, "center",
-		"subtract from each row its mean over the head's dimensions before measuring"),
+		"first subtract each row's mean over the head's dimensions"),
 	OPTION_FLAG(struct al_audit_asked, folds_norms, "fold-norms",
-		"multiply the preceding norm's scale into W_Q, W_K, W_V"),
-	OPTION_SET(struct al_audit_asked, only, "only", "A,B", "only these tables",
+		"first multiply the preceding norm's scale into W_Q, W_K, W_V"),
+	OPTION_SET(struct al_audit_asked, only, "only", "A,B", "print only these tables",
 		.words = measurement_names, .n_words = AL_N_MEASUREMENTS, .noun = "measurement"),
 	OPTION_COUNT(struct al_audit_asked, offset, "offset", "T",
-		"rotary models: W_Q W_K^T of a query T tokens after its key (default 0)",
-		.most = 1 << 30),
+		"rotary models: distance in tokens from key to query (default 0)", .most = 1 << 30),
 	OPTION_TEXT(struct al_audit_asked, calibration, "calibration", "DIR|FILE",
-		"measure weights as inputs use them: what `calibrate` wrote; llama.cpp's imatrix; "
-		"or the inputs' second moment, an .npy file (D x D, (D+1) x (D+1) of [x, 1], or D "
-		"mean squares) or a folder of MODULE.npy"),
+		"weight errors by real inputs: output of `calibrate`, a llama.cpp imatrix, or "
+		"second moments of the inputs as .npy (D x D, (D+1) x (D+1) for [x, 1], or D mean "
+		"squares), one file or one per module"),
 	OPTION_END,
 };
 

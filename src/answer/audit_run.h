@@ -16,8 +16,7 @@ extern const char *const al_drawing_width_names[AL_N_DRAWING_WIDTHS];
 /* The option of commands that draw them: an int in their struct of options. */
 #define AL_DRAWING_WIDTH_ROW(type, at) \
 	OPTION_CHOICE(type, at, "width", "page|column", \
-		"figures as wide as a page's text (default) or as a column of two: their type is " \
-		"then not shrunk", \
+		"draw figures for the width of a page (default) or of one of two columns", \
 		.words = al_drawing_width_names, .n_words = AL_N_DRAWING_WIDTHS)
 
 struct al_audit_asked {

@@ -15,13 +15,14 @@ struct cache_options {
 
 static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct cache_options, dtype, "dtype", "NAME",
-		"number format of the KV cache: f32, bf16, fp8, q8_0, q4_k, mxfp4 ... (default: as "
-		"the model's files say, or else bf16)"),
+		"number format of the KV cache: f32, bf16, fp8, q8_0, q4_k, mxfp4 ... (default: "
+		"the model's, or bf16)"),
 	OPTION_COUNT(struct cache_options, tp, "tp", "N",
-		"tensor-parallel devices: what one of them holds", .fallback = 1, .least = 1),
+		"tensor-parallel devices; the result is for one of them", .fallback = 1,
+		.least = 1),
 	WHOLE_ROW(struct cache_options, is_whole),
 	OPTION_FLAG(struct cache_options, is_total, "total",
-		"the sum over all kinds of layers alone"),
+		"print only the sum over all kinds of layers"),
 	EXPLAIN_ROW(struct cache_options, explains),
 	OPTION_END,
 };

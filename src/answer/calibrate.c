@@ -201,8 +201,8 @@ struct calibrate_options {
 
 static const struct al_option_row output_rows[] = {
 	OPTION_TEXT(struct calibrate_options, target, "output", "DIR|FILE",
-		"the folder that gets calibration.safetensors; FILE.imatrix or FILE.gguf: the mean "
-		"squares alone, for llama.cpp's quantiser",
+		"folder to write calibration.safetensors to; with FILE.imatrix or FILE.gguf only "
+		"mean squares, for llama.cpp's quantiser",
 		.letter = 'o'),
 	OPTION_END,
 };

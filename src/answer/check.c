@@ -344,10 +344,10 @@ static bool run(struct al_session *session, struct al_error *err)
 
 static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct check_options, map, "map", "FILE",
-		"of a paper: what its tables' columns are; default: PAPER without its ending, "
-		"with .map.json"),
+		"map that describes the columns of a paper's tables (default: PAPER's name with "
+		".map.json as its extension)"),
 	OPTION_FLAG(struct check_options, drafts_map, "draft-map",
-		"of a paper: print a map to begin with"),
+		"print a draft of the map for a paper"),
 	OPTION_END,
 };
 

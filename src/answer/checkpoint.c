@@ -73,15 +73,15 @@ static bool parse_heads(const char *text, struct al_view_options *options, struc
 
 const struct al_option_row al_layout_rows[] = {
 	OPTION_TEXT(struct al_layout_options, heads, "heads", "H[:KV]",
-		"number of query heads and of key/value heads, where no config says it"),
+		"numbers of query and key/value heads, if there is no config.json"),
 	OPTION_TEXT(struct al_layout_options, layout, "layout", "FILE",
-		"a family file that says how tensors are named"),
+		"family file that maps the checkpoint's tensor names"),
 	OPTION_END,
 };
 
 const struct al_option_row al_module_rows[] = {
 	OPTION_TEXT(struct al_layout_options, modules, "modules", "SELECTION",
-		"only these modules: layers.0-5,encoder.*.self"),
+		"use only these layers' attention: layers.0-5,encoder.*.self"),
 	OPTION_END,
 };
 

@@ -20,7 +20,7 @@ extern const struct al_option_row al_layout_rows[], al_module_rows[];
 
 /* `largest` 0: as large as a number may be. */
 #define AL_SEED_ROW(type, at, largest) \
-	OPTION_COUNT(type, at, "seed", "N", "seed of the random draws (default 1)", .fallback = 1, \
+	OPTION_COUNT(type, at, "seed", "N", "random seed (default 1)", .fallback = 1, \
 		.most = largest)
 
 /* Lays a family over a checkpoint; `config` NULL: its own, or none. `modules`: its attention

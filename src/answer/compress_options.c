@@ -9,8 +9,8 @@ static const char *const sides[N_SIDES] = {"values", "keys", "both"};
 
 static const struct al_option_row file_rows[] = {
 	OPTION_TEXT(struct al_compress_words, file, "output", "FILE|FOLDER",
-		"the safetensors file to write; or a folder to be made, with the source's shards, "
-		"index, config.json and tokenizer",
+		"safetensors file to write, or a new folder with the source's shards, index, "
+		"config.json and tokenizer",
 		.letter = 'o'),
 	OPTION_END,
 };
@@ -33,57 +33,55 @@ enum { N_QUALITIES = sizeof(qualities) / sizeof(*qualities) };
 static const struct al_option_row compress_rows[] = {
 	AL_SEED_ROW(struct al_compress_words, seed, 0),
 	OPTION_TEXT(struct al_compress_words, method, "method", "NAME",
-		"collab (shared projections), tucker (factored), qk (each head's queries and "
-		"keys), drop (heads), merge (heads, into those most like them), ov (each head's "
-		"values and outputs), kv-latent (values or keys of all heads from one narrow "
-		"projection), gqa (keys and values shared by groups of heads), mhe-mul (one query, "
-		"key and value that each head scales) or identity (nothing: another format, or a "
-		"folder)"),
+		"collab (shared projections), tucker (factored projections), qk (low-rank queries "
+		"and keys per head), ov (low-rank values and outputs per head), drop (remove "
+		"heads), merge (merge similar heads), kv-latent (one narrow projection for all "
+		"heads' values or keys), gqa (groups of heads share keys and values), mhe-mul (one "
+		"query, key and value, scaled per head) or identity (only a new format or folder)"),
 	OPTION_TEXT(struct al_compress_words, calibration, "calibration", "DIR",
-		"in the measure of what `calibrate` wrote; with drop and ov W_O is fitted anew, "
-		"with merge the map into the head that takes over"),
+		"weight errors by the output of `calibrate`; drop and ov also refit W_O, merge the "
+		"map into the remaining head"),
 	OPTION_CHOICE(struct al_compress_words, quality, "quality", "fast|best",
-		"effort of the fit; help compress advanced has what each sets",
-		.words = quality_names, .n_words = N_QUALITIES, .fallback = -1),
+		"effort of the fit (see help compress advanced)", .words = quality_names,
+		.n_words = N_QUALITIES, .fallback = -1),
 	OPTION_CHOICE(struct al_compress_words, measure, "measure",
 		"auto|weights|gain|diagonal|inputs|centred|weighed|outputs",
-		"what errors are weighed by: nothing, the norm's gain, of the calibration the "
-		"inputs' mean squares, second moment or covariance; of values their moment and "
-		"W_O, or the heads' outputs (default auto: the best that is known)",
+		"error metric: unweighted, or weighted by the norm's gain, by the calibrated "
+		"inputs' mean squares, second moment or covariance, by the values' moment and W_O, "
+		"or by the heads' outputs (default auto: the best available)",
 		.words = al_measure_names, .n_words = AL_N_WEIGHTINGS, .is_advanced = true),
 	OPTION_CHOICE(struct al_compress_words, refit, "refit", "auto|none|tokens|sequential",
-		"what W_O is fitted to: of drop and ov the calibration's outputs (auto), nothing, "
-		"or what the compressed heads put out on --tokens, in the original model or in one "
-		"whose layers before are compressed" QUALITIES(QUALITY_REFIT),
+		"how to refit W_O: from the calibration (auto, for drop and ov), not at all, or to "
+		"the compressed heads' outputs on --tokens, in the original model or with earlier "
+		"layers already compressed (sequential)" QUALITIES(QUALITY_REFIT),
 		.words = al_refit_names, .n_words = AL_N_REFITS, .is_advanced = true),
 	OPTION_FLAG(struct al_compress_words, is_aligned, "align",
-		"gqa: each head's keys and values turned onto those of the group's first "
-		"(Procrustes), and their mean, in place of the best common ones",
+		"gqa: rotate each head's keys and values onto those of the group's first head "
+		"(Procrustes) and average them, instead of fitting the best shared ones",
 		.is_advanced = true),
 	OPTION_CHOICE(struct al_compress_words, side, "of", "values|keys|both",
-		"kv-latent: of values (default) or of keys; gqa: both (default), or values alone, "
-		"which no family has",
+		"kv-latent: compress values (default) or keys; gqa: both (default), or only values "
+		"(no model family runs that)",
 		.words = sides, .n_words = N_SIDES, .fallback = BY_METHOD, .is_advanced = true),
 	OPTION_TEXT(struct al_compress_words, budget, "budget", "P%[:cache]",
-		"the ranks that save this share of the parameters that the method treats, or of "
-		"the bytes cached for a token, over all modules together"),
+		"choose ranks that save this share of the parameters that the method changes, or "
+		"of cache bytes per token, in all layers together"),
 	OPTION_TEXT(struct al_compress_words, ranks, "rank", "N",
-		"shared width, or width of each head, of gqa how many keys and values are left; or "
-		"a comma list, one rank per module"),
+		"shared width, width of each head, or (gqa) number of key/value heads left; one "
+		"for all layers, or a comma list"),
 	OPTION_TEXT(struct al_compress_words, target_error, "target-error", "E",
-		"the smallest rank with at most this relative error"),
+		"choose the smallest rank with at most this relative error"),
 	OPTION_COUNT(struct al_compress_words, sweeps, "sweeps", "N",
-		"collab, mhe-mul: at most N sweeps of least squares (200" QUALITIES(
+		"collab, mhe-mul: maximum number of least-squares sweeps (200" QUALITIES(
 			QUALITY_SWEEPS) ")",
 		.least = 1, .is_advanced = true),
 	OPTION_FLAG(struct al_compress_words, force, "force",
-		"write a result that is no smaller than its source, too"),
+		"write the result even if it isn't smaller than the source"),
 	OPTION_TEXT(struct al_compress_words, drops, "drop", "LAYER:HEAD,...",
-		"heads to leave out; a module's name may stand for LAYER; or, with --calibration "
-		"or "
-		"merge, a number: so many of each module, whose loss the others make up for best"),
+		"heads to remove (LAYER may be a module's name), or how many per layer (with "
+		"--calibration or merge): those that the rest compensates best"),
 	OPTION_TEXT(struct al_compress_words, for_whom, "for", "epfml",
-		"fold in the score scale of epfml/collaborative-attention, 1/sqrt(R/n_heads)",
+		"include the score scale of epfml/collaborative-attention, 1/sqrt(R/n_heads)",
 		.is_advanced = true),
 	OPTION_END,
 };

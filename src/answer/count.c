@@ -15,17 +15,15 @@ struct count_options {
 static const struct al_option_row rows[] = {
 	WHOLE_ROW(struct count_options, is_whole),
 	EXPLAIN_ROW(struct count_options, explains),
-	OPTION_FLAG(struct count_options, shows_tensors, "tensors", "a row for each tensor"),
+	OPTION_FLAG(struct count_options, shows_tensors, "tensors", "one row per tensor"),
 	OPTION_FLAG(struct count_options, shows_active, "active",
-		"add a column with the parameters that one token uses (mixture of experts)"),
+		"add the parameters that one token uses (mixture of experts)"),
 	OPTION_FLAG(struct count_options, shows_counts, "counts",
-		"the counts that are often confused: without embeddings, stored, tied, buffers, "
-		"scales"),
-	OPTION_SET(struct count_options, components, "part", "A,B", "only these of a model's parts",
+		"compare counts: without embeddings, stored, tied, buffers, scales"),
+	OPTION_SET(struct count_options, components, "part", "A,B", "count only these parts",
 		.words = al_component_names, .n_words = AL_N_COMPONENTS),
 	OPTION_FLAG(struct count_options, is_stored, "stored",
-		"all numbers that a checkpoint holds: also buffers, scales, and layers beside the "
-		"model"),
+		"count all stored numbers, including buffers, scales and extra layers"),
 	OPTION_END,
 };
 

@@ -3,18 +3,18 @@
 
 const struct al_option_row al_weight_rows[] = {
 	OPTION_FLAG(struct al_device_options, is_training, "train",
-		"training instead of inference"),
+		"training memory instead of inference memory"),
 	OPTION_TEXT(struct al_device_options, dtype, "dtype", "NAME",
-		"number format of the weights: f32, bf16, fp8, q8_0, q4_k ..., or a scheme (list "
-		"schemes): q4_k_m, awq ...; default: as the model's files say, or bf16"),
+		"number format of the weights: f32, bf16, fp8, q8_0, q4_k ..., or a quantisation: "
+		"q4_k_m, awq ... (list schemes; default: the model's, or bf16)"),
 	OPTION_END,
 };
 
 const struct al_option_row al_device_rows[] = {
 	WHOLE_ROW(struct al_device_options, is_whole),
 	OPTION_TEXT(struct al_device_options, parts, "part", "A,B,C",
-		"only these parts: embedding, attention, feed_forward, norm, other, head; layers: "
-		"only what is inside the layers",
+		"count only these parts: embedding, attention, feed_forward, norm, other, head, or "
+		"layers (all that is inside layers)",
 		.text = ""),
 	OPTION_COUNT(struct al_device_options, training.zero, "zero", "STAGE",
 		"ZeRO stage: 1 shards optimizer states, 2 also gradients, 3 also weights",
@@ -24,29 +24,30 @@ const struct al_option_row al_device_rows[] = {
 	OPTION_COUNT(struct al_device_options, training.pp, "pp", "N", "pipeline stages",
 		.fallback = 1, .least = 1),
 	OPTION_COUNT(struct al_device_options, training.interleave, "interleave", "M",
-		"M blocks of layers on each pipeline stage, taken in turn", .fallback = 1,
+		"interleaved schedule: M blocks of layers per pipeline stage", .fallback = 1,
 		.least = 1),
 	OPTION_COUNT(struct al_device_options, training.dp, "dp", "N", "data-parallel devices",
 		.fallback = 1, .least = 1),
 	OPTION_COUNT(struct al_device_options, training.cp, "cp", "N", "context-parallel devices",
 		.fallback = 1, .least = 1),
 	OPTION_COUNT(struct al_device_options, training.ep, "ep", "N",
-		"expert-parallel devices, among the data-parallel ones", .fallback = 1, .least = 1),
+		"expert-parallel devices (a subset of the data-parallel ones)", .fallback = 1,
+		.least = 1),
 	OPTION_COUNT(struct al_device_options, training.etp, "etp", "N",
-		"tensor-parallel devices of each expert in training (default: as --tp); the others "
-		"of --tp hold further experts",
+		"tensor-parallel devices per expert in training (default: --tp); the rest of --tp "
+		"hold other experts",
 		.least = 1),
 	OPTION_FLAG(struct al_device_options, training.is_sequence_parallel, "sp",
-		"sequence parallelism, with --tp of at least 2"),
+		"sequence parallelism (needs --tp of at least 2)"),
 	OPTION_CHOICE(struct al_device_options, recompute, "recompute", "WHAT",
-		"none; selective (no token x token tensor is saved); full (only the layers' inputs "
-		"are saved)",
+		"none, selective (save no token x token tensors) or full (save only the layers' "
+		"inputs)",
 		.words = al_recompute_names, .n_words = AL_N_RECOMPUTES,
 		.fallback = AL_RECOMPUTE_NONE),
 	OPTION_TEXT(struct al_device_options, device, "device", "NAME|SIZE[xN]",
-		"device by name or memory: H100, 80GB, H200x8 (list devices)"),
+		"device by name or memory size: H100, 80GB, H200x8 (list devices)"),
 	OPTION_TEXT(struct al_device_options, cache_dtype, "cache-dtype", "NAME",
-		"number format of the KV cache (default: as the model's files say, or else bf16)"),
+		"number format of the KV cache (default: the model's, or bf16)"),
 	OPTION_END,
 };
 

@@ -13,12 +13,11 @@ struct evaluate_options {
 
 static const struct al_option_row rows[] = {
 	OPTION_CHOICE(struct evaluate_options, ablated, "ablate", "heads|groups|layers",
-		"the loss without each query head, each group of a key/value head, or the "
-		"attention of each layer",
+		"loss without each query head, each group of heads that share a key/value head, or "
+		"each layer's attention",
 		.words = al_ablated_names, .n_words = AL_N_ABLATED, .fallback = -1),
 	OPTION_CHOICE(struct evaluate_options, replacement, "replace", "zero|mean",
-		"what stands in the place of a head's output: zero (default), or its mean over all "
-		"tokens",
+		"replace an ablated head's output by zero (default) or by its mean over all tokens",
 		.words = al_replacement_names, .n_words = AL_N_REPLACEMENTS),
 	OPTION_END,
 };

@@ -5,7 +5,8 @@
 #include "ledger/infer.h"
 
 #define EXPLAIN_ROW(type, at) \
-	OPTION_FLAG(type, at, "explain", "formula, substitution, result and source of each number")
+	OPTION_FLAG(type, at, "explain", \
+		"show formula, substitution, result and source of each number")
 
 /* How one number comes about. */
 struct al_explanation {

@@ -18,14 +18,14 @@ struct explore_options {
 };
 
 static const struct al_option_row page_rows[] = {
-	OPTION_TEXT(struct explore_options, page, "output", "FILE.html", "the page to write",
+	OPTION_TEXT(struct explore_options, page, "output", "FILE.html", "file to write",
 		.letter = 'o'),
 	OPTION_END,
 };
 
 static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct explore_options, dtype, "dtype", "NAME",
-		"the cache's number format when the page is opened (default bf16)"),
+		"initial number format of the KV cache (default bf16)"),
 	OPTION_END,
 };
 

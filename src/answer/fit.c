@@ -5,9 +5,9 @@
 
 static const struct al_option_row fit_rows[] = {
 	OPTION_TEXT(struct al_fit_options, solve, "solve", "SYMBOL",
-		"what may grow: batch, seq, n_layers, any symbol"),
+		"symbol to maximise: batch, seq, n_layers or any other"),
 	OPTION_TEXT(struct al_fit_options, match, "match", "parameters=VARIANT",
-		"the model with as many parameters as with this variant"),
+		"solve for the same parameter count as with this variant"),
 	OPTION_END,
 };
 

@@ -20,10 +20,10 @@ struct inspect_options {
 };
 
 static const struct al_option_row rows[] = {
-	OPTION_SET(struct inspect_options, only, "only", "A,B", "only these tables",
+	OPTION_SET(struct inspect_options, only, "only", "A,B", "print only these tables",
 		.words = table_names, .n_words = N_TABLES, .noun = "table"),
 	OPTION_FLAG(struct inspect_options, shows_values, "values",
-		"read all numbers: smallest, largest, mean, not finite"),
+		"read all values: minimum, maximum, mean, NaN and infinities"),
 	OPTION_END,
 };
 

@@ -9,7 +9,7 @@ enum { TOTAL = AL_MEMORY_TOTAL };
 static const struct al_option_row rows[] = {
 	EXPLAIN_ROW(struct al_memory_options, explains),
 	OPTION_TEXT(struct al_memory_options, baseline, "baseline", "NAME",
-		"the variant that savings compare with"),
+		"variant to compare savings with"),
 	OPTION_END,
 };
 

@@ -15,22 +15,21 @@ struct merge_options {
 
 static const struct al_option_row target_rows[] = {
 	OPTION_TEXT(struct merge_options, target, "output", "DIR|FILE",
-		"calibrations: the folder that gets calibration.safetensors; an audit: the file "
-		"that gets the answer",
+		"calibrations: folder for calibration.safetensors; audit: file for the result",
 		.letter = 'o'),
 	OPTION_END,
 };
 
 static const struct al_option_row audit_rows[] = {
 	OPTION_TEXT(struct merge_options, checkpoint, "checkpoint", "PATH",
-		"an audit: where its checkpoint is now"),
+		"audit: path of the checkpoint, if it has moved"),
 	OPTION_TEXT(struct merge_options, audit.tables, "tables", "DIR",
-		"an audit: as `audit --tables`, with which its shards were measured"),
+		"audit: write tables to DIR; the shards need --tables, too"),
 	OPTION_TEXT(struct merge_options, audit.figures, "figures", "DIR",
-		"an audit: as `audit --figures`, likewise"),
+		"audit: write figures to DIR; the shards need --figures, too"),
 	AL_DRAWING_WIDTH_ROW(struct merge_options, audit.width),
 	OPTION_TEXT(struct merge_options, audit.report, "report", "FILE.html",
-		"an audit: as `audit --report`, likewise"),
+		"audit: write an HTML page; the shards need --report, too"),
 	OPTION_END,
 };
 

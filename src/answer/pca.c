@@ -8,33 +8,32 @@
 
 static const struct al_option_row pca_rows[] = {
 	OPTION_COUNT(struct pca_options, n_heads, "heads", "H",
-		"number of heads whose outputs lie beside each other in a row", .least = 1,
-		.most = 1 << 20),
+		"number of heads in each row of FILE", .least = 1, .most = 1 << 20),
 	OPTION_SET(struct pca_options, architectures, "architecture", "A,B",
-		"what a pattern is made of: the heads in each dimension (direct, the default), "
-		"their averages, or heads, squares and products",
+		"inputs of the PCA layer: the heads' values in each dimension (direct, the "
+		"default), their averages, or values, squares and products (nonlinear)",
 		.words = al_architecture_names, .n_words = AL_N_ARCHITECTURES,
 		.noun = "architecture"),
 	OPTION_COUNT(struct pca_options, keep, "keep", "M",
-		"components that stay (default as many as there are heads)", .least = 1),
+		"keep M components (default: the number of heads)", .least = 1),
 	OPTION_TEXT(struct pca_options, target, "target", "FILE",
-		"what the output projection should make of each token: how well the components "
-		"that stay can"),
+		"desired outputs of the output projection; measures how well the kept components "
+		"can produce them"),
 	OPTION_TEXT(struct pca_options, modules, "modules", "SELECTION",
-		"only these tensors of FILE, or modules of MODEL: layers.0-5,encoder.*.self"),
+		"use only these tensors of FILE, or layers of MODEL: layers.0-5,encoder.*.self"),
 	OPTION_TEXT(struct pca_options, epsilon, "epsilon", "E",
-		"added to each variance before its root (default 0; torch adds 1e-5)"),
+		"added to each variance before the root (default 0; torch adds 1e-5)"),
 	OPTION_TEXT(struct pca_options, weights, "weights", "FILE",
-		"instead of head outputs the weights of PCA layers, a component a row, as a "
-		"checkpoint holds them: how alike their components are"),
+		"compare the components of trained PCA layers in this checkpoint (one component "
+		"per row) instead of analysing head outputs"),
 	OPTION_TEXT(struct pca_options, calibration, "calibration", "DIR",
-		"instead of head outputs the moments that a calibration of a model holds (direct "
-		"and average)"),
+		"use the moments in the output of `calibrate` instead of head outputs (direct and "
+		"average only)"),
 	OPTION_TEXT(struct pca_options, saved, "save", "FILE",
-		"write the weights, trained or exact, as a checkpoint that --weights reads"),
+		"write the weights, trained or exact, as input for --weights"),
 	OPTION_TEXT(struct pca_options, figures, "figures", "DIR",
-		"draw how alike the weights' components are into DIR"),
-	OPTION_SET(struct pca_options, only, "only", "A,B", "only these tables",
+		"write figures of the similarity of the components to DIR"),
+	OPTION_SET(struct pca_options, only, "only", "A,B", "print only these tables",
 		.words = pca_table_names, .n_words = PCA_N_TABLES, .noun = "table"),
 	OPTION_END,
 };
@@ -42,8 +41,8 @@ static const struct al_option_row pca_rows[] = {
 static const struct al_option_row training_rows[] = {
 	OPTION_TEXT(struct pca_options, train, "train", "RULE[:KEY=VALUE,...]",
 		"train the PCA layer: gha (Sanger's rule) with steps (2000) and seed (1), or "
-		"deacon (needs --target or a model) with steps (100), seed, delta_p, the length of "
-		"a step (0.2), and xi, the part of the steepest fall that the loss must make (0.8)",
+		"deacon (needs --target or a model) with steps (100), seed, delta_p, the step "
+		"length (0.2), and xi, the least share of the steepest descent per step (0.8)",
 		.is_advanced = true),
 	OPTION_END,
 };

@@ -4,12 +4,12 @@
 #include "ledger/infer.h"
 
 const struct al_option_row al_setting_rows[] = {
-	OPTION_LIST(struct al_asked, sets, "set", "KEY=VALUE", "give a symbol a value"),
-	OPTION_TEXT(struct al_asked, batch, "batch", "N", "sequences at a time (--set batch=N)"),
+	OPTION_LIST(struct al_asked, sets, "set", "KEY=VALUE", "set a symbol, e.g. n_heads=12"),
+	OPTION_TEXT(struct al_asked, batch, "batch", "N", "batch size (same as --set batch=N)"),
 	OPTION_TEXT(struct al_asked, seq, "seq", "N",
-		"tokens of a sequence (--set seq=N); 128k is 131072, 1M 2^20"),
+		"context length in tokens (same as --set seq=N); 128k is 131072, 1M 2^20"),
 	OPTION_LIST(struct al_asked, families, "family", "FILE",
-		"know the models that this family file describes, too"),
+		"also load the model family defined in FILE"),
 	OPTION_END,
 };
 
@@ -19,32 +19,31 @@ const struct al_option_row al_variant_rows[] = {
 		"for "
 		"every built-in one"),
 	OPTION_LIST(struct al_asked, bases, "basis", "KEY=VALUE",
-		"a convention: output_projection=own|full|none, biases=true|false, roles=A,B, "
+		"what to count: output_projection=own|full|none, biases=true|false, roles=A,B, "
 		"per=module|layer|model"),
 	OPTION_END,
 };
 
 const struct al_option_row al_recipe_rows[] = {
 	OPTION_TEXT(struct al_asked, recipe, "recipe", "NAME",
-		"a memory convention (list recipes); default megatron"),
+		"rules for training memory (list recipes); default megatron"),
 	OPTION_TEXT(struct al_asked, kernel, "attention", "KERNEL",
-		"eager or flash; default: the recipe's, flash where no recipe is named"),
+		"eager or flash (default: the recipe's; flash without --recipe)"),
 	OPTION_END,
 };
 
 const struct al_option_row al_engine_rows[] = {
 	OPTION_TEXT(struct al_asked, engine, "engine", "NAME",
-		"what an engine holds (list engines): ideal (default), vllm, sglang, llama.cpp, "
-		"transformers"),
+		"inference engine: ideal (default), vllm, sglang, llama.cpp, transformers (list "
+		"engines)"),
 	OPTION_COUNT(struct al_asked, block, "block", "N",
-		"tokens in a block of the engine's cache (default: the engine's)", .least = 1),
+		"tokens per cache block (default: the engine's)", .least = 1),
 	OPTION_COUNT(struct al_asked, chunk, "chunk", "N",
-		"tokens of prompts that the engine processes at once (default: the engine's)",
-		.least = 1),
+		"prompt tokens processed at once (default: the engine's)", .least = 1),
 	OPTION_TEXT(struct al_asked, utilization, "utilization", "SHARE",
-		"of a device's memory that the engine takes: 0.9 (default: the engine's)"),
+		"share of device memory to use, e.g. 0.9 (default: the engine's)"),
 	OPTION_FLAG(struct al_asked, has_mtp, "mtp",
-		"load the layers that predict further tokens, and cache in them"),
+		"include the multi-token prediction layers and their cache"),
 	OPTION_END,
 };
 

@@ -12,7 +12,7 @@ extern const struct al_option_row al_engine_rows[];
 extern const struct al_option_row al_setting_rows[], al_variant_rows[], al_recipe_rows[];
 
 #define WHOLE_ROW(type, at) \
-	OPTION_FLAG(type, at, "whole", "the whole model, also where variants are named")
+	OPTION_FLAG(type, at, "whole", "count the whole model even when --variant is given")
 
 /* Is a variant named? Else the answer is about the model's own attention. */
 bool al_names_variants(const struct al_asked *asked);

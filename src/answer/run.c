@@ -21,16 +21,16 @@ struct run_options {
 
 static const struct al_option_row folder_rows[] = {
 	OPTION_TEXT(struct run_options, folder, "output", "DIR",
-		"write files below this folder (default: plots)", .letter = 'o', .text = "plots"),
+		"folder to write files to (default: plots)", .letter = 'o', .text = "plots"),
 	OPTION_END,
 };
 
 static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct run_options, profile, "profile", "NAME",
-		"make LaTeX tables and figures for the pages of a venue, see attnledger list "
-		"profiles; a name or a file (default: what the scenario says, if it does)"),
+		"format LaTeX tables and figures for a venue: a name (list profiles) or a file "
+		"(default: the scenario's, if any)"),
 	OPTION_FLAG(struct run_options, prints_nothing, "no-tables",
-		"write the files, print no tables"),
+		"write files only, print no tables"),
 	OPTION_END,
 };
 

@@ -13,15 +13,13 @@ static const char *const color_words[] = {"auto", "always", "never"};
 const struct al_option_row al_format_rows[] = {
 	OPTION_FLAG(struct al_output_options, wants_help, "help", "print this help", .letter = 'h'),
 	OPTION_TEXT(struct al_output_options, format, "format", "NAME",
-		"text, json, csv, latex, markdown, or value: the one number that answers",
-		.letter = 'f'),
+		"text, json, csv, latex, markdown, or value (only the main number)", .letter = 'f'),
 	OPTION_END,
 };
 
 const struct al_option_row al_output_rows[] = {
 	OPTION_TEXT(struct al_output_options, file, "output", "FILE",
-		"write the answer to FILE, whose extension gives the format; CSV of several tables "
-		"to FOLDER/",
+		"write to FILE, in the format of its extension; several CSV tables need FOLDER/",
 		.letter = 'o'),
 	OPTION_END,
 };
@@ -31,9 +29,10 @@ const struct al_option_row al_display_rows[] = {
 		"units in text tables: iec (KiB), si (kB), raw (plain number) or exact (thousands "
 		"separators); default: bytes in iec, counts exact",
 		.words = unit_words, .n_words = 4, .fallback = -1),
-	OPTION_CHOICE(struct al_output_options, color, "color", "WHEN", "auto, always or never",
-		.words = color_words, .n_words = 3, .noun = "colour"),
-	OPTION_FLAG(struct al_output_options, is_quiet, "quiet", "no progress, no notices",
+	OPTION_CHOICE(struct al_output_options, color, "color", "WHEN",
+		"use colour: auto, always or never", .words = color_words, .n_words = 3,
+		.noun = "colour"),
+	OPTION_FLAG(struct al_output_options, is_quiet, "quiet", "print no progress and no notices",
 		.letter = 'q'),
 	OPTION_COUNT(struct al_output_options, threads, "threads", "N",
 		"use at most N threads (results do not depend on N)", .least = 1, .most = 9999),
@@ -41,8 +40,7 @@ const struct al_option_row al_display_rows[] = {
 };
 
 const struct al_option_row al_only_rows[] = {
-	OPTION_TEXT(struct al_output_options, only, "only", "A,B",
-		"only these of the answer's tables"),
+	OPTION_TEXT(struct al_output_options, only, "only", "A,B", "print only these tables"),
 	OPTION_END,
 };
 

@@ -84,28 +84,29 @@ struct al_command {
  * polynomials, linear algebra or drawing it leaves to `attnledger-full`, whose libraries take
  * longer to load than most answers to count. The full one knows all commands.
  *
- * The one list of commands, in the order of the help: name, who answers (LIGHT or FULL), the group
- * of the help, and what, in at most 60 columns. */
+ * The one list of commands, in the order of the help: name, program (LIGHT or FULL), group in the
+ * help, and summary in at most 60 columns. */
 #define COMMANDS(X) \
 	X(overview, LIGHT, "Cost", "a model in five sentences; also: attnledger MODEL") \
-	X(count, LIGHT, "Cost", "parameters by part and in total") \
-	X(cache, LIGHT, "Cost", "KV cache by kind of layer, per token and at a context length") \
-	X(memory, LIGHT, "Cost", "memory of training or inference, part by part") \
-	X(fit, LIGHT, "Cost", "largest batch, context or model that fits, and its limit") \
-	X(sweep, FULL, "Cost", "a number as a curve over one or more symbols") \
+	X(count, LIGHT, "Cost", "number of parameters, by part") \
+	X(cache, LIGHT, "Cost", "KV cache size, per token and at a context length") \
+	X(memory, LIGHT, "Cost", "memory of inference or training, by part") \
+	X(fit, LIGHT, "Cost", "largest batch, context or model that fits on a device") \
+	X(sweep, FULL, "Cost", "curve of a count or size over one or more symbols") \
 	X(explore, FULL, "Cost", "interactive HTML page: formulas, sliders and live plots") \
-	X(inspect, LIGHT, "Weights", "tensors and attention modules of a checkpoint") \
-	X(reconcile, LIGHT, "Weights", "expected against stored tensors; exits 1 if they differ") \
-	X(audit, FULL, "Weights", "how redundant a checkpoint's attention heads are") \
-	X(pca, FULL, "Weights", "principal components across heads, of their outputs") \
-	X(calibrate, FULL, "Weights", "record moments of attention inputs and outputs on tokens") \
-	X(evaluate, FULL, "Weights", "loss and embeddings on tokens; loss without each head") \
+	X(inspect, LIGHT, "Weights", "tensors and attention layers of a checkpoint") \
+	X(reconcile, LIGHT, "Weights", \
+		"compare stored with expected tensors; exits 1 if they differ") \
+	X(audit, FULL, "Weights", "measure how redundant a checkpoint's attention heads are") \
+	X(pca, FULL, "Weights", "principal components of the outputs of attention heads") \
+	X(calibrate, FULL, "Weights", "record statistics of attention inputs and outputs on text") \
+	X(evaluate, FULL, "Weights", "loss on text, also without each head; embeddings") \
 	X(compress, FULL, "Weights", "write a checkpoint with fewer attention parameters") \
 	X(verify, FULL, "Weights", "compare a checkpoint and its compressed copy") \
 	X(merge, FULL, "Weights", "combine shards of an audit, or calibrations of a model") \
-	X(run, FULL, "Papers", "tables and figures of a scenario, or of all built-in ones") \
+	X(run, FULL, "Papers", "make a paper's tables and figures from a scenario file") \
 	X(check, FULL, "Papers", "check a paper's numbers; exits 1 on an unlisted error") \
-	X(variants, FULL, "Papers", "tensors, formulas and order of growth of variants") \
+	X(variants, FULL, "Papers", "tensors, formulas and growth of attention variants") \
 	X(list, LIGHT, "Papers", "built-in models, variants, engines, devices, symbols ...")
 
 #define DECLARE_COMMAND(name, program, group, summary) \

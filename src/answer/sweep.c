@@ -15,15 +15,15 @@ struct sweep_options {
 
 static const struct al_option_row rows[] = {
 	OPTION_LIST(struct sweep_options, over, "over", "SYMBOL=FROM:TO[:STEP]",
-		"what to sweep; also SYMBOL=A,B,C; seq=8k is seq=8192"),
+		"values to sweep over; or SYMBOL=A,B,C; 8k is 8192"),
 	OPTION_LIST(struct sweep_options, ties, "tie", "SYMBOL=FORMULA",
 		"compute SYMBOL from the swept symbols at every point"),
 	OPTION_LIST(struct sweep_options, measures, "measure", "COLUMN",
-		"parameters, weights, gradients, optimizer, activations, total, cache, cache_bytes "
-		"or flops"),
+		"what to plot: parameters, weights, gradients, optimizer, activations, total, "
+		"cache, cache_bytes or flops"),
 	OPTION_TEXT(struct sweep_options, figure, "figure", "FILE",
 		"also draw the curve: .pdf, .svg or .png"),
-	OPTION_FLAG(struct sweep_options, is_log, "log", "a logarithmic y axis in the figure"),
+	OPTION_FLAG(struct sweep_options, is_log, "log", "use a logarithmic y axis in the figure"),
 	WHOLE_ROW(struct sweep_options, is_whole),
 	OPTION_END,
 };

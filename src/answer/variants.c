@@ -14,7 +14,7 @@ struct variants_options {
 
 static const struct al_option_row set_rows[] = {
 	OPTION_LIST(struct variants_options, asked.sets, "set", "KEY=VALUE",
-		"give a symbol a value"),
+		"set a symbol, e.g. n_heads=12"),
 	OPTION_END,
 };
 
@@ -22,9 +22,9 @@ static const struct al_option_row rows[] = {
 	OPTION_LIST(struct variants_options, substitutions, "substitute", "SYMBOL=FORMULA",
 		"replace a symbol by a formula"),
 	OPTION_TEXT(struct variants_options, order, "order", "SYMBOL",
-		"the order of growth in a symbol"),
+		"show the order of growth in a symbol"),
 	OPTION_TEXT(struct variants_options, against, "against", "NAME",
-		"also print the difference in parameters to NAME"),
+		"show the difference in parameters to NAME"),
 	OPTION_END,
 };
 

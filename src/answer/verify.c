@@ -33,7 +33,7 @@ struct verify_options {
 static const struct al_option_row verify_rows[] = {
 	AL_SEED_ROW(struct verify_options, seed, 0),
 	OPTION_TEXT(struct verify_options, tolerance, "tolerance", "X",
-		"exit status 1 if a relative error of the output exceeds X"),
+		"exit with status 1 if an output's relative error exceeds X"),
 	OPTION_END,
 };
 
