@@ -25,7 +25,8 @@ static bool find(const struct al_command *const *commands, const char *name, siz
 			*out = i;
 			return commands[i]
 				|| al_fail(err, AL_EINPUT,
-					"%s: only the full library answers it; link attnledger",
+					"%s needs the full library: link attnledger instead of the "
+					"light one",
 					name);
 		}
 	return al_fail_unknown_item(err, "command", name, names, N_NAMES, sizeof(*names));
@@ -50,7 +51,7 @@ static bool answer(struct al_session *session, const struct al_command *command,
 		|| !al_session_choose_writer(session->output, &session->writer, err))
 		return false;
 	if (session->output->wants_help)
-		return al_fail(err, AL_EINPUT, "--help: ask the program for help");
+		return al_fail(err, AL_EINPUT, "--help: use the program for help");
 	if (!al_session_run(session, command, name, err))
 		return false;
 	AL_TEXT(unread);
@@ -66,7 +67,7 @@ bool al_ask_of(const struct al_command *const *commands, size_t n_words, const c
 	err = err ? err : &unread;
 	*out = NULL;
 	if (n_words == 0)
-		return al_fail(err, AL_EINPUT, "no command is given");
+		return al_fail(err, AL_EINPUT, "no command given");
 	const bool is_model = al_session_names_model(words[0]);
 	if (!find(commands, is_model ? "overview" : words[0], &index, err))
 		return false;

@@ -60,7 +60,7 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 	const char *path = al_session_word(session, 0), *config = al_session_word(session, 1);
 	if (o->report && o->against)
 		return al_fail(err, AL_EINPUT,
-			"--report is the page of one checkpoint: it can't be used with --against");
+			"--report describes one checkpoint; remove it or --against");
 	if (o->shard || o->fragment)
 		return al_session_may_write(session, "--shard", err)
 			&& al_audit_shard(session, o, path, config, err);

@@ -133,13 +133,13 @@ static bool check_outputs(struct al_audit_run *run, struct al_error *err)
 		if (al_measurements[i]->measured == AL_MEASURED_WITH_OUTPUTS && is_wanted(run, i)
 			&& !run->has_outputs)
 			return al_fail(err, AL_EINPUT,
-				"--only %s needs --calibration DIR, which `calibrate` wrote, or an "
+				"--only %s needs --calibration DIR (from `calibrate`) or an "
 				"imatrix",
 				al_measurements[i]->id);
 	return has_calibration || !al_input_is_given(&run->options->input)
 		|| al_fail(err, AL_EINPUT,
-			"--tokens and --text measure conversions: they need --calibration DIR, "
-			"which `calibrate` wrote");
+			"--tokens and --text measure conversions, which needs --calibration DIR "
+			"(from `calibrate`)");
 }
 
 static bool open_covariance(struct al_audit_run *run, struct al_error *err)
@@ -201,8 +201,9 @@ static bool choose_modules(struct al_audit_run *run, struct al_error *err)
 		if (!patterns || al_select_module(patterns, view->modules[i].name))
 			run->chosen[run->n_chosen++] = &view->modules[i];
 	return run->n_chosen > 0
-		|| al_fail(err, AL_EINPUT, "--modules %s: no such module, the first is %s",
-			patterns, view->modules[0].name);
+		|| al_fail(err, AL_EINPUT,
+			"--modules %s matches no attention layer; the first is %s", patterns,
+			view->modules[0].name);
 }
 
 static void finish(void *context)

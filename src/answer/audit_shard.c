@@ -42,11 +42,11 @@ static bool check_options(const struct al_audit_asked *o, struct al_error *err)
 
 	if (!o->shard || !o->fragment)
 		return al_fail(err, AL_EINPUT,
-			"--shard I/N and --fragment DIR belong together: which part is measured, "
-			"and the folder that gets it");
+			"--shard I/N (the part to measure) and --fragment DIR (the folder for its "
+			"results) need each other");
 	return !needs_all
-		|| al_fail(err, AL_EINPUT,
-			"%s takes all modules together: it can't be used with --shard", needs_all);
+		|| al_fail(err, AL_EINPUT, "%s needs all layers and can't be used with --shard",
+			needs_all);
 }
 
 static bool is_mine(const struct sharding *s, size_t shard)

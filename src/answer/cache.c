@@ -293,7 +293,7 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 	ask.explains = a->explanations != NULL;
 	ask.tp = a->options->tp;
 	if (ask.tp > 1 && !ask.family)
-		return al_fail(err, AL_EINPUT, "--tp needs a whole model, found attention alone");
+		return al_fail(err, AL_EINPUT, "--tp needs a whole model, not only attention");
 	struct al_ledger *ledger = al_ledger_create(a->request->arena, &ask, err);
 	if (!ledger
 		|| !al_ledger_cache(ledger, a->request->cache.dtype, a->seq, a->source_seq, &cache,

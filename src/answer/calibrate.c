@@ -259,7 +259,7 @@ static bool run_calibrate(struct al_session *session, struct al_error *err)
 		return false;
 	if (!c.options->target)
 		return al_fail(err, AL_EINPUT,
-			"expected -o DIR, the folder to write to, or -o FILE.imatrix");
+			"pass -o DIR, the folder to write to, or -o FILE.imatrix");
 	/* The folder is made first: what can't be written needs no recording. */
 	return al_opened_model_init(&c.model, session, &c.options->layout, &c.options->input, err)
 		&& (is_imatrix(c.options->target)

@@ -290,7 +290,7 @@ static const char *say_papers(struct al_arena *arena, const struct al_lint_count
 static bool draft(struct al_session *session, const struct al_paper *paper, struct al_error *err)
 {
 	if (session->line.n_words > 1)
-		return al_fail(err, AL_EINPUT, "--draft-map is of one paper, found %zu",
+		return al_fail(err, AL_EINPUT, "--draft-map needs one paper, found %zu",
 			session->line.n_words);
 	al_text_init(&session->rendered);
 	al_paper_draft(paper, &session->rendered);
@@ -303,7 +303,7 @@ static bool check_paper(struct al_session *session, const char *path, struct al_
 	AL_ENDS(al_paper_finish) struct al_paper paper = {0};
 
 	if (!al_paper_is_named(path))
-		return al_fail(err, AL_EINPUT, "%s: a paper is .tex, .md or .txt", path);
+		return al_fail(err, AL_EINPUT, "%s: expected a paper (.tex, .md or .txt)", path);
 	if (!al_paper_read(&paper, path, err))
 		return false;
 	return options_of(session)->drafts_map ? draft(session, &paper, err)
@@ -316,7 +316,7 @@ static bool check_papers(struct al_session *session, struct al_error *err)
 	struct al_table lines;
 
 	if (session->line.n_words == 0)
-		return al_fail(err, AL_EINPUT, "expected a paper: a .tex, .md or .txt file");
+		return al_fail(err, AL_EINPUT, "name a paper: a .tex, .md or .txt file");
 	al_lint_table_init(&lines);
 	struct al_table *table = al_session_take(session, &lines);
 	for (size_t i = 0; i < session->line.n_words; i++)

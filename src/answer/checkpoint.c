@@ -68,7 +68,8 @@ static bool parse_heads(const char *text, struct al_view_options *options, struc
 		ok = options->n_kv_heads > 0 && options->n_heads % options->n_kv_heads == 0;
 	}
 	return (ok && *end == '\0')
-		|| al_fail(err, AL_EINPUT, "--heads %s: expected H or H:KV, KV dividing H", text);
+		|| al_fail(err, AL_EINPUT, "--heads %s: expected H or H:KV, H a multiple of KV",
+			text);
 }
 
 const struct al_option_row al_layout_rows[] = {
@@ -105,8 +106,8 @@ static void explain_opening(const char *path, struct al_error *err)
 	for (size_t i = 0; i < models->n_files; i++)
 		if (access(path, F_OK) != 0 && strcasecmp(models->files[i].name, path) == 0)
 			al_fail(err, AL_EINPUT,
-				"%s: only the sizes of this built-in model are known, expected a "
-				"checkpoint: the folder or file of its weights",
+				"\"%s\" is only a built-in description without weights; give the "
+				"checkpoint's folder or file",
 				path);
 }
 

@@ -45,7 +45,8 @@ static bool check(void *context, const char *written, struct al_error *err)
 		    err))
 		return false;
 	return holds
-		|| al_fail(err, AL_ESYSTEM, "%s: what was copied is not the original's", c->file);
+		|| al_fail(err, AL_ESYSTEM, "%s: copied tensors differ from the original's",
+			c->file);
 }
 
 static bool compress(struct al_session *session, struct al_opened_checkpoint *opened,

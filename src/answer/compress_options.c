@@ -145,7 +145,7 @@ static bool read_drops(struct al_arena *arena, const char *text, struct al_compr
 		out->n_of_each = of_each > 0 ? (size_t)of_each : 0;
 		return of_each > 0
 			|| al_fail(err, AL_EINPUT,
-				"--drop %s: expected LAYER:HEAD, or a number of heads", text);
+				"--drop %s: expected LAYER:HEAD or a number of heads", text);
 	}
 	char **items = split(arena, text, &out->n_dropped);
 	struct al_dropped *dropped = al_new_array(arena, struct al_dropped, out->n_dropped);
@@ -175,7 +175,7 @@ static bool read_method(const char *method, const char *target, enum al_method *
 {
 	if (!method)
 		return al_fail(err, AL_EINPUT,
-			"expected --method collab, tucker, qk, drop, merge, ov, kv-latent, gqa, "
+			"pass --method collab, tucker, qk, drop, merge, ov, kv-latent, gqa, "
 			"mhe-mul or identity");
 	const int found = al_find_name(method, al_method_names, AL_N_METHODS);
 	if (found < 0)
@@ -184,7 +184,8 @@ static bool read_method(const char *method, const char *target, enum al_method *
 	if (target && strcmp(target, "epfml") != 0)
 		return al_fail(err, AL_EINPUT, "--for %s: expected epfml", target);
 	return !target || *out == AL_METHOD_COLLAB
-		|| al_fail(err, AL_EINPUT, "--for epfml takes --method collab, not %s", method);
+		|| al_fail(err, AL_EINPUT, "--for epfml only works with --method collab, not %s",
+			method);
 }
 
 /* One way to say how much is left, and the one that the method takes. */
@@ -195,20 +196,19 @@ static bool check_goal(const struct al_compress_options *o, struct al_error *err
 	if (o->method == AL_METHOD_IDENTITY)
 		return (n == 0 && o->n_dropped == 0 && o->n_of_each == 0 && !o->modules)
 			|| al_fail(err, AL_EINPUT,
-				"--method identity changes no module: it takes no rank, no --drop "
-				"and no --modules");
+				"--method identity changes no weights; remove the rank, --drop and "
+				"--modules");
 	if (al_method_drops(o->method))
 		return (n == 0 && (o->n_dropped > 0 || o->n_of_each > 0))
 			|| al_fail(err, AL_EINPUT,
-				"--method %s takes --drop LAYER:HEAD,... and no rank",
+				"--method %s needs --drop LAYER:HEAD,... and takes no rank",
 				al_method_names[o->method]);
 	if (o->method == AL_METHOD_MHE_MUL)
 		return n == 0
 			|| al_fail(err, AL_EINPUT,
-				"--method mhe-mul takes no rank: what heads share is as wide as "
-				"one of them");
-	return n == 1
-		|| al_fail(err, AL_EINPUT, "expected one of --rank, --target-error and --budget");
+				"--method mhe-mul takes no rank: the shared projection is as wide "
+				"as one head");
+	return n == 1 || al_fail(err, AL_EINPUT, "pass one of --rank, --target-error and --budget");
 }
 
 /* "20%", ".2", "20%:cache" */
@@ -228,8 +228,8 @@ static bool read_budget(const char *text, struct al_compress_options *out, struc
 	return (end != text && (!*end || out->budget_is_cache) && out->budget > 0
 		       && out->budget < 1)
 		|| al_fail(err, AL_EINPUT,
-			"--budget %s: expected a share to save between 0%% and 100%%, as 20%% (of "
-			"the parameters) or 20%%:cache (of the bytes cached for a token)",
+			"--budget %s: expected a share to save between 0%% and 100%%, such as 20%% "
+			"(of parameters) or 20%%:cache (of cache bytes per token)",
 			text);
 }
 
@@ -267,8 +267,9 @@ static bool check_methods(const struct al_compress_words *o, enum al_method meth
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
 		if (rules[i].is_wrong)
-			return al_fail(err, AL_EINPUT, "--%s%s goes with %s %s", rules[i].option,
-				rules[i].value, rules[i].with, al_method_names[method]);
+			return al_fail(err, AL_EINPUT, "--%s%s only works with %s %s",
+				rules[i].option, rules[i].value, rules[i].with,
+				al_method_names[method]);
 	return true;
 }
 
@@ -277,7 +278,8 @@ static bool check_data(const struct al_compress_words *o, enum al_method method,
 {
 	if (o->drops && !strchr(o->drops, ':') && !o->calibration && method == AL_METHOD_DROP)
 		return al_fail(err, AL_EINPUT,
-			"--drop %s: expected LAYER:HEAD, or --calibration DIR to choose heads by",
+			"--drop %s: name heads as LAYER:HEAD, or pass --calibration DIR to choose "
+			"them",
 			o->drops);
 	if (al_refit_runs((enum al_refit)o->refit))
 		return al_input_check(&o->input, err);
@@ -286,19 +288,19 @@ static bool check_data(const struct al_compress_words *o, enum al_method method,
 			"--tokens, --text and --sample need --quality best, or --refit tokens or "
 			"sequential");
 	return o->measure != AL_MEASURE_OUTPUTS || method != AL_METHOD_LATENT || o->side != OF_KEYS
-		|| al_fail(err, AL_EINPUT, "--measure outputs: keys have none");
+		|| al_fail(err, AL_EINPUT, "--measure outputs doesn't apply to keys");
 }
 
 /* A name that ends as another format's would be taken for one. */
 static bool check_file(const char *file, struct al_error *err)
 {
 	if (!file)
-		return al_fail(err, AL_EINPUT, "expected -o FILE, the checkpoint to write");
+		return al_fail(err, AL_EINPUT, "pass -o FILE, the checkpoint to write");
 	for (size_t i = 1; al_formats[i]; i++)
 		if (al_ends_with(file, al_formats[i]->ending))
 			return al_fail(err, AL_EINPUT,
-				"-o %s: compress writes safetensors, expected FILE%s or a folder",
-				file, al_formats[0]->ending);
+				"-o %s: compress writes safetensors; use FILE%s or a folder", file,
+				al_formats[0]->ending);
 	return true;
 }
 

@@ -180,7 +180,7 @@ static bool check_components(const struct answer *c, const struct al_ledger *led
 
 	if ((c->options->components || c->options->is_stored) && !ledger->is_model)
 		return al_fail(err, AL_EINPUT,
-			"--part and --stored tell of a whole model%s, found attention alone",
+			"--part and --stored need a whole model%s, not only attention",
 			c->request->family ? " (--whole)" : "");
 	for (int i = 0; i < AL_N_COMPONENTS; i++) {
 		if (has_component(tensors, i))
@@ -212,8 +212,7 @@ static bool count_ledger(struct answer *c, const char *variant, struct al_ledger
 	if (ledger->is_model && !al_ledger_count(ledger, AL_COUNT_TIED, c->tied, err))
 		return false;
 	if (c->counts && !ledger->is_model)
-		return al_fail(err, AL_EINPUT,
-			"--counts tells of a whole model%s, found attention alone",
+		return al_fail(err, AL_EINPUT, "--counts needs a whole model%s, not only attention",
 			c->request->family ? " (--whole)" : "");
 	return !c->counts || add_counts(c, variant, ledger, err);
 }

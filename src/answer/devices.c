@@ -93,8 +93,8 @@ bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 	t->recompute = (enum al_recompute)o->recompute;
 	if (o->recompute != AL_RECOMPUTE_NONE && request->recipe->activations_per_token)
 		return al_fail(err, AL_EINPUT,
-			"--recompute changes what is saved, and the recipe %s has a rule of its "
-			"own for that",
+			"--recompute can't be used with recipe %s, which has its own rule for "
+			"saved activations",
 			request->recipe->name);
 	return read_share(request->arena, o->parts, &t->share, err) && read_tokens(request, t, err)
 		&& al_request_number(request, "rank", 1, 0, &t->rank, err);
@@ -132,10 +132,9 @@ bool al_devices_refuse(const struct al_command_line *line, const struct al_reque
 
 	return !given
 		|| al_fail(err, AL_EINPUT,
-			request->family ? "--%s needs a whole model, and variants are "
-					  "compared as attention blocks: add --whole"
-					: "--%s needs a whole model, and only its "
-					  "attention is known",
+			request->family
+				? "--%s needs a whole model; add --whole"
+				: "--%s needs a whole model, but only its attention is known",
 			given);
 }
 

@@ -16,7 +16,7 @@ static bool draw(const struct al_figure *figure, const struct al_table *table,
 	const size_t needed = (size_t)256 << 20;
 
 	if (!al_memory_has_room(needed))
-		return al_fail(err, AL_ESYSTEM, "no memory for %zu bytes, which figures may take",
+		return al_fail(err, AL_ESYSTEM, "not enough memory for figures (%zu bytes)",
 			needed);
 	return al_figure_draw(figure, table, format, out, err);
 }

@@ -168,7 +168,8 @@ static bool evaluate_decoder(struct evaluation *e, struct al_error *err)
 	struct al_loss loss;
 
 	if (al_batch_tokens(&e->model.running->all) == e->model.running->all.n_sequences)
-		return al_fail(err, AL_EINPUT, "every sequence is one token: nothing is predicted");
+		return al_fail(err, AL_EINPUT,
+			"no token to predict: every sequence has only one token");
 	if (o->ablated >= 0)
 		return ablate(e, err);
 	if (!al_evaluate_loss(&e->model.running->network, &e->model.running->all, &e->model.watch,

@@ -169,7 +169,7 @@ static bool answer(struct al_explore *e, struct al_error *err)
 	if (al_settings_gives(&e->settings, "n_encoder_layers")
 		|| al_settings_gives(&e->settings, "n_decoder_layers"))
 		return al_fail(err, AL_EINPUT,
-			"%s is an encoder-decoder, and the page has one stack of layers",
+			"%s is an encoder-decoder; the page shows models with one stack of layers",
 			e->request->name);
 	al_table_init(&formulas, "formulas", "Formulas of variants");
 	if (!fill_formulas(e, &formulas, err) || !write_page(e, &formulas, err))
@@ -205,7 +205,7 @@ static bool explore(struct al_explore *e, struct al_error *err)
 
 	if (e->request->basis.per == AL_BASIS_WHOLE)
 		return al_fail(err, AL_EINPUT,
-			"--basis per=whole: the page is of attention alone, expected per=module or "
+			"--basis per=whole: the page shows only attention; use per=module or "
 			"per=model");
 	e->basis = e->request->basis;
 	e->basis.per = AL_BASIS_MODEL;
@@ -224,7 +224,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	struct al_asked asked = o->asked;
 
 	if (!o->page)
-		return al_fail(err, AL_EINPUT, "expected -o FILE.html, the page to write");
+		return al_fail(err, AL_EINPUT, "pass -o FILE.html, the page to write");
 	if (!al_names_variants(&asked))
 		asked.variants = (struct al_texts){all, 1};
 	asked.keeps_all = true;

@@ -424,7 +424,7 @@ static bool answer(void *context, struct al_request *request, struct al_error *e
 	return request->family
 		? fit(f, err)
 		: al_fail(err, AL_EINPUT,
-			"fit needs a whole model, and only the attention of %s is known",
+			"fit needs a whole model, but only the attention of %s is known",
 			request->title);
 }
 

@@ -20,7 +20,8 @@ bool al_lay_out_device(struct al_request *q, const struct al_device_options *o,
 	const int64_t degrees = training->tp * training->pp * training->dp * training->cp;
 	return n == 0 || degrees == n
 		|| al_fail(err, AL_EINPUT,
-			"--device %s: %lld devices are laid out, not %lld; use --tp, --pp or --dp",
+			"--device %s: the layout has %lld devices, not %lld; use --tp, --pp or "
+			"--dp",
 			o->device, (long long)degrees, (long long)n);
 }
 

@@ -49,7 +49,7 @@ bool al_input_check(const struct al_input_options *o, struct al_error *err)
 
 	if (n != 1)
 		return al_fail(err, AL_EINPUT,
-			"expected one of --tokens FILE, --text FILE and --sample N");
+			"pass one of --tokens FILE, --text FILE and --sample N");
 	return !o->sample || read_sample(o->sample, &ignored, err);
 }
 
@@ -110,12 +110,11 @@ static bool select_sequences(struct al_tokens *tokens, const char *range, struct
 	const size_t m = n && range[n] == ':' ? al_read_digits(range + n + 1, &end) : 0;
 
 	if (m == 0 || range[n + 1 + m])
-		return al_fail(err, AL_EINPUT, "--sequences %s: expected FIRST:END, as 0:16",
+		return al_fail(err, AL_EINPUT, "--sequences %s: expected FIRST:END, such as 0:16",
 			range);
 	if (first < 0 || end <= first || end > (int64_t)tokens->n_sequences)
 		return al_fail(err, AL_EINPUT,
-			"--sequences %s: expected numbers from 0 to %zu, the "
-			"second larger than the first",
+			"--sequences %s: expected two numbers from 0 to %zu, the second larger",
 			range, tokens->n_sequences);
 	keep_sequences(tokens, (size_t)first, (size_t)end);
 	return true;

@@ -38,13 +38,13 @@ static bool ask_launchers(struct al_arena *arena, struct al_shard_of *out, struc
 		const char *text = al_format(arena, "%s/%s", rank ? rank : "", size ? size : "");
 		return read_part(text, 0, out)
 			|| al_fail(err, AL_EINPUT,
-				"--shard auto: %s/%s are %s, expected numbers I/N, I from 0 to "
-				"N - 1, N at most %d",
+				"--shard auto: %s/%s are %s; expected I/N with I from 0 to N - 1 "
+				"and N at most %d",
 				launchers[i].rank, launchers[i].size, text, AL_MOST_SHARDS);
 	}
 	return al_fail(err, AL_EINPUT,
-		"--shard auto: no launcher has numbered this process (mpirun sets %s or %s, srun "
-		"%s); give --shard I/N",
+		"--shard auto: not started by mpirun (which sets %s or %s) or srun (%s); use "
+		"--shard I/N",
 		launchers[0].rank, launchers[1].rank, launchers[2].rank);
 }
 
@@ -55,6 +55,6 @@ bool al_shard_of_read(struct al_arena *arena, const char *text, struct al_shard_
 		return ask_launchers(arena, out, err);
 	return read_part(text, 1, out)
 		|| al_fail(err, AL_EINPUT,
-			"--shard %s: expected I/N, I from 1 to N, N at most %d, or auto", text,
-			AL_MOST_SHARDS);
+			"--shard %s: expected auto, or I/N with I from 1 to N and N at most %d",
+			text, AL_MOST_SHARDS);
 }

@@ -209,7 +209,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	if (!kind)
 		return false;
 	if (kind->list && source)
-		return al_fail(err, AL_EINPUT, "%s have no file of their own", kind->name);
+		return al_fail(err, AL_EINPUT, "%s have no JSON file each", kind->name);
 	if (kind->list)
 		return kind->list(session, err);
 	return source ? print_source(session, kind, source, err) : list_files(session, kind, err);

@@ -361,11 +361,10 @@ static bool answer_one(struct answer *a, struct al_error *err)
 		return al_infer_answer(a->session, a->request, &a->inference, err);
 	if (explains && !a->is_about_model && !trains(a))
 		return al_fail(err, AL_EINPUT,
-			"--explain of attention alone is about training; add --train");
+			"--explain needs --train if only attention is known");
 	if (!by_state && explains && a->is_about_model)
 		return al_fail(err, AL_EINPUT,
-			"--explain is for a model with its own attention; expected no variants, "
-			"or no --whole");
+			"--explain can't be combined with --variant and --whole");
 	a->table = al_session_table(a->session, "memory", by_state ? state_fields : fields,
 		by_state ? 0 : shown(a), "%s memory of %s", trains(a) ? "Training" : "Inference",
 		al_request_covered(a->request, a->options->devices.is_whole || !trains(a)));
@@ -426,10 +425,9 @@ static bool run(struct al_session *session, struct al_error *err)
 			"--device bounds inference; remove it or --train, or use `fit --train`");
 	if (o->baseline && !a.shows_variant)
 		return al_fail(err, AL_EINPUT,
-			"--baseline names one of several variants, use --variant A,B,C");
+			"--baseline needs several variants: use --variant A,B,C");
 	if (a.shows_model && o->explains)
-		return al_fail(err, AL_EINPUT,
-			"--explain answers for one model at a time, found %zu",
+		return al_fail(err, AL_EINPUT, "--explain takes one model, found %zu",
 			session->line.n_words);
 	return al_each_request(session, &o->asked, !a.shows_model, answer, &a, err);
 }

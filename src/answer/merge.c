@@ -57,16 +57,16 @@ static bool check_calibrations(const struct al_session *session, struct al_error
 	const char *first = al_session_word(session, 0);
 
 	if (name)
-		return al_fail(err, AL_EINPUT, "--%s is for parts of an audit: %s holds none", name,
-			first);
+		return al_fail(err, AL_EINPUT,
+			"--%s is only for shards of an audit; %s contains none", name, first);
 	if (access(first, F_OK) != 0)
 		return al_fail(err, AL_EINPUT, "%s: can't open: %s", first, strerror(errno));
 	if (!al_session_word(session, 1))
 		return al_fail(err, AL_EINPUT,
-			"%s: holds no part of an audit (shard-I-of-N.json), and a calibration is "
-			"added to another one",
+			"%s: contains no shard of an audit (shard-I-of-N.json); to merge "
+			"calibrations give at least two",
 			first);
-	return o->target || al_fail(err, AL_EINPUT, "expected -o DIR, the folder to write to");
+	return o->target || al_fail(err, AL_EINPUT, "pass -o DIR, the folder to write to");
 }
 
 static bool merge_calibrations(struct al_session *session, struct al_error *err)

@@ -123,7 +123,7 @@ static bool read_parts(struct merging *m, struct al_error *err)
 	for (size_t k = 0; (folder = al_session_word(m->session, k)); k++) {
 		const struct al_texts paths = al_shard_manifests(&m->session->arena, folder);
 		if (paths.n == 0)
-			return al_fail(err, AL_EINPUT, "%s: holds no part of an audit", folder);
+			return al_fail(err, AL_EINPUT, "%s: contains no shard of an audit", folder);
 		for (size_t i = 0; i < paths.n; i++)
 			if (!read_part(m, paths.items[i], err))
 				return false;
@@ -231,7 +231,7 @@ static bool read_listed(const struct merging *m, const struct al_shard_file *par
 	if (!al_file_read(out, path, MOST_FILE_BYTES, err))
 		return false;
 	return strcmp(al_shard_fingerprint(&m->session->arena, out), fingerprint) == 0
-		|| al_fail(err, AL_EINPUT, "%s: isn't what its manifest lists", path);
+		|| al_fail(err, AL_EINPUT, "%s: differs from its entry in the manifest", path);
 }
 
 static bool take_matrices(struct merging *m, const struct al_shard_file *part, struct al_error *err)
@@ -384,8 +384,9 @@ static bool begin_audit(struct merging *m, const char *checkpoint, struct al_err
 
 	if (access(path, F_OK) != 0)
 		return al_fail(err, AL_EINPUT,
-			"%s, of which %s is: %s; --checkpoint PATH says where it is now", path,
-			m->first->path, strerror(errno));
+			"can't open %s (the checkpoint of %s): %s; use --checkpoint PATH if it "
+			"moved",
+			path, m->first->path, strerror(errno));
 	m->run = al_audit_run_begin(m->session, &m->asked, path, config, err);
 	if (!m->run)
 		return al_in(err, "%s, measured as %s was", path, m->first->path);

@@ -70,7 +70,8 @@ static bool check_alone(const struct al_session *session, bool is_weights, struc
 		"sequences", "sample", NULL};
 
 	if (session->line.n_words > 0)
-		return al_fail(err, AL_EINPUT, "--%s takes no head outputs beside it (%s)",
+		return al_fail(err, AL_EINPUT,
+			"--%s can't be used with a file of head outputs (%s)",
 			is_weights ? "weights" : "calibration", al_session_word(session, 0));
 	return is_weights
 		? refuse(session, others, "--weights takes no ", "", err)
@@ -83,14 +84,13 @@ static bool check_file(const struct al_session *session, struct al_error *err)
 
 	if (!o->n_heads)
 		return al_fail(err, AL_EINPUT,
-			"expected --heads H, the number of heads in %s, or --tokens, --text or "
-			"--sample where it is a model",
+			"pass --heads H, the number of heads in %s, or --tokens, --text or "
+			"--sample if it is a model",
 			al_session_word(session, 0));
 	if (o->input.sequences)
-		return al_fail(err, AL_EINPUT,
-			"--sequences goes with --tokens, --text or --sample");
+		return al_fail(err, AL_EINPUT, "--sequences needs --tokens, --text or --sample");
 	return session->line.n_words == 1
-		|| al_fail(err, AL_EINPUT, "a CONFIG (%s) goes with --tokens, --text or --sample",
+		|| al_fail(err, AL_EINPUT, "a CONFIG (%s) needs --tokens, --text or --sample",
 			al_session_word(session, 1));
 }
 
@@ -103,13 +103,13 @@ static bool check_input(const struct al_session *session, struct al_error *err)
 		return check_alone(session, o->weights, err);
 	if (session->line.n_words == 0)
 		return al_fail(err, AL_EINPUT,
-			"expected FILE, MODEL, --calibration DIR or --weights FILE");
+			"pass FILE, MODEL, --calibration DIR or --weights FILE");
 	if (!al_input_is_given(&o->input))
 		return check_file(session, err);
 	return !o->target
 		|| al_fail(err, AL_EINPUT,
-			"--target goes with a file of head outputs: a model's targets are what its "
-			"output projections make");
+			"--target only works with a file of head outputs; a model's targets are "
+			"the outputs of its output projections");
 }
 
 static bool check_training(struct pca *pca, struct al_error *err)
@@ -118,8 +118,8 @@ static bool check_training(struct pca *pca, struct al_error *err)
 		return false;
 	return pca->training.rule != PCA_DEACON || pca_has_target(pca->options)
 		|| al_fail(err, AL_EINPUT,
-			"--train deacon needs --target FILE, whose squared error is its loss, or a "
-			"model that runs");
+			"--train deacon needs --target FILE (its loss is the squared error) or a "
+			"model to run");
 }
 
 /* ---- --save ---- */

@@ -35,9 +35,8 @@ static bool find_target(const struct files *f, struct al_rows rows[2], struct al
 	if (!al_rows_of(&rows[1], file, tensor, err))
 		return al_in(err, "%s", file->path);
 	return rows[1].n_rows == rows[0].n_rows
-		|| al_fail(err, AL_EINPUT,
-			"%s: found %zu tokens, expected as many as the heads' %zu", file->path,
-			rows[1].n_rows, rows[0].n_rows);
+		|| al_fail(err, AL_EINPUT, "%s: found %zu tokens, but the head outputs have %zu",
+			file->path, rows[1].n_rows, rows[0].n_rows);
 }
 
 static bool take_outputs(struct files *f, const struct al_tensor *tensor, struct al_error *err)
@@ -49,8 +48,8 @@ static bool take_outputs(struct files *f, const struct al_tensor *tensor, struct
 		return false;
 	if (rows[0].width == 0 || rows[0].width % n_heads != 0)
 		return al_fail(err, AL_EINPUT,
-			"tensor \"%.120s\": %zu numbers a token are no whole number a head "
-			"(--heads %zu)",
+			"tensor \"%.120s\": %zu numbers per token are not a multiple of --heads "
+			"%zu",
 			tensor->name, rows[0].width, n_heads);
 	if (f->target && !find_target(f, rows, err))
 		return false;
@@ -74,8 +73,8 @@ static bool take_weights(struct files *f, const struct al_tensor *tensor, struct
 		return false;
 	if (rows.n_rows > rows.width || rows.n_rows == 0)
 		return al_fail(err, AL_EINPUT,
-			"tensor \"%.120s\": found %zu components of %zu features, expected no more "
-			"components than features",
+			"tensor \"%.120s\": found %zu components of %zu features; expected at most "
+			"as many components as features",
 			tensor->name, rows.n_rows, rows.width);
 	if (!al_take(&scratch, &w, rows.width, rows.n_rows, err)
 		|| !al_rows_read(&rows, 0, rows.n_rows, w.data, rows.width, err)
@@ -171,7 +170,7 @@ bool pca_run_calibration(struct pca *pca, struct al_error *err)
 			return al_in(err, "%s", calibration->path);
 	}
 	if (n == 0)
-		return al_fail(err, AL_EINPUT, "%s: has no module of --modules %s",
+		return al_fail(err, AL_EINPUT, "%s: no attention layer matches --modules %s",
 			calibration->path, pca->options->modules);
 	al_table_note(pca->session->tables[0], "calibration: %s, %.0f tokens in %zu sequences",
 		calibration->path, al_statistics_tokens(&calibration->modules[0]),
@@ -323,7 +322,7 @@ static bool choose_modules(struct model *m, struct al_error *err)
 	}
 	return m->n_wanted > 0
 		|| al_fail(err, AL_EINPUT,
-			"%s: has no attention module of --modules %s; the first of %zu is %s",
+			"%s: no attention layer matches --modules %s; the first of %zu is %s",
 			m->opened.file->checkpoint->path, patterns ? patterns : "", view->n_modules,
 			view->n_modules ? view->modules[0].name : "none");
 }

@@ -303,7 +303,7 @@ static bool find_kept(struct pca_module *m, struct al_error *err)
 	m->n_kept = keep ? (size_t)keep : m->n_heads;
 	return m->n_kept <= n_features
 		|| al_fail(err, AL_EINPUT,
-			"--keep %zu: the %s architecture has %zu components of %zu heads",
+			"--keep %zu: the %s architecture has only %zu components for %zu heads",
 			m->n_kept, al_architecture_names[m->architecture], n_features, m->n_heads);
 }
 

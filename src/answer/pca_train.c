@@ -254,8 +254,8 @@ static bool train_deacon(struct trainer *t, struct state *s, struct al_error *er
 
 	if (layer->n_features * layer->width > MOST_COLUMNS)
 		return al_fail(err, AL_EINPUT,
-			"--train deacon takes second moments of at most %d numbers a token, the "
-			"%s architecture has %zu features in %zu dimensions",
+			"--train deacon handles at most %d numbers per token; the %s architecture "
+			"has %zu features in %zu dimensions",
 			MOST_COLUMNS, al_architecture_names[m->architecture], layer->n_features,
 			layer->width);
 	return al_target_moments_find(&moments, m->rows, &m->principal, NULL, err)

@@ -114,9 +114,9 @@ bool al_check_whole(const struct al_request *q, bool is_whole, struct al_error *
 {
 	return !is_whole || al_request_is_about_model(q, true)
 		|| al_fail(err, AL_EINPUT,
-			q->family ? "--whole asks for the model and --basis per=... for less of "
-				    "it: give one of them"
-				  : "--whole needs a model whose parts are known");
+			q->family ? "--whole and --basis per=... exclude each other: remove one of "
+				    "them"
+				  : "--whole needs a complete model, not only attention");
 }
 
 /* ---- what every answer says of its conventions ---- */
@@ -318,7 +318,7 @@ bool al_check_engine(const struct al_request *q, bool has_memory, struct al_erro
 	if (q->engine.utilization && !has_memory)
 		return al_fail(err, AL_EINPUT, "--utilization can only be used with `fit`");
 	return !q->engine.has_mtp || (q->family && q->family->n_extras > 0)
-		|| al_fail(err, AL_EINPUT, "--mtp: %s has no layers that predict further tokens",
+		|| al_fail(err, AL_EINPUT, "--mtp: %s has no multi-token prediction layers",
 			q->name);
 }
 
@@ -329,7 +329,7 @@ bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_reque
 
 	if (asked->chunk && !al_formula_mentions(engine->window, "chunk"))
 		return al_fail(err, AL_EINPUT,
-			"--chunk changes nothing of a cache as engine %s holds it", engine->name);
+			"--chunk doesn't affect the cache of engine %s; remove it", engine->name);
 	return al_check_engine(q, false, err);
 }
 

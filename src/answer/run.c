@@ -218,7 +218,8 @@ static bool take_name(struct jobs *jobs, const char *name, struct al_error *err)
 {
 	if (al_names_hold(&jobs->names, name))
 		return al_fail(err, AL_EINPUT,
-			"two scenarios are named \"%s\", and would be written to one folder", name);
+			"two scenarios are named \"%s\" and would be written to the same folder",
+			name);
 	al_names_add(&jobs->names, al_strdup(&jobs->session->arena, name));
 	return true;
 }

@@ -40,9 +40,9 @@ static bool read_axes(struct al_session *session, struct al_ledger_sweep *sweep,
 	const struct al_texts *over = &((const struct sweep_options *)session->options)->over;
 
 	if (over->n == 0)
-		return al_fail(err, AL_EINPUT, "expected --over SYMBOL=FROM:TO[:STEP]");
+		return al_fail(err, AL_EINPUT, "pass --over SYMBOL=FROM:TO[:STEP]");
 	if (over->n > AL_SWEEP_MOST_AXES)
-		return al_fail(err, AL_EINPUT, "more than %d symbols to sweep over",
+		return al_fail(err, AL_EINPUT, "too many symbols to sweep over (at most %d)",
 			AL_SWEEP_MOST_AXES);
 	sweep->axes = al_new_array(&session->arena, struct al_sweep_axis, over->n);
 	for (size_t i = 0; i < over->n; i++) {
@@ -268,8 +268,7 @@ static bool check_engine(struct al_session *session, struct al_request *request,
 		return false;
 	if (given && !is_of_cache(o))
 		return al_fail(err, AL_EINPUT,
-			"--%s changes nothing but cache_bytes, expected --measure cache_bytes",
-			given);
+			"--%s only affects cache_bytes: add --measure cache_bytes", given);
 	return al_refuse_unused_engine(&o->asked, request, err);
 }
 

@@ -88,7 +88,7 @@ bool al_session_split_csv(struct al_session *session, struct al_error *err)
 	for (size_t i = 0; i < n; i++)
 		names = al_join(&arena, names, ids[i]);
 	return al_fail(err, AL_EINPUT,
-		"a CSV file holds one table, and this answer has %zu (%s): use --only NAME, or "
-		"-f csv -o FOLDER/",
+		"a CSV file can hold only one of these %zu tables (%s): use --only NAME, or -f csv "
+		"-o FOLDER/",
 		session->n_tables, names);
 }

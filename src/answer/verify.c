@@ -177,8 +177,7 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 	if (has_input && !al_input_check(&o->input, err))
 		return false;
 	if (!has_input && o->input.sequences)
-		return al_fail(err, AL_EINPUT,
-			"--sequences goes with --tokens, --text or --sample");
+		return al_fail(err, AL_EINPUT, "--sequences needs --tokens, --text or --sample");
 	if (!al_option_real("tolerance", o->tolerance, 0, 0, &options.tolerance, err))
 		return false;
 	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,

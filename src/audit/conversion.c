@@ -66,7 +66,7 @@ static bool keep_options(const struct al_converter *x, const struct al_variant *
 		if (!al_variant_has_option(variant, a->with[i].symbol))
 			continue;
 		if (c->n_changes == AL_MOST_CHANGES)
-			return al_fail(err, AL_EINPUT, "%s sets more than %d options",
+			return al_fail(err, AL_EINPUT, "%s sets too many options (at most %d)",
 				variant->name, AL_MOST_CHANGES);
 		c->changes[c->n_changes++] = a->with[i];
 	}

@@ -20,8 +20,8 @@ static bool check_symmetric(struct al_matrix g, double tolerance, struct al_erro
 			if (!(fabs(g.data[i + j * g.ld] - g.data[j + i * g.ld])
 				    <= tolerance * largest))
 				return al_fail(err, AL_EINPUT,
-					"not symmetric: [%zu, %zu] is %g, [%zu, %zu] is %g", i, j,
-					g.data[i + j * g.ld], j, i, g.data[j + i * g.ld]);
+					"not symmetric: [%zu, %zu] is %g, but [%zu, %zu] is %g", i,
+					j, g.data[i + j * g.ld], j, i, g.data[j + i * g.ld]);
 	return true;
 }
 
@@ -77,8 +77,8 @@ static bool diagonal_root(struct al_matrix row, struct al_error *err)
 	for (size_t i = 0; i < row.cols; i++) {
 		double *square = &row.data[i * row.ld];
 		if (*square < 0)
-			return al_fail(err, AL_EINPUT, "[%zu] is %g, expected a mean square", i,
-				*square);
+			return al_fail(err, AL_EINPUT,
+				"[%zu] is %g; a mean square can't be negative", i, *square);
 		*square = sqrt(*square);
 	}
 	return true;
@@ -226,8 +226,8 @@ static bool change_side(struct al_matrix root, const struct sides *s, int p, str
 	}
 	if (root.rows != weights->rows && root.rows != weights->rows + 1)
 		return al_fail(err, AL_EINPUT,
-			"%zu x %zu, expected %zu x %zu, of [x, 1] %zu x %zu, or %zu mean squares: "
-			"the module's inputs",
+			"found %zu x %zu; the layer's inputs need %zu x %zu (with [x, 1]: %zu x "
+			"%zu) or %zu mean squares",
 			root.rows, root.cols, weights->rows, weights->rows, weights->rows + 1,
 			weights->rows + 1, weights->rows);
 	if (root.rows == weights->rows)
@@ -352,7 +352,7 @@ bool al_covariance_apply(const struct al_covariance *covariance,
 		return apply_imatrix(&covariance->imatrix, &s, err);
 	if (!covariance->is_folder && attention->is_cross)
 		return al_fail(err, AL_EINPUT,
-			"%s: cross attention has two inputs, expected a folder with %s.npy and "
+			"%s: cross attention has two inputs; give a folder with %s.npy and "
 			"%s.memory.npy",
 			covariance->path, attention->name, attention->name);
 	if (!covariance->is_folder)

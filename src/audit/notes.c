@@ -19,8 +19,8 @@ static bool check_rule(const struct al_rotary_rule *rule, int64_t offset, struct
 {
 	return !al_rotary_is_plain(rule) || !al_rotary_is_long(rule, (size_t)offset + 1)
 		|| al_fail(err, AL_EINPUT,
-			"--offset %lld: under %s scaling the form hangs on the length of the "
-			"sequence from %.0f tokens on, expected a smaller offset",
+			"--offset %lld: with %s scaling scores depend on the sequence length from "
+			"%.0f tokens on; use a smaller offset",
 			(long long)offset, al_rotary_rule_name(rule), rule->original_positions);
 }
 
@@ -42,7 +42,7 @@ bool al_audit_set_offset(struct al_model_view *view, int64_t offset, struct al_e
 		return true;
 	if (count_rotary(view) == 0)
 		return al_fail(err, AL_EINPUT,
-			"--offset %lld: %s has no rotary positions, its W_Q W_K^T is the same at "
+			"--offset %lld: %s has no rotary positions; its W_Q W_K^T is the same at "
 			"every offset",
 			(long long)offset, view->checkpoint->path);
 	for (size_t i = 0; i < view->n_modules; i++)

@@ -308,8 +308,7 @@ static int run_named(const struct al_program *program, const char *name, char **
 	if (al_session_names_model(name))
 		return run_overview(program, argv);
 	if (name[0] == '-')
-		al_fail(&err, AL_EINPUT, "found \"%s\", expected a command before its options",
-			name);
+		al_fail(&err, AL_EINPUT, "found \"%s\"; put the command before its options", name);
 	else
 		al_fail_unknown_item(&err, "command", name, commands, N_COMMANDS,
 			sizeof(*commands));

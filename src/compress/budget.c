@@ -105,7 +105,7 @@ static bool spend(struct al_job *job, struct ladder *ladders, size_t n, int64_t 
 		left -= ladders[i].rungs[0].cost;
 	if (left < 0)
 		return al_fail(err, AL_EINPUT,
-			"the lowest ranks take %" PRId64 " %s already, expected at most %" PRId64,
+			"the lowest ranks already need %" PRId64 " %s, more than %" PRId64,
 			budget - left,
 			job->options->budget_is_cache ? "cached numbers a token" : "parameters",
 			budget);

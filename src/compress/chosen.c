@@ -29,8 +29,8 @@ static bool check_dropped(const struct al_job *job, struct al_error *err)
 				continue;
 			if (found)
 				return al_fail(err, AL_EINPUT,
-					"layer %s is %s or %s: name the module", dropped->module,
-					found->name, a->name);
+					"layer %s is ambiguous (%s or %s): name the module",
+					dropped->module, found->name, a->name);
 			found = a;
 		}
 		if (!found)
@@ -85,8 +85,7 @@ static bool check_beside(const struct al_job *job, const struct al_attention *a,
 		if (has_heads && t->tensor->part == AL_PART_ATTENTION
 			&& al_model_view_find(job->view, t->name))
 			return al_fail(err, AL_EINPUT,
-				"%s cannot remove heads: tensor %s has per-head values that it "
-				"would leave behind",
+				"%s can't remove heads: tensor %s also has values per head",
 				al_method_names[job->options->method], t->name);
 	}
 	return true;
@@ -104,9 +103,8 @@ static bool check_matrices(const struct al_attention *a, struct al_error *err)
 		for (size_t i = 0; i < a->factors[p].n_runs; i++)
 			if (a->factors[p].runs[i].columns > 0)
 				return al_fail(err, AL_EINPUT,
-					"tensor %s has an axis for the heads, which compress "
-					"doesn't write: convert it to PyTorch's shapes "
-					"first",
+					"tensor %s has a separate axis for heads, which compress "
+					"can't write: convert it to PyTorch's shapes first",
 					a->factors[p].runs[i].tensor->name);
 	return true;
 }
@@ -127,13 +125,13 @@ bool al_job_check(struct al_job *job, struct al_error *err)
 			job->view->modules[0].name);
 	if (options->budget_is_cache && caches_nothing(job->view))
 		return al_fail(err, AL_EINPUT,
-			"--budget ...:cache: %s is an encoder, which caches nothing; give a share "
-			"of its parameters",
+			"--budget ...:cache: %s is an encoder and caches nothing; use a share of "
+			"the parameters",
 			job->view->checkpoint->path);
 	if (options->ranks && options->n_ranks != 1 && options->n_ranks != n)
 		return al_fail(err, AL_EINPUT,
-			"%zu ranks for %zu modules, expected one, or one each", options->n_ranks,
-			n);
+			"%zu ranks for %zu modules: give one rank, or one per module",
+			options->n_ranks, n);
 	for (size_t i = 0; i < job->view->n_modules; i++) {
 		const struct al_attention *a = &job->view->modules[i];
 		if (!al_job_takes(job, a))

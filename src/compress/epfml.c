@@ -11,8 +11,8 @@ bool al_epfml_check(const struct al_attention *a, struct al_error *err)
 		const size_t n = strlen(name), n_ending = strlen(endings[p]);
 		if (n < n_ending || strcmp(name + n - n_ending, endings[p]) != 0)
 			return al_fail(err, AL_EINPUT,
-				"tensor %s, expected \"...%s\": epfml/collaborative-attention "
-				"takes the layers of BERT and its kin",
+				"tensor %s: expected \"...%s\"; epfml/collaborative-attention "
+				"supports only BERT-like layers",
 				name, endings[p]);
 	}
 	return true;

@@ -64,7 +64,7 @@ bool al_judge(struct al_network *network, struct al_job *job, const struct al_ba
 		return false;
 	if (out->n_compared == 0)
 		return al_fail(err, AL_EINPUT,
-			"no sequence has three tokens: nothing is predicted from two or more");
+			"every sequence is too short: need one of at least three tokens");
 	out->original /= (double)out->n_predicted;
 	out->compressed /= (double)out->n_predicted;
 	out->divergence /= (double)out->n_compared;

@@ -214,8 +214,9 @@ static bool check_runs(const struct al_factor *factor, struct al_error *err)
 			return al_fail(err, AL_EINPUT, "tensor %s interleaves parts of heads",
 				tensor->name);
 		if (!tensor->dtype->from_double || tensor->dtype->block_elements != 1)
-			return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not written",
-				tensor->name, al_dtype_title(tensor->dtype));
+			return al_fail(err, AL_EINPUT,
+				"tensor %s has dtype %s, which compress can't write", tensor->name,
+				al_dtype_title(tensor->dtype));
 	}
 	return true;
 }

@@ -41,8 +41,9 @@ static bool find_stored(const struct al_module_layout *layout, const struct al_s
 			compressed->path, name, axis.length, axis.outer * axis.inner, length,
 			slice->rows);
 	if (!found->dtype->to_double)
-		return al_fail(err, AL_EINPUT, "%s: tensor %s is of %s, which is not converted",
-			compressed->path, name, al_dtype_title(found->dtype));
+		return al_fail(err, AL_EINPUT,
+			"%s: tensor %s has dtype %s, which can't be converted", compressed->path,
+			name, al_dtype_title(found->dtype));
 	return true;
 }
 

@@ -34,7 +34,7 @@ static bool fill_gain(const struct al_work *w, struct al_matrix out, size_t n, s
 	const struct al_tensor *norm = w->a->norm;
 
 	if (!norm || norm->n_elements != (int64_t)n)
-		return al_fail(err, AL_EINPUT, "no norm stands before it whose gain is known");
+		return al_fail(err, AL_EINPUT, "no preceding norm with a known gain");
 	AL_FREED double *gain = al_calloc(n, sizeof(*gain));
 	const bool ok = al_tensor_read_finite(w->view->checkpoint, norm, gain, err);
 	for (size_t i = 0; ok && i < n; i++) {
@@ -84,12 +84,11 @@ bool al_work_gram(const struct al_work *w, struct al_view weights, struct al_mat
 
 	if (w->measure == AL_MEASURE_OUTPUTS) {
 		const struct al_matrix recorded = w->statistics->of[AL_STATISTIC_HEADS];
-		return recorded.rows == weights.cols
-			? al_duplicate(al_view(recorded), out, err)
-			: al_fail(err, AL_EINPUT,
-				"%zu outputs of heads were recorded for %zu values: take --measure "
-				"inputs",
-				recorded.rows, weights.cols);
+		return recorded.rows == weights.cols ? al_duplicate(al_view(recorded), out, err)
+						     : al_fail(err, AL_EINPUT,
+							     "the calibration has %zu head outputs "
+							     "for %zu values: use --measure inputs",
+							     recorded.rows, weights.cols);
 	}
 	if (w->measure == AL_MEASURE_WEIGHTS)
 		return al_matrix_init(out, weights.cols, weights.cols, err)

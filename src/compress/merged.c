@@ -84,9 +84,8 @@ static bool take_moment(struct merging *m, struct al_error *err)
 
 	if (!statistics && m->w->a->is_rotary)
 		return al_fail(err, AL_EINPUT,
-			"its queries and keys are rotated by their positions (rotary), so that "
-			"weights don't say which heads attend alike: merge needs --calibration "
-			"DIR");
+			"its queries and keys are rotary, so weights alone don't show which heads "
+			"attend alike: merge needs --calibration DIR");
 	if (!statistics)
 		return make_gram(m->w, AL_VALUE, true, &m->moment, err) && find_scores(m, err);
 	return al_duplicate(al_view(statistics->of[AL_STATISTIC_HEADS]), &m->moment, err);

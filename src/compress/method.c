@@ -100,13 +100,13 @@ static bool check_norm(const struct al_attention *a, enum al_method method, bool
 		return true;
 	if (method != AL_METHOD_GQA)
 		return al_fail(err, AL_EINPUT,
-			"its queries and keys are normed after their projections, so that "
-			"W_Q W_K^T is not the score that %s would keep",
+			"its queries and keys are normalised after their projections, so "
+			"preserving W_Q W_K^T (%s) would not preserve scores",
 			al_method_names[method]);
 	return !of_keys
 		|| al_fail(err, AL_EINPUT,
-			"its keys are normed after their projection, and no common key is the mean "
-			"of normed ones: take --of values");
+			"its keys are normalised after their projection, so they have no common "
+			"key: use --of values");
 }
 
 bool al_method_check(const struct al_attention *a, enum al_method method, bool of_keys,
@@ -116,31 +116,29 @@ bool al_method_check(const struct al_attention *a, enum al_method method, bool o
 
 	if (a->is_rewritten)
 		return al_fail(err, AL_EINPUT,
-			"compress has stored it in a form of its own already, which %s doesn't "
-			"treat: compress the original",
+			"it was already compressed, into a form that %s doesn't support: compress "
+			"the original",
 			al_method_names[method]);
 	if (a->is_shared)
 		return al_fail(err, AL_EINPUT,
-			"its heads share queries and keys already (collaborative attention), which "
-			"%s doesn't treat: compress the model that it was made from",
+			"its heads already share queries and keys (collaborative attention), which "
+			"%s doesn't support: compress the original model",
 			al_method_names[method]);
 	if (is_composed(a))
 		return al_fail(err, AL_EINPUT,
-			"its queries and keys are latent already (MLA), which %s "
-			"doesn't treat",
+			"its queries and keys are already latent (MLA), which %s doesn't support",
 			al_method_names[method]);
 	if (!check_norm(a, method, of_keys, err))
 		return false;
 	if (!extra)
 		extra = extra_option(a, method);
 	if (extra)
-		return al_fail(err, AL_EINPUT, "its variant %s has %s, which %s doesn't treat",
+		return al_fail(err, AL_EINPUT, "its variant %s has %s, which %s doesn't support",
 			a->variant->name, extra, al_method_names[method]);
 	if (a->is_rotary && !al_method_drops(method) && !al_method_is_of_values(method))
 		return al_fail(err, AL_EINPUT,
-			"its queries and keys are rotated by their positions (rotary), so "
-			"that W_Q W_K^T is the score at offset 0 alone and %s would change all "
-			"others",
+			"its queries and keys are rotary: W_Q W_K^T is the score only at offset 0, "
+			"and %s would change it at all others",
 			al_method_names[method]);
 	return true;
 }

@@ -175,9 +175,9 @@ static bool check_gain(const struct al_plan *plan, struct al_error *err)
 		after += plan->tensors[i].bytes;
 	return after < before || !plan->job->options->must_gain
 		|| al_fail(err, AL_EINPUT,
-			"the result would hold %" PRIu64
-			" bytes of tensors, the source holds %" PRIu64
-			": choose smaller ranks, or --force",
+			"the result would have %" PRIu64
+			" bytes of tensors, the source has %" PRIu64
+			": use smaller ranks, or --force",
 			after, before);
 }
 

@@ -18,8 +18,7 @@ static bool read_record(struct reading *v, struct al_error *err)
 
 	if (!method || !modules)
 		return al_fail(err, AL_EINPUT,
-			"%s: its metadata has no attnledger.%s: was it compressed by "
-			"attnledger?",
+			"%s: no attnledger.%s in its metadata; was it compressed by attnledger?",
 			compressed->path, method ? "modules" : "method");
 	int found = al_find_name(method, al_method_names, AL_N_METHODS);
 	if (found < 0)

@@ -28,7 +28,7 @@ static bool find_statistics(struct al_work *w, struct al_error *err)
 	const size_t recorded = w->statistics->of[AL_STATISTIC_HEADS].rows;
 	return outputs == 0 || recorded == outputs
 		|| al_fail(err, AL_EINPUT,
-			"the calibration has %zu outputs of heads, the module %zu", recorded,
+			"the calibration has %zu head outputs, but the module has %zu", recorded,
 			outputs);
 }
 
@@ -140,8 +140,8 @@ bool al_work_choose(struct al_work *w, size_t n, struct al_error *err)
 
 	if (n >= (size_t)a->n_heads || a->n_kv_heads != a->n_heads)
 		return al_fail(err, AL_EINPUT,
-			"of its %" PRId64 " heads with %" PRId64
-			" keys %zu can't be chosen: name them with --drop LAYER:HEAD",
+			"it has %" PRId64 " query and %" PRId64
+			" key heads, so %zu can't be chosen: name them with --drop LAYER:HEAD",
 			a->n_heads, a->n_kv_heads, n);
 	return (w->options->method == AL_METHOD_MERGE ? al_work_choose_merged
 						      : al_work_choose_dropped)(w, n, err);

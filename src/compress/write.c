@@ -27,7 +27,7 @@ static bool encode(struct al_job *job, struct al_slice *slice, struct al_view co
 	slice->dtype->from_double(values, n, stored);
 	slice->dtype->to_double(stored, n, values);
 	if (!al_is_finite((struct al_view){values, n, 1, n}))
-		return al_fail(err, AL_ESYSTEM, "%s can't hold the new numbers of tensor %s",
+		return al_fail(err, AL_ESYSTEM, "%s can't represent the new values of tensor %s",
 			slice->dtype->stored, slice->source ? slice->source->name : slice->name);
 	return al_spill_put(&job->aside, stored, n * bytes, &slice->aside, err);
 }

@@ -27,7 +27,7 @@ static bool check_tokens(const struct al_principal *p, struct al_error *err)
 {
 	return p->n_tokens > (int64_t)p->layer.n_features
 		|| al_fail(err, AL_EINPUT,
-			"found %lld tokens whose numbers are finite, expected more than the %zu "
+			"found only %lld tokens with finite numbers; need more than the %zu "
 			"features",
 			(long long)p->n_tokens, p->layer.n_features);
 }
@@ -41,7 +41,7 @@ static bool take_counts(struct al_principal *p, const struct al_sums *sums, stru
 	for (size_t i = 0; i < sums->statistic->n_sums; i++)
 		if (!isfinite(sums->sums[i]))
 			return al_fail(err, AL_EINPUT,
-				"numbers are so large that their squares overflow");
+				"the numbers are too large: their squares overflow");
 	return true;
 }
 
@@ -281,8 +281,8 @@ bool al_principal_of_moments(struct al_principal *out, const struct al_head_mome
 {
 	if (o->architecture == AL_NONLINEAR)
 		return al_fail(err, AL_EINPUT,
-			"second moments of heads say nothing of their squares and products, which "
-			"the nonlinear architecture has");
+			"second moments don't contain the squares and products that the nonlinear "
+			"architecture needs");
 	bool ok = begin(out, o, 0, err);
 	if (ok) {
 		take_moments(out, moments, o->epsilon);

@@ -10,7 +10,7 @@ static bool open_file(struct al_recording *r, struct al_error *err)
 	AL_TEXT(path);
 	al_text_addf(&path, "%s/", folder && *folder ? folder : "/tmp");
 	return al_spill_open(&r->file, path.data, err)
-		|| al_in(err, "the heads' outputs wait in a temporary file");
+		|| al_in(err, "temporary file for head outputs");
 }
 
 /* Where each module's numbers lie. */

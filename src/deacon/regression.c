@@ -48,7 +48,7 @@ static bool find(struct al_target_moments *out, const struct al_rows rows[2],
 	if (!(out->squares > 0))
 		return al_fail(err, AL_EINPUT, "the target is constant");
 	return isfinite(out->squares)
-		|| al_fail(err, AL_EINPUT, "the target is so large that its squares overflow");
+		|| al_fail(err, AL_EINPUT, "the target is too large: its squares overflow");
 }
 
 struct projection {

@@ -140,5 +140,5 @@ bool al_rows_first(const struct al_rows rows[2], double *out, struct al_error *e
 			return true;
 	}
 	return al_fail(err, AL_EINPUT, "tensor \"%.120s\": %s", rows->name,
-		rows->n_rows ? "no token's numbers are all finite" : "it has no tokens");
+		rows->n_rows ? "no token has only finite numbers" : "it has no tokens");
 }

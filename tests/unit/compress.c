@@ -472,7 +472,7 @@ static void refuses_ranks_and_heads(void **state)
 		{{.method = AL_METHOD_COLLAB, .ranks = pair, .n_ranks = 2},
 			"2 ranks for 1 modules"},
 		{{.method = AL_METHOD_COLLAB, .budget = .99},
-			"the lowest ranks take 390 parameters already, expected at most 47"},
+			"the lowest ranks already need 390 parameters, more than 47"},
 		{{.method = AL_METHOD_DROP, .dropped = &nowhere, .n_dropped = 1}, "no module 7"},
 		{{.method = AL_METHOD_DROP, .dropped = &none, .n_dropped = 1},
 			"layers.0 has no head 6"},

@@ -162,12 +162,12 @@ static void what_a_method_would_break(void **state)
 		{"t5", &of_position,
 			"tensor "
 			"encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight "
-			"has per-head values that it would leave behind"},
+			"also has values per head"},
 		{"cohere-qk-norm", &drop,
 			"tensor layers.0.self_attn.q_norm.weight has per-head values"},
 		{"stablelm-12b", &drop,
 			"tensor layers.0.self_attn.q_layernorm.norms.0.weight has per-head values"},
-		{"olmo2", &drop, "its variant gqa has qk_norm_wide, which drop doesn't treat"},
+		{"olmo2", &drop, "its variant gqa has qk_norm_wide, which drop doesn't support"},
 		{"qwen3", &groups,
 			"layers.0: its keys are normed after their projection, and no common key "
 			"is the mean of normed ones: take --of values"},
@@ -426,7 +426,7 @@ static void numbers_that_the_format_cannot_hold(void **state)
 	assert_false(try_compress(&large, &options, f->compressed));
 	assert_int_equal(err.status, AL_ESYSTEM);
 	assert_non_null(strstr(err.message,
-		"F16 can't hold the new numbers of tensor " LAYER
+		"F16 can't represent the new values of tensor " LAYER
 		"attention.self.content_bias.weight"));
 	close_model(&large);
 }

@@ -300,7 +300,7 @@ static void constants(void **state)
 	open_outputs(&o, heads, WIDTH, NULL, HEADS);
 	assert_false(al_principal_find(&p, o.rows, &options, &err));
 	assert_string_equal(err.message,
-		"found 3 tokens whose numbers are finite, expected more than the 3 features");
+		"found only 3 tokens with finite numbers; need more than the 3 features");
 	close_outputs(&o);
 }
 
@@ -432,7 +432,7 @@ static void tokens_must_exceed_features(void **state)
 	open_outputs(&o, heads, WIDTH, NULL, HEADS);
 	assert_false(al_principal_find(&p, o.rows, &options, &err));
 	assert_string_equal(err.message,
-		"found 3 tokens whose numbers are finite, expected more than the 3 features");
+		"found only 3 tokens with finite numbers; need more than the 3 features");
 	close_outputs(&o);
 	open_outputs(&o, heads, WIDTH, NULL, HEADS + 1);
 	find(&p, &o, AL_DIRECT, HEADS);

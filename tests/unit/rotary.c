@@ -189,8 +189,8 @@ static void offsets_that_hang_on_length(void **state)
 	assert_same_queries(&m, 15, 15);
 	assert_false(al_audit_set_offset(&m.view, 16, &err));
 	assert_string_equal(err.message,
-		"--offset 16: under dynamic scaling the form hangs on the length of the sequence "
-		"from 16 tokens on, expected a smaller offset");
+		"--offset 16: with dynamic scaling scores depend on the sequence length from 16 "
+		"tokens on; use a smaller offset");
 	set_config(&m.view,
 		"{\"rope_scaling\": {\"type\": \"longrope\", \"short_factor\": [4, 4], "
 		"\"long_factor\": [8, 8], \"original_max_position_embeddings\": 16, \"factor\": "

@@ -52,7 +52,7 @@ static const struct refusal refusals[] = {
 		.message = "tensor " Q " is 0 x 12, expected 24 x 12"},
 	{.changed = K,
 		.to = {.dtype = "F4", .shape = {8, 12}, .n_dims = 2},
-		.message = "tensor " K " is of F4, which is not converted"},
+		.message = "tensor " K " has dtype F4, which can't be converted"},
 	{.config = CONFIG("\"num_attention_heads\": 5"),
 		.message = "hidden_size (12) is not a multiple of num_attention_heads (5)"},
 	{.config = CONFIG("\"num_attention_heads\": 6, \"num_key_value_heads\": 4"),

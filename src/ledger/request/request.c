@@ -345,8 +345,8 @@ static bool choose_kernel(struct al_request *q, const struct al_asked *asked, st
 			return al_fail_unknown(err, "--attention", asked->kernel, kernels, 2);
 		if (q->recipe->activations_per_token)
 			return al_fail(err, AL_EINPUT,
-				"--attention changes what is saved, and the recipe %s has a rule "
-				"of its own for that",
+				"--attention can't be used with recipe %s, which has its own rule "
+				"for saved activations",
 				q->recipe->name);
 		changed->is_flash = kernel == 1;
 	} else if (!asked->recipe)

@@ -26,7 +26,7 @@ static bool check_tensor(struct al_factor_maker *m, const struct al_stored_tenso
 			al_shape_text(arena, found->shape, found->n_dims),
 			al_shape_text(arena, shape, n_dims));
 	if (!found->dtype->to_double)
-		return al_fail(err, AL_EINPUT, "tensor %s is of %s, which is not converted",
+		return al_fail(err, AL_EINPUT, "tensor %s has dtype %s, which can't be converted",
 			found->name, al_dtype_title(found->dtype));
 	return true;
 }
