@@ -164,19 +164,20 @@ static void what_a_method_would_break(void **state)
 			"encoder.block.0.layer.0.SelfAttention.relative_attention_bias.weight "
 			"also has values per head"},
 		{"cohere-qk-norm", &drop,
-			"tensor layers.0.self_attn.q_norm.weight has per-head values"},
+			"tensor layers.0.self_attn.q_norm.weight also has values per head"},
 		{"stablelm-12b", &drop,
-			"tensor layers.0.self_attn.q_layernorm.norms.0.weight has per-head values"},
+			"tensor layers.0.self_attn.q_layernorm.norms.0.weight also has values per "
+			"head"},
 		{"olmo2", &drop, "its variant gqa has qk_norm_wide, which drop doesn't support"},
 		{"qwen3", &groups,
-			"layers.0: its keys are normed after their projection, and no common key "
-			"is the mean of normed ones: take --of values"},
-		{"olmo2", &groups, "its keys are normed"},
-		{"cohere-qk-norm", &groups, "its keys are normed"},
-		{"stablelm-12b", &groups, "its keys are normed"},
+			"layers.0: its keys are normalised after their projection, so they have no "
+			"common key: use --of values"},
+		{"olmo2", &groups, "its keys are normalised"},
+		{"cohere-qk-norm", &groups, "its keys are normalised"},
+		{"stablelm-12b", &groups, "its keys are normalised"},
 		{"qwen3", &qk,
-			"layers.0: its queries and keys are normed after their projections, so "
-			"that W_Q W_K^T is not the score that qk would keep"},
+			"layers.0: its queries and keys are normalised after their projections, so "
+			"preserving W_Q W_K^T (qk) would not preserve scores"},
 	};
 	struct fixture *f = *state;
 
