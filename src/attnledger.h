@@ -50,9 +50,10 @@ const char *al_version(void);
  *     }
  *
  * Nothing is printed and no file is written: what the command line writes into files (a page, a
- * figure, a table under --output) are named bytes of the answer. Questions that write checkpoints
- * or recordings (compress, calibrate, audit --shard, pca --save) are refused. Several threads may
- * ask at a time; an answer belongs to one thread at a time. Texts live as long as their answer. */
+ * figure, a table under --output, a compressed checkpoint, a calibration) are named bytes of the
+ * answer. What is too large for memory meanwhile waits in files without a name, in TMPDIR. Several
+ * threads may ask at a time; an answer belongs to one thread at a time. Texts live as long as their
+ * answer. */
 
 struct al_answer;
 
@@ -75,6 +76,52 @@ struct al_answer_column {
 /* Answers the question of `n_words` words, without the program's name. False, and *err, where the
  * command line would exit with 2 or 3; `err` may be NULL. The answer is the caller's to free. */
 bool al_ask(size_t n_words, const char *const *words, struct al_answer **out, struct al_error *err);
+
+/* ---- questions about what is in memory ----
+ *
+ * Where a word of the question is the name of tensors or of a file in memory, they are read, and
+ * nothing on disk. They are the caller's, and are read only while the question is answered. */
+
+/* A tensor. Element [i][j] is at data + (i*strides[0] + j*strides[1])*(bytes of an element). */
+struct al_array {
+	const char *name; /* as checkpoints name it: "model.layers.0.self_attn.q_proj.weight" */
+	const char *dtype; /* as safetensors names it: F64, F32, F16, BF16, F8_E4M3, I64 ... */
+	size_t n_dims;
+	const int64_t *shape; /* [n_dims] */
+	const int64_t *strides; /* [n_dims], in elements, as torch's, none negative; NULL: the last
+				   dimension runs fastest, without gaps. Others are copied once */
+	const void *data;
+};
+
+/* A checkpoint in memory: as a folder of that name with model.safetensors and, where there is a
+ * config, config.json. */
+struct al_arrays {
+	const char *name; /* the word of the question: "model" in {"audit", "model"} */
+	const struct al_array *items;
+	size_t n;
+	const char *config; /* config.json's text; NULL: told by names and shapes */
+};
+
+/* A file in memory: tokens, a calibration, NAME/tokenizer.json beside the tensors of that name. */
+struct al_bytes {
+	const char *name;
+	const void *data;
+	size_t length;
+};
+
+/* Zeroed: as al_ask. */
+struct al_ask_options {
+	const struct al_arrays *checkpoints;
+	size_t n_checkpoints;
+	const struct al_bytes *files;
+	size_t n_files;
+};
+
+/* As al_ask; `options` may be NULL. */
+bool al_ask_with(size_t n_words, const char *const *words, const struct al_ask_options *options,
+	struct al_answer **out, struct al_error *err);
+
+/* ---- answers ---- */
 
 /* NULL is safe. */
 void al_answer_free(struct al_answer *answer);
@@ -118,10 +165,16 @@ bool al_answer_number(const struct al_answer *answer, size_t table, size_t row, 
 /* The whole answer as the command line prints it under -f json. */
 const char *al_answer_json(struct al_answer *answer);
 
-/* What the command line would have written into files; false: there is no file `index`. */
+/* What the command line would have written into files; false: there is no file `index`. A folder's
+ * files are named FOLDER/NAME. */
 size_t al_answer_n_files(const struct al_answer *answer);
 bool al_answer_file(const struct al_answer *answer, size_t index, const char **name,
 	const void **bytes, size_t *length);
+
+/* The tensors of such a file of safetensors (compress, calibrate, pca --save): they lie in its
+ * bytes, and live as long as the answer. */
+bool al_answer_arrays(struct al_answer *answer, size_t index, const struct al_array **out,
+	size_t *n, struct al_error *err);
 
 /* ---- decompositions of attention heads ----
  *

@@ -1,10 +1,14 @@
 /* A question in the words of the command line, and its answer as data. */
 #include "answer/ask.h"
 
+#include "base/file.h"
+#include "base/mount.h"
+#include "formats/arrays.h"
 #include "report/writer.h"
 
 struct al_answer {
 	struct al_session session;
+	struct al_mount mount; /* what was given, until it was answered, and what was written */
 	struct al_text json; /* data NULL: not written yet */
 };
 
@@ -45,7 +49,7 @@ static char **copy_words(struct al_arena *arena, size_t n, const char *const *wo
 static bool answer(struct al_session *session, const struct al_command *command, const char *name,
 	char **words, struct al_error *err)
 {
-	session->is_library = session->files.is_kept = true;
+	session->is_library = true;
 	session->style = (struct al_style){.command = name, .claim = &session->claim};
 	if (!al_session_read(session, command, words, err)
 		|| !al_session_choose_writer(session->output, &session->writer, err))
@@ -55,32 +59,101 @@ static bool answer(struct al_session *session, const struct al_command *command,
 	if (!al_session_run(session, command, name, err))
 		return false;
 	AL_TEXT(unread);
-	return al_session_render(session, command, &unread, err);
+	return al_session_render(session, command, &unread, err)
+		&& al_files_write(&session->files, err);
+}
+
+/* ---- what is given in memory ---- */
+
+static bool check_name(const char *name, struct al_error *err)
+{
+	if (!name || !*name)
+		return al_fail(err, AL_EINPUT, "what is in memory has no name");
+	return !(al_mount_find(name) || al_mount_has_folder(name))
+		|| al_fail(err, AL_EINPUT, "%s: is given twice", name);
+}
+
+static bool give_file(const struct al_bytes *file, struct al_error *err)
+{
+	struct al_mount *mount = al_mount_now();
+
+	if (!check_name(file->name, err))
+		return false;
+	if (!file->data && file->length > 0)
+		return al_fail(err, AL_EINPUT, "%s: its bytes are NULL", file->name);
+	al_mounted_add(mount, al_mount_add(mount, file->name), file->data, file->length);
+	return true;
+}
+
+static bool give(const struct al_ask_options *o, struct al_error *err)
+{
+	for (size_t i = 0; i < o->n_checkpoints; i++)
+		if (!check_name(o->checkpoints[i].name, err)
+			|| !al_arrays_mount(&o->checkpoints[i], err))
+			return false;
+	for (size_t i = 0; i < o->n_files; i++)
+		if (!give_file(&o->files[i], err))
+			return false;
+	return true;
+}
+
+/* What was given is the caller's, and isn't read any more. */
+static void forget_given(struct al_mount *mount)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < mount->n; i++)
+		if (mount->items[i]->path && mount->items[i]->content.data)
+			mount->items[n++] = mount->items[i];
+		else
+			al_text_finish(&mount->items[i]->content);
+	mount->n = n;
+}
+
+/* ---- the question ---- */
+
+static bool ask(struct al_answer *a, const struct al_command *const *commands, size_t n_words,
+	const char *const *words, const struct al_ask_options *options, struct al_error *err)
+{
+	size_t index = 0;
+
+	for (size_t i = 0; i < n_words; i++)
+		if (!words[i])
+			return al_fail(err, AL_EINPUT, "word %zu is NULL", i);
+	if (n_words == 0)
+		return al_fail(err, AL_EINPUT, "no command given");
+	if (options && !give(options, err))
+		return false;
+	const bool is_model = al_session_names_model(words[0]);
+	return find(commands, is_model ? "overview" : words[0], &index, err)
+		&& answer(&a->session, commands[index], names[index].name,
+			copy_words(&a->session.arena, n_words - !is_model, words + !is_model), err);
 }
 
 bool al_ask_of(const struct al_command *const *commands, size_t n_words, const char *const *words,
-	struct al_answer **out, struct al_error *err)
+	const struct al_ask_options *options, struct al_answer **out, struct al_error *err)
 {
 	struct al_error unread;
-	size_t index = 0;
-
-	err = err ? err : &unread;
-	*out = NULL;
-	if (n_words == 0)
-		return al_fail(err, AL_EINPUT, "no command given");
-	const bool is_model = al_session_names_model(words[0]);
-	if (!find(commands, is_model ? "overview" : words[0], &index, err))
-		return false;
+	struct al_mount *before = al_mount_now();
 	struct al_answer *a = al_alloc(1, sizeof(*a));
+
 	*a = (struct al_answer){0};
 	al_session_begin(&a->session);
-	if (!answer(&a->session, commands[index], names[index].name,
-		    copy_words(&a->session.arena, n_words - !is_model, words + !is_model), err)) {
+	al_mount_init(&a->mount);
+	al_mount_set(&a->mount);
+	const bool ok = ask(a, commands, n_words, words, options, err ? err : &unread);
+	al_mount_set(before);
+	if (ok)
+		forget_given(&a->mount);
+	else
 		al_answer_free(a);
-		return false;
-	}
-	*out = a;
-	return true;
+	*out = ok ? a : NULL;
+	return ok;
+}
+
+bool al_ask(size_t n_words, const char *const *words, struct al_answer **out, struct al_error *err)
+{
+	return al_ask_with(n_words, words, NULL, out, err);
 }
 
 void al_answer_free(struct al_answer *a)
@@ -88,6 +161,7 @@ void al_answer_free(struct al_answer *a)
 	if (!a)
 		return;
 	al_session_finish(&a->session);
+	al_mount_finish(&a->mount);
 	al_text_finish(&a->json);
 	free(a);
 }
@@ -199,18 +273,34 @@ const char *al_answer_json(struct al_answer *a)
 	return a->json.data;
 }
 
+/* ---- its files ---- */
+
 size_t al_answer_n_files(const struct al_answer *a)
 {
-	return a->session.files.n;
+	return a->mount.n;
 }
 
 bool al_answer_file(const struct al_answer *a, size_t index, const char **name, const void **bytes,
 	size_t *length)
 {
-	if (index >= a->session.files.n)
+	if (index >= a->mount.n)
 		return false;
-	*name = a->session.files.items[index].path;
-	*bytes = a->session.files.items[index].content.data;
-	*length = a->session.files.items[index].content.length;
+	const struct al_mounted *file = a->mount.items[index];
+	*name = file->path;
+	*bytes = file->content.data;
+	*length = file->content.length;
 	return true;
+}
+
+bool al_answer_arrays(struct al_answer *a, size_t index, const struct al_array **out, size_t *n,
+	struct al_error *err)
+{
+	struct al_mount *before = al_mount_now();
+
+	if (index >= a->mount.n)
+		return al_fail(err, AL_EINPUT, "there is no file %zu", index);
+	al_mount_set(&a->mount);
+	const bool ok = al_arrays_read(a->mount.items[index]->path, &a->session.arena, out, n, err);
+	al_mount_set(before);
+	return ok;
 }

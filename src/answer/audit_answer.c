@@ -183,7 +183,7 @@ bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
 	al_summary_fill(&run->summary, &run->audit, run->tables);
 	add_notes(run);
 	if (!al_checkpoint_check_unchanged(run->opened->checkpoint, err)
-		|| (folder && !al_files_make_folder(&run->session->files, folder, err)))
+		|| (folder && !al_folder_make(folder, err)))
 		return false;
 	if (folder)
 		write_tables(run);

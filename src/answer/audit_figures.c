@@ -112,7 +112,7 @@ static bool draw_all(struct al_audit_run *run, const struct al_drawing *drawing,
 
 bool al_audit_figures_draw(struct al_audit_run *run, struct al_error *err)
 {
-	bool ok = al_files_make_folder(&run->session->files, run->options->figures, err);
+	bool ok = al_folder_make(run->options->figures, err);
 
 	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
 		for (size_t k = 0; ok && run->tables[i] && k < al_measurements[i]->n_drawings; k++)

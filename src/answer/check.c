@@ -1,10 +1,9 @@
 /* check: recomputes the numbers that a paper prints: those of scenarios, or of a .tex, .md or .txt
  * file by a map of its tables. */
 #include "answer/scenarios.h"
+#include "base/file.h"
 #include "paper/lint.h"
 #include "report/writer.h"
-
-#include <unistd.h>
 
 struct check_options {
 	struct al_output_options output;
@@ -232,7 +231,7 @@ static const char *map_beside(struct al_session *session, const char *path)
 	const size_t n = (size_t)(strrchr(path, '.') - path);
 	const char *map = al_format(&session->arena, "%.*s.map.json", (int)n, path);
 
-	return access(map, F_OK) == 0 ? map : NULL;
+	return al_path_kind(map) != AL_PATH_NONE ? map : NULL;
 }
 
 static bool lint(struct al_session *session, const struct al_paper *paper, struct al_table *table,

@@ -1,8 +1,8 @@
 /* What the commands on checkpoints share. */
+#include "base/file.h"
 #include "answer/checkpoint.h"
 
 #include <strings.h>
-#include <unistd.h>
 
 /* ---- the file alone ---- */
 
@@ -104,7 +104,8 @@ static void explain_opening(const char *path, struct al_error *err)
 	const struct al_embedded_list *models = al_catalog_files(AL_CATALOG_MODELS);
 
 	for (size_t i = 0; i < models->n_files; i++)
-		if (access(path, F_OK) != 0 && strcasecmp(models->files[i].name, path) == 0)
+		if (al_path_kind(path) == AL_PATH_NONE
+			&& strcasecmp(models->files[i].name, path) == 0)
 			al_fail(err, AL_EINPUT,
 				"\"%s\" is only a built-in description without weights; give the "
 				"checkpoint's folder or file",

@@ -124,8 +124,7 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 	const struct al_compress_words *o = session->options;
 	struct al_compress_options options;
 
-	if (!al_session_may_write(session, "compress", err)
-		|| !al_compress_read(session, &options, err))
+	if (!al_compress_read(session, &options, err))
 		return false;
 	struct al_opened_checkpoint *opened = al_session_checkpoint(session, &o->layout,
 		al_session_word(session, 0), al_session_word(session, 1), true, err);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/file.h"
+#include "base/mount.h"
 #include "base/output.h"
 
 void al_files_init(struct al_files *files)
@@ -63,8 +64,7 @@ const struct al_text *al_files_find(struct al_files *files, const char *folder, 
 static struct file *need_file(struct al_files *files, const char *path)
 {
 	for (size_t i = files->n; i-- > 0;)
-		if ((files->is_kept || files->items[i].n_pieces > 0)
-			&& strcmp(files->items[i].path, path) == 0)
+		if (files->items[i].n_pieces > 0 && strcmp(files->items[i].path, path) == 0)
 			return &files->items[i];
 	al_files_add_path(files, path);
 	return &files->items[files->n - 1];
@@ -75,11 +75,6 @@ bool al_files_put_aside(struct al_files *files, const char *folder, const char *
 {
 	uint64_t at;
 
-	if (files->is_kept) {
-		struct file *kept = need_file(files, al_path_join(&files->arena, folder, name));
-		al_text_add_bytes(&kept->content, content->data, content->length);
-		return true;
-	}
 	if (!files->aside.is_open
 		&& (!al_folder_make(folder, err)
 			|| !al_spill_open(&files->aside, al_format(&files->arena, "%s/", folder),
@@ -94,11 +89,6 @@ bool al_files_put_aside(struct al_files *files, const char *folder, const char *
 }
 
 /* ---- writing ---- */
-
-bool al_files_make_folder(const struct al_files *files, const char *folder, struct al_error *err)
-{
-	return files->is_kept || al_folder_make(folder, err);
-}
 
 static bool append_piece(const struct al_files *files, const struct al_file_piece *piece,
 	struct al_output *output, struct al_error *err)
@@ -147,7 +137,7 @@ static bool write_file(const struct al_files *files, struct file *file, struct a
 /* The file, not a link to it that was there. */
 static void remove_written(const char *path)
 {
-	char *file = realpath(path, NULL);
+	char *file = al_mount_now() ? NULL : realpath(path, NULL);
 
 	if (file)
 		unlink(file);

@@ -20,7 +20,6 @@ struct al_files {
 	} * items;
 	size_t n, room;
 	struct al_spill aside;
-	bool is_kept; /* al_ask: files stay in memory, and no folder is made */
 };
 
 void al_files_init(struct al_files *files);
@@ -41,10 +40,6 @@ const struct al_text *al_files_find(struct al_files *files, const char *folder, 
  * file without a name in the folder, which is made. What is put aside again follows what was. */
 bool al_files_put_aside(struct al_files *files, const char *folder, const char *name,
 	const struct al_text *content, struct al_error *err) AL_MUST_CHECK;
-
-/* Makes a folder before long work whose files are for it. */
-bool al_files_make_folder(const struct al_files *files, const char *folder,
-	struct al_error *err) AL_MUST_CHECK;
 
 /* Makes the folders and writes all; none where two are one file, or one is a file of the input.
  * Where that fails, no file stays that wasn't there before. */

@@ -203,7 +203,7 @@ static bool draw(struct al_session *session, const struct al_table *table,
 		.legend = true,
 	};
 
-	return al_files_make_folder(&session->files, folder, err)
+	return al_folder_make(folder, err)
 		&& al_draw_into(&session->files, &figure, table, folder, err);
 }
 

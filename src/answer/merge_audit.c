@@ -1,8 +1,6 @@
 /* Parts of an audit, merged: their rows in the order of modules, then what `audit` does when all is
  * measured. */
-#include <dirent.h>
 #include <errno.h>
-#include <unistd.h>
 
 #include "base/file.h"
 #include "answer/audit_part.h"
@@ -33,18 +31,15 @@ static bool is_manifest(const char *name)
 
 struct al_texts al_shard_manifests(struct al_arena *arena, const char *folder)
 {
-	DIR *stream = opendir(folder);
-	const char **paths = NULL;
-	size_t n = 0, room = 0;
+	const char **names;
+	size_t n_names, n = 0;
 
-	for (struct dirent *entry; stream && (entry = readdir(stream));) {
-		if (is_manifest(entry->d_name))
-			*AL_APPEND(arena, paths, n, room) = al_path_join(arena, folder,
-				entry->d_name);
-	}
-	if (stream)
-		closedir(stream);
-	return (struct al_texts){paths, n};
+	if (!al_folder_list(arena, folder, &names, &n_names, NULL))
+		return (struct al_texts){NULL, 0};
+	for (size_t i = 0; i < n_names; i++)
+		if (is_manifest(names[i]))
+			names[n++] = al_path_join(arena, folder, names[i]);
+	return (struct al_texts){names, n};
 }
 
 /* Of facts that may differ. */
@@ -382,7 +377,7 @@ static bool begin_audit(struct merging *m, const char *checkpoint, struct al_err
 	const char *path = checkpoint ? checkpoint : al_shard_file_fact(m->first, "checkpoint");
 	const char *config = al_shard_file_fact(m->first, "config");
 
-	if (access(path, F_OK) != 0)
+	if (al_path_kind(path) == AL_PATH_NONE)
 		return al_fail(err, AL_EINPUT,
 			"can't open %s (the checkpoint of %s): %s; use --checkpoint PATH if it "
 			"moved",

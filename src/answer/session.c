@@ -270,9 +270,3 @@ bool al_session_names_model(const char *word)
 {
 	return word[0] != '-' && (strpbrk(word, "0123456789./") || al_request_names_model(word));
 }
-
-bool al_session_may_write(const struct al_session *session, const char *what, struct al_error *err)
-{
-	return !session->is_library
-		|| al_fail(err, AL_EINPUT, "%s: a library writes no files; use the program", what);
-}

@@ -135,10 +135,6 @@ bool al_session_render(struct al_session *session, const struct al_command *comm
 /* Is a word in the place of a command a model's, "MODEL" for "overview MODEL"? */
 bool al_session_names_model(const char *word);
 
-/* Refuses in a library: `what` would be written. */
-bool al_session_may_write(const struct al_session *session, const char *what,
-	struct al_error *err) AL_MUST_CHECK;
-
 /* ---- what a command works with ---- */
 
 /* The word of this number, from 0; NULL: there are fewer. */

@@ -1,10 +1,8 @@
 /* Weights as the inputs use them. */
 #include "audit/covariance.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "audit/rotary.h"
+#include "base/file.h"
 #include "formats/npy.h"
 
 /* ---- the root ---- */
@@ -109,14 +107,12 @@ static bool read_root(struct al_matrix *out, const char *path, struct al_error *
 
 static bool is_there(const char *path)
 {
-	return access(path, F_OK) == 0;
+	return al_path_kind(path) != AL_PATH_NONE;
 }
 
 static bool is_folder(const char *path)
 {
-	struct stat about;
-
-	return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+	return al_path_kind(path) == AL_PATH_FOLDER;
 }
 
 /* A file that is no .npy file, or a folder with one. */

@@ -3,7 +3,9 @@
 #include "base/file.h"
 
 #include "base/base.h"
+#include "base/mount.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -49,6 +51,13 @@ bool al_overwrite_check(const char *path, struct al_error *err)
 {
 	struct stat info;
 
+	const struct al_mounted *mounted = al_mount_find(path);
+
+	if (mounted)
+		return al_fail(err, AL_EINPUT,
+			mounted->content.data ? "%s: would be written twice, expected two names"
+					      : "%s: is a file of the input, expected another one",
+			path);
 	if (known.n == 0 || stat(path, &info) != 0 || !S_ISREG(info.st_mode))
 		return true;
 	for (const struct file *file = known.items; file < known.items + known.n; file++)
@@ -99,8 +108,25 @@ static bool is_dangling(const char *path)
 	return is;
 }
 
+static bool open_mounted(struct al_source *source, const char *path)
+{
+	struct al_mounted *file = al_mount_find(path);
+
+	if (!file)
+		return false;
+	if (file->content.data && file->n_pieces == 0)
+		al_mounted_add(al_mount_now(), file, file->content.data, file->content.length);
+	*source = (struct al_source){.path = path, .fd = -1, .mounted = file, .bytes = file->bytes};
+	return true;
+}
+
 static bool open_source(struct al_source *source, const char *path, struct al_error *err)
 {
+	if (open_mounted(source, path))
+		return true;
+	errno = ENOENT;
+	if (al_mount_hides(path))
+		return fail_system(err, AL_EINPUT, "open", path);
 	/* O_NONBLOCK: a pipe that nobody writes to must not hang before it is refused. */
 	*source = (struct al_source){.path = path,
 		.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
@@ -118,7 +144,8 @@ bool al_source_open(struct al_source *source, const char *path, struct al_error 
 {
 	if (!open_source(source, path, err))
 		return false;
-	al_overwrite_add(source->device, source->inode, AL_WAS_READ);
+	if (!source->mounted)
+		al_overwrite_add(source->device, source->inode, AL_WAS_READ);
 	return true;
 }
 
@@ -168,9 +195,21 @@ static bool read_parked(const struct al_source *source, uint64_t offset, void *o
 	return ok;
 }
 
+static bool read_mounted(const struct al_source *source, uint64_t offset, void *out, size_t length,
+	struct al_error *err)
+{
+	if (offset > source->bytes || length > source->bytes - offset)
+		return al_fail(err, AL_EINPUT, "%s: ends at byte %llu", source->path,
+			(unsigned long long)source->bytes);
+	al_mounted_read(source->mounted, offset, out, length);
+	return true;
+}
+
 bool al_source_read(const struct al_source *source, uint64_t offset, void *out, size_t length,
 	struct al_error *err)
 {
+	if (source->mounted)
+		return read_mounted(source, offset, out, length, err);
 	return source->fd < 0 ? read_parked(source, offset, out, length, err)
 			      : read_open(source, offset, out, length, err);
 }
@@ -179,6 +218,8 @@ bool al_source_check_unchanged(const struct al_source *source, struct al_error *
 {
 	struct stat now;
 
+	if (source->mounted)
+		return true;
 	if (stat(source->path, &now) != 0)
 		return fail_system(err, AL_ESYSTEM, "read its status again", source->path);
 	if (now.st_dev != source->device || now.st_ino != source->inode)
@@ -218,7 +259,57 @@ bool al_file_read(struct al_text *out, const char *path, size_t limit, struct al
 	return ok;
 }
 
-/* ---- folders ---- */
+/* ---- paths and folders ---- */
+
+enum al_path_kind al_path_kind(const char *path)
+{
+	struct stat info;
+
+	if (al_mount_find(path))
+		return AL_PATH_FILE;
+	if (al_mount_has_folder(path))
+		return AL_PATH_FOLDER;
+	errno = ENOENT;
+	if (al_mount_hides(path))
+		return AL_PATH_NONE;
+	if (stat(path, &info) != 0)
+		return is_dangling(path) ? AL_PATH_OTHER : AL_PATH_NONE;
+	return S_ISREG(info.st_mode)	? AL_PATH_FILE
+		: S_ISDIR(info.st_mode) ? AL_PATH_FOLDER
+					: AL_PATH_OTHER;
+}
+
+struct names {
+	struct al_arena *arena;
+	const char **items;
+	size_t n, room;
+};
+
+static void add_name(struct names *names, const char *name)
+{
+	*AL_APPEND(names->arena, names->items, names->n, names->room) = al_strdup(names->arena,
+		name);
+}
+
+bool al_folder_list(struct al_arena *arena, const char *path, const char ***out, size_t *n,
+	struct al_error *err)
+{
+	struct names names = {.arena = arena};
+	const char *mounted;
+
+	for (size_t i = 0; (mounted = al_mount_next(path, &i));)
+		add_name(&names, mounted);
+	DIR *stream = names.n > 0 ? NULL : opendir(path);
+	if (names.n == 0 && !stream)
+		return fail_system(err, AL_EINPUT, "open", path);
+	for (struct dirent *entry; stream && (entry = readdir(stream));)
+		add_name(&names, entry->d_name);
+	if (stream)
+		closedir(stream);
+	*out = names.items;
+	*n = names.n;
+	return true;
+}
 
 const char *al_path_join(struct al_arena *arena, const char *folder, const char *name)
 {
@@ -234,6 +325,8 @@ bool al_folder_make(const char *path, struct al_error *err)
 	size_t length = strlen(path);
 	struct stat info;
 
+	if (al_mount_now())
+		return true;
 	if (length == 0 || length >= sizeof(part))
 		return al_fail(err, AL_EINPUT, "a folder's name of %zu bytes, expected 1 to %d",
 			length, PATH_MAX - 1);

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 
+struct al_mounted;
 struct al_text;
 
 /* ---- sources: read in blocks, so that memory stays bounded, and that a file which shrinks while
@@ -19,6 +20,7 @@ enum { AL_BLOCK_BYTES = 512 * 1024 };
 struct al_source {
 	const char *path; /* the caller's; it outlives the source */
 	int fd; /* -1: closed */
+	const struct al_mounted *mounted; /* its bytes are in memory; NULL: on disk */
 	uint64_t bytes; /* when it was opened */
 	dev_t device; /* which file it was */
 	ino_t inode;
@@ -51,6 +53,19 @@ bool al_file_read(struct al_text *out, const char *path, size_t limit,
 
 /* "FOLDER/NAME", in the arena; a slash that ends the folder is the one between. */
 const char *al_path_join(struct al_arena *arena, const char *folder, const char *name);
+
+/* What a path leads to. */
+enum al_path_kind {
+	AL_PATH_NONE,
+	AL_PATH_FILE,
+	AL_PATH_FOLDER,
+	AL_PATH_OTHER, /* a device, a pipe, a link to nothing */
+};
+enum al_path_kind al_path_kind(const char *path);
+
+/* The names in a folder, [*n], in no order. */
+bool al_folder_list(struct al_arena *arena, const char *path, const char ***names, size_t *n,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Makes a folder and its parents where they are missing. */
 bool al_folder_make(const char *path, struct al_error *err) AL_MUST_CHECK;

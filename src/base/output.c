@@ -11,6 +11,7 @@
 
 #include "base/base.h"
 #include "base/file.h"
+#include "base/mount.h"
 #include "base/temporary.h"
 
 struct al_output {
@@ -22,6 +23,7 @@ struct al_output {
 	const char **files; /* up to a NULL: a folder's, or the temporary one itself */
 	mode_t mode;
 	int fd;
+	struct al_mounted *mounted; /* it is kept in memory; NULL: on disk */
 	struct al_output *older;
 };
 
@@ -162,11 +164,28 @@ bool al_output_is_direct(const char *path)
 {
 	struct stat info;
 
-	return stat(path, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
+	return !al_mount_now() && stat(path, &info) == 0 && !S_ISREG(info.st_mode)
+		&& !S_ISDIR(info.st_mode);
+}
+
+static bool open_mounted(struct al_output *output, struct al_error *err)
+{
+	const size_t length = strlen(output->path);
+
+	if (length == 0 || output->path[length - 1] == '/')
+		return al_fail(err, AL_EINPUT, "%s: is a directory, expected a file's name",
+			output->path);
+	if (!al_overwrite_check(output->path, err))
+		return false;
+	output->mounted = al_mount_add(al_mount_now(), output->path);
+	al_text_init(&output->mounted->content);
+	return true;
 }
 
 static bool open_file(struct al_output *output, struct al_error *err)
 {
+	if (al_mount_now())
+		return open_mounted(output, err);
 	struct stat old;
 	const bool exists = stat(output->path, &old) == 0;
 	const char *slash = strrchr(output->path, '/');
@@ -226,7 +245,7 @@ static bool check_names(const struct al_output *output, const char *const *names
 	for (size_t i = 0; i < n; i++)
 		if (al_find_name(names[i], names, i) >= 0)
 			return al_fail(err, AL_EINPUT,
-				"%s/%s: would be written twice, expected two names", output->target,
+				"%s/%s: would be written twice, expected two names", output->path,
 				names[i]);
 	return true;
 }
@@ -258,19 +277,25 @@ static bool check_folder(const struct al_output *output, struct al_error *err)
 			"%s: the folder isn't empty, expected a new or an empty one", output->path);
 }
 
+static bool make_folder(struct al_output *output, struct al_error *err)
+{
+	output->mode = new_mode(0777);
+	if (!find_target(output))
+		return fail_write(err, output->path);
+	return check_folder(output, err) && make_temporary(output, err);
+}
+
+/* In memory a folder is what its files are called. */
 static bool open_folder(struct al_output *output, const char *const *names, size_t n,
 	struct al_error *err)
 {
 	output->is_folder = true;
-	output->mode = new_mode(0777);
-	if (!find_target(output))
-		return fail_write(err, output->path);
-	if (!check_names(output, names, n, err) || !check_folder(output, err)
-		|| !make_temporary(output, err))
+	if (!check_names(output, names, n, err) || (!al_mount_now() && !make_folder(output, err)))
 		return false;
+	const char *folder = output->temporary ? output->temporary : output->path;
 	const char **files = al_new_array(&output->arena, const char *, n + 1);
 	for (size_t i = 0; i < n; i++)
-		files[i] = al_path_join(&output->arena, output->temporary, names[i]);
+		files[i] = al_path_join(&output->arena, folder, names[i]);
 	output->files = files;
 	return true;
 }
@@ -289,6 +314,10 @@ bool al_output_open_folder(struct al_output **out, const char *path, const char 
 bool al_output_append(struct al_output *output, const void *bytes, size_t length,
 	struct al_error *err)
 {
+	if (output->mounted) {
+		al_text_add_bytes(&output->mounted->content, bytes, length);
+		return true;
+	}
 	return al_temporary_write(output->fd, -1, bytes, length) || fail_write(err, output->path);
 }
 
@@ -299,7 +328,9 @@ const char *al_output_file(const struct al_output *output, size_t i)
 
 const char *al_output_written(const struct al_output *output)
 {
-	return output->temporary;
+	return output->temporary		       ? output->temporary
+		: output->mounted || output->is_folder ? output->path
+						       : NULL;
 }
 
 /* ---- closing ---- */
@@ -329,8 +360,17 @@ static bool close_output(struct al_output *output, bool is_done)
 	return ok;
 }
 
+static bool is_in_memory(const struct al_output *output)
+{
+	return output->mounted || (output->is_folder && !output->temporary);
+}
+
 bool al_output_commit(struct al_output *output, struct al_error *err)
 {
+	if (is_in_memory(output)) {
+		destroy(output);
+		return true;
+	}
 	bool ok = !output->target || replace(output) || fail_write(err, output->path);
 
 	if (!close_output(output, ok) && ok)
@@ -339,11 +379,28 @@ bool al_output_commit(struct al_output *output, struct al_error *err)
 	return ok;
 }
 
+/* What was mounted isn't any more; its bytes go with the mount. */
+static void forget(const struct al_output *output)
+{
+	struct al_mounted *file = output->mounted;
+
+	if (file)
+		file->path = NULL;
+	for (const char **path = output->files; path && *path; path++) {
+		file = al_mount_find(*path);
+		if (file)
+			file->path = NULL;
+	}
+}
+
 void al_output_abandon(struct al_output *output)
 {
 	if (!output)
 		return;
-	close_output(output, false);
+	if (is_in_memory(output))
+		forget(output);
+	else
+		close_output(output, false);
 	destroy(output);
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/mount.h"
 #include "base/temporary.h"
 
 static bool fail_write(const struct al_spill *spill, struct al_error *err)
@@ -12,12 +13,20 @@ static bool fail_write(const struct al_spill *spill, struct al_error *err)
 	return al_fail(err, AL_ESYSTEM, "%s: can't write: %s", spill->source.path, strerror(errno));
 }
 
+static const char *temporary_path(struct al_arena *arena)
+{
+	const char *folder = getenv("TMPDIR");
+
+	return al_path_join(arena, folder && *folder ? folder : P_tmpdir, "attnledger");
+}
+
 bool al_spill_open(struct al_spill *spill, const char *path, struct al_error *err)
 {
-	const char *slash = strrchr(path, '/');
-
 	*spill = (struct al_spill){.is_open = true};
 	al_arena_init(&spill->arena);
+	if (!path || al_mount_now())
+		path = temporary_path(&spill->arena);
+	const char *slash = strrchr(path, '/');
 	spill->source.path = !slash ? "."
 		: slash == path	    ? "/"
 				    : al_strndup(&spill->arena, path, (size_t)(slash - path));

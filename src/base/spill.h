@@ -10,7 +10,8 @@ struct al_spill {
 	struct al_source source; /* its path, for messages, is that of the file's folder */
 };
 
-/* The file lies beside `path`; it is gone when it is closed, however the program ends. */
+/* The file lies beside `path`, or in the folder for temporary files (TMPDIR) where `path` is NULL
+ * or a mount is set (mount.h); it is gone when it is closed, however the program ends. */
 bool al_spill_open(struct al_spill *spill, const char *path, struct al_error *err) AL_MUST_CHECK;
 void al_spill_close(struct al_spill *spill); /* one that is all zeros, too */
 

@@ -3,9 +3,8 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "catalog/engine.h"
 #include "catalog/family.h"
 #include "catalog/cache.h"
@@ -120,9 +119,7 @@ static bool is_built_in(const char *name)
 
 static bool is_folder(const char *path)
 {
-	struct stat status;
-
-	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+	return al_path_kind(path) == AL_PATH_FOLDER;
 }
 
 bool al_catalog_is_path(const char *name)
@@ -139,7 +136,7 @@ static bool read_path(struct al_catalog *catalog, enum al_catalog_kind kind, con
 		const char *folder = path;
 		path = al_format(&catalog->arena, "%s%sconfig.json", path,
 			path[length - 1] == '/' ? "" : "/");
-		if (access(path, F_OK) != 0 && errno == ENOENT)
+		if (al_path_kind(path) == AL_PATH_NONE && errno == ENOENT)
 			return al_fail(err, AL_EINPUT,
 				"%s: holds no config.json, expected a model's folder, its "
 				"config.json or a model that `list models` names",

@@ -1,6 +1,6 @@
 /* What a model's files say of their quantisation, and which scheme that is. */
-#include <sys/stat.h>
 
+#include "base/file.h"
 #include "catalog/cache.h"
 #include "catalog/scheme.h"
 
@@ -28,7 +28,6 @@ static const char *path_beside(struct al_arena *arena, const char *config)
 {
 	const char *slash = strrchr(config, '/'), *name = slash ? slash + 1 : config;
 	const size_t length = strlen(name);
-	struct stat status;
 
 	if (length < 5 || strcmp(name + length - 5, ".json") != 0)
 		return NULL;
@@ -37,7 +36,7 @@ static const char *path_beside(struct al_arena *arena, const char *config)
 		: al_format(arena, "%.*s.", (int)length - 5, name);
 	const char *path = al_format(arena, "%.*s%shf_quant_config.json", (int)(name - config),
 		config, stem);
-	return stat(path, &status) == 0 ? path : NULL;
+	return al_path_kind(path) != AL_PATH_NONE ? path : NULL;
 }
 
 /* The document is kept with the catalogue, where the model's own is. */

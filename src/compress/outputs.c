@@ -53,9 +53,7 @@ static const char *folder_of(struct al_arena *arena, const char *path)
 
 static bool is_file(const char *path)
 {
-	struct stat info;
-
-	return stat(path, &info) == 0 && S_ISREG(info.st_mode);
+	return al_path_kind(path) == AL_PATH_FILE;
 }
 
 static void list_companions(struct files *files, struct al_arena *arena)
@@ -88,10 +86,10 @@ static struct files list_files(const struct al_job *job, struct al_arena *arena)
  * the path doesn't end as a file of safetensors does. */
 static bool writes_folder(const struct al_job *job, const char *path)
 {
-	struct stat info;
+	const enum al_path_kind kind = al_path_kind(path);
 
-	if (stat(path, &info) == 0)
-		return S_ISDIR(info.st_mode);
+	if (kind != AL_PATH_NONE)
+		return kind == AL_PATH_FOLDER;
 	return al_ends_with(path, "/")
 		|| (job->view->checkpoint->index && !al_ends_with(path, ".safetensors"));
 }

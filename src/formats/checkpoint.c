@@ -1,9 +1,7 @@
 /* Opening a checkpoint: which files it is, and what each of them holds. */
 #include "formats/checkpoint.h"
 
-#include <dirent.h>
 #include <errno.h>
-#include <sys/stat.h>
 
 #include "base/hash.h"
 #include "base/file.h"
@@ -154,9 +152,8 @@ static bool open_file(struct al_checkpoint *checkpoint, const char *path, struct
 static const char *existing(struct al_arena *arena, const char *folder, const char *name)
 {
 	const char *path = al_path_join(arena, folder, name);
-	struct stat info;
 
-	return lstat(path, &info) == 0 ? path : NULL;
+	return al_path_kind(path) != AL_PATH_NONE ? path : NULL;
 }
 
 /* What a folder holds, where nothing in it has the usual name. */
@@ -170,12 +167,13 @@ struct candidates {
 static bool look_around(struct al_checkpoint *checkpoint, const char *folder,
 	struct candidates *found, struct al_error *err)
 {
-	DIR *stream = opendir(folder);
+	const char **names;
+	size_t n;
 
-	if (!stream)
-		return al_fail(err, AL_EINPUT, "%s: can't open: %s", folder, strerror(errno));
-	for (struct dirent *entry; (entry = readdir(stream));) {
-		const char *name = entry->d_name;
+	if (!al_folder_list(&checkpoint->arena, folder, &names, &n, err))
+		return false;
+	for (size_t i = 0; i < n; i++) {
+		const char *name = names[i];
 		if (is_index(name) && found->n_indexes++ == 0)
 			found->index = al_path_join(&checkpoint->arena, folder, name);
 		const struct al_format *format = format_of_name(name, true);
@@ -186,7 +184,6 @@ static bool look_around(struct al_checkpoint *checkpoint, const char *folder,
 		if (al_foreign_name(name) && (!found->foreign || strcmp(name, found->foreign) < 0))
 			found->foreign = al_strdup(&checkpoint->arena, name);
 	}
-	closedir(stream);
 	return true;
 }
 
@@ -250,11 +247,11 @@ static void add_up(struct al_checkpoint *checkpoint)
 static bool open_path(struct al_checkpoint *checkpoint, struct al_error *err)
 {
 	const char *path = checkpoint->path;
-	struct stat info;
+	const enum al_path_kind kind = al_path_kind(path);
 
-	if (stat(path, &info) != 0)
+	if (kind == AL_PATH_NONE)
 		return al_fail(err, AL_EINPUT, "%s: can't open: %s", path, strerror(errno));
-	bool is_folder = S_ISDIR(info.st_mode);
+	bool is_folder = kind == AL_PATH_FOLDER;
 	checkpoint->config = existing(&checkpoint->arena,
 		folder_of(&checkpoint->arena, path, is_folder), "config.json");
 	return (is_folder ? open_folder : open_file)(checkpoint, path, err);

@@ -51,7 +51,19 @@ uint64_t al_layout_work(const struct al_tensor *tensor)
 
 /* ---- in order ---- */
 
-/* Numbers from `from` on, the last dimension the fastest. */
+bool al_layout_is_in_order(const struct al_tensor *tensor)
+{
+	const int64_t *strides = tensor->layout->strides;
+	uint64_t expected = 1; /* a product that wraps is refused with the tensor */
+
+	for (size_t i = tensor->n_dims; i-- > 0 && tensor->bytes > 0;) {
+		if (tensor->shape[i] > 1 && (uint64_t)strides[i] != expected)
+			return false;
+		expected *= (uint64_t)tensor->shape[i];
+	}
+	return true;
+}
+
 static void gather(const struct al_tensor *tensor, size_t dim, const unsigned char *from,
 	unsigned char **out)
 {
@@ -65,6 +77,13 @@ static void gather(const struct al_tensor *tensor, size_t dim, const unsigned ch
 	for (int64_t i = 0; i < tensor->shape[dim]; i++)
 		gather(tensor, dim + 1, from + (size_t)(i * tensor->layout->strides[dim]) * size,
 			out);
+}
+
+void al_layout_gather(const struct al_tensor *tensor, const void *from, void *out)
+{
+	unsigned char *end = out;
+
+	gather(tensor, 0, from, &end);
 }
 
 static void swap(unsigned char *bytes, size_t n, size_t size)
@@ -92,12 +111,11 @@ static bool put_in_order(const struct al_tensor *tensor, struct al_spill *aside,
 	const size_t n = (size_t)al_layout_work(tensor);
 	AL_FREED unsigned char *from = al_try_calloc(n, 1, err);
 	AL_FREED unsigned char *numbers = from ? al_try_calloc(tensor->bytes, 1, err) : NULL;
-	unsigned char *end = numbers;
 
 	if (!numbers || !al_source_read(place->source, place->offset, from, n, err))
 		return false;
 	if (tensor->layout->strides)
-		gather(tensor, 0, from, &end);
+		al_layout_gather(tensor, from, numbers);
 	else
 		memcpy(numbers, from, n);
 	if (tensor->layout->is_swapped)
@@ -111,13 +129,7 @@ static bool put_in_order(const struct al_tensor *tensor, struct al_spill *aside,
 static bool open_aside(const struct al_checkpoint *checkpoint, struct al_laid *laid,
 	struct al_error *err)
 {
-	const char *folder = getenv("TMPDIR");
-	AL_ARENA(scratch);
-
-	return laid->aside.is_open
-		|| al_spill_open(&laid->aside,
-			al_format(&scratch, "%s/attnledger", folder && *folder ? folder : "/tmp"),
-			err)
+	return laid->aside.is_open || al_spill_open(&laid->aside, NULL, err)
 		|| al_in(err, "%s: its tensors are unpacked there", checkpoint->path);
 }
 

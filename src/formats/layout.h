@@ -36,6 +36,12 @@ struct al_layout *al_layout_add(struct al_checkpoint *checkpoint, const struct a
 bool al_layout_span(const int64_t *shape, const int64_t *strides, size_t n_dims,
 	int64_t *span) AL_MUST_CHECK;
 
+/* Do its layout's strides say what they are without? */
+bool al_layout_is_in_order(const struct al_tensor *tensor);
+
+/* Its numbers by its layout's strides, the last dimension the fastest; `from` is its first one. */
+void al_layout_gather(const struct al_tensor *tensor, const void *from, void *out);
+
 /* How many bytes laying it out reads: of sparse tensors also what lies between their numbers. */
 uint64_t al_layout_work(const struct al_tensor *tensor);
 

@@ -46,26 +46,13 @@ static const int64_t *copy_dims(struct al_arena *arena, const int64_t *dims, siz
 	return copy;
 }
 
-static bool is_in_order(const struct al_tensor *claim)
-{
-	const int64_t *strides = claim->layout->strides;
-	uint64_t expected = 1; /* a product that wraps is refused with the claim */
-
-	for (size_t i = claim->n_dims; i-- > 0 && claim->bytes > 0;) {
-		if (claim->shape[i] > 1 && (uint64_t)strides[i] != expected)
-			return false;
-		expected *= (uint64_t)claim->shape[i];
-	}
-	return true;
-}
-
 /* What of a claim's layout isn't as tensors lie in a file; NULL: nothing. */
 static struct al_layout *add_layout(struct al_checkpoint *checkpoint, const struct al_tensor *claim)
 {
 	struct al_layout own = claim->layout ? *claim->layout : (struct al_layout){0};
 
 	own.is_swapped = own.is_swapped && claim->dtype->block_bytes > 1;
-	own.strides = own.strides && !is_in_order(claim)
+	own.strides = own.strides && !al_layout_is_in_order(claim)
 		? copy_dims(&checkpoint->arena, own.strides, claim->n_dims)
 		: NULL;
 	return own.archive || own.strides || own.is_swapped ? al_layout_add(checkpoint, &own)

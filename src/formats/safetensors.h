@@ -7,6 +7,11 @@
 
 struct al_safetensors_writer;
 
+/* Adds the JSON of a header, padded, and says how many bytes of data follow. */
+bool al_safetensors_add_header(struct al_text *header, const struct al_tensor *tensors,
+	size_t n_tensors, const struct al_metadata *metadata, size_t n_metadata,
+	uint64_t *data_bytes, struct al_error *err) AL_MUST_CHECK;
+
 /* Writes the header: name, dtype and shape of each tensor count, the rest is not looked at. Names
  * must differ; "__metadata__" is none. Of the metadata key and value count. */
 bool al_safetensors_create(struct al_safetensors_writer **out, const char *path,

@@ -57,9 +57,9 @@ static bool add_tensor(struct al_text *header, const struct al_tensor *tensor, u
 	return true;
 }
 
-static bool build_header(struct al_text *header, const struct al_tensor *tensors, size_t n_tensors,
-	const struct al_metadata *metadata, size_t n_metadata, uint64_t *data_bytes,
-	struct al_error *err)
+bool al_safetensors_add_header(struct al_text *header, const struct al_tensor *tensors,
+	size_t n_tensors, const struct al_metadata *metadata, size_t n_metadata,
+	uint64_t *data_bytes, struct al_error *err)
 {
 	al_text_add(header, "{");
 	if (n_metadata)
@@ -98,7 +98,8 @@ bool al_safetensors_create(struct al_safetensors_writer **out, const char *path,
 	struct al_safetensors_writer *writer = *out = al_calloc(1, sizeof(*writer));
 	AL_TEXT(header);
 
-	if (build_header(&header, tensors, n_tensors, metadata, n_metadata, &writer->left, err)
+	if (al_safetensors_add_header(&header, tensors, n_tensors, metadata, n_metadata,
+		    &writer->left, err)
 		&& begin_file(writer, path, &header, err))
 		return true;
 	free(writer);

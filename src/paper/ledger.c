@@ -1,5 +1,4 @@
 /* Numbers that \ledger{PATH} prints: the scenario's, by way of the numbers.tex that `run` wrote. */
-#include <unistd.h>
 
 #include "base/file.h"
 #include "paper/lint.h"
@@ -138,7 +137,7 @@ static bool read_inputs(struct definitions *then, const struct al_paper *paper,
 		const char *path = al_format(then->arena, "%.*s%s%s", *name == '/' ? 0 : folder,
 			paper->file, name, al_ends_with(name, ".tex") ? "" : ".tex");
 		AL_TEXT(text);
-		if (access(path, F_OK) != 0)
+		if (al_path_kind(path) == AL_PATH_NONE)
 			continue;
 		if (!al_file_read(&text, path, AL_PAPER_LIMIT, err))
 			return al_in(err, "%s:%zu", paper->file, paper->inputs.items[i].line);

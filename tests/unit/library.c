@@ -162,8 +162,6 @@ static void refuses(void **state)
 		{{"count"}, "expected MODEL"},
 		{{"count", "gpt2", "--no-such"}, "option"},
 		{{"count", "--help"}, "help"},
-		{{"calibrate", "tests/data/tiny-llama", "--sample", "16", "-o", "/nowhere/out"},
-			"librar"},
 	};
 
 	(void)state;

@@ -3,9 +3,9 @@
 
 #include <ctype.h>
 #include <strings.h>
-#include <sys/stat.h>
 
 #include "base/alike.h"
+#include "base/file.h"
 #include "formats/checkpoint.h"
 
 /* ---- the attention block that the model itself has ---- */
@@ -77,9 +77,7 @@ static const char *find_alike(const char *word, int n_kinds)
  * isn't built in, stays as it is. */
 static const char *find_built_in(struct al_request *q, const char *word)
 {
-	struct stat status;
-
-	if (!word || stat(word, &status) == 0)
+	if (!word || al_path_kind(word) != AL_PATH_NONE)
 		return word;
 	const char *slash = strchr(word, '/');
 	if (!slash) {
@@ -95,9 +93,8 @@ static const char *find_built_in(struct al_request *q, const char *word)
 bool al_request_names_model(const char *word)
 {
 	struct al_request q = {0};
-	struct stat status;
 
-	return stat(word, &status) == 0
+	return al_path_kind(word) != AL_PATH_NONE
 		|| al_embedded_find(al_catalog_files(AL_CATALOG_MODELS), find_built_in(&q, word));
 }
 
@@ -164,11 +161,10 @@ static bool fail_unknown_subject(const char *word, bool may_be_variant, struct a
 static bool is_checkpoint(const char *word)
 {
 	const size_t n = strlen(word);
-	struct stat status;
 
 	return !(n > 5 && strcmp(word + n - 5, ".json") == 0)
 		&& !al_embedded_find(al_catalog_files(AL_CATALOG_MODELS), word)
-		&& stat(word, &status) == 0 && S_ISREG(status.st_mode);
+		&& al_path_kind(word) == AL_PATH_FILE;
 }
 
 /* A checkpoint is asked about by the config.json that its header is. */

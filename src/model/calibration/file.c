@@ -1,5 +1,4 @@
 /* Calibrations as files. */
-#include <sys/stat.h>
 
 #include "base/fingerprint.h"
 #include "model/calibration/calibration.h"
@@ -221,9 +220,7 @@ static bool read_modules(struct al_calibration *calibration, const struct al_che
 
 static const char *find_file(struct al_arena *arena, const char *path)
 {
-	struct stat about;
-
-	return stat(path, &about) == 0 && S_ISDIR(about.st_mode)
+	return al_path_kind(path) == AL_PATH_FOLDER
 		? al_format(arena, "%s/calibration.safetensors", path)
 		: al_strdup(arena, path);
 }

@@ -1,8 +1,6 @@
 /* Importance matrices, read. */
 #include "model/calibration/imatrix.h"
 
-#include <sys/stat.h>
-
 #include "formats/npy.h"
 
 /* ---- files ---- */
@@ -14,10 +12,7 @@ static bool is_gguf(const char *path)
 
 bool al_imatrix_is(const char *path)
 {
-	struct stat about;
-
-	return stat(path, &about) == 0 && S_ISREG(about.st_mode)
-		&& !al_file_begins(path, al_npy_magic)
+	return al_path_kind(path) == AL_PATH_FILE && !al_file_begins(path, al_npy_magic)
 		&& (al_ends_with(path, ".imatrix") || al_ends_with(path, ".dat") || is_gguf(path));
 }
 

@@ -1,9 +1,6 @@
 /* The tokenizer in a checkpoint's folder, and the lines of a file as sequences of tokens. */
 #include "model/tokenize/internal.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/file.h"
 
 static const size_t largest_file = (size_t)1 << 30;
@@ -13,9 +10,8 @@ static const size_t largest_file = (size_t)1 << 30;
 static const char *beside(struct al_arena *arena, const char *checkpoint, const char *name)
 {
 	const char *slash = strrchr(checkpoint, '/');
-	struct stat info;
 
-	if (stat(checkpoint, &info) == 0 && S_ISDIR(info.st_mode))
+	if (al_path_kind(checkpoint) == AL_PATH_FOLDER)
 		return al_path_join(arena, checkpoint, name);
 	return slash ? al_format(arena, "%.*s/%s", (int)(slash - checkpoint), checkpoint, name)
 		     : al_strdup(arena, name);
@@ -67,10 +63,11 @@ bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoin
 	const char *json = beside(&arena, checkpoint->path, "tokenizer.json");
 	const char *bin = beside(&arena, checkpoint->path, "tokenizer.bin");
 
-	if (access(json, F_OK) == 0)
+	if (al_path_kind(json) != AL_PATH_NONE)
 		return read_tokenizer(tokenizer, json, true, n_tokens, err);
-	return access(bin, F_OK) == 0 ? read_tokenizer(tokenizer, bin, false, n_tokens, err)
-				      : fail_missing(checkpoint, json, err);
+	return al_path_kind(bin) != AL_PATH_NONE
+		? read_tokenizer(tokenizer, bin, false, n_tokens, err)
+		: fail_missing(checkpoint, json, err);
 }
 
 /* ---- a file ---- */
