@@ -32,8 +32,7 @@ bool al_cursor_take(struct al_cursor *cursor, void *out, uint64_t n, const char 
 	if (n > al_cursor_left(cursor))
 		return al_fail(err, AL_EINPUT, "%s: %s at byte %" PRIu64 ", within %s",
 			cursor->source->path,
-			cursor->limit < cursor->source->bytes ? "no header is so long: it stops"
-							      : "ends",
+			cursor->limit < cursor->source->bytes ? "the file is too short" : "ends",
 			cursor->limit, what);
 	if (!out)
 		cursor->at += n;

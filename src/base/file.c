@@ -64,7 +64,7 @@ bool al_overwrite_check(const char *path, struct al_error *err)
 		if (file->device == info.st_dev && file->inode == info.st_ino)
 			return al_fail(err, AL_EINPUT,
 				file->was == AL_WAS_WRITTEN
-					? "%s: would be written twice, expected two names"
+					? "%s would be written twice: use two names"
 					: "%s: is a file of the input, expected another one",
 				path);
 	return true;
@@ -131,7 +131,7 @@ static bool open_source(struct al_source *source, const char *path, struct al_er
 	*source = (struct al_source){.path = path,
 		.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
 	if (source->fd < 0 && is_dangling(path))
-		return al_fail(err, AL_EINPUT, "%s: is a link to what isn't there", path);
+		return al_fail(err, AL_EINPUT, "%s: broken symbolic link", path);
 	if (source->fd < 0)
 		return fail_system(err, AL_EINPUT, "open", path);
 	if (measure(source, err))
@@ -171,8 +171,8 @@ static bool read_open(const struct al_source *source, uint64_t offset, void *out
 			return fail_system(err, AL_ESYSTEM, "read", source->path);
 		if (n == 0)
 			return al_fail(err, AL_ESYSTEM,
-				"%s: ends at byte %llu, expected %llu bytes more: it shrank while "
-				"it was read",
+				"%s: ends at byte %llu, %llu bytes too early: it shrank while "
+				"being read",
 				source->path, (unsigned long long)(offset + done),
 				(unsigned long long)left);
 		done += (size_t)n;
@@ -189,8 +189,7 @@ static bool read_parked(const struct al_source *source, uint64_t offset, void *o
 		return false;
 	bool ok = again.device == source->device && again.inode == source->inode
 		? read_open(&again, offset, out, length, err)
-		: al_fail(err, AL_ESYSTEM, "%s: is another file than when it was opened",
-			source->path);
+		: al_fail(err, AL_ESYSTEM, "%s: was replaced after it was opened", source->path);
 	al_source_close(&again);
 	return ok;
 }
@@ -223,16 +222,15 @@ bool al_source_check_unchanged(const struct al_source *source, struct al_error *
 	if (stat(source->path, &now) != 0)
 		return fail_system(err, AL_ESYSTEM, "read its status again", source->path);
 	if (now.st_dev != source->device || now.st_ino != source->inode)
-		return al_fail(err, AL_ESYSTEM, "%s: is another file than when it was opened",
+		return al_fail(err, AL_ESYSTEM, "%s: was replaced after it was opened",
 			source->path);
 	if ((uint64_t)now.st_size != source->bytes)
 		return al_fail(err, AL_ESYSTEM,
-			"%s: had %llu bytes and has %llu: it was changed while it was read",
-			source->path, (unsigned long long)source->bytes,
-			(unsigned long long)now.st_size);
+			"%s: changed from %llu to %llu bytes while being read", source->path,
+			(unsigned long long)source->bytes, (unsigned long long)now.st_size);
 	return (now.st_mtim.tv_sec == source->modified.tv_sec
 		       && now.st_mtim.tv_nsec == source->modified.tv_nsec)
-		|| al_fail(err, AL_ESYSTEM, "%s: was written to while it was read", source->path);
+		|| al_fail(err, AL_ESYSTEM, "%s: was modified while being read", source->path);
 }
 
 /* ---- whole files ---- */

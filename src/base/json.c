@@ -185,7 +185,7 @@ bool al_json_whole(const struct al_json *doc, const struct al_item *node, int64_
 		return false;
 	if (fabs(value) >= 0x1p53)
 		return al_json_fail(doc, node, err,
-			"the number is 2^53 or beyond, where it is not exact");
+			"the number is too large to be exact (2^53 or more)");
 	if (value != floor(value))
 		return al_json_fail(doc, node, err, "found %g, expected a whole number", value);
 	*out = (int64_t)value;
@@ -200,7 +200,7 @@ bool al_json_digits(const struct al_json *doc, const struct al_item *node, int64
 	const int length = node->end - node->place < 40 ? (int)(node->end - node->place) : 40;
 	if (al_read_digits(node->place, out) != (size_t)(node->end - node->place))
 		return al_json_fail(doc, node, err,
-			"found %.*s, expected a whole number of at least 0 in plain digits", length,
+			"found %.*s, expected a whole number of at least 0, digits only", length,
 			node->place);
 	return *out >= 0
 		|| al_json_fail(doc, node, err, "found %.*s, expected less than 2^63", length,

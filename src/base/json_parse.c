@@ -137,7 +137,7 @@ static bool take_escape(struct parser *s)
 	unsigned code;
 
 	if (s->p >= s->end)
-		return refuse(s, "the text ends within a string");
+		return refuse(s, "unterminated string");
 	if (!take(s, 'u')) {
 		const char *letter = *s->p ? strchr(letters, *s->p) : NULL;
 		if (!letter)
@@ -149,7 +149,7 @@ static bool take_escape(struct parser *s)
 	if (!take_unit(s, &code))
 		return false;
 	if (code == 0)
-		return refuse(s, "a string must not hold a NUL");
+		return refuse(s, "a string must not contain a NUL");
 	if (code >= 0xD800 && code <= 0xDFFF && !take_second_unit(s, &code))
 		return false;
 	add_code_point(&s->string, code);
@@ -187,7 +187,7 @@ static bool parse_string(struct parser *s, const char **out)
 			return false;
 	}
 	*out = al_strndup(&s->doc->arena, s->string.data, s->string.length);
-	return take(s, '"') || refuse(s, "the text ends within a string");
+	return take(s, '"') || refuse(s, "unterminated string");
 }
 
 /* ---- words ---- */

@@ -91,9 +91,9 @@ void *al_try_calloc(size_t count, size_t size, struct al_error *err)
 	void *memory = is_too_large(count, size) ? NULL : calloc(count ? count : 1, size);
 
 	if (!memory && size > 1)
-		al_fail(err, AL_ESYSTEM, "no memory for %zu x %zu bytes", count, size);
+		al_fail(err, AL_ESYSTEM, "out of memory (%zu x %zu bytes)", count, size);
 	else if (!memory)
-		al_fail(err, AL_ESYSTEM, "no memory for %zu bytes", count);
+		al_fail(err, AL_ESYSTEM, "out of memory (%zu bytes)", count);
 	else
 		ask_large_pages(memory, (count ? count : 1) * size);
 	return memory;

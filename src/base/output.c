@@ -270,7 +270,7 @@ static bool check_folder(const struct al_output *output, struct al_error *err)
 	if (stat(output->target, &info) != 0)
 		return errno == ENOENT || fail_write(err, output->path);
 	if (!S_ISDIR(info.st_mode))
-		return al_fail(err, AL_EINPUT, "%s: is a file, expected a folder to be made",
+		return al_fail(err, AL_EINPUT, "%s: is a file, expected a new or empty folder",
 			output->path);
 	return is_empty(output->target)
 		|| al_fail(err, AL_EINPUT,

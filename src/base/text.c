@@ -299,7 +299,7 @@ bool al_fail_unknown(struct al_error *err, const char *what, const char *name,
 			name, nearest);
 
 	if (n_known == 0)
-		return al_fail(err, AL_EINPUT, "unknown %s \"%s\" (none is known)", what, name);
+		return al_fail(err, AL_EINPUT, "unknown %s \"%s\" (there are none)", what, name);
 
 	AL_TEXT(list);
 	for (size_t i = 0; i < n_known && list.length < 300; i++)

@@ -138,8 +138,8 @@ static bool read_path(struct al_catalog *catalog, enum al_catalog_kind kind, con
 			path[length - 1] == '/' ? "" : "/");
 		if (al_path_kind(path) == AL_PATH_NONE && errno == ENOENT)
 			return al_fail(err, AL_EINPUT,
-				"%s: holds no config.json, expected a model's folder, its "
-				"config.json or a model that `list models` names",
+				"%s: contains no config.json; give a model's folder, its "
+				"config.json or a name from `list models`",
 				folder);
 	}
 	return kind == AL_CATALOG_MODELS ? al_json_read_python(doc, path, err)
@@ -336,8 +336,7 @@ bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 		return true;
 	const bool is_gguf = strncmp(model_type, of_gguf, strlen(of_gguf)) == 0;
 	return al_fail(err, AL_EINPUT,
-		"unknown %s \"%s\": no built-in family is built like it, and another one's "
-		"count would be wrong",
+		"unsupported %s \"%s\": no built-in family matches it; add one with --family FILE",
 		is_gguf ? "architecture" : "model_type",
 		model_type + (is_gguf ? strlen(of_gguf) : 0));
 }

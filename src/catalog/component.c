@@ -182,7 +182,7 @@ static void bind_symbol(void *context, const char *symbol)
 			bind_to(b, symbol, al_formula_source(set->value));
 	} else
 		b->is_ok = al_fail(b->err, AL_EINPUT,
-			"module %s: variant %s needs %s, which family %s doesn't say",
+			"module %s: variant %s needs %s, which family %s doesn't set",
 			b->module->name, b->variant->name, symbol, b->family->name);
 }
 
@@ -333,7 +333,7 @@ bool al_read_component(void *context, const struct al_item *member, void *out, s
 	}
 	if (reader->as)
 		return al_json_fail(reader->doc, member, err,
-			"a family with components can't be a component of another one");
+			"a family with components can't be a component itself");
 	component->component = (enum al_component)index;
 	component->prefix = "";
 	if (!al_read_record(reader, &component_record, member, component, err))

@@ -85,8 +85,7 @@ static bool finish_key(void *context, const struct al_item *object, void *record
 	struct al_config_key *key = record;
 
 	if (key->n_keys == 0 && !al_json_get(object, "default"))
-		return al_json_fail(reader->doc, object, err,
-			"found neither \"key\" nor \"default\"");
+		return al_json_fail(reader->doc, object, err, "needs \"key\" or \"default\"");
 	bool is_list = key->type == AL_CONFIG_LIST, is_indices = key->type == AL_CONFIG_INDICES;
 	if (!check_only(reader, al_json_get(object, "length"), is_list || is_indices,
 		    "a list has a \"length\"", err)

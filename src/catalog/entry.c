@@ -192,8 +192,8 @@ bool al_entries_check(struct al_reader *reader, const struct al_item *list,
 		for (size_t j = 0; j < i; j++)
 			if (is_twin(&entries->items[i], &entries->items[j]))
 				return al_json_fail(reader->doc, node, err,
-					"\"%s\" stands in \"%s\" twice, without conditions that "
-					"tell them apart",
+					"\"%s\" appears twice in \"%s\", without conditions that "
+					"distinguish them",
 					entries->items[i].name, al_json_key(list));
 	return true;
 }

@@ -26,8 +26,7 @@ static bool read_loop_count(struct al_reader *reader, const struct al_item *node
 		return al_read_formula(reader, node, &loop->count, err);
 	if (al_json_size(node) != 2)
 		return al_json_fail(reader->doc, node, err,
-			"found %zu items, expected how many there are and how many of them are "
-			"active",
+			"found %zu items, expected two: the total and the active number",
 			al_json_size(node));
 	return al_read_formula(reader, al_json_at(node, 0), &loop->count, err)
 		&& al_read_formula(reader, al_json_at(node, 1), &loop->active, err);
@@ -62,7 +61,7 @@ static bool check_loop_variables(struct al_reader *reader, const struct al_item 
 			return al_json_fail(reader->doc, node, err, "\"%s\" lacks a \"}\"", name);
 		if (!has_variable(loops, p + 1, length))
 			return al_json_fail(reader->doc, node, err,
-				"\"%s\" has {%.*s}, which no \"for\" counts", name, (int)length,
+				"\"%s\" has {%.*s}, but no \"for\" defines it", name, (int)length,
 				p + 1);
 	}
 	return true;
@@ -141,10 +140,10 @@ static bool finish_stored(void *context, const struct al_item *node, void *recor
 			"expected either \"is\" (one tensor) or \"fused\" (several)");
 	if (stored->is_apart && (!stored->heads || stored->order != AL_ORDER_IN_OUT))
 		return al_json_fail(reader->doc, al_json_get(node, "apart"), err,
-			"\"apart\" needs \"heads\" and the order \"in,out\" beside it");
+			"\"apart\" also needs \"heads\" and the order \"in,out\"");
 	if (stored->heads && !stored->is)
 		return al_json_fail(reader->doc, al_json_get(node, "heads"), err,
-			"\"heads\" needs \"is\" beside it: one tensor's heads are cut apart");
+			"\"heads\" also needs \"is\": it splits the heads of one tensor");
 	return check_loop_variables(reader, node, stored->name, reader->loops, err)
 		&& (!stored->scale
 			|| check_loop_variables(reader, al_json_get(node, "scale"), stored->scale,
@@ -284,7 +283,7 @@ static bool read_extra(void *context, const struct al_item *member, void *out, s
 		return false;
 	if (al_json_size(member) != 1)
 		return al_json_fail(reader->doc, member, err,
-			"found %zu loops, expected one and from which iteration on",
+			"found %zu loops, expected a loop and its first iteration",
 			al_json_size(member));
 	extra->name = al_strdup(reader->arena, al_json_key(member));
 	return al_read_symbol(reader, loop, &extra->variable, err)
@@ -320,7 +319,7 @@ static bool finish_family(void *context, const struct al_item *node, void *recor
 		family->title = family->name;
 	if (family->n_old_endings % 2 != 0)
 		return al_json_fail(reader->doc, al_json_get(node, "old_endings"), err,
-			"%zu endings, expected pairs of what names end in now and once",
+			"%zu endings, expected pairs of new and old endings of names",
 			family->n_old_endings);
 	return true;
 }

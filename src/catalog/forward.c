@@ -32,7 +32,8 @@ static bool read_names(void *context, const struct al_item *node, void *out, str
 		return al_read_text(reader, node, &names->weight, err);
 	if (al_json_size(node) != 2)
 		return al_json_fail(reader->doc, node, err,
-			"found %zu names, expected a weight's and a bias'", al_json_size(node));
+			"found %zu names, expected those of a weight and a bias",
+			al_json_size(node));
 	return al_read_text(reader, al_json_at(node, 0), &names->weight, err)
 		&& al_read_text(reader, al_json_at(node, 1), &names->bias, err);
 }
@@ -235,7 +236,7 @@ static bool check_kind(void *context, const struct al_item *node, void *record,
 		return al_json_fail(reader->doc, node, err,
 			"expected \"down\" in \"feed_forward\", or \"experts\"");
 	if (forward->when && !forward->only)
-		return al_json_fail(reader->doc, node, err, "expected \"only\" beside \"when\"");
+		return al_json_fail(reader->doc, node, err, "\"when\" also needs \"only\"");
 	return has_head == (forward->kind == AL_FORWARD_DECODER)
 		|| al_json_fail(reader->doc, node, err, "%s",
 			has_head ? "an encoder has no \"head\"" : "a decoder needs a \"head\"");
@@ -293,8 +294,8 @@ static bool check_names(const struct al_reader *reader, const struct al_item *no
 	for (size_t i = 1; !forward->when && i < family->n_modules; i++)
 		if (strcmp(family->modules[i].name, family->modules[0].name) != 0)
 			return al_json_fail(reader->doc, node, err,
-				"the family has modules \"%s\" and \"%s\", expected one name, or "
-				"\"when\" there is but one",
+				"the family has modules \"%s\" and \"%s\": name one, or make them "
+				"exclusive with \"when\"",
 				family->modules[0].name, family->modules[i].name);
 	return true;
 }

@@ -132,8 +132,8 @@ static bool choose_by_key(struct al_catalog *catalog, const struct al_json *doc,
 		return true;
 	}
 	return al_json_fail(doc, node ? node : object, err,
-		"\"%s\" is %s, expected one of %s: others are made of parts that aren't known",
-		component->by[0], value, list);
+		"\"%s\" is %s, expected one of %s; others have unknown parts", component->by[0],
+		value, list);
 }
 
 /* The family of one component, where the config's object says another one than the default. */

@@ -53,8 +53,8 @@ static bool translate(const char *text, struct al_text *out, struct al_error *er
 		if (*p == '{' || (*p == '(' && p[1] == '?' && !is_group)
 			|| (*p == '\\' && isalnum((unsigned char)p[1]) && !strchr("dws", p[1])))
 			return al_fail(err, AL_EINPUT,
-				"re:%s: column %d: \"%.2s\" isn't known here, expected plain "
-				"groups, classes and repetitions",
+				"re:%s: column %d: \"%.2s\" isn't supported; use only groups, "
+				"classes and repetitions",
 				text, (int)(p - text) + 4, p);
 		if (*p == '\\' && p[1] == 'd')
 			al_text_add(out, "[0-9]");
@@ -72,12 +72,13 @@ static bool compile(regex_t *compiled, const char *text, struct al_error *err)
 {
 	if (strlen(text) > MOST_REGEX_LENGTH)
 		return al_fail(err, AL_EINPUT,
-			"a regular expression of %zu characters, expected at most %d", strlen(text),
-			MOST_REGEX_LENGTH);
+			"the regular expression has %zu characters; the maximum is %d",
+			strlen(text), MOST_REGEX_LENGTH);
 	AL_TEXT(translated);
 	return translate(text, &translated, err)
 		&& (regcomp(compiled, translated.data, REG_EXTENDED | REG_NOSUB) == 0
-			|| al_fail(err, AL_EINPUT, "re:%s is no regular expression", text));
+			|| al_fail(err, AL_EINPUT, "re:%s is not a valid regular expression",
+				text));
 }
 
 /* ---- lists ---- */

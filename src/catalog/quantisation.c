@@ -77,8 +77,8 @@ static bool fail_unknown(struct al_catalog *catalog, const char *method, struct 
 				scheme->methods.items[j]);
 	}
 	return al_fail(err, AL_EINPUT,
-		"unknown quantisation method \"%s\", expected one of %s; --dtype NAME says what "
-		"the weights are",
+		"unknown quantisation method \"%s\" (known: %s); set the weights' format with "
+		"--dtype NAME",
 		method, known);
 }
 

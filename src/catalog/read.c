@@ -235,7 +235,7 @@ static bool finish_symbol(void *context, const struct al_item *node, void *recor
 	struct al_symbol *symbol = record;
 
 	if (!al_symbol_is_name(symbol->name))
-		return al_json_fail(reader->doc, node, err, "\"%s\" is no symbol's name",
+		return al_json_fail(reader->doc, node, err, "\"%s\" is not the name of a symbol",
 			symbol->name);
 	if (!symbol->unit)
 		symbol->unit = "";

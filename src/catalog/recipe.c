@@ -43,7 +43,7 @@ static bool read_term(void *context, const struct al_item *node, void *out, stru
 	return al_json_whole_from(reader->doc, node, 0, &term->bytes, err)
 		&& (term->bytes <= MOST_BYTES
 			|| al_json_fail(reader->doc, node, err,
-				"found %lld bytes a parameter, expected at most %d",
+				"found %lld bytes per parameter, expected at most %d",
 				(long long)term->bytes, MOST_BYTES));
 }
 
@@ -163,8 +163,7 @@ static bool read_working(void *context, const struct al_item *list, void *out, s
 
 	if (recipe->activations_per_token)
 		return al_json_fail(reader->doc, list, err,
-			"a working set is told beside what is saved: expected \"activations\" by "
-			"the \"ledger\"");
+			"\"working\" needs \"activations\" with \"ledger\"");
 	if (!al_json_expect(reader->doc, list, AL_JSON_ARRAY, err))
 		return false;
 	reader->n_symbols -= AL_N_STATE_FACTS;

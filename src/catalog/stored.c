@@ -108,7 +108,7 @@ static bool cut_heads(struct reading *r, struct al_stored_tensor *out, const str
 	if (!al_formula_whole(out->stored->heads, &r->scope, 1, &out->heads, err))
 		return false;
 	if (out->stored->is_apart && (is_input || out->n_dims != 2))
-		return al_fail(err, AL_EINPUT, "only what makes heads can be a matrix a head");
+		return al_fail(err, AL_EINPUT, "only factors of heads can be one matrix per head");
 	out->heads_are_first = out->n_dims < 2
 		|| (out->stored->order == AL_ORDER_OUT_IN) != is_input;
 	const int64_t axis = out->dims[out->heads_are_first ? 0 : out->n_dims - 1];
@@ -183,7 +183,7 @@ static bool join_parts(struct reading *r, const struct al_stored_tensor *tensor,
 			return false;
 		if (sum_runs(tensor, entry) != output_width(entry, own))
 			return al_fail(err, AL_EINPUT,
-				"the runs of %s are %lld wide, expected %lld", entry->name,
+				"the blocks of %s are %lld wide, expected %lld", entry->name,
 				(long long)sum_runs(tensor, entry),
 				(long long)output_width(entry, own));
 		if (i == 0)
@@ -278,7 +278,7 @@ static bool read_symbol(struct reading *r, const char *symbol, int64_t *out, str
 	if (!al_settings_get(&r->settings, symbol, &setting, err))
 		return false;
 	if (!setting)
-		return al_fail(err, AL_EINPUT, "%s is not given", symbol);
+		return al_fail(err, AL_EINPUT, "%s is not set", symbol);
 	*out = setting->value.integer;
 	return true;
 }

@@ -163,7 +163,7 @@ static bool check_beside(const struct al_reader *reader, const struct al_item *n
 {
 	return is_beside || !al_json_get(node, key)
 		|| al_json_fail(reader->doc, al_json_get(node, key), err,
-			"\"%s\" needs \"%s\" beside it", key, other);
+			"\"%s\" also needs \"%s\"", key, other);
 }
 
 static bool check_keys(const struct al_reader *reader, const struct al_item *node,
@@ -173,14 +173,14 @@ static bool check_keys(const struct al_reader *reader, const struct al_item *nod
 
 	if (is_factor && tensor->kind != AL_TENSOR_WEIGHT && tensor->kind != AL_TENSOR_BIAS)
 		return al_json_fail(reader->doc, al_json_get(node, "factor"), err,
-			"a %s is no factor of heads, expected a weight or a bias",
+			"a %s can't be a factor of heads; expected a weight or a bias",
 			al_tensor_kind_names[tensor->kind]);
 	if (is_factor && tensor->is_common)
 		return al_json_fail(reader->doc, al_json_get(node, "common"), err,
-			"a factor is cut into heads and can't be common to all");
+			"a factor is split into heads and can't be shared by all");
 	if (is_factor && tensor->is_of_scores)
 		return al_json_fail(reader->doc, al_json_get(node, "scores"), err,
-			"a factor of heads makes more than their scores");
+			"a factor of heads can't affect only their scores");
 	return check_beside(reader, node, "down", is_factor, "factor", err)
 		&& check_beside(reader, node, "gain", tensor->down != NULL, "down", err)
 		&& check_beside(reader, node, "head_width", is_factor, "factor", err);
@@ -209,8 +209,7 @@ static bool check_once(const struct al_reader *reader, const struct al_item *nod
 		if (are_both(&tensors->items[j], tensor))
 			return al_json_fail(reader->doc, al_json_get(node, "factor"), err,
 				"%s and %s are both the factor \"%s\", without conditions that "
-				"tell "
-				"them apart",
+				"distinguish them",
 				tensors->items[j].name, tensor->name,
 				al_factor_names[tensor->factor]);
 	return true;

@@ -185,8 +185,7 @@ static bool label_points(struct al_obstacles *obstacles, struct al_error *err)
 		obstacles->n_segments = n_segments;
 	}
 	return al_fail(err, AL_EINPUT,
-		"no free place for the label \"%s\" among %zu, expected a larger figure or fewer "
-		"labels",
+		"no room for the label \"%s\" among %zu: use a larger figure or fewer labels",
 		queue.items[0]->label, queue.n);
 }
 
@@ -232,8 +231,7 @@ static bool label_reference(struct al_scene *scene, const struct al_obstacles *o
 			&best);
 	if (!best.is_found)
 		return al_fail(err, AL_EINPUT,
-			"no free place for the reference line's label \"%s\", expected a larger "
-			"figure",
+			"no room for the reference line's label \"%s\": use a larger figure",
 			line->label);
 	label.box = best.box;
 	al_scene_add_label(scene, &label);

@@ -111,7 +111,7 @@ static bool check_size(double size_pt, const char *what, struct al_error *err)
 {
 	if (size_pt >= LEAST_PT && size_pt <= MOST_PT)
 		return true;
-	return al_fail(err, AL_EINPUT, "a figure's %s of %g pt, expected %d to %d", what, size_pt,
+	return al_fail(err, AL_EINPUT, "a figure's %s is %g pt, expected %d to %d", what, size_pt,
 		LEAST_PT, MOST_PT);
 }
 

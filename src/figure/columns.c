@@ -63,8 +63,8 @@ static bool find_band(struct al_plot *plot, struct al_error *err)
 		const struct al_band *band = &plot->figure->bands[i];
 		if (band->low && columns->band_low >= 0)
 			return al_fail(err, AL_EINPUT,
-				"two bands of columns (the second from \"%s\" to \"%s\"), "
-				"expected one",
+				"two bands of columns (the second from \"%s\" to \"%s\"); only one "
+				"is possible",
 				band->low, band->high);
 		if (band->low
 			&& (!find_column(plot->table, band->low, &columns->band_low, err)

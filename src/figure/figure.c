@@ -16,13 +16,13 @@ static bool check_text(const struct al_scene *scene, struct al_error *err)
 		if (box->left < 0 || box->top < 0 || box->right > canvas->width_pt
 			|| box->bottom > canvas->height_pt)
 			return al_fail(err, AL_EINPUT,
-				"no room for \"%s\" in %g x %g pt, expected a larger figure",
+				"no room for \"%s\" in %g x %g pt: use a larger figure",
 				label->text, canvas->width_pt, canvas->height_pt);
 		for (size_t j = 0; j < i; j++)
 			if (al_box_meets(box, &scene->labels[j].box))
 				return al_fail(err, AL_EINPUT,
-					"no room for both \"%s\" and \"%s\" in %g x %g pt, "
-					"expected a larger figure",
+					"no room for both \"%s\" and \"%s\" in %g x %g pt: use a "
+					"larger figure",
 					scene->labels[j].text, label->text, canvas->width_pt,
 					canvas->height_pt);
 	}

@@ -249,8 +249,7 @@ bool al_scene_add_inset(struct al_obstacles *obstacles, struct al_error *err)
 	struct al_scene *inset = make_inset(scene);
 	if (!place_inset(obstacles, inset))
 		return al_fail(err, AL_EINPUT,
-			"no free place for the inset, expected a larger figure or axes with more "
-			"room");
+			"no room for the inset: use a larger figure or wider axes");
 	move_to(inset, scene->inset_page.left, scene->inset_page.top);
 	scene->inset = inset;
 	avoid_inset(obstacles);

@@ -54,8 +54,7 @@ static bool check_frames(const struct al_scene *scene, struct al_error *err)
 		&& frame->bottom - frame->top >= scene->least_height_pt)
 		return true;
 	return al_fail(err, AL_EINPUT,
-		"the text leaves no room to draw in %g x %g pt%s; "
-		"expected a larger figure",
+		"the text leaves no room to draw in %g x %g pt%s; use a larger figure",
 		scene->canvas->width_pt, scene->canvas->height_pt,
 		scene->plot->n_panels > 1 ? " with its panels side by side" : "");
 }

@@ -34,7 +34,7 @@ static bool intern(const char **names, size_t *n, size_t most, const char *name,
 	if (found >= 0)
 		return true;
 	if (*n == most)
-		return al_fail(err, AL_EINPUT, "more than %zu %s, which can't be told apart", most,
+		return al_fail(err, AL_EINPUT, "more than %zu %s, too many to distinguish", most,
 			what);
 	names[(*n)++] = name;
 	return true;
@@ -172,9 +172,8 @@ static bool check_slots(const struct al_plot *plot, struct al_error *err)
 	for (size_t i = 1; i < plot->points.n; i++) {
 		const struct al_point *p = &plot->points.items[i];
 		if (p->panel == p[-1].panel && p->series == p[-1].series && p->x == p[-1].x)
-			return al_fail(err, AL_EINPUT,
-				"two rows (%zu and %zu) for %s%s%s, expected one", p[-1].row + 1,
-				p->row + 1, plot->categories[(size_t)p->x],
+			return al_fail(err, AL_EINPUT, "two rows (%zu and %zu) for %s%s%s",
+				p[-1].row + 1, p->row + 1, plot->categories[(size_t)p->x],
 				*plot->series[p->series] ? ", " : "", plot->series[p->series]);
 	}
 	return true;
@@ -206,14 +205,13 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 		return al_fail(err, AL_EINPUT,
 			"either \"stacked\" or \"series\" (\"%s\"), not both", figure->series);
 	if (figure->n_stacked && figure->y.scale == AL_AXIS_LOG)
-		return al_fail(err, AL_EINPUT, "stacked bars have no meaning on a log axis");
+		return al_fail(err, AL_EINPUT, "stacked bars can't have a log axis");
 	if (mark->has_cells != (figure->color.column != NULL))
 		return al_fail(err, AL_EINPUT, "%s",
 			mark->has_cells ? "a heatmap needs the column of its colours"
 					: "only a heatmap has a column of colours");
 	if (mark->has_cells && (figure->x.scale == AL_AXIS_LOG || figure->y.scale == AL_AXIS_LOG))
-		return al_fail(err, AL_EINPUT, "cells of a %s have no meaning on a log axis",
-			figure->mark);
+		return al_fail(err, AL_EINPUT, "a %s can't have a log axis", figure->mark);
 	return true;
 }
 

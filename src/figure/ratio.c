@@ -50,7 +50,7 @@ static bool find_row(struct al_plot *plot, const struct al_end *end, size_t *out
 	size_t n = 0;
 
 	if ((end->series && columns->series < 0) || (end->panel && columns->panel < 0))
-		return al_fail(err, AL_EINPUT, "it names a %s, the figure has none",
+		return al_fail(err, AL_EINPUT, "it names a %s, but the figure has none",
 			end->series && columns->series < 0 ? "series" : "panel");
 	for (size_t row = 0; row < plot->table->n_rows; row++)
 		if (is_end(plot, row, end)) {
@@ -214,8 +214,8 @@ static bool add_ratio(struct al_obstacles *obstacles, const struct al_plot_ratio
 			return al_fail(err, AL_EINPUT,
 				"the ratio %s has an end beyond the axes' limits", ratio->label);
 	if (!put_label(obstacles, &arrow, &label))
-		return al_fail(err, AL_EINPUT,
-			"no free place for the ratio %s, expected a larger figure", ratio->label);
+		return al_fail(err, AL_EINPUT, "no room for the ratio %s: use a larger figure",
+			ratio->label);
 	arrow.label = label.box;
 	al_obstacles_add_segment(obstacles, arrow.leg);
 	al_obstacles_add_segment(obstacles, arrow.level);

@@ -134,7 +134,7 @@ static bool find_directory(struct reader *r, struct al_error *err)
 		r->base.directory_bytes = n;
 	}
 	return n_ends <= MOST_ENDS
-		|| al_fail(err, AL_EINPUT, "%s: a zip archive with %zu ends, expected one",
+		|| al_fail(err, AL_EINPUT, "%s: corrupt zip archive: %zu end records",
 			r->source->path, n_ends);
 }
 
@@ -150,19 +150,18 @@ static bool check_member(const struct reader *r, const zip_stat_t *s, struct al_
 		| ZIP_STAT_COMP_METHOD | ZIP_STAT_ENCRYPTION_METHOD;
 
 	if ((s->valid & needed) != needed)
-		return fail_member(r, "", "is not described", err);
+		return fail_member(r, "", "has no header", err);
 	if (s->encryption_method != ZIP_EM_NONE)
 		return fail_member(r, s->name, "is encrypted", err);
 	if (s->comp_method != ZIP_CM_STORE && s->comp_method != ZIP_CM_DEFLATE)
 		return al_fail(err, AL_EINPUT,
-			"%s: member \"%.120s\" is packed by method %u, expected none or deflate",
+			"%s: member \"%.120s\" uses compression method %u; only none and deflate "
+			"are supported",
 			r->source->path, s->name, (unsigned)s->comp_method);
 	if (s->comp_method == ZIP_CM_STORE && s->size != s->comp_size)
-		return fail_member(r, s->name, "isn't packed, but has another size in the file",
-			err);
+		return fail_member(r, s->name, "isn't compressed, but its two sizes differ", err);
 	return s->size / MOST_RATIO <= s->comp_size
-		|| fail_member(r, s->name, "says that it unpacks to more than deflate can hold",
-			err);
+		|| fail_member(r, s->name, "claims to unpack to more than deflate can encode", err);
 }
 
 /* Members that lie on each other would unpack one byte many times. */
@@ -177,8 +176,7 @@ static bool add_member(struct reader *r, size_t i, uint64_t *left, struct al_err
 	if (!check_member(r, &s, err))
 		return false;
 	if (s.comp_size > *left)
-		return al_fail(err, AL_EINPUT,
-			"%s: its members take more bytes than the file has: they lie on each other",
+		return al_fail(err, AL_EINPUT, "%s: corrupt archive: members overlap",
 			r->source->path);
 	*left -= s.comp_size;
 	*member = (struct al_member){.name = al_strdup(r->arena, s.name),
@@ -261,7 +259,7 @@ bool al_archive_place(struct al_archive *archive, size_t member, struct al_error
 		return fail_member(r, found->name, "goes beyond the end of the file", err);
 	return al_source_read(r->source, found->offset, there, n, err)
 		&& (memcmp(there, first, n) == 0
-			|| fail_member(r, found->name, "isn't where it should be", err));
+			|| fail_member(r, found->name, "isn't at its recorded position", err));
 }
 
 static bool copy_member(struct reader *r, size_t member, zip_file_t *file, struct al_spill *out,

@@ -206,15 +206,15 @@ static bool open_folder(struct al_checkpoint *checkpoint, const char *folder, st
 	if (found.n_indexes == 1 || (found.n_indexes == 0 && found.n_files == 1))
 		return open_file(checkpoint, found.n_indexes ? found.index : found.file, err);
 	if (found.n_files == 0 && found.n_indexes == 0 && !found.alone && found.foreign)
-		return al_fail(err, AL_EINPUT, "%s: holds no .safetensors file; %s is %s", folder,
-			found.foreign, al_foreign_name(found.foreign));
+		return al_fail(err, AL_EINPUT, "%s: contains no .safetensors file; %s is %s",
+			folder, found.foreign, al_foreign_name(found.foreign));
 	if (found.n_files == 0 && found.n_indexes == 0)
-		return al_fail(err, AL_EINPUT, "%s: holds no .safetensors file%s%s", folder,
-			found.alone ? ": name the file itself, as " : "",
+		return al_fail(err, AL_EINPUT, "%s: contains no .safetensors file%s%s", folder,
+			found.alone ? ": name the file itself, e.g. " : "",
 			found.alone ? found.alone : "");
 	return al_fail(err, AL_EINPUT,
-		"%s: holds %zu .safetensors files and %zu indexes, expected "
-		"model.safetensors, model.safetensors.index.json or a single one",
+		"%s: contains %zu .safetensors files and %zu indexes; expected model.safetensors, "
+		"model.safetensors.index.json or a single file",
 		folder, found.n_files, found.n_indexes);
 }
 
@@ -317,7 +317,7 @@ static bool check_header(const struct al_shard *shard, struct al_error *err)
 
 	return hash_header(shard, &hash, err)
 		&& (hash == shard->header_hash
-			|| al_fail(err, AL_ESYSTEM, "%s: its header was changed while it was read",
+			|| al_fail(err, AL_ESYSTEM, "%s: its header changed while being read",
 				shard->source.path));
 }
 

@@ -51,7 +51,7 @@ static bool take_tensor_type(struct al_gguf *gguf, struct info *info, struct al_
 	const bool is_known = type < sizeof(tensor_types) / sizeof(*tensor_types)
 		&& tensor_types[type];
 	if (!is_known)
-		return al_fail(err, AL_EINPUT, "type %" PRIu32 ", which ggml doesn't have", type);
+		return al_fail(err, AL_EINPUT, "type %" PRIu32 ", which ggml doesn't define", type);
 	info->dtype = al_dtype_named(tensor_types[type]);
 	const int64_t row = info->n_dims ? info->shape[info->n_dims - 1] : 1;
 	return row % (int64_t)info->dtype->block_elements == 0
@@ -139,8 +139,8 @@ static bool check_version(const struct al_gguf *gguf, uint32_t version, struct a
 	if (version == 2 || version == 3)
 		return true;
 	if (version != 0 && (version & 0xFFFF) == 0)
-		return al_fail(err, AL_EINPUT, "%s: a GGUF file with the bytes the other way round",
-			path);
+		return al_fail(err, AL_EINPUT,
+			"%s: a big-endian GGUF file; only little-endian is supported", path);
 	return al_fail(err, AL_EINPUT, "%s: GGUF version %" PRIu32 ", expected 2 or 3", path,
 		version);
 }

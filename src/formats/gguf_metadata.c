@@ -47,7 +47,7 @@ bool al_gguf_take_text(struct al_gguf *gguf, uint64_t most, const char *what, co
 	char *text = al_new_array(gguf->arena, char, (size_t)length + 1);
 	*out = text;
 	return al_cursor_take(&gguf->cursor, text, length, what, err)
-		&& (strlen(text) == length || fail_here(gguf, err, "a text with a NUL in it"));
+		&& (strlen(text) == length || fail_here(gguf, err, "a string containing a NUL"));
 }
 
 static bool is_utf8(const char *text)
@@ -121,7 +121,7 @@ static bool take_list(struct al_gguf *gguf, struct al_gguf_pair *pair, struct al
 		return fail_here(gguf, err, "a list of lists");
 	const uint64_t least = type == VALUE_TEXT ? 8 : al_dtype_stored(stored[type])->block_bytes;
 	if (n > al_cursor_left(&gguf->cursor) / least)
-		return fail_here(gguf, err, "a list that is longer than the file");
+		return fail_here(gguf, err, "a list longer than the file");
 	pair->items_at = gguf->cursor.at;
 	pair->n_items = n;
 	pair->items_type = (int)type;
@@ -173,7 +173,7 @@ static bool check_key(const struct al_gguf *gguf, const char *key, struct al_err
 	if (!*key || !is_utf8(key))
 		return fail_here(gguf, err, *key ? "a key that isn't UTF-8" : "an empty key");
 	return !al_gguf_find_pair(gguf->listing->shard, key)
-		|| al_fail(err, AL_EINPUT, "%s: key \"%.120s\" comes twice",
+		|| al_fail(err, AL_EINPUT, "%s: key \"%.120s\" appears twice",
 			gguf->listing->shard->source.path, key);
 }
 
@@ -224,7 +224,8 @@ bool al_gguf_take_pairs(struct al_gguf *gguf, uint64_t n, struct al_error *err)
 
 	if (n > MOST_PAIRS || n > al_cursor_left(&gguf->cursor) / LEAST_PAIR)
 		return al_fail(err, AL_EINPUT,
-			"%s: %" PRIu64 " keys, expected at most %d and a file that holds them",
+			"%s: %" PRIu64
+			" keys, more than the maximum of %d or than fit into the file",
 			shard->source.path, n, MOST_PAIRS);
 	struct al_gguf_pair *pairs = al_new_array(gguf->arena, struct al_gguf_pair, (size_t)n + 1);
 	shard->pairs = pairs;
@@ -254,7 +255,7 @@ static bool take_items(struct al_gguf *gguf, const struct al_gguf_pair *pair, bo
 	const size_t n = (size_t)pair->n_items;
 
 	if (pair->items_at == 0 || (pair->items_type == VALUE_TEXT) != are_texts)
-		return al_fail(err, AL_EINPUT, "%s: %s is no list of %s", shard->source.path,
+		return al_fail(err, AL_EINPUT, "%s: %s is not a list of %s", shard->source.path,
 			pair->key, are_texts ? "texts" : "numbers");
 	al_cursor_init(&gguf->cursor, &shard->source, shard->source.bytes);
 	gguf->cursor.at = gguf->cursor.begin = pair->items_at;

@@ -27,7 +27,7 @@ static bool name_parts(struct al_checkpoint *checkpoint, int64_t n, const char *
 	if (!al_ends_with(path, ending))
 		return al_fail(err, AL_EINPUT,
 			"%s: is part %" PRId64 " of %" PRId64
-			", expected a name that ends in %s: the others are found by it",
+			", but its name doesn't end in %s, by which the other parts are found",
 			path, number, n, ending);
 	for (int64_t i = 0; i < n; i++)
 		paths[i] = al_format(&checkpoint->arena, "%.*s%s",
@@ -46,7 +46,7 @@ static bool check_key(const struct al_shard *shard, const char *key, size_t expe
 			key, expected);
 	return found == (int64_t)expected
 		|| al_fail(err, AL_EINPUT,
-			"%s: %s is %" PRId64 ", expected %zu: the parts are not of one model",
+			"%s: %s is %" PRId64 ", expected %zu: the parts belong to different models",
 			shard->source.path, key, found, expected);
 }
 

@@ -130,7 +130,7 @@ static bool open_aside(const struct al_checkpoint *checkpoint, struct al_laid *l
 	struct al_error *err)
 {
 	return laid->aside.is_open || al_spill_open(&laid->aside, NULL, err)
-		|| al_in(err, "%s: its tensors are unpacked there", checkpoint->path);
+		|| al_in(err, "can't unpack the tensors of %s there", checkpoint->path);
 }
 
 static bool unpack(struct al_laid *laid, struct al_layout *layout, struct al_place *place,

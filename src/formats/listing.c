@@ -27,8 +27,7 @@ static bool check_claim(const struct al_listing *listing, const struct al_tensor
 			claim->offset + claim->bytes, data_bytes);
 	if (!al_dtype_size(dtype, *n_elements, &bytes))
 		return al_fail(err, AL_EINPUT,
-			"%" PRId64 " elements of %s are no whole number of bytes below "
-			"2^64",
+			"%" PRId64 " elements of %s don't make a whole number of bytes below 2^64",
 			*n_elements, al_dtype_title(dtype));
 	return bytes == claim->bytes
 		|| al_fail(err, AL_EINPUT,
@@ -122,7 +121,7 @@ static bool check_neighbour(const struct al_listing *listing, const struct al_te
 		return true;
 	al_fail(err, AL_EINPUT,
 		"begins at byte %" PRIu64 " of the data, expected %" PRIu64
-		", where the tensor before it ends",
+		", the end of the previous tensor",
 		tensor->offset - listing->data_offset, expected - listing->data_offset);
 	return fail_tensor(listing, tensor->name, err);
 }
@@ -142,7 +141,7 @@ static bool check_work(const struct al_listing *listing, struct al_error *err)
 		const uint64_t work = tensor->layout ? al_layout_work(tensor) : tensor->bytes;
 		if (work > left)
 			return al_fail(err, AL_EINPUT,
-				"%s: its tensors are more than %d times as large as the file",
+				"%s: its tensors would be more than %d times larger than the file",
 				listing->shard->source.path, MOST_RATIO);
 		left -= work;
 	}
@@ -169,7 +168,7 @@ bool al_listing_check(struct al_listing *listing, const struct al_format *format
 	if (format->is_packed && expected != listing->shard->source.bytes)
 		return al_fail(err, AL_EINPUT,
 			"%s: has %" PRIu64 " bytes, expected %" PRIu64
-			", where its last tensor ends",
+			", the end of its last tensor",
 			listing->shard->source.path, listing->shard->source.bytes, expected);
 	return true;
 }

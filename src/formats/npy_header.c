@@ -96,7 +96,7 @@ static const struct al_record record = {.fields = AL_FIELDS(fields)};
 
 static bool fail_kind(const char *path, const char *what, struct al_error *err)
 {
-	return al_fail(err, AL_EINPUT, "%s: an array of %s: expected an array of numbers", path,
+	return al_fail(err, AL_EINPUT, "%s: an array of %s; expected an array of numbers", path,
 		what);
 }
 
@@ -106,8 +106,7 @@ static bool read_descr(const struct al_json *doc, const struct al_item *node, co
 	const char *descr;
 
 	if (al_json_kind(node) == AL_JSON_ARRAY)
-		return fail_kind(path, "records; store each of their fields as an array of its own",
-			err);
+		return fail_kind(path, "records; store each field as its own array", err);
 	if (!al_json_text(doc, node, &descr, err))
 		return false;
 	h->is_swapped = *descr == '>';
@@ -118,9 +117,7 @@ static bool read_descr(const struct al_json *doc, const struct al_item *node, co
 		if (strncmp(descr, refused[i].begins, strlen(refused[i].begins)) == 0)
 			return fail_kind(path, refused[i].what, err);
 	return al_json_fail(doc, node, err,
-		"found \"%.20s\", expected \"<f4\" or another kind of "
-		"numbers",
-		descr);
+		"found \"%.20s\", expected \"<f4\" or another number type", descr);
 }
 
 static bool read_literal(struct al_json *doc, const char *path, struct al_arena *scratch,

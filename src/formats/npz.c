@@ -62,8 +62,7 @@ static bool list(struct al_listing *listing, struct al_error *err)
 		return list_arrays(listing, err);
 	return al_archive_has(shard->archive, AL_TORCH_PICKLE)
 		? al_torch_list_zip(listing, err)
-		: al_fail(err, AL_EINPUT,
-			"%s: is a zip archive, but neither NumPy nor PyTorch wrote it",
+		: al_fail(err, AL_EINPUT, "%s: is a zip archive, but not from NumPy or PyTorch",
 			shard->source.path);
 }
 

@@ -93,7 +93,7 @@ static struct al_pickle_value *pop(struct machine *m)
 {
 	if (m->n_stack > floor_of(m))
 		return m->stack[--m->n_stack];
-	fail(m, "takes more than it has");
+	fail(m, "pops an empty stack");
 	return al_new(m->arena, struct al_pickle_value);
 }
 
@@ -101,7 +101,7 @@ static struct al_pickle_value *pop(struct machine *m)
 static bool mark_below(struct machine *m, size_t n)
 {
 	if (m->n_stack - floor_of(m) < n) {
-		fail(m, "takes more than it has");
+		fail(m, "pops an empty stack");
 		return false;
 	}
 	m->marks = al_grow(m->arena, m->marks, m->n_marks, &m->marks_room, sizeof(*m->marks));
@@ -147,12 +147,12 @@ static void push_name(struct machine *m, const char *module, const char *name)
 	m->failed = !found || found->what == AL_IS_REFUSED;
 	if (!found)
 		al_fail(m->err, AL_EINPUT,
-			"%s: holds Python objects (%.60s.%.60s), which are never made: save the "
-			"weights alone, torch.save(model.state_dict(), FILE)",
+			"%s: contains Python objects (%.60s.%.60s), which are not loaded: save "
+			"only the weights, torch.save(model.state_dict(), FILE)",
 			m->path, module, name);
 	else if (m->failed)
-		al_fail(m->err, AL_EINPUT, "%s: holds %s, expected dense ones", m->path,
-			found->says);
+		al_fail(m->err, AL_EINPUT, "%s: contains %s; only dense tensors are supported",
+			m->path, found->says);
 	else
 		push(m, AL_PICKLE_NAME)->name = found;
 }
@@ -173,7 +173,7 @@ static void push_stack_global(struct machine *m, int how)
 	if (name->kind == AL_PICKLE_TEXT && module->kind == AL_PICKLE_TEXT)
 		push_name(m, module->text, name->text);
 	else
-		fail(m, "names something by what is no text");
+		fail(m, "uses a name that isn't a string");
 }
 
 /* ---- what names make ---- */
@@ -197,7 +197,7 @@ static void push_tensor(struct machine *m, const struct al_pickle_value *args, b
 	if (!storage || !first || !shape || !strides
 		|| (has_dtype && (!dtype || dtype->name->what != AL_IS_DTYPE))
 		|| (!has_dtype && !storage->dtype)) {
-		fail(m, "makes a tensor of something else");
+		fail(m, "builds a tensor from invalid arguments");
 		return;
 	}
 	struct al_pickle_value *tensor = push(m, AL_PICKLE_TENSOR);
@@ -217,7 +217,7 @@ static void push_dict(struct machine *m, const struct al_pickle_value *args)
 	for (size_t i = 0; pairs && i < pairs->n_items; i++) {
 		const struct al_pickle_value *pair = pairs->items[i];
 		if (pair->n_items != 2) {
-			fail(m, "makes a dict of what are no pairs");
+			fail(m, "builds a dict from something other than pairs");
 			return;
 		}
 		add_item(m, dict, pair->items[0]);
@@ -234,7 +234,7 @@ static void push_argument(struct machine *m, const struct al_pickle_value *args,
 	if (first)
 		push_value(m, first);
 	else
-		fail(m, "makes something of something else");
+		fail(m, "builds an object from invalid arguments");
 }
 
 static void push_made(struct machine *m, const struct al_pickle_name *name,
@@ -258,7 +258,7 @@ static void push_made(struct machine *m, const struct al_pickle_name *name,
 		push(m, AL_PICKLE_OTHER);
 		break;
 	default:
-		fail(m, "calls what can't be called");
+		fail(m, "calls something that isn't callable");
 	}
 }
 
@@ -271,7 +271,7 @@ static void reduce(struct machine *m, int how)
 	if (name->kind == AL_PICKLE_NAME && args->kind == AL_PICKLE_TUPLE)
 		push_made(m, name->name, args);
 	else
-		fail(m, "calls what can't be called");
+		fail(m, "calls something that isn't callable");
 }
 
 /* ("storage", class, key, device, elements[, view]). */
@@ -287,11 +287,11 @@ static void push_storage(struct machine *m, int how)
 	if (!tag || strcmp(tag->text, "storage") != 0
 		|| !class || class->name->what != AL_MAKES_STORAGE || !key || !elements
 		|| elements->integer < 0) {
-		fail(m, "describes a storage in a way that isn't known");
+		fail(m, "describes a storage in an unknown way");
 		return;
 	}
 	if (id->n_items > 5 && id->items[5]->kind != AL_PICKLE_NONE)
-		fail(m, "has a view of a storage, which only old files have");
+		fail(m, "has a view of a storage, which is only supported in old files");
 	struct al_pickle_value *storage = push(m, AL_PICKLE_STORAGE);
 	storage->text = key->text;
 	storage->integer = elements->integer;
@@ -307,7 +307,7 @@ static void push_text(struct machine *m, int length_bytes)
 	const unsigned char *bytes = take(m, n);
 
 	if (bytes && memchr(bytes, 0, n))
-		fail(m, "has a text with a NUL");
+		fail(m, "has a string containing a NUL");
 	push(m, AL_PICKLE_TEXT)->text = bytes ? al_strndup(m->arena, (const char *)bytes, n) : "";
 }
 
@@ -386,14 +386,14 @@ static void extend(struct machine *m, int kind)
 	const size_t first = pop_mark(m);
 
 	if (first <= floor_of(m)) {
-		fail(m, "adds to nothing");
+		fail(m, "appends to an empty stack");
 		return;
 	}
 	struct al_pickle_value *to = m->stack[first - 1];
 	if (to->kind == (enum al_pickle_kind)kind)
 		move_items(m, first, to);
 	else if (to->kind != AL_PICKLE_OTHER)
-		fail(m, "adds to what holds nothing");
+		fail(m, "appends to something that isn't a container");
 	m->n_stack = first;
 }
 
@@ -409,7 +409,7 @@ static void put(struct machine *m, uint64_t index)
 {
 	/* pickles number what they keep: each number takes a byte at least */
 	if (index >= m->n_bytes || m->n_stack == floor_of(m)) {
-		fail(m, "keeps what it hasn't");
+		fail(m, "memoises from an empty stack");
 		return;
 	}
 	while (m->n_memo <= index) {
@@ -437,7 +437,7 @@ static void get_numbered(struct machine *m, int n_bytes)
 	if (index < m->n_memo && m->memo[index])
 		push_value(m, m->memo[index]);
 	else
-		fail(m, "asks for what it hasn't kept");
+		fail(m, "refers to a missing memo entry");
 }
 
 static void drop(struct machine *m, int how)
@@ -509,9 +509,8 @@ static void do_instruction(struct machine *m, unsigned char code)
 		return;
 	}
 	m->failed = true;
-	al_fail(m->err, AL_EINPUT,
-		"%s: the pickle has instruction 0x%02x, which state dicts don't need", m->path,
-		code);
+	al_fail(m->err, AL_EINPUT, "%s: the pickle has opcode 0x%02x, which state dicts don't use",
+		m->path, code);
 }
 
 const struct al_pickle_value *al_pickle_read(struct al_arena *arena, const char *path,

@@ -144,8 +144,7 @@ static bool check_read(const struct al_tensor *tensor, const struct al_selection
 			al_dtype_title(tensor->dtype));
 	if (!is_within(tensor, selection))
 		return al_fail(err, AL_EINPUT,
-			"%lld runs of %lld elements from element %lld are not within "
-			"its %lld",
+			"%lld runs of %lld elements from element %lld exceed its %lld",
 			(long long)selection->n_runs, (long long)selection->run,
 			(long long)selection->first, (long long)tensor->n_elements);
 	return true;
@@ -201,10 +200,8 @@ bool al_tensor_read_bytes(const struct al_checkpoint *checkpoint, const struct a
 
 	if (first > tensor->bytes || length > tensor->bytes - first)
 		return al_fail(err, AL_EINPUT,
-			"tensor \"%.120s\": %zu bytes from byte %llu are not within "
-			"its %llu",
-			tensor->name, length, (unsigned long long)first,
-			(unsigned long long)tensor->bytes);
+			"tensor \"%.120s\": %zu bytes from byte %llu exceed its %llu", tensor->name,
+			length, (unsigned long long)first, (unsigned long long)tensor->bytes);
 	return (al_tensor_place(checkpoint, tensor, &place, err)
 		       && al_source_read(place.source, place.offset + first, out, length, err))
 		|| al_in(err, "tensor \"%.120s\"", tensor->name);

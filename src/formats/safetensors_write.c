@@ -31,12 +31,13 @@ static bool measure(const struct al_tensor *tensor, uint64_t *bytes, struct al_e
 	int64_t n;
 
 	if (!al_multiply_dims(1, tensor->shape, tensor->n_dims, &n))
-		return al_fail(err, AL_EINPUT, "tensor \"%.120s\": its dimensions have no product",
+		return al_fail(err, AL_EINPUT,
+			"tensor \"%.120s\": the product of its dimensions is too large",
 			tensor->name);
 	return al_dtype_size(tensor->dtype, n, bytes)
 		|| al_fail(err, AL_EINPUT,
-			"tensor \"%.120s\": %" PRId64 " elements of %s are no whole "
-			"number of bytes below 2^64",
+			"tensor \"%.120s\": %" PRId64
+			" elements of %s don't make a whole number of bytes below 2^64",
 			tensor->name, n, tensor->dtype->stored);
 }
 

@@ -17,7 +17,8 @@ static bool check_byteorder(struct al_torch_file *f, size_t member, struct al_er
 			archive->members[member].name);
 	f->is_swapped = strcmp(word, "big") == 0;
 	return f->is_swapped || strcmp(word, "little") == 0
-		|| al_fail(err, AL_EINPUT, "%s: its byteorder is neither little nor big", f->path);
+		|| al_fail(err, AL_EINPUT, "%s: its byteorder is neither \"little\" nor \"big\"",
+			f->path);
 }
 
 static bool add_place(struct al_torch_file *f, size_t index, const char *key, struct al_error *err)
@@ -63,7 +64,7 @@ static bool find_pickle(struct al_torch_file *f, size_t *pickle, struct al_error
 	for (size_t i = 0; i < archive->n_members; i++) {
 		if (al_ends_with(archive->members[i].name, script_ending))
 			return al_fail(err, AL_EINPUT,
-				"%s: is a TorchScript program: load it and save its weights alone, "
+				"%s: is a TorchScript program: save only its weights, "
 				"torch.save(torch.jit.load(FILE).state_dict(), ...)",
 				f->path);
 		if (al_ends_with(archive->members[i].name, AL_TORCH_PICKLE)) {

@@ -43,7 +43,7 @@ static bool take_sizes(const struct al_pickle_value *tuple, int64_t *out, struct
 		const struct al_pickle_value *size = tuple->items[i];
 		if (size->kind != AL_PICKLE_INTEGER || size->integer < 0)
 			return al_fail(err, AL_EINPUT,
-				"a dimension or stride is no whole number from 0 on");
+				"a dimension or stride isn't a whole number of at least 0");
 		out[i] = size->integer;
 	}
 	return true;
@@ -86,7 +86,7 @@ static bool check_view(const struct al_pickle_value *tensor, const struct view *
 			", beyond its storage's %" PRId64,
 			tensor->integer, v->span, n);
 	return v->n_elements <= n
-		|| al_fail(err, AL_EINPUT, "repeats the numbers of its storage: save a clone");
+		|| al_fail(err, AL_EINPUT, "has overlapping strides: save a clone");
 }
 
 static bool add_tensor(const struct al_torch_file *f, const char *name,
@@ -133,7 +133,7 @@ static bool walk(struct al_torch_file *f, const struct al_pickle_value *dict, co
 	for (size_t i = 0; i + 1 < dict->n_items; i += 2) {
 		const struct al_pickle_value *value = dict->items[i + 1];
 		if (++f->cost > MOST_COST || depth > MOST_DEPTH)
-			return al_fail(err, AL_EINPUT, "%s: its dicts are too many or too deep",
+			return al_fail(err, AL_EINPUT, "%s: too many dicts, or nested too deeply",
 				f->path);
 		if (value->kind != AL_PICKLE_TENSOR && value->kind != AL_PICKLE_DICT)
 			continue;
@@ -210,7 +210,7 @@ bool al_torch_add_tensors(struct al_torch_file *f, const struct al_pickle_value 
 
 	if (root->kind != AL_PICKLE_DICT)
 		return al_fail(err, AL_EINPUT,
-			"%s: its pickle is no dict of tensors: save one, "
+			"%s: its pickle is not a dict of tensors: save one, "
 			"torch.save(model.state_dict(), FILE)",
 			f->path);
 	const struct al_pickle_value *dict = find_nested(f, root);
@@ -222,5 +222,5 @@ bool al_torch_add_tensors(struct al_torch_file *f, const struct al_pickle_value 
 		if (!add_tensor(f, f->tensors[i].name + n, f->tensors[i].value, err))
 			return al_in(err, "%s: tensor \"%.120s\"", f->path, f->tensors[i].name + n);
 	return f->n_tensors > 0 || dict->n_items == 0
-		|| al_fail(err, AL_EINPUT, "%s: its pickle holds no tensors", f->path);
+		|| al_fail(err, AL_EINPUT, "%s: its pickle contains no tensors", f->path);
 }

@@ -11,7 +11,7 @@ static bool check_machine(struct al_torch_file *f, const struct al_pickle_value 
 	const struct al_pickle_value *order = al_pickle_get(machine, "little_endian");
 
 	f->is_swapped = order && order->kind == AL_PICKLE_BOOL && !order->integer;
-	return order || al_fail(err, AL_EINPUT, "%s: doesn't say its order of bytes", f->path);
+	return order || al_fail(err, AL_EINPUT, "%s: doesn't specify its byte order", f->path);
 }
 
 /* The bytes of an element of the storages, which only the tensors tell; 0 where no tensor asks for
@@ -40,8 +40,8 @@ static bool take_storage(struct al_torch_file *f, struct al_torch_place *place, 
 	*at += 8;
 	if (place->member == 0)
 		return al_fail(err, AL_EINPUT,
-			"%s: storage \"%.60s\" is of no tensor: how large it is isn't known",
-			f->path, place->key);
+			"%s: no tensor uses storage \"%.60s\", so its size is unknown", f->path,
+			place->key);
 	if (n_elements > (source->bytes - *at) / place->member)
 		return al_fail(err, AL_EINPUT,
 			"%s: storage \"%.60s\" has %" PRIu64 " elements, more than the file",
@@ -60,7 +60,8 @@ static bool add_keys(struct al_torch_file *f, const struct al_pickle_value *keys
 	f->places = al_new_array(f->arena, struct al_torch_place, keys->n_items + 1);
 	for (size_t i = 0; i < keys->n_items; i++) {
 		if (keys->items[i]->kind != AL_PICKLE_TEXT)
-			return al_fail(err, AL_EINPUT, "%s: a storage's key is no text", f->path);
+			return al_fail(err, AL_EINPUT, "%s: a storage's key isn't a string",
+				f->path);
 		f->places[f->n_places++].key = al_strdup(f->arena, keys->items[i]->text);
 	}
 	al_torch_sort_places(f);

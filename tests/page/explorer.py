@@ -222,7 +222,7 @@ const field = document.querySelector('#n-seq');
 field.value = arguments[0];
 field.dispatchEvent(new Event('input'));''', text)
             self.assertEqual(one.run(READ)['mha']['cache_bytes'], '-')
-            self.assertIn('symbol "seq" is not given',
+            self.assertIn('symbol "seq" is not set',
                           one.run('return document.querySelector("#problems").textContent'))
 
     def test_reads_well(self):

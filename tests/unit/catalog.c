@@ -283,7 +283,7 @@ static const struct refusal {
 	{TENSOR("\"shape\": [1.5]"), "v.json:1:68: found 1.5, expected a whole number"},
 	{TENSOR("\"shape\": [-1]"), "v.json:1:68: found -1, expected 0 or more"},
 	{TENSOR("\"shape\": [9007199254740992]"),
-		"v.json:1:68: the number is 2^53 or beyond, where it is not exact"},
+		"v.json:1:68: the number is too large to be exact (2^53 or more)"},
 	{TENSOR("\"shape\": [1], \"kind\": \"wieght\""),
 		"v.json:1:80: unknown kind \"wieght\" (did you mean \"weight\"?)"},
 	{TENSOR("\"shape\": [1], \"per\": \"token\""),
@@ -299,28 +299,27 @@ static const struct refusal {
 	{TENSOR("\"shape\": [1], \"factor\": \"qeury\""),
 		"v.json:1:82: unknown factor \"qeury\" (did you mean \"query\"?)"},
 	{TENSOR("\"shape\": [1], \"factor\": \"key\", \"kind\": \"norm\""),
-		"v.json:1:82: a norm is no factor of heads, expected a weight or a bias"},
+		"v.json:1:82: a norm can't be a factor of heads; expected a weight or a bias"},
 	{TENSOR("\"shape\": [1], \"factor\": \"key\", \"common\": true"),
-		"v.json:1:99: a factor is cut into heads and can't be common to all"},
+		"v.json:1:99: a factor is split into heads and can't be shared by all"},
 	{TENSOR("\"shape\": [1], \"factor\": \"value\", \"scores\": true"),
-		"v.json:1:101: a factor of heads makes more than their scores"},
-	{TENSOR("\"shape\": [1], \"down\": \"W\""),
-		"v.json:1:80: \"down\" needs \"factor\" beside it"},
+		"v.json:1:101: a factor of heads can't affect only their scores"},
+	{TENSOR("\"shape\": [1], \"down\": \"W\""), "v.json:1:80: \"down\" also needs \"factor\""},
 	{TENSOR("\"shape\": [1], \"factor\": \"key\", \"gain\": \"W\""),
-		"v.json:1:97: \"gain\" needs \"down\" beside it"},
+		"v.json:1:97: \"gain\" also needs \"down\""},
 	{TENSOR("\"shape\": [1], \"head_width\": 2"),
-		"v.json:1:86: \"head_width\" needs \"factor\" beside it"},
+		"v.json:1:86: \"head_width\" also needs \"factor\""},
 	{TENSOR("\"shape\": [1], \"factor\": \"key\", \"down\": \"V\""),
 		"v.json:1:97: unknown tensor \"V\" (did you mean \"W\"?)"},
 	{TENSORS("{\"name\": \"A\", \"role\": \"key\", \"shape\": [1], \"factor\": \"key\"},"
 		 "{\"name\": \"B\", \"role\": \"key\", \"shape\": [1], \"factor\": \"key\", "
 		 "\"when\": 1}"),
-		"v.json:1:140: A and B are both the factor \"key\", without conditions that tell "
-		"them apart"},
+		"v.json:1:140: A and B are both the factor \"key\", without conditions that "
+		"distinguish them"},
 	{TENSORS("{\"name\": \"W\", \"role\": \"key\", \"shape\": [1]},"
 		 "{\"name\": \"W\", \"role\": \"key\", \"shape\": [2]}"),
-		"v.json:1:70: \"W\" stands in \"tensors\" twice, without conditions that tell them "
-		"apart"},
+		"v.json:1:70: \"W\" appears twice in \"tensors\", without conditions that "
+		"distinguish them"},
 	{WITH("\"cache\": [{\"name\": \"K\", \"shape\": [1], \"per\": \"tokn\"}]"),
 		"v.json:1:75: unknown per \"tokn\" (did you mean \"token\"?)"},
 	{WITH("\"activations\": [{\"name\": \"x\", \"shape\": [1], \"bytes\": 0}]"),
@@ -417,8 +416,8 @@ static const struct {
 	{find_variant, "none.json", "none.json: can't open: No such file or directory"},
 	{find_variant, "tests/data/", "tests/data/: is a directory, expected a file"},
 	{find_model, "tests/data",
-		"tests/data: holds no config.json, expected a model's folder, its config.json or a "
-		"model that `list models` names"},
+		"tests/data: contains no config.json; give a model's folder, its config.json or a "
+		"name from `list models`"},
 	{find_model, "src/catalog/variants/mha.json",
 		"src/catalog/variants/mha.json:6:14: unknown key \"options\" (known: name, "
 		"title, source, symbols, family, config)"},
@@ -463,9 +462,7 @@ static const struct {
 } files[] = {
 	{find_recipe, "{\"name\": \"r\"}", ":1:1: key \"weights\" is missing"},
 	{find_recipe, RECIPE("\"activations\": {\"per_token\": \"2*d_model\"}, \"working\": []"),
-		":1:120: a working set is told beside what is saved: expected \"activations\" by "
-		"the "
-		"\"ledger\""},
+		":1:120: \"working\" needs \"activations\" with \"ledger\""},
 	{find_recipe,
 		RECIPE("\"activations\": {\"ledger\": \"eager\"}, \"working\": [{\"name\": \"x\", "
 		       "\"bytes\": \"2*token\", \"source\": \"y\"}]"),
@@ -493,12 +490,12 @@ static const struct {
 	{find_recipe, "{\"name\": \"r\", \"weights\": [1,1,1,1,1,1,1,1,1]}",
 		":1:26: \"weights\" has 9 parts, expected at most 8"},
 	{find_recipe, "{\"name\": \"r\", \"weights\": [2048]}",
-		":1:27: found 2048 bytes a parameter, expected at most 1024"},
+		":1:27: found 2048 bytes per parameter, expected at most 1024"},
 	{find_model, "[]", ":1:1: found an array, expected an object"},
 	{find_model, "{\"model_type\": 3}", ":1:16: \"model_type\" is a number, expected a string"},
 	{find_model, "{\"model_type\": \"berd\"}",
-		":1:16: unknown model_type \"berd\": no built-in family is built like it, and "
-		"another one's count would be wrong"},
+		":1:16: unsupported model_type \"berd\": no built-in family matches it; add one "
+		"with --family FILE"},
 	{find_model, MODEL("\"titel\": \"x\""),
 		":1:24: unknown key \"titel\" (did you mean \"title\"?)"},
 	{find_model, MODEL("\"title\": \"x\""),

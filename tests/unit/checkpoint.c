@@ -159,14 +159,14 @@ static void chooses_a_file_in_a_folder(void **state)
 	struct al_checkpoint checkpoint;
 	char path[256];
 
-	expect_refusal(folder->path, "holds no .safetensors file");
+	expect_refusal(folder->path, "contains no .safetensors file");
 	put_shard(folder, "model.fp16.safetensors", "a");
 	open_or_fail(&checkpoint, folder->path);
 	al_checkpoint_close(&checkpoint);
 	put_shard(folder, "other.safetensors", "b");
 	expect_refusal(folder->path,
-		"holds 2 .safetensors files and 0 indexes, expected "
-		"model.safetensors, model.safetensors.index.json or a single one");
+		"contains 2 .safetensors files and 0 indexes; expected model.safetensors, "
+		"model.safetensors.index.json or a single file");
 	put_shard(folder, "model.safetensors", "c");
 	open_or_fail(&checkpoint, folder->path);
 	assert_non_null(al_checkpoint_find(&checkpoint, "c"));
@@ -219,8 +219,7 @@ static void reads_more_shards_than_open_files(void **state)
 	const struct al_tensor *last = al_checkpoint_find(&checkpoint, "w299");
 	const struct al_selection all = al_select_all(last);
 	assert_false(al_tensor_read_double(&checkpoint, last, &all, numbers, 3, &err));
-	assert_non_null(
-		strstr(err.message, "299.safetensors: is another file than when it was opened"));
+	assert_non_null(strstr(err.message, "299.safetensors: was replaced after it was opened"));
 	al_checkpoint_close(&checkpoint);
 	remove(test_path(path, folder, "299.safetensors"));
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
@@ -272,16 +271,16 @@ static void notices_that_it_was_overwritten(void **state)
 	assert_true(al_checkpoint_check_unchanged(&checkpoint, &err));
 	put_byte(path, "r+", before.st_size - 1, 7);
 	set_time(path, (struct timespec){.tv_sec = before.st_mtim.tv_sec + 1});
-	expect_changed(&checkpoint, "one.safetensors: was written to while it was read");
+	expect_changed(&checkpoint, "one.safetensors: was modified while being read");
 	put_byte(path, "r+", 9, 'X');
 	set_time(path, before.st_mtim);
-	expect_changed(&checkpoint, "one.safetensors: its header was changed");
+	expect_changed(&checkpoint, "one.safetensors: its header changed");
 	put_byte(path, "r+", before.st_size, 7);
 	set_time(path, before.st_mtim);
-	expect_changed(&checkpoint, "it was changed while it was read");
+	expect_changed(&checkpoint, "bytes while being read");
 	put_shard(*state, "two.safetensors", "x");
 	assert_int_equal(rename(test_path((char[256]){0}, *state, "two.safetensors"), path), 0);
-	expect_changed(&checkpoint, "one.safetensors: is another file");
+	expect_changed(&checkpoint, "one.safetensors: was replaced");
 	al_checkpoint_close(&checkpoint);
 }
 

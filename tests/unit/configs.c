@@ -173,7 +173,7 @@ static bool is_known(const char *model_type)
 
 	if (al_catalog_family_of(catalog, model_type, &family, &err))
 		return true;
-	if (!strstr(err.message, "unknown model_type"))
+	if (!strstr(err.message, "unsupported model_type"))
 		fail_msg("%s", err.message);
 	return false;
 }

@@ -452,8 +452,8 @@ static void an_unknown_model_type_is_not_guessed(void **state)
 	(void)state;
 	assert_false(al_catalog_family_of(catalog, "gpt3", &family, &err));
 	assert_string_equal(err.message,
-		"unknown model_type \"gpt3\": no built-in family is built like it, and "
-		"another one's count would be wrong");
+		"unsupported model_type \"gpt3\": no built-in family matches it; add one with "
+		"--family FILE");
 	assert_false(al_catalog_family_of(catalog, "name", &family, &err));
 }
 
@@ -710,14 +710,14 @@ static const struct refusal families[] = {
 		":1:86: unknown family \"qwn3\" (did you mean \"qwen3\"?)"},
 	{FAMILY("\"components\": {\"text\": {\"config\": \"t\", \"family\": \"qwen3_vl\"}}"),
 		":1:86: families/qwen3_vl.json:7:13: a family with components can't be a component "
-		"of another one"},
+		"itself"},
 	{FAMILY("\"components\": {\"vision\": {\"config\": \"v\", \"family\": "
 		"\"qwen3_vl_vision\", \"defaults\": {\"vocab\": 3}}}"),
 		":1:129: family qwen3_vl_vision has no symbol \"vocab\""},
 	{FAMILY("\"module\": []"), ":1:47: unknown key \"module\" (did you mean \"modules\"?)"},
 	{FAMILY("\"config\": {\"d_model\": \"width\"}"),
 		":1:59: \"d_model\" is a string, expected an object"},
-	{FAMILY("\"config\": {\"d_model\": {}}"), ":1:59: found neither \"key\" nor \"default\""},
+	{FAMILY("\"config\": {\"d_model\": {}}"), ":1:59: needs \"key\" or \"default\""},
 	{FAMILY("\"config\": {\"d_model\": {\"key\": []}}"), ":1:67: the list of texts is empty"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"default\": \"4*d_modle\"}}"),
 		":1:81: column 3: unknown symbol \"d_modle\" (did you mean \"d_model\"?)"},
@@ -733,7 +733,7 @@ static const struct refusal families[] = {
 	{FAMILY("\"modules\": [{\"name\": \"a\", \"variant\": \"mah\"}]"),
 		":1:74: unknown variant \"mah\" (did you mean \"mha\"?)"},
 	{FAMILY("\"modules\": [{\"name\": \"a.{layer}\", \"variant\": \"mha\"}]"),
-		":1:49: \"a.{layer}\" has {layer}, which no \"for\" counts"},
+		":1:49: \"a.{layer}\" has {layer}, but no \"for\" defines it"},
 	{FAMILY("\"modules\": [{\"name\": \"a.{layer\", \"variant\": \"mha\", \"for\": {\"layer\": "
 		"1}}]"),
 		":1:49: \"a.{layer\" lacks a \"}\""},
@@ -784,12 +784,11 @@ static const struct refusal families[] = {
 	{TENSOR("\"part\": \"head\", \"tied_to\": \"embed\""),
 		":1:104: unknown tensor \"embed\" (known: w)"},
 	{TENSOR("\"part\": \"norm\", \"before\": \"attn\""),
-		":1:103: unknown module \"attn\" (none is known)"},
+		":1:103: unknown module \"attn\" (there are none)"},
 	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": 1, \"b\": 1, \"c\": 1, \"d\": 1, \"e\": 1}"),
 		":1:100: \"for\" has 5 loops, expected at most 4"},
 	{TENSOR("\"part\": \"norm\", \"for\": {\"a\": [3, 2, 1]}"),
-		":1:106: found 3 items, expected how many there are and how many of them are "
-		"active"},
+		":1:106: found 3 items, expected two: the total and the active number"},
 	{TENSOR("\"part\": \"norm\""),
 		":1:49: tensor w of a norm lacks \"kind\" (\"norm\" for its scale, \"bias\")"},
 	{TENSOR("\"part\": \"norm\", \"kind\": \"norm\""),
@@ -800,7 +799,7 @@ static const struct refusal families[] = {
 		":1:102: only a norm outside of the layers has a \"stage\""},
 	{TENSOR("\"part\": \"norm\", \"packed\": 0"), ":1:103: found 0, expected 1 or more"},
 	{FAMILY("\"apart\": {\"a\": {\"layer\": 1, \"expert\": 2}}"),
-		":1:52: found 2 loops, expected one and from which iteration on"},
+		":1:52: found 2 loops, expected a loop and its first iteration"},
 	{FAMILY("\"apart\": {\"a\": 3}"), ":1:52: \"a\" is a number, expected an object"},
 	{FAMILY("\"config\": {\"d_ff\": {\"key\": \"ff\", \"first\": 1}}"),
 		":1:79: only indices have a \"first\""},
@@ -811,7 +810,7 @@ static const struct refusal families[] = {
 	{FORWARD("\"x\"", "{\"head\": \"w\"}"), ":1:157: \"x\" is none of the family's tensors"},
 	{FORWARD("\"w\"", "{}"), ":1:157: a decoder needs a \"head\""},
 	{FORWARD("[\"w\"]", "{\"head\": \"w\"}"),
-		":1:344: found 1 names, expected a weight's and a bias'"},
+		":1:344: found 1 names, expected those of a weight and a bias"},
 	{FORWARD("{\"weight\": \"w\", \"wen\": 1}", "{\"head\": \"w\"}"),
 		":1:367: unknown key \"wen\" (did you mean \"when\"?)"},
 	{TENSOR("\"part\": \"norm\", \"when\": \"exprt > 1\", \"for\": {\"expert\": 2}"),

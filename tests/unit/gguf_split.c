@@ -91,9 +91,10 @@ static void refuses_others(void **state)
 	part_path(first, 0);
 	part_path(second, 1);
 	write_part(second, 2, PARTS, "b");
-	refuse(first, "-00002-of-00003.gguf: split.no is 2, expected 1: the parts are not of one");
+	refuse(first,
+		"-00002-of-00003.gguf: split.no is 2, expected 1: the parts belong to different");
 	write_part(second, 1, PARTS + 1, "b");
-	refuse(first, "split.tensors.count is 4, expected 3: the parts are not of one model");
+	refuse(first, "split.tensors.count is 4, expected 3: the parts belong to different models");
 	write_part(second, 1, PARTS, "a");
 	refuse(first, "tensor \"a\"");
 	test_write(second, "GGUF\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 24);
@@ -103,7 +104,7 @@ static void refuses_others(void **state)
 	refuse(first, "-00002-of-00003.gguf: can't open: No such file");
 	test_path(other, &folder, "renamed.gguf");
 	write_part(other, 1, PARTS, "b");
-	refuse(other, "is part 2 of 3, expected a name that ends in -00002-of-00003.gguf");
+	refuse(other, "is part 2 of 3, but its name doesn't end in -00002-of-00003.gguf");
 }
 
 int main(void)

@@ -436,7 +436,7 @@ static void refuses_what_it_cannot_tell(void **state)
 	refuse(&m, "tokenizer.ggml.precompiled_charsmap has 4.29497e+09 at 1, expected bytes");
 	add_text(&m, "model", "llama");
 	add_text(&m, "tokens", "a");
-	refuse(&m, "tokenizer.ggml.tokens is no list of texts");
+	refuse(&m, "tokenizer.ggml.tokens is not a list of texts");
 	al_text_finish(&m.pairs);
 }
 

@@ -287,8 +287,7 @@ static void refuses_what_has_no_colour(void **state)
 	assert_refused(&figure, &table, "figure \"map\": only a heatmap has a column of colours");
 	figure = map;
 	figure.x.scale = AL_AXIS_LOG;
-	assert_refused(&figure, &table,
-		"figure \"map\": cells of a heatmap have no meaning on a log axis");
+	assert_refused(&figure, &table, "figure \"map\": a heatmap can't have a log axis");
 	for (size_t row = 0; row < table.n_rows; row++)
 		table.rows[row][2].kind = AL_CELL_MISSING;
 	assert_refused(&map, &table,

@@ -298,9 +298,9 @@ static void refuses_layouts(void **state)
 {
 	static const struct refusal cases[] = {
 		{NULL, FUSED("1", "[\"W_Q\", 12], [\"W_K\", 12], [\"W_V\", 12]"),
-			"m: w: the runs of W_V are 12 wide, expected 15"},
+			"m: w: the blocks of W_V are 12 wide, expected 15"},
 		{NULL, FUSED("2", "[\"W_Q\", 12]"),
-			"m: w: the runs of W_Q are 24 wide, expected 12"},
+			"m: w: the blocks of W_Q are 24 wide, expected 12"},
 		{NULL, FUSED("1", "[\"W_Q\", 12], [\"b_Q\", 12]"),
 			"m: w: fused tensor: 1 of its 2 parts exist, expected all or none"},
 		{NULL, FUSED("1", "[\"W_Q\", 12], [\"W_O\", 12]"),

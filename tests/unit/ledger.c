@@ -968,9 +968,9 @@ static const struct refusal {
 		"unknown per \"modul\" (did you mean \"module\"?)"},
 	/* symbols and shapes */
 	{{"latent-kv", "d_model=8 n_heads=2", NULL, NULL}, AL_PARAMETERS,
-		"variant latent-kv (built-in): tensor W_DKV: symbol \"kv_rank\" is not given"},
+		"variant latent-kv (built-in): tensor W_DKV: symbol \"kv_rank\" is not set"},
 	{{"gqa:n_kv_heads=4", "d_model=8 d_head=2", NULL, NULL}, AL_CACHE_BYTES,
-		"variant gqa:n_kv_heads=4 (gqa, built-in): cache K: symbol \"seq\" is not given"},
+		"variant gqa:n_kv_heads=4 (gqa, built-in): cache K: symbol \"seq\" is not set"},
 	{{"mha", "d_model=0 n_heads=1 d_head=1", NULL, NULL}, AL_PARAMETERS,
 		"variant mha (built-in): tensor W_Q: d_model = 0, expected 1 or more"},
 	{{"mha", "d_model=1 n_heads=4503599627370496 d_head=2", NULL, NULL}, AL_PARAMETERS,
@@ -1007,11 +1007,11 @@ static const struct refusal {
 		"\"f32\"?)"},
 	/* what the basis covers */
 	{{"mha", ODD, "per=model", NULL}, AL_PARAMETERS,
-		"variant mha (built-in): symbol \"n_layers\" is not given"},
+		"variant mha (built-in): symbol \"n_layers\" is not set"},
 	{{"mha", ODD " n_layers=0", "per=model", NULL}, AL_PARAMETERS,
 		"variant mha (built-in): n_layers = 0, expected 1 or more"},
 	{{"mha", ODD " n_encoder_layers=2", "per=model", NULL}, AL_PARAMETERS,
-		"variant mha (built-in): symbol \"n_decoder_layers\" is not given"},
+		"variant mha (built-in): symbol \"n_decoder_layers\" is not set"},
 	{{"mha", "transformer-base", "per=layer", NULL}, AL_PARAMETERS,
 		"variant mha (built-in): the layers of an encoder-decoder differ, expected basis "
 		"per=module or "
@@ -1020,13 +1020,13 @@ static const struct refusal {
 		"variant mha (built-in): n_layers is 24, expected n_encoder_layers + "
 		"n_decoder_layers = 12"},
 	{{SHARED, "k=5 n_layers=2", "per=model", NULL}, AL_PARAMETERS,
-		"variant mine (inline.json): symbol \"n_groups\" is not given"},
+		"variant mine (inline.json): symbol \"n_groups\" is not set"},
 	/* recipes */
 	{{"mha", "bert-base", NULL, NULL}, AL_WEIGHTS, "\"weights\" needs a recipe"},
 	{{"mha", "bert-base seq=0 batch=1", NULL, "smith2022"}, AL_TOTAL,
 		"variant mha (built-in): seq is 0, expected at least 1"},
 	{{"fnet", "seq=1 batch=1", NULL, "smith2022"}, AL_TOTAL,
-		"variant fnet (built-in): recipe smith2022: symbol \"d_model\" is not given"},
+		"variant fnet (built-in): recipe smith2022: symbol \"d_model\" is not set"},
 };
 
 static void refuses_in_one_line(void **state)
@@ -1062,7 +1062,7 @@ static void refusals_leave_nothing(void **state)
 	open_block(&asked, &(struct request){SHARED, NULL, NULL, NULL});
 	assert_false(al_ledger_list(&asked.ledger, AL_LIST_TENSORS, &list, &err));
 	assert_string_equal(err.message,
-		"variant mine (inline.json): tensor A: symbol \"k\" is not given");
+		"variant mine (inline.json): tensor A: symbol \"k\" is not set");
 	assert_false(make_polynomial(&asked, "k=d_model^17", &polynomial, &err));
 	assert_string_equal(err.message,
 		"variant mine (inline.json): tensor A: k = d_model^17: column 8: "

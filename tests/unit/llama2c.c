@@ -107,7 +107,7 @@ static void refused(void **state)
 		{5, INT32_MIN, TIED, "vocab_size is -2147483648"},
 		{2, 4096, TIED, "ends at byte"},
 		{6, 3, TIED - 1, "tensor \"freqs_sin\": ends at byte"},
-		{6, 3, TIED + 1, "where its last tensor ends"},
+		{6, 3, TIED + 1, "the end of its last tensor"},
 	};
 
 	(void)state;

@@ -58,7 +58,7 @@ void *__wrap_al_try_calloc(size_t count, size_t size, struct al_error *err)
 	if (fails_at == 0)
 		note_place(request);
 	else if (request == fails_at) {
-		al_fail(err, AL_ESYSTEM, "no memory for %zu x %zu bytes", count, size);
+		al_fail(err, AL_ESYSTEM, "out of memory (%zu x %zu bytes)", count, size);
 		return NULL;
 	}
 	return __real_al_try_calloc(count, size, err);
@@ -111,7 +111,7 @@ static bool is_refusal(int status, const char *printed, const char *said)
 	const char *end = strchr(said, '\n');
 
 	return status == AL_ESYSTEM && !*printed && end && !end[1]
-		&& strstr(said, "no memory for ");
+		&& strstr(said, "out of memory (");
 }
 
 /* Tries the places that no subject before it has come to. */

@@ -111,17 +111,17 @@ static void refused(void **state)
 		{1, "{'descr': '<i8', 'fortran_order': False, 'shape': (2, 3)}", 48,
 			"x.npy: found numbers of type I64, expected floating point"},
 		{1, "{'descr': '<f16', 'fortran_order': False, 'shape': (2, 3)}", 96,
-			"x.npy: the header:1:11: found \"<f16\", expected \"<f4\" or another kind "
-			"of numbers"},
+			"x.npy: the header:1:11: found \"<f16\", expected \"<f4\" or another "
+			"number type"},
 		{1, "{'descr': '|O', 'fortran_order': False, 'shape': (2, 3)}", 48,
-			"x.npy: an array of Python objects, which are never read: expected an "
+			"x.npy: an array of Python objects, which are never read; expected an "
 			"array of numbers"},
 		{1, "{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (2, 3)}", 48,
-			"x.npy: an array of records; store each of their fields as an array of "
-			"its own: expected an array of numbers"},
+			"x.npy: an array of records; store each field as its own array; expected "
+			"an array of numbers"},
 		{1, "{'descr': '|V2', 'fortran_order': False, 'shape': (2, 3)}", 12,
 			"x.npy: an array of raw bytes: numpy forgets what they are (bfloat16?); "
-			"store them as float32: expected an array of numbers"},
+			"store them as float32; expected an array of numbers"},
 		{1, "{'descr': '<f8', 'fortran_order': False, 'shape': ()}", 8,
 			"x.npy: found 0 dimensions, expected a matrix"},
 		{1, "{'descr': '<f8', 'fortran_order': False}", 48,

@@ -153,14 +153,14 @@ static void refuses_what_is_wrong(void **state)
 	unsigned char *entry = find_mark(bytes, n, 0, "PK\1\2");
 	entry[10] = 12;
 	test_write(path, bytes, n);
-	expect_refusal(path, "\"a note.txt\" is packed by method 12");
+	expect_refusal(path, "\"a note.txt\" uses compression method 12");
 	entry[10] = 0;
 	/* one that says it unpacks to 4 GB: byte 24 */
 	unsigned char *second = find_mark(bytes, n, (size_t)(entry - bytes) + 4, "PK\1\2"),
 		      *third = find_mark(bytes, n, (size_t)(second - bytes) + 4, "PK\1\2");
 	memcpy(third + 24, "\xff\xff\xff\x7f", 4);
 	test_write(path, bytes, n);
-	expect_refusal(path, "more than deflate can hold");
+	expect_refusal(path, "more than deflate can encode");
 	test_folder_remove(&folder);
 }
 

@@ -116,7 +116,7 @@ static void refuses_what_it_would_have_to_replace(void **state)
 	assert_int_equal(mkdir(place->target, 0700), 0);
 	test_write(place->file, "old", 3);
 	assert_refused(place->target, names, "the folder isn't empty, expected a new or an empty");
-	assert_refused(place->file, names, "is a file, expected a folder to be made");
+	assert_refused(place->file, names, "is a file, expected a new or empty folder");
 	assert_refused(test_path(path, &place->around, "no/where"), names, "can't write");
 	assert_int_equal(test_folder_count(place->around.path), 1);
 }

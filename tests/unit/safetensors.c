@@ -103,35 +103,36 @@ static const struct {
 	{"", 0, "the text is empty, expected JSON"},
 	{"[]", 0, "1:1: found an array, expected an object"},
 	{"{", 0, "1:2: expected a string in double quotes"},
-	{"{}", 4, "has 14 bytes, expected 10, where its last tensor ends"},
+	{"{}", 4, "has 14 bytes, expected 10, the end of its last tensor"},
 	{TENSOR("\"F32\"", "[2,2]", "[0,16]"), 12,
 		"tensor \"a\": ends at byte 16 of the data, which has 12"},
 	{TENSOR("\"F32\"", "[2,2]", "[0,12]"), 12,
 		"tensor \"a\": takes 12 bytes, expected 16 for 4 elements of F32"},
 	{TENSOR("\"F32\"", "[1]", "[4,0]"), 4, "tensor \"a\" begins at byte 4, after its end 0"},
 	{TENSOR("\"F32\"", "[1]", "[-4,0]"), 4,
-		"1:49: found -4, expected a whole number of at least 0 in plain digits"},
+		"1:49: found -4, expected a whole number of at least 0, digits only"},
 	{TENSOR("\"F32\"", "[1]", "[0,4,8]"), 8, "\"data_offsets\" has 3 members, expected 2"},
 	{TENSOR("\"F32\"", "[1]", "[0]"), 4, "\"data_offsets\" has 1 members, expected 2"},
 	{TENSOR("\"F32\"", "[1]", "[0,9007199254740993]"), 4,
 		"tensor \"a\": ends at byte 9007199254740993 of the data, which has 4"},
 	{TENSOR("\"F32\"", "[1e0]", "[0,4]"), 4,
-		"1:30: found 1e0, expected a whole number of at least 0 in plain digits"},
+		"1:30: found 1e0, expected a whole number of at least 0, digits only"},
 	{TENSOR("\"F32\"", "[1]", "[-0,4]"), 4,
-		"1:49: found -0, expected a whole number of at least 0 in plain digits"},
+		"1:49: found -0, expected a whole number of at least 0, digits only"},
 	{TENSOR("\"F32\"", "[3037000500,3037000500]", "[0,4]"), 4,
 		"tensor \"a\": the product of its dimensions is 2^63 or more"},
 	{TENSOR("\"F32\"", "[3037000500,0,3037000500]", "[0,0]"), 0,
 		"tensor \"a\": the product of its dimensions is 2^63 or more"},
 	{TENSOR("\"F64\"", "[2305843009213693952,1]", "[0,4]"), 4,
-		"2305843009213693952 elements of F64 are no whole number of bytes below 2^64"},
+		"2305843009213693952 elements of F64 don't make a whole number of bytes below "
+		"2^64"},
 	{TENSOR("\"F64\"", "[9223372036854775808]", "[0,4]"), 4,
 		"1:30: found 9223372036854775808, expected less than 2^63"},
 	{TENSOR("\"F64\"", "[2305843009,2305843009]", "[0,4]"), 4,
-		"tensor \"a\": 5316911982154174081 elements of F64 are no whole number of bytes "
-		"below 2^64"},
+		"tensor \"a\": 5316911982154174081 elements of F64 don't make a whole number of "
+		"bytes below 2^64"},
 	{TENSOR("\"F4\"", "[3]", "[0,2]"), 2,
-		"tensor \"a\": 3 elements of F4 are no whole number of bytes below 2^64"},
+		"tensor \"a\": 3 elements of F4 don't make a whole number of bytes below 2^64"},
 	{TENSOR("\"f32\"", "[1]", "[0,4]"), 4, "1:15: unknown dtype \"f32\""},
 	{TENSOR("7", "[1]", "[0,4]"), 4, "\"dtype\" is a number, expected a string"},
 	{TENSOR("\"F32\"", "null", "[0,4]"), 4, "\"shape\" is null, expected an array"},
@@ -139,7 +140,7 @@ static const struct {
 	{"{\"a\":{\"dtype\":\"U8\",\"data_offsets\":[0,4]}}", 4, "tensor \"a\" has no \"shape\""},
 	{"{\"a\":{\"dtype\":\"U8\",\"shape\":[4]}}", 4, "tensor \"a\" has no \"data_offsets\""},
 	{"{\"a\\u0000b\":{\"dtype\":\"U8\",\"shape\":[1],\"data_offsets\":[0,1]}}", 1,
-		"1:10: a string must not hold a NUL"},
+		"1:10: a string must not contain a NUL"},
 	{"{\"a\":\"b\"}", 0, "\"a\" is a string, expected an object"},
 	{"{\"__metadata__\":[]}", 0, "\"__metadata__\" is an array, expected an object"},
 	{"{\"__metadata__\":{\"k\":\"\",\"l\":\"\",\"k\":\"\"}}", 0,
@@ -158,13 +159,13 @@ static const struct {
 	{"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
 	 "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]}}",
 		3,
-		"tensor \"b\": begins at byte 1 of the data, expected 2, where the tensor before "
-		"it ends"},
+		"tensor \"b\": begins at byte 1 of the data, expected 2, the end of the previous "
+		"tensor"},
 	{"{\"a\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[0,2]},"
 	 "\"b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[3,5]}}",
 		5,
-		"tensor \"b\": begins at byte 3 of the data, expected 2, where the tensor before "
-		"it ends"},
+		"tensor \"b\": begins at byte 3 of the data, expected 2, the end of the previous "
+		"tensor"},
 };
 
 static void refuses_what_is_wrong(void **state)
@@ -390,17 +391,16 @@ static void refuses_what_it_can_not_read(void **state)
 	expect_no_read(&checkpoint, "a", (struct al_selection){.run = 1, .n_runs = 1}, AL_EINPUT,
 		"tensor \"a\": numbers of type F4 can't be read");
 	expect_no_read(&checkpoint, "b", (struct al_selection){.first = 2, .run = 3, .n_runs = 1},
-		AL_EINPUT,
-		"tensor \"b\": 1 runs of 3 elements from element 2 are not within its 4");
+		AL_EINPUT, "tensor \"b\": 1 runs of 3 elements from element 2 exceed its 4");
 	expect_no_read(&checkpoint, "b",
 		(struct al_selection){.run = 1, .n_runs = 3, .stride = INT64_MAX}, AL_EINPUT,
-		"not within");
+		"exceed its");
 	expect_no_read(&checkpoint, "b", (struct al_selection){.first = -1, .run = 1, .n_runs = 1},
-		AL_EINPUT, "not within");
+		AL_EINPUT, "exceed its");
 
 	assert_int_equal(truncate(place->file, (off_t)checkpoint.bytes - 2), 0);
 	expect_no_read(&checkpoint, "b", (struct al_selection){.run = 4, .n_runs = 1, .stride = 4},
-		AL_ESYSTEM, "it shrank while it was read");
+		AL_ESYSTEM, "it shrank while being read");
 	al_checkpoint_close(&checkpoint);
 }
 

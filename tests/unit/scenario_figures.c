@@ -177,7 +177,7 @@ static void refuses_what_cannot_be_drawn(void **state)
 			  "'series': 'b'}}]"),
 			"a ratio of 2, b to itself"},
 		{OVERLAID("'y': 'v', 'ratios': [{'of': {'x': 2, 'panel': 'b'}, 'to': {'x': 2}}]"),
-			"the ratio's end 2, b: it names a panel, the figure has none"},
+			"the ratio's end 2, b: it names a panel, but the figure has none"},
 		{OVERLAID("'y': 'v', 'panel': 's', 'ratios': [{'of': {'x': 2, 'panel': 'a'}, 'to': "
 			  "{'x': 2, 'panel': 'b'}}]"),
 			"the ratio's ends 2, a and 2, b are in two panels"},

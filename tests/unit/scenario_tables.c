@@ -190,12 +190,12 @@ static const struct table_case refusals[] = {
 	{"not whole", TABLE("'set': {'d_model': 4.5}, 'columns': ['parameters']"),
 		"t.json:2:43: found 4.5, expected a whole number"},
 	{"2^53", TABLE("'set': {'d_model': 9007199254740992}, 'columns': ['parameters']"),
-		"t.json:2:43: the number is 2^53 or beyond, where it is not exact"},
+		"t.json:2:43: the number is too large to be exact (2^53 or more)"},
 	{"no model",
 		"{'title': 't', 'variants': ['mha'], 'tables': [{'id': 'a', "
 		"'columns': ['parameters']}]}",
 		"t.json: table \"a\": variant mha (built-in): tensor W_Q: symbol \"d_model\" is "
-		"not given"},
+		"not set"},
 };
 
 static void chooses_rows(void **state)

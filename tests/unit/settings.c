@@ -67,7 +67,7 @@ static void a_default_must_be_exact(void **state)
 	al_settings_set(&settings, "d_model", 768, "a");
 	assert_false(al_settings_get(&settings, "d_value", &setting, &err));
 	assert_string_equal(err.message,
-		"default of d_value: default of d_head: n_heads is not given");
+		"default of d_value: default of d_head: n_heads is not set");
 	al_settings_set(&settings, "n_heads", 7, "a");
 	assert_false(al_settings_get(&settings, "d_head", &setting, &err));
 	assert_string_equal(err.message,
@@ -197,7 +197,7 @@ static const struct evaluation {
 	{"layer_types[layer - 1] == 'full'", "found layer_types[-1], but the list has 3 items", 0},
 	{"layer_types == 'full'", "layer_types is a list, expected layer_types[...]", 0},
 	{"d_model[0]", "d_model is not a list, found d_model[0]", 0},
-	{"d_ff", "d_ff is not given", 0},
+	{"d_ff", "d_ff is not set", 0},
 	{"windw", "column 1: unknown symbol \"windw\" (did you mean \"window\"?)", 0},
 };
 

@@ -159,10 +159,10 @@ static const struct made wrong[] = {
 	{"a", "0", 6, 1, {6, -9}, {1, -9}, "beyond its storage's 6"},
 	{"a", "0", 6, -1, {6, -9}, {1, -9}, "beyond its storage's 6"},
 	{"a", "0", 6, 0, {3, -9}, {3, -9}, "beyond its storage's 6"},
-	{"a", "0", 6, 0, {-1, -9}, {1, -9}, "no whole number from 0 on"},
-	{"a", "0", 6, 0, {6, -9}, {-1, -9}, "no whole number from 0 on"},
+	{"a", "0", 6, 0, {-1, -9}, {1, -9}, "isn't a whole number of at least 0"},
+	{"a", "0", 6, 0, {6, -9}, {-1, -9}, "isn't a whole number of at least 0"},
 	{"a", "0", 6, 0, {6, 2, -9}, {1, -9}, "2 dimensions and 1 strides"},
-	{"a", "0", 6, 0, {6, 5, -9}, {1, 0, -9}, "repeats the numbers of its storage"},
+	{"a", "0", 6, 0, {6, 5, -9}, {1, 0, -9}, "has overlapping strides"},
 	{"a", "0", 6, 0, {2147483647, 2147483647, 2147483647, -9}, {0, 0, 0, -9}, "2^63"},
 };
 
@@ -194,30 +194,30 @@ static const struct {
 } programs[] = {
 	{PICKLE("\x80\2"
 		"cposix\nsystem\n(X\2\0\0\0lstR."),
-		"holds Python objects (posix.system)"},
-	{PICKLE("\x80\4\x8c\2os\x8c\6system\x93."), "holds Python objects (os.system)"},
+		"contains Python objects (posix.system)"},
+	{PICKLE("\x80\4\x8c\2os\x8c\6system\x93."), "contains Python objects (os.system)"},
 	{PICKLE("\x80\2"
 		"cbuiltins\neval\n."),
 		"torch.save(model.state_dict(), FILE)"},
 	{PICKLE("\x80\2"
 		"ctorch._utils\n_rebuild_qtensor\n."),
-		"holds quantised tensors"},
+		"contains quantised tensors"},
 	/* a dict that holds itself, and what has no end */
-	{PICKLE("\x80\2}q\0X\1\0\0\0ah\0s."), "too many or too deep"},
+	{PICKLE("\x80\2}q\0X\1\0\0\0ah\0s."), "too many dicts, or nested"},
 	{PICKLE("\x80\2}"), "ends early"},
-	{PICKLE("\x80\2."), "takes more than it has"},
+	{PICKLE("\x80\2."), "pops an empty stack"},
 	{PICKLE("\x80\2}u."), "lacks a mark"},
-	{PICKLE("\x80\2(u."), "adds to nothing"},
-	{PICKLE("\x80\2]."), "no dict of tensors"},
-	{PICKLE("\x80\2}r\xff\xff\xff\x7f."), "keeps what it hasn't"},
-	{PICKLE("\x80\2h\1."), "asks for what it hasn't kept"},
+	{PICKLE("\x80\2(u."), "appends to an empty stack"},
+	{PICKLE("\x80\2]."), "not a dict of tensors"},
+	{PICKLE("\x80\2}r\xff\xff\xff\x7f."), "memoises from an empty stack"},
+	{PICKLE("\x80\2h\1."), "refers to a missing memo entry"},
 	{PICKLE("\x80\2X\xff\xff\xff\xff"
 		"abc"),
 		"ends early"},
-	{PICKLE("\x80\2X\1\0\0\0aX\1\0\0\0bQ."), "describes a storage in a way that isn't known"},
-	{PICKLE("\x80\2}}R."), "calls what can't be called"},
-	{PICKLE("\x80\2i."), "instruction 0x69"},
-	{PICKLE("\x80\2}(X\1\0\0\0aK\1u."), "holds no tensors"},
+	{PICKLE("\x80\2X\1\0\0\0aX\1\0\0\0bQ."), "describes a storage in an unknown way"},
+	{PICKLE("\x80\2}}R."), "calls something that isn't callable"},
+	{PICKLE("\x80\2i."), "opcode 0x69"},
+	{PICKLE("\x80\2}(X\1\0\0\0aK\1u."), "contains no tensors"},
 };
 
 static void calls_nothing(void **state)

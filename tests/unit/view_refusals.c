@@ -63,7 +63,8 @@ static const struct refusal refusals[] = {
 	{.config = CONFIG("\"num_attention_heads\": \"6\""), .message = "num_attention_heads"},
 	{.config = "[]", .message = "config.json:1:1: found an array, expected an object"},
 	{.config = "{\"hidden_size\": 12}", .message = "key \"model_type\" is missing"},
-	{.config = "{\"model_type\": \"llamb\"}", .message = "unknown model_type \"llamb\": no"},
+	{.config = "{\"model_type\": \"llamb\"}",
+		.message = "unsupported model_type \"llamb\": no"},
 	{.config = "{\"model_type\": \"gpt2\"}",
 		.message = "holds none of the attention tensors of "
 			   "family gpt2"},

@@ -125,7 +125,7 @@
     if (symbol && state.tied.has(name)) return followed(name, symbol.default, scope);
     const text = state.values.get(name);
     if (text !== undefined && isWhole(text)) return whole(text);
-    if (sizes[name] === undefined) throw new Error('symbol "' + name + '" is not given');
+    if (sizes[name] === undefined) throw new Error('symbol "' + name + '" is not set');
     return followed(name, sizes[name], scope);
   }
 
@@ -496,7 +496,7 @@
     const said = new Map();
     for (const row of found)
       for (const name of columns) {
-        const why = (row[name].why || '').replace(/^.*: (symbol "\w+" is not given)$/, '$1');
+        const why = (row[name].why || '').replace(/^.*: (symbol "\w+" is not set)$/, '$1');
         if (why) said.set(why, (said.get(why) || new Set()).add(row.variant.name));
       }
     const texts = Array.from(said, ([why, names]) => Array.from(names).join(', ') + ': ' + why);
