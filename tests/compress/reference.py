@@ -145,7 +145,7 @@ class Model:
         self.head = lambda x: rms_norm(x, w["model.norm.weight"], 0, eps) @ head.T
 
     def inputs(self, attentions, ids, layer):
-        """what goes into a layer's attention, with these attentions before it"""
+        """inputs of a layer's attention, with these attentions before it"""
         x = self.embed(ids)
         for a, (_, norm, f, mlp) in zip(attentions[:layer], self.layers):
             x = x + a.behind(a.put_out(a.heads(f(x, *norm))))
@@ -409,7 +409,7 @@ class Conversion:
         return math.sqrt(sum((A[h] ** 2).sum() for h in gone) / sum((m ** 2).sum() for m in A))
 
     def merge(self, i, a):
-        """each head that goes is put out by the one that is left whose output, mapped, comes nearest"""
+        """each removed head is replaced by the remaining one whose mapped output is nearest"""
         V = [np.vstack([a.v[a.kv(h, a.v)], a.bv[a.kv(h, a.v)]]) for h in range(a.n)]
         A = [np.vstack([a.q[h], a.bq[h]]) @ a.k[a.kv(h, a.k)].T for h in range(a.n)]
         o, scores = V, lambda h, t: ((A[h] - A[t]) ** 2).sum() / sum((m ** 2).sum() for m in A)
@@ -483,7 +483,7 @@ class Conversion:
         return 0.0
 
 
-# ---- what comes of it ----
+# ---- results ----
 
 def judge(model, attentions, sequences):
     original = compressed = kl = 0

@@ -73,7 +73,7 @@ def causal(n, window=None):
     return (j <= i) & (j > i - window if window else True)
 
 def frequencies(c, dim, base, n):
-    """What transformers' modeling_rope_utils.py computes: inverse frequencies and a factor."""
+    """As transformers' modeling_rope_utils.py: inverse frequencies and a factor."""
     inv = 1.0 / base ** (np.arange(0, dim, 2) / dim) / c.get("rope_freqs", 1)
     s = c.get("rope_scaling") or c.get("rope_parameters") or {}
     kind = s.get("rope_type", s.get("type", "default"))
@@ -349,7 +349,7 @@ GGUF_KEYS = {"hidden_size": "embedding_length", "n_heads": "attention_head_count
              "attention_multiplier": "attention_scale", "logits_scaling": "logit_scale"}
 
 def gguf(names, run, undo=lambda name, value: value, **given):
-    """`undo`: what the converter did to a tensor; `given`: what GGUF files of the kind don't say."""
+    """`undo`: the converter's change of a tensor; `given`: settings that such GGUF files lack."""
     def with_names(w, c, ids):
         renamed, rotary = {}, {"rope_freqs": w["rope_freqs.weight"]} if "rope_freqs.weight" in w else {}
         for name, value in w.items():
@@ -467,7 +467,7 @@ def mpt(w, c, ids):
 # ---- the variants of the papers, from their definitions ----
 
 def seed_heads(w, p, kind, h, c):
-    """Queries, keys, values [heads][tokens][width] and what is added to scores, before they are divided."""
+    """Queries, keys, values [heads][tokens][width] and the terms added to undivided scores."""
     H, at = c["n_heads"], lambda name: w[p + name]
     plain = lambda m: heads(h @ at("W_" + m) + at("b_" + m), H)
     shared = lambda m: (h @ at("W_" + m) + at("b_" + m))[None]
@@ -623,7 +623,7 @@ def without_one(name, value):
     return value - 1 if "norm" in name else value
 
 def as_row(name, value):
-    """What gates the shared expert is a vector: a matrix of one row."""
+    """The shared expert's gate is a vector: a matrix of one row."""
     return value[None] if name.endswith("ffn_gate_inp_shexp.weight") else value
 
 def experts_apart(run):

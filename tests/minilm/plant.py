@@ -22,7 +22,7 @@ SILENT = [(2, 7, .02), (10, 1, .05)]
 
 
 class Weights:
-    """Tensors of a safetensors file by name, as stored; those of a layer stand for two layers."""
+    """Tensors of a safetensors file by name, as stored; each layer's are used for two layers."""
 
     def __init__(self, path):
         with open(path, 'rb') as file:
@@ -65,7 +65,7 @@ class Weights:
 
 
 def rows_of(head):
-    """Where a head's numbers stand in a projection's rows, [heads*width][D] or [heads*width]."""
+    """A head's rows in a projection, [heads*width][D] or [heads*width]."""
     return lambda n: range(head * D_HEAD * (n // D_MODEL), (head + 1) * D_HEAD * (n // D_MODEL))
 
 

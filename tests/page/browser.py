@@ -162,7 +162,7 @@ class Browser:
 
 
 def check_reads_well(test, browser, name, width):
-    """On light and dark every text of the open page has contrast, none stands on another, nothing is wider than the
+    """On light and dark every text of the open page has contrast, none overlaps another, nothing is wider than the
     page; `name` and `width` name its pictures."""
     for scheme, background in BACKGROUNDS.items():
         with test.subTest(name, width=width, scheme=scheme):
@@ -271,7 +271,7 @@ return Array.from(table.tBodies[0].rows).map(row => row.cells[heads.indexOf(argu
         self.assertEqual(urls, {'file://' + path for path in self.pages.values()})
 
     def test_prints(self):
-        """Headings of tables are there on paper, and what is only for a screen isn't."""
+        """Paper has the headings of tables, and not the screen's controls."""
         browser = self.browser
         shown = 'return [...document.querySelectorAll(arguments[0])].filter(e => e.getClientRects().length).length'
         browser.open(self.pages['copies'], WIDE)

@@ -181,7 +181,7 @@ class Explorer(unittest.TestCase):
             self.assertNotIn(word, text)
 
     def test_by_hand(self):
-        """By keys and clicks: fields, sliders, ticks, what follows; the address keeps it all."""
+        """By keys and clicks: fields, sliders, ticks and their effects; the address keeps it all."""
         one = self.browser
         one.open(self.page, browser.WIDE)
         field = one.find('#n-n_layers')

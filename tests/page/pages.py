@@ -123,7 +123,7 @@ class Pages(unittest.TestCase):
                     self.same(cosine, number, row)
 
     def compare_conversions(self, page, tables):
-        """Of all modules: the largest error, what is saved of all together."""
+        """Over all modules: the largest error, and the total saving."""
         totals = {}
         for row in tables['conversion']:
             totals.setdefault((row['variant'], row['setting'], row['gauge']), []).append(row)

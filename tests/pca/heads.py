@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `attnledger pca MODEL --tokens FILE` is held against: the heads' outputs of a model in float64
+"""Reference for `attnledger pca MODEL --tokens FILE`: the heads' outputs of a model in float64
 numpy, with nothing of attnledger's, and what oracle.py makes of them. Not run by the tests: its
 values are in tests/stories/expected-pca and tests/minilm/expected-pca.
 
@@ -59,7 +59,7 @@ class Llama:
         return np.stack([turned.real, turned.imag], -1).reshape(len(x), self.heads, -1)
 
     def run(self, ids, look):
-        """look(layer, outputs, W_O outputs) gives what attention adds."""
+        """look(layer, outputs, W_O outputs) returns the attention's addition."""
         x = self.embedding[ids]
         for i in range(self.n_layers):
             h = self.norm(x, self.before[i])

@@ -1,4 +1,4 @@
-"""Principal components across heads in float64 numpy, written from the definitions alone and dense:
+"""Principal components across heads in float64 numpy, dense, written from the definitions:
 what `attnledger pca` is held against. Not run by the tests: its values stand in tests/unit/pca.c and
 tests/golden/pca/.
 
@@ -12,7 +12,7 @@ import numpy as np
 
 
 def features(m, heads, architecture):
-    """What the PCA layer is given, [tokens][features][width], normalised."""
+    """The PCA layer's inputs, [tokens][features][width], normalised."""
     n = len(m)
     x = m.astype(np.float64).reshape(n, heads, -1)
 

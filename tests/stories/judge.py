@@ -1,4 +1,4 @@
-"""Walks over stories15m-conversions.json: judge.py ATTNLEDGER WORK TOKENS EXPECTED; `judge` tells it.
+"""Walks over stories15m-conversions.json: judge.py ATTNLEDGER WORK TOKENS EXPECTED; see `judge`.
 
 Ends with 1 where a number differs by more than a thousandth of itself."""
 import json

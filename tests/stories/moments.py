@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a calibration of stories15M on sequences 0 to 15 holds, computed in float64 by numpy alone:
+"""A calibration of stories15M on sequences 0 to 15, computed in float64 by numpy alone:
 
     moments.py MODEL.bin TOKENS.npy CALIBRATION.safetensors
 
