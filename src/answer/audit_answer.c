@@ -161,17 +161,6 @@ static void add_totals(struct al_audit_run *run)
 	}
 }
 
-/* The commands that do what the sentence names lead on. */
-static void claim(struct al_audit_run *run)
-{
-	struct al_audit_page page = {0};
-
-	al_session_claim(run->session, al_audit_verdict(run));
-	al_audit_verdict_advice(run, &page);
-	for (size_t i = 0; i < page.n_advice; i++)
-		al_session_next(run->session, "%s", page.advice[i].command);
-}
-
 bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
 {
 	const char *folder = run->options->tables;
@@ -190,7 +179,9 @@ bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
 	if (run->options->figures && !al_audit_figures_draw(run, err))
 		return false;
 	if (!is_comparison(run))
-		claim(run);
+		al_session_claim(run->session, al_audit_verdict(run));
+	if (run->session->claim.text)
+		al_audit_next(run);
 	al_audit_report_add(run);
 	answer(run);
 	return true;

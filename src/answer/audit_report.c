@@ -31,16 +31,15 @@ static const char *add_words(struct al_arena *arena, const char *before, const c
 	size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		before = al_format(arena, "%s %s", before, al_page_shell_word(arena, words[i]));
+		before = al_format(arena, "%s %s", before, al_shell_word(arena, words[i]));
 	return before;
 }
 
 static const char *add_option(struct al_arena *arena, const char *before, const char *name,
 	const char *value)
 {
-	return value
-		? al_format(arena, "%s --%s %s", before, name, al_page_shell_word(arena, value))
-		: before;
+	return value ? al_format(arena, "%s --%s %s", before, name, al_shell_word(arena, value))
+		     : before;
 }
 
 /* The model as `compress` is told of it. */
@@ -68,14 +67,6 @@ static const char *command_text(const struct al_audit_run *run)
 	return add_option(arena, text, "report", basename(al_strdup(arena, run->options->report)));
 }
 
-static bool is_rotary(const struct al_audit_run *run)
-{
-	for (size_t i = 0; i < run->n_measured; i++)
-		if (run->measured[i]->is_rotary)
-			return true;
-	return false;
-}
-
 /* ---- tables ---- */
 
 /* What the answer holds and no section of the page shows. */
@@ -93,7 +84,8 @@ static void add_others(const struct al_audit_run *run, struct al_audit_page *pag
 			&& (al_find_name(al_measurements[i]->id, shown,
 				    sizeof(shown) / sizeof(*shown))
 					< 0
-				|| (page->n_advice > 0 && run->tables[i] == page->redundant)))
+				|| (page->n_advice > 0 && !page->has_steps
+					&& run->tables[i] == page->redundant)))
 			others[n++] = run->tables[i];
 	if (run->across.n_columns)
 		others[n++] = &run->across;
@@ -125,13 +117,11 @@ void al_audit_report_add(struct al_audit_run *run)
 		.losses = table_or_null(&run->losses),
 		.frontier = table_or_null(&run->frontier),
 		.command = command_text(run),
-		.words = al_audit_model_words(run),
-		.merge_needs_calibration = is_rotary(run),
 		.left_out = run->left_out,
 		.n_left_out = run->n_left_out,
 	};
 	al_audit_verdict_tiles(run, &page);
-	al_audit_verdict_advice(run, &page);
+	al_audit_advise(run, &page);
 	add_others(run, &page);
 	al_audit_page_write(&page, al_files_add_path(&run->session->files, file));
 }

@@ -111,11 +111,19 @@ bool al_audit_figures_draw(struct al_audit_run *run, struct al_error *err) AL_MU
 /* Does the answer hold this measurement's table? */
 bool al_audit_run_shows(const struct al_audit_run *run, size_t measurement);
 
-/* audit_verdict.c: a template of report/claim.h, or NULL; the tiles of the page, and what to do by
- * data. */
+/* audit_verdict.c: a template of report/claim.h, or NULL; its sentences on measured losses and
+ * conversions, "" without any, and the conversion that the latter names; a template as plain text;
+ * and the tiles of the page. */
 const char *al_audit_verdict(const struct al_audit_run *run);
+const char *al_audit_verdict_say_losses(const struct al_audit_run *run);
+const char *al_audit_verdict_say_smallest(const struct al_audit_run *run);
+bool al_audit_verdict_smallest(const struct al_table *frontier, size_t *row);
+const char *al_audit_verdict_plain(struct al_arena *arena, const char *pattern);
 void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page *page);
-void al_audit_verdict_advice(const struct al_audit_run *run, struct al_audit_page *page);
+
+/* audit_advice.c: what could be done, on the page; and the commands that lead on. */
+void al_audit_advise(const struct al_audit_run *run, struct al_audit_page *page);
+void al_audit_next(const struct al_audit_run *run);
 
 /* audit_report.c: the model as `compress` takes it: its path, --heads, --layout. */
 const char *al_audit_model_words(const struct al_audit_run *run);

@@ -125,7 +125,7 @@ static const char *say_exact(const struct al_audit_run *run)
 
 /* Of the conversions that were measured: the smallest cache at a KL divergence of MOST_KL or less,
  * and of equal ones the least divergence. */
-static bool find_smallest(const struct al_table *frontier, size_t *out)
+bool al_audit_verdict_smallest(const struct al_table *frontier, size_t *out)
 {
 	double best[2] = {0, INFINITY}, saving, kl;
 
@@ -149,7 +149,7 @@ static const char *measured_text(struct al_arena *arena, const struct al_table *
 		al_claim_cell(arena, frontier, row, "setting"));
 }
 
-static const char *say_smallest(const struct al_audit_run *run)
+const char *al_audit_verdict_say_smallest(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
 	const char *most = al_claim_real(arena, "most_kl", "nats per token", MOST_KL,
@@ -158,7 +158,7 @@ static const char *say_smallest(const struct al_audit_run *run)
 
 	if (run->frontier.n_rows == 0)
 		return "";
-	if (!find_smallest(&run->frontier, &row))
+	if (!al_audit_verdict_smallest(&run->frontier, &row))
 		return al_format(arena, "No conversion has a KL divergence of %s or less.", most);
 	return al_format(arena, "Smallest cache at KL <= %s: %s, %s %% smaller, KL %s.", most,
 		measured_text(arena, &run->frontier, row),
@@ -169,7 +169,7 @@ static const char *say_smallest(const struct al_audit_run *run)
 /* ---- heads whose loss was measured ---- */
 
 /* The head of least loss; where the layer of another one changes least, that too. */
-static const char *say_losses(const struct al_audit_run *run)
+const char *al_audit_verdict_say_losses(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
 	const struct al_table *losses = &run->losses;
@@ -366,9 +366,9 @@ const char *al_audit_verdict(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
 	const struct al_table *drop = al_audit_run_table(run, "drop");
-	const char *text = join(arena, say_exact(run), say_losses(run));
+	const char *text = join(arena, say_exact(run), al_audit_verdict_say_losses(run));
 
-	text = join(arena, text, say_smallest(run));
+	text = join(arena, text, al_audit_verdict_say_smallest(run));
 	text = join(arena, text,
 		drop && drop->n_rows > 0 ? say_outputs(run, drop) : say_weights(run));
 	return *text ? text : NULL;
@@ -377,7 +377,7 @@ const char *al_audit_verdict(const struct al_audit_run *run)
 /* ---- the page ---- */
 
 /* A template as plain text. */
-static const char *plain(struct al_arena *arena, const char *pattern)
+const char *al_audit_verdict_plain(struct al_arena *arena, const char *pattern)
 {
 	struct al_claim claim = {0};
 
@@ -390,7 +390,8 @@ static void add_tile(const struct al_audit_run *run, struct al_page_tile *tiles,
 {
 	struct al_arena *arena = &run->session->arena;
 
-	tiles[(*n)++] = (struct al_page_tile){plain(arena, number), plain(arena, text)};
+	tiles[(*n)++] = (struct al_page_tile){al_audit_verdict_plain(arena, number),
+		al_audit_verdict_plain(arena, text)};
 }
 
 static void add_exact_tile(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n)
@@ -417,7 +418,7 @@ static void add_measured_tiles(const struct al_audit_run *run, struct al_page_ti
 			al_format(arena, "nats per token: the loss added without %s",
 				head_text(run, &run->losses, row)));
 	}
-	if (run->frontier.n_rows > 0 && find_smallest(&run->frontier, &row))
+	if (run->frontier.n_rows > 0 && al_audit_verdict_smallest(&run->frontier, &row))
 		add_tile(run, tiles, n, percent_text(arena, &run->frontier, row, "cache_saving"),
 			al_format(arena, "less cache at KL \342\211\244 %g: %s", MOST_KL,
 				measured_text(arena, &run->frontier, row)));
@@ -491,46 +492,4 @@ void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page
 		add_overlap_tile(run, tiles, &n);
 	page->tiles = tiles;
 	page->n_tiles = n;
-}
-
-/* Heads that share keys go together alone. */
-static bool has_own_keys(const struct al_audit_run *run)
-{
-	for (size_t i = 0; i < run->n_measured; i++)
-		if (run->measured[i]->n_heads != run->measured[i]->n_kv_heads)
-			return false;
-	return true;
-}
-
-static void add_advice(const struct al_audit_run *run, struct al_page_advice *advice, size_t *n,
-	const char *words, const char *text, const char *options)
-{
-	struct al_arena *arena = &run->session->arena;
-
-	advice[(*n)++] = (struct al_page_advice){plain(arena, text),
-		al_format(arena, "attnledger compress %s --calibration %s %s -o smaller/", words,
-			al_page_shell_word(arena, run->options->calibration), options)};
-}
-
-void al_audit_verdict_advice(const struct al_audit_run *run, struct al_audit_page *page)
-{
-	struct al_arena *arena = &run->session->arena;
-	const char *words = al_audit_model_words(run);
-	struct al_page_advice *advice = al_new_array(arena, struct al_page_advice, 2);
-	double loss, head = 0;
-	size_t n = 0, row;
-
-	if (run->losses.n_rows > 0 && has_own_keys(run)) {
-		row = al_table_extreme(&run->losses, "loss", -1, &loss);
-		(void)al_table_number(&run->losses, row, "head", &head);
-		add_advice(run, advice, &n, words, say_losses(run),
-			al_format(arena, "--method drop --drop %s:%.0f",
-				al_page_shell_word(arena,
-					al_table_text(&run->losses, row, "module")),
-				head));
-	}
-	if (run->frontier.n_rows > 0 && find_smallest(&run->frontier, &row))
-		add_advice(run, advice, &n, words, say_smallest(run), run->frontier_options[row]);
-	page->advice = advice;
-	page->n_advice = n;
 }

@@ -40,7 +40,7 @@ struct answer {
 	const struct al_dtype *first; /* the first model's format; NULL: none was answered */
 	bool has_formats; /* another model's is another one */
 	bool has_other_entries; /* in a format of their own */
-	const char *besides;
+	bool has_states; /* of a size that doesn't grow with tokens */
 	/* of the request that is being answered: */
 	struct al_request *request;
 	const struct al_configured_variant *configured;
@@ -168,15 +168,24 @@ static void add_kind(struct answer *a, const struct al_cache_entries *cache, int
 
 /* ---- in a sentence ---- */
 
-/* "at context 131,072, batch size 1" */
+static bool has_kind(const struct answer *a, enum al_cache_kind kind)
+{
+	return al_count_rows(a->table, "kind", al_cache_kind_names[kind]) > 0;
+}
+
+/* "at context 131,072, batch size 1"; "at context 448 and 1,500 source tokens, batch size 1" */
 static const char *sequences(const struct answer *a)
 {
 	struct al_arena *arena = &a->session->arena;
+	const char *batch = al_claim_count(arena, "batch", a->batch);
+	const bool has_sources = has_kind(a, AL_CACHE_CROSS);
 
-	return al_format(arena, "at %s%s, batch size %s",
-		has_contexts(a) ? "each one's own context" : "context ",
-		has_contexts(a) ? "" : al_claim_count(arena, "context", a->seq),
-		al_claim_count(arena, "batch", a->batch));
+	if (has_contexts(a))
+		return al_format(arena, "at each one's own context, batch size %s", batch);
+	return al_format(arena, "at context %s%s%s%s, batch size %s",
+		al_claim_count(arena, "context", a->seq), has_sources ? " and " : "",
+		has_sources ? al_claim_count(arena, "source_seq", a->source_seq) : "",
+		has_sources ? " source tokens" : "", batch);
 }
 
 /* "; windows of 128 tokens in 18 of 36 modules"; "" where no window is in the table. */
@@ -191,20 +200,6 @@ static const char *windows(struct al_arena *arena, const struct al_table *table)
 				al_claim_cell(arena, table, row, "layers"),
 				al_claim_cell(arena, table, last, "layers"));
 	return "";
-}
-
-/* What is in the sequences' bytes and not in a token's. */
-static const char *find_besides(const struct al_table *table)
-{
-	const bool has_cross = al_count_rows(table, "kind", al_cache_kind_names[AL_CACHE_CROSS])
-		> 0;
-	const bool has_state = al_count_rows(table, "kind", al_cache_kind_names[AL_CACHE_STATE])
-		> 0;
-
-	return has_cross && has_state ? " with source tokens and states"
-		: has_cross	      ? " with their source tokens"
-		: has_state	      ? " with recurrent states"
-				      : "";
 }
 
 static const char *engine_text(const struct answer *a)
@@ -255,8 +250,8 @@ static const char *say_one(const struct answer *a)
 			covered, al_claim_cell(arena, table, total, "bytes_per_token"),
 			engine_text(a), dtype_text(a), device_text(a), windows(arena, table));
 	return al_format(arena, "%s needs " AL_CLAIM_LEAD "%s of KV cache%s%s%s %s (%s): %s%s.",
-		covered, all, a->besides, engine_text(a), device_text(a), sequences(a),
-		dtype_text(a),
+		covered, all, a->has_states ? " and recurrent states" : "", engine_text(a),
+		device_text(a), sequences(a), dtype_text(a),
 		mpq_sgn(per_token) ? al_format(arena, "%s a token",
 			al_claim_cell(arena, table, total, "bytes_per_token"))
 				   : "a new token adds nothing",
@@ -317,11 +312,7 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 /* An encoder reads all tokens at once: nothing is kept of them for others to come. */
 static void note_encoder(const struct al_request *q, struct al_table *table)
 {
-	bool is_encoder = q->family && q->family->is_encoder;
-
-	for (size_t i = 0; is_encoder && i < q->family->n_modules; i++)
-		is_encoder = !q->family->modules[i].is_cross;
-	if (is_encoder)
+	if (al_request_is_encoder(q))
 		al_table_note(table,
 			"%s is an encoder, which sees all tokens at once and keeps none: counted "
 			"are the keys and values that a decoder of its size would cache",
@@ -400,11 +391,13 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 	}
 	a->has_formats |= a->first != q->cache.dtype;
 	al_note_cache_format(q, "dtype", a->table);
-	a->besides = find_besides(a->table);
+	a->has_states = has_kind(a, AL_CACHE_STATE);
 	if (a->options->is_total)
 		keep_totals(a->table);
 	if (q->is_last)
 		al_session_claim(a->session, say(a));
+	if (!a->shows_model)
+		al_request_next_fit(q, a->session, false);
 	return true;
 }
 

@@ -242,6 +242,10 @@ static bool record(struct calibrating *c, struct al_error *err)
 		    &c->model.watch, err))
 		return false;
 	al_calibration_add_table(c->session, calibration, target);
+	al_session_next_question(c->session, "audit", al_layout_groups,
+		(const char *const[]){al_format(&c->session->arena, "--calibration %s",
+					      al_shell_word(&c->session->arena, target)),
+			NULL});
 	al_opened_checkpoint_note(c->model.file, c->session->tables[0]);
 	al_kernel_note(c->session->tables[0]);
 	/* What the tokens didn't need may hold NaN: rows of embeddings, the last projection. */

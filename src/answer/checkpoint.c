@@ -80,6 +80,8 @@ const struct al_option_row al_layout_rows[] = {
 	OPTION_END,
 };
 
+const struct al_option_group al_layout_groups[] = {{al_layout_rows, 0}, {NULL, 0}};
+
 const struct al_option_row al_module_rows[] = {
 	OPTION_TEXT(struct al_layout_options, modules, "modules", "SELECTION",
 		"use only these layers' attention: layers.0-5,encoder.*.self"),

@@ -18,6 +18,9 @@ struct al_layout_options {
 /* --heads and --layout; --modules. */
 extern const struct al_option_row al_layout_rows[], al_module_rows[];
 
+/* The rows of --heads and --layout as groups, for the next question about a checkpoint. */
+extern const struct al_option_group al_layout_groups[];
+
 /* `largest` 0: as large as a number may be. */
 #define AL_SEED_ROW(type, at, largest) \
 	OPTION_COUNT(type, at, "seed", "N", "random seed (default 1)", .fallback = 1, \

@@ -119,6 +119,20 @@ static bool open_data(struct al_session *session, struct al_opened_checkpoint *o
 	return true;
 }
 
+/* On the tokens that W_O was fitted to, if there are any: on others it costs more. */
+static void next(struct al_session *session, const char *file)
+{
+	static const struct al_option_group taken[] = {{al_layout_rows, 0}, {al_input_rows, 0},
+		{NULL, 0}};
+	struct al_arena *arena = &session->arena;
+	const char *config = al_session_word(session, 1);
+
+	al_session_next(session, "attnledger verify %s %s%s%s%s",
+		al_shell_word(arena, al_session_word(session, 0)), al_shell_word(arena, file),
+		config ? " " : "", config ? al_shell_word(arena, config) : "",
+		al_session_options_text(session, taken));
+}
+
 static bool run_compress(struct al_session *session, struct al_error *err)
 {
 	const struct al_compress_words *o = session->options;
@@ -134,6 +148,7 @@ static bool run_compress(struct al_session *session, struct al_error *err)
 	if (options.data.calibration)
 		note_calibration(session, options.data.calibration);
 	al_session_claim(session, al_compress_summarize(session, options.method));
+	next(session, o->file);
 	return true;
 }
 

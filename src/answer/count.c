@@ -410,8 +410,10 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 		if (!count_variant(c, &q->variants.items[i], err))
 			return false;
 	add_notes(c);
-	if (q->is_last)
+	if (q->is_last) {
 		al_session_claim(c->session, say(c));
+		al_session_next_question(c->session, "cache", al_command_cache.options, NULL);
+	}
 	return true;
 }
 

@@ -421,11 +421,15 @@ static bool answer(void *context, struct al_request *request, struct al_error *e
 	f->request = request;
 	for (int i = 0; i < AL_N_STATES; i++)
 		f->states[i] = al_exact_new(request->arena);
-	return request->family
-		? fit(f, err)
-		: al_fail(err, AL_EINPUT,
+	if (!request->family)
+		return al_fail(err, AL_EINPUT,
 			"fit needs a whole model, but only the attention of %s is known",
 			request->title);
+	if (!fit(f, err))
+		return false;
+	if (!f->options->match)
+		al_request_next_fit(request, f->session, f->options->devices.is_training);
+	return true;
 }
 
 static bool run(struct al_session *session, struct al_error *err)

@@ -28,14 +28,18 @@ static void add_settings(struct al_text *out, const struct al_fit *f)
 }
 
 /* As it is asked for: by its name, or by its file. */
-static void add_variant(struct al_text *out, const struct al_configured_variant *configured)
+static void add_variant(struct al_text *out, struct al_arena *arena,
+	const struct al_configured_variant *configured)
 {
 	const struct al_variant *variant = configured->variant;
 	const bool is_built_in = configured->is_all_own
 		|| al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), variant->name);
 
-	al_text_addf(out, " --variant %s%s", is_built_in ? "" : variant->file,
-		configured->name + (is_built_in ? 0 : strlen(variant->name)));
+	const char *name = is_built_in
+		? configured->name
+		: al_format(arena, "%s%s", variant->file, configured->name + strlen(variant->name));
+
+	al_text_addf(out, " --variant %s", al_shell_word(arena, name));
 }
 
 static void add_variants(struct al_text *out, const struct al_fit *f)
@@ -44,9 +48,9 @@ static void add_variants(struct al_text *out, const struct al_fit *f)
 	const struct al_texts *bases = &f->options->asked.bases;
 
 	for (size_t i = 0; !q->is_own && i < q->variants.n; i++)
-		add_variant(out, &q->variants.items[i]);
+		add_variant(out, q->arena, &q->variants.items[i]);
 	for (size_t i = 0; i < bases->n; i++)
-		al_text_addf(out, " --basis %s", bases->items[i]);
+		al_text_addf(out, " --basis %s", al_shell_word(q->arena, bases->items[i]));
 	if (f->options->devices.is_whole)
 		al_text_add(out, " --whole");
 	if (*f->options->devices.parts)
@@ -77,9 +81,11 @@ static void add_inference(struct al_text *out, const struct al_fit *f)
 	const struct al_inference *i = &f->inference;
 	const struct al_engine_choice *choice = &f->request->engine;
 
-	al_text_addf(out, "%s%s --cache-dtype %s --tp %lld",
-		i->weights->is_config ? "" : " --dtype ",
-		i->weights->is_config ? "" : i->weights->name, i->cache->name, (long long)i->tp);
+	if (!i->weights->is_config)
+		al_text_addf(out, " --dtype %s", i->weights->name);
+	if (!f->request->cache.is_declared)
+		al_text_addf(out, " --cache-dtype %s", i->cache->name);
+	al_text_addf(out, " --tp %lld", (long long)i->tp);
 	add_number(out, f, "pp", i->pp, 2);
 	add_number(out, f, "dp", f->training.dp, 2);
 	add_number(out, f, "ep", i->ep, 2);
@@ -99,10 +105,9 @@ void al_fit_note_asked(const struct al_fit *f, struct al_table *table)
 	const char *device = f->options->devices.device;
 
 	AL_TEXT(text);
-	al_text_add(&text, f->request->name);
+	al_text_add(&text, al_shell_word(&table->arena, f->request->name));
 	if (device)
-		al_text_addf(&text, strchr(device, ' ') ? " --device \"%s\"" : " --device %s",
-			device);
+		al_text_addf(&text, " --device %s", al_shell_word(&table->arena, device));
 	if (*f->symbol)
 		al_text_addf(&text, " --solve %s", f->symbol);
 	add_variants(&text, f);

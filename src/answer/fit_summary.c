@@ -39,18 +39,29 @@ static const char *share(struct al_arena *arena, const struct al_fit *f)
 		is_static ? " for weights and cache" : "");
 }
 
+/* Are weights in the format that they would have had without --dtype? */
+static bool has_usual_weights(const struct al_fit *f)
+{
+	const struct al_quantisation *usual = al_request_quantisation(f->request, NULL, NULL);
+
+	return usual && strcmp(usual->name, f->inference.weights->name) == 0;
+}
+
+/* Formats where they aren't the usual ones. */
 static const char *running(struct al_arena *arena, const struct al_fit *f)
 {
 	const struct al_device_options *o = &f->options->devices;
+	const bool has_usual_cache = !f->request->cache.declared
+		&& strcmp(f->inference.cache->name, "bf16") == 0;
 	const char *text = al_is_ideal(f->request)
 		? "lower bound"
 		: al_claim_name(arena, "engine", f->request->engine.engine->title);
 
-	if (o->dtype)
+	if (o->dtype && !has_usual_weights(f))
 		text = al_join(arena, text,
 			al_format(arena, "weights in %s",
 				al_claim_name(arena, "weights", f->inference.weights->name)));
-	if (o->cache_dtype)
+	if (o->cache_dtype && !has_usual_cache)
 		text = al_join(arena, text,
 			al_format(arena, "cache in %s",
 				al_claim_name(arena, "cache", f->inference.cache->name)));

@@ -374,6 +374,8 @@ static bool run(struct al_session *session, struct al_error *err)
 		|| !al_checkpoint_check_unchanged(inspection.checkpoint, err))
 		return false;
 	al_session_claim(session, say(&inspection));
+	if (*say_modules(session))
+		al_session_next_question(session, "audit", al_layout_groups, NULL);
 	return true;
 }
 

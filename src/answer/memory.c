@@ -407,7 +407,11 @@ static bool answer(void *context, struct al_request *request, struct al_error *e
 	a->request = request;
 	a->is_about_model = al_request_is_about_model(request,
 		a->options->devices.is_whole || !trains(a));
-	return begin_request(a, err) && (a->shows_model ? add_model : answer_one)(a, err);
+	if (!begin_request(a, err) || !(a->shows_model ? add_model : answer_one)(a, err))
+		return false;
+	if (!a->shows_model)
+		al_request_next_fit(request, a->session, trains(a));
+	return true;
 }
 
 static bool run(struct al_session *session, struct al_error *err)

@@ -2,8 +2,6 @@
  * `attnledger MODEL` is the same. */
 #include "answer/session.h"
 
-#include "report/page/page.h"
-
 struct overview_options {
 	struct al_output_options output;
 };
@@ -64,8 +62,8 @@ static const char *ask(struct al_session *session, const struct question *questi
 static const char *command_text(struct al_session *session, const struct question *question)
 {
 	return al_format(&session->arena, "attnledger %s %s%s%s", question->words,
-		al_page_shell_word(&session->arena, session->line.words[0]),
-		question->option ? " " : "", question->option ? question->option : "");
+		al_shell_word(&session->arena, session->line.words[0]), question->option ? " " : "",
+		question->option ? question->option : "");
 }
 
 static const char *text_of(struct al_session *session, const char *pattern)

@@ -194,6 +194,8 @@ static bool run(struct al_session *session, struct al_error *err)
 	if (!add_sums(session, entries, n, err))
 		return false;
 	al_session_claim(session, say(session, counts, family));
+	if (!*list_differences(&session->arena, counts, true))
+		al_session_next_question(session, "audit", al_layout_groups, NULL);
 	return true;
 }
 

@@ -347,19 +347,28 @@ const char *al_engine_holds(const struct al_request *q)
 			      : al_format(q->arena, ", as %s holds it", q->engine.engine->title);
 }
 
-/* Does a layer of the model, or of what stands in the place of its attention, have a window? */
-static bool has_windows(const struct al_request *q)
+/* What one token of the model leaves, or of what stands in the place of its attention; nothing
+ * where that isn't known. */
+static struct al_cache_entries cache_entries(const struct al_request *q)
 {
 	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0],
 		al_request_is_about_model(q, true));
-	struct al_cache_entries cache;
-	bool has = false;
+	struct al_cache_entries cache = {0};
 
 	ask.detail = AL_MODULES_BY_KIND;
 	struct al_ledger *ledger = q->cache.dtype ? al_ledger_create(q->arena, &ask, NULL) : NULL;
-	if (ledger && al_ledger_cache(ledger, q->cache.dtype, 1, 1, &cache, NULL))
-		for (size_t i = 0; i < cache.n; i++)
-			has |= cache.lines[i].limit > 0;
+	if (!ledger || !al_ledger_cache(ledger, q->cache.dtype, 1, 1, &cache, NULL))
+		cache.n = 0;
+	return cache;
+}
+
+static bool has_windows(const struct al_request *q)
+{
+	const struct al_cache_entries cache = cache_entries(q);
+	bool has = false;
+
+	for (size_t i = 0; i < cache.n; i++)
+		has |= cache.lines[i].limit > 0;
 	return has;
 }
 
@@ -388,6 +397,30 @@ void al_note_context(struct al_request *q, int64_t seq, struct al_table *table)
 		(long long)context,
 		engine->beyond ? al_format(q->arena, "; %s %s", engine->title, engine->beyond)
 			       : "");
+}
+
+bool al_request_is_encoder(const struct al_request *q)
+{
+	bool is_encoder = q->family && q->family->is_encoder;
+
+	for (size_t i = 0; is_encoder && i < q->family->n_modules; i++)
+		is_encoder = !q->family->modules[i].is_cross;
+	return is_encoder;
+}
+
+void al_request_next_fit(const struct al_request *q, struct al_session *session, bool is_training)
+{
+	static const char *const options[] = {"--engine vllm", "--device H100", NULL};
+	const char *const *wanted = options + is_training;
+	const bool can_be_served = !q->lacks_seq && !al_request_is_encoder(q)
+		&& cache_entries(q).n > 0;
+	bool is_asked = strcmp(session->style.command, "fit") == 0;
+
+	for (size_t i = 0; is_asked && wanted[i]; i++)
+		is_asked = al_session_is_given(session, wanted[i]);
+	if (q->family && al_request_is_about_model(q, true) && !is_asked
+		&& (is_training ? !q->lacks_seq : can_be_served))
+		al_session_next_question(session, "fit", al_command_fit.options, wanted);
 }
 
 void al_note_cache_format(const struct al_request *q, const char *option, struct al_table *table)

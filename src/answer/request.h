@@ -58,6 +58,14 @@ void al_note_context(struct al_request *request, int64_t seq, struct al_table *t
 /* That the model's files say what format its cache is in; else nothing. */
 void al_note_cache_format(const struct al_request *request, const char *option,
 	struct al_table *table);
+/* Is it a model that reads all tokens at once, and has no decoder? */
+bool al_request_is_encoder(const struct al_request *request);
+
+/* That `fit` leads on from an answer about a model: on an H100, and but for training on an engine,
+ * where none is given; nothing where both are, only the model's attention is known, or it generates
+ * nothing. */
+void al_request_next_fit(const struct al_request *request, struct al_session *session,
+	bool is_training);
 bool al_is_ideal(const struct al_request *request);
 /* ", as vLLM holds it"; of the ideal engine ", the least that must be held". */
 const char *al_engine_holds(const struct al_request *request);

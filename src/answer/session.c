@@ -3,7 +3,6 @@
 
 #include "base/output.h"
 #include "ledger/request/request.h"
-#include "report/page/page.h"
 
 /* ---- options of every command ---- */
 
@@ -62,24 +61,40 @@ bool al_option_is_common(const struct al_option_row *row)
 	return false;
 }
 
-const char *al_session_command_text(struct al_session *session)
+static bool takes(const struct al_option_group *groups, const struct al_option_row *wanted)
 {
-	struct al_arena *arena = &session->arena;
-	const struct al_command_line *line = &session->line;
+	al_each_option (group, row, groups)
+		if (row == wanted)
+			return true;
+	return false;
+}
 
+const char *al_session_words_text(struct al_session *session)
+{
 	AL_TEXT(text);
-	al_text_addf(&text, "attnledger %s", session->style.command);
-	for (size_t i = 0; i < line->n_words; i++)
-		al_text_addf(&text, " %s", al_page_shell_word(arena, line->words[i]));
-	for (size_t i = 0; i < line->n_given; i++) {
-		const struct al_given_option *given = &line->given[i];
-		if (al_option_is_common(given->row))
+	for (size_t i = 0; i < session->line.n_words; i++)
+		al_text_addf(&text, " %s", al_shell_word(&session->arena, session->line.words[i]));
+	return al_strdup(&session->arena, text.data);
+}
+
+const char *al_session_options_text(struct al_session *session, const struct al_option_group *taken)
+{
+	AL_TEXT(text);
+	for (size_t i = 0; i < session->line.n_given; i++) {
+		const struct al_given_option *given = &session->line.given[i];
+		if (al_option_is_common(given->row) || (taken && !takes(taken, given->row)))
 			continue;
 		al_text_addf(&text, " --%s", given->row->name);
 		if (given->value)
-			al_text_addf(&text, " %s", al_page_shell_word(arena, given->value));
+			al_text_addf(&text, " %s", al_shell_word(&session->arena, given->value));
 	}
-	return al_strdup(arena, text.data);
+	return al_strdup(&session->arena, text.data);
+}
+
+const char *al_session_command_text(struct al_session *session)
+{
+	return al_format(&session->arena, "attnledger %s%s%s", session->style.command,
+		al_session_words_text(session), al_session_options_text(session, NULL));
 }
 
 /* ---- the answer ---- */
@@ -120,6 +135,32 @@ void al_session_next(struct al_session *session, const char *format, ...)
 	*AL_APPEND(&session->arena, claim->next, claim->n_next,
 		claim->next_room) = al_format_list(&session->arena, format, args);
 	va_end(args);
+}
+
+bool al_session_is_given(const struct al_session *session, const char *option)
+{
+	const struct al_command_line *line = &session->line;
+	const char *name = option + strlen("--");
+	const size_t length = strcspn(name, " ");
+
+	for (size_t i = 0; i < line->n_given; i++) {
+		const char *given = line->given[i].row->name;
+		if (strlen(given) == length && strncmp(given, name, length) == 0)
+			return true;
+	}
+	return false;
+}
+
+void al_session_next_question(struct al_session *session, const char *name,
+	const struct al_option_group *taken, const char *const *options)
+{
+	const char *text = al_format(&session->arena, "attnledger %s%s%s", name,
+		al_session_words_text(session), al_session_options_text(session, taken));
+
+	for (; options && *options; options++)
+		if (!al_session_is_given(session, *options))
+			text = al_format(&session->arena, "%s %s", text, *options);
+	al_session_next(session, "%s", text);
 }
 
 struct al_table *al_session_take(struct al_session *session, const struct al_table *table)

@@ -159,6 +159,15 @@ void al_session_claim(struct al_session *session, const char *pattern);
 void al_session_assume(struct al_session *session, const char *format, ...) AL_PRINTF(2, 3);
 void al_session_next(struct al_session *session, const char *format, ...) AL_PRINTF(2, 3);
 
+/* Is the option of "--device H100" given? */
+bool al_session_is_given(const struct al_session *session, const char *option);
+
+/* The same command as al_session_next of another question about the same words: with those of the
+ * options given that `taken` has, and of `options`, such as "--device H100", those that aren't
+ * given; NULL: none. */
+void al_session_next_question(struct al_session *session, const char *name,
+	const struct al_option_group *taken, const char *const *options);
+
 /* A new table of the answer, with the columns of the fields that `shown` asks for (NULL: none yet);
  * it belongs to the session. */
 struct al_table *al_session_table(struct al_session *session, const char *id,
@@ -179,8 +188,12 @@ bool al_session_split_csv(struct al_session *session, struct al_error *err) AL_M
 /* The row of --report, for commands whose page is their tables. */
 extern const struct al_option_row al_report_rows[];
 
-/* The command line as it would be given again; without options on how the answer looks. */
+/* The command line as it would be given again, without options on how the answer looks; its words,
+ * and of its options those that `taken` has (NULL: all), each behind a space. */
 const char *al_session_command_text(struct al_session *session);
+const char *al_session_words_text(struct al_session *session);
+const char *al_session_options_text(struct al_session *session,
+	const struct al_option_group *taken);
 
 /* page.c: adds the page of the answer's tables, which `command` gives again, to the files. */
 void al_session_add_page(struct al_session *session, const struct al_page_chart *chart,

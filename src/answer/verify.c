@@ -188,6 +188,9 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 		return false;
 	session->answer_is_no = !holds;
 	al_session_claim(session, al_verify_summarize(session, &options, holds));
+	if (!has_input && opened->view.family->runs)
+		al_session_next_question(session, "verify", al_layout_groups,
+			(const char *const[]){"--tokens TOKENS", NULL});
 	al_opened_checkpoint_note(opened, session->tables[0]);
 	return true;
 }

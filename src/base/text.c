@@ -385,3 +385,45 @@ const void *al_find_known(const void *items, size_t n, size_t size, const char *
 		al_fail_unknown_item(err, what, name, items, n, size);
 	return found;
 }
+
+/* ---- words for a shell ---- */
+
+static bool is_shell_plain(const char *word)
+{
+	for (const char *p = word; *p; p++)
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')
+			    || (*p >= '0' && *p <= '9') || strchr("_-./,:=%+@", *p)))
+			return false;
+	return *word;
+}
+
+static bool is_printable(const char *text)
+{
+	for (struct al_character c; *text; text += c.bytes) {
+		c = al_character_at(text);
+		if (!c.is_printable)
+			return false;
+	}
+	return true;
+}
+
+/* What a terminal can't show is escaped in $'...', which POSIX has since 2024. */
+const char *al_shell_word(struct al_arena *arena, const char *text)
+{
+	const bool escapes = !is_printable(text);
+	char piece[AL_ESCAPE_BYTES];
+
+	if (is_shell_plain(text))
+		return text;
+	AL_TEXT(word);
+	al_text_add(&word, escapes ? "$'" : "'");
+	while (*text)
+		if (*text == '\'' || (escapes && *text == '\\'))
+			al_text_add(&word, *text++ == '\\' ? "\\\\" : escapes ? "\\'" : "'\\''");
+		else {
+			const size_t length = al_escape_control(&text, piece);
+			al_text_add_bytes(&word, piece, length);
+		}
+	al_text_add(&word, "'");
+	return al_strdup(arena, word.data);
+}

@@ -117,3 +117,6 @@ const void *al_find_known(const void *items, size_t n, size_t size, const char *
 	const char *name, struct al_error *err);
 #define AL_FIND_KNOWN(items, n, what, name, err) \
 	al_find_known((items), (n), sizeof(*(items)), (what), (name), (err))
+
+/* The text as one word of a shell's command: "gpt2", "'my model/'". */
+const char *al_shell_word(struct al_arena *arena, const char *text);

@@ -33,98 +33,40 @@ static void add_map(struct al_text *out, const struct al_audit_page *page,
 
 /* ---- what to do ---- */
 
-static size_t count_up_to(const struct al_table *steps, double most)
+/* What stands for a folder in the commands. */
+static void note_placeholder(struct al_text *out, const struct al_audit_page *page)
 {
-	size_t n = 0;
-	double error;
-
-	while (n < steps->n_rows && al_table_number(steps, n, "cumulative_error", &error)
-		&& error <= most)
-		n++;
-	return n;
-}
-
-/* Merging takes care of silent heads too. */
-static const char *command(struct al_arena *arena, const struct al_audit_page *page,
-	const struct al_table *steps, size_t n)
-{
-	bool merges = false;
-
-	AL_TEXT(heads);
-	for (size_t row = 0; row < n; row++) {
-		double head = 0;
-		(void)al_table_number(steps, row, "head", &head);
-		al_text_addf(&heads, "%s%s:%.0f", row ? "," : "",
-			al_table_text(steps, row, "module"), head);
-		merges |= strcmp(al_table_text(steps, row, "advice"), "drop") != 0;
-	}
-	const char *line = al_format(arena, "attnledger compress %s --method %s --drop %s%s -o %s",
-		page->words, merges ? "merge" : "drop", al_page_shell_word(arena, heads.data),
-		merges && page->merge_needs_calibration ? " --calibration DIR" : "", "smaller/");
-	return line;
-}
-
-static void add_command(struct al_text *out, const struct al_audit_page *page,
-	const struct al_table *steps, size_t n, double most)
-{
-	AL_ARENA(arena);
-	const char *line = command(&arena, page, steps, n);
-	al_text_addf(out,
-		"<p>%zu head%s, and no module's scores and values change by more than %g %%:</p>\n",
-		n, n == 1 ? "" : "s", 100 * most);
-	al_page_command(out, line);
-}
-
-/* Heads up to 1, 5 and 10 %, and all. */
-static void add_commands(struct al_text *out, const struct al_audit_page *page,
-	const struct al_table *steps)
-{
-	double levels[] = {.01, .05, .1, 0}, *last = &levels[3], twin;
-	size_t before = 0;
-
-	(void)al_table_number(steps, steps->n_rows - 1, "cumulative_error", last);
-	*last = ceil(100 * *last) / 100;
-	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
-		const size_t n = count_up_to(steps, levels[i]);
-		if (n > before)
-			add_command(out, page, steps, n, levels[i]);
-		before = n > before ? n : before;
-	}
-	if (page->merge_needs_calibration
-		&& al_table_extreme(page->redundant, "twin", 1, &twin) < page->redundant->n_rows)
+	if (strstr(page->advice[page->n_advice - 1].command, " --calibration DIR "))
 		al_text_add(out,
 			"<p class=note>DIR is the folder that attnledger calibrate wrote: "
-			"positions "
-			"are rotary, so merging needs the heads' recorded outputs.</p>\n");
+			"positions are rotary, so merging needs the heads' recorded "
+			"outputs.</p>\n");
 }
 
 static void add_steps(struct al_text *out, const struct al_audit_page *page)
 {
 	AL_ENDS(al_table_finish) struct al_table steps = {0};
 
+	note_placeholder(out, page);
 	al_page_steps_table(&steps, page->redundant);
-	add_commands(out, page, &steps);
 	al_page_add_table(out, &(struct al_page_table){.table = &steps});
 }
 
 static void add_advice(struct al_text *out, const struct al_audit_page *page)
 {
-	const bool has_steps = page->n_advice == 0 && page->redundant
-		&& page->redundant->n_rows > 0;
-
 	al_page_begin_section(out, "do", "What to do",
-		has_steps ? "Removable heads, the cheapest first. A copy is merged: the "
-			    "head that stays takes over its outputs. A head that writes "
-			    "almost nothing is dropped."
+		page->has_steps ? "Removable heads, the cheapest first. A copy is merged: the "
+				  "head that stays takes over its outputs. A head that writes "
+				  "almost nothing is dropped."
 			: page->n_advice > 0
 			? "By the loss on text: the cheapest head, and the smallest cache."
 			: "No head can be dropped or merged at a small error.");
-	if (has_steps)
-		add_steps(out, page);
 	for (size_t i = 0; i < page->n_advice; i++) {
 		al_html_addf(out, "<p>%s</p>\n", page->advice[i].text);
 		al_page_command(out, page->advice[i].command);
 	}
+	if (page->has_steps)
+		add_steps(out, page);
 	al_page_end_section(out);
 }
 

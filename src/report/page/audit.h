@@ -14,8 +14,9 @@ struct al_audit_page {
 	struct al_page_head head;
 	const struct al_page_tile *tiles;
 	size_t n_tiles;
-	const struct al_page_advice *advice; /* by data; without any, by weights */
+	struct al_page_advice *advice;
 	size_t n_advice;
+	bool has_steps; /* it is by weights: `redundant` lists the heads */
 	const struct al_table *summary, *heads, *layers, *cosines, *similarity, *redundant, *drop;
 	const struct al_table *conversions; /* of all modules together */
 	const struct al_table *losses, *frontier; /* of heads and conversions, measured on tokens */
@@ -24,8 +25,6 @@ struct al_audit_page {
 	const struct al_page_left_out *left_out;
 	size_t n_left_out;
 	const char *command; /* that made the page */
-	const char *words; /* what `compress` is told to read the model: its path, --heads */
-	bool merge_needs_calibration; /* positions are rotary: weights alone don't say it */
 };
 
 void al_audit_page_write(const struct al_audit_page *page, struct al_text *out);

@@ -144,29 +144,3 @@ void al_page_end(struct al_text *out, const struct al_page_head *head, const cha
 		al_text_addf(out, "<script>%s</script>\n", file(head->own)->text);
 	al_text_add(out, "</body></html>\n");
 }
-
-/* ---- words for a shell ---- */
-
-static bool is_plain(const char *word)
-{
-	for (const char *p = word; *p; p++)
-		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z')
-			    || (*p >= '0' && *p <= '9') || strchr("_-./,:=%+@", *p)))
-			return false;
-	return *word;
-}
-
-const char *al_page_shell_word(struct al_arena *arena, const char *path)
-{
-	if (is_plain(path))
-		return path;
-	AL_TEXT(word);
-	al_text_add(&word, "'");
-	for (; *path; path++)
-		if (*path == '\'')
-			al_text_add(&word, "'\\''");
-		else
-			al_text_add_bytes(&word, path, 1);
-	al_text_add(&word, "'");
-	return al_strdup(arena, word.data);
-}

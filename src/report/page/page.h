@@ -84,6 +84,3 @@ struct al_page_term {
 };
 
 void al_page_glossary(struct al_text *out, const struct al_page_term *terms, size_t n);
-
-/* `path` as a shell's word. */
-const char *al_page_shell_word(struct al_arena *arena, const char *path);

@@ -1,0 +1,162 @@
+/* What an audit leads on to: the commands that do what its verdict names, on the page and as the
+ * next ones. Where losses were measured they choose; else weights do. */
+#include "answer/audit_run.h"
+
+/* Of data: a head and a conversion; of weights: heads up to 1, 5 and 10 %, and all. */
+enum { MOST_ADVICE = 4 };
+
+static void add(const struct al_audit_run *run, struct al_audit_page *page, const char *text,
+	const char *command)
+{
+	struct al_page_advice *advice = page->advice
+		? page->advice
+		: al_new_array(&run->session->arena, struct al_page_advice, MOST_ADVICE);
+
+	advice[page->n_advice++] = (struct al_page_advice){text, command};
+	page->advice = advice;
+}
+
+/* ---- by data ---- */
+
+/* Heads that share keys go together alone. */
+static bool has_own_keys(const struct al_audit_run *run)
+{
+	for (size_t i = 0; i < run->n_measured; i++)
+		if (run->measured[i]->n_heads != run->measured[i]->n_kv_heads)
+			return false;
+	return true;
+}
+
+static void add_measured(const struct al_audit_run *run, struct al_audit_page *page,
+	const char *text, const char *options)
+{
+	struct al_arena *arena = &run->session->arena;
+
+	add(run, page, al_audit_verdict_plain(arena, text),
+		al_format(arena, "attnledger compress %s --calibration %s %s -o smaller/",
+			al_audit_model_words(run), al_shell_word(arena, run->options->calibration),
+			options));
+}
+
+static void advise_by_data(const struct al_audit_run *run, struct al_audit_page *page)
+{
+	struct al_arena *arena = &run->session->arena;
+	double loss, head = 0;
+	size_t row;
+
+	if (run->losses.n_rows > 0 && has_own_keys(run)) {
+		row = al_table_extreme(&run->losses, "loss", -1, &loss);
+		(void)al_table_number(&run->losses, row, "head", &head);
+		add_measured(run, page, al_audit_verdict_say_losses(run),
+			al_format(arena, "--method drop --drop %s:%.0f",
+				al_shell_word(arena, al_table_text(&run->losses, row, "module")),
+				head));
+	}
+	if (run->frontier.n_rows > 0 && al_audit_verdict_smallest(&run->frontier, &row))
+		add_measured(run, page, al_audit_verdict_say_smallest(run),
+			run->frontier_options[row]);
+}
+
+/* ---- by weights ---- */
+
+static size_t count_up_to(const struct al_table *steps, double most)
+{
+	size_t n = 0;
+	double error;
+
+	while (n < steps->n_rows && al_table_number(steps, n, "cumulative_error", &error)
+		&& error <= most)
+		n++;
+	return n;
+}
+
+/* Positions that are rotary: of what merging does weights alone don't tell. */
+static bool is_rotary(const struct al_audit_run *run)
+{
+	for (size_t i = 0; i < run->n_measured; i++)
+		if (run->measured[i]->is_rotary)
+			return true;
+	return false;
+}
+
+/* Merging takes care of silent heads too. */
+static const char *remove_first(const struct al_audit_run *run, const struct al_table *steps,
+	size_t n)
+{
+	struct al_arena *arena = &run->session->arena;
+	const char *calibration = run->options->calibration;
+	bool merges = false;
+
+	AL_TEXT(heads);
+	for (size_t row = 0; row < n; row++) {
+		double head = 0;
+		(void)al_table_number(steps, row, "head", &head);
+		al_text_addf(&heads, "%s%s:%.0f", row ? "," : "",
+			al_table_text(steps, row, "module"), head);
+		merges |= strcmp(al_table_text(steps, row, "advice"), "drop") != 0;
+	}
+	const bool needs_calibration = merges && is_rotary(run);
+	return al_format(arena, "attnledger compress %s --method %s --drop %s%s%s -o smaller/",
+		al_audit_model_words(run), merges ? "merge" : "drop",
+		al_shell_word(arena, heads.data), needs_calibration ? " --calibration " : "",
+		!needs_calibration     ? ""
+			: !calibration ? "DIR"
+				       : al_shell_word(arena, calibration));
+}
+
+static void advise_by_weights(const struct al_audit_run *run, struct al_audit_page *page)
+{
+	const struct al_table *redundant = al_audit_run_table(run, "redundant");
+	double levels[] = {.01, .05, .1, 0}, *last = &levels[3];
+	AL_ENDS(al_table_finish) struct al_table steps = {0};
+
+	if (!redundant || redundant->n_rows == 0)
+		return;
+	al_page_steps_table(&steps, redundant);
+	(void)al_table_number(&steps, steps.n_rows - 1, "cumulative_error", last);
+	*last = ceil(100 * *last) / 100;
+	for (size_t i = 0, before = 0; i < sizeof(levels) / sizeof(*levels); i++) {
+		const size_t n = count_up_to(&steps, levels[i]);
+		if (n <= before)
+			continue;
+		add(run, page,
+			al_format(&run->session->arena,
+				"%zu head%s, and no module's scores and values change by more than "
+				"%g %%:",
+				n, n == 1 ? "" : "s", 100 * levels[i]),
+			remove_first(run, &steps, n));
+		before = n;
+	}
+}
+
+void al_audit_advise(const struct al_audit_run *run, struct al_audit_page *page)
+{
+	advise_by_data(run, page);
+	page->has_steps = page->n_advice == 0;
+	if (page->has_steps)
+		advise_by_weights(run, page);
+	page->has_steps = page->has_steps && page->n_advice > 0;
+}
+
+/* ---- next ---- */
+
+/* Of weights the command for all that the sentence counts; what the sentence didn't read, to be
+ * recorded or measured. */
+void al_audit_next(const struct al_audit_run *run)
+{
+	struct al_session *session = run->session;
+	const char *calibration = run->options->calibration;
+	struct al_audit_page page = {0};
+
+	al_audit_advise(run, &page);
+	for (size_t i = page.has_steps ? page.n_advice - 1 : 0; i < page.n_advice; i++)
+		al_session_next(session, "%s", page.advice[i].command);
+	if (!run->opened->view.family->runs || run->losses.n_columns || run->frontier.n_columns)
+		return;
+	if (!calibration)
+		al_session_next(session, "attnledger calibrate %s --tokens TOKENS -o calibration/",
+			al_audit_model_words(run));
+	else if (!al_covariance_imatrix(run->audit.options.covariance))
+		al_session_next(session, "attnledger audit %s --calibration %s --tokens TOKENS",
+			al_audit_model_words(run), al_shell_word(&session->arena, calibration));
+}
