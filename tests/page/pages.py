@@ -333,7 +333,7 @@ class Pages(unittest.TestCase):
     def test_two_checkpoints_have_no_page(self):
         result = run('audit', *BERT, '--report', self.file, '--against', BERT[0])
         self.assertEqual((result.returncode, result.stdout), (2, b''))
-        self.assertIn(b'--report is the page of one checkpoint', result.stderr)
+        self.assertIn(b'--report describes one checkpoint', result.stderr)
 
     def test_merged_parts_have_the_same_page(self):
         page, _ = self.answer(*BERT, '--seed', '3')
