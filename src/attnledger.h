@@ -25,6 +25,7 @@ enum al_status {
 	AL_ENOTFINITE = 4, /* wrong input: weights that are NaN or infinite */
 	AL_EFORMAT =
 		5, /* wrong input: a file of weights whose format this program has no reader of */
+	AL_ECANCELLED = 6, /* the caller's callback ended the work */
 };
 
 /* One line that says where, what was found and what was expected. */
@@ -115,6 +116,11 @@ struct al_ask_options {
 	size_t n_checkpoints;
 	const struct al_bytes *files;
 	size_t n_files;
+	/* Called before each step of long work, from the thread that asks: its name ("layers.3"),
+	 * after `done` of `n` equal steps; n 0: how many isn't known. False ends the work: the
+	 * question then fails with AL_ECANCELLED. NULL: no progress. */
+	bool (*progress)(void *context, const char *step, size_t done, size_t n);
+	void *context;
 };
 
 /* As al_ask; `options` may be NULL. */

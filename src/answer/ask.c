@@ -8,6 +8,7 @@
 
 struct al_answer {
 	struct al_session session;
+	struct al_watch caller;
 	struct al_mount mount; /* what was given, until it was answered, and what was written */
 	struct al_text json; /* data NULL: not written yet */
 };
@@ -49,7 +50,6 @@ static char **copy_words(struct al_arena *arena, size_t n, const char *const *wo
 static bool answer(struct al_session *session, const struct al_command *command, const char *name,
 	char **words, struct al_error *err)
 {
-	session->is_library = true;
 	session->style = (struct al_style){.command = name, .claim = &session->claim};
 	if (!al_session_read(session, command, words, err)
 		|| !al_session_choose_writer(session->output, &session->writer, err))
@@ -138,6 +138,9 @@ bool al_ask_of(const struct al_command *const *commands, size_t n_words, const c
 	struct al_answer *a = al_alloc(1, sizeof(*a));
 
 	*a = (struct al_answer){0};
+	if (options)
+		a->caller = (struct al_watch){options->progress, options->context};
+	a->session.caller = &a->caller;
 	al_session_begin(&a->session);
 	al_mount_init(&a->mount);
 	al_mount_set(&a->mount);

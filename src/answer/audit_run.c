@@ -153,12 +153,15 @@ static bool open_covariance(struct al_audit_run *run, struct al_error *err)
 		&& check_outputs(run, err);
 }
 
-static void show_step(void *context, const char *step)
+/* A step of a module, of which there are as many as there are. */
+static bool show_step(void *context, const char *step, size_t done, size_t n)
 {
 	struct al_audit_run *run = context;
+	const struct al_watch *watch = &run->progress->watch;
 
+	(void)done, (void)n;
 	run->progress->whole = run->module;
-	al_progress_show(run->progress, step, run->n_done - 1, run->n_steps);
+	return watch->show(watch->context, step, run->n_done - 1, run->n_steps);
 }
 
 static void begin(struct al_audit_run *run)
@@ -173,11 +176,11 @@ static void begin(struct al_audit_run *run)
 		.offset = o->offset,
 		.covariance = o->calibration ? &run->covariance : NULL,
 		.needs = &run->needs,
-		.watch = show_step,
-		.watch_context = run,
+		.watch = &run->watch,
 	};
 	struct al_arena *arena = &run->session->arena;
 
+	run->watch = (struct al_watch){show_step, run};
 	run->needs = find_needs(run);
 	run->tables = al_new_array(arena, struct al_table *, AL_N_MEASUREMENTS);
 	run->measured = al_new_array(arena, const struct al_attention *,
@@ -273,7 +276,8 @@ bool al_audit_run_measure(struct al_audit_run *run, const struct al_attention *a
 
 	run->module = attention->name;
 	run->progress->whole = run->opened->checkpoint->path;
-	al_progress_show(run->progress, run->module, run->n_done++, run->n_steps);
+	if (!al_watch_show(&run->progress->watch, run->module, run->n_done++, run->n_steps, err))
+		return false;
 	if (!al_audit_module_init(&module, &run->audit, attention, err))
 		return leave_out(run, attention, err);
 	for (size_t i = 0; ok && i < AL_N_MEASUREMENTS; i++)
@@ -320,22 +324,14 @@ bool al_audit_run_count_not_finite(const struct al_audit_run *run, const bool *i
 
 /* ---- pairs: heads of different modules ---- */
 
-static void show(void *progress, const char *a, const char *b, size_t done, size_t n)
-{
-	AL_ARENA(arena);
-	al_progress_show(progress, al_format(&arena, "%s and %s", a, b), done, n);
-}
-
 static bool measure_across(struct al_audit_run *run, struct al_error *err)
 {
-	const struct al_across_watch watch = {show, run->progress};
-
 	al_table_init(&run->across, "across",
 		"Pairs of heads of different modules, the most similar first");
 	al_pairs_add_columns(&run->across, true);
 	run->progress->whole = run->opened->checkpoint->path;
-	return al_across_measure(&run->audit, run->measured, run->n_measured, &watch, &run->across,
-		err);
+	return al_across_measure(&run->audit, run->measured, run->n_measured, &run->progress->watch,
+		&run->across, err);
 }
 
 /* ---- ... of two checkpoints ---- */

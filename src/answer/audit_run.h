@@ -49,6 +49,7 @@ struct al_audit_run {
 	struct al_table across, against, losses, frontier; /* without columns: not asked for */
 	const char **frontier_options; /* of compress, for each row of `frontier` */
 	struct al_progress *progress;
+	struct al_watch watch; /* of a module's steps */
 	const char *module; /* that is measured */
 	size_t n_done, n_steps; /* modules */
 	const struct al_attention **chosen; /* by --modules */

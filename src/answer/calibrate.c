@@ -239,7 +239,7 @@ static bool record(struct calibrating *c, struct al_error *err)
 	const char *target = c->options->target;
 
 	if (!al_calibration_record(calibration, &c->model.running->network, &c->model.running->all,
-		    &c->model.watch, err))
+		    c->model.watch, err))
 		return false;
 	al_calibration_add_table(c->session, calibration, target);
 	al_session_next_question(c->session, "audit", al_layout_groups,

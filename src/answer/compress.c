@@ -13,14 +13,17 @@ struct compression {
 	const struct al_compress_options *options;
 	const char *file;
 	struct al_progress *progress;
-	size_t n_done, n; /* modules */
+	struct al_watch watch; /* of its modules, which it counts */
+	size_t n_done, n;
 };
 
-static void show(void *context, const char *module)
+static bool show(void *context, const char *module, size_t done, size_t n)
 {
 	struct compression *c = context;
+	const struct al_watch *watch = &c->progress->watch;
 
-	al_progress_show(c->progress, module, c->n_done++, c->n);
+	(void)done, (void)n;
+	return watch->show(watch->context, module, c->n_done++, c->n);
 }
 
 /* With a budget each module is looked at before it is compressed. */
@@ -69,7 +72,8 @@ static bool compress(struct al_session *session, struct al_opened_checkpoint *op
 	}
 	c.progress = al_progress_begin(session, opened->checkpoint->path);
 	c.n = count_steps(&opened->view, options);
-	options->watch = show;
+	c.watch = (struct al_watch){show, &c};
+	options->watch = &c.watch;
 	options->check = check;
 	options->context = &c;
 	if (!al_compress(&opened->view, options, file, table, heads, err))

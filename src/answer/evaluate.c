@@ -143,7 +143,7 @@ static bool ablate(struct evaluation *e, struct al_error *err)
 
 	if (!al_evaluate_ablations(&e->model.running->network, &e->model.running->all,
 		    (enum al_ablated)o->ablated, (enum al_replacement)o->replacement,
-		    &e->model.watch, &ablations, err))
+		    e->model.watch, &ablations, err))
 		return false;
 	add_loss(e, &ablations.whole);
 	struct al_table *table = al_session_table(e->session, "ablation", ablated_fields, 0,
@@ -172,7 +172,7 @@ static bool evaluate_decoder(struct evaluation *e, struct al_error *err)
 			"no token to predict: every sequence has only one token");
 	if (o->ablated >= 0)
 		return ablate(e, err);
-	if (!al_evaluate_loss(&e->model.running->network, &e->model.running->all, &e->model.watch,
+	if (!al_evaluate_loss(&e->model.running->network, &e->model.running->all, e->model.watch,
 		    &loss, err))
 		return false;
 	conclude_loss(e, &loss);
@@ -242,7 +242,7 @@ static bool evaluate_encoder(struct evaluation *e, struct al_error *err)
 			"--ablate: family %s is an encoder, which has no loss on tokens",
 			e->model.file->view.family->name);
 	if (!al_evaluate_embeddings(&e->model.running->network, &e->model.running->all,
-		    &e->model.watch, &embeddings, err))
+		    e->model.watch, &embeddings, err))
 		return false;
 	add_similarity(e, &embeddings);
 	al_matrix_finish(&embeddings);

@@ -66,7 +66,6 @@ static bool measure_heads(struct al_audit_run *run, struct al_running *model, st
 {
 	struct al_arena *arena = &run->session->arena;
 	const struct al_table *drop = al_audit_run_table(run, "drop");
-	const struct al_watch watch = {al_progress_show, run->progress};
 	const size_t n = run->n_measured;
 	struct al_missing_head *items = al_new_array(arena, struct al_missing_head, n + 1);
 	double *errors = al_new_array(arena, double, n + 1), whole;
@@ -75,7 +74,7 @@ static bool measure_heads(struct al_audit_run *run, struct al_running *model, st
 		return true;
 	choose_heads(run, drop, items, errors);
 	if (!al_judge_heads(&model->network, al_covariance_calibration(&run->covariance),
-		    &model->all, &watch, items, n, &whole, err))
+		    &model->all, &run->progress->watch, items, n, &whole, err))
 		return false;
 	al_table_init(&run->losses, "losses",
 		"The head of each layer that the others make up for best, left out: measured");
@@ -211,12 +210,12 @@ static bool measure_conversions(struct al_audit_run *run, struct al_running *mod
 	struct al_error *err)
 {
 	const struct al_calibration *calibration = al_covariance_calibration(&run->covariance);
-	const struct al_watch watch = {al_progress_show, run->progress};
 	const char *figures = run->options->figures;
 	struct al_table *table = &run->frontier;
 	struct al_frontier frontier;
 
-	if (!al_frontier_find(&frontier, &model->network, calibration, &model->all, &watch, err))
+	if (!al_frontier_find(&frontier, &model->network, calibration, &model->all,
+		    &run->progress->watch, err))
 		return false;
 	al_table_init(table, "frontier", "What conversions cost, measured");
 	al_table_add_fields(table, fields, 0);

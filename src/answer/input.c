@@ -154,7 +154,6 @@ bool al_opened_model_init(struct al_opened_model *m, struct al_session *session,
 	m->running = m->file ? al_session_running(session, &m->file->view, input, err) : NULL;
 	if (!m->running)
 		return false;
-	m->watch = (struct al_watch){al_progress_show,
-		al_progress_begin(session, m->file->checkpoint->path)};
+	m->watch = &al_progress_begin(session, m->file->checkpoint->path)->watch;
 	return true;
 }

@@ -34,7 +34,7 @@ struct al_running *al_session_running(struct al_session *session, struct al_mode
 struct al_opened_model {
 	struct al_opened_checkpoint *file;
 	struct al_running *running;
-	struct al_watch watch; /* shows progress */
+	const struct al_watch *watch; /* shows progress */
 };
 
 bool al_opened_model_init(struct al_opened_model *model, struct al_session *session,

@@ -49,7 +49,7 @@ static const char *ask(struct al_session *session, const struct question *questi
 {
 	struct al_session inner = {.style = {.command = question->words},
 		.writer = session->writer,
-		.is_library = true};
+		.caller = session->caller};
 
 	al_session_begin(&inner);
 	*ok = run_question(&inner, question, model, err);

@@ -97,7 +97,8 @@ static bool take_tensors(struct files *f, struct al_error *err)
 		if (!is_chosen(f->pca, tensor->name))
 			continue;
 		n++;
-		al_progress_show(f->pca->progress, tensor->name, i, file->n_tensors);
+		if (!al_watch_show(&f->pca->progress->watch, tensor->name, i, file->n_tensors, err))
+			return false;
 		if (f->pca->options->weights ? take_weights(f, tensor, err)
 					     : take_outputs(f, tensor, err))
 			continue;
@@ -214,7 +215,7 @@ static bool add_row(struct model *m, struct row *row, const struct al_in_place *
 	row->loss = row->loss_increase = NAN;
 	if (is_fitted) {
 		if (!al_in_place_loss(&m->opened.running->network, &m->opened.running->all, layers,
-			    &m->opened.watch, &loss, err))
+			    m->opened.watch, &loss, err))
 			return false;
 		row->loss = loss.nats / (double)loss.n_predicted;
 		row->loss_increase = row->loss - m->loss;
@@ -261,7 +262,7 @@ static bool measure_losses(struct model *m, struct al_error *err)
 	struct al_running *running = m->opened.running;
 	struct al_loss loss;
 
-	if (!al_evaluate_loss(&running->network, &running->all, &m->opened.watch, &loss, err))
+	if (!al_evaluate_loss(&running->network, &running->all, m->opened.watch, &loss, err))
 		return false;
 	m->loss = loss.nats / (double)loss.n_predicted;
 	for (int a = 0; a < AL_N_ARCHITECTURES; a++)
@@ -288,8 +289,8 @@ static bool take_modules(struct model *m, const struct al_recording *recording,
 			.layers = m->pca->tables[PCA_LOSS] ? m->layers[i] : NULL};
 		if (!m->is_wanted[i])
 			continue;
-		al_progress_show(m->pca->progress, module.name, i, view->n_modules);
-		if (!pca_take_module(&module, err))
+		if (!al_watch_show(&m->pca->progress->watch, module.name, i, view->n_modules, err)
+			|| !pca_take_module(&module, err))
 			return al_in(err, "%s", module.name);
 	}
 	return true;
@@ -303,7 +304,7 @@ static bool record_and_take(struct model *m, struct al_error *err)
 
 	m->layers = al_arena_alloc(arena, m->opened.file->view.n_modules, sizeof(*m->layers));
 	if (!al_recording_make(recording, &running->network, &running->all, m->is_wanted,
-		    &m->opened.watch, err))
+		    m->opened.watch, err))
 		return false;
 	al_arena_defer(arena, al_recording_finish, recording);
 	return take_modules(m, recording, err)

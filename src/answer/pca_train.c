@@ -203,8 +203,8 @@ static bool run(struct trainer *t, struct state *s, struct al_error *err)
 		if (s->step == n)
 			return true;
 		m->pca->progress->whole = m->name;
-		al_progress_show(m->pca->progress, t->label, s->step, n);
-		if (!take_step(t, s, err))
+		if (!al_watch_show(&m->pca->progress->watch, t->label, s->step, n, err)
+			|| !take_step(t, s, err))
 			return false;
 	}
 }

@@ -20,18 +20,6 @@ static void clear(void *progress)
 		fprintf(stderr, "\r\033[K");
 }
 
-struct al_progress *al_progress_begin(struct al_session *session, const char *whole)
-{
-	struct al_progress *progress = al_new(&session->arena, struct al_progress);
-
-	*progress = (struct al_progress){.whole = whole,
-		.begin = now(),
-		.is_wanted = !session->is_library && isatty(STDERR_FILENO)
-			&& !session->output->is_quiet};
-	al_arena_defer(&session->arena, clear, progress);
-	return progress;
-}
-
 /* "20 s", "3 min", "1 h 40 min": of a number of seconds. */
 static const char *progress_time(double seconds, char text[32])
 {
@@ -76,15 +64,17 @@ static void add_steps(struct al_text *line, size_t done, size_t n, double elapse
 			progress_time(elapsed / (double)done * (double)(n - done), left));
 }
 
-void al_progress_show(void *context, const char *part, size_t done, size_t n)
+/* "model: layers.3, 4 of 12, 20 s left" */
+static bool show(void *context, const char *part, size_t done, size_t n)
 {
 	struct al_progress *progress = context;
+	const struct al_watch *caller = progress->caller;
 
-	if (!progress->is_wanted)
-		return;
+	if (caller)
+		return !caller->show || caller->show(caller->context, part, done, n);
 	const double time = now(), elapsed = time - progress->begin;
-	if (elapsed < first_after || time - progress->shown < at_most_every)
-		return;
+	if (!progress->is_wanted || elapsed < first_after || time - progress->shown < at_most_every)
+		return true;
 	AL_TEXT(line);
 	AL_TEXT(end);
 	add_steps(&end, done, n, elapsed);
@@ -96,4 +86,18 @@ void al_progress_show(void *context, const char *part, size_t done, size_t n)
 	fprintf(stderr, "\r\033[K%s%s", line.data, end.data);
 	fflush(stderr);
 	progress->shown = time;
+	return true;
+}
+
+struct al_progress *al_progress_begin(struct al_session *session, const char *whole)
+{
+	struct al_progress *progress = al_new(&session->arena, struct al_progress);
+
+	*progress = (struct al_progress){.whole = whole,
+		.begin = now(),
+		.is_wanted = isatty(STDERR_FILENO) && !session->output->is_quiet,
+		.caller = session->caller,
+		.watch = {show, progress}};
+	al_arena_defer(&session->arena, clear, progress);
+	return progress;
 }

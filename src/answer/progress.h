@@ -10,12 +10,9 @@ struct al_progress {
 	const char *whole; /* what is worked on */
 	double begin, shown; /* seconds of a clock; shown 0: nothing yet */
 	bool is_wanted;
+	const struct al_watch *caller; /* of a library: it is asked in place of the terminal */
+	struct al_watch watch; /* what work is given to show itself */
 };
 
-/* It leaves an empty line behind when the command has run. */
+/* Steps are shown by its watch. It leaves an empty line behind when the command has run. */
 struct al_progress *al_progress_begin(struct al_session *session, const char *whole);
-
-/* "model: layers.3, 4 of 12, 20 s left": `part` is the step after those that are done, of n of
- * equal weight; n 0: nobody knows how many there are. `progress` is a struct al_progress: whoever
- * watches work takes it with this function. */
-void al_progress_show(void *progress, const char *part, size_t done, size_t n);

@@ -79,13 +79,13 @@ static void add_input(struct job *job, const char *name)
 	al_names_add(&job->inputs, al_strdup(&job->all->session->arena, name));
 }
 
-static void show(struct job *job, const char *id)
+static bool show(struct job *job, const char *id, struct al_error *err)
 {
 	struct jobs *all = job->all;
 	const size_t n_named = all->session->line.n_words;
 
-	al_progress_show(all->progress, id, all->names.n - 1,
-		n_named ? n_named : al_embedded_scenarios.n_files);
+	return al_watch_show(&all->progress->watch, id, all->names.n - 1,
+		n_named ? n_named : al_embedded_scenarios.n_files, err);
 }
 
 static bool add_formats(struct job *job, const struct al_table *table, struct al_error *err)
@@ -122,8 +122,7 @@ static bool run_table(struct job *job, size_t index, struct al_error *err)
 
 	if (!al_scenario_table(job->scenario, index, &table, err))
 		return false;
-	show(job, table.id);
-	bool ok = add_formats(job, &table, err);
+	bool ok = show(job, table.id, err) && add_formats(job, &table, err);
 	if (index < job->scenario->n_tables)
 		al_numbers_add(&job->numbers, &table);
 	if (job->page)
@@ -162,8 +161,8 @@ static bool run_figure(struct job *job, size_t index, struct al_error *err)
 	struct al_style style = {0};
 	struct al_table table;
 
-	show(job, figure.id);
-	if (!al_scenario_figure_table(job->scenario, index, &table, err))
+	if (!show(job, figure.id, err)
+		|| !al_scenario_figure_table(job->scenario, index, &table, err))
 		return false;
 	const char *data = al_format(&table.arena, "%s-figure", figure.id);
 	bool ok = al_venue_fit(job->profile, &figure, &table, &figure, err)

@@ -5,7 +5,7 @@ static bool is_left_out(const struct al_session *session, const char *name)
 {
 	if (session->line.n_words < 2 || !al_scenario_is_schema(name))
 		return false;
-	if (!session->output->is_quiet && !session->is_library)
+	if (!session->output->is_quiet && !session->caller)
 		fprintf(stderr, "attnledger: %s: a JSON Schema, not a scenario: left out\n", name);
 	return true;
 }

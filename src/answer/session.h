@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/table.h"
+#include "base/watch.h"
 #include "catalog/catalog.h"
 #include "answer/files.h"
 #include "answer/options.h"
@@ -58,7 +59,7 @@ struct al_session {
 	struct al_files files; /* besides the answer; all are written when it is there */
 	bool prints_nothing;
 	bool answer_is_no; /* exit status 1 */
-	bool is_library; /* nothing is printed or written: al_ask */
+	const struct al_watch *caller; /* of a library: nothing is printed; NULL: a program */
 };
 
 /* A bar chart on the page of tables that begin with the column `label` and have `value`. */

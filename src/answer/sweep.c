@@ -230,8 +230,7 @@ static bool answer(struct al_request *q, struct al_session *session, struct al_l
 	sweep->variants = variants;
 	sweep->n_variants = q->variants.n;
 	sweep->request = q;
-	sweep->watch = al_progress_show;
-	sweep->watch_context = al_progress_begin(session, session->line.words[0]);
+	sweep->watch = &al_progress_begin(session, session->line.words[0])->watch;
 	if (strcmp(session->writer->name, "csv") == 0 && !o->figure) {
 		sweep->take_rows = take_rows;
 		sweep->context = session;

@@ -17,8 +17,7 @@ bool al_verify_add_table(struct al_session *session, struct al_model_view *view,
 		"Attention probabilities and outputs, original and compressed");
 	al_verify_add_columns(table);
 	struct al_verify_options watched = *options;
-	watched.watch = al_progress_show;
-	watched.context = al_progress_begin(session, shown);
+	watched.watch = &al_progress_begin(session, shown)->watch;
 	return al_verify(view, compressed, &watched, table, holds, err);
 }
 

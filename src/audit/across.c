@@ -102,8 +102,16 @@ static bool measure_two(const struct al_audit *audit, struct loaded *first, stru
 
 /* ---- the table ---- */
 
+static bool show(const struct al_watch *watch, const struct al_attention *a,
+	const struct al_attention *b, size_t done, size_t n, struct al_error *err)
+{
+	AL_ARENA(arena);
+
+	return al_watch_show(watch, al_format(&arena, "%s and %s", a->name, b->name), done, n, err);
+}
+
 bool al_across_measure(const struct al_audit *audit, const struct al_attention *const *modules,
-	size_t n, const struct al_across_watch *watch, struct al_table *table, struct al_error *err)
+	size_t n, const struct al_watch *watch, struct al_table *table, struct al_error *err)
 {
 	struct loaded a, b;
 	size_t done = 0, n_seen = 0;
@@ -113,9 +121,9 @@ bool al_across_measure(const struct al_audit *audit, const struct al_attention *
 		if (!loaded_init(&a, audit, modules[i], err))
 			return false;
 		for (size_t j = i + 1; ok && j < n; j++) {
-			if (watch)
-				watch->show(watch->context, modules[i]->name, modules[j]->name,
-					done++, n * (n - 1) / 2);
+			ok = show(watch, modules[i], modules[j], done++, n * (n - 1) / 2, err);
+			if (!ok)
+				break;
 			ok = loaded_init(&b, audit, modules[j], err)
 				&& measure_two(audit, &a, &b, &n_seen, table, err);
 			loaded_finish(&b);

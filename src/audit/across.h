@@ -4,15 +4,9 @@
 
 #include "audit/audit.h"
 
-/* Who looks: before the pair of modules after `done` of `n` pairs. */
-struct al_across_watch {
-	void (*show)(void *context, const char *a, const char *b, size_t done, size_t n);
-	void *context;
-};
-
 /* Adds the most similar pairs of heads of different modules, the most similar first:
  * options.n_pairs of them, 0 for all. Only so many are kept while it runs. Modules whose forms have
  * other sizes are not compared. `watch`, which may be NULL, is told which two are compared. */
 bool al_across_measure(const struct al_audit *audit, const struct al_attention *const *modules,
-	size_t n_modules, const struct al_across_watch *watch, struct al_table *table,
+	size_t n_modules, const struct al_watch *watch, struct al_table *table,
 	struct al_error *err) AL_MUST_CHECK;

@@ -8,6 +8,7 @@
 #include "audit/forms.h"
 #include "audit/nulls.h"
 #include "base/table.h"
+#include "base/watch.h"
 #include "model/heads/views.h"
 
 /* What the measurements will ask of a module besides its triangular factors. */
@@ -34,8 +35,7 @@ struct al_audit_options {
 	const struct al_covariance *covariance; /* of the inputs, or NULL */
 	const struct al_needs *needs; /* NULL: anything may be asked for */
 	/* Before a step of long work on a module; NULL: nobody looks on. */
-	void (*watch)(void *context, const char *step);
-	void *watch_context;
+	const struct al_watch *watch;
 };
 
 /* One module's weights, in memory, and what was computed of them. */

@@ -158,8 +158,8 @@ static bool add_width(struct measured *m, size_t rank, size_t bound, struct al_e
 	char step[64];
 
 	snprintf(step, sizeof(step), "width %zu of %zu", rank, bound);
-	if (m->options->watch)
-		m->options->watch(m->options->watch_context, step);
+	if (!al_watch_show(m->options->watch, step, 0, 0, err))
+		return false;
 	add_row(m, "truncate", NULL, rank, rank * sides, m->control.errors[rank]);
 	return add_tucker(m, rank, &tucker_error, err) && add_cp(m, rank, bound, tucker_error, err);
 }

@@ -70,9 +70,8 @@ static bool make_ladder(struct al_job *job, const struct al_attention *a, struct
 {
 	AL_ENDS(al_work_finish) struct al_work w = {0};
 
-	if (job->options->watch)
-		job->options->watch(job->options->context, a->name);
-	return al_work_load(&w, job, a, err) && climb(job, &w, out, err);
+	return al_watch_show(job->options->watch, a->name, 0, 0, err)
+		&& al_work_load(&w, job, a, err) && climb(job, &w, out, err);
 }
 
 /* The module whose next step saves most error for what it takes and fits; n: none. */

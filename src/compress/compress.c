@@ -52,8 +52,8 @@ static bool do_module(struct al_job *job, const struct al_attention *a, size_t i
 	struct al_job_module *module = &job->modules[job->n_modules];
 	struct al_work w;
 
-	if (job->options->watch)
-		job->options->watch(job->options->context, a->name);
+	if (!al_watch_show(job->options->watch, a->name, 0, 0, err))
+		return false;
 	bool ok = al_work_load(&w, job, a, err);
 	w.is_dropped = is_dropped;
 	w.index = index;

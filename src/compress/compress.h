@@ -15,6 +15,7 @@
 #pragma once
 
 #include "base/table.h"
+#include "base/watch.h"
 #include "compress/layout.h"
 #include "model/calibration/calibration.h"
 
@@ -85,7 +86,7 @@ struct al_compress_options {
 			   by sqrt(R/n_heads): mixing and content bias make up for it */
 	bool must_gain; /* a result that isn't smaller than its source is refused */
 	struct al_effort effort;
-	void (*watch)(void *context, const char *module); /* before each module; may be NULL */
+	const struct al_watch *watch; /* before each module; may be NULL */
 	/* When the file `written` is complete, before it is put in its place; false leaves none.
 	 * May be NULL. */
 	bool (*check)(void *context, const char *written, struct al_error *err);
@@ -112,9 +113,7 @@ struct al_verify_options {
 	const char *modules; /* al_select_module; NULL: all that were compressed */
 	bool has_tolerance;
 	double tolerance; /* the largest output error that passes */
-	/* Called before each module, the one after `done` of `n`; or NULL. */
-	void (*watch)(void *context, const char *module, size_t done, size_t n);
-	void *context;
+	const struct al_watch *watch; /* before each module; may be NULL */
 };
 
 /* Reads both files back and adds rows: module, layer, input, logit_max, probability_max,

@@ -120,7 +120,8 @@ bool al_frontier_find(struct al_frontier *out, struct al_network *network,
 	*out = (struct al_frontier){.arena = &network->arena};
 	list(out, network->view);
 	for (size_t i = 0; i < out->n; i++) {
-		watch->show(watch->context, "conversions", i, out->n);
+		if (!al_watch_show(watch, "conversions", i, out->n, err))
+			return false;
 		if (!measure(&out->items[i], network, calibration, all, err))
 			return al_in(err, "%s", al_method_names[out->items[i].method]);
 	}

@@ -206,9 +206,8 @@ static bool verify_modules(struct verification *v, struct al_error *err)
 		const char *name = v->job.modules[i].layout.attention->name;
 		if (modules && !al_select_module(modules, name))
 			continue;
-		if (v->options->watch)
-			v->options->watch(v->options->context, name, i, v->job.n_modules);
-		if (!verify_module(v, &v->job.modules[i], err))
+		if (!al_watch_show(v->options->watch, name, i, v->job.n_modules, err)
+			|| !verify_module(v, &v->job.modules[i], err))
 			return false;
 		n++;
 	}

@@ -318,14 +318,13 @@ static bool run_variant(const struct al_ledger_sweep *sweep, size_t index, int64
 		return al_in(err, "sweep \"%s\"", sweep->id);
 	bool ok = true;
 	for (int64_t n = 0; ok && n < n_points; n++, next_point(sweep, indices)) {
-		if (sweep->watch)
-			sweep->watch(sweep->watch_context, variant->name, done + (size_t)n,
-				(size_t)n_points * sweep->n_variants);
 		for (size_t i = 0; i < sweep->n_axes; i++)
 			values[i] = axis_value(&sweep->axes[i], indices[i]);
-		ok = (add_point(sweep, variant, &ledger, values, out, err)
-			     && spend(sweep, &ledger, n_evaluated, err))
-			|| fail_at(sweep, values, err);
+		ok = al_watch_show(sweep->watch, variant->name, done + (size_t)n,
+			     (size_t)n_points * sweep->n_variants, err)
+			&& ((add_point(sweep, variant, &ledger, values, out, err)
+				    && spend(sweep, &ledger, n_evaluated, err))
+				|| fail_at(sweep, values, err));
 		hand_on(sweep, ROWS_AT_ONCE, out);
 	}
 	al_ledger_close(&ledger);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/table.h"
+#include "base/watch.h"
 #include "ledger/request/request.h"
 
 enum {
@@ -37,8 +38,7 @@ struct al_ledger_sweep {
 	void (*take_rows)(void *context, const struct al_table *rows);
 	void *context;
 	/* Called before each point, the one after `done` of `n`; or NULL. */
-	void (*watch)(void *watch_context, const char *variant, size_t done, size_t n);
-	void *watch_context;
+	const struct al_watch *watch;
 };
 
 /* As a table shows it. */

@@ -580,11 +580,10 @@ static void verify_refuses(void **state)
 
 /* ---- interrupted ---- */
 
-static void interrupt(void *context, const char *module)
+static bool interrupt(void *context, const char *module, size_t done, size_t n)
 {
-	(void)context;
-	(void)module;
-	raise(SIGINT);
+	(void)context, (void)module, (void)done, (void)n;
+	return raise(SIGINT) == 0;
 }
 
 static void interrupted_leaves_the_old_file(void **state)
@@ -598,7 +597,7 @@ static void interrupted_leaves_the_old_file(void **state)
 		const struct al_compress_options options = {.method = AL_METHOD_QK,
 			.n_ranks = 1,
 			.ranks = &(int64_t){4},
-			.watch = interrupt};
+			.watch = &(struct al_watch){.show = interrupt}};
 		struct al_table table;
 		signal(SIGINT, SIG_DFL);
 		al_table_init(&table, "compress", "");

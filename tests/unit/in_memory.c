@@ -221,6 +221,80 @@ static void tensors_come_out(void **state)
 	free_model(&m);
 }
 
+/* ---- progress ---- */
+
+struct caller {
+	size_t n_calls, most_calls;
+};
+
+static bool count(void *context, const char *step, size_t done, size_t n)
+{
+	struct caller *caller = context;
+
+	assert_true(*step != '\0' && (n == 0 || done <= n));
+	return ++caller->n_calls < caller->most_calls;
+}
+
+static const char *const long_questions[][MOST_WORDS] = {
+	{"audit", "model", "--across", "--only", "heads,tucker"},
+	{"audit", "model", "--shard", "1/1", "--fragment", "parts"},
+	{"calibrate", "model", "--tokens", "ids.txt", "-o", "measured"},
+	{"evaluate", "model", "--tokens", "ids.txt"},
+	{"evaluate", "model", "--tokens", "ids.txt", "--ablate", "heads"},
+	{"compress", "model", "--method", "ov", "--rank", "2", "-o", "smaller/"},
+	{"compress", "model", "--method", "ov", "--budget", "0.1", "-o", "smaller/"},
+	{"pca", "model", "--tokens", "ids.txt"},
+	{"pca", "tests/data/heads.npy", "--heads", "3", "--keep", "2", "--train", "gha:steps=9"},
+	{"sweep", "mha", "--set", "n_heads=2", "--over", "d_model=64:512:64", "--measure",
+		"parameters"},
+	{"run", "mhe-poster"},
+};
+
+static bool ask_watched(const char *const *words, struct model *m, struct caller *caller)
+{
+	const struct al_arrays arrays = {"model", m->items, m->checkpoint.n_tensors,
+		m->config.data};
+	const struct al_bytes file = {"ids.txt", tokens, strlen(tokens)};
+	const struct al_ask_options options = {.checkpoints = &arrays,
+		.n_checkpoints = 1,
+		.files = &file,
+		.n_files = 1,
+		.progress = count,
+		.context = caller};
+	struct al_answer *answer;
+	struct al_error err = {0};
+	size_t n = 0;
+
+	while (n < MOST_WORDS && words[n])
+		n++;
+	const bool ok = al_ask_with(n, words, &options, &answer, &err);
+	if (!ok && err.status != AL_ECANCELLED)
+		fail_msg("%s: %s", words[0], err.message);
+	assert_true(ok == (answer != NULL));
+	al_answer_free(answer);
+	return ok;
+}
+
+/* At every step; what was asked is answered afterwards as if nothing had been. */
+static void work_is_cancelled(void **state)
+{
+	struct model m;
+
+	(void)state;
+	read_model(&m);
+	for (size_t i = 0; i < COUNT(long_questions); i++) {
+		struct caller all = {0, SIZE_MAX};
+		assert_true(ask_watched(long_questions[i], &m, &all));
+		assert_true(all.n_calls > 0);
+		for (size_t at = 1; at <= all.n_calls; at += 1 + all.n_calls / 8) {
+			struct caller caller = {0, at};
+			assert_false(ask_watched(long_questions[i], &m, &caller));
+			assert_int_equal(caller.n_calls, at);
+		}
+	}
+	free_model(&m);
+}
+
 /* ---- what is refused ---- */
 
 static const float numbers[6];
@@ -328,6 +402,7 @@ int main(void)
 		cmocka_unit_test(as_on_disk),
 		cmocka_unit_test(memory_is_read),
 		cmocka_unit_test(tensors_come_out),
+		cmocka_unit_test(work_is_cancelled),
 		cmocka_unit_test(refuses),
 		cmocka_unit_test(names_are_kept_apart),
 	};

@@ -122,11 +122,9 @@ static bool try_layer(void *context, const struct al_layer *layer, const struct 
 	const size_t n_layers = (size_t)a->network->n_layers, n = a->out->n / n_layers;
 	const size_t most = STREAM_TOKENS / x.cols > 0 ? STREAM_TOKENS / x.cols : 1;
 	struct al_ablation *items = a->out->items + (size_t)layer->number * n;
-	bool ok = true;
+	bool ok = al_watch_show(a->watch, layer->attention->name, a->n_done,
+		a->n_sequences * n_layers, err);
 
-	if (a->watch && a->watch->show)
-		a->watch->show(a->watch->context, layer->attention->name, a->n_done,
-			a->n_sequences * n_layers);
 	for (size_t first = 0; ok && first < n; first += most)
 		ok = try_some(a, layer, batch, x, o, items + first,
 			n - first < most ? n - first : most, err);

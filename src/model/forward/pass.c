@@ -96,9 +96,8 @@ bool al_network_pass(struct al_network *network, const struct al_batch *all,
 	for (size_t first = 0; ok && first < all->n_sequences;) {
 		struct al_batch_part part;
 		al_batch_part_init(&part, all, first);
-		if (watch && watch->show)
-			watch->show(watch->context, "sequences", first, all->n_sequences);
-		ok = pass_batch(network, visitor, &part.batch, err);
+		ok = al_watch_show(watch, "sequences", first, all->n_sequences, err)
+			&& pass_batch(network, visitor, &part.batch, err);
 		first += part.batch.n_sequences;
 		al_batch_part_finish(&part);
 	}

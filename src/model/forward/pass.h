@@ -1,6 +1,7 @@
 /* Passes of a model over all sequences, batch by batch, with somebody who looks at each layer. */
 #pragma once
 
+#include "base/watch.h"
 #include "model/forward/forward.h"
 
 /* ---- batches: whole sequences, so many that their activations fit into memory ---- */
@@ -22,12 +23,6 @@ void al_batch_part_finish(struct al_batch_part *part);
 int32_t *al_batch_targets(const struct al_batch *batch);
 
 /* ---- passes ---- */
-
-/* Called from time to time with what is being computed, after `done` of `n` equal steps. */
-struct al_watch {
-	void (*show)(void *context, const char *part, size_t done, size_t n);
-	void *context;
-};
 
 /* Who looks; what is NULL isn't called. Columns are tokens. */
 struct al_visitor {
