@@ -173,7 +173,7 @@ const char *al_audit_verdict_say_losses(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
 	const struct al_table *losses = &run->losses;
-	double before = 0, after = 0, least;
+	double before = 0, after = 0, least, added;
 
 	if (losses->n_rows == 0)
 		return "";
@@ -183,11 +183,12 @@ const char *al_audit_verdict_say_losses(const struct al_audit_run *run)
 	(void)al_table_number(losses, row, "original", &before);
 	const char *text = al_format(arena, "Without %s and with W_O refitted the loss %s",
 		head_text(run, losses, row), al_claim_loss(arena, before, after));
-	if (other != row)
+	if (other != row && al_table_number(losses, other, "loss_increase", &added))
 		text = al_format(arena,
-			"%s; without %s, whose layer's output changes least (%s), by %s", text,
+			"%s; without %s, whose layer's output changes least (%s), %sby %s", text,
 			head_text(run, losses, other),
 			share_text(arena, losses, other, "error_compensated"),
+			(added > 0) == (after > before) ? "" : "it changes ",
 			al_claim_cell(arena, losses, other, "loss_increase"));
 	return al_format(arena, "%s.", text);
 }
@@ -389,9 +390,11 @@ static void add_tile(const struct al_audit_run *run, struct al_page_tile *tiles,
 	const char *number, const char *text)
 {
 	struct al_arena *arena = &run->session->arena;
+	struct al_claim claim = {0};
 
-	tiles[(*n)++] = (struct al_page_tile){al_audit_verdict_plain(arena, number),
-		al_audit_verdict_plain(arena, text)};
+	al_claim_read(&claim, arena, number);
+	tiles[(*n)++] = (struct al_page_tile){claim.text, al_audit_verdict_plain(arena, text),
+		claim.n_values == 1 && claim.values[0].table ? &claim.values[0] : NULL};
 }
 
 static void add_exact_tile(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n)
@@ -419,7 +422,7 @@ static void add_measured_tiles(const struct al_audit_run *run, struct al_page_ti
 				head_text(run, &run->losses, row)));
 	}
 	if (run->frontier.n_rows > 0 && al_audit_verdict_smallest(&run->frontier, &row))
-		add_tile(run, tiles, n, percent_text(arena, &run->frontier, row, "cache_saving"),
+		add_tile(run, tiles, n, al_claim_share(arena, &run->frontier, row, "cache_saving"),
 			al_format(arena, "less cache at KL \342\211\244 %g: %s", MOST_KL,
 				measured_text(arena, &run->frontier, row)));
 }

@@ -391,6 +391,7 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 	}
 	a->has_formats |= a->first != q->cache.dtype;
 	al_note_cache_format(q, "dtype", a->table);
+	al_note_context(q, a->seq, a->table);
 	a->has_states = has_kind(a, AL_CACHE_STATE);
 	if (a->options->is_total)
 		keep_totals(a->table);

@@ -43,6 +43,23 @@ static bool run_question(struct al_session *session, const struct question *ques
 		&& al_session_run(session, question->command, question->words, err);
 }
 
+static const char *command_text(struct al_session *session, const struct question *question)
+{
+	return al_format(&session->arena, "attnledger %s %s%s%s", question->words,
+		al_shell_word(&session->arena, session->line.words[0]), question->option ? " " : "",
+		question->option ? question->option : "");
+}
+
+static const char *refusal(struct al_session *session, const struct question *question,
+	const struct al_error *err)
+{
+	struct al_arena *arena = &session->arena;
+
+	return al_format(arena, "`%s` has no answer: %s.",
+		al_claim_name(arena, "command", command_text(session, question)),
+		al_claim_name(arena, "reason", err->message));
+}
+
 /* The claim's pattern, in the asker's arena; of what can't be answered why. */
 static const char *ask(struct al_session *session, const struct question *question,
 	const char *model, bool *ok, struct al_error *err)
@@ -53,17 +70,12 @@ static const char *ask(struct al_session *session, const struct question *questi
 
 	al_session_begin(&inner);
 	*ok = run_question(&inner, question, model, err);
-	const char *pattern = *ok ? inner.claim.pattern : err->message;
+	const char *pattern = *ok ? inner.claim.pattern : refusal(session, question, err);
 	pattern = al_strdup(&session->arena, pattern ? pattern : "not known");
+	if (question == &questions[N_QUESTIONS - 1] && inner.claim.n_next > 0)
+		al_session_next(session, "%s", inner.claim.next[0]);
 	al_session_finish(&inner);
 	return pattern;
-}
-
-static const char *command_text(struct al_session *session, const struct question *question)
-{
-	return al_format(&session->arena, "attnledger %s %s%s%s", question->words,
-		al_shell_word(&session->arena, session->line.words[0]), question->option ? " " : "",
-		question->option ? question->option : "");
 }
 
 static const char *text_of(struct al_session *session, const char *pattern)
@@ -105,6 +117,8 @@ static bool run(struct al_session *session, struct al_error *err)
 	}
 	al_session_claim(session, all);
 	forget_cells(&session->claim);
+	if (is_text && session->claim.n_next > 0)
+		al_text_addf(&session->rendered, "\nNext: %s\n", session->claim.next[0]);
 	return true;
 }
 

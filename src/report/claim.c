@@ -170,9 +170,12 @@ const char *al_claim_share(struct al_arena *arena, const struct al_table *table,
 {
 	double share;
 
-	return al_table_number(table, row, key, &share) ? cell_as(arena, table, row,
-		       (size_t)al_table_find_column(table, key), percent_text(arena, share))
-							: "";
+	if (!al_table_number(table, row, key, &share))
+		return "";
+	const size_t column = (size_t)al_table_find_column(table, key);
+	if (strcmp(table->columns[column].unit, "%") == 0)
+		share /= 100;
+	return cell_as(arena, table, row, column, percent_text(arena, share));
 }
 
 static const char *nats_text(struct al_arena *arena, const char *name, double nats)

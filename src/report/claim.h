@@ -20,7 +20,7 @@
 const char *al_claim_cell(struct al_arena *arena, const struct al_table *table, size_t row,
 	const char *key);
 
-/* A cell that is a share, as a percentage. */
+/* A cell that is a share, or percent, as a percentage. */
 const char *al_claim_share(struct al_arena *arena, const struct al_table *table, size_t row,
 	const char *key);
 

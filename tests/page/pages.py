@@ -28,6 +28,7 @@ class Page(html.parser.HTMLParser):
     def __init__(self, path):
         super().__init__()
         self.tables, self.seen, self.texts, self.inside = [], [], [], None
+        self.cells, self.cell = [], None  # of tiles and bars: (TABLE/ROW/KEY, the number as it is shown)
         with open(path, encoding='utf-8') as file:
             self.raw = file.read()
         self.feed(self.raw)
@@ -44,12 +45,16 @@ class Page(html.parser.HTMLParser):
         elif tag == 'td':
             self.tables[-1][2][-1].append('')
         self.inside = tag
+        self.cell = attributes.get('data-cell')
 
     def handle_endtag(self, tag):
         self.inside = None
 
     def handle_data(self, data):
         self.texts.append((self.inside, data))
+        if self.cell:
+            self.cells.append((self.cell, data))
+            self.cell = None
         if self.inside == 'td':
             self.tables[-1][2][-1][-1] += data.rstrip('\n')
 
@@ -100,6 +105,18 @@ class Pages(unittest.TestCase):
                     self.same(text, expected[key], (table, row, key))
         return len(found)
 
+    def compare_cells(self, page, tables):
+        """Each number of a tile or a bar is the cell that it names, and bars are as long as their numbers."""
+        for cell, text in page.cells:
+            table, row, key = cell.split('/')
+            self.same(text.removesuffix(' %'), tables[table][int(row)][key], cell)
+        lengths = [float(a['width'].rstrip('%')) for _, a in page.seen if a.get('class') == 'bar']
+        bars = [a['data-cell'].split('/') for tag, a in page.seen if tag == 'data' and 'independent' not in a['data-cell']]
+        numbers = [tables[table][int(row)][key] for table, row, key in bars]
+        self.assertEqual(len(lengths), len(numbers))
+        for length, number in zip(lengths, numbers):
+            self.assertAlmostEqual(length * numbers[0], number * lengths[0], delta=.02 * (numbers[0] + number))
+
     def compare_neighbours(self, page, tables):
         """The nearest head is one of the likest, and its cosines are those of the pair."""
         pairs = {}
@@ -149,6 +166,7 @@ class Pages(unittest.TestCase):
                                  len(tables['redundant']))
                 self.compare(page, 'similarity', tables['similarity'], ['module_a', 'head_a', 'module_b', 'head_b'])
                 self.compare(page, 'summary', tables['summary'], ['item', 'value'])
+                self.compare_cells(page, tables)
                 self.compare_neighbours(page, tables)
                 self.compare_conversions(page, tables)
 
@@ -163,6 +181,7 @@ class Pages(unittest.TestCase):
                 self.assertEqual((result.returncode, result.stderr), (0, b''))
                 answer = json.loads(result.stdout)
                 page = Page(self.file)
+                self.compare_cells(page, {table['id']: table['rows'] for table in answer['tables']})
                 for table in answer['tables']:
                     rows, all_rows = page.rows(table['id']), table['rows'] + table['totals']
                     self.assertEqual(len(rows), len(all_rows))
@@ -272,6 +291,8 @@ class Pages(unittest.TestCase):
         for table, keys in ('drop', ['module', 'head']), ('losses', ['module', 'head']), ('frontier', ['method', 'setting']):
             self.assertEqual(self.compare(page, table, tables[table], keys), len(tables[table]))
         self.assertEqual(self.compare(page, 'map', tables['drop'], ['module', 'head']), len(tables['drop']))
+        self.compare_cells(page, tables)
+        self.assertIn('losses', {cell.split('/')[0] for cell, _ in page.cells})
         added = [row['loss_increase'] for row in tables['losses']]
         self.same(next(text for tag, text in page.texts if tag == 'b'), min(added), 'the first tile')
         lines = [text for tag, text in page.texts if tag == 'pre' and ' compress ' in text]

@@ -30,14 +30,15 @@ static double find_most(const struct al_page_bars *bars)
 	return most;
 }
 
-static const char *text_of(struct al_arena *arena, const struct al_table *table, size_t row,
+static void add_number(struct al_text *out, const struct al_table *table, size_t row,
 	const char *key)
 {
-	const int column = al_table_find_column(table, key);
+	const size_t column = (size_t)al_table_find_column(table, key);
 
-	return column < 0 ? "-"
-			  : al_cell_display(arena, &al_page_style, &table->columns[column],
-				  &table->rows[row][column]);
+	AL_ARENA(arena);
+	al_html_addf(out, "<data data-cell=\"%s/%zu/%s\">%s</data>", table->id, row, key,
+		al_cell_display(&arena, &al_page_style, &table->columns[column],
+			&table->rows[row][column]));
 }
 
 /* A bar is as wide as its page leaves it: percents, where a picture of one width would shrink with
@@ -48,14 +49,17 @@ static void add_bar(struct al_text *out, const struct al_page_bars *bars, size_t
 	double reference;
 	const bool has_mark = value_of(bars, row, bars->reference, &reference);
 
-	AL_ARENA(arena);
+	al_html_addf(out, "<div><span>%s</span><span>",
+		al_table_text(bars->table, row, bars->label));
+	add_number(out, bars->table, row, bars->value);
+	if (has_mark) {
+		al_text_add(out, " of ");
+		add_number(out, bars->table, row, bars->reference);
+	}
 	al_html_addf(out,
-		"<div><span>%s</span><span>%s%s%s</span><svg aria-hidden=\"true\" height=\"%d\">"
+		"</span><svg aria-hidden=\"true\" height=\"%d\">"
 		"<rect class=\"bar\" y=\"%d\" width=\"%.2f%%\" height=\"%d\"/>",
-		text_of(&arena, bars->table, row, bars->label),
-		text_of(&arena, bars->table, row, bars->value), has_mark ? " of " : "",
-		has_mark ? text_of(&arena, bars->table, row, bars->reference) : "", HEIGHT,
-		(HEIGHT - BAR) / 2, 100 * fmax(value, 0) / most, BAR);
+		HEIGHT, (HEIGHT - BAR) / 2, 100 * fmax(value, 0) / most, BAR);
 	if (has_mark) {
 		const double x = 100 * fmax(reference, 0) / most;
 		al_text_addf(out,

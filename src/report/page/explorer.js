@@ -371,7 +371,7 @@
         make('text', {x: isNarrow ? 0 : left - 10, y: text, 'text-anchor': isNarrow ? 'start' : 'end'}, row.name),
         make('text', {class: 'mu', x: width, y: text, 'text-anchor': 'end'}, read(row.x)));
     });
-    node.replaceChildren(known.length ? svg : make('p', {class: 'note'}, 'No variant that is ticked has this number.'));
+    node.replaceChildren(known.length ? svg : make('p', {class: 'note'}, 'Tick a variant that has this number.'));
   }
 
   /* Labels at the ends of lines, at least `gap` apart. */

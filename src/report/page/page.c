@@ -103,9 +103,14 @@ void al_page_end_section(struct al_text *out)
 void al_page_tiles(struct al_text *out, const struct al_page_tile *tiles, size_t n)
 {
 	al_text_add(out, "<div class=\"tiles\">");
-	for (size_t i = 0; i < n; i++)
-		al_html_addf(out, "<div><b>%s</b><span>%s</span></div>", tiles[i].number,
-			tiles[i].text);
+	for (size_t i = 0; i < n; i++) {
+		const struct al_answer_value *value = tiles[i].value;
+		al_text_add(out, "<div><b");
+		if (value)
+			al_html_addf(out, " data-cell=\"%s/%zu/%s\"", value->table, value->row,
+				value->key);
+		al_html_addf(out, ">%s</b><span>%s</span></div>", tiles[i].number, tiles[i].text);
+	}
 	al_text_add(out, "</div>\n");
 }
 

@@ -35,6 +35,8 @@ void al_page_end_section(struct al_text *out);
 
 struct al_page_tile {
 	const char *number, *text;
+	const struct al_answer_value
+		*value; /* the cell that the number is of; NULL: it is of several */
 };
 
 void al_page_tiles(struct al_text *out, const struct al_page_tile *tiles, size_t n);
