@@ -40,8 +40,8 @@ int al_exec_full(const char *command, char **argv)
 	 * it can't be had. */
 	if (!al_memory_has_room((size_t)224 << 20)) {
 		fprintf(stderr,
-			"attnledger %s: the system doesn't give the 224 MiB of address space that "
-			"%s begins with (ulimit -v may be in the way)\n",
+			"attnledger %s: can't reserve the 224 MiB of address space that %s needs "
+			"(check ulimit -v)\n",
 			command, name);
 		return AL_ESYSTEM;
 	}

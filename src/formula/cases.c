@@ -45,7 +45,7 @@ static const struct al_cases *branch(struct al_pool *pool, const struct al_condi
 		.n_leaves = then->n_leaves + otherwise->n_leaves};
 	if (cases->n_leaves <= AL_POLYNOMIAL_CASES)
 		return cases;
-	al_fail(pool->err, AL_EINPUT, "falls into more than %d cases", AL_POLYNOMIAL_CASES);
+	al_fail(pool->err, AL_EINPUT, "has more than %d cases", AL_POLYNOMIAL_CASES);
 	return NULL;
 }
 

@@ -106,8 +106,7 @@ static bool degree_of_terms(const struct al_terms *terms, const char *symbol, in
 		const struct al_polynomial_factor *f = terms->factors[i];
 		if (mentions(f->left, symbol) || mentions(f->right, symbol))
 			return al_fail(err, AL_EINPUT,
-				"the degree in %s is not decided: it stands in %s", symbol,
-				f->name);
+				"the degree in %s is undecided: it occurs in %s", symbol, f->name);
 		if (f->op == AL_OP_SYMBOL && strcmp(f->name, symbol) == 0)
 			*degree = (int)fmpq_mpoly_degree_si(terms->value, (slong)i, terms->ctx);
 	}
@@ -126,8 +125,8 @@ static bool degree_of_cases(const struct al_cases *cases, const char *symbol, in
 		return false;
 	return *degree == other
 		|| al_fail(err, AL_EINPUT,
-			"the degree in %s is not decided: it is %d or %d, as %s or not", symbol,
-			*degree, other, cases->condition->text);
+			"the degree in %s is undecided: %d or %d, depending on %s", symbol, *degree,
+			other, cases->condition->text);
 }
 
 bool al_polynomial_degree(const struct al_polynomial *polynomial, const char *symbol, int *degree,

@@ -118,8 +118,8 @@ static bool unite(struct al_pool *pool, const struct al_terms **a, const struct 
 	}
 	if (n > AL_POLYNOMIAL_FACTORS)
 		return al_fail(pool->err, AL_EINPUT,
-			"needs more than %d factors (a factor is a symbol, a mod, a ceil_div or a "
-			"quotient that doesn't divide)",
+			"needs more than %d factors (symbols, mods, ceil_divs and quotients with a "
+			"remainder)",
 			AL_POLYNOMIAL_FACTORS);
 	*a = rewrite(pool, x, all, n);
 	*b = rewrite(pool, y, all, n);

@@ -272,8 +272,8 @@ bool al_block_check_per(const struct al_block *block, struct al_error *err)
 {
 	return block->basis->per != AL_BASIS_LAYER || !is_encoder_decoder(block)
 		|| al_fail(err, AL_EINPUT,
-			"the layers of an encoder-decoder differ, "
-			"expected basis per=module or per=model");
+			"the layers of an encoder-decoder differ: use --basis per=module or "
+			"per=model");
 }
 
 /* n_layers is an encoder-decoder's layers on both sides; a contradicting n_layers would be ignored
@@ -373,9 +373,7 @@ bool al_block_init(struct al_block *block, const struct al_configured_variant *c
 {
 	if (configured->is_all_own && basis->per != AL_BASIS_WHOLE)
 		return al_fail(err, AL_EINPUT,
-			"variant \"own\" is a model's own attention and exists only for whole "
-			"models, "
-			"expected the basis per=whole");
+			"variant \"own\" (the model's own attention) needs --basis per=whole");
 	*block = (struct al_block){.configured = configured, .basis = basis};
 	block->settings.symbols = settings->symbols;
 	block->settings.n_symbols = settings->n_symbols;

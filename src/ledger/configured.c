@@ -185,15 +185,14 @@ static bool fail_without_effect(struct effect *e, const struct al_binding *chang
 		e->option = variant->options[i].name;
 		if (any_asks(e, holds_both))
 			return al_fail(err, AL_EINPUT,
-				"variant %s (%s): %s=%lld changes nothing while %s is %s",
+				"variant %s (%s): %s=%lld has no effect while %s is %s",
 				variant->name, variant->file, change->symbol,
 				(long long)change->value, e->option,
 				is_on(e->configured, &variant->options[i]) ? "true" : "false");
 	}
 	return al_fail(err, AL_EINPUT,
-		"variant %s (%s): %s=%lld changes nothing: no formula of it holds %s",
-		variant->name, variant->file, change->symbol, (long long)change->value,
-		change->symbol);
+		"variant %s (%s): %s=%lld has no effect: no formula contains %s", variant->name,
+		variant->file, change->symbol, (long long)change->value, change->symbol);
 }
 
 bool al_configured_variant_check(const struct al_configured_variant *configured,

@@ -82,7 +82,7 @@ static bool evaluate_counts(const struct al_line *shape, const struct al_scope *
 	if (!al_formula_whole(shape->active, scope, 0, &out->active_count, err))
 		return false;
 	return out->active_count <= out->count
-		|| al_fail(err, AL_EINPUT, "%lld are active, expected at most the count, %lld",
+		|| al_fail(err, AL_EINPUT, "%lld are active, more than the total of %lld",
 			(long long)out->active_count, (long long)out->count);
 }
 

@@ -298,7 +298,7 @@ static bool add_cache(struct al_ledger *ledger, const struct al_inference *infer
 		return false;
 	for (size_t i = 0; i < cache.n; i++) {
 		if (!cache.lines[i].rank)
-			return al_fail(err, AL_EINPUT, "%s: what the engine keeps isn't known",
+			return al_fail(err, AL_EINPUT, "%s: its cache in this engine is unknown",
 				cache.lines[i].entry->name);
 		if (is_on_stage(ledger, inference, cache.lines[i].entry))
 			add_cached(inference, &cache.lines[i], rows);

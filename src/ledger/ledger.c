@@ -197,7 +197,7 @@ static bool find_family(struct al_ledger *ledger, struct al_error *err)
 		return true;
 	if (!ask->model || !ask->model->family)
 		return al_fail(err, AL_EINPUT,
-			"the basis per=whole needs a model whose parts are known");
+			"--basis per=whole needs a complete model, not only attention");
 	return al_catalog_family(ask->catalog, ask->model->family, &ledger->family, err);
 }
 

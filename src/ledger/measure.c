@@ -213,7 +213,7 @@ static bool add_cached_bytes(struct al_ledger *ledger, mpq_t out, struct al_erro
 	for (size_t i = 0; i < lines.n; i++) {
 		const struct al_cache_entry *line = &lines.lines[i];
 		if (!line->rank)
-			return al_fail(err, AL_EINPUT, "%s: what the engine keeps isn't known",
+			return al_fail(err, AL_EINPUT, "%s: its cache in this engine is unknown",
 				line->entry->name);
 		if ((line->kind != AL_CACHE_STATE && !al_block_read(block, "seq", 1, &seq, err))
 			|| !al_block_read(block, "batch", 1, &batch, err))
@@ -342,8 +342,7 @@ static bool measure_alone(struct al_ledger *ledger, enum al_measure measure,
 	case AL_FLOPS:
 		return add_lines(&products, out, err);
 	default:
-		return al_fail(err, AL_EINPUT,
-			"\"%s\" exists only for whole models, expected the basis per=whole",
+		return al_fail(err, AL_EINPUT, "\"%s\" needs --basis per=whole",
 			al_measures[measure].key);
 	}
 }

@@ -28,8 +28,8 @@ static bool add_pattern(struct al_quantisation *q, struct al_patterns *patterns,
 	q->is_by_layer |= has_digit(text);
 	if (names_one_expert(text))
 		return al_fail(err, AL_EINPUT,
-			"\"%s\" tells one expert from the others, expected all experts of a layer "
-			"in one format",
+			"\"%s\" selects single experts; all experts of a layer need the same "
+			"format",
 			text);
 	return al_patterns_add(patterns, text, err);
 }
@@ -99,8 +99,8 @@ static bool check_known(const struct al_quantisation *q, const struct al_json *d
 		return false;
 	return is_known || !object
 		|| al_json_fail(doc, object, err,
-			"the rules of %s don't tell how this is stored, expected %s; --dtype NAME "
-			"says what the weights are",
+			"the rules of %s don't cover this; expected %s, or set the weights' format "
+			"with --dtype NAME",
 			q->scheme->name,
 			q->scheme->knows ? q->scheme->knows : al_formula_source(known));
 }

@@ -49,7 +49,7 @@ static bool find_too_many(const struct al_growth *g, mpq_srcptr limit, int64_t *
 		if (next > INT64_C(1) << AL_SOLVE_MOST_BITS)
 			return g->may_be_unbounded
 				|| al_fail(err, AL_EINPUT,
-					"%lld still fits: it does not grow enough to be solved for",
+					"%lld still fits: memory grows too slowly to solve for it",
 					(long long)at(g, *low));
 		if (!find_next(g, next, INT64_MAX, limit, high, err))
 			return false;

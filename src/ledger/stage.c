@@ -68,7 +68,7 @@ static bool check_experts(struct al_ledger *ledger, const struct al_training *t,
 		has_experts |= tensors->items[i].is_expert;
 	if (!has_experts)
 		return al_fail(err, AL_EINPUT,
-			"--ep and --etp share out experts, and the model has none");
+			"--ep and --etp need experts, but the model has none");
 	return !n_experts || n_experts->value.integer % t->ep == 0
 		|| al_fail(err, AL_EINPUT, "n_experts (%lld) is not a multiple of ep (%lld)",
 			(long long)n_experts->value.integer, (long long)t->ep);
@@ -82,8 +82,7 @@ bool al_stages_check(struct al_ledger *ledger, const struct al_training *t, stru
 		const struct al_ledger_module *module = &ledger->modules[i];
 		if (module->sees_text && module->n_layers / t->pp < t->interleave)
 			return al_fail(err, AL_EINPUT,
-				"pp*interleave is %lld*%lld, expected at most as many as the %lld "
-				"layers of %s",
+				"pp*interleave is %lld*%lld, more than the %lld layers of %s",
 				(long long)t->pp, (long long)t->interleave,
 				(long long)module->n_layers, module->name);
 	}

@@ -19,8 +19,8 @@ static bool check(double g, double f, double delta_p, double xi, struct al_error
 			delta_p);
 	if (!(xi > 0 && xi < 1))
 		return al_fail(err, AL_EINPUT,
-			"xi is %g: a step of length delta_p lowers the loss by less than delta_p "
-			"times the gradient's norm, expected xi between 0 and 1",
+			"xi is %g, expected 0 to 1: no step of length delta_p lowers the loss by "
+			"more than delta_p times the gradient's norm",
 			xi);
 	if (g == 0)
 		return al_fail(err, AL_EINPUT,
@@ -44,8 +44,7 @@ bool al_constrained_step(const double *gradient, const double *direction, size_t
 		step[i] = direction[i] - gf / gg * gradient[i];
 	const double across = sqrt(dot(step, step, n));
 	if (!(across > 1e-12 * sqrt(ff)))
-		return al_fail(err, AL_EINPUT,
-			"the direction is %s: it doesn't choose among the steps",
+		return al_fail(err, AL_EINPUT, "the direction is %s, so it doesn't select a step",
 			ff > 0 ? "parallel to the gradient" : "0");
 	const double left = delta_p * sqrt((1 - xi) * (1 + xi));
 	out->lambda_2 = across / left / 2;

@@ -108,7 +108,7 @@ bool al_heads_check_projections(const struct al_heads *heads, struct al_error *e
 	const bool has_outputs = heads->output.data || heads->output_f.data;
 
 	if (al_has_values(heads) != has_outputs)
-		return al_fail(err, AL_EINPUT, "W_V and W_O: one without the other");
+		return al_fail(err, AL_EINPUT, "W_V and W_O need each other");
 	return al_heads_check_shape(heads, al_has_values(heads), err);
 }
 

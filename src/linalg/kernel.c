@@ -176,8 +176,8 @@ static bool is_close(const char *what, const struct trial *t, struct al_error *e
 	const double residual = sqrt(difference / norm);
 	return residual <= 64 * DBL_EPSILON * (double)t->n /* false for NaN too */
 		|| al_fail(err, AL_ESYSTEM,
-			"OpenBLAS's kernel %s: %s of %zu has a residual of %.2g", al_blas_kernel(),
-			what, t->n, residual);
+			"OpenBLAS kernel %s is wrong: %s of size %zu has a residual of %.2g",
+			al_blas_kernel(), what, t->n, residual);
 }
 
 /* G = A A^T, against A (A^T x). */
@@ -293,8 +293,8 @@ bool al_blas_reserve(struct al_error *err)
 	const int n = take_buffers(wanted);
 	if (n == 0)
 		return al_fail(err, AL_ESYSTEM,
-			"the system doesn't give the %zu MiB of address space that OpenBLAS begins "
-			"with (ulimit -v may be in the way)",
+			"can't reserve the %zu MiB of address space that OpenBLAS needs (check "
+			"ulimit -v)",
 			buffer_bytes >> 20);
 	if (n < wanted)
 		omp_set_num_threads(n);

@@ -37,7 +37,7 @@ static bool check_sizes(const struct al_heads *heads, const struct al_tucker_opt
 static bool check_tolerance(const struct al_tucker_options *o, struct al_error *err)
 {
 	if (o->head_rank || o->query_rank || o->key_rank)
-		return al_fail(err, AL_EINPUT, "ranks beside a tolerance, expected one of them");
+		return al_fail(err, AL_EINPUT, "pass either ranks or a tolerance");
 	if (!(o->tolerance > 0 && o->tolerance < 1))
 		return al_fail(err, AL_EINPUT, "tolerance (%g): expected between 0 and 1",
 			o->tolerance);

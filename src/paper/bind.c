@@ -209,7 +209,7 @@ static bool bind_table(struct al_binder *b, const struct al_paper *paper, struct
 	const struct al_paper_table *table = &paper->tables[number - 1];
 	if (binding->n_columns != table->n_columns)
 		return al_json_fail(&b->map->doc, binding->node, err,
-			"table %zu (%s:%zu) has %zu columns, the map tells %zu", number,
+			"table %zu (%s:%zu) has %zu columns, but the map has %zu", number,
 			paper->file, table->rows[0].line, table->n_columns, binding->n_columns);
 	al_text_init(&b->its_cases);
 	al_text_init(&b->its_variants);
@@ -247,7 +247,7 @@ static bool bind_tables(struct al_binder *b, const struct al_paper *paper, struc
 		for (size_t k = 0; k < i; k++)
 			if (b->map->tables[k].table == b->binding->table)
 				return al_json_fail(&b->map->doc, b->binding->node, err,
-					"table %lld stands in the map already",
+					"table %lld is already in the map",
 					(long long)b->binding->table);
 		if (!bind_table(b, paper, err))
 			return false;

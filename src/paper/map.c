@@ -69,7 +69,7 @@ static bool check_column(const struct al_paper_map *map, const struct al_item *n
 		return al_json_fail(&map->doc, node, err, "expected \"set:SYMBOL\"");
 	if (!is_score && (column->has_spread || column->has_peop))
 		return al_json_fail(&map->doc, node, err,
-			"only a score has another number in brackets");
+			"only scores can have a number in brackets");
 	return true;
 }
 

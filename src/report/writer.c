@@ -65,9 +65,7 @@ bool al_writer_for_file(const char *path, const struct al_writer **out, struct a
 
 	if (!dot)
 		return al_fail(err, AL_EINPUT,
-			"%s: no extension that names a format (expected .txt, .json, .csv, .tex or "
-			".md)",
-			path);
+			"%s: unknown extension; use .txt, .json, .csv, .tex or .md", path);
 	*out = find(dot + 1);
 	if (*out)
 		return true;

@@ -184,8 +184,8 @@ static bool place_row(struct pivot *pivot, struct al_cell *turned, bool *taken,
 
 	if (taken[group])
 		return al_fail(err, AL_EINPUT,
-			"table \"%s\": two rows of \"%s\" stand in one place of the pivoted table, "
-			"expected \"keys\" that tell them apart",
+			"table \"%s\": two rows of \"%s\" would share a cell of the pivoted table; "
+			"add \"keys\" that distinguish them",
 			pivot->table->id, name_of(&row[pivot->by], &pivot->table->arena));
 	taken[group] = true;
 	for (size_t i = 0; i < pivot->n_values; i++)
@@ -230,8 +230,8 @@ static bool turn(const struct al_arrangement *wanted, struct al_table *table, st
 	part_columns(wanted, &pivot);
 	if (pivot.by == table->n_columns || pivot.n_keys == 0)
 		return al_fail(err, AL_EINPUT,
-			"table \"%s\": nothing names the rows beside \"%s\", expected \"keys\"",
-			table->id, wanted->pivot_by);
+			"table \"%s\": nothing but \"%s\" names the rows; add \"keys\"", table->id,
+			wanted->pivot_by);
 	pivot.groups = al_new_array(&table->arena, const struct al_cell *, table->n_rows);
 	for (size_t row = 0; row < table->n_rows; row++)
 		find_group(&pivot, &table->rows[row][pivot.by]);

@@ -192,8 +192,7 @@ static bool judge_number(struct al_derivation *d, mpq_srcptr point, struct judge
 	struct al_printed printed;
 
 	if (!al_printed_parse(&printed, d->arena, claim->printed))
-		return al_fail(err, AL_EINPUT, "printed \"%s\" is no number as papers print it",
-			claim->printed);
+		return al_fail(err, AL_EINPUT, "printed \"%s\" is not a number", claim->printed);
 	al_claim_allow_rounding(claim, &printed);
 	return judge_value(d, point, &printed, al_unit_factor(printed.unit ? printed.unit : unit),
 		judgement, err);

@@ -125,7 +125,8 @@ static bool check_direction(const struct al_column_kind *kind, struct al_error *
 {
 	return kind->set->columns[kind->metric].direction != AL_PLAIN
 		|| al_fail(err, AL_EINPUT,
-			"metric \"%s\" does not say whether higher or lower is better", kind->name);
+			"metric \"%s\" doesn't specify whether higher or lower is better",
+			kind->name);
 }
 
 bool al_column_retention(const struct al_column_kind *kind, const struct al_cell_place *place,

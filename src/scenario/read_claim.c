@@ -20,12 +20,10 @@ static bool finish_claim(void *context, const struct al_item *node, void *record
 	claim->node = node;
 	if ((claim->kind == AL_CLAIM_READING) != (claim->of != NULL))
 		return al_json_fail(&s->doc, node, err,
-			"claim %s: \"of\" belongs to the kind \"reading\", and a reading needs it",
-			claim->id);
+			"claim %s: readings, and only readings, need \"of\"", claim->id);
 	if (claim->kind == AL_CLAIM_STATEMENT && !claim->underivable)
 		return al_json_fail(&s->doc, node, err,
-			"claim %s: a statement is no number, expected \"underivable\" with what is "
-			"to be said of it",
+			"claim %s has no number: mark it \"underivable\" and give the reason",
 			claim->id);
 	if (!claim->path == !claim->underivable)
 		return al_json_fail(&s->doc, node, err,
@@ -107,9 +105,8 @@ static bool join_readings(struct al_scenario *s, struct al_scenario_claim **sort
 		claim->first = claim->of ? find_claim(s, sorted, claim->of) : claim;
 		if (!claim->first || claim->first->of)
 			return al_json_fail(&s->doc, claim->node, err,
-				"claim %s reads \"%s\", which is no claim of this file or a "
-				"reading "
-				"itself",
+				"claim %s reads \"%s\", which isn't a claim of this file, or is "
+				"itself a reading",
 				claim->id, claim->of);
 	}
 	return true;
@@ -135,7 +132,7 @@ static bool read_erratum(struct al_scenario *s, const struct al_item *node,
 	struct al_scenario_claim *found = find_claim(s, sorted, erratum.id);
 	if (!found)
 		return al_json_fail(&s->doc, node, err,
-			"erratum of \"%s\", which is no claim of this file", erratum.id);
+			"erratum of \"%s\", which isn't a claim of this file", erratum.id);
 	if (found->of)
 		return al_json_fail(&s->doc, node, err,
 			"erratum of \"%s\", which is a reading of \"%s\"", erratum.id, found->of);

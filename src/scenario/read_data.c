@@ -22,8 +22,8 @@ static bool parse_datum(struct al_scenario *s, const struct al_data_set *set, co
 				|| (spread
 					&& !al_exact_parse(spread, deviation,
 						&datum->spread_digits)))
-		return al_fail(err, AL_EINPUT,
-			"\"%s\" in column \"%s\" is no number as papers print it", text, column);
+		return al_fail(err, AL_EINPUT, "\"%s\" in column \"%s\" is not a number", text,
+			column);
 	if (mpq_sgn(deviation) < 0)
 		return al_fail(err, AL_EINPUT, "the spread of \"%s\" in column \"%s\" is negative",
 			text, column);
@@ -70,10 +70,9 @@ static bool add_column(struct al_scenario *s, struct al_data_set *set, const cha
 		return true;
 	if (!is_name_of_formula(name))
 		return al_fail(err, AL_EINPUT,
-			"column \"%s\" must be of letters, digits and '_', as formulas name it",
-			name);
+			"the name of column \"%s\" may only contain letters, digits and '_'", name);
 	if (al_metric_find(s, name, &other, &column))
-		return al_fail(err, AL_EINPUT, "column \"%s\" stands in \"%s\" already", name,
+		return al_fail(err, AL_EINPUT, "column \"%s\" is already in \"%s\"", name,
 			other->id);
 	set->columns[set->n_columns++].name = name;
 	return true;
@@ -110,7 +109,8 @@ static bool read_metrics(struct al_scenario *s, struct al_data_set *set, struct 
 			continue;
 		if (!column)
 			return al_json_fail(&s->doc, member, err,
-				"metric \"%s\" is no column of this set", al_json_key(member));
+				"metric \"%s\" isn't a column of this data set",
+				al_json_key(member));
 		int found = al_json_find_word(&s->doc, member, al_json_key(member),
 			al_direction_words, 3, err);
 		if (found < 0)
@@ -219,7 +219,7 @@ static bool finish_set(void *context, const struct al_item *node, void *out, str
 
 	if (set->from.file && set->from.columns)
 		return al_json_fail(&s->doc, set->from.file, err,
-			"a file's columns and rows stand in it alone");
+			"\"columns\" and \"rows\" can't be combined with \"file\"");
 	return al_text_rows_read(s, node, &set->from, false, &texts, err)
 		&& add_columns(s, set, &texts, err) && add_rows(s, set, &texts, err)
 		&& read_metrics(s, set, err) && check_rows(s, node, set, err);

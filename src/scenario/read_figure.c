@@ -91,7 +91,7 @@ static bool check_beneath(void *context, const struct al_item *node, void *recor
 	const struct al_scenario_figure *figure = record;
 
 	return figure->figure.panel
-		|| al_json_fail(&s->doc, node, err, "\"beneath\" goes with \"panel\"");
+		|| al_json_fail(&s->doc, node, err, "\"beneath\" needs \"panel\"");
 }
 
 /* What stands beneath panels is told by a listing. */

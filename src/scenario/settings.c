@@ -22,8 +22,8 @@ bool al_id_check(const char *id, struct al_error *err)
 {
 	return (*id && *id != '-'
 		       && strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789-") == strlen(id))
-		|| al_fail(err, AL_EINPUT, "id \"%s\" must be of small letters, digits and '-'",
-			id);
+		|| al_fail(err, AL_EINPUT,
+			"id \"%s\" may only contain lower-case letters, digits and '-'", id);
 }
 
 bool al_scenario_find_id(void *context, const char *id, void *out, struct al_error *err)
@@ -197,7 +197,7 @@ bool al_arrangement_check(const struct al_scenario *s, const struct al_item *nod
 	size_t i = 0;
 
 	if (keys && !a->pivot_by)
-		return al_json_fail(&s->doc, keys, err, "\"keys\" goes with \"pivot\"");
+		return al_json_fail(&s->doc, keys, err, "\"keys\" needs \"pivot\"");
 	al_json_each (key, keys)
 		if (!check_column(s, key, names, n_keys, a->keys[i++], err))
 			return false;

@@ -114,7 +114,7 @@ static bool check_once(const struct al_ledger_sweep *sweep, struct al_error *err
 		if (AL_FIND(sweep->axes, i, symbol))
 			return al_fail(err, AL_EINPUT, "the sweep goes over %s twice", symbol);
 		if (AL_FIND(sweep->ties, sweep->n_ties, symbol))
-			return al_fail(err, AL_EINPUT, "the sweep goes over %s, which is tied too",
+			return al_fail(err, AL_EINPUT, "the sweep goes over %s, which is also tied",
 				symbol);
 	}
 	return true;
@@ -132,7 +132,7 @@ bool al_sweep_points(const struct al_ledger_sweep *sweep, int64_t *out, struct a
 		if (__builtin_mul_overflow(points, axis_size(&sweep->axes[i]), &points)
 			|| points > AL_SWEEP_MOST_POINTS)
 			return al_fail(err, AL_EINPUT,
-				"the sweep has more than %d points, expected at most that",
+				"the sweep has more than the maximum of %d points",
 				AL_SWEEP_MOST_POINTS);
 	}
 	*out = points;
@@ -163,7 +163,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	if (AL_FIND(tie->sweep->ties + tie->index, tie->sweep->n_ties - tie->index,
 		    reference->symbol))
 		return al_fail(err, AL_EINPUT,
-			"%s is tied, and has no value yet: tie it first, or give it one",
+			"%s is tied but has no value yet: tie it first, or set it",
 			reference->symbol);
 	*found = symbol && symbol->fallback && !al_settings_gives(settings, symbol->name);
 	if (!*found)
@@ -251,8 +251,8 @@ static bool spend(const struct al_ledger_sweep *sweep, const struct al_ledger *l
 		*n_evaluated += ledger->lists[i].n;
 	return *n_evaluated <= (size_t)most
 		|| al_fail(err, AL_EINPUT,
-			"more than %d tensors, activations and products are evaluated, expected "
-			"fewer points or measures",
+			"more than %d tensors, activations and products to evaluate: use fewer "
+			"points or measures",
 			most);
 }
 

@@ -410,7 +410,7 @@ static void refuses_what_it_cannot_tell(void **state)
 	refuse(&m, "tokenizer.ggml.pre is missing");
 	add_tokens(&m, "gpt2");
 	add_text(&m, "pre", "jais-9");
-	refuse(&m, "tokenizer.ggml.pre is \"jais-9\", a pre-tokenizer that isn't known here");
+	refuse(&m, "tokenizer.ggml.pre is \"jais-9\", an unsupported pre-tokenizer");
 	add_tokens(&m, "llama");
 	refuse(&m, "tokenizer.ggml.scores is missing");
 	add_tokens(&m, "llama");

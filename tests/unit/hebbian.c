@@ -189,17 +189,16 @@ static void no_such_step(void **state)
 		const char *message;
 	} cases[] = {
 		{{1, 0}, {0, 1}, .2, 1,
-			"xi is 1: a step of length delta_p lowers the loss by less than delta_p "
-			"times the gradient's norm, expected xi between 0 and 1"},
+			"xi is 1, expected 0 to 1: no step of length delta_p lowers the loss by "
+			"more than delta_p times the gradient's norm"},
 		{{1, 0}, {0, 1}, .2, 0,
-			"xi is 0: a step of length delta_p lowers the loss by less than delta_p "
-			"times the gradient's norm, expected xi between 0 and 1"},
+			"xi is 0, expected 0 to 1: no step of length delta_p lowers the loss by "
+			"more than delta_p times the gradient's norm"},
 		{{0, 0}, {0, 1}, .2, .8,
 			"the gradient is 0: no step lowers the loss to first order"},
 		{{1, 2}, {-2, -4}, .2, .8,
-			"the direction is parallel to the gradient: it doesn't choose among the "
-			"steps"},
-		{{1, 2}, {0, 0}, .2, .8, "the direction is 0: it doesn't choose among the steps"},
+			"the direction is parallel to the gradient, so it doesn't select a step"},
+		{{1, 2}, {0, 0}, .2, .8, "the direction is 0, so it doesn't select a step"},
 		{{1, 2}, {0, 1}, 0, .8, "delta_p is 0, expected a positive length"},
 		{{NAN, 2}, {0, 1}, .2, .8, "the gradient or the direction isn't finite"},
 	};

@@ -155,7 +155,7 @@ static void refuses_what_is_wrong_with_a_weight(void **state)
 	write_legacy("blk.6.attn_k.weight", 4, 3, 2);
 	refuse(AL_KEY, "has neither self.q_proj.weight nor blk.7.attn_k.weight");
 	write_legacy("blk.7.attn_k.weight", 4, 4, 2);
-	refuse(AL_KEY, "blk.7.attn_k.weight: 4 mean squares, the module reads 3 numbers");
+	refuse(AL_KEY, "blk.7.attn_k.weight: has 4 mean squares, but the layer has 3 inputs");
 	write_legacy("blk.7.attn_k.weight", 0, 3, 2);
 	refuse(AL_KEY, "blk.7.attn_k.weight: counts 0 tokens, expected at least 1");
 	write_legacy("blk.7.attn_k.weight", 4, 3, -1);
@@ -165,7 +165,7 @@ static void refuses_what_is_wrong_with_a_weight(void **state)
 	write_gguf(fine, 3, NAN, NULL);
 	refuse(AL_KEY, "blk.7.attn_qkv.weight: counts nan tokens, expected at least 1");
 	write_gguf(fine, 3, 10, beyond);
-	refuse(AL_KEY, "number 1 has the mean 3.1 and the mean square 9: no numbers have both");
+	refuse(AL_KEY, "number 1 has mean 3.1 and mean square 9, which is impossible");
 }
 
 /* "b" of this file has two matrices of two numbers each, as many as this module reads. */
@@ -182,7 +182,7 @@ static void refuses_experts(void **state)
 	(void)state;
 	must(al_imatrix_open(&imatrix, "tests/fuzz/corpus/imatrix/gguf-experts", &err), &err);
 	assert_false(al_imatrix_read(&imatrix, &experts, AL_KEY, &d, &err));
-	assert_non_null(strstr(err.message, "b: of 2 matrices (experts), expected of one"));
+	assert_non_null(strstr(err.message, "b: has 2 matrices (experts), expected one"));
 	al_imatrix_finish(&imatrix);
 }
 
@@ -196,9 +196,9 @@ static void refuses_what_is_no_imatrix(void **state)
 	(void)state;
 	test_path(path, &folder, "m.gguf");
 	must(al_gguf_write(path, &type, 1, &lone, 1, &err), &err);
-	refuse(AL_KEY, "general.type of its metadata is \"model\", expected \"imatrix\"");
+	refuse(AL_KEY, "general.type in its metadata is \"model\", expected \"imatrix\"");
 	must(al_gguf_write(path, NULL, 0, &lone, 1, &err), &err);
-	refuse(AL_KEY, "general.type of its metadata is \"\", expected \"imatrix\"");
+	refuse(AL_KEY, "general.type in its metadata is \"\", expected \"imatrix\"");
 	must(al_gguf_write(path, &is_imatrix, 1, &lone, 1, &err), &err);
 	refuse(AL_KEY, "has a.in_sum2, and no a.counts");
 	must(al_gguf_write(path, &is_imatrix, 1, &other, 1, &err), &err);
@@ -227,12 +227,12 @@ static void refuses_by_byte(void **state)
 	add_entry(&text, "a", 1, 2, 0);
 	refuse_legacy(&text, "byte 0: 2 entries: is it an imatrix?");
 	add_entry(&text, "a", 1, 1, 0);
-	refuse_legacy(&text, "weight \"a\" comes twice");
+	refuse_legacy(&text, "weight \"a\" appears twice");
 	text.length = 0;
 	add_int(&text, 1);
 	add_entry(&text, "a", 1, 2, 0);
 	text.data[8] = '\0';
-	refuse_legacy(&text, "byte 8: a weight's name that is no text: is it an imatrix?");
+	refuse_legacy(&text, "byte 8: the name of a weight isn't text: is it an imatrix?");
 	text.data[8] = 'a';
 	text.data[13] = (char)0xff;
 	refuse_legacy(&text, "ends at byte 25, within a");

@@ -991,8 +991,7 @@ static const struct refusal {
 		  "\"active\": \"k\"}]"),
 		 "k=5", NULL, NULL},
 		AL_PARAMETERS,
-		"variant mine (inline.json): tensor T: 5 are active, expected at most the count, "
-		"2"},
+		"variant mine (inline.json): tensor T: 5 are active, more than the total of 2"},
 	{{INLINE(TENSORS "[], \"products\": [{\"name\": \"P\", \"left\": [\"seq\", \"k\"], "
 			 "\"right\": [\"d_model\", \"k\"]}]"),
 		 "k=5 d_model=6 seq=1 batch=1", NULL, NULL},
@@ -1013,9 +1012,8 @@ static const struct refusal {
 	{{"mha", ODD " n_encoder_layers=2", "per=model", NULL}, AL_PARAMETERS,
 		"variant mha (built-in): symbol \"n_decoder_layers\" is not set"},
 	{{"mha", "transformer-base", "per=layer", NULL}, AL_PARAMETERS,
-		"variant mha (built-in): the layers of an encoder-decoder differ, expected basis "
-		"per=module or "
-		"per=model"},
+		"variant mha (built-in): the layers of an encoder-decoder differ: use --basis "
+		"per=module or per=model"},
 	{{"mha", "transformer-base n_layers=24", "per=model", NULL}, AL_PARAMETERS,
 		"variant mha (built-in): n_layers is 24, expected n_encoder_layers + "
 		"n_decoder_layers = 12"},

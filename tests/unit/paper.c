@@ -96,7 +96,7 @@ static const struct {
 	{"a symbol that is missing", "{\"tables\": [{\"table\": 1, \"columns\": [\"set\"]}]}",
 		"m:1:38: expected \"set:SYMBOL\""},
 	{"brackets of no score", "{\"tables\": [{\"table\": 1, \"columns\": [\"prr(peop)\"]}]}",
-		"m:1:38: only a score has another number in brackets"},
+		"m:1:38: only scores can have a number in brackets"},
 	{"no tables", "{}", "m:1:1: key \"tables\" is missing"},
 };
 

@@ -660,8 +660,7 @@ static void finds_writers(void **state)
 		"a/b.cvs: unknown extension \"cvs\" (did you mean \"csv\"?)");
 	assert_false(al_writer_for_file("out.d/table", &writer, &err));
 	assert_string_equal(err.message,
-		"out.d/table: no extension that names a format (expected .txt, .json, .csv, .tex "
-		"or .md)");
+		"out.d/table: unknown extension; use .txt, .json, .csv, .tex or .md");
 }
 
 /* A line over a sum, bytes as people read them, and a source on a line of its own. */

@@ -282,9 +282,9 @@ static const struct refusal {
 	{"'printed': '1', 'value': 'a/(b - b)', " AB,
 		"t.json:2:12: claim c: column 2: division by zero in \"a/(b - b)\""},
 	{"'printed': 'x', 'value': 'd/mha/a'",
-		"t.json:2:12: claim c: printed \"x\" is no number as papers print it"},
+		"t.json:2:12: claim c: printed \"x\" is not a number"},
 	{"'printed': '1e', 'value': 'd/mha/a'",
-		"t.json:2:12: claim c: printed \"1e\" is no number as papers print it"},
+		"t.json:2:12: claim c: printed \"1e\" is not a number"},
 	{"'printed': '(', 'value': 't/mha/formula'",
 		"t.json:2:12: claim c: column 2: the formula ends, expected a number, a symbol or "
 		"\"(\""},
@@ -455,7 +455,7 @@ static void refuses_errata_of_nothing(void **state)
 		", 'errata': [{'id': 'x', 'reason': 'r'}]");
 	assert_false(check_text(scenario.data, &table, &counts, &err));
 	assert_string_equal(err.message,
-		"t.json:2:77: erratum of \"x\", which is no claim of this file");
+		"t.json:2:77: erratum of \"x\", which isn't a claim of this file");
 	al_table_finish(&table);
 	al_text_finish(&scenario);
 }
@@ -533,13 +533,15 @@ static void refuses_readings_of_nothing(void **state)
 		const char *reading, *rest, *message;
 	} cases[] = {
 		{"'kind': 'reading', 'printed': '7', 'value': 'e/mha/count'", "",
-			"claim r: \"of\" belongs to the kind \"reading\", and a reading needs it"},
+			"claim r: readings, and only readings, need \"of\""},
 		{"'of': 'c', 'printed': '7', 'value': 'e/mha/count'", "",
-			"claim r: \"of\" belongs to the kind \"reading\", and a reading needs it"},
+			"claim r: readings, and only readings, need \"of\""},
 		{"'kind': 'reading', 'of': 'x', 'printed': '7', 'value': 'e/mha/count'", "",
-			"claim r reads \"x\", which is no claim of this file or a reading itself"},
+			"claim r reads \"x\", which isn't a claim of this file, or is itself a "
+			"reading"},
 		{"'kind': 'reading', 'of': 'r', 'printed': '7', 'value': 'e/mha/count'", "",
-			"claim r reads \"r\", which is no claim of this file or a reading itself"},
+			"claim r reads \"r\", which isn't a claim of this file, or is itself a "
+			"reading"},
 		{"'kind': 'reading', 'of': 'c', 'printed': '7', 'value': 'e/mha/count'",
 			", 'errata': [{'id': 'r', 'reason': 'a slip'}]",
 			"erratum of \"r\", which is a reading of \"c\""},

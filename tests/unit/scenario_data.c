@@ -41,8 +41,7 @@ static const struct csv_case {
 	{"something behind a quote", "variant,acc,ppl\n\"mha\"x,1,2\n",
 		"FOLDER/d.csv: record 2: unterminated or badly closed quoted cell"},
 	{"no number", "variant,acc,ppl\nmha,n/a,2\n",
-		"FOLDER/d.csv: record 2: \"n/a\" in column \"acc\" is no number as papers print "
-		"it"},
+		"FOLDER/d.csv: record 2: \"n/a\" in column \"acc\" is not a number"},
 	{"no UTF-8", "variant,acc,ppl\n\xFF,1,2\n", "FOLDER/d.csv: byte 17 is not UTF-8 text"},
 	{"a name that a path can't hold", "variant,acc,ppl\na/b,1,2\n",
 		"FOLDER/d.csv: record 2: the variant name \"a/b\" must not be empty or hold '/', "
@@ -55,8 +54,8 @@ static const struct csv_case {
 	{"the variant twice", "variant,variant\nmha,mha\n",
 		"FOLDER/d.csv: column \"variant\" appears twice"},
 	{"a column that no formula could name", "variant,a-b\n",
-		"FOLDER/d.csv: column \"a-b\" must be of letters, digits and '_', as formulas name "
-		"it"},
+		"FOLDER/d.csv: the name of column \"a-b\" may only contain letters, digits and "
+		"'_'"},
 	{"a row twice", "variant,acc,ppl\nmha,1,2\nsha,1,2\nmha,3,4\n",
 		"t.json:2:10: data set \"d\" has two rows of mha"},
 };
@@ -155,11 +154,11 @@ static const struct table_case sets[] = {
 		"t.json:2:59: unknown case \"xy\" (did you mean \"x\"?)"},
 	{"a metric without a column",
 		SET("'metric': {'ac': 'higher'}, 'columns': ['acc'], 'rows': []"),
-		"t.json:2:39: metric \"ac\" is no column of this set"},
+		"t.json:2:39: metric \"ac\" isn't a column of this data set"},
 	{"a direction", SET("'metric': {'acc': 'heigher'}, 'columns': ['acc'], 'rows': []"),
 		"t.json:2:40: unknown acc \"heigher\" (did you mean \"higher\"?)"},
 	{"an id of big letters", "{" SMALL ",\n'data': [{'id': 'D', 'columns': [], 'rows': []}]}",
-		"t.json:2:17: id \"D\" must be of small letters, digits and '-'"},
+		"t.json:2:17: id \"D\" may only contain lower-case letters, digits and '-'"},
 	{"an id twice",
 		"{" SMALL ",\n'data': [{'id': 'd', 'columns': [], 'rows': []}, {'id': 'd', "
 		"'columns': [], 'rows': []}]}",
@@ -167,7 +166,7 @@ static const struct table_case sets[] = {
 	{"a metric in two sets",
 		"{" SMALL ",\n'data': [{'id': 'd', 'columns': ['x'], 'rows': []}, {'id': 'e', "
 		"'columns': ['x'], 'rows': []}]}",
-		"t.json:2:77: column \"x\" stands in \"d\" already"},
+		"t.json:2:77: column \"x\" is already in \"d\""},
 	{"a file and rows", "{" SMALL ",\n'data': [{'id': 'd', 'file': 'd.csv', 'rows': []}]}",
 		"t.json:2:10: expected either \"rows\" or \"file\""},
 };
@@ -214,11 +213,11 @@ static const struct table_case sweeps[] = {
 	{"10^12 points",
 		SWEEP("'over': {'n_heads': {'from': 1, 'to': 1000000}, 'd_head': {'from': 1, "
 		      "'to': 1000000}}, 'measure': 'total'"),
-		"t.json:2:12: the sweep has more than 1000000 points, expected at most that"},
+		"t.json:2:12: the sweep has more than the maximum of 1000000 points"},
 	{"2^53 points",
 		SWEEP("'over': {'n_heads': {'from': 0, 'to': 9007199254740991}}, "
 		      "'measure': 'total'"),
-		"t.json:2:12: the sweep has more than 1000000 points, expected at most that"},
+		"t.json:2:12: the sweep has more than the maximum of 1000000 points"},
 	{"10^6 points of each of two",
 		"{" SMALL
 		",\n'sweeps': [{'id': 's', 'variants': ['mha'], 'over': {'n_heads': {'from': 1, "
@@ -242,7 +241,7 @@ static const struct table_case sweeps[] = {
 		"t.json:2:61: unknown measure \"totals\" (did you mean \"total\"?)"},
 	{"swept and tied",
 		SWEEP("'over': {'n_heads': [1]}, 'tie': {'n_heads': '2'}, 'measure': 'total'"),
-		"t.json:2:12: the sweep goes over n_heads, which is tied too"},
+		"t.json:2:12: the sweep goes over n_heads, which is also tied"},
 	{"a tie that isn't whole",
 		SWEEP("'variants': ['mha'], 'over': {'n_heads': [3]}, 'tie': {'d_head': "
 		      "'4/n_heads'}, "

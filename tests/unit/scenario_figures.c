@@ -150,7 +150,7 @@ static void refuses_what_cannot_be_drawn(void **state)
 		{BENEATH("[['left', 1]]", "{'of': 'side', 'columns': ['a']}, 'panel': 'side'"),
 			"unknown listing \"side\" (did you mean \"sides\"?)"},
 		{BENEATH("[['left', 1]]", "{'of': 'sides', 'columns': ['a']}"),
-			"\"beneath\" goes with \"panel\""},
+			"\"beneath\" needs \"panel\""},
 		{OVERLAID("'y': 'v', 'inset': {'x': {'min': 10, 'max': 20}}"),
 			"no point lies in the inset, x from 10 to 20"},
 		{OVERLAID("'y': 'v', 'inset': {'x': {'min': 3, 'max': 20}}"),

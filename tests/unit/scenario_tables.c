@@ -163,7 +163,7 @@ static const struct table_case refusals[] = {
 		"t.json: table \"a\": column \"saving\" needs the key \"baseline\""},
 	{"a plain number has no better",
 		OF_DATA("'case': 'x', 'retention': 'mha', 'columns': ['prr:plain']"),
-		"t.json: metric \"plain\" does not say whether higher or lower is better"},
+		"t.json: metric \"plain\" doesn't specify whether higher or lower is better"},
 	{"a column that needs itself",
 		TABLE("'columns': [{'key': 'q', 'formula': 'r'}, {'key': 'r', 'formula': 'q + "
 		      "1'}]"),

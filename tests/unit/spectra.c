@@ -517,7 +517,7 @@ static void refuses_what_does_not_fit(void **state)
 	assert_refused(heads, "key: 15 columns, expected 2 heads of width 5");
 	heads = m.heads;
 	heads.output = (struct al_view){0};
-	assert_refused(heads, "W_V and W_O: one without the other");
+	assert_refused(heads, "W_V and W_O need each other");
 	heads = m.heads;
 	heads.query.rows = 0;
 	assert_refused(heads, "query: no rows");

@@ -104,8 +104,7 @@ static const struct {
 	{"{}", "t:1:1: key \"model\" is missing"},
 	{"{" WORDS ", \"modle\": 1}", "t:1:88: unknown key \"modle\" (did you mean \"model\"?)"},
 	{SPLIT("(a)\\\\1"),
-		"t:1:175: regular expression: \"\\1\" refers back to a group, which isn't known "
-		"here"},
+		"t:1:175: regular expression: \"\\1\" is a back reference, which isn't supported"},
 	{SPLIT("a{2,1001}"),
 		"t:1:175: regular expression: \"{2,1001}\" repeats more than 1000 times"},
 	{"{\"model\": {\"type\": \"Bpe\"}}",
@@ -122,7 +121,7 @@ static const struct {
 		"t:1:65: found \"ab\", expected two pieces with a blank between them"},
 	{"{\"model\": {\"type\": \"BPE\", \"dropout\": 0.5, \"vocab\": {\"a\": 0}, \"merges\": "
 	 "[]}}",
-		"t:1:38: \"dropout\" is 0.5: text would be split at random"},
+		"t:1:38: \"dropout\" is 0.5: tokenization would be random"},
 	{"{\"model\": {\"type\": \"Unigram\", \"unk_id\": 1, \"vocab\": [[\"a\", -1.5]]}}",
 		"t:1:11: \"unk_id\" is 1, the vocabulary has 1 pieces"},
 	{"{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\"]]}}",
@@ -134,17 +133,17 @@ static const struct {
 		"t:1:141: \"precompiled_charsmap\" isn't a table of replacements in base64"},
 	{SPLIT("a("), "t:1:175: regular expression: missing closing parenthesis"},
 	{SPLIT("[a[b]]"),
-		"t:1:175: regular expression: \"[b]]\" is read in different ways by different "
+		"t:1:175: regular expression: \"[b]]\" means different things to different "
 		"libraries"},
 	{SPLIT("a\\\\b"),
-		"t:1:175: regular expression: \"\\b\" is read in different ways by different "
+		"t:1:175: regular expression: \"\\b\" means different things to different "
 		"libraries"},
 	{SPLIT("(?m).b"),
-		"t:1:175: regular expression: \"(?m).b\" is read in different ways by different "
+		"t:1:175: regular expression: \"(?m).b\" means different things to different "
 		"libraries"},
 	{"{" WORDS ", \"added_tokens\": [{\"id\": 5, \"content\": \"a\", \"special\": true, "
 	 "\"single_word\": false, \"lstrip\": false, \"rstrip\": false, \"normalized\": false}]}",
-		"t:1:96: \"a\" is token 5 here and 1 of the vocabulary"},
+		"t:1:96: \"a\" is token 5 here but 1 in the vocabulary"},
 	{"{" WORDS ", \"post_processor\": {\"type\": \"TemplateProcessing\", \"single\": "
 	 "[{\"SpecialToken\": {\"id\": \"x\"}}], \"special_tokens\": {}}}",
 		"t:1:156: \"special_tokens\" has no \"x\""},
@@ -171,10 +170,10 @@ static const struct {
 	const char *json, *text, *message;
 } unencodable[] = {
 	{"{\"model\": {\"type\": \"BPE\", \"vocab\": {\"a\": 0}, \"merges\": []}}", "ab",
-		"\"b\" isn't in the vocabulary, and no unknown token is named"},
+		"\"b\" isn't in the vocabulary, and there is no unknown token"},
 	{"{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"a\", -1]]}}", "a\xc3\xa9",
-		"\"\xc3\xa9\" isn't in the vocabulary, and no unknown token is named"},
-	{"{" WORDS "}", "a\xc3", "byte 1 is no UTF-8"},
+		"\"\xc3\xa9\" isn't in the vocabulary, and there is no unknown token"},
+	{"{" WORDS "}", "a\xc3", "byte 1 is not UTF-8"},
 	{SPLIT("(a+)+$"), "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
 		"regular expression \"(a+)+$\" takes too many steps on this text"},
 	{"{" WORDS ", \"normalizer\": {\"type\": \"Sequence\", \"normalizers\": ["

@@ -66,18 +66,17 @@ static const struct refusal refusals[] = {
 	{.config = "{\"model_type\": \"llamb\"}",
 		.message = "unsupported model_type \"llamb\": no"},
 	{.config = "{\"model_type\": \"gpt2\"}",
-		.message = "holds none of the attention tensors of "
-			   "family gpt2"},
+		.message = "contains no attention tensors of family gpt2"},
 	{.config = "{", .message = "config.json:"},
-	{.config = "", .message = "give --heads H[:KV] or a config.json"},
+	{.config = "", .message = "pass --heads H[:KV] or a config.json"},
 	{.config = "",
 		.options = {.n_heads = 5},
 		.message = "--heads 5 does not divide the query projection's 24 rows"},
 	{.config = "",
 		.options = {.n_heads = 6, .n_kv_heads = 3},
 		.message = "is 8 x 12, expected 12 x 12"},
-	{.options = {.n_heads = 12}, .message = "--heads says n_heads is 12, "},
-	{.options = {.n_heads = 6, .n_kv_heads = 3}, .message = "--heads says n_kv_heads is 3, "},
+	{.options = {.n_heads = 12}, .message = "--heads sets n_heads to 12, "},
+	{.options = {.n_heads = 6, .n_kv_heads = 3}, .message = "--heads sets n_kv_heads to 3, "},
 	{.options = {.config = "nowhere.json"}, .message = "nowhere.json: can't open"},
 	{.options = {.layout = "nowhere.json"}, .message = "nowhere.json: can't open"},
 	{.options = {.layout = "llame"}, .message = "llame"},
@@ -151,8 +150,8 @@ static void scales_that_nobody_names_are_not_ignored(void **state)
 	state_dict_write(dict, &folder, true);
 	assert_false(open_view(&(struct al_view_options){0}, &err));
 	assert_non_null(strstr(err.message,
-		Q "_scale stands beside tensor " Q
-		  "; that it is its scale isn't said by family llama"));
+		Q "_scale may be the scale of tensor " Q
+		  ", but family llama doesn't specify that"));
 	state_dict_remove(dict, Q "_scale");
 	remove(test_path(path, &folder, "model.safetensors"));
 	state_dict_write(dict, &folder, true);
@@ -171,7 +170,7 @@ static void other_names_fit_no_family(void **state)
 	remove(test_path(path, &folder, "config.json"));
 	state_dict_write(dict, &folder, false);
 	assert_false(open_view(&(struct al_view_options){.n_heads = 6}, &err));
-	assert_non_null(strstr(err.message, "the tensors' names fit no known family"));
+	assert_non_null(strstr(err.message, "its tensor names match no known family"));
 	state_dict_finish(dict);
 }
 
@@ -272,9 +271,9 @@ static void latent_heads_need_all_their_tensors(void **state)
 {
 	static const char *const cases[][2] = {
 		{"W_UQ", "layers.0: variant mla has no query projection of its own"},
-		{"W_DQ", "layers.0: W_DQ, which comes before W_UQ, isn't stored"},
-		{"g_Q", "layers.0: g_Q, which comes before W_UQ, isn't stored"},
-		{"g_KV", "layers.0: g_KV, which comes before W_UK, isn't stored"},
+		{"W_DQ", "layers.0: W_DQ, which precedes W_UQ, isn't stored"},
+		{"g_Q", "layers.0: g_Q, which precedes W_UQ, isn't stored"},
+		{"g_KV", "layers.0: g_KV, which precedes W_UK, isn't stored"},
 	};
 	struct state_dict *dict = state_dict_read("deepseek_v2");
 	struct al_error err = {0};

@@ -84,7 +84,7 @@ bool al_request_check_symbol(const struct al_request *q, const char *symbol, str
 		return true;
 	if (strcmp(known, "n_layers") == 0 && has_symbol(q, "n_encoder_layers"))
 		return al_fail(err, AL_EINPUT,
-			"the layers of %s are n_encoder_layers and n_decoder_layers, found "
+			"%s has n_encoder_layers and n_decoder_layers; set these instead of "
 			"n_layers",
 			q->name);
 	return al_symbol_check(&q->asked, &q->variants, symbol, err);

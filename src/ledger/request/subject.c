@@ -179,8 +179,8 @@ static bool add_checkpoint(struct al_request *q, const char *path, struct al_err
 		ok = al_catalog_add_config(q->catalog, path, checkpoint.header_config, err);
 	else if (ok)
 		ok = al_fail(err, AL_EINPUT,
-			"%s: says nothing of its model's sizes, expected its config.json, or the "
-			"folder that holds it",
+			"%s doesn't contain the model's dimensions; pass its config.json or the "
+			"model folder",
 			path);
 	al_checkpoint_close(&checkpoint);
 	return ok;

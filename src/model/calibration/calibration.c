@@ -81,14 +81,15 @@ static bool check_alike(const struct al_calibration *a, const struct al_calibrat
 	struct al_error *err)
 {
 	if (a->source != b->source)
-		return al_fail(err, AL_EINPUT, "%s: is of another model than %s", b->path, a->path);
+		return al_fail(err, AL_EINPUT, "%s: belongs to a different model than %s", b->path,
+			a->path);
 	if (a->n_modules != b->n_modules)
 		return al_fail(err, AL_EINPUT, "%s: has %zu modules, %s has %zu", b->path,
 			b->n_modules, a->path, a->n_modules);
 	for (size_t i = 0; i < b->n_sequences; i++)
 		if (!has_seen(a, b->sequences[i]))
 			return true;
-	return al_fail(err, AL_EINPUT, "%s: all its sequences are counted already", b->path);
+	return al_fail(err, AL_EINPUT, "%s: all its sequences are already counted", b->path);
 }
 
 static void add_matrix(struct al_matrix to, struct al_matrix from)

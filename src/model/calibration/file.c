@@ -103,7 +103,7 @@ static bool read_metadata(struct al_calibration *calibration, const struct al_ch
 
 	if (strcmp(version, VERSION) != 0)
 		return al_fail(err, AL_EINPUT,
-			"is no calibration: attnledger.calibration of its metadata is \"%.20s\", "
+			"not a calibration: attnledger.calibration in its metadata is \"%.20s\", "
 			"expected \"%s\"",
 			version, VERSION);
 	if (!al_fingerprint_read(source, &calibration->source))
@@ -172,8 +172,8 @@ static bool check_module(const struct al_module_statistics *module, struct al_er
 		|| of[AL_STATISTIC_HEADS].rows % n_heads != 0
 		|| of[AL_STATISTIC_SUMS].rows != of[AL_STATISTIC_HEADS].rows
 		|| of[AL_STATISTIC_SUMS].cols != 1)
-		return al_fail(err, AL_EINPUT,
-			"%s: its statistics are of different numbers of heads", module->name);
+		return al_fail(err, AL_EINPUT, "%s: its statistics disagree on the number of heads",
+			module->name);
 	if (!check_squares(module, AL_STATISTIC_INPUTS, err)
 		|| !check_squares(module, AL_STATISTIC_HEADS, err))
 		return false;
@@ -234,8 +234,8 @@ bool al_calibration_read(struct al_calibration *calibration, const char *path, s
 	calibration->path = find_file(&calibration->arena, path);
 	if (al_imatrix_is(calibration->path))
 		al_fail(err, AL_EINPUT,
-			"%s: an imatrix holds mean squares alone, here whole moments are needed, "
-			"which `calibrate -o DIR` records",
+			"%s: an imatrix only contains mean squares; this needs full moments: run "
+			"`calibrate -o DIR`",
 			calibration->path);
 	else if (al_checkpoint_open(&file, calibration->path, err)) {
 		bool ok = read_metadata(calibration, &file, err)
@@ -259,7 +259,7 @@ bool al_calibration_read_for(struct al_calibration *calibration, const char *pat
 		return false;
 	if (al_checkpoint_hash(checkpoint, &source, err)
 		&& (source == calibration->source
-			|| al_fail(err, AL_EINPUT, "%s: is of another model than %s",
+			|| al_fail(err, AL_EINPUT, "%s: belongs to a different model than %s",
 				calibration->path, checkpoint->path)))
 		return true;
 	al_calibration_finish(calibration);

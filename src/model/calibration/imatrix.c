@@ -36,8 +36,8 @@ static bool check_entry(const struct al_imatrix *imatrix, const char *name,
 	const int64_t n = squares->n_dims == 2 ? squares->shape[0] : 1;
 	if (squares->n_elements < 1 || squares->n_dims > 2 || counts->n_elements != n)
 		return al_fail(err, AL_EINPUT,
-			"%s: %s: %s and %s are of different numbers of matrices", imatrix->path,
-			name, SQUARES, COUNTS);
+			"%s: %s: %s and %s have different numbers of matrices", imatrix->path, name,
+			SQUARES, COUNTS);
 	if (strcmp(squares->dtype->name, "f32") != 0 || strcmp(counts->dtype->name, "f32") != 0)
 		return al_fail(err, AL_EINPUT, "%s: %s: sums of %s and counts of %s, expected F32",
 			imatrix->path, name, al_dtype_title(squares->dtype),
@@ -48,7 +48,7 @@ static bool check_entry(const struct al_imatrix *imatrix, const char *name,
 	return !sums
 		|| (al_tensor_is_shaped(sums, squares->shape, squares->n_dims)
 			&& sums->dtype == squares->dtype)
-		|| al_fail(err, AL_EINPUT, "%s: %s: %s is shaped otherwise than %s", imatrix->path,
+		|| al_fail(err, AL_EINPUT, "%s: %s: the shapes of %s and %s differ", imatrix->path,
 			name, SUMS, SQUARES);
 }
 
@@ -78,7 +78,7 @@ static bool check_type(const struct al_imatrix *imatrix, struct al_error *err)
 
 	return (type && strcmp(type, "imatrix") == 0)
 		|| al_fail(err, AL_EINPUT,
-			"%s: is no imatrix: general.type of its metadata is \"%.40s\", expected "
+			"%s: not an imatrix: general.type in its metadata is \"%.40s\", expected "
 			"\"imatrix\"",
 			imatrix->path, type ? type : "");
 }
@@ -108,11 +108,11 @@ static int compare(const void *a, const void *b)
 static bool sort_entries(struct al_imatrix *imatrix, struct al_error *err)
 {
 	if (imatrix->n_entries == 0)
-		return al_fail(err, AL_EINPUT, "%s: has no weight's mean squares", imatrix->path);
+		return al_fail(err, AL_EINPUT, "%s: contains no mean squares", imatrix->path);
 	qsort(imatrix->entries, imatrix->n_entries, sizeof(*imatrix->entries), compare);
 	for (size_t i = 1; i < imatrix->n_entries; i++)
 		if (compare(&imatrix->entries[i - 1], &imatrix->entries[i]) == 0)
-			return al_fail(err, AL_EINPUT, "%s: weight \"%.120s\" comes twice",
+			return al_fail(err, AL_EINPUT, "%s: weight \"%.120s\" appears twice",
 				imatrix->path, imatrix->entries[i].name);
 	return true;
 }
@@ -227,8 +227,8 @@ bool al_imatrix_check_layers(const struct al_imatrix *imatrix, const struct al_m
 	for (size_t i = 0; last >= 0 && i < imatrix->n_entries; i++)
 		if (layer_of(imatrix->entries[i].name) > last)
 			return al_fail(err, AL_EINPUT,
-				"%s: is of another model: it has %.120s, and the last layer here "
-				"is %lld",
+				"%s: belongs to another model: it has %.120s, but the last layer "
+				"here is %lld",
 				imatrix->path, imatrix->entries[i].name, (long long)last);
 	return true;
 }
@@ -281,8 +281,8 @@ static bool divide(struct al_diagonal *d, struct al_error *err)
 		const double mean = d->means[i] /= d->count;
 		if (!(mean * mean <= *square * (1 + ROUNDING)))
 			return al_fail(err, AL_EINPUT,
-				"%s: number %zu has the mean %g and the mean square %g: no numbers "
-				"have both",
+				"%s: number %zu has mean %g and mean square %g, which is "
+				"impossible",
 				d->name, i, mean, *square);
 	}
 	return true;
@@ -299,13 +299,12 @@ bool al_imatrix_read(const struct al_imatrix *imatrix, const struct al_attention
 	if (!find_entry(imatrix, attention, p, &entry, err))
 		return false;
 	if (entry->n_matrices != 1)
-		return al_fail(err, AL_EINPUT,
-			"%s: %s: of %lld matrices (experts), expected of one", imatrix->path,
-			entry->name, (long long)entry->n_matrices);
+		return al_fail(err, AL_EINPUT, "%s: %s: has %lld matrices (experts), expected one",
+			imatrix->path, entry->name, (long long)entry->n_matrices);
 	if (entry->width != width)
 		return al_fail(err, AL_EINPUT,
-			"%s: %s: %lld mean squares, the module reads %lld numbers", imatrix->path,
-			entry->name, (long long)entry->width, (long long)width);
+			"%s: %s: has %lld mean squares, but the layer has %lld inputs",
+			imatrix->path, entry->name, (long long)entry->width, (long long)width);
 	out->name = entry->name;
 	out->n = (size_t)width;
 	if (read_entry(entry, out, err) && (divide(out, err) || al_in(err, "%s", imatrix->path)))

@@ -33,8 +33,8 @@ static bool take_name(struct al_imatrix *imatrix, struct al_cursor *cursor, cons
 		&& ((strlen(name) == (size_t)length
 			    && al_utf8_valid(name, (size_t)length) == (size_t)length)
 			|| al_fail(err, AL_EINPUT,
-				"%s: byte %" PRIu64 ": a weight's name that is no text: is it an "
-				"imatrix?",
+				"%s: byte %" PRIu64
+				": the name of a weight isn't text: is it an imatrix?",
 				imatrix->path, cursor->at - (uint64_t)length));
 }
 

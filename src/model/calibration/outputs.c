@@ -236,7 +236,7 @@ static bool judging_init(struct judging *j, struct al_view moment, struct al_vie
 		.worth = worth};
 	if (moment.rows != output.cols || moment.rows % n_heads != 0)
 		return al_fail(err, AL_EINPUT,
-			"%zu outputs of heads were recorded, the output projection reads %zu",
+			"%zu head outputs were recorded, but the output projection has %zu inputs",
 			moment.rows, output.cols);
 	for (size_t i = 0; i < n_heads; i++)
 		worth[i] = (struct al_head_worth){.twin = i};

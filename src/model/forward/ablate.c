@@ -197,12 +197,12 @@ static bool list_ablations(struct ablating *a, enum al_ablated what, struct al_e
 		if (view->modules[i].n_heads != first->n_heads
 			|| view->modules[i].d_value != first->d_value
 			|| heads_at_once(&view->modules[i], what) != at_once)
-			return al_fail(err, AL_EINPUT, "%s and %s have other heads", first->name,
-				view->modules[i].name);
+			return al_fail(err, AL_EINPUT, "%s and %s have different heads",
+				first->name, view->modules[i].name);
 	if ((int64_t)view->n_modules != n_layers)
 		return al_fail(err, AL_EINPUT,
-			"%zu modules work in %lld layers, expected one in each", view->n_modules,
-			(long long)n_layers);
+			"%zu attention modules in %lld layers, expected one per layer",
+			view->n_modules, (long long)n_layers);
 	a->width = (size_t)(first->n_heads * first->d_value);
 	a->out->n = (size_t)(n_layers * n);
 	a->out->items = al_calloc(a->out->n, sizeof(*a->out->items));

@@ -151,7 +151,7 @@ static bool read_counts(struct al_experts *experts, const struct al_reading *rea
 		|| !read_count(reading, how->n_active, &experts->n_active, err))
 		return false;
 	if (experts->n_active > experts->n)
-		return al_fail(err, AL_EINPUT, "a token goes to %zu experts, there are %zu",
+		return al_fail(err, AL_EINPUT, "a token uses %zu experts, but there are only %zu",
 			experts->n_active, experts->n);
 	return !how->normalised
 		|| al_formula_holds(how->normalised, &scope, &experts->is_normalised, err);

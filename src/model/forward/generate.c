@@ -146,8 +146,7 @@ static bool read_ends(struct writing *w, struct al_error *err)
 			&w->n_ends, err))
 		return false;
 	if (n == 0)
-		return al_fail(err, AL_EINPUT,
-			"%s: names no bos_token_id, with which a text begins",
+		return al_fail(err, AL_EINPUT, "%s: has no bos_token_id to begin a text with",
 			w->network->view->config_path ? w->network->view->config_path
 						      : "a model without config.json");
 	w->ends[w->n_ends++] = w->bos;

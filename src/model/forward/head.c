@@ -8,7 +8,7 @@ enum { HEAD_NUMBERS = 1 << 20, LOGITS = 1 << 20 };
 bool al_check_decoder(const struct al_network *network, struct al_error *err)
 {
 	return network->how->kind == AL_FORWARD_DECODER
-		|| al_fail(err, AL_EINPUT, "family %s is an encoder: it predicts no next token",
+		|| al_fail(err, AL_EINPUT, "family %s is an encoder and predicts no next token",
 			network->view->family->name);
 }
 

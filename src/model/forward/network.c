@@ -84,7 +84,7 @@ static bool check_need(struct al_network *network, const struct al_forward_need 
 	for (size_t i = 1; i < need->n_values; i++)
 		expected = al_format(&network->arena, "%s or %s", expected, need->values[i]);
 	return al_json_fail(&network->view->config, node, err,
-		"%s is %s; the forward pass of family %s knows %s alone", need->key, value,
+		"%s is %s; the forward pass of family %s only supports %s", need->key, value,
 		network->view->family->name, expected);
 }
 
@@ -107,7 +107,7 @@ static bool check_when(struct al_network *network, struct al_error *err)
 	if (network->how->when && !al_formula_holds(network->how->when, &scope, &holds, err))
 		return false;
 	return holds
-		|| al_fail(err, AL_EINPUT, "the forward pass of family %s runs %s alone",
+		|| al_fail(err, AL_EINPUT, "the forward pass of family %s only supports %s",
 			network->view->family->name, network->how->only);
 }
 
@@ -121,7 +121,7 @@ static bool read_symbol(struct al_network *network, const char *symbol, int64_t 
 	if (!al_settings_get(&network->view->settings, symbol, &setting, err))
 		return false;
 	if (!setting)
-		return al_fail(err, AL_EINPUT, "family %s doesn't say %s",
+		return al_fail(err, AL_EINPUT, "family %s doesn't specify %s",
 			network->view->family->name, symbol);
 	*out = setting->value.integer;
 	return true;
@@ -183,7 +183,7 @@ static bool limit_positions(struct al_network *network, const struct al_reading 
 	if (network->longest == 0 || rows < network->longest)
 		network->longest = rows;
 	return network->longest > 0
-		|| al_fail(err, AL_EINPUT, "tensor %s has %lld rows, positions begin at %lld",
+		|| al_fail(err, AL_EINPUT, "tensor %s has %lld rows, but positions begin at %lld",
 			positions->name, (long long)positions->shape[0],
 			(long long)network->first_position);
 }
@@ -245,9 +245,7 @@ bool al_network_open(struct al_network *network, struct al_model_view *view, str
 		return false;
 	if (!network->how)
 		return al_fail(err, AL_EINPUT,
-			"family %s doesn't say how its tensors make a model (\"forward\"): it "
-			"can't be "
-			"run",
+			"family %s has no forward pass (\"forward\") and can't be run",
 			view->family->name);
 	al_arena_init(&network->arena);
 	if (open_network(network, err))
@@ -298,7 +296,8 @@ static bool check_sequence(const struct al_network *network, const struct al_bat
 	if (n == 0)
 		return al_fail(err, AL_EINPUT, "it has no tokens");
 	if (network->longest > 0 && n > (size_t)network->longest)
-		return al_fail(err, AL_EINPUT, "it has %zu tokens, the model %lld positions", n,
+		return al_fail(err, AL_EINPUT,
+			"it has %zu tokens, but the model only %lld positions", n,
 			(long long)network->longest);
 	for (size_t i = 0; i < n; i++)
 		if (batch->tokens[first + i] < 0 || batch->tokens[first + i] >= network->vocab)

@@ -53,8 +53,8 @@ static bool load_parts(const struct al_layer *layer, const struct al_pass_projec
 		return al_fail(err, AL_EINPUT, "%s isn't stored", how->of);
 	if (p->of.rows != d_model || p->of.cols % width != 0 || n % (p->of.cols / width) != 0)
 		return al_fail(err, AL_EINPUT,
-			"%s is %zu x %zu, expected %zu rows and as many columns as groups of %zu "
-			"heads %zu wide have",
+			"%s is %zu x %zu, expected %zu rows and a column for each group of %zu "
+			"heads of width %zu",
 			how->of, p->of.rows, p->of.cols, d_model, n, width);
 	return load_tensor(layer, how->bias, 1, p->of.cols, &p->bias, err)
 		&& load_tensor(layer, how->scale, n, width, &p->scale, err)
@@ -102,8 +102,9 @@ static bool load_heads(struct al_layer *layer, const struct al_pass_projection *
 
 	if (!how->of)
 		return p.n_heads * width == (size_t)layer->network->d_model
-			|| al_fail(err, AL_EINPUT, "%zu heads of %zu don't make up d_model (%lld)",
-				p.n_heads, width, (long long)layer->network->d_model);
+			|| al_fail(err, AL_EINPUT,
+				"%zu heads of width %zu don't add up to d_model (%lld)", p.n_heads,
+				width, (long long)layer->network->d_model);
 	bool ok = load_parts(layer, how, &p, err) && spread(&layer->scratch, &p, stride, out, err);
 	finish_parts(&p);
 	return ok;

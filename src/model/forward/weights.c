@@ -109,7 +109,7 @@ static bool check_tensor(const struct al_reading *reading, const struct al_tenso
 			al_shape_text(reading->arena, shape, n_dims));
 	return (tensor->dtype->to_float && !tensor->dtype->needs_scale)
 		|| al_fail(err, AL_EINPUT,
-			"%s: tensor %s is of %s, which the forward pass doesn't read", path,
+			"%s: tensor %s has dtype %s, which the forward pass can't read", path,
 			tensor->name, al_dtype_title(tensor->dtype));
 }
 

@@ -465,8 +465,8 @@ bool al_candidates_find(struct al_model_view *view, bool all, struct al_candidat
 		add_fitting(view, possible.items, possible.n, &kinds, out);
 	if (out->n == 0)
 		return al_fail(err, AL_EINPUT,
-			"%s: the tensors' names fit no known family (give a config.json or "
-			"--layout FILE)",
+			"%s: its tensor names match no known family; pass a config.json or "
+			"--layout FILE",
 			view->checkpoint->path);
 	qsort(out->items, out->n, sizeof(*out->items), compare);
 	keep_certain(out, unread);

@@ -104,7 +104,7 @@ static bool read_width(struct al_factor_maker *m, struct al_ledger *ledger, stru
 	}
 
 	if (queries && keys && queries != keys)
-		return al_fail(err, AL_EINPUT, "a head's queries are %lld wide, its keys %lld",
+		return al_fail(err, AL_EINPUT, "a head's queries are %lld wide, but its keys %lld",
 			(long long)queries, (long long)keys);
 	m->out->d_head = queries ? queries : keys;
 	return m->out->d_head > 0 || symbol(ledger, "d_head", &m->out->d_head, err);
@@ -183,8 +183,7 @@ static bool set_projection(struct al_factor_maker *m, enum al_projection p, stru
 
 static bool fail_before(const char *name, const struct al_entry *weight, struct al_error *err)
 {
-	return al_fail(err, AL_EINPUT, "%s, which comes before %s, isn't stored", name,
-		weight->name);
+	return al_fail(err, AL_EINPUT, "%s, which precedes %s, isn't stored", name, weight->name);
 }
 
 static bool make_gain(struct al_factor_maker *m, const struct al_entry *weight,
@@ -201,8 +200,9 @@ static bool make_gain(struct al_factor_maker *m, const struct al_entry *weight,
 		return false;
 	factor->gain = norm.runs[0].tensor;
 	return norm.width == factor->down->width
-		|| al_fail(err, AL_EINPUT, "%s is %lld wide, expected %lld as %s gives", gain->name,
-			(long long)norm.width, (long long)factor->down->width, weight->down);
+		|| al_fail(err, AL_EINPUT, "%s is %lld wide, expected %lld (the output of %s)",
+			gain->name, (long long)norm.width, (long long)factor->down->width,
+			weight->down);
 }
 
 static bool make_down(struct al_factor_maker *m, const struct al_entry *weight,
@@ -218,8 +218,8 @@ static bool make_down(struct al_factor_maker *m, const struct al_entry *weight,
 	if (!collect_matrix(m, entry, down, err))
 		return false;
 	if (down->width != factor->rows)
-		return al_fail(err, AL_EINPUT, "%s gives %lld columns, %s takes %lld", entry->name,
-			(long long)down->width, weight->name, (long long)factor->rows);
+		return al_fail(err, AL_EINPUT, "%s has %lld outputs, but %s has %lld inputs",
+			entry->name, (long long)down->width, weight->name, (long long)factor->rows);
 	factor->down = down;
 	factor->rows = down->rows;
 	return make_gain(m, weight, factor, err);

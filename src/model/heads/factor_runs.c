@@ -42,7 +42,7 @@ static bool read_block(struct al_factor_maker *m, int64_t block[2], struct al_er
 		return false;
 	if (!setting || !setting->list || setting->n_list != 2)
 		return al_fail(err, AL_EINPUT,
-			"its scales are stored, but the size of their blocks is not known");
+			"its scales are stored, but their block size is unknown");
 	for (int i = 0; i < 2; i++) {
 		block[i] = setting->list[i].integer;
 		if (block[i] < 1)
@@ -79,7 +79,7 @@ static bool find_scale(struct al_factor_maker *m, const struct al_stored_tensor 
 
 	if (beside)
 		return al_fail(err, AL_EINPUT,
-			"%s stands beside tensor %s; that it is its scale isn't said by family %s",
+			"%s may be the scale of tensor %s, but family %s doesn't specify that",
 			beside->name, run->tensor->name, m->view->family->name);
 	run->scale = stored->scale ? al_model_view_find(m->view, stored->scale) : NULL;
 	if (!run->scale)

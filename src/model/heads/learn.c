@@ -280,8 +280,7 @@ static bool learn_heads(struct al_model_view *view, const struct al_view_options
 	view->lacks_heads = n_heads < 1;
 	if (n_heads < 1)
 		return al_fail(err, AL_EINPUT,
-			"%s: how many heads there are is not known; give --heads H[:KV] or a "
-			"config.json",
+			"%s: unknown number of heads; pass --heads H[:KV] or a config.json",
 			view->checkpoint->path);
 	if (queries % n_heads != 0)
 		return al_fail(err, AL_EINPUT,

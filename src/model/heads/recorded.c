@@ -119,15 +119,14 @@ bool al_view_check_listed(const struct al_model_view *view, const struct al_mode
 
 	if (!shape && view->n_shapes > 0 && !view->has_config)
 		return al_fail(err, AL_EINPUT,
-			"compress recorded other modules' heads, not this one's: give a "
-			"config.json");
+			"the metadata of compress lacks this module's heads; pass a config.json");
 	if (!unlisted && shape && shape->values[AL_RECORDED_SHARED] > 0
 		&& !al_variant_has_factor(module->variant, AL_FACTOR_MIXING))
 		unlisted = "queries and keys that all heads share";
 	return !unlisted || (shape && shape->n_stored > 0)
 		|| al_fail(err, AL_EINPUT,
-			"compress stored %s, which family %s doesn't list: verify reads them "
-			"beside the original",
+			"compress stored %s, which family %s doesn't have; `verify` can compare "
+			"them with the original",
 			unlisted, view->family->name);
 }
 
@@ -210,7 +209,7 @@ static bool take_tensor(const struct al_factor_maker *m, const char *name, bool 
 
 	if (!tensor || tensor->n_dims < 1 || tensor->n_dims > 2 || !tensor->dtype->to_double)
 		return al_fail(err, AL_EINPUT, "tensor %s, which compress recorded, is %s", name,
-			tensor ? "no matrix of numbers" : "missing");
+			tensor ? "not a matrix of numbers" : "missing");
 	const bool is_matrix = tensor->n_dims == 2, is_slow = is_matrix && !is_in_out;
 	*out = (struct al_factor){.runs = al_new(&m->view->arena, struct al_factor_run),
 		.n_runs = 1,
@@ -271,7 +270,7 @@ static bool take_down(struct al_factor_maker *m, const char *name, struct al_fac
 	if (!take_tensor(m, name, false, down, err))
 		return false;
 	if (down->width != factor->rows)
-		return al_fail(err, AL_EINPUT, "%s gives %lld columns, %s takes %lld", name,
+		return al_fail(err, AL_EINPUT, "%s has %lld outputs, but %s has %lld inputs", name,
 			(long long)down->width, factor->runs[0].tensor->name,
 			(long long)factor->rows);
 	factor->down = down;

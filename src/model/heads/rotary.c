@@ -234,9 +234,8 @@ static bool check_flag(const struct al_json *doc, const struct al_item *node, bo
 	return al_json_boolean(doc, node, is_scaled, err)
 		&& (!*is_scaled
 			|| al_json_fail(doc, node, err,
-				"frequencies are scaled, but not by what: expected "
-				"\"rope_scaling\" "
-				"with rope_type, factor ..."));
+				"the scaling of frequencies is unspecified: expected "
+				"\"rope_scaling\" with rope_type, factor ..."));
 }
 
 static bool check_divisors(const struct al_tensor *tensor, const double *divisors, size_t n,
@@ -293,8 +292,7 @@ static bool read_config_rule(const struct al_model_view *view, const struct al_a
 		return false;
 	return rule->n_factors == 0 || rule->n_factors == n_pairs
 		|| al_json_fail(s.doc, s.object, err,
-			"%zu rotary factors, expected %zu, one for each pair", rule->n_factors,
-			n_pairs);
+			"%zu rotary factors, expected %zu, one per pair", rule->n_factors, n_pairs);
 }
 
 bool al_rotary_rule_read(const struct al_model_view *view, const struct al_attention *attention,

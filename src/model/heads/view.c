@@ -46,7 +46,7 @@ static bool check_heads(struct al_model_view *view, const char *symbol, int64_t 
 	if (!al_settings_get(&view->settings, symbol, &setting, err))
 		return false;
 	if (setting && setting->value.integer != given)
-		return al_fail(err, AL_EINPUT, "--heads says %s is %lld, %s says %lld", symbol,
+		return al_fail(err, AL_EINPUT, "--heads sets %s to %lld, but by %s it is %lld", symbol,
 			(long long)given, view->has_config ? view->config_path : "the shapes",
 			(long long)setting->value.integer);
 	return true;
@@ -132,8 +132,8 @@ static bool check_kv_heads(const struct al_attention *a, int64_t given, struct a
 	if (given == 0 || a->is_latent || a->n_kv_heads == given)
 		return true;
 	return al_fail(err, AL_EINPUT,
-		"--heads says n_kv_heads is %lld, the key projection has %lld heads "
-		"of %lld",
+		"--heads sets n_kv_heads to %lld, but the key projection has %lld heads of width "
+		"%lld",
 		(long long)given, (long long)a->n_kv_heads, (long long)a->d_head);
 }
 
@@ -269,8 +269,7 @@ static bool lay_family(struct al_model_view *view, const struct al_view_options 
 	struct al_error *err)
 {
 	if (!al_prefix_find(view))
-		return al_fail(err, AL_EINPUT,
-			"%s: holds none of the attention tensors of family %s",
+		return al_fail(err, AL_EINPUT, "%s: contains no attention tensors of family %s",
 			view->checkpoint->path, view->family->name);
 	return choose_settings(view, options, err)
 		&& al_tensor_list_init(&view->tensor_list, view->catalog, view->family,
@@ -311,8 +310,8 @@ static bool check_only_one_runs(struct al_model_view *view, const struct al_view
 		unlay(view);
 		if (first)
 			return al_fail(err, AL_EINPUT,
-				"%s: by its tensors it is a model of family %s, %s or another, "
-				"which run differently; give its config.json",
+				"%s: its tensors match several families (%s, %s ...) that run "
+				"differently; pass its config.json",
 				view->checkpoint->path, first->name, family->name);
 		first = family;
 	}

@@ -133,7 +133,7 @@ static bool check_item(void *context, const struct al_item *node, void *record,
 	item->text = al_span_of(item->content);
 	return known < 0 || known == item->token
 		|| al_json_fail(r->doc, node, err,
-			"\"%.60s\" is token %d here and %d of the vocabulary", item->content,
+			"\"%.60s\" is token %d here but %d in the vocabulary", item->content,
 			item->token, known);
 }
 

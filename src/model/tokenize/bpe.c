@@ -110,7 +110,7 @@ static bool add_character(struct word *word, struct al_error *err)
 	}
 	if (model->unknown < 0)
 		return al_fail(err, AL_EINPUT,
-			"\"%s\" isn't in the vocabulary, and no unknown token is named",
+			"\"%s\" isn't in the vocabulary, and there is no unknown token",
 			word->text.data);
 	if (!model->fuses_unknown)
 		end_unknown(word);

@@ -139,7 +139,7 @@ static bool add_around(struct vocabulary *v, const char *add_key, bool adds, con
 	if (!find_token(v, key, otherwise, &token, err))
 		return false;
 	if (token < 0)
-		return al_fail(err, AL_EINPUT, "%s is true, and %s names no token", add_key, key);
+		return al_fail(err, AL_EINPUT, "%s is true, but %s names no token", add_key, key);
 	al_ids_add(out, v->arena, token);
 	return true;
 }
@@ -211,8 +211,8 @@ static bool find_pre(const char *name, const struct pre **out, struct al_error *
 				return true;
 			}
 	return al_fail(err, AL_EINPUT,
-		"tokenizer.ggml.pre is \"%.60s\", a pre-tokenizer that isn't known here; "
-		"--tokens takes numbers",
+		"tokenizer.ggml.pre is \"%.60s\", an unsupported pre-tokenizer; pass token ids "
+		"with --tokens",
 		name);
 }
 
@@ -280,8 +280,7 @@ static bool make_gpt2(struct vocabulary *v, struct around *a, struct al_error *e
 	const struct pre *pre = NULL;
 
 	if (!name)
-		return al_fail(err, AL_EINPUT,
-			KEY("pre") " is missing: how words are split isn't known");
+		return al_fail(err, AL_EINPUT, KEY("pre") " is missing, so words can't be split");
 	if (!find_pre(name, &pre, err))
 		return false;
 	a->adds_bos = pre->adds_bos;

@@ -107,7 +107,7 @@ static bool read_dropout(void *context, const struct al_item *node, void *out, s
 		return false;
 	return value == 0
 		|| al_json_fail(r->doc, node, err,
-			"\"dropout\" is %g: text would be split at random", value);
+			"\"dropout\" is %g: tokenization would be random", value);
 }
 
 /* "a b", or ["a", "b"]. */

@@ -49,7 +49,7 @@ struct translation {
 static bool refuse(const struct translation *t, struct al_error *err)
 {
 	return al_fail(err, AL_EINPUT,
-		"regular expression: \"%.10s\" is read in different ways by different libraries",
+		"regular expression: \"%.10s\" means different things to different libraries",
 		t->at);
 }
 
@@ -63,8 +63,7 @@ static bool translate_escape(struct translation *t, struct al_error *err)
 		return refuse(t, err);
 	if (c >= '1' && c <= '9')
 		return al_fail(err, AL_EINPUT,
-			"regular expression: \"%.10s\" refers back to a group, which isn't known "
-			"here",
+			"regular expression: \"%.10s\" is a back reference, which isn't supported",
 			t->at);
 	if (c == 's' || c == 'S')
 		al_text_addf(&t->out, "\\%c{White_Space}", c == 's' ? 'p' : 'P');

@@ -67,7 +67,7 @@ bool al_tokenizer_encode(const struct al_tokenizer *tokenizer, const char *text,
 		return al_fail(err, AL_EINPUT, "%zu bytes, expected at most %d", length, MOST_LINE);
 	const size_t valid = al_utf8_valid(text, length);
 	if (valid < length)
-		return al_fail(err, AL_EINPUT, "byte %zu is no UTF-8", valid);
+		return al_fail(err, AL_EINPUT, "byte %zu is not UTF-8", valid);
 	if (!encode(tokenizer->pipeline, &memory, (struct al_span){text, length}, tokens, err))
 		return false;
 	al_tokens_end_sequence(tokens);

@@ -23,7 +23,7 @@ static bool check_size(struct al_tokenizer *tokenizer, const char *path, int64_t
 {
 	if (tokenizer->n_tokens == 0 || tokenizer->n_tokens == n_tokens)
 		return true;
-	al_fail(err, AL_EINPUT, "%s: holds %lld pieces, the model has %lld tokens", path,
+	al_fail(err, AL_EINPUT, "%s: has %lld pieces, but the model has %lld tokens", path,
 		(long long)tokenizer->n_tokens, (long long)n_tokens);
 	al_tokenizer_finish(tokenizer);
 	return false;
@@ -47,10 +47,10 @@ static bool fail_missing(const struct al_checkpoint *checkpoint, const char *jso
 
 	if (checkpoint->shards[0].n_pairs > 0)
 		return al_fail(err, AL_EINPUT,
-			"%s: its metadata hold no tokenizer (tokenizer.ggml.model), and neither %s "
-			"nor tokenizer.bin is there: %s",
+			"%s: no tokenizer in its metadata (tokenizer.ggml.model), and no %s or "
+			"tokenizer.bin next to it: %s",
 			checkpoint->path, json, needs);
-	return al_fail(err, AL_EINPUT, "found neither %s nor tokenizer.bin: %s", json, needs);
+	return al_fail(err, AL_EINPUT, "no %s or tokenizer.bin: %s", json, needs);
 }
 
 bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoint *checkpoint,
@@ -88,7 +88,7 @@ static bool encode_lines(const struct al_tokenizer *tokenizer, const struct al_t
 			return al_in(err, "line %zu", line);
 		at += length + 1;
 	}
-	return tokens->n_sequences > 0 || al_fail(err, AL_EINPUT, "holds no text");
+	return tokens->n_sequences > 0 || al_fail(err, AL_EINPUT, "is empty");
 }
 
 bool al_tokenizer_encode_file(const struct al_tokenizer *tokenizer, const char *path,

@@ -147,7 +147,7 @@ bool al_tokens_parse(struct al_tokens *tokens, const char *path, const char *byt
 	bool ok = is_array ? parse_array(tokens, path, bytes, n, err)
 			   : parse_text(tokens, &cursor, err);
 	if (ok && tokens->n_sequences == 0)
-		ok = al_fail(err, AL_EINPUT, "%s: holds no tokens", path);
+		ok = al_fail(err, AL_EINPUT, "%s: contains no tokens", path);
 	if (!ok)
 		al_tokens_finish(tokens);
 	return ok;

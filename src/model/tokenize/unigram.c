@@ -66,7 +66,7 @@ static bool split(const struct al_token_model *model, struct al_span text, struc
 			continue;
 		if (model->unknown < 0)
 			return al_fail(err, AL_EINPUT,
-				"\"%.*s\" isn't in the vocabulary, and no unknown token is named",
+				"\"%.*s\" isn't in the vocabulary, and there is no unknown token",
 				(int)n, text.data + at);
 		offer(&ends[at + n], at, ends[at].score + model->unknown_score, model->unknown);
 	}
@@ -172,7 +172,7 @@ bool al_encode_scored(const struct al_token_model *model, struct al_arena *memor
 		n += add_character(model, al_span_part(text, at, at + length), found + n);
 		if (found[n - 1] < 0)
 			return al_fail(err, AL_EINPUT,
-				"\"%.*s\" isn't in the vocabulary, and no unknown token is named",
+				"\"%.*s\" isn't in the vocabulary, and there is no unknown token",
 				(int)length, text.data + at);
 	}
 	n = al_merge_all(memory, found, n, find_joined, &joining);
