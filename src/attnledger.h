@@ -16,7 +16,7 @@ extern "C" {
 #endif
 
 /* How an operation ended; the values are the exit statuses of the command line, but for kinds of
- * wrong input that a caller may want to tell apart: its exit status is 2 for all of them. */
+ * wrong input that a caller may want to distinguish: all of them exit with 2. */
 enum al_status {
 	AL_OK = 0,
 	AL_ENO = 1, /* the answer is no: an inconsistent claim, nothing fits */
@@ -100,10 +100,10 @@ struct al_arrays {
 	const char *name; /* the word of the question: "model" in {"audit", "model"} */
 	const struct al_array *items;
 	size_t n;
-	const char *config; /* config.json's text; NULL: told by names and shapes */
+	const char *config; /* config.json's text; NULL: inferred from names and shapes */
 };
 
-/* A file in memory: tokens, a calibration, NAME/tokenizer.json beside the tensors of that name. */
+/* A file in memory: tokens, a calibration, NAME/tokenizer.json for the tensors of that name. */
 struct al_bytes {
 	const char *name;
 	const void *data;

@@ -6,8 +6,8 @@
 
 /* OpenBLAS brings libgfortran, and that libquadmath, which registers a printf conversion of its own
  * when it is loaded. From the first one on, glibc's printf takes several times as long for every
- * text. Nobody here prints numbers of 128 bits: this stands before glibc's function, and says that
- * nothing can be registered. */
+ * text. Nothing here prints numbers of 128 bits: this function precedes glibc's and refuses the
+ * registration. */
 int register_printf_type(printf_va_arg_function *function)
 {
 	(void)function;

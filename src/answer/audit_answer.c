@@ -44,7 +44,7 @@ static void write_table(struct al_audit_run *run, const struct al_table *table)
 			al_files_add(&run->session->files, run->options->tables, table->id, "csv"));
 }
 
-/* Nobody reads it, and no figure: its file is written as its rows come. */
+/* Neither printed nor drawn: rows go to the file as they come. */
 static bool is_for_file_alone(const struct al_audit_run *run, size_t i)
 {
 	const struct al_audit_asked *o = run->options;

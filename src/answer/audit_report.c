@@ -42,7 +42,7 @@ static const char *add_option(struct al_arena *arena, const char *before, const 
 		     : before;
 }
 
-/* The model as `compress` is told of it. */
+/* The model as an argument of `compress`. */
 const char *al_audit_model_words(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;

@@ -1,5 +1,6 @@
 /* An audit as `audit` runs it: by one process, by one of several, or merged from what several
- * measured. Whoever measures fills the tables and says what was measured; the rest is alike. */
+ * measured. The measuring code fills the tables and describes the measurement; the rest is
+ * shared. */
 #pragma once
 
 #include "audit/matrices.h"
@@ -43,7 +44,7 @@ struct al_audit_run {
 	bool has_outputs; /* a calibration says what heads put out */
 	struct al_needs needs;
 	struct al_audit audit;
-	struct al_table **tables; /* beside al_measurements; NULL: not wanted */
+	struct al_table **tables; /* in addition to al_measurements; NULL: not wanted */
 	struct al_table summary;
 	struct al_table totals; /* of conversions, over all modules; without columns: none */
 	struct al_table across, against, losses, frontier; /* without columns: not asked for */

@@ -14,7 +14,7 @@ static const double MOST_KL = .05;
 
 /* ---- pieces ---- */
 
-/* Modules of one layer, as of an encoder-decoder, are told apart by their names. */
+/* Modules of one layer, as of an encoder-decoder, differ by their names. */
 static bool shares_layers(const struct al_audit_run *run)
 {
 	for (size_t i = 0; i < run->n_measured; i++)

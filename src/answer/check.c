@@ -7,7 +7,7 @@
 
 struct check_options {
 	struct al_output_options output;
-	const char *map; /* NULL: the one beside the paper */
+	const char *map; /* NULL: the one next to the paper */
 	bool drafts_map;
 };
 

@@ -49,8 +49,8 @@ const char *al_recognition_text(struct al_table *table, const struct al_model_vi
 
 /* ---- the file alone ---- */
 
-/* Notes which file was read: its path, size, and a hash of its header, so that an answer can be
- * told from that of another file with the same name. */
+/* Notes which file was read: its path, size, and a hash of its header, which distinguish it from
+ * another file of the same name. */
 void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpoint);
 
 /* That the answer is of headers alone, and which one reads numbers. */

@@ -1,4 +1,4 @@
-/* What `compress` is told, read and held against what its method takes. */
+/* Options of `compress`, read and checked against the method. */
 #include "answer/compress.h"
 
 #include "formats/format.h"

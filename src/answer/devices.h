@@ -14,8 +14,8 @@ struct al_device_options {
 /* --train and --dtype; all others. */
 extern const struct al_option_row al_weight_rows[], al_device_rows[];
 
-/* Lays out the training that the options describe, of the request's batch, seq and rank; where
- * nobody gives them, of batch 1 and the model's own context. */
+/* Lays out the training that the options describe, with the request's batch, seq and rank (default:
+ * batch 1 and the model's own context). */
 bool al_devices_init(struct al_training *training, const struct al_device_options *options,
 	struct al_request *request, struct al_error *err) AL_MUST_CHECK;
 

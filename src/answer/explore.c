@@ -73,7 +73,7 @@ static const struct al_table_field fields[] = {
 	AL_FIELDS_END,
 };
 
-/* As far as it is known; the first reason why something isn't is told. */
+/* As far as it is known; gives the first reason why something isn't. */
 static bool measure(struct al_explore *e, struct record *record,
 	const struct al_configured_variant *configured, struct al_error *err)
 {

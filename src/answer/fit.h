@@ -51,7 +51,7 @@ void al_fit_note(struct al_fit *f, struct al_table *table);
 /* The command that asks the same with nothing left to a default. */
 void al_fit_note_asked(const struct al_fit *f, struct al_table *table);
 
-/* Gives the columns of bytes as many decimals as tell unequal ones apart in each row. */
+/* Gives columns of bytes enough decimals to distinguish unequal values in each row. */
 void al_fit_choose_digits(const struct al_style *style, struct al_table *table);
 
 /* In a sentence; NULL: nothing is known. */

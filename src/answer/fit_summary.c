@@ -260,7 +260,8 @@ const char *al_fit_summarize(struct al_arena *arena, const struct al_table *tabl
 	return table->n_rows > 1 ? say_several(arena, table, f) : say_row(arena, table, 0, f);
 }
 
-/* ---- decimals that tell what fits, what the next larger one needs, and the memory apart ---- */
+/* ---- enough decimals to distinguish the size that fits, the next larger one, and the memory
+ * ---- */
 
 enum { LEAST_DIGITS = 2, MOST_DIGITS = 9 };
 

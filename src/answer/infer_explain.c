@@ -124,7 +124,7 @@ static struct texts texts_of_held(struct al_arena *arena, const struct al_infere
 			bytes)};
 }
 
-/* "layers.{layer}: W_Q (layer 3)", where layers are told apart. */
+/* "layers.{layer}: W_Q (layer 3)", where layers differ. */
 static const char *name_of(struct al_arena *arena, const struct al_inference_part *part)
 {
 	const struct al_ledger_entry *e = part->entry;

@@ -172,7 +172,7 @@ static const struct al_table_field state_fields[] = {
 	AL_FIELDS_END,
 };
 
-/* Does the answer tell of the state? The working set is where the recipe does. */
+/* Does the answer contain the state? The working set only if the recipe does. */
 static bool is_told(const struct answer *a, int state)
 {
 	if (state == AL_STATE_WORKING)
@@ -321,7 +321,7 @@ static bool answer_by_variant(struct answer *a, struct al_error *err)
 
 /* ---- requests ---- */
 
-/* Where nobody knows how many tokens there are, numbers that don't hang on them are those of one.
+/* With an unknown number of tokens, numbers that don't depend on it are those of one token.
  */
 static bool assume(struct answer *a, struct al_error *err)
 {
@@ -345,7 +345,7 @@ static bool begin_request(struct answer *a, struct al_error *err)
 					&& al_request_cache_format(q, o->cache_dtype, err));
 }
 
-/* One variant, or a model's own attention, is told by state. */
+/* One variant, or a model's own attention, is listed by state. */
 static bool is_by_state(const struct answer *a)
 {
 	return !a->options->baseline

@@ -19,7 +19,7 @@
 
 #include "base/base.h"
 
-/* How a value is read; beside it the type of the field that takes it. */
+/* How a value is read, and the type of its field. */
 enum al_option_kind {
 	OPTION_IS_FLAG, /* bool */
 	OPTION_IS_TEXT, /* const char *: NULL or `text` where it isn't given */

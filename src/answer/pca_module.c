@@ -1,4 +1,4 @@
-/* pca: its tables, and one attention module, whoever has its head outputs: exact components,
+/* pca: its tables, and one attention module, wherever its head outputs come from: exact components,
  * training, and what is left of a target. */
 #include <ctype.h>
 #include <stdarg.h>

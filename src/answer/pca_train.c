@@ -1,5 +1,5 @@
-/* pca --train: Sanger's rule (GHA) and DEACON's constrained update, step by step beside the exact
- * components. */
+/* pca --train: Sanger's rule (GHA) and DEACON's constrained update, step by step, compared with the
+ * exact components. */
 
 #include "answer/pca.h"
 #include "linalg/hebbian.h"
@@ -14,7 +14,7 @@ static const char *const rule_names[PCA_N_RULES] = {
 
 /* ---- --train ---- */
 
-/* What a rule may be told; `fallback` of DEACON's rule. */
+/* Settings of a rule; `fallback` is for DEACON's. */
 static const struct key {
 	const char *name;
 	size_t offset;

@@ -146,7 +146,7 @@ struct alike {
 };
 enum { MOST_KINDS = 4 };
 
-/* Of the model's own layers: those of towers, and those beside the model, don't count. The last of
+/* Of the model's own layers: those of towers and of additional parts don't count. The last of
  * `kinds` is there for what is one too many. */
 static size_t find_kinds(const struct al_request *q, const struct al_ledger *ledger,
 	struct al_arena *arena, struct alike kinds[MOST_KINDS + 1])
@@ -267,7 +267,7 @@ static bool lacks(const struct al_settings *settings, const char *has)
 	return false;
 }
 
-/* A model of text and more whose config lacks what tells of a tower. */
+/* A multimodal model whose config doesn't describe a tower. */
 static void note_components(const struct al_request *q, struct al_table *table)
 {
 	for (size_t i = 0; i < q->family->n_components; i++) {

@@ -28,7 +28,7 @@ bool al_each_request(struct al_session *session, const struct al_asked *options,
 	bool (*answer)(void *context, struct al_request *request, struct al_error *err),
 	void *context, struct al_error *err) AL_MUST_CHECK;
 
-/* The value of a symbol, at least `least`; `fallback` where nobody gives it. */
+/* The value of a symbol, at least `least`; `fallback` if it isn't set. */
 bool al_request_number(struct al_request *request, const char *symbol, int64_t least,
 	int64_t fallback, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 

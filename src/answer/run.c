@@ -153,8 +153,7 @@ static void add_picture(struct al_text *out, const char *title, const struct al_
 	g_free(base64);
 }
 
-/* The figure in all formats, and its data beside it: ID.csv is a table's, perhaps of the same
- * id. */
+/* The figure in all formats, and its data: ID.csv is a table's, perhaps of the same id. */
 static bool run_figure(struct job *job, size_t index, struct al_error *err)
 {
 	struct al_figure figure = job->scenario->figures[index].figure;

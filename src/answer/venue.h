@@ -1,5 +1,5 @@
-/* What a paper takes from a folder of `run` beside its tables: figures of a venue's widths, their
- * environments, and a proof of all. */
+/* What a paper takes from a folder of `run` in addition to its tables: figures of a venue's widths,
+ * their environments, and a proof of all. */
 #pragma once
 
 #include "answer/files.h"

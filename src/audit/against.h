@@ -1,4 +1,4 @@
-/* Two checkpoints side by side: each head beside its counterpart. */
+/* Two checkpoints side by side: each head and its counterpart. */
 #pragma once
 
 #include "audit/audit.h"

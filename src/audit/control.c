@@ -25,7 +25,7 @@ double al_control_error(const struct al_control *c, size_t parameters)
 	return c->errors[n < c->most ? n : c->most];
 }
 
-/* ---- beside an approximation ---- */
+/* ---- compared with an approximation ---- */
 
 /* Errors below this are rounding: their ratios say nothing. */
 #define EXACT 1e-12

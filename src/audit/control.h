@@ -19,7 +19,7 @@ void al_control_finish(struct al_control *control);
 /* Of as many triples as so many parameters hold. */
 double al_control_error(const struct al_control *control, size_t parameters);
 
-/* How an approximation stands beside it: columns of a table whose records have this member. */
+/* How an approximation compares: columns of a table whose records have this member. */
 struct al_control_row {
 	double saving, relative_error, control_error, sharing_gain;
 };

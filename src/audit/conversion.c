@@ -1,4 +1,4 @@
-/* What a module would lose as another variant, in weight space, beside what it would save. */
+/* What a module would lose as another variant, in weight space, and what it would save. */
 #include "audit/conversion.h"
 #include "audit/conversion_totals.h"
 #include "audit/grouping.h"

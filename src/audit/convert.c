@@ -66,8 +66,8 @@ static void put_scaled(struct al_view from, double norm, struct al_matrix out)
 			out.data[i + j * out.ld] = from.data[i + j * from.ld] / norm;
 }
 
-/* The weighed columns of `n` heads' keys beside those of their values, each side of norm 1 over all
- * heads. */
+/* The weighted columns of `n` heads' keys next to those of their values, each side of norm 1 over
+ * all heads. */
 static bool put_together(struct al_scratch *scratch, const struct al_stack *keys,
 	const struct al_stack *values, size_t head, size_t n, struct al_matrix *out,
 	struct al_error *err)

@@ -95,8 +95,8 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	return add_nulls(audit, module, table, err);
 }
 
-/* ---- figures: heads on their own beside all of them together; the heads of each module together,
- * beside what they would show by chance ---- */
+/* ---- figures: single heads and all together; the heads of each module together, and by chance
+ * ---- */
 
 struct point {
 	const char *panel, *series;

@@ -1,4 +1,4 @@
-/* Layers: all heads of a module together, beside what random weights of the same shape and
+/* Layers: all heads of a module together, compared with what random weights of the same shape and
  * independent heads of the same spectra would show. */
 #include "audit/measurement.h"
 #include "audit/measures.h"
@@ -253,7 +253,7 @@ static bool has_layer_twice(const struct al_table *table)
 	return false;
 }
 
-/* By layer, or by module where that wouldn't tell them apart. */
+/* By layer, or by module where layers are ambiguous. */
 static void take_redundancy(struct al_table *points, const struct al_table *layers)
 {
 	const int of = al_table_find_column(layers, has_layer_twice(layers) ? "module" : "layer");

@@ -1,14 +1,14 @@
 /* Measurements: what an audit can find out of attention modules, each a table.
  *
- * A measurement is one file with one descriptor, and its name in the list below. Whoever runs an
- * audit knows no measurement by name: the descriptor says what it takes, when it is taken, what of
- * its table people read first, what it tells the summary and how it is drawn. */
+ * A measurement is one file with one descriptor, and its name in the list below. The code that
+ * runs an audit knows no measurement by name: the descriptor contains its needs, when it is taken,
+ * the columns that people read first, its lines of the summary and its figures. */
 #pragma once
 
 #include "audit/audit.h"
 #include "figure/spec.h"
 
-/* When a measurement is taken that nobody named. */
+/* When a measurement is taken that wasn't asked for by name. */
 enum al_measured {
 	AL_MEASURED_ALWAYS,
 	AL_MEASURED_FOR_FILES, /* raw values, too long to be read: where tables or figures are

@@ -19,11 +19,11 @@ struct al_measures {
 /* Singular values above this part of the largest count for the numerical rank. */
 double al_rank_tolerance(size_t dimension, double unit);
 
-/* Do numbers that were stored with this unit roundoff tell a rank? In formats of two bits rounding
- * may make all of the largest singular value. */
+/* Do numbers stored with this unit roundoff determine a rank? In formats of two bits rounding may
+ * make all of the largest singular value. */
 bool al_rank_is_told(double unit);
 
-/* The tolerance for the directions of a subspace: all that are stored count where no rank is told.
+/* The tolerance for the directions of a subspace: all stored ones count if no rank is given.
  */
 double al_direction_tolerance(size_t dimension, double unit);
 

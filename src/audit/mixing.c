@@ -87,7 +87,7 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		SWEEPS);
 }
 
-/* ---- the figure: a module's mixing beside concatenation's at the same width ---- */
+/* ---- the figure: a module's mixing, compared with concatenation at the same width ---- */
 
 struct point {
 	const char *panel;

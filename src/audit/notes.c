@@ -175,7 +175,7 @@ static void note_calibration(const struct al_calibration *calibration, struct al
 			n < width ? ": directions that no token takes count as nothing" : "");
 }
 
-/* Sums beside sums of squares came to imatrices later. */
+/* Older imatrices contain sums of squares only, no sums. */
 static bool has_means(const struct al_imatrix *imatrix)
 {
 	for (size_t i = 0; i < imatrix->n_entries; i++)

@@ -39,7 +39,7 @@ bool al_stack_error(const struct al_stack *stack, struct al_view other, double *
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Above this part of ||L||^2 what is left behind can be had as a sum of eigenvalues or a difference
- * of squares, good to 1e-11; below it only the residual itself tells. */
+ * of squares, good to 1e-11; below it only the residual itself is accurate. */
 #define AL_GRAM_SHOWS 1e-4
 
 /* The best single projection of `width` columns for the heads of each group, the other projections

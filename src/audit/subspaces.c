@@ -91,8 +91,8 @@ bool al_bases_find(struct al_scratch *scratch, struct al_bases *b, const struct 
 
 /* ---- without bases ---- */
 
-/* The least direction beside the largest. The products' rounding, 2^-52, may grow by its inverse,
- * squared. */
+/* The smallest direction relative to the largest. The products' rounding, 2^-52, may grow by its
+ * inverse, squared. */
 static const double EVEN = 1e-3;
 
 struct even_work {

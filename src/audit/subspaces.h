@@ -22,7 +22,7 @@ static inline struct al_view al_bases_head(const struct al_bases *bases, size_t 
 	return al_columns(al_view(bases->u), head * bases->width, bases->ranks[head]);
 }
 
-/* Heads whose directions all count and are of like size, [n_heads]: their triangular factors tell
+/* Heads whose directions all count and are of like size, [n_heads]: their triangular factors give
  * their bases' cosines. NULL, and *err, on failure. */
 const bool *al_even_heads_find(struct al_scratch *scratch, const struct al_triangles *triangles,
 	const struct al_heads *heads, enum al_projection projection,

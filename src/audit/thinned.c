@@ -1,4 +1,4 @@
-/* Redundancy: a module's unfoldings beside those of fewer independent heads. */
+/* Redundancy: a module's unfoldings compared with those of fewer independent heads. */
 #include "audit/thinned.h"
 
 #include "audit/measures.h"

@@ -1,5 +1,5 @@
 /* Tucker and CP against width: what the stack of a module's forms W_i = Q_i K_g^T costs in how many
- * parameters, beside the control, each head truncated at its own singular values. */
+ * parameters; the control truncates each head at its own singular values. */
 #include "audit/control.h"
 #include "audit/measurement.h"
 #include "audit/score_tensor.h"

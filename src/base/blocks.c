@@ -241,7 +241,7 @@ static const uint16_t patterns_iq2[256] = {
 static const float sizes_iq2[4] = {8, 25, 43, 0};
 
 /* Of 32 numbers four patterns, a byte each; then 28 bits of signs and four of the scale. Of eight
- * numbers an even number is negative, so that seven bits tell all signs. */
+ * numbers an even number is negative, so that seven bits determine all signs. */
 static inline void iq2_xxs_block(const unsigned char *b, float *out)
 {
 	const float scale = half_at(b);

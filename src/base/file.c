@@ -127,7 +127,7 @@ static bool open_source(struct al_source *source, const char *path, struct al_er
 	errno = ENOENT;
 	if (al_mount_hides(path))
 		return fail_system(err, AL_EINPUT, "open", path);
-	/* O_NONBLOCK: a pipe that nobody writes to must not hang before it is refused. */
+	/* O_NONBLOCK: opening a pipe without a writer must not hang before it is refused. */
 	*source = (struct al_source){.path = path,
 		.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
 	if (source->fd < 0 && is_dangling(path))

@@ -70,8 +70,8 @@ bool al_folder_list(struct al_arena *arena, const char *path, const char ***name
 /* Makes a folder and its parents where they are missing. */
 bool al_folder_make(const char *path, struct al_error *err) AL_MUST_CHECK;
 
-/* ---- what the program has read and written ----  What it has read it doesn't write over, and what
- * it has written it doesn't write again. Files are told apart by device and inode; devices and
+/* ---- what the program has read and written ---- What it has read it doesn't write over, and what
+ * it has written it doesn't write again. Files are identified by device and inode; devices and
  * pipes may be read and written at will. Nothing is followed before al_overwrite_begin: a library
  * leaves that to the program that it is part of. Called from one thread at a time. */
 

@@ -22,7 +22,7 @@ struct al_dtype {
 	const char *fallback; /* what rows get that fill no whole blocks; NULL: none is needed */
 	double epsilon; /* from 1 to the next larger number, of blocks from the largest to the next
 			   smaller one; 0: integers, or not converted */
-	bool needs_scale; /* numbers mean little without the scale that stands beside them */
+	bool needs_scale; /* numbers mean little without their scale */
 
 	/* `n` elements, which fill whole blocks, at any alignment. Every value that the target can
 	 * hold is exact (subnormals, infinities, NaN); the others are rounded to nearest. NULL:

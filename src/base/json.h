@@ -60,7 +60,7 @@ bool al_json_is_path(const char *name);
 bool al_json_read(struct al_json *doc, const char *path, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of a file that may be Python's, which writes NaN, Infinity and -Infinity as numbers.
- * Whoever reads one of them as a number is refused. */
+ * Reading one of them as a number fails. */
 bool al_json_read_python(struct al_json *doc, const char *path, struct al_error *err) AL_MUST_CHECK;
 
 /* Refuses a document with such a number after all. */

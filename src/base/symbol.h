@@ -1,5 +1,5 @@
-/* Symbols of formulas in a text: one letter and what stands lower at it, "W_O", "d_model",
- * "n_kv_heads". Whoever sets type (figures, LaTeX) sets them as mathematics. */
+/* Symbols of formulas in a text: a letter and its subscript, "W_O", "d_model", "n_kv_heads".
+ * Figures and LaTeX typeset them as mathematics. */
 #pragma once
 
 #include <stddef.h>

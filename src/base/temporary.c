@@ -1,4 +1,4 @@
-/* Temporary files beside the files that they become. */
+/* Temporary files next to their targets. */
 #include "base/temporary.h"
 
 #include <dirent.h>
@@ -33,8 +33,8 @@ static void add_folder(struct al_text *out, const char *path)
 
 /* ---- making ---- */
 
-/* Locked, and still there: before the lock another program may have taken it for a leftover. Where
- * there are no locks nobody can. */
+/* Locked, and still there: before the lock another program may have taken it for a leftover.
+ * Without locks no program can. */
 static bool hold(int file)
 {
 	struct stat info;

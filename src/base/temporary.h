@@ -1,4 +1,4 @@
-/* Temporary files and folders beside those that they become.
+/* Temporary files and folders next to their targets.
  *
  * A program holds a lock on a temporary file as long as it has it open: one whose lock is free was
  * left by a program that was killed. Locks hold on one machine at least: the name says which. */

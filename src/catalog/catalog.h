@@ -46,7 +46,7 @@ enum al_per {
 	AL_PER_SOURCE_TOKEN,
 	AL_PER_SEQUENCE,
 	AL_PER_TOKEN, /* cache */
-	AL_PER_PAIR, /* activations, beside token and sequence */
+	AL_PER_PAIR, /* activations, in addition to token and sequence */
 	AL_N_PERS,
 };
 extern const char *const al_per_names[AL_N_PERS];
@@ -182,7 +182,7 @@ bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const s
 
 /* ---- recipes ---- */
 
-/* What the formulas of a state may speak of beside the standard symbols: of a tensor ... */
+/* Symbols of the formulas of a state in addition to the standard ones: of a tensor ... */
 enum al_state_fact {
 	AL_STATE_ELEMENTS, /* its numbers */
 	AL_STATE_ROWS,
@@ -211,8 +211,8 @@ struct al_state_bytes {
 	bool has_formula;
 };
 
-/* What formulas of a recipe's working set may speak of beside the standard symbols, on one device
- * of a pipeline stage. */
+/* Symbols of formulas of a recipe's working set in addition to the standard ones, on one device of
+ * a pipeline stage. */
 enum al_working_fact {
 	AL_WORKING_TOKENS, /* of a micro-batch */
 	AL_WORKING_TP,
@@ -234,7 +234,7 @@ enum al_working_fact {
 };
 extern const char *const al_working_fact_names[AL_N_WORKING_FACTS];
 
-/* Memory that a framework takes beside states and saved activations. */
+/* Memory that a framework needs in addition to states and saved activations. */
 struct al_working_term {
 	const char *name, *source;
 	const char
@@ -247,7 +247,7 @@ struct al_recipe {
 	struct al_state_bytes weights, gradients, optimizer;
 	const struct al_formula
 		*trainable; /* numbers that are trained for a tensor; NULL: elements */
-	int64_t rank; /* of adapters, where nobody gives one; 0: none */
+	int64_t rank; /* default for adapters; 0: none */
 	const struct al_formula
 		*activations_per_token; /* bytes per token and module; NULL: the ledger */
 	bool is_flash; /* ledger rule: flash attention instead of eager */
@@ -305,8 +305,7 @@ struct al_catalog;
 struct al_catalog *al_catalog_create(void);
 void al_catalog_destroy(struct al_catalog *catalog);
 
-/* A key of the config.json beside tensors that `compress` wrote: its other keys describe the
- * original. */
+/* A key of the config.json that `compress` writes: its other keys describe the original. */
 #define AL_CONFIG_COMPRESSED "attnledger_compressed"
 
 /* Is it a file rather than a built-in's name: with '/', ending in ".json", or a folder that no

@@ -177,7 +177,7 @@ const struct al_record al_entry_records[AL_N_FORMS] = {
 		.check = check_sides},
 };
 
-/* Two entries may share a name only where conditions tell them apart. */
+/* Two entries may share a name only if their conditions exclude each other. */
 static bool is_twin(const struct al_entry *a, const struct al_entry *b)
 {
 	return strcmp(a->name, b->name) == 0 && !(a->when && b->when);

@@ -98,7 +98,7 @@ enum al_component {
 	AL_COMPONENT_VISION,
 	AL_COMPONENT_AUDIO,
 	AL_COMPONENT_PROJECTOR,
-	AL_COMPONENT_MTP, /* what is stored beside the model */
+	AL_COMPONENT_MTP, /* what is stored in addition to the model */
 	AL_N_COMPONENTS,
 };
 extern const char *const al_component_names[AL_N_COMPONENTS];

@@ -3,7 +3,7 @@
 
 #include "base/base.h"
 
-/* What bears a name: a tensor of a module, one that the family lists beside its modules, or
+/* What bears a name: a tensor of a module, one that the family lists outside its modules, or
  * something else. */
 enum al_name_bearer { AL_NAME_OTHER, AL_NAME_STORED, AL_NAME_TENSOR };
 

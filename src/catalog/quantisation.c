@@ -23,7 +23,8 @@ static bool find_object(const struct al_json *doc, const struct al_item *object,
 	return true;
 }
 
-/* hf_quant_config.json beside config.json, or X.hf_quant_config.json beside X.json; NULL: none. */
+/* hf_quant_config.json next to config.json, or X.hf_quant_config.json next to X.json; NULL:
+ * none. */
 static const char *path_beside(struct al_arena *arena, const char *config)
 {
 	const char *slash = strrchr(config, '/'), *name = slash ? slash + 1 : config;

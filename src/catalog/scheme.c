@@ -36,7 +36,7 @@ const char *const al_scheme_facts[AL_N_FACTS] = {
 
 enum { MOST_ITEMS = 64 };
 
-/* ---- tensors beside a converted one ---- */
+/* ---- additional tensors of a converted one ---- */
 
 /* A format by name, or bits of a number; neither is the format of what isn't converted. */
 static bool check_format(struct al_reader *reader, const struct al_item *object, const char *dtype,

@@ -82,8 +82,8 @@ enum al_scheme_fact {
 };
 extern const char *const al_scheme_facts[AL_N_FACTS];
 
-/* A tensor beside a converted one: kind, name, shape, when; its dtype, or bits of each number, or
- * neither: as what isn't converted. */
+/* An additional tensor of a converted one: kind, name, shape, when; its dtype, or bits of each
+ * number, or neither: as what isn't converted. */
 struct al_scheme_tensor {
 	struct al_entry entry;
 	const struct al_formula *bits;

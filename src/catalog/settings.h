@@ -30,8 +30,8 @@ struct al_settings {
 	size_t n, room;
 	const struct al_pending_default
 		*pending; /* defaults being evaluated, the innermost first */
-	bool may_lack; /* sizes that nobody gives stay unknown, and so does what follows from them:
-			  a part of a model says its attention alone */
+	bool may_lack; /* sizes that aren't given stay unknown, and so does what follows from them:
+			  part of a model specifies only attention */
 };
 
 #define AL_SETTINGS(name, catalog) \

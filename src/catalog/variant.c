@@ -157,7 +157,7 @@ static const struct al_record check_record = {
 
 /* ---- factors: which tensors hold what of each head ---- */
 
-/* A key that only makes sense beside another one. */
+/* A key that requires another one. */
 static bool check_beside(const struct al_reader *reader, const struct al_item *node,
 	const char *key, bool is_beside, const char *other, struct al_error *err)
 {

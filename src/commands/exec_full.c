@@ -6,12 +6,12 @@
 
 static const char name[] = "attnledger-full";
 
-/* Folders in which the full program may stand, told from that of this one: the same in a build, and
- * where both are installed (a tree may be moved as a whole) or as it was configured. */
+/* Folders in which the full program may be, relative to this one: the same in a build, and where
+ * both are installed (a tree may be moved as a whole) or as it was configured. */
 static const char *const folders[] = {"", AL_LIBEXEC "/"};
 enum { N_FOLDERS = sizeof(folders) / sizeof(*folders) };
 
-/* The folder of this program, with the last slash; empty where the system doesn't tell. */
+/* The folder of this program, with the last slash; empty if unknown. */
 static void find_own_folder(char *out, size_t size)
 {
 	ssize_t length = readlink("/proc/self/exe", out, size - 1);
@@ -21,9 +21,9 @@ static void find_own_folder(char *out, size_t size)
 	out[slash ? slash + 1 - out : 0] = '\0';
 }
 
-/* What libraries read when they are loaded, so that it must stand in the environment before. BLAS
- * keeps to one thread, since this program cuts the work itself; OpenMP's threads don't spin between
- * two products, which would take half the machine from whoever shares it. */
+/* Libraries read these from the environment when they are loaded. BLAS keeps to one thread, since
+ * this program cuts the work itself; OpenMP's threads don't spin between two products, which would
+ * take half the machine from other programs. */
 static void set_environment(void)
 {
 	setenv("OPENBLAS_NUM_THREADS", "1", 0);

@@ -94,7 +94,7 @@ static void add_runs(struct maker *m, const struct al_factor *factor, enum al_mo
 /* What becomes of a projection. */
 enum form {
 	UNTOUCHED, /* of no interest to the method */
-	KEPT, /* for whoever compares them; without the heads that go */
+	KEPT, /* for comparing them; without the dropped heads */
 	NEW, /* the same shape */
 	NARROW, /* each head has so many columns as the rank is */
 	MIXED, /* so many columns for all heads as the rank is, no bias */

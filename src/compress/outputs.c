@@ -12,7 +12,7 @@
 
 static const char config_name[] = "config.json";
 
-/* What programs read beside a model's weights and config: copied as they are. */
+/* Files that programs read in addition to a model's weights and config: copied as they are. */
 static const char *const companions[] = {"tokenizer.json", "tokenizer_config.json",
 	"special_tokens_map.json", "added_tokens.json", "vocab.json", "merges.txt", "vocab.txt",
 	"tokenizer.model", "spiece.model", "sentencepiece.bpe.model", "tokenizer.bin",

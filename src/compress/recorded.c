@@ -37,7 +37,7 @@ struct recorded {
 	size_t n_dropped;
 	bool is_refitted, of_keys;
 	double scale;
-	int64_t parameters; /* for whoever reads the file, like the error */
+	int64_t parameters; /* for readers of the file, like the error */
 	double relative_error;
 };
 

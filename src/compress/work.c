@@ -107,7 +107,7 @@ struct al_module_layout al_work_layout(const struct al_work *w, int64_t rank)
 		.of_keys = w->options->of_keys};
 }
 
-/* One value for all heads beside the shared scores. */
+/* One value for all heads in addition to the shared scores. */
 static bool make_shared(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
 	return al_work_collab(w, out, err) && al_work_gqa(w, out, err);

@@ -1,8 +1,8 @@
 /* Sums over tokens, taken in one pass over rows that need not fit into memory.
  *
- * A statistic is a vector of sums to which blocks of rows are added, in parallel panels. These are
- * as long as they are whoever works on them, and are added up in their order: the same bits for
- * any number of threads. Rows with a number that isn't finite are counted and left out. */
+ * A statistic is a vector of sums to which blocks of rows are added, in parallel panels. Their
+ * length doesn't depend on the threads, and they are added up in order: the same bits for any
+ * number of threads. Rows with a number that isn't finite are counted and left out. */
 #pragma once
 
 #include "deacon/rows.h"
@@ -24,8 +24,8 @@ struct al_sums {
 	int64_t n_left_out; /* not finite */
 };
 
-/* Sums up rows[0], heads, and beside them rows[1], targets, where the statistic's rows are wider
- * than heads; both have as many rows. On failure nothing is left to finish. */
+/* Sums up rows[0], heads, and with them rows[1], targets, where the statistic's rows are wider than
+ * heads; both have as many rows. On failure nothing is left to finish. */
 bool al_sums_find(struct al_sums *sums, const struct al_statistic *statistic,
 	const struct al_rows rows[2], struct al_error *err) AL_MUST_CHECK;
 void al_sums_finish(struct al_sums *sums);

@@ -1,5 +1,4 @@
-/* Bands: an area between what two columns hold beside a line, or between the lines of two
- * series. */
+/* Bands: an area between two columns around a line, or between the lines of two series. */
 
 #include "figure/mark.h"
 #include "figure/palette.h"

@@ -162,7 +162,8 @@ static bool is_hopeless(struct al_scene *scene, size_t panel, const struct queue
 	return covered > 0.6 * room;
 }
 
-/* Whoever finds no place is first in the next attempt (Joslin & Clements 1999, "squeaky wheel"). */
+/* A label that finds no place is first in the next attempt (Joslin & Clements 1999, "squeaky
+ * wheel"). */
 static bool label_points(struct al_obstacles *obstacles, struct al_error *err)
 {
 	struct al_scene *scene = obstacles->scene;

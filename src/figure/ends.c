@@ -109,7 +109,7 @@ static void push_apart(struct end *ends, size_t n, double distance, double top, 
 				+ fmin(bottom, fmax(top, blocks[b].sum / (double)blocks[b].n));
 }
 
-/* A name right beside its line needs no leader; if one name needs a leader, all names get one. */
+/* A name right next to its line needs no leader; if one name needs a leader, all names get one. */
 static bool need_leaders(const struct end *ends, size_t n)
 {
 	for (size_t i = 0; i < n; i++)

@@ -13,7 +13,7 @@ static const double marker_spacing_pt = 36;
 /* A point nearer than this to the one before it looks like the same point. */
 static const double least_step_pt = 0.2, strand_step_pt = 1.5;
 
-/* The most strands of a series that are drawn: more can't be told apart. */
+/* The most strands of a series that are drawn: more can't be distinguished. */
 enum { MOST_STRANDS = 32 };
 
 struct pen {
@@ -33,7 +33,7 @@ static void stroke_to(cairo_t *cr, struct pen *pen, const struct al_segment *s)
 	pen->is_down = true;
 }
 
-/* Ends the stroke at a gap and at the frame; leaves out steps that nobody could see. */
+/* Ends the stroke at a gap and at the frame; leaves out invisible steps. */
 static void move(cairo_t *cr, const struct al_box *frame, struct pen *pen, struct al_spot to,
 	bool is_last)
 {

@@ -1,6 +1,6 @@
-/* The palette: what tells series apart, twice: a colour (after Okabe & Ito 2008, safe for
- * colour-blind readers, in steps of lightness for print in grey) and a dash or a marker, for marks
- * that coincide. Bars are hatched from the second round of colours on. */
+/* The palette distinguishes series twice: a colour (after Okabe & Ito 2008, safe for colour-blind
+ * readers, in steps of lightness for print in grey) and a dash or a marker, for marks that
+ * coincide. Bars are hatched from the second round of colours on. */
 #pragma once
 
 #include "figure/canvas.h"

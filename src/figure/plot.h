@@ -14,7 +14,7 @@ struct al_point {
 	double y; /* NAN where missing: a line has a gap there */
 	double color; /* heatmap: NAN where missing */
 	double low, high; /* what strands reach, whose mean is y; or the spread of y */
-	double band_low, band_high; /* of the area beside a line; NAN where there is none */
+	double band_low, band_high; /* of the area around a line; NAN where there is none */
 	size_t strand;
 	size_t row;
 	bool is_dominated; /* another point is better */

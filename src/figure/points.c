@@ -13,7 +13,7 @@ const char *al_plot_cell_text(struct al_arena *arena, const struct al_cell *cell
 	return "\u2013";
 }
 
-/* A number needs to be told what it counts: "Heads = 32". */
+/* A number needs the name of what it counts: "Heads = 32". */
 const char *al_plot_name(struct al_plot *plot, size_t row, int column)
 {
 	if (column < 0)

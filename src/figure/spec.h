@@ -1,5 +1,5 @@
-/* What to draw: the columns of a table, and as which marks. Plain data, so that whoever knows a
- * table's meaning can say how it is drawn without drawing it. */
+/* What to draw: the columns of a table, and as which marks. Plain data, so that the code that knows
+ * a table's meaning describes its figure without drawing it. */
 #pragma once
 
 #include "base/base.h"
@@ -40,8 +40,8 @@ struct al_strands {
 	size_t n_bands;
 };
 
-/* Lines: an area between what two columns hold beside each line, or between the lines of two
- * series; the other two are NULL. */
+/* Lines: an area between two columns around each line, or between the lines of two series; the
+ * other two are NULL. */
 struct al_band {
 	const char *low, *high; /* columns */
 	const char *one, *other; /* series */

@@ -140,7 +140,7 @@ void al_ticks_label(struct al_ticks *ticks, enum al_quantity quantity, bool is_l
 			unit = unit_for(quantity, tick->value);
 			decimals = decimals_of(tick->value / unit->size);
 		}
-		/* Commas from five digits on, and then in the shorter numbers beside them too. */
+		/* Commas from five digits on, and then in the shorter numbers of the axis, too. */
 		write_label(tick->label, tick->value, unit, decimals,
 			largest(ticks) >= 10000 * unit->size);
 	}

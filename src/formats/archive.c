@@ -2,7 +2,7 @@
  *
  * libzip reads through a function of ours, which reads the file as everything else does, and which
  * sees where libzip reads: the first byte of a stored member is read where the member lies, which
- * libzip doesn't tell otherwise. From there on its bytes are read from the file, by any thread. */
+ * libzip doesn't report. From there on its bytes are read from the file, by any thread. */
 #include "formats/archive.h"
 
 #include <zip.h>

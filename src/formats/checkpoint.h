@@ -43,13 +43,13 @@ struct al_metadata {
 	size_t shard;
 };
 
-/* Metadata of a file of safetensors: the config.json that doesn't stand beside it. */
+/* Metadata of a file of safetensors: the config.json if there is none next to it. */
 #define AL_CHECKPOINT_CONFIG "attnledger.config"
 
 struct al_checkpoint {
 	struct al_arena arena;
 	const char *path; /* as it was given */
-	const char *config; /* the config.json beside the tensors, or NULL */
+	const char *config; /* the config.json next to the tensors, or NULL */
 	const char *header_config; /* what the files' headers say as a config.json; or NULL */
 	const char *index; /* the index of a sharded folder, or NULL */
 	struct al_shard *shards;

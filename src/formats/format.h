@@ -58,7 +58,7 @@ bool al_listing_add(struct al_listing *listing, const struct al_tensor *claim,
 	struct al_error *err) AL_MUST_CHECK;
 void al_listing_add_metadata(struct al_listing *listing, const char *key, const char *value);
 
-/* Checks how the tensors lie beside each other, and sorts them by place. */
+/* Checks that the tensors don't overlap, and sorts them by position. */
 bool al_listing_check(struct al_listing *listing, const struct al_format *format,
 	struct al_error *err) AL_MUST_CHECK;
 

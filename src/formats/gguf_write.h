@@ -1,4 +1,4 @@
-/* Writing GGUF, version 3: metadata, and tensors of float32; gguf.c tells the format. */
+/* Writing GGUF, version 3: metadata, and tensors of float32; gguf.c describes the format. */
 #pragma once
 
 #include "base/base.h"

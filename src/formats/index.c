@@ -1,7 +1,7 @@
 /* The index of a sharded folder: {"metadata": {...}, "weight_map": {"TENSOR": "SHARD FILE", ...}}.
  *
- * A shard is a file beside the index, never a path. Every tensor that the index names must be in
- * the shard that it names; what a shard holds besides is counted. */
+ * A shard is a file in the index's folder, never a path. Every tensor that the index names must be
+ * in the shard that it names; what a shard holds besides is counted. */
 
 #include "base/json.h"
 #include "formats/format.h"

@@ -31,8 +31,8 @@ bool al_tensor_place(const struct al_checkpoint *checkpoint, const struct al_ten
 /* A copy of it that dies with the checkpoint, for a tensor. */
 struct al_layout *al_layout_add(struct al_checkpoint *checkpoint, const struct al_layout *layout);
 
-/* How many numbers lie between a tensor's first one and the end of its last one. False where nobody
- * counts so many. */
+/* How many numbers lie between a tensor's first one and the end of its last one. False on
+ * overflow. */
 bool al_layout_span(const int64_t *shape, const int64_t *strides, size_t n_dims,
 	int64_t *span) AL_MUST_CHECK;
 

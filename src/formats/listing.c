@@ -100,7 +100,7 @@ const char *al_checkpoint_metadata(const struct al_checkpoint *checkpoint, const
 	return NULL;
 }
 
-/* ---- tensors beside each other ---- */
+/* ---- adjacent tensors ---- */
 
 /* An empty tensor lies before the one that begins where it does. */
 static int compare_places(const void *left, const void *right)

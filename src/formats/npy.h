@@ -1,4 +1,4 @@
-/* numpy's .npy files: one array. npy.c tells the format. */
+/* numpy's .npy files: one array. npy.c describes the format. */
 #pragma once
 
 #include "formats/checkpoint.h"

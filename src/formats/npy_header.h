@@ -1,4 +1,4 @@
-/* The header of numpy's .npy files; npy_header.c tells the format. */
+/* The header of numpy's .npy files; npy_header.c describes the format. */
 #pragma once
 
 #include "formats/format.h"

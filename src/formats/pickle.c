@@ -380,7 +380,8 @@ static void gather_last(struct machine *m, int n)
 		gather(m, AL_PICKLE_TUPLE);
 }
 
-/* Adds all since the mark to the list or dict below it; to what nobody reads it adds nothing. */
+/* Adds all since the mark to the list or dict below it; to objects that aren't used it adds
+ * nothing. */
 static void extend(struct machine *m, int kind)
 {
 	const size_t first = pop_mark(m);
@@ -485,7 +486,7 @@ static const struct instruction {
 	['c'] = {push_global, 0},
 	['R'] = {reduce, 0},
 	[0x81] = {reduce, 0},
-	['b'] = {drop, 0}, /* attributes: a dict's tell versions of modules */
+	['b'] = {drop, 0}, /* attributes: those of a dict are versions of modules */
 	['0'] = {drop, 0},
 	['Q'] = {push_storage, 0},
 	[0x80] = {pass, 1}, /* the protocol */

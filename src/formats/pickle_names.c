@@ -39,7 +39,7 @@ static const struct al_pickle_name names[] = {
 	{"torch", "bool", AL_IS_DTYPE, "BOOL"},
 	{"torch", "float8_e4m3fn", AL_IS_DTYPE, "F8_E4M3"},
 	{"torch", "float8_e5m2", AL_IS_DTYPE, "F8_E5M2"},
-	/* what stands beside a model's tensors: options, numbers of numpy */
+	/* additional data of a model: options, numbers of numpy */
 	{"torch", "device", AL_MAKES_OTHER, NULL},
 	{"argparse", "Namespace", AL_MAKES_OTHER, NULL},
 	{"__builtin__", "set", AL_MAKES_OTHER, NULL},

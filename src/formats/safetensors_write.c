@@ -1,4 +1,4 @@
-/* Writing safetensors; safetensors.c tells the format. Several files have an index. */
+/* Writing safetensors; safetensors.c describes the format. Several files have an index. */
 #include "formats/safetensors.h"
 
 #include "base/file.h"
@@ -162,7 +162,7 @@ void al_safetensors_abandon(struct al_safetensors_writer *writer)
 	free(writer);
 }
 
-/* ---- the index of a sharded folder; index.c tells the format ---- */
+/* ---- the index of a sharded folder; index.c describes the format ---- */
 
 static void add_place(struct al_text *out, const struct al_tensor *tensor,
 	const char *const *shards)

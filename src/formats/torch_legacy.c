@@ -14,8 +14,7 @@ static bool check_machine(struct al_torch_file *f, const struct al_pickle_value 
 	return order || al_fail(err, AL_EINPUT, "%s: doesn't specify its byte order", f->path);
 }
 
-/* The bytes of an element of the storages, which only the tensors tell; 0 where no tensor asks for
- * them. */
+/* The size of the storages' elements, known only from the tensors; 0 if no tensor uses them. */
 static void note_sizes(struct al_torch_file *f)
 {
 	for (size_t i = 0; i < f->n_tensors; i++) {

@@ -1,4 +1,4 @@
-/* How large polynomials may grow, told from the operands before anything is expanded. */
+/* Bounds on the size of polynomials, from the operands before anything is expanded. */
 #include "formula/cases.h"
 
 struct size {

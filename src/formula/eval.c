@@ -57,7 +57,7 @@ static bool evaluate_index(const struct run *run, const struct al_node *node, in
 			"the index is not a whole number");
 }
 
-/* Leaves *found false where nobody knows the symbol. */
+/* Leaves *found false if the symbol is unknown. */
 static bool look_up(const struct run *run, const struct al_node *node, bool *found,
 	struct al_value *out)
 {

@@ -8,15 +8,15 @@
 
 #include "formula/formula.h"
 
-/* Bounds on what is expanded, told from the operands before each operation: a power that exceeds
- * them is refused, not computed. */
+/* Bounds on what is expanded, from the operands before each operation: a power that exceeds them is
+ * refused, not computed. */
 enum {
 	AL_POLYNOMIAL_DEGREE = 16,
 	AL_POLYNOMIAL_TERMS = 4096,
 	AL_POLYNOMIAL_BITS = 4096,
 	AL_POLYNOMIAL_CASES = 16,
 	AL_POLYNOMIAL_FACTORS = 64, /* symbols, and what is kept whole (mod, say): each one a column
-				     * of exponents of each term */
+				       of exponents of each term */
 };
 
 struct al_polynomial; /* one or more cases; heap */

@@ -16,7 +16,7 @@ enum al_basis_per {
 	AL_BASIS_MODULE, /* one attention block; "block" is a synonym */
 	AL_BASIS_LAYER, /* the same where all layers are alike; refused for an encoder-decoder */
 	AL_BASIS_MODEL,
-	AL_BASIS_WHOLE, /* the model with all its parts, which its family must tell; of measures
+	AL_BASIS_WHOLE, /* the model with all its parts, which its family must specify; of measures
 			   only */
 };
 

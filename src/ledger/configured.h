@@ -12,7 +12,7 @@ struct al_configured_variant {
 	size_t n_with;
 	bool is_all_own; /* "own": all attention of a model; `variant` stands for any */
 	bool is_of_all; /* asked for by "all", not by its name */
-	bool is_models_own; /* nobody asked for it: the basis' `biases` are stronger */
+	bool is_models_own; /* not asked for: the basis' `biases` take precedence */
 };
 
 /* Configured variants, in the order in which they were asked for. */

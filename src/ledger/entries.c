@@ -199,7 +199,7 @@ static size_t factors_of(const struct al_line *shape,
 	return n;
 }
 
-/* With values; where a branch that isn't taken mentions a symbol that nobody gives, its value. */
+/* With values; where an untaken branch mentions a symbol without a value, its value. */
 static bool substitute(const struct al_formula *factor, const struct al_scope *scope,
 	struct al_arena *arena, const char **out, struct al_error *err)
 {

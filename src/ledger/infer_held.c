@@ -1,4 +1,4 @@
-/* Rows of inference; what one forward holds, and what an engine holds beside it. */
+/* Rows of inference; memory of one forward pass, and what an engine adds to it. */
 
 #include "ledger/infer_parts.h"
 

@@ -112,7 +112,7 @@ static bool fill_list(struct al_ledger *ledger, enum al_list list, struct al_err
 	for (size_t i = 0; i < ledger->n_modules; i++) {
 		struct al_ledger_module *module = &ledger->modules[i];
 		if (list > AL_LIST_STORED && !module->sees_text && !module->extra)
-			continue; /* nobody says how many images there are */
+			continue; /* the number of images is unknown */
 		if (al_module_entries(ledger, module, list, err))
 			continue;
 		return module->of

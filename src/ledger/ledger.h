@@ -20,7 +20,7 @@
 
 struct al_ledger_ask {
 	struct al_catalog *catalog;
-	const struct al_model *model; /* whose settings these are; NULL: nobody's */
+	const struct al_model *model; /* whose settings these are; NULL: none's */
 	const struct al_family *family; /* of a whole model; NULL: one module, unless the basis is
 					   per=whole: then the model's */
 	const struct al_settings *settings;
@@ -34,8 +34,8 @@ struct al_ledger_ask {
 	bool explains; /* fill `substituted` */
 	const struct al_engine_choice *engine; /* that holds the cache; NULL: the lower bound */
 	const struct al_dtype *cache; /* in which it is; NULL: bf16 */
-	struct al_quantisation *quantisation; /* of a whole model: what it adds beside the tensors
-						 stands in their list; or NULL */
+	struct al_quantisation *quantisation; /* of a whole model: what it adds to the tensors is in
+						 their list; or NULL */
 };
 
 /* ---- entries ---- */
@@ -179,7 +179,7 @@ enum al_count {
 	AL_COUNT_TIED, /* numbers of tied tensors, where a file stores them again */
 	AL_COUNT_BUFFERS, /* stored, not trained */
 	AL_COUNT_SCALES, /* of a quantisation */
-	AL_COUNT_EXTRA, /* stored beside the model: multi-token prediction */
+	AL_COUNT_EXTRA, /* stored in addition to the model: multi-token prediction */
 	AL_COUNT_STORED, /* what a file holds: each tensor once, and no buffers that may be left out
 			  */
 	AL_N_COUNTS,
@@ -247,7 +247,7 @@ bool al_ledger_declares_list(const struct al_ledger *ledger, enum al_list list,
 bool al_ledger_declares(const struct al_ledger *ledger, enum al_measure measure,
 	const struct al_recipe *recipe, struct al_undeclared *out);
 
-/* Says it beside an answer, once. */
+/* Notes it once with an answer. */
 void al_note_undeclared(const struct al_undeclared *undeclared, struct al_table *table);
 
 /* The sum of the module's tensors that the basis counts as one polynomial, after substitution;

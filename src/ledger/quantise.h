@@ -1,4 +1,4 @@
-/* Which number format each of a model's tensors is stored in, and what stands beside it: by the
+/* Which number format each of a model's tensors is stored in, and its additional tensors: by the
  * scheme that the model's files name, by a scheme or a number format that was asked for. */
 #pragma once
 
@@ -52,8 +52,8 @@ bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
 	const struct al_ledger_entry *entry, struct al_stored_format *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Adds to a model's list of tensors what stands beside those that the scheme converts, unless the
- * family itself lists its scales. */
+/* Adds to a model's list of tensors the additional ones of those that the scheme converts, unless
+ * the family itself lists its scales. */
 bool al_quantisation_add_beside(struct al_quantisation *q, struct al_ledger *ledger,
 	struct al_error *err) AL_MUST_CHECK;
 

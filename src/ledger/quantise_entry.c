@@ -1,4 +1,4 @@
-/* The number format of an entry by a scheme's rules, and what stands beside it. */
+/* The number format of an entry by a scheme's rules, and its additional tensors. */
 
 #include "catalog/stored.h"
 #include "ledger/entries.h"
@@ -28,8 +28,8 @@ static bool find_stored(struct al_quantisation *q, struct al_ledger *ledger,
 	return true;
 }
 
-/* "layers.3.mlp.experts.0.up_proj", without ".weight"; where layers aren't told apart with the
- * numbers of the first. */
+/* "layers.3.mlp.experts.0.up_proj", without ".weight"; where layers don't differ, with the numbers
+ * of the first. */
 static const char *name_of(struct al_quantisation *q, const struct al_ledger_entry *t,
 	const struct al_stored_tensor *stored)
 {
@@ -244,7 +244,7 @@ bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
 	return true;
 }
 
-/* ---- what stands beside ---- */
+/* ---- additional tensors ---- */
 
 static bool lists_scales(const struct al_ledger_list *tensors)
 {

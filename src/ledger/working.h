@@ -9,7 +9,7 @@
 
 #include "ledger/stage.h"
 
-/* Does the training have a working set that is known? The recipe must tell one, and the request
+/* Does the training have a working set that is known? The recipe must have one, and the request
  * must be about the whole model. */
 bool al_training_has_working(const struct al_training *training);
 

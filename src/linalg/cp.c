@@ -177,7 +177,7 @@ static bool accept(struct run *x, struct al_error *err)
 	return true;
 }
 
-/* The products tell a start's error where they have digits to spare. */
+/* The products give a start's error where they have digits to spare. */
 static const double SHOWS_WELL = 1e-4;
 
 static bool measure_start(struct run *x, struct al_error *err)

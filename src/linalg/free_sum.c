@@ -310,7 +310,7 @@ static void make_rise(struct nodes *nodes)
 	}
 }
 
-/* Fewer than this aren't told from none. */
+/* Fewer than this count as none. */
 static const double NONE = 1e-9;
 
 static void read_values(const struct solver *x, const struct nodes *nodes, double scale,

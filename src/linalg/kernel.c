@@ -164,7 +164,7 @@ static void multiply(const double *a, bool is_transposed, const double *x, doubl
 			y[is_transposed ? j : i] += a[i + j * n] * x[is_transposed ? i : j];
 }
 
-/* |y - z| beside |z|, times what rounding may make of it. */
+/* |y - z| relative to |z|, times the effect of rounding. */
 static bool is_close(const char *what, const struct trial *t, struct al_error *err)
 {
 	double difference = 0, norm = 0;

@@ -1,15 +1,14 @@
-/* Threads: the one place where work is spread, and where OpenBLAS is told to keep to one thread.
+/* Threads: the one place where work is spread, and where OpenBLAS is limited to one thread.
  *
  * OpenBLAS changes its results with its number of threads, so it never has more than one: this
- * library cuts the work itself, the same way whoever does it. */
+ * library divides the work itself, independently of the number of threads. */
 #include <omp.h>
 #include <pthread.h>
 
 #include "linalg/internal.h"
 
 /* OpenBLAS's number of threads belongs to the process, and so does whether LAPACKE looks for NaN in
- * what our own checks have passed: whoever comes first saves them, whoever leaves last puts them
- * back. */
+ * what our own checks have passed: the first user saves them, the last restores them. */
 static struct {
 	pthread_mutex_t mutex;
 	int holders, saved, saved_check;
@@ -42,7 +41,7 @@ void al_threads_set(int n_threads)
 	omp_set_num_threads(n_threads > 0 ? n_threads : omp_get_num_procs());
 }
 
-/* Indices that whoever is free takes in order. */
+/* Indices that free threads take in order. */
 struct job {
 	size_t n, next;
 	bool (*work)(void *context, size_t index, struct al_error *err);

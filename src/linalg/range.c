@@ -15,8 +15,8 @@
 
 enum { OVERSAMPLING = 32 };
 
-/* What single precision can tell of the part of ||T||^2 that is left behind; and of a value beside
- * the largest. */
+/* What single precision resolves of the part of ||T||^2 that is left behind, and of a value
+ * relative to the largest. */
 static const double LEFT_SHOWS = 1e-5, VALUE_SHOWS = 1e-7;
 
 struct finder {
@@ -122,7 +122,7 @@ static bool turn(struct finder *f, struct al_error *err)
 			al_columns(al_view(f->small), 0, f->rank), 0, f->leading, err);
 }
 
-/* t_j, or what can be told from nothing. */
+/* t_j, or the smallest value that differs from zero. */
 static double value(const struct finder *f, size_t j)
 {
 	return fmax(f->values.data[j], VALUE_SHOWS * f->values.data[0]);

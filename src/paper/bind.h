@@ -13,7 +13,7 @@ struct al_paper_site {
 };
 
 struct al_paper_finding {
-	const char *file; /* once they are told */
+	const char *file; /* once they are known */
 	size_t line;
 	const char *printed, *expected, *note; /* each may be NULL */
 	const char *verdict; /* NULL: it could not be read */
@@ -30,7 +30,7 @@ void al_paper_findings_add(struct al_paper_findings *findings, struct al_paper_f
 
 struct al_bound {
 	struct al_arena arena;
-	struct al_text scenario; /* of the tables that the map tells of */
+	struct al_text scenario; /* of the tables in the map */
 	struct al_text annotated; /* JSON: claims of \claim that are to be put to map->scenario */
 	struct al_paper_site *sites;
 	size_t n_sites, sites_room;

@@ -45,7 +45,7 @@ void al_list_add_text(struct al_text *list, const char *text);
 
 void al_binder_add_gap(struct al_binder *b, size_t line, const char *why);
 
-/* Is anything known of the variant beside what a paper measured? */
+/* Is anything known of the variant besides a paper's measurements? */
 bool al_binder_counts(const struct al_binder *b, const char *variant);
 
 /* A claim is begun, perhaps gets members of its own, and is ended by what derives it. */

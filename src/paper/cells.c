@@ -10,7 +10,7 @@ static bool is_score(const struct al_paper_column *column)
 	return column->kind == AL_PAPER_SCORE || column->kind == AL_PAPER_LOSS;
 }
 
-/* Another variant's column beside those of the last metric is of it, too. */
+/* Another variant's column next to those of the last metric belongs to that metric, too. */
 static bool goes_on(const struct al_binder *b, size_t at)
 {
 	const struct al_paper_column *columns = b->binding->columns, *column = &columns[at];

@@ -125,7 +125,7 @@ static bool define_anew(struct definitions *now, struct al_scenario *scenario, s
 	return true;
 }
 
-/* The files of \input, beside the paper; TeX adds ".tex". One that isn't there is none of ours. */
+/* The files of \input, in the paper's folder; TeX adds ".tex". A missing one is ignored. */
 static bool read_inputs(struct definitions *then, const struct al_paper *paper,
 	struct al_error *err)
 {
@@ -146,7 +146,7 @@ static bool read_inputs(struct definitions *then, const struct al_paper *paper,
 	return true;
 }
 
-/* ---- beside each other ---- */
+/* ---- next to each other ---- */
 
 static void compare(struct al_paper_findings *out, struct al_lint_counts *counts,
 	const struct definitions *then, const struct definitions *now, const char *scenario_file,

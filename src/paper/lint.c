@@ -77,7 +77,7 @@ static const char *note_of(struct al_arena *arena, const struct al_paper_site *s
 					       : "erratum?";
 }
 
-/* What a number that was recomputed is told with, and what would be right. */
+/* A recomputed number in its message, and the right value. */
 static void read_verdict(struct linter *l, size_t index)
 {
 	const struct al_paper_site *site = &l->bound->sites[index];

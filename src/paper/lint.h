@@ -55,9 +55,9 @@ void al_paper_read_relations(const struct al_paper *paper, struct al_paper_findi
 bool al_paper_open_scenario(struct al_scenario **out, struct al_catalog *catalog, const char *path,
 	const char *claims, struct al_error *err) AL_MUST_CHECK;
 
-/* Each \ledger{PATH}: what the numbers.tex that the paper inputs prints there, beside what the
- * scenario gives now: wrong ones and those that are not read. `scenario` may be NULL, then none is
- * read. */
+/* Each \ledger{PATH}: what the numbers.tex that the paper inputs prints there, compared with what
+ * the scenario gives now: wrong ones and those that are not read. `scenario` may be NULL, then none
+ * is read. */
 bool al_paper_read_ledgers(const struct al_paper *paper, struct al_scenario *scenario,
 	const char *scenario_file, struct al_paper_findings *out, struct al_lint_counts *counts,
 	struct al_error *err) AL_MUST_CHECK;

@@ -171,7 +171,7 @@ static int decimals_that_tell(double size)
 	return decimals;
 }
 
-/* All digits of an integer; of anything else as many as tell something. */
+/* All digits of an integer; of anything else the significant ones. */
 static const char *own_decimal(struct al_arena *arena, mpq_srcptr q)
 {
 	if (al_exact_is_integer(q))

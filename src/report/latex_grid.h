@@ -32,8 +32,7 @@ void al_latex_grid_transpose(const struct al_latex_grid *grid, struct al_arena *
 	struct al_latex_grid *out);
 bool al_latex_grid_can_transpose(const struct al_latex_grid *grid);
 
-/* Columns that stand beside each other: the first place after those under the same heading as
- * `place`. */
+/* Adjacent columns: the first place after those under the same heading as `place`. */
 struct al_latex_part {
 	size_t *columns, n; /* [n] */
 };
@@ -50,7 +49,7 @@ bool al_latex_is_braced(const struct al_latex_column *column);
 /* Does the table set the column by siunitx? */
 bool al_latex_is_siunitx(const struct al_table *table, size_t column);
 
-/* What tells tabular of the column: "r", "l", or an S column as wide as its numbers. */
+/* The column's type in tabular: "r", "l", or an S column as wide as its numbers. */
 void al_latex_add_column(struct al_text *out, const struct al_style *style,
 	const struct al_table *table, size_t column);
 

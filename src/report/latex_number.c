@@ -44,7 +44,7 @@ static void add_plain(struct al_text *out, const char *number, const char *sprea
 	add_mark(out, cell);
 }
 
-/* Both in mathematics: the spread below the number, or beside it. */
+/* Both in mathematics: the spread below the number, or next to it. */
 static void add_in_mathematics(struct al_text *out, enum al_spread_form form, const char *number,
 	const char *spread, const struct al_cell *cell)
 {

@@ -1,4 +1,4 @@
-/* What the writers share; nobody else needs it. */
+/* What the writers share; internal to them. */
 #pragma once
 
 #include "report/report.h"

@@ -23,7 +23,7 @@ struct al_changes {
 	size_t n_symbols;
 	struct al_change_of_basis {
 		const char *key, *value; /* as al_basis_set takes them */
-	} * bases, per; /* per: beside the basis, and stronger; key NULL: not said */
+	} * bases, per; /* per: overrides that of the basis; key NULL: not given */
 	size_t n_bases;
 	const struct al_recipe *recipe; /* NULL: as before */
 };
@@ -90,7 +90,7 @@ struct al_data_set {
 	struct al_rows_source from;
 	const struct al_item *metrics; /* which values are the better ones; NULL: not said */
 	bool is_exact, has_case, has_variant;
-	int64_t runs; /* that a number is the mean of; 0: not told */
+	int64_t runs; /* that a number is the mean of; 0: unknown */
 	struct al_data_column *columns; /* without case and variant */
 	size_t n_columns;
 	struct al_data_row *rows;

@@ -2,7 +2,7 @@
  * ask for the same row again. */
 #include "scenario/memo.h"
 
-/* What a file may ask for, told in FORMAT.md. */
+/* Limits of a file, described in FORMAT.md. */
 enum {
 	MOST_BLOCKS = 5000, /* (case, variant) pairs of all tables whose ledger is cached */
 	MOST_LOOK_UPS = 1 << 23, /* cells looked up */

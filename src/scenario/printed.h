@@ -12,9 +12,9 @@ int64_t al_unit_factor(const char *unit);
  * after the number; NULL where there is none. */
 char *al_spread_cut(char *printed);
 
-/* "[83.7, 84.3]": the middle, and half the width as what it varies by. Both have as many decimals
- * as tell them exactly, at least as many as the ends. False where the text is no such range; the
- * first end may be the greater one, and the spread is then negative. */
+/* "[83.7, 84.3]": the middle, and half the width as what it varies by. Both have enough decimals to
+ * be exact, at least as many as the ends. False where the text is no such range; the first end may
+ * be the greater one, and the spread is then negative. */
 bool al_spread_of_range(struct al_arena *arena, char *printed, mpq_t middle, int *digits,
 	mpq_t spread);
 

@@ -5,7 +5,7 @@
 #include "base/record.h"
 #include "scenario/contents.h"
 
-/* What a file may ask for, told in FORMAT.md. */
+/* Limits of a file, described in FORMAT.md. */
 enum {
 	AL_MOST_PARTS_OF_A_KIND = 1000, /* tables, sweeps, figures, data sets; columns of a table */
 	AL_MOST_NAMES = 10000, /* cases; variants, with those that only data know */
@@ -94,7 +94,7 @@ bool al_arrangement_check(const struct al_scenario *s, const struct al_item *nod
 	const struct al_arrangement *a, const struct al_names *names, size_t n_keys,
 	struct al_error *err);
 
-/* `per` beside the basis is short for the one within it, and stronger. */
+/* `per` outside of the basis is short for the one within it, and takes precedence. */
 al_scenario_reader al_scenario_read_set, al_scenario_read_basis, al_scenario_read_per;
 
 /* The words for which values of a metric are the better ones, as enum al_direction. */
@@ -116,7 +116,7 @@ al_scenario_reader al_scenario_read_substitution, al_scenario_read_letter;
 /* A list that may hold at most that many. */
 bool al_size_check(const struct al_scenario *s, const struct al_item *list, const char *what,
 	size_t most, struct al_error *err);
-/* A file that a scenario names is looked for beside it; another name stays. */
+/* A file that a scenario names is relative to it; another name stays. */
 const char *al_scenario_beside(struct al_scenario *s, const char *name);
 /* A case or variant name: not empty, no '/', ',', '[' or ']'. */
 bool al_name_check(const char *what, const char *name, struct al_error *err);

@@ -94,7 +94,7 @@ static bool check_beneath(void *context, const struct al_item *node, void *recor
 		|| al_json_fail(&s->doc, node, err, "\"beneath\" needs \"panel\"");
 }
 
-/* What stands beneath panels is told by a listing. */
+/* The text beneath panels comes from a listing. */
 static const struct al_field beneath_fields[] = {
 	{AL_KEY("of", BY, AT(beneath)), .is_required = true, .find = find_listing},
 	{AL_KEY("by", TEXT, AT(beneath_by))},
@@ -228,7 +228,7 @@ struct looks {
 	const char **names;
 	size_t n;
 };
-enum { MOST_LOOKS = 64 }; /* nobody could distinguish more */
+enum { MOST_LOOKS = 64 }; /* more can't be distinguished */
 
 static void add_look(struct looks *looks, const struct al_scenario_figure *figure,
 	const struct al_configured_variant *configured)

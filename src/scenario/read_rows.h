@@ -30,7 +30,7 @@ struct al_text_rows {
 	size_t n, room;
 };
 
-/* From a CSV file, which lies beside the scenario, of an embedded one in the binary; or from lists
+/* From a CSV file in the scenario's folder (of an embedded scenario: in the binary); or from lists
  * of as many texts as there are columns, numbers too where `takes_numbers`. */
 bool al_text_rows_read(struct al_scenario *s, const struct al_item *node,
 	const struct al_rows_source *from, bool takes_numbers, struct al_text_rows *out,

@@ -1,4 +1,4 @@
-/* Reading a scenario's variants: named, in a file, configured, or told tensor by tensor. */
+/* Reading a scenario's variants: named, in a file, configured, or listed tensor by tensor. */
 #include "scenario/read.h"
 
 #include "base/file.h"
@@ -38,7 +38,7 @@ static bool binding_value(const struct al_scenario *s, const struct al_item *nod
 	return true;
 }
 
-/* A built-in variant, a file beside the scenario, or a model's own attention. */
+/* A built-in variant, a file in the scenario's folder, or a model's own attention. */
 static bool find_configured(struct al_scenario *s, const char *name,
 	struct al_configured_variant *out, struct al_error *err)
 {

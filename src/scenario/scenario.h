@@ -1,5 +1,5 @@
 /* Scenarios: models, variants and measured data in one JSON file, and the tables, sweeps, figures
- * and claims that are wanted of them. The format is told in scenarios/FORMAT.md.
+ * and claims that are wanted of them. The format is described in scenarios/FORMAT.md.
  *
  * The files in their order; each uses only what stands above it:
  *
@@ -37,8 +37,7 @@ bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, con
 bool al_scenario_open(struct al_scenario **out, struct al_catalog *catalog, const char *name,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Is it a JSON Schema? Such a one stands beside the scenarios, where `scenarios/...json` names it
- * too. */
+/* Is it a JSON Schema? `scenarios/...json` matches one, too. */
 bool al_scenario_is_schema(const char *path);
 
 void al_scenario_destroy(struct al_scenario *scenario);

@@ -13,8 +13,8 @@ struct al_asked {
 	 * alone. */
 	const char *subject;
 	bool takes_variant;
-	enum al_basis_per per; /* what the basis covers where nobody says it and a model is named; a
-				  variant alone is one module */
+	enum al_basis_per per; /* what the basis covers by default if a model is named; a variant
+				  alone is one module */
 	const char *origin; /* of `sets`, in messages; NULL: "--set" */
 	struct al_texts families; /* files: al_catalog_add_family */
 	struct al_texts sets; /* "SYMBOL=NUMBER"; a key of the model's config is a symbol too */
@@ -29,7 +29,7 @@ struct al_asked {
 	int64_t block, chunk; /* of tokens; 0: the engine's */
 	bool has_mtp;
 	bool keeps_all; /* of the variant "all", also those whose symbols aren't known */
-	bool has_no_recipe; /* nobody asks what training takes: the request's stays NULL */
+	bool has_no_recipe; /* training isn't asked for: the request's stays NULL */
 	bool only_modules; /* a whole model's tensors are left to its ledger, which checks them */
 };
 
@@ -114,7 +114,7 @@ bool al_request_is_about_model(const struct al_request *request, bool is_whole);
  * attention module of BERT base". */
 const char *al_request_covered(const struct al_request *request, bool is_whole);
 
-/* Fills `cache`; `asked` NULL: nobody asked for a format. */
+/* Fills `cache`; `asked` NULL: no format was asked for. */
 bool al_request_cache_format(struct al_request *request, const char *asked,
 	struct al_error *err) AL_MUST_CHECK;
 

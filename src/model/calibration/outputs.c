@@ -74,7 +74,8 @@ static struct al_view block(struct al_view m, const struct judging *j, size_t ro
 		m.ld};
 }
 
-/* tr(W_O^(i)T (M_ii - X^T X) W_O^(i)), X = L^T M_Si: what of head i others don't tell. */
+/* tr(W_O^(i)T (M_ii - X^T X) W_O^(i)), X = L^T M_Si: the part of head i that others don't
+ * predict. */
 static bool left_without(const struct judging *j, size_t head, struct al_view root,
 	struct al_view cross, double *out, struct al_error *err)
 {
@@ -91,7 +92,8 @@ static bool left_without(const struct judging *j, size_t head, struct al_view ro
 	return true;
 }
 
-/* What of head number `head` each other one, mapped, doesn't tell, [n_heads]: squared errors. */
+/* The part of head number `head` that each other one, mapped, doesn't predict, [n_heads]: squared
+ * errors. */
 static bool find_replaced(const struct judging *j, size_t head, double *left, struct al_error *err)
 {
 	for (size_t other = 0; other < j->n_heads; other++) {

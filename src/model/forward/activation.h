@@ -36,7 +36,7 @@ AL_LOOP float al_exp_below_zero(float x)
 
 /* x[i] becomes exp(x[i] - most); `most` is the largest or larger. The sum of them in double, in
  * lanes that don't depend on the machine; weighed: the sum of (x[i] - most) exp(x[i] - most), NULL
- * where nobody asks. */
+ * if not needed. */
 double al_exp_all(float *x, size_t n, float most, double *weighed);
 
 /* x *= factor */

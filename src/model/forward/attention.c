@@ -35,7 +35,7 @@ struct heads {
 	const struct al_layer *layer;
 	const struct al_batch *batch;
 	struct al_matrix_f q, k, v, o;
-	struct al_watched *watched; /* NULL: nobody looks at the attention weights */
+	struct al_watched *watched; /* NULL: attention weights aren't needed */
 };
 
 static size_t n_past(const struct al_layer *layer)

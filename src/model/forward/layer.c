@@ -135,7 +135,7 @@ static void add(const struct al_layer *layer, struct al_matrix_f x, const struct
 		al_norm_apply(after, x);
 }
 
-/* What the feed-forward block reads beside attention: its own norm of x, or attention's. */
+/* The feed-forward block's input, parallel to attention: its own norm of x, or attention's. */
 static const struct al_norm *feed_norm(const struct al_layer *layer)
 {
 	return layer->is_parallel && !al_norm_is_there(&layer->feed_before)

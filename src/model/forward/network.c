@@ -148,7 +148,7 @@ static bool read_scale(struct al_network *network, struct al_error *err)
 	return true;
 }
 
-/* A factor that the config has beside its weights: more than 0. */
+/* A factor from the config, in addition to the weights: more than 0. */
 static bool read_factor(const struct al_network *network, const struct al_config_number *number,
 	double *out, struct al_error *err)
 {

@@ -30,7 +30,7 @@ struct al_visitor {
 	 * side as W_O reads them (al_layer_project). */
 	bool (*heads)(void *context, const struct al_layer *layer, const struct al_batch *batch,
 		struct al_view_f x, struct al_view_f o, struct al_error *err);
-	/* The same, beside what attention shows of itself, which costs some time. */
+	/* The same, and details of attention, which costs some time. */
 	bool (*trace)(void *context, const struct al_layer *layer, const struct al_trace *trace,
 		struct al_view_f o, struct al_error *err);
 	/* Makes y [d_model] of o in the place of W_O and its bias. */

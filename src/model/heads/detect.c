@@ -82,7 +82,7 @@ const struct al_tensor *al_model_view_find(const struct al_model_view *view, con
 struct kinds {
 	const char **names; /* sorted, each once */
 	size_t n;
-	bool *is_seen; /* [n]; for whoever goes through them */
+	bool *is_seen; /* [n]; for iterating over them */
 };
 
 /* The kind of a name of `length` bytes, which no digit follows: "h.{layer}.attn", as in a family's

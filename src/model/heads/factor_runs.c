@@ -52,8 +52,7 @@ static bool read_block(struct al_factor_maker *m, int64_t block[2], struct al_er
 	return true;
 }
 
-/* FP8 numbers mean little without the scales that stand beside them: what begins with the tensor's
- * own name. */
+/* FP8 numbers mean little without their scales: tensors whose names begin with the tensor's own. */
 static const struct al_tensor *find_beside(const struct al_factor_maker *m,
 	const struct al_tensor *tensor)
 {

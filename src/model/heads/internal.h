@@ -8,7 +8,7 @@ struct al_family_candidate {
 	const char *name;
 	const struct al_family *family; /* NULL: not read yet */
 	size_t n_known; /* kinds of stored tensors that it knows, or may know */
-	size_t n_tensors; /* that it lists beside attention's */
+	size_t n_tensors; /* that it lists in addition to attention's */
 };
 
 struct al_candidates {

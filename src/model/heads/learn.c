@@ -44,7 +44,7 @@ static size_t count_entries(const struct al_family *family, const char *name)
 }
 
 /* A condition says whether a tensor is there. A head that is stored alone isn't tied; of two
- * entries of one name nothing else can be told. */
+ * entries of one name nothing else is known. */
 static void learn_conditions(struct al_model_view *view)
 {
 	const struct al_family *family = view->family;

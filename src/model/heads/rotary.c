@@ -164,7 +164,7 @@ static double size_of(const struct al_rotary_rule *rule, double scale)
 	return 0.1 * scale * log(fmax(rule->factor, 1)) + 1;
 }
 
-/* Phi-3 says beside the rule from how many positions on it reckons. */
+/* Phi-3 gives the rule's original number of positions outside of it. */
 static bool read_numbers(const struct source *s, struct al_rotary_rule *rule, struct al_error *err)
 {
 	const struct source config = {s->doc, s->arena, s->doc->root};

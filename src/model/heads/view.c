@@ -35,7 +35,7 @@ static bool learn_settings(struct al_model_view *view, const struct al_view_opti
 			&view->settings, err);
 }
 
-/* --heads beside a config must say the same. */
+/* --heads must agree with a config. */
 static bool check_heads(struct al_model_view *view, const char *symbol, int64_t given,
 	struct al_error *err)
 {
@@ -46,8 +46,9 @@ static bool check_heads(struct al_model_view *view, const char *symbol, int64_t 
 	if (!al_settings_get(&view->settings, symbol, &setting, err))
 		return false;
 	if (setting && setting->value.integer != given)
-		return al_fail(err, AL_EINPUT, "--heads sets %s to %lld, but by %s it is %lld", symbol,
-			(long long)given, view->has_config ? view->config_path : "the shapes",
+		return al_fail(err, AL_EINPUT, "--heads sets %s to %lld, but by %s it is %lld",
+			symbol, (long long)given,
+			view->has_config ? view->config_path : "the shapes",
 			(long long)setting->value.integer);
 	return true;
 }
@@ -84,7 +85,7 @@ static const struct al_tensor *norm_before(struct al_model_view *view,
 	return NULL;
 }
 
-/* Norms of queries and keys that the family lists itself, beside the variant. */
+/* Norms of queries and keys that the family lists itself, outside of the variant. */
 static bool has_norm_beside(struct al_model_view *view, const struct al_model_item *module)
 {
 	for (size_t i = 0; i < view->family->n_tensors; i++) {

@@ -67,7 +67,7 @@ struct al_attention {
 	size_t n_rotary_scaling; /* 0: there is none */
 	const double *rotary_speeds; /* [rotary_width/2], angles from a position to the next; NULL:
 					base^(-2i/width) */
-	const char *rotary_base_origin; /* who says so: a config's key, a default; NULL: nobody */
+	const char *rotary_base_origin; /* its origin: a config's key, a default; NULL: none */
 	double score_scale; /* scores are multiplied by it */
 	int64_t score_divisor; /* ... one over the root of this; 0: the config says it itself */
 	int64_t n_heads, n_kv_heads, d_head, d_value;
@@ -109,7 +109,7 @@ struct al_model_view {
 };
 
 struct al_view_options {
-	const char *config; /* a config.json; NULL: the one beside the tensors */
+	const char *config; /* a config.json; NULL: the one next to the tensors */
 	const char *layout; /* a family's file; NULL: by config or names */
 	int64_t n_heads, n_kv_heads; /* --heads; 0: not given */
 	bool runs; /* modules that no one can look into by heads are there too: they have a pass */

@@ -235,7 +235,7 @@ static const struct {
 	[WORD_PIECE] = {al_encode_word_piece, AL_FIELDS(word_piece_fields)},
 };
 
-/* Older files name no type: their keys tell. */
+/* Older files name no type, so it is inferred from their keys. */
 static int find_model(const struct al_tokenizer_reader *r, const struct al_item *node)
 {
 	const struct al_item *vocab = al_json_get(node, "vocab");

@@ -5,7 +5,7 @@
 
 static const size_t largest_file = (size_t)1 << 30;
 
-/* ---- beside a checkpoint ---- */
+/* ---- next to a checkpoint ---- */
 
 static const char *beside(struct al_arena *arena, const char *checkpoint, const char *name)
 {
@@ -17,7 +17,7 @@ static const char *beside(struct al_arena *arena, const char *checkpoint, const 
 		     : al_strdup(arena, name);
 }
 
-/* tokenizer.bin is without names: only its number of pieces tells whether it is the model's. */
+/* tokenizer.bin is without names: only its number of pieces shows whether it is the model's. */
 static bool check_size(struct al_tokenizer *tokenizer, const char *path, int64_t n_tokens,
 	struct al_error *err)
 {

@@ -15,7 +15,7 @@ struct al_tokenizer {
 	int64_t n_tokens; /* 0: not said */
 };
 
-/* The tokenizer in a checkpoint's own file, or the one beside it, for a model of `n_tokens`. On
+/* The tokenizer in a checkpoint's own file, or the one next to it, for a model of `n_tokens`. On
  * failure nothing is left to finish. */
 bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoint *checkpoint,
 	int64_t n_tokens, struct al_error *err) AL_MUST_CHECK;

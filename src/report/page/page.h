@@ -16,8 +16,8 @@ struct al_page_head {
 	struct al_texts facts; /* one line below it */
 	const char *summary; /* the answer in a sentence; NULL: there is none */
 	bool has_pictures; /* from `data:` addresses */
-	const char *own; /* a style and a script beside those of all pages: OWN-style.css, OWN.js;
-			    NULL: none */
+	const char *own; /* a style and a script in addition to those of all pages: OWN-style.css,
+			    OWN.js; NULL: none */
 };
 
 void al_page_begin(struct al_text *out, const struct al_page_head *head);
@@ -55,7 +55,7 @@ void al_page_add_table(struct al_text *out, const struct al_page_table *shown);
 /* Lines to copy into a terminal. */
 void al_page_command(struct al_text *out, const char *line);
 
-/* A bar each row of a table, from 0 on, beside a mark where there is a reference. */
+/* A bar for each row of a table, from 0 on, with a mark where there is a reference. */
 struct al_page_bars {
 	const struct al_table *table;
 	const char *label, *value, *reference; /* keys; reference NULL: none */

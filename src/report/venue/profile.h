@@ -43,7 +43,7 @@ struct al_profile {
 	double tick_pt, title_pt; /* of figures */
 };
 
-/* By name, an unknown one is told which are known; or of a file (al_json_is_path). */
+/* By name (the error for an unknown one lists the known ones), or from a file (al_json_is_path). */
 bool al_profile_find(struct al_arena *arena, const char *name, const struct al_profile **out,
 	struct al_error *err) AL_MUST_CHECK;
 
