@@ -34,7 +34,7 @@ struct al_audit_options {
 	int64_t offset; /* tokens from a key to its query; rotary models only */
 	const struct al_covariance *covariance; /* of the inputs, or NULL */
 	const struct al_needs *needs; /* NULL: anything may be asked for */
-	/* Before a step of long work on a module; NULL: nobody looks on. */
+	/* Before a step of long work on a module; NULL: not watched. */
 	const struct al_watch *watch;
 };
 

@@ -217,7 +217,7 @@ static void a_case(void **state)
 static const struct {
 	const char *state_dict, *more, *message;
 } refused[] = {
-	{"llama-meta", "\"use_scaled_rope\": true", "frequencies are scaled, but not by what"},
+	{"llama-meta", "\"use_scaled_rope\": true", "the scaling of frequencies is unspecified"},
 	{"t5", "\"architectures\": [\"T5ForConditionalGeneration\"]",
 		"the forward pass of family t5 only supports an encoder (T5EncoderModel)"},
 	{"gpt_oss", "\"sliding_window\": 3",
@@ -229,7 +229,7 @@ static const struct {
 	{"gemma", "\"use_bidirectional_attention\": true",
 		"use_bidirectional_attention is true; the forward pass of family gemma only "
 		"supports false or null"},
-	{"gptj", "\"n_ctx\": 8", "family gptj doesn't specify how its tensors make a model"},
+	{"gptj", "\"n_ctx\": 8", "family gptj has no forward pass"},
 };
 
 static void what_does_not_run(void **state)

@@ -202,7 +202,7 @@ static void refuses_what_is_no_imatrix(void **state)
 	must(al_gguf_write(path, &is_imatrix, 1, &lone, 1, &err), &err);
 	refuse(AL_KEY, "has a.in_sum2, and no a.counts");
 	must(al_gguf_write(path, &is_imatrix, 1, &other, 1, &err), &err);
-	refuse(AL_KEY, "has no weight's mean squares");
+	refuse(AL_KEY, "contains no mean squares");
 }
 
 /* A file of the .dat form from what begins it. */
