@@ -17,7 +17,8 @@ static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct al_audit_asked, report, "report", "FILE.html",
 		"also write the result as a self-contained HTML page"),
 	OPTION_FLAG(struct al_audit_asked, is_across, "across",
-		"also compare heads of different layers, with composition scores"),
+		"also compare heads of different layers, with composition scores",
+		.shows_all = true),
 	OPTION_TEXT(struct al_audit_asked, shard, "shard", "I/N",
 		"measure only part I of N, to be combined by `merge`; auto: use the process number "
 		"from mpirun or srun"),

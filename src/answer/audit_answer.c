@@ -29,9 +29,9 @@ static void add_notes(struct al_audit_run *run)
 	al_opened_checkpoint_note(run->opened, table);
 	al_audit_note(&run->audit, run->measured, run->n_measured, run->kernel, table);
 	if (run->kernel_note)
-		al_table_note(table, "%s", run->kernel_note);
+		al_table_warn(table, "%s", run->kernel_note);
 	for (size_t i = 0; i < run->n_left_out; i++)
-		al_table_note(table, "%s", run->left_out[i].why);
+		al_table_warn(table, "%s", run->left_out[i].why);
 	al_checkpoint_note_counts(run->opened->checkpoint, run->not_finite, table);
 }
 

@@ -104,7 +104,7 @@ static bool put_tables(struct sharding *s, const struct al_attention *attention,
 	al_shard_file_write(&file, &text);
 	answered.bytes = text.length;
 	if (left_out)
-		al_table_note(s->answer, "%s", left_out);
+		al_table_warn(s->answer, "%s", left_out);
 	else
 		al_table_add_record(s->answer, &answered);
 	return put(s, al_shard_module_file(s->run, attention), &text, err);
@@ -220,7 +220,7 @@ static void put_manifest(struct sharding *s)
 		al_files_add(&session->files, s->folder, s->stem, "json"));
 	al_opened_checkpoint_note(s->run->opened, s->answer);
 	if (s->run->n_steps == 0)
-		al_table_note(s->answer, "there are fewer modules than shards: this one has none");
+		al_table_warn(s->answer, "there are fewer modules than shards: this one has none");
 	al_table_note(s->answer,
 		"when all shards are there, `attnledger merge %s` answers as `audit` does",
 		s->folder);

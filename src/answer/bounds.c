@@ -71,7 +71,7 @@ static void note_fit(struct al_table *memory, const struct al_gpu *gpu, mpq_srcp
 {
 	const bool fits = mpq_cmp_si(bytes, gpu->usable, 1) <= 0;
 
-	al_table_note(memory, "each device %s: %.2f of %.2f GiB are needed",
+	al_table_warn(memory, "each device %s: %.2f of %.2f GiB are needed",
 		fits ? "holds it" : "can't hold it", mpq_get_d(bytes) / 0x1p30,
 		(double)gpu->usable / 0x1p30);
 }

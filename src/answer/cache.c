@@ -313,7 +313,7 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 static void note_encoder(const struct al_request *q, struct al_table *table)
 {
 	if (al_request_is_encoder(q))
-		al_table_note(table,
+		al_table_warn(table,
 			"%s is an encoder, which sees all tokens at once and keeps none: counted "
 			"are the keys and values that a decoder of its size would cache",
 			q->name);
@@ -326,7 +326,7 @@ static void add_common_notes(struct answer *a)
 		al_table_note(a->table, "%s, except entries stored in another format",
 			a->request->cache.dtype->name);
 	if (a->options->tp > 1)
-		al_table_note(a->table,
+		al_table_warn(a->table,
 			"bytes are those of one of %lld tensor-parallel devices; All "
 			"devices adds them up",
 			(long long)a->options->tp);

@@ -124,12 +124,12 @@ static void note_sample(struct al_table *table, const struct al_module_statistic
 	const double n = al_statistics_tokens(module);
 
 	if (n < (double)width)
-		al_table_note(table,
+		al_table_warn(table,
 			"%.0f tokens are fewer than the %zu numbers of an input: the second "
 			"moments have rank %.0f at most",
 			n, width, n);
 	else if (n < 10 * (double)width)
-		al_table_note(table,
+		al_table_warn(table,
 			"%.1f tokens for each of an input's %zu numbers: what is fitted to them "
 			"wants ten or more",
 			n / (double)width, width);

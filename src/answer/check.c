@@ -148,7 +148,7 @@ static void add_notes(struct al_table *table, const struct al_check_counts *coun
 			"one more",
 			counts->indifferent, counts->equalities);
 	if (counts->wrong_errata)
-		al_table_note(table, "%zu listed errata are not inconsistent",
+		al_table_warn(table, "%zu listed errata are not inconsistent",
 			counts->wrong_errata);
 }
 
@@ -202,7 +202,7 @@ static bool check_scenarios(struct al_session *session, struct al_error *err)
 	add_notes(&report.table, counts);
 	if (ok)
 		al_session_claim(session, say(&session->arena, counts));
-	if (al_session_is_on_terminal(session))
+	if (ok && (al_session_is_on_terminal(session) || al_session_is_short(session)))
 		render_claims(session, &report.table);
 	al_session_take(session, &report.table);
 	session->answer_is_no = counts->unlisted > 0 || counts->wrong_errata > 0;
@@ -346,7 +346,7 @@ static const struct al_option_row rows[] = {
 		"map that describes the columns of a paper's tables (default: PAPER's name with "
 		".map.json as its extension)"),
 	OPTION_FLAG(struct check_options, drafts_map, "draft-map",
-		"print a draft of the map for a paper"),
+		"print a draft of the map for a paper", .shows_all = true),
 	OPTION_END,
 };
 

@@ -95,7 +95,7 @@ static void note_calibration(const struct al_session *session,
 	al_table_note(session->tables[0], "calibration: %s, %.0f tokens in %zu sequences",
 		calibration->path, n, calibration->n_sequences);
 	if (n < 10 * width)
-		al_table_note(session->tables[0],
+		al_table_warn(session->tables[0],
 			"%.1f tokens of the calibration for each of %.0f coordinates, fewer than "
 			"ten: expect more loss on other tokens",
 			n / width, width);

@@ -15,11 +15,13 @@ struct count_options {
 static const struct al_option_row rows[] = {
 	WHOLE_ROW(struct count_options, is_whole),
 	EXPLAIN_ROW(struct count_options, explains),
-	OPTION_FLAG(struct count_options, shows_tensors, "tensors", "one row per tensor"),
+	OPTION_FLAG(struct count_options, shows_tensors, "tensors", "one row per tensor",
+		.shows_all = true),
 	OPTION_FLAG(struct count_options, shows_active, "active",
 		"add the parameters that one token uses (mixture of experts)"),
 	OPTION_FLAG(struct count_options, shows_counts, "counts",
-		"compare counts: without embeddings, stored, tied, buffers, scales"),
+		"compare counts: without embeddings, stored, tied, buffers, scales",
+		.shows_all = true),
 	OPTION_SET(struct count_options, components, "part", "A,B", "count only these parts",
 		.words = al_component_names, .n_words = AL_N_COMPONENTS),
 	OPTION_FLAG(struct count_options, is_stored, "stored",
@@ -292,7 +294,7 @@ static void add_notes(const struct answer *c)
 	al_note_request(q, c->options->is_whole, c->table);
 	note_parts(c);
 	if (c->unknown)
-		al_table_note(c->table, "scales are not counted: %s", c->unknown);
+		al_table_warn(c->table, "scales are not counted: %s", c->unknown);
 	if (c->quantisation && c->quantisation->scheme) {
 		al_table_note(c->table, "stored as %s", c->quantisation->name);
 		al_note_quantisation(c->quantisation, c->explanations != NULL, c->table);
@@ -301,7 +303,7 @@ static void add_notes(const struct answer *c)
 		al_table_note(c->table, "%s: %s", q->name,
 			q->model->source ? q->model->source : q->family->source);
 	else if (q->model)
-		al_table_note(c->table,
+		al_table_warn(c->table,
 			"%s: attention only, its vocabulary or other parts are not known", q->name);
 }
 

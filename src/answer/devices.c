@@ -148,7 +148,7 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 			"attention block",
 			al_formula_source(rule));
 	if (t->tp * t->pp * t->dp * t->cp > 1) /* ep divides dp*cp */
-		al_table_note(table,
+		al_table_warn(table,
 			"one of %lld devices: tp=%lld%s, pp=%lld%s, dp=%lld, cp=%lld, ep=%lld%s, "
 			"ZeRO stage %lld",
 			(long long)(t->tp * t->pp * t->dp * t->cp), (long long)t->tp,

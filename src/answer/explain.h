@@ -6,7 +6,7 @@
 
 #define EXPLAIN_ROW(type, at) \
 	OPTION_FLAG(type, at, "explain", \
-		"show formula, substitution, result and source of each number")
+		"show formula, substitution, result and source of each number", .shows_all = true)
 
 /* How one number comes about. */
 struct al_explanation {

@@ -49,7 +49,7 @@ static bool fill_formulas(struct al_explore *e, struct al_table *table, struct a
 	for (size_t i = 0; i < e->request->variants.n; i++)
 		if (!al_formulas_add(&formulas, table, &e->request->variants.items[i], err))
 			return false;
-	al_table_note(table, "counted: %s", al_basis_text(&block, &table->arena));
+	al_basis_note(&block, table);
 	return true;
 }
 
@@ -107,7 +107,7 @@ static void fill_answer(struct al_explore *e, struct al_table *table)
 			al_table_note(table, "not known at first: %s", err.message);
 		al_table_add_record(table, &record);
 	}
-	al_table_note(table, "counted: %s", al_basis_text(&e->request->basis, &table->arena));
+	al_basis_note(&e->request->basis, table);
 	al_table_note(table,
 		"a size that the model doesn't have is the variant's default: `attnledger variants "
 		"NAME` lists them");

@@ -122,7 +122,7 @@ static bool find_order(struct record *r, struct al_table *table, struct al_error
 		return true;
 	r->degree = -1;
 	if (r->of->is_survey)
-		al_table_note(table, "%s: %s", r->variant, err->message);
+		al_table_warn(table, "%s: %s", r->variant, err->message);
 	return r->of->is_survey;
 }
 

@@ -15,7 +15,7 @@ static void add_notes(struct al_table *table, const struct al_calibration *calib
 
 	const char *tokens = al_format(&table->arena, "%zu", al_batch_tokens(all));
 
-	al_table_note(table, "measured on %s tokens (%zu sequence%s), %s",
+	al_table_warn(table, "measured on %s tokens (%zu sequence%s), %s",
 		al_exact_grouped(&table->arena, tokens), n, n == 1 ? "" : "s",
 		n_seen == 0 ? "none of them used for calibration"
 			    : al_format(&table->arena,

@@ -147,13 +147,13 @@ void al_infer_note(struct al_request *q, const struct al_inference *inference,
 	if (!q->lacks_seq)
 		al_note_context(q, inference->seq, table);
 	if (o->devices.training.dp > 1 || inference->ep > 1)
-		al_table_note(table,
+		al_table_warn(table,
 			"one of %lld devices: %lld of the sequences, dp=%lld; experts over ep=%lld",
 			(long long)(inference->tp * inference->pp * o->devices.training.dp),
 			(long long)inference->batch, (long long)o->devices.training.dp,
 			(long long)inference->ep);
 	if (inference->pp > 1)
-		al_table_note(table,
+		al_table_warn(table,
 			"pp=%lld: of the pipeline's stages this is number %lld, which holds most",
 			(long long)inference->pp, (long long)inference->stage + 1);
 	if (al_is_ideal(q))

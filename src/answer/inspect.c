@@ -21,7 +21,7 @@ struct inspect_options {
 
 static const struct al_option_row rows[] = {
 	OPTION_SET(struct inspect_options, only, "only", "A,B", "print only these tables",
-		.words = table_names, .n_words = N_TABLES, .noun = "table"),
+		.words = table_names, .n_words = N_TABLES, .noun = "table", .shows_all = true),
 	OPTION_FLAG(struct inspect_options, shows_values, "values",
 		"read all values: minimum, maximum, mean, NaN and infinities"),
 	OPTION_END,
@@ -214,12 +214,12 @@ static void note_values(const struct inspection *in)
 	if (in->n_tensors == 0)
 		al_table_note(table, "values: all finite");
 	else
-		al_table_note(table, "values: %" PRId64 " NaN and %" PRId64 " infinite in %s: %s%s",
+		al_table_warn(table, "values: %" PRId64 " NaN and %" PRId64 " infinite in %s: %s%s",
 			in->n_nan, in->n_infinite,
 			al_count_text(&table->arena, in->n_tensors, "tensor"), in->names,
 			in->n_tensors > MOST_NAMES ? ", ..." : "");
 	if (in->n_unread)
-		al_table_note(table, "tensors whose numbers can't be converted: %zu", in->n_unread);
+		al_table_warn(table, "tensors whose numbers can't be converted: %zu", in->n_unread);
 }
 
 /* ---- attention modules, and how their heads lie ---- */
@@ -291,7 +291,7 @@ static bool list_modules(struct inspection *in, struct al_error *err)
 		return true;
 	}
 	if (!is_asked)
-		al_table_note(in->table, "attention modules could not be read: %s", reason.message);
+		al_table_warn(in->table, "attention modules could not be read: %s", reason.message);
 	return !is_asked;
 }
 
@@ -312,7 +312,7 @@ static bool list_tensors(struct inspection *in, struct al_error *err)
 	note_metadata(in);
 	note_totals(in);
 	if (checkpoint->n_unlisted)
-		al_table_note(in->table, "tensors that the index doesn't name: %zu",
+		al_table_warn(in->table, "tensors that the index doesn't name: %zu",
 			checkpoint->n_unlisted);
 	note_values(in);
 	return true;

@@ -102,5 +102,5 @@ void al_kernel_note(struct al_table *table)
 	const char *reason = al_kernel_reason(&table->arena);
 
 	if (reason)
-		al_table_note(table, "%s", reason);
+		al_table_warn(table, "%s", reason);
 }

@@ -15,7 +15,7 @@ struct list_options {
 
 static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct list_options, source, "source", "NAME",
-		"print the JSON definition of NAME"),
+		"print the JSON definition of NAME", .shows_all = true),
 	OPTION_END,
 };
 

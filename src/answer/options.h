@@ -40,6 +40,7 @@ struct al_option_row {
 	const char *const *words; /* of a choice or a set; the help lists those of a set */
 	size_t n_words;
 	const char *noun; /* what an unknown word isn't; NULL: the name */
+	bool shows_all; /* with it a text isn't cut to a screen */
 	bool is_advanced; /* `help COMMAND advanced` lists it, not `help COMMAND` */
 };
 

@@ -93,6 +93,15 @@ static void forget_cells(struct al_claim *claim)
 		claim->values[i].table = claim->values[i].key = NULL;
 }
 
+/* Lines after a sentence's first are indented. */
+static void add_sentence(struct al_session *session, const char *sentence)
+{
+	const size_t width = session->style.width ? session->style.width : AL_SCREEN_COLUMNS;
+
+	al_text_add_wrapped(&session->rendered, sentence, 0, 2, width);
+	al_text_add(&session->rendered, "\n");
+}
+
 /* What has no parameters is no model: it fails as `count` does. */
 static bool run(struct al_session *session, struct al_error *err)
 {
@@ -113,7 +122,7 @@ static bool run(struct al_session *session, struct al_error *err)
 		al_table_add_record(table, &record);
 		all = al_format(&session->arena, "%s%s%s", all, i ? " " : "", pattern);
 		if (is_text)
-			al_text_addf(&session->rendered, "%s\n", record.answer);
+			add_sentence(session, record.answer);
 	}
 	al_session_claim(session, all);
 	forget_cells(&session->claim);

@@ -34,7 +34,8 @@ static const struct al_option_row pca_rows[] = {
 	OPTION_TEXT(struct pca_options, figures, "figures", "DIR",
 		"write figures of the similarity of the components to DIR"),
 	OPTION_SET(struct pca_options, only, "only", "A,B", "print only these tables",
-		.words = pca_table_names, .n_words = PCA_N_TABLES, .noun = "table"),
+		.words = pca_table_names, .n_words = PCA_N_TABLES, .noun = "table",
+		.shows_all = true),
 	OPTION_END,
 };
 

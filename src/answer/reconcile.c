@@ -10,7 +10,8 @@ struct reconcile_options {
 };
 
 static const struct al_option_row rows[] = {
-	OPTION_FLAG(struct reconcile_options, shows_all, "tensors", "one row per tensor"),
+	OPTION_FLAG(struct reconcile_options, shows_all, "tensors", "one row per tensor",
+		.shows_all = true),
 	OPTION_END,
 };
 

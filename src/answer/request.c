@@ -245,6 +245,15 @@ static void note_defaults(const struct al_request *q, struct al_table *table)
 	}
 }
 
+/* A built-in model was checked against its source: of a config.json it is a warning. */
+static void tell_left_out(const struct al_request *q, struct al_table *table, const char *text)
+{
+	if (q->model->source)
+		al_table_note(table, "%s", text);
+	else
+		al_table_warn(table, "%s", text);
+}
+
 /* The sizes that a config leaves to its family. */
 static void note_left_out(const struct al_request *q, struct al_table *table)
 {
@@ -255,8 +264,9 @@ static void note_left_out(const struct al_request *q, struct al_table *table)
 	for (size_t i = 0; i < n; i++)
 		list = al_join(&table->arena, list, sizes[i]);
 	if (n > 0)
-		al_table_note(table, "%s leaves out %s: defaults of family %s", q->name, list,
-			q->family->name);
+		tell_left_out(q, table,
+			al_format(&table->arena, "%s leaves out %s: defaults of family %s", q->name,
+				list, q->family->name));
 }
 
 static bool lacks(const struct al_settings *settings, const char *has)
@@ -273,8 +283,10 @@ static void note_components(const struct al_request *q, struct al_table *table)
 	for (size_t i = 0; i < q->family->n_components; i++) {
 		const struct al_family_component *c = &q->family->components[i];
 		if (c->has && lacks(&q->settings, c->has))
-			al_table_note(table, "%s has no %s: no %s tower is counted", q->name,
-				c->place.objects[0], al_component_names[c->component]);
+			tell_left_out(q, table,
+				al_format(&table->arena, "%s has no %s: no %s tower is counted",
+					q->name, c->place.objects[0],
+					al_component_names[c->component]));
 	}
 }
 
@@ -286,7 +298,7 @@ static void note_architecture(const struct al_request *q, struct al_table *table
 		: NULL;
 
 	if (unknown)
-		al_table_note(table,
+		al_table_warn(table,
 			"%s: family %s doesn't know the heads of architecture \"%s\": counted as "
 			"%s",
 			q->name, q->family->name, unknown, q->family->architectures[0].name);
@@ -296,7 +308,7 @@ static void note_architecture(const struct al_request *q, struct al_table *table
 static void note_compressed(const struct al_request *q, struct al_table *table)
 {
 	if (q->model && q->model->config && al_json_get(q->model->config, AL_CONFIG_COMPRESSED))
-		al_table_note(table,
+		al_table_warn(table,
 			"%s: config.json is the original's, whose attention compress has changed: "
 			"these numbers are the original's; reconcile counts what is stored",
 			q->name);
@@ -393,7 +405,7 @@ void al_note_context(struct al_request *q, int64_t seq, struct al_table *table)
 
 	if (!al_request_context(q, &context, NULL) || context == 0 || seq <= context)
 		return;
-	al_table_note(table, "%s was made for a context of %lld tokens%s", q->title,
+	al_table_warn(table, "%s was made for a context of %lld tokens%s", q->title,
 		(long long)context,
 		engine->beyond ? al_format(q->arena, "; %s %s", engine->title, engine->beyond)
 			       : "");
@@ -434,7 +446,7 @@ void al_note_cache_format(const struct al_request *q, const char *option, struct
 		al_table_note(table, "the cache of %s is in %s, as %s says%s", q->name,
 			format->dtype->name, format->declared_in, otherwise);
 	else if (format->declared)
-		al_table_note(table,
+		al_table_warn(table,
 			"%s says that the cache is in %s, which engine %s doesn't take: it is in "
 			"%s%s",
 			format->declared_in, format->declared, q->engine.engine->name,
@@ -447,9 +459,9 @@ void al_note_request(const struct al_request *q, bool is_whole, struct al_table 
 
 	if (al_request_is_about_model(q, is_whole))
 		basis.per = AL_BASIS_WHOLE;
-	al_table_note(table, "counted: %s", al_basis_text(&basis, &table->arena));
+	al_basis_note(&basis, table);
 	if (q->hub_name)
-		al_table_note(table, "%s: no such file or folder, so the built-in %s is meant",
+		al_table_warn(table, "%s: no such file or folder, so the built-in %s is meant",
 			q->hub_name, q->name);
 	if (!q->model)
 		note_defaults(q, table);
@@ -465,5 +477,5 @@ void al_note_request(const struct al_request *q, bool is_whole, struct al_table 
 	if (q->is_own)
 		note_own_attention(q, table);
 	for (size_t i = 0; i < q->n_left_out; i++)
-		al_table_note(table, "left out: %s", q->left_out[i]);
+		al_table_warn(table, "left out: %s", q->left_out[i]);
 }

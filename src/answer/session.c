@@ -24,6 +24,8 @@ const struct al_option_row al_output_rows[] = {
 };
 
 const struct al_option_row al_display_rows[] = {
+	OPTION_FLAG(struct al_output_options, wants_details, "details",
+		"all rows, tables and notes; without it a text is one screen", .shows_all = true),
 	OPTION_CHOICE(struct al_output_options, units, "units", "NAME",
 		"units in text tables: iec (KiB), si (kB), raw (plain number) or exact (thousands "
 		"separators); default: bytes in iec, counts exact",
@@ -39,7 +41,8 @@ const struct al_option_row al_display_rows[] = {
 };
 
 const struct al_option_row al_only_rows[] = {
-	OPTION_TEXT(struct al_output_options, only, "only", "A,B", "print only these tables"),
+	OPTION_TEXT(struct al_output_options, only, "only", "A,B", "print only these tables",
+		.shows_all = true),
 	OPTION_END,
 };
 
@@ -108,6 +111,16 @@ bool al_session_is_on_terminal(const struct al_session *session)
 {
 	return session->style.width > 0 && !session->output->file
 		&& strcmp(session->writer->name, "text") == 0;
+}
+
+bool al_session_is_short(const struct al_session *session)
+{
+	if (session->output->file || !session->writer->write_short)
+		return false;
+	for (size_t i = 0; i < session->line.n_given; i++)
+		if (session->line.given[i].row->shows_all)
+			return false;
+	return true;
 }
 
 void al_session_claim(struct al_session *session, const char *pattern)
@@ -265,15 +278,39 @@ bool al_session_run(struct al_session *session, const struct al_command *command
 	return ok;
 }
 
+/* Leaves the first lines; returns how many more there are. */
+static size_t cut_lines(struct al_text *text, size_t n_lines)
+{
+	char *end = text->data;
+	size_t n_more = 0;
+
+	for (size_t i = 0; i + 2 < n_lines && end; i++)
+		if ((end = strchr(end, '\n')))
+			end++;
+	for (const char *rest = end; rest && (rest = strchr(rest, '\n')); rest++)
+		n_more++;
+	if (n_more <= 2)
+		return 0;
+	text->length = (size_t)(end - text->data);
+	*end = '\0';
+	al_text_addf(text, "... %zu more lines\nMore: --details\n", n_more);
+	return n_more;
+}
+
 static void render(struct al_session *session, struct al_text *out)
 {
+	const bool is_short = al_session_is_short(session);
+
+	session->style.lines = is_short ? AL_SCREEN_LINES : 0;
 	if (session->rendered.data) {
+		if (is_short)
+			session->n_cut = cut_lines(&session->rendered, AL_SCREEN_LINES);
 		al_text_finish(out);
 		*out = session->rendered;
 		session->rendered = (struct al_text){0};
 	} else
-		al_write(session->writer, &session->style, AL_SESSION_TABLES(session),
-			session->n_tables, out);
+		session->n_cut = al_write(session->writer, &session->style,
+			AL_SESSION_TABLES(session), session->n_tables, out);
 }
 
 bool al_session_render(struct al_session *session, const struct al_command *command,

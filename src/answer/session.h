@@ -12,7 +12,7 @@
 
 /* What every command takes; its struct of options begins with these. */
 struct al_output_options {
-	bool wants_help, is_quiet;
+	bool wants_help, is_quiet, wants_details;
 	const char *format, *file; /* file: where the answer goes; NULL: stdout */
 	const char *report; /* of commands with al_report_rows: the page; NULL: none */
 	const char *only; /* "a,b": tables by their ids; NULL: all */
@@ -58,9 +58,13 @@ struct al_session {
 	struct al_text rendered; /* printed instead of tables, as it is; without data: nothing */
 	struct al_files files; /* besides the answer; all are written when it is there */
 	bool prints_nothing;
+	size_t n_cut; /* rows or lines that a short text left out */
 	bool answer_is_no; /* exit status 1 */
 	const struct al_watch *caller; /* of a library: nothing is printed; NULL: a program */
 };
+
+/* An answer on a screen of 24 lines, whose last is the shell's. */
+enum { AL_SCREEN_LINES = 23, AL_SCREEN_COLUMNS = 80 };
 
 /* A bar chart on the page of tables that begin with the column `label` and have `value`. */
 struct al_page_chart {
@@ -143,6 +147,9 @@ const char *al_session_word(const struct al_session *session, size_t index);
 
 /* Is the answer a text for a terminal, whose width it has to fit? */
 bool al_session_is_on_terminal(const struct al_session *session);
+
+/* Is the answer a text of one screen: on standard output, without an option that shows all? */
+bool al_session_is_short(const struct al_session *session);
 
 /* How an answer is written: by --format, else by the extension of --output's file, else as text. */
 bool al_session_choose_writer(const struct al_output_options *output, const struct al_writer **out,

@@ -168,7 +168,7 @@ static bool add_formulas(const struct al_formulas *f, const struct al_configured
 	for (size_t i = 0; i < variants->n; i++)
 		if (!al_formulas_add(f, table, &variants->items[i], err))
 			return false;
-	al_table_note(table, "counted: %s", al_basis_text(f->basis, &table->arena));
+	al_basis_note(f->basis, table);
 	for (size_t i = 0; i < f->n_substitutions; i++)
 		al_table_note(table, "%s = %s", f->substitutions[i].symbol,
 			al_formula_source(f->substitutions[i].formula));

@@ -93,7 +93,7 @@ static void note_sample(const struct al_calibration *calibration, struct al_tabl
 		* (1 - 1 / (double)al_statistics_heads(first));
 
 	if (n < 10 * kept)
-		al_table_note(table,
+		al_table_warn(table,
 			"%.1f tokens of the calibration for each of %.0f kept coordinates, fewer "
 			"than ten: errors with W_O refitted are larger on other tokens",
 			n / kept, kept);

@@ -170,7 +170,7 @@ static void note_calibration(const struct al_calibration *calibration, struct al
 		"mean: errors hold for these tokens",
 		calibration->path, n, calibration->n_sequences);
 	if (n < 10 * width)
-		al_table_note(table, "%.1f tokens for each of an input's %.0f numbers%s", n / width,
+		al_table_warn(table, "%.1f tokens for each of an input's %.0f numbers%s", n / width,
 			width,
 			n < width ? ": directions that no token takes count as nothing" : "");
 }
@@ -195,7 +195,7 @@ static void note_imatrix(const struct al_imatrix *imatrix, struct al_table *tabl
 		al_table_note(table,
 			"keys without rotary positions lose the mean, which a softmax doesn't see");
 	else
-		al_table_note(table,
+		al_table_warn(table,
 			"the imatrix has no means: what a constant in the inputs makes counts as "
 			"if it varied, and biases as if the mean were 0");
 }
@@ -222,13 +222,13 @@ static void note_ranks(const struct al_attention *const *measured, size_t n, str
 	const double unit = dtype ? dtype->epsilon / 2 : 0, hidden = al_rank_tolerance(1, unit);
 
 	if (!al_rank_is_told(unit))
-		al_table_note(table,
+		al_table_warn(table,
 			"ranks are left out where weights are stored as %s: rounding to so few "
 			"bits may make as much as the largest singular value; what share how many "
 			"components hold is that of the stored numbers",
 			al_dtype_title(dtype));
 	else if (hidden >= large)
-		al_table_note(table,
+		al_table_warn(table,
 			"ranks say little where weights are stored as %s: rounding to so few bits "
 			"may make singular values of %g of the largest, and only larger ones "
 			"count; what share how many components hold is that of the stored numbers",

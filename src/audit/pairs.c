@@ -315,8 +315,6 @@ static void finish(struct al_audit *audit, struct al_table *table)
 
 /* ---- the summary ---- */
 
-enum { N_PAIRS = 3 };
-
 static const char *print_head(const struct al_table *table, size_t row, const char *module,
 	const char *head, struct al_arena *arena)
 {
@@ -326,26 +324,26 @@ static const char *print_head(const struct al_table *table, size_t row, const ch
 	return al_format(arena, "%s head %.0f", al_table_text(table, row, module), index);
 }
 
-/* By scores or by values, whichever says more; pairs of heads of nothing say nothing. */
+/* The most similar pair, by scores or by values, whichever says more; pairs of heads of nothing say
+ * nothing. */
 static void summarise(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *similarity)
 {
 	struct al_arena *arena = &summary->arena;
+	double qk = 0, ov = 0;
 
 	(void)audit;
-	for (size_t row = 0; row < similarity->n_rows && row < N_PAIRS; row++) {
-		double qk = 0, ov = 0;
-		bool has_qk = al_table_number(similarity, row, "qk_cosine", &qk);
-		bool has_ov = al_table_number(similarity, row, "ov_cosine", &ov);
-		bool is_ov = has_ov && (!has_qk || fabs(ov) > fabs(qk));
-		if (!has_qk && !has_ov)
-			continue;
-		al_summary_add(summary, row == 0 ? "most similar" : "",
+	if (similarity->n_rows == 0)
+		return;
+	const bool has_qk = al_table_number(similarity, 0, "qk_cosine", &qk);
+	const bool has_ov = al_table_number(similarity, 0, "ov_cosine", &ov);
+	const bool is_ov = has_ov && (!has_qk || fabs(ov) > fabs(qk));
+	if (has_qk || has_ov)
+		al_summary_add(summary, "most similar",
 			al_format(arena, "%s and %s: %s cosine %.2f",
-				print_head(similarity, row, "module_a", "head_a", arena),
-				print_head(similarity, row, "module_b", "head_b", arena),
+				print_head(similarity, 0, "module_a", "head_a", arena),
+				print_head(similarity, 0, "module_b", "head_b", arena),
 				is_ov ? "OV" : "QK", is_ov ? ov : qk));
-	}
 }
 
 const struct al_measurement al_measurement_similarity = {

@@ -120,7 +120,7 @@ static bool decompose(struct measured *m, size_t rank, double tucker_error, doub
 	if (al_cp_has_settled(&cp))
 		*error = cp.relative_error;
 	else
-		al_table_note(m->table,
+		al_table_warn(m->table,
 			"%s, rank %zu: collab has not converged after %zu sweeps; its error is at "
 			"most %.4f",
 			m->module->attention->name, rank, cp.n_sweeps, cp.relative_error);

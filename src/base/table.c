@@ -103,16 +103,35 @@ static bool has_note(const struct al_table *table, const char *note)
 	return false;
 }
 
+/* Adds a note as number `at`. */
+static void insert_note(struct al_table *table, const char *note, size_t at)
+{
+	if (has_note(table, note))
+		return;
+	AL_APPEND(&table->arena, table->notes, table->n_notes, table->notes_room);
+	memmove(table->notes + at + 1, table->notes + at,
+		(table->n_notes - 1 - at) * sizeof(*table->notes));
+	table->notes[at] = note;
+}
+
 void al_table_note(struct al_table *table, const char *format, ...)
 {
 	va_list args;
 
 	va_start(args, format);
-	const char *note = al_format_list(&table->arena, format, args);
+	insert_note(table, al_format_list(&table->arena, format, args), table->n_notes);
 	va_end(args);
-	if (has_note(table, note))
-		return;
-	*AL_APPEND(&table->arena, table->notes, table->n_notes, table->notes_room) = note;
+}
+
+void al_table_warn(struct al_table *table, const char *format, ...)
+{
+	const size_t n_before = table->n_notes;
+	va_list args;
+
+	va_start(args, format);
+	insert_note(table, al_format_list(&table->arena, format, args), table->n_warnings);
+	va_end(args);
+	table->n_warnings += table->n_notes - n_before;
 }
 
 void al_cell_set_text(struct al_table *table, struct al_cell *cell, const char *text)

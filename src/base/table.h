@@ -164,8 +164,8 @@ struct al_table {
 	size_t n_rows, rows_room;
 	enum al_spread_form spread_form;
 	struct al_placing placing;
-	const char **notes;
-	size_t n_notes, notes_room;
+	const char **notes; /* warnings first */
+	size_t n_notes, n_warnings, notes_room;
 };
 
 void al_table_init(struct al_table *table, const char *id, const char *title);
@@ -199,6 +199,9 @@ void al_table_mark_total(struct al_table *table);
 
 /* A note that stands there already is not said again. */
 void al_table_note(struct al_table *table, const char *format, ...) AL_PRINTF(2, 3);
+
+/* The same of what readers must know before they use the numbers: short answers keep it. */
+void al_table_warn(struct al_table *table, const char *format, ...) AL_PRINTF(2, 3);
 
 void al_cell_set_text(struct al_table *table, struct al_cell *cell, const char *text);
 void al_cell_set_titled(struct al_table *table, struct al_cell *cell, const char *text,

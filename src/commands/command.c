@@ -52,6 +52,14 @@ static void say_written(struct al_session *session)
 			al_printable(&session->arena, written));
 }
 
+/* What a pipe doesn't get: grep shall not miss it silently. */
+static void tell_cut(const struct al_session *session)
+{
+	if (session->n_cut > 0 && !isatty(STDOUT_FILENO) && !session->output->is_quiet)
+		fprintf(stderr, "attnledger: %zu more line%s: --details\n", session->n_cut,
+			session->n_cut > 1 ? "s" : "");
+}
+
 /* Refuses -f value where no single number answers. */
 static bool check_value(const struct al_session *session, struct al_error *err)
 {
@@ -68,8 +76,10 @@ static bool deliver(struct al_session *session, const struct al_command *command
 	AL_TEXT(text);
 	bool ok = al_session_render(session, command, &text, err)
 		&& al_files_write(&session->files, err) && print(&text, err);
-	if (ok)
+	if (ok) {
+		tell_cut(session);
 		say_written(session);
+	}
 	return ok;
 }
 

@@ -112,7 +112,7 @@ static void note_layout(const struct al_job *job, struct al_table *table)
 	if (job->config_says)
 		al_table_note(table, "layout: %s", job->config_says);
 	else if (al_layout_unlisted(layout))
-		al_table_note(table,
+		al_table_warn(table,
 			"layout: %s, which no family lists: attnledger reads it again, other "
 			"programs don't load it%s",
 			al_layout_unlisted(layout),
@@ -121,7 +121,7 @@ static void note_layout(const struct al_job *job, struct al_table *table)
 				  "change what they compute)"
 				: "");
 	else
-		al_table_note(table,
+		al_table_warn(table,
 			"layout: other heads than the original's config says: attnledger reads it "
 			"again, other programs don't load it as it is");
 }
@@ -162,7 +162,7 @@ void al_answer_fill(const struct al_job *job, struct al_table *table)
 		note_budget(job, table);
 	for (size_t i = 0; i < job->n_modules; i++)
 		if (!job->modules[i].pieces.has_settled)
-			al_table_note(table,
+			al_table_warn(table,
 				"%s: not converged after %zu sweep%s; more (--sweeps N) lessen "
 				"the error",
 				job->modules[i].layout.attention->name,

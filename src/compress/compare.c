@@ -24,7 +24,7 @@ static const char *describe(struct comparison *c, const struct al_tensor *tensor
 static void note(struct comparison *c, const char *tensor, const char *what)
 {
 	if (c->n_tensors++ < MOST_NAMES)
-		al_table_note(c->table, "%s: tensor %s %s", c->compressed->path, tensor, what);
+		al_table_warn(c->table, "%s: tensor %s %s", c->compressed->path, tensor, what);
 }
 
 /* ---- bytes ---- */
@@ -141,7 +141,7 @@ bool al_copies_compare(struct al_job *job, struct al_table *table, bool *is_same
 	for (int i = 0; i < 2; i++)
 		free(c.blocks[i]);
 	if (ok && c.n_tensors > MOST_NAMES)
-		al_table_note(table, "%s: %zu tensors more differ", job->compressed->path,
+		al_table_warn(table, "%s: %zu tensors more differ", job->compressed->path,
 			c.n_tensors - MOST_NAMES);
 	*is_same = c.n_tensors == 0;
 	return ok;

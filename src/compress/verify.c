@@ -273,7 +273,7 @@ static bool note_source(const struct verification *v, struct al_error *err)
 		return false;
 	const char *here = al_fingerprint_text(&v->table->arena, hash);
 	if (strcmp(source, here) != 0)
-		al_table_note(v->table,
+		al_table_warn(v->table,
 			"warning: the compressed file names source %s, but ORIGINAL is %s", source,
 			here);
 	return true;

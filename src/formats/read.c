@@ -299,12 +299,12 @@ void al_checkpoint_note_counts(const struct al_checkpoint *checkpoint, const int
 
 	for (size_t i = 0; i < checkpoint->n_tensors; i++)
 		if (counts[i] > 0 && n_tensors++ < MOST_NAMES)
-			al_table_note(table,
+			al_table_warn(table,
 				"%s: %" PRId64 " of %" PRId64 " numbers of %s are NaN or infinite",
 				checkpoint->path, counts[i], checkpoint->tensors[i].n_elements,
 				checkpoint->tensors[i].name);
 	if (n_tensors > MOST_NAMES)
-		al_table_note(table, "%s: NaN or infinite numbers in %zu tensors more",
+		al_table_warn(table, "%s: NaN or infinite numbers in %zu tensors more",
 			checkpoint->path, n_tensors - MOST_NAMES);
 }
 

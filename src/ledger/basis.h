@@ -1,6 +1,7 @@
 /* Bases: conventions on which papers differ, printed with every number. */
 #pragma once
 
+#include "base/table.h"
 #include "catalog/catalog.h"
 
 /* Which output projection counts as a parameter. A tensor that is `fixed` stays as the variant
@@ -37,6 +38,9 @@ void al_basis_init(struct al_basis *basis);
 bool al_basis_set(struct al_basis *basis, const char *key, const char *value,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* "one attention block, all tensors, output projection d_model x d_model, biases as declared":
- * printed with every answer. */
+/* What a basis counts, where it isn't the whole model with all its tensors: "one attention block,
+ * output projection d_model x d_model, without biases"; else "". */
 const char *al_basis_text(const struct al_basis *basis, struct al_arena *arena);
+
+/* Warns of it: "counted: one attention block". */
+void al_basis_note(const struct al_basis *basis, struct al_table *table);

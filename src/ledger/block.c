@@ -12,7 +12,6 @@ static const char *const projection_names[] = {
 	[AL_OUTPUT_NONE] = "none",
 };
 static const char *const projection_texts[] = {
-	[AL_OUTPUT_OWN] = "output projection as declared",
 	[AL_OUTPUT_FULL] = "output projection d_model x d_model",
 	[AL_OUTPUT_NONE] = "no output projection",
 };
@@ -104,12 +103,15 @@ bool al_basis_set(struct al_basis *basis, const char *key, const char *value, st
 	return true;
 }
 
+static void add_basis_item(struct al_text *text, const char *item)
+{
+	al_text_addf(text, "%s%s", text->length ? ", " : "", item);
+}
+
 static void add_roles(struct al_text *text, unsigned roles)
 {
-	const char *comma = " of ";
+	const char *comma = text->length ? ", only " : "only ";
 
-	if (roles == ALL_ROLES)
-		return;
 	for (int role = 0; role < AL_N_ROLES; role++) {
 		if (!(roles >> role & 1))
 			continue;
@@ -121,15 +123,25 @@ static void add_roles(struct al_text *text, unsigned roles)
 const char *al_basis_text(const struct al_basis *basis, struct al_arena *arena)
 {
 	AL_TEXT(text);
-	al_text_addf(&text, "%s, all %s", per_texts[basis->per],
-		basis->only_matrices ? "matrices" : "tensors");
-	add_roles(&text, basis->roles);
-	al_text_addf(&text, ", %s, %s", projection_texts[basis->output_projection],
-		!basis->has_biases	? "biases as declared"
-			: basis->biases ? "with biases"
-					: "without biases");
+	if (basis->per != AL_BASIS_WHOLE)
+		add_basis_item(&text, per_texts[basis->per]);
+	if (basis->only_matrices)
+		add_basis_item(&text, "only matrices");
+	if (basis->roles != ALL_ROLES)
+		add_roles(&text, basis->roles);
+	if (basis->output_projection != AL_OUTPUT_OWN)
+		add_basis_item(&text, projection_texts[basis->output_projection]);
+	if (basis->has_biases)
+		add_basis_item(&text, basis->biases ? "with biases" : "without biases");
+	return al_strdup(arena, text.length ? text.data : "");
+}
 
-	return al_strdup(arena, text.data);
+void al_basis_note(const struct al_basis *basis, struct al_table *table)
+{
+	const char *text = al_basis_text(basis, &table->arena);
+
+	if (*text)
+		al_table_warn(table, "counted: %s", text);
 }
 
 /* ---- errors ---- */

@@ -21,6 +21,7 @@ struct al_profile;
 struct al_style {
 	enum al_units units; /* people's formats only */
 	size_t width; /* text: fold wider tables into parts; 0: no limit */
+	size_t lines; /* text: the claim and as much of a table as fits; 0: everything */
 	bool color; /* text: bold headings */
 	const char *command; /* JSON: "command"; NULL leaves the key out */
 	const struct al_profile *profile; /* LaTeX: the pages that tables are laid out for; NULL: as
@@ -39,13 +40,18 @@ struct al_writer {
 		struct al_text *out);
 	void (*write_all)(const struct al_style *style, const struct al_table *const *tables,
 		size_t n_tables, struct al_text *out);
+	/* Claim, a table and what leads on, in style->lines lines: returns how many of the table's
+	 * rows are left out; NULL: there is no short form. */
+	size_t (*write_short)(const struct al_style *style, const struct al_table *const *tables,
+		size_t n_tables, struct al_text *out);
 	/* The claim's sentence, and what follows the tables; NULL: it isn't shown there. */
 	void (*write_claim)(const struct al_style *style, const char *claim, struct al_text *out);
 	void (*write_end)(const struct al_style *style, const struct al_claim *claim,
 		struct al_text *out);
 };
 
-void al_write(const struct al_writer *writer, const struct al_style *asked,
+/* Returns how many rows of the table that a short form shows are left out. */
+size_t al_write(const struct al_writer *writer, const struct al_style *asked,
 	const struct al_table *const *tables, size_t n_tables, struct al_text *out);
 
 /* All writers, NULL-terminated: text, json, csv, latex, markdown, value. */

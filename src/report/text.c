@@ -300,13 +300,27 @@ static void write_part(const struct sheet *sheet, const struct part *part, struc
 	write_rows(sheet, part, out);
 }
 
+static struct part new_part(struct al_arena *arena, const struct al_table *table)
+{
+	return (struct part){
+		.columns = al_new_array(arena, size_t, table->n_columns),
+		.widths = al_new_array(arena, size_t, table->n_columns),
+	};
+}
+
+bool al_text_table_fits(const struct al_style *style, const struct al_table *table)
+{
+	AL_ARENA(arena);
+	struct sheet sheet = read_table(&arena, style, table);
+	struct part part = new_part(&arena, table);
+
+	return take_all(&sheet, &part);
+}
+
 static void write_parts(const struct sheet *sheet, struct al_arena *arena, struct al_text *out)
 {
 	size_t n_columns = sheet->table->n_columns;
-	struct part part = {
-		.columns = al_new_array(arena, size_t, n_columns),
-		.widths = al_new_array(arena, size_t, n_columns),
-	};
+	struct part part = new_part(arena, sheet->table);
 
 	if (take_all(sheet, &part)) {
 		narrow(sheet, &part);
@@ -356,7 +370,7 @@ static void write_note(const char *note, size_t page, struct al_arena *arena, st
 	al_text_add(out, "\n");
 }
 
-static void write_table(const struct al_style *style, const struct al_table *table,
+void al_text_write_table(const struct al_style *style, const struct al_table *table,
 	struct al_text *out)
 {
 	AL_ARENA(arena);
@@ -369,7 +383,7 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 		if (table->n_rows > 0)
 			write_parts(&sheet, &arena, out);
 		else
-			al_text_add(out, "There is nothing to show.\n");
+			al_text_add(out, "None.\n");
 	}
 	for (size_t i = 0; i < table->n_notes; i++) {
 		al_text_add(out, i ? "" : "\n");
@@ -377,13 +391,13 @@ static void write_table(const struct al_style *style, const struct al_table *tab
 	}
 }
 
-static void write_claim(const struct al_style *style, const char *claim, struct al_text *out)
+void al_text_write_claim(const struct al_style *style, const char *claim, struct al_text *out)
 {
 	al_text_add_wrapped(out, claim, 0, 0, style->width);
 }
 
 /* "Assumed: batch size 1; weights in bf16.", then a command a line. */
-static void write_end(const struct al_style *style, const struct al_claim *claim,
+void al_text_write_end(const struct al_style *style, const struct al_claim *claim,
 	struct al_text *out)
 {
 	AL_TEXT(line);
@@ -407,7 +421,8 @@ const struct al_writer al_writer_text = {
 	.extension = "txt",
 	.is_for_people = true,
 	.units = AL_UNITS_READABLE,
-	.write_table = write_table,
-	.write_claim = write_claim,
-	.write_end = write_end,
+	.write_table = al_text_write_table,
+	.write_claim = al_text_write_claim,
+	.write_end = al_text_write_end,
+	.write_short = al_text_write_short,
 };

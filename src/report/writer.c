@@ -25,7 +25,7 @@ static void write_claim(const struct al_writer *writer, const struct al_style *s
 	al_text_add(out, "\n");
 }
 
-void al_write(const struct al_writer *writer, const struct al_style *asked,
+size_t al_write(const struct al_writer *writer, const struct al_style *asked,
 	const struct al_table *const *tables, size_t n_tables, struct al_text *out)
 {
 	struct al_style style = *asked;
@@ -33,6 +33,8 @@ void al_write(const struct al_writer *writer, const struct al_style *asked,
 
 	if (style.units == AL_UNITS_DEFAULT)
 		style.units = writer->units;
+	if (style.lines && writer->write_short)
+		return writer->write_short(&style, tables, n_tables, out);
 	if (writer->write_all)
 		writer->write_all(&style, tables, n_tables, out);
 	if (has_claim)
@@ -43,6 +45,7 @@ void al_write(const struct al_writer *writer, const struct al_style *asked,
 	}
 	if (style.claim && writer->write_end)
 		writer->write_end(&style, style.claim, out);
+	return 0;
 }
 
 bool al_writer_find(const char *name, const struct al_writer **out, struct al_error *err)

@@ -9,6 +9,20 @@
 #define AL_DECLARE_WRITER(name) extern const struct al_writer al_writer_##name;
 AL_WRITERS(AL_DECLARE_WRITER)
 
+/* The parts of a text, which the short form puts together. */
+void al_text_write_table(const struct al_style *style, const struct al_table *table,
+	struct al_text *out);
+void al_text_write_claim(const struct al_style *style, const char *claim, struct al_text *out);
+void al_text_write_end(const struct al_style *style, const struct al_claim *claim,
+	struct al_text *out);
+
+/* Is a table set without being folded? */
+bool al_text_table_fits(const struct al_style *style, const struct al_table *table);
+
+/* The short form: brief.c. */
+size_t al_text_write_short(const struct al_style *style, const struct al_table *const *tables,
+	size_t n_tables, struct al_text *out);
+
 /* A stranger's text as one printable line: control characters come out as \xNN. */
 const char *al_printable(struct al_arena *arena, const char *text);
 

@@ -143,7 +143,7 @@ static bool add_notes(const struct al_scenario *s, const struct al_scenario_tabl
 		return true;
 	if (!al_case_ask(&q, case_, &table->changes, table->id, err))
 		return false;
-	al_table_note(out, "counted: %s", al_basis_text(&q.basis, &out->arena));
+	al_basis_note(&q.basis, out);
 	if (needs.recipe && q.recipe)
 		al_table_note(out, "recipe: %s (%s)", q.recipe->name, q.recipe->source);
 	return true;

@@ -75,7 +75,7 @@ void al_significance_note(const struct al_scenario_table *table, struct al_table
 	const char *runs = least == most
 		? al_format(&out->arena, "%lld", (long long)most)
 		: al_format(&out->arena, "%lld to %lld", (long long)least, (long long)most);
-	al_table_note(out,
+	al_table_warn(out,
 		"significance against %s: * p < 0.05, ** p < 0.01, by Welch's two-sided t-test "
 		"over %s runs each",
 		name, runs);

@@ -333,7 +333,7 @@ static bool run_variant(const struct al_ledger_sweep *sweep, size_t index, int64
 
 static void add_notes(const struct al_ledger_sweep *sweep, struct al_table *out)
 {
-	al_table_note(out, "counted: %s", al_basis_text(&sweep->request->basis, &out->arena));
+	al_basis_note(&sweep->request->basis, out);
 	for (size_t i = 0; i < sweep->n_ties; i++)
 		al_table_note(out, "%s = %s", sweep->ties[i].symbol,
 			al_formula_source(sweep->ties[i].formula));

@@ -399,16 +399,14 @@ static void follows_the_bases(void **state)
 static const struct basis_text {
 	const char *basis, *text;
 } basis_texts[] = {
-	{"", "one attention block, all tensors, output projection as declared, biases as declared"},
+	{"", "one attention block"},
 	{"output_projection=full biases=false per=block",
-		"one attention block, all tensors, output projection d_model x d_model, without "
-		"biases"},
+		"one attention block, output projection d_model x d_model, without biases"},
 	{"output_projection=none biases=true roles=key,query per=model",
-		"all attention of the model, all tensors of query and key, no output projection, "
-		"with biases"},
+		"all attention of the model, only query and key, no output projection, with biases"},
 	{"roles=query roles=all per=layer output_projection=none output_projection=own",
-		"the attention of one layer, all tensors, output projection as declared, biases as "
-		"declared"},
+		"the attention of one layer"},
+	{"per=whole", ""},
 };
 
 static void says_its_basis(void **state)

@@ -87,7 +87,7 @@ void al_page_add_table(struct al_text *out, const struct al_page_table *page)
 			caption);
 	al_text_add(out, "\n");
 	if (page->table->n_rows == 0)
-		al_text_add(out, "<p>There is nothing to show.</p>\n");
+		al_text_add(out, "<p>None.</p>\n");
 	else
 		add_rows(out, page);
 	for (size_t i = 0; i < page->table->n_notes && !page->hides_notes; i++)
