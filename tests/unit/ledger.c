@@ -403,7 +403,8 @@ static const struct basis_text {
 	{"output_projection=full biases=false per=block",
 		"one attention block, output projection d_model x d_model, without biases"},
 	{"output_projection=none biases=true roles=key,query per=model",
-		"all attention of the model, only query and key, no output projection, with biases"},
+		"all attention of the model, only query and key, no output projection, with "
+		"biases"},
 	{"roles=query roles=all per=layer output_projection=none output_projection=own",
 		"the attention of one layer"},
 	{"per=whole", ""},
