@@ -28,7 +28,7 @@ enum al_status {
 	AL_ECANCELLED = 6, /* the caller's callback ended the work */
 };
 
-/* One line that says where, what was found and what was expected. */
+/* One line: where, what was found and what was expected. */
 struct al_error {
 	enum al_status status;
 	char message[1024];

@@ -70,7 +70,7 @@ static size_t count_up_to(const struct al_table *steps, double most)
 	return n;
 }
 
-/* Positions that are rotary: of what merging does weights alone don't tell. */
+/* Rotary positions: weights alone don't show the effect of merging. */
 static bool is_rotary(const struct al_audit_run *run)
 {
 	for (size_t i = 0; i < run->n_measured; i++)

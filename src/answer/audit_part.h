@@ -22,8 +22,8 @@ const size_t *al_audit_deal_modules(const struct al_audit_run *run, int64_t n_sh
 const char *al_shard_module_file(const struct al_audit_run *run,
 	const struct al_attention *attention);
 
-/* Says what shapes the answer: the program, the checkpoint's header, options, and fingerprints of
- * what is read besides the checkpoint: config, layout, calibration. */
+/* Adds all that shapes the answer: the program, the checkpoint's header, options, and fingerprints
+ * of what is read besides the checkpoint: config, layout, calibration. */
 bool al_shard_summarize(const struct al_audit_run *run, struct al_shard_file *shard,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -41,7 +41,7 @@ struct al_audit_run {
 	const struct al_audit_asked *options;
 	struct al_opened_checkpoint *opened;
 	struct al_covariance covariance;
-	bool has_outputs; /* a calibration says what heads put out */
+	bool has_outputs; /* a calibration has the heads' outputs */
 	struct al_needs needs;
 	struct al_audit audit;
 	struct al_table **tables; /* in addition to al_measurements; NULL: not wanted */
@@ -60,7 +60,7 @@ struct al_audit_run {
 	struct al_page_left_out *left_out; /* modules that weren't measured, and why */
 	size_t n_left_out, room;
 	int64_t *not_finite; /* of each tensor, how many of its numbers */
-	const char *kernel, *kernel_note; /* of BLAS; NULL: nothing to say of why */
+	const char *kernel, *kernel_note; /* of BLAS; NULL: no reason to give */
 	al_matrices_taker *take_matrix; /* of --tables */
 	void *taker;
 };
@@ -107,7 +107,7 @@ const struct al_table *al_audit_run_table(const struct al_audit_run *run, const 
 bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
 /* audit_figures.c: adds to the files of --figures what the tables hold, as PDF, SVG and PNG: each
- * measurement says which figures its table makes. */
+ * measurement lists the figures of its table. */
 bool al_audit_figures_draw(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
 /* Does the answer hold this measurement's table? */

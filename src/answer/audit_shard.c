@@ -69,7 +69,7 @@ static bool put(void *context, const char *name, const struct al_text *content,
 		al_format(&session->arena, "%s.%s", s->stem, name), content, err);
 }
 
-/* What the answer says of a module's file. */
+/* A module's file, as the answer lists it. */
 struct answered {
 	const char *module;
 	int64_t layer;
@@ -211,7 +211,7 @@ static void begin(struct sharding *s)
 		"Shard %lld of %lld of an audit, in %s", shard, n_shards, s->folder);
 }
 
-/* The manifest comes last: where it stands, all that it lists does. */
+/* The manifest is written last: once it exists, so does all that it lists. */
 static void put_manifest(struct sharding *s)
 {
 	struct al_session *session = s->run->session;

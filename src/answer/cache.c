@@ -276,7 +276,7 @@ static const char *say(const struct answer *a)
 
 /* ---- requests ---- */
 
-/* Of a model whose parts are known a variant stands in the place of every module that caches. */
+/* In a model whose parts are known, a variant replaces every module that caches. */
 static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 {
 	struct al_cache_entries cache;

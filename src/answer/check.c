@@ -125,7 +125,7 @@ static void note_verdicts(struct al_table *table, const char *what, const size_t
 		verdicts[AL_CONSISTENT], verdicts[AL_INCONSISTENT], verdicts[AL_UNDERIVABLE]);
 }
 
-/* What is printed once counts once; the other claims say more about the same numbers. */
+/* Each printed number counts once; the other claims are about the same numbers. */
 static void add_notes(struct al_table *table, const struct al_check_counts *counts)
 {
 	const size_t *kinds = counts->kinds;

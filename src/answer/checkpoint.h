@@ -10,7 +10,7 @@ struct al_opened_checkpoint {
 };
 
 struct al_layout_options {
-	const char *heads, *layout; /* what a checkpoint without a config doesn't say */
+	const char *heads, *layout; /* what a checkpoint without a config lacks */
 	const char *modules; /* NULL: all */
 	bool runs; /* as of struct al_view_options; no option of the command line */
 };
@@ -40,11 +40,11 @@ struct al_opened_checkpoint *al_session_checkpoint(struct al_session *session,
 	const struct al_layout_options *options, const char *path, const char *config, bool modules,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What every answer about a checkpoint says: sizes, hash of the header, family, what was left
+/* Facts in every answer about a checkpoint: sizes, hash of the header, family, what was left
  * out. */
 void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct al_table *table);
 
-/* What a note says of how the family was found: "named by config.json". */
+/* How the family was found, for a note: "named by config.json". */
 const char *al_recognition_text(struct al_table *table, const struct al_model_view *view);
 
 /* ---- the file alone ---- */

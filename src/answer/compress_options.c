@@ -188,7 +188,7 @@ static bool read_method(const char *method, const char *target, enum al_method *
 			method);
 }
 
-/* One way to say how much is left, and the one that the method takes. */
+/* Only one option sets how much is left, and it is one that the method takes. */
 static bool check_goal(const struct al_compress_options *o, struct al_error *err)
 {
 	const int n = (o->n_ranks > 0) + (o->target_error > 0) + (o->budget > 0);

@@ -104,7 +104,7 @@ static const char *say_similarity(struct al_arena *arena, const struct al_table 
 		al_claim_real(arena, "most", "", most, al_format(arena, "%.4f", most)));
 }
 
-/* ", within the tolerance of 5 %; what was to be copied differs, as the notes say" */
+/* ", within the tolerance of 5 %; what was to be copied differs, as the notes list" */
 static const char *say_checks(struct al_arena *arena, const struct al_verify_options *options,
 	double worst, bool holds)
 {

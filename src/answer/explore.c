@@ -94,7 +94,8 @@ static bool measure(struct al_explore *e, struct record *record,
 	return ledger && ok;
 }
 
-/* A variant that lacks a symbol, or whose widths don't divide, says so here as on the page. */
+/* A variant that lacks a symbol, or whose widths don't divide, gets the same message here as on the
+ * page. */
 static void fill_answer(struct al_explore *e, struct al_table *table)
 {
 	const struct al_configured_variants *variants = &e->request->variants;

@@ -13,7 +13,7 @@ struct al_explore {
 };
 
 /* Finds a start for symbols that have none, the first number that a published check of a variant
- * gives them, and adds the data as one JSON object without '<', so that it can stand in a page.
+ * gives them, and adds the data as one JSON object without '<', so that a page can contain it.
  * src/report/page/explorer.js reads it:
  *
  *   model     what the page begins with

@@ -167,7 +167,7 @@ static const char *place_of_dtype(struct data *d, const char *name)
 
 /* ---- variants ---- */
 
-/* What is null at the end of a line says nothing. */
+/* Nulls at the end of a line are left out. */
 static void trim(struct al_text *out)
 {
 	static const char nothing[] = ",null";
@@ -368,7 +368,7 @@ bool al_explore_add_data(struct al_explore *e, struct al_text *out, struct al_er
 	al_text_init(&d.variants);
 	al_text_init(&d.formulas);
 	const bool ok = add_all(&d, &text, err);
-	/* '<' could end the element that the data stands in */
+	/* '<' could end the element that contains the data */
 	for (const char *p = text.data; ok && *p; p++)
 		if (*p == '<')
 			al_text_add(out, "\\u003c");

@@ -114,7 +114,7 @@ static bool find_cached(struct record *r, struct al_ledger *ledger, struct al_ta
 	return true;
 }
 
-/* In a survey a note says why there is no order. */
+/* In a survey a note explains why there is no order. */
 static bool find_order(struct record *r, struct al_table *table, struct al_error *err)
 {
 	r->degree = -1;

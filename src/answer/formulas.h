@@ -21,7 +21,7 @@ struct al_formulas {
 
 void al_formulas_begin(const struct al_formulas *formulas, struct al_table *table);
 
-/* A row; where the variant doesn't declare what it caches, a note says so. */
+/* A row; a note if the variant doesn't declare its cache. */
 bool al_formulas_add(const struct al_formulas *formulas, struct al_table *table,
 	const struct al_configured_variant *configured, struct al_error *err) AL_MUST_CHECK;
 

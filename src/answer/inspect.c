@@ -15,7 +15,7 @@ struct inspect_options {
 	struct al_layout_options layout;
 	bool shows_values;
 	/* Both tables make an answer for people; a script asks for the one that it reads, so that
-	 * what a family says of the checkpoint doesn't change the form of its answer. */
+	 * the family's match with the checkpoint doesn't change the form of its answer. */
 	uint64_t only;
 };
 
@@ -145,7 +145,7 @@ static void note_one(struct al_table *table, const struct al_metadata *metadata)
 		value, shown < length ? "..." : "");
 }
 
-/* What shards say alike is one note. */
+/* Shards that agree share one note. */
 static void note_metadata(struct inspection *inspection)
 {
 	const struct al_checkpoint *checkpoint = inspection->checkpoint;
@@ -274,8 +274,8 @@ static void add_modules(struct al_session *session, const struct al_model_view *
 		al_table_note(table, "%s", view->notes[i]);
 }
 
-/* Where no family fits, a note to the table of tensors says why. Where there is no such table, or
- * the user gives a family or heads that don't fit, that is an error. */
+/* Where no family fits, a note to the table of tensors explains why. Where there is no such table,
+ * or the user gives a family or heads that don't fit, that is an error. */
 static bool list_modules(struct inspection *in, struct al_error *err)
 {
 	const struct inspect_options *o = in->session->options;

@@ -1,7 +1,7 @@
 /* The BLAS kernel of a command that computes: chosen, tested and named; and where its matrices lie.
  *
  * OpenBLAS reads its kernel's name when it is loaded, so that another one takes another process.
- * What the one before it found out is said in a variable of the environment. */
+ * An environment variable passes on what the first process found out. */
 #include "answer/kernel.h"
 
 #include <strings.h>

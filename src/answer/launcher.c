@@ -1,9 +1,9 @@
-/* Which part of an audit this process measures: as --shard says it, or as a launcher numbers it in
- * the environment. No MPI is linked.
+/* Which part of an audit this process measures: set by --shard, or by a launcher's number in the
+ * environment. No MPI is linked.
  *
  * Under Slurm `mpirun` starts processes within a step whose variables they inherit, so Slurm's are
  * those of the outermost launcher, and are asked last. Should two processes take one part for
- * theirs, `merge` says so. */
+ * theirs, `merge` reports it. */
 #include "answer/audit_part.h"
 
 static const struct launcher {

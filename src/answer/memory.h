@@ -56,7 +56,7 @@ bool al_add_bounds(struct al_session *session, struct al_request *request,
 	mpq_srcptr weights, struct al_table *memory, const struct al_table **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* In a sentence: of one request by state, of several beside the variant `base` (NULL: the first).
+/* In a sentence: one request by state, several compared with the variant `base` (NULL: the first).
  * `training` and `inference` are of a whole model, NULL: attention alone, or the other is asked
  * for; `bounds` NULL: no device. */
 struct al_memory_told {

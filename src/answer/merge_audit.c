@@ -50,7 +50,7 @@ static bool is_own(const char *fact)
 	return al_find_name(fact, own, sizeof(own) / sizeof(*own)) >= 0;
 }
 
-/* What shapes the answer is the same of both, as far as `f` says it. */
+/* Both agree on what shapes the answer, as far as `f` records it. */
 static bool check_facts(const struct al_shard_file *f, const struct al_shard_file *other,
 	struct al_error *err)
 {
@@ -204,7 +204,7 @@ static const char *path_of(const struct merging *m, const struct al_shard_file *
 	return al_format(&m->session->arena, "%.*s.%s", stem, part->path, name);
 }
 
-/* What the manifest says of a file; NULL: nothing. */
+/* The manifest's entry of a file; NULL: none. */
 static const char *fingerprint_of(const struct al_shard_file *part, const char *name)
 {
 	const struct al_table *files = list_of(part, "files");
@@ -337,7 +337,7 @@ static bool take_rest(struct merging *m, struct al_error *err)
 	return true;
 }
 
-/* Machines may differ: their numbers do in the last digits, and that is said. */
+/* Machines may differ, and with them the last digits of their numbers: a note reports it. */
 static void take_kernels(struct merging *m)
 {
 	struct al_arena *arena = &m->session->arena;

@@ -57,7 +57,7 @@ static bool add(struct reader *r, const struct al_given_option *option, struct a
 	return true;
 }
 
-/* `value`: what stands after "=" or the letter, or NULL. */
+/* `value`: the text after "=" or the letter, or NULL. */
 static bool take(struct reader *r, struct al_given_option option, const char *value,
 	struct al_error *err)
 {

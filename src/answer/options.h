@@ -78,7 +78,7 @@ struct al_option_group {
 	for (const struct al_option_group *group = (groups); group->rows; group++) \
 		for (const struct al_option_row *row = group->rows; row->name; row++)
 
-/* An option as it stands on the command line. */
+/* An option as it is on the command line. */
 struct al_given_option {
 	const struct al_option_row *row;
 	size_t at; /* of its group */

@@ -62,7 +62,7 @@ static bool refuse(const struct al_session *session, const char *const *names, c
 	return true;
 }
 
-/* --weights and --calibration stand in the place of head outputs. */
+/* --weights and --calibration replace head outputs. */
 static bool check_alone(const struct al_session *session, bool is_weights, struct al_error *err)
 {
 	enum { OF_CALIBRATION = 6 };

@@ -86,7 +86,7 @@ struct pca_module {
 /* Takes all architectures that are asked for. */
 bool pca_take_module(struct pca_module *module, struct al_error *err) AL_MUST_CHECK;
 
-/* Whoever has head outputs: begins the tables, takes its modules, and says what they are of. */
+/* A source of head outputs: begins the tables, takes its modules, and names their source. */
 bool pca_run_files(struct pca *pca, struct al_error *err) AL_MUST_CHECK;
 bool pca_run_model(struct pca *pca, struct al_error *err) AL_MUST_CHECK;
 bool pca_run_calibration(struct pca *pca, struct al_error *err) AL_MUST_CHECK;

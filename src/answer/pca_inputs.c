@@ -1,8 +1,8 @@
 /* pca: who has head outputs. FILE: as files hold them; --weights: the weights of PCA layers;
- * --calibration: what was added up over tokens, which says of the direct and the average
- * architecture all that exact components ask, and of targets, losses and patterns nothing; MODEL:
- * it runs, its heads' outputs are recorded, and its loss is measured with PCA layers in the place
- * of its output projections. */
+ * --calibration: what was added up over tokens, which suffices for exact components of the direct
+ * and the average architecture, but not for targets, losses and patterns; MODEL: it runs, its
+ * heads' outputs are recorded, and its loss is measured with PCA layers in the place of its output
+ * projections. */
 #include "answer/pca.h"
 
 #include "audit/select.h"
@@ -206,7 +206,7 @@ const struct al_table_field pca_loss_fields[] = {
 	AL_FIELDS_END,
 };
 
-/* With `layers` in place; or without a number, where too few tokens say nothing of the fit. */
+/* With `layers` in place; or without a number, where there are too few tokens to judge the fit. */
 static bool add_row(struct model *m, struct row *row, const struct al_in_place *const *layers,
 	bool is_fitted, struct al_error *err)
 {

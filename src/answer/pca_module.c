@@ -150,7 +150,7 @@ void pca_note_options(const struct al_session *session)
 
 /* ---- rows ---- */
 
-/* A fit with as many unknowns as tokens meets any target: its error says nothing. */
+/* A fit with as many unknowns as tokens meets any target: its error means nothing. */
 static bool is_target_fitted(const struct pca_module *m, size_t kept)
 {
 	return m->errors && !isnan(m->errors[kept])
@@ -365,7 +365,7 @@ static bool put_in_place(const struct pca_module *m, struct al_matrix weights, s
 }
 
 /* The weights that are trained, or the exact ones: how alike their components are; and the layer
- * in the model, where the fit of its output says something. */
+ * in the model, where the fit of its output is meaningful. */
 static bool take_weights(const struct pca_module *m, struct al_error *err)
 {
 	const struct al_view vectors = al_view(m->principal.vectors);

@@ -2,7 +2,7 @@
  * 2024, which draws it.
  *
  * The paper shows "the correlation matrix of the PCA layer's weights" and wants the identity. It
- * doesn't say which correlation: Pearson's takes the mean over a component's own weights off, and
+ * doesn't specify the correlation: Pearson's takes the mean over a component's own weights off, and
  * of a complete orthonormal set it can never be the identity, since the constant vector is shared
  * out among its members; cosines are the identity exactly where weights are orthonormal. */
 

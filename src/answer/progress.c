@@ -1,4 +1,4 @@
-/* Progress: work of more than a second says on a terminal where it is. */
+/* Progress: work of more than a second shows on a terminal how far it is. */
 #include "answer/progress.h"
 
 #include <sys/ioctl.h>

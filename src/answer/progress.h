@@ -1,4 +1,4 @@
-/* Progress: work of more than a second says on a terminal what is done, how many of how many, and
+/* Progress: work of more than a second shows on a terminal its step, how many of how many, and
  * how much time is left. */
 #pragma once
 

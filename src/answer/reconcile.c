@@ -113,7 +113,7 @@ static bool add_sums(struct al_session *session, const struct al_reconciled *ent
 	return true;
 }
 
-/* What agrees is said in a note, unless all is asked for. */
+/* A note counts what agrees, unless all is asked for. */
 static void fill(struct al_session *session, struct al_table *table,
 	const struct al_reconciled *entries, size_t n, uint64_t counts[AL_N_DIFFERENCES])
 {

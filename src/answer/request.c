@@ -119,9 +119,9 @@ bool al_check_whole(const struct al_request *q, bool is_whole, struct al_error *
 				  : "--whole needs a complete model, not only attention");
 }
 
-/* ---- what every answer says of its conventions ---- */
+/* ---- conventions, in every answer ---- */
 
-/* "gqa, biases=false": what the family sets in a module, but for what the basis says already. */
+/* "gqa, biases=false": what the family sets in a module, except what the basis covers already. */
 static const char *module_text(const struct al_request *q,
 	const struct al_configured_variant *configured, struct al_arena *arena)
 {
@@ -359,8 +359,8 @@ const char *al_engine_holds(const struct al_request *q)
 			      : al_format(q->arena, ", as %s holds it", q->engine.engine->title);
 }
 
-/* What one token of the model leaves, or of what stands in the place of its attention; nothing
- * where that isn't known. */
+/* What one token of the model leaves, or of what replaces its attention; nothing where that isn't
+ * known. */
 static struct al_cache_entries cache_entries(const struct al_request *q)
 {
 	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0],

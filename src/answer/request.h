@@ -17,7 +17,7 @@ extern const struct al_option_row al_setting_rows[], al_variant_rows[], al_recip
 /* Is a variant named? Else the answer is about the model's own attention. */
 bool al_names_variants(const struct al_asked *asked);
 
-/* Asks about a subject what the options say. `word` names a preset, or a variant with
+/* Asks about a subject what the options ask for. `word` names a preset, or a variant with
  * `takes_variant`. The request is finished with the session; NULL: it can't be answered. */
 struct al_request *al_ask_request(struct al_session *session, const struct al_asked *options,
 	const char *word, bool takes_variant, struct al_error *err) AL_MUST_CHECK;
@@ -32,8 +32,8 @@ bool al_each_request(struct al_session *session, const struct al_asked *options,
 bool al_request_number(struct al_request *request, const char *symbol, int64_t least,
 	int64_t fallback, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 
-/* How the model's numbers are stored: as `name` says, NULL: as its files do. It is finished with
- * the session; NULL: that isn't known. */
+/* How the model's numbers are stored: in the format `name`, NULL: that of its files. It is finished
+ * with the session; NULL: that isn't known. */
 struct al_quantisation *al_request_quantisation(struct al_request *request, const char *name,
 	struct al_error *err) AL_MUST_CHECK;
 
@@ -55,7 +55,7 @@ bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_reque
 void al_note_variant_defaults(const struct al_request *request, struct al_table *table);
 /* That `seq` is more than the model was made for, and what the engine does then; else nothing. */
 void al_note_context(struct al_request *request, int64_t seq, struct al_table *table);
-/* That the model's files say what format its cache is in; else nothing. */
+/* A note if the model's files specify the format of its cache. */
 void al_note_cache_format(const struct al_request *request, const char *option,
 	struct al_table *table);
 /* Is it a model that reads all tokens at once, and has no decoder? */

@@ -142,7 +142,7 @@ static inline void q2_k_block(const unsigned char *b, float *out)
 	}
 }
 
-/* As before; a third bit stands apart, and its absence takes 4 off. */
+/* As before; a third bit is apart, and its absence takes 4 off. */
 static inline void q3_k_block(const unsigned char *b, float *out)
 {
 	const unsigned char *third = b, *numbers = b + 32, *scales = b + 96;

@@ -1,4 +1,4 @@
-/* Errors: what went wrong, said once, where the fact is known.
+/* Errors: what went wrong, reported once, where the fact is known.
  *
  * A function that can fail returns bool, takes `struct al_error *err` last and ends in
  * `return al_fail(err, AL_EINPUT, "...")`; its callers add where (`al_in(err, "layers[3]")`).

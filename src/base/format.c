@@ -144,7 +144,7 @@ static void f16_from_double(const double *values, size_t n, unsigned char *bytes
 
 /* ---- the list ---- */
 
-/* What stands with a format that one number at a time is stored in, and with a block format. */
+/* The fields of a format of single numbers, and of a block format. */
 #define BYTES(n) .block_elements = 1, .block_bytes = (n)
 #define BLOCK(n, bytes) .block_elements = (n), .block_bytes = (bytes)
 

@@ -13,10 +13,9 @@
 enum { AL_DTYPE_ALIASES = 3, AL_MOST_BLOCK_ELEMENTS = 256 };
 
 struct al_dtype {
-	const char *
-		name; /* "bf16", as options and the catalogue say; NULL: they have no word for it */
+	const char *name; /* "bf16", in options and the catalogue; NULL: they have no word for it */
 	const char *aliases[AL_DTYPE_ALIASES]; /* "fp16" for "f16" */
-	const char *stored; /* "BF16", as safetensors says; NULL: no checkpoint stores it */
+	const char *stored; /* "BF16", as in safetensors; NULL: no checkpoint stores it */
 	size_t block_elements; /* so many elements ... */
 	size_t block_bytes; /* ... take so many bytes: 1 and 2 for BF16, 2 and 1 for F4 */
 	const char *fallback; /* what rows get that fill no whole blocks; NULL: none is needed */

@@ -48,7 +48,7 @@ enum { AL_JSON_DEPTH = 64, AL_JSON_FILE_LIMIT = 64 << 20 };
 /* A document of the block that it is declared in, which nothing may have been read into yet. */
 #define AL_JSON(name) AL_ENDS(al_json_finish) struct al_json name = {0}
 
-/* Parses a copy of the text. On failure nothing is left to finish; the message says
+/* Parses a copy of the text. On failure nothing is left to finish; the message has
  * name:line:column. */
 bool al_json_parse(struct al_json *doc, const char *name, const char *text, size_t length,
 	struct al_error *err) AL_MUST_CHECK;
@@ -94,7 +94,7 @@ bool al_json_fail(const struct al_json *doc, const struct al_item *node, struct 
 /* Puts "name:line:column: " before a message that is already set (a formula's, say). */
 bool al_json_in(const struct al_json *doc, const struct al_item *node, struct al_error *err);
 
-/* The value of a node, or an error that says what was found and what was expected. */
+/* The value of a node, or an error with what was found and what was expected. */
 bool al_json_text(const struct al_json *doc, const struct al_item *node, const char **out,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_json_boolean(const struct al_json *doc, const struct al_item *node, bool *out,
@@ -111,7 +111,7 @@ bool al_json_whole_from(const struct al_json *doc, const struct al_item *node, i
 /* Any finite number. */
 bool al_json_real(const struct al_json *doc, const struct al_item *node, double *out,
 	struct al_error *err) AL_MUST_CHECK;
-/* The index of one of `n` words; -1, and an error that says that `what` is unknown. */
+/* The index of one of `n` words; -1, and an error that `what` is unknown. */
 int al_json_find_word(const struct al_json *doc, const struct al_item *node, const char *what,
 	const char *const *words, size_t n, struct al_error *err);
 bool al_json_expect(const struct al_json *doc, const struct al_item *node, enum al_json_kind kind,

@@ -69,7 +69,7 @@ bool al_exact_parse(const char *text, mpq_t out, int *digits) AL_MUST_CHECK;
 /* Rounds to `digits` decimals, halves away from zero: 98.95 -> 99.0, -0.005 -> -0.01. */
 void al_exact_round(mpq_t out, mpq_srcptr q, int digits);
 
-/* Cuts off what stands after `digits` decimals: 98.99 -> 98.9. */
+/* Cuts off everything after `digits` decimals: 98.99 -> 98.9. */
 void al_exact_truncate(mpq_t out, mpq_srcptr q, int digits);
 
 /* One unit of the last of `digits` decimals, over `parts`: half of 0.01 is 0.005. */

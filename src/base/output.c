@@ -335,7 +335,7 @@ const char *al_output_written(const struct al_output *output)
 
 /* ---- closing ---- */
 
-/* Renamed before it is closed: with the file the lock goes that says who owns it. All errors of
+/* Renamed before it is closed: closing the file drops the lock that marks its owner. All errors of
  * writing it are known after the sync. */
 static bool replace(const struct al_output *output)
 {

@@ -1,9 +1,9 @@
 /* Outputs: files and folders that appear whole or not at all.
  *
- * A file is written piece by piece to a temporary name beside the target, which is synced and
+ * A file is written piece by piece to a temporary name next to the target, which is synced and
  * renamed at the end; an existing file's mode is kept and symbolic links are followed. A device or
- * a pipe is written directly. A folder's files are written in a temporary folder beside the target,
- * which must be new, or empty: one that holds something can't be replaced in one step.
+ * a pipe is written directly. A folder's files are written in a temporary folder next to the
+ * target, which must be new, or empty: one that holds something can't be replaced in one step.
  *
  * While an output is open, SIGINT, SIGTERM and SIGHUP (unless the program handles or ignores them)
  * remove what is temporary and then end the program as they would have: that needs handlers, the

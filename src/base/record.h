@@ -1,9 +1,10 @@
 /* Records: JSON objects of our own formats, read by a table of one row a key.
  *
- * The table is all that a format says of an object: which keys it may have, which it must have, of
- * what type each is and where it goes. A key that no row names is refused, naming the nearest
- * ("$schema" and "note" are allowed everywhere); then the rows are read in their order, so that a
- * row may lean on what the rows above it have read. An error says name:line:column. */
+ * The table is a format's whole definition of an object: which keys it may have, which it must
+ * have, of what type each is and where it goes. A key that no row names is refused, naming the
+ * nearest ("$schema" and "note" are allowed everywhere); then the rows are read in their order, so
+ * that a row may lean on what the rows above it have read. An error begins with
+ * name:line:column. */
 #pragma once
 
 #include "base/arena.h"
@@ -24,7 +25,7 @@ enum al_field_type {
 	AL_FIELD_WHOLE, /* int64_t: a whole number of at least `least` */
 	AL_FIELD_INT, /* int: the same, of at most `most` */
 	AL_FIELD_REAL, /* double */
-	AL_FIELD_NODE, /* const struct al_item *: the value as it stands, of `kind`, if any */
+	AL_FIELD_NODE, /* const struct al_item *: the value unchanged, of `kind`, if any */
 	AL_FIELD_RECORD, /* what `record` makes of an object */
 	AL_FIELD_BY, /* what `read` makes of the value */
 	AL_FIELD_LIST, /* a list: a pointer to its items, and how many they are; `or_one` */
@@ -43,7 +44,7 @@ struct al_field {
 	bool reads_absent; /* BY: `read` is called, with NULL, where the key is absent too */
 	int64_t fallback; /* BOOLEAN, WORD, WHOLE, INT: the value where the key is absent */
 	int64_t least; /* LIST: items */
-	size_t has_offset; /* in the record: a bool that says that the key is there; 0: none */
+	size_t has_offset; /* in the record: a bool, true if the key is there; 0: none */
 	size_t or_text; /* RECORD: in the record: for a text instead of an object; 0: none */
 	enum al_json_kind kind;
 
@@ -59,7 +60,7 @@ struct al_field {
 	const struct al_record *record;
 	size_t item_size; /* of what `read` or `find` makes of an item */
 	size_t n_offset; /* in the record: a size_t, the number of items */
-	size_t most; /* items; 0: any number; INT: as it says */
+	size_t most; /* items; 0: any number; INT: the largest */
 	const char *noun; /* for messages about how many: "entries"; NULL: "items" */
 };
 
@@ -68,7 +69,8 @@ struct al_record {
 	size_t n_fields; /* at most AL_RECORD_FIELDS */
 	size_t size; /* of the struct */
 
-	/* What no row can say, when all are read: of two keys, one and only one. May be NULL. */
+	/* A check that no row can express, when all are read: of two keys, one and only one. May be
+	 * NULL. */
 	bool (*check)(void *context, const struct al_item *object, void *record,
 		struct al_error *err);
 };

@@ -4,6 +4,6 @@
 
 #include <stddef.h>
 
-/* The length of the symbol that stands at `p` in `text` as a word of its own; 0: there is none. Its
+/* The length of the symbol at `p` in `text`, if it is a word of its own; 0: there is none. Its
  * first two bytes are the letter and "_". */
 size_t al_symbol_length(const char *text, const char *p);

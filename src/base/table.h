@@ -45,7 +45,7 @@ enum al_spread_form {
 	AL_SPREAD_BRACKETS, /* 84.0 (0.3) */
 	AL_SPREAD_SUBSCRIPT, /* 84.0, and below it a smaller +- 0.3 */
 	AL_SPREAD_PLUS_MINUS, /* 84.0 +- 0.3 */
-	AL_SPREAD_SIUNITX, /* the same in columns of siunitx, which stand on the point */
+	AL_SPREAD_SIUNITX, /* the same in columns of siunitx, aligned at the point */
 	AL_SPREAD_NONE,
 };
 
@@ -62,7 +62,7 @@ struct al_cell {
 	mpq_srcptr exact; /* EXACT */
 	mpq_srcptr spread; /* EXACT: standard deviation printed with it, or NULL */
 	int digits, spread_digits; /* EXACT: decimals that it was printed with; people read as many
-				      where the column doesn't say; 0: as many as there are */
+				      where the column doesn't set them; 0: as many as there are */
 	const char *mark; /* EXACT: "*" after it, which a note explains; or NULL */
 	double real; /* REAL */
 };
@@ -151,7 +151,7 @@ struct al_placing {
 	const char *size; /* "footnotesize"; NULL: the text's, or what fits */
 	bool is_wide; /* across both columns of a page */
 	bool hides_notes;
-	bool merges_keys; /* what several rows are called first stands once (multirow) */
+	bool merges_keys; /* a first name that several rows share is set once (multirow) */
 };
 
 struct al_table {
@@ -197,7 +197,7 @@ struct al_cell *al_table_add_record(struct al_table *table, const void *record);
 /* The last row is a sum of rows before it: text draws a line over it. */
 void al_table_mark_total(struct al_table *table);
 
-/* A note that stands there already is not said again. */
+/* A note that is there already isn't added again. */
 void al_table_note(struct al_table *table, const char *format, ...) AL_PRINTF(2, 3);
 
 /* The same of what readers must know before they use the numbers: short answers keep it. */

@@ -1,7 +1,8 @@
 /* Temporary files and folders next to their targets.
  *
  * A program holds a lock on a temporary file as long as it has it open: one whose lock is free was
- * left by a program that was killed. Locks hold on one machine at least: the name says which. */
+ * left by a program that was killed. Locks hold on one machine at least: the name contains the
+ * machine's. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The version, as meson.build says it. */
+/* The version, from meson.build. */
 #include "attnledger.h"
 
 const char *al_version(void)

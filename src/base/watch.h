@@ -4,8 +4,8 @@
 #include "base/error.h"
 
 struct al_watch {
-	/* Before each step, with its name, after `done` of `n` equal steps (n 0: nobody knows how
-	 * many). False: the work ends. */
+	/* Before each step, with its name, after `done` of `n` equal steps (n 0: unknown). False:
+	 * the work ends. */
 	bool (*show)(void *context, const char *part, size_t done, size_t n);
 	void *context;
 };

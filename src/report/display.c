@@ -140,7 +140,7 @@ static int find_step(const struct ladder *ladder, const char *scale)
 	return -1;
 }
 
-/* Where a column's fixed scale stands: on a ladder of its own quantity, else among k, M, B, which
+/* The place of a column's fixed scale: on a ladder of its own quantity, else among k, M, B, which
  * any quantity may use. NULL where the text is no scale. */
 static const struct ladder *fixed_ladder(const struct al_column *column, int *step)
 {
@@ -229,7 +229,7 @@ static bool fits_step(struct al_arena *arena, mpq_srcptr q, const struct ladder 
 static const char *climbed(struct al_arena *arena, const struct ladder *ladder,
 	const struct al_style *style, const struct al_column *column, mpq_srcptr q)
 {
-	/* A count's own decimals (none) say nothing about its millions. */
+	/* A count's own decimals (none) don't apply to its millions. */
 	int digits = column->digits > 0 ? column->digits : SCALED_DIGITS;
 	int step = 0;
 	mpq_srcptr scaled = q;
@@ -313,7 +313,7 @@ const char *al_cell_display(struct al_arena *arena, const struct al_style *style
 	return "-";
 }
 
-/* What the head says in brackets, or "". "B" is spelled out for bytes: over counts it is 10^9. */
+/* The head's text in brackets, or "". "B" is spelled out for bytes: over counts it is 10^9. */
 static const char *head_unit(struct al_arena *arena, const struct al_style *style,
 	const struct al_column *column)
 {
@@ -337,7 +337,7 @@ static bool is_letter(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-/* Does the title say the unit already, as a word of its own? */
+/* Does the title name the unit already, as a word of its own? */
 static bool mentions(const char *title, const char *unit)
 {
 	size_t length = strlen(unit);

@@ -73,7 +73,7 @@ static bool merges(const struct printing *p, const struct al_latex_part *part)
 		&& !(p->layout.wrap_pt && p->layout.wrap_pt[0] > 0);
 }
 
-/* The name of several rows stands in the first of them alone, a rule before it. */
+/* The name of several rows is in the first of them alone, a rule before it. */
 static void write_merged_name(struct printing *p, size_t row, size_t from, size_t end)
 {
 	const char *name = p->layout.grid.rows[row][0];

@@ -80,7 +80,8 @@ static size_t end_of_group(const struct al_table *table, size_t column)
 	return end;
 }
 
-/* The unit that all columns of a group have: it is said once, above them. "" where they differ. */
+/* The unit that all columns of a group have: it is printed once, above them. "" where they
+ * differ. */
 static const char *unit_of_group(struct al_arena *arena, const struct al_style *style,
 	const struct al_table *table, size_t from, size_t to)
 {

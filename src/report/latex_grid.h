@@ -18,7 +18,7 @@ struct al_latex_grid {
 };
 
 /* A title or a note with what LaTeX reads otherwise than it looks; symbols ("d_model x d_model")
- * and what stands between dollar signs are set as mathematics, as in figures. */
+ * and text between dollar signs are set as mathematics, as in figures. */
 void al_latex_add_escaped(struct al_text *out, const char *text);
 
 void al_latex_grid_init(struct al_latex_grid *grid, struct al_arena *arena,
@@ -59,6 +59,6 @@ void al_latex_add_number(struct al_text *out, const struct al_style *style,
 
 /* ---- latex_math.c: what figures set as mathematics, LaTeX does, too ---- */
 
-/* Adds the mathematics that begins at `p` in `text` (a symbol, symbols joined by " x ", or what
- * stands between dollar signs) and returns where it ends; `p` where none begins. */
+/* Adds the mathematics that begins at `p` in `text` (a symbol, symbols joined by " x ", or text
+ * between dollar signs) and returns where it ends; `p` where none begins. */
 const char *al_latex_add_math(struct al_text *out, const char *text, const char *p);

@@ -71,7 +71,7 @@ static void measure_column(struct fitting *f, size_t column)
 		extent->body = fmax(extent->body, al_latex_width(&type, cell));
 		extent->piece = fmax(extent->piece, al_latex_widest_piece(&type, cell));
 	}
-	if (al_latex_is_braced(head)) /* its numbers stand on the point */
+	if (al_latex_is_braced(head)) /* its numbers are aligned at the point */
 		extent->body *= 1.25;
 	extent->broken_head = al_latex_head_narrow(&type, f->arena, head->head, extent->body,
 		extent->head);

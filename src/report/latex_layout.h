@@ -1,4 +1,4 @@
-/* How a table is laid out on a venue's pages, so that nothing stands over their edges: in one
+/* How a table is laid out on a venue's pages, so that nothing exceeds their edges: in one
  * column or across both, in which size of type, with broken heads, with rows and columns exchanged,
  * with wrapped texts, or in parts. The first of a list of attempts that fits is taken; the last,
  * parts of wrapped columns, nearly always does. */

@@ -15,7 +15,7 @@ static bool is_digit(char c)
 
 /* ---- symbols ---- */
 
-/* What stands lower: "O", "{12}", "\mathrm{kv\,heads}". */
+/* A subscript: "O", "{12}", "\mathrm{kv\,heads}". */
 static void add_lower(struct al_text *out, const char *p, size_t n)
 {
 	if (n == 1) {
@@ -68,7 +68,7 @@ static const char *operand_end(const char *p)
  * make LaTeX do. */
 static bool is_formula(const char *p, const char *end)
 {
-	bool has_lower = true, has_upper = true; /* nothing stands there to be lower at */
+	bool has_lower = true, has_upper = true; /* there is nothing to set a subscript at */
 
 	if (p == end || *p == ' ' || end[-1] == ' ')
 		return false;

@@ -61,7 +61,7 @@ static void add_in_mathematics(struct al_text *out, enum al_spread_form form, co
 	al_text_add(out, is_below ? "}$" : is_set ? "}$" : "$");
 }
 
-/* siunitx reads the number and sets it; what it shall not read stands in braces. */
+/* siunitx reads the number and sets it; what it must not read is in braces. */
 static void add_by_siunitx(struct al_text *out, const char *number, const char *spread,
 	const struct al_cell *cell)
 {

@@ -3,7 +3,7 @@
 
 #include <ctype.h>
 
-/* What is set where a scan stands. */
+/* What is set at the position of a scan. */
 struct scan {
 	const struct al_latex_type *type;
 	bool is_bold, is_math;

@@ -1,5 +1,5 @@
 /* Markdown as GitHub reads it. It has no rules, so that totals are bold, and no headings over
- * several columns: a group stands before the title. */
+ * several columns: a group comes before the title. */
 
 #include "report/claim.h"
 #include "report/writer.h"

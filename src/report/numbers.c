@@ -22,7 +22,7 @@ static const char *path_of(struct al_arena *arena, const struct al_table *table,
 	return al_strdup(arena, path.data);
 }
 
-/* "M", " GiB", "%": what the head of the column says for all of its numbers. */
+/* "M", " GiB", "%": the column head's unit for all of its numbers. */
 static const char *unit_of(struct al_arena *arena, const struct al_column *column)
 {
 	const bool is_bytes = column->quantity == AL_QUANTITY_BYTES;

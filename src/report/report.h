@@ -72,7 +72,7 @@ const char *al_cell_display(struct al_arena *arena, const struct al_style *style
 	const struct al_column *column, const struct al_cell *cell);
 
 /* What people read over a column: its title, and in brackets the scale or unit of its numbers
- * unless the title says it or the cells carry it: "weights (MiB)". Also used for the axes of
+ * unless the title names it or the cells carry it: "weights (MiB)". Also used for the axes of
  * figures. */
 const char *al_column_head(struct al_arena *arena, const struct al_style *style,
 	const struct al_column *column);

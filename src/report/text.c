@@ -20,12 +20,12 @@ struct sheet {
 	size_t *widths; /* [n_columns] */
 };
 
-/* Columns that stand side by side. */
+/* Columns side by side. */
 struct part {
 	size_t *columns, *widths; /* [n] */
 	size_t n;
 	bool has_groups;
-	bool has_last_below; /* the table's last column stands under each row */
+	bool has_last_below; /* the table's last column is under each row */
 };
 
 /* No line ends in spaces. */
@@ -186,7 +186,7 @@ static void narrow(const struct sheet *sheet, struct part *part)
 			al_text_columns(sheet->heads[part->columns[last]]));
 }
 
-/* All columns but the last, whose long texts stand under each row: true where the others fit. */
+/* All columns but the last, whose long texts go under each row: true where the others fit. */
 static bool take_all_but_last(const struct sheet *sheet, struct part *part)
 {
 	const size_t last = sheet->table->n_columns - 1, page = sheet->style->width;
@@ -253,7 +253,7 @@ static void write_rule(const struct sheet *sheet, const struct part *part, struc
 	end_line(out, "\n");
 }
 
-/* What stands on a line of its own under a row: a source. */
+/* A text on a line of its own under a row: a source. */
 static void write_below(const struct sheet *sheet, const char **cells, struct al_text *out)
 {
 	const char *cell = cells[sheet->table->n_columns - 1];

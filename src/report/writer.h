@@ -30,11 +30,11 @@ const char *al_printable(struct al_arena *arena, const char *text);
  * is not finite is "nan", "inf" or "-inf". */
 const char *al_cell_number_text(struct al_arena *arena, const struct al_cell *cell);
 
-/* The unit that a column's head says in brackets; "" where its title says it, or there is none. */
+/* The unit in brackets in a column's head; "" where its title names it, or there is none. */
 const char *al_column_head_unit(struct al_arena *arena, const struct al_style *style,
 	const struct al_column *column);
 
-/* Columns of numbers stand at the right: one that holds a number, or nothing at all. */
+/* Columns of numbers are aligned right: those with a number, or nothing at all. */
 bool al_column_is_number(const struct al_table *table, size_t column);
 
 /* An exact cell's number without its spread and mark, or its spread, with so many digits. */
@@ -47,5 +47,5 @@ bool al_column_has_spread(const struct al_table *table, size_t column);
 /* Are two columns under the same group heading? */
 bool al_column_same_group(const struct al_column *a, const struct al_column *b);
 
-/* Does a rule stand over the row, which sums several? A row alone needs no line under it. */
+/* Is there a rule above the row, which sums several? A row alone needs no line under it. */
 bool al_table_has_rule(const struct al_table *table, size_t row);

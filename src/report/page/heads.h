@@ -54,7 +54,7 @@ size_t al_page_find_head(const struct al_table *table, const char *module, size_
 /* A module that was left out, and why. */
 struct al_page_left_out {
 	const char *module, *why;
-	size_t n_heads, before; /* the number of measured modules that stand before it */
+	size_t n_heads, before; /* the number of measured modules before it */
 };
 
 void al_page_head_map(struct al_text *out, const struct al_page_heads *heads,

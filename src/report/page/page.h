@@ -8,7 +8,7 @@
 #include "report/page/html.h"
 #include "report/report.h"
 
-/* Numbers stand as they are, in the column's unit, with thousands commas: so they can be sorted. */
+/* Numbers are in full, in the column's unit, with thousands commas: so they can be sorted. */
 extern const struct al_style al_page_style;
 
 struct al_page_head {
@@ -26,12 +26,12 @@ void al_page_begin(struct al_text *out, const struct al_page_head *head);
 void al_page_end(struct al_text *out, const struct al_page_head *head, const char *command,
 	const struct al_table *noted);
 
-/* A section; `text` says how its content is read, NULL: nothing. */
+/* A section; `text` explains how to read its content, NULL: none. */
 void al_page_begin_section(struct al_text *out, const char *id, const char *title,
 	const char *text);
 void al_page_end_section(struct al_text *out);
 
-/* ---- what stands in sections ---- */
+/* ---- content of sections ---- */
 
 struct al_page_tile {
 	const char *number, *text;
@@ -46,10 +46,10 @@ struct al_page_table {
 	const char *const *columns; /* NULL-terminated; those that the table has. NULL: all */
 	const char *caption; /* NULL: the table's title; "": none */
 	bool is_folded; /* behind its caption until somebody opens it */
-	bool hides_notes; /* they stand elsewhere */
+	bool hides_notes; /* they are elsewhere */
 };
 
-/* A table that can be sorted by each column; one without rows says so. */
+/* A table that can be sorted by each column; one without rows has a line instead. */
 void al_page_add_table(struct al_text *out, const struct al_page_table *shown);
 
 /* Lines to copy into a terminal. */
