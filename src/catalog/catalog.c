@@ -161,7 +161,7 @@ static bool read_document(struct al_catalog *catalog, enum al_catalog_kind index
 	return al_json_parse(doc, place, file->text, file->length, err);
 }
 
-/* Keeps what a document says under a name, or lets go of the document. */
+/* Keeps a document's content under a name, or lets go of the document. */
 static bool keep(struct al_catalog *catalog, enum al_catalog_kind index, const char *name,
 	struct al_json *doc, void **out, struct al_error *err)
 {
@@ -320,7 +320,7 @@ static const struct al_family *find_added(const struct al_catalog *catalog, cons
 	return NULL;
 }
 
-/* What the config of a GGUF file says before its architecture (checkpoint/gguf_config.c). */
+/* The config of a GGUF file, before its architecture (checkpoint/gguf_config.c). */
 static const char of_gguf[] = "gguf_";
 
 bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,

@@ -74,12 +74,12 @@ struct al_shape {
 	size_t n_dims;
 };
 
-/* Does the symbol stand in one of the dimensions? */
+/* Is the symbol in one of the dimensions? */
 bool al_shape_mentions(const struct al_shape *shape, const char *symbol);
 
 struct al_entry {
 	const char *name;
-	enum al_role role; /* tensors must say it */
+	enum al_role role; /* tensors must specify it */
 	enum al_tensor_kind kind; /* tensors */
 	enum al_per per;
 	enum al_per shared; /* over what it is one and the same, tensors too; module for most */
@@ -155,7 +155,7 @@ struct al_variant {
 	struct al_symbol *defaults; /* sizes of its paper, where no model gives them */
 	size_t n_defaults;
 	struct al_entries tensors, cache, activations, products;
-	const struct al_pass *pass; /* pass.h; NULL: its factors say all */
+	const struct al_pass *pass; /* pass.h; NULL: its factors suffice */
 	struct al_check *checks;
 	size_t n_checks;
 };
@@ -176,7 +176,7 @@ enum { AL_ENTRY_FORMULAS = 6 + 3 * AL_SHAPE_DIMS };
 size_t al_entry_formulas(const struct al_entry *entry,
 	const struct al_formula *out[AL_ENTRY_FORMULAS]);
 
-/* Parses one variant object (also one that stands inside a scenario). It lives in the arena. */
+/* Parses one variant object (also one inside a scenario). It lives in the arena. */
 bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const struct al_item *node,
 	const char *file, struct al_variant **out, struct al_error *err) AL_MUST_CHECK;
 
@@ -323,7 +323,7 @@ bool al_catalog_recipe(struct al_catalog *catalog, const char *name, const struc
 bool al_catalog_model(struct al_catalog *catalog, const char *name, const struct al_model **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Makes the text of a config.json, which stands in a checkpoint, the model of that name. */
+/* Makes the text of a checkpoint's config.json the model of that name. */
 bool al_catalog_add_config(struct al_catalog *catalog, const char *name, const char *text,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_catalog_family(struct al_catalog *catalog, const char *name, const struct al_family **out,

@@ -13,7 +13,7 @@ const char *const al_component_names[AL_N_COMPONENTS] = {
 
 /* ---- names ---- */
 
-/* What stands before a name, and which names that is. */
+/* A prefix of names, and the names that have it. */
 struct naming {
 	struct al_arena *arena;
 	const char *prefix;
@@ -36,7 +36,7 @@ static void rename_module(const struct naming *naming, const struct naming *modu
 	}
 }
 
-/* A head may stand outside of the text's model, with what is tied to it; so may what predicts
+/* A head may be outside of the text's model, with what is tied to it; so may what predicts
  * further tokens. */
 struct namings {
 	struct naming own, heads, mtp, modules;
@@ -151,7 +151,7 @@ static bool is_of_request(const char *symbol)
 	return al_find_name(symbol, names, sizeof(names) / sizeof(*names)) >= 0;
 }
 
-/* "n_heads" where another symbol is its default: a formula, which a family has to say. */
+/* "n_heads" where another symbol is its default: a formula, which a family has to define. */
 static const char *find_default(const struct binding *b, const char *symbol)
 {
 	const struct al_symbols *standard = b->reader->composition->standard;
@@ -163,7 +163,7 @@ static const char *find_default(const struct binding *b, const char *symbol)
 		: NULL;
 }
 
-/* The text's value would be taken otherwise: what the family doesn't say is refused. */
+/* The text's value would be taken otherwise: what the family doesn't define is refused. */
 static void bind_symbol(void *context, const char *symbol)
 {
 	struct binding *b = context;

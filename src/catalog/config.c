@@ -16,7 +16,8 @@ static const struct al_item *find_given(const struct al_config *config,
 								   : al_config_find(config, key);
 }
 
-/* "num_key_value_heads", as the config says or would; the symbol of what the request gives. */
+/* "num_key_value_heads", as in the config, or as it would be; the symbol of what the request
+ * gives. */
 static const char *name_of(const struct al_config *config, const struct al_config_key *key)
 {
 	const struct al_item *node = find_given(config, key);
@@ -256,7 +257,7 @@ static const struct al_architecture *find_architecture(const struct al_family *f
 	return AL_FIND(family->architectures, family->n_architectures, name);
 }
 
-/* The first name that a config says; NULL: none. What is no text says nothing. */
+/* The first name that a config has; NULL: none. Only texts count. */
 static const char *architecture_of(const struct al_json *doc, const struct al_item *config)
 {
 	const struct al_item *node = al_json_get(config, "architectures");

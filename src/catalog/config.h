@@ -21,7 +21,7 @@ bool al_config_is_list(const struct al_config_key *key);
 bool al_config_length(const struct al_config *config, const struct al_config_key *key, int64_t *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The object that the place's keys stand in; NULL: the config has none of them. NULL is the config
+/* The object with the place's keys; NULL: the config has none of them. NULL is the config
  * itself. */
 const struct al_item *al_config_object(const struct al_config *config,
 	const struct al_config_place *place);

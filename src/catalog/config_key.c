@@ -1,4 +1,4 @@
-/* Config keys: what a family's file says of them, and where a config has them. */
+/* Config keys: how a family's file defines them, and where a config has them. */
 
 #include "base/format.h"
 #include "catalog/config.h"
@@ -45,7 +45,7 @@ bool al_read_formula_or_flag(void *context, const struct al_item *node, void *ou
 
 /* ---- config ---- */
 
-/* A default's type may say of which type the key is; the key's type says what a default is. */
+/* The type of a default may set the key's type; the key's type decides how a default is read. */
 static bool read_default(void *reader, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_config_key *key = out;
@@ -232,7 +232,7 @@ const struct al_item *al_config_find_nested(const struct al_item *object, const 
 	return is_itself || is_array ? object : NULL;
 }
 
-/* Of a text_config: whether its embeddings are tied stands in the config around it. */
+/* Of a text_config: whether its embeddings are tied is in the config around it. */
 static const struct al_item *find_around(const struct al_config *config,
 	const struct al_config_key *key)
 {

@@ -20,7 +20,7 @@ static bool is_around(const struct al_config_key *key)
 	return false;
 }
 
-/* Does the family use the key where it stands, in the object of `place` or, NULL, in the config? */
+/* Does the family use the key where it is, in the object of `place` or, NULL, in the config? */
 static bool uses_key(const struct al_family *family, const struct al_config_place *place,
 	const char *key)
 {
@@ -144,7 +144,7 @@ static const struct al_item *find_value(const struct al_family *family, const st
 	return key ? al_config_find(&config, key) : NULL;
 }
 
-/* What stands between a value's key and what comes before that: a line's indent. */
+/* The text between a value's key and what comes before that: a line's indent. */
 static size_t indent_before(const struct al_json *doc, const char *value, const char **out)
 {
 	const char *p = value;

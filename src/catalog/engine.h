@@ -1,4 +1,5 @@
-/* Engines that run a model: what each holds beside the ideal. One JSON file an engine, in engines/.
+/* Engines that run a model: what each holds in addition to the ideal. One JSON file an engine, in
+ * engines/.
  *
  * * "heads" are what a device has of key/value heads where there are fewer than tensor-parallel
  * devices: "divided", as if a head could be split, or "replicated". "latents" are divided,

@@ -5,20 +5,20 @@
  * exists: a head that is stored alone unless it is tied is two entries, one with "tied_to" and
  * "when": "tied", one with "when": "not tied". In a name, {layer} stands for a loop's variable.
  *
- * * "architectures" are the classes that a config's key of that name may say, and what tells them
- * apart: {"LlamaForCausalLM": {"lm_head": true}, "LlamaForSequenceClassification": {"classes":
+ * * "architectures" are the classes that a config's key of that name may contain, and how they
+ * differ: {"LlamaForCausalLM": {"lm_head": true}, "LlamaForSequenceClassification": {"classes":
  * "labels"}}. A symbol that one of them doesn't set is 0 in it, so that heads are tensors "when":
- * "lm_head", or of shape ["classes", "d_model"]. Where a config says none, or none that is known,
+ * "lm_head", or of shape ["classes", "d_model"]. Where a config has none, or none that is known,
  * the first is taken.
  *
  * * A loop is {"layer": "n_layers"}, or of experts {"expert": ["n_experts", "n_active"]}: how many
- * there are and how many of them work on one token. What is stored beside the model (layers that
- * predict further tokens) is "apart": {"multi-token prediction": {"layer": "n_layers"}} says from
- * which iteration of a loop on; it is counted by itself, and has no share in the model's
+ * there are and how many of them work on one token. What is stored in addition to the model (layers
+ * that predict further tokens) is "apart": {"multi-token prediction": {"layer": "n_layers"}} sets
+ * from which iteration of a loop on; it is counted by itself, and has no share in the model's
  * parameters.
  *
  * * A tensor's "kind" is as a variant's; of part norm, "norm" is its scale and "bias" its bias. A
- * norm outside of the layers says on which "stage" of a pipeline its input is saved: "first"
+ * norm outside of the layers names the "stage" of a pipeline at which its input is saved: "first"
  * (behind the embedding) or "last".
  *
  * * A feed-forward matrix or bias has a "role": "up" or "gate" reads what is as wide as the model
@@ -29,30 +29,30 @@
  * "LayerNorm.gamma"], now and once, pair by pair.
  *
  * * A stored tensor's "scale" names the tensor with one scale for each block of its numbers (FP8),
- * of as many rows and columns as the config's list "block" says; it isn't there where nothing is
+ * of as many rows and columns as the config's list "block" sets; it isn't there where nothing is
  * quantised. A "depthwise" one has [channels, 1, taps], of taps x channels in its variant. One
  * with "heads": "n_heads" has two axes for that of its heads: Flax's kernels of queries are
  * [d_model, n_heads, d_head], those behind the heads [n_heads, d_head, d_model], both "in,out".
  * With "apart": true each head is a matrix by itself, [n_heads, in, width].
  *
  * * A module's name is what answers call it: layers.{layer} (layers.{layer}.{half} of a layer with
- * two, layers.{layer}.mamba beside attention, layers.{layer}.cross of a text model that reads an
+ * two, layers.{layer}.mamba next to attention, layers.{layer}.cross of a text model that reads an
  * image there), stages.{layer}.{block} where widths change by stages, global.{index} of layers over
  * all tiles of an image, mtp.{mtp}, or encoder.{layer}.self, decoder.{layer}.self and
  * decoder.{layer}.cross; its stored tensors have their whole names. No
- * fact is read from a name: a model of two stacks says of each module and feed-forward tensor which
- * "stack" it is in, "encoder" or "decoder". An encoder sees its tokens once and caches nothing.
- * With "cross": true keys and values come from the other stack, so that the norm "before" it makes
- * its queries' input only. "uses" is how many layers one module works in where layers share it
+ * fact is read from a name: a model of two stacks gives each module and feed-forward tensor its
+ * "stack", "encoder" or "decoder". An encoder sees its tokens once and caches nothing. With
+ * "cross": true keys and values come from the other stack, so that the norm "before" it makes its
+ * queries' input only. "uses" is how many layers one module works in where layers share it
  * (ALBERT). "rotary" is true (all of each head is rotated, dimension i with i + d_head/2, base
  * 10000), or an object: {"when": "not alibi", "width": "d_head/2", "pairs": "interleaved", "base":
  * "rope_theta", "scaling": ["rope_scaling"], "scaled": "not is_sliding[layer]"}. The config's rule
  * for long sequences is under the first key of "scaling" that is there, and holds where "scaled"
- * does. Scores are divided by the root of "score_divisor", of d_head where the family doesn't say;
- * "1" leaves them as they are. Where a config says itself by what they are multiplied,
- * "score_scale" names its key: {"key": "attention_multiplier", "default": 1}.
+ * does. Scores are divided by the root of "score_divisor", of d_head by default; "1" leaves them as
+ * they are. Where a config has a factor for them instead, "score_scale" names its key: {"key":
+ * "attention_multiplier", "default": 1}.
  *
- * * "forward" says how the tensors make a model that runs: catalog/forward.h.
+ * * "forward" defines how the tensors make a model that runs: catalog/forward.h.
  *
  * * A model of text and more has "components", each a family in an object of the config:
  *
@@ -62,17 +62,16 @@
  *         "vision": {"config": "vision_config", "family": "siglip_vision", "names": "visual.",
  *                    "by_model_type": true}}
  *
- *   "config" is where its keys stand: an object's key, or a list of which the first that is there
+ *   "config" is where its keys are: an object's key, or a list of which the first that is there
  *   counts; "" is the config itself. "by_model_type": the family is that of the object's
  *   model_type, and "family" is only its default; "by": ["version", "2.6=qwen2", "4=llama"]: it
- *   goes by that key of the object, which must have one of these values. "names" stands before the
- *   names of its tensors
- *   ("head_names" before those of part head, "mtp_names" before those of a loop that is "apart"
- *   from 0 on, where they differ), "defaults" replaces defaults of
- *   its family, and what is "around" goes by the outer config where it says it. Of the text's
- *   symbols the outer file has the names that the text's family has; of the others' it has
- *   vision_d_model, audio_n_layers; and has_vision is 0 where the config has no such object. What
- *   is in no component's file is told by "component" of a tensor: "projector". A family that is a
+ *   goes by that key of the object, which must have one of these values. "names" is the prefix of
+ *   the names of its tensors ("head_names" before those of part head, "mtp_names" before those of a
+ *   loop that is "apart" from 0 on, where they differ), "defaults" replaces defaults of its family,
+ *   and what is "around" goes by the outer config if it is there. Of the text's symbols the outer
+ *   file has the names that the text's family has; of the others' it has vision_d_model,
+ *   audio_n_layers; and has_vision is 0 where the config has no such object. What is in no
+ *   component's file is marked by "component" of a tensor: "projector". A family that is a
  *   component of others may itself be that of a config. */
 #pragma once
 
@@ -103,11 +102,11 @@ enum al_component {
 };
 extern const char *const al_component_names[AL_N_COMPONENTS];
 
-/* Where in a config the keys of a component stand. */
+/* Where in a config the keys of a component are. */
 struct al_config_place {
 	const char **objects; /* the first that is there counts; "" is the config itself */
 	size_t n_objects;
-	const char **around; /* keys of which the outer config decides, where it says them */
+	const char **around; /* keys that the outer config decides, where it has them */
 	size_t n_around;
 };
 
@@ -118,7 +117,7 @@ struct al_family_component {
 	const char **by; /* a key, and "value=family" for each that it may have; none: no key */
 	size_t n_by;
 	struct al_config_place place;
-	const char *names, *head_names, *mtp_names; /* stand before those of its tensors */
+	const char *names, *head_names, *mtp_names; /* prefix those of its tensors */
 	struct al_module_set *defaults; /* of the family's symbols */
 	size_t n_defaults;
 	const char *prefix; /* of its symbols: "vision_", "" of the text's */
@@ -155,10 +154,10 @@ enum al_config_type {
 };
 
 /* A symbol and the key that gives it, or its formula alone; "a.b" is the key b of the object a, and
- * the list "a.*.b" the b of each object in the array a, or what "null" says where it has none;
+ * the list "a.*.b" the b of each object in the array a, or the value of "null" where it has none;
  * "a.=" is a where it isn't an object. A
  * default that is a formula also replaces null and "auto", as where the reference implementation
- * derives what is None; a plain number doesn't, but "null" may say what null stands for: no window
+ * derives what is None; a plain number doesn't, but "null" may set the value of null: no window
  * is 0. Of a word any "null" makes null its default. */
 struct al_config_key {
 	const char *symbol;
@@ -168,15 +167,14 @@ struct al_config_key {
 	enum al_config_type type;
 	const struct al_formula *fallback; /* NULL: required; a list's: one value a `layer` */
 	const struct al_formula *null; /* NULL: null is refused, or replaced by a derived default */
-	const char *word; /* a word's default, as it stands */
-	const struct al_formula *length; /* a list's; n_layers where the file doesn't say */
+	const char *word; /* a word's default, unchanged */
+	const struct al_formula *length; /* a list's; n_layers by default */
 	const struct al_formula *or_length; /* ... or this; NULL: no other */
 	int64_t first; /* indices: the number of the first layer */
 	const char *others; /* indices: the symbol of the layers that aren't these; NULL: any */
 	const char
 		*of; /* of times, the symbol; a list's "millionths": its items are as that type */
-	const char **words; /* a list's: worth 0, 1 ... in it, "4" also for 4; NULL: any item as it
-			       stands */
+	const char **words; /* a list's: worth 0, 1 ... in it, "4" also for 4; NULL: any item */
 	size_t n_words;
 };
 
@@ -284,8 +282,8 @@ enum al_pipeline_stage {
 };
 
 struct al_family_tensor {
-	struct al_entry entry; /* name, shape, kind, count, active, when; a count stands for
-				      as many of that shape, stacked before the first dimension */
+	struct al_entry entry; /* name, shape, kind, count, active, when; a count means that many of
+				      that shape, stacked before the first dimension */
 	enum al_part part;
 	enum al_component component;
 	enum al_feed_forward_role role; /* of part feed_forward */
@@ -333,7 +331,7 @@ struct al_family {
 	size_t n_config;
 	int64_t n_bare_norms; /* "bare_norms": norms without parameters in each layer, as wide as
 				 the model; where there are some, one more behind the last layer */
-	struct al_architecture *architectures; /* the first is taken where a config says none */
+	struct al_architecture *architectures; /* the first is taken where a config has none */
 	size_t n_architectures;
 	bool has_dropout; /* "dropout": its training drops out; symbol `dropout` */
 	const char **prefixes;
@@ -352,7 +350,7 @@ struct al_family {
 /* Does it have tensors with several numbers in one stored element? */
 bool al_family_packs(const struct al_family *family);
 
-/* Checks that a family says every fact on which a model's numbers hang, that its variants exist,
+/* Checks that a family gives every fact on which a model's numbers depend, that its variants exist,
  * and that it only names modules and tensors of its own, and tensors, options and symbols that they
  * define. `doc` is the family's file, for messages. Of built-in files tests check it. */
 bool al_family_check(const struct al_family *family, const struct al_json *doc,
@@ -367,14 +365,14 @@ bool al_family_settings(const struct al_family *family, const struct al_json *do
 	const struct al_item *config, const char *origin, struct al_settings *settings,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Gives symbols other whole numbers in a config.json, whose text it is: all else stays as it
- * stands, keys and their order too. A key that isn't there comes behind that of the first of the
- * symbols; a symbol that the family reads from no key is left alone. */
+/* Gives symbols other whole numbers in a config.json, whose text it is: all else is unchanged, keys
+ * and their order too. A key that isn't there comes behind that of the first of the symbols; a
+ * symbol that the family reads from no key is left alone. */
 struct al_text;
 bool al_config_edit(const struct al_family *family, struct al_text *text,
 	const struct al_binding *values, size_t n, struct al_error *err) AL_MUST_CHECK;
 
-/* The architecture that a config says where the family knows others and not this one; or NULL. */
+/* A config's architecture that the family, which knows others, doesn't know; or NULL. */
 const char *al_family_unknown_architecture(const struct al_family *family,
 	const struct al_json *doc, const struct al_item *config);
 

@@ -1,6 +1,6 @@
 /* Checks of a family: what names what within its file, the facts that a model's numbers hang on,
- * and that it names only tensors, options and symbols which its variants define. What a file
- * doesn't say isn't guessed from names; it is asked for. */
+ * and that it names only tensors, options and symbols which its variants define. What a file lacks
+ * isn't guessed from names; it is asked for. */
 #include "catalog/family_read.h"
 
 /* ---- references within the file ---- */

@@ -12,7 +12,7 @@ struct scan {
 	int depth;
 };
 
-/* The text behind `key: `, where that stands here; NULL: it doesn't. */
+/* The text behind `key: `, if it is here; NULL: it isn't. */
 static const char *value_of(const char *at, const char *key)
 {
 	const size_t length = strlen(key);

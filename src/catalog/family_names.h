@@ -7,7 +7,7 @@
  * something else. */
 enum al_name_bearer { AL_NAME_OTHER, AL_NAME_STORED, AL_NAME_TENSOR };
 
-/* `name` is `length` bytes, with {layer} and the like as they stand and without what a composed
+/* `name` is `length` bytes, with {layer} and the like unexpanded and without what a composed
  * family puts before it. */
 typedef void al_see_name(void *context, const char *name, size_t length,
 	enum al_name_bearer bearer);

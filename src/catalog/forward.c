@@ -194,7 +194,7 @@ static const struct al_record feed_forward_record = {.fields = AL_FIELDS(feed_fo
 static const struct al_record experts_record = {.fields = AL_FIELDS(experts_fields)};
 static const struct al_record last_record = {.fields = AL_FIELDS(last_fields)};
 
-/* A family whose layers all have experts says of "feed_forward" its norms and activation only. */
+/* A family whose layers all have experts gives only norms and activation in "feed_forward". */
 static bool check_blocks(const struct al_reader *reader, const struct al_item *node,
 	const struct al_forward *forward, struct al_error *err)
 {

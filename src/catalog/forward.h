@@ -14,14 +14,14 @@
  * * A tensor is a name of the family's "tensors" or "stored": a text; [weight, bias]; or an
  * object {"weight", "bias", "when"}, of which there is none where "when" doesn't hold, or the
  * tensor "otherwise". A bias whose own "when" doesn't hold is none. Shape, order and what it is
- * tied to are said there.
+ * tied to are defined there.
  *
  * * A number is one, or {"key", "default", "plus"}: the config's, which may be a fraction.
- * Without a default there is none where the config has none. A word is said likewise.
+ * Without a default there is none where the config has none. A word is given likewise.
  *
  * * kind: a decoder sees the tokens before and predicts the next one; an encoder sees all.
  *
- * * Norms stand "before" a block (attention, feed_forward), "behind" it, or on the "sum" of it
+ * * Norms are "before" a block (attention, feed_forward), "behind" it, or on the "sum" of it
  * and what it is added to. With "parallel" both blocks read the same hidden state; a
  * feed-forward block without a norm of its own then reads what attention reads. "unit_offset": x
  * (1 + scale).
@@ -55,14 +55,14 @@
  *
  * * requires: config keys and the only values, one or a list, under which all this is true; an
  * absent key is one of them. "present": keys of which the config must have one. "when": a
- * condition, which "only" says in words. The first kind of module is what runs. */
+ * condition, which "only" describes in words. The first kind of module is what runs. */
 #pragma once
 
 #include "catalog/catalog.h"
 
 struct al_family;
 
-/* Of a feed-forward block, counted from the first that is said to be its. */
+/* Of a feed-forward block, counted from the first that is given as its. */
 enum al_block_tensor {
 	AL_BLOCK_GATE,
 	AL_BLOCK_UP,

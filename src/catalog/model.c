@@ -110,7 +110,7 @@ static bool read_value(struct al_catalog *catalog, const struct al_json *doc,
 	return true;
 }
 
-/* The family that a key of the config's object stands for. */
+/* The family that a key of the config's object names. */
 static bool choose_by_key(struct al_catalog *catalog, const struct al_json *doc,
 	const struct al_item *object, const struct al_family_component *component, const char **out,
 	struct al_error *err)
@@ -136,7 +136,7 @@ static bool choose_by_key(struct al_catalog *catalog, const struct al_json *doc,
 		value, list);
 }
 
-/* The family of one component, where the config's object says another one than the default. */
+/* The family of one component, where the config's object names another one than the default. */
 static bool choose_component(struct al_catalog *catalog, const struct al_json *doc,
 	const struct al_config *config, const struct al_family_component *component,
 	const char **out, struct al_error *err)

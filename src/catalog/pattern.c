@@ -43,8 +43,9 @@ bool al_patterns_are_empty(const struct al_patterns *patterns)
 
 /* ---- regular expressions ---- */
 
-/* What lists are written in is Python's; of it, what an extended regular expression can say too. A
- * bound on repetitions could take any amount of memory, and a back reference any amount of time. */
+/* What lists are written in is Python's; of it, what an extended regular expression can express
+ * too. A bound on repetitions could take any amount of memory, and a back reference any amount of
+ * time. */
 static bool translate(const char *text, struct al_text *out, struct al_error *err)
 {
 	al_text_add(out, "^(");

@@ -1,12 +1,12 @@
-/* What a model's files say of their quantisation, and which scheme that is. */
+/* The quantisation that a model's files specify, and its scheme. */
 
 #include "base/file.h"
 #include "catalog/cache.h"
 #include "catalog/scheme.h"
 
-/* ---- where it stands ---- */
+/* ---- where it is ---- */
 
-/* `out` stays NULL where the config says none, or null. */
+/* `out` stays NULL where the config has none, or null. */
 static bool find_object(const struct al_json *doc, const struct al_item *object,
 	const struct al_item **out, struct al_error *err)
 {
@@ -83,7 +83,7 @@ static bool fail_unknown(struct al_catalog *catalog, const char *method, struct 
 		method, known);
 }
 
-/* ModelOpt's own file has no method: the producer's name stands for it. */
+/* ModelOpt's own file has no method: the producer's name replaces it. */
 static bool read_method(struct al_quantisation_config *q, bool is_beside, struct al_error *err)
 {
 	q->method = "modelopt";

@@ -175,7 +175,7 @@ static void find_unknown(void *context, const char *symbol)
 		search->unknown = symbol;
 }
 
-/* The column, from 1, where a symbol first stands in a formula's text. */
+/* The column, from 1, where a symbol first appears in a formula's text. */
 static size_t column_of(const char *source, const char *symbol)
 {
 	size_t length = strlen(symbol);

@@ -1,7 +1,7 @@
 /* Reading catalogue files: what variants, recipes, models and families have in common.
  *
  * A reader knows the symbols that the file's formulas may use; any other one is refused where it
- * stands. What is read is copied into the arena and outlives the document. */
+ * appears. What is read is copied into the arena and outlives the document. */
 #pragma once
 
 #include "base/record.h"
@@ -40,7 +40,7 @@ struct al_reader {
 	const struct al_loops *loops; /* of the family's module that is being read */
 	const struct al_composition *composition; /* of a family */
 	const struct al_family_component *as; /* the component that a family is read as; or NULL */
-	const char *prefix; /* stands before all symbols that the file defines; "" is none */
+	const char *prefix; /* prefix of all symbols that the file defines; "" is none */
 };
 
 /* `standard` may be NULL: then no symbol is known. */
@@ -110,7 +110,7 @@ bool al_entries_check(struct al_reader *reader, const struct al_item *list,
 
 /* ---- whole files ---- */
 
-/* Files that one record says all of, and the symbols that their formulas may use. */
+/* Files that one record defines entirely, and the symbols that their formulas may use. */
 struct al_file_kind {
 	const struct al_record *record;
 	bool has_standard; /* the standard symbols, and these: */
@@ -129,7 +129,7 @@ bool al_read_file(const struct al_file_kind *kind, struct al_arena *arena,
 bool al_family_read(struct al_arena *arena, const struct al_json *doc,
 	const struct al_composition *composition, const struct al_family_component *as,
 	struct al_family **out, struct al_error *err) AL_MUST_CHECK;
-/* How the family of the file runs, by its "forward"; NULL: the file says nothing of it. */
+/* How the family of the file runs, by its "forward"; NULL: the file has none. */
 bool al_forward_read(struct al_arena *arena, const struct al_json *doc,
 	const struct al_symbols *standard, const struct al_family *family,
 	const struct al_forward **out, struct al_error *err) AL_MUST_CHECK;

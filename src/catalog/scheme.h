@@ -1,5 +1,5 @@
 /* Schemes of quantisation: which number format each tensor of a checkpoint is stored in, and which
- * tensors (scales, zero points) stand beside it. One JSON file a scheme, in schemes/.
+ * tensors (scales, zero points) are stored with it. One JSON file a scheme, in schemes/.
  *
  *   {
  *     "name": "fp8-linear", "title": ..., "source": ...,
@@ -22,9 +22,9 @@
  * the "quantization" of hf_quant_config.json), from each member of the first of "groups" that
  * is there. A group's "targets" is its key with patterns, or, left out, the member's name is
  * the pattern; a tensor goes by the first group that has it as a target. Members of "signed"
- * groups have regular expressions as names: "-:" before one tells what isn't converted, and what
+ * groups have regular expressions as names: "-:" before one marks what isn't converted, and what
  * is in no group goes by the object around them. "known" refuses what
- * the rules don't tell, and "knows" says what is expected. "keeps" are keys of lists of
+ * the rules don't cover, and "knows" names what is expected. "keeps" are keys of lists of
  * patterns of what isn't converted, "kept" such patterns.
  *
  * * A pattern is a run of whole words of a name ("mlp.gate" is in "model.layers.3.mlp.gate");
@@ -32,12 +32,12 @@
  * expression that the name begins with; or, of targets, the class "Linear".
  *
  * * "cache" is the format of the KV cache that the files declare, of the first line that holds; an
- * engine says which of them it takes.
+ * engine decides which of them it takes.
  *
  * * The first rule whose "when" holds gives the format: a "dtype" by name (one of blocks falls
  * back where rows don't fill them), "dtype_of" a word that was read, which is such a name, or
- * "bits" of each number; what stands "beside" and says neither is in "base". Where none holds a
- * tensor stays in "base", which is the config's dtype where the file doesn't say it. Formulas may
+ * "bits" of each number; what is "beside" and has neither is in "base". Where none holds a
+ * tensor stays in "base", which is the config's dtype by default. Formulas may
  * use what the scheme reads, the model's symbols, and of the tensor: its rows and cols (a matrix is
  * [rows, cols], a row what is multiplied with an input), is_linear (a matrix of no table,
  * router or convolution), is_matrix, is_embedding, is_table (of the vocabulary), is_head,
@@ -129,17 +129,17 @@ struct al_scheme {
 bool al_catalog_scheme(struct al_catalog *catalog, const char *name, const struct al_scheme **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What a model's files say of their quantisation. */
+/* The quantisation that a model's files specify. */
 struct al_quantisation_config {
-	const struct al_scheme *scheme; /* NULL: they say none */
+	const struct al_scheme *scheme; /* NULL: none */
 	const struct al_json *doc; /* config.json or hf_quant_config.json, and ... */
 	const struct al_item *object; /* ... the object in it */
 	const char *method;
-	bool is_of_text; /* it stands in the text model's part of the config: towers stay as they
+	bool is_of_text; /* it is in the text model's part of the config: towers stay as they
 			    are */
 };
 
-/* An unknown method is refused where it stands. */
+/* An unknown method is refused where it appears. */
 bool al_model_quantisation(const struct al_model *model, struct al_catalog *catalog,
 	struct al_quantisation_config *out, struct al_error *err) AL_MUST_CHECK;
 
@@ -152,7 +152,7 @@ struct al_declared_cache {
 bool al_model_cache(const struct al_model *model, struct al_catalog *catalog,
 	struct al_declared_cache *out, struct al_error *err) AL_MUST_CHECK;
 
-/* "bfloat16", as the config says; NULL: it doesn't. */
+/* "bfloat16", from the config; NULL: it has none. */
 const char *al_model_dtype(const struct al_model *model);
 
 /* ---- patterns ---- */

@@ -1,4 +1,4 @@
-/* Settings: what the symbols of a request are worth, and who said so. */
+/* Settings: the values of a request's symbols, and their origins. */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -56,7 +56,7 @@ void al_settings_set_word(struct al_settings *settings, const char *symbol, cons
 void al_settings_set_list(struct al_settings *settings, const char *symbol,
 	const struct al_value *values, size_t n, const char *origin);
 
-/* Says what a config derives the symbol from, which was set just now. */
+/* Records what a config derives the symbol from, which was set just now. */
 void al_settings_derived(struct al_settings *settings, const char *symbol,
 	const struct al_formula *formula);
 

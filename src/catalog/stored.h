@@ -8,14 +8,14 @@
 struct al_stored_part {
 	const struct al_entry *entry;
 	int64_t width;
-	int64_t head_width; /* of each head, where the entry says it; else 0 */
+	int64_t head_width; /* of each head, where the entry sets it; else 0 */
 };
 
 struct al_stored_tensor {
 	const struct al_stored *stored;
 	const char *name; /* without the family's prefix */
 	const char *scale; /* the same of the tensor with its scales; NULL: the family names none */
-	int64_t dims[AL_SHAPE_DIMS]; /* a matrix [out, in] or [in, out], as its order says; a
+	int64_t dims[AL_SHAPE_DIMS]; /* a matrix [out, in] or [in, out], by its order; a
 	                                      bias [out] */
 	size_t n_dims;
 	int64_t heads; /* the axis of heads is stored as [heads, width]; 0: as one */
@@ -32,7 +32,7 @@ struct al_stored_module {
 	enum al_pairs rotary_pairs;
 	int64_t rotary_width, rotary_base;
 	bool is_scaled; /* by the family's "scaling" */
-	int64_t score_divisor; /* 0: the family doesn't say */
+	int64_t score_divisor; /* 0: not set by the family */
 };
 
 /* Evaluates one module of a tensor list that was made by name, under the settings that it was made

@@ -13,7 +13,7 @@ struct run {
 	enum al_tensor_list_detail detail;
 };
 
-/* How many iterations a walk stands for that went through loops without taking them. */
+/* The number of iterations that a walk represents after it passed loops without taking them. */
 struct copies {
 	int64_t all, active;
 };

@@ -233,7 +233,7 @@ static bool check_factors(struct al_reader *reader, const struct al_item *list,
 
 /* ---- variants ---- */
 
-/* A list that is there may be empty: none. One that isn't says nothing. */
+/* A list that is there may be empty: none. One that is absent isn't declared. */
 static bool finish_entries(void *context, const struct al_item *node, const char *key,
 	struct al_entries *entries, struct al_error *err)
 {

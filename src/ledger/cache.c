@@ -174,7 +174,7 @@ static void add(struct keep *keep, struct al_cache_entry line)
 	*AL_APPEND(&keep->ledger->cached, out->lines, out->n, out->room) = line;
 }
 
-/* A block that stands for all of an encoder-decoder's: the decoder's cross-attentions cache what
+/* A block that represents all of an encoder-decoder's: the decoder's cross-attentions cache what
  * its self-attentions do, but of every token of the source, which no window cuts. */
 static void add_cross(struct keep *keep, struct al_cache_entry line)
 {

@@ -80,7 +80,7 @@ static bool add_changes(struct al_arena *arena, struct al_configured_variant *co
 	}
 }
 
-/* ---- what a change changes: its formulas say it, under the options ---- */
+/* ---- what a change changes: by its formulas, under the options ---- */
 
 /* What entries are multiplied by, whatever their formulas hold. */
 static const char *const multipliers[] = {"batch", "seq", "source_seq", "layer", "n_layers",
@@ -227,7 +227,7 @@ bool al_configured_variant_parse(struct al_arena *arena, struct al_catalog *cata
 			.title = "own attention",
 			.is_all_own = true,
 			.is_models_own = true};
-		return al_catalog_variant(catalog, "mha", &out->variant, err); /* stands for any */
+		return al_catalog_variant(catalog, "mha", &out->variant, err); /* matches any */
 	}
 	if (!al_catalog_variant(catalog, name, &out->variant, err))
 		return false;

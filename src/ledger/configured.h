@@ -10,7 +10,7 @@ struct al_configured_variant {
 	const char *title; /* what people read; NULL: the name */
 	struct al_binding *with; /* symbols, and options as 0 or 1 */
 	size_t n_with;
-	bool is_all_own; /* "own": all attention of a model; `variant` stands for any */
+	bool is_all_own; /* "own": all attention of a model; `variant` matches any */
 	bool is_of_all; /* asked for by "all", not by its name */
 	bool is_models_own; /* not asked for: the basis' `biases` take precedence */
 };

@@ -107,7 +107,7 @@ static bool line_times(const struct al_ledger_module *module, enum al_list list,
 	const struct al_entry *entry, int64_t *out, struct al_error *err)
 {
 	if (module->of && is_tensor(list))
-		/* what is shared over the model stands in it once, however many modules use it */
+		/* what is shared over the model is in it once, however many modules use it */
 		return *out = entry->per == AL_PER_MODEL ? 1 : module->copies, true;
 	if (module->of)
 		return *out = module->copies * module->uses, true;
@@ -165,7 +165,7 @@ void al_entry_multiply_stored(struct al_ledger_entry *e)
 
 /* ---- texts ---- */
 
-/* Could "text * other" read wrongly? A blank may stand around a word such as `and`. */
+/* Could "text * other" read wrongly? A word such as `and` may have blanks around it. */
 static bool needs_brackets(const char *text)
 {
 	int depth = 0;

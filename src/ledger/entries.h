@@ -34,7 +34,7 @@ bool al_module_entries(struct al_ledger *ledger, struct al_ledger_module *module
 bool al_ledger_layers(struct al_ledger *ledger, const struct al_loops *loops,
 	enum al_component component, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 
-/* The attention modules of a whole model, equal ones once; or the one that stands alone. */
+/* The attention modules of a whole model, equal ones once; or a single one alone. */
 bool al_ledger_open_modules(struct al_ledger *ledger, struct al_error *err) AL_MUST_CHECK;
 void al_ledger_open_alone(struct al_ledger *ledger);
 void al_ledger_close_modules(struct al_ledger *ledger);

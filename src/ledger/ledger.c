@@ -10,7 +10,7 @@ static bool is_of_vocabulary(const struct al_entry *entry)
 	return al_shape_mentions(&entry->shape, "vocab");
 }
 
-/* Of experts a loop, or the tensor itself, says how many are active. */
+/* Of experts a loop, or the tensor itself, gives the number of active ones. */
 static bool is_expert(const struct al_family_tensor *tensor)
 {
 	for (size_t i = 0; i < tensor->loops.n; i++)

@@ -82,8 +82,8 @@ struct al_ledger_entry {
 	const char *source;
 };
 
-/* Each number once: what is trained of the model; of what is stored beside it, which only files
- * tell of, all but scales. */
+/* Each number once: what is trained of the model; of what is stored in addition, known from files
+ * only, all but scales. */
 bool al_entry_is_own(const struct al_ledger_entry *entry);
 /* A file holds it, each tensor once, and no buffer that may be left out. */
 bool al_entry_is_stored(const struct al_ledger_entry *entry);
@@ -114,7 +114,7 @@ struct al_ledger {
 	struct al_arena arena; /* of what is evaluated */
 	struct al_ledger_ask ask;
 	struct al_basis basis;
-	struct al_block block; /* of the module alone, or of what stands in the place of all */
+	struct al_block block; /* of the module alone, or of what replaces all */
 	bool has_block, is_model, is_open;
 	bool is_set; /* private: a symbol was set since the last update */
 	struct al_arena cached; /* of the last al_ledger_cache */
@@ -164,7 +164,7 @@ bool al_ledger_symbol(struct al_ledger *ledger, const char *symbol, int64_t leas
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Attention modules that the basis' `per` covers: 1, or n_layers, or n_encoder_layers +
- * 2*n_decoder_layers. An n_layers beside them must be n_encoder_layers + n_decoder_layers. */
+ * 2*n_decoder_layers. If n_layers is given too, it must be n_encoder_layers + n_decoder_layers. */
 bool al_ledger_modules(struct al_ledger *ledger, int64_t *out, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- counts that are often confused ---- */

@@ -13,7 +13,7 @@ struct al_quantisation_group;
 /* The format of an entry's numbers. `rule` is that of the scheme, NULL: it stays in `base`. */
 struct al_stored_format {
 	struct al_dtype dtype; /* a name of NULL: bits */
-	int64_t bits; /* of a number, where the rule says bits; else 0 */
+	int64_t bits; /* of a number, where the rule sets bits; else 0 */
 	const struct al_scheme_rule *rule;
 	bool is_found;
 };
@@ -27,7 +27,7 @@ struct al_quantisation {
 	bool is_file; /* everything is packed anew: nothing that a checkpoint packs stays */
 	bool is_config; /* the model's files name the scheme */
 	bool is_of_text; /* towers stay as they are */
-	bool is_base_default; /* they don't say what `base` is: bf16 */
+	bool is_base_default; /* they don't specify `base`: bf16 */
 	bool is_by_layer; /* needs AL_TENSORS_BY_LAYER */
 	struct al_arena *arena;
 	struct al_catalog *catalog;
@@ -41,7 +41,7 @@ struct al_quantisation {
 	struct al_arena stored; /* of these two */
 };
 
-/* `name` is a scheme or a number format; NULL: what the model's files say, or else bf16. The arena
+/* `name` is a scheme or a number format; NULL: that of the model's files, or else bf16. The arena
  * and the catalogue must outlive the quantisation; on failure there is nothing to finish. */
 bool al_quantisation_init(struct al_quantisation *q, struct al_arena *arena,
 	struct al_catalog *catalog, const struct al_model *model, const char *name,
@@ -57,6 +57,6 @@ bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
 bool al_quantisation_add_beside(struct al_quantisation *q, struct al_ledger *ledger,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Says what isn't converted; where it `explains`, also all that was read, with every default that
+/* Notes what isn't converted; where it `explains`, also all that was read, with every default that
  * was taken. */
 void al_note_quantisation(const struct al_quantisation *q, bool explains, struct al_table *table);

@@ -320,7 +320,7 @@ static bool add_one(struct al_facts *f, size_t index, const char *name,
 	return true;
 }
 
-/* Of a fused tensor the first part stands for all. */
+/* Of a fused tensor the first part represents all. */
 static bool add_beside(struct al_quantisation *q, struct al_ledger *ledger, size_t index,
 	struct al_error *err)
 {

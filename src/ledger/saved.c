@@ -102,7 +102,7 @@ static const char *name_of(struct build *b, const char *what, const struct al_le
 	return al_format(b->arena, "%s of %s", what, t->name);
 }
 
-/* Is the module in the layers that the tensor is in? A norm says no stack. */
+/* Is the module in the layers that the tensor is in? Norms carry no stack. */
 static bool shares_layers(const struct al_ledger_module *module, const struct al_ledger_entry *t)
 {
 	const enum al_layer_stack stack = t->stored->tensor->stack;

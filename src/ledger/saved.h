@@ -1,13 +1,13 @@
 /* What training saves for backward in a whole model, one line a tensor.
  *
- * Attention modules say it themselves (a variant's "activations"). For the other parts it follows
- * from their tensors, by the chain rule alone: a matrix saves its input, a norm its input, a
- * nonlinearity and a product of two branches theirs, which are what the matrices into the inner
+ * Attention modules define it themselves (a variant's "activations"). For the other parts it
+ * follows from their tensors, by the chain rule alone: a matrix saves its input, a norm its input,
+ * a nonlinearity and a product of two branches theirs, which are what the matrices into the inner
  * width put out. Matrices that read the same input share it; each expert has a copy of the tokens
  * it works on.
  *
  *= Korthikanti et al. 2022, arXiv:2205.05198, section 4.1: 19*s*b*h for a feed-forward block with
- *= dropout, 4*s*b*h for two norms, and section 4.3 for what stands outside of the layers
+ *= dropout, 4*s*b*h for two norms, and section 4.3 for what is outside of the layers
  */
 #pragma once
 
@@ -28,7 +28,7 @@ struct al_saved_entry {
 	bool is_input; /* of a layer as a whole: all that full recomputation keeps */
 	bool is_statistic; /* of a kernel's own, for its backward only: logsumexp */
 	bool is_first, is_last; /* outside of the layers: before, after them */
-	bool is_logits; /* a recipe may say how many bytes each of them has */
+	bool is_logits; /* a recipe may set the bytes of each of them */
 	bool is_routed; /* copies of tokens, for experts */
 };
 

@@ -11,7 +11,7 @@ struct facts {
 	mpq_ptr of[AL_N_WORKING_FACTS];
 };
 
-/* ---- what tensors say ---- */
+/* ---- from the tensors ---- */
 
 struct counting {
 	const struct al_stage *stage;
@@ -202,7 +202,7 @@ static void count_facts(const struct al_stage *stage, const struct al_ledger_lis
 		count_routed(&c, &saved->lines[i]);
 }
 
-/* ---- what the training says ---- */
+/* ---- from the training ---- */
 
 static void set_degrees(const struct al_stage *stage, mpq_srcptr layer_bytes, struct facts *facts)
 {

@@ -311,7 +311,7 @@ static bool is_countable(const struct al_request *q, const struct al_configured_
 	return ok;
 }
 
-/* "all" are those whose symbols are known: few models say what a low-rank variant would need. */
+/* "all" are those whose symbols are known: few models give what a low-rank variant would need. */
 static bool leave_out(struct al_request *q, struct al_error *err)
 {
 	size_t kept = 0;

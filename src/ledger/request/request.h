@@ -18,14 +18,14 @@ struct al_asked {
 	const char *origin; /* of `sets`, in messages; NULL: "--set" */
 	struct al_texts families; /* files: al_catalog_add_family */
 	struct al_texts sets; /* "SYMBOL=NUMBER"; a key of the model's config is a symbol too */
-	const char *batch, *seq, *recipe; /* NULL: not said */
+	const char *batch, *seq, *recipe; /* NULL: not given */
 	const char *kernel; /* of attention in training: "eager" or "flash"; NULL: the recipe's, or
 			       flash where no recipe is named */
 	/* "gqa:n_kv_heads=4", "all", or several with commas between; "KEY=VALUE" after a comma is
 	 * of the variant before it. */
 	struct al_texts variants;
 	struct al_texts bases; /* "output_projection=full" */
-	const char *engine, *utilization; /* NULL: not said */
+	const char *engine, *utilization; /* NULL: not given */
 	int64_t block, chunk; /* of tokens; 0: the engine's */
 	bool has_mtp;
 	bool keeps_all; /* of the variant "all", also those whose symbols aren't known */
@@ -35,7 +35,7 @@ struct al_asked {
 
 struct al_cache_format {
 	const struct al_dtype *dtype; /* NULL: not found out yet */
-	const char *declared, *declared_in; /* what the model's files say of it, and which says so;
+	const char *declared, *declared_in; /* from the model's files, and the file's name;
 					       NULL: none does, or another was asked for */
 	bool is_declared; /* the engine takes that, so that `dtype` is it; else it is bf16 */
 };
@@ -58,7 +58,7 @@ struct al_request {
 	struct al_texts varied; /* symbols that the command itself sets: swept, tied, solved for */
 	bool assumes_batch, assumes_seq; /* they are not given: al_request_assume */
 	bool lacks_seq; /* nor has the model a context: seq stays unknown */
-	bool is_last; /* of those that a command answers in turn: a sentence can say all */
+	bool is_last; /* of those that a command answers in turn: a sentence can cover all */
 	bool is_own; /* the variant is the model's own attention: no other was asked for */
 	const char **left_out; /* of "all": why each is left out */
 	size_t n_left_out;
