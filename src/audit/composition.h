@@ -9,7 +9,7 @@
 bool al_can_compose(const struct al_audit_module *earlier, const struct al_audit_module *later,
 	enum al_projection projection);
 
-/* Does `a` come before `b` in its stack? `a` stands first in the view. */
+/* Does `a` come before `b` in its stack? `a` is first in the view. */
 bool al_is_earlier(const struct al_attention *a, const struct al_attention *b);
 
 /* ||W_OV^(i) W_QK^(j)||_F / (||W_OV^(i)|| ||W_QK^(j)||), for keys with W_QK^T and for values with
@@ -19,7 +19,7 @@ bool al_composition_scores(struct al_scratch *scratch, const struct al_audit_mod
 	const struct al_audit_module *later, enum al_projection projection,
 	struct al_matrix *scores, struct al_error *err) AL_MUST_CHECK;
 
-/* The norms of the query heads' forms in which a projection stands, [n_heads]: of W_Q W_K^T for a
+/* The norms of the query heads' forms that contain a projection, [n_heads]: of W_Q W_K^T for a
  * query or a key, of W_V W_O for the others. From the triangular factors. */
 bool al_form_norms(const struct al_audit_module *module, enum al_projection projection,
 	double *norms, struct al_error *err) AL_MUST_CHECK;

@@ -27,7 +27,7 @@ double al_control_error(const struct al_control *c, size_t parameters)
 
 /* ---- compared with an approximation ---- */
 
-/* Errors below this are rounding: their ratios say nothing. */
+/* Errors below this are rounding: their ratios mean nothing. */
 #define EXACT 1e-12
 
 struct al_control_row al_control_compare(size_t original, size_t parameters, double error,

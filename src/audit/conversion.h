@@ -40,7 +40,7 @@ void al_conversion_change(struct al_conversion *c, const char *symbol, size_t va
 struct al_conversion al_conversion_begin_same(const struct al_converter *x,
 	struct al_conversion_loss loss);
 
-/* Counted as the variant that it is of, or as said. */
+/* Counted as its variant, or as given. */
 bool al_conversion_add_row(struct al_converter *x, struct al_conversion *c,
 	struct al_error *err) AL_MUST_CHECK;
 void al_conversion_set_row(const struct al_converter *x, const struct al_conversion *c,

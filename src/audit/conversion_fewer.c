@@ -95,7 +95,8 @@ static int64_t columns_parameters(const struct al_attention *a, enum al_projecti
 	return factor->width * (factor->rows + (p != AL_OUTPUT && a->biases[p].n_runs > 0));
 }
 
-/* Groups may become unequal, which no gqa's symbols say: what goes is counted itself. */
+/* Groups may become unequal, which no gqa's symbols can express: the removed parameters are counted
+ * themselves. */
 static bool add_grouped_row(struct al_converter *x, struct al_conversion *c,
 	const struct al_merging *merging, size_t n)
 {

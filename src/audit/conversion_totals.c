@@ -1,4 +1,4 @@
-/* Conversions of all modules put together, and what the summary says of them. */
+/* Conversions of all modules put together, and their lines in the summary. */
 #include "audit/conversion_totals.h"
 
 #include "audit/summary.h"

@@ -44,7 +44,7 @@ bool al_rotary_error(const struct al_stack *stack, const struct al_attention *at
 
 /* ---- keys and values together ---- */
 
-/* One projection for a head's key and its value: of K_g R_g^T/||QK|| beside V_g S_g^T/||OV|| the
+/* One projection for a head's key and its value: of K_g R_g^T/||QK|| next to V_g S_g^T/||OV|| the
  * first singular vectors. Both have one width. */
 bool al_convert_shared_kv(const struct al_stack *keys, const struct al_stack *values,
 	double errors[2], struct al_error *err) AL_MUST_CHECK;

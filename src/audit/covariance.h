@@ -1,5 +1,5 @@
-/* What activations say: second moments of a module's inputs, Sigma = E[x^T x], D x D, or those of
- * [x, 1], (D + 1) x (D + 1), or the diagonal of Sigma alone. With W_Q, W_K, W_V replaced by
+/* Activations' statistics: second moments of a module's inputs, Sigma = E[x^T x], D x D, or those
+ * of [x, 1], (D + 1) x (D + 1), or the diagonal of Sigma alone. With W_Q, W_K, W_V replaced by
  * Sigma^1/2 W, of [x, 1] by Sigma^1/2 [W; b], every measurement weighs directions as the inputs use
  * them.
  *

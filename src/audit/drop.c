@@ -1,6 +1,6 @@
 /* Heads by what they put out on real tokens: what leaving each one out changes, as it is, and with
  * W_O of the others fitted anew. Needs a calibration; an imatrix, of which heads' outputs have no
- * products with each other, says the first alone. */
+ * products with each other, gives the first alone. */
 #include "audit/measurement.h"
 #include "audit/summary.h"
 
@@ -60,8 +60,8 @@ static bool judge(const struct al_audit *audit, const struct al_attention *a, st
 	return true;
 }
 
-/* W_O as it is stored, whatever the audit made of it. Where no one says what heads put out the
- * table stays empty. */
+/* W_O as it is stored, whatever the audit made of it. Without the heads' outputs the table stays
+ * empty. */
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	struct al_table *table, struct al_error *err)
 {
@@ -106,7 +106,7 @@ static void note_layers(struct al_table *table)
 		"from layer to layer (evaluate --ablate heads measures it)");
 }
 
-/* What a diagonal can't say. */
+/* What needs more than a diagonal. */
 static void note_imatrix(struct al_table *table)
 {
 	al_table_note(table,

@@ -15,7 +15,7 @@ enum al_measured {
 				  written, and then into files only */
 	AL_MEASURED_FOR_REPORT, /* the same, for a page */
 	AL_MEASURED_WHEN_NAMED, /* minutes of work on a large model */
-	AL_MEASURED_WITH_OUTPUTS, /* where a calibration says what heads put out */
+	AL_MEASURED_WITH_OUTPUTS, /* where a calibration has the heads' outputs */
 };
 
 /* The summary goes from what was audited to what could be saved. */
@@ -63,7 +63,7 @@ struct al_measurement {
 	const char *id, *title;
 	enum al_measured measured;
 	struct al_needs needs;
-	bool needs_own_keys; /* nothing to say of heads that share queries and keys already */
+	bool needs_own_keys; /* not for heads that share queries and keys already */
 	const struct al_table_field
 		*fields; /* NULL: columns hang on the audit, and add_columns adds
 						them */

@@ -1,4 +1,4 @@
-/* What a spectrum says. Squares are of values relative to the largest: nothing overflows. */
+/* Measures of a spectrum. Squares are of values relative to the largest: nothing overflows. */
 #include "audit/measures.h"
 
 const double al_shares[AL_N_SHARES] = {.5, .9, .95, .99};
@@ -45,7 +45,7 @@ size_t al_components(const double *values, size_t n, double share)
 	if (is_zero(values, n))
 		return 0;
 
-	/* nine of ten equal values are 90 %, whatever the last bit of the sum says */
+	/* nine of ten equal values are 90 %, whatever the last bit of the sum */
 	const double enough = (share - 1e-12) * sum_squares(values, n);
 	double sum = 0;
 	size_t k = 0;

@@ -1,4 +1,4 @@
-/* What a spectrum says: ranks, components and the captured variance. */
+/* Measures of a spectrum: ranks, components and the captured variance. */
 #pragma once
 
 #include "base/base.h"

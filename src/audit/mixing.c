@@ -32,7 +32,7 @@ static size_t strongest_head(struct al_matrix mixing, size_t dimension)
 	return best;
 }
 
-/* The order of dimensions is free: those in which a head is the strongest stand together. */
+/* The order of dimensions is free: those in which a head is the strongest are put together. */
 static void add_mixing(struct al_table *table, const char *module, struct al_matrix mixing)
 {
 	size_t place = 0;

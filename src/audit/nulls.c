@@ -178,7 +178,7 @@ bool al_null_independent(struct al_spectra *layer, struct al_thinned *thinned,
 	return true;
 }
 
-/* ---- what they say ---- */
+/* ---- their results ---- */
 
 struct al_null_range al_null_components(const struct al_spectra *draws, size_t n_draws,
 	enum al_spectrum kind, double share)

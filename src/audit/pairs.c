@@ -1,4 +1,4 @@
-/* Pairs of heads: which are the most similar, and what a table says of them. Only pairs that stay
+/* Pairs of heads: which are the most similar, and their table. Only pairs that stay
  * among the best get their angles. */
 #include "audit/pairs.h"
 
@@ -324,8 +324,8 @@ static const char *print_head(const struct al_table *table, size_t row, const ch
 	return al_format(arena, "%s head %.0f", al_table_text(table, row, module), index);
 }
 
-/* The most similar pair, by scores or by values, whichever says more; pairs of heads of nothing say
- * nothing. */
+/* The most similar pair, by scores or by values, whichever is larger; without pairs of nonzero
+ * heads there is none. */
 static void summarise(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *similarity)
 {

@@ -153,7 +153,7 @@ static struct pair pair_of(const struct al_stack *s, const struct al_attention *
 	return (struct pair){s, heads, size, al_rotary_pair(a, rotated_width(s, a), index)};
 }
 
-/* What the leading eigenvector of a pair leaves: half of the trace's rest; each eigenvalue stands
+/* What the leading eigenvector of a pair leaves: half of the trace's rest; each eigenvalue occurs
  * twice in the real matrix. */
 static bool pair_cost(const struct pair *p, double *squared, struct al_error *err)
 {

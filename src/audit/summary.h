@@ -1,4 +1,4 @@
-/* What measurements say in the summary, an audit in about ten lines: read off their finished
+/* The measurements' summary, an audit in about ten lines: read off their finished
  * tables. */
 #pragma once
 

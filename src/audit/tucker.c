@@ -255,7 +255,7 @@ static void add_point(struct al_table *points, const struct al_table *rows, size
 	al_table_add_record(points, &point);
 }
 
-/* CP and the control at as many parameters stand in one row; Tucker's error has nothing to do with
+/* CP and the control at as many parameters share one row; Tucker's error has nothing to do with
  * how its core is kept. */
 static void take_points(struct al_table *points, const struct al_table *rows)
 {

@@ -133,7 +133,7 @@ bool al_job_spend(struct al_job *job, struct al_error *err)
 			return al_in(err, "%s", a->name);
 		original += original_cost(job, a);
 	}
-	/* A share as decimals say it is no binary fraction: 1 - 0.2 of 10 is 8. */
+	/* A decimal share is no binary fraction: 1 - 0.2 of 10 is 8. */
 	return spend(job, ladders, n,
 		(int64_t)floor((1 - job->options->budget) * (double)original * (1 + 1e-12)), err);
 }

@@ -70,7 +70,7 @@ static size_t count_chosen(const struct al_job *job)
 	return n;
 }
 
-/* Numbers of each head beside the projections (T5's position biases, Cohere's norms, StableLM's
+/* Numbers of each head besides the projections (T5's position biases, Cohere's norms, StableLM's
  * norm a head) would have to lose the same heads, in every module that reads them. */
 static bool check_beside(const struct al_job *job, const struct al_attention *a,
 	struct al_error *err)

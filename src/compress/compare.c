@@ -20,7 +20,7 @@ static const char *describe(struct comparison *c, const struct al_tensor *tensor
 		al_dtype_title(tensor->dtype));
 }
 
-/* The first few by name; al_copies_compare says how many more there are. */
+/* The first few by name; al_copies_compare counts the others. */
 static void note(struct comparison *c, const char *tensor, const char *what)
 {
 	if (c->n_tensors++ < MOST_NAMES)

@@ -1,11 +1,11 @@
 /* Compression: a checkpoint's queries and keys in fewer numbers, written as a checkpoint.
  *
- * What a method doesn't touch is copied bit for bit. The new file says in its metadata what was
- * done: attnledger.method, .source (FNV-1a of the original's headers), .scale, .modules (a JSON
- * list: rank, relative error, parameters, the factor of the logits), .shapes (the heads that are
- * left of every module, and where each projection is that the family doesn't list), .config (of a
- * single file: the config.json that a folder has beside it). The factor stays the
- * original's, mostly 1/sqrt(d_head), whatever the new width is.
+ * What a method doesn't touch is copied bit for bit. The new file's metadata record what was done:
+ * attnledger.method, .source (FNV-1a of the original's headers), .scale, .modules (a JSON list:
+ * rank, relative error, parameters, the factor of the logits), .shapes (the heads that are left of
+ * every module, and where each projection is that the family doesn't list), .config (of a single
+ * file: the config.json that a folder would contain). The factor stays the original's, mostly
+ * 1/sqrt(d_head), whatever the new width is.
  *
  * In the measure of data methods are closed forms, without iteration. Errors are relative, of what
  * a form minimises: E|o_i (W_O^(i) - new)|^2 for ov, E|x (W_V - new)|^2 for kv-latent and so on,
@@ -119,11 +119,11 @@ struct al_verify_options {
 /* Reads both files back and adds rows: module, layer, input, logit_max, probability_max,
  * total_variation, output_error. Inputs: normal numbers, and rows of the token embedding, where one
  * fits, at mean 0 and variance 1 as the norm before a layer makes them. Everything in double.
- * `compressed` says in its metadata what was done to it; AL_EINPUT where it says nothing, or
+ * The metadata of `compressed` record what was done to it; AL_EINPUT where they record nothing, or
  * something that doesn't fit `view`, the original.
  *
  * All else is compared byte for byte with the original, whichever modules were asked for: `holds`
- * says whether nothing differs and every output error is within the tolerance; notes name what
+ * is true if nothing differs and every output error is within the tolerance; notes name what
  * differs. Both files' tensors are read, and those with NaN or infinite numbers noted;
  * AL_ENOTFINITE where probabilities or outputs need them. AL_ESYSTEM where one of the files was
  * overwritten meanwhile. */

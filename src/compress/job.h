@@ -30,7 +30,7 @@ struct al_job_module {
 
 struct al_job {
 	struct al_arena arena;
-	struct al_spill aside; /* the modules' new numbers, as they will stand in the file */
+	struct al_spill aside; /* the modules' new numbers, as they will be in the file */
 	struct al_model_view *view;
 	const struct al_compress_options *options; /* of a recorded one the method alone */
 	struct al_job_module *modules;
@@ -40,13 +40,12 @@ struct al_job {
 	int64_t *ranks; /* of the modules that are asked for, out of a budget */
 	bool writes_folder;
 	uint64_t source; /* the original's hash, once it is written */
-	const char *config_says; /* who can load the copy by a config.json of its family; NULL: no
-				    such config.json says all */
+	const char *config_says; /* a reader that loads the copy by its config.json; NULL: none */
 };
 
-/* What a compressed file says of itself: method, and layout and scale of its modules; both outlive
- * the job. A file without a record, and one that doesn't fit the original, are AL_EINPUT. On
- * failure nothing is left to finish. */
+/* What a compressed file records of itself: method, and layout and scale of its modules; both
+ * outlive the job. A file without a record, and one that doesn't fit the original, are AL_EINPUT.
+ * On failure nothing is left to finish. */
 bool al_job_read(struct al_job *job, struct al_model_view *view,
 	const struct al_checkpoint *compressed, struct al_error *err) AL_MUST_CHECK;
 void al_job_finish(struct al_job *job);
@@ -125,7 +124,7 @@ void al_answer_heads(const struct al_job *job, struct al_table *table);
 /* ---- outputs.c ---- */
 
 /* Refuses an output that is a file of the input, or that can't be written. What the modules put
- * aside waits beside it. */
+ * aside waits next to it. */
 bool al_job_open_output(struct al_job *job, const char *path, struct al_error *err) AL_MUST_CHECK;
 
 bool al_job_write(struct al_job *job, const char *path, struct al_error *err) AL_MUST_CHECK;

@@ -51,7 +51,7 @@ struct al_slice {
 	int64_t first, length; /* along the source's head axis; 0, 0 of a new tensor */
 	bool is_kept; /* its bytes are copied */
 	enum al_module_piece piece;
-	int64_t column, width; /* columns of the piece that stand here then; 0: none */
+	int64_t column, width; /* columns of the piece that are here then; 0: none */
 	int64_t rows; /* of the piece */
 	const struct al_dtype *dtype;
 	uint64_t aside; /* while it is written: where what is new waits */
@@ -68,7 +68,7 @@ struct al_module_layout {
 	size_t n_slices, room;
 };
 
-/* Lays a module out as `wanted` says, all but its slices; what it needs is allocated in the arena.
+/* Lays a module out by `wanted`, all but its slices; what it needs is allocated in the arena.
  * Refused: modules whose stored tensors or whose scores the method can't keep, with the reason.
  * `checkpoint` is the original one. */
 bool al_layout_make(struct al_module_layout *out, struct al_arena *arena,
@@ -140,7 +140,7 @@ int64_t al_layout_shared(const struct al_module_layout *layout, enum al_projecti
 /* How many key/value heads there are in the copy. */
 int64_t al_layout_kv_heads(const struct al_module_layout *layout);
 
-/* What no family lists, whatever sizes its config says; NULL: its tensors are a family's. NULL for
+/* What no family lists, whatever sizes its config gives; NULL: its tensors are a family's. NULL for
  * a layout too. */
 const char *al_layout_unlisted(const struct al_module_layout *layout);
 

@@ -1,4 +1,4 @@
-/* What a compressed file says of itself. */
+/* What a compressed file records of itself. */
 #include "compress/plan.h"
 
 #include "base/fingerprint.h"
@@ -57,7 +57,7 @@ const char *al_layout_unlisted(const struct al_module_layout *layout)
 	}
 }
 
-/* The slice that stands in the copy for a piece; NULL: none does. */
+/* The slice that replaces a piece in the copy; NULL: none. */
 static const struct al_slice *find_slice(const struct al_module_layout *layout,
 	enum al_module_piece piece)
 {
@@ -121,8 +121,8 @@ static bool is_apart(const struct al_module_layout *layout, bool config_says)
 		|| (layout->method == AL_METHOD_GQA && !config_says);
 }
 
-/* Divided by, not multiplied: a whole number, but where a scale is folded in; that is the one that
- * the family of shared queries and keys says. */
+/* Divided by, not multiplied: a whole number, but where a scale is folded in; that is the one of
+ * the family of shared queries and keys. */
 static void describe_shape(struct al_text *out, const struct al_attention *a,
 	const struct al_module_layout *layout, bool is_folded, bool config_says)
 {

@@ -1,6 +1,6 @@
 /* Where a compressed checkpoint goes: one file, or a folder with the original's shards under their
- * names, each tensor in the shard where its original is, their index, a config.json, and what is
- * beside it to read and write text.
+ * names, each tensor in the shard where its original is, their index, a config.json, and the files
+ * to read and write text.
  *
  * The files are known before the first byte is written, and come one after the other. */
 #include <sys/stat.h>
@@ -140,7 +140,7 @@ static bool check_file(const struct al_job *job, const char *path, struct al_err
 	return true;
 }
 
-/* A file there lies beside what the path will be: not in the folder that it names, and where the
+/* Temporary files there are next to the path: not in the folder that it names, and where the
  * path is a device, in the system's folder. */
 static const char *beside(struct al_job *job, const char *path)
 {

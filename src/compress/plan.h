@@ -18,7 +18,7 @@ struct al_planned_tensor {
 struct al_plan {
 	struct al_job *job;
 	struct al_tensor *headers; /* name, dtype, shape, shard; in the order of the files */
-	struct al_planned_tensor *tensors; /* beside headers */
+	struct al_planned_tensor *tensors; /* besides headers */
 	size_t n, headers_room, tensors_room;
 };
 
@@ -57,8 +57,8 @@ bool al_plan_write(const struct al_plan *plan, size_t shard, const char *config,
 
 /* ---- metadata.c ---- */
 
-/* What a shard of the original says of itself, or all of them, and what was done. `config` is a
- * config.json that isn't beside the file, or NULL. The list is the arena's. */
+/* What a shard of the original records of itself, or all of them, and what was done. `config` is a
+ * config.json that isn't next to the file, or NULL. The list is the arena's. */
 const struct al_metadata *al_job_metadata(struct al_job *job, size_t shard, const char *config,
 	size_t *n);
 

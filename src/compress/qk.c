@@ -95,7 +95,7 @@ static bool fill_group(struct al_pieces *out, const struct group *g, size_t rank
 			al_view(map), err);
 }
 
-/* The keys' bias gives every key of a query the same; softmax doesn't see it: zeros stand for it,
+/* The keys' bias gives every key of a query the same; softmax doesn't see it: zeros replace it,
  * so that the tensor is where its readers look for it. */
 static bool init_pieces(struct al_pieces *out, const struct al_work *w, size_t rank,
 	struct al_error *err)

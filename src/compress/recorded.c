@@ -1,4 +1,4 @@
-/* What a compressed file says of itself. */
+/* What a compressed file records of itself. */
 #include "compress/job.h"
 
 #include "base/record.h"
@@ -32,7 +32,7 @@ static bool read_record(struct reading *v, struct al_error *err)
 /* One of attnledger.modules. */
 struct recorded {
 	const char *module;
-	int64_t rank; /* 0: not said */
+	int64_t rank; /* 0: not given */
 	int64_t *dropped; /* heads */
 	size_t n_dropped;
 	bool is_refitted, of_keys;

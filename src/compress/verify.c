@@ -9,7 +9,7 @@
 #include "compress/plan.h"
 #include "model/heads/rotary.h"
 
-/* Of keys under rotary positions, whose scores hang on how far they stand before their query. */
+/* Of keys under rotary positions, whose scores depend on how far they are before their query. */
 enum { N_OFFSETS = 4, POSITIONS = 512 };
 
 struct verification {
@@ -164,7 +164,8 @@ static bool verify_input(struct verification *v, const struct al_module_layout *
 	return true;
 }
 
-/* The original's values stand for both where they were copied: that is compared byte for byte. */
+/* The original's values are used for both where they were copied: that is compared byte for
+ * byte. */
 static bool has_values(const struct al_module_layout *layout)
 {
 	return layout->is_refitted
@@ -216,7 +217,7 @@ static bool verify_modules(struct verification *v, struct al_error *err)
 			modules ? " " : "", modules ? modules : "");
 }
 
-/* ---- what the answer says ---- */
+/* ---- the answer ---- */
 
 /* 0, 1, the middle and the last position that the config gives, and how fast pairs turn on the way
  * there. */
@@ -261,7 +262,7 @@ static void note_positions(const struct verification *v)
 			"norms of queries and keys are left out: --tokens FILE runs them too");
 }
 
-/* What the compressed checkpoint says of the one that it was made from. */
+/* What the compressed checkpoint records of its original. */
 static bool note_source(const struct verification *v, struct al_error *err)
 {
 	const char *source = al_checkpoint_metadata(v->job.compressed, "attnledger.source");

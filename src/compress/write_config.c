@@ -22,7 +22,7 @@ static void numbers_of(const struct al_job *job, const struct al_attention *a,
 	numbers[2] = a->d_head;
 }
 
-/* The numbers of all modules, if they are the same; a config says them once. */
+/* The numbers of all modules, if they are the same; a config gives them once. */
 static bool find_common(const struct al_job *job, struct al_binding values[N_SYMBOLS])
 {
 	const struct al_model_view *view = job->view;
@@ -41,7 +41,7 @@ static bool find_common(const struct al_job *job, struct al_binding values[N_SYM
 	return true;
 }
 
-/* ---- does it say all? ---- */
+/* ---- is it complete? ---- */
 
 struct check {
 	struct al_job *job;

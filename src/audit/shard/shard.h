@@ -43,10 +43,10 @@ struct al_shard_file {
 void al_shard_file_init(struct al_shard_file *shard, const char *path);
 void al_shard_file_finish(void *shard);
 
-/* Says a fact; nothing where the value is NULL. Texts are copied. */
+/* Adds a fact; nothing where the value is NULL. Texts are copied. */
 void al_shard_file_say(struct al_shard_file *shard, const char *name, const char *value);
 
-/* What was said; NULL: nothing. */
+/* The fact's value; NULL: none. */
 const char *al_shard_file_fact(const struct al_shard_file *shard, const char *name);
 
 /* Adds a table, which the caller finishes; or a new one, which the file owns. Cells are as
@@ -60,6 +60,6 @@ const struct al_table *al_shard_file_table(const struct al_shard_file *shard, co
 /* Adds the file's text: the facts and the tables. */
 void al_shard_file_write(const struct al_shard_file *shard, struct al_text *out);
 
-/* Reads it. What is wrong is said with path:line:column. On failure nothing is left to finish. */
+/* Reads it. Errors begin with path:line:column. On failure nothing is left to finish. */
 bool al_shard_file_parse(struct al_shard_file *shard, const char *path, const char *text,
 	size_t length, struct al_error *err) AL_MUST_CHECK;

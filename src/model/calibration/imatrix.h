@@ -50,7 +50,7 @@ bool al_imatrix_open(struct al_imatrix *imatrix, const char *path,
 void al_imatrix_finish(struct al_imatrix *imatrix);
 
 /* Refuses what was recorded of a model with more layers than the view's; of one with fewer, and of
- * other widths, al_imatrix_read says so. */
+ * other widths, al_imatrix_read refuses it. */
 bool al_imatrix_check_layers(const struct al_imatrix *imatrix, const struct al_model_view *view,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* What heads' outputs say of heads. */
+/* Measures of heads by their outputs. */
 #include "model/calibration/outputs.h"
 
 #define LEAST_EIGENVALUE 0x1p-22

@@ -1,4 +1,4 @@
-/* What heads' outputs say of heads: o is all heads' outputs of a token side by side, M = E[o^T o]
+/* Measures of heads by their outputs: o is all heads' outputs of a token side by side, M = E[o^T o]
  * up to a factor, and the module's output is o W_O. Errors are relative errors of norms, the root
  * of E|change|^2 / E|o W_O|^2 over the tokens of M, in whose sample they are exact.
  *

@@ -75,7 +75,7 @@ static void clamped_swiglu(float *gate, float *up, size_t n)
 		up[i] = (fminf(fmaxf(up[i], -7), 7) + 1) * gate[i];
 }
 
-/* T5 says "gated-" where there is a gate; its gated GELU is the approximation. */
+/* T5 writes "gated-" where there is a gate; its gated GELU is the approximation. */
 static const struct al_activation activations[] = {
 	{"silu", silu, NULL},
 	{"swish", silu, NULL},

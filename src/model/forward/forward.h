@@ -1,4 +1,5 @@
-/* The forward pass: a checkpoint run on tokens, as its family's "forward" says (catalog/forward.h).
+/* The forward pass: a checkpoint run on tokens, as its family's "forward" defines
+ * (catalog/forward.h).
  *
  * Activations are [width][tokens], a column a token, sequence after sequence. Products are float32;
  * sums of norms, softmax and losses are double. Weights are read a layer at a time, so that memory
@@ -136,10 +137,10 @@ bool al_network_run_from(struct al_network *network, int64_t first, const struct
 
 /* ---- a decoder's scores ---- */
 
-/* What a decoder says of each token: losses[i] is -log p(targets[i]) in nats after token i, 0 where
- * the target is negative; best[i] the token with the largest logit (the first such). Either may be
- * NULL. The head is read in blocks. With `alike`, where `best` is NULL, a group of words is taken
- * together: losses to 1e-7 nats. */
+/* A decoder's predictions of each token: losses[i] is -log p(targets[i]) in nats after token i, 0
+ * where the target is negative; best[i] the token with the largest logit (the first such). Either
+ * may be NULL. The head is read in blocks. With `alike`, where `best` is NULL, a group of words is
+ * taken together: losses to 1e-7 nats. */
 struct al_alike; /* alike.h */
 
 struct al_token_scores {
@@ -153,7 +154,8 @@ bool al_network_score(struct al_network *network, const struct al_batch *batch,
 	struct al_view_f hidden, const struct al_token_scores *scores,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What two models that have one head say of each token, of their hidden states a and b. */
+/* The predictions of each token by two models that have one head, of their hidden states a and
+ * b. */
 struct al_comparison {
 	double losses[2]; /* -log p(target) in nats; 0 where the target is negative */
 	double divergence; /* KL(a || b) in nats */

@@ -1,5 +1,5 @@
 /* Text that a decoder writes itself: token after token, with the keys and values of what came
- * before in a cache, so that a token costs the same wherever it stands (but for the keys that it
+ * before in a cache, so that a token costs the same wherever it is (but for the keys that it
  * looks at). All layers stay in memory meanwhile. */
 #pragma once
 
@@ -13,7 +13,7 @@ struct al_generator *al_generator_create(struct al_network *network, size_t n_se
 	size_t longest, struct al_error *err);
 void al_generator_destroy(struct al_generator *generator);
 
-/* The next token of each sequence, and what the model says of those after them: logits is
+/* The next token of each sequence, and the model's predictions of those after them: logits is
  * initialised, [vocab][sequences]. */
 bool al_generator_step(struct al_generator *generator, const int32_t *tokens,
 	struct al_matrix_f *logits, struct al_error *err) AL_MUST_CHECK;

@@ -1,4 +1,4 @@
-/* A model that runs: what its family says of it, and what its config says of that. */
+/* A model that runs, by its family's definition and its config's values. */
 
 #include "catalog/config.h"
 #include "model/forward/activation.h"
@@ -169,7 +169,7 @@ static bool read_factors(struct al_network *network, struct al_error *err)
 		&& read_factor(network, &how->logit_divisor, &network->logit_divisor, err);
 }
 
-/* Of learned positions there are as many as rows; the config may say fewer. */
+/* Of learned positions there are as many as rows; the config may set fewer. */
 static bool limit_positions(struct al_network *network, const struct al_reading *reading,
 	struct al_error *err)
 {

@@ -69,7 +69,7 @@ static double at(const struct al_matrix *m, size_t row, size_t col, double absen
 	return m->data ? m->data[row + col * m->ld] : absent;
 }
 
-/* Heads stand `stride` columns apart; what is between their widths stays 0. */
+/* Heads are `stride` columns apart; what is between their widths stays 0. */
 static bool spread(struct al_scratch *scratch, const struct parts *p, size_t stride,
 	struct al_linear *out, struct al_error *err)
 {

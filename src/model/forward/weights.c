@@ -1,4 +1,4 @@
-/* A layer's weights: which stored tensor a name of "forward" stands for, read as float32. */
+/* A layer's weights: which stored tensor a name of "forward" means, read as float32. */
 
 #include "model/forward/internal.h"
 
@@ -14,7 +14,7 @@ static bool holds(const struct al_reading *reading, const struct al_formula *whe
 	return !when || al_formula_holds(when, &scope, out, err);
 }
 
-/* What a family's file says of a name under these settings. */
+/* A family file's entry of a name under these settings. */
 struct listed {
 	bool is_there, is_optional;
 	enum al_order order;
@@ -56,7 +56,7 @@ static bool find_stored(const struct al_reading *reading, const char *name, stru
 	return true;
 }
 
-/* The stored tensor that a name stands for; NULL where its "when" doesn't hold, or no name is
+/* The stored tensor that a name means; NULL where its "when" doesn't hold, or no name is
  * given. `what` as in "forward": what it is tied to is followed. */
 static bool tensor_resolve(const struct al_reading *reading, const char *name,
 	const struct al_tensor **out, enum al_order *order, struct al_error *err)
@@ -81,7 +81,7 @@ static bool tensor_resolve(const struct al_reading *reading, const char *name,
 			view->prefix, full);
 }
 
-/* The weight and bias that stand for a part of the model; no names where there are none. */
+/* The weight and bias of a part of the model; no names where there are none. */
 static bool find_names(const struct al_reading *reading, enum al_forward_tensor what,
 	struct al_forward_names *out, struct al_error *err)
 {

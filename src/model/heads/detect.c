@@ -251,7 +251,7 @@ static bool is_between(char c)
 	return c == '.' || c == '/';
 }
 
-/* The next number after `last` that stands between dots, or slashes, in a tensor's name; -1: there
+/* The next number after `last` between dots, or slashes, in a tensor's name; -1: there
  * is none. */
 static int64_t next_number(const struct al_checkpoint *checkpoint, int64_t last)
 {

@@ -4,7 +4,7 @@
 #include "catalog/config.h"
 #include "ledger/ledger.h"
 
-/* ---- what the variant says ---- */
+/* ---- from the variant ---- */
 
 _Static_assert((int)AL_FACTOR_QUERY + (int)AL_OUTPUT == (int)AL_FACTOR_OUTPUT,
 	"projections have the order of factors");
@@ -87,13 +87,13 @@ static bool symbol(struct al_ledger *ledger, const char *name, int64_t *out, str
 	return al_ledger_symbol(ledger, name, 1, out, err);
 }
 
-/* The width of a head that the variant says of a projection; 0: it doesn't. */
+/* The width of a head that the variant gives for a projection; 0: none. */
 static int64_t own_width(const struct al_factor_maker *m, enum al_projection p)
 {
 	return m->weights[p] ? m->weights[p]->head_width : 0;
 }
 
-/* d_head is what the variant says, else the symbol. */
+/* d_head is the variant's, else the symbol's. */
 static bool read_width(struct al_factor_maker *m, struct al_ledger *ledger, struct al_error *err)
 {
 	const int64_t queries = own_width(m, AL_QUERY), keys = own_width(m, AL_KEY);
@@ -138,7 +138,7 @@ static bool read_dimensions(struct al_factor_maker *m, struct al_error *err)
 	return ok;
 }
 
-/* A key side of all heads though the settings say groups: MHA's tensors count. */
+/* A key side of all heads though the settings have groups: MHA's tensors count. */
 static void follow_columns(struct al_attention *a)
 {
 	const struct al_factor *keys = &a->factors[AL_KEY];
@@ -369,7 +369,7 @@ static bool has_qk_norm(const struct al_stored_module *module)
 	return false;
 }
 
-/* What compress recorded goes before what the family says, which is of the widths of now. */
+/* What compress recorded takes precedence over the family, which has the current widths. */
 static bool read_scale(const struct al_factor_maker *m, int64_t recorded, struct al_error *err)
 {
 	const struct al_recorded_shape *shape = al_view_find_shape(m->view, m->out->name);

@@ -26,8 +26,8 @@ bool al_candidates_find(struct al_model_view *view, bool all, struct al_candidat
  * module's are there. */
 bool al_prefix_find(struct al_model_view *view);
 
-/* Asks the view's settings for what --heads, the names and the shapes say of the family's
- * symbols. */
+/* Asks the view's settings for the values of the family's symbols that --heads, the names and the
+ * shapes give. */
 bool al_symbols_learn(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err);
 
@@ -54,7 +54,7 @@ bool al_stored_has_bias(const struct al_variant *variant, const struct al_stored
 bool al_factors_make(struct al_model_view *view, const struct al_model_item *module,
 	struct al_attention *out, struct al_error *err);
 
-/* The built-in family whose model `compress` says that it was; NULL: it doesn't. */
+/* The built-in family of the original, as `compress` recorded it; NULL: it didn't. */
 const struct al_family *al_view_recorded_family(const struct al_model_view *view);
 
 /* The shapes that `compress` wrote into the file, if any; and the module with those of its name. */
@@ -66,9 +66,9 @@ const struct al_model_item *al_view_shape_module(struct al_model_view *view,
 bool al_view_check_listed(const struct al_model_view *view, const struct al_model_item *module,
 	struct al_error *err);
 
-/* ---- what a file that `compress` wrote says of its modules ---- */
+/* ---- what a file that `compress` wrote records of its modules ---- */
 
-/* A projection that stands under other names than the family's. */
+/* A projection under other names than the family's. */
 struct al_recorded_projection {
 	enum al_projection is;
 	const char *weight, *down, *bias, *mixing, *content;
@@ -89,14 +89,14 @@ enum al_recorded_symbol {
 struct al_recorded_shape {
 	const char *module;
 	int64_t values[AL_N_RECORDED]; /* 0: as the config has it */
-	int64_t score_divisor; /* 0: score_scale is said instead */
+	int64_t score_divisor; /* 0: score_scale is given instead */
 	double score_scale; /* 0: as the config has it */
 	const char *unlisted; /* what no family lists; NULL: nothing */
 	struct al_recorded_projection *stored;
 	size_t n_stored;
 };
 
-/* NULL: it says nothing of the module. */
+/* NULL: it has none of the module. */
 const struct al_recorded_shape *al_view_find_shape(const struct al_model_view *view,
 	const char *module);
 

@@ -1,8 +1,8 @@
-/* Dimensions from names and shapes: what a config.json would say. */
+/* Dimensions from names and shapes: what a config.json would contain. */
 #include "model/heads/internal.h"
 
-/* What the names and shapes of the stored tensors say of the family's symbols: the first to say
- * something is believed. */
+/* Values of the family's symbols from the names and shapes of the stored tensors: the first one
+ * found is taken. */
 static void learn(struct al_model_view *view, const char *symbol, int64_t value)
 {
 	if (!al_settings_is_asked(&view->settings, symbol))
@@ -43,7 +43,7 @@ static size_t count_entries(const struct al_family *family, const char *name)
 	return n;
 }
 
-/* A condition says whether a tensor is there. A head that is stored alone isn't tied; of two
+/* A condition decides whether a tensor is there. A head that is stored alone isn't tied; of two
  * entries of one name nothing else is known. */
 static void learn_conditions(struct al_model_view *view)
 {
@@ -147,7 +147,7 @@ static bool is_factor(const struct al_variant *variant, const char *tensor,
 /* A stored matrix: how long it is along its input and its output, and of how many heads that is
  * where they have an axis of their own. */
 struct matrix {
-	int64_t in, out, heads; /* heads: 0 where the axis doesn't say */
+	int64_t in, out, heads; /* heads: 0 where the axis doesn't show it */
 };
 
 static bool measure(const struct al_tensor *found, const struct al_stored *stored,
@@ -196,7 +196,7 @@ static struct matrix matrix_of(struct al_model_view *view, enum al_head_factor f
 	return find_matrix(view, factor, false, false, &matrix) ? matrix : (struct matrix){0};
 }
 
-/* What queries are made of is as wide as the model, where no embedding or norm is stored that says
+/* What queries are made of is as wide as the model, where no embedding or norm is stored that shows
  * it. */
 static void learn_width(struct al_model_view *view)
 {
@@ -207,7 +207,7 @@ static void learn_width(struct al_model_view *view)
 		learn(view, "d_model", matrix.in);
 }
 
-/* How many heads --heads says that there are; else what a tensor's own axis of heads says. */
+/* The number of heads that --heads gives; else the length of a tensor's own axis of heads. */
 static int64_t given_heads(struct al_model_view *view, const struct al_view_options *options)
 {
 	const int64_t heads = options->n_heads > 0 ? options->n_heads
@@ -264,7 +264,7 @@ static bool learn_record(struct al_model_view *view)
 }
 
 /* Where all heads share their queries (collaborative attention), the mixing matrix [n_heads,
- * d_shared] says how many there are and the values how wide each is. */
+ * d_shared] shows how many there are and the values how wide each is. */
 static bool learn_heads(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {

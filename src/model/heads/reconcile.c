@@ -24,7 +24,7 @@ struct reconciling {
 	bool *is_known; /* [n_tensors] of the checkpoint */
 };
 
-/* What may be said of an expected tensor. */
+/* The findings about an expected tensor. */
 struct expectation {
 	const char *name, *part;
 	const int64_t *dims;

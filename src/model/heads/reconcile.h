@@ -1,4 +1,4 @@
-/* Reconciling: what a family says a checkpoint holds, against what it really holds. */
+/* Reconciling: what a checkpoint should contain by its family, against what it contains. */
 #pragma once
 
 #include "model/heads/views.h"

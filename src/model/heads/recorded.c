@@ -1,4 +1,4 @@
-/* What a file that `compress` wrote says of its modules: how many heads each has left, how wide
+/* What a file that `compress` wrote records of its modules: how many heads each has left, how wide
  * they are, what scores are divided by. Its config.json is still the original's. */
 #include "model/heads/internal.h"
 

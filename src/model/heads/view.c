@@ -23,7 +23,7 @@ static bool read_config(struct al_model_view *view, const struct al_view_options
 
 /* ---- the settings ---- */
 
-/* Without a config.json every key has its default, but for what names and shapes say. */
+/* Without a config.json every key has its default, except where names and shapes show its value. */
 static bool learn_settings(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
@@ -70,7 +70,7 @@ static int64_t layer_of(const struct al_model_item *module)
 	return module->module->loops.n > 0 ? module->iteration[0] : 0;
 }
 
-/* Of the norm whose output a module reads its scale, or its bias: the family's tensor that stands
+/* Of the norm whose output a module reads its scale, or its bias: the family's tensor that is
  * "before" the module. */
 static const struct al_tensor *norm_before(struct al_model_view *view,
 	const struct al_model_item *module, bool is_bias)
@@ -319,7 +319,7 @@ static bool check_only_one_runs(struct al_model_view *view, const struct al_view
 	return true;
 }
 
-/* What compress wrote says the family that its source was taken for, which was recognised too. */
+/* A file from compress names the family that its source was taken for, which was recognised too. */
 static bool lay_recorded(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
@@ -347,8 +347,8 @@ static bool fits_one(struct al_model_view *view, const struct al_candidates *can
 }
 
 /* Families may share names and differ in shapes (GPT-2 and GPTBigCode): the first whose modules
- * fit. Where none does, the best by names says what is wrong; that the heads aren't known none of
- * the others would change. */
+ * fit. Where none does, the best by names reports what is wrong; that the heads aren't known none
+ * of the others would change. */
 static bool lay_detected(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {
@@ -382,7 +382,7 @@ static bool lay(struct al_model_view *view, const struct al_view_options *option
 	if (!options->layout && !options->runs && method && strcmp(method, "collab") == 0) {
 		if (lay_detected(view, options, NULL))
 			return true;
-		unlay(view); /* the original's family says why not */
+		unlay(view); /* the original's family has the reason */
 	}
 	if (!read_config(view, options, err))
 		return false;

@@ -4,7 +4,7 @@
  * Each projection of a module becomes a factor: a D x (n_heads*width) matrix whose head i is the
  * columns i*width .. (W_O is taken transposed, so that W_V^(i) W_O^(i) = V_i O_i^T). Fused tensors,
  * both storage orders and grouped queries are seen through; query head i uses key/value head
- * floor(i*n_kv_heads/n_heads). Which tensor is what of each head is said by the variant: "factor"
+ * floor(i*n_kv_heads/n_heads). The variant defines which tensor is what of each head: "factor"
  * and, of composed ones, what comes before: of MLA W_Q^(i) is D x d_nope, the latent norm's gain
  * folded in, and the rotary part is left out. FP8 tensors with a scale a block
  * (arXiv:2412.19437 section 3.3.2), which the family names, are read scaled. Nothing is read before
@@ -69,7 +69,7 @@ struct al_attention {
 					base^(-2i/width) */
 	const char *rotary_base_origin; /* its origin: a config's key, a default; NULL: none */
 	double score_scale; /* scores are multiplied by it */
-	int64_t score_divisor; /* ... one over the root of this; 0: the config says it itself */
+	int64_t score_divisor; /* ... one over the root of this; 0: given by the config */
 	int64_t n_heads, n_kv_heads, d_head, d_value;
 	struct al_factor factors[AL_N_PROJECTIONS];
 	struct al_factor biases[AL_N_PROJECTIONS]; /* one row; no runs where there is none */
@@ -95,9 +95,9 @@ struct al_model_view {
 	const char *config_path;
 	struct al_settings settings;
 	struct al_tensor_list tensor_list; /* by name */
-	const char *wrapper; /* what stands before the family's own prefixes: "module." */
+	const char *wrapper; /* prefix of the family's own prefixes: "module." */
 	const char *prefix; /* ... and before its attention tensors: "module.bert." */
-	bool lacks_heads; /* private: how many there are, nothing said */
+	bool lacks_heads; /* private: how many there are, without a message */
 	int64_t first_layer; /* the first that is stored; 0 but for a part of a model */
 	struct al_attention *modules;
 	size_t n_modules;

@@ -150,8 +150,8 @@ struct around {
 	int bos, eos, sep, unknown; /* unknown -1: it names none */
 };
 
-/* ---- pre-tokenizers: where a text is split before byte-pair encoding, as the models' own
- * tokenizer.json say it, by the names that llama.cpp's converter gives them ----
+/* ---- pre-tokenizers: where a text is split before byte-pair encoding, as in the models' own
+ * tokenizer.json, by the names that llama.cpp's converter gives them ----
  *= ggml-org/llama.cpp, convert_hf_to_gguf_update.py */
 
 enum { MOST_PRE_NAMES = 6, MOST_SPLITS = 3 };
@@ -160,7 +160,7 @@ struct pre {
 	const char *names[MOST_PRE_NAMES]; /* NULL behind the last one */
 	const char *splits[MOST_SPLITS]; /* regular expressions; none: GPT-2's */
 	bool splits_digits, is_nfc;
-	bool adds_bos; /* where the file doesn't say */
+	bool adds_bos; /* where the file doesn't name one */
 	bool ignores_merges;
 };
 

@@ -158,7 +158,7 @@ void al_steps_add(struct al_text_steps *steps, struct al_arena *arena, struct al
 bool al_steps_run(const struct al_text_steps *steps, struct al_span text,
 	struct al_stepping *made) AL_MUST_CHECK;
 
-/* What several parts of the file say. */
+/* Settings that several parts of the file have. */
 al_step_run al_step_replace; /* matches by `text` */
 al_step_run al_step_split;
 al_step_run al_step_prefix; /* `text` before pieces that don't begin with it */
@@ -184,7 +184,7 @@ struct al_tokenizer_reader {
 	struct al_text_steps *steps; /* where steps go */
 };
 
-/* What a part of the file may say: an object that has a "type". */
+/* What a part of the file may contain: an object that has a "type". */
 struct al_text_part {
 	const struct al_item *node;
 	struct al_step step;
@@ -297,7 +297,7 @@ bool al_merge_add(struct al_token_model *model, const struct al_span pair[2],
 
 struct al_added {
 	const char *content;
-	struct al_span text; /* the same, normalised where that is said */
+	struct al_span text; /* the same, normalised where that is set */
 	int32_t token;
 	bool is_word, takes_left, takes_right, is_normalized;
 };

@@ -1,11 +1,11 @@
-/* "model" of tokenizer.json: what makes tokens of a piece; WordPiece and whole words stand here.
+/* "model" of tokenizer.json: what makes tokens of a piece; WordPiece and whole words are here.
  *= huggingface/tokenizers, tokenizers/src/models */
 #include "model/tokenize/internal.h"
 
 /* ---- WordPiece: the longest pieces from the left, or the whole word is unknown ---- */
 
 /* The longest piece that begins at `at`; moves past it. -1: none. Where it continues the word, its
- * prefix takes the place of what stands before it. */
+ * prefix replaces what comes before it. */
 static int32_t next_piece(const struct al_token_model *model, char *word, size_t n, size_t *at)
 {
 	const size_t n_prefix = *at > 0 ? strlen(model->prefix) : 0;

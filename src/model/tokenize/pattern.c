@@ -204,7 +204,7 @@ static void begin(struct search *search, const struct al_pattern *pattern, struc
 	pcre2_set_heap_limit(search->limits, MOST_KIB);
 }
 
-/* The next match from `at` on; `*found` says whether there is one. */
+/* The next match from `at` on; `*found` is true if there is one. */
 static bool find_next(const struct search *search, size_t at, struct al_match *match, bool *found,
 	struct al_error *err)
 {

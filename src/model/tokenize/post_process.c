@@ -1,5 +1,5 @@
-/* "post_processor" of tokenizer.json: the tokens that stand before and after a sequence. What it
- * says of pairs of texts and of places in the text changes nothing here.
+/* "post_processor" of tokenizer.json: the tokens before and after a sequence. Its rules for pairs
+ * of texts and for places in the text change nothing here.
  *= huggingface/tokenizers, tokenizers/src/processors */
 #include "model/tokenize/internal.h"
 

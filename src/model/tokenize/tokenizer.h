@@ -12,7 +12,7 @@ struct al_pipeline;
 struct al_tokenizer {
 	struct al_arena arena;
 	struct al_pipeline *pipeline;
-	int64_t n_tokens; /* 0: not said */
+	int64_t n_tokens; /* 0: not given */
 };
 
 /* The tokenizer in a checkpoint's own file, or the one next to it, for a model of `n_tokens`. On

@@ -1,5 +1,5 @@
 /* tokenizer.json: added tokens are found, the text normalised and split, a model makes tokens of
- * the pieces, and some stand before and after them. All of its keys are known here, and one that
+ * the pieces, and some come before and after them. All of its keys are known here, and one that
  * isn't is refused, since it may change what comes out. "truncation" and "padding" are settings of
  * batches, "decoder" is the way back: sequences are taken as long as they are.
  *= huggingface/tokenizers, tokenizers/src/tokenizer */

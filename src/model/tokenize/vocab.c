@@ -14,7 +14,7 @@ void al_vocab_init(struct al_vocab *vocab, struct al_arena *arena, size_t n)
 		vocab->slots[i].token = -1;
 }
 
-/* The slot of a text, or the free one where it would stand. */
+/* The slot of a text, or the free one where it would be. */
 static struct al_vocab_slot *find_slot(const struct al_vocab *vocab, struct al_span text,
 	uint64_t hash)
 {
