@@ -1,4 +1,4 @@
-/* What stands beneath each panel: columns of its first row, a line for each group of them. */
+/* The text beneath each panel: columns of its first row, a line for each group of them. */
 
 #include "base/table.h"
 #include "figure/mark.h"

@@ -12,7 +12,7 @@
 /* A colour, each part from 0 to 1 (sRGB). */
 struct al_color {
 	double red, green, blue;
-	bool is_value; /* it stands for a number, and is the same on light pages and on dark ones */
+	bool is_value; /* it encodes a number, and is the same on light pages and on dark ones */
 };
 
 /* The same hue for a dark page: greys and pale colours change places with dark ones, strong
@@ -28,7 +28,7 @@ struct al_segment {
 };
 
 enum al_font {
-	AL_FONT_TICK, /* 7 pt unless the figure says: tick labels, legends, labels at marks */
+	AL_FONT_TICK, /* 7 pt unless the figure sets it: tick labels, legends, labels at marks */
 	AL_FONT_TITLE, /* 8 pt: titles of axes and panels */
 	AL_FONT_HEADING, /* 8 pt bold: the figure's title */
 	AL_N_FONTS,
@@ -62,7 +62,7 @@ struct al_canvas {
 	struct al_color color;
 	double alpha;
 	double sizes_pt[AL_N_FONTS];
-	double rises_pt[AL_N_FONTS]; /* so that figures stand in the middle of their line */
+	double rises_pt[AL_N_FONTS]; /* so that figures are in the middle of their line */
 	PangoLayout *layouts[AL_N_FONTS];
 	char family[64]; /* that it is lettered in */
 	double advances_pt[128]; /* of ASCII in the tick font; 0: not measured yet */

@@ -1,4 +1,4 @@
-/* A draft of a figure's caption: its title, and what its points say in a sentence. */
+/* A draft of a figure's caption: its title, and its points in a sentence. */
 
 #include "figure/mark.h"
 #include "figure/ticks.h"

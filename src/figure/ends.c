@@ -1,4 +1,4 @@
-/* Names at the ends of lines: beside the frame, pushed apart where lines end close together, and
+/* Names at the ends of lines: next to the frame, pushed apart where lines end close together, and
  * then joined to their line by a thin leader.
  *
  * The places minimise the sum of squared shifts under the least distances: with the distances taken

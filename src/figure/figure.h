@@ -1,6 +1,6 @@
 /* Figures: a table and the columns to draw, on cairo and pangocairo, as PDF, SVG or PNG.
  *
- * The spec says what to draw; layout (margins from measured text, ticks by extended Wilkinson,
+ * The spec defines what to draw; layout (margins from measured text, ticks by extended Wilkinson,
  * labels that never meet) is ours. The same input gives the same bytes. */
 #pragma once
 
@@ -19,6 +19,6 @@ extern const char *const al_figure_marks[AL_FIGURE_N_MARKS];
 bool al_figure_draw(const struct al_figure *figure, const struct al_table *table,
 	enum al_figure_format format, struct al_text *out, struct al_error *err) AL_MUST_CHECK;
 
-/* A draft of its caption: the title, and what the points say. */
+/* A draft of its caption: the title, and its points in a sentence. */
 bool al_figure_caption(const struct al_figure *figure, const struct al_table *table,
 	struct al_text *out, struct al_error *err) AL_MUST_CHECK;

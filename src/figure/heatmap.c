@@ -28,8 +28,8 @@ static void hatch(struct al_canvas *canvas, const struct al_box *box)
 	al_canvas_end_clip(canvas);
 }
 
-/* A little wider than the cell: between exact neighbours viewers leave a hairline. What stands out
- * of the frame is clipped. */
+/* A little wider than the cell: between exact neighbours viewers leave a hairline. What exceeds the
+ * frame is clipped. */
 static void trace(struct al_canvas *canvas, const struct al_box *box)
 {
 	const double bleed = 0.1;
@@ -109,7 +109,7 @@ static struct al_color color_of(const struct al_scene *scene, int step)
 	return al_ramp_color((double)step / STEPS, scene->plot->figure->is_diverging);
 }
 
-/* What stands on a cell. */
+/* The text on a cell. */
 static void annotate(struct al_scene *scene, const struct al_box *box, double value)
 {
 	const int step = step_of(scene, value);
@@ -131,7 +131,8 @@ static bool has_step(const struct al_scene *scene, const struct al_point *point,
 		&& step_of(scene, point->color) == step;
 }
 
-/* How many cells from this one on stand above each other, or else beside, and have this colour. */
+/* How many cells from this one on are above each other, or else side by side, and have this
+ * colour. */
 static size_t run_length(const struct al_scene *scene, const struct al_points *points, size_t first,
 	int step)
 {

@@ -1,5 +1,5 @@
-/* An inset: a part of the axes once more, enlarged, with axes of its own. It stands where the frame
- * is free; a rectangle and two lines from it say what it shows. */
+/* An inset: a part of the axes once more, enlarged, with axes of its own. It is where the frame is
+ * free; a rectangle and two lines from it mark the part that it shows. */
 
 #include "figure/mark.h"
 

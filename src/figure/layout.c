@@ -59,7 +59,7 @@ static bool check_frames(const struct al_scene *scene, struct al_error *err)
 		scene->plot->n_panels > 1 ? " with its panels side by side" : "");
 }
 
-/* A mark that stands on the axis touches it; others keep away by a marker's size. */
+/* A mark on the axis touches it; others keep away by a marker's size. */
 static void set_scales(struct al_scene *scene)
 {
 	const struct al_plot *plot = scene->plot;

@@ -6,7 +6,7 @@
 
 struct al_mark {
 	bool has_slots; /* x: one slot for each distinct value, not a number */
-	bool stands_on_zero; /* the y axis begins where the mark stands */
+	bool stands_on_zero; /* the y axis begins at the mark */
 	bool joins; /* points are joined in the order of x; series may end in labels */
 	bool takes_labels; /* each point may have a label */
 	bool can_stack;

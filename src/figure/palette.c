@@ -1,9 +1,9 @@
 /* Colours, dashes, markers, hatches. */
 #include "figure/palette.h"
 
-/* The hues of Okabe & Ito 2008, of lightnesses (CIE L*) that differ, so that grey print and readers
- * who see no red or green tell them apart: the first four, of which stacked bars are made, by steps
- * of ten at least. */
+/* The hues of Okabe & Ito 2008, of lightnesses (CIE L*) that differ, so that they differ in grey
+ * print and to readers who see no red or green: the first four, of which stacked bars are made, by
+ * steps of ten at least. */
 static const struct al_color colors[AL_N_COLORS] = {
 	{0x00 / 255., 0x46 / 255., 0x7C / 255., false}, /* blue, 29 */
 	{0xC8 / 255., 0x58 / 255., 0x00 / 255., false}, /* vermilion, 51 */

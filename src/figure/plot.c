@@ -166,7 +166,7 @@ static bool add_row(struct al_plot *plot, size_t row, struct al_error *err)
 	return true;
 }
 
-/* Bars of one series must not stand in one place. */
+/* Bars of one series must not share a place. */
 static bool check_slots(const struct al_plot *plot, struct al_error *err)
 {
 	for (size_t i = 1; i < plot->points.n; i++) {

@@ -21,7 +21,7 @@ struct al_point {
 	const char *label; /* NULL for none */
 };
 
-/* Points that stand side by side. */
+/* Points side by side. */
 struct al_points {
 	struct al_point *items;
 	size_t n;
@@ -44,7 +44,7 @@ struct al_between {
 	size_t one, other;
 };
 
-/* A ratio mark: from one point to another of its panel, and what it says. */
+/* A ratio mark: from one point to another of its panel, and its text. */
 struct al_plot_ratio {
 	const struct al_point *points[2];
 	const char *label;

@@ -145,7 +145,7 @@ static struct al_spot place_of(const struct al_scene *scene, const struct al_poi
 	return mark->find_end ? mark->find_end(scene, point) : al_scene_at(scene, point);
 }
 
-/* The leg stands over or beneath the end that is nearer to the axis. */
+/* The leg is over or beneath the end that is nearer to the axis. */
 static struct al_arrow arrow_of(const struct al_scene *scene, const struct al_plot_ratio *ratio)
 {
 	struct al_spot far = place_of(scene, ratio->points[0]);
@@ -160,7 +160,7 @@ static struct al_arrow arrow_of(const struct al_scene *scene, const struct al_pl
 		.level = {far.x, far.y, near.x, far.y}};
 }
 
-/* Where a label would stand: on the right of the leg, on the left, upon it. */
+/* Where a label would be: on the right of the leg, on the left, upon it. */
 enum side { RIGHT, LEFT, UPON, N_SIDES };
 
 static void put_at(struct al_scene *scene, const struct al_segment *leg, double share,

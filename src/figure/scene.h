@@ -39,7 +39,7 @@ struct al_slot_names {
  * at that level leads to the greater one. */
 struct al_arrow {
 	struct al_segment leg, level;
-	struct al_box label; /* cuts the leg where it stands upon it */
+	struct al_box label; /* cuts the leg where it is upon it */
 };
 
 struct al_scene {
@@ -65,7 +65,7 @@ struct al_scene {
 	size_t n_arrows;
 };
 
-/* Panels stand side by side, or in rows (al_figure.panels_a_row). */
+/* Panels are side by side, or in rows (al_figure.panels_a_row). */
 size_t al_scene_columns(const struct al_scene *scene);
 bool al_scene_is_lowest(const struct al_scene *scene, size_t panel);
 
@@ -124,7 +124,7 @@ bool al_scene_add_color_bar(struct al_scene *scene, double top, double *bottom,
 void al_scene_draw_color_bar(struct al_scene *scene);
 
 /* Names at the ends of lines (ends.c): how much room they take to the right, and whether they fit
- * beside the frame; then their places. A line that ends early is named where it ends: false where
+ * next to the frame; then their places. A line that ends early is named where it ends: false where
  * no place is free there. */
 double al_scene_end_labels_width(struct al_scene *scene);
 bool al_scene_end_labels_fit(struct al_scene *scene);
@@ -133,7 +133,7 @@ bool al_scene_add_end_labels(struct al_scene *scene);
 /* Labels at points and at reference lines, off marks and other text (callouts.c). */
 bool al_scene_add_callouts(struct al_scene *scene, struct al_error *err) AL_MUST_CHECK;
 
-/* Areas beside lines and between them, below the lines (band.c). */
+/* Areas around lines and between them, below the lines (band.c). */
 void al_scene_draw_bands(const struct al_scene *scene, size_t panel);
 void al_scene_draw_strand_band(const struct al_scene *scene, size_t panel, size_t series);
 

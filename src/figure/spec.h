@@ -105,7 +105,7 @@ struct al_figure {
 	const char *panel; /* column whose values make panels side by side, or NULL; lines of a
 	                      value are lines of the title */
 	size_t panels_a_row; /* 0: all side by side; else rows of so many, of square frames */
-	const char *const *beneath; /* columns that stand beneath each panel, as its first row has
+	const char *const *beneath; /* columns shown beneath each panel, as its first row has
 				       them; those of one group on one line */
 	size_t n_beneath;
 	bool has_own_x; /* panels: each its own limits and ticks along x */

@@ -3,7 +3,7 @@
  * Programs that don't know CSS find each colour in the attribute of its shape; those that do take
  * the variable of that colour ("--c0072b2"), which a page may set again. Text has the length that
  * was measured, so that another font doesn't make it meet its neighbours. Nothing has an id:
- * several figures may stand in one page. */
+ * several figures may be in one page. */
 #include "figure/canvas.h"
 
 #include "figure/typeset.h"
@@ -19,7 +19,7 @@ static long hundredths(double value)
 	return lround(value * 100);
 }
 
-/* "12.3", "-0.05", "4": as short as hundredths can be said. */
+/* "12.3", "-0.05", "4": as short as hundredths can be written. */
 static void add_number(struct al_text *out, long value)
 {
 	const int digits = value % 100 == 0 ? 0 : value % 10 == 0 ? 1 : 2;
@@ -34,7 +34,7 @@ static void add_attribute(struct al_text *out, const char *name, double value)
 	al_text_add(out, "\"");
 }
 
-/* In capitals where it stands for a value: no rule for a page's colours finds it then. */
+/* In capitals where it encodes a value: no rule for a page's colours finds it then. */
 static void add_hex(struct al_text *out, struct al_color c)
 {
 	al_text_addf(out, c.is_value ? "%02lX%02lX%02lX" : "%02lx%02lx%02lx", lround(c.red * 255),
@@ -79,7 +79,7 @@ static void place(const struct pen *pen, const cairo_path_data_t *point, long ou
 	out[1] = hundredths(y);
 }
 
-/* A space is needed where no minus stands between two numbers. */
+/* A space is needed where no minus separates two numbers. */
 static void add_next(struct al_text *out, long value)
 {
 	if (value >= 0)
@@ -222,7 +222,7 @@ static void add_escaped(struct al_text *out, const char *text, size_t length)
 	}
 }
 
-/* How far below the line a level's text stands, in points. */
+/* How far below the line a level's text is, in points. */
 static double drop_of(char level, double size_pt)
 {
 	return level == AL_LEVEL_LOWER	  ? AL_LEVEL_LOWERED * size_pt

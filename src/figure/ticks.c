@@ -82,7 +82,7 @@ static bool is_allowed(const struct search *s, const struct choice *c, double lo
 	return !r->axis.is_max_fixed || high <= r->axis.max + slack;
 }
 
-/* 1 where labels stand an em apart, falling to 0 where they touch the least gap. */
+/* 1 where labels are an em apart, falling to 0 where they touch the least gap. */
 static double legibility(double least_gap_pt)
 {
 	return fmin(1, fmax(0, least_gap_pt / 7));

@@ -60,7 +60,7 @@ bool al_ticks_find(const struct al_tick_request *request, struct al_ticks *out);
  * one unit where that keeps them short. */
 void al_ticks_label(struct al_ticks *ticks, enum al_quantity quantity, bool is_log);
 
-/* Three digits of a value that stands alone: 1.28M, 0.0123. */
+/* Three digits of a single value: 1.28M, 0.0123. */
 void al_tick_label_rounded(char label[AL_TICK_LABEL_SIZE], double value, enum al_quantity quantity);
 
 /* Do the labels keep the gap? The smallest distance between two of them in *least_pt. */

@@ -1,5 +1,5 @@
-/* Math in a label: a symbol (base/symbol.h) that stands alone, "d_model"; and between dollar signs
- * "_" sets what follows lower, "^" higher, one character or what stands in braces, and spaces are
+/* Math in a label: a symbol (base/symbol.h) by itself, "d_model"; and between dollar signs
+ * "_" sets what follows lower, "^" higher, one character or the text in braces, and spaces are
  * left out: "$W_Q W_K^T$". A single dollar sign is one. */
 #pragma once
 

@@ -21,7 +21,7 @@ struct reader {
 	zip_t *zip;
 	uint64_t at; /* where libzip reads next */
 	uint64_t seen; /* where it read first since this was UNSEEN */
-	bool failed; /* the file can't be read: `err` says why */
+	bool failed; /* the file can't be read: `err` has the reason */
 	struct al_error err;
 };
 
@@ -108,7 +108,7 @@ static bool fail_zip(const struct reader *r, const char *member, zip_error_t *er
 /* ---- the list of members ---- */
 
 /* How often an archive's end is found in the file's last bytes: libzip tries each of them, and
- * reads the list of members as often. Where the last one says that the list is. */
+ * reads the list of members as often. Also where the list is, by the last one found. */
 static bool find_directory(struct reader *r, struct al_error *err)
 {
 	enum { LAST = ROOM + 22 };

@@ -13,7 +13,7 @@ struct al_member {
 	uint64_t aside_at;
 };
 
-/* What is asked of an open archive later stands in it as functions: a program that reads no
+/* An open archive contains its later operations as functions: a program that reads no
  * archives needs no library for them. */
 struct al_archive {
 	struct al_member *members; /* [n_members], as the directory lists them */

@@ -23,7 +23,7 @@ static bool check_dims(const struct al_array *array, struct al_error *err)
 	return true;
 }
 
-/* Can its numbers be reached, as the strides say where they are? */
+/* Are all of its numbers, by the strides, within reach? */
 static bool check_reach(const struct al_array *array, const struct al_tensor *tensor,
 	struct al_error *err)
 {

@@ -148,7 +148,7 @@ static bool open_file(struct al_checkpoint *checkpoint, const char *path, struct
 /* ---- a folder ---- */
 
 /* The path of what has that name, or NULL where nothing has it. A pipe, a folder or a link to
- * nothing isn't taken as absent: who opens it says what it is. */
+ * nothing isn't taken as absent: opening it reports what it is. */
 static const char *existing(struct al_arena *arena, const char *folder, const char *name)
 {
 	const char *path = al_path_join(arena, folder, name);

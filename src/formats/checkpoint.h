@@ -37,7 +37,7 @@ struct al_shard {
 	uint64_t n_pairs;
 };
 
-/* What a file says about itself. */
+/* A file's metadata. */
 struct al_metadata {
 	const char *key, *value;
 	size_t shard;
@@ -50,7 +50,7 @@ struct al_checkpoint {
 	struct al_arena arena;
 	const char *path; /* as it was given */
 	const char *config; /* the config.json next to the tensors, or NULL */
-	const char *header_config; /* what the files' headers say as a config.json; or NULL */
+	const char *header_config; /* a config.json made from the files' headers; or NULL */
 	const char *index; /* the index of a sharded folder, or NULL */
 	struct al_shard *shards;
 	size_t n_shards;
@@ -88,10 +88,10 @@ bool al_checkpoint_check_unchanged(const struct al_checkpoint *checkpoint,
 const struct al_tensor *al_checkpoint_find(const struct al_checkpoint *checkpoint,
 	const char *name);
 
-/* What the checkpoint says of itself under that key, in its first file that says it; or NULL. */
+/* The checkpoint's metadata under that key, of its first file that has it; or NULL. */
 const char *al_checkpoint_metadata(const struct al_checkpoint *checkpoint, const char *key);
 
-/* Refuses a file that says it is something else than a model: an imatrix, an adapter. */
+/* Refuses a file that declares itself something else than a model: an imatrix, an adapter. */
 bool al_checkpoint_check_purpose(const struct al_checkpoint *checkpoint,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -95,7 +95,7 @@ bool al_foreign_refuse(const struct al_source *source, const char *start, size_t
 	return !what || al_fail(err, AL_EINPUT, "%s: is %s", source->path, what);
 }
 
-/* ---- what a file says that it is for: general.type of GGUF's metadata ----
+/* ---- the purpose that a file declares: general.type of GGUF's metadata ----
  *= ggml-org/llama.cpp, gguf-py/gguf/constants.py, GGUFType */
 
 static const struct {

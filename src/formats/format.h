@@ -1,5 +1,5 @@
 /* Formats of checkpoint files: one file each with one const descriptor, and its name in the list in
- * AL_FORMATS. A format only lists what the header says; al_listing_check holds it against the
+ * AL_FORMATS. A format only lists what the header contains; al_listing_check holds it against the
  * file. */
 #pragma once
 
@@ -34,7 +34,7 @@ struct al_format {
 };
 
 /* The one list of formats; those that the light program (commands/command.h) has need no libraries
- * and may say what a model's sizes are. */
+ * and may give a model's sizes. */
 #define AL_FORMATS(X) \
 	X(safetensors, LIGHT) \
 	X(gguf, LIGHT) \
@@ -50,10 +50,9 @@ AL_FORMATS(AL_DECLARE_FORMAT)
  * list of its own. */
 extern const struct al_format *const al_formats[];
 
-/* Adds what a header says about a tensor. Its offset counts from data_offset; its number of
- * elements and its shard are set here. Name, shape and layout are copied, of the layout what says
- * something: who makes one checks what it reaches. What contradicts itself or the file is
- * refused. */
+/* Adds a header's entry of a tensor. Its offset counts from data_offset; its number of
+ * elements and its shard are set here. Name, shape and layout are copied, of the layout only what
+ * is needed: its maker checks what it reaches. What contradicts itself or the file is refused. */
 bool al_listing_add(struct al_listing *listing, const struct al_tensor *claim,
 	struct al_error *err) AL_MUST_CHECK;
 void al_listing_add_metadata(struct al_listing *listing, const char *key, const char *value);

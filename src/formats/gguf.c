@@ -1,6 +1,6 @@
 /* GGUF, versions 2 and 3 (llama.cpp; gguf.md in ggml's docs): metadata, the list of tensors, and
- * the tensors, each at a multiple of the alignment, one after the other. Dimensions stand the other
- * way round, the one that runs fastest first. What reference readers disagree on is refused. */
+ * the tensors, each at a multiple of the alignment, one after the other. Dimensions are in reverse
+ * order, the one that runs fastest first. What reference readers disagree on is refused. */
 #include "formats/gguf.h"
 
 enum { MOST_DIMS = 4, MOST_HEADER = 1 << 28, MOST_TENSORS = 1 << 20 };

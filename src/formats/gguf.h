@@ -1,4 +1,4 @@
-/* What a GGUF file says of itself: between its header, its metadata and its config.json. */
+/* A GGUF file's metadata: between its header, its metadata and its config.json. */
 #pragma once
 
 #include "base/cursor.h"
@@ -6,7 +6,7 @@
 
 enum { AL_GGUF_MOST_NAME = 1 << 16 };
 
-/* What a key stands for: as JSON, and where it is a text that itself. Of a list also where its
+/* A key's value: as JSON, and where it is a text that itself. Of a list also where its
  * items lie. */
 struct al_gguf_pair {
 	const char *key, *value, *text;
@@ -43,7 +43,7 @@ struct al_gguf_items {
 bool al_gguf_read_items(const struct al_checkpoint *checkpoint, const char *key, bool are_texts,
 	struct al_arena *arena, struct al_gguf_items *out, struct al_error *err) AL_MUST_CHECK;
 
-/* gguf_split.c: where the only file says that it is one of several, opens them all. */
+/* gguf_split.c: where the only file declares itself one of several, opens them all. */
 bool al_gguf_open_parts(struct al_checkpoint *checkpoint, struct al_error *err) AL_MUST_CHECK;
 
 /* gguf_config.c: makes the checkpoint's header_config, where the metadata of its first file name an

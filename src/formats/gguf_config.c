@@ -1,15 +1,15 @@
-/* The config.json that a GGUF file's metadata make, in place of the one that it hasn't beside it:
+/* The config.json that a GGUF file's metadata make, in place of the file that it lacks:
  * {"model_type": "gguf_ARCHITECTURE", ...}, where the key ARCHITECTURE.attention.head_count is
  * attention_head_count, and tokenizer.ggml.KEY is KEY. A list of texts, or one of more numbers than
  * a model has layers, is its length. Keys of rope.scaling are rope_scaling too, an object. What
- * only the list of tensors says is said by vocab_size, tie_word_embeddings, attention_bias,
- * rope_freqs, ffn_norm, attn_q_norm, attention_kv_b, and by quantization_config: which tensors are
- * in which number format. */
+ * only the list of tensors shows is in vocab_size, tie_word_embeddings, attention_bias, rope_freqs,
+ * ffn_norm, attn_q_norm, attention_kv_b, and by quantization_config: which tensors are in which
+ * number format. */
 #include "formats/gguf.h"
 
 #include "base/json.h"
 
-/* What stands for a key in it; NULL: nothing. */
+/* A key's value in it; NULL: none. */
 static const char *config_key(struct al_arena *arena, const char *key, const char *prefix)
 {
 	const size_t length = strlen(prefix);
@@ -37,7 +37,7 @@ static void add_presence(struct al_text *config, const struct al_checkpoint *che
 	add_to_config(config, key, al_checkpoint_find(checkpoint, tensor) ? "true" : "false");
 }
 
-/* What only the list of tensors says. */
+/* What only the list of tensors shows. */
 static void add_facts(struct al_checkpoint *checkpoint, const char *vocab_key,
 	struct al_text *config)
 {

@@ -1,5 +1,5 @@
-/* Split GGUF files, NAME-00001-of-00003.gguf: each says split.no, counted from 0, split.count and
- * split.tensors.count, of all parts; the metadata of the model stand in the first. */
+/* Split GGUF files, NAME-00001-of-00003.gguf: each contains split.no, counted from 0, split.count
+ * and split.tensors.count, of all parts; the metadata of the model are in the first. */
 
 #include "formats/gguf.h"
 

@@ -36,7 +36,7 @@ struct al_layout *al_layout_add(struct al_checkpoint *checkpoint, const struct a
 bool al_layout_span(const int64_t *shape, const int64_t *strides, size_t n_dims,
 	int64_t *span) AL_MUST_CHECK;
 
-/* Do its layout's strides say what they are without? */
+/* Are its layout's strides those that it has without them? */
 bool al_layout_is_in_order(const struct al_tensor *tensor);
 
 /* Its numbers by its layout's strides, the last dimension the fastest; `from` is its first one. */

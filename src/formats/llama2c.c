@@ -4,8 +4,8 @@
  *     dim  hidden_dim  n_layers  n_heads  n_kv_heads  vocab_size  max_seq_len
  *
  * A negative vocab_size means that the head is stored, behind the rotary tables; else it is the
- * embedding. Of the tensors of layers each kind stands for all layers at once. They are listed
- * under Meta's names, and the header is the config.json that the file doesn't have beside it. */
+ * embedding. Of the tensors of layers each kind holds all layers at once. They are listed
+ * under Meta's names, and the header is the config.json that the file lacks. */
 
 #include "formats/format.h"
 

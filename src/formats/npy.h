@@ -15,8 +15,8 @@ struct al_npy {
 
 /* Reads a matrix of F16, F32 or F64, in either order of bytes, in C or Fortran order, of versions 1
  * to 3; one dimension is one row.
- * Anything else, and a file that is longer or shorter than its header says, is an AL_EINPUT error.
- * On failure nothing is left to finish. */
+ * Anything else, and a file that is longer or shorter than its header declares, is an AL_EINPUT
+ * error. On failure nothing is left to finish. */
 bool al_npy_read(struct al_npy *out, const char *path, struct al_error *err) AL_MUST_CHECK;
 
 /* The same of bytes in memory, which `path` names in errors; or of integers of 1 to 8 bytes, signed

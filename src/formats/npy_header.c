@@ -13,7 +13,7 @@ enum { LONGEST_HEADER = 1 << 16 };
 
 const char al_npy_magic[AL_NPY_MAGIC + 1] = "\x93NUMPY";
 
-/* What a 'descr' says behind the order of bytes, and how we call it. */
+/* The code in a 'descr' behind the order of bytes, and how we call it. */
 static const struct {
 	const char *code, *stored;
 } numbers[] = {
@@ -53,7 +53,7 @@ enum { N_REFUSED = sizeof(refused) / sizeof(*refused) };
 static void add_as_json(struct al_text *out, const char *text, size_t n)
 {
 	static const char python[] = "()TF", json[] = "[]tf";
-	size_t comma = SIZE_MAX; /* where one stands, and nothing behind it */
+	size_t comma = SIZE_MAX; /* where one is, and nothing behind it */
 	char quote = '\0';
 
 	for (size_t i = 0; i < n; i++) {

@@ -16,7 +16,7 @@ struct machine {
 	size_t n_stack, stack_room, n_memo, memo_room;
 	size_t *marks;
 	size_t n_marks, marks_room;
-	bool failed; /* `err` says why: it stops before the next instruction */
+	bool failed; /* `err` has the reason: it stops before the next instruction */
 	struct al_error *err;
 };
 
@@ -82,7 +82,7 @@ static struct al_pickle_value *push(struct machine *m, enum al_pickle_kind kind)
 	return value;
 }
 
-/* Where the last mark stands: nothing below it is taken. */
+/* The place of the last mark: nothing below it is taken. */
 static size_t floor_of(const struct machine *m)
 {
 	return m->n_marks ? m->marks[m->n_marks - 1] : 0;

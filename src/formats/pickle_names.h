@@ -1,7 +1,7 @@
 /* The names of Python's classes and functions that a state dict's pickle may hold. */
 #pragma once
 
-/* What is made here of what the name stands for there. */
+/* What is made here of what the name means there. */
 enum al_pickle_what {
 	AL_MAKES_DICT,
 	AL_MAKES_TUPLE, /* of the one tuple that it is called with */

@@ -4,8 +4,8 @@
  * may hold "__metadata__": {"KEY": "VALUE", ...}. Offsets count from the end of the header; the
  * tensors fill the data. Writers pad the header with spaces so that the data begin at a multiple of
  * 8; it needn't be so. The reference is the library of that name (Hugging Face). It accepts two
- * things that are refused here, because neither says which tensor is meant: a tensor name that
- * comes twice (the reference keeps the last one), and a NUL in a name (others cut it there).
+ * things that are refused here, because either leaves open which tensor is meant: a tensor name
+ * that comes twice (the reference keeps the last one), and a NUL in a name (others cut it there).
  * As in the reference, a "__metadata__" that is null is none. */
 
 #include "base/json.h"
@@ -128,7 +128,7 @@ static int compare_keys(const void *a, const void *b)
 	return strcmp(((const struct al_metadata *)a)->key, ((const struct al_metadata *)b)->key);
 }
 
-/* Sorted, for the order of their keys says nothing. */
+/* Sorted, for the order of their keys means nothing. */
 static bool read_metadata(struct header *header, const struct al_item *node, struct al_error *err)
 {
 	struct al_checkpoint *checkpoint = header->listing->checkpoint;

@@ -7,7 +7,7 @@
 
 struct al_safetensors_writer;
 
-/* Adds the JSON of a header, padded, and says how many bytes of data follow. */
+/* Adds the JSON of a header, padded, and gives the number of bytes of data that follow. */
 bool al_safetensors_add_header(struct al_text *header, const struct al_tensor *tensors,
 	size_t n_tensors, const struct al_metadata *metadata, size_t n_metadata,
 	uint64_t *data_bytes, struct al_error *err) AL_MUST_CHECK;

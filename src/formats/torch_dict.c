@@ -164,7 +164,8 @@ bool al_torch_find_tensors(struct al_torch_file *f, const struct al_pickle_value
 				MOST_TENSORS));
 }
 
-/* Where training programs keep the state dict: in one itself no dict stands under such a name. */
+/* Where training programs keep the state dict: a state dict itself has no dict under such a
+ * name. */
 static const struct al_pickle_value *find_nested(struct al_torch_file *f,
 	const struct al_pickle_value *root)
 {
@@ -185,8 +186,8 @@ static const struct al_pickle_value *find_nested(struct al_torch_file *f,
 	return root;
 }
 
-/* Wrappers of a module put their names before those of its tensors: how long the one is that stands
- * behind the first `n` bytes of all names. */
+/* Wrappers of a module put their names before those of its tensors: the length of the one behind
+ * the first `n` bytes of all names. */
 static size_t wrapper_behind(const struct al_torch_file *f, size_t n)
 {
 	static const char *const wrappers[] = {"module.", "_orig_mod."};

@@ -1,6 +1,6 @@
 /* Decision trees over conditions, with polynomials as leaves.
  *
- * On every path conditions stand in the order of their texts and none comes twice, and the branches
+ * On every path conditions are in the order of their texts and none comes twice, and the branches
  * of a condition differ: so a piecewise polynomial has one tree, equal conditions of two operands
  * meet, and contradictions never arise (the idea of ordered decision diagrams, Bryant 1986). */
 
@@ -116,7 +116,7 @@ static bool comes_after(const struct al_terms *a, const struct al_terms *b)
 }
 
 /* Of a condition and its opposite only one is kept: > and < rather than <= and >=, == rather than
- * != except beside zero, constants on the right. */
+ * != except against zero, constants on the right. */
 static const struct al_cases *undecided(struct al_pool *pool, enum al_operator op,
 	const struct al_terms *left, const struct al_terms *right)
 {

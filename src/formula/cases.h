@@ -16,7 +16,7 @@
 struct al_pool {
 	struct al_arena arena;
 	struct al_terms *newest; /* every terms of the pool, for FLINT to clear */
-	struct al_error *err; /* where the computation says why it gave up */
+	struct al_error *err; /* where the computation records why it gave up */
 };
 
 void al_pool_init(struct al_pool *pool, struct al_error *err);
@@ -90,7 +90,7 @@ struct al_cases {
 const struct al_cases *al_cases_leaf(struct al_pool *pool, const struct al_terms *terms);
 const struct al_cases *al_cases_number(struct al_pool *pool, int64_t value);
 
-/* 1 where the condition holds (or where it doesn't, as `holds` says), otherwise 0. */
+/* 1 where the condition holds (with `holds` false: where it doesn't), otherwise 0. */
 const struct al_cases *al_cases_indicator(struct al_pool *pool,
 	const struct al_condition *condition, bool holds);
 
@@ -121,7 +121,7 @@ const struct al_cases *al_cases_of(struct al_pool *pool, const struct al_formula
 enum { AL_OPAQUE_TEXT = 1024 };
 
 /* Finishes the text, and keeps it where it is no longer than that; otherwise NULL with the pool's
- * error, which says what of. */
+ * error, which names its subject. */
 const char *al_pool_keep_text(struct al_pool *pool, struct al_text *text, const char *what);
 
 /* Stops soon after `limit` bytes where it isn't 0. */

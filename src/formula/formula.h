@@ -22,13 +22,13 @@ struct al_formula;
 enum al_dialect {
 	AL_DIALECT_CATALOG, /* symbols [A-Za-z_][A-Za-z0-9_]*; an index is a formula:
 	                        layer_types[layer] */
-	AL_DIALECT_CELLS, /* symbols may hold ':' (prr:glue); an index is a row's name, taken as it
-	                        stands up to ']': glue[mhe-mul], bleu[base,mha] */
+	AL_DIALECT_CELLS, /* symbols may hold ':' (prr:glue); an index is a row's name, unchanged
+	                        up to ']': glue[mhe-mul], bleu[base,mha] */
 	AL_DIALECT_PRINTED, /* as papers print: arithmetic in one-letter symbols, a product needs no
 	                        sign: (3n^2-3n)d^2; a factor after a quotient needs brackets */
 };
 
-/* An error says "column C: what was found, what was expected". */
+/* An error has the form "column C: what was found, what was expected". */
 bool al_formula_parse(struct al_arena *arena, const char *text, enum al_dialect dialect,
 	const struct al_formula **out, struct al_error *err) AL_MUST_CHECK;
 
@@ -42,7 +42,7 @@ bool al_formula_is_integer(const struct al_formula *formula, int64_t *value);
 void al_formula_each_symbol(const struct al_formula *formula,
 	void (*visit)(void *context, const char *symbol), void *context);
 
-/* Does the symbol stand anywhere in the formula? NULL, a formula that was left out, names none. */
+/* Is the symbol anywhere in the formula? NULL, a formula that was left out, names none. */
 bool al_formula_mentions(const struct al_formula *formula, const char *symbol);
 
 /* Adds the formula as other programs read it: operands before their operator, blanks between them.

@@ -278,7 +278,7 @@ static const struct al_node *parse_prefix(struct parser *p, enum al_operator op,
 	return operand ? make(p, op, place, &operand, 1) : NULL;
 }
 
-/* In print a symbol or a bracket multiplies what stands before it. */
+/* In print a symbol or a bracket multiplies what comes before it. */
 static bool is_at_factor(const struct parser *p)
 {
 	return p->lexer.dialect == AL_DIALECT_PRINTED

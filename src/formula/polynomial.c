@@ -10,7 +10,7 @@ void al_polynomial_destroy(struct al_polynomial *polynomial)
 	free(polynomial);
 }
 
-/* `err`: where a computation in its pool says why it gave up. */
+/* `err`: where a computation in its pool records why it gave up. */
 static struct al_polynomial *begin(struct al_error *err)
 {
 	struct al_polynomial *polynomial = al_calloc(1, sizeof(*polynomial));

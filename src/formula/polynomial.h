@@ -67,7 +67,7 @@ bool al_polynomial_add(struct al_polynomial *sum, const struct al_product *produ
 bool al_polynomial_equal(const struct al_polynomial *a, const struct al_polynomial *b);
 
 /* The degree in a symbol; 0 where it does not occur. With cases: the common degree, or an error; an
- * error too where the symbol stands inside an opaque factor. The zero polynomial has degree 0. */
+ * error too where the symbol is inside an opaque factor. The zero polynomial has degree 0. */
 bool al_polynomial_degree(const struct al_polynomial *polynomial, const char *symbol, int *degree,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -134,7 +134,7 @@ static void print_coefficient(const struct printer *p, const fmpq_t value)
 static void print_term(const struct printer *p, const struct al_terms *terms, slong i,
 	const fmpq_t coefficient)
 {
-	bool is_alone = true; /* nothing stands before the next factor */
+	bool is_alone = true; /* nothing is before the next factor */
 
 	if (!fmpq_is_one(coefficient)) {
 		print_coefficient(p, coefficient);

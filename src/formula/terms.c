@@ -73,7 +73,8 @@ bool al_terms_equal(const struct al_terms *a, const struct al_terms *b)
 	return same_factors(a, b) && fmpq_mpoly_equal(a->value, b->value, a->ctx);
 }
 
-/* Where a's factors stand among `factors`; -1 where they don't. Both are sorted by name. */
+/* The places of a's factors among `factors`; -1 where they are not there. Both are sorted by
+ * name. */
 static slong *positions(struct al_pool *pool, const struct al_terms *a,
 	const struct al_polynomial_factor *const *factors, size_t n)
 {

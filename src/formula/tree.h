@@ -130,7 +130,7 @@ struct al_lexer {
 /* Moves on to the next token. */
 bool al_lex_next(struct al_lexer *lexer, struct al_error *err) AL_MUST_CHECK;
 
-/* After "[": moves on to "]" and gives the bytes between as they stand. */
+/* After "[": moves on to "]" and gives the bytes between unchanged. */
 bool al_lex_row(struct al_lexer *lexer, size_t *begin, size_t *end,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* The collaborative decomposition: a start, sweeps, and what the residual says they reached. */
+/* The collaborative decomposition: a start, sweeps, and what they reached by the residual. */
 #include "linalg/cp.h"
 
 #include "base/random.h"

@@ -127,7 +127,7 @@ bool al_is_well_scaled(struct al_view gram)
 	return trace > 0x1p-600 && trace < 0x1p600;
 }
 
-/* By its Gram matrix where that can be trusted. Where squares overflow, QR will say whether A
+/* By its Gram matrix where that can be trusted. Where squares overflow, QR will show whether A
  * itself is finite. */
 static bool by_cholesky(struct al_view a, struct al_matrix r, bool *is_good, struct al_error *err)
 {

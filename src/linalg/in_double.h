@@ -1,4 +1,4 @@
-/* Double precision, for files that are included once for each: NAME.inc says REAL, MATRIX, VIEW and
+/* Double precision, for files that are included once for each: NAME.inc uses REAL, MATRIX, VIEW and
  * OF(al_name) for double, al_matrix, al_view and al_name, or for float and the same with _f. */
 #undef REAL
 #undef MATRIX

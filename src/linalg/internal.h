@@ -1,4 +1,5 @@
-/* What the files of this folder share: checks before a library call, and what a library said. */
+/* What the files of this folder share: checks before a library call, and a library's return
+ * value. */
 #pragma once
 
 #include <cblas.h>
@@ -42,7 +43,7 @@ static inline bool al_is_empty(size_t rows, size_t cols)
 	return rows == 0 || cols == 0;
 }
 
-/* The next loop's iterations may be computed side by side. A sanitizer's checks stand in the way,
+/* The next loop's iterations may be computed side by side. A sanitizer's checks prevent it,
  * of which clang would warn. */
 #define AL_PRAGMA(text) _Pragma(#text)
 #ifdef AL_IS_SANITIZED

@@ -256,7 +256,7 @@ bool al_kernel_check(struct al_error *err)
 	return ok;
 }
 
-/* ---- buffers: taken while it can still be said that they can't be had ----
+/* ---- buffers: taken while their lack can still be reported ----
  *
  * A thread that is inside a routine of OpenBLAS holds a buffer, which is mapped when it is first
  * wanted and then kept. Where the system doesn't give it, versions up to 0.3.30 ask again for

@@ -2,7 +2,7 @@
  * that runs computes right.
  *
  * OpenBLAS knows processors by model number. One that its list lacks gets a kernel that is older
- * than the processor, without a word: at a quarter of the speed. What the processor can do says
+ * than the processor, silently: at a quarter of the speed. The processor's features decide
  * better. */
 #pragma once
 

@@ -72,7 +72,7 @@ void al_matrix_finish_f(struct al_matrix_f *m);
  *     if (!al_take(&scratch, &g, n, n, err) || !al_take(&scratch, &r, n, n, err))
  *             return false;
  *
- * and they are freed where the block ends in which AL_SCRATCH stands, whichever way that is left;
+ * and they are freed where the block ends that contains AL_SCRATCH, whichever way that is left;
  * in the body of a loop, at the end of each turn. A struct whose matrices live as long as it does
  * has a scratch as a member. Zeroed is empty. Several threads may take from one at a time. */
 struct al_scratch {

@@ -7,8 +7,8 @@
  *
  * Between the two products of an iteration the basis is turned to its Ritz vectors u_j with their
  * values t_j (Parlett 1998, The Symmetric Eigenvalue Problem, section 11.3). The first product then
- * gives M u_j / t_j = u_j + e_j, columns that are nearly orthonormal already, and e_j says what the
- * iteration would gain before the second product is taken. */
+ * gives M u_j / t_j = u_j + e_j, columns that are nearly orthonormal already, and e_j shows what
+ * the iteration would gain before the second product is taken. */
 
 #include "base/random.h"
 #include "linalg/tensor.h"

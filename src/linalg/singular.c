@@ -138,7 +138,7 @@ static bool from_reduced(const struct reduced *x, struct al_view a, double *valu
 	return true;
 }
 
-/* Where squares overflow, the SVD will say whether A itself is finite. */
+/* Where squares overflow, the SVD will show whether A itself is finite. */
 static bool by_gram(struct al_view a, const struct reduced *x, double *values, bool *is_good,
 	struct al_error *err)
 {

@@ -264,7 +264,7 @@ static bool pair_room_init(struct al_scratch *scratch, struct pair_room *room,
 		&& al_take(scratch, &room->values, mode->own.rows, 1, err);
 }
 
-/* With mixed heads the blocks of a mode's weight no longer stand alone: Gram = own W own^T. */
+/* With mixed heads the blocks of a mode's weight are no longer separate: Gram = own W own^T. */
 static bool improve_mixed(const struct al_mode *mode, const struct al_tucker *t,
 	struct al_matrix basis, struct al_error *err)
 {

@@ -103,7 +103,7 @@ static void largest_first(struct al_matrix vectors)
 
 /* What dsyevd does, but that only the eigenvectors in `top`, the last columns of `all`, are turned
  * back from the tridiagonal matrix's. From the lower triangle: dormtr then calls dormqr, the upper
- * one's dormql took twice as long. room[n][3]: its diagonal, what is beside it, the reflectors'
+ * one's dormql took twice as long. room[n][3]: its diagonal, its subdiagonal, the reflectors'
  * factors. */
 static bool find_all(struct al_matrix g, struct al_matrix room, struct al_matrix all,
 	struct al_matrix top, struct al_error *err)

@@ -125,7 +125,7 @@ static void bind_part(struct al_binder *b, const struct row_names *names)
 		al_binder_cell(b, i);
 }
 
-/* What stands above the first row is the table's head. */
+/* The lines above the first row are the table's head. */
 static void bind_row(struct al_binder *b, bool is_below_head)
 {
 	struct row_names names = {0};

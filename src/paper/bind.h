@@ -1,4 +1,4 @@
-/* Binding: a paper's tables and what a map says of them become a scenario, each number of which is
+/* Binding: a paper's tables and their map become a scenario, each number of which is
  * a claim. */
 #pragma once
 

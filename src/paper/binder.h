@@ -38,7 +38,7 @@ struct al_binder {
 /* The metrics of the binding's columns. */
 void al_binder_find_metrics(struct al_binder *b);
 
-/* What stands before the next of a list of JSON's values; a text as a value; it, added. */
+/* The separator before the next of a list of JSON's values; a text as a value; it, added. */
 const char *al_list_comma(const struct al_text *list);
 const char *al_binder_quote(const struct al_binder *b, const char *text);
 void al_list_add_text(struct al_text *list, const char *text);
@@ -53,5 +53,5 @@ struct al_paper_site *al_binder_begin_claim(struct al_binder *b, size_t line, co
 	const char *unit);
 void al_binder_end_claim(struct al_binder *b, const char *value);
 
-/* A cell of the row, as its column says. */
+/* A cell of the row, by its column. */
 void al_binder_cell(struct al_binder *b, size_t at);

@@ -217,7 +217,7 @@ static void bind_mean(struct al_binder *b, size_t at, const char *text, const ch
 	al_binder_end_claim(b, al_format(b->arena, "%s)/%zu", sum.data, n));
 }
 
-/* A polynomial or an order of growth, whose spaces say nothing. */
+/* A polynomial or an order of growth, whose spaces mean nothing. */
 static void bind_polynomial(struct al_binder *b, const struct al_paper_column *column,
 	const char *text, const char *variant)
 {

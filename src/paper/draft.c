@@ -1,4 +1,4 @@
-/* Drafting a map: what heads and labels of a table say, for a reader to complete. */
+/* Drafting a map: from the heads and labels of a table, for a reader to complete. */
 
 #include "base/json.h"
 #include "paper/lint.h"

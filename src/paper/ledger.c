@@ -7,7 +7,7 @@
 
 /* ---- the author's scenario ---- */
 
-/* Claims stand before those that the scenario has itself, or first of all. */
+/* Claims come before those that the scenario has itself, or first of all. */
 static bool add_claims(struct al_text *out, const char *path, const struct al_text *text,
 	const char *claims, struct al_error *err)
 {
@@ -28,7 +28,7 @@ static bool add_claims(struct al_text *out, const char *path, const struct al_te
 	return true;
 }
 
-/* The scenario as it stands, whose faults have their places, then with the claims. */
+/* The scenario unchanged, whose faults have their places, then with the claims. */
 bool al_paper_open_scenario(struct al_scenario **out, struct al_catalog *catalog, const char *path,
 	const char *claims, struct al_error *err)
 {

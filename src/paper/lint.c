@@ -128,7 +128,7 @@ static void tell(struct linter *l, struct al_table *table)
 	}
 }
 
-/* The next of our claims, which stand before those that the scenario has itself. */
+/* The next of our claims, which come before those that the scenario has itself. */
 static bool judge(struct linter *l, struct al_scenario *scenario, const struct al_paper_map *map,
 	struct al_error *err)
 {
@@ -221,7 +221,7 @@ bool al_paper_lint(const struct al_paper *paper, const struct al_paper_map *map,
 	return true;
 }
 
-/* The rows from `first` on that say the same of one line: their numbers side by side. */
+/* The rows from `first` on with the same finding of one line: their numbers side by side. */
 static size_t add_unread(const struct al_table *table, size_t first, const char *place,
 	struct al_text *out)
 {

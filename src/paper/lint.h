@@ -45,7 +45,7 @@ bool al_paper_is_slip(const char *a, const char *b);
 
 /* ---- relations.c ---- */
 
-/* Ratios and percentages whose two sides stand in the same sentence. */
+/* Ratios and percentages whose two sides are in the same sentence. */
 void al_paper_read_relations(const struct al_paper *paper, struct al_paper_findings *out,
 	struct al_lint_counts *counts);
 
@@ -64,5 +64,5 @@ bool al_paper_read_ledgers(const struct al_paper *paper, struct al_scenario *sce
 
 /* ---- draft.c ---- */
 
-/* A map to begin with, of what heads and labels say; the reader completes it. */
+/* A map to begin with, from heads and labels; the reader completes it. */
 void al_paper_draft(const struct al_paper *paper, struct al_text *out);

@@ -99,7 +99,7 @@ static bool finish_table(void *context, const struct al_item *node, void *record
 	return true;
 }
 
-/* What goes into the scenario as it stands. */
+/* What goes into the scenario unchanged. */
 #define KEPT(key) \
 	{ \
 		AL_KEY(key, NODE, AT(kept)) \

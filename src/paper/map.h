@@ -1,4 +1,4 @@
-/* Maps: what a reader says of a paper's tables, in a small JSON file that `check --draft-map`
+/* Maps: a reader's description of a paper's tables, in a small JSON file that `check --draft-map`
  * begins.
  *
  *   {"model": "bert-base", "basis": {"per": "model"},
@@ -8,12 +8,12 @@
  *
  * `model`, `set`, `basis` and `recipe` are a scenario's own; a table may have others, and its own
  * `per`, `baseline`, `retention`, `elasticity`, `substitute`, `order` and `against`; `symbols` are
- * the letters of its polynomials. `names` says what a label in the paper is called
- * here: a variant or a model; a label that is called so already needs none. `with` are names for
- * \claim, whose values are formulas over them or paths. `scenario` is the file, seen from the map's
- * folder, whose numbers \ledger{PATH} prints and \claim's paths name; without it these are paths of
- * the map's own tables. `table` counts the paper's tables from 1,
- * and `columns` has a word for each of their columns:
+ * the letters of its polynomials. `names` gives the name here of a label in the paper: a variant or
+ * a model; a label that is called so already needs none. `with` are names for \claim, whose values
+ * are formulas over them or paths. `scenario` is the file, seen from the map's folder, whose
+ * numbers \ledger{PATH} prints and \claim's paths name; without it these are paths of the map's own
+ * tables. `table` counts the paper's tables from 1, and `columns` has a word for each of their
+ * columns:
  *
  *   skip              not looked at
  *   name              the row's variant; "SHA MHA" are two rows whose lines ran into one
@@ -69,14 +69,14 @@ struct al_paper_map {
 	struct al_arena arena;
 	struct al_json doc;
 	const char *scenario; /* the path of its file; NULL: none */
-	const struct al_item *kept; /* the last of what goes into the scenario as it stands */
+	const struct al_item *kept; /* the last of what goes into the scenario unchanged */
 	struct al_paper_name *names;
 	size_t n_names;
 	struct al_paper_binding *tables;
 	size_t n_tables;
 };
 
-/* On failure nothing is left to finish; the message says where in the file. */
+/* On failure nothing is left to finish; the message has the place in the file. */
 bool al_paper_map_read(struct al_paper_map *map, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_paper_map_parse(struct al_paper_map *map, const char *name, const char *text, size_t length,

@@ -2,8 +2,7 @@
 
 #include "paper/paper.h"
 
-/* What stands for something else; the longer ones first. A macro that isn't listed stands for
- * nothing, its argument for itself. */
+/* Replacements; the longer ones first. A macro that isn't listed is dropped, its argument kept. */
 static const struct stand_in {
 	const char *markup, *plain;
 } stand_ins[] = {

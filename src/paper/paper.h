@@ -3,7 +3,7 @@
  *
  *   text      the file, refused where it isn't UTF-8 or its macros aren't closed
  *   tables    rows and cells of it, without their markup
- *   map       what a reader says of the tables: their columns, their model
+ *   map       a reader's description of the tables: their columns, their model
  *   bind      tables and map into a scenario, each number of which is a claim: rows here, their
  *             cells in cells.c
  *   claims    annotated numbers; ledger: those that a scenario's numbers.tex defines
@@ -76,7 +76,7 @@ bool al_paper_is_named(const char *path);
 /* Reads a file of at most AL_PAPER_LIMIT bytes. On failure nothing is left to finish. */
 bool al_paper_read(struct al_paper *paper, const char *path, struct al_error *err) AL_MUST_CHECK;
 
-/* The same of a text; `file` says by its ending what kind it is of. */
+/* The same of a text; the extension of `file` gives its kind. */
 bool al_paper_parse(struct al_paper *paper, const char *file, const char *text, size_t length,
 	struct al_error *err) AL_MUST_CHECK;
 void al_paper_finish(struct al_paper *paper);

@@ -1,12 +1,12 @@
-/* Ratios and percentages of running text whose two sides stand in the same sentence: "from 28.3M to
- * 8.9M, a 3.2x reduction", "37.5 % fewer (5 instead of 8)". What isn't said in one of the forms
- * below is not looked at: a number elsewhere in the sentence may be of something else. */
+/* Ratios and percentages of running text whose two sides are in the same sentence: "from 28.3M to
+ * 8.9M, a 3.2x reduction", "37.5 % fewer (5 instead of 8)". What isn't in one of the forms below is
+ * not looked at: a number elsewhere in the sentence may be of something else. */
 
 #include "paper/lint.h"
 #include "paper/words.h"
 #include "scenario/scenario.h"
 
-/* What was, what is, and where in the sentence both stand. */
+/* The old value, the new one, and their places in the sentence. */
 struct pair {
 	struct al_word before, after;
 	size_t first, last; /* words */
@@ -50,14 +50,14 @@ static void share_unit(struct al_word *first, const struct al_word *second)
 	first->family = second->family;
 }
 
-/* How two numbers stand in a sentence: words, or NULL for a number, each behind at most so many
+/* How two numbers appear in a sentence: words, or NULL for a number, each behind at most so many
  * other words. */
 static const struct form {
 	struct step {
 		const char *word;
 		size_t most;
 	} steps[4];
-	bool is_before_first; /* what was stands first */
+	bool is_before_first; /* the old value is first */
 	bool is_share;
 } forms[] = {
 	{{{"from", 0}, {NULL, 1}, {"to", 2}, {NULL, 1}}, true, false},
@@ -119,9 +119,9 @@ static size_t find_pairs(const struct al_sentence *s, struct pair out[MOST_PAIRS
 	return n;
 }
 
-/* ---- what is said of them ---- */
+/* ---- the statement about them ---- */
 
-/* What may stand between a pair and what is said of it. */
+/* The words allowed between a pair and the statement about it. */
 static const char *const links[] = {",", "(", ")", ":", "a", "an", "the", "by", "about", "around",
 	"roughly", "nearly", "almost", "over", "~", "i", "e", ".", "that", "is", "or", "which",
 	"and", "of", "reduction", "reductions", "decrease", "saving", "savings", "increase", "gain",
@@ -137,7 +137,7 @@ static const char *const rising[] = {"increase", "increases", "increased", "more
 	"larger", "grows", "grow", "rises", "rise", "gain", "gains", "raises"};
 static const char *const about[] = {"about", "around", "roughly", "nearly", "almost", "over", "~",
 	"approximately", "some"};
-/* Of time: two numbers of something else say nothing on it. */
+/* Of time: two numbers of something else don't matter for it. */
 static const char *const of_time[] = {"faster", "slower", "speedup", "speed-up", "throughput",
 	"quicker"};
 

@@ -1,4 +1,4 @@
-/* Tables of a paper: what stands between \begin{tabular} and its end; runs of lines with tabs, and
+/* Tables of a paper: the text between \begin{tabular} and its end; runs of lines with tabs, and
  * Markdown's lines between bars. */
 
 #include "paper/paper.h"
@@ -96,7 +96,7 @@ static void take_group(struct reader *r, struct al_text *out)
 	}
 }
 
-/* "[...]" where it stands here. */
+/* "[...]" if it is here. */
 static void take_option(struct reader *r, char open, char close)
 {
 	char c;
@@ -137,7 +137,7 @@ static void take_multicolumn(struct reader *r, struct cell *cell)
 	take_group(r, &cell->text);
 }
 
-/* Rules, and what else in a table is no cell's text; false where none stands here. */
+/* Rules, and what else in a table is no cell's text; false where none is here. */
 static bool pass_over(struct reader *r)
 {
 	static const struct {

@@ -87,7 +87,7 @@ static bool set_value(const char *digits, size_t n, struct al_word *word)
 	return *end == '\0';
 }
 
-/* A number that a sign, a letter or a slash stands at is part of a name, a range or a formula. */
+/* A number next to a sign, a letter or a slash is part of a name, a range or a formula. */
 static bool is_alone(const char *text, const char *p, const char *end)
 {
 	const char before = p > text ? p[-1] : ' ';

@@ -14,7 +14,7 @@ enum al_word_kind {
 
 struct al_word {
 	enum al_word_kind kind;
-	const char *text; /* as it stands there, a number's unit with it */
+	const char *text; /* unchanged, a number's unit with it */
 	size_t line;
 	double value, half_unit; /* of the last printed digit; 0: a count, which is exact */
 	double scale; /* of its unit; 0: it has none */

@@ -54,7 +54,7 @@ static int by_block(const void *a, const void *b)
 	return left->place < right->place ? -1 : left->place > right->place;
 }
 
-/* The column, or in a table whose columns stand once a variant the first of them. */
+/* The column, or in a table with columns for each variant the first of them. */
 static size_t find_column(const struct al_table *table, const char *key)
 {
 	const size_t n = strlen(key);

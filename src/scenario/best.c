@@ -4,7 +4,7 @@
 
 #include "scenario/printed.h"
 
-/* Cells that compete with each other, [n]; each stands below `column`. */
+/* Cells that compete with each other, [n]; each is below `column`. */
 struct contest {
 	struct al_arena *arena;
 	struct al_cell **cells;

@@ -21,9 +21,9 @@ bool al_figure_build(const struct al_scenario_figure *figure, struct al_table *t
  * that read the same are equally good. */
 void al_table_mark_best(const struct al_scenario_table *table, struct al_table *out);
 
-/* "*" where Welch's t-test says p < 0.05, "**" where p < 0.01, of the datum against the one of the
- * table's reference in the same column and case; NULL where it says neither, or where one of the
- * two has no spread. Fails where the data set doesn't say of how many runs its numbers are. */
+/* "*" where Welch's t-test gives p < 0.05, "**" where p < 0.01, of the datum against the one of the
+ * table's reference in the same column and case; NULL where it gives neither, or where one of the
+ * two has no spread. Fails where the data set lacks the number of runs. */
 bool al_significance_mark(const struct al_cell_place *place,
 	const struct al_scenario_column *column, const struct al_datum *datum, const char **mark,
 	struct al_error *err) AL_MUST_CHECK;

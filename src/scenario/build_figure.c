@@ -1,5 +1,5 @@
-/* Building the rows that a figure draws: cut out of a table or a sweep, with what stands beneath
- * its panels. */
+/* Building the rows that a figure draws: cut out of a table or a sweep, with the texts beneath its
+ * panels. */
 #include "scenario/build.h"
 
 static bool is_wanted(const struct al_table *table, const struct al_cell *row, const char *key,
@@ -71,7 +71,7 @@ static bool melt(const struct al_scenario_figure *figure, struct al_table *table
 	return true;
 }
 
-/* ---- what stands beneath panels ---- */
+/* ---- texts beneath panels ---- */
 
 /* The row of `beneath` that has the same text in its column. */
 static bool find_row(const struct al_table *beneath, int column, const struct al_cell *by,

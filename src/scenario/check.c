@@ -159,7 +159,7 @@ static bool judge_box(struct al_search *search, const struct al_printed *printed
 	return true;
 }
 
-/* All corners are met, so that the answer says from where to where the value goes. */
+/* All corners are met, so that the answer has the value's whole range. */
 static bool judge_value(struct al_derivation *d, mpq_srcptr point, struct al_printed *printed,
 	int64_t factor, struct judgement *judgement, struct al_error *err)
 {

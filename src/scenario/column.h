@@ -6,7 +6,7 @@
 
 struct al_column_kind;
 
-/* The value at a place; errors don't say which column they are about. */
+/* The value at a place; errors don't name their column. */
 typedef bool al_column_function(const struct al_column_kind *kind,
 	const struct al_cell_place *place, struct al_scenario_cell *out, struct al_error *err);
 
@@ -14,11 +14,11 @@ struct al_column_kind {
 	/* As a table shows it. Its key is all of what is asked for, or the beginning up to ':',
 	 * after which a metric is named. */
 	struct al_column column;
-	enum al_direction best; /* which cell is the best; AL_PLAIN: as the data say */
+	enum al_direction best; /* which cell is the best; AL_PLAIN: as the data declare */
 	bool needs_basis, needs_recipe; /* conventions that the number depends on */
 	al_column_function *evaluate;
 	const char *name; /* the metric after the ':', otherwise the key as it was asked for */
-	const struct al_data_set *set; /* that the metric stands in, and its column; or NULL */
+	const struct al_data_set *set; /* that contains the metric, and its column; or NULL */
 	size_t metric;
 	enum al_measure measure; /* of a ledger's measure */
 };
@@ -33,7 +33,7 @@ const struct al_column_kind *al_evaluator_kind(struct al_evaluator *evaluator, c
 /* The metric that the key names after ':', or NULL. */
 const char *al_column_metric(const struct al_column_kind *kind);
 
-/* Can it stand in a table without a formula? A metric's bare name can't. */
+/* Can it be in a table without a formula? A metric's bare name can't. */
 bool al_column_is_known(const struct al_scenario *s, const struct al_column_kind *kind);
 
 /* All keys that need no formula, for messages. */

@@ -13,7 +13,7 @@ struct al_column_kind;
 
 /* ---- conditions: a case gives them, what asks of it may change them ---- */
 
-/* What a case, a table or a sweep says otherwise than what it begins with: checked, so that it can
+/* What a case, a table or a sweep changes in what it begins with: checked, so that it can
  * be applied to any case. */
 struct al_changes {
 	struct al_change_of_symbol {
@@ -36,7 +36,7 @@ struct al_case {
 	struct al_request request;
 };
 
-/* `origin` is who asks: it is said with a symbol's value. */
+/* `origin` is who asks: it is reported with a symbol's value. */
 bool al_request_change(struct al_request *request, const struct al_changes *changes,
 	const char *origin, struct al_error *err) AL_MUST_CHECK;
 
@@ -88,7 +88,7 @@ struct al_data_row {
 struct al_data_set {
 	const char *id, *title, *source;
 	struct al_rows_source from;
-	const struct al_item *metrics; /* which values are the better ones; NULL: not said */
+	const struct al_item *metrics; /* which values are the better ones; NULL: not given */
 	bool is_exact, has_case, has_variant;
 	int64_t runs; /* that a number is the mean of; 0: unknown */
 	struct al_data_column *columns; /* without case and variant */
@@ -115,7 +115,7 @@ struct al_arrangement {
 
 struct al_scenario_column {
 	struct al_column column;
-	const struct al_column_kind *kind; /* what the key says; or */
+	const struct al_column_kind *kind; /* the key's content; or */
 	const struct al_formula *formula; /* a formula over other cells */
 	enum al_direction best;
 	bool is_once; /* in a pivoted table: not once a variant */
@@ -227,7 +227,7 @@ struct al_named_path {
 
 struct al_scenario_claim {
 	const char *id, *where, *printed, *unit; /* where and unit may be NULL */
-	const struct al_item *node; /* where it stands, for messages */
+	const struct al_item *node; /* its place, for messages */
 	enum al_claim_kind kind;
 	const char *of; /* of a reading: the id of the claim whose number it reads */
 	struct al_scenario_claim *first; /* that claim; of all others itself */

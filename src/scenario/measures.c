@@ -1,4 +1,4 @@
-/* What columns compute: what the row's ledger says, measured scores, theory. */
+/* What columns compute: the row's ledger, measured scores, theory. */
 #include "scenario/column.h"
 
 static bool need_reference(const struct al_cell_place *place,

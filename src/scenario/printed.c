@@ -28,7 +28,7 @@ static char *without_end_spaces(char *text)
 	return text + strspn(text, " ");
 }
 
-/* The spread in brackets is the last that stands there. */
+/* The spread in brackets comes last. */
 static char *cut_bracket(char *spread)
 {
 	size_t n = strlen(spread);
@@ -90,7 +90,7 @@ bool al_spread_of_range(struct al_arena *arena, char *printed, mpq_t middle, int
 	return true;
 }
 
-/* ---- what stands around the number ---- */
+/* ---- the text around the number ---- */
 
 static bool cut_front(char **text, const char *word)
 {
@@ -104,7 +104,7 @@ static bool cut_front(char **text, const char *word)
 	return true;
 }
 
-/* "80.0 ± 0.3": the spread says nothing about the last digit. */
+/* "80.0 ± 0.3": the spread doesn't affect the last digit. */
 static bool cut_spread(struct al_arena *arena, char *text)
 {
 	const char *spread = al_spread_cut(text);

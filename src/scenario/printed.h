@@ -8,8 +8,8 @@
 /* What one of a unit is worth: M is 10^6, KiB 1024; 1 for any other text, and for NULL. */
 int64_t al_unit_factor(const char *unit);
 
-/* Cuts the spread off "84.0 ± 0.3", "84.0 (0.3)", "84.0+-0.3", "84.0 +/- 0.3", where it stands
- * after the number; NULL where there is none. */
+/* Cuts the spread off "84.0 ± 0.3", "84.0 (0.3)", "84.0+-0.3", "84.0 +/- 0.3", where it comes after
+ * the number; NULL where there is none. */
 char *al_spread_cut(char *printed);
 
 /* "[83.7, 84.3]": the middle, and half the width as what it varies by. Both have enough decimals to

@@ -55,7 +55,7 @@ bool al_id_check(const char *id, struct al_error *err);
 		AL_KEY("basis", MEMBERS, at), .n_offset = (n_at), .read = al_scenario_read_basis, \
 					      .item_size = sizeof(struct al_change_of_basis) \
 	}
-/* What a case, a table or a sweep changes, whose struct al_changes stands at `at`. */
+/* What a case, a table or a sweep changes, whose struct al_changes is at `at`. */
 #define AL_CHANGES(at) \
 	{AL_KEY("set", MEMBERS, (at) + offsetof(struct al_changes, symbols)), \
 		.n_offset = (at) + offsetof(struct al_changes, n_symbols), \
@@ -79,7 +79,7 @@ bool al_id_check(const char *id, struct al_error *err);
 /* Where no list is given: the one case that is named, or the first `n` of the file. */
 bool al_chosen_cases_complete(struct al_scenario *s, const struct al_item *node, size_t n,
 	struct al_chosen_cases *cases, struct al_error *err);
-/* How its table is arranged, whose struct al_arrangement stands at `at`; "pivot" is its own. */
+/* How its table is arranged, whose struct al_arrangement is at `at`; "pivot" is its own. */
 #define AL_ARRANGEMENT(at) \
 	{AL_KEY("keys", LIST, (at) + offsetof(struct al_arrangement, keys)), \
 		.n_offset = (at) + offsetof(struct al_arrangement, n_keys)}, \
@@ -100,7 +100,7 @@ al_scenario_reader al_scenario_read_set, al_scenario_read_basis, al_scenario_rea
 /* The words for which values of a metric are the better ones, as enum al_direction. */
 extern const char *const al_direction_words[3];
 
-/* A "note" may stand among the names of any object. */
+/* A "note" may be among the names of any object. */
 bool al_member_is_note(const struct al_item *member);
 /* Is the member's key a symbol that a variant of the scenario could need? */
 bool al_member_symbol_check(const struct al_scenario *s, const struct al_item *member,

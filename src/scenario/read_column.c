@@ -1,10 +1,10 @@
-/* Reading a table's columns: what a key says by itself, and what an object adds. */
+/* Reading a table's columns: what a key implies, and what an object adds. */
 #include "scenario/read.h"
 
 #include "scenario/column.h"
 #include "scenario/printed.h"
 
-/* What a key says by itself: title, unit, kind of quantity, which cell is the best. */
+/* What a key implies: title, unit, kind of quantity, which cell is the best. */
 static bool read_key(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;
@@ -86,7 +86,7 @@ static const struct al_record column_record = {
 	.check = finish_column,
 };
 
-/* A column is a key alone, or an object that says more. */
+/* A column is a key alone, or an object with more. */
 bool al_scenario_read_column(void *context, const struct al_item *node, void *out,
 	struct al_error *err)
 {
@@ -97,7 +97,7 @@ bool al_scenario_read_column(void *context, const struct al_item *node, void *ou
 			? !al_object_read(s, &column_record, node, column, err)
 			: !read_key(s, node, column, err))
 		return false;
-	/* As the kind says, else as the metric's data do. */
+	/* By the kind, else by the metric's data. */
 	if (column->best == AL_PLAIN)
 		column->best = column->kind->best;
 	if (column->best == AL_PLAIN && al_column_metric(column->kind))

@@ -122,7 +122,7 @@ static bool read_metrics(struct al_scenario *s, struct al_data_set *set, struct 
 
 /* ---- rows ---- */
 
-/* The variant of that name; one that stands only in data gets its name here. */
+/* The variant of that name; one that is only in data gets its name here. */
 static bool find_variant(struct al_scenario *s, const char *name,
 	const struct al_configured_variant **out, struct al_error *err)
 {

@@ -106,7 +106,7 @@ static const struct al_record beneath_record = {
 	.check = check_beneath,
 };
 
-/* Which values are the better ones on each axis: where it isn't said the lower x, the higher y. */
+/* Which values are the better ones on each axis: by default the lower x, the higher y. */
 static const char *const better_words[] = {"lower", "higher"};
 static const struct al_field frontier_fields[] = {
 	{AL_KEY("x", WORD, AT(figure.frontier.better_x)), AL_WORDS(better_words)},

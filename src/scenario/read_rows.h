@@ -5,7 +5,7 @@
 
 enum { AL_MOST_DATA_COLUMNS = 256 };
 
-/* "columns", "rows" and "file", whose struct al_rows_source stands at `at`. */
+/* "columns", "rows" and "file", whose struct al_rows_source is at `at`. */
 #define AL_ROWS_SOURCE(at) \
 	{AL_KEY("columns", NODE, (at) + offsetof(struct al_rows_source, columns)), \
 		.kind = AL_JSON_ARRAY}, \
@@ -36,6 +36,6 @@ bool al_text_rows_read(struct al_scenario *s, const struct al_item *node,
 	const struct al_rows_source *from, bool takes_numbers, struct al_text_rows *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Puts where the row stands before a message. */
+/* Puts the row's place before a message. */
 bool al_text_row_in(const struct al_scenario *s, const struct al_text_rows *rows,
 	const struct al_text_row *row, struct al_error *err);

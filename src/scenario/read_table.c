@@ -9,7 +9,7 @@ static void add_row(struct al_scenario_table *table, const struct al_case *case_
 	table->rows[table->n_rows++] = (struct al_scenario_row){case_, variant};
 }
 
-/* The data set says which rows there are. */
+/* The data set determines the rows. */
 static void add_data_rows(struct al_scenario *s, struct al_scenario_table *table)
 {
 	const struct al_data_set *set = table->of_data;
@@ -81,7 +81,7 @@ static void add_product(struct al_scenario *s, struct al_scenario_table *table)
 	table->shows_case = table->kind != AL_ROWS_VARIANTS && !(by_variant && is_unnamed);
 }
 
-/* What varies is what rows are made of, where nothing is said. */
+/* By default rows are made of what varies. */
 static enum al_rows_kind kind_of_rows(const struct al_scenario_table *table)
 {
 	if (table->kind != AL_ROWS_OF_WHAT_VARIES)

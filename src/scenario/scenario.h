@@ -1,7 +1,7 @@
 /* Scenarios: models, variants and measured data in one JSON file, and the tables, sweeps, figures
  * and claims that are wanted of them. The format is described in scenarios/FORMAT.md.
  *
- * The files in their order; each uses only what stands above it:
+ * The files in their order; each uses only those above it:
  *
  *   contents      what a file can state, plain; a case is a request, which tables and sweeps may
  *                 change; finding its parts by name
@@ -57,7 +57,7 @@ bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct
 
 /* What a claim is to its source. */
 enum al_claim_kind {
-	AL_CLAIM_PRINTED, /* a number that stands there */
+	AL_CLAIM_PRINTED, /* a number in the file */
 	AL_CLAIM_READING, /* another reading of a number that a claim reads already */
 	AL_CLAIM_DERIVED, /* printed nowhere: follows from what is */
 	AL_CLAIM_IDENTITY, /* cannot be otherwise: what MHA retains of itself */

@@ -15,7 +15,7 @@ static double error_squared(const struct al_datum *datum, int64_t runs)
 }
 
 /* The probability that means as far apart as these are of the same expectation; 1 where both
- * spreads are printed as zero, which says nothing of what they are. */
+ * spreads are printed as zero, which doesn't show what they are. */
 static double chance(const struct al_datum *a, const struct al_datum *b, int64_t runs)
 {
 	const double left = error_squared(a, runs), right = error_squared(b, runs);
