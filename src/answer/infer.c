@@ -307,7 +307,7 @@ bool al_infer_measure(struct al_request *q, const struct al_configured_variant *
 	return true;
 }
 
-/* Its activations hang on what is around it. */
+/* Its activations depend on what is around it. */
 bool al_infer_measure_attention(struct al_request *q,
 	const struct al_configured_variant *configured, const struct al_device_options *options,
 	struct al_memory_figures *out, struct al_error *err)

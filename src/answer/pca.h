@@ -62,7 +62,7 @@ struct pca {
 	struct al_table *tables[PCA_N_TABLES]; /* NULL: not wanted */
 	struct al_table drawn; /* one module's correlation; without columns where none is drawn */
 	struct al_tensor *saved; /* of --save: weights [components][features] */
-	const double **numbers; /* beside them */
+	const double **numbers; /* of the saved tensors, one array each */
 	size_t n_saved, n_numbers, saved_room, numbers_room;
 };
 

@@ -262,7 +262,7 @@ static bool check_length(const struct reading *r, const struct al_item *node, si
 			is_number ? "" : " = ", (long long)length);
 }
 
-/* What stands for null in an item. */
+/* The replacement of null in an item. */
 static bool read_null(const struct reading *r, const struct al_item *item, int64_t *out)
 {
 	struct al_scope scope = al_settings_scope(r->config->settings);

@@ -1,4 +1,4 @@
-/* Checks of a family: what names what within its file, the facts that a model's numbers hang on,
+/* Checks of a family: what names what within its file, the facts that a model's numbers depend on,
  * and that it names only tensors, options and symbols which its variants define. What a file lacks
  * isn't guessed from names; it is asked for. */
 #include "catalog/family_read.h"
@@ -59,7 +59,7 @@ static bool check_norm(const struct al_family_tensor *tensor, const struct al_js
 			"only a norm outside of the layers has a \"stage\"");
 }
 
-/* What training saves and what a file stores more finely hang on it. */
+/* What training saves and what a file stores more finely depend on it. */
 static bool needs_role(const struct al_family_tensor *tensor)
 {
 	const struct al_entry *entry = &tensor->entry;

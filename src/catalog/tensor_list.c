@@ -55,8 +55,8 @@ static bool module_mentions(const struct al_family_module *module, const char *v
 		|| al_formula_mentions(module->uses, variable);
 }
 
-/* Does anything of the item hang on the variable of a loop, in other loops or as what isn't part of
- * the model? */
+/* Does anything of the item depend on the variable of a loop, in other loops or as what isn't part
+ * of the model? */
 static bool is_used(const struct run *run, const struct item *item, const char *variable)
 {
 	for (size_t i = 0; i < run->family->n_extras; i++)

@@ -193,7 +193,7 @@ static bool check_reference(const struct al_reader *reader, const struct al_item
 		sizeof(*tensors->items), err);
 }
 
-/* Which of two it is must hang on conditions: queries that come from a latent vector or not. */
+/* Which of two it is must depend on conditions: queries that come from a latent vector or not. */
 static bool are_both(const struct al_entry *a, const struct al_entry *b)
 {
 	return a->factor != AL_FACTOR_NONE && a->factor == b->factor && a->kind == b->kind

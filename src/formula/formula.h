@@ -113,8 +113,8 @@ bool al_formula_holds(const struct al_formula *formula, const struct al_scope *s
 bool al_formula_whole(const struct al_formula *formula, const struct al_scope *scope, int64_t least,
 	int64_t *out, struct al_error *err) AL_MUST_CHECK;
 
-/* Does the value hang on the symbol, where `known` decides some of the conditions? It must not know
- * the symbol. */
+/* Does the value depend on the symbol, where `known` decides some of the conditions? It must not
+ * know the symbol. */
 bool al_formula_depends(const struct al_formula *formula, const char *symbol,
 	const struct al_scope *known);
 

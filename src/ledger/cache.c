@@ -88,7 +88,7 @@ static bool find_tokens(const struct keep *keep, struct al_cache_entry *line, st
 
 /* ---- numbers ---- */
 
-/* What an engine keeps that doesn't absorb the up-projections. Of a module alone it may hang on
+/* What an engine keeps that doesn't absorb the up-projections. Of a module alone it may depend on
  * symbols that the latent doesn't need: not known then. */
 static bool expand(const struct keep *keep, struct al_cache_entry *line, struct al_error *err)
 {

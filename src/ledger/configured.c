@@ -118,7 +118,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	return true;
 }
 
-/* ---- formulas that hang on a symbol ---- */
+/* ---- formulas that depend on a symbol ---- */
 
 typedef bool asks(const struct effect *e, const struct al_formula *formula);
 

@@ -194,7 +194,7 @@ static bool read_given(struct al_block *block, const char *symbol, int64_t *out,
 	return !al_block_gives(block, symbol) || al_block_read(block, symbol, 1, out, err);
 }
 
-/* States alone hang on no tokens. */
+/* States alone depend on no tokens. */
 static bool add_cached_bytes(struct al_ledger *ledger, mpq_t out, struct al_error *err)
 {
 	const struct al_dtype *storage = ledger->ask.cache ? ledger->ask.cache

@@ -33,7 +33,7 @@ static void add_map(struct al_text *out, const struct al_audit_page *page,
 
 /* ---- what to do ---- */
 
-/* What stands for a folder in the commands. */
+/* The placeholder of a folder in the commands. */
 static void note_placeholder(struct al_text *out, const struct al_audit_page *page)
 {
 	if (strstr(page->advice[page->n_advice - 1].command, " --calibration DIR "))
