@@ -184,9 +184,10 @@ bool al_answer_arrays(struct al_answer *answer, size_t index, const struct al_ar
 
 /* ---- decompositions of attention heads ----
  *
- * A layer's heads are a tensor T[n_heads][d_query][d_key], T_i = W_Q^(i) W_K^(i)T. It is given by
- * its factors and never formed. Matrices are column-major: element (i, j) is data[i + j*ld], ld >=
- * rows. torch's [out, in] weights, row by row, are such matrices [in][out] as they lie. */
+ * In the full library alone. A layer's heads are a tensor T[n_heads][d_query][d_key],
+ * T_i = W_Q^(i) W_K^(i)T. It is given by its factors and never formed. Matrices are column-major:
+ * element (i, j) is data[i + j*ld], ld >= rows. torch's [out, in] weights, row by row, are such
+ * matrices [in][out] as they lie. */
 
 /* The factors: either both in double or both in single precision, the others NULL. They stay the
  * caller's and are only read. A leading dimension of 0 is the number of rows. Query head i meets
