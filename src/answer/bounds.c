@@ -102,11 +102,12 @@ bool al_add_bounds(struct al_session *session, struct al_request *q,
 		add_row(table, "the first token", mpq_get_d(weights) / bandwidth,
 			mpq_get_d(flops) / devices / peak, (double)inference->seq);
 	al_table_note(table,
-		"bounds, not predictions: the first token is of one prompt of %lld tokens, whose "
-		"weights are read once",
+		"bounds, not predictions: the first token follows one prompt of %lld "
+		"tokens, for which the weights are read once",
 		(long long)inference->seq);
 	al_table_note(table,
-		"each device reads %.6g TB and computes %.6g TFLOP a second, nothing lost (%s)",
+		"each device reads %.6g TB and computes %.6g TFLOP a second at best "
+		"(%s)",
 		bandwidth / 1e12, peak / 1e12, gpu.source);
 	*out = table;
 	return true;

@@ -249,9 +249,13 @@ static const char *say_one(const struct answer *a)
 			"--seq N for whole sequences.",
 			covered, al_claim_cell(arena, table, total, "bytes_per_token"),
 			engine_text(a), dtype_text(a), device_text(a), windows(arena, table));
-	return al_format(arena, "%s needs " AL_CLAIM_LEAD "%s of KV cache%s%s%s %s (%s): %s%s.",
-		covered, all, a->has_states ? " and recurrent states" : "", engine_text(a),
-		device_text(a), sequences(a), dtype_text(a),
+	return al_format(arena, "%s " AL_CLAIM_LEAD "%s of KV cache%s%s%s %s (%s): %s%s.",
+		al_request_is_encoder(a->request) ? al_format(arena,
+			"%s is an encoder and needs no cache; a decoder of its size would need",
+			covered)
+						  : al_format(arena, "%s needs", covered),
+		all, a->has_states ? " and recurrent states" : "", engine_text(a), device_text(a),
+		sequences(a), dtype_text(a),
 		mpq_sgn(per_token) ? al_format(arena, "%s a token",
 			al_claim_cell(arena, table, total, "bytes_per_token"))
 				   : "a new token adds nothing",
@@ -309,13 +313,15 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 	return true;
 }
 
-/* An encoder reads all tokens at once: nothing is kept of them for others to come. */
-static void note_encoder(const struct al_request *q, struct al_table *table)
+/* An encoder reads all tokens at once: nothing is kept of them for others to come. The claim about
+ * one model has that already. */
+static void note_encoder(const struct al_request *q, const struct al_session *session,
+	struct al_table *table)
 {
-	if (al_request_is_encoder(q))
+	if (al_request_is_encoder(q) && session->line.n_words > 1)
 		al_table_warn(table,
-			"%s is an encoder, which sees all tokens at once and keeps none: counted "
-			"are the keys and values that a decoder of its size would cache",
+			"%s is an encoder and needs no cache: these are the keys and values "
+			"that a decoder of its size would cache",
 			q->name);
 }
 
@@ -327,8 +333,8 @@ static void add_common_notes(struct answer *a)
 			a->request->cache.dtype->name);
 	if (a->options->tp > 1)
 		al_table_warn(a->table,
-			"bytes are those of one of %lld tensor-parallel devices; All "
-			"devices adds them up",
+			"bytes on one of %lld tensor-parallel devices; the column All devices "
+			"has their sum",
 			(long long)a->options->tp);
 	al_note_engine(a->request, a->table);
 	if (a->seq && a->source_seq != a->seq)
@@ -384,7 +390,7 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 		if (!answer_variant(a, i, err))
 			return false;
 	al_note_request(q, true, a->table);
-	note_encoder(q, a->table);
+	note_encoder(q, a->session, a->table);
 	if (!a->first) {
 		add_common_notes(a);
 		a->first = q->cache.dtype;

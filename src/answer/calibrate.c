@@ -125,14 +125,9 @@ static void note_sample(struct al_table *table, const struct al_module_statistic
 
 	if (n < (double)width)
 		al_table_warn(table,
-			"%.0f tokens are fewer than the %zu numbers of an input: the second "
+			"%.0f tokens are fewer than the %zu input dimensions: the second "
 			"moments have rank %.0f at most",
 			n, width, n);
-	else if (n < 10 * (double)width)
-		al_table_warn(table,
-			"%.1f tokens for each of an input's %zu numbers: what is fitted to them "
-			"wants ten or more",
-			n / (double)width, width);
 }
 
 /* "; the heads that attend most alike are layers.3 2 and 5 (distance 0.0712)" */
@@ -162,8 +157,8 @@ static const char *say(struct al_arena *arena, const struct al_table *table,
 		al_claim_counted(arena, calibration->n_modules, "attention module"),
 		al_claim_name(arena, "folder", folder), say_nearest(arena, table),
 		n < 10 * (double)width ? al_format(arena,
-			"; %s tokens for each of an input's %s numbers are "
-			"few: what is fitted wants ten",
+			"; only %s tokens for each of the %s input "
+			"dimensions: fits need ten",
 			al_claim_real(arena, "tokens_per_number", "", n / (double)width,
 				al_format(arena, "%.1f", n / (double)width)),
 			al_claim_count(arena, "width", (int64_t)width))
@@ -225,9 +220,9 @@ static bool put_imatrix(struct calibrating *c, const struct al_calibration *cali
 	const char *dataset = input->tokens ? input->tokens : input->text ? input->text : "sampled";
 
 	al_table_note(c->session->tables[0],
-		"the imatrix holds attention's weights, of whose inputs it keeps means and mean "
-		"squares; llama.cpp quantises the others as without one, and refuses to where a "
-		"type needs it");
+		"the imatrix covers attention's weights, with means and mean squares "
+		"of their inputs; llama.cpp quantises other tensors without one, and "
+		"refuses types that need it");
 	return al_imatrix_write(calibration, &c->model.file->view, dataset, c->options->target,
 		err);
 }

@@ -96,8 +96,8 @@ static void note_calibration(const struct al_session *session,
 		calibration->path, n, calibration->n_sequences);
 	if (n < 10 * width)
 		al_table_warn(session->tables[0],
-			"%.1f tokens of the calibration for each of %.0f coordinates, fewer than "
-			"ten: expect more loss on other tokens",
+			"only %.1f calibration tokens for each of %.0f dimensions (fewer than "
+			"ten): expect more loss on other tokens",
 			n / width, width);
 }
 

@@ -280,8 +280,9 @@ static void note_parts(const struct answer *c)
 		al_table_note(c->table, "of the whole model only: %s", list);
 	if (c->options->is_stored)
 		al_table_note(c->table,
-			"stored: with buffers, scales and what stands beside the model; a tied "
-			"tensor once, though some files hold it twice");
+			"stored: includes buffers, scales and tensors that aren't part of the "
+			"model; a tied tensor is counted once, though some files contain it "
+			"twice");
 }
 
 static void add_notes(const struct answer *c)
@@ -304,7 +305,7 @@ static void add_notes(const struct answer *c)
 			q->model->source ? q->model->source : q->family->source);
 	else if (q->model)
 		al_table_warn(c->table,
-			"%s: attention only, its vocabulary or other parts are not known", q->name);
+			"%s: attention only; its vocabulary or other parts are unknown", q->name);
 }
 
 /* ---- in a sentence ---- */

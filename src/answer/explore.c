@@ -110,8 +110,8 @@ static void fill_answer(struct al_explore *e, struct al_table *table)
 	}
 	al_basis_note(&e->request->basis, table);
 	al_table_note(table,
-		"a size that the model doesn't have is the variant's default: `attnledger variants "
-		"NAME` lists them");
+		"sizes that the model doesn't have are the variant's defaults: see "
+		"`attnledger variants NAME`");
 	al_table_note(table, "dtype: %s, but for cached elements with a format of their own",
 		e->request->cache.dtype->name);
 }

@@ -157,8 +157,7 @@ void al_infer_note(struct al_request *q, const struct al_inference *inference,
 			"pp=%lld: of the pipeline's stages this is number %lld, which holds most",
 			(long long)inference->pp, (long long)inference->stage + 1);
 	if (al_is_ideal(q))
-		al_table_note(table,
-			"the least that must be held; --engine NAME says what an engine holds");
+		al_table_note(table, "lower bound: add --engine NAME for an engine's allocation");
 	al_table_note(table,
 		"activations: the residual stream and the largest block while %s; a new token: one "
 		"more in each sequence, MLA latents read as they are (W_UK and W_UV absorbed)",

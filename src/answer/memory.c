@@ -142,7 +142,7 @@ static void add_notes(const struct answer *a)
 	if (!trains(a) && a->is_about_model)
 		al_infer_note(q, &a->inference, a->options, a->table);
 	else if (!trains(a))
-		al_table_note(a->table, "activations hang on the model around it");
+		al_table_note(a->table, "activations depend on the rest of the model");
 	else if (a->is_about_model)
 		al_devices_note(&a->training, a->table);
 }

@@ -287,8 +287,8 @@ static bool add_working(struct al_session *session, struct al_request *q,
 				term->source, rows[i].occurs ? rows[i].bytes : NULL});
 	}
 	al_table_note(table,
-		"memory is fullest in one of the moments: the peak has what is held in all of a "
-		"step, and the terms of the moment that adds most");
+		"the peak is the memory held during the whole step plus the terms of "
+		"the moment that adds most");
 	return true;
 }
 

@@ -1,12 +1,18 @@
 /* overview: a model in five sentences, each of which is the claim of the command that it names.
  * `attnledger MODEL` is the same. */
+#include "answer/request.h"
 #include "answer/session.h"
+#include "report/writer.h"
 
 struct overview_options {
 	struct al_output_options output;
+	struct al_asked asked;
 };
 
-static const struct al_option_group groups[] = {OUTPUT_GROUPS, {NULL, 0}};
+static const struct al_option_group setting_groups[] =
+	{{al_setting_rows, offsetof(struct overview_options, asked)}, {NULL, 0}};
+static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+	{al_setting_rows, offsetof(struct overview_options, asked)}, {NULL, 0}};
 
 /* What is asked about the model. */
 static const struct question {
@@ -33,21 +39,43 @@ static const struct al_table_field fields[] = {
 	AL_FIELDS_END,
 };
 
-static bool run_question(struct al_session *session, const struct question *question,
-	const char *model, struct al_error *err)
+/* The words behind the command's name: the model, --train, and the settings of `session`. */
+static struct al_texts list_words(const struct al_session *session, const struct question *question,
+	struct al_arena *arena)
 {
-	char *words[] = {al_strdup(&session->arena, model),
-		question->option ? al_strdup(&session->arena, question->option) : NULL, NULL};
+	const struct al_texts settings = al_options_texts(setting_groups, session->options, arena);
+	const char **words = al_new_array(arena, const char *, settings.n + 2);
+	size_t n = 0;
 
-	return al_session_read(session, question->command, words, err)
-		&& al_session_run(session, question->command, question->words, err);
+	words[n++] = session->line.words[0];
+	if (question->option)
+		words[n++] = question->option;
+	for (size_t i = 0; i < settings.n; i++)
+		words[n++] = settings.items[i];
+	return (struct al_texts){words, n};
+}
+
+static bool run_question(struct al_session *inner, const struct al_session *session,
+	const struct question *question, struct al_error *err)
+{
+	const struct al_texts texts = list_words(session, question, &inner->arena);
+	char **words = al_new_array(&inner->arena, char *, texts.n + 1);
+
+	for (size_t i = 0; i < texts.n; i++)
+		words[i] = al_strdup(&inner->arena, texts.items[i]);
+	return al_session_read(inner, question->command, words, err)
+		&& al_session_run(inner, question->command, question->words, err);
 }
 
 static const char *command_text(struct al_session *session, const struct question *question)
 {
-	return al_format(&session->arena, "attnledger %s %s%s%s", question->words,
-		al_shell_word(&session->arena, session->line.words[0]), question->option ? " " : "",
-		question->option ? question->option : "");
+	struct al_arena *arena = &session->arena;
+	const struct al_texts words = list_words(session, question, arena);
+	const char *text = al_format(arena, "attnledger %s", question->words);
+
+	for (size_t i = 0; i < words.n; i++)
+		text = al_format(arena, "%s %s", text, al_shell_word(arena, words.items[i]));
+	return text;
 }
 
 static const char *refusal(struct al_session *session, const struct question *question,
@@ -60,18 +88,26 @@ static const char *refusal(struct al_session *session, const struct question *qu
 		al_claim_name(arena, "reason", err->message));
 }
 
+static void copy_warnings(struct al_table *table, const struct al_session *from)
+{
+	for (size_t i = 0; i < from->n_tables; i++)
+		for (size_t k = 0; k < from->tables[i]->n_warnings; k++)
+			al_table_warn(table, "%s", from->tables[i]->notes[k]);
+}
+
 /* The claim's pattern, in the asker's arena; of what can't be answered why. */
-static const char *ask(struct al_session *session, const struct question *question,
-	const char *model, bool *ok, struct al_error *err)
+static const char *ask(struct al_session *session, const struct question *question, bool *ok,
+	struct al_error *err)
 {
 	struct al_session inner = {.style = {.command = question->words},
 		.writer = session->writer,
 		.caller = session->caller};
 
 	al_session_begin(&inner);
-	*ok = run_question(&inner, question, model, err);
+	*ok = run_question(&inner, session, question, err);
 	const char *pattern = *ok ? inner.claim.pattern : refusal(session, question, err);
 	pattern = al_strdup(&session->arena, pattern ? pattern : "not known");
+	copy_warnings(session->tables[0], &inner);
 	if (question == &questions[N_QUESTIONS - 1] && inner.claim.n_next > 0)
 		al_session_next(session, "%s", inner.claim.next[0]);
 	al_session_finish(&inner);
@@ -102,6 +138,18 @@ static void add_sentence(struct al_session *session, const char *sentence)
 	al_text_add(&session->rendered, "\n");
 }
 
+/* Warnings and the next command, below the sentences. */
+static void add_end(struct al_session *session, const struct al_table *table)
+{
+	AL_ARENA(arena);
+	for (size_t i = 0; i < table->n_warnings; i++) {
+		al_text_add(&session->rendered, i ? "" : "\n");
+		add_sentence(session, al_printable(&arena, table->notes[i]));
+	}
+	if (session->claim.n_next > 0)
+		al_text_addf(&session->rendered, "\nNext: %s\n", session->claim.next[0]);
+}
+
 /* What has no parameters is no model: it fails as `count` does. */
 static bool run(struct al_session *session, struct al_error *err)
 {
@@ -114,7 +162,7 @@ static bool run(struct al_session *session, struct al_error *err)
 		al_text_init(&session->rendered);
 	for (int i = 0; i < N_QUESTIONS; i++) {
 		bool ok;
-		const char *pattern = ask(session, &questions[i], session->line.words[0], &ok, err);
+		const char *pattern = ask(session, &questions[i], &ok, err);
 		if (!ok && i == 0)
 			return false;
 		const struct record record = {questions[i].name, text_of(session, pattern),
@@ -126,14 +174,14 @@ static bool run(struct al_session *session, struct al_error *err)
 	}
 	al_session_claim(session, all);
 	forget_cells(&session->claim);
-	if (is_text && session->claim.n_next > 0)
-		al_text_addf(&session->rendered, "\nNext: %s\n", session->claim.next[0]);
+	if (is_text)
+		add_end(session, table);
 	return true;
 }
 
 const struct al_command al_command_overview = {
 	.words = "MODEL",
-	.examples = {"llama-3-8b", "overview llama-3-8b -f json"},
+	.examples = {"llama-3-8b", "llama-3-8b --seq 32k --batch 4"},
 	.options = groups,
 	.options_size = sizeof(struct overview_options),
 	.reads_weights = true,

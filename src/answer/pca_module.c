@@ -122,7 +122,7 @@ void pca_note(const struct pca_module *m, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	al_table_note(table, "%s, %s: %s", m->name, m->label,
+	al_table_warn(table, "%s, %s: %s", m->name, m->label,
 		al_format_list(&table->arena, format, args));
 	va_end(args);
 }

@@ -299,8 +299,8 @@ static void note_architecture(const struct al_request *q, struct al_table *table
 
 	if (unknown)
 		al_table_warn(table,
-			"%s: family %s doesn't know the heads of architecture \"%s\": counted as "
-			"%s",
+			"%s: family %s doesn't know the output head of architecture \"%s\": "
+			"counted as %s",
 			q->name, q->family->name, unknown, q->family->architectures[0].name);
 }
 
@@ -309,8 +309,9 @@ static void note_compressed(const struct al_request *q, struct al_table *table)
 {
 	if (q->model && q->model->config && al_json_get(q->model->config, AL_CONFIG_COMPRESSED))
 		al_table_warn(table,
-			"%s: config.json is the original's, whose attention compress has changed: "
-			"these numbers are the original's; reconcile counts what is stored",
+			"%s: config.json is the original's, but `compress` changed the "
+			"attention: these numbers are the original's; `reconcile` counts the "
+			"stored tensors",
 			q->name);
 }
 
@@ -351,12 +352,6 @@ bool al_is_ideal(const struct al_request *q)
 
 	return strcmp(c->engine->name, "ideal") == 0 && c->block == c->engine->block
 		&& c->chunk == c->engine->chunk;
-}
-
-const char *al_engine_holds(const struct al_request *q)
-{
-	return al_is_ideal(q) ? ", the least that must be held"
-			      : al_format(q->arena, ", as %s holds it", q->engine.engine->title);
 }
 
 /* What one token of the model leaves, or of what replaces its attention; nothing where that isn't
@@ -405,8 +400,9 @@ void al_note_context(struct al_request *q, int64_t seq, struct al_table *table)
 
 	if (!al_request_context(q, &context, NULL) || context == 0 || seq <= context)
 		return;
-	al_table_warn(table, "%s was made for a context of %lld tokens%s", q->title,
-		(long long)context,
+	al_table_warn(table, "%s was made for a context of %s tokens%s", q->title,
+		al_exact_grouped(&table->arena,
+			al_format(&table->arena, "%lld", (long long)context)),
 		engine->beyond ? al_format(q->arena, "; %s %s", engine->title, engine->beyond)
 			       : "");
 }
@@ -439,16 +435,16 @@ void al_note_cache_format(const struct al_request *q, const char *option, struct
 {
 	const struct al_cache_format *format = &q->cache;
 	const char *otherwise = option
-		? al_format(&table->arena, "; --%s NAME says otherwise", option)
+		? al_format(&table->arena, "; --%s NAME sets another", option)
 		: "";
 
 	if (format->is_declared)
-		al_table_note(table, "the cache of %s is in %s, as %s says%s", q->name,
-			format->dtype->name, format->declared_in, otherwise);
+		al_table_note(table, "%s specifies %s for the cache of %s%s", format->declared_in,
+			format->dtype->name, q->name, otherwise);
 	else if (format->declared)
 		al_table_warn(table,
-			"%s says that the cache is in %s, which engine %s doesn't take: it is in "
-			"%s%s",
+			"%s specifies %s for the cache, which engine %s doesn't support: %s is "
+			"used%s",
 			format->declared_in, format->declared, q->engine.engine->name,
 			format->dtype->name, otherwise);
 }

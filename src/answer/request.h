@@ -67,8 +67,6 @@ bool al_request_is_encoder(const struct al_request *request);
 void al_request_next_fit(const struct al_request *request, struct al_session *session,
 	bool is_training);
 bool al_is_ideal(const struct al_request *request);
-/* ", as vLLM holds it"; of the ideal engine ", the least that must be held". */
-const char *al_engine_holds(const struct al_request *request);
 
 void al_note_request(const struct al_request *request, bool is_whole, struct al_table *table);
 

@@ -25,7 +25,7 @@ const struct al_option_row al_output_rows[] = {
 
 const struct al_option_row al_display_rows[] = {
 	OPTION_FLAG(struct al_output_options, wants_details, "details",
-		"all rows, tables and notes; without it a text is one screen", .shows_all = true),
+		"show all rows, tables and notes (default: one screen)", .shows_all = true),
 	OPTION_CHOICE(struct al_output_options, units, "units", "NAME",
 		"units in text tables: iec (KiB), si (kB), raw (plain number) or exact (thousands "
 		"separators); default: bytes in iec, counts exact",

@@ -76,8 +76,8 @@ static void add_loss(struct al_session *session, const struct al_judgement *judg
 		"sequence's first token, which sees itself alone",
 		exp(judgement->original - judgement->compressed));
 	al_table_note(table,
-		"judge on other sequences than those of the calibration: in their sample errors "
-		"are smaller");
+		"judge on sequences that weren't used for calibration: on those, "
+		"errors are smaller");
 }
 
 static double cosine(struct al_matrix a, size_t i, struct al_matrix b, size_t j)

@@ -316,36 +316,37 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		is_grouped |= audit->view->modules[i].n_kv_heads < audit->view->modules[i].n_heads;
 	}
 	al_table_note(table,
-		"raw: the basis as stored, which a checkpoint may change without changing a score; "
-		"aligned: the best basis that positions and norms allow (position-safe); optimal: "
-		"the best of all bases; found: the best that was found");
+		"raw: heads are compared in the basis as stored, which is arbitrary: "
+		"changing it need not change a score; aligned: in the best basis that "
+		"rotary positions and norms allow (position-safe); optimal: in the "
+		"best of all bases; found: in the best basis that the search found");
 	al_table_note(table,
-		"regrouped: the groups whose squared errors of scores and values add up to least: "
-		"pairs of up to %d heads are matched exactly, others are what exchanges of heads "
-		"find; mhe-mul, found: what alternating least squares reach",
+		"regrouped: groups of heads with the smallest sum of squared errors of "
+		"scores and values, exact for pairs of up to %d heads, else the best "
+		"that exchanging heads finds; mhe-mul, found: the result of "
+		"alternating least squares",
 		AL_MOST_MATCHED);
 	if (is_rotary)
 		al_table_note(table,
-			"rotary positions: QK errors are those at offset %lld; over all offsets "
-			"stands the mean, in which pairs of dimensions add up where they turn at "
-			"least once over a text, and which aligned and regrouped make least; "
-			"latent-kv also needs a decoupled rotary part, as in mla, which isn't "
-			"counted",
+			"rotary positions: QK errors are at offset %lld; the mean over all "
+			"offsets takes dimension pairs that turn at least once over a text, "
+			"and aligned and regrouped minimise it; latent-kv would also need a "
+			"decoupled rotary part, as in MLA, which isn't counted",
 			(long long)audit->options.offset);
 	if (is_grouped)
 		al_table_note(table,
-			"heads that share keys and values: one that goes saves its W_Q and W_O; "
-			"the keys and values stay as long as one head of the group does, and "
-			"groups become unequal");
+			"grouped heads: removing one saves its W_Q and W_O; its group's keys "
+			"and values stay until its last head is removed, and groups become "
+			"unequal");
 	if (is_normed)
 		al_table_note(table,
-			"queries and keys pass a norm: their side is shared in the basis as "
-			"stored, without the norm's gains");
+			"a norm follows the query and key projections: they are compared in "
+			"the basis as stored, without the norm's gains");
 	if (is_latent)
 		al_table_note(table,
-			"modules with latent keys and values (mla): errors are of the part of a "
-			"head that positions don't rotate; of the norm between the two projections "
-			"only the gain is counted");
+			"latent keys and values (MLA): errors cover the part of each head "
+			"without rotary positions; of the norm between the two projections "
+			"only the gain is included");
 }
 
 const struct al_measurement al_measurement_conversion = {

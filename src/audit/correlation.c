@@ -68,9 +68,9 @@ static void finish(struct al_audit *audit, struct al_table *table)
 {
 	(void)audit;
 	al_table_note(table,
-		"Pearson takes the mean over its entries off every form first: of forms that "
-		"together are a complete orthonormal basis it can't be the identity, as one "
-		"combination of them is constant");
+		"Pearson correlation first subtracts each matrix's mean entry; for "
+		"matrices that form a complete orthonormal basis it can't be the "
+		"identity, because one of their combinations is constant");
 }
 
 /* A map of the heads of each module. */

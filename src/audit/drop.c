@@ -94,29 +94,29 @@ static void note_sample(const struct al_calibration *calibration, struct al_tabl
 
 	if (n < 10 * kept)
 		al_table_warn(table,
-			"%.1f tokens of the calibration for each of %.0f kept coordinates, fewer "
-			"than ten: errors with W_O refitted are larger on other tokens",
+			"only %.1f calibration tokens for each of %.0f kept dimensions (fewer "
+			"than ten): with W_O refitted, errors on other tokens are larger",
 			n / kept, kept);
 }
 
 static void note_layers(struct al_table *table)
 {
 	al_table_note(table,
-		"compare heads within a layer: what an error of one layer's output costs differs "
-		"from layer to layer (evaluate --ablate heads measures it)");
+		"compare heads within a layer: layers differ in how much loss an error "
+		"of their output costs (evaluate --ablate heads measures it)");
 }
 
 /* What needs more than a diagonal. */
 static void note_imatrix(struct al_table *table)
 {
 	al_table_note(table,
-		"error: the norm of the change of the layer's output without the head, relative to "
-		"the output's norm; share: of the sum of the heads' squared outputs. Both come "
-		"from the imatrix's mean squares of heads' outputs, as if different numbers of "
-		"them were uncorrelated");
+		"error: norm of the change of the layer's output without the head, "
+		"relative to the norm of the output; share: part of the sum of the "
+		"heads' squared outputs. Both use the imatrix's mean squares of the "
+		"heads' outputs, as if they were uncorrelated");
 	al_table_note(table,
-		"which heads say the same, and what a refitted W_O makes good, take the products "
-		"of heads' outputs, which an imatrix doesn't hold: `calibrate` records them");
+		"an imatrix doesn't contain products of heads' outputs, which show "
+		"copies and the effect of refitting W_O: `calibrate` records them");
 	note_layers(table);
 }
 
@@ -130,10 +130,11 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	if (!calibration)
 		return;
 	al_table_note(table,
-		"errors: the norm of the change of the layer's output, relative to the output's "
-		"norm, on the %.0f tokens of the calibration (in sample): without the head, with "
-		"W_O of all others fitted anew, and with W_O of the best replacement alone; share: "
-		"of the sum of the heads' squared outputs",
+		"errors: norm of the change of the layer's output, relative to the "
+		"norm of the output, on the %.0f calibration tokens (in sample): "
+		"without the head, with W_O of all other heads refitted, and with W_O "
+		"of the best replacement refitted; share: part of the sum of the "
+		"heads' squared outputs",
 		al_statistics_tokens(&calibration->modules[0]));
 	note_layers(table);
 	note_sample(calibration, table);

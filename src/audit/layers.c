@@ -122,8 +122,8 @@ static bool set_nulls(struct al_audit *audit, struct al_audit_module *module,
 		: 0;
 	if (module->is_drawn)
 		al_table_note(table,
-			"%s: the null of independent heads is the mean of %zu draws, since it "
-			"could not be computed",
+			"%s: for unrelated heads the mean of %zu random draws, because the "
+			"closed form failed",
 			module->attention->name, module->n_draws);
 	return true;
 }
@@ -151,9 +151,10 @@ static void finish(struct al_audit *audit, struct al_table *table)
 {
 	if (audit->options.n_nulls != 0)
 		al_table_note(table,
-			"redundancy: the share of independent heads without which as many "
-			"components hold 90 %% of all heads' scores, W_1 to W_H side by side; "
-			"sum_redundancy: 1 - qk_n90/qk_independent_n90, of their sum");
+			"redundancy: 1 less the number of unrelated heads that need as many "
+			"components for 90 %% of their scores (W_1 to W_H side by side), "
+			"relative to all heads; sum_redundancy: 1 - qk_n90/qk_independent_n90, "
+			"for the sum of the heads");
 }
 
 /* ---- the summary ---- */

@@ -82,8 +82,9 @@ static void finish(struct al_audit *audit, struct al_table *table)
 {
 	(void)audit;
 	al_table_note(table,
-		"m_ir at half of the heads' width, columns of length 1, at most %d sweeps; "
-		"dimensions in the order of the head that is the strongest in them",
+		"mixing weights m_ir for shared dimensions of half the heads' width, "
+		"columns scaled to length 1, at most %d sweeps; dimensions are sorted "
+		"by the head with the largest weight",
 		SWEEPS);
 }
 

@@ -118,12 +118,12 @@ static void note_norms(const struct al_attention *const *measured, size_t n, str
 		n_cross += measured[i]->norm && measured[i]->is_cross;
 		n_biased += measured[i]->norm_bias != NULL;
 	}
-	al_table_note(table, "norms folded into %zu of %zu modules%s%s%s", n_folded, n,
-		n_biased ? ", what they add into the biases" : "",
-		n_folded < n ? "; for the others the family names none (a norm at the end of the "
-			       "layer before does not count)"
+	al_table_note(table, "norms folded into the weights of %zu of %zu modules%s%s%s", n_folded,
+		n, n_biased ? ", and their offsets into the biases" : "",
+		n_folded < n ? "; the family names none for the others (a norm at the end of the "
+			       "previous layer doesn't count)"
 			     : "",
-		n_cross ? "; of cross attention into the queries alone" : "");
+		n_cross ? "; in cross-attention only into the queries" : "");
 }
 
 /* What of queries and keys isn't in the forms, where some module is so. */
@@ -134,23 +134,22 @@ static void note_forms(const struct al_attention *const *measured, size_t n, str
 		const char *note;
 	} notes[] = {
 		{offsetof(struct al_attention, is_latent),
-			"latent attention: forms leave out each head's rotary part, whose key all "
-			"heads share"},
+			"latent attention: W_Q W_K^T leaves out each head's rotary part, whose "
+			"key all heads share"},
 		{offsetof(struct al_attention, is_shared),
-			"collaborative attention: each head's queries are the shared ones times "
-			"its row of the mixing matrix, all heads have the same keys; forms leave "
-			"out the content bias, and nothing is converted"},
+			"collaborative attention: a head's queries are the shared queries "
+			"times its row of the mixing matrix, and all heads use the same keys; "
+			"W_Q W_K^T leaves out the content bias, and nothing is converted"},
 		{offsetof(struct al_attention, has_qk_norm),
-			"queries and keys pass norms: forms are those of the projections, without "
-			"the norms' gains"},
+			"a norm follows the query and key projections: W_Q W_K^T leaves out "
+			"its gains"},
 	};
 
 	for (size_t i = 0; i < n; i++)
 		if (measured[i]->biases[AL_QUERY].n_runs || measured[i]->biases[AL_VALUE].n_runs)
 			al_table_note(table,
-				"biases: pairs and different heads are compared by what they make "
-				"of [x, 1], biases included; spectra and conversions are of the "
-				"weights");
+				"biases: heads are compared with their biases, as maps of [x, 1]; "
+				"spectra and conversions use the weights alone");
 	for (size_t k = 0; k < sizeof(notes) / sizeof(*notes); k++)
 		for (size_t i = 0; i < n; i++)
 			if (*(const bool *)((const char *)measured[i] + notes[k].flag))
@@ -165,14 +164,15 @@ static void note_calibration(const struct al_calibration *calibration, struct al
 	const double n = al_statistics_tokens(first);
 
 	al_table_note(table,
-		"calibration: %s, %.0f tokens in %zu sequences; spectra, ranks and conversions are "
-		"in the measure of its inputs, of which keys without rotary positions lose the "
-		"mean: errors hold for these tokens",
+		"calibration: %s, %.0f tokens in %zu sequences; spectra, ranks and "
+		"errors are weighted by how often these tokens use each direction of "
+		"the inputs (for keys without rotary positions less the mean), and "
+		"apply to text like it",
 		calibration->path, n, calibration->n_sequences);
 	if (n < 10 * width)
-		al_table_warn(table, "%.1f tokens for each of an input's %.0f numbers%s", n / width,
-			width,
-			n < width ? ": directions that no token takes count as nothing" : "");
+		al_table_warn(table, "only %.1f tokens for each of the %.0f input dimensions%s",
+			n / width, width,
+			n < width ? ": directions that no token uses have no weight" : "");
 }
 
 /* Older imatrices contain sums of squares only, no sums. */
@@ -187,17 +187,18 @@ static bool has_means(const struct al_imatrix *imatrix)
 static void note_imatrix(const struct al_imatrix *imatrix, struct al_table *table)
 {
 	al_table_note(table,
-		"imatrix: %s; weights are measured with the mean squares%s of the inputs, as if "
-		"different inputs were uncorrelated: directions that inputs leave empty together "
-		"count in full, a whole calibration finds lower ranks",
+		"imatrix: %s; errors are weighted by the mean squares%s of the inputs, "
+		"as if the inputs were uncorrelated; `calibrate` records their "
+		"correlations too and finds lower ranks",
 		imatrix->path, has_means(imatrix) ? " and means" : "");
 	if (has_means(imatrix))
 		al_table_note(table,
-			"keys without rotary positions lose the mean, which a softmax doesn't see");
+			"the inputs' mean is removed for keys without rotary positions, where "
+			"softmax cancels it");
 	else
 		al_table_warn(table,
-			"the imatrix has no means: what a constant in the inputs makes counts as "
-			"if it varied, and biases as if the mean were 0");
+			"the imatrix has no means: constant parts of the inputs count as if "
+			"they varied, and biases as if the mean were 0");
 }
 
 /* The coarsest format of the modules' weights; NULL: none is known. */
@@ -223,15 +224,15 @@ static void note_ranks(const struct al_attention *const *measured, size_t n, str
 
 	if (!al_rank_is_told(unit))
 		al_table_warn(table,
-			"ranks are left out where weights are stored as %s: rounding to so few "
-			"bits may make as much as the largest singular value; what share how many "
-			"components hold is that of the stored numbers",
+			"no ranks for weights stored as %s: rounding to so few bits may be as "
+			"large as the largest singular value; the shares of components are "
+			"those of the rounded numbers",
 			al_dtype_title(dtype));
 	else if (hidden >= large)
 		al_table_warn(table,
-			"ranks say little where weights are stored as %s: rounding to so few bits "
-			"may make singular values of %g of the largest, and only larger ones "
-			"count; what share how many components hold is that of the stored numbers",
+			"ranks mean little for weights stored as %s: rounding to so few bits "
+			"may cause singular values of %g of the largest, and only larger ones "
+			"are counted; the shares of components are those of the rounded numbers",
 			al_dtype_title(dtype), hidden);
 }
 
@@ -257,9 +258,8 @@ void al_audit_note(const struct al_audit *audit, const struct al_attention *cons
 		note_imatrix(&options->covariance->imatrix, table);
 	else if (options->covariance)
 		al_table_note(table,
-			"second moment of the inputs: %s; of [x, 1] ((D+1) x (D+1)) it takes the "
-			"mean off the keys' inputs where there are no rotary positions, of x alone "
-			"(D x D) and as a diagonal it doesn't, and biases count as if the mean "
-			"were 0",
+			"second moments of the inputs: %s; those of [x, 1] ((D+1) x (D+1)) "
+			"give the mean, which is removed for keys without rotary positions; "
+			"with those of x alone (D x D) or a diagonal the mean counts as 0",
 			options->covariance->path);
 }

@@ -121,7 +121,7 @@ static bool decompose(struct measured *m, size_t rank, double tucker_error, doub
 		*error = cp.relative_error;
 	else
 		al_table_warn(m->table,
-			"%s, rank %zu: collab has not converged after %zu sweeps; its error is at "
+			"%s, rank %zu: collab did not converge in %zu sweeps; its error is at "
 			"most %.4f",
 			m->module->attention->name, rank, cp.n_sweeps, cp.relative_error);
 	al_cp_finish(&cp);
@@ -218,15 +218,16 @@ static void finish(struct al_audit *audit, struct al_table *table)
 {
 	(void)audit;
 	al_table_note(table,
-		"saving: against W_Q and W_K without biases; collab: swept until %d more sweeps "
-		"lower the error by less than 1 %%; no error is given beyond half of the full "
-		"rank, and where %d sweeps take over %.0e operations: compress --method collab "
-		"--sweeps N gives what it reaches",
+		"saving: relative to W_Q and W_K without biases; collab: sweeps end "
+		"when %d more lower the error by less than 1 %%; ranks beyond half of "
+		"the full rank, or whose %d sweeps need over %.0e operations, have "
+		"no error here: compress --method collab --sweeps N measures it",
 		MOST_SWEEPS, AL_CP_SWEEPS, CP_FLOPS);
 	al_table_note(table, "%s", al_control_note);
 	al_table_note(table,
-		"truncate: as many triples of all heads together, so that heads keep unequal "
-		"ranks; compress --method qk keeps one rank in every head, and more of it");
+		"truncate: the same number of singular triples, chosen over all heads, "
+		"so that heads keep different ranks; compress --method qk keeps one "
+		"rank for all heads");
 }
 
 /* ---- the figure: error against what is kept, module by module ---- */

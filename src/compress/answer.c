@@ -49,11 +49,11 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 				       : "of the weights alone";
 
 	if (job->options->method == AL_METHOD_IDENTITY)
-		al_table_note(table, "identity: no module is changed, every tensor is copied");
+		al_table_note(table, "identity: every tensor is copied unchanged");
 	else if (al_refit_runs(job->options->data.refit))
 		al_table_note(table,
-			"relative error: of the modules' outputs on the tokens that W_O was fitted "
-			"to (in sample)");
+			"relative error: of the layers' attention outputs on the tokens that "
+			"W_O was fitted to (in sample)");
 	else if (job->options->method == AL_METHOD_MHE_MUL)
 		al_table_note(table,
 			"relative error: of the stack of W_Q^(i) W_K^(i)T and of the values that "
@@ -70,8 +70,8 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 				  "its twin: the root of both squares' sum");
 	else if (al_job_refits(job->options))
 		al_table_note(table,
-			"relative error: of the modules' outputs on the calibration's tokens (in "
-			"sample), W_O of the heads that are left fitted anew");
+			"relative error: of the layers' attention outputs on the calibration "
+			"tokens (in sample), with W_O of the remaining heads refitted");
 	else if (job->options->method == AL_METHOD_GQA && job->options->of_keys)
 		al_table_note(table,
 			"relative error: of the groups' values and of their Q K^T%s, %s, the root "
@@ -113,8 +113,8 @@ static void note_layout(const struct al_job *job, struct al_table *table)
 		al_table_note(table, "layout: %s", job->config_says);
 	else if (al_layout_unlisted(layout))
 		al_table_warn(table,
-			"layout: %s, which no family lists: attnledger reads it again, other "
-			"programs don't load it%s",
+			"layout: %s, which no model family has: attnledger reads it, other "
+			"programs don't%s",
 			al_layout_unlisted(layout),
 			layout->method == AL_METHOD_LATENT
 				? " (DeepSeek's latent has a norm between the two, which would "
@@ -122,8 +122,8 @@ static void note_layout(const struct al_job *job, struct al_table *table)
 				: "");
 	else
 		al_table_warn(table,
-			"layout: other heads than the original's config says: attnledger reads it "
-			"again, other programs don't load it as it is");
+			"layout: the heads differ from the original's config: attnledger reads "
+			"it, other programs don't load it unchanged");
 }
 
 /* What the ranks save together. */

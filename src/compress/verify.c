@@ -259,7 +259,7 @@ static void note_positions(const struct verification *v)
 			v->offsets[1], v->offsets[2], v->offsets[3]);
 	if (has_norm)
 		al_table_note(v->table,
-			"norms of queries and keys are left out: --tokens FILE runs them too");
+			"norms of queries and keys are left out; --tokens FILE includes them");
 }
 
 /* What the compressed checkpoint records of its original. */
@@ -274,9 +274,8 @@ static bool note_source(const struct verification *v, struct al_error *err)
 		return false;
 	const char *here = al_fingerprint_text(&v->table->arena, hash);
 	if (strcmp(source, here) != 0)
-		al_table_warn(v->table,
-			"warning: the compressed file names source %s, but ORIGINAL is %s", source,
-			here);
+		al_table_warn(v->table, "the compressed file was made from %s, but ORIGINAL is %s",
+			source, here);
 	return true;
 }
 
@@ -289,8 +288,7 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 	if (!note_source(v, err))
 		return false;
 	if (v->job.options->method == AL_METHOD_IDENTITY) {
-		al_table_note(v->table,
-			"no module is changed: tensors are compared by their bytes");
+		al_table_note(v->table, "no layer is changed: tensors are compared byte by byte");
 		return true;
 	}
 	al_table_note(v->table,
@@ -298,8 +296,8 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 		"rows at mean 0, variance 1",
 		v->options->n_tokens, v->options->seed);
 	al_table_note(v->table,
-		"total variation: half the sum over a query's keys of |p - p'|, the mean over "
-		"queries and heads; 0: the same, 1: nothing in common");
+		"total variation: half the sum of |p - p'| over a query's keys, mean "
+		"over queries and heads (0: identical, 1: disjoint)");
 	al_table_note(v->table,
 		"relative error of the output: of the sum over heads of P V W_O, the value bias "
 		"included, the output bias not");
@@ -310,8 +308,8 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 			v->job.options->method == AL_METHOD_DROP ? "lacks the dropped ones"
 								 : "is compared with that of all");
 	if (v->options->has_tolerance)
-		al_table_note(v->table, "tolerance %g: %zu of %zu rows have a larger output error",
-			v->options->tolerance, v->n_beyond, v->table->n_rows);
+		al_table_note(v->table, "%zu of %zu rows exceed the tolerance of %g", v->n_beyond,
+			v->table->n_rows, v->options->tolerance);
 	note_positions(v);
 	return true;
 }

@@ -419,7 +419,6 @@ bool al_ledger_declares(const struct al_ledger *ledger, enum al_measure measure,
 
 void al_note_undeclared(const struct al_undeclared *undeclared, struct al_table *table)
 {
-	al_table_warn(table,
-		"%s: its file has no list \"%s\", so what that sums up to is unknown, not zero",
+	al_table_warn(table, "%s: its file has no list \"%s\", so this is unknown, not zero",
 		undeclared->variant, undeclared->list);
 }
