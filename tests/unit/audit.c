@@ -797,7 +797,7 @@ static bool is_noted(struct answer *a, const char *format, const char *begin)
 
 static void coarse_weights_are_noted(void **state)
 {
-	static const char none[] = "ranks are left out", little[] = "ranks say little";
+	static const char none[] = "no ranks for weights", little[] = "ranks mean little";
 	static const struct {
 		const char *format;
 		bool none, little;
