@@ -194,12 +194,15 @@ static const char *say(struct al_arena *arena, const struct rows *rows, const st
 		name, on, al_claim_cell(arena, table, row, "devices"), device, bytes);
 }
 
-/* NULL: nothing is known. */
 static const char *say_each(struct al_arena *arena, const struct al_table *table, size_t n_devices,
 	const struct al_fit *f)
 {
 	const char *text = NULL;
 
+	if (table->n_rows == 0)
+		return al_format(arena,
+			"What %s needs is not known: a variant's file doesn't list all of it.",
+			al_claim_name(arena, "model", f->request->title));
 	for (size_t row = 0; row < table->n_rows; row += n_devices) {
 		const struct rows rows = {table, row, n_devices};
 		text = al_format(arena, "%s%s%s", text ? text : "", text ? " " : "",
@@ -226,7 +229,10 @@ bool al_fit_devices(struct al_fit *f, const struct al_gpus *gpus, struct al_erro
 	const struct rows all = {table, 0, table->n_rows};
 	size_t n_alone;
 	f->session->answer_is_no = find_smallest(&all, &n_alone) == SIZE_MAX;
-	al_fit_note(f, table);
+	if (table->n_rows > 0)
+		al_fit_note(f, table);
+	else
+		al_note_request(q, true, table);
 	al_session_claim(f->session, say_each(&f->session->arena, table, gpus->n, f));
 	return true;
 }
