@@ -309,7 +309,7 @@ static bool answer_by_variant(struct answer *a, struct al_error *err)
 	if (!a->is_noted)
 		add_notes(a);
 	if (!a->is_noted && a->base_name)
-		al_table_warn(a->table, "saving: against %s", a->base_name);
+		al_table_keep_note(a->table, "saving: against %s", a->base_name);
 	a->is_noted = true;
 	const struct al_memory_told all = told(a);
 	if (a->request->is_last)

@@ -108,18 +108,18 @@ static enum cached cached_by(const struct al_table *table, size_t row)
 static const char *say_one(struct al_arena *arena, const struct al_table *table)
 {
 	static const char *const texts[N_CACHED] = {
-		[UNKNOWN] = "what it caches isn't declared",
-		[NOTHING] = "it caches nothing",
-		[ONCE] = "it keeps a state that no token adds to",
+		[UNKNOWN] = "doesn't list what it caches",
+		[NOTHING] = "caches nothing",
+		[ONCE] = "keeps a state of constant size",
 	};
 	const char *cache = texts[cached_by(table, 0)];
 
-	return al_format(arena, "%s has %s parameters; %s",
+	return al_format(arena, "%s %s; its parameters are %s",
 		al_claim_cell(arena, table, 0, "variant"),
-		al_claim_cell(arena, table, 0, "parameters"),
 		cache ? cache
-		      : al_format(arena, "each token caches %s elements",
-			      al_claim_cell(arena, table, 0, "cache")));
+		      : al_format(arena, "caches %s elements of each token",
+			      al_claim_cell(arena, table, 0, "cache")),
+		al_claim_cell(arena, table, 0, "parameters"));
 }
 
 static const char *say_cached(struct al_arena *arena, const struct al_table *table)
@@ -188,11 +188,11 @@ struct entry_record {
 static const struct al_table_field entry_fields[] = {
 	{AL_SHOW_KEY(struct entry_record, what, NULL)},
 	{AL_SHOW_KEY(struct entry_record, name, NULL)},
-	{AL_SHOW(struct entry_record, role, NULL)},
-	{AL_SHOW(struct entry_record, kind, NULL)},
 	{AL_SHOW(struct entry_record, shape, NULL)},
 	{AL_SHOW(struct entry_record, count, NULL)},
 	{AL_SHOW(struct entry_record, when, NULL)},
+	{AL_SHOW(struct entry_record, role, NULL)},
+	{AL_SHOW(struct entry_record, kind, NULL)},
 	AL_FIELDS_END,
 };
 

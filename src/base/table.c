@@ -103,15 +103,18 @@ static bool has_note(const struct al_table *table, const char *note)
 	return false;
 }
 
-/* Adds a note as number `at`. */
-static void insert_note(struct al_table *table, const char *note, size_t at)
+/* Adds a note as number `at`; false: it is there already. */
+static bool insert_note(struct al_table *table, size_t at, const char *format, va_list args)
 {
+	const char *note = al_format_list(&table->arena, format, args);
+
 	if (has_note(table, note))
-		return;
+		return false;
 	AL_APPEND(&table->arena, table->notes, table->n_notes, table->notes_room);
 	memmove(table->notes + at + 1, table->notes + at,
 		(table->n_notes - 1 - at) * sizeof(*table->notes));
 	table->notes[at] = note;
+	return true;
 }
 
 void al_table_note(struct al_table *table, const char *format, ...)
@@ -119,19 +122,26 @@ void al_table_note(struct al_table *table, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	insert_note(table, al_format_list(&table->arena, format, args), table->n_notes);
+	(void)insert_note(table, table->n_notes, format, args);
 	va_end(args);
 }
 
 void al_table_warn(struct al_table *table, const char *format, ...)
 {
-	const size_t n_before = table->n_notes;
 	va_list args;
 
 	va_start(args, format);
-	insert_note(table, al_format_list(&table->arena, format, args), table->n_warnings);
+	table->n_warnings += insert_note(table, table->n_warnings, format, args);
 	va_end(args);
-	table->n_warnings += table->n_notes - n_before;
+}
+
+void al_table_keep_note(struct al_table *table, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	table->n_kept += insert_note(table, table->n_warnings + table->n_kept, format, args);
+	va_end(args);
 }
 
 void al_cell_set_text(struct al_table *table, struct al_cell *cell, const char *text)

@@ -164,8 +164,8 @@ struct al_table {
 	size_t n_rows, rows_room;
 	enum al_spread_form spread_form;
 	struct al_placing placing;
-	const char **notes; /* warnings first */
-	size_t n_notes, n_warnings, notes_room;
+	const char **notes; /* warnings, what is kept with the table, the others */
+	size_t n_notes, n_warnings, n_kept, notes_room;
 };
 
 void al_table_init(struct al_table *table, const char *id, const char *title);
@@ -200,8 +200,12 @@ void al_table_mark_total(struct al_table *table);
 /* A note that is there already isn't added again. */
 void al_table_note(struct al_table *table, const char *format, ...) AL_PRINTF(2, 3);
 
-/* The same of what readers must know before they use the numbers: short answers keep it. */
+/* The same of what readers must know before they use the answer: its short form shows it, whether
+ * it shows this table or not. */
 void al_table_warn(struct al_table *table, const char *format, ...) AL_PRINTF(2, 3);
+
+/* The same of what readers must know of the table's numbers: wherever it is shown, this is. */
+void al_table_keep_note(struct al_table *table, const char *format, ...) AL_PRINTF(2, 3);
 
 void al_cell_set_text(struct al_table *table, struct al_cell *cell, const char *text);
 void al_cell_set_titled(struct al_table *table, struct al_cell *cell, const char *text,

@@ -141,7 +141,7 @@ void al_basis_note(const struct al_basis *basis, struct al_table *table)
 	const char *text = al_basis_text(basis, &table->arena);
 
 	if (*text)
-		al_table_warn(table, "counted: %s", text);
+		al_table_keep_note(table, "counted: %s", text);
 }
 
 /* ---- errors ---- */

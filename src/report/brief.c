@@ -3,7 +3,7 @@
 #include "report/claim.h"
 #include "report/writer.h"
 
-enum { SHORT_WIDTH = 80, MOST_TABLES_NAMED = 6 };
+enum { SHORT_WIDTH = 80, MOST_TABLES_NAMED = 6, MOST_WARNINGS = 5 };
 
 static size_t count_lines(const struct al_text *text)
 {
@@ -45,13 +45,16 @@ static void drop_column(struct al_table *table, size_t column)
 	table->n_columns--;
 }
 
-/* A table of its own over the same texts and numbers, with its warnings. */
+/* A table of its own over the same texts and numbers, with the notes that are kept with it. */
 static struct al_table copy(struct al_arena *arena, const struct al_table *from)
 {
 	struct al_table table = *from;
 	const size_t n = from->n_columns;
 
-	table.n_notes = from->n_warnings;
+	if (from->n_warnings > 0)
+		table.notes += from->n_warnings;
+	table.n_notes = from->n_kept;
+	table.n_warnings = 0;
 	table.columns = al_new_array(arena, struct al_column, n);
 	table.rows = al_new_array(arena, struct al_cell *, from->n_rows);
 	memcpy(table.columns, from->columns, n * sizeof(*from->columns));
@@ -122,24 +125,41 @@ struct brief {
 	size_t n_rows, n_columns; /* left out */
 };
 
-/* The table that the claim's first cell is from; else the first that has rows; NULL: none has. */
+/* Is the claim the whole table? */
+static bool is_told(const struct al_claim *claim, const struct al_table *table)
+{
+	for (size_t i = 0; i < table->n_columns; i++)
+		if (!is_claimed(claim, table, i) && !is_empty(table, i))
+			return false;
+	return table->n_rows == 1;
+}
+
+static const struct al_table *find_table(const struct brief *brief, const char *id)
+{
+	for (size_t i = 0; id && i < brief->n_tables; i++)
+		if (strcmp(brief->tables[i]->id, id) == 0)
+			return brief->tables[i];
+	return NULL;
+}
+
+/* The table that the claim's first cell is from; else the first; NULL: none has rows of which the
+ * claim doesn't tell all. */
 static const struct al_table *choose_table(const struct brief *brief)
 {
 	const struct al_claim *claim = brief->style->claim;
-	const struct al_table *first = NULL;
+	const size_t n_values = claim ? claim->n_values : 0;
 
-	for (size_t i = brief->n_tables; i-- > 0;)
-		if (brief->tables[i]->n_rows > 0)
-			first = brief->tables[i];
-	for (size_t v = 0; claim && v < claim->n_values; v++)
-		for (size_t i = 0; claim->values[v].table && i < brief->n_tables; i++)
-			if (strcmp(claim->values[v].table, brief->tables[i]->id) == 0
-				&& brief->tables[i]->n_rows > 0)
-				return brief->tables[i];
-	return first;
+	for (size_t i = 0; i < n_values + brief->n_tables; i++) {
+		const struct al_table *table = i < n_values
+			? find_table(brief, claim->values[i].table)
+			: brief->tables[i - n_values];
+		if (table && table->n_rows > 0 && !is_told(claim, table))
+			return table;
+	}
+	return NULL;
 }
 
-/* The table with `n_rows` rows, how many more it has, and its warnings. */
+/* The table with `n_rows` rows, how many more it has, and its notes. */
 static void write_rows(struct brief *brief, const struct al_table *fitted, size_t n_rows,
 	struct al_text *out)
 {
@@ -199,6 +219,26 @@ static void write_table(struct brief *brief, size_t room, struct al_text *out)
 	(void)write_fitting(brief, &whole, room, true, out);
 }
 
+/* The warnings of all tables, each once, those of the table that is shown first. */
+static void write_warnings(const struct brief *brief, struct al_text *out)
+{
+	struct al_table all;
+
+	al_table_init(&all, "", "");
+	for (size_t i = 0; i <= brief->n_tables; i++) {
+		const struct al_table *from = i ? brief->tables[i - 1] : brief->shown;
+		for (size_t k = 0; from && k < from->n_warnings; k++)
+			al_table_note(&all, "%s", from->notes[k]);
+	}
+	if (all.n_notes > MOST_WARNINGS) {
+		const size_t n = all.n_notes - MOST_WARNINGS;
+		all.n_notes = MOST_WARNINGS;
+		al_table_note(&all, "%zu more warning%s", n, n > 1 ? "s" : "");
+	}
+	al_text_write_table(brief->style, &all, out);
+	al_table_finish(&all);
+}
+
 /* "More: --details (12 columns; tables drop, module)": what isn't shown, but for the rows. */
 static void add_more(const struct brief *brief, struct al_text *out)
 {
@@ -208,8 +248,10 @@ static void add_more(const struct brief *brief, struct al_text *out)
 
 	for (size_t i = 0; i < brief->n_tables; i++) {
 		const struct al_table *table = brief->tables[i];
-		n_notes += table->n_notes - (table == brief->shown ? table->n_warnings : 0);
-		if (table != brief->shown && table->n_rows > 0 && n_named++ < MOST_TABLES_NAMED)
+		n_notes += table->n_notes - table->n_warnings
+			- (table == brief->shown ? table->n_kept : 0);
+		if (table != brief->shown && table->n_rows > 0
+			&& !is_told(brief->style->claim, table) && n_named++ < MOST_TABLES_NAMED)
 			al_text_addf(&names, "%s%s", n_named > 1 ? ", " : "", table->id);
 	}
 	if (n_named + n_notes + brief->n_rows + brief->n_columns == 0)
@@ -252,9 +294,10 @@ size_t al_text_write_short(const struct al_style *asked, const struct al_table *
 		al_text_write_claim(&style, al_printable(&arena, claim->text), out);
 		al_text_add(out, "\n");
 	}
+	brief.shown = choose_table(&brief);
+	write_warnings(&brief, &end);
 	if (claim)
 		al_text_write_end(&style, claim, &end);
-	brief.shown = choose_table(&brief);
 	if (brief.shown) {
 		const size_t room = room_for_table(&style, out, &end);
 		al_text_add(out, out->length ? "\n" : "");
