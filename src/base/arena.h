@@ -12,17 +12,22 @@
 
 struct al_arena_block;
 struct al_arena_deferred;
+struct al_budget; /* base/budget.h */
 
 struct al_arena {
 	struct al_arena_block *newest;
 	struct al_arena_deferred *deferred; /* the last first */
+	struct al_budget *budget; /* that blocks are taken from; NULL: none. Set before the first */
 };
 
 /* An arena of the block that it is declared in. */
-#define AL_ARENA(name) AL_ENDS(al_arena_finish) struct al_arena name = {NULL, NULL}
+#define AL_ARENA(name) AL_ENDS(al_arena_finish) struct al_arena name = {NULL, NULL, NULL}
 
 void al_arena_init(struct al_arena *arena);
 void al_arena_finish(struct al_arena *arena);
+
+/* As new, but its newest block stays: for memory that is used again and again. */
+void al_arena_clear(struct al_arena *arena);
 
 /* Calls `finish` with the object when the arena is finished or settled, the last deferred first:
  * what holds memory of its own, but lives as long as the arena. */

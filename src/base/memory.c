@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "base/base.h"
+#include "base/budget.h"
 
 static al_memory_handler *when_exhausted;
 
@@ -152,7 +153,7 @@ struct al_arena_deferred {
 
 void al_arena_init(struct al_arena *arena)
 {
-	*arena = (struct al_arena){NULL, NULL};
+	*arena = (struct al_arena){NULL, NULL, NULL};
 }
 
 void al_arena_defer(struct al_arena *arena, void (*finish)(void *object), void *object)
@@ -172,17 +173,35 @@ void al_arena_settle(struct al_arena *arena, const struct al_arena_deferred *mar
 	}
 }
 
-void al_arena_finish(struct al_arena *arena)
+static void free_blocks(struct al_arena *arena, struct al_arena_block *block)
 {
-	al_arena_settle(arena, NULL);
-	struct al_arena_block *block = arena->newest;
-
 	while (block) {
 		struct al_arena_block *older = block->older;
+		if (arena->budget)
+			arena->budget->bytes -= block->size;
 		free(block);
 		block = older;
 	}
+}
+
+void al_arena_finish(struct al_arena *arena)
+{
+	al_arena_settle(arena, NULL);
+	free_blocks(arena, arena->newest);
 	arena->newest = NULL;
+}
+
+void al_arena_clear(struct al_arena *arena)
+{
+	struct al_arena_block *newest = arena->newest;
+
+	al_arena_settle(arena, NULL);
+	if (!newest)
+		return;
+	free_blocks(arena, newest->older);
+	memset(newest->bytes, 0, newest->used);
+	newest->older = NULL;
+	newest->used = 0;
 }
 
 static struct al_arena_block *add_block(struct al_arena *arena, size_t bytes)
@@ -192,6 +211,8 @@ static struct al_arena_block *add_block(struct al_arena *arena, size_t bytes)
 	size_t size = bytes > usual ? bytes : usual;
 	struct al_arena_block *block = al_calloc(1, sizeof(*block) + size);
 
+	if (arena->budget)
+		arena->budget->bytes += size;
 	block->size = size;
 	block->older = arena->newest;
 	arena->newest = block;
