@@ -27,7 +27,7 @@ struct al_audit_asked {
 	int width; /* enum al_drawing_width */
 	const char *shard, *fragment; /* a part of the audit, for `merge` */
 	int64_t n_nulls, n_pairs, offset, seed;
-	bool is_centred, folds_norms, is_across;
+	bool is_centered, folds_norms, is_across;
 	uint64_t only; /* a bit for each of al_measurements */
 	struct al_input_options input; /* what conversions are measured on */
 };

@@ -38,7 +38,7 @@ static void add_row(struct al_table *table, const char *name, double read, doubl
 /* Matrices in fp8 may be multiplied in fp8. */
 static int64_t peak_of(const struct al_inference *inference, const struct al_gpu *gpu)
 {
-	const struct al_quantisation *q = inference->weights;
+	const struct al_quantization *q = inference->weights;
 	bool is_fp8 = q->dtype && q->dtype->name && strcmp(q->dtype->name, "fp8") == 0;
 
 	for (size_t i = 0; q->scheme && i < q->scheme->n_rules; i++)

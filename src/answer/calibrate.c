@@ -197,7 +197,7 @@ struct calibrate_options {
 static const struct al_option_row output_rows[] = {
 	OPTION_TEXT(struct calibrate_options, target, "output", "DIR|FILE",
 		"folder to write calibration.safetensors to; with FILE.imatrix or FILE.gguf only "
-		"mean squares, for llama.cpp's quantiser",
+		"mean squares, for llama.cpp's quantizer",
 		.letter = 'o'),
 	OPTION_END,
 };
@@ -221,7 +221,7 @@ static bool put_imatrix(struct calibrating *c, const struct al_calibration *cali
 
 	al_table_note(c->session->tables[0],
 		"the imatrix covers attention's weights, with means and mean squares "
-		"of their inputs; llama.cpp quantises other tensors without one, and "
+		"of their inputs; llama.cpp quantizes other tensors without one, and "
 		"refuses types that need it");
 	return al_imatrix_write(calibration, &c->model.file->view, dataset, c->options->target,
 		err);

@@ -135,7 +135,7 @@ struct al_opened_checkpoint *al_session_checkpoint(struct al_session *session,
 const char *al_recognition_text(struct al_table *table, const struct al_model_view *view)
 {
 	return view->has_config ? al_format(&table->arena, "named by %s", view->config_path)
-				: "recognised from tensor names and shapes";
+				: "recognized from tensor names and shapes";
 }
 
 void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct al_table *table)

@@ -45,7 +45,7 @@ static const struct al_option_row compress_rows[] = {
 		"effort of the fit (see help compress advanced)", .words = quality_names,
 		.n_words = N_QUALITIES, .fallback = -1),
 	OPTION_CHOICE(struct al_compress_words, measure, "measure",
-		"auto|weights|gain|diagonal|inputs|centred|weighed|outputs",
+		"auto|weights|gain|diagonal|inputs|centered|weighed|outputs",
 		"error metric: unweighted, or weighted by the norm's gain, by the calibrated "
 		"inputs' mean squares, second moment or covariance, by the values' moment and W_O, "
 		"or by the heads' outputs (default auto: the best available)",
@@ -252,7 +252,7 @@ static bool check_methods(const struct al_compress_words *o, enum al_method meth
 		{o->calibration && is_identity, "calibration", "", "other methods than"},
 		{o->measure != AL_MEASURE_AUTO && (drops || is_identity), "measure", "",
 			"other methods than"},
-		{o->measure > AL_MEASURE_CENTRED && !is_of_values, "measure ",
+		{o->measure > AL_MEASURE_CENTERED && !is_of_values, "measure ",
 			al_measure_names[o->measure], "ov, kv-latent and gqa, not"},
 		{o->side != BY_METHOD && !is_latent && !is_gqa, "of", "", "kv-latent and gqa, not"},
 		{o->side == OF_KEYS && is_gqa, "of ", "keys", "kv-latent, not"},

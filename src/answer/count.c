@@ -46,7 +46,7 @@ struct answer {
 	struct al_request *request;
 	struct al_table *table;
 	struct al_table *counts, *explanations; /* NULL: not asked for */
-	struct al_quantisation *quantisation; /* of the request; NULL: none is asked for */
+	struct al_quantization *quantization; /* of the request; NULL: none is asked for */
 	const char *unknown; /* why it isn't known; or NULL */
 	bool is_model; /* with all its parts, not attention alone */
 	struct sum sums[AL_N_PARTS + 1]; /* of the last model and variant */
@@ -226,9 +226,9 @@ static bool count_variant(struct answer *c, const struct al_configured_variant *
 		al_request_is_about_model(c->request, c->options->is_whole));
 
 	ask.explains = c->explanations != NULL;
-	if (c->quantisation && c->quantisation->scheme && ask.family) {
-		ask.quantisation = c->quantisation;
-		if (c->quantisation->is_by_layer)
+	if (c->quantization && c->quantization->scheme && ask.family) {
+		ask.quantization = c->quantization;
+		if (c->quantization->is_by_layer)
 			ask.detail = AL_TENSORS_BY_LAYER;
 	}
 	struct al_ledger *ledger = al_ledger_create(c->request->arena, &ask, err);
@@ -296,9 +296,9 @@ static void add_notes(const struct answer *c)
 	note_parts(c);
 	if (c->unknown)
 		al_table_warn(c->table, "scales are not counted: %s", c->unknown);
-	if (c->quantisation && c->quantisation->scheme) {
-		al_table_note(c->table, "stored as %s", c->quantisation->name);
-		al_note_quantisation(c->quantisation, c->explanations != NULL, c->table);
+	if (c->quantization && c->quantization->scheme) {
+		al_table_note(c->table, "stored as %s", c->quantization->name);
+		al_note_quantization(c->quantization, c->explanations != NULL, c->table);
 	}
 	if (q->family)
 		al_table_note(c->table, "%s: %s", q->name,
@@ -383,18 +383,18 @@ static const char *say(const struct answer *c)
 
 /* ---- the table ---- */
 
-/* Parameters are the same in any format: a quantisation that isn't known hides scales alone. */
-static void find_quantisation(struct answer *c)
+/* Parameters are the same in any format: a quantization that isn't known hides scales alone. */
+static void find_quantization(struct answer *c)
 {
 	const struct count_options *o = c->options;
 	struct al_error unknown = {0};
 
-	c->quantisation = NULL;
+	c->quantization = NULL;
 	c->unknown = NULL;
 	if (!c->request->model || !(o->is_stored || o->shows_counts || c->explanations))
 		return;
-	c->quantisation = al_request_quantisation(c->request, NULL, &unknown);
-	if (!c->quantisation)
+	c->quantization = al_request_quantization(c->request, NULL, &unknown);
+	if (!c->quantization)
 		c->unknown = al_strdup(&c->session->arena, unknown.message);
 }
 
@@ -405,7 +405,7 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 	c->request = q;
 	if (!al_check_whole(q, c->options->is_whole, err))
 		return false;
-	find_quantisation(c);
+	find_quantization(c);
 	if (c->session->line.n_words == 1 && q->model)
 		c->table->title = al_format(&c->table->arena, "Parameters of %s",
 			al_request_covered(q, c->options->is_whole));

@@ -5,7 +5,7 @@ const struct al_option_row al_weight_rows[] = {
 	OPTION_FLAG(struct al_device_options, is_training, "train",
 		"training memory instead of inference memory"),
 	OPTION_TEXT(struct al_device_options, dtype, "dtype", "NAME",
-		"number format of the weights: f32, bf16, fp8, q8_0, q4_k ..., or a quantisation: "
+		"number format of the weights: f32, bf16, fp8, q8_0, q4_k ..., or a quantization: "
 		"q4_k_m, awq ... (list schemes; default: the model's, or bf16)"),
 	OPTION_END,
 };
@@ -165,7 +165,7 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 
 struct al_ledger *al_open_model(struct al_request *q,
 	const struct al_configured_variant *configured, int64_t tp,
-	enum al_tensor_list_detail detail, struct al_quantisation *quantisation,
+	enum al_tensor_list_detail detail, struct al_quantization *quantization,
 	struct al_error *err)
 {
 	struct al_ledger_ask ask = al_request_ask(q, configured, true);
@@ -174,7 +174,7 @@ struct al_ledger *al_open_model(struct al_request *q,
 	ask.configured = configured;
 	ask.tp = tp;
 	ask.detail = detail;
-	ask.quantisation = quantisation;
+	ask.quantization = quantization;
 	struct al_ledger *ledger = al_ledger_create(q->arena, &ask, err);
 	return ledger && al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err) ? ledger : NULL;
 }

@@ -31,10 +31,10 @@ bool al_devices_refuse(const struct al_command_line *line, const struct al_reque
 void al_devices_note(const struct al_training *training, struct al_table *table);
 
 /* Opens the whole model of a request until the session ends; `configured` NULL: with its own
- * attention, `quantisation` NULL: none is asked for. NULL: it can't be. */
+ * attention, `quantization` NULL: none is asked for. NULL: it can't be. */
 struct al_ledger *al_open_model(struct al_request *request,
 	const struct al_configured_variant *configured, int64_t tp,
-	enum al_tensor_list_detail detail, struct al_quantisation *quantisation,
+	enum al_tensor_list_detail detail, struct al_quantization *quantization,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* The same of a model in training. */

@@ -5,7 +5,7 @@
 
 static const struct al_option_row fit_rows[] = {
 	OPTION_TEXT(struct al_fit_options, solve, "solve", "SYMBOL",
-		"symbol to maximise: batch, seq, n_layers or any other"),
+		"symbol to maximize: batch, seq, n_layers or any other"),
 	OPTION_TEXT(struct al_fit_options, match, "match", "parameters=VARIANT",
 		"solve for the same parameter count as with this variant"),
 	OPTION_END,
@@ -89,7 +89,7 @@ static struct al_ledger *open_ledger(struct al_fit *f, struct al_error *err)
 			       : al_open_training(f->request, f->configured, &f->training, err);
 }
 
-/* What a device holds, in whole bytes: a block of a quantisation may end within one. */
+/* What a device holds, in whole bytes: a block of a quantization may end within one. */
 bool al_fit_hold(struct al_fit *f, mpq_t out, struct al_error *err)
 {
 	if (!(f->is_inference ? take_inference : take_training)(f, err))

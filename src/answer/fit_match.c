@@ -30,8 +30,8 @@ static const struct al_table_field fields[] = {
 	AL_FIELDS_END,
 };
 
-static bool add_neighbour(struct al_fit *f, struct al_table *table, int64_t value,
-	mpq_srcptr target, struct al_error *err)
+static bool add_neighbor(struct al_fit *f, struct al_table *table, int64_t value, mpq_srcptr target,
+	struct al_error *err)
 {
 	mpq_ptr parameters = al_exact_new(&table->arena), distance = al_exact_new(&table->arena);
 
@@ -57,8 +57,8 @@ static bool match_variant(struct al_fit *f, struct al_table *table, mpq_srcptr t
 		return al_in(err, "--solve %s", f->symbol);
 	if (!largest.fits)
 		f->session->answer_is_no = true;
-	return (!largest.fits || add_neighbour(f, table, largest.value, target, err))
-		&& (!largest.has_next || add_neighbour(f, table, largest.next, target, err));
+	return (!largest.fits || add_neighbor(f, table, largest.value, target, err))
+		&& (!largest.has_next || add_neighbor(f, table, largest.next, target, err));
 }
 
 /* ---- in a sentence ---- */

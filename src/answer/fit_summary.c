@@ -42,7 +42,7 @@ static const char *share(struct al_arena *arena, const struct al_fit *f)
 /* Are weights in the format that they would have had without --dtype? */
 static bool has_usual_weights(const struct al_fit *f)
 {
-	const struct al_quantisation *usual = al_request_quantisation(f->request, NULL, NULL);
+	const struct al_quantization *usual = al_request_quantization(f->request, NULL, NULL);
 
 	return usual && strcmp(usual->name, f->inference.weights->name) == 0;
 }

@@ -230,7 +230,7 @@ static bool measure_conversions(struct al_audit_run *run, struct al_running *mod
 	al_table_note(table,
 		"the original's loss is %.4f; each conversion changes all layers alike, by closed "
 		"forms in the calibration's measure, drop, merge and ov with W_O refitted; error: "
-		"of what the form minimises, in sample; frontier: no other that caches as little "
+		"of what the form minimizes, in sample; frontier: no other that caches as little "
 		"has less KL divergence",
 		frontier.items[0].measured.original);
 	return !figures

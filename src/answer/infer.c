@@ -48,7 +48,7 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 	inference->ep = training.ep;
 	inference->seq = training.seq;
 	inference->tp = training.tp;
-	inference->weights = al_request_quantisation(q, o->dtype, err);
+	inference->weights = al_request_quantization(q, o->dtype, err);
 	return inference->weights;
 }
 
@@ -141,7 +141,7 @@ static const char *tokens_at_once(struct al_arena *arena, const struct al_engine
 void al_infer_note(struct al_request *q, const struct al_inference *inference,
 	const struct al_memory_options *o, struct al_table *table)
 {
-	al_note_quantisation(inference->weights, o->explains, table);
+	al_note_quantization(inference->weights, o->explains, table);
 	al_note_cache_format(q, "cache-dtype", table);
 	al_note_engine(q, table);
 	if (!q->lacks_seq)
@@ -200,7 +200,7 @@ static struct al_ledger *open_ledger(struct al_request *q,
 	ask.tp = inference->tp;
 	ask.detail = al_inference_detail(inference);
 	ask.explains = explains;
-	ask.quantisation = inference->weights;
+	ask.quantization = inference->weights;
 	return al_ledger_create(q->arena, &ask, err);
 }
 

@@ -110,7 +110,7 @@ static bool list_devices(struct al_session *session, struct al_error *err)
 /* What can be listed. */
 static const struct kind {
 	const char *name;
-	const struct al_embedded_list *files; /* NULL: the catalogue's */
+	const struct al_embedded_list *files; /* NULL: the catalog's */
 	enum al_catalog_kind kind;
 	bool (*list)(struct al_session *session, struct al_error *err); /* NULL: files */
 } kinds[] = {

@@ -25,7 +25,7 @@ static const struct al_option_row pca_rows[] = {
 		"added to each variance before the root (default 0; torch adds 1e-5)"),
 	OPTION_TEXT(struct pca_options, weights, "weights", "FILE",
 		"compare the components of trained PCA layers in this checkpoint (one component "
-		"per row) instead of analysing head outputs"),
+		"per row) instead of analyzing head outputs"),
 	OPTION_TEXT(struct pca_options, calibration, "calibration", "DIR",
 		"use the moments in the output of `calibrate` instead of head outputs (direct and "
 		"average only)"),

@@ -133,7 +133,7 @@ void pca_note_options(const struct al_session *session)
 	struct al_table *table = session->tables[0];
 
 	if (!o->weights)
-		al_table_note(table, "batch normalisation: over each %s, epsilon %s",
+		al_table_note(table, "batch normalization: over each %s, epsilon %s",
 			o->architectures & (UINT64_C(1) << AL_NONLINEAR)
 				? "dimension of each head (nonlinear: over each feature)"
 				: "dimension of each head",
@@ -270,7 +270,7 @@ static void note_constant(const struct pca_module *m)
 		return;
 	while (p->layer.scale[first] != 0)
 		first++;
-	pca_note(m, "%zu of %zu normalised features are constant and count as 0, the first is %s",
+	pca_note(m, "%zu of %zu normalized features are constant and count as 0, the first is %s",
 		p->n_constant, p->layer.n_norm,
 		al_pca_norm_name(&p->layer, first, &m->pca->session->arena));
 }

@@ -99,15 +99,15 @@ bool al_request_number(struct al_request *q, const char *symbol, int64_t least, 
 			(long long)*out, (long long)least);
 }
 
-struct al_quantisation *al_request_quantisation(struct al_request *q, const char *name,
+struct al_quantization *al_request_quantization(struct al_request *q, const char *name,
 	struct al_error *err)
 {
-	struct al_quantisation *quantisation = al_new(q->arena, struct al_quantisation);
+	struct al_quantization *quantization = al_new(q->arena, struct al_quantization);
 
-	if (!al_quantisation_init(quantisation, q->arena, q->catalog, q->model, name, err))
+	if (!al_quantization_init(quantization, q->arena, q->catalog, q->model, name, err))
 		return NULL;
-	al_arena_defer(q->arena, al_quantisation_finish, quantisation);
-	return quantisation;
+	al_arena_defer(q->arena, al_quantization_finish, quantization);
+	return quantization;
 }
 
 bool al_check_whole(const struct al_request *q, bool is_whole, struct al_error *err)

@@ -34,7 +34,7 @@ bool al_request_number(struct al_request *request, const char *symbol, int64_t l
 
 /* How the model's numbers are stored: in the format `name`, NULL: that of its files. It is finished
  * with the session; NULL: that isn't known. */
-struct al_quantisation *al_request_quantisation(struct al_request *request, const char *name,
+struct al_quantization *al_request_quantization(struct al_request *request, const char *name,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Refuses --whole where there is no whole: only attention is known, or the basis is a module. */

@@ -59,22 +59,21 @@ static const struct al_table_field loss_fields[] = {
 	AL_FIELDS_END,
 };
 
-static void add_loss(struct al_session *session, const struct al_judgement *judgement,
+static void add_loss(struct al_session *session, const struct al_judgment *judgment,
 	const struct al_batch *all)
 {
 	struct al_table *table = al_session_table(session, "loss", loss_fields, 0,
 		"Original and compressed on the tokens");
 
 	al_table_add_record(table,
-		&(struct loss){all->n_sequences, (size_t)judgement->n_predicted,
-			judgement->original, judgement->compressed,
-			judgement->compressed - judgement->original, judgement->divergence,
-			100 * judgement->agreement});
+		&(struct loss){all->n_sequences, (size_t)judgment->n_predicted, judgment->original,
+			judgment->compressed, judgment->compressed - judgment->original,
+			judgment->divergence, 100 * judgment->agreement});
 	al_table_note(table,
 		"the compressed model gives each next token %.4g times the probability (the "
 		"geometric mean); KL(original || compressed) and agreement leave out each "
 		"sequence's first token, which sees itself alone",
-		exp(judgement->original - judgement->compressed));
+		exp(judgment->original - judgment->compressed));
 	al_table_note(table,
 		"judge on sequences that weren't used for calibration: on those, "
 		"errors are smaller");
@@ -137,13 +136,13 @@ static bool compare_embeddings(struct al_session *session, struct al_network *ne
 static bool judge_on(struct al_session *session, struct al_running *running, struct al_job *job,
 	struct al_error *err)
 {
-	struct al_judgement judgement;
+	struct al_judgment judgment;
 
 	if (running->network.how->kind == AL_FORWARD_ENCODER)
 		return compare_embeddings(session, &running->network, job, &running->all, err);
-	if (!al_judge(&running->network, job, &running->all, &judgement, err))
+	if (!al_judge(&running->network, job, &running->all, &judgment, err))
 		return false;
-	add_loss(session, &judgement, &running->all);
+	add_loss(session, &judgment, &running->all);
 	return true;
 }
 

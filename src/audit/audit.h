@@ -28,7 +28,7 @@ enum { AL_DRAWS_INSTEAD = 4 };
 struct al_audit_options {
 	int64_t n_nulls; /* draws of the null of independent heads; 0: none, or as below */
 	uint64_t seed;
-	bool is_centred; /* subtract the mean over a head's dimensions */
+	bool is_centered; /* subtract the mean over a head's dimensions */
 	size_t n_pairs; /* how many pairs of heads the answer shows; 0: all */
 	bool folds_norms; /* the preceding norm's scale goes into W_Q, W_K, W_V */
 	int64_t offset; /* tokens from a key to its query; rotary models only */

@@ -211,19 +211,19 @@ static bool add_grouping_row(struct al_converter *x, const struct al_grouping *g
 	return al_conversion_add_row(x, &c, err);
 }
 
-/* Neighbours, and other groups: the best that the search finds, which may be neighbours again. */
+/* Neighbors, and other groups: the best that the search finds, which may be neighbors again. */
 static bool add_grouping(struct al_converter *x, const struct al_grouping *g,
 	const size_t *in_order, struct al_error *err)
 {
-	bool is_neighbours = al_loss_squared(&g->neighbours) <= al_loss_squared(&g->regrouped);
+	bool is_neighbors = al_loss_squared(&g->neighbors) <= al_loss_squared(&g->regrouped);
 
 	if (!add_grouping_row(x, g, "mean", "raw", g->mean, NULL, err))
 		return false;
-	return add_grouping_row(x, g, "neighbours", best_gauge(x), g->neighbours, in_order, err)
+	return add_grouping_row(x, g, "neighbors", best_gauge(x), g->neighbors, in_order, err)
 		&& (g->n_groups == 1
 			|| add_grouping_row(x, g, "regrouped", best_gauge(x),
-				is_neighbours ? g->neighbours : g->regrouped,
-				is_neighbours ? in_order : g->order, err));
+				is_neighbors ? g->neighbors : g->regrouped,
+				is_neighbors ? in_order : g->order, err));
 }
 
 static bool convert_groups(struct al_converter *x, struct al_error *err)
@@ -330,7 +330,7 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		al_table_note(table,
 			"rotary positions: QK errors are at offset %lld; the mean over all "
 			"offsets takes dimension pairs that turn at least once over a text, "
-			"and aligned and regrouped minimise it; latent-kv would also need a "
+			"and aligned and regrouped minimize it; latent-kv would also need a "
 			"decoupled rotary part, as in MLA, which isn't counted",
 			(long long)audit->options.offset);
 	if (is_grouped)
@@ -359,5 +359,5 @@ const struct al_measurement al_measurement_conversion = {
 	.finish = finish,
 	.short_form = {.title = "Conversions of all modules, the largest error of any",
 		.fill = al_conversion_total},
-	.summary = {{AL_SUMMARY_CONVERSIONS, al_conversion_summarise}},
+	.summary = {{AL_SUMMARY_CONVERSIONS, al_conversion_summarize}},
 };

@@ -16,7 +16,7 @@ struct al_converter {
 	mpq_t parameters, cache; /* of the module as it is */
 };
 
-/* What a module can become: a variant of the catalogue, and its symbol for the width of a head's
+/* What a module can become: a variant of the catalog, and its symbol for the width of a head's
  * queries and keys (of MLA, of the part that positions don't rotate). */
 struct al_conversion_target {
 	const char *variant, *width;

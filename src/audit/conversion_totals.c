@@ -162,7 +162,7 @@ static void add_conversion(struct al_table *summary, const struct al_table *tabl
 			worst(table, row), saving, cache));
 }
 
-void al_conversion_summarise(struct al_table *summary, const struct al_audit *audit,
+void al_conversion_summarize(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *conversion)
 {
 	static const struct {

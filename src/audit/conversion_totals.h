@@ -13,5 +13,5 @@ void al_conversion_total(struct al_table *out, const struct al_table *conversion
 bool al_conversion_find_exact(const struct al_table *totals, size_t *row);
 
 /* The conversions that save most at an error, as lines of the summary. */
-void al_conversion_summarise(struct al_table *summary, const struct al_audit *audit,
+void al_conversion_summarize(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *conversion);

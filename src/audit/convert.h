@@ -5,7 +5,7 @@
 #include "audit/stacks.h"
 #include "model/heads/views.h"
 
-/* ---- groups of heads with one key (or value): order[n], `size` neighbours a group ---- */
+/* ---- groups of heads with one key (or value): order[n], `size` neighbors a group ---- */
 
 /* out: in the place of each of those `size` heads their mean, width columns a head; out is zero
  * there. */

@@ -142,7 +142,7 @@ static void finish(struct al_audit *audit, struct al_table *table)
 
 /* ---- the summary ---- */
 
-static void summarise(struct al_table *summary, const struct al_audit *audit,
+static void summarize(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *drop)
 {
 	struct al_arena *arena = &summary->arena;
@@ -171,5 +171,5 @@ const struct al_measurement al_measurement_drop = {
 	.finish = finish,
 	.short_form = {.columns = {"module", "head", "output_share", "error_dropped",
 			       "error_compensated", "twin", "error_by_twin"}},
-	.summary = {{AL_SUMMARY_PAIRS, summarise}},
+	.summary = {{AL_SUMMARY_PAIRS, summarize}},
 };

@@ -211,20 +211,19 @@ static bool find_costs(struct groups *g, double *sum, struct al_error *err)
 	return true;
 }
 
-static void set_neighbours(size_t *order, size_t n)
+static void set_neighbors(size_t *order, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		order[i] = i;
 }
 
-/* From neighbours, which stay where nothing better is found. */
-static bool search(struct groups *g, struct al_matrix pairs, double neighbours,
-	struct al_error *err)
+/* From neighbors, which stay where nothing better is found. */
+static bool search(struct groups *g, struct al_matrix pairs, double neighbors, struct al_error *err)
 {
 	double found;
 
-	set_neighbours(g->order, g->n);
-	if (isnan(neighbours) && !find_costs(g, &neighbours, err))
+	set_neighbors(g->order, g->n);
+	if (isnan(neighbors) && !find_costs(g, &neighbors, err))
 		return false;
 	exchange_pairs(pairs, g->size, g->order);
 	if (!find_costs(g, &found, err) || (g->size > 2 && !exchange_all(g, pairs, err)))
@@ -232,13 +231,13 @@ static bool search(struct groups *g, struct al_matrix pairs, double neighbours,
 	found = 0;
 	for (size_t group = 0; group < g->n / g->size; group++)
 		found += g->costs[group];
-	if (!(found < neighbours))
-		set_neighbours(g->order, g->n);
+	if (!(found < neighbors))
+		set_neighbors(g->order, g->n);
 	return true;
 }
 
 bool al_group_heads(const struct al_group_cost *cost, struct al_matrix pairs, size_t size,
-	double neighbours, size_t *order, struct al_error *err)
+	double neighbors, size_t *order, struct al_error *err)
 {
 	const size_t n = pairs.rows;
 	AL_FREED double *costs = al_calloc(n / size, sizeof(*costs));
@@ -248,7 +247,7 @@ bool al_group_heads(const struct al_group_cost *cost, struct al_matrix pairs, si
 	if (size == 2 && n <= AL_MOST_MATCHED)
 		match_exactly(pairs, order);
 	else
-		ok = search(&g, pairs, neighbours, err);
+		ok = search(&g, pairs, neighbors, err);
 	put_in_order(order, n, size);
 	return ok;
 }

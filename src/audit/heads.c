@@ -145,7 +145,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	return true;
 }
 
-static void summarise(struct al_table *summary, const struct al_audit *audit,
+static void summarize(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *heads)
 {
 	struct al_range n90 = al_range_of(&summary->arena, heads, "qk_n90", NULL, NULL);
@@ -162,5 +162,5 @@ const struct al_measurement al_measurement_heads = {
 	.title = "Heads on their own",
 	.add_columns = add_columns,
 	.add_module = add_module,
-	.summary = {{AL_SUMMARY_HEAD_ALONE, summarise}},
+	.summary = {{AL_SUMMARY_HEAD_ALONE, summarize}},
 };

@@ -214,7 +214,7 @@ static double whole_percent(double share)
 	return rint(100 * share) + 0.0;
 }
 
-static void summarise(struct al_table *summary, const struct al_audit *audit,
+static void summarize(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *layers)
 {
 	struct al_arena *arena = &summary->arena;
@@ -295,7 +295,7 @@ const struct al_measurement al_measurement_layers = {
 	.finish = finish,
 	.short_form = {.columns = {"module", "q_n90", "k_n90", "ov_n90", "qk_n90",
 			       "qk_gaussian_n90", "qk_independent_n90", "redundancy"}},
-	.summary = {{AL_SUMMARY_MODULES, add_modules}, {AL_SUMMARY_HEADS_TOGETHER, summarise}},
+	.summary = {{AL_SUMMARY_MODULES, add_modules}, {AL_SUMMARY_HEADS_TOGETHER, summarize}},
 	.drawings = &drawing,
 	.n_drawings = 1,
 };

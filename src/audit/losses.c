@@ -83,7 +83,7 @@ static bool list_groupings(struct al_losses *x, struct al_error *err)
 struct task {
 	bool (*find)(struct al_losses *x, const struct task *task, struct al_error *err);
 	struct al_conversion_loss *out;
-	const size_t *order; /* heads, `size` neighbours a group */
+	const size_t *order; /* heads, `size` neighbors a group */
 	size_t size;
 	int which; /* a form, a kind of embedding, or a grouping */
 };
@@ -158,7 +158,7 @@ static bool find_multiples(struct al_losses *x, const struct task *t, struct al_
 		.n_heads = heads->n_heads,
 		.n_kv_heads = heads->n_heads,
 		.d_head = heads->d_head};
-	const double *one_key = &x->groupings[0].neighbours.of[AL_LOSS_QK];
+	const double *one_key = &x->groupings[0].neighbors.of[AL_LOSS_QK];
 
 	return al_convert_collaborative(&forms, x->n_groupings ? *one_key : 0,
 		x->audit->options.seed, &t->out->of[AL_LOSS_QK], err);
@@ -192,15 +192,15 @@ static bool group_cost(const void *context, const size_t *heads, size_t n, doubl
 	return true;
 }
 
-/* Groups that are to share, once it is known what neighbours cost. Under rotary positions and norms
+/* Groups that are to share, once it is known what neighbors cost. Under rotary positions and norms
  * a group's cost isn't quite the share of its row's error. */
 static bool find_order(struct al_losses *x, const struct task *t, struct al_error *err)
 {
 	const struct al_group_cost cost = {group_cost, x};
 	struct al_grouping *g = &x->groupings[t->which];
-	const double neighbours = al_losses_is_free(x) ? al_loss_squared(&g->neighbours) : NAN;
+	const double neighbors = al_losses_is_free(x) ? al_loss_squared(&g->neighbors) : NAN;
 
-	return al_group_heads(&cost, x->pairs, g->size, neighbours, g->order, err);
+	return al_group_heads(&cost, x->pairs, g->size, neighbors, g->order, err);
 }
 
 /* ---- the list ---- */
@@ -218,14 +218,14 @@ static void add_sides(struct tasks *tasks, struct task task)
 			add(tasks, task);
 }
 
-static void list_neighbours(struct tasks *tasks)
+static void list_neighbors(struct tasks *tasks)
 {
 	struct al_losses *x = tasks->losses;
 
 	for (size_t i = 0; i < x->n_groupings; i++) {
 		struct al_grouping *g = &x->groupings[i];
 		add_sides(tasks,
-			(struct task){find_shared, &g->neighbours, x->in_order, g->size, 0});
+			(struct task){find_shared, &g->neighbors, x->in_order, g->size, 0});
 		add_sides(tasks, (struct task){find_mean, &g->mean, x->in_order, g->size, 0});
 	}
 }
@@ -314,7 +314,7 @@ static bool find_mean_form(struct al_losses *x, struct al_error *err)
 
 static void share_values(struct al_losses *x)
 {
-	double one_value = x->n_groupings ? x->groupings[0].neighbours.of[AL_LOSS_OV] : 0;
+	double one_value = x->n_groupings ? x->groupings[0].neighbors.of[AL_LOSS_OV] : 0;
 
 	for (int kind = 0; kind < AL_N_EMBEDDINGS; kind++)
 		x->embedding_best[kind].of[AL_LOSS_OV] = x->has_values ? one_value : NAN;
@@ -332,7 +332,7 @@ static bool find_all(struct al_losses *x, struct al_error *err)
 	if (!tasks.all
 		|| (al_audit_takes_loss_spectra(x->module->attention) && !find_mean_form(x, err)))
 		return false;
-	list_neighbours(&tasks);
+	list_neighbors(&tasks);
 	if (!do_tasks(&tasks, err) || !find_pair_costs(x, err))
 		return false;
 	list_others(&tasks);

@@ -25,9 +25,9 @@ double al_loss_squared(const struct al_conversion_loss *loss);
 struct al_grouping {
 	size_t n_groups, size;
 	struct al_conversion_loss mean; /* as stored */
-	struct al_conversion_loss neighbours; /* the best within what positions allow */
+	struct al_conversion_loss neighbors; /* the best within what positions allow */
 	struct al_conversion_loss regrouped; /* the same for groups that were looked for */
-	size_t *order; /* those: heads, `size` neighbours a group; without one there is one group */
+	size_t *order; /* those: heads, `size` neighbors a group; without one there is one group */
 };
 
 struct al_losses {

@@ -11,7 +11,7 @@ struct al_measures {
 	double tolerance; /* singular values above it count: largest * max(dim*2^-52, 4 units) */
 	int64_t rank; /* how many do */
 	double stable_rank; /* sum of the squares / the largest square */
-	double effective_rank; /* exp(entropy of the normalised squares) */
+	double effective_rank; /* exp(entropy of the normalized squares) */
 	int64_t n50, n90, n95, n99; /* components for that much of the squares */
 	double norm; /* Frobenius */
 };

@@ -76,12 +76,12 @@ static bool load_biases(struct al_audit_module *module, const struct al_audit *a
 }
 
 /* Takes the mean over its dimensions off each head. */
-static void centre(const struct al_factor *factor, struct al_matrix weights)
+static void center(const struct al_factor *factor, struct al_matrix weights)
 {
 	const size_t width = (size_t)factor->width;
 
 	for (size_t at = 0; width > 0 && at + width <= weights.cols; at += width)
-		al_centre(al_part(weights, 0, at, weights.rows, width));
+		al_center(al_part(weights, 0, at, weights.rows, width));
 }
 
 /* Unit roundoff of the coarsest of the stored formats. */
@@ -120,8 +120,8 @@ static void set_factors(struct al_audit_module *module)
 
 static void change_biases(struct al_audit_module *module, const struct al_audit_options *options)
 {
-	for (int p = 0; options->is_centred && p < AL_N_PROJECTIONS; p++)
-		centre(&module->attention->factors[p], module->biases[p]);
+	for (int p = 0; options->is_centered && p < AL_N_PROJECTIONS; p++)
+		center(&module->attention->factors[p], module->biases[p]);
 	if (module->biases[AL_QUERY].data)
 		al_rotate_queries(module->attention, options->offset, module->biases[AL_QUERY]);
 }
@@ -136,8 +136,8 @@ static bool change(struct al_audit_module *module, const struct al_audit_options
 			module->biases, err))
 		return false;
 	change_biases(module, options);
-	for (int p = 0; options->is_centred && p < AL_N_PROJECTIONS; p++)
-		centre(&module->attention->factors[p], module->weights[p]);
+	for (int p = 0; options->is_centered && p < AL_N_PROJECTIONS; p++)
+		center(&module->attention->factors[p], module->weights[p]);
 	al_rotate_queries(module->attention, options->offset, module->weights[AL_QUERY]);
 	return true;
 }
@@ -213,8 +213,8 @@ static bool add_part(struct al_audit_module *module, struct part *part, struct a
 	struct al_heads heads = module->heads;
 	bool ok = al_parallel(AL_N_PROJECTIONS, read_projection, part, err);
 
-	for (int p = 0; part->audit->options.is_centred && p < AL_N_PROJECTIONS; p++)
-		centre(&part->attention->factors[p], part->weights[p]);
+	for (int p = 0; part->audit->options.is_centered && p < AL_N_PROJECTIONS; p++)
+		center(&part->attention->factors[p], part->weights[p]);
 	heads.n_heads = part->n * heads.n_heads / heads.n_kv_heads;
 	heads.n_kv_heads = part->n;
 	heads.query = al_view(part->weights[AL_QUERY]);

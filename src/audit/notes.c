@@ -246,7 +246,7 @@ void al_audit_note(const struct al_audit *audit, const struct al_attention *cons
 		: al_format(&table->arena, "null draws: %lld", (long long)options->n_nulls);
 
 	al_table_note(table, "seed: %llu, %s, BLAS kernel: %s%s", (unsigned long long)options->seed,
-		nulls, kernel, options->is_centred ? ", centred" : "");
+		nulls, kernel, options->is_centered ? ", centered" : "");
 	if (options->folds_norms)
 		note_norms(measured, n, table);
 	note_positions(audit, table);

@@ -326,7 +326,7 @@ static const char *print_head(const struct al_table *table, size_t row, const ch
 
 /* The most similar pair, by scores or by values, whichever is larger; without pairs of nonzero
  * heads there is none. */
-static void summarise(struct al_table *summary, const struct al_audit *audit,
+static void summarize(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *similarity)
 {
 	struct al_arena *arena = &summary->arena;
@@ -356,5 +356,5 @@ const struct al_measurement al_measurement_similarity = {
 	.short_form = {.columns = {"module_a", "head_a", "module_b", "head_b", "qk_cosine",
 			       "ov_cosine"},
 		.most_rows = 10},
-	.summary = {{AL_SUMMARY_PAIRS, summarise}},
+	.summary = {{AL_SUMMARY_PAIRS, summarize}},
 };

@@ -1,4 +1,4 @@
-/* PCA across heads: the heads' forms as points, through the eigenvalues of their centred Gram
+/* PCA across heads: the heads' forms as points, through the eigenvalues of their centered Gram
  * matrix; and how many different heads there are, through those of their cosines. */
 #include "audit/measurement.h"
 #include "audit/summary.h"
@@ -48,7 +48,7 @@ static const struct al_table_field fields[] = {
 };
 
 /* Takes the mean head off every head: rows and columns of the Gram matrix lose their means. */
-static void centre(struct al_matrix s, double *means)
+static void center(struct al_matrix s, double *means)
 {
 	size_t n = s.rows;
 	double mean = 0;
@@ -157,7 +157,7 @@ static bool add_form(struct al_audit_module *module, enum al_form form, struct a
 		|| !al_take_copy(&scratch, inner, &s, err)
 		|| !count_different(inner, &different, err))
 		return false;
-	centre(s, room.data);
+	center(s, room.data);
 	if (!al_eigenvalues(s, room.data + n, err))
 		return false;
 	add_rows(module, form, different, room.data + n, n, table);
@@ -175,7 +175,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	return true;
 }
 
-static void summarise(struct al_table *summary, const struct al_audit *audit,
+static void summarize(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *pca)
 {
 	struct al_arena *arena = &summary->arena;
@@ -195,5 +195,5 @@ const struct al_measurement al_measurement_pca = {
 	.needs = {.weights = true},
 	.fields = fields,
 	.add_module = add_module,
-	.summary = {{AL_SUMMARY_DIFFERENT_HEADS, summarise}},
+	.summary = {{AL_SUMMARY_DIFFERENT_HEADS, summarize}},
 };

@@ -92,7 +92,7 @@ static const char *print_head(struct al_arena *arena, const struct al_table *tab
 	return al_format(arena, "%s head %.0f copies head %.0f", module, head, twin);
 }
 
-static void summarise(struct al_table *summary, const struct al_audit *audit,
+static void summarize(struct al_table *summary, const struct al_audit *audit,
 	const struct al_table *redundant)
 {
 	struct al_arena *arena = &summary->arena;
@@ -125,5 +125,5 @@ const struct al_measurement al_measurement_redundant = {
 	.short_form = {.columns = {"module", "head", "reason", "twin", "qk_cosine", "ov_cosine",
 			       "ov_relative_error", "cumulative_error"},
 		.most_rows = 10},
-	.summary = {{AL_SUMMARY_PAIRS, summarise}},
+	.summary = {{AL_SUMMARY_PAIRS, summarize}},
 };

@@ -2,7 +2,7 @@
  *
  * With a pair's columns as complex vectors q and k, the part of the form at offset t is
  * Re(q k^H e^(i theta t)). Over offsets a pair that becomes q k'^H costs ||q||^2 ||k - k'||^2 / 2
- * in the mean, and pairs add up: that is what is minimised here. It holds for pairs that turn at
+ * in the mean, and pairs add up: that is what is minimized here. It holds for pairs that turn at
  * least once over the offsets that matter; slower ones keep cross terms. */
 #include "audit/convert.h"
 #include "audit/rotary.h"

@@ -50,9 +50,9 @@ bool al_head_spectra(struct al_spectra *out, const struct al_triangles *triangle
 	struct al_error *err) AL_MUST_CHECK;
 
 /* All heads together: adds the kinds of `exact` and `counted` (AL_SPECTRUM_BIT) to `out`.
- * `triangles` are the same module's, not centred ones: to centre, take the mean off the projections
- * (al_centre) before both. Heads in single precision take half the time and memory; their values
- * are good to about 1e-3 of the largest.
+ * `triangles` are the same module's, not centered ones: to center, subtract the mean from the
+ * projections (al_center) before both. Heads in single precision take half the time and memory;
+ * their values are good to about 1e-3 of the largest.
  *
  * Of `counted`, of heads in double precision, values are good for counts of components for
  * al_shares alone: from Gram matrices, in single precision; in double where a sum of squares is so

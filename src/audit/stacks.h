@@ -44,7 +44,7 @@ bool al_stack_error(const struct al_stack *stack, struct al_view other, double *
 
 /* The best single projection of `width` columns for the heads of each group, the other projections
  * chosen again: its columns are the first eigenvectors of sum K_g R_g^T R_g K_g^T.
- * order[0..n-1] lists heads; `size` neighbours make a group; size divides n. */
+ * order[0..n-1] lists heads; `size` neighbors make a group; size divides n. */
 bool al_stack_share(const struct al_stack *stack, const size_t *order, size_t size,
 	double *relative_error, struct al_error *err) AL_MUST_CHECK;
 

@@ -35,7 +35,7 @@ struct al_view al_triangle_of(const struct al_triangles *t, enum al_projection p
 
 /* ---- heads ---- */
 
-void al_centre(struct al_matrix a)
+void al_center(struct al_matrix a)
 {
 	for (size_t i = 0; i < a.rows; i++) {
 		double mean = 0;

@@ -5,7 +5,7 @@
 
 /* Takes the mean over the columns off every row: of a head the mean over its dimensions, like the
  * PCA behind Figure 1 of Cordonnier et al. 2020; at most d_head - 1 values are left. */
-void al_centre(struct al_matrix a);
+void al_center(struct al_matrix a);
 
 /* R_i of every head of every projection: A_i = U_i R_i with orthonormal U_i. What a head is in
  * itself (its spectrum, its norm, its product with its partner) is in these d x d matrices. */

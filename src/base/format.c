@@ -3,7 +3,7 @@
  * F16 and BF16 are IEEE 754 binary16 and the upper half of binary32. F8_E5M2 is the upper half of
  * binary16; F8_E4M3 has no infinities, and only S.1111.111 is NaN (Micikevicius et al. 2022,
  * arXiv:2209.05433). Blocks as in ggml-common.h; what a row falls back to as in llama.cpp's
- * quantisation (llama-quant.cpp). */
+ * quantization (llama-quant.cpp). */
 #include "base/format.h"
 
 #include <strings.h>

@@ -13,7 +13,7 @@
 enum { AL_DTYPE_ALIASES = 3, AL_MOST_BLOCK_ELEMENTS = 256 };
 
 struct al_dtype {
-	const char *name; /* "bf16", in options and the catalogue; NULL: they have no word for it */
+	const char *name; /* "bf16", in options and the catalog; NULL: they have no word for it */
 	const char *aliases[AL_DTYPE_ALIASES]; /* "fp16" for "f16" */
 	const char *stored; /* "BF16", as in safetensors; NULL: no checkpoint stores it */
 	size_t block_elements; /* so many elements ... */

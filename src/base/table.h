@@ -25,7 +25,7 @@ struct al_column {
 	const char *key; /* API: JSON and CSV name */
 	const char *title; /* what people read; the key where NULL */
 	const char *unit; /* of the exact value: "", "B", "FLOP", "%", "tokens" */
-	const char *group; /* heading over neighbouring columns, or NULL */
+	const char *group; /* heading over neighboring columns, or NULL */
 	const char *scale; /* fixed reading scale: "k", "M", "B" (10^9), "KiB", "GB" ...; NULL:
 			      --units */
 	enum al_quantity quantity;

@@ -220,7 +220,7 @@ static size_t smallest(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbours. */
+/* Optimal string alignment: insertions, deletions, substitutions and swaps of neighbors. */
 static size_t edit_distance(const char *a, size_t n_a, const char *b, size_t n_b)
 {
 	size_t rows[3][NAME_MAX_COMPARED + 1];

@@ -1,4 +1,4 @@
-/* What a catalogue has cached, for the files that load: not for others. */
+/* What a catalog has cached, for the files that load: not for others. */
 #pragma once
 
 #include "catalog/catalog.h"

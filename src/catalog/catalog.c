@@ -1,4 +1,4 @@
-/* The catalogue: built-in files and a user's, parsed when they are first asked for. */
+/* The catalog: built-in files and a user's, parsed when they are first asked for. */
 #include "catalog/catalog.h"
 
 #include <assert.h>

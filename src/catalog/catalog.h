@@ -1,4 +1,4 @@
-/* The catalogue: attention variants, model families, memory recipes, model presets, symbols.
+/* The catalog: attention variants, model families, memory recipes, model presets, symbols.
  *
  * Each is a JSON file, built in or a user's, read by the same code and parsed when it is first
  * asked for. An entry is one line of a block: a tensor, something cached, something saved for
@@ -32,7 +32,7 @@ enum al_tensor_kind {
 	AL_TENSOR_BIAS,
 	AL_TENSOR_NORM,
 	AL_TENSOR_BUFFER, /* from here on: stored, not trained, not a parameter */
-	AL_TENSOR_SCALE, /* of a quantisation */
+	AL_TENSOR_SCALE, /* of a quantization */
 	AL_N_TENSOR_KINDS,
 };
 extern const char *const al_tensor_kind_names[AL_N_TENSOR_KINDS];
@@ -285,7 +285,7 @@ bool al_symbol_is_name(const char *text);
 
 struct al_family;
 
-/* ---- the catalogue ---- */
+/* ---- the catalog ---- */
 
 enum al_catalog_kind {
 	AL_CATALOG_VARIANTS,
@@ -312,7 +312,7 @@ void al_catalog_destroy(struct al_catalog *catalog);
  * built-in is called like? */
 bool al_catalog_is_path(const char *name);
 
-/* A built-in by name, or a user's file by path. The result belongs to the catalogue. An unknown
+/* A built-in by name, or a user's file by path. The result belongs to the catalog. An unknown
  * name names the nearest. A model's path may also be that of a config.json or of a folder that
  * holds one. */
 
@@ -348,5 +348,5 @@ bool al_catalog_family_for(struct al_catalog *catalog, const struct al_json *doc
 const struct al_symbol *al_catalog_symbols(struct al_catalog *catalog, size_t *n);
 
 /* The LaTeX of a symbol: the standard one's, or the name escaped. Fits al_polynomial_latex with the
- * catalogue as context. */
+ * catalog as context. */
 const char *al_catalog_latex(void *catalog, const char *symbol);

@@ -7,7 +7,7 @@
  * many tokens a layer with a window holds of a sequence of `seq`, "windows" what answers about
  * models with such layers note of it, "block" what numbers of tokens are rounded up to, "chunk" how
  * many tokens of prompts are processed at once (0: all). "states" is the format of what is cached
- * once for a sequence and has no format of its own. "declared" are the schemes of quantisation
+ * once for a sequence and has no format of its own. "declared" are the schemes of quantization
  * whose declared format of the cache it takes, with that format: "modelopt fp8". "tile_rows" and
  * "tile_columns" are what numbers of rows and columns its kernels fill up where experts are
  * stored packed (MXFP4); of their scales, rows alone. "beyond" is what it does where a context is

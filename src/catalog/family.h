@@ -30,7 +30,7 @@
  *
  * * A stored tensor's "scale" names the tensor with one scale for each block of its numbers (FP8),
  * of as many rows and columns as the config's list "block" sets; it isn't there where nothing is
- * quantised. A "depthwise" one has [channels, 1, taps], of taps x channels in its variant. One
+ * quantized. A "depthwise" one has [channels, 1, taps], of taps x channels in its variant. One
  * with "heads": "n_heads" has two axes for that of its heads: Flax's kernels of queries are
  * [d_model, n_heads, d_head], those behind the heads [n_heads, d_head, d_model], both "in,out".
  * With "apart": true each head is a matrix by itself, [n_heads, in, width].
@@ -323,7 +323,7 @@ struct al_architecture {
 
 struct al_family {
 	const char *name, *title, *source;
-	const char *file; /* as the catalogue finds it: a name, or a path */
+	const char *file; /* as the catalog finds it: a name, or a path */
 	struct al_texts model_types;
 	struct al_family_component *components; /* none: text alone */
 	size_t n_components;

@@ -1,4 +1,4 @@
-/* Inside the catalogue: what the files that read a family share. A reader is the context of a
+/* Inside the catalog: what the files that read a family share. A reader is the context of a
  * record's rows (read.h). */
 #pragma once
 

@@ -174,7 +174,7 @@ static const struct al_field experts_fields[] = {
 		.is_required = true},
 	{AL_KEY("count", BY, AT(n_experts)), .read = al_read_formula, .is_required = true},
 	{AL_KEY("active", BY, AT(n_active)), .read = al_read_formula, .is_required = true},
-	{AL_KEY("normalised", BY, AT(normalised)), .read = al_read_formula_or_flag},
+	{AL_KEY("normalized", BY, AT(normalized)), .read = al_read_formula_or_flag},
 	BLOCK(EXPERT),
 	{AL_KEY("shared", RECORD, 0), .record = &shared_record},
 };

@@ -32,7 +32,7 @@
  * * residual: what a block gives is multiplied by it before it is added.
  *
  * * attention: scores, which the module scales, are capped to "cap" by tanh; a query sees the last
- * "window" tokens, itself included; 0: all. "query_norm" and "key_norm" normalise each head
+ * "window" tokens, itself included; 0: all. "query_norm" and "key_norm" normalize each head
  * ("over": "head"), all heads at once ("all"), or each head with a scale of its own ("each", {head}
  * in the name). Rotary positions are the module's, and so are biases, which are added. "alibi": a
  * score loses slope times its distance, head h of 2^k heads 2^(-alibi (h + 1)/2^k) of it.
@@ -45,7 +45,7 @@
  *
  * * experts: in layers where "router" is, each token goes to "active" of "count" blocks like
  * feed_forward's, an expert {expert} in the names, or the first dimension of a tensor of all.
- * Shares are the softmax of all routed scores, of the chosen alone where "normalised" holds.
+ * Shares are the softmax of all routed scores, of the chosen alone where "normalized" holds.
  * "shared": a block of all tokens, times the sigmoid of "weight".
  *
  * * last: logits are divided by "divide", then capped to "cap".
@@ -146,7 +146,7 @@ struct al_forward {
 	struct al_config_number embedding_scale, residual_scale, logit_divisor;
 	struct al_config_number alibi, relative_distance; /* 0: none */
 	bool is_alternating; /* gate and up */
-	const struct al_formula *n_experts, *n_active, *normalised; /* NULL: 0, 0, false */
+	const struct al_formula *n_experts, *n_active, *normalized; /* NULL: 0, 0, false */
 	const struct al_formula *scale_squared, *window; /* NULL: 1, 0 */
 	struct al_forward_word activation;
 	struct al_forward_names tensors[AL_N_FORWARD_TENSORS];
@@ -158,6 +158,6 @@ struct al_forward {
 	const char *only;
 };
 
-/* How the family runs, read from its file now; NULL: it can't be run. The catalogue's own. */
+/* How the family runs, read from its file now; NULL: it can't be run. The catalog's own. */
 bool al_catalog_forward(struct al_catalog *catalog, const struct al_family *family,
 	const struct al_forward **out, struct al_error *err) AL_MUST_CHECK;

@@ -180,7 +180,7 @@ static bool compose(struct al_catalog *catalog, const struct al_family *family,
 	return true;
 }
 
-/* The name of the config's family, under which the catalogue has it. */
+/* The name of the config's family, under which the catalog has it. */
 static bool choose_family(struct al_catalog *catalog, const struct al_json *doc,
 	const struct al_item *object, const struct al_family *family, const char **name,
 	struct al_error *err)

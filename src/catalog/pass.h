@@ -15,7 +15,7 @@
  *
  * * across: what becomes of all heads' outputs before the output projection. "multiplies"
  * adds the products of each two heads, itself included, to them; "norm" are scale, bias, mean and
- * variance of a batch normalisation, of all numbers or one for each head or product; "averages"
+ * variance of a batch normalization, of all numbers or one for each head or product; "averages"
  * makes one number of each then; "weight" [features][kept] and "bias" mix them. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Patterns of module names, as lists of what a quantisation converts or leaves alone hold them. */
+/* Patterns of module names, as lists of what a quantization converts or leaves alone hold them. */
 #include <ctype.h>
 #include <fnmatch.h>
 #include <regex.h>

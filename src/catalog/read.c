@@ -1,4 +1,4 @@
-/* Reading catalogue files: texts, words, symbols and formulas; and the standard symbols. */
+/* Reading catalog files: texts, words, symbols and formulas; and the standard symbols. */
 #include "catalog/read.h"
 
 #include "catalog/cache.h"
@@ -291,7 +291,7 @@ bool al_symbols_load(struct al_arena *arena, struct al_symbols *out, struct al_e
 		&& al_symbols_parse(arena, &doc, out, err);
 }
 
-/* ---- a catalogue's symbols ---- */
+/* ---- a catalog's symbols ---- */
 
 const struct al_symbol *al_catalog_symbols(struct al_catalog *catalog, size_t *n)
 {

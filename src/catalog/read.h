@@ -1,4 +1,4 @@
-/* Reading catalogue files: what variants, recipes, models and families have in common.
+/* Reading catalog files: what variants, recipes, models and families have in common.
  *
  * A reader knows the symbols that the file's formulas may use; any other one is refused where it
  * appears. What is read is copied into the arena and outlives the document. */

@@ -1,4 +1,4 @@
-/* Schemes of quantisation: reading their files. */
+/* Schemes of quantization: reading their files. */
 #include "catalog/scheme.h"
 
 #include "catalog/family_read.h"

@@ -1,4 +1,4 @@
-/* Schemes of quantisation: which number format each tensor of a checkpoint is stored in, and which
+/* Schemes of quantization: which number format each tensor of a checkpoint is stored in, and which
  * tensors (scales, zero points) are stored with it. One JSON file a scheme, in schemes/.
  *
  *   {
@@ -129,8 +129,8 @@ struct al_scheme {
 bool al_catalog_scheme(struct al_catalog *catalog, const char *name, const struct al_scheme **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The quantisation that a model's files specify. */
-struct al_quantisation_config {
+/* The quantization that a model's files specify. */
+struct al_quantization_config {
 	const struct al_scheme *scheme; /* NULL: none */
 	const struct al_json *doc; /* config.json or hf_quant_config.json, and ... */
 	const struct al_item *object; /* ... the object in it */
@@ -140,8 +140,8 @@ struct al_quantisation_config {
 };
 
 /* An unknown method is refused where it appears. */
-bool al_model_quantisation(const struct al_model *model, struct al_catalog *catalog,
-	struct al_quantisation_config *out, struct al_error *err) AL_MUST_CHECK;
+bool al_model_quantization(const struct al_model *model, struct al_catalog *catalog,
+	struct al_quantization_config *out, struct al_error *err) AL_MUST_CHECK;
 
 /* The format that a model's files declare for its cache; `dtype` NULL: none, or by a method that no
  * scheme answers to. */

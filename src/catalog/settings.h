@@ -40,7 +40,7 @@ struct al_settings {
 void al_settings_init(struct al_settings *settings, struct al_catalog *catalog);
 void al_settings_finish(void *settings);
 
-/* `to` must be initialised; its items are replaced or added to. Defaults stay behind: `to`
+/* `to` must be initialized; its items are replaced or added to. Defaults stay behind: `to`
  * derives its own. */
 void al_settings_merge(struct al_settings *to, const struct al_settings *from);
 

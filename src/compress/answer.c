@@ -81,7 +81,7 @@ static void note_error(const struct al_job *job, struct al_table *table, bool ha
 			measure);
 	else if (al_method_is_of_values(job->options->method))
 		al_table_note(table,
-			"relative error: of what the closed form minimises, %s%s; what it costs "
+			"relative error: of what the closed form minimizes, %s%s; what it costs "
 			"the "
 			"model, verify --tokens measures",
 			measure,

@@ -8,7 +8,7 @@
  * 1/sqrt(d_head), whatever the new width is.
  *
  * In the measure of data methods are closed forms, without iteration. Errors are relative, of what
- * a form minimises: E|o_i (W_O^(i) - new)|^2 for ov, E|x (W_V - new)|^2 for kv-latent and so on,
+ * a form minimizes: E|o_i (W_O^(i) - new)|^2 for ov, E|x (W_V - new)|^2 for kv-latent and so on,
  * over the squares of the whole; x are rows of the measure's second moment. Sources: SVD-LLM
  * (arXiv:2403.07378), Palu (arXiv:2407.21118), CARE (arXiv:2603.17946) for one matrix under data;
  * A3 (arXiv:2505.12942) for a head's output. */
@@ -32,7 +32,7 @@ enum al_weighting {
 	AL_MEASURE_GAIN, /* the gain of the norm before */
 	AL_MEASURE_DIAGONAL, /* mean squares of the inputs */
 	AL_MEASURE_INPUTS, /* their second moment */
-	AL_MEASURE_CENTRED, /* ... less their mean */
+	AL_MEASURE_CENTERED, /* ... less their mean */
 	AL_MEASURE_WEIGHED, /* ... and W_O behind the values */
 	AL_MEASURE_OUTPUTS, /* the heads' outputs' second moment */
 	AL_N_WEIGHTINGS,

@@ -104,10 +104,10 @@ static bool find_gram(struct keys *k, enum al_weighting measure, struct al_error
 /* What values are weighed by is nothing to keys. */
 static enum al_weighting measure_of_keys(const struct al_work *w)
 {
-	if (w->measure < AL_MEASURE_INPUTS || w->measure == AL_MEASURE_CENTRED)
+	if (w->measure < AL_MEASURE_INPUTS || w->measure == AL_MEASURE_CENTERED)
 		return w->measure;
 	return w->measure == AL_MEASURE_INPUTS || w->a->is_rotary ? AL_MEASURE_INPUTS
-								  : AL_MEASURE_CENTRED;
+								  : AL_MEASURE_CENTERED;
 }
 
 static bool init(struct keys *k, struct al_scratch *scratch, const struct al_work *w, size_t left,
@@ -121,7 +121,8 @@ static bool init(struct keys *k, struct al_scratch *scratch, const struct al_wor
 		.size = w->n_kv / left,
 		.n_planes = w->a->is_rotary ? (size_t)w->a->rotary_width / 2 : 0};
 	return stack(k, AL_QUERY, err) && stack(k, AL_KEY, err)
-		&& find_weights(k, of_keys == AL_MEASURE_CENTRED ? AL_MEASURE_INPUTS : of_keys, err)
+		&& find_weights(k, of_keys == AL_MEASURE_CENTERED ? AL_MEASURE_INPUTS : of_keys,
+			err)
 		&& find_gram(k, of_keys, err)
 		&& al_take(k->scratch, &k->map, k->size * k->d, k->d, err)
 		&& al_take(k->scratch, &k->way, k->size * k->d, k->d, err);

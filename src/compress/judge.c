@@ -6,7 +6,7 @@
 struct judging {
 	struct al_network *network;
 	const struct al_factor_source *factors;
-	struct al_judgement *out;
+	struct al_judgment *out;
 };
 
 static bool run_changed(const struct judging *j, const struct al_batch *batch,
@@ -22,7 +22,7 @@ static bool run_changed(const struct judging *j, const struct al_batch *batch,
 }
 
 /* A sequence's first token sees itself alone: both models attend alike there. */
-static void add(struct al_judgement *sum, const struct al_comparison *one, bool is_first)
+static void add(struct al_judgment *sum, const struct al_comparison *one, bool is_first)
 {
 	sum->original += one->losses[0];
 	sum->compressed += one->losses[1];
@@ -53,12 +53,12 @@ static bool judge_batch(void *context, const struct al_batch *batch, struct al_v
 }
 
 bool al_judge(struct al_network *network, struct al_job *job, const struct al_batch *all,
-	struct al_judgement *out, struct al_error *err)
+	struct al_judgment *out, struct al_error *err)
 {
 	const struct al_factor_source factors = al_job_factors(job);
 	struct judging j = {network, &factors, out};
 
-	*out = (struct al_judgement){0};
+	*out = (struct al_judgment){0};
 	if (!al_network_pass(network, all, NULL,
 		    &(struct al_visitor){.hidden = judge_batch, .context = &j}, err))
 		return false;

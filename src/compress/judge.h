@@ -5,14 +5,14 @@
 
 /* Means over the tokens but the last of each sequence: losses in nats; and, the first left out too,
  * KL(original || compressed) and how often the likeliest token is the same. */
-struct al_judgement {
+struct al_judgment {
 	double original, compressed, divergence, agreement;
 	size_t n_predicted, n_compared;
 };
 
 /* The original's network; what the job changes takes the place of its own weights. */
 bool al_judge(struct al_network *network, struct al_job *job, const struct al_batch *all,
-	struct al_judgement *out, struct al_error *err) AL_MUST_CHECK;
+	struct al_judgment *out, struct al_error *err) AL_MUST_CHECK;
 
 /* An encoder's embeddings of the sequences, [d_model][sequences] each, which the caller finishes:
  * the original's and the compressed one's. */
@@ -43,7 +43,7 @@ struct al_candidate {
 	int64_t parameters, original; /* of all modules' attention */
 	int64_t cached, cached_originally; /* numbers a token, of all modules */
 	double error; /* relative, the root of the mean over modules of its squares, in sample */
-	struct al_judgement measured;
+	struct al_judgment measured;
 	bool is_best; /* none that caches as little costs less */
 };
 

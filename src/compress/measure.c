@@ -2,20 +2,20 @@
 #include "compress/work.h"
 
 const char *const al_measure_names[AL_N_WEIGHTINGS] = {"auto", "weights", "gain", "diagonal",
-	"inputs", "centred", "weighed", "outputs"};
+	"inputs", "centered", "weighed", "outputs"};
 
 static enum al_weighting best(const struct al_work *w, enum al_method method)
 {
 	if (!w->statistics)
 		return AL_MEASURE_WEIGHTS;
 	if (!al_method_touches_all(method))
-		return AL_MEASURE_CENTRED;
+		return AL_MEASURE_CENTERED;
 	if (al_method_drops(method))
 		return AL_MEASURE_OUTPUTS;
 	if (method == AL_METHOD_OV)
 		return w->n_kv == (size_t)w->a->n_heads ? AL_MEASURE_OUTPUTS : AL_MEASURE_INPUTS;
 	if (method == AL_METHOD_LATENT && w->options->of_keys)
-		return w->a->is_rotary ? AL_MEASURE_INPUTS : AL_MEASURE_CENTRED;
+		return w->a->is_rotary ? AL_MEASURE_INPUTS : AL_MEASURE_CENTERED;
 	return AL_MEASURE_WEIGHED;
 }
 
@@ -59,7 +59,7 @@ static bool fill_moment(const struct al_work *w, struct al_matrix out, size_t n,
 		for (size_t i = 0; i < out.rows; i++)
 			if (w->measure != AL_MEASURE_DIAGONAL || i == j)
 				out.data[i + j * out.ld] = sums.data[i + j * sums.ld] / tokens
-					- (w->measure == AL_MEASURE_CENTRED
+					- (w->measure == AL_MEASURE_CENTERED
 							? means[i] / tokens * (means[j] / tokens)
 							: 0);
 	return true;
@@ -127,7 +127,7 @@ bool al_work_whiten(struct al_work *w, struct al_error *err)
 	if (w->measure == AL_MEASURE_WEIGHTS)
 		return true;
 	const enum al_weighting of_keys = w->measure;
-	if (w->measure == AL_MEASURE_CENTRED)
+	if (w->measure == AL_MEASURE_CENTERED)
 		w->measure = AL_MEASURE_INPUTS;
 	if (!whiten(w, AL_QUERY, err))
 		return false;

@@ -100,12 +100,12 @@ static bool check_norm(const struct al_attention *a, enum al_method method, bool
 		return true;
 	if (method != AL_METHOD_GQA)
 		return al_fail(err, AL_EINPUT,
-			"its queries and keys are normalised after their projections, so "
+			"its queries and keys are normalized after their projections, so "
 			"preserving W_Q W_K^T (%s) would not preserve scores",
 			al_method_names[method]);
 	return !of_keys
 		|| al_fail(err, AL_EINPUT,
-			"its keys are normalised after their projection, so they have no common "
+			"its keys are normalized after their projection, so they have no common "
 			"key: use --of values");
 }
 

@@ -33,7 +33,7 @@ static void fill_random(struct al_matrix m, uint64_t seed, uint64_t stream)
 }
 
 /* Mean 0 and variance 1, like a layer norm; a row of one value becomes zeros. */
-static void normalise(double *row, size_t n)
+static void normalize(double *row, size_t n)
 {
 	double mean = 0, square = 0;
 
@@ -59,7 +59,7 @@ static bool read_rows(const struct verification *v, const struct al_tensor *tabl
 		ok = al_tensor_read_double(v->job.view->checkpoint, table, &selection, row, m.cols,
 			err);
 		if (ok)
-			normalise(row, m.cols);
+			normalize(row, m.cols);
 		for (size_t j = 0; ok && j < m.cols; j++)
 			m.data[i + j * m.ld] = row[j];
 	}

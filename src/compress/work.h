@@ -72,7 +72,7 @@ bool al_measure_choose(struct al_work *w, enum al_method method,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* E[x^T x] of inputs x of n numbers, perhaps with a 1 for a bias behind them, as the measure has
- * it: what is centred doesn't see the 1. */
+ * it: what is centered doesn't see the 1. */
 bool al_work_moment(const struct al_work *w, size_t n, bool has_bias, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;
 
@@ -97,7 +97,7 @@ bool al_work_bring_back(const struct al_work *w, enum al_projection p, struct al
 bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_matrix *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The root of a symmetric matrix, which is destroyed, and its pseudo-inverse; both initialised.
+/* The root of a symmetric matrix, which is destroyed, and its pseudo-inverse; both initialized.
  * Eigenvalues below this share of the largest count as that, so that the inverse is one; 0: as
  * nothing. */
 bool al_symmetric_roots(struct al_matrix gram, double least_share, struct al_matrix root,

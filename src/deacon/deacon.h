@@ -3,7 +3,7 @@
  *
  * The loss is half the mean squared error of a token. It and its gradients follow from second
  * moments of all features, of n_features*width numbers, so that every step is of all tokens and
- * reads none of them again. W_O is "the rest of the network", which any optimiser may train: after
+ * reads none of them again. W_O is "the rest of the network", which any optimizer may train: after
  * each step of W it goes down its own gradient to where the loss is least on that line. */
 #pragma once
 

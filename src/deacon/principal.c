@@ -10,7 +10,7 @@
  * places. */
 static const double ROUNDING = 4 * FLT_EPSILON;
 
-/* ---- batch normalisation ---- */
+/* ---- batch normalization ---- */
 
 static void set_norm(struct al_principal *p, size_t feature, double shift, double mean,
 	double variance, double epsilon)
@@ -53,7 +53,7 @@ static bool sum_up(struct al_principal *p, const struct al_statistic *statistic,
 
 /* ---- direct, and the statistics of average ---- */
 
-static void normalise_heads(struct al_principal *p, const struct al_within *w, const double *sums,
+static void normalize_heads(struct al_principal *p, const struct al_within *w, const double *sums,
 	double epsilon)
 {
 	const double n = (double)p->n_tokens;
@@ -93,7 +93,7 @@ static bool find_within(struct al_principal *p, const struct al_rows rows[2], co
 
 	if (!sum_up(p, &statistic, rows, &sums, err))
 		return false;
-	normalise_heads(p, &w, sums.sums, o->epsilon);
+	normalize_heads(p, &w, sums.sums, o->epsilon);
 	for (size_t k = 0; k < w.n_heads && o->architecture == AL_DIRECT; k++)
 		for (size_t i = 0; i < w.n_heads; i++)
 			p->covariance.data[i + k * p->covariance.ld] = correlation(p, &w, sums.sums,
@@ -119,7 +119,7 @@ static void expand_shifted(const void *context, const double *row, double *out)
 			out[j * n + k] -= e->shift[k];
 }
 
-/* Averages of normalised numbers have mean zero. */
+/* Averages of normalized numbers have mean zero. */
 static bool find_averages(struct al_principal *p, const struct al_rows rows[2],
 	const struct al_pca_options *o, struct al_error *err)
 {
@@ -139,7 +139,7 @@ static bool find_averages(struct al_principal *p, const struct al_rows rows[2],
 	return true;
 }
 
-static void normalise_expansion(struct al_principal *p, const struct al_gram_sums *gram,
+static void normalize_expansion(struct al_principal *p, const struct al_gram_sums *gram,
 	double *sums, const double *shift, double epsilon)
 {
 	const size_t n = p->layer.n_features;
@@ -173,7 +173,7 @@ static bool find_expanded(struct al_principal *p, const struct al_rows rows[2], 
 	al_pca_expand(&p->layer, first, shift);
 	if (!sum_up(p, &statistic, rows, &sums, err))
 		return false;
-	normalise_expansion(p, &gram, sums.sums, shift, o->epsilon);
+	normalize_expansion(p, &gram, sums.sums, shift, o->epsilon);
 	return true;
 }
 
@@ -232,8 +232,8 @@ bool al_principal_find(struct al_principal *out, const struct al_rows rows[2],
 
 /* ---- of moments ---- */
 
-/* The covariance of number a with number b, both normalised. */
-static double normalised(const struct al_principal *p, const struct al_head_moments *m, size_t a,
+/* The covariance of number a with number b, both normalized. */
+static double normalized(const struct al_principal *p, const struct al_head_moments *m, size_t a,
 	size_t b)
 {
 	return (m->products.data[a + b * m->products.ld] / (double)m->n_tokens
@@ -250,12 +250,12 @@ static double covariance_of(const struct al_principal *p, const struct al_head_m
 
 	if (p->layer.architecture == AL_DIRECT) {
 		for (size_t j = 0; j < d; j++)
-			sum += normalised(p, m, i * d + j, k * d + j);
+			sum += normalized(p, m, i * d + j, k * d + j);
 		return sum / (double)d;
 	}
 	for (size_t j = 0; j < d; j++)
 		for (size_t l = 0; l < d; l++)
-			sum += normalised(p, m, i * d + j, k * d + l);
+			sum += normalized(p, m, i * d + j, k * d + l);
 	return sum / (double)(d * d);
 }
 

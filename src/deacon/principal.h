@@ -1,4 +1,4 @@
-/* Exact principal components of the heads' outputs, after batch normalisation. */
+/* Exact principal components of the heads' outputs, after batch normalization. */
 #pragma once
 
 #include "linalg/linalg.h"
@@ -8,16 +8,16 @@
 struct al_pca_options {
 	enum al_pca_architecture architecture;
 	size_t n_heads, d_head;
-	double epsilon; /* added to each variance before its root, as batch normalisation does */
+	double epsilon; /* added to each variance before its root, as batch normalization does */
 };
 
 struct al_principal {
 	struct al_pca_layer layer;
 	int64_t n_tokens, n_left_out;
 	double rounding; /* of the heads' outputs */
-	size_t n_constant; /* features of the batch normalisation without variance beyond it */
+	size_t n_constant; /* features of the batch normalization without variance beyond it */
 	struct al_scratch scratch; /* of what follows, and the layer's arrays */
-	struct al_matrix covariance; /* [n_features][n_features], of the normalised features */
+	struct al_matrix covariance; /* [n_features][n_features], of the normalized features */
 	struct al_matrix vectors; /* its eigenvectors, by columns */
 	double *values; /* [n_features], largest first, none negative */
 	double sum; /* of the values */

@@ -26,7 +26,7 @@ static bool crosses_text(const struct al_scene *scene, const struct al_segment *
 
 /* ---- labels at points ---- */
 
-/* What is dominated is grey, and its label dark enough to be read. */
+/* What is dominated is gray, and its label dark enough to be read. */
 static struct al_label label_of(const struct al_point *point)
 {
 	struct al_label label = al_tick_label(point->label);
@@ -63,14 +63,14 @@ static bool is_clear(const struct al_scene *scene, const struct al_segment *lead
 /* Labels next to a crowd of points would block the way to the points in its middle. */
 static bool is_crowded(const struct al_obstacles *obstacles, double x, double y)
 {
-	size_t neighbours = 0;
+	size_t neighbors = 0;
 
 	for (size_t i = 0; i < obstacles->n_boxes; i++) {
 		const struct al_box *box = &obstacles->boxes[i];
 		double dx = (box->left + box->right) / 2 - x, dy = (box->top + box->bottom) / 2 - y;
-		neighbours += hypot(dx, dy) < crowd_pt;
+		neighbors += hypot(dx, dy) < crowd_pt;
 	}
-	return neighbours > 1;
+	return neighbors > 1;
 }
 
 static bool put_on_rings(struct al_obstacles *obstacles, struct al_label *label, double x, double y,

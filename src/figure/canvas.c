@@ -160,7 +160,7 @@ static void ignore(png_structp png, png_const_charp message)
 	(void)message;
 }
 
-/* Flat colours compress best without a filter, and trying all of them would double the time. */
+/* Flat colors compress best without a filter, and trying all of them would double the time. */
 static void describe(png_structp png, png_infop info, cairo_surface_t *image)
 {
 	png_uint_32 per_meter = (png_uint_32)lround(pixels_per_pt * 72 / 0.0254);

@@ -9,14 +9,14 @@
 
 #include "figure/figure.h"
 
-/* A colour, each part from 0 to 1 (sRGB). */
+/* A color, each part from 0 to 1 (sRGB). */
 struct al_color {
 	double red, green, blue;
 	bool is_value; /* it encodes a number, and is the same on light pages and on dark ones */
 };
 
-/* The same hue for a dark page: greys and pale colours change places with dark ones, strong
- * colours become light enough to be seen (color.c). */
+/* The same hue for a dark page: grays and pale colors change places with dark ones, strong
+ * colors become light enough to be seen (color.c). */
 struct al_color al_color_on_dark(struct al_color color);
 
 struct al_box {
@@ -88,7 +88,7 @@ void al_canvas_make_fonts(struct al_canvas *canvas, const struct al_lettering *l
 
 void al_canvas_color(struct al_canvas *canvas, struct al_color color);
 
-/* A colour through which what is below shows. */
+/* A color through which what is below shows. */
 void al_canvas_glass(struct al_canvas *canvas, struct al_color color, double alpha);
 
 /* The context's path, filled or stroked, is used up; "paint" keeps it. */

@@ -93,7 +93,7 @@ static void tell_front(struct al_text *out, const struct al_plot *plot)
 				: i + 1 < front->n ? ", "
 						   : " and ",
 			front->points[i]->label);
-	al_text_addf(out, " (%s and %s is better); dominated points are grey and open.",
+	al_text_addf(out, " (%s and %s is better); dominated points are gray and open.",
 		wanted->better_x ? "right" : "left", wanted->better_y ? "up" : "down");
 }
 

@@ -1,4 +1,4 @@
-/* Colours for dark pages, in OKLab (Ottosson 2020): lightness that looks even. */
+/* Colors for dark pages, in OKLab (Ottosson 2020): lightness that looks even. */
 
 #include "figure/canvas.h"
 

@@ -1,4 +1,4 @@
-/* Colour bars: the range of a heat map's colours, above the frames. */
+/* Color bars: the range of a heat map's colors, above the frames. */
 #include "figure/palette.h"
 #include "figure/scene.h"
 
@@ -41,7 +41,7 @@ bool al_scene_add_color_bar(struct al_scene *scene, double top, double *bottom,
 		&& (title.box.right > scene->canvas->width_pt - AL_EDGE_PT
 			|| !put_bar(scene, AL_EDGE_PT, title.box.bottom, &low, &high)))
 		return al_fail(err, AL_EINPUT,
-			"the colours' title \"%s\" leaves no room for their bar", color->title);
+			"the colors' title \"%s\" leaves no room for their bar", color->title);
 	if (*title.text)
 		al_scene_add_label(scene, &title);
 	al_scene_add_label(scene, &low);

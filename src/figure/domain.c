@@ -161,7 +161,7 @@ static bool bound_colors(struct al_plot *plot, struct al_error *err)
 	}
 	if (span.n == 0)
 		return al_fail(err, AL_EINPUT,
-			"nothing to draw: no cell has a number for its colour");
+			"nothing to draw: no cell has a number for its color");
 	d->min = d->is_min_fixed ? d->min : span.min;
 	d->max = d->is_max_fixed ? d->max : span.max;
 	if (plot->figure->is_diverging) {

@@ -1,7 +1,7 @@
 /* Names at the ends of lines: next to the frame, pushed apart where lines end close together, and
  * then joined to their line by a thin leader.
  *
- * The places minimise the sum of squared shifts under the least distances: with the distances taken
+ * The places minimize the sum of squared shifts under the least distances: with the distances taken
  * off, that is an isotonic regression (pool adjacent violators), and bounds only clamp it. */
 
 #include "figure/mark.h"

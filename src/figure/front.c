@@ -52,7 +52,7 @@ void al_plot_find_fronts(struct al_plot *plot)
 		find_front(plot, panel);
 }
 
-/* Between two neighbours the front is a step: what can be had is never better than a point. */
+/* Between two neighbors the front is a step: what can be had is never better than a point. */
 size_t al_front_lines(const struct al_scene *scene, size_t panel, struct al_segment **out)
 {
 	const struct al_front *front = scene->plot->fronts ? &scene->plot->fronts[panel] : NULL;

@@ -1,11 +1,11 @@
-/* Heat maps: a coloured cell for each pair of whole numbers; a missing one is hatched. */
+/* Heat maps: a colored cell for each pair of whole numbers; a missing one is hatched. */
 
 #include "figure/mark.h"
 #include "figure/palette.h"
 
 static const double hatch_pt = 2.4, least_scale = 0.5, least_dash_pt = 1;
 
-/* Colours of a map; how many about the middle look white. */
+/* Colors of a map; how many about the middle look white. */
 enum { STEPS = 100, NEAR_ZERO = 4 };
 
 static struct al_box cell_box(const struct al_scene *scene, const struct al_point *p)
@@ -28,7 +28,7 @@ static void hatch(struct al_canvas *canvas, const struct al_box *box)
 	al_canvas_end_clip(canvas);
 }
 
-/* A little wider than the cell: between exact neighbours viewers leave a hairline. What exceeds the
+/* A little wider than the cell: between exact neighbors viewers leave a hairline. What exceeds the
  * frame is clipped. */
 static void trace(struct al_canvas *canvas, const struct al_box *box)
 {
@@ -85,7 +85,7 @@ static void write_value(struct al_canvas *canvas, const struct al_box *box, doub
 	cairo_restore(canvas->cr);
 }
 
-/* A dash where the number is negative, for print in grey: two hues of one lightness look alike. */
+/* A dash where the number is negative, for print in gray: two hues of one lightness look alike. */
 static void sign(struct al_canvas *canvas, const struct al_box *box, struct al_color back)
 {
 	const double half = (box->right - box->left) / 5, x = (box->left + box->right) / 2;
@@ -95,7 +95,7 @@ static void sign(struct al_canvas *canvas, const struct al_box *box, struct al_c
 		al_canvas_line(canvas, x - half, y, x + half, y, 0.5, ink_on(back));
 }
 
-/* The step of the colour bar that a cell has. */
+/* The step of the color bar that a cell has. */
 static int step_of(const struct al_scene *scene, double value)
 {
 	const struct al_dimension *color = &scene->plot->color;
@@ -132,7 +132,7 @@ static bool has_step(const struct al_scene *scene, const struct al_point *point,
 }
 
 /* How many cells from this one on are above each other, or else side by side, and have this
- * colour. */
+ * color. */
 static size_t run_length(const struct al_scene *scene, const struct al_points *points, size_t first,
 	int step)
 {
@@ -150,7 +150,7 @@ static size_t run_length(const struct al_scene *scene, const struct al_points *p
 	return n;
 }
 
-/* All cells of one colour at once, and neighbours as one box: a map of many is small then. */
+/* All cells of one color at once, and neighbors as one box: a map of many is small then. */
 static void fill_step(struct al_scene *scene, const struct al_points *points, int step)
 {
 	bool is_any = false;

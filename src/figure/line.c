@@ -189,8 +189,8 @@ static size_t common_divisor(size_t a, size_t b)
 	return b == 0 ? a : common_divisor(b, a % b);
 }
 
-/* Which of n places a series' markers take between those of the others: neighbours in the list,
- * which tend to be neighbours in the plot, are far apart. */
+/* Which of n places a series' markers take between those of the others: neighbors in the list,
+ * which tend to be neighbors in the plot, are far apart. */
 static size_t stagger(size_t series, size_t n)
 {
 	size_t stride = (size_t)fmax(1, round(0.382 * (double)n));

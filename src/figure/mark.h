@@ -10,7 +10,7 @@ struct al_mark {
 	bool joins; /* points are joined in the order of x; series may end in labels */
 	bool takes_labels; /* each point may have a label */
 	bool can_stack;
-	bool has_cells; /* at whole numbers of x and y, coloured by a third column */
+	bool has_cells; /* at whole numbers of x and y, colored by a third column */
 	double key_pt; /* the width of a series' sample in a legend */
 	void (*draw)(struct al_scene *scene, size_t panel);
 	/* What labels must keep off. */

@@ -1,7 +1,7 @@
-/* Colours, dashes, markers, hatches. */
+/* Colors, dashes, markers, hatches. */
 #include "figure/palette.h"
 
-/* The hues of Okabe & Ito 2008, of lightnesses (CIE L*) that differ, so that they differ in grey
+/* The hues of Okabe & Ito 2008, of lightnesses (CIE L*) that differ, so that they differ in gray
  * print and to readers who see no red or green: the first four, of which stacked bars are made, by
  * steps of ten at least. */
 static const struct al_color colors[AL_N_COLORS] = {
@@ -109,7 +109,7 @@ static const struct marker {
 
 enum { N_MARKERS = sizeof(markers) / sizeof(*markers) };
 
-/* A second channel that shifts by one each time the colours have gone round: 64 pairs. */
+/* A second channel that shifts by one each time the colors have gone round: 64 pairs. */
 static size_t second(size_t series, size_t n)
 {
 	return (series + series / AL_N_COLORS) % n;

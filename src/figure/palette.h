@@ -1,13 +1,13 @@
-/* The palette distinguishes series twice: a colour (after Okabe & Ito 2008, safe for colour-blind
- * readers, in steps of lightness for print in grey) and a dash or a marker, for marks that
- * coincide. Bars are hatched from the second round of colours on. */
+/* The palette distinguishes series twice: a color (after Okabe & Ito 2008, safe for color-blind
+ * readers, in steps of lightness for print in gray) and a dash or a marker, for marks that
+ * coincide. Bars are hatched from the second round of colors on. */
 #pragma once
 
 #include "figure/canvas.h"
 
 enum { AL_N_COLORS = 8 };
 
-/* Colours repeat after AL_N_COLORS, with another marker, dash and hatch. */
+/* Colors repeat after AL_N_COLORS, with another marker, dash and hatch. */
 struct al_color al_series_color(size_t series);
 
 /* The same hue, faint: of many curves that lie close. */
@@ -26,15 +26,15 @@ void al_series_set_dash(struct al_canvas *canvas, size_t series);
  * below shows through. */
 double al_series_coverage(size_t series);
 
-/* The colour of a share, 0 to 1: cividis (Nuñez, Anderton & Renslow 2018), dark to light; or for a
+/* The color of a share, 0 to 1: cividis (Nuñez, Anderton & Renslow 2018), dark to light; or for a
  * diverging range blue below the middle, vermilion above it, white there. */
 struct al_color al_ramp_color(double share, bool is_diverging);
 
-/* A marker whose bounding box is centred on (x, y). */
+/* A marker whose bounding box is centered on (x, y). */
 void al_series_draw_marker(struct al_canvas *canvas, size_t series, double x, double y,
 	double size_pt);
 
-/* Its rim alone, in another colour: of two that overlap both show. */
+/* Its rim alone, in another color: of two that overlap both show. */
 void al_series_draw_open_marker(struct al_canvas *canvas, size_t series, struct al_color color,
 	double x, double y, double size_pt);
 

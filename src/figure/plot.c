@@ -208,8 +208,8 @@ static bool check_spec(const struct al_figure *figure, const struct al_mark *mar
 		return al_fail(err, AL_EINPUT, "stacked bars can't have a log axis");
 	if (mark->has_cells != (figure->color.column != NULL))
 		return al_fail(err, AL_EINPUT, "%s",
-			mark->has_cells ? "a heatmap needs the column of its colours"
-					: "only a heatmap has a column of colours");
+			mark->has_cells ? "a heatmap needs the column of its colors"
+					: "only a heatmap has a column of colors");
 	if (mark->has_cells && (figure->x.scale == AL_AXIS_LOG || figure->y.scale == AL_AXIS_LOG))
 		return al_fail(err, AL_EINPUT, "a %s can't have a log axis", figure->mark);
 	return true;

@@ -118,7 +118,7 @@ void al_scene_add_beneath(struct al_scene *scene, size_t panel);
 bool al_scene_add_legend(struct al_scene *scene, double top, double *bottom,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The colours' range, from `top` downwards (colorbar.c). */
+/* The colors' range, from `top` downwards (colorbar.c). */
 bool al_scene_add_color_bar(struct al_scene *scene, double top, double *bottom,
 	struct al_error *err) AL_MUST_CHECK;
 void al_scene_draw_color_bar(struct al_scene *scene);

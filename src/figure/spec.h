@@ -69,7 +69,7 @@ struct al_ratio {
 	int digits; /* after the point */
 };
 
-/* Points: those that another one is better than are grey and open, the others are joined. */
+/* Points: those that another one is better than are gray and open, the others are joined. */
 struct al_pareto {
 	bool is_drawn;
 	unsigned better_x, better_y; /* 1: the higher value, 0: the lower */
@@ -92,13 +92,13 @@ struct al_figure {
 	bool is_diverging; /* heatmap: two hues about zero */
 	bool writes_values; /* heatmap: in each cell, with two decimals */
 	bool leaves_diagonal; /* heatmap: of things with themselves; not drawn, and not in the
-				 colours' range */
+				 colors' range */
 	const char *const *stacked; /* bar: columns stacked instead of y.column, at most
 				       AL_FIGURE_MOST_STACKED */
 	size_t n_stacked;
 	const char *series; /* column whose values make the series, or NULL */
 	const char *const *looks; /* names of series, as people read them, that have the palette's
-				     colours and marks in this order in whatever figure they are
+				     colors and marks in this order in whatever figure they are
 				     drawn; NULL: all as they come */
 	size_t n_looks;
 	struct al_strands strands;

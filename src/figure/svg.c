@@ -1,8 +1,8 @@
-/* SVG: shapes as paths, text as text, colours as CSS variables with a set for dark pages.
+/* SVG: shapes as paths, text as text, colors as CSS variables with a set for dark pages.
  *
- * Programs that don't know CSS find each colour in the attribute of its shape; those that do take
- * the variable of that colour ("--c0072b2"), which a page may set again. Text has the length that
- * was measured, so that another font doesn't make it meet its neighbours. Nothing has an id:
+ * Programs that don't know CSS find each color in the attribute of its shape; those that do take
+ * the variable of that color ("--c0072b2"), which a page may set again. Text has the length that
+ * was measured, so that another font doesn't make it meet its neighbors. Nothing has an id:
  * several figures may be in one page. */
 #include "figure/canvas.h"
 
@@ -11,7 +11,7 @@
 /* What a reader without the family takes. */
 static const char families_behind[] = "Verdana, sans-serif";
 
-/* ---- numbers and colours ---- */
+/* ---- numbers and colors ---- */
 
 /* Hundredths of a point. */
 static long hundredths(double value)
@@ -34,7 +34,7 @@ static void add_attribute(struct al_text *out, const char *name, double value)
 	al_text_add(out, "\"");
 }
 
-/* In capitals where it encodes a value: no rule for a page's colours finds it then. */
+/* In capitals where it encodes a value: no rule for a page's colors finds it then. */
 static void add_hex(struct al_text *out, struct al_color c)
 {
 	al_text_addf(out, c.is_value ? "%02lX%02lX%02lX" : "%02lx%02lx%02lx", lround(c.red * 255),

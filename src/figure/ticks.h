@@ -1,4 +1,4 @@
-/* Ticks: where an axis is labelled, and with what.
+/* Ticks: where an axis is labeled, and with what.
  *
  * Linear axes by the search of Talbot, Lin & Hanrahan, "An Extension of Wilkinson's Algorithm for
  * Positioning Tick Labels on Axes" (2010): simplicity, coverage, density and legibility are

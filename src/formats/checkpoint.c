@@ -52,7 +52,7 @@ static const struct al_format *format_of_name(const char *name, bool has_magic)
 
 /* The format whose magic fits; else one that has none, by the ending or the first. NULL on
  * failure. */
-static const struct al_format *recognise(const struct al_source *source, struct al_error *err)
+static const struct al_format *recognize(const struct al_source *source, struct al_error *err)
 {
 	char start[32];
 	size_t length = source->bytes < sizeof(start) ? (size_t)source->bytes : sizeof(start);
@@ -93,7 +93,7 @@ static const struct al_format *open_shard(struct al_checkpoint *checkpoint, size
 
 	if (!al_source_open(&shard->source, shard->source.path, err))
 		return NULL;
-	const struct al_format *format = recognise(&shard->source, err);
+	const struct al_format *format = recognize(&shard->source, err);
 	if (!format)
 		return NULL;
 	shard->format = format->name;

@@ -96,7 +96,7 @@ bool al_checkpoint_check_purpose(const struct al_checkpoint *checkpoint,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Elements of a tensor, counted in storage order (the last dimension runs fastest): `n_runs` runs
- * of `run` neighbours; the first begins at element `first`, each `stride` after the one before. */
+ * of `run` neighbors; the first begins at element `first`, each `stride` after the one before. */
 struct al_selection {
 	int64_t first, run, n_runs, stride;
 };

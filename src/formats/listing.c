@@ -114,7 +114,7 @@ static int compare_places(const void *left, const void *right)
 	return strcmp(a->name, b->name);
 }
 
-static bool check_neighbour(const struct al_listing *listing, const struct al_tensor *tensor,
+static bool check_neighbor(const struct al_listing *listing, const struct al_tensor *tensor,
 	uint64_t expected, bool is_packed, struct al_error *err)
 {
 	if (tensor->offset >= expected && (tensor->offset == expected || !is_packed))
@@ -161,7 +161,7 @@ bool al_listing_check(struct al_listing *listing, const struct al_format *format
 	if (n)
 		qsort(tensors, n, sizeof(*tensors), compare_places);
 	for (size_t i = 0; i < n; i++) {
-		if (!check_neighbour(listing, &tensors[i], expected, format->is_packed, err))
+		if (!check_neighbor(listing, &tensors[i], expected, format->is_packed, err))
 			return false;
 		expected = tensors[i].offset + tensors[i].bytes;
 	}

@@ -410,7 +410,7 @@ static void put(struct machine *m, uint64_t index)
 {
 	/* pickles number what they keep: each number takes a byte at least */
 	if (index >= m->n_bytes || m->n_stack == floor_of(m)) {
-		fail(m, "memoises from an empty stack");
+		fail(m, "memoizes from an empty stack");
 		return;
 	}
 	while (m->n_memo <= index) {

@@ -51,7 +51,7 @@ static const struct al_pickle_name names[] = {
 	{"numpy._core.multiarray", "scalar", AL_MAKES_OTHER, NULL},
 	{"numpy.core.multiarray", "_reconstruct", AL_MAKES_OTHER, NULL},
 	{"numpy._core.multiarray", "_reconstruct", AL_MAKES_OTHER, NULL},
-	{"torch._utils", "_rebuild_qtensor", AL_IS_REFUSED, "quantised tensors"},
+	{"torch._utils", "_rebuild_qtensor", AL_IS_REFUSED, "quantized tensors"},
 	{"torch._utils", "_rebuild_sparse_tensor", AL_IS_REFUSED, "sparse tensors"},
 	{"torch._utils", "_rebuild_device_tensor_from_numpy", AL_IS_REFUSED, "tensors of a device"},
 };

@@ -65,7 +65,7 @@ static void convert(const struct al_dtype *dtype, const unsigned char *bytes, si
 		dtype->to_float(bytes, n, target->floats + at);
 }
 
-/* Elements [first, first + n) of neighbouring blocks; where they begin or end within one, whole
+/* Elements [first, first + n) of neighboring blocks; where they begin or end within one, whole
  * ones are converted elsewhere. */
 static void convert_blocks(const struct al_dtype *dtype, const unsigned char *bytes, size_t first,
 	size_t n, const struct target *target, size_t at)

@@ -1,4 +1,4 @@
-/* Formulas: the exact language of the catalogue and of scenario columns.
+/* Formulas: the exact language of the catalog and of scenario columns.
  *
  *   + - * / ^ ( )   integers   symbols   NAME[index]   'word'
  *   == != < <= > >= and or not
@@ -55,7 +55,7 @@ void al_formula_postfix(const struct al_formula *formula, struct al_text *out);
 
 enum al_value_kind {
 	AL_VALUE_INTEGER, /* fits an int64_t: the fast path */
-	AL_VALUE_EXACT, /* any rational: `exact` is initialised */
+	AL_VALUE_EXACT, /* any rational: `exact` is initialized */
 	AL_VALUE_WORD, /* a word, for == and != only; `word` must outlive the value */
 };
 
@@ -68,7 +68,7 @@ struct al_value {
 
 /* Starts as the integer 0 and needs al_value_finish only after it became AL_VALUE_EXACT (finishing
  * twice or another kind is harmless): one that AL_VALUE declares is finished where its block ends.
- * Setters may be used on any value that was initialised. */
+ * Setters may be used on any value that was initialized. */
 #define AL_VALUE(name) AL_ENDS(al_value_finish) struct al_value name = {.kind = AL_VALUE_INTEGER}
 void al_value_init(struct al_value *value);
 void al_value_finish(struct al_value *value);
@@ -82,7 +82,7 @@ void al_value_get(const struct al_value *value, mpq_t out); /* a number's value 
 struct al_reference {
 	const char *symbol;
 	const char *row; /* cells dialect: the index text, or NULL */
-	bool has_index; /* catalogue dialect: NAME[index] */
+	bool has_index; /* catalog dialect: NAME[index] */
 	int64_t index;
 };
 
@@ -97,7 +97,7 @@ struct al_scope {
 	const struct al_scope *outer; /* asked for what is not found here; may be NULL */
 };
 
-/* `out` is initialised by the caller. Division by zero, a result beyond 4096 bits: errors that
+/* `out` is initialized by the caller. Division by zero, a result beyond 4096 bits: errors that
  * quote the formula and its column. A wrong symbol names itself, its column and the nearest known
  * symbol; an error of the scope passes as it is. `if`, `and` and `or` evaluate only what they
  * need. */

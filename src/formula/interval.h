@@ -35,6 +35,6 @@ struct al_interval_scope {
 	void *context;
 };
 
-/* `out` is initialised by the caller. A division by what may be zero is no error. */
+/* `out` is initialized by the caller. A division by what may be zero is no error. */
 bool al_formula_enclose(const struct al_formula *formula, const struct al_interval_scope *scope,
 	struct al_interval *out, struct al_error *err) AL_MUST_CHECK;

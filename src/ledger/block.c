@@ -200,7 +200,7 @@ static void apply_changes(struct al_block *block)
 
 /* ---- symbols ---- */
 
-/* The catalogue knows every symbol of its formulas: one without a value is not given. */
+/* The catalog knows every symbol of its formulas: one without a value is not given. */
 static bool find_setting(struct al_block *block, const char *symbol, const struct al_setting **out,
 	struct al_error *err)
 {

@@ -39,7 +39,7 @@ bool al_ledger_open_modules(struct al_ledger *ledger, struct al_error *err) AL_M
 void al_ledger_open_alone(struct al_ledger *ledger);
 void al_ledger_close_modules(struct al_ledger *ledger);
 
-/* A new entry of a list, zeroed but for its numbers, which are initialised. */
+/* A new entry of a list, zeroed but for its numbers, which are initialized. */
 struct al_ledger_entry *al_ledger_list_add(struct al_ledger *ledger, enum al_list list);
 
 /* Everything but the numbers, which stay the entry's own. */

@@ -3,7 +3,7 @@
 
 #include "ledger/entries.h"
 #include "ledger/infer_parts.h"
-#include "ledger/quantise_facts.h"
+#include "ledger/quantize_facts.h"
 #include "ledger/stage.h"
 
 const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES] = {
@@ -18,7 +18,7 @@ const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES] = {
 
 /* Scales that the family lists are those of what a checkpoint packs, and of FP8 matrices: these
  * need none where they are widened, and in a file of blocks they are in the blocks. */
-static bool is_scale_in_file(const struct al_ledger *ledger, const struct al_quantisation *q,
+static bool is_scale_in_file(const struct al_ledger *ledger, const struct al_quantization *q,
 	const struct al_ledger_entry *t)
 {
 	if (t->beside)
@@ -28,7 +28,7 @@ static bool is_scale_in_file(const struct al_ledger *ledger, const struct al_qua
 			|| (q->dtype && strcmp(q->dtype->name, "fp8") == 0));
 }
 
-static bool is_in_file(const struct al_ledger *ledger, const struct al_quantisation *q,
+static bool is_in_file(const struct al_ledger *ledger, const struct al_quantization *q,
 	const struct al_ledger_entry *t)
 {
 	const bool has_mtp = ledger->ask.engine && ledger->ask.engine->has_mtp;
@@ -190,7 +190,7 @@ static bool add_weight(struct al_ledger *ledger, const struct al_inference *infe
 {
 	struct al_stored_format format;
 
-	if (!al_quantised_format(inference->weights, ledger, t, &format, err))
+	if (!al_quantized_format(inference->weights, ledger, t, &format, err))
 		return al_in(err, "%s", t->name);
 	AL_INFERENCE_ROW(row);
 	weigh(ledger, inference, t, &format.dtype, &row);

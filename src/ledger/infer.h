@@ -47,7 +47,7 @@ bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, i
 /* ---- inference ---- */
 
 struct al_inference {
-	struct al_quantisation *weights; /* the same as the ledger was opened with */
+	struct al_quantization *weights; /* the same as the ledger was opened with */
 	const struct al_dtype *cache;
 	struct al_share share;
 	int64_t batch, seq, source_seq, tp;

@@ -121,8 +121,8 @@ static bool fill_list(struct al_ledger *ledger, enum al_list list, struct al_err
 	for (size_t i = 0; list <= AL_LIST_STORED && i < ledger->tensor_list.n_tensors; i++)
 		if (!add_stored(ledger, list, &ledger->tensor_list.tensors[i], err))
 			return al_in(err, "%s", ledger->tensor_list.tensors[i].name);
-	return list != AL_LIST_STORED || !ledger->is_model || !ledger->ask.quantisation
-		|| al_quantisation_add_beside(ledger->ask.quantisation, ledger, err);
+	return list != AL_LIST_STORED || !ledger->is_model || !ledger->ask.quantization
+		|| al_quantization_add_beside(ledger->ask.quantization, ledger, err);
 }
 
 static bool in_model(const struct al_ledger *ledger, struct al_error *err)
@@ -342,7 +342,7 @@ const struct al_count_info al_counts[AL_N_COUNTS] = {
 	[AL_COUNT_NON_EMBEDDING] = {"without_embedding_and_head", "Without embeddings and head"},
 	[AL_COUNT_TIED] = {"tied", "Tied tensors, where stored again"},
 	[AL_COUNT_BUFFERS] = {"buffers", "Buffers"},
-	[AL_COUNT_SCALES] = {"scales", "Scales of a quantisation"},
+	[AL_COUNT_SCALES] = {"scales", "Scales of a quantization"},
 	[AL_COUNT_EXTRA] = {"apart", "Not part of the model"},
 	[AL_COUNT_STORED] = {"stored", "Stored, without what is optional"},
 };

@@ -14,7 +14,7 @@
 #include "ledger/basis.h"
 #include "ledger/block.h"
 #include "ledger/configured.h"
-#include "ledger/quantise.h"
+#include "ledger/quantize.h"
 
 /* ---- what is asked about ---- */
 
@@ -34,7 +34,7 @@ struct al_ledger_ask {
 	bool explains; /* fill `substituted` */
 	const struct al_engine_choice *engine; /* that holds the cache; NULL: the lower bound */
 	const struct al_dtype *cache; /* in which it is; NULL: bf16 */
-	struct al_quantisation *quantisation; /* of a whole model: what it adds to the tensors is in
+	struct al_quantization *quantization; /* of a whole model: what it adds to the tensors is in
 						 their list; or NULL */
 };
 
@@ -53,7 +53,7 @@ enum al_list {
 
 /* Equal entries: `times` of them in what is asked about, all with these dimensions. */
 struct al_ledger_entry {
-	const struct al_entry *entry; /* as the catalogue has it */
+	const struct al_entry *entry; /* as the catalog has it */
 	enum al_part part;
 	const struct al_ledger_module *module; /* NULL: of no attention module */
 	const struct al_model_item *stored; /* as the family has it; NULL: of a module */
@@ -178,7 +178,7 @@ enum al_count {
 				   2020) */
 	AL_COUNT_TIED, /* numbers of tied tensors, where a file stores them again */
 	AL_COUNT_BUFFERS, /* stored, not trained */
-	AL_COUNT_SCALES, /* of a quantisation */
+	AL_COUNT_SCALES, /* of a quantization */
 	AL_COUNT_EXTRA, /* stored in addition to the model: multi-token prediction */
 	AL_COUNT_STORED, /* what a file holds: each tensor once, and no buffers that may be left out
 			  */

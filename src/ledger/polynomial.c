@@ -78,7 +78,7 @@ static void add_defaults(struct replacements *to, const struct al_block *block,
 	}
 }
 
-/* The catalogue's formulas see everything at once: numbers, what is asked for where it isn't a
+/* The catalog's formulas see everything at once: numbers, what is asked for where it isn't a
  * number already, and defaults. Within what is asked for, numbers and defaults hold. */
 static bool collect(struct replacements *to, struct replacements *inner, struct al_block *block,
 	const struct al_substitution *asked, size_t n_asked, struct al_error *err)

@@ -23,7 +23,7 @@ extern const char *const al_memory_state_names[AL_N_STATES];
 struct al_titled al_state_titled(int state);
 
 /* Bytes of all copies of an entry, on one tensor-parallel device, exactly (a block of a
- * quantisation may end in the middle of a byte); `rank` 0: the recipe's. */
+ * quantization may end in the middle of a byte); `rank` 0: the recipe's. */
 bool al_entry_state(const struct al_recipe *recipe, enum al_memory_state state,
 	const struct al_ledger_entry *entry, int64_t rank, mpq_t out,
 	struct al_error *err) AL_MUST_CHECK;

@@ -204,7 +204,7 @@ enum { SOLVED_AT_ONCE = 512 };
 static const double SHIFT = 0x1p-44;
 
 /* One division is enough below this condition of the Gram matrix: for al_qr, and for
- * al_orthonormalise. A Gaussian matrix that is twice as tall as wide stays below the second. */
+ * al_orthonormalize. A Gaussian matrix that is twice as tall as wide stays below the second. */
 static const double ENOUGH = 2, ENOUGH_LOOSELY = 100;
 
 enum { MOST_DIVISIONS = 4 };
@@ -279,7 +279,7 @@ static bool divide(struct division *x, struct al_error *err)
 	return condition <= x->enough || (qr(x->a, x->factor, true, err) && take_factor(x, err));
 }
 
-static bool orthonormalise(struct al_matrix a, struct al_matrix r, double enough,
+static bool orthonormalize(struct al_matrix a, struct al_matrix r, double enough,
 	struct al_error *err)
 {
 	AL_SCRATCH(scratch);
@@ -298,7 +298,7 @@ bool al_qr(struct al_matrix a, struct al_matrix r, struct al_error *err)
 	for (size_t j = 0; j < r.cols; j++)
 		for (size_t i = 0; i < r.rows; i++)
 			r.data[i + j * r.ld] = i == j;
-	return orthonormalise(a, r, ENOUGH, err);
+	return orthonormalize(a, r, ENOUGH, err);
 }
 
 static bool check_tall(struct al_matrix u, struct al_error *err)
@@ -309,12 +309,12 @@ static bool check_tall(struct al_matrix u, struct al_error *err)
 				u.rows));
 }
 
-bool al_orthonormalise(struct al_matrix u, struct al_error *err)
+bool al_orthonormalize(struct al_matrix u, struct al_error *err)
 {
 	const struct al_matrix none = {.ld = 1};
 
 	return check_tall(u, err) && al_check_finite("QR", al_view(u), err)
-		&& (u.cols == 0 || orthonormalise(u, none, ENOUGH_LOOSELY, err));
+		&& (u.cols == 0 || orthonormalize(u, none, ENOUGH_LOOSELY, err));
 }
 
 /* ---- Haar ---- */
@@ -326,5 +326,5 @@ bool al_haar(struct al_random *random, struct al_matrix u, struct al_error *err)
 	for (size_t j = 0; j < u.cols; j++)
 		al_random_gaussian(random, u.data + j * u.ld, u.rows);
 	/* The Q of a Gaussian matrix is Haar where R's diagonal is positive: it always is here. */
-	return al_orthonormalise(u, err);
+	return al_orthonormalize(u, err);
 }

@@ -1,4 +1,4 @@
-/* Hebbian learning of principal components by Sanger's rule, the generalised Hebbian algorithm.
+/* Hebbian learning of principal components by Sanger's rule, the generalized Hebbian algorithm.
  *
  * Weights W are [n][m], a component a column (the paper's W is this, its y = w^T x; its equation 12
  * writes the transpose, W [m][n]). With y = W^T x, one pattern asks for the change

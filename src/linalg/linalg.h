@@ -165,7 +165,7 @@ enum al_op {
 	AL_TRANSPOSED,
 };
 
-/* C = alpha op(A) op(B) + beta C. With beta 0, C need not be initialised. */
+/* C = alpha op(A) op(B) + beta C. With beta 0, C need not be initialized. */
 bool al_gemm(enum al_op op_a, enum al_op op_b, double alpha, struct al_view a, struct al_view b,
 	double beta, struct al_matrix c, struct al_error *err) AL_MUST_CHECK;
 bool al_gemm_f(enum al_op op_a, enum al_op op_b, float alpha, struct al_view_f a,
@@ -214,7 +214,7 @@ bool al_qr(struct al_matrix a, struct al_matrix r, struct al_error *err) AL_MUST
 
 /* U, not wider than tall, becomes what al_qr makes it, with columns orthonormal to 1e-13 at half of
  * the cost. */
-bool al_orthonormalise(struct al_matrix u, struct al_error *err) AL_MUST_CHECK;
+bool al_orthonormalize(struct al_matrix u, struct al_error *err) AL_MUST_CHECK;
 
 /* R as above by the cheapest route that can be trusted. A is left as it is. */
 bool al_triangle(struct al_view a, struct al_matrix r, enum al_route *route,

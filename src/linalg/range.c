@@ -92,7 +92,7 @@ static bool weigh(const struct finder *f, struct al_matrix_f from, struct al_mat
 /* A basis of what `narrow` spans, and its own^T basis. */
 static bool take_basis(struct finder *f, struct al_error *err)
 {
-	return al_widen(al_view_f(f->narrow), f->basis, err) && al_orthonormalise(f->basis, err)
+	return al_widen(al_view_f(f->narrow), f->basis, err) && al_orthonormalize(f->basis, err)
 		&& al_narrow(al_view(f->basis), f->narrow, err)
 		&& al_gemm_f(AL_TRANSPOSED, AL_PLAIN, 1, f->own, al_view_f(f->narrow), 0, f->inner,
 			err);

@@ -28,7 +28,7 @@ struct residual {
  * None of them is a difference of large numbers, and none is wider than the approximation. Of more
  * columns than rows U or V is square. */
 
-static bool orthonormalise(struct al_scratch *scratch, struct al_view a, struct al_matrix *basis,
+static bool orthonormalize(struct al_scratch *scratch, struct al_view a, struct al_matrix *basis,
 	struct al_matrix *triangle, struct al_error *err)
 {
 	const size_t rank = al_least(a.rows, a.cols);
@@ -46,8 +46,8 @@ static bool find_spaces(struct al_scratch *scratch, struct residual *x, struct a
 	const struct al_approximation *a = x->approximation;
 	struct al_matrix w, *t = &x->right_triangle;
 
-	if (!orthonormalise(scratch, a->left, &x->left, &x->left_triangle, err)
-		|| !orthonormalise(scratch, a->right, &x->right, &w, err)
+	if (!orthonormalize(scratch, a->left, &x->left, &x->left_triangle, err)
+		|| !orthonormalize(scratch, a->right, &x->right, &w, err)
 		|| !al_take(scratch, t, w.cols, w.rows, err))
 		return false;
 	for (size_t j = 0; j < w.cols; j++)

@@ -2,7 +2,7 @@
 
 #include "paper/binder.h"
 
-/* Lists a variant once; one that the catalogue hasn't is known from data alone. */
+/* Lists a variant once; one that the catalog hasn't is known from data alone. */
 static void list_variant(struct al_binder *b, const char *variant)
 {
 	if (al_find_name(variant, b->known, b->n_known) >= 0 || !al_binder_counts(b, variant))

@@ -45,7 +45,7 @@ bool al_paper_bind(struct al_bound *bound, const struct al_paper *paper,
 void al_bound_finish(struct al_bound *bound);
 
 /* What a label of the paper, or each of its words where several rows ran into one, is called here,
- * by the map, which may be NULL, else by the catalogue: how many; 0: one is no name (names.c). */
+ * by the map, which may be NULL, else by the catalog: how many; 0: one is no name (names.c). */
 size_t al_paper_names(enum al_catalog_kind kind, const struct al_paper_map *map,
 	struct al_arena *arena, const char *label, const char ***names);
 

@@ -40,7 +40,7 @@ struct al_paper_truth {
 void al_paper_read_prose(const struct al_paper *paper, const struct al_paper_truth *truths,
 	size_t n_truths, struct al_paper_findings *out, struct al_lint_counts *counts);
 
-/* Do two numbers differ by one digit, or by two neighbours that changed places? */
+/* Do two numbers differ by one digit, or by two neighbors that changed places? */
 bool al_paper_is_slip(const char *a, const char *b);
 
 /* ---- relations.c ---- */

@@ -1,4 +1,4 @@
-/* Names: what a paper's labels are called in the catalogue. */
+/* Names: what a paper's labels are called in the catalog. */
 
 #include "paper/bind.h"
 

@@ -319,7 +319,7 @@ static bool has_direction(const struct al_sentence *s, size_t at)
 }
 
 /* "from 4 to 2 and from 8 to 2, a 2x reduction" could be of either. */
-static bool has_neighbour(const struct al_sentence *s, const struct pair *pairs, size_t n, size_t i)
+static bool has_neighbor(const struct al_sentence *s, const struct pair *pairs, size_t n, size_t i)
 {
 	return (i > 0 && are_links(s, pairs[i - 1].last + 1, pairs[i].first))
 		|| (i + 1 < n && are_links(s, pairs[i].last + 1, pairs[i + 1].first));
@@ -337,7 +337,7 @@ static void read_relation(struct reader *r, const struct pair *pairs, size_t n_p
 		}
 	if (n == 0)
 		return;
-	if (n > 1 || has_neighbour(s, pairs, n_pairs, found))
+	if (n > 1 || has_neighbor(s, pairs, n_pairs, found))
 		add_unread(r, &s->words[at], "it could be of several pairs of numbers");
 	else if (can_divide(&pairs[found]))
 		judge(r, &pairs[found], at);

@@ -160,7 +160,7 @@ static void write_label(struct printing *p)
 	al_text_add(p->out, "}\n");
 }
 
-/* A table that goes on is called as the first part, and isn't labelled again. */
+/* A table that goes on is called as the first part, and isn't labeled again. */
 static void write_caption(struct printing *p, bool goes_on)
 {
 	if (!*p->table->title)

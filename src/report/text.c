@@ -225,7 +225,7 @@ static void add_rule(struct al_text *out, size_t place, size_t width, bool is_dr
 	al_text_add_repeated(out, is_drawn ? '-' : ' ', width);
 }
 
-/* Headings centred over their columns, and a rule under each. */
+/* Headings centered over their columns, and a rule under each. */
 static void write_groups(const struct sheet *sheet, const struct part *part, struct al_text *out)
 {
 	for (size_t from = 0, to; from < part->n; from = to) {

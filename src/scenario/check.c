@@ -12,7 +12,7 @@ const char *const al_verdict_names[AL_N_VERDICTS] = {"reproduced", "consistent",
 /* ---- a row of the answer ---- */
 
 /* What is found of a claim. */
-struct judgement {
+struct judgment {
 	const struct al_scenario_claim *claim;
 	struct al_arena *arena; /* of the table */
 	const char *scenario, *id, *kind, *where, *printed, *verdict_name, *note;
@@ -21,20 +21,20 @@ struct judgement {
 	enum al_verdict verdict;
 	bool is_equality; /* a number that holds: reproduced or consistent */
 	bool is_indifferent; /* it would hold too with the last digit one more */
-	const struct judgement *held_by; /* the first of its readings that holds, or NULL */
+	const struct judgment *held_by; /* the first of its readings that holds, or NULL */
 };
 
 static void get_value(struct al_table *table, struct al_cell *cell, const void *record)
 {
-	const struct judgement *judgement = record;
+	const struct judgment *judgment = record;
 
-	if (judgement->text)
-		al_cell_set_text(table, cell, judgement->text);
-	else if (judgement->value)
-		al_cell_set_exact(table, cell, judgement->value);
+	if (judgment->text)
+		al_cell_set_text(table, cell, judgment->text);
+	else if (judgment->value)
+		al_cell_set_exact(table, cell, judgment->value);
 }
 
-#define OF(member) AL_MEMBER(struct judgement, member)
+#define OF(member) AL_MEMBER(struct judgment, member)
 static const struct al_table_field fields[] = {
 	{{.key = "scenario"}, OF(scenario)},
 	{{.key = "id", .is_key = true}, OF(id)},
@@ -58,21 +58,21 @@ void al_check_table_init(struct al_table *table)
 
 enum { FRACTION_DIGITS = 2 }; /* of 2/3, which has none of its own */
 
-static bool holds(const struct judgement *judgement)
+static bool holds(const struct judgment *judgment)
 {
-	return judgement->verdict == AL_REPRODUCED || judgement->verdict == AL_CONSISTENT;
+	return judgment->verdict == AL_REPRODUCED || judgment->verdict == AL_CONSISTENT;
 }
 
 /* What a reader asks of a claim that the value, in the printed unit, does not reproduce. */
 static const char *explain(const struct al_derivation *d, const struct al_printed *printed,
-	const struct judgement *judgement)
+	const struct judgment *judgment)
 {
 	const struct al_scenario_claim *claim = d->claim;
-	struct al_arena *arena = judgement->arena;
+	struct al_arena *arena = judgment->arena;
 	int digits = printed->is_fraction ? FRACTION_DIGITS : printed->digits;
-	const char *point = al_exact_decimal(arena, judgement->value, digits + 2);
+	const char *point = al_exact_decimal(arena, judgment->value, digits + 2);
 
-	switch (judgement->verdict) {
+	switch (judgment->verdict) {
 	case AL_CONSISTENT:
 		if (d->box.n == 0)
 			return al_format(arena, "%s is about %s", point, claim->printed);
@@ -92,7 +92,7 @@ static const char *explain(const struct al_derivation *d, const struct al_printe
 
 /* Compares a printed polynomial. */
 static bool judge_polynomial(struct al_evaluator *evaluator, const struct al_scenario_claim *claim,
-	const struct al_polynomial *found, struct judgement *judgement, struct al_error *err)
+	const struct al_polynomial *found, struct judgment *judgment, struct al_error *err)
 {
 	const struct al_formula *formula;
 	struct al_polynomial *printed = NULL;
@@ -101,21 +101,21 @@ static bool judge_polynomial(struct al_evaluator *evaluator, const struct al_sce
 	if (!al_formula_parse(evaluator->arena, claim->printed, AL_DIALECT_PRINTED, &formula, err)
 		|| !al_polynomial_of(formula, claim->symbols, claim->n_symbols, &printed, err))
 		return false;
-	judgement->verdict = al_polynomial_equal(found, printed) ? AL_REPRODUCED : AL_INCONSISTENT;
+	judgment->verdict = al_polynomial_equal(found, printed) ? AL_REPRODUCED : AL_INCONSISTENT;
 	al_polynomial_text(found, &text);
-	judgement->text = al_strdup(judgement->arena, text.data);
+	judgment->text = al_strdup(judgment->arena, text.data);
 	al_polynomial_destroy(printed);
 	return true;
 }
 
 static void judge_order_of_growth(const struct al_scenario_claim *claim, int order,
-	struct judgement *judgement)
+	struct judgment *judgment)
 {
-	judgement->text = order > 1 ? al_format(judgement->arena, "O(n^%d)", order)
-		: order == 1	    ? "O(n)"
-				    : "O(1)";
-	judgement->verdict = strcmp(claim->printed, judgement->text) == 0 ? AL_REPRODUCED
-									  : AL_INCONSISTENT;
+	judgment->text = order > 1 ? al_format(judgment->arena, "O(n^%d)", order)
+		: order == 1	   ? "O(n)"
+				   : "O(1)";
+	judgment->verdict = strcmp(claim->printed, judgment->text) == 0 ? AL_REPRODUCED
+									: AL_INCONSISTENT;
 }
 
 /* Would the claim hold too if the last digit were one more? Then it shows little. `printed` is not
@@ -135,56 +135,56 @@ static bool try_next_digit(struct al_search *search, const struct al_scenario_cl
 
 /* The box, where the value itself doesn't settle it. */
 static bool judge_box(struct al_search *search, const struct al_printed *printed, int64_t factor,
-	struct judgement *judgement, bool *has_gap, struct al_error *err)
+	struct judgment *judgment, bool *has_gap, struct al_error *err)
 {
 	static const enum al_verdict verdicts[] = {[AL_REACHED] = AL_CONSISTENT,
 		[AL_MISSED] = AL_INCONSISTENT,
 		[AL_UNDECIDED] = AL_UNDERIVABLE};
-	const struct al_target target = al_target_of(judgement->claim, printed, factor);
+	const struct al_target target = al_target_of(judgment->claim, printed, factor);
 	enum al_reach reach;
 
 	if (!al_search_box(search, &target, &reach, err))
 		return false;
-	judgement->verdict = verdicts[reach];
-	judgement->note = explain(search->derivation, printed, judgement);
+	judgment->verdict = verdicts[reach];
+	judgment->note = explain(search->derivation, printed, judgment);
 	/* Did values on either side of what is printed come up, though none can be it? Then a
 	 * divisor is zero in between: from the least to the greatest value they don't go. */
 	*has_gap = reach == AL_MISSED && target.has_low && target.has_high
 		&& mpq_cmp(search->low, target.low) < 0 && mpq_cmp(search->high, target.high) > 0;
 	if (*has_gap)
-		judgement->note = al_format(judgement->arena,
+		judgment->note = al_format(judgment->arena,
 			"%s; a divisor is zero within the rounding of the inputs: values lie on "
 			"both sides, none at what is printed",
-			judgement->note);
+			judgment->note);
 	return true;
 }
 
 /* All corners are met, so that the answer has the value's whole range. */
 static bool judge_value(struct al_derivation *d, mpq_srcptr point, struct al_printed *printed,
-	int64_t factor, struct judgement *judgement, struct al_error *err)
+	int64_t factor, struct judgment *judgment, struct al_error *err)
 {
-	struct al_arena *arena = judgement->arena;
+	struct al_arena *arena = judgment->arena;
 	struct al_search search;
 	bool has_gap = false;
 
 	al_search_init(&search, d, point);
-	judgement->value = al_exact_scaled(arena, point, 1, factor);
-	judgement->verdict = AL_REPRODUCED;
+	judgment->value = al_exact_scaled(arena, point, 1, factor);
+	judgment->verdict = AL_REPRODUCED;
 	if (!al_search_corners(&search, err)
-		|| (!al_claim_is_reproduced(d->claim, judgement->value, printed)
-			&& !judge_box(&search, printed, factor, judgement, &has_gap, err)))
+		|| (!al_claim_is_reproduced(d->claim, judgment->value, printed)
+			&& !judge_box(&search, printed, factor, judgment, &has_gap, err)))
 		return false;
 	if (!has_gap) {
-		judgement->low = al_exact_scaled(arena, search.low, 1, factor);
-		judgement->high = al_exact_scaled(arena, search.high, 1, factor);
+		judgment->low = al_exact_scaled(arena, search.low, 1, factor);
+		judgment->high = al_exact_scaled(arena, search.high, 1, factor);
 	}
-	judgement->is_equality = al_claim_is_equality(d->claim) && holds(judgement);
-	return !judgement->is_equality
-		|| try_next_digit(&search, d->claim, printed, factor, &judgement->is_indifferent,
+	judgment->is_equality = al_claim_is_equality(d->claim) && holds(judgment);
+	return !judgment->is_equality
+		|| try_next_digit(&search, d->claim, printed, factor, &judgment->is_indifferent,
 			err);
 }
 
-static bool judge_number(struct al_derivation *d, mpq_srcptr point, struct judgement *judgement,
+static bool judge_number(struct al_derivation *d, mpq_srcptr point, struct judgment *judgment,
 	struct al_error *err)
 {
 	const struct al_scenario_claim *claim = d->claim;
@@ -195,69 +195,68 @@ static bool judge_number(struct al_derivation *d, mpq_srcptr point, struct judge
 		return al_fail(err, AL_EINPUT, "printed \"%s\" is not a number", claim->printed);
 	al_claim_allow_rounding(claim, &printed);
 	return judge_value(d, point, &printed, al_unit_factor(printed.unit ? printed.unit : unit),
-		judgement, err);
+		judgment, err);
 }
 
 static bool judge_derived(struct al_derivation *d, const struct al_scenario_cell *point,
-	struct judgement *judgement, struct al_error *err)
+	struct judgment *judgment, struct al_error *err)
 {
 	switch (point->kind) {
 	case AL_SCENARIO_NUMBER:
-		return judge_number(d, point->number, judgement, err);
+		return judge_number(d, point->number, judgment, err);
 	case AL_SCENARIO_POLYNOMIAL:
-		return judge_polynomial(d->evaluator, d->claim, point->polynomial, judgement, err);
+		return judge_polynomial(d->evaluator, d->claim, point->polynomial, judgment, err);
 	case AL_SCENARIO_ORDER:
-		judge_order_of_growth(d->claim, point->order, judgement);
+		judge_order_of_growth(d->claim, point->order, judgment);
 		return true;
 	case AL_SCENARIO_MISSING:
 	case AL_SCENARIO_UNKNOWN:
 		break;
 	}
-	judgement->note = "a cell that the value needs is missing";
+	judgment->note = "a cell that the value needs is missing";
 	return true;
 }
 
 static bool judge_claim(struct al_evaluator *evaluator, const struct al_scenario_claim *claim,
-	struct judgement *judgement, struct al_error *err)
+	struct judgment *judgment, struct al_error *err)
 {
 	AL_ARENA(scratch);
 	AL_SCENARIO_CELL(point);
 	struct al_derivation d = {.evaluator = evaluator, .arena = &scratch, .claim = claim};
 
-	judgement->note = claim->underivable;
+	judgment->note = claim->underivable;
 	return claim->underivable
-		|| (al_derive_point(&d, &point, err) && judge_derived(&d, &point, judgement, err));
+		|| (al_derive_point(&d, &point, err) && judge_derived(&d, &point, judgment, err));
 }
 
 /* ---- counting ---- */
 
 /* An erratum is of a number that no reading explains. */
-static void count_inconsistent(struct judgement *judgement, const struct judgement *held_by,
+static void count_inconsistent(struct judgment *judgment, const struct judgment *held_by,
 	struct al_check_counts *counts)
 {
-	const struct al_scenario_claim *first = judgement->claim->first;
-	const char *note = judgement->note;
+	const struct al_scenario_claim *first = judgment->claim->first;
+	const char *note = judgment->note;
 
 	if (held_by) {
 		counts->read_otherwise++;
-		judgement->note = al_format(judgement->arena,
-			"%s%s%s reads it otherwise, and holds", note ? note : "", note ? "; " : "",
-			held_by->id);
+		judgment->note = al_format(judgment->arena, "%s%s%s reads it otherwise, and holds",
+			note ? note : "", note ? "; " : "", held_by->id);
 	} else if (first->erratum) {
 		counts->errata++;
-		judgement->note = al_format(judgement->arena, "erratum: %s", first->erratum);
+		judgment->note = al_format(judgment->arena, "erratum: %s", first->erratum);
 	} else
 		counts->unlisted++;
 }
 
-static void count(struct judgement *judgement, const struct judgement *held_by,
+static void count(struct judgment *judgment, const struct judgment *held_by,
 	struct al_check_counts *counts)
 {
-	const struct al_scenario_claim *claim = judgement->claim;
-	const struct judgement *best = judgement->held_by ? judgement->held_by : judgement;
-	const bool is_inconsistent = judgement->verdict == AL_INCONSISTENT;
+	const struct al_scenario_claim *claim = judgment->claim;
+	const struct judgment *best = judgment->held_by ? judgment->held_by : judgment;
+	const bool is_inconsistent = judgment->verdict == AL_INCONSISTENT;
 
-	counts->verdicts[judgement->verdict]++;
+	counts->verdicts[judgment->verdict]++;
 	counts->kinds[claim->kind]++;
 	/* A number that is printed counts once, by the reading that holds. */
 	if (claim->kind == AL_CLAIM_PRINTED) {
@@ -266,53 +265,53 @@ static void count(struct judgement *judgement, const struct judgement *held_by,
 		counts->indifferent += best->is_indifferent;
 	}
 	if (is_inconsistent)
-		count_inconsistent(judgement, held_by, counts);
+		count_inconsistent(judgment, held_by, counts);
 	if (!claim->erratum || (is_inconsistent && !held_by))
 		return;
 	counts->wrong_errata++;
-	judgement->note = is_inconsistent
-		? al_format(judgement->arena,
+	judgment->note = is_inconsistent
+		? al_format(judgment->arena,
 			"listed as an erratum, but %s reads it otherwise, and holds", held_by->id)
-		: al_format(judgement->arena, "listed as an erratum, but it is %s",
-			judgement->verdict_name);
+		: al_format(judgment->arena, "listed as an erratum, but it is %s",
+			judgment->verdict_name);
 }
 
-static bool check_claim(struct al_scenario *s, struct judgement *judgement, struct al_error *err)
+static bool check_claim(struct al_scenario *s, struct judgment *judgment, struct al_error *err)
 {
-	const struct al_scenario_claim *claim = judgement->claim;
+	const struct al_scenario_claim *claim = judgment->claim;
 
-	judgement->scenario = s->name;
-	judgement->id = claim->id;
-	judgement->kind = al_claim_kind_names[claim->kind];
-	judgement->where = claim->where;
-	judgement->printed = claim->printed;
-	judgement->verdict = AL_UNDERIVABLE;
-	if (!judge_claim(s->evaluator, claim, judgement, err)) {
+	judgment->scenario = s->name;
+	judgment->id = claim->id;
+	judgment->kind = al_claim_kind_names[claim->kind];
+	judgment->where = claim->where;
+	judgment->printed = claim->printed;
+	judgment->verdict = AL_UNDERIVABLE;
+	if (!judge_claim(s->evaluator, claim, judgment, err)) {
 		al_in(err, "claim %s", claim->id);
 		return al_json_in(&s->doc, claim->node, err);
 	}
-	judgement->verdict_name = al_verdict_names[judgement->verdict];
+	judgment->verdict_name = al_verdict_names[judgment->verdict];
 	return true;
 }
 
 bool al_scenario_check(struct al_scenario *s, struct al_table *table,
 	struct al_check_counts *counts, struct al_error *err)
 {
-	struct judgement *judgements = al_new_array(&table->arena, struct judgement, s->n_claims);
+	struct judgment *judgments = al_new_array(&table->arena, struct judgment, s->n_claims);
 
 	for (size_t i = 0; i < s->n_claims; i++) {
-		struct judgement *judgement = &judgements[i];
-		struct judgement *first = &judgements[s->claims[i].first - s->claims];
-		judgement->claim = &s->claims[i];
-		judgement->arena = &table->arena;
-		if (!check_claim(s, judgement, err))
+		struct judgment *judgment = &judgments[i];
+		struct judgment *first = &judgments[s->claims[i].first - s->claims];
+		judgment->claim = &s->claims[i];
+		judgment->arena = &table->arena;
+		if (!check_claim(s, judgment, err))
 			return false;
-		if (!first->held_by && holds(judgement))
-			first->held_by = judgement;
+		if (!first->held_by && holds(judgment))
+			first->held_by = judgment;
 	}
 	for (size_t i = 0; i < s->n_claims; i++) {
-		count(&judgements[i], judgements[s->claims[i].first - s->claims].held_by, counts);
-		al_table_add_record(table, &judgements[i]);
+		count(&judgments[i], judgments[s->claims[i].first - s->claims].held_by, counts);
+		al_table_add_record(table, &judgments[i]);
 	}
 	return true;
 }

@@ -220,7 +220,7 @@ const struct al_record al_figure_record = {
 	.check = finish_figure,
 };
 
-/* ---- looks: a variant keeps its colour and mark in every figure of a scenario ---- */
+/* ---- looks: a variant keeps its color and mark in every figure of a scenario ---- */
 
 /* The names of the variants that are drawn as series, in the order in which figures first show
  * them. */

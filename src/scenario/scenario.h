@@ -28,7 +28,7 @@ extern const struct al_embedded_list al_embedded_scenarios;
 extern const struct al_embedded_list al_embedded_listings;
 
 /* Parses a scenario's text. `name` names its output folder, `file` is for messages, `folder` is
- * where the files that it names are looked for. The catalogue must outlive it. */
+ * where the files that it names are looked for. The catalog must outlive it. */
 bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, const char *name,
 	const char *file, const char *folder, const char *text, size_t length,
 	struct al_error *err) AL_MUST_CHECK;

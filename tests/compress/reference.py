@@ -205,7 +205,7 @@ class Conversion:
             return np.diag(self.model.layers[i][1][0] ** 2)
         C = x.T @ x / len(x)
         mean = x.mean(0)
-        return {"inputs": C, "weighed": C, "centred": C - np.outer(mean, mean), "diagonal": np.diag(np.diag(C))}[m]
+        return {"inputs": C, "weighed": C, "centered": C - np.outer(mean, mean), "diagonal": np.diag(np.diag(C))}[m]
 
     def convert(self, i):
         a = self.original[i].copy()
@@ -262,7 +262,7 @@ class Conversion:
         has_data = "calibration" in self.o
         ws = a.k if of == "keys" else a.v
         W = np.hstack(ws)
-        default = ("inputs" if a.theta else "centred") if of == "keys" else "weighed"
+        default = ("inputs" if a.theta else "centered") if of == "keys" else "weighed"
         m = self.o.get("measure", default if has_data else "weights")
         R = root(self.measure(i, m)) @ W
         K = np.eye(W.shape[1])
@@ -284,7 +284,7 @@ class Conversion:
         return math.hypot(error, self.group_values(i, a))
 
     def with_bias(self, i, m, has_bias):
-        """the measure of inputs with a 1 behind them, for biases; centred, that is nothing"""
+        """the measure of inputs with a 1 behind them, for biases; centered, that is nothing"""
         C = self.measure_of(i, m)
         if not has_bias:
             return C
@@ -293,15 +293,15 @@ class Conversion:
         out[:-1, :-1] = C
         if m == "inputs":
             out[-1, :-1] = out[:-1, -1] = x.mean(0)
-        out[-1, -1] = m != "centred"
+        out[-1, -1] = m != "centered"
         return out
 
     def group_keys(self, i, a):
         """common keys of groups, each plane of rotary ones as one complex column"""
         left, has_data = int(self.o["rank"]), "calibration" in self.o
         has_bias, D = not a.theta, a.k[0].shape[0]
-        m = self.o.get("measure", ("inputs" if a.theta else "centred") if has_data else "weights")
-        L = root(self.with_bias(i, "inputs" if m == "centred" else m, has_bias))
+        m = self.o.get("measure", ("inputs" if a.theta else "centered") if has_data else "weights")
+        L = root(self.with_bias(i, "inputs" if m == "centered" else m, has_bias))
         R = root(self.with_bias(i, m, has_bias))
         back = np.linalg.pinv(R, rcond=1e-6)
         split_up = lambda w: np.split(w[:, :w.shape[1] // 2] + 1j * w[:, w.shape[1] // 2:], w.shape[1] // 2, 1) if a.theta else [w]
@@ -431,8 +431,8 @@ class Conversion:
 
     def qk(self, i, a):
         rank, lost, whole = int(self.o["rank"]), 0, 0
-        m = self.o.get("measure", "centred" if "calibration" in self.o else "weights")
-        L, R = (root(self.measure_of(i, n)) for n in ("inputs" if m == "centred" else m, m))
+        m = self.o.get("measure", "centered" if "calibration" in self.o else "weights")
+        L, R = (root(self.measure_of(i, n)) for n in ("inputs" if m == "centered" else m, m))
         for kv in range(len(a.k)):
             heads = [h for h in range(a.n) if a.kv(h, a.k) == kv]
             A = np.vstack([L @ a.q[h] @ a.k[kv].T @ R for h in heads])
@@ -448,8 +448,8 @@ class Conversion:
         """one query, key and value for all heads, which each scales: of many random starts the best of
         alternating least squares"""
         d, n, has_data = a.q[0].shape[1], a.n, "calibration" in self.o
-        m = self.o.get("measure", "centred" if has_data else "weights")
-        L, R = (root(self.measure_of(i, s)) for s in ("inputs" if m == "centred" else m, m))
+        m = self.o.get("measure", "centered" if has_data else "weights")
+        L, R = (root(self.measure_of(i, s)) for s in ("inputs" if m == "centered" else m, m))
         A = np.stack([L @ a.q[h] @ a.k[a.kv(h, a.k)].T @ R for h in range(n)])
         unfold = [A.reshape(n, -1), A.transpose(1, 0, 2).reshape(A.shape[1], -1), A.transpose(2, 0, 1).reshape(A.shape[2], -1)]
         khatri_rao = lambda x, y: (x[:, None, :] * y[None, :, :]).reshape(-1, d)

@@ -14,7 +14,7 @@
 #include "model/calibration/imatrix.h"
 #include "catalog/tensor_list.h"
 #include "catalog/read.h"
-#include "ledger/quantise.h"
+#include "ledger/quantize.h"
 #include "formats/checkpoint.h"
 #include "formats/npy.h"
 #include "audit/shard/shard.h"
@@ -40,9 +40,9 @@ static bool parse_json(const char *text, size_t length, struct al_error *err)
 	return true;
 }
 
-/* ---- the catalogue ---- */
+/* ---- the catalog ---- */
 
-/* What a catalogue file is read with; made once. */
+/* What a catalog file is read with; made once. */
 static struct {
 	struct al_arena arena;
 	struct al_symbols symbols;
@@ -167,10 +167,10 @@ static bool parse_config(const char *text, size_t length, struct al_error *err)
 	return ok;
 }
 
-/* What a config says of its quantisation. */
-static bool parse_quantisation(const char *text, size_t length, struct al_error *err)
+/* What a config says of its quantization. */
+static bool parse_quantization(const char *text, size_t length, struct al_error *err)
 {
-	struct al_quantisation quantisation;
+	struct al_quantization quantization;
 	struct al_model model = {.name = "config.json"};
 	struct al_arena arena;
 	struct al_json doc;
@@ -180,9 +180,9 @@ static bool parse_quantisation(const char *text, size_t length, struct al_error 
 	model.doc = &doc;
 	model.config = doc.root;
 	al_arena_init(&arena);
-	bool ok = al_quantisation_init(&quantisation, &arena, known.catalog, &model, NULL, err);
+	bool ok = al_quantization_init(&quantization, &arena, known.catalog, &model, NULL, err);
 	if (ok)
-		al_quantisation_finish(&quantisation);
+		al_quantization_finish(&quantization);
 	al_arena_finish(&arena);
 	al_json_finish(&doc);
 	return ok;
@@ -351,7 +351,7 @@ static bool parse_llama2c(const char *text, size_t length, struct al_error *err)
 	return open_checkpoint(path, err);
 }
 
-/* A format that is recognised by how the file begins. */
+/* A format that is recognized by how the file begins. */
 static bool parse_by_magic(const char *text, size_t length, struct al_error *err)
 {
 	char path[256];
@@ -472,9 +472,9 @@ const struct parser parsers[] = {
 	{.name = "family", .parse = parse_family, .files = "src/catalog/families/[bdqt]*.json"},
 	{.name = "model", .parse = parse_model, .files = "src/catalog/models/*.json"},
 	{.name = "config", .parse = parse_config, .files = "tests/data/*-*b*.json"},
-	{.name = "quantisation",
-		.parse = parse_quantisation,
-		.files = "tests/data/quantised/[abcgq]*[a-z8t].json"},
+	{.name = "quantization",
+		.parse = parse_quantization,
+		.files = "tests/data/quantized/[abcgq]*[a-z8t].json"},
 	{.name = "scenario", .parse = parse_scenario, .files = "scenarios/[c-w]*.json"},
 	{.name = "part of an audit",
 		.parse = parse_shard,

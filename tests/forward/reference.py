@@ -5,7 +5,7 @@
 
 WRITE_TINY is build/tests/forward/write-tiny, which writes a case's checkpoint. Each function follows
 the reference implementation of its family (transformers, modeling_NAME.py; llama2.c, run.c) and
-knows nothing of the catalogue. Needs numpy.
+knows nothing of the catalog. Needs numpy.
 """
 import json, math, struct, subprocess, sys, tempfile
 import numpy as np
@@ -260,13 +260,13 @@ def stablelm(w, c, ids):
 def gated(w, c, gate, up, down, h):
     return linear(w, down, ACTIVATIONS[c.get("hidden_act", "silu")](linear(w, gate, h)) * linear(w, up, h))
 
-def routed(scores, active, normalised, expert):
+def routed(scores, active, normalized, expert):
     """The sum over each token's experts: scores [tokens][experts], expert(e) is its output for all tokens."""
     probabilities, out = softmax(scores), 0
     chosen = np.argsort(-probabilities, axis=-1, kind="stable")[:, :active]
     kept = np.zeros_like(probabilities)
     np.put_along_axis(kept, chosen, np.take_along_axis(probabilities, chosen, -1), -1)
-    if normalised:
+    if normalized:
         kept /= kept.sum(-1, keepdims=True)
     for e in range(scores.shape[1]):
         out = out + kept[:, e:e + 1] * expert(e)
@@ -321,7 +321,7 @@ def gpt_oss(w, c, ids):
                       feed=gpt_oss_feed)
 
 def meta_llama(w, c, ids):
-    """llama2.c, run.c: pairs of neighbours turn together."""
+    """llama2.c, run.c: pairs of neighbors turn together."""
     H, K = c["n_heads"], c["n_kv_heads"]
     norm = lambda name, x: rms_norm(x, w[name + ".weight"], 1e-5)
     x = w["tok_embeddings.weight"][ids]
@@ -487,7 +487,7 @@ def seed_heads(w, p, kind, h, c):
     return plain("Q"), plain("K"), plain("V"), 0
 
 def deacon(w, p, kind, o, H):
-    """o [tokens][heads*width]; batch normalisation as inference has it, then a projection across heads."""
+    """o [tokens][heads*width]; batch normalization as inference has it, then a projection across heads."""
     x = heads(o, H).transpose(1, 0, 2)                          # [token][head][width]
     if kind == "deacon-nonlinear":
         x = np.concatenate([x] + [x[:, a:a + 1] * x[:, b:b + 1] for a in range(H) for b in range(a, H)], 1)

@@ -1,4 +1,4 @@
-/* Catalogue files: read as each kind; a family that is one is laid over an empty config. */
+/* Catalog files: read as each kind; a family that is one is laid over an empty config. */
 #include "catalog/tensor_list.h"
 #include "catalog/read.h"
 #include "fuzz.h"

@@ -29,7 +29,7 @@ PATIENCE = 60
 BACKGROUND = 'return getComputedStyle(document.body).backgroundColor'
 BACKGROUNDS = {'light': 'rgb(255, 255, 255)', 'dark': 'rgb(15, 19, 23)'}
 
-# Every text that is seen, its colour on the nearest background that isn't transparent: WCAG 2.1's contrast.
+# Every text that is seen, its color on the nearest background that isn't transparent: WCAG 2.1's contrast.
 CONTRASTS = '''
 const canvas = document.createElement('canvas').getContext('2d', {willReadFrequently: true});
 const known = new Map();

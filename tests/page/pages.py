@@ -117,7 +117,7 @@ class Pages(unittest.TestCase):
         for length, number in zip(lengths, numbers):
             self.assertAlmostEqual(length * numbers[0], number * lengths[0], delta=.02 * (numbers[0] + number))
 
-    def compare_neighbours(self, page, tables):
+    def compare_neighbors(self, page, tables):
         """The nearest head is one of the likest, and its cosines are those of the pair."""
         pairs = {}
         for row in tables['cosines']:
@@ -167,7 +167,7 @@ class Pages(unittest.TestCase):
                 self.compare(page, 'similarity', tables['similarity'], ['module_a', 'head_a', 'module_b', 'head_b'])
                 self.compare(page, 'summary', tables['summary'], ['item', 'value'])
                 self.compare_cells(page, tables)
-                self.compare_neighbours(page, tables)
+                self.compare_neighbors(page, tables)
                 self.compare_conversions(page, tables)
 
     def test_other_answers(self):

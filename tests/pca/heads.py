@@ -92,8 +92,8 @@ class Bert:
         self.epsilon = config["layer_norm_eps"]
 
     def norm(self, x, name):
-        centred = x - x.mean(-1, keepdims=True)
-        return centred / np.sqrt((centred ** 2).mean(-1, keepdims=True) + self.epsilon) * self.w[name + ".weight"] + self.w[name + ".bias"]
+        centered = x - x.mean(-1, keepdims=True)
+        return centered / np.sqrt((centered ** 2).mean(-1, keepdims=True) + self.epsilon) * self.w[name + ".weight"] + self.w[name + ".bias"]
 
     def linear(self, x, name):
         return x @ self.w[name + ".weight"].T + self.w[name + ".bias"]

@@ -12,21 +12,21 @@ import numpy as np
 
 
 def features(m, heads, architecture):
-    """The PCA layer's inputs, [tokens][features][width], normalised."""
+    """The PCA layer's inputs, [tokens][features][width], normalized."""
     n = len(m)
     x = m.astype(np.float64).reshape(n, heads, -1)
 
-    def normalise(a, axes):
-        centred = a - a.mean(axis=axes, keepdims=True)
-        deviation = centred.std(axis=axes, keepdims=True)
-        return np.divide(centred, deviation, out=np.zeros_like(centred), where=deviation > 0)
+    def normalize(a, axes):
+        centered = a - a.mean(axis=axes, keepdims=True)
+        deviation = centered.std(axis=axes, keepdims=True)
+        return np.divide(centered, deviation, out=np.zeros_like(centered), where=deviation > 0)
 
     if architecture == "direct":
-        return normalise(x, 0)
+        return normalize(x, 0)
     if architecture == "average":
-        return normalise(x, 0).mean(axis=2, keepdims=True)
+        return normalize(x, 0).mean(axis=2, keepdims=True)
     products = [x[:, i] * x[:, k] for i in range(heads) for k in range(i + 1, heads)]
-    return normalise(np.concatenate([x, x * x, np.stack(products, 1)] if products else [x, x * x], 1), (0, 2))
+    return normalize(np.concatenate([x, x * x, np.stack(products, 1)] if products else [x, x * x], 1), (0, 2))
 
 
 def principal(u):

@@ -227,8 +227,8 @@ static struct al_grid run_collab(struct al_proof_block *block, struct al_grid x)
 	return end(block, &h);
 }
 
-/* Batch normalisation with kept statistics: column j of x is of feature j/width. */
-static void normalise(struct al_proof_block *block, struct al_grid x, size_t width)
+/* Batch normalization with kept statistics: column j of x is of feature j/width. */
+static void normalize(struct al_proof_block *block, struct al_grid x, size_t width)
 {
 	const size_t n = x.cols / width;
 	const struct al_grid g = al_proof_take(block, "g_norm", n, 1);
@@ -278,7 +278,7 @@ static struct al_grid run_direct(struct al_proof_block *block, struct al_grid x)
 {
 	const struct al_grid o = head_outputs(block, x);
 
-	normalise(block, o, 1);
+	normalize(block, o, 1);
 	return reduce(block, o, W);
 }
 
@@ -288,7 +288,7 @@ static struct al_grid run_average(struct al_proof_block *block, struct al_grid x
 	const struct al_grid o = head_outputs(block, x);
 	struct al_grid means = al_grid_new(block->arena, T, H);
 
-	normalise(block, o, 1);
+	normalize(block, o, 1);
 	for (size_t i = 0; i < T; i++)
 		for (size_t j = 0; j < H * W; j++)
 			*al_grid_at(means, i, j / W) += *al_grid_at(o, i, j) / W;
@@ -311,7 +311,7 @@ static struct al_grid run_nonlinear(struct al_proof_block *block, struct al_grid
 					*al_grid_at(all, i, at++) = *al_grid_at(o, i, a * W + c)
 						* *al_grid_at(o, i, b * W + c);
 	}
-	normalise(block, all, W);
+	normalize(block, all, W);
 	return reduce(block, all, W);
 }
 

@@ -1,4 +1,4 @@
-/* Proofs by numbers: what the catalogue claims of attention variants, both sides run on random
+/* Proofs by numbers: what the catalog claims of attention variants, both sides run on random
  * weights in double. A block is a variant's pass over the tensors that its file declares, no more
  * and no less, so that a declaration that its formulas don't need, or one that is missing, is seen.
  *

@@ -67,7 +67,7 @@ for layer, heads in enumerate(scores["error_compensated"]):
 METHODS = {"ov": "ov", "ov_refit": "ov", "latent": "kv-latent", "latent_output": "kv-latent",
            "latent_keys": "kv-latent", "share": "gqa", "share_refit": "gqa", "share_procrustes": "gqa",
            "drop": "drop", "drop_greedy": "drop"}  # fmt: skip
-MEASURES = {"C": "inputs", "C0": "centred", "P": "outputs"}
+MEASURES = {"C": "inputs", "C0": "centered", "P": "outputs"}
 
 
 def heads_of(conversion):

@@ -275,7 +275,7 @@ static void copies_are_one_head(void **state)
 	}
 	assert_int_equal(pca->n_rows, LAYERS * 2 * HEADS);
 	assert_true(conversion(a, "layers.1", "mqa", "mean", "raw", &ov) > 0.5 && ov > 0.5);
-	assert_true(conversion(a, "layers.1", "mqa", "neighbours", "optimal", &ov) < 1e-13
+	assert_true(conversion(a, "layers.1", "mqa", "neighbors", "optimal", &ov) < 1e-13
 		&& ov < 1e-13);
 	assert_true(conversion(a, "layers.0", "mhe-add", "", "optimal", &ov) < 1e-7 && ov < 1e-13);
 	assert_true(conversion(a, "layers.0", "mhe-mul", "", "found", NULL) < 1e-7);
@@ -561,7 +561,7 @@ static void permuted_heads_permute_the_answer(void **state)
 		norms[i] = number(table_of(a, "heads"), i, "qk_norm");
 	for (size_t k = 0; k < 6; k++)
 		counts[k] = number(table_of(a, "layers"), 0, whole_numbers[k]);
-	mqa = conversion(a, "layers.0", "mqa", "neighbours", "optimal", &ov_mqa);
+	mqa = conversion(a, "layers.0", "mqa", "neighbors", "optimal", &ov_mqa);
 	close_audit(a);
 	permute(order);
 	a = run_audit(0);
@@ -571,7 +571,7 @@ static void permuted_heads_permute_the_answer(void **state)
 	for (size_t k = 0; k < 6; k++)
 		assert_true(number(table_of(a, "layers"), 0, whole_numbers[k]) == counts[k]);
 	assert_true(
-		fabs(conversion(a, "layers.0", "mqa", "neighbours", "optimal", &ov) - mqa) < 1e-10);
+		fabs(conversion(a, "layers.0", "mqa", "neighbors", "optimal", &ov) - mqa) < 1e-10);
 	assert_true(fabs(ov - ov_mqa) < 1e-10);
 	close_audit(a);
 }
@@ -710,7 +710,7 @@ static void independent_heads_mix_like_concatenation(void **state)
 	close_audit(a);
 }
 
-/* Neighbours beside what two heads have in common: CP gets there slowly. */
+/* Neighbors beside what two heads have in common: CP gets there slowly. */
 static void share_dimensions(size_t l)
 {
 	for (size_t i = 2; i < HEADS; i++)

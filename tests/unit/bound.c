@@ -40,7 +40,7 @@ struct subject {
 	const struct al_model *model;
 	const struct layout *layout;
 	struct al_engine_choice choice;
-	struct al_quantisation quantisation;
+	struct al_quantization quantization;
 	struct al_settings settings;
 	struct al_basis basis;
 	struct al_ledger ledger;
@@ -55,17 +55,17 @@ static bool open_subject(struct subject *s)
 		.model = s->model,
 		.settings = &s->settings,
 		.basis = &s->basis,
-		.quantisation = &s->quantisation,
+		.quantization = &s->quantization,
 		.engine = &s->choice,
 		.tp = l->tp};
 
 	al_settings_init(&s->settings, catalog);
 	al_basis_init(&s->basis);
-	must(al_quantisation_init(&s->quantisation, &arena, catalog, s->model, l->weights, &err)
+	must(al_quantization_init(&s->quantization, &arena, catalog, s->model, l->weights, &err)
 			&& al_model_settings(s->model, catalog, &s->settings, &err)
 			&& al_catalog_family(catalog, s->model->family, &ask.family, &err),
 		&err);
-	s->inference = (struct al_inference){.weights = &s->quantisation,
+	s->inference = (struct al_inference){.weights = &s->quantization,
 		.share.parts = AL_ALL_PARTS,
 		.tp = l->tp,
 		.pp = l->pp,
@@ -78,7 +78,7 @@ static bool open_subject(struct subject *s)
 	if (al_ledger_open(&s->ledger, &ask, &err))
 		return true;
 	al_settings_finish(&s->settings);
-	al_quantisation_finish(&s->quantisation);
+	al_quantization_finish(&s->quantization);
 	return false;
 }
 
@@ -86,7 +86,7 @@ static void close_subject(struct subject *s)
 {
 	al_ledger_close(&s->ledger);
 	al_settings_finish(&s->settings);
-	al_quantisation_finish(&s->quantisation);
+	al_quantization_finish(&s->quantization);
 }
 
 static bool hold(struct subject *s, int64_t batch, int64_t seq,

@@ -1,4 +1,4 @@
-/* The catalogue: every built-in loads, and each thing that the grammar refuses gets its message. */
+/* The catalog: every built-in loads, and each thing that the grammar refuses gets its message. */
 #include "with_catalog.h"
 
 #include <unistd.h>

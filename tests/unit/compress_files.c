@@ -170,13 +170,13 @@ static void what_a_method_would_break(void **state)
 			"head"},
 		{"olmo2", &drop, "its variant gqa has qk_norm_wide, which drop doesn't support"},
 		{"qwen3", &groups,
-			"layers.0: its keys are normalised after their projection, so they have no "
+			"layers.0: its keys are normalized after their projection, so they have no "
 			"common key: use --of values"},
-		{"olmo2", &groups, "its keys are normalised"},
-		{"cohere-qk-norm", &groups, "its keys are normalised"},
-		{"stablelm-12b", &groups, "its keys are normalised"},
+		{"olmo2", &groups, "its keys are normalized"},
+		{"cohere-qk-norm", &groups, "its keys are normalized"},
+		{"stablelm-12b", &groups, "its keys are normalized"},
 		{"qwen3", &qk,
-			"layers.0: its queries and keys are normalised after their projections, so "
+			"layers.0: its queries and keys are normalized after their projections, so "
 			"preserving W_Q W_K^T (qk) would not preserve scores"},
 	};
 	struct fixture *f = *state;

@@ -8,7 +8,7 @@
 static const struct shape plain = {20, 20, 20, 20, 6, 6, 4, 4};
 static const struct shape grouped = {20, 20, 20, 20, 6, 3, 4, 4};
 static const struct shape wide = {6, 6, 6, 6, 4, 4, 9, 9}; /* heads wider than the model */
-static const size_t neighbours[] = {0, 1, 2, 3, 4, 5};
+static const size_t neighbors[] = {0, 1, 2, 3, 4, 5};
 static double unused; /* of errors that a test does not ask for */
 
 struct side {
@@ -231,11 +231,10 @@ static void means_equal_the_converted_layer(void **state)
 			set_mean(&c, AL_KEY, first, size);
 			set_mean(&c, AL_VALUE, first, size);
 		}
-		assert_true(
-			al_convert_mean(&s.keys, NULL, neighbours, size, &error, &unused, NULL));
+		assert_true(al_convert_mean(&s.keys, NULL, neighbors, size, &error, &unused, NULL));
 		assert_close(error, dense_error(&m, &c, AL_FORM_QK));
 		assert_true(
-			al_convert_mean(&s.values, NULL, neighbours, size, &error, &unused, NULL));
+			al_convert_mean(&s.values, NULL, neighbors, size, &error, &unused, NULL));
 		assert_close(error, dense_error(&m, &c, AL_FORM_OV));
 		close_side(&s);
 		finish_module(&c);
@@ -403,8 +402,8 @@ static void turned_copies_are_one_head(void **state)
 	struct side s = open_side(&m);
 	const struct al_stack *const stacks[] = {&s.keys, &s.values};
 	for (size_t k = 0; k < 2; k++) {
-		assert_true(al_convert_mean(stacks[k], NULL, neighbours, 6, &raw, &unused, NULL));
-		assert_true(al_stack_share(stacks[k], neighbours, 6, &best, NULL));
+		assert_true(al_convert_mean(stacks[k], NULL, neighbors, 6, &raw, &unused, NULL));
+		assert_true(al_stack_share(stacks[k], neighbors, 6, &best, NULL));
 		assert_true(raw > 0.5 && best < 1e-12);
 	}
 	close_side(&s);
@@ -420,7 +419,7 @@ static void copies_need_no_turning(void **state)
 	for (size_t i = 1; i < 6; i++)
 		assert_true(al_copy(al_view(head_of(&m, AL_KEY, 0)), head_of(&m, AL_KEY, i), NULL));
 	struct side s = open_side(&m);
-	assert_true(al_convert_mean(&s.keys, NULL, neighbours, 6, &raw, &unused, NULL));
+	assert_true(al_convert_mean(&s.keys, NULL, neighbors, 6, &raw, &unused, NULL));
 	assert_true(raw < 1e-14);
 	close_side(&s);
 	finish_module(&m);
@@ -547,7 +546,7 @@ static void groups_are_found(void **state)
 	al_text_finish(&text);
 	assert_true(al_stack_share(&s.keys, order, 3, &error, NULL));
 	assert_true(error < 1e-12);
-	assert_true(al_stack_share(&s.keys, neighbours, 3, &error, NULL));
+	assert_true(al_stack_share(&s.keys, neighbors, 3, &error, NULL));
 	assert_true(error > 0.1);
 	close_side(&s);
 	finish_module(&m);
@@ -599,11 +598,11 @@ static void turned_pairs_are_one_key(void **state)
 		struct al_attention wrong = cases[k];
 		wrong.rotary_pairs = cases[k].rotary_pairs == AL_PAIRS_HALVES ? AL_PAIRS_INTERLEAVED
 									      : AL_PAIRS_HALVES;
-		assert_true(al_convert_mean(&s.keys, NULL, neighbours, 6, &raw, &unused, NULL));
-		assert_true(al_convert_rotary(&s.keys, &cases[k], neighbours, 6, &aligned, &mean,
-			NULL));
+		assert_true(al_convert_mean(&s.keys, NULL, neighbors, 6, &raw, &unused, NULL));
 		assert_true(
-			al_convert_rotary(&s.keys, &wrong, neighbours, 6, &other, &unused, NULL));
+			al_convert_rotary(&s.keys, &cases[k], neighbors, 6, &aligned, &mean, NULL));
+		assert_true(
+			al_convert_rotary(&s.keys, &wrong, neighbors, 6, &other, &unused, NULL));
 		assert_true(raw > 0.5 && aligned < 1e-12 && mean < 1e-12);
 		assert_true(cases[k].rotary_width == 2 || other > 0.1);
 		close_side(&s);
@@ -623,10 +622,10 @@ static void rotary_stands_between(void **state)
 		struct side s = open_side(&m);
 		double raw, raw_mean, aligned, mean, best;
 		assert_true(
-			al_convert_mean(&s.keys, &attention, neighbours, 2, &raw, &raw_mean, NULL));
-		assert_true(al_convert_rotary(&s.keys, &attention, neighbours, 2, &aligned, &mean,
+			al_convert_mean(&s.keys, &attention, neighbors, 2, &raw, &raw_mean, NULL));
+		assert_true(al_convert_rotary(&s.keys, &attention, neighbors, 2, &aligned, &mean,
 			NULL));
-		assert_true(al_stack_share(&s.keys, neighbours, 2, &best, NULL));
+		assert_true(al_stack_share(&s.keys, neighbors, 2, &best, NULL));
 		assert_true(best <= aligned && mean <= raw_mean);
 		close_side(&s);
 		finish_module(&m);
@@ -695,8 +694,8 @@ static void mean_errors_are_those_of_all_offsets(void **state)
 		assert_true(al_rotary_norm(&s.keys, &cases[k], &norm, NULL));
 		assert_close(norm / sqrt(whole), 1);
 		assert_true(
-			al_convert_rotary(&s.keys, &cases[k], neighbours, 6, &error, &mean, NULL));
-		assert_true(al_rotary_share_group(&s.keys, &cases[k], neighbours, 6, &group, NULL));
+			al_convert_rotary(&s.keys, &cases[k], neighbors, 6, &error, &mean, NULL));
+		assert_true(al_rotary_share_group(&s.keys, &cases[k], neighbors, 6, &group, NULL));
 		assert_close(sqrt(group) / norm, mean);
 		al_matrix_finish(&zero);
 		al_matrix_finish(&other);

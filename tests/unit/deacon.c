@@ -1,4 +1,4 @@
-/* DEACON: the layer's tensors are the catalogue's, the gradient is the loss's, and what both
+/* DEACON: the layer's tensors are the catalog's, the gradient is the loss's, and what both
  * constraints promise is seen. */
 #include "unit.h"
 
@@ -299,7 +299,7 @@ static void inner_loop(void **state)
 	end(&f);
 }
 
-/* ---- the catalogue counts what the module builds ---- */
+/* ---- the catalog counts what the module builds ---- */
 
 enum { PCA_TENSORS = 7 };
 
@@ -331,7 +331,7 @@ static const struct al_ledger_entry *find_entry(const struct al_ledger_list *lis
 	for (size_t i = 0; i < list->n; i++)
 		if (strcmp(list->items[i].name, name) == 0)
 			return &list->items[i];
-	fail_msg("the catalogue has no %s", name);
+	fail_msg("the catalog has no %s", name);
 	return NULL;
 }
 

@@ -23,7 +23,7 @@ void close_drawing(struct drawing *d);
 bool has_color(struct svg_color found, struct al_color wanted);
 bool lies_within(const struct svg_box *inner, const struct svg_box *outer);
 
-/* Shapes in a series' colour within a frame, in the order of drawing. */
+/* Shapes in a series' color within a frame, in the order of drawing. */
 struct marks {
 	const struct svg_shape *items[1024];
 	size_t n;

@@ -174,7 +174,7 @@ static void keys_may_be_nested_null_or_layers(void **state)
 	(void)state;
 	must(configure(TINY,
 		     "{\"width\": 8, \"depth\": 3, \"experts\": 6, \"active\": null,"
-		     " \"quantisation\": {\"bits\": 4}, \"plain_layers\": [3, 1]}",
+		     " \"quantization\": {\"bits\": 4}, \"plain_layers\": [3, 1]}",
 		     &settings, &err),
 		&err);
 	assert_int_equal(get(&settings, "n_active")->value.integer, 6);
@@ -191,7 +191,7 @@ static void keys_may_be_nested_null_or_layers(void **state)
 	al_settings_finish(&settings);
 
 	must(configure(TINY,
-		     "{\"width\": 8, \"depth\": 2, \"quantisation\": null,"
+		     "{\"width\": 8, \"depth\": 2, \"quantization\": null,"
 		     " \"plain_layers\": null, \"kinds\": [\"sliding\", \"full\"]}",
 		     &settings, &err),
 		&err);
@@ -305,7 +305,7 @@ static const struct refusal {
 		"c.json:1:47: \"plain_layers\" names layer 0, expected 1 to 2"},
 	{"{" GOOD ", \"plain_layers\": [3]}",
 		"c.json:1:44: \"plain_layers\" names layer 3, expected 1 to 2"},
-	{"{" GOOD ", \"quantisation\": {\"bits\": -4}}",
+	{"{" GOOD ", \"quantization\": {\"bits\": -4}}",
 		"c.json:1:52: \"bits\" is -4, expected a whole number of at least 0 and below "
 		"2^53"},
 	{"{\"width\": 8, \"layers\": 1000000}",
@@ -406,7 +406,7 @@ static void a_config_may_lack_a_tower_but_no_text(void **state)
 static void lists_what_it_ignores(void **state)
 {
 	static const char text[] = "{\"model_type\": \"tiny\", \"rope\": 1, \"depth\": 2, "
-				   "\"dropout\": 0.1, \"quantisation\": {}}";
+				   "\"dropout\": 0.1, \"quantization\": {}}";
 	struct al_arena arena;
 	struct al_json doc;
 	const char *const *keys;
@@ -607,7 +607,7 @@ static void parts_leave_out_tied_tensors_and_buffers(void **state)
 
 /* Layers 5 and 6 predict further tokens; half of 4 experts work on a token. */
 static const char extra_config[] =
-	"{\"width\": 8, \"layers\": 5, \"extra\": 2, \"quantisation\": {\"bits\": 4}}";
+	"{\"width\": 8, \"layers\": 5, \"extra\": 2, \"quantization\": {\"bits\": 4}}";
 
 static void what_is_not_part_of_the_model_is_counted_by_itself(void **state)
 {

@@ -263,7 +263,7 @@ static void fill_crowd(struct al_table *table)
 /* Many names, long ones, of a single value each. */
 static void fill_names(struct al_table *table)
 {
-	key(table, "name", "Name of the attention variant as it stands in the catalogue");
+	key(table, "name", "Name of the attention variant as it stands in the catalog");
 	measure(table, "count",
 		"Number of parameters in all attention modules of the model together", "",
 		AL_QUANTITY_COUNT);

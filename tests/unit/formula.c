@@ -413,7 +413,7 @@ static void holds_where_it_is_not_zero(void **state)
 	al_arena_finish(&arena);
 }
 
-static void recognises_plain_integers(void **state)
+static void recognizes_plain_integers(void **state)
 {
 	struct al_arena arena;
 	int64_t value;
@@ -581,7 +581,7 @@ int main(void)
 		cmocka_unit_test(bounds_length_and_depth),
 		cmocka_unit_test(asks_for_whole_numbers),
 		cmocka_unit_test(holds_where_it_is_not_zero),
-		cmocka_unit_test(recognises_plain_integers),
+		cmocka_unit_test(recognizes_plain_integers),
 		cmocka_unit_test(visits_each_reference),
 		cmocka_unit_test(says_which_symbols_are_mentioned),
 		cmocka_unit_test(says_what_a_value_hangs_on),

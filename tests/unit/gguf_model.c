@@ -9,7 +9,7 @@ struct subject {
 	struct al_arena arena;
 	struct al_settings settings;
 	struct al_basis basis;
-	struct al_quantisation quantisation;
+	struct al_quantization quantization;
 	struct al_ledger ledger;
 };
 
@@ -26,13 +26,13 @@ static void open_subject(struct subject *s, const char *path, struct al_inferenc
 	must(al_catalog_model(catalog, path, &model, &err), &err);
 	must(al_model_settings(model, catalog, &s->settings, &err), &err);
 	must(al_catalog_family(catalog, model->family, &family, &err), &err);
-	must(al_quantisation_init(&s->quantisation, &s->arena, catalog, model, NULL, &err), &err);
-	inference->weights = &s->quantisation;
+	must(al_quantization_init(&s->quantization, &s->arena, catalog, model, NULL, &err), &err);
+	inference->weights = &s->quantization;
 	const struct al_ledger_ask ask = {.catalog = catalog,
 		.family = family,
 		.settings = &s->settings,
 		.basis = &s->basis,
-		.quantisation = &s->quantisation,
+		.quantization = &s->quantization,
 		.tp = 1,
 		.detail = al_inference_detail(inference)};
 	must(al_ledger_open(&s->ledger, &ask, &err) && al_ledger_update(&s->ledger, &err), &err);
@@ -41,7 +41,7 @@ static void open_subject(struct subject *s, const char *path, struct al_inferenc
 static void close_subject(struct subject *s)
 {
 	al_ledger_close(&s->ledger);
-	al_quantisation_finish(&s->quantisation);
+	al_quantization_finish(&s->quantization);
 	al_settings_finish(&s->settings);
 	al_arena_finish(&s->arena);
 }

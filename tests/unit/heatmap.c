@@ -1,4 +1,4 @@
-/* Heat maps: their colours, their cells, and what is refused. */
+/* Heat maps: their colors, their cells, and what is refused. */
 #include "unit.h"
 
 #include <math.h>
@@ -29,7 +29,7 @@ static const struct al_figure map = {.id = "map",
 	.y = {.column = "y"},
 	.color = {.column = "v"}};
 
-/* Shapes filled with a colour; the box of the largest one. */
+/* Shapes filled with a color; the box of the largest one. */
 static size_t count_cells(const struct svg *svg, struct al_color color, struct svg_box *largest)
 {
 	size_t n = 0;
@@ -47,7 +47,7 @@ static size_t count_cells(const struct svg *svg, struct al_color color, struct s
 	return n;
 }
 
-static void cells_have_their_colours(void **state)
+static void cells_have_their_colors(void **state)
 {
 	struct svg_box first = {0}, last = {0}, unused = {0};
 	struct al_table table;
@@ -91,7 +91,7 @@ static struct svg_box cell_of(const struct svg *svg, int value)
 {
 	struct svg_box box;
 
-	/* a step of the colour bar may have this colour too */
+	/* a step of the color bar may have this color too */
 	assert_true(count_cells(svg, al_ramp_color((value + 1) / 5., false), &box) >= 1);
 	return box;
 }
@@ -163,7 +163,7 @@ static void a_missing_cell_is_hatched(void **state)
 	al_text_finish(&text);
 }
 
-static void the_colour_bar_has_an_outline(void **state)
+static void the_color_bar_has_an_outline(void **state)
 {
 	size_t n = 0;
 	struct al_text text;
@@ -272,7 +272,7 @@ static void assert_refused(const struct al_figure *figure, const struct al_table
 	al_text_finish(&text);
 }
 
-static void refuses_what_has_no_colour(void **state)
+static void refuses_what_has_no_color(void **state)
 {
 	struct al_figure figure = map;
 	struct al_table table;
@@ -280,31 +280,30 @@ static void refuses_what_has_no_colour(void **state)
 	(void)state;
 	fill_cells(&table);
 	figure.color.column = NULL;
-	assert_refused(&figure, &table,
-		"figure \"map\": a heatmap needs the column of its colours");
+	assert_refused(&figure, &table, "figure \"map\": a heatmap needs the column of its colors");
 	figure = map;
 	figure.mark = "point";
-	assert_refused(&figure, &table, "figure \"map\": only a heatmap has a column of colours");
+	assert_refused(&figure, &table, "figure \"map\": only a heatmap has a column of colors");
 	figure = map;
 	figure.x.scale = AL_AXIS_LOG;
 	assert_refused(&figure, &table, "figure \"map\": a heatmap can't have a log axis");
 	for (size_t row = 0; row < table.n_rows; row++)
 		table.rows[row][2].kind = AL_CELL_MISSING;
 	assert_refused(&map, &table,
-		"figure \"map\": nothing to draw: no cell has a number for its colour");
+		"figure \"map\": nothing to draw: no cell has a number for its color");
 	al_table_finish(&table);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(cells_have_their_colours),
+		cmocka_unit_test(cells_have_their_colors),
 		cmocka_unit_test(values_stand_in_their_cells),
 		cmocka_unit_test(a_missing_cell_is_hatched),
-		cmocka_unit_test(the_colour_bar_has_an_outline),
+		cmocka_unit_test(the_color_bar_has_an_outline),
 		cmocka_unit_test(groups_stand_on_lines),
 		cmocka_unit_test(ramps_say_more_and_less),
-		cmocka_unit_test(refuses_what_has_no_colour),
+		cmocka_unit_test(refuses_what_has_no_color),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -239,7 +239,7 @@ static void a_diagonal_scales_rows(void **state)
 static void keys_lose_the_mean(void **state)
 {
 	enum { N = 40 };
-	struct al_matrix x = new_matrix(N, D + 1), centred = new_matrix(N, D),
+	struct al_matrix x = new_matrix(N, D + 1), centered = new_matrix(N, D),
 			 all = new_matrix(D + 1, D + 1);
 	struct al_matrix covariance = new_matrix(D, D);
 	struct llama m;
@@ -256,10 +256,10 @@ static void keys_lose_the_mean(void **state)
 			mean += x.data[i + j * N] / N;
 		}
 		for (size_t i = 0; j < D && i < N; i++)
-			centred.data[i + j * N] = x.data[i + j * N] - mean;
+			centered.data[i + j * N] = x.data[i + j * N] - mean;
 	}
 	assert_true(al_gram(AL_TRANSPOSED, al_view(x), all, NULL));
-	assert_true(al_gram(AL_TRANSPOSED, al_view(centred), covariance, NULL));
+	assert_true(al_gram(AL_TRANSPOSED, al_view(centered), covariance, NULL));
 	test_path(path, &m.folder, "moment.npy");
 	write_npy(path, all.data, D + 1, D + 1, false);
 	check_moment(&m, path, al_part(all, 0, 0, D, D), covariance);
@@ -268,7 +268,7 @@ static void keys_lose_the_mean(void **state)
 	check_moment(&m, path, al_part(all, 0, 0, D, D), covariance);
 	al_matrix_finish(&covariance);
 	al_matrix_finish(&all);
-	al_matrix_finish(&centred);
+	al_matrix_finish(&centered);
 	al_matrix_finish(&x);
 	close_llama(&m);
 }

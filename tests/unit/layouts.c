@@ -322,7 +322,7 @@ static void refuses_layouts(void **state)
 		size_t length = strlen(cases[i].text);
 		assert_int_equal(ftruncate(file, 0), 0);
 		assert_int_equal(pwrite(file, cases[i].text, length, 0), length);
-		catalog = al_catalog_create(); /* a catalogue reads a path once */
+		catalog = al_catalog_create(); /* a catalog reads a path once */
 		assert_false(open_module(&f, path, "{}", 0, &err));
 		assert_string_equal(err.message, cases[i].message);
 		close_module(&f);

@@ -343,7 +343,7 @@ static void check_qr(struct al_matrix a)
 	assert_close(al_view(again), al_view(copy), 1e-14);
 	for (size_t i = 0; i < r.cols; i++)
 		assert_true(r.data[i + i * r.ld] >= 0);
-	assert_true(al_orthonormalise(copy, NULL));
+	assert_true(al_orthonormalize(copy, NULL));
 	assert_orthonormal(copy, 1e-13);
 	al_matrix_finish(&again);
 	al_matrix_finish(&r);
@@ -498,7 +498,7 @@ static struct answers answer(int n_threads)
 	assert_true(al_gemm_f(AL_PLAIN, AL_TRANSPOSED, 1, al_view_f(af), al_view_f(bf), 0,
 		x.product_f, NULL));
 	assert_true(al_gram(AL_TRANSPOSED, al_view(a), x.gram, NULL));
-	assert_true(al_orthonormalise(x.basis, NULL));
+	assert_true(al_orthonormalize(x.basis, NULL));
 	assert_true(al_singular_values(al_view(a), x.values.data, NULL));
 	al_threads_set(0);
 	al_matrix_finish_f(&bf);

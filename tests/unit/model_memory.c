@@ -10,7 +10,7 @@
 #include "ledger/train.h"
 
 static struct al_catalog *catalog;
-static struct al_arena names; /* of quantisations */
+static struct al_arena names; /* of quantizations */
 static struct al_error err;
 
 static void assert_no_error(bool ok, const struct al_error *e)
@@ -558,13 +558,13 @@ static void a_gpt3_layer_saves_2736_mib(void **state)
 
 /* ---- files ---- */
 
-static struct al_quantisation quantisation;
+static struct al_quantization quantization;
 
-static void open_quantisation(struct al_inference *inference, const char *name)
+static void open_quantization(struct al_inference *inference, const char *name)
 {
-	assert_no_error(al_quantisation_init(&quantisation, &names, catalog, NULL, name, &err),
+	assert_no_error(al_quantization_init(&quantization, &names, catalog, NULL, name, &err),
 		&err);
-	inference->weights = &quantisation;
+	inference->weights = &quantization;
 }
 
 static void weighs_files(void **state)
@@ -592,13 +592,13 @@ static void weighs_files(void **state)
 			.tp = 1,
 			.activation_bytes = 2};
 		struct subject s;
-		open_quantisation(&inference, cases[i].dtype);
+		open_quantization(&inference, cases[i].dtype);
 		assert_no_error(al_dtype_find("bf16", &inference.cache, &err), &err);
 		open_with(&s, cases[i].model, NULL, 1, al_inference_detail(&inference));
 		assert_no_error(al_ledger_infer(&s.ledger, &inference, rows, &err), &err);
 		assert_exact(rows[AL_STATE_WEIGHTS].bytes, cases[i].expected);
 		close_model(&s);
-		al_quantisation_finish(inference.weights);
+		al_quantization_finish(inference.weights);
 	}
 	al_inference_rows_finish(rows);
 }
@@ -622,7 +622,7 @@ static void answers_for_any_tokens_in_turn(void **state)
 			.tp = cases[i].tp,
 			.activation_bytes = 2};
 		struct subject used, new;
-		open_quantisation(&inference, "bf16");
+		open_quantization(&inference, "bf16");
 		assert_no_error(al_dtype_find("bf16", &inference.cache, &err), &err);
 		open_with(&used, cases[i].model, NULL, cases[i].tp,
 			al_inference_detail(&inference));
@@ -640,7 +640,7 @@ static void answers_for_any_tokens_in_turn(void **state)
 			close_model(&new);
 		}
 		close_model(&used);
-		al_quantisation_finish(inference.weights);
+		al_quantization_finish(inference.weights);
 	}
 	al_inference_rows_finish(rows);
 	al_inference_rows_finish(fresh);

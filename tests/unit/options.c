@@ -37,7 +37,7 @@ static const struct al_option_row rows[] = {
 	OPTION_COUNT(struct example, n_devices, "devices", "N", "how many devices", .fallback = 1,
 		.least = 1),
 	OPTION_CHOICE(struct example, color, "color", "WHEN", "when", .words = colors, .n_words = 3,
-		.fallback = -1, .noun = "colour"),
+		.fallback = -1, .noun = "color"),
 	OPTION_SET(struct example, tables, "only", "A,B", "only these tables", .words = tables,
 		.n_words = 3, .noun = "table"),
 	OPTION_END,
@@ -198,7 +198,7 @@ static void refuses(void **state)
 			"--devices 9007199254740993: expected a whole number of at least 1"},
 		{"--devices 99999999999999999999",
 			"--devices 99999999999999999999: expected a whole number of at least 1"},
-		{"--color alway", "unknown colour \"alway\" (did you mean \"always\"?)"},
+		{"--color alway", "unknown color \"alway\" (did you mean \"always\"?)"},
 		{"--only heads,layrs", "unknown table \"layrs\" (did you mean \"layers\"?)"},
 		{"--only ,", "unknown table \",\" (known: heads, layers, pairs)"},
 	};

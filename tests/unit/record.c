@@ -12,7 +12,7 @@ struct point {
 struct drawing {
 	const char *name;
 	bool is_closed;
-	enum { COLOUR_RED = 5, COLOUR_GREEN, COLOUR_BLUE } colour;
+	enum { COLOR_RED = 5, COLOR_GREEN, COLOR_BLUE } color;
 	int64_t width;
 	struct point *points;
 	size_t n_points;
@@ -56,7 +56,7 @@ static bool check_drawing(void *context, const struct al_item *object, void *rec
 	return drawing->n_points != 1 || al_fail(err, AL_EINPUT, "one point makes no drawing");
 }
 
-static const char *const colours[] = {"red", "green", "blue"};
+static const char *const colors[] = {"red", "green", "blue"};
 
 static const struct al_field point_fields[] = {
 	{AL_KEY("x", WHOLE, offsetof(struct point, x)), .is_required = true, .least = -10},
@@ -71,8 +71,8 @@ static const struct al_record point_record = {
 static const struct al_field drawing_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
 	{AL_KEY("closed", BOOLEAN, AT(is_closed)), .fallback = true},
-	{AL_KEY("colour", WORD, AT(colour)), .words = colours, .n_words = 3, .least = COLOUR_RED,
-		.fallback = COLOUR_BLUE},
+	{AL_KEY("color", WORD, AT(color)), .words = colors, .n_words = 3, .least = COLOR_RED,
+		.fallback = COLOR_BLUE},
 	{AL_KEY("width", WHOLE, AT(width)), .least = 1, .fallback = 3},
 	{AL_KEY("points", LIST, AT(points)), .n_offset = AT(n_points), .record = &point_record,
 		.most = 2, .noun = "points"},
@@ -80,7 +80,7 @@ static const struct al_field drawing_fields[] = {
 		.item_size = sizeof(char *), .most = 1},
 	{AL_KEY("twice", BY, 0), .read = read_twice, .reads_absent = true},
 	{AL_KEY("digits", INT, AT(digits)), .fallback = -1, .most = 6},
-	{AL_KEY("pen", TEXT, AT(pen)), AL_WORDS(colours)},
+	{AL_KEY("pen", TEXT, AT(pen)), AL_WORDS(colors)},
 	{AL_KEY("corner", RECORD, AT(corner)), .record = &point_record, .or_text = AT(shade),
 		.has_offset = AT(has_corner)},
 	{AL_KEY("tags", LIST, AT(tags)), .n_offset = AT(n_tags), .least = 1, .noun = "tags"},
@@ -116,14 +116,14 @@ static void every_type_is_read(void **state)
 	(void)state;
 	assert_true(read_drawing(&arena,
 		"{\"note\": 1, \"twice\": null, \"name\": \"n\", \"closed\": false, "
-		"\"colour\": \"green\", \"width\": 9, "
+		"\"color\": \"green\", \"width\": 9, "
 		"\"points\": [{\"x\": -10}, {\"y\": 1, \"x\": 2}], \"labels\": {\"a\": 0}, "
 		"\"digits\": 2, \"pen\": \"blue\", \"corner\": {\"x\": 4}, \"tags\": [\"s\"], "
 		"\"raw\": []}",
 		&d, &err));
 	assert_string_equal(d.name, "n"); /* outlives the document */
 	assert_false(d.is_closed);
-	assert_int_equal(d.colour, COLOUR_GREEN);
+	assert_int_equal(d.color, COLOR_GREEN);
 	assert_int_equal(d.width, 9);
 	assert_int_equal(d.n_points, 2);
 	assert_int_equal(d.points[0].x, -10);
@@ -152,7 +152,7 @@ static void what_is_absent_has_its_fallback(void **state)
 	(void)state;
 	assert_true(read_drawing(&arena, "{\"name\": \"n\"}", &d, &err));
 	assert_true(d.is_closed);
-	assert_int_equal(d.colour, COLOUR_BLUE);
+	assert_int_equal(d.color, COLOR_BLUE);
 	assert_int_equal(d.width, 3);
 	assert_int_equal(d.n_points, 0);
 	assert_int_equal(d.n_labels, 0);
@@ -175,12 +175,12 @@ static const struct {
 	{"{}", "d.json:1:1: key \"name\" is missing"},
 	{"{\"name\": 1}", "d.json:1:10: \"name\" is a number, expected a string"},
 	{"{\"name\": \"n\", \"colors\": 1}",
-		"d.json:1:25: unknown key \"colors\" (did you mean \"colour\"?)"},
+		"d.json:1:25: unknown key \"colors\" (did you mean \"color\"?)"},
 	{"{\"name\": \"n\", \"zzzzzz\": 1}",
-		"d.json:1:25: unknown key \"zzzzzz\" (known: name, closed, colour, width, points, "
+		"d.json:1:25: unknown key \"zzzzzz\" (known: name, closed, color, width, points, "
 		"labels, twice, digits, pen, corner, tags, raw)"},
-	{"{\"name\": \"n\", \"colour\": \"gren\"}",
-		"d.json:1:25: unknown colour \"gren\" (did you mean \"green\"?)"},
+	{"{\"name\": \"n\", \"color\": \"gren\"}",
+		"d.json:1:25: unknown color \"gren\" (did you mean \"green\"?)"},
 	{"{\"name\": \"n\", \"width\": 0}", "d.json:1:24: found 0, expected 1 or more"},
 	{"{\"name\": \"n\", \"closed\": 1}",
 		"d.json:1:25: \"closed\" is a number, expected true or false"},

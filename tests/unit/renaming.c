@@ -141,7 +141,7 @@ static void add_renamed(struct al_text *out, const struct names *names, const st
 	al_text_add(out, is_object ? "}" : "]");
 }
 
-/* Writes a catalogue file whose entries in `lists` (up to NULL) are called otherwise. */
+/* Writes a catalog file whose entries in `lists` (up to NULL) are called otherwise. */
 static void write_renamed(const char *path, const char *name, const char *text,
 	const char *const *lists)
 {
@@ -246,11 +246,11 @@ static void add_inference(struct al_text *out, struct al_ledger *ledger, const c
 	struct al_error err = {0};
 
 	al_inference_rows_init(rows);
-	struct al_quantisation quantisation;
+	struct al_quantization quantization;
 	struct al_arena arena;
 	al_arena_init(&arena);
-	inference.weights = &quantisation;
-	must(al_quantisation_init(&quantisation, &arena, ledger->ask.catalog, NULL, file_type, &err)
+	inference.weights = &quantization;
+	must(al_quantization_init(&quantization, &arena, ledger->ask.catalog, NULL, file_type, &err)
 			&& al_dtype_find("bf16", &inference.cache, &err)
 			&& al_ledger_infer(ledger, &inference, rows, &err),
 		&err);
@@ -262,7 +262,7 @@ static void add_inference(struct al_text *out, struct al_ledger *ledger, const c
 		al_text_add(out, "\n");
 	}
 	al_inference_rows_finish(rows);
-	al_quantisation_finish(&quantisation);
+	al_quantization_finish(&quantization);
 	al_arena_finish(&arena);
 }
 

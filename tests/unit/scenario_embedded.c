@@ -1,5 +1,5 @@
 /* The scenarios that the binary holds: each number of the four papers is a claim of exactly one of
- * them, and a wrong formula in the catalogue is found by the claims that stand on it. */
+ * them, and a wrong formula in the catalog is found by the claims that stand on it. */
 #include "base/embedded.h"
 #include "scenario_text.h"
 

@@ -66,8 +66,8 @@ static void draws_heat_maps(void **state)
 	al_text_finish(&image);
 }
 
-/* The second figure shows MQA alone: in its own colour, not in the first. */
-static void keeps_colours(void **state)
+/* The second figure shows MQA alone: in its own color, not in the first. */
+static void keeps_colors(void **state)
 {
 	static const char text[] = FIGURES(
 		"{'id': 'f', 'of': 's', 'mark': 'bar', 'x': 'n_heads', 'y': 'parameters', "
@@ -133,10 +133,10 @@ static void refuses_what_cannot_be_drawn(void **state)
 	} cases[] = {
 		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'heatmap', 'x': 'n_heads', 'y': "
 			 "'n_layers'}"),
-			"a heatmap needs the column of its colours"},
+			"a heatmap needs the column of its colors"},
 		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'line', 'x': 'n_heads', 'y': "
 			 "'parameters', 'color': 'n_layers'}"),
-			"only a heatmap has a column of colours"},
+			"only a heatmap has a column of colors"},
 		{FIGURES("{'id': 'f', 'of': 's', 'mark': 'line', 'y': 'parameters', 'x': "
 			 "{'columns': ['n_heads']}}"),
 			"unknown key \"columns\""},
@@ -202,7 +202,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(draws_heat_maps),
 		cmocka_unit_test(joins_what_stands_beneath),
-		cmocka_unit_test(keeps_colours),
+		cmocka_unit_test(keeps_colors),
 		cmocka_unit_test(refuses_what_cannot_be_drawn),
 	};
 

@@ -37,7 +37,7 @@ static inline void plant(struct model *m)
 			m->query[i][x] = weights[i] * m->shared_query[r][x] / 4;
 			m->key[i][x] = m->shared_key[r][x] / 4;
 		}
-	/* a rotation of neighbours within each head hides the shared dimensions, not the scores */
+	/* a rotation of neighbors within each head hides the shared dimensions, not the scores */
 	for (size_t i = 0; i < WIDE; i += 2)
 		for (size_t x = 0; x < D; x++) {
 			const double q = m->query[i][x], k = m->key[i][x];

@@ -267,7 +267,7 @@ static void counts_exact_ranks(void **state)
 	}
 }
 
-static void centred_heads_lose_one_dimension(void **state)
+static void centered_heads_lose_one_dimension(void **state)
 {
 	const struct shape shape = {100, 100, 100, 100, 2, 2, 16, 16};
 	const enum al_spectrum kinds[] = {AL_SPECTRUM_Q, AL_SPECTRUM_K, AL_SPECTRUM_QK,
@@ -279,7 +279,7 @@ static void centred_heads_lose_one_dimension(void **state)
 	(void)state;
 	for (int p = 0; p < AL_N_PROJECTIONS; p++)
 		for (size_t i = 0; i < 2; i++)
-			al_centre(head_of(&m, (enum al_projection)p, i));
+			al_center(head_of(&m, (enum al_projection)p, i));
 	assert_true(al_triangles_take(&t, &m.heads, NULL));
 	assert_true(al_head_spectra(&heads, &t, NULL));
 	for (size_t i = 0; i < 2; i++) {
@@ -552,7 +552,7 @@ int main(void)
 		cmocka_unit_test(works_without_values),
 		cmocka_unit_test(says_which_route_it_took),
 		cmocka_unit_test(counts_exact_ranks),
-		cmocka_unit_test(centred_heads_lose_one_dimension),
+		cmocka_unit_test(centered_heads_lose_one_dimension),
 		cmocka_unit_test(permuted_heads_permute_the_answer),
 		cmocka_unit_test(another_basis_changes_no_product),
 		cmocka_unit_test(parts_make_the_whole),

@@ -1,4 +1,4 @@
-/* Figures as SVG: text that can be found, colours that follow the page, math; maps in rows. */
+/* Figures as SVG: text that can be found, colors that follow the page, math; maps in rows. */
 #include "unit.h"
 
 #include <math.h>
@@ -65,9 +65,9 @@ static double lightness(struct al_color color)
 	return 116 * cbrt(luminance(color)) - 16;
 }
 
-/* In grey print two colours differ by five steps, the first four, of which stacked bars are made,
+/* In gray print two colors differ by five steps, the first four, of which stacked bars are made,
  * by ten. */
-static void colours_differ_in_lightness(void **state)
+static void colors_differ_in_lightness(void **state)
 {
 	enum { N_STACKED = 4 };
 
@@ -200,7 +200,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_document_says_what_it_is),
 		cmocka_unit_test(dark_pages_can_be_read),
-		cmocka_unit_test(colours_differ_in_lightness),
+		cmocka_unit_test(colors_differ_in_lightness),
 		cmocka_unit_test(math_is_typeset),
 		cmocka_unit_test(names_are_escaped),
 		cmocka_unit_test(maps_stand_in_rows),

@@ -1,4 +1,4 @@
-/* Ticks: where axes are labelled and how the labels are written. */
+/* Ticks: where axes are labeled and how the labels are written. */
 #include "unit.h"
 
 #include <math.h>
@@ -120,7 +120,7 @@ static void thins_out_where_there_is_no_room(void **state)
 }
 
 /* Ticks are ascending and distinct, and so are their labels, over many orders of magnitude. */
-/* The ends of a heat map's colours: three digits, in the unit that people read. */
+/* The ends of a heat map's colors: three digits, in the unit that people read. */
 static void rounds_what_stands_alone(void **state)
 {
 	static const struct {

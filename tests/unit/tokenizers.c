@@ -181,7 +181,7 @@ static const struct {
 	"{\"type\": \"Replace\", \"pattern\": {\"String\": \"a\"}, \"content\": \"aaaaaaaaaa\"}"
 		DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE "," DOUBLE
 	 "]}}",
-		"a", "normalised, the text has 8388610 bytes, expected at most 8388608"},
+		"a", "normalized, the text has 8388610 bytes, expected at most 8388608"},
 };
 
 /* What a file asks of a text is bounded: steps, bytes that they go through, look-ups. */
@@ -234,7 +234,7 @@ static void test_costs(void **state)
 		63);
 	al_text_add_repeated(&text, 'a', 1 << 18);
 	check_costs(json.data, text.data,
-		"normalised step by step, the text has 67371008 bytes in all, expected at most "
+		"normalized step by step, the text has 67371008 bytes in all, expected at most "
 		"67108864");
 	renew(&json);
 	al_text_add(&json, "{\"model\": {\"type\": \"Unigram\", \"vocab\": [[\"");

@@ -201,7 +201,7 @@ static const struct {
 		"torch.save(model.state_dict(), FILE)"},
 	{PICKLE("\x80\2"
 		"ctorch._utils\n_rebuild_qtensor\n."),
-		"contains quantised tensors"},
+		"contains quantized tensors"},
 	/* a dict that holds itself, and what has no end */
 	{PICKLE("\x80\2}q\0X\1\0\0\0ah\0s."), "too many dicts, or nested"},
 	{PICKLE("\x80\2}"), "ends early"},
@@ -209,7 +209,7 @@ static const struct {
 	{PICKLE("\x80\2}u."), "lacks a mark"},
 	{PICKLE("\x80\2(u."), "appends to an empty stack"},
 	{PICKLE("\x80\2]."), "not a dict of tensors"},
-	{PICKLE("\x80\2}r\xff\xff\xff\x7f."), "memoises from an empty stack"},
+	{PICKLE("\x80\2}r\xff\xff\xff\x7f."), "memoizes from an empty stack"},
 	{PICKLE("\x80\2h\1."), "refers to a missing memo entry"},
 	{PICKLE("\x80\2X\xff\xff\xff\xff"
 		"abc"),
@@ -268,7 +268,7 @@ static void torch_is_refused(void **state)
 {
 	static const struct {
 		const char *name, *part;
-	} files[] = {{"odd-tensors.pt", "quantised"},
+	} files[] = {{"odd-tensors.pt", "quantized"},
 		{"random-TransformerEncoder.fullmodule.pt", "torch.save(model.state_dict(), FILE)"},
 		{"random-mha.torchscript.pt", "is a TorchScript program"}};
 

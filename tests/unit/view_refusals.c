@@ -202,7 +202,7 @@ static const struct weight own[] = {
 	{"n", "F32", {6}, 1, NULL},
 };
 
-/* A catalogue reads a file once: each layout is written to one of its own. */
+/* A catalog reads a file once: each layout is written to one of its own. */
 static bool open_own(const char *name, const char *layout, struct al_model_view *view,
 	struct al_checkpoint *checkpoint, struct al_error *err)
 {

@@ -1,4 +1,4 @@
-/* The catalogue that the tests of a file share: create_catalog and destroy_catalog are what a group
+/* The catalog that the tests of a file share: create_catalog and destroy_catalog are what a group
  * of tests begins and ends with. */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* A calibration as an importance matrix of the GGUF form, for llama.cpp's quantiser: of each module
+/* A calibration as an importance matrix of the GGUF form, for llama.cpp's quantizer: of each module
  * what its projections read, as sums and sums of squares. */
 #pragma once
 

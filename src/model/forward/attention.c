@@ -142,7 +142,7 @@ struct turning {
 	enum al_norm_over over;
 };
 
-static void normalise(const struct turning *t, float *x)
+static void normalize(const struct turning *t, float *x)
 {
 	const struct al_norm *norm = t->norm;
 	const float *scale = norm->scale.data, *bias = norm->bias.data;
@@ -202,7 +202,7 @@ static void turn_columns(void *context, size_t first, size_t n)
 		while (begin[sequence + 1] <= j)
 			sequence++;
 		if (al_norm_is_there(t->norm))
-			normalise(t, x);
+			normalize(t, x);
 		if (a->is_rotary)
 			find_turns(t->layer, n_past(t->layer) + j - begin[sequence],
 				begin[sequence + 1] - begin[sequence], turns);

@@ -47,7 +47,7 @@ bool al_evaluate_ablations(struct al_network *network, const struct al_batch *al
 
 /* ---- an encoder's embeddings ---- */
 
-/* The mean of each sequence's last hidden states, of length 1: out is initialised,
+/* The mean of each sequence's last hidden states, of length 1: out is initialized,
  * [d_model][sequences]. */
 bool al_evaluate_embeddings(struct al_network *network, const struct al_batch *all,
 	const struct al_watch *watch, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;

@@ -153,8 +153,8 @@ static bool read_counts(struct al_experts *experts, const struct al_reading *rea
 	if (experts->n_active > experts->n)
 		return al_fail(err, AL_EINPUT, "a token uses %zu experts, but there are only %zu",
 			experts->n_active, experts->n);
-	return !how->normalised
-		|| al_formula_holds(how->normalised, &scope, &experts->is_normalised, err);
+	return !how->normalized
+		|| al_formula_holds(how->normalized, &scope, &experts->is_normalized, err);
 }
 
 static bool read_experts(struct al_experts *experts, const struct al_reading *reading,
@@ -224,7 +224,7 @@ static void route(const struct al_experts *experts, float *scores)
 		chosen += shares[best];
 	}
 	for (size_t i = 0; i < n; i++)
-		scores[i] = (float)(shares[i] / (experts->is_normalised ? chosen : all));
+		scores[i] = (float)(shares[i] / (experts->is_normalized ? chosen : all));
 }
 
 static void route_columns(void *context, size_t first, size_t n)

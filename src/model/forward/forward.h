@@ -12,7 +12,7 @@
 
 struct al_activation; /* activation.h */
 
-/* Other weights in the place of a module's own: out is initialised, of the shape that
+/* Other weights in the place of a module's own: out is initialized, of the shape that
  * al_factor_load gives the module's factor (or bias), or of heads whose queries and keys are wider,
  * keys for every head. It may give biases where the module has none, or none: no data. */
 struct al_factor_source {
@@ -81,7 +81,7 @@ void al_layer_free(struct al_layer *layer);
 const struct al_attention *al_layer_attention(const struct al_layer *layer);
 
 /* The hidden states before the first layer, where `past` tokens of each sequence came before: x is
- * initialised, [d_model][tokens]. */
+ * initialized, [d_model][tokens]. */
 bool al_network_embed(struct al_network *network, const struct al_batch *batch, size_t past,
 	struct al_matrix_f *x, struct al_error *err) AL_MUST_CHECK;
 
@@ -105,7 +105,7 @@ void al_trace_finish(struct al_trace *trace);
 bool al_fail_largest(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What the heads give before W_O: o is initialised, [n_heads*d_value][tokens]. `trace`, which may
+/* What the heads give before W_O: o is initialized, [n_heads*d_value][tokens]. `trace`, which may
  * be NULL, is filled. */
 bool al_layer_heads(const struct al_layer *layer, const struct al_batch *batch, struct al_view_f x,
 	struct al_trace *trace, struct al_matrix_f *o, struct al_error *err) AL_MUST_CHECK;
@@ -127,7 +127,7 @@ bool al_layer_complete(const struct al_layer *layer, const struct al_batch *batc
 bool al_layer_run(const struct al_layer *layer, const struct al_batch *batch, struct al_matrix_f x,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The norm and projection behind the last layer: out is initialised. */
+/* The norm and projection behind the last layer: out is initialized. */
 bool al_network_finish(struct al_network *network, const struct al_batch *batch, struct al_view_f x,
 	struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;
 
@@ -167,6 +167,6 @@ bool al_network_compare(struct al_network *network, const struct al_batch *batch
 	struct al_view_f a, struct al_view_f b, const int32_t *targets, struct al_comparison *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* The logits of all tokens: out is initialised, [vocab][tokens]. For few tokens. */
+/* The logits of all tokens: out is initialized, [vocab][tokens]. For few tokens. */
 bool al_network_logits(struct al_network *network, const struct al_batch *batch,
 	struct al_view_f hidden, struct al_matrix_f *out, struct al_error *err) AL_MUST_CHECK;

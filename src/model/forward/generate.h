@@ -14,7 +14,7 @@ struct al_generator *al_generator_create(struct al_network *network, size_t n_se
 void al_generator_destroy(struct al_generator *generator);
 
 /* The next token of each sequence, and the model's predictions of those after them: logits is
- * initialised, [vocab][sequences]. */
+ * initialized, [vocab][sequences]. */
 bool al_generator_step(struct al_generator *generator, const int32_t *tokens,
 	struct al_matrix_f *logits, struct al_error *err) AL_MUST_CHECK;
 

@@ -182,7 +182,7 @@ struct al_experts {
 	struct al_linear router;
 	struct al_feed_block *items; /* [n]; NULL: the layer has none */
 	size_t n, n_active;
-	bool is_normalised;
+	bool is_normalized;
 	struct al_feed_block shared;
 	struct al_linear shared_weight;
 };
@@ -199,7 +199,7 @@ struct al_across {
 
 void al_across_finish(struct al_across *across);
 
-/* out is initialised, [kept*width][tokens]. */
+/* out is initialized, [kept*width][tokens]. */
 bool al_across_apply(const struct al_across *across, struct al_view_f o, struct al_matrix_f *out,
 	struct al_error *err) AL_MUST_CHECK;
 

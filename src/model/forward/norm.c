@@ -26,7 +26,7 @@ AL_LOOP double add_powers(const float *x, size_t n, double mean, int power)
 	return sum;
 }
 
-AL_WIDEST static void normalise(const struct al_norm *norm, const float *scale, const float *bias,
+AL_WIDEST static void normalize(const struct al_norm *norm, const float *scale, const float *bias,
 	size_t n, const float *x, float *out)
 {
 	const double count = (double)n;
@@ -42,7 +42,7 @@ AL_WIDEST static void normalise(const struct al_norm *norm, const float *scale, 
 void al_norm_numbers(const struct al_norm *norm, const float *scale, const float *bias, size_t n,
 	const float *x, float *out)
 {
-	normalise(norm, scale, bias, n, x, out);
+	normalize(norm, scale, bias, n, x, out);
 }
 
 struct job {

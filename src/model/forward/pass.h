@@ -9,7 +9,7 @@
 /* Tokens of one batch, unless one sequence has more. */
 enum { AL_BATCH_TOKENS = 4096 };
 
-/* Some neighbours of a batch; `begin` is the owner's memory. */
+/* Some neighbors of a batch; `begin` is the owner's memory. */
 struct al_batch_part {
 	struct al_batch batch;
 	size_t *begin;

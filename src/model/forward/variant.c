@@ -215,10 +215,10 @@ static void make_features(const struct al_across *across, const float *o, double
 				out[to++] = out[a * w + c] * out[b * w + c];
 }
 
-/* PyTorch's epsilon of a batch normalisation. */
+/* PyTorch's epsilon of a batch normalization. */
 #define NORM_EPSILON 1e-5
 
-static void normalise(const struct al_across *across, double *x, size_t n)
+static void normalize(const struct al_across *across, double *x, size_t n)
 {
 	const size_t each = n / across->norm[0].cols;
 
@@ -254,7 +254,7 @@ bool al_across_apply(const struct al_across *across, struct al_view_f o, struct 
 		return false;
 	for (size_t j = 0; j < o.cols; j++) {
 		make_features(across, o.data + j * o.ld, x);
-		normalise(across, x, numbers);
+		normalize(across, x, numbers);
 		if (across->how->averages)
 			average(x, n, across->width);
 		for (size_t i = 0; i < kept * width; i++) {

@@ -38,7 +38,7 @@ char *al_name_fill(struct al_arena *arena, const char *name, int64_t index);
 char *al_name_fill_loop(struct al_arena *arena, const char *name, const char *variable,
 	int64_t index, int64_t others);
 
-/* The catalogue's variant of a family's module, or NULL. */
+/* The catalog's variant of a family's module, or NULL. */
 const struct al_variant *al_module_variant(struct al_model_view *view,
 	const struct al_family_module *module);
 

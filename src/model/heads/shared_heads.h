@@ -11,7 +11,7 @@ struct al_shared_heads {
 	double factor; /* of queries: the model divides scores by the root of score_divisor */
 };
 
-/* out is initialised, [D][n_heads*columns], a bias [1][n_heads*columns] or without data. */
+/* out is initialized, [D][n_heads*columns], a bias [1][n_heads*columns] or without data. */
 bool al_shared_heads_make(const struct al_shared_heads *heads, bool is_query, bool is_bias,
 	struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
 

@@ -319,7 +319,7 @@ static bool check_only_one_runs(struct al_model_view *view, const struct al_view
 	return true;
 }
 
-/* A file from compress names the family that its source was taken for, which was recognised too. */
+/* A file from compress names the family that its source was taken for, which was recognized too. */
 static bool lay_recorded(struct al_model_view *view, const struct al_view_options *options,
 	struct al_error *err)
 {

@@ -18,7 +18,7 @@
 
 extern const char *const al_projection_names[AL_N_PROJECTIONS];
 
-/* A run of neighbours along a stored tensor's head axis. */
+/* A run of neighbors along a stored tensor's head axis. */
 struct al_factor_run {
 	const struct al_tensor *tensor;
 	int64_t first, width;

@@ -1,5 +1,5 @@
 /* "added_tokens" of tokenizer.json: texts that are a token before anything else is looked at. Those
- * that aren't "normalized" are found in the text as it is, the others in what is normalised; of
+ * that aren't "normalized" are found in the text as it is, the others in what is normalized; of
  * those that begin at one place the longest counts.
  *= huggingface/tokenizers, tokenizers/src/tokenizer/added_vocabulary.rs */
 #include "model/tokenize/internal.h"
@@ -137,7 +137,7 @@ static bool check_item(void *context, const struct al_item *node, void *record,
 			item->token, known);
 }
 
-/* What the normaliser makes of an added token. */
+/* What the normalizer makes of an added token. */
 static bool normalize(struct al_tokenizer_reader *r, struct al_span *text, struct al_error *err)
 {
 	struct al_stepping made = {.memory = r->arena, .err = err};

@@ -1,4 +1,4 @@
-/* What the files of this folder share: a text goes through steps (what is normalised, where it is
+/* What the files of this folder share: a text goes through steps (what is normalized, where it is
  * split), then a model makes tokens of each piece. */
 #pragma once
 
@@ -53,7 +53,7 @@ int32_t al_vocab_find_longest(const struct al_vocab *vocab, struct al_span text,
 
 /* ---- merges ---- */
 
-/* What two neighbours become; the lowest rank comes first. */
+/* What two neighbors become; the lowest rank comes first. */
 struct al_bpe_merge {
 	double rank;
 	int32_t token;
@@ -61,7 +61,7 @@ struct al_bpe_merge {
 
 typedef bool al_merge_find(const void *context, int32_t a, int32_t b, struct al_bpe_merge *out);
 
-/* Joins neighbours, of those with the lowest rank the first, until none can be; returns how many
+/* Joins neighbors, of those with the lowest rank the first, until none can be; returns how many
  * tokens are left. */
 size_t al_merge_all(struct al_arena *memory, int32_t *tokens, size_t n, al_merge_find *find,
 	const void *context);
@@ -164,7 +164,7 @@ al_step_run al_step_split;
 al_step_run al_step_prefix; /* `text` before pieces that don't begin with it */
 al_step_run al_step_bytes; /* bytes as the characters of byte-level vocabularies */
 
-/* BERT's normaliser with all its settings on; its splits, and GPT-2's. */
+/* BERT's normalizer with all its settings on; its splits, and GPT-2's. */
 void al_bert_normalizer_add(struct al_text_steps *steps, struct al_arena *arena);
 enum { AL_N_BERT_SPLITS = 2 };
 extern const struct al_step al_bert_splits[AL_N_BERT_SPLITS], al_gpt2_split;
@@ -274,7 +274,7 @@ struct al_token_model {
 };
 
 al_token_encode al_encode_bpe, al_encode_unigram, al_encode_word_piece;
-al_token_encode al_encode_scored; /* SentencePiece's pairs: neighbours whose joint text is a piece
+al_token_encode al_encode_scored; /* SentencePiece's pairs: neighbors whose joint text is a piece
 				     are joined, that of the highest score first */
 
 bool al_token_model_read(struct al_tokenizer_reader *r, const struct al_item *node,
@@ -297,7 +297,7 @@ bool al_merge_add(struct al_token_model *model, const struct al_span pair[2],
 
 struct al_added {
 	const char *content;
-	struct al_span text; /* the same, normalised where that is set */
+	struct al_span text; /* the same, normalized where that is set */
 	int32_t token;
 	bool is_word, takes_left, takes_right, is_normalized;
 };

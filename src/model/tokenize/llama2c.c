@@ -1,6 +1,6 @@
 /* llama2.c's tokenizer.bin (karpathy/llama2.c, tokenizer.py and run.c): int32 longest piece, then a
  * piece after the other, float score, int32 length, bytes. A text begins with a blank; its
- * characters are pieces, or their bytes are (token 3 + byte); then the two neighbours whose joint
+ * characters are pieces, or their bytes are (token 3 + byte); then the two neighbors whose joint
  * piece has the highest score are joined, until none are pieces together. */
 #include "model/tokenize/internal.h"
 
@@ -32,7 +32,7 @@ static bool read_piece(struct al_token_model *pieces, struct al_arena *arena, st
 	return true;
 }
 
-/* The file may have a character twice, as a byte and as a piece that was learnt: the latter comes
+/* The file may have a character twice, as a byte and as a piece that was learned: the latter comes
  * last, and counts. */
 static bool read_pieces(struct al_pipeline *p, struct al_arena *arena, struct al_span file,
 	struct al_error *err)

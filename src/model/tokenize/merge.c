@@ -1,4 +1,4 @@
-/* Byte-pair encoding: of all neighbours that can be joined those with the lowest rank are, the
+/* Byte-pair encoding: of all neighbors that can be joined those with the lowest rank are, the
  * first of them, until none can. A heap holds the pairs; one whose parts have become something else
  * meanwhile is passed over. */
 #include "model/tokenize/internal.h"

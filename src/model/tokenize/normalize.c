@@ -33,7 +33,7 @@ static bool run_form(const struct al_step *step, const struct al_piece *piece,
 	return true;
 }
 
-/* Character by character, without the rules that depend on neighbours. */
+/* Character by character, without the rules that depend on neighbors. */
 static bool run_lowercase(const struct al_step *step, const struct al_piece *piece,
 	struct al_stepping *to)
 {

@@ -1,4 +1,4 @@
-/* Steps: what normalises and splits a text, a list of pieces that each step makes anew. */
+/* Steps: what normalizes and splits a text, a list of pieces that each step makes anew. */
 #include "model/tokenize/internal.h"
 
 /* So long may a line become, for steps can make it longer, and so much may they all go through. */
@@ -8,7 +8,7 @@ static bool check_length(size_t n, struct al_error *err)
 {
 	return n <= longest_text
 		|| al_fail(err, AL_EINPUT,
-			"normalised, the text has %zu bytes, expected at most %zu", n,
+			"normalized, the text has %zu bytes, expected at most %zu", n,
 			longest_text);
 }
 
@@ -23,7 +23,7 @@ static bool count_bytes(const struct al_text_pieces *pieces, size_t *n_bytes, st
 	return check_length(n, err)
 		&& (*n_bytes <= most_bytes
 			|| al_fail(err, AL_EINPUT,
-				"normalised step by step, the text has %zu bytes in all, expected "
+				"normalized step by step, the text has %zu bytes in all, expected "
 				"at most %zu",
 				*n_bytes, most_bytes));
 }

@@ -1,4 +1,4 @@
-/* tokenizer.json: added tokens are found, the text normalised and split, a model makes tokens of
+/* tokenizer.json: added tokens are found, the text normalized and split, a model makes tokens of
  * the pieces, and some come before and after them. All of its keys are known here, and one that
  * isn't is refused, since it may change what comes out. "truncation" and "padding" are settings of
  * batches, "decoder" is the way back: sequences are taken as long as they are.
@@ -39,7 +39,7 @@ static bool read_file(struct al_tokenizer_reader *r, struct al_error *err)
 	struct al_pipeline *p = r->pipeline;
 	struct file file = {0};
 
-	/* in this order: added tokens are normalised and looked up in the vocabulary */
+	/* in this order: added tokens are normalized and looked up in the vocabulary */
 	return al_json_expect(r->doc, r->doc->root, AL_JSON_OBJECT, err)
 		&& al_record_read(&r->source, &record, r->doc->root, &file, err)
 		&& al_token_model_read(r, file.model, err)

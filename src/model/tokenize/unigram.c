@@ -1,5 +1,5 @@
 /* Unigram: the split with the highest sum of scores, by Viterbi's algorithm. A character without a
- * piece of its own may be unknown, at the lowest score less 10; unknown neighbours are one token.
+ * piece of its own may be unknown, at the lowest score less 10; unknown neighbors are one token.
  *= huggingface/tokenizers, tokenizers/src/models/unigram/model.rs */
 #include "model/tokenize/internal.h"
 

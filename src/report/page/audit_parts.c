@@ -28,7 +28,7 @@ static void copy_cells(struct al_table *out, struct al_cell *cells, size_t first
 
 /* ---- heads ---- */
 
-enum { N_NEIGHBOURS = 3 };
+enum { N_NEIGHBORS = 3 };
 
 static const char *const names[] = {"module", "head", NULL};
 static const char *const numbers[] = {"qk_rank", "qk_n90", "ov_n90", "qk_norm", "ov_norm", NULL};
@@ -66,7 +66,7 @@ static void set_next(struct al_table *out, struct al_cell *cell, const struct al
 	int64_t other;
 
 	AL_TEXT(text);
-	for (size_t place = 1; place < N_NEIGHBOURS; place++) {
+	for (size_t place = 1; place < N_NEIGHBORS; place++) {
 		other = al_page_nearest(m, head, place);
 		if (other < 0)
 			break;
@@ -135,7 +135,7 @@ void al_page_map_table(struct al_table *out, const struct al_page_heads *heads,
 	};
 	struct shown s = {.heads = heads, .drop = drop, .has_groups = has_groups(heads)};
 
-	al_table_init(out, "map", "Heads, their nearest neighbours, and their numbers");
+	al_table_init(out, "map", "Heads, their nearest neighbors, and their numbers");
 	add_columns_of(out, heads->heads, names);
 	if (s.has_groups)
 		al_table_add_column(out,

@@ -19,7 +19,7 @@ static void take_label(size_t *most, const char *name)
 	*most = columns > *most ? columns : *most;
 }
 
-/* How many neighbours read one key, where that is alike in all modules. */
+/* How many neighbors read one key, where that is alike in all modules. */
 static int find_group_size(const struct al_page_heads *heads)
 {
 	size_t size = 0;

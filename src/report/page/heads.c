@@ -198,7 +198,7 @@ double al_page_likeness(const struct al_page_module *m, size_t a, size_t b)
 	return fmin(m->scores[a * m->n + b], fabs(m->values[a * m->n + b]));
 }
 
-/* Does `a` come before `b` among the neighbours of a head? */
+/* Does `a` come before `b` among the neighbors of a head? */
 static bool is_nearer(const struct al_page_module *m, size_t head, size_t a, size_t b)
 {
 	const double x = al_page_likeness(m, head, a), y = al_page_likeness(m, head, b);

@@ -66,7 +66,7 @@ void al_page_pair_maps(struct al_text *out, const struct al_page_heads *heads);
 /* ---- audit_parts.c: tables that are put together from the audit's own ---- */
 
 /* A row each square of the head map, in its order: the head's numbers, of them those of `drop`
- * (NULL: none), and its neighbours. */
+ * (NULL: none), and its neighbors. */
 void al_page_map_table(struct al_table *out, const struct al_page_heads *heads,
 	const struct al_table *drop);
 

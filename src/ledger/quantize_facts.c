@@ -1,5 +1,5 @@
 /* What a scheme's formulas may ask of a tensor. */
-#include "ledger/quantise_facts.h"
+#include "ledger/quantize_facts.h"
 
 #include "ledger/entries.h"
 

@@ -2,12 +2,12 @@
 
 #include "catalog/stored.h"
 #include "ledger/entries.h"
-#include "ledger/quantise_facts.h"
+#include "ledger/quantize_facts.h"
 
 /* ---- a tensor as a checkpoint has it ---- */
 
 /* Where a checkpoint fuses several of a variant's tensors, the fused one. */
-static bool find_stored(struct al_quantisation *q, struct al_ledger *ledger,
+static bool find_stored(struct al_quantization *q, struct al_ledger *ledger,
 	const struct al_ledger_entry *t, const struct al_stored_tensor **out, struct al_error *err)
 {
 	const struct al_ledger_module *module = t->module;
@@ -30,7 +30,7 @@ static bool find_stored(struct al_quantisation *q, struct al_ledger *ledger,
 
 /* "layers.3.mlp.experts.0.up_proj", without ".weight"; where layers don't differ, with the numbers
  * of the first. */
-static const char *name_of(struct al_quantisation *q, const struct al_ledger_entry *t,
+static const char *name_of(struct al_quantization *q, const struct al_ledger_entry *t,
 	const struct al_stored_tensor *stored)
 {
 	static const char end[] = ".weight";
@@ -48,7 +48,7 @@ static const char *name_of(struct al_quantisation *q, const struct al_ledger_ent
 	return name;
 }
 
-static bool matches(struct al_quantisation *q, const struct al_family *family,
+static bool matches(struct al_quantization *q, const struct al_family *family,
 	struct al_patterns *patterns, const char *name)
 {
 	if (al_patterns_match(patterns, name))
@@ -64,11 +64,11 @@ static bool matches(struct al_quantisation *q, const struct al_family *family,
 /* ---- rules ---- */
 
 /* The first group that has the tensor as a target, and whose rules it goes by; NULL: none. */
-static struct al_quantisation_group *find_group(struct al_quantisation *q,
+static struct al_quantization_group *find_group(struct al_quantization *q,
 	const struct al_family *family, const char *name, bool is_linear)
 {
 	for (size_t i = 0; i < q->n_groups; i++) {
-		struct al_quantisation_group *group = &q->groups[i];
+		struct al_quantization_group *group = &q->groups[i];
 		if (!group->targets || (group->has_linear && is_linear)
 			|| matches(q, family, group->targets, name))
 			return group;
@@ -133,7 +133,7 @@ static bool judge(struct al_facts *f, const struct al_ledger_entry *t,
 	const struct al_stored_tensor **stored, const struct al_scheme_rule **rule,
 	struct al_error *err)
 {
-	struct al_quantisation *q = f->q;
+	struct al_quantization *q = f->q;
 	const struct al_family *family = f->ledger->family;
 
 	*rule = NULL;
@@ -151,7 +151,7 @@ static bool judge(struct al_facts *f, const struct al_ledger_entry *t,
 }
 
 /* In one format: matrices but routers, and of tables those of the vocabulary. */
-static void set_plain(const struct al_quantisation *q, const struct al_ledger_entry *t,
+static void set_plain(const struct al_quantization *q, const struct al_ledger_entry *t,
 	struct al_stored_format *out)
 {
 	const bool is_router = t->stored && t->stored->tensor->role == AL_FEED_ROUTER;
@@ -166,7 +166,7 @@ static void set_plain(const struct al_quantisation *q, const struct al_ledger_en
 
 /* Scales of packed numbers are a byte each, those of FP8 matrices f32.
  *= OCP Microscaling Formats v1.0, section 5.4: E8M0; arXiv:2412.19437, section 3.3.2 */
-static bool set_scale(const struct al_quantisation *q, const struct al_ledger *ledger,
+static bool set_scale(const struct al_quantization *q, const struct al_ledger *ledger,
 	const struct al_ledger_entry *t, struct al_stored_format *out, struct al_error *err)
 {
 	const struct al_dtype *found;
@@ -187,7 +187,7 @@ static bool set_scale(const struct al_quantisation *q, const struct al_ledger *l
 	return true;
 }
 
-static bool find_format(struct al_quantisation *q, struct al_ledger *ledger,
+static bool find_format(struct al_quantization *q, struct al_ledger *ledger,
 	const struct al_ledger_entry *t, struct al_stored_format *out, struct al_error *err)
 {
 	const int64_t packed = t->stored ? t->stored->tensor->packed : 1;
@@ -214,7 +214,7 @@ static bool find_format(struct al_quantisation *q, struct al_ledger *ledger,
 }
 
 /* Where the format of one of the ledger's tensors is kept for who asks again, or NULL. */
-static struct al_stored_format *find_kept(struct al_quantisation *q, const struct al_ledger *ledger,
+static struct al_stored_format *find_kept(struct al_quantization *q, const struct al_ledger *ledger,
 	const struct al_ledger_entry *t)
 {
 	const struct al_ledger_list *tensors = al_ledger_tensors(ledger);
@@ -227,7 +227,7 @@ static struct al_stored_format *find_kept(struct al_quantisation *q, const struc
 	return &q->formats[t - tensors->items];
 }
 
-bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
+bool al_quantized_format(struct al_quantization *q, struct al_ledger *ledger,
 	const struct al_ledger_entry *t, struct al_stored_format *out, struct al_error *err)
 {
 	struct al_stored_format *kept = find_kept(q, ledger, t);
@@ -321,7 +321,7 @@ static bool add_one(struct al_facts *f, size_t index, const char *name,
 }
 
 /* Of a fused tensor the first part represents all. */
-static bool add_beside(struct al_quantisation *q, struct al_ledger *ledger, size_t index,
+static bool add_beside(struct al_quantization *q, struct al_ledger *ledger, size_t index,
 	struct al_error *err)
 {
 	const struct al_ledger_entry *t = &ledger->lists[AL_LIST_STORED].items[index];
@@ -343,7 +343,7 @@ static bool add_beside(struct al_quantisation *q, struct al_ledger *ledger, size
 	return true;
 }
 
-bool al_quantisation_add_beside(struct al_quantisation *q, struct al_ledger *ledger,
+bool al_quantization_add_beside(struct al_quantization *q, struct al_ledger *ledger,
 	struct al_error *err)
 {
 	const struct al_ledger_list *tensors = &ledger->lists[AL_LIST_STORED];

@@ -8,7 +8,7 @@
 
 struct al_ledger;
 struct al_ledger_entry;
-struct al_quantisation_group;
+struct al_quantization_group;
 
 /* The format of an entry's numbers. `rule` is that of the scheme, NULL: it stays in `base`. */
 struct al_stored_format {
@@ -18,7 +18,7 @@ struct al_stored_format {
 	bool is_found;
 };
 
-struct al_quantisation {
+struct al_quantization {
 	const char *name; /* "fp8-linear (config.json: fp8)", "bf16" */
 	const struct al_scheme *scheme; /* NULL: one format, `dtype` */
 	const struct al_dtype *dtype; /* of matrices, where there is no scheme; blocks leave
@@ -32,7 +32,7 @@ struct al_quantisation {
 	struct al_arena *arena;
 	struct al_catalog *catalog;
 	struct al_patterns *kept;
-	struct al_quantisation_group *groups;
+	struct al_quantization_group *groups;
 	size_t n_groups;
 	const struct al_ledger *ledger; /* that was asked about last, and of it: */
 	struct al_stored_module *modules;
@@ -42,21 +42,21 @@ struct al_quantisation {
 };
 
 /* `name` is a scheme or a number format; NULL: that of the model's files, or else bf16. The arena
- * and the catalogue must outlive the quantisation; on failure there is nothing to finish. */
-bool al_quantisation_init(struct al_quantisation *q, struct al_arena *arena,
+ * and the catalog must outlive the quantization; on failure there is nothing to finish. */
+bool al_quantization_init(struct al_quantization *q, struct al_arena *arena,
 	struct al_catalog *catalog, const struct al_model *model, const char *name,
 	struct al_error *err) AL_MUST_CHECK;
-void al_quantisation_finish(void *quantisation);
+void al_quantization_finish(void *quantization);
 
-bool al_quantised_format(struct al_quantisation *q, struct al_ledger *ledger,
+bool al_quantized_format(struct al_quantization *q, struct al_ledger *ledger,
 	const struct al_ledger_entry *entry, struct al_stored_format *out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Adds to a model's list of tensors the additional ones of those that the scheme converts, unless
  * the family itself lists its scales. */
-bool al_quantisation_add_beside(struct al_quantisation *q, struct al_ledger *ledger,
+bool al_quantization_add_beside(struct al_quantization *q, struct al_ledger *ledger,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Notes what isn't converted; where it `explains`, also all that was read, with every default that
  * was taken. */
-void al_note_quantisation(const struct al_quantisation *q, bool explains, struct al_table *table);
+void al_note_quantization(const struct al_quantization *q, bool explains, struct al_table *table);

@@ -1,9 +1,9 @@
-/* A quantisation: its scheme, and what the scheme reads of a model's files. */
-#include "ledger/quantise.h"
+/* A quantization: its scheme, and what the scheme reads of a model's files. */
+#include "ledger/quantize.h"
 
 #include <ctype.h>
 
-#include "ledger/quantise_group.h"
+#include "ledger/quantize_group.h"
 
 /* ---- patterns ---- */
 
@@ -22,7 +22,7 @@ static bool names_one_expert(const char *text)
 	return at && isdigit((unsigned char)at[strlen("experts.")]);
 }
 
-static bool add_pattern(struct al_quantisation *q, struct al_patterns *patterns, const char *text,
+static bool add_pattern(struct al_quantization *q, struct al_patterns *patterns, const char *text,
 	struct al_error *err)
 {
 	q->is_by_layer |= has_digit(text);
@@ -34,8 +34,8 @@ static bool add_pattern(struct al_quantisation *q, struct al_patterns *patterns,
 	return al_patterns_add(patterns, text, err);
 }
 
-static bool add_list(struct al_quantisation *q, const struct al_json *doc,
-	const struct al_item *list, struct al_quantisation_group *group, struct al_error *err)
+static bool add_list(struct al_quantization *q, const struct al_json *doc,
+	const struct al_item *list, struct al_quantization_group *group, struct al_error *err)
 {
 	const char *text;
 
@@ -54,7 +54,7 @@ static bool add_list(struct al_quantisation *q, const struct al_json *doc,
 	return true;
 }
 
-static bool read_kept(struct al_quantisation *q, const struct al_quantisation_config *config,
+static bool read_kept(struct al_quantization *q, const struct al_quantization_config *config,
 	struct al_error *err)
 {
 	const struct al_scheme *scheme = q->scheme;
@@ -73,7 +73,7 @@ static bool read_kept(struct al_quantisation *q, const struct al_quantisation_co
 /* ---- settings ---- */
 
 /* What is asked for by name is read from nothing: all its defaults. */
-static bool read_keys(struct al_quantisation *q, const struct al_family *keys,
+static bool read_keys(struct al_quantization *q, const struct al_family *keys,
 	const struct al_json *doc, const struct al_item *object, struct al_settings *settings,
 	struct al_error *err)
 {
@@ -88,8 +88,8 @@ static bool read_keys(struct al_quantisation *q, const struct al_family *keys,
 	return al_family_settings(keys, doc, object, doc->name, settings, err);
 }
 
-static bool check_known(const struct al_quantisation *q, const struct al_json *doc,
-	const struct al_item *object, struct al_quantisation_group *group, struct al_error *err)
+static bool check_known(const struct al_quantization *q, const struct al_json *doc,
+	const struct al_item *object, struct al_quantization_group *group, struct al_error *err)
 {
 	const struct al_formula *known = q->scheme->known;
 	struct al_scope scope = al_settings_scope(&group->settings);
@@ -105,9 +105,9 @@ static bool check_known(const struct al_quantisation *q, const struct al_json *d
 			q->scheme->knows ? q->scheme->knows : al_formula_source(known));
 }
 
-static bool read_group(struct al_quantisation *q, const struct al_model *model,
-	const struct al_quantisation_config *config, const struct al_item *object,
-	struct al_quantisation_group *group, struct al_error *err)
+static bool read_group(struct al_quantization *q, const struct al_model *model,
+	const struct al_quantization_config *config, const struct al_item *object,
+	struct al_quantization_group *group, struct al_error *err)
 {
 	const struct al_item *whole = model ? model->config : NULL;
 
@@ -134,11 +134,11 @@ static const struct al_item *find_groups(const struct al_scheme *scheme,
 	return NULL;
 }
 
-static bool read_member(struct al_quantisation *q, const struct al_model *model,
-	const struct al_quantisation_config *config, const struct al_scheme_groups *groups,
+static bool read_member(struct al_quantization *q, const struct al_model *model,
+	const struct al_quantization_config *config, const struct al_scheme_groups *groups,
 	const struct al_item *node, struct al_error *err)
 {
-	struct al_quantisation_group *group = &q->groups[q->n_groups];
+	struct al_quantization_group *group = &q->groups[q->n_groups];
 	const char *name = al_json_key(node);
 
 	if (groups->is_signed && strncmp(name, "-:", 2) == 0)
@@ -156,13 +156,13 @@ static bool read_member(struct al_quantisation *q, const struct al_model *model,
 	return add_pattern(q, group->targets, name, err) || al_json_in(config->doc, node, err);
 }
 
-static bool read_groups(struct al_quantisation *q, const struct al_model *model,
-	const struct al_quantisation_config *config, struct al_error *err)
+static bool read_groups(struct al_quantization *q, const struct al_model *model,
+	const struct al_quantization_config *config, struct al_error *err)
 {
 	const struct al_scheme_groups *groups = NULL;
 	const struct al_item *list = find_groups(q->scheme, config->object, &groups);
 
-	q->groups = al_new_array(q->arena, struct al_quantisation_group,
+	q->groups = al_new_array(q->arena, struct al_quantization_group,
 		(list ? al_json_size(list) : 0) + 1);
 	if (!list && config->object && groups && groups->targets)
 		return al_json_fail(config->doc, config->object, err,
@@ -176,9 +176,9 @@ static bool read_groups(struct al_quantisation *q, const struct al_model *model,
 		|| read_group(q, model, config, config->object, &q->groups[q->n_groups], err);
 }
 
-/* ---- a quantisation ---- */
+/* ---- a quantization ---- */
 
-static bool find_base(struct al_quantisation *q, const struct al_model *model, struct al_error *err)
+static bool find_base(struct al_quantization *q, const struct al_model *model, struct al_error *err)
 {
 	const char *name = q->scheme->base, *said = model ? al_model_dtype(model) : NULL;
 
@@ -194,8 +194,8 @@ static bool find_base(struct al_quantisation *q, const struct al_model *model, s
 	return q->base || al_dtype_find("bf16", &q->base, err);
 }
 
-static bool open_scheme(struct al_quantisation *q, const struct al_model *model,
-	const struct al_quantisation_config *config, struct al_error *err)
+static bool open_scheme(struct al_quantization *q, const struct al_model *model,
+	const struct al_quantization_config *config, struct al_error *err)
 {
 	q->is_by_layer = q->scheme->is_by_layer;
 	return find_base(q, model, err) && read_kept(q, config, err)
@@ -203,7 +203,7 @@ static bool open_scheme(struct al_quantisation *q, const struct al_model *model,
 }
 
 /* A block format is that of a file of blocks. */
-static bool open_dtype(struct al_quantisation *q, const struct al_dtype *dtype,
+static bool open_dtype(struct al_quantization *q, const struct al_dtype *dtype,
 	struct al_error *err)
 {
 	q->dtype = dtype;
@@ -224,10 +224,10 @@ static bool fail_unknown(const char *name, struct al_error *err)
 	return al_names_fail(&names, "dtype", name, err);
 }
 
-static bool open_named(struct al_quantisation *q, const struct al_model *model, const char *name,
+static bool open_named(struct al_quantization *q, const struct al_model *model, const char *name,
 	struct al_error *err)
 {
-	static const struct al_quantisation_config none;
+	static const struct al_quantization_config none;
 	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_SCHEMES);
 	const struct al_dtype *dtype = al_dtype_named(name);
 	char *lower = al_strdup(q->arena, name);
@@ -241,12 +241,12 @@ static bool open_named(struct al_quantisation *q, const struct al_model *model, 
 	return dtype ? open_dtype(q, dtype, err) : fail_unknown(name, err);
 }
 
-static bool open_config(struct al_quantisation *q, const struct al_model *model,
+static bool open_config(struct al_quantization *q, const struct al_model *model,
 	struct al_error *err)
 {
-	struct al_quantisation_config config = {0};
+	struct al_quantization_config config = {0};
 
-	if (model && !al_model_quantisation(model, q->catalog, &config, err))
+	if (model && !al_model_quantization(model, q->catalog, &config, err))
 		return false;
 	if (!config.scheme)
 		return open_dtype(q, al_dtype_named("bf16"), err);
@@ -257,21 +257,21 @@ static bool open_config(struct al_quantisation *q, const struct al_model *model,
 	return open_scheme(q, model, &config, err);
 }
 
-bool al_quantisation_init(struct al_quantisation *q, struct al_arena *arena,
+bool al_quantization_init(struct al_quantization *q, struct al_arena *arena,
 	struct al_catalog *catalog, const struct al_model *model, const char *name,
 	struct al_error *err)
 {
-	*q = (struct al_quantisation){.arena = arena, .catalog = catalog};
+	*q = (struct al_quantization){.arena = arena, .catalog = catalog};
 	al_arena_init(&q->stored);
 	if (name ? open_named(q, model, name, err) : open_config(q, model, err))
 		return true;
-	al_quantisation_finish(q);
+	al_quantization_finish(q);
 	return false;
 }
 
-void al_quantisation_finish(void *object)
+void al_quantization_finish(void *object)
 {
-	struct al_quantisation *q = object;
+	struct al_quantization *q = object;
 
 	for (size_t i = 0; i < q->n_groups; i++) {
 		al_settings_finish(&q->groups[i].settings);
@@ -279,12 +279,12 @@ void al_quantisation_finish(void *object)
 	}
 	al_patterns_finish(q->kept);
 	al_arena_finish(&q->stored);
-	*q = (struct al_quantisation){0};
+	*q = (struct al_quantization){0};
 }
 
 /* ---- notes ---- */
 
-static void note_setting(const struct al_quantisation *q, const struct al_setting *setting,
+static void note_setting(const struct al_quantization *q, const struct al_setting *setting,
 	struct al_table *table)
 {
 	if (setting->list || strcmp(setting->symbol, "dropout") == 0)
@@ -297,7 +297,7 @@ static void note_setting(const struct al_quantisation *q, const struct al_settin
 			(long long)setting->value.integer, setting->origin);
 }
 
-void al_note_quantisation(const struct al_quantisation *q, bool explains, struct al_table *table)
+void al_note_quantization(const struct al_quantization *q, bool explains, struct al_table *table)
 {
 	if (!q->scheme)
 		return;

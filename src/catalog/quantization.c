@@ -1,4 +1,4 @@
-/* The quantisation that a model's files specify, and its scheme. */
+/* The quantization that a model's files specify, and its scheme. */
 
 #include "base/file.h"
 #include "catalog/cache.h"
@@ -40,12 +40,12 @@ static const char *path_beside(struct al_arena *arena, const char *config)
 	return al_path_kind(path) != AL_PATH_NONE ? path : NULL;
 }
 
-/* The document is kept with the catalogue, where the model's own is. */
+/* The document is kept with the catalog, where the model's own is. */
 static bool read_beside(struct al_catalog *catalog, const struct al_model *model,
-	struct al_quantisation_config *out, struct al_error *err)
+	struct al_quantization_config *out, struct al_error *err)
 {
 	const char *path = model->doc ? path_beside(&catalog->arena, model->doc->name) : NULL;
-	const char *name = al_format(&catalog->arena, "quantisation %s", path ? path : "");
+	const char *name = al_format(&catalog->arena, "quantization %s", path ? path : "");
 	struct al_cached *cached = al_catalog_find_cached(catalog, AL_CATALOG_MODELS, name);
 
 	if (!path)
@@ -78,13 +78,13 @@ static bool fail_unknown(struct al_catalog *catalog, const char *method, struct 
 				scheme->methods.items[j]);
 	}
 	return al_fail(err, AL_EINPUT,
-		"unknown quantisation method \"%s\" (known: %s); set the weights' format with "
+		"unknown quantization method \"%s\" (known: %s); set the weights' format with "
 		"--dtype NAME",
 		method, known);
 }
 
 /* ModelOpt's own file has no method: the producer's name replaces it. */
-static bool read_method(struct al_quantisation_config *q, bool is_beside, struct al_error *err)
+static bool read_method(struct al_quantization_config *q, bool is_beside, struct al_error *err)
 {
 	q->method = "modelopt";
 	return is_beside
@@ -99,7 +99,7 @@ static const struct al_item *member(const struct al_item *object, const char *ke
 	return node && al_json_kind(node) == AL_JSON_OBJECT ? node : NULL;
 }
 
-static bool find_scheme(struct al_catalog *catalog, struct al_quantisation_config *q,
+static bool find_scheme(struct al_catalog *catalog, struct al_quantization_config *q,
 	struct al_error *err)
 {
 	const void *found;
@@ -111,10 +111,10 @@ static bool find_scheme(struct al_catalog *catalog, struct al_quantisation_confi
 }
 
 /* An unknown method leaves the scheme NULL. */
-static bool find_quantisation(const struct al_model *model, struct al_catalog *catalog,
-	struct al_quantisation_config *out, struct al_error *err)
+static bool find_quantization(const struct al_model *model, struct al_catalog *catalog,
+	struct al_quantization_config *out, struct al_error *err)
 {
-	*out = (struct al_quantisation_config){.doc = model->doc};
+	*out = (struct al_quantization_config){.doc = model->doc};
 	if (!model->config)
 		return true;
 	if (!find_object(model->doc, model->config, &out->object, err))
@@ -133,10 +133,10 @@ static bool find_quantisation(const struct al_model *model, struct al_catalog *c
 	return !out->object || (read_method(out, is_beside, err) && find_scheme(catalog, out, err));
 }
 
-bool al_model_quantisation(const struct al_model *model, struct al_catalog *catalog,
-	struct al_quantisation_config *out, struct al_error *err)
+bool al_model_quantization(const struct al_model *model, struct al_catalog *catalog,
+	struct al_quantization_config *out, struct al_error *err)
 {
-	if (!find_quantisation(model, catalog, out, err))
+	if (!find_quantization(model, catalog, out, err))
 		return false;
 	if (!out->object || out->scheme)
 		return true;
@@ -167,10 +167,10 @@ static bool find_cache(const struct al_scheme *scheme, struct al_settings *setti
 bool al_model_cache(const struct al_model *model, struct al_catalog *catalog,
 	struct al_declared_cache *out, struct al_error *err)
 {
-	struct al_quantisation_config config;
+	struct al_quantization_config config;
 
 	*out = (struct al_declared_cache){0};
-	if (!find_quantisation(model, catalog, &config, err))
+	if (!find_quantization(model, catalog, &config, err))
 		return false;
 	if (!config.scheme || config.scheme->n_cache == 0)
 		return true;

@@ -1,14 +1,14 @@
-/* Inside the quantisation: what a scheme's formulas may ask of a tensor. */
+/* Inside the quantization: what a scheme's formulas may ask of a tensor. */
 #pragma once
 
 #include "catalog/stored.h"
 #include "ledger/ledger.h"
-#include "ledger/quantise_group.h"
+#include "ledger/quantize_group.h"
 
 struct al_facts {
-	struct al_quantisation *q;
+	struct al_quantization *q;
 	struct al_ledger *ledger;
-	struct al_quantisation_group *group; /* whose settings formulas use */
+	struct al_quantization_group *group; /* whose settings formulas use */
 	int64_t values[AL_N_FACTS];
 	struct al_scope read, model; /* what is asked after the facts, once there is a scope */
 };
