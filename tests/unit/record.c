@@ -180,7 +180,7 @@ static const struct {
 		"d.json:1:25: unknown key \"zzzzzz\" (known: name, closed, color, width, points, "
 		"labels, twice, digits, pen, corner, tags, raw)"},
 	{"{\"name\": \"n\", \"color\": \"gren\"}",
-		"d.json:1:25: unknown color \"gren\" (did you mean \"green\"?)"},
+		"d.json:1:24: unknown color \"gren\" (did you mean \"green\"?)"},
 	{"{\"name\": \"n\", \"width\": 0}", "d.json:1:24: found 0, expected 1 or more"},
 	{"{\"name\": \"n\", \"closed\": 1}",
 		"d.json:1:25: \"closed\" is a number, expected true or false"},
