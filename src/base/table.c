@@ -104,6 +104,7 @@ static bool has_note(const struct al_table *table, const char *note)
 }
 
 /* Adds a note as number `at`; false: it is there already. */
+AL_PRINTF(3, 0)
 static bool insert_note(struct al_table *table, size_t at, const char *format, va_list args)
 {
 	const char *note = al_format_list(&table->arena, format, args);
