@@ -2,8 +2,9 @@
  * next ones. Where losses were measured they choose; else weights do. */
 #include "answer/audit_run.h"
 
-/* Of data: a head and a conversion; of weights: heads up to 1, 5 and 10 %, and all. */
-enum { MOST_ADVICE = 4 };
+/* A conversion that is exact; of data: a head and a conversion; of weights: heads up to 1, 5 and
+ * 10 %, and all. */
+enum { MOST_ADVICE = 5 };
 
 static void add(const struct al_audit_run *run, struct al_audit_page *page, const char *text,
 	const char *command)
@@ -129,13 +130,32 @@ static void advise_by_weights(const struct al_audit_run *run, struct al_audit_pa
 	}
 }
 
+/* ---- a conversion that loses nothing ---- */
+
+/* Keys that pass a norm have no common key. */
+static void advise_exact(const struct al_audit_run *run, struct al_audit_page *page)
+{
+	struct al_arena *arena = &run->session->arena;
+	const int64_t n_kv_heads = al_audit_verdict_exact_heads(run);
+
+	if (n_kv_heads == 0 || run->measured[0]->has_qk_norm)
+		return;
+	add(run, page, al_audit_verdict_plain(arena, al_audit_verdict_say_exact(run)),
+		al_format(arena,
+			"attnledger compress %s --method gqa --rank %" PRId64 " -o smaller/",
+			al_audit_model_words(run), n_kv_heads));
+	page->has_exact = true;
+}
+
 void al_audit_advise(const struct al_audit_run *run, struct al_audit_page *page)
 {
+	advise_exact(run, page);
+	const size_t n_before = page->n_advice;
 	advise_by_data(run, page);
-	page->has_steps = page->n_advice == 0;
-	if (page->has_steps)
-		advise_by_weights(run, page);
-	page->has_steps = page->has_steps && page->n_advice > 0;
+	if (page->n_advice > n_before)
+		return;
+	advise_by_weights(run, page);
+	page->has_steps = page->n_advice > n_before;
 }
 
 /* ---- next ---- */
@@ -149,8 +169,9 @@ void al_audit_next(const struct al_audit_run *run)
 	struct al_audit_page page = {0};
 
 	al_audit_advise(run, &page);
-	for (size_t i = page.has_steps ? page.n_advice - 1 : 0; i < page.n_advice; i++)
-		al_session_next(session, "%s", page.advice[i].command);
+	for (size_t i = 0; i < page.n_advice; i++)
+		if (!page.has_steps || (i == 0 && page.has_exact) || i == page.n_advice - 1)
+			al_session_next(session, "%s", page.advice[i].command);
 	if (!run->opened->view.family->runs || run->losses.n_columns || run->frontier.n_columns)
 		return;
 	if (!calibration)

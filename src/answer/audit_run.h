@@ -113,13 +113,16 @@ bool al_audit_figures_draw(struct al_audit_run *run, struct al_error *err) AL_MU
 /* Does the answer hold this measurement's table? */
 bool al_audit_run_shows(const struct al_audit_run *run, size_t measurement);
 
-/* audit_verdict.c: a template of report/claim.h, or NULL; its sentences on measured losses and
- * conversions, "" without any, and the conversion that the latter names; a template as plain text;
- * and the tiles of the page. */
+/* audit_verdict.c: a template of report/claim.h, or NULL; its sentences on a conversion that is
+ * exact, on measured losses and on measured conversions, "" without any; the conversion that the
+ * last names, and the key/value heads that the first leaves, 0 where it isn't their number that
+ * falls; a template as plain text; and the tiles of the page. */
 const char *al_audit_verdict(const struct al_audit_run *run);
+const char *al_audit_verdict_say_exact(const struct al_audit_run *run);
 const char *al_audit_verdict_say_losses(const struct al_audit_run *run);
 const char *al_audit_verdict_say_smallest(const struct al_audit_run *run);
 bool al_audit_verdict_smallest(const struct al_table *frontier, size_t *row);
+int64_t al_audit_verdict_exact_heads(const struct al_audit_run *run);
 const char *al_audit_verdict_plain(struct al_arena *arena, const char *pattern);
 void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page *page);
 

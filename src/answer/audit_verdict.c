@@ -107,7 +107,19 @@ static bool find_exact(const struct al_audit_run *run, size_t *row)
 		&& al_conversion_find_exact(&run->totals, row);
 }
 
-static const char *say_exact(const struct al_audit_run *run)
+int64_t al_audit_verdict_exact_heads(const struct al_audit_run *run)
+{
+	size_t row;
+
+	if (!find_exact(run, &row))
+		return 0;
+	const char *variant = al_table_text(&run->totals, row, "variant");
+	if (strncmp(variant, "gqa-", 4) == 0)
+		return strtoll(variant + 4, NULL, 10);
+	return strcmp(variant, "mqa") == 0;
+}
+
+const char *al_audit_verdict_say_exact(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
 	size_t row;
@@ -367,7 +379,8 @@ const char *al_audit_verdict(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
 	const struct al_table *drop = al_audit_run_table(run, "drop");
-	const char *text = join(arena, say_exact(run), al_audit_verdict_say_losses(run));
+	const char *text = join(arena, al_audit_verdict_say_exact(run),
+		al_audit_verdict_say_losses(run));
 
 	text = join(arena, text, al_audit_verdict_say_smallest(run));
 	text = join(arena, text,

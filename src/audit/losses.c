@@ -404,3 +404,34 @@ void al_losses_finish(struct al_losses *x)
 	al_stack_finish(&x->keys);
 	al_scratch_finish(&x->scratch);
 }
+
+/* ---- the groups alone ---- */
+
+static bool find_groups(struct al_losses *x, size_t size, size_t *order, struct al_error *err)
+{
+	const struct al_group_cost cost = {group_cost, x};
+
+	if (!prepare(x, err))
+		return false;
+	if (x->is_zero) {
+		for (size_t i = 0; i < x->module->heads.n_kv_heads; i++)
+			order[i] = i;
+		return true;
+	}
+	return find_pair_costs(x, err) && al_group_heads(&cost, x->pairs, size, NAN, order, err);
+}
+
+bool al_losses_group(const struct al_attention *attention, const struct al_heads *heads,
+	size_t size, size_t *order, struct al_error *err)
+{
+	struct al_audit_module module = {.attention = attention, .heads = *heads};
+	struct al_losses x = {.module = &module,
+		.has_values = true,
+		.is_rotary = attention->is_rotary};
+	const bool ok = al_triangles_take(&module.triangles, heads, err)
+		&& find_groups(&x, size, order, err);
+
+	al_losses_finish(&x);
+	al_triangles_finish(&module.triangles);
+	return ok;
+}

@@ -65,3 +65,9 @@ bool al_losses_is_free(
 bool al_losses_find(struct al_losses *losses, const struct al_audit *audit,
 	struct al_audit_module *module, struct al_error *err) AL_MUST_CHECK;
 void al_losses_finish(struct al_losses *losses);
+
+/* The groups of `size` key/value heads that lose least, as al_losses_find chooses them, of a module
+ * without norms of queries and keys whose size is one of several: order[n_kv_heads], as
+ * al_group_heads has it. */
+bool al_losses_group(const struct al_attention *attention, const struct al_heads *heads,
+	size_t size, size_t *order, struct al_error *err) AL_MUST_CHECK;

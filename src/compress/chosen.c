@@ -3,6 +3,8 @@
 #include "compress/job.h"
 
 #include "audit/select.h"
+#include "catalog/config.h"
+#include "catalog/forward.h"
 
 bool al_job_takes(const struct al_job *job, const struct al_attention *a)
 {
@@ -70,10 +72,7 @@ static size_t count_chosen(const struct al_job *job)
 	return n;
 }
 
-/* Numbers of each head besides the projections (T5's position biases, Cohere's norms, StableLM's
- * norm a head) would have to lose the same heads, in every module that reads them. */
-static bool check_beside(const struct al_job *job, const struct al_attention *a,
-	struct al_error *err)
+static const char *find_own_tensor(const struct al_job *job, const struct al_attention *a)
 {
 	const struct al_tensor_list *tensor_list = &job->view->tensor_list;
 
@@ -84,11 +83,36 @@ static bool check_beside(const struct al_job *job, const struct al_attention *a,
 			has_heads = has_heads || t->dims[j] == a->n_heads;
 		if (has_heads && t->tensor->part == AL_PART_ATTENTION
 			&& al_model_view_find(job->view, t->name))
-			return al_fail(err, AL_EINPUT,
-				"%s can't remove heads: tensor %s also has values per head",
-				al_method_names[job->options->method], t->name);
+			return t->name;
 	}
+	return NULL;
+}
+
+bool al_job_find_own(const struct al_job *job, const struct al_attention *a, const char **out,
+	struct al_error *err)
+{
+	const struct al_model_view *view = job->view;
+	const char *tensor = find_own_tensor(job, a);
+	const struct al_forward *how;
+	double alibi = 0;
+
+	if (!al_catalog_forward(view->catalog, view->family, &how, err)
+		|| (how && !al_config_number(&view->config, &how->alibi, 0, &alibi, err)))
+		return false;
+	*out = tensor ? al_format(&job->view->arena, "tensor %s also has values per head", tensor)
+		: alibi > 0 ? "its positions are ALiBi's, whose slopes differ by head"
+			    : NULL;
 	return true;
+}
+
+static bool check_own(const struct al_job *job, const struct al_attention *a, struct al_error *err)
+{
+	const char *own;
+
+	return al_job_find_own(job, a, &own, err)
+		&& (!own
+			|| al_fail(err, AL_EINPUT, "%s can't remove heads: %s",
+				al_method_names[job->options->method], own));
 }
 
 static bool caches_nothing(const struct al_model_view *view)
@@ -139,7 +163,7 @@ bool al_job_check(struct al_job *job, struct al_error *err)
 		if (!check_matrices(a, err)
 			|| !al_method_check(a, options->method, options->of_keys, err)
 			|| (options->for_epfml && !al_epfml_check(a, err))
-			|| (al_method_drops(options->method) && !check_beside(job, a, err))
+			|| (al_method_drops(options->method) && !check_own(job, a, err))
 			|| (options->ranks && !al_given_rank(job, a, index, &rank, err))
 			|| !al_embedding_check(job->view, a, &checked, err))
 			return al_in(err, "%s", a->name);

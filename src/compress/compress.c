@@ -37,8 +37,10 @@ static bool make_module(struct al_job *job, struct al_job_module *module, struct
 	const struct al_module_layout layout = al_work_layout(w, rank);
 	module->scale = w->a->score_scale;
 	if (!al_layout_make(&module->layout, &job->arena, job->view->checkpoint, &layout, err)
-		|| !al_work_make(w, &module->layout, &module->pieces, err)
-		|| (al_refit_runs(job->options->data.refit) && !al_refit_module(job, module, err)))
+		|| !al_work_make(w, &module->layout, &module->pieces, err))
+		return false;
+	module->layout.places = w->places;
+	if (al_refit_runs(job->options->data.refit) && !al_refit_module(job, module, err))
 		return false;
 	keep_counts(module, w);
 	if (job->options->method == AL_METHOD_COLLAB)

@@ -9,10 +9,20 @@ struct spot {
 	size_t at, width;
 };
 
-static struct spot find_spot(const struct al_module_layout *layout, enum al_projection p,
+/* Where a head is among those that are grouped; query heads go with their keys. */
+static size_t find_place(const struct al_module_layout *layout, const struct al_factor *factor,
 	size_t head)
 {
+	const size_t group = (size_t)(factor->heads / layout->attention->n_kv_heads);
+
+	return layout->places ? layout->places[head / group] * group + head % group : head;
+}
+
+static struct spot find_spot(const struct al_module_layout *layout, enum al_projection p,
+	size_t original)
+{
 	const struct al_factor *factor = &layout->attention->factors[p];
+	const size_t head = find_place(layout, factor, original);
 	const size_t heads = (size_t)factor->heads, width = (size_t)factor->width;
 	const size_t n = (size_t)layout->attention->n_heads;
 	const size_t shared = (size_t)al_layout_shared(layout, p);

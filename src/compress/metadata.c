@@ -17,6 +17,14 @@ static void describe_dropped(struct al_text *out, const struct al_module_layout 
 	al_text_add(out, "]");
 }
 
+static void describe_places(struct al_text *out, const struct al_module_layout *layout)
+{
+	al_text_add(out, ", \"places\": [");
+	for (int64_t i = 0; i < layout->attention->n_kv_heads; i++)
+		al_text_addf(out, "%s%zu", i ? ", " : "", layout->places[i]);
+	al_text_add(out, "]");
+}
+
 static void describe_modules(const struct al_job *job, struct al_text *out)
 {
 	al_text_add(out, "[");
@@ -32,6 +40,8 @@ static void describe_modules(const struct al_job *job, struct al_text *out)
 			al_text_add(out, ", \"refitted\": true");
 		if (module->layout.of_keys)
 			al_text_add(out, ", \"of_keys\": true");
+		if (module->layout.places)
+			describe_places(out, &module->layout);
 		al_text_addf(out,
 			", \"parameters\": %" PRId64
 			", \"relative_error\": %.9g, \"scale\": %.17g}",

@@ -35,6 +35,8 @@ struct recorded {
 	int64_t rank; /* 0: not given */
 	int64_t *dropped; /* heads */
 	size_t n_dropped;
+	int64_t *places; /* of key/value heads */
+	size_t n_places;
 	bool is_refitted, of_keys;
 	double scale;
 	int64_t parameters; /* for readers of the file, like the error */
@@ -51,6 +53,8 @@ static const struct al_field recorded_fields[] = {
 	{AL_KEY("module", TEXT, AT(module)), .is_required = true},
 	{AL_KEY("rank", WHOLE, AT(rank)), .least = 1},
 	{AL_KEY("dropped", LIST, AT(dropped)), .n_offset = AT(n_dropped), .read = read_head,
+		.item_size = sizeof(int64_t)},
+	{AL_KEY("places", LIST, AT(places)), .n_offset = AT(n_places), .read = read_head,
 		.item_size = sizeof(int64_t)},
 	{AL_KEY("refitted", BOOLEAN, AT(is_refitted))},
 	{AL_KEY("of_keys", BOOLEAN, AT(of_keys))},
@@ -81,6 +85,30 @@ static bool mark_dropped(struct reading *v, const struct al_item *node,
 	return true;
 }
 
+/* Every key/value head's place, each of which is one head's; NULL where there is no list. */
+static bool read_places(struct reading *v, const struct al_item *node,
+	const struct recorded *recorded, const struct al_attention *a, const size_t **out,
+	struct al_error *err)
+{
+	const size_t n = (size_t)a->n_kv_heads;
+	bool *is_taken = al_new_array(&v->job->arena, bool, n);
+	size_t *places = al_new_array(&v->job->arena, size_t, n);
+	bool ok = recorded->n_places == n && v->method == AL_METHOD_GQA;
+
+	*out = NULL;
+	if (!al_json_get(node, "places"))
+		return true;
+	for (size_t i = 0; ok && i < n; i++) {
+		ok = recorded->places[i] < a->n_kv_heads && !is_taken[recorded->places[i]];
+		if (ok)
+			is_taken[places[i] = (size_t)recorded->places[i]] = true;
+	}
+	*out = places;
+	return ok
+		|| al_json_fail(&v->record, node, err,
+			"key \"places\": expected 0 to %zu of method gqa, each once", n - 1);
+}
+
 static bool check_rank(const struct reading *v, const struct al_item *node, int64_t rank,
 	const struct al_attention *a, struct al_error *err)
 {
@@ -99,6 +127,7 @@ static bool read_layout(struct reading *v, const struct al_item *node, struct al
 	const struct al_record_source source = {&v->job->arena, &v->record, &v->record};
 	const struct al_model_view *view = v->job->view;
 	struct recorded recorded = {0};
+	const size_t *places;
 	bool *is_dropped;
 
 	if (!al_json_expect(&v->record, node, AL_JSON_OBJECT, err)
@@ -110,6 +139,7 @@ static bool read_layout(struct reading *v, const struct al_item *node, struct al
 		return al_json_fail(&v->record, node, err, "the original has no module \"%s\"",
 			recorded.module);
 	if (!mark_dropped(v, node, &recorded, a, &is_dropped, err)
+		|| !read_places(v, node, &recorded, a, &places, err)
 		|| !check_rank(v, node, recorded.rank, a, err))
 		return false;
 	return al_layout_make(&module->layout, &v->job->arena, view->checkpoint,
@@ -118,7 +148,8 @@ static bool read_layout(struct reading *v, const struct al_item *node, struct al
 			.rank = recorded.rank,
 			.is_dropped = is_dropped,
 			.is_refitted = recorded.is_refitted,
-			.of_keys = recorded.of_keys},
+			.of_keys = recorded.of_keys,
+			.places = places},
 		err);
 }
 

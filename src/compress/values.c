@@ -1,5 +1,6 @@
 /* Methods on values: a rank of its own for each head, common values of a group, one narrow
  * projection for all heads. */
+#include "audit/losses.h"
 #include "compress/work.h"
 
 #include "model/calibration/outputs.h"
@@ -103,7 +104,8 @@ bool al_work_ov(struct al_work *w, struct al_pieces *out, struct al_error *err)
 	return ok;
 }
 
-bool al_work_gqa(struct al_work *w, struct al_pieces *out, struct al_error *err)
+/* Groups of neighbours. */
+static bool share(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
 	const bool is_gqa = w->layout->method == AL_METHOD_GQA;
 	const size_t left = is_gqa ? (size_t)w->layout->rank : 1, size = w->n_kv / left;
@@ -119,6 +121,59 @@ bool al_work_gqa(struct al_work *w, struct al_pieces *out, struct al_error *err)
 			&& map_bias(w, out, place * size, size, place, map, err);
 	}
 	return ok;
+}
+
+static double squared_error(const struct al_work *w, const struct al_pieces *pieces)
+{
+	return pieces->relative_error * pieces->relative_error
+		+ (w->whole > 0 ? w->lost / w->whole : 0);
+}
+
+/* Groups of other heads, if they lose less. The weights are in order again afterwards. */
+static bool regroup(struct al_work *w, struct al_pieces *out, struct al_error *err)
+{
+	const struct al_work neighbours = *w;
+	const double before = squared_error(w, out);
+	size_t *order = al_new_array(w->arena, size_t, w->n_kv);
+	size_t *places = al_new_array(w->arena, size_t, w->n_kv);
+	AL_ENDS(al_pieces_finish) struct al_pieces other = {.has_settled = true};
+
+	if (!al_losses_group(w->a,
+		    &(struct al_heads){.query = al_view(w->weights[AL_QUERY]),
+			    .key = al_view(w->weights[AL_KEY]),
+			    .value = al_view(w->weights[AL_VALUE]),
+			    .output = al_view(w->weights[AL_OUTPUT]),
+			    .n_heads = (size_t)w->a->n_heads,
+			    .n_kv_heads = w->n_kv,
+			    .d_head = (size_t)w->a->d_head,
+			    .d_value = w->width},
+		    w->n_kv / (size_t)w->layout->rank, order, err))
+		return false;
+	for (size_t i = 0; i < w->n_kv; i++)
+		places[order[i]] = i;
+	w->lost = w->whole = 0;
+	al_matrix_finish(&w->gram);
+	if (!al_work_reorder(w, order, err) || !share(w, &other, err)
+		|| !al_work_reorder(w, places, err))
+		return false;
+	if (squared_error(w, &other) < before) {
+		struct al_pieces worse = *out;
+		*out = other;
+		other = worse;
+		w->places = places;
+	} else {
+		w->lost = neighbours.lost;
+		w->whole = neighbours.whole;
+	}
+	return true;
+}
+
+bool al_work_gqa(struct al_work *w, struct al_pieces *out, struct al_error *err)
+{
+	const size_t left = (size_t)w->layout->rank;
+
+	return share(w, out, err)
+		&& (!w->regroups || left == 1 || left == w->n_kv || regroup(w, out, err));
 }
 
 /* ---- kv-latent ---- */

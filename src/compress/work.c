@@ -54,6 +54,19 @@ static bool prepare_scores(struct al_work *w, struct al_error *err)
 		&& al_control_init(&w->control, &w->narrow, err);
 }
 
+/* Heads may change places where nothing but their projections tells them apart. */
+static bool find_regroups(struct al_work *w, const struct al_job *job, struct al_error *err)
+{
+	const char *own = NULL;
+
+	if (w->options->method != AL_METHOD_GQA || !w->options->of_keys)
+		return true;
+	if (!al_job_find_own(job, w->a, &own, err))
+		return false;
+	w->regroups = !own;
+	return true;
+}
+
 bool al_work_load(struct al_work *w, struct al_job *job, const struct al_attention *a,
 	struct al_error *err)
 {
@@ -68,13 +81,15 @@ bool al_work_load(struct al_work *w, struct al_job *job, const struct al_attenti
 		.width = (size_t)a->d_value,
 		.n_kv = (size_t)a->n_kv_heads,
 		.group = (size_t)(a->n_heads / a->n_kv_heads),
+		.arena = &job->arena,
 		.has_scores = !al_method_is_of_values(method) && method != AL_METHOD_MERGE
 			&& !(method == AL_METHOD_DROP && is_by_data)};
 	const bool has_queries = w->has_scores || method == AL_METHOD_MERGE
 		|| (method == AL_METHOD_GQA && o->of_keys);
 
-	return load_weights(w, has_queries ? AL_QUERY : AL_KEY,
-		       has_values ? AL_N_PROJECTIONS : AL_VALUE, err)
+	return find_regroups(w, job, err)
+		&& load_weights(w, has_queries ? AL_QUERY : AL_KEY,
+			has_values ? AL_N_PROJECTIONS : AL_VALUE, err)
 		&& find_statistics(w, err) && (!w->has_scores || prepare_scores(w, err));
 }
 
@@ -93,6 +108,32 @@ void al_work_finish(struct al_work *w)
 	free(w->energies);
 	al_scratch_finish(&w->scratch);
 	al_control_finish(&w->control);
+}
+
+/* ---- heads in another order ---- */
+
+/* Blocks of `width` columns. */
+static bool reorder(struct al_matrix m, const size_t *order, size_t n, size_t width,
+	struct al_error *err)
+{
+	AL_OWNED struct al_matrix before = {0};
+	bool ok = !m.data || al_duplicate(al_view(m), &before, err);
+
+	for (size_t i = 0; ok && m.data && i < n; i++)
+		ok = al_copy(al_columns(al_view(before), order[i] * width, width),
+			al_part(m, 0, i * width, m.rows, width), err);
+	return ok;
+}
+
+bool al_work_reorder(struct al_work *w, const size_t *order, struct al_error *err)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (!reorder(w->weights[p], order, w->n_kv, w->weights[p].cols / w->n_kv, err)
+			|| (p != AL_OUTPUT
+				&& !reorder(w->biases[p], order, w->n_kv,
+					w->biases[p].cols / w->n_kv, err)))
+			return false;
+	return true;
 }
 
 /* ---- the method ---- */
@@ -121,6 +162,7 @@ bool al_work_make(struct al_work *w, const struct al_module_layout *layout, stru
 		make_shared};
 
 	*out = (struct al_pieces){.has_settled = true};
+	w->places = NULL;
 	al_matrix_finish(&w->gram);
 	w->layout = layout;
 	w->lost = w->whole = 0;

@@ -14,6 +14,9 @@ struct al_work {
 	size_t width, n_kv, group; /* of a value; key/value heads; query heads to each */
 	enum al_weighting measure;
 	bool *is_dropped; /* [n_heads], the job's arena's; NULL: no heads go */
+	struct al_arena *arena; /* the job's */
+	bool regroups; /* gqa: may groups be of other heads than neighbours? */
+	const size_t *places; /* of the layout that was made last */
 	size_t index; /* of the modules that are asked for */
 
 	/* Of methods on scores. In the measure of data: E|x W|^2 of inputs x is |C^1/2 W|^2, so
@@ -137,6 +140,10 @@ al_work_method al_work_collab, al_work_tucker, al_work_qk, al_work_ov, al_work_g
 
 /* Of gqa too: common keys of each group, and queries for them. */
 al_work_method al_work_group_keys;
+
+/* Puts the key/value heads, and query heads and outputs with them, in another order: head order[i]
+ * becomes number i. */
+bool al_work_reorder(struct al_work *w, const size_t *order, struct al_error *err) AL_MUST_CHECK;
 
 bool al_work_choose_dropped(struct al_work *w, size_t n, struct al_error *err) AL_MUST_CHECK;
 bool al_work_choose_merged(struct al_work *w, size_t n, struct al_error *err) AL_MUST_CHECK;

@@ -7,7 +7,7 @@ WRITE_TINY is build/tests/forward/write-tiny, which writes a case's checkpoint. 
 program's closed forms: a low rank is a singular value decomposition of roots times weights, a fit is
 least squares by a pseudo-inverse, and losses are those of the converted model run again. Needs numpy.
 """
-import json, math, shlex, struct, subprocess, sys, tempfile
+import itertools, json, math, shlex, struct, subprocess, sys, tempfile
 import numpy as np
 
 
@@ -280,8 +280,43 @@ class Conversion:
         return math.sqrt(lost / whole)
 
     def gqa(self, i, a):
+        """neighbours, or the groups that lose least by weights where those lose less"""
+        before, order = a.copy(), list(range(a.n_kv))
+        error = self.share(i, a)
+        if self.o.get("of", "both") == "both" and 1 < int(self.o["rank"]) < a.n_kv:
+            order, other = self.regroup(i, before), before.copy()
+            self.reorder(other, order)
+            lost = self.share(i, other)
+            if lost < error:
+                a.__dict__, error = other.__dict__, lost
+        return error
+
+    def share(self, i, a):
         error = self.group_keys(i, a) if self.o.get("of", "both") == "both" else 0
         return math.hypot(error, self.group_values(i, a))
+
+    def reorder(self, a, order):
+        """key/value heads in this order, and query heads with them; the model is the same"""
+        heads = [h for kv in order for h in range(a.n) if a.kv(h, order) == kv]
+        a.q, a.bq, a.o = ([of[h] for h in heads] for of in (a.q, a.bq, a.o))
+        a.k, a.bk, a.v, a.bv = ([of[kv] for kv in order] for of in (a.k, a.bk, a.v, a.bv))
+
+    def regroup(self, i, a):
+        """of all ways to put the heads into groups of one size the one that loses least by weights"""
+        def ways(heads):
+            if not heads:
+                yield []
+            for others in itertools.combinations(heads[1:], a.n_kv // int(self.o["rank"]) - 1):
+                group = [heads[0], *others]
+                yield from (group + rest for rest in ways([h for h in heads if h not in group]))
+        options, self.o = self.o, {"method": "gqa", "rank": self.o["rank"]}
+        def cost(order):
+            other = a.copy()
+            self.reorder(other, order)
+            return self.share(i, other)
+        order = min(ways(list(range(a.n_kv))), key=cost)
+        self.o = options
+        return order
 
     def with_bias(self, i, m, has_bias):
         """the measure of inputs with a 1 behind them, for biases; centered, that is nothing"""

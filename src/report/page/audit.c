@@ -59,7 +59,7 @@ static void add_advice(struct al_text *out, const struct al_audit_page *page)
 				  "head that stays takes over its outputs. A head that writes "
 				  "almost nothing is dropped."
 			: page->n_advice > 0
-			? "By the loss on text: the cheapest head, and the smallest cache."
+			? "What loses least."
 			: "No head can be dropped or merged at a small error.");
 	for (size_t i = 0; i < page->n_advice; i++) {
 		al_html_addf(out, "<p>%s</p>\n", page->advice[i].text);

@@ -16,6 +16,7 @@ struct al_audit_page {
 	size_t n_tiles;
 	struct al_page_advice *advice;
 	size_t n_advice;
+	bool has_exact; /* the first loses nothing */
 	bool has_steps; /* it is by weights: `redundant` lists the heads */
 	const struct al_table *summary, *heads, *layers, *cosines, *similarity, *redundant, *drop;
 	const struct al_table *conversions; /* of all modules together */
