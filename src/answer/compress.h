@@ -14,7 +14,7 @@ struct al_compress_words {
 	const char *file, *method, *ranks, *target_error, *drops, *for_whom, *calibration, *budget;
 	int64_t sweeps, seed; /* sweeps 0: not given */
 	int measure, side, refit, quality; /* quality -1: not given */
-	bool force, is_aligned;
+	bool force;
 	struct al_input_options input;
 };
 

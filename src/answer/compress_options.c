@@ -55,10 +55,6 @@ static const struct al_option_row compress_rows[] = {
 		"the compressed heads' outputs on --tokens, in the original model or with earlier "
 		"layers already compressed (sequential)" QUALITIES(QUALITY_REFIT),
 		.words = al_refit_names, .n_words = AL_N_REFITS, .is_advanced = true),
-	OPTION_FLAG(struct al_compress_words, is_aligned, "align",
-		"gqa: rotate each head's keys and values onto those of the group's first head "
-		"(Procrustes) and average them, instead of fitting the best shared ones",
-		.is_advanced = true),
 	OPTION_CHOICE(struct al_compress_words, side, "of", "values|keys|both",
 		"kv-latent: compress values (default) or keys; gqa: both (default), or only values "
 		"(no model family runs that)",
@@ -257,7 +253,6 @@ static bool check_methods(const struct al_compress_words *o, enum al_method meth
 		{o->side != BY_METHOD && !is_latent && !is_gqa, "of", "", "kv-latent and gqa, not"},
 		{o->side == OF_KEYS && is_gqa, "of ", "keys", "kv-latent, not"},
 		{o->side == OF_BOTH && is_latent, "of ", "both", "gqa, not"},
-		{o->is_aligned && !is_gqa, "align", "", "gqa, not"},
 		{al_refit_runs((enum al_refit)o->refit) && !is_refitted(method), "refit", "",
 			"drop, ov, kv-latent and gqa, not"},
 		{o->drops && !drops && !is_identity, "drop", "", "--method drop or merge, not"},
@@ -334,8 +329,7 @@ bool al_compress_read(struct al_session *session, struct al_compress_options *ou
 		.modules = o->layout.modules,
 		.must_gain = !o->force,
 		.data = {.measure = (enum al_weighting)o->measure,
-			.refit = (enum al_refit)o->refit,
-			.is_aligned = o->is_aligned},
+			.refit = (enum al_refit)o->refit},
 		.effort = {.n_sweeps = o->sweeps > 0 ? (size_t)o->sweeps : AL_CP_SWEEPS,
 			.seed = (uint64_t)o->seed},
 	};

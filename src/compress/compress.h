@@ -59,7 +59,6 @@ struct al_data {
 	const struct al_calibration *calibration; /* NULL: weights and gains alone */
 	enum al_weighting measure;
 	enum al_refit refit;
-	bool is_aligned; /* gqa: values are turned onto the group's first and averaged */
 	struct al_network *network; /* of the original, and the tokens, where it runs for W_O */
 	const struct al_batch *tokens;
 };

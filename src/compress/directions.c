@@ -65,18 +65,6 @@ bool al_symmetric_roots(struct al_matrix gram, double least_share, struct al_mat
 	return ok;
 }
 
-bool al_find_turn(struct al_view cross, struct al_matrix *out, struct al_error *err)
-{
-	const size_t n = cross.rows;
-	struct al_matrix a, left, right, values;
-	AL_SCRATCH(scratch);
-
-	return al_take(&scratch, &a, n, n, err) && al_take(&scratch, &left, n, n, err)
-		&& al_take(&scratch, &right, n, n, err) && al_take(&scratch, &values, n, 1, err)
-		&& al_copy(cross, a, err) && al_svd(a, left, values.data, right, err)
-		&& al_product(AL_PLAIN, al_view(left), AL_TRANSPOSED, al_view(right), out, err);
-}
-
 /* Of one key/value head, (sum W_O W_O^T)^1/2 over its query heads and its pseudo-inverse. */
 static bool output_roots(const struct al_work *w, size_t kv, struct al_matrix gram,
 	struct al_matrix root, struct al_matrix inverse, struct al_error *err)

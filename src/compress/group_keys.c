@@ -5,8 +5,7 @@
  * K_j - K' W_j^T. Dimensions that turn with the position keep to their planes: M_j and W_j are
  * complex numbers there, which no turn changes, and P_h is its mean over all turns.
  *
- * The best K' are leading eigenvectors of sum K_j P_j K_j^T; aligned, each head's keys are turned
- * onto those of the group's first (Procrustes, arXiv:2412.20677) and averaged. */
+ * The best K' are leading eigenvectors of sum K_j P_j K_j^T. */
 
 #include "audit/rotary.h"
 #include "compress/work.h"
@@ -185,23 +184,6 @@ static bool join_plane(struct keys *k, const size_t at[2], struct al_error *err)
 	return true;
 }
 
-/* The turn that brings the head's keys nearest to the first one's. */
-static bool align_plane(struct keys *k, const size_t at[2], struct al_error *err)
-{
-	const double share = 1 / (double)k->size;
-
-	(void)err;
-	for (size_t i = 0; i < k->size; i++) {
-		const struct al_complex c = plane_product(k, at, 0, i);
-		const double size = hypot(c.re, c.im);
-		const struct al_complex turn = {size > 0 ? c.re / size : 1,
-			size > 0 ? -c.im / size : 0};
-		set_plane(k, k->map, at, i, (struct al_complex){share * turn.re, share * turn.im});
-		set_plane(k, k->way, at, i, turn);
-	}
-	return true;
-}
-
 /* ---- what doesn't turn ---- */
 
 /* Of the group's head i what isn't in a plane, in rows of map or way. */
@@ -269,35 +251,18 @@ static bool join_rest(struct keys *k, struct al_error *err)
 	return true;
 }
 
-static bool align_rest(struct keys *k, struct al_error *err)
-{
-	for (size_t i = 0; i < k->size; i++) {
-		const struct al_matrix map = rest_of(k, k->map, i);
-		AL_OWNED struct al_matrix turn = {0};
-		if (!al_find_turn(al_view(rest_of_gram(k, i, 0)), &turn, err)
-			|| !al_copy(al_view(turn), rest_of(k, k->way, i), err))
-			return false;
-		for (size_t j = 0; j < map.cols; j++)
-			for (size_t row = 0; row < map.rows; row++)
-				map.data[row + j * map.ld] = turn.data[row + j * turn.ld]
-					/ (double)k->size;
-	}
-	return true;
-}
-
 /* ---- a group ---- */
 
 static bool find_maps(struct keys *k, struct al_error *err)
 {
-	const bool is_aligned = k->w->options->data.is_aligned;
 	size_t at[2];
 
 	for (size_t plane = 0; plane < k->n_planes; plane++) {
 		find_plane(k, plane, at);
-		if (!(is_aligned ? align_plane : join_plane)(k, at, err))
+		if (!join_plane(k, at, err))
 			return false;
 	}
-	return 2 * k->n_planes == k->d || (is_aligned ? align_rest : join_rest)(k, err);
+	return 2 * k->n_planes == k->d || join_rest(k, err);
 }
 
 /* tr(P_i D_i) of the group's head i, D_i the Gram matrix of K_i - K' W_i^T = K X. */

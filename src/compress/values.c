@@ -113,8 +113,6 @@ static bool share(struct al_work *w, struct al_pieces *out, struct al_error *err
 		&& init_values(w, out, left, w->width, err)
 		&& (!is_gqa || !w->layout->of_keys || al_work_group_keys(w, out, err));
 
-	if (ok && w->options->data.is_aligned)
-		return al_work_align(w, out, left, size, err);
 	for (size_t place = 0; ok && place < left; place++) {
 		AL_OWNED struct al_matrix map = {0};
 		ok = join(w, out, place * size, size, w->width, place, &map, err)

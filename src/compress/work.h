@@ -106,9 +106,6 @@ bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_
 bool al_symmetric_roots(struct al_matrix gram, double least_share, struct al_matrix root,
 	struct al_matrix inverse, struct al_error *err) AL_MUST_CHECK;
 
-/* Procrustes: U V^T of the SVD of `cross`, A^T B, turns A onto B. */
-bool al_find_turn(struct al_view cross, struct al_matrix *out, struct al_error *err) AL_MUST_CHECK;
-
 /* K of several key/value heads from `first` on: blockdiag of (sum W_O W_O^T)^1/2 over each one's
  * query heads, and its pseudo-inverse. */
 struct al_output_roots {
@@ -150,7 +147,3 @@ bool al_work_choose_merged(struct al_work *w, size_t n, struct al_error *err) AL
 
 /* Marks the head that costs least of those that are left. */
 void al_mark_least(struct al_work *w, const double *costs);
-
-/* Of gqa: `left` values, each the mean of `size` that are turned onto the first of them. */
-bool al_work_align(struct al_work *w, struct al_pieces *out, size_t left, size_t size,
-	struct al_error *err) AL_MUST_CHECK;

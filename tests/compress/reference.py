@@ -352,17 +352,9 @@ class Conversion:
             keys, queries = [], {h: [] for h in heads}
             for p in range(len(K[0])):
                 q, old = {h: Q[h][p] for h in heads}, {j: K[j][p] for j in kvs}
-                if "align" in self.o:
-                    first, turned = R @ old[kvs[0]], {}
-                    for j in kvs:
-                        U, _, Vt = np.linalg.svd((R @ old[j]).conj().T @ first)
-                        turned[j] = U @ Vt
-                    new = sum(old[j] @ turned[j] for j in kvs) / size
-                    put = {h: q[h] @ turned[owner[h]] for h in heads}
-                else:
-                    A = np.vstack([L @ q[h] @ old[owner[h]].conj().T @ R for h in heads])
-                    Z = np.linalg.svd(A, full_matrices=False)[2][:old[kvs[0]].shape[1]].conj().T
-                    new, put = back @ Z, {h: q[h] @ old[owner[h]].conj().T @ R @ Z for h in heads}
+                A = np.vstack([L @ q[h] @ old[owner[h]].conj().T @ R for h in heads])
+                Z = np.linalg.svd(A, full_matrices=False)[2][:old[kvs[0]].shape[1]].conj().T
+                new, put = back @ Z, {h: q[h] @ old[owner[h]].conj().T @ R @ Z for h in heads}
                 for h in heads:
                     queries[h].append(put[h])
                     form = q[h] @ old[owner[h]].conj().T
@@ -383,8 +375,6 @@ class Conversion:
         left, has_data = int(self.o["rank"]), "calibration" in self.o
         C = self.measure(i, "weighed" if has_data else "weights")
         size, d = len(a.v) // left, a.v[0].shape[1]
-        if "align" in self.o:
-            return self.align(a, C, left)
         lost = whole = 0
         v, bv = [], []
         for place in range(left):
@@ -397,26 +387,6 @@ class Conversion:
             for j, h in enumerate(heads):
                 D = a.o[h].shape[1]
                 a.o[h] = Z[j * D:(j + 1) * D].T
-        a.v, a.bv = v, bv
-        return math.sqrt(lost / whole)
-
-    def align(self, a, C, left):
-        size, old, o = len(a.v) // left, list(a.v), list(a.o)
-        v, bv, lost, whole = [], [], 0, 0
-        for place in range(left):
-            kvs = range(place * size, (place + 1) * size)
-            sum_ = bias = 0
-            for kv in kvs:
-                U, _, Vt = np.linalg.svd(old[kv].T @ C @ old[kvs[0]])
-                sum_, bias = sum_ + old[kv] @ U @ Vt, bias + a.bv[kv] @ U @ Vt
-                for h in (h for h in range(a.n) if h * len(old) // a.n == kv):
-                    a.o[h] = (U @ Vt).T @ o[h]
-            v.append(sum_ / size)
-            bv.append(bias / size)
-            for kv in kvs:
-                for h in (h for h in range(a.n) if h * len(old) // a.n == kv):
-                    lost += ((root(C) @ (v[-1] @ a.o[h] - old[kv] @ o[h])) ** 2).sum()
-                    whole += ((root(C) @ old[kv] @ o[h]) ** 2).sum()
         a.v, a.bv = v, bv
         return math.sqrt(lost / whole)
 

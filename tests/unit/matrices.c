@@ -208,7 +208,6 @@ static const char *const lines[] = {
 	GPT2 "--method drop --drop 1 --calibration @/of-gpt2",
 	LLAMA "--method gqa --of values --rank 1 --calibration @/of-llama",
 	LLAMA "--method gqa --rank 1 --calibration @/of-llama",
-	LLAMA "--method gqa --rank 1 --calibration @/of-llama --align",
 	("audit @/gpt2 --null 0 --threads 1 --only drop,conversion --calibration "
 	 "@/of-gpt2 " TOKENS),
 };
