@@ -1,31 +1,12 @@
-/* What an input may cost, and what it has cost. */
+/* What is refused for its cost. */
 #include "base/budget.h"
 
-static uint64_t most_of(uint64_t constant, uint64_t factor, uint64_t n_input)
+static uint64_t sum(uint64_t a, uint64_t b)
 {
-	return n_input < (UINT64_MAX - constant) / factor ? constant + factor * n_input
-							  : UINT64_MAX;
+	return a < UINT64_MAX - b ? a + b : UINT64_MAX;
 }
 
-static uint64_t most_bytes(const struct al_budget *budget)
-{
-	return most_of(AL_BUDGET_BYTES, AL_BUDGET_BYTES_A_BYTE, budget->n_input);
-}
-
-static uint64_t most_steps(const struct al_budget *budget)
-{
-	return most_of(AL_BUDGET_STEPS, AL_BUDGET_STEPS_A_BYTE, budget->n_input);
-}
-
-bool al_budget_holds(const struct al_budget *budget, uint64_t more)
-{
-	const uint64_t most = most_bytes(budget);
-
-	return budget->steps <= most_steps(budget) && budget->bytes <= most
-		&& more <= most - budget->bytes;
-}
-
-static bool refuse(uint64_t needed, const char *of_what, const struct al_budget *budget,
+static bool refuse(const struct al_budget *budget, uint64_t needed, const char *of_what,
 	uint64_t most, struct al_error *err)
 {
 	return al_fail(err, AL_EINPUT,
@@ -36,16 +17,17 @@ static bool refuse(uint64_t needed, const char *of_what, const struct al_budget 
 
 bool al_budget_check(const struct al_budget *budget, uint64_t more, struct al_error *err)
 {
+	const uint64_t most = al_budget_most_steps(budget);
+
 	if (al_budget_holds(budget, more))
 		return true;
-	return budget->steps > most_steps(budget)
-		? refuse(budget->steps, "steps", budget, most_steps(budget), err)
-		: refuse(most_of(budget->bytes, 1, more), "bytes of memory", budget,
-			most_bytes(budget), err);
+	return budget->steps > most ? refuse(budget, budget->steps, "steps", most, err)
+				    : refuse(budget, sum(budget->bytes, more), "bytes of memory",
+					    al_budget_most_bytes(budget), err);
 }
 
 bool al_budget_take(struct al_budget *budget, uint64_t steps, struct al_error *err)
 {
-	budget->steps = most_of(budget->steps, 1, steps);
+	budget->steps = sum(budget->steps, steps);
 	return al_budget_check(budget, 0, err);
 }

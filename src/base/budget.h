@@ -21,15 +21,43 @@
 
 #define AL_BUDGET_BYTES (UINT64_C(64) << 20)
 #define AL_BUDGET_STEPS (UINT64_C(64) << 20)
-enum { AL_BUDGET_BYTES_A_BYTE = 64, AL_BUDGET_STEPS_A_BYTE = 128 };
+enum { AL_BUDGET_BYTES_A_BYTE = 64, AL_BUDGET_STEPS_A_BYTE = 256 };
 
 struct al_budget {
 	uint64_t n_input; /* bytes that the input has, may be added to */
 	uint64_t bytes, steps; /* taken: bytes until they are given back */
 };
 
+/* A constant and a factor times the input: what is allowed. */
+static inline uint64_t al_budget_most(const struct al_budget *budget, uint64_t constant,
+	uint64_t factor)
+{
+	uint64_t most;
+
+	return __builtin_mul_overflow(factor, budget->n_input, &most)
+			|| __builtin_add_overflow(most, constant, &most)
+		? UINT64_MAX
+		: most;
+}
+
+static inline uint64_t al_budget_most_bytes(const struct al_budget *budget)
+{
+	return al_budget_most(budget, AL_BUDGET_BYTES, AL_BUDGET_BYTES_A_BYTE);
+}
+
+static inline uint64_t al_budget_most_steps(const struct al_budget *budget)
+{
+	return al_budget_most(budget, AL_BUDGET_STEPS, AL_BUDGET_STEPS_A_BYTE);
+}
+
 /* Has no more been taken than is allowed, and were there room for `more` bytes? */
-bool al_budget_holds(const struct al_budget *budget, uint64_t more);
+static inline bool al_budget_holds(const struct al_budget *budget, uint64_t more)
+{
+	const uint64_t most = al_budget_most_bytes(budget);
+
+	return budget->steps <= al_budget_most_steps(budget) && budget->bytes <= most
+		&& more <= most - budget->bytes;
+}
 
 /* Takes steps: AL_EINPUT where these, or the bytes taken so far, are more than is allowed. */
 bool al_budget_take(struct al_budget *budget, uint64_t steps, struct al_error *err) AL_MUST_CHECK;

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 #include "model/tokenize/tokenizer.h"
 
-static void encode(const struct al_tokenizer *tokenizer, const char *text)
+static void encode(struct al_tokenizer *tokenizer, const char *text)
 {
 	struct al_tokens tokens;
 	struct al_error err;

@@ -318,7 +318,7 @@ static struct al_text read_case(const struct test_case *c)
 	return text;
 }
 
-static void compare(const char *name, const struct al_tokenizer *a, const struct al_tokenizer *b)
+static void compare(const char *name, struct al_tokenizer *a, struct al_tokenizer *b)
 {
 	struct al_text lines = read_file(FOLDER "lines.txt");
 	struct al_tokens x, y;

@@ -27,36 +27,31 @@ static size_t before_character(struct al_span text, size_t at)
 	return at;
 }
 
-static bool is_inside_word(const struct finder *finder, struct al_arena *memory,
+static bool is_inside_word(const struct finder *finder, struct al_matcher *matcher,
 	struct al_span text, const struct found *found)
 {
 	const size_t last = before_character(text, found->first);
 
-	return al_pattern_is_in(finder->word, memory, al_span_part(text, last, found->first))
-		|| al_pattern_is_in(finder->word, memory, al_span_part(text, found->end, text.n));
+	return al_pattern_is_in(finder->word, matcher, al_span_part(text, last, found->first))
+		|| al_pattern_is_in(finder->word, matcher, al_span_part(text, found->end, text.n));
 }
 
 /* Blanks that belong to the token. */
-static bool widen(const struct finder *finder, struct al_arena *memory, struct al_span text,
-	size_t done, struct found *found, struct al_error *err)
+static bool widen(const struct finder *finder, struct al_span text, size_t done,
+	struct found *found, struct al_stepping *to)
 {
-	const struct al_span left = al_span_part(text, done, found->first);
-	const struct al_span right = al_span_part(text, found->end, text.n);
-	struct al_matches matches;
+	struct al_scan left = al_scan_in(to, finder->blank_before,
+		al_span_part(text, done, found->first));
+	struct al_scan right = al_scan_in(to, finder->blank_after,
+		al_span_part(text, found->end, text.n));
+	struct al_match part;
 
-	if (found->added->takes_left) {
-		if (!al_pattern_find(finder->blank_before, memory, left, &matches, err))
-			return false;
-		if (matches.n > 0 && matches.items[matches.n - 1].is_match)
-			found->first = done + matches.items[matches.n - 1].first;
-	}
-	if (found->added->takes_right) {
-		if (!al_pattern_find(finder->blank_after, memory, right, &matches, err))
-			return false;
-		if (matches.n > 0 && matches.items[0].is_match)
-			found->end += matches.items[0].end;
-	}
-	return true;
+	while (found->added->takes_left && al_scan_next(&left, &part))
+		if (part.is_match)
+			found->first = done + part.first;
+	if (found->added->takes_right && al_scan_next(&right, &part) && part.is_match)
+		found->end += part.end;
+	return !left.failed && !right.failed;
 }
 
 static struct al_piece piece_of(const struct al_piece *piece, size_t first, size_t end,
@@ -72,8 +67,6 @@ static bool find_added(const struct al_step *step, const struct al_piece *piece,
 	const struct finder *finder = step->data;
 	size_t done = 0;
 
-	if (!al_vocab_check_lookups(&finder->vocab, piece->text.n, to->err))
-		return false;
 	for (size_t at = 0, next; at < piece->text.n; at = next) {
 		size_t n = 0;
 		const int32_t index = finder->begins[(unsigned char)piece->text.data[at]]
@@ -81,13 +74,16 @@ static bool find_added(const struct al_step *step, const struct al_piece *piece,
 				al_span_part(piece->text, at, piece->text.n), 0, &n)
 			: -1;
 		next = at + 1;
+		if (!al_budget_take(to->budget, 0, to->err))
+			return false;
 		if (index < 0)
 			continue;
 		struct found found = {&finder->items[index], at, at + n};
 		next = found.end;
-		if (found.added->is_word && is_inside_word(finder, to->memory, piece->text, &found))
+		if (found.added->is_word
+			&& is_inside_word(finder, to->matcher, piece->text, &found))
 			continue;
-		if (!widen(finder, to->memory, piece->text, done, &found, to->err))
+		if (!widen(finder, piece->text, done, &found, to))
 			return false;
 		al_pieces_add(to, piece_of(piece, done, found.first, -1));
 		al_pieces_add(to, piece_of(piece, found.first, found.end, found.added->token));
@@ -116,7 +112,7 @@ void al_added_step(const struct al_pipeline *t, struct al_arena *arena, bool is_
 		return;
 	finder->word = al_pattern_of(arena,
 		"\\A[\\p{Alphabetic}\\p{M}\\p{Nd}\\p{Pc}\\p{Join_Control}]");
-	finder->blank_before = al_pattern_of(arena, "\\p{White_Space}+\\z");
+	finder->blank_before = al_pattern_of(arena, AL_BLANK_AT_END);
 	finder->blank_after = al_pattern_of(arena, "\\A\\p{White_Space}+");
 	al_steps_add(steps, arena, (struct al_step){.run = find_added, .data = finder});
 }
@@ -140,11 +136,12 @@ static bool check_item(void *context, const struct al_item *node, void *record,
 /* What the normalizer makes of an added token. */
 static bool normalize(struct al_tokenizer_reader *r, struct al_span *text, struct al_error *err)
 {
-	struct al_stepping made = {.memory = r->arena, .err = err};
+	AL_ENDS(al_stepping_finish) struct al_stepping made = al_pipeline_begin(r->pipeline, err);
 
 	if (!al_steps_run(&r->pipeline->normalizer, *text, &made))
 		return false;
 	*text = made.pieces.n > 0 ? made.pieces.items[0].text : (struct al_span){"", 0};
+	text->data = al_strndup(r->arena, text->data, text->n);
 	return true;
 }
 
@@ -173,6 +170,6 @@ bool al_added_read(struct al_tokenizer_reader *r, const struct al_item *node, st
 		return false;
 	for (size_t i = 0; i < p->n_added; i++)
 		if (p->added[i].is_normalized && !normalize(r, &p->added[i].text, err))
-			return false;
+			return al_json_in(r->doc, node, err);
 	return true;
 }

@@ -99,6 +99,8 @@ static bool add_character(struct word *word, struct al_error *err)
 	const struct al_span text = {word->text.data, word->text.length};
 	const int32_t token = al_vocab_find(&model->vocab, text);
 
+	if (!al_budget_take(model->vocab.budget, 0, err))
+		return false;
 	if (token >= 0) {
 		end_unknown(word);
 		word->tokens[word->n++] = token;
@@ -153,12 +155,15 @@ bool al_encode_bpe(const struct al_token_model *model, struct al_arena *memory, 
 		al_tokens_add(tokens, whole);
 		return true;
 	}
-	word.tokens = al_new_array(memory, int32_t, most_tokens(model, text));
+	const size_t most = most_tokens(model, text);
+	if (!al_budget_check(memory->budget, most * sizeof(int32_t), err))
+		return false;
+	word.tokens = al_new_array(memory, int32_t, most);
 	al_text_init(&word.text);
-	bool ok = add_characters(&word, text, err);
+	bool ok = add_characters(&word, text, err)
+		&& al_merge_all(memory, word.tokens, &word.n, find_merge, model, err);
 	al_text_finish(&word.text);
 	if (ok)
-		al_tokens_add_all(tokens, word.tokens,
-			al_merge_all(memory, word.tokens, word.n, find_merge, model));
+		al_tokens_add_all(tokens, word.tokens, word.n);
 	return ok;
 }

@@ -423,12 +423,10 @@ bool al_gguf_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_chec
 {
 	struct vocabulary v = {.checkpoint = checkpoint};
 
-	v.pipeline = al_pipeline_init(tokenizer);
+	v.pipeline = al_pipeline_init(tokenizer, checkpoint->shards[0].header_bytes);
 	v.arena = &tokenizer->arena;
-	if (make(&v, err)) {
-		al_pipeline_finish(v.pipeline, v.arena);
+	if (make(&v, err) && al_pipeline_finish(v.pipeline, v.arena, err))
 		return true;
-	}
 	al_tokenizer_finish(tokenizer);
 	return al_in(err, "%s", checkpoint->shards[0].source.path);
 }

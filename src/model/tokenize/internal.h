@@ -2,6 +2,7 @@
  * split), then a model makes tokens of each piece. */
 #pragma once
 
+#include "base/budget.h"
 #include "base/hash.h"
 #include "base/record.h"
 #include "formats/checkpoint.h"
@@ -34,9 +35,11 @@ struct al_vocab_slot {
 struct al_vocab {
 	struct al_vocab_slot *slots; /* [n_slots], a power of two */
 	size_t n_slots, longest; /* bytes */
+	struct al_budget *budget; /* takes steps for each slot that is looked at */
 };
 
-/* Room for n entries. */
+/* Room for n entries. Beyond the arena's budget nothing is added or found any more: whoever looks
+ * up in a loop takes steps as well. */
 void al_vocab_init(struct al_vocab *vocab, struct al_arena *arena, size_t n);
 /* Of two entries with one text the latter counts. */
 void al_vocab_add(struct al_vocab *vocab, struct al_span text, int32_t token);
@@ -44,9 +47,6 @@ void al_vocab_add(struct al_vocab *vocab, struct al_span text, int32_t token);
 int32_t al_vocab_find(const struct al_vocab *vocab, struct al_span text);
 /* The same, where al_hash of the text is known. */
 int32_t al_vocab_find_hashed(const struct al_vocab *vocab, struct al_span text, uint64_t hash);
-/* May all pieces be looked up at every byte of so long a text? */
-bool al_vocab_check_lookups(const struct al_vocab *vocab, size_t n_bytes,
-	struct al_error *err) AL_MUST_CHECK;
 /* The longest entry of more than `least` bytes that a text begins with; -1: none. */
 int32_t al_vocab_find_longest(const struct al_vocab *vocab, struct al_span text, size_t least,
 	size_t *length);
@@ -61,10 +61,10 @@ struct al_bpe_merge {
 
 typedef bool al_merge_find(const void *context, int32_t a, int32_t b, struct al_bpe_merge *out);
 
-/* Joins neighbors, of those with the lowest rank the first, until none can be; returns how many
+/* Joins neighbors, of those with the lowest rank the first, until none can be; *n becomes how many
  * tokens are left. */
-size_t al_merge_all(struct al_arena *memory, int32_t *tokens, size_t n, al_merge_find *find,
-	const void *context);
+bool al_merge_all(struct al_arena *memory, int32_t *tokens, size_t *n, al_merge_find *find,
+	const void *context, struct al_error *err) AL_MUST_CHECK;
 
 /* ---- regular expressions ---- */
 
@@ -76,10 +76,10 @@ struct al_match {
 	bool is_match;
 };
 
-struct al_matches {
-	struct al_match *items; /* they cover the text */
-	size_t n;
-};
+/* What patterns are searched with: one object serves all searches of a tokenizer, in turn. */
+struct al_matcher;
+
+struct al_matcher *al_matcher_create(struct al_arena *arena);
 
 /* Compiles a pattern as the reference implementation reads it; what is read in another way here is
  * refused. */
@@ -89,10 +89,23 @@ bool al_pattern_compile(struct al_arena *arena, const char *text, const struct a
 const struct al_pattern *al_pattern_of(struct al_arena *arena, const char *text);
 /* The pattern that matches this text only. */
 const struct al_pattern *al_pattern_literal(struct al_arena *arena, const char *text);
-bool al_pattern_find(const struct al_pattern *pattern, struct al_arena *memory, struct al_span text,
-	struct al_matches *out, struct al_error *err) AL_MUST_CHECK;
+
+/* A search under way; the first four are given. */
+struct al_scan {
+	struct al_matcher *matcher;
+	const struct al_pattern *pattern;
+	struct al_span text;
+	struct al_error *err;
+	size_t at, covered; /* where it goes on, where the next part begins */
+	struct al_match waits; /* a match behind the part that was returned last */
+	bool failed;
+};
+
+/* The next part of the text, a match or what is between two: together they cover it. False at the
+ * end, and where the search has failed. */
+bool al_scan_next(struct al_scan *search, struct al_match *part);
 /* Does it match somewhere? Errors count as no. */
-bool al_pattern_is_in(const struct al_pattern *pattern, struct al_arena *memory,
+bool al_pattern_is_in(const struct al_pattern *pattern, struct al_matcher *matcher,
 	struct al_span text);
 
 /* What a pattern's matches become as pieces of a text. */
@@ -119,12 +132,26 @@ struct al_text_pieces {
 	size_t n, room;
 };
 
-/* What steps make, in their memory. */
+/* A text on its way through steps. Each makes all pieces anew; it makes all of their texts, or none
+ * of them. */
 struct al_stepping {
-	struct al_arena *memory;
+	struct al_matcher *matcher;
+	struct al_budget *budget;
+	struct al_arena texts, lists; /* what the pieces at hand consist of */
+	struct al_arena texts_before, lists_before; /* ... those that the step at hand is given */
+	bool has_texts; /* it makes texts */
 	struct al_text_pieces pieces;
 	struct al_error *err;
 };
+
+static inline struct al_scan al_scan_in(const struct al_stepping *to,
+	const struct al_pattern *pattern, struct al_span text)
+{
+	return (struct al_scan){.matcher = to->matcher,
+		.pattern = pattern,
+		.text = text,
+		.err = to->err};
+}
 
 /* Pieces without text are left out. */
 void al_pieces_add(struct al_stepping *to, struct al_piece piece);
@@ -154,9 +181,10 @@ struct al_text_steps {
 };
 
 void al_steps_add(struct al_text_steps *steps, struct al_arena *arena, struct al_step step);
-/* All steps of a text, which begins in one piece; `made` is zeroed but for memory and err. */
+/* All steps of a text, which begins in one piece; `made` is to be finished on failure too. */
 bool al_steps_run(const struct al_text_steps *steps, struct al_span text,
 	struct al_stepping *made) AL_MUST_CHECK;
+void al_stepping_finish(struct al_stepping *made);
 
 /* Settings that several parts of the file have. */
 al_step_run al_step_replace; /* matches by `text` */
@@ -168,6 +196,8 @@ al_step_run al_step_bytes; /* bytes as the characters of byte-level vocabularies
 void al_bert_normalizer_add(struct al_text_steps *steps, struct al_arena *arena);
 enum { AL_N_BERT_SPLITS = 2 };
 extern const struct al_step al_bert_splits[AL_N_BERT_SPLITS], al_gpt2_split;
+/* Looked for once in each run of blanks. */
+#define AL_BLANK_AT_END "(?<!\\p{White_Space})\\p{White_Space}+\\z"
 extern const struct al_step al_nfc, al_strip[2]; /* White space at the beginning, and at the end */
 
 /* SentencePiece's table of replacements; false where it is none. */
@@ -315,6 +345,8 @@ struct al_ids {
 void al_ids_add(struct al_ids *ids, struct al_arena *arena, int32_t token);
 
 struct al_pipeline {
+	struct al_budget *budget; /* the tokenizer's */
+	struct al_matcher *matcher;
 	struct al_token_model model;
 	struct al_text_steps normalizer, pre_tokenizer, all;
 	struct al_added *added;
@@ -322,11 +354,15 @@ struct al_pipeline {
 	struct al_ids before, after; /* tokens around a sequence */
 };
 
-/* An empty one, in an arena that the tokenizer owns from now on. */
-struct al_pipeline *al_pipeline_init(struct al_tokenizer *tokenizer);
+/* An empty one, in an arena that the tokenizer owns from now on, for a file of `n_input` bytes. */
+struct al_pipeline *al_pipeline_init(struct al_tokenizer *tokenizer, uint64_t n_input);
+
+/* A text that no step has seen. */
+struct al_stepping al_pipeline_begin(const struct al_pipeline *pipeline, struct al_error *err);
 
 /* When it is all there: the steps that a text goes through. */
-void al_pipeline_finish(struct al_pipeline *pipeline, struct al_arena *arena);
+bool al_pipeline_finish(struct al_pipeline *pipeline, struct al_arena *arena,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* The step that finds added tokens of one kind, where there are any. */
 void al_added_step(const struct al_pipeline *pipeline, struct al_arena *arena, bool is_normalized,

@@ -57,10 +57,11 @@ static bool read_pieces(struct al_pipeline *p, struct al_arena *arena, struct al
 bool al_tokenizer_parse_bin(struct al_tokenizer *tokenizer, const char *path, const char *bytes,
 	size_t n, struct al_error *err)
 {
-	struct al_pipeline *p = al_pipeline_init(tokenizer);
+	struct al_pipeline *p = al_pipeline_init(tokenizer, n);
 	struct al_arena *arena = &tokenizer->arena;
 
-	if (!read_pieces(p, arena, (struct al_span){bytes, n}, err)) {
+	if (!read_pieces(p, arena, (struct al_span){bytes, n}, err)
+		|| !al_budget_take(p->budget, 0, err)) {
 		al_tokenizer_finish(tokenizer);
 		return al_in(err, "%s", path);
 	}

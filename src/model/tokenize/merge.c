@@ -3,16 +3,18 @@
  * meanwhile is passed over. */
 #include "model/tokenize/internal.h"
 
-/* A list of tokens; what was joined to the one on its left has length 0. */
+#define NONE UINT32_MAX
+
+/* A list of tokens. */
 struct symbol {
-	int32_t token;
-	size_t before, after; /* SIZE_MAX: none */
-	bool is_gone;
+	int32_t token; /* -1: it was joined to the one on its left */
+	uint32_t before, after; /* or NONE */
 };
 
 struct candidate {
-	size_t at; /* the left one */
-	struct al_bpe_merge merge;
+	double rank;
+	int32_t token;
+	uint32_t at; /* the left one */
 };
 
 struct joining {
@@ -25,7 +27,7 @@ struct joining {
 
 static bool is_sooner(const struct candidate *a, const struct candidate *b)
 {
-	return a->merge.rank < b->merge.rank || (a->merge.rank == b->merge.rank && a->at < b->at);
+	return a->rank < b->rank || (a->rank == b->rank && a->at < b->at);
 }
 
 static void push(struct joining *j, struct candidate item)
@@ -55,15 +57,15 @@ static struct candidate pop(struct joining *j)
 }
 
 /* What `at` and the one after it can become. */
-static void consider(struct joining *j, size_t at)
+static void consider(struct joining *j, uint32_t at)
 {
-	struct candidate item = {.at = at};
+	struct al_bpe_merge merge;
 
-	if (at == SIZE_MAX || j->symbols[at].after == SIZE_MAX)
+	if (at == NONE || j->symbols[at].after == NONE)
 		return;
 	if (j->find(j->context, j->symbols[at].token, j->symbols[j->symbols[at].after].token,
-		    &item.merge))
-		push(j, item);
+		    &merge))
+		push(j, (struct candidate){merge.rank, merge.token, at});
 }
 
 static bool still_holds(const struct joining *j, const struct candidate *item)
@@ -71,46 +73,59 @@ static bool still_holds(const struct joining *j, const struct candidate *item)
 	const struct symbol *left = &j->symbols[item->at];
 	struct al_bpe_merge now;
 
-	return !left->is_gone && left->after != SIZE_MAX
+	return left->token >= 0 && left->after != NONE
 		&& j->find(j->context, left->token, j->symbols[left->after].token, &now)
-		&& now.token == item->merge.token;
+		&& now.token == item->token;
 }
 
 static void join(struct joining *j, const struct candidate *item)
 {
 	struct symbol *left = &j->symbols[item->at], *right = &j->symbols[left->after];
 
-	left->token = item->merge.token;
+	left->token = item->token;
 	left->after = right->after;
-	right->is_gone = true;
-	if (right->after != SIZE_MAX)
+	right->token = -1;
+	if (right->after != NONE)
 		j->symbols[right->after].before = item->at;
 	consider(j, left->before);
 	consider(j, item->at);
 }
 
-size_t al_merge_all(struct al_arena *memory, int32_t *tokens, size_t n, al_merge_find *find,
-	const void *context)
+static struct joining begin(struct al_arena *memory, const int32_t *tokens, uint32_t n)
 {
-	/* each joining adds two pairs and there are fewer than n */
+	/* each joining takes a pair and adds two, and there are fewer than n */
 	struct joining j = {.symbols = al_new_array(memory, struct symbol, n),
-		.heap = al_new_array(memory, struct candidate, 3 * n),
-		.find = find,
-		.context = context};
-	size_t left = 0;
+		.heap = al_new_array(memory, struct candidate, 2 * (size_t)n)};
 
-	for (size_t i = 0; i < n; i++)
-		j.symbols[i] = (struct symbol){tokens[i], i ? i - 1 : SIZE_MAX,
-			i + 1 < n ? i + 1 : SIZE_MAX, false};
-	for (size_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++)
+		j.symbols[i] = (struct symbol){tokens[i], i ? i - 1 : NONE,
+			i + 1 < n ? i + 1 : NONE};
+	return j;
+}
+
+bool al_merge_all(struct al_arena *memory, int32_t *tokens, size_t *n, al_merge_find *find,
+	const void *context, struct al_error *err)
+{
+	const size_t bytes = sizeof(struct symbol) + 2 * sizeof(struct candidate);
+	uint32_t left = 0;
+
+	if (!al_budget_check(memory->budget, *n * bytes, err))
+		return false;
+	if (*n >= NONE)
+		return al_fail(err, AL_EINPUT, "%zu characters without a split", *n);
+	struct joining j = begin(memory, tokens, (uint32_t)*n);
+	j.find = find;
+	j.context = context;
+	for (uint32_t i = 0; i < *n; i++)
 		consider(&j, i);
 	while (j.n_heap > 0) {
 		const struct candidate item = pop(&j);
 		if (still_holds(&j, &item))
 			join(&j, &item);
 	}
-	for (size_t i = 0; i < n; i++)
-		if (!j.symbols[i].is_gone)
+	for (uint32_t i = 0; i < *n; i++)
+		if (j.symbols[i].token >= 0)
 			tokens[left++] = j.symbols[i].token;
-	return left;
+	*n = left;
+	return al_budget_take(memory->budget, 0, err);
 }

@@ -40,14 +40,16 @@ bool al_encode_word_piece(const struct al_token_model *model, struct al_arena *m
 		al_tokens_add(tokens, model->unknown);
 		return true;
 	}
-	if (!al_vocab_check_lookups(&model->vocab, text.n, err))
-		return false;
 	memcpy(word, text.data, text.n);
-	for (size_t at = 0; at < text.n; n++)
-		if ((found[n] = next_piece(model, word, text.n, &at)) < 0) {
+	for (size_t at = 0; at < text.n; n++) {
+		found[n] = next_piece(model, word, text.n, &at);
+		if (!al_budget_take(model->vocab.budget, 0, err))
+			return false;
+		if (found[n] < 0) {
 			al_tokens_add(tokens, model->unknown);
 			return true;
 		}
+	}
 	al_tokens_add_all(tokens, found, n);
 	return true;
 }

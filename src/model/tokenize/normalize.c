@@ -11,12 +11,18 @@
 
 /* ---- steps ---- */
 
+enum { FORM_BYTES = 36, FORM_STEPS = 16 };
+
 static bool run_form(const struct al_step *step, const struct al_piece *piece,
 	struct al_stepping *to)
 {
 	const char *at = piece->text.data, *end = at + piece->text.n;
 	struct al_text all;
 
+	/* GLib's own memory: a character may become 18, of 4 bytes each at first */
+	if (!al_budget_check(to->budget, piece->text.n * FORM_BYTES, to->err)
+		|| !al_budget_take(to->budget, piece->text.n * FORM_STEPS, to->err))
+		return false;
 	al_text_init(&all);
 	/* g_utf8_normalize ends at NUL, which is its own form */
 	while (at < end) {
@@ -138,7 +144,7 @@ void al_bert_normalizer_add(struct al_text_steps *steps, struct al_arena *arena)
 const struct al_step al_nfc = FORM(NFC);
 const struct al_step al_strip[2] = {
 	REPLACE("\\A\\p{White_Space}+", ""),
-	REPLACE("\\p{White_Space}+\\z", ""),
+	REPLACE(AL_BLANK_AT_END, ""),
 };
 
 static const struct al_field strip_fields[] = {

@@ -1,13 +1,23 @@
 /* What a tokenizer is made of, and a text on its way through it. */
 #include "model/tokenize/internal.h"
 
-enum { MOST_LINE = 1 << 20 };
-
-struct al_pipeline *al_pipeline_init(struct al_tokenizer *tokenizer)
+struct al_pipeline *al_pipeline_init(struct al_tokenizer *tokenizer, uint64_t n_input)
 {
-	*tokenizer = (struct al_tokenizer){0};
-	al_arena_init(&tokenizer->arena);
-	return tokenizer->pipeline = al_new(&tokenizer->arena, struct al_pipeline);
+	*tokenizer = (struct al_tokenizer){.budget.n_input = n_input,
+		.arena.budget = &tokenizer->budget};
+	struct al_pipeline *p = tokenizer->pipeline = al_new(&tokenizer->arena, struct al_pipeline);
+
+	p->budget = &tokenizer->budget;
+	p->matcher = al_matcher_create(&tokenizer->arena);
+	return p;
+}
+
+struct al_stepping al_pipeline_begin(const struct al_pipeline *p, struct al_error *err)
+{
+	const struct al_arena none = {.budget = p->budget};
+
+	return (struct al_stepping){p->matcher, p->budget, .texts = none, .lists = none,
+		.texts_before = none, .lists_before = none, .err = err};
 }
 
 void al_tokenizer_finish(struct al_tokenizer *tokenizer)
@@ -23,12 +33,13 @@ static void add_all(struct al_text_steps *to, const struct al_text_steps *steps,
 		al_steps_add(to, arena, steps->items[i]);
 }
 
-void al_pipeline_finish(struct al_pipeline *p, struct al_arena *arena)
+bool al_pipeline_finish(struct al_pipeline *p, struct al_arena *arena, struct al_error *err)
 {
 	al_added_step(p, arena, false, &p->all);
 	add_all(&p->all, &p->normalizer, arena);
 	al_added_step(p, arena, true, &p->all);
 	add_all(&p->all, &p->pre_tokenizer, arena);
+	return al_budget_take(p->budget, 0, err);
 }
 
 void al_ids_add(struct al_ids *ids, struct al_arena *arena, int32_t token)
@@ -39,37 +50,56 @@ void al_ids_add(struct al_ids *ids, struct al_arena *arena, int32_t token)
 
 /* ---- text ---- */
 
-static bool encode(const struct al_pipeline *p, struct al_arena *memory, struct al_span text,
+static bool encode_pieces(const struct al_pipeline *p, const struct al_text_pieces *pieces,
 	struct al_tokens *tokens, struct al_error *err)
 {
-	struct al_stepping made = {.memory = memory, .err = err};
+	AL_ENDS(al_arena_finish) struct al_arena memory = {.budget = p->budget};
+
+	for (size_t i = 0; i < pieces->n; i++) {
+		const struct al_piece *piece = &pieces->items[i];
+		if (piece->token >= 0)
+			al_tokens_add(tokens, piece->token);
+		else if (!p->model.encode(&p->model, &memory, piece->text, tokens, err))
+			return false;
+		al_arena_clear(&memory);
+	}
+	return true;
+}
+
+static bool encode(const struct al_pipeline *p, struct al_span text, struct al_tokens *tokens,
+	struct al_error *err)
+{
+	AL_ENDS(al_stepping_finish) struct al_stepping made = al_pipeline_begin(p, err);
 
 	if (!al_steps_run(&p->all, text, &made))
 		return false;
 	al_tokens_add_all(tokens, p->before.items, p->before.n);
-	for (size_t i = 0; i < made.pieces.n; i++) {
-		const struct al_piece *piece = &made.pieces.items[i];
-		if (piece->token >= 0)
-			al_tokens_add(tokens, piece->token);
-		else if (!p->model.encode(&p->model, memory, piece->text, tokens, err))
-			return false;
-	}
+	if (!encode_pieces(p, &made.pieces, tokens, err))
+		return false;
 	al_tokens_add_all(tokens, p->after.items, p->after.n);
 	return true;
 }
 
-bool al_tokenizer_encode(const struct al_tokenizer *tokenizer, const char *text, size_t length,
+/* The tokens of this sequence are held as well. */
+static bool take_tokens(struct al_budget *budget, const struct al_tokens *tokens,
+	struct al_error *err)
+{
+	const size_t *begin = &tokens->begin[tokens->n_sequences - 1];
+
+	budget->bytes += (begin[1] - begin[0]) * sizeof(*tokens->items) + sizeof(*begin);
+	return al_budget_take(budget, begin[1] - begin[0], err);
+}
+
+bool al_tokenizer_encode(struct al_tokenizer *tokenizer, const char *text, size_t length,
 	struct al_tokens *tokens, struct al_error *err)
 {
-	AL_ARENA(memory);
-
-	if (length > MOST_LINE)
-		return al_fail(err, AL_EINPUT, "%zu bytes, expected at most %d", length, MOST_LINE);
 	const size_t valid = al_utf8_valid(text, length);
+
 	if (valid < length)
 		return al_fail(err, AL_EINPUT, "byte %zu is not UTF-8", valid);
-	if (!encode(tokenizer->pipeline, &memory, (struct al_span){text, length}, tokens, err))
+	tokenizer->budget.n_input += length;
+	if (!encode(tokenizer->pipeline, (struct al_span){text, length}, tokens, err))
 		return false;
 	al_tokens_end_sequence(tokens);
-	return true;
+	return take_tokens(&tokenizer->budget, tokens, err);
 }

@@ -80,6 +80,8 @@ static bool add_special(struct al_tokenizer_reader *r, const struct al_text_part
 		int32_t id;
 		if (!al_read_token(r, item, &id, err))
 			return false;
+		if (!al_budget_take(r->arena->budget, 1, err))
+			return al_json_in(r->doc, item, err);
 		al_ids_add(out, r->arena, id);
 	}
 	return true;

@@ -72,23 +72,22 @@ static bool run_charsmap(const struct al_step *step, const struct al_piece *piec
 	struct al_stepping *to)
 {
 	const struct al_charsmap *map = step->data;
-	struct al_matches all;
+	struct al_scan search = al_scan_in(to, map->graphemes, piece->text);
+	struct al_match match;
 	struct al_text text;
 
-	if (!al_pattern_find(map->graphemes, to->memory, piece->text, &all, to->err))
-		return false;
 	al_text_init(&text);
-	for (size_t i = 0; i < all.n; i++) {
-		const struct al_span part = al_span_part(piece->text, all.items[i].first,
-			all.items[i].end);
+	while (al_scan_next(&search, &match)) {
+		const struct al_span part = al_span_part(piece->text, match.first, match.end);
 		const char *by = part.n <= MOST_GRAPHEME ? find(map, part) : NULL;
 		if (by)
 			al_text_add(&text, by);
 		else
 			add_by_character(map, part, &text);
+		search.failed = !al_budget_check(to->budget, text.length, to->err);
 	}
 	al_pieces_take(to, piece, &text);
-	return true;
+	return !search.failed;
 }
 
 /* ---- the file ---- */

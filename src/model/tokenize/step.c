@@ -1,32 +1,7 @@
 /* Steps: what normalizes and splits a text, a list of pieces that each step makes anew. */
 #include "model/tokenize/internal.h"
 
-/* So long may a line become, for steps can make it longer, and so much may they all go through. */
-static const size_t longest_text = (size_t)1 << 23, most_bytes = (size_t)1 << 26;
-
-static bool check_length(size_t n, struct al_error *err)
-{
-	return n <= longest_text
-		|| al_fail(err, AL_EINPUT,
-			"normalized, the text has %zu bytes, expected at most %zu", n,
-			longest_text);
-}
-
-/* Adds what the next step goes through. */
-static bool count_bytes(const struct al_text_pieces *pieces, size_t *n_bytes, struct al_error *err)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < pieces->n; i++)
-		n += pieces->items[i].text.n;
-	*n_bytes += n;
-	return check_length(n, err)
-		&& (*n_bytes <= most_bytes
-			|| al_fail(err, AL_EINPUT,
-				"normalized step by step, the text has %zu bytes in all, expected "
-				"at most %zu",
-				*n_bytes, most_bytes));
-}
+enum { STEPS_A_BYTE = 8 }; /* of a text that a step goes through */
 
 void al_pieces_add(struct al_stepping *to, struct al_piece piece)
 {
@@ -34,9 +9,7 @@ void al_pieces_add(struct al_stepping *to, struct al_piece piece)
 
 	if (piece.text.n == 0)
 		return;
-	pieces->items = al_grow(to->memory, pieces->items, pieces->n, &pieces->room,
-		sizeof(*pieces->items));
-	pieces->items[pieces->n++] = piece;
+	*AL_APPEND(&to->lists, pieces->items, pieces->n, pieces->room) = piece;
 }
 
 void al_steps_add(struct al_text_steps *steps, struct al_arena *arena, struct al_step step)
@@ -47,33 +20,72 @@ void al_steps_add(struct al_text_steps *steps, struct al_arena *arena, struct al
 	steps->items[steps->n++] = step;
 }
 
-bool al_steps_run(const struct al_text_steps *steps, struct al_span text, struct al_stepping *made)
+static bool run_pieces(const struct al_step *step, const struct al_text_pieces *before,
+	struct al_stepping *to)
 {
-	size_t n_bytes = 0;
-
-	al_pieces_add(made, (struct al_piece){text, -1, true});
-	for (size_t i = 0; i < steps->n; i++) {
-		const struct al_text_pieces before = made->pieces;
-		const struct al_step *step = &steps->items[i];
-		if (!count_bytes(&before, &n_bytes, made->err))
+	for (size_t i = 0; i < before->n; i++) {
+		const struct al_piece *piece = &before->items[i];
+		if (!al_budget_take(to->budget, 1 + STEPS_A_BYTE * piece->text.n, to->err))
 			return false;
-		made->pieces = (struct al_text_pieces){0};
-		for (size_t j = 0; j < before.n; j++)
-			if (before.items[j].token >= 0)
-				al_pieces_add(made, before.items[j]);
-			else if (!step->run(step, &before.items[j], made))
-				return false;
+		if (piece->token >= 0)
+			al_pieces_add(to, *piece);
+		else if (!step->run(step, piece, to))
+			return false;
 	}
 	return true;
+}
+
+static void swap(struct al_arena *a, struct al_arena *b)
+{
+	const struct al_arena was = *a;
+
+	*a = *b;
+	*b = was;
+}
+
+/* The pieces that the step was given go at once, and their texts if it made others. (Those of
+ * tokens go too: only their tokens are asked for from then on.) */
+static bool run_step(const struct al_step *step, struct al_stepping *made)
+{
+	const struct al_text_pieces before = made->pieces;
+
+	swap(&made->lists, &made->lists_before);
+	swap(&made->texts, &made->texts_before);
+	made->pieces = (struct al_text_pieces){0};
+	made->has_texts = false;
+	const bool ok = run_pieces(step, &before, made);
+	if (!made->has_texts)
+		swap(&made->texts, &made->texts_before);
+	al_arena_clear(&made->lists_before);
+	al_arena_clear(&made->texts_before);
+	return ok;
+}
+
+bool al_steps_run(const struct al_text_steps *steps, struct al_span text, struct al_stepping *made)
+{
+	al_pieces_add(made, (struct al_piece){text, -1, true});
+	for (size_t i = 0; i < steps->n; i++)
+		if (!run_step(&steps->items[i], made))
+			return false;
+	return true;
+}
+
+void al_stepping_finish(struct al_stepping *made)
+{
+	al_arena_finish(&made->texts);
+	al_arena_finish(&made->lists);
+	al_arena_finish(&made->texts_before);
+	al_arena_finish(&made->lists_before);
 }
 
 /* ---- the same piece with another text ---- */
 
 void al_pieces_take(struct al_stepping *to, const struct al_piece *piece, struct al_text *text)
 {
-	const struct al_span copy = {al_strndup(to->memory, text->data, text->length),
+	const struct al_span copy = {al_strndup(&to->texts, text->data, text->length),
 		text->length};
 
+	to->has_texts = true;
 	al_pieces_add(to, (struct al_piece){copy, piece->token, piece->is_first});
 	al_text_finish(text);
 }
@@ -82,23 +94,20 @@ bool al_step_replace(const struct al_step *step, const struct al_piece *piece,
 	struct al_stepping *to)
 {
 	const struct al_span by = al_span_of(step->text);
-	struct al_matches matches;
+	struct al_scan search = al_scan_in(to, step->pattern, piece->text);
+	struct al_match match;
 	struct al_text text;
-	bool ok = true;
 
-	if (!al_pattern_find(step->pattern, to->memory, piece->text, &matches, to->err))
-		return false;
 	al_text_init(&text);
-	for (size_t i = 0; ok && i < matches.n; i++) {
-		const struct al_match *match = &matches.items[i];
-		const struct al_span part = match->is_match
+	while (al_scan_next(&search, &match)) {
+		const struct al_span part = match.is_match
 			? by
-			: al_span_part(piece->text, match->first, match->end);
+			: al_span_part(piece->text, match.first, match.end);
 		al_text_add_bytes(&text, part.data, part.n);
-		ok = check_length(text.length, to->err);
+		search.failed = !al_budget_check(to->budget, text.length, to->err);
 	}
 	al_pieces_take(to, piece, &text);
-	return ok;
+	return !search.failed;
 }
 
 bool al_step_prefix(const struct al_step *step, const struct al_piece *piece,
@@ -117,24 +126,25 @@ bool al_step_prefix(const struct al_step *step, const struct al_piece *piece,
 	return true;
 }
 
-/* Bytes that are printed in Latin-1 are themselves, the others U+0100 and on
+/* Bytes that are printed in Latin-1 are themselves, the others in turn U+0100 and on
  *= openai/gpt-2, src/encoder.py, bytes_to_unicode */
-static bool is_itself(unsigned byte)
+static unsigned code_of(unsigned byte)
 {
-	return (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte != 0xad);
+	if (byte <= ' ')
+		return 0x100 + byte;
+	if (byte == 0xad)
+		return 0x143;
+	return byte < 0x7f || byte > 0xa0 ? byte : 0x121 + byte - 0x7f;
 }
 
 bool al_step_bytes(const struct al_step *step, const struct al_piece *piece, struct al_stepping *to)
 {
-	unsigned codes[256], next = 0x100;
 	struct al_text text;
 
 	(void)step;
-	for (unsigned byte = 0; byte < 256; byte++)
-		codes[byte] = is_itself(byte) ? byte : next++;
 	al_text_init(&text);
 	for (size_t i = 0; i < piece->text.n; i++) {
-		const unsigned code = codes[(unsigned char)piece->text.data[i]];
+		const unsigned code = code_of((unsigned char)piece->text.data[i]);
 		const char bytes[] = {(char)(0xc0 | code >> 6),
 			(char)(code < 0x80 ? code : 0x80 | (code & 0x3f))};
 		al_text_add_bytes(&text, bytes + (code < 0x80), code < 0x80 ? 1 : 2);
@@ -153,11 +163,9 @@ const char *const al_behavior_names[AL_N_BEHAVIORS] = {
 	[AL_SPLIT_CONTIGUOUS] = "Contiguous",
 };
 
-/* Does part i belong to the one before it? */
-static bool belongs_to_previous(enum al_behavior behavior, const struct al_matches *all, size_t i)
+/* Does a part belong to the one before it? */
+static bool belongs_to_previous(enum al_behavior behavior, bool before, bool now)
 {
-	const bool before = all->items[i - 1].is_match, now = all->items[i].is_match;
-
 	/* of matches in a row only one is taken along */
 	if (behavior == AL_SPLIT_WITH_PREVIOUS)
 		return now && !before;
@@ -166,23 +174,28 @@ static bool belongs_to_previous(enum al_behavior behavior, const struct al_match
 	return behavior == AL_SPLIT_CONTIGUOUS && before == now;
 }
 
+static void add_part(const struct al_step *step, const struct al_piece *piece,
+	const struct al_match *part, struct al_stepping *to)
+{
+	if (step->behavior != AL_SPLIT_REMOVED || !part->is_match)
+		al_pieces_add(to,
+			(struct al_piece){al_span_part(piece->text, part->first, part->end), -1,
+				piece->is_first && part->first == 0});
+}
+
 bool al_step_split(const struct al_step *step, const struct al_piece *piece, struct al_stepping *to)
 {
-	struct al_matches all;
+	struct al_scan search = al_scan_in(to, step->pattern, piece->text);
+	struct al_match part, whole = {0}; /* of the parts that belong together: none yet */
 
-	if (!al_pattern_find(step->pattern, to->memory, piece->text, &all, to->err))
-		return false;
-	for (size_t i = 0; i < all.n; i++)
-		all.items[i].is_match ^= step->is_inverted;
-	for (size_t i = 0, end; i < all.n; i = end) {
-		for (end = i + 1; end < all.n && belongs_to_previous(step->behavior, &all, end);)
-			end++;
-		if (step->behavior == AL_SPLIT_REMOVED && all.items[i].is_match)
-			continue;
-		al_pieces_add(to,
-			(struct al_piece){al_span_part(piece->text, all.items[i].first,
-						  all.items[end - 1].end),
-				-1, piece->is_first && all.items[i].first == 0});
+	while (al_scan_next(&search, &part)) {
+		part.is_match ^= step->is_inverted;
+		if (belongs_to_previous(step->behavior, whole.is_match, part.is_match))
+			part.first = whole.first;
+		else
+			add_part(step, piece, &whole, to);
+		whole = part;
 	}
-	return true;
+	add_part(step, piece, &whole, to);
+	return !search.failed;
 }

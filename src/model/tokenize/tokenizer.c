@@ -72,7 +72,7 @@ bool al_tokenizer_open(struct al_tokenizer *tokenizer, const struct al_checkpoin
 
 /* ---- a file ---- */
 
-static bool encode_lines(const struct al_tokenizer *tokenizer, const struct al_text *text,
+static bool encode_lines(struct al_tokenizer *tokenizer, const struct al_text *text,
 	struct al_tokens *tokens, struct al_error *err)
 {
 	const char *end = text->data + text->length;
@@ -91,7 +91,7 @@ static bool encode_lines(const struct al_tokenizer *tokenizer, const struct al_t
 	return tokens->n_sequences > 0 || al_fail(err, AL_EINPUT, "is empty");
 }
 
-bool al_tokenizer_encode_file(const struct al_tokenizer *tokenizer, const char *path,
+bool al_tokenizer_encode_file(struct al_tokenizer *tokenizer, const char *path,
 	struct al_tokens *tokens, struct al_error *err)
 {
 	AL_TEXT(text);

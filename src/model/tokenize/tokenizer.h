@@ -4,13 +4,16 @@
 #pragma once
 
 #include "base/base.h"
+#include "base/budget.h"
 #include "model/tokenize/tokens.h"
 
 struct al_checkpoint;
 struct al_pipeline;
 
+/* One that is open isn't moved: its arena takes from its budget. */
 struct al_tokenizer {
 	struct al_arena arena;
+	struct al_budget budget; /* of its file and all text that it reads, together */
 	struct al_pipeline *pipeline;
 	int64_t n_tokens; /* 0: not given */
 };
@@ -29,9 +32,9 @@ bool al_tokenizer_parse_json(struct al_tokenizer *tokenizer, const char *path, c
 
 /* Adds a line's tokens as a sequence, with the tokens that the file puts before and after it; text
  * that isn't UTF-8 is refused. */
-bool al_tokenizer_encode(const struct al_tokenizer *tokenizer, const char *text, size_t length,
+bool al_tokenizer_encode(struct al_tokenizer *tokenizer, const char *text, size_t length,
 	struct al_tokens *tokens, struct al_error *err) AL_MUST_CHECK;
 
 /* All lines of a file that aren't empty. On failure nothing is left to finish. */
-bool al_tokenizer_encode_file(const struct al_tokenizer *tokenizer, const char *path,
+bool al_tokenizer_encode_file(struct al_tokenizer *tokenizer, const char *path,
 	struct al_tokens *tokens, struct al_error *err) AL_MUST_CHECK;

@@ -5,17 +5,12 @@
  *= huggingface/tokenizers, tokenizers/src/tokenizer */
 #include "model/tokenize/internal.h"
 
-enum { MOST_STEPS = 64 };
-
 /* Steps of one kind; added tokens go through all of them as well. */
 static bool read_steps(struct al_tokenizer_reader *r, const struct al_item *node,
 	const struct al_part_kind *kind, struct al_text_steps *steps, struct al_error *err)
 {
 	r->steps = steps;
-	return al_part_read(r, node, kind, err)
-		&& (steps->n <= MOST_STEPS
-			|| al_json_fail(r->doc, node, err, "%zu steps, expected at most %d",
-				steps->n, MOST_STEPS));
+	return al_part_read(r, node, kind, err);
 }
 
 struct file {
@@ -56,13 +51,13 @@ bool al_tokenizer_parse_json(struct al_tokenizer *tokenizer, const char *path, c
 
 	if (!al_json_parse(&doc, path, text, n, err))
 		return false;
-	struct al_tokenizer_reader r = {.pipeline = al_pipeline_init(tokenizer), .doc = &doc};
+	struct al_tokenizer_reader r = {.pipeline = al_pipeline_init(tokenizer, n), .doc = &doc};
 	r.arena = &tokenizer->arena;
 	r.source = (struct al_record_source){r.arena, &doc, &r};
-	if (read_file(&r, err)) {
-		al_pipeline_finish(r.pipeline, r.arena);
-		return true;
-	}
-	al_tokenizer_finish(tokenizer);
-	return false;
+	bool ok = read_file(&r, err);
+	if (ok && !al_pipeline_finish(r.pipeline, r.arena, err))
+		ok = al_in(err, "%s", path);
+	if (!ok)
+		al_tokenizer_finish(tokenizer);
+	return ok;
 }

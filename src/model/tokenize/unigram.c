@@ -4,6 +4,7 @@
 #include "model/tokenize/internal.h"
 
 static const double unknown_penalty = 10;
+enum { COPIED_IN_A_STEP = 64 };
 
 void al_scored_init(struct al_token_model *model, struct al_arena *arena, size_t n)
 {
@@ -62,7 +63,10 @@ static bool split(const struct al_token_model *model, struct al_span text, struc
 {
 	for (size_t at = 0, n; at < text.n; at += n) {
 		n = al_utf8_length(text.data + at, text.n - at);
-		if (offer_pieces(model, text, at, n, ends))
+		const bool has_single = offer_pieces(model, text, at, n, ends);
+		if (!al_budget_take(model->vocab.budget, 0, err))
+			return false;
+		if (has_single)
 			continue;
 		if (model->unknown < 0)
 			return al_fail(err, AL_EINPUT,
@@ -103,7 +107,7 @@ static void turn_around(struct end *ends, size_t n)
 bool al_encode_unigram(const struct al_token_model *model, struct al_arena *memory,
 	struct al_span text, struct al_tokens *tokens, struct al_error *err)
 {
-	if (!al_vocab_check_lookups(&model->vocab, text.n, err))
+	if (!al_budget_check(memory->budget, (text.n + 1) * sizeof(struct end), err))
 		return false;
 	struct end *ends = al_new_array(memory, struct end, text.n + 1);
 	for (size_t i = 0; i <= text.n; i++)
@@ -163,7 +167,11 @@ static bool find_joined(const void *context, int32_t a, int32_t b, struct al_bpe
 bool al_encode_scored(const struct al_token_model *model, struct al_arena *memory,
 	struct al_span text, struct al_tokens *tokens, struct al_error *err)
 {
-	const struct joining joining = {model, al_arena_alloc(memory, model->vocab.longest + 1, 1)};
+	const size_t room = model->vocab.longest + 1;
+
+	if (!al_budget_take(memory->budget, room / COPIED_IN_A_STEP, err))
+		return false;
+	const struct joining joining = {model, al_arena_alloc(memory, room, 1)};
 	int32_t *found = al_new_array(memory, int32_t, text.n + 1);
 	size_t n = 0;
 
@@ -175,7 +183,8 @@ bool al_encode_scored(const struct al_token_model *model, struct al_arena *memor
 				"\"%.*s\" isn't in the vocabulary, and there is no unknown token",
 				(int)length, text.data + at);
 	}
-	n = al_merge_all(memory, found, n, find_joined, &joining);
+	if (!al_merge_all(memory, found, &n, find_joined, &joining, err))
+		return false;
 	al_tokens_add_all(tokens, found, n);
 	return true;
 }

@@ -1,12 +1,11 @@
 /* Vocabularies: which token a text is. A table with open addressing, half of it free. */
 #include "model/tokenize/internal.h"
 
-/* Two seconds' worth. */
-static const size_t most_lookups = (size_t)1 << 28;
+enum { HASHED_IN_A_STEP = 8, COMPARED_IN_A_STEP = 64 };
 
 void al_vocab_init(struct al_vocab *vocab, struct al_arena *arena, size_t n)
 {
-	*vocab = (struct al_vocab){.n_slots = 4};
+	*vocab = (struct al_vocab){.n_slots = 4, .budget = arena->budget};
 	while (vocab->n_slots < 2 * n)
 		vocab->n_slots *= 2;
 	vocab->slots = al_new_array(arena, struct al_vocab_slot, vocab->n_slots);
@@ -19,32 +18,32 @@ static struct al_vocab_slot *find_slot(const struct al_vocab *vocab, struct al_s
 	uint64_t hash)
 {
 	const size_t mask = vocab->n_slots - 1;
-	size_t i = (size_t)(hash ^ hash >> 32) & mask;
+	size_t i = (size_t)(hash ^ hash >> 32) & mask, n_seen = 1;
 
-	while (vocab->slots[i].token >= 0
+	for (; vocab->slots[i].token >= 0
 		&& (vocab->slots[i].text.n != text.n
-			|| memcmp(vocab->slots[i].text.data, text.data, text.n) != 0))
+			|| memcmp(vocab->slots[i].text.data, text.data, text.n) != 0);
+		n_seen++)
 		i = (i + 1) & mask;
+	vocab->budget->steps += 1 + n_seen + text.n / COMPARED_IN_A_STEP;
 	return &vocab->slots[i];
+}
+
+/* False where no more may be looked up. */
+static bool take_hash(const struct al_vocab *vocab, size_t n_bytes)
+{
+	vocab->budget->steps += n_bytes / HASHED_IN_A_STEP;
+	return al_budget_holds(vocab->budget, 0);
 }
 
 void al_vocab_add(struct al_vocab *vocab, struct al_span text, int32_t token)
 {
+	if (!take_hash(vocab, text.n))
+		return;
 	*find_slot(vocab, text,
 		al_hash(AL_HASH_EMPTY, text.data, text.n)) = (struct al_vocab_slot){text, token};
 	if (text.n > vocab->longest)
 		vocab->longest = text.n;
-}
-
-bool al_vocab_check_lookups(const struct al_vocab *vocab, size_t n_bytes, struct al_error *err)
-{
-	const size_t most = vocab->longest ? most_lookups / vocab->longest : SIZE_MAX;
-
-	return n_bytes <= most
-		|| al_fail(err, AL_EINPUT,
-			"%zu bytes, expected at most %zu, since the vocabulary has a piece of %zu "
-			"bytes",
-			n_bytes, most, vocab->longest);
 }
 
 int32_t al_vocab_find_hashed(const struct al_vocab *vocab, struct al_span text, uint64_t hash)
@@ -54,7 +53,9 @@ int32_t al_vocab_find_hashed(const struct al_vocab *vocab, struct al_span text, 
 
 int32_t al_vocab_find(const struct al_vocab *vocab, struct al_span text)
 {
-	return al_vocab_find_hashed(vocab, text, al_hash(AL_HASH_EMPTY, text.data, text.n));
+	return take_hash(vocab, text.n)
+		? al_vocab_find_hashed(vocab, text, al_hash(AL_HASH_EMPTY, text.data, text.n))
+		: -1;
 }
 
 int32_t al_vocab_find_longest(const struct al_vocab *vocab, struct al_span text, size_t least,
@@ -63,6 +64,7 @@ int32_t al_vocab_find_longest(const struct al_vocab *vocab, struct al_span text,
 	uint64_t hash = AL_HASH_EMPTY;
 	int32_t best = -1;
 
+	vocab->budget->steps += least / HASHED_IN_A_STEP;
 	for (size_t n = 1; n <= text.n && n <= vocab->longest; n++) {
 		hash = al_hash(hash, text.data + n - 1, 1);
 		const int32_t token = n > least
