@@ -51,6 +51,11 @@ struct al_checkpoint *al_session_file(struct al_session *session, const char *pa
 	if (!al_checkpoint_open(checkpoint, path, err))
 		return NULL;
 	al_arena_defer(&session->arena, al_checkpoint_close, checkpoint);
+	/* a file that gives a model's sizes needs no tensors */
+	if (checkpoint->n_tensors == 0 && !checkpoint->header_config) {
+		al_fail(err, AL_EINPUT, "%s: contains no tensors", path);
+		return NULL;
+	}
 	return checkpoint;
 }
 

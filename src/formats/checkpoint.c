@@ -93,6 +93,7 @@ static const struct al_format *open_shard(struct al_checkpoint *checkpoint, size
 
 	if (!al_source_open(&shard->source, shard->source.path, err))
 		return NULL;
+	checkpoint->budget.n_input += shard->source.bytes;
 	const struct al_format *format = recognize(&shard->source, err);
 	if (!format)
 		return NULL;
@@ -261,6 +262,7 @@ bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path, stru
 {
 	*checkpoint = (struct al_checkpoint){0};
 	al_arena_init(&checkpoint->arena);
+	checkpoint->arena.budget = &checkpoint->budget;
 	checkpoint->path = al_strdup(&checkpoint->arena, path);
 	if (open_path(checkpoint, err)) {
 		add_up(checkpoint);

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/base.h"
+#include "base/budget.h"
 #include "base/file.h"
 #include "base/format.h"
 #include "base/table.h"
@@ -47,6 +48,7 @@ struct al_metadata {
 #define AL_CHECKPOINT_CONFIG "attnledger.config"
 
 struct al_checkpoint {
+	struct al_budget budget; /* of all files */
 	struct al_arena arena;
 	const char *path; /* as it was given */
 	const char *config; /* the config.json next to the tensors, or NULL */

@@ -21,6 +21,7 @@ static const struct {
 		"a Python pickle, but not of torch.save; torch.save(state_dict, FILE) makes one",
 		AL_EFORMAT},
 	{"\x89HDF", HDF5, AL_EINPUT},
+	{"PK\005\006", "an empty zip archive: it contains no arrays and no pickle", AL_EINPUT},
 };
 enum { N_BEGINNINGS = sizeof(beginnings) / sizeof(*beginnings) };
 

@@ -4,8 +4,6 @@
 #include "base/cursor.h"
 #include "formats/format.h"
 
-enum { AL_GGUF_MOST_NAME = 1 << 16 };
-
 /* A key's value: as JSON, and where it is a text that itself. Of a list also where its
  * items lie. */
 struct al_gguf_pair {
@@ -21,8 +19,8 @@ struct al_gguf {
 	uint64_t alignment;
 };
 
-/* Takes a text of at most `most` bytes; one with a NUL in it, which would cut it, is refused. */
-bool al_gguf_take_text(struct al_gguf *gguf, uint64_t most, const char *what, const char **out,
+/* Takes a text; one with a NUL in it, which would cut it, is refused. */
+bool al_gguf_take_text(struct al_gguf *gguf, const char *what, const char **out,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Takes the metadata, so many keys, each once: the shard's pairs. */

@@ -3,8 +3,7 @@
 
 #include "base/json.h"
 
-enum { MOST_TEXT = 1 << 26, MOST_ITEMS = 1 << 12 };
-enum { SHOWN_BYTES = 200 }; /* of a long text */
+enum { MOST_ITEMS = 1 << 12, SHOWN_BYTES = 200 }; /* of a list, of a long text */
 
 enum value_type {
 	VALUE_U8,
@@ -34,14 +33,14 @@ static bool fail_here(const struct al_gguf *gguf, struct al_error *err, const ch
 
 /* ---- texts ---- */
 
-bool al_gguf_take_text(struct al_gguf *gguf, uint64_t most, const char *what, const char **out,
+bool al_gguf_take_text(struct al_gguf *gguf, const char *what, const char **out,
 	struct al_error *err)
 {
 	uint64_t length;
 
 	if (!al_cursor_u64(&gguf->cursor, &length, what, err))
 		return false;
-	if (length > most || length > al_cursor_left(&gguf->cursor))
+	if (length > al_cursor_left(&gguf->cursor))
 		return al_fail(err, AL_EINPUT, "%s: byte %" PRIu64 ": %s of %" PRIu64 " bytes",
 			gguf->listing->shard->source.path, gguf->cursor.at, what, length);
 	char *text = al_new_array(gguf->arena, char, (size_t)length + 1);
@@ -148,7 +147,7 @@ static bool take_value(struct al_gguf *gguf, enum value_type type, struct al_ggu
 		return take_list(gguf, pair, out, err);
 	if (type != VALUE_TEXT)
 		return take_number(gguf, type, out, err);
-	if (!al_gguf_take_text(gguf, MOST_TEXT, "a text", &pair->text, err))
+	if (!al_gguf_take_text(gguf, "a text", &pair->text, err))
 		return false;
 	if (is_utf8(pair->text))
 		al_json_quote(out, pair->text);
@@ -203,8 +202,8 @@ static bool take_pair(struct al_gguf *gguf, struct al_gguf_pair *pair, struct al
 	AL_TEXT(value);
 	enum value_type type;
 
-	if (!al_gguf_take_text(gguf, AL_GGUF_MOST_NAME, "a key", &pair->key, err)
-		|| !check_key(gguf, pair->key, err) || !take_type(gguf, &type, err))
+	if (!al_gguf_take_text(gguf, "a key", &pair->key, err) || !check_key(gguf, pair->key, err)
+		|| !take_type(gguf, &type, err))
 		return false;
 	if (!take_value(gguf, type, pair, &value, err))
 		return false;
@@ -216,22 +215,24 @@ static bool take_pair(struct al_gguf *gguf, struct al_gguf_pair *pair, struct al
 }
 
 /* The least that a pair takes: an empty key, a type, a byte. */
-enum { LEAST_PAIR = 13, MOST_PAIRS = 1 << 14 };
+enum { LEAST_PAIR = 13 };
 
 bool al_gguf_take_pairs(struct al_gguf *gguf, uint64_t n, struct al_error *err)
 {
 	struct al_shard *shard = gguf->listing->shard;
 
-	if (n > MOST_PAIRS || n > al_cursor_left(&gguf->cursor) / LEAST_PAIR)
-		return al_fail(err, AL_EINPUT,
-			"%s: %" PRIu64
-			" keys, more than the maximum of %d or than fit into the file",
-			shard->source.path, n, MOST_PAIRS);
+	if (n > al_cursor_left(&gguf->cursor) / LEAST_PAIR)
+		return al_fail(err, AL_EINPUT, "%s: %" PRIu64 " keys, more than fit into the file",
+			shard->source.path, n);
 	struct al_gguf_pair *pairs = al_new_array(gguf->arena, struct al_gguf_pair, (size_t)n + 1);
 	shard->pairs = pairs;
-	for (; shard->n_pairs < n; shard->n_pairs++)
+	for (; shard->n_pairs < n; shard->n_pairs++) {
 		if (!take_pair(gguf, &pairs[shard->n_pairs], err))
 			return false;
+		/* each key was compared with those before it */
+		if (!al_budget_take(gguf->arena->budget, shard->n_pairs, err))
+			return al_in(err, "%s", shard->source.path);
+	}
 	return true;
 }
 
@@ -264,8 +265,7 @@ static bool take_items(struct al_gguf *gguf, const struct al_gguf_pair *pair, bo
 	else
 		out->numbers = al_new_array(gguf->arena, double, n + 1);
 	for (; out->n < n; out->n++)
-		if (!(are_texts ? al_gguf_take_text(gguf, MOST_TEXT, pair->key, &out->texts[out->n],
-			      err)
+		if (!(are_texts ? al_gguf_take_text(gguf, pair->key, &out->texts[out->n], err)
 				: take_item(gguf, al_dtype_stored(stored[pair->items_type]),
 					&out->numbers[out->n], err)))
 			return false;

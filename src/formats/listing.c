@@ -64,7 +64,8 @@ bool al_listing_add(struct al_listing *listing, const struct al_tensor *claim, s
 	struct al_layout *layout = add_layout(checkpoint, claim);
 	int64_t n_elements = 0;
 
-	if (!check_claim(listing, claim, layout != NULL, &n_elements, err))
+	if (!check_claim(listing, claim, layout != NULL, &n_elements, err)
+		|| !al_budget_take(&checkpoint->budget, 1 + claim->n_dims, err))
 		return fail_tensor(listing, claim->name, err);
 	checkpoint->tensors = al_grow(&checkpoint->arena, checkpoint->tensors,
 		checkpoint->n_tensors, &checkpoint->tensors_room, sizeof(*checkpoint->tensors));

@@ -9,12 +9,14 @@
 static const char ending[] = ".npy";
 
 static bool read_header(struct al_archive *archive, size_t member, const char *path,
-	struct al_npy_header *header, struct al_error *err)
+	struct al_budget *budget, struct al_npy_header *header, struct al_error *err)
 {
 	const uint64_t bytes = archive->members[member].bytes;
 	const size_t n = bytes < AL_NPY_MOST_HEADER ? (size_t)bytes : AL_NPY_MOST_HEADER;
 	AL_FREED char *start = al_alloc(n + 1, 1);
 
+	if (!al_budget_take(budget, n, err))
+		return al_in(err, "%s: its header", path);
 	return al_archive_read(archive, member, start, n, err)
 		&& al_npy_header_parse(header, path, start, n, err);
 }
@@ -26,7 +28,7 @@ static bool add_array(struct al_listing *listing, size_t index, const char *path
 	const struct al_member *member = &archive->members[index];
 	struct al_npy_header header;
 
-	if (!read_header(archive, index, path, &header, err)
+	if (!read_header(archive, index, path, &listing->checkpoint->budget, &header, err)
 		|| (!member->is_packed && !al_archive_place(archive, index, err)))
 		return false;
 	return al_npy_list(listing, &header, member->name,

@@ -34,7 +34,7 @@ struct al_pickle_value {
 };
 
 /* Reads one pickle from the front of `n` bytes; `used` becomes its length. What is returned lies
- * in the arena; NULL on failure. `path` is for messages. */
+ * in the arena, whose budget it takes from; NULL on failure. `path` is for messages. */
 const struct al_pickle_value *al_pickle_read(struct al_arena *arena, const char *path,
 	const unsigned char *bytes, size_t n, size_t *used, struct al_error *err) AL_MUST_CHECK;
 

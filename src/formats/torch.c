@@ -75,9 +75,8 @@ static bool find_pickle(struct al_torch_file *f, size_t *pickle, struct al_error
 	if (n_pickles != 1)
 		return al_fail(err, AL_EINPUT, "%s: has %zu pickles, expected one data.pkl",
 			f->path, n_pickles);
-	return archive->members[*pickle].bytes <= AL_TORCH_MOST_PICKLE
-		|| al_fail(err, AL_EINPUT, "%s: a pickle of %" PRIu64 " bytes, expected at most %d",
-			f->path, archive->members[*pickle].bytes, AL_TORCH_MOST_PICKLE);
+	return al_budget_check(f->arena->budget, archive->members[*pickle].bytes, err)
+		|| al_in(err, "%s: its pickle", f->path);
 }
 
 static bool list_pickled(struct al_torch_file *f, size_t pickle, struct al_arena *scratch,
@@ -86,10 +85,10 @@ static bool list_pickled(struct al_torch_file *f, size_t pickle, struct al_arena
 	struct al_archive *archive = f->listing->shard->archive;
 	const struct al_member *member = &archive->members[pickle];
 	const size_t n = (size_t)member->bytes;
-	AL_FREED unsigned char *bytes = al_try_calloc(n, 1, err);
+	unsigned char *bytes = al_arena_alloc(scratch, n, 1);
 	size_t used;
 
-	if (!bytes || !al_archive_read(archive, pickle, bytes, n, err))
+	if (!al_archive_read(archive, pickle, bytes, n, err))
 		return false;
 	const struct al_pickle_value *root = al_pickle_read(scratch, f->path, bytes, n, &used, err);
 	const char *prefix = al_strndup(f->arena, member->name,
@@ -106,6 +105,7 @@ bool al_torch_list_zip(struct al_listing *listing, struct al_error *err)
 	AL_ARENA(scratch);
 	size_t pickle = 0;
 
+	scratch.budget = f.arena->budget;
 	listing->shard->format = "PyTorch";
 	return find_pickle(&f, &pickle, err) && list_pickled(&f, pickle, &scratch, err);
 }

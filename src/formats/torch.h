@@ -4,8 +4,6 @@
 #include "formats/format.h"
 #include "formats/pickle.h"
 
-enum { AL_TORCH_MOST_PICKLE = 1 << 26 };
-
 /* Where the bytes of a storage lie. */
 struct al_torch_place {
 	const char *key;
@@ -29,7 +27,6 @@ struct al_torch_file {
 	struct al_torch_tensor *tensors; /* [n_tensors] of the dict that was gone through last */
 	size_t n_tensors, room;
 	bool is_swapped;
-	size_t cost; /* of all names so far */
 };
 
 void al_torch_sort_places(struct al_torch_file *f);

@@ -4,10 +4,7 @@
 
 #include "formats/layout.h"
 
-enum { MOST_DEPTH = 16, MOST_TENSORS = 1 << 20 };
-
-/* What all names may cost: their bytes, and some for each. */
-enum { MOST_COST = 1 << 28, COST_OF_NAME = 32 };
+enum { MOST_DEPTH = 16 };
 
 static int compare_places(const void *a, const void *b)
 {
@@ -89,18 +86,26 @@ static bool check_view(const struct al_pickle_value *tensor, const struct view *
 		|| al_fail(err, AL_EINPUT, "has overlapping strides: save a clone");
 }
 
+/* The storage that a tensor is in, and what of it it is. */
+static bool find_view(const struct al_torch_file *f, const struct al_pickle_value *tensor,
+	const struct al_torch_place **place, struct view *v, struct al_error *err)
+{
+	*place = al_torch_find_place(f, tensor->storage->text);
+	if (!*place)
+		return al_fail(err, AL_EINPUT, "its storage \"%.60s\" is not in the file",
+			tensor->storage->text);
+	return take_view(tensor, v, err) && check_view(tensor, v, *place, err);
+}
+
 static bool add_tensor(const struct al_torch_file *f, const char *name,
 	const struct al_pickle_value *tensor, struct al_error *err)
 {
-	const struct al_torch_place *place = al_torch_find_place(f, tensor->storage->text);
+	const struct al_torch_place *place;
 	const size_t size = tensor->dtype->block_bytes;
 	struct view v;
 
-	if (!place)
-		return al_fail(err, AL_EINPUT, "its storage \"%.60s\" is not in the file",
-			tensor->storage->text);
-	if (!take_view(tensor, &v, err) || !check_view(tensor, &v, place, err))
-		return false;
+	if (!find_view(f, tensor, &place, &v, err))
+		return al_in(err, "%s: tensor \"%.120s\"", f->path, name);
 	const uint64_t begin = place->offset + (uint64_t)tensor->integer * size;
 	return al_listing_add(f->listing,
 		&(struct al_tensor){.name = name,
@@ -126,21 +131,22 @@ static const char *key_text(struct al_torch_file *f, const struct al_pickle_valu
 	return key->kind == AL_PICKLE_TEXT ? key->text : NULL;
 }
 
-/* Dicts may be in each other many times, behind names of any length: what that costs is counted. */
+/* Dicts may be in each other many times, behind names of any length: that costs steps. */
 static bool walk(struct al_torch_file *f, const struct al_pickle_value *dict, const char *prefix,
 	size_t depth, struct al_error *err)
 {
 	for (size_t i = 0; i + 1 < dict->n_items; i += 2) {
 		const struct al_pickle_value *value = dict->items[i + 1];
-		if (++f->cost > MOST_COST || depth > MOST_DEPTH)
-			return al_fail(err, AL_EINPUT, "%s: too many dicts, or nested too deeply",
-				f->path);
+		if (depth > MOST_DEPTH)
+			return al_fail(err, AL_EINPUT, "%s: dicts nested more than %d deep",
+				f->path, MOST_DEPTH);
+		if (!al_budget_take(f->arena->budget, 1 + strlen(prefix), err))
+			return al_in(err, "%s: names of dicts in dicts", f->path);
 		if (value->kind != AL_PICKLE_TENSOR && value->kind != AL_PICKLE_DICT)
 			continue;
 		const char *key = key_text(f, dict->items[i]);
 		if (!key)
 			continue;
-		f->cost += COST_OF_NAME + strlen(prefix) + strlen(key);
 		const char *name = *prefix ? al_format(f->arena, "%s.%s", prefix, key) : key;
 		if (value->kind == AL_PICKLE_DICT) {
 			if (!walk(f, value, name, depth + 1, err))
@@ -158,10 +164,7 @@ bool al_torch_find_tensors(struct al_torch_file *f, const struct al_pickle_value
 	struct al_error *err)
 {
 	f->n_tensors = 0;
-	return (dict->kind != AL_PICKLE_DICT || walk(f, dict, "", 0, err))
-		&& (f->n_tensors <= MOST_TENSORS
-			|| al_fail(err, AL_EINPUT, "%s: more than %d tensors", f->path,
-				MOST_TENSORS));
+	return dict->kind != AL_PICKLE_DICT || walk(f, dict, "", 0, err);
 }
 
 /* Where training programs keep the state dict: a state dict itself has no dict under such a
@@ -221,7 +224,7 @@ bool al_torch_add_tensors(struct al_torch_file *f, const struct al_pickle_value 
 		n += wrapper_behind(f, n);
 	for (size_t i = 0; i < f->n_tensors; i++)
 		if (!add_tensor(f, f->tensors[i].name + n, f->tensors[i].value, err))
-			return al_in(err, "%s: tensor \"%.120s\"", f->path, f->tensors[i].name + n);
-	return f->n_tensors > 0 || dict->n_items == 0
+			return false;
+	return f->n_tensors > 0
 		|| al_fail(err, AL_EINPUT, "%s: its pickle contains no tensors", f->path);
 }

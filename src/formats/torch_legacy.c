@@ -5,6 +5,8 @@
 
 enum { MAGIC, PROTOCOL, MACHINE, OBJECTS, KEYS, N_PICKLES };
 
+enum { FRONT_BYTES = 1 << 26 }; /* of the file, that all pickles lie in */
+
 static bool check_machine(struct al_torch_file *f, const struct al_pickle_value *machine,
 	struct al_error *err)
 {
@@ -105,7 +107,7 @@ static bool list_legacy(struct al_listing *listing, struct al_error *err)
 {
 	struct al_shard *shard = listing->shard;
 	const uint64_t bytes = shard->source.bytes;
-	const size_t n = bytes < AL_TORCH_MOST_PICKLE ? (size_t)bytes : AL_TORCH_MOST_PICKLE;
+	const size_t n = bytes < FRONT_BYTES ? (size_t)bytes : FRONT_BYTES;
 	struct al_torch_file f = {.listing = listing,
 		.arena = &listing->checkpoint->arena,
 		.path = shard->source.path};
@@ -113,6 +115,7 @@ static bool list_legacy(struct al_listing *listing, struct al_error *err)
 	AL_FREED unsigned char *start = al_alloc(n, 1);
 	AL_ARENA(scratch);
 
+	scratch.budget = f.arena->budget;
 	return al_source_read(&shard->source, 0, start, n, err)
 		&& read_pickles(&f, &scratch, start, n, pickles, &shard->header_bytes, err)
 		&& take_storages(&f, pickles, err);

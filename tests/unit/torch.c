@@ -203,13 +203,14 @@ static const struct {
 		"ctorch._utils\n_rebuild_qtensor\n."),
 		"contains quantized tensors"},
 	/* a dict that holds itself, and what has no end */
-	{PICKLE("\x80\2}q\0X\1\0\0\0ah\0s."), "too many dicts, or nested"},
+	{PICKLE("\x80\2}q\0X\1\0\0\0ah\0s."), "dicts nested more than 16 deep"},
 	{PICKLE("\x80\2}"), "ends early"},
 	{PICKLE("\x80\2."), "pops an empty stack"},
 	{PICKLE("\x80\2}u."), "lacks a mark"},
 	{PICKLE("\x80\2(u."), "appends to an empty stack"},
 	{PICKLE("\x80\2]."), "not a dict of tensors"},
-	{PICKLE("\x80\2}r\xff\xff\xff\x7f."), "memoizes from an empty stack"},
+	{PICKLE("\x80\2r\1\0\0\0."), "memoizes from an empty stack"},
+	{PICKLE("\x80\2}r\xff\xff\xff\x7f."), "too costly"},
 	{PICKLE("\x80\2h\1."), "refers to a missing memo entry"},
 	{PICKLE("\x80\2X\xff\xff\xff\xff"
 		"abc"),
@@ -218,6 +219,7 @@ static const struct {
 	{PICKLE("\x80\2}}R."), "calls something that isn't callable"},
 	{PICKLE("\x80\2i."), "opcode 0x69"},
 	{PICKLE("\x80\2}(X\1\0\0\0aK\1u."), "contains no tensors"},
+	{PICKLE("\x80\2}."), "contains no tensors"},
 };
 
 static void calls_nothing(void **state)
@@ -234,6 +236,26 @@ static void calls_nothing(void **state)
 		write_archive(path, &p, ZIP_CM_STORE);
 		expect_refusal(path, programs[i].part);
 	}
+	test_folder_remove(&folder);
+}
+
+/* Eight million empty dicts in a few kB. */
+static void refuses_cost(void **state)
+{
+	enum { MANY = 8 << 20 };
+	struct test_folder folder;
+	char path[256], *bytes = malloc(MANY);
+
+	(void)state;
+	assert_non_null(bytes);
+	memset(bytes, '}', MANY);
+	test_folder_make(&folder);
+	zip_t *zip = zip_open(test_path(path, &folder, "x.pt"), ZIP_CREATE, NULL);
+	assert_non_null(zip);
+	add_member(zip, "x/data.pkl", bytes, MANY, ZIP_CM_DEFLATE);
+	assert_int_equal(zip_close(zip), 0);
+	expect_refusal(path, "its pickle: too costly: needs");
+	free(bytes);
 	test_folder_remove(&folder);
 }
 
@@ -286,6 +308,7 @@ int main(void)
 		cmocka_unit_test(reads_views),
 		cmocka_unit_test(refuses_impossible_views),
 		cmocka_unit_test(calls_nothing),
+		cmocka_unit_test(refuses_cost),
 		UNIT_TEST_OF_FIXTURES(torch_writes),
 		UNIT_TEST_OF_FIXTURES(torch_is_refused),
 	};
