@@ -3,12 +3,14 @@
 #include <fnmatch.h>
 #include <regex.h>
 
+#include "base/budget.h"
 #include "catalog/scheme.h"
 
 enum { MOST_REGEX_LENGTH = 256, MOST_NAME_LENGTH = 512 };
+enum { FEW_RUNS = 16, STEPS_OF_RUNS = 4 };
 
 struct pattern {
-	enum { RUN, GLOB, REGEX } kind;
+	enum { GLOB, REGEX } kind;
 	const char *text;
 	regex_t compiled;
 	struct pattern *next;
@@ -16,14 +18,19 @@ struct pattern {
 
 struct al_patterns {
 	struct al_arena *arena;
+	struct al_budget *budget;
+	const char **runs; /* [n_runs] of whole words of a name */
+	size_t n_runs, runs_room;
+	bool are_sorted;
 	struct pattern *first;
 };
 
-struct al_patterns *al_patterns_create(struct al_arena *arena)
+struct al_patterns *al_patterns_create(struct al_arena *arena, struct al_budget *budget)
 {
 	struct al_patterns *patterns = al_new(arena, struct al_patterns);
 
 	patterns->arena = arena;
+	patterns->budget = budget;
 	return patterns;
 }
 
@@ -33,12 +40,13 @@ void al_patterns_finish(struct al_patterns *patterns)
 		if (p->kind == REGEX)
 			regfree(&p->compiled);
 	if (patterns)
-		patterns->first = NULL;
+		*patterns = (struct al_patterns){.arena = patterns->arena,
+			.budget = patterns->budget};
 }
 
 bool al_patterns_are_empty(const struct al_patterns *patterns)
 {
-	return !patterns->first;
+	return !patterns->first && !patterns->n_runs;
 }
 
 /* ---- regular expressions ---- */
@@ -84,32 +92,103 @@ static bool compile(regex_t *compiled, const char *text, struct al_error *err)
 
 /* ---- lists ---- */
 
-bool al_patterns_add(struct al_patterns *patterns, const char *text, struct al_error *err)
+static bool add_regex(struct al_patterns *patterns, const char *text, struct al_error *err)
 {
 	struct pattern *pattern = al_new(patterns->arena, struct pattern);
-	const bool is_regex = strncmp(text, "re:", 3) == 0;
-	size_t length = strlen(text);
 
-	if (is_regex && !compile(&pattern->compiled, text + 3, err))
+	if (!compile(&pattern->compiled, text, err))
 		return false;
-	while (length > 0 && text[length - 1] == '.')
-		length--;
-	pattern->text = al_strndup(patterns->arena, text, length);
-	pattern->kind = is_regex ? REGEX : strchr(pattern->text, '*') ? GLOB : RUN;
+	pattern->kind = REGEX;
 	pattern->next = patterns->first;
 	patterns->first = pattern;
 	return true;
 }
 
+static void add_glob(struct al_patterns *patterns, const char *text)
+{
+	struct pattern *pattern = al_new(patterns->arena, struct pattern);
+
+	*pattern = (struct pattern){.kind = GLOB, .text = text, .next = patterns->first};
+	patterns->first = pattern;
+}
+
+bool al_patterns_add(struct al_patterns *patterns, const char *text, struct al_error *err)
+{
+	size_t length = strlen(text);
+
+	if (strncmp(text, "re:", 3) == 0)
+		return add_regex(patterns, text + 3, err);
+	while (length > 0 && text[length - 1] == '.')
+		length--;
+	const char *kept = al_strndup(patterns->arena, text, length);
+	if (strchr(kept, '*'))
+		add_glob(patterns, kept);
+	else
+		*AL_APPEND(patterns->arena, patterns->runs, patterns->n_runs,
+			patterns->runs_room) = kept;
+	patterns->are_sorted = false;
+	return true;
+}
+
 /* ---- matching ---- */
 
+static int compare_runs(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_listed(struct al_patterns *patterns, const char *run)
+{
+	if (!patterns->are_sorted && patterns->n_runs > 0)
+		qsort(patterns->runs, patterns->n_runs, sizeof(*patterns->runs), compare_runs);
+	patterns->are_sorted = true;
+	return *run && patterns->n_runs > 0
+		&& bsearch(&run, patterns->runs, patterns->n_runs, sizeof(run), compare_runs);
+}
+
+static const char *next_word(const char *name)
+{
+	const char *dot = strchr(name, '.');
+
+	return dot ? dot + 1 : NULL;
+}
+
 /* Are these whole words in the name? */
-static bool has_run(const char *run, const char *name)
+static bool has_words(const char *name, const char *run)
 {
 	const size_t length = strlen(run);
 
-	for (const char *p = name; (p = strstr(p, run)); p++)
+	for (const char *p = name; length && (p = strstr(p, run)); p++)
 		if ((p == name || p[-1] == '.') && (p[length] == '.' || !p[length]))
+			return true;
+	return false;
+}
+
+/* Each run of the name's words is looked up. */
+static bool has_listed_words(struct al_patterns *patterns, const char *name)
+{
+	char run[MOST_NAME_LENGTH];
+
+	for (const char *begin = name; begin; begin = next_word(begin)) {
+		strcpy(run, begin);
+		if (is_listed(patterns, run))
+			return true;
+		for (char *end; (end = strrchr(run, '.'));) {
+			*end = '\0';
+			if (is_listed(patterns, run))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* A long list isn't gone through: there may be as many names as it has entries. */
+static bool has_run_of(struct al_patterns *patterns, const char *name)
+{
+	if (patterns->n_runs > FEW_RUNS)
+		return has_listed_words(patterns, name);
+	for (size_t i = 0; i < patterns->n_runs; i++)
+		if (has_words(name, patterns->runs[i]))
 			return true;
 	return false;
 }
@@ -137,23 +216,22 @@ static bool matches(const struct pattern *pattern, const char *name)
 {
 	char copy[MOST_NAME_LENGTH];
 
-	switch (pattern->kind) {
-	case RUN:
-		return *pattern->text && has_run(pattern->text, name);
-	case GLOB:
-		return has_glob(pattern->text, strcpy(copy, name));
-	case REGEX:
-		break;
-	}
-	return regexec(&pattern->compiled, name, 0, NULL, 0) == 0;
+	return pattern->kind == GLOB ? has_glob(pattern->text, strcpy(copy, name))
+				     : regexec(&pattern->compiled, name, 0, NULL, 0) == 0;
 }
 
-bool al_patterns_match(const struct al_patterns *patterns, const char *name)
+bool al_patterns_match(struct al_patterns *patterns, const char *name)
 {
-	if (strlen(name) >= MOST_NAME_LENGTH)
+	const size_t n = strlen(name);
+
+	if (n >= MOST_NAME_LENGTH || !al_budget_take(patterns->budget, STEPS_OF_RUNS, NULL))
 		return false;
+	if (has_run_of(patterns, name))
+		return true;
 	for (const struct pattern *p = patterns->first; p; p = p->next)
-		if (matches(p, name))
+		if (!al_budget_take(patterns->budget, n, NULL))
+			return false;
+		else if (matches(p, name))
 			return true;
 	return false;
 }

@@ -157,12 +157,14 @@ const char *al_model_dtype(const struct al_model *model);
 
 /* ---- patterns ---- */
 
+struct al_budget;
 struct al_patterns;
 
 /* Lives in the arena but for regular expressions, which end with al_patterns_finish. */
-struct al_patterns *al_patterns_create(struct al_arena *arena);
+struct al_patterns *al_patterns_create(struct al_arena *arena, struct al_budget *budget);
 void al_patterns_finish(struct al_patterns *patterns);
 bool al_patterns_add(struct al_patterns *patterns, const char *text,
 	struct al_error *err) AL_MUST_CHECK;
 bool al_patterns_are_empty(const struct al_patterns *patterns);
-bool al_patterns_match(const struct al_patterns *patterns, const char *name);
+/* Takes steps; false, too, once the budget is spent: check it. */
+bool al_patterns_match(struct al_patterns *patterns, const char *name);

@@ -31,6 +31,7 @@ static bool add_pattern(struct al_quantization *q, struct al_patterns *patterns,
 			"\"%s\" selects single experts; all experts of a layer need the same "
 			"format",
 			text);
+	q->budget.n_input += strlen(text);
 	return al_patterns_add(patterns, text, err);
 }
 
@@ -59,7 +60,7 @@ static bool read_kept(struct al_quantization *q, const struct al_quantization_co
 {
 	const struct al_scheme *scheme = q->scheme;
 
-	q->kept = al_patterns_create(q->arena);
+	q->kept = al_patterns_create(q->arena, &q->budget);
 	for (size_t i = 0; i < scheme->kept.n; i++)
 		if (!add_pattern(q, q->kept, scheme->kept.items[i], err))
 			return false;
@@ -146,7 +147,7 @@ static bool read_member(struct al_quantization *q, const struct al_model *model,
 			|| al_json_in(config->doc, node, err);
 	if (!al_json_expect(config->doc, node, AL_JSON_OBJECT, err))
 		return false;
-	group->targets = al_patterns_create(q->arena);
+	group->targets = al_patterns_create(q->arena, &q->budget);
 	if (!read_group(q, model, config, node, group, err))
 		return false;
 	if (groups->targets)

@@ -2,6 +2,7 @@
  * scheme that the model's files name, by a scheme or a number format that was asked for. */
 #pragma once
 
+#include "base/budget.h"
 #include "base/format.h"
 #include "base/table.h"
 #include "catalog/scheme.h"
@@ -31,6 +32,7 @@ struct al_quantization {
 	bool is_by_layer; /* needs AL_TENSORS_BY_LAYER */
 	struct al_arena *arena;
 	struct al_catalog *catalog;
+	struct al_budget budget; /* of the lists, and the names that are held against them */
 	struct al_patterns *kept;
 	struct al_quantization_group *groups;
 	size_t n_groups;

@@ -144,9 +144,12 @@ static bool judge(struct al_facts *f, const struct al_ledger_entry *t,
 		return true;
 	const bool is_named = !al_patterns_are_empty(q->kept) || q->groups[0].targets;
 	const char *name = is_named ? name_of(q, t, *stored) : "";
+	q->budget.n_input += strlen(name);
 	if (is_named && matches(q, family, q->kept, name))
 		return true;
 	f->group = find_group(q, family, name, f->values[AL_FACT_LINEAR]);
+	if (!al_budget_check(&q->budget, 0, err))
+		return al_in(err, "patterns of the quantization");
 	return !f->group || find_rule(f, rule, err);
 }
 

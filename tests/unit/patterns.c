@@ -1,18 +1,31 @@
 /* Patterns of module names: runs of words, globs, regular expressions. */
 #include "unit.h"
 
+#include "base/budget.h"
 #include "catalog/scheme.h"
 
 static struct al_arena arena;
 static struct al_error err;
 
-static bool matches(const char *pattern, const char *name)
+static bool matches_among(const char *pattern, int n_others, const char *name)
 {
-	struct al_patterns *patterns = al_patterns_create(&arena);
+	struct al_budget budget = {0};
+	struct al_patterns *patterns = al_patterns_create(&arena, &budget);
 
+	for (int i = 0; i < n_others; i++)
+		assert_true(al_patterns_add(patterns, al_format(&arena, "other.%d", i), &err));
 	assert_true(al_patterns_add(patterns, pattern, &err));
 	bool found = al_patterns_match(patterns, name);
 	al_patterns_finish(patterns);
+	return found;
+}
+
+/* Alone as in a long list, in which runs of words are looked up. */
+static bool matches(const char *pattern, const char *name)
+{
+	const bool found = matches_among(pattern, 0, name);
+
+	assert_int_equal(matches_among(pattern, 40, name), found);
 	return found;
 }
 
@@ -65,10 +78,25 @@ static void what_is_not_known_is_refused(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
-		struct al_patterns *list = al_patterns_create(&arena);
+		struct al_budget budget = {0};
+		struct al_patterns *list = al_patterns_create(&arena, &budget);
 		assert_false(al_patterns_add(list, patterns[i], &err));
 		al_patterns_finish(list);
 	}
+}
+
+static void what_costs_too_much_ends(void **state)
+{
+	struct al_budget budget = {0};
+	struct al_patterns *list = al_patterns_create(&arena, &budget);
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		assert_true(al_patterns_add(list, al_format(&arena, "*a*b%d", i), &err));
+	for (int i = 0; i < 10000; i++)
+		assert_false(al_patterns_match(list, "model.layers.3"));
+	assert_false(al_budget_check(&budget, 0, &err));
+	al_patterns_finish(list);
 }
 
 static int set_up(void **state)
@@ -92,6 +120,7 @@ int main(void)
 		cmocka_unit_test(a_glob_covers_a_module),
 		cmocka_unit_test(a_regular_expression_begins_the_name),
 		cmocka_unit_test(what_is_not_known_is_refused),
+		cmocka_unit_test(what_costs_too_much_ends),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
