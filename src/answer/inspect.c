@@ -222,6 +222,31 @@ static void note_values(const struct inspection *in)
 		al_table_warn(table, "tensors whose numbers can't be converted: %zu", in->n_unread);
 }
 
+/* ggml keeps a name in 64 bytes with its end, and its reader refuses longer ones.
+ *= ggml-org/llama.cpp, ggml/src/gguf.cpp, GGML_MAX_NAME */
+static void note_long_names(const struct inspection *in)
+{
+	enum { MOST_BYTES = 63 };
+	const struct al_checkpoint *checkpoint = in->checkpoint;
+	const char *first = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; i < checkpoint->n_tensors; i++) {
+		const struct al_tensor *tensor = &checkpoint->tensors[i];
+		if (strcmp(checkpoint->shards[tensor->shard].format, "GGUF") != 0
+			|| strlen(tensor->name) <= MOST_BYTES)
+			continue;
+		first = first ? first : tensor->name;
+		n++;
+	}
+	if (n > 0)
+		al_table_warn(in->table,
+			"llama.cpp rejects this file: %s with a name of more than %d bytes, "
+			"\"%.80s\"%s",
+			al_count_text(&in->table->arena, n, "tensor"), MOST_BYTES, first,
+			n > 1 ? ", ..." : "");
+}
+
 /* ---- attention modules, and how their heads lie ---- */
 
 static void get_attention(struct al_table *table, struct al_cell *cell, const void *record)
@@ -315,6 +340,7 @@ static bool list_tensors(struct inspection *in, struct al_error *err)
 		al_table_warn(in->table, "tensors that the index doesn't name: %zu",
 			checkpoint->n_unlisted);
 	note_values(in);
+	note_long_names(in);
 	return true;
 }
 
