@@ -25,7 +25,7 @@ static void visit(const struct al_calibration *calibration)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct al_calibration calibration;
 	struct al_error err = {0};

@@ -126,7 +126,7 @@ static void read_family(struct input *in)
 			keep_counts(in, family, by_name);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct input in = {0};
 	struct al_error err = {0};

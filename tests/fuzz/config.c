@@ -87,7 +87,7 @@ static void lay(struct al_catalog *catalog, const struct al_json *doc, const uin
 	al_settings_finish(&settings);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	static struct al_catalog *catalog; /* reading a family anew would take most of the time */
 	struct al_json doc;

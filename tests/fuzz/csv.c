@@ -14,7 +14,7 @@ static size_t count_line_ends(const char *text)
 	return n;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	const char *cells[MOST_CELLS];
 	struct al_error err = {0};

@@ -87,7 +87,7 @@ static void expand(const struct al_formula *formula, const struct al_substitutio
 	al_polynomial_destroy(difference);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	char text[MOST_BYTES + 1] = "";
 	struct al_arena arena;

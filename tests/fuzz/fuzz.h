@@ -6,6 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What a target does with an input; 0. */
+int fuzz_input(const uint8_t *data, size_t size);
+
+/* Does it, and fails where the target holds more memory than an input of so many bytes may need
+ * (cost.c): what libFuzzer and the replay of a corpus call. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Optional: called once, before the first input and its time limit. */

@@ -28,7 +28,7 @@ static void visit(const struct al_checkpoint *checkpoint)
 		FUZZ_CHECK(strstr(err.message, "twice"));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	fuzz_checkpoint(data, size, "fuzz.gguf", "GGUF", visit);
 	return 0;

@@ -37,7 +37,7 @@ static void visit(const struct al_imatrix *imatrix, const struct al_imatrix_entr
 	al_diagonal_finish(&d);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct al_imatrix imatrix;
 	struct al_error err = {0};

@@ -47,7 +47,7 @@ static void make_folder(void)
 	write_weights(test_path(path, &folder, "two.safetensors"), two, 1);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct al_checkpoint checkpoint;
 	struct al_error err = {0};

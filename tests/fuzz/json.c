@@ -86,7 +86,7 @@ static void check_others(const struct al_json *doc, const char *text, size_t siz
 	cJSON_Delete(root);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct al_json doc;
 	struct al_error err = {0};

@@ -13,7 +13,7 @@ static void visit(const struct al_checkpoint *checkpoint)
 	FUZZ_CHECK(checkpoint->header_config != NULL);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	fuzz_checkpoint(data, size, "fuzz.bin", "llama2.c", visit);
 	return 0;

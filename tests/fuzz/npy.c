@@ -3,7 +3,7 @@
 #include "formats/npy.h"
 #include "fuzz.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct al_npy npy;
 	struct al_error err = {0};

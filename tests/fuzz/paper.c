@@ -32,7 +32,7 @@ static void check_draft(const struct al_paper *paper)
 	al_text_finish(&text);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	static const char *const files[] = {"a.tex", "a.md", "a.txt"};
 

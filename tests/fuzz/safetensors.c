@@ -32,7 +32,7 @@ static void visit(const struct al_checkpoint *checkpoint)
 	FUZZ_CHECK(bytes + checkpoint->shards[0].header_bytes == checkpoint->bytes);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	fuzz_checkpoint(data, size, "fuzz.safetensors", "safetensors", visit);
 	return 0;

@@ -88,7 +88,7 @@ static void evaluate(struct al_scenario *scenario)
 	check(scenario);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct al_catalog *catalog = al_catalog_create();
 	struct al_scenario *scenario;

@@ -26,7 +26,7 @@ static void read_shard(const char *text, size_t size)
 	al_shard_file_finish(&shard);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	char *text = malloc(size + 1);
 

@@ -18,7 +18,7 @@ static void encode(struct al_tokenizer *tokenizer, const char *text)
 	al_tokens_finish(&tokens);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct al_tokenizer tokenizer;
 	struct al_error err = {0};

@@ -2,7 +2,7 @@
 #include "fuzz.h"
 #include "model/tokenize/tokens.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct al_tokens tokens;
 	struct al_error err = {0};

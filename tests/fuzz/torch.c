@@ -1,7 +1,7 @@
 /* A file of torch.save, in either container. */
 #include "laid_out.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	const bool is_zip = size > 0 && *data == 'P';
 
