@@ -247,7 +247,7 @@ static const struct al_field forward_fields[] = {
 	{AL_KEY("layers", BY, AT(layers)), .read = al_read_formula},
 	{AL_KEY("loops", MEMBERS, AT(loops)), .n_offset = AT(n_loops), .read = read_loop,
 		.item_size = sizeof(struct al_forward_loop), .most = AL_FAMILY_LOOPS},
-	{AL_KEY("longest", BY, AT(longest)), .read = al_read_config_number},
+	{AL_KEY("any_length", BOOLEAN, AT(has_any_length))},
 	{AL_KEY("norm", RECORD, 0), .record = &norm_record, .is_required = true},
 	{AL_KEY("embedding", RECORD, 0), .record = &embedding_record, .is_required = true},
 	{AL_KEY("parallel", BY, AT(parallel)), .read = al_read_formula},

@@ -2,7 +2,7 @@
  * can be counted and audited, not run.
  *
  *     "forward": {
- *       "kind": "decoder", "longest": {"key": "max_position_embeddings"},
+ *       "kind": "decoder",
  *       "norm": {"kind": "rms", "epsilon": {"key": "rms_norm_eps", "default": 1e-6}},
  *       "embedding": {"tokens": "embed_tokens.weight"},
  *       "attention": {"before": "layers.{layer}.input_layernorm.weight"},
@@ -20,6 +20,8 @@
  * Without a default there is none where the config has none. A word is given likewise.
  *
  * * kind: a decoder sees the tokens before and predicts the next one; an encoder sees all.
+ * A sequence has at most the symbol `context` tokens, but for "any_length": positions that bound
+ * none.
  *
  * * Norms are "before" a block (attention, feed_forward), "behind" it, or on the "sum" of it
  * and what it is added to. With "parallel" both blocks read the same hidden state; a
@@ -140,9 +142,9 @@ struct al_forward {
 	size_t n_loops; /* 0: {layer} is the layer */
 	const struct al_formula *parallel; /* NULL: false */
 	enum al_norm_kind norm;
-	bool has_unit_offset;
+	bool has_unit_offset, has_any_length;
 	enum al_norm_over qk_norm;
-	struct al_config_number epsilon, longest, first_position, score_cap, logit_cap;
+	struct al_config_number epsilon, first_position, score_cap, logit_cap;
 	struct al_config_number embedding_scale, residual_scale, logit_divisor;
 	struct al_config_number alibi, relative_distance; /* 0: none */
 	bool is_alternating; /* gate and up */

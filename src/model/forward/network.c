@@ -23,14 +23,27 @@ static bool read_count(const struct al_network *network, const struct al_config_
 	return true;
 }
 
+static bool read_longest(struct al_model_view *view, const struct al_forward *how, int64_t *out,
+	struct al_error *err)
+{
+	const struct al_setting *setting = NULL;
+
+	if (!how->has_any_length && !al_settings_get(&view->settings, "context", &setting, err))
+		return false;
+	*out = setting ? setting->value.integer : 0;
+	return *out <= MOST_POSITIONS
+		|| al_fail(err, AL_EINPUT, "%s: its context is %lld tokens, expected at most %d",
+			view->config_path, (long long)*out, MOST_POSITIONS);
+}
+
 bool al_view_longest(struct al_model_view *view, int64_t *out, struct al_error *err)
 {
-	struct al_network network = {.view = view};
+	const struct al_forward *how;
 
 	*out = 0;
 	return !view->has_config
-		|| (al_catalog_forward(view->catalog, view->family, &network.how, err)
-			&& (!network.how || read_count(&network, &network.how->longest, out, err)));
+		|| (al_catalog_forward(view->catalog, view->family, &how, err)
+			&& (!how || read_longest(view, how, out, err)));
 }
 
 static bool read_activation(struct al_network *network, struct al_error *err)
@@ -232,7 +245,7 @@ static bool open_network(struct al_network *network, struct al_error *err)
 			err)
 		&& al_config_number(&network->view->config, &how->alibi, 0, &network->alibi, err)
 		&& read_count(network, &how->relative_distance, &network->relative_distance, err)
-		&& read_count(network, &how->longest, &network->longest, err)
+		&& read_longest(network->view, how, &network->longest, err)
 		&& read_count(network, &how->first_position, &network->first_position, err)
 		&& read_activation(network, err) && read_rotary(network, err)
 		&& read_tables(network, err);
