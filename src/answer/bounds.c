@@ -95,15 +95,17 @@ bool al_add_bounds(struct al_session *session, struct al_request *q,
 	mpq_srcptr flops = count_forward(q);
 	struct al_table *table = al_session_table(session, "bounds", fields, 0, "What %s bounds",
 		o->devices.device);
-	add_row(table, "a new token", mpq_get_d(total->read) / bandwidth,
-		mpq_get_d(total->flops) / peak,
-		(double)(inference->batch * o->devices.training.dp));
+	if (!inference->is_encoder)
+		add_row(table, "a new token", mpq_get_d(total->read) / bandwidth,
+			mpq_get_d(total->flops) / peak,
+			(double)(inference->batch * o->devices.training.dp));
+	const char *first = inference->is_encoder ? "a sequence" : "the first token";
 	if (flops)
-		add_row(table, "the first token", mpq_get_d(weights) / bandwidth,
+		add_row(table, first, mpq_get_d(weights) / bandwidth,
 			mpq_get_d(flops) / devices / peak, (double)inference->seq);
 	al_table_note(table,
-		"bounds, not predictions: the first token follows one prompt of %lld "
-		"tokens, for which the weights are read once",
+		"bounds, not predictions: %s %s %lld tokens, for which the weights are read once",
+		first, inference->is_encoder ? "is of" : "follows one prompt of",
 		(long long)inference->seq);
 	al_table_note(table,
 		"each device reads %.6g TB and computes %.6g TFLOP a second at best "

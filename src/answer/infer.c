@@ -30,7 +30,9 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 {
 	struct al_training training;
 
-	*inference = (struct al_inference){.activation_bytes = 2, .engine = &q->engine};
+	*inference = (struct al_inference){.activation_bytes = 2,
+		.is_encoder = al_request_is_encoder(q),
+		.engine = &q->engine};
 	if (!al_devices_init(&training, o, q, err)
 		|| !al_request_cache_format(q, o->cache_dtype, err)
 		|| !al_request_number(q, "source_seq", 0, training.seq, &inference->source_seq,
@@ -57,12 +59,14 @@ struct record {
 	mpq_srcptr bytes, read, flops, intensity;
 };
 
+enum { WITH_NEW_TOKENS = 1 };
+
 static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct record, state, "State")},
 	{AL_SHOW_BYTES(struct record, bytes, "Memory")},
-	{AL_SHOW_BYTES(struct record, read, "Read/new token")},
-	{AL_SHOW_FLOPS(struct record, flops, "FLOPs/new token")},
-	{AL_SHOW(struct record, intensity, "FLOPs per byte", .digits = 2)},
+	{AL_SHOW_BYTES(struct record, read, "Read/new token"), .when = WITH_NEW_TOKENS},
+	{AL_SHOW_FLOPS(struct record, flops, "FLOPs/new token"), .when = WITH_NEW_TOKENS},
+	{AL_SHOW(struct record, intensity, "FLOPs per byte", .digits = 2), .when = WITH_NEW_TOKENS},
 	AL_FIELDS_END,
 };
 
@@ -105,9 +109,10 @@ static void add_row(const struct answer *a, int state, const struct al_inference
 	al_table_add_record(a->table, &record);
 }
 
-static bool is_always_there(enum al_memory_state state)
+static bool is_always_there(const struct answer *a, enum al_memory_state state)
 {
-	return state != AL_STATE_OVERHEAD && state != AL_STATE_STATES;
+	return state != AL_STATE_OVERHEAD && state != AL_STATE_STATES
+		&& !(state == AL_STATE_CACHE && a->inference->is_encoder);
 }
 
 static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_STATES])
@@ -116,7 +121,7 @@ static void add_rows(const struct answer *a, struct al_inference_row rows[AL_N_S
 
 	for (int i = 0; i < AL_N_INFERENCE_STATES; i++) {
 		const enum al_memory_state state = al_inference_states[i];
-		if (is_always_there(state) || mpq_sgn(rows[state].bytes) != 0)
+		if (is_always_there(a, state) || mpq_sgn(rows[state].bytes) != 0)
 			add_row(a, (int)state, &rows[state]);
 	}
 	for (int i = 1; i < AL_N_STATES; i++) {
@@ -158,10 +163,16 @@ void al_infer_note(struct al_request *q, const struct al_inference *inference,
 			(long long)inference->pp, (long long)inference->stage + 1);
 	if (al_is_ideal(q))
 		al_table_note(table, "lower bound: add --engine NAME for an engine's allocation");
-	al_table_note(table,
-		"activations: the residual stream and the largest block while %s; a new token: one "
-		"more in each sequence, MLA latents read as they are (W_UK and W_UV absorbed)",
-		tokens_at_once(&table->arena, &q->engine));
+	if (inference->is_encoder)
+		al_table_note(table,
+			"activations: the residual stream and the largest block of all tokens at "
+			"once; an encoder keeps no cache");
+	else
+		al_table_note(table,
+			"activations: the residual stream and the largest block while %s; a new "
+			"token: one more in each sequence, MLA latents read as they are (W_UK and "
+			"W_UV absorbed)",
+			tokens_at_once(&table->arena, &q->engine));
 }
 
 static void note_tiles(struct al_table *table, const struct al_engine_choice *choice)
@@ -219,7 +230,8 @@ static bool answer(struct al_session *session, struct al_request *q, struct al_i
 	struct al_ledger *ledger, struct al_error *err)
 {
 	const struct al_memory_options *o = session->options;
-	struct answer a = {.table = al_session_table(session, "memory", fields, 0,
+	struct answer a = {.table = al_session_table(session, "memory", fields,
+				   inference->is_encoder ? 0 : WITH_NEW_TOKENS,
 				   "Inference memory of %s", al_request_covered(q, true)),
 		.request = q,
 		.ledger = ledger,
@@ -319,7 +331,8 @@ bool al_infer_measure_attention(struct al_request *q,
 
 	if (!ledger || !al_dtype_find(options->dtype ? options->dtype : "bf16", &dtype, err)
 		|| !al_ledger_measure(ledger, AL_PARAMETERS, NULL, parameters, err)
-		|| !al_ledger_measure(ledger, AL_CACHE_BYTES, NULL, cache, err))
+		|| !(al_request_is_encoder(q)
+			|| al_ledger_measure(ledger, AL_CACHE_BYTES, NULL, cache, err)))
 		return false;
 	al_dtype_exact_bytes(dtype, parameters, weights);
 	mpq_add(total, weights, cache);

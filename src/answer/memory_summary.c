@@ -59,6 +59,7 @@ static const char *assumed(struct al_arena *arena, const struct al_memory_told *
 	const struct al_training *t = told->training;
 	const struct al_device_options *o = &told->options->devices;
 	const char *cache = o->is_training ? "" : told->request->cache.dtype->name;
+	const bool is_encoder = told->inference && told->inference->is_encoder;
 	const char *weights = told->inference ? told->inference->weights->name
 		: o->dtype		      ? o->dtype
 					      : "bf16";
@@ -66,10 +67,11 @@ static const char *assumed(struct al_arena *arena, const struct al_memory_told *
 	if (told->has_formats)
 		return "each one's own formats";
 	if (!o->is_training)
-		return strcmp(weights, cache) == 0 ? al_claim_name(arena, "weights", weights)
-						   : al_format(arena, "weights %s, cache %s",
-							   al_claim_name(arena, "weights", weights),
-							   al_claim_name(arena, "cache", cache));
+		return is_encoder || strcmp(weights, cache) == 0
+			? al_claim_name(arena, "weights", weights)
+			: al_format(arena, "weights %s, cache %s",
+				al_claim_name(arena, "weights", weights),
+				al_claim_name(arena, "cache", cache));
 	const char *name = al_claim_name(arena, "recipe", recipe->name);
 	if (recipe->activations_per_token)
 		return al_format(arena, "recipe %s", name);
@@ -115,16 +117,17 @@ static const char *unknown(struct al_arena *arena, const struct al_memory_told *
 }
 
 /* " H100 gives at most 208.3 new tokens per second, limited by memory bandwidth, ..." */
-static const char *say_bound(struct al_arena *arena, const struct al_table *bounds,
-	const char *device)
+static const char *say_bound(struct al_arena *arena, const struct al_memory_told *told)
 {
+	const struct al_table *bounds = told->bounds;
 	if (!bounds || bounds->n_rows == 0
 		|| !*al_claim_cell(arena, bounds, 0, "tokens_per_second"))
 		return "";
 	return al_format(arena,
-		" %s gives at most %s new tokens per second, limited by %s, if nothing is lost.",
-		al_claim_name(arena, "device", device),
+		" %s gives at most %s%s tokens per second, limited by %s, if nothing is lost.",
+		al_claim_name(arena, "device", told->options->devices.device),
 		al_claim_cell(arena, bounds, 0, "tokens_per_second"),
+		told->inference->is_encoder ? "" : " new",
 		al_claim_cell(arena, bounds, 0, "limited_by"));
 }
 
@@ -142,7 +145,7 @@ const char *al_memory_summarize(struct al_arena *arena, const struct al_memory_t
 	return al_format(arena, "%s %s%s takes%s " AL_CLAIM_LEAD "%s%s%s (%s): %s.%s", verb(told),
 		covered, with_engine(arena, told), at_least(told), total, of_devices(arena, told),
 		tokens(arena, told), assumed(arena, told), parts(arena, told->table),
-		say_bound(arena, told->bounds, o->device));
+		say_bound(arena, told));
 }
 
 const char *al_memory_summarize_compared(struct al_arena *arena, const struct al_memory_told *told,

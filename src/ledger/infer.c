@@ -291,7 +291,7 @@ static bool add_cache(struct al_ledger *ledger, const struct al_inference *infer
 {
 	struct al_cache_entries cache;
 
-	if (!has_attention(inference))
+	if (!has_attention(inference) || inference->is_encoder)
 		return true;
 	if (!al_ledger_cache(ledger, inference->cache, inference->seq, inference->source_seq,
 		    &cache, err))
@@ -363,7 +363,8 @@ bool al_inference_is_known(const struct al_ledger *ledger, const struct al_infer
 	int state, bool of_flops, struct al_undeclared *out)
 {
 	const bool is_all = state == AL_N_STATES;
-	const bool is_of_cache = is_all || state == AL_STATE_CACHE || state == AL_STATE_STATES;
+	const bool is_of_cache = !inference->is_encoder
+		&& (is_all || state == AL_STATE_CACHE || state == AL_STATE_STATES);
 	const bool is_held = is_all || state == AL_STATE_ACTIVATIONS;
 
 	if (!has_attention(inference))

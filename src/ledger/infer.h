@@ -54,6 +54,7 @@ struct al_inference {
 	int64_t pp, stage; /* of a pipeline the stage that is asked for; pp 0 or 1: there is none */
 	int64_t ep; /* devices that experts are dealt out over; 0 or 1: they are as tp has it */
 	int64_t activation_bytes;
+	bool is_encoder; /* reads all tokens at once and keeps none */
 	const struct al_engine_choice
 		*engine; /* for who explains: as the ledger was asked; or NULL */
 	const struct al_inference_watch *watch; /* or NULL */
@@ -101,7 +102,7 @@ bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *infere
 bool al_ledger_infer_largest(struct al_ledger *ledger, struct al_inference *inference,
 	struct al_inference_row rows[AL_N_STATES], struct al_error *err) AL_MUST_CHECK;
 
-/* Tokens that a forward processes at once; `engine` NULL: one, which is the least. */
+/* Tokens that a forward processes at once; `engine` NULL: one, which is the least of a decoder. */
 int64_t al_inference_tokens_at_once(const struct al_engine_choice *engine,
 	const struct al_inference *inference);
 

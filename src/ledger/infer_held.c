@@ -89,7 +89,7 @@ static int64_t largest_block(const struct al_saved_entries *saved)
 int64_t al_inference_tokens_at_once(const struct al_engine_choice *engine,
 	const struct al_inference *inference)
 {
-	const int64_t chunk = engine ? engine->chunk : 1;
+	const int64_t chunk = inference->is_encoder ? 0 : engine ? engine->chunk : 1;
 	int64_t all;
 
 	if (__builtin_mul_overflow(inference->batch, inference->seq, &all))
