@@ -28,13 +28,45 @@ static const struct question {
 };
 enum { N_QUESTIONS = sizeof(questions) / sizeof(*questions) };
 
+/* A number or a name of a sentence, and the command whose answer has it. */
 struct record {
-	const char *question, *answer, *command;
+	const char *question, *command;
+	const struct al_answer_value *value;
 };
+
+static void get_quantity(struct al_table *table, struct al_cell *cell, const void *record)
+{
+	const struct record *r = record;
+
+	al_cell_set_text(table, cell, r->value->name);
+}
+
+static void get_value(struct al_table *table, struct al_cell *cell, const void *record)
+{
+	const struct al_answer_value *value = ((const struct record *)record)->value;
+	int digits;
+
+	AL_EXACT(exact);
+	if (!value->is_number)
+		al_cell_set_text(table, cell, value->value);
+	else if (!strpbrk(value->value, ".e") && al_exact_parse(value->value, exact, &digits))
+		al_cell_set_exact(table, cell, exact);
+	else
+		al_cell_set_real(cell, strtod(value->value, NULL));
+}
+
+static void get_unit(struct al_table *table, struct al_cell *cell, const void *record)
+{
+	const struct record *r = record;
+
+	al_cell_set_text(table, cell, r->value->unit);
+}
 
 static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct record, question, "Question")},
-	{AL_SHOW(struct record, answer, "Answer")},
+	{AL_COLUMN_KEY("quantity", "Quantity"), .get = get_quantity},
+	{AL_COLUMN_WHOLE("value", "Value"), .get = get_value},
+	{{.key = "unit", .title = "Unit"}, .get = get_unit},
 	{AL_SHOW(struct record, command, "Command")},
 	AL_FIELDS_END,
 };
@@ -114,19 +146,28 @@ static const char *ask(struct al_session *session, const struct question *questi
 	return pattern;
 }
 
-static const char *text_of(struct al_session *session, const char *pattern)
+/* A row each value of a sentence, in their order; returns the sentence. */
+static const char *add_values(struct al_session *session, const char *pattern,
+	const struct question *question)
 {
 	struct al_claim claim = {0};
 
 	al_claim_read(&claim, &session->arena, pattern);
+	for (size_t i = 0; i < claim.n_values; i++)
+		al_table_add_record(session->tables[0],
+			&(struct record){question->name, command_text(session, question),
+				&claim.values[i]});
 	return claim.text;
 }
 
-/* The numbers are cells of the commands' tables, which this answer hasn't. */
-static void forget_cells(struct al_claim *claim)
+/* The values of all sentences are the rows of the table, in their order. */
+static void set_cells(struct al_claim *claim, const struct al_table *table)
 {
-	for (size_t i = 0; i < claim->n_values; i++)
-		claim->values[i].table = claim->values[i].key = NULL;
+	for (size_t i = 0; i < claim->n_values; i++) {
+		claim->values[i].table = table->id;
+		claim->values[i].key = "value";
+		claim->values[i].row = i;
+	}
 }
 
 /* Lines after a sentence's first are indented. */
@@ -165,15 +206,13 @@ static bool run(struct al_session *session, struct al_error *err)
 		const char *pattern = ask(session, &questions[i], &ok, err);
 		if (!ok && i == 0)
 			return false;
-		const struct record record = {questions[i].name, text_of(session, pattern),
-			command_text(session, &questions[i])};
-		al_table_add_record(table, &record);
+		const char *sentence = add_values(session, pattern, &questions[i]);
 		all = al_format(&session->arena, "%s%s%s", all, i ? " " : "", pattern);
 		if (is_text)
-			add_sentence(session, record.answer);
+			add_sentence(session, sentence);
 	}
 	al_session_claim(session, all);
-	forget_cells(&session->claim);
+	set_cells(&session->claim, table);
 	if (is_text)
 		add_end(session, table);
 	return true;
