@@ -9,7 +9,7 @@ static const struct al_option_row against_rows[] = {
 	OPTION_END,
 };
 
-static const struct al_option_row rows[] = {
+const struct al_option_row al_audit_file_rows[] = {
 	OPTION_TEXT(struct al_audit_asked, tables, "tables", "DIR",
 		"write all tables (CSV) and singular values (.npy) to DIR"),
 	OPTION_TEXT(struct al_audit_asked, figures, "figures", "DIR", "write figures to DIR"),
@@ -19,6 +19,10 @@ static const struct al_option_row rows[] = {
 	OPTION_FLAG(struct al_audit_asked, is_across, "across",
 		"also compare heads of different layers, with composition scores",
 		.shows_all = true),
+	OPTION_END,
+};
+
+static const struct al_option_row rows[] = {
 	OPTION_TEXT(struct al_audit_asked, shard, "shard", "I/N",
 		"measure only part I of N, to be combined by `merge`; auto: use the process number "
 		"from mpirun or srun"),
@@ -31,7 +35,8 @@ static const struct al_option_row rows[] = {
 static const struct al_option_group groups[] = {OUTPUT_GROUPS_WITHOUT_ONLY, {against_rows, 0},
 	{al_layout_rows, offsetof(struct al_audit_asked, layout)},
 	{al_module_rows, offsetof(struct al_audit_asked, layout)}, {al_audit_shaping_rows, 0},
-	{rows, 0}, {al_input_rows, offsetof(struct al_audit_asked, input)}, {NULL, 0}};
+	{al_audit_file_rows, 0}, {rows, 0}, {al_input_rows, offsetof(struct al_audit_asked, input)},
+	{NULL, 0}};
 
 /* ---- measuring ---- */
 

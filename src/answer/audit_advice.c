@@ -33,7 +33,7 @@ static void add_measured(const struct al_audit_run *run, struct al_audit_page *p
 {
 	struct al_arena *arena = &run->session->arena;
 
-	add(run, page, al_audit_verdict_plain(arena, text),
+	add(run, page, text,
 		al_format(arena, "attnledger compress %s --calibration %s %s -o smaller/",
 			al_audit_model_words(run), al_shell_word(arena, run->options->calibration),
 			options));
@@ -108,6 +108,7 @@ static const char *remove_first(const struct al_audit_run *run, const struct al_
 static void advise_by_weights(const struct al_audit_run *run, struct al_audit_page *page)
 {
 	const struct al_table *redundant = al_audit_run_table(run, "redundant");
+	struct al_arena *arena = &run->session->arena;
 	double levels[] = {.01, .05, .1, 0}, *last = &levels[3];
 	AL_ENDS(al_table_finish) struct al_table steps = {0};
 
@@ -121,10 +122,11 @@ static void advise_by_weights(const struct al_audit_run *run, struct al_audit_pa
 		if (n <= before)
 			continue;
 		add(run, page,
-			al_format(&run->session->arena,
-				"%zu head%s, and no module's scores and values change by more than "
-				"%g %%:",
-				n, n == 1 ? "" : "s", 100 * levels[i]),
+			al_format(arena,
+				"%s, and no module's scores and values change by more than %s:",
+				al_claim_counted(arena, n, "head"),
+				al_claim_real(arena, "bound", "%", 100 * levels[i],
+					al_format(arena, "%g %%", 100 * levels[i]))),
 			remove_first(run, &steps, n));
 		before = n;
 	}
@@ -140,7 +142,7 @@ static void advise_exact(const struct al_audit_run *run, struct al_audit_page *p
 
 	if (n_kv_heads == 0 || run->measured[0]->has_qk_norm)
 		return;
-	add(run, page, al_audit_verdict_plain(arena, al_audit_verdict_say_exact(run)),
+	add(run, page, al_audit_verdict_say_exact(run),
 		al_format(arena,
 			"attnledger compress %s --method gqa --rank %" PRId64 " -o smaller/",
 			al_audit_model_words(run), n_kv_heads));

@@ -156,7 +156,7 @@ static void add_totals(struct al_audit_run *run)
 		const struct al_measurement *m = al_measurements[i];
 		if (!run->tables[i] || strcmp(m->id, "conversion") != 0)
 			continue;
-		al_table_init(&run->totals, m->id, m->short_form.title);
+		al_table_init(&run->totals, "conversions", m->short_form.title);
 		al_measurement_shorten(m, run->tables[i], &run->totals);
 	}
 }

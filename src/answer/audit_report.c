@@ -21,7 +21,7 @@ static struct al_page_head begin_head(const struct al_audit_run *run)
 	return (struct al_page_head){
 		.title = basename(al_strdup(arena, al_session_word(run->session, 0))),
 		.facts = {facts, n},
-		.summary = run->session->claim.text,
+		.summary = run->session->claim.pattern,
 	};
 }
 
@@ -54,17 +54,25 @@ const char *al_audit_model_words(const struct al_audit_run *run)
 	return add_option(arena, words, "layout", layout->layout) + 1;
 }
 
-/* What shapes the page, in the order of the options: whether one process measured all or several
- * did, the same. */
+/* What shapes the page and the other files. */
+static const struct al_option_group reproducing[] = {{al_layout_rows,
+							     offsetof(struct al_audit_asked,
+								     layout)},
+	{al_module_rows, offsetof(struct al_audit_asked, layout)}, {al_audit_shaping_rows, 0},
+	{al_audit_file_rows, 0}, {al_input_rows, offsetof(struct al_audit_asked, input)},
+	{NULL, 0}};
+
+/* In the order of the options: whether one process measured all or several did, the same. */
 static const char *command_text(const struct al_audit_run *run)
 {
-	struct al_arena *arena = &run->session->arena;
-	const struct al_command_line *line = &run->session->line;
-	const struct al_texts options = al_options_texts(al_audit_shaping, run->options, arena);
-	const char *text = add_words(arena, "attnledger audit", line->words, line->n_words);
+	struct al_session *session = run->session;
+	struct al_arena *arena = &session->arena;
+	const struct al_texts options = al_options_texts(reproducing, run->options, arena);
+	const char *text = add_words(arena, "", options.items, options.n);
 
-	text = add_words(arena, text, options.items, options.n);
-	return add_option(arena, text, "report", basename(al_strdup(arena, run->options->report)));
+	return al_format(arena, "attnledger audit%s",
+		al_session_line_text(session,
+			al_format(arena, "%s%s", text, al_session_target_text(session))));
 }
 
 /* ---- tables ---- */

@@ -35,6 +35,7 @@ struct al_audit_asked {
 /* The options that shape tables, of that struct; and of these the rows of the audit alone. */
 extern const struct al_option_group al_audit_shaping[];
 extern const struct al_option_row al_audit_shaping_rows[];
+extern const struct al_option_row al_audit_file_rows[]; /* of more files, and of what is in them */
 
 struct al_audit_run {
 	struct al_session *session;
@@ -116,14 +117,13 @@ bool al_audit_run_shows(const struct al_audit_run *run, size_t measurement);
 /* audit_verdict.c: a template of report/claim.h, or NULL; its sentences on a conversion that is
  * exact, on measured losses and on measured conversions, "" without any; the conversion that the
  * last names, and the key/value heads that the first leaves, 0 where it isn't their number that
- * falls; a template as plain text; and the tiles of the page. */
+ * falls; and the tiles of the page. */
 const char *al_audit_verdict(const struct al_audit_run *run);
 const char *al_audit_verdict_say_exact(const struct al_audit_run *run);
 const char *al_audit_verdict_say_losses(const struct al_audit_run *run);
 const char *al_audit_verdict_say_smallest(const struct al_audit_run *run);
 bool al_audit_verdict_smallest(const struct al_table *frontier, size_t *row);
 int64_t al_audit_verdict_exact_heads(const struct al_audit_run *run);
-const char *al_audit_verdict_plain(struct al_arena *arena, const char *pattern);
 void al_audit_verdict_tiles(const struct al_audit_run *run, struct al_audit_page *page);
 
 /* audit_advice.c: what could be done, on the page; and the commands that lead on. */

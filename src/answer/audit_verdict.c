@@ -42,25 +42,6 @@ static const char *limit_text(struct al_arena *arena)
 		al_format(arena, "%d %%", AL_REMOVABLE_PERCENT));
 }
 
-static const char *share_text(struct al_arena *arena, const struct al_table *table, size_t row,
-	const char *key)
-{
-	double share = 0;
-
-	(void)al_table_number(table, row, key, &share);
-	return al_claim_percent(arena, key, share);
-}
-
-/* Of a column in percent. */
-static const char *percent_text(struct al_arena *arena, const struct al_table *table, size_t row,
-	const char *key)
-{
-	double percent = 0;
-
-	(void)al_table_number(table, row, key, &percent);
-	return al_claim_percent(arena, key, percent / 100);
-}
-
 static size_t count_below(const struct al_table *table, const char *key)
 {
 	size_t n = 0;
@@ -131,8 +112,8 @@ const char *al_audit_verdict_say_exact(const struct al_audit_run *run)
 		"%s of the KV cache and %s of attention's parameters.",
 		conversion_text(arena, &run->totals, row),
 		run->audit.options.covariance ? " on the recorded inputs" : "",
-		percent_text(arena, &run->totals, row, "cache_saving"),
-		percent_text(arena, &run->totals, row, "saving"));
+		al_claim_share(arena, &run->totals, row, "cache_saving"),
+		al_claim_share(arena, &run->totals, row, "saving"));
 }
 
 /* Of the conversions that were measured: the smallest cache at a KL divergence of MOST_KL or less,
@@ -161,11 +142,16 @@ static const char *measured_text(struct al_arena *arena, const struct al_table *
 		al_claim_cell(arena, frontier, row, "setting"));
 }
 
+static const char *most_kl_text(struct al_arena *arena)
+{
+	return al_claim_real(arena, "most_kl", "nats per token", MOST_KL,
+		al_format(arena, "%g", MOST_KL));
+}
+
 const char *al_audit_verdict_say_smallest(const struct al_audit_run *run)
 {
 	struct al_arena *arena = &run->session->arena;
-	const char *most = al_claim_real(arena, "most_kl", "nats per token", MOST_KL,
-		al_format(arena, "%g", MOST_KL));
+	const char *most = most_kl_text(arena);
 	size_t row;
 
 	if (run->frontier.n_rows == 0)
@@ -199,7 +185,7 @@ const char *al_audit_verdict_say_losses(const struct al_audit_run *run)
 		text = al_format(arena,
 			"%s; without %s, whose layer's output changes least (%s), %sby %s", text,
 			head_text(run, losses, other),
-			share_text(arena, losses, other, "error_compensated"),
+			al_claim_share(arena, losses, other, "error_compensated"),
 			(added > 0) == (after > before) ? "" : "it changes ",
 			al_claim_cell(arena, losses, other, "loss_increase"));
 	return al_format(arena, "%s.", text);
@@ -232,7 +218,7 @@ static const char *say_outputs(const struct al_audit_run *run, const struct al_t
 	if (run->losses.n_rows > 0 || row == drop->n_rows)
 		return al_format(arena, "%s.", text);
 	return al_format(arena, "%s. Cheapest: %s (%s%s).", text, head_text(run, drop, row),
-		share_text(arena, drop, row, key), refits ? " with W_O refitted" : "");
+		al_claim_share(arena, drop, row, key), refits ? " with W_O refitted" : "");
 }
 
 /* ---- heads by weights ---- */
@@ -390,24 +376,9 @@ const char *al_audit_verdict(const struct al_audit_run *run)
 
 /* ---- the page ---- */
 
-/* A template as plain text. */
-const char *al_audit_verdict_plain(struct al_arena *arena, const char *pattern)
+static void add_tile(struct al_page_tile *tiles, size_t *n, const char *number, const char *text)
 {
-	struct al_claim claim = {0};
-
-	al_claim_read(&claim, arena, pattern);
-	return claim.text;
-}
-
-static void add_tile(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n,
-	const char *number, const char *text)
-{
-	struct al_arena *arena = &run->session->arena;
-	struct al_claim claim = {0};
-
-	al_claim_read(&claim, arena, number);
-	tiles[(*n)++] = (struct al_page_tile){claim.text, al_audit_verdict_plain(arena, text),
-		claim.n_values == 1 && claim.values[0].table ? &claim.values[0] : NULL};
+	tiles[(*n)++] = (struct al_page_tile){number, text};
 }
 
 static void add_exact_tile(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n)
@@ -416,7 +387,7 @@ static void add_exact_tile(const struct al_audit_run *run, struct al_page_tile *
 	size_t row;
 
 	if (find_exact(run, &row))
-		add_tile(run, tiles, n, percent_text(arena, &run->totals, row, "cache_saving"),
+		add_tile(tiles, n, al_claim_share(arena, &run->totals, row, "cache_saving"),
 			al_format(arena, "less KV cache at no error: %s",
 				conversion_text(arena, &run->totals, row)));
 }
@@ -430,14 +401,14 @@ static void add_measured_tiles(const struct al_audit_run *run, struct al_page_ti
 
 	if (run->losses.n_rows > 0) {
 		row = al_table_extreme(&run->losses, "loss", -1, &loss);
-		add_tile(run, tiles, n, al_claim_cell(arena, &run->losses, row, "loss_increase"),
+		add_tile(tiles, n, al_claim_cell(arena, &run->losses, row, "loss_increase"),
 			al_format(arena, "nats per token: the loss added without %s",
 				head_text(run, &run->losses, row)));
 	}
 	if (run->frontier.n_rows > 0 && al_audit_verdict_smallest(&run->frontier, &row))
-		add_tile(run, tiles, n, al_claim_share(arena, &run->frontier, row, "cache_saving"),
-			al_format(arena, "less cache at KL \342\211\244 %g: %s", MOST_KL,
-				measured_text(arena, &run->frontier, row)));
+		add_tile(tiles, n, al_claim_share(arena, &run->frontier, row, "cache_saving"),
+			al_format(arena, "less cache at KL \342\211\244 %s: %s",
+				most_kl_text(arena), measured_text(arena, &run->frontier, row)));
 }
 
 static void add_output_tile(const struct al_audit_run *run, const struct al_table *drop,
@@ -447,11 +418,12 @@ static void add_output_tile(const struct al_audit_run *run, const struct al_tabl
 	const bool refits = !al_covariance_imatrix(run->audit.options.covariance);
 	const size_t below = count_below(drop, refits ? "error_compensated" : "error_dropped");
 
-	add_tile(run, tiles, n, al_format(arena, "%zu", below),
+	add_tile(tiles, n, al_claim_count(arena, refits ? "refitted" : "dropped", (int64_t)below),
 		al_format(arena,
-			"removable heads (of %zu): each changes its layer's output by "
-			"less than %d %%%s",
-			drop->n_rows, AL_REMOVABLE_PERCENT, refits ? ", W_O refitted" : ""));
+			"removable heads (of %s): each changes its layer's output by less than "
+			"%s%s",
+			al_claim_count(arena, "heads", (int64_t)drop->n_rows), limit_text(arena),
+			refits ? ", W_O refitted" : ""));
 }
 
 static void add_weight_tiles(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n)
@@ -463,28 +435,36 @@ static void add_weight_tiles(const struct al_audit_run *run, struct al_page_tile
 	if (!heads || !redundant)
 		return;
 	const struct removable found = count_removable(redundant);
-	add_tile(run, tiles, n, al_format(arena, "%zu", redundant->n_rows),
-		al_format(arena, "removable heads (of %zu)", heads->n_rows));
-	add_tile(run, tiles, n, al_format(arena, "%zu", found.n_twins),
+	add_tile(tiles, n, al_claim_count(arena, "removable", (int64_t)redundant->n_rows),
+		al_format(arena, "removable heads (of %s)",
+			al_claim_count(arena, "heads", (int64_t)heads->n_rows)));
+	add_tile(tiles, n, al_claim_count(arena, "copies", (int64_t)found.n_twins),
 		"near copies of another head");
-	add_tile(run, tiles, n, al_format(arena, "%zu", found.n_silent), "write almost nothing");
+	add_tile(tiles, n, al_claim_count(arena, "silent", (int64_t)found.n_silent),
+		"write almost nothing");
 }
 
-/* "24 to 37 %" */
+/* "24 - 37 %" */
 static void add_overlap_tile(const struct al_audit_run *run, struct al_page_tile *tiles, size_t *n)
 {
 	struct al_arena *arena = &run->session->arena;
 	const struct al_table *layers = al_audit_run_table(run, "layers");
-	double low, high;
+	const char *texts[2], *cells[2];
 
-	if (!layers || al_table_extreme(layers, "redundancy", -1, &low) == layers->n_rows)
-		return;
-	(void)al_table_extreme(layers, "redundancy", 1, &high);
-	const char *first = al_format(arena, "%.0f", rint(100 * low) + 0.0);
-	const char *last = al_format(arena, "%.0f", rint(100 * high) + 0.0);
-	add_tile(run, tiles, n,
-		strcmp(first, last) == 0 ? al_format(arena, "%s %%", first)
-					 : al_format(arena, "%s \342\200\223 %s %%", first, last),
+	for (int i = 0; i < 2; i++) {
+		double share;
+		const size_t row = layers
+			? al_table_extreme(layers, "redundancy", i ? 1 : -1, &share)
+			: 0;
+		if (!layers || row == layers->n_rows)
+			return;
+		texts[i] = al_format(arena, "%.0f", rint(100 * share) + 0.0);
+		cells[i] = al_claim_cell_as(arena, layers, row, "redundancy", texts[i]);
+	}
+	add_tile(tiles, n,
+		strcmp(texts[0], texts[1]) == 0
+			? al_format(arena, "%s %%", cells[0])
+			: al_format(arena, "%s \342\200\223 %s %%", cells[0], cells[1]),
 		"more overlap between heads than unrelated ones would have, by layer");
 }
 

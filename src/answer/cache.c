@@ -370,6 +370,21 @@ static void keep_totals(struct al_table *table)
 	table->n_rows = n;
 }
 
+/* What fits, in the same layout and cache format. */
+static void next(struct answer *a)
+{
+	struct al_arena *arena = &a->session->arena;
+	const struct cache_options *o = a->options;
+	const char *more[3] = {NULL};
+	size_t n = 0;
+
+	if (o->tp > 1)
+		more[n++] = al_format(arena, "--tp %lld", (long long)o->tp);
+	if (o->dtype)
+		more[n++] = al_format(arena, "--cache-dtype %s", al_shell_word(arena, o->dtype));
+	al_request_next_fit(a->request, a->session, false, more);
+}
+
 static bool answer(void *context, struct al_request *q, struct al_error *err)
 {
 	struct answer *a = context;
@@ -404,7 +419,7 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 	if (q->is_last)
 		al_session_claim(a->session, say(a));
 	if (!a->shows_model)
-		al_request_next_fit(q, a->session, false);
+		next(a);
 	return true;
 }
 

@@ -122,11 +122,13 @@ static void add_page(struct al_explore *e, const struct al_table *formulas, cons
 {
 	struct al_session *session = e->session;
 	const struct explore_options *o = session->options;
+	struct al_arena *arena = &session->arena;
 	const struct al_page_head head = {.title = "Attention variants by formula",
-		.summary = al_format(&session->arena,
-			"Parameters, cache and operations of %zu variants, exact at every setting; "
-			"the page begins with %s.",
-			e->request->variants.n, e->request->title),
+		.summary = al_format(arena,
+			"Parameters, cache and operations of %s, exact at every setting; the page "
+			"begins with %s.",
+			al_claim_counted(arena, e->request->variants.n, "variant"),
+			al_claim_name(arena, "subject", e->request->title)),
 		.own = "explorer"};
 	struct al_text *out = al_files_add_path(&session->files, o->page);
 

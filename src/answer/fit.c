@@ -11,7 +11,7 @@ static const struct al_option_row fit_rows[] = {
 	OPTION_END,
 };
 
-static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 0},
 	{al_setting_rows, offsetof(struct al_fit_options, asked)},
 	{al_variant_rows, offsetof(struct al_fit_options, asked)},
 	{al_recipe_rows, offsetof(struct al_fit_options, asked)},
@@ -428,7 +428,7 @@ static bool answer(void *context, struct al_request *request, struct al_error *e
 	if (!fit(f, err))
 		return false;
 	if (!f->options->match)
-		al_request_next_fit(request, f->session, f->options->devices.is_training);
+		al_request_next_fit(request, f->session, f->options->devices.is_training, NULL);
 	return true;
 }
 

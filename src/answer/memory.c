@@ -410,7 +410,7 @@ static bool answer(void *context, struct al_request *request, struct al_error *e
 	if (!begin_request(a, err) || !(a->shows_model ? add_model : answer_one)(a, err))
 		return false;
 	if (!a->shows_model)
-		al_request_next_fit(request, a->session, trains(a));
+		al_request_next_fit(request, a->session, trains(a), NULL);
 	return true;
 }
 

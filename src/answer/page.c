@@ -17,7 +17,7 @@ static void add_table(struct al_text *out, const struct al_page_chart *chart,
 	const struct al_table *table)
 {
 	al_page_begin_section(out, table->id, table->title, NULL);
-	if (al_table_find_column(table, chart->label) == 0
+	if (chart && al_table_find_column(table, chart->label) == 0
 		&& al_table_find_column(table, chart->value) >= 0)
 		al_page_add_bars(out,
 			&(struct al_page_bars){.table = table,
@@ -33,7 +33,7 @@ void al_session_add_page(struct al_session *session, const struct al_page_chart 
 	const char *command)
 {
 	const struct al_page_head head = {.title = title_of(session),
-		.summary = session->claim.text};
+		.summary = session->claim.pattern};
 	struct al_text *out = al_files_add_path(&session->files, session->output->report);
 
 	al_page_begin(out, &head);

@@ -416,9 +416,11 @@ bool al_request_is_encoder(const struct al_request *q)
 	return is_encoder;
 }
 
-void al_request_next_fit(const struct al_request *q, struct al_session *session, bool is_training)
+void al_request_next_fit(const struct al_request *q, struct al_session *session, bool is_training,
+	const char *const *more)
 {
-	static const char *const options[] = {"--engine vllm", "--device H100", NULL};
+	enum { MOST_MORE = 2 };
+	const char *options[2 + MOST_MORE + 1] = {"--engine vllm", "--device H100"};
 	const char *const *wanted = options + is_training;
 	const bool can_be_served = !q->lacks_seq && !al_request_is_encoder(q)
 		&& cache_entries(q).n > 0;
@@ -426,6 +428,8 @@ void al_request_next_fit(const struct al_request *q, struct al_session *session,
 
 	for (size_t i = 0; is_asked && wanted[i]; i++)
 		is_asked = al_session_is_given(session, wanted[i]);
+	for (size_t i = 0; i < MOST_MORE && more && more[i]; i++)
+		options[2 + i] = more[i];
 	if (q->family && al_request_is_about_model(q, true) && !is_asked
 		&& (is_training ? !q->lacks_seq : can_be_served))
 		al_session_next_question(session, "fit", al_command_fit.options, wanted);

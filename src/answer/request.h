@@ -62,10 +62,10 @@ void al_note_cache_format(const struct al_request *request, const char *option,
 bool al_request_is_encoder(const struct al_request *request);
 
 /* That `fit` leads on from an answer about a model: on an H100, and but for training on an engine,
- * where none is given; nothing where both are, only the model's attention is known, or it generates
- * nothing. */
+ * where none is given, and with `more` options (up to a NULL); nothing where both are, only the
+ * model's attention is known, or it generates nothing. */
 void al_request_next_fit(const struct al_request *request, struct al_session *session,
-	bool is_training);
+	bool is_training, const char *const *more);
 bool al_is_ideal(const struct al_request *request);
 
 void al_note_request(const struct al_request *request, bool is_whole, struct al_table *table);

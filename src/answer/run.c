@@ -15,7 +15,7 @@
 
 struct run_options {
 	struct al_output_options output;
-	const char *folder, *profile;
+	const char *folder, *profile, *report;
 	bool prints_nothing;
 };
 
@@ -26,6 +26,8 @@ static const struct al_option_row folder_rows[] = {
 };
 
 static const struct al_option_row rows[] = {
+	OPTION_TEXT(struct run_options, report, "report", "FILE.html",
+		"also write the result as a self-contained HTML page"),
 	OPTION_TEXT(struct run_options, profile, "profile", "NAME",
 		"format LaTeX tables and figures for a venue: a name (list profiles) or a file "
 		"(default: the scenario's, if any)"),
@@ -35,7 +37,7 @@ static const struct al_option_row rows[] = {
 };
 
 static const struct al_option_group groups[] = {{al_format_rows, 0}, {folder_rows, 0},
-	{al_display_rows, 0}, {al_only_rows, 0}, {al_report_rows, 0}, {rows, 0}, {NULL, 0}};
+	{al_display_rows, 0}, {al_only_rows, 0}, {rows, 0}, {NULL, 0}};
 
 /* ---- files ---- */
 
@@ -56,7 +58,7 @@ static bool add_table(struct al_files *files, const struct al_table *table,
 struct jobs {
 	struct al_session *session;
 	const struct al_profile *profile; /* that the command line names */
-	const char *folder; /* of all scenarios */
+	const char *folder, *report; /* of all scenarios; report NULL: no page */
 	struct al_progress *progress;
 	struct al_text page; /* of --report */
 	size_t n_figures; /* so far */
@@ -231,7 +233,7 @@ static bool run_one(void *context, struct al_scenario *scenario, struct al_error
 		.scenario = scenario,
 		.folder = al_path_join(&jobs->session->arena, jobs->folder, name),
 		.profile = jobs->profile ? jobs->profile : scenario->profile,
-		.page = jobs->session->output->report ? &jobs->page : NULL};
+		.page = jobs->report ? &jobs->page : NULL};
 
 	jobs->progress->whole = name;
 	jobs->n_figures += scenario->n_figures;
@@ -255,7 +257,7 @@ static void put_page(struct jobs *jobs)
 	struct al_text *file;
 
 	al_page_end(&jobs->page, &page_head, al_session_command_text(session), NULL);
-	file = al_files_add_path(&session->files, session->output->report);
+	file = al_files_add_path(&session->files, jobs->report);
 	al_text_add_bytes(file, jobs->page.data, jobs->page.length);
 }
 
@@ -275,7 +277,7 @@ static const char *say(const struct jobs *jobs)
 static bool run(struct al_session *session, struct al_error *err)
 {
 	const struct run_options *o = session->options;
-	struct jobs jobs = {.session = session, .folder = o->folder};
+	struct jobs jobs = {.session = session, .folder = o->folder, .report = o->report};
 
 	if (!*o->folder)
 		return al_fail(err, AL_EINPUT, "-o: the folder's name is empty");
@@ -290,7 +292,7 @@ static bool run(struct al_session *session, struct al_error *err)
 	bool ok = al_each_scenario(session, run_one, &jobs, err);
 	if (ok)
 		al_session_claim(session, say(&jobs));
-	if (ok && session->output->report)
+	if (ok && jobs.report)
 		put_page(&jobs);
 	al_text_finish(&jobs.page);
 	al_names_finish(&jobs.names);

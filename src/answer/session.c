@@ -72,12 +72,19 @@ static bool takes(const struct al_option_group *groups, const struct al_option_r
 	return false;
 }
 
-const char *al_session_words_text(struct al_session *session)
+/* Behind options where a word would be one. */
+const char *al_session_line_text(struct al_session *session, const char *options)
 {
-	AL_TEXT(text);
-	for (size_t i = 0; i < session->line.n_words; i++)
-		al_text_addf(&text, " %s", al_shell_word(&session->arena, session->line.words[i]));
-	return al_strdup(&session->arena, text.data);
+	bool has_dash = false;
+
+	AL_TEXT(words);
+	for (size_t i = 0; i < session->line.n_words; i++) {
+		const char *word = session->line.words[i];
+		has_dash |= word[0] == '-' && word[1];
+		al_text_addf(&words, " %s", al_shell_word(&session->arena, word));
+	}
+	return has_dash ? al_format(&session->arena, "%s --%s", options, words.data)
+			: al_format(&session->arena, "%s%s", words.data, options);
 }
 
 const char *al_session_options_text(struct al_session *session, const struct al_option_group *taken)
@@ -94,10 +101,31 @@ const char *al_session_options_text(struct al_session *session, const struct al_
 	return al_strdup(&session->arena, text.data);
 }
 
+const char *al_session_target_text(struct al_session *session)
+{
+	const struct al_output_options *output = session->output;
+
+	if (!output->file)
+		return "";
+	AL_TEXT(text);
+	al_text_addf(&text, " --output %s", al_shell_word(&session->arena, output->file));
+	if (output->format)
+		al_text_addf(&text, " --format %s", output->format);
+	if (output->units >= 0)
+		al_text_addf(&text, " --units %s", unit_words[output->units]);
+	return al_strdup(&session->arena, text.data);
+}
+
 const char *al_session_command_text(struct al_session *session)
 {
-	return al_format(&session->arena, "attnledger %s%s%s", session->style.command,
-		al_session_words_text(session), al_session_options_text(session, NULL));
+	struct al_arena *arena = &session->arena;
+	const char *only = session->output->only;
+	const char *options = al_format(arena, "%s%s%s%s", al_session_options_text(session, NULL),
+		only ? " --only " : "", only ? al_shell_word(arena, only) : "",
+		al_session_target_text(session));
+
+	return al_format(arena, "attnledger %s%s", session->style.command,
+		al_session_line_text(session, options));
 }
 
 /* ---- the answer ---- */
@@ -150,30 +178,42 @@ void al_session_next(struct al_session *session, const char *format, ...)
 	va_end(args);
 }
 
-bool al_session_is_given(const struct al_session *session, const char *option)
+/* Of "--device H100"? */
+static bool is_row_of(const struct al_option_row *row, const char *option)
 {
-	const struct al_command_line *line = &session->line;
 	const char *name = option + strlen("--");
 	const size_t length = strcspn(name, " ");
 
-	for (size_t i = 0; i < line->n_given; i++) {
-		const char *given = line->given[i].row->name;
-		if (strlen(given) == length && strncmp(given, name, length) == 0)
+	return strlen(row->name) == length && strncmp(row->name, name, length) == 0;
+}
+
+bool al_session_is_given(const struct al_session *session, const char *option)
+{
+	for (size_t i = 0; i < session->line.n_given; i++)
+		if (is_row_of(session->line.given[i].row, option))
 			return true;
-	}
+	return false;
+}
+
+/* Is the option of "--device H100" among those that `taken` carries over? */
+static bool is_carried(const struct al_session *session, const char *option,
+	const struct al_option_group *taken)
+{
+	al_each_option (group, row, taken)
+		if (is_row_of(row, option) && al_command_line_has(&session->line, row))
+			return true;
 	return false;
 }
 
 void al_session_next_question(struct al_session *session, const char *name,
 	const struct al_option_group *taken, const char *const *options)
 {
-	const char *text = al_format(&session->arena, "attnledger %s%s%s", name,
-		al_session_words_text(session), al_session_options_text(session, taken));
+	const char *text = al_session_options_text(session, taken);
 
 	for (; options && *options; options++)
-		if (!al_session_is_given(session, *options))
+		if (!is_carried(session, *options, taken))
 			text = al_format(&session->arena, "%s %s", text, *options);
-	al_session_next(session, "%s", text);
+	al_session_next(session, "attnledger %s%s", name, al_session_line_text(session, text));
 }
 
 struct al_table *al_session_take(struct al_session *session, const struct al_table *table)
@@ -319,7 +359,7 @@ bool al_session_render(struct al_session *session, const struct al_command *comm
 	if (!al_session_keep_tables(session, err) || !al_session_split_csv(session, err))
 		return false;
 	const char *file = session->output->file;
-	if (session->output->report && command->chart)
+	if (session->output->report)
 		al_session_add_page(session, command->chart, al_session_command_text(session));
 	if (!session->prints_nothing)
 		render(session, file ? al_files_add_path(&session->files, file) : out);

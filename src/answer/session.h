@@ -78,8 +78,7 @@ struct al_command {
 	const struct al_option_group *options; /* ended by rows NULL */
 	size_t options_size; /* of the command's own struct */
 	const struct al_page_chart
-		*chart; /* on the page of its tables, where they have its columns;
-					      NULL: it writes a page of its own, or none */
+		*chart; /* on the page of its tables, where they have its columns; NULL: none */
 	bool computes; /* with linear algebra, for long */
 	bool reads_weights; /* in any format: those that the light program lacks are the full's */
 	bool (*run)(struct al_session *session, struct al_error *err);
@@ -172,7 +171,7 @@ bool al_session_is_given(const struct al_session *session, const char *option);
 
 /* The same command as al_session_next of another question about the same words: with those of the
  * options given that `taken` has, and of `options`, such as "--device H100", those that aren't
- * given; NULL: none. */
+ * among them; NULL: none. */
 void al_session_next_question(struct al_session *session, const char *name,
 	const struct al_option_group *taken, const char *const *options);
 
@@ -196,12 +195,15 @@ bool al_session_split_csv(struct al_session *session, struct al_error *err) AL_M
 /* The row of --report, for commands whose page is their tables. */
 extern const struct al_option_row al_report_rows[];
 
-/* The command line as it would be given again, without options on how the answer looks; its words,
- * and of its options those that `taken` has (NULL: all), each behind a space. */
+/* The command line that gives all files of the answer again, without what changes none. */
 const char *al_session_command_text(struct al_session *session);
-const char *al_session_words_text(struct al_session *session);
+
+/* Pieces of it, each behind a space: the options that `taken` has (NULL: all) but for the common
+ * ones; where the answer's file is one, that and how it is written; and the words with options. */
 const char *al_session_options_text(struct al_session *session,
 	const struct al_option_group *taken);
+const char *al_session_target_text(struct al_session *session);
+const char *al_session_line_text(struct al_session *session, const char *options);
 
 /* page.c: adds the page of the answer's tables, which `command` gives again, to the files. */
 void al_session_add_page(struct al_session *session, const struct al_page_chart *chart,

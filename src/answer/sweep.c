@@ -28,7 +28,7 @@ static const struct al_option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct al_option_group groups[] = {OUTPUT_GROUPS,
+static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 0},
 	{al_setting_rows, offsetof(struct sweep_options, asked)},
 	{al_variant_rows, offsetof(struct sweep_options, asked)},
 	{al_recipe_rows, offsetof(struct sweep_options, asked)},

@@ -55,10 +55,13 @@ static const char *number(struct al_arena *arena, const char *name, const char *
 			[TEXT] = text});
 }
 
-/* The cell as `text`. */
-static const char *cell_as(struct al_arena *arena, const struct al_table *table, size_t row,
-	size_t column, const char *text)
+const char *al_claim_cell_as(struct al_arena *arena, const struct al_table *table, size_t row,
+	const char *key, const char *text)
 {
+	const int column = al_table_find_column(table, key);
+
+	if (column < 0 || table->rows[row][column].kind == AL_CELL_MISSING)
+		return "";
 	const struct al_column *c = &table->columns[column];
 	const struct al_cell *cell = &table->rows[row][column];
 	const char *value = al_cell_number_text(arena, cell);
@@ -84,7 +87,7 @@ const char *al_claim_cell(struct al_arena *arena, const struct al_table *table, 
 	if (column < 0 || table->rows[row][column].kind == AL_CELL_MISSING)
 		return "";
 	const struct al_column *c = &table->columns[column];
-	return cell_as(arena, table, row, (size_t)column,
+	return al_claim_cell_as(arena, table, row, key,
 		al_cell_display(arena, c->quantity == AL_QUANTITY_COUNT ? &whole : &iec, c,
 			&table->rows[row][column]));
 }
@@ -175,7 +178,7 @@ const char *al_claim_share(struct al_arena *arena, const struct al_table *table,
 	const size_t column = (size_t)al_table_find_column(table, key);
 	if (strcmp(table->columns[column].unit, "%") == 0)
 		share /= 100;
-	return cell_as(arena, table, row, column, percent_text(arena, share));
+	return al_claim_cell_as(arena, table, row, key, percent_text(arena, share));
 }
 
 static const char *nats_text(struct al_arena *arena, const char *name, double nats)
@@ -363,7 +366,7 @@ static const char *take_value(struct al_claim *claim, struct al_arena *arena,
 
 void al_claim_read(struct al_claim *claim, struct al_arena *arena, const char *pattern)
 {
-	size_t lead = SIZE_MAX, n_leads = 0;
+	size_t lead = SIZE_MAX, n_leads = 0, n_starts = 0;
 
 	claim->text = NULL;
 	claim->pattern = pattern;
@@ -375,9 +378,11 @@ void al_claim_read(struct al_claim *claim, struct al_arena *arena, const char *p
 	for (char *at = al_strdup(arena, pattern), *after; *at; at = after) {
 		char *fields[N_FIELDS];
 		after = *at == BEGIN ? cut_fields(at, fields) : NULL;
-		if (after)
+		if (after) {
+			*AL_APPEND(arena, claim->starts, n_starts,
+				claim->starts_room) = text.length;
 			al_text_add(&text, take_value(claim, arena, fields));
-		else if (*at == LEAD) {
+		} else if (*at == LEAD) {
 			lead = claim->n_values;
 			n_leads++;
 		} else

@@ -20,6 +20,10 @@
 const char *al_claim_cell(struct al_arena *arena, const struct al_table *table, size_t row,
 	const char *key);
 
+/* The same as `text`. */
+const char *al_claim_cell_as(struct al_arena *arena, const struct al_table *table, size_t row,
+	const char *key, const char *text);
+
 /* A cell that is a share, or percent, as a percentage. */
 const char *al_claim_share(struct al_arena *arena, const struct al_table *table, size_t row,
 	const char *key);
@@ -79,7 +83,8 @@ struct al_claim {
 	const char *text; /* NULL: there is none */
 	const char *pattern; /* that it was read from */
 	struct al_answer_value *values;
-	size_t n_values, values_room;
+	size_t *starts; /* where in `text` each value begins, [n_values] */
+	size_t n_values, values_room, starts_room;
 	const struct al_answer_value *lead; /* the number that answers; NULL: no single one does */
 	const char **assumptions, **next; /* next: commands that lead on */
 	size_t n_assumptions, assumptions_room, n_next, next_room;

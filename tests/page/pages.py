@@ -1,12 +1,16 @@
-"""Pages of answers, read back: numbers equal the JSON's at their digits, a stranger's text is text, a target that
-can't be written stays as it was.
+"""Pages of answers, read back: numbers equal the JSON's at their digits, each of a sentence, tile or bar names its cell or
+itself, the command that a page names writes it again, a stranger's text is text, a target that can't be written stays
+as it was.
 
     pages.py ATTNLEDGER
 """
 import base64
+import html
 import html.parser
 import json
 import os
+import pathlib
+import re
 import resource
 import shutil
 import subprocess
@@ -25,38 +29,48 @@ BERT = ['tests/data/small-bert.safetensors', '--heads', '3']
 class Page(html.parser.HTMLParser):
     """Tables as (id, keys, rows of texts); elements and attributes as they are seen."""
 
-    def __init__(self, path):
+    def __init__(self, path=None, raw=None):
         super().__init__()
         self.tables, self.seen, self.texts, self.inside = [], [], [], None
-        self.cells, self.cell = [], None  # of tiles and bars: (TABLE/ROW/KEY, the number as it is shown)
-        with open(path, encoding='utf-8') as file:
-            self.raw = file.read()
-        self.feed(self.raw)
+        self.values, self.value = [], None  # of sentences, tiles and bars: attributes of <data>, the number as it is shown
+        if raw is None:
+            with open(path, encoding='utf-8') as file:
+                raw = file.read()
+        self.raw = raw
+        self.feed(raw)
 
     def handle_starttag(self, tag, attrs):
         attributes = dict(attrs)
         self.seen.append((tag, attributes))
         if tag == 'table':
-            self.tables.append((attributes['data-table'], [], []))
+            self.tables.append((attributes.get('data-table'), [], []))
         elif tag == 'th':
-            self.tables[-1][1].append(attributes['data-key'])
+            self.tables[-1][1].append(attributes.get('data-key'))
         elif tag == 'tr':
             self.tables[-1][2].append([])
         elif tag == 'td':
             self.tables[-1][2][-1].append('')
         self.inside = tag
-        self.cell = attributes.get('data-cell')
+        self.value = attributes if tag == 'data' else None
 
     def handle_endtag(self, tag):
         self.inside = None
 
     def handle_data(self, data):
         self.texts.append((self.inside, data))
-        if self.cell:
-            self.cells.append((self.cell, data))
-            self.cell = None
+        if self.value is not None:
+            self.values.append((self.value, data))
+            self.value = None
         if self.inside == 'td':
             self.tables[-1][2][-1][-1] += data.rstrip('\n')
+
+    def prose(self):
+        """What answers, without its values: the sentence, tiles, advice, and numbers of bars."""
+        parts = [r'<p class="lead">(.*?)</p>', r'<div class="tiles">(.*?)</div>\n', r'<div><span>[^<]*</span><span>(.*?)</span>',
+                 r'<p>([^\n]*)</p>\n<div class="command">']
+        for part in parts:
+            for found in re.findall(part, self.raw, re.DOTALL):
+                yield html.unescape(re.sub('<[^>]*>', '', re.sub('<data .*?</data>', '', found)))
 
     def rows(self, table):
         found = [(keys, rows) for name, keys, rows in self.tables if name == table]
@@ -78,7 +92,8 @@ class Pages(unittest.TestCase):
     def answer(self, *words):
         result = run('audit', *words, '--report', self.file, '-f', 'json')
         self.assertEqual((result.returncode, result.stderr), (0, b''))
-        tables = {table['id']: table['rows'] + table['totals'] for table in json.loads(result.stdout)['tables']}
+        self.json = json.loads(result.stdout)
+        tables = {table['id']: table['rows'] + table['totals'] for table in self.json['tables']}
         pairs = run('audit', *words, '--only', 'cosines', '-f', 'json')
         tables['cosines'] = json.loads(pairs.stdout)['tables'][0]['rows']
         return Page(self.file), tables
@@ -105,13 +120,58 @@ class Pages(unittest.TestCase):
                     self.same(text, expected[key], (table, row, key))
         return len(found)
 
-    def compare_cells(self, page, tables):
-        """Each number of a tile or a bar is the cell that it names, and bars are as long as their numbers."""
-        for cell, text in page.cells:
-            table, row, key = cell.split('/')
-            self.same(text.removesuffix(' %'), tables[table][int(row)][key], cell)
+    def shows(self, text, value, unit):
+        """The text of a value: a name, or the number at its digits and in its unit."""
+        found = re.fullmatch(r'(-?[\d,.]+(?:e-\d+)?)(?: (%|B|[KMGT]iB))?', text)
+        if not found or value == text:
+            return
+        number, shown = found.groups()
+        scale = {'KiB': 2**10, 'MiB': 2**20, 'GiB': 2**30, 'TiB': 2**40, '%': 1 if unit == '%' else .01}.get(shown, 1)
+        digits = len(number.partition('e')[0].partition('.')[2])
+        if 'e' not in number:
+            self.assertLessEqual(abs(float(number.replace(',', '')) - float(value) / scale),
+                                 .51 * 10 ** -digits, (text, value, unit))
+
+    def compare_values(self, page, answer, tables):
+        """No number is without a value; those of the sentence are the answer's, others the cell that they name or
+        themselves, with a name and the same number wherever it is."""
+        for prose in page.prose():
+            self.assertNotRegex(prose, r'\d')
+        values = answer['answer']['values']
+        self.assertEqual([text for _, text in page.values[:len(values)]], [value['text'] for value in values])
+        typed = {}
+        for value, (attributes, _) in zip(values, page.values):
+            exact = value['value']
+            self.assertEqual(attributes['value'] if isinstance(exact, str) else float(attributes['value']), exact)
+        for attributes, text in page.values:
+            if 'value' in attributes:
+                is_share = attributes.get('data-cell', '').endswith('/redundancy')  # "24 - 37 %"
+                self.shows(text + ' %' * is_share, attributes['value'], attributes.get('data-unit'))
+            if 'data-cell' not in attributes:
+                named = attributes['data-name'], attributes.get('data-unit')
+                if named[0] in ('heads', 'removable', 'copies', 'silent', 'dropped', 'refitted'):
+                    self.assertEqual(typed.setdefault(named, attributes['value']), attributes['value'], named)
+        for attributes, text in page.values[len(values):]:
+            if 'data-cell' not in attributes:
+                continue
+            table, row, key = attributes['data-cell'].split('/')
+            if table in tables:
+                cell = tables[table][int(row)][key]
+            else:  # the page's own
+                cell = float(page.rows(table)[int(row)][key])
+            if 'value' not in attributes:
+                self.same(text, cell, attributes)
+            elif isinstance(cell, str):
+                self.assertEqual(attributes['value'], cell)
+            else:
+                self.assertAlmostEqual(float(attributes['value']), cell, delta=.05 if table not in tables else 0)
+        return typed
+
+    def compare_bars(self, page, tables):
+        """Bars are as long as their numbers."""
         lengths = [float(a['width'].rstrip('%')) for _, a in page.seen if a.get('class') == 'bar']
-        bars = [a['data-cell'].split('/') for tag, a in page.seen if tag == 'data' and 'independent' not in a['data-cell']]
+        bars = [a['data-cell'].split('/') for tag, a in page.seen
+                if tag == 'data' and 'value' not in a and 'independent' not in a['data-cell']]
         numbers = [tables[table][int(row)][key] for table, row, key in bars]
         self.assertEqual(len(lengths), len(numbers))
         for length, number in zip(lengths, numbers):
@@ -144,7 +204,7 @@ class Pages(unittest.TestCase):
         totals = {}
         for row in tables['conversion']:
             totals.setdefault((row['variant'], row['setting'], row['gauge']), []).append(row)
-        shown = page.rows('conversion')
+        shown = page.rows('conversions')
         self.assertEqual(len(shown), len(totals))
         for text, rows in zip(shown, totals.values()):
             self.assertEqual(text['variant'], rows[0]['variant'])
@@ -166,22 +226,36 @@ class Pages(unittest.TestCase):
                                  len(tables['redundant']))
                 self.compare(page, 'similarity', tables['similarity'], ['module_a', 'head_a', 'module_b', 'head_b'])
                 self.compare(page, 'summary', tables['summary'], ['item', 'value'])
-                self.compare_cells(page, tables)
+                self.compare_tiles(page, tables)
+                self.compare_bars(page, tables)
                 self.compare_neighbors(page, tables)
                 self.compare_conversions(page, tables)
+
+    def compare_tiles(self, page, tables):
+        typed = self.compare_values(page, self.json, tables)
+        twins = [row for row in tables['redundant'] if row['twin'] is not None]
+        counts = {'heads': tables['heads'], 'removable': tables['redundant'], 'copies': twins,
+                  'silent': [row for row in tables['redundant'] if row['twin'] is None]}
+        for (name, unit), value in typed.items():
+            self.assertEqual((int(value), unit), (len(counts[name]), None), name)
+        self.assertLessEqual({'heads', 'removable', 'copies', 'silent'}, {name for name, _ in typed})
 
     def test_other_answers(self):
         """Pages of other commands: their tables, row by row, with bars where a table is of parts."""
         variants = ['mha', 'mqa']
         for words, charts in ((['count', 'bert-base'], 1), (['count', 'gpt2', '--variant', 'mha,mqa'], 0),
                               (['cache', 'llama-3-8b', '--seq', '4096'], 1),
-                              (['memory', 'gpt2', '--batch', '2', '--seq', '128'], 1)):
+                              (['memory', 'gpt2', '--batch', '2', '--seq', '128'], 1),
+                              (['fit', 'gpt2', '--solve', 'batch', '--engine', 'vllm', '--device', 'H100'], 0),
+                              (['sweep', 'gpt2', '--variant', 'mha,mqa', '--over', 'seq=1k,2k', '--measure', 'cache'], 0)):
             with self.subTest(words):
                 result = run(*words, '--report', self.file, '-f', 'json')
                 self.assertEqual((result.returncode, result.stderr), (0, b''))
                 answer = json.loads(result.stdout)
                 page = Page(self.file)
-                self.compare_cells(page, {table['id']: table['rows'] for table in answer['tables']})
+                tables = {table['id']: table['rows'] for table in answer['tables']}
+                self.compare_values(page, answer, tables)
+                self.compare_bars(page, tables)
                 for table in answer['tables']:
                     rows, all_rows = page.rows(table['id']), table['rows'] + table['totals']
                     self.assertEqual(len(rows), len(all_rows))
@@ -191,8 +265,9 @@ class Pages(unittest.TestCase):
                         for key, text in found.items():
                             if not isinstance(expected[key], str):
                                 self.same(text, expected[key], (words, key))
+                    prose = ''.join(text for _, text in page.texts)
                     for note in table['notes']:
-                        self.assertIn(note, [text for _, text in page.texts])
+                        self.assertIn(note.replace('`', ''), prose)
                 self.assertEqual([a.get('class') for tag, a in page.seen if tag == 'figure'].count('bars'), charts)
                 pictures = [a for tag, a in page.seen if tag == 'svg' or a.get('class') == 'bar']
                 for picture, bar in zip(pictures[::2], pictures[1::2]):
@@ -227,6 +302,65 @@ class Pages(unittest.TestCase):
             with open(f'{files}/{figure["id"]}.svg', 'rb') as file:
                 self.assertEqual(base64.b64decode(picture), file.read())
 
+    def reproduce(self, *words, cwd=None):
+        """The page's command writes the page and all other files once more, byte for byte."""
+        here = cwd or self.folder.name
+        before = files_of(self.folder.name)
+        result = run(*words, cwd=here)
+        self.assertEqual(result.returncode, 0, (words, result.stderr))
+        made = {path: path.read_bytes() for path in files_of(self.folder.name) - before}
+        page = next(path for path in made if path.suffix == '.html')
+        for path in made:
+            path.unlink()
+        command = [text for tag, text in Page(raw=made[page].decode()).texts if tag == 'pre'][-1]
+        again = subprocess.run(['bash', '-c', f'attnledger() {{ "$PROGRAM" "$@"; }}; {command}'], cwd=here, check=False,
+                               capture_output=True, env={**os.environ, 'PROGRAM': PROGRAM})
+        self.assertEqual(again.returncode, 0, (command, again.stderr))
+        once_more = {path: path.read_bytes() for path in files_of(self.folder.name) - before}
+        for path in once_more:
+            path.unlink()
+        self.assertEqual(set(once_more), set(made), command)
+        for path, content in made.items():
+            self.assertEqual(once_more[path], content, (command, path))
+
+    def test_commands_reproduce(self):
+        folder = self.folder.name
+        twins = f'{folder}/it\'s $HOME "twins".safetensors'
+        shutil.copy(TWINS[0], twins)
+        shutil.copy(TWINS[0], f'{folder}/-dash.safetensors')
+        os.makedirs(f'{folder}/a sub/\x07')
+        model, tokens = f'{folder}/m.bin', f'{folder}/tokens'
+        models.write_running(model)
+        with open(tokens, 'w', encoding='ascii') as out:
+            out.write('1 5 3 7 2 9 4 6\n1 4 4 2 8 3 3 5\n')
+        run('calibrate', 'm.bin', '--tokens', 'tokens', '-o', 'recorded', cwd=folder)
+        page = ['--report', 'a sub/p.html']
+        for words in (
+                ['count', 'bert-base', *page], ['count', 'gpt2', 'llama-3-8b', '--variant', 'mha,mqa', '-f', 'json', *page],
+                ['count', 'gpt2', '--set', 'n_heads=8', '-o', 'a sub/\x07/it\'s.md', '--units', 'si', *page],
+                ['count', 'gpt2', '--variant', 'gqa:n_kv_heads=4', '--only', 'count', '-f', 'csv', *page],
+                ['cache', 'llama-3-8b', '--seq', '4k', '--engine', 'vllm', '--tp', '2', '-o', 'cache.csv', *page],
+                ['memory', 'gpt2', '--train', '--batch', '2', '--seq', '128', '-q', *page],
+                ['memory', 'llama-3-8b', '--device', 'H100', '--only', 'bounds', '-o', 'bounds.csv', *page],
+                ['fit', 'gpt2', '--solve', 'batch', '--engine', 'vllm', '--device', 'H100', *page], ['fit', 'gpt2', *page],
+                ['sweep', 'gpt2', '--over', 'seq=1k,2k', '--measure', 'cache', '--figure', 'curve.svg', *page],
+                ['explore', '-o', 'it\'s.html'], ['explore', 'gpt2', '--variant', 'mha,mqa', '-f', 'json', '-o', 'a sub/e.html'],
+                ['run', os.path.abspath('scenarios/example-variants.json'), '-o', 'a sub/out', *page],
+                ['audit', os.path.basename(twins), '--heads', '6:2', '--null', '1', '--seed', '4', *page],
+                ['audit', '--heads', '6:2', '--across', '--tables', 'a sub/t', '--figures', 'a sub/f', '-o', 'audit.md', *page,
+                 '--', '-dash.safetensors'],
+                ['audit', 'm.bin', '--calibration', 'recorded', '--tokens', 'tokens', '--sequences', '0:1', '--threads', '1', *page],
+                ['audit', 'm.bin', '--only', 'heads,layers', '-f', 'json', *page]):
+            with self.subTest(words):
+                self.reproduce(*words)
+
+    def test_merged_command_reproduces(self):
+        for shard in ('1/2', '2/2'):
+            run('audit', *BERT, '--tables', 'x', '--report', 'x.html', '--shard', shard, '--fragment', f'{self.folder.name}/parts')
+        path = os.path.relpath(self.folder.name)
+        self.reproduce('merge', f'{path}/parts', '--tables', f'{path}/t', '--report', f'{path}/p.html', '-o', f'{path}/all.json',
+                       cwd='.')
+
     def test_threads(self):
         pages = set()
         for threads in ('1', '2', '3'):
@@ -260,7 +394,7 @@ class Pages(unittest.TestCase):
         marks = [row['mark'] for row in page.rows('map')]
         self.assertEqual(marks[:6], ['A: copies', 'A: copies', '-', '-', '-', '-'])
         self.assertEqual(marks[12:18], ['C: copies', 'D: copies', 'E: copies'] * 2)
-        self.assertIn('those of a group read one key and value', page.raw)
+        self.assertIn('heads of a group read one key and value', page.raw)
         commands = [text for tag, text in page.texts if tag == 'pre']
         lines = [text.split() for tag, text in page.texts if tag == 'pre' and ' compress ' in text]
         self.assertEqual(lines[0][:7], ['attnledger', 'compress', *TWINS, '--method', 'merge'])
@@ -286,15 +420,16 @@ class Pages(unittest.TestCase):
         data = ['--calibration', recorded, '--tokens', tokens]
         page, tables = self.answer(model, *data)
         held = {name for name, _, _ in page.tables}
-        self.assertLessEqual({'summary', 'layers', 'similarity', 'drop', 'conversion', 'losses', 'frontier'}, held)
+        self.assertLessEqual({'summary', 'layers', 'similarity', 'drop', 'conversions', 'losses', 'frontier'}, held)
         self.assertIn('Removable heads', page.raw)
         for table, keys in ('drop', ['module', 'head']), ('losses', ['module', 'head']), ('frontier', ['method', 'setting']):
             self.assertEqual(self.compare(page, table, tables[table], keys), len(tables[table]))
         self.assertEqual(self.compare(page, 'map', tables['drop'], ['module', 'head']), len(tables['drop']))
-        self.compare_cells(page, tables)
-        self.assertIn('losses', {cell.split('/')[0] for cell, _ in page.cells})
+        self.compare_values(page, self.json, tables)
+        self.compare_bars(page, tables)
+        self.assertIn('losses', {a['data-cell'].split('/')[0] for a, _ in page.values if 'data-cell' in a})
         added = [row['loss_increase'] for row in tables['losses']]
-        self.same(next(text for tag, text in page.texts if tag == 'b'), min(added), 'the first tile')
+        self.assertIn(f'<b><data value="{min(added)}" data-cell="losses/', page.raw)
         lines = [text for tag, text in page.texts if tag == 'pre' and ' compress ' in text]
         self.assertIn('--method drop --drop layers.', lines[0])
         for line in lines:
@@ -366,6 +501,10 @@ class Pages(unittest.TestCase):
         self.assertEqual(run('merge', parts, '--report', self.file).returncode, 0)
         with open(self.file, encoding='utf-8') as merged:
             self.assertEqual(merged.read(), page.raw)
+
+
+def files_of(folder):
+    return {path for path in pathlib.Path(folder).rglob('*') if path.is_file()}
 
 
 def models_of(test, layers, heads, **more):

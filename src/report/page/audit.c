@@ -62,7 +62,9 @@ static void add_advice(struct al_text *out, const struct al_audit_page *page)
 			? "What loses least."
 			: "No head can be dropped or merged at a small error.");
 	for (size_t i = 0; i < page->n_advice; i++) {
-		al_html_addf(out, "<p>%s</p>\n", page->advice[i].text);
+		al_text_add(out, "<p>");
+		al_page_add_claim(out, page->advice[i].text);
+		al_text_add(out, "</p>\n");
 		al_page_command(out, page->advice[i].command);
 	}
 	if (page->has_steps)

@@ -5,7 +5,7 @@
 
 /* What could be done, and the command that does it. */
 struct al_page_advice {
-	const char *text, *command;
+	const char *text, *command; /* text: a claim's pattern */
 };
 
 /* Tables by their ids; NULL: the audit has none. Where `drop` or measured tables are there, they

@@ -53,7 +53,7 @@ static void add_bar(struct al_text *out, const struct al_page_bars *bars, size_t
 		al_table_text(bars->table, row, bars->label));
 	add_number(out, bars->table, row, bars->value);
 	if (has_mark) {
-		al_text_add(out, " of ");
+		al_text_add(out, ", mark ");
 		add_number(out, bars->table, row, bars->reference);
 	}
 	al_html_addf(out,

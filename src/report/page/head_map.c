@@ -146,8 +146,7 @@ static void add_numbers(struct al_text *out, const struct layout *l)
 {
 	const size_t step = l->pitch < 24 ? 4 : 1;
 
-	al_text_addf(out, "<text x=%d y=16>%s</text>\n", l->left,
-		l->group_size ? "head; those of a group read one key and value" : "head");
+	al_text_addf(out, "<text x=%d y=16>head</text>\n", l->left);
 	for (size_t i = 0; i < l->n_columns; i += step)
 		al_text_addf(out, "<text class=mu x=%d y=38 text-anchor=middle>%zu</text>",
 			place(l, i) + (l->pitch - 3) / 2, i);
@@ -182,6 +181,8 @@ static void add_key(struct al_text *out, const struct layout *l)
 		al_text_add(out,
 			"<span><b>A A</b> the same letter: copies of each other</span>"
 			"<span><b>x</b> writes almost nothing</span>");
+	if (l->group_size)
+		al_text_add(out, "<span>gaps: heads of a group read one key and value</span>");
 	if (l->n_left_out)
 		al_text_add(out, "<span>hatched: not measured</span>");
 	al_text_add(out, "</p>\n");

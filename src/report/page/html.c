@@ -21,6 +21,18 @@ void al_html_add(struct al_text *out, const char *text)
 	}
 }
 
+void al_html_add_prose(struct al_text *out, const char *text)
+{
+	AL_ARENA(arena);
+	for (const char *open, *close;
+		(open = strchr(text, '`')) && (close = strchr(open + 1, '`')); text = close + 1) {
+		al_html_add(out, al_strndup(&arena, text, (size_t)(open - text)));
+		al_html_addf(out, "<code>%s</code>",
+			al_strndup(&arena, open + 1, (size_t)(close - open - 1)));
+	}
+	al_html_add(out, text);
+}
+
 /* The argument that a conversion stands for; where the conversion ends. */
 static const char *add_argument(struct al_text *out, const char *p, va_list *args)
 {

@@ -81,8 +81,11 @@ void al_page_begin(struct al_text *out, const struct al_page_head *head)
 	al_html_addf(out, "</head>\n<body><main>\n<header><h1>%s</h1>", head->title);
 	add_facts(out, &head->facts);
 	al_text_add(out, "<button id=\"theme\" hidden>Light or dark</button></header>\n");
-	if (head->summary)
-		al_html_addf(out, "<p class=\"lead\">%s</p>\n", head->summary);
+	if (head->summary) {
+		al_text_add(out, "<p class=\"lead\">");
+		al_page_add_claim(out, head->summary);
+		al_text_add(out, "</p>\n");
+	}
 }
 
 /* ---- sections ---- */
@@ -100,16 +103,43 @@ void al_page_end_section(struct al_text *out)
 	al_text_add(out, "</section>\n");
 }
 
+static void add_value(struct al_text *out, const struct al_answer_value *value)
+{
+	al_html_addf(out, "<data value=\"%s\"", value->value);
+	if (value->table)
+		al_html_addf(out, " data-cell=\"%s/%zu/%s\"", value->table, value->row, value->key);
+	else
+		al_html_addf(out, " data-name=\"%s\"", value->name);
+	if (*value->unit)
+		al_html_addf(out, " data-unit=\"%s\"", value->unit);
+	al_html_addf(out, ">%s</data>", value->text);
+}
+
+void al_page_add_claim(struct al_text *out, const char *pattern)
+{
+	struct al_claim claim = {0};
+	size_t at = 0;
+
+	AL_ARENA(arena);
+	al_claim_read(&claim, &arena, pattern);
+	for (size_t i = 0; i < claim.n_values; i++) {
+		const struct al_answer_value *value = &claim.values[i];
+		al_html_add_prose(out, al_strndup(&arena, claim.text + at, claim.starts[i] - at));
+		add_value(out, value);
+		at = claim.starts[i] + strlen(value->text);
+	}
+	al_html_add_prose(out, claim.text + at);
+}
+
 void al_page_tiles(struct al_text *out, const struct al_page_tile *tiles, size_t n)
 {
 	al_text_add(out, "<div class=\"tiles\">");
 	for (size_t i = 0; i < n; i++) {
-		const struct al_answer_value *value = tiles[i].value;
-		al_text_add(out, "<div><b");
-		if (value)
-			al_html_addf(out, " data-cell=\"%s/%zu/%s\"", value->table, value->row,
-				value->key);
-		al_html_addf(out, ">%s</b><span>%s</span></div>", tiles[i].number, tiles[i].text);
+		al_text_add(out, "<div><b>");
+		al_page_add_claim(out, tiles[i].number);
+		al_text_add(out, "</b><span>");
+		al_page_add_claim(out, tiles[i].text);
+		al_text_add(out, "</span></div>");
 	}
 	al_text_add(out, "</div>\n");
 }
@@ -140,8 +170,11 @@ void al_page_end(struct al_text *out, const struct al_page_head *head, const cha
 	al_page_begin_section(out, "made", "How this was made", NULL);
 	al_page_command(out, command);
 	al_text_add(out, "<ul>\n");
-	for (size_t i = 0; noted && i < noted->n_notes; i++)
-		al_html_addf(out, "<li>%s\n", noted->notes[i]);
+	for (size_t i = 0; noted && i < noted->n_notes; i++) {
+		al_text_add(out, "<li>");
+		al_html_add_prose(out, noted->notes[i]);
+		al_text_add(out, "\n");
+	}
 	al_text_addf(out, "<li>attnledger %s\n</ul>", al_version());
 	al_page_end_section(out);
 	al_text_addf(out, "</main>\n<script>%s</script>\n", file("script")->text);

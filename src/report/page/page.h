@@ -5,6 +5,7 @@
  * computed here that isn't in them. The style and the script are style.css and script.js. */
 #pragma once
 
+#include "report/claim.h"
 #include "report/page/html.h"
 #include "report/report.h"
 
@@ -14,7 +15,7 @@ extern const struct al_style al_page_style;
 struct al_page_head {
 	const char *title;
 	struct al_texts facts; /* one line below it */
-	const char *summary; /* the answer in a sentence; NULL: there is none */
+	const char *summary; /* the answer's claim, as a pattern; NULL: there is none */
 	bool has_pictures; /* from `data:` addresses */
 	const char *own; /* a style and a script in addition to those of all pages: OWN-style.css,
 			    OWN.js; NULL: none */
@@ -33,10 +34,11 @@ void al_page_end_section(struct al_text *out);
 
 /* ---- content of sections ---- */
 
+/* A claim's pattern: each of its values is a <data> that names its cell, or itself. */
+void al_page_add_claim(struct al_text *out, const char *pattern);
+
 struct al_page_tile {
-	const char *number, *text;
-	const struct al_answer_value
-		*value; /* the cell that the number is of; NULL: it is of several */
+	const char *number, *text; /* patterns of claims */
 };
 
 void al_page_tiles(struct al_text *out, const struct al_page_tile *tiles, size_t n);

@@ -90,8 +90,11 @@ void al_page_add_table(struct al_text *out, const struct al_page_table *page)
 		al_text_add(out, "<p>None.</p>\n");
 	else
 		add_rows(out, page);
-	for (size_t i = 0; i < page->table->n_notes && !page->hides_notes; i++)
-		al_html_addf(out, "<p class=\"note\">%s</p>\n", page->table->notes[i]);
+	for (size_t i = 0; i < page->table->n_notes && !page->hides_notes; i++) {
+		al_text_add(out, "<p class=\"note\">");
+		al_html_add_prose(out, page->table->notes[i]);
+		al_text_add(out, "</p>\n");
+	}
 	if (page->is_folded)
 		al_text_add(out, "</details>\n");
 }
