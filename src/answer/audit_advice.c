@@ -1,5 +1,5 @@
-/* What an audit leads on to: the commands that do what its verdict names, on the page and as the
- * next ones. Where losses were measured they choose; else weights do. */
+/* Next commands after an audit: they apply its verdict. Chosen by losses if these were measured,
+ * otherwise by weights. */
 #include "answer/audit_run.h"
 
 /* A conversion that is exact; of data: a head and a conversion; of weights: heads up to 1, 5 and
@@ -162,8 +162,8 @@ void al_audit_advise(const struct al_audit_run *run, struct al_audit_page *page)
 
 /* ---- next ---- */
 
-/* Of weights the command for all that the sentence counts; what the sentence didn't read, to be
- * recorded or measured. */
+/* After an audit of weights: the command for all heads that the sentence counts, and commands that
+ * record or measure the data it lacks. */
 void al_audit_next(const struct al_audit_run *run)
 {
 	struct al_session *session = run->session;

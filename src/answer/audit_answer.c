@@ -149,7 +149,7 @@ static void answer(struct al_audit_run *run)
 	take_if_any(session, &run->frontier);
 }
 
-/* Of conversions, over all modules. */
+/* Totals of conversions over all modules. */
 static void add_totals(struct al_audit_run *run)
 {
 	for (size_t i = 0; i < AL_N_MEASUREMENTS; i++) {

@@ -77,7 +77,7 @@ static const char *command_text(const struct al_audit_run *run)
 
 /* ---- tables ---- */
 
-/* What the answer holds and no section of the page shows. */
+/* Tables of the answer that no section of the page shows. */
 static void add_others(const struct al_audit_run *run, struct al_audit_page *page)
 {
 	static const char *const shown[] = {"heads", "layers", "similarity", "cosines", "drop",

@@ -329,7 +329,7 @@ bool al_audit_run_count_not_finite(const struct al_audit_run *run, const bool *i
 static bool measure_across(struct al_audit_run *run, struct al_error *err)
 {
 	al_table_init(&run->across, "across",
-		"Pairs of heads of different modules, the most similar first");
+		"Pairs of heads of different modules, most similar first");
 	al_pairs_add_columns(&run->across, true);
 	run->progress->whole = run->opened->checkpoint->path;
 	return al_across_measure(&run->audit, run->measured, run->n_measured, &run->progress->watch,
@@ -368,7 +368,7 @@ static bool measure_against(struct al_audit_run *run, struct al_error *err)
 	struct al_audit other;
 	bool ok = true;
 
-	al_table_init(table, "against", "Each head and its counterpart");
+	al_table_init(table, "against", "Each head compared with its counterpart");
 	al_against_add_columns(table);
 	if (!opened)
 		return false;
@@ -377,7 +377,7 @@ static bool measure_against(struct al_audit_run *run, struct al_error *err)
 		ok = compare_module(run, &other, run->measured[i], err);
 	ok = ok && al_checkpoint_note_not_finite(opened->checkpoint, table, err)
 		&& al_checkpoint_check_unchanged(opened->checkpoint, err);
-	al_table_note(table, "side by side with: %s", opened->checkpoint->path);
+	al_table_note(table, "compared with: %s", opened->checkpoint->path);
 	al_audit_finish(&other);
 	return ok || al_in(err, "%s", opened->checkpoint->path);
 }

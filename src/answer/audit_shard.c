@@ -220,10 +220,9 @@ static void put_manifest(struct sharding *s)
 		al_files_add(&session->files, s->folder, s->stem, "json"));
 	al_opened_checkpoint_note(s->run->opened, s->answer);
 	if (s->run->n_steps == 0)
-		al_table_warn(s->answer, "there are fewer modules than shards: this one has none");
+		al_table_warn(s->answer, "fewer modules than shards: this shard has none");
 	al_table_note(s->answer,
-		"when all shards are there, `attnledger merge %s` answers as `audit` does",
-		s->folder);
+		"when all shards are complete, run `attnledger merge %s` for the audit", s->folder);
 }
 
 bool al_audit_shard(struct al_session *session, const struct al_audit_asked *options,

@@ -9,7 +9,7 @@
 
 static const double MOST = AL_REMOVABLE_PERCENT / 100.;
 
-/* Of the smallest cache that the sentence names, in nats per token. */
+/* Limit for the smallest cache in the sentence, in nats per token. */
 static const double MOST_KL = .05;
 
 /* ---- pieces ---- */
@@ -465,7 +465,7 @@ static void add_overlap_tile(const struct al_audit_run *run, struct al_page_tile
 		strcmp(texts[0], texts[1]) == 0
 			? al_format(arena, "%s %%", cells[0])
 			: al_format(arena, "%s \342\200\223 %s %%", cells[0], cells[1]),
-		"more overlap between heads than unrelated ones would have, by layer");
+		"more overlap between heads than unrelated heads would have, by layer");
 }
 
 /* A row of the page. */

@@ -71,8 +71,8 @@ static void note_fit(struct al_table *memory, const struct al_gpu *gpu, mpq_srcp
 {
 	const bool fits = mpq_cmp_si(bytes, gpu->usable, 1) <= 0;
 
-	al_table_warn(memory, "each device %s: %.2f of %.2f GiB are needed",
-		fits ? "holds it" : "can't hold it", mpq_get_d(bytes) / 0x1p30,
+	al_table_warn(memory, "each device %s: it needs %.2f of %.2f GiB",
+		fits ? "has enough memory" : "has too little memory", mpq_get_d(bytes) / 0x1p30,
 		(double)gpu->usable / 0x1p30);
 }
 
@@ -93,10 +93,10 @@ bool al_add_bounds(struct al_session *session, struct al_request *q,
 		return true;
 	const double peak = (double)peak_of(inference, &gpu), bandwidth = (double)gpu.bandwidth;
 	mpq_srcptr flops = count_forward(q);
-	struct al_table *table = al_session_table(session, "bounds", fields, 0, "What %s bounds",
-		o->devices.device);
+	struct al_table *table = al_session_table(session, "bounds", fields, 0,
+		"Speed limits of %s", o->devices.device);
 	if (!inference->is_encoder)
-		add_row(table, "a new token", mpq_get_d(total->read) / bandwidth,
+		add_row(table, "each new token", mpq_get_d(total->read) / bandwidth,
 			mpq_get_d(total->flops) / peak,
 			(double)(inference->batch * o->devices.training.dp));
 	const char *first = inference->is_encoder ? "a sequence" : "the first token";
@@ -104,12 +104,10 @@ bool al_add_bounds(struct al_session *session, struct al_request *q,
 		add_row(table, first, mpq_get_d(weights) / bandwidth,
 			mpq_get_d(flops) / devices / peak, (double)inference->seq);
 	al_table_note(table,
-		"bounds, not predictions: %s %s %lld tokens, for which the weights are read once",
+		"limits, not predictions: %s %s %lld tokens, for which the weights are read once",
 		first, inference->is_encoder ? "is of" : "follows one prompt of",
 		(long long)inference->seq);
-	al_table_note(table,
-		"each device reads %.6g TB and computes %.6g TFLOP a second at best "
-		"(%s)",
+	al_table_note(table, "peak per device: %.6g TB and %.6g TFLOP per second (%s)",
 		bandwidth / 1e12, peak / 1e12, gpu.source);
 	*out = table;
 	return true;

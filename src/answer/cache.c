@@ -102,7 +102,7 @@ struct sum {
 	mpq_ptr elements, bytes_per_token, bytes;
 };
 
-/* What a new token adds is its own: source tokens and states are there before it. */
+/* A new token adds only its own entries: source tokens and states are already there. */
 static void add_line(const struct answer *a, const struct al_cache_entry *line, bool is_total,
 	struct sum *sum)
 {
@@ -236,7 +236,8 @@ static const char *say_one(const struct answer *a)
 	const char *covered = al_claim_name(arena, "subject", al_request_covered(a->request, true));
 
 	if (!per_token)
-		return al_format(arena, "What %s caches is not known: it isn't declared.", covered);
+		return al_format(arena, "The cache of %s is unknown: its variant doesn't list it.",
+			covered);
 	if (!a->seq && mpq_sgn(per_token) == 0)
 		return al_format(arena,
 			"A new token of %s adds nothing to the cache (%s)%s; pass --seq N "
@@ -256,9 +257,9 @@ static const char *say_one(const struct answer *a)
 						  : al_format(arena, "%s needs", covered),
 		all, a->has_states ? " and recurrent states" : "", engine_text(a), device_text(a),
 		sequences(a), dtype_text(a),
-		mpq_sgn(per_token) ? al_format(arena, "%s a token",
+		mpq_sgn(per_token) ? al_format(arena, "%s per token",
 			al_claim_cell(arena, table, total, "bytes_per_token"))
-				   : "a new token adds nothing",
+				   : "new tokens add nothing",
 		windows(arena, table));
 }
 
@@ -275,7 +276,7 @@ static const char *say(const struct answer *a)
 	return !compared
 		? NULL
 		: al_format(arena, "KV cache%s%s %s (%s), %s.", engine_text(a), device_text(a),
-			of_sequences ? sequences(a) : "of a token", dtype_text(a), compared);
+			of_sequences ? sequences(a) : "per token", dtype_text(a), compared);
 }
 
 /* ---- requests ---- */
@@ -325,7 +326,7 @@ static void note_encoder(const struct al_request *q, const struct al_session *se
 			q->name);
 }
 
-/* What holds for all models that are asked about. */
+/* Notes common to all models. */
 static void add_common_notes(struct answer *a)
 {
 	if (a->has_other_entries)
@@ -334,7 +335,7 @@ static void add_common_notes(struct answer *a)
 	if (a->options->tp > 1)
 		al_table_warn(a->table,
 			"bytes on one of %lld tensor-parallel devices; the column All devices "
-			"has their sum",
+			"gives their sum",
 			(long long)a->options->tp);
 	al_note_engine(a->request, a->table);
 	if (a->seq && a->source_seq != a->seq)

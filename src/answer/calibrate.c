@@ -74,8 +74,8 @@ static const struct al_table_field fields[] = {
 	{AL_SHOW(struct head, norm, "Output norm", .digits = 4)},
 	{AL_SHOW(struct head, entropy, "Attention entropy", .unit = "nats", .digits = 4)},
 	{AL_SHOW_WHOLE(struct head, nearest, "Nearest head")},
-	{AL_SHOW(struct head, distance, "Its distance", .digits = 4)},
-	{AL_SHOW(struct head, mean_distance, "Distance to others", .digits = 4)},
+	{AL_SHOW(struct head, distance, "Distance", .digits = 4)},
+	{AL_SHOW(struct head, mean_distance, "Mean distance to others", .digits = 4)},
 	AL_FIELDS_END,
 };
 
@@ -125,8 +125,8 @@ static void note_sample(struct al_table *table, const struct al_module_statistic
 
 	if (n < (double)width)
 		al_table_warn(table,
-			"%.0f tokens are fewer than the %zu input dimensions: the second "
-			"moments have rank %.0f at most",
+			"only %.0f tokens for %zu input dimensions: the second moments have rank "
+			"%.0f at most",
 			n, width, n);
 }
 
@@ -138,7 +138,7 @@ static const char *say_nearest(struct al_arena *arena, const struct al_table *ta
 
 	return row == table->n_rows
 		? ""
-		: al_format(arena, "; the heads that attend most alike are %s and %s of %s (%s)",
+		: al_format(arena, "; heads %s and %s of %s attend most alike (distance %s)",
 			al_claim_cell(arena, table, row, "head"),
 			al_claim_cell(arena, table, row, "nearest"),
 			al_claim_cell(arena, table, row, "module"),
@@ -157,8 +157,8 @@ static const char *say(struct al_arena *arena, const struct al_table *table,
 		al_claim_counted(arena, calibration->n_modules, "attention module"),
 		al_claim_name(arena, "folder", folder), say_nearest(arena, table),
 		n < 10 * (double)width ? al_format(arena,
-			"; only %s tokens for each of the %s input "
-			"dimensions: fits need ten",
+			"; only %s tokens per input dimension (%s): use at least 10 for stable "
+			"fits",
 			al_claim_real(arena, "tokens_per_number", "", n / (double)width,
 				al_format(arena, "%.1f", n / (double)width)),
 			al_claim_count(arena, "width", (int64_t)width))
@@ -169,7 +169,7 @@ void al_calibration_add_table(struct al_session *session, const struct al_calibr
 	const char *folder)
 {
 	struct al_table *table = al_session_table(session, "calibration", fields, 0,
-		"Attention on tokens, recorded in %s", folder);
+		"Attention statistics, recorded in %s", folder);
 
 	for (size_t i = 0; i < calibration->n_modules; i++)
 		add_module(table, &calibration->modules[i], (double)calibration->n_queries);
@@ -178,8 +178,8 @@ void al_calibration_add_table(struct al_session *session, const struct al_calibr
 		al_count_text(&session->arena,
 			(uint64_t)al_statistics_tokens(&calibration->modules[0]), "token"));
 	al_table_note(table,
-		"distance: the square root of the Jensen-Shannon divergence (nats) of two heads' "
-		"attention weights, from 0 to %.4f, mean over %lld queries",
+		"distance: square root of the Jensen-Shannon divergence (nats) between two heads' "
+		"attention weights, from 0 to %.4f, averaged over %lld queries",
 		sqrt(log(2)), (long long)calibration->n_queries);
 	note_sample(table, &calibration->modules[0]);
 	al_session_claim(session, say(&session->arena, table, calibration, folder));

@@ -134,37 +134,36 @@ static void add_notes(struct al_table *table, const struct al_check_counts *coun
 	if (sum(counts->verdicts, AL_N_VERDICTS) > kinds[AL_CLAIM_PRINTED]) {
 		note_verdicts(table, "claims", counts->verdicts);
 		al_table_note(table,
-			"besides printed numbers: other readings %zu, repeats %zu, identities %zu, "
-			"derived %zu, statements %zu",
+			"other claims: %zu alternative readings, %zu repeats, %zu identities, %zu "
+			"derived numbers, %zu statements",
 			kinds[AL_CLAIM_READING], kinds[AL_CLAIM_REPEAT], kinds[AL_CLAIM_IDENTITY],
 			kinds[AL_CLAIM_DERIVED], kinds[AL_CLAIM_STATEMENT]);
 	}
 	al_table_note(table,
-		"inconsistent: %zu listed errata, %zu that another reading explains, %zu others",
+		"inconsistent: %zu listed errata, %zu explained by another reading, %zu others",
 		counts->errata, counts->read_otherwise, counts->unlisted);
 	if (counts->equalities)
 		al_table_note(table,
-			"%zu of %zu printed numbers that hold would hold too with their last digit "
-			"one more",
+			"%zu of the %zu matching numbers would also match with the last digit one "
+			"higher",
 			counts->indifferent, counts->equalities);
 	if (counts->wrong_errata)
-		al_table_warn(table, "%zu listed errata are not inconsistent",
+		al_table_warn(table, "%zu listed errata are consistent after all",
 			counts->wrong_errata);
 }
 
-/* "; that contradict what derives them: 21, each a listed erratum". A number that another reading
- * explains holds. */
+/* "; 21 wrong, all of them listed errata". A number that another reading explains holds. */
 static const char *say_wrong(struct al_arena *arena, const struct al_check_counts *counts)
 {
 	const size_t wrong = counts->numbers[AL_INCONSISTENT];
 	const char *listed = counts->unlisted == 0
-		? wrong == 0 ? "" : ", each a listed erratum"
-		: al_format(arena, " (claims that are no listed errata: %s)",
+		? wrong == 0 ? "" : ", all of them listed errata"
+		: al_format(arena, " (%s unlisted)",
 			al_claim_count(arena, "unlisted", (int64_t)counts->unlisted));
 
 	return wrong + counts->unlisted == 0
 		? ""
-		: al_format(arena, "; that contradict what derives them: %s%s",
+		: al_format(arena, "; %s wrong%s",
 			al_claim_count(arena, "inconsistent", (int64_t)wrong), listed);
 }
 
@@ -175,19 +174,18 @@ static const char *say(struct al_arena *arena, const struct al_check_counts *cou
 		      errata = (int64_t)counts->wrong_errata;
 
 	return al_format(arena,
-		"Printed numbers that hold: " AL_CLAIM_LEAD
-		"%s of %s, %s of them exactly, %s within the rounding "
-		"of what they derive from%s%s%s.",
+		AL_CLAIM_LEAD "%s of %s printed numbers hold: %s exactly, %s within rounding of "
+			      "their inputs%s%s%s.",
 		al_claim_count(arena, "holding",
 			(int64_t)(numbers[AL_REPRODUCED] + numbers[AL_CONSISTENT])),
 		al_claim_count(arena, "printed", (int64_t)sum(numbers, AL_N_VERDICTS)),
 		al_claim_count(arena, "reproduced", (int64_t)numbers[AL_REPRODUCED]),
 		al_claim_count(arena, "consistent", (int64_t)numbers[AL_CONSISTENT]),
 		say_wrong(arena, counts),
-		unknown ? al_format(arena, "; that can't be derived: %s",
+		unknown ? al_format(arena, "; %s can't be derived",
 			al_claim_count(arena, "underivable", unknown))
 			: "",
-		errata ? al_format(arena, "; listed errata that hold after all: %s",
+		errata ? al_format(arena, "; %s listed as errata hold after all",
 			al_claim_count(arena, "wrong_errata", errata))
 		       : "");
 }
@@ -252,12 +250,12 @@ static void note_counts(struct al_table *table, const struct al_lint_counts *cou
 {
 	al_table_note(table,
 		"%zu numbers recomputed: %zu reproduced, %zu consistent within rounding, %zu "
-		"contradicted, %zu undecided",
+		"wrong, %zu undecided",
 		counts->numbers, counts->verdicts[AL_REPRODUCED], counts->verdicts[AL_CONSISTENT],
 		counts->verdicts[AL_INCONSISTENT], counts->verdicts[AL_UNDERIVABLE]);
 	al_table_note(table,
-		"%zu scores taken as they are; in running text %zu numbers of the tables again, "
-		"%zu contradicted; %zu places not read",
+		"%zu scores not checked; %zu table numbers repeated in the text, %zu of them "
+		"wrong; %zu places not read",
 		counts->scores, counts->in_prose, counts->slips, counts->gaps);
 }
 
@@ -267,7 +265,7 @@ static const char *say_papers(struct al_arena *arena, const struct al_lint_count
 		      slips = (int64_t)counts->slips,
 		      undecided = (int64_t)counts->verdicts[AL_UNDERIVABLE],
 		      decided = (int64_t)counts->numbers - undecided;
-	const char *rest = undecided ? al_format(arena, "; of %s it can't be told",
+	const char *rest = undecided ? al_format(arena, "; %s are undecided",
 				   al_claim_count(arena, "undecided", undecided))
 				     : "";
 
@@ -281,9 +279,9 @@ static const char *say_papers(struct al_arena *arena, const struct al_lint_count
 			      : "",
 			rest);
 	if (decided > 0)
-		return al_format(arena, "All %s numbers that could be decided hold%s.",
+		return al_format(arena, "All %s numbers that can be recomputed hold%s.",
 			al_claim_count(arena, "decided", decided), rest);
-	return "Nothing was recomputed: a map names what tables hold; --draft-map writes a draft.";
+	return "Nothing was recomputed: no map describes the tables; start from --draft-map.";
 }
 
 static bool draft(struct al_session *session, const struct al_paper *paper, struct al_error *err)

@@ -39,8 +39,7 @@ void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *chec
 
 void al_note_numbers_unread(struct al_table *table)
 {
-	al_table_note(table,
-		"numbers: not read; inspect --values counts those that are NaN or infinite");
+	al_table_note(table, "values: not read; inspect --values counts NaN and infinite ones");
 }
 
 struct al_checkpoint *al_session_file(struct al_session *session, const char *path,
@@ -105,7 +104,7 @@ bool al_checkpoint_view(struct al_model_view *view, struct al_session *session,
 		       : al_model_view_lay(view, session->catalog, checkpoint, &options, err);
 }
 
-/* Of a built-in model only sizes are known. */
+/* A built-in model has no weights, only sizes. */
 static void explain_opening(const char *path, struct al_error *err)
 {
 	const struct al_embedded_list *models = al_catalog_files(AL_CATALOG_MODELS);
@@ -139,7 +138,7 @@ struct al_opened_checkpoint *al_session_checkpoint(struct al_session *session,
 
 const char *al_recognition_text(struct al_table *table, const struct al_model_view *view)
 {
-	return view->has_config ? al_format(&table->arena, "named by %s", view->config_path)
+	return view->has_config ? al_format(&table->arena, "given by %s", view->config_path)
 				: "recognized from tensor names and shapes";
 }
 

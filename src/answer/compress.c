@@ -67,7 +67,7 @@ static bool compress(struct al_session *session, struct al_opened_checkpoint *op
 	struct al_table *heads = NULL;
 	if (options->method == AL_METHOD_COLLAB) {
 		heads = al_session_table(session, "expressiveness", NULL, 0,
-			"Shared dimensions of each head");
+			"Shared dimensions used by each head");
 		al_compress_add_head_columns(heads);
 	}
 	c.progress = al_progress_begin(session, opened->checkpoint->path);

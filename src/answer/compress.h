@@ -1,4 +1,4 @@
-/* What `compress` and `verify` share. */
+/* Declarations shared by `compress` and `verify`. */
 #pragma once
 
 #include "answer/input.h"

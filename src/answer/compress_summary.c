@@ -22,8 +22,8 @@ static const char *say_error(struct al_arena *arena, const struct al_table *veri
 	if (!verify || row == verify->n_rows)
 		return NULL;
 	if (worst == 0)
-		return "no module's output changes";
-	return al_format(arena, "a module's output changes by %s at most (%s, %s inputs)",
+		return "no layer's output changes";
+	return al_format(arena, "layer outputs change by at most %s (%s, %s inputs)",
 		al_claim_share(arena, verify, row, "output_error"),
 		al_claim_cell(arena, verify, row, "module"),
 		al_claim_cell(arena, verify, row, "input"));
@@ -49,7 +49,7 @@ static const char *say_saved(struct al_arena *arena, const struct al_table *tabl
 	const bool is_smaller = left <= original;
 
 	return al_format(arena,
-		"%s %s " AL_CLAIM_LEAD "%s of the %s parameters of %s module%s (%s of %s are left)",
+		"%s %s " AL_CLAIM_LEAD "%s of the %s parameters in %s module%s (%s of %s are left)",
 		al_claim_cell(arena, table, 0, "method"), is_smaller ? "saves" : "adds",
 		al_claim_percent(arena, "saved",
 			(is_smaller ? original - left : left - original) / original),
@@ -66,8 +66,8 @@ const char *al_compress_summarize(struct al_session *session, enum al_method met
 	const char *error = say_error(arena, find_table(session, "verify"));
 
 	if (table->n_rows == 0 || !(sum_of(table, "original") > 0))
-		return "No module is changed: every tensor is copied.";
-	return al_format(arena, "%s%s%s. What it costs the model, verify --tokens measures.",
+		return "No layer is changed: every tensor is copied.";
+	return al_format(arena, "%s%s%s. Run verify --tokens to measure the loss.",
 		say_saved(arena, table, method), error ? "; " : "", error ? error : "");
 }
 
@@ -100,7 +100,7 @@ static const char *say_similarity(struct al_arena *arena, const struct al_table 
 		if (al_table_number(similarity, row, "original", &original)
 			&& al_table_number(similarity, row, "compressed", &compressed))
 			most = fmax(most, fabs(original - compressed));
-	return al_format(arena, "No cosine of two sequences' embeddings changes by more than %s",
+	return al_format(arena, "Cosines between sequence embeddings change by at most %s",
 		al_claim_real(arena, "most", "", most, al_format(arena, "%.4f", most)));
 }
 
@@ -115,7 +115,8 @@ static const char *say_checks(struct al_arena *arena, const struct al_verify_opt
 		: "";
 
 	return al_format(arena, "%s%s", tolerance,
-		holds || is_beyond ? "" : "; what was to be copied differs, as the notes say");
+		holds || is_beyond ? ""
+				   : "; some tensors that should be copies differ (see the notes)");
 }
 
 /* The cost on tokens comes first, where the models ran on some; then the change of a module's
@@ -133,11 +134,11 @@ const char *al_verify_summarize(struct al_session *session, const struct al_veri
 	if (error)
 		(void)al_table_extreme(verify, "output_error", 1, &worst);
 	else
-		error = "no module was compressed";
+		error = "no layer was compressed";
 	const char *checks = say_checks(arena, options, worst, holds);
 	if (cost && !*checks)
 		return al_format(arena, "%s.", cost);
 	return al_format(arena, "%s%s%s%s.%s", cost ? cost : "", cost ? "; " : "",
 		cost ? error : al_text_of_capital(arena, error), checks,
-		cost || worst == 0 ? "" : " What that costs the model, --tokens measures.");
+		cost || worst == 0 ? "" : " Add --tokens to measure the loss.");
 }

@@ -267,9 +267,9 @@ static void note_keys(const struct answer *c)
 	size_t n = al_family_defaults(q->family, q->model->doc, q->model->config, &q->settings,
 		arena, &items);
 
-	note_list(c, "config keys left to the family's defaults", items, n);
+	note_list(c, "config keys not given, defaults used", items, n);
 	n = al_family_ignored(q->family, q->model->config, arena, &items);
-	note_list(c, "config keys that change nothing", items, n);
+	note_list(c, "config keys without effect on counts", items, n);
 }
 
 static void note_parts(const struct answer *c)
@@ -277,7 +277,7 @@ static void note_parts(const struct answer *c)
 	const char *list = components_text(c);
 
 	if (*list)
-		al_table_note(c->table, "of the whole model only: %s", list);
+		al_table_note(c->table, "only these parts of the model: %s", list);
 	if (c->options->is_stored)
 		al_table_note(c->table,
 			"stored: includes buffers, scales and tensors that aren't part of the "
@@ -305,7 +305,8 @@ static void add_notes(const struct answer *c)
 			q->model->source ? q->model->source : q->family->source);
 	else if (q->model)
 		al_table_warn(c->table,
-			"%s: attention only; its vocabulary or other parts are unknown", q->name);
+			"%s: attention only, since its vocabulary or other parts are unknown",
+			q->name);
 }
 
 /* ---- in a sentence ---- */
@@ -328,7 +329,7 @@ static const char *attention_share(const struct answer *c)
 static const char *projection_text(const struct answer *c)
 {
 	static const char *const texts[] = {
-		[AL_OUTPUT_OWN] = "; output projections count as each variant declares them",
+		[AL_OUTPUT_OWN] = "; each variant includes its own output projection",
 		[AL_OUTPUT_FULL] = "; each output projection counts d_model x d_model",
 		[AL_OUTPUT_NONE] = "; output projections are not counted",
 	};
@@ -337,7 +338,7 @@ static const char *projection_text(const struct answer *c)
 	return c->is_model && projection == AL_OUTPUT_OWN ? "" : texts[projection];
 }
 
-/* What else the number could have been. */
+/* Other counts that the number could be confused with. */
 static const char *assumption(const struct answer *c)
 {
 	struct al_arena *arena = &c->session->arena;
@@ -376,7 +377,8 @@ static const char *say(const struct answer *c)
 
 	if (al_count_rows(c->table, "part", "total") < 2)
 		return say_one(c);
-	return al_format(arena, "%s %s%s.", c->options->is_stored ? "Stored numbers" : "Parameters",
+	return al_format(arena, "%s, %s%s.",
+		c->options->is_stored ? "Stored numbers" : "Parameters",
 		al_claim_compared(arena, c->table, "part", "total", "parameters"),
 		c->options->components ? "" : projection_text(c));
 }
@@ -438,7 +440,7 @@ static bool run(struct al_session *session, struct al_error *err)
 		line->n_words == 1 ? " of " : "", line->n_words == 1 ? line->words[0] : "");
 	if (o->shows_counts) {
 		c.counts = al_session_table(session, "counts", count_fields, shown,
-			"Counts that are often confused");
+			"Ways to count");
 	}
 	if (o->explains)
 		c.explanations = al_explain_table(session);

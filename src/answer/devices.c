@@ -144,8 +144,7 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 
 	if (rule)
 		al_table_note(table,
-			"only the layers' inputs are saved: %s bytes per token and "
-			"attention block",
+			"saves only the layers' inputs: %s bytes per token and attention block",
 			al_formula_source(rule));
 	if (t->tp * t->pp * t->dp * t->cp > 1) /* ep divides dp*cp */
 		al_table_warn(table,

@@ -68,15 +68,13 @@ static void conclude_loss(struct evaluation *e, const struct al_loss *loss)
 
 	al_session_claim(e->session,
 		al_format(arena,
-			"Loss " AL_CLAIM_LEAD
-			"%s nats per token over %s predicted tokens, perplexity %s; it holds "
-			"for "
-			"these tokens.",
+			"Loss " AL_CLAIM_LEAD "%s nats per token over %s predicted tokens, "
+			"perplexity %s; measured on these tokens only.",
 			al_claim_cell(arena, table, 0, "loss"),
 			al_claim_cell(arena, table, 0, "predicted"),
 			al_claim_cell(arena, table, 0, "perplexity")));
 	al_table_note(table,
-		"the model gives each next token a probability of 1 in %.3g (the geometric mean)",
+		"the model gives each next token a probability of 1 in %.3g (geometric mean)",
 		exp(mean));
 }
 
@@ -97,7 +95,7 @@ static const struct al_table_field ablated_fields[] = {
 	{AL_SHOW_KEY(struct ablated, module, "Module")},
 	{AL_SHOW_KEY(struct ablated, layer, "Layer", .digits = AL_DIGITS_ALL)},
 	{AL_SHOW_KEY(struct ablated, head, "Head", .digits = AL_DIGITS_ALL)},
-	{AL_SHOW_WHOLE(struct ablated, heads, "Heads left out")},
+	{AL_SHOW_WHOLE(struct ablated, heads, "Heads removed")},
 	{AL_SHOW(struct ablated, loss_increase, "Loss added", .unit = "nats per token",
 		.digits = 6)},
 	AL_FIELDS_END,
@@ -128,8 +126,8 @@ static void conclude_ablations(struct evaluation *e, const struct al_table *tabl
 	al_session_claim(e->session,
 		al_text_of_capital(arena,
 			al_format(arena,
-				"%s is missed least (%s nats a token), %s most (%s), on these "
-				"tokens.",
+				"Removing %s costs least (%s nats per token), removing %s most "
+				"(%s), on these tokens.",
 				ablation_text(arena, table, least, what),
 				al_claim_cell(arena, table, least, "loss_increase"),
 				ablation_text(arena, table, most, what),
@@ -147,7 +145,7 @@ static bool ablate(struct evaluation *e, struct al_error *err)
 		return false;
 	add_loss(e, &ablations.whole);
 	struct al_table *table = al_session_table(e->session, "ablation", ablated_fields, 0,
-		"Loss without each %.*s, its output replaced by %s",
+		"Loss without each %.*s (output replaced by %s)",
 		(int)strlen(al_ablated_names[o->ablated]) - 1, al_ablated_names[o->ablated],
 		o->replacement == AL_REPLACE_ZERO ? "zero" : "its mean");
 	for (size_t i = 0; i < ablations.n; i++) {
@@ -219,8 +217,7 @@ static void add_similarity(struct evaluation *e, const struct al_matrix *embeddi
 	const size_t row = al_table_extreme(table, "cosine", 1, &closest);
 
 	if (row == table->n_rows) {
-		al_session_claim(e->session,
-			"One sequence has nothing to be compared with: give two or more.");
+		al_session_claim(e->session, "Only one sequence: give two or more to compare.");
 		return;
 	}
 	al_session_claim(e->session,
@@ -256,7 +253,7 @@ static bool evaluate(struct evaluation *e, struct al_error *err)
 	const struct al_checkpoint *checkpoint = e->model.file->checkpoint;
 	const bool is_decoder = e->model.running->network.how->kind == AL_FORWARD_DECODER;
 
-	/* What the tokens didn't need may hold NaN: rows of embeddings, tensors that are tied. */
+	/* Numbers that the tokens don't use may be NaN: rows of embeddings, tied tensors. */
 	if (!(is_decoder ? evaluate_decoder(e, err) : evaluate_encoder(e, err))
 		|| !al_checkpoint_note_not_finite(checkpoint, e->session->tables[0], err)
 		|| !al_checkpoint_check_unchanged(checkpoint, err))

@@ -17,7 +17,7 @@ static const struct al_table_field fields[] = {
 struct al_table *al_explain_table(struct al_session *session)
 {
 	struct al_table *table = al_session_table(session, "explain", fields, 0,
-		"How each number comes about");
+		"How each number is computed");
 
 	return table;
 }
@@ -60,7 +60,7 @@ void al_explain_cached(struct al_table *table, const char *model, const struct a
 	const char *numbers = e->formula, *values = e->substituted;
 
 	if (line->rank && mpq_cmp(line->rank, e->elements) != 0) {
-		numbers = al_format(&table->arena, "what one device keeps of %s", e->formula);
+		numbers = al_format(&table->arena, "one device's share of %s", e->formula);
 		values = al_exact_text(&table->arena,
 			al_exact_scaled(&table->arena, line->rank, 1, e->times ? e->times : 1));
 	}

@@ -105,14 +105,14 @@ static void fill_answer(struct al_explore *e, struct al_table *table)
 		struct record record = {.variant = variants->items[i].name};
 		struct al_error err;
 		if (!measure(e, &record, &variants->items[i], &err))
-			al_table_note(table, "not known at first: %s", err.message);
+			al_table_note(table, "unknown at the start: %s", err.message);
 		al_table_add_record(table, &record);
 	}
 	al_basis_note(&e->request->basis, table);
 	al_table_note(table,
-		"sizes that the model doesn't have are the variant's defaults: see "
-		"`attnledger variants NAME`");
-	al_table_note(table, "dtype: %s, but for cached elements with a format of their own",
+		"sizes missing from the model use the variant's defaults (see `attnledger variants "
+		"NAME`)");
+	al_table_note(table, "%s, except cached elements stored in another format",
 		e->request->cache.dtype->name);
 }
 
@@ -160,7 +160,7 @@ static const char *say(struct al_explore *e)
 	struct al_arena *arena = &e->session->arena;
 
 	return al_format(arena,
-		"%s has the formulas of %s, begins with %s, and needs nothing but a browser.",
+		"%s shows the formulas of %s, starting from %s; open it in any browser.",
 		al_claim_name(arena, "page", o->page), al_claim_counted(arena, n, "variant"),
 		al_claim_name(arena, "subject", e->request->title));
 }
@@ -178,7 +178,7 @@ static bool answer(struct al_explore *e, struct al_error *err)
 	if (!fill_formulas(e, &formulas, err) || !write_page(e, &formulas, err))
 		return false;
 	fill_answer(e,
-		al_session_table(e->session, "explore", NULL, 0, "Where the page begins: %s",
+		al_session_table(e->session, "explore", NULL, 0, "Starting point: %s",
 			al_request_covered(e->request, false)));
 	al_session_claim(e->session, say(e));
 	return true;

@@ -4,7 +4,7 @@
 #include "base/base.h"
 #include "base/spill.h"
 
-/* Where in the file without a name a part of a file waits. */
+/* Position of a file's part in the unnamed file. */
 struct al_file_piece {
 	uint64_t at;
 	size_t bytes;

@@ -89,7 +89,7 @@ static struct al_ledger *open_ledger(struct al_fit *f, struct al_error *err)
 			       : al_open_training(f->request, f->configured, &f->training, err);
 }
 
-/* What a device holds, in whole bytes: a block of a quantization may end within one. */
+/* A device's memory use in whole bytes: a quantization block may end within a byte. */
 bool al_fit_hold(struct al_fit *f, mpq_t out, struct al_error *err)
 {
 	if (!(f->is_inference ? take_inference : take_training)(f, err))
@@ -131,7 +131,7 @@ static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct record, symbol, "Solved for")},
 	{AL_SHOW_COUNT(struct record, value, "Largest")},
 	{AL_SHOW_BYTES(struct record, bytes, "Needs")},
-	{AL_SHOW_COUNT(struct record, by_memory, "Memory alone"), .when = WITH_CONTEXT},
+	{AL_SHOW_COUNT(struct record, by_memory, "By memory alone"), .when = WITH_CONTEXT},
 	{AL_SHOW_COUNT(struct record, next, "Next larger")},
 	{AL_SHOW_BYTES(struct record, next_bytes, "Would need")},
 	{AL_SHOW_BYTES(struct record, memory, "Memory")},
@@ -158,7 +158,7 @@ static bool take(struct al_fit *f, int64_t x, mpq_srcptr *out, struct al_error *
 	return evaluate(f, x, bytes, err);
 }
 
-/* The state that takes most of what the next size needs more than `before`. */
+/* The state that grows most from `before` to the next size. */
 static struct al_titled find_binding(const struct al_fit *f, mpq_ptr before[AL_N_STATES])
 {
 	int found = 0;
@@ -179,7 +179,7 @@ static int64_t offered(const struct al_fit *f, const struct al_largest *largest)
 	return is_about_context(f) && most > 0 && largest->value > most ? most : largest->value;
 }
 
-/* Where nothing fits, `before` is nothing. */
+/* If nothing fits, `before` is empty. */
 static bool add_answer(struct al_fit *f, struct al_table *table, const struct al_largest *largest,
 	struct al_error *err)
 {
@@ -243,7 +243,7 @@ static bool solve(struct al_fit *f, struct al_table *table, struct al_error *err
 
 /* ---- requests ---- */
 
-/* What is solved for need not be given: it starts at 1. */
+/* The symbol to solve for may be missing: it starts at 1. */
 bool al_fit_begin(struct al_fit *f, const struct al_device_options *o, struct al_error *err)
 {
 	struct al_request *q = f->request;
@@ -293,13 +293,13 @@ void al_fit_note(struct al_fit *f, struct al_table *table)
 		al_note_cache_format(q, "cache-dtype", table);
 	}
 	if (mpq_sgn(f->rest) > 0)
-		al_table_note(table, "%s takes %s %% of a device's memory, for %s",
+		al_table_note(table, "%s uses %s %% of a device's memory, for %s",
 			q->engine.engine->title,
 			al_exact_text(&table->arena,
 				al_exact_scaled(&table->arena, f->share, 100, 1)),
 			q->engine.engine->covers == AL_COVERS_STATIC
-				? "weights and cache; what a forward holds is in the rest"
-				: "all that it holds");
+				? "weights and cache; activations use the rest"
+				: "everything it allocates");
 	if (!is_about_context(f))
 		al_note_context(q, f->training.seq, table);
 	al_note_request(q, true, table);
@@ -328,7 +328,7 @@ static bool solve_devices(struct al_fit *f, const struct al_gpus *gpus, struct a
 	struct al_table *table = al_session_table(f->session, "fit", fields,
 		(q->is_own ? 0 : WITH_VARIANT) | (gpus->n > 1 ? WITH_DEVICE : 0)
 			| (is_about_context(f) ? WITH_CONTEXT : 0),
-		"What fits of %s, the whole model%s", q->title,
+		"What fits: %s, whole model%s", q->title,
 		q->is_own ? "" : " with each variant as its attention");
 
 	for (size_t i = 0; i < gpus->n; i++)

@@ -40,7 +40,7 @@ bool al_fit_begin(struct al_fit *f, const struct al_device_options *options,
 bool al_fit_take_device(struct al_fit *f, const struct al_gpu *gpu,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What one device holds, in whole bytes. */
+/* Memory of one device, in whole bytes. */
 bool al_fit_hold(struct al_fit *f, mpq_t out, struct al_error *err) AL_MUST_CHECK;
 
 /* Does the variant declare what that is the sum of? */

@@ -189,9 +189,8 @@ static const char *say(struct al_arena *arena, const struct rows *rows, const st
 			name, lead, bytes, on, al_claim_count(arena, "holding", (int64_t)n_alone),
 			al_claim_count(arena, "listed", (int64_t)rows->n), device, memory);
 	return al_format(arena,
-		"%s fits on no single device (%s); the fewest that hold it are %s %s, with %s on "
-		"each.",
-		name, on, al_claim_cell(arena, table, row, "devices"), device, bytes);
+		"%s fits on no single device (%s); it takes at least %s %s, with %s on each.", name,
+		on, al_claim_cell(arena, table, row, "devices"), device, bytes);
 }
 
 static const char *say_each(struct al_arena *arena, const struct al_table *table, size_t n_devices,
@@ -201,7 +200,7 @@ static const char *say_each(struct al_arena *arena, const struct al_table *table
 
 	if (table->n_rows == 0)
 		return al_format(arena,
-			"What %s needs is not known: a variant's file doesn't list all of it.",
+			"The memory of %s is unknown: a variant's file doesn't list all of it.",
 			al_claim_name(arena, "model", f->request->title));
 	for (size_t row = 0; row < table->n_rows; row += n_devices) {
 		const struct rows rows = {table, row, n_devices};
@@ -215,7 +214,7 @@ bool al_fit_devices(struct al_fit *f, const struct al_gpus *gpus, struct al_erro
 {
 	const struct al_request *q = f->request;
 	struct al_table *table = al_session_table(f->session, "devices", fields,
-		q->is_own ? 0 : WITH_VARIANT, "Devices that hold %s, the whole model%s", q->title,
+		q->is_own ? 0 : WITH_VARIANT, "Devices that hold %s (whole model)%s", q->title,
 		q->is_own ? "" : " with each variant as its attention");
 
 	for (size_t i = 0; i < q->variants.n; i++) {
@@ -225,7 +224,7 @@ bool al_fit_devices(struct al_fit *f, const struct al_gpus *gpus, struct al_erro
 	}
 	if (gpus->n > 1 && f->is_inference && n_devices(f) == 1)
 		al_table_note(table,
-			"devices: as many tensor-parallel ones as hold it, of 1, 2, 4 and 8");
+			"devices: the fewest of 1, 2, 4 and 8 tensor-parallel ones that hold it");
 	const struct rows all = {table, 0, table->n_rows};
 	size_t n_alone;
 	f->session->answer_is_no = find_smallest(&all, &n_alone) == SIZE_MAX;

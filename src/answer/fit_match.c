@@ -25,8 +25,8 @@ static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct record, symbol, "Solved for")},
 	{AL_SHOW_COUNT(struct record, value, "Value")},
 	{AL_SHOW_COUNT(struct record, parameters, "Parameters")},
-	{AL_SHOW_COUNT(struct record, target, "To match")},
-	{AL_SHOW_COUNT(struct record, distance, "Distance")},
+	{AL_SHOW_COUNT(struct record, target, "Target")},
+	{AL_SHOW_COUNT(struct record, distance, "Difference")},
 	AL_FIELDS_END,
 };
 
@@ -122,8 +122,8 @@ bool al_fit_parameters(struct al_fit *f, const char *match, struct al_error *err
 		    err))
 		return al_in(err, "--match");
 	struct al_table *table = al_session_table(f->session, "fit", fields,
-		q->is_own ? 0 : WITH_VARIANT, "As many parameters as %s, the whole model with %s",
-		q->title, like.name);
+		q->is_own ? 0 : WITH_VARIANT,
+		"Closest to the parameter count of %s (whole model) with %s", q->title, like.name);
 	struct al_ledger *ledger = al_open_model(q, &like, 1, AL_TENSORS_BY_KIND, NULL, err);
 	if (!ledger || !al_ledger_count(ledger, AL_COUNT_PARAMETERS, target, err))
 		return false;

@@ -137,7 +137,7 @@ static const char *say_context(struct al_arena *arena, const struct al_table *ta
 	if (strcmp(al_table_text(table, row, "binds"), "context") == 0)
 		return al_format(arena,
 			"The longest context is " AL_CLAIM_LEAD
-			"%s tokens, all that %s was made for; %s (%s).%s%s%s%s",
+			"%s tokens, the most that %s was made for; %s (%s).%s%s%s%s",
 			value, title(arena, f), by_memory(arena, table, row), on, beyond ? " " : "",
 			beyond ? f->request->engine.engine->title : "", beyond ? " " : "",
 			beyond ? al_claim_name(arena, "beyond", al_format(arena, "%s.", beyond))
@@ -207,7 +207,7 @@ static const char *say_row(struct al_arena *arena, const struct al_table *table,
 		return say_largest(arena, table, row, f);
 	if (al_cell_exact(table, row, "next_bytes"))
 		return say_nothing(arena, table, row, f);
-	return al_format(arena, "What fits of %s is not known: a variant doesn't declare it.",
+	return al_format(arena, "What fits of %s is unknown: a variant's file doesn't list it.",
 		title(arena, f));
 }
 
@@ -221,10 +221,10 @@ static const char *say_left_out(struct al_arena *arena, const struct al_table *t
 	for (size_t row = 0; row < table->n_rows; row++)
 		if (!al_cell_exact(table, row, "value"))
 			names = al_join(arena, names, al_claim_row(arena, table, row, "symbol"));
-	return *names ? al_format(arena, " Nothing is known to fit with %s.", names) : "";
+	return *names ? al_format(arena, " Unknown for %s.", names) : "";
 }
 
-/* Of no or one row that is known. */
+/* The claim if no row, or only one, is known. */
 static const char *say_only(struct al_arena *arena, const struct al_table *table,
 	const struct al_fit *f)
 {

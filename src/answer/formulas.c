@@ -62,7 +62,7 @@ void al_formulas_begin(const struct al_formulas *f, struct al_table *table)
 			| (f->reference ? WITH_DIFFERENCE : 0));
 	if (f->reference)
 		table->columns[al_table_find_column(table, "difference")].title =
-			al_format(&table->arena, "Against %s", f->against.name);
+			al_format(&table->arena, "Difference to %s", f->against.name);
 }
 
 static struct al_ledger *open_ledger(const struct al_formulas *f,

@@ -6,7 +6,7 @@
 #include "answer/draw.h"
 #include "compress/judge.h"
 
-/* ---- what it was measured on ---- */
+/* ---- the tokens it was measured on ---- */
 
 static void add_notes(struct al_table *table, const struct al_calibration *calibration,
 	const struct al_batch *all)
@@ -77,7 +77,7 @@ static bool measure_heads(struct al_audit_run *run, struct al_running *model, st
 		    &model->all, &run->progress->watch, items, n, &whole, err))
 		return false;
 	al_table_init(&run->losses, "losses",
-		"The head of each layer that the others make up for best, left out: measured");
+		"Loss without the cheapest head of each layer, measured");
 	al_table_add_fields(&run->losses, missing_fields, 0);
 	for (size_t i = 0; i < n; i++)
 		al_table_add_record(&run->losses,
@@ -95,7 +95,7 @@ static const char *setting_of(struct al_table *table, const struct al_candidate 
 	switch (c->method) {
 	case AL_METHOD_DROP:
 	case AL_METHOD_MERGE:
-		return al_format(&table->arena, "%lld head%s a module", (long long)c->rank,
+		return al_format(&table->arena, "%lld head%s per layer", (long long)c->rank,
 			c->rank == 1 ? "" : "s");
 	case AL_METHOD_LATENT:
 		return al_format(&table->arena, "%s from %lld", c->of_keys ? "keys" : "values",
@@ -125,12 +125,12 @@ static const struct al_table_field fields[] = {
 	{AL_SHOW_KEY(struct row, method, "Conversion")},
 	{AL_SHOW_KEY(struct row, setting, "Setting")},
 	{AL_SHOW(struct row, saving, "Parameters saved", .unit = "%", .digits = 1)},
-	{AL_SHOW_WHOLE(struct row, cached, "Cached numbers a token")},
+	{AL_SHOW_WHOLE(struct row, cached, "Cached numbers per token")},
 	{AL_SHOW(struct row, cache_saving, "Cache saved", .unit = "%", .digits = 1)},
-	{AL_SHOW(struct row, error, "Error in sample", .digits = 4)},
+	{AL_SHOW(struct row, error, "In-sample error", .digits = 4)},
 	{AL_SHOW(struct row, loss, "Loss", .unit = "nats per token", .digits = 4)},
 	{AL_SHOW(struct row, kl, "KL divergence", .unit = "nats per token", .digits = 4)},
-	{AL_SHOW(struct row, agreement, "Same likeliest token", .unit = "%", .digits = 1)},
+	{AL_SHOW(struct row, agreement, "Same top token", .unit = "%", .digits = 1)},
 	{AL_SHOW(struct row, frontier, "Frontier")},
 	{AL_SHOW(struct row, label, "Point")},
 	AL_FIELDS_END,
@@ -174,7 +174,7 @@ static const char *describe_sample(struct al_table *table, const struct al_calib
 					: al_format(&table->arena, "%zu", n);
 
 	return al_format(&table->arena,
-		"Calibrated on %zu sequence%s, judged on %zu, %s of them the calibration's",
+		"Calibrated on %zu sequence%s, judged on %zu, %s of them from the calibration",
 		calibration->n_sequences, calibration->n_sequences == 1 ? "" : "s",
 		all->n_sequences, seen);
 }
@@ -192,7 +192,7 @@ static bool draw(struct al_session *session, const struct al_table *table,
 		.id = "frontier",
 		.title = sample,
 		.mark = "point",
-		.x = {.column = "cached", .title = "Cached numbers a token"},
+		.x = {.column = "cached", .title = "Cached numbers per token"},
 		.y = {.column = "kl",
 			.title = "KL divergence (nats per token)",
 			.scale = has_zero ? AL_AXIS_LINEAR : AL_AXIS_LOG},
@@ -217,7 +217,7 @@ static bool measure_conversions(struct al_audit_run *run, struct al_running *mod
 	if (!al_frontier_find(&frontier, &model->network, calibration, &model->all,
 		    &run->progress->watch, err))
 		return false;
-	al_table_init(table, "frontier", "What conversions cost, measured");
+	al_table_init(table, "frontier", "Measured cost of conversions");
 	al_table_add_fields(table, fields, 0);
 	for (size_t i = 0; i < frontier.n; i++)
 		add_row(table, &frontier.items[i]);
@@ -229,9 +229,9 @@ static bool measure_conversions(struct al_audit_run *run, struct al_running *mod
 	add_notes(table, calibration, &model->all);
 	al_table_note(table,
 		"the original's loss is %.4f; each conversion changes all layers alike, by closed "
-		"forms in the calibration's measure, drop, merge and ov with W_O refitted; error: "
-		"of what the form minimizes, in sample; frontier: no other that caches as little "
-		"has less KL divergence",
+		"forms weighted by the calibration; drop, merge and ov also refit W_O; error: "
+		"relative in-sample error of what the closed form minimizes; frontier: no other "
+		"conversion with as small a cache has a lower KL divergence",
 		frontier.items[0].measured.original);
 	return !figures
 		|| draw(run->session, table, &frontier,

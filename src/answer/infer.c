@@ -70,7 +70,7 @@ static const struct al_table_field fields[] = {
 	AL_FIELDS_END,
 };
 
-/* What a variant doesn't declare is not known, and neither is a total with it. */
+/* If a variant doesn't list an entry, it is unknown, and so is any total that includes it. */
 struct answer {
 	struct al_table *table;
 	const struct al_request *request;
@@ -153,25 +153,24 @@ void al_infer_note(struct al_request *q, const struct al_inference *inference,
 		al_note_context(q, inference->seq, table);
 	if (o->devices.training.dp > 1 || inference->ep > 1)
 		al_table_warn(table,
-			"one of %lld devices: %lld of the sequences, dp=%lld; experts over ep=%lld",
+			"one of %lld devices, with %lld of the sequences (dp=%lld) and experts "
+			"over ep=%lld devices",
 			(long long)(inference->tp * inference->pp * o->devices.training.dp),
 			(long long)inference->batch, (long long)o->devices.training.dp,
 			(long long)inference->ep);
 	if (inference->pp > 1)
-		al_table_warn(table,
-			"pp=%lld: of the pipeline's stages this is number %lld, which holds most",
+		al_table_warn(table, "pp=%lld: stage %lld, the fullest of the pipeline",
 			(long long)inference->pp, (long long)inference->stage + 1);
 	if (al_is_ideal(q))
-		al_table_note(table, "lower bound: add --engine NAME for an engine's allocation");
+		al_table_note(table, "lower bound; add --engine NAME for what an engine allocates");
 	if (inference->is_encoder)
 		al_table_note(table,
 			"activations: the residual stream and the largest block of all tokens at "
 			"once; an encoder keeps no cache");
 	else
 		al_table_note(table,
-			"activations: the residual stream and the largest block while %s; a new "
-			"token: one more in each sequence, MLA latents read as they are (W_UK and "
-			"W_UV absorbed)",
+			"activations: residual stream and largest block while %s; new token: one "
+			"more per sequence, MLA latents read directly (W_UK and W_UV absorbed)",
 			tokens_at_once(&table->arena, &q->engine));
 }
 
@@ -181,8 +180,8 @@ static void note_tiles(struct al_table *table, const struct al_engine_choice *ch
 
 	if (engine && (engine->tile_rows > 1 || engine->tile_columns > 1))
 		al_table_note(table,
-			"experts among them are filled up to multiples of %lld rows and %lld "
-			"columns, as %s's kernels read them",
+			"experts among them are padded to multiples of %lld rows and %lld columns "
+			"for %s's kernels",
 			(long long)engine->tile_rows, (long long)engine->tile_columns,
 			engine->title);
 }
@@ -194,7 +193,7 @@ static void note_packed(struct al_table *table, const struct al_inference *infer
 	for (size_t i = 0; !inference->weights->is_file && i < ledger->tensor_list.n_tensors; i++)
 		if (ledger->tensor_list.tensors[i].tensor->packed > 1) {
 			al_table_note(table,
-				"tensors that the checkpoint packs (%lld numbers per byte, with "
+				"packed tensors of the checkpoint (%lld numbers per byte, with "
 				"their scales) keep their format",
 				(long long)ledger->tensor_list.tensors[i].tensor->packed);
 			note_tiles(table, ledger->ask.engine);
@@ -318,7 +317,7 @@ bool al_infer_measure(struct al_request *q, const struct al_configured_variant *
 	return true;
 }
 
-/* Its activations depend on what is around it. */
+/* Activations depend on the rest of the model. */
 bool al_infer_measure_attention(struct al_request *q,
 	const struct al_configured_variant *configured, const struct al_device_options *options,
 	struct al_memory_figures *out, struct al_error *err)

@@ -9,18 +9,17 @@ static const struct rule {
 } rules[] = {
 	{"weights", "bytes", "numbers of each tensor on one device * bytes of its format"},
 	{"weights", "read",
-		"the same, but of experts at most batch * those that work on a token, and of an "
-		"embedding batch rows"},
-	{"weights", "flops", "2 * batch * numbers of the matrices that work on a token"},
-	{"cache", "bytes", "numbers of a token * batch * tokens that are kept * bytes / tp"},
-	{"cache", "read", "all that is cached"},
+		"the same, but at most batch * active experts, and batch rows of an embedding"},
+	{"weights", "flops", "2 * batch * numbers in the matrices that a token uses"},
+	{"cache", "bytes", "numbers per token * batch * tokens kept * bytes / tp"},
+	{"cache", "read", "everything cached"},
 	{"cache", "flops",
 		"2 * batch * multiply-adds of the products over the sequence / seq: one row each"},
-	{"states", "bytes", "numbers of a sequence * batch * bytes / tp"},
+	{"states", "bytes", "numbers per sequence * batch * bytes / tp"},
 	{"activations", "bytes",
-		"numbers of a token, in the residual stream and in the block that holds most, * "
-		"tokens that are processed at once * bytes"},
-	{"total", "bytes", "weights + cache + states + activations; so are the other columns"},
+		"numbers per token, in the residual stream and the largest block, * tokens "
+		"processed at once * bytes"},
+	{"total", "bytes", "weights + cache + states + activations, as in the other columns"},
 	{"total", "intensity", "flops / read"},
 };
 
@@ -81,7 +80,7 @@ static struct texts texts_of_tensor(struct al_arena *arena, const struct al_infe
 
 	if (cached && *al_explain_tokens(cached)) {
 		tokens = al_format(arena, " * %s%s", al_explain_tokens(cached),
-			cached->held == cached->tokens ? "" : " as the engine holds them");
+			cached->held == cached->tokens ? "" : " as the engine stores them");
 		counts = al_format(arena, " * %lld", (long long)cached->held);
 	}
 	if (cached) {
@@ -114,7 +113,7 @@ static struct texts texts_of_held(struct al_arena *arena, const struct al_infere
 	if (part->formula)
 		return (struct texts){part->formula,
 			al_exact_text(arena, al_exact_scaled(arena, part->numbers, 1, 1))};
-	return (struct texts){al_format(arena, "numbers of a token * %s * %s bytes",
+	return (struct texts){al_format(arena, "numbers per token * %s * %s bytes",
 				      is_chunk ? "chunk" : "batch * seq", bytes),
 		al_format(arena, "%s * %s * %s",
 			al_exact_text(arena, al_exact_scaled(arena, part->numbers, 1, tokens)),
@@ -172,13 +171,13 @@ static void hear(void *context, const struct al_inference_part *part)
 void al_explain_inference(struct al_session *session, struct al_inference *inference)
 {
 	struct al_table *table = al_session_table(session, "rules", rule_fields, 0,
-		"How the numbers come about");
+		"How the numbers are computed");
 	struct explainer *explainer = al_new(&session->arena, struct explainer);
 
 	for (size_t i = 0; i < sizeof(rules) / sizeof(*rules); i++)
 		al_table_add_record(table, &rules[i]);
 	*explainer = (struct explainer){.table = al_session_table(session, "entries", fields, 0,
-						"What each number is the sum of"),
+						"Terms of each number"),
 		.inference = inference,
 		.watch = {hear, explainer}};
 	inference->watch = &explainer->watch;

@@ -166,7 +166,7 @@ struct total {
 	uint64_t tensors, elements, bytes;
 };
 
-/* Of the tensors of one dtype; NULL: all. */
+/* Totals of the tensors of one dtype; NULL: of all. */
 static struct total add_up(const struct al_checkpoint *checkpoint, const struct al_dtype *dtype)
 {
 	struct total total = {0};
@@ -219,7 +219,7 @@ static void note_values(const struct inspection *in)
 			al_count_text(&table->arena, in->n_tensors, "tensor"), in->names,
 			in->n_tensors > MOST_NAMES ? ", ..." : "");
 	if (in->n_unread)
-		al_table_warn(table, "tensors whose numbers can't be converted: %zu", in->n_unread);
+		al_table_warn(table, "tensors whose format can't be converted: %zu", in->n_unread);
 }
 
 /* ggml keeps a name in 64 bytes with its end, and its reader refuses longer ones.
@@ -281,7 +281,7 @@ static const struct al_table_field module_fields[] = {
 	{AL_SHOW_WHOLE(struct al_attention, n_heads, "Heads")},
 	{AL_SHOW_WHOLE(struct al_attention, n_kv_heads, "KV heads")},
 	{AL_SHOW_WHOLE(struct al_attention, d_head, "Width")},
-	{AL_SHOW_WHOLE(struct al_attention, d_value, "Of values")},
+	{AL_SHOW_WHOLE(struct al_attention, d_value, "Value width")},
 	{{.key = "positions", .title = "Positions"}, .get = get_positions},
 	AL_FIELDS_END,
 };
@@ -299,8 +299,8 @@ static void add_modules(struct al_session *session, const struct al_model_view *
 		al_table_note(table, "%s", view->notes[i]);
 }
 
-/* Where no family fits, a note to the table of tensors explains why. Where there is no such table,
- * or the user gives a family or heads that don't fit, that is an error. */
+/* If no family fits, a note under the table of tensors explains why. Without that table, or if the
+ * user gave a family or heads that don't fit, it is an error. */
 static bool list_modules(struct inspection *in, struct al_error *err)
 {
 	const struct inspect_options *o = in->session->options;
@@ -337,7 +337,7 @@ static bool list_tensors(struct inspection *in, struct al_error *err)
 	note_metadata(in);
 	note_totals(in);
 	if (checkpoint->n_unlisted)
-		al_table_warn(in->table, "tensors that the index doesn't name: %zu",
+		al_table_warn(in->table, "tensors missing from the index: %zu",
 			checkpoint->n_unlisted);
 	note_values(in);
 	note_long_names(in);
@@ -377,13 +377,13 @@ static const char *say(struct inspection *inspection)
 		al_claim_counted(arena, all.elements, "number"), size,
 		say_modules(inspection->session),
 		inspection->table == NULL	    ? ""
-			: !inspection->shows_values ? "; none of the numbers was read"
+			: !inspection->shows_values ? "; values not read"
 			: inspection->n_tensors
-			? al_format(arena, "; %s of them are NaN or infinite",
+			? al_format(arena, "; %s values are NaN or infinite",
 				al_claim_count(arena, "not_finite",
 					inspection->n_nan + inspection->n_infinite))
-			: inspection->n_unread ? "; all that can be read are finite"
-					       : "; all of them are finite");
+			: inspection->n_unread ? "; all readable values are finite"
+					       : "; all values are finite");
 }
 
 static bool run(struct al_session *session, struct al_error *err)

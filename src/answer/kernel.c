@@ -38,8 +38,8 @@ static void choose(char **argv)
 
 	if (!better)
 		return;
-	snprintf(reason, sizeof(reason), "chosen for this processor, OpenBLAS %s takes %s", version,
-		own);
+	snprintf(reason, sizeof(reason),
+		"chosen by this program for the processor; OpenBLAS %s uses %s", version, own);
 	begin_again(argv, better, reason);
 }
 
@@ -50,7 +50,8 @@ static void step_down(char **argv, const char *failed)
 
 	if (!below)
 		return;
-	snprintf(reason, sizeof(reason), "OpenBLAS %s computes wrong with %s", version, failed);
+	snprintf(reason, sizeof(reason), "OpenBLAS %s gives wrong results with %s", version,
+		failed);
 	begin_again(argv, below, reason);
 }
 
@@ -94,7 +95,7 @@ const char *al_kernel_reason(struct al_arena *arena)
 		return NULL;
 	if (reason)
 		return al_format(arena, "BLAS kernel %s: %s", kernel, reason);
-	return al_format(arena, "BLAS kernel %s: named by %s", kernel, by_name);
+	return al_format(arena, "BLAS kernel %s, set by %s", kernel, by_name);
 }
 
 void al_kernel_note(struct al_table *table)

@@ -66,8 +66,7 @@ static bool list_symbols(struct al_session *session, struct al_error *err)
 	}
 	al_session_claim(session,
 		al_format(&session->arena,
-			AL_CLAIM_LEAD
-			"%s symbols are common to all formulas; where they aren't given,%s.",
+			AL_CLAIM_LEAD "All formulas share %s symbols; by default%s.",
 			al_claim_count(&session->arena, "symbols", (int64_t)n), defaults));
 	return true;
 }
@@ -77,12 +76,12 @@ static const struct al_table_field device_fields[] = {
 	{AL_SHOW(struct al_gpu, also, "Also")},
 	{AL_SHOW_BYTES(struct al_gpu, memory, "Memory")},
 	{{.key = "bandwidth",
-		 .title = "Bandwidth a second",
+		 .title = "Bandwidth per second",
 		 .unit = "B",
 		 .scale = "GB",
 		 .quantity = AL_QUANTITY_BYTES},
 		AL_MEMBER(struct al_gpu, bandwidth)},
-	{AL_SHOW_FLOPS(struct al_gpu, bf16, "BF16 a second")},
+	{AL_SHOW_FLOPS(struct al_gpu, bf16, "BF16 per second")},
 	{AL_SHOW(struct al_gpu, source, "Source")},
 	AL_FIELDS_END,
 };
@@ -99,7 +98,7 @@ static bool list_devices(struct al_session *session, struct al_error *err)
 	al_session_claim(session,
 		al_format(&session->arena,
 			"--device takes " AL_CLAIM_LEAD
-			"%s devices by name; %s means eight of them.",
+			"%s device names; %s means eight of that device.",
 			al_claim_count(&session->arena, "devices", (int64_t)devices.n),
 			al_claim_name(&session->arena, "example", "H100x8")));
 	return true;
@@ -176,9 +175,8 @@ static bool list_files(struct al_session *session, const struct kind *kind, stru
 			return false;
 	al_session_claim(session,
 		al_format(&session->arena,
-			AL_CLAIM_LEAD
-			"%s %s are built in; attnledger list %s --source NAME prints one's file, "
-			"to copy.",
+			AL_CLAIM_LEAD "%s %s are built in; attnledger list %s --source NAME prints "
+				      "the file of one.",
 			al_claim_count(&session->arena, kind->name, (int64_t)table->n_rows),
 			kind->name, kind->name));
 	return true;

@@ -202,7 +202,7 @@ static bool answer_by_state(struct answer *a, struct al_error *err)
 	if (figures.undeclared.variant)
 		al_note_undeclared(&figures.undeclared, a->table);
 	if (all.training && a->training.pp > 1)
-		al_table_note(a->table, "the stage that needs most is number %lld of %lld",
+		al_table_note(a->table, "the fullest stage is number %lld of %lld",
 			(long long)figures.stage_index + 1, (long long)a->training.pp);
 	return !a->options->explains || !all.training
 		|| al_explain_training(a->session, a->request, &a->training, &figures, err);
@@ -309,7 +309,7 @@ static bool answer_by_variant(struct answer *a, struct al_error *err)
 	if (!a->is_noted)
 		add_notes(a);
 	if (!a->is_noted && a->base_name)
-		al_table_keep_note(a->table, "saving: against %s", a->base_name);
+		al_table_keep_note(a->table, "saving: compared with %s", a->base_name);
 	a->is_noted = true;
 	const struct al_memory_told all = told(a);
 	if (a->request->is_last)

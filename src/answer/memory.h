@@ -1,4 +1,4 @@
-/* What the files of the command `memory` share. */
+/* Declarations shared by the files of the command `memory`. */
 #pragma once
 
 #include "answer/devices.h"
@@ -49,8 +49,8 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
  * hears. */
 void al_explain_inference(struct al_session *session, struct al_inference *inference);
 
-/* What the data sheet of --device bounds: a table of its own, NULL for a size; and in a note of the
- * table of memory, whether it fits. */
+/* Speed limits from the data sheet of --device, as a separate table (NULL for a size); a note under
+ * the memory table gives whether the model fits. */
 bool al_add_bounds(struct al_session *session, struct al_request *request,
 	const struct al_inference *inference, const struct al_inference_row *total,
 	mpq_srcptr weights, struct al_table *memory, const struct al_table **out,
@@ -76,7 +76,7 @@ const char *al_memory_summarize_compared(struct al_arena *arena, const struct al
 bool al_infer_answer(struct al_session *session, struct al_request *request,
 	struct al_inference *inference, struct al_error *err) AL_MUST_CHECK;
 
-/* The same as figures. Of a model whose parts are known; else of the attention alone. */
+/* The same with figures: of the whole model if its parts are known, otherwise of its attention. */
 bool al_infer_measure(struct al_request *request, const struct al_configured_variant *configured,
 	struct al_inference *inference, struct al_memory_figures *out,
 	struct al_error *err) AL_MUST_CHECK;

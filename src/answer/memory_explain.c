@@ -183,7 +183,7 @@ static const struct al_table_field rule_fields[] = {
 	AL_FIELDS_END,
 };
 
-/* Where the bytes come from. */
+/* Sources of the bytes. */
 static void add_rules(struct al_session *session, const struct al_request *q)
 {
 	struct al_table *table = al_session_table(session, "rules", rule_fields, 0,
@@ -214,9 +214,9 @@ static const struct al_table_field saved_fields[] = {
 	{AL_SHOW_KEY(struct saved_record, part, "Part")},
 	{AL_COLUMN_KEY("tensor", "Tensor"), AL_MEMBER(struct saved_record, line.name)},
 	{AL_COLUMN_COUNT("numbers", "Numbers"), AL_MEMBER(struct saved_record, line.elements)},
-	{AL_SHOW(struct saved_record, per, "For each")},
+	{AL_SHOW(struct saved_record, per, "Per")},
 	{AL_SHOW_WHOLE(struct saved_record, bytes, "Bytes each")},
-	{AL_SHOW(struct saved_record, kept, "Saved with recompute")},
+	{AL_SHOW(struct saved_record, kept, "Saved with --recompute")},
 	AL_FIELDS_END,
 };
 
@@ -225,7 +225,7 @@ static bool add_saved(struct al_session *session, struct al_request *q, const st
 	struct al_error *err)
 {
 	struct al_table *table = al_session_table(session, "saved", saved_fields, 0,
-		"What is saved for backward");
+		"Tensors saved for the backward pass");
 	struct al_ledger *ledger = al_open_model(q, NULL, 1, AL_TENSORS_BY_KIND, NULL, err);
 	struct al_saved_entries saved;
 
@@ -255,16 +255,16 @@ struct working_record {
 
 static const struct al_table_field working_fields[] = {
 	{AL_COLUMN_KEY("term", "Term"), AL_MEMBER(struct working_record, name)},
-	{AL_SHOW_KEY(struct working_record, during, "Held during")},
+	{AL_SHOW_KEY(struct working_record, during, "During")},
 	{AL_SHOW(struct working_record, when, "Condition")},
-	{AL_SHOW(struct working_record, formula, "Bytes of a device")},
+	{AL_SHOW(struct working_record, formula, "Bytes per device")},
 	{AL_SHOW_BYTES(struct working_record, bytes, "Memory")},
 	{AL_SHOW(struct working_record, peak, "In the peak")},
 	{AL_SHOW(struct working_record, source, "Source")},
 	AL_FIELDS_END,
 };
 
-/* What the recipe's framework holds beyond states and saved activations, term by term. */
+/* The framework's working set beyond states and saved activations, term by term. */
 static bool add_working(struct al_session *session, struct al_request *q,
 	const struct al_training *t, int64_t stage, struct al_error *err)
 {
@@ -281,14 +281,14 @@ static bool add_working(struct al_session *session, struct al_request *q,
 		const struct al_working_term *term = rows[i].term;
 		al_table_add_record(table,
 			&(struct working_record){term->name,
-				term->during ? term->during : "all of a step",
+				term->during ? term->during : "the whole step",
 				term->when ? al_formula_source(term->when) : "always",
 				al_formula_source(term->bytes), rows[i].is_in_peak ? "yes" : "no",
 				term->source, rows[i].occurs ? rows[i].bytes : NULL});
 	}
 	al_table_note(table,
-		"the peak is the memory held during the whole step plus the terms of "
-		"the moment that adds most");
+		"the peak is the memory held during the whole step plus the largest of the "
+		"temporary terms");
 	return true;
 }
 

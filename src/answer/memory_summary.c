@@ -19,7 +19,7 @@ static const char *parts(struct al_arena *arena, const struct al_table *table)
 	return text;
 }
 
-/* Of a pipeline, the stage that holds most. */
+/* The fullest stage of a pipeline. */
 static const char *of_devices(struct al_arena *arena, const struct al_memory_told *told)
 {
 	const struct al_training *t = told->training;
@@ -96,7 +96,7 @@ static const char *with_engine(struct al_arena *arena, const struct al_memory_to
 			al_claim_name(arena, "engine", told->request->engine.engine->title));
 }
 
-/* What an engine holds besides isn't known. */
+/* An engine's other memory is unknown. */
 static const char *at_least(const struct al_memory_told *told)
 {
 	return told->inference && al_is_ideal(told->request) ? " at least" : "";
@@ -111,8 +111,8 @@ static const char *unknown(struct al_arena *arena, const struct al_memory_told *
 			"the rest.",
 			verb(told), subject, tokens(arena, told), parts(arena, told->table));
 	return al_format(arena,
-		"What %s %s takes in all is not known: a variant doesn't declare all "
-		"of it, as the notes say.",
+		"The total of %s %s is unknown: a variant's file doesn't list all of it (see the "
+		"notes).",
 		told->options->devices.is_training ? "training" : "running", subject);
 }
 
@@ -123,8 +123,7 @@ static const char *say_bound(struct al_arena *arena, const struct al_memory_told
 	if (!bounds || bounds->n_rows == 0
 		|| !*al_claim_cell(arena, bounds, 0, "tokens_per_second"))
 		return "";
-	return al_format(arena,
-		" %s gives at most %s%s tokens per second, limited by %s, if nothing is lost.",
+	return al_format(arena, " %s gives at most %s%s tokens per second, limited by %s.",
 		al_claim_name(arena, "device", told->options->devices.device),
 		al_claim_cell(arena, bounds, 0, "tokens_per_second"),
 		told->inference->is_encoder ? "" : " new",

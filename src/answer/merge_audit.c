@@ -384,7 +384,7 @@ static bool begin_audit(struct merging *m, const char *checkpoint, struct al_err
 			path, m->first->path, strerror(errno));
 	m->run = al_audit_run_begin(m->session, &m->asked, path, config, err);
 	if (!m->run)
-		return al_in(err, "%s, measured as %s was", path, m->first->path);
+		return al_in(err, "%s, measured like %s", path, m->first->path);
 	m->shards = al_audit_deal_modules(m->run, m->n_shards);
 	answer_as_audit(m, path, config);
 	return true;

@@ -1,7 +1,7 @@
 /* Options: a command line read by rows, and the help that is made of them. */
 #include "answer/options.h"
 
-/* What a double holds exactly: JSON carries it unharmed. */
+/* Largest whole number that a double, and so JSON, represents exactly. */
 #define MOST (INT64_C(1) << 53)
 
 /* ---- finding a row ---- */
@@ -262,7 +262,7 @@ static const char *words_of(struct al_arena *arena, const struct al_option_row *
 	return words;
 }
 
-/* What a field holds, as it would be typed; NULL: what it holds where nothing is. */
+/* A field's value as typed on the command line; NULL: the default. */
 static const char *text_of(const struct al_option_row *row, const void *field,
 	struct al_arena *arena)
 {

@@ -14,7 +14,7 @@ static const struct al_option_group setting_groups[] =
 static const struct al_option_group groups[] = {OUTPUT_GROUPS,
 	{al_setting_rows, offsetof(struct overview_options, asked)}, {NULL, 0}};
 
-/* What is asked about the model. */
+/* The questions about the model. */
 static const struct question {
 	const char *name, *words; /* of the command line before and, behind a space, after MODEL */
 	const char *option;
@@ -115,7 +115,7 @@ static const char *refusal(struct al_session *session, const struct question *qu
 {
 	struct al_arena *arena = &session->arena;
 
-	return al_format(arena, "`%s` has no answer: %s.",
+	return al_format(arena, "`%s` can't answer: %s.",
 		al_claim_name(arena, "command", command_text(session, question)),
 		al_claim_name(arena, "reason", err->message));
 }
@@ -191,7 +191,7 @@ static void add_end(struct al_session *session, const struct al_table *table)
 		al_text_addf(&session->rendered, "\nNext: %s\n", session->claim.next[0]);
 }
 
-/* What has no parameters is no model: it fails as `count` does. */
+/* Anything without parameters isn't a model: fail as `count` does. */
 static bool run(struct al_session *session, struct al_error *err)
 {
 	struct al_table *table = al_session_table(session, "overview", fields, 0, "%s in brief",

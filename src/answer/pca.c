@@ -147,7 +147,7 @@ static bool save(const struct pca *pca, struct al_error *err)
 
 /* ---- in a sentence: how many components across heads hold 90 % of the variance ---- */
 
-/* Of a row: how many, of how many; false where it has none. */
+/* A row's number of components for 90 %, and of features; false if it has none. */
 static bool find_share(const struct al_table *table, size_t row, double *n, double *features)
 {
 	return al_table_number(table, row, "n90", n)
@@ -182,9 +182,10 @@ static const char *say(struct al_session *session)
 		return NULL;
 	const char *others = least < most
 		? al_format(arena, ", up to %s", say_row(arena, table, at_most))
-		: table->n_rows > 1 ? ", and as large a share in every other row"
+		: table->n_rows > 1 ? ", the same share as in every other row"
 				    : "";
-	return al_format(arena, "Across heads, %s of the variance takes %s%s, on %s tokens.",
+	return al_format(arena,
+		"Capturing %s of the variance across heads takes %s%s, on %s tokens.",
 		al_claim_percent(arena, "variance", 0.9), say_row(arena, table, at_least), others,
 		al_claim_cell(arena, table, at_least, "tokens"));
 }

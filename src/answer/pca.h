@@ -1,4 +1,4 @@
-/* What the files of the command pca share. */
+/* Declarations shared by the files of the command pca. */
 #pragma once
 
 #include "answer/input.h"
@@ -7,7 +7,7 @@
 
 enum pca_rule { PCA_GHA, PCA_DEACON, PCA_N_RULES };
 
-/* What --train takes. */
+/* Value of --train, parsed. */
 struct pca_training {
 	int rule; /* -1: none */
 	double n_steps, seed, delta_p, xi;
@@ -16,13 +16,13 @@ struct pca_training {
 struct pca_options {
 	struct al_output_options output;
 	int64_t n_heads, keep; /* 0: not given */
-	uint64_t architectures, only; /* a bit for each */
+	uint64_t architectures, only; /* one bit each */
 	const char *target, *modules, *epsilon, *figures, *weights, *calibration, *saved;
 	const char *train; /* "deacon:steps=20,xi=0.9" */
-	struct al_input_options input; /* of a model that runs */
+	struct al_input_options input; /* tokens or text, for a model */
 };
 
-/* A file of targets; of a model it is what its output projections make. */
+/* Are there targets? Those of a model are the outputs of its output projections. */
 static inline bool pca_has_target(const struct pca_options *options)
 {
 	return options->target || al_input_is_given(&options->input);
@@ -70,7 +70,7 @@ struct pca {
 struct pca_module {
 	struct pca *pca;
 	const char *name;
-	size_t n_heads, width; /* numbers of a token: n_heads*d_head */
+	size_t n_heads, width; /* numbers per token: n_heads*d_head */
 	const struct al_rows *rows; /* [2]: head outputs and targets */
 	const struct al_head_moments *moments;
 	struct al_in_place **layers; /* [AL_N_ARCHITECTURES]: takes them; may be NULL */
@@ -83,7 +83,7 @@ struct pca_module {
 	int64_t n_left_out; /* tokens whose heads or target aren't finite */
 };
 
-/* Takes all architectures that are asked for. */
+/* Adds all requested architectures. */
 bool pca_take_module(struct pca_module *module, struct al_error *err) AL_MUST_CHECK;
 
 /* A source of head outputs: begins the tables, takes its modules, and names their source. */

@@ -55,14 +55,14 @@ static const struct al_table_field exact_fields[] = {
 		.when = OF_ERRORS},
 	{AL_SHOW(struct exact, target_error, "Error", .group = "Target", .digits = 6),
 		.when = OF_ERRORS | PCA_WITH_TARGET},
-	{AL_SHOW(struct exact, target_change, "More than by all", .group = "Target", .digits = 6),
+	{AL_SHOW(struct exact, target_change, "Added error", .group = "Target", .digits = 6),
 		.when = OF_ERRORS | PCA_WITH_TARGET},
 	/* As many components as are kept follow; their columns come with the first module. */
 	{AL_SHOW_KEY(struct exact, feature, "Feature"), .when = OF_LOADINGS},
 	AL_FIELDS_END,
 };
 
-static const char of_weights[] = "weights alone have no such table";
+static const char of_weights[] = "weights alone don't give this table";
 
 /* What is asked for. */
 enum { EXACT = 1, TRAINED = 2, OF_WEIGHTS = 4, WITH_LOSS = 8 };
@@ -71,8 +71,8 @@ static const struct {
 	const char *title;
 	const struct al_table_field *fields;
 	unsigned shown;
-	/* What of the above makes it at all, and what shows it where no table is named: what was
-	 * trained or given is looked at instead of the exact components. */
+	/* The inputs that give this table at all, and those that show it by default: trained or
+	 * given weights are shown instead of the exact components. */
 	unsigned makes, shows;
 	const char *why_not; /* where it isn't made */
 } tables_of[PCA_N_TABLES] = {
@@ -80,17 +80,17 @@ static const struct {
 		EXACT | TRAINED, EXACT | TRAINED, of_weights},
 	[PCA_COMPONENTS] = {"Each component", exact_fields, OF_COMPONENTS | OF_ERRORS,
 		EXACT | TRAINED, EXACT, of_weights},
-	[PCA_LOADINGS] = {"What each component is made of", exact_fields, OF_LOADINGS,
-		EXACT | TRAINED, EXACT, of_weights},
-	[PCA_TRAINING] = {"Training and the exact components", pca_training_fields, 0, TRAINED,
-		TRAINED, "goes with --train RULE"},
-	[PCA_WEIGHTS] = {"How alike the components of the weights are", pca_weights_fields,
+	[PCA_LOADINGS] = {"Loadings of each component", exact_fields, OF_LOADINGS, EXACT | TRAINED,
+		EXACT, of_weights},
+	[PCA_TRAINING] = {"Trained and exact components", pca_training_fields, 0, TRAINED, TRAINED,
+		"needs --train RULE"},
+	[PCA_WEIGHTS] = {"Similarity of the weights' components", pca_weights_fields,
 		PCA_OF_LAYERS | PCA_WITH_MEASURES, EXACT | TRAINED | OF_WEIGHTS,
 		TRAINED | OF_WEIGHTS, NULL},
-	[PCA_CORRELATION] = {"Each pair of components of the weights", pca_weights_fields,
-		PCA_OF_PAIRS, EXACT | TRAINED | OF_WEIGHTS, 0, NULL},
-	[PCA_LOSS] = {"Measured loss with the layer in place", pca_loss_fields, 0, WITH_LOSS,
-		WITH_LOSS, "goes with a decoder that runs, on sequences of more than one token"},
+	[PCA_CORRELATION] = {"Pairs of the weights' components", pca_weights_fields, PCA_OF_PAIRS,
+		EXACT | TRAINED | OF_WEIGHTS, 0, NULL},
+	[PCA_LOSS] = {"Measured loss with the layer inserted", pca_loss_fields, 0, WITH_LOSS,
+		WITH_LOSS, "needs a decoder that runs, and sequences of more than one token"},
 };
 
 bool pca_tables_begin(struct pca *pca, bool has_loss, struct al_error *err)
@@ -141,7 +141,7 @@ void pca_note_options(const struct al_session *session)
 	if (pca_has_target(o))
 		al_table_note(table,
 			"target: %serrors of the best linear fit with an intercept, relative",
-			o->target ? "" : "what W_O makes of the heads; ");
+			o->target ? "" : "the output projection's outputs; ");
 	if (o->train)
 		al_table_note(table, "trained from random weights: %s", o->train);
 	al_table_note(table, "BLAS kernel: %s", al_blas_kernel());
@@ -241,7 +241,7 @@ static void note_unfitted(const struct pca_module *m)
 		fitted++;
 	if (m->errors && fitted <= n)
 		pca_note(m,
-			"the target is fitted with at most %zu of %zu components, whose second "
+			"the target is fitted with at most %zu of %zu components, so that second "
 			"moments fit into memory",
 			fitted - 1, n);
 }
@@ -252,12 +252,12 @@ static void note_left_out(const struct pca_module *m)
 			target = (long long)m->n_left_out - heads;
 
 	if (heads > 0)
-		pca_note(m, "%lld token%s left out, since %s numbers that aren't finite", heads,
+		pca_note(m, "%lld token%s left out, since %s NaN or infinite numbers", heads,
 			heads == 1 ? " is" : "s are", heads == 1 ? "it has" : "they have");
 	if (target > 0)
 		pca_note(m,
-			"%lld token%s left out of the target's errors, since %s has numbers there "
-			"that aren't finite",
+			"%lld token%s left out of the target's errors, since %s has NaN or "
+			"infinite numbers there",
 			target, target == 1 ? " is" : "s are", m->pca->options->target);
 }
 
@@ -270,7 +270,7 @@ static void note_constant(const struct pca_module *m)
 		return;
 	while (p->layer.scale[first] != 0)
 		first++;
-	pca_note(m, "%zu of %zu normalized features are constant and count as 0, the first is %s",
+	pca_note(m, "%zu of %zu normalized features are constant and count as 0; the first is %s",
 		p->n_constant, p->layer.n_norm,
 		al_pca_norm_name(&p->layer, first, &m->pca->session->arena));
 }
@@ -292,7 +292,7 @@ static void add_rows(const struct pca_module *m)
 
 /* ---- one module ---- */
 
-/* Of the second moments that a target is fitted by: 19 MB. */
+/* Limit for second moments that fit a target: 19 MB. */
 enum { MOST_COLUMNS = 1536 };
 
 static bool find_kept(struct pca_module *m, struct al_error *err)

@@ -101,8 +101,8 @@ struct state {
 	double *cosines; /* [kept] */
 };
 
-#define CHANGE .group = "Change of the loss by this step of W", .digits = 6
-#define LENGTH .group = "Length of the step", .digits = 6
+#define CHANGE .group = "Loss change from this step of W", .digits = 6
+#define LENGTH .group = "Step length", .digits = 6
 #define COSINE .group = "|Cosine| with exact components", .digits = 6
 enum { OF_GHA = 1 << PCA_GHA, OF_DEACON = 1 << PCA_DEACON };
 
@@ -218,8 +218,8 @@ static bool train_gha(struct trainer *t, struct state *s, struct al_error *err)
 	if (!run(t, s, err))
 		return false;
 	pca_note(t->module,
-		"gha ends %.3f degrees from the space of the exact components; |cosine| of each "
-		"with its own at least %.4f",
+		"gha ends %.3f degrees from the subspace of the exact components; the |cosine| of "
+		"each component with its exact one is at least %.4f",
 		s->angle, s->cosine_least);
 	return true;
 }
@@ -240,8 +240,8 @@ static bool train_with(struct trainer *t, const struct al_target_moments *moment
 	if (!run(t, s, err) || !al_copy(al_view(deacon.weights), out, err))
 		return false;
 	pca_note(m,
-		"the mean |cosine| with the exact components went from %.4f, of random weights, to "
-		"%.4f; the loss, with W_O's own steps, to %.3g of the target's variance",
+		"the mean |cosine| with the exact components rose from %.4f (random weights) to "
+		"%.4f; the loss, with W_O's own steps, fell to %.3g of the target's variance",
 		t->first_cosine, s->cosine_mean, s->loss);
 	return true;
 }

@@ -15,7 +15,8 @@ struct alike {
 	const char *module, *architecture, *weights;
 	size_t components, component_a, component_b;
 	double cosine, pearson;
-	/* Of the layer: norms of the columns; magnitudes off the diagonal, NAN for a single one. */
+	/* Of a layer: norms of the columns, and magnitudes off the diagonal (NAN for a single
+	 * column). */
 	double norm_min, norm_max, largest[2], mean[2]; /* of cosines, of Pearson's */
 };
 
@@ -53,7 +54,7 @@ static const double *column(struct al_view w, size_t c)
 	return w.data + c * w.ld;
 }
 
-/* Of two columns; about their means for Pearson. NAN where one has no length. */
+/* Cosine of two columns, about their means for Pearson. NAN if one is zero. */
 static double find_alike(struct al_view w, size_t left, size_t right, bool is_pearson)
 {
 	const double *a = column(w, left), *b = column(w, right);

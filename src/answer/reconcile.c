@@ -50,7 +50,7 @@ static void add_entry(struct al_table *table, const struct al_reconciled *e)
 			.bytes = e->found ? (int64_t)e->found->bytes : INT64_MIN});
 }
 
-/* Of one part, of what is unexpected, or of all. */
+/* Counts of one part, of unexpected tensors, or of all. */
 struct sum {
 	const char *part;
 	int64_t expected_tensors, found_tensors, expected_parameters, found_parameters, bytes;
@@ -94,7 +94,7 @@ static bool add_sums(struct al_session *session, const struct al_reconciled *ent
 	struct al_error *err)
 {
 	struct al_table *table = al_session_table(session, "parts", sum_fields, 0,
-		"What is expected and what is stored");
+		"Expected and stored tensors");
 	struct sum *sums = al_new_array(&session->arena, struct sum,
 		AL_N_PARTS + AL_FAMILY_EXTRAS + 2);
 	struct sum all = {.part = "all"};
@@ -163,14 +163,13 @@ static const char *say(struct al_session *session, const uint64_t counts[AL_N_DI
 
 	if (*faults)
 		return al_format(arena,
-			"The checkpoint is not what family %s expects: %s; %s parameters expected, "
-			"%s found.",
+			"The checkpoint doesn't match family %s: %s; expected %s parameters, found "
+			"%s.",
 			named, faults, al_claim_cell(arena, parts, all, "expected_parameters"),
 			found);
 	return al_format(arena,
 		"Family %s explains all %s tensors%s%s%s: " AL_CLAIM_LEAD
-		"%s parameters, by names and shapes; no "
-		"numbers were read.",
+		"%s parameters. Names and shapes were compared, values not read.",
 		named, al_claim_cell(arena, parts, all, "found_tensors"), *others ? " (" : "",
 		others, *others ? ")" : "", found);
 }

@@ -265,7 +265,8 @@ static void note_left_out(const struct al_request *q, struct al_table *table)
 		list = al_join(&table->arena, list, sizes[i]);
 	if (n > 0)
 		tell_left_out(q, table,
-			al_format(&table->arena, "%s leaves out %s: defaults of family %s", q->name,
+			al_format(&table->arena,
+				"config.json of %s omits %s; using defaults of family %s", q->name,
 				list, q->family->name));
 }
 
@@ -284,7 +285,7 @@ static void note_components(const struct al_request *q, struct al_table *table)
 		const struct al_family_component *c = &q->family->components[i];
 		if (c->has && lacks(&q->settings, c->has))
 			tell_left_out(q, table,
-				al_format(&table->arena, "%s has no %s: no %s tower is counted",
+				al_format(&table->arena, "%s has no %s, so no %s tower is counted",
 					q->name, c->place.objects[0],
 					al_component_names[c->component]));
 	}
@@ -299,7 +300,7 @@ static void note_architecture(const struct al_request *q, struct al_table *table
 
 	if (unknown)
 		al_table_warn(table,
-			"%s: family %s doesn't know the output head of architecture \"%s\": "
+			"%s: family %s doesn't know the output head of architecture \"%s\"; "
 			"counted as %s",
 			q->name, q->family->name, unknown, q->family->architectures[0].name);
 }
@@ -385,10 +386,9 @@ void al_note_engine(const struct al_request *q, struct al_table *table)
 
 	if (al_is_ideal(q))
 		return;
-	al_table_note(table,
-		"engine: %s %s, blocks of %lld token%s%s (list engines tells the sources)",
+	al_table_note(table, "engine: %s %s, blocks of %lld token%s%s (sources: list engines)",
 		c->engine->title, c->engine->version, (long long)c->block, c->block == 1 ? "" : "s",
-		c->has_mtp ? ", with the layers that predict further tokens" : "");
+		c->has_mtp ? ", with multi-token prediction layers" : "");
 	if (c->engine->windows && has_windows(q))
 		al_table_note(table, "%s", c->engine->windows);
 }
@@ -461,7 +461,7 @@ void al_note_request(const struct al_request *q, bool is_whole, struct al_table 
 		basis.per = AL_BASIS_WHOLE;
 	al_basis_note(&basis, table);
 	if (q->hub_name)
-		al_table_warn(table, "%s: no such file or folder, so the built-in %s is meant",
+		al_table_warn(table, "%s: no such file or folder; using the built-in %s",
 			q->hub_name, q->name);
 	if (!q->model)
 		note_defaults(q, table);

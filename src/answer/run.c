@@ -266,7 +266,7 @@ static const char *say(const struct jobs *jobs)
 	struct al_session *session = jobs->session;
 	struct al_arena *arena = &session->arena;
 
-	return al_format(arena, "%s and %s of %s, written as %s below %s.",
+	return al_format(arena, "%s and %s of %s, written as %s to %s.",
 		al_claim_counted(arena, session->n_tables, "table"),
 		al_claim_counted(arena, jobs->n_figures, "figure"),
 		al_claim_counted(arena, jobs->names.n, "scenario"),

@@ -56,7 +56,7 @@ struct al_session {
 	struct al_table **tables;
 	size_t n_tables, tables_room;
 	struct al_text rendered; /* printed instead of tables, as it is; without data: nothing */
-	struct al_files files; /* besides the answer; all are written when it is there */
+	struct al_files files; /* in addition to the answer, and written after it */
 	bool prints_nothing;
 	size_t n_cut; /* rows or lines that a short text left out */
 	bool answer_is_no; /* exit status 1 */
@@ -91,7 +91,7 @@ struct al_command {
  * The one list of commands, in the order of the help: name, program (LIGHT or FULL), group in the
  * help, and summary in at most 60 columns. */
 #define COMMANDS(X) \
-	X(overview, LIGHT, "Cost", "a model in five sentences; also: attnledger MODEL") \
+	X(overview, LIGHT, "Cost", "answer the main questions; also: attnledger MODEL") \
 	X(count, LIGHT, "Cost", "number of parameters, by part") \
 	X(cache, LIGHT, "Cost", "KV cache size, per token and at a context length") \
 	X(memory, LIGHT, "Cost", "memory of inference or training, by part") \
@@ -108,7 +108,7 @@ struct al_command {
 	X(compress, FULL, "Weights", "write a checkpoint with fewer attention parameters") \
 	X(verify, FULL, "Weights", "compare a checkpoint and its compressed copy") \
 	X(merge, FULL, "Weights", "combine shards of an audit, or calibrations of a model") \
-	X(run, FULL, "Papers", "make a paper's tables and figures from a scenario file") \
+	X(run, FULL, "Papers", "make a paper's tables and figures from a scenario") \
 	X(check, FULL, "Papers", "check a paper's numbers; exits 1 on an unlisted error") \
 	X(variants, FULL, "Papers", "tensors, formulas and growth of attention variants") \
 	X(list, LIGHT, "Papers", "built-in models, variants, engines, devices, symbols ...")
@@ -136,7 +136,7 @@ bool al_session_run(struct al_session *session, const struct al_command *command
 bool al_session_render(struct al_session *session, const struct al_command *command,
 	struct al_text *out, struct al_error *err) AL_MUST_CHECK;
 
-/* Is a word in the place of a command a model's, "MODEL" for "overview MODEL"? */
+/* Is a word in place of a command a model's, "MODEL" for "overview MODEL"? */
 bool al_session_names_model(const char *word);
 
 /* ---- what a command works with ---- */
@@ -154,7 +154,7 @@ bool al_session_is_short(const struct al_session *session);
 bool al_session_choose_writer(const struct al_output_options *output, const struct al_writer **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* As if --output FILE were given, for a command whose --output isn't always the answer's file. */
+/* Sets the answer's file, for commands whose --output may be another file. */
 bool al_session_answer_to(struct al_session *session, const char *file,
 	struct al_error *err) AL_MUST_CHECK;
 

@@ -179,11 +179,11 @@ static const char *say_others(struct al_arena *arena, const struct al_table *tab
 								  "variant"),
 				al_claim_cell(arena, table, row, measure), value};
 	}
-	return n > 1 ? al_format(arena, "; at the last %s", al_claim_order(arena, items, n, 0))
+	return n > 1 ? al_format(arena, "; at the end, %s", al_claim_order(arena, items, n, 0))
 		     : "";
 }
 
-/* Of the first measure; NULL: the rows were handed on. */
+/* Rows of the first measure; NULL: already passed on. */
 static const char *say(struct al_arena *arena, const struct al_table *table,
 	const struct al_ledger_sweep *sweep)
 {

@@ -55,7 +55,7 @@ static const struct al_table_field loss_fields[] = {
 	{AL_SHOW(struct loss, compressed, "Compressed", .unit = "nats per token", .digits = 6)},
 	{AL_SHOW(struct loss, loss_increase, "Loss added", .unit = "nats per token", .digits = 6)},
 	{AL_SHOW(struct loss, kl, "KL divergence", .unit = "nats per token", .digits = 6)},
-	{AL_SHOW(struct loss, agreement, "Same likeliest token", .unit = "%", .digits = 2)},
+	{AL_SHOW(struct loss, agreement, "Same top token", .unit = "%", .digits = 2)},
 	AL_FIELDS_END,
 };
 
@@ -63,20 +63,19 @@ static void add_loss(struct al_session *session, const struct al_judgment *judgm
 	const struct al_batch *all)
 {
 	struct al_table *table = al_session_table(session, "loss", loss_fields, 0,
-		"Original and compressed on the tokens");
+		"Loss on the tokens, original and compressed");
 
 	al_table_add_record(table,
 		&(struct loss){all->n_sequences, (size_t)judgment->n_predicted, judgment->original,
 			judgment->compressed, judgment->compressed - judgment->original,
 			judgment->divergence, 100 * judgment->agreement});
 	al_table_note(table,
-		"the compressed model gives each next token %.4g times the probability (the "
-		"geometric mean); KL(original || compressed) and agreement leave out each "
-		"sequence's first token, which sees itself alone",
+		"the compressed model gives each next token %.4g times the original's probability "
+		"(geometric mean); KL(original || compressed) and agreement exclude each "
+		"sequence's first token, which sees only itself",
 		exp(judgment->original - judgment->compressed));
 	al_table_note(table,
-		"judge on sequences that weren't used for calibration: on those, "
-		"errors are smaller");
+		"use sequences that weren't used for calibration; on those, errors are too small");
 }
 
 static double cosine(struct al_matrix a, size_t i, struct al_matrix b, size_t j)
@@ -114,9 +113,9 @@ static void add_similarity(struct al_session *session, const struct al_matrix of
 					cosine(of[1], i, of[1], j)});
 	}
 	al_table_note(table,
-		"a sequence's embeddings by the original and by the copy have a cosine of %.4f on "
-		"the mean, %.4f at least (1: the same); an embedding is the mean of the last "
-		"hidden states of all tokens",
+		"cosine between the original's and the copy's embedding of a sequence: mean %.4f, "
+		"minimum %.4f (1: identical); an embedding is the mean of the last hidden states "
+		"of all tokens",
 		sum / (double)of[0].cols, least);
 }
 

@@ -67,7 +67,7 @@ bool al_against_check(const struct al_attention *a, const struct al_attention *b
 
 /* ---- heads ---- */
 
-/* Of equal heads the three products have the same bits: the difference is 0. */
+/* For equal heads the three products are bit-identical, so the difference is 0. */
 static struct form compare(struct al_matrix aa, struct al_matrix bb, struct al_matrix ab,
 	size_t head)
 {

@@ -29,7 +29,7 @@ bool al_audit_takes_loss_spectra(const struct al_attention *a)
 	return !a->is_rotary && !a->has_qk_norm && !a->is_latent && a->n_kv_heads == a->n_heads;
 }
 
-/* Whose values the audit will ask for. */
+/* Modules whose values the audit needs. */
 static unsigned needed_of_layer(const struct al_audit *audit, const struct al_audit_module *module)
 {
 	const struct al_needs *needs = audit->options.needs;

@@ -57,7 +57,7 @@ struct al_audit_module {
 	struct al_scratch scratch; /* of inner products and draws */
 };
 
-/* What all modules share. */
+/* Data shared by all modules. */
 struct al_audit {
 	const struct al_model_view *view;
 	struct al_audit_options options;

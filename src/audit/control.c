@@ -40,5 +40,5 @@ struct al_control_row al_control_compare(size_t original, size_t parameters, dou
 }
 
 const char al_control_note[] =
-	"truncating: the largest singular triples of all heads, at as many query and key "
-	"parameters; gain: the error of truncating over the method's error";
+	"truncation: the largest singular triples of all heads, with as many query and key "
+	"parameters; gain: truncation error divided by the method's error";

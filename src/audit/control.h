@@ -7,7 +7,7 @@
 #include "linalg/heads.h"
 
 struct al_control {
-	double *errors; /* relative, by the number of triples that are left, [most + 1] */
+	double *errors; /* relative error, by the number of triples kept, [most + 1] */
 	size_t most, parameters; /* all triples; parameters of one */
 };
 
@@ -16,7 +16,7 @@ bool al_control_init(struct al_control *control, const struct al_heads *heads,
 	struct al_error *err) AL_MUST_CHECK;
 void al_control_finish(struct al_control *control);
 
-/* Of as many triples as so many parameters hold. */
+/* Error with as many triples as these parameters allow. */
 double al_control_error(const struct al_control *control, size_t parameters);
 
 /* How an approximation compares: columns of a table whose records have this member. */
@@ -29,14 +29,14 @@ struct al_control_row {
 		AL_MEMBER(record, row.saving)}, \
 		{{.key = "relative_error", .title = "Relative error", .digits = 6}, \
 			AL_MEMBER(record, row.relative_error)}, \
-		{{.key = "control_error", .title = "Error of truncating", .digits = 6}, \
+		{{.key = "control_error", .title = "Truncation error", .digits = 6}, \
 			AL_MEMBER(record, row.control_error)}, \
 	{ \
-		{.key = "sharing_gain", .title = "Gain over truncating", .digits = 3}, \
+		{.key = "sharing_gain", .title = "Gain over truncation", .digits = 3}, \
 			AL_MEMBER(record, row.sharing_gain) \
 	}
 
-/* `error` NAN: it isn't known; `control` NAN: there is none. */
+/* `error` NAN: unknown; `control` NAN: none. */
 struct al_control_row al_control_compare(size_t original, size_t parameters, double error,
 	double control);
 

@@ -1,4 +1,4 @@
-/* What a module would lose as another variant, in weight space, and what it would save. */
+/* Conversions of a module to other variants: errors in weight space, and savings. */
 #include "audit/conversion.h"
 #include "audit/conversion_totals.h"
 #include "audit/grouping.h"
@@ -44,7 +44,7 @@ static const struct al_table_field fields[] = {
 
 /* ---- counts ---- */
 
-/* In place of what it was. */
+/* Replaces the previous value. */
 void al_conversion_change(struct al_conversion *c, const char *symbol, size_t value)
 {
 	size_t i = 0;
@@ -120,7 +120,7 @@ static double saving(mpq_srcptr part, mpq_srcptr whole)
 	return mpq_sgn(whole) > 0 ? 100 * (1 - mpq_get_d(part) / mpq_get_d(whole)) : NAN;
 }
 
-/* What people read for a gauge, which is the basis that a side is shared in. */
+/* The printed name of a gauge, the basis in which heads are shared. */
 static const char *gauge_title(const char *gauge)
 {
 	static const char *const titles[][2] = {{"raw", "as stored"}, {"aligned", "position-safe"},
@@ -184,7 +184,7 @@ struct al_conversion al_conversion_begin_same(const struct al_converter *x,
 		.loss = loss};
 }
 
-/* What the best basis is called that positions allow. */
+/* The name of the best basis that positions allow. */
 static const char *best_gauge(const struct al_converter *x)
 {
 	return al_losses_is_free(x->losses) ? "optimal" : "aligned";
@@ -316,37 +316,35 @@ static void finish(struct al_audit *audit, struct al_table *table)
 		is_grouped |= audit->view->modules[i].n_kv_heads < audit->view->modules[i].n_heads;
 	}
 	al_table_note(table,
-		"raw: heads are compared in the basis as stored, which is arbitrary: "
-		"changing it need not change a score; aligned: in the best basis that "
-		"rotary positions and norms allow (position-safe); optimal: in the "
-		"best of all bases; found: in the best basis that the search found");
+		"raw: in the stored basis, which is arbitrary (changing it need not change any "
+		"score); aligned: in the best basis that rotary positions and norms allow "
+		"(position-safe); optimal: in the best of all bases; found: in the best basis that "
+		"a search found");
 	al_table_note(table,
-		"regrouped: groups of heads with the smallest sum of squared errors of "
-		"scores and values, exact for pairs of up to %d heads, else the best "
-		"that exchanging heads finds; mhe-mul, found: the result of "
-		"alternating least squares",
+		"regrouped: groups of heads with the smallest sum of squared errors of scores and "
+		"values, exact for pairs among up to %d heads, otherwise the best found by "
+		"swapping heads; mhe-mul, found: the result of alternating least squares",
 		AL_MOST_MATCHED);
 	if (is_rotary)
 		al_table_note(table,
-			"rotary positions: QK errors are at offset %lld; the mean over all "
-			"offsets takes dimension pairs that turn at least once over a text, "
-			"and aligned and regrouped minimize it; latent-kv would also need a "
-			"decoupled rotary part, as in MLA, which isn't counted",
+			"rotary positions: QK errors are at offset %lld; the mean over all offsets "
+			"covers dimension pairs that complete at least one turn over a text; "
+			"aligned and regrouped minimize it; latent-kv would also need a decoupled "
+			"rotary part, as in MLA, which isn't counted",
 			(long long)audit->options.offset);
 	if (is_grouped)
 		al_table_note(table,
-			"grouped heads: removing one saves its W_Q and W_O; its group's keys "
-			"and values stay until its last head is removed, and groups become "
-			"unequal");
+			"grouped heads: removing one saves its W_Q and W_O; its group's keys and "
+			"values stay until the last head of the group is removed, and groups "
+			"become unequal");
 	if (is_normed)
 		al_table_note(table,
-			"a norm follows the query and key projections: they are compared in "
-			"the basis as stored, without the norm's gains");
+			"a norm follows the query and key projections: heads are compared in the "
+			"stored basis, without the norm's gains");
 	if (is_latent)
 		al_table_note(table,
-			"latent keys and values (MLA): errors cover the part of each head "
-			"without rotary positions; of the norm between the two projections "
-			"only the gain is included");
+			"latent keys and values (MLA): errors cover the non-rotary part of each "
+			"head; only the gain of the norm between the two projections is included");
 }
 
 const struct al_measurement al_measurement_conversion = {
@@ -357,7 +355,7 @@ const struct al_measurement al_measurement_conversion = {
 	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,
-	.short_form = {.title = "Conversions of all modules, the largest error of any",
+	.short_form = {.title = "Conversions of all modules, with the largest error of any module",
 		.fill = al_conversion_total},
 	.summary = {{AL_SUMMARY_CONVERSIONS, al_conversion_summarize}},
 };

@@ -2,7 +2,7 @@
 #include "audit/conversion.h"
 #include "audit/merging.h"
 
-/* What ranks beyond `rank` hold of a spectrum, [values][heads]. */
+/* The squares of a spectrum [values][heads] beyond `rank`. */
 static double beyond(struct al_matrix spectrum, size_t rank, double norm)
 {
 	double sum = 0;

@@ -104,7 +104,7 @@ static double worst(const struct al_table *table, size_t row)
 /* Rounding of numbers in single precision stays below. */
 static const double EXACT = 1e-6;
 
-/* What goes with redundant heads is theirs, not another form of attention. */
+/* Savings by removing redundant heads don't count as conversions to another form of attention. */
 static bool is_of_redundant_heads(const struct al_table *table, size_t row)
 {
 	return strncmp(al_table_text(table, row, "setting"), "redundant", 9) == 0;
@@ -157,7 +157,7 @@ static void add_conversion(struct al_table *summary, const struct al_table *tabl
 		&& al_table_number(table, row, "cache_saving", &cache));
 	al_summary_add(summary, item,
 		al_format(&summary->arena,
-			"%s%s%s: error %.2g, saves %.0f %%, of the cache %.0f %%",
+			"%s%s%s: error %.2g, saves %.0f %% of parameters, %.0f %% of the cache",
 			al_table_text(table, row, "variant"), *setting ? " " : "", setting,
 			worst(table, row), saving, cache));
 }
@@ -180,7 +180,7 @@ void al_conversion_summarize(struct al_table *summary, const struct al_audit *au
 	al_conversion_total(&all, conversion);
 	if (!find_best(&all, .1, &row))
 		al_summary_add(summary, "conversions",
-			"none saves parameters at an error of 10 % or less");
+			"none saves parameters at 10 % error or less");
 	for (size_t i = 0; i < sizeof(levels) / sizeof(*levels); i++) {
 		if (!find_best(&all, levels[i].most, &row) || row == last)
 			continue;

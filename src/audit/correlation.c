@@ -68,9 +68,9 @@ static void finish(struct al_audit *audit, struct al_table *table)
 {
 	(void)audit;
 	al_table_note(table,
-		"Pearson correlation first subtracts each matrix's mean entry; for "
-		"matrices that form a complete orthonormal basis it can't be the "
-		"identity, because one of their combinations is constant");
+		"Pearson correlation first subtracts each matrix's mean entry; for matrices that "
+		"form a complete orthonormal basis it can't be the identity, because one of their "
+		"linear combinations is constant");
 }
 
 /* A map of the heads of each module. */
@@ -101,7 +101,7 @@ static const struct al_drawing drawings[] = {
 
 const struct al_measurement al_measurement_correlation = {
 	.id = "correlation",
-	.title = "Correlation of the heads' forms",
+	.title = "Correlation between heads",
 	.measured = AL_MEASURED_FOR_FILES,
 	.needs = {.weights = true},
 	.drawings = drawings,

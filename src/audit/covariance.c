@@ -165,7 +165,7 @@ struct sides {
 	struct al_matrix *weights, *biases;
 };
 
-/* What is multiplied by [x, 1]: the weights, and below them their bias or zeros. */
+/* The matrix that [x, 1] is multiplied by: the weights, and below them their bias or zeros. */
 static bool put_together(struct al_matrix weights, struct al_matrix bias, struct al_matrix *out,
 	struct al_error *err)
 {

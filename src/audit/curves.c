@@ -131,8 +131,8 @@ static const struct curve {
 		{"qk_independent", false, "$W_Q W_K^T$ of independent heads"},
 },
   drawn_of_modules[] = {
-	  {"qk", false, "the heads together"},
-	  {"qk_independent", false, "independent heads of the same spectra"},
+	  {"qk", false, "all heads together"},
+	  {"qk_independent", false, "unrelated heads with the same spectra"},
 };
 
 static const char *const nulls[] = {"$W_Q W_K^T$ of Gaussian weights",
@@ -194,7 +194,8 @@ static const struct al_wished_tick ticks[] = {{0, NULL}, {.5, NULL}, {.9, NULL},
 static const struct al_drawing drawings[] = {
 	{
 		.figure = {.id = "captured",
-			.title = "Variance captured by the components of heads, alone and together",
+			.title = "Variance captured by the components of heads, separately and "
+				 "together",
 			.mark = "line",
 			AXES(ticks),
 			.series = "series",
@@ -210,7 +211,7 @@ static const struct al_drawing drawings[] = {
 	},
 	{
 		.figure = {.id = "beyond-chance",
-			.title = "What heads have in common: captured variance of $W_Q W_K^T$",
+			.title = "What heads share: captured variance of $W_Q W_K^T$",
 			.mark = "line",
 			AXES(few_ticks),
 			.series = "series",

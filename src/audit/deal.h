@@ -4,7 +4,7 @@
 #include "base/base.h"
 #include "model/heads/views.h"
 
-/* Whose each of n items is, from 0 on: shards [n]. The largest first, each to the shard that has
+/* Assigns n items to shards, counted from 0: shards [n]. Largest first, each to the shard with the
  * least so far. */
 void al_deal(const double *sizes, size_t n, size_t n_shards, size_t *shards);
 

@@ -16,14 +16,14 @@ struct row {
 static const struct al_table_field fields[] = {
 	AL_AUDIT_PLACE_FIELDS,
 	{AL_SHOW_KEY(struct row, head, "Head", .digits = AL_DIGITS_ALL)},
-	{{.key = "output_share", .title = "Share of outputs", .digits = 4},
+	{{.key = "output_share", .title = "Share of output", .digits = 4},
 		AL_MEMBER(struct row, worth.share)},
-	{{.key = "error_dropped", .title = "Error dropped", .digits = 4},
+	{{.key = "error_dropped", .title = "Error without it", .digits = 4},
 		AL_MEMBER(struct row, worth.dropped)},
 	{{.key = "error_compensated", .title = "Error, W_O refitted", .digits = 4},
 		AL_MEMBER(struct row, worth.compensated)},
 	{AL_SHOW_WHOLE(struct row, twin, "Best replacement")},
-	{{.key = "error_by_twin", .title = "Error replaced", .digits = 4},
+	{{.key = "error_by_twin", .title = "Error, replaced", .digits = 4},
 		AL_MEMBER(struct row, worth.by_twin)},
 	AL_FIELDS_END,
 };
@@ -102,8 +102,8 @@ static void note_sample(const struct al_calibration *calibration, struct al_tabl
 static void note_layers(struct al_table *table)
 {
 	al_table_note(table,
-		"compare heads within a layer: layers differ in how much loss an error "
-		"of their output costs (evaluate --ablate heads measures it)");
+		"compare heads within a layer only: the same output error costs more loss in some "
+		"layers than in others (run evaluate --ablate heads to measure it)");
 }
 
 /* What needs more than a diagonal. */
@@ -115,8 +115,8 @@ static void note_imatrix(struct al_table *table)
 		"heads' squared outputs. Both use the imatrix's mean squares of the "
 		"heads' outputs, as if they were uncorrelated");
 	al_table_note(table,
-		"an imatrix doesn't contain products of heads' outputs, which show "
-		"copies and the effect of refitting W_O: `calibrate` records them");
+		"an imatrix doesn't contain products of heads' outputs, which reveal copies and "
+		"the effect of refitting W_O; `calibrate` records them");
 	note_layers(table);
 }
 
@@ -158,12 +158,12 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 	if (compensated.n > 0)
 		changes = al_format(arena, "%s, with W_O refitted by %s", changes,
 			al_range_text(arena, compensated, 4));
-	al_summary_add(summary, "a head left out", changes);
+	al_summary_add(summary, "one head removed", changes);
 }
 
 const struct al_measurement al_measurement_drop = {
 	.id = "drop",
-	.title = "Heads left out, by what they output",
+	.title = "Effect of removing each head",
 	.measured = AL_MEASURED_WITH_OUTPUTS,
 	.needs = {.weights = true},
 	.fields = fields,

@@ -67,7 +67,7 @@ static void match_exactly(struct al_matrix pairs, size_t *order)
 
 /* ---- exchanges ---- */
 
-/* What a head's pairs with the group that place `at` is in cost, but for the head there. */
+/* The cost of a head's pairs with the group of place `at`, except with the head at that place. */
 static double cost_with(struct al_matrix pairs, const size_t *order, size_t size, size_t head,
 	size_t at)
 {
@@ -80,7 +80,7 @@ static double cost_with(struct al_matrix pairs, const size_t *order, size_t size
 	return sum;
 }
 
-/* What an exchange of two heads saves of the pairs' costs within groups. */
+/* The saving of an exchange of two heads, by the costs of pairs within groups. */
 static double gain_of(struct al_matrix pairs, const size_t *order, size_t size, size_t a, size_t b)
 {
 	return cost_with(pairs, order, size, order[a], a)

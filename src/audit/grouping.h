@@ -4,7 +4,7 @@
 #include "base/base.h"
 #include "linalg/linalg.h"
 
-/* What it costs that `n` heads share; costs of groups add up. Called from several threads. */
+/* The cost of one group of `n` heads; costs of groups add up. Called from several threads. */
 struct al_group_cost {
 	bool (*find)(const void *context, const size_t *heads, size_t n, double *cost,
 		struct al_error *err);
@@ -18,8 +18,8 @@ enum { AL_MOST_MATCHED = 20 };
 bool al_pair_costs(struct al_scratch *scratch, const struct al_group_cost *cost, size_t n,
 	struct al_matrix *costs, struct al_error *err) AL_MUST_CHECK;
 
-/* order[n]: heads, `size` neighbors a group, size divides n. Pairs (size 2): the matching of least
- * cost by dynamic programming over subsets for up to AL_MOST_MATCHED heads, beyond them by
+/* order[n]: heads, `size` neighbors per group; size divides n. Pairs (size 2): the matching of
+ * least cost by dynamic programming over subsets for up to AL_MOST_MATCHED heads, beyond them by
  * exchanges. Larger groups: exchanges of heads between groups that promise most by the costs of
  * pairs, made where the cost of the two groups falls. Never worse than neighbors, whose cost is
  * `neighbors`, or NAN where it isn't known. */

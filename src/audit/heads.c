@@ -37,7 +37,7 @@ static const struct al_table_field measures[] = {
 };
 
 static const struct al_table_field others[] = {
-	{{.key = "qk_bias_share", .title = "of scores by biases", .digits = 3},
+	{{.key = "qk_bias_share", .title = "of scores from biases", .digits = 3},
 		AL_MEMBER(struct row, bias_share)},
 	{AL_SHOW(struct row, route, "route")},
 	{{.key = "rank_tolerance", .title = "ranks count above", .unit = "of the largest value"},
@@ -150,8 +150,8 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 {
 	struct al_range n90 = al_range_of(&summary->arena, heads, "qk_n90", NULL, NULL);
 
-	al_summary_add(summary, "a head alone",
-		al_format(&summary->arena, "rank %s%s holds 90 %% of its scores",
+	al_summary_add(summary, "one head",
+		al_format(&summary->arena, "rank %s%s captures 90 %% of its scores",
 			al_range_text(&summary->arena, n90, 0),
 			al_summary_of(&summary->arena, audit->view,
 				offsetof(struct al_attention, d_head))));
@@ -159,7 +159,7 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 
 const struct al_measurement al_measurement_heads = {
 	.id = "heads",
-	.title = "Heads on their own",
+	.title = "Ranks of single heads",
 	.add_columns = add_columns,
 	.add_module = add_module,
 	.summary = {{AL_SUMMARY_HEAD_ALONE, summarize}},

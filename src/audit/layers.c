@@ -116,14 +116,14 @@ static bool set_nulls(struct al_audit *audit, struct al_audit_module *module,
 				(enum al_spectrum)i, .9);
 	}
 	row->redundancy = find_redundancy(spectra, draws, module->n_draws, &module->thinned);
-	/* Of the heads' sum, in which they may cancel each other. */
+	/* Spectrum of the heads' sum, in which heads may cancel each other. */
 	row->sum_redundancy = sum->independent.mean > 0
 		? 1 - (double)sum->components[1] / sum->independent.mean
 		: 0;
 	if (module->is_drawn)
 		al_table_note(table,
-			"%s: for unrelated heads the mean of %zu random draws, because the "
-			"closed form failed",
+			"%s: unrelated heads by the mean of %zu random draws, because the closed "
+			"form failed",
 			module->attention->name, module->n_draws);
 	return true;
 }
@@ -151,10 +151,9 @@ static void finish(struct al_audit *audit, struct al_table *table)
 {
 	if (audit->options.n_nulls != 0)
 		al_table_note(table,
-			"redundancy: 1 less the number of unrelated heads that need as many "
-			"components for 90 %% of their scores (W_1 to W_H side by side), "
-			"relative to all heads; sum_redundancy: 1 - qk_n90/qk_independent_n90, "
-			"for the sum of the heads");
+			"redundancy: 1 - h/H, where h unrelated heads need as many components for "
+			"90 %% of their scores as these H heads (W_1 to W_H concatenated); "
+			"sum_redundancy: 1 - qk_n90/qk_independent_n90, for the sum of the heads");
 }
 
 /* ---- the summary ---- */
@@ -219,8 +218,8 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 {
 	struct al_arena *arena = &summary->arena;
 
-	al_summary_add(summary, "heads together",
-		al_format(arena, "rank %s holds 90 %% of their scores",
+	al_summary_add(summary, "all heads together",
+		al_format(arena, "rank %s captures 90 %% of their scores",
 			al_range_text(arena, al_range_of(arena, layers, "qk_n90", NULL, NULL), 0)));
 	if (audit->options.n_nulls == 0)
 		return;
@@ -277,7 +276,7 @@ static const struct al_drawing drawing = {
 	.figure =
 		{
 			.id = "redundancy",
-			.title = "Redundancy beyond independent heads",
+			.title = "Redundancy compared with unrelated heads",
 			.mark = "bar",
 			.x = {.column = "place"},
 			.y = {.column = "redundancy", .title = "Redundancy"},
@@ -287,8 +286,8 @@ static const struct al_drawing drawing = {
 
 const struct al_measurement al_measurement_layers = {
 	.id = "layers",
-	.title = "Dimensions needed for a share of the squares: all heads of a layer, and "
-		 "unrelated heads",
+	.title = "Dimensions needed for a share of the energy: all heads of a layer, and unrelated "
+		 "heads",
 	.needs = {.weights = true},
 	.add_columns = add_columns,
 	.add_module = add_module,

@@ -83,7 +83,7 @@ static bool list_groupings(struct al_losses *x, struct al_error *err)
 struct task {
 	bool (*find)(struct al_losses *x, const struct task *task, struct al_error *err);
 	struct al_conversion_loss *out;
-	const size_t *order; /* heads, `size` neighbors a group */
+	const size_t *order; /* heads, `size` neighbors per group */
 	size_t size;
 	int which; /* a form, a kind of embedding, or a grouping */
 };

@@ -1,6 +1,5 @@
-/* What each conversion of a module would lose, all of them found side by side: relative Frobenius
- * errors over the module's stacked query/key forms [AL_LOSS_QK] and output/value forms
- * [AL_LOSS_OV]. */
+/* Errors of all conversions of a module, computed together: relative Frobenius errors over the
+ * module's stacked query/key forms [AL_LOSS_QK] and output/value forms [AL_LOSS_OV]. */
 #pragma once
 
 #include "audit/audit.h"
@@ -12,7 +11,7 @@ enum { AL_MOST_LATENT_RANKS = 3 };
 /* Of all heads together: what conversions ask for. */
 enum { AL_LOSS_SPECTRA = AL_SPECTRUM_BIT(AL_SPECTRUM_QK) };
 
-/* Of one conversion; NAN where there is no such form, or nothing is known of it. */
+/* Errors of one conversion; NAN if there is no such form or its error is unknown. */
 struct al_conversion_loss {
 	double of[AL_N_LOSSES];
 	double qk_mean; /* under rotary positions over all offsets; of[] is at the queries' */
@@ -27,7 +26,7 @@ struct al_grouping {
 	struct al_conversion_loss mean; /* as stored */
 	struct al_conversion_loss neighbors; /* the best within what positions allow */
 	struct al_conversion_loss regrouped; /* the same for groups that were looked for */
-	size_t *order; /* those: heads, `size` neighbors a group; without one there is one group */
+	size_t *order; /* its heads, `size` neighbors per group; NULL: one group */
 };
 
 struct al_losses {

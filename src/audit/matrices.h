@@ -1,4 +1,4 @@
-/* What tables are too long for: a module's matrices and spectra as .npy files. */
+/* A module's matrices and spectra as .npy files, since tables would be too long. */
 #pragma once
 
 #include "audit/audit.h"

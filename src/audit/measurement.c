@@ -74,7 +74,7 @@ void al_summary_fill(struct al_table *summary, const struct al_audit *audit,
 				add_parts(summary, audit, al_measurements[i], tables[i], place);
 	al_table_note(summary, "medians; ranges in parentheses");
 	al_table_note(summary,
-		"a conversion changes all layers; its error is that of the worst layer");
+		"conversions change all layers; errors are those of the worst layer");
 	if (!audit->options.covariance)
 		al_table_note(summary,
 			"from weights alone: real inputs use fewer directions, so true ranks are "

@@ -1,4 +1,4 @@
-/* Measurements: what an audit can find out of attention modules, each a table.
+/* Measurements: what an audit can compute from attention modules, one table each.
  *
  * A measurement is one file with one descriptor, and its name in the list below. The code that
  * runs an audit knows no measurement by name: the descriptor contains its needs, when it is taken,
@@ -36,7 +36,7 @@ struct al_summary_part {
 		const struct al_table *table); /* NULL: no part */
 };
 
-/* What people read of a table where they named none. */
+/* Columns shown by default. */
 struct al_short_form {
 	const char *title; /* NULL: the table's */
 	const char *columns[9]; /* NULL-terminated; those that the table has */

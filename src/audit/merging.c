@@ -111,8 +111,8 @@ static bool is_there(const struct merger *x, size_t head)
 	return x->into[head] == head && !x->is_gone[head];
 }
 
-/* Of steps that differ by rounding alone the first is taken, and a head rather goes into one before
- * it: what exact copies are called hangs on no library. */
+/* Among steps that differ only by rounding, take the first, and prefer merging a head into an
+ * earlier one, so that the names of exact copies don't depend on a library. */
 static bool is_better(const struct al_merge *step, const struct al_merge *best)
 {
 	const double gain = best->cumulative_error * best->cumulative_error
@@ -121,7 +121,7 @@ static bool is_better(const struct al_merge *step, const struct al_merge *best)
 	return gain > TIE || (gain >= -TIE && best->head < best->twin && step->head >= step->twin);
 }
 
-/* Is the head, and who was merged into it, half the twin in scores and values? */
+/* Do the head, and all merged into it, share half the squares of the twin's scores and values? */
 static bool is_half(const struct merger *x, size_t head, size_t twin)
 {
 	for (size_t m = 0; m < x->out->n_heads; m++)
@@ -132,7 +132,7 @@ static bool is_half(const struct merger *x, size_t head, size_t twin)
 	return true;
 }
 
-/* Could the step be one to take? */
+/* Is the step a candidate? */
 static bool is_open(const struct merger *x, size_t head, size_t twin)
 {
 	const double squared = x->most * x->most;
@@ -205,7 +205,7 @@ static bool move(struct merger *x, size_t head, size_t twin, struct al_error *er
 	return true;
 }
 
-/* Steps up to `x->most`, after those that `totals` adds up. */
+/* Further steps, up to an error of `x->most`; `totals` sums the earlier ones. */
 static bool take_steps_up_to(struct merger *x, struct totals *totals, struct al_error *err)
 {
 	struct al_merge best;

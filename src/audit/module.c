@@ -126,8 +126,8 @@ static void change_biases(struct al_audit_module *module, const struct al_audit_
 		al_rotate_queries(module->attention, options->offset, module->biases[AL_QUERY]);
 }
 
-/* What the options make of the stored weights. Queries are rotated last: a mean over dimensions is
- * one of dimensions as they are stored. */
+/* Applies the options to the stored weights. Queries are rotated last, so that means are taken over
+ * the stored dimensions. */
 static bool change(struct al_audit_module *module, const struct al_audit_options *options,
 	struct al_error *err)
 {
@@ -144,7 +144,7 @@ static bool change(struct al_audit_module *module, const struct al_audit_options
 
 /* ---- reading: all heads, or a few at a time ---- */
 
-/* What a module's heads are read into at once. */
+/* Buffers for all heads of a module. */
 static const double PART_BYTES = 128 * 1024 * 1024;
 
 /* Some key/value heads and the queries that share them. */

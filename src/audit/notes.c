@@ -56,7 +56,8 @@ bool al_audit_set_offset(struct al_model_view *view, int64_t offset, struct al_e
 static void note_base(const struct al_attention *a, struct al_table *table)
 {
 	al_table_note(table, "rotary base: %lld (%s)", (long long)a->rotary_base,
-		a->rotary_base_origin ? a->rotary_base_origin : "its family names no other");
+		a->rotary_base_origin ? a->rotary_base_origin
+				      : "the default, as its family sets none");
 }
 
 /* The config's rule for long sequences. What multiplies all scores alike is left out. */
@@ -68,14 +69,13 @@ static void note_rule(const struct al_model_view *view, const struct al_attentio
 	if (!al_rotary_rule_read(view, a, &table->arena, &rule, NULL)
 		|| !al_rotary_rule_name(&rule))
 		return;
-	al_table_note(table, "%s scaling of rotary positions, as %s says",
-		al_rotary_rule_name(&rule), view->config_path);
+	al_table_note(table, "%s scaling of rotary positions, from %s", al_rotary_rule_name(&rule),
+		view->config_path);
 	if (al_rotary_hangs_on_length(&rule) && !al_rotary_is_long(&rule, (size_t)offset + 1))
 		al_table_note(table, "in sequences of at most %.0f tokens",
 			rule.original_positions);
 	if (rule.attention_factor != 1)
-		al_table_note(table,
-			"it multiplies the scores at every offset by %.6g, which is left out",
+		al_table_note(table, "its factor of %.6g on the scores at every offset is left out",
 			rule.attention_factor * rule.attention_factor);
 }
 
@@ -120,13 +120,13 @@ static void note_norms(const struct al_attention *const *measured, size_t n, str
 	}
 	al_table_note(table, "norms folded into the weights of %zu of %zu modules%s%s%s", n_folded,
 		n, n_biased ? ", and their offsets into the biases" : "",
-		n_folded < n ? "; the family names none for the others (a norm at the end of the "
+		n_folded < n ? "; the family has none for the others (a norm at the end of the "
 			       "previous layer doesn't count)"
 			     : "",
 		n_cross ? "; in cross-attention only into the queries" : "");
 }
 
-/* What of queries and keys isn't in the forms, where some module is so. */
+/* A note on the parts of queries and keys that forms leave out, if any module has some. */
 static void note_forms(const struct al_attention *const *measured, size_t n, struct al_table *table)
 {
 	static const struct {
@@ -137,9 +137,9 @@ static void note_forms(const struct al_attention *const *measured, size_t n, str
 			"latent attention: W_Q W_K^T leaves out each head's rotary part, whose "
 			"key all heads share"},
 		{offsetof(struct al_attention, is_shared),
-			"collaborative attention: a head's queries are the shared queries "
-			"times its row of the mixing matrix, and all heads use the same keys; "
-			"W_Q W_K^T leaves out the content bias, and nothing is converted"},
+			"collaborative attention: a head's queries are the shared queries times "
+			"its row of the mixing matrix, and all heads use the same keys; W_Q W_K^T "
+			"leaves out the content bias, and conversions aren't measured"},
 		{offsetof(struct al_attention, has_qk_norm),
 			"a norm follows the query and key projections: W_Q W_K^T leaves out "
 			"its gains"},
@@ -148,7 +148,7 @@ static void note_forms(const struct al_attention *const *measured, size_t n, str
 	for (size_t i = 0; i < n; i++)
 		if (measured[i]->biases[AL_QUERY].n_runs || measured[i]->biases[AL_VALUE].n_runs)
 			al_table_note(table,
-				"biases: heads are compared with their biases, as maps of [x, 1]; "
+				"biases: comparisons of heads include them (maps of [x, 1]); "
 				"spectra and conversions use the weights alone");
 	for (size_t k = 0; k < sizeof(notes) / sizeof(*notes); k++)
 		for (size_t i = 0; i < n; i++)
@@ -193,7 +193,7 @@ static void note_imatrix(const struct al_imatrix *imatrix, struct al_table *tabl
 		imatrix->path, has_means(imatrix) ? " and means" : "");
 	if (has_means(imatrix))
 		al_table_note(table,
-			"the inputs' mean is removed for keys without rotary positions, where "
+			"for keys without rotary positions the inputs' mean is removed, since "
 			"softmax cancels it");
 	else
 		al_table_warn(table,
@@ -224,15 +224,15 @@ static void note_ranks(const struct al_attention *const *measured, size_t n, str
 
 	if (!al_rank_is_told(unit))
 		al_table_warn(table,
-			"no ranks for weights stored as %s: rounding to so few bits may be as "
-			"large as the largest singular value; the shares of components are "
-			"those of the rounded numbers",
+			"no ranks for weights stored as %s: the rounding error of so few bits may "
+			"be as large as the largest singular value; component shares are those of "
+			"the rounded numbers",
 			al_dtype_title(dtype));
 	else if (hidden >= large)
 		al_table_warn(table,
-			"ranks mean little for weights stored as %s: rounding to so few bits "
-			"may cause singular values of %g of the largest, and only larger ones "
-			"are counted; the shares of components are those of the rounded numbers",
+			"ranks mean little for weights stored as %s: the rounding error of so few "
+			"bits may cause singular values of %g of the largest, and only larger ones "
+			"are counted; component shares are those of the rounded numbers",
 			al_dtype_title(dtype), hidden);
 }
 

@@ -27,7 +27,7 @@ bool al_null_independent(struct al_spectra *layer, struct al_thinned *thinned,
 	const struct al_triangles *triangles, uint64_t seed, uint64_t module, uint64_t draw,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Whose null: what is drawn for it is a function of these. */
+/* Identifies a null: its draws are a function of these. */
 struct al_null_name {
 	uint64_t seed, module;
 };

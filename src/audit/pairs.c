@@ -82,7 +82,7 @@ static bool need_bases(struct place x, struct al_error *err)
 			err);
 }
 
-/* What the cosines of two heads are found from, unless it is there already. */
+/* Computes the inputs of two heads' cosines, if missing. */
 static bool prepare_cosines(struct place a, struct place b, struct al_error *err)
 {
 	return judge(a, err) && judge(b, err)
@@ -348,7 +348,7 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 
 const struct al_measurement al_measurement_similarity = {
 	.id = "similarity",
-	.title = "Pairs of heads, the most similar first",
+	.title = "Pairs of heads, most similar first",
 	.needs = {.weights = true},
 	.add_columns = add_columns,
 	.add_module = add_module,

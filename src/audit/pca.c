@@ -64,7 +64,7 @@ static void center(struct al_matrix s, double *means)
 			s.data[i + j * s.ld] += mean - means[i] - means[j];
 }
 
-/* Cosines in the place of inner products; heads that do nothing are left out. */
+/* Cosines in place of inner products; heads that do nothing are left out. */
 static size_t take_cosines(struct al_view inner, struct al_matrix out)
 {
 	size_t n = 0;
@@ -183,7 +183,8 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 	struct al_range ov = al_range_of(arena, pca, "different_heads", "form", "ov");
 
 	al_summary_add(summary, "different heads",
-		al_format(arena, "acts like %s%s heads by scores%s", al_range_text(arena, qk, 1),
+		al_format(arena, "equivalent to %s%s heads by scores%s",
+			al_range_text(arena, qk, 1),
 			al_summary_of(arena, audit->view, offsetof(struct al_attention, n_heads)),
 			ov.n ? al_format(arena, ", %s by values", al_range_text(arena, ov, 1))
 			     : ""));

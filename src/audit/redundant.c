@@ -22,11 +22,11 @@ static const struct al_table_field fields[] = {
 		AL_MEMBER(struct row, step.qk_cosine)},
 	{{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
 		AL_MEMBER(struct row, step.ov_cosine)},
-	{{.key = "output_share", .title = "Share of outputs", .digits = 4},
+	{{.key = "output_share", .title = "Share of output", .digits = 4},
 		AL_MEMBER(struct row, step.output_share)},
 	{{.key = "ov_relative_error", .title = "OV error", .digits = 4},
 		AL_MEMBER(struct row, ov_error)},
-	{{.key = "cumulative_error", .title = "Error with all before", .digits = 4},
+	{{.key = "cumulative_error", .title = "Cumulative error", .digits = 4},
 		AL_MEMBER(struct row, step.cumulative_error)},
 	AL_FIELDS_END,
 };
@@ -60,12 +60,10 @@ static void finish(struct al_audit *audit, struct al_table *table)
 {
 	(void)audit;
 	al_table_note(table,
-		"twin: the head attends as its twin does, whose W_O takes over its outputs; "
-		"silent: "
-		"the head is dropped. The order is that in which the larger error of scores and "
-		"values grows least, up to %g; then come, at any error, near copies: heads that "
-		"share at least half of the squares of their scores and values with their twin "
-		"(both cosines reach 0.707)",
+		"twin: the head attends like its twin, whose W_O takes over its outputs; silent: "
+		"the head is dropped. Heads are listed in the order that increases the larger "
+		"error of scores and values least, up to %g; near copies follow at any error: "
+		"heads with a cosine of at least 0.707 to their twin, in both scores and values",
 		AL_REMOVABLE_PERCENT / 100.);
 }
 

@@ -24,7 +24,7 @@ struct heads {
 	struct al_spectra *out;
 };
 
-/* Where a head's values go. */
+/* Destination of a head's values. */
 static double *column(const struct heads *x, enum al_spectrum kind, size_t head)
 {
 	const struct al_matrix m = x->out->values[kind];
@@ -116,7 +116,7 @@ struct layer {
 
 /* ---- for counts ---- */
 
-/* Of all squares, ten times what single precision's sums were off. */
+/* Ten times the error of single precision's sums, relative to all squares. */
 static const double MARGIN = 1e-6;
 
 /* Norms whose products' squares are within single precision's range, with room to spare. */

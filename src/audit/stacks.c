@@ -167,7 +167,7 @@ static void gather_gram(const struct al_stack *s, const size_t *heads, size_t n,
 				w * sizeof(*out.data));
 }
 
-/* What the leading eigenvalues leave, where the Gram matrix is accurate enough. */
+/* The remainder after the leading eigenvalues, if the Gram matrix is accurate enough. */
 static bool share_by_values(const struct al_stack *s, const size_t *heads, size_t n,
 	double *squared, bool *is_shown, struct al_error *err)
 {

@@ -33,7 +33,7 @@ static inline void al_stack_finish(struct al_stack *stack)
 /* What al_stack_share and al_stack_estimate start from. */
 bool al_stack_form_gram(struct al_stack *stack, struct al_error *err) AL_MUST_CHECK;
 
-/* ||the forms with `other`'s heads in the place of own's - the forms|| / ||the forms||: the other
+/* ||the forms with `other`'s heads in place of own's - the forms|| / ||the forms||: the other
  * projections as they are. */
 bool al_stack_error(const struct al_stack *stack, struct al_view other, double *relative_error,
 	struct al_error *err) AL_MUST_CHECK;

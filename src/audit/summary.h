@@ -6,7 +6,7 @@
 
 void al_summary_add(struct al_table *summary, const char *item, const char *value);
 
-/* Of a column's numbers: the middle is their median. */
+/* Statistics of a column's numbers; the middle is the median. */
 struct al_range {
 	double low, middle, high;
 	size_t n;

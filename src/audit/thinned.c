@@ -149,7 +149,7 @@ static bool add_drawn(struct counter *x, struct al_thinned *thinned, size_t n, b
 	return true;
 }
 
-/* A quarter, a half and all. */
+/* Fractions: a quarter, a half, all. */
 static bool count_parts(struct counter *x, struct al_thinned *thinned, const struct al_spectra *all,
 	struct al_error *err)
 {

@@ -29,8 +29,8 @@ static inline void al_drawn_finish(struct al_drawn *drawn)
 
 enum { AL_MOST_THINNED = 3, AL_N_UNFOLDINGS = 2 };
 
-/* Of one draw: how many parts of the heads were counted, which share of all heads each is, rising,
- * the last 1, and the components for 90 % of each unfolding. */
+/* One draw: the number of subsets of heads counted, each one's share of all heads (increasing, the
+ * last 1), and the components for 90 % of each unfolding. */
 struct al_thinned {
 	size_t n;
 	double share[AL_MOST_THINNED];

@@ -121,8 +121,8 @@ static bool decompose(struct measured *m, size_t rank, double tucker_error, doub
 		*error = cp.relative_error;
 	else
 		al_table_warn(m->table,
-			"%s, rank %zu: collab did not converge in %zu sweeps; its error is at "
-			"most %.4f",
+			"%s, rank %zu: collab did not converge in %zu sweeps; the error is at most "
+			"%.4f",
 			m->module->attention->name, rank, cp.n_sweeps, cp.relative_error);
 	al_cp_finish(&cp);
 	return true;
@@ -164,7 +164,7 @@ static bool add_width(struct measured *m, size_t rank, size_t bound, struct al_e
 	return add_tucker(m, rank, &tucker_error, err) && add_cp(m, rank, bound, tucker_error, err);
 }
 
-/* At the heads' full width nothing is lost, and nothing has to be computed. */
+/* At the heads' full width the error is 0: nothing to compute. */
 static void add_full_width(struct measured *m, size_t bound)
 {
 	const struct al_heads_shape s = al_heads_shape(&m->tensor);
@@ -218,16 +218,15 @@ static void finish(struct al_audit *audit, struct al_table *table)
 {
 	(void)audit;
 	al_table_note(table,
-		"saving: relative to W_Q and W_K without biases; collab: sweeps end "
-		"when %d more lower the error by less than 1 %%; ranks beyond half of "
-		"the full rank, or whose %d sweeps need over %.0e operations, have "
-		"no error here: compress --method collab --sweeps N measures it",
+		"saving: relative to W_Q and W_K without biases; collab: sweeps stop when %d more "
+		"reduce the error by less than 1 %%; no error is given for ranks above half the "
+		"full rank, or whose %d sweeps need over %.0e operations: use compress --method "
+		"collab --sweeps N",
 		MOST_SWEEPS, AL_CP_SWEEPS, CP_FLOPS);
 	al_table_note(table, "%s", al_control_note);
 	al_table_note(table,
-		"truncate: the same number of singular triples, chosen over all heads, "
-		"so that heads keep different ranks; compress --method qk keeps one "
-		"rank for all heads");
+		"truncate: as many singular triples, chosen across all heads, so heads keep "
+		"different ranks; compress --method qk keeps one rank for all heads");
 }
 
 /* ---- the figure: error against what is kept, module by module ---- */
@@ -275,7 +274,7 @@ static const struct al_drawing drawing = {
 		{
 			.id = "width",
 			.mark = "line",
-			.x = {.column = "parameters", .title = "Numbers kept of queries and keys"},
+			.x = {.column = "parameters", .title = "Query and key numbers kept"},
 			.y = {.column = "error", .title = "Relative error", .has_min = true},
 			.series = "method",
 			.panel = "module",
@@ -290,7 +289,7 @@ static const struct al_drawing drawing = {
 
 const struct al_measurement al_measurement_tucker = {
 	.id = "tucker",
-	.title = "Error against shared width: Tucker, CP and truncated heads",
+	.title = "Error by shared width: Tucker, CP and truncated heads",
 	.measured = AL_MEASURED_WHEN_NAMED,
 	.needs_own_keys = true,
 	.needs = {.weights = true},

@@ -162,7 +162,7 @@ static inline void q3_k_block(const unsigned char *b, float *out)
 	}
 }
 
-/* Of 8 groups the scale and what is taken off, 6 bits each, in 12 bytes. */
+/* Scales and minimums of 8 groups, 6 bits each, in 12 bytes. */
 static inline void group_of_32(const unsigned char *packed, int group, int *scale, int *least)
 {
 	const unsigned char *q = packed + group % 4;
@@ -240,8 +240,8 @@ static const uint16_t patterns_iq2[256] = {
 
 static const float sizes_iq2[4] = {8, 25, 43, 0};
 
-/* Of 32 numbers four patterns, a byte each; then 28 bits of signs and four of the scale. Of eight
- * numbers an even number is negative, so that seven bits determine all signs. */
+/* For 32 numbers: four patterns, one byte each; then 28 bits of signs and four of the scale. Among
+ * eight numbers an even number is negative, so seven bits determine all signs. */
 static inline void iq2_xxs_block(const unsigned char *b, float *out)
 {
 	const float scale = half_at(b);

@@ -220,7 +220,7 @@ static void destroy(struct al_output *output)
 	free(output);
 }
 
-/* What was opened; NULL where it wasn't. */
+/* The opened output; NULL: none. */
 static struct al_output *opened(struct al_output *output, bool is_open)
 {
 	if (is_open)
@@ -379,7 +379,7 @@ bool al_output_commit(struct al_output *output, struct al_error *err)
 	return ok;
 }
 
-/* What was mounted isn't any more; its bytes go with the mount. */
+/* The mount is gone, and its bytes with it. */
 static void forget(const struct al_output *output)
 {
 	struct al_mounted *file = output->mounted;

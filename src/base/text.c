@@ -407,7 +407,7 @@ static bool is_printable(const char *text)
 	return true;
 }
 
-/* What a terminal can't show is escaped in $'...', which POSIX has since 2024. */
+/* Unprintable characters are escaped in $'...' (POSIX 2024). */
 const char *al_shell_word(struct al_arena *arena, const char *text)
 {
 	const bool escapes = !is_printable(text);

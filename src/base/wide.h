@@ -22,5 +22,5 @@
 #define AL_WIDEST_FUSED
 #endif
 
-/* What such a function calls is part of it. */
+/* Calls in such a function are inlined. */
 #define AL_LOOP static inline __attribute__((always_inline))

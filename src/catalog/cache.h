@@ -1,4 +1,4 @@
-/* What a catalog has cached, for the files that load: not for others. */
+/* The catalog's cache, only for files that load. */
 #pragma once
 
 #include "catalog/catalog.h"

@@ -37,7 +37,7 @@ enum al_tensor_kind {
 };
 extern const char *const al_tensor_kind_names[AL_N_TENSOR_KINDS];
 
-/* What an entry is shared over, or grows with. */
+/* The scope of an entry: shared over it, or growing with it. */
 enum al_per {
 	AL_PER_MODULE,
 	AL_PER_LAYER,
@@ -207,7 +207,7 @@ struct al_state_term {
 struct al_state_bytes {
 	struct al_state_term *parts;
 	size_t n_parts;
-	int64_t total; /* of the plain terms, bytes a parameter */
+	int64_t total; /* of the plain terms, bytes per parameter */
 	bool has_formula;
 };
 

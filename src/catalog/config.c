@@ -8,7 +8,7 @@ static const struct al_config_key *find_key(const struct al_config *config, cons
 	return AL_FIND(config->family->config, config->family->n_config, symbol);
 }
 
-/* Where the config gives the symbol; NULL: nowhere, or the request gives another value. */
+/* The config's key that sets the symbol; NULL: none, or the request overrides it. */
 static const struct al_item *find_given(const struct al_config *config,
 	const struct al_config_key *key)
 {
@@ -80,7 +80,7 @@ static bool default_list(const struct al_config *config, const struct al_config_
 	return true;
 }
 
-/* What a key that is left out, or null, is worth; NULL: its word. */
+/* The value of a missing or null key; NULL: its word. */
 static const struct al_formula *find_fallback(const struct al_config *config,
 	const struct al_config_key *key)
 {
@@ -292,7 +292,7 @@ static bool set_symbol(const struct al_config *config, const struct al_module_se
 	return true;
 }
 
-/* What none sets here is 0. */
+/* Symbols set by none of these are 0. */
 static void set_zeros(const struct al_config *config, const struct al_architecture *architecture,
 	const char *origin)
 {
@@ -351,8 +351,7 @@ static bool set_key(const struct al_config *config, const struct al_config_key *
 		|| fail_default(config, key, err);
 }
 
-/* What is given comes before defaults, which are formulas of it, and both before lists, whose
- * lengths are. */
+/* Order: given values, then defaults, which are formulas of them, then lists, whose lengths are. */
 static bool set_keys(const struct al_config *config, struct al_error *err)
 {
 	for (int pass = 0; pass < 4; pass++)
@@ -381,7 +380,7 @@ static bool expect_objects(const struct al_config *config, const struct al_confi
 	return true;
 }
 
-/* Of what a model is made of: which components its config has. A text model is always there. */
+/* Finds the components in a model's config. There is always a text model. */
 static bool set_components(const struct al_config *config, struct al_error *err)
 {
 	const struct al_family *family = config->family;

@@ -14,7 +14,7 @@ struct al_config {
 /* "a whole number" */
 const char *al_config_expectation(const struct al_config_key *key);
 
-/* A list symbol, one value a layer. */
+/* A list symbol, one value per layer. */
 bool al_config_is_list(const struct al_config_key *key);
 
 /* How long a list must be. */

@@ -1,5 +1,5 @@
-/* The values of a config.json: each against its key's type. A list has a value a layer: it may be a
- * pattern of letters, or numbers of layers. */
+/* The values of a config.json, each checked against its key's type. A list has one value per layer:
+ * in the file it may also be a pattern of letters, or the numbers of layers. */
 #include "catalog/config.h"
 
 #include <errno.h>

@@ -49,7 +49,7 @@ struct al_engine_choice {
 	bool has_mtp; /* what predicts further tokens is loaded, and caches too */
 };
 
-/* What the engine's formulas may use; what isn't known may be 0. */
+/* Symbols for the engine's formulas; unknown ones may be 0. */
 struct al_engine_scope {
 	const struct al_engine_choice *choice;
 	int64_t seq, window, tp, devices, vocab;

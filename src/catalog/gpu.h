@@ -1,7 +1,7 @@
 /* Devices by name: gpus.json has a line for each, with the data sheet that its numbers are from.
  *
  * "memory" is what is sold, in bytes of 2^30 a GB, as makers of memory count; "usable" what a
- * program finds, where that was measured. "bandwidth" is bytes a second, "bf16" and "fp8" FLOPs a
+ * program finds, where that was measured. "bandwidth" is bytes per second, "bf16" and "fp8" FLOPs a
  * second of dense matrices. */
 #pragma once
 

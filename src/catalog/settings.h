@@ -52,7 +52,7 @@ void al_settings_set(struct al_settings *settings, const char *symbol, int64_t v
 	const char *origin);
 void al_settings_set_word(struct al_settings *settings, const char *symbol, const char *word,
 	const char *origin);
-/* One value a layer: numbers or words, copied. */
+/* One value per layer: numbers or words, copied. */
 void al_settings_set_list(struct al_settings *settings, const char *symbol,
 	const struct al_value *values, size_t n, const char *origin);
 

@@ -18,7 +18,7 @@ static void say(size_t bytes)
 	(void)written;
 }
 
-/* Of several threads that get here, the first speaks and ends the others. */
+/* If several threads get here, the first prints the message and exits. */
 void al_end_exhausted(size_t bytes)
 {
 	static atomic_flag is_ending = ATOMIC_FLAG_INIT;

@@ -45,50 +45,48 @@ static void add_row(const struct al_job_module *module, struct al_table *table)
 static void note_error(const struct al_job *job, struct al_table *table, bool has_estimate)
 {
 	const bool has_data = job->options->data.calibration;
-	const char *measure = has_data ? "in the measure of the calibration's tokens (in sample)"
-				       : "of the weights alone";
+	const char *measure = has_data ? "weighted by the calibration (in sample)"
+				       : "from the weights alone";
 
 	if (job->options->method == AL_METHOD_IDENTITY)
 		al_table_note(table, "identity: every tensor is copied unchanged");
 	else if (al_refit_runs(job->options->data.refit))
 		al_table_note(table,
-			"relative error: of the layers' attention outputs on the tokens that "
-			"W_O was fitted to (in sample)");
+			"relative error: of the layers' attention outputs on the tokens used to "
+			"fit W_O (in sample)");
 	else if (job->options->method == AL_METHOD_MHE_MUL)
 		al_table_note(table,
-			"relative error: of the stack of W_Q^(i) W_K^(i)T and of the values that "
-			"all heads share%s, the root of both squares' sum; content biases are kept "
-			"beside the shared queries",
-			has_data ? ", in the measure of the calibration's tokens (in sample)" : "");
+			"relative error: of the stacked W_Q^(i) W_K^(i)T and of the values that "
+			"all heads share%s, combined as the root of the sum of squares; content "
+			"biases are stored next to the shared queries",
+			has_data ? ", weighted by the calibration (in sample)" : "");
 	else if (job->options->method == AL_METHOD_MERGE)
 		al_table_note(table, "%s",
-			has_data
-				? "relative error: of the modules' outputs on the calibration's "
-				  "tokens (in sample), each head that goes put out by its twin"
-				: "relative error: by weights alone, of the forms W_Q^(i) "
-				  "W_K^(i)T and of W_V^(i) W_O^(i), each head that goes put out by "
-				  "its twin: the root of both squares' sum");
+			has_data ? "relative error: of the layers' attention outputs on the "
+				   "calibration tokens (in sample), with each removed head "
+				   "replaced by its twin"
+				 : "relative error: from weights alone, of W_Q^(i) W_K^(i)T and of "
+				   "W_V^(i) W_O^(i), with each removed head replaced by its twin, "
+				   "combined as the root of the sum of squares");
 	else if (al_job_refits(job->options))
 		al_table_note(table,
 			"relative error: of the layers' attention outputs on the calibration "
 			"tokens (in sample), with W_O of the remaining heads refitted");
 	else if (job->options->method == AL_METHOD_GQA && job->options->of_keys)
 		al_table_note(table,
-			"relative error: of the groups' values and of their Q K^T%s, %s, the root "
-			"of "
-			"both squares' sum; what it costs the model, verify --tokens measures",
+			"relative error: of the groups' values and of their Q K^T%s, %s, combined "
+			"as the root of the sum of squares; verify --tokens measures the loss",
 			job->view->modules[0].is_rotary ? " (its mean over all distances)" : "",
 			measure);
 	else if (al_method_is_of_values(job->options->method))
 		al_table_note(table,
-			"relative error: of what the closed form minimizes, %s%s; what it costs "
-			"the "
-			"model, verify --tokens measures",
+			"relative error: of what the closed form minimizes, %s%s; verify --tokens "
+			"measures the loss",
 			measure,
-			al_job_refits_by_data(job->options) ? ", before W_O is fitted anew" : "");
+			al_job_refits_by_data(job->options) ? ", before W_O is refitted" : "");
 	else
-		al_table_note(table, "relative error: of the stack of W_Q^(i) W_K^(i)T%s%s; %s",
-			has_data ? " in the measure of the calibration's tokens (in sample)" : "",
+		al_table_note(table, "relative error: of the stacked W_Q^(i) W_K^(i)T%s%s; %s",
+			has_data ? " weighted by the calibration (in sample)" : "",
 			has_estimate ? ", estimated with 64 Gaussian vectors" : "",
 			al_control_note);
 }
@@ -109,11 +107,11 @@ static void note_layout(const struct al_job *job, struct al_table *table)
 
 	if (!layout || job->options->for_epfml || keeps_heads(layout))
 		return;
-	if (job->config_says)
-		al_table_note(table, "layout: %s", job->config_says);
+	if (job->config_note)
+		al_table_note(table, "layout: %s", job->config_note);
 	else if (al_layout_unlisted(layout))
 		al_table_warn(table,
-			"layout: %s, which no model family has: attnledger reads it, other "
+			"layout: %s, which no model family supports: attnledger reads it, other "
 			"programs don't%s",
 			al_layout_unlisted(layout),
 			layout->method == AL_METHOD_LATENT
@@ -141,7 +139,7 @@ static void note_budget(const struct al_job *job, struct al_table *table)
 	al_table_note(table,
 		"budget: %" PRId64 " of %" PRId64 " %s (%.2f %% less); ranks by the smallest sum "
 		"of squared relative errors",
-		after, before, is_cache ? "numbers cached for a token" : "parameters",
+		after, before, is_cache ? "numbers cached per token" : "parameters",
 		100 * (1 - (double)after / (double)before));
 }
 
@@ -163,8 +161,8 @@ void al_answer_fill(const struct al_job *job, struct al_table *table)
 	for (size_t i = 0; i < job->n_modules; i++)
 		if (!job->modules[i].pieces.has_settled)
 			al_table_warn(table,
-				"%s: not converged after %zu sweep%s; more (--sweeps N) lessen "
-				"the error",
+				"%s: not converged after %zu sweep%s; more sweeps (--sweeps N) "
+				"reduce the error",
 				job->modules[i].layout.attention->name,
 				job->options->effort.n_sweeps,
 				job->options->effort.n_sweeps == 1 ? "" : "s");

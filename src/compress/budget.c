@@ -106,7 +106,7 @@ static bool spend(struct al_job *job, struct ladder *ladders, size_t n, int64_t 
 		return al_fail(err, AL_EINPUT,
 			"the lowest ranks already need %" PRId64 " %s, more than %" PRId64,
 			budget - left,
-			job->options->budget_is_cache ? "cached numbers a token" : "parameters",
+			job->options->budget_is_cache ? "cached numbers per token" : "parameters",
 			budget);
 	for (size_t step; (step = find_step(ladders, n, left)) < n;) {
 		const struct rung *here = &ladders[step].rungs[ladders[step].at++];

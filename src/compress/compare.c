@@ -113,7 +113,7 @@ static void find_strangers(struct comparison *c, const struct al_plan *plan)
 	for (size_t i = 0; i < c->compressed->n_tensors; i++) {
 		const char *name = c->compressed->tensors[i].name;
 		if (!bsearch(&name, names, plan->n, sizeof(*names), compare_names))
-			note(c, name, "is not one of the original's");
+			note(c, name, "doesn't exist in the original");
 	}
 }
 
@@ -141,7 +141,7 @@ bool al_copies_compare(struct al_job *job, struct al_table *table, bool *is_same
 	for (int i = 0; i < 2; i++)
 		free(c.blocks[i]);
 	if (ok && c.n_tensors > MOST_NAMES)
-		al_table_warn(table, "%s: %zu tensors more differ", job->compressed->path,
+		al_table_warn(table, "%s: %zu more tensors differ", job->compressed->path,
 			c.n_tensors - MOST_NAMES);
 	*is_same = c.n_tensors == 0;
 	return ok;

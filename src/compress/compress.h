@@ -24,7 +24,7 @@ struct al_dropped {
 	int64_t head;
 };
 
-/* What errors are weighed by. */
+/* What errors are weighted by. */
 enum al_weighting {
 	AL_MEASURE_AUTO, /* outputs for ov; weighed inputs for values, inputs for keys; weights
 			    without a calibration */

@@ -23,7 +23,7 @@ static bool decompose(struct al_work *w, struct al_matrix g, struct al_error *er
 	return al_duplicate(al_view(g), &w->directions, err);
 }
 
-/* Of kv-latent the matrix is the same at every rank. */
+/* For kv-latent the matrix is the same at every rank. */
 bool al_work_lead(struct al_work *w, struct al_matrix g, size_t rank, struct al_matrix *out,
 	struct al_error *err)
 {
@@ -65,7 +65,7 @@ bool al_symmetric_roots(struct al_matrix gram, double least_share, struct al_mat
 	return ok;
 }
 
-/* Of one key/value head, (sum W_O W_O^T)^1/2 over its query heads and its pseudo-inverse. */
+/* For one key/value head: (sum W_O W_O^T)^1/2 over its query heads, and its pseudo-inverse. */
 static bool output_roots(const struct al_work *w, size_t kv, struct al_matrix gram,
 	struct al_matrix root, struct al_matrix inverse, struct al_error *err)
 {

@@ -61,5 +61,5 @@ void al_answer_heads(const struct al_job *job, struct al_table *table)
 				&(struct row){a->name, a->layer, i, job->modules[m].dimensions[i]});
 	}
 	al_table_note(table,
-		"the number of shared dimensions r that hold 90 %% of m_ir^2 |a_r|^2 |c_r|^2");
+		"number of shared dimensions r that capture 90 %% of m_ir^2 |a_r|^2 |c_r|^2");
 }

@@ -100,7 +100,7 @@ static bool find_gram(struct keys *k, enum al_weighting measure, struct al_error
 			k->gram, err);
 }
 
-/* What values are weighed by is nothing to keys. */
+/* Keys don't use the weights of values. */
 static enum al_weighting measure_of_keys(const struct al_work *w)
 {
 	if (w->measure < AL_MEASURE_INPUTS || w->measure == AL_MEASURE_CENTERED)

@@ -40,7 +40,7 @@ struct al_job {
 	int64_t *ranks; /* of the modules that are asked for, out of a budget */
 	bool writes_folder;
 	uint64_t source; /* the original's hash, once it is written */
-	const char *config_says; /* a reader that loads the copy by its config.json; NULL: none */
+	const char *config_note; /* how config.json describes the copy; NULL: it can't */
 };
 
 /* What a compressed file records of itself: method, and layout and scale of its modules; both
@@ -54,7 +54,7 @@ void al_job_finish(struct al_job *job);
 const struct al_job_module *al_job_find(const struct al_job *job,
 	const struct al_attention *attention);
 
-/* The compressed modules' weights in the place of the original's, while the job lives. */
+/* The compressed modules' weights in place of the original's, while the job lives. */
 struct al_factor_source al_job_factors(struct al_job *job);
 
 /* ---- compress.c ---- */

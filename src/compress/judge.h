@@ -41,7 +41,7 @@ struct al_candidate {
 	int64_t rank; /* drop, merge: heads that each module loses */
 	bool of_keys;
 	int64_t parameters, original; /* of all modules' attention */
-	int64_t cached, cached_originally; /* numbers a token, of all modules */
+	int64_t cached, cached_originally; /* numbers per token, of all modules */
 	double error; /* relative, the root of the mean over modules of its squares, in sample */
 	struct al_judgment measured;
 	bool is_best; /* none that caches as little costs less */

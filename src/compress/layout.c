@@ -91,7 +91,7 @@ static void add_runs(struct maker *m, const struct al_factor *factor, enum al_mo
 
 /* ---- the methods ---- */
 
-/* What becomes of a projection. */
+/* The fate of a projection. */
 enum form {
 	UNTOUCHED, /* of no interest to the method */
 	KEPT, /* for comparing them; without the dropped heads */

@@ -1,4 +1,4 @@
-/* What errors are weighed by: nothing, the norm before, or what a calibration recorded. */
+/* What errors are weighted by: nothing, the norm before, or what a calibration recorded. */
 #include "compress/work.h"
 
 const char *const al_measure_names[AL_N_WEIGHTINGS] = {"auto", "weights", "gain", "diagonal",

@@ -125,16 +125,16 @@ static void describe_stored(struct al_text *out, const struct al_module_layout *
 }
 
 /* Is it stored so that its family, whatever heads it has, doesn't find it? */
-static bool is_apart(const struct al_module_layout *layout, bool config_says)
+static bool is_apart(const struct al_module_layout *layout, bool in_config)
 {
 	return al_layout_unlisted(layout) || al_method_mixes(layout->method)
-		|| (layout->method == AL_METHOD_GQA && !config_says);
+		|| (layout->method == AL_METHOD_GQA && !in_config);
 }
 
 /* Divided by, not multiplied: a whole number, but where a scale is folded in; that is the one of
  * the family of shared queries and keys. */
 static void describe_shape(struct al_text *out, const struct al_attention *a,
-	const struct al_module_layout *layout, bool is_folded, bool config_says)
+	const struct al_module_layout *layout, bool is_folded, bool in_config)
 {
 	const enum al_method method = layout ? layout->method : AL_METHOD_DROP;
 	const bool is_dropped = layout && al_method_drops(method);
@@ -157,12 +157,12 @@ static void describe_shape(struct al_text *out, const struct al_attention *a,
 		al_text_addf(out, ", \"score_scale\": %.17g", a->score_scale);
 	if (al_layout_unlisted(layout))
 		al_text_addf(out, ", \"unlisted\": \"%s\"", al_layout_unlisted(layout));
-	if (layout && !is_folded && is_apart(layout, config_says))
+	if (layout && !is_folded && is_apart(layout, in_config))
 		describe_stored(out, layout);
 	al_text_add(out, "}");
 }
 
-/* Of every module, so that what an earlier compression did to others is not lost. */
+/* Records every module, so that the record of an earlier compression isn't lost. */
 static void describe_shapes(const struct al_job *job, struct al_text *out)
 {
 	al_text_add(out, "[");
@@ -173,7 +173,7 @@ static void describe_shapes(const struct al_job *job, struct al_text *out)
 		al_text_add(out, out->length > 1 ? ", " : "");
 		const struct al_job_module *module = al_job_find(job, a);
 		describe_shape(out, a, module ? &module->layout : NULL,
-			module && job->options->for_epfml, job->config_says != NULL);
+			module && job->options->for_epfml, job->config_note != NULL);
 	}
 	al_text_add(out, "]");
 }

@@ -140,9 +140,9 @@ static bool check_file(const struct al_job *job, const char *path, struct al_err
 	return true;
 }
 
-/* Temporary files there are next to the path: not in the folder that it names, and where the
- * path is a device, in the system's folder. */
-static const char *beside(struct al_job *job, const char *path)
+/* Where the temporary file goes: next to the output, not into the folder that it names; for a
+ * device into the system's folder for temporary files. */
+static const char *temporary_path(struct al_job *job, const char *path)
 {
 	size_t length = strlen(path);
 
@@ -156,7 +156,7 @@ bool al_job_open_output(struct al_job *job, const char *path, struct al_error *e
 	const bool ok = writes_folder(job, path) ? check_folder(job, path, err)
 						 : check_file(job, path, err);
 
-	return ok && al_spill_open(&job->aside, beside(job, path), err);
+	return ok && al_spill_open(&job->aside, temporary_path(job, path), err);
 }
 
 /* ---- after it ---- */

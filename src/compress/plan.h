@@ -64,6 +64,6 @@ const struct al_metadata *al_job_metadata(struct al_job *job, size_t shard, cons
 
 /* ---- write_config.c ---- */
 
-/* Adds the copy's config.json, of a view that has one, and sets job->config_says. */
+/* Adds the copy's config.json, of a view that has one, and sets job->config_note. */
 struct al_text;
 void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct al_text *out);

@@ -104,7 +104,7 @@ bool al_work_ov(struct al_work *w, struct al_pieces *out, struct al_error *err)
 	return ok;
 }
 
-/* Groups of neighbours. */
+/* Groups of neighbors. */
 static bool share(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
 	const bool is_gqa = w->layout->method == AL_METHOD_GQA;
@@ -130,7 +130,7 @@ static double squared_error(const struct al_work *w, const struct al_pieces *pie
 /* Groups of other heads, if they lose less. The weights are in order again afterwards. */
 static bool regroup(struct al_work *w, struct al_pieces *out, struct al_error *err)
 {
-	const struct al_work neighbours = *w;
+	const struct al_work neighbors = *w;
 	const double before = squared_error(w, out);
 	size_t *order = al_new_array(w->arena, size_t, w->n_kv);
 	size_t *places = al_new_array(w->arena, size_t, w->n_kv);
@@ -160,8 +160,8 @@ static bool regroup(struct al_work *w, struct al_pieces *out, struct al_error *e
 		other = worse;
 		w->places = places;
 	} else {
-		w->lost = neighbours.lost;
-		w->whole = neighbours.whole;
+		w->lost = neighbors.lost;
+		w->whole = neighbors.whole;
 	}
 	return true;
 }

@@ -253,13 +253,14 @@ static void note_positions(const struct verification *v)
 	}
 	if (has_rotary)
 		al_table_note(v->table,
-			"rotary positions: all keys stand 0, then %" PRId64 ", %" PRId64
-			" and %" PRId64 " tokens before their queries; the largest of these "
-			"differences, the mean variation, the error of all outputs",
+			"rotary positions: all keys are 0, then %" PRId64 ", %" PRId64
+			" and %" PRId64
+			" tokens before their queries; reported are the largest difference, the "
+			"mean total variation, and the error of all outputs",
 			v->offsets[1], v->offsets[2], v->offsets[3]);
 	if (has_norm)
 		al_table_note(v->table,
-			"norms of queries and keys are left out; --tokens FILE includes them");
+			"without the norms of queries and keys; use --tokens FILE to include them");
 }
 
 /* What the compressed checkpoint records of its original. */
@@ -288,7 +289,7 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 	if (!note_source(v, err))
 		return false;
 	if (v->job.options->method == AL_METHOD_IDENTITY) {
-		al_table_note(v->table, "no layer is changed: tensors are compared byte by byte");
+		al_table_note(v->table, "no layer is changed; tensors were compared byte by byte");
 		return true;
 	}
 	al_table_note(v->table,
@@ -299,14 +300,15 @@ static bool add_notes(const struct verification *v, struct al_error *err)
 		"total variation: half the sum of |p - p'| over a query's keys, mean "
 		"over queries and heads (0: identical, 1: disjoint)");
 	al_table_note(v->table,
-		"relative error of the output: of the sum over heads of P V W_O, the value bias "
-		"included, the output bias not");
+		"relative error of the output: of the sum over heads of P V W_O, with the value "
+		"bias, without the output bias");
 	if (al_method_drops(v->job.options->method))
 		al_table_note(v->table,
 			"logits, probabilities and total variation are those of the remaining "
 			"heads; the output %s",
-			v->job.options->method == AL_METHOD_DROP ? "lacks the dropped ones"
-								 : "is compared with that of all");
+			v->job.options->method == AL_METHOD_DROP
+				? "lacks the dropped ones"
+				: "is compared with that of all heads");
 	if (v->options->has_tolerance)
 		al_table_note(v->table, "%zu of %zu rows exceed the tolerance of %g", v->n_beyond,
 			v->table->n_rows, v->options->tolerance);

@@ -1,4 +1,4 @@
-/* A module on its way through a method: what it loads, and the method. */
+/* A module during compression: loading its inputs and running the method. */
 #include "compress/work.h"
 
 /* ---- loading ---- */

@@ -1,4 +1,4 @@
-/* A module on its way through a method: weights, what is weighed by, and the steps that methods
+/* A module on its way through a method: weights, what is weighted by, and the steps that methods
  * share. */
 #pragma once
 
@@ -15,7 +15,7 @@ struct al_work {
 	enum al_weighting measure;
 	bool *is_dropped; /* [n_heads], the job's arena's; NULL: no heads go */
 	struct al_arena *arena; /* the job's */
-	bool regroups; /* gqa: may groups be of other heads than neighbours? */
+	bool regroups; /* gqa: may groups be of other heads than neighbors? */
 	const size_t *places; /* of the layout that was made last */
 	size_t index; /* of the modules that are asked for */
 

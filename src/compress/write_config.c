@@ -101,7 +101,8 @@ static bool fits(struct check *c, const struct al_tensor_list *list)
 	return true;
 }
 
-static bool says_all(struct al_job *job, const struct al_plan *plan, const struct al_text *config)
+static bool describes_all(struct al_job *job, const struct al_plan *plan,
+	const struct al_text *config)
 {
 	const struct al_model_view *view = job->view;
 	AL_ENDS(al_tensor_list_finish) struct al_tensor_list list = {0};
@@ -165,15 +166,16 @@ void al_job_write_config(struct al_job *job, const struct al_plan *plan, struct 
 	if (!al_json_get(config->root, AL_CONFIG_COMPRESSED) && !is_unlisted(job)
 		&& find_common(job, values)
 		&& al_config_edit(job->view->family, out, values, N_SYMBOLS, NULL)
-		&& says_all(job, plan, out)) {
-		job->config_says = al_format(&job->arena,
+		&& describes_all(job, plan, out)) {
+		job->config_note = al_format(&job->arena,
 			"family %s with %" PRId64 " heads, %" PRId64 " of keys and values, %" PRId64
 			" wide: %s%s",
 			job->view->family->name, values[0].value, values[1].value, values[2].value,
-			job->writes_folder
-				? "its config.json says so, programs that load the family load it"
-				: "-o FOLDER/ writes a config.json that says so, for programs that "
-				  "load the family",
+			job->writes_folder ? "its config.json has these sizes, so programs that "
+					     "load the family load it"
+					   : "-o FOLDER/ writes a config.json with these sizes, "
+					     "for programs that "
+					     "load the family",
 			warn(job, values[0].value));
 		return;
 	}

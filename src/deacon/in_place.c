@@ -111,7 +111,7 @@ static bool apply_block(void *context, size_t index, struct al_error *err)
 		&& al_narrow(al_view(y), al_part_f(a->y, 0, first, a->y.rows, n), err);
 }
 
-/* Of head outputs o [n_heads*d_head][tokens]: y is [d_model][tokens]. */
+/* From head outputs o [n_heads*d_head][tokens] to y [d_model][tokens]. */
 static bool apply_layer(const struct al_in_place *in_place, struct al_view_f o,
 	struct al_matrix_f y, struct al_error *err)
 {

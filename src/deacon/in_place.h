@@ -1,4 +1,4 @@
-/* A PCA layer across heads in a model, in the place of its output projection: with the projection
+/* A PCA layer across heads in a model, in place of its output projection: with the projection
  * and the intercept that fit best what W_O makes of the heads, in least squares over the tokens
  * that the moments are of. Where the kept components are all of the heads nothing changes. */
 #pragma once

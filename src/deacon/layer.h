@@ -4,8 +4,8 @@
  * The paper's text normalizes the columns of the reshaped matrix M_r, one a head (section 3.1). Its
  * own Table 3 counts 2*n_heads*d_head parameters of the batch normalization for the direct and the
  * average architecture, so each dimension of each head is normalized alone; of the non-linear one
- * it counts 2 a feature. The counts decide here. Likewise row l of M_r, which equation 21 writes as
- * i*j, is (i - 1)*d_head + j: a product would give several rows one number. */
+ * it counts 2 per feature. The counts decide here. Likewise row l of M_r, which equation 21 writes
+ * as i*j, is (i - 1)*d_head + j: a product would give several rows one number. */
 #pragma once
 
 #include "base/base.h"

@@ -241,7 +241,7 @@ static double normalized(const struct al_principal *p, const struct al_head_mome
 		* p->layer.scale[a] * p->layer.scale[b];
 }
 
-/* Of heads i and k: the mean over dimensions, and of averages over all pairs of dimensions. */
+/* For heads i and k: the mean over dimensions, and for averages over all pairs of dimensions. */
 static double covariance_of(const struct al_principal *p, const struct al_head_moments *m, size_t i,
 	size_t k)
 {

@@ -1,5 +1,5 @@
 /* The regression that attention's output projection is (the paper's equation 8): a target Z of
- * d_model numbers a token, as linear as may be in what the PCA layer lets through. */
+ * d_model numbers per token, as linear as may be in what the PCA layer lets through. */
 #pragma once
 
 #include "deacon/principal.h"

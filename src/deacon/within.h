@@ -14,7 +14,7 @@ struct al_within {
 /* The statistic of rows of n_heads*d_head numbers; `within` outlives it. */
 struct al_statistic al_within_statistic(const struct al_within *within);
 
-/* Of its sums: that of x_ij, and that of x_ij x_kj, x less the shift. */
+/* Sums: of x_ij, and of x_ij x_kj, where x is shifted. */
 double al_within_sum(const struct al_within *within, const double *sums, size_t head, size_t j);
 double al_within_product(const struct al_within *within, const double *sums, size_t i, size_t k,
 	size_t j);

@@ -8,7 +8,7 @@ struct extremes {
 	const struct al_point *least, *greatest;
 };
 
-/* Of the points at one x; of all where it is NAN. */
+/* Range of the points at one x; NAN: of all points. */
 static struct extremes find_extremes(const struct al_plot *plot, double x)
 {
 	struct extremes e = {0};

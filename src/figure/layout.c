@@ -92,7 +92,7 @@ static size_t count_lines(const char *text)
 	return n;
 }
 
-/* Of the panel that has most lines. */
+/* Lines of the fullest panel. */
 static double panel_titles_height(const struct al_scene *scene)
 {
 	const struct al_plot *plot = scene->plot;

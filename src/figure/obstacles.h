@@ -3,7 +3,7 @@
 
 #include "figure/scene.h"
 
-/* Of a panel; they live in the scene's arena. */
+/* A panel's obstacles, in the scene's arena. */
 struct al_obstacles {
 	struct al_scene *scene;
 	size_t panel;

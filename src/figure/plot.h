@@ -105,7 +105,7 @@ void al_points_sort(struct al_points *points, bool by_their_x);
 /* The points become strands, and the means of those the points (points.c). */
 void al_plot_part_strands(struct al_plot *plot);
 
-/* Marks what is dominated (front.c). */
+/* Marks dominated points (front.c). */
 void al_plot_find_fronts(struct al_plot *plot);
 
 /* Makes the lines beneath a panel of its first row (beneath.c). */

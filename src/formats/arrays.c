@@ -175,7 +175,7 @@ bool al_arrays_read(const char *path, struct al_arena *arena, const struct al_ar
 	if (!al_checkpoint_open(&checkpoint, path, err))
 		return false;
 	const bool ok = strcmp(checkpoint.shards[0].format, "safetensors") == 0
-		|| al_fail(err, AL_EINPUT, "%s: is no file of safetensors", path);
+		|| al_fail(err, AL_EINPUT, "%s: is not a safetensors file", path);
 	if (ok) {
 		*out = copy_tensors(&checkpoint, al_mount_find(path)->content.data, arena);
 		*n = checkpoint.n_tensors;

@@ -1,4 +1,4 @@
-/* Opening a checkpoint: which files it is, and what each of them holds. */
+/* Opens a checkpoint: finds its files and lists their tensors. */
 #include "formats/checkpoint.h"
 
 #include <errno.h>

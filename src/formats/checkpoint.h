@@ -145,8 +145,8 @@ bool al_tensor_check_finite(const struct al_checkpoint *checkpoint, const struct
 bool al_tensor_read_finite(const struct al_checkpoint *checkpoint, const struct al_tensor *tensor,
 	double *out, struct al_error *err) AL_MUST_CHECK;
 
-/* Of every tensor for which is_counted [n_tensors] is true (NULL: all), how many numbers are NaN or
- * infinite, into counts [n_tensors]; the others are left alone. */
+/* Counts the NaN and infinite numbers of each tensor with is_counted [n_tensors] (NULL: all) into
+ * counts [n_tensors]; other counts stay unchanged. */
 bool al_checkpoint_count_not_finite(const struct al_checkpoint *checkpoint, const bool *is_counted,
 	int64_t *counts, struct al_error *err) AL_MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* What a file is that no format knows: by how it begins, else by how its name ends. */
+/* Describes a file of an unsupported format, by its first bytes or its name's ending. */
 #include "formats/foreign.h"
 
 #include "formats/checkpoint.h"
@@ -14,9 +14,9 @@ static const struct {
 	{"version https://git-lfs", "a Git LFS pointer: the file itself has not been fetched",
 		AL_EINPUT},
 	/* for a program that has no format for them */
-	{"PK\003\004", "a file of NumPy or PyTorch, which says nothing of its model's sizes",
+	{"PK\003\004", "a file of NumPy or PyTorch, which doesn't contain the model's sizes",
 		AL_EFORMAT},
-	{"\x93NUMPY", "a NumPy array, which says nothing of its model's sizes", AL_EFORMAT},
+	{"\x93NUMPY", "a NumPy array, which doesn't contain the model's sizes", AL_EFORMAT},
 	{"\x80\x02",
 		"a Python pickle, but not of torch.save; torch.save(state_dict, FILE) makes one",
 		AL_EFORMAT},
@@ -37,7 +37,7 @@ static const struct {
 		"an ONNX graph; numpy.savez(FILE, **{t.name: onnx.numpy_helper.to_array(t) for t "
 		"in onnx.load(PATH).graph.initializer}) makes an .npz of its weights"},
 	{".h5", HDF5},
-	{".pb", "a TensorFlow graph; its variables are in the checkpoint beside it"},
+	{".pb", "a TensorFlow graph; its variables are in the checkpoint next to it"},
 	{".index", TENSORFLOW},
 	{".data-00000-of-00001", TENSORFLOW},
 	{".tflite", "a TensorFlow Lite program, expected the model that it was made from"},
@@ -75,7 +75,7 @@ static const char *text_kind(const char *start, size_t length)
 	while (at + 1 < length && memchr(" \t\n\r", start[at], 4))
 		at++;
 	return start[at] == '{' || start[at] == '['
-		? "JSON, which holds no weights, expected a checkpoint; count, memory and cache "
+		? "JSON, which contains no weights; give a checkpoint; count, memory and cache "
 		  "read a config whose name ends in .json"
 		: "a text, expected a checkpoint: .safetensors, .gguf, .npz, .npy, .pt or .bin";
 }
@@ -103,12 +103,12 @@ static const struct {
 	const char *type, *what;
 } others[] = {
 	{"imatrix",
-		"an imatrix, sums of a model's activations: --calibration takes it beside the "
-		"model"},
+		"an imatrix, sums of a model's activations; pass it with --calibration and give "
+		"the model"},
 	{"adapter",
-		"an adapter (LoRA), what is added to a model's weights: expected the model, or "
-		"both merged (llama-export-lora)"},
-	{"mmproj", "what a model sees images with (mmproj), expected the model's own file"},
+		"an adapter (LoRA), changes to a model's weights; give the model, or both merged "
+		"(llama-export-lora)"},
+	{"mmproj", "a vision projector (mmproj); give the model's own file"},
 	{"vocab", "a tokenizer without weights"},
 };
 enum { N_OTHERS = sizeof(others) / sizeof(*others) };

@@ -12,7 +12,7 @@ static const char *refuse_name(const char *name)
 	if (!*name)
 		return "is empty";
 	if (strchr(name, '/') || strcmp(name, "..") == 0 || strcmp(name, ".") == 0)
-		return "is a path, expected a file beside the index";
+		return "is a path, expected a file next to the index";
 	return strlen(name) > 255 ? "is longer than 255 bytes" : NULL;
 }
 

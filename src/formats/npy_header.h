@@ -18,7 +18,7 @@ struct al_npy_header {
 	size_t data; /* where it ends, and the numbers begin */
 };
 
-/* Of the first `n` bytes of a file, which `path` names in errors. Arrays of objects, records and
+/* Parses the first `n` bytes of a file; `path` names it in errors. Arrays of objects, records and
  * texts are refused by name. */
 bool al_npy_header_parse(struct al_npy_header *out, const char *path, const char *bytes, size_t n,
 	struct al_error *err) AL_MUST_CHECK;

@@ -17,7 +17,7 @@ enum al_pickle_what {
 struct al_pickle_name {
 	const char *module, *name;
 	enum al_pickle_what what;
-	const char *says; /* the number format, or what is refused */
+	const char *detail; /* AL_IS_DTYPE and storages: number format; AL_IS_REFUSED: what it is */
 };
 
 /* The entry of that name, or NULL: it isn't on the list. */

@@ -19,7 +19,7 @@ void al_pickle_push_name(struct al_pickle_machine *m, const char *module, const 
 			m->path, module, name);
 	else if (m->failed)
 		al_fail(m->err, AL_EINPUT, "%s: contains %s; only dense tensors are supported",
-			m->path, found->says);
+			m->path, found->detail);
 	else
 		al_pickle_push(m, AL_PICKLE_NAME)->name = found;
 }
@@ -54,7 +54,7 @@ static void push_tensor(struct al_pickle_machine *m, const struct al_pickle_valu
 	tensor->integer = first->integer;
 	tensor->shape = shape;
 	tensor->strides = strides;
-	tensor->dtype = dtype ? al_dtype_stored(dtype->name->says) : storage->dtype;
+	tensor->dtype = dtype ? al_dtype_stored(dtype->name->detail) : storage->dtype;
 }
 
 /* Before Python 3.7: of a list of pairs. */
@@ -146,5 +146,5 @@ void al_pickle_push_storage(struct al_pickle_machine *m, int how)
 	struct al_pickle_value *storage = al_pickle_push(m, AL_PICKLE_STORAGE);
 	storage->text = key->text;
 	storage->integer = elements->integer;
-	storage->dtype = class->name->says ? al_dtype_stored(class->name->says) : NULL;
+	storage->dtype = class->name->detail ? al_dtype_stored(class->name->detail) : NULL;
 }

@@ -50,7 +50,7 @@ static bool show(struct window *window, int64_t at, int64_t limit, struct al_err
 		window->bytes, (size_t)(window->n / block) * dtype->block_bytes, err);
 }
 
-/* Where numbers go: one of the two is set. */
+/* Destination of the numbers: one of the two is set. */
 struct target {
 	double *doubles;
 	float *floats;

@@ -91,7 +91,7 @@ const struct al_cases *al_cases_indicator(struct al_pool *pool,
 	return branch(pool, condition, al_cases_number(pool, holds), al_cases_number(pool, !holds));
 }
 
-/* The indicator of a condition that is new and has no text yet. */
+/* The indicator of a new condition, without text so far. */
 static const struct al_cases *when(struct al_pool *pool, struct al_condition condition, bool holds)
 {
 	struct al_condition *kept = al_new(&pool->arena, struct al_condition);

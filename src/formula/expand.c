@@ -123,7 +123,7 @@ static const struct al_cases *expand_comparison(struct expansion *e, const struc
 		al_cases_number(e->pool, 1));
 }
 
-/* The second operand is left alone where the first decides, as in evaluation. */
+/* The second operand is ignored if the first decides, as in evaluation. */
 static const struct al_cases *expand_logic(struct expansion *e, const struct al_node *node)
 {
 	const struct al_cases *left = expand_truth(e, node->args[0]);

@@ -1,4 +1,4 @@
-/* What decoding caches, by kind of layer. */
+/* The KV cache of decoding, by kind of layer. */
 
 #include "ledger/entries.h"
 #include "ledger/infer.h"

@@ -26,7 +26,7 @@ bool al_line_in(enum al_list list, const struct al_entry *entry, struct al_error
 bool al_entry_is_wanted(const struct al_block *block, enum al_list list,
 	const struct al_entry *entry);
 
-/* Adds what a module has of a list. Errors name the line. */
+/* Adds a module's entries of one list. Errors name the line. */
 bool al_module_entries(struct al_ledger *ledger, struct al_ledger_module *module, enum al_list list,
 	struct al_error *err) AL_MUST_CHECK;
 

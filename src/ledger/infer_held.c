@@ -167,7 +167,7 @@ static bool add_overhead(struct al_ledger *ledger, const struct al_inference *in
 	return true;
 }
 
-/* Of an engine that samples many sequences at once, where that holds more than a block does. */
+/* Sampling memory of an engine that samples many sequences at once, if it exceeds a block's. */
 static bool find_sampling(struct al_ledger *ledger, const struct al_inference *inference,
 	const struct al_saved_entries *saved, int64_t block, int64_t *out, struct al_error *err)
 {

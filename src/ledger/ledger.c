@@ -10,7 +10,7 @@ static bool is_of_vocabulary(const struct al_entry *entry)
 	return al_shape_mentions(&entry->shape, "vocab");
 }
 
-/* Of experts a loop, or the tensor itself, gives the number of active ones. */
+/* The number of active experts comes from a loop or from the tensor itself. */
 static bool is_expert(const struct al_family_tensor *tensor)
 {
 	for (size_t i = 0; i < tensor->loops.n; i++)
@@ -340,11 +340,11 @@ const struct al_count_info al_counts[AL_N_COUNTS] = {
 		"Active for one token, without embeddings"},
 	[AL_COUNT_WITHOUT_EMBEDDING] = {"without_embedding", "Without embeddings"},
 	[AL_COUNT_NON_EMBEDDING] = {"without_embedding_and_head", "Without embeddings and head"},
-	[AL_COUNT_TIED] = {"tied", "Tied tensors, where stored again"},
+	[AL_COUNT_TIED] = {"tied", "Copies of tied tensors"},
 	[AL_COUNT_BUFFERS] = {"buffers", "Buffers"},
-	[AL_COUNT_SCALES] = {"scales", "Scales of a quantization"},
+	[AL_COUNT_SCALES] = {"scales", "Quantization scales"},
 	[AL_COUNT_EXTRA] = {"apart", "Not part of the model"},
-	[AL_COUNT_STORED] = {"stored", "Stored, without what is optional"},
+	[AL_COUNT_STORED] = {"stored", "Stored, without optional tensors"},
 };
 
 bool al_entry_is_own(const struct al_ledger_entry *entry)

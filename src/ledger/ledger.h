@@ -26,7 +26,7 @@ struct al_ledger_ask {
 	const struct al_settings *settings;
 	const struct al_basis *basis;
 	const struct al_configured_variant
-		*configured; /* the module; of a whole model in the place of every
+		*configured; /* the module; of a whole model in place of every
 					     attention module, NULL: the model's own */
 	const char *name; /* of a whole model, before errors of its parts; or NULL */
 	int64_t tp; /* tensor-parallel degree of a whole model; 0 or 1: none */
@@ -234,7 +234,7 @@ int al_measure_find(const char *key);
 bool al_ledger_measure(struct al_ledger *ledger, enum al_measure measure,
 	const struct al_recipe *recipe, mpq_t out, struct al_error *err) AL_MUST_CHECK;
 
-/* What a variant's file leaves out. */
+/* Missing parts of a variant's file. */
 struct al_undeclared {
 	const char *variant; /* as it was configured */
 	const char *list; /* "cache", "activations", "products" */

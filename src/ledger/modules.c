@@ -104,7 +104,7 @@ static bool open_device(struct al_ledger *ledger, struct al_ledger_module *modul
 
 /* ---- modules ---- */
 
-/* A variant in the place of all attention leaves towers alone. */
+/* A variant in place of all attention leaves towers alone. */
 static const struct al_configured_variant *configured_of(const struct al_ledger *ledger,
 	const struct al_model_item *of)
 {
@@ -116,7 +116,7 @@ static const struct al_configured_variant *configured_of(const struct al_ledger 
 		: NULL;
 }
 
-/* A variant in the place of all makes modules equal that weren't. */
+/* A variant in place of all makes modules equal that weren't. */
 static struct al_ledger_module *find_equal(const struct al_ledger *ledger,
 	const struct al_model_item *of)
 {

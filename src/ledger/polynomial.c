@@ -30,7 +30,7 @@ static bool add_number(struct replacements *to, const char *symbol, int64_t valu
 	return true;
 }
 
-/* What the configured variant fixes, and options. */
+/* Symbols fixed by the configured variant, and options. */
 static bool add_numbers(struct replacements *to, struct al_block *block, struct al_error *err)
 {
 	const struct al_variant *variant = block->configured->variant;

@@ -254,7 +254,7 @@ static bool open_config(struct al_quantization *q, const struct al_model *model,
 	q->scheme = config.scheme;
 	q->is_config = true;
 	q->is_of_text = config.is_of_text;
-	q->name = al_format(q->arena, "%s, as %s says", config.scheme->name, config.doc->name);
+	q->name = al_format(q->arena, "%s, from %s", config.scheme->name, config.doc->name);
 	return open_scheme(q, model, &config, err);
 }
 
@@ -303,8 +303,7 @@ void al_note_quantization(const struct al_quantization *q, bool explains, struct
 	if (!q->scheme)
 		return;
 	if (!q->is_file || explains)
-		al_table_note(table, "what %s leaves as it is: %s%s", q->scheme->name,
-			q->base->name,
+		al_table_note(table, "not quantized by %s: %s%s", q->scheme->name, q->base->name,
 			q->is_base_default ? " (a default: the config names no dtype)" : "");
 	for (size_t g = 0; explains && g < q->n_groups; g++)
 		for (size_t i = 0; i < q->groups[g].settings.n; i++)

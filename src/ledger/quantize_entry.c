@@ -216,7 +216,7 @@ static bool find_format(struct al_quantization *q, struct al_ledger *ledger,
 	return true;
 }
 
-/* Where the format of one of the ledger's tensors is kept for who asks again, or NULL. */
+/* The place where the format of a ledger's tensor is cached, or NULL. */
 static struct al_stored_format *find_kept(struct al_quantization *q, const struct al_ledger *ledger,
 	const struct al_ledger_entry *t)
 {
@@ -323,7 +323,7 @@ static bool add_one(struct al_facts *f, size_t index, const char *name,
 	return true;
 }
 
-/* Of a fused tensor the first part represents all. */
+/* The first part of a fused tensor represents all parts. */
 static bool add_beside(struct al_quantization *q, struct al_ledger *ledger, size_t index,
 	struct al_error *err)
 {

@@ -1,4 +1,4 @@
-/* What a scheme's formulas may ask of a tensor. */
+/* Facts about a tensor for a scheme's formulas. */
 #include "ledger/quantize_facts.h"
 
 #include "ledger/entries.h"

@@ -28,7 +28,7 @@ static mpq_srcptr number(struct build *b, int64_t x, int64_t y)
 	return al_exact_copy(b->arena, product);
 }
 
-/* A line of so many numbers a token, on each device. */
+/* A line of so many numbers per token, on each device. */
 static struct al_saved_entry *add_tokens(struct build *b, struct al_saved_entry line, int64_t width,
 	int64_t copies)
 {

@@ -40,7 +40,7 @@ static bool find_next(const struct al_growth *g, int64_t steps, int64_t end, mpq
 }
 
 /* Doubles until a step is too many: `*high` is the first of those that was met, or the last that
- * was tried where all fit. Where there is none any more, `*low` moves to the last that has a
+ * was tried where all fit. If there is none any more, `*low` moves to the last that has a
  * value. */
 static bool find_too_many(const struct al_growth *g, mpq_srcptr limit, int64_t *low,
 	struct found *high, struct al_error *err)

@@ -1,4 +1,4 @@
-/* What a recipe makes of one tensor. */
+/* Training memory of one tensor by a recipe. */
 #include "ledger/states.h"
 
 const char *const al_memory_state_names[AL_N_STATES] = {
@@ -12,7 +12,7 @@ const char *const al_memory_state_names[AL_N_STATES] = {
 	"overhead",
 };
 
-/* What people read instead of a name. */
+/* Printed names. */
 static const char *const titles[AL_N_STATES] = {
 	[AL_STATE_WORKING] = "working set",
 	[AL_STATE_STATES] = "recurrent state",

@@ -4,7 +4,7 @@
 
 #include "ledger/ledger.h"
 
-/* What takes memory: in training the first five, in inference weights and the last three. */
+/* Kinds of memory: in training the first five, in inference weights and the last three. */
 enum al_memory_state {
 	AL_STATE_WEIGHTS,
 	AL_STATE_GRADIENTS,

@@ -182,7 +182,7 @@ static void add_saved(const struct al_stage *place, const struct al_saved_entry 
 	al_exact_add(stage->bytes[AL_STATE_ACTIVATIONS][line->part], bytes);
 }
 
-/* A recipe's own rule: bytes a token and attention module. */
+/* A recipe's own rule: bytes per token and attention module. */
 static void add_module(const struct al_ledger_module *module, const struct al_stage *place,
 	int64_t per_token, struct al_stage_memory *stage)
 {
@@ -200,7 +200,7 @@ static void add_module(const struct al_ledger_module *module, const struct al_st
 	al_exact_add(stage->bytes[AL_STATE_ACTIVATIONS][AL_PART_ATTENTION], bytes);
 }
 
-/* What one fill of the stages reads. */
+/* Inputs of one distribution over stages. */
 struct run {
 	struct al_ledger *ledger;
 	const struct al_training *t;

@@ -72,8 +72,8 @@ bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training 
 /* Tensor-parallel devices of an expert. */
 int64_t al_training_etp(const struct al_training *training);
 
-/* What a tensor-parallel device has of a tensor; `is_expert`: of an expert, which is cut into etp
- * shares and not into tp. */
+/* A tensor-parallel device's share of a tensor; `is_expert`: of an expert's tensor, which is split
+ * over etp devices instead of tp. */
 void al_training_respread(const struct al_training *training, bool is_expert, mpq_t numbers);
 
 /* Degrees that don't fit each other or the request. */

@@ -6,7 +6,7 @@ bool al_training_has_working(const struct al_training *t)
 	return t->recipe->n_working > 0 && t->share.parts == AL_ALL_PARTS && !t->share.only_layers;
 }
 
-/* What the formulas of a stage may speak of; `of` by enum al_working_fact. */
+/* Facts available to formulas of the working set; `of` is indexed by enum al_working_fact. */
 struct facts {
 	mpq_ptr of[AL_N_WORKING_FACTS];
 };

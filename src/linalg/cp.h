@@ -56,5 +56,5 @@ void al_cp_finish(struct al_cp *cp);
 bool al_cp_greedy_errors(const struct al_heads *heads, double *errors,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What one sweep computes, in floating-point operations: products, Gram matrices, solves. */
+/* Floating-point operations of one sweep: products, Gram matrices, solves. */
 double al_cp_sweep_flops(const struct al_heads *heads, size_t rank);

@@ -1,7 +1,7 @@
 /* Hebbian learning of principal components. */
 #include "linalg/hebbian.h"
 
-/* Of W^T C W what lies at and above the diagonal. */
+/* The upper triangle of W^T C W, with the diagonal. */
 static void keep_upper(struct al_matrix s)
 {
 	for (size_t c = 0; c < s.cols; c++)

@@ -15,8 +15,8 @@
 
 enum { OVERSAMPLING = 32 };
 
-/* What single precision resolves of the part of ||T||^2 that is left behind, and of a value
- * relative to the largest. */
+/* Resolution of single precision: of the remaining part of ||T||^2, and of a value relative to the
+ * largest. */
 static const double LEFT_SHOWS = 1e-5, VALUE_SHOWS = 1e-7;
 
 struct finder {

@@ -121,7 +121,7 @@ static size_t count_small(const double *falling, size_t n)
 	return small;
 }
 
-/* Where more than a quarter is small, A's own SVD is as quick. */
+/* If more than a quarter are small, an SVD of A is as fast. */
 static bool from_reduced(const struct reduced *x, struct al_view a, double *values, bool *is_good,
 	struct al_error *err)
 {
@@ -138,7 +138,7 @@ static bool from_reduced(const struct reduced *x, struct al_view a, double *valu
 	return true;
 }
 
-/* Where squares overflow, the SVD will show whether A itself is finite. */
+/* If squares overflow, the SVD shows whether A itself is finite. */
 static bool by_gram(struct al_view a, const struct reduced *x, double *values, bool *is_good,
 	struct al_error *err)
 {

@@ -1,4 +1,4 @@
-/* Where alternating least squares begins. Each fills terms that al_terms_init made for the rank. */
+/* Starting points of alternating least squares. Each fills terms made by al_terms_init. */
 #pragma once
 
 #include "linalg/sweep.h"

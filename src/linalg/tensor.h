@@ -17,7 +17,7 @@ size_t al_smallest_rank(const double *values, size_t n, double allowance);
 bool al_heads_gram(const struct al_heads *heads, struct al_matrix s,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* One mode of the tensor: `own` spans it, `other` weighs it. Both hold d_head columns a head. */
+/* One mode of the tensor: `own` spans it, `other` weighs it. Both hold d_head columns per head. */
 struct al_mode {
 	struct al_view own, other;
 	size_t n_own, n_other;

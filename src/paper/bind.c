@@ -255,7 +255,7 @@ static bool bind_tables(struct al_binder *b, const struct al_paper *paper, struc
 	for (size_t i = 0; i < paper->n_tables; i++)
 		if (!is_bound(b->map, i + 1) && paper->tables[i].n_rows > 0)
 			al_binder_add_gap(b, paper->tables[i].rows[0].line,
-				al_format(b->arena, "table %zu stands in no map", i + 1));
+				al_format(b->arena, "no map describes table %zu", i + 1));
 	return true;
 }
 
@@ -286,7 +286,7 @@ static void bind_annotated(struct al_binder *b, const struct al_paper *paper)
 		const struct al_paper_claim *claim = &paper->claims[i];
 		if (!b->map->scenario && b->map->n_tables == 0 && !is_arithmetic(claim->value)) {
 			al_binder_add_gap(b, claim->line,
-				al_format(b->arena, "\\claim{%s}: only a map says what \"%s\" is",
+				al_format(b->arena, "\\claim{%s}: add \"%s\" to the map",
 					claim->printed, claim->value));
 			continue;
 		}

@@ -149,7 +149,7 @@ static bool is_decimal(const char *text)
 static void add_unread(struct al_binder *b, size_t column, const char *text)
 {
 	al_binder_add_gap(b, b->row->line,
-		al_format(b->arena, "\"%s\" in column %zu is no number that can be read", text,
+		al_format(b->arena, "\"%s\" in column %zu is not a readable number", text,
 			column + 1));
 }
 
@@ -285,7 +285,7 @@ void al_binder_cell(struct al_binder *b, size_t at)
 		add_unread(b, at, whole);
 	if (!variant) {
 		al_binder_add_gap(b, b->row->line,
-			al_format(b->arena, "column %zu is of no variant", at + 1));
+			al_format(b->arena, "column %zu belongs to no variant", at + 1));
 		return;
 	}
 	if (is_score(column))

@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "paper/lint.h"
 
-/* What heads are called, as al_paper_normal makes them, and what their columns are. */
+/* Column headings, normalized by al_paper_normal, and the columns they mean. */
 static const struct word {
 	const char *head, *column;
 	bool is_beginning; /* the head may go on */

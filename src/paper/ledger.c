@@ -159,8 +159,8 @@ static void compare(struct al_paper_findings *out, struct al_lint_counts *counts
 
 	if (!scenario_file || (!printed && right)) {
 		counts->gaps++;
-		finding.note = scenario_file ? "no file that the paper inputs defines it"
-					     : "only a map with a \"scenario\" says what it is";
+		finding.note = scenario_file ? "no file included by the paper defines it"
+					     : "needs a map with a \"scenario\"";
 		al_paper_findings_add(out, finding);
 		return;
 	}
@@ -172,9 +172,9 @@ static void compare(struct al_paper_findings *out, struct al_lint_counts *counts
 	finding.verdict = al_verdict_names[AL_INCONSISTENT];
 	finding.printed = printed ? printed : finding.printed;
 	finding.expected = right ? right : al_format(out->arena, "a number of %s", scenario_file);
-	finding.note = right
-		? al_format(out->arena, "printed from an earlier %s: run it again", scenario_file)
-		: "it has none of that path";
+	finding.note = right ? al_format(out->arena,
+			       "printed by an earlier version of %s: run it again", scenario_file)
+			     : "it has no such path";
 	al_paper_findings_add(out, finding);
 }
 

@@ -20,7 +20,7 @@ static const struct al_table_field fields[] = {
 
 void al_lint_table_init(struct al_table *table)
 {
-	al_table_init(table, "paper", "Numbers of the paper that do not follow");
+	al_table_init(table, "paper", "Numbers in the paper that don't follow");
 	al_table_add_fields(table, fields, 0);
 }
 
@@ -159,7 +159,7 @@ static bool judge_tables(struct linter *l, const struct al_paper_map *map,
 	return ok;
 }
 
-/* \claim's values are the author's scenario's. */
+/* Values of \claim come from the author's scenario. */
 static bool judge_annotated(struct linter *l, const struct al_paper_map *map,
 	struct al_catalog *catalog, struct al_scenario **scenario, struct al_error *err)
 {

@@ -58,7 +58,7 @@ static size_t macro_length(const char *text, size_t left)
 	return n;
 }
 
-/* Up to what may begin markup. */
+/* The text up to the next possible markup. */
 static size_t plain_length(const char *text, size_t left)
 {
 	size_t n = 0;

@@ -17,7 +17,7 @@
 
 enum { AL_PAPER_LIMIT = 64 << 20 };
 
-/* What a map can speak of. */
+/* Subjects of a map. */
 enum { AL_PAPER_MOST_TABLES = 1000, AL_PAPER_MOST_COLUMNS = 256 };
 
 enum al_paper_kind { AL_PAPER_TEX, AL_PAPER_MARKDOWN, AL_PAPER_TEXT };

@@ -92,7 +92,7 @@ static void judge(struct prose *p, size_t line, const char *number, const char *
 		if (strcmp(t->printed, number) == 0) {
 			p->counts->in_prose++;
 			if (t->is_contradicted)
-				add_slip(p, line, number, unit, t, "as the table prints it");
+				add_slip(p, line, number, unit, t, "as in the table");
 			return;
 		}
 		if (!al_paper_is_slip(number, t->right))
@@ -121,7 +121,7 @@ static void add_run(struct prose *p, size_t line, const char *number, size_t n)
 	al_paper_findings_add(p->out,
 		(struct al_paper_finding){.line = line,
 			.printed = al_strndup(p->arena, number, n),
-			.note = "numbers of several cells ran together"});
+			.note = "numbers of several cells without a separator"});
 	p->counts->gaps++;
 }
 

@@ -137,7 +137,7 @@ static const char *const rising[] = {"increase", "increases", "increased", "more
 	"larger", "grows", "grow", "rises", "rise", "gain", "gains", "raises"};
 static const char *const about[] = {"about", "around", "roughly", "nearly", "almost", "over", "~",
 	"approximately", "some"};
-/* Of time: two numbers of something else don't matter for it. */
+/* Words of time: two numbers of another kind don't affect it. */
 static const char *const of_time[] = {"faster", "slower", "speedup", "speed-up", "throughput",
 	"quicker"};
 
@@ -246,8 +246,8 @@ static void judge(struct reader *r, const struct pair *pair, size_t at)
 	const struct al_sentence *s = &r->sentence;
 	const struct al_word *said = &s->words[at];
 	const bool falls = pair->after.value < pair->before.value;
-	const bool says_falls = has_near(s, at, 3, falling, N_OF(falling)),
-		   says_rises = has_near(s, at, 3, rising, N_OF(rising));
+	const bool is_falling = has_near(s, at, 3, falling, N_OF(falling)),
+		   is_rising = has_near(s, at, 3, rising, N_OF(rising));
 	const double slack = 1e-9 * fmax(1, said->value); /* of the arithmetic in double */
 	const double rounding = said->half_unit * (has_near(s, at, 2, about, N_OF(about)) ? 3 : 1);
 	const struct range found = relation_of(pair, said->kind);
@@ -255,11 +255,11 @@ static void judge(struct reader *r, const struct pair *pair, size_t at)
 
 	const bool is_directed = said->kind == AL_WORD_PERCENT && !pair->is_share;
 
-	if (is_directed && says_falls == says_rises) {
-		add_unread(r, said, "of what it is a percentage is not said");
+	if (is_directed && is_falling == is_rising) {
+		add_unread(r, said, "the text doesn't specify what the percentage refers to");
 		return;
 	}
-	if (is_directed && says_falls != falls)
+	if (is_directed && is_falling != falls)
 		add(r, pair, said, AL_INCONSISTENT, falls ? ": it falls" : ": it rises");
 	else if (fabs(said->value - point) <= said->half_unit + slack)
 		add(r, pair, said, AL_REPRODUCED, "");
@@ -338,7 +338,7 @@ static void read_relation(struct reader *r, const struct pair *pairs, size_t n_p
 	if (n == 0)
 		return;
 	if (n > 1 || has_neighbor(s, pairs, n_pairs, found))
-		add_unread(r, &s->words[at], "it could be of several pairs of numbers");
+		add_unread(r, &s->words[at], "several pairs of numbers are possible");
 	else if (can_divide(&pairs[found]))
 		judge(r, &pairs[found], at);
 }

@@ -23,7 +23,7 @@ enum field {
 	N_FIELDS
 };
 
-/* A field as it is, unless it holds a character that would end it. */
+/* A field unchanged, unless it contains a delimiter. */
 static const char *field_text(struct al_arena *arena, const char *text)
 {
 	static const char ends[] = {LEAD, BEGIN, END, BETWEEN, '\0'};
@@ -253,13 +253,13 @@ const char *al_claim_order(struct al_arena *arena, const struct al_compared *ite
 		ordered[i] = &items[i];
 	qsort(ordered, n, sizeof(*ordered), by_value);
 	if (n > MOST_IN_ORDER)
-		return al_format(arena, "of %s: least %s, most %s",
+		return al_format(arena, "%s compared: smallest %s, largest %s",
 			al_claim_count(arena, "compared", (int64_t)n),
 			one(arena, ordered[0], &items[base]),
 			one(arena, ordered[n - 1], &items[base]));
 	for (size_t i = 0; i < n; i++)
 		text = al_format(arena, "%s%s%s", text,
-			i ? ", " : "from least to most: ", one(arena, ordered[i], &items[base]));
+			i ? ", " : "smallest first: ", one(arena, ordered[i], &items[base]));
 	return text;
 }
 

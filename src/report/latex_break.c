@@ -91,7 +91,7 @@ static const char *after_command(const char *p)
 	return p;
 }
 
-/* What can't be parted: a character, a command with its groups, a group, a formula. */
+/* Unbreakable pieces: a character, a command with its groups, a group, a formula. */
 static const char *after_unit(const char *p)
 {
 	if (*p == '\\')

@@ -26,7 +26,7 @@ enum {
 	LINES_OF_HEADS = 5, /* of each further part */
 };
 
-/* What of a column was measured in one size. */
+/* Measurements of a column in one size. */
 struct extent {
 	double body, piece; /* widest cell, widest piece of a cell that can't be broken */
 	double head, broken_head;

@@ -184,7 +184,7 @@ bool al_table_build(struct al_evaluator *evaluator, const struct al_scenario_tab
 	if (!build_rows(evaluator, table, out, err)
 		|| !add_notes(evaluator->scenario, table, out, err))
 		return false;
-	/* What some variants don't declare. */
+	/* A note on what some variants' files don't list. */
 	const size_t index = (size_t)(table - evaluator->scenario->tables);
 	for (const struct al_memo *memo = evaluator->memos[index]; memo; memo = memo->next)
 		if (memo->undeclared.variant)

@@ -63,7 +63,7 @@ static bool holds(const struct judgment *judgment)
 	return judgment->verdict == AL_REPRODUCED || judgment->verdict == AL_CONSISTENT;
 }
 
-/* What a reader asks of a claim that the value, in the printed unit, does not reproduce. */
+/* Explains a claim that the value, in the printed unit, doesn't reproduce. */
 static const char *explain(const struct al_derivation *d, const struct al_printed *printed,
 	const struct judgment *judgment)
 {
@@ -82,8 +82,7 @@ static const char *explain(const struct al_derivation *d, const struct al_printe
 		return al_format(arena, "found %s, printed %s", point, claim->printed);
 	case AL_UNDERIVABLE:
 		return al_format(arena,
-			"not decided: %s, and what the inputs may be rounded from is too wide to "
-			"search",
+			"undecided: %s, and the inputs' rounding leaves too wide a range to search",
 			point);
 	default:
 		return NULL;
@@ -153,8 +152,8 @@ static bool judge_box(struct al_search *search, const struct al_printed *printed
 		&& mpq_cmp(search->low, target.low) < 0 && mpq_cmp(search->high, target.high) > 0;
 	if (*has_gap)
 		judgment->note = al_format(judgment->arena,
-			"%s; a divisor is zero within the rounding of the inputs: values lie on "
-			"both sides, none at what is printed",
+			"%s; within the inputs' rounding a divisor can be zero: values lie on both "
+			"sides of the printed one",
 			judgment->note);
 	return true;
 }
@@ -240,7 +239,7 @@ static void count_inconsistent(struct judgment *judgment, const struct judgment 
 
 	if (held_by) {
 		counts->read_otherwise++;
-		judgment->note = al_format(judgment->arena, "%s%s%s reads it otherwise, and holds",
+		judgment->note = al_format(judgment->arena, "%s%sreading %s holds",
 			note ? note : "", note ? "; " : "", held_by->id);
 	} else if (first->erratum) {
 		counts->errata++;
@@ -270,8 +269,8 @@ static void count(struct judgment *judgment, const struct judgment *held_by,
 		return;
 	counts->wrong_errata++;
 	judgment->note = is_inconsistent
-		? al_format(judgment->arena,
-			"listed as an erratum, but %s reads it otherwise, and holds", held_by->id)
+		? al_format(judgment->arena, "listed as an erratum, but reading %s holds",
+			held_by->id)
 		: al_format(judgment->arena, "listed as an erratum, but it is %s",
 			judgment->verdict_name);
 }

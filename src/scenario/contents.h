@@ -181,7 +181,7 @@ bool al_sweep_of_case(const struct al_scenario_sweep *sweep, const struct al_cas
 	struct al_request *request, struct al_ledger_sweep *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* ---- listings: rows taken as they are ---- */
+/* ---- listings: rows used unchanged ---- */
 
 struct al_scenario_listing {
 	const char *id, *title, *source;
@@ -287,7 +287,7 @@ const struct al_configured_variant *al_variant_find(const struct al_scenario *s,
 /* A variant that not only data know. */
 bool al_variant_find_counted(const struct al_scenario *s, const char *name,
 	const struct al_configured_variant **out, struct al_error *err);
-/* What else has a name, its first member, is found by it. */
+/* Finds any other struct whose first member is its name. */
 #define AL_PART(s, parts, id) AL_FIND((s)->parts, (s)->n_##parts, (id))
 /* The set and column of a metric. */
 bool al_metric_find(const struct al_scenario *s, const char *name, const struct al_data_set **set,

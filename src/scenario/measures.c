@@ -1,4 +1,4 @@
-/* What columns compute: the row's ledger, measured scores, theory. */
+/* Values of columns: from the row's ledger, measured scores, or theory. */
 #include "scenario/column.h"
 
 static bool need_reference(const struct al_cell_place *place,

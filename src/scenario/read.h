@@ -17,11 +17,11 @@ enum {
 extern const struct al_record al_data_record, al_table_record, al_sweep_record, al_listing_record,
 	al_figure_record, al_claim_record;
 
-/* What a row of a record calls; the context is the scenario. */
+/* Readers for a record's rows; the context is the scenario. */
 typedef bool al_scenario_reader(void *scenario, const struct al_item *node, void *out,
 	struct al_error *err);
 
-/* What a figure lays over its marks (read_overlay.c). */
+/* Overlays of a figure's marks (read_overlay.c). */
 extern const struct al_record al_band_record, al_inset_record, al_ratio_record;
 
 /* Lists that are read into the scenario itself; a table's column. */

@@ -1,4 +1,4 @@
-/* Reading what tables are wanted. */
+/* Reads the specification of tables. */
 #include "scenario/read.h"
 
 /* ---- rows ---- */
@@ -38,7 +38,7 @@ static bool count_cells(struct al_scenario *s, const struct al_item *node, size_
 	return true;
 }
 
-/* What is printed from left to right. */
+/* Columns, from left to right. */
 static bool show_columns(struct al_scenario *s, const struct al_item *node,
 	struct al_scenario_table *table, struct al_error *err)
 {

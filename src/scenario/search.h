@@ -13,7 +13,7 @@ bool al_path_value(struct al_evaluator *evaluator, const char *path, struct al_d
 	struct al_scenario_cell *out, const struct al_column **column,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What it can be within the box of its data; more than that, perhaps. */
+/* Bounds of its values within the box of its data; they may be wider. */
 bool al_path_enclose(struct al_evaluator *evaluator, const char *path, struct al_interval *out,
 	struct al_error *err) AL_MUST_CHECK;
 
@@ -43,7 +43,7 @@ struct al_target {
 /* low and high: how far the claim's rounding lets a value be away. */
 void al_claim_allow_rounding(const struct al_scenario_claim *claim, struct al_printed *printed);
 
-/* Is a number printed as it is, not a range that holds it or an end that it is beyond? */
+/* Is it a single printed number, not a range or a bound? */
 bool al_claim_is_equality(const struct al_scenario_claim *claim);
 
 /* Would the value, in the printed unit, be printed so? */
@@ -61,7 +61,7 @@ enum al_reach {
 	AL_UNDECIDED, /* neither is shown */
 };
 
-/* What was seen of the value: all of it lies in the box. */
+/* Values seen so far, all within the box. */
 struct al_search {
 	struct al_derivation *derivation; /* its box is filled */
 	mpq_srcptr point; /* the value at the data's point values */

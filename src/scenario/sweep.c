@@ -141,8 +141,8 @@ bool al_sweep_points(const struct al_ledger_sweep *sweep, int64_t *out, struct a
 
 /* ---- ties ---- */
 
-/* What the tie at `index` is evaluated with: what is tied there or later has no value yet, nor has
- * a default that follows it. */
+/* Settings for evaluating the tie at `index`: symbols tied there or later have no value yet, nor
+ * have defaults that depend on them. */
 struct tie_scope {
 	const struct al_ledger_sweep *sweep;
 	struct al_settings *settings;

@@ -280,7 +280,7 @@ class Conversion:
         return math.sqrt(lost / whole)
 
     def gqa(self, i, a):
-        """neighbours, or the groups that lose least by weights where those lose less"""
+        """neighbors, or the groups that lose least by weights where those lose less"""
         before, order = a.copy(), list(range(a.n_kv))
         error = self.share(i, a)
         if self.o.get("of", "both") == "both" and 1 < int(self.o["rank"]) < a.n_kv:

@@ -319,7 +319,7 @@ static void different_heads_are_counted(void **state)
 	assert_true(fabs(of_form(a, 1, "qk", "different_heads") - HEADS / 2.0) < 1e-9);
 	assert_true(fabs(of_form(a, 1, "ov", "different_heads") - HEADS / 2.0) < 1e-9);
 	assert_string_equal(found(a, "different heads"),
-		"acts like 4.5 (3.0 to 6.0) of 6 heads by scores, 4.5 (3.0 to 6.0) by values");
+		"equivalent to 4.5 (3.0 to 6.0) of 6 heads by scores, 4.5 (3.0 to 6.0) by values");
 	close_audit(a);
 	memset(layers[0].w[AL_KEY], 0, sizeof(layers[0].w[AL_KEY]) / HEADS);
 	a = run_audit(0);

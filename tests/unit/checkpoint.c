@@ -125,7 +125,7 @@ static const struct {
 	{"{\"weight_map\": {\"a\": \"../x.safetensors\"}}",
 		":1:22: the shard's name \"../x.safetensors\" is a path, expected a file beside "
 		"the index"},
-	{"{\"weight_map\": {\"a\": \"..\"}}", "is a path, expected a file beside the index"},
+	{"{\"weight_map\": {\"a\": \"..\"}}", "is a path, expected a file next to the index"},
 	{"{\"weight_map\": {\"a\": \"\"}}", "the shard's name \"\" is empty"},
 	{"{\"weight_map\": {\"a\": \"gone.safetensors\"}}",
 		"gone.safetensors: can't open: No such file or directory"},

@@ -91,8 +91,7 @@ static void attention_is_enough(void **state)
 	assert_true(al_settings_get(&p.view.settings, "vocab", &vocab, NULL));
 	assert_null(vocab);
 	assert_note(&p.view,
-		"5 modules are left out, the first layers.0, the last layers.4: no tensor of "
-		"theirs is "
+		"5 modules are left out, from layers.0 to layers.4: none of their tensors is "
 		"stored here");
 	close_part(&p);
 }
@@ -105,8 +104,7 @@ static void one_shard_is_enough(void **state)
 	open_part(&p, shard, sizeof(shard) / sizeof(*shard), true);
 	assert_layers(&p.view);
 	assert_note(&p.view,
-		"7 modules are left out, the first layers.0, the last layers.9: no tensor of "
-		"theirs is "
+		"7 modules are left out, from layers.0 to layers.9: none of their tensors is "
 		"stored here");
 	assert_note(&p.view, "layers.7 is left out: only a part of it is stored here");
 	close_part(&p);

@@ -100,7 +100,7 @@ const char *al_request_symbol(const struct al_request *request, const char *name
 bool al_request_check_symbol(const struct al_request *request, const char *symbol,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What is asked of the ledger about a configured variant: alone, or in the place of all attention
+/* What is asked of the ledger about a configured variant: alone, or in place of all attention
  * of the whole model (the model's own stays). */
 struct al_ledger_ask al_request_ask(const struct al_request *request,
 	const struct al_configured_variant *configured, bool is_model);

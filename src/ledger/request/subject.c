@@ -113,7 +113,7 @@ static bool may_be_mistyped(const char *word, const char *name)
 		&& strncasecmp(word, name, n_family) == 0;
 }
 
-/* Of models, and of variants where there are two kinds. */
+/* Names of models, and of variants if both kinds are allowed. */
 static void find_names(const char *word, int n_kinds,
 	bool (*is_one)(const char *word, const char *name), struct al_names *out)
 {

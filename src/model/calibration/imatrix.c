@@ -261,7 +261,7 @@ static bool read_entry(const struct al_imatrix_entry *entry, struct al_diagonal 
 		&& (!entry->sums || (out->means = read_floats(entry, entry->sums, out->n, err)));
 }
 
-/* Of float32 sums over many tokens. */
+/* Rounding of float32 sums over many tokens. */
 #define ROUNDING 1e-2
 
 static bool divide(struct al_diagonal *d, struct al_error *err)

@@ -5,7 +5,7 @@
 
 /* ---- weights ---- */
 
-/* Of n numbers that are the gate's and up's by turns, the gate's come first. */
+/* n numbers alternate between gate and up, beginning with the gate. */
 static void part(float *x, size_t n, size_t stride, float *memory)
 {
 	for (size_t i = 0; i < n; i++)

@@ -1,9 +1,10 @@
 /* The forward pass: a checkpoint run on tokens, as its family's "forward" defines
  * (catalog/forward.h).
  *
- * Activations are [width][tokens], a column a token, sequence after sequence. Products are float32;
- * sums of norms, softmax and losses are double. Weights are read a layer at a time, so that memory
- * is one layer and one batch of activations. The answer doesn't depend on the number of threads. */
+ * Activations are [width][tokens], one column per token, sequence after sequence. Products are
+ * float32; sums of norms, softmax and losses are double. Weights are read one layer at a time, so
+ * memory holds one layer and one batch of activations. Results don't depend on the number of
+ * threads. */
 #pragma once
 
 #include "model/heads/rotary.h"
@@ -12,7 +13,7 @@
 
 struct al_activation; /* activation.h */
 
-/* Other weights in the place of a module's own: out is initialized, of the shape that
+/* Other weights in place of a module's own: out is initialized, of the shape that
  * al_factor_load gives the module's factor (or bias), or of heads whose queries and keys are wider,
  * keys for every head. It may give biases where the module has none, or none: no data. */
 struct al_factor_source {
@@ -162,7 +163,7 @@ struct al_comparison {
 	bool agree; /* the same likeliest token */
 };
 
-/* out [tokens]; a and b have a column a token. */
+/* out [tokens]; a and b have a column per token. */
 bool al_network_compare(struct al_network *network, const struct al_batch *batch,
 	struct al_view_f a, struct al_view_f b, const int32_t *targets, struct al_comparison *out,
 	struct al_error *err) AL_MUST_CHECK;

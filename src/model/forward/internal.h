@@ -14,7 +14,7 @@ struct al_pass_place {
 	size_t first; /* the token of column 0 */
 };
 
-/* C = scale op(W) X, or that much more, a column a token. Where a number overflows or isn't one,
+/* C = scale op(W) X, or that much more, a column per token. Where a number overflows or isn't one,
  * the first such token is named. */
 bool al_multiply(struct al_pass_place place, enum al_op op, float scale, struct al_view_f w,
 	struct al_view_f x, bool is_added, struct al_matrix_f c,
@@ -157,7 +157,7 @@ bool al_network_keep_head(struct al_network *network, struct al_error *err) AL_M
 
 /* ---- positions in scores ---- */
 
-/* What is added to a score by the distance of key and query. */
+/* The position bias of a score, by the distance between key and query. */
 struct al_position_bias {
 	double *slopes; /* [n_heads]: ALiBi's; NULL: none */
 	float *table; /* [n_heads][2*farthest + 1], from the farthest key before; NULL: none */

@@ -182,7 +182,7 @@ static bool read_factors(struct al_network *network, struct al_error *err)
 		&& read_factor(network, &how->logit_divisor, &network->logit_divisor, err);
 }
 
-/* Of learned positions there are as many as rows; the config may set fewer. */
+/* There are as many learned positions as rows; the config may set fewer. */
 static bool limit_positions(struct al_network *network, const struct al_reading *reading,
 	struct al_error *err)
 {

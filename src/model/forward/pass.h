@@ -33,7 +33,7 @@ struct al_visitor {
 	/* The same, and details of attention, which costs some time. */
 	bool (*trace)(void *context, const struct al_layer *layer, const struct al_trace *trace,
 		struct al_view_f o, struct al_error *err);
-	/* Makes y [d_model] of o in the place of W_O and its bias. */
+	/* Makes y [d_model] of o in place of W_O and its bias. */
 	bool (*project)(void *context, const struct al_layer *layer, const struct al_batch *batch,
 		struct al_view_f o, struct al_matrix_f y, struct al_error *err);
 	/* Behind the last layer, as al_network_finish gives it. */

@@ -201,7 +201,7 @@ static bool load_across(struct al_layer *layer, const struct al_pass_across *how
 		&& load_tensor(layer, how->bias, 1, across->weight.cols, &across->bias, err);
 }
 
-/* Of one token: features [n][width], the heads first. */
+/* Features of one token, [n][width], the heads first. */
 static void make_features(const struct al_across *across, const float *o, double *out)
 {
 	const size_t n = across->n_heads, w = across->width;

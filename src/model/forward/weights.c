@@ -81,7 +81,7 @@ static bool tensor_resolve(const struct al_reading *reading, const char *name,
 			view->prefix, full);
 }
 
-/* The weight and bias of a part of the model; no names where there are none. */
+/* The weight and bias of a part of the model; empty names if there are none. */
 static bool find_names(const struct al_reading *reading, enum al_forward_tensor what,
 	struct al_forward_names *out, struct al_error *err)
 {

@@ -34,7 +34,7 @@ static bool find_factor(const struct al_factor_maker *m, enum al_projection p,
 	return true;
 }
 
-/* What a factor's "down" or "gain" names, among what is stored here; NULL: it isn't. */
+/* The stored tensor that a factor's "down" or "gain" names; NULL: not stored. */
 static const struct al_entry *find_named(const struct al_factor_maker *m, const char *name)
 {
 	for (size_t i = 0; i < m->stored.n_tensors; i++)

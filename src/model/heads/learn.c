@@ -1,4 +1,4 @@
-/* Dimensions from names and shapes: what a config.json would contain. */
+/* Dimensions of a model without config.json, from tensor names and shapes. */
 #include "model/heads/internal.h"
 
 /* Values of the family's symbols from the names and shapes of the stored tensors: the first one

@@ -8,7 +8,7 @@ const char *const al_difference_names[AL_N_DIFFERENCES] = {
 	[AL_DIFFERENCE_UNEXPECTED] = "unexpected",
 	[AL_DIFFERENCE_TIED] = "tied but stored",
 	[AL_DIFFERENCE_BUFFER] = "buffer",
-	[AL_DIFFERENCE_ABSENT] = "absent, as it may be",
+	[AL_DIFFERENCE_ABSENT] = "absent (optional)",
 };
 
 bool al_difference_is_fault(enum al_difference difference)

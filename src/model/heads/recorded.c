@@ -1,5 +1,5 @@
-/* What a file that `compress` wrote records of its modules: how many heads each has left, how wide
- * they are, what scores are divided by. Its config.json is still the original's. */
+/* Records that `compress` writes about a file's modules: the number of heads left, their width, and
+ * the divisor of scores. The file's config.json is still the original's. */
 #include "model/heads/internal.h"
 
 #include "base/record.h"

@@ -15,7 +15,7 @@
 
 #define TURN 6.283185307179586476925
 
-/* What a rule makes of a pair's speed, in turns of `i` of `width / 2` pairs. */
+/* The speed of pair `i` of `width / 2` after a scaling rule, in turns. */
 struct pair {
 	double speed, width, base, n_positions;
 	size_t index;

@@ -70,8 +70,8 @@ static int64_t layer_of(const struct al_model_item *module)
 	return module->module->loops.n > 0 ? module->iteration[0] : 0;
 }
 
-/* Of the norm whose output a module reads its scale, or its bias: the family's tensor that is
- * "before" the module. */
+/* Scale or bias of the norm whose output a module reads: the family's tensor "before" the module.
+ * */
 static const struct al_tensor *norm_before(struct al_model_view *view,
 	const struct al_model_item *module, bool is_bias)
 {
@@ -123,7 +123,7 @@ static const char *why_left_out(struct al_model_view *view, const struct al_mode
 	for (int factor = AL_FACTOR_QUERY; factor <= AL_FACTOR_OUTPUT; factor++)
 		if (al_variant_has_factor(variant, (enum al_head_factor)factor))
 			return NULL;
-	return al_format(&view->arena, "attention modules of variant %s say no factors",
+	return al_format(&view->arena, "variant %s doesn't specify the factors of its heads",
 		variant->name);
 }
 
@@ -166,8 +166,8 @@ static void note_further(struct al_model_view *view, const struct al_family_modu
 					 al_name_fill(&view->arena, module->name, i));
 	if (who)
 		add_note(view,
-			al_format(&view->arena,
-				"%s left out: stored, but beyond the layers of the config", who));
+			al_format(&view->arena, "%s left out: beyond the layers of the config",
+				who));
 }
 
 /* Layers that are stored though the config doesn't have them: its number of layers may be wrong. */
@@ -256,8 +256,8 @@ static bool make_modules(struct al_model_view *view, const struct al_view_option
 	if (elsewhere.n > 0)
 		add_note(view,
 			al_format(&view->arena,
-				"%zu module%s left out, the first %s, the last %s: no tensor of "
-				"theirs is stored here",
+				"%zu module%s left out, from %s to %s: none of their tensors is "
+				"stored here",
 				elsewhere.n, elsewhere.n == 1 ? " is" : "s are", elsewhere.first,
 				elsewhere.last));
 	note_further_layers(view);

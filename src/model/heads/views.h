@@ -26,7 +26,7 @@ struct al_factor_run {
 	int64_t columns; /* of the matrix as it lies, where the tensor has an axis more than that:
 			    [heads, width] is one head axis; 0: the tensor is the matrix */
 	int64_t first_row; /* of the matrix, in a tensor of one a head */
-	const struct al_tensor *scale; /* of an FP8 tensor: one number a block; NULL: none */
+	const struct al_tensor *scale; /* of an FP8 tensor: one number per block; NULL: none */
 	int64_t block[2]; /* of [block[0]][block[1]] of its numbers */
 };
 

@@ -53,7 +53,7 @@ int32_t al_vocab_find_longest(const struct al_vocab *vocab, struct al_span text,
 
 /* ---- merges ---- */
 
-/* What two neighbors become; the lowest rank comes first. */
+/* The merge of two neighbors; the lowest rank comes first. */
 struct al_bpe_merge {
 	double rank;
 	int32_t token;

@@ -1,4 +1,4 @@
-/* What a tokenizer is made of, and a text on its way through it. */
+/* The steps of a tokenizer, applied to a text. */
 #include "model/tokenize/internal.h"
 
 struct al_pipeline *al_pipeline_init(struct al_tokenizer *tokenizer, uint64_t n_input)

@@ -58,7 +58,7 @@ static bool has_tokens(const struct al_tokens *tokens)
 
 /* ---- text ---- */
 
-/* What has been read of the text, and the line that it is in. */
+/* The position in the text, and its line. */
 struct cursor {
 	const char *at, *end, *path;
 	size_t line;

@@ -1,4 +1,4 @@
-/* What is saved against what it costs. */
+/* Scatter plot of savings and errors. */
 #include "report/page/page.h"
 
 enum { WIDTH = 720, HEIGHT = 380, LEFT = 56, RIGHT = 20, TOP = 16, BOTTOM = 48 };
