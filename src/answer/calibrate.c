@@ -145,6 +145,9 @@ static const char *say_nearest(struct al_arena *arena, const struct al_table *ta
 			al_claim_cell(arena, table, row, "distance"));
 }
 
+/* Tokens per input dimension that make fits stable. */
+enum { STABLE = 10 };
+
 static const char *say(struct al_arena *arena, const struct al_table *table,
 	const struct al_calibration *calibration, const char *folder)
 {
@@ -156,13 +159,14 @@ static const char *say(struct al_arena *arena, const struct al_table *table,
 		al_claim_counted(arena, (uint64_t)n, "token"),
 		al_claim_counted(arena, calibration->n_modules, "attention module"),
 		al_claim_name(arena, "folder", folder), say_nearest(arena, table),
-		n < 10 * (double)width ? al_format(arena,
-			"; only %s tokens per input dimension (%s): use at least 10 for stable "
-			"fits",
+		n < STABLE * (double)width ? al_format(arena,
+			"; only %s tokens per input dimension (%s): use at least %s for "
+			"stable fits",
 			al_claim_real(arena, "tokens_per_number", "", n / (double)width,
 				al_format(arena, "%.1f", n / (double)width)),
-			al_claim_count(arena, "width", (int64_t)width))
-				       : "");
+			al_claim_count(arena, "width", (int64_t)width),
+			al_claim_count(arena, "stable", STABLE))
+					   : "");
 }
 
 void al_calibration_add_table(struct al_session *session, const struct al_calibration *calibration,

@@ -123,7 +123,7 @@ static const struct {
 	{"{\"weight_map\": {}}", "\"weight_map\" names no tensors"},
 	{"{\"weight_map\": {\"a\": 1}}", ":1:22: \"a\" is a number, expected a string"},
 	{"{\"weight_map\": {\"a\": \"../x.safetensors\"}}",
-		":1:22: the shard's name \"../x.safetensors\" is a path, expected a file beside "
+		":1:22: the shard's name \"../x.safetensors\" is a path, expected a file next to "
 		"the index"},
 	{"{\"weight_map\": {\"a\": \"..\"}}", "is a path, expected a file next to the index"},
 	{"{\"weight_map\": {\"a\": \"\"}}", "the shard's name \"\" is empty"},

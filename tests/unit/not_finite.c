@@ -272,7 +272,7 @@ static void headers_alone_are_said_to_be(void **state)
 	make_model(&model, "gpt2");
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(run(i ? "reconcile #" : "inspect #", sound_model, said), AL_OK);
-		assert_non_null(strstr(said, "numbers: not read"));
+		assert_non_null(strstr(said, "values not read"));
 	}
 	close_sound(&model);
 }
