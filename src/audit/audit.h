@@ -11,7 +11,7 @@
 #include "base/watch.h"
 #include "model/heads/views.h"
 
-/* What the measurements will ask of a module besides its triangular factors. */
+/* What the measurements need of a module besides its triangular factors. */
 struct al_needs {
 	bool weights; /* in memory, all heads; else they are read a few heads at a time and not
 			 kept, where nothing else is to be done with them */

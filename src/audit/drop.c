@@ -84,7 +84,7 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	return true;
 }
 
-/* What is fitted has a number for each kept coordinate. */
+/* The fit has one coefficient for each kept coordinate. */
 static void note_sample(const struct al_calibration *calibration, struct al_table *table)
 {
 	const struct al_module_statistics *first = &calibration->modules[0];
@@ -106,7 +106,7 @@ static void note_layers(struct al_table *table)
 		"layers than in others (run evaluate --ablate heads to measure it)");
 }
 
-/* What needs more than a diagonal. */
+/* Measurements that need more than a diagonal. */
 static void note_imatrix(struct al_table *table)
 {
 	al_table_note(table,

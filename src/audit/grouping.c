@@ -167,7 +167,7 @@ static bool try_exchange(struct groups *g, struct exchange e, bool *is_better, s
 
 enum { TRIES = 2 };
 
-/* As long as one of the most promising exchanges lowers the cost. */
+/* Repeats as long as one of the most promising exchanges lowers the cost. */
 static bool exchange_all(struct groups *g, struct al_matrix pairs, struct al_error *err)
 {
 	struct exchange best[TRIES + 1];

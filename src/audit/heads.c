@@ -23,7 +23,7 @@ static const struct al_table_field names[] = {
 	AL_FIELDS_END,
 };
 
-/* Of one spectrum. */
+/* One spectrum's columns. */
 static const struct al_table_field measures[] = {
 	{AL_SHOW(struct al_measures, rank, "rank")},
 	{AL_SHOW(struct al_measures, stable_rank, "stable rank", .digits = 1)},

@@ -4,7 +4,7 @@
 #include "audit/measures.h"
 #include "audit/summary.h"
 
-/* Of one spectrum. */
+/* One spectrum's cells. */
 struct kind {
 	int64_t components[AL_N_SHARES], gaussian; /* INT64_MIN: there is none */
 	struct al_null_range independent;

@@ -278,7 +278,7 @@ static bool do_task(void *context, size_t index, struct al_error *err)
 	return task->find(tasks->losses, task, err);
 }
 
-/* Those that are listed, and then none are. */
+/* Does the listed tasks and empties the list. */
 static bool do_tasks(struct tasks *tasks, struct al_error *err)
 {
 	const size_t n = tasks->n;

@@ -8,7 +8,7 @@
 enum { AL_LOSS_QK, AL_LOSS_OV, AL_N_LOSSES };
 enum { AL_MOST_LATENT_RANKS = 3 };
 
-/* Of all heads together: what conversions ask for. */
+/* The spectra of all heads together that conversions need. */
 enum { AL_LOSS_SPECTRA = AL_SPECTRUM_BIT(AL_SPECTRUM_QK) };
 
 /* Errors of one conversion; NAN if there is no such form or its error is unknown. */

@@ -189,7 +189,7 @@ static void take_step(struct merger *x, struct al_merge step)
 	x->out->steps[x->out->n++] = step;
 }
 
-/* Who was merged into the head goes with it. */
+/* Heads that were merged into this one go with it. */
 static bool move(struct merger *x, size_t head, size_t twin, struct al_error *err)
 {
 	for (size_t m = 0; m < x->out->n_heads; m++) {

@@ -1,4 +1,4 @@
-/* What the tables of an audit are of. */
+/* Notes on what an audit's tables measure. */
 #include "audit/notes.h"
 
 #include "audit/measures.h"
@@ -93,7 +93,7 @@ static void note_offset(const struct al_audit *audit, struct al_table *table)
 	note_rule(view, &view->modules[i], audit->options.offset, table);
 }
 
-/* What the form W_Q W_K^T is of. */
+/* What the form W_Q W_K^T represents. */
 static void note_positions(const struct al_audit *audit, struct al_table *table)
 {
 	const struct al_model_view *view = audit->view;

@@ -1,4 +1,4 @@
-/* What the tables of an audit are of: draws, positions, norms, inputs. */
+/* Notes on what an audit's tables measure: draws, positions, norms, inputs. */
 #pragma once
 
 #include "audit/audit.h"

@@ -156,7 +156,7 @@ static const struct al_table_field fields[] = {
 	AL_FIELDS_END,
 };
 
-/* Of one projection. */
+/* The pairs of one projection. */
 static const struct al_table_field angles[] = {
 	{AL_SHOW(struct al_angles, kernel, "mean squared cosine", .digits = 3)},
 	{{.key = "angle_min", .title = "smallest", .unit = "°", .digits = 1},

@@ -213,7 +213,7 @@ static double column_distance(const struct al_stack *s, struct al_view other, si
 	return sum;
 }
 
-/* Of dimensions that aren't rotated ||(K_u - K'_u) R_u^T||^2. */
+/* ||(K_u - K'_u) R_u^T||^2 of the dimensions that aren't rotated. */
 static bool distance(const struct al_stack *s, const struct al_attention *a, struct al_view other,
 	double *squared, struct al_error *err)
 {

@@ -365,7 +365,7 @@ static bool set_keys(const struct al_config *config, struct al_error *err)
 	return true;
 }
 
-/* What isn't an object has no keys, but for null it isn't left out either. */
+/* A value that isn't an object has no keys; unless it is null, it counts as present. */
 static bool expect_objects(const struct al_config *config, const struct al_config_place *place,
 	struct al_error *err)
 {

@@ -77,7 +77,7 @@ static bool check_of(const struct al_reader *reader, const struct al_item *objec
 			"found \"of\": \"%s\", expected a list of millionths", key->of);
 }
 
-/* What has no key is always worth its default. */
+/* A value without a key is always its default. */
 static bool finish_key(void *context, const struct al_item *object, void *record,
 	struct al_error *err)
 {
@@ -125,7 +125,7 @@ static const struct al_record config_record = {
 	.check = finish_key,
 };
 
-/* What a family's key becomes in a component. */
+/* Turns a family's key into one of a component. */
 static void become_component(const struct al_family_component *as, const char *symbol,
 	struct al_config_key *key)
 {

@@ -70,7 +70,7 @@ static bool read_size(const struct reading *r, const struct al_item *node, int64
 	return true;
 }
 
-/* As the reference implementations multiply, in doubles. */
+/* Multiplies in doubles, as the reference implementations do. */
 static bool read_times(const struct reading *r, const struct al_item *node, int64_t *out)
 {
 	const struct al_setting *of;
@@ -136,7 +136,7 @@ static bool read_entries(const struct reading *r, const struct al_item *node, in
 	return true;
 }
 
-/* What a type expects, and how it reads a number; NULL: it reads none. */
+/* The expected form of each type, for messages, and its reader of numbers; NULL: it reads none. */
 static const struct {
 	const char *expected;
 	bool (*read)(const struct reading *r, const struct al_item *node, int64_t *out);

@@ -59,7 +59,7 @@ static bool check_norm(const struct al_family_tensor *tensor, const struct al_js
 			"only a norm outside of the layers has a \"stage\"");
 }
 
-/* What training saves and what a file stores more finely depend on it. */
+/* Saved activations and finer storage formats depend on it. */
 static bool needs_role(const struct al_family_tensor *tensor)
 {
 	const struct al_entry *entry = &tensor->entry;

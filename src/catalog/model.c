@@ -84,7 +84,7 @@ static const struct al_item *find_text_config(struct al_catalog *catalog, const 
 		: NULL;
 }
 
-/* Of a tower that no family is built like: what can be counted all the same. */
+/* The failure of a tower that no family is built like, with what of the model can be counted. */
 static bool fail_tower(struct al_catalog *catalog, const struct al_json *doc,
 	const struct al_item *node, struct al_error *err)
 {

@@ -97,7 +97,7 @@ static void set_shape(struct al_stored_tensor *out, size_t n_dims, const int64_t
 	}
 }
 
-/* Of the projection behind the heads, [heads * width, out], the axis of heads is the first. */
+/* The output projection, [heads * width, out], has its heads along the first axis. */
 static bool cut_heads(struct reading *r, struct al_stored_tensor *out, const struct al_entry *entry,
 	struct al_error *err)
 {

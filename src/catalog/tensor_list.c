@@ -78,7 +78,7 @@ static void find_walked(const struct run *run, struct item *item)
 			|| is_used(run, item, item->loops->items[i].variable);
 }
 
-/* What the iteration is counted as; NULL: part of the model. */
+/* The part that the iteration counts as; NULL: part of the model. */
 static const char *extra_of(const struct run *run, const struct item *item,
 	const struct al_iteration *iteration)
 {

@@ -12,7 +12,7 @@ struct al_gram_parts al_gram_parts(const struct al_gram_sums *g, double *sums)
 		cross + g->n_columns * g->n_targets};
 }
 
-/* What one block is made into. */
+/* The output of one block. */
 struct made {
 	struct al_matrix rows; /* [n_columns][made rows] */
 	struct al_matrix targets; /* [n_targets][rows] */

@@ -3,7 +3,7 @@
 
 enum { TOKENS_AT_ONCE = 64 };
 
-/* What is left of the target's mean where the projections' means are. */
+/* The intercept: the target's mean less what the projections' means give. */
 static bool find_intercept(struct al_in_place *out, const struct al_target_moments *moments,
 	struct al_error *err)
 {

@@ -29,7 +29,7 @@ struct al_principal {
 bool al_principal_find(struct al_principal *out, const struct al_rows rows[2],
 	const struct al_pca_options *options, struct al_error *err) AL_MUST_CHECK;
 
-/* What a calibration keeps of heads' outputs o, added up over tokens. */
+/* Sums over tokens of heads' outputs o, as a calibration records them. */
 struct al_head_moments {
 	struct al_view products; /* of o o^T: [n_heads*d_head][the same] */
 	const double *sums; /* of o */

@@ -144,7 +144,7 @@ static void factor(struct al_matrix g, bool *is_dependent)
 	}
 }
 
-/* What each column explains of the target beyond those before it: rows of R^-T cross. */
+/* The part of the target that each column explains beyond those before it: rows of R^-T cross. */
 static bool explain(struct al_target_moments *m, struct al_error *err)
 {
 	AL_SCRATCH(scratch);

@@ -46,7 +46,7 @@ static size_t sums_of_chunk(const struct al_within *w)
 
 #define INLINE static inline __attribute__((always_inline))
 
-/* What doesn't fill four dimensions or three heads stays 0. */
+/* The padding to four dimensions and three heads stays 0. */
 INLINE void pack(const struct al_within *w, const double *rows, size_t n, double *block)
 {
 	const size_t heads = tiles_of(w) * TILE, whole = w->d_head / LANES * LANES,

@@ -13,7 +13,7 @@ static double height_of_label(void *canvas, const char *label)
 	return al_line_height(canvas, AL_FONT_TICK);
 }
 
-/* Those that the figure asks for. */
+/* The ticks that the figure asks for. */
 static bool take_ticks(const struct al_scene *scene, const struct al_axis *axis,
 	const struct al_dimension *d, struct al_ticks *ticks)
 {

@@ -60,7 +60,7 @@ static void each_bar(const struct al_scene *scene, size_t panel, struct al_obsta
 	}
 }
 
-/* Of a stack the end of all of it: what is positive above, what is negative below. */
+/* The ends of a stack: its positive parts above, its negative ones below. */
 static struct al_spot find_end(const struct al_scene *scene, const struct al_point *point)
 {
 	const struct al_points points = al_points_of_panel(&scene->plot->points, point->panel);

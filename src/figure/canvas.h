@@ -99,7 +99,7 @@ void al_canvas_fill_box(struct al_canvas *canvas, const struct al_box *box);
 void al_canvas_stroke_box(struct al_canvas *canvas, const struct al_box *box, double width_pt,
 	struct al_color color);
 
-/* What is drawn in between stays inside of the box. */
+/* Clips what is drawn in between to the box. */
 void al_canvas_begin_clip(struct al_canvas *canvas, const struct al_box *box);
 void al_canvas_end_clip(struct al_canvas *canvas);
 
@@ -127,7 +127,7 @@ struct al_size {
 	double width_pt, height_pt;
 };
 
-/* What a label takes, turned if it is vertical. */
+/* The size of a label, turned if it is vertical. */
 struct al_size al_label_measure(struct al_canvas *canvas, const struct al_label *label);
 
 /* A box of this size whose point (across, down), 0 to 1 of its size, lies at (x, y). */

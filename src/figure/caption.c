@@ -34,7 +34,7 @@ static double last_x(const struct al_plot *plot)
 	return last;
 }
 
-/* As an axis writes it. */
+/* A number as an axis shows it. */
 static const char *number(struct al_plot *plot, double value, const struct al_dimension *dimension)
 {
 	char label[AL_TICK_LABEL_SIZE];

@@ -119,7 +119,7 @@ static PangoAttribute *between(PangoAttribute *attribute, size_t from, size_t to
 	return attribute;
 }
 
-/* What is lower or higher is smaller, too. */
+/* Subscripts and superscripts are smaller, too. */
 static PangoAttrList *list_levels(const struct al_text *levels, double size_pt)
 {
 	PangoAttrList *list = pango_attr_list_new();

@@ -230,7 +230,7 @@ static const char *axis_title(struct al_arena *arena, const struct al_axis *axis
 	return title;
 }
 
-/* What stacked columns have in common names their axis. */
+/* Stacked columns' axis is named by what their titles have in common. */
 static const char *stack_title(const struct al_column *column)
 {
 	static const char *const titles[] = {

@@ -5,7 +5,7 @@
 
 /* ---- which points ---- */
 
-/* What a cell holds, or shows. */
+/* A cell's value, or its text. */
 static bool is_named(struct al_plot *plot, size_t row, int column, const char *name)
 {
 	const struct al_cell *cell = &plot->table->rows[row][column];

@@ -6,7 +6,7 @@
 
 enum al_axis_scale { AL_AXIS_LINEAR, AL_AXIS_LOG };
 
-/* What an axis labels, in base units. */
+/* The tick labels of an axis, in base units. */
 struct al_wished_tick {
 	double value;
 	const char *name; /* NULL: its value */
@@ -77,7 +77,7 @@ struct al_pareto {
 
 enum { AL_FIGURE_MOST_BANDS = 16, AL_FIGURE_MOST_RATIOS = 16, AL_FIGURE_MOST_DIGITS = 6 };
 
-/* What a figure is lettered in. */
+/* The font of a figure. */
 struct al_lettering {
 	const char *const *families; /* the first that is installed; none: DejaVu Sans */
 	size_t n_families;

@@ -8,7 +8,7 @@
 
 #include "figure/typeset.h"
 
-/* What a reader without the family takes. */
+/* The fallback where the font family isn't installed. */
 static const char families_behind[] = "Verdana, sans-serif";
 
 /* ---- numbers and colors ---- */

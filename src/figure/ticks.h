@@ -22,7 +22,7 @@ struct al_ticks {
 	size_t n_minor;
 };
 
-/* What an axis goes over. */
+/* The range of an axis. */
 struct al_dimension {
 	const char *title;
 	enum al_quantity quantity; /* how labels are written */

@@ -11,7 +11,7 @@ static void put(struct al_text *plain, struct al_text *levels, const char *from,
 		al_text_add_bytes(levels, &level, 1);
 }
 
-/* Of UTF-8. */
+/* UTF-8 text. */
 static size_t character_length(const char *p)
 {
 	size_t n = 1;

@@ -7,7 +7,7 @@
 
 enum al_level { AL_LEVEL_LINE = '=', AL_LEVEL_LOWER = '_', AL_LEVEL_UPPER = '^' };
 
-/* What is lower or higher: its size, and how far it is moved, as shares of the line's size. */
+/* Subscripts and superscripts: size and shift, as shares of the line's size. */
 #define AL_LEVEL_SIZE 0.7
 #define AL_LEVEL_LOWERED 0.16
 #define AL_LEVEL_RAISED 0.34

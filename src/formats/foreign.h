@@ -7,5 +7,5 @@
 bool al_foreign_refuse(const struct al_source *source, const char *start, size_t length,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What such a file is by how its name ends, and the way to one that is read; NULL: not known. */
+/* A file's kind by the ending of its name, and how to convert it; NULL: not known. */
 const char *al_foreign_name(const char *name);

@@ -64,7 +64,7 @@ static bool check_parts(const struct al_checkpoint *checkpoint, struct al_error 
 	return true;
 }
 
-/* As if nothing had been read. */
+/* Resets it, as if nothing had been read. */
 static void close_only(struct al_checkpoint *checkpoint)
 {
 	al_source_close(&checkpoint->shards[0].source);

@@ -39,7 +39,7 @@ static const unsigned char *take(struct al_pickle_machine *m, uint64_t n)
 	return m->at - n;
 }
 
-/* Of so many bytes, at most 8, the lowest first. */
+/* A little-endian number of so many bytes, at most 8. */
 static uint64_t take_number(struct al_pickle_machine *m, int n_bytes)
 {
 	const unsigned char *bytes = take(m, (uint64_t)n_bytes);

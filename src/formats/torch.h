@@ -1,4 +1,4 @@
-/* What the two containers of torch.save share: where storages lie, and the tensors of a dict. */
+/* Shared by the two containers of torch.save: where storages lie, and the tensors of a dict. */
 #pragma once
 
 #include "formats/format.h"

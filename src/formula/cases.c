@@ -57,7 +57,7 @@ static const struct al_condition *first(const struct al_condition *a, const stru
 	return strcmp(a->text, b->text) <= 0 ? a : b;
 }
 
-/* What is left once `condition`, which nothing in `cases` precedes, is known. */
+/* The cases that remain once `condition`, which nothing in `cases` precedes, is known. */
 static const struct al_cases *given(const struct al_cases *cases,
 	const struct al_condition *condition, bool holds)
 {

@@ -301,7 +301,7 @@ static bool has_value(const struct run *run, const struct al_node *node)
 	return evaluate(run, node, &value);
 }
 
-/* Of an `if` that is decided, the branch that is taken. */
+/* The branch that a decided `if` takes. */
 static const struct al_node *decided(const struct run *run, const struct al_node *node)
 {
 	bool holds;

@@ -12,7 +12,7 @@ enum al_output_projection {
 	AL_OUTPUT_NONE, /* no tensor of role output, weight or bias */
 };
 
-/* What a number covers. */
+/* The scope of a number. */
 enum al_basis_per {
 	AL_BASIS_MODULE, /* one attention block; "block" is a synonym */
 	AL_BASIS_LAYER, /* the same where all layers are alike; refused for an encoder-decoder */

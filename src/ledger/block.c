@@ -169,7 +169,7 @@ static bool basis_decides(const struct al_block *block, const char *option)
 		&& al_variant_has_option(block->configured->variant, option);
 }
 
-/* What the configured variant fixes a symbol or an option to, or NULL. */
+/* The value that the configured variant fixes a symbol or an option to, or NULL. */
 static const struct al_binding *fixed(const struct al_block *block, const char *symbol)
 {
 	if (block->configured->is_models_own && basis_decides(block, symbol))

@@ -82,7 +82,7 @@ static bool add_changes(struct al_arena *arena, struct al_configured_variant *co
 
 /* ---- what a change changes: by its formulas, under the options ---- */
 
-/* What entries are multiplied by, whatever their formulas hold. */
+/* Symbols that multiply all entries, whatever their formulas contain. */
 static const char *const multipliers[] = {"batch", "seq", "source_seq", "layer", "n_layers",
 	"n_encoder_layers", "n_decoder_layers"};
 enum { N_MULTIPLIERS = sizeof(multipliers) / sizeof(*multipliers) };

@@ -271,7 +271,7 @@ const struct al_ledger_list *al_ledger_tensors(const struct al_ledger *ledger)
 	return &ledger->lists[ledger->is_model ? AL_LIST_STORED : AL_LIST_TENSORS];
 }
 
-/* What one tensor-parallel device has of it. */
+/* One tensor-parallel device's part of it. */
 static bool set_device(struct al_ledger_module *module, enum al_list list,
 	struct al_ledger_entry *e, struct al_error *err)
 {

@@ -52,7 +52,7 @@ bool al_ledger_entries(struct al_ledger *ledger, enum al_list list,
 /* The list of tensors, where it is known to be current. */
 const struct al_ledger_list *al_ledger_tensors(const struct al_ledger *ledger);
 
-/* Of a whole model's modules: how many tokens products are of. */
+/* How many tokens the products of a whole model's modules process. */
 void al_ledger_set_tokens(struct al_ledger *ledger, int64_t seq);
 
 /* The same of an entry of the family: copies at work are counted by its loops. */

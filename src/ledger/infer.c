@@ -89,7 +89,7 @@ static void device_elements(const struct al_inference *inference, const struct a
 
 /* ---- one more token of each sequence ---- */
 
-/* What one device has of a part of the tensor's numbers. */
+/* One device's part of a part of the tensor's numbers. */
 static void share_out(const struct al_ledger_entry *t, mpq_srcptr device, mpq_t numbers)
 {
 	if (mpq_sgn(t->elements) == 0 || mpq_equal(device, t->elements))
@@ -117,7 +117,7 @@ static bool is_looked_up(struct al_ledger *ledger, const struct al_ledger_entry 
 	return t->part == AL_PART_EMBEDDING && t->is_matrix && !al_entry_is_tied_table(ledger, t);
 }
 
-/* What one more token of each sequence computes with a matrix. */
+/* The FLOPs of one more token of each sequence with a matrix. */
 static void matrix_flops(const struct al_ledger_entry *t, int64_t batch, mpq_srcptr device,
 	mpq_t out)
 {
@@ -126,7 +126,7 @@ static void matrix_flops(const struct al_ledger_entry *t, int64_t batch, mpq_src
 	al_exact_multiply(out, 2 * batch);
 }
 
-/* What is rounded up to whole tiles, in parts of itself. */
+/* Scales the bytes of n rows to those of whole tiles. */
 static void fill_tiles(mpq_t bytes, int64_t n, int64_t tile)
 {
 	if (n <= 0)

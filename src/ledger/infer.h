@@ -17,7 +17,7 @@ enum al_cache_kind {
 };
 extern const char *const al_cache_kind_names[AL_N_CACHE_KINDS];
 
-/* What people read instead of a name; NULL: the name. */
+/* The title; NULL: the name. */
 extern const char *const al_cache_kind_titles[AL_N_CACHE_KINDS];
 
 struct al_cache_entry {

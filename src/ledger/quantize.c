@@ -73,7 +73,7 @@ static bool read_kept(struct al_quantization *q, const struct al_quantization_co
 
 /* ---- settings ---- */
 
-/* What is asked for by name is read from nothing: all its defaults. */
+/* A scheme that is asked for by name has all its defaults. */
 static bool read_keys(struct al_quantization *q, const struct al_family *keys,
 	const struct al_json *doc, const struct al_item *object, struct al_settings *settings,
 	struct al_error *err)

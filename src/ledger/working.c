@@ -130,7 +130,7 @@ static int64_t side_of(const struct al_ledger_entry *t, bool is_out)
 	return is_out == is_out_first ? rows_of(t) : cols_of(t) * t->stored->tensor->packed;
 }
 
-/* What all matrices of the tensor's feed-forward block that read the token put out. */
+/* The outputs of all matrices of the tensor's feed-forward block that read the token. */
 static void count_inner(const struct counting *c, const struct al_ledger_entry *t)
 {
 	AL_EXACT(sum);

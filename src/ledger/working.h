@@ -13,7 +13,7 @@
  * must be about the whole model. */
 bool al_training_has_working(const struct al_training *training);
 
-/* What a recipe's term is worth on a stage. */
+/* The bytes of a recipe's term on a stage. */
 struct al_working_row {
 	const struct al_working_term *term;
 	bool occurs; /* the term's condition holds */

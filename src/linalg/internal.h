@@ -1,4 +1,4 @@
-/* What the files of this folder share: checks before a library call, and a library's return
+/* Shared by the files of this folder: checks before a library call, and a library's return
  * value. */
 #pragma once
 

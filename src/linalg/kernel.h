@@ -17,7 +17,7 @@ enum al_cpu_level {
 	AL_CPU_AVX512, /* f, dq, bw, vl, cd */
 };
 
-/* Of the processor that this runs on; AL_CPU_SSE3 where it is no x86. */
+/* The level of this processor; AL_CPU_SSE3 where it is no x86. */
 enum al_cpu_level al_cpu_level(void);
 
 /* The kernel that OpenBLAS runs: "Zen", "SkylakeX"; and its version: "0.3.21". */

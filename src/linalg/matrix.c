@@ -35,7 +35,7 @@ void *al_take_array(struct al_scratch *scratch, size_t count, size_t size, struc
 	return block->data;
 }
 
-/* Of a scratch, or on its own. */
+/* Allocates from the scratch, or on its own. */
 static void *allocate(struct al_scratch *scratch, size_t rows, size_t cols, size_t size,
 	struct al_error *err)
 {

@@ -30,7 +30,7 @@ bool al_sweep_store(struct al_sweep *sweep, struct al_cp_terms *terms,
 bool al_sweep_explain(struct al_sweep *sweep, double *explained,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What a sweep reached. */
+/* The fit after a sweep. */
 struct al_swept {
 	double explained; /* as above */
 	double size; /* the sum of the terms' squared norms: where it exceeds ||T||^2 by far, terms

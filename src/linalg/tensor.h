@@ -1,4 +1,4 @@
-/* What the decompositions of the head tensor share. */
+/* Shared by the decompositions of the head tensor. */
 #pragma once
 
 #include "linalg/heads.h"

@@ -108,7 +108,7 @@ static const char *find_definition(const struct definitions *all, const char *pa
 	return found ? found->text : NULL;
 }
 
-/* What the scenario gives now: all that `run` would write. */
+/* The scenario's current numbers: all that `run` would write. */
 static bool define_anew(struct definitions *now, struct al_scenario *scenario, struct al_error *err)
 {
 	AL_ENDS(al_numbers_finish) struct al_numbers numbers;

@@ -46,7 +46,7 @@ static const char *expected_text(struct al_arena *arena, mpq_srcptr value, int d
 					 : al_exact_decimal(arena, value, digits + 2);
 }
 
-/* What would be right, as it would be printed. */
+/* The right number, as it would be printed. */
 static void add_truth(struct linter *l, const struct al_paper_site *site, mpq_srcptr value,
 	const struct al_printed *printed, bool is_contradicted)
 {

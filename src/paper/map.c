@@ -42,7 +42,7 @@ static const char *cut_from(char *text, const char *mark)
 	return at + strlen(mark);
 }
 
-/* What is no word of the list is a measure, which the scenario will know or refuse. */
+/* A word that isn't in the list is a measure, which the scenario checks. */
 static void parse_column(char *text, struct al_paper_column *column)
 {
 	column->unit = cut_from(text, " in ");
@@ -99,7 +99,7 @@ static bool finish_table(void *context, const struct al_item *node, void *record
 	return true;
 }
 
-/* What goes into the scenario unchanged. */
+/* Keys that go into the scenario unchanged. */
 #define KEPT(key) \
 	{ \
 		AL_KEY(key, NODE, AT(kept)) \

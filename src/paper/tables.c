@@ -232,7 +232,7 @@ static bool find_tabulars(struct al_paper *paper, struct al_error *err)
 
 /* ---- lines ---- */
 
-/* What parts a line's cells; 0 where the line is of no table. */
+/* The separator of a line's cells; 0 where the line belongs to no table. */
 static char separator_of(const struct al_paper *paper, const struct al_paper_line *line)
 {
 	size_t i = 0;

@@ -22,7 +22,7 @@ struct al_word {
 	const char *family; /* of its unit: "bytes", "" */
 };
 
-/* What goes on for longer is no sentence. */
+/* A longer stretch is no sentence. */
 enum { AL_SENTENCE_MOST_WORDS = 1000 };
 
 struct al_sentence {

@@ -116,7 +116,7 @@ static void keep_rows(struct al_table *table, size_t n)
 
 /* ---- the whole ---- */
 
-/* What the short form shows, and what it leaves out. */
+/* The content of the short form, and what it leaves out. */
 struct brief {
 	const struct al_style *style;
 	const struct al_table *const *tables;

@@ -202,7 +202,7 @@ const char *al_claim_loss(struct al_arena *arena, double before, double after)
 		nats_text(arena, "before", before), nats_text(arena, "after", after));
 }
 
-/* What a number is of another's: "34.0 % of mha's", "64.5 times mha's". */
+/* One number relative to another: "34.0 % of mha's", "64.5 times mha's". */
 static const char *compared_with(struct al_arena *arena, double value,
 	const struct al_compared *base)
 {
@@ -225,7 +225,7 @@ static const char *compared_with(struct al_arena *arena, double value,
 
 /* ---- order ---- */
 
-/* What is as large stays in its order. */
+/* Equal ones stay in their order. */
 static int by_value(const void *a, const void *b)
 {
 	const struct al_compared *x = *(const struct al_compared *const *)a,

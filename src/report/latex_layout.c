@@ -1,7 +1,7 @@
 /* Choosing a table's layout. */
 #include "report/latex_layout.h"
 
-/* What is tried, in this order. */
+/* The attempts, in this order. */
 static const struct attempt {
 	bool is_wide, transposes, breaks_heads, wraps;
 	size_t n_sizes; /* of the profile's, largest first */

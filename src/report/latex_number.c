@@ -124,7 +124,7 @@ static size_t larger(size_t a, size_t b)
 	return a > b ? a : b;
 }
 
-/* Of "0.30": 2. */
+/* The number of decimals: 2 of "0.30". */
 static size_t spread_digits(const char *spread)
 {
 	const size_t zeros = strspn(spread, "0."), all = strlen(spread);

@@ -106,7 +106,7 @@ static const char *measure_command(struct scan *scan, const char *p)
 	return p;
 }
 
-/* What a level above or below applies to: a group, a command or a character. */
+/* The argument of ^ or _: a group, a command or a character. */
 static const char *measure_level(struct scan *scan, const char *p)
 {
 	scan->n_lowered++;

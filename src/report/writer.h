@@ -1,4 +1,4 @@
-/* What the writers share; internal to them. */
+/* Shared by the writers, and internal to them. */
 #pragma once
 
 #include "report/report.h"

@@ -74,6 +74,6 @@ bool al_scenario_cell_set_datum(struct al_scenario_cell *cell, struct al_data_bo
 bool al_cell_value(const struct al_cell_place *place, const char *key, struct al_scenario_cell *out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* What the cell can be within the box of its data; more than that, perhaps. */
+/* An enclosure of the cell's values within the box of its data. */
 bool al_cell_enclose(const struct al_cell_place *place, const char *key, struct al_interval *out,
 	struct al_error *err) AL_MUST_CHECK;

@@ -11,7 +11,7 @@ const char *const al_verdict_names[AL_N_VERDICTS] = {"reproduced", "consistent",
 
 /* ---- a row of the answer ---- */
 
-/* What is found of a claim. */
+/* The verdict on a claim. */
 struct judgment {
 	const struct al_scenario_claim *claim;
 	struct al_arena *arena; /* of the table */

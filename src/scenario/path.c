@@ -239,7 +239,7 @@ bool al_path_value(struct al_evaluator *evaluator, const char *text, struct al_d
 				"table, sweep or data set", path.parts[0], err);
 }
 
-/* What is no cell of a table is a datum, or follows from none. */
+/* A claim on no cell of a table is a datum, or follows from none. */
 static bool enclose_alone(struct al_evaluator *evaluator, const char *text, struct al_interval *out,
 	struct al_error *err)
 {

@@ -5,7 +5,7 @@
 
 #include <gmp.h>
 
-/* What one of a unit is worth: M is 10^6, KiB 1024; 1 for any other text, and for NULL. */
+/* The factor of a unit: M is 10^6, KiB 1024; 1 for any other text, and for NULL. */
 int64_t al_unit_factor(const char *unit);
 
 /* Cuts the spread off "84.0 ± 0.3", "84.0 (0.3)", "84.0+-0.3", "84.0 +/- 0.3", where it comes after

@@ -4,7 +4,7 @@
 #include "scenario/column.h"
 #include "scenario/printed.h"
 
-/* What a key implies: title, unit, kind of quantity, which cell is the best. */
+/* A key's defaults: title, unit, kind of quantity, which cell is the best. */
 static bool read_key(void *context, const struct al_item *node, void *out, struct al_error *err)
 {
 	struct al_scenario *s = context;

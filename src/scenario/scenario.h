@@ -55,7 +55,7 @@ bool al_scenario_figure_table(struct al_scenario *scenario, size_t index, struct
 
 /* ---- claims ---- */
 
-/* What a claim is to its source. */
+/* The relation of a claim to its source. */
 enum al_claim_kind {
 	AL_CLAIM_PRINTED, /* a number in the file */
 	AL_CLAIM_READING, /* another reading of a number that a claim reads already */

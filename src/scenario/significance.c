@@ -54,7 +54,7 @@ bool al_significance_mark(const struct al_cell_place *place,
 	return true;
 }
 
-/* Of how many runs: of one data set, or of several. */
+/* Notes how many runs there were: of one data set, or of several. */
 void al_significance_note(const struct al_scenario_table *table, struct al_table *out)
 {
 	int64_t least = INT64_MAX, most = 0;

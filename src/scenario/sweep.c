@@ -294,7 +294,7 @@ static void begin_table(const struct al_ledger_sweep *sweep, struct al_table *ou
 	add_columns(sweep, out);
 }
 
-/* What is handed on is forgotten. */
+/* Forgets the point once it is handed on. */
 static void hand_on(const struct al_ledger_sweep *sweep, size_t least, struct al_table *out)
 {
 	if (!sweep->take_rows || out->n_rows < least)

@@ -41,7 +41,7 @@ struct al_ledger_sweep {
 	const struct al_watch *watch;
 };
 
-/* As a table shows it. */
+/* The column of a measure in a table. */
 struct al_column al_measure_column(enum al_measure measure);
 
 /* Adds a measure by its key. */

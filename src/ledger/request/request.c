@@ -355,7 +355,7 @@ static bool choose_kernel(struct al_request *q, const struct al_asked *asked, st
 	return true;
 }
 
-/* What people train with, where no recipe is named: Megatron's bytes, with flash attention. */
+/* The default recipe: Megatron's bytes, with flash attention. */
 static bool find_recipe(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
 	if (asked->has_no_recipe)

@@ -7,7 +7,7 @@
 #include "catalog/family.h"
 #include "ledger/ledger.h"
 
-/* What is asked, in a person's words. */
+/* A question in the user's words. */
 struct al_asked {
 	/* A preset, a config.json, a folder that holds one; or a variant. NULL: none, the variants
 	 * alone. */

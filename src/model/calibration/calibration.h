@@ -92,5 +92,5 @@ size_t al_calibration_count_seen(const struct al_calibration *calibration,
 /* Puts the fingerprints in order. */
 void al_calibration_sort(struct al_calibration *calibration);
 
-/* Of sequence number i. */
+/* The fingerprint of sequence number i. */
 uint64_t al_sequence_fingerprint(const struct al_batch *all, size_t i);

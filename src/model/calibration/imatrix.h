@@ -32,7 +32,7 @@ struct al_imatrix {
 	struct al_source source; /* the .dat form */
 };
 
-/* What is known of a projection's input: E[x_i^2], and E[x_i] where it was recorded. */
+/* A projection's input: E[x_i^2], and E[x_i] where it was recorded. */
 struct al_diagonal {
 	const char *name; /* of the weight */
 	double *squares, *means; /* [n]; means may be NULL */

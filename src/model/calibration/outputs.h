@@ -7,7 +7,7 @@
 
 #include "linalg/linalg.h"
 
-/* What one head's output is worth. */
+/* The importance of one head's output. */
 struct al_head_worth {
 	double share; /* E|o_i W_O^(i)|^2, of the sum over all heads: of squares */
 	double dropped; /* the error without the head */

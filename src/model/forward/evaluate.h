@@ -24,7 +24,7 @@ bool al_losses_add(struct al_network *network, const struct al_batch *batch,
 enum al_ablated { AL_ABLATE_HEADS, AL_ABLATE_GROUPS, AL_ABLATE_LAYERS, AL_N_ABLATED };
 extern const char *const al_ablated_names[AL_N_ABLATED];
 
-/* What the outputs of the heads that are left out become before W_O. */
+/* How the outputs of ablated heads are replaced before W_O. */
 enum al_replacement { AL_REPLACE_ZERO, AL_REPLACE_MEAN, AL_N_REPLACEMENTS };
 extern const char *const al_replacement_names[AL_N_REPLACEMENTS];
 

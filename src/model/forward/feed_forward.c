@@ -197,7 +197,7 @@ static bool load_experts(struct al_experts *experts, const struct al_reading *re
 
 /* ---- ... the router ---- */
 
-/* What each token gives to each expert, in place of the routed scores; 0: it isn't sent there. */
+/* Each token's weight for each expert, in place of the routed scores; 0: it isn't sent there. */
 struct routing {
 	const struct al_experts *experts;
 	struct al_matrix_f shares; /* [n][tokens] */

@@ -86,7 +86,7 @@ const struct al_attention *al_layer_attention(const struct al_layer *layer);
 bool al_network_embed(struct al_network *network, const struct al_batch *batch, size_t past,
 	struct al_matrix_f *x, struct al_error *err) AL_MUST_CHECK;
 
-/* What a layer's attention shows of itself on a batch, for statistics. */
+/* A layer's attention on a batch, for statistics. */
 struct al_trace {
 	struct al_matrix_f input; /* [d_model][tokens]: what W_Q, W_K and W_V read */
 	double *entropy; /* [n_heads]: of attention weights in nats, added up over tokens */

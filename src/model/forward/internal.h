@@ -1,4 +1,4 @@
-/* What the files of this folder share. */
+/* Shared by the files of this folder. */
 #pragma once
 
 #include "catalog/pass.h"
@@ -263,7 +263,7 @@ void al_watched_finish(struct al_watched *watched);
 void al_watch_weights(struct al_watched *watched, size_t index, size_t first, size_t low,
 	struct al_view_f weights, double entropy);
 
-/* Of all heads and sequences. */
+/* Adds up all heads and sequences. */
 bool al_watched_add_up(const struct al_watched *watched, struct al_trace *trace,
 	struct al_error *err) AL_MUST_CHECK;
 

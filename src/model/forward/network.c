@@ -101,7 +101,7 @@ static bool check_need(struct al_network *network, const struct al_forward_need 
 		network->view->family->name, expected);
 }
 
-/* What the reference implementation assumes where a key is absent isn't always what is read. */
+/* Where a key is absent, the reference implementation may assume another value. */
 static bool check_present(struct al_network *network, struct al_error *err)
 {
 	const struct al_forward *how = network->how;

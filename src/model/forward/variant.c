@@ -270,7 +270,7 @@ bool al_across_apply(const struct al_across *across, struct al_view_f o, struct 
 
 /* ---- all ---- */
 
-/* What W_O reads: the heads side by side, or what is made of them. */
+/* The input of W_O: the heads side by side, or a function of them. */
 static size_t output_width(const struct al_layer *layer)
 {
 	const struct al_across *across = &layer->across;

@@ -1,4 +1,4 @@
-/* What is seen of attention weights: entropies, and distances between heads.
+/* Statistics of attention weights: entropies, and distances between heads.
  *
  * The weights of all heads are there together only for some queries of each sequence. Of two heads'
  * weights p and q the Jensen-Shannon divergence is H((p + q)/2) - (H(p) + H(q))/2, H being the

@@ -369,7 +369,7 @@ static bool has_qk_norm(const struct al_stored_module *module)
 	return false;
 }
 
-/* What compress recorded takes precedence over the family, which has the current widths. */
+/* A recorded scale takes precedence over the family's, which follows from the current widths. */
 static bool read_scale(const struct al_factor_maker *m, int64_t recorded, struct al_error *err)
 {
 	const struct al_recorded_shape *shape = al_view_find_shape(m->view, m->out->name);

@@ -1,4 +1,4 @@
-/* What the files of this folder share. */
+/* Shared by the files of this folder. */
 #pragma once
 
 #include "model/heads/views.h"
@@ -102,7 +102,7 @@ const struct al_recorded_shape *al_view_find_shape(const struct al_model_view *v
 
 /* ---- where the numbers of a factor are stored: runs along the head axes of tensors ---- */
 
-/* What is made of one module. */
+/* A module that is being read. */
 struct al_factor_maker {
 	struct al_model_view *view;
 	const struct al_model_item *module;

@@ -278,7 +278,7 @@ static bool take_down(struct al_factor_maker *m, const char *name, struct al_fac
 	return true;
 }
 
-/* What heads that share queries and keys make of them. */
+/* Each head's queries and keys, of heads that share them. */
 static bool take_shared(struct al_factor_maker *m, const struct al_recorded_projection *from,
 	struct al_error *err)
 {

@@ -4,7 +4,7 @@
  *= huggingface/tokenizers, tokenizers/src/tokenizer/added_vocabulary.rs */
 #include "model/tokenize/internal.h"
 
-/* What a step knows of some added tokens. */
+/* The added tokens that a step looks for. */
 struct finder {
 	struct al_vocab vocab; /* of indices into `items` */
 	const struct al_added *items;
@@ -133,7 +133,7 @@ static bool check_item(void *context, const struct al_item *node, void *record,
 			item->token, known);
 }
 
-/* What the normalizer makes of an added token. */
+/* An added token after the normalizer. */
 static bool normalize(struct al_tokenizer_reader *r, struct al_span *text, struct al_error *err)
 {
 	AL_ENDS(al_stepping_finish) struct al_stepping made = al_pipeline_begin(r->pipeline, err);

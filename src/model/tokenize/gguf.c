@@ -85,7 +85,7 @@ static bool read_vocabulary(struct vocabulary *v, struct al_error *err)
 		&& read_beside(v, KEY("token_type"), &v->types, err);
 }
 
-/* What a text is called there, if it isn't itself. */
+/* `rename` turns a text of the file into the model's own; NULL: they are the same. */
 static void add_vocabulary(struct vocabulary *v,
 	const char *(*rename)(struct al_arena *arena, const char *text))
 {
@@ -144,7 +144,7 @@ static bool add_around(struct vocabulary *v, const char *add_key, bool adds, con
 	return true;
 }
 
-/* What llama.cpp takes where a key is missing. */
+/* llama.cpp's defaults for missing keys. */
 struct around {
 	bool adds_bos, adds_eos, adds_sep;
 	int bos, eos, sep, unknown; /* unknown -1: it names none */

@@ -1,4 +1,4 @@
-/* What the files of this folder share: a text goes through steps (what is normalized, where it is
+/* Shared by the files of this folder: a text goes through steps (what is normalized, where it is
  * split), then a model makes tokens of each piece. */
 #pragma once
 
@@ -108,7 +108,7 @@ bool al_scan_next(struct al_scan *search, struct al_match *part);
 bool al_pattern_is_in(const struct al_pattern *pattern, struct al_matcher *matcher,
 	struct al_span text);
 
-/* What a pattern's matches become as pieces of a text. */
+/* How a pattern's matches split a text. */
 enum al_behavior {
 	AL_SPLIT_REMOVED,
 	AL_SPLIT_ISOLATED,
@@ -214,7 +214,7 @@ struct al_tokenizer_reader {
 	struct al_text_steps *steps; /* where steps go */
 };
 
-/* What a part of the file may contain: an object that has a "type". */
+/* A kind of object, by its "type", that a part of the file may contain. */
 struct al_text_part {
 	const struct al_item *node;
 	struct al_step step;

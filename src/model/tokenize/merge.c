@@ -56,7 +56,7 @@ static struct candidate pop(struct joining *j)
 	return first;
 }
 
-/* What `at` and the one after it can become. */
+/* The token that `at` and its successor can merge into. */
 static void consider(struct joining *j, uint32_t at)
 {
 	struct al_bpe_merge merge;

@@ -193,7 +193,7 @@ static void *take_frames(PCRE2_SIZE size, void *context)
 	return NULL;
 }
 
-/* What an item may read without another step: so many of its kind, or what is behind. */
+/* How much an item may read without another step: forward, and behind. */
 static size_t bytes_at_once(const struct al_scan *search, const char *item, size_t n, size_t at)
 {
 	const size_t left = search->text.n - at, back = search->pattern->n_back;

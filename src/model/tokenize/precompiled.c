@@ -32,7 +32,7 @@ static const char *text_at(const struct al_charsmap *map, uint32_t unit)
 	return at < map->n_texts && (map->texts[at] & 0xC0) != 0x80 ? map->texts + at : NULL;
 }
 
-/* What the shortest known prefix of a text becomes; NULL: none is known. */
+/* The replacement of a text's shortest known prefix; NULL: no prefix is known. */
 static const char *find(const struct al_charsmap *map, struct al_span text)
 {
 	uint32_t node = map->n_units > 0 ? offset_of(map->units[0]) : 0;

@@ -3,7 +3,7 @@
 
 #include "report/page/heads.h"
 
-/* What could be done, and the command that does it. */
+/* A suggestion, and its command. */
 struct al_page_advice {
 	const char *text, *command; /* text: a claim's pattern */
 };

@@ -68,7 +68,7 @@ struct al_page_bars {
 /* Adds nothing where no row has a positive number. */
 void al_page_add_bars(struct al_text *out, const struct al_page_bars *bars);
 
-/* What rows of a table save against the largest of their errors. */
+/* A chart of each row's saving against the largest of its errors. */
 struct al_page_points {
 	const struct al_table *table;
 	const char *x, *x_title, *y_title;
