@@ -8,10 +8,13 @@
 
 enum { MOST_REGEX_LENGTH = 256, MOST_NAME_LENGTH = 512 };
 enum { FEW_RUNS = 16, STEPS_OF_RUNS = 4 };
+/* How many characters of an expression, times those of a name, the C library matches in a step, about. */
+enum { CHARACTERS_A_STEP = 8 };
 
 struct pattern {
 	enum { GLOB, REGEX } kind;
 	const char *text;
+	size_t length;
 	regex_t compiled;
 	struct pattern *next;
 };
@@ -51,20 +54,48 @@ bool al_patterns_are_empty(const struct al_patterns *patterns)
 
 /* ---- regular expressions ---- */
 
-/* What lists are written in is Python's; of it, what an extended regular expression can express
- * too. A bound on repetitions could take any amount of memory, and a back reference any amount of
- * time. */
+/* Is there a repetition in a group that ends at `end` and is repeated? The C library may take any
+ * amount of time to compile that. */
+static bool repeats_within(const char *text, const char *end)
+{
+	int depth = 0;
+	bool found = false;
+
+	if (end[1] != '*' && end[1] != '+')
+		return false;
+	for (const char *p = end; p >= text; p--) {
+		const bool is_escaped = p > text && p[-1] == '\\';
+		depth += is_escaped ? 0 : (*p == ')') - (*p == '(');
+		if (depth == 0)
+			return found;
+		found = found || (!is_escaped && strchr("*+?", *p) && p[-1] != '(');
+	}
+	return found;
+}
+
+static bool is_supported(const char *text, const char *p)
+{
+	const bool is_group = strncmp(p, "(?:", 3) == 0;
+
+	return *p != '{' && !(*p == '(' && p[1] == '?' && !is_group)
+		&& !(*p == '\\' && isalnum((unsigned char)p[1]) && !strchr("dws", p[1]))
+		&& !(*p == ')' && repeats_within(text, p));
+}
+
+/* Lists are written in Python's expressions; of these, those that an extended regular expression
+ * can express too. A bound on repetitions could take any amount of memory, and a back reference any
+ * amount of time. */
 static bool translate(const char *text, struct al_text *out, struct al_error *err)
 {
 	al_text_add(out, "^(");
 	for (const char *p = text; *p; p++) {
 		const bool is_group = strncmp(p, "(?:", 3) == 0;
-		if (*p == '{' || (*p == '(' && p[1] == '?' && !is_group)
-			|| (*p == '\\' && isalnum((unsigned char)p[1]) && !strchr("dws", p[1])))
+		if (!is_supported(text, p))
 			return al_fail(err, AL_EINPUT,
 				"re:%s: column %d: \"%.2s\" isn't supported; use only groups, "
-				"classes and repetitions",
-				text, (int)(p - text) + 4, p);
+				"classes and repetitions%s",
+				text, (int)(p - text) + 4, p,
+				*p == ')' ? ", none within another" : "");
 		if (*p == '\\' && p[1] == 'd')
 			al_text_add(out, "[0-9]");
 		else if (*p == '\\' && p[1])
@@ -92,16 +123,23 @@ static bool compile(regex_t *compiled, const char *text, struct al_error *err)
 
 /* ---- lists ---- */
 
+/* Of optional groups it takes the cube of the length, at worst. */
+static size_t steps_to_compile(size_t length)
+{
+	return 100 * length + length * length * length / 16;
+}
+
 static bool add_regex(struct al_patterns *patterns, const char *text, struct al_error *err)
 {
 	struct pattern *pattern = al_new(patterns->arena, struct pattern);
 
+	pattern->length = strlen(text);
 	if (!compile(&pattern->compiled, text, err))
 		return false;
 	pattern->kind = REGEX;
 	pattern->next = patterns->first;
 	patterns->first = pattern;
-	return true;
+	return al_budget_take(patterns->budget, steps_to_compile(pattern->length), err);
 }
 
 static void add_glob(struct al_patterns *patterns, const char *text)
@@ -229,7 +267,7 @@ bool al_patterns_match(struct al_patterns *patterns, const char *name)
 	if (has_run_of(patterns, name))
 		return true;
 	for (const struct pattern *p = patterns->first; p; p = p->next)
-		if (!al_budget_take(patterns->budget, n, NULL))
+		if (!al_budget_take(patterns->budget, n + n * p->length / CHARACTERS_A_STEP, NULL))
 			return false;
 		else if (matches(p, name))
 			return true;

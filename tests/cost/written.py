@@ -128,6 +128,9 @@ DOCUMENTS = {
     'patterns of one word': lambda: ('d.json', {**V3, **quantized(f'model.layers.{i}.mlp' for i in range(30000))}, QUESTIONS),
     'patterns with stars': lambda: ('d.json', {**V3, **quantized(f'*a*b*c*d*{i}' for i in range(50000))}, QUESTIONS),
     'patterns of letters': lambda: ('d.json', {**V3, **quantized('*' + '[a-z]*' * 100 + str(i) for i in range(1500))}, QUESTIONS),
+    'expressions': lambda: ('d.json', {**V3, **quantized(f're:.*{i}' for i in range(24000))}, QUESTIONS),
+    'optional groups': lambda: ('d.json', {**V3, **quantized('re:' + '(.*)?' * 48 + str(i) for i in range(4000))}, QUESTIONS),
+    'repeated groups': lambda: ('d.json', {**V3, **quantized('re:' + '(.*)*' * 40 + str(i) for i in range(3000))}, QUESTIONS),
     'nested repetitions': lambda: ('d.json', {**V3, **quantized('re:' + '(' * 80 + 'a' + '+)' * 80 + str(i) for i in range(3000))}, QUESTIONS),
     'family of many tensors': lambda: ('d.json', {'name': 'worst', 'title': 'Worst', 'model_types': ['worst'], 'config': {
         c: {'key': c, 'default': 3} for c in LETTERS}, 'modules': [], 'tensors': [

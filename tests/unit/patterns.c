@@ -66,6 +66,8 @@ static void a_regular_expression_begins_the_name(void **state)
 	assert_true(matches("re:.*mlp\\.(gate|up|gate_up|down)_proj.*", name));
 	assert_true(matches("re:model\\.layers\\.\\d+\\.mlp", name));
 	assert_true(matches("re:(?:model|other)\\.", name));
+	assert_true(matches("re:(?:model\\.|o*)?layers\\.(12|13)+", name));
+	assert_true(matches("re:model(\\.\\*)?\\.layers\\.\\d+(\\.)+mlp", name));
 	assert_false(matches("re:layers", name));
 	assert_false(
 		matches("re:.*mlp\\.(gate|up)_proj.*", "model.layers.1.mlp.experts.0.up_proj"));
@@ -74,7 +76,7 @@ static void a_regular_expression_begins_the_name(void **state)
 static void what_is_not_known_is_refused(void **state)
 {
 	static const char *const patterns[] = {"re:(?!x).*", "re:a{1000}", "re:(a)\\1", "re:(",
-		"re:["};
+		"re:[", "re:(.*)*", "re:((a|b+)c)+"};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(patterns) / sizeof(*patterns); i++) {
