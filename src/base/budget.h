@@ -3,7 +3,8 @@
  * One budget belongs to one input (a checkpoint; a tokenizer with the text that it reads), and all
  * that is done for it takes from that: arenas with this budget take their blocks until they are
  * finished, loops that a stranger's bytes decide take steps. A step is the work of ten nanoseconds,
- * about. An arena never refuses: whoever fills one takes steps as well, and those check both.
+ * about. An arena never refuses: whoever fills one takes steps as well, and those check both. An
+ * array that is about to grow doubles, so that twice the allowed memory may be held for a moment.
  *
  *	struct al_budget budget = {.n_input = file_bytes};
  *	struct al_arena arena = {.budget = &budget};
@@ -19,9 +20,9 @@
 
 #include "base/error.h"
 
-#define AL_BUDGET_BYTES (UINT64_C(64) << 20)
+#define AL_BUDGET_BYTES (UINT64_C(30) << 20)
 #define AL_BUDGET_STEPS (UINT64_C(64) << 20)
-enum { AL_BUDGET_BYTES_A_BYTE = 64, AL_BUDGET_STEPS_A_BYTE = 256 };
+enum { AL_BUDGET_BYTES_A_BYTE = 32, AL_BUDGET_STEPS_A_BYTE = 256 };
 
 struct al_budget {
 	uint64_t n_input; /* bytes that the input has, may be added to */

@@ -4,7 +4,7 @@
 int fuzz_input(const uint8_t *data, size_t size)
 {
 	const size_t bytes = size * (65 << 20);
-	char *memory = malloc(bytes + 1);
+	char *volatile memory = malloc(bytes + 1); /* volatile: or clang leaves it out */
 
 	FUZZ_CHECK(memory);
 	memset(memory, size ? *data : 0, bytes);
