@@ -8,7 +8,7 @@
 
 enum { MOST_REGEX_LENGTH = 256, MOST_NAME_LENGTH = 512 };
 enum { FEW_RUNS = 16, STEPS_OF_RUNS = 4 };
-/* How many characters of an expression, times those of a name, the C library matches in a step, about. */
+/* Characters of an expression times those of a name that the C library matches in a step, about. */
 enum { CHARACTERS_A_STEP = 8 };
 
 struct pattern {
