@@ -12,7 +12,10 @@
 
 static const long long factor = 64;
 
-__attribute__((weak)) const long long fuzz_held_bytes = 64LL << 20;
+__attribute__((weak)) long long fuzz_held_bytes(void)
+{
+	return 64LL << 20;
+}
 
 static atomic_llong live; /* since the hooks were installed: less than none where older ones went */
 static atomic_llong most; /* 0: not asked for */
@@ -42,7 +45,7 @@ static void bound(size_t size)
 
 	is_heard = is_heard || __sanitizer_install_malloc_and_free_hooks(hear_malloc, hear_free);
 	FUZZ_CHECK(is_heard);
-	most = live + fuzz_held_bytes + factor * (long long)size;
+	most = live + fuzz_held_bytes() + factor * (long long)size;
 }
 
 static void unbound(void)

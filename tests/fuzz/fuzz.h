@@ -13,8 +13,8 @@ int fuzz_input(const uint8_t *data, size_t size);
  * (cost.c): what libFuzzer and the replay of a corpus call. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Bytes that a target may hold for an empty input: 64 MiB unless it defines another number. */
-extern const long long fuzz_held_bytes;
+/* Bytes that a target may hold for an empty input: 64 MiB unless it defines this. */
+long long fuzz_held_bytes(void);
 
 /* Optional: called once, before the first input and its time limit. */
 int LLVMFuzzerInitialize(int *argc, char ***argv);
