@@ -3,7 +3,7 @@
  * One budget belongs to one input (a checkpoint; a tokenizer with the text that it reads), and all
  * that is done for it takes from that: arenas with this budget take their blocks until they are
  * finished, loops that a stranger's bytes decide take steps. A step is the work of ten nanoseconds,
- * about. An arena never refuses: whoever fills one takes steps as well, and those check both. An
+ * about. An arena never refuses: what fills one takes steps as well, and those check both. An
  * array that is about to grow doubles, so that twice the allowed memory may be held for a moment.
  *
  *	struct al_budget budget = {.n_input = file_bytes};

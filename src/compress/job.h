@@ -71,8 +71,7 @@ bool al_job_takes(const struct al_job *job, const struct al_attention *attention
 bool al_job_check(struct al_job *job, struct al_error *err) AL_MUST_CHECK;
 
 /* What each head has besides its projections, in words: numbers of a tensor (T5's position biases,
- * Cohere's norms, StableLM's norm a head), a slope of its own (ALiBi); or positions that aren't
- * known. NULL: nothing. */
+ * Cohere's norms, StableLM's norm a head), a slope of its own (ALiBi). NULL: nothing. */
 bool al_job_find_own(const struct al_job *job, const struct al_attention *attention,
 	const char **out, struct al_error *err) AL_MUST_CHECK;
 

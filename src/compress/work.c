@@ -54,7 +54,17 @@ static bool prepare_scores(struct al_work *w, struct al_error *err)
 		&& al_control_init(&w->control, &w->narrow, err);
 }
 
-/* Heads may change places where nothing but their projections tells them apart. */
+/* Where a family has rotary positions, heads without them may have others that no file of the
+ * catalog describes, as Falcon's ALiBi. */
+static bool knows_positions(const struct al_family *family, const struct al_attention *a)
+{
+	for (size_t i = 0; i < family->n_modules; i++)
+		if (family->modules[i].is_rotary && !a->is_rotary)
+			return false;
+	return true;
+}
+
+/* Heads may change places where they differ in their projections alone. */
 static bool find_regroups(struct al_work *w, const struct al_job *job, struct al_error *err)
 {
 	const char *own = NULL;
@@ -63,7 +73,7 @@ static bool find_regroups(struct al_work *w, const struct al_job *job, struct al
 		return true;
 	if (!al_job_find_own(job, w->a, &own, err))
 		return false;
-	w->regroups = !own;
+	w->regroups = !own && knows_positions(job->view->family, w->a);
 	return true;
 }
 

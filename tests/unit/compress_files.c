@@ -381,6 +381,31 @@ static void open_wide_heads(struct folder_model *m)
 	open_dict(m, dict);
 }
 
+/* Falcon's ALiBi, which no forward pass of the catalog describes, has a slope for each head: heads
+ * keep their places. */
+static void heads_with_slopes_keep_their_places(void **state)
+{
+	const struct al_compress_options options = {.method = AL_METHOD_GQA,
+		.of_keys = true,
+		.ranks = &(int64_t){3},
+		.n_ranks = 1};
+	struct state_dict *dict = state_dict_read("falcon-rw");
+	const char *rest = strstr(dict->config, "3, \"num_kv_heads\"");
+	struct fixture *f = *state;
+	struct al_checkpoint checkpoint;
+	struct folder_model m;
+
+	assert_non_null(rest);
+	dict->config = al_format(&dict->arena, "%.*s6%s", (int)(rest - dict->config), dict->config,
+		rest + 1);
+	open_dict(&m, dict);
+	MUST(try_compress(&m.opened, &options, f->compressed));
+	MUST(al_checkpoint_open(&checkpoint, f->compressed, &err));
+	assert_null(strstr(metadata_of(&checkpoint, "attnledger.modules"), "places"));
+	al_checkpoint_close(&checkpoint);
+	close_state_dict(&m);
+}
+
 /* A head's form has no larger rank than what it reads is wide. */
 static void ranks_end_with_the_model(void **state)
 {
@@ -531,6 +556,7 @@ int main(void)
 		WITH_BERT(scale_is_the_original_models),
 		WITH_BERT(files_hold_what_the_answer_says),
 		WITH_BERT(what_is_written_is_read_again),
+		WITH_BERT(heads_with_slopes_keep_their_places),
 		WITH_BERT(ranks_end_with_the_model),
 		WITH_BERT(numbers_that_the_format_cannot_hold),
 		WITH_BERT(reference_implementation_reads_its_layer),

@@ -38,8 +38,8 @@ struct al_vocab {
 	struct al_budget *budget; /* takes steps for each slot that is looked at */
 };
 
-/* Room for n entries. Beyond the arena's budget nothing is added or found any more: whoever looks
- * up in a loop takes steps as well. */
+/* Room for n entries. Beyond the arena's budget nothing is added or found any more: loops that
+ * look entries up take steps as well. */
 void al_vocab_init(struct al_vocab *vocab, struct al_arena *arena, size_t n);
 /* Of two entries with one text the latter counts. */
 void al_vocab_add(struct al_vocab *vocab, struct al_span text, int32_t token);
