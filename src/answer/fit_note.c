@@ -90,8 +90,8 @@ static void add_inference(struct al_text *out, const struct al_fit *f)
 	add_number(out, f, "dp", f->training.dp, 2);
 	add_number(out, f, "ep", i->ep, 2);
 	if (!al_is_ideal(f->request)) {
-		al_text_addf(out, " --engine %s --block %lld", choice->engine->name,
-			(long long)choice->block);
+		al_text_addf(out, " --engine %s@%s --block %lld", choice->engine->name,
+			choice->engine->version, (long long)choice->block);
 		add_number(out, f, "chunk", choice->chunk, 1);
 	}
 	if (choice->utilization)

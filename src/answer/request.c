@@ -33,9 +33,9 @@ const struct al_option_row al_recipe_rows[] = {
 };
 
 const struct al_option_row al_engine_rows[] = {
-	OPTION_TEXT(struct al_asked, engine, "engine", "NAME",
+	OPTION_TEXT(struct al_asked, engine, "engine", "NAME[@V]",
 		"inference engine: ideal (default), vllm, sglang, llama.cpp, transformers (list "
-		"engines)"),
+		"engines); vllm@0.12 is its version 0.12"),
 	OPTION_COUNT(struct al_asked, block, "block", "N",
 		"tokens per cache block (default: the engine's)", .least = 1),
 	OPTION_COUNT(struct al_asked, chunk, "chunk", "N",

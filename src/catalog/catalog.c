@@ -8,6 +8,7 @@
 #include "catalog/engine.h"
 #include "catalog/family.h"
 #include "catalog/cache.h"
+#include "catalog/history.h"
 #include "catalog/read.h"
 #include "catalog/scheme.h"
 
@@ -82,12 +83,19 @@ static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, c
 		&& al_read_file(&al_model_file, &catalog->arena, doc, doc->root, NULL, item, err);
 }
 
+static bool parse_engine(struct al_catalog *catalog, const struct al_json *doc, const char *name,
+	void **item, struct al_error *err)
+{
+	return al_engine_read(&catalog->arena, doc, name, item, err);
+}
+
 static const struct kind {
 	const char *what;
 	const struct al_embedded_list *files;
 	parse_file *parse; /* NULL: by `record` */
 	const struct al_file_kind *record;
 	bool keeps_document;
+	bool has_versions; /* NAME@VERSION */
 	const char *key; /* whose texts a file of the kind is found by; NULL: none */
 	size_t texts; /* where it has them */
 } kinds[AL_N_CATALOG_KINDS] = {
@@ -99,7 +107,8 @@ static const struct kind {
 		.keeps_document = true},
 	[AL_CATALOG_SCHEMES] = {"scheme", &al_embedded_schemes, .record = &al_scheme_file,
 		.key = "\"methods\"", .texts = offsetof(struct al_scheme, methods)},
-	[AL_CATALOG_ENGINES] = {"engine", &al_embedded_engines, .record = &al_engine_file},
+	[AL_CATALOG_ENGINES] = {"engine", &al_embedded_engines, .parse = parse_engine,
+		.has_versions = true},
 };
 
 const struct al_embedded_list *al_catalog_files(enum al_catalog_kind kind)
@@ -185,7 +194,10 @@ static bool load(struct al_catalog *catalog, enum al_catalog_kind index, const c
 {
 	struct al_json *doc = al_new(&catalog->arena, struct al_json);
 
-	return read_document(catalog, index, name, doc, err)
+	const char *file = kinds[index].has_versions ? al_version_cut(&catalog->arena, name, NULL)
+						     : name;
+
+	return read_document(catalog, index, file, doc, err)
 		&& keep(catalog, index, name, doc, out, err);
 }
 

@@ -2,6 +2,7 @@
 #include "catalog/engine.h"
 
 #include "catalog/family_read.h"
+#include "catalog/history.h"
 
 /* ---- files ---- */
 
@@ -14,6 +15,7 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
 	{AL_KEY("title", TEXT, AT(title)), .is_required = true},
 	{AL_KEY("version", TEXT, AT(version)), .is_required = true},
+	{AL_KEY("since", TEXT, AT(since))},
 	{AL_KEY("source", TEXT, AT(source)), .is_required = true},
 	{AL_KEY("windows", TEXT, AT(windows))},
 	{AL_KEY("beyond", TEXT, AT(beyond))},
@@ -40,11 +42,51 @@ static const struct al_record engine_record = {
 static const char *const symbols[] = {"seq", "window", "block", "chunk", "tp", "devices", "vocab"};
 enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
 
-const struct al_file_kind al_engine_file = {
+static const struct al_file_kind engine_file = {
 	.record = &engine_record,
 	.symbols = symbols,
 	.n_symbols = N_SYMBOLS,
 };
+
+/* ---- versions ---- */
+
+/* The version that is asked for, or the newest that the file knows. */
+static bool find_version(const struct al_json *doc, const char *name, const char *asked,
+	const char **out, struct al_error *err)
+{
+	const char *oldest;
+
+	if (!al_json_get_text(doc, doc->root, "version", true, out, err))
+		return false;
+	oldest = *out;
+	if (!al_json_get_text(doc, doc->root, "since", false, &oldest, err))
+		return false;
+	if (!asked)
+		return true;
+	if (!al_version_is_valid(asked) || al_version_compare(asked, oldest) < 0
+		|| al_version_compare(asked, *out) > 0)
+		return al_fail(err, AL_EINPUT,
+			"unknown version \"%s\" of %s; use one from %s to %s, or %s alone for the "
+			"newest",
+			asked, name, oldest, *out, name);
+	*out = asked;
+	return true;
+}
+
+bool al_engine_read(struct al_arena *arena, const struct al_json *doc, const char *name, void **out,
+	struct al_error *err)
+{
+	const struct al_item *object;
+	const char *asked, *version, *known = al_version_cut(arena, name, &asked);
+
+	if (!al_json_expect(doc, doc->root, AL_JSON_OBJECT, err)
+		|| !find_version(doc, known, asked, &version, err)
+		|| !al_history_at(arena, doc, doc->root, version, &object, err)
+		|| !al_read_file(&engine_file, arena, doc, object, NULL, out, err))
+		return false;
+	((struct al_engine *)*out)->version = al_strdup(arena, version);
+	return true;
+}
 
 /* ---- formulas ---- */
 

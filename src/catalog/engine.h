@@ -1,5 +1,6 @@
 /* Engines that run a model: what each holds in addition to the ideal. One JSON file an engine, in
- * engines/.
+ * engines/, with its rules from version "since" (NULL: the newest alone) to "version", the newest
+ * one that they were read in: a key may have other values in other versions (history.h).
  *
  * * "heads" are what a device has of key/value heads where there are fewer than tensor-parallel
  * devices: "divided", as if a head could be split, or "replicated". "latents" are divided,
@@ -26,7 +27,7 @@ enum al_engine_latents { AL_LATENTS_DIVIDED, AL_LATENTS_REPLICATED, AL_LATENTS_E
 enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC };
 
 struct al_engine {
-	const char *name, *title, *version, *source;
+	const char *name, *title, *version, *since, *source; /* version: that was asked for */
 	const char *windows, *beyond; /* NULL: there is nothing to note */
 	enum al_engine_heads heads;
 	enum al_engine_latents latents;

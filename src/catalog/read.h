@@ -117,14 +117,16 @@ struct al_file_kind {
 	const char *const *symbols;
 	size_t n_symbols;
 };
-extern const struct al_file_kind al_variant_file, al_recipe_file, al_model_file, al_scheme_file,
-	al_engine_file;
+extern const struct al_file_kind al_variant_file, al_recipe_file, al_model_file, al_scheme_file;
 
 /* `out`: a new struct al_recipe, al_scheme ... of the object; a model keeps pointing into the
  * document. */
 bool al_read_file(const struct al_file_kind *kind, struct al_arena *arena,
 	const struct al_json *doc, const struct al_item *object, const struct al_symbols *standard,
 	void **out, struct al_error *err) AL_MUST_CHECK;
+/* As it was in the version after the name's "@", or in the newest that the file knows. */
+bool al_engine_read(struct al_arena *arena, const struct al_json *doc, const char *name, void **out,
+	struct al_error *err) AL_MUST_CHECK;
 /* As a component, its symbols have the component's prefix. */
 bool al_family_read(struct al_arena *arena, const struct al_json *doc,
 	const struct al_composition *composition, const struct al_family_component *as,

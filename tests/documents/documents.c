@@ -104,7 +104,10 @@ static bool parse_engine(const char *text, size_t length, struct al_error *err)
 {
 	struct catalog_file f;
 
-	return file_init(&f, text, length, err) && read_file(&f, &al_engine_file, err);
+	void *engine;
+
+	return file_init(&f, text, length, err)
+		&& file_finish(&f, al_engine_read(&f.arena, &f.doc, "vllm", &engine, err));
 }
 
 static bool parse_scheme(const char *text, size_t length, struct al_error *err)
