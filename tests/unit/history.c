@@ -22,7 +22,7 @@ static void versions_compare_by_their_numbers(void **state)
 	assert_false(al_version_is_valid(".5"));
 }
 
-/* What key "k" of the text holds in the version; "" where it is absent; NULL: the text is refused. */
+/* The value of key "k" in the version; "" where it is absent; NULL: the text is refused. */
 static const char *value_in(const char *version, const char *text)
 {
 	const struct al_item *settled;
