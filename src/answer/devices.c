@@ -175,7 +175,10 @@ struct al_ledger *al_open_model(struct al_request *q,
 	ask.detail = detail;
 	ask.quantization = quantization;
 	struct al_ledger *ledger = al_ledger_create(q->arena, &ask, err);
-	return ledger && al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err) ? ledger : NULL;
+	if (!ledger || !al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
+		return NULL;
+	q->uncut = al_ledger_uncut(ledger);
+	return ledger;
 }
 
 struct al_ledger *al_open_training(struct al_request *q,

@@ -222,7 +222,10 @@ static struct al_inference_row *infer(struct al_request *q, struct al_ledger *le
 
 	al_inference_rows_init(rows);
 	al_arena_defer(q->arena, al_inference_rows_finish, rows);
-	return al_ledger_infer_largest(ledger, inference, rows, err) ? rows : NULL;
+	if (!al_ledger_infer_largest(ledger, inference, rows, err))
+		return NULL;
+	q->uncut = al_ledger_uncut(ledger);
+	return rows;
 }
 
 static bool answer(struct al_session *session, struct al_request *q, struct al_inference *inference,

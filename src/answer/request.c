@@ -476,6 +476,9 @@ void al_note_request(const struct al_request *q, bool is_whole, struct al_table 
 	note_compressed(q, table);
 	if (q->is_own)
 		note_own_attention(q, table);
+	if (q->uncut)
+		al_table_warn(table, "%s: its file has no \"tp\", so each device holds all of it",
+			q->uncut);
 	for (size_t i = 0; i < q->n_left_out; i++)
 		al_table_warn(table, "left out: %s", q->left_out[i]);
 }

@@ -143,6 +143,12 @@ struct al_check {
 	                                      counts beyond a double can be written as text */
 };
 
+/* A symbol of which a tensor-parallel device has its share: what depends on it is cut. */
+struct al_cut {
+	const char *symbol;
+	bool may_be_copied; /* where there are fewer than devices, each is on several */
+};
+
 struct al_pass;
 
 struct al_variant {
@@ -154,6 +160,9 @@ struct al_variant {
 	size_t n_options;
 	struct al_symbol *defaults; /* sizes of its paper, where no model gives them */
 	size_t n_defaults;
+	struct al_cut *cuts; /* none: a module is whole on every tensor-parallel device */
+	size_t n_cuts;
+	bool declares_cuts; /* false: the file has no such list, and how it is cut isn't known */
 	struct al_entries tensors, cache, activations, products;
 	const struct al_pass *pass; /* pass.h; NULL: its factors suffice */
 	struct al_check *checks;

@@ -12,7 +12,8 @@
  * whose declared format of the cache it takes, with that format: "modelopt fp8". "tile_rows" and
  * "tile_columns" are what numbers of rows and columns its kernels fill up where experts are
  * stored packed (MXFP4); of their scales, rows alone. "beyond" is what it does where a context is
- * longer than the model was made for.
+ * longer than the model was made for. "whole" are the attention variants of which every
+ * tensor-parallel device has all, though their files cut them.
  *
  * * Of a device's memory the engine takes "utilization", for all it holds, or where "covers" is
  * "static" for weights and cache alone. "overhead" are bytes of the runtime and its graphs,
@@ -36,7 +37,7 @@ struct al_engine {
 	const struct al_formula *overhead, *sampling; /* NULL: none */
 	int64_t block, chunk, tile_rows, tile_columns;
 	const char *states; /* NULL: the cache's */
-	struct al_texts declared; /* "modelopt fp8" */
+	struct al_texts declared, whole; /* "modelopt fp8"; "mamba" */
 };
 
 bool al_catalog_engine(struct al_catalog *catalog, const char *name, const struct al_engine **out,

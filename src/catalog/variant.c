@@ -72,6 +72,20 @@ static bool read_default(void *context, const struct al_item *member, void *out,
 	return true;
 }
 
+/* "n_kv_heads": "copied" */
+static bool read_cut(void *context, const struct al_item *member, void *out, struct al_error *err)
+{
+	static const char *const words[] = {"divided", "copied"};
+	struct al_reader *reader = context;
+	struct al_cut *cut = out;
+
+	if (!read_known(reader, member, &cut->symbol, err))
+		return false;
+	const int rule = al_json_find_word(reader->doc, member, cut->symbol, words, 2, err);
+	cut->may_be_copied = rule == 1;
+	return rule >= 0;
+}
+
 /* ---- checks ---- */
 
 static bool read_with(void *context, const struct al_item *member, void *out, struct al_error *err)
@@ -250,6 +264,7 @@ static bool finish_variant(void *context, const struct al_item *node, void *reco
 
 	if (!variant->title)
 		variant->title = variant->name;
+	variant->declares_cuts = al_json_get(node, "tp");
 	return finish_entries(context, node, "tensors", &variant->tensors, err)
 		&& check_factors(context, al_json_get(node, "tensors"), &variant->tensors, err)
 		&& finish_entries(context, node, "cache", &variant->cache, err)
@@ -271,6 +286,7 @@ static const struct al_field variant_fields[] = {
 	NAMES("symbols", AT(symbols), AT(n_symbols), struct al_named_text, read_symbol),
 	NAMES("options", AT(options), AT(n_options), struct al_option, read_option),
 	NAMES("defaults", AT(defaults), AT(n_defaults), struct al_symbol, read_default),
+	NAMES("tp", AT(cuts), AT(n_cuts), struct al_cut, read_cut),
 	{ENTRIES("tensors", tensors, AL_FORM_TENSOR), .is_required = true},
 	{ENTRIES("cache", cache, AL_FORM_CACHE)},
 	{ENTRIES("activations", activations, AL_FORM_ACTIVATION)},

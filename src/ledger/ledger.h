@@ -149,6 +149,10 @@ struct al_ledger *al_ledger_create(struct al_arena *arena, const struct al_ledge
  * variant fixes stays. */
 void al_ledger_set(struct al_ledger *ledger, const char *symbol, int64_t value);
 
+/* The first variant of an updated model's text that tensor parallelism should cut and whose file
+ * doesn't give how; NULL: none. */
+const char *al_ledger_uncut(const struct al_ledger *ledger);
+
 /* Brings modules and, of a whole model, the family's tensors up to what was set. */
 bool al_ledger_update(struct al_ledger *ledger, struct al_error *err) AL_MUST_CHECK;
 

@@ -29,20 +29,14 @@ bool al_ledger_layers(struct al_ledger *ledger, const struct al_loops *loops,
 
 /* ---- what one tensor-parallel device has of a module ---- */
 
-/* The request's own symbols that a device has fewer of. */
-static const char *const shared_symbols[] = {"d_head", "d_value", "n_heads", "n_kv_heads"};
-enum { N_SHARED = sizeof(shared_symbols) / sizeof(*shared_symbols) };
-
-/* Heads are dealt out evenly; key/value heads too, or where there are fewer of them than devices,
- * each is on several. */
-static bool share_symbol(const char *symbol, int64_t tp, int64_t *value, struct al_error *err)
+/* Heads are dealt out evenly. */
+static bool share_symbol(const struct al_cut *cut, int64_t tp, int64_t *value, struct al_error *err)
 {
-	if (strcmp(symbol, "d_head") == 0 || strcmp(symbol, "d_value") == 0)
-		return true;
-	bool is_few = strcmp(symbol, "n_kv_heads") == 0 && *value < tp;
+	const bool is_few = cut->may_be_copied && *value < tp;
+
 	if (!is_few && *value % tp != 0)
-		return al_fail(err, AL_EINPUT, "%s (%lld) is not a multiple of tp (%lld)", symbol,
-			(long long)*value, (long long)tp);
+		return al_fail(err, AL_EINPUT, "%s (%lld) is not a multiple of tp (%lld)",
+			cut->symbol, (long long)*value, (long long)tp);
 	*value = al_divide_up(*value, tp);
 	return true;
 }
@@ -58,29 +52,58 @@ static void set_binding(struct al_configured_variant *configured, const char *sy
 		.value = value};
 }
 
-/* A device's part of a module is the same variant with fewer heads. A variant that names no heads
- * is on every device. */
+/* A width that is derived from numbers of the whole module stays; what is another symbol by default
+ * follows it. */
+static void keep_defaults(struct al_settings *settings, const struct al_symbol *symbols, size_t n,
+	struct al_configured_variant *configured)
+{
+	const struct al_setting *setting;
+
+	for (size_t i = 0; i < n; i++)
+		if (symbols[i].fallback
+			&& !al_symbol_is_name(al_formula_source(symbols[i].fallback))
+			&& al_settings_get(settings, symbols[i].name, &setting, NULL) && setting)
+			set_binding(configured, symbols[i].name, setting->value.integer);
+}
+
+/* A device's part of a module is the same variant with its share of what the file cuts. */
 static bool share_heads(struct al_ledger *ledger, struct al_ledger_module *module,
 	struct al_error *err)
 {
 	struct al_configured_variant *configured = &module->device_configured;
+	const struct al_variant *variant = module->configured.variant;
+	struct al_settings *settings = &module->block->settings;
+	const struct al_setting *setting;
 
 	*configured = module->configured;
 	configured->with = al_new_array(&ledger->tensor_list.arena, struct al_binding,
-		configured->n_with + N_SHARED);
+		configured->n_with + settings->n_symbols + variant->n_defaults + variant->n_cuts);
 	for (size_t i = 0; i < configured->n_with; i++)
 		configured->with[i] = module->configured.with[i];
-	for (int i = 0; i < N_SHARED; i++) {
-		const struct al_setting *setting;
-		if (!al_settings_get(&module->block->settings, shared_symbols[i], &setting, NULL)
-			|| !setting)
+	keep_defaults(settings, settings->symbols, settings->n_symbols, configured);
+	keep_defaults(settings, variant->defaults, variant->n_defaults, configured);
+	for (size_t i = 0; i < variant->n_cuts; i++) {
+		const struct al_cut *cut = &variant->cuts[i];
+		if (!al_settings_get(settings, cut->symbol, &setting, NULL) || !setting)
 			continue;
 		int64_t value = setting->value.integer;
-		if (!share_symbol(shared_symbols[i], ledger->ask.tp, &value, err))
+		if (!share_symbol(cut, ledger->ask.tp, &value, err))
 			return false;
-		set_binding(configured, shared_symbols[i], value);
+		set_binding(configured, cut->symbol, value);
 	}
 	return true;
+}
+
+/* An engine may have a variant whole on every device. */
+static bool is_cut(const struct al_ledger *ledger, const struct al_variant *variant)
+{
+	const struct al_engine_choice *choice = ledger->ask.engine;
+
+	return ledger->ask.tp > 1 && variant->n_cuts > 0
+		&& (!choice
+			|| al_find_name(variant->name, choice->engine->whole.items,
+				   choice->engine->whole.n)
+				< 0);
 }
 
 static bool open_device(struct al_ledger *ledger, struct al_ledger_module *module,
@@ -89,7 +112,7 @@ static bool open_device(struct al_ledger *ledger, struct al_ledger_module *modul
 	struct al_block *device;
 
 	module->device = module->block;
-	if (ledger->ask.tp <= 1)
+	if (!is_cut(ledger, module->configured.variant))
 		return true;
 	device = al_new(&ledger->tensor_list.arena, struct al_block);
 	if (!module->sees_text && !module->extra && !share_heads(ledger, module, NULL))
@@ -100,6 +123,16 @@ static bool open_device(struct al_ledger *ledger, struct al_ledger_module *modul
 		return false;
 	module->device = device;
 	return true;
+}
+
+const char *al_ledger_uncut(const struct al_ledger *ledger)
+{
+	for (size_t i = 0; ledger->ask.tp > 1 && i < ledger->n_modules; i++) {
+		const struct al_configured_variant *configured = &ledger->modules[i].configured;
+		if (ledger->modules[i].sees_text && !configured->variant->declares_cuts)
+			return configured->variant->name;
+	}
+	return NULL;
 }
 
 /* ---- modules ---- */

@@ -330,6 +330,12 @@ static const struct refusal {
 		"v.json:1:82: \"right\" has 1 dimension, expected 2"},
 	{WITH("\"products\": [{\"name\": \"x\", \"left\": [1, 2]}]"),
 		"v.json:1:43: key \"right\" is missing"},
+	{WITH("\"tp\": {\"n_haeds\": \"divided\"}"),
+		"v.json:1:48: unknown key \"n_haeds\" (did you mean \"n_heads\"?)"},
+	{WITH("\"tp\": {\"n_heads\": \"devided\"}"),
+		"v.json:1:48: unknown n_heads \"devided\" (did you mean \"divided\"?)"},
+	{WITH("\"tp\": {\"n_heads\": 2}"),
+		"v.json:1:48: \"n_heads\" is a number, expected a string"},
 	{WITH("\"options\": {\"d_model\": true}"),
 		"v.json:1:53: option \"d_model\" is a symbol already"},
 	{WITH("\"options\": {\"biases\": 1}"),
@@ -423,7 +429,8 @@ static const struct {
 		"title, source, symbols, family, config)"},
 	{find_variant, "src/catalog/models/bert-base.json",
 		"src/catalog/models/bert-base.json:5:13: unknown key \"family\" (known: name, "
-		"title, source, symbols, options, defaults, tensors, cache, activations, products, "
+		"title, source, symbols, options, defaults, tp, tensors, cache, activations, "
+		"products, "
 		"pass, checks)"},
 };
 

@@ -62,6 +62,7 @@ struct al_request {
 	bool is_own; /* the variant is the model's own attention: no other was asked for */
 	const char **left_out; /* of "all": why each is left out */
 	size_t n_left_out;
+	const char *uncut; /* a variant of which --tp cuts nothing, for want of its file's "tp" */
 };
 
 /* `arena` and `catalog` must outlive the request. On failure there is nothing to finish. */
