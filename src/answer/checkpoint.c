@@ -81,6 +81,8 @@ const struct al_option_row al_layout_rows[] = {
 		"numbers of query and key/value heads, if there is no config.json"),
 	OPTION_TEXT(struct al_layout_options, layout, "layout", "FILE",
 		"family file that maps the checkpoint's tensor names"),
+	OPTION_LIST(struct al_layout_options, families, "families", "PATH",
+		"also read this folder of model families, or one family's file"),
 	OPTION_END,
 };
 
@@ -100,6 +102,9 @@ bool al_checkpoint_view(struct al_model_view *view, struct al_session *session,
 
 	if (o->heads && !parse_heads(o->heads, &options, err))
 		return false;
+	for (size_t i = 0; i < o->families.n; i++)
+		if (!al_catalog_add_families(session->catalog, o->families.items[i], err))
+			return al_in(err, "--families");
 	return modules ? al_model_view_open(view, session->catalog, checkpoint, &options, err)
 		       : al_model_view_lay(view, session->catalog, checkpoint, &options, err);
 }

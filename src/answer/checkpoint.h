@@ -12,13 +12,14 @@ struct al_opened_checkpoint {
 struct al_layout_options {
 	const char *heads, *layout; /* what a checkpoint without a config lacks */
 	const char *modules; /* NULL: all */
+	struct al_texts families; /* al_catalog_add_families */
 	bool runs; /* as of struct al_view_options; no option of the command line */
 };
 
-/* --heads and --layout; --modules. */
+/* --heads, --layout and --families; --modules. */
 extern const struct al_option_row al_layout_rows[], al_module_rows[];
 
-/* The rows of --heads and --layout as groups, for the next question about a checkpoint. */
+/* The first of these as groups, for the next question about a checkpoint. */
 extern const struct al_option_group al_layout_groups[];
 
 /* `largest` 0: as large as a number may be. */

@@ -1,6 +1,7 @@
 /* list: what is built in, by kind. */
 #include "answer/session.h"
 
+#include "catalog/family.h"
 #include "catalog/gpu.h"
 #include "ledger/ledger.h"
 #include "scenario/scenario.h"
@@ -165,6 +166,20 @@ static bool add_file(struct al_table *table, const struct al_embedded *file, str
 	return true;
 }
 
+/* Families of the user's own, with their files. */
+static bool add_own_families(struct al_session *session, struct al_table *table,
+	struct al_error *err)
+{
+	const struct al_family *family;
+
+	if (!al_catalog_own_families(session->catalog, err))
+		return false;
+	for (size_t i = 0; (family = al_catalog_added_family(session->catalog, i)); i++)
+		al_table_add_record(table,
+			&(struct file_record){family->name, family->title, family->file});
+	return true;
+}
+
 static bool list_files(struct al_session *session, const struct kind *kind, struct al_error *err)
 {
 	const struct al_embedded_list *files = files_of(kind);
@@ -173,12 +188,16 @@ static bool list_files(struct al_session *session, const struct kind *kind, stru
 	for (size_t i = 0; i < files->n_files; i++)
 		if (!add_file(table, &files->files[i], err))
 			return false;
+	const int64_t n_built_in = (int64_t)table->n_rows;
+	if (kind->kind == AL_CATALOG_FAMILIES && !kind->files
+		&& !add_own_families(session, table, err))
+		return false;
 	al_session_claim(session,
 		al_format(&session->arena,
 			AL_CLAIM_LEAD "%s %s are built in; attnledger list %s --source NAME prints "
 				      "the file of one.",
-			al_claim_count(&session->arena, kind->name, (int64_t)table->n_rows),
-			kind->name, kind->name));
+			al_claim_count(&session->arena, kind->name, n_built_in), kind->name,
+			kind->name));
 	return true;
 }
 

@@ -8,8 +8,8 @@ const struct al_option_row al_setting_rows[] = {
 	OPTION_TEXT(struct al_asked, batch, "batch", "N", "batch size (same as --set batch=N)"),
 	OPTION_TEXT(struct al_asked, seq, "seq", "N",
 		"context length in tokens (same as --set seq=N); 128k is 131072, 1M 2^20"),
-	OPTION_LIST(struct al_asked, families, "family", "FILE",
-		"also load the model family defined in FILE"),
+	OPTION_LIST(struct al_asked, families, "families", "PATH",
+		"also read this folder of model families, or one family's file"),
 	OPTION_END,
 };
 

@@ -7,11 +7,20 @@
 
 /* ---- places ---- */
 
+/* The document whose text the place is in. */
+static const struct al_json *home_of(const struct al_json *doc, const char *place)
+{
+	while (doc->base && (uintptr_t)place - (uintptr_t)doc->text > doc->length)
+		doc = doc->base;
+	return doc;
+}
+
 bool al_json_fail_at(const struct al_json *doc, const char *place, struct al_error *err,
 	const char *message)
 {
 	int line = 1, column = 1;
 
+	doc = home_of(doc, place);
 	if (doc->is_made)
 		return al_fail(err, AL_EINPUT, "%s: %s", doc->name, message);
 	for (const char *p = doc->text; p < place && *p; p++) {
@@ -55,6 +64,16 @@ bool al_json_check_strict(const struct al_json *doc, struct al_error *err)
 bool al_json_is_path(const char *name)
 {
 	return strchr(name, '/') || (strlen(name) > 5 && al_ends_with(name, ".json"));
+}
+
+const char *al_json_beside(const struct al_json *doc, const struct al_item *node,
+	struct al_arena *arena)
+{
+	const char *file = home_of(doc, node->place)->name, *slash = strrchr(file, '/');
+
+	if (!al_json_is_path(node->text) || *node->text == '/' || !slash)
+		return al_strdup(arena, node->text);
+	return al_format(arena, "%.*s/%s", (int)(slash - file), file, node->text);
 }
 
 /* ---- nodes ---- */

@@ -40,6 +40,7 @@ struct al_json {
 	struct al_item *root;
 	const char *not_finite; /* the first NaN or Infinity in the text; NULL: none */
 	bool is_made; /* the text is in no file: messages name no line of it */
+	const struct al_json *base; /* in whose text some of the nodes are; NULL: all are in ours */
 	struct al_arena arena;
 };
 
@@ -55,6 +56,10 @@ bool al_json_parse(struct al_json *doc, const char *name, const char *text, size
 
 /* Does a name mean a file, not something built in: has it a slash, or does it end in .json? */
 bool al_json_is_path(const char *name);
+
+/* The node's text; a path is relative to the file that the node is in. */
+const char *al_json_beside(const struct al_json *doc, const struct al_item *node,
+	struct al_arena *arena);
 
 /* Reads and parses a file of at most AL_JSON_FILE_LIMIT bytes. */
 bool al_json_read(struct al_json *doc, const char *path, struct al_error *err) AL_MUST_CHECK;

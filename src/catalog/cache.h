@@ -16,6 +16,7 @@ struct al_catalog {
 	struct al_arena arena;
 	struct al_symbols symbols;
 	struct al_cached *newest[AL_N_CATALOG_KINDS];
+	bool has_own; /* the user's families were read */
 };
 
 struct al_cached *al_catalog_keep(struct al_catalog *catalog, enum al_catalog_kind kind,
@@ -27,6 +28,10 @@ struct al_cached *al_catalog_find_cached(const struct al_catalog *catalog,
  * method; NULL: none does. */
 bool al_catalog_find_by_word(struct al_catalog *catalog, enum al_catalog_kind kind,
 	const char *word, const void **out, struct al_error *err) AL_MUST_CHECK;
+
+/* The file of a family as it is, "like" another one; a name is that of a built-in one. */
+bool al_catalog_family_file(struct al_catalog *catalog, const char *name, struct al_json *doc,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* A config.json has no name of its own, and its family goes by its model_type. */
 bool al_catalog_config(struct al_catalog *catalog, const struct al_json *doc, void **model,

@@ -73,7 +73,7 @@ static bool parse_model(struct al_catalog *catalog, const struct al_json *doc, c
 	if (!al_json_expect(doc, doc->root, AL_JSON_OBJECT, err))
 		return false;
 	if (al_json_get(doc->root, "model_type") || al_json_get(doc->root, "text_config")
-		|| al_json_get(doc->root, "architectures"))
+		|| al_json_get(doc->root, "architectures") || al_json_get(doc->root, "_class_name"))
 		return al_catalog_config(catalog, doc, item, err);
 	if (!al_json_get(doc->root, "name"))
 		return al_json_fail(doc, doc->root, err,
@@ -155,7 +155,7 @@ static bool read_path(struct al_catalog *catalog, enum al_catalog_kind kind, con
 					 : al_json_read(doc, path, err);
 }
 
-static bool read_document(struct al_catalog *catalog, enum al_catalog_kind index, const char *name,
+static bool parse_document(struct al_catalog *catalog, enum al_catalog_kind index, const char *name,
 	struct al_json *doc, struct al_error *err)
 {
 	const struct kind *kind = &kinds[index];
@@ -168,6 +168,17 @@ static bool read_document(struct al_catalog *catalog, enum al_catalog_kind index
 			kind->files->n_files, sizeof(*kind->files->files));
 	const char *place = al_format(&catalog->arena, "%s/%s.json", kind->files->folder, name);
 	return al_json_parse(doc, place, file->text, file->length, err);
+}
+
+static bool read_document(struct al_catalog *catalog, enum al_catalog_kind index, const char *name,
+	struct al_json *doc, struct al_error *err)
+{
+	if (!parse_document(catalog, index, name, doc, err))
+		return false;
+	if (index != AL_CATALOG_FAMILIES || al_family_complete(catalog, doc, err))
+		return true;
+	al_json_finish(doc);
+	return false;
 }
 
 /* Keeps a document's content under a name, or lets go of the document. */
@@ -212,6 +223,12 @@ static bool find(struct al_catalog *catalog, enum al_catalog_kind kind, const ch
 		return false;
 	memcpy(out, &item, sizeof(item));
 	return true;
+}
+
+bool al_catalog_family_file(struct al_catalog *catalog, const char *name, struct al_json *doc,
+	struct al_error *err)
+{
+	return parse_document(catalog, AL_CATALOG_FAMILIES, name, doc, err);
 }
 
 bool al_catalog_family_document(struct al_catalog *catalog, const char *name, struct al_json *doc,
@@ -309,19 +326,76 @@ bool al_catalog_find_by_word(struct al_catalog *catalog, enum al_catalog_kind ki
 
 /* ---- families by model_type ---- */
 
-bool al_catalog_add_family(struct al_catalog *catalog, const char *path, struct al_error *err)
+static bool add_family(struct al_catalog *catalog, const char *path, struct al_error *err)
 {
 	const struct al_family *family;
 
-	if (!al_catalog_is_path(path))
-		return al_fail(err, AL_EINPUT, "\"%s\": expected a family's file, \"%s.json\"",
-			path, path);
 	if (!al_catalog_family(catalog, path, &family, err))
 		return false;
 	struct al_cached *added = al_catalog_keep(catalog, AL_CATALOG_FAMILIES, family->name);
 	added->path = al_strdup(&catalog->arena, path);
 	added->item = al_catalog_find_cached(catalog, AL_CATALOG_FAMILIES, path)->item;
 	return true;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool add_folder(struct al_catalog *catalog, const char *folder, struct al_error *err)
+{
+	const char **names;
+	size_t n;
+
+	if (!al_folder_list(&catalog->arena, folder, &names, &n, err))
+		return false;
+	if (n > 0)
+		qsort(names, n, sizeof(*names), compare_names);
+	for (size_t i = 0; i < n; i++)
+		if (*names[i] != '.' && al_json_is_path(names[i])
+			&& !add_family(catalog, al_path_join(&catalog->arena, folder, names[i]),
+				err))
+			return false;
+	return true;
+}
+
+/* $XDG_CONFIG_HOME/attnledger/families; NULL: no folder is the user's. */
+static const char *find_own_folder(struct al_arena *arena)
+{
+	const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+
+	if (!config || *config != '/')
+		config = home && *home ? al_path_join(arena, home, ".config") : NULL;
+	return config ? al_path_join(arena, config, "attnledger/families") : NULL;
+}
+
+bool al_catalog_own_families(struct al_catalog *catalog, struct al_error *err)
+{
+	const char *folder = catalog->has_own ? NULL : find_own_folder(&catalog->arena);
+
+	catalog->has_own = true;
+	return !folder || al_path_kind(folder) != AL_PATH_FOLDER
+		|| add_folder(catalog, folder, err);
+}
+
+bool al_catalog_add_families(struct al_catalog *catalog, const char *path, struct al_error *err)
+{
+	if (!al_catalog_own_families(catalog, err))
+		return false;
+	if (al_path_kind(path) == AL_PATH_FOLDER)
+		return add_folder(catalog, path, err);
+	return al_json_is_path(path)
+		? add_family(catalog, path, err)
+		: al_fail(err, AL_EINPUT, "\"%s\" is neither a folder nor a file NAME.json", path);
+}
+
+const struct al_family *al_catalog_added_family(const struct al_catalog *catalog, size_t index)
+{
+	for (struct al_cached *l = catalog->newest[AL_CATALOG_FAMILIES]; l; l = l->older)
+		if (l->path && index-- == 0)
+			return l->item;
+	return NULL;
 }
 
 static const struct al_family *find_added(const struct al_catalog *catalog, const char *model_type)
@@ -348,7 +422,8 @@ bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,
 		return true;
 	const bool is_gguf = strncmp(model_type, of_gguf, strlen(of_gguf)) == 0;
 	return al_fail(err, AL_EINPUT,
-		"unsupported %s \"%s\": no built-in family matches it; add one with --family FILE",
+		"unsupported %s \"%s\": no built-in family matches it; add one with --families "
+		"FILE",
 		is_gguf ? "architecture" : "model_type",
 		model_type + (is_gguf ? strlen(of_gguf) : 0));
 }

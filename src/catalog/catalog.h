@@ -338,10 +338,15 @@ bool al_catalog_add_config(struct al_catalog *catalog, const char *name, const c
 bool al_catalog_family(struct al_catalog *catalog, const char *name, const struct al_family **out,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* A user's family: from here on the family of its model types, also where a built-in one has
- * them. */
-bool al_catalog_add_family(struct al_catalog *catalog, const char *path,
+/* A user's families, a folder's or one file: from here on the families of their model types, also
+ * where built-in ones have them. */
+bool al_catalog_add_families(struct al_catalog *catalog, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
+/* The same of the folder that is always read, if it exists: the families directory in attnledger's
+ * under $XDG_CONFIG_HOME, or ~/.config. Reads it once. */
+bool al_catalog_own_families(struct al_catalog *catalog, struct al_error *err) AL_MUST_CHECK;
+/* The user's families that were read, the last first; NULL behind the others. */
+const struct al_family *al_catalog_added_family(const struct al_catalog *catalog, size_t index);
 
 /* The family of a config.json's "model_type"; it is never guessed. */
 bool al_catalog_family_of(struct al_catalog *catalog, const char *model_type,

@@ -265,7 +265,7 @@ static bool check_by(void *context, const struct al_item *node, void *record, st
 static const struct al_field component_fields[] = {
 	{AL_TEXTS_FIELD("config", AT(place.objects), AT(place.n_objects)), .is_required = true},
 	{AL_TEXTS_FIELD("around", AT(place.around), AT(place.n_around))},
-	{AL_KEY("family", TEXT, AT(family)), .is_required = true},
+	{AL_KEY("family", BY, AT(family)), .is_required = true, .read = al_read_path},
 	{AL_KEY("by_model_type", BOOLEAN, AT(by_model_type))},
 	{AL_TEXTS_FIELD("by", AT(by), AT(n_by))},
 	{AL_KEY("names", TEXT, AT(names))},

@@ -196,6 +196,19 @@ static const struct al_field settings_field = {
 	.noun = "symbols",
 };
 
+/* "*ForCausalLM" -> "LlamaForCausalLM", by the family's "class" */
+static bool name_architecture(struct al_reader *reader, const struct al_item *member,
+	const char **out, struct al_error *err)
+{
+	const char *key = al_json_key(member), *before = "";
+
+	if (*key == '*'
+		&& !al_json_get_text(reader->doc, reader->doc->root, "class", true, &before, err))
+		return false;
+	*out = al_format(reader->arena, "%s%s", before, *key == '*' ? key + 1 : key);
+	return true;
+}
+
 bool al_read_architecture(void *context, const struct al_item *member, void *out,
 	struct al_error *err)
 {
@@ -203,8 +216,8 @@ bool al_read_architecture(void *context, const struct al_item *member, void *out
 	const struct al_record_source source = al_reader_source(reader);
 	struct al_architecture *architecture = out;
 
-	architecture->name = al_strdup(reader->arena, al_json_key(member));
-	return al_record_read_items(&source, &settings_field, member, architecture, err);
+	return name_architecture(reader, member, &architecture->name, err)
+		&& al_record_read_items(&source, &settings_field, member, architecture, err);
 }
 
 /* ---- in a config ---- */

@@ -32,7 +32,7 @@ static bool uses_key(const struct al_family *family, const struct al_config_plac
 			if (begins_path(key, used->keys[j]))
 				return true;
 	}
-	return strcmp(key, "model_type") == 0
+	return strcmp(key, "model_type") == 0 || strcmp(key, "_class_name") == 0
 		|| (family->n_architectures > 0 && strcmp(key, "architectures") == 0);
 }
 

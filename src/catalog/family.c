@@ -200,7 +200,7 @@ static const struct al_field module_fields[] = {
 	WORD_FIELD("component", component, al_component_names, AL_COMPONENT_TEXT),
 	LOOPS_FIELD,
 	{AL_KEY("when", BY, AT(when)), .read = al_read_formula},
-	{AL_KEY("variant", TEXT, AT(variant)), .is_required = true},
+	{AL_KEY("variant", BY, AT(variant)), .is_required = true, .read = al_read_path},
 	{AL_KEY("set", MEMBERS, AT(set)), .n_offset = AT(n_set), .read = al_read_set,
 		.item_size = sizeof(struct al_module_set), .most = AL_FAMILY_ITEMS},
 	{AL_KEY("rotary", BY, 0), .read = read_rotary},
@@ -317,6 +317,8 @@ static bool finish_family(void *context, const struct al_item *node, void *recor
 
 	if (!family->title)
 		family->title = family->name;
+	if (!family->source)
+		family->source = al_strdup(reader->arena, reader->doc->name);
 	if (family->n_old_endings % 2 != 0)
 		return al_json_fail(reader->doc, al_json_get(node, "old_endings"), err,
 			"%zu endings, expected pairs of new and old endings of names",
@@ -337,6 +339,7 @@ static const struct al_field family_fields[] = {
 	{AL_KEY("config", MEMBERS, AT(config)), .n_offset = AT(n_config),
 		.read = al_read_config_key, .item_size = sizeof(struct al_config_key),
 		.most = AL_FAMILY_ITEMS},
+	{AL_KEY("class", TEXT, AT(class_name))},
 	{AL_KEY("architectures", MEMBERS, AT(architectures)), .n_offset = AT(n_architectures),
 		.read = al_read_architecture, .item_size = sizeof(struct al_architecture),
 		.most = AL_FAMILY_ITEMS},

@@ -5,11 +5,14 @@
  * exists: a head that is stored alone unless it is tied is two entries, one with "tied_to" and
  * "when": "tied", one with "when": "not tied". In a name, {layer} stands for a loop's variable.
  *
+ * * "like" names another family, built in or a file relative to this one, of which the file gives
+ * only the differences (like.c). Its title, source, note and model_types aren't taken over.
+ *
  * * "architectures" are the classes that a config's key of that name may contain, and how they
  * differ: {"LlamaForCausalLM": {"lm_head": true}, "LlamaForSequenceClassification": {"classes":
- * "labels"}}. A symbol that one of them doesn't set is 0 in it, so that heads are tensors "when":
- * "lm_head", or of shape ["classes", "d_model"]. Where a config has none, or none that is known,
- * the first is taken.
+ * "labels"}}; of "*ForCausalLM" the star is the family's "class", "Llama". A symbol that one of
+ * them doesn't set is 0 in it, so that heads are tensors "when": "lm_head", or of shape
+ * ["classes", "d_model"]. Where a config has none, or none that is known, the first is taken.
  *
  * * A loop is {"layer": "n_layers"}, or of experts {"expert": ["n_experts", "n_active"]}: how many
  * there are and how many of them work on one token. What is stored in addition to the model (layers
@@ -331,6 +334,7 @@ struct al_family {
 	size_t n_config;
 	int64_t n_bare_norms; /* "bare_norms": norms without parameters in each layer, as wide as
 				 the model; where there are some, one more behind the last layer */
+	const char *class_name; /* before an architecture that begins with a star; or NULL */
 	struct al_architecture *architectures; /* the first is taken where a config has none */
 	size_t n_architectures;
 	bool has_dropout; /* "dropout": its training drops out; symbol `dropout` */

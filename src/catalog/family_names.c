@@ -1,87 +1,49 @@
-/* The names of tensors in a family's file, found without parsing it: a built-in family's text is
- * searched for them, and that of its components' families. */
+/* The names of tensors in a family's file, which is parsed but not read as a family, and those of
+ * its components' families. */
 #include "catalog/family_names.h"
 
-#include "catalog/catalog.h"
+#include "catalog/read.h"
 
 enum { MOST_NESTED = 4 }; /* components of components */
 
 struct scan {
+	struct al_catalog *catalog;
 	al_see_name *see;
 	void *context;
 	int depth;
 };
 
-/* The text behind `key: `, if it is here; NULL: it isn't. */
-static const char *value_of(const char *at, const char *key)
+static void see_names(const struct scan *scan, const struct al_item *list,
+	enum al_name_bearer bearer)
 {
-	const size_t length = strlen(key);
-
-	if (at[1] != key[1] || strncmp(at, key, length) != 0)
-		return NULL;
-	at += length;
-	at += strspn(at, " \t\n");
-	if (*at++ != ':')
-		return NULL;
-	return at + strspn(at, " \t\n");
-}
-
-static void scan_family(const struct scan *scan, const char *name, size_t length);
-
-/* The end of the list of stored tensors that begins here. */
-static const char *end_of_list(const char *list)
-{
-	int depth = 0;
-
-	for (const char *p = list; *p; p++) {
-		depth += (*p == '[') - (*p == ']');
-		if (depth == 0)
-			return p;
-	}
-	return list;
-}
-
-static void scan_text(const struct scan *scan, const char *text)
-{
-	const char *end_of_stored = text, *end_of_tensors = text;
-
-	for (const char *p = text; (p = strchr(p, '"')); p++) {
-		const char *stored = value_of(p, "\"stored\"");
-		const char *tensors = value_of(p, "\"tensors\"");
-		const char *name = value_of(p, "\"name\""), *family = value_of(p, "\"family\"");
-		const char *value = name ? name : family;
-		if (stored)
-			end_of_stored = end_of_list(stored);
-		if (tensors)
-			end_of_tensors = end_of_list(tensors);
-		if (!value || *value != '"')
-			continue;
-		const size_t length = strcspn(value + 1, "\"");
-		if (name)
-			scan->see(scan->context, value + 1, length,
-				p < end_of_stored	     ? AL_NAME_STORED
-					: p < end_of_tensors ? AL_NAME_TENSOR
-							     : AL_NAME_OTHER);
-		else
-			scan_family(scan, value + 1, length);
-		p = value + length + 1;
+	al_json_each (item, list) {
+		const struct al_item *name = al_json_get(item, "name");
+		if (al_json_kind(name) == AL_JSON_TEXT)
+			scan->see(scan->context, name->text, strlen(name->text), bearer);
+		see_names(scan, al_json_get(item, "stored"), AL_NAME_STORED);
 	}
 }
 
-static void scan_family(const struct scan *scan, const char *name, size_t length)
+static void scan_family(const struct scan *scan, const char *name)
 {
-	const struct al_embedded_list *files = al_catalog_files(AL_CATALOG_FAMILIES);
-	const struct scan deeper = {scan->see, scan->context, scan->depth + 1};
+	const struct scan deeper = {scan->catalog, scan->see, scan->context, scan->depth + 1};
+	AL_JSON(doc);
 
-	for (size_t i = 0; scan->depth < MOST_NESTED && i < files->n_files; i++)
-		if (strlen(files->files[i].name) == length
-			&& memcmp(files->files[i].name, name, length) == 0)
-			scan_text(&deeper, files->files[i].text);
+	if (!al_catalog_family_document(scan->catalog, name, &doc, NULL))
+		return;
+	see_names(scan, al_json_get(doc.root, "modules"), AL_NAME_OTHER);
+	see_names(scan, al_json_get(doc.root, "tensors"), AL_NAME_TENSOR);
+	al_json_each (component, al_json_get(doc.root, "components")) {
+		const struct al_item *family = al_json_get(component, "family");
+		if (al_json_kind(family) == AL_JSON_TEXT && scan->depth < MOST_NESTED)
+			scan_family(&deeper, family->text);
+	}
 }
 
-void al_family_each_name(const char *family, al_see_name *see, void *context)
+void al_family_each_name(struct al_catalog *catalog, const char *family, al_see_name *see,
+	void *context)
 {
-	const struct scan scan = {see, context, 0};
+	const struct scan scan = {catalog, see, context, 0};
 
-	scan_family(&scan, family, strlen(family));
+	scan_family(&scan, family);
 }

@@ -1,4 +1,4 @@
-/* The names of a built-in family's tensors, without parsing its file. */
+/* The names of a family's tensors, without reading the family. */
 #pragma once
 
 #include "base/base.h"
@@ -12,6 +12,7 @@ enum al_name_bearer { AL_NAME_OTHER, AL_NAME_STORED, AL_NAME_TENSOR };
 typedef void al_see_name(void *context, const char *name, size_t length,
 	enum al_name_bearer bearer);
 
-/* Everything that the family's file, and those of its components, call "name": each tensor is among
- * it. */
-void al_family_each_name(const char *family, al_see_name *see, void *context);
+/* The modules and tensors that the family's file, and those of its components, have. */
+struct al_catalog;
+void al_family_each_name(struct al_catalog *catalog, const char *family, al_see_name *see,
+	void *context);

@@ -209,6 +209,23 @@ static const char *list_parts(struct al_catalog *catalog, const struct al_json *
 	return list;
 }
 
+/* The model_type, or what diffusers writes instead. */
+static const struct al_item *find_type(const struct al_item *config)
+{
+	const struct al_item *type = al_json_get(config, "model_type");
+
+	return type ? type : al_json_get(config, "_class_name");
+}
+
+static bool read_type(const struct al_json *doc, const struct al_item *config,
+	const char **model_type, struct al_error *err)
+{
+	const struct al_item *type = find_type(config);
+
+	return type ? al_json_text(doc, type, model_type, err)
+		    : al_json_get_text(doc, config, "model_type", true, model_type, err);
+}
+
 /* A config.json has no name of its own, and its family goes by its model_type. */
 bool al_catalog_config(struct al_catalog *catalog, const struct al_json *doc, void **out,
 	struct al_error *err)
@@ -217,13 +234,13 @@ bool al_catalog_config(struct al_catalog *catalog, const struct al_json *doc, vo
 	const struct al_family *family;
 	const char *model_type;
 
-	if (!al_json_get_text(doc, doc->root, "model_type", true, &model_type, err))
+	if (!read_type(doc, doc->root, &model_type, err) || !al_catalog_own_families(catalog, err))
 		return false;
 	model->config = doc->root;
 	if (!al_catalog_family_of(catalog, model_type, &family, err)) {
 		model->config = find_text_config(catalog, doc, &family);
 		if (!model->config)
-			return al_json_in(doc, al_json_get(doc->root, "model_type"), err);
+			return al_json_in(doc, find_type(doc->root), err);
 		model->note = al_format(&catalog->arena,
 			"only its text_config, of family %s, is counted; %sall else is left out",
 			family->name, list_parts(catalog, doc, model->config));
@@ -244,10 +261,10 @@ bool al_catalog_family_for(struct al_catalog *catalog, const struct al_json *doc
 	const struct al_family *family;
 	const char *model_type;
 
-	if (!al_json_get_text(doc, config, "model_type", true, &model_type, err))
+	if (!read_type(doc, config, &model_type, err) || !al_catalog_own_families(catalog, err))
 		return false;
 	if (!al_catalog_family_of(catalog, model_type, &family, err))
-		return al_json_in(doc, al_json_get(config, "model_type"), err);
+		return al_json_in(doc, find_type(config), err);
 	return choose_family(catalog, doc, config, family, name, err)
 		&& al_catalog_family(catalog, *name, out, err);
 }

@@ -53,6 +53,17 @@ bool al_read_text(struct al_reader *reader, const struct al_item *node, const ch
 	return true;
 }
 
+bool al_read_path(void *context, const struct al_item *node, void *out, struct al_error *err)
+{
+	struct al_reader *reader = context;
+	const char *text;
+
+	if (!al_json_text(reader->doc, node, &text, err))
+		return false;
+	*(const char **)out = al_json_beside(reader->doc, node, reader->arena);
+	return true;
+}
+
 bool al_read_value(struct al_reader *reader, const struct al_item *node, int64_t *out,
 	struct al_error *err)
 {

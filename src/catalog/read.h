@@ -60,6 +60,11 @@ struct al_record_source al_reader_source(struct al_reader *reader);
 bool al_read_text(struct al_reader *reader, const struct al_item *node, const char **out,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* A name, or a path that is relative to the file; as a record's rows call it, into a const char *
+ * of an al_reader. */
+bool al_read_path(void *reader, const struct al_item *node, void *out,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* The key of a member, which must be the name of a symbol, copied: a variable, or what a variant
  * calls so. */
 bool al_read_symbol(struct al_reader *reader, const struct al_item *member, const char **out,
@@ -135,6 +140,9 @@ bool al_family_read(struct al_arena *arena, const struct al_json *doc,
 bool al_forward_read(struct al_arena *arena, const struct al_json *doc,
 	const struct al_symbols *standard, const struct al_family *family,
 	const struct al_forward **out, struct al_error *err) AL_MUST_CHECK;
-/* The file of a family, built in or a user's; the caller's to finish. */
+/* Makes the file of a family that is "like" another one complete: merges the other's into it. */
+bool al_family_complete(struct al_catalog *catalog, struct al_json *doc,
+	struct al_error *err) AL_MUST_CHECK;
+/* The complete file of a family, built in or a user's; the caller's to finish. */
 bool al_catalog_family_document(struct al_catalog *catalog, const char *name, struct al_json *doc,
 	struct al_error *err) AL_MUST_CHECK;

@@ -127,7 +127,9 @@ static bool parse_family(const char *text, size_t length, struct al_error *err)
 
 	return file_init(&f, text, length, err)
 		&& file_finish(&f,
-			al_family_read(&f.arena, &f.doc, &composition, NULL, &family, err)
+			al_family_complete(known.catalog, &f.doc, err)
+				&& al_family_read(&f.arena, &f.doc, &composition, NULL, &family,
+					err)
 				&& al_family_check(family, &f.doc, known.catalog, err)
 				&& al_forward_read(&f.arena, &f.doc, &known.symbols, family,
 					&forward, err));

@@ -91,6 +91,13 @@ static void keep_counts(struct input *in, const struct al_family *family, bool b
 	al_json_finish(&config);
 }
 
+static bool is_like_a_file(const struct al_json *doc)
+{
+	const struct al_item *like = al_json_get(doc->root, "like");
+
+	return al_json_kind(like) == AL_JSON_TEXT && strpbrk(like->text, "./");
+}
+
 static bool has_components_of_files(const struct al_json *doc)
 {
 	const struct al_item *components = al_json_get(doc->root, "components");
@@ -113,9 +120,10 @@ static void read_family(struct input *in)
 	struct al_family *family;
 	struct al_error err = {0};
 
-	if (has_components_of_files(&in->doc))
+	if (is_like_a_file(&in->doc) || has_components_of_files(&in->doc))
 		return;
-	if (!al_family_read(&in->arena, &in->doc, &composition, NULL, &family, &err))
+	if (!al_family_complete(in->catalog, &in->doc, &err)
+		|| !al_family_read(&in->arena, &in->doc, &composition, NULL, &family, &err))
 		check_message(&err);
 	else if (names_files(family))
 		return;

@@ -76,10 +76,9 @@ static void every_family_is_checked(void **state)
 	must(al_symbols_load(&arena, &standard, &err), &err);
 	const struct al_composition composition = {.catalog = catalog, .standard = &standard};
 	for (size_t i = 0; i < list->n_files; i++) {
-		const struct al_embedded *file = &list->files[i];
 		struct al_family *family;
 		struct al_json doc;
-		must(al_json_parse(&doc, file->name, file->text, file->length, &err), &err);
+		must(al_catalog_family_document(catalog, list->files[i].name, &doc, &err), &err);
 		must(al_family_read(&arena, &doc, &composition, NULL, &family, &err)
 				&& al_family_check(family, &doc, catalog, &err),
 			&err);
@@ -99,7 +98,7 @@ static void every_family_lists_as_many_tensors_as_its_text_names(void **state)
 		const struct al_family *family;
 		size_t n = 0;
 		must(al_catalog_family(catalog, list->files[i].name, &family, &err), &err);
-		al_family_each_name(family->name, count_tensor, &n);
+		al_family_each_name(catalog, family->name, count_tensor, &n);
 		if (n != family->n_tensors)
 			fail_msg("%s: %zu tensors, its text names %zu", family->name,
 				family->n_tensors, n);
@@ -502,7 +501,7 @@ static const struct {
 	{find_model, "{\"model_type\": 3}", ":1:16: \"model_type\" is a number, expected a string"},
 	{find_model, "{\"model_type\": \"berd\"}",
 		":1:16: unsupported model_type \"berd\": no built-in family matches it; add one "
-		"with --family FILE"},
+		"with --families FILE"},
 	{find_model, MODEL("\"titel\": \"x\""),
 		":1:24: unknown key \"titel\" (did you mean \"title\"?)"},
 	{find_model, MODEL("\"title\": \"x\""),

@@ -453,7 +453,7 @@ static void an_unknown_model_type_is_not_guessed(void **state)
 	assert_false(al_catalog_family_of(catalog, "gpt3", &family, &err));
 	assert_string_equal(err.message,
 		"unsupported model_type \"gpt3\": no built-in family matches it; add one with "
-		"--family FILE");
+		"--families FILE");
 	assert_false(al_catalog_family_of(catalog, "name", &family, &err));
 }
 

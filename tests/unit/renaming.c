@@ -3,6 +3,8 @@
  * activations and products are. What a number hangs on is said by a key of the file. */
 #include "unit.h"
 
+#include "complete_family.h"
+
 #include "base/text.h"
 #include "ledger/infer.h"
 #include "ledger/train.h"
@@ -459,15 +461,14 @@ static const char *const family_lists[] = {"modules", "tensors", NULL};
 
 static const struct al_family *load_renamed(const char *name)
 {
-	const struct al_embedded_list *list = al_catalog_files(AL_CATALOG_FAMILIES);
-	const struct al_embedded *file = al_embedded_find(list, name);
+	char *text = complete_family(catalog, name);
 	const struct al_family *family;
 	struct al_error err = {0};
 	char path[256], json[64];
 
-	assert_non_null(file);
 	snprintf(json, sizeof(json), "%s.json", name);
-	write_renamed(test_path(path, &folder, json), name, file->text, family_lists);
+	write_renamed(test_path(path, &folder, json), name, text, family_lists);
+	free(text);
 	must(al_catalog_family(catalog, path, &family, &err), &err);
 	return family;
 }

@@ -3,6 +3,8 @@
  * what of a head is said by keys of the variant. */
 #include "unit.h"
 
+#include "complete_family.h"
+
 #include <cjson/cJSON.h>
 #include <dirent.h>
 
@@ -32,13 +34,25 @@ static int end(void **state)
 
 /* ---- other names ---- */
 
-static cJSON *parse_built_in(enum al_catalog_kind kind, const char *name)
+static cJSON *parse(const char *text)
 {
-	const struct al_embedded *file = al_embedded_find(al_catalog_files(kind), name);
+	cJSON *root = cJSON_Parse(text);
 
-	assert_non_null(file);
-	cJSON *root = cJSON_Parse(file->text);
 	assert_non_null(root);
+	return root;
+}
+
+static cJSON *parse_variant(const char *name)
+{
+	return parse(al_embedded_find(al_catalog_files(AL_CATALOG_VARIANTS), name)->text);
+}
+
+static cJSON *parse_family(const char *name)
+{
+	char *text = complete_family(catalog, name);
+	cJSON *root = parse(text);
+
+	free(text);
 	return root;
 }
 
@@ -79,7 +93,7 @@ static void rename_pass(cJSON *node)
 
 static void write_variant(const char *path, const char *name)
 {
-	cJSON *root = parse_built_in(AL_CATALOG_VARIANTS, name), *tensor;
+	cJSON *root = parse_variant(name), *tensor;
 
 	cJSON_ArrayForEach(tensor, cJSON_GetObjectItem(root, "tensors"))
 	{
@@ -103,7 +117,7 @@ static void rename_stored(cJSON *stored)
 /* The family under another name, with the same names in checkpoints, of variants with others. */
 static void write_family(const char *path, const char *name)
 {
-	cJSON *root = parse_built_in(AL_CATALOG_FAMILIES, name), *module, *stored;
+	cJSON *root = parse_family(name), *module, *stored;
 
 	rename_text(cJSON_GetObjectItem(root, "name"));
 	cJSON_ArrayForEach(module, cJSON_GetObjectItem(root, "modules"))

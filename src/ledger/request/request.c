@@ -233,8 +233,8 @@ static bool ask_all(struct al_request *q, const struct al_asked *asked, struct a
 static bool add_families(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
 	for (size_t i = 0; i < asked->families.n; i++)
-		if (!al_catalog_add_family(q->catalog, asked->families.items[i], err))
-			return al_in(err, "--family");
+		if (!al_catalog_add_families(q->catalog, asked->families.items[i], err))
+			return al_in(err, "--families");
 	return true;
 }
 

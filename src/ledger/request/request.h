@@ -16,7 +16,7 @@ struct al_asked {
 	enum al_basis_per per; /* what the basis covers by default if a model is named; a variant
 				  alone is one module */
 	const char *origin; /* of `sets`, in messages; NULL: "--set" */
-	struct al_texts families; /* files: al_catalog_add_family */
+	struct al_texts families; /* al_catalog_add_families */
 	struct al_texts sets; /* "SYMBOL=NUMBER"; a key of the model's config is a symbol too */
 	const char *batch, *seq, *recipe; /* NULL: not given */
 	const char *kernel; /* of attention in training: "eager" or "flash"; NULL: the recipe's, or

@@ -373,7 +373,7 @@ static struct al_family_candidate bound(struct al_model_view *view, const struct
 	struct bounding b = {.view = view, .kinds = kinds, .best.name = family};
 
 	memset(kinds->is_seen, 0, kinds->n * sizeof(*kinds->is_seen));
-	al_family_each_name(family, bound_name, &b);
+	al_family_each_name(view->catalog, family, bound_name, &b);
 	for (size_t i = 0; b.has_stored && i < kinds->n; i++)
 		b.best.n_known += kinds->is_seen[i];
 	return b.best;
