@@ -96,6 +96,7 @@ struct al_command {
 	X(cache, LIGHT, "Cost", "KV cache size, per token and at a context length") \
 	X(memory, LIGHT, "Cost", "memory of inference or training, by part") \
 	X(fit, LIGHT, "Cost", "largest batch, context or model that fits on a device") \
+	X(diff, LIGHT, "Cost", "why two answers differ, setting by setting") \
 	X(sweep, FULL, "Cost", "curve of a count or size over one or more symbols") \
 	X(explore, FULL, "Cost", "interactive HTML page: formulas, sliders and live plots") \
 	X(inspect, LIGHT, "Weights", "tensors and attention layers of a checkpoint") \

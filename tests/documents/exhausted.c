@@ -264,6 +264,7 @@ static const char *const lines[] = {
 	"memory gpt2 --train --recipe smith2022 --batch 8 --seq 128 -f csv",
 	"memory gpt2 --batch 8 --seq 128 -f markdown",
 	"cache tests/data/gemma-3-270m.json --seq 4096",
+	"diff memory\tgpt2 memory\tgpt2\t--train\t--batch=2",
 	"sweep gpt2 --variant mha --over n_heads=1:3 -o @/sweep.csv --figure @/sweep.svg",
 	"fit gpt2 --device 16GiB --seq 128",
 	"run example-own-variant -o @",
