@@ -1,14 +1,16 @@
 /* cache: what decoding caches, by kind of layer, per token and for sequences. */
 
+#include "answer/capacity.h"
 #include "answer/explain.h"
 #include "answer/request.h"
-#include "report/claim.h"
+#include "catalog/gpu.h"
 #include "ledger/infer.h"
+#include "report/claim.h"
 
 struct cache_options {
 	struct al_output_options output;
 	struct al_asked asked;
-	const char *dtype;
+	const char *dtype, *memory;
 	int64_t tp;
 	bool is_whole, is_total, explains;
 };
@@ -20,6 +22,8 @@ static const struct al_option_row rows[] = {
 	OPTION_COUNT(struct cache_options, tp, "tp", "N",
 		"tensor-parallel devices; the result is for one of them", .fallback = 1,
 		.least = 1),
+	OPTION_TEXT(struct cache_options, memory, "kv-cache-memory", "SIZE",
+		"memory for the cache of one device: how much fits (with --engine)"),
 	WHOLE_ROW(struct cache_options, is_whole),
 	OPTION_FLAG(struct cache_options, is_total, "total",
 		"print only the sum over all kinds of layers"),
@@ -45,6 +49,7 @@ struct answer {
 	struct al_request *request;
 	const struct al_configured_variant *configured;
 	int64_t batch, seq, source_seq; /* seq 0: not given */
+	const char *capacity; /* what --kv-cache-memory holds, in a sentence; NULL: not asked */
 };
 
 /* Several models, each at a context of its own? */
@@ -128,6 +133,19 @@ static void add_line(const struct answer *a, const struct al_cache_entry *line, 
 		sum->ends_at = line->limit;
 }
 
+static void add_padding(const struct answer *a, const struct al_layer_groups *grouped,
+	struct sum *sum)
+{
+	mpq_ptr bytes = al_exact_new(a->request->arena);
+
+	if (grouped->n_groups == 0 || mpq_sgn(grouped->padding) == 0)
+		return;
+	sum->is_there = true;
+	mpq_set(bytes, grouped->padding);
+	al_exact_multiply(bytes, a->batch);
+	al_exact_add(sum->bytes, bytes);
+}
+
 /* Each device holds as much; what several hold of the same keys and values is counted with each. */
 static mpq_srcptr of_all_devices(const struct answer *a, mpq_srcptr bytes)
 {
@@ -152,16 +170,21 @@ static void add_kind(struct answer *a, const struct al_cache_entries *cache, int
 	for (size_t i = 0; i < cache->n; i++)
 		if (is_total || cache->lines[i].kind == (enum al_cache_kind)kind)
 			add_line(a, &cache->lines[i], is_total, &sum);
+	if (is_total || kind == AL_CACHE_PADDING)
+		add_padding(a, &cache->groups, &sum);
 	if (!sum.is_there)
 		return;
 	a->has_other_entries |= sum.has_other_format;
-	record.layers = sum.modules;
-	if (sum.is_known) {
+	if (kind != AL_CACHE_PADDING)
+		record.layers = sum.modules;
+	if (sum.is_known && kind != AL_CACHE_PADDING) {
 		record.elements_per_token = sum.elements;
 		record.bytes_per_token = sum.bytes_per_token;
 		record.ends_at = sum.ends_at ? sum.ends_at : INT64_MIN;
-		record.bytes = a->seq ? sum.bytes : NULL;
-		record.bytes_of_all = a->seq ? of_all_devices(a, sum.bytes) : NULL;
+	}
+	if (sum.is_known && a->seq) {
+		record.bytes = sum.bytes;
+		record.bytes_of_all = of_all_devices(a, sum.bytes);
 	}
 	al_table_add_record(a->table, &record);
 }
@@ -281,6 +304,27 @@ static const char *say(const struct answer *a)
 
 /* ---- requests ---- */
 
+static bool find_capacity(struct answer *a, struct al_ledger *ledger, struct al_error *err)
+{
+	struct al_request *q = a->request;
+	const struct al_inference inference = {.cache = q->cache.dtype,
+		.seq = a->seq,
+		.source_seq = a->source_seq};
+	struct al_capacity capacity;
+	struct al_gpu memory;
+	int64_t n;
+
+	if (!al_capacity_is_known(q) || a->seq == 0)
+		return al_fail(err, AL_EINPUT, "--kv-cache-memory needs %s",
+			a->seq ? "an engine that logs its capacity: --engine vllm" : "--seq N");
+	if (!al_gpu_parse(q->arena, a->options->memory, &memory, &n, err)
+		|| !al_capacity_find(ledger, q, &inference,
+			al_exact_from_int(q->arena, memory.usable), &capacity, err))
+		return al_in(err, "--kv-cache-memory");
+	a->capacity = al_capacity_say(&a->session->arena, q, &capacity);
+	return true;
+}
+
 /* In a model whose parts are known, a variant replaces every module that caches. */
 static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 {
@@ -307,6 +351,8 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 	}
 	for (int kind = 0; kind <= AL_N_CACHE_KINDS; kind++)
 		add_kind(a, &cache, kind);
+	if (a->options->memory && !find_capacity(a, ledger, err))
+		return false;
 	al_table_mark_total(a->table);
 	for (size_t k = 0; a->explanations && k < cache.n; k++)
 		al_explain_cached(a->explanations, a->request->name, &cache.lines[k], a->batch,
@@ -418,7 +464,7 @@ static bool answer(void *context, struct al_request *q, struct al_error *err)
 	if (a->options->is_total)
 		keep_totals(a->table);
 	if (q->is_last)
-		al_session_claim(a->session, say(a));
+		al_session_claim(a->session, a->capacity ? a->capacity : say(a));
 	if (!a->shows_model)
 		next(a);
 	return true;

@@ -103,8 +103,9 @@ bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 /* Options that only one of the two answers hears. */
 static const char *const of_training[] = {"recipe", "attention", "recompute", "sp", "etp", "zero",
 	"cp", "interleave"};
-static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "block", "chunk",
-	"utilization", "mtp"};
+static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "block",
+	"max-num-batched-tokens", "max-num-seqs", "max-model-len", "prefix-caching",
+	"speculative-tokens", "utilization", "mtp"};
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 bool al_devices_check_mode(const struct al_command_line *line, const struct al_device_options *o,

@@ -1,6 +1,7 @@
 /* fit: the largest batch, context or model that a device holds, and models of equal size. */
 #include "answer/fit.h"
 
+#include "answer/capacity.h"
 #include "report/claim.h"
 
 static const struct al_option_row fit_rows[] = {
@@ -272,7 +273,9 @@ bool al_fit_take_device(struct al_fit *f, const struct al_gpu *gpu, struct al_er
 
 	f->gpu = *gpu;
 	mpq_set_ui(share, 1, 1);
-	if (f->is_inference && !al_engine_utilization(&scope, share, err))
+	if (f->is_inference
+		&& (!al_engine_settle(&f->request->engine, gpu, err)
+			|| !al_engine_utilization(&scope, share, err)))
 		return false;
 	al_exact_set(rest, gpu->usable);
 	mpq_mul(budget, share, rest);
@@ -322,6 +325,27 @@ static bool solve_variants(struct al_fit *f, const struct al_gpu *gpu, struct al
 	return true;
 }
 
+/* Of the row that fits, in the words of the engine's log. */
+static bool say_capacity(struct al_fit *f, const struct al_table *table, const char **out,
+	struct al_error *err)
+{
+	mpq_srcptr value = al_cell_exact(table, 0, "value");
+	struct al_inference one = f->inference;
+	struct al_capacity capacity;
+
+	if (!f->is_inference || !value || !fit_only_tokens(f) || !al_capacity_is_known(f->request))
+		return true;
+	if (is_about_context(f))
+		one.seq = one.source_seq = mpz_get_si(mpq_numref(value));
+	AL_EXACT(left);
+	if (!al_capacity_left(f->ledger, f->request, &one, f->budget, left, err)
+		|| !al_capacity_find(f->ledger, f->request, &one, left, &capacity, err))
+		return false;
+	*out = al_format(&f->session->arena, " %s",
+		al_capacity_say(&f->session->arena, f->request, &capacity));
+	return true;
+}
+
 static bool solve_devices(struct al_fit *f, const struct al_gpus *gpus, struct al_error *err)
 {
 	struct al_request *q = f->request;
@@ -340,7 +364,12 @@ static bool solve_devices(struct al_fit *f, const struct al_gpus *gpus, struct a
 		f->gpu = (struct al_gpu){0};
 	else
 		al_fit_choose_digits(&f->session->style, table);
-	al_session_claim(f->session, al_fit_summarize(&f->session->arena, table, f));
+	const char *capacity = "";
+	if (table->n_rows == 1 && !say_capacity(f, table, &capacity, err))
+		return false;
+	al_session_claim(f->session,
+		al_format(&f->session->arena, "%s%s",
+			al_fit_summarize(&f->session->arena, table, f), capacity));
 	return true;
 }
 

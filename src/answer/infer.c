@@ -14,6 +14,8 @@ bool al_lay_out_device(struct al_request *q, const struct al_device_options *o,
 		return true;
 	if (!al_gpu_parse(q->arena, o->device, &gpu, &n, err))
 		return al_in(err, "--device");
+	if (!al_engine_settle(&q->engine, &gpu, err))
+		return false;
 	if (n > 0 && training->tp * training->pp * training->dp * training->cp == 1
 		&& !o->is_training)
 		training->tp = n;

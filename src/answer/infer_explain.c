@@ -114,7 +114,7 @@ static struct texts texts_of_held(struct al_arena *arena, const struct al_infere
 		return (struct texts){part->formula,
 			al_exact_text(arena, al_exact_scaled(arena, part->numbers, 1, 1))};
 	return (struct texts){al_format(arena, "numbers per token * %s * %s bytes",
-				      is_chunk ? "chunk" : "batch * seq", bytes),
+				      is_chunk ? "tokens of a step" : "batch * seq", bytes),
 		al_format(arena, "%s * %s * %s",
 			al_exact_text(arena, al_exact_scaled(arena, part->numbers, 1, tokens)),
 			is_chunk ? al_format(arena, "%lld", (long long)tokens)

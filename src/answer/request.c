@@ -38,8 +38,17 @@ const struct al_option_row al_engine_rows[] = {
 		"engines); vllm@0.12 is its version 0.12"),
 	OPTION_COUNT(struct al_asked, block, "block", "N",
 		"tokens per cache block (default: the engine's)", .least = 1),
-	OPTION_COUNT(struct al_asked, chunk, "chunk", "N",
-		"prompt tokens processed at once (default: the engine's)", .least = 1),
+	OPTION_COUNT(struct al_asked, chunk, "max-num-batched-tokens", "N",
+		"tokens that a step processes (default: the engine's)", .least = 1),
+	OPTION_COUNT(struct al_asked, sequences, "max-num-seqs", "N",
+		"sequences that a step samples (default: the engine's)", .least = 1),
+	OPTION_COUNT(struct al_asked, max_model_len, "max-model-len", "N",
+		"longest sequence that the engine is started for (default: the model's context)",
+		.least = 1),
+	OPTION_TEXT(struct al_asked, prefix_caching, "prefix-caching", "on|off",
+		"keep states for common prefixes (default: the engine's)"),
+	OPTION_COUNT(struct al_asked, speculated, "speculative-tokens", "N",
+		"tokens speculated in each step (default: 1 with --mtp)", .least = 1),
 	OPTION_TEXT(struct al_asked, utilization, "utilization", "SHARE",
 		"share of device memory to use, e.g. 0.9 (default: the engine's)"),
 	OPTION_FLAG(struct al_asked, has_mtp, "mtp",
@@ -343,7 +352,8 @@ bool al_refuse_unused_engine(const struct al_asked *asked, const struct al_reque
 
 	if (asked->chunk && !al_formula_mentions(engine->window, "chunk"))
 		return al_fail(err, AL_EINPUT,
-			"--chunk doesn't affect the cache of engine %s; remove it", engine->name);
+			"--max-num-batched-tokens doesn't affect the cache of engine %s; remove it",
+			engine->name);
 	return al_check_engine(q, false, err);
 }
 
@@ -352,7 +362,7 @@ bool al_is_ideal(const struct al_request *q)
 	const struct al_engine_choice *c = &q->engine;
 
 	return strcmp(c->engine->name, "ideal") == 0 && c->block == c->engine->block
-		&& c->chunk == c->engine->chunk;
+		&& !c->asked_chunk;
 }
 
 /* What one token of the model leaves, or of what replaces its attention; nothing where that isn't
@@ -389,6 +399,9 @@ void al_note_engine(const struct al_request *q, struct al_table *table)
 	al_table_note(table, "engine: %s %s, blocks of %lld token%s%s (sources: list engines)",
 		c->engine->title, c->engine->version, (long long)c->block, c->block == 1 ? "" : "s",
 		c->has_mtp ? ", with multi-token prediction layers" : "");
+	if (c->engine->sequences)
+		al_table_note(table, "a step processes %lld tokens and samples %lld sequences",
+			(long long)c->chunk, (long long)c->sequences);
 	if (c->engine->windows && has_windows(q))
 		al_table_note(table, "%s", c->engine->windows);
 }

@@ -102,6 +102,7 @@ struct al_entry {
 	const struct al_formula *when; /* NULL: true */
 	const struct al_formula *tokens; /* cache; NULL: seq */
 	const char *dtype; /* cache: a fixed dtype, or NULL */
+	bool is_inputs; /* cache: of a convolution, as many as the last dimension */
 	const struct al_formula
 		*expanded; /* cache: of a latent, the elements that an engine keeps in its
 					      place which rebuilds all heads; NULL: no latent */

@@ -2,6 +2,7 @@
 #include "catalog/engine.h"
 
 #include "catalog/family_read.h"
+#include "catalog/gpu.h"
 #include "catalog/history.h"
 
 /* ---- files ---- */
@@ -9,6 +10,7 @@
 static const char *const heads_names[] = {"divided", "replicated"};
 static const char *const latents_names[] = {"divided", "replicated", "expanded"};
 static const char *const covers_names[] = {"all", "static"};
+static const char *const line_names[] = {"none", "blocks", "sequences"};
 
 #define AT(member) offsetof(struct al_engine, member)
 static const struct al_field engine_fields[] = {
@@ -26,8 +28,15 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("utilization", BY, AT(utilization)), .is_required = true, .read = al_read_formula},
 	{AL_KEY("overhead", BY, AT(overhead)), .read = al_read_formula},
 	{AL_KEY("sampling", BY, AT(sampling)), .read = al_read_formula},
+	{AL_KEY("state_pages", BY, AT(state_pages)), .read = al_read_formula},
+	{AL_KEY("more_inputs", BY, AT(more_inputs)), .read = al_read_formula},
+	{AL_KEY("group_spread", WHOLE, AT(group_spread))},
+	{AL_KEY("line", WORD, AT(line)), AL_WORDS(line_names)},
 	{AL_KEY("block", WHOLE, AT(block)), .least = 1, .fallback = 1},
-	{AL_KEY("chunk", WHOLE, AT(chunk))},
+	{AL_KEY("chunk", BY, AT(chunk)), .read = al_read_formula},
+	{AL_KEY("sequences", BY, AT(sequences)), .read = al_read_formula},
+	{AL_TEXTS_FIELD("small", AT(small.items), AT(small.n))},
+	{AL_KEY("prefix_caching", BOOLEAN, AT(caches_prefixes))},
 	{AL_KEY("tile_rows", WHOLE, AT(tile_rows)), .least = 1, .fallback = 1},
 	{AL_KEY("tile_columns", WHOLE, AT(tile_columns)), .least = 1, .fallback = 1},
 	{AL_KEY("states", BY, AT(states)), .read = al_read_dtype},
@@ -40,7 +49,8 @@ static const struct al_record engine_record = {
 	.size = sizeof(struct al_engine),
 };
 
-static const char *const symbols[] = {"seq", "window", "block", "chunk", "tp", "devices", "vocab"};
+static const char *const symbols[] = {"seq", "window", "block", "chunk", "tp", "devices", "vocab",
+	"speculated", "caching", "sequences", "memory", "small"};
 enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
 
 static const struct al_file_kind engine_file = {
@@ -95,8 +105,9 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	struct al_value *out, struct al_error *err)
 {
 	const struct al_engine_scope *s = context;
-	const int64_t values[N_SYMBOLS] = {s->seq, s->window, s->choice->block, s->choice->chunk,
-		s->tp, s->devices, s->vocab};
+	const struct al_engine_choice *c = s->choice;
+	const int64_t values[N_SYMBOLS] = {s->seq, s->window, c->block, c->chunk, s->tp, s->devices,
+		s->vocab, c->speculated, c->caches_prefixes, c->sequences, c->memory, c->is_small};
 	int i = al_find_name(reference->symbol, symbols, N_SYMBOLS);
 
 	(void)err;
@@ -119,6 +130,23 @@ bool al_engine_bytes(const struct al_engine_scope *s, const struct al_formula *f
 
 	*out = 0;
 	return !formula || al_formula_whole(formula, &scope, 0, out, err) || in_engine(s, err);
+}
+
+bool al_engine_settle(struct al_engine_choice *choice, const struct al_gpu *gpu,
+	struct al_error *err)
+{
+	const struct al_texts *small = &choice->engine->small;
+	const struct al_engine_scope scope = {.choice = choice};
+
+	choice->memory = gpu ? gpu->memory : 0;
+	choice->is_small = gpu && gpu->name && al_find_name(gpu->name, small->items, small->n) >= 0;
+	choice->chunk = choice->asked_chunk;
+	choice->sequences = choice->asked_sequences;
+	return (choice->chunk
+		       || al_engine_bytes(&scope, choice->engine->chunk, &choice->chunk, err))
+		&& (choice->sequences
+			|| al_engine_bytes(&scope, choice->engine->sequences, &choice->sequences,
+				err));
 }
 
 bool al_engine_tokens(const struct al_engine_scope *scope, int64_t *out, struct al_error *err)

@@ -7,18 +7,31 @@
  * "replicated" on every device, or "expanded" to the keys and values of all heads. "window" is how
  * many tokens a layer with a window holds of a sequence of `seq`, "windows" what answers about
  * models with such layers note of it, "block" what numbers of tokens are rounded up to, "chunk" how
- * many tokens of prompts are processed at once (0: all). "states" is the format of what is cached
- * once for a sequence and has no format of its own. "declared" are the schemes of quantization
- * whose declared format of the cache it takes, with that format: "modelopt fp8". "tile_rows" and
- * "tile_columns" are what numbers of rows and columns its kernels fill up where experts are
- * stored packed (MXFP4); of their scales, rows alone. "beyond" is what it does where a context is
- * longer than the model was made for. "whole" are the attention variants of which every
- * tensor-parallel device has all, though their files cut them.
+ * many tokens a step processes (0: all), "sequences" how many it samples. "states" is the format of
+ * what is cached once for a sequence and has no format of its own; without it, that of the cache,
+ * or bf16 where the cache's is narrower. "more_inputs" are kept of a convolution beyond the width
+ * less one that it needs. "declared" are the schemes of quantization whose declared format of the
+ * cache it takes, with that format: "modelopt fp8". "tile_rows" and "tile_columns" are what numbers
+ * of rows and columns its kernels fill up where experts are stored packed (MXFP4); of their scales,
+ * rows alone. "beyond" is what it does where a context is longer than the model was made for.
+ * "whole" are the attention variants of which every tensor-parallel device has all, though their
+ * files cut them.
  *
  * * Of a device's memory the engine takes "utilization", for all it holds, or where "covers" is
  * "static" for weights and cache alone. "overhead" are bytes of the runtime and its graphs,
  * "sampling" those of choosing the next tokens, held instead of a layer's tensors where they are
- * more. Formulas may use seq, window, block, chunk, tp, devices and vocab. */
+ * more.
+ *
+ * * "group_spread" is set where layers share blocks in groups (ledger/groups.h): groups have as
+ * many layers as the rarest kind, but as many as the most frequent one if that has fewer than this
+ * percentage of the rarest. "state_pages" are what a sequence takes of a group of recurrent
+ * states, "prefix_caching" whether it keeps states for common prefixes. "line" is the number of
+ * tokens that its log prints: "blocks" over all groups, by the smallest block, or "sequences" that
+ * fit, times their tokens.
+ *
+ * * Formulas may use seq, window, block, chunk, sequences, tp, devices, vocab, speculated, caching
+ * (of prefixes: 0 or 1), memory (of a device, in bytes; 0: not known) and small (1 on devices that
+ * "small" lists). */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -26,6 +39,7 @@
 enum al_engine_heads { AL_HEADS_DIVIDED, AL_HEADS_REPLICATED };
 enum al_engine_latents { AL_LATENTS_DIVIDED, AL_LATENTS_REPLICATED, AL_LATENTS_EXPANDED };
 enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC };
+enum al_engine_line { AL_LINE_NONE, AL_LINE_BLOCKS, AL_LINE_SEQUENCES };
 
 struct al_engine {
 	const char *name, *title, *version, *since, *source; /* version: that was asked for */
@@ -35,7 +49,13 @@ struct al_engine {
 	enum al_engine_covers covers;
 	const struct al_formula *window, *utilization;
 	const struct al_formula *overhead, *sampling; /* NULL: none */
-	int64_t block, chunk, tile_rows, tile_columns;
+	const struct al_formula *state_pages, *more_inputs; /* NULL: none */
+	const struct al_formula *chunk, *sequences; /* sequences NULL: 1 */
+	struct al_texts small; /* devices' names */
+	int64_t block, tile_rows, tile_columns;
+	bool caches_prefixes; /* of models with recurrent states */
+	int64_t group_spread; /* 0: layers aren't grouped */
+	enum al_engine_line line;
 	const char *states; /* NULL: the cache's */
 	struct al_texts declared, whole; /* "modelopt fp8"; "mamba" */
 };
@@ -46,10 +66,22 @@ bool al_catalog_engine(struct al_catalog *catalog, const char *name, const struc
 /* An engine as it was asked for. */
 struct al_engine_choice {
 	const struct al_engine *engine;
-	int64_t block, chunk;
+	int64_t asked_chunk, asked_sequences; /* 0: the engine's own */
+	int64_t block, chunk, sequences; /* chunk: tokens of a step, 0: all; sequences: that a step
+					    samples at most */
+	bool is_small;
+	int64_t memory; /* of the device; 0: not known */
+	int64_t max_model_len; /* 0: the model's context */
 	const char *utilization; /* a decimal; NULL: the engine's own */
 	bool has_mtp; /* what predicts further tokens is loaded, and caches too */
+	bool caches_prefixes;
+	int64_t speculated; /* tokens in each step */
 };
+
+/* Sets what a step takes on a device; NULL: on a large one. */
+struct al_gpu;
+bool al_engine_settle(struct al_engine_choice *choice, const struct al_gpu *gpu,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* Symbols for the engine's formulas; unknown ones may be 0. */
 struct al_engine_scope {

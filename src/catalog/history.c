@@ -65,7 +65,8 @@ static bool is_history(const struct al_item *node)
 
 struct history {
 	const struct al_json *doc;
-	const char *version, *newest; /* newest: the "since" that was read last */
+	const char *version, *newest; /* newest: the "since" that was read last, if any */
+	bool has_rule;
 	const struct al_item *value; /* that holds; NULL: none */
 };
 
@@ -80,9 +81,11 @@ static bool read_rule(struct history *h, const struct al_item *rule, struct al_e
 	if (since && !al_version_is_valid(since))
 		return al_json_fail(h->doc, rule, err,
 			"since is \"%s\", expected a version, such as 0.21", since);
-	if (h->newest && (!since || al_version_compare(since, h->newest) <= 0))
-		return al_json_fail(h->doc, rule, err, "expected a version after %s", h->newest);
-	h->newest = since ? since : "0";
+	if (h->has_rule && (!since || (h->newest && al_version_compare(since, h->newest) <= 0)))
+		return al_json_fail(h->doc, rule, err, "expected \"since\", a version after %s",
+			h->newest ? h->newest : "those before");
+	h->has_rule = true;
+	h->newest = since;
 	if (!since || al_version_compare(since, h->version) <= 0)
 		h->value = al_json_get(rule, "value");
 	return true;

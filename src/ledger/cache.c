@@ -1,7 +1,7 @@
 /* The KV cache of decoding, by kind of layer. */
 
 #include "ledger/entries.h"
-#include "ledger/infer.h"
+#include "ledger/groups.h"
 
 const char *const al_cache_kind_names[AL_N_CACHE_KINDS] = {
 	"full",
@@ -9,11 +9,13 @@ const char *const al_cache_kind_names[AL_N_CACHE_KINDS] = {
 	"latent",
 	"cross",
 	"state",
+	"padding",
 };
 
 const char *const al_cache_kind_titles[AL_N_CACHE_KINDS] = {
 	[AL_CACHE_CROSS] = "cross attention",
 	[AL_CACHE_STATE] = "recurrent state",
+	[AL_CACHE_PADDING] = "padding of layer groups",
 };
 
 struct keep {
@@ -114,7 +116,11 @@ static bool find_storage(const struct keep *keep, const struct al_entry *entry,
 		: choice && entry->per == AL_PER_SEQUENCE ? choice->engine->states
 							  : NULL;
 
+	const bool is_narrow = 2 * keep->storage->block_elements > keep->storage->block_bytes;
+
 	*out = keep->storage;
+	if (!name && entry->per == AL_PER_SEQUENCE && is_narrow)
+		name = "bf16";
 	return !name || al_dtype_find(name, out, err);
 }
 
@@ -129,12 +135,27 @@ static mpq_srcptr divided(const struct keep *keep, const struct al_cache_entry *
 }
 
 /* States have a head's numbers each, and are dealt out with the heads. */
+static bool find_state_rank(const struct keep *keep, const struct al_engine_scope *scope,
+	struct al_cache_entry *line, struct al_error *err)
+{
+	const struct al_ledger_entry *e = line->entry;
+	int64_t more = 0;
+
+	if (e->entry->is_inputs && scope->choice
+		&& !al_engine_bytes(scope, scope->choice->engine->more_inputs, &more, err))
+		return false;
+	const int64_t inputs = more ? e->dims[e->n_dims - 1] : 1;
+	line->rank = al_exact_scaled(&keep->ledger->cached, divided(keep, line), inputs + more,
+		inputs);
+	return true;
+}
+
 static mpq_srcptr find_rank(const struct keep *keep, const struct al_cache_entry *line)
 {
 	const struct al_engine_choice *choice = keep->ledger->ask.engine;
 	const bool is_latent = line->kind == AL_CACHE_LATENT;
 
-	if (!choice || line->kind == AL_CACHE_STATE)
+	if (!choice)
 		return divided(keep, line);
 	if (is_latent && choice->engine->latents == AL_LATENTS_EXPANDED)
 		return line->expanded;
@@ -155,9 +176,11 @@ static bool find_held(const struct keep *keep, struct al_cache_entry *line, stru
 		.tp = keep->ledger->ask.tp,
 		.devices = keep->ledger->ask.tp};
 
-	line->rank = find_rank(keep, line);
 	line->held = line->tokens;
-	if (!choice || line->kind == AL_CACHE_STATE || keep->seq == 0)
+	if (line->kind == AL_CACHE_STATE)
+		return find_state_rank(keep, &scope, line, err);
+	line->rank = find_rank(keep, line);
+	if (!choice || keep->seq == 0)
 		return true;
 	return al_engine_tokens(&scope, &line->held, err);
 }
@@ -202,6 +225,19 @@ static bool add_entry(struct keep *keep, const struct al_ledger_entry *e, bool i
 	return true;
 }
 
+static bool group(struct keep *keep, struct al_error *err)
+{
+	struct al_ledger *ledger = keep->ledger;
+	const struct al_engine_choice *choice = ledger->ask.engine;
+	const struct al_engine_scope scope = {.choice = choice,
+		.seq = keep->seq,
+		.tp = ledger->ask.tp,
+		.devices = ledger->ask.tp};
+
+	return !choice || choice->engine->group_spread == 0 || keep->seq == 0 || keep->out->n == 0
+		|| al_cache_group(ledger, &scope, keep->source_seq, keep->out, err);
+}
+
 /* An encoder sees its tokens once and keeps nothing. */
 static bool is_cached(const struct al_ledger *ledger, const struct al_ledger_entry *e)
 {
@@ -233,5 +269,5 @@ bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, i
 					     : al_line_in(AL_LIST_CACHE, e->entry, err);
 		module = e->module;
 	}
-	return true;
+	return group(&keep, err);
 }

@@ -248,6 +248,28 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 		rows);
 }
 
+/* Of a pipeline's stage its share. */
+static void add_padding(const struct al_inference *inference, const struct al_layer_groups *groups,
+	struct al_inference_row rows[AL_N_STATES])
+{
+	const struct al_dtype bytes = {.block_elements = 1, .block_bytes = 1};
+
+	AL_INFERENCE_ROW(row);
+	if (groups->n_groups == 0 || mpq_sgn(groups->padding) == 0)
+		return;
+	mpq_set(row.bytes, groups->padding);
+	al_exact_multiply(row.bytes, inference->batch);
+	al_exact_divide(row.bytes, inference->pp > 1 ? inference->pp : 1);
+	al_inference_tally(inference,
+		&(struct al_inference_part){.state = AL_STATE_CACHE,
+			.name = "padding",
+			.formula = "batch * blocks * page * layers of a group - entries",
+			.numbers = row.bytes,
+			.storage = &bytes,
+			.row = &row},
+		rows);
+}
+
 static bool is_over_sequence(const struct al_entry *product)
 {
 	return al_formula_mentions(product->left.dims[1], "seq")
@@ -303,6 +325,7 @@ static bool add_cache(struct al_ledger *ledger, const struct al_inference *infer
 		if (is_on_stage(ledger, inference, cache.lines[i].entry))
 			add_cached(inference, &cache.lines[i], rows);
 	}
+	add_padding(inference, &cache.groups, rows);
 	return add_score_flops(ledger, inference, rows, err);
 }
 

@@ -13,6 +13,7 @@ enum al_cache_kind {
 	AL_CACHE_LATENT, /* every token, compressed */
 	AL_CACHE_CROSS, /* tokens of the source */
 	AL_CACHE_STATE, /* the same however long the sequence is */
+	AL_CACHE_PADDING, /* no line's: what blocks of layer groups have beyond their entries */
 	AL_N_CACHE_KINDS,
 };
 extern const char *const al_cache_kind_names[AL_N_CACHE_KINDS];
@@ -34,9 +35,19 @@ struct al_cache_entry {
 	bool is_first, is_first_of_kind; /* of its module: counts it */
 };
 
+/* What an engine takes that groups layers (groups.h): a sequence takes `blocks`. */
+struct al_layer_groups {
+	int64_t n_groups; /* 0: it groups none */
+	int64_t block_bytes; /* of a block in all layers of a group */
+	int64_t least_block; /* tokens of the smallest one */
+	int64_t blocks;
+	mpq_srcptr padding; /* bytes of the blocks of a sequence that no line holds */
+};
+
 struct al_cache_entries {
 	struct al_cache_entry *lines;
 	size_t n, room;
+	struct al_layer_groups groups;
 };
 
 /* What `seq` tokens of one sequence (0: not known) and as many source tokens leave. Lines

@@ -223,6 +223,11 @@ static bool add_cached_bytes(struct al_ledger *ledger, mpq_t out, struct al_erro
 		al_exact_multiply(one, batch);
 		al_exact_add(out, one);
 	}
+	if (lines.groups.n_groups > 0) {
+		mpq_set(one, lines.groups.padding);
+		al_exact_multiply(one, batch);
+		al_exact_add(out, one);
+	}
 	return true;
 }
 

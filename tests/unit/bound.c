@@ -25,7 +25,8 @@ static struct al_engine_choice choose(const char *name, bool is_finest)
 
 	must(al_catalog_engine(catalog, name, &choice.engine, &err), &err);
 	choice.block = is_finest ? 1 : choice.engine->block;
-	choice.chunk = is_finest ? 1 : choice.engine->chunk;
+	choice.asked_chunk = is_finest;
+	must(al_engine_settle(&choice, NULL, &err), &err);
 	return choice;
 }
 

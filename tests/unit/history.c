@@ -68,7 +68,7 @@ static void rules_are_ordered_and_have_sources(void **state)
 		"e.json:1:7: since is \"new\", expected a version, such as 0.21");
 	refuses("{\"k\": [{\"value\": 3, \"source\": \"s\", \"since\": \"2\"}, "
 		"{\"value\": 3, \"source\": \"s\", \"since\": \"2\"}]}",
-		"e.json:1:51: expected a version after 2");
+		"e.json:1:51: expected \"since\", a version after 2");
 	refuses("{\"k\": [{\"value\": 3, \"source\": \"s\"}, 4]}",
 		"e.json:1:37: found a number, expected an object");
 }

@@ -365,18 +365,33 @@ static bool find_recipe(struct al_request *q, const struct al_asked *asked, stru
 		&& choose_kernel(q, asked, err);
 }
 
+static bool find_prefix_caching(struct al_engine_choice *choice, const struct al_asked *asked,
+	struct al_error *err)
+{
+	static const char *const words[] = {"off", "on"};
+	const int word = asked->prefix_caching ? al_find_name(asked->prefix_caching, words, 2) : 0;
+
+	choice->caches_prefixes = asked->prefix_caching ? word == 1
+							: choice->engine->caches_prefixes;
+	return word >= 0
+		|| al_fail_unknown(err, "--prefix-caching", asked->prefix_caching, words, 2);
+}
+
 static bool find_engine(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
 	const char *name = asked->engine ? asked->engine : "ideal";
 	struct al_engine_choice *choice = &q->engine;
 
 	*choice = (struct al_engine_choice){.utilization = asked->utilization,
-		.has_mtp = asked->has_mtp};
+		.has_mtp = asked->has_mtp,
+		.speculated = asked->speculated ? asked->speculated : asked->has_mtp,
+		.max_model_len = asked->max_model_len,
+		.asked_chunk = asked->chunk,
+		.asked_sequences = asked->sequences};
 	if (!al_catalog_engine(q->catalog, name, &choice->engine, err))
 		return al_in(err, "--engine");
 	choice->block = asked->block ? asked->block : choice->engine->block;
-	choice->chunk = asked->chunk ? asked->chunk : choice->engine->chunk;
-	return true;
+	return find_prefix_caching(choice, asked, err) && al_engine_settle(choice, NULL, err);
 }
 
 static bool fill(struct al_request *q, const struct al_asked *asked, struct al_error *err)

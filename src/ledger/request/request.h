@@ -26,7 +26,10 @@ struct al_asked {
 	struct al_texts variants;
 	struct al_texts bases; /* "output_projection=full" */
 	const char *engine, *utilization; /* NULL: not given */
-	int64_t block, chunk; /* of tokens; 0: the engine's */
+	const char *prefix_caching; /* "on" or "off"; NULL: the engine's */
+	int64_t block, chunk, sequences; /* 0: the engine's; chunk: tokens of a step */
+	int64_t speculated; /* tokens in each step */
+	int64_t max_model_len; /* 0: the model's context */
 	bool has_mtp;
 	bool keeps_all; /* of the variant "all", also those whose symbols aren't known */
 	bool has_no_recipe; /* training isn't asked for: the request's stays NULL */

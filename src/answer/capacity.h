@@ -1,0 +1,29 @@
+/* How many sequences the memory for a cache holds, and what the engine's log prints of it. */
+#pragma once
+
+#include "answer/memory.h"
+
+struct al_capacity {
+	mpq_srcptr memory; /* for the cache, on one device */
+	int64_t blocks; /* in that memory */
+	int64_t seq, blocks_of_request; /* of what is asked for */
+	int64_t longest, blocks_of_longest; /* of what the engine is started for */
+	int64_t tokens; /* that the log prints */
+};
+
+/* Does the engine's log print such a line? */
+bool al_capacity_is_known(const struct al_request *request);
+
+/* What the memory holds of sequences of inference->seq tokens. */
+bool al_capacity_find(struct al_ledger *ledger, struct al_request *request,
+	const struct al_inference *inference, mpq_srcptr memory, struct al_capacity *out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Memory for the cache: what weights, activations and the engine itself leave of `budget`. */
+bool al_capacity_left(struct al_ledger *ledger, struct al_request *request,
+	const struct al_inference *inference, mpq_srcptr budget, mpq_t out,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* " For its cache of 64.68 GiB, vLLM 0.33 logs: GPU KV cache size: 626,949 tokens; ..." */
+const char *al_capacity_say(struct al_arena *arena, const struct al_request *request,
+	const struct al_capacity *capacity);
