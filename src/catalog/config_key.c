@@ -116,6 +116,7 @@ static const struct al_field config_fields[] = {
 	{AL_KEY("or_length", BY, AT(or_length)), .read = al_read_formula},
 	{AL_KEY("first", WHOLE, AT(first))},
 	{AL_TEXTS_FIELD("words", AT(words), AT(n_words))},
+	{AL_KEY("or_number", BOOLEAN, AT(or_number))},
 	{AL_KEY("of", TEXT, AT(of))},
 	{AL_KEY("others", TEXT, AT(others))},
 };

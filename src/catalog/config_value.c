@@ -331,10 +331,28 @@ static struct al_value *new_values(const struct reading *r, size_t n)
 	return values;
 }
 
+/* One number, which every layer has. */
+static bool read_same(const struct reading *r, const struct al_item *node, const char *origin)
+{
+	struct al_value *values;
+	int64_t n;
+
+	if (!al_config_length(r->config, r->key, &n, r->err))
+		return al_json_in(r->doc, node, r->err);
+	values = new_values(r, (size_t)n);
+	for (int64_t i = 0; i < n; i++)
+		if (!read_item(r, node, &values[i]))
+			return false;
+	al_settings_set_list(r->config->settings, r->key->symbol, values, (size_t)n, origin);
+	return true;
+}
+
 static bool read_list(const struct reading *r, const struct al_item *node, const char *origin)
 {
 	const bool is_pattern = r->key->words && al_json_kind(node) == AL_JSON_TEXT;
 
+	if (r->key->or_number && al_json_kind(node) == AL_JSON_NUMBER)
+		return read_same(r, node, origin);
 	if (!is_pattern && !al_json_expect(r->doc, node, AL_JSON_ARRAY, r->err))
 		return false;
 	const size_t n = is_pattern ? strlen(node->text) : al_json_size(node);

@@ -177,6 +177,7 @@ struct al_config_key {
 	const char *others; /* indices: the symbol of the layers that aren't these; NULL: any */
 	const char
 		*of; /* of times, the symbol; a list's "millionths": its items are as that type */
+	bool or_number; /* a list's: a number is that of each layer */
 	const char **words; /* a list's: worth 0, 1 ... in it, "4" also for 4; NULL: any item */
 	size_t n_words;
 };
