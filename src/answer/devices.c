@@ -40,10 +40,15 @@ const struct al_option_row al_device_rows[] = {
 	OPTION_FLAG(struct al_device_options, training.is_sequence_parallel, "sp",
 		"sequence parallelism (needs --tp of at least 2)"),
 	OPTION_CHOICE(struct al_device_options, recompute, "recompute", "WHAT",
-		"none, selective (save no token x token tensors) or full (save only the layers' "
-		"inputs)",
-		.words = al_recompute_names, .n_words = AL_N_RECOMPUTES,
-		.fallback = AL_RECOMPUTE_NONE),
+		"none, selective, full (save only the layers' inputs) or offloaded (not even "
+		"these; "
+		"default: the recipe's)",
+		.words = al_recompute_names, .n_words = AL_N_RECOMPUTES, .fallback = -1),
+	OPTION_CHOICE(struct al_device_options, loss, "loss", "HOW",
+		"unfused, chunked or fused (never holds all logits)", .words = al_loss_names,
+		.n_words = AL_N_LOSSES, .fallback = AL_LOSS_UNFUSED),
+	OPTION_FLAG(struct al_device_options, training.is_compiled, "compile",
+		"layers are compiled by torch.compile"),
 	OPTION_TEXT(struct al_device_options, device, "device", "NAME|SIZE[xN]",
 		"device by name or memory size: H100, 80GB, H200x8 (list devices)"),
 	OPTION_TEXT(struct al_device_options, cache_dtype, "cache-dtype", "NAME",
@@ -90,19 +95,25 @@ bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 	*t = o->training;
 	t->recipe = request->recipe;
 	t->is_flash = request->recipe->is_flash;
-	t->recompute = (enum al_recompute)o->recompute;
-	if (o->recompute != AL_RECOMPUTE_NONE && request->recipe->activations_per_token)
+	t->recompute = o->recompute < 0 ? t->recipe->recompute : (enum al_recompute)o->recompute;
+	t->loss = (enum al_loss_memory)o->loss;
+	t->zero = t->zero > t->recipe->zero ? t->zero : t->recipe->zero;
+	if (t->recompute != AL_RECOMPUTE_NONE && request->recipe->activations_per_token)
 		return al_fail(err, AL_EINPUT,
 			"--recompute can't be used with recipe %s, which has its own rule for "
 			"saved activations",
 			request->recipe->name);
+	if ((t->loss != AL_LOSS_UNFUSED || t->is_compiled) && t->recipe->n_saved == 0)
+		return al_fail(err, AL_EINPUT,
+			"--%s needs a recipe of PyTorch, such as bf16, autocast or fsdp; found %s",
+			t->is_compiled ? "compile" : "loss", t->recipe->name);
 	return read_share(request->arena, o->parts, &t->share, err) && read_tokens(request, t, err)
 		&& al_request_number(request, "rank", 1, 0, &t->rank, err);
 }
 
 /* Options that only one of the two answers hears. */
-static const char *const of_training[] = {"recipe", "attention", "recompute", "sp", "etp", "zero",
-	"cp", "interleave"};
+static const char *const of_training[] = {"recipe", "attention", "recompute", "optimizer",
+	"adapters", "loss", "compile", "sp", "etp", "zero", "cp", "interleave"};
 static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "block",
 	"max-num-batched-tokens", "max-num-seqs", "max-model-len", "prefix-caching",
 	"speculative-tokens", "utilization", "mtp"};

@@ -8,7 +8,7 @@ struct al_device_options {
 	bool is_whole, is_training;
 	const char *parts, *dtype, *cache_dtype, *device;
 	struct al_training training; /* its degrees and ZeRO stage */
-	int recompute;
+	int recompute, loss;
 };
 
 /* --train and --dtype; all others. */

@@ -295,6 +295,8 @@ void al_fit_note(struct al_fit *f, struct al_table *table)
 		al_note_engine(q, table);
 		al_note_cache_format(q, "cache-dtype", table);
 	}
+	if (!f->is_inference && q->recipe->n_saved > 0)
+		al_table_warn(table, "allocated at the peak; PyTorch's allocator reserves more");
 	if (mpq_sgn(f->rest) > 0)
 		al_table_note(table, "%s uses %s %% of a device's memory, for %s",
 			q->engine.engine->title,

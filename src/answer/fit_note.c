@@ -57,6 +57,18 @@ static void add_variants(struct al_text *out, const struct al_fit *f)
 		al_text_addf(out, " --part %s", f->options->devices.parts);
 }
 
+static void add_adapters(struct al_text *out, unsigned adapted)
+{
+	const char *before = " --adapters ";
+
+	for (int i = 0; i < AL_N_ADAPTED; i++) {
+		if (!(adapted >> i & 1))
+			continue;
+		al_text_addf(out, "%s%s", before, al_adapted_names[i]);
+		before = ",";
+	}
+}
+
 static void add_training(struct al_text *out, const struct al_fit *f)
 {
 	const struct al_training *t = &f->training;
@@ -65,6 +77,12 @@ static void add_training(struct al_text *out, const struct al_fit *f)
 	if (!t->recipe->activations_per_token)
 		al_text_addf(out, " --attention %s --recompute %s", t->is_flash ? "flash" : "eager",
 			al_recompute_names[t->recompute]);
+	if (t->recipe->chosen)
+		al_text_addf(out, " --optimizer %s", t->recipe->chosen->name);
+	add_adapters(out, t->recipe->adapted);
+	if (t->loss != AL_LOSS_UNFUSED)
+		al_text_addf(out, " --loss %s", al_loss_names[t->loss]);
+	al_text_add(out, t->is_compiled ? " --compile" : "");
 	al_text_addf(out, " --zero %lld", (long long)t->zero);
 	add_number(out, f, "tp", t->tp, 0);
 	al_text_add(out, t->is_sequence_parallel ? " --sp" : "");

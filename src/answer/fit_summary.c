@@ -178,7 +178,8 @@ const char *al_fit_advice(struct al_arena *arena, const struct al_fit *f, mpq_sr
 	if (f->is_inference)
 		return n > 16 ? al_format(arena, "%s, or larger devices", format)
 			      : al_format(arena, "--tp %s or %s", devices, format);
-	return al_format(arena, "%s --dp %s or --recipe qlora",
+	return al_format(arena,
+		f->training.recipe->trainable ? "%s --dp %s" : "%s --dp %s or --recipe qlora",
 		al_claim_name(arena, "zero", "--zero 3"), devices);
 }
 

@@ -201,6 +201,10 @@ static bool answer_by_state(struct answer *a, struct al_error *err)
 	al_session_claim(a->session, al_memory_summarize(&a->session->arena, &all));
 	if (figures.undeclared.variant)
 		al_note_undeclared(&figures.undeclared, a->table);
+	if (all.training && figures.stage->moment && a->training.recipe->n_saved > 0)
+		al_table_warn(a->table,
+			"allocated at the peak, during %s; PyTorch's allocator reserves more",
+			figures.stage->moment);
 	if (all.training && a->training.pp > 1)
 		al_table_note(a->table, "the fullest stage is number %lld of %lld",
 			(long long)figures.stage_index + 1, (long long)a->training.pp);

@@ -227,9 +227,10 @@ static bool add_saved(struct al_session *session, struct al_request *q, const st
 	struct al_table *table = al_session_table(session, "saved", saved_fields, 0,
 		"Tensors saved for the backward pass");
 	struct al_ledger *ledger = al_open_model(q, NULL, 1, AL_TENSORS_BY_KIND, NULL, err);
+	const struct al_saving saving = al_training_saving(t);
 	struct al_saved_entries saved;
 
-	if (!ledger || !al_ledger_saved(ledger, t->is_flash, &saved, err))
+	if (!ledger || !al_ledger_saved(ledger, &saving, &saved, err))
 		return false;
 	for (size_t i = 0; i < saved.n; i++) {
 		const struct al_saved_entry *line = &saved.lines[i];

@@ -249,7 +249,26 @@ bool al_catalog_variant(struct al_catalog *catalog, const char *name, const stru
 bool al_catalog_recipe(struct al_catalog *catalog, const char *name, const struct al_recipe **out,
 	struct al_error *err)
 {
-	return find(catalog, AL_CATALOG_RECIPES, name, out, err);
+	struct al_recipe *recipe, *like;
+
+	if (!find(catalog, AL_CATALOG_RECIPES, name, &recipe, err))
+		return false;
+	*out = recipe;
+	if (!recipe->like || recipe->n_working > 0)
+		return true;
+	if (!find(catalog, AL_CATALOG_RECIPES, recipe->like, &like, err))
+		return al_in(err, "recipe %s: like", recipe->name);
+	if (like->n_working == 0)
+		return al_fail(err, AL_EINPUT,
+			"recipe %s: like: recipe %s has no working set of its own", recipe->name,
+			like->name);
+	recipe->optimizers = like->optimizers;
+	recipe->n_optimizers = like->n_optimizers;
+	recipe->saved = like->saved;
+	recipe->n_saved = like->n_saved;
+	recipe->working = like->working;
+	recipe->n_working = like->n_working;
+	return true;
 }
 
 bool al_catalog_model(struct al_catalog *catalog, const char *name, const struct al_model **out,

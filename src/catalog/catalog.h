@@ -27,6 +27,20 @@ enum al_role {
 };
 extern const char *const al_role_names[AL_N_ROLES];
 
+/* Matrices that get adapters. */
+enum al_adapted {
+	AL_ADAPTED_QUERY,
+	AL_ADAPTED_KEY,
+	AL_ADAPTED_VALUE,
+	AL_ADAPTED_OUTPUT,
+	AL_ADAPTED_GATE,
+	AL_ADAPTED_UP,
+	AL_ADAPTED_DOWN,
+	AL_ADAPTED_OTHER,
+	AL_N_ADAPTED,
+};
+extern const char *const al_adapted_names[AL_N_ADAPTED];
+
 enum al_tensor_kind {
 	AL_TENSOR_WEIGHT,
 	AL_TENSOR_BIAS,
@@ -51,7 +65,34 @@ enum al_per {
 };
 extern const char *const al_per_names[AL_N_PERS];
 
-enum al_saved { AL_SAVED_ALWAYS, AL_SAVED_EAGER, AL_SAVED_FLASH, AL_N_SAVED };
+/* By which attention kernel: eager, or flash; an eager one that repeats keys and values for each
+ * query head saves these ("repeated") in place of the group's own ("grouped"). */
+enum al_saved {
+	AL_SAVED_ALWAYS,
+	AL_SAVED_EAGER,
+	AL_SAVED_FLASH,
+	AL_SAVED_GROUPED,
+	AL_SAVED_REPEATED,
+	AL_N_SAVED,
+};
+
+/* What a saved tensor is, for rules of its bytes. */
+enum al_saved_of {
+	AL_SAVED_OF_OTHER,
+	AL_SAVED_OF_MATRIX, /* input of matrices that read the residual stream after its norm */
+	AL_SAVED_OF_NORM, /* input of a norm of the residual stream */
+	AL_SAVED_OF_HEAD_NORM, /* input of a norm within attention */
+	AL_SAVED_OF_KEY, /* keys that an attention kernel reads */
+	AL_SAVED_OF_INNER, /* input of an activation function, or of a gate's product */
+	AL_SAVED_OF_DOWN, /* input of the matrix after it */
+	AL_SAVED_OF_ATTENTION, /* attention weights before dropout */
+	AL_SAVED_OF_ROUTED, /* input of an expert: copies of tokens */
+	AL_SAVED_OF_OUTPUT, /* outputs of heads, which the output projection reads */
+	AL_SAVED_OF_LAYER, /* input of a layer, where the rest is computed again */
+	AL_SAVED_OF_LOGITS,
+	AL_N_SAVED_OF,
+};
+extern const char *const al_saved_of_names[AL_N_SAVED_OF];
 
 /* What a tensor is of each head, for who looks at heads: W_Q^(i) is the columns of head i, as those
  * of keys and values are, W_O^(i) its rows. Where there is a mixing matrix, [n_heads, ...], all
@@ -94,6 +135,7 @@ struct al_entry {
 	bool is_of_scores; /* tensors: no factor, and it changes scores alone: a norm of queries or
 			      keys, sinks */
 	enum al_saved saved; /* activations */
+	enum al_saved_of of; /* activations */
 	int64_t bytes; /* activations: a fixed size of an element; 0: the dtype's */
 	struct al_shape shape; /* tensors, cache, activations */
 	struct al_shape left, right; /* products: [m, k] and [k, n] */
@@ -192,6 +234,17 @@ bool al_variant_parse(struct al_arena *arena, const struct al_json *doc, const s
 
 /* ---- recipes ---- */
 
+/* What is computed again in the backward pass: nothing; what kernels and norms make (selective);
+ * all of a layer but its input (full), which the host may hold (offloaded). */
+enum al_recompute {
+	AL_RECOMPUTE_NONE,
+	AL_RECOMPUTE_SELECTIVE,
+	AL_RECOMPUTE_FULL,
+	AL_RECOMPUTE_OFFLOADED,
+	AL_N_RECOMPUTES,
+};
+extern const char *const al_recompute_names[AL_N_RECOMPUTES];
+
 /* Symbols of the formulas of a state in addition to the standard ones: of a tensor ... */
 enum al_state_fact {
 	AL_STATE_ELEMENTS, /* its numbers */
@@ -201,6 +254,7 @@ enum al_state_fact {
 	AL_STATE_MATRIX, /* 1 where it has two dimensions or more and is no bias */
 	AL_STATE_HIDDEN, /* 1 where it is in the layers: neither embedding nor head */
 	AL_STATE_RANK, /* ... and of adapters */
+	AL_STATE_ADAPTED, /* 1 where matrices of its role get adapters */
 	AL_STATE_TRAINABLE, /* what the recipe's "trainable" makes of it */
 	AL_N_STATE_FACTS,
 };
@@ -240,6 +294,26 @@ enum al_working_fact {
 	AL_WORKING_HEADS, /* numbers of a token that heads put out, of all layers and micro-batches
 			  whose saved activations are here */
 	AL_WORKING_LAYER_BYTES, /* what a layer saves for backward where it is computed again; 0 */
+	AL_WORKING_SHARDS, /* devices that share what is sharded */
+	AL_WORKING_ZERO, /* stage */
+	AL_WORKING_BYTES, /* of a number that is saved */
+	AL_WORKING_RESIDUAL, /* of a number of the residual stream */
+	AL_WORKING_ENCODER, /* 1: the model is one */
+	AL_WORKING_CHUNKED, /* 1: the loss is */
+	AL_WORKING_FUSED,
+	AL_WORKING_COMPILED,
+	AL_WORKING_WEIGHTS, /* bytes of each state, as if all were held at once */
+	AL_WORKING_GRADIENTS,
+	AL_WORKING_OPTIMIZER,
+	AL_WORKING_ACTIVATIONS,
+	AL_WORKING_IN_BACKWARD, /* 1: gradients are used and freed one by one */
+	AL_WORKING_STEP, /* what the optimizer allocates in its step, as its state is sharded */
+	AL_WORKING_BLOCK, /* numbers of a layer, before sharding, on average */
+	AL_WORKING_OUTER, /* numbers outside of the layers, before sharding */
+	AL_WORKING_MATRICES, /* numbers of matrices that multiply, but for experts */
+	AL_WORKING_BLOCK_GRADIENT, /* bytes of gradients of a layer, before sharding, */
+	AL_WORKING_HEAD_GRADIENT, /* of the head, its own or the embedding's */
+	AL_WORKING_TIED_GRADIENT, /* of an embedding that is also the head; 0: none is */
 	AL_N_WORKING_FACTS,
 };
 extern const char *const al_working_fact_names[AL_N_WORKING_FACTS];
@@ -250,11 +324,58 @@ struct al_working_term {
 	const char
 		*during; /* the moment when it is held, one text of all its terms; NULL: always */
 	const struct al_formula *when, *bytes; /* `when` NULL: under any training */
+	bool has_state; /* the bytes change a state's, not the working set */
+	int state; /* enum al_term_state */
+};
+
+/* States that a term may change: "gradients" and "activations" that don't exist at its moment. */
+enum al_term_state { AL_TERM_GRADIENTS, AL_TERM_ACTIVATIONS, AL_N_TERM_STATES };
+
+/* Symbols of formulas of what a saved number takes. */
+enum al_saved_fact {
+	AL_SAVED_BYTES, /* "activations": "bytes" */
+	AL_SAVED_RESIDUAL, /* ... and "residual" */
+	AL_SAVED_READERS, /* matrices that read the same input */
+	AL_SAVED_RMS, /* 1: the model's norms have no biases */
+	AL_SAVED_GATED, /* 1: an activation function's output is multiplied by another matrix' */
+	AL_SAVED_DROPOUT, /* 1: the attention has dropout */
+	AL_SAVED_FROZEN, /* 1: adapters are trained, not the weights; then `readers` have one */
+	AL_SAVED_EXPERT, /* 1: it is an expert's */
+	AL_SAVED_ENCODER, /* 1: the model is an encoder */
+	AL_SAVED_UNIT_OFFSET, /* 1: a norm's gain is 1 + its weight */
+	AL_SAVED_SCORE_CAP, /* 1: attention scores are capped */
+	AL_SAVED_LOGIT_CAP, /* 1: logits are */
+	AL_SAVED_SELECTIVE, /* 1: recomputation is */
+	AL_SAVED_CHUNKED,
+	AL_SAVED_FUSED,
+	AL_SAVED_COMPILED, /* as of the working set */
+	AL_N_SAVED_FACTS,
+};
+extern const char *const al_saved_fact_names[AL_N_SAVED_FACTS];
+
+/* How a framework's modules save a tensor: bytes for each of its numbers, copies included. The
+ * first rule holds that is of the tensor and, if it names any, of the model's activation function.
+ */
+struct al_saved_rule {
+	enum al_saved_of of;
+	const char **activations;
+	size_t n_activations;
+	const struct al_formula *bytes;
+	const char *source;
+};
+
+/* Another optimizer than the recipe's. */
+struct al_optimizer {
+	const char *name, *source;
+	struct al_state_bytes optimizer; /* no terms: the recipe's */
+	struct al_state_bytes step; /* as of the recipe */
+	bool is_in_backward; /* each gradient is used and freed as soon as it is computed */
 };
 
 struct al_recipe {
 	const char *name, *title, *source;
 	struct al_state_bytes weights, gradients, optimizer;
+	struct al_state_bytes step; /* what the optimizer allocates in its step; none: nothing */
 	const struct al_formula
 		*trainable; /* numbers that are trained for a tensor; NULL: elements */
 	int64_t rank; /* default for adapters; 0: none */
@@ -262,7 +383,19 @@ struct al_recipe {
 		*activations_per_token; /* bytes per token and module; NULL: the ledger */
 	bool is_flash; /* ledger rule: flash attention instead of eager */
 	int64_t activation_bytes; /* bytes of a saved element without a size of its own */
+	int64_t residual_bytes; /* of a number of the residual stream; 0: the same */
 	int64_t logit_bytes; /* of a logit that the loss saves */
+	int64_t zero; /* least ZeRO stage */
+	enum al_recompute recompute; /* unless another is asked for */
+	unsigned adapted; /* matrices with adapters: bits of al_adapted_names; 0: all */
+	const char *grouped; /* "eager": what attends with fewer key/value heads has no other
+				kernel; NULL: it has */
+	const char *like; /* the recipe whose rules and working set it has; NULL: its own */
+	struct al_optimizer *optimizers;
+	size_t n_optimizers;
+	const struct al_optimizer *chosen; /* NULL: its own */
+	struct al_saved_rule *saved; /* in place of the chain rule's bytes */
+	size_t n_saved;
 	struct al_working_term *working;
 	size_t n_working; /* 0: not known */
 };

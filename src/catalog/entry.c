@@ -31,7 +31,32 @@ const char *const al_per_names[AL_N_PERS] = {
 	"pair",
 };
 const char *const al_factor_names[AL_N_FACTORS] = {"", "query", "key", "value", "output", "mixing"};
-static const char *const saved_names[AL_N_SAVED] = {"always", "eager", "flash"};
+static const char *const saved_names[AL_N_SAVED] = {"always", "eager", "flash", "grouped",
+	"repeated"};
+const char *const al_adapted_names[AL_N_ADAPTED] = {
+	[AL_ADAPTED_QUERY] = "query",
+	[AL_ADAPTED_KEY] = "key",
+	[AL_ADAPTED_VALUE] = "value",
+	[AL_ADAPTED_OUTPUT] = "output",
+	[AL_ADAPTED_GATE] = "gate",
+	[AL_ADAPTED_UP] = "up",
+	[AL_ADAPTED_DOWN] = "down",
+	[AL_ADAPTED_OTHER] = "other",
+};
+const char *const al_saved_of_names[AL_N_SAVED_OF] = {
+	[AL_SAVED_OF_OTHER] = "other",
+	[AL_SAVED_OF_MATRIX] = "matrix",
+	[AL_SAVED_OF_NORM] = "norm",
+	[AL_SAVED_OF_HEAD_NORM] = "head_norm",
+	[AL_SAVED_OF_KEY] = "key",
+	[AL_SAVED_OF_INNER] = "inner",
+	[AL_SAVED_OF_DOWN] = "down",
+	[AL_SAVED_OF_ATTENTION] = "attention",
+	[AL_SAVED_OF_ROUTED] = "routed",
+	[AL_SAVED_OF_OUTPUT] = "output",
+	[AL_SAVED_OF_LAYER] = "layer",
+	[AL_SAVED_OF_LOGITS] = "logits",
+};
 
 bool al_shape_mentions(const struct al_shape *shape, const char *symbol)
 {
@@ -127,6 +152,7 @@ static const struct al_field activation_fields[] = {
 	FORMULA("count", count),
 	PER(AL_PER_SEQUENCE, AL_PER_PAIR, AL_PER_TOKEN),
 	{AL_KEY("saved", WORD, AT(saved)), AL_WORDS(saved_names)},
+	{AL_KEY("of", WORD, AT(of)), AL_WORDS(al_saved_of_names)},
 	{AL_KEY("bytes", WHOLE, AT(bytes)), .least = 1},
 	SHARED,
 	FORMULA("when", when),

@@ -22,6 +22,13 @@ static bool is_tensor_wanted(const struct al_basis *basis, const struct al_entry
 	return basis->roles >> entry->role & 1;
 }
 
+/* What a kernel doesn't save. */
+static const unsigned unsaved[AL_N_LISTS] = {
+	[AL_LIST_EAGER] = 1u << AL_SAVED_FLASH | 1u << AL_SAVED_REPEATED,
+	[AL_LIST_FLASH] = 1u << AL_SAVED_EAGER | 1u << AL_SAVED_REPEATED,
+	[AL_LIST_REPEATED] = 1u << AL_SAVED_FLASH | 1u << AL_SAVED_GROUPED,
+};
+
 bool al_entry_is_wanted(const struct al_block *block, enum al_list list,
 	const struct al_entry *entry)
 {
@@ -29,9 +36,7 @@ bool al_entry_is_wanted(const struct al_block *block, enum al_list list,
 		return false;
 	if (is_tensor(list))
 		return is_tensor_wanted(block->basis, entry);
-	if (list == AL_LIST_EAGER)
-		return entry->saved != AL_SAVED_FLASH;
-	return list != AL_LIST_FLASH || entry->saved != AL_SAVED_EAGER;
+	return !(unsaved[list] >> entry->saved & 1);
 }
 
 /* ---- shapes ---- */
@@ -370,6 +375,8 @@ static const struct {
 	[AL_LIST_CACHE] = {"cache", "cache", offsetof(struct al_variant, cache)},
 	[AL_LIST_EAGER] = {"activations", "activation", offsetof(struct al_variant, activations)},
 	[AL_LIST_FLASH] = {"activations", "activation", offsetof(struct al_variant, activations)},
+	[AL_LIST_REPEATED] = {"activations", "activation",
+		offsetof(struct al_variant, activations)},
 	[AL_LIST_PRODUCTS] = {"products", "product", offsetof(struct al_variant, products)},
 	[AL_LIST_ABSORBED] = {"products", "product", offsetof(struct al_variant, products)},
 };

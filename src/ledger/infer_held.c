@@ -197,11 +197,12 @@ static bool find_sampling(struct al_ledger *ledger, const struct al_inference *i
 static bool add_activations(struct al_ledger *ledger, const struct al_inference *inference,
 	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
 {
+	const struct al_saving saving = {.is_flash = true};
 	struct al_saved_entries saved;
 	const struct al_setting *width;
 	int64_t sampling;
 
-	if (!al_ledger_saved(ledger, true, &saved, err)
+	if (!al_ledger_saved(ledger, &saving, &saved, err)
 		|| !al_settings_get(&ledger->settings, "d_model", &width, err))
 		return false;
 	const int64_t block = largest_block(&saved);

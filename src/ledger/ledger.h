@@ -46,6 +46,7 @@ enum al_list {
 	AL_LIST_CACHE,
 	AL_LIST_EAGER, /* saved for backward by an eager attention kernel */
 	AL_LIST_FLASH, /* and by a flash kernel */
+	AL_LIST_REPEATED, /* by an eager one that repeats keys and values for each query head */
 	AL_LIST_PRODUCTS,
 	AL_LIST_ABSORBED, /* products of a decoding step: W_UK and W_UV absorbed */
 	AL_N_LISTS,

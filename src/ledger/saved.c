@@ -1,14 +1,23 @@
 /* What training saves for backward in a whole model. */
 #include "ledger/saved.h"
 
+#include "catalog/config.h"
 #include "ledger/entries.h"
+#include "ledger/states.h"
+
+const char *const al_loss_names[AL_N_LOSSES] = {"unfused", "chunked", "fused"};
 
 struct build {
 	struct al_ledger *ledger;
+	const struct al_saving *saving;
 	struct al_arena *arena;
 	struct al_saved_entries *out;
 	int64_t d_model, tp;
-	bool has_dropout;
+	bool has_dropout, has_norm_bias;
+	const char *activation; /* "gelu_new"; NULL: not known */
+	bool has_unit_offset, has_score_cap, has_logit_cap;
+	struct al_error *err; /* of the first rule that can't be evaluated */
+	bool has_failed;
 };
 
 static struct al_saved_entry *add(struct build *b, struct al_saved_entry line)
@@ -37,13 +46,134 @@ static struct al_saved_entry *add_tokens(struct build *b, struct al_saved_entry 
 	return add(b, line);
 }
 
+/* ---- a framework's rules ---- */
+
+/* Who reads a tensor: matrices, of adapted weights those with an adapter. */
+struct reading {
+	int64_t readers;
+	bool is_gated, is_expert;
+};
+
+/* Facts of one saved tensor, by enum al_saved_fact. */
+struct facts {
+	int64_t of[AL_N_SAVED_FACTS];
+};
+
+static bool look_up(void *context, const struct al_reference *reference, bool *found,
+	struct al_value *out, struct al_error *err)
+{
+	const struct facts *facts = context;
+	int fact = al_find_name(reference->symbol, al_saved_fact_names, AL_N_SAVED_FACTS);
+
+	(void)err;
+	*found = fact >= 0;
+	if (*found)
+		al_value_set_int(out, facts->of[fact]);
+	return true;
+}
+
+static bool fits(const struct al_saved_rule *rule, enum al_saved_of of, const char *activation)
+{
+	return rule->of == of
+		&& (rule->n_activations == 0
+			|| (activation
+				&& al_find_name(activation, rule->activations, rule->n_activations)
+					>= 0));
+}
+
+static const struct al_saved_rule *find_rule(const struct build *b, enum al_saved_of of)
+{
+	const struct al_recipe *recipe = b->saving->recipe;
+
+	for (size_t i = 0; recipe && of && i < recipe->n_saved; i++)
+		if (fits(&recipe->saved[i], of, b->activation))
+			return &recipe->saved[i];
+	return NULL;
+}
+
+/* What the recipe's rule for such a tensor makes of the line. */
+static void rule(struct build *b, struct al_saved_entry *line, enum al_saved_of of,
+	const struct reading *by)
+{
+	const struct al_saved_rule *found = find_rule(b, of);
+	const struct al_saving *saving = b->saving;
+
+	if (!found || b->has_failed)
+		return;
+	struct facts facts = {{
+		[AL_SAVED_BYTES] = saving->recipe->activation_bytes,
+		[AL_SAVED_RESIDUAL] = saving->recipe->residual_bytes,
+		[AL_SAVED_READERS] = by ? by->readers : 1,
+		[AL_SAVED_RMS] = !b->has_norm_bias,
+		[AL_SAVED_GATED] = by && by->is_gated,
+		[AL_SAVED_EXPERT] = by && by->is_expert,
+		[AL_SAVED_ENCODER] = b->ledger->family && b->ledger->family->is_encoder,
+		[AL_SAVED_UNIT_OFFSET] = b->has_unit_offset,
+		[AL_SAVED_SCORE_CAP] = b->has_score_cap,
+		[AL_SAVED_LOGIT_CAP] = b->has_logit_cap,
+		[AL_SAVED_DROPOUT] = b->has_dropout,
+		[AL_SAVED_FROZEN] = saving->recipe->trainable != NULL,
+		[AL_SAVED_SELECTIVE] = saving->is_selective,
+		[AL_SAVED_CHUNKED] = saving->loss == AL_LOSS_CHUNKED,
+		[AL_SAVED_FUSED] = saving->loss == AL_LOSS_FUSED,
+		[AL_SAVED_COMPILED] = saving->is_compiled,
+	}};
+	struct al_scope scope = {.lookup = look_up, .context = &facts};
+	line->is_ruled = true;
+	if (al_formula_whole(found->bytes, &scope, 0, &line->bytes, b->err))
+		return;
+	b->has_failed = true;
+	al_in(b->err, "recipe %s: saved: %s", saving->recipe->name, al_saved_of_names[of]);
+}
+
 /* ---- attention ---- */
+
+static bool has_adapter(const struct build *b, enum al_adapted adapted)
+{
+	const struct al_recipe *recipe = b->saving->recipe;
+
+	return !recipe || !recipe->trainable || !recipe->adapted
+		|| (recipe->adapted >> adapted & 1);
+}
+
+static enum al_adapted adapted_role(enum al_role role)
+{
+	return role == AL_ROLE_QUERY	? AL_ADAPTED_QUERY
+		: role == AL_ROLE_KEY	? AL_ADAPTED_KEY
+		: role == AL_ROLE_VALUE ? AL_ADAPTED_VALUE
+					: AL_ADAPTED_OTHER;
+}
+
+static bool reads_input(const struct build *b, const struct al_variant *variant, const char *name)
+{
+	for (size_t i = 0; i < variant->tensors.n; i++) {
+		const struct al_entry *t = &variant->tensors.items[i];
+		if (strcmp(t->name, name) == 0 && t->kind == AL_TENSOR_WEIGHT
+			&& t->role != AL_ROLE_OUTPUT && t->shape.n_dims == 2
+			&& strcmp(al_formula_source(t->shape.dims[0]), "d_model") == 0)
+			return has_adapter(b, adapted_role(t->role));
+	}
+	return false;
+}
+
+/* Stored matrices that read the module's input: fused, queries, keys and values are one. */
+static int64_t count_input_readers(const struct build *b, const struct al_ledger_module *module)
+{
+	const struct al_family_module *family = module->of ? module->of->module : NULL;
+	int64_t n = 0;
+
+	for (size_t i = 0; family && i < family->n_stored; i++) {
+		const struct al_stored *s = &family->stored[i];
+		n += reads_input(b, module->configured.variant, s->is ? s->is : s->parts[0].tensor);
+	}
+	return n > 0 || family ? n : 1;
+}
 
 static void add_attention_line(struct build *b, const struct al_ledger_entry *e)
 {
 	const struct al_ledger_module *module = e->module;
 
-	add(b,
+	struct al_saved_entry *line = add(b,
 		(struct al_saved_entry){.part = AL_PART_ATTENTION,
 			.name = e->name,
 			.layer = e->layer,
@@ -55,6 +185,11 @@ static void add_attention_line(struct build *b, const struct al_ledger_entry *e)
 			.block = module - b->ledger->modules,
 			.blocks = e->times,
 			.is_statistic = e->entry->saved == AL_SAVED_FLASH});
+	const struct reading by = {
+		.readers = e->entry->of == AL_SAVED_OF_OUTPUT ? has_adapter(b, AL_ADAPTED_OUTPUT)
+							      : count_input_readers(b, module),
+	};
+	rule(b, line, e->entry->of, &by);
 }
 
 /* ---- feed-forward ---- */
@@ -158,13 +293,43 @@ static struct al_saved_entry line_of(struct build *b, const char *what,
 		.blocks = uses_of(b, t, layers_of(b, t))};
 }
 
-static void add_inner(struct build *b, const char *what, const struct al_ledger_entry *t,
-	int64_t width)
+static bool share_block(const struct al_ledger_entry *a, const struct al_ledger_entry *b)
 {
+	return a->layer == b->layer && a->is_expert == b->is_expert
+		&& a->stored->tensor->stack == b->stored->tensor->stack;
+}
+
+/* Of a tensor's block, of one expert: the matrices that read its input, or of the matrix after them
+ * itself; and whether they put out more than that reads: a gate. */
+static struct reading read_block(const struct build *b, const struct al_ledger_entry *t)
+{
+	const struct al_ledger_list *tensors = al_ledger_tensors(b->ledger);
+	struct reading by = {.is_expert = t->is_expert};
+	int64_t out = 0, in = 0;
+
+	for (size_t i = 0; i < tensors->n; i++) {
+		const struct al_ledger_entry *other = &tensors->items[i];
+		if (!is_model_matrix(other, AL_PART_FEED_FORWARD) || !share_block(other, t)
+			|| other->stored->tensor->role == AL_FEED_ROUTER)
+			continue;
+		by.readers += reads_model(other) == reads_model(t)
+			&& has_adapter(b, al_entry_adapted(other));
+		out += reads_model(other) ? sides_of(other).out : 0;
+		in = reads_model(other) ? in : sides_of(other).in;
+	}
+	by.is_gated = out > in;
+	return by;
+}
+
+static void add_inner(struct build *b, const char *what, const struct al_ledger_entry *t,
+	int64_t width, enum al_saved_of of)
+{
+	const struct reading by = read_block(b, t);
 	struct al_saved_entry *line = add_tokens(b, line_of(b, what, t), width,
 		uses_of(b, t, active_copies(t)));
 
 	line->device = al_exact_scaled(b->arena, line->elements, 1, b->tp);
+	rule(b, line, of, &by);
 }
 
 static struct al_saved_entry *add_width(struct build *b, const char *what,
@@ -188,9 +353,7 @@ static bool has_earlier_reader(const struct al_ledger *ledger, size_t i)
 
 	for (size_t j = 0; j < i; j++) {
 		const struct al_ledger_entry *other = &al_ledger_tensors(ledger)->items[j];
-		if (is_model_matrix(other, AL_PART_FEED_FORWARD) && other->layer == t->layer
-			&& other->is_expert == t->is_expert
-			&& other->stored->tensor->stack == t->stored->tensor->stack
+		if (is_model_matrix(other, AL_PART_FEED_FORWARD) && share_block(other, t)
 			&& reads_model(other)
 			&& (!t->is_expert || other->stored->tensor != t->stored->tensor))
 			return true;
@@ -204,14 +367,17 @@ static void add_feed_forward(struct build *b, size_t i)
 	struct sides sides = sides_of(t);
 
 	if (!reads_model(t)) {
-		add_inner(b, "input", t, sides.in);
+		add_inner(b, "input", t, sides.in, AL_SAVED_OF_DOWN);
 		return;
 	}
-	add_inner(b, "output", t, sides.out);
+	add_inner(b, "output", t, sides.out, AL_SAVED_OF_INNER);
 	if (has_earlier_reader(b->ledger, i))
 		return;
 	int64_t layers = t->layer < 0 && t->n_layers > 0 ? t->n_layers : 1;
-	add_width(b, "input", t, sides.in, t->is_expert ? active_copies(t) : layers, 0);
+	const struct reading by = read_block(b, t);
+	struct al_saved_entry *line = add_width(b, "input", t, sides.in,
+		t->is_expert ? active_copies(t) : layers, 0);
+	rule(b, line, t->is_expert ? AL_SAVED_OF_ROUTED : AL_SAVED_OF_MATRIX, &by);
 	if (b->has_dropout && !t->is_expert)
 		add_width(b, "dropout mask after the block", t, b->d_model, layers, 1);
 }
@@ -226,6 +392,7 @@ static void add_norm(struct build *b, const struct al_ledger_entry *t)
 		t->times * t->count, 0);
 	line->is_first = t->stored->tensor->stage == AL_STAGE_FIRST;
 	line->is_last = t->stored->tensor->stage == AL_STAGE_LAST;
+	rule(b, line, AL_SAVED_OF_NORM, NULL);
 }
 
 static void add_bare_norms(struct build *b, const struct al_ledger_module *module)
@@ -233,25 +400,29 @@ static void add_bare_norms(struct build *b, const struct al_ledger_module *modul
 	const int64_t n = b->ledger->family->n_bare_norms;
 
 	if (n > 0)
-		add_tokens(b,
-			(struct al_saved_entry){.part = AL_PART_NORM,
-				.name = "input of a norm",
-				.layer = module->layer,
-				.n_layers = module->n_layers,
-				.block = -1},
-			b->d_model, n * module->copies * module->uses);
+		rule(b,
+			add_tokens(b,
+				(struct al_saved_entry){.part = AL_PART_NORM,
+					.name = "input of a norm",
+					.layer = module->layer,
+					.n_layers = module->n_layers,
+					.block = -1},
+				b->d_model, n * module->copies * module->uses),
+			AL_SAVED_OF_NORM, NULL);
 }
 
 static void add_last_bare_norm(struct build *b)
 {
 	if (b->ledger->family->n_bare_norms > 0)
-		add_tokens(b,
-			(struct al_saved_entry){.part = AL_PART_NORM,
-				.name = "input of the last norm",
-				.layer = -1,
-				.block = -1,
-				.is_last = true},
-			b->d_model, 1);
+		rule(b,
+			add_tokens(b,
+				(struct al_saved_entry){.part = AL_PART_NORM,
+					.name = "input of the last norm",
+					.layer = -1,
+					.block = -1,
+					.is_last = true},
+				b->d_model, 1),
+			AL_SAVED_OF_NORM, NULL);
 }
 
 /* The head's input and, in 4 bytes, the logits.
@@ -271,6 +442,7 @@ static void add_head(struct build *b, const struct al_ledger_entry *t)
 			.is_last = true},
 		sides.out, 1);
 	logits->device = al_exact_scaled(b->arena, logits->elements, 1, b->tp);
+	rule(b, logits, AL_SAVED_OF_LOGITS, NULL);
 }
 
 static void add_embedding_mask(struct build *b)
@@ -310,14 +482,16 @@ static void add_tensor(struct build *b, size_t i)
 
 static void add_layer_input(struct build *b, const struct al_ledger_module *module)
 {
-	add_tokens(b,
-		(struct al_saved_entry){.part = AL_PART_OTHER,
-			.name = "input of the layer",
-			.layer = module->layer,
-			.n_layers = module->n_layers,
-			.block = -1,
-			.is_input = true},
-		b->d_model, module->copies * module->uses);
+	rule(b,
+		add_tokens(b,
+			(struct al_saved_entry){.part = AL_PART_OTHER,
+				.name = "input of the layer",
+				.layer = module->layer,
+				.n_layers = module->n_layers,
+				.block = -1,
+				.is_input = true},
+			b->d_model, module->copies * module->uses),
+		AL_SAVED_OF_LAYER, NULL);
 }
 
 static void add_module(struct build *b, const struct al_ledger_module *module,
@@ -332,18 +506,70 @@ static void add_module(struct build *b, const struct al_ledger_module *module,
 	add_layer_input(b, module);
 }
 
+/* Has it fewer key/value heads than heads? */
+static bool is_grouped(const struct al_ledger_module *module)
+{
+	int64_t heads = 0, groups = 0;
+
+	return al_block_read(module->block, "n_heads", 1, &heads, NULL)
+		&& al_block_read(module->block, "n_kv_heads", 1, &groups, NULL) && groups < heads;
+}
+
 static void fill(struct build *b, const struct al_ledger_list *tensors,
-	const struct al_ledger_list *lines)
+	const struct al_ledger_list *lines, const struct al_ledger_list *grouped)
 {
 	struct al_ledger *ledger = b->ledger;
 
 	add_embedding_mask(b);
 	for (size_t i = 0; i < ledger->n_modules; i++)
 		if (ledger->modules[i].sees_text)
-			add_module(b, &ledger->modules[i], lines);
+			add_module(b, &ledger->modules[i],
+				is_grouped(&ledger->modules[i]) ? grouped : lines);
 	add_last_bare_norm(b);
 	for (size_t i = 0; i < tensors->n; i++)
 		add_tensor(b, i);
+}
+
+static bool has_norm_bias(const struct al_ledger_list *tensors)
+{
+	for (size_t i = 0; i < tensors->n; i++)
+		if (tensors->items[i].part == AL_PART_NORM && tensors->items[i].stored
+			&& tensors->items[i].entry->kind == AL_TENSOR_BIAS)
+			return true;
+	return false;
+}
+
+/* Facts of how the model runs, where its family has them. */
+static bool read_forward(struct build *b, struct al_error *err)
+{
+	const struct al_ledger_ask *ask = &b->ledger->ask;
+	const struct al_forward *how = NULL;
+
+	if (!b->saving->recipe || b->saving->recipe->n_saved == 0 || !ask->model)
+		return true;
+	if (!al_catalog_forward(ask->catalog, b->ledger->family, &how, err))
+		return false;
+	if (!how)
+		return true;
+	const struct al_item *node = al_config_find_first(ask->model->config, how->activation.keys,
+		how->activation.n_keys);
+	double score_cap = 0, logit_cap = 0;
+	b->activation = how->activation.fallback;
+	b->has_unit_offset = how->has_unit_offset;
+	if (!al_config_number(ask->model->doc, &how->score_cap, 0, &score_cap, err)
+		|| !al_config_number(ask->model->doc, &how->logit_cap, 0, &logit_cap, err))
+		return false;
+	b->has_score_cap = score_cap > 0;
+	b->has_logit_cap = logit_cap > 0;
+	return !node || al_json_kind(node) != AL_JSON_TEXT
+		|| al_json_text(ask->model->doc, node, &b->activation, err);
+}
+
+static enum al_list list_of(const struct al_saving *saving)
+{
+	if (saving->is_flash)
+		return AL_LIST_FLASH;
+	return saving->recipe && saving->recipe->n_saved > 0 ? AL_LIST_REPEATED : AL_LIST_EAGER;
 }
 
 static bool read_settings(struct build *b, struct al_error *err)
@@ -362,27 +588,35 @@ static bool read_settings(struct build *b, struct al_error *err)
 
 int64_t al_saved_bytes(const struct al_saved_entry *line, const struct al_recipe *recipe)
 {
+	if (line->is_ruled)
+		return line->bytes;
 	if (line->is_logits)
 		return recipe->logit_bytes;
 	return line->bytes ? line->bytes : recipe->activation_bytes;
 }
 
-bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_entries *out,
-	struct al_error *err)
+bool al_ledger_saved(struct al_ledger *ledger, const struct al_saving *saving,
+	struct al_saved_entries *out, struct al_error *err)
 {
 	struct build b = {.ledger = ledger,
+		.saving = saving,
+		.err = err,
 		.arena = &ledger->saved,
 		.out = out,
 		.tp = ledger->ask.tp > 1 ? ledger->ask.tp : 1};
-	const struct al_ledger_list *tensors, *lines;
+	const struct al_ledger_list *tensors, *lines, *grouped;
+	const bool has_no_kernel = saving->recipe && saving->recipe->grouped;
 
 	if (!al_ledger_entries(ledger, AL_LIST_TENSORS, &tensors, err)
-		|| !al_ledger_entries(ledger, is_flash ? AL_LIST_FLASH : AL_LIST_EAGER, &lines, err)
-		|| !read_settings(&b, err))
+		|| !al_ledger_entries(ledger, list_of(saving), &lines, err)
+		|| !al_ledger_entries(ledger, has_no_kernel ? AL_LIST_REPEATED : list_of(saving),
+			&grouped, err)
+		|| !read_settings(&b, err) || !read_forward(&b, err))
 		return false;
 	*out = (struct al_saved_entries){0};
 	al_arena_finish(&ledger->saved);
 	al_arena_init(&ledger->saved);
-	fill(&b, tensors, lines);
-	return true;
+	b.has_norm_bias = has_norm_bias(tensors);
+	fill(&b, tensors, lines, grouped);
+	return !b.has_failed;
 }

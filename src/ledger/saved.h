@@ -29,6 +29,7 @@ struct al_saved_entry {
 	bool is_statistic; /* of a kernel's own, for its backward only: logsumexp */
 	bool is_first, is_last; /* outside of the layers: before, after them */
 	bool is_logits; /* a recipe may set the bytes of each of them */
+	bool is_ruled; /* the recipe has a rule for it: `bytes` may be 0 */
 	bool is_routed; /* copies of tokens, for experts */
 };
 
@@ -43,6 +44,18 @@ int64_t al_saved_bytes(const struct al_saved_entry *line, const struct al_recipe
 /* Is it the matrix that makes the logits? */
 bool al_entry_is_logit_head(const struct al_ledger_entry *entry);
 
-/* Lines are good until they are asked for again. `is_flash`: the attention kernel. */
-bool al_ledger_saved(struct al_ledger *ledger, bool is_flash, struct al_saved_entries *out,
-	struct al_error *err) AL_MUST_CHECK;
+enum al_loss_memory { AL_LOSS_UNFUSED, AL_LOSS_CHUNKED, AL_LOSS_FUSED, AL_N_LOSSES };
+extern const char *const al_loss_names[AL_N_LOSSES];
+
+/* How a backward pass is prepared. */
+struct al_saving {
+	const struct al_recipe *recipe; /* whose rules hold; NULL: the chain rule */
+	bool is_flash; /* the attention kernel */
+	enum al_loss_memory loss;
+	bool is_compiled;
+	bool is_selective; /* recomputation */
+};
+
+/* Lines are good until they are asked for again. */
+bool al_ledger_saved(struct al_ledger *ledger, const struct al_saving *saving,
+	struct al_saved_entries *out, struct al_error *err) AL_MUST_CHECK;

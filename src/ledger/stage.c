@@ -13,6 +13,15 @@ bool al_stage_has_layer(const struct al_stage *stage, int64_t layer, int64_t n_l
 		|| block_of(stage, layer, n_layers) % stage->training->pp == stage->index;
 }
 
+int64_t al_stage_layers(const struct al_stage *stage, int64_t n_layers)
+{
+	int64_t n = 0;
+
+	for (int64_t layer = 0; layer < n_layers; layer++)
+		n += al_stage_has_layer(stage, layer, n_layers);
+	return n > 0 ? n : 1;
+}
+
 bool al_stage_is_first(const struct al_stage *stage)
 {
 	return stage->index == 0;

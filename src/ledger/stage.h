@@ -21,5 +21,8 @@ bool al_stage_has_tensor(const struct al_stage *stage, const struct al_ledger_en
 bool al_stages_check(struct al_ledger *ledger, const struct al_training *training,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* How many layers of a stack of `n_layers` it has, at least 1. */
+int64_t al_stage_layers(const struct al_stage *stage, int64_t n_layers);
+
 /* Of how many micro-batches a stage keeps what a layer saves (-1: what is before the layers). */
 int64_t al_stage_batches(const struct al_stage *stage, int64_t layer, int64_t n_layers);

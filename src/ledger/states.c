@@ -31,6 +31,32 @@ struct facts {
 	mpq_t of[AL_N_STATE_FACTS]; /* "trainable" is found when it is asked for */
 };
 
+enum al_adapted al_entry_adapted(const struct al_ledger_entry *t)
+{
+	static const enum al_adapted of_role[AL_N_ROLES] = {
+		[AL_ROLE_QUERY] = AL_ADAPTED_QUERY,
+		[AL_ROLE_KEY] = AL_ADAPTED_KEY,
+		[AL_ROLE_VALUE] = AL_ADAPTED_VALUE,
+		[AL_ROLE_OUTPUT] = AL_ADAPTED_OUTPUT,
+		[AL_ROLE_MIX] = AL_ADAPTED_OTHER,
+		[AL_ROLE_NORM] = AL_ADAPTED_OTHER,
+		[AL_ROLE_GATE] = AL_ADAPTED_OTHER,
+		[AL_ROLE_ROUTER] = AL_ADAPTED_OTHER,
+		[AL_ROLE_POSITION] = AL_ADAPTED_OTHER,
+		[AL_ROLE_OTHER] = AL_ADAPTED_OTHER,
+	};
+	const struct al_family_tensor *family = t->stored ? t->stored->tensor : NULL;
+
+	if (t->module)
+		return of_role[t->entry->role];
+	if (!family || t->part != AL_PART_FEED_FORWARD)
+		return AL_ADAPTED_OTHER;
+	return family->role == AL_FEED_GATE    ? AL_ADAPTED_GATE
+		: family->role == AL_FEED_UP   ? AL_ADAPTED_UP
+		: family->role == AL_FEED_DOWN ? AL_ADAPTED_DOWN
+					       : AL_ADAPTED_OTHER;
+}
+
 /* Numbers of a tensor, and those over its last and its last but one dimension: of a stack of
  * matrices, the sum over all. A vector is one column. */
 static void facts_init(struct facts *facts, const struct al_ledger_entry *t, int64_t rank)
@@ -47,6 +73,8 @@ static void facts_init(struct facts *facts, const struct al_ledger_entry *t, int
 	al_exact_set(facts->of[AL_STATE_MATRIX], t->is_matrix);
 	al_exact_set(facts->of[AL_STATE_HIDDEN], t->is_in_layers);
 	al_exact_set(facts->of[AL_STATE_RANK], rank);
+	al_exact_set(facts->of[AL_STATE_ADAPTED],
+		!facts->recipe->adapted || facts->recipe->adapted >> al_entry_adapted(t) & 1);
 	if (t->n_dims < 2)
 		return;
 	al_exact_divide(facts->of[AL_STATE_ROWS], packed * t->dims[t->n_dims - 1]);
@@ -80,10 +108,11 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 static const struct al_state_bytes *recipe_state(const struct al_recipe *recipe,
 	enum al_memory_state state)
 {
-	const struct al_state_bytes *const states[AL_STATE_ACTIVATIONS] = {
+	const struct al_state_bytes *const states[AL_STATE_WORKING + 1] = {
 		[AL_STATE_WEIGHTS] = &recipe->weights,
 		[AL_STATE_GRADIENTS] = &recipe->gradients,
 		[AL_STATE_OPTIMIZER] = &recipe->optimizer,
+		[AL_STATE_WORKING] = &recipe->step,
 	};
 
 	return states[state];

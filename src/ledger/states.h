@@ -22,8 +22,11 @@ extern const char *const al_memory_state_names[AL_N_STATES];
 /* A state's name and what people read; AL_N_STATES: of the total. */
 struct al_titled al_state_titled(int state);
 
+enum al_adapted al_entry_adapted(const struct al_ledger_entry *entry);
+
 /* Bytes of all copies of an entry, on one tensor-parallel device, exactly (a block of a
- * quantization may end in the middle of a byte); `rank` 0: the recipe's. */
+ * quantization may end in the middle of a byte); `rank` 0: the recipe's;
+ * AL_STATE_WORKING: what the optimizer allocates in its step. */
 bool al_entry_state(const struct al_recipe *recipe, enum al_memory_state state,
 	const struct al_ledger_entry *entry, int64_t rank, mpq_t out,
 	struct al_error *err) AL_MUST_CHECK;

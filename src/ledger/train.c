@@ -5,7 +5,14 @@
 #include "ledger/stage.h"
 #include "ledger/working.h"
 
-const char *const al_recompute_names[AL_N_RECOMPUTES] = {"none", "selective", "full"};
+struct al_saving al_training_saving(const struct al_training *t)
+{
+	return (struct al_saving){.recipe = t->recipe,
+		.is_flash = t->is_flash,
+		.loss = t->loss,
+		.is_compiled = t->is_compiled,
+		.is_selective = t->recompute == AL_RECOMPUTE_SELECTIVE};
+}
 
 /* ---- stages ---- */
 
@@ -142,12 +149,13 @@ static bool is_line_here(const struct al_stage *place, const struct al_saved_ent
 }
 
 /* Full recomputation keeps the layers' inputs only, selective recomputation nothing of token x
- * token. */
+ * token, and by a framework's rules the inputs, too. */
 static bool is_kept(const struct al_training *t, const struct al_saved_entry *line)
 {
 	if (line->is_input)
-		return t->recompute == AL_RECOMPUTE_FULL;
-	if (line->n_layers > 0 && t->recompute == AL_RECOMPUTE_FULL)
+		return t->recompute == AL_RECOMPUTE_FULL
+			|| (t->recompute == AL_RECOMPUTE_SELECTIVE && line->is_ruled);
+	if (line->n_layers > 0 && t->recompute >= AL_RECOMPUTE_FULL)
 		return false;
 	return line->per != AL_PER_PAIR || t->recompute == AL_RECOMPUTE_NONE;
 }
@@ -226,16 +234,6 @@ static void add_activations(const struct run *run, const struct al_stage *place,
 
 /* ---- the working set ---- */
 
-/* How many layers of a stack of `n_layers` are on a stage. */
-static int64_t layers_here(const struct al_stage *place, int64_t n_layers)
-{
-	int64_t n = 0;
-
-	for (int64_t layer = 0; layer < n_layers; layer++)
-		n += al_stage_has_layer(place, layer, n_layers);
-	return n > 0 ? n : 1;
-}
-
 /* What a layer of the stage saves on average where it is computed again for its backward pass. */
 static void add_recomputed(const struct al_stage *place, const struct al_saved_entries *saved,
 	mpq_t sum)
@@ -243,24 +241,64 @@ static void add_recomputed(const struct al_stage *place, const struct al_saved_e
 	const struct al_training *t = place->training;
 
 	AL_EXACT(bytes);
-	for (size_t i = 0; t->recompute == AL_RECOMPUTE_FULL && i < saved->n; i++) {
+	for (size_t i = 0; t->recompute >= AL_RECOMPUTE_FULL && i < saved->n; i++) {
 		const struct al_saved_entry *line = &saved->lines[i];
 		if (line->n_layers == 0 || line->is_input || !is_line_here(place, line))
 			continue;
 		saved_bytes(t, line, bytes);
 		al_exact_divide(bytes,
-			line->layer < 0 ? line->n_layers : layers_here(place, line->n_layers));
+			line->layer < 0 ? line->n_layers : al_stage_layers(place, line->n_layers));
 		al_exact_add(sum, bytes);
 	}
 }
 
 static bool evaluate_working(const struct run *run, const struct al_stage *place,
-	const struct al_working_row **rows, mpq_t total, struct al_error *err)
+	const struct al_stage_memory *held, const struct al_working_row **rows,
+	struct al_error *err)
 {
 	AL_EXACT(layer_bytes);
+	const struct al_working_ask ask = {.ledger = run->ledger,
+		.tensors = run->tensors,
+		.saved = &run->saved,
+		.layer_bytes = layer_bytes,
+		.held = held};
 	add_recomputed(place, &run->saved, layer_bytes);
-	return al_working_evaluate(place, run->ledger, run->tensors, &run->saved, layer_bytes, rows,
-		total, err);
+	return al_working_evaluate(place, &ask, rows, err);
+}
+
+/* Part by part alike. */
+static void change_state(struct al_stage_memory *stage, enum al_memory_state state, mpq_srcptr by)
+{
+	AL_EXACT(sum);
+	AL_EXACT(factor);
+	al_stage_memory_sum(stage, state, sum);
+	if (mpq_sgn(sum) == 0)
+		return;
+	mpq_add(factor, sum, by);
+	mpq_div(factor, factor, sum);
+	for (int part = 0; part < AL_N_PARTS; part++)
+		mpq_mul(stage->bytes[state][part], stage->bytes[state][part], factor);
+}
+
+/* What is held when memory is fullest. */
+static bool find_peak(const struct run *run, const struct al_stage *place,
+	struct al_stage_memory *stage, const struct al_working_row **rows, struct al_error *err)
+{
+	static const enum al_memory_state states[AL_N_TERM_STATES] = {
+		[AL_TERM_GRADIENTS] = AL_STATE_GRADIENTS,
+		[AL_TERM_ACTIVATIONS] = AL_STATE_ACTIVATIONS,
+	};
+
+	if (!evaluate_working(run, place, stage, rows, err))
+		return false;
+	AL_EXACT(by);
+	for (int i = 0; i < AL_N_TERM_STATES; i++) {
+		al_working_sum(run->t->recipe, *rows, i, by);
+		change_state(stage, states[i], by);
+	}
+	al_working_sum(run->t->recipe, *rows, -1, stage->bytes[AL_STATE_WORKING][AL_PART_OTHER]);
+	stage->moment = al_working_moment(run->t->recipe, *rows);
+	return true;
 }
 
 /* ---- all of it ---- */
@@ -274,8 +312,9 @@ static bool start(struct run *run, struct al_ledger *ledger, const struct al_tra
 	if (!al_training_check(t, err)
 		|| !al_ledger_entries(ledger, AL_LIST_TENSORS, &run->tensors, err))
 		return false;
+	const struct al_saving saving = al_training_saving(t);
 	if (!rule)
-		return al_ledger_saved(ledger, t->is_flash, &run->saved, err);
+		return al_ledger_saved(ledger, &saving, &run->saved, err);
 	struct al_scope scope = al_settings_scope(&ledger->settings);
 	return al_formula_whole(rule, &scope, 0, &run->per_token, err)
 		|| al_in(err, "recipe %s", t->recipe->name);
@@ -283,16 +322,16 @@ static bool start(struct run *run, struct al_ledger *ledger, const struct al_tra
 
 static void clear_stage(struct al_stage_memory *stage)
 {
+	stage->moment = NULL;
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_set_ui(stage->bytes[state][part], 0, 1);
 }
 
 static bool fill_stage(const struct run *run, int64_t index, struct al_stage_memory *stage,
-	struct al_error *err)
+	const struct al_working_row **rows, struct al_error *err)
 {
 	const struct al_stage place = {run->t, index};
-	const struct al_working_row *rows;
 
 	clear_stage(stage);
 	for (size_t i = 0; i < run->tensors->n; i++)
@@ -300,22 +339,22 @@ static bool fill_stage(const struct run *run, int64_t index, struct al_stage_mem
 			&& !add_states(run->t, &run->tensors->items[i], stage, err))
 			return false;
 	add_activations(run, &place, stage);
-	return !al_training_has_working(run->t)
-		|| evaluate_working(run, &place, &rows,
-			stage->bytes[AL_STATE_WORKING][AL_PART_OTHER], err);
+	return !al_training_has_working(run->t) || find_peak(run, &place, stage, rows, err);
 }
 
 bool al_ledger_train(struct al_ledger *ledger, const struct al_training *t, int64_t index,
 	struct al_stage_memory *stage, struct al_error *err)
 {
+	const struct al_working_row *rows;
 	struct run run;
 
-	return start(&run, ledger, t, err) && fill_stage(&run, index, stage, err);
+	return start(&run, ledger, t, err) && fill_stage(&run, index, stage, &rows, err);
 }
 
 bool al_ledger_train_largest(struct al_ledger *ledger, const struct al_training *t, int64_t *index,
 	struct al_stage_memory *stage, struct al_error *err)
 {
+	const struct al_working_row *rows;
 	struct run run;
 
 	if (!al_stages_check(ledger, t, err) || !start(&run, ledger, t, err))
@@ -324,7 +363,7 @@ bool al_ledger_train_largest(struct al_ledger *ledger, const struct al_training 
 	AL_EXACT(most);
 	mpq_set_si(most, -1, 1);
 	for (int64_t i = 0; i < t->pp; i++) {
-		if (!fill_stage(&run, i, stage, err))
+		if (!fill_stage(&run, i, stage, &rows, err))
 			return false;
 		al_stage_memory_total(stage, total);
 		if (mpq_cmp(total, most) <= 0)
@@ -332,17 +371,14 @@ bool al_ledger_train_largest(struct al_ledger *ledger, const struct al_training 
 		mpq_set(most, total);
 		*index = i;
 	}
-	return *index == t->pp - 1 || fill_stage(&run, *index, stage, err);
+	return *index == t->pp - 1 || fill_stage(&run, *index, stage, &rows, err);
 }
 
 bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training *t, int64_t index,
 	const struct al_working_row **rows, struct al_error *err)
 {
-	const struct al_stage place = {t, index};
 	struct run run;
 
-	if (!start(&run, ledger, t, err))
-		return false;
-	AL_EXACT(total);
-	return evaluate_working(&run, &place, rows, total, err);
+	AL_STAGE_MEMORY(stage);
+	return start(&run, ledger, t, err) && fill_stage(&run, index, &stage, rows, err);
 }

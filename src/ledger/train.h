@@ -5,9 +5,6 @@
 #include "ledger/saved.h"
 #include "ledger/states.h"
 
-enum al_recompute { AL_RECOMPUTE_NONE, AL_RECOMPUTE_SELECTIVE, AL_RECOMPUTE_FULL, AL_N_RECOMPUTES };
-extern const char *const al_recompute_names[AL_N_RECOMPUTES];
-
 /* Which share of a model is asked about. */
 struct al_share {
 	unsigned parts; /* bit per enum al_part */
@@ -29,12 +26,15 @@ struct al_training {
 	int64_t zero; /* 1: optimizer, 2: and gradients, 3: and weights, over dp*cp devices */
 	enum al_recompute recompute;
 	bool is_flash;
+	enum al_loss_memory loss;
+	bool is_compiled; /* by torch.compile */
 	int64_t rank; /* of adapters; 0: the recipe's */
 };
 
 /* Bytes on one device of a pipeline stage, by state and part. */
 struct al_stage_memory {
 	mpq_t bytes[AL_N_TRAINING_STATES][AL_N_PARTS];
+	const char *moment; /* of the step when so much is held; NULL: not known */
 };
 
 #define AL_STAGE_MEMORY(name) \
@@ -68,6 +68,8 @@ struct al_working_row;
  * next training. */
 bool al_ledger_train_working(struct al_ledger *ledger, const struct al_training *training,
 	int64_t stage, const struct al_working_row **rows, struct al_error *err) AL_MUST_CHECK;
+
+struct al_saving al_training_saving(const struct al_training *training);
 
 /* Tensor-parallel devices of an expert. */
 int64_t al_training_etp(const struct al_training *training);

@@ -178,33 +178,116 @@ static void count_head(const struct counting *c, const struct al_ledger_entry *t
 	al_exact_multiply(c->facts->of[AL_WORKING_HEAD], side_of(t, false));
 }
 
-static void count_tensor(const struct counting *c, const struct al_ledger_entry *t)
+/* A tensor-parallel device's numbers of a tensor, or one layer's where it is in layers. */
+static void add_numbers(const struct counting *c, const struct al_ledger_entry *t, mpq_t numbers)
 {
-	if (al_entry_is_logit_head(t) && !t->extra && al_stage_is_last(c->stage))
+	al_training_respread(c->stage->training, t->is_expert && !mpq_equal(t->device, t->elements),
+		numbers);
+	if (t->is_expert)
+		al_exact_divide(numbers, c->stage->training->ep);
+	if (t->is_in_layers && t->n_layers > 0)
+		al_exact_divide(numbers,
+			t->layer < 0 ? t->n_layers : al_stage_layers(c->stage, t->n_layers));
+}
+
+static bool count_gradient(const struct counting *c, const struct al_ledger_entry *t,
+	enum al_working_fact fact, struct al_error *err)
+{
+	const struct al_training *training = c->stage->training;
+
+	AL_EXACT(bytes);
+	if (!al_entry_state(training->recipe, AL_STATE_GRADIENTS, t, training->rank, bytes, err))
+		return false;
+	add_numbers(c, t, bytes);
+	al_exact_add(c->facts->of[fact], bytes);
+	return true;
+}
+
+static bool count_step(const struct counting *c, const struct al_ledger_entry *t,
+	struct al_error *err)
+{
+	const struct al_training *training = c->stage->training;
+
+	AL_EXACT(bytes);
+	if (!al_entry_state(training->recipe, AL_STATE_WORKING, t, training->rank, bytes, err))
+		return false;
+	if (training->zero > 0)
+		al_exact_divide(bytes, training->dp * training->cp);
+	al_exact_add(c->facts->of[AL_WORKING_STEP], bytes);
+	return true;
+}
+
+/* Blocks of layers, and what is outside of them, as FSDP gathers them. */
+static bool count_unit(const struct counting *c, const struct al_ledger_entry *t,
+	struct al_error *err)
+{
+	const enum al_working_fact fact = t->is_in_layers ? AL_WORKING_BLOCK : AL_WORKING_OUTER;
+
+	if (!t->is_parameter || !al_stage_has_tensor(c->stage, t))
+		return true;
+	if (!count_step(c, t, err))
+		return false;
+	AL_EXACT(numbers);
+	mpq_set(numbers, t->device);
+	add_numbers(c, t, numbers);
+	al_exact_add(c->facts->of[fact], numbers);
+	return !t->is_in_layers || count_gradient(c, t, AL_WORKING_BLOCK_GRADIENT, err);
+}
+
+/* A tied head's gradient is its embedding's. */
+static bool count_head_gradient(const struct counting *c, const struct al_ledger_entry *t,
+	struct al_error *err)
+{
+	return count_gradient(c, t, AL_WORKING_HEAD_GRADIENT, err)
+		&& (!t->tied_to || count_gradient(c, t, AL_WORKING_TIED_GRADIENT, err));
+}
+
+static bool count_tensor(const struct counting *c, const struct al_ledger_entry *t,
+	struct al_error *err)
+{
+	const bool is_head = al_entry_is_logit_head(t) && !t->extra && al_stage_is_last(c->stage);
+
+	if (!count_unit(c, t, err) || (is_head && !count_head_gradient(c, t, err)))
+		return false;
+	if (is_head)
 		count_head(c, t);
+	if (is_head || (is_weight(c, t) && !t->is_expert))
+		al_exact_add(c->facts->of[AL_WORKING_MATRICES], t->device);
 	if (!is_weight(c, t))
-		return;
+		return true;
 	if (reads_tokens(t) && !t->is_expert)
 		count_inner(c, t);
 	if (t->module && t->entry->role == AL_ROLE_OUTPUT)
 		count_heads(c, t);
+	return true;
 }
 
-static void count_facts(const struct al_stage *stage, const struct al_ledger_list *tensors,
-	const struct al_saved_entries *saved, struct facts *facts)
+static bool count_facts(const struct al_stage *stage, const struct al_working_ask *ask,
+	struct facts *facts, struct al_error *err)
 {
-	const struct counting c = {stage, tensors, facts};
+	const struct counting c = {stage, ask->tensors, facts};
 
 	count_shapes(&c);
-	for (size_t i = 0; i < tensors->n; i++)
-		count_tensor(&c, &tensors->items[i]);
-	for (size_t i = 0; i < saved->n; i++)
-		count_routed(&c, &saved->lines[i]);
+	for (size_t i = 0; i < ask->tensors->n; i++)
+		if (!count_tensor(&c, &ask->tensors->items[i], err))
+			return false;
+	for (size_t i = 0; i < ask->saved->n; i++)
+		count_routed(&c, &ask->saved->lines[i]);
+	return true;
 }
 
 /* ---- from the training ---- */
 
-static void set_degrees(const struct al_stage *stage, mpq_srcptr layer_bytes, struct facts *facts)
+static int64_t logit_bytes(const struct al_recipe *recipe, const struct al_saved_entries *saved)
+{
+	for (size_t i = 0; i < saved->n; i++)
+		if (saved->lines[i].is_logits)
+			return al_saved_bytes(&saved->lines[i], recipe);
+	return recipe->logit_bytes;
+}
+
+static void set_degrees(const struct al_stage *stage, const struct al_working_ask *ask,
+	struct facts *facts)
 {
 	const struct al_training *t = stage->training;
 	const struct {
@@ -217,14 +300,26 @@ static void set_degrees(const struct al_stage *stage, mpq_srcptr layer_bytes, st
 		{AL_WORKING_PP, t->pp},
 		{AL_WORKING_CP, t->cp},
 		{AL_WORKING_LAST, al_stage_is_last(stage)},
-		{AL_WORKING_LOGIT_BYTES, t->recipe->logit_bytes},
+		{AL_WORKING_LOGIT_BYTES, logit_bytes(t->recipe, ask->saved)},
+		{AL_WORKING_SHARDS, t->dp * t->cp},
+		{AL_WORKING_ZERO, t->zero},
+		{AL_WORKING_BYTES, t->recipe->activation_bytes},
+		{AL_WORKING_RESIDUAL, t->recipe->residual_bytes},
+		{AL_WORKING_ENCODER, ask->ledger->family && ask->ledger->family->is_encoder},
+		{AL_WORKING_CHUNKED, t->loss == AL_LOSS_CHUNKED},
+		{AL_WORKING_FUSED, t->loss == AL_LOSS_FUSED},
+		{AL_WORKING_COMPILED, t->is_compiled},
+		{AL_WORKING_IN_BACKWARD, t->recipe->chosen && t->recipe->chosen->is_in_backward},
 	};
 
 	for (size_t i = 0; i < sizeof(degrees) / sizeof(*degrees); i++)
 		al_exact_set(facts->of[degrees[i].fact], degrees[i].value);
 	al_exact_set(facts->of[AL_WORKING_TOKENS], t->batch);
 	al_exact_multiply(facts->of[AL_WORKING_TOKENS], t->seq / t->cp);
-	mpq_set(facts->of[AL_WORKING_LAYER_BYTES], layer_bytes);
+	mpq_set(facts->of[AL_WORKING_LAYER_BYTES], ask->layer_bytes);
+	for (int state = AL_STATE_WEIGHTS; state <= AL_STATE_ACTIVATIONS; state++)
+		al_stage_memory_sum(ask->held, (enum al_memory_state)state,
+			facts->of[AL_WORKING_WEIGHTS + state]);
 }
 
 /* ---- terms ---- */
@@ -274,9 +369,19 @@ static void sum_moment(const struct al_working_row *rows, size_t n, const char *
 			al_exact_add(out, rows[i].bytes);
 }
 
-/* The moment that adds most; NULL: none adds anything. */
+static bool has_states(const struct al_working_row *rows, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (rows[i].term->has_state)
+			return true;
+	return false;
+}
+
+/* The moment that adds most; NULL: none adds anything. Where moments change states, memory is at
+ * its fullest in one of them. */
 static const char *find_peak(const struct al_working_row *rows, size_t n, mpq_t most)
 {
+	const bool is_in_moment = has_states(rows, n);
 	const char *peak = NULL;
 
 	AL_EXACT(sum);
@@ -285,7 +390,7 @@ static const char *find_peak(const struct al_working_row *rows, size_t n, mpq_t 
 		if (!rows[i].term->during || !rows[i].occurs)
 			continue;
 		sum_moment(rows, n, rows[i].term->during, sum);
-		if (mpq_cmp(sum, most) <= 0)
+		if (mpq_cmp(sum, most) <= 0 && (peak || !is_in_moment))
 			continue;
 		mpq_set(most, sum);
 		peak = rows[i].term->during;
@@ -307,33 +412,48 @@ static bool evaluate_terms(const struct al_recipe *recipe, struct al_ledger *led
 	return true;
 }
 
-static void find_total(struct al_working_row *rows, size_t n, mpq_t total)
+static void mark_peak(struct al_working_row *rows, size_t n)
 {
 	AL_EXACT(most);
 	const char *peak = find_peak(rows, n, most);
-	sum_moment(rows, n, NULL, total);
-	al_exact_add(total, most);
 	for (size_t i = 0; i < n; i++)
 		rows[i].is_in_peak = is_of(&rows[i], NULL) || (peak && is_of(&rows[i], peak));
 }
 
-bool al_working_evaluate(const struct al_stage *stage, struct al_ledger *ledger,
-	const struct al_ledger_list *tensors, const struct al_saved_entries *saved,
-	mpq_srcptr layer_bytes, const struct al_working_row **out, mpq_t total,
-	struct al_error *err)
+void al_working_sum(const struct al_recipe *recipe, const struct al_working_row *rows, int state,
+	mpq_t out)
+{
+	mpq_set_ui(out, 0, 1);
+	for (size_t i = 0; i < recipe->n_working; i++)
+		if (rows[i].is_in_peak
+			&& state == (rows[i].term->has_state ? rows[i].term->state : -1))
+			al_exact_add(out, rows[i].bytes);
+}
+
+const char *al_working_moment(const struct al_recipe *recipe, const struct al_working_row *rows)
+{
+	for (size_t i = 0; i < recipe->n_working; i++)
+		if (rows[i].is_in_peak && rows[i].term->during)
+			return rows[i].term->during;
+	return NULL;
+}
+
+bool al_working_evaluate(const struct al_stage *stage, const struct al_working_ask *ask,
+	const struct al_working_row **out, struct al_error *err)
 {
 	const struct al_recipe *recipe = stage->training->recipe;
-	struct al_working_row *rows = al_new_array(&ledger->saved, struct al_working_row,
+	struct al_working_row *rows = al_new_array(&ask->ledger->saved, struct al_working_row,
 		recipe->n_working);
 	struct facts facts;
 
 	for (int i = 0; i < AL_N_WORKING_FACTS; i++)
-		facts.of[i] = al_exact_new(&ledger->saved);
-	count_facts(stage, tensors, saved, &facts);
-	set_degrees(stage, layer_bytes, &facts);
-	*out = rows;
-	if (!evaluate_terms(recipe, ledger, &facts, rows, err))
+		facts.of[i] = al_exact_new(&ask->ledger->saved);
+	if (!count_facts(stage, ask, &facts, err))
 		return false;
-	find_total(rows, recipe->n_working, total);
+	set_degrees(stage, ask, &facts);
+	*out = rows;
+	if (!evaluate_terms(recipe, ask->ledger, &facts, rows, err))
+		return false;
+	mark_peak(rows, recipe->n_working);
 	return true;
 }

@@ -21,9 +21,22 @@ struct al_working_row {
 	mpq_srcptr bytes;
 };
 
-/* Makes rows [recipe->n_working] and sums up those in the peak. They live as long as the saved
- * lines. `layer_bytes`: what a layer saves for backward where it is computed again, else 0. */
-bool al_working_evaluate(const struct al_stage *stage, struct al_ledger *ledger,
-	const struct al_ledger_list *tensors, const struct al_saved_entries *saved,
-	mpq_srcptr layer_bytes, const struct al_working_row **rows, mpq_t total,
-	struct al_error *err) AL_MUST_CHECK;
+/* What a stage holds when its working set is asked for. */
+struct al_working_ask {
+	struct al_ledger *ledger;
+	const struct al_ledger_list *tensors;
+	const struct al_saved_entries *saved;
+	mpq_srcptr layer_bytes; /* what a layer saves for backward where it is computed again, else
+				   0 */
+	const struct al_stage_memory *held; /* by state */
+};
+
+/* Makes rows [recipe->n_working], which live as long as the saved lines. */
+bool al_working_evaluate(const struct al_stage *stage, const struct al_working_ask *ask,
+	const struct al_working_row **rows, struct al_error *err) AL_MUST_CHECK;
+
+/* Of the rows in the peak the sum of those that are of a state (enum al_term_state), or of none
+ * (-1), and the moment (NULL: none). */
+void al_working_sum(const struct al_recipe *recipe, const struct al_working_row *rows, int state,
+	mpq_t out);
+const char *al_working_moment(const struct al_recipe *recipe, const struct al_working_row *rows);

@@ -417,9 +417,9 @@ static void weighs_one_tensor(void **state)
 		{"adam8bit", AL_STATE_OPTIMIZER, false, "3600"}, /* too small: 4 + 8 */
 		{"muon", AL_STATE_OPTIMIZER, true, "2400000"},
 		{"muon", AL_STATE_OPTIMIZER, false, "3600"},
-		{"lora", AL_STATE_GRADIENTS, true, "41600"}, /* 2*16*1300 */
+		{"lora", AL_STATE_GRADIENTS, true, "83200"}, /* 4*16*1300 */
 		{"lora", AL_STATE_GRADIENTS, false, "0"},
-		{"lora", AL_STATE_WEIGHTS, true, "641600"},
+		{"lora", AL_STATE_WEIGHTS, true, "683200"},
 		{"fp8", AL_STATE_WEIGHTS, true, "300000"},
 		{"fp8", AL_STATE_WEIGHTS, false, "600"},
 		{"sgd", AL_STATE_OPTIMIZER, true, "2400000"},

@@ -332,37 +332,78 @@ static bool leave_out(struct al_request *q, struct al_error *err)
 
 /* ---- making one ---- */
 
-/* Whether flash attention saves no scores, where a recipe sums up what is saved. */
-static bool choose_kernel(struct al_request *q, const struct al_asked *asked, struct al_error *err)
+static bool choose_kernel(struct al_recipe *recipe, const char *name, struct al_error *err)
 {
 	static const char *const kernels[] = {"eager", "flash"};
-	struct al_recipe *changed = al_new(q->arena, struct al_recipe);
+	const int kernel = al_find_name(name, kernels, 2);
 
-	*changed = *q->recipe;
-	if (asked->kernel) {
-		const int kernel = al_find_name(asked->kernel, kernels, 2);
-		if (kernel < 0)
-			return al_fail_unknown(err, "--attention", asked->kernel, kernels, 2);
-		if (q->recipe->activations_per_token)
-			return al_fail(err, AL_EINPUT,
-				"--attention can't be used with recipe %s, which has its own rule "
-				"for saved activations",
-				q->recipe->name);
-		changed->is_flash = kernel == 1;
-	} else if (!asked->recipe)
-		changed->is_flash = true;
-	q->recipe = changed;
+	if (kernel < 0)
+		return al_fail_unknown(err, "--attention", name, kernels, 2);
+	recipe->is_flash = kernel == 1;
+	return !recipe->activations_per_token
+		|| al_fail(err, AL_EINPUT,
+			"--attention can't be used with recipe %s, which has its own rule for "
+			"saved activations",
+			recipe->name);
+}
+
+static bool choose_optimizer(struct al_recipe *recipe, const char *name, struct al_error *err)
+{
+	size_t found = 0;
+
+	while (found < recipe->n_optimizers && strcmp(recipe->optimizers[found].name, name) != 0)
+		found++;
+	if (recipe->n_optimizers == 0)
+		return al_fail(err, AL_EINPUT,
+			"--optimizer can't be used with recipe %s, which has one of its own",
+			recipe->name);
+	if (found == recipe->n_optimizers)
+		return al_fail_unknown_item(err, "--optimizer", name, recipe->optimizers,
+			recipe->n_optimizers, sizeof(*recipe->optimizers));
+	recipe->chosen = &recipe->optimizers[found];
+	recipe->step = recipe->chosen->step;
+	if (recipe->chosen->optimizer.n_parts > 0)
+		recipe->optimizer = recipe->chosen->optimizer;
 	return true;
 }
 
-/* The default recipe: Megatron's bytes, with flash attention. */
+static bool choose_adapters(struct al_arena *arena, struct al_recipe *recipe, const char *names,
+	struct al_error *err)
+{
+	char *rest = al_strdup(arena, names);
+
+	if (!recipe->trainable)
+		return al_fail(err, AL_EINPUT,
+			"--adapters can't be used with recipe %s, which trains all weights",
+			recipe->name);
+	for (char *name = strtok_r(rest, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+		const int found = al_find_name(name, al_adapted_names, AL_N_ADAPTED);
+		if (found < 0)
+			return al_fail_unknown(err, "--adapters", name, al_adapted_names,
+				AL_N_ADAPTED);
+		recipe->adapted |= 1u << found;
+	}
+	return true;
+}
+
+static bool choose(struct al_request *q, const struct al_asked *asked, struct al_error *err)
+{
+	struct al_recipe *changed = al_new(q->arena, struct al_recipe);
+
+	*changed = *q->recipe;
+	q->recipe = changed;
+	return (!asked->kernel || choose_kernel(changed, asked->kernel, err))
+		&& (!asked->optimizer || choose_optimizer(changed, asked->optimizer, err))
+		&& (!asked->adapters || choose_adapters(q->arena, changed, asked->adapters, err));
+}
+
 static bool find_recipe(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
 	if (asked->has_no_recipe)
 		return true;
 	return al_catalog_recipe(q->catalog, asked->recipe ? asked->recipe : "megatron", &q->recipe,
 		       err)
-		&& choose_kernel(q, asked, err);
+		&& choose(q, asked, err);
 }
 
 static bool find_prefix_caching(struct al_engine_choice *choice, const struct al_asked *asked,

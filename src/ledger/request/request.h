@@ -19,8 +19,9 @@ struct al_asked {
 	struct al_texts families; /* al_catalog_add_families */
 	struct al_texts sets; /* "SYMBOL=NUMBER"; a key of the model's config is a symbol too */
 	const char *batch, *seq, *recipe; /* NULL: not given */
-	const char *kernel; /* of attention in training: "eager" or "flash"; NULL: the recipe's, or
-			       flash where no recipe is named */
+	const char *kernel; /* of attention in training: "eager" or "flash"; NULL: the recipe's */
+	const char *optimizer; /* one of the recipe's; NULL: its own */
+	const char *adapters; /* "query,value"; NULL: all matrices in layers */
 	/* "gqa:n_kv_heads=4", "all", or several with commas between; "KEY=VALUE" after a comma is
 	 * of the variant before it. */
 	struct al_texts variants;
