@@ -9,6 +9,8 @@ static const struct al_option_row fit_rows[] = {
 		"symbol to maximize: batch, seq, n_layers or any other"),
 	OPTION_TEXT(struct al_fit_options, match, "match", "parameters=VARIANT",
 		"solve for the same parameter count as with this variant"),
+	OPTION_TEXT(struct al_fit_options, log, "log", "FILE",
+		"compare the log of an engine with what is counted by its settings"),
 	OPTION_END,
 };
 
@@ -470,6 +472,8 @@ static bool run(struct al_session *session, struct al_error *err)
 	struct al_asked asked = o->asked;
 
 	asked.only_modules = true;
+	if (o->log)
+		return al_fit_log(session, o, err);
 	return al_devices_check_mode(&session->line, &o->devices, err)
 		&& al_each_request(session, &asked, false, answer, &f, err);
 }

@@ -10,7 +10,7 @@ struct al_fit_options {
 	struct al_output_options output;
 	struct al_asked asked;
 	struct al_device_options devices;
-	const char *solve, *match;
+	const char *solve, *match, *log;
 };
 
 /* A model with one of its variants on one device: how much fits, as one symbol grows. */
@@ -67,6 +67,10 @@ const char *al_fit_advice(struct al_arena *arena, const struct al_fit *f, mpq_sr
 
 /* Which of the devices hold the model, and how many of each it takes. */
 bool al_fit_devices(struct al_fit *f, const struct al_gpus *gpus,
+	struct al_error *err) AL_MUST_CHECK;
+
+/* --log FILE */
+bool al_fit_log(struct al_session *session, const struct al_fit_options *options,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* --match parameters=VARIANT */

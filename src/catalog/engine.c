@@ -12,6 +12,19 @@ static const char *const latents_names[] = {"divided", "replicated", "expanded"}
 static const char *const covers_names[] = {"all", "static"};
 static const char *const line_names[] = {"none", "blocks", "sequences"};
 
+static const struct al_field log_fields[] = {
+	{AL_KEY("line", TEXT, offsetof(struct al_log_line, line)), .is_required = true},
+	{AL_TEXTS_FIELD("tells", offsetof(struct al_log_line, tells.items),
+		 offsetof(struct al_log_line, tells.n)),
+		.is_required = true},
+	{AL_KEY("unit", TEXT, offsetof(struct al_log_line, unit))},
+	{AL_KEY("is_sum", BOOLEAN, offsetof(struct al_log_line, is_sum))},
+};
+static const struct al_record log_record = {
+	.fields = AL_FIELDS(log_fields),
+	.size = sizeof(struct al_log_line),
+};
+
 #define AT(member) offsetof(struct al_engine, member)
 static const struct al_field engine_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
@@ -42,6 +55,9 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("states", BY, AT(states)), .read = al_read_dtype},
 	{AL_TEXTS_FIELD("declared", AT(declared.items), AT(declared.n))},
 	{AL_TEXTS_FIELD("whole", AT(whole.items), AT(whole.n))},
+	{AL_TEXTS_FIELD("causes", AT(causes.items), AT(causes.n))},
+	{AL_KEY("log", LIST, AT(log)), .n_offset = AT(n_log), .record = &log_record,
+		.item_size = sizeof(struct al_log_line), .most = 64, .noun = "lines"},
 };
 #undef AT
 static const struct al_record engine_record = {
@@ -95,7 +111,9 @@ bool al_engine_read(struct al_arena *arena, const struct al_json *doc, const cha
 		|| !al_history_at(arena, doc, doc->root, version, &object, err)
 		|| !al_read_file(&engine_file, arena, doc, object, NULL, out, err))
 		return false;
-	((struct al_engine *)*out)->version = al_strdup(arena, version);
+	struct al_engine *engine = *out;
+	engine->version = al_strdup(arena, version);
+	return al_history_versions(arena, doc, doc->root, &engine->versions, err);
 	return true;
 }
 

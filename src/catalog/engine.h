@@ -35,6 +35,7 @@
 #pragma once
 
 #include "catalog/catalog.h"
+#include "catalog/engine_log.h"
 
 enum al_engine_heads { AL_HEADS_DIVIDED, AL_HEADS_REPLICATED };
 enum al_engine_latents { AL_LATENTS_DIVIDED, AL_LATENTS_REPLICATED, AL_LATENTS_EXPANDED };
@@ -58,6 +59,10 @@ struct al_engine {
 	enum al_engine_line line;
 	const char *states; /* NULL: the cache's */
 	struct al_texts declared, whole; /* "modelopt fp8"; "mamba" */
+	struct al_texts causes; /* "--mtp": what else a log may come from than is told in it */
+	struct al_texts versions; /* in which a rule changed */
+	const struct al_log_line *log; /* engine_log.h */
+	size_t n_log;
 };
 
 bool al_catalog_engine(struct al_catalog *catalog, const char *name, const struct al_engine **out,

@@ -127,3 +127,37 @@ bool al_history_at(struct al_arena *arena, const struct al_json *doc, const stru
 	*out = settled;
 	return true;
 }
+
+struct versions {
+	const struct al_json *doc;
+	struct al_arena *arena;
+	const char **items;
+	size_t n, room;
+};
+
+static bool add_version(struct versions *v, const struct al_item *rule, struct al_error *err)
+{
+	const char *since = NULL;
+
+	if (!al_json_get_text(v->doc, rule, "since", false, &since, err))
+		return false;
+	if (since && al_find_name(since, v->items, v->n) < 0)
+		*AL_APPEND(v->arena, v->items, v->n, v->room) = al_strdup(v->arena, since);
+	return true;
+}
+
+bool al_history_versions(struct al_arena *arena, const struct al_json *doc,
+	const struct al_item *object, struct al_texts *out, struct al_error *err)
+{
+	struct versions versions = {.doc = doc, .arena = arena};
+
+	al_json_each (member, object) {
+		const struct al_item *rule = is_rule(member) ? member : al_json_first(member);
+		for (; is_history(member) && rule;
+			rule = is_rule(member) ? NULL : al_json_next(rule))
+			if (!add_version(&versions, rule, err))
+				return false;
+	}
+	*out = (struct al_texts){versions.items, versions.n};
+	return true;
+}

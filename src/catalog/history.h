@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/json.h"
+#include "base/text.h"
 
 /* Compares the numbers of "0.21.0", "v0.21" and "b8000" one by one, as many as both have: 0.21.1 is
  * 0.21. -1, 0 or 1. */
@@ -15,6 +16,10 @@ const char *al_version_cut(struct al_arena *arena, const char *text, const char 
 
 /* Is it numbers between dots, after at most one letter? What follows them is passed over: rc1. */
 bool al_version_is_valid(const char *text);
+
+/* The "since" of all values, each once, in their order. */
+bool al_history_versions(struct al_arena *arena, const struct al_json *doc,
+	const struct al_item *object, struct al_texts *out, struct al_error *err) AL_MUST_CHECK;
 
 /* The object with the values that held in `version`, in the arena. */
 bool al_history_at(struct al_arena *arena, const struct al_json *doc, const struct al_item *object,
