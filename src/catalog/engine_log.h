@@ -1,6 +1,6 @@
-/* What the log of an engine tells of memory and of how it was started. Its file lists lines: each is
- * an extended regular expression (POSIX) and what each of its groups is: the name of a figure, an
- * option of `fit` ("--tp"), "model", "version", or "" for nothing. */
+/* What the log of an engine tells of memory and of how it was started. Its file lists lines: each
+ * is an extended regular expression (POSIX), with what each of its groups is: the name of a figure,
+ * an option of `fit` ("--tp"), "model", "version", or "" for nothing. */
 #pragma once
 
 #include "base/base.h"
