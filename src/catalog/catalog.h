@@ -144,6 +144,7 @@ struct al_entry {
 	const struct al_formula *when; /* NULL: true */
 	const struct al_formula *tokens; /* cache; NULL: seq */
 	const char *dtype; /* cache: a fixed dtype, or NULL */
+	const char *in_fp8; /* cache: its dtype where the cache's is fp8, or NULL */
 	bool is_inputs; /* cache: of a convolution, as many as the last dimension */
 	const struct al_formula
 		*expanded; /* cache: of a latent, the elements that an engine keeps in its

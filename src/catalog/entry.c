@@ -140,6 +140,7 @@ static const struct al_field cache_fields[] = {
 	PER(AL_PER_SOURCE_TOKEN, AL_PER_TOKEN, AL_PER_TOKEN),
 	FORMULA("tokens", tokens),
 	{AL_KEY("dtype", TEXT, AT(dtype))},
+	{AL_KEY("in_fp8", TEXT, AT(in_fp8))},
 	{AL_KEY("inputs", BOOLEAN, AT(is_inputs))},
 	FORMULA("expanded", expanded),
 	SHARED,

@@ -112,7 +112,9 @@ static bool find_storage(const struct keep *keep, const struct al_entry *entry,
 	const struct al_dtype **out, struct al_error *err)
 {
 	const struct al_engine_choice *choice = keep->ledger->ask.engine;
-	const char *name = entry->dtype			  ? entry->dtype
+	const char *name = entry->dtype ? entry->dtype
+		: entry->in_fp8 && keep->storage->name && strcmp(keep->storage->name, "fp8") == 0
+		? entry->in_fp8
 		: choice && entry->per == AL_PER_SEQUENCE ? choice->engine->states
 							  : NULL;
 

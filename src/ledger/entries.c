@@ -67,7 +67,7 @@ static bool check_inner(const struct al_entry *entry, const struct al_scope *sco
 {
 	int64_t right;
 
-	if (!al_formula_whole(entry->right.dims[0], scope, 1, &right, err))
+	if (!al_formula_whole(entry->right.dims[0], scope, 0, &right, err))
 		return false;
 	return right == inner
 		|| al_fail(err, AL_EINPUT, "left ends in %s = %lld and right begins with %s = %lld",
@@ -96,13 +96,14 @@ static bool evaluate_shape(struct al_block *block, enum al_list list, const stru
 	struct al_ledger_entry *out, struct al_error *err)
 {
 	const struct al_line shape = al_line_of(block, list, entry);
+	const bool is_product = list >= AL_LIST_PRODUCTS; /* with no entry yet it may be empty */
 	struct al_scope scope = al_block_scope(block);
 
 	out->n_dims = shape.n_dims;
 	for (size_t i = 0; i < shape.n_dims; i++)
-		if (!al_formula_whole(shape.dims[i], &scope, 1, &out->dims[i], err))
+		if (!al_formula_whole(shape.dims[i], &scope, !is_product, &out->dims[i], err))
 			return false;
-	if (list >= AL_LIST_PRODUCTS && !check_inner(entry, &scope, out->dims[1], err))
+	if (is_product && !check_inner(entry, &scope, out->dims[1], err))
 		return false;
 	return evaluate_counts(&shape, &scope, out, err);
 }
