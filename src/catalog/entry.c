@@ -153,7 +153,7 @@ static const struct al_field activation_fields[] = {
 	FORMULA("count", count),
 	PER(AL_PER_SEQUENCE, AL_PER_PAIR, AL_PER_TOKEN),
 	{AL_KEY("saved", WORD, AT(saved)), AL_WORDS(saved_names)},
-	{AL_KEY("of", WORD, AT(of)), AL_WORDS(al_saved_of_names)},
+	{AL_KEY("as", WORD, AT(of)), AL_WORDS(al_saved_of_names)},
 	{AL_KEY("bytes", WHOLE, AT(bytes)), .least = 1},
 	SHARED,
 	FORMULA("when", when),

@@ -186,7 +186,7 @@ static bool read_activations(void *context, const struct al_item *rule, void *re
 #define AT(member) offsetof(struct al_saved_rule, member)
 
 static const struct al_field rule_fields[] = {
-	{AL_KEY("of", WORD, AT(of)), .is_required = true, AL_WORDS(al_saved_of_names)},
+	{AL_KEY("as", WORD, AT(of)), .is_required = true, AL_WORDS(al_saved_of_names)},
 	{AL_KEY("activations", LIST, AT(activations)), .n_offset = AT(n_activations)},
 	{AL_KEY("bytes", BY, AT(bytes)), .is_required = true, .read = al_read_formula},
 	{AL_KEY("source", TEXT, AT(source)), .is_required = true},
