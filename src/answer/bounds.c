@@ -89,6 +89,7 @@ bool al_add_bounds(struct al_session *session, struct al_request *q,
 	if (!al_gpu_parse(&session->arena, o->devices.device, &gpu, &n, err))
 		return al_in(err, "--device");
 	note_fit(memory, &gpu, total->bytes);
+	al_note_nominal(&(struct al_gpus){&gpu, 1}, memory);
 	if (!gpu.bandwidth)
 		return true;
 	const double peak = (double)peak_of(inference, &gpu), bandwidth = (double)gpu.bandwidth;

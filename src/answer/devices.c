@@ -1,6 +1,8 @@
 /* The options that lay a whole model over devices. */
 #include "answer/devices.h"
 
+#include "catalog/gpu.h"
+
 const struct al_option_row al_weight_rows[] = {
 	OPTION_FLAG(struct al_device_options, is_training, "train",
 		"training memory instead of inference memory"),
@@ -172,6 +174,18 @@ void al_devices_note(const struct al_training *t, struct al_table *table)
 			(long long)t->dp, (long long)t->cp, (long long)t->ep,
 			t->etp ? al_format(&table->arena, ", etp=%lld", (long long)t->etp) : "",
 			(long long)t->zero);
+}
+
+void al_note_nominal(const struct al_gpus *gpus, struct al_table *table)
+{
+	AL_TEXT(names);
+
+	for (size_t i = 0; i < gpus->n; i++)
+		if (gpus->items[i].is_nominal)
+			al_text_addf(&names, "%s%s", names.length ? ", " : "", gpus->items[i].name);
+	if (names.length > 0)
+		(gpus->n > 1 ? al_table_note : al_table_warn)(table,
+			"usable memory not measured, all of it counted: %s", names.data);
 }
 
 struct al_ledger *al_open_model(struct al_request *q,

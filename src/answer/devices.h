@@ -23,6 +23,10 @@ bool al_devices_init(struct al_training *training, const struct al_device_option
 bool al_devices_check_mode(const struct al_command_line *line,
 	const struct al_device_options *options, struct al_error *err) AL_MUST_CHECK;
 
+/* Names devices of which all memory that is sold counts, for want of a measurement. */
+struct al_gpus;
+void al_note_nominal(const struct al_gpus *gpus, struct al_table *table);
+
 /* Refuses options that only a whole model has. */
 bool al_devices_refuse(const struct al_command_line *line, const struct al_request *request,
 	struct al_error *err) AL_MUST_CHECK;

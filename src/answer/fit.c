@@ -364,6 +364,7 @@ static bool solve_devices(struct al_fit *f, const struct al_gpus *gpus, struct a
 			return false;
 	q->varied = (struct al_texts){&f->symbol, 1};
 	al_fit_note(f, table);
+	al_note_nominal(gpus, table);
 	if (gpus->n > 1)
 		f->gpu = (struct al_gpu){0};
 	else

@@ -232,6 +232,7 @@ bool al_fit_devices(struct al_fit *f, const struct al_gpus *gpus, struct al_erro
 		al_fit_note(f, table);
 	else
 		al_note_request(q, true, table);
+	al_note_nominal(gpus, table);
 	al_session_claim(f->session, say_each(&f->session->arena, table, gpus->n, f));
 	return true;
 }

@@ -76,6 +76,7 @@ static const struct al_table_field device_fields[] = {
 	{AL_SHOW_KEY(struct al_gpu, name, "Device")},
 	{AL_SHOW(struct al_gpu, also, "Also")},
 	{AL_SHOW_BYTES(struct al_gpu, memory, "Memory")},
+	{AL_SHOW_BYTES(struct al_gpu, usable, "Usable")},
 	{{.key = "bandwidth",
 		 .title = "Bandwidth per second",
 		 .unit = "B",

@@ -117,6 +117,9 @@ struct al_quantization *al_request_quantization(struct al_request *q, const char
 {
 	struct al_quantization *quantization = al_new(q->arena, struct al_quantization);
 
+	if (name && strcmp(name, "fp8") == 0 && q->engine.engine->fp8)
+		name = q->engine.engine->fp8;
+
 	if (!al_quantization_init(quantization, q->arena, q->catalog, q->model, name, err))
 		return NULL;
 	al_arena_defer(q->arena, al_quantization_finish, quantization);

@@ -53,6 +53,7 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("tile_rows", WHOLE, AT(tile_rows)), .least = 1, .fallback = 1},
 	{AL_KEY("tile_columns", WHOLE, AT(tile_columns)), .least = 1, .fallback = 1},
 	{AL_KEY("states", BY, AT(states)), .read = al_read_dtype},
+	{AL_KEY("fp8", TEXT, AT(fp8))},
 	{AL_TEXTS_FIELD("declared", AT(declared.items), AT(declared.n))},
 	{AL_TEXTS_FIELD("whole", AT(whole.items), AT(whole.n))},
 	{AL_TEXTS_FIELD("causes", AT(causes.items), AT(causes.n))},

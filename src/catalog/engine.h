@@ -10,7 +10,7 @@
  * many tokens a step processes (0: all), "sequences" how many it samples. "states" is the format of
  * what is cached once for a sequence and has no format of its own; without it, that of the cache,
  * or bf16 where the cache's is narrower. "more_inputs" are kept of a convolution beyond the width
- * less one that it needs. "declared" are the schemes of quantization whose declared format of the
+ * less one that it needs, "fp8" the scheme by which it loads weights in FP8. "declared" are the schemes of quantization whose declared format of the
  * cache it takes, with that format: "modelopt fp8". "tile_rows" and "tile_columns" are what numbers
  * of rows and columns its kernels fill up where experts are stored packed (MXFP4); of their scales,
  * rows alone. "beyond" is what it does where a context is longer than the model was made for.
@@ -57,7 +57,7 @@ struct al_engine {
 	bool caches_prefixes; /* of models with recurrent states */
 	int64_t group_spread; /* 0: layers aren't grouped */
 	enum al_engine_line line;
-	const char *states; /* NULL: the cache's */
+	const char *states, *fp8; /* NULL: the cache's; NULL: plain */
 	struct al_texts declared, whole; /* "modelopt fp8"; "mamba" */
 	struct al_texts causes; /* "--mtp": what else a log may come from than is told in it */
 	struct al_texts versions; /* in which a rule changed */

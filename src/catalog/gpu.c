@@ -43,9 +43,11 @@ bool al_gpus_load(struct al_arena *arena, struct al_gpus *out, struct al_error *
 		return false;
 	const struct al_record_source source = {.arena = arena, .doc = &doc};
 	bool ok = al_record_read_items(&source, &gpus_field, doc.root, out, err);
-	for (size_t i = 0; i < out->n; i++)
-		out->items[i].usable = out->items[i].usable ? out->items[i].usable
-							    : out->items[i].memory;
+	for (size_t i = 0; i < out->n; i++) {
+		struct al_gpu *gpu = &out->items[i];
+		gpu->is_nominal = !gpu->usable;
+		gpu->usable = gpu->usable ? gpu->usable : gpu->memory;
+	}
 	return ok;
 }
 

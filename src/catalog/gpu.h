@@ -10,6 +10,7 @@
 struct al_gpu {
 	const char *name, *also, *source; /* also: another name of it, or NULL */
 	int64_t memory, usable; /* bytes; usable: memory if it wasn't measured */
+	bool is_nominal; /* a named one whose usable memory wasn't measured */
 	int64_t bandwidth, bf16, fp8; /* fp8 0: it has none; of a size all are 0 */
 };
 
