@@ -70,6 +70,17 @@ static void leave_to_rest(struct al_fit *f)
 		mpq_set_ui(held, 0, 1);
 }
 
+/* Where states have a pool, it is a part of the cache's, if one sequence needs less. */
+static void fill_pool(const struct al_fit *f)
+{
+	mpq_ptr states = f->states[AL_STATE_STATES];
+
+	AL_EXACT(pool);
+	mpq_mul(pool, f->pool, f->states[AL_STATE_CACHE]);
+	if (mpq_sgn(states) > 0 && mpq_cmp(states, pool) < 0)
+		mpq_set(states, pool);
+}
+
 static bool take_inference(struct al_fit *f, struct al_error *err)
 {
 	AL_ENDS(al_inference_rows_finish) struct al_inference_row rows[AL_N_STATES];
@@ -78,6 +89,7 @@ static bool take_inference(struct al_fit *f, struct al_error *err)
 	bool ok = al_ledger_infer_largest(f->ledger, &f->inference, rows, err);
 	for (int i = 0; ok && i < AL_N_STATES; i++)
 		mpq_set(f->states[i], rows[i].bytes);
+	fill_pool(f);
 	if (f->request->engine.engine->covers == AL_COVERS_STATIC)
 		leave_to_rest(f);
 	return ok;
@@ -271,18 +283,22 @@ bool al_fit_take_device(struct al_fit *f, const struct al_gpu *gpu, struct al_er
 		.devices = i->tp * i->pp * f->training.dp};
 	struct al_arena *arena = &f->session->arena;
 	mpq_ptr share = al_exact_new(arena), budget = al_exact_new(arena),
-		rest = al_exact_new(arena);
+		rest = al_exact_new(arena), pool = al_exact_new(arena);
+	int64_t before = 0;
 
 	f->gpu = *gpu;
 	mpq_set_ui(share, 1, 1);
 	if (f->is_inference
-		&& (!al_engine_settle(&f->request->engine, gpu, err)
-			|| !al_engine_utilization(&scope, share, err)))
+		&& !(al_engine_settle(&f->request->engine, gpu, err)
+			&& al_engine_utilization(&scope, share, err)
+			&& al_engine_pool(&scope, pool, err)
+			&& al_engine_bytes(&scope, scope.choice->engine->before, &before, err)))
 		return false;
-	al_exact_set(rest, gpu->usable);
+	al_exact_set(rest, before < gpu->usable ? gpu->usable - before : 0);
 	mpq_mul(budget, share, rest);
 	al_exact_truncate(budget, budget, 0);
 	mpq_sub(rest, rest, budget);
+	f->pool = pool;
 	f->share = share;
 	f->budget = budget;
 	f->rest = rest;

@@ -45,6 +45,8 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("more_inputs", BY, AT(more_inputs)), .read = al_read_formula},
 	{AL_KEY("group_spread", WHOLE, AT(group_spread))},
 	{AL_KEY("line", WORD, AT(line)), AL_WORDS(line_names)},
+	{AL_KEY("before", BY, AT(before)), .read = al_read_formula},
+	{AL_KEY("pool", BY, AT(pool)), .read = al_read_formula},
 	{AL_KEY("block", WHOLE, AT(block)), .least = 1, .fallback = 1},
 	{AL_KEY("chunk", BY, AT(chunk)), .read = al_read_formula},
 	{AL_KEY("sequences", BY, AT(sequences)), .read = al_read_formula},
@@ -179,10 +181,27 @@ bool al_engine_tokens(const struct al_engine_scope *scope, int64_t *out, struct 
 	return true;
 }
 
-bool al_engine_utilization(const struct al_engine_scope *s, mpq_t out, struct al_error *err)
+static bool evaluate(const struct al_engine_scope *s, const struct al_formula *formula, mpq_t out,
+	struct al_error *err)
 {
 	struct al_engine_scope copy = *s;
 	const struct al_scope scope = {.lookup = look_up, .context = &copy};
+
+	AL_VALUE(value);
+	if (!al_formula_eval(formula, &scope, &value, err))
+		return in_engine(s, err);
+	al_value_get(&value, out);
+	return true;
+}
+
+bool al_engine_pool(const struct al_engine_scope *s, mpq_t out, struct al_error *err)
+{
+	mpq_set_ui(out, 0, 1);
+	return !s->choice->engine->pool || evaluate(s, s->choice->engine->pool, out, err);
+}
+
+bool al_engine_utilization(const struct al_engine_scope *s, mpq_t out, struct al_error *err)
+{
 	const char *asked = s->choice->utilization;
 	int digits;
 
@@ -195,9 +214,5 @@ bool al_engine_utilization(const struct al_engine_scope *s, mpq_t out, struct al
 				asked);
 		return true;
 	}
-	AL_VALUE(value);
-	if (!al_formula_eval(s->choice->engine->utilization, &scope, &value, err))
-		return in_engine(s, err);
-	al_value_get(&value, out);
-	return true;
+	return evaluate(s, s->choice->engine->utilization, out, err);
 }

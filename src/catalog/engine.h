@@ -10,15 +10,17 @@
  * many tokens a step processes (0: all), "sequences" how many it samples. "states" is the format of
  * what is cached once for a sequence and has no format of its own; without it, that of the cache,
  * or bf16 where the cache's is narrower. "more_inputs" are kept of a convolution beyond the width
- * less one that it needs, "fp8" the scheme by which it loads weights in FP8. "declared" are the schemes of quantization whose declared format of the
- * cache it takes, with that format: "modelopt fp8". "tile_rows" and "tile_columns" are what numbers
- * of rows and columns its kernels fill up where experts are stored packed (MXFP4); of their scales,
- * rows alone. "beyond" is what it does where a context is longer than the model was made for.
- * "whole" are the attention variants of which every tensor-parallel device has all, though their
- * files cut them.
+ * less one that it needs, "fp8" is the scheme by which it loads weights in FP8. "declared" are the
+ * schemes of quantization whose declared format of the cache it takes, with that format: "modelopt
+ * fp8". "tile_rows" and "tile_columns" are what numbers of rows and columns its kernels fill up
+ * where experts are stored packed (MXFP4); of their scales, rows alone. "beyond" is what it does
+ * where a context is longer than the model was made for. "whole" are the attention variants of which
+ * every tensor-parallel device has all, though their files cut them.
  *
  * * Of a device's memory the engine takes "utilization", for all it holds, or where "covers" is
- * "static" for weights and cache alone. "overhead" are bytes of the runtime and its graphs,
+ * "static" for weights and cache alone; of what is free
+ * after "before" bytes where these are gone before it loads. Recurrent states have a "pool" of so
+ * much of the cache. "overhead" are bytes of the runtime and its graphs,
  * "sampling" those of choosing the next tokens, held instead of a layer's tensors where they are
  * more.
  *
@@ -49,7 +51,7 @@ struct al_engine {
 	enum al_engine_latents latents;
 	enum al_engine_covers covers;
 	const struct al_formula *window, *utilization;
-	const struct al_formula *overhead, *sampling; /* NULL: none */
+	const struct al_formula *overhead, *sampling, *before, *pool; /* NULL: none */
 	const struct al_formula *state_pages, *more_inputs; /* NULL: none */
 	const struct al_formula *chunk, *sequences; /* sequences NULL: 1 */
 	struct al_texts small; /* devices' names */
@@ -100,6 +102,9 @@ bool al_engine_tokens(const struct al_engine_scope *scope, int64_t *out,
 /* Bytes; 0 where the engine has no such formula. */
 bool al_engine_bytes(const struct al_engine_scope *scope, const struct al_formula *formula,
 	int64_t *out, struct al_error *err) AL_MUST_CHECK;
+/* States' pool as a part of the cache; 0: they have none of their own. */
+bool al_engine_pool(const struct al_engine_scope *scope, mpq_t out,
+	struct al_error *err) AL_MUST_CHECK;
 /* The share of a device's memory that it takes. */
 bool al_engine_utilization(const struct al_engine_scope *scope, mpq_t out,
 	struct al_error *err) AL_MUST_CHECK;
