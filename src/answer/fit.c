@@ -81,6 +81,18 @@ static void fill_pool(const struct al_fit *f)
 		mpq_set(states, pool);
 }
 
+/* An engine whose share is of what all else leaves keeps as much of it free as the cache's bytes
+ * ask for. */
+static void leave_free(struct al_fit *f)
+{
+	mpq_srcptr cache = f->states[AL_STATE_CACHE];
+
+	AL_EXACT(open);
+	mpq_div(open, cache, f->share);
+	mpq_sub(open, open, cache);
+	al_exact_add(f->states[AL_STATE_OVERHEAD], open);
+}
+
 static bool take_inference(struct al_fit *f, struct al_error *err)
 {
 	AL_ENDS(al_inference_rows_finish) struct al_inference_row rows[AL_N_STATES];
@@ -92,6 +104,8 @@ static bool take_inference(struct al_fit *f, struct al_error *err)
 	fill_pool(f);
 	if (f->request->engine.engine->covers == AL_COVERS_STATIC)
 		leave_to_rest(f);
+	if (f->request->engine.engine->covers == AL_COVERS_CACHE)
+		leave_free(f);
 	return ok;
 }
 
@@ -295,7 +309,10 @@ bool al_fit_take_device(struct al_fit *f, const struct al_gpu *gpu, struct al_er
 			&& al_engine_bytes(&scope, scope.choice->engine->before, &before, err)))
 		return false;
 	al_exact_set(rest, before < gpu->usable ? gpu->usable - before : 0);
-	mpq_mul(budget, share, rest);
+	if (f->is_inference && scope.choice->engine->covers == AL_COVERS_CACHE)
+		mpq_set(budget, rest);
+	else
+		mpq_mul(budget, share, rest);
 	al_exact_truncate(budget, budget, 0);
 	mpq_sub(rest, rest, budget);
 	f->pool = pool;

@@ -31,12 +31,16 @@ static const char *device(struct al_arena *arena, const struct al_fit *f)
 /* "90 % of its memory" */
 static const char *share(struct al_arena *arena, const struct al_fit *f)
 {
-	const bool is_static = f->request->engine.engine->covers == AL_COVERS_STATIC;
+	static const char *const of[] = {
+		[AL_COVERS_ALL] = "its memory",
+		[AL_COVERS_STATIC] = "its memory for weights and cache",
+		[AL_COVERS_CACHE] = "the rest of its memory for cache",
+	};
 
-	return al_format(arena, "%s %% of its memory%s",
+	return al_format(arena, "%s %% of %s",
 		al_claim_exact(arena, "utilization_percent",
 			al_exact_scaled(arena, f->share, 100, 1)),
-		is_static ? " for weights and cache" : "");
+		of[f->request->engine.engine->covers]);
 }
 
 /* Are weights in the format that they would have had without --dtype? */
@@ -86,7 +90,7 @@ const char *al_fit_conditions(struct al_arena *arena, const struct al_fit *f)
 
 	if (f->gpu.name)
 		text = al_join(arena, text, device(arena, f));
-	if (f->gpu.name && mpq_sgn(f->rest) > 0)
+	if (f->gpu.name && mpq_cmp_ui(f->share, 1, 1) != 0)
 		text = al_join(arena, text, share(arena, f));
 	if (strcmp(f->symbol, "batch") != 0)
 		text = al_join(arena, text, count(arena, "batch size", "batch", t->batch));

@@ -9,7 +9,7 @@
 
 static const char *const heads_names[] = {"divided", "replicated"};
 static const char *const latents_names[] = {"divided", "replicated", "expanded"};
-static const char *const covers_names[] = {"all", "static"};
+static const char *const covers_names[] = {"all", "static", "cache"};
 static const char *const line_names[] = {"none", "blocks", "sequences"};
 
 static const struct al_field log_fields[] = {

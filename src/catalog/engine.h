@@ -14,15 +14,14 @@
  * schemes of quantization whose declared format of the cache it takes, with that format: "modelopt
  * fp8". "tile_rows" and "tile_columns" are what numbers of rows and columns its kernels fill up
  * where experts are stored packed (MXFP4); of their scales, rows alone. "beyond" is what it does
- * where a context is longer than the model was made for. "whole" are the attention variants of which
- * every tensor-parallel device has all, though their files cut them.
+ * where a context is longer than the model was made for. "whole" are the attention variants of
+ * which every tensor-parallel device has all, though their files cut them.
  *
- * * Of a device's memory the engine takes "utilization", for all it holds, or where "covers" is
- * "static" for weights and cache alone; of what is free
- * after "before" bytes where these are gone before it loads. Recurrent states have a "pool" of so
- * much of the cache. "overhead" are bytes of the runtime and its graphs,
- * "sampling" those of choosing the next tokens, held instead of a layer's tensors where they are
- * more.
+ * * Of a device's memory the engine takes "utilization", for all it holds, where "covers" is
+ * "static" for weights and cache alone, where it is "cache" of what all else leaves, for the cache;
+ * of what is free after "before" bytes, where these are gone before it loads. Recurrent states have
+ * a "pool" of so much of the cache. "overhead" are bytes of the runtime and its graphs, "sampling"
+ * those of choosing the next tokens, held instead of a layer's tensors where they are more.
  *
  * * "group_spread" is set where layers share blocks in groups (ledger/groups.h): groups have as
  * many layers as the rarest kind, but as many as the most frequent one if that has fewer than this
@@ -41,7 +40,7 @@
 
 enum al_engine_heads { AL_HEADS_DIVIDED, AL_HEADS_REPLICATED };
 enum al_engine_latents { AL_LATENTS_DIVIDED, AL_LATENTS_REPLICATED, AL_LATENTS_EXPANDED };
-enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC };
+enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC, AL_COVERS_CACHE };
 enum al_engine_line { AL_LINE_NONE, AL_LINE_BLOCKS, AL_LINE_SEQUENCES };
 
 struct al_engine {
