@@ -316,7 +316,8 @@ static bool find_capacity(struct answer *a, struct al_ledger *ledger, struct al_
 
 	if (!al_capacity_is_known(q) || a->seq == 0)
 		return al_fail(err, AL_EINPUT, "--kv-cache-memory needs %s",
-			a->seq ? "an engine that logs its capacity: --engine vllm" : "--seq N");
+			a->seq ? "an engine that logs its capacity, and known groups of layers"
+			       : "--seq N");
 	if (!al_gpu_parse(q->arena, a->options->memory, &memory, &n, err)
 		|| !al_capacity_find(ledger, q, &inference,
 			al_exact_from_int(q->arena, memory.usable), &capacity, err))

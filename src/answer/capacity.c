@@ -1,11 +1,15 @@
 /* How many sequences the memory for a cache holds. */
 #include "answer/capacity.h"
 
+#include "ledger/groups.h"
 #include "report/claim.h"
 
 bool al_capacity_is_known(const struct al_request *q)
 {
-	return q->engine.engine->line != AL_LINE_NONE && !al_request_is_encoder(q);
+	const struct al_cache_entries cache = al_request_cache(q);
+
+	return q->engine.engine->line != AL_LINE_NONE && !al_request_is_encoder(q)
+		&& al_cache_is_grouped(q->engine.engine, &cache);
 }
 
 /* A sequence's groups of layers; those of a pipeline's stage have its share of the layers. */

@@ -437,7 +437,8 @@ static bool answer(struct comparison *c, struct al_fit *f, const struct counted 
 		return al_fail(err, AL_EINPUT,
 			"--log: its lines tell settings of %s, but no memory", c->engine->title);
 	add_notes(c, first);
-	al_fit_note(f, first);
+	al_note_engine(f->request, first);
+	al_note_request(f->request, true, first);
 	al_session_claim(c->session, say(c, f));
 	return true;
 }

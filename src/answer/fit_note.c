@@ -110,8 +110,12 @@ static void add_inference(struct al_text *out, const struct al_fit *f)
 	if (!al_is_ideal(f->request)) {
 		al_text_addf(out, " --engine %s@%s --block %lld", choice->engine->name,
 			choice->engine->version, (long long)choice->block);
-		add_number(out, f, "max-num-batched-tokens", choice->chunk, 1);
-		add_number(out, f, "max-num-seqs", choice->sequences, 1);
+		/* those of several devices aren't the same */
+		add_number(out, f, "max-num-batched-tokens",
+			f->options->devices.device ? choice->chunk : choice->asked_chunk, 1);
+		add_number(out, f, "max-num-seqs",
+			f->options->devices.device ? choice->sequences : choice->asked_sequences,
+			1);
 		add_number(out, f, "max-model-len", choice->max_model_len, 1);
 		add_number(out, f, "speculative-tokens", choice->speculated, 1);
 	}

@@ -1,7 +1,7 @@
 /* Requests as the options of the command line ask them. */
 #include "answer/request.h"
 
-#include "ledger/infer.h"
+#include "ledger/groups.h"
 
 const struct al_option_row al_setting_rows[] = {
 	OPTION_LIST(struct al_asked, sets, "set", "KEY=VALUE", "set a symbol, e.g. n_heads=12"),
@@ -372,9 +372,7 @@ bool al_is_ideal(const struct al_request *q)
 		&& !c->asked_chunk;
 }
 
-/* What one token of the model leaves, or of what replaces its attention; nothing where that isn't
- * known. */
-static struct al_cache_entries cache_entries(const struct al_request *q)
+struct al_cache_entries al_request_cache(const struct al_request *q)
 {
 	struct al_ledger_ask ask = al_request_ask(q, &q->variants.items[0],
 		al_request_is_about_model(q, true));
@@ -387,13 +385,12 @@ static struct al_cache_entries cache_entries(const struct al_request *q)
 	return cache;
 }
 
-static bool has_windows(const struct al_request *q)
+static bool has_windows(const struct al_cache_entries *cache)
 {
-	const struct al_cache_entries cache = cache_entries(q);
 	bool has = false;
 
-	for (size_t i = 0; i < cache.n; i++)
-		has |= cache.lines[i].limit > 0;
+	for (size_t i = 0; i < cache->n; i++)
+		has |= cache->lines[i].limit > 0;
 	return has;
 }
 
@@ -409,8 +406,14 @@ void al_note_engine(const struct al_request *q, struct al_table *table)
 	if (c->engine->sequences)
 		al_table_note(table, "a step processes %lld tokens and samples %lld sequences",
 			(long long)c->chunk, (long long)c->sequences);
-	if (c->engine->windows && has_windows(q))
+	const struct al_cache_entries cache = al_request_cache(q);
+	if (c->engine->windows && has_windows(&cache))
 		al_table_note(table, "%s", c->engine->windows);
+	if (c->engine->group_spread > 0 && cache.n > 0 && !al_cache_is_grouped(c->engine, &cache))
+		al_table_warn(table,
+			"%s groups these layers in its own way, which isn't known: each takes "
+			"whole blocks alone",
+			c->engine->title);
 }
 
 void al_note_context(struct al_request *q, int64_t seq, struct al_table *table)
@@ -443,7 +446,7 @@ void al_request_next_fit(const struct al_request *q, struct al_session *session,
 	const char *options[2 + MOST_MORE + 1] = {"--engine vllm", "--device H100"};
 	const char *const *wanted = options + is_training;
 	const bool can_be_served = !q->lacks_seq && !al_request_is_encoder(q)
-		&& cache_entries(q).n > 0;
+		&& al_request_cache(q).n > 0;
 	bool is_asked = strcmp(session->style.command, "fit") == 0;
 
 	for (size_t i = 0; is_asked && wanted[i]; i++)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "answer/session.h"
+#include "ledger/infer.h"
 #include "ledger/request/request.h"
 
 /* Options that fill a struct al_asked: --set, --batch and --seq; --variant and --basis;
@@ -58,6 +59,9 @@ void al_note_context(struct al_request *request, int64_t seq, struct al_table *t
 /* A note if the model's files specify the format of its cache. */
 void al_note_cache_format(const struct al_request *request, const char *option,
 	struct al_table *table);
+/* What one token of the model leaves, or of what replaces its attention; nothing where that isn't
+ * known. */
+struct al_cache_entries al_request_cache(const struct al_request *request);
 /* Is it a model that reads all tokens at once, and has no decoder? */
 bool al_request_is_encoder(const struct al_request *request);
 

@@ -58,6 +58,7 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("fp8", TEXT, AT(fp8))},
 	{AL_TEXTS_FIELD("declared", AT(declared.items), AT(declared.n))},
 	{AL_TEXTS_FIELD("whole", AT(whole.items), AT(whole.n))},
+	{AL_TEXTS_FIELD("ungrouped", AT(ungrouped.items), AT(ungrouped.n))},
 	{AL_TEXTS_FIELD("causes", AT(causes.items), AT(causes.n))},
 	{AL_KEY("log", LIST, AT(log)), .n_offset = AT(n_log), .record = &log_record,
 		.item_size = sizeof(struct al_log_line), .most = 64, .noun = "lines"},

@@ -59,7 +59,7 @@ struct al_engine {
 	int64_t group_spread; /* 0: layers aren't grouped */
 	enum al_engine_line line;
 	const char *states, *fp8; /* NULL: the cache's; NULL: plain */
-	struct al_texts declared, whole; /* "modelopt fp8"; "mamba" */
+	struct al_texts declared, whole, ungrouped; /* "modelopt fp8"; "mamba"; "csa" */
 	struct al_texts causes; /* "--mtp": what else a log may come from than is told in it */
 	struct al_texts versions; /* in which a rule changed */
 	const struct al_log_line *log; /* engine_log.h */

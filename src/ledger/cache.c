@@ -236,7 +236,7 @@ static bool group(struct keep *keep, struct al_error *err)
 		.tp = ledger->ask.tp,
 		.devices = ledger->ask.tp};
 
-	return !choice || choice->engine->group_spread == 0 || keep->seq == 0 || keep->out->n == 0
+	return !choice || !al_cache_is_grouped(choice->engine, keep->out) || keep->seq == 0
 		|| al_cache_group(ledger, &scope, keep->source_seq, keep->out, err);
 }
 

@@ -246,6 +246,16 @@ static void hold_lines(struct grouping *g, struct al_layer_groups *out)
 	out->padding = padding;
 }
 
+bool al_cache_is_grouped(const struct al_engine *engine, const struct al_cache_entries *cache)
+{
+	for (size_t i = 0; i < cache->n; i++)
+		if (al_find_name(cache->lines[i].entry->module->configured.variant->name,
+			    engine->ungrouped.items, engine->ungrouped.n)
+			>= 0)
+			return false;
+	return engine->group_spread > 0 && cache->n > 0;
+}
+
 bool al_cache_group(struct al_ledger *ledger, const struct al_engine_scope *scope,
 	int64_t source_seq, struct al_cache_entries *cache, struct al_error *err)
 {

@@ -7,6 +7,9 @@
 
 #include "ledger/infer.h"
 
+/* Does the engine group the layers of `cache`, and is it known how? */
+bool al_cache_is_grouped(const struct al_engine *engine, const struct al_cache_entries *cache);
+
 /* Groups the layers of `cache`, sets the tokens that each line of it holds, and its groups. */
 bool al_cache_group(struct al_ledger *ledger, const struct al_engine_scope *scope,
 	int64_t source_seq, struct al_cache_entries *cache, struct al_error *err) AL_MUST_CHECK;
