@@ -386,16 +386,16 @@ static void add_notes(const struct comparison *c, struct al_table *table)
 			"tokens and sequences are counted for the memory that the log prints");
 }
 
-static bool has_any(const struct comparison *c, enum figure first, enum figure end)
+static bool has_any(const struct comparison *c, int first, int end)
 {
-	for (int i = first; i < (int)end; i++)
+	for (int i = first; i < end; i++)
 		if (fact_of(c, (enum figure)i))
 			return true;
 	return false;
 }
 
 /* A table of the figures that the log has; NULL: it has none of these. */
-static struct al_table *add_table(struct comparison *c, enum figure first, enum figure end,
+static struct al_table *add_table(struct comparison *c, int first, int end,
 	const struct counted counted[N_FIGURES])
 {
 	if (!has_any(c, first, end))
@@ -406,7 +406,7 @@ static struct al_table *add_table(struct comparison *c, enum figure first, enum 
 		: al_session_table(c->session, "capacity", capacity_fields, 0,
 			"What the memory for the cache holds: the log of %s and what is counted",
 			c->engine->title);
-	for (int i = first; i < (int)end; i++)
+	for (int i = first; i < end; i++)
 		add_figure(c, table, (enum figure)i, &counted[i]);
 	return table;
 }
