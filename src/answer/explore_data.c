@@ -202,11 +202,12 @@ static void add_line(struct data *d, const struct al_line *line)
 					       : al_format(d->arena, "%d", (int)entry->shared));
 	for (size_t i = 0; i < sizeof(formulas) / sizeof(*formulas); i++)
 		al_text_addf(out, ",%s", place(d, formulas[i]));
-	al_text_addf(out, ",%s,%s,%s",
+	al_text_addf(out, ",%s,%s,%s,%s",
 		quoted(d,
 			is_source || entry->per == AL_PER_SEQUENCE ? al_per_names[entry->per]
 								   : NULL),
-		place_of_dtype(d, entry->dtype), place(d, inner_of(entry)));
+		place_of_dtype(d, entry->dtype), place(d, inner_of(entry)),
+		place_of_dtype(d, entry->in_fp8));
 	trim(out);
 	al_text_add(out, "]");
 	if (is_source)

@@ -160,7 +160,7 @@
 
   /* ---- lines and sums ---- */
 
-  const NAME = 0, DIMS = 1, SHARED = 2, COUNT = 3, WHEN = 4, TOKENS = 5, PER = 6, DTYPE = 7, INNER = 8;
+  const NAME = 0, DIMS = 1, SHARED = 2, COUNT = 3, WHEN = 4, TOKENS = 5, PER = 6, DTYPE = 7, INNER = 8, IN_FP8 = 9;
   const has = (line, at) => line[at] !== undefined && line[at] !== null;
 
   /* A line's elements with what the basis covers; null: it isn't there. */
@@ -198,8 +198,19 @@
     return found;
   }
 
+  const dtypeNamed = name => dtypes.find(d => d[0] === name);
+  const isNarrow = dtype => 2 * dtype[2] > dtype[1];
+
+  /* Where it has no format of its own, what is cached once for a sequence has one of at least two bytes. */
+  function dtypeOf(line) {
+    const asked = dtypeNamed(state.dtype);
+    if (has(line, DTYPE)) return data.dtypes[line[DTYPE]];
+    if (has(line, IN_FP8) && state.dtype === 'fp8') return data.dtypes[line[IN_FP8]];
+    return line[PER] === 'sequence' && isNarrow(asked) ? dtypeNamed('bf16') : asked;
+  }
+
   const bytesOf = (line, n) => {
-    const dtype = has(line, DTYPE) ? data.dtypes[line[DTYPE]] : dtypes.find(d => d[0] === state.dtype);
+    const dtype = dtypeOf(line);
     return fraction(n * BigInt(dtype[1]), BigInt(dtype[2]));
   };
   const sum = items => items.reduce(add, whole(0));
