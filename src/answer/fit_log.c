@@ -5,7 +5,7 @@
 #include "catalog/history.h"
 #include "report/claim.h"
 
-enum { MOST_LOG = 64 << 20 };
+enum { MOST_LOG = 16 << 20 };
 
 /* What a log prints, by the names in the engines' files. */
 enum figure {
@@ -43,7 +43,7 @@ struct comparison {
 	struct al_log_facts facts;
 	const char **words; /* the command that the log amounts to, without --log */
 	size_t n_words, room;
-	const char *version; /* of the log; NULL: it isn't told, or its rules are known */
+	const char *version; /* of the log; NULL: there is none, or its rules are known */
 	int64_t n_compared, n_equal, n_explained; /* figures */
 };
 
@@ -356,7 +356,9 @@ static void add_figure(struct comparison *c, struct al_table *table, enum figure
 		.difference = NAN};
 	if (counted->value) {
 		const bool is_equal = agrees(fact, counted);
-		record.difference = 100 * (mpq_get_d(counted->value) / mpq_get_d(fact->value) - 1);
+		if (mpq_sgn(fact->value) != 0)
+			record.difference = 100
+				* (mpq_get_d(counted->value) / mpq_get_d(fact->value) - 1);
 		record.agrees = is_equal ? "yes" : "no";
 		record.with = is_equal ? NULL : find_causes(c, figure);
 		c->n_compared++;
@@ -378,6 +380,9 @@ static const char *command_text(const struct comparison *c)
 static void add_notes(const struct comparison *c, struct al_table *table)
 {
 	al_table_note(table, "settings of the log: attnledger fit%s", command_text(c));
+	const struct al_log_fact *model = al_log_find(&c->facts, "model");
+	if (model)
+		al_table_note(table, "model in the log: %s", model->text);
 	if (c->version)
 		al_table_note(table, "the log is of version %s; the rules are those of version %s",
 			c->version, c->engine->version);
@@ -415,6 +420,10 @@ static const char *say(const struct comparison *c, const struct al_fit *f)
 {
 	struct al_arena *arena = &c->session->arena;
 
+	if (c->n_compared == 0)
+		return al_format(arena, "No figure in the log of %s can be compared for %s.",
+			al_claim_name(arena, "engine", c->engine->title),
+			al_claim_name(arena, "model", f->request->title));
 	return al_format(arena,
 		"%s of %s figures in the log of %s agree with what is counted for %s%s.",
 		al_claim_count(arena, "equal", c->n_equal),
@@ -435,7 +444,7 @@ static bool answer(struct comparison *c, struct al_fit *f, const struct counted 
 
 	if (!first)
 		return al_fail(err, AL_EINPUT,
-			"--log: its lines tell settings of %s, but no memory", c->engine->title);
+			"--log: found settings of %s, but no line about memory", c->engine->title);
 	add_notes(c, first);
 	al_note_engine(f->request, first);
 	al_note_request(f->request, true, first);

@@ -14,8 +14,8 @@ static const char *const line_names[] = {"none", "blocks", "sequences"};
 
 static const struct al_field log_fields[] = {
 	{AL_KEY("line", TEXT, offsetof(struct al_log_line, line)), .is_required = true},
-	{AL_TEXTS_FIELD("tells", offsetof(struct al_log_line, tells.items),
-		 offsetof(struct al_log_line, tells.n)),
+	{AL_TEXTS_FIELD("groups", offsetof(struct al_log_line, groups.items),
+		 offsetof(struct al_log_line, groups.n)),
 		.is_required = true},
 	{AL_KEY("unit", TEXT, offsetof(struct al_log_line, unit))},
 	{AL_KEY("is_sum", BOOLEAN, offsetof(struct al_log_line, is_sum))},

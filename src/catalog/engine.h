@@ -60,7 +60,7 @@ struct al_engine {
 	enum al_engine_line line;
 	const char *states, *fp8; /* NULL: the cache's; NULL: plain */
 	struct al_texts declared, whole, ungrouped; /* "modelopt fp8"; "mamba"; "csa" */
-	struct al_texts causes; /* "--mtp": what else a log may come from than is told in it */
+	struct al_texts causes; /* "--mtp": settings that a log may not have */
 	struct al_texts versions; /* in which a rule changed */
 	const struct al_log_line *log; /* engine_log.h */
 	size_t n_log;

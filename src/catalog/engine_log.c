@@ -84,14 +84,14 @@ static void take(struct reading *r, const char *name, const char *text, bool is_
 		add_to(r, known, &fact);
 }
 
-static void take_groups(struct reading *r, const char *line, const regmatch_t *groups)
+static void take_groups(struct reading *r, const char *line, const regmatch_t *found)
 {
 	const size_t n_before = r->out->n;
 
 	r->out->n_lines++;
-	for (size_t i = 0; i < r->kind->tells.n; i++) {
-		const char *name = r->kind->tells.items[i];
-		const regmatch_t *group = &groups[i + 1];
+	for (size_t i = 0; i < r->kind->groups.n; i++) {
+		const char *name = r->kind->groups.items[i];
+		const regmatch_t *group = &found[i + 1];
 		const struct al_log_fact *known = find(r->out, name);
 		if (*name == '\0' || group->rm_so < 0)
 			continue;
@@ -131,7 +131,7 @@ static bool read_kind(struct reading *r, const struct al_engine *engine, const c
 {
 	regex_t compiled;
 
-	if (r->kind->tells.n > MOST_GROUPS || regcomp(&compiled, r->kind->line, REG_EXTENDED) != 0)
+	if (r->kind->groups.n > MOST_GROUPS || regcomp(&compiled, r->kind->line, REG_EXTENDED) != 0)
 		return al_fail(err, AL_EINPUT, "engine %s: %s is no expression of a log's line",
 			engine->name, r->kind->line);
 	for (size_t i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* What the log of an engine tells of memory and of how it was started. Its file lists lines: each
+/* What the log of an engine has about memory and its settings. Its file lists lines: each
  * is an extended regular expression (POSIX), with what each of its groups is: the name of a figure,
  * an option of `fit` ("--tp"), "model", "version", or "" for nothing. */
 #pragma once
@@ -9,14 +9,14 @@ struct al_engine;
 
 struct al_log_line {
 	const char *line; /* the expression */
-	struct al_texts tells; /* by its groups */
+	struct al_texts groups; /* their names, "" for none */
 	const char *unit; /* of figures, and of an option's value: "GiB"; NULL: none */
 	bool is_sum; /* of all lines that match; else the first holds */
 };
 
-/* One thing that a log tells. */
+/* A figure or a setting in a log. */
 struct al_log_fact {
-	const char *name; /* from `tells` */
+	const char *name; /* of its group */
 	const char *text; /* as the log has it, without commas and with the unit: "44.42GiB" */
 	int64_t line; /* where it begins, counted from 1 */
 	mpq_srcptr value, half; /* of a figure, in bytes where it has a unit, and half a unit of its
@@ -34,5 +34,5 @@ struct al_log_facts {
 bool al_engine_log_read(struct al_arena *arena, const struct al_engine *engine, const char *text,
 	struct al_log_facts *out, struct al_error *err) AL_MUST_CHECK;
 
-/* NULL: the log doesn't tell it. */
+/* NULL: the log doesn't have it. */
 const struct al_log_fact *al_log_find(const struct al_log_facts *facts, const char *name);

@@ -34,6 +34,9 @@ def paper(name, text):
 
 
 DOCUMENTS = {
+    'log of one line': ('log.txt', 'avail mem=1 Load weight end. model weights take 1 ' * 20000,
+                        ['fit gpt2 --log @/log.txt']),
+    'log of many figures': ('log.txt', 'GPU KV cache size: 1 tokens\n' * 37000, ['fit gpt2 --log @/log.txt']),
     'deep arrays': ('d.json', '[' * 900000, ['count @/d.json', 'check @/d.json', 'variants @/d.json']),
     'deep objects': ('d.json', '{"a":' * 150000, ['count @/d.json', 'check @/d.json']),
     'many keys': ('d.json', {**LLAMA, **{f'k{i}': i for i in range(60000)}}, QUESTIONS + ['count @/d.json --explain']),

@@ -4,7 +4,7 @@
 usage: vllm_groups.py VERSION SDIST >> tests/data/vllm-groups.tsv
 
 SDIST is vLLM's source distribution, unpacked (pip download --no-deps --no-binary :all: vllm==0.24.0). Nothing else
-of it is imported than the two files that are judged: torch and the rest are stubs."""
+of it is imported than the two files that are judged: torch and the rest are empty modules."""
 import importlib.util
 import re
 import sys
@@ -19,7 +19,7 @@ class Stub(types.ModuleType):
         return made
 
 class Finder:
-    """Everything that isn't there is a stub."""
+    """Has any attribute: another empty module."""
     def find_spec(self, name, path=None, target=None):
         if name.split(".")[0] in ("vllm", "torch", "typing_extensions", "transformers", "numpy", "zmq", "msgspec", "cbor2", "xxhash"):
             return importlib.util.spec_from_loader(name, self, is_package=True)
