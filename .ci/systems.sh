@@ -22,6 +22,7 @@ bootstrap() {
 	rm -rf "$minimal"
 	# shellcheck disable=SC2086
 	debootstrap --force-check-gpg --variant=minbase "$1" "$minimal" $site >"$folder/$1.log" 2>&1 || return 1
+	unmount "minimal-$1" # debootstrap can leave its /proc there
 	touch "$minimal/bootstrapped"
 }
 

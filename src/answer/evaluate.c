@@ -42,8 +42,8 @@ static const struct al_table_field loss_fields[] = {
 	{AL_SHOW_WHOLE(struct loss, sequences, "Sequences")},
 	{AL_SHOW_WHOLE(struct loss, tokens, "Tokens")},
 	{AL_SHOW_WHOLE(struct loss, predicted, "Predicted")},
-	{AL_SHOW(struct loss, loss, "Loss", .unit = "nats per token", .digits = 6)},
-	{AL_SHOW(struct loss, perplexity, "Perplexity", .digits = 4)},
+	{AL_SHOW(struct loss, loss, "Loss", .unit = "nats per token", .digits = 4)},
+	{AL_SHOW(struct loss, perplexity, "Perplexity", .digits = 2)},
 	AL_FIELDS_END,
 };
 
@@ -97,7 +97,7 @@ static const struct al_table_field ablated_fields[] = {
 	{AL_SHOW_KEY(struct ablated, head, "Head", .digits = AL_DIGITS_ALL)},
 	{AL_SHOW_WHOLE(struct ablated, heads, "Heads removed")},
 	{AL_SHOW(struct ablated, loss_increase, "Loss added", .unit = "nats per token",
-		.digits = 6)},
+		.digits = 4)},
 	AL_FIELDS_END,
 };
 
