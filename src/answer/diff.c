@@ -1,6 +1,6 @@
 /* diff: why two answers differ. One setting after the other of the first question becomes that of
  * the second; the differences of the answers in between add up to the whole one. */
-#include "answer/session.h"
+#include "answer/question.h"
 
 #include "report/claim.h"
 
@@ -9,78 +9,6 @@ struct diff_options {
 };
 
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {NULL, 0}};
-
-/* The questions that have one number as their answer. */
-static const struct {
-	const char *name;
-	const struct al_command *command;
-} commands[] = {
-	{"count", &al_command_count},
-	{"cache", &al_command_cache},
-	{"memory", &al_command_memory},
-	{"fit", &al_command_fit},
-};
-enum { N_COMMANDS = sizeof(commands) / sizeof(*commands) };
-
-/* ---- questions ---- */
-
-struct question {
-	const char *text; /* as it is given */
-	int index; /* in `commands` */
-	struct al_command_line line;
-};
-
-/* The next word of a command line, as a shell takes it: quotes and backslashes are resolved; NULL:
- * there is none. */
-static char *take_word(struct al_arena *arena, const char **rest)
-{
-	char quote = '\0';
-
-	AL_TEXT(word);
-	*rest += strspn(*rest, " \t\n");
-	if (!**rest)
-		return NULL;
-	for (; **rest && (quote || !strchr(" \t\n", **rest)); (*rest)++) {
-		const char c = **rest;
-		if (c == quote || (!quote && (c == '\'' || c == '"')))
-			quote = quote ? '\0' : c;
-		else if (c == '\\' && quote != '\'' && (*rest)[1])
-			al_text_addf(&word, "%c", *++*rest);
-		else
-			al_text_addf(&word, "%c", c);
-	}
-	return al_strdup(arena, word.data ? word.data : "");
-}
-
-static bool find_command(const char *word, int *out, struct al_error *err)
-{
-	for (int i = 0; i < N_COMMANDS; i++)
-		if (strcmp(commands[i].name, word) == 0) {
-			*out = i;
-			return true;
-		}
-	return al_fail_unknown_item(err, "question", word, commands, N_COMMANDS, sizeof(*commands));
-}
-
-static bool read_question(struct al_arena *arena, const char *text, struct question *out,
-	struct al_error *err)
-{
-	const char *rest = text;
-	char **words = NULL, *word = take_word(arena, &rest);
-	size_t n = 0, room = 0;
-
-	*out = (struct question){.text = text};
-	if (word && strcmp(word, "attnledger") == 0)
-		word = take_word(arena, &rest);
-	if (!word)
-		return al_fail(err, AL_EINPUT, "expected a question, such as \"cache gpt2\"");
-	if (!find_command(word, &out->index, err))
-		return false;
-	while ((word = take_word(arena, &rest)))
-		*AL_APPEND(arena, words, n, room) = word;
-	return al_command_line_split(&out->line, arena, (int)n, words,
-		commands[out->index].command->options, err);
-}
 
 /* ---- what they differ in ---- */
 
@@ -98,7 +26,7 @@ struct change {
 
 struct diff {
 	struct al_session *session;
-	struct question before, after;
+	struct al_question before, after;
 	struct change *changes;
 	size_t n_changes, room;
 };
@@ -198,23 +126,12 @@ static char **words_after(struct diff *d, size_t n_changed)
 {
 	const struct setting subject = {NULL, NULL};
 	struct al_arena *arena = &d->session->arena;
-	char **words = NULL, *word;
-	size_t n = 0, room = 0;
 
 	AL_TEXT(text);
 	al_text_add(&text, text_of(arena, line_of(d, &subject, n_changed), &subject));
 	add_options(d, &text, &d->before.line, n_changed);
 	add_options(d, &text, &d->after.line, n_changed);
-	const char *rest = al_strdup(arena, text.data);
-	while ((word = take_word(arena, &rest)))
-		*AL_APPEND(arena, words, n, room) = word;
-	*AL_APPEND(arena, words, n, room) = NULL;
-	return words;
-}
-
-static void finish_session(void *session)
-{
-	al_session_finish(session);
+	return al_words_split(arena, text.data);
 }
 
 static bool read_lead(struct al_arena *arena, const struct al_session *asked, struct number *out,
@@ -239,15 +156,10 @@ static bool read_lead(struct al_arena *arena, const struct al_session *asked, st
 static bool ask(struct diff *d, size_t n_changed, struct number *out, struct al_error *err)
 {
 	struct al_arena *arena = &d->session->arena;
-	const struct al_command *command = commands[d->before.index].command;
-	const char *name = commands[d->before.index].name;
-	struct al_session *asked = al_new(arena, struct al_session);
+	struct al_session *asked;
 
-	al_session_begin(asked);
-	al_arena_defer(arena, finish_session, asked);
-	asked->style = (struct al_style){.command = name};
-	return al_session_read(asked, command, words_after(d, n_changed), err)
-		&& al_session_run(asked, command, name, err) && read_lead(arena, asked, out, err);
+	return al_question_ask(arena, &d->before, words_after(d, n_changed), &asked, err)
+		&& read_lead(arena, asked, out, err);
 }
 
 /* ---- the answer ---- */
@@ -324,23 +236,11 @@ static bool add_causes(struct diff *d, struct al_table *table, const struct numb
 	return true;
 }
 
-/* What its key columns name. */
-static const char *name_row(struct al_arena *arena, const struct al_table *table, size_t row)
-{
-	const char *name = "";
-
-	for (size_t i = 0; i < table->n_columns; i++)
-		if (table->columns[i].is_key)
-			name = al_format(arena, "%s%s%s", name, *name ? " " : "",
-				al_table_text(table, row, table->columns[i].key));
-	return name;
-}
-
 /* NULL: the table has no such row. */
 static mpq_srcptr find_part(struct al_arena *arena, const struct number *number, const char *name)
 {
 	for (size_t i = 0; i < number->table->n_rows; i++)
-		if (strcmp(name_row(arena, number->table, i), name) == 0)
+		if (strcmp(al_table_row_name(arena, number->table, i), name) == 0)
 			return al_cell_exact(number->table, i, number->key);
 	return NULL;
 }
@@ -369,12 +269,12 @@ static void add_parts(struct diff *d, const struct number *first, const struct n
 	struct al_table *table = al_session_table(d->session, "parts",
 		first->is_bytes ? byte_parts : count_parts, 0, "By part");
 	for (size_t i = 0; i < last->table->n_rows; i++) {
-		const char *name = name_row(arena, last->table, i);
+		const char *name = al_table_row_name(arena, last->table, i);
 		if (!find_part(arena, first, name))
 			add_part(table, name, NULL, al_cell_exact(last->table, i, last->key));
 	}
 	for (size_t i = 0; i < first->table->n_rows; i++) {
-		const char *name = name_row(arena, first->table, i);
+		const char *name = al_table_row_name(arena, first->table, i);
 		add_part(table, name, al_cell_exact(first->table, i, first->key),
 			find_part(arena, last, name));
 	}
@@ -443,12 +343,12 @@ static bool run(struct al_session *session, struct al_error *err)
 	struct diff d = {.session = session};
 	struct number first, last;
 
-	if (!read_question(&session->arena, session->line.words[0], &d.before, err)
-		|| !read_question(&session->arena, session->line.words[1], &d.after, err))
+	if (!al_question_read(&session->arena, session->line.words[0], &d.before, err)
+		|| !al_question_read(&session->arena, session->line.words[1], &d.after, err))
 		return false;
-	if (d.before.index != d.after.index)
-		return al_fail(err, AL_EINPUT, "%s and %s are different questions",
-			commands[d.before.index].name, commands[d.after.index].name);
+	if (d.before.command != d.after.command)
+		return al_fail(err, AL_EINPUT, "%s and %s are different questions", d.before.name,
+			d.after.name);
 	find_changes(&d);
 	if (!ask(&d, 0, &first, err))
 		return al_in(err, "%s", d.before.text);

@@ -1,12 +1,29 @@
 /* The scenarios that a command line names. */
 #include "answer/scenarios.h"
 
+#include "answer/question.h"
+
 static bool is_left_out(const struct al_session *session, const char *name)
 {
 	if (session->line.n_words < 2 || !al_scenario_is_schema(name))
 		return false;
 	if (!session->output->is_quiet && !session->caller)
 		fprintf(stderr, "attnledger: %s: a JSON Schema, not a scenario: left out\n", name);
+	return true;
+}
+
+static bool ask(void *context, struct al_arena *arena, const char *text,
+	struct al_scenario_answer *out, struct al_error *err)
+{
+	struct al_question question;
+	struct al_session *asked;
+
+	(void)context;
+	if (!al_question_read(arena, text, &question, err)
+		|| !al_question_ask(arena, &question, question.words, &asked, err))
+		return false;
+	*out = (struct al_scenario_answer){asked->claim.values, asked->claim.n_values,
+		AL_SESSION_TABLES(asked), asked->n_tables};
 	return true;
 }
 
@@ -18,6 +35,7 @@ static bool visit_named(struct al_session *session, const char *name,
 
 	if (!al_scenario_open(&scenario, session->catalog, name, err))
 		return is_left_out(session, name);
+	al_scenario_set_asker(scenario, (struct al_scenario_asker){.ask = ask});
 	bool ok = visit(context, scenario, err);
 	al_scenario_destroy(scenario);
 	return ok;

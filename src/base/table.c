@@ -301,6 +301,17 @@ const char *al_table_text(const struct al_table *table, size_t row, const char *
 	return cell && cell->kind == AL_CELL_TEXT ? cell->text : "";
 }
 
+const char *al_table_row_name(struct al_arena *arena, const struct al_table *table, size_t row)
+{
+	const char *name = "";
+
+	for (size_t i = 0; i < table->n_columns; i++)
+		if (table->columns[i].is_key)
+			name = al_format(arena, "%s%s%s", name, *name ? " " : "",
+				al_table_text(table, row, table->columns[i].key));
+	return name;
+}
+
 size_t al_table_extreme(const struct al_table *table, const char *key, int sign, double *out)
 {
 	size_t found = table->n_rows;

@@ -230,6 +230,9 @@ bool al_cell_number(const struct al_cell *cell, double *out);
 bool al_table_number(const struct al_table *table, size_t row, const char *key, double *out);
 const char *al_table_text(const struct al_table *table, size_t row, const char *key);
 
+/* The texts of the row's key columns, separated by spaces: "full", "llama-3-8b mqa". */
+const char *al_table_row_name(struct al_arena *arena, const struct al_table *table, size_t row);
+
 /* The row with the largest number under a key, with `sign` -1 the smallest, and that number; of
  * equals the first. n_rows: no row has one. */
 size_t al_table_extreme(const struct al_table *table, const char *key, int sign, double *out);

@@ -77,3 +77,11 @@ bool al_cell_value(const struct al_cell_place *place, const char *key, struct al
 /* An enclosure of the cell's values within the box of its data. */
 bool al_cell_enclose(const struct al_cell_place *place, const char *key, struct al_interval *out,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* ---- question.c: what a path names of another command's answer ---- */
+
+/* By `names`: one, of a number of the answer's sentence, or two, of a row and a column of its first
+ * table with such a cell. It is a datum of the box where the question is given a number. */
+bool al_question_value(struct al_evaluator *evaluator, const struct al_scenario_question *question,
+	const char *const *names, size_t n, struct al_data_box *box, struct al_scenario_cell *out,
+	struct al_error *err) AL_MUST_CHECK;

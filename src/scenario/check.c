@@ -63,6 +63,15 @@ static bool holds(const struct judgment *judgment)
 	return judgment->verdict == AL_REPRODUCED || judgment->verdict == AL_CONSISTENT;
 }
 
+/* "0.42 % below what was measured" */
+static const char *say_difference(const struct judgment *judgment, const struct al_printed *printed)
+{
+	const double measured = mpq_get_d(printed->first), found = mpq_get_d(judgment->value);
+
+	return al_format(judgment->arena, "%.2f %% %s what was measured",
+		100 * fabs(found / measured - 1), found < measured ? "below" : "above");
+}
+
 /* Explains a claim that the value, in the printed unit, doesn't reproduce. */
 static const char *explain(const struct al_derivation *d, const struct al_printed *printed,
 	const struct judgment *judgment)
@@ -74,12 +83,16 @@ static const char *explain(const struct al_derivation *d, const struct al_printe
 
 	switch (judgment->verdict) {
 	case AL_CONSISTENT:
+		if (claim->within)
+			return say_difference(judgment, printed);
 		if (d->box.n == 0)
 			return al_format(arena, "%s is about %s", point, claim->printed);
 		return al_format(arena, "%s within rounding of the inputs%s", point,
 			claim->is_approximate ? " and of \"about\"" : "");
 	case AL_INCONSISTENT:
-		return al_format(arena, "found %s, printed %s", point, claim->printed);
+		return claim->within
+			? say_difference(judgment, printed)
+			: al_format(arena, "found %s, printed %s", point, claim->printed);
 	case AL_UNDERIVABLE:
 		return al_format(arena,
 			"undecided: %s, and the inputs' rounding leaves too wide a range to search",
@@ -178,7 +191,7 @@ static bool judge_value(struct al_derivation *d, mpq_srcptr point, struct al_pri
 		judgment->high = al_exact_scaled(arena, search.high, 1, factor);
 	}
 	judgment->is_equality = al_claim_is_equality(d->claim) && holds(judgment);
-	return !judgment->is_equality
+	return !judgment->is_equality || d->claim->within
 		|| try_next_digit(&search, d->claim, printed, factor, &judgment->is_indifferent,
 			err);
 }
@@ -260,6 +273,7 @@ static void count(struct judgment *judgment, const struct judgment *held_by,
 	/* A number that is printed counts once, by the reading that holds. */
 	if (claim->kind == AL_CLAIM_PRINTED) {
 		counts->numbers[best->verdict]++;
+		counts->tolerated += best->verdict == AL_CONSISTENT && best->claim->within;
 		counts->equalities += best->is_equality;
 		counts->indifferent += best->is_indifferent;
 	}

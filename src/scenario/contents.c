@@ -33,6 +33,8 @@ void al_names_add_of(const struct al_scenario *s, unsigned which, struct al_name
 		al_names_add(names, s->listings[i].id);
 	for (size_t i = 0; which & AL_NAMES_DATA && i < s->n_data; i++)
 		al_names_add(names, s->data[i].id);
+	for (size_t i = 0; which & AL_NAMES_QUESTIONS && i < s->n_questions; i++)
+		al_names_add(names, s->questions[i].id);
 	if (which & AL_NAMES_METRICS)
 		add_metrics(s, names);
 	if (which & AL_NAMES_SYMBOLS)

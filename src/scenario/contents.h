@@ -238,10 +238,22 @@ struct al_scenario_claim {
 	enum al_relation relation;
 	enum al_rounding rounding;
 	bool is_approximate;
+	mpq_srcptr within; /* share of a measurement that a value may be away; NULL: none */
 	struct al_substitution *symbols; /* a printed polynomial's letters */
 	size_t n_symbols;
 	const char *underivable;
 	const char *erratum; /* the reason, or NULL */
+};
+
+/* ---- questions: answers of other commands, by engine, device and version ---- */
+
+/* A command line, asked for a printed number in place of its "{}". */
+struct al_scenario_question {
+	const char *id, *title, *source;
+	const char *ask;
+	const char *given; /* NULL: there is no "{}" */
+	mpq_srcptr value; /* of what is given */
+	int digits; /* its decimals */
 };
 
 /* ---- the file ---- */
@@ -270,6 +282,9 @@ struct al_scenario {
 	size_t n_listings;
 	struct al_scenario_figure *figures;
 	size_t n_figures;
+	struct al_scenario_question *questions;
+	size_t n_questions;
+	struct al_scenario_asker asker; /* ask NULL: nobody answers them */
 	struct al_scenario_claim *claims;
 	size_t n_claims;
 	size_t n_cells; /* counted against their bounds while the file is read */
@@ -302,6 +317,7 @@ enum {
 	AL_NAMES_DATA = 8,
 	AL_NAMES_METRICS = 16,
 	AL_NAMES_SYMBOLS = 32,
+	AL_NAMES_QUESTIONS = 64,
 };
 void al_names_add_of(const struct al_scenario *s, unsigned which, struct al_names *names);
 

@@ -17,6 +17,7 @@ struct al_memo {
 };
 
 struct al_known_kind;
+struct al_answered; /* question.c */
 enum { AL_KIND_LISTS = 64 };
 
 struct al_evaluator {
@@ -24,6 +25,7 @@ struct al_evaluator {
 	const struct al_scenario *scenario;
 	struct al_memo **memos; /* [n_tables], a list each */
 	struct al_known_kind *kinds[AL_KIND_LISTS]; /* of columns, by their keys' hashes */
+	struct al_answered *answers; /* [n_questions] */
 	size_t n_blocks; /* counted against their bound */
 	size_t n_look_ups; /* of all tables and the check */
 	size_t n_evaluated; /* entries, at the points of sweeps */

@@ -2,7 +2,8 @@
  *
  *   TABLE/ROW/COLUMN         ROW: VARIANT, CASE or CASE/VARIANT
  *   SWEEP/VARIANT/SYMBOL=VALUE[,SYMBOL=VALUE][/MEASURE]
- *   DATA/[CASE/][VARIANT/]COLUMN */
+ *   DATA/[CASE/][VARIANT/]COLUMN
+ *   QUESTION/NUMBER or QUESTION/ROW/COLUMN */
 #include "scenario/search.h"
 
 #include "scenario/cell.h"
@@ -232,11 +233,14 @@ bool al_path_value(struct al_evaluator *evaluator, const char *text, struct al_d
 	const struct al_scenario_table *table = AL_PART(s, tables, path.parts[0]);
 	const struct al_scenario_sweep *sweep = AL_PART(s, sweeps, path.parts[0]);
 	const struct al_data_set *set = AL_PART(s, data, path.parts[0]);
+	const struct al_scenario_question *question = AL_PART(s, questions, path.parts[0]);
 	return table	? table_value(evaluator, table, &path, box, out, column, err)
 		: sweep ? sweep_value(evaluator, sweep, &path, out, err)
 		: set	? data_value(evaluator, set, &path, box, out, err)
-			: al_unknown_fail(s, AL_NAMES_DRAWABLE | AL_NAMES_DATA,
-				"table, sweep or data set", path.parts[0], err);
+		: question
+		? al_question_value(evaluator, question, &path.parts[1], path.n - 1, box, out, err)
+		: al_unknown_fail(s, AL_NAMES_DRAWABLE | AL_NAMES_DATA | AL_NAMES_QUESTIONS,
+			"table, sweep, data set or question", path.parts[0], err);
 }
 
 /* A claim on no cell of a table is a datum, or follows from none. */

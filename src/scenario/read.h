@@ -10,12 +10,13 @@ enum {
 	AL_MOST_PARTS_OF_A_KIND = 1000, /* tables, sweeps, figures, data sets; columns of a table */
 	AL_MOST_NAMES = 10000, /* cases; variants, with those that only data know */
 	AL_MOST_CELLS = 1000000, /* of all tables */
+	AL_MOST_QUESTIONS = 256,
 };
 
 /* ---- the parts: each may name what was read before it ---- */
 
 extern const struct al_record al_data_record, al_table_record, al_sweep_record, al_listing_record,
-	al_figure_record, al_claim_record;
+	al_figure_record, al_question_record, al_claim_record;
 
 /* Readers for a record's rows; the context is the scenario. */
 typedef bool al_scenario_reader(void *scenario, const struct al_item *node, void *out,

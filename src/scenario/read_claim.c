@@ -33,6 +33,22 @@ static bool finish_claim(void *context, const struct al_item *node, void *record
 		|| al_json_in(&s->doc, al_json_get(node, "value"), err);
 }
 
+/* "1%": a hundredth. */
+static bool find_within(void *context, const char *text, void *out, struct al_error *err)
+{
+	struct al_scenario *s = context;
+	const size_t n = strlen(text);
+	mpq_ptr share = al_exact_new(&s->arena);
+	int digits;
+
+	if (n < 2 || text[n - 1] != '%'
+		|| !al_exact_parse(al_strndup(&s->arena, text, n - 1), share, &digits)
+		|| mpq_sgn(share) <= 0)
+		return al_fail(err, AL_EINPUT, "expected a percentage such as \"1%%\"");
+	*(mpq_srcptr *)out = al_exact_scaled(&s->arena, share, 1, 100);
+	return true;
+}
+
 const char *const al_claim_kind_names[AL_N_CLAIM_KINDS] = {"printed", "reading", "derived",
 	"identity", "repeat", "statement"};
 static const char *const relations[] = {"=", "<", ">", "in"};
@@ -52,6 +68,7 @@ static const struct al_field claim_fields[] = {
 	{AL_KEY("relation", WORD, AT(relation)), AL_WORDS(relations)},
 	{AL_KEY("rounding", WORD, AT(rounding)), AL_WORDS(roundings)},
 	{AL_KEY("approximate", BOOLEAN, AT(is_approximate))},
+	{AL_KEY("within", BY, AT(within)), .find = find_within},
 	{AL_KEY("unit", TEXT, AT(unit))},
 	AL_SUBSTITUTIONS("symbols", AT(symbols), AT(n_symbols), al_scenario_read_letter),
 	{AL_KEY("underivable", TEXT, AT(underivable))},

@@ -36,6 +36,7 @@ static const struct al_field scenario_fields[] = {
 	PARTS(sweeps, al_sweep_record, AL_MOST_PARTS_OF_A_KIND),
 	PARTS(listings, al_listing_record, AL_MOST_PARTS_OF_A_KIND),
 	PARTS(figures, al_figure_record, AL_MOST_PARTS_OF_A_KIND),
+	PARTS(questions, al_question_record, AL_MOST_QUESTIONS),
 	PARTS(claims, al_claim_record, 0),
 	{AL_KEY("errata", BY, 0), .reads_absent = true, .read = al_scenario_read_errata},
 };
@@ -65,6 +66,11 @@ bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, con
 	}
 	al_scenario_destroy(s);
 	return false;
+}
+
+void al_scenario_set_asker(struct al_scenario *scenario, struct al_scenario_asker asker)
+{
+	scenario->asker = asker;
 }
 
 void al_scenario_destroy(struct al_scenario *scenario)

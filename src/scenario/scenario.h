@@ -8,7 +8,8 @@
  *   memo, cell    the evaluator, which only reads the contents; the value of one cell
  *   measures      what a column computes
  *   column        the one list of columns
- *   evaluate, path    any cell by its key, formulas over cells; what a claim's path names
+ *   evaluate, question, path    any cell by its key, formulas over cells; answers of other
+ *                 commands; what a claim's path names
  *   best, al_table_build, al_sweep_build, al_listing_build, al_figure_build    tables as they are
  *                 printed and drawn
  *   search, printed, check    what a claim is worth, and what it may be
@@ -16,6 +17,7 @@
  *   scenario      opening, and what is asked from outside */
 #pragma once
 
+#include "attnledger.h"
 #include "base/table.h"
 #include "figure/figure.h"
 #include "ledger/ledger.h"
@@ -41,6 +43,24 @@ bool al_scenario_open(struct al_scenario **out, struct al_catalog *catalog, cons
 bool al_scenario_is_schema(const char *path);
 
 void al_scenario_destroy(struct al_scenario *scenario);
+
+/* ---- questions ---- */
+
+/* An answer of another command: the values of its sentence, and its tables. */
+struct al_scenario_answer {
+	const struct al_answer_value *values;
+	size_t n_values;
+	const struct al_table *const *tables;
+	size_t n_tables;
+};
+
+/* What answers the questions of a scenario; the answer lives as long as the arena. */
+struct al_scenario_asker {
+	bool (*ask)(void *context, struct al_arena *arena, const char *question,
+		struct al_scenario_answer *out, struct al_error *err);
+	void *context;
+};
+void al_scenario_set_asker(struct al_scenario *scenario, struct al_scenario_asker asker);
 
 /* Tables first, then sweeps and listings, in the file's order. `out` is the caller's to finish. */
 size_t al_scenario_n_tables(const struct al_scenario *scenario);
@@ -81,6 +101,7 @@ struct al_check_counts {
 	size_t kinds[AL_N_CLAIM_KINDS]; /* of all claims */
 	size_t numbers[AL_N_VERDICTS]; /* of numbers that are printed, each once: it holds if one of
 					  its readings does */
+	size_t tolerated; /* of these: not exact, but within the claim's tolerance */
 	size_t equalities; /* of these: numbers that are reproduced or consistent */
 	size_t indifferent; /* of these: would hold too with the last digit one more */
 	size_t errata; /* inconsistent and listed */

@@ -102,6 +102,11 @@ void al_claim_allow_rounding(const struct al_scenario_claim *claim, struct al_pr
 		mpq_add(below, below, unit);
 		mpq_add(above, above, unit);
 	}
+	if (claim->within) {
+		mpq_mul(below, claim->within, printed->first);
+		mpq_abs(below, below);
+		mpq_set(above, below);
+	}
 	mpq_sub(printed->low, printed->first, below);
 	mpq_add(printed->high, printed->last, above);
 }

@@ -34,7 +34,7 @@ bool al_scenario_find_id(void *context, const char *id, void *out, struct al_err
 	if (!al_id_check(id, err))
 		return false;
 	return !(AL_PART(s, tables, id) || AL_PART(s, sweeps, id) || AL_PART(s, data, id)
-		       || AL_PART(s, listings, id))
+		       || AL_PART(s, listings, id) || AL_PART(s, questions, id))
 		|| al_fail(err, AL_EINPUT, "the id \"%s\" appears twice", id);
 }
 

@@ -256,7 +256,8 @@ static const struct refusal {
 	const char *claim, *message;
 } refusals[] = {
 	{"'printed': '1', 'value': 'u/mha/total'",
-		"t.json:2:12: claim c: unknown table, sweep or data set \"u\" (did you mean "
+		"t.json:2:12: claim c: unknown table, sweep, data set or question \"u\" (did you "
+		"mean "
 		"\"t\"?)"},
 	{"'printed': '1', 'value': 't/mhb/total'",
 		"t.json:2:12: claim c: unknown variant \"mhb\" (did you mean \"mha\"?)"},
