@@ -79,7 +79,8 @@ bool al_capacity_find(struct al_ledger *ledger, struct al_request *q,
 		return al_fail(err, AL_EINPUT, "%s caches nothing", q->title);
 	out->blocks = mpq_sgn(memory) > 0 ? divide(memory, longest.block_bytes) : 0;
 	out->blocks_of_request = request.blocks;
-	out->blocks_of_longest = longest.blocks;
+	out->blocks_of_longest = longest.counted;
+	out->blocks_needed = longest.blocks;
 	out->tokens = tokens_of_log(q, out, &longest);
 	return true;
 }
@@ -124,7 +125,7 @@ const char *al_capacity_say(struct al_arena *arena, const struct al_request *q,
 			   al_format(arena, "%s %s", engine->title, engine->version)),
 		   *memory = al_claim_bytes(arena, "cache_memory", c->memory);
 
-	if (c->blocks < c->blocks_of_longest)
+	if (c->blocks < c->blocks_needed)
 		return al_format(arena,
 			"%s doesn't start for sequences of %s tokens: it has %s for its cache. "
 			"Pass "

@@ -7,7 +7,8 @@ struct al_capacity {
 	mpq_srcptr memory; /* for the cache, on one device */
 	int64_t blocks; /* in that memory */
 	int64_t seq, blocks_of_request; /* of what is asked for */
-	int64_t longest, blocks_of_longest; /* of what the engine is started for */
+	int64_t longest, blocks_of_longest; /* what it is started for, as its log counts it */
+	int64_t blocks_needed; /* for that */
 	int64_t tokens; /* that the log prints */
 };
 

@@ -161,6 +161,8 @@ static const struct al_dtype dtypes[] = {
 	{"fp8", {"f8", "f8_e4m3", "f8_e5m2"}, NULL, BYTES(1)},
 	{"fp8_128", {NULL}, NULL, BLOCK(128, 132),
 		.fallback = "bf16"}, /* with an f32 scale for 128 numbers */
+	{"fp8_512", {NULL}, NULL, BLOCK(512, 584),
+		.fallback = "bf16"}, /* 448 with 8 bytes of scales, 64 in bf16: DeepSeek-V4's */
 	{.stored = "F8_E5M2", BYTES(1), .epsilon = 0x1p-2, .needs_scale = true, CONVERTED(f8_e5m2)},
 	{.stored = "F8_E4M3", BYTES(1), .epsilon = 0x1p-3, .needs_scale = true, CONVERTED(f8_e4m3)},
 	{"i64", {NULL}, "I64", BYTES(8), CONVERTED(i64)},

@@ -10,6 +10,7 @@
 static const char *const heads_names[] = {"divided", "replicated"};
 static const char *const latents_names[] = {"divided", "replicated", "expanded"};
 static const char *const covers_names[] = {"all", "static", "cache"};
+static const char *const packing_names[] = {"widest", "slots", "tuples"};
 static const char *const line_names[] = {"none", "blocks", "sequences"};
 
 static const struct al_field log_fields[] = {
@@ -23,6 +24,17 @@ static const struct al_field log_fields[] = {
 static const struct al_record log_record = {
 	.fields = AL_FIELDS(log_fields),
 	.size = sizeof(struct al_log_line),
+};
+
+static const struct al_field page_fields[] = {
+	{AL_KEY("variant", TEXT, offsetof(struct al_engine_page, variant)), .is_required = true},
+	{AL_KEY("cached", TEXT, offsetof(struct al_engine_page, cached)), .is_required = true},
+	{AL_KEY("block", WHOLE, offsetof(struct al_engine_page, block)), .is_required = true,
+		.least = 1},
+};
+static const struct al_record page_record = {
+	.fields = AL_FIELDS(page_fields),
+	.size = sizeof(struct al_engine_page),
 };
 
 #define AT(member) offsetof(struct al_engine, member)
@@ -44,6 +56,11 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("state_pages", BY, AT(state_pages)), .read = al_read_formula},
 	{AL_KEY("more_inputs", BY, AT(more_inputs)), .read = al_read_formula},
 	{AL_KEY("group_spread", WHOLE, AT(group_spread))},
+	{AL_KEY("pages", LIST, AT(pages)), .n_offset = AT(n_pages), .record = &page_record,
+		.item_size = sizeof(struct al_engine_page), .most = 64, .noun = "pages"},
+	{AL_KEY("packing", WORD, AT(packing)), AL_WORDS(packing_names)},
+	{AL_KEY("alignment", BY, AT(alignment)), .read = al_read_formula},
+	{AL_KEY("page_dtype", BY, AT(page_dtype)), .read = al_read_dtype},
 	{AL_KEY("line", WORD, AT(line)), AL_WORDS(line_names)},
 	{AL_KEY("before", BY, AT(before)), .read = al_read_formula},
 	{AL_KEY("pool", BY, AT(pool)), .read = al_read_formula},
@@ -58,7 +75,6 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("fp8", TEXT, AT(fp8))},
 	{AL_TEXTS_FIELD("declared", AT(declared.items), AT(declared.n))},
 	{AL_TEXTS_FIELD("whole", AT(whole.items), AT(whole.n))},
-	{AL_TEXTS_FIELD("ungrouped", AT(ungrouped.items), AT(ungrouped.n))},
 	{AL_TEXTS_FIELD("causes", AT(causes.items), AT(causes.n))},
 	{AL_KEY("log", LIST, AT(log)), .n_offset = AT(n_log), .record = &log_record,
 		.item_size = sizeof(struct al_log_line), .most = 64, .noun = "lines"},
@@ -70,7 +86,7 @@ static const struct al_record engine_record = {
 };
 
 static const char *const symbols[] = {"seq", "window", "block", "chunk", "tp", "devices", "vocab",
-	"speculated", "caching", "sequences", "memory", "small"};
+	"speculated", "caching", "sequences", "memory", "small", "fp8"};
 enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
 
 static const struct al_file_kind engine_file = {
@@ -121,6 +137,14 @@ bool al_engine_read(struct al_arena *arena, const struct al_json *doc, const cha
 	return true;
 }
 
+bool al_engine_has_pages(const struct al_engine *engine, const char *variant)
+{
+	for (size_t i = 0; i < engine->n_pages; i++)
+		if (strcmp(engine->pages[i].variant, variant) == 0)
+			return true;
+	return false;
+}
+
 /* ---- formulas ---- */
 
 static bool look_up(void *context, const struct al_reference *reference, bool *found,
@@ -129,7 +153,8 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	const struct al_engine_scope *s = context;
 	const struct al_engine_choice *c = s->choice;
 	const int64_t values[N_SYMBOLS] = {s->seq, s->window, c->block, c->chunk, s->tp, s->devices,
-		s->vocab, c->speculated, c->caches_prefixes, c->sequences, c->memory, c->is_small};
+		s->vocab, c->speculated, c->caches_prefixes, c->sequences, c->memory, c->is_small,
+		s->is_fp8};
 	int i = al_find_name(reference->symbol, symbols, N_SYMBOLS);
 
 	(void)err;

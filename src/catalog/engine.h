@@ -30,9 +30,15 @@
  * tokens that its log prints: "blocks" over all groups, by the smallest block, or "sequences" that
  * fit, times their tokens.
  *
+ * * "pages" are of layers whose caches lie side by side in a block (ledger/packed.h), of so many
+ * tokens each, in multiples of "alignment" bytes; "packing" is how large such a block is: as the
+ * "widest" group of layers, a place for each layer of a group and size of pages ("slots"), or as
+ * many "tuples" of pages of all sizes as a group has layers. Their caches are in "page_dtype" where
+ * none is asked for.
+ *
  * * Formulas may use seq, window, block, chunk, sequences, tp, devices, vocab, speculated, caching
- * (of prefixes: 0 or 1), memory (of a device, in bytes; 0: not known) and small (1 on devices that
- * "small" lists). */
+ * (of prefixes: 0 or 1), memory (of a device, in bytes; 0: not known), small (1 on devices that
+ * "small" lists) and fp8 (1 where the cache is in FP8). */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -41,7 +47,14 @@
 enum al_engine_heads { AL_HEADS_DIVIDED, AL_HEADS_REPLICATED };
 enum al_engine_latents { AL_LATENTS_DIVIDED, AL_LATENTS_REPLICATED, AL_LATENTS_EXPANDED };
 enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC, AL_COVERS_CACHE };
+enum al_engine_packing { AL_PACKING_WIDEST, AL_PACKING_SLOTS, AL_PACKING_TUPLES };
 enum al_engine_line { AL_LINE_NONE, AL_LINE_BLOCKS, AL_LINE_SEQUENCES };
+
+/* What of a variant's cache lies beside other layers' in blocks (ledger/packed.h). */
+struct al_engine_page {
+	const char *variant, *cached;
+	int64_t block; /* tokens of a page */
+};
 
 struct al_engine {
 	const char *name, *title, *version, *since, *source; /* version: that was asked for */
@@ -57,9 +70,14 @@ struct al_engine {
 	int64_t block, tile_rows, tile_columns;
 	bool caches_prefixes; /* of models with recurrent states */
 	int64_t group_spread; /* 0: layers aren't grouped */
+	const struct al_engine_page *pages;
+	size_t n_pages;
+	enum al_engine_packing packing;
+	const struct al_formula *alignment; /* of pages; NULL: 1 */
+	const char *page_dtype; /* of their caches, where none is asked for; or NULL */
 	enum al_engine_line line;
 	const char *states, *fp8; /* NULL: the cache's; NULL: plain */
-	struct al_texts declared, whole, ungrouped; /* "modelopt fp8"; "mamba"; "csa" */
+	struct al_texts declared, whole; /* "modelopt fp8"; "mamba" */
 	struct al_texts causes; /* "--mtp": settings that a log may not have */
 	struct al_texts versions; /* in which a rule changed */
 	const struct al_log_line *log; /* engine_log.h */
@@ -89,10 +107,14 @@ struct al_gpu;
 bool al_engine_settle(struct al_engine_choice *choice, const struct al_gpu *gpu,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Has it pages for what the variant caches? */
+bool al_engine_has_pages(const struct al_engine *engine, const char *variant);
+
 /* Symbols for the engine's formulas; unknown ones may be 0. */
 struct al_engine_scope {
 	const struct al_engine_choice *choice;
 	int64_t seq, window, tp, devices, vocab;
+	bool is_fp8; /* the cache */
 };
 
 /* Tokens that are held of a sequence, in whole blocks; `window` 0: the layer has none. */

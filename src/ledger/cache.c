@@ -136,7 +136,8 @@ static mpq_srcptr divided(const struct keep *keep, const struct al_cache_entry *
 		      : line->entry->elements;
 }
 
-/* States have a head's numbers each, and are dealt out with the heads. */
+/* Of states a device has what the variant's "tp" leaves it; of few tokens one may be filled in
+ * part. */
 static bool find_state_rank(const struct keep *keep, const struct al_engine_scope *scope,
 	struct al_cache_entry *line, struct al_error *err)
 {
@@ -147,8 +148,12 @@ static bool find_state_rank(const struct keep *keep, const struct al_engine_scop
 		&& !al_engine_bytes(scope, scope->choice->engine->more_inputs, &more, err))
 		return false;
 	const int64_t inputs = more ? e->dims[e->n_dims - 1] : 1;
-	line->rank = al_exact_scaled(&keep->ledger->cached, divided(keep, line), inputs + more,
-		inputs);
+	const bool is_part = e->entry->tokens && keep->seq > 0;
+	int64_t filled = 1;
+	if (is_part && !evaluate(e, keep->seq, &filled, err))
+		return false;
+	line->rank = al_exact_scaled(&keep->ledger->cached, e->device, filled * (inputs + more),
+		is_part ? inputs * e->dims[0] : inputs);
 	return true;
 }
 
@@ -234,7 +239,8 @@ static bool group(struct keep *keep, struct al_error *err)
 	const struct al_engine_scope scope = {.choice = choice,
 		.seq = keep->seq,
 		.tp = ledger->ask.tp,
-		.devices = ledger->ask.tp};
+		.devices = ledger->ask.tp,
+		.is_fp8 = keep->storage->name && strcmp(keep->storage->name, "fp8") == 0};
 
 	return !choice || !al_cache_is_grouped(choice->engine, keep->out) || keep->seq == 0
 		|| al_cache_group(ledger, &scope, keep->source_seq, keep->out, err);

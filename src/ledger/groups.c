@@ -1,6 +1,8 @@
 /* Groups of layers: pages, blocks, and what a sequence takes of them. */
 #include "ledger/groups.h"
 
+#include "ledger/packed.h"
+
 /* A latent needs tokens like any full attention. */
 enum class { EVERY_TOKEN, WINDOW, SOURCE, STATE };
 
@@ -248,12 +250,9 @@ static void hold_lines(struct grouping *g, struct al_layer_groups *out)
 
 bool al_cache_is_grouped(const struct al_engine *engine, const struct al_cache_entries *cache)
 {
-	for (size_t i = 0; i < cache->n; i++)
-		if (al_find_name(cache->lines[i].entry->module->configured.variant->name,
-			    engine->ungrouped.items, engine->ungrouped.n)
-			>= 0)
-			return false;
-	return engine->group_spread > 0 && cache->n > 0;
+	const size_t packed = al_cache_packed(engine, cache);
+
+	return engine->group_spread > 0 && cache->n > 0 && (packed == 0 || packed == cache->n);
 }
 
 bool al_cache_group(struct al_ledger *ledger, const struct al_engine_scope *scope,
@@ -264,6 +263,8 @@ bool al_cache_group(struct al_ledger *ledger, const struct al_engine_scope *scop
 		.cache = cache,
 		.source_seq = source_seq};
 
+	if (al_cache_packed(scope->choice->engine, cache) > 0)
+		return al_cache_pack(ledger, scope, cache, err);
 	for (size_t i = 0; i < cache->n; i++)
 		add_line(&g, &cache->lines[i]);
 	for (size_t i = 0; i < g.n; i++)
@@ -278,6 +279,7 @@ bool al_cache_group(struct al_ledger *ledger, const struct al_engine_scope *scop
 			return false;
 	(is_one ? add_one_group : add_groups)(&g, &cache->groups);
 	cache->groups.least_block = least_block(&g);
+	cache->groups.counted = cache->groups.blocks;
 	hold_lines(&g, &cache->groups);
 	return true;
 }

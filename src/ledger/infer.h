@@ -35,12 +35,12 @@ struct al_cache_entry {
 	bool is_first, is_first_of_kind; /* of its module: counts it */
 };
 
-/* What an engine takes that groups layers (groups.h): a sequence takes `blocks`. */
+/* What an engine takes that groups layers (groups.h, packed.h): a sequence takes `blocks`. */
 struct al_layer_groups {
 	int64_t n_groups; /* 0: it groups none */
 	int64_t block_bytes; /* of a block in all layers of a group */
 	int64_t least_block; /* tokens of the smallest one */
-	int64_t blocks;
+	int64_t blocks, counted; /* counted: as the engine's log has it */
 	mpq_srcptr padding; /* bytes of the blocks of a sequence that no line holds */
 };
 

@@ -530,7 +530,19 @@ static bool takes(const struct al_request *q, const struct al_declared_cache *ca
 	return al_find_name(text, declared->items, declared->n) >= 0;
 }
 
-/* What was asked for, what the model's files declare where the engine takes that, or else bf16. */
+/* What the engine caches of the model's attention in, unless it is told otherwise. */
+static const char *own_format(const struct al_request *q)
+{
+	const struct al_engine *engine = q->engine.engine;
+
+	return q->is_own && engine->page_dtype
+			&& al_engine_has_pages(engine, q->variants.items[0].variant->name)
+		? engine->page_dtype
+		: "bf16";
+}
+
+/* What was asked for, what the model's files declare where the engine takes that, or else the
+ * engine's own. */
 bool al_request_cache_format(struct al_request *q, const char *asked, struct al_error *err)
 {
 	struct al_declared_cache cache = {0};
@@ -545,6 +557,6 @@ bool al_request_cache_format(struct al_request *q, const char *asked, struct al_
 	}
 	return al_dtype_find(asked	       ? asked
 			: q->cache.is_declared ? cache.dtype
-					       : "bf16",
+					       : own_format(q),
 		&q->cache.dtype, err);
 }

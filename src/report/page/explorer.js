@@ -221,8 +221,13 @@
     return value;
   }
 
+  /* Of a state the tokens of its first dimension, where it says how many it has. */
+  function held({line, all, dims}, scope) {
+    if (line[PER] !== 'sequence') return all * heldTokens(line, scope);
+    return has(line, TOKENS) ? all / dims[0] * wholeOf(line[TOKENS], scope, 0n) : all;
+  }
+
   function heldTokens(line, scope) {
-    if (line[PER] === 'sequence') return 1n;
     const seq = least1(scope, 'seq');
     if (line[PER] === 'source_token') return state.values.get('source_seq') ? least1(scope, 'source_seq') : seq;
     return has(line, TOKENS) ? wholeOf(line[TOKENS], scope, 0n) : seq;
@@ -234,7 +239,7 @@
     cache_bytes_per_token: (variant, scope) =>
       sum(lines(variant, 'cache', scope).filter(e => !e.line[PER]).map(e => bytesOf(e.line, e.all))),
     cache_bytes: (variant, scope) => sum(lines(variant, 'cache', scope)
-      .map(e => bytesOf(e.line, e.all * heldTokens(e.line, scope) * least1(scope, 'batch')))),
+      .map(e => bytesOf(e.line, held(e, scope) * least1(scope, 'batch')))),
     flops: (variant, scope) => sum(lines(variant, 'products', scope)
       .map(e => whole(2n * e.all * least1(scope, 'batch')))),
   };
