@@ -49,6 +49,8 @@ const struct al_option_row al_engine_rows[] = {
 	OPTION_COUNT(struct al_asked, max_model_len, "max-model-len", "N",
 		"longest sequence that the engine is started for (default: the model's context)",
 		.least = 1),
+	OPTION_TEXT(struct al_asked, state_dtype, "mamba-ssm-cache-dtype", "NAME",
+		"number format of recurrent states (default: the model's or the engine's)"),
 	OPTION_TEXT(struct al_asked, prefix_caching, "prefix-caching", "on|off",
 		"keep states for common prefixes (default: the engine's)"),
 	OPTION_COUNT(struct al_asked, speculated, "speculative-tokens", "N",

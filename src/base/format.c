@@ -154,9 +154,9 @@ static void f16_from_double(const double *values, size_t n, unsigned char *bytes
 
 static const struct al_dtype dtypes[] = {
 	{"f64", {"fp64"}, "F64", BYTES(8), .epsilon = 0x1p-52, WRITTEN(f64)},
-	{"f32", {"fp32"}, "F32", BYTES(4), .epsilon = 0x1p-23, WRITTEN(f32)},
-	{"f16", {"fp16"}, "F16", BYTES(2), .epsilon = 0x1p-10, WRITTEN(f16)},
-	{"bf16", {NULL}, "BF16", BYTES(2), .epsilon = 0x1p-7, WRITTEN(bf16)},
+	{"f32", {"fp32", "float32"}, "F32", BYTES(4), .epsilon = 0x1p-23, WRITTEN(f32)},
+	{"f16", {"fp16", "float16"}, "F16", BYTES(2), .epsilon = 0x1p-10, WRITTEN(f16)},
+	{"bf16", {"bfloat16"}, "BF16", BYTES(2), .epsilon = 0x1p-7, WRITTEN(bf16)},
 	/* Who asks for bytes doesn't care which of the two it is; who reads numbers does. */
 	{"fp8", {"f8", "f8_e4m3", "f8_e5m2"}, NULL, BYTES(1)},
 	{"fp8_128", {NULL}, NULL, BLOCK(128, 132),

@@ -37,6 +37,16 @@ static const struct al_record page_record = {
 	.size = sizeof(struct al_engine_page),
 };
 
+static const struct al_field state_fields[] = {
+	{AL_KEY("variant", TEXT, offsetof(struct al_engine_state, variant)), .is_required = true},
+	{AL_KEY("dtype", BY, offsetof(struct al_engine_state, dtype)), .is_required = true,
+		.read = al_read_dtype},
+};
+static const struct al_record state_record = {
+	.fields = AL_FIELDS(state_fields),
+	.size = sizeof(struct al_engine_state),
+};
+
 #define AT(member) offsetof(struct al_engine, member)
 static const struct al_field engine_fields[] = {
 	{AL_KEY("name", TEXT, AT(name)), .is_required = true},
@@ -71,6 +81,9 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("prefix_caching", BOOLEAN, AT(caches_prefixes))},
 	{AL_KEY("tile_rows", WHOLE, AT(tile_rows)), .least = 1, .fallback = 1},
 	{AL_KEY("tile_columns", WHOLE, AT(tile_columns)), .least = 1, .fallback = 1},
+	{AL_KEY("state_dtypes", LIST, AT(state_dtypes)), .n_offset = AT(n_state_dtypes),
+		.record = &state_record, .item_size = sizeof(struct al_engine_state), .most = 64,
+		.noun = "variants"},
 	{AL_KEY("states", BY, AT(states)), .read = al_read_dtype},
 	{AL_KEY("fp8", TEXT, AT(fp8))},
 	{AL_TEXTS_FIELD("declared", AT(declared.items), AT(declared.n))},
@@ -135,6 +148,14 @@ bool al_engine_read(struct al_arena *arena, const struct al_json *doc, const cha
 	engine->version = al_strdup(arena, version);
 	return al_history_versions(arena, doc, doc->root, &engine->versions, err);
 	return true;
+}
+
+const char *al_engine_state_dtype(const struct al_engine *engine, const char *variant)
+{
+	for (size_t i = 0; i < engine->n_state_dtypes; i++)
+		if (strcmp(engine->state_dtypes[i].variant, variant) == 0)
+			return engine->state_dtypes[i].dtype;
+	return NULL;
 }
 
 bool al_engine_has_pages(const struct al_engine *engine, const char *variant)

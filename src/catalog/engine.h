@@ -17,6 +17,9 @@
  * where a context is longer than the model was made for. "whole" are the attention variants of
  * which every tensor-parallel device has all, though their files cut them.
  *
+ * * "state_dtypes" are formats of the recurrent states of variants, where neither the asker nor the
+ * model's config sets one; else they are the variant's.
+ *
  * * Of a device's memory the engine takes "utilization", for all it holds, where "covers" is
  * "static" for weights and cache alone, where it is "cache" of what all else leaves, for the cache;
  * of what is free after "before" bytes, where these are gone before it loads. Recurrent states have
@@ -56,6 +59,11 @@ struct al_engine_page {
 	int64_t block; /* tokens of a page */
 };
 
+/* The format of a variant's states. */
+struct al_engine_state {
+	const char *variant, *dtype;
+};
+
 struct al_engine {
 	const char *name, *title, *version, *since, *source; /* version: that was asked for */
 	const char *windows, *beyond; /* NULL: there is nothing to note */
@@ -76,6 +84,8 @@ struct al_engine {
 	const struct al_formula *alignment; /* of pages; NULL: 1 */
 	const char *page_dtype; /* of their caches, where none is asked for; or NULL */
 	enum al_engine_line line;
+	const struct al_engine_state *state_dtypes;
+	size_t n_state_dtypes;
 	const char *states, *fp8; /* NULL: the cache's; NULL: plain */
 	struct al_texts declared, whole; /* "modelopt fp8"; "mamba" */
 	struct al_texts causes; /* "--mtp": settings that a log may not have */
@@ -97,6 +107,7 @@ struct al_engine_choice {
 	int64_t memory; /* of the device; 0: not known */
 	int64_t max_model_len; /* 0: the model's context */
 	const char *utilization; /* a decimal; NULL: the engine's own */
+	const char *state_dtype; /* of recurrent states; NULL: the model's or the engine's */
 	bool has_mtp; /* what predicts further tokens is loaded, and caches too */
 	bool caches_prefixes;
 	int64_t speculated; /* tokens in each step */
@@ -106,6 +117,9 @@ struct al_engine_choice {
 struct al_gpu;
 bool al_engine_settle(struct al_engine_choice *choice, const struct al_gpu *gpu,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* NULL: the variant's own. */
+const char *al_engine_state_dtype(const struct al_engine *engine, const char *variant);
 
 /* Has it pages for what the variant caches? */
 bool al_engine_has_pages(const struct al_engine *engine, const char *variant);

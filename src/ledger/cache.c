@@ -108,11 +108,32 @@ static bool expand(const struct keep *keep, struct al_cache_entry *line, struct 
 	return true;
 }
 
-static bool find_storage(const struct keep *keep, const struct al_entry *entry,
+/* Of a state that has one: what was asked for, the model's own, or the engine's of such layers;
+ * NULL: the variant's. */
+static const char *find_state_dtype(const struct keep *keep, const struct al_ledger_entry *e)
+{
+	const struct al_engine_choice *choice = keep->ledger->ask.engine;
+	const struct al_setting *own = NULL;
+
+	if (choice && choice->state_dtype)
+		return choice->state_dtype;
+	if (al_settings_get(&e->module->block->settings, "state_dtype", &own, NULL) && own
+		&& own->value.kind == AL_VALUE_WORD && strcmp(own->value.word, "auto") != 0)
+		return own->value.word;
+	return choice ? al_engine_state_dtype(choice->engine, e->module->configured.variant->name)
+		      : NULL;
+}
+
+static bool find_storage(const struct keep *keep, const struct al_ledger_entry *e,
 	const struct al_dtype **out, struct al_error *err)
 {
 	const struct al_engine_choice *choice = keep->ledger->ask.engine;
-	const char *name = entry->dtype ? entry->dtype
+	const struct al_entry *entry = e->entry;
+	const char *state = entry->per == AL_PER_SEQUENCE && entry->dtype && !entry->tokens
+		? find_state_dtype(keep, e)
+		: NULL;
+	const char *name = state ? state
+		: entry->dtype	 ? entry->dtype
 		: entry->in_fp8 && keep->storage->name && strcmp(keep->storage->name, "fp8") == 0
 		? entry->in_fp8
 		: choice && entry->per == AL_PER_SEQUENCE ? choice->engine->states
@@ -123,7 +144,7 @@ static bool find_storage(const struct keep *keep, const struct al_entry *entry,
 	*out = keep->storage;
 	if (!name && entry->per == AL_PER_SEQUENCE && is_narrow)
 		name = "bf16";
-	return !name || al_dtype_find(name, out, err);
+	return !name || al_dtype_find(name, out, err) || (state && al_in(err, "state_dtype"));
 }
 
 /* ---- engines ---- */
@@ -222,7 +243,7 @@ static bool add_entry(struct keep *keep, const struct al_ledger_entry *e, bool i
 	if (!find_limit(e, &line.limit, err))
 		return false;
 	line.kind = kind_of(e, line.limit);
-	if (!find_tokens(keep, &line, err) || !find_storage(keep, e->entry, &line.storage, err)
+	if (!find_tokens(keep, &line, err) || !find_storage(keep, e, &line.storage, err)
 		|| !expand(keep, &line, err) || !find_held(keep, &line, err))
 		return false;
 	add(keep, line);

@@ -186,11 +186,7 @@ static bool find_base(struct al_quantization *q, const struct al_model *model, s
 	q->is_file = name != NULL;
 	if (name)
 		return al_dtype_find(name, &q->base, err);
-	q->base = said ? al_dtype_named(strcmp(said, "bfloat16") == 0 ? "bf16"
-				  : strcmp(said, "float16") == 0      ? "f16"
-				  : strcmp(said, "float32") == 0      ? "f32"
-								      : said)
-		       : NULL;
+	q->base = said ? al_dtype_named(said) : NULL;
 	q->is_base_default = !q->base;
 	return q->base || al_dtype_find("bf16", &q->base, err);
 }

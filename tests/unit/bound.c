@@ -19,9 +19,10 @@ static int tear_down(void **state)
 	return destroy_catalog(state);
 }
 
+/* States in one format: engines have them in others. */
 static struct al_engine_choice choose(const char *name, bool is_finest)
 {
-	struct al_engine_choice choice = {0};
+	struct al_engine_choice choice = {.state_dtype = "f32"};
 
 	must(al_catalog_engine(catalog, name, &choice.engine, &err), &err);
 	choice.block = is_finest ? 1 : choice.engine->block;

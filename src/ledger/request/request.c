@@ -427,10 +427,14 @@ static bool find_engine(struct al_request *q, const struct al_asked *asked, stru
 		.has_mtp = asked->has_mtp,
 		.speculated = asked->speculated ? asked->speculated : asked->has_mtp,
 		.max_model_len = asked->max_model_len,
+		.state_dtype = asked->state_dtype,
 		.asked_chunk = asked->chunk,
 		.asked_sequences = asked->sequences};
 	if (!al_catalog_engine(q->catalog, name, &choice->engine, err))
 		return al_in(err, "--engine");
+	const struct al_dtype *unused;
+	if (asked->state_dtype && !al_dtype_find(asked->state_dtype, &unused, err))
+		return al_in(err, "--mamba-ssm-cache-dtype");
 	choice->block = asked->block ? asked->block : choice->engine->block;
 	return find_prefix_caching(choice, asked, err) && al_engine_settle(choice, NULL, err);
 }

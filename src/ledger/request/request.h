@@ -27,6 +27,7 @@ struct al_asked {
 	struct al_texts variants;
 	struct al_texts bases; /* "output_projection=full" */
 	const char *engine, *utilization; /* NULL: not given */
+	const char *state_dtype; /* of recurrent states; NULL: the model's or the engine's */
 	const char *prefix_caching; /* "on" or "off"; NULL: the engine's */
 	int64_t block, chunk, sequences; /* 0: the engine's; chunk: tokens of a step */
 	int64_t speculated; /* tokens in each step */
