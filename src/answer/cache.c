@@ -341,8 +341,8 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 		return al_fail(err, AL_EINPUT, "--tp needs a whole model, not only attention");
 	struct al_ledger *ledger = al_ledger_create(a->request->arena, &ask, err);
 	if (!ledger
-		|| !al_ledger_cache(ledger, a->request->cache.dtype, a->seq, a->source_seq, &cache,
-			err))
+		|| !al_ledger_cache(ledger, a->request->cache.dtype, a->seq, a->source_seq,
+			a->batch, &cache, err))
 		return false;
 	if (!al_ledger_declares_list(ledger, AL_LIST_CACHE, &undeclared)) {
 		const struct record unknown = begin_row(a, AL_N_CACHE_KINDS);

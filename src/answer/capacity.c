@@ -20,7 +20,7 @@ static bool find_groups(struct al_ledger *ledger, const struct al_inference *inf
 									   : inference->source_seq;
 	struct al_cache_entries cache;
 
-	if (!al_ledger_cache(ledger, inference->cache, seq, source_seq, &cache, err))
+	if (!al_ledger_cache(ledger, inference->cache, seq, source_seq, 1, &cache, err))
 		return false;
 	*out = cache.groups;
 	out->block_bytes = al_divide_up(out->block_bytes, inference->pp > 1 ? inference->pp : 1);

@@ -32,9 +32,10 @@ bool al_inference_init(struct al_inference *inference, const struct al_device_op
 {
 	struct al_training training;
 
-	*inference = (struct al_inference){.activation_bytes = 2,
+	*inference = (struct al_inference){.activation_bytes = q->engine.engine->activation_bytes,
 		.is_encoder = al_request_is_encoder(q),
 		.engine = &q->engine};
+	q->engine.is_at_peak = true;
 	if (!al_devices_init(&training, o, q, err)
 		|| !al_request_cache_format(q, o->cache_dtype, err)
 		|| !al_request_number(q, "source_seq", 0, training.seq, &inference->source_seq,

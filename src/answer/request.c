@@ -46,6 +46,8 @@ const struct al_option_row al_engine_rows[] = {
 		"tokens that a step processes (default: the engine's)", .least = 1),
 	OPTION_COUNT(struct al_asked, sequences, "max-num-seqs", "N",
 		"sequences that a step samples (default: the engine's)", .least = 1),
+	OPTION_FLAG(struct al_asked, holds_windows_whole, "swa-full",
+		"window layers hold the whole context (llama.cpp)"),
 	OPTION_COUNT(struct al_asked, max_model_len, "max-model-len", "N",
 		"longest sequence that the engine is started for (default: the model's context)",
 		.least = 1),
@@ -349,6 +351,11 @@ bool al_check_engine(const struct al_request *q, bool has_memory, struct al_erro
 {
 	if (q->engine.utilization && !has_memory)
 		return al_fail(err, AL_EINPUT, "--utilization can only be used with `fit`");
+	if (q->engine.holds_windows_whole
+		&& !al_formula_mentions(q->engine.engine->window, "whole_windows"))
+		return al_fail(err, AL_EINPUT,
+			"--swa-full: %s has no such setting; remove it, or use --engine llama.cpp",
+			q->engine.engine->title);
 	return !q->engine.has_mtp || (q->family && q->family->n_extras > 0)
 		|| al_fail(err, AL_EINPUT, "--mtp: %s has no multi-token prediction layers",
 			q->name);
@@ -382,7 +389,7 @@ struct al_cache_entries al_request_cache(const struct al_request *q)
 
 	ask.detail = AL_MODULES_BY_KIND;
 	struct al_ledger *ledger = q->cache.dtype ? al_ledger_create(q->arena, &ask, NULL) : NULL;
-	if (!ledger || !al_ledger_cache(ledger, q->cache.dtype, 1, 1, &cache, NULL))
+	if (!ledger || !al_ledger_cache(ledger, q->cache.dtype, 1, 1, 1, &cache, NULL))
 		cache.n = 0;
 	return cache;
 }

@@ -146,6 +146,7 @@ struct al_entry {
 	const char *dtype; /* cache: a fixed dtype, or NULL */
 	const char *in_fp8; /* cache: its dtype where the cache's is fp8, or NULL */
 	bool is_inputs; /* cache: of a convolution, as many as the last dimension */
+	const char *latent; /* cache: its kind, for engines that expand that one; or NULL */
 	const struct al_formula
 		*expanded; /* cache: of a latent, the elements that an engine keeps in its
 					      place which rebuilds all heads; NULL: no latent */

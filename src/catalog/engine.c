@@ -8,7 +8,7 @@
 /* ---- files ---- */
 
 static const char *const heads_names[] = {"divided", "replicated"};
-static const char *const latents_names[] = {"divided", "replicated", "expanded"};
+static const char *const latents_names[] = {"divided", "replicated", "twice", "expanded"};
 static const char *const covers_names[] = {"all", "static", "cache"};
 static const char *const packing_names[] = {"widest", "slots", "tuples"};
 static const char *const line_names[] = {"none", "blocks", "sequences"};
@@ -60,9 +60,14 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("latents", WORD, AT(latents)), .is_required = true, AL_WORDS(latents_names)},
 	{AL_KEY("covers", WORD, AT(covers)), AL_WORDS(covers_names)},
 	{AL_KEY("window", BY, AT(window)), .is_required = true, .read = al_read_formula},
+	{AL_KEY("peak_window", BY, AT(peak_window)), .read = al_read_formula},
 	{AL_KEY("utilization", BY, AT(utilization)), .is_required = true, .read = al_read_formula},
 	{AL_KEY("overhead", BY, AT(overhead)), .read = al_read_formula},
 	{AL_KEY("sampling", BY, AT(sampling)), .read = al_read_formula},
+	{AL_KEY("with_attention", BY, AT(with_attention)), .read = al_read_formula},
+	{AL_KEY("with_feed_forward", BY, AT(with_feed_forward)), .read = al_read_formula},
+	{AL_KEY("shared_inputs", BOOLEAN, AT(has_shared_inputs))},
+	{AL_KEY("activation_bytes", WHOLE, AT(activation_bytes)), .least = 1, .fallback = 2},
 	{AL_KEY("state_pages", BY, AT(state_pages)), .read = al_read_formula},
 	{AL_KEY("more_inputs", BY, AT(more_inputs)), .read = al_read_formula},
 	{AL_KEY("group_spread", WHOLE, AT(group_spread))},
@@ -88,6 +93,8 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("fp8", TEXT, AT(fp8))},
 	{AL_TEXTS_FIELD("declared", AT(declared.items), AT(declared.n))},
 	{AL_TEXTS_FIELD("whole", AT(whole.items), AT(whole.n))},
+	{AL_TEXTS_FIELD("expands", AT(expands.items), AT(expands.n))},
+	{AL_KEY("one_format", BOOLEAN, AT(has_one_format))},
 	{AL_TEXTS_FIELD("causes", AT(causes.items), AT(causes.n))},
 	{AL_KEY("log", LIST, AT(log)), .n_offset = AT(n_log), .record = &log_record,
 		.item_size = sizeof(struct al_log_line), .most = 64, .noun = "lines"},
@@ -99,7 +106,8 @@ static const struct al_record engine_record = {
 };
 
 static const char *const symbols[] = {"seq", "window", "block", "chunk", "tp", "devices", "vocab",
-	"speculated", "caching", "sequences", "memory", "small", "fp8"};
+	"speculated", "caching", "sequences", "memory", "small", "fp8", "batch", "whole_windows",
+	"d_model"};
 enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
 
 static const struct al_file_kind engine_file = {
@@ -175,7 +183,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	const struct al_engine_choice *c = s->choice;
 	const int64_t values[N_SYMBOLS] = {s->seq, s->window, c->block, c->chunk, s->tp, s->devices,
 		s->vocab, c->speculated, c->caches_prefixes, c->sequences, c->memory, c->is_small,
-		s->is_fp8};
+		s->is_fp8, s->batch, c->holds_windows_whole, s->d_model};
 	int i = al_find_name(reference->symbol, symbols, N_SYMBOLS);
 
 	(void)err;
@@ -219,10 +227,14 @@ bool al_engine_settle(struct al_engine_choice *choice, const struct al_gpu *gpu,
 
 bool al_engine_tokens(const struct al_engine_scope *scope, int64_t *out, struct al_error *err)
 {
+	const struct al_engine *engine = scope->choice->engine;
 	const int64_t block = scope->choice->block;
+	const bool is_peak = scope->choice->is_at_peak && engine->peak_window;
 
 	*out = scope->seq;
-	if (scope->window > 0 && !al_engine_bytes(scope, scope->choice->engine->window, out, err))
+	if (scope->window > 0
+		&& !al_engine_bytes(scope, is_peak ? engine->peak_window : engine->window, out,
+			err))
 		return false;
 	*out = al_divide_up(*out, block) * block;
 	return true;

@@ -4,18 +4,21 @@
  *
  * * "heads" are what a device has of key/value heads where there are fewer than tensor-parallel
  * devices: "divided", as if a head could be split, or "replicated". "latents" are divided,
- * "replicated" on every device, or "expanded" to the keys and values of all heads. "window" is how
- * many tokens a layer with a window holds of a sequence of `seq`, "windows" what answers about
+ * "replicated" on every device, there "twice", as keys and as values, or "expanded" to the keys and
+ * values of all heads; "expands" are the kinds of latents that are, however others are held.
+ * "window" is how many tokens a layer with a window holds of a sequence of `seq`, "peak_window"
+ * while prompts are processed, which `memory` and `fit` ask about, "windows" what answers about
  * models with such layers note of it, "block" what numbers of tokens are rounded up to, "chunk" how
- * many tokens a step processes (0: all), "sequences" how many it samples. "states" is the format of
- * what is cached once for a sequence and has no format of its own; without it, that of the cache,
- * or bf16 where the cache's is narrower. "more_inputs" are kept of a convolution beyond the width
- * less one that it needs, "fp8" is the scheme by which it loads weights in FP8. "declared" are the
- * schemes of quantization whose declared format of the cache it takes, with that format: "modelopt
- * fp8". "tile_rows" and "tile_columns" are what numbers of rows and columns its kernels fill up
- * where experts are stored packed (MXFP4); of their scales, rows alone. "beyond" is what it does
- * where a context is longer than the model was made for. "whole" are the attention variants of
- * which every tensor-parallel device has all, though their files cut them.
+ * many tokens a step processes (0: all), "sequences" how many it samples. With "one_format" all
+ * that is cached of a token has the cache's format, whatever an entry's own is. "states" is the
+ * format of what is cached once for a sequence and has no format of its own; without it, that of
+ * the cache, or bf16 where the cache's is narrower. "more_inputs" are kept of a convolution beyond
+ * the width less one that it needs, "fp8" is the scheme by which it loads weights in FP8.
+ * "declared" are the schemes of quantization whose declared format of the cache it takes, with that
+ * format: "modelopt fp8". "tile_rows" and "tile_columns" are what numbers of rows and columns its
+ * kernels fill up where experts are stored packed (MXFP4); of their scales, rows alone. "beyond" is
+ * what it does where a context is longer than the model was made for. "whole" are the attention
+ * variants of which every tensor-parallel device has all, though their files cut them.
  *
  * * "state_dtypes" are formats of the recurrent states of variants, where neither the asker nor the
  * model's config sets one; else they are the variant's.
@@ -23,8 +26,10 @@
  * * Of a device's memory the engine takes "utilization", for all it holds, where "covers" is
  * "static" for weights and cache alone, where it is "cache" of what all else leaves, for the cache;
  * of what is free after "before" bytes, where these are gone before it loads. Recurrent states have
- * a "pool" of so much of the cache. "overhead" are bytes of the runtime and its graphs, "sampling"
- * those of choosing the next tokens, held instead of a layer's tensors where they are more.
+ * a "pool" of so much of the cache. "overhead" are bytes of the runtime and its graphs,
+ * "with_attention" and "with_feed_forward" those held with the tensors of such a block (masks),
+ * "sampling" those of choosing the next tokens, held instead of a block's where they are more.
+ * "activation_bytes" are those of a number; experts have no copies of tokens with "shared_inputs".
  *
  * * "group_spread" is set where layers share blocks in groups (ledger/groups.h): groups have as
  * many layers as the rarest kind, but as many as the most frequent one if that has fewer than this
@@ -39,16 +44,22 @@
  * many "tuples" of pages of all sizes as a group has layers. Their caches are in "page_dtype" where
  * none is asked for.
  *
- * * Formulas may use seq, window, block, chunk, sequences, tp, devices, vocab, speculated, caching
- * (of prefixes: 0 or 1), memory (of a device, in bytes; 0: not known), small (1 on devices that
- * "small" lists) and fp8 (1 where the cache is in FP8). */
+ * * Formulas may use seq, batch, window, whole_windows (0 or 1), block, chunk, sequences, tp,
+ * devices, vocab, d_model, speculated, caching (of prefixes: 0 or 1), memory (of a device, in
+ * bytes; 0: not known), small (1 on devices that "small" lists) and fp8 (1 where the cache is in
+ * FP8). */
 #pragma once
 
 #include "catalog/catalog.h"
 #include "catalog/engine_log.h"
 
 enum al_engine_heads { AL_HEADS_DIVIDED, AL_HEADS_REPLICATED };
-enum al_engine_latents { AL_LATENTS_DIVIDED, AL_LATENTS_REPLICATED, AL_LATENTS_EXPANDED };
+enum al_engine_latents {
+	AL_LATENTS_DIVIDED,
+	AL_LATENTS_REPLICATED,
+	AL_LATENTS_TWICE,
+	AL_LATENTS_EXPANDED
+};
 enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC, AL_COVERS_CACHE };
 enum al_engine_packing { AL_PACKING_WIDEST, AL_PACKING_SLOTS, AL_PACKING_TUPLES };
 enum al_engine_line { AL_LINE_NONE, AL_LINE_BLOCKS, AL_LINE_SEQUENCES };
@@ -71,12 +82,15 @@ struct al_engine {
 	enum al_engine_latents latents;
 	enum al_engine_covers covers;
 	const struct al_formula *window, *utilization;
+	const struct al_formula *peak_window; /* NULL: the window */
 	const struct al_formula *overhead, *sampling, *before, *pool; /* NULL: none */
+	const struct al_formula *with_attention, *with_feed_forward; /* NULL: none */
 	const struct al_formula *state_pages, *more_inputs; /* NULL: none */
 	const struct al_formula *chunk, *sequences; /* sequences NULL: 1 */
 	struct al_texts small; /* devices' names */
-	int64_t block, tile_rows, tile_columns;
+	int64_t block, tile_rows, tile_columns, activation_bytes;
 	bool caches_prefixes; /* of models with recurrent states */
+	bool has_one_format, has_shared_inputs;
 	int64_t group_spread; /* 0: layers aren't grouped */
 	const struct al_engine_page *pages;
 	size_t n_pages;
@@ -88,6 +102,7 @@ struct al_engine {
 	size_t n_state_dtypes;
 	const char *states, *fp8; /* NULL: the cache's; NULL: plain */
 	struct al_texts declared, whole; /* "modelopt fp8"; "mamba" */
+	struct al_texts expands; /* "selected" */
 	struct al_texts causes; /* "--mtp": settings that a log may not have */
 	struct al_texts versions; /* in which a rule changed */
 	const struct al_log_line *log; /* engine_log.h */
@@ -110,6 +125,8 @@ struct al_engine_choice {
 	const char *state_dtype; /* of recurrent states; NULL: the model's or the engine's */
 	bool has_mtp; /* what predicts further tokens is loaded, and caches too */
 	bool caches_prefixes;
+	bool is_at_peak; /* asked for what is held while prompts are processed */
+	bool holds_windows_whole;
 	int64_t speculated; /* tokens in each step */
 };
 
@@ -127,7 +144,7 @@ bool al_engine_has_pages(const struct al_engine *engine, const char *variant);
 /* Symbols for the engine's formulas; unknown ones may be 0. */
 struct al_engine_scope {
 	const struct al_engine_choice *choice;
-	int64_t seq, window, tp, devices, vocab;
+	int64_t seq, window, batch, tp, devices, vocab, d_model;
 	bool is_fp8; /* the cache */
 };
 

@@ -142,6 +142,7 @@ static const struct al_field cache_fields[] = {
 	{AL_KEY("dtype", TEXT, AT(dtype))},
 	{AL_KEY("in_fp8", TEXT, AT(in_fp8))},
 	{AL_KEY("inputs", BOOLEAN, AT(is_inputs))},
+	{AL_KEY("kind", TEXT, AT(latent))},
 	FORMULA("expanded", expanded),
 	SHARED,
 	FORMULA("when", when),

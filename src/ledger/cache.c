@@ -21,7 +21,7 @@ const char *const al_cache_kind_titles[AL_N_CACHE_KINDS] = {
 struct keep {
 	struct al_ledger *ledger;
 	const struct al_dtype *storage;
-	int64_t seq, source_seq;
+	int64_t seq, source_seq, batch;
 	struct al_cache_entries *out;
 };
 
@@ -142,6 +142,8 @@ static bool find_storage(const struct keep *keep, const struct al_ledger_entry *
 	const bool is_narrow = 2 * keep->storage->block_elements > keep->storage->block_bytes;
 
 	*out = keep->storage;
+	if (choice && choice->engine->has_one_format && entry->per != AL_PER_SEQUENCE)
+		return true;
 	if (!name && entry->per == AL_PER_SEQUENCE && is_narrow)
 		name = "bf16";
 	return !name || al_dtype_find(name, out, err) || (state && al_in(err, "state_dtype"));
@@ -178,6 +180,14 @@ static bool find_state_rank(const struct keep *keep, const struct al_engine_scop
 	return true;
 }
 
+static bool is_expanded(const struct al_engine *engine, const struct al_entry *latent)
+{
+	return engine->latents == AL_LATENTS_EXPANDED
+		|| (latent->latent
+			&& al_find_name(latent->latent, engine->expands.items, engine->expands.n)
+				>= 0);
+}
+
 static mpq_srcptr find_rank(const struct keep *keep, const struct al_cache_entry *line)
 {
 	const struct al_engine_choice *choice = keep->ledger->ask.engine;
@@ -185,8 +195,11 @@ static mpq_srcptr find_rank(const struct keep *keep, const struct al_cache_entry
 
 	if (!choice)
 		return divided(keep, line);
-	if (is_latent && choice->engine->latents == AL_LATENTS_EXPANDED)
+	if (is_latent && is_expanded(choice->engine, line->entry->entry))
 		return line->expanded;
+	if (is_latent && choice->engine->latents == AL_LATENTS_TWICE
+		&& !(line->expanded && mpq_sgn(line->expanded) == 0))
+		return al_exact_scaled(&keep->ledger->cached, line->entry->device, 2, 1);
 	const bool is_divided = is_latent ? choice->engine->latents == AL_LATENTS_DIVIDED
 					  : choice->engine->heads == AL_HEADS_DIVIDED;
 	return is_divided ? divided(keep, line) : line->entry->device;
@@ -201,6 +214,7 @@ static bool find_held(const struct keep *keep, struct al_cache_entry *line, stru
 			: line->limit > 0 ? keep->seq
 					  : line->tokens,
 		.window = is_cross ? 0 : line->limit,
+		.batch = keep->batch,
 		.tp = keep->ledger->ask.tp,
 		.devices = keep->ledger->ask.tp};
 
@@ -276,12 +290,13 @@ static bool is_cached(const struct al_ledger *ledger, const struct al_ledger_ent
 }
 
 bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, int64_t seq,
-	int64_t source_seq, struct al_cache_entries *out, struct al_error *err)
+	int64_t source_seq, int64_t batch, struct al_cache_entries *out, struct al_error *err)
 {
 	struct keep keep = {.ledger = ledger,
 		.storage = storage,
 		.seq = seq,
 		.source_seq = source_seq,
+		.batch = batch,
 		.out = out};
 	const struct al_ledger_module *module = NULL;
 	const struct al_ledger_list *lines;

@@ -316,7 +316,7 @@ static bool add_cache(struct al_ledger *ledger, const struct al_inference *infer
 	if (!has_attention(inference) || inference->is_encoder)
 		return true;
 	if (!al_ledger_cache(ledger, inference->cache, inference->seq, inference->source_seq,
-		    &cache, err))
+		    inference->batch, &cache, err))
 		return false;
 	for (size_t i = 0; i < cache.n; i++) {
 		if (!cache.lines[i].rank)

@@ -50,10 +50,11 @@ struct al_cache_entries {
 	struct al_layer_groups groups;
 };
 
-/* What `seq` tokens of one sequence (0: not known) and as many source tokens leave. Lines
- * are good until they are asked for again. */
+/* What `seq` tokens of one sequence of a batch (0: not known) and as many source tokens leave.
+ * Lines are good until they are asked for again. */
 bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, int64_t seq,
-	int64_t source_seq, struct al_cache_entries *out, struct al_error *err) AL_MUST_CHECK;
+	int64_t source_seq, int64_t batch, struct al_cache_entries *out,
+	struct al_error *err) AL_MUST_CHECK;
 
 /* ---- inference ---- */
 

@@ -44,46 +44,30 @@ void al_inference_tally(const struct al_inference *inference, const struct al_in
 
 /* Does a forward hold the line with the others of its block? Masks, statistics and scores are for
  * the backward, or never there. */
-static bool is_held(const struct al_saved_entry *line, int64_t block)
+static bool is_held(const struct al_ledger *ledger, const struct al_saved_entry *line,
+	int64_t block)
 {
-	const bool is_mask = line->bytes == 1;
+	const struct al_engine_choice *choice = ledger->ask.engine;
+	const bool is_mask = line->bytes == 1,
+		   is_shared = line->is_routed && choice && choice->engine->has_shared_inputs;
 
-	return line->block == block && !is_mask && !line->is_statistic && line->per != AL_PER_PAIR
-		&& line->blocks > 0;
+	return line->block == block && !is_mask && !is_shared && !line->is_statistic
+		&& line->per != AL_PER_PAIR && line->blocks > 0;
 }
 
 /* Numbers for one token of one block of this kind. */
-static void sum_block(const struct al_saved_entries *saved, int64_t block, mpq_t out)
+static void sum_block(const struct al_ledger *ledger, const struct al_saved_entries *saved,
+	int64_t block, mpq_t out)
 {
 	AL_EXACT(one);
 	mpq_set_ui(out, 0, 1);
 	for (size_t i = 0; i < saved->n; i++) {
-		if (!is_held(&saved->lines[i], block))
+		if (!is_held(ledger, &saved->lines[i], block))
 			continue;
 		mpq_set(one, saved->lines[i].device);
 		al_exact_divide(one, saved->lines[i].blocks);
 		al_exact_add(out, one);
 	}
-}
-
-/* -1: there is none. */
-static int64_t largest_block(const struct al_saved_entries *saved)
-{
-	int64_t found = -1;
-
-	AL_EXACT(sum);
-	AL_EXACT(most);
-	for (size_t i = 0; i < saved->n; i++) {
-		const int64_t block = saved->lines[i].block;
-		if (block < 0 || (i > 0 && saved->lines[i - 1].block == block))
-			continue;
-		sum_block(saved, block, sum);
-		if (mpq_cmp(sum, most) <= 0)
-			continue;
-		mpq_set(most, sum);
-		found = block;
-	}
-	return found;
 }
 
 int64_t al_inference_tokens_at_once(const struct al_engine_choice *engine,
@@ -118,19 +102,44 @@ static void add_held(const struct al_ledger *ledger, const struct al_inference *
 
 /* ---- engines ---- */
 
+/* The largest that a layer has; 0: none has one. */
+static bool find_window(struct al_ledger *ledger, const struct al_inference *inference,
+	int64_t *out, struct al_error *err)
+{
+	struct al_cache_entries cache;
+
+	*out = 0;
+	if (inference->is_encoder)
+		return true;
+	if (!al_ledger_cache(ledger, inference->cache, inference->seq, inference->source_seq,
+		    inference->batch, &cache, err))
+		return false;
+	for (size_t i = 0; i < cache.n; i++)
+		if (cache.lines[i].limit > *out)
+			*out = cache.lines[i].limit;
+	return true;
+}
+
 static bool engine_bytes(struct al_ledger *ledger, const struct al_inference *inference,
 	const struct al_formula *formula, int64_t *out, struct al_error *err)
 {
-	const struct al_setting *vocab = NULL;
+	const struct al_setting *vocab = NULL, *width = NULL;
+	struct al_engine_scope scope = {.choice = ledger->ask.engine,
+		.seq = inference->seq,
+		.batch = inference->batch,
+		.tp = inference->tp,
+		.devices = inference->tp * (inference->pp > 1 ? inference->pp : 1)};
 
 	*out = 0;
-	if (!formula || !al_settings_get(&ledger->settings, "vocab", &vocab, err))
-		return !formula;
-	const struct al_engine_scope scope = {.choice = ledger->ask.engine,
-		.seq = inference->seq,
-		.tp = inference->tp,
-		.devices = inference->tp * (inference->pp > 1 ? inference->pp : 1),
-		.vocab = vocab ? vocab->value.integer : 0};
+	if (!formula)
+		return true;
+	if (!al_settings_get(&ledger->settings, "vocab", &vocab, err)
+		|| !al_settings_get(&ledger->settings, "d_model", &width, err)
+		|| (al_formula_mentions(formula, "window")
+			&& !find_window(ledger, inference, &scope.window, err)))
+		return false;
+	scope.vocab = vocab ? vocab->value.integer : 0;
+	scope.d_model = width ? width->value.integer : 0;
 	return al_engine_bytes(&scope, formula, out, err);
 }
 
@@ -167,30 +176,100 @@ static bool add_overhead(struct al_ledger *ledger, const struct al_inference *in
 	return true;
 }
 
-/* Sampling memory of an engine that samples many sequences at once, if it exceeds a block's. */
-static bool find_sampling(struct al_ledger *ledger, const struct al_inference *inference,
-	const struct al_saved_entries *saved, int64_t block, int64_t *out, struct al_error *err)
-{
-	const struct al_engine_choice *choice = ledger->ask.engine;
+/* ---- the peak ---- */
 
-	*out = 0;
-	if (!choice || (inference->pp > 1 && inference->stage != inference->pp - 1))
-		return true;
-	if (!engine_bytes(ledger, inference, choice->engine->sampling, out, err))
+/* What is held most: a block's tensors, with what the engine holds with them, or sampling's. */
+struct peak {
+	int64_t block; /* -1: there is none */
+	const struct al_formula *formula; /* NULL: none */
+	int64_t bytes; /* by the formula */
+	bool is_sampling;
+};
+
+static bool is_of_attention(const struct al_saved_entries *saved, int64_t block)
+{
+	for (size_t i = 0; i < saved->n; i++)
+		if (saved->lines[i].block == block)
+			return saved->lines[i].part == AL_PART_ATTENTION;
+	return false;
+}
+
+static bool try_block(struct al_ledger *ledger, const struct al_inference *inference,
+	const struct al_saved_entries *saved, int64_t block, struct peak *out, mpq_t most,
+	struct al_error *err)
+{
+	const struct al_engine *engine = ledger->ask.engine ? ledger->ask.engine->engine : NULL;
+	struct peak peak = {.block = block};
+
+	if (engine)
+		peak.formula = is_of_attention(saved, block) ? engine->with_attention
+							     : engine->with_feed_forward;
+	if (!engine_bytes(ledger, inference, peak.formula, &peak.bytes, err))
 		return false;
 	AL_EXACT(sum);
-	AL_EXACT(bytes);
-	if (block >= 0)
-		sum_block(saved, block, sum);
+	AL_EXACT(more);
+	sum_block(ledger, saved, block, sum);
 	al_exact_multiply(sum, al_inference_tokens_at_once(ledger->ask.engine, inference));
 	al_exact_multiply(sum, inference->activation_bytes);
-	al_exact_set(bytes, *out);
-	if (mpq_cmp(bytes, sum) < 0)
-		*out = 0;
+	al_exact_set(more, peak.bytes);
+	al_exact_add(sum, more);
+	if (mpq_cmp(sum, most) > 0) {
+		mpq_set(most, sum);
+		*out = peak;
+	}
 	return true;
 }
 
+static bool try_sampling(struct al_ledger *ledger, const struct al_inference *inference,
+	struct peak *out, mpq_t most, struct al_error *err)
+{
+	const struct al_engine_choice *choice = ledger->ask.engine;
+	struct peak peak = {.block = -1, .is_sampling = true};
+
+	if (!choice || (inference->pp > 1 && inference->stage != inference->pp - 1))
+		return true;
+	peak.formula = choice->engine->sampling;
+	if (!engine_bytes(ledger, inference, peak.formula, &peak.bytes, err))
+		return false;
+	AL_EXACT(bytes);
+	al_exact_set(bytes, peak.bytes);
+	if (peak.bytes > 0 && mpq_cmp(bytes, most) >= 0)
+		*out = peak;
+	return true;
+}
+
+static bool find_peak(struct al_ledger *ledger, const struct al_inference *inference,
+	const struct al_saved_entries *saved, struct peak *out, struct al_error *err)
+{
+	AL_EXACT(most);
+
+	*out = (struct peak){.block = -1};
+	for (size_t i = 0; i < saved->n; i++) {
+		const int64_t block = saved->lines[i].block;
+		if (block < 0 || (i > 0 && saved->lines[i - 1].block == block))
+			continue;
+		if (!try_block(ledger, inference, saved, block, out, most, err))
+			return false;
+	}
+	return try_sampling(ledger, inference, out, most, err);
+}
+
 /* ---- a forward ---- */
+
+static void add_block(const struct al_ledger *ledger, const struct al_inference *inference,
+	const struct al_saved_entries *saved, int64_t block,
+	struct al_inference_row rows[AL_N_STATES])
+{
+	AL_EXACT(numbers);
+
+	for (size_t i = 0; i < saved->n && block >= 0; i++) {
+		if (!is_held(ledger, &saved->lines[i], block))
+			continue;
+		mpq_set(numbers, saved->lines[i].device);
+		al_exact_divide(numbers, saved->lines[i].blocks);
+		add_held(ledger, inference, saved->lines[i].name, numbers, rows);
+	}
+}
 
 /* A forward over the tokens that are processed at once holds the residual stream and the tensors of
  * one block at a time, at most those of the largest. */
@@ -200,27 +279,20 @@ static bool add_activations(struct al_ledger *ledger, const struct al_inference 
 	const struct al_saving saving = {.is_flash = true};
 	struct al_saved_entries saved;
 	const struct al_setting *width;
-	int64_t sampling;
+	struct peak peak;
 
 	if (!al_ledger_saved(ledger, &saving, &saved, err)
-		|| !al_settings_get(&ledger->settings, "d_model", &width, err))
-		return false;
-	const int64_t block = largest_block(&saved);
-	if (!find_sampling(ledger, inference, &saved, block, &sampling, err))
+		|| !al_settings_get(&ledger->settings, "d_model", &width, err)
+		|| !find_peak(ledger, inference, &saved, &peak, err))
 		return false;
 	AL_EXACT(numbers);
 	al_exact_set(numbers, width ? width->value.integer : 0);
 	add_held(ledger, inference, "residual stream", numbers, rows);
-	if (sampling > 0)
-		add_bytes(inference, AL_STATE_ACTIVATIONS, "sampling",
-			ledger->ask.engine->engine->sampling, sampling, rows);
-	for (size_t i = 0; i < saved.n && sampling == 0; i++) {
-		if (block < 0 || !is_held(&saved.lines[i], block))
-			continue;
-		mpq_set(numbers, saved.lines[i].device);
-		al_exact_divide(numbers, saved.lines[i].blocks);
-		add_held(ledger, inference, saved.lines[i].name, numbers, rows);
-	}
+	add_block(ledger, inference, &saved, peak.block, rows);
+	if (peak.bytes > 0)
+		add_bytes(inference, AL_STATE_ACTIVATIONS,
+			peak.is_sampling ? "sampling" : "masks and workspace", peak.formula,
+			peak.bytes, rows);
 	return true;
 }
 

@@ -179,7 +179,7 @@ static bool add_cached(struct al_ledger *ledger, mpq_t out, struct al_error *err
 	const struct al_dtype *storage = al_dtype_named("bf16");
 	struct al_cache_entries lines;
 
-	if (!al_ledger_cache(ledger, storage, 0, 0, &lines, err))
+	if (!al_ledger_cache(ledger, storage, 0, 0, 1, &lines, err))
 		return false;
 	for (size_t i = 0; i < lines.n; i++)
 		if (is_new(&lines.lines[i]))
@@ -207,7 +207,8 @@ static bool add_cached_bytes(struct al_ledger *ledger, mpq_t out, struct al_erro
 		return false;
 	source_seq = seq;
 	if (!read_given(block, "source_seq", &source_seq, err)
-		|| !al_ledger_cache(ledger, storage, seq, source_seq, &lines, err))
+		|| !read_given(block, "batch", &batch, err)
+		|| !al_ledger_cache(ledger, storage, seq, source_seq, batch, &lines, err))
 		return false;
 	AL_EXACT(one);
 	for (size_t i = 0; i < lines.n; i++) {

@@ -72,7 +72,7 @@ static bool open_subject(struct subject *s)
 		.tp = l->tp,
 		.pp = l->pp,
 		.ep = l->ep,
-		.activation_bytes = 2,
+		.activation_bytes = s->choice.engine->activation_bytes,
 		.engine = &s->choice};
 	must(al_dtype_find(l->cache, &s->inference.cache, &err), &err);
 	ask.cache = s->inference.cache;

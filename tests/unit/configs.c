@@ -61,7 +61,7 @@ static bool count_cached(struct al_ledger *ledger, struct counts *counts, struct
 	const struct al_dtype *storage;
 
 	if (!al_dtype_find("bf16", &storage, err)
-		|| !al_ledger_cache(ledger, storage, 0, 0, &cached, err))
+		|| !al_ledger_cache(ledger, storage, 0, 0, 1, &cached, err))
 		return false;
 	for (size_t i = 0; i < cached.n; i++) {
 		const struct al_cache_entry *line = &cached.lines[i];

@@ -463,7 +463,7 @@ static void sum_cache(const char *model, int64_t seq, mpq_t elements, mpq_t byte
 	mpq_set_ui(bytes, 0, 1);
 	open_model(&s, model);
 	assert_no_error(al_dtype_find("bf16", &bf16, &err), &err);
-	assert_no_error(al_ledger_cache(&s.ledger, bf16, seq, seq, &cache, &err), &err);
+	assert_no_error(al_ledger_cache(&s.ledger, bf16, seq, seq, 1, &cache, &err), &err);
 	for (size_t i = 0; i < cache.n; i++) {
 		mpq_add(elements, elements, cache.lines[i].entry->elements);
 		mpq_set_si(one, (long)cache.lines[i].tokens, 1);

@@ -222,7 +222,7 @@ static void add_cache(struct al_text *out, struct al_ledger *ledger)
 	struct al_cache_entries cache;
 
 	must(al_dtype_find("bf16", &storage, &err)
-			&& al_ledger_cache(ledger, storage, 512, 256, &cache, &err),
+			&& al_ledger_cache(ledger, storage, 512, 256, 1, &cache, &err),
 		&err);
 	for (size_t i = 0; i < cache.n; i++) {
 		const struct al_cache_entry *line = &cache.lines[i];
@@ -533,7 +533,7 @@ static void an_encoder_by_any_name_caches_nothing(void **state)
 	open_model(&s, 1, AL_TENSORS_BY_KIND, &settings, &basis, &ledger);
 	const struct al_dtype *storage;
 	must(al_dtype_find("bf16", &storage, &err)
-			&& al_ledger_cache(&ledger, storage, 1024, 1024, &cache, &err),
+			&& al_ledger_cache(&ledger, storage, 1024, 1024, 1, &cache, &err),
 		&err);
 	mpq_init(bytes);
 	for (size_t i = 0; i < cache.n; i++)

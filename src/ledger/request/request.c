@@ -425,6 +425,7 @@ static bool find_engine(struct al_request *q, const struct al_asked *asked, stru
 
 	*choice = (struct al_engine_choice){.utilization = asked->utilization,
 		.has_mtp = asked->has_mtp,
+		.holds_windows_whole = asked->holds_windows_whole,
 		.speculated = asked->speculated ? asked->speculated : asked->has_mtp,
 		.max_model_len = asked->max_model_len,
 		.state_dtype = asked->state_dtype,

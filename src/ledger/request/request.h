@@ -33,6 +33,7 @@ struct al_asked {
 	int64_t speculated; /* tokens in each step */
 	int64_t max_model_len; /* 0: the model's context */
 	bool has_mtp;
+	bool holds_windows_whole;
 	bool keeps_all; /* of the variant "all", also those whose symbols aren't known */
 	bool has_no_recipe; /* training isn't asked for: the request's stays NULL */
 	bool only_modules; /* a whole model's tensors are left to its ledger, which checks them */
