@@ -508,12 +508,14 @@ static bool run(struct al_session *session, struct al_error *err)
 	asked.only_modules = true;
 	if (o->log)
 		return al_fit_log(session, o, err);
+	if (session->line.n_words == 0)
+		return al_fail(err, AL_EINPUT, "expected MODEL, or --log FILE that names it");
 	return al_devices_check_mode(&session->line, &o->devices, err)
 		&& al_each_request(session, &asked, false, answer, &f, err);
 }
 
 const struct al_command al_command_fit = {
-	.words = "MODEL",
+	.words = "[MODEL]",
 	.examples = {"fit llama-3-8b --device H100 --engine vllm --solve seq",
 		"fit gpt2 --match parameters=mha --variant mqa --solve d_ff"},
 	.options = groups,

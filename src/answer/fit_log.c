@@ -107,13 +107,16 @@ static void add_word(struct comparison *c, const char *word)
 	*AL_APPEND(arena, c->words, c->n_words, c->room) = word;
 }
 
-/* "--tp=8", of an option that `fit` has, and that isn't given. */
+/* "--tp=8", of an option that `fit` has, and that isn't given; "--swa-full". */
 static void add_option(struct comparison *c, const struct al_log_fact *fact)
 {
 	al_each_option (group, row, al_command_fit.options)
 		if (strcmp(row->name, fact->name + 2) == 0
 			&& !al_session_is_given(c->session, row->name))
-			add_word(c, al_format(&c->session->arena, "%s=%s", fact->name, fact->text));
+			add_word(c,
+				row->kind == OPTION_IS_FLAG ? fact->name
+							    : al_format(&c->session->arena, "%s=%s",
+								    fact->name, fact->text));
 }
 
 /* The longest sequence that the engine is started for is what is asked about. */
@@ -121,7 +124,7 @@ static void add_longest(struct comparison *c)
 {
 	const struct al_log_fact *longest = al_log_find(&c->facts, "--max-model-len");
 
-	if (longest && !al_session_is_given(c->session, "seq"))
+	if (longest && !al_session_is_given(c->session, "seq") && !al_log_find(&c->facts, "--seq"))
 		add_word(c, al_format(&c->session->arena, "--seq=%s", longest->text));
 }
 
@@ -141,12 +144,46 @@ static void add_engine(struct comparison *c)
 	add_word(c, al_format(&c->session->arena, "--engine=%s", name));
 }
 
-static void make_command(struct comparison *c, const struct al_fit_options *o)
+static bool is_model(const struct comparison *c, const struct al_fit_options *o, const char *word)
 {
+	struct al_error unknown = {0};
+
+	return *word && al_ask_request(c->session, &o->asked, word, false, &unknown);
+}
+
+/* The model of the command line, or that of the log: "org/name", or the last part of its path. */
+static bool find_model(const struct comparison *c, const struct al_fit_options *o, const char **out,
+	struct al_error *err)
+{
+	const struct al_log_fact *model = al_log_find(&c->facts, "model");
+	const char *slash = model ? strrchr(model->text, '/') : NULL;
+
+	*out = al_session_word(c->session, 0);
+	if (*out)
+		return true;
+	if (!model)
+		return al_fail(err, AL_EINPUT,
+			"--log %s: found no model in it; name it: attnledger fit MODEL --log %s",
+			o->log, o->log);
+	*out = is_model(c, o, model->text) ? model->text : slash ? slash + 1 : "";
+	return *out == model->text || is_model(c, o, *out)
+		|| al_fail(err, AL_EINPUT,
+			"--log %s: its model, %s, is none that attnledger knows by this name; name "
+			"it "
+			"or its config.json: attnledger fit MODEL --log %s",
+			o->log, model->text, o->log);
+}
+
+static bool make_command(struct comparison *c, const struct al_fit_options *o, struct al_error *err)
+{
+	const char *model;
+
 	const struct al_texts given = al_options_texts(al_command_fit.options, o,
 		&c->session->arena);
 
-	add_word(c, c->session->line.words[0]);
+	if (!find_model(c, o, &model, err))
+		return false;
+	add_word(c, model);
 	for (size_t i = 0; i < given.n; i++)
 		if (strncmp(given.items[i], "--log=", 6) != 0)
 			add_word(c, given.items[i]);
@@ -156,6 +193,7 @@ static void make_command(struct comparison *c, const struct al_fit_options *o)
 		if (strncmp(c->facts.items[i].name, "--", 2) == 0)
 			add_option(c, &c->facts.items[i]);
 	add_longest(c);
+	return true;
 }
 
 /* ---- what is counted ---- */
@@ -463,7 +501,8 @@ bool al_fit_log(struct al_session *session, const struct al_fit_options *o, stru
 			"--log compares a log of inference; remove --solve, --match and --train");
 	if (!read_log(&c, o, err))
 		return false;
-	make_command(&c, o);
+	if (!make_command(&c, o, err))
+		return false;
 	if (!count(&c, NULL, counted, &f, err))
 		return al_in(err, "attnledger fit%s", command_text(&c));
 	return answer(&c, &f, counted, err);
