@@ -1,5 +1,5 @@
-/* Every built-in model under every engine at any length: cache, memory and fit answer where the ideal engine
- * does, and bytes grow with the length. */
+/* Every built-in model under every engine at any length: cache, memory and fit answer where the
+ * ideal engine does, and bytes grow with the length. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

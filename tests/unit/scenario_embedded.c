@@ -33,7 +33,10 @@ static void check_all(struct al_table *table, struct al_check_counts *counts)
 	al_check_table_init(table);
 	*counts = (struct al_check_counts){0};
 	for (size_t i = 0; i < al_embedded_scenarios.n_files; i++) {
-		struct al_scenario *s = open_scenario(catalog, al_embedded_scenarios.files[i].name);
+		const char *name = al_embedded_scenarios.files[i].name;
+		if (strcmp(name, "serving-logs") == 0)
+			continue; /* of questions, which the program answers */
+		struct al_scenario *s = open_scenario(catalog, name);
 		check_scenario(s, table, counts);
 		al_scenario_destroy(s);
 	}
