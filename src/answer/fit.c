@@ -82,15 +82,20 @@ static void fill_pool(const struct al_fit *f)
 }
 
 /* An engine whose share is of what all else leaves keeps as much of it free as the cache's bytes
- * ask for. */
-static void leave_free(struct al_fit *f)
+ * ask for: there activations have their place, or beyond it. */
+static void leave_free(struct al_fit *f, bool holds_activations)
 {
-	mpq_srcptr cache = f->states[AL_STATE_CACHE];
-
+	AL_EXACT(cache);
 	AL_EXACT(open);
+	mpq_set(cache, f->states[AL_STATE_CACHE]);
+	if (holds_activations)
+		al_exact_add(cache, f->states[AL_STATE_STATES]);
 	mpq_div(open, cache, f->share);
 	mpq_sub(open, open, cache);
-	al_exact_add(f->states[AL_STATE_OVERHEAD], open);
+	if (holds_activations)
+		mpq_sub(open, open, f->states[AL_STATE_ACTIVATIONS]);
+	if (mpq_sgn(open) > 0)
+		al_exact_add(f->states[AL_STATE_OVERHEAD], open);
 }
 
 static bool take_inference(struct al_fit *f, struct al_error *err)
@@ -102,10 +107,11 @@ static bool take_inference(struct al_fit *f, struct al_error *err)
 	for (int i = 0; ok && i < AL_N_STATES; i++)
 		mpq_set(f->states[i], rows[i].bytes);
 	fill_pool(f);
-	if (f->request->engine.engine->covers == AL_COVERS_STATIC)
+	const enum al_engine_covers covers = f->request->engine.engine->covers;
+	if (covers == AL_COVERS_STATIC)
 		leave_to_rest(f);
-	if (f->request->engine.engine->covers == AL_COVERS_CACHE)
-		leave_free(f);
+	if (covers >= AL_COVERS_CACHE)
+		leave_free(f, covers == AL_COVERS_FREE);
 	return ok;
 }
 
@@ -309,7 +315,7 @@ bool al_fit_take_device(struct al_fit *f, const struct al_gpu *gpu, struct al_er
 			&& al_engine_bytes(&scope, scope.choice->engine->before, &before, err)))
 		return false;
 	al_exact_set(rest, before < gpu->usable ? gpu->usable - before : 0);
-	if (f->is_inference && scope.choice->engine->covers == AL_COVERS_CACHE)
+	if (f->is_inference && scope.choice->engine->covers >= AL_COVERS_CACHE)
 		mpq_set(budget, rest);
 	else
 		mpq_mul(budget, share, rest);

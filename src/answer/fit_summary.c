@@ -35,6 +35,7 @@ static const char *share(struct al_arena *arena, const struct al_fit *f)
 		[AL_COVERS_ALL] = "its memory",
 		[AL_COVERS_STATIC] = "its memory for weights and cache",
 		[AL_COVERS_CACHE] = "the rest of its memory for cache",
+		[AL_COVERS_FREE] = "what weights leave of its memory for cache",
 	};
 
 	return al_format(arena, "%s %% of %s",

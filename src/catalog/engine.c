@@ -9,7 +9,7 @@
 
 static const char *const heads_names[] = {"divided", "replicated"};
 static const char *const latents_names[] = {"divided", "replicated", "twice", "expanded"};
-static const char *const covers_names[] = {"all", "static", "cache"};
+static const char *const covers_names[] = {"all", "static", "cache", "free"};
 static const char *const packing_names[] = {"widest", "slots", "tuples"};
 static const char *const line_names[] = {"none", "blocks", "sequences"};
 
@@ -89,6 +89,7 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("state_dtypes", LIST, AT(state_dtypes)), .n_offset = AT(n_state_dtypes),
 		.record = &state_record, .item_size = sizeof(struct al_engine_state), .most = 64,
 		.noun = "variants"},
+	{AL_KEY("scale_bytes", WHOLE, AT(scale_bytes))},
 	{AL_KEY("states", BY, AT(states)), .read = al_read_dtype},
 	{AL_KEY("fp8", TEXT, AT(fp8))},
 	{AL_TEXTS_FIELD("declared", AT(declared.items), AT(declared.n))},
@@ -182,7 +183,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	const struct al_engine_scope *s = context;
 	const struct al_engine_choice *c = s->choice;
 	const int64_t values[N_SYMBOLS] = {s->seq, s->window, c->block, c->chunk, s->tp, s->devices,
-		s->vocab, c->speculated, c->caches_prefixes, c->sequences, c->memory, c->is_small,
+		s->vocab, c->speculated, c->caches_prefixes, c->sequences, c->memory, c->small,
 		s->is_fp8, s->batch, c->holds_windows_whole, s->d_model};
 	int i = al_find_name(reference->symbol, symbols, N_SYMBOLS);
 
@@ -215,7 +216,7 @@ bool al_engine_settle(struct al_engine_choice *choice, const struct al_gpu *gpu,
 	const struct al_engine_scope scope = {.choice = choice};
 
 	choice->memory = gpu ? gpu->memory : 0;
-	choice->is_small = gpu && gpu->name && al_find_name(gpu->name, small->items, small->n) >= 0;
+	choice->small = gpu && gpu->name ? al_find_name(gpu->name, small->items, small->n) + 1 : 0;
 	choice->chunk = choice->asked_chunk;
 	choice->sequences = choice->asked_sequences;
 	return (choice->chunk

@@ -24,19 +24,20 @@
  * model's config sets one; else they are the variant's.
  *
  * * Of a device's memory the engine takes "utilization", for all it holds, where "covers" is
- * "static" for weights and cache alone, where it is "cache" of what all else leaves, for the cache;
- * of what is free after "before" bytes, where these are gone before it loads. Recurrent states have
- * a "pool" of so much of the cache. "overhead" are bytes of the runtime and its graphs,
- * "with_attention" and "with_feed_forward" those held with the tensors of such a block (masks),
- * "sampling" those of choosing the next tokens, held instead of a block's where they are more.
- * "activation_bytes" are those of a number; experts have no copies of tokens with "shared_inputs".
+ * "static" for weights and cache alone, where it is "cache" of what all else leaves, where it is
+ * "free" of what all but activations leaves, for the cache; of what is free after "before" bytes,
+ * where these are gone before it loads. Recurrent states have a "pool" of so much of the cache.
+ * "overhead" are bytes of the runtime and its graphs, "with_attention" and "with_feed_forward"
+ * those held with the tensors of such a block (masks), "sampling" those of choosing the next
+ * tokens, held instead of a block's where they are more. "activation_bytes" are those of a number;
+ * experts have no copies of tokens with "shared_inputs".
  *
  * * "group_spread" is set where layers share blocks in groups (ledger/groups.h): groups have as
  * many layers as the rarest kind, but as many as the most frequent one if that has fewer than this
- * percentage of the rarest. "state_pages" are what a sequence takes of a group of recurrent
- * states, "prefix_caching" whether it keeps states for common prefixes. "line" is the number of
- * tokens that its log prints: "blocks" over all groups, by the smallest block, or "sequences" that
- * fit, times their tokens.
+ * percentage of the rarest. "state_pages" are what a sequence takes of a group of recurrent states,
+ * "prefix_caching" whether it keeps states for common prefixes. "line" is the number of tokens that
+ * its log prints: "blocks" over all groups, by the smallest block, or "sequences" that fit, times
+ * their tokens.
  *
  * * "pages" are of layers whose caches lie side by side in a block (ledger/packed.h), of so many
  * tokens each, in multiples of "alignment" bytes; "packing" is how large such a block is: as the
@@ -46,8 +47,8 @@
  *
  * * Formulas may use seq, batch, window, whole_windows (0 or 1), block, chunk, sequences, tp,
  * devices, vocab, d_model, speculated, caching (of prefixes: 0 or 1), memory (of a device, in
- * bytes; 0: not known), small (1 on devices that "small" lists) and fp8 (1 where the cache is in
- * FP8). */
+ * bytes; 0: not known), small (the place in "small" of the device, from 1; 0: not there) and fp8
+ * (1 where the cache is in FP8). */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -60,7 +61,7 @@ enum al_engine_latents {
 	AL_LATENTS_TWICE,
 	AL_LATENTS_EXPANDED
 };
-enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC, AL_COVERS_CACHE };
+enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC, AL_COVERS_CACHE, AL_COVERS_FREE };
 enum al_engine_packing { AL_PACKING_WIDEST, AL_PACKING_SLOTS, AL_PACKING_TUPLES };
 enum al_engine_line { AL_LINE_NONE, AL_LINE_BLOCKS, AL_LINE_SEQUENCES };
 
@@ -89,6 +90,7 @@ struct al_engine {
 	const struct al_formula *chunk, *sequences; /* sequences NULL: 1 */
 	struct al_texts small; /* devices' names */
 	int64_t block, tile_rows, tile_columns, activation_bytes;
+	int64_t scale_bytes; /* of each head's keys and of its values, in a cache of integers */
 	bool caches_prefixes; /* of models with recurrent states */
 	bool has_one_format, has_shared_inputs;
 	int64_t group_spread; /* 0: layers aren't grouped */
@@ -118,7 +120,7 @@ struct al_engine_choice {
 	int64_t asked_chunk, asked_sequences; /* 0: the engine's own */
 	int64_t block, chunk, sequences; /* chunk: tokens of a step, 0: all; sequences: that a step
 					    samples at most */
-	bool is_small;
+	int64_t small; /* the device's place in the list, from 1; 0: it isn't there */
 	int64_t memory; /* of the device; 0: not known */
 	int64_t max_model_len; /* 0: the model's context */
 	const char *utilization; /* a decimal; NULL: the engine's own */

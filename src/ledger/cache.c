@@ -124,6 +124,36 @@ static const char *find_state_dtype(const struct keep *keep, const struct al_led
 		      : NULL;
 }
 
+/* An engine's integers have a scale and a zero point for each head's keys, and for its values. */
+static bool add_scales(const struct keep *keep, const struct al_ledger_entry *e,
+	const struct al_dtype **out, struct al_error *err)
+{
+	const struct al_dtype *plain = keep->storage;
+	struct al_dtype *scaled = al_new(&keep->ledger->cached, struct al_dtype);
+	struct al_block *block = e->module->block;
+	int64_t heads = 1, width = 1;
+
+	if (!(al_block_gives(block, "n_kv_heads")
+			    ? al_block_read(block, "n_kv_heads", 1, &heads, err)
+			    : al_block_read(block, "n_heads", 1, &heads, err)))
+		return false;
+	for (size_t i = 0; i < e->n_dims; i++)
+		width *= e->dims[i];
+	width = width % heads == 0 ? width / heads : width;
+	*scaled = *plain;
+	scaled->block_elements = (size_t)width;
+	scaled->block_bytes = (size_t)width * plain->block_bytes / plain->block_elements
+		+ (size_t)keep->ledger->ask.engine->engine->scale_bytes;
+	*out = scaled;
+	return true;
+}
+
+static bool is_of_integers(const struct al_dtype *dtype)
+{
+	return dtype->name
+		&& (strcmp(dtype->name, "int8") == 0 || strcmp(dtype->name, "int4") == 0);
+}
+
 static bool find_storage(const struct keep *keep, const struct al_ledger_entry *e,
 	const struct al_dtype **out, struct al_error *err)
 {
@@ -142,6 +172,9 @@ static bool find_storage(const struct keep *keep, const struct al_ledger_entry *
 	const bool is_narrow = 2 * keep->storage->block_elements > keep->storage->block_bytes;
 
 	*out = keep->storage;
+	if (choice && choice->engine->scale_bytes > 0 && entry->per != AL_PER_SEQUENCE
+		&& is_of_integers(keep->storage))
+		return add_scales(keep, e, out, err);
 	if (choice && choice->engine->has_one_format && entry->per != AL_PER_SEQUENCE)
 		return true;
 	if (!name && entry->per == AL_PER_SEQUENCE && is_narrow)
