@@ -127,7 +127,7 @@ static void add_line(const struct answer *a, const struct al_cache_entry *line, 
 		al_exact_multiply(bytes, a->batch);
 		al_exact_add(sum->bytes, bytes);
 	}
-	if (is_total ? line->is_first : line->is_first_of_kind)
+	if (is_total || line->is_draft ? line->is_first : line->is_first_of_kind)
 		sum->modules += line->entry->times;
 	if (!is_total && line->limit > sum->ends_at)
 		sum->ends_at = line->limit;
@@ -168,7 +168,7 @@ static void add_kind(struct answer *a, const struct al_cache_entries *cache, int
 		.bytes = al_exact_new(arena)};
 
 	for (size_t i = 0; i < cache->n; i++)
-		if (is_total || cache->lines[i].kind == (enum al_cache_kind)kind)
+		if (is_total || al_cache_row_of(&cache->lines[i]) == (enum al_cache_kind)kind)
 			add_line(a, &cache->lines[i], is_total, &sum);
 	if (is_total || kind == AL_CACHE_PADDING)
 		add_padding(a, &cache->groups, &sum);
@@ -339,6 +339,8 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 	ask.tp = a->options->tp;
 	if (ask.tp > 1 && !ask.family)
 		return al_fail(err, AL_EINPUT, "--tp needs a whole model, not only attention");
+	if (!al_request_open_draft(a->request, &ask, err))
+		return false;
 	struct al_ledger *ledger = al_ledger_create(a->request->arena, &ask, err);
 	if (!ledger
 		|| !al_ledger_cache(ledger, a->request->cache.dtype, a->seq, a->source_seq,

@@ -99,7 +99,7 @@ bool al_capacity_left(struct al_ledger *ledger, struct al_request *q,
 	mpq_set(out, budget);
 	const bool ok = al_ledger_infer_largest(ledger, &profile, rows, err);
 	for (int i = 0; ok && i < AL_N_STATES; i++)
-		if (i != AL_STATE_CACHE && i != AL_STATE_STATES)
+		if (i != AL_STATE_CACHE && i != AL_STATE_STATES && i != AL_STATE_DRAFT_CACHE)
 			mpq_sub(out, out, rows[i].bytes);
 	return ok;
 }

@@ -118,7 +118,7 @@ static const char *const of_training[] = {"recipe", "attention", "recompute", "o
 	"adapters", "loss", "compile", "sp", "etp", "zero", "cp", "interleave"};
 static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "block",
 	"max-num-batched-tokens", "max-num-seqs", "max-model-len", "prefix-caching",
-	"speculative-tokens", "utilization", "mtp"};
+	"mamba-ssm-cache-dtype", "speculative-tokens", "draft", "utilization", "mtp"};
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 bool al_devices_check_mode(const struct al_command_line *line, const struct al_device_options *o,
@@ -200,6 +200,8 @@ struct al_ledger *al_open_model(struct al_request *q,
 	ask.tp = tp;
 	ask.detail = detail;
 	ask.quantization = quantization;
+	if (!al_request_open_draft(q, &ask, err))
+		return NULL;
 	struct al_ledger *ledger = al_ledger_create(q->arena, &ask, err);
 	if (!ledger || !al_ledger_list(ledger, AL_LIST_TENSORS, &tensors, err))
 		return NULL;

@@ -72,7 +72,7 @@ void al_explain_cached(struct al_table *table, const char *model, const struct a
 	al_exact_divide(bytes, e->times ? e->times : 1);
 	al_table_add_record(table,
 		&(struct al_explanation){model, e->module->configured.name,
-			al_cache_kind_names[line->kind],
+			al_cache_kind_names[al_cache_row_of(line)],
 			e->module->name
 				? al_format(&table->arena, "%s: %s", e->module->name, e->name)
 				: e->name,

@@ -121,8 +121,13 @@ static void add_inference(struct al_text *out, const struct al_fit *f)
 	}
 	if (choice->utilization)
 		al_text_addf(out, " --utilization %s", choice->utilization);
+	if (choice->state_dtype)
+		al_text_addf(out, " --mamba-ssm-cache-dtype %s", choice->state_dtype);
 	if (choice->has_mtp)
 		al_text_add(out, " --mtp");
+	if (f->request->draft)
+		al_text_addf(out, " --draft %s",
+			al_shell_word(f->request->arena, f->request->draft->name));
 }
 
 void al_fit_note_asked(const struct al_fit *f, struct al_table *table)

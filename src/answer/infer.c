@@ -86,12 +86,17 @@ static bool is_known(const struct answer *a, int state, bool of_flops)
 	struct al_undeclared undeclared;
 
 	if (a->request->lacks_seq && state != AL_STATE_WEIGHTS && state != AL_STATE_STATES
-		&& state != AL_STATE_OVERHEAD)
+		&& state != AL_STATE_DRAFT_WEIGHTS && state != AL_STATE_OVERHEAD)
 		return false;
 	if (al_inference_is_known(a->ledger, a->inference, state, of_flops, &undeclared))
 		return true;
 	al_note_undeclared(&undeclared, a->table);
 	return false;
+}
+
+static bool is_of_draft(int state)
+{
+	return state == AL_STATE_DRAFT_WEIGHTS || state == AL_STATE_DRAFT_CACHE;
 }
 
 /* `state` AL_N_STATES: the total. */
@@ -102,8 +107,8 @@ static void add_row(const struct answer *a, int state, const struct al_inference
 	mpq_ptr intensity = al_exact_new(&a->table->arena);
 	struct record record = {.state = al_state_titled(state),
 		.bytes = has_bytes ? row->bytes : NULL,
-		.read = is_read ? row->read : NULL,
-		.flops = has_flops ? row->flops : NULL};
+		.read = is_read && !is_of_draft(state) ? row->read : NULL,
+		.flops = has_flops && !is_of_draft(state) ? row->flops : NULL};
 
 	if (is_read && has_flops && mpq_sgn(row->read) != 0) {
 		mpq_div(intensity, row->flops, row->read);
@@ -114,7 +119,7 @@ static void add_row(const struct answer *a, int state, const struct al_inference
 
 static bool is_always_there(const struct answer *a, enum al_memory_state state)
 {
-	return state != AL_STATE_OVERHEAD && state != AL_STATE_STATES
+	return state != AL_STATE_OVERHEAD && state != AL_STATE_STATES && !is_of_draft((int)state)
 		&& !(state == AL_STATE_CACHE && a->inference->is_encoder);
 }
 
@@ -214,7 +219,7 @@ static struct al_ledger *open_ledger(struct al_request *q,
 	ask.detail = al_inference_detail(inference);
 	ask.explains = explains;
 	ask.quantization = inference->weights;
-	return al_ledger_create(q->arena, &ask, err);
+	return al_request_open_draft(q, &ask, err) ? al_ledger_create(q->arena, &ask, err) : NULL;
 }
 
 static struct al_inference_row *infer(struct al_request *q, struct al_ledger *ledger,
@@ -279,16 +284,17 @@ bool al_infer_answer(struct al_session *session, struct al_request *q,
 
 /* ---- figures ---- */
 
-/* What is cached, of constant size or not, is one figure. */
+/* What is cached, of constant size or not, is one figure, and a draft model another. */
 static void take_rows(struct al_request *q, struct al_inference_row rows[AL_N_STATES],
 	struct al_memory_figures *out)
 {
 	mpq_ptr total = al_exact_new(q->arena);
 
 	al_exact_add(rows[AL_STATE_CACHE].bytes, rows[AL_STATE_STATES].bytes);
+	al_exact_add(rows[AL_STATE_DRAFT_WEIGHTS].bytes, rows[AL_STATE_DRAFT_CACHE].bytes);
 	for (int i = 0; i < AL_N_INFERENCE_STATES; i++) {
 		const enum al_memory_state state = al_inference_states[i];
-		if (state == AL_STATE_STATES)
+		if (state == AL_STATE_STATES || state == AL_STATE_DRAFT_CACHE)
 			continue;
 		al_exact_add(total, rows[state].bytes);
 		out->values[state] = al_exact_copy(q->arena, rows[state].bytes);

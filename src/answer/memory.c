@@ -177,7 +177,7 @@ static bool is_told(const struct answer *a, int state)
 {
 	if (state == AL_STATE_WORKING)
 		return a->is_about_model && trains(a) && al_training_has_working(&a->training);
-	if (state == AL_STATE_OVERHEAD || state == AL_STATE_STATES)
+	if (state >= AL_STATE_STATES)
 		return false;
 	if (state == AL_STATE_ACTIVATIONS)
 		return trains(a) || a->is_about_model;
@@ -230,6 +230,7 @@ enum {
 	WITH_ACTIVATIONS = 32,
 	WITH_OVERHEAD = 64,
 	WITH_CONTEXT = 128,
+	WITH_DRAFT = 256,
 };
 
 #define STATE(name, heading, state) \
@@ -244,6 +245,7 @@ static const struct al_table_field fields[] = {
 	{STATE("weights", "Weights", AL_STATE_WEIGHTS)},
 	{STATE("gradients", "Gradients", AL_STATE_GRADIENTS), .when = WITH_TRAINING},
 	{STATE("optimizer", "Optimizer states", AL_STATE_OPTIMIZER), .when = WITH_TRAINING},
+	{STATE("draft", "Draft model", AL_STATE_DRAFT_WEIGHTS), .when = WITH_DRAFT},
 	{STATE("cache", "Cache", AL_STATE_CACHE), .when = WITH_CACHE},
 	{STATE("activations", "Activations", AL_STATE_ACTIVATIONS), .when = WITH_ACTIVATIONS},
 	{STATE("working", "Working set", AL_STATE_WORKING), .when = WITH_WORKING},
@@ -258,6 +260,7 @@ static unsigned shown(const struct answer *a)
 	return (a->shows_model ? WITH_MODEL : 0) | (a->shows_variant ? WITH_VARIANT : 0)
 		| (told(a).has_contexts ? WITH_CONTEXT : 0)
 		| (trains(a) ? WITH_TRAINING : WITH_CACHE)
+		| (a->options->asked.draft ? WITH_DRAFT : 0)
 		| (is_told(a, AL_STATE_ACTIVATIONS) ? WITH_ACTIVATIONS : 0)
 		| (is_told(a, AL_STATE_WORKING) ? WITH_WORKING : 0)
 		| (trains(a) || al_is_ideal(a->request) ? 0 : WITH_OVERHEAD);

@@ -57,6 +57,8 @@ const struct al_option_row al_engine_rows[] = {
 		"keep states for common prefixes (default: the engine's)"),
 	OPTION_COUNT(struct al_asked, speculated, "speculative-tokens", "N",
 		"tokens speculated in each step (default: 1 with --mtp)", .least = 1),
+	OPTION_TEXT(struct al_asked, draft, "draft", "MODEL",
+		"draft model that speculates, on the same devices"),
 	OPTION_TEXT(struct al_asked, utilization, "utilization", "SHARE",
 		"share of device memory to use, e.g. 0.9 (default: the engine's)"),
 	OPTION_FLAG(struct al_asked, has_mtp, "mtp",
@@ -128,6 +130,23 @@ struct al_quantization *al_request_quantization(struct al_request *q, const char
 		return NULL;
 	al_arena_defer(q->arena, al_quantization_finish, quantization);
 	return quantization;
+}
+
+bool al_request_open_draft(struct al_request *q, struct al_ledger_ask *ask, struct al_error *err)
+{
+	if (!q->draft)
+		return true;
+	struct al_ledger_ask of_draft = al_request_ask(q->draft, NULL, true);
+	const struct al_ledger_list *tensors;
+	of_draft.tp = ask->tp;
+	of_draft.detail = ask->detail;
+	of_draft.explains = ask->explains;
+	of_draft.engine = ask->engine;
+	of_draft.cache = ask->cache;
+	of_draft.quantization = al_request_quantization(q->draft, NULL, err);
+	ask->draft = of_draft.quantization ? al_ledger_create(q->arena, &of_draft, err) : NULL;
+	return (ask->draft && al_ledger_list(ask->draft, AL_LIST_TENSORS, &tensors, err))
+		|| al_in(err, "--draft");
 }
 
 bool al_check_whole(const struct al_request *q, bool is_whole, struct al_error *err)
@@ -356,6 +375,8 @@ bool al_check_engine(const struct al_request *q, bool has_memory, struct al_erro
 		return al_fail(err, AL_EINPUT,
 			"--swa-full: %s has no such setting; remove it, or use --engine llama.cpp",
 			q->engine.engine->title);
+	if (q->engine.has_mtp && q->draft)
+		return al_fail(err, AL_EINPUT, "--mtp and --draft exclude each other: remove one");
 	return !q->engine.has_mtp || (q->family && q->family->n_extras > 0)
 		|| al_fail(err, AL_EINPUT, "--mtp: %s has no multi-token prediction layers",
 			q->name);
@@ -407,6 +428,11 @@ void al_note_engine(const struct al_request *q, struct al_table *table)
 {
 	const struct al_engine_choice *c = &q->engine;
 
+	if (q->draft)
+		al_table_note(table,
+			"draft model: %s, with %lld token%s speculated in each step; its reads and "
+			"FLOPs depend on how many are accepted",
+			q->draft->title, (long long)c->speculated, c->speculated == 1 ? "" : "s");
 	if (al_is_ideal(q))
 		return;
 	al_table_note(table, "engine: %s %s, blocks of %lld token%s%s (sources: list engines)",

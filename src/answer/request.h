@@ -42,6 +42,10 @@ struct al_quantization *al_request_quantization(struct al_request *request, cons
 bool al_check_whole(const struct al_request *request, bool is_whole,
 	struct al_error *err) AL_MUST_CHECK;
 
+/* Adds to the ledger's ask, with all else in it, the draft model's, if there is one. */
+bool al_request_open_draft(struct al_request *request, struct al_ledger_ask *ask,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* Adds the notes that every answer carries: what is counted (`is_whole`: --whole), defaults that
  * were used. */
 /* Which engine, and what of it was changed; nothing of the ideal one. */

@@ -268,6 +268,8 @@ static bool check_engine(struct al_session *session, struct al_request *request,
 	if (given && !is_of_cache(o))
 		return al_fail(err, AL_EINPUT,
 			"--%s only affects cache_bytes: add --measure cache_bytes", given);
+	if (request->draft)
+		return al_fail(err, AL_EINPUT, "--draft can't be swept; use `cache` or `fit`");
 	return al_refuse_unused_engine(&o->asked, request, err);
 }
 

@@ -217,11 +217,29 @@ static const struct al_item *find_type(const struct al_item *config)
 	return type ? type : al_json_get(config, "_class_name");
 }
 
-static bool read_type(const struct al_json *doc, const struct al_item *config,
-	const char **model_type, struct al_error *err)
+/* Heads that draft for a model have its model_type, and a class of their own: a family may answer
+ * to that. */
+static bool read_class(struct al_catalog *catalog, const struct al_json *doc,
+	const struct al_item *config, const char **out)
+{
+	const struct al_item *classes = al_json_get(config, "architectures");
+	const struct al_item *first = al_json_kind(classes) == AL_JSON_ARRAY
+		? al_json_first(classes)
+		: NULL;
+	const void *found = NULL;
+
+	return al_json_kind(first) == AL_JSON_TEXT && al_json_text(doc, first, out, NULL)
+		&& al_catalog_find_by_word(catalog, AL_CATALOG_FAMILIES, *out, &found, NULL)
+		&& found;
+}
+
+static bool read_type(struct al_catalog *catalog, const struct al_json *doc,
+	const struct al_item *config, const char **model_type, struct al_error *err)
 {
 	const struct al_item *type = find_type(config);
 
+	if (read_class(catalog, doc, config, model_type))
+		return true;
 	return type ? al_json_text(doc, type, model_type, err)
 		    : al_json_get_text(doc, config, "model_type", true, model_type, err);
 }
@@ -234,7 +252,8 @@ bool al_catalog_config(struct al_catalog *catalog, const struct al_json *doc, vo
 	const struct al_family *family;
 	const char *model_type;
 
-	if (!read_type(doc, doc->root, &model_type, err) || !al_catalog_own_families(catalog, err))
+	if (!al_catalog_own_families(catalog, err)
+		|| !read_type(catalog, doc, doc->root, &model_type, err))
 		return false;
 	model->config = doc->root;
 	if (!al_catalog_family_of(catalog, model_type, &family, err)) {
@@ -261,7 +280,8 @@ bool al_catalog_family_for(struct al_catalog *catalog, const struct al_json *doc
 	const struct al_family *family;
 	const char *model_type;
 
-	if (!read_type(doc, config, &model_type, err) || !al_catalog_own_families(catalog, err))
+	if (!al_catalog_own_families(catalog, err)
+		|| !read_type(catalog, doc, config, &model_type, err))
 		return false;
 	if (!al_catalog_family_of(catalog, model_type, &family, err))
 		return al_json_in(doc, find_type(config), err);

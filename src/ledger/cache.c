@@ -9,12 +9,14 @@ const char *const al_cache_kind_names[AL_N_CACHE_KINDS] = {
 	"latent",
 	"cross",
 	"state",
+	"draft",
 	"padding",
 };
 
 const char *const al_cache_kind_titles[AL_N_CACHE_KINDS] = {
 	[AL_CACHE_CROSS] = "cross attention",
 	[AL_CACHE_STATE] = "recurrent state",
+	[AL_CACHE_DRAFT] = "draft model",
 	[AL_CACHE_PADDING] = "padding of layer groups",
 };
 
@@ -23,6 +25,7 @@ struct keep {
 	const struct al_dtype *storage;
 	int64_t seq, source_seq, batch;
 	struct al_cache_entries *out;
+	bool is_draft; /* its lines are being added */
 };
 
 /* ---- kinds ---- */
@@ -285,7 +288,10 @@ static void add_cross(struct keep *keep, struct al_cache_entry line)
 static bool add_entry(struct keep *keep, const struct al_ledger_entry *e, bool is_first,
 	struct al_error *err)
 {
-	struct al_cache_entry line = {.entry = e, .is_first = is_first, .expanded = e->device};
+	struct al_cache_entry line = {.entry = e,
+		.is_first = is_first,
+		.is_draft = keep->is_draft,
+		.expanded = e->device};
 
 	if (!find_limit(e, &line.limit, err))
 		return false;
@@ -315,11 +321,29 @@ static bool group(struct keep *keep, struct al_error *err)
 }
 
 /* An encoder sees its tokens once and keeps nothing. */
-static bool is_cached(const struct al_ledger *ledger, const struct al_ledger_entry *e)
+static bool is_cached(const struct keep *keep, const struct al_ledger_entry *e)
 {
-	const bool has_mtp = ledger->ask.engine && ledger->ask.engine->has_mtp;
+	const struct al_engine_choice *choice = keep->ledger->ask.engine;
+	const bool has_extra = e->extra && choice && choice->has_mtp && !keep->is_draft;
 
-	return (e->sees_text || (e->extra && has_mtp)) && !e->module->is_encoder;
+	return (e->sees_text || has_extra) && !e->module->is_encoder;
+}
+
+static bool add_entries(struct keep *keep, struct al_ledger *of, struct al_error *err)
+{
+	const struct al_ledger_module *module = NULL;
+	const struct al_ledger_list *lines;
+
+	if (!al_ledger_entries(of, AL_LIST_CACHE, &lines, err))
+		return false;
+	for (size_t i = 0; i < lines->n; i++) {
+		const struct al_ledger_entry *e = &lines->items[i];
+		if (is_cached(keep, e) && !add_entry(keep, e, e->module != module, err))
+			return e->module->of ? al_in(err, "%s", e->module->name)
+					     : al_line_in(AL_LIST_CACHE, e->entry, err);
+		module = e->module;
+	}
+	return true;
 }
 
 bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, int64_t seq,
@@ -331,20 +355,14 @@ bool al_ledger_cache(struct al_ledger *ledger, const struct al_dtype *storage, i
 		.source_seq = source_seq,
 		.batch = batch,
 		.out = out};
-	const struct al_ledger_module *module = NULL;
-	const struct al_ledger_list *lines;
 
 	*out = (struct al_cache_entries){0};
 	al_arena_finish(&ledger->cached);
 	al_arena_init(&ledger->cached);
-	if (!al_ledger_entries(ledger, AL_LIST_CACHE, &lines, err))
+	if (!add_entries(&keep, ledger, err))
 		return false;
-	for (size_t i = 0; i < lines->n; i++) {
-		const struct al_ledger_entry *e = &lines->items[i];
-		if (is_cached(ledger, e) && !add_entry(&keep, e, e->module != module, err))
-			return e->module->of ? al_in(err, "%s", e->module->name)
-					     : al_line_in(AL_LIST_CACHE, e->entry, err);
-		module = e->module;
-	}
-	return group(&keep, err);
+	keep.is_draft = true;
+	return (!ledger->ask.draft || add_entries(&keep, ledger->ask.draft, err)
+		       || al_in(err, "draft model"))
+		&& group(&keep, err);
 }

@@ -11,6 +11,7 @@ struct layers {
 	const struct al_ledger_module *module;
 	enum class class;
 	int64_t n, window; /* window 0: none */
+	int64_t heads, width; /* of keys; 0: it has none */
 	mpq_ptr bytes; /* of a token, or of a state, in one of them */
 	int64_t block, page; /* tokens, and their bytes */
 	int64_t pages; /* of one sequence */
@@ -43,6 +44,16 @@ static struct layers *find_layers(const struct grouping *g, const struct al_cach
 	return NULL;
 }
 
+static int64_t symbol_of(const struct al_cache_entry *line, const char *symbol)
+{
+	const struct al_setting *setting = NULL;
+
+	return al_settings_get(&line->entry->module->block->settings, symbol, &setting, NULL)
+			&& setting && setting->value.kind == AL_VALUE_INTEGER
+		? setting->value.integer
+		: 0;
+}
+
 static void add_line(struct grouping *g, const struct al_cache_entry *line)
 {
 	struct layers *layers = find_layers(g, line);
@@ -53,6 +64,8 @@ static void add_line(struct grouping *g, const struct al_cache_entry *line)
 			.class = class_of(line),
 			.n = line->entry->times,
 			.window = class_of(line) == WINDOW ? line->limit : 0,
+			.heads = symbol_of(line, "n_kv_heads"),
+			.width = symbol_of(line, "d_head"),
 			.block = g->scope->choice->block,
 			.bytes = al_exact_new(g->arena)};
 	}
@@ -162,8 +175,11 @@ static bool find_pages(const struct grouping *g, struct layers *layers, struct a
 /* Layers that share a group's block table: equal tokens in equal blocks. */
 static bool share_group(const struct layers *a, const struct layers *b)
 {
+	const bool has_heads = a->class != STATE;
+
 	return a->class == b->class && a->window == b->window && a->block == b->block
-		&& mpq_equal(a->bytes, b->bytes);
+		&& mpq_equal(a->bytes, b->bytes)
+		&& (!has_heads || (a->heads == b->heads && a->width == b->width));
 }
 
 /* Those like layers[i], counted with the first of them; else 0. */

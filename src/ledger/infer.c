@@ -8,8 +8,10 @@
 
 const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES] = {
 	AL_STATE_WEIGHTS,
+	AL_STATE_DRAFT_WEIGHTS,
 	AL_STATE_CACHE,
 	AL_STATE_STATES,
+	AL_STATE_DRAFT_CACHE,
 	AL_STATE_ACTIVATIONS,
 	AL_STATE_OVERHEAD,
 };
@@ -184,9 +186,16 @@ static void weigh(struct al_ledger *ledger, const struct al_inference *inference
 		matrix_flops(t, inference->batch, device, out->flops);
 }
 
+/* How often a draft model runs for a new token depends on how many of its tokens are taken. */
+static void read_nothing(struct al_inference_row *row)
+{
+	mpq_set_ui(row->read, 0, 1);
+	mpq_set_ui(row->flops, 0, 1);
+}
+
 static bool add_weight(struct al_ledger *ledger, const struct al_inference *inference,
-	const struct al_ledger_entry *t, struct al_inference_row rows[AL_N_STATES],
-	struct al_error *err)
+	const struct al_ledger_entry *t, enum al_memory_state state,
+	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
 {
 	struct al_stored_format format;
 
@@ -194,8 +203,10 @@ static bool add_weight(struct al_ledger *ledger, const struct al_inference *infe
 		return al_in(err, "%s", t->name);
 	AL_INFERENCE_ROW(row);
 	weigh(ledger, inference, t, &format.dtype, &row);
+	if (state != AL_STATE_WEIGHTS)
+		read_nothing(&row);
 	al_inference_tally(inference,
-		&(struct al_inference_part){.state = AL_STATE_WEIGHTS,
+		&(struct al_inference_part){.state = state,
 			.name = t->name,
 			.entry = t,
 			.numbers = t->device,
@@ -206,7 +217,7 @@ static bool add_weight(struct al_ledger *ledger, const struct al_inference *infe
 }
 
 static bool add_weights(struct al_ledger *ledger, const struct al_inference *inference,
-	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
+	enum al_memory_state state, struct al_inference_row rows[AL_N_STATES], struct al_error *err)
 {
 	const struct al_ledger_list *tensors;
 
@@ -216,10 +227,29 @@ static bool add_weights(struct al_ledger *ledger, const struct al_inference *inf
 		const struct al_ledger_entry *t = &tensors->items[i];
 		if (is_in_file(ledger, inference->weights, t) && is_wanted(&inference->share, t)
 			&& is_on_stage(ledger, inference, t)
-			&& !add_weight(ledger, inference, t, rows, err))
+			&& !add_weight(ledger, inference, t, state, rows, err))
 			return false;
 	}
 	return true;
+}
+
+/* On the last stage of a pipeline. */
+static bool is_behind(const struct al_inference *inference)
+{
+	return inference->pp <= 1 || inference->stage == inference->pp - 1;
+}
+
+static bool add_draft(const struct al_ledger *ledger, const struct al_inference *inference,
+	struct al_inference_row rows[AL_N_STATES], struct al_error *err)
+{
+	struct al_inference of_draft = *inference;
+
+	if (!ledger->ask.draft || !is_behind(inference))
+		return true;
+	of_draft.weights = ledger->ask.draft->ask.quantization;
+	of_draft.pp = 1;
+	return add_weights(ledger->ask.draft, &of_draft, AL_STATE_DRAFT_WEIGHTS, rows, err)
+		|| al_in(err, "draft model");
 }
 
 /* ---- cache ---- */
@@ -227,7 +257,9 @@ static bool add_weights(struct al_ledger *ledger, const struct al_inference *inf
 static void add_cached(const struct al_inference *inference, const struct al_cache_entry *line,
 	struct al_inference_row rows[AL_N_STATES])
 {
-	bool is_state = line->kind == AL_CACHE_STATE;
+	const enum al_memory_state state = line->is_draft ? AL_STATE_DRAFT_CACHE
+		: line->kind == AL_CACHE_STATE		  ? AL_STATE_STATES
+							  : AL_STATE_CACHE;
 
 	AL_INFERENCE_ROW(row);
 	AL_EXACT(numbers);
@@ -237,8 +269,10 @@ static void add_cached(const struct al_inference *inference, const struct al_cac
 	al_exact_multiply(row.read, line->tokens);
 	al_exact_multiply(numbers, line->held);
 	al_dtype_exact_bytes(line->storage, numbers, row.bytes);
+	if (line->is_draft)
+		read_nothing(&row);
 	al_inference_tally(inference,
-		&(struct al_inference_part){.state = is_state ? AL_STATE_STATES : AL_STATE_CACHE,
+		&(struct al_inference_part){.state = state,
 			.name = line->entry->name,
 			.entry = line->entry,
 			.cached = line,
@@ -322,7 +356,8 @@ static bool add_cache(struct al_ledger *ledger, const struct al_inference *infer
 		if (!cache.lines[i].rank)
 			return al_fail(err, AL_EINPUT, "%s: its cache in this engine is unknown",
 				cache.lines[i].entry->name);
-		if (is_on_stage(ledger, inference, cache.lines[i].entry))
+		if (cache.lines[i].is_draft ? is_behind(inference)
+					    : is_on_stage(ledger, inference, cache.lines[i].entry))
 			add_cached(inference, &cache.lines[i], rows);
 	}
 	add_padding(inference, &cache.groups, rows);
@@ -343,7 +378,9 @@ bool al_ledger_infer(struct al_ledger *ledger, const struct al_inference *infere
 	al_inference_rows_finish(rows);
 	al_inference_rows_init(rows);
 	al_ledger_set_tokens(ledger, inference->seq);
-	return add_weights(ledger, inference, rows, err) && add_cache(ledger, inference, rows, err)
+	return add_weights(ledger, inference, AL_STATE_WEIGHTS, rows, err)
+		&& add_draft(ledger, inference, rows, err)
+		&& add_cache(ledger, inference, rows, err)
 		&& al_inference_add_held(ledger, inference, rows, err);
 }
 

@@ -1,5 +1,6 @@
-/* Inference memory of a whole model: weights as a file stores them, what decoding caches by kind of
- * layer, one forward's activations; and what a decoded token reads and computes. */
+/* Inference memory of a whole model, and of the draft model that its ledger asks for: weights as a
+ * file stores them, what decoding caches by kind of layer, one forward's activations; and what a
+ * decoded token reads and computes. */
 #pragma once
 
 #include "ledger/saved.h"
@@ -13,6 +14,7 @@ enum al_cache_kind {
 	AL_CACHE_LATENT, /* every token, compressed */
 	AL_CACHE_CROSS, /* tokens of the source */
 	AL_CACHE_STATE, /* the same however long the sequence is */
+	AL_CACHE_DRAFT, /* no line's: all of a draft model */
 	AL_CACHE_PADDING, /* no line's: what blocks of layer groups have beyond their entries */
 	AL_N_CACHE_KINDS,
 };
@@ -33,7 +35,14 @@ struct al_cache_entry {
 	int64_t held; /* tokens that the engine holds, in whole blocks; 1 of a state */
 	int64_t limit; /* where it stops growing; 0: never */
 	bool is_first, is_first_of_kind; /* of its module: counts it */
+	bool is_draft; /* of the draft model */
 };
+
+/* The kind that an answer lists the line as. */
+static inline enum al_cache_kind al_cache_row_of(const struct al_cache_entry *line)
+{
+	return line->is_draft ? AL_CACHE_DRAFT : line->kind;
+}
 
 /* What an engine takes that groups layers (groups.h, packed.h): a sequence takes `blocks`. */
 struct al_layer_groups {
@@ -73,7 +82,7 @@ struct al_inference {
 };
 
 /* Which states inference has, in the order of the answer. */
-enum { AL_N_INFERENCE_STATES = 5 };
+enum { AL_N_INFERENCE_STATES = 7 };
 extern const enum al_memory_state al_inference_states[AL_N_INFERENCE_STATES];
 
 /* On one device; FLOPs and bytes read are for one more token of each of `batch` sequences. */

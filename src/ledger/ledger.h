@@ -36,6 +36,8 @@ struct al_ledger_ask {
 	const struct al_dtype *cache; /* in which it is; NULL: bf16 */
 	struct al_quantization *quantization; /* of a whole model: what it adds to the tensors is in
 						 their list; or NULL */
+	struct al_ledger *draft; /* of a model that speculates, asked with the same tp, detail and
+				    engine, and a quantization; NULL: none */
 };
 
 /* ---- entries ---- */

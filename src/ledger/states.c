@@ -9,6 +9,8 @@ const char *const al_memory_state_names[AL_N_STATES] = {
 	"working",
 	"cache",
 	"states",
+	"draft_weights",
+	"draft_cache",
 	"overhead",
 };
 
@@ -16,6 +18,8 @@ const char *const al_memory_state_names[AL_N_STATES] = {
 static const char *const titles[AL_N_STATES] = {
 	[AL_STATE_WORKING] = "working set",
 	[AL_STATE_STATES] = "recurrent state",
+	[AL_STATE_DRAFT_WEIGHTS] = "draft weights",
+	[AL_STATE_DRAFT_CACHE] = "draft cache",
 	[AL_STATE_OVERHEAD] = "runtime and graphs",
 };
 

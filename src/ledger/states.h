@@ -4,7 +4,7 @@
 
 #include "ledger/ledger.h"
 
-/* Kinds of memory: in training the first five, in inference weights and the last three. */
+/* Kinds of memory: in training the first five, in inference weights and the last five. */
 enum al_memory_state {
 	AL_STATE_WEIGHTS,
 	AL_STATE_GRADIENTS,
@@ -13,6 +13,8 @@ enum al_memory_state {
 	AL_STATE_WORKING, /* what else training holds when memory is fullest */
 	AL_STATE_CACHE, /* grows with the tokens */
 	AL_STATE_STATES, /* cached, the same however long the sequence is */
+	AL_STATE_DRAFT_WEIGHTS, /* of the draft model */
+	AL_STATE_DRAFT_CACHE,
 	AL_STATE_OVERHEAD, /* of an engine: its runtime, graphs and buffers */
 	AL_N_STATES,
 	AL_N_TRAINING_STATES = AL_STATE_CACHE,

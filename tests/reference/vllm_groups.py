@@ -95,8 +95,9 @@ def main(version, root):
         return i.FullAttentionSpec(block_size=block, num_kv_heads=heads, head_size=width, dtype=dtype)
     def window(heads, width, tokens, dtype="bfloat16"):
         return i.SlidingWindowSpec(block_size=16, num_kv_heads=heads, head_size=width, dtype=dtype, sliding_window=tokens)
-    def state(shapes, block, page):
-        more = {"num_prefill_checkpoint_blocks": 1}  # mamba/gdn: since 0.33
+    def state(shapes, block, page, speculated=0):
+        more = {"num_prefill_checkpoint_blocks": 1,  # mamba/gdn: since 0.33
+            "num_speculative_blocks": speculated}
         known = {f.name for f in dataclasses.fields(i.MambaSpec)}
         return i.MambaSpec(block_size=block, shapes=shapes, dtypes=("bfloat16", "float32"), page_size_padded=page,
             **{key: value for key, value in more.items() if key in known})
@@ -133,6 +134,12 @@ def main(version, root):
         ("mistral-7b", [window(8, 128, 4096)], 32, 32768),
         ("qwen3.5-27b", [delta] * 3 + [full(4, 256, block=784)], 16, 262144),
     ]
+    draft = [full(8, 128)] * 32  # of Llama 3 8B
+    for name, pattern, times in (("llama-3-70b", [full(8, 128)], 80), ("gemma-4-31b", models[0][1], 10),
+            ("gpt-oss-120b", models[1][1], 18)):
+        models.append((f"{name} --draft llama-3-8b", pattern * times + draft, 1, 8192))
+    delta = state(((10240, 4), (48, 128, 128)), 800, 800 * 4096, 1)
+    models.append(("qwen3.5-27b --draft llama-3-8b", ([delta] * 3 + [full(4, 256, block=800)]) * 16 + [full(8, 128, block=800)] * 32, 1, 8192))
     flash = (0, 0, *[4, 128] * 20, 4)
     for length in (65536, 1048576) if hasattr(i, "SlidingWindowMLASpec") else ():
         models.append(("deepseek-v4-flash", layers(*flash), 1, length))

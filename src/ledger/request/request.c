@@ -426,7 +426,8 @@ static bool find_engine(struct al_request *q, const struct al_asked *asked, stru
 	*choice = (struct al_engine_choice){.utilization = asked->utilization,
 		.has_mtp = asked->has_mtp,
 		.holds_windows_whole = asked->holds_windows_whole,
-		.speculated = asked->speculated ? asked->speculated : asked->has_mtp,
+		.speculated = asked->speculated ? asked->speculated
+						: asked->has_mtp || asked->draft,
 		.max_model_len = asked->max_model_len,
 		.state_dtype = asked->state_dtype,
 		.asked_chunk = asked->chunk,
@@ -440,6 +441,24 @@ static bool find_engine(struct al_request *q, const struct al_asked *asked, stru
 	return find_prefix_caching(choice, asked, err) && al_engine_settle(choice, NULL, err);
 }
 
+static bool find_draft(struct al_request *q, const struct al_asked *asked, struct al_error *err)
+{
+	const struct al_asked of_draft = {.subject = asked->draft,
+		.engine = asked->engine,
+		.per = AL_BASIS_MODEL,
+		.has_no_recipe = true};
+
+	if (!asked->draft)
+		return true;
+	q->draft = al_new(q->arena, struct al_request);
+	if (!al_request_init(q->draft, q->arena, q->catalog, &of_draft, err))
+		return al_in(err, "--draft");
+	al_arena_defer(q->arena, al_request_finish, q->draft);
+	return (q->family && q->draft->family)
+		|| al_fail(err, AL_EINPUT, "--draft needs whole models, and %s isn't one",
+			q->family ? asked->draft : q->name);
+}
+
 static bool fill(struct al_request *q, const struct al_asked *asked, struct al_error *err)
 {
 	if (!add_families(q, asked, err) || !al_request_find_subject(q, asked, err))
@@ -448,7 +467,7 @@ static bool fill(struct al_request *q, const struct al_asked *asked, struct al_e
 	return al_configured_variants_parse(&q->variants, q->arena, q->catalog, asked, err)
 		&& al_basis_parse(&q->basis, q->arena, asked->bases, err)
 		&& find_recipe(q, asked, err) && find_engine(q, asked, err)
-		&& ask_all(q, asked, err) && settle(q, err)
+		&& find_draft(q, asked, err) && ask_all(q, asked, err) && settle(q, err)
 		&& (asked->keeps_all || leave_out(q, err))
 		&& (q->variants.n > 0
 			|| al_request_add_own_block(q,
