@@ -23,6 +23,8 @@ bootstrap() {
 	# shellcheck disable=SC2086
 	debootstrap --force-check-gpg --variant=minbase "$1" "$minimal" $site >"$folder/$1.log" 2>&1 || return 1
 	unmount "minimal-$1" # debootstrap can leave its /proc there
+	# A mirror may lag behind what its release file promises.
+	echo 'Acquire::Check-Valid-Until "false";' >"$minimal/etc/apt/apt.conf.d/mirror"
 	touch "$minimal/bootstrapped"
 }
 

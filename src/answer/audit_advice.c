@@ -80,22 +80,59 @@ static bool is_rotary(const struct al_audit_run *run)
 	return false;
 }
 
-/* Merging takes care of silent heads too. */
+/* The number of the key/value head that a step's head reads, and how many heads do. */
+static size_t group_of(const struct al_audit_run *run, const struct al_table *steps, size_t row,
+	size_t *size)
+{
+	double head = 0;
+
+	(void)al_table_number(steps, row, "head", &head);
+	*size = 1;
+	for (size_t i = 0; i < run->n_measured; i++) {
+		const struct al_attention *a = run->measured[i];
+		if (strcmp(a->name, al_table_text(steps, row, "module")) == 0)
+			*size = (size_t)(a->n_heads / a->n_kv_heads);
+	}
+	return (size_t)head / *size;
+}
+
+/* Do all heads that share its keys and values go among the first `n`? `compress` removes no
+ * others. */
+static bool goes_with_group(const struct al_audit_run *run, const struct al_table *steps, size_t n,
+	size_t row)
+{
+	size_t size, other, found = 0;
+	const size_t group = group_of(run, steps, row, &size);
+	const char *module = al_table_text(steps, row, "module");
+
+	for (size_t i = 0; i < n; i++)
+		found += strcmp(al_table_text(steps, i, "module"), module) == 0
+			&& group_of(run, steps, i, &other) == group;
+	return found == size;
+}
+
+/* Of the first `n` heads those that can be removed, and their number. Merging takes care of silent
+ * heads too. */
 static const char *remove_first(const struct al_audit_run *run, const struct al_table *steps,
-	size_t n)
+	size_t n, size_t *n_removed)
 {
 	struct al_arena *arena = &run->session->arena;
 	const char *calibration = run->options->calibration;
 	bool merges = false;
 
+	*n_removed = 0;
 	AL_TEXT(heads);
 	for (size_t row = 0; row < n; row++) {
 		double head = 0;
+		if (!goes_with_group(run, steps, n, row))
+			continue;
 		(void)al_table_number(steps, row, "head", &head);
-		al_text_addf(&heads, "%s%s:%.0f", row ? "," : "",
+		al_text_addf(&heads, "%s%s:%.0f", (*n_removed)++ ? "," : "",
 			al_table_text(steps, row, "module"), head);
 		merges |= strcmp(al_table_text(steps, row, "advice"), "drop") != 0;
 	}
+	if (*n_removed == 0)
+		return NULL;
 	const bool needs_calibration = merges && is_rotary(run);
 	return al_format(arena, "attnledger compress %s --method %s --drop %s%s%s -o smaller/",
 		al_audit_model_words(run), merges ? "merge" : "drop",
@@ -112,13 +149,16 @@ static void advise_by_weights(const struct al_audit_run *run, struct al_audit_pa
 	double levels[] = {.01, .05, .1, 0}, *last = &levels[3];
 	AL_ENDS(al_table_finish) struct al_table steps = {0};
 
-	if (!redundant || redundant->n_rows == 0)
+	if (!redundant)
 		return;
 	al_page_steps_table(&steps, redundant);
+	if (steps.n_rows == 0)
+		return;
 	(void)al_table_number(&steps, steps.n_rows - 1, "cumulative_error", last);
 	*last = ceil(100 * *last) / 100;
 	for (size_t i = 0, before = 0; i < sizeof(levels) / sizeof(*levels); i++) {
-		const size_t n = count_up_to(&steps, levels[i]);
+		size_t n;
+		const char *command = remove_first(run, &steps, count_up_to(&steps, levels[i]), &n);
 		if (n <= before)
 			continue;
 		add(run, page,
@@ -127,7 +167,7 @@ static void advise_by_weights(const struct al_audit_run *run, struct al_audit_pa
 				al_claim_counted(arena, n, "head"),
 				al_claim_real(arena, "bound", "%", 100 * levels[i],
 					al_format(arena, "%g %%", 100 * levels[i]))),
-			remove_first(run, &steps, n));
+			command);
 		before = n;
 	}
 }

@@ -225,6 +225,7 @@ static const char *say_outputs(const struct al_audit_run *run, const struct al_t
 
 struct removable {
 	size_t n_twins, n_silent;
+	size_t n_same; /* heads that stay, whose attention is another one's */
 	double error; /* of the module that changes most without its removable heads */
 };
 
@@ -234,10 +235,10 @@ static struct removable count_removable(const struct al_table *redundant)
 	double number;
 
 	for (size_t row = 0; row < redundant->n_rows; row++) {
-		if (al_table_number(redundant, row, "twin", &number))
-			found.n_twins++;
-		else
-			found.n_silent++;
+		const char *reason = al_table_text(redundant, row, "reason");
+		found.n_twins += strcmp(reason, "twin") == 0;
+		found.n_silent += strcmp(reason, "silent") == 0;
+		found.n_same += strcmp(reason, "same attention") == 0;
 		if (al_table_number(redundant, row, "cumulative_error", &number))
 			found.error = fmax(found.error, number);
 	}
@@ -288,7 +289,7 @@ static const char *say_removable(struct al_arena *arena, const struct removable 
 
 struct cheapest {
 	size_t row;
-	double share; /* of the norm of its module's values; INFINITY: no module has any */
+	double share; /* of a head of its module of average norm; INFINITY: no module has any */
 };
 
 /* Rows of a module follow each other. */
@@ -310,9 +311,10 @@ static void find_cheapest(const struct al_table *heads, size_t first, size_t end
 	for (size_t row = first; row < end; row++)
 		if (al_table_number(heads, row, "ov_norm", &norm))
 			sum += norm * norm;
+	const double average = sqrt(sum / (double)(end - first));
 	for (size_t row = first; sum > 0 && row < end; row++)
-		if (al_table_number(heads, row, "ov_norm", &norm) && norm / sqrt(sum) < best->share)
-			*best = (struct cheapest){row, norm / sqrt(sum)};
+		if (al_table_number(heads, row, "ov_norm", &norm) && norm / average < best->share)
+			*best = (struct cheapest){row, norm / average};
 }
 
 static const char *say_needed(const struct al_audit_run *run, const struct al_table *heads)
@@ -327,8 +329,9 @@ static const char *say_needed(const struct al_audit_run *run, const struct al_ta
 	if (isinf(best.share))
 		return NULL;
 	return al_format(arena,
-		"No head looks removable. The cheapest, %s, carries %s of its layer's output; the "
-		"limit is %s.",
+		"No head looks removable. The cheapest, %s, writes %s of what an average head of "
+		"its "
+		"layer does; the limit is %s.",
 		head_text(run, heads, best.row),
 		al_claim_real(arena, "share", "%", 100 * best.share,
 			al_format(arena, "%.0f %%", 100 * best.share)),
@@ -345,10 +348,16 @@ static const char *say_weights(const struct al_audit_run *run)
 	if (!heads || !redundant)
 		return "";
 	const struct removable found = count_removable(redundant);
-	const char *text = redundant->n_rows ? say_removable(arena, &found, heads->n_rows)
-					     : say_needed(run, heads);
+	const char *text = found.n_twins + found.n_silent
+		? say_removable(arena, &found, heads->n_rows)
+		: say_needed(run, heads);
 	if (!text)
 		return "";
+	if (found.n_same)
+		text = al_format(arena,
+			"%s %s attend%s as another: %s queries and keys can be shared.", text,
+			al_claim_counted(arena, found.n_same, "head"), found.n_same == 1 ? "s" : "",
+			found.n_same == 1 ? "its" : "their");
 	return al_format(arena, "%s Judged from weights %s%s.", text,
 		has_inputs ? "as the recorded inputs use them" : "alone",
 		run->opened->view.family->runs ? ": run `calibrate` to judge on text" : "");
@@ -435,7 +444,8 @@ static void add_weight_tiles(const struct al_audit_run *run, struct al_page_tile
 	if (!heads || !redundant)
 		return;
 	const struct removable found = count_removable(redundant);
-	add_tile(tiles, n, al_claim_count(arena, "removable", (int64_t)redundant->n_rows),
+	add_tile(tiles, n,
+		al_claim_count(arena, "removable", (int64_t)(found.n_twins + found.n_silent)),
 		al_format(arena, "removable heads (of %s)",
 			al_claim_count(arena, "heads", (int64_t)heads->n_rows)));
 	add_tile(tiles, n, al_claim_count(arena, "copies", (int64_t)found.n_twins),

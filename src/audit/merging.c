@@ -10,8 +10,13 @@ static const double ROUNDING = 1e-13;
 /* Squared relative errors that are closer than this tie. */
 static const double TIE = 1e-12;
 
-/* Of squares: a head is half its twin where its cosines with it reach the root of this. */
-static const double HALF = 0.5;
+/* Near copies: at least half of the squares lie along the twin's, and scores are as sharp but for
+ * this factor. */
+static const double HALF = 0.5, SHARPER = 2;
+
+/* Cosine of scores whose direction is one: they differ by a tenth of their norms, but for their
+ * length. */
+static const double SAME_DIRECTION = 0.995;
 
 struct merger {
 	struct al_audit_module *module;
@@ -22,7 +27,7 @@ struct merger {
 	bool *is_gone; /* dropped, with all that were merged into it */
 	double *qk_cost, *ov_cost; /* of each head as it is now */
 	bool has_twins;
-	double most; /* INFINITY: heads that are half their twin are merged whatever that costs */
+	double most; /* INFINITY: near copies are merged whatever that costs */
 };
 
 static double at(struct al_view m, size_t i, size_t j)
@@ -44,6 +49,14 @@ static double qk_distance(const struct merger *x, size_t i, size_t j)
 	const double distance = sum - 2 * at(x->qk, i, j);
 
 	return distance > ROUNDING * sum ? distance : 0;
+}
+
+/* The error of a head's scores, squared, where it attends as another does. */
+static double score_error(const struct merger *x, size_t head, size_t twin)
+{
+	const double distance = qk_distance(x, head, twin);
+
+	return distance > 0 ? distance / at(x->qk, head, head) : 0;
 }
 
 /* A head's values and their bias, [d_in + 1][width]. */
@@ -77,33 +90,34 @@ static bool find_outside(const struct merger *x, size_t j, size_t i, double *squ
 }
 
 /* Without the heads that are merged into `head`, and it; or with all of them in `twin`. */
-static bool find_cost(const struct merger *x, size_t head, size_t twin, double *qk, double *ov,
+static bool find_cost(const struct merger *x, size_t head, size_t twin, struct al_merge *step,
 	struct al_error *err)
 {
-	*qk = *ov = 0;
 	for (size_t m = 0; m < x->out->n_heads; m++) {
 		double own = at(x->ov, m, m);
 		if (x->into[m] != head || x->is_gone[m])
 			continue;
 		if (twin != head && !find_outside(x, m, twin, &own, err))
 			return false;
-		*qk += (twin == head ? 0 : qk_distance(x, m, twin)) - x->qk_cost[m];
-		*ov += own - x->ov_cost[m];
+		if (twin != head)
+			step->qk_error = fmax(step->qk_error, sqrt(score_error(x, m, twin)));
+		step->qk_squared += (twin == head ? 0 : qk_distance(x, m, twin)) - x->qk_cost[m];
+		step->ov_squared += own - x->ov_cost[m];
 	}
-	*qk /= x->qk_total;
-	*ov /= x->ov_total;
+	step->qk_squared /= x->qk_total;
+	step->ov_squared /= x->ov_total;
 	return true;
 }
 
 /* ---- steps ---- */
 
 struct totals {
-	double qk, ov;
+	double qk_error, ov_squared;
 };
 
-static double error_of(struct totals t)
+static double own_error(const struct al_merge *step)
 {
-	return sqrt(fmax(fmax(t.qk, t.ov), 0));
+	return fmax(step->qk_error, sqrt(fmax(step->ov_squared, 0)));
 }
 
 static bool is_there(const struct merger *x, size_t head)
@@ -115,20 +129,22 @@ static bool is_there(const struct merger *x, size_t head)
  * earlier one, so that the names of exact copies don't depend on a library. */
 static bool is_better(const struct al_merge *step, const struct al_merge *best)
 {
-	const double gain = best->cumulative_error * best->cumulative_error
-		- step->cumulative_error * step->cumulative_error;
+	const double gain = own_error(best) * own_error(best) - own_error(step) * own_error(step);
 
 	return gain > TIE || (gain >= -TIE && best->head < best->twin && step->head >= step->twin);
 }
 
-/* Do the head, and all merged into it, share half the squares of the twin's scores and values? */
-static bool is_half(const struct merger *x, size_t head, size_t twin)
+/* Are the head, and all merged into it, near copies of the twin? */
+static bool is_near(const struct merger *x, size_t head, size_t twin)
 {
-	for (size_t m = 0; m < x->out->n_heads; m++)
+	for (size_t m = 0; m < x->out->n_heads; m++) {
+		const double ratio = sqrt(at(x->qk, m, m) / at(x->qk, twin, twin));
 		if (x->into[m] == head && !x->is_gone[m]
 			&& !(cosine_of(x->qk, m, twin) >= sqrt(HALF)
-				&& cosine_of(x->ov, m, twin) >= sqrt(HALF)))
+				&& cosine_of(x->ov, m, twin) >= sqrt(HALF) && ratio <= SHARPER
+				&& ratio >= 1 / SHARPER))
 			return false;
+	}
 	return true;
 }
 
@@ -138,27 +154,26 @@ static bool is_open(const struct merger *x, size_t head, size_t twin)
 	const double squared = x->most * x->most;
 
 	if (isinf(x->most))
-		return twin != head && is_half(x, head, twin);
-	return twin == head ? at(x->ov, head, head) <= squared * x->ov_total
-			    : qk_distance(x, head, twin) <= squared * x->qk_total;
+		return twin != head && is_near(x, head, twin);
+	return twin == head
+		? at(x->ov, head, head) <= squared * x->ov_total / (double)x->out->n_heads
+		: score_error(x, head, twin) <= squared;
 }
 
-/* The cost of a step, if it is cheaper than the best so far. */
+/* Takes a step that is cheaper than the best so far, unless all together cost too much. */
 static bool consider(const struct merger *x, struct totals before, size_t head, size_t twin,
 	struct al_merge *best, struct al_error *err)
 {
-	double qk, ov;
+	struct al_merge step = {.head = head, .twin = twin};
 
 	if (!is_open(x, head, twin))
 		return true;
-	if (!find_cost(x, head, twin, &qk, &ov, err))
+	if (!find_cost(x, head, twin, &step, err))
 		return false;
-	const struct al_merge step = {.head = head,
-		.twin = twin,
-		.qk_squared = qk,
-		.ov_squared = ov,
-		.cumulative_error = error_of((struct totals){before.qk + qk, before.ov + ov})};
-	if (is_better(&step, best))
+	step.cumulative_error = fmax(fmax(before.qk_error, step.qk_error),
+		sqrt(fmax(before.ov_squared + step.ov_squared, 0)));
+	if (step.cumulative_error <= x->most
+		&& (isinf(best->cumulative_error) || is_better(&step, best)))
 		*best = step;
 	return true;
 }
@@ -179,14 +194,15 @@ static bool find_best(const struct merger *x, struct totals before, struct al_me
 	return true;
 }
 
-static void take_step(struct merger *x, struct al_merge step)
+static struct al_merge describe(const struct merger *x, struct al_merge step)
 {
 	const size_t head = step.head, twin = step.twin;
 
 	step.output_share = at(x->ov, head, head) / x->ov_total;
 	step.qk_cosine = twin == head ? NAN : cosine_of(x->qk, head, twin);
 	step.ov_cosine = twin == head ? NAN : cosine_of(x->ov, head, twin);
-	x->out->steps[x->out->n++] = step;
+	step.sharpness = twin == head ? NAN : sqrt(at(x->qk, head, head) / at(x->qk, twin, twin));
+	return step;
 }
 
 /* Heads that were merged into this one go with it. */
@@ -213,15 +229,31 @@ static bool take_steps_up_to(struct merger *x, struct totals *totals, struct al_
 	while (x->out->n + 1 < x->out->n_heads) {
 		if (!find_best(x, *totals, &best, err))
 			return false;
-		if (isinf(best.cumulative_error) || best.cumulative_error > x->most)
+		if (isinf(best.cumulative_error))
 			return true;
-		totals->qk += best.qk_squared;
-		totals->ov += best.ov_squared;
-		take_step(x, best);
+		totals->qk_error = fmax(totals->qk_error, best.qk_error);
+		totals->ov_squared += best.ov_squared;
+		x->out->steps[x->out->n++] = describe(x, best);
 		if (!move(x, best.head, best.twin, err))
 			return false;
 	}
 	return true;
+}
+
+/* The first earlier head that attends in the same direction. */
+static void find_alike(const struct merger *x, size_t head)
+{
+	for (size_t twin = 0; twin < head; twin++) {
+		if (!is_there(x, twin) || !(cosine_of(x->qk, head, twin) >= SAME_DIRECTION))
+			continue;
+		const struct al_merge found = {.head = head,
+			.twin = twin,
+			.qk_error = sqrt(score_error(x, head, twin)),
+			.ov_squared = NAN,
+			.cumulative_error = NAN};
+		x->out->alike[x->out->n_alike++] = describe(x, found);
+		return;
+	}
 }
 
 static bool take_steps(struct merger *x, struct al_error *err)
@@ -231,7 +263,12 @@ static bool take_steps(struct merger *x, struct al_error *err)
 	if (!take_steps_up_to(x, &totals, err))
 		return false;
 	x->most = INFINITY;
-	return !x->has_twins || take_steps_up_to(x, &totals, err);
+	if (x->has_twins && !take_steps_up_to(x, &totals, err))
+		return false;
+	for (size_t head = 1; x->has_twins && head < x->out->n_heads; head++)
+		if (is_there(x, head))
+			find_alike(x, head);
+	return true;
 }
 
 /* ---- a module ---- */
@@ -281,8 +318,10 @@ bool al_merging_find(struct al_merging *merging, struct al_scratch *scratch,
 		.has_twins = !module->attention->is_latent && !module->attention->has_qk_norm};
 
 	*merging = (struct al_merging){.n_heads = n,
-		.steps = al_take_array(scratch, n, sizeof(*merging->steps), err)};
-	return merging->steps && (!al_has_values(&module->heads) || merge(&x, &room, err));
+		.steps = al_take_array(scratch, n, sizeof(*merging->steps), err),
+		.alike = al_take_array(scratch, n, sizeof(*merging->alike), err)};
+	return merging->steps && merging->alike
+		&& (!al_has_values(&module->heads) || merge(&x, &room, err));
 }
 
 size_t al_merging_count(const struct al_merging *merging, double most)

@@ -1,9 +1,13 @@
 /* Redundant heads: those that a module can do without at up to a tenth of its scores and values,
- * the cheapest first, then those that repeat another head with more noise than that. */
+ * the cheapest first, then those that repeat another head with more noise than that, and those that
+ * only attend as another head does. */
 #include "audit/measurement.h"
 
 #include "audit/merging.h"
 #include "audit/summary.h"
+
+enum reason { TWIN, SILENT, SAME_ATTENTION, OTHER_SHARPNESS };
+static const char *const reasons[] = {"twin", "silent", "same attention", "other sharpness"};
 
 struct row {
 	struct al_audit_place at;
@@ -20,10 +24,14 @@ static const struct al_table_field fields[] = {
 	{AL_SHOW_WHOLE(struct row, twin, "Twin")},
 	{{.key = "qk_cosine", .title = "QK cosine", .digits = 3},
 		AL_MEMBER(struct row, step.qk_cosine)},
+	{{.key = "sharpness", .title = "Sharpness", .digits = 3},
+		AL_MEMBER(struct row, step.sharpness)},
 	{{.key = "ov_cosine", .title = "OV cosine", .digits = 3},
 		AL_MEMBER(struct row, step.ov_cosine)},
 	{{.key = "output_share", .title = "Share of output", .digits = 4},
 		AL_MEMBER(struct row, step.output_share)},
+	{{.key = "qk_relative_error", .title = "QK error", .digits = 4},
+		AL_MEMBER(struct row, step.qk_error)},
 	{{.key = "ov_relative_error", .title = "OV error", .digits = 4},
 		AL_MEMBER(struct row, ov_error)},
 	{{.key = "cumulative_error", .title = "Cumulative error", .digits = 4},
@@ -31,15 +39,17 @@ static const struct al_table_field fields[] = {
 	AL_FIELDS_END,
 };
 
+static const double MOST = AL_REMOVABLE_PERCENT / 100.;
+
 static void add_row(struct al_table *table, const struct al_audit_module *module,
-	const struct al_merge *step)
+	const struct al_merge *step, enum reason reason)
 {
 	const bool is_twin = step->twin != step->head;
 
 	al_table_add_record(table,
-		&(struct row){al_audit_place_of(module), *step, is_twin ? "twin" : "silent",
+		&(struct row){al_audit_place_of(module), *step, reasons[reason],
 			is_twin ? (int64_t)step->twin : INT64_MIN,
-			sqrt(fmax(step->ov_squared, 0))});
+			isnan(step->ov_squared) ? NAN : sqrt(fmax(step->ov_squared, 0))});
 }
 
 static bool add_module(struct al_audit *audit, struct al_audit_module *module,
@@ -49,10 +59,15 @@ static bool add_module(struct al_audit *audit, struct al_audit_module *module,
 	struct al_merging merging;
 
 	(void)audit;
-	if (!al_merging_find(&merging, &scratch, module, AL_REMOVABLE_PERCENT / 100., err))
+	if (!al_merging_find(&merging, &scratch, module, MOST, err))
 		return false;
-	for (size_t i = 0; i < merging.n; i++)
-		add_row(table, module, &merging.steps[i]);
+	for (size_t i = 0; i < merging.n; i++) {
+		const struct al_merge *step = &merging.steps[i];
+		add_row(table, module, step, step->twin != step->head ? TWIN : SILENT);
+	}
+	for (size_t i = 0; i < merging.n_alike; i++)
+		add_row(table, module, &merging.alike[i],
+			merging.alike[i].qk_error <= MOST ? SAME_ATTENTION : OTHER_SHARPNESS);
 	return true;
 }
 
@@ -61,10 +76,14 @@ static void finish(struct al_audit *audit, struct al_table *table)
 	(void)audit;
 	al_table_note(table,
 		"twin: the head attends like its twin, whose W_O takes over its outputs; silent: "
-		"the head is dropped. Heads are listed in the order that increases the larger "
-		"error of scores and values least, up to %g; near copies follow at any error: "
-		"heads with a cosine of at least 0.707 to their twin, in both scores and values",
-		AL_REMOVABLE_PERCENT / 100.);
+		"the head is dropped. QK errors are of the head's own scores, OV errors of all "
+		"heads' outputs. Heads are listed from the cheapest, as long as the larger of both "
+		"stays below %g; near copies follow at any error: heads with a cosine of at least "
+		"0.707 to their twin, in both scores and values, and scores as sharp within a "
+		"factor of 2. Heads that stay: same attention: the scores are the twin's, the "
+		"outputs aren't; other sharpness: so are the scores but for a factor, which is the "
+		"sharpness",
+		MOST);
 }
 
 /* ---- the summary ---- */
@@ -81,23 +100,29 @@ static size_t count_up_to(const struct al_table *table, double most)
 
 static const char *print_head(struct al_arena *arena, const struct al_table *table, size_t row)
 {
-	double head = 0, twin = 0;
+	double head = 0, twin = 0, sharpness = 0;
 	const char *module = al_table_text(table, row, "module");
+	const char *reason = al_table_text(table, row, "reason");
 
 	(void)al_table_number(table, row, "head", &head);
-	if (!al_table_number(table, row, "twin", &twin))
+	(void)al_table_number(table, row, "twin", &twin);
+	(void)al_table_number(table, row, "sharpness", &sharpness);
+	if (strcmp(reason, reasons[SILENT]) == 0)
 		return al_format(arena, "%s head %.0f writes almost nothing", module, head);
-	return al_format(arena, "%s head %.0f copies head %.0f", module, head, twin);
+	if (strcmp(reason, reasons[OTHER_SHARPNESS]) == 0)
+		return al_format(arena, "%s head %.0f's scores are %.3g times head %.0f's", module,
+			head, sharpness, twin);
+	return al_format(arena, "%s head %.0f %s head %.0f", module, head,
+		strcmp(reason, reasons[TWIN]) == 0 ? "copies" : "attends as", twin);
 }
 
-static void summarize(struct al_table *summary, const struct al_audit *audit,
+static void summarize_removable(struct al_table *summary, const char *item,
 	const struct al_table *redundant)
 {
 	struct al_arena *arena = &summary->arena;
-	const size_t within = count_up_to(redundant, AL_REMOVABLE_PERCENT / 100.);
-	const char *item = audit->options.covariance ? "removable by weights" : "removable heads";
+	const size_t within = count_up_to(redundant, MOST), all = count_up_to(redundant, INFINITY);
 
-	if (redundant->n_rows == 0) {
+	if (all == 0) {
 		al_summary_add(summary, item,
 			al_format(arena,
 				"none (no head costs less than %d %%, and no two are near copies)",
@@ -107,10 +132,36 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 	al_summary_add(summary, item,
 		al_format(arena, "%zu at 1 %% error of their module, %zu at %d %%%s: %s%s",
 			count_up_to(redundant, .01), within, AL_REMOVABLE_PERCENT,
-			within < redundant->n_rows ? al_format(arena, ", %zu more near copies",
-				redundant->n_rows - within)
-						   : "",
-			print_head(arena, redundant, 0), redundant->n_rows > 1 ? " ..." : ""));
+			within < all ? al_format(arena, ", %zu more near copies", all - within)
+				     : "",
+			print_head(arena, redundant, 0), all > 1 ? " ..." : ""));
+}
+
+/* "2: layers.0 head 5 attends as head 2 ..." */
+static void summarize_alike(struct al_table *summary, const char *item,
+	const struct al_table *redundant, enum reason reason)
+{
+	size_t n = 0, first = 0;
+
+	for (size_t row = redundant->n_rows; row-- > 0;)
+		if (strcmp(al_table_text(redundant, row, "reason"), reasons[reason]) == 0) {
+			n++;
+			first = row;
+		}
+	if (n == 0)
+		return;
+	al_summary_add(summary, item,
+		al_format(&summary->arena, "%zu: %s%s", n,
+			print_head(&summary->arena, redundant, first), n > 1 ? " ..." : ""));
+}
+
+static void summarize(struct al_table *summary, const struct al_audit *audit,
+	const struct al_table *redundant)
+{
+	summarize_removable(summary,
+		audit->options.covariance ? "removable by weights" : "removable heads", redundant);
+	summarize_alike(summary, "same attention", redundant, SAME_ATTENTION);
+	summarize_alike(summary, "other sharpness", redundant, OTHER_SHARPNESS);
 }
 
 const struct al_measurement al_measurement_redundant = {
@@ -120,8 +171,8 @@ const struct al_measurement al_measurement_redundant = {
 	.fields = fields,
 	.add_module = add_module,
 	.finish = finish,
-	.short_form = {.columns = {"module", "head", "reason", "twin", "qk_cosine", "ov_cosine",
-			       "ov_relative_error", "cumulative_error"},
+	.short_form = {.columns = {"module", "head", "reason", "twin", "qk_cosine", "sharpness",
+			       "ov_cosine", "cumulative_error"},
 		.most_rows = 10},
 	.summary = {{AL_SUMMARY_PAIRS, summarize}},
 };

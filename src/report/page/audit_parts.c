@@ -197,7 +197,8 @@ void al_page_steps_table(struct al_table *out, const struct al_table *redundant)
 	al_table_add_column(out, (struct al_column){.key = "advice", .title = "What to do"});
 	add_columns_of(out, redundant, costs);
 	for (size_t row = 0; row < redundant->n_rows; row++)
-		add_step(out, redundant, row);
+		if (isfinite(error_of(redundant, row)))
+			add_step(out, redundant, row);
 }
 
 /* ---- the frontier ---- */

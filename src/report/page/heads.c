@@ -130,8 +130,9 @@ static void read_marks(struct al_page_heads *out, struct al_arena *arena,
 	for (size_t row = 0; row < redundant->n_rows; row++) {
 		struct al_page_module *m = find_module(out, al_table_text(redundant, row, "module"),
 			&at);
-		double head, twin;
-		if (!m || !al_table_number(redundant, row, "head", &head))
+		double head, twin, error;
+		if (!m || !al_table_number(redundant, row, "head", &head)
+			|| !al_table_number(redundant, row, "cumulative_error", &error))
 			continue;
 		if (!al_table_number(redundant, row, "twin", &twin)) {
 			m->marks[(size_t)head] = "x";

@@ -1,0 +1,184 @@
+/* audit's verdict on planted heads of made-up weights: independent heads are no copies of each
+ * other and none of them is silent, however many there are and however they share keys. */
+#include "unit.h"
+
+#include <math.h>
+
+#include "attnledger.h"
+#include "base/base.h"
+#include "base/random.h"
+
+enum { WIDTH = 256, HEAD = 16, MOST_HEADS = 128 };
+
+struct model {
+	size_t n_heads, n_kv_heads;
+	float *query, *key, *value, *output; /* a head's [HEAD][WIDTH] after the other's */
+};
+
+static float *draw(struct al_random *random, size_t n_heads)
+{
+	float *weights = al_alloc(n_heads * HEAD * WIDTH, sizeof(*weights));
+
+	al_random_gaussian_f(random, weights, n_heads * HEAD * WIDTH);
+	return weights;
+}
+
+static struct model draw_model(size_t n_heads, size_t n_kv_heads, uint64_t seed)
+{
+	struct al_random *random = al_random_create(seed, 0, 0, 0);
+	const struct model m = {n_heads, n_kv_heads, draw(random, n_heads),
+		draw(random, n_kv_heads), draw(random, n_kv_heads), draw(random, n_heads)};
+
+	al_random_destroy(random);
+	return m;
+}
+
+static void free_model(struct model *m)
+{
+	free(m->query);
+	free(m->key);
+	free(m->value);
+	free(m->output);
+}
+
+static void copy_head(float *weights, size_t from, size_t to)
+{
+	memcpy(weights + to * HEAD * WIDTH, weights + from * HEAD * WIDTH,
+		HEAD * WIDTH * sizeof(*weights));
+}
+
+static void scale_head(float *weights, size_t head, float factor)
+{
+	for (size_t i = 0; i < HEAD * WIDTH; i++)
+		weights[head * HEAD * WIDTH + i] *= factor;
+}
+
+/* The rows of `audit m --only redundant` by reason. */
+static void check(const struct model *m, const char *expected)
+{
+	static const char *const reasons[] = {"twin", "silent", "same attention",
+		"other sharpness"};
+	const int64_t rows[] = {(int64_t)m->n_heads * HEAD, (int64_t)m->n_kv_heads * HEAD, WIDTH};
+	const int64_t query[] = {rows[0], WIDTH}, key[] = {rows[1], WIDTH},
+		      output[] = {WIDTH, rows[0]}, transposed[] = {1, WIDTH};
+	const struct al_array items[] = {
+		{.name = "model.layers.0.self_attn.q_proj.weight",
+			.dtype = "F32",
+			.n_dims = 2,
+			.shape = query,
+			.data = m->query},
+		{.name = "model.layers.0.self_attn.k_proj.weight",
+			.dtype = "F32",
+			.n_dims = 2,
+			.shape = key,
+			.data = m->key},
+		{.name = "model.layers.0.self_attn.v_proj.weight",
+			.dtype = "F32",
+			.n_dims = 2,
+			.shape = key,
+			.data = m->value},
+		{.name = "model.layers.0.self_attn.o_proj.weight",
+			.dtype = "F32",
+			.n_dims = 2,
+			.shape = output,
+			.strides = transposed,
+			.data = m->output},
+	};
+	char heads[32], found[100] = "";
+	const char *words[] = {"audit", "m", "--heads", heads, "--null", "0", "--only",
+		"redundant"};
+	const struct al_arrays arrays = {"m", items, sizeof(items) / sizeof(*items), NULL};
+	const struct al_ask_options options = {.checkpoints = &arrays, .n_checkpoints = 1};
+	struct al_answer *answer;
+	struct al_error err;
+
+	snprintf(heads, sizeof(heads), "%zu:%zu", m->n_heads, m->n_kv_heads);
+	if (!al_ask_with(sizeof(words) / sizeof(*words), words, &options, &answer, &err))
+		fail_msg("%s", err.message);
+	for (size_t k = 0; k < 4; k++) {
+		size_t n = 0;
+		for (size_t row = 0; row < al_answer_n_rows(answer, 0); row++)
+			n += strcmp(al_answer_cell(answer, 0, row, 3), reasons[k]) == 0;
+		snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s%zu %s",
+			k ? ", " : "", n, reasons[k]);
+	}
+	assert_string_equal(found, expected);
+	al_answer_free(answer);
+}
+
+static const char nothing[] = "0 twin, 0 silent, 0 same attention, 0 other sharpness";
+
+/* Heads of equal norms, of norms that differ, and one head thirty times as sharp. */
+static void independent_heads_are_none(void **state)
+{
+	static const size_t shapes[][2] = {{8, 8}, {12, 12}, {128, 128}, {8, 2}, {128, 8}, {71, 1}};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		struct model m = draw_model(shapes[i][0], shapes[i][1], i + 1);
+		check(&m, nothing);
+		struct al_random *random = al_random_create(i, 1, 0, 0);
+		for (size_t head = 0; head < m.n_heads; head++) {
+			double norm;
+			al_random_gaussian(random, &norm, 1);
+			scale_head(m.query, head, (float)exp(norm / 2));
+		}
+		al_random_destroy(random);
+		check(&m, nothing);
+		scale_head(m.query, 0, 30);
+		check(&m, nothing);
+		free_model(&m);
+	}
+}
+
+static void a_copy_is_a_twin(void **state)
+{
+	(void)state;
+	for (size_t n_kv = 1; n_kv <= 8; n_kv *= 2) {
+		struct model m = draw_model(8, n_kv, 20 + n_kv);
+		const size_t group = 8 / n_kv;
+		copy_head(m.query, 0, 7);
+		if (n_kv > 1) {
+			copy_head(m.key, 0, 7 / group);
+			copy_head(m.value, 0, 7 / group);
+		}
+		check(&m, "1 twin, 0 silent, 0 same attention, 0 other sharpness");
+		scale_head(m.query, 7, 0.05F);
+		check(&m, "0 twin, 0 silent, 0 same attention, 1 other sharpness");
+		free_model(&m);
+	}
+}
+
+static void shared_queries_and_keys_are_told(void **state)
+{
+	struct model m = draw_model(8, 8, 30);
+	(void)state;
+
+	copy_head(m.query, 2, 5);
+	copy_head(m.key, 2, 5);
+	check(&m, "0 twin, 0 silent, 1 same attention, 0 other sharpness");
+	free_model(&m);
+}
+
+static void a_head_that_writes_little_is_silent(void **state)
+{
+	(void)state;
+	for (size_t n = 8; n <= MOST_HEADS; n *= 4) {
+		struct model m = draw_model(n, n, 40 + n);
+		scale_head(m.value, 3, 0.09F);
+		check(&m, "0 twin, 1 silent, 0 same attention, 0 other sharpness");
+		free_model(&m);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(independent_heads_are_none),
+		cmocka_unit_test(a_copy_is_a_twin),
+		cmocka_unit_test(shared_queries_and_keys_are_told),
+		cmocka_unit_test(a_head_that_writes_little_is_silent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
