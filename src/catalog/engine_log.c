@@ -74,13 +74,15 @@ static void take(struct reading *r, const char *name, const char *text, bool is_
 	struct al_log_fact *known = find(r->out, name);
 	struct al_log_fact fact = {.name = name,
 		.text = without_commas(r->arena, text, r->kind->unit),
+		.kind = r->kind,
 		.line = r->line};
 
 	if (*name != '-')
 		set_value(r, &fact, text);
 	if (!known)
 		*AL_APPEND(r->arena, r->out->items, r->out->n, r->out->room) = fact;
-	else if ((is_same_line || r->kind->is_sum) && known->value && fact.value)
+	else if ((is_same_line || (r->kind->is_sum && known->kind == r->kind)) && known->value
+		&& fact.value)
 		add_to(r, known, &fact);
 }
 

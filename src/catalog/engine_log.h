@@ -11,13 +11,15 @@ struct al_log_line {
 	const char *line; /* the expression */
 	struct al_texts groups; /* their names, "" for none */
 	const char *unit; /* of figures, and of an option's value: "GiB"; NULL: none */
-	bool is_sum; /* of all lines that match; else the first holds */
+	bool is_sum; /* of all lines that match, unless an expression before it did; else the first
+			holds */
 };
 
 /* A figure or a setting in a log. */
 struct al_log_fact {
 	const char *name; /* of its group */
 	const char *text; /* as the log has it, without commas and with the unit: "44.42GiB" */
+	const struct al_log_line *kind;
 	int64_t line; /* where it begins, counted from 1 */
 	mpq_srcptr value, half; /* of a figure, in bytes where it has a unit, and half a unit of its
 				   last digit; NULL: an option, or it isn't a number */
