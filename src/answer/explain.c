@@ -49,6 +49,14 @@ const char *al_explain_bytes(struct al_arena *arena, const struct al_dtype *stor
 		: al_format(arena, "%zu/%zu", storage->block_bytes, storage->block_elements);
 }
 
+/* An engine may expand latents, and then keep no rotary keys of their own. */
+static const char *what_is_held(const struct al_cache_entry *line)
+{
+	return mpq_sgn(line->rank) == 0				 ? "none of"
+		: mpq_cmp(line->rank, line->entry->elements) > 0 ? "what the engine keeps for"
+								 : "one device's share of";
+}
+
 void al_explain_cached(struct al_table *table, const char *model, const struct al_cache_entry *line,
 	int64_t batch, bool has_tokens)
 {
@@ -60,7 +68,7 @@ void al_explain_cached(struct al_table *table, const char *model, const struct a
 	const char *numbers = e->formula, *values = e->substituted;
 
 	if (line->rank && mpq_cmp(line->rank, e->elements) != 0) {
-		numbers = al_format(&table->arena, "one device's share of %s", e->formula);
+		numbers = al_format(&table->arena, "%s %s", what_is_held(line), e->formula);
 		values = al_exact_text(&table->arena,
 			al_exact_scaled(&table->arena, line->rank, 1, e->times ? e->times : 1));
 	}
