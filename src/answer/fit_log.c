@@ -144,34 +144,26 @@ static void add_engine(struct comparison *c)
 	add_word(c, al_format(&c->session->arena, "--engine=%s", name));
 }
 
-static bool is_model(const struct comparison *c, const struct al_fit_options *o, const char *word)
-{
-	struct al_error unknown = {0};
-
-	return *word && al_ask_request(c->session, &o->asked, word, false, &unknown);
-}
-
-/* The model of the command line, or that of the log: "org/name", or the last part of its path. */
+/* The model of the command line, or that of the log: "org/name", or the last parts of its path. */
 static bool find_model(const struct comparison *c, const struct al_fit_options *o, const char **out,
 	struct al_error *err)
 {
 	const struct al_log_fact *model = al_log_find(&c->facts, "model");
-	const char *slash = model ? strrchr(model->text, '/') : NULL;
+	struct al_error unknown = {0};
 
 	*out = al_session_word(c->session, 0);
-	if (*out)
-		return true;
-	if (!model)
-		return al_fail(err, AL_EINPUT,
-			"--log %s: found no model in it; name it: attnledger fit MODEL --log %s",
-			o->log, o->log);
-	*out = is_model(c, o, model->text) ? model->text : slash ? slash + 1 : "";
-	return *out == model->text || is_model(c, o, *out)
+	for (const char *at = model ? model->text : NULL; at && !*out;
+		at = *at ? strchr(at + 1, '/') : NULL) {
+		const char *word = at + (at > model->text);
+		if (al_ask_request(c->session, &o->asked, word, false, &unknown))
+			*out = word;
+	}
+	return *out
 		|| al_fail(err, AL_EINPUT,
-			"--log %s: its model, %s, is none that attnledger knows by this name; name "
-			"it "
-			"or its config.json: attnledger fit MODEL --log %s",
-			o->log, model->text, o->log);
+			"--log %s: %s%s; name it or its config.json: attnledger fit MODEL --log %s",
+			o->log,
+			model ? "attnledger knows no model by its name, " : "found no model in it",
+			model ? model->text : "", o->log);
 }
 
 static bool make_command(struct comparison *c, const struct al_fit_options *o, struct al_error *err)
