@@ -34,7 +34,8 @@ static const struct al_option_row rows[] = {
 static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 0},
 	{al_setting_rows, offsetof(struct cache_options, asked)},
 	{al_variant_rows, offsetof(struct cache_options, asked)},
-	{al_engine_rows, offsetof(struct cache_options, asked)}, {rows, 0}, {NULL, 0}};
+	{al_engine_rows, offsetof(struct cache_options, asked)},
+	{al_capacity_rows, offsetof(struct cache_options, asked)}, {rows, 0}, {NULL, 0}};
 
 struct answer {
 	struct al_session *session;
@@ -318,10 +319,11 @@ static bool find_capacity(struct answer *a, struct al_ledger *ledger, struct al_
 		return al_fail(err, AL_EINPUT, "--kv-cache-memory needs %s",
 			a->seq ? "an engine that logs its capacity, and known groups of layers"
 			       : "--seq N");
-	if (!al_gpu_parse(q->arena, a->options->memory, &memory, &n, err)
-		|| !al_capacity_find(ledger, q, &inference,
-			al_exact_from_int(q->arena, memory.usable), &capacity, err))
+	if (!al_gpu_parse(q->arena, a->options->memory, &memory, &n, err))
 		return al_in(err, "--kv-cache-memory");
+	if (!al_capacity_find(ledger, q, &inference, al_exact_from_int(q->arena, memory.usable),
+		    &capacity, err))
+		return false;
 	a->capacity = al_capacity_say(&a->session->arena, q, &capacity);
 	return true;
 }
@@ -354,8 +356,11 @@ static bool answer_variant(struct answer *a, size_t i, struct al_error *err)
 	}
 	for (int kind = 0; kind <= AL_N_CACHE_KINDS; kind++)
 		add_kind(a, &cache, kind);
-	if (a->options->memory && !find_capacity(a, ledger, err))
+	if (!al_capacity_check(a->request, err)
+		|| (a->options->memory && !find_capacity(a, ledger, err)))
 		return false;
+	if (a->request->offload && !a->options->memory)
+		return al_fail(err, AL_EINPUT, "--kv-offloading-size needs --kv-cache-memory");
 	al_table_mark_total(a->table);
 	for (size_t k = 0; a->explanations && k < cache.n; k++)
 		al_explain_cached(a->explanations, a->request->name, &cache.lines[k], a->batch,

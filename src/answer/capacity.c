@@ -1,8 +1,15 @@
 /* How many sequences the memory for a cache holds. */
 #include "answer/capacity.h"
 
+#include "catalog/gpu.h"
 #include "ledger/groups.h"
 #include "report/claim.h"
+
+const struct al_option_row al_capacity_rows[] = {
+	OPTION_TEXT(struct al_asked, offload, "kv-offloading-size", "SIZE",
+		"memory of the host for the cache of all devices"),
+	OPTION_END,
+};
 
 bool al_capacity_is_known(const struct al_request *q)
 {
@@ -10,6 +17,14 @@ bool al_capacity_is_known(const struct al_request *q)
 
 	return q->engine.engine->line != AL_LINE_NONE && !al_request_is_encoder(q)
 		&& al_cache_is_grouped(q->engine.engine, &cache);
+}
+
+bool al_capacity_check(const struct al_request *q, struct al_error *err)
+{
+	return !q->offload || (q->engine.engine->offload && al_capacity_is_known(q))
+		|| al_fail(err, AL_EINPUT,
+			"--kv-offloading-size needs an engine that offloads its cache and logs its "
+			"capacity: use --engine vllm");
 }
 
 /* A sequence's groups of layers; those of a pipeline's stage have its share of the layers. */
@@ -24,6 +39,48 @@ static bool find_groups(struct al_ledger *ledger, const struct al_inference *inf
 		return false;
 	*out = cache.groups;
 	out->block_bytes = al_divide_up(out->block_bytes, inference->pp > 1 ? inference->pp : 1);
+	return true;
+}
+
+/* Do all devices have the same? */
+static bool is_replicated(const struct al_request *q)
+{
+	const struct al_cache_entries cache = al_request_cache(q);
+	bool is = !q->draft;
+
+	for (size_t i = 0; i < cache.n; i++)
+		is &= cache.lines[i].kind == AL_CACHE_LATENT;
+	return is;
+}
+
+/* Sequences take as many blocks there. */
+static bool find_host(const struct al_ledger *ledger, struct al_request *q,
+	const struct al_inference *inference, int64_t page, struct al_capacity *out,
+	struct al_error *err)
+{
+	const int64_t tp = ledger->ask.tp > 1 ? ledger->ask.tp : 1,
+		      pp = inference->pp > 1 ? inference->pp : 1;
+	const struct al_engine_scope scope = {.choice = &q->engine,
+		.tp = tp,
+		.devices = tp * pp,
+		.page = page,
+		.is_replicated = pp == 1 && is_replicated(q)};
+	struct al_gpu memory;
+	int64_t n, bytes;
+
+	if (!q->offload)
+		return true;
+	if (!al_gpu_parse(q->arena, q->offload, &memory, &n, err))
+		return al_in(err, "--kv-offloading-size");
+	if (!al_engine_bytes(&scope, q->engine.engine->offload, &bytes, err))
+		return false;
+	out->host = al_exact_from_int(q->arena, memory.usable);
+	AL_EXACT(tokens);
+	al_exact_set(tokens, bytes > 0 ? memory.usable / bytes : 0);
+	al_exact_multiply(tokens, out->longest);
+	al_exact_divide(tokens, out->blocks_needed);
+	al_exact_truncate(tokens, tokens, 0);
+	out->host_tokens = mpz_get_si(mpq_numref(tokens));
 	return true;
 }
 
@@ -82,7 +139,7 @@ bool al_capacity_find(struct al_ledger *ledger, struct al_request *q,
 	out->blocks_of_longest = longest.counted;
 	out->blocks_needed = longest.blocks;
 	out->tokens = tokens_of_log(q, out, &longest);
-	return true;
+	return find_host(ledger, q, inference, longest.block_bytes, out, err);
 }
 
 /* Its profile runs a whole step, however short the sequences are. */
@@ -117,7 +174,7 @@ static const char *times(struct al_arena *arena, const char *name, double value)
 	return al_claim_real(arena, name, "", value, al_format(arena, "%.2f", value));
 }
 
-const char *al_capacity_say(struct al_arena *arena, const struct al_request *q,
+static const char *say_log(struct al_arena *arena, const struct al_request *q,
 	const struct al_capacity *c)
 {
 	const struct al_engine *engine = q->engine.engine;
@@ -143,4 +200,15 @@ const char *al_capacity_say(struct al_arena *arena, const struct al_request *q,
 			: al_format(arena, "; %s sequences of %s tokens fit",
 				times(arena, "sequences", ratio(c->blocks, c->blocks_of_request)),
 				al_claim_count(arena, "tokens_of_each", c->seq)));
+}
+
+const char *al_capacity_say(struct al_arena *arena, const struct al_request *q,
+	const struct al_capacity *c)
+{
+	const char *log = say_log(arena, q, c);
+
+	return !c->host ? log
+			: al_format(arena, "%s %s of the host hold another %s tokens.", log,
+				al_claim_bytes(arena, "host_memory", c->host),
+				al_claim_count(arena, "host_tokens", c->host_tokens));
 }

@@ -10,10 +10,18 @@ struct al_capacity {
 	int64_t longest, blocks_of_longest; /* what it is started for, as its log counts it */
 	int64_t blocks_needed; /* for that */
 	int64_t tokens; /* that the log prints */
+	mpq_srcptr host; /* memory of the host for what devices offload; NULL: none */
+	int64_t host_tokens; /* of what the engine is started for */
 };
+
+/* --kv-offloading-size */
+extern const struct al_option_row al_capacity_rows[];
 
 /* Does the engine's log print such a line? */
 bool al_capacity_is_known(const struct al_request *request);
+
+/* Refuses --kv-offloading-size where the engine offloads no blocks, or none are known. */
+bool al_capacity_check(const struct al_request *request, struct al_error *err) AL_MUST_CHECK;
 
 /* What the memory holds of sequences of inference->seq tokens. */
 bool al_capacity_find(struct al_ledger *ledger, struct al_request *request,

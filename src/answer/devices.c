@@ -118,7 +118,8 @@ static const char *const of_training[] = {"recipe", "attention", "recompute", "o
 	"adapters", "loss", "compile", "sp", "etp", "zero", "cp", "interleave"};
 static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "block",
 	"max-num-batched-tokens", "max-num-seqs", "max-model-len", "prefix-caching",
-	"mamba-ssm-cache-dtype", "speculative-tokens", "draft", "utilization", "mtp"};
+	"mamba-ssm-cache-dtype", "speculative-tokens", "draft", "kv-offloading-size", "utilization",
+	"mtp"};
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 bool al_devices_check_mode(const struct al_command_line *line, const struct al_device_options *o,

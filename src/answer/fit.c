@@ -20,6 +20,7 @@ static const struct al_option_group groups[] = {OUTPUT_GROUPS, {al_report_rows, 
 	{al_recipe_rows, offsetof(struct al_fit_options, asked)},
 	{al_weight_rows, offsetof(struct al_fit_options, devices)},
 	{al_engine_rows, offsetof(struct al_fit_options, asked)},
+	{al_capacity_rows, offsetof(struct al_fit_options, asked)},
 	{al_device_rows, offsetof(struct al_fit_options, devices)}, {fit_rows, 0}, {NULL, 0}};
 
 /* ---- what a size takes ---- */
@@ -290,6 +291,10 @@ bool al_fit_begin(struct al_fit *f, const struct al_device_options *o, struct al
 		|| !(f->is_inference ? al_check_engine(q, true, err)
 					&& al_inference_init(&f->inference, o, q, err)
 				     : al_lay_out_device(q, o, &f->training, err)))
+		return false;
+	if (q->offload && !o->device)
+		return al_fail(err, AL_EINPUT, "--kv-offloading-size needs --device");
+	if (!al_capacity_check(q, err))
 		return false;
 	f->ledger = open_ledger(f, err);
 	return f->ledger;

@@ -125,6 +125,8 @@ static void add_inference(struct al_text *out, const struct al_fit *f)
 		al_text_addf(out, " --mamba-ssm-cache-dtype %s", choice->state_dtype);
 	if (choice->has_mtp)
 		al_text_add(out, " --mtp");
+	if (f->request->offload)
+		al_text_addf(out, " --kv-offloading-size %s", f->request->offload);
 	if (f->request->draft)
 		al_text_addf(out, " --draft %s",
 			al_shell_word(f->request->arena, f->request->draft->name));

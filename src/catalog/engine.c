@@ -68,6 +68,7 @@ static const struct al_field engine_fields[] = {
 	{AL_KEY("with_feed_forward", BY, AT(with_feed_forward)), .read = al_read_formula},
 	{AL_KEY("shared_inputs", BOOLEAN, AT(has_shared_inputs))},
 	{AL_KEY("activation_bytes", WHOLE, AT(activation_bytes)), .least = 1, .fallback = 2},
+	{AL_KEY("offload", BY, AT(offload)), .read = al_read_formula},
 	{AL_KEY("state_pages", BY, AT(state_pages)), .read = al_read_formula},
 	{AL_KEY("more_inputs", BY, AT(more_inputs)), .read = al_read_formula},
 	{AL_KEY("group_spread", WHOLE, AT(group_spread))},
@@ -108,7 +109,7 @@ static const struct al_record engine_record = {
 
 static const char *const symbols[] = {"seq", "window", "block", "chunk", "tp", "devices", "vocab",
 	"speculated", "caching", "sequences", "memory", "small", "fp8", "batch", "whole_windows",
-	"d_model"};
+	"d_model", "page", "replicated"};
 enum { N_SYMBOLS = sizeof(symbols) / sizeof(*symbols) };
 
 static const struct al_file_kind engine_file = {
@@ -184,7 +185,7 @@ static bool look_up(void *context, const struct al_reference *reference, bool *f
 	const struct al_engine_choice *c = s->choice;
 	const int64_t values[N_SYMBOLS] = {s->seq, s->window, c->block, c->chunk, s->tp, s->devices,
 		s->vocab, c->speculated, c->caches_prefixes, c->sequences, c->memory, c->small,
-		s->is_fp8, s->batch, c->holds_windows_whole, s->d_model};
+		s->is_fp8, s->batch, c->holds_windows_whole, s->d_model, s->page, s->is_replicated};
 	int i = al_find_name(reference->symbol, symbols, N_SYMBOLS);
 
 	(void)err;

@@ -45,10 +45,13 @@
  * many "tuples" of pages of all sizes as a group has layers. Their caches are in "page_dtype" where
  * none is asked for.
  *
+ * * "offload" are bytes of the host's memory for a block of the cache that all devices offload.
+ *
  * * Formulas may use seq, batch, window, whole_windows (0 or 1), block, chunk, sequences, tp,
  * devices, vocab, d_model, speculated, caching (of prefixes: 0 or 1), memory (of a device, in
- * bytes; 0: not known), small (the place in "small" of the device, from 1; 0: not there) and fp8
- * (1 where the cache is in FP8). */
+ * bytes; 0: not known), small (the place in "small" of the device, from 1; 0: not there), fp8
+ * (1 where the cache is in FP8), page (bytes of a block of the cache on one device) and replicated
+ * (1 where all devices have the same in it). */
 #pragma once
 
 #include "catalog/catalog.h"
@@ -86,6 +89,7 @@ struct al_engine {
 	const struct al_formula *peak_window; /* NULL: the window */
 	const struct al_formula *overhead, *sampling, *before, *pool; /* NULL: none */
 	const struct al_formula *with_attention, *with_feed_forward; /* NULL: none */
+	const struct al_formula *offload; /* NULL: none */
 	const struct al_formula *state_pages, *more_inputs; /* NULL: none */
 	const struct al_formula *chunk, *sequences; /* sequences NULL: 1 */
 	struct al_texts small; /* devices' names */
@@ -148,6 +152,8 @@ struct al_engine_scope {
 	const struct al_engine_choice *choice;
 	int64_t seq, window, batch, tp, devices, vocab, d_model;
 	bool is_fp8; /* the cache */
+	int64_t page; /* bytes of a block of the cache on one device */
+	bool is_replicated; /* all devices have the same in it */
 };
 
 /* Tokens that are held of a sequence, in whole blocks; `window` 0: the layer has none. */

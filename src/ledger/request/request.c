@@ -448,6 +448,7 @@ static bool find_draft(struct al_request *q, const struct al_asked *asked, struc
 		.per = AL_BASIS_MODEL,
 		.has_no_recipe = true};
 
+	q->offload = asked->offload;
 	if (!asked->draft)
 		return true;
 	q->draft = al_new(q->arena, struct al_request);

@@ -28,6 +28,7 @@ struct al_asked {
 	struct al_texts bases; /* "output_projection=full" */
 	const char *draft; /* a preset, a config.json or a folder that holds one; NULL: none */
 	const char *engine, *utilization; /* NULL: not given */
+	const char *offload; /* memory of the host for the cache: "64GiB"; NULL: none */
 	const char *state_dtype; /* of recurrent states; NULL: the model's or the engine's */
 	const char *prefix_caching; /* "on" or "off"; NULL: the engine's */
 	int64_t block, chunk, sequences; /* 0: the engine's; chunk: tokens of a step */
@@ -61,6 +62,7 @@ struct al_request {
 	const struct al_recipe *recipe;
 	struct al_engine_choice engine; /* whose `engine` is the ideal one where none was named */
 	struct al_cache_format cache;
+	const char *offload; /* memory of the host for the cache; NULL: none */
 	struct al_request *draft; /* the model that speculates; NULL: none */
 	struct al_configured_variants variants;
 	struct al_texts varied; /* symbols that the command itself sets: swept, tied, solved for */
