@@ -424,6 +424,24 @@ static bool has_windows(const struct al_cache_entries *cache)
 	return has;
 }
 
+/* "16 tokens"; "4 to 256 tokens" where the engine has blocks of their own for the model's caches. */
+static const char *block_text(const struct al_request *q, struct al_table *table)
+{
+	const struct al_engine_choice *c = &q->engine;
+	const bool has_pages = q->is_own
+		&& al_engine_has_pages(c->engine, q->variants.items[0].variant->name);
+	int64_t least = c->block, most = c->block;
+
+	for (size_t i = 0; has_pages && i < c->engine->n_pages; i++) {
+		const struct al_engine_page *page = &c->engine->pages[i];
+		least = page->block < least ? page->block : least;
+		most = page->block > most ? page->block : most;
+	}
+	return least < most
+		? al_format(&table->arena, "%lld to %lld tokens", (long long)least, (long long)most)
+		: al_format(&table->arena, "%lld token%s", (long long)most, most == 1 ? "" : "s");
+}
+
 void al_note_engine(const struct al_request *q, struct al_table *table)
 {
 	const struct al_engine_choice *c = &q->engine;
@@ -435,8 +453,8 @@ void al_note_engine(const struct al_request *q, struct al_table *table)
 			q->draft->title, (long long)c->speculated, c->speculated == 1 ? "" : "s");
 	if (al_is_ideal(q))
 		return;
-	al_table_note(table, "engine: %s %s, blocks of %lld token%s%s (sources: list engines)",
-		c->engine->title, c->engine->version, (long long)c->block, c->block == 1 ? "" : "s",
+	al_table_note(table, "engine: %s %s, blocks of %s%s (sources: list engines)",
+		c->engine->title, c->engine->version, block_text(q, table),
 		c->has_mtp ? ", with multi-token prediction layers" : "");
 	if (c->engine->sequences)
 		al_table_note(table, "a step processes %lld tokens and samples %lld sequences",
