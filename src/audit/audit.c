@@ -99,8 +99,12 @@ static bool draw(const struct al_audit *audit, struct al_audit_module *module, s
 {
 	while (module->n_draws < n) {
 		const size_t i = module->n_draws++;
-		if (!al_null_independent(&module->draws[i], i == 0 ? &module->thinned : NULL,
-			    &module->triangles, audit->options.seed, module->index, i, err))
+		struct al_thinned *thinned = i == 0 ? &module->thinned : NULL;
+		if (!(audit->options.covariance ? al_audit_module_draw(module, audit, i,
+			      &module->draws[i], thinned, err)
+						: al_null_independent(&module->draws[i], thinned,
+							&module->triangles, audit->options.seed,
+							module->index, i, err)))
 			return false;
 	}
 	return true;
@@ -132,6 +136,7 @@ bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module
 	const struct al_spectra **out, struct al_error *err)
 {
 	const bool is_computed = audit->options.n_nulls == AL_NULL_IS_COMPUTED;
+	const bool computes = is_computed && !audit->options.covariance;
 	const size_t n = is_computed ? AL_DRAWS_INSTEAD : (size_t)audit->options.n_nulls;
 
 	*out = module->draws;
@@ -140,5 +145,5 @@ bool al_audit_draws(const struct al_audit *audit, struct al_audit_module *module
 	*out = module->draws = al_take_array(&module->scratch, n, sizeof(*module->draws), err);
 	if (!module->draws)
 		return false;
-	return is_computed ? compute(audit, module, err) : draw(audit, module, n, err);
+	return computes ? compute(audit, module, err) : draw(audit, module, n, err);
 }

@@ -62,7 +62,8 @@ static void add_groups(struct al_table *table, const struct al_table_field *fiel
 
 static void add_columns(struct al_table *table, const struct al_audit *audit)
 {
-	const unsigned shown = audit->options.n_nulls > 0 ? DRAWN : 0;
+	const bool is_drawn = audit->options.n_nulls > 0 || audit->options.covariance;
+	const unsigned shown = is_drawn ? DRAWN : 0;
 
 	al_table_add_fields(table, names, 0);
 	add_groups(table, counts, 0);
@@ -110,16 +111,20 @@ static bool set_nulls(struct al_audit *audit, struct al_audit_module *module,
 		|| !al_audit_draws(audit, module, &draws, err))
 		return false;
 	for (int i = 0; i < AL_N_SPECTRA; i++) {
-		row->of[i].gaussian = components(gaussian, i, .9);
+		/* Of weights that no inputs weigh. */
+		row->of[i].gaussian = audit->options.covariance ? INT64_MIN
+								: components(gaussian, i, .9);
 		if (al_has_spectrum(spectra, (enum al_spectrum)i))
 			row->of[i].independent = al_null_components(draws, module->n_draws,
 				(enum al_spectrum)i, .9);
 	}
 	row->redundancy = find_redundancy(spectra, draws, module->n_draws, &module->thinned);
 	/* Spectrum of the heads' sum, in which heads may cancel each other. */
-	row->sum_redundancy = sum->independent.mean > 0
-		? 1 - (double)sum->components[1] / sum->independent.mean
-		: 0;
+	row->sum_redundancy = sum->independent.mean > 0 ? 1
+			- al_components_between(spectra->values[AL_SPECTRUM_QK].data,
+				  spectra->values[AL_SPECTRUM_QK].rows, .9)
+				/ sum->independent.mean
+							: 0;
 	if (module->is_drawn)
 		al_table_note(table,
 			"%s: unrelated heads by the mean of %zu random draws, because the closed "
@@ -226,8 +231,10 @@ static void summarize(struct al_table *summary, const struct al_audit *audit,
 	struct al_range independent = al_range_of(arena, layers, "qk_independent_n90", NULL, NULL);
 	struct al_range gaussian = al_range_of(arena, layers, "qk_gaussian_n90", NULL, NULL);
 	al_summary_add(summary, "for comparison",
-		al_format(arena, "%.0f if the heads were unrelated, %.0f for random weights",
-			independent.middle, gaussian.middle));
+		al_format(arena, "%.0f if the heads were unrelated%s", independent.middle,
+			gaussian.n == 0
+				? ""
+				: al_format(arena, ", %.0f for random weights", gaussian.middle)));
 	const struct al_range overlap = al_range_of(arena, layers, "redundancy", NULL, NULL);
 	al_summary_add(summary, "overlap between heads",
 		al_format(arena, "%.0f %% more than unrelated heads would have%s",

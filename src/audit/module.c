@@ -193,6 +193,29 @@ static bool check_finite(const struct part *x, struct al_error *err)
 	return true;
 }
 
+static bool copy_biases(const struct al_matrix *from, const double *scales, struct al_matrix *to,
+	struct al_error *err)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		if (!from[p].data)
+			continue;
+		if (!al_matrix_init(&to[p], 1, from[p].cols, err))
+			return false;
+		for (size_t j = 0; j < from[p].cols; j++)
+			to[p].data[j * to[p].ld] = from[p].data[j * from[p].ld]
+				/ (scales ? scales[p] : 1);
+	}
+	return true;
+}
+
+/* Inputs weigh the module's heads: what is drawn of them is weighed after that. */
+static bool keep_stored(struct al_audit_module *module, struct al_error *err)
+{
+	set_factors(module);
+	return al_triangles_take(&module->stored, &module->heads, err)
+		&& copy_biases(module->biases, NULL, module->stored_biases, err);
+}
+
 static bool read_whole(struct al_audit_module *module, const struct al_audit *audit,
 	struct al_error *err)
 {
@@ -202,7 +225,10 @@ static bool read_whole(struct al_audit_module *module, const struct al_audit *au
 	const bool ok = al_parallel(AL_N_PROJECTIONS, read_projection, &part, err);
 
 	memcpy(module->weights, part.weights, sizeof(part.weights));
-	if (!ok || !check_finite(&part, err) || !change(module, &audit->options, err))
+	if (!ok || !check_finite(&part, err)
+		|| (audit->options.covariance && audit->options.n_nulls != 0
+			&& !keep_stored(module, err))
+		|| !change(module, &audit->options, err))
 		return false;
 	set_factors(module);
 	return al_triangles_take(&module->triangles, &module->heads, err);
@@ -298,10 +324,63 @@ void al_audit_module_finish(struct al_audit_module *module)
 	al_spectra_finish(&module->head_spectra);
 	al_spectra_finish(&module->layer_spectra);
 	al_triangles_finish(&module->triangles);
+	al_triangles_finish(&module->stored);
 	al_scratch_finish(&module->scratch);
 	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		al_matrix_finish(&module->stored_biases[p]);
 		al_matrix_finish(&module->weights[p]);
 		al_matrix_finish(&module->biases[p]);
 	}
 	*module = (struct al_audit_module){0};
+}
+
+/* ---- draws ---- */
+
+/* Weights in double, as if they were stored. */
+static bool set_drawn(struct al_audit_module *module, const struct al_drawn *drawn,
+	struct al_error *err)
+{
+	for (int p = 0; p < AL_N_PROJECTIONS; p++) {
+		const struct al_matrix_f from = drawn->weights[p];
+		if (from.data
+			&& (!al_matrix_init(&module->weights[p], from.rows, from.cols, err)
+				|| !al_widen(al_view_f(from), module->weights[p], err)))
+			return false;
+	}
+	return true;
+}
+
+/* The other way round, with the triangles of the module's heads. */
+static bool narrow(const struct al_audit_module *module, struct al_drawn *out, struct al_error *err)
+{
+	if (!al_drawn_init(out, &module->heads, al_has_values(&module->heads), err))
+		return false;
+	for (int p = 0; p < AL_N_PROJECTIONS; p++)
+		if (out->weights[p].data
+			&& (!al_narrow(al_view(module->weights[p]), out->weights[p], err)
+				|| !al_copy(al_view(module->triangles.of[p].r),
+					out->triangles.of[p].r, err)))
+			return false;
+	return true;
+}
+
+bool al_audit_module_draw(const struct al_audit_module *module, const struct al_audit *audit,
+	uint64_t draw, struct al_spectra *layer, struct al_thinned *thinned, struct al_error *err)
+{
+	AL_OWNED_DRAWN struct al_drawn drawn = {0}, weighed = {0};
+	struct al_audit_module other = {.attention = module->attention};
+	double scales[AL_N_PROJECTIONS];
+
+	bool ok = al_null_draw(&drawn, &module->stored, audit->options.seed, module->index, draw,
+			  scales, err)
+		&& set_drawn(&other, &drawn, err)
+		&& copy_biases(module->stored_biases, scales, other.biases, err)
+		&& change(&other, &audit->options, err);
+	if (ok)
+		set_factors(&other);
+	ok = ok && al_triangles_take(&other.triangles, &other.heads, err)
+		&& narrow(&other, &weighed, err)
+		&& al_null_spectra(layer, thinned, &weighed, scales, err);
+	al_audit_module_finish(&other);
+	return ok;
 }

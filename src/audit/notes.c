@@ -241,9 +241,14 @@ void al_audit_note(const struct al_audit *audit, const struct al_attention *cons
 {
 	const struct al_audit_options *options = &audit->options;
 
-	const char *nulls = options->n_nulls == AL_NULL_IS_COMPUTED
+	const bool is_computed = options->n_nulls == AL_NULL_IS_COMPUTED;
+	const long long n_draws = is_computed ? AL_DRAWS_INSTEAD : (long long)options->n_nulls;
+	const char *nulls = is_computed && !options->covariance
 		? "nulls computed"
-		: al_format(&table->arena, "null draws: %lld", (long long)options->n_nulls);
+		: al_format(&table->arena, "null draws: %lld%s", n_draws,
+			n_draws > 0 && options->covariance
+				? ", of the stored heads, then weighed by the inputs as these are"
+				: "");
 
 	al_table_note(table, "seed: %llu, %s, BLAS kernel: %s%s", (unsigned long long)options->seed,
 		nulls, kernel, options->is_centered ? ", centered" : "");

@@ -161,21 +161,35 @@ static void restore(struct al_spectra *layer, const double scales[AL_N_PROJECTIO
 			layer->values[k].data[i] *= by[k];
 }
 
+bool al_null_draw(struct al_drawn *drawn, const struct al_triangles *triangles, uint64_t seed,
+	uint64_t module, uint64_t draw, double scales[AL_N_PROJECTIONS], struct al_error *err)
+{
+	struct draw x = {{seed, module, draw}, drawn, independent_head};
+
+	if (!al_drawn_init(drawn, &triangles->shape, al_triangles_has_values(triangles), err))
+		return false;
+	scale_triangles(triangles, &drawn->triangles, scales);
+	return draw_weights(&x, err);
+}
+
+bool al_null_spectra(struct al_spectra *layer, struct al_thinned *thinned,
+	const struct al_drawn *drawn, const double scales[AL_N_PROJECTIONS], struct al_error *err)
+{
+	if (!weigh(layer, thinned, drawn, err))
+		return false;
+	restore(layer, scales);
+	return true;
+}
+
 bool al_null_independent(struct al_spectra *layer, struct al_thinned *thinned,
 	const struct al_triangles *triangles, uint64_t seed, uint64_t module, uint64_t draw,
 	struct al_error *err)
 {
 	AL_OWNED_DRAWN struct al_drawn drawn = {0};
 	double scales[AL_N_PROJECTIONS];
-	struct draw x = {{seed, module, draw}, &drawn, independent_head};
 
-	if (!al_drawn_init(&drawn, &triangles->shape, al_triangles_has_values(triangles), err))
-		return false;
-	scale_triangles(triangles, &drawn.triangles, scales);
-	if (!draw_weights(&x, err) || !weigh(layer, thinned, &drawn, err))
-		return false;
-	restore(layer, scales);
-	return true;
+	return al_null_draw(&drawn, triangles, seed, module, draw, scales, err)
+		&& al_null_spectra(layer, thinned, &drawn, scales, err);
 }
 
 /* ---- their results ---- */
@@ -187,7 +201,7 @@ struct al_null_range al_null_components(const struct al_spectra *draws, size_t n
 
 	for (size_t i = 0; i < n_draws; i++) {
 		const struct al_matrix values = draws[i].values[kind];
-		const double n = (double)al_components(values.data, values.rows, share);
+		const double n = al_components_between(values.data, values.rows, share);
 		range.mean += n / (double)n_draws;
 		range.low = fmin(range.low, n);
 		range.high = fmax(range.high, n);

@@ -6,6 +6,9 @@
  * S_g with its own triangular factors) and only the subspaces are new, Haar-random. There is one
  * V_g for a key/value head, so that what heads share by design stays shared.
  *
+ * Where inputs weigh the heads, the second is drawn of the stored heads, and weighed as they are:
+ * inputs that use few directions make any heads alike.
+ *
  * The second is computed, or drawn. A draw is a function of (seed, module, draw): one draw serves
  * all kinds of spectra. Weights are drawn in double; all heads together are then multiplied in
  * float, whose components for 90 % are the same. */
@@ -21,8 +24,20 @@ bool al_null_gaussian(struct al_spectra *heads, struct al_spectra *layer,
 	const struct al_heads *shape, bool has_values, bool is_computed, uint64_t seed,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Independent heads with the triangular factors of a module, added to `layer`; `thinned`, which may
- * be NULL, is what fewer of them fill. */
+/* Weights of independent heads with the triangular factors of a module. Their elements are divided
+ * by scales[p], so that no float product overflows. `drawn` is zeroed; on failure, too, it is to be
+ * finished. */
+bool al_null_draw(struct al_drawn *drawn, const struct al_triangles *triangles, uint64_t seed,
+	uint64_t module, uint64_t draw, double scales[AL_N_PROJECTIONS],
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Their spectra, scaled back, added to `layer`; `thinned`, which may be NULL, is what fewer of them
+ * fill. */
+bool al_null_spectra(struct al_spectra *layer, struct al_thinned *thinned,
+	const struct al_drawn *drawn, const double scales[AL_N_PROJECTIONS],
+	struct al_error *err) AL_MUST_CHECK;
+
+/* Both. */
 bool al_null_independent(struct al_spectra *layer, struct al_thinned *thinned,
 	const struct al_triangles *triangles, uint64_t seed, uint64_t module, uint64_t draw,
 	struct al_error *err) AL_MUST_CHECK;

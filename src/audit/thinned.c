@@ -114,7 +114,7 @@ static double count(const struct al_spectra *spectra, int unfolding)
 {
 	const struct al_matrix values = spectra->values[unfoldings[unfolding]];
 
-	return (double)al_components(values.data, values.rows, .9);
+	return al_components_between(values.data, values.rows, .9);
 }
 
 /* The mean of what is counted `times` times. */
@@ -218,7 +218,7 @@ static bool add_unfolding(struct counter *x, struct al_thinned *thinned, int unf
 		    &is_found, err))
 		return false;
 	if (is_found)
-		thinned->n90[unfolding][thinned->n] += (double)al_components(values.data,
+		thinned->n90[unfolding][thinned->n] += al_components_between(values.data,
 							       values.rows, .9)
 			/ 2;
 	x->is_found = x->is_found && is_found;
@@ -265,8 +265,9 @@ static double parabola(double x1, double y1, double x2, double y2, double x)
 	return y1 * x * (x - x2) / (x1 * (x1 - x2)) + y2 * x * (x - x1) / (x2 * (x2 - x1));
 }
 
-/* The share of a draw's heads that have n components: beyond all heads in proportion, between the
- * parts that were counted on the parabola through the next ones and the one before. */
+/* The share of a draw's heads that have n components: between the parts that were counted on the
+ * parabola through the next ones and the one before; beyond all heads as far as it would be short
+ * of them, so that what differs by chance is 0 in the mean. */
 static double share_of(const struct al_thinned *draw, const double *n90, double n)
 {
 	const size_t last = draw->n - 1;
@@ -275,7 +276,9 @@ static double share_of(const struct al_thinned *draw, const double *n90, double 
 
 	if (n90[last] <= 0)
 		return 1;
-	if (n >= n90[last] || last == 0)
+	if (n > n90[last])
+		return 2 - share_of(draw, n90, fmax(2 * n90[last] - n, 0));
+	if (n == n90[last] || last == 0)
 		return n / n90[last];
 	while (k + 2 < draw->n && n > n90[k + 1]) {
 		x0 = n90[k];
@@ -283,9 +286,10 @@ static double share_of(const struct al_thinned *draw, const double *n90, double 
 	}
 	if (!(n90[k] > x0) || !(n90[k + 1] > n90[k]))
 		return n / n90[last];
-	return y0
+	const double share = y0
 		+ parabola(n90[k] - x0, draw->share[k] - y0, n90[k + 1] - x0,
 			draw->share[k + 1] - y0, n - x0);
+	return fmin(fmax(share, y0), draw->share[k + 1]);
 }
 
 double al_redundancy(const struct al_spectra *module, const struct al_spectra *draw,

@@ -2,6 +2,7 @@
  * other and none of them is silent, however many there are and however they share keys. */
 #include "unit.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 #include "attnledger.h"
@@ -53,48 +54,45 @@ static void scale_head(float *weights, size_t head, float factor)
 		weights[head * HEAD * WIDTH + i] *= factor;
 }
 
-/* The rows of `audit m --only redundant` by reason. */
-static void check(const struct model *m, const char *expected)
+/* Answers `audit m --heads H:KV --seed N --only TABLE` with inputs of these second moments, m.npy, or NULL. */
+static struct al_answer *audit(const struct model *m, const char *table,
+	const struct al_bytes *moments, uint64_t seed)
 {
-	static const char *const reasons[] = {"twin", "silent", "same attention",
-		"other sharpness"};
-	const int64_t rows[] = {(int64_t)m->n_heads * HEAD, (int64_t)m->n_kv_heads * HEAD, WIDTH};
+	const int64_t rows[] = {(int64_t)m->n_heads * HEAD, (int64_t)m->n_kv_heads * HEAD};
 	const int64_t query[] = {rows[0], WIDTH}, key[] = {rows[1], WIDTH},
 		      output[] = {WIDTH, rows[0]}, transposed[] = {1, WIDTH};
 	const struct al_array items[] = {
-		{.name = "model.layers.0.self_attn.q_proj.weight",
-			.dtype = "F32",
-			.n_dims = 2,
-			.shape = query,
-			.data = m->query},
-		{.name = "model.layers.0.self_attn.k_proj.weight",
-			.dtype = "F32",
-			.n_dims = 2,
-			.shape = key,
-			.data = m->key},
-		{.name = "model.layers.0.self_attn.v_proj.weight",
-			.dtype = "F32",
-			.n_dims = 2,
-			.shape = key,
-			.data = m->value},
-		{.name = "model.layers.0.self_attn.o_proj.weight",
-			.dtype = "F32",
-			.n_dims = 2,
-			.shape = output,
-			.strides = transposed,
-			.data = m->output},
+		{"model.layers.0.self_attn.q_proj.weight", "F32", 2, query, NULL, m->query},
+		{"model.layers.0.self_attn.k_proj.weight", "F32", 2, key, NULL, m->key},
+		{"model.layers.0.self_attn.v_proj.weight", "F32", 2, key, NULL, m->value},
+		{"model.layers.0.self_attn.o_proj.weight", "F32", 2, output, transposed, m->output},
 	};
-	char heads[32], found[100] = "";
-	const char *words[] = {"audit", "m", "--heads", heads, "--null", "0", "--only",
-		"redundant"};
+	char heads[32], seed_text[32];
+	const char *words[] = {"audit", "m", "--heads", heads, "--seed", seed_text, "--only", table,
+		"--calibration", "m.npy"};
 	const struct al_arrays arrays = {"m", items, sizeof(items) / sizeof(*items), NULL};
-	const struct al_ask_options options = {.checkpoints = &arrays, .n_checkpoints = 1};
+	const struct al_ask_options options = {.checkpoints = &arrays,
+		.n_checkpoints = 1,
+		.files = moments,
+		.n_files = moments != NULL};
 	struct al_answer *answer;
 	struct al_error err;
 
 	snprintf(heads, sizeof(heads), "%zu:%zu", m->n_heads, m->n_kv_heads);
-	if (!al_ask_with(sizeof(words) / sizeof(*words), words, &options, &answer, &err))
+	snprintf(seed_text, sizeof(seed_text), "%" PRIu64, seed);
+	if (!al_ask_with(moments ? 10 : 8, words, &options, &answer, &err))
 		fail_msg("%s", err.message);
+	return answer;
+}
+
+/* Its rows by reason. */
+static void check(const struct model *m, const char *expected)
+{
+	static const char *const reasons[] = {"twin", "silent", "same attention",
+		"other sharpness"};
+	struct al_answer *answer = audit(m, "redundant", NULL, 1);
+	char found[100] = "";
+
 	for (size_t k = 0; k < 4; k++) {
 		size_t n = 0;
 		for (size_t row = 0; row < al_answer_n_rows(answer, 0); row++)
@@ -171,6 +169,73 @@ static void a_head_that_writes_little_is_silent(void **state)
 	}
 }
 
+/* ---- redundancy ---- */
+
+/* As .npy: variances that fall with a power, in directions that no head knows. */
+static struct al_bytes draw_moments(void)
+{
+	enum { HEADER = 128, BYTES = HEADER + WIDTH * WIDTH * (int)sizeof(double) };
+	static char bytes[BYTES];
+	double *moments = (double *)(void *)(bytes + HEADER), *direction = al_alloc(WIDTH, 8);
+	struct al_random *random = al_random_create(50, 0, 0, 0);
+
+	memset(bytes, ' ', HEADER);
+	memcpy(bytes, "\x93NUMPY\x01\x00\x76\x00", 10);
+	snprintf(bytes + 10, HEADER - 10,
+		"{'descr': '<f8', 'fortran_order': False, 'shape': (%d, %d)}", WIDTH, WIDTH);
+	bytes[strlen(bytes + 10) + 10] = ' ';
+	bytes[HEADER - 1] = '\n';
+	for (int k = 1; k <= 2 * WIDTH; k++) {
+		al_random_gaussian(random, direction, WIDTH);
+		for (size_t j = 0; j < WIDTH; j++)
+			for (size_t i = 0; i < WIDTH; i++)
+				moments[i + j * WIDTH] += direction[i] * direction[j] / k;
+	}
+	al_random_destroy(random);
+	free(direction);
+	return (struct al_bytes){"m.npy", bytes, BYTES};
+}
+
+static double redundancy_of(const struct model *m, const struct al_bytes *moments, uint64_t seed)
+{
+	struct al_answer *answer = audit(m, "layers", moments, seed);
+	double found = NAN;
+
+	for (size_t k = 0; k < al_answer_n_columns(answer, 0); k++)
+		if (strcmp(al_answer_column(answer, 0, k).key, "redundancy") == 0)
+			assert_true(al_answer_number(answer, 0, 0, k, &found));
+	al_answer_free(answer);
+	assert_true(found <= 1);
+	return found;
+}
+
+/* The mean of several models: heads that happen to read the inputs' main directions make one of
+ * them differ by a tenth. */
+static void inputs_make_no_heads_redundant(void **state)
+{
+	enum { N = 12, HEADS = 16 };
+	const struct al_bytes moments = draw_moments();
+	double independent = 0, squares = 0, halves = 0;
+	(void)state;
+
+	for (uint64_t seed = 0; seed < N; seed++) {
+		struct model m = draw_model(HEADS, HEADS, 60 + seed);
+		const double found = redundancy_of(&m, &moments, seed);
+		independent += found / N;
+		squares += found * found / N;
+		for (size_t head = HEADS / 2; head < HEADS; head++) {
+			copy_head(m.query, head - HEADS / 2, head);
+			copy_head(m.key, head - HEADS / 2, head);
+		}
+		halves += redundancy_of(&m, &moments, seed) / N;
+		free_model(&m);
+	}
+	const double error = sqrt((squares - independent * independent) / (N - 1));
+	print_message("%.3f +- %.3f of independent heads, %.3f of half copies\n", independent,
+		error, halves);
+	assert_true(error < 0.04 && fabs(independent) < 2.5 * error && fabs(halves - 0.5) < 0.03);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +243,7 @@ int main(void)
 		cmocka_unit_test(a_copy_is_a_twin),
 		cmocka_unit_test(shared_queries_and_keys_are_told),
 		cmocka_unit_test(a_head_that_writes_little_is_silent),
+		cmocka_unit_test(inputs_make_no_heads_redundant),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
