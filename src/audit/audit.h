@@ -44,7 +44,7 @@ struct al_audit_module {
 	uint64_t index; /* of the module: seeds its draws */
 	struct al_heads heads; /* without data where weights aren't kept */
 	struct al_triangles triangles;
-	/* As stored, before inputs weigh them: where independent heads are drawn and then weighed. */
+	/* As stored, before inputs weigh them: independent heads are drawn of these. */
 	struct al_triangles stored;
 	struct al_matrix stored_biases[AL_N_PROJECTIONS];
 	struct al_spectra head_spectra, layer_spectra;
@@ -81,8 +81,8 @@ bool al_audit_module_init(struct al_audit_module *module, const struct al_audit 
 	const struct al_attention *attention, struct al_error *err) AL_MUST_CHECK;
 void al_audit_module_finish(struct al_audit_module *module);
 
-/* Draws independent heads of the module's stored ones, weighs them by the inputs as it weighs those,
- * and adds their spectra, as al_null_independent does. */
+/* Draws independent heads of the module's stored ones, weighs them by the inputs as those are, and
+ * adds their spectra, as al_null_independent does. */
 bool al_audit_module_draw(const struct al_audit_module *module, const struct al_audit *audit,
 	uint64_t draw, struct al_spectra *layer, struct al_thinned *thinned,
 	struct al_error *err) AL_MUST_CHECK;

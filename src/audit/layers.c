@@ -120,11 +120,9 @@ static bool set_nulls(struct al_audit *audit, struct al_audit_module *module,
 	}
 	row->redundancy = find_redundancy(spectra, draws, module->n_draws, &module->thinned);
 	/* Spectrum of the heads' sum, in which heads may cancel each other. */
-	row->sum_redundancy = sum->independent.mean > 0 ? 1
-			- al_components_between(spectra->values[AL_SPECTRUM_QK].data,
-				  spectra->values[AL_SPECTRUM_QK].rows, .9)
-				/ sum->independent.mean
-							: 0;
+	row->sum_redundancy = sum->independent.mean > 0
+		? 1 - (double)sum->components[1] / sum->independent.mean
+		: 0;
 	if (module->is_drawn)
 		al_table_note(table,
 			"%s: unrelated heads by the mean of %zu random draws, because the closed "

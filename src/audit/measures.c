@@ -54,17 +54,6 @@ size_t al_components(const double *values, size_t n, double share)
 	return k;
 }
 
-double al_components_between(const double *values, size_t n, double share)
-{
-	const size_t k = al_components(values, n, share);
-
-	if (k == 0)
-		return 0;
-	const double last = square_at(values, k - 1);
-	const double over = sum_squares(values, k) - share * sum_squares(values, n);
-	return (double)k - fmin(fmax(over / last, 0), 1);
-}
-
 bool al_components_stay(const double *values, size_t n, double share, double margin)
 {
 	return al_components(values, n, share - margin) == al_components(values, n, share + margin);

@@ -34,9 +34,6 @@ struct al_measures al_measure(const double *values, size_t n, size_t dimension, 
 /* How many components hold `share` (0 .. 1) of the squares, to rounding. */
 size_t al_components(const double *values, size_t n, double share);
 
-/* The same between components, in proportion: 2.5 where half of the third is needed. */
-double al_components_between(const double *values, size_t n, double share);
-
 /* Would that number stay if all sums of squares moved by `margin` of the whole? */
 bool al_components_stay(const double *values, size_t n, double share, double margin);
 

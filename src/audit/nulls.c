@@ -201,7 +201,7 @@ struct al_null_range al_null_components(const struct al_spectra *draws, size_t n
 
 	for (size_t i = 0; i < n_draws; i++) {
 		const struct al_matrix values = draws[i].values[kind];
-		const double n = al_components_between(values.data, values.rows, share);
+		const double n = (double)al_components(values.data, values.rows, share);
 		range.mean += n / (double)n_draws;
 		range.low = fmin(range.low, n);
 		range.high = fmax(range.high, n);

@@ -54,7 +54,8 @@ static void scale_head(float *weights, size_t head, float factor)
 		weights[head * HEAD * WIDTH + i] *= factor;
 }
 
-/* Answers `audit m --heads H:KV --seed N --only TABLE` with inputs of these second moments, m.npy, or NULL. */
+/* Answers `audit m --heads H:KV --seed N --only TABLE`, with inputs of these second moments, m.npy,
+ * or NULL. */
 static struct al_answer *audit(const struct model *m, const char *table,
 	const struct al_bytes *moments, uint64_t seed)
 {
