@@ -424,7 +424,7 @@ static bool has_windows(const struct al_cache_entries *cache)
 	return has;
 }
 
-/* "16 tokens"; "4 to 256 tokens" where the engine has blocks of their own for the model's caches. */
+/* "16 tokens"; "4 to 256 tokens" where the engine has blocks of its own for the model's caches. */
 static const char *block_text(const struct al_request *q, struct al_table *table)
 {
 	const struct al_engine_choice *c = &q->engine;

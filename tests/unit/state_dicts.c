@@ -277,8 +277,8 @@ static bool is_module_name(const struct al_family_module *module)
 	static const char *const names[] = {"layers.{layer}", "groups.{group}.{inner}",
 		"encoder.{layer}.self", "decoder.{layer}.self", "vision.layers.{layer}",
 		"audio.layers.{layer}", "mtp.{mtp}", "layers.{layer}.{half}",
-		"layers.{layer}.mamba", "stages.{layer}.{block}", "vision.stages.{layer}.{block}",
-		"global.{index}", "vision.global.{index}"};
+		"layers.{layer}.mamba", "midlayer", "stages.{layer}.{block}",
+		"vision.stages.{layer}.{block}", "global.{index}", "vision.global.{index}"};
 
 	if (module->is_cross)
 		return strcmp(module->name, "decoder.{layer}.cross") == 0
