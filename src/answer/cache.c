@@ -312,17 +312,16 @@ static bool find_capacity(struct answer *a, struct al_ledger *ledger, struct al_
 		.seq = a->seq,
 		.source_seq = a->source_seq};
 	struct al_capacity capacity;
-	struct al_gpu memory;
-	int64_t n;
+	int64_t memory;
 
 	if (!al_capacity_is_known(q) || a->seq == 0)
 		return al_fail(err, AL_EINPUT, "--kv-cache-memory needs %s",
 			a->seq ? "an engine that logs its capacity, and known groups of layers"
 			       : "--seq N");
-	if (!al_gpu_parse(q->arena, a->options->memory, &memory, &n, err))
+	if (!al_memory_parse(q->arena, a->options->memory, &memory, err))
 		return al_in(err, "--kv-cache-memory");
-	if (!al_capacity_find(ledger, q, &inference, al_exact_from_int(q->arena, memory.usable),
-		    &capacity, err))
+	if (!al_capacity_find(ledger, q, &inference, al_exact_from_int(q->arena, memory), &capacity,
+		    err))
 		return false;
 	a->capacity = al_capacity_say(&a->session->arena, q, &capacity);
 	return true;

@@ -65,18 +65,17 @@ static bool find_host(const struct al_ledger *ledger, struct al_request *q,
 		.devices = tp * pp,
 		.page = page,
 		.is_replicated = pp == 1 && is_replicated(q)};
-	struct al_gpu memory;
-	int64_t n, bytes;
+	int64_t memory, bytes;
 
 	if (!q->offload)
 		return true;
-	if (!al_gpu_parse(q->arena, q->offload, &memory, &n, err))
+	if (!al_memory_parse(q->arena, q->offload, &memory, err))
 		return al_in(err, "--kv-offloading-size");
 	if (!al_engine_bytes(&scope, q->engine.engine->offload, &bytes, err))
 		return false;
-	out->host = al_exact_from_int(q->arena, memory.usable);
+	out->host = al_exact_from_int(q->arena, memory);
 	AL_EXACT(tokens);
-	al_exact_set(tokens, bytes > 0 ? memory.usable / bytes : 0);
+	al_exact_set(tokens, bytes > 0 ? memory / bytes : 0);
 	al_exact_multiply(tokens, out->longest);
 	al_exact_divide(tokens, out->blocks_needed);
 	al_exact_truncate(tokens, tokens, 0);

@@ -88,18 +88,16 @@ static const struct unit {
 };
 enum { N_UNITS = sizeof(units) / sizeof(*units) };
 
-/* "80GiB", "80G", "1.5 TB": whole bytes. */
-static bool read_size(struct al_arena *arena, const char *text, struct al_gpu *out,
-	struct al_error *err)
+bool al_memory_parse(struct al_arena *arena, const char *text, int64_t *out, struct al_error *err)
 {
 	const size_t n = strspn(text, "0123456789.");
 	const char *unit = text + n + strspn(text + n, " ");
 	int digits, found = 0;
 
+	if (n == 0)
+		return al_fail(err, AL_EINPUT, "%s: use a size such as 80GB", text);
 	if (!*unit)
-		return al_fail(err, AL_EINPUT,
-			"%s what? use a unit (%sGB) or a name such as H100 (see `list devices`)",
-			text, text);
+		return al_fail(err, AL_EINPUT, "%s what? use a unit, such as %sGB", text, text);
 	while (found < N_UNITS && strcasecmp(unit, units[found].name) != 0)
 		found++;
 	if (found == N_UNITS)
@@ -110,8 +108,7 @@ static bool read_size(struct al_arena *arena, const char *text, struct al_gpu *o
 	al_exact_truncate(bytes, bytes, 0);
 	if (!ok || !mpz_fits_slong_p(mpq_numref(bytes)) || mpq_sgn(bytes) <= 0)
 		return al_fail(err, AL_EINPUT, "%s: use a size such as 80GB", text);
-	*out = (struct al_gpu){.name = text};
-	out->memory = out->usable = mpz_get_si(mpq_numref(bytes));
+	*out = mpz_get_si(mpq_numref(bytes));
 	return true;
 }
 
@@ -121,8 +118,13 @@ static bool find_gpu(struct al_arena *arena, const char *name, struct al_gpu *ou
 {
 	struct al_gpus list;
 
-	if (strchr("0123456789.", *name) && *name)
-		return read_size(arena, name, out, err);
+	if (strchr("0123456789.", *name) && *name) {
+		*out = (struct al_gpu){.name = name};
+		if (!al_memory_parse(arena, name, &out->memory, err))
+			return false;
+		out->usable = out->memory;
+		return true;
+	}
 	if (!al_gpus_load(arena, &list, err))
 		return false;
 	const struct al_gpu *found = find(&list, name);

@@ -24,6 +24,10 @@ bool al_gpus_load(struct al_arena *arena, struct al_gpus *out, struct al_error *
 /* Is there one of that name (base/alike.h)? */
 bool al_gpu_is_name(struct al_arena *arena, const char *name);
 
+/* "80GiB", "80G", "1.5 TB": whole bytes, more than 0. */
+bool al_memory_parse(struct al_arena *arena, const char *text, int64_t *out,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* "H200x8", "80GB": a name or a size, and how many of them, 0 where no number is given. An unknown
  * name names the nearest. */
 bool al_gpu_parse(struct al_arena *arena, const char *text, struct al_gpu *out, int64_t *n,
