@@ -82,8 +82,10 @@ static bool diagonal_root(struct al_matrix row, struct al_error *err)
 	return true;
 }
 
+/* Moments are often summed in single precision, whatever they are stored in. */
 static bool find_root(struct al_matrix moment, double unit, struct al_error *err)
 {
+	unit = fmax(unit, 0x1p-24);
 	return moment.rows == 1 && moment.cols > 1 ? diagonal_root(moment, err)
 						   : al_symmetric_root(moment, unit, err);
 }
