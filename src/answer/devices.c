@@ -46,11 +46,15 @@ const struct al_option_row al_device_rows[] = {
 		"these; "
 		"default: the recipe's)",
 		.words = al_recompute_names, .n_words = AL_N_RECOMPUTES, .fallback = -1),
+	OPTION_COUNT(struct al_device_options, training.recompute_every, "recompute-every", "N",
+		"full recomputation of each Nth layer only", .fallback = 1, .least = 1),
 	OPTION_CHOICE(struct al_device_options, loss, "loss", "HOW",
-		"unfused, chunked or fused (never holds all logits)", .words = al_loss_names,
-		.n_words = AL_N_LOSSES, .fallback = AL_LOSS_UNFUSED),
+		"unfused, chunked, fused (never holds all logits) or compiled",
+		.words = al_loss_names, .n_words = AL_N_LOSSES, .fallback = AL_LOSS_UNFUSED),
 	OPTION_FLAG(struct al_device_options, training.is_compiled, "compile",
 		"layers are compiled by torch.compile"),
+	OPTION_FLAG(struct al_device_options, training.has_adapter_dropout, "adapter-dropout",
+		"adapters have dropout"),
 	OPTION_TEXT(struct al_device_options, device, "device", "NAME|SIZE[xN]",
 		"device by name or memory size: H100, 80GB, H200x8 (list devices)"),
 	OPTION_TEXT(struct al_device_options, cache_dtype, "cache-dtype", "NAME",
@@ -109,13 +113,22 @@ bool al_devices_init(struct al_training *t, const struct al_device_options *o,
 		return al_fail(err, AL_EINPUT,
 			"--%s needs a recipe of PyTorch, such as bf16, autocast or fsdp; found %s",
 			t->is_compiled ? "compile" : "loss", t->recipe->name);
+	if (t->recompute_every > 1 && t->recompute < AL_RECOMPUTE_FULL)
+		return al_fail(err, AL_EINPUT,
+			"--recompute-every needs --recompute full or offloaded; found %s",
+			al_recompute_names[t->recompute]);
+	if (t->has_adapter_dropout && !t->recipe->trainable)
+		return al_fail(err, AL_EINPUT,
+			"--adapter-dropout can't be used with recipe %s, which trains all weights",
+			t->recipe->name);
 	return read_share(request->arena, o->parts, &t->share, err) && read_tokens(request, t, err)
 		&& al_request_number(request, "rank", 1, 0, &t->rank, err);
 }
 
 /* Options that only one of the two answers hears. */
 static const char *const of_training[] = {"recipe", "attention", "recompute", "optimizer",
-	"adapters", "loss", "compile", "sp", "etp", "zero", "cp", "interleave"};
+	"adapters", "adapter-dropout", "loss", "compile", "recompute-every", "sp", "etp", "zero",
+	"cp", "interleave"};
 static const char *const of_inference[] = {"dtype", "cache-dtype", "engine", "block",
 	"max-num-batched-tokens", "max-num-seqs", "max-model-len", "prefix-caching",
 	"mamba-ssm-cache-dtype", "speculative-tokens", "draft", "kv-offloading-size", "utilization",

@@ -28,6 +28,7 @@ struct al_fit {
 	struct al_inference inference;
 	struct al_ledger *ledger;
 	mpq_ptr states[AL_N_STATES]; /* as the last evaluation found them */
+	bool is_reserved; /* not only what is allocated: the working set contains the rest */
 	mpq_srcptr pool; /* of states, as a part of the cache */
 	mpq_srcptr share, budget, rest; /* of the device's memory: what the engine takes, that in
 					   bytes, and what is left */

@@ -77,9 +77,12 @@ static void add_training(struct al_text *out, const struct al_fit *f)
 	if (!t->recipe->activations_per_token)
 		al_text_addf(out, " --attention %s --recompute %s", t->is_flash ? "flash" : "eager",
 			al_recompute_names[t->recompute]);
+	if (t->recompute_every > 1)
+		al_text_addf(out, " --recompute-every %lld", (long long)t->recompute_every);
 	if (t->recipe->chosen)
 		al_text_addf(out, " --optimizer %s", t->recipe->chosen->name);
 	add_adapters(out, t->recipe->adapted);
+	al_text_add(out, t->has_adapter_dropout ? " --adapter-dropout" : "");
 	if (t->loss != AL_LOSS_UNFUSED)
 		al_text_addf(out, " --loss %s", al_loss_names[t->loss]);
 	al_text_add(out, t->is_compiled ? " --compile" : "");

@@ -78,10 +78,12 @@ static const char *training(struct al_arena *arena, const struct al_fit *f)
 	const struct al_training *t = &f->training;
 	const char *recipe = al_claim_name(arena, "recipe", t->recipe->name);
 
-	return t->recipe->activations_per_token || t->recompute == AL_RECOMPUTE_NONE
+	const char *text = t->recipe->activations_per_token || t->recompute == AL_RECOMPUTE_NONE
 		? al_format(arena, "training with %s", recipe)
 		: al_format(arena, "training with %s, recompute %s", recipe,
 			al_recompute_names[t->recompute]);
+
+	return f->is_reserved ? al_join(arena, text, "memory as reserved") : text;
 }
 
 const char *al_fit_conditions(struct al_arena *arena, const struct al_fit *f)

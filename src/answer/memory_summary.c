@@ -5,13 +5,35 @@
 
 /* ---- pieces ---- */
 
+/* Of the total; after it may follow what an allocator reserves for that. */
+static size_t total_row(const struct al_table *table)
+{
+	size_t row = 0;
+
+	while (row + 1 < table->n_rows && !table->rows[row][0].is_total)
+		row++;
+	return row;
+}
+
+/* "19.50 GiB allocated, about 21.06 GiB reserved," */
+static const char *amount(struct al_arena *arena, const struct al_table *table)
+{
+	const size_t row = total_row(table);
+	const char *total = al_claim_cell(arena, table, row, "bytes");
+
+	return row + 1 == table->n_rows
+		? al_format(arena, AL_CLAIM_LEAD "%s", total)
+		: al_format(arena, AL_CLAIM_LEAD "%s allocated, about %s reserved,", total,
+			al_claim_cell(arena, table, row + 1, "bytes"));
+}
+
 /* "14.96 GiB weights, 1.00 GiB cache": the rows before the total that hold something. */
 static const char *parts(struct al_arena *arena, const struct al_table *table)
 {
 	const char *text = "";
 	double bytes;
 
-	for (size_t row = 0; row + 1 < table->n_rows; row++)
+	for (size_t row = 0; row < total_row(table); row++)
 		if (al_table_number(table, row, "bytes", &bytes) && bytes > 0)
 			text = al_join(arena, text,
 				al_format(arena, "%s %s", al_claim_cell(arena, table, row, "bytes"),
@@ -137,14 +159,13 @@ const char *al_memory_summarize(struct al_arena *arena, const struct al_memory_t
 	const struct al_device_options *o = &told->options->devices;
 	const char *covered = al_claim_name(arena, "subject",
 		al_request_covered(told->request, o->is_whole || !o->is_training));
-	const char *total = al_claim_cell(arena, told->table, told->table->n_rows - 1, "bytes");
 
-	if (!*total)
+	if (!*al_claim_cell(arena, told->table, total_row(told->table), "bytes"))
 		return unknown(arena, told, covered);
-	return al_format(arena, "%s %s%s takes%s " AL_CLAIM_LEAD "%s%s%s (%s): %s.%s", verb(told),
-		covered, with_engine(arena, told), at_least(told), total, of_devices(arena, told),
-		tokens(arena, told), assumed(arena, told), parts(arena, told->table),
-		say_bound(arena, told));
+	return al_format(arena, "%s %s%s takes%s %s%s%s (%s): %s.%s", verb(told), covered,
+		with_engine(arena, told), at_least(told), amount(arena, told->table),
+		of_devices(arena, told), tokens(arena, told), assumed(arena, told),
+		parts(arena, told->table), say_bound(arena, told));
 }
 
 const char *al_memory_summarize_compared(struct al_arena *arena, const struct al_memory_told *told,

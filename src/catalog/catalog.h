@@ -89,6 +89,7 @@ enum al_saved_of {
 	AL_SAVED_OF_ROUTED, /* input of an expert: copies of tokens */
 	AL_SAVED_OF_OUTPUT, /* outputs of heads, which the output projection reads */
 	AL_SAVED_OF_LAYER, /* input of a layer, where the rest is computed again */
+	AL_SAVED_OF_HEAD, /* input of the head */
 	AL_SAVED_OF_LOGITS,
 	AL_N_SAVED_OF,
 };
@@ -303,6 +304,7 @@ enum al_working_fact {
 	AL_WORKING_ENCODER, /* 1: the model is one */
 	AL_WORKING_CHUNKED, /* 1: the loss is */
 	AL_WORKING_FUSED,
+	AL_WORKING_COMPILED_LOSS,
 	AL_WORKING_COMPILED,
 	AL_WORKING_WEIGHTS, /* bytes of each state, as if all were held at once */
 	AL_WORKING_GRADIENTS,
@@ -316,6 +318,8 @@ enum al_working_fact {
 	AL_WORKING_BLOCK_GRADIENT, /* bytes of gradients of a layer, before sharding, */
 	AL_WORKING_HEAD_GRADIENT, /* of the head, its own or the embedding's */
 	AL_WORKING_TIED_GRADIENT, /* of an embedding that is also the head; 0: none is */
+	AL_WORKING_PEAK, /* bytes allocated at the peak: for "reserved" terms; else 0 */
+	AL_WORKING_TEMPORARY, /* of these, activations and the working set */
 	AL_N_WORKING_FACTS,
 };
 extern const char *const al_working_fact_names[AL_N_WORKING_FACTS];
@@ -330,8 +334,9 @@ struct al_working_term {
 	int state; /* enum al_term_state */
 };
 
-/* States that a term may change: "gradients" and "activations" that don't exist at its moment. */
-enum al_term_state { AL_TERM_GRADIENTS, AL_TERM_ACTIVATIONS, AL_N_TERM_STATES };
+/* States that a term may change: "gradients" and "activations" that don't exist at its moment; or
+ * what isn't allocated, but "reserved", which may depend on the peak. */
+enum al_term_state { AL_TERM_GRADIENTS, AL_TERM_ACTIVATIONS, AL_TERM_RESERVED, AL_N_TERM_STATES };
 
 /* Symbols of formulas of what a saved number takes. */
 enum al_saved_fact {
@@ -350,7 +355,10 @@ enum al_saved_fact {
 	AL_SAVED_SELECTIVE, /* 1: recomputation is */
 	AL_SAVED_CHUNKED,
 	AL_SAVED_FUSED,
+	AL_SAVED_COMPILED_LOSS,
 	AL_SAVED_COMPILED, /* as of the working set */
+	AL_SAVED_SP, /* devices that a sequence is gathered from, 1: it isn't cut */
+	AL_SAVED_ADAPTER_DROPOUT, /* 1: adapters drop some of what they read */
 	AL_N_SAVED_FACTS,
 };
 extern const char *const al_saved_fact_names[AL_N_SAVED_FACTS];

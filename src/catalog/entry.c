@@ -55,6 +55,7 @@ const char *const al_saved_of_names[AL_N_SAVED_OF] = {
 	[AL_SAVED_OF_ROUTED] = "routed",
 	[AL_SAVED_OF_OUTPUT] = "output",
 	[AL_SAVED_OF_LAYER] = "layer",
+	[AL_SAVED_OF_HEAD] = "head",
 	[AL_SAVED_OF_LOGITS] = "logits",
 };
 

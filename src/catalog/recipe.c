@@ -39,6 +39,7 @@ const char *const al_working_fact_names[AL_N_WORKING_FACTS] = {
 	[AL_WORKING_ENCODER] = "encoder",
 	[AL_WORKING_CHUNKED] = "chunked",
 	[AL_WORKING_FUSED] = "fused",
+	[AL_WORKING_COMPILED_LOSS] = "compiled_loss",
 	[AL_WORKING_COMPILED] = "compiled",
 	[AL_WORKING_WEIGHTS] = "weights",
 	[AL_WORKING_GRADIENTS] = "gradients",
@@ -52,6 +53,8 @@ const char *const al_working_fact_names[AL_N_WORKING_FACTS] = {
 	[AL_WORKING_BLOCK_GRADIENT] = "block_gradient",
 	[AL_WORKING_HEAD_GRADIENT] = "head_gradient",
 	[AL_WORKING_TIED_GRADIENT] = "tied_gradient",
+	[AL_WORKING_PEAK] = "peak",
+	[AL_WORKING_TEMPORARY] = "temporary",
 };
 
 const char *const al_saved_fact_names[AL_N_SAVED_FACTS] = {
@@ -70,7 +73,10 @@ const char *const al_saved_fact_names[AL_N_SAVED_FACTS] = {
 	[AL_SAVED_SELECTIVE] = "selective",
 	[AL_SAVED_CHUNKED] = "chunked",
 	[AL_SAVED_FUSED] = "fused",
+	[AL_SAVED_COMPILED_LOSS] = "compiled_loss",
 	[AL_SAVED_COMPILED] = "compiled",
+	[AL_SAVED_SP] = "sp",
+	[AL_SAVED_ADAPTER_DROPOUT] = "adapter_dropout",
 };
 
 /* ---- states ---- */
@@ -197,7 +203,8 @@ static const struct al_record rule_record = {.fields = AL_FIELDS(rule_fields),
 
 /* ---- the working set ---- */
 
-static const char *const term_state_names[AL_N_TERM_STATES] = {"gradients", "activations"};
+static const char *const term_state_names[AL_N_TERM_STATES] = {"gradients", "activations",
+	"reserved"};
 
 static const struct al_field term_fields[] = {
 	{AL_KEY("name", TEXT, offsetof(struct al_working_term, name)), .is_required = true},

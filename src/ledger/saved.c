@@ -4,7 +4,7 @@
 #include "catalog/config.h"
 #include "ledger/entries.h"
 
-const char *const al_loss_names[AL_N_LOSSES] = {"unfused", "chunked", "fused"};
+const char *const al_loss_names[AL_N_LOSSES] = {"unfused", "chunked", "fused", "compiled"};
 
 /* ---- attention ---- */
 
@@ -116,7 +116,9 @@ static void add_head(struct al_saved_build *b, const struct al_ledger_entry *t)
 {
 	struct al_sides sides = al_saved_sides(t);
 
-	al_saved_add_width(b, "input", t, sides.in, 1, 0)->is_last = true;
+	struct al_saved_entry *input = al_saved_add_width(b, "input", t, sides.in, 1, 0);
+	input->is_last = true;
+	al_saved_rule(b, input, AL_SAVED_OF_HEAD, NULL);
 	struct al_saved_entry *logits = al_saved_add_tokens(b,
 		(struct al_saved_entry){.part = AL_PART_HEAD,
 			.name = "logits",

@@ -44,7 +44,13 @@ int64_t al_saved_bytes(const struct al_saved_entry *line, const struct al_recipe
 /* Is it the matrix that makes the logits? */
 bool al_entry_is_logit_head(const struct al_ledger_entry *entry);
 
-enum al_loss_memory { AL_LOSS_UNFUSED, AL_LOSS_CHUNKED, AL_LOSS_FUSED, AL_N_LOSSES };
+enum al_loss_memory {
+	AL_LOSS_UNFUSED,
+	AL_LOSS_CHUNKED,
+	AL_LOSS_FUSED,
+	AL_LOSS_COMPILED,
+	AL_N_LOSSES
+};
 extern const char *const al_loss_names[AL_N_LOSSES];
 
 /* How a backward pass is prepared. */
@@ -54,6 +60,8 @@ struct al_saving {
 	enum al_loss_memory loss;
 	bool is_compiled;
 	bool is_selective; /* recomputation */
+	bool has_adapter_dropout;
+	int64_t sp; /* devices that a sequence is cut over; 1: it isn't */
 };
 
 /* Lines are good until they are asked for again. */

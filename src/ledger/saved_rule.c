@@ -91,7 +91,10 @@ void al_saved_rule(struct al_saved_build *b, struct al_saved_entry *line, enum a
 		[AL_SAVED_SELECTIVE] = saving->is_selective,
 		[AL_SAVED_CHUNKED] = saving->loss == AL_LOSS_CHUNKED,
 		[AL_SAVED_FUSED] = saving->loss == AL_LOSS_FUSED,
+		[AL_SAVED_COMPILED_LOSS] = saving->loss == AL_LOSS_COMPILED,
 		[AL_SAVED_COMPILED] = saving->is_compiled,
+		[AL_SAVED_SP] = saving->sp,
+		[AL_SAVED_ADAPTER_DROPOUT] = saving->has_adapter_dropout,
 	}};
 	struct al_scope scope = {.lookup = look_up, .context = &facts};
 	line->is_ruled = true;

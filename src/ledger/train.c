@@ -11,7 +11,9 @@ struct al_saving al_training_saving(const struct al_training *t)
 		.is_flash = t->is_flash,
 		.loss = t->loss,
 		.is_compiled = t->is_compiled,
-		.is_selective = t->recompute == AL_RECOMPUTE_SELECTIVE};
+		.is_selective = t->recompute == AL_RECOMPUTE_SELECTIVE,
+		.has_adapter_dropout = t->has_adapter_dropout,
+		.sp = t->is_sequence_parallel ? t->tp : 1};
 }
 
 /* ---- stages ---- */
@@ -21,6 +23,7 @@ void al_stage_memory_init(struct al_stage_memory *stage)
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_init(stage->bytes[state][part]);
+	mpq_init(stage->reserved);
 }
 
 void al_stage_memory_finish(void *object)
@@ -30,6 +33,7 @@ void al_stage_memory_finish(void *object)
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_clear(stage->bytes[state][part]);
+	mpq_clear(stage->reserved);
 }
 
 void al_stage_memory_sum(const struct al_stage_memory *stage, enum al_memory_state state, mpq_t out)
@@ -156,7 +160,7 @@ static bool is_kept(const struct al_training *t, const struct al_saved_entry *li
 		return t->recompute == AL_RECOMPUTE_FULL
 			|| (t->recompute == AL_RECOMPUTE_SELECTIVE && line->is_ruled);
 	if (line->n_layers > 0 && t->recompute >= AL_RECOMPUTE_FULL)
-		return false;
+		return t->recompute_every > 1;
 	return line->per != AL_PER_PAIR || t->recompute == AL_RECOMPUTE_NONE;
 }
 
@@ -178,6 +182,19 @@ static void saved_bytes(const struct al_training *t, const struct al_saved_entry
 		al_exact_multiply(bytes, al_training_etp(t));
 }
 
+/* Of the layers that the line is of, those that keep it: each `recompute_every`-th is computed
+ * again. */
+static void keep_share(const struct al_training *t, const struct al_saved_entry *line, mpq_t bytes)
+{
+	const int64_t every = t->recompute_every, layers = line->layer < 0 ? line->n_layers : 1;
+
+	if (t->recompute < AL_RECOMPUTE_FULL || every <= 1 || line->n_layers == 0)
+		return;
+	const int64_t again = line->layer < 0 ? layers / every : (line->layer + 1) % every == 0;
+	al_exact_multiply(bytes, line->is_input ? again : layers - again);
+	al_exact_divide(bytes, layers);
+}
+
 static void add_saved(const struct al_stage *place, const struct al_saved_entry *line,
 	struct al_stage_memory *stage)
 {
@@ -185,6 +202,7 @@ static void add_saved(const struct al_stage *place, const struct al_saved_entry 
 
 	AL_EXACT(bytes);
 	saved_bytes(t, line, bytes);
+	keep_share(t, line, bytes);
 	if (!line->is_last && t->pp > 1)
 		al_exact_multiply(bytes, al_stage_batches(place, line->layer, line->n_layers));
 	al_exact_add(stage->bytes[AL_STATE_ACTIVATIONS][line->part], bytes);
@@ -284,18 +302,20 @@ static void change_state(struct al_stage_memory *stage, enum al_memory_state sta
 static bool find_peak(const struct run *run, const struct al_stage *place,
 	struct al_stage_memory *stage, const struct al_working_row **rows, struct al_error *err)
 {
-	static const enum al_memory_state states[AL_N_TERM_STATES] = {
-		[AL_TERM_GRADIENTS] = AL_STATE_GRADIENTS,
-		[AL_TERM_ACTIVATIONS] = AL_STATE_ACTIVATIONS,
-	};
+	static const struct {
+		int term;
+		enum al_memory_state state;
+	} changes[] = {{AL_TERM_GRADIENTS, AL_STATE_GRADIENTS},
+		{AL_TERM_ACTIVATIONS, AL_STATE_ACTIVATIONS}};
 
 	if (!evaluate_working(run, place, stage, rows, err))
 		return false;
 	AL_EXACT(by);
-	for (int i = 0; i < AL_N_TERM_STATES; i++) {
-		al_working_sum(run->t->recipe, *rows, i, by);
-		change_state(stage, states[i], by);
+	for (size_t i = 0; i < sizeof(changes) / sizeof(*changes); i++) {
+		al_working_sum(run->t->recipe, *rows, changes[i].term, by);
+		change_state(stage, changes[i].state, by);
 	}
+	al_working_sum(run->t->recipe, *rows, AL_TERM_RESERVED, stage->reserved);
 	al_working_sum(run->t->recipe, *rows, -1, stage->bytes[AL_STATE_WORKING][AL_PART_OTHER]);
 	stage->moment = al_working_moment(run->t->recipe, *rows);
 	return true;
@@ -323,6 +343,7 @@ static bool start(struct run *run, struct al_ledger *ledger, const struct al_tra
 static void clear_stage(struct al_stage_memory *stage)
 {
 	stage->moment = NULL;
+	mpq_set_ui(stage->reserved, 0, 1);
 	for (int state = 0; state < AL_N_TRAINING_STATES; state++)
 		for (int part = 0; part < AL_N_PARTS; part++)
 			mpq_set_ui(stage->bytes[state][part], 0, 1);

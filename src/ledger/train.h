@@ -25,6 +25,8 @@ struct al_training {
 				    */
 	int64_t zero; /* 1: optimizer, 2: and gradients, 3: and weights, over dp*cp devices */
 	enum al_recompute recompute;
+	int64_t recompute_every; /* full recomputation: of layers number N, 2N ... */
+	bool has_adapter_dropout;
 	bool is_flash;
 	enum al_loss_memory loss;
 	bool is_compiled; /* by torch.compile */
@@ -34,6 +36,7 @@ struct al_training {
 /* Bytes on one device of a pipeline stage, by state and part. */
 struct al_stage_memory {
 	mpq_t bytes[AL_N_TRAINING_STATES][AL_N_PARTS];
+	mpq_t reserved; /* what a framework reserves in addition; 0: not known */
 	const char *moment; /* of the step when so much is held; NULL: not known */
 };
 

@@ -308,6 +308,7 @@ static void set_degrees(const struct al_stage *stage, const struct al_working_as
 		{AL_WORKING_ENCODER, ask->ledger->family && ask->ledger->family->is_encoder},
 		{AL_WORKING_CHUNKED, t->loss == AL_LOSS_CHUNKED},
 		{AL_WORKING_FUSED, t->loss == AL_LOSS_FUSED},
+		{AL_WORKING_COMPILED_LOSS, t->loss == AL_LOSS_COMPILED},
 		{AL_WORKING_COMPILED, t->is_compiled},
 		{AL_WORKING_IN_BACKWARD, t->recipe->chosen && t->recipe->chosen->is_in_backward},
 	};
@@ -398,15 +399,22 @@ static const char *find_peak(const struct al_working_row *rows, size_t n, mpq_t 
 	return peak;
 }
 
+static bool is_reserved(const struct al_working_term *term)
+{
+	return term->has_state && term->state == AL_TERM_RESERVED;
+}
+
+/* Of what is allocated, or of what is reserved. */
 static bool evaluate_terms(const struct al_recipe *recipe, struct al_ledger *ledger,
-	struct facts *facts, struct al_working_row *rows, struct al_error *err)
+	struct facts *facts, bool of_reserved, struct al_working_row *rows, struct al_error *err)
 {
 	const struct al_scope model = al_settings_scope(&ledger->settings),
 			      scope = {.lookup = look_up, .context = facts, .outer = &model};
 
 	for (size_t i = 0; i < recipe->n_working; i++) {
 		rows[i].term = &recipe->working[i];
-		if (!evaluate_term(&scope, &ledger->saved, &rows[i], err))
+		if (is_reserved(rows[i].term) == of_reserved
+			&& !evaluate_term(&scope, &ledger->saved, &rows[i], err))
 			return al_in(err, "recipe %s: %s", recipe->name, rows[i].term->name);
 	}
 	return true;
@@ -418,6 +426,23 @@ static void mark_peak(struct al_working_row *rows, size_t n)
 	const char *peak = find_peak(rows, n, most);
 	for (size_t i = 0; i < n; i++)
 		rows[i].is_in_peak = is_of(&rows[i], NULL) || (peak && is_of(&rows[i], peak));
+}
+
+/* Facts of the peak. */
+static void set_peak(const struct al_recipe *recipe, const struct al_working_row *rows,
+	struct facts *facts)
+{
+	mpq_ptr temporary = facts->of[AL_WORKING_TEMPORARY], peak = facts->of[AL_WORKING_PEAK];
+
+	AL_EXACT(change);
+	al_working_sum(recipe, rows, -1, temporary);
+	al_working_sum(recipe, rows, AL_TERM_ACTIVATIONS, change);
+	al_exact_add(temporary, change);
+	al_exact_add(temporary, facts->of[AL_WORKING_ACTIVATIONS]);
+	al_working_sum(recipe, rows, AL_TERM_GRADIENTS, peak);
+	al_exact_add(peak, temporary);
+	for (int fact = AL_WORKING_WEIGHTS; fact <= AL_WORKING_OPTIMIZER; fact++)
+		al_exact_add(peak, facts->of[fact]);
 }
 
 void al_working_sum(const struct al_recipe *recipe, const struct al_working_row *rows, int state,
@@ -452,7 +477,11 @@ bool al_working_evaluate(const struct al_stage *stage, const struct al_working_a
 		return false;
 	set_degrees(stage, ask, &facts);
 	*out = rows;
-	if (!evaluate_terms(recipe, ask->ledger, &facts, rows, err))
+	if (!evaluate_terms(recipe, ask->ledger, &facts, false, rows, err))
+		return false;
+	mark_peak(rows, recipe->n_working);
+	set_peak(recipe, rows, &facts);
+	if (!evaluate_terms(recipe, ask->ledger, &facts, true, rows, err))
 		return false;
 	mark_peak(rows, recipe->n_working);
 	return true;

@@ -4,7 +4,8 @@
  *
  * A term without "during" is held all the time. The others belong to a moment (the loss, a
  * feed-forward block, the experts): moments don't come at once, so the peak has the terms of one
- * of them, the one that adds most. A term may be negative: what was freed by that moment. */
+ * of them, the one that adds most. A term may be negative: what was freed by that moment. Last come
+ * terms of what an allocator reserves without use, which may depend on the peak. */
 #pragma once
 
 #include "ledger/stage.h"

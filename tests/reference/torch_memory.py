@@ -135,11 +135,16 @@ def blocks(model):
     raise LookupError('no blocks')
 
 
-def shard(model, s):
+def make_mesh(*sizes):
     from torch.distributed.device_mesh import init_device_mesh
+
+    return init_device_mesh(device(), sizes)
+
+
+def shard(model, s, mesh=None):
     from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 
-    mesh = init_device_mesh(device(), (s['fsdp'],))
+    mesh = mesh or make_mesh(s['fsdp'])
     policy = MixedPrecisionPolicy(param_dtype=torch.bfloat16, reduce_dtype=torch.float32)
     for block in blocks(model):
         fully_shard(block, mesh=mesh, mp_policy=policy)
@@ -200,7 +205,7 @@ def make_optimizer(model, s):
     kind = s['optimizer']
     parameters = [p for p in model.parameters() if p.requires_grad]
     if kind == 'adamw':
-        return torch.optim.AdamW(parameters, lr=1e-5)
+        return torch.optim.AdamW(parameters, lr=1e-5, foreach=True)  # the default on CUDA
     if kind == 'adamw fused':
         return torch.optim.AdamW(parameters, lr=1e-5, fused=True)
     if kind == 'adamw loop':
@@ -537,4 +542,5 @@ def main():
             json.dump(results, file)
 
 
-main()
+if __name__ == '__main__':
+    main()
