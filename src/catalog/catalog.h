@@ -413,7 +413,7 @@ struct al_recipe {
 /* ---- models ---- */
 
 struct al_model {
-	const char *name, *title, *source; /* of a config.json: its path, twice, and no source */
+	const char *name, *title, *source; /* of a config.json: its path, its path, and none */
 	const char *family; /* NULL: attention only */
 	struct al_binding *symbols; /* without a family */
 	size_t n_symbols;

@@ -267,7 +267,8 @@ bool al_catalog_config(struct al_catalog *catalog, const struct al_json *doc, vo
 	if (!choose_family(catalog, doc, model->config, family, &model->family, err))
 		return false;
 	model->name = al_strdup(&catalog->arena, doc->name);
-	model->title = model->name;
+	model->title = model->note ? al_format(&catalog->arena, "%s (text model)", model->name)
+				   : model->name;
 	model->doc = doc;
 	*out = model;
 	return true;
