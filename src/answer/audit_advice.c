@@ -90,7 +90,7 @@ static size_t group_of(const struct al_audit_run *run, const struct al_table *st
 	*size = 1;
 	for (size_t i = 0; i < run->n_measured; i++) {
 		const struct al_attention *a = run->measured[i];
-		if (strcmp(a->name, al_table_text(steps, row, "module")) == 0)
+		if (a->n_kv_heads > 0 && strcmp(a->name, al_table_text(steps, row, "module")) == 0)
 			*size = (size_t)(a->n_heads / a->n_kv_heads);
 	}
 	return (size_t)head / *size;

@@ -207,7 +207,7 @@ const char *al_capacity_say(struct al_arena *arena, const struct al_request *q,
 	const char *log = say_log(arena, q, c);
 
 	return !c->host ? log
-			: al_format(arena, "%s %s of the host hold another %s tokens.", log,
-				al_claim_bytes(arena, "host_memory", c->host),
-				al_claim_count(arena, "host_tokens", c->host_tokens));
+			: al_format(arena, "%s Another %s tokens fit in %s of the host's memory.",
+				log, al_claim_count(arena, "host_tokens", c->host_tokens),
+				al_claim_bytes(arena, "host_memory", c->host));
 }

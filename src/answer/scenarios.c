@@ -12,13 +12,12 @@ static bool is_left_out(const struct al_session *session, const char *name)
 	return true;
 }
 
-static bool ask(void *context, struct al_arena *arena, const char *text,
-	struct al_scenario_answer *out, struct al_error *err)
+static bool ask(struct al_arena *arena, const char *text, struct al_scenario_answer *out,
+	struct al_error *err)
 {
 	struct al_question question;
 	struct al_session *asked;
 
-	(void)context;
 	if (!al_question_read(arena, text, &question, err)
 		|| !al_question_ask(arena, &question, question.words, &asked, err))
 		return false;
@@ -35,7 +34,7 @@ static bool visit_named(struct al_session *session, const char *name,
 
 	if (!al_scenario_open(&scenario, session->catalog, name, err))
 		return is_left_out(session, name);
-	al_scenario_set_asker(scenario, (struct al_scenario_asker){.ask = ask});
+	al_scenario_set_asker(scenario, ask);
 	bool ok = visit(context, scenario, err);
 	al_scenario_destroy(scenario);
 	return ok;

@@ -68,7 +68,7 @@ enum al_engine_covers { AL_COVERS_ALL, AL_COVERS_STATIC, AL_COVERS_CACHE, AL_COV
 enum al_engine_packing { AL_PACKING_WIDEST, AL_PACKING_SLOTS, AL_PACKING_TUPLES };
 enum al_engine_line { AL_LINE_NONE, AL_LINE_BLOCKS, AL_LINE_SEQUENCES };
 
-/* What of a variant's cache lies beside other layers' in blocks (ledger/packed.h). */
+/* What of a variant's cache shares blocks with other layers' (ledger/packed.h). */
 struct al_engine_page {
 	const char *variant, *cached;
 	int64_t block; /* tokens of a page */

@@ -100,18 +100,20 @@ static size_t drop_wide_columns(const struct al_style *style, struct al_table *t
 	return n_before - table->n_columns;
 }
 
-/* The first rows, and the sum that ends the table. */
+/* The first of `n` rows, and the sums that end the table: one more. */
 static void keep_rows(struct al_table *table, size_t n)
 {
-	const size_t last = table->n_rows - 1;
+	size_t n_sums = 0;
 
-	if (n > last)
+	if (n + 1 > table->n_rows)
 		return;
-	if (table->rows[last][0].is_total) {
-		table->rows[n] = table->rows[last];
-		n++;
-	}
-	table->n_rows = n;
+	while (n_sums <= n && table->rows[table->n_rows - 1 - n_sums][0].is_total)
+		n_sums++;
+	if (n_sums > 0)
+		n += 1 - n_sums;
+	memmove(&table->rows[n], &table->rows[table->n_rows - n_sums],
+		n_sums * sizeof(*table->rows));
+	table->n_rows = n + n_sums;
 }
 
 /* ---- the whole ---- */

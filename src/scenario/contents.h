@@ -249,7 +249,7 @@ struct al_scenario_claim {
 
 /* A command line, asked for a printed number in place of its "{}". */
 struct al_scenario_question {
-	const char *id, *title, *source;
+	const char *id;
 	const char *ask;
 	const char *given; /* NULL: there is no "{}" */
 	mpq_srcptr value; /* of what is given */
@@ -284,7 +284,7 @@ struct al_scenario {
 	size_t n_figures;
 	struct al_scenario_question *questions;
 	size_t n_questions;
-	struct al_scenario_asker asker; /* ask NULL: nobody answers them */
+	al_scenario_asker *ask; /* NULL: there is none */
 	struct al_scenario_claim *claims;
 	size_t n_claims;
 	size_t n_cells; /* counted against their bounds while the file is read */

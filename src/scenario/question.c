@@ -33,7 +33,7 @@ static const char *fill(struct al_arena *arena, const struct al_scenario_questio
 static bool ask_at(struct al_evaluator *evaluator, const struct al_scenario_question *question,
 	int place, struct al_scenario_answer *out, struct al_error *err)
 {
-	const struct al_scenario_asker *asker = &evaluator->scenario->asker;
+	al_scenario_asker *ask = evaluator->scenario->ask;
 	struct al_arena *arena = evaluator->arena;
 	const char *text = question->ask;
 	mpq_ptr at = al_exact_new(arena), half = al_exact_new(arena);
@@ -45,9 +45,9 @@ static bool ask_at(struct al_evaluator *evaluator, const struct al_scenario_ques
 			(place == AT_LOW ? mpq_sub : mpq_add)(at, at, half);
 		text = fill(arena, question, at, question->digits + (place != AT_VALUE));
 	}
-	if (!asker->ask)
+	if (!ask)
 		return al_fail(err, AL_EINPUT, "nothing here answers the question \"%s\"", text);
-	return asker->ask(asker->context, arena, text, out, err) || al_in(err, "%s", text);
+	return ask(arena, text, out, err) || al_in(err, "%s", text);
 }
 
 /* The question at all its places, once. */

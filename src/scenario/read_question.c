@@ -24,8 +24,6 @@ static bool finish_question(void *context, const struct al_item *node, void *out
 #define AT(member) offsetof(struct al_scenario_question, member)
 static const struct al_field question_fields[] = {
 	{AL_KEY("id", BY, AT(id)), .is_required = true, .find = al_scenario_find_id},
-	{AL_KEY("title", TEXT, AT(title))},
-	{AL_KEY("source", TEXT, AT(source))},
 	{AL_KEY("ask", TEXT, AT(ask)), .is_required = true},
 	{AL_KEY("given", TEXT, AT(given))},
 };

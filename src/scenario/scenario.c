@@ -68,9 +68,9 @@ bool al_scenario_parse(struct al_scenario **out, struct al_catalog *catalog, con
 	return false;
 }
 
-void al_scenario_set_asker(struct al_scenario *scenario, struct al_scenario_asker asker)
+void al_scenario_set_asker(struct al_scenario *scenario, al_scenario_asker *ask)
 {
-	scenario->asker = asker;
+	scenario->ask = ask;
 }
 
 void al_scenario_destroy(struct al_scenario *scenario)

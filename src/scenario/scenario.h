@@ -54,13 +54,12 @@ struct al_scenario_answer {
 	size_t n_tables;
 };
 
-/* What answers the questions of a scenario; the answer lives as long as the arena. */
-struct al_scenario_asker {
-	bool (*ask)(void *context, struct al_arena *arena, const char *question,
-		struct al_scenario_answer *out, struct al_error *err);
-	void *context;
-};
-void al_scenario_set_asker(struct al_scenario *scenario, struct al_scenario_asker asker);
+/* Answers a question of a scenario; the answer lives as long as the arena. */
+typedef bool al_scenario_asker(struct al_arena *arena, const char *question,
+	struct al_scenario_answer *out, struct al_error *err);
+
+/* Without one, claims about answers fail. */
+void al_scenario_set_asker(struct al_scenario *scenario, al_scenario_asker *ask);
 
 /* Tables first, then sweeps and listings, in the file's order. `out` is the caller's to finish. */
 size_t al_scenario_n_tables(const struct al_scenario *scenario);

@@ -555,7 +555,7 @@ static bool takes(const struct al_request *q, const struct al_declared_cache *ca
 	return al_find_name(text, declared->items, declared->n) >= 0;
 }
 
-/* What the engine caches of the model's attention in, unless it is told otherwise. */
+/* The engine's format for the cache of the model's attention, where none is asked for. */
 static const char *own_format(const struct al_request *q)
 {
 	const struct al_engine *engine = q->engine.engine;

@@ -221,7 +221,7 @@
     return value;
   }
 
-  /* Of a state the tokens of its first dimension, where it says how many it has. */
+  /* Of a state the tokens of its first dimension, where that is a number of tokens. */
   function held({line, all, dims}, scope) {
     if (line[PER] !== 'sequence') return all * heldTokens(line, scope);
     return has(line, TOKENS) ? all / dims[0] * wholeOf(line[TOKENS], scope, 0n) : all;
