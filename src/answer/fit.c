@@ -346,8 +346,8 @@ void al_fit_note(struct al_fit *f, struct al_table *table)
 	}
 	if (f->is_reserved)
 		al_table_note(table,
-			"memory is what PyTorch's allocator reserves, an estimate: six of seven "
-			"measured settings are within 10 %%");
+			"memory is what PyTorch's allocator reserves, an estimate fitted to "
+			"measured settings: six of seven of these are within 10 %%");
 	if (mpq_sgn(f->rest) > 0)
 		al_table_note(table, "%s uses %s %% of a device's memory, for %s",
 			q->engine.engine->title,

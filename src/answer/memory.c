@@ -198,7 +198,8 @@ static void add_reserved(struct answer *a, const struct al_memory_figures *figur
 	al_table_mark_total(a->table);
 	al_table_note(a->table,
 		"the total is allocated at the peak, during %s; reserved is what PyTorch's "
-		"allocator takes of the device: six of seven measured settings are within 10 %%",
+		"allocator takes of the device, an estimate fitted to measured settings: six of "
+		"seven of these are within 10 %%",
 		stage->moment);
 }
 
