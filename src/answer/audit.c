@@ -5,7 +5,7 @@
 
 static const struct al_option_row against_rows[] = {
 	OPTION_TEXT(struct al_audit_asked, against, "against", "CHECKPOINT",
-		"also compare each head with the same head of CHECKPOINT"),
+		"compare each head with the head of CHECKPOINT that matches it"),
 	OPTION_END,
 };
 

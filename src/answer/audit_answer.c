@@ -178,9 +178,9 @@ bool al_audit_run_answer(struct al_audit_run *run, struct al_error *err)
 		write_tables(run);
 	if (run->options->figures && !al_audit_figures_draw(run, err))
 		return false;
-	if (!is_comparison(run))
-		al_session_claim(run->session, al_audit_verdict(run));
-	if (run->session->claim.text)
+	al_session_claim(run->session,
+		is_comparison(run) ? al_audit_against_say(run) : al_audit_verdict(run));
+	if (run->session->claim.text && !is_comparison(run))
 		al_audit_next(run);
 	al_audit_report_add(run);
 	answer(run);

@@ -136,6 +136,10 @@ const char *al_audit_model_words(const struct al_audit_run *run);
 /* audit_report.c: the page of --report, where it is asked for. */
 void al_audit_report_add(struct al_audit_run *run);
 
+/* audit_against.c: fills `against`; and the sentence on it. */
+bool al_audit_against(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
+const char *al_audit_against_say(const struct al_audit_run *run);
+
 /* What is measured of heads of different modules, and of heads of two checkpoints. */
 bool al_audit_run_pairs(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 

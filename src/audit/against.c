@@ -1,8 +1,11 @@
-/* Two checkpoints side by side, through inner products of the heads' forms. */
+/* Two checkpoints side by side, through inner products of the heads' forms. A form doesn't depend on
+ * the bases in which a head keeps its queries, keys and values; which head is whose counterpart is
+ * found by matching. */
 #include "audit/against.h"
 
 #include "audit/forms.h"
 #include "audit/measurement.h"
+#include "linalg/assignment.h"
 
 /* How a head's form compares with its counterpart's. */
 struct form {
@@ -11,20 +14,14 @@ struct form {
 
 struct row {
 	struct al_audit_place at;
-	size_t head;
-	struct form qk, ov;
+	size_t head, match;
+	struct form of[AL_N_FORMS];
 };
 
-#define FORM_FIELDS(form, name) \
-	{{.key = #form "_cosine", .title = "cosine", .group = name, .digits = 4}, \
-		AL_MEMBER(struct row, form.cosine)}, \
-		{{.key = #form "_norm", .title = "norm", .group = name, .digits = 4}, \
-			AL_MEMBER(struct row, form.norm)}, \
-		{{.key = #form "_norm_against", .title = "against", .group = name, .digits = 4}, \
-			AL_MEMBER(struct row, form.norm_against)}, \
+#define FORM_FIELD(form, at, name, member, heading) \
 	{ \
-		{.key = #form "_difference", .title = "difference", .group = name, .digits = 4}, \
-			AL_MEMBER(struct row, form.difference) \
+		{.key = #form "_" #member, .title = heading, .group = name, .digits = 4}, \
+			AL_MEMBER(struct row, of[at].member) \
 	}
 
 void al_against_add_columns(struct al_table *table)
@@ -33,8 +30,16 @@ void al_against_add_columns(struct al_table *table)
 		AL_AUDIT_PLACE_FIELDS,
 		{{.key = "head", .title = "Head", .digits = AL_DIGITS_ALL, .is_key = true},
 			AL_MEMBER(struct row, head)},
-		FORM_FIELDS(qk, "QK"),
-		FORM_FIELDS(ov, "OV"),
+		{{.key = "match", .title = "Match", .digits = AL_DIGITS_ALL},
+			AL_MEMBER(struct row, match)},
+		FORM_FIELD(qk, AL_FORM_QK, "QK", cosine, "cosine"),
+		FORM_FIELD(qk, AL_FORM_QK, "QK", difference, "difference"),
+		FORM_FIELD(ov, AL_FORM_OV, "OV", cosine, "cosine"),
+		FORM_FIELD(ov, AL_FORM_OV, "OV", difference, "difference"),
+		FORM_FIELD(qk, AL_FORM_QK, "QK norm", norm, "here"),
+		FORM_FIELD(qk, AL_FORM_QK, "QK norm", norm_against, "there"),
+		FORM_FIELD(ov, AL_FORM_OV, "OV norm", norm, "here"),
+		FORM_FIELD(ov, AL_FORM_OV, "OV norm", norm_against, "there"),
 		AL_FIELDS_END,
 	};
 
@@ -67,46 +72,113 @@ bool al_against_check(const struct al_attention *a, const struct al_attention *b
 
 /* ---- heads ---- */
 
-/* For equal heads the three products are bit-identical, so the difference is 0. */
-static struct form compare(struct al_matrix aa, struct al_matrix bb, struct al_matrix ab,
-	size_t head)
+/* Inner products of a form within each module and between both, [n_heads][n_heads]. */
+struct products {
+	bool is_there;
+	struct al_matrix aa, bb, ab;
+};
+
+static bool find_products(struct al_scratch *scratch, const struct al_heads *a,
+	const struct al_heads *b, enum al_form form, struct products *p, struct al_error *err)
 {
-	const double a = aa.data[head + head * aa.ld], b = bb.data[head + head * bb.ld];
-	const double both = ab.data[head + head * ab.ld];
+	p->is_there = al_has_form(a, form);
+	return !p->is_there
+		|| (al_form_inner(scratch, a, a, form, &p->aa, err)
+			&& al_form_inner(scratch, b, b, form, &p->bb, err)
+			&& al_form_inner(scratch, a, b, form, &p->ab, err));
+}
+
+static double at(struct al_matrix m, size_t row, size_t column)
+{
+	return m.data[row + column * m.ld];
+}
+
+/* For equal heads the three products are equal but for rounding, so the difference is 0. */
+static struct form compare(const struct products *p, size_t head, size_t match)
+{
+	if (!p->is_there)
+		return (struct form){NAN, NAN, NAN, NAN};
+	const double a = at(p->aa, head, head), b = at(p->bb, match, match);
+	const double both = at(p->ab, head, match);
 
 	return (struct form){al_cosine(both, a, b), sqrt(a), sqrt(b),
 		a > 0 ? sqrt(fmax(a - 2 * both + b, 0) / a) : NAN};
 }
 
-/* forms[n_heads]: NANs where the modules have no such form. */
-static bool compare_forms(const struct al_heads *a, const struct al_heads *b, enum al_form form,
-	struct form *forms, struct al_error *err)
-{
-	AL_SCRATCH(scratch);
-	struct al_matrix aa, bb, ab;
+/* ---- which head is whose counterpart ---- */
 
-	if (al_has_form(a, form)
-		&& (!al_form_inner(&scratch, a, a, form, &aa, err)
-			|| !al_form_inner(&scratch, b, b, form, &bb, err)
-			|| !al_form_inner(&scratch, a, b, form, &ab, err)))
-		return false;
-	for (size_t i = 0; i < a->n_heads; i++)
-		forms[i] = al_has_form(a, form) ? compare(aa, bb, ab, i)
-						: (struct form){NAN, NAN, NAN, NAN};
-	return true;
+/* Of two heads that both resemble another equally, the one at the same place is its counterpart. */
+static const double SAME_PLACE = 1e-9;
+
+/* How much head i of `a` resembles head j of `b`: their forms' cosines, added. */
+static double resemblance(const struct products *products, size_t i, size_t j)
+{
+	double sum = i == j ? SAME_PLACE : 0;
+
+	for (int form = 0; form < AL_N_FORMS; form++) {
+		const double cosine = compare(&products[form], i, j).cosine;
+		if (!isnan(cosine))
+			sum += cosine;
+	}
+	return sum;
+}
+
+/* Matches the heads of group i of `a` with those of group j of `b`, to[size]; the sum of what they
+ * resemble each other. */
+static double match_group(const struct products *products, size_t size, size_t i, size_t j,
+	size_t *to)
+{
+	AL_ARENA(arena);
+	double *gains = al_new_array(&arena, double, size *size), sum = 0;
+
+	for (size_t y = 0; y < size; y++)
+		for (size_t x = 0; x < size; x++)
+			gains[x + y * size] = resemblance(products, i * size + x, j * size + y);
+	al_assign((struct al_view){gains, size, size, size}, to);
+	for (size_t x = 0; x < size; x++)
+		sum += gains[x + to[x] * size];
+	return sum;
+}
+
+/* match[n_heads]: the pairs that resemble each other most, all together. Heads that share a key and
+ * a value keep together. */
+static void match_heads(const struct products *products, size_t n_heads, size_t n_groups,
+	size_t *match)
+{
+	AL_ARENA(arena);
+	const size_t size = n_heads / n_groups;
+	double *gains = al_new_array(&arena, double, n_groups *n_groups);
+	size_t *to = al_new_array(&arena, size_t, n_groups);
+
+	for (size_t j = 0; j < n_groups; j++)
+		for (size_t i = 0; i < n_groups; i++)
+			gains[i + j * n_groups] = match_group(products, size, i, j, match);
+	al_assign((struct al_view){gains, n_groups, n_groups, n_groups}, to);
+	for (size_t i = 0; i < n_groups; i++) {
+		(void)match_group(products, size, i, to[i], match + i * size);
+		for (size_t x = 0; x < size; x++)
+			match[i * size + x] += to[i] * size;
+	}
 }
 
 bool al_against_add_module(const struct al_audit_module *a, const struct al_audit_module *b,
 	struct al_table *table, struct al_error *err)
 {
+	AL_SCRATCH(scratch);
 	const size_t n = a->heads.n_heads;
-	struct form *qk = al_new_array(&table->arena, struct form, n);
-	struct form *ov = al_new_array(&table->arena, struct form, n);
+	size_t *match = al_new_array(&table->arena, size_t, n);
+	struct products products[AL_N_FORMS];
 
-	if (!compare_forms(&a->heads, &b->heads, AL_FORM_QK, qk, err)
-		|| !compare_forms(&a->heads, &b->heads, AL_FORM_OV, ov, err))
-		return false;
-	for (size_t i = 0; i < n; i++)
-		al_table_add_record(table, &(struct row){al_audit_place_of(a), i, qk[i], ov[i]});
+	for (int form = 0; form < AL_N_FORMS; form++)
+		if (!find_products(&scratch, &a->heads, &b->heads, (enum al_form)form,
+			    &products[form], err))
+			return false;
+	match_heads(products, n, a->heads.n_kv_heads, match);
+	for (size_t i = 0; i < n; i++) {
+		struct row row = {.at = al_audit_place_of(a), .head = i, .match = match[i]};
+		for (int form = 0; form < AL_N_FORMS; form++)
+			row.of[form] = compare(&products[form], i, match[i]);
+		al_table_add_record(table, &row);
+	}
 	return true;
 }

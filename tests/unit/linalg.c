@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/random.h"
+#include "linalg/assignment.h"
 #include "linalg/linalg.h"
 
 static struct al_matrix new_matrix(size_t rows, size_t cols)
@@ -991,9 +992,48 @@ static void sums_what_known_eigenvalues_leave(void **state)
 						exponent);
 }
 
+/* The largest sum over all permutations of columns from `row` on. */
+static double best_assignment(const double *gain, size_t n, size_t row, unsigned used)
+{
+	double best = row == n ? 0 : -INFINITY;
+
+	for (size_t j = 0; row < n && j < n; j++)
+		if (!(used >> j & 1))
+			best = fmax(best,
+				gain[row + j * n]
+					+ best_assignment(gain, n, row + 1, used | 1U << j));
+	return best;
+}
+
+static void assigns_as_trying_all_does(void **state)
+{
+	struct al_random *random = al_random_create(7, 0, 0, 0);
+	double gain[49];
+	size_t to[7];
+	(void)state;
+
+	for (size_t n = 0; n <= 7; n++)
+		for (int pass = 0; pass < 20; pass++) {
+			double sum = 0;
+			unsigned used = 0;
+			al_random_gaussian(random, gain, n * n);
+			for (size_t i = 0; pass % 2 && i < n * n; i++)
+				gain[i] = round(2 * gain[i]); /* ties */
+			al_assign((struct al_view){gain, n, n, n}, to);
+			for (size_t i = 0; i < n; i++) {
+				sum += gain[i + to[i] * n];
+				used |= 1U << to[i];
+			}
+			assert_int_equal(used, (1U << n) - 1);
+			assert_true(fabs(sum - best_assignment(gain, n, 0, 0)) < 1e-12);
+		}
+	al_random_destroy(random);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(assigns_as_trying_all_does),
 		cmocka_unit_test(multiplies_any_shape),
 		cmocka_unit_test(multiplies_floats),
 		cmocka_unit_test(forms_grams),

@@ -54,36 +54,63 @@ static void scale_head(float *weights, size_t head, float factor)
 		weights[head * HEAD * WIDTH + i] *= factor;
 }
 
-/* Answers `audit m --heads H:KV --seed N --only TABLE`, with inputs of these second moments, m.npy,
- * or NULL. */
-static struct al_answer *audit(const struct model *m, const char *table,
-	const struct al_bytes *moments, uint64_t seed)
+/* A model's tensors, as arrays of a checkpoint. */
+struct tensors {
+	int64_t query[2], key[2], output[2], transposed[2];
+	struct al_array items[4];
+};
+
+static void list_tensors(const struct model *m, struct tensors *t)
 {
 	const int64_t rows[] = {(int64_t)m->n_heads * HEAD, (int64_t)m->n_kv_heads * HEAD};
-	const int64_t query[] = {rows[0], WIDTH}, key[] = {rows[1], WIDTH},
-		      output[] = {WIDTH, rows[0]}, transposed[] = {1, WIDTH};
-	const struct al_array items[] = {
-		{"model.layers.0.self_attn.q_proj.weight", "F32", 2, query, NULL, m->query},
-		{"model.layers.0.self_attn.k_proj.weight", "F32", 2, key, NULL, m->key},
-		{"model.layers.0.self_attn.v_proj.weight", "F32", 2, key, NULL, m->value},
-		{"model.layers.0.self_attn.o_proj.weight", "F32", 2, output, transposed, m->output},
-	};
-	char heads[32], seed_text[32];
-	const char *words[] = {"audit", "m", "--heads", heads, "--seed", seed_text, "--only", table,
-		"--calibration", "m.npy"};
-	const struct al_arrays arrays = {"m", items, sizeof(items) / sizeof(*items), NULL};
-	const struct al_ask_options options = {.checkpoints = &arrays,
-		.n_checkpoints = 1,
+
+	*t = (struct tensors){{rows[0], WIDTH}, {rows[1], WIDTH}, {WIDTH, rows[0]}, {1, WIDTH},
+		{{"model.layers.0.self_attn.q_proj.weight", "F32", 2, t->query, NULL, m->query},
+			{"model.layers.0.self_attn.k_proj.weight", "F32", 2, t->key, NULL, m->key},
+			{"model.layers.0.self_attn.v_proj.weight", "F32", 2, t->key, NULL,
+				m->value},
+			{"model.layers.0.self_attn.o_proj.weight", "F32", 2, t->output,
+				t->transposed, m->output}}};
+}
+
+/* Answers `audit m --heads H:KV WORD...`, words up to NULL; beside `other`, called n, and the file
+ * m.npy, where they aren't NULL. */
+static struct al_answer *ask(const struct model *m, const struct model *other,
+	const struct al_bytes *moments, const char *const *more)
+{
+	struct tensors own, others;
+	struct al_arrays arrays[] = {{"m", own.items, 4, NULL}, {"n", others.items, 4, NULL}};
+	const struct al_ask_options options = {.checkpoints = arrays,
+		.n_checkpoints = other ? 2 : 1,
 		.files = moments,
 		.n_files = moments != NULL};
+	char heads[32];
+	const char *words[16] = {"audit", "m", "--heads", heads};
+	size_t n = 4;
 	struct al_answer *answer;
 	struct al_error err;
 
+	list_tensors(m, &own);
+	if (other)
+		list_tensors(other, &others);
 	snprintf(heads, sizeof(heads), "%zu:%zu", m->n_heads, m->n_kv_heads);
-	snprintf(seed_text, sizeof(seed_text), "%" PRIu64, seed);
-	if (!al_ask_with(moments ? 10 : 8, words, &options, &answer, &err))
+	while (*more)
+		words[n++] = *more++;
+	if (!al_ask_with(n, words, &options, &answer, &err))
 		fail_msg("%s", err.message);
 	return answer;
+}
+
+/* One table, with inputs of these second moments, or NULL. */
+static struct al_answer *audit(const struct model *m, const char *table,
+	const struct al_bytes *moments, uint64_t seed)
+{
+	char seed_text[32];
+
+	snprintf(seed_text, sizeof(seed_text), "%" PRIu64, seed);
+	return ask(m, NULL, moments,
+		(const char *const[]){"--seed", seed_text, "--only", table,
+			moments ? "--calibration" : NULL, "m.npy", NULL});
 }
 
 /* Its rows by reason. */
@@ -170,6 +197,83 @@ static void a_head_that_writes_little_is_silent(void **state)
 	}
 }
 
+/* ---- two checkpoints ---- */
+
+/* Puts head i where to[i] says. */
+static void move_heads(float *weights, size_t n, const size_t *to)
+{
+	const size_t size = HEAD * WIDTH;
+	float *old = al_alloc(n * size, sizeof(*old));
+
+	memcpy(old, weights, n * size * sizeof(*old));
+	for (size_t i = 0; i < n; i++)
+		memcpy(weights + to[i] * size, old + i * size, size * sizeof(*old));
+	free(old);
+}
+
+/* The model with its groups, and the heads of each group, in another order; to[n_heads]. */
+static void permute(struct model *m, size_t *to)
+{
+	const size_t size = m->n_heads / m->n_kv_heads;
+	size_t groups[MOST_HEADS];
+
+	for (size_t g = 0; g < m->n_kv_heads; g++) {
+		groups[g] = (5 * g + 2) % m->n_kv_heads;
+		for (size_t i = 0; i < size; i++)
+			to[g * size + i] = groups[g] * size + (3 * i + g) % size;
+	}
+	move_heads(m->query, m->n_heads, to);
+	move_heads(m->output, m->n_heads, to);
+	move_heads(m->key, m->n_kv_heads, groups);
+	move_heads(m->value, m->n_kv_heads, groups);
+}
+
+static void check_matches(const struct model *a, const struct model *b, const size_t *to,
+	const char *claim)
+{
+	struct al_answer *answer = ask(a, b, NULL, (const char *const[]){"--against", "n", NULL});
+
+	for (size_t i = 0; i < a->n_heads; i++) {
+		double match;
+		assert_true(al_answer_number(answer, 0, i, 3, &match));
+		assert_int_equal(match, to[i]);
+	}
+	assert_non_null(strstr(al_answer_text(answer), claim));
+	al_answer_free(answer);
+}
+
+static void permuted_heads_are_matched(void **state)
+{
+	static const size_t shapes[][2] = {{8, 8}, {128, 128}, {32, 8}, {8, 2}, {16, 1}};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++) {
+		struct model a = draw_model(shapes[i][0], shapes[i][1], 90 + i);
+		struct model b = draw_model(shapes[i][0], shapes[i][1], 90 + i);
+		size_t to[MOST_HEADS];
+		permute(&b, to);
+		check_matches(&a, &b, to, " heads are the same in both checkpoints; ");
+		scale_head(b.query, to[3], 1.5F);
+		check_matches(&a, &b, to,
+			"Head 3 of layers.0 moved most: its QK form by 50.0 % of its norm (cosine "
+			"1.0000).");
+		free_model(&a);
+		free_model(&b);
+	}
+}
+
+static void unrelated_heads_are_called_so(void **state)
+{
+	struct model a = draw_model(8, 8, 100), b = draw_model(8, 8, 101);
+	struct al_answer *answer = ask(&a, &b, NULL, (const char *const[]){"--against", "n", NULL});
+	(void)state;
+
+	assert_non_null(strstr(al_answer_text(answer), "The heads are unrelated: even head "));
+	al_answer_free(answer);
+	free_model(&a);
+	free_model(&b);
+}
+
 /* ---- redundancy ---- */
 
 /* As .npy: variances that fall with a power, in directions that no head knows. */
@@ -244,6 +348,8 @@ int main(void)
 		cmocka_unit_test(a_copy_is_a_twin),
 		cmocka_unit_test(shared_queries_and_keys_are_told),
 		cmocka_unit_test(a_head_that_writes_little_is_silent),
+		cmocka_unit_test(permuted_heads_are_matched),
+		cmocka_unit_test(unrelated_heads_are_called_so),
 		cmocka_unit_test(inputs_make_no_heads_redundant),
 	};
 
