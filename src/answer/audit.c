@@ -75,8 +75,8 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 	run->take_matrix = take_matrix;
 	run->taker = run;
 	return measure_all(run, err) && al_audit_run_pairs(run, err)
-		&& al_audit_run_count_not_finite(run, NULL, err) && al_audit_run_losses(run, err)
-		&& al_audit_run_answer(run, err);
+		&& al_audit_run_count_not_finite(run, NULL, err) && al_audit_run_hash(run, err)
+		&& al_audit_run_losses(run, err) && al_audit_run_answer(run, err);
 }
 
 const struct al_command al_command_audit = {

@@ -26,7 +26,7 @@ static void add_notes(struct al_audit_run *run)
 {
 	struct al_table *table = first_table(run);
 
-	al_opened_checkpoint_note(run->opened, table);
+	al_opened_checkpoint_note_fingerprint(run->opened, run->fingerprint, table);
 	al_audit_note(&run->audit, run->measured, run->n_measured, run->kernel, table);
 	if (run->kernel_note)
 		al_table_warn(table, "%s", run->kernel_note);

@@ -17,7 +17,7 @@ static struct al_page_head begin_head(const struct al_audit_run *run)
 		facts[n++] = al_format(arena, "modules of attention: %s",
 			al_table_text(&run->summary, 0, "value"));
 	facts[n++] = al_count_text(arena, checkpoint->bytes, "byte");
-	facts[n++] = al_format(arena, "fingerprint %016" PRIx64, checkpoint->header_hash);
+	facts[n++] = al_format(arena, "fingerprint %016" PRIx64, run->fingerprint);
 	return (struct al_page_head){
 		.title = basename(al_strdup(arena, al_session_word(run->session, 0))),
 		.facts = {facts, n},

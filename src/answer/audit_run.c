@@ -323,6 +323,17 @@ bool al_audit_run_count_not_finite(const struct al_audit_run *run, const bool *i
 	return al_checkpoint_count_not_finite(checkpoint, is_counted, run->not_finite, err);
 }
 
+bool al_audit_run_hash(struct al_audit_run *run, struct al_error *err)
+{
+	const struct al_checkpoint *checkpoint = run->opened->checkpoint;
+	bool *is_read = al_new_array(&run->session->arena, bool, checkpoint->n_tensors + 1);
+
+	for (size_t i = 0; i < run->n_chosen; i++)
+		al_attention_mark_tensors(checkpoint, run->chosen[i], true, is_read);
+	return al_checkpoint_hash(checkpoint, run->options->layout.modules ? is_read : NULL,
+		&run->fingerprint, err);
+}
+
 /* ---- pairs: heads of different modules ---- */
 
 static bool measure_across(struct al_audit_run *run, struct al_error *err)

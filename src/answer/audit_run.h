@@ -61,6 +61,8 @@ struct al_audit_run {
 	struct al_page_left_out *left_out; /* modules that weren't measured, and why */
 	size_t n_left_out, room;
 	int64_t *not_finite; /* of each tensor, how many of its numbers */
+	uint64_t fingerprint; /* of the headers and, with --modules, of what these are of, else of
+				 all numbers */
 	const char *kernel, *kernel_note; /* of BLAS; NULL: no reason to give */
 	al_matrices_taker *take_matrix; /* of --tables */
 	void *taker;
@@ -99,6 +101,9 @@ bool al_audit_run_check_modules(const struct al_audit_run *run, struct al_error 
  * its own (NULL: of all). */
 bool al_audit_run_count_not_finite(const struct al_audit_run *run, const bool *is_own,
 	struct al_error *err) AL_MUST_CHECK;
+
+/* Finds the fingerprint. */
+bool al_audit_run_hash(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
 /* The table of this measurement; NULL: it isn't wanted. */
 const struct al_table *al_audit_run_table(const struct al_audit_run *run, const char *id);

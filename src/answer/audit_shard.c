@@ -174,7 +174,6 @@ static bool describe(struct sharding *s, const char *config, struct al_error *er
 	const struct al_audit_run *run = s->run;
 	const struct al_audit_asked *o = run->options;
 	struct al_shard_file *m = &s->manifest;
-	uint64_t source;
 
 	al_shard_file_say(m, "shard", al_format(&m->arena, "%lld", (long long)s->part.shard));
 	al_shard_file_say(m, "shards", al_format(&m->arena, "%lld", (long long)s->part.n_shards));
@@ -185,10 +184,9 @@ static bool describe(struct sharding *s, const char *config, struct al_error *er
 	al_shard_file_say(m, "tables", o->tables ? "--tables" : NULL);
 	al_shard_file_say(m, "figures", o->figures ? "--figures" : NULL);
 	al_shard_file_say(m, "report", o->report ? "--report" : NULL);
-	if (!al_shard_summarize(run, m, err)
-		|| !al_checkpoint_hash(run->opened->checkpoint, &source, err))
+	if (!al_shard_summarize(run, m, err) || !al_audit_run_hash(s->run, err))
 		return false;
-	al_shard_file_say(m, "source", al_fingerprint_text(&m->arena, source));
+	al_shard_file_say(m, "source", al_fingerprint_text(&m->arena, run->fingerprint));
 	return true;
 }
 
@@ -218,7 +216,7 @@ static void put_manifest(struct sharding *s)
 
 	al_shard_file_write(&s->manifest,
 		al_files_add(&session->files, s->folder, s->stem, "json"));
-	al_opened_checkpoint_note(s->run->opened, s->answer);
+	al_opened_checkpoint_note_fingerprint(s->run->opened, s->run->fingerprint, s->answer);
 	if (s->run->n_steps == 0)
 		al_table_warn(s->answer, "fewer modules than shards: this shard has none");
 	al_table_note(s->answer,

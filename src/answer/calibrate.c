@@ -245,7 +245,8 @@ static bool record(struct calibrating *c, struct al_error *err)
 		(const char *const[]){al_format(&c->session->arena, "--calibration %s",
 					      al_shell_word(&c->session->arena, target)),
 			NULL});
-	al_opened_checkpoint_note(c->model.file, c->session->tables[0]);
+	al_opened_checkpoint_note_fingerprint(c->model.file, calibration->source,
+		c->session->tables[0]);
 	al_kernel_note(c->session->tables[0]);
 	/* What the tokens didn't need may hold NaN: rows of embeddings, the last projection. */
 	return al_checkpoint_note_not_finite(checkpoint, c->session->tables[0], err)

@@ -1,6 +1,7 @@
 /* What the commands on checkpoints share. */
 #include "base/file.h"
 #include "answer/checkpoint.h"
+#include "base/fingerprint.h"
 
 #include <strings.h>
 
@@ -25,16 +26,22 @@ static void note_files(struct al_table *table, const struct al_checkpoint *check
 		al_table_note(table, "config: %s", checkpoint->config);
 }
 
-void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpoint)
+void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpoint,
+	const uint64_t *fingerprint)
 {
 	uint64_t header_bytes = 0;
 
 	for (size_t i = 0; i < checkpoint->n_shards; i++)
 		header_bytes += checkpoint->shards[i].header_bytes;
 	note_files(table, checkpoint);
-	al_table_note(table, "size: %s", al_count_text(&table->arena, checkpoint->bytes, "byte"));
-	al_table_note(table, "header: %s, fingerprint (fnv1a) %016" PRIx64,
-		al_count_text(&table->arena, header_bytes, "byte"), checkpoint->header_hash);
+	al_table_note(table, "size: %s, %s of them headers",
+		al_count_text(&table->arena, checkpoint->bytes, "byte"),
+		al_exact_grouped(&table->arena,
+			al_format(&table->arena, "%" PRIu64, header_bytes)));
+	al_table_note(table, "fingerprint: %s, of %s",
+		al_fingerprint_text(&table->arena,
+			fingerprint ? *fingerprint : checkpoint->header_hash),
+		fingerprint ? "headers and numbers" : "headers alone");
 }
 
 void al_note_numbers_unread(struct al_table *table)
@@ -147,9 +154,10 @@ const char *al_recognition_text(struct al_table *table, const struct al_model_vi
 				: "recognized from tensor names and shapes";
 }
 
-void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct al_table *table)
+static void note(const struct al_opened_checkpoint *opened, const uint64_t *fingerprint,
+	struct al_table *table)
 {
-	al_checkpoint_note(table, opened->checkpoint);
+	al_checkpoint_note(table, opened->checkpoint, fingerprint);
 	al_table_note(table, "family: %s, %s", opened->view.family->name,
 		al_recognition_text(table, &opened->view));
 	const char *method = al_checkpoint_metadata(opened->checkpoint, "attnledger.method");
@@ -162,4 +170,26 @@ void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct
 				: "");
 	for (size_t i = 0; i < opened->view.n_notes; i++)
 		al_table_note(table, "%s", opened->view.notes[i]);
+}
+
+void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct al_table *table)
+{
+	note(opened, NULL, table);
+}
+
+void al_opened_checkpoint_note_fingerprint(const struct al_opened_checkpoint *opened,
+	uint64_t fingerprint, struct al_table *table)
+{
+	note(opened, &fingerprint, table);
+}
+
+bool al_opened_checkpoint_note_whole(const struct al_opened_checkpoint *opened,
+	struct al_table *table, struct al_error *err)
+{
+	uint64_t fingerprint;
+
+	if (!al_checkpoint_hash(opened->checkpoint, NULL, &fingerprint, err))
+		return false;
+	note(opened, &fingerprint, table);
+	return true;
 }

@@ -41,18 +41,26 @@ struct al_opened_checkpoint *al_session_checkpoint(struct al_session *session,
 	const struct al_layout_options *options, const char *path, const char *config, bool modules,
 	struct al_error *err) AL_MUST_CHECK;
 
-/* Facts in every answer about a checkpoint: sizes, hash of the header, family, what was left
- * out. */
+/* Facts in every answer about a checkpoint: sizes, fingerprint, family, what was left out. */
 void al_opened_checkpoint_note(const struct al_opened_checkpoint *opened, struct al_table *table);
+
+/* The same with the fingerprint of all numbers, which are read for it. */
+bool al_opened_checkpoint_note_whole(const struct al_opened_checkpoint *opened,
+	struct al_table *table, struct al_error *err) AL_MUST_CHECK;
+
+/* The same with a fingerprint that is known. */
+void al_opened_checkpoint_note_fingerprint(const struct al_opened_checkpoint *opened,
+	uint64_t fingerprint, struct al_table *table);
 
 /* How the family was found, for a note: "named by config.json". */
 const char *al_recognition_text(struct al_table *table, const struct al_model_view *view);
 
 /* ---- the file alone ---- */
 
-/* Notes which file was read: its path, size, and a hash of its header, which distinguish it from
- * another file of the same name. */
-void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpoint);
+/* Notes which file was read: its path, size, and a fingerprint, which distinguish it from another
+ * file of the same name; NULL: of its header alone. */
+void al_checkpoint_note(struct al_table *table, const struct al_checkpoint *checkpoint,
+	const uint64_t *fingerprint);
 
 /* That the answer is of headers alone, and which one reads numbers. */
 void al_note_numbers_unread(struct al_table *table);

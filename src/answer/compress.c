@@ -78,7 +78,8 @@ static bool compress(struct al_session *session, struct al_opened_checkpoint *op
 	options->context = &c;
 	if (!al_compress(&opened->view, options, file, table, heads, err))
 		return false;
-	al_opened_checkpoint_note(opened, table);
+	if (!al_opened_checkpoint_note_whole(opened, table, err))
+		return false;
 	al_table_note(table, "seed: %llu, BLAS kernel: %s",
 		(unsigned long long)options->effort.seed, al_blas_kernel());
 	al_kernel_note(table);

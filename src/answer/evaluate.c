@@ -256,9 +256,9 @@ static bool evaluate(struct evaluation *e, struct al_error *err)
 	/* Numbers that the tokens don't use may be NaN: rows of embeddings, tied tensors. */
 	if (!(is_decoder ? evaluate_decoder(e, err) : evaluate_encoder(e, err))
 		|| !al_checkpoint_note_not_finite(checkpoint, e->session->tables[0], err)
+		|| !al_opened_checkpoint_note_whole(e->model.file, e->session->tables[0], err)
 		|| !al_checkpoint_check_unchanged(checkpoint, err))
 		return false;
-	al_opened_checkpoint_note(e->model.file, e->session->tables[0]);
 	al_kernel_note(e->session->tables[0]);
 	return true;
 }

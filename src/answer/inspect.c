@@ -333,7 +333,7 @@ static bool list_tensors(struct inspection *in, struct al_error *err)
 	for (size_t i = 0; i < checkpoint->n_tensors; i++)
 		if (!add_row(in, &checkpoint->tensors[i], err))
 			return false;
-	al_checkpoint_note(in->table, checkpoint);
+	al_checkpoint_note(in->table, checkpoint, NULL);
 	note_metadata(in);
 	note_totals(in);
 	if (checkpoint->n_unlisted)

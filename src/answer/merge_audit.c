@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/file.h"
+#include "base/fingerprint.h"
 #include "answer/audit_part.h"
 
 enum { MOST_FILE_BYTES = 1 << 30 };
@@ -15,6 +16,7 @@ struct merging {
 	int64_t n_shards;
 	const struct al_shard_file *first; /* that was read */
 	const size_t *shards; /* of the modules that the run chooses, from 0 on */
+	uint64_t source; /* fingerprint of the checkpoint, the same in all parts */
 };
 
 /* ---- the folders ---- */
@@ -100,10 +102,13 @@ static bool read_part(struct merging *m, const char *path, struct al_error *err)
 	al_arena_defer(arena, al_shard_file_finish, f);
 	const char *shard = al_shard_file_fact(f, "shard");
 	const char *n_shards = al_shard_file_fact(f, "shards");
+	const char *source = al_shard_file_fact(f, "source");
 	if (!shard || !n_shards || !al_shard_file_fact(f, "checkpoint")
-		|| !al_shard_file_fact(f, "kernel"))
+		|| !al_shard_file_fact(f, "kernel") || !source
+		|| !al_fingerprint_read(source, &m->source))
 		return al_fail(err, AL_EINPUT,
-			"%s: expected facts \"shard\", \"shards\", \"checkpoint\" and \"kernel\"",
+			"%s: expected facts \"shard\", \"shards\", \"checkpoint\", \"kernel\" and "
+			"\"source\", a fingerprint",
 			path);
 	if (!al_shard_of_read(arena, al_format(arena, "%s/%s", shard, n_shards), &of, err))
 		return al_in(err, "%s", path);
@@ -402,5 +407,6 @@ bool al_merge_audit(struct al_session *session, const struct al_audit_asked *ask
 		|| !take_modules(m, err) || !take_rest(m, err))
 		return false;
 	take_kernels(m);
+	m->run->fingerprint = m->source;
 	return al_audit_run_answer(m->run, err);
 }

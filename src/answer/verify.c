@@ -188,8 +188,7 @@ static bool run_verify(struct al_session *session, struct al_error *err)
 	if (!has_input && opened->view.family->runs)
 		al_session_next_question(session, "verify", al_layout_groups,
 			(const char *const[]){"--tokens TOKENS", NULL});
-	al_opened_checkpoint_note(opened, session->tables[0]);
-	return true;
+	return al_opened_checkpoint_note_whole(opened, session->tables[0], err);
 }
 
 const struct al_command al_command_verify = {

@@ -1,6 +1,6 @@
-/* Two checkpoints side by side, through inner products of the heads' forms. A form doesn't depend on
- * the bases in which a head keeps its queries, keys and values; which head is whose counterpart is
- * found by matching. */
+/* Two checkpoints side by side, through inner products of the heads' forms. A form doesn't depend
+ * on the bases in which a head keeps its queries, keys and values; which head is whose counterpart
+ * is found by matching. */
 #include "audit/against.h"
 
 #include "audit/forms.h"

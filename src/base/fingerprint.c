@@ -3,20 +3,17 @@
 
 #include "base/base.h"
 
-static const char METHOD[] = "fnv1a ";
-enum { N_METHOD = sizeof(METHOD) - 1, N_DIGITS = 16 };
+enum { N_DIGITS = 16 };
 
 char *al_fingerprint_text(struct al_arena *arena, uint64_t fingerprint)
 {
-	return al_format(arena, "%s%016" PRIx64, METHOD, fingerprint);
+	return al_format(arena, "%0*" PRIx64, N_DIGITS, fingerprint);
 }
 
 bool al_fingerprint_read(const char *text, uint64_t *out)
 {
-	if (strncmp(text, METHOD, N_METHOD) != 0
-		|| strspn(text + N_METHOD, "0123456789abcdef") != N_DIGITS
-		|| text[N_METHOD + N_DIGITS] != '\0')
+	if (strspn(text, "0123456789abcdef") != N_DIGITS || text[N_DIGITS] != '\0')
 		return false;
-	*out = strtoull(text + N_METHOD, NULL, 16);
+	*out = strtoull(text, NULL, 16);
 	return true;
 }

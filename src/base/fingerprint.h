@@ -1,4 +1,4 @@
-/* Fingerprints as files contain them: "fnv1a 0123456789abcdef". */
+/* Fingerprints as files contain them and people read them: "0123456789abcdef". */
 #pragma once
 
 #include <stdint.h>

@@ -257,7 +257,7 @@ bool al_job_write(struct al_job *job, const char *path, struct al_error *err)
 {
 	struct al_plan plan;
 
-	if (!al_checkpoint_hash(job->view->checkpoint, &job->source, err))
+	if (!al_checkpoint_hash(job->view->checkpoint, NULL, &job->source, err))
 		return false;
 	al_plan_make(&plan, job);
 	if (!check_gain(&plan, err))

@@ -271,7 +271,7 @@ static bool note_source(const struct verification *v, struct al_error *err)
 
 	if (!source)
 		return true;
-	if (!al_checkpoint_hash(v->job.view->checkpoint, &hash, err))
+	if (!al_checkpoint_hash(v->job.view->checkpoint, NULL, &hash, err))
 		return false;
 	const char *here = al_fingerprint_text(&v->table->arena, hash);
 	if (strcmp(source, here) != 0)
@@ -282,9 +282,7 @@ static bool note_source(const struct verification *v, struct al_error *err)
 
 static bool add_notes(const struct verification *v, struct al_error *err)
 {
-	al_table_note(v->table,
-		"compressed: %s, header fingerprint (fnv1a) %016" PRIx64 ", method %s",
-		v->job.compressed->path, v->job.compressed->header_hash,
+	al_table_note(v->table, "compressed: %s, method %s", v->job.compressed->path,
 		al_method_names[v->job.options->method]);
 	if (!note_source(v, err))
 		return false;

@@ -293,12 +293,12 @@ static bool add_tensor(const struct al_checkpoint *checkpoint, const struct al_t
 								: room;
 		if (!al_tensor_read_bytes(checkpoint, tensor, first, block, now, err))
 			return false;
-		*hash = al_hash(*hash, block, now);
+		*hash = al_hash_block(*hash, block, now);
 	}
 	return true;
 }
 
-bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,
+bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, const bool *which, uint64_t *hash,
 	struct al_error *err)
 {
 	enum { ROOM = 1 << 20 };
@@ -306,7 +306,8 @@ bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,
 
 	*hash = checkpoint->header_hash;
 	for (size_t i = 0; i < checkpoint->n_tensors; i++)
-		if (!add_tensor(checkpoint, &checkpoint->tensors[i], block, ROOM, hash, err))
+		if ((!which || which[i])
+			&& !add_tensor(checkpoint, &checkpoint->tensors[i], block, ROOM, hash, err))
 			return false;
 	return true;
 }

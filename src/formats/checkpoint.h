@@ -76,8 +76,9 @@ bool al_checkpoint_open(struct al_checkpoint *checkpoint, const char *path,
 	struct al_error *err) AL_MUST_CHECK;
 void al_checkpoint_close(void *checkpoint);
 
-/* FNV-1a of the headers and of every tensor's bytes, in their order: reads the whole checkpoint. */
-bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, uint64_t *hash,
+/* A hash of the headers and of every tensor's bytes, in their order, or of those alone that are
+ * marked in which[n_tensors]: reads them all. */
+bool al_checkpoint_hash(const struct al_checkpoint *checkpoint, const bool *which, uint64_t *hash,
 	struct al_error *err) AL_MUST_CHECK;
 
 /* Fails with AL_ESYSTEM, naming the file, where one of the checkpoint's files was overwritten since

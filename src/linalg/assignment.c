@@ -1,15 +1,15 @@
 /* The assignment problem, by shortest augmenting paths. */
 #include "linalg/assignment.h"
 
-/* Rows and columns have potentials u, v with u[i] + v[j] <= cost[i][j], and equality where row i has
- * column j. Column n is where a row begins that has none yet. */
+/* Rows and columns have potentials u, v with u[i] + v[j] <= cost[i][j], and equality where row i
+ * has column j. Column n is where a row begins that has none yet. */
 struct assigning {
 	struct al_view gain;
 	size_t n;
 	double *u, *v;
 	size_t *row; /* of each column, n: none */
-	/* Of the search: the least reduced cost found to each column, the column before it, and whether
-	 * its path is final. */
+	/* Of the search: the least reduced cost found to each column, the column before it, and
+	 * whether its path is final. */
 	double *least;
 	size_t *before;
 	bool *is_done;
@@ -20,8 +20,8 @@ static double reduced_cost(const struct assigning *a, size_t row, size_t column)
 	return -a->gain.data[row + column * a->gain.ld] - a->u[row] - a->v[column];
 }
 
-/* The nearest column that isn't final, once the paths through `column` are known; `*step` is how far
- * it is. */
+/* The nearest column that isn't final, once the paths through `column` are known; `*step` is how
+ * far it is. */
 static size_t extend(struct assigning *a, size_t column, double *step)
 {
 	size_t nearest = a->n;

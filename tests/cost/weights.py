@@ -25,7 +25,7 @@ def llama2c(vocab, positions):
 
 def calibration(n_modules):
     sizes = {'inputs': (2, 2), 'heads': (1, 1), 'sums': (1,), 'norms': (1,), 'entropies': (1,), 'distances': (1, 1)}
-    entries = {'__metadata__': {'attnledger.calibration': '1', 'attnledger.source': 'fnv1a ' + '0' * 16,
+    entries = {'__metadata__': {'attnledger.calibration': '1', 'attnledger.source': '' + '0' * 16,
                                 'attnledger.queries': '1'}, 'sequences': {'dtype': 'U64', 'shape': [1], 'data_offsets': [0, 8]}}
     at = 8
     for name in (f'm{i}.{kind}' for i in range(n_modules) for kind in sizes):

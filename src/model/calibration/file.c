@@ -257,7 +257,7 @@ bool al_calibration_read_for(struct al_calibration *calibration, const char *pat
 
 	if (!al_calibration_read(calibration, path, err))
 		return false;
-	if (al_checkpoint_hash(checkpoint, &source, err)
+	if (al_checkpoint_hash(checkpoint, NULL, &source, err)
 		&& (source == calibration->source
 			|| al_fail(err, AL_EINPUT, "%s: belongs to a different model than %s",
 				calibration->path, checkpoint->path)))

@@ -162,7 +162,7 @@ bool al_calibration_record(struct al_calibration *calibration, struct al_network
 	*calibration = (struct al_calibration){.path = view->checkpoint->path};
 	al_arena_init(&calibration->arena);
 	take_sequences(calibration, all);
-	if (al_checkpoint_hash(view->checkpoint, &calibration->source, err)
+	if (al_checkpoint_hash(view->checkpoint, NULL, &calibration->source, err)
 		&& init_modules(calibration, view, err)
 		&& al_network_pass(network, all, watch,
 			&(struct al_visitor){.trace = add_layer, .context = &r}, err))
