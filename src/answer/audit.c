@@ -63,6 +63,8 @@ static bool measure_all(struct al_audit_run *run, struct al_error *err)
 static bool run_audit(struct al_session *session, struct al_error *err)
 {
 	const struct al_audit_asked *o = session->options;
+	if (al_audit_is_series(session))
+		return al_audit_series(session, o, err);
 	const char *path = al_session_word(session, 0), *config = al_session_word(session, 1);
 	if (o->report && o->against)
 		return al_fail(err, AL_EINPUT,
@@ -80,9 +82,10 @@ static bool run_audit(struct al_session *session, struct al_error *err)
 }
 
 const struct al_command al_command_audit = {
-	.words = "CHECKPOINT [CONFIG]",
+	.words = "CHECKPOINT... [CONFIG]",
 	.examples = {"audit model.safetensors --heads 12",
-		"audit model/ --modules layers.0-3 --null 8 --tables out"},
+		"audit model/ --modules layers.0-3 --null 8 --tables out",
+		"audit run/step-*/ --figures out"},
 	.options = groups,
 	.options_size = sizeof(struct al_audit_asked),
 	.computes = true,

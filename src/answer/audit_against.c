@@ -6,8 +6,8 @@
 
 /* ---- measuring ---- */
 
-static bool compare_module(struct al_audit_run *run, const struct al_audit *other,
-	const struct al_attention *a, struct al_error *err)
+static bool compare_module(const struct al_audit_run *run, const struct al_audit *other,
+	const struct al_attention *a, struct al_table *table, struct al_error *err)
 {
 	const struct al_attention *b = AL_FIND(other->view->modules, other->view->n_modules,
 		a->name);
@@ -19,11 +19,21 @@ static bool compare_module(struct al_audit_run *run, const struct al_audit *othe
 		return false;
 	bool ok = al_audit_module_init(&first, &run->audit, a, err);
 	if (ok) {
-		ok = al_against_add_module(&first, &second, &run->against, err);
+		ok = al_against_add_module(&first, &second, table, err);
 		al_audit_module_finish(&first);
 	}
 	al_audit_module_finish(&second);
 	return ok;
+}
+
+bool al_audit_against_fill(const struct al_audit_run *run, const struct al_audit *other,
+	struct al_table *table, struct al_error *err)
+{
+	al_against_add_columns(table);
+	for (size_t i = 0; i < run->n_measured; i++)
+		if (!compare_module(run, other, run->measured[i], table, err))
+			return false;
+	return true;
 }
 
 /* With the first checkpoint's config, if one was given: the shapes must be the same anyway. */
@@ -34,17 +44,14 @@ bool al_audit_against(struct al_audit_run *run, struct al_error *err)
 		&run->options->layout, run->options->against, al_session_word(run->session, 1),
 		true, err);
 	struct al_audit other;
-	bool ok = true;
 
 	al_table_init(table, "against",
 		"Each head compared with the head of the other checkpoint that matches it");
-	al_against_add_columns(table);
 	if (!opened)
 		return false;
 	al_audit_init(&other, &opened->view, &run->audit.options);
-	for (size_t i = 0; ok && i < run->n_measured; i++)
-		ok = compare_module(run, &other, run->measured[i], err);
-	ok = ok && al_checkpoint_note_not_finite(opened->checkpoint, table, err)
+	const bool ok = al_audit_against_fill(run, &other, table, err)
+		&& al_checkpoint_note_not_finite(opened->checkpoint, table, err)
 		&& al_checkpoint_check_unchanged(opened->checkpoint, err);
 	al_table_note(table, "compared with: %s", opened->checkpoint->path);
 	al_table_note(table,

@@ -145,6 +145,15 @@ void al_audit_report_add(struct al_audit_run *run);
 bool al_audit_against(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 const char *al_audit_against_say(const struct al_audit_run *run);
 
+/* An empty table gets what --against shows of the measured modules and those of `other`. */
+bool al_audit_against_fill(const struct al_audit_run *run, const struct al_audit *other,
+	struct al_table *table, struct al_error *err) AL_MUST_CHECK;
+
+/* audit_series.c: several checkpoints of one training run. Do the command's words name them? */
+bool al_audit_is_series(const struct al_session *session);
+bool al_audit_series(struct al_session *session, const struct al_audit_asked *options,
+	struct al_error *err) AL_MUST_CHECK;
+
 /* What is measured of heads of different modules, and of heads of two checkpoints. */
 bool al_audit_run_pairs(struct al_audit_run *run, struct al_error *err) AL_MUST_CHECK;
 
